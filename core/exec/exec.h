@@ -1,0 +1,188 @@
+/* Execution: plans as plain data, made by pure functions, and the runner that follows them. */
+#pragma once
+#include "core/ir/model.h"
+#include "core/op/op.h"
+
+#define IR_EXEC_ERROR (ir_exec_error_quark ())
+GQuark ir_exec_error_quark (void);
+typedef enum
+{
+  IR_EXEC_ERROR_INPUT,       /* an input is missing, or of the wrong type or shape */
+  IR_EXEC_ERROR_UNSUPPORTED, /* a node has no kernel: message says which and why */
+  IR_EXEC_ERROR_KERNEL,      /* a kernel failed: message names the node */
+  IR_EXEC_ERROR_MEMORY,
+  IR_EXEC_ERROR_DEVICE, /* the device is not there */
+  IR_EXEC_ERROR_CANCELLED
+} IrExecErrorCode;
+
+/* -- back ends: one row each (ref, cpu, later gpu) -- */
+typedef struct _IrBackend IrBackend;
+struct _IrBackend
+{
+  const char *name, *title;
+  /* Why the back end cannot run @node with a kernel of its own, or NULL if it can. */
+  const char *(*refuses) (const IrNode *node);
+  IrKernelFunc (*kernel) (const IrNode *node);
+  /* (nullable) prepared state per node (packed weights, primitives); called once per plan */
+  gpointer (*prepare) (IrCall *call, GError **error);
+  void (*release) (gpointer state);
+  gboolean falls_back; /* nodes without a kernel run on ref, by a recorded decision */
+};
+const IrBackend *ir_backend_find (
+    const char *name); /* "ref", "cpu"; NULL if unknown or not built */
+const IrBackend *const *ir_backends (guint *n);
+
+/* -- schedule -- */
+typedef struct
+{
+  IrNodeId node;
+  const char *device; /* "cpu" */
+  const char *kernel; /* which kernel: "cpu: oneDNN convolution", "ref" */
+  const char *why;    /* (nullable) the decision in words: why a fallback */
+  guint worker;
+  double start_ms, end_ms; /* predicted by the cost model */
+  guint n_after;
+  const IrNodeId *after; /* nodes whose end it waits for */
+} IrScheduleItem;
+
+typedef struct
+{
+  GArray *items; /* of IrScheduleItem, in execution order */
+  guint n_workers;
+  double makespan_ms, critical_path_ms, work_ms;
+  gatomicrefcount ref_count;
+} IrSchedule;
+IrSchedule *ir_schedule_new (IrModel *model,
+                             const IrBackend *backend,
+                             guint n_workers,
+                             GError **error);
+void ir_schedule_unref (IrSchedule *schedule);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (IrSchedule, ir_schedule_unref)
+
+/* -- memory plan -- */
+#define IR_PLACE_EXTERNAL G_MAXUINT64
+typedef struct
+{
+  IrValueId value;
+  guint64 offset, size; /* bytes; offset IR_PLACE_EXTERNAL: inputs, outputs, constants */
+  guint first, last;    /* steps of the schedule, both inclusive */
+  IrValueId alias_of;   /* 0, or the value whose bytes it shares (views, in place) */
+} IrMemItem;
+
+typedef struct
+{
+  GArray *items; /* of IrMemItem, by first use */
+  guint64 peak_bytes, lower_bound_bytes, naive_bytes;
+  guint align_bytes;
+  gatomicrefcount ref_count;
+} IrMemPlan;
+/* Needs all shapes; values of unknown size are left external. Greedy by size (Pisarchyk and Lee
+ * 2020). */
+IrMemPlan *ir_mem_plan_new (IrModel *model, const IrSchedule *schedule, guint align_bytes);
+void ir_mem_plan_unref (IrMemPlan *plan);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (IrMemPlan, ir_mem_plan_unref)
+
+/* -- trace -- */
+typedef struct
+{
+  IrNodeId node;
+  const char *device, *kernel;
+  guint worker;
+  gint64 start_ns, end_ns; /* from the start of the run */
+  guint64 bytes, flops;
+} IrTraceItem;
+typedef struct
+{
+  GArray *items; /* of IrTraceItem, by start */
+  gint64 duration_ns;
+  guint64 peak_bytes; /* measured: live value memory at its highest */
+  gatomicrefcount ref_count;
+} IrTrace;
+IrTrace *ir_trace_ref (IrTrace *trace);
+void ir_trace_unref (IrTrace *trace);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (IrTrace, ir_trace_unref)
+char *ir_trace_to_chrome_json (const IrTrace *trace, const IrModel *model);
+
+/* -- running -- */
+typedef enum
+{
+  IR_CAPTURE_NONE,
+  IR_CAPTURE_ALL,
+  IR_CAPTURE_STATS,
+  IR_CAPTURE_CHOSEN
+} IrCaptureKind;
+
+typedef struct
+{
+  guint64 n;
+  double min, max, mean, std; /* over finite elements */
+  guint64 n_nan, n_pos_inf, n_neg_inf, n_zero, n_negative;
+  double l2;
+  guint n_bins;
+  double bin_low, bin_high;
+  guint64 bins[64]; /* over finite elements */
+} IrTensorStats;
+void ir_tensor_stats (const IrTensor *tensor, guint n_bins, IrTensorStats *stats);
+
+typedef struct
+{
+  const IrBackend *backend; /* NULL: cpu */
+  guint n_threads;          /* 0: number of cores */
+  IrCaptureKind capture;
+  GArray *chosen;     /* (nullable) of IrValueId, for IR_CAPTURE_CHOSEN */
+  gsize memory_limit; /* bytes; 0: a quarter of memory */
+  gsize output_limit; /* bytes of one value; 0: 1/4 of memory */
+  void (*progress) (guint done, guint total, const IrNode *node, gpointer data);
+  gpointer progress_data;
+} IrRunOptions;
+
+typedef struct
+{
+  gatomicrefcount ref_count;
+  IrModel *model;     /* the frozen model that ran, with concrete shapes */
+  GHashTable *values; /* IrValueId (GUINT_TO_POINTER) -> IrTensor: outputs, and what was captured */
+  GHashTable *stats;  /* IrValueId -> IrTensorStats, for IR_CAPTURE_STATS */
+  IrTrace *trace;
+  IrSchedule *schedule;
+  IrMemPlan *memplan; /* (nullable) where shapes were not all known before */
+  GError *error;      /* (nullable) a node failed: values before it are there */
+  IrNodeId failed_node;
+} IrRun;
+
+/* A prepared plan for one model, back end and set of input shapes; run it many times. */
+typedef struct _IrExecutable IrExecutable;
+IrExecutable *ir_executable_new (IrModel *model, const IrRunOptions *options, GError **error);
+void ir_executable_free (IrExecutable *executable);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (IrExecutable, ir_executable_free)
+/* @inputs: value id -> IrTensor; overridable inputs may be left out. A failing node gives NULL and
+ * @error, and, if @partial is not NULL, what was computed before. */
+IrRun *ir_executable_run (IrExecutable *executable,
+                          GHashTable *inputs,
+                          GCancellable *cancellable,
+                          IrRun **partial,
+                          GError **error);
+IrRun *ir_run_ref (IrRun *run);
+void ir_run_unref (IrRun *run);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (IrRun, ir_run_unref)
+IrTensor *ir_run_value (const IrRun *run, IrValueId value); /* (transfer none) (nullable) */
+
+/* One shot: prepare, run, free. */
+IrRun *ir_model_run (IrModel *model,
+                     GHashTable *inputs,
+                     const IrRunOptions *options,
+                     GCancellable *cancellable,
+                     GError **error);
+
+/* Random inputs that respect what uses allow: integer indices within Gather's extent, 0/1 masks,
+ * positive lengths; symbolic dims from @bindings (name -> gint64 *), else 1 for a first dim named
+ * batch or N and a small sensible number otherwise. Same seed, same tensors. */
+GHashTable *ir_random_inputs (IrModel *model, guint64 seed, GHashTable *bindings, GError **error);
+
+/* Runs one node on given contents (reference kernels): constant folding and proofs use it. Outputs
+ * that the node does not have are NULL. (transfer full) outputs */
+gboolean ir_eval_node (const IrNode *node,
+                       const IrTensor *const *inputs,
+                       IrTensor **outputs,
+                       const IrBackend *backend,
+                       gsize output_limit,
+                       GError **error);

@@ -1,0 +1,73 @@
+/* Reading and writing models and tensors: the front of all formats. Readers are bounded, never
+ * abort, and give as much of the graph as can be understood, with problems. */
+#pragma once
+#include "core/ir/problem.h"
+
+#define IR_IO_ERROR (ir_io_error_quark ())
+GQuark ir_io_error_quark (void);
+typedef enum
+{
+  IR_IO_ERROR_OPEN,   /* cannot be opened, read or written */
+  IR_IO_ERROR_FORMAT, /* not of the format at all, or nothing of it can be understood */
+  IR_IO_ERROR_TRUNCATED,
+  IR_IO_ERROR_LIMIT,
+  IR_IO_ERROR_UNSUPPORTED,
+  IR_IO_ERROR_CHANGED, /* the mapped file was changed by somebody else */
+  IR_IO_ERROR_REFUSED  /* external data outside the model's folder */
+} IrIoErrorCode;
+
+/* One row per format: name, extensions, reader, writer. */
+typedef struct
+{
+  const char *name;              /* "onnx" */
+  const char *title;             /* "ONNX model" */
+  const char *const *extensions; /* "onnx", NULL */
+  IrModel *(*read) (const char *path,
+                    GPtrArray *problems,
+                    GCancellable *cancellable,
+                    GError **error);
+  gboolean (*write) (IrModel *model, const char *path, GError **error); /* (nullable); atomic */
+} IrFormat;
+
+const IrFormat *ir_format_find (const char *name_or_path); /* by name, else by extension */
+const IrFormat *const *ir_formats (guint *n);
+
+/* Opens @path by its extension, else by its first bytes; types are inferred. @problems (nullable)
+ * gets findings. A model with problems is still returned; NULL + @error only if nothing is there.
+ */
+IrModel *ir_model_load (const char *path,
+                        GPtrArray *problems,
+                        GCancellable *cancellable,
+                        GError **error);
+gboolean ir_model_save (IrModel *model,
+                        const char *path,
+                        const char *format,
+                        GError **error); /* format nullable */
+
+/* Whether the file under a model is still what was opened (size, time, inode, no fault seen). */
+gboolean ir_model_check_file (IrModel *model, GError **error);
+
+/* -- each format in memory -- */
+IrModel *ir_onnx_read_bytes (GBytes *bytes,
+                             const char *path,
+                             GPtrArray *problems,
+                             GError **error); /* path nullable: for external data */
+GBytes *ir_onnx_write_bytes (IrModel *model, GError **error);
+IrModel *ir_text_read (const char *text,
+                       gssize length,
+                       GPtrArray *problems,
+                       GError **error); /* ONNX textual syntax */
+char *ir_text_write (
+    IrModel *model); /* large constants elided to a comment-free form only by options */
+IrModel *ir_json_read (const char *text, gssize length, GPtrArray *problems, GError **error);
+char *ir_json_write (IrModel *model);
+char *ir_dot_write (IrModel *model);
+
+/* -- tensors: .npy and ONNX TensorProto .pb, by extension -- */
+IrTensor *ir_tensor_load (const char *path, GError **error);
+gboolean ir_tensor_save (const IrTensor *tensor, const char *path, GError **error);
+IrTensor *ir_npy_read (GBytes *bytes, GError **error);
+GBytes *ir_npy_write (const IrTensor *tensor, GError **error);
+
+/* -- files -- */
+gboolean ir_file_write_atomic (const char *path, GBytes *bytes, GError **error);

@@ -1,0 +1,43 @@
+/* The difference of two points in the history of one model (matched by id), or of two models
+ * (matched by name, then operator and neighbours). */
+#pragma once
+#include "core/ir/model.h"
+
+typedef enum
+{
+  IR_DIFF_SAME,
+  IR_DIFF_ADDED,
+  IR_DIFF_REMOVED,
+  IR_DIFF_CHANGED,
+  IR_N_DIFF_KINDS
+} IrDiffKind;
+
+typedef struct
+{
+  IrDiffKind kind;
+  IrNodeId a, b;      /* 0 where it does not exist */
+  GPtrArray *changes; /* (nullable) of char *: "attribute axis: 1 -> 2", "input 1: w -> w_folded" */
+} IrNodeDiff;
+
+typedef struct
+{
+  IrDiffKind kind;
+  IrValueId a, b;
+  GPtrArray *changes; /* (nullable): "type: ... -> ...", "initializer changed" */
+} IrValueDiff;
+
+typedef struct
+{
+  IrModel *a, *b; /* referenced */
+  GArray *nodes;  /* of IrNodeDiff, b's order, removed ones after their predecessors */
+  GArray *values; /* of IrValueDiff: initializers, inputs, outputs and edges that differ */
+  guint n_nodes[IR_N_DIFF_KINDS];
+  GHashTable *by_a, *by_b; /* node id -> index + 1 into nodes */
+} IrDiff;
+
+IrDiff *ir_diff_new (IrModel *a, IrModel *b, gboolean same_history);
+void ir_diff_free (IrDiff *diff);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (IrDiff, ir_diff_free)
+const IrNodeDiff *ir_diff_of_a (const IrDiff *diff, IrNodeId a);
+const IrNodeDiff *ir_diff_of_b (const IrDiff *diff, IrNodeId b);
+const char *ir_diff_kind_name (IrDiffKind kind);

@@ -1,0 +1,120 @@
+/* The edit log read back: steps, pass runs, the cursor, travel, snapshots. Generic over all passes.
+ */
+#pragma once
+
+#include "core/ir/edit.h"
+
+typedef enum
+{
+  IR_VERDICT_NONE, /* not proved */
+  IR_VERDICT_EXACT,
+  IR_VERDICT_ROUNDING,
+  IR_VERDICT_BROKEN,
+  IR_VERDICT_SKIPPED, /* cannot be proved here; the reason is in the proof's text */
+  IR_N_VERDICTS
+} IrVerdict;
+
+/* One reversible record; 32 bytes. What old and new hold depends on the kind's row in history.c. */
+typedef struct
+{
+  guint8 kind;
+  guint32 subject; /* node, value or graph id, by kind; 0 = the model */
+  guint32 slot;
+  union
+  {
+    gconstpointer pointer;
+    guint64 number;
+  } before, after;
+} IrRecord;
+
+typedef struct
+{
+  guint64 flops;  /* multiply and add count as two */
+  guint64 bytes;  /* read and written by all nodes */
+  guint64 params; /* elements of constants */
+  guint n_nodes;  /* counted as ir_model_n_counted_nodes() */
+} IrCost;
+
+typedef struct
+{
+  guint32 before, after; /* value or node ids */
+} IrIdPair;
+
+typedef struct
+{
+  IrVerdict verdict;
+  double max_abs, max_rel; /* largest difference of the old and the new outputs of the cone */
+  guint64 max_ulp;
+  double bound;          /* what max error (against float64) was allowed, when judged */
+  IrValueId worst_value; /* old value where the largest difference is */
+  gint64 duration_ns;
+  const char *text; /* (nullable) interned: reason of a skip, or a sentence on the finding */
+} IrProof;
+
+typedef struct
+{
+  guint index;      /* 1-based: after this step the model is at step index; 0 = as imported */
+  guint pass_run;   /* index into ir_log_pass_runs */
+  const char *rule; /* interned */
+  IrClass step_class;
+  IrNodeId anchor;
+  const char *reason; /* (nullable) interned: bindings and conditions in words */
+  guint occurrence;   /* nth application of this rule at this lineage key: stable key part */
+  gsize first_record;
+  guint n_records;
+  gint64 started_ns, duration_ns; /* relative to the pass run; how long match and rewrite took */
+  IrCost cost_before, cost_after;
+  GArray *nodes;  /* (nullable) of IrIdPair: lineage, old -> new node */
+  GArray *values; /* (nullable) of IrIdPair: new value stands for old value */
+  IrProof proof;
+} IrStep;
+
+typedef struct
+{
+  const char *pass, *pipeline; /* interned; pipeline nullable */
+  guint iteration;             /* nth run of this pass in the pipeline run */
+  guint first_step, n_steps;   /* steps [first_step, first_step + n_steps), 1-based indices */
+  gint64 duration_ns;
+} IrPassRun;
+
+typedef struct
+{
+  const char *rule;
+  IrNodeId anchor;
+  guint pass_run;
+  const char *reason;
+} IrRefusal;
+
+guint ir_history_n_steps (const IrModel *model);
+guint ir_history_cursor (const IrModel *model);                    /* 0 .. n_steps */
+const IrStep *ir_history_step (const IrModel *model, guint index); /* 1 .. n_steps */
+guint ir_history_n_pass_runs (const IrModel *model);
+const IrPassRun *ir_history_pass_run (const IrModel *model, guint index); /* 0-based */
+guint ir_history_n_refusals (const IrModel *model);
+const IrRefusal *ir_history_refusal (const IrModel *model, guint index);
+void ir_history_goto (IrModel *model, guint step); /* undo or redo up to there */
+gboolean ir_history_undo (IrModel *model);
+gboolean ir_history_redo (IrModel *model);
+/* The model at @step as a frozen snapshot; does not move the cursor (works on a private replay
+ * cached near the cursor). Least recently used ones are dropped. (transfer full) */
+IrModel *ir_history_snapshot (IrModel *model, guint step);
+gsize ir_history_bytes (const IrModel *model); /* log, checkpoints */
+const IrRecord *ir_history_record (const IrModel *model, gsize index);
+char *ir_record_to_string (const IrModel *model, const IrRecord *record); /* one line, for people */
+const char *ir_record_kind_name (const IrRecord *record);
+void ir_history_set_proof (IrModel *model, guint step, const IrProof *proof);
+void ir_history_set_cost (IrModel *model, guint step, const IrCost *before, const IrCost *after);
+const char *ir_verdict_name (IrVerdict verdict);
+/* Which pass run a step lies in; its pass name. */
+const char *ir_history_pass_of (const IrModel *model, guint step);
+
+/* -- lineage: many-to-many, both ways -- */
+GArray *ir_lineage_origins (IrModel *model, IrNodeId node); /* of IrNodeId at step 0 */
+GArray *ir_lineage_descendants (IrModel *model, IrNodeId node, guint step); /* live at step */
+GArray *ir_lineage_steps (IrModel *model, IrNodeId node); /* of guint: steps that touched it */
+IrValueId ir_lineage_original_value (IrModel *model, IrValueId value); /* 0 = none: stands for */
+IrValueId ir_lineage_current_value (IrModel *model, IrValueId original, guint step); /* 0 = gone */
+
+/* -- save and replay -- */
+GBytes *ir_history_save (IrModel *model, GError **error);
+gboolean ir_history_load (IrModel *model, GBytes *data, GError **error); /* model as at step 0 */

@@ -1,0 +1,59 @@
+/* IrTensor: shared, reference-counted element data. The bytes are a GBytes, most often a slice of
+ * the mapped model file, at any byte offset; ir_tensor_data() is the one accessor that gives a
+ * pointer aligned for the element type (through a cached aligned copy where the file's is not).
+ * Little-endian, C order; 4- and 2-bit types are packed, low bits first. Strings are held apart. */
+#pragma once
+
+#include "core/ir/type.h"
+
+typedef struct _IrTensor IrTensor;
+
+IrTensor *ir_tensor_new (IrDtype dtype, guint rank, const gint64 *dims, GBytes *bytes);
+IrTensor *ir_tensor_new_alloc (IrDtype dtype, guint rank, const gint64 *dims, GError **error);
+IrTensor *ir_tensor_new_copy (IrDtype dtype, guint rank, const gint64 *dims, gconstpointer data);
+IrTensor *ir_tensor_new_strings (guint rank, const gint64 *dims, GBytes **strings);
+IrTensor *ir_tensor_new_sparse (guint rank,
+                                const gint64 *dims,
+                                IrTensor *values,
+                                IrTensor *indices);
+IrTensor *ir_tensor_new_scalar (IrDtype dtype, double value);
+IrTensor *ir_tensor_new_int64s (const gint64 *values, gssize n); /* n < 0: a scalar of one */
+IrTensor *ir_tensor_reshape (IrTensor *tensor, guint rank, const gint64 *dims);
+/* A tensor over memory that the caller keeps alive and may write until it is shared. */
+IrTensor *ir_tensor_new_static (
+    IrDtype dtype, guint rank, const gint64 *dims, gpointer data, gsize bytes);
+IrTensor *ir_tensor_ref (IrTensor *tensor);
+void ir_tensor_unref (IrTensor *tensor);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (IrTensor, ir_tensor_unref)
+
+IrDtype ir_tensor_dtype (const IrTensor *tensor);
+guint ir_tensor_rank (const IrTensor *tensor);
+const gint64 *ir_tensor_dims (const IrTensor *tensor);
+guint64 ir_tensor_n_elements (const IrTensor *tensor);
+gsize ir_tensor_n_bytes (const IrTensor *tensor);
+gconstpointer ir_tensor_data (const IrTensor *tensor);            /* NULL for strings and sparse */
+gpointer ir_tensor_data_writable (IrTensor *tensor);              /* only before it is shared */
+GBytes *ir_tensor_bytes (const IrTensor *tensor);                 /* (transfer none): as stored */
+GBytes *ir_tensor_string (const IrTensor *tensor, guint64 index); /* (transfer none) */
+const IrTensor *ir_tensor_sparse_values (const IrTensor *tensor);
+const IrTensor *ir_tensor_sparse_indices (const IrTensor *tensor);
+IrTensor *ir_tensor_densify (IrTensor *tensor, GError **error); /* (transfer full) */
+const IrType *ir_tensor_type (const IrTensor *tensor, IrContext *context);
+
+/* Facts of the file it came from, for writing back; all (nullable). Set once, before sharing. */
+typedef struct
+{
+  const char *name;      /* TensorProto.name */
+  const char *doc;       /* doc_string */
+  const char *location;  /* external data: path relative to the model, as in the file */
+  gint64 offset, length; /* external data; -1 = not given */
+  GBytes *unknown;       /* metadata_props, segment and unknown fields, raw wire bytes */
+} IrTensorOrigin;
+void ir_tensor_set_origin (IrTensor *tensor, const IrTensorOrigin *origin); /* copies */
+const IrTensorOrigin *ir_tensor_origin (const IrTensor *tensor);
+
+double ir_tensor_get_double (const IrTensor *tensor, guint64 index);
+gint64 ir_tensor_get_int64 (const IrTensor *tensor, guint64 index);
+gboolean ir_tensor_equal (const IrTensor *a, const IrTensor *b); /* dtype, dims and bits */
+guint64 ir_tensor_hash (const IrTensor *tensor);
+char *ir_tensor_to_string (const IrTensor *tensor, guint max_elements);

@@ -1,0 +1,129 @@
+/* IrCall: one operator applied to inputs, in canonical form: what inference, cost functions and
+ * kernels see. In inference inputs have types and sometimes contents; in execution all have
+ * contents. Made by ir_call_init() from a node; the row's adapt functions have been run on it, so
+ * attributes and inputs are those of the newest opset that irscope knows. */
+#pragma once
+
+#include "core/ir/model.h"
+#include <gio/gio.h>
+
+#define IR_OP_ERROR (ir_op_error_quark ())
+GQuark ir_op_error_quark (void);
+
+typedef enum
+{
+  IR_OP_ERROR_SHAPE,       /* shapes or ranks do not fit each other */
+  IR_OP_ERROR_DTYPE,       /* element types do not fit */
+  IR_OP_ERROR_ATTRIBUTE,   /* attribute missing, of the wrong kind, or out of range */
+  IR_OP_ERROR_ARITY,       /* too few or too many inputs or outputs */
+  IR_OP_ERROR_VALUE,       /* contents: index out of range, division by zero, negative size */
+  IR_OP_ERROR_UNSUPPORTED, /* legal, but irscope cannot do it */
+  IR_OP_ERROR_LIMIT,       /* would need more memory or time than allowed */
+  IR_OP_ERROR_CANCELLED
+} IrOpErrorCode;
+
+typedef struct _IrCall IrCall;
+typedef struct _IrThreads IrThreads; /* core/exec/threads.h */
+
+/* Contents of a small integer tensor (a shape, an axis list) known element by element, symbols
+ * included: how dims propagate through Shape, Gather, Concat, Slice and arithmetic. */
+typedef struct
+{
+  guint n; /* elements; rank is 0 (n = 1) or 1 */
+  gboolean scalar;
+  IrNumber numbers[];
+} IrShapeData;
+
+typedef struct
+{
+  const IrType *type;      /* (nullable) */
+  const IrTensor *tensor;  /* (nullable) contents; always there in execution */
+  const IrShapeData *data; /* (nullable) inference only */
+  gboolean present;        /* FALSE: optional input left out */
+} IrCallInput;
+
+typedef struct
+{
+  const IrType *type;      /* inference: result */
+  IrTensor *tensor;        /* execution: result, (transfer full) to the caller of the kernel */
+  const IrShapeData *data; /* (nullable) inference: propagated contents */
+  gboolean present;        /* FALSE: nobody wants it; kernels may leave it out */
+  gpointer memory;         /* (nullable) execution: where the memory plan wants it */
+  gsize memory_bytes;
+} IrCallOutput;
+
+/* Gives memory for outputs; NULL: the heap. */
+typedef IrTensor *(*IrAllocFunc) (
+    IrCall *call, guint output, IrDtype dtype, guint rank, const gint64 *dims, GError **error);
+
+struct _IrCall
+{
+  const IrNode *node; /* for messages; attributes are read through ir_call_attr() */
+  const IrOp *op;
+  IrContext *context;
+  gint64 opset; /* version of the node's domain */
+  guint n_inputs, n_outputs, n_attrs;
+  IrCallInput *inputs;
+  IrCallOutput *outputs;
+  const IrAttr **attrs;
+  GPtrArray *owned;          /* scratch that lives as long as the call (made by adapters) */
+  IrThreads *threads;        /* (nullable) one thread */
+  GCancellable *cancellable; /* (nullable) */
+  gsize max_output_bytes;    /* 0 = no limit beyond the address space */
+  IrAllocFunc alloc;
+  gpointer alloc_data;
+  gpointer kernel_state; /* back ends: prepared state of the node (packed weights …) */
+};
+
+/* Lays out a call for @node: attributes from the node, @n_inputs and @n_outputs as the node has;
+ * inputs' types from the values; then runs the adapters. Clear with ir_call_clear(). */
+void ir_call_init (IrCall *call, const IrNode *node);
+void ir_call_adapt (IrCall *call); /* ir_call_init() without inputs' contents defers to this */
+void ir_call_clear (IrCall *call);
+
+/* -- attributes, canonical -- */
+const IrAttr *ir_call_attr (const IrCall *call, const char *name);
+gint64 ir_call_int (const IrCall *call, const char *name, gint64 fallback);
+double ir_call_float (const IrCall *call, const char *name, double fallback);
+const char *ir_call_string (const IrCall *call, const char *name, const char *fallback);
+const gint64 *ir_call_ints (const IrCall *call, const char *name, guint *n); /* NULL if absent */
+
+/* -- inputs and outputs -- */
+gboolean ir_call_has_input (const IrCall *call, guint slot);
+const IrType *ir_call_input_type (const IrCall *call, guint slot); /* (nullable) */
+const IrTensor *ir_call_input (const IrCall *call, guint slot);    /* (nullable) contents */
+gboolean ir_call_has_output (const IrCall *call, guint slot);
+/* Known integer contents of an input, from its tensor or from propagated data, symbols included;
+ * FALSE if not known. (transfer container) @numbers: g_free(). */
+gboolean ir_call_input_numbers (const IrCall *call, guint slot, IrNumber **numbers, guint *n);
+/* As above, all values known. @values: g_free(). */
+gboolean ir_call_input_ints (const IrCall *call, guint slot, gint64 **values, guint *n);
+void ir_call_set_output_type (IrCall *call, guint slot, const IrType *type);
+void ir_call_set_output_tensor_type (
+    IrCall *call, guint slot, IrDtype dtype, int rank, const IrDim *dims);
+void ir_call_set_output_data (
+    IrCall *call, guint slot, const IrNumber *numbers, guint n, gboolean scalar);
+/* Kernels: memory for output @slot; the data may be written. (transfer none) */
+IrTensor *ir_call_new_output (
+    IrCall *call, guint slot, IrDtype dtype, guint rank, const gint64 *dims, GError **error);
+void ir_call_take_output (IrCall *call,
+                          guint slot,
+                          IrTensor *tensor); /* (transfer full) e.g. a view */
+
+/* -- errors: prefix with the node's label -- */
+gboolean ir_call_fail (const IrCall *call,
+                       GError **error,
+                       IrOpErrorCode code,
+                       const char *format,
+                       ...) G_GNUC_PRINTF (4, 5);
+
+/* -- for adapters -- */
+void ir_call_set_attr (IrCall *call, const IrAttr *attr);
+void ir_call_drop_attr (IrCall *call, const char *name);
+void ir_call_set_input_ints (IrCall *call,
+                             guint slot,
+                             const gint64 *values,
+                             gssize n); /* < 0: scalar */
+void ir_call_attr_to_input (IrCall *call,
+                            const char *attr,
+                            guint slot); /* INTS or INT -> int64 tensor */

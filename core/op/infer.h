@@ -1,0 +1,25 @@
+/* Shape inference over a model: sets the type of every value that can be known, with symbolic dims
+ * and the propagation of shape contents. */
+#pragma once
+#include "core/ir/edit.h"
+#include "core/ir/history.h"
+#include "core/ir/problem.h"
+
+typedef enum
+{
+  IR_INFER_DEFAULT = 0,
+  IR_INFER_STRICT = 1 << 0, /* contradictions with declared types are errors, not warnings */
+} IrInferFlags;
+
+/* Infers all nodes in order (functions by their bodies, subgraphs inside their owners). */
+void ir_infer_model (IrEdit *edit, IrInferFlags flags, GPtrArray *problems); /* problems nullable */
+/* After a rewrite: infers @node alone and, while types get more specific, what uses it. */
+void ir_infer_node (IrEdit *edit, IrNode *node, GPtrArray *problems);
+/* Replaces symbols by numbers in all input types, then infers; @bindings: name -> gint64 *. */
+gboolean ir_infer_bind (IrEdit *edit, GHashTable *bindings, GPtrArray *problems, GError **error);
+void ir_infer_bind_input (IrEdit *edit, IrValue *input, guint rank, const gint64 *dims);
+
+/* -- cost: from types; unknown dims count as 1 and set *partial -- */
+guint64 ir_cost_node_flops (const IrNode *node, gboolean *partial);
+guint64 ir_cost_node_bytes (const IrNode *node, gboolean *partial);
+IrCost ir_cost_model (const IrModel *model, gboolean *partial);

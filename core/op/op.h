@@ -1,0 +1,131 @@
+/* The op table: one row per operator (ops.def and the family files that it includes). Facts about
+ * operators stand here and nowhere else; layers above add columns (CPU, GPU, GRAD) that only they
+ * expand. A row is found by (domain, name); the stored node stays as its file wrote it, and the
+ * row's @adapt list turns an old opset's form into the one canonical call that inference, cost and
+ * kernels see. */
+#pragma once
+
+#include "core/ir/model.h"
+#include "core/op/call.h"
+#include <gio/gio.h>
+
+typedef enum
+{
+  IR_OP_NONE,
+#define IR_OP(ID, NAME, ...) IR_OP_##ID,
+#include "core/op/ops.def"
+  IR_N_OPS
+} IrOpId;
+
+/* Families give the colour class of a node and the order in documentation. */
+#define IR_OP_FAMILIES(F)                                                                          \
+  F (ELEMENTWISE, "elementwise", "Arithmetic, comparison and logic, element by element")           \
+  F (ACTIVATION, "activation", "Activation functions")                                             \
+  F (REDUCE, "reduction", "Reductions along axes")                                                 \
+  F (LINEAR, "linear", "Matrix products and convolutions")                                         \
+  F (POOL, "pooling", "Pooling")                                                                   \
+  F (NORM, "normalization", "Normalization")                                                       \
+  F (SHAPE, "shape", "Shape and layout changes without arithmetic")                                \
+  F (INDEX, "indexing", "Gather, slice, select")                                                   \
+  F (CONSTANT, "constant", "Constants and generators")                                             \
+  F (CONTROL, "control", "Control flow")                                                           \
+  F (FUSED, "fused", "Fused operators of the domain irscope")                                      \
+  F (OTHER, "other", "Everything else")
+
+typedef enum
+{
+#define F(ID, NAME, DOC) IR_FAMILY_##ID,
+  IR_OP_FAMILIES (F)
+#undef F
+      IR_N_FAMILIES
+} IrOpFamily;
+
+typedef enum
+{
+  IR_OP_COMMUTES = 1 << 0,    /* inputs 0 and 1 may be swapped */
+  IR_OP_ELEMENTWISE = 1 << 1, /* output element i depends on input elements i only (broadcast) */
+  IR_OP_VIEW = 1 << 2,        /* output is input 0's bytes under another shape */
+  IR_OP_INPLACE = 1 << 3,     /* kernel may write output 0 over input 0 */
+  IR_OP_RANDOM = 1 << 4,      /* not deterministic: never folded, merged or cached */
+  IR_OP_SUBGRAPHS = 1 << 5,   /* owns subgraphs */
+  IR_OP_IDEMPOTENT = 1 << 6,  /* op (op (x)) = op (x), bit for bit */
+  IR_OP_INVOLUTION = 1 << 7,  /* op (op (x)) = x, bit for bit */
+  IR_OP_VARIADIC_OUT = 1 << 8
+} IrOpFlags;
+
+/* How exactly back ends must agree with the reference kernel: |a - b| <= atol + rtol * |b|. */
+typedef struct
+{
+  double rtol, atol; /* for float32; float16 and bfloat16 scale by their own epsilon */
+} IrTolerance;
+
+#define IR_TOL_EXACT                                                                               \
+  {                                                                                                \
+    0, 0                                                                                           \
+  }
+#define IR_TOL_ROUNDING                                                                            \
+  {                                                                                                \
+    1e-5, 1e-6                                                                                     \
+  } /* sums of products: order of summation differs */
+#define IR_TOL_TRANSCENDENTAL                                                                      \
+  {                                                                                                \
+    2e-6, 1e-7                                                                                     \
+  } /* exp, log, tanh … within a few ULP */
+
+typedef struct
+{
+  const char *name;
+  IrAttrKind kind;
+  const char *fallback; /* (nullable) default as text; NULL: none, the attribute is required or
+                           optional without value */
+  gboolean required;
+  const char *doc;
+} IrAttrSpec;
+
+typedef gboolean (*IrInferFunc) (IrCall *call, GError **error);
+typedef gboolean (*IrKernelFunc) (IrCall *call, GError **error);
+typedef void (*IrAdaptFunc) (IrCall *call);
+/* FLOPs of one execution; 0 where there is no arithmetic. Bytes are derived from the types. */
+typedef guint64 (*IrCostFunc) (const IrCall *call);
+
+/* Applies when the node's opset version is below @until. Entries ascend by @until; all that apply
+ * are run in order. */
+typedef struct
+{
+  gint64 until;
+  IrAdaptFunc adapt;
+} IrAdapt;
+
+typedef struct
+{
+  gint8 min, max; /* max -1 = any number */
+} IrArity;
+
+struct _IrOp
+{
+  IrOpId id;
+  const char *name, *domain; /* domain NULL in rows = "" = ai.onnx */
+  gint64 since, until;       /* opset versions: first, and (0 = none) the one that removed it */
+  IrOpFamily family;
+  IrArity in, out;
+  const char *in_names, *out_names; /* "X W B?" space separated; '?' optional, '*' variadic */
+  const IrAttrSpec *attrs;          /* ends with a NULL name */
+  IrOpFlags flags;
+  IrTolerance tol;
+  IrInferFunc infer;
+  IrKernelFunc ref;
+  IrCostFunc cost;
+  const IrAdapt *adapt; /* (nullable) ends with until 0 */
+  const char *body;     /* (nullable) ONNX function body as text: domain irscope and function ops */
+  const char *doc;      /* sentence case, ends with a period; user-visible */
+};
+
+const IrOp *ir_op_find (const char *domain, const char *name); /* (nullable) */
+const IrOp *ir_op_by_id (IrOpId id);
+guint ir_op_n (void); /* rows are 1 .. n - 1 for ir_op_by_id() */
+const char *ir_op_family_name (IrOpFamily family);
+const char *ir_op_family_doc (IrOpFamily family);
+const IrAttrSpec *ir_op_attr (const IrOp *op, const char *name);
+char *ir_op_input_name (const IrOp *op, guint slot); /* (transfer full) "X", "input 3" */
+char *ir_op_output_name (const IrOp *op, guint slot);
+gboolean ir_op_is (const IrNode *node, IrOpId id); /* the node's row is @id */

@@ -1,0 +1,69 @@
+/* Pipelines: ordered lists of passes, from JSON files (data/pipelines) or from a list of names. */
+#pragma once
+#include "passes/pass.h"
+
+typedef struct
+{
+  char *name, *title, *doc;
+  GPtrArray *passes;    /* of const IrPass */
+  guint max_iterations; /* the list is repeated until nothing changes */
+} IrPipeline;
+
+IrPipeline *ir_pipeline_load (const char *name_or_path,
+                              GError **error); /* "default", "canonical", a file */
+IrPipeline *ir_pipeline_new_from_names (const char *const *pass_names, GError **error);
+void ir_pipeline_free (IrPipeline *pipeline);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (IrPipeline, ir_pipeline_free)
+GStrv ir_pipeline_names (void); /* those shipped */
+
+typedef struct
+{
+  IrClass max_class; /* default IR_CLASS_ROUNDING */
+  const IrPolicy *policy;
+  const char *const *disabled_rules;
+  gboolean record_refusals;
+  gsize fold_limit_bytes; /* 0: 64 MiB */
+  gboolean verify;        /* check structure after each pass; debug */
+  void (*progress) (const char *pass, guint n_steps, gpointer data);
+  gpointer progress_data;
+} IrPipelineOptions;
+
+typedef struct
+{
+  guint n_steps, iterations;
+  double ms;
+  gboolean stopped, reached_limit;
+} IrPipelineResult;
+
+/* Runs on @model in place, recording steps with costs. */
+gboolean ir_pipeline_run (IrModel *model,
+                          const IrPipeline *pipeline,
+                          const IrPipelineOptions *options,
+                          IrPipelineResult *result,
+                          GCancellable *cancellable,
+                          GError **error);
+
+/* -- proof (passes/proof.c): verdicts for recorded steps, by running changed cones on the captured
+ * values of one run of the original model -- */
+typedef struct _IrProver IrProver;
+IrProver *ir_prover_new (IrModel *model,
+                         GHashTable *inputs,
+                         const IrBackend *backend,
+                         GCancellable *cancellable,
+                         GError **error);
+void ir_prover_free (IrProver *prover);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (IrProver, ir_prover_free)
+gboolean ir_prover_prove_step (IrProver *prover,
+                               guint step,
+                               IrProof *proof,
+                               GError **error); /* also stores it in the history */
+typedef struct
+{
+  guint n[IR_N_VERDICTS];
+} IrProofSummary;
+gboolean ir_prover_prove_all (IrProver *prover,
+                              IrProofSummary *summary,
+                              void (*progress) (guint done, guint total, gpointer data),
+                              gpointer data,
+                              GCancellable *cancellable,
+                              GError **error);

@@ -42,7 +42,8 @@ class Builder:
     def weight(self, name, array):
         """An initializer named scope.scope.name, as in a state dictionary."""
         path = ".".join(self._scopes + [name])
-        self.graph.initializers[path] = np.asarray(array, np.float32) if np.asarray(array).dtype == float else array
+        array = np.asarray(array)
+        self.graph.initializers[path] = array.astype(np.float32) if array.dtype == np.float64 else array
         return path
 
     def normal(self, name, shape, scale):

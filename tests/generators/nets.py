@@ -21,11 +21,23 @@ def he_conv(b, x, name, inputs, outputs, kernel, stride=1, groups=1, gain=2.0):
                     pads=[half] * 4, strides=[stride, stride])
 
 
+def norm_statistics(random, channels):
+    """Scale and variance, both within [0.5, 2].
+
+    The scale follows the deviation: drawn independently, the two would make the signal grow 1.6 times
+    per layer, which drowns a deep network in its own size.
+    """
+    variance = random.uniform(0.5, 2.0, channels)
+    scale = np.sqrt(variance) * random.uniform(0.75, 1.25, channels)
+    return scale.astype(np.float32), variance.astype(np.float32)
+
+
 def batch_norm(b, x, name, channels):
+    scale, variance = norm_statistics(b.random, channels)
     with b.scope(name):
-        return b.op("BatchNormalization", x, b.uniform("weight", [channels], 0.5, 2.0),
-                    b.normal("bias", [channels], 0.2), b.normal("running_mean", [channels], 0.2),
-                    b.uniform("running_var", [channels], 0.5, 2.0), epsilon=1e-5, momentum=0.9)
+        return b.op("BatchNormalization", x, b.weight("weight", scale), b.normal("bias", [channels], 0.2),
+                    b.normal("running_mean", [channels], 0.2), b.weight("running_var", variance),
+                    epsilon=1e-5, momentum=0.9)
 
 
 def image_input(b, size, batch, symbolic):
@@ -33,11 +45,14 @@ def image_input(b, size, batch, symbolic):
     return {"input": b.random.standard_normal((batch, 3, size, size), np.float32)}
 
 
-def classifier(b, x, channels, classes, batch, symbolic, flatten=True):
+def classifier(b, x, channels, classes, batch, symbolic, softmax):
+    """Pooling, one linear layer and the graph output; small weights keep a Softmax from saturating."""
     x = b.op("Flatten", b.op("GlobalAveragePool", x), axis=1)
     with b.scope("fc"):
-        weight = b.normal("weight", [classes, channels], (1.0 / channels)**0.5)
+        weight = b.normal("weight", [classes, channels], (0.25 if softmax else 1.0) * channels**-0.5)
         x = b.op("Gemm", x, weight, b.normal("bias", [classes], 0.1), alpha=1.0, beta=1.0, transB=1)
+    if softmax:
+        x = b.op("Softmax", x, axis=-1)
     b.output(x, "output", ["batch" if symbolic else batch, classes])
 
 
@@ -45,7 +60,7 @@ def classifier(b, x, channels, classes, batch, symbolic, flatten=True):
 
 
 def resnet50(size=224, width=64, layers=None, classes=1000, batch=1, symbolic=False, seed=50):
-    """ResNet-50: with blocks (3, 4, 6, 3) it has 53 Conv, 53 BatchNormalization, 49 Relu and 16 Add.
+    """ResNet-50 with a Softmax: 176 nodes, of them 53 Conv, 53 BatchNormalization, 49 Relu and 16 Add.
 
     layers limits the blocks per stage; width is the channel count of the first stage.
     """
@@ -60,7 +75,7 @@ def resnet50(size=224, width=64, layers=None, classes=1000, batch=1, symbolic=Fa
             with b.scope(f"layer{stage + 1}"), b.scope(f"layer{stage + 1}.{block}"):
                 x = bottleneck(b, x, channels, width << stage, 2 if stage and not block else 1)
             channels = width * 4 << stage
-    classifier(b, x, channels, classes, batch, symbolic)
+    classifier(b, x, channels, classes, batch, symbolic, softmax=True)
     return b.model(), inputs
 
 
@@ -100,7 +115,7 @@ def mobilenetv2(size=224, width=32, layers=None, classes=1000, batch=1, symbolic
                 channels, index = scaled(outputs), index + 1
         last = max(scaled(1280), 64)
         x = relu6(b, batch_norm(b, he_conv(b, x, f"{index}.0", channels, last, 1), f"{index}.1", last))
-    classifier(b, x, last, classes, batch, symbolic)
+    classifier(b, x, last, classes, batch, symbolic, softmax=False)
     return b.model(), inputs
 
 

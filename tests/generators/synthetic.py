@@ -5,7 +5,7 @@
     synthetic.py --shape wide --nodes 100000 --out DIR [--width 64]
 
 chain   one node after another
-wide    layers of `width` nodes, each reading two values of the few layers before it
+wide    layers of `width` nodes, each reading the node below and a value of the few layers before
 blocks  repeated scoped blocks (as layers of a network) with a shortcut around each
 All nodes are elementwise on float32 [4] and keep their values within [-1, 1] (a block within [-9, 9]), so
 that a graph of any size can also be run.
@@ -50,13 +50,15 @@ def chain(make, count, width):
 
 
 def wide(make, count, width):
-    pool = [make.add("Tanh", "x")]
+    below = pool = [make.add("Tanh", "x")]
     while len(make.nodes) < count:
         layer = []
-        for _ in range(min(width, count - len(make.nodes))):
-            a, b = (pool[make.random.integers(len(pool))] for _ in range(2))
-            layer.append(make.unary(a) if make.random.random() < 0.5 else make.binary(a, b))
-        pool = (pool + layer)[-3 * width:]
+        for i in range(min(width, count - len(make.nodes))):
+            # Reading the node below keeps every node in use; the other input comes from a layer nearby.
+            a, b = below[i % len(below)], pool[make.random.integers(len(pool))]
+            layer.append(make.unary(a) if make.random.random() < 0.3 else make.binary(a, b))
+        # A last layer that is not full leaves the rest of the one below as outputs.
+        below, pool = layer, (pool + layer)[-3 * width:]
     read = {name for node in make.nodes for name in node.inputs}
     return [node.outputs[0] for node in make.nodes if node.outputs[0] not in read]
 

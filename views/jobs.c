@@ -1,0 +1,166 @@
+#include "config.h"
+
+#include "views/jobs.h"
+
+/* How often progress reaches the main thread; 20 updates a second look smooth and cost nothing. */
+#define PROGRESS_INTERVAL_MS 50
+
+struct _IrJob
+{
+  gatomicrefcount ref_count;
+  IrJobSpec spec;
+  GWeakRef owner;
+  gpointer owner_key; /* only to know that there was one */
+  GCancellable *cancellable;
+  guint timeout;
+
+  GMutex lock; /* guards what follows */
+  gboolean changed;
+  double fraction;
+  char *text;
+};
+
+IrJob *
+ir_job_ref (IrJob *job)
+{
+  g_atomic_ref_count_inc (&job->ref_count);
+  return job;
+}
+
+void
+ir_job_unref (IrJob *job)
+{
+  if (!g_atomic_ref_count_dec (&job->ref_count))
+    return;
+  g_weak_ref_clear (&job->owner);
+  g_clear_object (&job->cancellable);
+  g_mutex_clear (&job->lock);
+  g_free (job->text);
+  g_free (job);
+}
+
+/**
+ * ir_job_cancel:
+ *
+ * Asks the job to stop. It ends with %G_IO_ERROR_CANCELLED as soon as its function looks, whatever
+ * that returns.
+ */
+void
+ir_job_cancel (IrJob *job)
+{
+  g_return_if_fail (job != NULL);
+  g_cancellable_cancel (job->cancellable);
+}
+
+gboolean
+ir_job_is_cancelled (IrJob *job)
+{
+  return g_cancellable_is_cancelled (job->cancellable);
+}
+
+/**
+ * ir_job_report:
+ * @fraction: 0 to 1, or negative when the end cannot be told
+ * @text: (nullable): what is being done; %NULL keeps the text as it is
+ *
+ * Says how far the job is. May be called often and from any thread: only the newest report is
+ * shown.
+ */
+void
+ir_job_report (IrJob *job, double fraction, const char *text)
+{
+  g_mutex_lock (&job->lock);
+  job->changed = TRUE;
+  job->fraction = fraction;
+  if (text != NULL && g_strcmp0 (text, job->text) != 0)
+    {
+      g_free (job->text);
+      job->text = g_strdup (text);
+    }
+  g_mutex_unlock (&job->lock);
+}
+
+static gboolean
+job_tick (gpointer data)
+{
+  IrJob *job = data;
+  g_autoptr (GObject) owner = g_weak_ref_get (&job->owner);
+  g_autofree char *text = NULL;
+  gboolean changed;
+  double fraction;
+
+  g_mutex_lock (&job->lock);
+  changed = job->changed;
+  fraction = job->fraction;
+  text = g_strdup (job->text);
+  job->changed = FALSE;
+  g_mutex_unlock (&job->lock);
+  if (changed && owner != NULL)
+    job->spec.progress (owner, fraction, text);
+  return G_SOURCE_CONTINUE;
+}
+
+static void
+job_thread (GTask *task, gpointer source, gpointer task_data, GCancellable *cancellable)
+{
+  IrJob *job = task_data;
+  g_autoptr (GError) error = NULL;
+  gpointer result = job->spec.run (job, job->spec.data, cancellable, &error);
+
+  if (error != NULL)
+    {
+      if (result != NULL && job->spec.result_free != NULL)
+        job->spec.result_free (result);
+      g_task_return_error (task, g_steal_pointer (&error));
+    }
+  else
+    g_task_return_pointer (task, result, job->spec.result_free);
+}
+
+static void
+job_done (GObject *source, GAsyncResult *result, gpointer user_data)
+{
+  g_autoptr (IrJob) job = user_data;
+  g_autoptr (GError) error = NULL;
+  gpointer value = g_task_propagate_pointer (G_TASK (result), &error);
+  g_autoptr (GObject) owner = g_weak_ref_get (&job->owner);
+
+  g_clear_handle_id (&job->timeout, g_source_remove);
+  if (job->owner_key == NULL || owner != NULL)
+    job->spec.done (owner, value, error, job->spec.data);
+  else if (value != NULL && job->spec.result_free != NULL)
+    job->spec.result_free (value);
+  if (job->spec.data_free != NULL)
+    job->spec.data_free (job->spec.data);
+}
+
+/**
+ * ir_job_start:
+ * @owner: (nullable): a #GObject that the job belongs to; held weakly, `done` and `progress` are
+ *   called only while it lives
+ * @spec: what to do; copied
+ *
+ * Starts a thread of the pool on `spec->run`.
+ *
+ * Returns: (transfer full): the job, to cancel it
+ */
+IrJob *
+ir_job_start (gpointer owner, const IrJobSpec *spec)
+{
+  g_autoptr (GTask) task = NULL;
+  IrJob *job = g_new0 (IrJob, 1);
+
+  g_return_val_if_fail (spec->run != NULL && spec->done != NULL, NULL);
+  g_atomic_ref_count_init (&job->ref_count);
+  g_mutex_init (&job->lock);
+  g_weak_ref_init (&job->owner, owner);
+  job->spec = *spec;
+  job->owner_key = owner;
+  job->cancellable = g_cancellable_new ();
+  if (spec->progress != NULL)
+    job->timeout = g_timeout_add (PROGRESS_INTERVAL_MS, job_tick, job);
+  task = g_task_new (NULL, job->cancellable, job_done, ir_job_ref (job));
+  g_task_set_task_data (task, ir_job_ref (job), (GDestroyNotify) ir_job_unref);
+  g_task_run_in_thread (task, job_thread);
+  return job;
+}

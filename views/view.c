@@ -1,0 +1,305 @@
+#include "config.h"
+
+#include "views/view.h"
+
+typedef struct
+{
+  const IrViewInfo *info;
+  IrSession *session;
+  char *indicator;
+  IrSessionChanges pending; /* what changed while the view was not on screen */
+} IrViewPrivate;
+
+enum
+{
+  PROP_SESSION = 1,
+  PROP_INFO,
+  PROP_TITLE,
+  PROP_ICON_NAME,
+  PROP_INDICATOR,
+  N_PROPS
+};
+
+static GParamSpec *props[N_PROPS];
+
+G_DEFINE_ABSTRACT_TYPE_WITH_PRIVATE (IrView, ir_view, ADW_TYPE_BIN)
+
+/* -- registry -- */
+
+#define IR_VIEW(NAME) extern const IrViewInfo ir_view_##NAME;
+#include "views/views.def"
+#undef IR_VIEW
+
+static const IrViewInfo *const infos[] = {
+#define IR_VIEW(NAME) &ir_view_##NAME,
+#include "views/views.def"
+#undef IR_VIEW
+};
+
+/**
+ * ir_views:
+ * @n: (out): number of views
+ *
+ * Returns: (transfer none): the descriptors of all views, in the order of the panes
+ */
+const IrViewInfo *const *
+ir_views (guint *n)
+{
+  *n = G_N_ELEMENTS (infos);
+  return infos;
+}
+
+/**
+ * ir_view_find:
+ * @id: such as "graph"
+ *
+ * Returns: (transfer none) (nullable): the descriptor of that view
+ */
+const IrViewInfo *
+ir_view_find (const char *id)
+{
+  for (guint i = 0; i < G_N_ELEMENTS (infos); i++)
+    if (g_strcmp0 (infos[i]->id, id) == 0)
+      return infos[i];
+  return NULL;
+}
+
+/**
+ * ir_view_info_create:
+ *
+ * Returns: (transfer floating): a new view of @session
+ */
+IrView *
+ir_view_info_create (const IrViewInfo *info, IrSession *session)
+{
+  return g_object_new (info->get_type (), "info", info, "session", session, NULL);
+}
+
+/* -- changes -- */
+
+static void
+deliver (IrView *self)
+{
+  IrViewPrivate *priv = ir_view_get_instance_private (self);
+  IrSessionChanges changes = priv->pending;
+
+  priv->pending = 0;
+  if (changes != 0 && IR_VIEW_GET_CLASS (self)->session_changed != NULL)
+    IR_VIEW_GET_CLASS (self)->session_changed (self, changes);
+}
+
+static void
+on_session_changed (IrView *self, guint changes, IrSession *session)
+{
+  IrViewPrivate *priv = ir_view_get_instance_private (self);
+
+  priv->pending |= changes;
+  if (gtk_widget_get_mapped (GTK_WIDGET (self)))
+    deliver (self);
+}
+
+static void
+ir_view_map (GtkWidget *widget)
+{
+  GTK_WIDGET_CLASS (ir_view_parent_class)->map (widget);
+  deliver (IR_VIEW (widget));
+}
+
+/* -- object -- */
+
+static void
+ir_view_constructed (GObject *object)
+{
+  IrViewPrivate *priv = ir_view_get_instance_private (IR_VIEW (object));
+
+  G_OBJECT_CLASS (ir_view_parent_class)->constructed (object);
+  priv->pending = IR_CHANGED_ALL;
+  g_signal_connect_object (priv->session, "changed", G_CALLBACK (on_session_changed), object,
+                           G_CONNECT_SWAPPED);
+}
+
+static void
+ir_view_dispose (GObject *object)
+{
+  IrViewPrivate *priv = ir_view_get_instance_private (IR_VIEW (object));
+
+  if (priv->session != NULL)
+    g_signal_handlers_disconnect_by_data (priv->session, object);
+  G_OBJECT_CLASS (ir_view_parent_class)->dispose (object);
+}
+
+static void
+ir_view_finalize (GObject *object)
+{
+  IrViewPrivate *priv = ir_view_get_instance_private (IR_VIEW (object));
+
+  g_clear_object (&priv->session);
+  g_clear_pointer (&priv->indicator, g_free);
+  G_OBJECT_CLASS (ir_view_parent_class)->finalize (object);
+}
+
+static void
+ir_view_get_property (GObject *object, guint id, GValue *value, GParamSpec *pspec)
+{
+  IrViewPrivate *priv = ir_view_get_instance_private (IR_VIEW (object));
+
+  switch (id)
+    {
+    case PROP_SESSION:
+      g_value_set_object (value, priv->session);
+      break;
+    case PROP_INFO:
+      g_value_set_pointer (value, (gpointer) priv->info);
+      break;
+    case PROP_TITLE:
+      g_value_set_string (value, priv->info != NULL ? priv->info->title : "");
+      break;
+    case PROP_ICON_NAME:
+      g_value_set_string (value, priv->info != NULL ? priv->info->icon_name : NULL);
+      break;
+    case PROP_INDICATOR:
+      g_value_set_string (value, priv->indicator);
+      break;
+    default:
+      G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
+    }
+}
+
+static void
+ir_view_set_property (GObject *object, guint id, const GValue *value, GParamSpec *pspec)
+{
+  IrViewPrivate *priv = ir_view_get_instance_private (IR_VIEW (object));
+
+  switch (id)
+    {
+    case PROP_SESSION:
+      priv->session = g_value_dup_object (value);
+      break;
+    case PROP_INFO:
+      priv->info = g_value_get_pointer (value);
+      break;
+    default:
+      G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
+    }
+}
+
+static void
+ir_view_class_init (IrViewClass *klass)
+{
+  GObjectClass *object_class = G_OBJECT_CLASS (klass);
+
+  object_class->constructed = ir_view_constructed;
+  object_class->dispose = ir_view_dispose;
+  object_class->finalize = ir_view_finalize;
+  object_class->get_property = ir_view_get_property;
+  object_class->set_property = ir_view_set_property;
+  GTK_WIDGET_CLASS (klass)->map = ir_view_map;
+
+  props[PROP_SESSION] = g_param_spec_object ("session", NULL, NULL, IR_TYPE_SESSION,
+                                             G_PARAM_READWRITE | G_PARAM_CONSTRUCT_ONLY |
+                                                 G_PARAM_STATIC_STRINGS);
+  props[PROP_INFO] = g_param_spec_pointer (
+      "info", NULL, NULL, G_PARAM_READWRITE | G_PARAM_CONSTRUCT_ONLY | G_PARAM_STATIC_STRINGS);
+  props[PROP_TITLE] = g_param_spec_string ("title", NULL, NULL, NULL,
+                                           G_PARAM_READABLE | G_PARAM_STATIC_STRINGS);
+  props[PROP_ICON_NAME] = g_param_spec_string ("icon-name", NULL, NULL, NULL,
+                                               G_PARAM_READABLE | G_PARAM_STATIC_STRINGS);
+  props[PROP_INDICATOR] = g_param_spec_string ("indicator", NULL, NULL, NULL,
+                                               G_PARAM_READABLE | G_PARAM_STATIC_STRINGS);
+  g_object_class_install_properties (object_class, N_PROPS, props);
+}
+
+static void
+ir_view_init (IrView *self)
+{
+  gtk_widget_set_hexpand (GTK_WIDGET (self), TRUE);
+  gtk_widget_set_vexpand (GTK_WIDGET (self), TRUE);
+}
+
+IrSession *
+ir_view_get_session (IrView *view)
+{
+  IrViewPrivate *priv = ir_view_get_instance_private (view);
+
+  return priv->session;
+}
+
+const IrViewInfo *
+ir_view_get_info (IrView *view)
+{
+  IrViewPrivate *priv = ir_view_get_instance_private (view);
+
+  return priv->info;
+}
+
+/**
+ * ir_view_focus_content:
+ *
+ * Puts the keyboard focus where work in @view begins.
+ */
+void
+ir_view_focus_content (IrView *view)
+{
+  if (IR_VIEW_GET_CLASS (view)->focus_content != NULL)
+    IR_VIEW_GET_CLASS (view)->focus_content (view);
+  else
+    gtk_widget_child_focus (GTK_WIDGET (view), GTK_DIR_TAB_FORWARD);
+}
+
+/**
+ * ir_view_set_indicator:
+ * @text: (nullable): a short text, such as a count, shown beside the title of @view
+ */
+void
+ir_view_set_indicator (IrView *view, const char *text)
+{
+  IrViewPrivate *priv = ir_view_get_instance_private (view);
+
+  if (g_strcmp0 (priv->indicator, text) == 0)
+    return;
+  g_free (priv->indicator);
+  priv->indicator = g_strdup (text);
+  g_object_notify_by_pspec (G_OBJECT (view), props[PROP_INDICATOR]);
+}
+
+const char *
+ir_view_get_indicator (IrView *view)
+{
+  IrViewPrivate *priv = ir_view_get_instance_private (view);
+
+  return priv->indicator;
+}
+
+/**
+ * ir_view_empty_page:
+ * @icon_name: a symbolic icon
+ * @description: what to do next
+ * @action_name: (nullable): a detailed action, such as "win.open"
+ * @action_label: (nullable): the button's text
+ *
+ * Returns: (transfer floating): the screen of a view that has nothing to show
+ */
+GtkWidget *
+ir_view_empty_page (const char *icon_name,
+                    const char *title,
+                    const char *description,
+                    const char *action_name,
+                    const char *action_label)
+{
+  GtkWidget *page = adw_status_page_new ();
+
+  adw_status_page_set_icon_name (ADW_STATUS_PAGE (page), icon_name);
+  adw_status_page_set_title (ADW_STATUS_PAGE (page), title);
+  adw_status_page_set_description (ADW_STATUS_PAGE (page), description);
+  gtk_widget_add_css_class (page, "compact");
+  if (action_name != NULL)
+    {
+      GtkWidget *button = gtk_button_new_with_label (action_label);
+
+      gtk_actionable_set_detailed_action_name (GTK_ACTIONABLE (button), action_name);
+      gtk_widget_set_halign (button, GTK_ALIGN_CENTER);
+      gtk_widget_add_css_class (button, "pill");
+      adw_status_page_set_child (ADW_STATUS_PAGE (page), button);
+    }
+  return page;
+}

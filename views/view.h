@@ -1,0 +1,63 @@
+/* IrView: the abstract widget that shows one aspect of the session, and the registry of all views.
+ * A view reads the session and sets properties on it; it knows no other view. The window builds its
+ * panes from the registry.
+ *
+ * A new view is a folder views/NAME with NAME-view.c, whose last stanza is its descriptor
+ * `const IrViewInfo ir_view_NAME`, and one word in the list of views/meson.build. */
+#pragma once
+
+#include "views/session.h"
+
+#include <adwaita.h>
+
+#define IR_TYPE_VIEW (ir_view_get_type ())
+G_DECLARE_DERIVABLE_TYPE (IrView, ir_view, IR, VIEW, AdwBin)
+
+struct _IrViewClass
+{
+  AdwBinClass parent_class;
+
+  /* The session changed; @changes says what. Called only while the view is mapped: what changes
+   * meanwhile comes in one call when it is shown again. The first call has IR_CHANGED_ALL. */
+  void (*session_changed) (IrView *view, IrSessionChanges changes);
+  /* (nullable) Puts the keyboard focus where work in this view begins. */
+  void (*focus_content) (IrView *view);
+};
+
+typedef enum
+{
+  IR_VIEW_START,  /* left pane */
+  IR_VIEW_CENTRE, /* tabs in the middle */
+  IR_VIEW_END,    /* right pane */
+  IR_VIEW_BOTTOM, /* tabs below the middle */
+  IR_N_VIEW_PLACES
+} IrViewPlace;
+
+typedef struct
+{
+  const char *id;        /* "graph": actions, state file, ir_session_show_view() */
+  const char *title;     /* "Graph" */
+  const char *icon_name; /* symbolic */
+  const char *doc;       /* one sentence: tooltip of the tab */
+  IrViewPlace place;
+  GType (*get_type) (void); /* a final IrView */
+} IrViewInfo;
+
+const IrViewInfo *const *ir_views (guint *n); /* in the order of views/meson.build */
+const IrViewInfo *ir_view_find (const char *id);
+IrView *ir_view_info_create (const IrViewInfo *info, IrSession *session); /* floating */
+
+IrSession *ir_view_get_session (IrView *view);     /* (transfer none), never NULL */
+const IrViewInfo *ir_view_get_info (IrView *view); /* (nullable) */
+void ir_view_focus_content (IrView *view);
+/* A short text beside the title, such as a count; NULL removes it. */
+void ir_view_set_indicator (IrView *view, const char *text);
+const char *ir_view_get_indicator (IrView *view);
+
+/* The screen of a view that has nothing to show: says what to do next. @action_name and
+ * @action_label: (nullable) a button. */
+GtkWidget *ir_view_empty_page (const char *icon_name,
+                               const char *title,
+                               const char *description,
+                               const char *action_name,
+                               const char *action_label);

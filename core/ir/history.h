@@ -98,6 +98,8 @@ gboolean ir_history_redo (IrModel *model);
 /* The model at @step as a frozen snapshot; does not move the cursor (works on a private replay
  * cached near the cursor). Least recently used ones are dropped. (transfer full) */
 IrModel *ir_history_snapshot (IrModel *model, guint step);
+/* An editable copy with the same history, to travel in another thread. (transfer full) */
+IrModel *ir_history_clone (IrModel *model);
 gsize ir_history_bytes (const IrModel *model); /* log, checkpoints */
 const IrRecord *ir_history_record (const IrModel *model, gsize index);
 char *ir_record_to_string (const IrModel *model, const IrRecord *record); /* one line, for people */

@@ -1,0 +1,122 @@
+/* The edit log from inside: records, their kinds, spans. Shared by edit.c, record.c and history.c.
+ */
+#pragma once
+
+#include "core/ir/arena.h"
+#include "core/ir/history.h"
+
+typedef enum
+{
+  IR_SUBJECT_NODE,
+  IR_SUBJECT_VALUE,
+  IR_SUBJECT_GRAPH,
+  IR_SUBJECT_MODEL
+} IrSubject;
+
+/* What a record's before and after hold. Ids, never pointers to nodes or values: so a log applies
+ * to every copy of its model. The pointers belong to the context. */
+typedef enum
+{
+  IR_PAYLOAD_NUMBER,
+  IR_PAYLOAD_STATE,
+  IR_PAYLOAD_VALUE, /* id, 0 = none */
+  IR_PAYLOAD_GRAPH, /* id */
+  IR_PAYLOAD_STRING,
+  IR_PAYLOAD_ATTR,
+  IR_PAYLOAD_TYPE,
+  IR_PAYLOAD_TENSOR,
+  IR_PAYLOAD_IDS,
+  IR_PAYLOAD_EXTRA,
+  IR_PAYLOAD_OP,
+  IR_PAYLOAD_OPSETS,
+  IR_PAYLOAD_INFO,
+  IR_PAYLOAD_FUNCTION
+} IrPayload;
+
+/* Kinds of records: IR_RECORD (ID, "name", subject, payload); getters and setters in record.c. */
+#define IR_RECORDS(R)                                                                              \
+  R (NODE_STATE, "node", NODE, STATE)                                                              \
+  R (NODE_INPUT, "input", NODE, VALUE)                                                             \
+  R (NODE_N_INPUTS, "number of inputs", NODE, NUMBER)                                              \
+  R (NODE_OUTPUT, "output", NODE, VALUE)                                                           \
+  R (NODE_N_OUTPUTS, "number of outputs", NODE, NUMBER)                                            \
+  R (NODE_ATTR, "attribute", NODE, ATTR)                                                           \
+  R (NODE_OP, "operator", NODE, OP)                                                                \
+  R (NODE_NAME, "node name", NODE, STRING)                                                         \
+  R (NODE_SCOPE, "scope", NODE, STRING)                                                            \
+  R (NODE_DEVICE, "device", NODE, STRING)                                                          \
+  R (NODE_RANK, "rank", NODE, NUMBER)                                                              \
+  R (NODE_CONTROLS, "control dependencies", NODE, IDS)                                             \
+  R (NODE_EXTRA, "node metadata", NODE, EXTRA)                                                     \
+  R (NODE_GRAPH, "graph of node", NODE, GRAPH)                                                     \
+  R (VALUE_STATE, "value", VALUE, STATE)                                                           \
+  R (VALUE_TYPE, "type", VALUE, TYPE)                                                              \
+  R (VALUE_FLAGS, "flags", VALUE, NUMBER)                                                          \
+  R (VALUE_INITIALIZER, "initializer", VALUE, TENSOR)                                              \
+  R (VALUE_NAME, "value name", VALUE, STRING)                                                      \
+  R (VALUE_EXTRA, "value metadata", VALUE, EXTRA)                                                  \
+  R (VALUE_GRAPH, "graph of value", VALUE, GRAPH)                                                  \
+  R (GRAPH_STATE, "graph", GRAPH, STATE)                                                           \
+  R (GRAPH_OWNER, "owner of graph", GRAPH, NUMBER)                                                 \
+  R (GRAPH_NAME, "graph name", GRAPH, STRING)                                                      \
+  R (GRAPH_INPUTS, "graph inputs", GRAPH, IDS)                                                     \
+  R (GRAPH_OUTPUTS, "graph outputs", GRAPH, IDS)                                                   \
+  R (GRAPH_EXTRA, "graph metadata", GRAPH, EXTRA)                                                  \
+  R (GRAPH_FUNCTION, "function", GRAPH, FUNCTION)                                                  \
+  R (MODEL_OPSETS, "opset imports", MODEL, OPSETS)                                                 \
+  R (MODEL_INFO, "model information", MODEL, INFO)
+
+typedef enum
+{
+#define R(ID, NAME, SUBJECT, PAYLOAD) IR_RECORD_##ID,
+  IR_RECORDS (R)
+#undef R
+      IR_N_RECORD_KINDS
+} IrRecordKind;
+
+typedef union
+{
+  gconstpointer pointer;
+  guint64 number;
+} IrSlotValue;
+
+/* Which operator a node is; interned by content in the context through its strings. */
+typedef struct
+{
+  const char *op_type, *domain, *overload;
+} IrOpName;
+
+typedef struct
+{
+  guint step;
+  guint64 last_used;
+  IrModel *model;
+} IrSnapshotEntry;
+
+#define IR_N_SNAPSHOTS 16
+
+struct _IrLog
+{
+  GArray *records;   /* of IrRecord */
+  GPtrArray *steps;  /* of IrStep; index 0 is step 1 */
+  GArray *pass_runs; /* of IrPassRun */
+  GArray *refusals;  /* of IrRefusal */
+  guint cursor;
+  GHashTable *occurrences; /* rule and anchor -> how many steps so far; see edit.c */
+  IrSnapshotEntry snapshots[IR_N_SNAPSHOTS];
+  guint64 clock;
+  gboolean editing; /* one IrEdit at a time */
+};
+
+IrLog *ir_log_new (void);
+void ir_log_free (IrLog *log);
+void ir_log_cut (IrLog *log, guint step); /* forgets the steps behind @step */
+void ir_step_free (IrStep *step);
+
+/* record.c */
+IrSlotValue ir_record_get (const IrModel *model, IrRecordKind kind, guint32 subject, guint32 slot);
+void ir_record_set (
+    IrModel *model, IrRecordKind kind, guint32 subject, guint32 slot, IrSlotValue value);
+IrSubject ir_record_subject (IrRecordKind kind);
+IrPayload ir_record_payload (IrRecordKind kind);
+void ir_record_apply (IrModel *model, const IrRecord *record, gboolean forward);

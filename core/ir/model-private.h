@@ -1,0 +1,51 @@
+/* What the files of core/ir share about a model and nobody else may see. */
+#pragma once
+
+#include "core/ir/arena.h"
+#include "core/ir/model.h"
+
+/* Derived facts of one graph, rebuilt when the model's stamp has moved on. */
+typedef struct
+{
+  GPtrArray *order;                         /* of IrNode */
+  GPtrArray *values;                        /* of IrValue */
+  GHashTable *value_by_name, *node_by_name; /* interned name -> first live one by id */
+  gboolean cyclic;
+} IrGraphFacts;
+
+typedef struct _IrModelCache IrModelCache;
+struct _IrModelCache
+{
+  GRecMutex lock; /* frozen models are read from several threads */
+  IrArena *arena; /* of structs and arrays of this model */
+  guint64 facts_stamp;
+  GPtrArray *facts; /* of IrGraphFacts, index = graph id, entries nullable */
+  guint64 controls_stamp;
+  GHashTable *control_sources; /* node ids that some live node waits for */
+  GHashTable *constants;       /* IrAttr or sparse IrTensor -> dense IrTensor */
+};
+
+IrNode *ir_model_new_node (IrModel *model);   /* unborn, with the next id */
+IrValue *ir_model_new_value (IrModel *model); /* unborn, with the next id */
+IrGraph *ir_model_new_graph (IrModel *model); /* unborn, with the next id */
+gpointer ir_model_alloc (IrModel *model, gsize size);
+/* Arrays of a node have a power of two as capacity, so that growing rarely copies. */
+gpointer ir_model_resize_array (
+    IrModel *model, gpointer array, guint old_n, guint new_n, gsize element);
+void ir_value_add_use (IrModel *model, IrValue *value, guint64 key);
+void ir_value_remove_use (IrValue *value, guint64 key);
+
+/* Use keys sort by node id, then slot; graph outputs come last. */
+#define IR_USE_GRAPH_BIT (G_GUINT64_CONSTANT (1) << 63)
+
+static inline guint64
+ir_use_key (guint32 node_id, guint32 slot)
+{
+  return ((guint64) node_id << 32) | slot;
+}
+
+static inline guint64
+ir_use_key_output (guint32 graph_id, guint32 index)
+{
+  return IR_USE_GRAPH_BIT | ((guint64) graph_id << 32) | index;
+}

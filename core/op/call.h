@@ -40,6 +40,8 @@ typedef struct
   const IrTensor *tensor;  /* (nullable) contents; always there in execution */
   const IrShapeData *data; /* (nullable) inference only */
   gboolean present;        /* FALSE: optional input left out */
+  guint8 align_axis;       /* opset < 7: 1 + axis of input 0 that axis 0 of this one lines up with;
+                              0: as numpy does. The accessors below apply it. */
 } IrCallInput;
 
 typedef struct
@@ -73,12 +75,20 @@ struct _IrCall
   IrAllocFunc alloc;
   gpointer alloc_data;
   gpointer kernel_state; /* back ends: prepared state of the node (packed weights …) */
+  /* (nullable) inference inside function bodies: types that are not in the values themselves */
+  const IrType *(*type_of) (gpointer data, const IrValue *value);
+  gpointer type_of_data;
 };
 
 /* Lays out a call for @node: attributes from the node, @n_inputs and @n_outputs as the node has;
  * inputs' types from the values; then runs the adapters. Clear with ir_call_clear(). */
 void ir_call_init (IrCall *call, const IrNode *node);
-void ir_call_adapt (IrCall *call); /* ir_call_init() without inputs' contents defers to this */
+void ir_call_layout (IrCall *call, const IrNode *node); /* ir_call_init() without the adapters */
+void ir_call_adapt (IrCall *call);                      /* the adapters alone; once per call */
+/* Gives an input its contents, before or after the adapters. (transfer none): @tensor must live as
+ * long as the call. */
+void ir_call_set_input (IrCall *call, guint slot, const IrTensor *tensor);
+const IrType *ir_call_value_type (const IrCall *call, const IrValue *value); /* (nullable) */
 void ir_call_clear (IrCall *call);
 
 /* -- attributes, canonical -- */

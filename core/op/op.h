@@ -115,6 +115,9 @@ struct _IrOp
   IrInferFunc infer;
   IrKernelFunc ref;
   IrCostFunc cost;
+  IrCostFunc bytes; /* (nullable) bytes moved; default: those of all inputs and outputs */
+  /* (nullable) type of an input of a subgraph that the node owns, as far as it is known */
+  const IrType *(*subgraph_input) (const IrCall *call, const IrGraph *graph, guint input);
   const IrAdapt *adapt; /* (nullable) ends with until 0 */
   const char *body;     /* (nullable) ONNX function body as text: domain irscope and function ops */
   const char *doc;      /* sentence case, ends with a period; user-visible */
@@ -129,3 +132,4 @@ const IrAttrSpec *ir_op_attr (const IrOp *op, const char *name);
 char *ir_op_input_name (const IrOp *op, guint slot); /* (transfer full) "X", "input 3" */
 char *ir_op_output_name (const IrOp *op, guint slot);
 gboolean ir_op_is (const IrNode *node, IrOpId id); /* the node's row is @id */
+char *ir_ops_markdown (void); /* (transfer full) docs/OPS.md */

@@ -1,0 +1,86 @@
+/* Running one node by itself, on given contents. */
+#include "config.h"
+
+#include "core/exec/exec-private.h"
+
+static gboolean
+eval_call (IrCall *call,
+           const IrTensor *const *inputs,
+           IrTensor **outputs,
+           const IrBackend *backend,
+           gsize output_limit,
+           GError **error)
+{
+  const IrNode *node = call->node;
+  const IrBackend *chosen;
+  IrKernelFunc kernel;
+  const char *why;
+
+  if (!ir_backend_choose (backend, node, &kernel, &chosen, &why, error))
+    return FALSE;
+  if (kernel == NULL)
+    return ir_call_fail (call, error, IR_OP_ERROR_UNSUPPORTED,
+                         "an operator with subgraphs cannot be run by itself");
+  for (guint i = 0; i < node->n_inputs; i++)
+    {
+      if (node->inputs[i] == NULL)
+        continue;
+      if (inputs[i] == NULL)
+        return ir_call_fail (call, error, IR_OP_ERROR_VALUE, "input %u (%s) has no contents", i,
+                             node->inputs[i]->name);
+      ir_call_set_input (call, i, inputs[i]);
+    }
+  call->max_output_bytes = output_limit;
+  ir_call_adapt (call);
+  g_autoptr (GError) local = NULL;
+  if (chosen->prepare != NULL)
+    call->kernel_state = chosen->prepare (call, &local);
+  gboolean done = local == NULL && kernel (call, &local);
+  if (call->kernel_state != NULL && chosen->release != NULL)
+    chosen->release (g_steal_pointer (&call->kernel_state));
+  for (guint i = 0; done && i < node->n_outputs; i++)
+    outputs[i] = g_steal_pointer (&call->outputs[i].tensor);
+  if (local != NULL)
+    g_propagate_error (error, g_steal_pointer (&local));
+  return done;
+}
+
+/**
+ * ir_eval_node:
+ * @node: a node
+ * @inputs: (array): contents, one per input of @node; %NULL where an input is left out
+ * @outputs: (out caller-allocates) (array) (transfer full): one per output of @node; %NULL where
+ *   @node has no such output
+ * @backend: (nullable): whose kernels; %NULL: reference kernels
+ * @output_limit: most bytes of one output; 0: no limit
+ * @error: return location for an error
+ *
+ * Runs the kernel of @node on @inputs, which may have other shapes than its values.
+ *
+ * Fails with an %IR_EXEC_ERROR that names the node.
+ *
+ * Returns: %TRUE if the outputs were computed
+ */
+gboolean
+ir_eval_node (const IrNode *node,
+              const IrTensor *const *inputs,
+              IrTensor **outputs,
+              const IrBackend *backend,
+              gsize output_limit,
+              GError **error)
+{
+  g_return_val_if_fail (node != NULL && outputs != NULL, FALSE);
+  g_return_val_if_fail (inputs != NULL || node->n_inputs == 0, FALSE);
+  g_autoptr (GError) local = NULL;
+  IrCall call;
+
+  for (guint i = 0; i < node->n_outputs; i++)
+    outputs[i] = NULL;
+  ir_call_layout (&call, node);
+  gboolean done = eval_call (&call, inputs, outputs, backend != NULL ? backend : &ir_backend_ref,
+                             output_limit, &local);
+  ir_call_clear (&call);
+  if (local != NULL)
+    g_propagate_error (error, ir_exec_error_from_kernel (node, g_steal_pointer (&local)));
+  return done;
+}

@@ -1,0 +1,39 @@
+/* What the files of core/exec share, and what back ends need of it. */
+#pragma once
+
+#include "core/exec/exec.h"
+#include "core/exec/threads.h"
+
+extern const IrBackend ir_backend_ref;
+
+const IrBackend *ir_backend_require (const char *name, GError **error);
+gboolean ir_backend_choose (const IrBackend *backend,
+                            const IrNode *node,
+                            IrKernelFunc *kernel,
+                            const IrBackend **chosen,
+                            const char **why,
+                            GError **error);
+
+/* -- subgraph.c -- */
+gboolean ir_subgraph_runs (const IrNode *node);
+
+/* The node of @graph that a use belongs to: the node itself, or the owner of the subgraphs around
+ * it. NULL for graph outputs and for uses outside @graph. */
+IrNode *ir_use_node_in (const IrGraph *graph, IrUse use);
+
+/* -- runner.c -- */
+GError *ir_exec_error_from_kernel (const IrNode *node, GError *error);
+gsize ir_exec_default_memory_limit (void);
+
+IrSchedule *ir_schedule_ref (IrSchedule *schedule);
+IrMemPlan *ir_mem_plan_ref (IrMemPlan *plan);
+
+/* -- one block placed in time and space, for the planner and its tests -- */
+typedef struct
+{
+  guint64 size; /* bytes, before alignment */
+  guint first, last;
+  guint64 offset; /* result */
+} IrMemBlock;
+guint64 ir_mem_blocks_place (IrMemBlock *blocks, guint n, guint64 align_bytes);
+guint64 ir_mem_blocks_lower_bound (const IrMemBlock *blocks, guint n, guint64 align_bytes);

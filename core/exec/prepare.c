@@ -1,0 +1,173 @@
+/* Preparing a model for one set of input shapes: concrete types, schedule, memory plan, and what
+ * back ends make once per node. */
+#include "config.h"
+
+#include "core/exec/runner-private.h"
+#include "core/op/infer.h"
+
+#define ARENA_ALIGN 64 /* bytes: a cache line, and the widest vector register */
+
+/* The model with the inputs' shapes put in and the types inferred from them, frozen. */
+static IrModel *
+bind_shapes (IrModel *base, GHashTable *inputs)
+{
+  g_autoptr (IrModel) model = ir_model_clone (base);
+  g_autoptr (IrEdit) edit = ir_edit_new_import (model);
+
+  for (guint i = 0; i < ir_graph_n_inputs (model->main); i++)
+    {
+      IrValue *input = ir_graph_input (model->main, i);
+      const IrTensor *tensor = input != NULL
+                                   ? g_hash_table_lookup (inputs, GUINT_TO_POINTER (input->id))
+                                   : NULL;
+      if (tensor == NULL)
+        continue;
+      /* An overridden initializer's contents must not be folded into the shapes. */
+      if (input->initializer != NULL)
+        ir_edit_set_initializer (edit, input, NULL);
+      if (input->type == NULL || !ir_type_has_rank (input->type))
+        ir_edit_set_type (edit, input, ir_tensor_type (tensor, model->context));
+      else if (!ir_type_is_static (input->type))
+        ir_infer_bind_input (edit, input, ir_tensor_rank (tensor), ir_tensor_dims (tensor));
+    }
+  ir_infer_model (edit, IR_INFER_DEFAULT, NULL);
+  return ir_model_snapshot (model);
+}
+
+static gboolean
+choose_kernels (IrPrepared *prepared,
+                const IrGraph *graph,
+                const IrBackend *backend,
+                GError **error)
+{
+  guint n_nodes;
+  IrNode *const *nodes = ir_graph_order (graph, &n_nodes);
+
+  for (guint i = 0; i < n_nodes; i++)
+    {
+      const char *why;
+      IrNodePlan *plan = &prepared->nodes[nodes[i]->id];
+      if (!ir_backend_choose (backend, nodes[i], &plan->kernel, &plan->backend, &why, error))
+        return FALSE;
+      g_autoptr (GPtrArray) subgraphs = ir_node_subgraphs (nodes[i]);
+      for (guint j = 0; subgraphs != NULL && j < subgraphs->len; j++)
+        if (!choose_kernels (prepared, g_ptr_array_index (subgraphs, j), backend, error))
+          return FALSE;
+    }
+  return TRUE;
+}
+
+/* Lets back ends pack weights and build primitives, which needs constants and shapes only. */
+static gboolean
+prepare_states (IrPrepared *prepared, GError **error)
+{
+  for (guint i = 0; i < prepared->schedule->items->len; i++)
+    {
+      IrNodeId id = g_array_index (prepared->schedule->items, IrScheduleItem, i).node;
+      IrNodePlan *plan = &prepared->nodes[id];
+      const IrNode *node = ir_model_node (prepared->model, id);
+      g_autoptr (GError) local = NULL;
+      IrCall call;
+      if (plan->kernel == NULL || plan->backend->prepare == NULL)
+        continue;
+      ir_call_init (&call, node);
+      plan->state = plan->backend->prepare (&call, &local);
+      ir_call_clear (&call);
+      if (local != NULL)
+        {
+          g_propagate_error (error, ir_exec_error_from_kernel (node, g_steal_pointer (&local)));
+          return FALSE;
+        }
+    }
+  return TRUE;
+}
+
+static void
+fill_places (IrPrepared *prepared)
+{
+  const GArray *items = prepared->memplan->items;
+  guint n_steps = prepared->schedule->items->len;
+
+  for (guint i = 0; i < prepared->n_values; i++)
+    prepared->places[i] = (IrPlace){ .offset = IR_PLACE_EXTERNAL };
+  prepared->release = g_new0 (IrValueId, items->len);
+  prepared->release_start = g_new0 (guint, n_steps + 2);
+  /* A counting sort by last use: counts, then starts, then places. */
+  for (guint i = 0; i < items->len; i++)
+    {
+      const IrMemItem *item = &g_array_index (items, IrMemItem, i);
+      prepared->places[item->value] = (IrPlace){ item->offset, item->size };
+      prepared->release_start[MIN (item->last, n_steps) + 1]++;
+    }
+  for (guint step = 0; step <= n_steps; step++)
+    prepared->release_start[step + 1] += prepared->release_start[step];
+  g_autofree guint *next = g_memdup2 (prepared->release_start, sizeof (guint) * (n_steps + 1));
+  for (guint i = 0; i < items->len; i++)
+    {
+      const IrMemItem *item = &g_array_index (items, IrMemItem, i);
+      prepared->release[next[MIN (item->last, n_steps)]++] = item->value;
+    }
+}
+
+/**
+ * ir_prepared_new:
+ * @base: the model without function calls
+ * @inputs: value id -> #IrTensor
+ * @backend: which kernels are wanted
+ * @n_threads: workers of the displayed schedule
+ * @shapes: (transfer full): key of the inputs' shapes
+ * @error: return location for an error
+ *
+ * Fails with %IR_EXEC_ERROR_UNSUPPORTED where a node has no kernel.
+ *
+ * Returns: (transfer full) (nullable): the plan
+ */
+IrPrepared *
+ir_prepared_new (IrModel *base,
+                 GHashTable *inputs,
+                 const IrBackend *backend,
+                 guint n_threads,
+                 char *shapes,
+                 GError **error)
+{
+  g_autoptr (IrPrepared) prepared = g_new0 (IrPrepared, 1);
+
+  prepared->shapes = shapes;
+  prepared->model = bind_shapes (base, inputs);
+  prepared->n_nodes = prepared->model->nodes->len;
+  prepared->n_values = prepared->model->values->len;
+  prepared->nodes = g_new0 (IrNodePlan, prepared->n_nodes + 1);
+  prepared->places = g_new0 (IrPlace, prepared->n_values + 1);
+  prepared->schedule = ir_schedule_new (prepared->model, backend, n_threads, error);
+  if (prepared->schedule == NULL ||
+      !choose_kernels (prepared, prepared->model->main, backend, error) ||
+      !prepare_states (prepared, error))
+    return NULL;
+  prepared->memplan = ir_mem_plan_new (prepared->model, prepared->schedule, ARENA_ALIGN);
+  fill_places (prepared);
+  return g_steal_pointer (&prepared);
+}
+
+/**
+ * ir_prepared_free:
+ * @prepared: (transfer full) (nullable): a plan
+ */
+void
+ir_prepared_free (IrPrepared *prepared)
+{
+  if (prepared == NULL)
+    return;
+  for (guint i = 0; prepared->nodes != NULL && i < prepared->n_nodes; i++)
+    if (prepared->nodes[i].state != NULL && prepared->nodes[i].backend->release != NULL)
+      prepared->nodes[i].backend->release (prepared->nodes[i].state);
+  free (prepared->arena); /* from posix_memalign() */
+  g_free (prepared->release_start);
+  g_free (prepared->release);
+  g_free (prepared->places);
+  g_free (prepared->nodes);
+  ir_mem_plan_unref (prepared->memplan);
+  ir_schedule_unref (prepared->schedule);
+  ir_model_unref (prepared->model);
+  g_free (prepared->shapes);
+  g_free (prepared);
+}

@@ -1,0 +1,70 @@
+/* The runner's own structures, shared by prepare.c (once per set of input shapes), runner.c (once
+ * per run) and subgraph.c (control flow). */
+#pragma once
+
+#include "core/exec/exec-private.h"
+
+/* How one node runs; by node id. */
+typedef struct
+{
+  IrKernelFunc kernel; /* NULL: the runner executes it (control flow) */
+  const IrBackend *backend;
+  gpointer state; /* (nullable) what the back end prepared */
+} IrNodePlan;
+
+/* Where a value goes; by value id. */
+typedef struct
+{
+  guint64 offset, size; /* bytes in the arena; offset IR_PLACE_EXTERNAL: the heap */
+} IrPlace;
+
+/* Everything that depends on the shapes of the inputs. */
+typedef struct
+{
+  IrModel *model; /* frozen, concrete shapes where inference can tell */
+  char *shapes;   /* key: the inputs' types as text */
+  IrSchedule *schedule;
+  IrMemPlan *memplan;
+  guint n_nodes, n_values; /* lengths of the tables below: largest id + 1 */
+  IrNodePlan *nodes;
+  IrPlace *places;
+  IrValueId *release;   /* values in the order of their last use */
+  guint *release_start; /* by step: first index into release; n_steps + 1 entries */
+  gpointer arena;       /* (nullable) plan->peak_bytes, aligned */
+} IrPrepared;
+
+IrPrepared *ir_prepared_new (IrModel *base,
+                             GHashTable *inputs,
+                             const IrBackend *backend,
+                             guint n_threads,
+                             char *shapes,
+                             GError **error);
+void ir_prepared_free (IrPrepared *prepared);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (IrPrepared, ir_prepared_free)
+
+/* One run under way. */
+typedef struct
+{
+  const IrRunOptions *options;
+  IrPrepared *prepared;
+  IrThreads *threads;
+  GCancellable *cancellable; /* (nullable) */
+  IrRun *run;
+  IrTensor **tensors;  /* by value id: what lives now */
+  guint8 *keep;        /* by value id: outlives its last use */
+  GHashTable *charges; /* data pointer -> Charge: live memory, shared bytes counted once */
+  guint64 live_bytes, peak_bytes, kept_bytes;
+  gsize memory_limit, output_limit;
+  gint64 start_ns;
+  guint depth; /* of control flow */
+} IrRunState;
+
+gboolean ir_run_graph (IrRunState *state, const IrGraph *graph, GError **error);
+IrTensor *ir_run_state_tensor (IrRunState *state, const IrValue *value);
+void ir_run_state_set (IrRunState *state, const IrValue *value, IrTensor *tensor);
+void ir_run_state_publish (IrRunState *state, const IrValue *value, IrTensor *tensor);
+void ir_run_state_drop (IrRunState *state, const IrValue *value);
+gboolean ir_run_check (IrRunState *state, const IrNode *node, GError **error);
+
+/* subgraph.c */
+gboolean ir_subgraph_run (IrRunState *state, const IrNode *node, GError **error);

@@ -1,0 +1,922 @@
+/* The runner: follows the schedule node by node. Intermediate values lie in one arena where the
+ * memory plan put them; what is captured, what leaves the run, and what had no known size lies on
+ * the heap and is let go after its last use. No tensor that is handed out refers to the arena. */
+#include "config.h"
+
+#include <errno.h>
+#include <glib/gstdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "core/exec/runner-private.h"
+#include "core/io/io.h"
+#include "core/ir/inline.h"
+#include "core/op/infer.h"
+
+struct _IrExecutable
+{
+  IrModel *base; /* a private copy without function calls */
+  IrModel *source;
+  IrRunOptions options;
+  IrThreads *threads;
+  IrPrepared *prepared; /* (nullable) for the shapes of the last run */
+};
+
+typedef struct
+{
+  guint64 bytes;
+  guint count; /* values that share them */
+} Charge;
+
+static gint64
+now_ns (void)
+{
+  struct timespec now;
+
+  clock_gettime (CLOCK_MONOTONIC, &now);
+  return (gint64) now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+/**
+ * ir_exec_default_memory_limit:
+ *
+ * Returns: a quarter of the machine's memory, in bytes
+ */
+gsize
+ir_exec_default_memory_limit (void)
+{
+  long pages = sysconf (_SC_PHYS_PAGES), page_bytes = sysconf (_SC_PAGESIZE);
+
+  return pages > 0 && page_bytes > 0 ? (gsize) pages / 4 * (gsize) page_bytes : (gsize) 1 << 30;
+}
+
+/**
+ * ir_exec_error_from_kernel:
+ * @node: the node that failed
+ * @error: (transfer full): what its kernel said
+ *
+ * Returns: (transfer full): the same as an %IR_EXEC_ERROR, with the node's label in front
+ */
+GError *
+ir_exec_error_from_kernel (const IrNode *node, GError *error)
+{
+  g_autofree char *label = ir_node_label (node);
+  gboolean labelled = g_str_has_prefix (error->message, label);
+  IrExecErrorCode code = IR_EXEC_ERROR_KERNEL;
+
+  if (error->domain == IR_EXEC_ERROR)
+    return error;
+  if (g_error_matches (error, G_IO_ERROR, G_IO_ERROR_CANCELLED) ||
+      g_error_matches (error, IR_OP_ERROR, IR_OP_ERROR_CANCELLED))
+    code = IR_EXEC_ERROR_CANCELLED;
+  else if (g_error_matches (error, IR_OP_ERROR, IR_OP_ERROR_LIMIT))
+    code = IR_EXEC_ERROR_MEMORY;
+  else if (g_error_matches (error, IR_OP_ERROR, IR_OP_ERROR_UNSUPPORTED))
+    code = IR_EXEC_ERROR_UNSUPPORTED;
+  GError *result = g_error_new (IR_EXEC_ERROR, code, "%s%s%s", labelled ? "" : label,
+                                labelled ? "" : ": ", error->message);
+  g_error_free (error);
+  return result;
+}
+
+/* -- live memory -- */
+
+static gboolean
+in_arena (const IrRunState *state, gconstpointer data)
+{
+  const guint8 *arena = state->prepared->arena, *byte = data;
+
+  return arena != NULL && byte >= arena && byte < arena + state->prepared->memplan->peak_bytes;
+}
+
+static void
+charge (IrRunState *state, const IrTensor *tensor)
+{
+  gconstpointer data = ir_tensor_data (tensor);
+  Charge *found = data != NULL ? g_hash_table_lookup (state->charges, data) : NULL;
+
+  if (data == NULL)
+    return;
+  if (found == NULL)
+    {
+      found = g_new0 (Charge, 1);
+      found->bytes = ir_tensor_n_bytes (tensor);
+      g_hash_table_insert (state->charges, (gpointer) data, found);
+      state->live_bytes += found->bytes;
+      state->peak_bytes = MAX (state->peak_bytes, state->live_bytes);
+    }
+  found->count++;
+}
+
+static void
+discharge (IrRunState *state, const IrTensor *tensor)
+{
+  gconstpointer data = ir_tensor_data (tensor);
+  Charge *found = data != NULL ? g_hash_table_lookup (state->charges, data) : NULL;
+
+  if (found == NULL || --found->count > 0)
+    return;
+  state->live_bytes -= found->bytes;
+  g_hash_table_remove (state->charges, data);
+}
+
+/**
+ * ir_run_state_tensor:
+ * @state: a run under way
+ * @value: a value of any graph of its model
+ *
+ * Returns: (transfer none) (nullable): what @value holds now
+ */
+IrTensor *
+ir_run_state_tensor (IrRunState *state, const IrValue *value)
+{
+  IrTensor *tensor = state->tensors[value->id];
+
+  return tensor != NULL ? tensor : value->initializer;
+}
+
+/**
+ * ir_run_state_set:
+ * @state: a run under way
+ * @value: a value
+ * @tensor: (transfer none): its contents
+ *
+ * Replaces what @value held.
+ */
+void
+ir_run_state_set (IrRunState *state, const IrValue *value, IrTensor *tensor)
+{
+  if (ir_value_constant (value) == NULL)
+    charge (state, tensor);
+  ir_tensor_ref (tensor);
+  ir_run_state_drop (state, value);
+  state->tensors[value->id] = tensor;
+}
+
+/**
+ * ir_run_state_drop:
+ * @state: a run under way
+ * @value: a value
+ *
+ * Lets go of what @value holds.
+ */
+void
+ir_run_state_drop (IrRunState *state, const IrValue *value)
+{
+  IrTensor *tensor = g_steal_pointer (&state->tensors[value->id]);
+
+  if (tensor == NULL)
+    return;
+  if (ir_value_constant (value) == NULL)
+    discharge (state, tensor);
+  ir_tensor_unref (tensor);
+}
+
+/* -- capture -- */
+
+static gboolean
+write_all (int fd, const guint8 *data, gsize size)
+{
+  while (size > 0)
+    {
+      gssize written = write (fd, data, MIN (size, (gsize) 1 << 30));
+      if (written < 0 && errno == EINTR)
+        continue;
+      if (written <= 0)
+        return FALSE;
+      data += written;
+      size -= (gsize) written;
+    }
+  return TRUE;
+}
+
+/* The same contents in an unlinked file under a map, so that the kernel may page them out; NULL
+ * where that fails (no room): then the tensor stays where it is. */
+static IrTensor *
+spill (const IrTensor *tensor)
+{
+  g_autofree char *path = NULL;
+  const guint8 *data = ir_tensor_data (tensor);
+  IrTensor *spilled = NULL;
+
+  if (data == NULL || ir_tensor_n_bytes (tensor) == 0)
+    return NULL;
+  int fd = g_file_open_tmp ("irscope-XXXXXX", &path, NULL);
+  if (fd < 0)
+    return NULL;
+  g_unlink (path);
+  if (write_all (fd, data, ir_tensor_n_bytes (tensor)))
+    {
+      g_autoptr (GMappedFile) map = g_mapped_file_new_from_fd (fd, FALSE, NULL);
+      g_autoptr (GBytes) bytes = map != NULL ? g_mapped_file_get_bytes (map) : NULL;
+      if (bytes != NULL)
+        spilled = ir_tensor_new (ir_tensor_dtype (tensor), ir_tensor_rank (tensor),
+                                 ir_tensor_dims (tensor), bytes);
+    }
+  close (fd);
+  return spilled;
+}
+
+static void
+capture (IrRunState *state, const IrValue *value, IrTensor *tensor)
+{
+  gpointer key = GUINT_TO_POINTER (value->id);
+
+  if (state->options->capture == IR_CAPTURE_STATS)
+    {
+      IrTensorStats *stats = g_new (IrTensorStats, 1);
+      ir_tensor_stats (tensor, G_N_ELEMENTS (stats->bins), stats);
+      g_hash_table_insert (state->run->stats, key, stats);
+    }
+  if (!state->keep[value->id])
+    return;
+  g_autoptr (IrTensor) kept = NULL;
+  if (state->kept_bytes + ir_tensor_n_bytes (tensor) > state->memory_limit / 2)
+    kept = spill (tensor);
+  if (kept == NULL)
+    {
+      kept = ir_tensor_ref (tensor);
+      state->kept_bytes += ir_tensor_n_bytes (tensor);
+    }
+  else
+    ir_run_state_set (state, value, kept);
+  g_hash_table_insert (state->run->values, key, g_steal_pointer (&kept));
+}
+
+/* -- one node -- */
+
+/**
+ * ir_run_check:
+ * @state: a run under way
+ * @node: the node that is next
+ * @error: return location for an error
+ *
+ * Returns: %FALSE with an error if the run was cancelled or has used up its memory
+ */
+gboolean
+ir_run_check (IrRunState *state, const IrNode *node, GError **error)
+{
+  if (g_cancellable_is_cancelled (state->cancellable))
+    {
+      g_autofree char *label = ir_node_label (node);
+      g_set_error (error, IR_EXEC_ERROR, IR_EXEC_ERROR_CANCELLED, "Cancelled before %s", label);
+      return FALSE;
+    }
+  if (state->live_bytes > state->memory_limit)
+    {
+      g_autofree char *label = ir_node_label (node);
+      g_autofree char *used = g_format_size (state->live_bytes);
+      g_autofree char *limit = g_format_size (state->memory_limit);
+      g_set_error (error, IR_EXEC_ERROR, IR_EXEC_ERROR_MEMORY,
+                   "%s: %s are in use, the limit is %s; raise the limit or capture fewer values",
+                   label, used, limit);
+      return FALSE;
+    }
+  return TRUE;
+}
+
+static IrTensor *
+give_memory (
+    IrCall *call, guint output, IrDtype dtype, guint rank, const gint64 *dims, GError **error)
+{
+  const IrCallOutput *slot = &call->outputs[output];
+  guint64 n = 1;
+  gsize bytes = 0;
+
+  for (guint i = 0; i < rank; i++)
+    if (dims[i] < 0 || !g_uint64_checked_mul (&n, n, (guint64) dims[i]))
+      {
+        ir_call_fail (call, error, IR_OP_ERROR_LIMIT, "output %u is too large to be addressed",
+                      output);
+        return NULL;
+      }
+  if (!ir_dtype_storage_bytes (dtype, n, &bytes) ||
+      (call->max_output_bytes != 0 && bytes > call->max_output_bytes))
+    {
+      g_autofree char *needed = g_format_size (bytes);
+      g_autofree char *limit = g_format_size (call->max_output_bytes);
+      ir_call_fail (call, error, IR_OP_ERROR_LIMIT, "output %u needs %s, the limit is %s", output,
+                    needed, limit);
+      return NULL;
+    }
+  if (slot->memory != NULL && bytes <= slot->memory_bytes)
+    return ir_tensor_new_static (dtype, rank, dims, slot->memory, bytes);
+  return ir_tensor_new_alloc (dtype, rank, dims, error);
+}
+
+/**
+ * ir_run_state_publish:
+ * @state: a run under way
+ * @value: output of a node that has just run
+ * @tensor: (transfer none): its contents
+ *
+ * Sets the contents of @value, copied out of the arena unless they lie where the plan put @value,
+ * and captures them.
+ */
+void
+ir_run_state_publish (IrRunState *state, const IrValue *value, IrTensor *tensor)
+{
+  gconstpointer data = ir_tensor_data (tensor);
+  const IrPlace *place = &state->prepared->places[value->id];
+  gboolean placed = place->offset != IR_PLACE_EXTERNAL && !state->keep[value->id] &&
+                    data == (guint8 *) state->prepared->arena + place->offset;
+  g_autoptr (IrTensor) copy = NULL;
+
+  if (data != NULL && in_arena (state, data) && !placed)
+    {
+      copy = ir_tensor_new_copy (ir_tensor_dtype (tensor), ir_tensor_rank (tensor),
+                                 ir_tensor_dims (tensor), data);
+      tensor = copy;
+    }
+  ir_run_state_set (state, value, tensor);
+  capture (state, value, tensor);
+}
+
+static gboolean
+take_output (IrRunState *state, IrCall *call, const IrNode *node, guint slot, GError **error)
+{
+  const IrValue *value = node->outputs[slot];
+  g_autoptr (IrTensor) tensor = g_steal_pointer (&call->outputs[slot].tensor);
+
+  if (value == NULL)
+    return TRUE;
+  if (tensor == NULL)
+    return ir_call_fail (call, error, IR_OP_ERROR_UNSUPPORTED,
+                         "the kernel does not compute output %u (%s)", slot, value->name);
+  ir_run_state_publish (state, value, tensor);
+  return TRUE;
+}
+
+static gboolean
+bind_inputs (IrRunState *state, IrCall *call, const IrNode *node, GError **error)
+{
+  for (guint i = 0; i < node->n_inputs; i++)
+    {
+      const IrValue *value = node->inputs[i];
+      if (value == NULL)
+        continue;
+      IrTensor *tensor = ir_run_state_tensor (state, value);
+      if (tensor == NULL)
+        return ir_call_fail (call, error, IR_OP_ERROR_VALUE, "input %u (%s) has no contents", i,
+                             value->name);
+      ir_call_set_input (call, i, tensor);
+    }
+  return TRUE;
+}
+
+static gboolean
+call_kernel (IrRunState *state, IrCall *call, const IrNode *node, GError **error)
+{
+  const IrNodePlan *plan = &state->prepared->nodes[node->id];
+  gsize left = state->memory_limit > state->live_bytes
+                   ? (gsize) (state->memory_limit - state->live_bytes)
+                   : 1;
+
+  if (!bind_inputs (state, call, node, error))
+    return FALSE;
+  call->threads = state->threads;
+  call->cancellable = state->cancellable;
+  call->max_output_bytes = MIN (state->output_limit, left);
+  call->alloc = give_memory;
+  call->kernel_state = plan->state;
+  for (guint i = 0; i < node->n_outputs; i++)
+    {
+      const IrValue *value = node->outputs[i];
+      const IrPlace *place = value != NULL ? &state->prepared->places[value->id] : NULL;
+      if (place == NULL || place->offset == IR_PLACE_EXTERNAL || state->keep[value->id])
+        continue;
+      call->outputs[i].memory = (guint8 *) state->prepared->arena + place->offset;
+      call->outputs[i].memory_bytes = place->size;
+    }
+  ir_call_adapt (call);
+  if (!plan->kernel (call, error))
+    return FALSE;
+  for (guint i = 0; i < node->n_outputs; i++)
+    if (!take_output (state, call, node, i, error))
+      return FALSE;
+  return TRUE;
+}
+
+static gboolean
+run_node (IrRunState *state, const IrNode *node, GError **error)
+{
+  g_autoptr (GError) local = NULL;
+  gboolean done;
+
+  if (!ir_run_check (state, node, error))
+    return FALSE;
+  if (state->prepared->nodes[node->id].kernel == NULL)
+    done = ir_subgraph_run (state, node, &local);
+  else
+    {
+      IrCall call;
+      ir_call_layout (&call, node);
+      done = call_kernel (state, &call, node, &local);
+      ir_call_clear (&call);
+    }
+  if (done)
+    return TRUE;
+  if (state->run->failed_node == 0)
+    state->run->failed_node = node->id;
+  if (local == NULL)
+    g_set_error (&local, IR_EXEC_ERROR, IR_EXEC_ERROR_KERNEL,
+                 "The kernel failed and gave no reason");
+  g_propagate_error (error, ir_exec_error_from_kernel (node, g_steal_pointer (&local)));
+  return FALSE;
+}
+
+static void
+trace_node (IrRunState *state, const IrNode *node, const char *kernel, gint64 start_ns)
+{
+  gboolean partial = FALSE;
+  IrTraceItem item = {
+    .node = node->id,
+    .device = "cpu",
+    .kernel = kernel,
+    .start_ns = start_ns - state->start_ns,
+    .end_ns = now_ns () - state->start_ns,
+  };
+
+  item.bytes = ir_cost_node_bytes (node, &partial);
+  item.flops = ir_cost_node_flops (node, &partial);
+  g_array_append_val (state->run->trace->items, item);
+}
+
+/**
+ * ir_run_graph:
+ * @state: a run under way
+ * @graph: a subgraph whose inputs have contents
+ * @error: return location for an error
+ *
+ * Runs the nodes of @graph in order. What its values hold stays until the caller drops it.
+ *
+ * Returns: %TRUE if all nodes ran
+ */
+gboolean
+ir_run_graph (IrRunState *state, const IrGraph *graph, GError **error)
+{
+  guint n_nodes;
+  IrNode *const *nodes = ir_graph_order (graph, &n_nodes);
+
+  for (guint i = 0; i < n_nodes; i++)
+    if (!run_node (state, nodes[i], error))
+      return FALSE;
+  return TRUE;
+}
+
+/* The main graph: by the schedule, letting values go after their last use. */
+static gboolean
+run_schedule (IrRunState *state, GError **error)
+{
+  const IrPrepared *prepared = state->prepared;
+  const GArray *items = prepared->schedule->items;
+
+  for (guint step = 0; step < items->len; step++)
+    {
+      const IrScheduleItem *item = &g_array_index (items, IrScheduleItem, step);
+      const IrNode *node = ir_model_node (prepared->model, item->node);
+      gint64 start_ns = now_ns ();
+      if (!run_node (state, node, error))
+        return FALSE;
+      trace_node (state, node, item->kernel, start_ns);
+      for (guint i = prepared->release_start[step]; i < prepared->release_start[step + 1]; i++)
+        {
+          const IrValue *value = ir_model_value (prepared->model, prepared->release[i]);
+          if (!state->keep[value->id])
+            ir_run_state_drop (state, value);
+        }
+      if (state->options->progress != NULL)
+        state->options->progress (step + 1, items->len, node, state->options->progress_data);
+    }
+  return TRUE;
+}
+
+/* -- inputs -- */
+
+static gboolean input_error (const IrValue *input, GError **error, const char *format, ...)
+    G_GNUC_PRINTF (3, 4);
+
+static gboolean
+input_error (const IrValue *input, GError **error, const char *format, ...)
+{
+  va_list args;
+
+  va_start (args, format);
+  g_autofree char *found = g_strdup_vprintf (format, args);
+  va_end (args);
+  g_autofree char *needed = input->type != NULL
+                                ? ir_type_to_string (input->graph->model->context, input->type)
+                                : g_strdup ("a tensor");
+  g_set_error (error, IR_EXEC_ERROR, IR_EXEC_ERROR_INPUT, "input %s: %s, needed is %s", input->name,
+               found, needed);
+  return FALSE;
+}
+
+/* Whether the tensor fits the declared type; equal symbols must get equal sizes. */
+static gboolean
+check_input (const IrValue *input, const IrTensor *tensor, GHashTable *symbols, GError **error)
+{
+  const IrType *type = input->type;
+  IrContext *context = input->graph->model->context;
+
+  if (type == NULL)
+    return TRUE;
+  g_autofree char *found = ir_type_to_string (context, ir_tensor_type (tensor, context));
+  if (!ir_type_is_tensor (type))
+    return input_error (input, error, "found %s, which is not of this kind", found);
+  if (type->dtype != IR_DTYPE_UNDEFINED && type->dtype != ir_tensor_dtype (tensor))
+    return input_error (input, error, "found %s", found);
+  if (type->rank == IR_RANK_UNKNOWN)
+    return TRUE;
+  if ((guint) type->rank != ir_tensor_rank (tensor))
+    return input_error (input, error, "found %s", found);
+  for (guint i = 0; i < ir_tensor_rank (tensor); i++)
+    {
+      gint64 size = ir_tensor_dims (tensor)[i];
+      if (ir_dim_is_known (type->dims[i]) && type->dims[i] != size)
+        return input_error (input, error, "found %s", found);
+      if (!ir_dim_is_symbolic (type->dims[i]))
+        continue;
+      gint64 *bound = g_hash_table_lookup (symbols, GINT_TO_POINTER (type->dims[i]));
+      if (bound != NULL && *bound != size)
+        {
+          g_autofree char *symbol = ir_dim_to_string (context, type->dims[i]);
+          return input_error (input, error,
+                              "found %s, but another input of this run has %s = %" G_GINT64_FORMAT,
+                              found, symbol, *bound);
+        }
+      if (bound == NULL)
+        g_hash_table_insert (symbols, GINT_TO_POINTER (type->dims[i]),
+                             g_memdup2 (&size, sizeof size));
+    }
+  return TRUE;
+}
+
+static gboolean
+check_ids (const IrGraph *graph, GHashTable *inputs, GError **error)
+{
+  GHashTableIter iter;
+  gpointer key;
+
+  g_hash_table_iter_init (&iter, inputs);
+  while (g_hash_table_iter_next (&iter, &key, NULL))
+    {
+      const IrValue *value = ir_model_live_value (graph->model, GPOINTER_TO_UINT (key));
+      if (value == NULL || !ir_graph_has_input (graph, value))
+        {
+          g_set_error (error, IR_EXEC_ERROR, IR_EXEC_ERROR_INPUT,
+                       "%s is not an input of the graph; “irscope info” lists the inputs",
+                       value != NULL ? value->name : "A given value");
+          return FALSE;
+        }
+      if (ir_value_constant (value) != NULL)
+        return input_error (value, error, "it is a constant of the model and cannot be given");
+    }
+  return TRUE;
+}
+
+/* Checks all inputs and makes the key that says for which shapes a plan holds. */
+static char *
+check_inputs (const IrGraph *graph, GHashTable *inputs, GError **error)
+{
+  g_autoptr (GHashTable) symbols = g_hash_table_new_full (NULL, NULL, NULL, g_free);
+  g_autoptr (GString) key = g_string_new (NULL);
+
+  if (!check_ids (graph, inputs, error))
+    return NULL;
+  for (guint i = 0; i < ir_graph_n_inputs (graph); i++)
+    {
+      const IrValue *input = ir_graph_input (graph, i);
+      const IrTensor *tensor = input != NULL
+                                   ? g_hash_table_lookup (inputs, GUINT_TO_POINTER (input->id))
+                                   : NULL;
+      if (input == NULL || (tensor == NULL && input->initializer != NULL))
+        continue;
+      if (tensor == NULL)
+        {
+          input_error (input, error, "no tensor is given");
+          return NULL;
+        }
+      if (!check_input (input, tensor, symbols, error))
+        return NULL;
+      IrContext *context = graph->model->context;
+      g_autofree char *type = ir_type_to_string (context, ir_tensor_type (tensor, context));
+      g_string_append_printf (key, "%u %s\n", input->id, type);
+    }
+  return g_string_free (g_steal_pointer (&key), FALSE);
+}
+
+/* -- a run -- */
+
+static IrRun *
+run_new (IrPrepared *prepared)
+{
+  IrRun *run = g_new0 (IrRun, 1);
+
+  g_atomic_ref_count_init (&run->ref_count);
+  run->model = ir_model_ref (prepared->model);
+  run->values = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify) ir_tensor_unref);
+  run->stats = g_hash_table_new_full (NULL, NULL, NULL, g_free);
+  run->schedule = ir_schedule_ref (prepared->schedule);
+  run->memplan = ir_mem_plan_ref (prepared->memplan);
+  run->trace = g_new0 (IrTrace, 1);
+  g_atomic_ref_count_init (&run->trace->ref_count);
+  run->trace->items = g_array_new (FALSE, FALSE, sizeof (IrTraceItem));
+  return run;
+}
+
+static void
+mark_kept (IrRunState *state)
+{
+  const IrModel *model = state->prepared->model;
+  const GArray *chosen = state->options->chosen;
+
+  if (state->options->capture == IR_CAPTURE_ALL)
+    memset (state->keep, TRUE, state->prepared->n_values);
+  if (state->options->capture == IR_CAPTURE_CHOSEN && chosen != NULL)
+    for (guint i = 0; i < chosen->len; i++)
+      if (g_array_index (chosen, IrValueId, i) < state->prepared->n_values)
+        state->keep[g_array_index (chosen, IrValueId, i)] = TRUE;
+  for (guint i = 0; i < ir_graph_n_outputs (model->main); i++)
+    if (ir_graph_output (model->main, i) != NULL)
+      state->keep[ir_graph_output (model->main, i)->id] = TRUE;
+}
+
+/* Inputs get their tensors; sparse constants become dense ones; kept values without a producer are
+ * results already. */
+static gboolean
+load_values (IrRunState *state, GHashTable *inputs, GError **error)
+{
+  IrModel *model = state->prepared->model;
+
+  for (guint id = 1; id < state->prepared->n_values; id++)
+    {
+      const IrValue *value = ir_model_live_value (model, id);
+      if (value == NULL || value->producer != NULL)
+        continue;
+      IrTensor *given = g_hash_table_lookup (inputs, GUINT_TO_POINTER (id));
+      if (given != NULL)
+        state->tensors[id] = ir_tensor_ref (given);
+      else if (value->initializer != NULL && ir_tensor_sparse_values (value->initializer) != NULL)
+        {
+          state->tensors[id] = ir_tensor_densify (value->initializer, error);
+          if (state->tensors[id] == NULL)
+            return FALSE;
+        }
+      IrTensor *tensor = ir_run_state_tensor (state, value);
+      if (state->keep[id] && tensor != NULL)
+        g_hash_table_insert (state->run->values, GUINT_TO_POINTER (id), ir_tensor_ref (tensor));
+      if (state->options->capture == IR_CAPTURE_STATS && given != NULL)
+        {
+          IrTensorStats *stats = g_new (IrTensorStats, 1);
+          ir_tensor_stats (given, G_N_ELEMENTS (stats->bins), stats);
+          g_hash_table_insert (state->run->stats, GUINT_TO_POINTER (id), stats);
+        }
+    }
+  return TRUE;
+}
+
+static gboolean
+make_arena (IrRunState *state, GError **error)
+{
+  IrPrepared *prepared = state->prepared;
+  const IrMemPlan *plan = prepared->memplan;
+
+  if (prepared->arena != NULL || plan->peak_bytes == 0)
+    return TRUE;
+  if (plan->peak_bytes > state->memory_limit ||
+      posix_memalign (&prepared->arena, plan->align_bytes, plan->peak_bytes) != 0)
+    {
+      g_autofree char *needed = g_format_size (plan->peak_bytes);
+      g_autofree char *limit = g_format_size (state->memory_limit);
+      prepared->arena = NULL;
+      g_set_error (error, IR_EXEC_ERROR, IR_EXEC_ERROR_MEMORY,
+                   "The values between the nodes need %s at once, the limit is %s; use smaller "
+                   "inputs or raise the limit",
+                   needed, limit);
+      return FALSE;
+    }
+  return TRUE;
+}
+
+static void
+state_clear (IrRunState *state)
+{
+  for (guint id = 0; id < state->prepared->n_values; id++)
+    g_clear_pointer (&state->tensors[id], ir_tensor_unref);
+  g_hash_table_unref (state->charges);
+  g_free (state->tensors);
+  g_free (state->keep);
+}
+
+static gboolean
+run_state (IrRunState *state, GHashTable *inputs, GError **error)
+{
+  mark_kept (state);
+  gboolean done = make_arena (state, error) && load_values (state, inputs, error) &&
+                  run_schedule (state, error);
+  state->run->trace->duration_ns = now_ns () - state->start_ns;
+  state->run->trace->peak_bytes = state->peak_bytes;
+  return done;
+}
+
+static gboolean
+prepare (IrExecutable *executable, GHashTable *inputs, GError **error)
+{
+  g_autofree char *shapes = check_inputs (executable->base->main, inputs, error);
+
+  if (shapes == NULL)
+    return FALSE;
+  if (executable->prepared != NULL && strcmp (executable->prepared->shapes, shapes) == 0)
+    return TRUE;
+  g_clear_pointer (&executable->prepared, ir_prepared_free);
+  executable->prepared = ir_prepared_new (executable->base, inputs, executable->options.backend,
+                                          ir_threads_n (executable->threads),
+                                          g_steal_pointer (&shapes), error);
+  return executable->prepared != NULL;
+}
+
+/**
+ * ir_executable_new:
+ * @model: the model to run; it may be edited later, the executable keeps what it is now
+ * @options: (nullable): how to run; %NULL: all defaults
+ * @error: return location for an error
+ *
+ * Takes a private copy of @model, expands the functions that it defines, and finds a kernel for
+ * every node, so that what cannot run is said before inputs are asked for.
+ *
+ * Fails with %IR_EXEC_ERROR_UNSUPPORTED, naming the first node that cannot run, and with an
+ * %IR_IO_ERROR if the file under @model has changed.
+ *
+ * Returns: (transfer full) (nullable): the executable; to be used by one thread at a time
+ */
+IrExecutable *
+ir_executable_new (IrModel *model, const IrRunOptions *options, GError **error)
+{
+  g_return_val_if_fail (model != NULL, NULL);
+  g_autoptr (IrExecutable) executable = g_new0 (IrExecutable, 1);
+
+  if (!ir_model_check_file (model, error))
+    return NULL;
+  if (options != NULL)
+    executable->options = *options;
+  if (executable->options.chosen != NULL)
+    g_array_ref (executable->options.chosen);
+  if (executable->options.backend == NULL)
+    executable->options.backend = ir_backend_require (NULL, NULL);
+  executable->source = ir_model_ref (model);
+  executable->base = ir_model_clone (model);
+  if (!ir_inline_functions (executable->base, error))
+    return NULL;
+  executable->threads = ir_threads_new (executable->options.n_threads);
+  g_autoptr (IrSchedule)
+      schedule = ir_schedule_new (executable->base, executable->options.backend, 1, error);
+  return schedule != NULL ? g_steal_pointer (&executable) : NULL;
+}
+
+/**
+ * ir_executable_free:
+ * @executable: (transfer full) (nullable): an executable
+ */
+void
+ir_executable_free (IrExecutable *executable)
+{
+  if (executable == NULL)
+    return;
+  g_clear_pointer (&executable->prepared, ir_prepared_free);
+  g_clear_pointer (&executable->options.chosen, g_array_unref);
+  ir_threads_free (executable->threads);
+  g_clear_pointer (&executable->base, ir_model_unref);
+  g_clear_pointer (&executable->source, ir_model_unref);
+  g_free (executable);
+}
+
+/**
+ * ir_executable_run:
+ * @executable: an executable
+ * @inputs: value id -> #IrTensor; overridable inputs may be left out
+ * @cancellable: (nullable): looked at between nodes
+ * @partial: (out) (optional) (nullable) (transfer full): where a node failed, the run up to there
+ * @error: return location for an error
+ *
+ * Runs once. The plan is made anew when the shapes of the inputs differ from those of the last run.
+ *
+ * Fails with an %IR_EXEC_ERROR; the message names the input or the node.
+ *
+ * Returns: (transfer full) (nullable): the run
+ */
+IrRun *
+ir_executable_run (IrExecutable *executable,
+                   GHashTable *inputs,
+                   GCancellable *cancellable,
+                   IrRun **partial,
+                   GError **error)
+{
+  g_return_val_if_fail (executable != NULL && inputs != NULL, NULL);
+  g_autoptr (GError) local = NULL;
+
+  if (partial != NULL)
+    *partial = NULL;
+  if (!ir_model_check_file (executable->source, error) || !prepare (executable, inputs, error))
+    return NULL;
+  IrPrepared *prepared = executable->prepared;
+  g_autoptr (IrRun) run = run_new (prepared);
+  gsize limit = executable->options.memory_limit;
+  IrRunState state = {
+    .options = &executable->options,
+    .prepared = prepared,
+    .threads = executable->threads,
+    .cancellable = cancellable,
+    .run = run,
+    .tensors = g_new0 (IrTensor *, prepared->n_values + 1),
+    .keep = g_new0 (guint8, prepared->n_values + 1),
+    .charges = g_hash_table_new_full (NULL, NULL, NULL, g_free),
+    .memory_limit = limit != 0 ? limit : ir_exec_default_memory_limit (),
+    .start_ns = now_ns (),
+  };
+  state.output_limit = executable->options.output_limit != 0 ? executable->options.output_limit
+                                                             : ir_exec_default_memory_limit ();
+  gboolean done = run_state (&state, inputs, &local);
+  state_clear (&state);
+  /* Contents from a file that changed meanwhile are worth nothing. */
+  if (done && !ir_model_check_file (executable->source, error))
+    return NULL;
+  if (done)
+    return g_steal_pointer (&run);
+  run->error = g_error_copy (local);
+  g_propagate_error (error, g_steal_pointer (&local));
+  if (partial != NULL)
+    *partial = g_steal_pointer (&run);
+  return NULL;
+}
+
+/**
+ * ir_run_ref:
+ * @run: a run
+ *
+ * Returns: (transfer full): @run
+ */
+IrRun *
+ir_run_ref (IrRun *run)
+{
+  g_atomic_ref_count_inc (&run->ref_count);
+  return run;
+}
+
+/**
+ * ir_run_unref:
+ * @run: (transfer full) (nullable): a run
+ */
+void
+ir_run_unref (IrRun *run)
+{
+  if (run == NULL || !g_atomic_ref_count_dec (&run->ref_count))
+    return;
+  g_hash_table_unref (run->values);
+  g_hash_table_unref (run->stats);
+  ir_trace_unref (run->trace);
+  ir_schedule_unref (run->schedule);
+  ir_mem_plan_unref (run->memplan);
+  g_clear_error (&run->error);
+  ir_model_unref (run->model);
+  g_free (run);
+}
+
+/**
+ * ir_run_value:
+ * @run: a run
+ * @value: id of a value
+ *
+ * Returns: (transfer none) (nullable): its contents: an output, or what was captured
+ */
+IrTensor *
+ir_run_value (const IrRun *run, IrValueId value)
+{
+  return g_hash_table_lookup (run->values, GUINT_TO_POINTER (value));
+}
+
+/**
+ * ir_model_run:
+ * @model: a model
+ * @inputs: value id -> #IrTensor
+ * @options: (nullable): how to run
+ * @cancellable: (nullable): looked at between nodes
+ * @error: return location for an error
+ *
+ * Prepares, runs once and frees.
+ *
+ * Returns: (transfer full) (nullable): the run
+ */
+IrRun *
+ir_model_run (IrModel *model,
+              GHashTable *inputs,
+              const IrRunOptions *options,
+              GCancellable *cancellable,
+              GError **error)
+{
+  g_autoptr (IrExecutable) executable = ir_executable_new (model, options, error);
+
+  return executable != NULL ? ir_executable_run (executable, inputs, cancellable, NULL, error)
+                            : NULL;
+}

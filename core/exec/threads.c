@@ -1,0 +1,183 @@
+/* A thread pool for loops over ranges. Workers sleep on a condition variable between jobs; the
+ * caller works too, as worker 0. A call made while the pool is busy (from inside a job, or from a
+ * second thread) runs the whole range on the calling thread, so nesting cannot deadlock. */
+#include "config.h"
+
+#include "core/exec/threads.h"
+
+struct _IrThreads
+{
+  guint n; /* workers, the caller included */
+  GThread **threads;
+  GMutex busy; /* held while a job is out */
+
+  GMutex lock; /* guards all that follows */
+  GCond wake, done;
+  guint64 job;     /* counts jobs: a worker runs each once */
+  guint n_parts;   /* of the current job */
+  guint n_running; /* parts not yet done, the caller's excluded */
+  guint64 n_elements;
+  IrRangeFunc func;
+  gpointer data;
+  gboolean quit;
+};
+
+typedef struct
+{
+  IrThreads *pool;
+  guint index;
+} Worker;
+
+static guint64
+part_start (guint64 n, guint part, guint n_parts)
+{
+  /* n / n_parts first: n * part could overflow. */
+  guint64 each = n / n_parts, rest = n % n_parts;
+
+  return each * part + MIN (part, rest);
+}
+
+static gpointer
+worker_main (gpointer data)
+{
+  g_autofree Worker *worker = data;
+  IrThreads *pool = worker->pool;
+  guint64 seen = 0;
+
+  g_mutex_lock (&pool->lock);
+  for (;;)
+    {
+      while (!pool->quit && pool->job == seen)
+        g_cond_wait (&pool->wake, &pool->lock);
+      if (pool->quit)
+        break;
+      seen = pool->job;
+      if (worker->index >= pool->n_parts)
+        continue;
+      IrRangeFunc func = pool->func;
+      gpointer func_data = pool->data;
+      guint64 first = part_start (pool->n_elements, worker->index, pool->n_parts);
+      guint64 end = part_start (pool->n_elements, worker->index + 1, pool->n_parts);
+      g_mutex_unlock (&pool->lock);
+      func (first, end, worker->index, func_data);
+      g_mutex_lock (&pool->lock);
+      if (--pool->n_running == 0)
+        g_cond_signal (&pool->done);
+    }
+  g_mutex_unlock (&pool->lock);
+  return NULL;
+}
+
+/**
+ * ir_threads_new:
+ * @n_threads: number of workers, the calling thread included; 0: one per core
+ *
+ * Starts @n_threads - 1 threads that sleep until there is work. Where the system gives fewer, the
+ * pool is smaller; ir_threads_n() tells.
+ *
+ * Returns: (transfer full): the pool; free with ir_threads_free()
+ */
+IrThreads *
+ir_threads_new (guint n_threads)
+{
+  IrThreads *pool = g_new0 (IrThreads, 1);
+
+  g_mutex_init (&pool->busy);
+  g_mutex_init (&pool->lock);
+  g_cond_init (&pool->wake);
+  g_cond_init (&pool->done);
+  n_threads = CLAMP (n_threads != 0 ? n_threads : g_get_num_processors (), 1, 1024);
+  pool->threads = g_new0 (GThread *, n_threads);
+  pool->n = 1;
+  while (pool->n < n_threads)
+    {
+      Worker *worker = g_new (Worker, 1);
+      *worker = (Worker){ .pool = pool, .index = pool->n };
+      GThread *thread = g_thread_try_new ("ir-worker", worker_main, worker, NULL);
+      if (thread == NULL)
+        {
+          g_free (worker);
+          break;
+        }
+      pool->threads[pool->n++] = thread;
+    }
+  return pool;
+}
+
+/**
+ * ir_threads_free:
+ * @threads: (transfer full) (nullable): a pool without a running job
+ *
+ * Ends the workers and waits for them.
+ */
+void
+ir_threads_free (IrThreads *threads)
+{
+  if (threads == NULL)
+    return;
+  g_mutex_lock (&threads->lock);
+  threads->quit = TRUE;
+  g_cond_broadcast (&threads->wake);
+  g_mutex_unlock (&threads->lock);
+  for (guint i = 1; i < threads->n; i++)
+    g_thread_join (threads->threads[i]);
+  g_mutex_clear (&threads->busy);
+  g_mutex_clear (&threads->lock);
+  g_cond_clear (&threads->wake);
+  g_cond_clear (&threads->done);
+  g_free (threads->threads);
+  g_free (threads);
+}
+
+/**
+ * ir_threads_n:
+ * @threads: (nullable): a pool; %NULL is one thread
+ *
+ * Returns: number of workers, the caller included
+ */
+guint
+ir_threads_n (const IrThreads *threads)
+{
+  return threads != NULL ? threads->n : 1;
+}
+
+/**
+ * ir_threads_for:
+ * @threads: (nullable): a pool; %NULL runs on the calling thread
+ * @n: number of elements
+ * @grain: fewest elements worth a thread of its own; 0 counts as 1
+ * @func: called once per part, at the same time on several threads
+ * @data: for @func
+ *
+ * Splits [0, @n) into equal contiguous parts, at most one per worker, and returns when all are
+ * done. What @func wrote is then visible to the caller.
+ */
+void
+ir_threads_for (IrThreads *threads, guint64 n, guint64 grain, IrRangeFunc func, gpointer data)
+{
+  g_return_if_fail (func != NULL);
+  if (n == 0)
+    return;
+  guint64 most = MAX (n / MAX (grain, 1), 1);
+  guint n_parts = (guint) MIN (most, ir_threads_n (threads));
+  if (n_parts == 1 || !g_mutex_trylock (&threads->busy))
+    {
+      func (0, n, 0, data);
+      return;
+    }
+  g_mutex_lock (&threads->lock);
+  threads->job++;
+  threads->n_parts = n_parts;
+  threads->n_running = n_parts - 1;
+  threads->n_elements = n;
+  threads->func = func;
+  threads->data = data;
+  g_cond_broadcast (&threads->wake);
+  g_mutex_unlock (&threads->lock);
+  func (0, part_start (n, 1, n_parts), 0, data);
+  g_mutex_lock (&threads->lock);
+  while (threads->n_running > 0)
+    g_cond_wait (&threads->done, &threads->lock);
+  g_mutex_unlock (&threads->lock);
+  g_mutex_unlock (&threads->busy);
+}

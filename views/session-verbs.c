@@ -1,0 +1,1004 @@
+/* The session's verbs. Each long one is a job: it collects what it needs in the main thread, works
+ * in a thread on a fork of the model or on frozen snapshots, and brings back a bundle that is
+ * swapped in at once. Moving the cursor is a job of its own kind: it may run beside a long one, and
+ * a burst of moves (the slider) makes only the newest frame after the current one. */
+#include "config.h"
+
+#include "core/io/io.h"
+#include "core/ir/verify.h"
+#include "passes/pipeline.h"
+#include "views/scene-file.h"
+#include "views/session-private.h"
+
+/* Proofs run every changed cone, so they are made by themselves only for graphs that run in about a
+ * second. */
+#define PROVE_MAX_FLOPS G_GUINT64_CONSTANT (4000000000)
+#define PROVE_MAX_STEPS 2000
+
+/* -- the long job -- */
+
+static void
+on_progress (gpointer owner, double fraction, const char *text)
+{
+  IrSession *self = owner;
+
+  self->progress = fraction;
+  g_free (self->progress_text);
+  self->progress_text = g_strdup (text);
+  ir_session_changed (self, IR_CHANGED_BUSY);
+}
+
+static gboolean
+start_job (IrSession *self, const char *text, const IrJobSpec *spec)
+{
+  IrJobSpec full = *spec;
+
+  if (self->job != NULL)
+    {
+      ir_session_message (self, "Busy: wait for the current work to end, or cancel it");
+      if (spec->data_free != NULL)
+        spec->data_free (spec->data);
+      return FALSE;
+    }
+  full.progress = on_progress;
+  self->job = ir_job_start (self, &full);
+  on_progress (self, -1, text);
+  return TRUE;
+}
+
+/* First line of every done function. */
+static void
+end_job (IrSession *self)
+{
+  g_clear_pointer (&self->job, ir_job_unref);
+  self->progress = -1;
+  g_clear_pointer (&self->progress_text, g_free);
+}
+
+/* -- frames -- */
+
+typedef struct
+{
+  IrTimeline *timeline;
+  guint from, to;
+  IrFrame *previous; /* (nullable): unchanged boxes stay where they are in it */
+} FrameRequest;
+
+static void
+frame_request_free (gpointer data)
+{
+  FrameRequest *request = data;
+
+  g_clear_pointer (&request->timeline, ir_timeline_unref);
+  g_clear_pointer (&request->previous, ir_frame_unref);
+  g_free (request);
+}
+
+static IrFrame *
+make_frame (const FrameRequest *request, GCancellable *cancellable, GError **error)
+{
+  IrFrame *frame = g_new0 (IrFrame, 1);
+
+  g_atomic_ref_count_init (&frame->ref_count);
+  frame->from = request->from;
+  frame->to = request->to;
+  g_mutex_lock (&request->timeline->lock);
+  frame->model = ir_history_snapshot (request->timeline->model, request->to);
+  frame->before = request->from == request->to
+                      ? ir_model_ref (frame->model)
+                      : ir_history_snapshot (request->timeline->model, request->from);
+  g_mutex_unlock (&request->timeline->lock);
+  frame->diff = ir_diff_new (frame->before, frame->model, TRUE);
+  frame->scene = ir_view_scene_new (frame, request->previous, cancellable, error);
+  return frame;
+}
+
+static gpointer
+run_frame (IrJob *job, gpointer data, GCancellable *cancellable, GError **error)
+{
+  g_autoptr (GError) local = NULL;
+  IrFrame *frame = make_frame (data, cancellable, &local);
+
+  if (g_cancellable_set_error_if_cancelled (cancellable, error))
+    {
+      ir_frame_unref (frame);
+      return NULL;
+    }
+  if (local != NULL)
+    g_warning ("layout: %s", local->message);
+  return frame;
+}
+
+static void request_frame (IrSession *self);
+
+static void
+on_frame (gpointer owner, gpointer result, const GError *error, gpointer data)
+{
+  IrSession *self = owner;
+  FrameRequest *request = data;
+  IrFrame *frame = result;
+
+  g_clear_pointer (&self->frame_job, ir_job_unref);
+  if (frame != NULL && request->timeline == self->timeline)
+    {
+      g_clear_pointer (&self->frame, ir_frame_unref);
+      self->frame = g_steal_pointer (&frame);
+      ir_session_changed (self, IR_CHANGED_FRAME);
+    }
+  g_clear_pointer (&frame, ir_frame_unref);
+  request_frame (self);
+}
+
+/* Starts to make the frame that is wanted, unless it is there or one is being made. */
+static void
+request_frame (IrSession *self)
+{
+  FrameRequest *request;
+  guint from;
+
+  if (self->frame == NULL || self->frame_job != NULL)
+    return;
+  from = ir_session_compare_from (self, self->cursor);
+  if (self->frame->to == self->cursor && self->frame->from == from)
+    return;
+  request = g_new0 (FrameRequest, 1);
+  request->timeline = ir_timeline_ref (self->timeline);
+  request->from = from;
+  request->to = self->cursor;
+  request->previous = ir_frame_ref (self->frame);
+  self->frame_job = ir_job_start (self,
+                                  &(IrJobSpec){ .run = run_frame,
+                                                .data = request,
+                                                .data_free = frame_request_free,
+                                                .result_free = (GDestroyNotify) ir_frame_unref,
+                                                .done = on_frame });
+}
+
+/**
+ * ir_session_goto:
+ * @step: 0 is the graph as it was opened; clamped to the last step
+ *
+ * Moves the cursor. The frame follows when it has been made.
+ */
+void
+ir_session_goto (IrSession *self, guint step)
+{
+  step = MIN (step, ir_session_get_n_steps (self));
+  if (self->frame == NULL || step == self->cursor)
+    return;
+  self->cursor = step;
+  g_object_notify (G_OBJECT (self), "cursor");
+  request_frame (self);
+}
+
+void
+ir_session_step_by (IrSession *self, int n_steps)
+{
+  gint64 step = (gint64) self->cursor + n_steps;
+
+  ir_session_goto (self, CLAMP (step, 0, (gint64) ir_session_get_n_steps (self)));
+}
+
+/* The last step of the next pass run that has steps, or of the one before the current one. */
+static guint
+neighbour_pass_end (IrSession *self, gboolean forward)
+{
+  const IrModel *model = ir_session_get_history (self);
+  const guint n = ir_history_n_pass_runs (model);
+  guint best = forward ? ir_history_n_steps (model) : 0;
+
+  for (guint i = 0; i < n; i++)
+    {
+      const IrPassRun *run = ir_history_pass_run (model, i);
+      const guint end = run->first_step + run->n_steps - 1;
+
+      if (run->n_steps == 0)
+        continue;
+      if (forward && end > self->cursor)
+        return end;
+      if (!forward && end < self->cursor)
+        best = end;
+    }
+  return best;
+}
+
+/**
+ * ir_session_pass_by:
+ * @n_passes: how many pass runs to go on (or, if negative, back)
+ *
+ * Moves the cursor to the ends of pass runs.
+ */
+void
+ir_session_pass_by (IrSession *self, int n_passes)
+{
+  if (self->frame == NULL)
+    return;
+  for (int i = 0; i < ABS (n_passes); i++)
+    ir_session_goto (self, neighbour_pass_end (self, n_passes > 0));
+}
+
+void
+ir_session_set_compare (IrSession *self, IrCompare compare)
+{
+  g_return_if_fail (compare < IR_N_COMPARES);
+  if (self->compare == compare)
+    return;
+  self->compare = compare;
+  g_object_notify (G_OBJECT (self), "compare");
+  request_frame (self);
+}
+
+/**
+ * ir_session_pin:
+ * @step: a step
+ *
+ * From now on the graph at the cursor is compared with the graph at @step.
+ */
+void
+ir_session_pin (IrSession *self, guint step)
+{
+  self->pinned = MIN (step, ir_session_get_n_steps (self));
+  self->compare = IR_COMPARE_PINNED;
+  g_object_notify (G_OBJECT (self), "compare");
+  request_frame (self);
+}
+
+/* -- opening -- */
+
+typedef struct
+{
+  IrTimeline *timeline;
+  IrFrame *frame;
+  GPtrArray *problems;
+  char *message; /* (nullable) what to say when it is done */
+} Opened;
+
+static void
+opened_free (gpointer data)
+{
+  Opened *opened = data;
+
+  g_clear_pointer (&opened->timeline, ir_timeline_unref);
+  g_clear_pointer (&opened->frame, ir_frame_unref);
+  g_clear_pointer (&opened->problems, g_ptr_array_unref);
+  g_free (opened->message);
+  g_free (opened);
+}
+
+/* Lays out @model, at @to compared with @from, as the first frame of a new timeline. */
+static Opened *
+opened_new (IrModel *model, guint from, guint to, IrFrame *previous, GCancellable *cancellable)
+{
+  Opened *opened = g_new0 (Opened, 1);
+  g_autoptr (GError) error = NULL;
+
+  opened->timeline = ir_timeline_new (model);
+  opened->frame = make_frame (
+      &(FrameRequest){ .timeline = opened->timeline, .from = from, .to = to, .previous = previous },
+      cancellable, &error);
+  if (error != NULL && !g_cancellable_is_cancelled (cancellable))
+    g_warning ("layout: %s", error->message);
+  return opened;
+}
+
+static gpointer
+run_open (IrJob *job, gpointer data, GCancellable *cancellable, GError **error)
+{
+  g_autoptr (GPtrArray) problems = ir_problems_new ();
+  IrModel *model = ir_model_load (data, problems, cancellable, error);
+  Opened *opened;
+
+  if (model == NULL)
+    return NULL;
+  ir_verify_structure (model, problems);
+  ir_verify_nodes (model, problems);
+  ir_job_report (job, -1, "Laying out the graph");
+  opened = opened_new (model, 0, 0, NULL, cancellable);
+  opened->problems = g_steal_pointer (&problems);
+  return opened;
+}
+
+static void
+swap_model (IrSession *self, Opened *opened)
+{
+  ir_session_take_timeline (self, g_steal_pointer (&opened->timeline),
+                            g_steal_pointer (&opened->frame));
+  if (opened->problems != NULL)
+    {
+      g_ptr_array_unref (self->problems);
+      self->problems = g_steal_pointer (&opened->problems);
+    }
+}
+
+static void
+forget_selection (IrSession *self)
+{
+  gtk_bitset_remove_all (self->selection);
+  self->selected_node = 0;
+  self->selected_value = 0;
+  self->hover = 0;
+}
+
+static void
+take_opened (IrSession *self, Opened *opened, const char *path, const char *title)
+{
+  g_free (self->path);
+  self->path = g_strdup (path);
+  g_free (self->title);
+  self->title = g_strdup (title);
+  self->modified = FALSE;
+  ir_session_clear_runs (self);
+  g_hash_table_remove_all (self->inputs);
+  forget_selection (self);
+  self->pinned = 0;
+  swap_model (self, opened);
+  ir_session_changed (self, IR_CHANGED_ALL);
+}
+
+static void
+on_opened (gpointer owner, gpointer result, const GError *error, gpointer data)
+{
+  IrSession *self = owner;
+  const char *path = data;
+  g_autofree char *base = g_path_get_basename (path);
+
+  end_job (self);
+  if (result != NULL)
+    {
+      take_opened (self, result, path, base);
+      opened_free (result);
+    }
+  else
+    {
+      g_autofree char *title = g_strdup_printf ("“%s” could not be opened", base);
+
+      ir_session_changed (self, IR_CHANGED_BUSY);
+      ir_session_failed (self, title, error);
+    }
+}
+
+/**
+ * ir_session_open:
+ * @path: a model file
+ *
+ * Reads, verifies and lays out the model. Until that is done the session stays as it is.
+ */
+void
+ir_session_open (IrSession *self, const char *path)
+{
+  g_autofree char *base = g_path_get_basename (path);
+  g_autofree char *text = g_strdup_printf ("Opening %s", base);
+
+  start_job (self, text,
+             &(IrJobSpec){ .run = run_open,
+                           .data = g_canonicalize_filename (path, NULL),
+                           .data_free = g_free,
+                           .result_free = opened_free,
+                           .done = on_opened });
+}
+
+/**
+ * ir_session_new_model:
+ *
+ * Opens an empty graph, to be built in the text view.
+ */
+void
+ir_session_new_model (IrSession *self)
+{
+  static const char empty[] = "<ir_version: 8, opset_import: [\"\": 17]>\n"
+                              "new_graph () => () {\n}\n";
+  g_autoptr (GPtrArray) problems = ir_problems_new ();
+  g_autoptr (GError) error = NULL;
+  IrModel *model;
+  Opened *opened;
+
+  if (self->job != NULL)
+    return;
+  model = ir_text_read (empty, -1, problems, &error);
+  if (model == NULL)
+    model = ir_model_new ();
+  opened = opened_new (model, 0, 0, NULL, NULL);
+  opened->problems = g_steal_pointer (&problems);
+  take_opened (self, opened, NULL, "New graph");
+  opened_free (opened);
+}
+
+/* -- forks -- */
+
+/* An editable copy of the model as it is at @step, with the history up to there. */
+static IrModel *
+timeline_fork (IrTimeline *timeline, guint step, GError **error)
+{
+  g_autoptr (IrModel) fork = ir_model_clone (timeline->original);
+  g_autoptr (GBytes) log = NULL;
+
+  if (step == 0)
+    return g_steal_pointer (&fork);
+  g_mutex_lock (&timeline->lock);
+  log = ir_history_save (timeline->model, error);
+  g_mutex_unlock (&timeline->lock);
+  if (log == NULL || !ir_history_load (fork, log, error))
+    return NULL;
+  ir_history_goto (fork, step);
+  return g_steal_pointer (&fork);
+}
+
+/* Steps at the beginning that are the user's edits. */
+static guint
+n_edit_steps (const IrModel *model)
+{
+  guint n = 0;
+
+  while (n < ir_history_n_steps (model) &&
+         g_strcmp0 (ir_history_pass_of (model, n + 1), "edit") == 0)
+    n++;
+  return n;
+}
+
+/* Every input of @model: what was given, the rest random. */
+static GHashTable *
+all_inputs (IrModel *model, GHashTable *given, guint64 seed, GError **error)
+{
+  GHashTable *inputs = ir_random_inputs (model, seed, NULL, error);
+  GHashTableIter iter;
+  gpointer id, tensor;
+
+  if (inputs == NULL)
+    return NULL;
+  g_hash_table_iter_init (&iter, given);
+  while (g_hash_table_iter_next (&iter, &id, &tensor))
+    if (ir_model_live_value (model, GPOINTER_TO_UINT (id)) != NULL)
+      g_hash_table_insert (inputs, id, ir_tensor_ref (tensor));
+  return inputs;
+}
+
+static GHashTable *
+copy_inputs (GHashTable *inputs)
+{
+  GHashTable *copy = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify) ir_tensor_unref);
+  GHashTableIter iter;
+  gpointer id, tensor;
+
+  g_hash_table_iter_init (&iter, inputs);
+  while (g_hash_table_iter_next (&iter, &id, &tensor))
+    g_hash_table_insert (copy, id, ir_tensor_ref (tensor));
+  return copy;
+}
+
+/* -- running a pipeline -- */
+
+typedef struct
+{
+  IrTimeline *timeline;
+  IrFrame *previous;
+  char *pipeline;
+  IrCompare compare;
+  gboolean prove;
+  GHashTable *inputs;
+  guint64 seed;
+  IrJob *job; /* (transfer none) for progress */
+} PipelineRequest;
+
+static void
+pipeline_request_free (gpointer data)
+{
+  PipelineRequest *request = data;
+
+  g_clear_pointer (&request->timeline, ir_timeline_unref);
+  g_clear_pointer (&request->previous, ir_frame_unref);
+  g_clear_pointer (&request->inputs, g_hash_table_unref);
+  g_free (request->pipeline);
+  g_free (request);
+}
+
+static void
+on_pass_progress (const char *pass, guint n_steps, gpointer data)
+{
+  g_autofree char *text = g_strdup_printf ("%s: %u steps", pass, n_steps);
+
+  ir_job_report (data, -1, text);
+}
+
+static void
+on_proof_progress (guint done, guint total, gpointer data)
+{
+  g_autofree char *text = g_strdup_printf ("Checking step %u of %u", done, total);
+
+  ir_job_report (data, total > 0 ? (double) done / total : -1, text);
+}
+
+/* Verdicts for all steps; returns a phrase for the message, or NULL when there is nothing to say.
+ */
+static char *
+prove_steps (const PipelineRequest *request, IrModel *model, GCancellable *cancellable)
+{
+  const guint n = ir_history_n_steps (model);
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GHashTable) inputs = NULL;
+  g_autoptr (IrProver) prover = NULL;
+  IrProofSummary summary = { 0 };
+
+  if (!request->prove || n == 0)
+    return NULL;
+  if (n > PROVE_MAX_STEPS || ir_history_step (model, 1)->cost_before.flops > PROVE_MAX_FLOPS)
+    return g_strdup ("not checked: the graph is large");
+  inputs = all_inputs (request->timeline->original, request->inputs, request->seed, &error);
+  if (inputs != NULL)
+    prover = ir_prover_new (model, inputs, ir_backend_find ("ref"), cancellable, &error);
+  if (prover == NULL ||
+      !ir_prover_prove_all (prover, &summary, on_proof_progress, request->job, cancellable, &error))
+    return g_strdup_printf ("not checked: %s", error != NULL ? error->message : "no reason given");
+  return g_strdup_printf ("%u exact, %u rounding, %u broken", summary.n[IR_VERDICT_EXACT],
+                          summary.n[IR_VERDICT_ROUNDING], summary.n[IR_VERDICT_BROKEN]);
+}
+
+static guint
+compare_from (const PipelineRequest *request, const IrModel *model)
+{
+  const guint to = ir_history_n_steps (model);
+
+  if (to == 0 || request->compare == IR_COMPARE_ORIGINAL || request->compare == IR_COMPARE_PINNED)
+    return 0;
+  if (request->compare == IR_COMPARE_PASS)
+    return ir_history_pass_run (model, ir_history_step (model, to)->pass_run)->first_step - 1;
+  return request->compare == IR_COMPARE_STEP ? to - 1 : to;
+}
+
+static char *
+pipeline_message (IrTimeline *timeline, const IrModel *model, const char *proof)
+{
+  const guint n_steps = ir_history_n_steps (model);
+
+  if (n_steps == 0)
+    return g_strdup ("Nothing to rewrite: no rule of the pipeline applies to this graph");
+  return g_strdup_printf (
+      "%u steps: %u nodes became %u%s%s", n_steps, ir_model_n_counted_nodes (timeline->original),
+      ir_model_n_counted_nodes (model), proof != NULL ? " · " : "", proof != NULL ? proof : "");
+}
+
+static gpointer
+run_pipeline (IrJob *job, gpointer data, GCancellable *cancellable, GError **error)
+{
+  PipelineRequest *request = data;
+  const guint base = n_edit_steps (request->timeline->model);
+  g_autoptr (IrPipeline) pipeline = ir_pipeline_load (request->pipeline, error);
+  g_autoptr (IrModel) model = NULL;
+  g_autofree char *proof = NULL;
+  IrPipelineOptions options = { .max_class = IR_CLASS_ROUNDING,
+                                .progress = on_pass_progress,
+                                .progress_data = job };
+  IrPipelineResult result = { 0 };
+  Opened *opened;
+
+  request->job = job;
+  if (pipeline == NULL || (model = timeline_fork (request->timeline, base, error)) == NULL ||
+      !ir_pipeline_run (model, pipeline, &options, &result, cancellable, error))
+    return NULL;
+  proof = prove_steps (request, model, cancellable);
+  if (g_cancellable_set_error_if_cancelled (cancellable, error))
+    return NULL;
+  ir_job_report (job, -1, "Laying out the graph");
+  opened = opened_new (ir_model_ref (model), compare_from (request, model),
+                       ir_history_n_steps (model), request->previous, cancellable);
+  opened->message = pipeline_message (request->timeline, model, proof);
+  return opened;
+}
+
+/* Ids of the steps that a re-run made anew may name other things now: keep what still is there. */
+static void
+keep_live_selection (IrSession *self)
+{
+  if (ir_model_live_node (self->frame->model, self->selected_node) == NULL)
+    forget_selection (self);
+  else if (ir_model_live_value (self->frame->model, self->selected_value) == NULL)
+    self->selected_value = 0;
+}
+
+static void
+on_pipeline (gpointer owner, gpointer result, const GError *error, gpointer data)
+{
+  IrSession *self = owner;
+  PipelineRequest *request = data;
+  Opened *opened = result;
+
+  end_job (self);
+  if (opened == NULL)
+    {
+      ir_session_changed (self, IR_CHANGED_BUSY);
+      ir_session_failed (self, "The pipeline could not run", error);
+      return;
+    }
+  if (request->timeline == self->timeline)
+    {
+      swap_model (self, opened);
+      g_clear_pointer (&self->runs[IR_SIDE_AFTER], ir_run_unref);
+      keep_live_selection (self);
+      ir_session_changed (self, IR_CHANGED_HISTORY | IR_CHANGED_FRAME | IR_CHANGED_SELECTION |
+                                    IR_CHANGED_RUNS | IR_CHANGED_BUSY);
+      ir_session_message (self, "%s", opened->message);
+    }
+  opened_free (opened);
+}
+
+/**
+ * ir_session_run_pipeline:
+ * @name: (nullable): a pipeline of ir_pipeline_names(); %NULL is the one that is set
+ *
+ * Runs the pipeline on the original graph with the user's edits, in place of the steps of an
+ * earlier run, gives verdicts to the steps if wanted, and goes to the last one.
+ */
+void
+ir_session_run_pipeline (IrSession *self, const char *name)
+{
+  PipelineRequest *request;
+
+  if (self->frame == NULL)
+    return;
+  ir_session_set_pipeline (self, name);
+  request = g_new0 (PipelineRequest, 1);
+  request->timeline = ir_timeline_ref (self->timeline);
+  request->previous = ir_frame_ref (self->frame);
+  request->pipeline = g_strdup (self->pipeline);
+  request->compare = self->compare;
+  request->prove = self->prove;
+  request->inputs = copy_inputs (self->inputs);
+  request->seed = self->seed;
+  start_job (self, "Running the pipeline",
+             &(IrJobSpec){ .run = run_pipeline,
+                           .data = request,
+                           .data_free = pipeline_request_free,
+                           .result_free = opened_free,
+                           .done = on_pipeline });
+}
+
+/* -- running the graph -- */
+
+typedef struct
+{
+  IrModel *original, *model; /* frozen */
+  guint step;
+  GHashTable *inputs;
+  guint64 seed;
+  IrJob *job;
+  const char *what;
+} RunRequest;
+
+typedef struct
+{
+  IrRun *runs[IR_N_SIDES];
+  GHashTable *inputs;
+} Ran;
+
+static void
+run_request_free (gpointer data)
+{
+  RunRequest *request = data;
+
+  g_clear_pointer (&request->original, ir_model_unref);
+  g_clear_pointer (&request->model, ir_model_unref);
+  g_clear_pointer (&request->inputs, g_hash_table_unref);
+  g_free (request);
+}
+
+static void
+ran_free (gpointer data)
+{
+  Ran *ran = data;
+
+  for (guint i = 0; i < IR_N_SIDES; i++)
+    g_clear_pointer (&ran->runs[i], ir_run_unref);
+  g_clear_pointer (&ran->inputs, g_hash_table_unref);
+  g_free (ran);
+}
+
+static void
+on_node_progress (guint done, guint total, const IrNode *node, gpointer data)
+{
+  RunRequest *request = data;
+  g_autofree char *text = g_strdup_printf ("%s: node %u of %u", request->what, done, total);
+
+  ir_job_report (request->job, total > 0 ? (double) done / total : -1, text);
+}
+
+/* A run with every value kept. One that fails half way is a result too: what was computed before
+ * can be looked at, and the run says which node failed. */
+static IrRun *
+run_model (RunRequest *request,
+           IrModel *model,
+           GHashTable *inputs,
+           GCancellable *cancellable,
+           GError **error)
+{
+  const IrRunOptions options = { .capture = IR_CAPTURE_ALL,
+                                 .progress = on_node_progress,
+                                 .progress_data = request };
+  g_autoptr (IrExecutable) executable = ir_executable_new (model, &options, error);
+  g_autoptr (GError) local = NULL;
+  IrRun *partial = NULL, *run;
+
+  if (executable == NULL)
+    return NULL;
+  run = ir_executable_run (executable, inputs, cancellable, &partial, &local);
+  if (run == NULL && partial != NULL && partial->error == NULL && local != NULL)
+    partial->error = g_error_copy (local);
+  if (run == NULL && partial == NULL)
+    g_propagate_error (error, g_steal_pointer (&local));
+  return run != NULL ? run : partial;
+}
+
+static gpointer
+run_graph (IrJob *job, gpointer data, GCancellable *cancellable, GError **error)
+{
+  RunRequest *request = data;
+  Ran *ran = g_new0 (Ran, 1);
+
+  request->job = job;
+  request->what = request->step == 0 ? "Running the graph" : "Running the original graph";
+  ran->inputs = all_inputs (request->original, request->inputs, request->seed, error);
+  if (ran->inputs != NULL)
+    ran->runs[IR_SIDE_BEFORE] = run_model (request, request->original, ran->inputs, cancellable,
+                                           error);
+  request->what = "Running the optimized graph";
+  if (ran->runs[IR_SIDE_BEFORE] != NULL && request->step == 0)
+    ran->runs[IR_SIDE_AFTER] = ir_run_ref (ran->runs[IR_SIDE_BEFORE]);
+  else if (ran->runs[IR_SIDE_BEFORE] != NULL)
+    ran->runs[IR_SIDE_AFTER] = run_model (request, request->model, ran->inputs, cancellable, error);
+  if (ran->runs[IR_SIDE_AFTER] != NULL &&
+      !g_cancellable_set_error_if_cancelled (cancellable, error))
+    return ran;
+  ran_free (ran);
+  return NULL;
+}
+
+static void
+on_ran (gpointer owner, gpointer result, const GError *error, gpointer data)
+{
+  IrSession *self = owner;
+  RunRequest *request = data;
+  Ran *ran = result;
+  const IrRun *after;
+
+  end_job (self);
+  if (ran == NULL)
+    {
+      ir_session_changed (self, IR_CHANGED_BUSY);
+      ir_session_failed (self, "The graph could not run", error);
+      return;
+    }
+  ir_session_clear_runs (self);
+  for (guint i = 0; i < IR_N_SIDES; i++)
+    self->runs[i] = g_steal_pointer (&ran->runs[i]);
+  self->used_inputs = g_steal_pointer (&ran->inputs);
+  self->run_step = request->step;
+  ran_free (ran);
+  after = self->runs[IR_SIDE_AFTER];
+  ir_session_changed (self, IR_CHANGED_RUNS | IR_CHANGED_BUSY);
+  if (after->error != NULL)
+    {
+      ir_session_select_node (self, after->failed_node);
+      ir_session_failed (self, "The graph ran only in part", after->error);
+    }
+  else
+    ir_session_message (self, "Ran in %.2f ms: %u values are kept, select one to see it",
+                        after->trace != NULL ? after->trace->duration_ns / 1e6 : 0.0,
+                        g_hash_table_size (after->values));
+}
+
+/**
+ * ir_session_run_graph:
+ *
+ * Runs the original graph and the graph at the cursor on the same inputs, keeping every value.
+ */
+void
+ir_session_run_graph (IrSession *self)
+{
+  RunRequest *request;
+
+  if (self->frame == NULL)
+    return;
+  request = g_new0 (RunRequest, 1);
+  request->original = ir_model_ref (self->timeline->original);
+  request->model = ir_model_ref (self->frame->model);
+  request->step = self->frame->to;
+  request->inputs = copy_inputs (self->inputs);
+  request->seed = self->seed;
+  start_job (self, "Running the graph",
+             &(IrJobSpec){ .run = run_graph,
+                           .data = request,
+                           .data_free = run_request_free,
+                           .result_free = ran_free,
+                           .done = on_ran });
+}
+
+/* -- editing -- */
+
+typedef struct
+{
+  IrTimeline *timeline;
+  IrFrame *previous;
+  guint step;
+  IrSessionEditFunc func;
+  gpointer data;
+  GDestroyNotify data_free;
+} EditRequest;
+
+static void
+edit_request_free (gpointer data)
+{
+  EditRequest *request = data;
+
+  g_clear_pointer (&request->timeline, ir_timeline_unref);
+  g_clear_pointer (&request->previous, ir_frame_unref);
+  if (request->data_free != NULL)
+    request->data_free (request->data);
+  g_free (request);
+}
+
+static gpointer
+run_edit (IrJob *job, gpointer data, GCancellable *cancellable, GError **error)
+{
+  EditRequest *request = data;
+  g_autoptr (IrModel) model = timeline_fork (request->timeline, request->step, error);
+  IrEdit *edit;
+  gboolean ok;
+  Opened *opened;
+  guint n;
+
+  if (model == NULL)
+    return NULL;
+  edit = ir_edit_new (model);
+  ir_edit_begin_pass (edit, "edit");
+  ok = request->func (edit, request->data, cancellable, error);
+  ir_edit_end_pass (edit);
+  ir_edit_free (edit);
+  if (!ok || g_cancellable_set_error_if_cancelled (cancellable, error))
+    return NULL;
+  n = ir_history_n_steps (model);
+  opened = opened_new (ir_model_ref (model), request->step, n, request->previous, cancellable);
+  opened->problems = ir_problems_new ();
+  ir_verify_structure (opened->frame->model, opened->problems);
+  ir_verify_nodes (opened->frame->model, opened->problems);
+  opened->message = g_strdup_printf ("%u steps of editing", n - request->step);
+  return opened;
+}
+
+static void
+on_edited (gpointer owner, gpointer result, const GError *error, gpointer data)
+{
+  IrSession *self = owner;
+  EditRequest *request = data;
+  Opened *opened = result;
+
+  end_job (self);
+  if (opened == NULL)
+    {
+      ir_session_changed (self, IR_CHANGED_BUSY);
+      ir_session_failed (self, "The edit could not be made", error);
+      return;
+    }
+  if (request->timeline == self->timeline && opened->frame->to == request->step)
+    ir_session_message (self, "Nothing changed");
+  else if (request->timeline == self->timeline)
+    {
+      swap_model (self, opened);
+      self->modified = TRUE;
+      g_clear_pointer (&self->runs[IR_SIDE_AFTER], ir_run_unref);
+      keep_live_selection (self);
+      ir_session_changed (self, IR_CHANGED_ALL & ~(IR_CHANGED_OVERLAY | IR_CHANGED_TIME_SPAN));
+      ir_session_message (self, "%s", opened->message);
+    }
+  ir_session_changed (self, IR_CHANGED_BUSY);
+  opened_free (opened);
+}
+
+/**
+ * ir_session_edit:
+ * @title: what is done, for the progress line
+ * @func: makes the steps, in a thread
+ * @data: (transfer full): freed by @data_free when done
+ *
+ * Edits the graph at the cursor; steps beyond it are cut off.
+ */
+void
+ir_session_edit (IrSession *self,
+                 const char *title,
+                 IrSessionEditFunc func,
+                 gpointer data,
+                 GDestroyNotify data_free)
+{
+  EditRequest *request = g_new0 (EditRequest, 1);
+
+  request->func = func;
+  request->data = data;
+  request->data_free = data_free;
+  if (self->frame == NULL)
+    {
+      edit_request_free (request);
+      return;
+    }
+  request->timeline = ir_timeline_ref (self->timeline);
+  request->previous = ir_frame_ref (self->frame);
+  request->step = self->frame->to;
+  start_job (self, title,
+             &(IrJobSpec){ .run = run_edit,
+                           .data = request,
+                           .data_free = edit_request_free,
+                           .result_free = opened_free,
+                           .done = on_edited });
+}
+
+/* -- exporting -- */
+
+typedef struct
+{
+  IrFrame *frame;
+  char *path;
+} ExportRequest;
+
+static void
+export_request_free (gpointer data)
+{
+  ExportRequest *request = data;
+
+  ir_frame_unref (request->frame);
+  g_free (request->path);
+  g_free (request);
+}
+
+static gpointer
+run_export (IrJob *job, gpointer data, GCancellable *cancellable, GError **error)
+{
+  ExportRequest *request = data;
+  gboolean ok;
+
+  if (ir_view_scene_is_picture (request->path))
+    ok = ir_view_scene_save (request->frame, request->path, error);
+  else
+    ok = ir_model_save (request->frame->model, request->path, NULL, error);
+  return ok ? GINT_TO_POINTER (TRUE) : NULL;
+}
+
+static void
+on_exported (gpointer owner, gpointer result, const GError *error, gpointer data)
+{
+  IrSession *self = owner;
+  ExportRequest *request = data;
+  g_autofree char *base = g_path_get_basename (request->path);
+
+  end_job (self);
+  if (result == NULL)
+    {
+      g_autofree char *title = g_strdup_printf ("“%s” could not be written", base);
+
+      ir_session_changed (self, IR_CHANGED_BUSY);
+      ir_session_failed (self, title, error);
+      return;
+    }
+  if (g_str_has_suffix (base, ".onnx") || g_str_has_suffix (base, ".onnxtxt"))
+    self->modified = FALSE;
+  ir_session_changed (self, IR_CHANGED_BUSY | IR_CHANGED_FILE);
+  ir_session_message (self, "Wrote %s", base);
+}
+
+/**
+ * ir_session_export:
+ * @path: the file; its extension says what is written
+ *
+ * Writes the graph at the cursor as a model, or what the graph view shows as a picture.
+ */
+void
+ir_session_export (IrSession *self, const char *path)
+{
+  ExportRequest *request;
+
+  if (self->frame == NULL)
+    return;
+  request = g_new0 (ExportRequest, 1);
+  request->frame = ir_frame_ref (self->frame);
+  request->path = g_strdup (path);
+  start_job (self, "Writing",
+             &(IrJobSpec){ .run = run_export,
+                           .data = request,
+                           .data_free = export_request_free,
+                           .done = on_exported });
+}

@@ -45,7 +45,7 @@ need_space() {
   local free
   free=$(free_megabytes "$1")
   [ -z "$free" ] || [ "$free" -ge "$2" ] ||
-    could_not "$3 needs about $2 MB in $1, and only $free MB are free." "Free some space and run ${0##*/} again."
+    could_not "$3 needs about $2 MB in $1, and only $free MB are free." "Free some space and start ./${0##*/} again."
 }
 
 # run_as_root_command: how to become root, or nothing.
@@ -122,5 +122,5 @@ configure_and_build() {
   fi
   step "Building $dir"
   ninja -C "$dir" >&2 || could_not "the build failed (the first error is above)." \
-    "If a library was upgraded since, remove $dir and run ${0##*/} again."
+    "If a library was upgraded since, remove $dir and start ./${0##*/} again."
 }

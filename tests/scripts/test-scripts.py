@@ -1,0 +1,130 @@
+#!/usr/bin/env python3
+"""Tests of ./run, ./check and the files for the desktop (TAP).  Takes the root of the sources."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+ROOT = sys.argv[1] if len(sys.argv) > 1 else os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
+
+
+class Skipped(Exception):
+    """The program that does the check is not here."""
+
+
+def run(*command, **options):
+    if not shutil.which(command[0]):
+        raise Skipped(f"no {command[0]}")
+    return subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **options)
+
+
+def counted(*entries, failures=0):
+    """The last line and the status of count-results.py on a log with these entries."""
+    with tempfile.NamedTemporaryFile("w", suffix=".json") as log:
+        for stdout, result in entries:
+            log.write(json.dumps({"name": "t", "stdout": stdout, "result": result}) + "\n")
+        log.flush()
+        done = run("python3", "tools/count-results.py", "--failures", str(failures), log.name)
+    return done.stdout.splitlines()[-1], done.returncode
+
+
+def test_subtests_are_counted_one_by_one():
+    tap = "# random seed\n1..3\nok 1 /a\nok 2 /b # SKIP no data\nnot ok 3 /c - Assertion\n"
+    assert counted((tap, "FAIL"), ("", "OK")) == ("2 passed, 1 failed, 1 skipped", 1)
+
+
+def test_a_test_that_died_counts_as_a_failure():
+    assert counted(("1..3\nok 1 /a\n", "FAIL")) == ("1 passed, 1 failed, 0 skipped", 1)
+    assert counted(("1..1\nok 1 /a\n", "FAIL")) == ("1 passed, 1 failed, 0 skipped", 1)
+    assert counted(("", "TIMEOUT")) == ("0 passed, 1 failed, 0 skipped", 1)
+
+
+def test_a_skipped_test_is_no_failure():
+    assert counted(("1..0 # SKIP no display\n", "SKIP"), ("", "OK")) == ("1 passed, 0 failed, 1 skipped", 0)
+
+
+def test_nothing_passed_is_a_failure():
+    assert counted() == ("0 passed, 0 failed, 0 skipped", 1)
+
+
+def test_failures_from_elsewhere_count():
+    assert counted(("", "OK"), failures=2) == ("1 passed, 2 failed, 0 skipped", 1)
+
+
+def test_every_package_line_names_a_set_and_a_package():
+    seen = set()
+    with open(os.path.join(ROOT, "tools/packages.txt")) as file:
+        for line in file:
+            if line.strip() and not line.startswith("#"):
+                assert re.fullmatch(r"(build|run|test) [a-z0-9][a-z0-9.+-]+\n", line), line
+                assert line not in seen, line
+                seen.add(line)
+    assert len(seen) > 20
+
+
+def test_the_scripts_are_valid_bash_and_can_be_run():
+    for name in ("run", "check", ".ci/run"):
+        assert os.access(os.path.join(ROOT, name), os.X_OK), name
+        assert run("bash", "-n", name).returncode == 0, name
+    assert run("bash", "-n", "tools/common.sh").returncode == 0
+
+
+def test_the_scripts_explain_themselves():
+    for name in ("./run", "./check"):
+        done = run("bash", name, "--help")
+        assert done.returncode == 0 and done.stdout.startswith("Usage: " + name), done.stdout
+        assert run("bash", name, "--no-such-option").returncode == 2
+
+
+def test_run_refuses_a_file_that_is_not_there():
+    done = run("bash", "./run", "/no/such/file.onnx")
+    assert done.returncode == 2 and "/no/such/file.onnx" in done.stdout, done.stdout
+
+
+def test_the_desktop_file_is_valid():
+    done = run("desktop-file-validate", "data/org.irscope.Irscope.desktop")
+    assert done.returncode == 0 and not done.stdout, done.stdout
+
+
+def test_the_metainfo_is_valid():
+    done = run("appstreamcli", "validate", "--no-net", "data/org.irscope.Irscope.metainfo.xml")
+    assert done.returncode == 0, done.stdout
+
+
+def test_the_xml_files_are_well_formed():
+    for folder, _, names in os.walk(os.path.join(ROOT, "data")):
+        for name in names:
+            if name.endswith((".svg", ".xml", ".ui")):
+                done = run("xmllint", "--noout", os.path.join(folder, name))
+                assert done.returncode == 0, done.stdout
+
+
+def test_the_bundled_files_stay_small():
+    folder = os.path.join(ROOT, "data/examples")
+    assert sum(os.path.getsize(os.path.join(folder, name)) for name in os.listdir(folder)) < 300_000
+
+
+def main():
+    tests = [(name, test) for name, test in globals().items() if name.startswith("test_")]
+    print(f"1..{len(tests)}")
+    failed = 0
+    for number, (name, test) in enumerate(tests, 1):
+        title = "/scripts/" + name[5:].replace("_", " ")
+        try:
+            test()
+            print(f"ok {number} {title}", flush=True)
+        except Skipped as reason:
+            print(f"ok {number} {title} # SKIP {reason}", flush=True)
+        except Exception as error:  # a test that dies must not hide the others
+            failed += 1
+            print(f"# {type(error).__name__}: {error}")
+            print(f"not ok {number} {title}", flush=True)
+    sys.exit(1 if failed else 0)
+
+
+if __name__ == "__main__":
+    main()

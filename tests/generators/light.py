@@ -84,18 +84,31 @@ def with_weights(model, seed):
     return onnx.Model(new, model.ir_version, dict(model.opsets)), inputs
 
 
-def calibrate(model, inputs):
-    """Scales the last weighted layer so that the scores before a final Softmax spread well."""
+def part(model, nodes, names):
+    """The nodes as a model of their own that computes names from whatever it is given."""
+    graph = onnx.Graph(model.graph.name, nodes, [], [onnx.ValueInfo(n) for n in names], model.graph.initializers)
+    return onnx.Model(graph, model.ir_version, model.opsets)
+
+
+def calibrate_and_evaluate(model, inputs):
+    """The expected outputs; before, the last weighted layer is scaled where a Softmax ends the network.
+
+    What lies before that layer is evaluated once.
+    """
     graph = model.graph
-    last = graph.nodes[-1]
-    weighted = [n for n in graph.nodes if n.op in ("Conv", "Gemm") and n.inputs[1] in graph.initializers]
-    if last.op != "Softmax" or not weighted:
-        return
-    head = onnx.Graph(graph.name, graph.nodes[:-1], graph.inputs, [onnx.ValueInfo(last.inputs[0])], graph.initializers)
-    scores = evaluate(onnx.Model(head, model.ir_version, model.opsets), inputs)[last.inputs[0]]
+    weighted = [i for i, n in enumerate(graph.nodes)
+                if n.op in ("Conv", "Gemm") and n.inputs[1] in graph.initializers]
+    if graph.nodes[-1].op != "Softmax" or not weighted:
+        return evaluate(model, inputs)
+    head, tail = graph.nodes[:weighted[-1]], graph.nodes[weighted[-1]:]
+    made = {name for node in head for name in node.outputs}
+    read = {name for node in tail for name in node.inputs}
+    before = evaluate(part(model, head, sorted(made & read)), inputs)
+    scores = evaluate(part(model, tail[:-1], tail[-1].inputs), before)[tail[-1].inputs[0]]
     factor = np.float32(SCORE_DEVIATION / scores.std())
-    for name in weighted[-1].inputs[1:]:
-        graph.initializers[name] = graph.initializers[name] * factor
+    for weight in tail[0].inputs[1:]:
+        graph.initializers[weight] = graph.initializers[weight] * factor
+    return evaluate(part(model, tail, tail[-1].outputs), before)
 
 
 def transpose_one(graph):
@@ -126,8 +139,7 @@ def main():
         random = np.random.default_rng(options.seed + 1)
         inputs = {i.name: random.standard_normal(i.shape).astype(np.float32) for i in infos}
         start = time.monotonic()
-        calibrate(model, inputs)
-        expected = evaluate(model, inputs)
+        expected = calibrate_and_evaluate(model, inputs)
     except (OSError, Unsupported, onnx.FormatError) as error:
         sys.exit(f"light: {options.model}: {error}")
     if options.transpose_one:

@@ -55,8 +55,8 @@ def fill(random, uses, name, shape, norms):
             return norms[id(node)][0 if index == 1 else 1]
         return (random.standard_normal(shape) * 0.2).astype(np.float32)
     if op in ("Conv", "Gemm") and index == 1:
-        transposed = op == "Gemm" and not node.attrs.get("transB", 0)
-        fan_in = shape[0] if transposed else int(np.prod(shape[1:]))
+        # The fill of a Gemm may have leading axes of 1, which a Reshape takes away.
+        fan_in = int(np.prod(shape[1:])) if op == "Conv" else shape[-1 if node.attrs.get("transB", 0) else -2]
         return (random.standard_normal(shape, np.float32) * np.float32(np.sqrt(2 / fan_in)))
     if op == "Mul":
         return random.uniform(0.75, 1.25, shape).astype(np.float32)
@@ -95,20 +95,19 @@ def calibrate_and_evaluate(model, inputs):
 
     What lies before that layer is evaluated once.
     """
-    graph = model.graph
-    weighted = [i for i, n in enumerate(graph.nodes)
-                if n.op in ("Conv", "Gemm") and n.inputs[1] in graph.initializers]
-    if graph.nodes[-1].op != "Softmax" or not weighted:
+    nodes, weights = model.graph.nodes, model.graph.initializers
+    if nodes[-1].op != "Softmax":
         return evaluate(model, inputs)
-    head, tail = graph.nodes[:weighted[-1]], graph.nodes[weighted[-1]:]
-    made = {name for node in head for name in node.outputs}
-    read = {name for node in tail for name in node.inputs}
-    before = evaluate(part(model, head, sorted(made & read)), inputs)
-    scores = evaluate(part(model, tail[:-1], tail[-1].inputs), before)[tail[-1].inputs[0]]
+    last = [i for i, n in enumerate(nodes) if n.op in ("Conv", "Gemm")][-1]
+    # The weight may come through a Reshape, which then belongs to the layer.
+    shaping = [n for n in nodes[:last] if n.outputs[0] in nodes[last].inputs[1:]]
+    head, tail = [n for n in nodes[:last] if n not in shaping], shaping + nodes[last:]
+    features = evaluate(part(model, head, nodes[last].inputs[:1]), inputs)
+    scores = evaluate(part(model, tail[:-1], tail[-1].inputs), features)[tail[-1].inputs[0]]
     factor = np.float32(SCORE_DEVIATION / scores.std())
-    for weight in tail[0].inputs[1:]:
-        graph.initializers[weight] = graph.initializers[weight] * factor
-    return evaluate(part(model, tail, tail[-1].outputs), before)
+    for name in [n.inputs[0] for n in shaping] + [n for n in nodes[last].inputs[1:] if n in weights]:
+        weights[name] = weights[name] * factor
+    return evaluate(part(model, tail, tail[-1].outputs), features)
 
 
 def transpose_one(graph):

@@ -1,0 +1,230 @@
+#pragma once
+
+/* The picture in plain C: boxes, texts and lines in px at 1:1, in painting
+ * order. `irscope render` writes it, the canvas paints it, tests print it; all
+ * show the same because every size, place, text and ellipsis is decided here.
+ *
+ * A scene is immutable once it is finished, and may be read from any thread. */
+
+#include "core/ir/diff.h"
+#include "core/ir/model.h"
+#include "core/layout/layout.h"
+
+G_BEGIN_DECLS
+
+#define IR_SCENE_MARGIN 32.0 /* px between the content and the picture's rim */
+#define IR_SCENE_RADIUS 6.0  /* px, corners of boxes */
+#define IR_SCENE_BEND   8.0  /* px, most for the corners of lines */
+
+typedef struct _IrScene IrScene;
+
+typedef enum
+{
+  IR_SCENE_SAME,
+  IR_SCENE_NEW,
+  IR_SCENE_REMOVED,
+  IR_SCENE_CHANGED,
+  IR_N_SCENE_STATES
+} IrSceneState;
+
+typedef enum
+{
+  IR_SCENE_NODE,
+  IR_SCENE_INPUT,    /* pill: input of a graph */
+  IR_SCENE_OUTPUT,   /* pill: output of a graph */
+  IR_SCENE_CONSTANT, /* pill: initializer, where constants are shown */
+  IR_SCENE_FOLD,     /* a scope, or a node with subgraphs, closed */
+  IR_SCENE_CLUSTER,  /* an open scope, node with subgraphs, or subgraph: a frame */
+  IR_SCENE_PLAIN,    /* a bar of a schedule or histogram */
+  IR_N_SCENE_BOX_KINDS
+} IrSceneBoxKind;
+
+/* Colour classes: the op families in their order, then these. */
+enum
+{
+  IR_SCENE_COLOUR_INPUT = 12,
+  IR_SCENE_COLOUR_OUTPUT,
+  IR_SCENE_COLOUR_CONSTANT,
+  IR_SCENE_COLOUR_UNKNOWN, /* operators that the op table does not have */
+  IR_SCENE_COLOUR_FOLD,
+  IR_SCENE_COLOUR_CLUSTER,
+  IR_N_SCENE_COLOURS
+};
+
+typedef enum
+{
+  IR_SCENE_TEXT_TITLE,    /* operator, on the header */
+  IR_SCENE_TEXT_SUBTITLE, /* name, attributes */
+  IR_SCENE_TEXT_ROW,      /* name of a folded constant */
+  IR_SCENE_TEXT_NUMBER,   /* shape of a folded constant, figures */
+  IR_SCENE_TEXT_LABEL,    /* type, beside a line */
+  IR_SCENE_TEXT_CLUSTER,  /* title of a frame */
+  IR_SCENE_TEXT_PILL,     /* name of an input or output */
+  IR_SCENE_TEXT_CAPTION,  /* axes, legends */
+  IR_N_SCENE_TEXT_STYLES
+} IrSceneTextStyle;
+
+typedef struct
+{
+  const char *name;   /* CSS class in SVG */
+  double size;        /* px */
+  double line_height; /* px */
+  gboolean bold;
+  gboolean muted; /* the palette's second text colour */
+  double average; /* width of a mean character / size, for measuring without a font */
+} IrSceneTextLook;
+
+typedef enum
+{
+  IR_SCENE_ALIGN_START,
+  IR_SCENE_ALIGN_MIDDLE,
+  IR_SCENE_ALIGN_END,
+} IrSceneAlign;
+
+typedef struct
+{
+  IrSceneBoxKind kind;
+  IrSceneState state;
+  guint8 colour;    /* IrOpFamily or IR_SCENE_COLOUR_… */
+  guint8 problem;   /* 0 none, else 1 + IrSeverity of the worst problem */
+  gint32 parent;    /* cluster it lies in, or -1 */
+  double x, y;      /* px */
+  double width;     /* px */
+  double height;    /* px */
+  double header;    /* px, height of the coloured strip; == height: all of the box */
+  double tint;      /* overlay: 0 … 1, or NAN for none */
+  IrNodeId node;    /* in the later model, or 0 */
+  IrNodeId before;  /* in the earlier model of a diff, or 0 */
+  IrValueId value;  /* of pills */
+  guint64 key;      /* stable between scenes of one history */
+  const char *fold; /* (nullable): key of ir_scene_options_set_folded() that opens or closes it */
+  const char *id;   /* unique, XML-safe: "n12" */
+  const char *tip;  /* one or more lines: what a tooltip and a screen reader say */
+  guint first_text, n_texts;
+} IrSceneBox;
+
+typedef struct
+{
+  IrSceneTextStyle style;
+  IrSceneAlign align;
+  gint32 box; /* box it belongs to, or -1: drawn above the lines */
+  gboolean on_header;
+  double x, y;  /* px, y is the baseline */
+  double width; /* px, as measured */
+  const char *text;
+} IrSceneText;
+
+typedef enum
+{
+  IR_SCENE_LINE_DATA,
+  IR_SCENE_LINE_CONTROL, /* control dependency */
+  IR_SCENE_LINE_PLAIN,   /* an axis or a grid line; no arrow */
+} IrSceneLineKind;
+
+typedef struct
+{
+  IrSceneLineKind kind;
+  IrSceneState state;
+  gint32 from, to; /* boxes, or -1 */
+  guint from_slot, to_slot;
+  IrValueId value;  /* in the later model, or 0 */
+  IrValueId before; /* in the earlier model, or 0 */
+  guint first_point, n_points;
+  const char *tip; /* (nullable) */
+} IrSceneLine;
+
+/**
+ * IrSceneMeasure:
+ * @text: one line of UTF-8
+ * @style: how it is set
+ * @data: as given with the function
+ *
+ * Returns: its width, px
+ */
+typedef double (*IrSceneMeasure) (const char *text, IrSceneTextStyle style, gpointer data);
+
+/**
+ * IrSceneOverlayFunc:
+ * @node: a node of the later model
+ * @label: (out) (transfer full) (nullable): a short figure for the box, or %NULL
+ * @data: as given with the function
+ *
+ * Returns: 0 … 1, or NAN where there is nothing to say
+ */
+typedef double (*IrSceneOverlayFunc) (const IrNode *node, char **label, gpointer data);
+
+/* All zero is a good default. */
+typedef struct
+{
+  IrSceneMeasure measure; /* (nullable): character widths of a usual sans-serif font */
+  gpointer measure_data;
+  gboolean show_constants; /* initializers and Constant nodes as boxes of their own */
+  gboolean hide_shapes;    /* no types beside the lines */
+  gboolean hide_names;     /* no node names */
+  gboolean flat;           /* no frames for scopes */
+  IrLayoutDirection direction;
+  GHashTable *folded;         /* (nullable): set of fold keys that are closed */
+  IrSceneOverlayFunc overlay; /* (nullable) */
+  gpointer overlay_data;
+  GPtrArray *problems;     /* (nullable): of IrProblem, of the later model */
+  const IrScene *previous; /* (nullable): whose places are kept as @keep says */
+  IrLayoutKeep keep;
+} IrSceneOptions;
+
+/* What is at a place. */
+typedef struct
+{
+  gint32 box;  /* or -1 */
+  gint32 line; /* or -1 */
+} IrSceneHit;
+
+typedef void (*IrSceneFunc) (IrSceneHit hit, gpointer data);
+
+/* -- from a model -- */
+IrScene *ir_scene_new_for_model (IrModel *model,
+                                 const IrSceneOptions *options,
+                                 GCancellable *cancellable,
+                                 GError **error);
+IrScene *ir_scene_new_for_diff (const IrDiff *diff,
+                                const IrSceneOptions *options,
+                                GCancellable *cancellable,
+                                GError **error);
+
+/* -- by hand: add, then finish -- */
+IrScene *ir_scene_new (IrSceneMeasure measure, gpointer measure_data);
+gint32 ir_scene_add_box (IrScene *scene, const IrSceneBox *box);
+gint32 ir_scene_add_text (IrScene *scene, const IrSceneText *text, double max_width);
+gint32 ir_scene_add_line (IrScene *scene,
+                          const IrSceneLine *line,
+                          const IrLayoutPoint *points,
+                          guint n);
+void ir_scene_finish (IrScene *scene);
+
+IrScene *ir_scene_ref (IrScene *scene);
+void ir_scene_unref (IrScene *scene);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (IrScene, ir_scene_unref)
+
+/* -- read -- */
+IrLayoutRect ir_scene_bounds (const IrScene *scene);
+const IrSceneBox *ir_scene_boxes (const IrScene *scene, guint *n);
+const IrSceneText *ir_scene_texts (const IrScene *scene, guint *n);
+const IrSceneLine *ir_scene_lines (const IrScene *scene, guint *n);
+const IrLayoutPoint *ir_scene_line_points (const IrScene *scene, const IrSceneLine *line);
+const IrLayout *ir_scene_layout (const IrScene *scene);
+gboolean ir_scene_is_diff (const IrScene *scene);
+gint32 ir_scene_find_node (const IrScene *scene, IrNodeId node);
+gint32 ir_scene_find_value (const IrScene *scene, IrValueId value);
+IrSceneHit ir_scene_pick (const IrScene *scene, double x, double y, double reach);
+void ir_scene_foreach_in_rect (const IrScene *scene,
+                               const IrLayoutRect *rect,
+                               IrSceneFunc func,
+                               gpointer data);
+char *ir_scene_to_text (const IrScene *scene);
+
+const IrSceneTextLook *ir_scene_text_look (IrSceneTextStyle style);
+double ir_scene_average_width (const char *text, IrSceneTextStyle style, gpointer data);
+const char *ir_scene_state_name (IrSceneState state);
+const char *ir_scene_state_glyph (IrSceneState state);
+const double *ir_scene_state_dash (IrSceneState state, guint *n);
+
+G_END_DECLS

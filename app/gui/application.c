@@ -1,0 +1,219 @@
+#include "config.h"
+
+#include "app/gui/application.h"
+
+#include "app/gui/state.h"
+#include "app/gui/window.h"
+
+struct _IrApplication
+{
+  AdwApplication parent_instance;
+  gboolean exit_after_startup;
+};
+
+G_DEFINE_FINAL_TYPE (IrApplication, ir_application, ADW_TYPE_APPLICATION)
+
+static const struct
+{
+  const char *action;
+  const char *accels[4];
+} shortcuts[] = {
+  { "win.open", { "<Control>o" } },
+  { "win.new", { "<Control>n" } },
+  { "win.close-graph", { "<Control>w" } },
+  { "win.export('onnx')", { "<Control><Shift>s" } },
+  { "win.optimize", { "F5" } },
+  { "win.run", { "<Control>r" } },
+  { "win.inputs", { "<Control>i" } },
+  { "win.next-step", { "F8" } },
+  { "win.previous-step", { "<Shift>F8" } },
+  { "win.view('search')", { "<Control>f" } },
+  { "win.view('next-hit')", { "<Control>g" } },
+  { "win.view('previous-hit')", { "<Control><Shift>g" } },
+  { "win.view('zoom-in')", { "<Control>plus", "<Control>equal", "<Control>KP_Add" } },
+  { "win.view('zoom-out')", { "<Control>minus", "<Control>KP_Subtract" } },
+  { "win.view('zoom-normal')", { "<Control>0", "<Control>KP_0" } },
+  { "win.show-start", { "F9" } },
+  { "win.show-end", { "<Shift>F9" } },
+  { "win.show-bottom", { "<Control>j" } },
+  { "win.next-pane", { "F6" } },
+  { "win.show('graph')", { "<Alt>1" } },
+  { "win.show('text')", { "<Alt>2" } },
+  { "win.show('steps')", { "<Alt>3" } },
+  { "win.show('properties')", { "<Alt>4" } },
+  { "win.show('schedule')", { "<Alt>5" } },
+  { "win.show('tensor')", { "<Alt>6" } },
+  { "win.show-help-overlay", { "<Control>question" } },
+  { "app.new-window", { "<Control><Shift>n" } },
+  { "app.quit", { "<Control>q" } },
+};
+
+static void
+activate_new_window (GSimpleAction *action, GVariant *parameter, gpointer user_data)
+{
+  gtk_window_present (GTK_WINDOW (ir_window_new (GTK_APPLICATION (user_data))));
+}
+
+/* Closes window by window, so that each may ask about its edits. */
+static void
+activate_quit (GSimpleAction *action, GVariant *parameter, gpointer user_data)
+{
+  GList *windows = g_list_copy (gtk_application_get_windows (GTK_APPLICATION (user_data)));
+
+  for (GList *l = windows; l != NULL; l = l->next)
+    gtk_window_close (l->data);
+  g_list_free (windows);
+}
+
+static void
+activate_about (GSimpleAction *action, GVariant *parameter, gpointer user_data)
+{
+  GtkWindow *parent = gtk_application_get_active_window (GTK_APPLICATION (user_data));
+
+  adw_show_about_window (
+      parent, "application-name", "irscope", "application-icon", "org.irscope.Irscope", "version",
+      IR_VERSION, "comments",
+      "An oscilloscope for computation graphs: see every rewrite of the optimizer and every value "
+      "of the run.",
+      "license-type", GTK_LICENSE_MIT_X11, "developer-name", "The irscope developers", NULL);
+}
+
+static void
+apply_theme (const char *theme)
+{
+  AdwColorScheme scheme = ADW_COLOR_SCHEME_DEFAULT;
+
+  if (g_strcmp0 (theme, "light") == 0)
+    scheme = ADW_COLOR_SCHEME_FORCE_LIGHT;
+  else if (g_strcmp0 (theme, "dark") == 0)
+    scheme = ADW_COLOR_SCHEME_FORCE_DARK;
+  adw_style_manager_set_color_scheme (adw_style_manager_get_default (), scheme);
+}
+
+static void
+change_theme (GSimpleAction *action, GVariant *value, gpointer user_data)
+{
+  apply_theme (g_variant_get_string (value, NULL));
+  ir_state_set_string ("theme", g_variant_get_string (value, NULL));
+  ir_state_save ();
+  g_simple_action_set_state (action, value);
+}
+
+static const GActionEntry actions[] = {
+  { "new-window", activate_new_window },
+  { "about", activate_about },
+  { "quit", activate_quit },
+  { "theme", NULL, "s", "'system'", change_theme },
+};
+
+static void
+ir_application_startup (GApplication *application)
+{
+  g_autofree char *theme = NULL;
+
+  G_APPLICATION_CLASS (ir_application_parent_class)->startup (application);
+  g_action_map_add_action_entries (G_ACTION_MAP (application), actions, G_N_ELEMENTS (actions),
+                                   application);
+  for (guint i = 0; i < G_N_ELEMENTS (shortcuts); i++)
+    gtk_application_set_accels_for_action (GTK_APPLICATION (application), shortcuts[i].action,
+                                           (const char *const *) shortcuts[i].accels);
+  theme = ir_state_get_string ("theme", "system");
+  g_action_group_change_action_state (G_ACTION_GROUP (application), "theme",
+                                      g_variant_new_string (theme));
+  gtk_window_set_default_icon_name ("org.irscope.Irscope");
+}
+
+static gboolean
+quit_when_drawn (gpointer data)
+{
+  g_application_quit (G_APPLICATION (data));
+  return G_SOURCE_REMOVE;
+}
+
+static void
+present_new (IrApplication *self, GFile *file)
+{
+  IrWindow *window = ir_window_new (GTK_APPLICATION (self));
+
+  gtk_window_present (GTK_WINDOW (window));
+  if (file != NULL)
+    ir_window_open (window, file);
+  if (self->exit_after_startup)
+    g_timeout_add (500, quit_when_drawn, self);
+}
+
+static void
+ir_application_activate (GApplication *application)
+{
+  GtkWindow *window = gtk_application_get_active_window (GTK_APPLICATION (application));
+
+  if (window != NULL)
+    gtk_window_present (window);
+  else
+    present_new (IR_APPLICATION (application), NULL);
+}
+
+static void
+ir_application_open (GApplication *application, GFile **files, int n_files, const char *hint)
+{
+  for (int i = 0; i < n_files; i++)
+    present_new (IR_APPLICATION (application), files[i]);
+}
+
+static int
+ir_application_handle_local_options (GApplication *application, GVariantDict *options)
+{
+  IrApplication *self = IR_APPLICATION (application);
+
+  if (g_variant_dict_contains (options, "version"))
+    {
+      g_print ("irscope-gtk %s\n", IR_VERSION);
+      return 0;
+    }
+  self->exit_after_startup = g_variant_dict_contains (options, "exit-after-startup");
+  return -1;
+}
+
+static void
+ir_application_class_init (IrApplicationClass *klass)
+{
+  GApplicationClass *application_class = G_APPLICATION_CLASS (klass);
+
+  application_class->startup = ir_application_startup;
+  application_class->activate = ir_application_activate;
+  application_class->open = ir_application_open;
+  application_class->handle_local_options = ir_application_handle_local_options;
+}
+
+static void
+ir_application_init (IrApplication *self)
+{
+  static const GOptionEntry options[] = {
+    { "version", 0, 0, G_OPTION_ARG_NONE, NULL, "Print the version and exit", NULL },
+    { "exit-after-startup", 0, 0, G_OPTION_ARG_NONE, NULL, "Show the window and exit; for tests",
+      NULL },
+    { NULL },
+  };
+
+  g_application_add_main_option_entries (G_APPLICATION (self), options);
+  g_application_set_option_context_parameter_string (G_APPLICATION (self), "[FILE…]");
+  g_application_set_option_context_summary (
+      G_APPLICATION (self),
+      "Shows computation graphs, how they are optimized and what they compute.");
+}
+
+/**
+ * ir_application_new:
+ *
+ * Returns: (transfer full): the application; unique in the session unless IRSCOPE_NON_UNIQUE is set
+ */
+IrApplication *
+ir_application_new (void)
+{
+  GApplicationFlags flags = G_APPLICATION_HANDLES_OPEN;
+
+  if (g_getenv ("IRSCOPE_NON_UNIQUE") != NULL)
+    flags |= G_APPLICATION_NON_UNIQUE;
+  return g_object_new (IR_TYPE_APPLICATION, "application-id", "org.irscope.Irscope", "flags", flags,
+                       NULL);
+}

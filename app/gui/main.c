@@ -1,0 +1,13 @@
+#include "config.h"
+
+#include "app/gui/application.h"
+
+int
+main (int argc, char **argv)
+{
+  g_autoptr (IrApplication) application = NULL;
+
+  g_set_application_name ("irscope");
+  application = ir_application_new ();
+  return g_application_run (G_APPLICATION (application), argc, argv);
+}

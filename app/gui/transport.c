@@ -1,0 +1,162 @@
+#include "config.h"
+
+#include "app/gui/transport.h"
+
+/* More marks than this run into each other. */
+#define MAX_MARKS 24
+
+struct _IrTransport
+{
+  GtkBox parent_instance;
+
+  IrSession *session;
+  GtkScale *scale;
+  GtkLabel *label;
+  GtkDropDown *compare;
+  gboolean updating; /* the slider moves because the cursor did, not the other way round */
+};
+
+G_DEFINE_FINAL_TYPE (IrTransport, ir_transport, GTK_TYPE_BOX)
+
+static void
+update_marks (IrTransport *self)
+{
+  const IrModel *model = ir_session_get_history (self->session);
+  const guint n_runs = model != NULL ? ir_history_n_pass_runs (model) : 0;
+  guint n_marks = 0;
+
+  gtk_scale_clear_marks (self->scale);
+  for (guint i = 0; i < n_runs; i++)
+    n_marks += ir_history_pass_run (model, i)->n_steps > 0;
+  if (n_marks > MAX_MARKS)
+    return;
+  for (guint i = 0; i < n_runs; i++)
+    {
+      const IrPassRun *run = ir_history_pass_run (model, i);
+
+      if (run->n_steps > 0)
+        gtk_scale_add_mark (self->scale, run->first_step + run->n_steps - 1, GTK_POS_BOTTOM, NULL);
+    }
+}
+
+static void
+update_label (IrTransport *self)
+{
+  const IrModel *model = ir_session_get_history (self->session);
+  const guint n = ir_session_get_n_steps (self->session);
+  const guint cursor = ir_session_get_cursor (self->session);
+  g_autofree char *text = NULL;
+
+  if (n == 0)
+    text = g_strdup ("No steps yet");
+  else if (cursor == 0)
+    text = g_strdup_printf ("Original · %u steps", n);
+  else
+    text = g_strdup_printf ("Step %u of %u · %s", cursor, n, ir_history_step (model, cursor)->rule);
+  gtk_label_set_text (self->label, text);
+  gtk_widget_set_tooltip_text (GTK_WIDGET (self->label), text);
+}
+
+static void
+update_cursor (IrTransport *self)
+{
+  self->updating = TRUE;
+  gtk_range_set_value (GTK_RANGE (self->scale), ir_session_get_cursor (self->session));
+  self->updating = FALSE;
+  update_label (self);
+}
+
+static void
+update_compare (IrTransport *self)
+{
+  const IrCompare compare = ir_session_get_compare (self->session);
+
+  self->updating = TRUE;
+  gtk_drop_down_set_selected (self->compare,
+                              compare < IR_COMPARE_PINNED ? compare : GTK_INVALID_LIST_POSITION);
+  self->updating = FALSE;
+}
+
+static void
+on_session_changed (IrTransport *self, guint changes, IrSession *session)
+{
+  if (changes & IR_CHANGED_HISTORY)
+    {
+      const guint n = ir_session_get_n_steps (session);
+
+      self->updating = TRUE;
+      gtk_range_set_range (GTK_RANGE (self->scale), 0, MAX (n, 1));
+      gtk_range_set_increments (GTK_RANGE (self->scale), 1, MAX (n / 10, 1));
+      gtk_widget_set_sensitive (GTK_WIDGET (self->scale), n > 0);
+      self->updating = FALSE;
+      update_marks (self);
+    }
+  if (changes & (IR_CHANGED_HISTORY | IR_CHANGED_FRAME))
+    update_cursor (self);
+}
+
+static void
+on_value_changed (IrTransport *self)
+{
+  if (!self->updating)
+    ir_session_goto (self->session, (guint) (gtk_range_get_value (GTK_RANGE (self->scale)) + 0.5));
+}
+
+static void
+on_compare_selected (IrTransport *self)
+{
+  const guint selected = gtk_drop_down_get_selected (self->compare);
+
+  if (!self->updating && selected < IR_COMPARE_PINNED)
+    ir_session_set_compare (self->session, selected);
+}
+
+/**
+ * ir_transport_set_session:
+ * @session: (transfer none): whose cursor the slider moves; set once
+ */
+void
+ir_transport_set_session (IrTransport *self, IrSession *session)
+{
+  g_return_if_fail (self->session == NULL);
+  self->session = g_object_ref (session);
+  g_signal_connect_object (session, "changed", G_CALLBACK (on_session_changed), self,
+                           G_CONNECT_SWAPPED);
+  g_signal_connect_object (session, "notify::cursor", G_CALLBACK (update_cursor), self,
+                           G_CONNECT_SWAPPED);
+  g_signal_connect_object (session, "notify::compare", G_CALLBACK (update_compare), self,
+                           G_CONNECT_SWAPPED);
+  on_session_changed (self, IR_CHANGED_ALL, session);
+}
+
+static void
+ir_transport_dispose (GObject *object)
+{
+  IrTransport *self = IR_TRANSPORT (object);
+
+  g_clear_object (&self->session);
+  gtk_widget_dispose_template (GTK_WIDGET (self), IR_TYPE_TRANSPORT);
+  G_OBJECT_CLASS (ir_transport_parent_class)->dispose (object);
+}
+
+static void
+ir_transport_class_init (IrTransportClass *klass)
+{
+  GtkWidgetClass *widget_class = GTK_WIDGET_CLASS (klass);
+
+  G_OBJECT_CLASS (klass)->dispose = ir_transport_dispose;
+  gtk_widget_class_set_template_from_resource (widget_class, "/org/irscope/Irscope/transport.ui");
+  gtk_widget_class_bind_template_child (widget_class, IrTransport, scale);
+  gtk_widget_class_bind_template_child (widget_class, IrTransport, label);
+  gtk_widget_class_bind_template_child (widget_class, IrTransport, compare);
+}
+
+static void
+ir_transport_init (IrTransport *self)
+{
+  gtk_widget_init_template (GTK_WIDGET (self));
+  g_signal_connect_object (self->scale, "value-changed", G_CALLBACK (on_value_changed), self,
+                           G_CONNECT_SWAPPED);
+  g_signal_connect_object (self->compare, "notify::selected", G_CALLBACK (on_compare_selected),
+                           self, G_CONNECT_SWAPPED);
+}

@@ -1,0 +1,10 @@
+/* The transport bar: buttons, a slider over all steps with a mark where a pass begins, and what the
+ * graph is compared with. */
+#pragma once
+
+#include "views/session.h"
+
+#define IR_TYPE_TRANSPORT (ir_transport_get_type ())
+G_DECLARE_FINAL_TYPE (IrTransport, ir_transport, IR, TRANSPORT, GtkBox)
+
+void ir_transport_set_session (IrTransport *self, IrSession *session);

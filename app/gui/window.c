@@ -1,0 +1,963 @@
+#include "config.h"
+
+#include "app/gui/window.h"
+
+#include "app/gui/inputs.h"
+#include "app/gui/problems.h"
+#include "app/gui/state.h"
+#include "app/gui/transport.h"
+#include "app/gui/welcome.h"
+#include "passes/pipeline.h"
+#include "views/view.h"
+
+/* Short jobs would only flash. */
+#define ACTIVITY_DELAY_MS 250
+#define MAX_RECENT        8
+
+struct _IrWindow
+{
+  AdwApplicationWindow parent_instance;
+
+  IrSession *session;
+  GPtrArray *views; /* of IrView, (transfer none) */
+  GtkStack *stacks[IR_N_VIEW_PLACES];
+  GStrv pipeline_names;
+  guint activity_timeout;
+  gboolean updating; /* widgets follow the session, not the other way round */
+  gboolean close_confirmed;
+
+  AdwToastOverlay *toasts;
+  AdwWindowTitle *title;
+  GtkWidget *run_controls, *export_button, *search_button;
+  GtkDropDown *pipelines;
+  GtkInfoBar *banner;
+  GtkLabel *banner_label;
+  GtkMenuButton *banner_button;
+  GtkStack *pages;
+  AdwBin *welcome;
+  GtkPaned *start_paned, *end_paned, *bottom_paned;
+  GtkBox *start_box, *centre_box, *end_box, *bottom_box;
+  IrTransport *transport;
+  GtkRevealer *activity;
+  GtkLabel *activity_label;
+  GtkProgressBar *activity_bar;
+  GMenu *recent_section;
+};
+
+G_DEFINE_FINAL_TYPE (IrWindow, ir_window, ADW_TYPE_APPLICATION_WINDOW)
+
+/* -- opening and exporting -- */
+
+/**
+ * ir_window_open:
+ * @file: a local file
+ *
+ * Opens it in this window.
+ */
+void
+ir_window_open (IrWindow *self, GFile *file)
+{
+  g_autofree char *path = g_file_get_path (file);
+  g_autofree char *uri = g_file_get_uri (file);
+
+  if (path == NULL)
+    {
+      g_autofree char *text = g_strdup_printf ("“%s” is not a local file", uri);
+
+      adw_toast_overlay_add_toast (self->toasts, adw_toast_new (text));
+      return;
+    }
+  ir_session_open (self->session, path);
+}
+
+static void
+on_open_response (GtkNativeDialog *dialog, int response, gpointer user_data)
+{
+  IrWindow *self = IR_WINDOW (user_data);
+
+  if (response == GTK_RESPONSE_ACCEPT)
+    {
+      g_autoptr (GFile) file = gtk_file_chooser_get_file (GTK_FILE_CHOOSER (dialog));
+
+      ir_window_open (self, file);
+    }
+  g_object_unref (dialog);
+}
+
+static void
+activate_open (GSimpleAction *action, GVariant *parameter, gpointer user_data)
+{
+  IrWindow *self = IR_WINDOW (user_data);
+  g_autoptr (GtkFileFilter) graphs = gtk_file_filter_new ();
+  g_autoptr (GtkFileFilter) all = gtk_file_filter_new ();
+  g_autofree char *examples = ir_welcome_examples_dir ();
+  GtkFileChooserNative *dialog = gtk_file_chooser_native_new (
+      "Open a Graph", GTK_WINDOW (self), GTK_FILE_CHOOSER_ACTION_OPEN, "_Open", "_Cancel");
+
+  gtk_file_filter_set_name (graphs, "Graphs (ONNX, ONNX text, JSON, DOT)");
+  for (const char *const *s = (const char *const[]){ "onnx", "onnxtxt", "json", "dot", "gv", NULL };
+       *s != NULL; s++)
+    gtk_file_filter_add_suffix (graphs, *s);
+  gtk_file_filter_set_name (all, "All files");
+  gtk_file_filter_add_pattern (all, "*");
+  gtk_file_chooser_add_filter (GTK_FILE_CHOOSER (dialog), graphs);
+  gtk_file_chooser_add_filter (GTK_FILE_CHOOSER (dialog), all);
+  if (ir_session_get_path (self->session) != NULL)
+    {
+      g_autoptr (GFile) file = g_file_new_for_path (ir_session_get_path (self->session));
+
+      gtk_file_chooser_set_file (GTK_FILE_CHOOSER (dialog), file, NULL);
+    }
+  else if (examples != NULL)
+    {
+      g_autoptr (GFile) folder = g_file_new_for_path (examples);
+
+      gtk_file_chooser_add_shortcut_folder (GTK_FILE_CHOOSER (dialog), folder, NULL);
+    }
+  gtk_native_dialog_set_modal (GTK_NATIVE_DIALOG (dialog), TRUE);
+  g_signal_connect_object (dialog, "response", G_CALLBACK (on_open_response), self, 0);
+  gtk_native_dialog_show (GTK_NATIVE_DIALOG (dialog));
+}
+
+static void
+activate_open_file (GSimpleAction *action, GVariant *parameter, gpointer user_data)
+{
+  g_autoptr (GFile) file = g_file_new_for_commandline_arg (g_variant_get_string (parameter, NULL));
+
+  ir_window_open (IR_WINDOW (user_data), file);
+}
+
+static void
+activate_new (GSimpleAction *action, GVariant *parameter, gpointer user_data)
+{
+  IrWindow *self = IR_WINDOW (user_data);
+
+  ir_session_new_model (self->session);
+  ir_session_show_view (self->session, "text");
+}
+
+static void
+on_export_response (GtkNativeDialog *dialog, int response, gpointer user_data)
+{
+  IrWindow *self = IR_WINDOW (user_data);
+  g_autoptr (GFile) file = NULL;
+  g_autofree char *path = NULL;
+
+  if (response == GTK_RESPONSE_ACCEPT)
+    file = gtk_file_chooser_get_file (GTK_FILE_CHOOSER (dialog));
+  path = file != NULL ? g_file_get_path (file) : NULL;
+  if (path != NULL)
+    {
+      const char *format = g_object_get_data (G_OBJECT (dialog), "format");
+      g_autofree char *suffix = g_strconcat (".", format, NULL);
+      g_autofree char *full = g_str_has_suffix (path, suffix) ? g_strdup (path)
+                                                              : g_strconcat (path, suffix, NULL);
+
+      ir_session_export (self->session, full);
+    }
+  g_object_unref (dialog);
+}
+
+/* "digits.onnx" at step 12 becomes "digits-step12.svg", the original "digits.svg". */
+static char *
+export_name (IrWindow *self, const char *format)
+{
+  g_autofree char *stem = g_strdup (ir_session_get_title (self->session));
+  const guint cursor = ir_session_get_cursor (self->session);
+  char *dot = strrchr (stem, '.');
+
+  if (dot != NULL && dot != stem)
+    *dot = '\0';
+  if (cursor == 0)
+    return g_strdup_printf ("%s.%s", stem, format);
+  if (cursor == ir_session_get_n_steps (self->session))
+    return g_strdup_printf ("%s-optimized.%s", stem, format);
+  return g_strdup_printf ("%s-step%u.%s", stem, cursor, format);
+}
+
+static void
+activate_export (GSimpleAction *action, GVariant *parameter, gpointer user_data)
+{
+  IrWindow *self = IR_WINDOW (user_data);
+  const char *format = g_variant_get_string (parameter, NULL);
+  g_autofree char *name = export_name (self, format);
+  g_autoptr (GtkFileFilter) filter = gtk_file_filter_new ();
+  g_autofree char *upper = g_ascii_strup (format, -1);
+  GtkFileChooserNative *dialog = gtk_file_chooser_native_new (
+      "Export", GTK_WINDOW (self), GTK_FILE_CHOOSER_ACTION_SAVE, "_Export", "_Cancel");
+
+  gtk_file_filter_set_name (filter, upper);
+  gtk_file_filter_add_suffix (filter, format);
+  gtk_file_chooser_add_filter (GTK_FILE_CHOOSER (dialog), filter);
+  gtk_file_chooser_set_current_name (GTK_FILE_CHOOSER (dialog), name);
+  g_object_set_data_full (G_OBJECT (dialog), "format", g_strdup (format), g_free);
+  gtk_native_dialog_set_modal (GTK_NATIVE_DIALOG (dialog), TRUE);
+  g_signal_connect_object (dialog, "response", G_CALLBACK (on_export_response), self, 0);
+  gtk_native_dialog_show (GTK_NATIVE_DIALOG (dialog));
+}
+
+/* The same without a dialog: for scripts and tests. */
+static void
+activate_export_to (GSimpleAction *action, GVariant *parameter, gpointer user_data)
+{
+  ir_session_export (IR_WINDOW (user_data)->session, g_variant_get_string (parameter, NULL));
+}
+
+/* -- verbs -- */
+
+static void
+activate_optimize (GSimpleAction *action, GVariant *parameter, gpointer user_data)
+{
+  ir_session_run_pipeline (IR_WINDOW (user_data)->session, NULL);
+}
+
+static void
+activate_run (GSimpleAction *action, GVariant *parameter, gpointer user_data)
+{
+  ir_session_run_graph (IR_WINDOW (user_data)->session);
+}
+
+static void
+activate_cancel (GSimpleAction *action, GVariant *parameter, gpointer user_data)
+{
+  ir_session_cancel (IR_WINDOW (user_data)->session);
+}
+
+static void
+activate_inputs (GSimpleAction *action, GVariant *parameter, gpointer user_data)
+{
+  IrWindow *self = IR_WINDOW (user_data);
+
+  ir_inputs_dialog_present (GTK_WINDOW (self), self->session);
+}
+
+static void
+activate_next_step (GSimpleAction *action, GVariant *parameter, gpointer user_data)
+{
+  ir_session_step_by (IR_WINDOW (user_data)->session, 1);
+}
+
+static void
+activate_previous_step (GSimpleAction *action, GVariant *parameter, gpointer user_data)
+{
+  ir_session_step_by (IR_WINDOW (user_data)->session, -1);
+}
+
+static void
+activate_next_pass (GSimpleAction *action, GVariant *parameter, gpointer user_data)
+{
+  ir_session_pass_by (IR_WINDOW (user_data)->session, 1);
+}
+
+static void
+activate_previous_pass (GSimpleAction *action, GVariant *parameter, gpointer user_data)
+{
+  ir_session_pass_by (IR_WINDOW (user_data)->session, -1);
+}
+
+static void
+activate_first (GSimpleAction *action, GVariant *parameter, gpointer user_data)
+{
+  ir_session_goto (IR_WINDOW (user_data)->session, 0);
+}
+
+static void
+activate_last (GSimpleAction *action, GVariant *parameter, gpointer user_data)
+{
+  ir_session_goto (IR_WINDOW (user_data)->session, G_MAXUINT);
+}
+
+static void
+change_prove (GSimpleAction *action, GVariant *value, gpointer user_data)
+{
+  ir_session_set_prove (IR_WINDOW (user_data)->session, g_variant_get_boolean (value));
+  ir_state_set_boolean ("prove", g_variant_get_boolean (value));
+  g_simple_action_set_state (action, value);
+}
+
+static void
+change_show_start (GSimpleAction *action, GVariant *value, gpointer user_data)
+{
+  gtk_widget_set_visible (GTK_WIDGET (IR_WINDOW (user_data)->start_box),
+                          g_variant_get_boolean (value));
+  g_simple_action_set_state (action, value);
+}
+
+static void
+change_show_end (GSimpleAction *action, GVariant *value, gpointer user_data)
+{
+  gtk_widget_set_visible (GTK_WIDGET (IR_WINDOW (user_data)->end_box),
+                          g_variant_get_boolean (value));
+  g_simple_action_set_state (action, value);
+}
+
+static void
+change_show_bottom (GSimpleAction *action, GVariant *value, gpointer user_data)
+{
+  gtk_widget_set_visible (GTK_WIDGET (IR_WINDOW (user_data)->bottom_box),
+                          g_variant_get_boolean (value));
+  g_simple_action_set_state (action, value);
+}
+
+static IrView *
+visible_view (IrWindow *self, IrViewPlace place)
+{
+  GtkWidget *child = self->stacks[place] != NULL ? gtk_stack_get_visible_child (self->stacks[place])
+                                                 : NULL;
+
+  return child != NULL ? IR_VIEW (child) : NULL;
+}
+
+/* win.view('zoom-in') is "view.zoom-in" of the centre view on top. */
+static void
+activate_view (GSimpleAction *action, GVariant *parameter, gpointer user_data)
+{
+  IrView *view = visible_view (IR_WINDOW (user_data), IR_VIEW_CENTRE);
+  g_autofree char *name = g_strconcat ("view.", g_variant_get_string (parameter, NULL), NULL);
+
+  if (view != NULL)
+    gtk_widget_activate_action (GTK_WIDGET (view), name, NULL);
+}
+
+/* Brings the view in front, opening its pane. */
+static void
+show_view (IrWindow *self, const char *id)
+{
+  static const char *const pane_actions[IR_N_VIEW_PLACES] = {
+    [IR_VIEW_START] = "show-start",
+    [IR_VIEW_END] = "show-end",
+    [IR_VIEW_BOTTOM] = "show-bottom",
+  };
+  const IrViewInfo *info = ir_view_find (id);
+
+  if (info == NULL)
+    return;
+  if (pane_actions[info->place] != NULL)
+    g_action_group_change_action_state (G_ACTION_GROUP (self), pane_actions[info->place],
+                                        g_variant_new_boolean (TRUE));
+  gtk_stack_set_visible_child_name (self->stacks[info->place], id);
+}
+
+static void
+activate_show (GSimpleAction *action, GVariant *parameter, gpointer user_data)
+{
+  IrWindow *self = IR_WINDOW (user_data);
+  const IrViewInfo *info = ir_view_find (g_variant_get_string (parameter, NULL));
+
+  if (info == NULL)
+    return;
+  show_view (self, info->id);
+  ir_view_focus_content (visible_view (self, info->place));
+}
+
+static void
+activate_next_pane (GSimpleAction *action, GVariant *parameter, gpointer user_data)
+{
+  static const IrViewPlace order[] = { IR_VIEW_START, IR_VIEW_CENTRE, IR_VIEW_END, IR_VIEW_BOTTOM };
+  IrWindow *self = IR_WINDOW (user_data);
+  GtkWidget *focus = gtk_window_get_focus (GTK_WINDOW (self));
+  guint current = 0;
+
+  for (guint i = 0; i < G_N_ELEMENTS (order); i++)
+    if (focus != NULL && self->stacks[order[i]] != NULL &&
+        gtk_widget_is_ancestor (focus, GTK_WIDGET (self->stacks[order[i]])))
+      current = i;
+  for (guint i = 1; i <= G_N_ELEMENTS (order); i++)
+    {
+      IrView *view = visible_view (self, order[(current + i) % G_N_ELEMENTS (order)]);
+
+      if (view != NULL && gtk_widget_get_mapped (GTK_WIDGET (view)))
+        {
+          ir_view_focus_content (view);
+          return;
+        }
+    }
+}
+
+static void
+activate_close_graph (GSimpleAction *action, GVariant *parameter, gpointer user_data)
+{
+  gtk_window_close (GTK_WINDOW (user_data));
+}
+
+enum
+{
+  NEEDS_NOTHING = 0,
+  NEEDS_GRAPH = 1 << 0, /* something is open */
+  NEEDS_IDLE = 1 << 1,  /* no long job is going on */
+  NEEDS_BUSY = 1 << 2,
+  NEEDS_LATER = 1 << 3,  /* there are steps after the cursor */
+  NEEDS_EARLIER = 1 << 4 /* there are steps before it */
+};
+
+static const struct
+{
+  GActionEntry entry;
+  guint needs;
+} actions[] = {
+  { { "open", activate_open }, NEEDS_IDLE },
+  { { "open-file", activate_open_file, "s" }, NEEDS_IDLE },
+  { { "new", activate_new }, NEEDS_IDLE },
+  { { "close-graph", activate_close_graph }, NEEDS_NOTHING },
+  { { "export", activate_export, "s" }, NEEDS_GRAPH | NEEDS_IDLE },
+  { { "export-to", activate_export_to, "s" }, NEEDS_GRAPH | NEEDS_IDLE },
+  { { "optimize", activate_optimize }, NEEDS_GRAPH | NEEDS_IDLE },
+  { { "run", activate_run }, NEEDS_GRAPH | NEEDS_IDLE },
+  { { "inputs", activate_inputs }, NEEDS_GRAPH },
+  { { "cancel", activate_cancel }, NEEDS_BUSY },
+  { { "prove", NULL, NULL, "true", change_prove }, NEEDS_NOTHING },
+  { { "next-step", activate_next_step }, NEEDS_LATER },
+  { { "previous-step", activate_previous_step }, NEEDS_EARLIER },
+  { { "next-pass", activate_next_pass }, NEEDS_LATER },
+  { { "previous-pass", activate_previous_pass }, NEEDS_EARLIER },
+  { { "first", activate_first }, NEEDS_EARLIER },
+  { { "last", activate_last }, NEEDS_LATER },
+  { { "view", activate_view, "s" }, NEEDS_GRAPH },
+  { { "show", activate_show, "s" }, NEEDS_GRAPH },
+  { { "show-start", NULL, NULL, "true", change_show_start }, NEEDS_GRAPH },
+  { { "show-end", NULL, NULL, "true", change_show_end }, NEEDS_GRAPH },
+  { { "show-bottom", NULL, NULL, "true", change_show_bottom }, NEEDS_GRAPH },
+  { { "next-pane", activate_next_pane }, NEEDS_GRAPH },
+};
+
+static void
+update_actions (IrWindow *self)
+{
+  const guint n_steps = ir_session_get_n_steps (self->session);
+  const guint cursor = ir_session_get_cursor (self->session);
+  guint have = 0;
+
+  if (!ir_session_is_empty (self->session))
+    have |= NEEDS_GRAPH;
+  have |= ir_session_get_busy (self->session) ? NEEDS_BUSY : NEEDS_IDLE;
+  if (cursor < n_steps)
+    have |= NEEDS_LATER;
+  if (cursor > 0)
+    have |= NEEDS_EARLIER;
+  for (guint i = 0; i < G_N_ELEMENTS (actions); i++)
+    {
+      GAction *action = g_action_map_lookup_action (G_ACTION_MAP (self), actions[i].entry.name);
+
+      g_simple_action_set_enabled (G_SIMPLE_ACTION (action), (actions[i].needs & ~have) == 0);
+    }
+}
+
+/* -- following the session -- */
+
+static void
+update_title (IrWindow *self)
+{
+  const IrFrame *frame = ir_session_get_frame (self->session);
+  g_autofree char *subtitle = NULL;
+  g_autofree char *title = NULL;
+  guint original, now;
+
+  if (frame == NULL)
+    {
+      adw_window_title_set_title (self->title, "irscope");
+      adw_window_title_set_subtitle (self->title, NULL);
+      gtk_window_set_title (GTK_WINDOW (self), "irscope");
+      return;
+    }
+  title = g_strconcat (ir_session_get_modified (self->session) ? "• " : "",
+                       ir_session_get_title (self->session), NULL);
+  original = ir_model_n_counted_nodes (frame->before);
+  now = ir_model_n_counted_nodes (frame->model);
+  subtitle = original == now ? g_strdup_printf ("%u nodes", now)
+                             : g_strdup_printf ("%u → %u nodes", original, now);
+  adw_window_title_set_title (self->title, title);
+  adw_window_title_set_subtitle (self->title, subtitle);
+  g_free (title);
+  title = g_strdup_printf ("%s — irscope", ir_session_get_title (self->session));
+  gtk_window_set_title (GTK_WINDOW (self), title);
+}
+
+static void
+update_banner (IrWindow *self)
+{
+  g_autofree char *text = ir_problems_summary (ir_session_get_problems (self->session));
+  const gboolean errors = ir_problems_count (ir_session_get_problems (self->session),
+                                             IR_SEVERITY_ERROR) > 0;
+
+  gtk_info_bar_set_message_type (self->banner, errors ? GTK_MESSAGE_ERROR : GTK_MESSAGE_WARNING);
+  if (text != NULL)
+    gtk_label_set_text (self->banner_label, text);
+  gtk_info_bar_set_revealed (self->banner, text != NULL);
+}
+
+static gboolean
+reveal_activity (gpointer data)
+{
+  IrWindow *self = data;
+
+  self->activity_timeout = 0;
+  gtk_revealer_set_reveal_child (self->activity, TRUE);
+  return G_SOURCE_REMOVE;
+}
+
+static void
+update_activity (IrWindow *self)
+{
+  const double progress = ir_session_get_progress (self->session);
+
+  if (!ir_session_get_busy (self->session))
+    {
+      g_clear_handle_id (&self->activity_timeout, g_source_remove);
+      gtk_revealer_set_reveal_child (self->activity, FALSE);
+      return;
+    }
+  if (self->activity_timeout == 0 && !gtk_revealer_get_reveal_child (self->activity))
+    self->activity_timeout = g_timeout_add (ACTIVITY_DELAY_MS, reveal_activity, self);
+  if (ir_session_get_progress_text (self->session) != NULL)
+    gtk_label_set_text (self->activity_label, ir_session_get_progress_text (self->session));
+  if (progress >= 0)
+    gtk_progress_bar_set_fraction (self->activity_bar, progress);
+  else
+    gtk_progress_bar_pulse (self->activity_bar);
+}
+
+static void
+update_page (IrWindow *self)
+{
+  const gboolean empty = ir_session_is_empty (self->session);
+
+  if (empty)
+    adw_bin_set_child (self->welcome, ir_welcome_new ());
+  gtk_stack_set_visible_child_name (self->pages, empty ? "welcome" : "workspace");
+  gtk_widget_set_visible (self->run_controls, !empty);
+  gtk_widget_set_visible (self->export_button, !empty);
+  gtk_widget_set_visible (self->search_button, !empty);
+}
+
+static void
+update_pipelines (IrWindow *self)
+{
+  guint selected = GTK_INVALID_LIST_POSITION;
+
+  for (guint i = 0; self->pipeline_names[i] != NULL; i++)
+    if (g_strcmp0 (self->pipeline_names[i], ir_session_get_pipeline (self->session)) == 0)
+      selected = i;
+  self->updating = TRUE;
+  gtk_drop_down_set_selected (self->pipelines, selected);
+  self->updating = FALSE;
+}
+
+static void
+update_recent (IrWindow *self)
+{
+  GList *items = gtk_recent_manager_get_items (gtk_recent_manager_get_default ());
+  guint n = 0;
+
+  g_menu_remove_all (self->recent_section);
+  for (GList *l = items; l != NULL && n < MAX_RECENT; l = l->next)
+    {
+      g_autofree char *path = g_filename_from_uri (gtk_recent_info_get_uri (l->data), NULL, NULL);
+      g_autofree char *base = path != NULL ? g_path_get_basename (path) : NULL;
+      g_autoptr (GMenuItem) item = NULL;
+
+      if (path == NULL || !gtk_recent_info_has_application (l->data, g_get_application_name ()) ||
+          !g_file_test (path, G_FILE_TEST_EXISTS))
+        continue;
+      item = g_menu_item_new (base, NULL);
+      g_menu_item_set_action_and_target (item, "win.open-file", "s", path);
+      g_menu_append_item (self->recent_section, item);
+      n++;
+    }
+  g_list_free_full (items, (GDestroyNotify) gtk_recent_info_unref);
+}
+
+static void
+remember_file (IrWindow *self)
+{
+  const char *path = ir_session_get_path (self->session);
+  g_autofree char *uri = path != NULL ? g_filename_to_uri (path, NULL, NULL) : NULL;
+
+  if (uri != NULL)
+    gtk_recent_manager_add_full (gtk_recent_manager_get_default (), uri,
+                                 &(GtkRecentData){ .mime_type = "application/x-onnx",
+                                                   .app_name = (char *) g_get_application_name (),
+                                                   .app_exec = "irscope-gtk %u" });
+}
+
+static void
+on_session_changed (IrWindow *self, guint changes, IrSession *session)
+{
+  if (changes & (IR_CHANGED_HISTORY | IR_CHANGED_FRAME | IR_CHANGED_FILE))
+    {
+      update_page (self);
+      update_title (self);
+    }
+  if (changes & IR_CHANGED_PROBLEMS)
+    update_banner (self);
+  if (changes & IR_CHANGED_BUSY)
+    update_activity (self);
+  if (changes & IR_CHANGED_FILE)
+    {
+      update_pipelines (self);
+      remember_file (self);
+    }
+  update_actions (self);
+}
+
+static void
+on_message (IrWindow *self, const char *text, IrSession *session)
+{
+  AdwToast *toast = adw_toast_new ("");
+  g_autofree char *escaped = g_markup_escape_text (text, -1);
+
+  adw_toast_set_title (toast, escaped);
+  adw_toast_overlay_add_toast (self->toasts, toast);
+}
+
+static void
+on_failed (IrWindow *self, const char *title, const char *text, IrSession *session)
+{
+  GtkWidget *dialog = adw_message_dialog_new (GTK_WINDOW (self), title, text);
+
+  adw_message_dialog_add_response (ADW_MESSAGE_DIALOG (dialog), "close", "_Close");
+  adw_message_dialog_set_default_response (ADW_MESSAGE_DIALOG (dialog), "close");
+  gtk_window_present (GTK_WINDOW (dialog));
+}
+
+static void
+on_pipeline_selected (IrWindow *self)
+{
+  const guint selected = gtk_drop_down_get_selected (self->pipelines);
+
+  if (!self->updating && selected < g_strv_length (self->pipeline_names))
+    ir_session_set_pipeline (self->session, self->pipeline_names[selected]);
+}
+
+static gboolean
+on_drop (GtkDropTarget *target, const GValue *value, double x, double y, gpointer user_data)
+{
+  GSList *files = g_value_get_boxed (value);
+
+  if (files == NULL)
+    return FALSE;
+  ir_window_open (IR_WINDOW (user_data), files->data);
+  return TRUE;
+}
+
+/* -- panes -- */
+
+static GtkStack *
+fill_place (IrWindow *self, IrViewPlace place, GtkBox *box)
+{
+  GtkWidget *stack = gtk_stack_new ();
+  GtkWidget *bar = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 6);
+  GtkWidget *tabs = gtk_stack_switcher_new ();
+  guint n, n_here = 0;
+  const IrViewInfo *const *infos = ir_views (&n);
+
+  for (guint i = 0; i < n; i++)
+    {
+      IrView *view;
+      GtkStackPage *page;
+
+      if (infos[i]->place != place)
+        continue;
+      view = ir_view_info_create (infos[i], self->session);
+      page = gtk_stack_add_titled (GTK_STACK (stack), GTK_WIDGET (view), infos[i]->id,
+                                   infos[i]->title);
+      gtk_accessible_update_property (GTK_ACCESSIBLE (view), GTK_ACCESSIBLE_PROPERTY_LABEL,
+                                      infos[i]->title, -1);
+      g_object_set_data (G_OBJECT (page), "info", (gpointer) infos[i]);
+      g_ptr_array_add (self->views, view);
+      n_here++;
+    }
+  gtk_widget_set_visible (GTK_WIDGET (box), n_here > 0);
+  gtk_widget_add_css_class (bar, "pane-header");
+  if (n_here == 1)
+    {
+      g_autoptr (GtkSelectionModel) pages = gtk_stack_get_pages (GTK_STACK (stack));
+      g_autoptr (GtkStackPage) only = g_list_model_get_item (G_LIST_MODEL (pages), 0);
+      GtkWidget *label = gtk_label_new (gtk_stack_page_get_title (only));
+      GtkWidget *count = gtk_label_new (NULL);
+      GtkWidget *view = gtk_stack_page_get_child (only);
+
+      gtk_widget_add_css_class (label, "heading");
+      gtk_widget_add_css_class (count, "dim-label");
+      gtk_widget_add_css_class (count, "numeric");
+      g_object_bind_property (view, "indicator", count, "label", G_BINDING_SYNC_CREATE);
+      gtk_box_append (GTK_BOX (bar), label);
+      gtk_box_append (GTK_BOX (bar), count);
+    }
+  else
+    {
+      gtk_stack_switcher_set_stack (GTK_STACK_SWITCHER (tabs), GTK_STACK (stack));
+      gtk_widget_add_css_class (tabs, "pane-tabs");
+      gtk_box_append (GTK_BOX (bar), tabs);
+    }
+  if (n_here == 1)
+    g_object_ref_sink (tabs), g_object_unref (tabs);
+  gtk_stack_set_hhomogeneous (GTK_STACK (stack), FALSE);
+  gtk_stack_set_vhomogeneous (GTK_STACK (stack), FALSE);
+  gtk_widget_set_vexpand (stack, TRUE);
+  gtk_box_append (box, bar);
+  gtk_box_append (box, stack);
+  return GTK_STACK (stack);
+}
+
+static void
+build_panes (IrWindow *self)
+{
+  GtkBox *const boxes[IR_N_VIEW_PLACES] = {
+    [IR_VIEW_START] = self->start_box,
+    [IR_VIEW_CENTRE] = self->centre_box,
+    [IR_VIEW_END] = self->end_box,
+    [IR_VIEW_BOTTOM] = self->bottom_box,
+  };
+
+  for (guint i = 0; i < IR_N_VIEW_PLACES; i++)
+    self->stacks[i] = fill_place (self, i, boxes[i]);
+}
+
+static void
+fill_pipelines (IrWindow *self)
+{
+  g_autoptr (GtkStringList) titles = gtk_string_list_new (NULL);
+
+  self->pipeline_names = ir_pipeline_names ();
+  for (guint i = 0; self->pipeline_names[i] != NULL; i++)
+    {
+      g_autoptr (IrPipeline) pipeline = ir_pipeline_load (self->pipeline_names[i], NULL);
+
+      gtk_string_list_append (titles, pipeline != NULL && pipeline->title != NULL
+                                          ? pipeline->title
+                                          : self->pipeline_names[i]);
+    }
+  self->updating = TRUE;
+  gtk_drop_down_set_model (self->pipelines, G_LIST_MODEL (titles));
+  self->updating = FALSE;
+}
+
+/* Keys that a focused widget may want for itself; the window takes what is left. */
+static void
+add_bubbling_keys (IrWindow *self)
+{
+  static const struct
+  {
+    const char *trigger, *action;
+  } keys[] = {
+    { "Right", "win.next-step" },
+    { "Left", "win.previous-step" },
+    { "<Control>Right", "win.next-pass" },
+    { "<Control>Left", "win.previous-pass" },
+    { "Home", "win.first" },
+    { "End", "win.last" },
+    { "f", "win.view('fit')" },
+    { "slash", "win.view('search')" },
+    { "Escape", "win.cancel" },
+  };
+  GtkEventController *controller = gtk_shortcut_controller_new ();
+
+  for (guint i = 0; i < G_N_ELEMENTS (keys); i++)
+    {
+      g_autofree char *name = NULL;
+      g_autoptr (GVariant) target = NULL;
+      GtkShortcut *shortcut;
+
+      g_action_parse_detailed_name (keys[i].action, &name, &target, NULL);
+      shortcut = gtk_shortcut_new (gtk_shortcut_trigger_parse_string (keys[i].trigger),
+                                   gtk_named_action_new (name));
+      if (target != NULL)
+        gtk_shortcut_set_arguments (shortcut, target);
+      gtk_shortcut_controller_add_shortcut (GTK_SHORTCUT_CONTROLLER (controller), shortcut);
+    }
+  gtk_widget_add_controller (GTK_WIDGET (self), controller);
+}
+
+/* -- closing -- */
+
+static void
+save_state (IrWindow *self)
+{
+  int width, height;
+
+  gtk_window_get_default_size (GTK_WINDOW (self), &width, &height);
+  ir_state_set_int ("width", width);
+  ir_state_set_int ("height", height);
+  ir_state_set_boolean ("maximized", gtk_window_is_maximized (GTK_WINDOW (self)));
+  ir_state_set_int ("start-width", gtk_paned_get_position (self->start_paned));
+  if (!ir_session_is_empty (self->session))
+    {
+      ir_state_set_int ("end-width", gtk_widget_get_width (GTK_WIDGET (self->end_box)));
+      ir_state_set_int ("bottom-height", gtk_widget_get_height (GTK_WIDGET (self->bottom_box)));
+    }
+  ir_state_save ();
+}
+
+static void
+on_close_response (AdwMessageDialog *dialog, const char *response, gpointer user_data)
+{
+  IrWindow *self = IR_WINDOW (user_data);
+
+  if (g_strcmp0 (response, "discard") != 0)
+    return;
+  self->close_confirmed = TRUE;
+  gtk_window_close (GTK_WINDOW (self));
+}
+
+static gboolean
+ir_window_close_request (GtkWindow *window)
+{
+  IrWindow *self = IR_WINDOW (window);
+
+  if (ir_session_get_modified (self->session) && !self->close_confirmed)
+    {
+      GtkWidget *dialog = adw_message_dialog_new (
+          window, "Discard your edits?",
+          "The edits of this graph are in no file. Export it as an ONNX model to keep them.");
+
+      adw_message_dialog_add_responses (ADW_MESSAGE_DIALOG (dialog), "cancel", "_Cancel", "discard",
+                                        "_Discard", NULL);
+      adw_message_dialog_set_response_appearance (ADW_MESSAGE_DIALOG (dialog), "discard",
+                                                  ADW_RESPONSE_DESTRUCTIVE);
+      g_signal_connect_object (dialog, "response", G_CALLBACK (on_close_response), self, 0);
+      gtk_window_present (GTK_WINDOW (dialog));
+      return TRUE;
+    }
+  save_state (self);
+  return GTK_WINDOW_CLASS (ir_window_parent_class)->close_request (window);
+}
+
+/* The right and bottom panes keep their size, the middle gets the rest: positions are counted from
+ * the left and top, so they can be set only once the window has its size. */
+static gboolean
+place_panes (GtkWidget *widget, GdkFrameClock *clock, gpointer data)
+{
+  IrWindow *self = IR_WINDOW (widget);
+  const int width = gtk_widget_get_width (GTK_WIDGET (self->end_paned));
+  const int height = gtk_widget_get_height (GTK_WIDGET (self->bottom_paned));
+
+  if (width <= 1 || height <= 1)
+    return G_SOURCE_CONTINUE;
+  gtk_paned_set_position (self->end_paned, MAX (width - ir_state_get_int ("end-width", 320), 320));
+  gtk_paned_set_position (self->bottom_paned,
+                          MAX (height - ir_state_get_int ("bottom-height", 260), 200));
+  return G_SOURCE_REMOVE;
+}
+
+/* -- object -- */
+
+static void
+ir_window_dispose (GObject *object)
+{
+  IrWindow *self = IR_WINDOW (object);
+
+  g_clear_handle_id (&self->activity_timeout, g_source_remove);
+  if (self->session != NULL)
+    {
+      g_signal_handlers_disconnect_by_data (self->session, self);
+      ir_session_cancel (self->session);
+    }
+  gtk_widget_dispose_template (GTK_WIDGET (self), IR_TYPE_WINDOW);
+  g_clear_object (&self->session);
+  g_clear_pointer (&self->views, g_ptr_array_unref);
+  g_clear_pointer (&self->pipeline_names, g_strfreev);
+  G_OBJECT_CLASS (ir_window_parent_class)->dispose (object);
+}
+
+static void
+ir_window_class_init (IrWindowClass *klass)
+{
+  GtkWidgetClass *widget_class = GTK_WIDGET_CLASS (klass);
+
+  G_OBJECT_CLASS (klass)->dispose = ir_window_dispose;
+  GTK_WINDOW_CLASS (klass)->close_request = ir_window_close_request;
+  g_type_ensure (IR_TYPE_TRANSPORT);
+  gtk_widget_class_set_template_from_resource (widget_class, "/org/irscope/Irscope/window.ui");
+#define BIND(NAME) gtk_widget_class_bind_template_child (widget_class, IrWindow, NAME)
+  BIND (toasts);
+  BIND (title);
+  BIND (run_controls);
+  BIND (export_button);
+  BIND (search_button);
+  BIND (pipelines);
+  BIND (banner);
+  BIND (banner_label);
+  BIND (banner_button);
+  BIND (pages);
+  BIND (welcome);
+  BIND (start_paned);
+  BIND (end_paned);
+  BIND (bottom_paned);
+  BIND (start_box);
+  BIND (centre_box);
+  BIND (end_box);
+  BIND (bottom_box);
+  BIND (transport);
+  BIND (activity);
+  BIND (activity_label);
+  BIND (activity_bar);
+  BIND (recent_section);
+#undef BIND
+}
+
+static void
+connect_session (IrWindow *self)
+{
+  self->session = ir_session_new ();
+  g_signal_connect_object (self->session, "changed", G_CALLBACK (on_session_changed), self,
+                           G_CONNECT_SWAPPED);
+  g_signal_connect_object (self->session, "notify::cursor", G_CALLBACK (update_actions), self,
+                           G_CONNECT_SWAPPED);
+  g_signal_connect_object (self->session, "message", G_CALLBACK (on_message), self,
+                           G_CONNECT_SWAPPED);
+  g_signal_connect_object (self->session, "failed", G_CALLBACK (on_failed), self,
+                           G_CONNECT_SWAPPED);
+  g_signal_connect_object (self->session, "show-view", G_CALLBACK (show_view), self,
+                           G_CONNECT_SWAPPED);
+}
+
+static void
+ir_window_init (IrWindow *self)
+{
+  GtkDropTarget *drop = gtk_drop_target_new (GDK_TYPE_FILE_LIST, GDK_ACTION_COPY);
+
+  gtk_widget_init_template (GTK_WIDGET (self));
+  self->views = g_ptr_array_new ();
+  for (guint i = 0; i < G_N_ELEMENTS (actions); i++)
+    g_action_map_add_action_entries (G_ACTION_MAP (self), &actions[i].entry, 1, self);
+  connect_session (self);
+  g_action_group_change_action_state (G_ACTION_GROUP (self), "prove",
+                                      g_variant_new_boolean (ir_state_get_boolean ("prove", TRUE)));
+  fill_pipelines (self);
+  build_panes (self);
+  ir_transport_set_session (self->transport, self->session);
+  gtk_menu_button_set_popover (self->banner_button, ir_problems_popover_new (self->session));
+  g_signal_connect_object (self->pipelines, "notify::selected", G_CALLBACK (on_pipeline_selected),
+                           self, G_CONNECT_SWAPPED);
+  g_signal_connect (self->banner, "response", G_CALLBACK (gtk_info_bar_set_revealed), NULL);
+  g_signal_connect_object (gtk_recent_manager_get_default (), "changed", G_CALLBACK (update_recent),
+                           self, G_CONNECT_SWAPPED);
+  g_signal_connect (drop, "drop", G_CALLBACK (on_drop), self);
+  gtk_widget_add_controller (GTK_WIDGET (self), GTK_EVENT_CONTROLLER (drop));
+  add_bubbling_keys (self);
+  gtk_window_set_default_size (GTK_WINDOW (self), ir_state_get_int ("width", 1360),
+                               ir_state_get_int ("height", 860));
+  if (ir_state_get_boolean ("maximized", FALSE))
+    gtk_window_maximize (GTK_WINDOW (self));
+  gtk_paned_set_position (self->start_paned, ir_state_get_int ("start-width", 300));
+  gtk_widget_add_tick_callback (GTK_WIDGET (self), place_panes, NULL, NULL);
+  update_recent (self);
+  on_session_changed (self, IR_CHANGED_ALL, self->session);
+}
+
+/**
+ * ir_window_new:
+ *
+ * Returns: (transfer none): a window of @application in which nothing is open
+ */
+IrWindow *
+ir_window_new (GtkApplication *application)
+{
+  return g_object_new (IR_TYPE_WINDOW, "application", application, NULL);
+}
+
+IrSession *
+ir_window_get_session (IrWindow *self)
+{
+  return self->session;
+}

@@ -1,0 +1,89 @@
+/* irscope check: the verifier. */
+#include "config.h"
+
+#include "app/cli/commands.h"
+#include "app/cli/model.h"
+#include "app/cli/output.h"
+#include "core/ir/verify.h"
+
+#include <stdio.h>
+#include <string.h>
+
+typedef struct
+{
+  CliModelOptions model;
+} Options;
+
+/* The reader and the verifier may find the same thing. */
+static void
+append_new (GPtrArray *problems, GPtrArray *more)
+{
+  while (more->len > 0)
+    {
+      IrProblem *problem = g_ptr_array_steal_index (more, 0);
+      gboolean known = FALSE;
+
+      for (guint i = 0; i < problems->len && !known; i++)
+        {
+          const IrProblem *old = problems->pdata[i];
+          known = old->code == problem->code && old->node == problem->node &&
+                  old->value == problem->value && strcmp (old->message, problem->message) == 0;
+        }
+      if (known)
+        ir_problem_free (problem);
+      else
+        g_ptr_array_add (problems, problem);
+    }
+}
+
+static CliStatus
+run (Cli *cli)
+{
+  Options *options = cli->options;
+  g_auto (CliModel) opened = { 0 };
+  g_autoptr (GPtrArray) found = ir_problems_new ();
+  CliStatus status;
+  guint errors, warnings;
+
+  if (!cli_model_open (cli, &options->model, cli->args[0], FALSE, &opened, &status))
+    return status;
+  ir_verify_structure (opened.model, found);
+  ir_verify_nodes (opened.model, found);
+  append_new (opened.problems, found);
+  errors = ir_problems_count (opened.problems, IR_SEVERITY_ERROR);
+  warnings = ir_problems_count (opened.problems, IR_SEVERITY_WARNING) - errors;
+  if (cli->json)
+    {
+      cJSON *json = cJSON_CreateObject ();
+      cJSON_AddBoolToObject (json, "ok", errors == 0);
+      cJSON_AddNumberToObject (json, "errors", errors);
+      cJSON_AddNumberToObject (json, "warnings", warnings);
+      cJSON_AddItemToObject (json, "problems", cli_json_problems (opened.problems, opened.model));
+      cli_json_print (json);
+    }
+  else
+    {
+      for (guint i = 0; i < opened.problems->len; i++)
+        {
+          const IrProblem *problem = opened.problems->pdata[i];
+          printf ("%s [%s] %s%s%s%s\n", ir_severity_name (problem->severity),
+                  ir_problem_code_name (problem->code), problem->message,
+                  problem->hint != NULL ? " (" : "", problem->hint != NULL ? problem->hint : "",
+                  problem->hint != NULL ? ")" : "");
+        }
+      printf ("%s: %u errors, %u warnings\n", opened.path, errors, warnings);
+    }
+  return errors > 0 ? CLI_NO : CLI_OK;
+}
+
+const CliCommand cli_command_check = {
+  .name = "check",
+  .arguments = "FILE",
+  .summary = "Verify a graph: links, names, cycles, operators, types, shapes",
+  .doc = "All findings are reported. Exit status 1 if there are errors.",
+  .min_args = 1,
+  .max_args = 1,
+  .model_options = cli_model_options,
+  .options_size = sizeof (Options),
+  .run = run,
+};

@@ -1,0 +1,59 @@
+/* irscope convert: between formats. */
+#include "config.h"
+
+#include "app/cli/commands.h"
+#include "app/cli/model.h"
+#include "app/cli/output.h"
+#include "core/io/io.h"
+
+#include <stdio.h>
+
+typedef struct
+{
+  CliModelOptions model;
+  char *to;
+} Options;
+
+static const CliOption convert_options[] = {
+  { "to", 't', G_OPTION_ARG_STRING, G_STRUCT_OFFSET (Options, to),
+    "Format of OUT, if its name does not say: onnx, onnxtxt, json, dot", "FORMAT" },
+  { 0 },
+};
+
+static CliStatus
+run (Cli *cli)
+{
+  Options *options = cli->options;
+  g_auto (CliModel) opened = { 0 };
+  g_autoptr (GError) error = NULL;
+  CliStatus status;
+  cJSON *json;
+
+  if (!cli_model_open (cli, &options->model, cli->args[0], FALSE, &opened, &status))
+    return status;
+  cli_print_problems (opened.problems, IR_SEVERITY_ERROR);
+  if (!ir_model_save (opened.model, cli->args[1], options->to, &error))
+    return cli_fail (cli_status_of (error), error);
+  if (cli->json)
+    {
+      json = cJSON_CreateObject ();
+      cJSON_AddStringToObject (json, "file", cli->args[1]);
+      cJSON_AddNumberToObject (json, "nodes", ir_model_n_counted_nodes (opened.model));
+      cJSON_AddItemToObject (json, "problems", cli_json_problems (opened.problems, opened.model));
+      cli_json_print (json);
+    }
+  return CLI_OK;
+}
+
+const CliCommand cli_command_convert = {
+  .name = "convert",
+  .arguments = "IN[@N] OUT",
+  .summary = "Write a graph in another format: ONNX, ONNX text, JSON, DOT",
+  .doc = "OUT is replaced only when all of it has been written.",
+  .min_args = 2,
+  .max_args = 2,
+  .options = convert_options,
+  .model_options = cli_model_options,
+  .options_size = sizeof (Options),
+  .run = run,
+};

@@ -1,0 +1,170 @@
+/* irscope diff: two files, or two steps of one. */
+#include "config.h"
+
+#include "app/cli/commands.h"
+#include "app/cli/model.h"
+#include "app/cli/output.h"
+#include "core/ir/diff.h"
+
+#include <stdio.h>
+#include <string.h>
+
+typedef struct
+{
+  CliModelOptions model;
+} Options;
+
+static void
+add_changes (cJSON *object, const GPtrArray *changes)
+{
+  cJSON *array = cJSON_AddArrayToObject (object, "changes");
+
+  for (guint i = 0; changes != NULL && i < changes->len; i++)
+    cJSON_AddItemToArray (array, cJSON_CreateString (changes->pdata[i]));
+}
+
+static const IrNode *
+node_of (const IrDiff *diff, const IrNodeDiff *item)
+{
+  return item->b != 0 ? ir_model_node (diff->b, item->b) : ir_model_node (diff->a, item->a);
+}
+
+static const IrValue *
+value_of (const IrDiff *diff, const IrValueDiff *item)
+{
+  return item->b != 0 ? ir_model_value (diff->b, item->b) : ir_model_value (diff->a, item->a);
+}
+
+static void
+print_json (const IrDiff *diff)
+{
+  cJSON *json = cJSON_CreateObject (), *counts = cJSON_AddObjectToObject (json, "counts");
+  cJSON *nodes = cJSON_AddArrayToObject (json, "nodes"),
+        *values = cJSON_AddArrayToObject (json, "values");
+
+  for (IrDiffKind k = IR_DIFF_SAME; k < IR_N_DIFF_KINDS; k++)
+    cJSON_AddNumberToObject (counts, ir_diff_kind_name (k), diff->n_nodes[k]);
+  cJSON_AddNumberToObject (json, "nodes_a", ir_model_n_counted_nodes (diff->a));
+  cJSON_AddNumberToObject (json, "nodes_b", ir_model_n_counted_nodes (diff->b));
+  for (guint i = 0; i < diff->nodes->len; i++)
+    {
+      const IrNodeDiff *item = &g_array_index (diff->nodes, IrNodeDiff, i);
+      cJSON *object;
+
+      if (item->kind == IR_DIFF_SAME)
+        continue;
+      object = cJSON_CreateObject ();
+      cJSON_AddStringToObject (object, "kind", ir_diff_kind_name (item->kind));
+      cJSON_AddStringToObject (object, "node", node_of (diff, item)->name);
+      cJSON_AddStringToObject (object, "op", node_of (diff, item)->op_type);
+      add_changes (object, item->changes);
+      cJSON_AddItemToArray (nodes, object);
+    }
+  for (guint i = 0; i < diff->values->len; i++)
+    {
+      const IrValueDiff *item = &g_array_index (diff->values, IrValueDiff, i);
+      cJSON *object;
+
+      if (item->kind == IR_DIFF_SAME)
+        continue;
+      object = cJSON_CreateObject ();
+      cJSON_AddStringToObject (object, "kind", ir_diff_kind_name (item->kind));
+      cJSON_AddStringToObject (object, "value", value_of (diff, item)->name);
+      add_changes (object, item->changes);
+      cJSON_AddItemToArray (values, object);
+    }
+  cli_json_print (json);
+}
+
+static void
+print_item (IrDiffKind kind, const char *name, const char *op, const GPtrArray *changes)
+{
+  static const char marks[IR_N_DIFF_KINDS] = { ' ', '+', '-', '~' };
+
+  printf ("%c %s%s%s%s\n", marks[kind], name, op != NULL ? " (" : "", op != NULL ? op : "",
+          op != NULL ? ")" : "");
+  for (guint i = 0; changes != NULL && i < changes->len; i++)
+    printf ("    %s\n", (const char *) changes->pdata[i]);
+}
+
+static void
+print_text (const IrDiff *diff)
+{
+  for (guint i = 0; i < diff->nodes->len; i++)
+    {
+      const IrNodeDiff *item = &g_array_index (diff->nodes, IrNodeDiff, i);
+      g_autofree char *label = NULL;
+      const IrNode *node = node_of (diff, item);
+
+      if (item->kind == IR_DIFF_SAME)
+        continue;
+      label = node->name[0] != '\0' ? g_strdup (node->name) : g_strdup_printf ("#%u", node->id);
+      print_item (item->kind, label, node->op_type, item->changes);
+    }
+  for (guint i = 0; i < diff->values->len; i++)
+    {
+      const IrValueDiff *item = &g_array_index (diff->values, IrValueDiff, i);
+      if (item->kind != IR_DIFF_SAME)
+        print_item (item->kind, value_of (diff, item)->name, NULL, item->changes);
+    }
+  printf ("nodes: %u same, %u added, %u removed, %u changed\n", diff->n_nodes[IR_DIFF_SAME],
+          diff->n_nodes[IR_DIFF_ADDED], diff->n_nodes[IR_DIFF_REMOVED],
+          diff->n_nodes[IR_DIFF_CHANGED]);
+}
+
+static gboolean
+differs (const IrDiff *diff)
+{
+  for (guint i = 0; i < diff->values->len; i++)
+    if (g_array_index (diff->values, IrValueDiff, i).kind != IR_DIFF_SAME)
+      return TRUE;
+  return diff->n_nodes[IR_DIFF_ADDED] + diff->n_nodes[IR_DIFF_REMOVED] +
+             diff->n_nodes[IR_DIFF_CHANGED] >
+         0;
+}
+
+/* Steps of one file are matched by id: the second is taken from the history of the first. */
+static CliStatus
+run (Cli *cli)
+{
+  Options *options = cli->options;
+  g_auto (CliModel) a = { 0 };
+  g_auto (CliModel) b = { 0 };
+  g_autoptr (IrModel) snapshot_a = NULL;
+  g_autoptr (IrModel) snapshot_b = NULL;
+  g_autoptr (IrDiff) diff = NULL;
+  gboolean same_file;
+  CliStatus status;
+
+  if (!cli_model_open (cli, &options->model, cli->args[0], FALSE, &a, &status) ||
+      !cli_model_open (cli, &options->model, cli->args[1], FALSE, &b, &status))
+    return status;
+  same_file = strcmp (a.path, b.path) == 0 && (a.step >= 0 || b.step >= 0);
+  if (same_file)
+    {
+      IrModel *history = ir_history_n_steps (a.model) > 0 ? a.model : b.model;
+      snapshot_a = ir_history_snapshot (history, MAX (a.step, 0));
+      snapshot_b = ir_history_snapshot (history, MAX (b.step, 0));
+    }
+  else
+    {
+      snapshot_a = ir_model_snapshot (a.model);
+      snapshot_b = ir_model_snapshot (b.model);
+    }
+  diff = ir_diff_new (snapshot_a, snapshot_b, same_file);
+  (cli->json ? print_json : print_text) (diff);
+  return differs (diff) ? CLI_NO : CLI_OK;
+}
+
+const CliCommand cli_command_diff = {
+  .name = "diff",
+  .arguments = "A[@N] B[@M]",
+  .summary = "What differs between two files, or between two steps of one file",
+  .doc =
+      "A file without @N next to one of the same name with @M is taken at step 0.\nExit status 0: the same; 1: they differ.",
+  .min_args = 2,
+  .max_args = 2,
+  .model_options = cli_model_options,
+  .options_size = sizeof (Options),
+  .run = run,
+};

@@ -1,0 +1,168 @@
+/* irscope info: what is in a graph file. */
+#include "config.h"
+
+#include "app/cli/commands.h"
+#include "app/cli/model.h"
+#include "app/cli/output.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct
+{
+  CliModelOptions model;
+} Options;
+
+typedef struct
+{
+  const char *op_type;
+  guint count;
+} OpCount;
+
+static int
+compare_counts (gconstpointer a, gconstpointer b)
+{
+  const OpCount *ca = a, *cb = b;
+  return ca->count != cb->count ? (ca->count > cb->count ? -1 : 1)
+                                : strcmp (ca->op_type, cb->op_type);
+}
+
+/* By type, most frequent first; Constants too, so that the sum may exceed the node count. */
+static GArray *
+count_ops (const IrModel *model)
+{
+  GArray *counts = g_array_new (FALSE, FALSE, sizeof (OpCount));
+  g_autoptr (GHashTable) index = g_hash_table_new (g_str_hash, g_str_equal);
+
+  for (guint i = 1; i < model->nodes->len; i++)
+    {
+      const IrNode *node = model->nodes->pdata[i];
+      g_autofree char *name = NULL;
+      gpointer place;
+
+      if (node->state != IR_STATE_LIVE)
+        continue;
+      name = node->domain[0] != '\0' ? g_strdup_printf ("%s.%s", node->domain, node->op_type)
+                                     : g_strdup (node->op_type);
+      if (g_hash_table_lookup_extended (index, name, NULL, &place))
+        {
+          g_array_index (counts, OpCount, GPOINTER_TO_UINT (place)).count++;
+          continue;
+        }
+      OpCount count = { ir_context_intern (model->context, name), 1 };
+      g_hash_table_insert (index, (gpointer) count.op_type, GUINT_TO_POINTER (counts->len));
+      g_array_append_val (counts, count);
+    }
+  g_array_sort (counts, compare_counts);
+  return counts;
+}
+
+static void
+print_json (const CliModel *opened, const IrCost *cost, gboolean partial)
+{
+  const IrModel *model = opened->model;
+  g_autoptr (GArray) counts = count_ops (model);
+  cJSON *json = cJSON_CreateObject (), *ops, *list;
+
+  cJSON_AddStringToObject (json, "file", opened->path);
+  cJSON_AddNumberToObject (json, "ir_version", model->info->ir_version);
+  if (model->info->producer_name != NULL)
+    cJSON_AddStringToObject (json, "producer", model->info->producer_name);
+  list = cJSON_AddObjectToObject (json, "opsets");
+  for (guint i = 0; i < model->opsets->n; i++)
+    cJSON_AddNumberToObject (
+        list, model->opsets->opsets[i].domain[0] ? model->opsets->opsets[i].domain : "ai.onnx",
+        model->opsets->opsets[i].version);
+  cJSON_AddNumberToObject (json, "nodes", ir_model_n_counted_nodes (model));
+  ops = cJSON_AddObjectToObject (json, "ops");
+  for (guint i = 0; i < counts->len; i++)
+    cJSON_AddNumberToObject (ops, g_array_index (counts, OpCount, i).op_type,
+                             g_array_index (counts, OpCount, i).count);
+  list = cJSON_AddArrayToObject (json, "inputs");
+  for (guint i = 0; i < ir_graph_n_inputs (model->main); i++)
+    if (ir_value_constant (ir_graph_input (model->main, i)) == NULL)
+      cli_json_add_value (list, ir_graph_input (model->main, i));
+  list = cJSON_AddArrayToObject (json, "outputs");
+  for (guint i = 0; i < ir_graph_n_outputs (model->main); i++)
+    cli_json_add_value (list, ir_graph_output (model->main, i));
+  cli_json_add_uint (json, "parameters", cost->params);
+  cli_json_add_uint (json, "flops", cost->flops);
+  cli_json_add_uint (json, "bytes", cost->bytes);
+  cJSON_AddBoolToObject (json, "flops_partial", partial);
+  cJSON_AddItemToObject (json, "problems", cli_json_problems (opened->problems, model));
+  cli_json_print (json);
+}
+
+static void
+print_value (const char *what, const IrValue *value)
+{
+  g_autofree char *type = value->type != NULL
+                              ? ir_type_to_string (value->graph->model->context, value->type)
+                              : g_strdup ("unknown");
+  printf ("%-11s %s  %s\n", what, value->name, type);
+}
+
+static void
+print_text (const CliModel *opened, const IrCost *cost, gboolean partial)
+{
+  const IrModel *model = opened->model;
+  g_autoptr (GArray) counts = count_ops (model);
+  g_autofree char *params = cli_format_count (cost->params),
+                  *flops = cli_format_count (cost->flops);
+  g_autofree char *bytes = cli_format_bytes (cost->bytes);
+  const char *producer = model->info->producer_name;
+
+  printf ("%s: IR version %" G_GINT64_FORMAT, opened->path, model->info->ir_version);
+  for (guint i = 0; i < model->opsets->n; i++)
+    printf (", %s %" G_GINT64_FORMAT,
+            model->opsets->opsets[i].domain[0] ? model->opsets->opsets[i].domain : "opset",
+            model->opsets->opsets[i].version);
+  printf ("%s%s\n", producer != NULL && producer[0] != '\0' ? ", by " : "",
+          producer != NULL ? producer : "");
+  printf ("%-11s %u\n%-11s %s\n%-11s %s%s per run, %s moved\n", "nodes",
+          ir_model_n_counted_nodes (model), "parameters", params, "FLOPs",
+          partial ? "at least " : "", flops, bytes);
+  for (guint i = 0; i < ir_graph_n_inputs (model->main); i++)
+    if (ir_value_constant (ir_graph_input (model->main, i)) == NULL)
+      print_value ("input", ir_graph_input (model->main, i));
+  for (guint i = 0; i < ir_graph_n_outputs (model->main); i++)
+    print_value ("output", ir_graph_output (model->main, i));
+  for (guint i = 0; i < counts->len; i++)
+    printf ("%-11s %5u %s\n", i == 0 ? "operators" : "", g_array_index (counts, OpCount, i).count,
+            g_array_index (counts, OpCount, i).op_type);
+}
+
+static CliStatus
+run (Cli *cli)
+{
+  Options *options = cli->options;
+  g_auto (CliModel) opened = { 0 };
+  CliStatus status;
+  gboolean partial = FALSE;
+  IrCost cost;
+
+  if (!cli_model_open (cli, &options->model, cli->args[0], FALSE, &opened, &status))
+    return status;
+  cost = ir_cost_model (opened.model, &partial);
+  if (cli->json)
+    print_json (&opened, &cost, partial);
+  else
+    {
+      print_text (&opened, &cost, partial);
+      cli_print_problems (opened.problems, IR_SEVERITY_WARNING);
+    }
+  return CLI_OK;
+}
+
+const CliCommand cli_command_info = {
+  .name = "info",
+  .arguments = "FILE",
+  .summary = "What is in a graph file: inputs, outputs, operators, parameters, FLOPs, problems",
+  .doc = "Unknown sizes count as 1 in FLOPs and bytes; --dim or --shape give them.",
+  .min_args = 1,
+  .max_args = 1,
+  .model_options = cli_model_options,
+  .options_size = sizeof (Options),
+  .run = run,
+};

@@ -1,0 +1,181 @@
+/* irscope optimize: runs passes, proves their steps, writes the result. */
+#include "config.h"
+
+#include "app/cli/commands.h"
+#include "app/cli/output.h"
+#include "app/cli/proof.h"
+#include "core/io/io.h"
+
+#include <stdio.h>
+#include <string.h>
+
+typedef struct
+{
+  CliModelOptions model;
+  char *output, *save_history;
+  gboolean prove;
+} Options;
+
+static const CliOption optimize_options[] = {
+  { "output", 'o', G_OPTION_ARG_FILENAME, G_STRUCT_OFFSET (Options, output),
+    "Write the optimized model; the format is that of the name", "OUT" },
+  { "prove", 0, G_OPTION_ARG_NONE, G_STRUCT_OFFSET (Options, prove),
+    "Run what each step changed, before and after, and judge the difference", NULL },
+  { "save-history", 0, G_OPTION_ARG_FILENAME, G_STRUCT_OFFSET (Options, save_history),
+    "Write the edit log, to be replayed on the same file", "FILE" },
+  { 0 },
+};
+
+typedef struct
+{
+  const char *pass;
+  guint steps;
+  double ms;
+} PassTotal;
+
+/* One line per pass, however often the pipeline ran it. */
+static GArray *
+pass_totals (const IrModel *model)
+{
+  GArray *totals = g_array_new (FALSE, TRUE, sizeof (PassTotal));
+
+  for (guint i = 0; i < ir_history_n_pass_runs (model); i++)
+    {
+      const IrPassRun *run = ir_history_pass_run (model, i);
+      PassTotal *total = NULL;
+
+      for (guint k = 0; k < totals->len && total == NULL; k++)
+        if (g_array_index (totals, PassTotal, k).pass == run->pass)
+          total = &g_array_index (totals, PassTotal, k);
+      if (total == NULL)
+        {
+          g_array_set_size (totals, totals->len + 1);
+          total = &g_array_index (totals, PassTotal, totals->len - 1);
+          total->pass = run->pass;
+        }
+      total->steps += run->n_steps;
+      total->ms += run->duration_ns / 1e6;
+    }
+  return totals;
+}
+
+static void
+print_json (const IrModel *model,
+            guint nodes_before,
+            const IrPipelineResult *result,
+            const IrProofSummary *proof)
+{
+  g_autoptr (GArray) totals = pass_totals (model);
+  cJSON *json = cJSON_CreateObject (), *passes, *verdicts;
+
+  cJSON_AddNumberToObject (json, "nodes_before", nodes_before);
+  cJSON_AddNumberToObject (json, "nodes_after", ir_model_n_counted_nodes (model));
+  cJSON_AddNumberToObject (json, "steps", result->n_steps);
+  cJSON_AddNumberToObject (json, "iterations", result->iterations);
+  cJSON_AddNumberToObject (json, "ms", result->ms);
+  passes = cJSON_AddArrayToObject (json, "passes");
+  for (guint i = 0; i < totals->len; i++)
+    {
+      const PassTotal *total = &g_array_index (totals, PassTotal, i);
+      cJSON *object = cJSON_CreateObject ();
+
+      cJSON_AddStringToObject (object, "name", total->pass);
+      cJSON_AddNumberToObject (object, "steps", total->steps);
+      cJSON_AddNumberToObject (object, "ms", total->ms);
+      cJSON_AddItemToArray (passes, object);
+    }
+  if (proof != NULL)
+    {
+      verdicts = cJSON_AddObjectToObject (json, "proof");
+      for (IrVerdict v = IR_VERDICT_EXACT; v < IR_N_VERDICTS; v++)
+        cJSON_AddNumberToObject (verdicts, ir_verdict_name (v), proof->n[v]);
+    }
+  cli_json_print (json);
+}
+
+static void
+print_text (const IrModel *model,
+            guint nodes_before,
+            const IrPipelineResult *result,
+            const IrProofSummary *proof)
+{
+  g_autoptr (GArray) totals = pass_totals (model);
+
+  printf ("%u -> %u nodes in %u steps, %u rounds, %.1f ms\n", nodes_before,
+          ir_model_n_counted_nodes (model), result->n_steps, result->iterations, result->ms);
+  for (guint i = 0; i < totals->len; i++)
+    {
+      const PassTotal *total = &g_array_index (totals, PassTotal, i);
+      printf ("  %-32s %5u steps %9.2f ms\n", total->pass, total->steps, total->ms);
+    }
+  if (proof != NULL)
+    printf ("proof: %u exact, %u rounding, %u broken, %u skipped\n", proof->n[IR_VERDICT_EXACT],
+            proof->n[IR_VERDICT_ROUNDING], proof->n[IR_VERDICT_BROKEN],
+            proof->n[IR_VERDICT_SKIPPED]);
+}
+
+static void
+print_broken (const IrModel *model)
+{
+  for (guint i = 1; i <= ir_history_n_steps (model); i++)
+    {
+      const IrStep *step = ir_history_step (model, i);
+      if (step->proof.verdict == IR_VERDICT_BROKEN)
+        g_printerr ("step %u (%s, %s) is broken: max abs %.3g, max rel %.3g%s%s\n", i,
+                    ir_history_pass_of (model, i), step->rule, step->proof.max_abs,
+                    step->proof.max_rel, step->proof.text != NULL ? "; " : "",
+                    step->proof.text != NULL ? step->proof.text : "");
+    }
+}
+
+static gboolean
+save_history (const Options *options, IrModel *model, GError **error)
+{
+  g_autoptr (GBytes) bytes = NULL;
+
+  if (options->save_history == NULL)
+    return TRUE;
+  bytes = ir_history_save (model, error);
+  return bytes != NULL && ir_file_write_atomic (options->save_history, bytes, error);
+}
+
+static CliStatus
+run (Cli *cli)
+{
+  Options *options = cli->options;
+  g_auto (CliModel) opened = { 0 };
+  g_autoptr (GError) error = NULL;
+  IrPipelineResult result = { 0 };
+  IrProofSummary proof = { 0 };
+  CliModelOptions plain = options->model;
+  CliStatus status;
+  guint nodes_before;
+
+  plain.pipeline = plain.passes = NULL; /* opened as it is; the passes run here */
+  if (!cli_model_open (cli, &plain, cli->args[0], FALSE, &opened, &status))
+    return status;
+  cli_print_problems (opened.problems, IR_SEVERITY_ERROR);
+  nodes_before = ir_model_n_counted_nodes (opened.model);
+  if (!cli_run_pipeline (cli, &options->model, opened.model, &result, &error) ||
+      (options->prove && !cli_prove (cli, &options->model, opened.model, &proof, &error)) ||
+      !save_history (options, opened.model, &error) ||
+      (options->output != NULL && !ir_model_save (opened.model, options->output, NULL, &error)))
+    return cli_fail (cli_status_of (error), error);
+  (cli->json ? print_json : print_text) (opened.model, nodes_before, &result,
+                                         options->prove ? &proof : NULL);
+  print_broken (opened.model);
+  return proof.n[IR_VERDICT_BROKEN] > 0 ? CLI_NO : CLI_OK;
+}
+
+const CliCommand cli_command_optimize = {
+  .name = "optimize",
+  .arguments = "FILE",
+  .summary = "Run optimization passes, prove each rewrite, write the optimized model",
+  .doc = "With --prove the exit status is 1 if some step is broken.",
+  .min_args = 1,
+  .max_args = 1,
+  .options = optimize_options,
+  .model_options = cli_run_options,
+  .options_size = sizeof (Options),
+  .run = run,
+};

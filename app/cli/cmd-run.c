@@ -1,0 +1,287 @@
+/* irscope run: executes a graph. */
+#include "config.h"
+
+#include "app/cli/commands.h"
+#include "app/cli/model.h"
+#include "app/cli/output.h"
+#include "core/io/io.h"
+
+#include <errno.h>
+#include <glib/gstdio.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct
+{
+  CliModelOptions model;
+  char *capture, *out, *trace;
+  gint runs;
+} Options;
+
+static const CliOption run_options[] = {
+  { "capture", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (Options, capture), "What to keep beside the outputs: all, stats, none (default), or names of values", "all,stats,none,NAME.." },
+  { "out", 'o', G_OPTION_ARG_FILENAME, G_STRUCT_OFFSET (Options, out), "Write outputs and captured values there as .npy", "DIR" },
+  { "trace", 0, G_OPTION_ARG_FILENAME, G_STRUCT_OFFSET (Options, trace), "Write a Chrome trace (opens in Perfetto)", "FILE" },
+  { "runs", 'n', G_OPTION_ARG_INT, G_STRUCT_OFFSET (Options, runs), "Run so many times; the times are of all of them", "N" },
+  { 0 },
+};
+
+static gboolean
+parse_capture (const Options *options, const IrModel *model, IrCaptureKind *kind, GArray *chosen, GError **error)
+{
+  g_auto (GStrv) names = NULL;
+
+  *kind = IR_CAPTURE_NONE;
+  if (options->capture == NULL || strcmp (options->capture, "none") == 0)
+    return TRUE;
+  *kind = strcmp (options->capture, "all") == 0 ? IR_CAPTURE_ALL : strcmp (options->capture, "stats") == 0 ? IR_CAPTURE_STATS : IR_CAPTURE_CHOSEN;
+  if (*kind != IR_CAPTURE_CHOSEN)
+    return TRUE;
+  names = g_strsplit (options->capture, ",", -1);
+  for (guint i = 0; names[i] != NULL; i++)
+    {
+      const IrValue *value = cli_find_value (model, names[i], error);
+      if (value == NULL)
+        return FALSE;
+      g_array_append_val (chosen, value->id);
+    }
+  return TRUE;
+}
+
+/* A file name for a value: unusual characters become '_', two values never share one. */
+static char *
+file_of_value (const char *dir, const IrValue *value, GHashTable *taken)
+{
+  g_autofree char *safe = g_strdup (value->name);
+  g_autofree char *name = NULL;
+
+  g_strcanon (safe, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-", '_');
+  if (safe[0] == '.' || safe[0] == '\0')
+    name = g_strdup_printf ("value%s_%u.npy", safe, value->id);
+  else if (g_hash_table_contains (taken, safe))
+    name = g_strdup_printf ("%s_%u.npy", safe, value->id);
+  else
+    name = g_strdup_printf ("%s.npy", safe);
+  g_hash_table_add (taken, g_steal_pointer (&safe));
+  return g_build_filename (dir, name, NULL);
+}
+
+static gboolean
+save_value (const Options *options, const IrValue *value, const IrTensor *tensor, GHashTable *taken, char **path, GError **error)
+{
+  *path = NULL;
+  if (options->out == NULL || tensor == NULL)
+    return TRUE;
+  *path = file_of_value (options->out, value, taken);
+  return ir_tensor_save (tensor, *path, error);
+}
+
+static int
+compare_doubles (gconstpointer a, gconstpointer b)
+{
+  double da = *(const double *) a, db = *(const double *) b;
+  return da < db ? -1 : da > db;
+}
+
+typedef struct
+{
+  double median, min, max;
+  guint runs;
+} Times;
+
+static Times
+summarize (GArray *ms)
+{
+  g_array_sort (ms, compare_doubles);
+  return (Times) { (g_array_index (ms, double, (ms->len - 1) / 2) + g_array_index (ms, double, ms->len / 2)) / 2,
+                   g_array_index (ms, double, 0), g_array_index (ms, double, ms->len - 1), ms->len };
+}
+
+static void
+add_result (cJSON *array, const IrRun *run, const IrValue *value, const IrTensor *tensor, const char *path)
+{
+  cJSON *object = cJSON_CreateObject (), *shape;
+  const IrTensorStats *stats = run->stats != NULL ? g_hash_table_lookup (run->stats, GUINT_TO_POINTER (value->id)) : NULL;
+
+  cJSON_AddStringToObject (object, "name", value->name);
+  if (tensor != NULL)
+    {
+      cJSON_AddStringToObject (object, "dtype", ir_dtype_name (ir_tensor_dtype (tensor)));
+      shape = cJSON_AddArrayToObject (object, "shape");
+      for (guint i = 0; i < ir_tensor_rank (tensor); i++)
+        cJSON_AddItemToArray (shape, cJSON_CreateNumber (ir_tensor_dims (tensor)[i]));
+    }
+  if (stats != NULL)
+    cli_json_add_stats (object, stats);
+  if (path != NULL)
+    cJSON_AddStringToObject (object, "file", path);
+  else
+    cJSON_AddNullToObject (object, "file");
+  cJSON_AddItemToArray (array, object);
+}
+
+static void
+print_result (const IrValue *value, const IrTensor *tensor, const char *path)
+{
+  g_autofree char *type = NULL, *text = NULL;
+
+  if (tensor == NULL)
+    return;
+  type = ir_type_to_string (value->graph->model->context, ir_tensor_type (tensor, value->graph->model->context));
+  text = ir_tensor_to_string (tensor, 10);
+  printf ("%s  %s  %s%s%s\n", value->name, type, text, path != NULL ? "  -> " : "", path != NULL ? path : "");
+}
+
+/* Outputs of the main graph first, then what was captured, by id. */
+static gboolean
+report_values (const Cli *cli, const Options *options, const IrRun *run, cJSON *outputs, cJSON *captured, GError **error)
+{
+  g_autoptr (GHashTable) taken = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+  const IrModel *model = run->model;
+
+  for (guint pass = 0; pass < 2; pass++)
+    for (guint i = 1; i < model->values->len; i++)
+      {
+        const IrValue *value = model->values->pdata[i];
+        const IrTensor *tensor = ir_run_value (run, value->id);
+        gboolean has_stats = run->stats != NULL && g_hash_table_contains (run->stats, GUINT_TO_POINTER (value->id));
+        gboolean is_output = value->graph == model->main && ir_value_is_graph_output (value);
+        g_autofree char *path = NULL;
+
+        if (value->state != IR_STATE_LIVE || is_output != (pass == 0) || (tensor == NULL && !has_stats && pass == 1))
+          continue;
+        if (!save_value (options, value, tensor, taken, &path, error))
+          return FALSE;
+        if (cli->json)
+          add_result (pass == 0 ? outputs : captured, run, value, tensor, path);
+        else if (pass == 0 || options->out == NULL)
+          print_result (value, tensor, path);
+      }
+  return TRUE;
+}
+
+static gboolean
+write_trace (const Options *options, const IrRun *run, GError **error)
+{
+  g_autofree char *text = NULL;
+  g_autoptr (GBytes) bytes = NULL;
+
+  if (options->trace == NULL)
+    return TRUE;
+  text = ir_trace_to_chrome_json (run->trace, run->model);
+  bytes = g_bytes_new (text, strlen (text));
+  return ir_file_write_atomic (options->trace, bytes, error);
+}
+
+static CliStatus
+report (const Cli *cli, const Options *options, const IrRun *run, const Times *times, const GError *failure)
+{
+  cJSON *json = cJSON_CreateObject ();
+  cJSON *outputs = cJSON_AddArrayToObject (json, "outputs"), *wall, *captured;
+  g_autoptr (GError) error = NULL;
+
+  wall = cJSON_AddObjectToObject (json, "wall_ms");
+  cJSON_AddNumberToObject (wall, "median", times->median);
+  cJSON_AddNumberToObject (wall, "min", times->min);
+  cJSON_AddNumberToObject (wall, "max", times->max);
+  cJSON_AddNumberToObject (wall, "runs", times->runs);
+  cli_json_add_uint (json, "peak_bytes", run->trace != NULL ? run->trace->peak_bytes : 0);
+  captured = cJSON_AddArrayToObject (json, "captured");
+  if (failure != NULL)
+    cJSON_AddStringToObject (json, "error", failure->message);
+  if (!report_values (cli, options, run, outputs, captured, &error) || (run->trace != NULL && !write_trace (options, run, &error)))
+    {
+      cJSON_Delete (json);
+      return cli_fail (CLI_FAILED, error);
+    }
+  if (cli->json)
+    cli_json_print (json);
+  else
+    {
+      g_autofree char *peak = cli_format_bytes (run->trace != NULL ? run->trace->peak_bytes : 0);
+      printf ("%.3f ms (median of %u, %.3f to %.3f), peak %s\n", times->median, times->runs, times->min, times->max, peak);
+      cJSON_Delete (json);
+    }
+  return failure != NULL ? cli_fail (cli_status_of (failure), failure) : CLI_OK;
+}
+
+static IrRun *
+run_often (Cli *cli, const Options *options, IrModel *model, GHashTable *inputs, const IrRunOptions *run_options_, GArray *ms, IrRun **partial, GError **error)
+{
+  g_autoptr (IrExecutable) executable = ir_executable_new (model, run_options_, error);
+  IrRun *run = NULL;
+
+  if (executable == NULL)
+    return NULL;
+  for (gint i = 0; i < MAX (options->runs, 1); i++)
+    {
+      double elapsed;
+
+      g_clear_pointer (&run, ir_run_unref);
+      run = ir_executable_run (executable, inputs, cli->cancellable, partial, error);
+      cli_progress_end (cli);
+      if (run == NULL)
+        return NULL;
+      elapsed = run->trace->duration_ns / 1e6;
+      g_array_append_val (ms, elapsed);
+    }
+  return run;
+}
+
+static CliStatus
+run_model (Cli *cli, const Options *options, IrModel *model)
+{
+  g_autoptr (GArray) chosen = g_array_new (FALSE, FALSE, sizeof (IrValueId));
+  g_autoptr (GArray) ms = g_array_new (FALSE, FALSE, sizeof (double));
+  g_autoptr (GHashTable) inputs = NULL;
+  g_autoptr (GError) error = NULL;
+  g_autoptr (IrRun) result = NULL;
+  g_autoptr (IrRun) partial = NULL;
+  IrRunOptions settings = { .chosen = chosen, .n_threads = MAX (options->model.threads, 0) };
+  Times times = { 0 };
+
+  settings.backend = cli_backend (&options->model, &error);
+  if (settings.backend == NULL || !parse_capture (options, model, &settings.capture, chosen, &error))
+    return cli_fail (cli_status_of (error), error);
+  if (options->out != NULL && g_mkdir_with_parents (options->out, 0777) != 0)
+    {
+      g_printerr ("irscope run: cannot make the folder %s: %s\n", options->out, g_strerror (errno));
+      return CLI_FAILED;
+    }
+  inputs = cli_inputs (&options->model, model, &error);
+  if (inputs == NULL)
+    return cli_fail (cli_status_of (error), error);
+  result = run_often (cli, options, model, inputs, &settings, ms, &partial, &error);
+  if (result == NULL && partial == NULL)
+    return cli_fail (cli_status_of (error), error);
+  if (result != NULL)
+    times = summarize (ms);
+  return report (cli, options, result != NULL ? result : partial, &times, error);
+}
+
+static CliStatus
+run (Cli *cli)
+{
+  Options *options = cli->options;
+  g_auto (CliModel) opened = { 0 };
+  CliStatus status;
+
+  if (!cli_model_open (cli, &options->model, cli->args[0], FALSE, &opened, &status))
+    return status;
+  cli_print_problems (opened.problems, IR_SEVERITY_ERROR);
+  return run_model (cli, options, opened.model);
+}
+
+const CliCommand cli_command_run = {
+  .name = "run",
+  .arguments = "FILE",
+  .summary = "Execute a graph and show or save its outputs and inner values",
+  .doc = "Inputs that are not given are random, within what their uses allow: indices in range, masks\n0 or 1. The same seed gives the same inputs.",
+  .min_args = 1,
+  .max_args = 1,
+  .options = run_options,
+  .model_options = cli_run_options,
+  .options_size = sizeof (Options),
+  .run = run,
+};

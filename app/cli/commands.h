@@ -1,0 +1,26 @@
+/* The list of commands: one line each, in the order of the help. */
+#pragma once
+
+#include "app/cli/command.h"
+
+#define CLI_COMMANDS(C)                                                                            \
+  C (info)                                                                                         \
+  C (run)                                                                                          \
+  C (optimize)                                                                                     \
+  C (steps)                                                                                        \
+  C (diff)                                                                                         \
+  C (trace_node)                                                                                   \
+  C (tensor)                                                                                       \
+  C (schedule)                                                                                     \
+  C (memory)                                                                                       \
+  C (render)                                                                                       \
+  C (convert)                                                                                      \
+  C (check)                                                                                        \
+  C (ops)                                                                                          \
+  C (passes)                                                                                       \
+  C (rules)                                                                                        \
+  C (view)
+
+#define COMMAND(name) extern const CliCommand cli_command_##name;
+CLI_COMMANDS (COMMAND)
+#undef COMMAND

@@ -1,0 +1,107 @@
+/* The program `irscope`: picks the command, and turns signals into cancellation. It links no
+ * display library. */
+#include "config.h"
+
+#include "app/cli/command.h"
+
+#include <locale.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static void
+print_help (void)
+{
+  guint n;
+  const CliCommand *const *commands = cli_commands (&n);
+
+  puts ("Usage: irscope COMMAND [OPTION…] ARGUMENTS\n\n"
+        "Looks into computation graphs: steps through optimization passes, proves each\n"
+        "rewrite, runs the graph and shows every value.\n\nCommands:");
+  for (guint i = 0; i < n; i++)
+    printf ("  %-12s %s\n", commands[i]->name, commands[i]->summary);
+  puts ("\n'irscope COMMAND --help' explains one. FILE@N is the graph after step N.\n"
+        "Exit status: 0 done; 1 done, and the answer is no; 2 bad input or usage; 3 could not.");
+}
+
+static void
+print_completion (void)
+{
+  guint n;
+  const CliCommand *const *commands = cli_commands (&n);
+
+  printf ("complete -f -W '");
+  for (guint i = 0; i < n; i++)
+    printf ("%s%s", i > 0 ? " " : "", commands[i]->name);
+  puts ("' irscope");
+}
+
+/* Signals are taken by a thread of their own: commands are synchronous. */
+typedef struct
+{
+  sigset_t set;
+  GCancellable *cancellable;
+} SignalWatch;
+
+static gpointer
+watch_signals (gpointer data)
+{
+  SignalWatch *watch = data;
+  int number;
+
+  while (sigwait (&watch->set, &number) == 0)
+    {
+      if (g_cancellable_is_cancelled (watch->cancellable))
+        _exit (CLI_FAILED); /* asked twice: do not wait for the command */
+      g_cancellable_cancel (watch->cancellable);
+    }
+  return NULL;
+}
+
+static void
+start_signal_watch (SignalWatch *watch)
+{
+  sigemptyset (&watch->set);
+  sigaddset (&watch->set, SIGINT);
+  sigaddset (&watch->set, SIGTERM);
+  pthread_sigmask (SIG_BLOCK, &watch->set, NULL);
+  g_thread_unref (g_thread_new ("signals", watch_signals, watch));
+}
+
+int
+main (int argc, char **argv)
+{
+  static SignalWatch watch;
+  const CliCommand *command;
+
+  setlocale (LC_ALL, "");
+  setlocale (LC_NUMERIC, "C");
+  if (argc < 2 || strcmp (argv[1], "--help") == 0 || strcmp (argv[1], "-h") == 0 || strcmp (argv[1], "help") == 0)
+    {
+      if (argc > 2 && (command = cli_command_find (argv[2])) != NULL)
+        return cli_main (command, 2, (char *[]) { argv[0], (char *) "--help", NULL }, NULL);
+      print_help ();
+      return argc < 2 ? CLI_BAD : CLI_OK;
+    }
+  if (strcmp (argv[1], "--version") == 0)
+    {
+      puts ("irscope " IR_VERSION);
+      return CLI_OK;
+    }
+  if (strcmp (argv[1], "--completion") == 0)
+    {
+      print_completion ();
+      return CLI_OK;
+    }
+  command = cli_command_find (argv[1]);
+  if (command == NULL)
+    {
+      g_printerr ("irscope: there is no command '%s'; 'irscope --help' lists them.\n", argv[1]);
+      return CLI_BAD;
+    }
+  watch.cancellable = g_cancellable_new ();
+  start_signal_watch (&watch);
+  return cli_main (command, argc - 1, argv + 1, watch.cancellable);
+}

@@ -1,0 +1,59 @@
+/* What commands that open a model share: FILE@N, pipelines, dimensions, inputs, running. */
+#pragma once
+
+#include "app/cli/command.h"
+#include "passes/pipeline.h"
+
+/* The shared options; a command's options struct begins with it. */
+typedef struct
+{
+  char *pipeline, *passes, *step_class;
+  char **dims, **shapes, **skip;
+  char **inputs;
+  gint64 seed;
+  char *device;
+  gint threads;
+} CliModelOptions;
+
+extern const CliOption cli_pass_options[];  /* --pipeline --pass --class --skip */
+extern const CliOption cli_model_options[]; /* those, and --dim --shape */
+extern const CliOption cli_run_options[];   /* those, and --input --random --device --threads */
+
+typedef struct
+{
+  IrModel *model;      /* (owned) with its history if passes were run */
+  GPtrArray *problems; /* (owned) */
+  char *path;          /* (owned) without @N */
+  gint step;           /* N of FILE@N, -1 if none was given */
+} CliModel;
+
+/* Opens FILE or FILE@N; with @N, --pipeline or --pass runs the passes and goes to step N. Prints
+ * what went wrong and sets @status. */
+gboolean cli_model_open (Cli *cli,
+                         const CliModelOptions *options,
+                         const char *file,
+                         gboolean with_passes,
+                         CliModel *model,
+                         CliStatus *status);
+void cli_model_clear (CliModel *model);
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (CliModel, cli_model_clear)
+
+IrPipeline *cli_pipeline (const CliModelOptions *options, GError **error);
+gboolean cli_run_pipeline (Cli *cli,
+                           const CliModelOptions *options,
+                           IrModel *model,
+                           IrPipelineResult *result,
+                           GError **error);
+GHashTable *cli_bindings (const CliModelOptions *options, GError **error); /* symbol -> gint64 * */
+/* Inputs as --input and --random say. */
+GHashTable *cli_inputs (const CliModelOptions *options, IrModel *model, GError **error);
+const IrBackend *cli_backend (const CliModelOptions *options, GError **error);
+IrRun *cli_run (Cli *cli,
+                const CliModelOptions *options,
+                IrModel *model,
+                IrCaptureKind capture,
+                GArray *chosen,
+                IrRun **partial,
+                GError **error);
+IrNode *cli_find_node (const IrModel *model, const char *name, GError **error);   /* name or #id */
+IrValue *cli_find_value (const IrModel *model, const char *name, GError **error); /* name or #id */

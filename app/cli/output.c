@@ -1,0 +1,257 @@
+#include "config.h"
+
+#include "app/cli/output.h"
+
+#include "core/io/io.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define LARGEST_EXACT_INTEGER (G_GINT64_CONSTANT (1) << 53)
+
+/* -- JSON -- */
+
+void
+cli_json_add_int (cJSON *object, const char *key, gint64 value)
+{
+  char text[32];
+
+  if (ABS (value) <= LARGEST_EXACT_INTEGER && value != G_MININT64)
+    {
+      cJSON_AddNumberToObject (object, key, (double) value);
+      return;
+    }
+  g_snprintf (text, sizeof text, "%" G_GINT64_FORMAT, value);
+  cJSON_AddStringToObject (object, key, text);
+}
+
+void
+cli_json_add_uint (cJSON *object, const char *key, guint64 value)
+{
+  char text[32];
+
+  if (value <= (guint64) LARGEST_EXACT_INTEGER)
+    {
+      cJSON_AddNumberToObject (object, key, (double) value);
+      return;
+    }
+  g_snprintf (text, sizeof text, "%" G_GUINT64_FORMAT, value);
+  cJSON_AddStringToObject (object, key, text);
+}
+
+void
+cli_json_add_double (cJSON *object, const char *key, double value)
+{
+  if (isfinite (value))
+    cJSON_AddNumberToObject (object, key, value);
+  else
+    cJSON_AddStringToObject (object, key, isnan (value) ? "NaN" : value > 0 ? "Infinity" : "-Infinity");
+}
+
+void
+cli_json_add_shape (cJSON *object, const char *key, IrContext *context, const IrType *type)
+{
+  cJSON *shape;
+
+  if (!ir_type_has_rank (type))
+    {
+      cJSON_AddNullToObject (object, key);
+      return;
+    }
+  shape = cJSON_AddArrayToObject (object, key);
+  for (int i = 0; i < type->rank; i++)
+    {
+      g_autofree char *text = NULL;
+
+      if (ir_dim_is_known (type->dims[i]))
+        {
+          cJSON_AddItemToArray (shape, cJSON_CreateNumber ((double) type->dims[i]));
+          continue;
+        }
+      text = type->dims[i] == IR_DIM_UNKNOWN ? NULL : ir_dim_to_string (context, type->dims[i]);
+      cJSON_AddItemToArray (shape, text != NULL ? cJSON_CreateString (text) : cJSON_CreateNull ());
+    }
+}
+
+static void
+add_type (cJSON *object, IrContext *context, const IrType *type)
+{
+  g_autofree char *text = NULL;
+
+  if (ir_type_is_tensor (type))
+    {
+      cJSON_AddStringToObject (object, "dtype", ir_dtype_name (type->dtype));
+      cli_json_add_shape (object, "shape", context, type);
+      return;
+    }
+  text = type != NULL ? ir_type_to_string (context, type) : NULL;
+  cJSON_AddStringToObject (object, "dtype", text != NULL ? text : "unknown");
+  cJSON_AddNullToObject (object, "shape");
+}
+
+void
+cli_json_add_value (cJSON *array, const IrValue *value)
+{
+  cJSON *object = cJSON_CreateObject ();
+
+  cJSON_AddStringToObject (object, "name", value->name);
+  add_type (object, value->graph->model->context, value->type);
+  cJSON_AddItemToArray (array, object);
+}
+
+void
+cli_json_add_stats (cJSON *object, const IrTensorStats *stats)
+{
+  cJSON *histogram, *bins;
+
+  cli_json_add_uint (object, "elements", stats->n);
+  cli_json_add_double (object, "min", stats->min);
+  cli_json_add_double (object, "max", stats->max);
+  cli_json_add_double (object, "mean", stats->mean);
+  cli_json_add_double (object, "std", stats->std);
+  cli_json_add_double (object, "l2", stats->l2);
+  cli_json_add_uint (object, "nan", stats->n_nan);
+  cli_json_add_uint (object, "inf", stats->n_pos_inf + stats->n_neg_inf);
+  cli_json_add_uint (object, "zeros", stats->n_zero);
+  cli_json_add_uint (object, "negative", stats->n_negative);
+  histogram = cJSON_AddObjectToObject (object, "histogram");
+  cli_json_add_double (histogram, "low", stats->bin_low);
+  cli_json_add_double (histogram, "high", stats->bin_high);
+  bins = cJSON_AddArrayToObject (histogram, "counts");
+  for (guint i = 0; i < stats->n_bins; i++)
+    cJSON_AddItemToArray (bins, cJSON_CreateNumber ((double) stats->bins[i]));
+}
+
+cJSON *
+cli_json_problems (const GPtrArray *problems, const IrModel *model)
+{
+  cJSON *array = cJSON_CreateArray ();
+
+  for (guint i = 0; problems != NULL && i < problems->len; i++)
+    {
+      const IrProblem *problem = problems->pdata[i];
+      const IrNode *node = model != NULL && problem->node != 0 ? ir_model_node (model, problem->node) : NULL;
+      cJSON *object = cJSON_CreateObject ();
+
+      cJSON_AddStringToObject (object, "severity", ir_severity_name (problem->severity));
+      cJSON_AddStringToObject (object, "code", ir_problem_code_name (problem->code));
+      if (node != NULL)
+        cJSON_AddStringToObject (object, "node", node->name);
+      else
+        cJSON_AddNullToObject (object, "node");
+      cJSON_AddStringToObject (object, "message", problem->message);
+      if (problem->hint != NULL)
+        cJSON_AddStringToObject (object, "hint", problem->hint);
+      if (problem->line > 0)
+        {
+          cJSON_AddNumberToObject (object, "line", problem->line);
+          cJSON_AddNumberToObject (object, "column", problem->column);
+        }
+      cJSON_AddItemToArray (array, object);
+    }
+  return array;
+}
+
+void
+cli_json_print (cJSON *json)
+{
+  char *text = cJSON_Print (json);
+
+  if (text != NULL)
+    puts (text);
+  cJSON_free (text);
+  cJSON_Delete (json);
+}
+
+/* -- text -- */
+
+void
+cli_print_problems (const GPtrArray *problems, IrSeverity at_least)
+{
+  for (guint i = 0; problems != NULL && i < problems->len; i++)
+    {
+      const IrProblem *problem = problems->pdata[i];
+
+      if (problem->severity < at_least)
+        continue;
+      if (problem->line > 0)
+        g_printerr ("%u:%u: ", problem->line, problem->column);
+      g_printerr ("%s: %s", ir_severity_name (problem->severity), problem->message);
+      if (problem->hint != NULL)
+        g_printerr (" (%s)", problem->hint);
+      g_printerr ("\n");
+    }
+}
+
+CliStatus
+cli_status_of (const GError *error)
+{
+  if (error == NULL)
+    return CLI_FAILED;
+  if (g_error_matches (error, G_IO_ERROR, G_IO_ERROR_CANCELLED) || error->domain == G_FILE_ERROR)
+    return CLI_FAILED;
+  if (error->domain == IR_IO_ERROR)
+    return error->code == IR_IO_ERROR_OPEN || error->code == IR_IO_ERROR_CHANGED ? CLI_FAILED : CLI_BAD;
+  if (error->domain == IR_EXEC_ERROR)
+    return error->code == IR_EXEC_ERROR_INPUT ? CLI_BAD : CLI_FAILED;
+  if (error->domain == IR_OP_ERROR)
+    return error->code == IR_OP_ERROR_LIMIT || error->code == IR_OP_ERROR_CANCELLED ? CLI_FAILED : CLI_BAD;
+  return CLI_BAD;
+}
+
+CliStatus
+cli_fail (CliStatus status, const GError *error)
+{
+  g_printerr ("irscope: %s\n", error != NULL ? error->message : "failed");
+  return status;
+}
+
+char *
+cli_format_count (guint64 n)
+{
+  static const char *const units[] = { "", " K", " M", " G", " T", " P" };
+  double value = n;
+  guint unit = 0;
+
+  while (value >= 1000 && unit + 1 < G_N_ELEMENTS (units))
+    {
+      value /= 1000;
+      unit++;
+    }
+  return unit == 0 ? g_strdup_printf ("%" G_GUINT64_FORMAT, n) : g_strdup_printf ("%.3g%s", value, units[unit]);
+}
+
+char *
+cli_format_bytes (guint64 n)
+{
+  return g_format_size_full (n, G_FORMAT_SIZE_IEC_UNITS);
+}
+
+/* -- progress -- */
+
+static gboolean
+shows_progress (const Cli *cli)
+{
+  return !cli->quiet && isatty (STDERR_FILENO);
+}
+
+void
+cli_progress (const Cli *cli, const char *what, guint done, guint total)
+{
+  if (!shows_progress (cli))
+    return;
+  if (total > 0)
+    fprintf (stderr, "\r\033[K%s %u/%u", what, done, total);
+  else
+    fprintf (stderr, "\r\033[K%s %u", what, done);
+  fflush (stderr);
+}
+
+void
+cli_progress_end (const Cli *cli)
+{
+  if (shows_progress (cli))
+    fputs ("\r\033[K", stderr);
+}

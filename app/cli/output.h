@@ -1,0 +1,26 @@
+/* What commands print: JSON by cJSON with the rules of the schemas (integers beyond 2^53 and
+ * non-finite numbers as strings), text tables, problems, progress on a terminal. */
+#pragma once
+
+#include "app/cli/command.h"
+#include "core/ir/history.h"
+#include "core/exec/exec.h"
+
+void cli_json_add_int (cJSON *object, const char *key, gint64 value);
+void cli_json_add_uint (cJSON *object, const char *key, guint64 value);
+void cli_json_add_double (cJSON *object, const char *key, double value);
+void cli_json_add_shape (cJSON *object, const char *key, IrContext *context, const IrType *type);
+void cli_json_add_value (cJSON *array, const IrValue *value); /* {name, dtype, shape} */
+void cli_json_add_stats (cJSON *object, const IrTensorStats *stats);
+cJSON *cli_json_problems (const GPtrArray *problems, const IrModel *model);
+void cli_json_print (cJSON *json); /* (transfer full) to stdout, indented, with a newline */
+
+void cli_print_problems (const GPtrArray *problems, IrSeverity at_least); /* to stderr */
+CliStatus cli_fail (CliStatus status, const GError *error);               /* prints it to stderr */
+CliStatus cli_status_of (const GError *error); /* bad input or could not, by domain and code */
+char *cli_format_count (guint64 n);            /* "25.6 M" */
+char *cli_format_bytes (guint64 n);            /* "97.7 MiB" */
+
+/* A line on stderr that overwrites itself; nothing if stderr is no terminal. */
+void cli_progress (const Cli *cli, const char *what, guint done, guint total);
+void cli_progress_end (const Cli *cli);

@@ -48,6 +48,9 @@ struct _IrSession
   IrValueId selected_value;
   IrNodeId hover;
   const char *overlay; /* interned */
+  IrShow show;
+  GHashTable *folded; /* set of fold keys */
+  guint serial;       /* counts changes of what the picture depends on */
   double span_start_ms, span_end_ms;
 
   GHashTable *inputs;      /* value id -> IrTensor, given */
@@ -63,4 +66,6 @@ void ir_session_failed (IrSession *self, const char *title, const GError *error)
 /* Puts a new model in place, with its first frame; takes both. */
 void ir_session_take_timeline (IrSession *self, IrTimeline *timeline, IrFrame *frame);
 void ir_session_clear_runs (IrSession *self);
+/* Something that the picture depends on changed: makes it anew. */
+void ir_session_picture_changed (IrSession *self);
 guint ir_session_compare_from (IrSession *self, guint to);

@@ -7,7 +7,7 @@
 #include "core/io/io.h"
 #include "core/ir/verify.h"
 #include "passes/pipeline.h"
-#include "views/scene-file.h"
+#include "views/picture.h"
 #include "views/session-private.h"
 
 /* Proofs run every changed cone, so they are made by themselves only for graphs that run in about a
@@ -62,6 +62,7 @@ typedef struct
   IrTimeline *timeline;
   guint from, to;
   IrFrame *previous; /* (nullable): unchanged boxes stay where they are in it */
+  IrPictureSettings *settings;
 } FrameRequest;
 
 static void
@@ -71,7 +72,15 @@ frame_request_free (gpointer data)
 
   g_clear_pointer (&request->timeline, ir_timeline_unref);
   g_clear_pointer (&request->previous, ir_frame_unref);
+  g_clear_pointer (&request->settings, ir_picture_settings_unref);
   g_free (request);
+}
+
+static IrPictureSettings *
+picture_settings (IrSession *self)
+{
+  return ir_picture_settings_new (self->serial, self->show, self->folded, self->overlay,
+                                  self->runs[IR_SIDE_AFTER], self->problems);
 }
 
 static IrFrame *
@@ -89,7 +98,8 @@ make_frame (const FrameRequest *request, GCancellable *cancellable, GError **err
                       : ir_history_snapshot (request->timeline->model, request->from);
   g_mutex_unlock (&request->timeline->lock);
   frame->diff = ir_diff_new (frame->before, frame->model, TRUE);
-  frame->scene = ir_view_scene_new (frame, request->previous, cancellable, error);
+  frame->serial = request->settings->serial;
+  frame->scene = ir_picture_new (frame, request->settings, request->previous, cancellable, error);
   return frame;
 }
 
@@ -139,19 +149,28 @@ request_frame (IrSession *self)
   if (self->frame == NULL || self->frame_job != NULL)
     return;
   from = ir_session_compare_from (self, self->cursor);
-  if (self->frame->to == self->cursor && self->frame->from == from)
+  if (self->frame->to == self->cursor && self->frame->from == from &&
+      self->frame->serial == self->serial)
     return;
   request = g_new0 (FrameRequest, 1);
   request->timeline = ir_timeline_ref (self->timeline);
   request->from = from;
   request->to = self->cursor;
   request->previous = ir_frame_ref (self->frame);
+  request->settings = picture_settings (self);
   self->frame_job = ir_job_start (self,
                                   &(IrJobSpec){ .run = run_frame,
                                                 .data = request,
                                                 .data_free = frame_request_free,
                                                 .result_free = (GDestroyNotify) ir_frame_unref,
                                                 .done = on_frame });
+}
+
+void
+ir_session_picture_changed (IrSession *self)
+{
+  self->serial++;
+  request_frame (self);
 }
 
 /**
@@ -267,25 +286,51 @@ opened_free (gpointer data)
 
 /* Lays out @model, at @to compared with @from, as the first frame of a new timeline. */
 static Opened *
-opened_new (IrModel *model, guint from, guint to, IrFrame *previous, GCancellable *cancellable)
+opened_new (IrModel *model,
+            guint from,
+            guint to,
+            IrFrame *previous,
+            IrPictureSettings *settings,
+            GCancellable *cancellable)
 {
   Opened *opened = g_new0 (Opened, 1);
   g_autoptr (GError) error = NULL;
 
   opened->timeline = ir_timeline_new (model);
-  opened->frame = make_frame (
-      &(FrameRequest){ .timeline = opened->timeline, .from = from, .to = to, .previous = previous },
-      cancellable, &error);
+  opened->frame = make_frame (&(FrameRequest){ .timeline = opened->timeline,
+                                               .from = from,
+                                               .to = to,
+                                               .previous = previous,
+                                               .settings = settings },
+                              cancellable, &error);
   if (error != NULL && !g_cancellable_is_cancelled (cancellable))
     g_warning ("layout: %s", error->message);
   return opened;
 }
 
+typedef struct
+{
+  char *path;
+  IrPictureSettings *settings;
+} OpenRequest;
+
+static void
+open_request_free (gpointer data)
+{
+  OpenRequest *request = data;
+
+  g_free (request->path);
+  ir_picture_settings_unref (request->settings);
+  g_free (request);
+}
+
 static gpointer
 run_open (IrJob *job, gpointer data, GCancellable *cancellable, GError **error)
 {
+  OpenRequest *request = data;
   g_autoptr (GPtrArray) problems = ir_problems_new ();
-  IrModel *model = ir_model_load (data, problems, cancellable, error);
+  g_autoptr (IrPictureSettings) settings = NULL;
+  IrModel *model = ir_model_load (request->path, problems, cancellable, error);
   Opened *opened;
 
   if (model == NULL)
@@ -293,7 +338,8 @@ run_open (IrJob *job, gpointer data, GCancellable *cancellable, GError **error)
   ir_verify_structure (model, problems);
   ir_verify_nodes (model, problems);
   ir_job_report (job, -1, "Laying out the graph");
-  opened = opened_new (model, 0, 0, NULL, cancellable);
+  settings = ir_picture_settings_with_problems (request->settings, problems);
+  opened = opened_new (model, 0, 0, NULL, settings, cancellable);
   opened->problems = g_steal_pointer (&problems);
   return opened;
 }
@@ -339,7 +385,7 @@ static void
 on_opened (gpointer owner, gpointer result, const GError *error, gpointer data)
 {
   IrSession *self = owner;
-  const char *path = data;
+  const char *path = ((OpenRequest *) data)->path;
   g_autofree char *base = g_path_get_basename (path);
 
   end_job (self);
@@ -368,11 +414,14 @@ ir_session_open (IrSession *self, const char *path)
 {
   g_autofree char *base = g_path_get_basename (path);
   g_autofree char *text = g_strdup_printf ("Opening %s", base);
+  OpenRequest *request = g_new0 (OpenRequest, 1);
 
+  request->path = g_canonicalize_filename (path, NULL);
+  request->settings = picture_settings (self);
   start_job (self, text,
              &(IrJobSpec){ .run = run_open,
-                           .data = g_canonicalize_filename (path, NULL),
-                           .data_free = g_free,
+                           .data = request,
+                           .data_free = open_request_free,
                            .result_free = opened_free,
                            .done = on_opened });
 }
@@ -388,6 +437,7 @@ ir_session_new_model (IrSession *self)
   static const char empty[] = "<ir_version: 8, opset_import: [\"\": 17]>\n"
                               "new_graph () => () {\n}\n";
   g_autoptr (GPtrArray) problems = ir_problems_new ();
+  g_autoptr (IrPictureSettings) settings = NULL;
   g_autoptr (GError) error = NULL;
   IrModel *model;
   Opened *opened;
@@ -397,7 +447,8 @@ ir_session_new_model (IrSession *self)
   model = ir_text_read (empty, -1, problems, &error);
   if (model == NULL)
     model = ir_model_new ();
-  opened = opened_new (model, 0, 0, NULL, NULL);
+  settings = picture_settings (self);
+  opened = opened_new (model, 0, 0, NULL, settings, NULL);
   opened->problems = g_steal_pointer (&problems);
   take_opened (self, opened, NULL, "New graph");
   opened_free (opened);
@@ -472,6 +523,7 @@ typedef struct
   IrTimeline *timeline;
   IrFrame *previous;
   char *pipeline;
+  IrPictureSettings *settings;
   IrCompare compare;
   gboolean prove;
   GHashTable *inputs;
@@ -486,6 +538,7 @@ pipeline_request_free (gpointer data)
 
   g_clear_pointer (&request->timeline, ir_timeline_unref);
   g_clear_pointer (&request->previous, ir_frame_unref);
+  g_clear_pointer (&request->settings, ir_picture_settings_unref);
   g_clear_pointer (&request->inputs, g_hash_table_unref);
   g_free (request->pipeline);
   g_free (request);
@@ -579,7 +632,8 @@ run_pipeline (IrJob *job, gpointer data, GCancellable *cancellable, GError **err
     return NULL;
   ir_job_report (job, -1, "Laying out the graph");
   opened = opened_new (ir_model_ref (model), compare_from (request, model),
-                       ir_history_n_steps (model), request->previous, cancellable);
+                       ir_history_n_steps (model), request->previous, request->settings,
+                       cancellable);
   opened->message = pipeline_message (request->timeline, model, proof);
   return opened;
 }
@@ -638,6 +692,7 @@ ir_session_run_pipeline (IrSession *self, const char *name)
   request = g_new0 (PipelineRequest, 1);
   request->timeline = ir_timeline_ref (self->timeline);
   request->previous = ir_frame_ref (self->frame);
+  request->settings = picture_settings (self);
   request->pipeline = g_strdup (self->pipeline);
   request->compare = self->compare;
   request->prove = self->prove;
@@ -773,6 +828,8 @@ on_ran (gpointer owner, gpointer result, const GError *error, gpointer data)
   ran_free (ran);
   after = self->runs[IR_SIDE_AFTER];
   ir_session_changed (self, IR_CHANGED_RUNS | IR_CHANGED_BUSY);
+  if (self->overlay != NULL)
+    ir_session_picture_changed (self);
   if (after->error != NULL)
     {
       ir_session_select_node (self, after->failed_node);
@@ -816,6 +873,7 @@ typedef struct
 {
   IrTimeline *timeline;
   IrFrame *previous;
+  IrPictureSettings *settings;
   guint step;
   IrSessionEditFunc func;
   gpointer data;
@@ -829,6 +887,7 @@ edit_request_free (gpointer data)
 
   g_clear_pointer (&request->timeline, ir_timeline_unref);
   g_clear_pointer (&request->previous, ir_frame_unref);
+  g_clear_pointer (&request->settings, ir_picture_settings_unref);
   if (request->data_free != NULL)
     request->data_free (request->data);
   g_free (request);
@@ -854,7 +913,8 @@ run_edit (IrJob *job, gpointer data, GCancellable *cancellable, GError **error)
   if (!ok || g_cancellable_set_error_if_cancelled (cancellable, error))
     return NULL;
   n = ir_history_n_steps (model);
-  opened = opened_new (ir_model_ref (model), request->step, n, request->previous, cancellable);
+  opened = opened_new (ir_model_ref (model), request->step, n, request->previous, request->settings,
+                       cancellable);
   opened->problems = ir_problems_new ();
   ir_verify_structure (opened->frame->model, opened->problems);
   ir_verify_nodes (opened->frame->model, opened->problems);
@@ -918,6 +978,7 @@ ir_session_edit (IrSession *self,
     }
   request->timeline = ir_timeline_ref (self->timeline);
   request->previous = ir_frame_ref (self->frame);
+  request->settings = picture_settings (self);
   request->step = self->frame->to;
   start_job (self, title,
              &(IrJobSpec){ .run = run_edit,
@@ -951,8 +1012,8 @@ run_export (IrJob *job, gpointer data, GCancellable *cancellable, GError **error
   ExportRequest *request = data;
   gboolean ok;
 
-  if (ir_view_scene_is_picture (request->path))
-    ok = ir_view_scene_save (request->frame, request->path, error);
+  if (ir_picture_is_format (request->path))
+    ok = ir_picture_save (request->frame, request->path, error);
   else
     ok = ir_model_save (request->frame->model, request->path, NULL, error);
   return ok ? GINT_TO_POINTER (TRUE) : NULL;

@@ -13,6 +13,7 @@ enum
   PROP_SELECTED_VALUE,
   PROP_HOVER,
   PROP_OVERLAY,
+  PROP_SHOW,
   PROP_BUSY,
   PROP_PROGRESS,
   PROP_PROGRESS_TEXT,
@@ -172,6 +173,7 @@ ir_session_finalize (GObject *object)
   g_clear_pointer (&self->problems, g_ptr_array_unref);
   g_clear_pointer (&self->selection, gtk_bitset_unref);
   g_clear_pointer (&self->inputs, g_hash_table_unref);
+  g_clear_pointer (&self->folded, g_hash_table_unref);
   g_free (self->path);
   g_free (self->title);
   g_free (self->pipeline);
@@ -206,6 +208,9 @@ ir_session_get_property (GObject *object, guint id, GValue *value, GParamSpec *p
       break;
     case PROP_OVERLAY:
       g_value_set_string (value, self->overlay);
+      break;
+    case PROP_SHOW:
+      g_value_set_uint (value, self->show);
       break;
     case PROP_BUSY:
       g_value_set_boolean (value, self->job != NULL);
@@ -258,6 +263,9 @@ ir_session_set_property (GObject *object, guint id, const GValue *value, GParamS
     case PROP_OVERLAY:
       ir_session_set_overlay (self, g_value_get_string (value));
       break;
+    case PROP_SHOW:
+      ir_session_set_show (self, g_value_get_uint (value));
+      break;
     case PROP_PIPELINE:
       ir_session_set_pipeline (self, g_value_get_string (value));
       break;
@@ -284,6 +292,7 @@ install_properties (GObjectClass *klass)
     { PROP_SELECTED_NODE, "selected-node" },
     { PROP_SELECTED_VALUE, "selected-value" },
     { PROP_HOVER, "hover" },
+    { PROP_SHOW, "show" },
   };
 
   for (guint i = 0; i < G_N_ELEMENTS (uints); i++)
@@ -332,6 +341,8 @@ ir_session_init (IrSession *self)
   self->prove = TRUE;
   self->progress = -1;
   self->seed = 1;
+  self->show = IR_SHOW_SHAPES | IR_SHOW_NAMES | IR_SHOW_SCOPES;
+  self->folded = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
 }
 
 /**
@@ -617,6 +628,41 @@ ir_session_set_overlay (IrSession *self, const char *id)
     return;
   self->overlay = id;
   ir_session_changed (self, IR_CHANGED_OVERLAY);
+  ir_session_picture_changed (self);
+}
+
+IrShow
+ir_session_get_show (IrSession *self)
+{
+  return self->show;
+}
+
+/**
+ * ir_session_set_show:
+ * @show: what the picture of the graph shows
+ */
+void
+ir_session_set_show (IrSession *self, IrShow show)
+{
+  if (self->show == show)
+    return;
+  self->show = show;
+  g_object_notify_by_pspec (G_OBJECT (self), props[PROP_SHOW]);
+  ir_session_picture_changed (self);
+}
+
+/**
+ * ir_session_toggle_fold:
+ * @fold: the key of a scope or of a node with subgraphs, from a box of the scene
+ *
+ * Closes it into one box, or opens it again.
+ */
+void
+ir_session_toggle_fold (IrSession *self, const char *fold)
+{
+  if (!g_hash_table_remove (self->folded, fold))
+    g_hash_table_add (self->folded, g_strdup (fold));
+  ir_session_picture_changed (self);
 }
 
 /**

@@ -62,11 +62,22 @@ typedef struct
   IrModel *before; /* frozen, at @from; the same as @model when from = to */
   IrDiff *diff;    /* @before to @model */
   IrScene *scene;  /* (nullable) laid out union of both; NULL if the layout failed */
+  guint serial;    /* of the picture's settings that it was made with */
 } IrFrame;
 
 IrFrame *ir_frame_ref (IrFrame *frame);
 void ir_frame_unref (IrFrame *frame);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (IrFrame, ir_frame_unref)
+
+/* What the picture of the graph shows. */
+typedef enum
+{
+  IR_SHOW_CONSTANTS = 1 << 0, /* initializers as boxes of their own */
+  IR_SHOW_SHAPES = 1 << 1,    /* types beside the lines */
+  IR_SHOW_NAMES = 1 << 2,     /* names of nodes */
+  IR_SHOW_SCOPES = 1 << 3,    /* frames around scopes */
+  IR_SHOW_SIDEWAYS = 1 << 4   /* from left to right */
+} IrShow;
 
 /* Signals:
  *   changed (IrSessionChanges flags)         the one that views hear through IrView
@@ -114,6 +125,9 @@ IrNodeId ir_session_get_hover (IrSession *self);
 void ir_session_set_hover (IrSession *self, IrNodeId node);
 const char *ir_session_get_overlay (IrSession *self); /* (nullable) id of a row of overlay.h */
 void ir_session_set_overlay (IrSession *self, const char *id);
+IrShow ir_session_get_show (IrSession *self);
+void ir_session_set_show (IrSession *self, IrShow show);
+void ir_session_toggle_fold (IrSession *self, const char *fold); /* key of a box of the scene */
 void ir_session_get_time_span (IrSession *self, double *start_ms, double *end_ms); /* 0, 0 = all */
 void ir_session_set_time_span (IrSession *self, double start_ms, double end_ms);
 void ir_session_show_view (IrSession *self, const char *id);

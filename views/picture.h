@@ -1,0 +1,38 @@
+/* The picture of a frame: the scene that the canvas paints and that export writes, made with the
+ * session's settings. Runs in jobs. */
+#pragma once
+
+#include "core/layout/scene.h"
+#include "views/session.h"
+
+/* Immutable once made; shared with jobs. */
+typedef struct
+{
+  gatomicrefcount ref_count;
+  guint serial;
+  IrShow show;
+  GHashTable *folded;
+  const char *overlay; /* (nullable) interned */
+  IrRun *run;          /* (nullable) for overlays */
+  GPtrArray *problems;
+} IrPictureSettings;
+
+IrPictureSettings *ir_picture_settings_new (guint serial,
+                                            IrShow show,
+                                            GHashTable *folded,
+                                            const char *overlay,
+                                            IrRun *run,
+                                            GPtrArray *problems);
+IrPictureSettings *ir_picture_settings_with_problems (const IrPictureSettings *settings,
+                                                      GPtrArray *problems);
+IrPictureSettings *ir_picture_settings_ref (IrPictureSettings *settings);
+void ir_picture_settings_unref (IrPictureSettings *settings);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (IrPictureSettings, ir_picture_settings_unref)
+
+IrScene *ir_picture_new (const IrFrame *frame,
+                         const IrPictureSettings *settings,
+                         const IrFrame *previous,
+                         GCancellable *cancellable,
+                         GError **error);
+gboolean ir_picture_is_format (const char *path);
+gboolean ir_picture_save (const IrFrame *frame, const char *path, GError **error);

@@ -15,7 +15,7 @@ typedef struct
 } InputRow;
 
 static void
-input_row_free (gpointer data, GClosure *closure)
+input_row_free (gpointer data)
 {
   InputRow *self = data;
 
@@ -149,8 +149,7 @@ input_row_new (IrSession *session, GtkWidget *window, const IrValue *value)
                              small_button ("Random", value->name, G_CALLBACK (on_random), data));
   adw_action_row_add_suffix (ADW_ACTION_ROW (row),
                              small_button ("Open…", value->name, G_CALLBACK (on_load), data));
-  /* The row's data lives as long as the row. */
-  g_signal_connect_data (row, "destroy", G_CALLBACK (gtk_true), data, input_row_free, 0);
+  g_object_set_data_full (G_OBJECT (row), "input", data, input_row_free);
   update_row (session, row, value->id);
   return row;
 }

@@ -641,12 +641,39 @@ on_drop (GtkDropTarget *target, const GValue *value, double x, double y, gpointe
 
 /* -- panes -- */
 
+/* Tabs; for a pane with one view its title and indicator. */
+static GtkWidget *
+pane_title (IrWindow *self, GtkStack *stack, guint n_views)
+{
+  GtkWidget *box, *label, *count;
+  IrView *view;
+
+  if (n_views != 1)
+    {
+      GtkWidget *tabs = gtk_stack_switcher_new ();
+
+      gtk_stack_switcher_set_stack (GTK_STACK_SWITCHER (tabs), stack);
+      gtk_widget_add_css_class (tabs, "pane-tabs");
+      return tabs;
+    }
+  view = self->views->pdata[self->views->len - 1];
+  box = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 6);
+  label = gtk_label_new (ir_view_get_info (view)->title);
+  count = gtk_label_new (NULL);
+  gtk_widget_add_css_class (label, "heading");
+  gtk_widget_add_css_class (count, "dim-label");
+  gtk_widget_add_css_class (count, "numeric");
+  g_object_bind_property (view, "indicator", count, "label", G_BINDING_SYNC_CREATE);
+  gtk_box_append (GTK_BOX (box), label);
+  gtk_box_append (GTK_BOX (box), count);
+  return box;
+}
+
 static GtkStack *
 fill_place (IrWindow *self, IrViewPlace place, GtkBox *box)
 {
   GtkWidget *stack = gtk_stack_new ();
   GtkWidget *bar = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 6);
-  GtkWidget *tabs = gtk_stack_switcher_new ();
   guint n, n_here = 0;
   const IrViewInfo *const *infos = ir_views (&n);
 
@@ -668,29 +695,7 @@ fill_place (IrWindow *self, IrViewPlace place, GtkBox *box)
     }
   gtk_widget_set_visible (GTK_WIDGET (box), n_here > 0);
   gtk_widget_add_css_class (bar, "pane-header");
-  if (n_here == 1)
-    {
-      g_autoptr (GtkSelectionModel) pages = gtk_stack_get_pages (GTK_STACK (stack));
-      g_autoptr (GtkStackPage) only = g_list_model_get_item (G_LIST_MODEL (pages), 0);
-      GtkWidget *label = gtk_label_new (gtk_stack_page_get_title (only));
-      GtkWidget *count = gtk_label_new (NULL);
-      GtkWidget *view = gtk_stack_page_get_child (only);
-
-      gtk_widget_add_css_class (label, "heading");
-      gtk_widget_add_css_class (count, "dim-label");
-      gtk_widget_add_css_class (count, "numeric");
-      g_object_bind_property (view, "indicator", count, "label", G_BINDING_SYNC_CREATE);
-      gtk_box_append (GTK_BOX (bar), label);
-      gtk_box_append (GTK_BOX (bar), count);
-    }
-  else
-    {
-      gtk_stack_switcher_set_stack (GTK_STACK_SWITCHER (tabs), GTK_STACK (stack));
-      gtk_widget_add_css_class (tabs, "pane-tabs");
-      gtk_box_append (GTK_BOX (bar), tabs);
-    }
-  if (n_here == 1)
-    g_object_ref_sink (tabs), g_object_unref (tabs);
+  gtk_box_append (GTK_BOX (bar), pane_title (self, GTK_STACK (stack), n_here));
   gtk_stack_set_hhomogeneous (GTK_STACK (stack), FALSE);
   gtk_stack_set_vhomogeneous (GTK_STACK (stack), FALSE);
   gtk_widget_set_vexpand (stack, TRUE);

@@ -1,0 +1,707 @@
+/* Types: interned by content, so equality is equality of pointers. */
+#include "config.h"
+
+#include "core/ir/context-private.h"
+#include "core/ir/type.h"
+
+#include <gio/gio.h>
+#include <string.h>
+
+/* A type that is being made: IrType ends in its dims. */
+typedef union
+{
+  IrType type;
+  char bytes[sizeof (IrType) + sizeof (IrDim) * IR_MAX_RANK];
+} TypeBuffer;
+
+static guint
+n_dims (const IrType *type)
+{
+  return type->rank > 0 ? (guint) type->rank : 0;
+}
+
+static gboolean
+same_dim_denotations (const IrType *a, const IrType *b)
+{
+  if (a->dim_denotations == NULL || b->dim_denotations == NULL)
+    return a->dim_denotations == b->dim_denotations;
+  for (guint i = 0; i < n_dims (a); i++)
+    if (a->dim_denotations[i] != b->dim_denotations[i])
+      return FALSE;
+  return TRUE;
+}
+
+static gboolean
+type_equal (gconstpointer entry, gconstpointer key)
+{
+  const IrType *a = entry, *b = key;
+  return a->kind == b->kind && a->dtype == b->dtype && a->rank == b->rank &&
+         a->element == b->element && a->denotation == b->denotation &&
+         (n_dims (a) == 0 || memcmp (a->dims, b->dims, sizeof (IrDim) * n_dims (a)) == 0) &&
+         same_dim_denotations (a, b);
+}
+
+static guint
+type_hash (const IrType *type)
+{
+  guint hash = (guint) type->kind * 31 + (guint) type->dtype;
+
+  hash = ir_hash_mix (hash, (guint64) type->rank);
+  hash = ir_hash_mix (hash, (guint64) (guintptr) type->element);
+  hash = ir_hash_mix (hash, (guint64) (guintptr) type->denotation);
+  for (guint i = 0; i < n_dims (type); i++)
+    hash = ir_hash_mix (hash, (guint64) type->dims[i]);
+  for (guint i = 0; type->dim_denotations != NULL && i < n_dims (type); i++)
+    hash = ir_hash_mix (hash, (guint64) (guintptr) type->dim_denotations[i]);
+  return hash;
+}
+
+static const IrType *
+intern_type (IrContext *context, const IrType *type)
+{
+  guint hash = type_hash (type);
+  IrType *found;
+
+  g_rec_mutex_lock (&context->lock);
+  found = ir_intern_table_find (&context->types, hash, type_equal, type);
+  if (found == NULL)
+    {
+      found = ir_arena_dup (context->arena, type, sizeof (IrType) + sizeof (IrDim) * n_dims (type));
+      if (type->dim_denotations != NULL)
+        found->dim_denotations = ir_arena_dup (context->arena, type->dim_denotations,
+                                               sizeof (char *) * n_dims (type));
+      ir_intern_table_add (&context->types, hash, found);
+    }
+  g_rec_mutex_unlock (&context->lock);
+  return found;
+}
+
+static const IrType *
+intern_shaped (IrContext *context, IrTypeKind kind, IrDtype dtype, int rank, const IrDim *dims)
+{
+  TypeBuffer buffer = { .type = { .kind = kind, .dtype = dtype, .rank = IR_RANK_UNKNOWN } };
+
+  if (rank >= 0 && rank <= IR_MAX_RANK)
+    {
+      buffer.type.rank = (gint8) rank;
+      if (rank > 0)
+        memcpy (buffer.bytes + G_STRUCT_OFFSET (IrType, dims), dims, sizeof (IrDim) * (gsize) rank);
+    }
+  return intern_type (context, &buffer.type);
+}
+
+/**
+ * ir_type_tensor:
+ * @context: where it lives
+ * @dtype: element type, %IR_DTYPE_UNDEFINED if not known
+ * @rank: number of dims, or %IR_RANK_UNKNOWN; more than %IR_MAX_RANK counts as unknown
+ * @dims: (array length=rank) (nullable): the dims, copied
+ *
+ * Returns: (transfer none): the type
+ */
+const IrType *
+ir_type_tensor (IrContext *context, IrDtype dtype, int rank, const IrDim *dims)
+{
+  return intern_shaped (context, IR_TYPE_TENSOR, dtype, rank, dims);
+}
+
+/**
+ * ir_type_sparse_tensor:
+ * @context: where it lives
+ * @dtype: element type, %IR_DTYPE_UNDEFINED if not known
+ * @rank: number of dims, or %IR_RANK_UNKNOWN
+ * @dims: (array length=rank) (nullable): the dims of the dense shape, copied
+ *
+ * Returns: (transfer none): the type
+ */
+const IrType *
+ir_type_sparse_tensor (IrContext *context, IrDtype dtype, int rank, const IrDim *dims)
+{
+  return intern_shaped (context, IR_TYPE_SPARSE_TENSOR, dtype, rank, dims);
+}
+
+static const IrType *
+intern_wrapper (IrContext *context, IrTypeKind kind, IrDtype key, const IrType *element)
+{
+  IrType type = { .kind = kind, .dtype = key, .rank = IR_RANK_UNKNOWN, .element = element };
+  return intern_type (context, &type);
+}
+
+/**
+ * ir_type_sequence:
+ * @context: where it lives
+ * @element: (nullable): type of the elements
+ *
+ * Returns: (transfer none): the type
+ */
+const IrType *
+ir_type_sequence (IrContext *context, const IrType *element)
+{
+  return intern_wrapper (context, IR_TYPE_SEQUENCE, IR_DTYPE_UNDEFINED, element);
+}
+
+/**
+ * ir_type_optional:
+ * @context: where it lives
+ * @element: (nullable): type of what may be there
+ *
+ * Returns: (transfer none): the type
+ */
+const IrType *
+ir_type_optional (IrContext *context, const IrType *element)
+{
+  return intern_wrapper (context, IR_TYPE_OPTIONAL, IR_DTYPE_UNDEFINED, element);
+}
+
+/**
+ * ir_type_map:
+ * @context: where it lives
+ * @key: type of the keys
+ * @value: (nullable): type of the values
+ *
+ * Returns: (transfer none): the type
+ */
+const IrType *
+ir_type_map (IrContext *context, IrDtype key, const IrType *value)
+{
+  return intern_wrapper (context, IR_TYPE_MAP, key, value);
+}
+
+/**
+ * ir_type_opaque:
+ * @context: where it lives
+ * @denotation: (nullable): "domain/name"
+ *
+ * Returns: (transfer none): the type
+ */
+const IrType *
+ir_type_opaque (IrContext *context, const char *denotation)
+{
+  IrType type = { .kind = IR_TYPE_OPAQUE, .rank = IR_RANK_UNKNOWN };
+  type.denotation = ir_context_intern (context, denotation);
+  return intern_type (context, &type);
+}
+
+/**
+ * ir_type_with_denotation:
+ * @context: where it lives
+ * @type: any type
+ * @denotation: (nullable): TypeProto.denotation
+ * @dim_denotations: (nullable): one per dim, entries nullable; only of tensors
+ *
+ * Returns: (transfer none): @type with these denotations instead of its own
+ */
+const IrType *
+ir_type_with_denotation (IrContext *context,
+                         const IrType *type,
+                         const char *denotation,
+                         const char *const *dim_denotations)
+{
+  TypeBuffer buffer;
+  const char *interned[IR_MAX_RANK] = { NULL };
+  gboolean any = FALSE;
+
+  memcpy (buffer.bytes, type, sizeof (IrType) + sizeof (IrDim) * n_dims (type));
+  for (guint i = 0; dim_denotations != NULL && i < n_dims (type); i++)
+    if (dim_denotations[i] != NULL)
+      {
+        interned[i] = ir_context_intern (context, dim_denotations[i]);
+        any = TRUE;
+      }
+  buffer.type.denotation = denotation != NULL ? ir_context_intern (context, denotation) : NULL;
+  buffer.type.dim_denotations = any ? interned : NULL;
+  return intern_type (context, &buffer.type);
+}
+
+/* -- questions -- */
+
+/**
+ * ir_type_is_tensor:
+ * @type: (nullable): any type
+ *
+ * Returns: %TRUE for dense tensors
+ */
+gboolean
+ir_type_is_tensor (const IrType *type)
+{
+  return type != NULL && type->kind == IR_TYPE_TENSOR;
+}
+
+/**
+ * ir_type_has_rank:
+ * @type: (nullable): any type
+ *
+ * Returns: %TRUE for dense tensors whose rank is known
+ */
+gboolean
+ir_type_has_rank (const IrType *type)
+{
+  return ir_type_is_tensor (type) && type->rank >= 0;
+}
+
+/**
+ * ir_type_is_static:
+ * @type: (nullable): any type
+ *
+ * Returns: %TRUE for dense tensors with element type and all dims known
+ */
+gboolean
+ir_type_is_static (const IrType *type)
+{
+  if (!ir_type_has_rank (type) || type->dtype == IR_DTYPE_UNDEFINED)
+    return FALSE;
+  for (guint i = 0; i < n_dims (type); i++)
+    if (!ir_dim_is_known (type->dims[i]))
+      return FALSE;
+  return TRUE;
+}
+
+/**
+ * ir_type_n_elements:
+ * @type: (nullable): any type
+ * @n_elements: (out): product of the dims; 1 for a scalar
+ *
+ * Returns: %FALSE if it is no dense tensor, a dim is not known (unless another is 0), or the
+ * product overflows
+ */
+gboolean
+ir_type_n_elements (const IrType *type, guint64 *n_elements)
+{
+  guint64 n = 1;
+  gboolean known = ir_type_has_rank (type);
+
+  *n_elements = 0;
+  for (guint i = 0; type != NULL && i < n_dims (type); i++)
+    if (known && type->dims[i] == 0)
+      return TRUE;
+  for (guint i = 0; known && i < n_dims (type); i++)
+    known = ir_dim_is_known (type->dims[i]) &&
+            g_uint64_checked_mul (&n, n, (guint64) type->dims[i]);
+  *n_elements = known ? n : 0;
+  return known;
+}
+
+/**
+ * ir_type_n_bytes:
+ * @type: (nullable): any type
+ * @bytes: (out): storage of the elements
+ *
+ * Returns: %FALSE if it is not known or the elements have no fixed size
+ */
+gboolean
+ir_type_n_bytes (const IrType *type, gsize *bytes)
+{
+  guint64 n;
+
+  *bytes = 0;
+  return ir_type_n_elements (type, &n) && ir_dtype_storage_bytes (type->dtype, n, bytes);
+}
+
+/* -- merging -- */
+
+static gboolean
+merge_dim (IrContext *context, IrDim a, IrDim b, IrDim *merged)
+{
+  gint64 lower, upper;
+
+  *merged = a;
+  if (a == b || b == IR_DIM_UNKNOWN)
+    return TRUE;
+  if (a == IR_DIM_UNKNOWN || (ir_dim_is_known (b) && !ir_dim_is_known (a)))
+    *merged = b;
+  if (ir_dim_is_known (a) && ir_dim_is_known (b))
+    return FALSE;
+  if (ir_dim_is_known (*merged))
+    {
+      ir_dim_bounds (context, *merged == a ? b : a, &lower, &upper);
+      return *merged >= lower && *merged <= upper;
+    }
+  return TRUE;
+}
+
+static gboolean
+merge_shape (IrContext *context, const IrType *a, const IrType *b, TypeBuffer *buffer)
+{
+  IrDim *dims = (IrDim *) (void *) (buffer->bytes + G_STRUCT_OFFSET (IrType, dims));
+
+  if (a->rank >= 0 && b->rank >= 0 && a->rank != b->rank)
+    return FALSE;
+  buffer->type.rank = MAX (a->rank, b->rank);
+  for (guint i = 0; i < n_dims (&buffer->type); i++)
+    if (!merge_dim (context, a->rank >= 0 ? a->dims[i] : IR_DIM_UNKNOWN,
+                    b->rank >= 0 ? b->dims[i] : IR_DIM_UNKNOWN, &dims[i]))
+      return FALSE;
+  return TRUE;
+}
+
+/**
+ * ir_type_merge:
+ * @context: where they live
+ * @a: (nullable): a type; its denotations and its symbols win
+ * @b: (nullable): another
+ *
+ * Returns: (transfer none) (nullable): what both say together; %NULL if they contradict each other,
+ *   or if both are %NULL
+ */
+const IrType *
+ir_type_merge (IrContext *context, const IrType *a, const IrType *b)
+{
+  TypeBuffer buffer = { .type = { .rank = IR_RANK_UNKNOWN } };
+
+  if (a == NULL || b == NULL || a == b)
+    return a != NULL ? a : b;
+  if (a->kind != b->kind)
+    return NULL;
+  buffer.type.kind = a->kind;
+  if (a->dtype != b->dtype && a->dtype != IR_DTYPE_UNDEFINED && b->dtype != IR_DTYPE_UNDEFINED)
+    return NULL;
+  buffer.type.dtype = a->dtype != IR_DTYPE_UNDEFINED ? a->dtype : b->dtype;
+  if (!merge_shape (context, a, b, &buffer))
+    return NULL;
+  buffer.type.element = ir_type_merge (context, a->element, b->element);
+  if (buffer.type.element == NULL && (a->element != NULL || b->element != NULL))
+    return NULL;
+  if (a->kind == IR_TYPE_OPAQUE && a->denotation != b->denotation)
+    return NULL;
+  buffer.type.denotation = a->denotation != NULL ? a->denotation : b->denotation;
+  buffer.type.dim_denotations = a->dim_denotations != NULL ? a->dim_denotations
+                                                           : b->dim_denotations;
+  return intern_type (context, &buffer.type);
+}
+
+static gboolean
+dim_at_least (IrDim specific, IrDim general)
+{
+  return specific == general || general == IR_DIM_UNKNOWN ||
+         (ir_dim_is_symbolic (general) && ir_dim_is_known (specific));
+}
+
+/**
+ * ir_type_at_least:
+ * @specific: (nullable): a type
+ * @general: (nullable): another of the same context
+ *
+ * Returns: %TRUE if @specific says everything that @general says, denotations aside
+ */
+gboolean
+ir_type_at_least (const IrType *specific, const IrType *general)
+{
+  if (general == NULL || specific == general)
+    return TRUE;
+  if (specific == NULL || specific->kind != general->kind)
+    return FALSE;
+  if (general->dtype != IR_DTYPE_UNDEFINED && specific->dtype != general->dtype)
+    return FALSE;
+  if (specific->kind == IR_TYPE_OPAQUE)
+    return specific->denotation == general->denotation;
+  if (general->rank >= 0 && specific->rank != general->rank)
+    return FALSE;
+  for (guint i = 0; i < n_dims (general); i++)
+    if (!dim_at_least (specific->dims[i], general->dims[i]))
+      return FALSE;
+  return ir_type_at_least (specific->element, general->element);
+}
+
+/**
+ * ir_type_substitute:
+ * @context: where it lives
+ * @type: (nullable): any type
+ * @bindings: (element-type utf8 gint64): numbers for symbols
+ *
+ * Returns: (transfer none) (nullable): @type with the numbers in its dims
+ */
+const IrType *
+ir_type_substitute (IrContext *context, const IrType *type, GHashTable *bindings)
+{
+  TypeBuffer buffer;
+  IrDim *dims = (IrDim *) (void *) (buffer.bytes + G_STRUCT_OFFSET (IrType, dims));
+
+  if (type == NULL)
+    return NULL;
+  memcpy (buffer.bytes, type, sizeof (IrType) + sizeof (IrDim) * n_dims (type));
+  for (guint i = 0; i < n_dims (type); i++)
+    dims[i] = ir_dim_substitute (context, type->dims[i], bindings);
+  buffer.type.element = ir_type_substitute (context, type->element, bindings);
+  return intern_type (context, &buffer.type);
+}
+
+/* -- text -- */
+
+static const char *const kind_names[] = {
+  [IR_TYPE_TENSOR] = "",      [IR_TYPE_SPARSE_TENSOR] = "sparse_tensor",
+  [IR_TYPE_SEQUENCE] = "seq", [IR_TYPE_OPTIONAL] = "optional",
+  [IR_TYPE_MAP] = "map",      [IR_TYPE_OPAQUE] = "opaque",
+};
+
+static void
+append_dim (GString *text, IrContext *context, IrDim dim)
+{
+  g_autofree char *string = ir_dim_to_string (context, dim);
+  /* A name with these in it could not be read back. */
+  gboolean quote = ir_dim_symbol_name (context, dim) != NULL && strpbrk (string, ",[]()'") != NULL;
+
+  g_string_append_printf (text, quote ? "'%s'" : "%s", string);
+}
+
+static void
+append_shaped (GString *text, IrContext *context, const IrType *type)
+{
+  g_string_append (text, ir_dtype_name (type->dtype));
+  g_string_append_c (text, '[');
+  if (type->rank < 0)
+    g_string_append (text, "...");
+  for (guint i = 0; i < n_dims (type); i++)
+    {
+      if (i > 0)
+        g_string_append_c (text, ',');
+      append_dim (text, context, type->dims[i]);
+    }
+  g_string_append_c (text, ']');
+}
+
+static void
+append_type (GString *text, IrContext *context, const IrType *type)
+{
+  if (type == NULL)
+    {
+      g_string_append_c (text, '?');
+      return;
+    }
+  if (type->kind == IR_TYPE_TENSOR)
+    {
+      append_shaped (text, context, type);
+      return;
+    }
+  g_string_append (text, kind_names[type->kind]);
+  g_string_append_c (text, '(');
+  if (type->kind == IR_TYPE_SPARSE_TENSOR)
+    append_shaped (text, context, type);
+  else if (type->kind == IR_TYPE_OPAQUE)
+    g_string_append (text, type->denotation);
+  else
+    {
+      if (type->kind == IR_TYPE_MAP)
+        g_string_append_printf (text, "%s, ", ir_dtype_name (type->dtype));
+      append_type (text, context, type->element);
+    }
+  g_string_append_c (text, ')');
+}
+
+/**
+ * ir_type_to_string:
+ * @context: context of @type
+ * @type: (nullable): any type
+ *
+ * Returns: (transfer full): "float[batch,3,?,224]", "int64[]" for a scalar, "float[...]" if the
+ * rank is not known, "seq(float[2])", "map(int64, float[...])", "?" for %NULL; without denotations
+ */
+char *
+ir_type_to_string (IrContext *context, const IrType *type)
+{
+  g_autoptr (GString) text = g_string_new (NULL);
+  append_type (text, context, type);
+  return g_strdup (text->str);
+}
+
+typedef struct
+{
+  IrContext *context;
+  const char *text, *at;
+  guint depth;
+  GError **error;
+} Parser;
+
+#define MAX_TYPE_DEPTH 16
+
+static const IrType *parse_type (Parser *parser);
+
+static gpointer
+fail (Parser *parser, const char *wanted)
+{
+  if (parser->error != NULL && *parser->error == NULL)
+    g_set_error (parser->error, G_IO_ERROR, G_IO_ERROR_INVALID_DATA,
+                 "Type \"%.80s\": found \"%.20s\" at character %d, needed %s", parser->text,
+                 parser->at, (int) (parser->at - parser->text) + 1, wanted);
+  return NULL;
+}
+
+static void
+skip_space (Parser *parser)
+{
+  while (g_ascii_isspace (*parser->at))
+    parser->at++;
+}
+
+static gboolean
+accept (Parser *parser, const char *token)
+{
+  skip_space (parser);
+  if (!g_str_has_prefix (parser->at, token))
+    return FALSE;
+  parser->at += strlen (token);
+  return TRUE;
+}
+
+static IrDtype
+parse_dtype (Parser *parser)
+{
+  const char *start;
+  g_autofree char *name = NULL;
+  IrDtype dtype;
+
+  skip_space (parser);
+  for (start = parser->at; g_ascii_isalnum (*parser->at); parser->at++)
+    ;
+  name = g_strndup (start, (gsize) (parser->at - start));
+  dtype = ir_dtype_from_name (name);
+  if (dtype == IR_DTYPE_UNDEFINED && strcmp (name, "undefined") != 0)
+    {
+      parser->at = start;
+      fail (parser, "an element type such as float or int64");
+    }
+  return dtype;
+}
+
+/* One dim: up to a comma or bracket that is in no parentheses or quotes. */
+static IrDim
+parse_dim (Parser *parser)
+{
+  const char *start = parser->at;
+  guint depth = 0;
+  gboolean quoted = FALSE;
+  g_autofree char *text = NULL;
+
+  for (; *parser->at != '\0'; parser->at++)
+    {
+      char c = *parser->at;
+      if (c == '\'')
+        quoted = !quoted;
+      else if (!quoted && depth == 0 && (c == ',' || c == ']' || c == '['))
+        break;
+      else if (!quoted && c == '(')
+        depth++;
+      else if (!quoted && c == ')' && depth > 0)
+        depth--;
+    }
+  text = g_strstrip (g_strndup (start, (gsize) (parser->at - start)));
+  return ir_dim_parse (parser->context, text);
+}
+
+static const IrType *
+parse_shaped (Parser *parser, IrTypeKind kind)
+{
+  IrDim dims[IR_MAX_RANK];
+  int rank = 0;
+  IrDtype dtype = parse_dtype (parser);
+
+  if (parser->error != NULL && *parser->error != NULL)
+    return NULL;
+  if (!accept (parser, "["))
+    return fail (parser, "\"[\" and the dimensions");
+  if (accept (parser, "..."))
+    rank = IR_RANK_UNKNOWN;
+  else
+    while (!accept (parser, "]"))
+      {
+        if (rank == IR_MAX_RANK)
+          return fail (parser, "at most 64 dimensions");
+        if (rank > 0 && !accept (parser, ","))
+          return fail (parser, "\",\" or \"]\"");
+        dims[rank++] = parse_dim (parser);
+      }
+  if (rank == IR_RANK_UNKNOWN && !accept (parser, "]"))
+    return fail (parser, "\"]\"");
+  return intern_shaped (parser->context, kind, dtype, rank, dims);
+}
+
+static const IrType *
+parse_opaque (Parser *parser)
+{
+  const char *end = strchr (parser->at, ')');
+  g_autofree char *name = NULL;
+
+  if (end == NULL)
+    return fail (parser, "\")\"");
+  name = g_strndup (parser->at, (gsize) (end - parser->at));
+  parser->at = end;
+  return ir_type_opaque (parser->context, name);
+}
+
+static const IrType *
+parse_wrapper (Parser *parser, IrTypeKind kind)
+{
+  IrDtype key = IR_DTYPE_UNDEFINED;
+  const IrType *element = NULL;
+
+  if (kind == IR_TYPE_SPARSE_TENSOR)
+    return parse_shaped (parser, kind);
+  if (kind == IR_TYPE_OPAQUE)
+    return parse_opaque (parser);
+  if (kind == IR_TYPE_MAP)
+    {
+      key = parse_dtype (parser);
+      if (!accept (parser, ","))
+        return fail (parser, "\",\" and the type of the values");
+    }
+  if (!accept (parser, "?"))
+    {
+      element = parse_type (parser);
+      if (element == NULL)
+        return NULL;
+    }
+  return intern_wrapper (parser->context, kind, key, element);
+}
+
+static const IrType *
+parse_type (Parser *parser)
+{
+  const IrType *type = NULL;
+
+  if (parser->depth++ == MAX_TYPE_DEPTH)
+    return fail (parser, "fewer types inside each other");
+  skip_space (parser);
+  for (guint kind = IR_TYPE_SPARSE_TENSOR; kind < IR_N_TYPE_KINDS; kind++)
+    {
+      gsize length = strlen (kind_names[kind]);
+      if (strncmp (parser->at, kind_names[kind], length) == 0 && parser->at[length] == '(')
+        {
+          parser->at += length + 1;
+          type = parse_wrapper (parser, (IrTypeKind) kind);
+          if (type != NULL && !accept (parser, ")"))
+            type = fail (parser, "\")\"");
+          parser->depth--;
+          return type;
+        }
+    }
+  type = parse_shaped (parser, IR_TYPE_TENSOR);
+  parser->depth--;
+  return type;
+}
+
+/**
+ * ir_type_parse:
+ * @context: where it lives
+ * @text: a type as ir_type_to_string() prints it; spaces do not matter
+ * @error: return location for an error, or %NULL
+ *
+ * Fails with %G_IO_ERROR_INVALID_DATA; the message says where.
+ *
+ * Returns: (transfer none): the type
+ */
+const IrType *
+ir_type_parse (IrContext *context, const char *text, GError **error)
+{
+  g_autoptr (GError) failure = NULL;
+  Parser parser = { context, text, text, 0, &failure };
+  const IrType *type = parse_type (&parser);
+
+  skip_space (&parser);
+  if (type != NULL && *parser.at != '\0')
+    type = fail (&parser, "the end");
+  if (failure != NULL)
+    {
+      g_propagate_error (error, g_steal_pointer (&failure));
+      return NULL;
+    }
+  return type;
+}

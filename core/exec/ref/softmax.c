@@ -1,0 +1,152 @@
+/* Softmax, LogSoftmax and Hardmax: one function per row of elements along the axis. */
+#include "config.h"
+
+#include "core/exec/ref/block.h"
+#include "core/op/infer-util.h"
+#include "core/op/rows.h"
+
+#include <math.h>
+
+typedef void (*RowFunc) (double *row, guint64 n);
+
+static double
+largest (const double *row, guint64 n)
+{
+  double most = -INFINITY;
+
+  for (guint64 i = 0; i < n; i++)
+    most = isnan (row[i]) || row[i] > most ? row[i] : most;
+  return most;
+}
+
+/* Subtracting the largest element changes nothing but keeps the exponentials from overflowing. */
+static void
+softmax_row (double *row, guint64 n)
+{
+  double most = largest (row, n), sum = 0;
+
+  for (guint64 i = 0; i < n; i++)
+    {
+      row[i] = exp (row[i] - most);
+      sum += row[i];
+    }
+  for (guint64 i = 0; i < n; i++)
+    row[i] /= sum;
+}
+
+static void
+log_softmax_row (double *row, guint64 n)
+{
+  double most = largest (row, n), sum = 0;
+
+  for (guint64 i = 0; i < n; i++)
+    sum += exp (row[i] - most);
+  for (guint64 i = 0; i < n; i++)
+    row[i] = row[i] - most - log (sum);
+}
+
+static void
+hardmax_row (double *row, guint64 n)
+{
+  guint64 best = 0;
+
+  for (guint64 i = 1; i < n; i++)
+    if (row[i] > row[best])
+      best = i;
+  for (guint64 i = 0; i < n; i++)
+    row[i] = i == best;
+}
+
+static gboolean
+each_row (IrCall *call, RowFunc func, GError **error)
+{
+  const IrTensor *x = ir_call_input (call, 0);
+  guint rank = ir_tensor_rank (x);
+  gboolean flatten = ir_call_int (call, "flatten", 0) != 0;
+  gint64 axis = 0;
+  guint64 outer = 1, size = 1, inner = 1;
+
+  /* axis = rank is legal only in the flattening form: then each element is a row of its own. */
+  if (!ir_block_check_float (call, error) || !ir_infer_axis_norm (call, error) ||
+      (rank > 0 && !ir_call_axis (call, ir_call_int (call, "axis", -1),
+                                  (int) rank + (flatten ? 1 : 0), &axis, error)))
+    return FALSE;
+  if (flatten && ir_call_int (call, "axis", 1) < 0)
+    axis = MAX (axis - 1, 0);
+  for (guint i = 0; i < rank; i++)
+    {
+      guint64 n = (guint64) ir_tensor_dims (x)[i];
+      if (i < axis)
+        outer *= n;
+      else if (i == axis || flatten)
+        size *= n;
+      else
+        inner *= n;
+    }
+  IrTensor *y = ir_block_new_output (call, 0, error);
+  g_autofree double *slab = ir_block_new (call, size * inner, error);
+  g_autofree double *row = ir_block_new (call, size, error);
+  if (y == NULL || slab == NULL || row == NULL)
+    return FALSE;
+  for (guint64 o = 0; o < outer && size > 0; o++)
+    {
+      ir_block_load (x, o * size * inner, size * inner, slab);
+      for (guint64 i = 0; i < inner; i++)
+        {
+          for (guint64 k = 0; k < size; k++)
+            row[k] = slab[k * inner + i];
+          func (row, size);
+          for (guint64 k = 0; k < size; k++)
+            slab[k * inner + i] = row[k];
+        }
+      ir_block_store (y, o * size * inner, size * inner, slab);
+      if (ir_block_cancelled (call, error))
+        return FALSE;
+    }
+  return TRUE;
+}
+
+/**
+ * ir_ref_softmax:
+ * @call: X, axis
+ * @error: return location for an error
+ *
+ * Source: ONNX Softmax 13; with the attribute flatten that of opset 11 and before.
+ *
+ * Returns: %TRUE if the output was computed
+ */
+gboolean
+ir_ref_softmax (IrCall *call, GError **error)
+{
+  return each_row (call, softmax_row, error);
+}
+
+/**
+ * ir_ref_log_softmax:
+ * @call: X, axis
+ * @error: return location for an error
+ *
+ * Source: ONNX LogSoftmax 13.
+ *
+ * Returns: %TRUE if the output was computed
+ */
+gboolean
+ir_ref_log_softmax (IrCall *call, GError **error)
+{
+  return each_row (call, log_softmax_row, error);
+}
+
+/**
+ * ir_ref_hardmax:
+ * @call: X, axis
+ * @error: return location for an error
+ *
+ * Source: ONNX Hardmax 13.
+ *
+ * Returns: %TRUE if the output was computed
+ */
+gboolean
+ir_ref_hardmax (IrCall *call, GError **error)
+{
+  return each_row (call, hardmax_row, error);
+}

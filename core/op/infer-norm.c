@@ -1,0 +1,261 @@
+/* Inference, cost and adapters of normalization. */
+#include "config.h"
+
+#include "core/op/infer-util.h"
+
+#include "core/op/rows.h"
+
+/* Inputs [first, end) are vectors of one entry per channel of X. */
+static gboolean
+check_channel_vectors (const IrCall *call, guint first, guint end, GError **error)
+{
+  int rank = ir_call_input_rank (call, 0);
+  IrDim channels = rank >= 2 ? ir_call_input_dims (call, 0)[1] : IR_DIM_UNKNOWN;
+
+  for (guint slot = first; slot < end; slot++)
+    {
+      g_autofree char *name = ir_op_input_name (call->op, slot);
+      int slot_rank = ir_call_input_rank (call, slot);
+      if (slot_rank == IR_RANK_UNKNOWN)
+        continue;
+      if (slot_rank != 1)
+        return ir_call_fail (call, error, IR_OP_ERROR_SHAPE, "%s has rank %d, needed is 1", name,
+                             slot_rank);
+      if (!ir_call_same_dim (call, ir_call_input_dims (call, slot)[0], channels, name, &channels,
+                             error))
+        return FALSE;
+    }
+  return TRUE;
+}
+
+static gboolean
+check_rank (const IrCall *call, int least, GError **error)
+{
+  int rank = ir_call_input_rank (call, 0);
+
+  return rank == IR_RANK_UNKNOWN || rank >= least ||
+         ir_call_fail (call, error, IR_OP_ERROR_SHAPE, "X has rank %d, needed is at least %d", rank,
+                       least);
+}
+
+/**
+ * ir_infer_batch_norm:
+ * @call: X [N, C, ...]; scale, B, mean and var [C]
+ * @error: return location for an error
+ *
+ * Sets output 0 to X's type; in training mode outputs 1 and 2 to the types of mean and var.
+ *
+ * Source: ONNX BatchNormalization 15.
+ *
+ * Returns: %TRUE if the output types were set
+ */
+gboolean
+ir_infer_batch_norm (IrCall *call, GError **error)
+{
+  /* Before opset 9, spatial = 0 had one statistic per element. */
+  if (ir_call_int (call, "spatial", 1) != 0 && !check_channel_vectors (call, 1, 5, error))
+    return FALSE;
+  ir_call_same_shape (call, 0, 0, ir_call_input_dtype (call, 0));
+  for (guint i = 1; i < call->n_outputs; i++)
+    ir_call_same_shape (call, i, i % 2 == 1 ? 3 : 4,
+                        ir_call_input_dtype (call, i % 2 == 1 ? 3 : 4));
+  return TRUE;
+}
+
+/**
+ * ir_infer_channel_norm:
+ * @call: X [N, C, ...]; scale and bias with one entry per channel (or per group)
+ * @error: return location for an error
+ *
+ * Sets the output to X's type; InstanceNormalization and GroupNormalization.
+ *
+ * Source: ONNX InstanceNormalization 22, GroupNormalization 21.
+ *
+ * Returns: %TRUE if the output type was set
+ */
+gboolean
+ir_infer_channel_norm (IrCall *call, GError **error)
+{
+  gint64 groups = ir_call_int (call, "num_groups", 0);
+
+  if (!check_rank (call, 3, error))
+    return FALSE;
+  if (groups == 0)
+    {
+      if (!check_channel_vectors (call, 1, 3, error))
+        return FALSE;
+    }
+  else if (ir_call_input_rank (call, 0) >= 2)
+    {
+      IrDim channels = ir_call_input_dims (call, 0)[1];
+      if (groups < 0 || (ir_dim_is_known (channels) && channels % groups != 0))
+        return ir_call_fail (
+            call, error, IR_OP_ERROR_ATTRIBUTE,
+            "num_groups is %" G_GINT64_FORMAT ", which must divide the channels of X", groups);
+    }
+  ir_call_same_shape (call, 0, 0, ir_call_input_dtype (call, 0));
+  return TRUE;
+}
+
+/**
+ * ir_infer_layer_norm:
+ * @call: X; scale and bias broadcast to X's axes from axis on
+ * @error: return location for an error
+ *
+ * Sets output 0 to X's type, and the optional outputs (mean, inverse deviation) to float of X's
+ * shape with 1 for the normalized axes. LayerNormalization and RMSNormalization.
+ *
+ * Source: ONNX LayerNormalization 17, RMSNormalization 23.
+ *
+ * Returns: %TRUE if the output types were set
+ */
+gboolean
+ir_infer_layer_norm (IrCall *call, GError **error)
+{
+  int rank = ir_call_input_rank (call, 0);
+  gint64 axis = 0;
+  IrDim dims[IR_MAX_RANK];
+  /* stash_type: the type in which the statistics are computed, float unless given. */
+  gint64 stash = ir_call_int (call, "stash_type", IR_DTYPE_FLOAT);
+
+  if (!ir_dtype_is_valid (stash) || !ir_dtype_is_float ((IrDtype) stash))
+    return ir_call_fail (call, error, IR_OP_ERROR_ATTRIBUTE,
+                         "stash_type is %" G_GINT64_FORMAT ", needed is a floating-point type",
+                         stash);
+  if (rank != IR_RANK_UNKNOWN &&
+      !ir_call_axis (call, ir_call_int (call, "axis", -1), rank, &axis, error))
+    return FALSE;
+  ir_call_same_shape (call, 0, 0, ir_call_input_dtype (call, 0));
+  for (int i = 0; i < rank; i++)
+    dims[i] = i < axis ? ir_call_input_dims (call, 0)[i] : 1;
+  for (guint i = 1; i < call->n_outputs; i++)
+    ir_call_set_output_tensor_type (call, i, (IrDtype) stash, rank, dims);
+  return TRUE;
+}
+
+/**
+ * ir_infer_axis_norm:
+ * @call: X, and an attribute axis
+ * @error: return location for an error
+ *
+ * Sets the output to X's type; Softmax, LogSoftmax, Hardmax and LpNormalization.
+ *
+ * Source: ONNX Softmax 13, LogSoftmax 13, Hardmax 13, LpNormalization 22.
+ *
+ * Returns: %TRUE if the output type was set
+ */
+gboolean
+ir_infer_axis_norm (IrCall *call, GError **error)
+{
+  int rank = ir_call_input_rank (call, 0);
+  gint64 axis;
+
+  /* The flattening form of old opsets may have axis = rank: one row per element. */
+  if (rank > 0 && ir_call_int (call, "flatten", 0) == 0 &&
+      !ir_call_axis (call, ir_call_int (call, "axis", -1), rank, &axis, error))
+    return FALSE;
+  ir_call_same_shape (call, 0, 0, ir_call_input_dtype (call, 0));
+  return TRUE;
+}
+
+/**
+ * ir_infer_mean_variance_norm:
+ * @call: X, and an attribute axes
+ * @error: return location for an error
+ *
+ * Sets the output to X's type.
+ *
+ * Source: ONNX MeanVarianceNormalization 13.
+ *
+ * Returns: %TRUE if the output type was set
+ */
+gboolean
+ir_infer_mean_variance_norm (IrCall *call, GError **error)
+{
+  static const gint64 standard[] = { 0, 2, 3 };
+  int rank = ir_call_input_rank (call, 0);
+  guint n;
+  const gint64 *axes = ir_call_ints (call, "axes", &n);
+  gboolean mask[IR_MAX_RANK] = { FALSE };
+
+  if (axes == NULL)
+    {
+      axes = standard;
+      n = G_N_ELEMENTS (standard);
+    }
+  if (rank != IR_RANK_UNKNOWN && !ir_call_axes (call, axes, n, rank, mask, error))
+    return FALSE;
+  ir_call_same_shape (call, 0, 0, ir_call_input_dtype (call, 0));
+  return TRUE;
+}
+
+/**
+ * ir_infer_lrn:
+ * @call: X [N, C, ...], and an attribute size
+ * @error: return location for an error
+ *
+ * Sets the output to X's type.
+ *
+ * Source: ONNX LRN 13.
+ *
+ * Returns: %TRUE if the output type was set
+ */
+gboolean
+ir_infer_lrn (IrCall *call, GError **error)
+{
+  gint64 size = ir_call_int (call, "size", 0);
+
+  if (size < 1)
+    return ir_call_fail (call, error, IR_OP_ERROR_ATTRIBUTE,
+                         "size is %" G_GINT64_FORMAT ", needed is at least 1", size);
+  if (!check_rank (call, 2, error))
+    return FALSE;
+  ir_call_same_shape (call, 0, 0, ir_call_input_dtype (call, 0));
+  return TRUE;
+}
+
+/* -- adapters -- */
+
+/* Opset < 14 has no training_mode: the outputs beside Y ask for it, unless is_test (opset < 7). */
+void
+ir_adapt_batch_norm (IrCall *call)
+{
+  gboolean training = FALSE;
+
+  for (guint i = 1; i < call->n_outputs; i++)
+    training = training || ir_call_has_output (call, i);
+  if (ir_call_int (call, "is_test", 0) != 0)
+    training = FALSE;
+  ir_call_set_attr (call, ir_attr_int (call->context, "training_mode", training));
+}
+
+/* Opset < 13 flattens X to two axes at axis, whose default is 1, and works on the second. */
+void
+ir_adapt_softmax (IrCall *call)
+{
+  if (ir_call_attr (call, "axis") == NULL)
+    ir_call_set_attr (call, ir_attr_int (call->context, "axis", 1));
+  ir_call_set_attr (call, ir_attr_int (call->context, "flatten", 1));
+}
+
+/* -- cost: a few operations per element; see each row's definition -- */
+
+guint64
+ir_cost_norm (const IrCall *call)
+{
+  return ir_mul_saturated (ir_type_count (ir_call_input_type (call, 0)), 4);
+}
+
+guint64
+ir_cost_softmax (const IrCall *call)
+{
+  return ir_mul_saturated (ir_type_count (ir_call_input_type (call, 0)), 5);
+}
+
+guint64
+ir_cost_lrn (const IrCall *call)
+{
+  guint64 window = (guint64) MAX (ir_call_int (call, "size", 1), 1);
+
+  return ir_mul_saturated (ir_type_count (ir_call_input_type (call, 0)), 2 * window + 4);
+}

@@ -1,1 +1,133 @@
+/* Adapters: the forms that operators had in older opsets, turned into the newest one. Each runs on
+ * a laid-out call; the stored node stays as its file wrote it. */
 #include "config.h"
+
+#include "core/op/infer-util.h"
+#include "core/op/rows.h"
+#include <string.h>
+
+/* Opset < 7: broadcasting was asked for by an attribute, and @axis said which axis of A lines up
+ * with the first of B. */
+void
+ir_adapt_legacy_broadcast (IrCall *call)
+{
+  gint64 axis = ir_call_int (call, "axis", -1);
+  if (ir_call_int (call, "broadcast", 0) != 0 && axis >= 0 && axis < IR_MAX_RANK &&
+      ir_call_has_input (call, 1))
+    call->inputs[1].align_axis = (guint8) (axis + 1);
+  ir_call_drop_attr (call, "broadcast");
+  ir_call_drop_attr (call, "axis");
+}
+
+/* Opset < 7: one slope per channel, and the channel is axis 1. */
+void
+ir_adapt_prelu (IrCall *call)
+{
+  if (ir_call_has_input (call, 1))
+    call->inputs[1].align_axis = 1 + 1;
+}
+
+/* Squeeze, Unsqueeze and reductions: axes were an attribute. */
+void
+ir_adapt_axes_to_input (IrCall *call)
+{
+  ir_call_attr_to_input (call, "axes", 1);
+}
+
+/* Opset < 5: the shape was an attribute. */
+void
+ir_adapt_reshape (IrCall *call)
+{
+  ir_call_attr_to_input (call, "shape", 1);
+}
+
+/* Opset < 10: places were attributes. */
+void
+ir_adapt_slice (IrCall *call)
+{
+  ir_call_attr_to_input (call, "starts", 1);
+  ir_call_attr_to_input (call, "ends", 2);
+  ir_call_attr_to_input (call, "axes", 3);
+}
+
+/* Opset < 13: sizes were an attribute. */
+void
+ir_adapt_split (IrCall *call)
+{
+  ir_call_attr_to_input (call, "split", 1);
+}
+
+/* Opset < 10: the number of elements was an attribute. */
+void
+ir_adapt_top_k (IrCall *call)
+{
+  ir_call_attr_to_input (call, "k", 1);
+}
+
+/* Opset < 4: the axis was optional. */
+void
+ir_adapt_concat (IrCall *call)
+{
+  if (ir_call_attr (call, "axis") == NULL)
+    ir_call_set_attr (call, ir_attr_int (call->context, "axis", 1));
+}
+
+/* Opset < 2 spelled it paddings. */
+void
+ir_adapt_pad_names (IrCall *call)
+{
+  const IrAttr *attr = ir_call_attr (call, "paddings");
+  if (attr != NULL)
+    ir_call_set_attr (call, ir_attr_renamed (call->context, attr, "pads"));
+  ir_call_drop_attr (call, "paddings");
+}
+
+/* A FLOAT attribute becomes a scalar input of the element type of input 0. */
+static void
+float_attr_to_input (IrCall *call, const char *name, guint slot)
+{
+  const IrAttr *attr = ir_call_attr (call, name);
+  if (attr == NULL || attr->kind != IR_ATTR_FLOAT)
+    return;
+  IrDtype dtype = ir_call_input_dtype (call, 0);
+  if (dtype == IR_DTYPE_UNDEFINED)
+    dtype = IR_DTYPE_FLOAT;
+  ir_call_set_input_tensor (call, slot, ir_tensor_new_scalar (dtype, (double) attr->floats[0]));
+  ir_call_drop_attr (call, name);
+}
+
+/* Opset < 11: amounts and value were attributes. */
+void
+ir_adapt_pad (IrCall *call)
+{
+  ir_call_attr_to_input (call, "pads", 1);
+  float_attr_to_input (call, "value", 2);
+}
+
+/* Opset < 11: limits were attributes. */
+void
+ir_adapt_clip (IrCall *call)
+{
+  float_attr_to_input (call, "min", 1);
+  float_attr_to_input (call, "max", 2);
+}
+
+/* Opset < 12: the ratio was an attribute; it says nothing outside of training. */
+void
+ir_adapt_dropout (IrCall *call)
+{
+  ir_call_drop_attr (call, "ratio");
+  ir_call_drop_attr (call, "is_test");
+}
+
+/* Opset < 6: the type was spelled out, e.g. "FLOAT". */
+void
+ir_adapt_cast (IrCall *call)
+{
+  const char *name = ir_call_string (call, "to", NULL);
+  if (name == NULL)
+    return;
+  g_autofree char *lower = g_ascii_strdown (name, -1);
+  IrDtype dtype = ir_dtype_from_name (lower);
+  ir_call_set_attr (call, ir_attr_int (call->context, "to", (gint64) dtype));
+}

@@ -631,6 +631,73 @@ ir_call_fail (const IrCall *call, GError **error, IrOpErrorCode code, const char
   return FALSE;
 }
 
+/* Whether the word for @slot in "X W B?" says that the input may be left out. */
+static gboolean
+slot_is_optional (const char *names, guint slot)
+{
+  const char *word = names != NULL ? names : "";
+  for (guint i = 0; i < slot && *word != '\0'; i++)
+    {
+      const char *end = strchr (word, ' ');
+      if (end == NULL)
+        return TRUE; /* beyond the words: one of a variadic input */
+      word = end + 1;
+    }
+  gsize length = strcspn (word, " ");
+  return length == 0 || word[length - 1] == '?' || word[length - 1] == '*';
+}
+
+static gboolean
+check_arity (const IrCall *call, const char *what, guint n, IrArity arity, GError **error)
+{
+  if ((gint64) n >= arity.min && (arity.max < 0 || (gint64) n <= arity.max))
+    return TRUE;
+  if (arity.max < 0)
+    return ir_call_fail (call, error, IR_OP_ERROR_ARITY, "%u %s, at least %d are needed", n, what,
+                         arity.min);
+  if (arity.min == arity.max)
+    return ir_call_fail (call, error, IR_OP_ERROR_ARITY, "%u %s, %d are needed", n, what,
+                         arity.min);
+  return ir_call_fail (call, error, IR_OP_ERROR_ARITY, "%u %s, %d to %d are needed", n, what,
+                       arity.min, arity.max);
+}
+
+/**
+ * ir_call_check:
+ * @call: a call in canonical form whose operator is known
+ * @error: return location for an error
+ *
+ * Compares the call with its row: number of inputs and outputs, required inputs, required
+ * attributes. After it, inference and kernels may rely on them.
+ *
+ * Returns: %FALSE with %IR_OP_ERROR_ARITY or %IR_OP_ERROR_ATTRIBUTE
+ */
+gboolean
+ir_call_check (const IrCall *call, GError **error)
+{
+  const IrOp *op = call->op;
+  guint n_inputs = call->n_inputs, n_outputs = call->n_outputs;
+  while (n_inputs > 0 && !call->inputs[n_inputs - 1].present)
+    n_inputs--;
+  while (n_outputs > 0 && !call->outputs[n_outputs - 1].present)
+    n_outputs--;
+  if (!check_arity (call, "inputs", n_inputs, op->in, error) ||
+      !check_arity (call, "outputs", n_outputs, (IrArity){ MIN (op->out.min, 1), op->out.max },
+                    error))
+    return FALSE;
+  for (guint i = 0; i < n_inputs; i++)
+    if (!call->inputs[i].present && !slot_is_optional (op->in_names, i))
+      {
+        g_autofree char *name = ir_op_input_name (op, i);
+        return ir_call_fail (call, error, IR_OP_ERROR_ARITY, "input %u (%s) is missing", i, name);
+      }
+  for (const IrAttrSpec *spec = op->attrs; spec != NULL && spec->name != NULL; spec++)
+    if (spec->required && ir_call_attr (call, spec->name) == NULL)
+      return ir_call_fail (call, error, IR_OP_ERROR_ATTRIBUTE, "attribute %s is missing",
+                           spec->name);
+  return TRUE;
+}
+
 /* -- for adapters -- */
 
 /**
@@ -676,9 +743,14 @@ ensure_input (IrCall *call, guint slot)
   call->n_inputs = slot + 1;
 }
 
-/* (transfer full) @tensor */
-static void
-set_owned_input (IrCall *call, guint slot, IrTensor *tensor)
+/**
+ * ir_call_set_input_tensor:
+ * @call: a call
+ * @slot: input slot, beyond the node's own ones too
+ * @tensor: (transfer full): contents
+ */
+void
+ir_call_set_input_tensor (IrCall *call, guint slot, IrTensor *tensor)
 {
   ensure_input (call, slot);
   call_own (call, tensor, (GDestroyNotify) ir_tensor_unref);
@@ -695,7 +767,7 @@ set_owned_input (IrCall *call, guint slot, IrTensor *tensor)
 void
 ir_call_set_input_ints (IrCall *call, guint slot, const gint64 *values, gssize n)
 {
-  set_owned_input (call, slot, ir_tensor_new_int64s (values, n));
+  ir_call_set_input_tensor (call, slot, ir_tensor_new_int64s (values, n));
 }
 
 /**

@@ -120,6 +120,9 @@ void ir_call_take_output (IrCall *call,
                           guint slot,
                           IrTensor *tensor); /* (transfer full) e.g. a view */
 
+/* Number of inputs and outputs, required inputs and attributes, against the row; after adapting. */
+gboolean ir_call_check (const IrCall *call, GError **error);
+
 /* -- errors: prefix with the node's label -- */
 gboolean ir_call_fail (const IrCall *call,
                        GError **error,
@@ -133,7 +136,8 @@ void ir_call_drop_attr (IrCall *call, const char *name);
 void ir_call_set_input_ints (IrCall *call,
                              guint slot,
                              const gint64 *values,
-                             gssize n); /* < 0: scalar */
+                             gssize n);                                     /* < 0: scalar */
+void ir_call_set_input_tensor (IrCall *call, guint slot, IrTensor *tensor); /* (transfer full) */
 void ir_call_attr_to_input (IrCall *call,
                             const char *attr,
                             guint slot); /* INTS or INT -> int64 tensor */

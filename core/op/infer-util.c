@@ -61,6 +61,50 @@ ir_call_input_is_scalar (const IrCall *call, guint slot)
 }
 
 /**
+ * ir_call_input_data:
+ * @call: a call
+ * @slot: any slot
+ * @numbers: (out) (transfer container) (array length=n): elements; free with g_free()
+ * @n: (out): number of elements, at most %IR_SHAPE_DATA_MAX
+ * @scalar: (out): whether the input has rank 0
+ *
+ * Contents that propagate: integers of rank 0 or 1.
+ *
+ * Returns: %FALSE if the contents are not known or not of that form
+ */
+gboolean
+ir_call_input_data (const IrCall *call, guint slot, IrNumber **numbers, guint *n, gboolean *scalar)
+{
+  *numbers = NULL;
+  if (!ir_call_has_input (call, slot))
+    return FALSE;
+  const IrCallInput *input = &call->inputs[slot];
+  if (input->tensor != NULL)
+    {
+      if (ir_tensor_rank (input->tensor) > 1 ||
+          ir_tensor_n_elements (input->tensor) > IR_SHAPE_DATA_MAX)
+        return FALSE;
+      *scalar = ir_tensor_rank (input->tensor) == 0;
+    }
+  else if (input->data != NULL)
+    *scalar = input->data->scalar;
+  else
+    return FALSE;
+  return ir_call_input_numbers (call, slot, numbers, n);
+}
+
+/**
+ * ir_number_unknown:
+ *
+ * Returns: a number of which nothing is known
+ */
+IrNumber
+ir_number_unknown (void)
+{
+  return (IrNumber){ .known = FALSE, .value = 0, .expr = IR_DIM_UNKNOWN };
+}
+
+/**
  * ir_call_same_type:
  * @call: a call
  * @slot: output slot
@@ -74,9 +118,9 @@ ir_call_same_type (IrCall *call, guint slot, guint input)
   ir_call_set_output_type (call, slot, ir_call_input_type (call, input));
   g_autofree IrNumber *numbers = NULL;
   guint n = 0;
-  int rank = ir_call_input_rank (call, input);
-  if (rank >= 0 && rank <= 1 && ir_call_input_numbers (call, input, &numbers, &n))
-    ir_call_set_output_data (call, slot, numbers, n, rank == 0);
+  gboolean scalar = FALSE;
+  if (ir_call_input_data (call, input, &numbers, &n, &scalar))
+    ir_call_set_output_data (call, slot, numbers, n, scalar);
 }
 
 /**

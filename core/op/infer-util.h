@@ -42,6 +42,10 @@ char *ir_dims_to_string (IrContext *context, int rank, const IrDim *dims); /* "[
 /* -- propagated contents -- */
 /* Contents that are worth propagating: 0 or 1 dims, at most this many elements. */
 #define IR_SHAPE_DATA_MAX 1024
+/* Contents of an input of rank 0 or 1, element by element; @scalar: rank 0. g_free() @numbers. */
+gboolean ir_call_input_data (
+    const IrCall *call, guint slot, IrNumber **numbers, guint *n, gboolean *scalar);
+IrNumber ir_number_unknown (void);
 gboolean ir_call_input_is_scalar (const IrCall *call, guint slot); /* rank 0 for sure */
 gboolean ir_number_equal (IrNumber a, IrNumber b);                 /* equal for sure */
 

@@ -1,1 +1,608 @@
+/* The driver of inference. It walks nodes in order, lays out a call for each, lets the row's
+ * function fill in the types of the outputs, and merges them with what the file declares.
+ *
+ * A frame is where types are looked up and put: the model itself, or a table. A model-local
+ * function is inferred once per application, in a frame of its own, so that its body gets the types
+ * of that application and nothing is written into the body, which all applications share.
+ *
+ * Contents of shapes are kept in the frame while it lives. ir_infer_node() has no walk behind it,
+ * so contents are made on demand there, from producer to producer. */
 #include "config.h"
+
+#include "core/op/infer.h"
+
+#include "core/op/infer-private.h"
+#include "core/op/infer-util.h"
+
+/* Functions may apply functions; a file can make that exponential. */
+#define MAX_DEPTH  32
+#define MAX_VISITS 4000000
+/* Producers to walk back for the contents of a shape. */
+#define MAX_DEMAND 256
+/* How often ir_infer_node() may come back to a node. */
+#define MAX_TIMES 64
+
+typedef struct
+{
+  IrModel *model;
+  IrEdit *edit;        /* (nullable) NULL: nothing is written to the model */
+  GPtrArray *problems; /* (nullable) */
+  IrSeverity severity; /* of contradictions with declared types */
+  guint visits;
+  IrVisitFunc visit; /* (nullable) */
+  gpointer visit_data;
+} Driver;
+
+typedef struct
+{
+  Driver *driver;
+  GHashTable *types;    /* (nullable) IrValue -> IrType: NULL: those of the values themselves */
+  GHashTable *data;     /* IrValue -> IrShapeData, NULL entries: known to be unknown */
+  GHashTable *tensors;  /* (nullable) IrValue -> IrTensor: constants given to a function */
+  const IrCall *caller; /* (nullable) application of the function: resolves attribute references */
+  const IrFunctionInfo *function;
+  guint depth;
+} Frame;
+
+static void infer_graph (Frame *frame, const IrGraph *graph);
+static gboolean infer_function (Frame *frame, IrCall *call, const IrGraph *function);
+
+/* -- frames -- */
+
+static Frame
+frame_new (Driver *driver, gboolean own_types, guint depth)
+{
+  Frame frame = { .driver = driver, .depth = depth };
+  frame.data = g_hash_table_new_full (NULL, NULL, NULL, g_free);
+  if (own_types)
+    frame.types = g_hash_table_new (NULL, NULL);
+  return frame;
+}
+
+static void
+frame_clear (Frame *frame)
+{
+  g_clear_pointer (&frame->types, g_hash_table_unref);
+  g_clear_pointer (&frame->data, g_hash_table_unref);
+  g_clear_pointer (&frame->tensors, g_hash_table_unref);
+}
+
+static const IrType *
+frame_type (gpointer data, const IrValue *value)
+{
+  Frame *frame = data;
+  gpointer type = NULL;
+  if (frame->types != NULL && g_hash_table_lookup_extended (frame->types, value, NULL, &type))
+    return type;
+  return value->type;
+}
+
+static void
+frame_set_type (Frame *frame, IrValue *value, const IrType *type)
+{
+  if (frame->types != NULL)
+    g_hash_table_insert (frame->types, value, (gpointer) type);
+  else
+    ir_edit_set_type (frame->driver->edit, value, type);
+}
+
+static const IrTensor *
+frame_tensor (const Frame *frame, const IrValue *value)
+{
+  const IrTensor *tensor = ir_value_constant (value);
+  if (tensor == NULL && frame->tensors != NULL)
+    tensor = g_hash_table_lookup (frame->tensors, value);
+  return tensor;
+}
+
+static IrShapeData *
+shape_data_copy (const IrShapeData *data)
+{
+  return data != NULL ? g_memdup2 (data, sizeof *data + data->n * sizeof data->numbers[0]) : NULL;
+}
+
+/* -- calls -- */
+
+/* Attributes that refer to one of the enclosing function take its value, or its default. */
+static void
+resolve_references (const Frame *frame, IrCall *call)
+{
+  for (guint i = 0; i < call->n_attrs; i++)
+    {
+      const IrAttr *attr = call->attrs[i], *found = NULL;
+      if (attr->ref_name == NULL || frame->caller == NULL)
+        continue;
+      found = ir_call_attr (frame->caller, attr->ref_name);
+      for (guint k = 0; found == NULL && k < frame->function->n_attr_defaults; k++)
+        if (g_strcmp0 (frame->function->attr_defaults[k]->name, attr->ref_name) == 0)
+          found = frame->function->attr_defaults[k];
+      if (found != NULL)
+        call->attrs[i] = ir_attr_renamed (call->context, found, attr->name);
+    }
+}
+
+static const IrShapeData *demand_data (Frame *frame, const IrValue *value, guint depth);
+
+/* Lays out a call with types and contents of the frame, in canonical form; outputs are blank. */
+static void
+call_init (Frame *frame, IrCall *call, const IrNode *node, guint demand)
+{
+  ir_call_layout (call, node);
+  call->type_of = frame_type;
+  call->type_of_data = frame;
+  for (guint i = 0; i < node->n_inputs; i++)
+    {
+      const IrValue *value = node->inputs[i];
+      if (value == NULL)
+        continue;
+      const IrType *type = frame_type (frame, value);
+      if (type != NULL)
+        call->inputs[i].type = type;
+      call->inputs[i].tensor = frame_tensor (frame, value);
+      if (call->inputs[i].tensor == NULL)
+        call->inputs[i].data = demand_data (frame, value, demand);
+    }
+  for (guint i = 0; i < call->n_outputs; i++)
+    call->outputs[i].type = NULL;
+  resolve_references (frame, call);
+  ir_call_adapt (call);
+}
+
+static void
+keep_data (Frame *frame, const IrNode *node, const IrCall *call)
+{
+  for (guint i = 0; i < node->n_outputs; i++)
+    if (node->outputs[i] != NULL)
+      g_hash_table_insert (frame->data, node->outputs[i], shape_data_copy (call->outputs[i].data));
+}
+
+static gboolean
+may_hold_shape (const IrType *type)
+{
+  if (type == NULL)
+    return TRUE;
+  return ir_type_is_tensor (type) && type->rank <= 1 &&
+         (ir_dtype_is_integer (type->dtype) || type->dtype == IR_DTYPE_BOOL ||
+          type->dtype == IR_DTYPE_UNDEFINED);
+}
+
+/* Contents of @value, from what was inferred before or by asking its producer now. */
+static const IrShapeData *
+demand_data (Frame *frame, const IrValue *value, guint depth)
+{
+  gpointer data = NULL;
+  if (g_hash_table_lookup_extended (frame->data, value, NULL, &data))
+    return data;
+  const IrNode *node = value->producer;
+  if (node == NULL || node->op == NULL || node->op->infer == NULL || depth >= MAX_DEMAND ||
+      (node->op->flags & IR_OP_SUBGRAPHS) != 0 || !may_hold_shape (frame_type (frame, value)))
+    return NULL;
+  for (guint i = 0; i < node->n_outputs; i++) /* a mark against cycles, too */
+    if (node->outputs[i] != NULL)
+      g_hash_table_insert (frame->data, node->outputs[i], NULL);
+  IrCall call;
+  call_init (frame, &call, node, depth + 1);
+  if (ir_call_check (&call, NULL) && node->op->infer (&call, NULL))
+    keep_data (frame, node, &call);
+  ir_call_clear (&call);
+  return g_hash_table_lookup (frame->data, value);
+}
+
+/* -- problems -- */
+
+static IrProblemCode
+problem_code (const GError *error)
+{
+  static const IrProblemCode codes[] = {
+    [IR_OP_ERROR_SHAPE] = IR_PROBLEM_SHAPE_MISMATCH,
+    [IR_OP_ERROR_DTYPE] = IR_PROBLEM_TYPE_MISMATCH,
+    [IR_OP_ERROR_ATTRIBUTE] = IR_PROBLEM_BAD_ATTRIBUTE,
+    [IR_OP_ERROR_ARITY] = IR_PROBLEM_INPUT_COUNT,
+    [IR_OP_ERROR_VALUE] = IR_PROBLEM_SHAPE_MISMATCH,
+    [IR_OP_ERROR_UNSUPPORTED] = IR_PROBLEM_UNSUPPORTED,
+    [IR_OP_ERROR_LIMIT] = IR_PROBLEM_LIMIT,
+    [IR_OP_ERROR_CANCELLED] = IR_PROBLEM_LIMIT,
+  };
+  return error->domain == IR_OP_ERROR && (guint) error->code < G_N_ELEMENTS (codes)
+             ? codes[error->code]
+             : IR_PROBLEM_SHAPE_MISMATCH;
+}
+
+static void
+report_error (const Frame *frame, const IrNode *node, const GError *error)
+{
+  if (frame->driver->problems != NULL)
+    ir_problems_add (frame->driver->problems, IR_SEVERITY_ERROR, problem_code (error), node, NULL,
+                     "%s", error->message);
+}
+
+static void
+report_contradiction (const Frame *frame,
+                      const IrNode *node,
+                      const IrValue *value,
+                      const IrType *declared,
+                      const IrType *inferred)
+{
+  Driver *driver = frame->driver;
+  if (driver->problems == NULL || (value->flags & IR_VALUE_DECLARED) == 0)
+    return;
+  g_autofree char *label = ir_node_label (node);
+  g_autofree char *found = ir_type_to_string (driver->model->context, inferred);
+  g_autofree char *wanted = ir_type_to_string (driver->model->context, declared);
+  gboolean dtype = declared->kind != inferred->kind || declared->dtype != inferred->dtype;
+  IrProblem *problem = ir_problems_add (
+      driver->problems, driver->severity,
+      dtype ? IR_PROBLEM_TYPE_MISMATCH : IR_PROBLEM_SHAPE_MISMATCH, node, value,
+      "%s: output %s is %s, the file declares %s", label, value->name, found, wanted);
+  ir_problem_set_hint (problem, "The inferred type is used; correct the declaration in the file.");
+}
+
+/* -- nodes -- */
+
+/* Puts what was inferred for @value together with what is known of it. Whether that is news. */
+static gboolean
+merge_type (Frame *frame, const IrNode *node, IrValue *value, const IrType *inferred)
+{
+  const IrType *known = frame_type (frame, value);
+  if (inferred == NULL || inferred == known)
+    return FALSE;
+  const IrType *merged = known != NULL
+                             ? ir_type_merge (frame->driver->model->context, known, inferred)
+                             : inferred;
+  if (merged == NULL)
+    {
+      report_contradiction (frame, node, value, known, inferred);
+      merged = inferred;
+    }
+  if (merged == known)
+    return FALSE;
+  frame_set_type (frame, value, merged);
+  return TRUE;
+}
+
+/* Inputs of the subgraphs that @call's node owns get types; then the subgraphs are inferred. */
+static void
+infer_subgraphs (Frame *frame, const IrCall *call)
+{
+  const IrOp *op = call->op;
+  if (op != NULL && (op->flags & IR_OP_SUBGRAPHS) == 0)
+    return;
+  g_autoptr (GPtrArray) graphs = ir_node_subgraphs (call->node);
+  for (guint i = 0; i < graphs->len; i++)
+    {
+      const IrGraph *graph = g_ptr_array_index (graphs, i);
+      for (guint k = 0; op != NULL && op->subgraph_input != NULL && k < ir_graph_n_inputs (graph);
+           k++)
+        {
+          IrValue *input = ir_graph_input (graph, k);
+          if (input != NULL)
+            merge_type (frame, call->node, input, op->subgraph_input (call, graph, k));
+        }
+      infer_graph (frame, graph);
+    }
+}
+
+/* The row's function, or the body of a model-local function. FALSE + @error: it does not fit. */
+static gboolean
+infer_call (Frame *frame, IrCall *call, GError **error)
+{
+  const IrNode *node = call->node;
+  infer_subgraphs (frame, call);
+  if (node->op != NULL && node->op->infer != NULL)
+    return ir_call_check (call, error) && node->op->infer (call, error);
+  const IrGraph *function = ir_model_find_function (frame->driver->model, node->domain,
+                                                    node->op_type, node->overload);
+  return function == NULL || infer_function (frame, call, function);
+}
+
+/* Whether some output's type got more specific. */
+static gboolean
+infer_one (Frame *frame, const IrNode *node)
+{
+  Driver *driver = frame->driver;
+  g_autoptr (GError) error = NULL;
+  IrCall call;
+  gboolean news = FALSE;
+  if (driver->visits >= MAX_VISITS)
+    return FALSE;
+  driver->visits++;
+  call_init (frame, &call, node, 0);
+  if (!infer_call (frame, &call, &error))
+    report_error (frame, node, error);
+  else
+    for (guint i = 0; i < node->n_outputs; i++)
+      if (node->outputs[i] != NULL)
+        news |= merge_type (frame, node, node->outputs[i], call.outputs[i].type);
+  if (error == NULL)
+    keep_data (frame, node, &call);
+  if (driver->visit != NULL && node->op != NULL)
+    {
+      for (guint i = 0; i < node->n_outputs; i++)
+        if (node->outputs[i] != NULL)
+          call.outputs[i].type = frame_type (frame, node->outputs[i]);
+      driver->visit (&call, driver->visit_data);
+    }
+  ir_call_clear (&call);
+  return news;
+}
+
+static void
+infer_graph (Frame *frame, const IrGraph *graph)
+{
+  g_autoptr (GPtrArray) nodes = ir_graph_nodes (graph);
+  for (guint i = 0; i < nodes->len; i++)
+    infer_one (frame, g_ptr_array_index (nodes, i));
+}
+
+/* -- functions -- */
+
+static void
+bind_parameters (Frame *frame, const IrCall *call, const IrGraph *function)
+{
+  frame->tensors = g_hash_table_new (NULL, NULL);
+  for (guint i = 0; i < ir_graph_n_inputs (function); i++)
+    {
+      IrValue *parameter = ir_graph_input (function, i);
+      if (parameter == NULL)
+        continue;
+      const IrCallInput *input = i < call->n_inputs ? &call->inputs[i] : NULL;
+      frame_set_type (frame, parameter, input != NULL ? input->type : NULL);
+      g_hash_table_insert (frame->data, parameter,
+                           shape_data_copy (input != NULL ? input->data : NULL));
+      if (input != NULL && input->tensor != NULL)
+        g_hash_table_insert (frame->tensors, parameter, (gpointer) input->tensor);
+    }
+}
+
+/* Infers the body of @function with the inputs of @call; never fails: what the body cannot do is
+ * reported at its nodes. */
+static gboolean
+infer_function (Frame *frame, IrCall *call, const IrGraph *function)
+{
+  if (frame->depth >= MAX_DEPTH || function->function == NULL)
+    return TRUE;
+  Frame inner = frame_new (frame->driver, TRUE, frame->depth + 1);
+  inner.caller = call;
+  inner.function = function->function;
+  bind_parameters (&inner, call, function);
+  infer_graph (&inner, function);
+  for (guint i = 0; i < MIN (call->n_outputs, ir_graph_n_outputs (function)); i++)
+    {
+      const IrValue *result = ir_graph_output (function, i);
+      if (result == NULL)
+        continue;
+      ir_call_set_output_type (call, i, frame_type (&inner, result));
+      const IrShapeData *data = demand_data (&inner, result, 0);
+      if (data != NULL)
+        ir_call_set_output_data (call, i, data->numbers, data->n, data->scalar);
+    }
+  frame_clear (&inner);
+  return TRUE;
+}
+
+gboolean
+ir_infer_visit_function (const IrNode *node, IrVisitFunc visit, gpointer data)
+{
+  IrModel *model = node->graph->model;
+  const IrGraph *function = ir_model_find_function (model, node->domain, node->op_type,
+                                                    node->overload);
+  if (function == NULL)
+    return FALSE;
+  Driver driver = { .model = model, .visit = visit, .visit_data = data };
+  Frame frame = frame_new (&driver, TRUE, 0);
+  IrCall call;
+  call_init (&frame, &call, node, 0);
+  infer_function (&frame, &call, function);
+  ir_call_clear (&call);
+  frame_clear (&frame);
+  return TRUE;
+}
+
+/* -- models -- */
+
+static void
+infer_model (Driver *driver, gboolean own_types)
+{
+  Frame frame = frame_new (driver, own_types, 0);
+  infer_graph (&frame, driver->model->main);
+  frame_clear (&frame);
+}
+
+/**
+ * ir_infer_model:
+ * @edit: an edit of the model, within a step unless it imports
+ * @flags: what to do about contradictions
+ * @problems: (nullable): list that findings are added to
+ *
+ * Sets the type of every value that can be known: nodes in topological order, subgraphs inside
+ * their owners, model-local functions by their bodies. Inferred and declared types are merged;
+ * where they contradict each other the inferred one is taken and the contradiction reported.
+ * Values inside function bodies are left alone.
+ *
+ * Complexity: O(nodes + edges), plus the bodies of functions once per application.
+ */
+void
+ir_infer_model (IrEdit *edit, IrInferFlags flags, GPtrArray *problems)
+{
+  Driver driver = { .model = ir_edit_model (edit),
+                    .edit = edit,
+                    .problems = problems,
+                    .severity = (flags & IR_INFER_STRICT) != 0 ? IR_SEVERITY_ERROR
+                                                               : IR_SEVERITY_WARNING };
+  infer_model (&driver, FALSE);
+}
+
+/**
+ * ir_infer_check:
+ * @model: a model, may be frozen
+ * @problems: list that findings are added to
+ *
+ * Infers all types anew without writing any, to find what contradicts the types in the model.
+ */
+void
+ir_infer_check (IrModel *model, GPtrArray *problems)
+{
+  Driver driver = { .model = model, .problems = problems, .severity = IR_SEVERITY_WARNING };
+  infer_model (&driver, TRUE);
+}
+
+/* Nodes still to be inferred, and how often each was queued. */
+typedef struct
+{
+  GQueue nodes;
+  GHashTable *times;
+} Worklist;
+
+static void
+worklist_push (Worklist *list, IrNode *node)
+{
+  guint times = GPOINTER_TO_UINT (g_hash_table_lookup (list->times, node));
+  /* Types get more specific a few times at most; on a cycle of the graph they may grow for ever. */
+  if (times >= MAX_TIMES)
+    return;
+  g_hash_table_insert (list->times, node, GUINT_TO_POINTER (times + 1));
+  if (g_queue_find (&list->nodes, node) == NULL)
+    g_queue_push_tail (&list->nodes, node);
+}
+
+/* What has to be inferred again after @value's type got more specific. */
+static void
+push_users (Worklist *list, const IrValue *value)
+{
+  for (guint i = 0; i < value->n_uses; i++)
+    {
+      IrUse use = ir_value_use (value, i);
+      IrNode *node = use.node;
+      if (node == NULL && use.graph->kind == IR_GRAPH_SUBGRAPH && use.graph->owner != 0)
+        node = ir_model_live_node (use.graph->model, use.graph->owner);
+      if (node != NULL && node->graph->kind != IR_GRAPH_FUNCTION && g_hash_table_add (queued, node))
+        g_queue_push_tail (queue, node);
+    }
+}
+
+/**
+ * ir_infer_node:
+ * @edit: an edit of the model, within a step
+ * @node: a node that was added or changed
+ * @problems: (nullable): list that findings are added to
+ *
+ * Infers @node alone, then, while types get more specific, what uses its outputs. Types never get
+ * less specific here, so this ends.
+ */
+void
+ir_infer_node (IrEdit *edit, IrNode *node, GPtrArray *problems)
+{
+  Driver driver = { .model = ir_edit_model (edit),
+                    .edit = edit,
+                    .problems = problems,
+                    .severity = IR_SEVERITY_WARNING };
+  if (node->graph->kind == IR_GRAPH_FUNCTION)
+    return; /* its types are those of its applications */
+  Worklist list = { G_QUEUE_INIT, g_hash_table_new (NULL, NULL) };
+  worklist_push (&list, node);
+  while (!g_queue_is_empty (&list.nodes))
+    {
+      IrNode *next = g_queue_pop_head (&list.nodes);
+      /* Contents may follow from the new types: none are kept from one node to the next. */
+      Frame frame = frame_new (&driver, FALSE, 0);
+      gboolean news = infer_one (&frame, next);
+      frame_clear (&frame);
+      for (guint i = 0; news && i < next->n_outputs; i++)
+        if (next->outputs[i] != NULL)
+          push_users (&list, next->outputs[i]);
+    }
+  g_hash_table_unref (list.times);
+}
+
+/* -- binding -- */
+
+static gboolean
+check_bindings (GHashTable *bindings, GError **error)
+{
+  GHashTableIter iter;
+  gpointer name, number;
+  g_hash_table_iter_init (&iter, bindings);
+  while (g_hash_table_iter_next (&iter, &name, &number))
+    if (*(gint64 *) number < 0)
+      {
+        g_set_error (error, IR_OP_ERROR, IR_OP_ERROR_VALUE,
+                     "dim %s cannot be %" G_GINT64_FORMAT "; it must be 0 or more",
+                     (const char *) name, *(gint64 *) number);
+        return FALSE;
+      }
+  return TRUE;
+}
+
+/**
+ * ir_infer_bind:
+ * @edit: an edit of the model, within a step unless it imports
+ * @bindings: (element-type utf8 gint64): symbol name to its number
+ * @problems: (nullable): list that findings are added to
+ * @error: return location for an error
+ *
+ * Replaces symbols by numbers in the types of all values outside of functions, then infers.
+ *
+ * Fails with %IR_OP_ERROR_VALUE if a number is negative; then nothing was changed.
+ *
+ * Returns: whether the numbers were put in
+ */
+gboolean
+ir_infer_bind (IrEdit *edit, GHashTable *bindings, GPtrArray *problems, GError **error)
+{
+  IrModel *model = ir_edit_model (edit);
+  if (!check_bindings (bindings, error))
+    return FALSE;
+  for (guint i = 1; i < model->values->len; i++)
+    {
+      IrValue *value = g_ptr_array_index (model->values, i);
+      if (value == NULL || value->state != IR_STATE_LIVE || value->type == NULL ||
+          value->graph->kind == IR_GRAPH_FUNCTION)
+        continue;
+      const IrType *type = ir_type_substitute (model->context, value->type, bindings);
+      if (type != NULL && type != value->type)
+        ir_edit_set_type (edit, value, type);
+    }
+  ir_infer_model (edit, IR_INFER_DEFAULT, problems);
+  return TRUE;
+}
+
+/* Shapes that inference can make again are forgotten: they hold for the old inputs. */
+static void
+forget_shapes (IrEdit *edit)
+{
+  IrModel *model = ir_edit_model (edit);
+  for (guint i = 1; i < model->values->len; i++)
+    {
+      IrValue *value = g_ptr_array_index (model->values, i);
+      if (value == NULL || value->state != IR_STATE_LIVE || value->type == NULL ||
+          value->graph->kind == IR_GRAPH_FUNCTION || value->producer == NULL ||
+          value->producer->op == NULL || !ir_type_is_tensor (value->type) || value->type->rank <= 0)
+        continue;
+      ir_edit_set_type (edit, value,
+                        ir_type_tensor (model->context, value->type->dtype, IR_RANK_UNKNOWN, NULL));
+    }
+}
+
+/**
+ * ir_infer_bind_input:
+ * @edit: an edit of the model, within a step unless it imports
+ * @input: an input of the main graph
+ * @rank: number of dims
+ * @dims: (array length=rank): the dims, known ones
+ *
+ * Gives an input another shape, whatever was declared. If that contradicts what was known, all
+ * shapes that follow from inputs are forgotten, declared ones too. Call ir_infer_model() when all
+ * inputs are bound.
+ */
+void
+ir_infer_bind_input (IrEdit *edit, IrValue *input, guint rank, const gint64 *dims)
+{
+  IrContext *context = ir_edit_model (edit)->context;
+  IrDtype dtype = input->type != NULL ? input->type->dtype : IR_DTYPE_UNDEFINED;
+  const IrType *type = ir_type_tensor (context, dtype, (int) rank, dims);
+  if (type == input->type)
+    return;
+  if (input->type != NULL && ir_type_merge (context, input->type, type) == NULL)
+    forget_shapes (edit);
+  ir_edit_set_type (edit, input, type);
+}

@@ -13,6 +13,8 @@ typedef enum
 
 /* Infers all nodes in order (functions by their bodies, subgraphs inside their owners). */
 void ir_infer_model (IrEdit *edit, IrInferFlags flags, GPtrArray *problems); /* problems nullable */
+/* As ir_infer_model(), but writes nothing: for verifying. */
+void ir_infer_check (IrModel *model, GPtrArray *problems);
 /* After a rewrite: infers @node alone and, while types get more specific, what uses it. */
 void ir_infer_node (IrEdit *edit, IrNode *node, GPtrArray *problems);
 /* Replaces symbols by numbers in all input types, then infers; @bindings: name -> gint64 *. */

@@ -1,0 +1,251 @@
+/* Inference of operators that own graphs. The driver infers the graphs first, with inputs of the
+ * types that the functions ir_*_body_input() give; what is here reads the types of their outputs.
+ */
+#include "config.h"
+
+#include "core/op/infer-util.h"
+#include "core/op/rows.h"
+
+/* What holds for a value that has one of two types. @error: they cannot be the same tensor type. */
+static gboolean
+join_types (IrCall *call, const IrType *a, const IrType *b, const IrType **join, GError **error)
+{
+  *join = NULL;
+  if (a == NULL || b == NULL || a == b)
+    {
+      *join = a == b ? a : NULL;
+      return TRUE;
+    }
+  if (!ir_type_is_tensor (a) || !ir_type_is_tensor (b))
+    {
+      *join = ir_type_merge (call->context, a, b);
+      return TRUE;
+    }
+  if (a->dtype != b->dtype && a->dtype != IR_DTYPE_UNDEFINED && b->dtype != IR_DTYPE_UNDEFINED)
+    return ir_call_fail (call, error, IR_OP_ERROR_DTYPE, "one graph gives %s, the other %s",
+                         ir_dtype_name (a->dtype), ir_dtype_name (b->dtype));
+  IrDtype dtype = a->dtype != IR_DTYPE_UNDEFINED ? a->dtype : b->dtype;
+  IrDim dims[IR_MAX_RANK];
+  gboolean same_rank = ir_type_has_rank (a) && ir_type_has_rank (b) && a->rank == b->rank;
+  for (int i = 0; same_rank && i < a->rank; i++)
+    dims[i] = a->dims[i] == b->dims[i] ? a->dims[i] : IR_DIM_UNKNOWN;
+  *join = ir_type_tensor (call->context, dtype, same_rank ? a->rank : IR_RANK_UNKNOWN, dims);
+  return TRUE;
+}
+
+static const IrType *
+graph_output_type (const IrCall *call, const IrGraph *graph, guint index)
+{
+  const IrValue *value = graph != NULL && index < ir_graph_n_outputs (graph)
+                             ? ir_graph_output (graph, index)
+                             : NULL;
+  return value != NULL ? ir_call_value_type (call, value) : NULL;
+}
+
+/**
+ * ir_infer_if:
+ * @call: If
+ * @error: return location for an error
+ *
+ * An output has the type that both branches give; with a constant condition, that of the branch
+ * that runs.
+ *
+ * Returns: %TRUE if the output types were set as far as they are known
+ */
+gboolean
+ir_infer_if (IrCall *call, GError **error)
+{
+  const IrGraph *then_graph = ir_node_attr_graph (call->node, "then_branch");
+  const IrGraph *else_graph = ir_node_attr_graph (call->node, "else_branch");
+  g_autofree gint64 *condition = NULL;
+  guint n = 0;
+  gboolean known = ir_call_input_ints (call, 0, &condition, &n) && n == 1;
+  for (guint i = 0; i < call->n_outputs; i++)
+    {
+      const IrType *a = graph_output_type (call, then_graph, i);
+      const IrType *b = graph_output_type (call, else_graph, i);
+      const IrType *type = NULL;
+      if (known)
+        type = condition[0] != 0 ? a : b;
+      else if (!join_types (call, a, b, &type, error))
+        return FALSE;
+      ir_call_set_output_type (call, i, type);
+    }
+  return TRUE;
+}
+
+/* The element type alone: carried values may change their shape from one turn to the next. */
+static const IrType *
+without_shape (IrContext *context, const IrType *type)
+{
+  if (type == NULL || !ir_type_is_tensor (type))
+    return type;
+  return ir_type_tensor (context, type->dtype, IR_RANK_UNKNOWN, NULL);
+}
+
+/* @type with an axis of @dim at @axis. */
+static const IrType *
+with_axis (IrContext *context, const IrType *type, gint64 axis, IrDim dim)
+{
+  if (type == NULL || !ir_type_is_tensor (type))
+    return NULL;
+  int rank = type->rank + 1;
+  if (!ir_type_has_rank (type) || rank > IR_MAX_RANK || axis < -rank || axis >= rank)
+    return ir_type_tensor (context, type->dtype, IR_RANK_UNKNOWN, NULL);
+  axis = axis < 0 ? axis + rank : axis;
+  IrDim dims[IR_MAX_RANK];
+  for (int i = 0; i < rank; i++)
+    dims[i] = i == axis ? dim : type->dims[i > axis ? i - 1 : i];
+  return ir_type_tensor (context, type->dtype, rank, dims);
+}
+
+/* @type without @axis. */
+static const IrType *
+without_axis (IrContext *context, const IrType *type, gint64 axis)
+{
+  if (type == NULL || !ir_type_is_tensor (type))
+    return NULL;
+  if (!ir_type_has_rank (type) || axis < -type->rank || axis >= type->rank)
+    return ir_type_tensor (context, type->dtype, IR_RANK_UNKNOWN, NULL);
+  axis = axis < 0 ? axis + type->rank : axis;
+  IrDim dims[IR_MAX_RANK];
+  int n = 0;
+  for (int i = 0; i < type->rank; i++)
+    if (i != axis)
+      dims[n++] = type->dims[i];
+  return ir_type_tensor (context, type->dtype, n, dims);
+}
+
+/* -- Loop -- */
+
+/**
+ * ir_loop_body_input:
+ * @call: Loop
+ * @graph: its body
+ * @input: input of the body: iteration, condition, carried values
+ *
+ * Returns: (transfer none) (nullable): what is known of the type
+ */
+const IrType *
+ir_loop_body_input (const IrCall *call, const IrGraph *graph, guint input)
+{
+  if (input == 0)
+    return ir_type_tensor (call->context, IR_DTYPE_INT64, IR_RANK_UNKNOWN, NULL);
+  if (input == 1)
+    return ir_type_tensor (call->context, IR_DTYPE_BOOL, IR_RANK_UNKNOWN, NULL);
+  return without_shape (call->context, ir_call_input_type (call, input));
+}
+
+gboolean
+ir_infer_loop (IrCall *call, GError **error)
+{
+  const IrGraph *body = ir_node_attr_graph (call->node, "body");
+  guint n_carried = call->n_inputs > 2 ? call->n_inputs - 2 : 0;
+  for (guint i = 0; i < call->n_outputs; i++)
+    {
+      const IrType *type = graph_output_type (call, body, i + 1);
+      if (i >= n_carried)
+        type = with_axis (call->context, type, 0, IR_DIM_UNKNOWN);
+      else if (!join_types (call, ir_call_input_type (call, i + 2), type, &type, error))
+        return FALSE;
+      ir_call_set_output_type (call, i, type);
+    }
+  return TRUE;
+}
+
+/* -- Scan -- */
+
+/* Scan of opset 8 has a batch axis and an input of lengths; it is kept, not inferred. */
+static gboolean
+scan_layout (const IrCall *call, guint *n_states, guint *n_scanned)
+{
+  gint64 n = ir_call_int (call, "num_scan_inputs", 0);
+  if (n < 1 || n > call->n_inputs || (call->opset > 0 && call->opset < 9))
+    return FALSE;
+  *n_scanned = (guint) n;
+  *n_states = call->n_inputs - *n_scanned;
+  return TRUE;
+}
+
+static gint64
+list_entry (const IrCall *call, const char *attr, guint index)
+{
+  guint n = 0;
+  const gint64 *values = ir_call_ints (call, attr, &n);
+  return values != NULL && index < n ? values[index] : 0;
+}
+
+/**
+ * ir_scan_body_input:
+ * @call: Scan
+ * @graph: its body
+ * @input: input of the body: states, then slices
+ *
+ * Returns: (transfer none) (nullable): what is known of the type
+ */
+const IrType *
+ir_scan_body_input (const IrCall *call, const IrGraph *graph, guint input)
+{
+  guint n_states, n_scanned;
+  if (!scan_layout (call, &n_states, &n_scanned) || input >= call->n_inputs)
+    return NULL;
+  const IrType *type = ir_call_input_type (call, input);
+  if (input < n_states)
+    return without_shape (call->context, type);
+  return without_axis (call->context, type, list_entry (call, "scan_input_axes", input - n_states));
+}
+
+gboolean
+ir_infer_scan (IrCall *call, GError **error)
+{
+  const IrGraph *body = ir_node_attr_graph (call->node, "body");
+  guint n_states, n_scanned;
+  if (!scan_layout (call, &n_states, &n_scanned))
+    return TRUE;
+  const IrDim *dims = ir_call_input_dims (call, n_states);
+  gint64 rank = ir_call_input_rank (call, n_states);
+  gint64 axis = list_entry (call, "scan_input_axes", 0);
+  IrDim length = dims != NULL && axis >= -rank && axis < rank ? dims[axis < 0 ? axis + rank : axis]
+                                                              : IR_DIM_UNKNOWN;
+  for (guint i = 0; i < call->n_outputs; i++)
+    {
+      const IrType *type = graph_output_type (call, body, i);
+      if (i >= n_states)
+        type = with_axis (call->context, type, list_entry (call, "scan_output_axes", i - n_states),
+                          length);
+      else if (!join_types (call, ir_call_input_type (call, i), type, &type, error))
+        return FALSE;
+      ir_call_set_output_type (call, i, type);
+    }
+  return TRUE;
+}
+
+/* -- SequenceMap -- */
+
+/**
+ * ir_sequence_map_body_input:
+ * @call: SequenceMap
+ * @graph: its body
+ * @input: input of the body: an element of each sequence, or the tensor itself
+ *
+ * Returns: (transfer none) (nullable): what is known of the type
+ */
+const IrType *
+ir_sequence_map_body_input (const IrCall *call, const IrGraph *graph, guint input)
+{
+  const IrType *type = ir_call_input_type (call, input);
+  return type != NULL && type->kind == IR_TYPE_SEQUENCE ? type->element : type;
+}
+
+gboolean
+ir_infer_sequence_map (IrCall *call, GError **error)
+{
+  const IrGraph *body = ir_node_attr_graph (call->node, "body");
+  for (guint i = 0; i < call->n_outputs; i++)
+    {
+      const IrType *type = graph_output_type (call, body, i);
+      if (type != NULL)
+        ir_call_set_output_type (call, i, ir_type_sequence (call->context, type));
+    }
+  return TRUE;
+}

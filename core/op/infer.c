@@ -475,8 +475,8 @@ push_users (Worklist *list, const IrValue *value)
       IrNode *node = use.node;
       if (node == NULL && use.graph->kind == IR_GRAPH_SUBGRAPH && use.graph->owner != 0)
         node = ir_model_live_node (use.graph->model, use.graph->owner);
-      if (node != NULL && node->graph->kind != IR_GRAPH_FUNCTION && g_hash_table_add (queued, node))
-        g_queue_push_tail (queue, node);
+      if (node != NULL && node->graph->kind != IR_GRAPH_FUNCTION)
+        worklist_push (list, node);
     }
 }
 

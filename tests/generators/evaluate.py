@@ -279,6 +279,8 @@ def _reduce(call, x, axes=None):
 
 @op("ArgMax")
 def _argmax(call, x):
+    if call.get("select_last_index", 0):
+        raise Unsupported(f"{call.node.name}: ArgMax with select_last_index")
     return np.argmax(x, axis=call.get("axis", 0), keepdims=bool(call.get("keepdims", 1))).astype(np.int64)
 
 

@@ -17,18 +17,25 @@ except ImportError:
 import light
 import onnxproto as onnx
 import output
-from evaluate import evaluate
+from evaluate import OPS, Unsupported, evaluate
 from nets import NETS
 from synthetic import SHAPES, synthetic
 
 DATA = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "data")
 EXAMPLES = os.path.join(DATA, "examples")
+ONNX_CASES = "/usr/share/libonnx-testdata/data/node"
+# Cases of element types that are not real numbers here.
+FOREIGN_TYPES = ("BFLOAT16", "STRING", "opt", "sequence", "seq")
 SMALL = {
     "resnet50": {"size": 32, "layers": 1, "width": 8, "classes": 10},
     "mobilenetv2": {"size": 32, "layers": 1, "width": 8, "classes": 10},
     "bert-base": {"layers": 1, "hidden": 32, "heads": 2, "vocab": 50, "seq": 8, "positions": 16},
     "gpt2": {"layers": 1, "hidden": 32, "heads": 2, "vocab": 50, "seq": 8, "positions": 16},
 }
+
+
+class Skipped(Exception):
+    """What the test needs is not here."""
 
 
 def run_one(op, arrays, opset=17, **attrs):
@@ -185,6 +192,37 @@ def test_integer_division_truncates_toward_zero(folder):
     assert list(run_one("Div", [np.array([-7, 7]), np.array([2, -2])])) == [-3, -3]
 
 
+def test_the_evaluator_agrees_with_the_cases_of_onnx(folder):
+    if not os.path.isdir(ONNX_CASES):
+        raise Skipped("libonnx-testdata is not installed")
+    agreed = 0
+    for name in sorted(os.listdir(ONNX_CASES)):
+        if set(name.split("_")) & set(FOREIGN_TYPES):
+            continue
+        try:
+            outcome = onnx_case(os.path.join(ONNX_CASES, name))
+        except (Unsupported, onnx.FormatError):
+            continue
+        assert outcome is not False, name
+        agreed += outcome is True
+    assert agreed > 350, agreed
+
+
+def onnx_case(path):
+    """Whether the evaluator gives a case's expected outputs; None where it uses other operators."""
+    model = onnx.read_model(os.path.join(path, "model.onnx"))
+    graph, data = model.graph, os.path.join(path, "test_data_set_0")
+    if any(n.op not in OPS or n.domain or len(n.outputs) > 1 and n.op != "Split" for n in graph.nodes):
+        return None
+    inputs = {info.name: onnx.read_tensor(os.path.join(data, f"input_{k}.pb"))
+              for k, info in enumerate(graph.inputs)}
+    for k, actual in enumerate(evaluate(model, inputs).values()):
+        expected = onnx.read_tensor(os.path.join(data, f"output_{k}.pb"))
+        if actual.shape != expected.shape or not np.allclose(actual, expected, 1e-3, 1e-5, equal_nan=True):
+            return False
+    return True
+
+
 def test_synthetic_graphs_have_the_size_asked_for(folder):
     for shape in SHAPES:
         model, inputs = synthetic(shape, 500)
@@ -231,6 +269,8 @@ def main():
             with tempfile.TemporaryDirectory() as folder:
                 test(folder)
             print(f"ok {number} {title}", flush=True)
+        except Skipped as reason:
+            print(f"ok {number} {title} # SKIP {reason}", flush=True)
         except Exception as error:  # a test that dies must not hide the others
             failed += 1
             print(f"# {type(error).__name__}: {error}")

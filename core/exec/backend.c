@@ -2,6 +2,7 @@
  * back end is one folder and one line here. */
 #include "config.h"
 
+#include "core/exec/cpu/cpu.h"
 #include "core/exec/exec-private.h"
 
 /**
@@ -40,6 +41,7 @@ const IrBackend ir_backend_ref = {
 
 /* In the order in which they are offered; the first is the fastest that is built. */
 static const IrBackend *const backends[] = {
+  &ir_backend_cpu,
   &ir_backend_ref,
 };
 

@@ -23,6 +23,7 @@ struct _IrBackend
   /* Why the back end cannot run @node with a kernel of its own, or NULL if it can. */
   const char *(*refuses) (const IrNode *node);
   IrKernelFunc (*kernel) (const IrNode *node);
+  const char *(*kernel_name) (const IrNode *node); /* (nullable): the back end's own name */
   /* (nullable) prepared state per node (packed weights, primitives); called once per plan */
   gpointer (*prepare) (IrCall *call, GError **error);
   void (*release) (gpointer state);

@@ -1,0 +1,173 @@
+/* What the CPU kernels share. */
+#include "config.h"
+
+#include "core/exec/cpu/cpu.h"
+
+#include <math.h>
+#include <omp.h>
+
+#define WORK_PER_THREAD 16384 /* elements: below, waking a thread costs more than it brings */
+
+int
+cpu_n_threads (const IrCall *call, guint64 work)
+{
+  guint n = call->threads != NULL ? ir_threads_n (call->threads) : 1;
+
+  return (int) MAX (1, MIN (n, work / WORK_PER_THREAD));
+}
+
+const float *
+cpu_floats (const IrCall *call, guint slot)
+{
+  const IrTensor *tensor = ir_call_input (call, slot);
+  return tensor != NULL ? ir_tensor_data (tensor) : NULL;
+}
+
+float *
+cpu_new_floats (IrCall *call, guint slot, const IrTensor *like, GError **error)
+{
+  return cpu_new_floats_shaped (call, slot, ir_tensor_rank (like), ir_tensor_dims (like), error);
+}
+
+float *
+cpu_new_floats_shaped (IrCall *call, guint slot, guint rank, const gint64 *dims, GError **error)
+{
+  IrTensor *tensor = ir_call_new_output (call, slot, IR_DTYPE_FLOAT, rank, dims, error);
+  return tensor != NULL ? ir_tensor_data_writable (tensor) : NULL;
+}
+
+const char *
+cpu_needs_float (const IrNode *node)
+{
+  for (guint i = 0; i < node->n_inputs; i++)
+    if (node->inputs[i] != NULL && ir_value_dtype (node->inputs[i]) != IR_DTYPE_FLOAT)
+      return "CPU kernels of this operator compute in float32, and an input is of another or unknown type";
+  return NULL;
+}
+
+const char *
+cpu_needs_first_float (const IrNode *node)
+{
+  if (node->n_inputs == 0 || node->inputs[0] == NULL ||
+      ir_value_dtype (node->inputs[0]) != IR_DTYPE_FLOAT)
+    return "the CPU kernel of this operator takes float32, and the input is of another or unknown type";
+  return NULL;
+}
+
+/* -- epilogues -- */
+
+/* Comparisons are written so that a NaN stays one, as in the reference kernels. */
+CPU_VECTORIZED static void
+relu (float *y, guint64 n)
+{
+  for (guint64 i = 0; i < n; i++)
+    y[i] = y[i] < 0 ? 0 : y[i];
+}
+
+CPU_VECTORIZED static void
+clip (float *y, guint64 n, float low, float high)
+{
+  for (guint64 i = 0; i < n; i++)
+    {
+      float x = y[i] < low ? low : y[i];
+      y[i] = x > high ? high : x;
+    }
+}
+
+CPU_VECTORIZED static void
+leaky_relu (float *y, guint64 n, float alpha)
+{
+  for (guint64 i = 0; i < n; i++)
+    y[i] = y[i] < 0 ? alpha * y[i] : y[i];
+}
+
+CPU_VECTORIZED static void
+hard_swish (float *y, guint64 n)
+{
+  for (guint64 i = 0; i < n; i++)
+    {
+      float gate = 0.16666667f * y[i] + 0.5f;
+      gate = gate < 0 ? 0 : gate;
+      y[i] *= gate > 1 ? 1 : gate;
+    }
+}
+
+CPU_VECTORIZED static void
+add (float *y, const float *z, guint64 n)
+{
+  for (guint64 i = 0; i < n; i++)
+    y[i] += z[i];
+}
+
+static void
+sigmoid (float *y, guint64 n)
+{
+  for (guint64 i = 0; i < n; i++)
+    y[i] = 1 / (1 + expf (-y[i]));
+}
+
+static void
+silu (float *y, guint64 n)
+{
+  for (guint64 i = 0; i < n; i++)
+    y[i] = y[i] / (1 + expf (-y[i]));
+}
+
+static void
+gelu (float *y, guint64 n)
+{
+  for (guint64 i = 0; i < n; i++)
+    y[i] = y[i] * (erff (y[i] / 1.4142135f) + 1) * 0.5f;
+}
+
+void
+cpu_epilogue (const CpuEpilogue *epilogue, float *y, guint64 n, guint64 offset)
+{
+  if (epilogue->add != NULL)
+    add (y, epilogue->add + offset, n);
+  switch (epilogue->activation)
+    {
+    case CPU_ACT_NONE:
+      break;
+    case CPU_ACT_RELU:
+      relu (y, n);
+      break;
+    case CPU_ACT_CLIP:
+      clip (y, n, epilogue->low, epilogue->high);
+      break;
+    case CPU_ACT_LEAKY_RELU:
+      leaky_relu (y, n, epilogue->alpha);
+      break;
+    case CPU_ACT_SIGMOID:
+      sigmoid (y, n);
+      break;
+    case CPU_ACT_TANH:
+      for (guint64 i = 0; i < n; i++)
+        y[i] = tanhf (y[i]);
+      break;
+    case CPU_ACT_HARD_SWISH:
+      hard_swish (y, n);
+      break;
+    case CPU_ACT_SILU:
+      silu (y, n);
+      break;
+    case CPU_ACT_GELU:
+      gelu (y, n);
+      break;
+    }
+}
+
+void
+cpu_epilogue_all (const IrCall *call, const CpuEpilogue *epilogue, float *y, guint64 n)
+{
+  int n_threads = cpu_n_threads (call, n);
+
+  if (epilogue->add == NULL && epilogue->activation == CPU_ACT_NONE)
+    return;
+#pragma omp parallel for num_threads(n_threads) schedule(static)
+  for (int part = 0; part < n_threads; part++)
+    {
+      guint64 first = n * part / n_threads, end = n * (part + 1) / n_threads;
+      cpu_epilogue (epilogue, y + first, end - first, first);
+    }
+}

@@ -1,0 +1,391 @@
+/* Convolution on oneDNN (2.6, C API), with the fused forms. Weights that are constant are packed
+ * once into the layout that the primitive likes; activations come and go as NCHW and are reordered
+ * where the primitive wants blocks. What follows the convolution (residual, activation) is a loop
+ * of our own over the result: oneDNN's Relu turns NaN into 0, and a debugger must not hide a NaN.
+ */
+#include "config.h"
+
+#include "core/exec/cpu/cpu.h"
+#include "core/op/infer-window.h"
+
+#include <omp.h>
+#include <oneapi/dnnl/dnnl.h>
+#include <string.h>
+
+#define MAX_AXES 3
+
+typedef struct
+{
+  int ndims; /* of X */
+  dnnl_dims_t x, w, b, y;
+  dnnl_dims_t strides, dilations, pad_begin, pad_end;
+  dnnl_dim_t group;
+  gboolean has_bias;
+} Shape;
+
+typedef struct
+{
+  Shape shape;
+  dnnl_engine_t engine;
+  dnnl_stream_t stream;
+  dnnl_primitive_desc_t desc;
+  dnnl_primitive_t conv, reorder_x, reorder_w, reorder_y; /* reorders NULL where layouts agree */
+  dnnl_memory_t x_plain, x, w_plain, w, b, y, y_plain;    /* handles are set before each use */
+  gpointer x_buffer, w_buffer, y_buffer;
+  const void *packed_from; /* weights that w_buffer was packed from */
+} Plan;
+
+/* -- the fused operators, by what they add to Conv -- */
+
+typedef struct
+{
+  IrOpId op;
+  CpuActivation activation;
+  gboolean residual;
+} Form;
+
+static const Form forms[] = {
+  { IR_OP_CONV, CPU_ACT_NONE, FALSE },
+  { IR_OP_CONV_RELU, CPU_ACT_RELU, FALSE },
+  { IR_OP_CONV_CLIP, CPU_ACT_CLIP, FALSE },
+  { IR_OP_CONV_LEAKY_RELU, CPU_ACT_LEAKY_RELU, FALSE },
+  { IR_OP_CONV_SIGMOID, CPU_ACT_SIGMOID, FALSE },
+  { IR_OP_CONV_TANH, CPU_ACT_TANH, FALSE },
+  { IR_OP_CONV_HARD_SWISH, CPU_ACT_HARD_SWISH, FALSE },
+  { IR_OP_CONV_SILU, CPU_ACT_SILU, FALSE },
+  { IR_OP_CONV_ADD, CPU_ACT_NONE, TRUE },
+  { IR_OP_CONV_ADD_RELU, CPU_ACT_RELU, TRUE },
+  { IR_OP_CONV_ADD_CLIP, CPU_ACT_CLIP, TRUE },
+  { IR_OP_CONV_ADD_LEAKY_RELU, CPU_ACT_LEAKY_RELU, TRUE },
+  { IR_OP_CONV_ADD_SIGMOID, CPU_ACT_SIGMOID, TRUE },
+  { IR_OP_CONV_ADD_TANH, CPU_ACT_TANH, TRUE },
+  { IR_OP_CONV_ADD_HARD_SWISH, CPU_ACT_HARD_SWISH, TRUE },
+  { IR_OP_CONV_ADD_SILU, CPU_ACT_SILU, TRUE },
+};
+
+static const Form *
+form_of (const IrCall *call)
+{
+  for (guint i = 0; i < G_N_ELEMENTS (forms); i++)
+    if (forms[i].op == call->op->id)
+      return &forms[i];
+  return &forms[0];
+}
+
+static const char *
+refuses (const IrNode *node)
+{
+  const char *why = cpu_needs_float (node);
+  int rank = node->n_inputs > 0 && node->inputs[0] != NULL ? ir_value_rank (node->inputs[0])
+                                                           : IR_RANK_UNKNOWN;
+
+  if (why != NULL)
+    return why;
+  return rank == 3 || rank == 4 || rank == 5
+             ? NULL
+             : "oneDNN convolves along 1 to 3 axes, and the rank of X is another or unknown";
+}
+
+/* -- shapes -- */
+
+static void
+shape_of (Shape *shape, const IrCall *call, const IrWindow *window)
+{
+  const gint64 *x = ir_tensor_dims (ir_call_input (call, 0)),
+               *w = ir_tensor_dims (ir_call_input (call, 1));
+  int at = 0;
+
+  memset (shape, 0, sizeof *shape);
+  shape->ndims = (int) window->n_axes + 2;
+  shape->group = ir_call_int (call, "group", 1);
+  shape->has_bias = ir_call_has_input (call, 2);
+  shape->x[0] = shape->y[0] = x[0];
+  shape->x[1] = x[1];
+  shape->b[0] = shape->y[1] = w[0];
+  if (shape->group > 1)
+    shape->w[at++] = shape->group;
+  shape->w[at++] = w[0] / shape->group;
+  shape->w[at++] = w[1];
+  for (guint i = 0; i < window->n_axes; i++)
+    {
+      shape->w[at++] = window->kernel[i];
+      shape->x[i + 2] = window->in[i];
+      shape->y[i + 2] = window->out[i];
+      shape->strides[i] = window->stride[i];
+      shape->dilations[i] = window->dilation[i] - 1;
+      shape->pad_begin[i] = window->pad_begin[i];
+      shape->pad_end[i] = window->pad_end[i];
+    }
+}
+
+static dnnl_format_tag_t
+plain_tag (int ndims)
+{
+  static const dnnl_format_tag_t tags[] = {
+    [3] = dnnl_abc, [4] = dnnl_abcd, [5] = dnnl_abcde, [6] = dnnl_abcdef
+  };
+  return tags[ndims];
+}
+
+/* -- plans -- */
+
+static void
+plan_free (gpointer data)
+{
+  Plan *plan = data;
+  dnnl_memory_t memories[] = { plan->x_plain, plan->x, plan->w_plain, plan->w,
+                               plan->b,       plan->y, plan->y_plain };
+  dnnl_primitive_t primitives[] = { plan->conv, plan->reorder_x, plan->reorder_w, plan->reorder_y };
+
+  for (guint i = 0; i < G_N_ELEMENTS (memories); i++)
+    if (memories[i] != NULL)
+      dnnl_memory_destroy (memories[i]);
+  for (guint i = 0; i < G_N_ELEMENTS (primitives); i++)
+    if (primitives[i] != NULL)
+      dnnl_primitive_destroy (primitives[i]);
+  if (plan->desc != NULL)
+    dnnl_primitive_desc_destroy (plan->desc);
+  if (plan->stream != NULL)
+    dnnl_stream_destroy (plan->stream);
+  if (plan->engine != NULL)
+    dnnl_engine_destroy (plan->engine);
+  free (plan->x_buffer);
+  free (plan->w_buffer);
+  free (plan->y_buffer);
+  g_free (plan);
+}
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (Plan, plan_free)
+
+/* One side of the convolution: a plain memory, and where the primitive wants another layout a
+ * buffer in that layout with the reorder between the two. */
+static gboolean
+plan_side (Plan *plan,
+           dnnl_query_t query,
+           int index,
+           const dnnl_dims_t dims,
+           int ndims,
+           gboolean outwards,
+           dnnl_memory_t *plain,
+           dnnl_memory_t *blocked,
+           dnnl_primitive_t *reorder,
+           gpointer *buffer)
+{
+  const dnnl_memory_desc_t *wanted = dnnl_primitive_desc_query_md (plan->desc, query, index);
+  dnnl_memory_desc_t given;
+  dnnl_primitive_desc_t desc;
+  gsize bytes = dnnl_memory_desc_get_size (wanted);
+
+  if (dnnl_memory_desc_init_by_tag (&given, ndims, dims, dnnl_f32, plain_tag (ndims)) !=
+          dnnl_success ||
+      dnnl_memory_create (plain, &given, plan->engine, DNNL_MEMORY_NONE) != dnnl_success)
+    return FALSE;
+  if (dnnl_memory_desc_equal (wanted, &given))
+    return dnnl_memory_create (blocked, &given, plan->engine, DNNL_MEMORY_NONE) == dnnl_success;
+  if (posix_memalign (buffer, 64, MAX (bytes, 64)) != 0)
+    return FALSE;
+  if (dnnl_memory_create (blocked, wanted, plan->engine, *buffer) != dnnl_success ||
+      dnnl_reorder_primitive_desc_create (&desc, outwards ? wanted : &given, plan->engine,
+                                          outwards ? &given : wanted, plan->engine,
+                                          NULL) != dnnl_success)
+    return FALSE;
+  dnnl_status_t status = dnnl_primitive_create (reorder, desc);
+  dnnl_primitive_desc_destroy (desc);
+  return status == dnnl_success;
+}
+
+static gboolean
+describe (Plan *plan)
+{
+  const Shape *s = &plan->shape;
+  int w_ndims = s->ndims + (s->group > 1);
+  dnnl_memory_desc_t x, w, b, y;
+  dnnl_convolution_desc_t conv;
+
+  if (dnnl_memory_desc_init_by_tag (&x, s->ndims, s->x, dnnl_f32, dnnl_format_tag_any) !=
+          dnnl_success ||
+      dnnl_memory_desc_init_by_tag (&w, w_ndims, s->w, dnnl_f32, dnnl_format_tag_any) !=
+          dnnl_success ||
+      dnnl_memory_desc_init_by_tag (&y, s->ndims, s->y, dnnl_f32, dnnl_format_tag_any) !=
+          dnnl_success ||
+      dnnl_memory_desc_init_by_tag (&b, 1, s->b, dnnl_f32, dnnl_a) != dnnl_success)
+    return FALSE;
+  return dnnl_dilated_convolution_forward_desc_init (
+             &conv, dnnl_forward_inference, dnnl_convolution_direct, &x, &w,
+             s->has_bias ? &b : NULL, &y, s->strides, s->dilations, s->pad_begin,
+             s->pad_end) == dnnl_success &&
+         dnnl_primitive_desc_create (&plan->desc, &conv, NULL, plan->engine, NULL) ==
+             dnnl_success &&
+         dnnl_primitive_create (&plan->conv, plan->desc) == dnnl_success;
+}
+
+static Plan *
+plan_new (const Shape *shape)
+{
+  g_autoptr (Plan) plan = g_new0 (Plan, 1);
+  dnnl_memory_desc_t b;
+  int w_ndims = shape->ndims + (shape->group > 1);
+
+  plan->shape = *shape;
+  if (dnnl_engine_create (&plan->engine, dnnl_cpu, 0) != dnnl_success ||
+      dnnl_stream_create (&plan->stream, plan->engine, dnnl_stream_default_flags) != dnnl_success ||
+      !describe (plan) ||
+      !plan_side (plan, dnnl_query_src_md, 0, shape->x, shape->ndims, FALSE, &plan->x_plain,
+                  &plan->x, &plan->reorder_x, &plan->x_buffer) ||
+      !plan_side (plan, dnnl_query_weights_md, 0, shape->w, w_ndims, FALSE, &plan->w_plain,
+                  &plan->w, &plan->reorder_w, &plan->w_buffer) ||
+      !plan_side (plan, dnnl_query_dst_md, 0, shape->y, shape->ndims, TRUE, &plan->y_plain,
+                  &plan->y, &plan->reorder_y, &plan->y_buffer))
+    return NULL;
+  if (shape->has_bias &&
+      (dnnl_memory_desc_init_by_tag (&b, 1, shape->b, dnnl_f32, dnnl_a) != dnnl_success ||
+       dnnl_memory_create (&plan->b, &b, plan->engine, DNNL_MEMORY_NONE) != dnnl_success))
+    return NULL;
+  return g_steal_pointer (&plan);
+}
+
+static gboolean
+reorder (Plan *plan, dnnl_primitive_t primitive, dnnl_memory_t from, dnnl_memory_t to)
+{
+  dnnl_exec_arg_t args[] = { { DNNL_ARG_FROM, from }, { DNNL_ARG_TO, to } };
+  return dnnl_primitive_execute (primitive, plan->stream, 2, args) == dnnl_success;
+}
+
+/* Constant weights are packed once; others each time, since a run may bring new ones. */
+static gboolean
+bring_weights (Plan *plan, const float *weights, gboolean constant)
+{
+  if (plan->reorder_w == NULL)
+    return dnnl_memory_set_data_handle (plan->w, (void *) weights) == dnnl_success;
+  if (constant && plan->packed_from == weights)
+    return TRUE;
+  plan->packed_from = weights;
+  return dnnl_memory_set_data_handle (plan->w_plain, (void *) weights) == dnnl_success &&
+         reorder (plan, plan->reorder_w, plan->w_plain, plan->w);
+}
+
+static gboolean
+execute (Plan *plan, const IrCall *call, float *y)
+{
+  const float *x = cpu_floats (call, 0), *w = cpu_floats (call, 1), *b = cpu_floats (call, 2);
+  gboolean constant = call->node->inputs[1] != NULL &&
+                      ir_value_constant (call->node->inputs[1]) != NULL;
+  dnnl_exec_arg_t args[4] = { { DNNL_ARG_SRC, plan->x },
+                              { DNNL_ARG_WEIGHTS, plan->w },
+                              { DNNL_ARG_DST, plan->y },
+                              { DNNL_ARG_BIAS, plan->b } };
+
+  if (dnnl_memory_set_data_handle (plan->reorder_x != NULL ? plan->x_plain : plan->x, (void *) x) !=
+          dnnl_success ||
+      dnnl_memory_set_data_handle (plan->reorder_y != NULL ? plan->y_plain : plan->y, y) !=
+          dnnl_success ||
+      (plan->b != NULL && dnnl_memory_set_data_handle (plan->b, (void *) b) != dnnl_success) ||
+      !bring_weights (plan, w, constant))
+    return FALSE;
+  if (plan->reorder_x != NULL && !reorder (plan, plan->reorder_x, plan->x_plain, plan->x))
+    return FALSE;
+  if (dnnl_primitive_execute (plan->conv, plan->stream, plan->b != NULL ? 4 : 3, args) !=
+      dnnl_success)
+    return FALSE;
+  if (plan->reorder_y != NULL && !reorder (plan, plan->reorder_y, plan->y, plan->y_plain))
+    return FALSE;
+  return dnnl_stream_wait (plan->stream) == dnnl_success;
+}
+
+/* -- the kernel -- */
+
+/* The plan is made in the first run, when all shapes are known for sure, and kept. */
+typedef struct
+{
+  Plan *plan;
+} State;
+
+static gpointer
+prepare (IrCall *call, GError **error)
+{
+  return g_new0 (State, 1);
+}
+
+static void
+release (gpointer data)
+{
+  State *state = data;
+
+  g_clear_pointer (&state->plan, plan_free);
+  g_free (state);
+}
+
+static float
+scalar_input (const IrCall *call, guint slot, float fallback)
+{
+  const float *data = cpu_floats (call, slot);
+  return data != NULL && ir_tensor_n_elements (ir_call_input (call, slot)) > 0 ? data[0] : fallback;
+}
+
+static gboolean
+epilogue_of (const IrCall *call, const IrTensor *y, CpuEpilogue *epilogue)
+{
+  const Form *form = form_of (call);
+  guint bounds = form->residual ? 4 : 3;
+
+  *epilogue = (CpuEpilogue){ .activation = form->activation };
+  epilogue->alpha = ir_call_float (call, "activation_alpha", 0.01);
+  if (form->activation == CPU_ACT_CLIP)
+    {
+      epilogue->low = scalar_input (call, bounds, -G_MAXFLOAT);
+      epilogue->high = scalar_input (call, bounds + 1, G_MAXFLOAT);
+    }
+  if (!form->residual)
+    return TRUE;
+  epilogue->add = cpu_floats (call, 3);
+  return epilogue->add != NULL &&
+         ir_tensor_n_elements (ir_call_input (call, 3)) == ir_tensor_n_elements (y);
+}
+
+static gboolean
+run (IrCall *call, GError **error)
+{
+  State *state = call->kernel_state, local = { 0 };
+  IrWindow window;
+  Shape shape;
+  CpuEpilogue epilogue;
+  IrTensor *y;
+  gboolean done;
+
+  if (!ir_window_of_conv (&window, call, error))
+    return FALSE;
+  shape_of (&shape, call, &window);
+  y = ir_call_new_output (call, 0, IR_DTYPE_FLOAT, (guint) shape.ndims, (const gint64 *) shape.y,
+                          error);
+  if (y == NULL)
+    return FALSE;
+  if (ir_tensor_n_elements (y) == 0)
+    return TRUE;
+  if (!epilogue_of (call, y, &epilogue))
+    return ir_call_fail (call, error, IR_OP_ERROR_SHAPE,
+                         "the residual needs the shape of the result");
+  if (ir_tensor_n_elements (ir_call_input (call, 0)) == 0 ||
+      ir_tensor_n_elements (ir_call_input (call, 1)) == 0)
+    return call->op->ref (call, error);
+  omp_set_num_threads (call->threads != NULL ? (int) ir_threads_n (call->threads) : 1);
+  if (state == NULL)
+    state = &local;
+  if (state->plan != NULL && memcmp (&state->plan->shape, &shape, sizeof shape) != 0)
+    g_clear_pointer (&state->plan, plan_free);
+  if (state->plan == NULL)
+    state->plan = plan_new (&shape);
+  done = state->plan != NULL && execute (state->plan, call, ir_tensor_data_writable (y));
+  g_clear_pointer (&local.plan, plan_free);
+  if (!done)
+    return call->op->ref (call, error); /* what oneDNN does not take */
+  cpu_epilogue_all (call, &epilogue, ir_tensor_data_writable (y), ir_tensor_n_elements (y));
+  return TRUE;
+}
+
+const IrCpuKernel cpu_conv = {
+  .name = "oneDNN convolution",
+  .refuses = refuses,
+  .prepare = prepare,
+  .release = release,
+  .run = run,
+};

@@ -1,0 +1,260 @@
+/* Elementwise operators in float32. Binary ones broadcast: axes that both operands walk alike are
+ * merged, and the innermost axis is a plain loop with stride 0 or 1 on either side. */
+#include "config.h"
+
+#include "core/exec/cpu/cpu.h"
+
+#include <math.h>
+#include <string.h>
+
+/* -- unary -- */
+
+#define UNARY(kernel, title, EXPRESSION)                                                           \
+  CPU_VECTORIZED static void kernel##_loop (const float *in, float *out, guint64 n)                \
+  {                                                                                                \
+    for (guint64 i = 0; i < n; i++)                                                                \
+      {                                                                                            \
+        float x = in[i];                                                                           \
+        out[i] = EXPRESSION;                                                                       \
+      }                                                                                            \
+  }                                                                                                \
+  static gboolean kernel##_run (IrCall *call, GError **error)                                      \
+  {                                                                                                \
+    return run_unary (call, kernel##_loop, error);                                                 \
+  }                                                                                                \
+  const IrCpuKernel kernel = { .name = title, .refuses = cpu_needs_float, .run = kernel##_run };
+
+typedef void (*UnaryLoop) (const float *in, float *out, guint64 n);
+
+static gboolean
+run_unary (IrCall *call, UnaryLoop loop, GError **error)
+{
+  const IrTensor *in = ir_call_input (call, 0);
+  const float *x = ir_tensor_data (in);
+  float *y = cpu_new_floats (call, 0, in, error);
+  guint64 n = ir_tensor_n_elements (in);
+  int n_threads = cpu_n_threads (call, n);
+
+  if (y == NULL)
+    return FALSE;
+#pragma omp parallel for num_threads(n_threads) schedule(static)
+  for (int part = 0; part < n_threads; part++)
+    {
+      guint64 first = n * part / n_threads, end = n * (part + 1) / n_threads;
+      loop (x + first, y + first, end - first);
+    }
+  return TRUE;
+}
+
+/* Comparisons are written so that NaN passes through. */
+UNARY (cpu_relu, "vector loop", x < 0 ? 0 : x)
+UNARY (cpu_neg, "vector loop", -x)
+UNARY (cpu_abs, "vector loop", fabsf (x))
+UNARY (cpu_sqrt, "vector loop", sqrtf (x))
+UNARY (cpu_reciprocal, "vector loop", 1 / x)
+UNARY (cpu_exp, "loop", expf (x))
+UNARY (cpu_log, "loop", logf (x))
+UNARY (cpu_tanh, "loop", tanhf (x))
+UNARY (cpu_erf, "loop", erff (x))
+UNARY (cpu_sigmoid, "loop", 1 / (1 + expf (-x)))
+
+/* -- with parameters: what an epilogue can do -- */
+
+static gboolean
+run_with_epilogue (IrCall *call, const CpuEpilogue *epilogue, GError **error)
+{
+  const IrTensor *in = ir_call_input (call, 0);
+  float *y = cpu_new_floats (call, 0, in, error);
+
+  if (y == NULL)
+    return FALSE;
+  if ((gconstpointer) y != ir_tensor_data (in))
+    memcpy (y, ir_tensor_data (in), ir_tensor_n_bytes (in));
+  cpu_epilogue_all (call, epilogue, y, ir_tensor_n_elements (in));
+  return TRUE;
+}
+
+static gboolean
+run_leaky_relu (IrCall *call, GError **error)
+{
+  CpuEpilogue epilogue = { .activation = CPU_ACT_LEAKY_RELU,
+                           .alpha = ir_call_float (call, "alpha", 0.01) };
+  return run_with_epilogue (call, &epilogue, error);
+}
+
+static gboolean
+run_clip (IrCall *call, GError **error)
+{
+  const float *low = cpu_floats (call, 1), *high = cpu_floats (call, 2);
+  CpuEpilogue epilogue = { .activation = CPU_ACT_CLIP,
+                           .low = low != NULL ? low[0] : -INFINITY,
+                           .high = high != NULL ? high[0] : INFINITY };
+
+  return run_with_epilogue (call, &epilogue, error);
+}
+
+static gboolean
+run_hard_swish (IrCall *call, GError **error)
+{
+  CpuEpilogue epilogue = { .activation = CPU_ACT_HARD_SWISH };
+  return run_with_epilogue (call, &epilogue, error);
+}
+
+const IrCpuKernel cpu_leaky_relu = { .name = "vector loop",
+                                     .refuses = cpu_needs_float,
+                                     .run = run_leaky_relu };
+const IrCpuKernel cpu_clip = { .name = "vector loop",
+                               .refuses = cpu_needs_first_float,
+                               .run = run_clip };
+const IrCpuKernel cpu_hard_swish = { .name = "vector loop",
+                                     .refuses = cpu_needs_float,
+                                     .run = run_hard_swish };
+
+/* -- binary -- */
+
+typedef struct
+{
+  guint rank, out_rank;
+  gint64 out_dims[IR_MAX_RANK];
+  gint64 dims[IR_MAX_RANK], sa[IR_MAX_RANK], sb[IR_MAX_RANK]; /* merged axes, strides in elements */
+} Broadcast;
+
+static gint64
+dim_at (const IrTensor *tensor, guint rank, guint axis)
+{
+  guint own = ir_tensor_rank (tensor);
+  return axis + own >= rank ? ir_tensor_dims (tensor)[axis + own - rank] : 1;
+}
+
+static gboolean
+broadcast_init (Broadcast *b, const IrTensor *x, const IrTensor *y)
+{
+  gint64 sx = 1, sy = 1;
+
+  b->out_rank = MAX (ir_tensor_rank (x), ir_tensor_rank (y));
+  b->rank = 0;
+  for (guint i = b->out_rank; i > 0; i--)
+    {
+      gint64 dx = dim_at (x, b->out_rank, i - 1), dy = dim_at (y, b->out_rank, i - 1),
+             d = dx == 1 ? dy : dx;
+
+      if (dx != dy && dx != 1 && dy != 1)
+        return FALSE;
+      b->out_dims[i - 1] = d;
+      if (d != 1)
+        {
+          gint64 step_x = dx == 1 ? 0 : sx, step_y = dy == 1 ? 0 : sy;
+          guint last = b->rank - 1;
+
+          if (b->rank > 0 && step_x == b->sa[last] * b->dims[last] &&
+              step_y == b->sb[last] * b->dims[last])
+            b->dims[last] *= d;
+          else
+            {
+              b->dims[b->rank] = d;
+              b->sa[b->rank] = step_x;
+              b->sb[b->rank++] = step_y;
+            }
+        }
+      sx *= dx;
+      sy *= dy;
+    }
+  if (b->rank == 0)
+    {
+      b->dims[0] = 1;
+      b->sa[0] = b->sb[0] = 0;
+      b->rank = 1;
+    }
+  return TRUE;
+}
+
+/* Axis 0 is the innermost. */
+static void
+broadcast_place (const Broadcast *b, gint64 row, gint64 *x, gint64 *y)
+{
+  *x = *y = 0;
+  for (guint i = 1; i < b->rank; i++)
+    {
+      gint64 at = row % b->dims[i];
+
+      *x += at * b->sa[i];
+      *y += at * b->sb[i];
+      row /= b->dims[i];
+    }
+}
+
+typedef void (*BinaryLoop) (
+    const float *a, gint64 sa, const float *b, gint64 sb, float *out, gint64 n);
+
+/* Strides are 0 or 1 in the innermost axis, which the loops know as constants. */
+#define BINARY_LOOP(kernel, EXPRESSION)                                                            \
+  CPU_VECTORIZED static void kernel##_loop (const float *pa, gint64 sa, const float *pb,           \
+                                            gint64 sb, float *out, gint64 n)                       \
+  {                                                                                                \
+    if (sa != 0 && sb != 0)                                                                        \
+      for (gint64 i = 0; i < n; i++)                                                               \
+        {                                                                                          \
+          float a = pa[i], b = pb[i];                                                              \
+          out[i] = EXPRESSION;                                                                     \
+        }                                                                                          \
+    else if (sa != 0)                                                                              \
+      for (gint64 i = 0; i < n; i++)                                                               \
+        {                                                                                          \
+          float a = pa[i], b = *pb;                                                                \
+          out[i] = EXPRESSION;                                                                     \
+        }                                                                                          \
+    else                                                                                           \
+      for (gint64 i = 0; i < n; i++)                                                               \
+        {                                                                                          \
+          float a = *pa, b = pb[sb != 0 ? i : 0];                                                  \
+          out[i] = EXPRESSION;                                                                     \
+        }                                                                                          \
+  }
+
+static gboolean
+run_binary (IrCall *call, BinaryLoop loop, GError **error)
+{
+  const IrTensor *ta = ir_call_input (call, 0), *tb = ir_call_input (call, 1);
+  const float *a = ir_tensor_data (ta), *b = ir_tensor_data (tb);
+  Broadcast broadcast;
+  gint64 rows, n, chunks;
+  float *y;
+
+  if (call->n_inputs != 2 || !broadcast_init (&broadcast, ta, tb))
+    return call->op->ref (
+        call, error); /* other numbers of operands, and the message if they do not fit */
+  y = cpu_new_floats_shaped (call, 0, broadcast.out_rank, broadcast.out_dims, error);
+  if (y == NULL)
+    return FALSE;
+  n = broadcast.dims[0];
+  rows = n > 0 ? (gint64) ir_tensor_n_elements (call->outputs[0].tensor) / n : 0;
+  int n_threads = cpu_n_threads (call, (guint64) (rows * n));
+  /* One long row is cut, so that all threads have work. */
+  chunks = rows < n_threads ? n_threads : 1;
+#pragma omp parallel for num_threads(n_threads) schedule(static)
+  for (gint64 part = 0; part < rows * chunks; part++)
+    {
+      gint64 row = part / chunks, first = n * (part % chunks) / chunks,
+             end = n * (part % chunks + 1) / chunks, at_a, at_b;
+
+      broadcast_place (&broadcast, row, &at_a, &at_b);
+      loop (a + at_a + first * broadcast.sa[0], broadcast.sa[0], b + at_b + first * broadcast.sb[0],
+            broadcast.sb[0], y + row * n + first, end - first);
+    }
+  return TRUE;
+}
+
+#define BINARY(kernel, title, EXPRESSION)                                                          \
+  BINARY_LOOP (kernel, EXPRESSION)                                                                 \
+  static gboolean kernel##_run (IrCall *call, GError **error)                                      \
+  {                                                                                                \
+    return run_binary (call, kernel##_loop, error);                                                \
+  }                                                                                                \
+  const IrCpuKernel kernel = { .name = title, .refuses = cpu_needs_float, .run = kernel##_run };
+
+BINARY (cpu_add, "vector loop", a + b)
+BINARY (cpu_sub, "vector loop", a - b)
+BINARY (cpu_mul, "vector loop", a *b)
+BINARY (cpu_div, "vector loop", a / b)
+/* The square is what exporters write for a variance; powf would cost twenty times as much. */
+BINARY (cpu_pow, "loop", b == 2 ? a * a : powf (a, b))

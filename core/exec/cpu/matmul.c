@@ -1,0 +1,342 @@
+/* Matrix products on dnnl_sgemm, with the fused forms. Small products of a batch are shared among
+ * threads whole; a large one is split inside by oneDNN. */
+#include "config.h"
+
+#include "core/exec/cpu/cpu.h"
+
+#include <omp.h>
+#include <oneapi/dnnl/dnnl.h>
+#include <string.h>
+
+#define LARGE_PRODUCT 2000000 /* multiply-adds: from here on one product is worth all threads */
+
+typedef struct
+{
+  IrOpId op;
+  CpuActivation activation;
+} Form;
+
+static const Form forms[] = {
+  { IR_OP_GEMM_RELU, CPU_ACT_RELU },
+  { IR_OP_GEMM_CLIP, CPU_ACT_CLIP },
+  { IR_OP_GEMM_LEAKY_RELU, CPU_ACT_LEAKY_RELU },
+  { IR_OP_GEMM_SIGMOID, CPU_ACT_SIGMOID },
+  { IR_OP_GEMM_TANH, CPU_ACT_TANH },
+  { IR_OP_GEMM_GELU, CPU_ACT_GELU },
+  { IR_OP_MATMUL_ADD_RELU, CPU_ACT_RELU },
+  { IR_OP_MATMUL_ADD_SIGMOID, CPU_ACT_SIGMOID },
+  { IR_OP_MATMUL_ADD_TANH, CPU_ACT_TANH },
+  { IR_OP_MATMUL_ADD_GELU, CPU_ACT_GELU },
+};
+
+static CpuActivation
+activation_of (const IrCall *call)
+{
+  for (guint i = 0; i < G_N_ELEMENTS (forms); i++)
+    if (forms[i].op == call->op->id)
+      return forms[i].activation;
+  return CPU_ACT_NONE;
+}
+
+/* Y [M, N] = alpha * A B + beta * Y, all row-major. */
+static gboolean
+sgemm (gboolean trans_a,
+       gboolean trans_b,
+       gint64 m,
+       gint64 n,
+       gint64 k,
+       float alpha,
+       const float *a,
+       const float *b,
+       float beta,
+       float *y)
+{
+  return dnnl_sgemm (trans_a ? 'T' : 'N', trans_b ? 'T' : 'N', m, n, k, alpha, a,
+                     MAX (trans_a ? m : k, 1), b, MAX (trans_b ? k : n, 1), beta, y,
+                     MAX (n, 1)) == dnnl_success;
+}
+
+static int
+use_threads (const IrCall *call, gint64 m, gint64 n, gint64 k)
+{
+  int n_threads = cpu_n_threads (call, (guint64) (m * n) * (guint64) k / 64);
+
+  omp_set_num_threads (n_threads);
+  return n_threads;
+}
+
+/* C broadcast to [M, N], times beta, into Y. */
+static void
+spread_bias (const IrTensor *c, float beta, gint64 m, gint64 n, float *y)
+{
+  guint rank = c != NULL ? ir_tensor_rank (c) : 0;
+  const gint64 *dims = c != NULL ? ir_tensor_dims (c) : NULL;
+  const float *data = c != NULL ? ir_tensor_data (c) : NULL;
+  gint64 columns = rank >= 1 ? dims[rank - 1] : 1, rows = rank >= 2 ? dims[rank - 2] : 1;
+
+  for (gint64 i = 0; i < m; i++)
+    for (gint64 j = 0; j < n; j++)
+      y[i * n + j] = beta * data[(rows == 1 ? 0 : i) * columns + (columns == 1 ? 0 : j)];
+}
+
+static gboolean
+bias_fits (const IrTensor *c, gint64 m, gint64 n)
+{
+  guint rank = ir_tensor_rank (c);
+  const gint64 *dims = ir_tensor_dims (c);
+
+  return rank <= 2 && (rank < 1 || dims[rank - 1] == n || dims[rank - 1] == 1) &&
+         (rank < 2 || dims[0] == m || dims[0] == 1);
+}
+
+static CpuEpilogue
+epilogue_of (const IrCall *call)
+{
+  CpuEpilogue epilogue = { .activation = activation_of (call),
+                           .alpha = ir_call_float (call, "activation_alpha", 0.01) };
+
+  if (epilogue.activation == CPU_ACT_CLIP)
+    {
+      const float *low = cpu_floats (call, 3), *high = cpu_floats (call, 4);
+      epilogue.low = low != NULL ? low[0] : -G_MAXFLOAT;
+      epilogue.high = high != NULL ? high[0] : G_MAXFLOAT;
+    }
+  return epilogue;
+}
+
+/* -- Gemm -- */
+
+static gboolean
+run_gemm (IrCall *call, GError **error)
+{
+  const IrTensor *a = ir_call_input (call, 0), *b = ir_call_input (call, 1),
+                 *c = ir_call_input (call, 2);
+  gboolean trans_a = ir_call_int (call, "transA", 0) != 0,
+           trans_b = ir_call_int (call, "transB", 0) != 0;
+  float alpha = ir_call_float (call, "alpha", 1),
+        beta = c != NULL ? ir_call_float (call, "beta", 1) : 0;
+  CpuEpilogue epilogue = epilogue_of (call);
+  gint64 dims[2], k;
+  float *y;
+
+  if (ir_tensor_rank (a) != 2 || ir_tensor_rank (b) != 2)
+    return call->op->ref (call, error);
+  dims[0] = ir_tensor_dims (a)[trans_a ? 1 : 0];
+  dims[1] = ir_tensor_dims (b)[trans_b ? 0 : 1];
+  k = ir_tensor_dims (a)[trans_a ? 0 : 1];
+  if (ir_tensor_dims (b)[trans_b ? 1 : 0] != k || k == 0 ||
+      (c != NULL && !bias_fits (c, dims[0], dims[1])))
+    return call->op->ref (call, error); /* empty sums, and the message for what does not fit */
+  y = cpu_new_floats_shaped (call, 0, 2, dims, error);
+  if (y == NULL)
+    return FALSE;
+  use_threads (call, dims[0], dims[1], k);
+  if (beta != 0)
+    spread_bias (c, beta, dims[0], dims[1], y);
+  if (!sgemm (trans_a, trans_b, dims[0], dims[1], k, alpha, ir_tensor_data (a), ir_tensor_data (b),
+              beta != 0 ? 1 : 0, y))
+    return call->op->ref (call, error);
+  cpu_epilogue_all (call, &epilogue, y, (guint64) (dims[0] * dims[1]));
+  return TRUE;
+}
+
+const IrCpuKernel cpu_gemm = {
+  .name = "oneDNN sgemm",
+  .refuses = cpu_needs_float,
+  .run = run_gemm,
+};
+
+/* -- MatMul: batches with broadcast leading axes -- */
+
+typedef struct
+{
+  gint64 m, n, k;
+  guint rank; /* of Y as numpy sees it, with the axes of vectors */
+  gint64 dims[IR_MAX_RANK], a_stride[IR_MAX_RANK], b_stride[IR_MAX_RANK]; /* strides in matrices */
+  gint64 n_batches;
+} Batch;
+
+/* Strides of the leading axes of one operand, aligned at the right; 0 where it broadcasts. */
+static void
+batch_strides (const gint64 *dims, guint rank, guint batch_rank, gint64 *strides)
+{
+  gint64 stride = 1;
+
+  for (guint i = 0; i < batch_rank; i++)
+    {
+      guint axis = batch_rank - 1 - i;
+      gint64 dim = i + 2 < rank ? dims[rank - 3 - i] : 1;
+
+      strides[axis] = dim == 1 ? 0 : stride;
+      stride *= dim;
+    }
+}
+
+static gboolean
+batch_init (Batch *batch, const IrTensor *a, const IrTensor *b)
+{
+  const gint64 *da = ir_tensor_dims (a), *db = ir_tensor_dims (b);
+  guint ra = ir_tensor_rank (a), rb = ir_tensor_rank (b), n;
+
+  if (ra < 2 || rb < 2 || da[ra - 1] != db[rb - 2])
+    return FALSE;
+  batch->m = da[ra - 2];
+  batch->k = da[ra - 1];
+  batch->n = db[rb - 1];
+  n = MAX (ra, rb) - 2;
+  batch->rank = n + 2;
+  batch->n_batches = 1;
+  for (guint i = 0; i < n; i++)
+    {
+      gint64 dim_a = i + ra >= n + 2 ? da[i + ra - n - 2] : 1,
+             dim_b = i + rb >= n + 2 ? db[i + rb - n - 2] : 1;
+
+      if (dim_a != dim_b && dim_a != 1 && dim_b != 1)
+        return FALSE;
+      batch->dims[i] = dim_a == 1 ? dim_b : dim_a;
+      batch->n_batches *= batch->dims[i];
+    }
+  batch_strides (da, ra, n, batch->a_stride);
+  batch_strides (db, rb, n, batch->b_stride);
+  batch->dims[n] = batch->m;
+  batch->dims[n + 1] = batch->n;
+  return TRUE;
+}
+
+static void
+batch_place (const Batch *batch, gint64 index, gint64 *a, gint64 *b)
+{
+  *a = *b = 0;
+  for (guint i = batch->rank - 2; i > 0; i--)
+    {
+      gint64 at = index % batch->dims[i - 1];
+
+      *a += at * batch->a_stride[i - 1];
+      *b += at * batch->b_stride[i - 1];
+      index /= batch->dims[i - 1];
+    }
+}
+
+/* One B for all of A: the batch is one tall matrix. */
+static void
+flatten_batch (Batch *batch, const IrTensor *b)
+{
+  if (ir_tensor_n_elements (b) != (guint64) (batch->k * batch->n))
+    return;
+  for (guint i = 0; i + 2 < batch->rank; i++)
+    if (batch->dims[i] != 1 && batch->a_stride[i] == 0)
+      return;
+  batch->m *= batch->n_batches;
+  batch->n_batches = 1;
+}
+
+static gboolean
+multiply (const IrCall *call, const Batch *batch, const float *a, const float *b, float *y)
+{
+  gint64 work = batch->m * batch->n * batch->k;
+  int n_threads = use_threads (call, batch->m * batch->n_batches, batch->n, batch->k);
+  int outer = work >= LARGE_PRODUCT || batch->n_batches == 1 ? 1 : n_threads;
+  gboolean done = TRUE;
+
+#pragma omp parallel for num_threads(outer) schedule(static) if (outer > 1)
+  for (gint64 i = 0; i < batch->n_batches; i++)
+    {
+      gint64 at_a, at_b;
+
+      batch_place (batch, i, &at_a, &at_b);
+      if (!sgemm (FALSE, FALSE, batch->m, batch->n, batch->k, 1, a + at_a * batch->m * batch->k,
+                  b + at_b * batch->k * batch->n, 0, y + i * batch->m * batch->n))
+#pragma omp atomic write
+        done = FALSE;
+    }
+  return done;
+}
+
+static gboolean
+run_matmul (IrCall *call, GError **error)
+{
+  const IrTensor *a = ir_call_input (call, 0), *b = ir_call_input (call, 1);
+  Batch batch;
+  float *y;
+
+  if (!batch_init (&batch, a, b) || batch.k == 0)
+    return call->op->ref (call, error);
+  y = cpu_new_floats_shaped (call, 0, batch.rank, batch.dims, error);
+  if (y == NULL)
+    return FALSE;
+  if (ir_tensor_n_elements (call->outputs[0].tensor) == 0)
+    return TRUE;
+  flatten_batch (&batch, b);
+  return multiply (call, &batch, ir_tensor_data (a), ir_tensor_data (b), y) ||
+         call->op->ref (call, error);
+}
+
+const IrCpuKernel cpu_matmul = {
+  .name = "oneDNN sgemm",
+  .refuses = cpu_needs_float,
+  .run = run_matmul,
+};
+
+/* -- MatMulAdd and its activations: C is one row for all, or of the result's shape -- */
+
+CPU_VECTORIZED static void
+add_row (float *y, const float *row, gint64 n)
+{
+  for (gint64 i = 0; i < n; i++)
+    y[i] += row[i];
+}
+
+static void
+add_and_activate (const IrCall *call,
+                  const CpuEpilogue *epilogue,
+                  const float *c,
+                  gboolean whole,
+                  gint64 rows,
+                  gint64 n,
+                  float *y)
+{
+  int n_threads = cpu_n_threads (call, (guint64) (rows * n));
+
+#pragma omp parallel for num_threads(n_threads) schedule(static)
+  for (gint64 i = 0; i < rows; i++)
+    {
+      add_row (y + i * n, whole ? c + i * n : c, n);
+      cpu_epilogue (epilogue, y + i * n, (guint64) n, 0);
+    }
+}
+
+static gboolean
+run_matmul_add (IrCall *call, GError **error)
+{
+  const IrTensor *a = ir_call_input (call, 0), *b = ir_call_input (call, 1),
+                 *c = ir_call_input (call, 2);
+  CpuEpilogue epilogue = epilogue_of (call);
+  Batch batch;
+  guint64 n_y, n_c = ir_tensor_n_elements (c);
+  gboolean row, whole;
+  float *y;
+
+  if (!batch_init (&batch, a, b) || batch.k == 0)
+    return call->op->ref (call, error);
+  n_y = (guint64) (batch.n_batches * batch.m * batch.n);
+  row = n_c == (guint64) batch.n && ir_tensor_rank (c) >= 1 &&
+        ir_tensor_dims (c)[ir_tensor_rank (c) - 1] == batch.n && ir_tensor_rank (c) <= batch.rank;
+  whole = n_c == n_y && ir_tensor_rank (c) == batch.rank;
+  if ((!row && !whole) || n_y == 0)
+    return call->op->ref (call, error);
+  y = cpu_new_floats_shaped (call, 0, batch.rank, batch.dims, error);
+  if (y == NULL)
+    return FALSE;
+  flatten_batch (&batch, b);
+  if (!multiply (call, &batch, ir_tensor_data (a), ir_tensor_data (b), y))
+    return call->op->ref (call, error);
+  add_and_activate (call, &epilogue, ir_tensor_data (c), whole && !row, batch.m * batch.n_batches,
+                    batch.n, y);
+  return TRUE;
+}
+
+const IrCpuKernel cpu_matmul_add = {
+  .name = "oneDNN sgemm",
+  .refuses = cpu_needs_float,
+  .run = run_matmul_add,
+};

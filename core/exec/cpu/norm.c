@@ -1,0 +1,313 @@
+/* Softmax, normalizations and reductions along the last axes, in float32 with sums in double. */
+#include "config.h"
+
+#include "core/exec/cpu/cpu.h"
+
+#include <math.h>
+#include <string.h>
+
+/* [outer, middle, inner] around the axes [first, end). */
+typedef struct
+{
+  gint64 outer, middle, inner;
+} Split;
+
+static Split
+split_axes (const IrTensor *tensor, gint64 first, gint64 end)
+{
+  const gint64 *dims = ir_tensor_dims (tensor);
+  Split split = { 1, 1, 1 };
+
+  for (guint i = 0; i < ir_tensor_rank (tensor); i++)
+    *((gint64) i < first ? &split.outer
+      : (gint64) i < end ? &split.middle
+                         : &split.inner) *= dims[i];
+  return split;
+}
+
+/* -- Softmax -- */
+
+CPU_VECTORIZED static float
+row_max (const float *x, gint64 n)
+{
+  float most = x[0];
+
+  for (gint64 i = 1; i < n; i++)
+    most = x[i] > most ? x[i] : most;
+  return most;
+}
+
+/* A NaN anywhere makes the sum, and so the row, NaN. */
+static void
+softmax_row (const float *x, float *y, gint64 n)
+{
+  float most = row_max (x, n);
+  double sum = 0;
+
+  for (gint64 i = 0; i < n; i++)
+    {
+      y[i] = expf (x[i] - most);
+      sum += y[i];
+    }
+  float scale = (float) (1 / sum);
+  for (gint64 i = 0; i < n; i++)
+    y[i] *= scale;
+}
+
+static gboolean
+run_softmax (IrCall *call, GError **error)
+{
+  const IrTensor *in = ir_call_input (call, 0);
+  gint64 rank = ir_tensor_rank (in), axis = ir_call_int (call, "axis", -1);
+  gboolean flatten = ir_call_int (call, "flatten", 0) != 0;
+  const float *x = ir_tensor_data (in);
+  Split split;
+  float *y;
+
+  axis += axis < 0 ? rank : 0;
+  if (axis < 0 || axis >= rank)
+    return call->op->ref (call, error);
+  split = split_axes (in, axis, flatten ? rank : axis + 1);
+  if (split.inner != 1 || split.middle == 0)
+    return call->op->ref (call, error);
+  y = cpu_new_floats (call, 0, in, error);
+  if (y == NULL)
+    return FALSE;
+  int n_threads = cpu_n_threads (call, (guint64) (split.outer * split.middle));
+#pragma omp parallel for num_threads(n_threads) schedule(static)
+  for (gint64 i = 0; i < split.outer; i++)
+    softmax_row (x + i * split.middle, y + i * split.middle, split.middle);
+  return TRUE;
+}
+
+const IrCpuKernel cpu_softmax = { .name = "row loop",
+                                  .refuses = cpu_needs_float,
+                                  .run = run_softmax };
+
+/* -- LayerNormalization -- */
+
+CPU_VECTORIZED static double
+row_sum (const float *x, gint64 n)
+{
+  double sums[8] = { 0 }, sum = 0;
+  gint64 i = 0;
+
+  for (; i + 8 <= n; i += 8)
+    for (int k = 0; k < 8; k++)
+      sums[k] += x[i + k];
+  for (; i < n; i++)
+    sum += x[i];
+  for (int k = 0; k < 8; k++)
+    sum += sums[k];
+  return sum;
+}
+
+CPU_VECTORIZED static double
+row_squares (const float *x, double mean, gint64 n)
+{
+  double sums[8] = { 0 }, sum = 0;
+  gint64 i = 0;
+
+  for (; i + 8 <= n; i += 8)
+    for (int k = 0; k < 8; k++)
+      sums[k] += (x[i + k] - mean) * (x[i + k] - mean);
+  for (; i < n; i++)
+    sum += (x[i] - mean) * (x[i] - mean);
+  for (int k = 0; k < 8; k++)
+    sum += sums[k];
+  return sum;
+}
+
+static void
+layer_norm_row (
+    const float *x, const float *scale, const float *bias, double epsilon, float *y, gint64 n)
+{
+  double mean = row_sum (x, n) / n;
+  double inverse = 1 / sqrt (row_squares (x, mean, n) / n + epsilon);
+
+  for (gint64 i = 0; i < n; i++)
+    y[i] = (float) ((x[i] - mean) * inverse) * scale[i] + (bias != NULL ? bias[i] : 0);
+}
+
+static gboolean
+run_layer_norm (IrCall *call, GError **error)
+{
+  const IrTensor *in = ir_call_input (call, 0), *scale = ir_call_input (call, 1),
+                 *bias = ir_call_input (call, 2);
+  gint64 rank = ir_tensor_rank (in), axis = ir_call_int (call, "axis", -1);
+  double epsilon = ir_call_float (call, "epsilon", 1e-5);
+  const float *x = ir_tensor_data (in);
+  Split split;
+  float *y;
+
+  axis += axis < 0 ? rank : 0;
+  split = split_axes (in, axis, rank);
+  if (axis < 0 || axis >= rank || split.middle == 0 || ir_call_has_output (call, 1) ||
+      ir_call_has_output (call, 2) || ir_tensor_n_elements (scale) != (guint64) split.middle ||
+      (bias != NULL && ir_tensor_n_elements (bias) != (guint64) split.middle))
+    return call->op->ref (call, error);
+  y = cpu_new_floats (call, 0, in, error);
+  if (y == NULL)
+    return FALSE;
+  int n_threads = cpu_n_threads (call, (guint64) (split.outer * split.middle));
+#pragma omp parallel for num_threads(n_threads) schedule(static)
+  for (gint64 i = 0; i < split.outer; i++)
+    layer_norm_row (x + i * split.middle, ir_tensor_data (scale),
+                    bias != NULL ? ir_tensor_data (bias) : NULL, epsilon, y + i * split.middle,
+                    split.middle);
+  return TRUE;
+}
+
+const IrCpuKernel cpu_layer_norm = { .name = "row loop",
+                                     .refuses = cpu_needs_float,
+                                     .run = run_layer_norm };
+
+/* -- BatchNormalization, inference: a scale and a shift per channel -- */
+
+CPU_VECTORIZED static void
+scale_shift (const float *x, float *y, gint64 n, float scale, float shift)
+{
+  for (gint64 i = 0; i < n; i++)
+    y[i] = x[i] * scale + shift;
+}
+
+static gboolean
+run_batch_norm (IrCall *call, GError **error)
+{
+  const IrTensor *in = ir_call_input (call, 0);
+  const float *x = ir_tensor_data (in), *scale = cpu_floats (call, 1), *bias = cpu_floats (call, 2),
+              *mean = cpu_floats (call, 3), *variance = cpu_floats (call, 4);
+  double epsilon = ir_call_float (call, "epsilon", 1e-5);
+  Split split = split_axes (in, 1, 2);
+  float *y;
+
+  if (ir_call_int (call, "training_mode", 0) != 0 || ir_tensor_rank (in) < 2)
+    return call->op->ref (call, error);
+  for (guint i = 1; i < 5; i++)
+    if (ir_tensor_n_elements (ir_call_input (call, i)) != (guint64) split.middle)
+      return call->op->ref (call, error);
+  y = cpu_new_floats (call, 0, in, error);
+  if (y == NULL)
+    return FALSE;
+  int n_threads = cpu_n_threads (call, ir_tensor_n_elements (in));
+#pragma omp parallel for num_threads(n_threads) schedule(static)
+  for (gint64 plane = 0; plane < split.outer * split.middle; plane++)
+    {
+      gint64 c = plane % split.middle;
+      double factor = scale[c] / sqrt (variance[c] + epsilon);
+
+      scale_shift (x + plane * split.inner, y + plane * split.inner, split.inner, (float) factor,
+                   (float) (bias[c] - mean[c] * factor));
+    }
+  return TRUE;
+}
+
+const IrCpuKernel cpu_batch_norm = { .name = "plane loop",
+                                     .refuses = cpu_needs_float,
+                                     .run = run_batch_norm };
+
+/* -- ReduceMean and ReduceSum over neighbouring axes at the end -- */
+
+/* The axes as a range [first, end); FALSE if they are not neighbours or not known. */
+static gboolean
+axis_range (const IrCall *call, gint64 rank, gint64 *first, gint64 *end)
+{
+  g_autofree gint64 *axes = NULL;
+  guint n = 0, seen = 0;
+
+  *first = 0;
+  *end = rank;
+  if (!ir_call_has_input (call, 1))
+    return ir_call_int (call, "noop_with_empty_axes", 0) == 0;
+  if (!ir_call_input_ints (call, 1, &axes, &n) || n == 0)
+    return FALSE;
+  *first = rank;
+  *end = 0;
+  for (guint i = 0; i < n; i++)
+    {
+      gint64 axis = axes[i] + (axes[i] < 0 ? rank : 0);
+
+      if (axis < 0 || axis >= rank)
+        return FALSE;
+      *first = MIN (*first, axis);
+      *end = MAX (*end, axis + 1);
+      seen++;
+    }
+  return *end - *first == seen;
+}
+
+static gboolean
+run_reduce (IrCall *call, gboolean mean, GError **error)
+{
+  const IrTensor *in = ir_call_input (call, 0);
+  gint64 rank = ir_tensor_rank (in), first, end, dims[IR_MAX_RANK];
+  gboolean keep = ir_call_int (call, "keepdims", 1) != 0;
+  const float *x = ir_tensor_data (in);
+  guint out_rank = 0;
+  Split split;
+  float *y;
+
+  if (!axis_range (call, rank, &first, &end))
+    return call->op->ref (call, error);
+  split = split_axes (in, first, end);
+  if (split.inner != 1 || split.middle == 0)
+    return call->op->ref (call, error);
+  for (gint64 i = 0; i < rank; i++)
+    if (i < first || i >= end)
+      dims[out_rank++] = ir_tensor_dims (in)[i];
+    else if (keep)
+      dims[out_rank++] = 1;
+  y = cpu_new_floats_shaped (call, 0, out_rank, dims, error);
+  if (y == NULL)
+    return FALSE;
+  int n_threads = cpu_n_threads (call, ir_tensor_n_elements (in));
+#pragma omp parallel for num_threads(n_threads) schedule(static)
+  for (gint64 i = 0; i < split.outer; i++)
+    y[i] = (float) (row_sum (x + i * split.middle, split.middle) / (mean ? split.middle : 1));
+  return TRUE;
+}
+
+static gboolean
+run_reduce_mean (IrCall *call, GError **error)
+{
+  return run_reduce (call, TRUE, error);
+}
+
+static gboolean
+run_reduce_sum (IrCall *call, GError **error)
+{
+  return run_reduce (call, FALSE, error);
+}
+
+static gboolean
+run_global_average_pool (IrCall *call, GError **error)
+{
+  const IrTensor *in = ir_call_input (call, 0);
+  gint64 rank = ir_tensor_rank (in), dims[IR_MAX_RANK];
+  Split split = split_axes (in, 2, rank);
+  const float *x = ir_tensor_data (in);
+  float *y;
+
+  if (rank < 3 || split.middle == 0)
+    return call->op->ref (call, error);
+  for (gint64 i = 0; i < rank; i++)
+    dims[i] = i < 2 ? ir_tensor_dims (in)[i] : 1;
+  y = cpu_new_floats_shaped (call, 0, (guint) rank, dims, error);
+  if (y == NULL)
+    return FALSE;
+  int n_threads = cpu_n_threads (call, ir_tensor_n_elements (in));
+#pragma omp parallel for num_threads(n_threads) schedule(static)
+  for (gint64 i = 0; i < split.outer; i++)
+    y[i] = (float) (row_sum (x + i * split.middle, split.middle) / split.middle);
+  return TRUE;
+}
+
+const IrCpuKernel cpu_reduce_mean = { .name = "row loop",
+                                      .refuses = cpu_needs_first_float,
+                                      .run = run_reduce_mean };
+const IrCpuKernel cpu_reduce_sum = { .name = "row loop",
+                                     .refuses = cpu_needs_first_float,
+                                     .run = run_reduce_sum };
+const IrCpuKernel cpu_global_average_pool = { .name = "plane loop",
+                                              .refuses = cpu_needs_float,
+                                              .run = run_global_average_pool };

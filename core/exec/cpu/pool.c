@@ -1,0 +1,139 @@
+/* MaxPool and AveragePool over two axes, in float32. */
+#include "config.h"
+
+#include "core/exec/cpu/cpu.h"
+#include "core/op/infer-window.h"
+
+typedef struct
+{
+  gint64 low, high; /* elements inside the input */
+  gint64 counted;   /* elements of the window with padding, for the divisor */
+} Span;
+
+/* Window positions along one axis, of one output; padding behind the declared pad (ceil_mode) does
+ * not count. */
+static Span
+span_of (const IrWindow *w, guint axis, gint64 out)
+{
+  gint64 start = out * w->stride[axis] - w->pad_begin[axis], end = start + w->kernel[axis];
+  gint64 limit = w->in[axis] + w->pad_end[axis];
+
+  return (Span){ MAX (start, 0), MIN (end, w->in[axis]), MIN (end, limit) - start };
+}
+
+static void
+max_plane (const IrWindow *w, const float *x, float *y)
+{
+  for (gint64 i = 0; i < w->out[0]; i++)
+    {
+      Span rows = span_of (w, 0, i);
+
+      for (gint64 j = 0; j < w->out[1]; j++)
+        {
+          Span columns = span_of (w, 1, j);
+          float most = x[rows.low * w->in[1] + columns.low];
+
+          for (gint64 r = rows.low; r < rows.high; r++)
+            for (gint64 c = columns.low; c < columns.high; c++)
+              {
+                float v = x[r * w->in[1] + c];
+                most = v > most || v != v ? v : most; /* a NaN wins and stays */
+              }
+          y[i * w->out[1] + j] = most;
+        }
+    }
+}
+
+static void
+average_plane (const IrWindow *w, gboolean count_padding, const float *x, float *y)
+{
+  for (gint64 i = 0; i < w->out[0]; i++)
+    {
+      Span rows = span_of (w, 0, i);
+
+      for (gint64 j = 0; j < w->out[1]; j++)
+        {
+          Span columns = span_of (w, 1, j);
+          gint64 n = count_padding ? rows.counted * columns.counted
+                                   : (rows.high - rows.low) * (columns.high - columns.low);
+          double sum = 0;
+
+          for (gint64 r = rows.low; r < rows.high; r++)
+            for (gint64 c = columns.low; c < columns.high; c++)
+              sum += x[r * w->in[1] + c];
+          y[i * w->out[1] + j] = (float) (sum / n);
+        }
+    }
+}
+
+/* Every window must touch the input, and dilation is left to the reference kernel. */
+static gboolean
+takes (const IrWindow *w)
+{
+  if (w->n_axes != 2)
+    return FALSE;
+  for (guint axis = 0; axis < 2; axis++)
+    {
+      if (w->dilation[axis] != 1 || w->in[axis] == 0 || w->out[axis] <= 0)
+        return FALSE;
+      for (gint64 out = 0; out < w->out[axis]; out++)
+        if (span_of (w, axis, out).low >= span_of (w, axis, out).high)
+          return FALSE;
+    }
+  return TRUE;
+}
+
+static gboolean
+run_pool (IrCall *call, gboolean average, GError **error)
+{
+  const IrTensor *in = ir_call_input (call, 0);
+  gboolean count_padding = ir_call_int (call, "count_include_pad", 0) != 0;
+  const float *x = ir_tensor_data (in);
+  gint64 dims[4];
+  IrWindow window;
+  float *y;
+
+  if (!ir_window_of_pool (&window, call, error))
+    return FALSE;
+  if (!takes (&window) || ir_call_has_output (call, 1))
+    return call->op->ref (call, error);
+  dims[0] = ir_tensor_dims (in)[0];
+  dims[1] = ir_tensor_dims (in)[1];
+  dims[2] = window.out[0];
+  dims[3] = window.out[1];
+  y = cpu_new_floats_shaped (call, 0, 4, dims, error);
+  if (y == NULL)
+    return FALSE;
+  int n_threads = cpu_n_threads (call, ir_tensor_n_elements (in));
+#pragma omp parallel for num_threads(n_threads) schedule(static)
+  for (gint64 plane = 0; plane < dims[0] * dims[1]; plane++)
+    {
+      const float *from = x + plane * window.in[0] * window.in[1];
+      float *to = y + plane * window.out[0] * window.out[1];
+
+      if (average)
+        average_plane (&window, count_padding, from, to);
+      else
+        max_plane (&window, from, to);
+    }
+  return TRUE;
+}
+
+static gboolean
+run_max_pool (IrCall *call, GError **error)
+{
+  return run_pool (call, FALSE, error);
+}
+
+static gboolean
+run_average_pool (IrCall *call, GError **error)
+{
+  return run_pool (call, TRUE, error);
+}
+
+const IrCpuKernel cpu_max_pool = { .name = "plane loop",
+                                   .refuses = cpu_needs_float,
+                                   .run = run_max_pool };
+const IrCpuKernel cpu_average_pool = { .name = "plane loop",
+                                       .refuses = cpu_needs_float,
+                                       .run = run_average_pool };

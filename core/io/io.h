@@ -2,6 +2,7 @@
  * abort, and give as much of the graph as can be understood, with problems. */
 #pragma once
 #include "core/ir/problem.h"
+#include <gio/gio.h>
 
 #define IR_IO_ERROR (ir_io_error_quark ())
 GQuark ir_io_error_quark (void);
@@ -53,12 +54,33 @@ IrModel *ir_onnx_read_bytes (GBytes *bytes,
                              GPtrArray *problems,
                              GError **error); /* path nullable: for external data */
 GBytes *ir_onnx_write_bytes (IrModel *model, GError **error);
-IrModel *ir_text_read (const char *text,
-                       gssize length,
-                       GPtrArray *problems,
-                       GError **error); /* ONNX textual syntax */
-char *ir_text_write (
-    IrModel *model); /* large constants elided to a comment-free form only by options */
+/* ONNX textual syntax. Nothing is left out unless the options say so. */
+typedef enum
+{
+  IR_TEXT_NUMBERS,   /* every element as a number */
+  IR_TEXT_BASE64,    /* large tensors as base64"…" */
+  IR_TEXT_SIDE_FILE, /* large tensors in a file beside: ir_text_write_file() only */
+  IR_TEXT_ELIDE      /* large tensors as {...}: to look at, and to read back over the model */
+} IrTextLarge;
+
+typedef struct
+{
+  IrTextLarge large;
+  guint64 max_elements; /* a tensor with more is large */
+} IrTextOptions;
+
+IrModel *ir_text_read (const char *text, gssize length, GPtrArray *problems, GError **error);
+/* As above; "{...}" means the tensor of that name in @base. */
+IrModel *ir_text_read_over (
+    const char *text, gssize length, IrModel *base, GPtrArray *problems, GError **error);
+char *ir_text_write (IrModel *model);
+char *ir_text_write_options (IrModel *model, const IrTextOptions *options); /* (nullable) */
+/* A model that holds nothing but the function of an op row's body: "name <attrs> (X) => (Y) {...}",
+ * with or without a header of imports. */
+IrModel *ir_function_from_text (const char *text,
+                                const char *domain,
+                                const char *name,
+                                GError **error);
 IrModel *ir_json_read (const char *text, gssize length, GPtrArray *problems, GError **error);
 char *ir_json_write (IrModel *model);
 char *ir_dot_write (IrModel *model);

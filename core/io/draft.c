@@ -1,0 +1,357 @@
+#include "config.h"
+
+#include "core/io/draft.h"
+
+#include <string.h>
+
+typedef struct
+{
+  gpointer object;
+  GDestroyNotify destroy;
+} Owned;
+
+static void
+owned_free (gpointer data)
+{
+  Owned *owned = data;
+
+  owned->destroy (owned->object);
+  g_free (owned);
+}
+
+static void
+own (IrDraft *draft, gpointer object, GDestroyNotify destroy)
+{
+  Owned *owned = g_new (Owned, 1);
+
+  *owned = (Owned){ object, destroy };
+  g_ptr_array_add (draft->arrays, owned);
+}
+
+/**
+ * ir_draft_new:
+ * @context: (transfer none): of the model to come; must outlive the draft
+ * @problems: (nullable): gets the findings
+ *
+ * Returns: (transfer full): an empty draft
+ */
+IrDraft *
+ir_draft_new (IrContext *context, GPtrArray *problems)
+{
+  IrDraft *draft = g_new0 (IrDraft, 1);
+
+  draft->context = context;
+  draft->arena = ir_arena_new ();
+  draft->arrays = g_ptr_array_new_with_free_func (owned_free);
+  draft->problems = problems != NULL ? g_ptr_array_ref (problems) : ir_problems_new ();
+  draft->opsets = ir_draft_array (draft, sizeof (IrOpset));
+  draft->metadata = ir_draft_pointers (draft);
+  draft->functions = ir_draft_pointers (draft);
+  draft->budget = IR_DRAFT_MAX_ENTITIES;
+  return draft;
+}
+
+void
+ir_draft_free (IrDraft *draft)
+{
+  if (draft == NULL)
+    return;
+  g_ptr_array_unref (draft->arrays);
+  g_ptr_array_unref (draft->problems);
+  ir_arena_free (draft->arena);
+  g_free (draft);
+}
+
+/**
+ * ir_draft_spend:
+ * @draft: a draft
+ *
+ * Counts one node, attribute or value.
+ *
+ * Returns: %FALSE if there are too many; said once as a problem
+ */
+gboolean
+ir_draft_spend (IrDraft *draft)
+{
+  if (draft->budget > 0)
+    {
+      draft->budget--;
+      return TRUE;
+    }
+  if (!draft->over_budget)
+    ir_draft_problem (
+        draft, IR_SEVERITY_ERROR, IR_PROBLEM_LIMIT, IR_DRAFT_NOWHERE,
+        "The file has more than %d nodes, attributes and values; the rest is left out.",
+        IR_DRAFT_MAX_ENTITIES);
+  draft->over_budget = TRUE;
+  return FALSE;
+}
+
+/**
+ * ir_draft_array:
+ * @draft: owns the array
+ * @element_size: bytes of an element
+ *
+ * Returns: (transfer none): an array that lives as long as the draft
+ */
+GArray *
+ir_draft_array (IrDraft *draft, gsize element_size)
+{
+  GArray *array = g_array_new (FALSE, TRUE, (guint) element_size);
+
+  own (draft, array, (GDestroyNotify) g_array_unref);
+  return array;
+}
+
+GPtrArray *
+ir_draft_pointers (IrDraft *draft)
+{
+  GPtrArray *array = g_ptr_array_new ();
+
+  own (draft, array, (GDestroyNotify) g_ptr_array_unref);
+  return array;
+}
+
+IrDraftGraph *
+ir_draft_graph_new (IrDraft *draft)
+{
+  IrDraftGraph *graph = ir_arena_alloc (draft->arena, sizeof *graph);
+
+  graph->name = ir_context_intern (draft->context, "");
+  graph->inputs = ir_draft_array (draft, sizeof (IrDraftValue));
+  graph->outputs = ir_draft_array (draft, sizeof (IrDraftValue));
+  graph->infos = ir_draft_array (draft, sizeof (IrDraftValue));
+  graph->initializers = ir_draft_array (draft, sizeof (IrDraftValue));
+  graph->nodes = ir_draft_pointers (draft);
+  return graph;
+}
+
+IrDraftNode *
+ir_draft_node_new (IrDraft *draft)
+{
+  IrDraftNode *node = ir_arena_alloc (draft->arena, sizeof *node);
+  const char *empty = ir_context_intern (draft->context, "");
+
+  node->op_type = node->domain = node->overload = node->name = node->device = empty;
+  node->inputs = ir_draft_array (draft, sizeof (const char *));
+  node->outputs = ir_draft_array (draft, sizeof (const char *));
+  node->attrs = ir_draft_array (draft, sizeof (IrDraftAttr));
+  return node;
+}
+
+/**
+ * ir_draft_own_tensor:
+ * @draft: a draft
+ * @tensor: (transfer full) (nullable): a tensor
+ *
+ * Returns: (transfer none) (nullable): @tensor, owned by the context from now on
+ */
+IrTensor *
+ir_draft_own_tensor (IrDraft *draft, IrTensor *tensor)
+{
+  if (tensor != NULL)
+    ir_context_own (draft->context, tensor, (GDestroyNotify) ir_tensor_unref);
+  return tensor;
+}
+
+GBytes *
+ir_draft_own_bytes (IrDraft *draft, GBytes *bytes)
+{
+  if (bytes != NULL)
+    ir_context_own (draft->context, bytes, (GDestroyNotify) g_bytes_unref);
+  return bytes;
+}
+
+/**
+ * ir_draft_problem:
+ * @draft: a draft
+ * @severity: how bad
+ * @code: what
+ * @place: where in the text, %IR_DRAFT_NOWHERE if that is not known
+ * @format: printf-style message
+ *
+ * Adds a finding; from %IR_DRAFT_MAX_PROBLEMS on nothing is added.
+ */
+void
+ir_draft_problem (IrDraft *draft,
+                  IrSeverity severity,
+                  IrProblemCode code,
+                  IrDraftPlace place,
+                  const char *format,
+                  ...)
+{
+  g_autofree char *message = NULL;
+  IrProblem *problem;
+  va_list args;
+
+  if (draft->problems->len >= IR_DRAFT_MAX_PROBLEMS)
+    return;
+  va_start (args, format);
+  message = g_strdup_vprintf (format, args);
+  va_end (args);
+  problem = ir_problems_add (draft->problems, severity, code, NULL, NULL, "%s", message);
+  problem->line = place.line;
+  problem->column = place.column;
+}
+
+/**
+ * ir_draft_dim:
+ * @context: a context
+ * @text: name of a dimension in a file
+ *
+ * A name is a symbol of its own, even "batch-size". Only what has the look of arithmetic, as
+ * irscope and PyTorch write it ("2*n + 1", "floordiv(n, 2)"), is taken apart.
+ *
+ * Returns: the dimension
+ */
+IrDim
+ir_draft_dim (IrContext *context, const char *text)
+{
+  IrDim dim = IR_DIM_UNKNOWN;
+
+  if (text[0] == '\0')
+    return IR_DIM_UNKNOWN;
+  if (strpbrk (text, " *()") != NULL)
+    dim = ir_dim_parse (context, text);
+  return dim != IR_DIM_UNKNOWN ? dim : ir_dim_symbol (context, text);
+}
+
+/**
+ * ir_draft_scope_of_name:
+ * @context: a context
+ * @node_name: name of a node
+ *
+ * The module path in an exporter's node name: of "/encoder/layer.0/attention/MatMul" it is
+ * "encoder/layer.0/attention".
+ *
+ * Returns: (transfer none): interned, "" if the name has no path
+ */
+const char *
+ir_draft_scope_of_name (IrContext *context, const char *node_name)
+{
+  const char *start = node_name, *last = strrchr (node_name, '/');
+
+  while (*start == '/')
+    start++;
+  while (last != NULL && last > start && last[-1] == '/')
+    last--;
+  if (last == NULL || last <= start)
+    return ir_context_intern (context, "");
+  return ir_context_intern_len (context, start, last - start);
+}
+
+static const char *const *
+split_after (IrDraft *draft, const char *text)
+{
+  g_auto (GStrv) parts = g_strsplit (text, "\n", -1);
+  guint n = g_strv_length (parts);
+  const char **after = ir_arena_alloc (draft->arena, sizeof (char *) * (n + 1));
+
+  for (guint i = 0; i < n; i++)
+    after[i] = ir_context_intern (draft->context, parts[i]);
+  return after;
+}
+
+/**
+ * ir_draft_node_take_metadata:
+ * @draft: a draft
+ * @node: its extra is set
+ *
+ * Moves what irscope itself has put into the metadata back into the fields of the node.
+ */
+void
+ir_draft_node_take_metadata (IrDraft *draft, IrDraftNode *node)
+{
+  const IrProps *props = node->extra != NULL ? node->extra->props : NULL;
+  g_autoptr (GPtrArray) keys = g_ptr_array_new ();
+  g_autoptr (GPtrArray) values = g_ptr_array_new ();
+
+  for (guint i = 0; props != NULL && i < props->n; i++)
+    {
+      const char *key = props->pairs[i].key, *value = props->pairs[i].value;
+
+      if (strcmp (key, IR_META_SCOPE) == 0)
+        node->scope = ir_context_intern (draft->context, value);
+      else if (strcmp (key, IR_META_DEVICE) == 0)
+        node->device = ir_context_intern (draft->context, value);
+      else if (strcmp (key, IR_META_AFTER) == 0)
+        node->after = split_after (draft, value);
+      else
+        {
+          g_ptr_array_add (keys, (gpointer) key);
+          g_ptr_array_add (values, (gpointer) value);
+        }
+    }
+  if (props == NULL || keys->len == props->n)
+    return;
+  props = keys->len == 0
+              ? NULL
+              : ir_props_new (draft->context, keys->len, (const char *const *) keys->pdata,
+                              (const char *const *) values->pdata);
+  node->extra = ir_extra_new (draft->context, node->extra->doc, props, node->extra->unknown);
+}
+
+static char *
+join_after (const IrNode *node)
+{
+  GString *text = g_string_new (NULL);
+
+  for (guint i = 0; i < node->controls->n; i++)
+    {
+      const IrNode *before = ir_model_node (node->graph->model, node->controls->ids[i]);
+      const IrValue *output = NULL;
+
+      for (guint o = 0; before != NULL && o < before->n_outputs && output == NULL; o++)
+        output = before->outputs[o];
+      if (output != NULL)
+        g_string_append_printf (text, "%s%s", text->len > 0 ? "\n" : "", output->name);
+    }
+  return g_string_free (text, FALSE);
+}
+
+/**
+ * ir_node_extra_to_write:
+ * @node: a node
+ *
+ * What a file must say beside the node: its documentation and metadata, and with them scope, device
+ * and control edges, for which ONNX has no field.
+ *
+ * Returns: (transfer none) (nullable): in the model's context
+ */
+const IrExtra *
+ir_node_extra_to_write (const IrNode *node)
+{
+  IrContext *context = node->graph->model->context;
+  const IrExtra *extra = node->extra;
+  g_autoptr (GPtrArray) keys = g_ptr_array_new ();
+  g_autoptr (GPtrArray) values = g_ptr_array_new ();
+  g_autofree char *after = NULL;
+
+  if (strcmp (node->scope, ir_draft_scope_of_name (context, node->name)) != 0)
+    {
+      g_ptr_array_add (keys, (gpointer) IR_META_SCOPE);
+      g_ptr_array_add (values, (gpointer) node->scope);
+    }
+  if (node->device[0] != '\0')
+    {
+      g_ptr_array_add (keys, (gpointer) IR_META_DEVICE);
+      g_ptr_array_add (values, (gpointer) node->device);
+    }
+  if (node->controls != NULL && node->controls->n > 0)
+    {
+      after = join_after (node);
+      g_ptr_array_add (keys, (gpointer) IR_META_AFTER);
+      g_ptr_array_add (values, after);
+    }
+  if (keys->len == 0)
+    return extra;
+  for (guint i = 0; extra != NULL && extra->props != NULL && i < extra->props->n; i++)
+    {
+      g_ptr_array_insert (keys, (gint) i, (gpointer) extra->props->pairs[i].key);
+      g_ptr_array_insert (values, (gint) i, (gpointer) extra->props->pairs[i].value);
+    }
+  return ir_extra_new (context, extra != NULL ? extra->doc : NULL,
+                       ir_props_new (context, keys->len, (const char *const *) keys->pdata,
+                                     (const char *const *) values->pdata),
+                       extra != NULL ? extra->unknown : NULL);
+}

@@ -1,0 +1,25 @@
+/* Readers and writers that the format table names; private to core/io. */
+#pragma once
+
+#include "core/io/io.h"
+
+IrModel *ir_onnx_read_file (const char *path,
+                            GPtrArray *problems,
+                            GCancellable *cancellable,
+                            GError **error);
+gboolean ir_onnx_write_file (IrModel *model, const char *path, GError **error);
+IrModel *ir_text_read_file (const char *path,
+                            GPtrArray *problems,
+                            GCancellable *cancellable,
+                            GError **error);
+gboolean ir_text_write_file (IrModel *model, const char *path, GError **error);
+
+/* A text file as a whole, with a limit that no text made by people reaches. */
+GBytes *ir_file_read_text (const char *path, GError **error);
+
+/* Writes through a temporary file in the same folder, which replaces @path when it is complete. */
+typedef gboolean (*IrFileFunc) (GOutputStream *stream, gpointer user_data, GError **error);
+gboolean ir_file_stream_atomic (const char *path,
+                                IrFileFunc func,
+                                gpointer user_data,
+                                GError **error);

@@ -84,7 +84,7 @@ typedef struct
   gint32 n_edges;
 
   /* options, px */
-  double box_gap, layer_gap, track_gap;
+  double box_gap, layer_gap, track_gap, lead;
   IrLayoutKeep keep;
   GHashTable *seed_trunks; /* (nullable): net key -> IrFlatSeedTrunk */
 

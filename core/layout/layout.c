@@ -114,7 +114,7 @@ typedef struct
   GHashTable *seeds;   /* (nullable): key -> SeedItem of the previous layout */
   GHashTable *seed_trunks;
   GArray *seed_trunk_store; /* of IrFlatSeedTrunk */
-  double box_gap, layer_gap, track_gap;
+  double box_gap, layer_gap, track_gap, lead;
   gboolean turned; /* left to right: x and y are exchanged inside */
 } Work;
 
@@ -670,6 +670,7 @@ fill_components (
       comps[c].flat->box_gap = work->box_gap;
       comps[c].flat->layer_gap = work->layer_gap;
       comps[c].flat->track_gap = work->track_gap;
+      comps[c].flat->lead = work->lead;
       comps[c].flat->keep = work->seeds ? work->input->keep : IR_LAYOUT_KEEP_NOTHING;
       comps[c].flat->seed_trunks = work->seed_trunks;
     }
@@ -1128,6 +1129,7 @@ ir_layout_new (const IrLayoutInput *input, GCancellable *cancellable, GError **e
   work.box_gap = even (input->box_gap > 0 ? input->box_gap : 24);
   work.layer_gap = ceil (input->layer_gap > 0 ? input->layer_gap : 40);
   work.track_gap = ceil (input->track_gap > 0 ? input->track_gap : 10);
+  work.lead = ceil (input->lead > 0 ? input->lead : 12);
 
   read_seed (&work);
   make_levels (&work);

@@ -110,6 +110,7 @@ typedef struct
   double box_gap;   /* px between boxes of a layer; 0 = 24 */
   double layer_gap; /* px, least distance of layers; 0 = 40 */
   double track_gap; /* px between parallel lines; 0 = 10 */
+  double lead;      /* px between a box and the first turn of its lines; 0 = 12 */
 } IrLayoutInput;
 
 typedef struct

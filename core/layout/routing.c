@@ -22,7 +22,6 @@
 #include <math.h>
 
 #define PIN_CLEARANCE 5.0  /* px, closer verticals would look like one line */
-#define TRACK_TOP     12.0 /* px above the first track */
 #define TRACK_BOTTOM  18.0 /* px below the last one: an arrow head fits */
 #define SQUEEZED_ENDS 22.0 /* px above and below the tracks, at the least */
 #define LANE_GAP      12.0 /* px */
@@ -810,9 +809,9 @@ channel_height (Router *router, gint32 c, gint32 n_tracks)
   if (n_tracks > 60)
     pitch = MAX (3, floor (pitch * 60 / n_tracks));
   router->pitch[c] = pitch;
-  router->lead[c] = TRACK_TOP;
+  router->lead[c] = flat->lead;
   if (n_tracks > 0)
-    height = TRACK_TOP + (n_tracks - 1) * pitch + TRACK_BOTTOM;
+    height = flat->lead + (n_tracks - 1) * pitch + TRACK_BOTTOM;
   if (c > 0 && c < flat->n_layers)
     {
       gboolean bare = router->layer_h[c - 1] == 0 || router->layer_h[c] == 0;

@@ -709,7 +709,7 @@ ir_scene_to_text (const IrScene *scene)
                                 g_array_index (scene->boxes, IrSceneBox, b->parent).id);
       if (b->problem)
         g_string_append_printf (out, " problem %d", b->problem - 1);
-      if (!isnan (b->tint))
+      if (b->has_tint)
         g_string_append_printf (out, " tint %.3f", b->tint);
       for (guint k = 0; k < b->n_texts; k++)
         {

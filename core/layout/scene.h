@@ -85,21 +85,22 @@ typedef struct
 {
   IrSceneBoxKind kind;
   IrSceneState state;
-  guint8 colour;    /* IrOpFamily or IR_SCENE_COLOUR_… */
-  guint8 problem;   /* 0 none, else 1 + IrSeverity of the worst problem */
-  gint32 parent;    /* cluster it lies in, or -1 */
-  double x, y;      /* px */
-  double width;     /* px */
-  double height;    /* px */
-  double header;    /* px, height of the coloured strip; == height: all of the box */
-  double tint;      /* overlay: 0 … 1, or NAN for none */
-  IrNodeId node;    /* in the later model, or 0 */
-  IrNodeId before;  /* in the earlier model of a diff, or 0 */
-  IrValueId value;  /* of pills */
-  guint64 key;      /* stable between scenes of one history */
-  const char *fold; /* (nullable): key of ir_scene_options_set_folded() that opens or closes it */
-  const char *id;   /* unique, XML-safe: "n12" */
-  const char *tip;  /* one or more lines: what a tooltip and a screen reader say */
+  guint8 colour;     /* IrOpFamily or IR_SCENE_COLOUR_… */
+  guint8 problem;    /* 0 none, else 1 + IrSeverity of the worst problem */
+  gint32 parent;     /* cluster it lies in, or -1 */
+  double x, y;       /* px */
+  double width;      /* px */
+  double height;     /* px */
+  double header;     /* px, height of the coloured strip; == height: all of the box */
+  gboolean has_tint; /* @tint is meant */
+  double tint;       /* overlay, 0 … 1 */
+  IrNodeId node;     /* in the later model, or 0 */
+  IrNodeId before;   /* in the earlier model of a diff, or 0 */
+  IrValueId value;   /* of pills */
+  guint64 key;       /* stable between scenes of one history */
+  const char *fold;  /* (nullable): key of ir_scene_options_set_folded() that opens or closes it */
+  const char *id;    /* unique, XML-safe: "n12" */
+  const char *tip;   /* one or more lines: what a tooltip and a screen reader say */
   guint first_text, n_texts;
 } IrSceneBox;
 

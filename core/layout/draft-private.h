@@ -1,0 +1,69 @@
+#pragma once
+
+/* What is to be drawn, before it has sizes: the union of one or two models as
+ * items (boxes), groups (frames) and links (lines), with constants folded into
+ * their consumers and closed scopes into one item. */
+
+#include "core/layout/scene.h"
+
+G_BEGIN_DECLS
+
+typedef struct
+{
+  char *name;   /* of the input */
+  char *figure; /* shape, or the value itself if it is one number */
+} SceneRow;
+
+typedef struct
+{
+  IrSceneBoxKind kind;
+  IrSceneState state;
+  const IrNode *a, *b;    /* (nullable) */
+  const IrValue *va, *vb; /* (nullable) of pills */
+  gint32 group;           /* or -1 */
+  guint64 key;
+  char *title;
+  char *fold;                        /* (nullable) fold key */
+  GArray *in, *out;                  /* of guint64: ports by slot, or for folds by what passes */
+  GArray *rows;                      /* (nullable) of SceneRow */
+  guint n_inside[IR_N_SCENE_STATES]; /* of folds: nodes by state */
+} SceneItem;
+
+typedef struct
+{
+  gint32 parent; /* group, or -1 */
+  guint64 key;
+  char *title;
+  char *fold; /* (nullable) fold key */
+  IrSceneState state;
+  const IrNode *a, *b; /* (nullable) node that owns the subgraphs */
+  guint n_in, n_out;   /* ports of the frame */
+} SceneGroup;
+
+/* An end is an item, or IR_LAYOUT_END_GROUP() of a group. */
+typedef struct
+{
+  gint32 from, to;
+  guint64 from_port, to_port;
+  guint from_slot, to_slot;
+  const IrValue *va, *vb; /* (nullable) */
+  IrSceneLineKind kind;
+  IrSceneState state;
+} SceneLink;
+
+typedef struct
+{
+  GArray *items;  /* of SceneItem */
+  GArray *groups; /* of SceneGroup, parents first */
+  GArray *links;  /* of SceneLink */
+  gboolean is_diff;
+} SceneDraft;
+
+SceneDraft *scene_draft_new (const IrDiff *diff, IrModel *model, const IrSceneOptions *options);
+void scene_draft_free (SceneDraft *draft);
+guint scene_draft_port (const GArray *ports, guint64 port);
+char *scene_type_text (const IrValue *value);
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (SceneDraft, scene_draft_free)
+
+G_END_DECLS

@@ -1,0 +1,826 @@
+#include "config.h"
+
+/* Collects the union of the earlier model (a) and the later one (b). A node,
+ * pill or line that both have is one item; with a single model there is no a.
+ * Everything is found from b first, so that the order is b's. */
+
+#include "core/layout/draft-private.h"
+#include "core/op/op.h"
+
+#include <string.h>
+
+#define NO_END G_MININT32 /* not drawn */
+
+typedef struct
+{
+  SceneDraft *draft;
+  const IrSceneOptions *options;
+  const IrDiff *diff; /* (nullable) */
+  gboolean same_ids;  /* both models have one history */
+  GHashTable *ends;   /* node or value -> end, as GINT_TO_POINTER (end) */
+  GHashTable *places; /* graph, or interned scope key -> Place */
+  GHashTable *items;  /* key of a pill or fold -> item + 1 */
+  GHashTable *links;  /* LinkKey -> index + 1 */
+  GHashTable *scopes; /* "graph/scope prefix" -> number of nodes */
+  GStringChunk *names;
+} Collect;
+
+/* Where the content of a graph or scope goes: a group, or a closed item. */
+typedef struct
+{
+  gint32 group;    /* or -1 */
+  gint32 item;     /* closed: all of it is this item; else -1 */
+  gboolean hidden; /* bodies of functions */
+} Place;
+
+typedef struct
+{
+  gint32 from, to;
+  guint64 from_port, to_port;
+} LinkKey;
+
+static guint
+hash_link (gconstpointer data)
+{
+  const LinkKey *k = data;
+  guint64 h = ((guint64) (guint32) k->from << 32 | (guint32) k->to) * 0x9e3779b97f4a7c15u;
+
+  h ^= (k->from_port * 31 + k->to_port) * 0xd6e8feb86659fd93u;
+  return (guint) (h >> 32 ^ h);
+}
+
+static gboolean
+equal_links (gconstpointer a, gconstpointer b)
+{
+  const LinkKey *x = a, *y = b;
+
+  return x->from == y->from && x->to == y->to && x->from_port == y->from_port &&
+         x->to_port == y->to_port;
+}
+
+static guint64
+hash_text (const char *text, guint64 seed)
+{
+  guint64 h = seed ^ 0xcbf29ce484222325u;
+
+  for (; *text != '\0'; text++)
+    h = (h ^ (guchar) *text) * 0x100000001b3u;
+  return h;
+}
+
+static void
+clear_row (gpointer data)
+{
+  SceneRow *row = data;
+
+  g_free (row->name);
+  g_free (row->figure);
+}
+
+static void
+clear_item (gpointer data)
+{
+  SceneItem *item = data;
+
+  g_free (item->title);
+  g_free (item->fold);
+  g_array_unref (item->in);
+  g_array_unref (item->out);
+  g_clear_pointer (&item->rows, g_array_unref);
+}
+
+static void
+clear_group (gpointer data)
+{
+  SceneGroup *group = data;
+
+  g_free (group->title);
+  g_free (group->fold);
+}
+
+void
+scene_draft_free (SceneDraft *draft)
+{
+  if (draft == NULL)
+    return;
+  g_array_unref (draft->items);
+  g_array_unref (draft->groups);
+  g_array_unref (draft->links);
+  g_free (draft);
+}
+
+static SceneItem *
+item_at (const Collect *c, gint32 i)
+{
+  return &g_array_index (c->draft->items, SceneItem, i);
+}
+
+static gint32
+add_item (Collect *c, SceneItem item)
+{
+  item.in = g_array_new (FALSE, FALSE, sizeof (guint64));
+  item.out = g_array_new (FALSE, FALSE, sizeof (guint64));
+  g_array_append_val (c->draft->items, item);
+  return (gint32) c->draft->items->len - 1;
+}
+
+static gint32
+add_group (Collect *c, SceneGroup group)
+{
+  g_array_append_val (c->draft->groups, group);
+  return (gint32) c->draft->groups->len - 1;
+}
+
+static gboolean
+is_folded (const Collect *c, const char *fold)
+{
+  return c->options->folded != NULL && g_hash_table_contains (c->options->folded, fold);
+}
+
+/* --- nodes ---------------------------------------------------------------- */
+
+static guint64
+node_key (const Collect *c, const IrNode *a, const IrNode *b)
+{
+  if (b != NULL)
+    return b->id;
+  return c->same_ids ? a->id : a->id | (guint64) 1 << 40;
+}
+
+static IrSceneState
+state_of (IrDiffKind kind)
+{
+  static const IrSceneState states[IR_N_DIFF_KINDS] = {
+    [IR_DIFF_SAME] = IR_SCENE_SAME,
+    [IR_DIFF_ADDED] = IR_SCENE_NEW,
+    [IR_DIFF_REMOVED] = IR_SCENE_REMOVED,
+    [IR_DIFF_CHANGED] = IR_SCENE_CHANGED,
+  };
+  return states[kind];
+}
+
+static const IrNodeDiff *
+row_of (const Collect *c, const IrNode *node, gboolean later)
+{
+  if (c->diff == NULL)
+    return NULL;
+  return later ? ir_diff_of_b (c->diff, node->id) : ir_diff_of_a (c->diff, node->id);
+}
+
+/* Both sides of a node, given one. */
+static IrSceneState
+find_sides (
+    const Collect *c, const IrNode *node, gboolean later, const IrNode **a, const IrNode **b)
+{
+  const IrNodeDiff *row = row_of (c, node, later);
+
+  *a = later ? NULL : node;
+  *b = later ? node : NULL;
+  if (row == NULL)
+    return IR_SCENE_SAME;
+  if (row->a != 0)
+    *a = ir_model_node (c->diff->a, row->a);
+  if (row->b != 0)
+    *b = ir_model_node (c->diff->b, row->b);
+  return state_of (row->kind);
+}
+
+static gboolean
+has_subgraphs (const IrNode *node)
+{
+  for (guint i = 0; i < node->n_attrs; i++)
+    if ((node->attrs[i]->kind == IR_ATTR_GRAPH || node->attrs[i]->kind == IR_ATTR_GRAPHS) &&
+        node->attrs[i]->n > 0)
+      return TRUE;
+  return FALSE;
+}
+
+/* A Constant whose contents are written in its consumers. */
+static gboolean
+is_folded_constant (const Collect *c, const IrNode *node)
+{
+  if (c->options->show_constants || node->n_outputs != 1 || node->outputs[0] == NULL)
+    return FALSE;
+  return ir_value_constant (node->outputs[0]) != NULL &&
+         !ir_value_is_graph_output (node->outputs[0]);
+}
+
+static Place place_of_graph (Collect *c, const IrGraph *graph, gboolean later);
+static Place place_in_scope (Collect *c, const IrNode *node, gboolean later);
+
+static gint32
+new_fold (Collect *c, Place around, const char *fold, const char *title, guint64 key)
+{
+  return add_item (c, (SceneItem){ .kind = IR_SCENE_FOLD,
+                                   .group = around.group,
+                                   .key = hash_text (fold, key),
+                                   .title = g_strdup (title),
+                                   .fold = g_strdup (fold) });
+}
+
+static void
+count_in_fold (Collect *c, gint32 fold, IrSceneState state)
+{
+  SceneItem *item = item_at (c, fold);
+
+  item->n_inside[state]++;
+  if (state != IR_SCENE_SAME)
+    item->state = IR_SCENE_CHANGED;
+}
+
+/* The end that stands for a node, made at first use. */
+static gint32
+end_of_node (Collect *c, const IrNode *node, gboolean later)
+{
+  gpointer found;
+  const IrNode *a, *b;
+  gint32 end;
+
+  if (g_hash_table_lookup_extended (c->ends, node, NULL, &found))
+    return GPOINTER_TO_INT (found);
+  IrSceneState state = find_sides (c, node, later, &a, &b);
+  Place place = place_in_scope (c, b ? b : a, b != NULL);
+  guint64 key = node_key (c, a, b);
+
+  if (place.hidden || is_folded_constant (c, node))
+    end = NO_END;
+  else if (place.item >= 0)
+    {
+      end = place.item;
+      count_in_fold (c, end, state);
+    }
+  else if (has_subgraphs (b ? b : a))
+    {
+      g_autofree char *fold = g_strdup_printf ("node:%" G_GUINT64_FORMAT, key);
+      const IrNode *node_shown = b ? b : a;
+      if (is_folded (c, fold))
+        {
+          end = add_item (c, (SceneItem){ .kind = IR_SCENE_FOLD,
+                                          .state = state,
+                                          .a = a,
+                                          .b = b,
+                                          .group = place.group,
+                                          .key = key,
+                                          .title = g_strdup (node_shown->op_type),
+                                          .fold = g_strdup (fold) });
+        }
+      else
+        {
+          guint n_in = MAX (a ? a->n_inputs : 0, b ? b->n_inputs : 0);
+          guint n_out = MAX (a ? a->n_outputs : 0, b ? b->n_outputs : 0);
+          end = IR_LAYOUT_END_GROUP (
+              add_group (c, (SceneGroup){ .parent = place.group,
+                                          .key = key,
+                                          .title = g_strdup (node_shown->op_type),
+                                          .fold = g_strdup (fold),
+                                          .state = state,
+                                          .a = a,
+                                          .b = b,
+                                          .n_in = n_in,
+                                          .n_out = n_out }));
+        }
+    }
+  else
+    end = add_item (c, (SceneItem){ .kind = IR_SCENE_NODE,
+                                    .state = state,
+                                    .a = a,
+                                    .b = b,
+                                    .group = place.group,
+                                    .key = key,
+                                    .title = g_strdup ((b ? b : a)->op_type) });
+  if (a != NULL)
+    g_hash_table_insert (c->ends, (gpointer) a, GINT_TO_POINTER (end));
+  if (b != NULL)
+    g_hash_table_insert (c->ends, (gpointer) b, GINT_TO_POINTER (end));
+  return end;
+}
+
+/* --- graphs and scopes ---------------------------------------------------- */
+
+static guint64
+graph_key (Collect *c, const IrGraph *graph, gboolean later)
+{
+  const IrNode *a, *b, *owner;
+
+  if (graph->kind != IR_GRAPH_SUBGRAPH)
+    return 0;
+  owner = ir_model_node (graph->model, graph->owner);
+  if (owner == NULL)
+    return graph->id;
+  find_sides (c, owner, later, &a, &b);
+  /* Subgraphs of one node are told apart by their attribute. */
+  for (guint i = 0; i < owner->n_attrs; i++)
+    for (guint k = 0; k < owner->attrs[i]->n; k++)
+      if ((owner->attrs[i]->kind == IR_ATTR_GRAPH || owner->attrs[i]->kind == IR_ATTR_GRAPHS) &&
+          owner->attrs[i]->graphs[k] == graph->id)
+        return hash_text (owner->attrs[i]->name, node_key (c, a, b) * 31 + k);
+  return graph->id;
+}
+
+static const char *
+graph_title (const IrGraph *graph, const IrNode *owner)
+{
+  for (guint i = 0; i < owner->n_attrs; i++)
+    for (guint k = 0; k < owner->attrs[i]->n; k++)
+      if ((owner->attrs[i]->kind == IR_ATTR_GRAPH || owner->attrs[i]->kind == IR_ATTR_GRAPHS) &&
+          owner->attrs[i]->graphs[k] == graph->id)
+        return owner->attrs[i]->name;
+  return graph->name;
+}
+
+static Place *
+remember_place (Collect *c, gconstpointer what, Place place)
+{
+  Place *copy = g_memdup2 (&place, sizeof place);
+
+  g_hash_table_insert (c->places, (gpointer) what, copy);
+  return copy;
+}
+
+static Place
+place_of_graph (Collect *c, const IrGraph *graph, gboolean later)
+{
+  Place *known = g_hash_table_lookup (c->places, graph);
+  Place place = { .group = -1, .item = -1 };
+  const IrNode *owner;
+
+  if (known != NULL)
+    return *known;
+  owner = graph->kind == IR_GRAPH_SUBGRAPH ? ir_model_live_node (graph->model, graph->owner) : NULL;
+  if (graph->kind == IR_GRAPH_MAIN)
+    return *remember_place (c, graph, place);
+  /* Should a broken model hold a graph within itself, it ends here. */
+  remember_place (c, graph, (Place){ .group = -1, .item = -1, .hidden = TRUE });
+  if (owner == NULL)
+    place.hidden = TRUE;
+  else
+    {
+      gint32 end = end_of_node (c, owner, later);
+      if (end == NO_END)
+        place.hidden = TRUE;
+      else if (end >= 0)
+        place.item = end;
+      else
+        {
+          guint64 key = graph_key (c, graph, later);
+          guint64 *stored = g_memdup2 (&key, sizeof key);
+          gint32 group = GPOINTER_TO_INT (g_hash_table_lookup (c->items, stored)) - 1;
+          if (group < 0)
+            {
+              group = add_group (c, (SceneGroup){ .parent = -1 - end,
+                                                  .key = key,
+                                                  .title = g_strdup (graph_title (graph, owner)) });
+              g_hash_table_insert (c->items, stored, GINT_TO_POINTER (group + 1));
+            }
+          else
+            g_free (stored);
+          place.group = group;
+        }
+    }
+  return *remember_place (c, graph, place);
+}
+
+static const char *
+scope_name (Collect *c, guint64 graph, const char *scope, gsize length)
+{
+  g_autofree char *text = graph == 0 ? g_strdup_printf ("scope:%.*s", (int) length, scope)
+                                     : g_strdup_printf ("scope:%" G_GINT64_MODIFIER "x:%.*s", graph,
+                                                        (int) length, scope);
+  return g_string_chunk_insert_const (c->names, text);
+}
+
+/* Counts the nodes below each scope prefix, so that frames around nothing, one
+ * node or everything are left out. */
+static void
+count_scopes (Collect *c, const IrModel *model, gboolean later)
+{
+  for (guint id = 1; id < model->nodes->len; id++)
+    {
+      const IrNode *node = ir_model_live_node (model, id);
+      if (node == NULL || node->scope == NULL || is_folded_constant (c, node))
+        continue;
+      guint64 graph = graph_key (c, node->graph, later);
+      for (const char *p = node->scope;; p++)
+        if (p == node->scope || *p == '/' || *p == '\0')
+          {
+            gsize length = p == node->scope ? 0 : (gsize) (p - node->scope);
+            const char *name = scope_name (c, graph, node->scope, length);
+            guint n = GPOINTER_TO_UINT (g_hash_table_lookup (c->scopes, name));
+            g_hash_table_insert (c->scopes, (gpointer) name, GUINT_TO_POINTER (n + 1));
+            if (*p == '\0')
+              break;
+          }
+    }
+}
+
+static Place
+place_in_scope (Collect *c, const IrNode *node, gboolean later)
+{
+  Place place = place_of_graph (c, node->graph, later);
+  guint around;
+
+  if (c->options->flat || place.hidden || place.item >= 0 || node->scope == NULL ||
+      node->scope[0] == '\0')
+    return place;
+  guint64 graph = graph_key (c, node->graph, later);
+  around = GPOINTER_TO_UINT (
+      g_hash_table_lookup (c->scopes, scope_name (c, graph, node->scope, 0)));
+  for (const char *start = node->scope, *p = start;; p++)
+    {
+      if (*p != '/' && *p != '\0')
+        continue;
+      const char *name = scope_name (c, graph, node->scope, (gsize) (p - node->scope));
+      guint n = GPOINTER_TO_UINT (g_hash_table_lookup (c->scopes, name));
+      Place *known = g_hash_table_lookup (c->places, name);
+      if (known != NULL)
+        place = *known;
+      else if (n > 1 && n < around)
+        {
+          g_autofree char *title = g_strndup (start, (gsize) (p - start));
+          if (is_folded (c, name))
+            place.item = new_fold (c, place, name, title, graph);
+          else
+            place.group = add_group (c, (SceneGroup){ .parent = place.group,
+                                                      .key = hash_text (name, graph),
+                                                      .title = g_strdup (title),
+                                                      .fold = g_strdup (name) });
+          remember_place (c, name, place);
+        }
+      around = n;
+      if (*p == '\0' || place.item >= 0)
+        return place;
+      start = p + 1;
+    }
+}
+
+/* --- values --------------------------------------------------------------- */
+
+static gint32
+pill (Collect *c, const IrValue *value, gboolean later, IrSceneBoxKind kind, const IrGraph *graph)
+{
+  Place place = place_of_graph (c, graph, later);
+  guint64 key = hash_text (value->name, graph_key (c, graph, later) * 31 + kind + 1);
+  gint32 item = GPOINTER_TO_INT (g_hash_table_lookup (c->items, &key)) - 1;
+
+  if (place.hidden)
+    return NO_END;
+  if (place.item >= 0)
+    return place.item;
+  if (item < 0)
+    {
+      item = add_item (c, (SceneItem){ .kind = kind,
+                                       .state = !c->diff ? IR_SCENE_SAME
+                                                : later  ? IR_SCENE_NEW
+                                                         : IR_SCENE_REMOVED,
+                                       .group = place.group,
+                                       .key = key,
+                                       .title = g_strdup (value->name) });
+      g_hash_table_insert (c->items, g_memdup2 (&key, sizeof key), GINT_TO_POINTER (item + 1));
+    }
+  else if (!later && item_at (c, item)->state == IR_SCENE_NEW)
+    item_at (c, item)->state = IR_SCENE_SAME;
+  if (later)
+    item_at (c, item)->vb = value;
+  else
+    item_at (c, item)->va = value;
+  return item;
+}
+
+/* The end that a value comes from, and its port there. */
+static gint32
+end_of_value (Collect *c, const IrValue *value, gboolean later, guint64 *port)
+{
+  gint32 end;
+
+  *port = 0;
+  if (value->producer != NULL)
+    {
+      const IrNode *a, *b;
+      end = end_of_node (c, value->producer, later);
+      *port = value->output_slot;
+      if (end == NO_END || end < 0 || item_at (c, end)->kind != IR_SCENE_FOLD)
+        return end;
+      find_sides (c, value->producer, later, &a, &b);
+      *port = node_key (c, a, b) << 20 | (value->output_slot & 0xfffff);
+      return end;
+    }
+  if (ir_value_is_graph_input (value) && ir_value_constant (value) == NULL)
+    end = pill (c, value, later, IR_SCENE_INPUT, value->graph);
+  else if (value->initializer != NULL)
+    end = c->options->show_constants ? pill (c, value, later, IR_SCENE_CONSTANT, value->graph)
+                                     : NO_END;
+  else
+    return NO_END;
+  if (end >= 0 && item_at (c, end)->kind == IR_SCENE_FOLD)
+    *port = hash_text (value->name, 1);
+  return end;
+}
+
+guint
+scene_draft_port (const GArray *ports, guint64 port)
+{
+  for (guint i = 0; i < ports->len; i++)
+    if (g_array_index (ports, guint64, i) == port)
+      return i;
+  return G_MAXUINT;
+}
+
+static void
+need_port (Collect *c, gint32 end, guint64 port, gboolean out)
+{
+  if (end < 0)
+    {
+      SceneGroup *group = &g_array_index (c->draft->groups, SceneGroup, -1 - end);
+      guint *n = out ? &group->n_out : &group->n_in;
+      *n = MAX (*n, (guint) MIN (port + 1, 1 << 20));
+      return;
+    }
+  GArray *ports = out ? item_at (c, end)->out : item_at (c, end)->in;
+  if (scene_draft_port (ports, port) == G_MAXUINT)
+    g_array_append_val (ports, port);
+}
+
+/* Whether @end is a frame and @inner lies in it. */
+static gboolean
+is_around (const Collect *c, gint32 end, gint32 inner)
+{
+  gint32 group;
+
+  if (end >= 0)
+    return FALSE;
+  group = inner >= 0 ? item_at (c, inner)->group
+                     : g_array_index (c->draft->groups, SceneGroup, -1 - inner).parent;
+  while (group >= 0 && group != -1 - end)
+    group = g_array_index (c->draft->groups, SceneGroup, group).parent;
+  return group >= 0;
+}
+
+static void
+add_link (Collect *c, SceneLink link, gboolean later)
+{
+  LinkKey key = { link.from, link.to, link.from_port, link.to_port };
+  guint at;
+
+  if (is_around (c, link.from, link.to) || is_around (c, link.to, link.from))
+    return;
+  at = GPOINTER_TO_UINT (g_hash_table_lookup (c->links, &key));
+
+  if (at > 0)
+    {
+      SceneLink *known = &g_array_index (c->draft->links, SceneLink, at - 1);
+      if (later || known->va != NULL)
+        return;
+      known->va = link.va;
+      if (known->state == IR_SCENE_NEW)
+        known->state = c->same_ids && known->vb != NULL && known->vb->type != link.va->type
+                           ? IR_SCENE_CHANGED
+                           : IR_SCENE_SAME;
+      return;
+    }
+  need_port (c, link.from, link.from_port, TRUE);
+  need_port (c, link.to, link.to_port, FALSE);
+  link.state = !c->diff ? IR_SCENE_SAME : later ? IR_SCENE_NEW : IR_SCENE_REMOVED;
+  g_array_append_val (c->draft->links, link);
+  g_hash_table_insert (c->links, g_memdup2 (&key, sizeof key),
+                       GUINT_TO_POINTER (c->draft->links->len));
+}
+
+static void
+link_value (Collect *c, const IrValue *value, gboolean later, gint32 to, guint slot)
+{
+  guint64 port;
+  gint32 from = end_of_value (c, value, later, &port);
+  SceneLink link = { .from = from,
+                     .to = to,
+                     .from_port = port,
+                     .to_port = slot,
+                     .from_slot = value->output_slot,
+                     .to_slot = slot,
+                     .va = later ? NULL : value,
+                     .vb = later ? value : NULL };
+
+  if (from == NO_END || to == NO_END)
+    return;
+  if (from == to && to >= 0 && item_at (c, to)->kind == IR_SCENE_FOLD)
+    return;
+  if (to >= 0 && item_at (c, to)->kind == IR_SCENE_FOLD)
+    link.to_port = (guint64) (guint32) from << 32 ^ port;
+  add_link (c, link, later);
+}
+
+/* --- rows ------------------------------------------------------------------ */
+
+static void
+append_dims (GString *text, IrContext *context, const IrType *type)
+{
+  for (int i = 0; i < type->rank; i++)
+    {
+      g_autofree char *dim = type->dims[i] == IR_DIM_UNKNOWN
+                                 ? g_strdup ("?")
+                                 : ir_dim_to_string (context, type->dims[i]);
+      g_string_append_printf (text, "%s%s", i > 0 ? "\303\227" : "", dim);
+    }
+}
+
+/**
+ * scene_type_text:
+ * @value: a value
+ *
+ * Its type in short: "1×3×224×224", "int64 2", "float" for a scalar; float is
+ * not said where there is a shape.
+ *
+ * Returns: (transfer full) (nullable): the text; %NULL if nothing is known
+ */
+char *
+scene_type_text (const IrValue *value)
+{
+  const IrType *type = value->type;
+  IrContext *context = value->graph->model->context;
+  g_autoptr (GString) text = g_string_new (NULL);
+
+  if (type == NULL)
+    return NULL;
+  if (!ir_type_is_tensor (type))
+    return ir_type_to_string (context, type);
+  if (type->dtype != IR_DTYPE_FLOAT || type->rank < 1)
+    g_string_append (text, ir_dtype_name (type->dtype));
+  if (type->rank > 0)
+    {
+      if (text->len > 0)
+        g_string_append_c (text, ' ');
+      append_dims (text, context, type);
+    }
+  return g_string_free (g_steal_pointer (&text), FALSE);
+}
+
+static char *
+constant_figure (const IrTensor *tensor)
+{
+  g_autoptr (GString) text = g_string_new (NULL);
+  guint rank = ir_tensor_rank (tensor);
+
+  if (ir_tensor_n_elements (tensor) <= 4 && rank <= 1 &&
+      ir_dtype_kind (ir_tensor_dtype (tensor)) != IR_DTYPE_KIND_STRING)
+    return ir_tensor_to_string (tensor, 4);
+  for (guint i = 0; i < rank; i++)
+    g_string_append_printf (text, "%s%" G_GINT64_FORMAT, i > 0 ? "\303\227" : "",
+                            ir_tensor_dims (tensor)[i]);
+  return g_string_free (g_steal_pointer (&text), FALSE);
+}
+
+static void
+add_row (Collect *c, gint32 end, const IrNode *node, guint slot, const IrTensor *tensor)
+{
+  SceneItem *item = end >= 0 ? item_at (c, end) : NULL;
+  SceneRow row;
+
+  if (item == NULL || item->kind != IR_SCENE_NODE)
+    return;
+  if (item->rows == NULL)
+    {
+      item->rows = g_array_new (FALSE, FALSE, sizeof (SceneRow));
+      g_array_set_clear_func (item->rows, clear_row);
+    }
+  row.name = node->op ? ir_op_input_name (node->op, slot) : g_strdup_printf ("input %u", slot);
+  row.figure = constant_figure (tensor);
+  g_array_append_val (item->rows, row);
+}
+
+/* --- collecting ------------------------------------------------------------ */
+
+static void
+collect_node (Collect *c, const IrNode *node, gboolean later)
+{
+  gint32 end = end_of_node (c, node, later);
+  const IrNode *a, *b;
+
+  if (end == NO_END)
+    return;
+  find_sides (c, node, later, &a, &b);
+  for (guint i = 0; i < node->n_inputs; i++)
+    {
+      const IrValue *value = node->inputs[i];
+      const IrTensor *constant = value ? ir_value_constant (value) : NULL;
+      if (value == NULL)
+        continue;
+      if (constant != NULL && !c->options->show_constants)
+        {
+          /* The rows are those of the later side. */
+          if (later || b == NULL)
+            add_row (c, end, node, i, constant);
+        }
+      else
+        link_value (c, value, later, end, i);
+    }
+  for (guint i = 0; node->controls != NULL && i < node->controls->n; i++)
+    {
+      const IrNode *first = ir_model_live_node (node->graph->model, node->controls->ids[i]);
+      gint32 from = first ? end_of_node (c, first, later) : NO_END;
+      if (from == NO_END || from == end)
+        continue;
+      add_link (c,
+                (SceneLink){ .from = from,
+                             .to = end,
+                             .from_port = from < 0 ? 0 : G_MAXUINT32,
+                             .to_port = end < 0 ? 0 : G_MAXUINT32,
+                             .kind = IR_SCENE_LINE_CONTROL },
+                later);
+    }
+}
+
+static void
+collect_pills (Collect *c, const IrGraph *graph, gboolean later, gboolean outputs)
+{
+  Place place = place_of_graph (c, graph, later);
+
+  if (place.hidden || place.item >= 0)
+    return;
+  for (guint i = 0; !outputs && i < ir_graph_n_inputs (graph); i++)
+    {
+      const IrValue *value = ir_graph_input (graph, i);
+      if (value != NULL && ir_value_constant (value) == NULL)
+        pill (c, value, later, IR_SCENE_INPUT, graph);
+    }
+  for (guint i = 0; outputs && i < ir_graph_n_outputs (graph); i++)
+    {
+      const IrValue *value = ir_graph_output (graph, i);
+      gint32 end = value ? pill (c, value, later, IR_SCENE_OUTPUT, graph) : NO_END;
+      if (end != NO_END)
+        link_value (c, value, later, end, 0);
+    }
+}
+
+static void
+collect_model (Collect *c, const IrModel *model, gboolean later)
+{
+  for (guint id = 1; id < model->graphs->len; id++)
+    {
+      const IrGraph *graph = ir_model_graph (model, id);
+      guint n;
+      if (graph == NULL || graph->state != IR_STATE_LIVE || graph->kind == IR_GRAPH_FUNCTION)
+        continue;
+      collect_pills (c, graph, later, FALSE);
+      IrNode *const *order = ir_graph_order (graph, &n);
+      for (guint i = 0; i < n; i++)
+        collect_node (c, order[i], later);
+      collect_pills (c, graph, later, TRUE);
+    }
+}
+
+static int
+compare_ports (gconstpointer a, gconstpointer b)
+{
+  guint64 x = *(const guint64 *) a, y = *(const guint64 *) b;
+
+  return x < y ? -1 : x > y;
+}
+
+/**
+ * scene_draft_new:
+ * @diff: (nullable): two models, or %NULL
+ * @model: the model, or the later one of @diff
+ * @options: what is shown
+ *
+ * Returns: (transfer full): the union; it borrows from the models
+ */
+SceneDraft *
+scene_draft_new (const IrDiff *diff, IrModel *model, const IrSceneOptions *options)
+{
+  SceneDraft *draft = g_new0 (SceneDraft, 1);
+  Collect c = { .draft = draft, .options = options, .diff = diff };
+
+  draft->items = g_array_new (FALSE, FALSE, sizeof (SceneItem));
+  draft->groups = g_array_new (FALSE, FALSE, sizeof (SceneGroup));
+  draft->links = g_array_new (FALSE, FALSE, sizeof (SceneLink));
+  draft->is_diff = diff != NULL;
+  g_array_set_clear_func (draft->items, clear_item);
+  g_array_set_clear_func (draft->groups, clear_group);
+  c.same_ids = diff != NULL && diff->a->context == diff->b->context;
+  c.ends = g_hash_table_new (NULL, NULL);
+  c.places = g_hash_table_new_full (NULL, NULL, NULL, g_free);
+  c.items = g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free, NULL);
+  c.links = g_hash_table_new_full (hash_link, equal_links, g_free, NULL);
+  c.scopes = g_hash_table_new (NULL, NULL);
+  c.names = g_string_chunk_new (1024);
+
+  if (!options->flat)
+    {
+      count_scopes (&c, model, TRUE);
+      if (diff != NULL)
+        count_scopes (&c, diff->a, FALSE);
+    }
+  collect_model (&c, model, TRUE);
+  if (diff != NULL)
+    collect_model (&c, diff->a, FALSE);
+  for (guint i = 0; i < draft->items->len; i++)
+    if (item_at (&c, (gint32) i)->kind == IR_SCENE_NODE)
+      g_array_sort (item_at (&c, (gint32) i)->in, compare_ports);
+
+  g_hash_table_unref (c.ends);
+  g_hash_table_unref (c.places);
+  g_hash_table_unref (c.items);
+  g_hash_table_unref (c.links);
+  g_hash_table_unref (c.scopes);
+  g_string_chunk_free (c.names);
+  return draft;
+}

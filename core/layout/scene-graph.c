@@ -1,0 +1,819 @@
+#include "config.h"
+
+/* From the draft to the picture: what is written in each box, how big that
+ * makes it, the layout, and the finished scene. All sizes are multiples of 8.
+ *
+ *    .------------------.
+ *    |#Conv###########+#|   header: operator, badges
+ *    | conv1            |   name
+ *    | kernel 7x7, ...  |   attributes
+ *    | W      64x3x7x7  |   folded constants
+ *    '------------------' */
+
+#include "core/ir/problem.h"
+#include "core/layout/draft-private.h"
+#include "core/layout/scene-private.h"
+#include "core/op/op.h"
+
+#include <math.h>
+#include <string.h>
+
+#define PAD           12.0  /* px, left and right of texts */
+#define HEADER        24.0  /* px */
+#define BARE          32.0  /* px, height of a box that is all header */
+#define PILL          40.0  /* px */
+#define LINE          16.0  /* px */
+#define MIN_WIDTH     80.0  /* px */
+#define MAX_WIDTH     256.0 /* px */
+#define BADGE         20.0  /* px kept free in the header for each badge */
+#define PORT_GAP      24.0  /* px */
+#define MAX_ROWS      6
+#define MAX_TIP_LINES 12
+
+typedef struct
+{
+  IrSceneTextStyle style;
+  char *left;
+  char *right; /* (nullable) set at the right edge */
+} Body;
+
+typedef struct
+{
+  GArray *body; /* of Body */
+  double width, height, header;
+  double *in_x, *out_x;
+  guint8 colour;
+  guint8 problem;
+  gboolean has_tint;
+  double tint;
+} Look;
+
+typedef struct
+{
+  IrScene *scene;
+  const SceneDraft *draft;
+  const IrSceneOptions *options;
+  IrModel *model;
+  const IrDiff *diff;
+  Look *looks;          /* per item */
+  GHashTable *problems; /* node id -> first IrProblem of the worst severity */
+  gint32 *box_of;       /* scene box per item */
+} Build;
+
+static void
+clear_body (gpointer data)
+{
+  Body *body = data;
+
+  g_free (body->left);
+  g_free (body->right);
+}
+
+static void
+build_clear (Build *build)
+{
+  for (guint i = 0; build->looks != NULL && i < build->draft->items->len; i++)
+    {
+      g_clear_pointer (&build->looks[i].body, g_array_unref);
+      g_free (build->looks[i].in_x);
+      g_free (build->looks[i].out_x);
+    }
+  g_free (build->looks);
+  g_free (build->box_of);
+  g_clear_pointer (&build->problems, g_hash_table_unref);
+  g_clear_pointer (&build->scene, ir_scene_unref);
+}
+
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Build, build_clear)
+
+static const SceneItem *
+item_at (const Build *build, guint i)
+{
+  return &g_array_index (build->draft->items, SceneItem, i);
+}
+
+static const SceneGroup *
+group_at (const Build *build, guint i)
+{
+  return &g_array_index (build->draft->groups, SceneGroup, i);
+}
+
+static double
+round_up (double size, double grid)
+{
+  return grid * ceil (size / grid);
+}
+
+/* --- what is written ------------------------------------------------------ */
+
+/* Attributes that say most about a node, in this order, with short names. */
+static const struct
+{
+  const char *name, *shown;
+} telling[] = {
+  { "kernel_shape", "kernel" },
+  { "strides", "stride" },
+  { "pads", "pad" },
+  { "dilations", "dilation" },
+  { "group", "group" },
+  { "perm", "perm" },
+  { "axis", "axis" },
+  { "axes", "axes" },
+  { "keepdims", "keepdims" },
+  { "to", "to" },
+  { "alpha", "alpha" },
+  { "beta", "beta" },
+  { "transA", "transA" },
+  { "transB", "transB" },
+  { "epsilon", "eps" },
+  { "mode", "mode" },
+  { "equation", "equation" },
+  { "num_heads", "heads" },
+};
+
+/* "3×3" for 3,3; "2" for 2,2 when @square. */
+static char *
+ints_text (const IrAttr *attr)
+{
+  g_autoptr (GString) text = g_string_new (NULL);
+
+  for (guint i = 0; i < attr->n && i < 8; i++)
+    g_string_append_printf (text, "%s%" G_GINT64_FORMAT, i > 0 ? "\303\227" : "", attr->ints[i]);
+  if (attr->n > 8)
+    g_string_append (text, "\342\200\246");
+  return g_string_free (g_steal_pointer (&text), FALSE);
+}
+
+static gboolean
+all_equal (const IrAttr *attr, gint64 value)
+{
+  for (guint i = 0; i < attr->n; i++)
+    if (attr->ints[i] != value)
+      return FALSE;
+  return TRUE;
+}
+
+static char *
+attr_figure (const IrAttr *attr)
+{
+  gboolean window = strcmp (attr->name, "strides") == 0 || strcmp (attr->name, "dilations") == 0;
+
+  if (attr->ref_name != NULL)
+    return g_strdup_printf ("@%s", attr->ref_name);
+  if (attr->kind == IR_ATTR_INT && strcmp (attr->name, "to") == 0)
+    return g_strdup (ir_dtype_is_valid (attr->ints[0]) ? ir_dtype_name ((IrDtype) attr->ints[0])
+                                                       : "?");
+  if (attr->kind == IR_ATTR_INT)
+    return g_strdup_printf ("%" G_GINT64_FORMAT, attr->ints[0]);
+  if (attr->kind == IR_ATTR_FLOAT)
+    return g_strdup_printf ("%g", (double) attr->floats[0]);
+  if (attr->kind == IR_ATTR_STRING)
+    return g_strndup (attr->strings[0].data, MIN (attr->strings[0].length, 24));
+  if (attr->kind != IR_ATTR_INTS || attr->n == 0)
+    return NULL;
+  if ((window && all_equal (attr, 1)) || (strcmp (attr->name, "pads") == 0 && all_equal (attr, 0)))
+    return NULL;
+  if (all_equal (attr, attr->ints[0]) &&
+      (strcmp (attr->name, "strides") == 0 || strcmp (attr->name, "pads") == 0 ||
+       strcmp (attr->name, "dilations") == 0))
+    return g_strdup_printf ("%" G_GINT64_FORMAT, attr->ints[0]);
+  return ints_text (attr);
+}
+
+/* Up to three telling attributes that differ from their default. */
+static char *
+attrs_text (const IrNode *node)
+{
+  g_autoptr (GString) text = g_string_new (NULL);
+  guint n = 0;
+
+  for (guint i = 0; i < G_N_ELEMENTS (telling) && n < 3; i++)
+    {
+      const IrAttr *attr = ir_node_attr (node, telling[i].name);
+      const IrAttrSpec *spec = node->op ? ir_op_attr (node->op, telling[i].name) : NULL;
+      g_autofree char *figure = attr ? attr_figure (attr) : NULL;
+      if (figure == NULL ||
+          (spec != NULL && spec->fallback != NULL && strcmp (spec->fallback, figure) == 0))
+        continue;
+      g_string_append_printf (text, "%s%s %s", n++ > 0 ? ", " : "", telling[i].shown, figure);
+    }
+  return n > 0 ? g_string_free (g_steal_pointer (&text), FALSE) : NULL;
+}
+
+static void
+add_body (Look *look, IrSceneTextStyle style, char *left, char *right)
+{
+  Body body = { .style = style, .left = left, .right = right };
+
+  g_array_append_val (look->body, body);
+}
+
+static void
+write_rows (Look *look, const SceneItem *item)
+{
+  guint n = item->rows ? item->rows->len : 0;
+  guint shown = n > MAX_ROWS ? MAX_ROWS - 1 : n;
+
+  for (guint i = 0; i < shown; i++)
+    {
+      const SceneRow *row = &g_array_index (item->rows, SceneRow, i);
+      add_body (look, IR_SCENE_TEXT_ROW, g_strdup (row->name), g_strdup (row->figure));
+    }
+  if (shown < n)
+    add_body (look, IR_SCENE_TEXT_SUBTITLE, g_strdup_printf ("and %u more constants", n - shown),
+              NULL);
+}
+
+static void
+write_overlay (const Build *build, Look *look, const SceneItem *item)
+{
+  g_autofree char *label = NULL;
+
+  if (build->options->overlay == NULL || item->b == NULL)
+    return;
+  look->tint = build->options->overlay (item->b, &label, build->options->overlay_data);
+  look->has_tint = !isnan (look->tint);
+  look->tint = look->has_tint ? CLAMP (look->tint, 0, 1) : 0;
+  if (label != NULL)
+    add_body (look, IR_SCENE_TEXT_NUMBER, g_strdup (label), NULL);
+}
+
+static void
+write_node (const Build *build, Look *look, const SceneItem *item)
+{
+  const IrNode *node = item->b ? item->b : item->a;
+  char *attrs = attrs_text (node);
+
+  look->colour = node->op ? (guint8) node->op->family : IR_SCENE_COLOUR_UNKNOWN;
+  if (!build->options->hide_names && node->name != NULL && node->name[0] != '\0')
+    add_body (look, IR_SCENE_TEXT_SUBTITLE, g_strdup (node->name), NULL);
+  if (attrs != NULL)
+    add_body (look, IR_SCENE_TEXT_SUBTITLE, attrs, NULL);
+  write_rows (look, item);
+  write_overlay (build, look, item);
+  const IrProblem *problem = item->b ? g_hash_table_lookup (build->problems,
+                                                            GUINT_TO_POINTER (item->b->id))
+                                     : NULL;
+  look->problem = problem ? (guint8) (1 + problem->severity) : 0;
+}
+
+static void
+write_fold (Look *look, const SceneItem *item)
+{
+  guint n = 0;
+  GString *text;
+
+  for (int s = 0; s < IR_N_SCENE_STATES; s++)
+    n += item->n_inside[s];
+  text = g_string_new (NULL);
+  g_string_append_printf (text, n == 1 ? "%u node" : "%u nodes", n);
+  for (int s = IR_SCENE_NEW; s < IR_N_SCENE_STATES; s++)
+    if (item->n_inside[s] > 0)
+      g_string_append_printf (text, "  %s%u", ir_scene_state_glyph (s), item->n_inside[s]);
+  look->colour = item->a || item->b ? IR_FAMILY_CONTROL : IR_SCENE_COLOUR_FOLD;
+  add_body (look, IR_SCENE_TEXT_SUBTITLE, g_string_free (text, FALSE), NULL);
+}
+
+static void
+write_pill (Look *look, const SceneItem *item)
+{
+  const IrValue *value = item->vb ? item->vb : item->va;
+  char *type = value ? scene_type_text (value) : NULL;
+
+  look->colour = item->kind == IR_SCENE_INPUT    ? IR_SCENE_COLOUR_INPUT
+                 : item->kind == IR_SCENE_OUTPUT ? IR_SCENE_COLOUR_OUTPUT
+                                                 : IR_SCENE_COLOUR_CONSTANT;
+  if (type != NULL)
+    add_body (look, IR_SCENE_TEXT_LABEL, type, NULL);
+}
+
+static gboolean
+is_pill (const SceneItem *item)
+{
+  return item->kind == IR_SCENE_INPUT || item->kind == IR_SCENE_OUTPUT ||
+         item->kind == IR_SCENE_CONSTANT;
+}
+
+static guint
+n_badges (const Look *look, const SceneItem *item)
+{
+  return (item->state != IR_SCENE_SAME) + (look->problem > 0);
+}
+
+static void
+measure_item (const Build *build, Look *look, const SceneItem *item)
+{
+  const IrScene *scene = build->scene;
+  gboolean round = is_pill (item);
+  double width = ir_scene_measure (scene, item->title,
+                                   round ? IR_SCENE_TEXT_PILL : IR_SCENE_TEXT_TITLE) +
+                 BADGE * n_badges (look, item);
+
+  for (guint i = 0; i < look->body->len; i++)
+    {
+      const Body *body = &g_array_index (look->body, Body, i);
+      double line = ir_scene_measure (scene, body->left, body->style);
+      if (body->right != NULL)
+        line += 16 + ir_scene_measure (scene, body->right, IR_SCENE_TEXT_NUMBER);
+      width = MAX (width, line);
+    }
+  width += 2 * PAD + (round ? 8 : 0);
+  /* Room for the ports, so that lines do not run off the corners. */
+  width = MAX (width, PORT_GAP * (MAX (item->in->len, item->out->len) + 1));
+  look->width = round_up (
+      CLAMP (width, MIN_WIDTH, MAX (MAX_WIDTH, MIN (2048, PORT_GAP * (item->in->len + 1)))), 16);
+  look->header = look->body->len == 0 ? BARE : HEADER;
+  look->height = look->body->len == 0 ? BARE
+                                      : round_up (HEADER + 4 + LINE * look->body->len + 4, 8);
+  if (round)
+    look->header = look->height = look->body->len == 0 ? BARE : PILL;
+}
+
+/* One port in the middle; of two the first in the middle, so that the main line
+ * of a chain of binary operators goes straight down; more side by side. */
+static double *
+place_ports (guint n, double width)
+{
+  double *x = g_new (double, MAX (1, n));
+  double gap = n > 1 ? MIN (PORT_GAP, (width - 16) / (n - 1)) : 0;
+
+  for (guint i = 0; i < n; i++)
+    x[i] = n == 2 ? width / 2 + i * MIN (PORT_GAP, width / 2 - 12)
+                  : floor (width / 2 + (i - (n - 1) / 2.0) * gap);
+  return x;
+}
+
+static void
+write_items (Build *build)
+{
+  guint n = build->draft->items->len;
+
+  build->looks = g_new0 (Look, MAX (1, n));
+  for (guint i = 0; i < n; i++)
+    {
+      Look *look = &build->looks[i];
+      const SceneItem *item = item_at (build, i);
+      look->body = g_array_new (FALSE, FALSE, sizeof (Body));
+      g_array_set_clear_func (look->body, clear_body);
+      if (is_pill (item))
+        write_pill (look, item);
+      else if (item->kind == IR_SCENE_FOLD)
+        write_fold (look, item);
+      else
+        write_node (build, look, item);
+      measure_item (build, look, item);
+      gboolean turned = build->options->direction == IR_LAYOUT_LEFT_TO_RIGHT;
+      double side = turned ? look->height : look->width;
+      look->in_x = place_ports (item->in->len, side);
+      look->out_x = place_ports (item->out->len, side);
+    }
+}
+
+/* --- the layout ------------------------------------------------------------ */
+
+static IrLayoutGroup
+frame_of (const Build *build, const SceneGroup *group)
+{
+  double title = ir_scene_measure (build->scene, group->title, IR_SCENE_TEXT_CLUSTER);
+
+  return (IrLayoutGroup){ .key = group->key,
+                          .parent = group->parent,
+                          .pad_left = 16,
+                          .pad_right = 16,
+                          .pad_top = 40,
+                          .pad_bottom = 16,
+                          .min_width = round_up (title + 2 * PAD + 2 * BADGE, 16),
+                          .n_in = group->n_in,
+                          .n_out = group->n_out };
+}
+
+static gint32
+link_port (const Build *build, gint32 end, guint64 port, gboolean out)
+{
+  if (end < 0)
+    return (gint32) MIN (port, 1 << 20);
+  return (gint32) scene_draft_port (
+      out ? item_at (build, (guint) end)->out : item_at (build, (guint) end)->in, port);
+}
+
+static gboolean
+lay_out (Build *build, GCancellable *cancellable, GError **error)
+{
+  guint n = build->draft->items->len, n_groups = build->draft->groups->len;
+  guint n_links = build->draft->links->len;
+  g_autofree IrLayoutBox *boxes = g_new0 (IrLayoutBox, MAX (1, n));
+  g_autofree IrLayoutGroup *groups = g_new0 (IrLayoutGroup, MAX (1, n_groups));
+  g_autofree IrLayoutEdge *edges = g_new0 (IrLayoutEdge, MAX (1, n_links));
+  const IrScene *previous = build->options->previous;
+
+  for (guint i = 0; i < n; i++)
+    {
+      const SceneItem *item = item_at (build, i);
+      const Look *look = &build->looks[i];
+      boxes[i] = (IrLayoutBox){ .key = item->key,
+                                .width = look->width,
+                                .height = look->height,
+                                .group = item->group,
+                                .n_in = item->in->len,
+                                .n_out = item->out->len,
+                                .in_x = look->in_x,
+                                .out_x = look->out_x };
+    }
+  for (guint i = 0; i < n_groups; i++)
+    groups[i] = frame_of (build, group_at (build, i));
+  for (guint i = 0; i < n_links; i++)
+    {
+      const SceneLink *link = &g_array_index (build->draft->links, SceneLink, i);
+      edges[i] = (IrLayoutEdge){ .from = link->from,
+                                 .from_port = link_port (build, link->from, link->from_port, TRUE),
+                                 .to = link->to,
+                                 .to_port = link_port (build, link->to, link->to_port, FALSE) };
+    }
+  IrLayoutInput input = { .boxes = boxes,
+                          .n_boxes = n,
+                          .edges = edges,
+                          .n_edges = n_links,
+                          .groups = groups,
+                          .n_groups = n_groups,
+                          .direction = build->options->direction,
+                          .keep = build->options->keep,
+                          .previous = previous ? previous->layout : NULL,
+                          .layer_gap = 48,
+                          .lead = build->options->hide_shapes ? 12 : 20 };
+  build->scene->layout = ir_layout_new (&input, cancellable, error);
+  return build->scene->layout != NULL;
+}
+
+/* --- the scene -------------------------------------------------------------- */
+
+static void
+append_changes (GString *tip, const IrNodeDiff *row)
+{
+  guint n = row && row->changes ? row->changes->len : 0;
+
+  for (guint i = 0; i < MIN (n, MAX_TIP_LINES); i++)
+    g_string_append_printf (tip, "\n%s", (const char *) row->changes->pdata[i]);
+  if (n > MAX_TIP_LINES)
+    g_string_append_printf (tip, "\nand %u more changes", n - MAX_TIP_LINES);
+}
+
+static char *
+node_tip (const Build *build, const IrNode *a, const IrNode *b, IrSceneState state)
+{
+  const IrNode *node = b ? b : a;
+  g_autofree char *label = ir_node_label (node);
+  g_autoptr (GString) tip = g_string_new (label);
+  const IrProblem *problem = b ? g_hash_table_lookup (build->problems, GUINT_TO_POINTER (b->id))
+                               : NULL;
+
+  if (state != IR_SCENE_SAME)
+    g_string_append_printf (tip, ", %s", ir_scene_state_name (state));
+  for (guint i = 0; i < MIN (node->n_outputs, 4); i++)
+    {
+      g_autofree char *type = node->outputs[i] ? scene_type_text (node->outputs[i]) : NULL;
+      if (node->outputs[i] != NULL)
+        g_string_append_printf (tip, "\n%s: %s", node->outputs[i]->name, type ? type : "?");
+    }
+  if (build->diff != NULL)
+    append_changes (tip, b ? ir_diff_of_b (build->diff, b->id) : ir_diff_of_a (build->diff, a->id));
+  if (problem != NULL)
+    g_string_append_printf (tip, "\n%s: %s", ir_severity_name (problem->severity),
+                            problem->message);
+  return g_string_free (g_steal_pointer (&tip), FALSE);
+}
+
+static void
+add_frames (Build *build)
+{
+  for (guint i = 0; i < build->draft->groups->len; i++)
+    {
+      const SceneGroup *group = group_at (build, i);
+      IrLayoutRect r = ir_layout_group (build->scene->layout, i);
+      g_autofree char *id = g_strdup_printf ("g%u", i);
+      const IrNode *node = group->b ? group->b : group->a;
+      g_autofree char *tip = node ? node_tip (build, group->a, group->b, group->state)
+                                  : g_strdup (group->title);
+      const IrProblem *problem = group->b ? g_hash_table_lookup (build->problems,
+                                                                 GUINT_TO_POINTER (group->b->id))
+                                          : NULL;
+      IrSceneBox box = { .kind = IR_SCENE_CLUSTER,
+                         .state = group->state,
+                         .colour = node ? IR_FAMILY_CONTROL : IR_SCENE_COLOUR_CLUSTER,
+                         .problem = problem ? (guint8) (1 + problem->severity) : 0,
+                         .parent = group->parent,
+                         .x = r.x,
+                         .y = r.y,
+                         .width = r.width,
+                         .height = r.height,
+                         .header = HEADER,
+                         .node = group->b ? group->b->id : 0,
+                         .before = group->a ? group->a->id : 0,
+                         .key = group->key,
+                         .fold = group->fold,
+                         .id = id,
+                         .tip = tip };
+      gint32 index = ir_scene_add_box (build->scene, &box);
+      IrSceneText title = { .style = IR_SCENE_TEXT_CLUSTER,
+                            .box = index,
+                            .on_header = TRUE,
+                            .x = r.x + PAD,
+                            .y = r.y + 17,
+                            .text = group->title };
+      ir_scene_add_text (build->scene, &title, r.width - 2 * PAD - BADGE);
+    }
+}
+
+static void
+add_pill_texts (
+    Build *build, gint32 index, const IrSceneBox *box, const SceneItem *item, const Look *look)
+{
+  IrSceneText text = { .style = IR_SCENE_TEXT_PILL,
+                       .align = IR_SCENE_ALIGN_MIDDLE,
+                       .box = index,
+                       .on_header = TRUE,
+                       .x = box->x + box->width / 2,
+                       .y = box->y + (look->body->len > 0 ? 17 : 20),
+                       .text = item->title };
+  double room = box->width - 2 * PAD - 4 - 2 * BADGE * (item->state != IR_SCENE_SAME);
+
+  ir_scene_add_text (build->scene, &text, room);
+  if (look->body->len == 0)
+    return;
+  text.style = IR_SCENE_TEXT_LABEL;
+  text.y = box->y + 31;
+  text.text = g_array_index (look->body, Body, 0).left;
+  ir_scene_add_text (build->scene, &text, room);
+}
+
+static void
+add_node_texts (
+    Build *build, gint32 index, const IrSceneBox *box, const SceneItem *item, const Look *look)
+{
+  double inner = box->width - 2 * PAD;
+  IrSceneText text = { .style = IR_SCENE_TEXT_TITLE,
+                       .box = index,
+                       .on_header = TRUE,
+                       .x = box->x + PAD,
+                       .y = box->y + look->header / 2 + 4.5,
+                       .text = item->title };
+
+  if (look->body->len == 0 && n_badges (look, item) == 0)
+    {
+      text.align = IR_SCENE_ALIGN_MIDDLE;
+      text.x = box->x + box->width / 2;
+    }
+  ir_scene_add_text (build->scene, &text, inner - BADGE * n_badges (look, item));
+  text.on_header = FALSE;
+  for (guint i = 0; i < look->body->len; i++)
+    {
+      const Body *body = &g_array_index (look->body, Body, i);
+      double right = 0;
+      text.y = box->y + look->header + 4 + LINE * i + 12;
+      if (body->right != NULL)
+        {
+          text.style = IR_SCENE_TEXT_NUMBER;
+          text.align = IR_SCENE_ALIGN_END;
+          text.x = box->x + box->width - PAD;
+          text.text = body->right;
+          gint32 at = ir_scene_add_text (build->scene, &text, inner * 0.75);
+          right = g_array_index (build->scene->texts, IrSceneText, at).width + 12;
+        }
+      text.style = body->style;
+      text.align = IR_SCENE_ALIGN_START;
+      text.x = box->x + PAD;
+      text.text = body->left;
+      ir_scene_add_text (build->scene, &text, inner - right);
+    }
+}
+
+static char *
+item_tip (const Build *build, const SceneItem *item)
+{
+  static const char *const what[IR_N_SCENE_BOX_KINDS] = {
+    [IR_SCENE_INPUT] = "input", [IR_SCENE_OUTPUT] = "output", [IR_SCENE_CONSTANT] = "constant"
+  };
+  const IrValue *value = item->vb ? item->vb : item->va;
+  g_autofree char *type = value ? scene_type_text (value) : NULL;
+
+  if (item->a != NULL || item->b != NULL)
+    return node_tip (build, item->a, item->b, item->state);
+  if (item->kind == IR_SCENE_FOLD)
+    return g_strdup (item->title);
+  return g_strdup_printf (
+      "%s (%s)%s%s: %s", item->title, what[item->kind], item->state != IR_SCENE_SAME ? ", " : "",
+      item->state != IR_SCENE_SAME ? ir_scene_state_name (item->state) : "", type ? type : "?");
+}
+
+static char *
+item_id (const SceneItem *item, guint index)
+{
+  if (item->b != NULL)
+    return g_strdup_printf ("n%u", item->b->id);
+  if (item->a != NULL)
+    return g_strdup_printf ("r%u", item->a->id);
+  if (item->kind == IR_SCENE_FOLD)
+    return g_strdup_printf ("f%u", index);
+  return g_strdup_printf ("%c%u",
+                          item->kind == IR_SCENE_INPUT    ? 'i'
+                          : item->kind == IR_SCENE_OUTPUT ? 'o'
+                                                          : 'c',
+                          item->vb ? item->vb->id : index);
+}
+
+static void
+add_items (Build *build)
+{
+  guint n = build->draft->items->len;
+
+  build->box_of = g_new (gint32, MAX (1, n));
+  for (guint i = 0; i < n; i++)
+    {
+      const SceneItem *item = item_at (build, i);
+      const Look *look = &build->looks[i];
+      IrLayoutRect r = ir_layout_box (build->scene->layout, i);
+      g_autofree char *id = item_id (item, i);
+      g_autofree char *tip = item_tip (build, item);
+      IrSceneBox box = { .kind = item->kind,
+                         .state = item->state,
+                         .colour = look->colour,
+                         .problem = look->problem,
+                         .parent = item->group,
+                         .x = r.x,
+                         .y = r.y,
+                         .width = r.width,
+                         .height = r.height,
+                         .header = look->header,
+                         .has_tint = look->has_tint,
+                         .tint = look->tint,
+                         .node = item->b ? item->b->id : 0,
+                         .before = item->a ? item->a->id : 0,
+                         .value = item->vb ? item->vb->id : 0,
+                         .key = item->key,
+                         .fold = item->fold,
+                         .id = id,
+                         .tip = tip };
+      build->box_of[i] = ir_scene_add_box (build->scene, &box);
+      if (is_pill (item))
+        add_pill_texts (build, build->box_of[i], &box, item, look);
+      else
+        add_node_texts (build, build->box_of[i], &box, item, look);
+    }
+}
+
+static gint32
+box_of_end (const Build *build, gint32 end)
+{
+  return end >= 0 ? build->box_of[end] : -1 - end;
+}
+
+/* Lines that differ come last, over the others. */
+static void
+add_lines (Build *build)
+{
+  static const IrSceneState order[] = { IR_SCENE_SAME, IR_SCENE_REMOVED, IR_SCENE_CHANGED,
+                                        IR_SCENE_NEW };
+
+  for (guint pass = 0; pass < (build->diff ? G_N_ELEMENTS (order) : 1); pass++)
+    for (guint i = 0; i < build->draft->links->len; i++)
+      {
+        const SceneLink *link = &g_array_index (build->draft->links, SceneLink, i);
+        const IrValue *value = link->vb ? link->vb : link->va;
+        guint n;
+        const IrLayoutPoint *points = ir_layout_edge (build->scene->layout, i, &n);
+        if (link->state != order[pass])
+          continue;
+        g_autofree char *type = value ? scene_type_text (value) : NULL;
+        g_autofree char *tip = value ? g_strdup_printf ("%s: %s", value->name, type ? type : "?")
+                                     : NULL;
+        IrSceneLine line = { .kind = link->kind,
+                             .state = link->state,
+                             .from = box_of_end (build, link->from),
+                             .to = box_of_end (build, link->to),
+                             .from_slot = link->from_slot,
+                             .to_slot = link->to_slot,
+                             .value = link->vb ? link->vb->id : 0,
+                             .before = link->va ? link->va->id : 0,
+                             .tip = tip };
+        ir_scene_add_line (build->scene, &line, points, n);
+      }
+}
+
+/* The type of each net once, right of its first px. Inputs carry theirs inside. */
+static void
+add_labels (Build *build)
+{
+  g_autoptr (GHashTable) seen = g_hash_table_new (NULL, NULL);
+
+  for (guint i = 0; i < build->draft->links->len; i++)
+    {
+      const SceneLink *link = &g_array_index (build->draft->links, SceneLink, i);
+      const IrValue *value = link->vb ? link->vb : link->va;
+      guint n;
+      const IrLayoutPoint *p = ir_layout_edge (build->scene->layout, i, &n);
+      if (value == NULL || !g_hash_table_add (seen, (gpointer) value) ||
+          (link->from >= 0 && is_pill (item_at (build, (guint) link->from))))
+        continue;
+      g_autofree char *type = scene_type_text (value);
+      if (type == NULL || type[0] == '\0')
+        continue;
+      gboolean down = p[1].y > p[0].y;
+      IrSceneText text = { .style = IR_SCENE_TEXT_LABEL,
+                           .box = -1,
+                           .x = p[0].x + (down ? 6 : 4),
+                           .y = p[0].y + (down ? 13 : -4),
+                           .text = type };
+      ir_scene_add_text (build->scene, &text, 112);
+    }
+}
+
+static GHashTable *
+index_problems (const GPtrArray *problems)
+{
+  GHashTable *table = g_hash_table_new (NULL, NULL);
+
+  for (guint i = 0; problems != NULL && i < problems->len; i++)
+    {
+      IrProblem *problem = problems->pdata[i];
+      const IrProblem *known = g_hash_table_lookup (table, GUINT_TO_POINTER (problem->node));
+      if (problem->node != 0 && (known == NULL || problem->severity > known->severity))
+        g_hash_table_insert (table, GUINT_TO_POINTER (problem->node), problem);
+    }
+  return table;
+}
+
+static IrScene *
+build_scene (IrModel *model,
+             const IrDiff *diff,
+             const IrSceneOptions *options,
+             GCancellable *cancellable,
+             GError **error)
+{
+  static const IrSceneOptions defaults = { 0 };
+  const IrSceneOptions *o = options ? options : &defaults;
+  g_autoptr (SceneDraft) draft = scene_draft_new (diff, model, o);
+  g_auto (Build) build = { .draft = draft, .options = o, .model = model, .diff = diff };
+
+  build.scene = ir_scene_new (o->measure, o->measure_data);
+  build.scene->is_diff = diff != NULL;
+  build.problems = index_problems (o->problems);
+  write_items (&build);
+  if (!lay_out (&build, cancellable, error))
+    return NULL;
+  add_frames (&build);
+  add_items (&build);
+  add_lines (&build);
+  if (!o->hide_shapes)
+    add_labels (&build);
+  ir_scene_finish (build.scene);
+  return g_steal_pointer (&build.scene);
+}
+
+/**
+ * ir_scene_new_for_model:
+ * @model: a model that nobody edits meanwhile, best a snapshot
+ * @options: (nullable): what to show; %NULL: the defaults
+ * @cancellable: (nullable): checked by the layout
+ * @error: return location for an error, or %NULL
+ *
+ * The picture of the main graph, with subgraphs inside the nodes that own
+ * them. The scene does not keep @model.
+ *
+ * Fails as ir_layout_new() does.
+ *
+ * Returns: (transfer full) (nullable): a finished scene
+ */
+IrScene *
+ir_scene_new_for_model (IrModel *model,
+                        const IrSceneOptions *options,
+                        GCancellable *cancellable,
+                        GError **error)
+{
+  g_return_val_if_fail (model != NULL, NULL);
+
+  return build_scene (model, NULL, options, cancellable, error);
+}
+
+/**
+ * ir_scene_new_for_diff:
+ * @diff: two models
+ * @options: (nullable): what to show; %NULL: the defaults
+ * @cancellable: (nullable): checked by the layout
+ * @error: return location for an error, or %NULL
+ *
+ * The union of both models in one layout, so that what both have has one
+ * place; states say what is new, removed or changed.
+ *
+ * Fails as ir_layout_new() does.
+ *
+ * Returns: (transfer full) (nullable): a finished scene
+ */
+IrScene *
+ir_scene_new_for_diff (const IrDiff *diff,
+                       const IrSceneOptions *options,
+                       GCancellable *cancellable,
+                       GError **error)
+{
+  g_return_val_if_fail (diff != NULL, NULL);
+
+  return build_scene (diff->b, diff, options, cancellable, error);
+}

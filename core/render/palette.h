@@ -1,0 +1,39 @@
+#pragma once
+
+/* The one table of colours: SVG, PDF, PNG and the canvas take theirs from here.
+ * Colours are 0xRRGGBB. Header colours carry text of at least 4.5 : 1; states
+ * are told apart by dash and badge as well, and their hues (blue, orange,
+ * violet) by the common kinds of colour blindness. */
+
+#include "core/layout/scene.h"
+
+G_BEGIN_DECLS
+
+typedef struct
+{
+  guint32 background;
+  guint32 box;       /* body of boxes */
+  guint32 border;    /* outline of boxes */
+  guint32 text;      /* on boxes and the background */
+  guint32 muted;     /* second text */
+  guint32 on_header; /* text on headers */
+  guint32 line;
+  guint32 control;    /* control dependencies */
+  guint32 frame;      /* fill of clusters at even depth */
+  guint32 frame_deep; /* at odd depth */
+  guint32 frame_border;
+  guint32 hover; /* outlines of the canvas */
+  guint32 selection;
+  guint32 header[IR_N_SCENE_COLOURS];
+  guint32 state[IR_N_SCENE_STATES];
+  guint32 problem[3]; /* note, warning, error */
+  guint32 ramp[5];    /* overlay, from 0 to 1; darkness grows evenly */
+} IrPalette;
+
+const IrPalette *ir_palette (gboolean dark);
+guint32 ir_colour_mix (guint32 a, guint32 b, double amount);
+guint32 ir_palette_ramp (const IrPalette *palette, double at);
+double ir_colour_contrast (guint32 a, guint32 b);
+guint32 ir_palette_on (const IrPalette *palette, guint32 fill);
+
+G_END_DECLS

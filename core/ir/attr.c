@@ -496,7 +496,7 @@ is_single (IrAttrKind kind)
  * @attr: an attribute
  * @max_elements: how many elements of a list or tensor are written
  *
- * Returns: (transfer full): the value for people: "3", "[1, 2, …]", "\"SAME_UPPER\"", "@alpha"
+ * Returns: (transfer full): the value for people: "3", "[1, 2, ...]", "\"SAME_UPPER\"", "@alpha"
  */
 char *
 ir_attr_to_string (IrContext *context, const IrAttr *attr, guint max_elements)
@@ -515,7 +515,7 @@ ir_attr_to_string (IrContext *context, const IrAttr *attr, guint max_elements)
           g_string_append (text, i > 0 ? ", " : "");
           append_element (text, context, attr, i, max_elements);
         }
-      g_string_append (text, attr->n > max_elements ? ", …]" : "]");
+      g_string_append (text, attr->n > max_elements ? ", ...]" : "]");
     }
   return g_string_free (text, FALSE);
 }

@@ -14,6 +14,16 @@ gboolean ir_backend_choose (const IrBackend *backend,
                             const char **why,
                             GError **error);
 
+#if __has_include("core/ir/inline.h")
+#include "core/ir/inline.h"
+#else
+static inline gboolean
+ir_inline_functions (IrModel *model, GError **error)
+{
+  return TRUE;
+}
+#endif
+
 /* -- subgraph.c -- */
 gboolean ir_subgraph_runs (const IrNode *node);
 

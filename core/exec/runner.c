@@ -11,7 +11,6 @@
 
 #include "core/exec/runner-private.h"
 #include "core/io/io.h"
-#include "core/ir/inline.h"
 #include "core/op/infer.h"
 
 struct _IrExecutable

@@ -1,0 +1,469 @@
+/* Random inputs that a model can run on. What an input may hold is read off its uses: an integer
+ * that ends up as an index of Gather must lie within the table, a mask is 0 or 1, a size is
+ * positive. The walk follows values through operators that only move or convert elements. */
+#include "config.h"
+
+#include "core/exec/exec-private.h"
+#include "core/op/infer.h"
+
+#include <math.h>
+#include <string.h>
+
+#define MAX_DEPTH 32 /* of the walk: masks pass through about ten nodes in exported transformers   \
+                      */
+
+/* What a use says about the elements of a value. */
+typedef enum
+{
+  ROLE_FOLLOW, /* the elements go on to output 0 */
+  ROLE_INDEX,  /* an index along the node's attribute axis of input 0 */
+  ROLE_POINT,  /* indices along the leading axes of input 0 */
+  ROLE_CLASS,  /* an index below the contents of input 1 */
+  ROLE_MASK,   /* 0 or 1 */
+  ROLE_FLIP,   /* a mask, if the other operand is constant ones */
+  ROLE_SCALE,  /* a mask, if it was an integer before */
+  ROLE_OFFSET, /* goes on to output 0, moved by the other operand */
+  ROLE_SIZE,   /* a positive size or count */
+  ROLE_POSITIVE
+} Role;
+
+typedef struct
+{
+  const char *op;
+  guint slot;
+  Role role;
+} Use;
+
+static const Use uses[] = {
+  { "Cast", 0, ROLE_FOLLOW },
+  { "Identity", 0, ROLE_FOLLOW },
+  { "Reshape", 0, ROLE_FOLLOW },
+  { "Unsqueeze", 0, ROLE_FOLLOW },
+  { "Squeeze", 0, ROLE_FOLLOW },
+  { "Flatten", 0, ROLE_FOLLOW },
+  { "Transpose", 0, ROLE_FOLLOW },
+  { "Expand", 0, ROLE_FOLLOW },
+  { "Slice", 0, ROLE_FOLLOW },
+  { "Concat", 0, ROLE_FOLLOW },
+  { "Concat", 1, ROLE_FOLLOW },
+  { "Tile", 0, ROLE_FOLLOW },
+  { "Split", 0, ROLE_FOLLOW },
+  { "Gather", 0, ROLE_FOLLOW },
+  { "Clip", 0, ROLE_FOLLOW },
+  { "Gather", 1, ROLE_INDEX },
+  { "GatherElements", 1, ROLE_INDEX },
+  { "ScatterElements", 1, ROLE_INDEX },
+  { "GatherND", 1, ROLE_POINT },
+  { "ScatterND", 1, ROLE_POINT },
+  { "OneHot", 0, ROLE_CLASS },
+  { "Where", 0, ROLE_MASK },
+  { "Not", 0, ROLE_MASK },
+  { "Sub", 1, ROLE_FLIP },
+  { "Mul", 0, ROLE_SCALE },
+  { "Mul", 1, ROLE_SCALE },
+  { "Add", 0, ROLE_OFFSET },
+  { "Add", 1, ROLE_OFFSET },
+  { "Reshape", 1, ROLE_SIZE },
+  { "Expand", 1, ROLE_SIZE },
+  { "Tile", 1, ROLE_SIZE },
+  { "ConstantOfShape", 0, ROLE_SIZE },
+  { "Range", 1, ROLE_SIZE },
+  { "TopK", 1, ROLE_SIZE },
+  { "OneHot", 1, ROLE_SIZE },
+  { "Resize", 3, ROLE_SIZE },
+  { "RNN", 4, ROLE_SIZE },
+  { "LSTM", 4, ROLE_SIZE },
+  { "GRU", 4, ROLE_SIZE },
+  { "Loop", 0, ROLE_SIZE },
+  { "Log", 0, ROLE_POSITIVE },
+  { "Sqrt", 0, ROLE_POSITIVE },
+};
+
+/* The elements that a value may hold; an intersection over its uses. */
+typedef struct
+{
+  gint64 low, high; /* inclusive; for integers */
+  gboolean bounded; /* some use has set low and high */
+  gboolean mask, positive;
+} Range;
+
+static void
+narrow (Range *range, gint64 low, gint64 high)
+{
+  range->low = range->bounded ? MAX (range->low, low) : low;
+  range->high = range->bounded ? MIN (range->high, high) : high;
+  range->bounded = TRUE;
+}
+
+static const Use *
+find_use (const IrNode *node, guint slot)
+{
+  for (guint i = 0; i < G_N_ELEMENTS (uses); i++)
+    if (uses[i].slot == slot && ir_node_is (node, uses[i].op))
+      return &uses[i];
+  /* Concat moves the elements of all of its inputs. */
+  return slot > 1 && ir_node_is (node, "Concat") ? find_use (node, 1) : NULL;
+}
+
+/* A constant operand of one element, or of equal elements. */
+static gboolean
+constant_operand (const IrNode *node, guint slot, double *value)
+{
+  const IrValue *operand = ir_node_input (node, slot);
+  const IrTensor *tensor = operand != NULL ? ir_value_constant (operand) : NULL;
+
+  if (tensor == NULL || ir_tensor_data (tensor) == NULL || ir_tensor_n_elements (tensor) == 0)
+    return FALSE;
+  *value = ir_tensor_get_double (tensor, 0);
+  guint64 n = MIN (ir_tensor_n_elements (tensor), 4096);
+  for (guint64 i = 1; i < n; i++)
+    if (ir_tensor_get_double (tensor, i) != *value)
+      return FALSE;
+  return TRUE;
+}
+
+static void
+index_range (const IrNode *node, gboolean leading, Range *range)
+{
+  const IrValue *table = ir_node_input (node, 0);
+  const IrType *type = table != NULL ? table->type : NULL;
+  gint64 extent = G_MAXINT64;
+
+  if (type == NULL || !ir_type_has_rank (type) || type->rank == 0)
+    return;
+  gint64 axis = ir_node_attr_int (node, "axis", 0);
+  if (axis < 0)
+    axis += type->rank;
+  for (int i = 0; i < type->rank; i++)
+    if ((leading || i == axis) && ir_dim_is_known (type->dims[i]))
+      extent = MIN (extent, type->dims[i]);
+  if (extent > 0 && extent < G_MAXINT64)
+    narrow (range, 0, extent - 1);
+}
+
+static void walk (const IrValue *value, gboolean integer, guint depth, Range *range);
+
+static void
+follow (const IrNode *node, gboolean integer, guint depth, gint64 moved, Range *range)
+{
+  for (guint i = 0; i < node->n_outputs; i++)
+    {
+      Range after = { 0 };
+      if (node->outputs[i] == NULL)
+        continue;
+      walk (node->outputs[i], integer, depth + 1, &after);
+      if (after.bounded)
+        narrow (range, after.low - moved, after.high - moved);
+      range->mask = range->mask || after.mask;
+      range->positive = range->positive || after.positive;
+    }
+}
+
+static void
+apply_use (const IrNode *node, guint slot, gboolean integer, guint depth, Range *range)
+{
+  const Use *use = find_use (node, slot);
+  double other = 0;
+
+  if (use == NULL)
+    return;
+  switch (use->role)
+    {
+    case ROLE_FOLLOW:
+      if (ir_node_is (node, "Cast") && ir_node_attr_int (node, "to", 0) == IR_DTYPE_BOOL)
+        range->mask = TRUE;
+      follow (node, integer, depth, 0, range);
+      break;
+    case ROLE_INDEX:
+      index_range (node, FALSE, range);
+      break;
+    case ROLE_POINT:
+      index_range (node, TRUE, range);
+      break;
+    case ROLE_CLASS:
+      if (constant_operand (node, 1, &other) && other >= 1 && other < 1e15)
+        narrow (range, 0, (gint64) other - 1);
+      break;
+    case ROLE_MASK:
+      range->mask = TRUE;
+      break;
+    case ROLE_FLIP:
+      range->mask = range->mask || (constant_operand (node, 0, &other) && other == 1);
+      break;
+    case ROLE_SCALE:
+      /* A converted integer that scales something, and is not an index later on. */
+      range->mask = range->mask ||
+                    (integer && ir_value_dtype (node->inputs[slot]) != IR_DTYPE_INT64 &&
+                     ir_value_dtype (node->inputs[slot]) != IR_DTYPE_INT32);
+      break;
+    case ROLE_OFFSET:
+      if (!constant_operand (node, 1 - slot, &other) || fabs (other) > 1e15)
+        other = 0;
+      follow (node, integer, depth, (gint64) other, range);
+      break;
+    case ROLE_SIZE:
+      narrow (range, 1, 4);
+      break;
+    case ROLE_POSITIVE:
+      range->positive = TRUE;
+      break;
+    default:
+      g_assert_not_reached ();
+    }
+}
+
+static void
+walk (const IrValue *value, gboolean integer, guint depth, Range *range)
+{
+  if (depth > MAX_DEPTH)
+    return;
+  for (guint i = 0; i < value->n_uses; i++)
+    {
+      IrUse use = ir_value_use (value, i);
+      if (use.node != NULL)
+        apply_use (use.node, use.slot, integer, depth, range);
+    }
+}
+
+/* -- sizes -- */
+
+static gint64
+default_size (const char *symbol, guint axis)
+{
+  static const char *const batches[] = { "batch", "batch_size", "N", "n", "bs" };
+  static const char *const images[] = { "height", "width", "H", "W", "h", "w" };
+
+  for (guint i = 0; symbol != NULL && i < G_N_ELEMENTS (batches); i++)
+    if (strcmp (symbol, batches[i]) == 0)
+      return 1;
+  for (guint i = 0; symbol != NULL && i < G_N_ELEMENTS (images); i++)
+    if (strcmp (symbol, images[i]) == 0)
+      return 64;
+  if (symbol == NULL && axis == 0)
+    return 1;
+  return 8;
+}
+
+/* Gives every plain symbol of the inputs a size: the caller's, else a default. */
+static GHashTable *
+choose_sizes (const IrGraph *graph, GHashTable *bindings)
+{
+  GHashTable *sizes = g_hash_table_new_full (g_str_hash, g_str_equal, NULL, g_free);
+
+  for (guint i = 0; i < ir_graph_n_inputs (graph); i++)
+    {
+      const IrValue *input = ir_graph_input (graph, i);
+      const IrType *type = input != NULL ? input->type : NULL;
+      for (int axis = 0; type != NULL && ir_type_has_rank (type) && axis < type->rank; axis++)
+        {
+          IrDim dim = type->dims[axis];
+          const char *symbol = ir_dim_is_symbolic (dim)
+                                   ? ir_dim_symbol_name (graph->model->context, dim)
+                                   : NULL;
+          if (symbol == NULL || g_hash_table_contains (sizes, symbol))
+            continue;
+          const gint64 *given = bindings != NULL ? g_hash_table_lookup (bindings, symbol) : NULL;
+          gint64 size = given != NULL ? *given : default_size (symbol, (guint) axis);
+          g_hash_table_insert (sizes, (gpointer) symbol, g_memdup2 (&size, sizeof size));
+        }
+    }
+  return sizes;
+}
+
+static gboolean
+input_dims (const IrValue *input, GHashTable *sizes, gint64 *dims, GError **error)
+{
+  const IrType *type = input->type;
+  guint64 n = 1;
+
+  for (int axis = 0; axis < type->rank; axis++)
+    {
+      dims[axis] = type->dims[axis];
+      if (ir_dim_is_symbolic (dims[axis]) &&
+          !ir_dim_evaluate (input->graph->model->context, type->dims[axis], sizes, &dims[axis]))
+        dims[axis] = default_size (NULL, (guint) axis);
+      if (dims[axis] == IR_DIM_UNKNOWN)
+        dims[axis] = default_size (NULL, (guint) axis);
+      if (dims[axis] < 0 || !g_uint64_checked_mul (&n, n, (guint64) dims[axis]) ||
+          n > ir_exec_default_memory_limit ())
+        {
+          g_set_error (error, IR_EXEC_ERROR, IR_EXEC_ERROR_INPUT,
+                       "input %s: its size is negative or does not fit into memory; choose "
+                       "smaller sizes for its symbols",
+                       input->name);
+          return FALSE;
+        }
+    }
+  return TRUE;
+}
+
+/* -- numbers: splitmix64 (Steele, Lea and Flood 2014), normal by Box and Muller 1958 -- */
+
+static guint64
+next_bits (guint64 *state)
+{
+  guint64 z = *state += G_GUINT64_CONSTANT (0x9e3779b97f4a7c15);
+
+  z = (z ^ (z >> 30)) * G_GUINT64_CONSTANT (0xbf58476d1ce4e5b9);
+  z = (z ^ (z >> 27)) * G_GUINT64_CONSTANT (0x94d049bb133111eb);
+  return z ^ (z >> 31);
+}
+
+static double
+next_uniform (guint64 *state)
+{
+  return ((double) (next_bits (state) >> 11) + 0.5) / 9007199254740992.0;
+}
+
+static double
+next_normal (guint64 *state)
+{
+  double radius = sqrt (-2 * log (next_uniform (state)));
+
+  return radius * cos (2 * G_PI * next_uniform (state));
+}
+
+static gint64
+next_in_range (guint64 *state, gint64 low, gint64 high)
+{
+  guint64 span = (guint64) high - (guint64) low + 1;
+
+  return (gint64) ((guint64) low + (span != 0 ? next_bits (state) % span : next_bits (state)));
+}
+
+static IrTensor *
+random_strings (guint rank, const gint64 *dims, guint64 n, guint64 *state)
+{
+  g_autofree GBytes **strings = g_new0 (GBytes *, n + 1);
+
+  for (guint64 i = 0; i < n; i++)
+    {
+      char letter = (char) ('a' + next_bits (state) % 26);
+      strings[i] = g_bytes_new (&letter, 1);
+    }
+  IrTensor *tensor = ir_tensor_new_strings (rank, dims, strings);
+  for (guint64 i = 0; i < n; i++)
+    g_bytes_unref (strings[i]);
+  return tensor;
+}
+
+static Range
+input_range (const IrValue *input)
+{
+  IrDtypeKind kind = ir_dtype_kind (input->type->dtype);
+  gboolean integer = kind == IR_DTYPE_KIND_SINT || kind == IR_DTYPE_KIND_UINT;
+  Range range = { 0 };
+
+  walk (input, integer, 0, &range);
+  range.mask = (range.mask && !range.bounded) || kind == IR_DTYPE_KIND_BOOL;
+  if (range.mask)
+    narrow (&range, 0, 1);
+  /* Nothing is known: bytes are pixels, other integers small counts. */
+  if (!range.bounded && input->type->dtype == IR_DTYPE_UINT8)
+    narrow (&range, 0, 255);
+  else if (!range.bounded)
+    narrow (&range, 0, 9);
+  range.high = MAX (range.high, range.low);
+  return range;
+}
+
+static IrTensor *
+random_tensor (const IrValue *input, const gint64 *dims, guint64 state, GError **error)
+{
+  IrDtype dtype = input->type->dtype;
+  guint rank = (guint) input->type->rank;
+  guint64 n = 1;
+
+  for (guint i = 0; i < rank; i++)
+    n *= (guint64) dims[i];
+  if (dtype == IR_DTYPE_STRING)
+    return random_strings (rank, dims, n, &state);
+  IrTensor *tensor = ir_tensor_new_alloc (dtype, rank, dims, error);
+  if (tensor == NULL)
+    return NULL;
+  Range range = input_range (input);
+  void *data = ir_tensor_data_writable (tensor);
+  for (guint64 i = 0; i < n; i++)
+    if (ir_dtype_is_float (dtype))
+      {
+        double value = range.mask ? (double) next_in_range (&state, 0, 1) : next_normal (&state);
+        ir_dtype_set_double (dtype, data, i, range.positive ? fabs (value) + 0.01 : value);
+      }
+    else
+      ir_dtype_set_int64 (dtype, data, i, next_in_range (&state, range.low, range.high));
+  return tensor;
+}
+
+static gboolean
+check_kind (const IrValue *input, GError **error)
+{
+  if (input->type != NULL && ir_type_is_tensor (input->type) &&
+      input->type->dtype != IR_DTYPE_UNDEFINED && ir_type_has_rank (input->type) &&
+      ir_dtype_kind (input->type->dtype) != IR_DTYPE_KIND_COMPLEX)
+    return TRUE;
+  g_autofree char *type = input->type != NULL
+                              ? ir_type_to_string (input->graph->model->context, input->type)
+                              : g_strdup ("of no declared type");
+  g_set_error (error, IR_EXEC_ERROR, IR_EXEC_ERROR_INPUT,
+               "input %s is %s; random contents need a tensor type with a known rank", input->name,
+               type);
+  return FALSE;
+}
+
+/* The model without function calls and with types, so that the walk sees all uses. */
+static IrModel *
+expanded (IrModel *model, GError **error)
+{
+  g_autoptr (IrModel) clone = ir_model_clone (model);
+
+  if (!ir_inline_functions (clone, error))
+    return NULL;
+  g_autoptr (IrEdit) edit = ir_edit_new_import (clone);
+  ir_infer_model (edit, IR_INFER_DEFAULT, NULL);
+  g_clear_pointer (&edit, ir_edit_free);
+  return g_steal_pointer (&clone);
+}
+
+/**
+ * ir_random_inputs:
+ * @model: a model
+ * @seed: same seed, same tensors
+ * @bindings: (nullable): symbol name -> #gint64 *: sizes of symbolic dims
+ * @error: return location for an error
+ *
+ * Makes contents for every input that has to be given. Floating-point inputs are standard normal
+ * (positive where a logarithm or root takes them), integers lie in the range that their uses allow,
+ * masks are 0 or 1. Symbols without a binding are 1 for a batch, 64 for height and width, else 8.
+ *
+ * Fails with %IR_EXEC_ERROR_INPUT for inputs that are not tensors of known rank or would be too
+ * large.
+ *
+ * Returns: (transfer full) (nullable): value id -> #IrTensor
+ */
+GHashTable *
+ir_random_inputs (IrModel *model, guint64 seed, GHashTable *bindings, GError **error)
+{
+  g_return_val_if_fail (model != NULL, NULL);
+  g_autoptr (IrModel) flat = expanded (model, error);
+
+  if (flat == NULL)
+    return NULL;
+  g_autoptr (GHashTable) sizes = choose_sizes (flat->main, bindings);
+  g_autoptr (GHashTable)
+      inputs = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify) ir_tensor_unref);
+  for (guint i = 0; i < ir_graph_n_inputs (flat->main); i++)
+    {
+      const IrValue *input = ir_graph_input (flat->main, i);
+      gint64 dims[IR_MAX_RANK];
+      if (input == NULL || input->initializer != NULL)
+        continue;
+      if (!check_kind (input, error) || !input_dims (input, sizes, dims, error))
+        return NULL;
+      guint64 state = seed ^ (G_GUINT64_CONSTANT (0xd1b54a32d192ed03) * (i + 1));
+      IrTensor *tensor = random_tensor (input, dims, state, error);
+      if (tensor == NULL)
+        return NULL;
+      g_hash_table_insert (inputs, GUINT_TO_POINTER (input->id), tensor);
+    }
+  return g_steal_pointer (&inputs);
+}

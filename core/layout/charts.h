@@ -1,0 +1,26 @@
+#pragma once
+
+/* Pictures that are no graphs, as scenes: the schedule as a timeline, the memory plan as rectangles
+ * over program order and address, the histogram of a tensor. What `irscope render --view` writes
+ * and what the views paint. */
+
+#include "core/exec/exec.h"
+#include "core/layout/scene.h"
+
+typedef struct
+{
+  IrSceneMeasure measure; /* (nullable) as in IrSceneOptions */
+  gpointer measure_data;
+  double width; /* px of the drawing area; 0 = 1200 */
+} IrChartOptions;
+
+IrScene *ir_chart_schedule (const IrSchedule *schedule,
+                            const IrModel *model,
+                            const IrChartOptions *options);
+IrScene *ir_chart_trace (const IrTrace *trace, const IrModel *model, const IrChartOptions *options);
+IrScene *ir_chart_memory (const IrMemPlan *plan,
+                          const IrModel *model,
+                          const IrChartOptions *options);
+IrScene *ir_chart_histogram (const IrTensorStats *stats,
+                             const char *title,
+                             const IrChartOptions *options);

@@ -1,0 +1,265 @@
+/* irscope render: the pictures that the window shows, as files. */
+#include "config.h"
+
+#include "app/cli/commands.h"
+#include "app/cli/output.h"
+#include "app/cli/plans.h"
+#include "core/io/io.h"
+#include "core/ir/diff.h"
+#include "core/layout/charts.h"
+#include "core/render/render.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define N_BINS      48
+#define ALIGN_BYTES 64
+
+typedef struct
+{
+  CliModelOptions model;
+  char *output, *diff, *view, *tensor;
+  gint at;
+  gboolean dark, constants, flat, left_to_right;
+  gdouble scale;
+  char **fold;
+} Options;
+
+static const CliOption render_options[] = {
+  { "output", 'o', G_OPTION_ARG_FILENAME, G_STRUCT_OFFSET (Options, output),
+    "Where to write; the ending says how: .svg, .pdf, .png, .dot", "OUT" },
+  { "at", 0, G_OPTION_ARG_INT, G_STRUCT_OFFSET (Options, at),
+    "The graph after this step of the pipeline (as FILE@N)", "N" },
+  { "diff", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (Options, diff),
+    "What changed from step N to step M, in one picture", "N:M" },
+  { "view", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (Options, view),
+    "graph (default), schedule, trace, memory or tensor", "VIEW" },
+  { "tensor", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (Options, tensor),
+    "With --view tensor: which value", "NAME" },
+  { "dark", 0, G_OPTION_ARG_NONE, G_STRUCT_OFFSET (Options, dark), "Light on dark", NULL },
+  { "constants", 0, G_OPTION_ARG_NONE, G_STRUCT_OFFSET (Options, constants),
+    "Draw constants as boxes of their own", NULL },
+  { "flat", 0, G_OPTION_ARG_NONE, G_STRUCT_OFFSET (Options, flat), "No frames for scopes", NULL },
+  { "horizontal", 0, G_OPTION_ARG_NONE, G_STRUCT_OFFSET (Options, left_to_right),
+    "From left to right", NULL },
+  { "fold", 0, G_OPTION_ARG_STRING_ARRAY, G_STRUCT_OFFSET (Options, fold),
+    "Draw this scope as one box", "SCOPE" },
+  { "scale", 0, G_OPTION_ARG_DOUBLE, G_STRUCT_OFFSET (Options, scale),
+    "Pixels of a PNG per unit of the picture (default 1)", "S" },
+  { 0 },
+};
+
+static GHashTable *
+folded_scopes (const Options *options)
+{
+  GHashTable *folded = g_hash_table_new (g_str_hash, g_str_equal);
+
+  for (guint i = 0; options->fold != NULL && options->fold[i] != NULL; i++)
+    g_hash_table_add (folded, options->fold[i]);
+  return folded;
+}
+
+static gboolean
+parse_range (const char *text, guint n_steps, guint *from, guint *to, GError **error)
+{
+  g_auto (GStrv) parts = g_strsplit (text, ":", 2);
+  guint64 a, b;
+
+  if (g_strv_length (parts) == 2 &&
+      g_ascii_string_to_unsigned (parts[0], 10, 0, n_steps, &a, NULL) &&
+      g_ascii_string_to_unsigned (parts[1], 10, 0, n_steps, &b, NULL))
+    {
+      *from = a;
+      *to = b;
+      return TRUE;
+    }
+  g_set_error (error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
+               "--diff %s: needs N:M with steps from 0 to %u", text, n_steps);
+  return FALSE;
+}
+
+static IrScene *
+graph_scene (
+    Cli *cli, const Options *options, CliModel *opened, IrTextMeasure *measure, GError **error)
+{
+  g_autoptr (GHashTable) folded = folded_scopes (options);
+  IrSceneOptions scene_options = {
+    .measure = ir_text_measure_width,
+    .measure_data = measure,
+    .show_constants = options->constants,
+    .flat = options->flat,
+    .direction = options->left_to_right ? IR_LAYOUT_LEFT_TO_RIGHT : IR_LAYOUT_TOP_TO_BOTTOM,
+    .folded = folded,
+    .problems = opened->problems,
+  };
+  guint from, to;
+
+  if (options->diff == NULL)
+    return ir_scene_new_for_model (opened->model, &scene_options, cli->cancellable, error);
+  if (!parse_range (options->diff, ir_history_n_steps (opened->model), &from, &to, error))
+    return NULL;
+  g_autoptr (IrModel) a = ir_history_snapshot (opened->model, from);
+  g_autoptr (IrModel) b = ir_history_snapshot (opened->model, to);
+  g_autoptr (IrDiff) diff = ir_diff_new (a, b, TRUE);
+  return ir_scene_new_for_diff (diff, &scene_options, cli->cancellable, error);
+}
+
+static IrScene *
+tensor_scene (
+    Cli *cli, const Options *options, IrModel *model, const IrChartOptions *chart, GError **error)
+{
+  g_autoptr (GArray) chosen = g_array_new (FALSE, FALSE, sizeof (IrValueId));
+  g_autoptr (IrRun) run = NULL;
+  const IrValue *value = cli_find_value (model, options->tensor != NULL ? options->tensor : "",
+                                         error);
+  const IrTensor *tensor;
+  IrTensorStats stats;
+
+  if (value == NULL)
+    return NULL;
+  tensor = ir_value_constant (value);
+  if (tensor == NULL)
+    {
+      g_array_append_val (chosen, value->id);
+      run = cli_run (cli, &options->model, model, IR_CAPTURE_CHOSEN, chosen, NULL, error);
+      if (run == NULL)
+        return NULL;
+      tensor = ir_run_value (run, value->id);
+    }
+  if (tensor == NULL)
+    {
+      g_set_error (error, IR_EXEC_ERROR, IR_EXEC_ERROR_UNSUPPORTED,
+                   "%s was not computed: it lies in a subgraph or function", value->name);
+      return NULL;
+    }
+  ir_tensor_stats (tensor, N_BINS, &stats);
+  return ir_chart_histogram (&stats, value->name, chart);
+}
+
+static IrScene *
+plan_scene (const Options *options,
+            IrModel *model,
+            gboolean memory,
+            const IrChartOptions *chart,
+            GError **error)
+{
+  const IrBackend *backend = cli_backend (&options->model, error);
+  g_autoptr (IrModel) sized = backend != NULL ? cli_static_model (&options->model, model, error)
+                                              : NULL;
+  g_autoptr (IrSchedule) schedule = NULL;
+  g_autoptr (IrMemPlan) plan = NULL;
+  guint n_workers = options->model.threads > 0 ? (guint) options->model.threads
+                                               : g_get_num_processors ();
+
+  if (sized == NULL ||
+      (schedule = ir_schedule_new (sized, backend, memory ? 1 : n_workers, error)) == NULL)
+    return NULL;
+  if (!memory)
+    return ir_chart_schedule (schedule, sized, chart);
+  plan = ir_mem_plan_new (sized, schedule, ALIGN_BYTES);
+  return ir_chart_memory (plan, sized, chart);
+}
+
+static IrScene *
+trace_scene (
+    Cli *cli, const Options *options, IrModel *model, const IrChartOptions *chart, GError **error)
+{
+  g_autoptr (IrRun) run = cli_run (cli, &options->model, model, IR_CAPTURE_NONE, NULL, NULL, error);
+
+  return run != NULL ? ir_chart_trace (run->trace, run->model, chart) : NULL;
+}
+
+static IrScene *
+make_scene (
+    Cli *cli, const Options *options, CliModel *opened, IrTextMeasure *measure, GError **error)
+{
+  const char *view = options->view != NULL ? options->view : "graph";
+  IrChartOptions chart = { .measure = ir_text_measure_width, .measure_data = measure };
+
+  if (strcmp (view, "graph") == 0)
+    return graph_scene (cli, options, opened, measure, error);
+  if (strcmp (view, "schedule") == 0 || strcmp (view, "memory") == 0)
+    return plan_scene (options, opened->model, strcmp (view, "memory") == 0, &chart, error);
+  if (strcmp (view, "trace") == 0)
+    return trace_scene (cli, options, opened->model, &chart, error);
+  if (strcmp (view, "tensor") == 0)
+    return tensor_scene (cli, options, opened->model, &chart, error);
+  g_set_error (error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
+               "--view %s: needs graph, schedule, trace, memory or tensor", view);
+  return NULL;
+}
+
+static gboolean
+write_picture (Cli *cli,
+               const Options *options,
+               CliModel *opened,
+               IrLayoutRect *bounds,
+               char **note,
+               GError **error)
+{
+  g_autoptr (IrTextMeasure) measure = NULL;
+  g_autoptr (IrScene) scene = NULL;
+  IrRenderOptions render = { .dark = options->dark, .scale = options->scale };
+
+  if (g_str_has_suffix (options->output, ".dot") || g_str_has_suffix (options->output, ".gv"))
+    return ir_model_save (opened->model, options->output, "dot", error);
+  measure = ir_text_measure_new ();
+  scene = make_scene (cli, options, opened, measure, error);
+  if (scene == NULL)
+    return FALSE;
+  *bounds = ir_scene_bounds (scene);
+  if (!ir_render_file (scene, options->output, &render, error))
+    return FALSE;
+  *note = render.note;
+  return TRUE;
+}
+
+static CliStatus
+run (Cli *cli)
+{
+  Options *options = cli->options;
+  g_autofree char *file = options->at > 0 ? g_strdup_printf ("%s@%d", cli->args[0], options->at)
+                                          : g_strdup (cli->args[0]);
+  g_auto (CliModel) opened = { 0 };
+  g_autoptr (GError) error = NULL;
+  g_autofree char *note = NULL;
+  IrLayoutRect bounds = { 0 };
+  CliStatus status;
+  cJSON *json;
+
+  if (options->output == NULL)
+    {
+      g_printerr ("irscope render: needs -o OUT.svg, .pdf, .png or .dot\n");
+      return CLI_BAD;
+    }
+  if (!cli_model_open (cli, &options->model, file, options->diff != NULL, &opened, &status))
+    return status;
+  if (!write_picture (cli, options, &opened, &bounds, &note, &error))
+    return cli_fail (cli_status_of (error), error);
+  if (note != NULL)
+    g_printerr ("irscope render: %s\n", note);
+  if (cli->json)
+    {
+      json = cJSON_CreateObject ();
+      cJSON_AddStringToObject (json, "file", options->output);
+      cJSON_AddNumberToObject (json, "width", bounds.width);
+      cJSON_AddNumberToObject (json, "height", bounds.height);
+      if (note != NULL)
+        cJSON_AddStringToObject (json, "note", note);
+      cli_json_print (json);
+    }
+  return CLI_OK;
+}
+
+const CliCommand cli_command_render = {
+  .name = "render",
+  .arguments = "FILE[@N]",
+  .summary = "Write the picture that the window shows: SVG, PDF, PNG or DOT",
+  .doc = "A diff shows new nodes with +, removed ones with -, changed ones with ~.",
+  .min_args = 1,
+  .max_args = 1,
+  .options = render_options,
+  .model_options = cli_run_options,
+  .options_size = sizeof (Options),
+  .run = run,
+};

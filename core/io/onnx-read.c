@@ -33,6 +33,15 @@ ir_onnx_intern (IrOnnxReader *reader, const IrWireField *field)
   return ir_context_intern (reader->context, valid);
 }
 
+/* An empty text is as good as none. */
+static const char *
+optional_text (IrOnnxReader *reader, const IrWireField *field)
+{
+  const char *text = ir_onnx_intern (reader, field);
+
+  return text[0] != '\0' ? text : NULL;
+}
+
 void
 ir_onnx_keep_unknown (GByteArray **unknown, const IrWireField *field)
 {
@@ -315,7 +324,7 @@ make_attr (IrOnnxReader *reader, const AttrParts *attr, IrAttrKind kind)
   const IrString *strings = (const IrString *) (gpointer) attr->strings->data;
   guint n = attr->strings->len;
 
-  if (attr->ref_name != NULL && attr->ref_name[0] != '\0')
+  if (attr->ref_name != NULL)
     return ir_attr_ref (context, attr->name, kind, attr->ref_name);
   if (kind == IR_ATTR_FLOAT || kind == IR_ATTR_FLOATS || kind == IR_ATTR_INT ||
       kind == IR_ATTR_INTS)
@@ -341,11 +350,11 @@ scan_attr_head (IrOnnxReader *reader, const IrWireField *field, AttrParts *attr)
     if (part.id == 1)
       attr->name = ir_onnx_intern (reader, &part);
     else if (part.id == 13)
-      attr->doc = ir_onnx_intern (reader, &part);
+      attr->doc = optional_text (reader, &part);
     else if (part.id == 20 && part.type == IR_WIRE_VARINT)
       attr->kind = (gint64) part.number;
     else if (part.id == 21)
-      attr->ref_name = ir_onnx_intern (reader, &part);
+      attr->ref_name = optional_text (reader, &part);
 }
 
 static void
@@ -752,13 +761,13 @@ read_model_field (IrOnnxReader *reader, const IrWireField *field, Extra *extra)
       draft->info.ir_version = (gint64) field->number;
       break;
     case 2:
-      draft->info.producer_name = ir_onnx_intern (reader, field);
+      draft->info.producer_name = optional_text (reader, field);
       break;
     case 3:
-      draft->info.producer_version = ir_onnx_intern (reader, field);
+      draft->info.producer_version = optional_text (reader, field);
       break;
     case 4:
-      draft->info.domain = ir_onnx_intern (reader, field);
+      draft->info.domain = optional_text (reader, field);
       break;
     case 5:
       draft->info.model_version = (gint64) field->number;

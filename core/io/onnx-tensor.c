@@ -368,6 +368,8 @@ make_tensor (IrOnnxReader *reader, Parts *parts, const IrType **type)
       parts->origin.location = NULL;
       parts->origin.offset = parts->origin.length = -1;
     }
+  if (parts->origin.doc != NULL && parts->origin.doc[0] == '\0')
+    parts->origin.doc = NULL;
   parts->origin.unknown = ir_onnx_take_unknown (&parts->unknown);
   ir_tensor_set_origin (tensor, &parts->origin);
   return tensor;

@@ -409,6 +409,7 @@ read_model_head (IrTextParser *parser)
   IrModelInfo *info = &draft->info;
   const IrExtra *note;
   Head head;
+  const char **texts[] = { &head.domain, &head.producer_name, &head.producer_version, &head.doc };
 
   head_init (parser, &head);
   note = ir_text_peek (&parser->lexer) == '<' ? ir_text_take_note (&parser->lexer) : NULL;
@@ -417,6 +418,9 @@ read_model_head (IrTextParser *parser)
     info->extra.unknown = note->unknown;
   if (head.has_ir_version)
     info->ir_version = head.ir_version;
+  for (guint i = 0; i < G_N_ELEMENTS (texts); i++)
+    if (*texts[i] != NULL && (*texts[i])[0] == '\0')
+      *texts[i] = NULL;
   info->model_version = head.model_version;
   info->domain = head.domain;
   info->producer_name = head.producer_name;

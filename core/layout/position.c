@@ -19,6 +19,8 @@
 
 #define EDGE_GAP      14.0
 #define SEEDED_WEIGHT 1e9
+#define LONG_TRUNK    24   /* layers */
+#define SPINE_SLACK   40.0 /* px that a spine may wander */
 
 /**
  * ir_flat_gap:
@@ -331,12 +333,74 @@ balance (const IrFlat *flat, double *run[4], double *x)
     }
 }
 
+/* Per boundary below a layer: the one net that crosses it, or -1 for none or
+ * several. Nets that pass many layers (masks, shared shapes) are not counted. */
+static gint32 *
+find_waists (const IrFlat *flat)
+{
+  gint32 n = flat->n_layers;
+  g_autofree gint32 *count = g_new0 (gint32, n + 1);
+  g_autofree gint64 *sum = g_new0 (gint64, n + 1);
+  gint32 *waist = g_new (gint32, n + 1);
+
+  for (gint32 k = 0; k < flat->n_nets; k++)
+    {
+      const IrFlatNet *net = &flat->nets[k];
+      gint32 first = flat->v[net->src].layer, last = MIN (n, first + net->n_trunk + 1);
+      if (net->n_trunk > LONG_TRUNK)
+        continue;
+      count[first]++;
+      count[last]--;
+      sum[first] += k;
+      sum[last] -= k;
+    }
+  for (gint32 l = 0; l <= n; l++)
+    {
+      if (l > 0)
+        {
+          count[l] += count[l - 1];
+          sum[l] += sum[l - 1];
+        }
+      waist[l] = count[l] == 1 ? (gint32) sum[l] : -1;
+    }
+  return waist;
+}
+
+/* Straight lines that lean on one another may carry a deep graph further and
+ * further to one side. Where all of it passes through one line, what follows is
+ * put back below the first such line: layers move as wholes, so distances hold. */
+static void
+straighten_spine (const IrFlat *flat, const gint32 *waist, double *x)
+{
+  g_autofree double *shift = g_new0 (double, flat->n_layers + 1);
+  double spine = 0, by = 0;
+  gboolean known = FALSE;
+
+  for (gint32 l = 0; l < flat->n_layers; l++)
+    {
+      const IrFlatNet *net = waist[l] >= 0 ? &flat->nets[waist[l]] : NULL;
+      if (net != NULL && flat->v[net->src].layer == l)
+        {
+          double at = x[net->src] + net->dx + by;
+          if (!known)
+            spine = at;
+          else if (ABS (spine - at) > SPINE_SLACK)
+            by += floor (spine - at + 0.5);
+          known = TRUE;
+        }
+      shift[l] = by;
+    }
+  for (gint32 v = 0; v < flat->n_vertices; v++)
+    x[v] += shift[flat->v[v].layer];
+}
+
 static gboolean
 place_freely (IrFlat *flat, double *x, GCancellable *cancellable, GError **error)
 {
   g_autofree double *all = g_new (double, 4 * (gsize) MAX (1, flat->n_vertices));
   g_autofree gint32 *above = sort_by_place (flat, TRUE);
   g_autofree gint32 *below = sort_by_place (flat, FALSE);
+  g_autofree gint32 *waist = NULL;
   double *runs[4];
   double best;
 
@@ -356,6 +420,10 @@ place_freely (IrFlat *flat, double *x, GCancellable *cancellable, GError **error
       run_compact (&run, runs[k]);
     }
   balance (flat, runs, x);
+  waist = find_waists (flat);
+  straighten_spine (flat, waist, x);
+  for (int k = 0; k < 4; k++)
+    straighten_spine (flat, waist, runs[k]);
   best = badness (flat, x);
   for (int k = 0; k < 4; k++)
     {

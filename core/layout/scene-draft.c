@@ -195,14 +195,12 @@ has_subgraphs (const IrNode *node)
   return FALSE;
 }
 
-/* A Constant whose contents are written in its consumers. */
+/* A Constant, or ConstantOfShape of one, that is written in its consumers. */
 static gboolean
 is_folded_constant (const Collect *c, const IrNode *node)
 {
-  if (c->options->show_constants || node->n_outputs != 1 || node->outputs[0] == NULL)
-    return FALSE;
-  return ir_value_constant (node->outputs[0]) != NULL &&
-         !ir_value_is_graph_output (node->outputs[0]);
+  return !c->options->show_constants && ir_node_is_constant (node) && node->n_outputs == 1 &&
+         node->outputs[0] != NULL && !ir_value_is_graph_output (node->outputs[0]);
 }
 
 static Place place_of_graph (Collect *c, const IrGraph *graph, gboolean later);
@@ -653,12 +651,26 @@ scene_type_text (const IrValue *value)
   return g_string_free (g_steal_pointer (&text), FALSE);
 }
 
-static char *
-constant_figure (const IrTensor *tensor)
+/* Whether a value is shown as a row of its consumers. */
+static gboolean
+is_row (const Collect *c, const IrValue *value)
 {
-  g_autoptr (GString) text = g_string_new (NULL);
-  guint rank = ir_tensor_rank (tensor);
+  if (c->options->show_constants)
+    return FALSE;
+  return value->producer != NULL ? is_folded_constant (c, value->producer)
+                                 : ir_value_constant (value) != NULL;
+}
 
+/* The value itself if it is a few numbers, else its shape. */
+static char *
+constant_figure (const IrValue *value)
+{
+  const IrTensor *tensor = ir_value_constant (value);
+  g_autoptr (GString) text = g_string_new (NULL);
+  guint rank = tensor ? ir_tensor_rank (tensor) : 0;
+
+  if (tensor == NULL)
+    return scene_type_text (value);
   if (ir_tensor_n_elements (tensor) <= 4 && rank <= 1 &&
       ir_dtype_kind (ir_tensor_dtype (tensor)) != IR_DTYPE_KIND_STRING)
     return ir_tensor_to_string (tensor, 4);
@@ -669,7 +681,7 @@ constant_figure (const IrTensor *tensor)
 }
 
 static void
-add_row (Collect *c, gint32 end, const IrNode *node, guint slot, const IrTensor *tensor)
+add_row (Collect *c, gint32 end, const IrNode *node, guint slot, const IrValue *value)
 {
   SceneItem *item = end >= 0 ? item_at (c, end) : NULL;
   SceneRow row;
@@ -682,7 +694,7 @@ add_row (Collect *c, gint32 end, const IrNode *node, guint slot, const IrTensor 
       g_array_set_clear_func (item->rows, clear_row);
     }
   row.name = node->op ? ir_op_input_name (node->op, slot) : g_strdup_printf ("input %u", slot);
-  row.figure = constant_figure (tensor);
+  row.figure = constant_figure (value);
   g_array_append_val (item->rows, row);
 }
 
@@ -700,14 +712,13 @@ collect_node (Collect *c, const IrNode *node, gboolean later)
   for (guint i = 0; i < node->n_inputs; i++)
     {
       const IrValue *value = node->inputs[i];
-      const IrTensor *constant = value ? ir_value_constant (value) : NULL;
       if (value == NULL)
         continue;
-      if (constant != NULL && !c->options->show_constants)
+      if (is_row (c, value))
         {
           /* The rows are those of the later side. */
           if (later || b == NULL)
-            add_row (c, end, node, i, constant);
+            add_row (c, end, node, i, value);
         }
       else
         link_value (c, value, later, end, i);

@@ -2,6 +2,7 @@
 
 #include "views/picture.h"
 
+#include "core/render/render.h"
 #include "views/overlay.h"
 
 #include <math.h>
@@ -136,8 +137,11 @@ ir_picture_new (const IrFrame *frame,
 {
   const IrOverlay *overlay = ir_overlay_find (settings->overlay);
   g_autoptr (GHashTable) times = ir_overlay_times (settings->run);
+  g_autoptr (IrTextMeasure) measure = ir_text_measure_new ();
   Tint tint = { .overlay = overlay, .context = { frame->model, times } };
   IrSceneOptions options = {
+    .measure = ir_text_measure_width,
+    .measure_data = measure,
     .show_constants = (settings->show & IR_SHOW_CONSTANTS) != 0,
     .hide_shapes = (settings->show & IR_SHOW_SHAPES) == 0,
     .hide_names = (settings->show & IR_SHOW_NAMES) == 0,
@@ -160,4 +164,39 @@ ir_picture_new (const IrFrame *frame,
   if (frame->from == frame->to)
     return ir_scene_new_for_model (frame->model, &options, cancellable, error);
   return ir_scene_new_for_diff (frame->diff, &options, cancellable, error);
+}
+
+/**
+ * ir_picture_is_format:
+ *
+ * Returns: whether the name of @path asks for a picture: SVG, PDF or PNG
+ */
+gboolean
+ir_picture_is_format (const char *path)
+{
+  return g_str_has_suffix (path, ".svg") || g_str_has_suffix (path, ".pdf") ||
+         g_str_has_suffix (path, ".png");
+}
+
+/**
+ * ir_picture_save:
+ * @path: ends with .svg, .pdf or .png
+ *
+ * Writes what the graph view shows.
+ */
+gboolean
+ir_picture_save (const IrFrame *frame, const char *path, GError **error)
+{
+  IrRenderOptions options = { 0 };
+  gboolean ok;
+
+  if (frame->scene == NULL)
+    {
+      g_set_error_literal (error, IR_RENDER_ERROR, IR_RENDER_ERROR_FORMAT,
+                           "There is no picture: the layout failed");
+      return FALSE;
+    }
+  ok = ir_render_file (frame->scene, path, &options, error);
+  g_free (options.note);
+  return ok;
 }

@@ -1,0 +1,1198 @@
+#include "config.h"
+
+#include "views/graph/canvas.h"
+
+#include "core/layout/scene.h"
+#include "views/graph/paint.h"
+#include "views/graph/proxy.h"
+
+#include <adwaita.h>
+#include <math.h>
+
+#define MIN_ZOOM       0.01
+#define MAX_ZOOM       4.0
+#define ZOOM_STEP      1.2
+#define MAX_PROXIES    200
+#define PICK_REACH     5.0 /* px around a line that still hit it */
+#define DRAG_THRESHOLD 6.0
+#define CAMERA_MS      220
+#define FIT_MARGIN     0.96
+#define READABLE_ZOOM  0.5 /* a first look is not farther out than this */
+
+struct _IrCanvas
+{
+  GtkWidget parent_instance;
+
+  IrSession *session; /* referenced */
+  IrFrame *frame;     /* (nullable) */
+  IrNodePainter *painter;
+  GskRenderNode *content; /* (nullable) cached for the camera it was made with */
+  IrCamera content_camera;
+
+  GtkAdjustment *hadjustment, *vadjustment;
+  GtkScrollablePolicy hpolicy, vpolicy;
+  double zoom;
+  gboolean configuring;
+  gboolean placed; /* a first place was chosen for this model */
+
+  /* camera flight */
+  AdwAnimation *animation;
+  IrCamera from, target;
+
+  /* pointer */
+  double pointer_x, pointer_y;
+  double drag_x, drag_y;
+  gboolean panning;
+  double pinch_zoom;
+
+  gint32 selected_box;    /* -1 = none */
+  gint32 hover_box;       /* -1 = none */
+  GArray *selected_lines; /* of gint32: at the selected box or value */
+  GPtrArray *proxies;     /* of IrNodeProxy, (transfer none) */
+};
+
+enum
+{
+  PROP_HADJUSTMENT = 1,
+  PROP_VADJUSTMENT,
+  PROP_HSCROLL_POLICY,
+  PROP_VSCROLL_POLICY
+};
+
+enum
+{
+  ZOOMED,
+  MENU,
+  N_SIGNALS
+};
+
+static guint signals[N_SIGNALS];
+
+G_DEFINE_FINAL_TYPE_WITH_CODE (IrCanvas,
+                               ir_canvas,
+                               GTK_TYPE_WIDGET,
+                               G_IMPLEMENT_INTERFACE (GTK_TYPE_SCROLLABLE, NULL))
+
+static const IrScene *
+scene (IrCanvas *self)
+{
+  return self->frame != NULL ? self->frame->scene : NULL;
+}
+
+static const IrSceneBox *
+box_at (IrCanvas *self, gint32 index)
+{
+  guint n;
+  const IrSceneBox *boxes = scene (self) != NULL ? ir_scene_boxes (scene (self), &n) : NULL;
+
+  return boxes != NULL && index >= 0 && (guint) index < n ? &boxes[index] : NULL;
+}
+
+/* -- camera -- */
+
+static IrCamera
+camera (IrCanvas *self)
+{
+  return (IrCamera){
+    .zoom = self->zoom,
+    .x = self->hadjustment != NULL ? gtk_adjustment_get_value (self->hadjustment) : 0,
+    .y = self->vadjustment != NULL ? gtk_adjustment_get_value (self->vadjustment) : 0,
+    .width = gtk_widget_get_width (GTK_WIDGET (self)),
+    .height = gtk_widget_get_height (GTK_WIDGET (self)),
+  };
+}
+
+/* Half a viewport of free space around the picture, so that every box can be brought to the middle.
+ */
+static void
+configure (IrCanvas *self, double x, double y)
+{
+  const double width = gtk_widget_get_width (GTK_WIDGET (self));
+  const double height = gtk_widget_get_height (GTK_WIDGET (self));
+  const IrLayoutRect bounds = scene (self) != NULL ? ir_scene_bounds (scene (self))
+                                                   : (IrLayoutRect){ 0 };
+
+  if (self->hadjustment == NULL || self->vadjustment == NULL || width <= 0 || height <= 0)
+    return;
+  self->configuring = TRUE;
+  gtk_adjustment_configure (self->hadjustment, x, bounds.x * self->zoom - width / 2,
+                            (bounds.x + bounds.width) * self->zoom + width / 2, 24, width * 0.9,
+                            width);
+  gtk_adjustment_configure (self->vadjustment, y, bounds.y * self->zoom - height / 2,
+                            (bounds.y + bounds.height) * self->zoom + height / 2, 24, height * 0.9,
+                            height);
+  self->configuring = FALSE;
+  gtk_widget_queue_allocate (GTK_WIDGET (self));
+  gtk_widget_queue_draw (GTK_WIDGET (self));
+}
+
+static void
+set_camera (IrCanvas *self, double zoom, double x, double y)
+{
+  const gboolean zoomed = zoom != self->zoom;
+
+  self->zoom = CLAMP (zoom, MIN_ZOOM, MAX_ZOOM);
+  configure (self, x, y);
+  if (zoomed)
+    g_signal_emit (self, signals[ZOOMED], 0);
+}
+
+/* Zooms so that what is at (@x, @y) of the widget stays there. */
+static void
+zoom_at (IrCanvas *self, double zoom, double x, double y)
+{
+  const IrCamera old = camera (self);
+  double ratio;
+
+  if (self->animation != NULL)
+    adw_animation_pause (self->animation);
+  zoom = CLAMP (zoom, MIN_ZOOM, MAX_ZOOM);
+  ratio = zoom / old.zoom;
+  set_camera (self, zoom, (old.x + x) * ratio - x, (old.y + y) * ratio - y);
+}
+
+static void
+on_flight (double t, gpointer user_data)
+{
+  IrCanvas *self = IR_CANVAS (user_data);
+  const double zoom = self->from.zoom + (self->target.zoom - self->from.zoom) * t;
+  /* the middle in world units moves evenly */
+  const double fx = (self->from.x + self->from.width / 2) / self->from.zoom;
+  const double fy = (self->from.y + self->from.height / 2) / self->from.zoom;
+  const double tx = (self->target.x + self->target.width / 2) / self->target.zoom;
+  const double ty = (self->target.y + self->target.height / 2) / self->target.zoom;
+
+  set_camera (self, zoom, (fx + (tx - fx) * t) * zoom - self->target.width / 2,
+              (fy + (ty - fy) * t) * zoom - self->target.height / 2);
+}
+
+static void
+fly_to (IrCanvas *self, double zoom, double x, double y)
+{
+  if (self->animation == NULL)
+    {
+      AdwAnimationTarget *target = adw_callback_animation_target_new (on_flight, self, NULL);
+
+      self->animation = adw_timed_animation_new (GTK_WIDGET (self), 0, 1, CAMERA_MS, target);
+    }
+  adw_animation_pause (self->animation);
+  self->from = camera (self);
+  self->target = self->from;
+  self->target.zoom = CLAMP (zoom, MIN_ZOOM, MAX_ZOOM);
+  self->target.x = x;
+  self->target.y = y;
+  if (!gtk_widget_get_mapped (GTK_WIDGET (self)))
+    {
+      set_camera (self, self->target.zoom, x, y);
+      return;
+    }
+  adw_animation_reset (self->animation);
+  adw_animation_play (self->animation);
+}
+
+static void
+fly_to_rect (IrCanvas *self, const IrLayoutRect *rect, double zoom)
+{
+  const IrCamera now = camera (self);
+
+  fly_to (self, zoom, (rect->x + rect->width / 2) * zoom - now.width / 2,
+          (rect->y + rect->height / 2) * zoom - now.height / 2);
+}
+
+double
+ir_canvas_get_zoom (IrCanvas *self)
+{
+  return self->zoom;
+}
+
+void
+ir_canvas_zoom_by (IrCanvas *self, double factor)
+{
+  zoom_at (self, self->zoom * factor, gtk_widget_get_width (GTK_WIDGET (self)) / 2.0,
+           gtk_widget_get_height (GTK_WIDGET (self)) / 2.0);
+}
+
+void
+ir_canvas_zoom_to (IrCanvas *self, double zoom)
+{
+  ir_canvas_zoom_by (self, zoom / self->zoom);
+}
+
+static double
+fit_zoom (IrCanvas *self, const IrLayoutRect *bounds)
+{
+  const double width = gtk_widget_get_width (GTK_WIDGET (self));
+  const double height = gtk_widget_get_height (GTK_WIDGET (self));
+
+  return MIN (FIT_MARGIN * MIN (width / MAX (bounds->width, 1), height / MAX (bounds->height, 1)),
+              1.0);
+}
+
+/**
+ * ir_canvas_fit:
+ *
+ * Shows all of the graph, at most at its natural size.
+ */
+void
+ir_canvas_fit (IrCanvas *self)
+{
+  IrLayoutRect bounds;
+
+  if (scene (self) == NULL)
+    return;
+  bounds = ir_scene_bounds (scene (self));
+  fly_to_rect (self, &bounds, fit_zoom (self, &bounds));
+}
+
+/* The first look at a graph: all of it where that is readable, else its beginning. */
+static void
+place_first (IrCanvas *self)
+{
+  const IrLayoutRect bounds = ir_scene_bounds (scene (self));
+  const double width = gtk_widget_get_width (GTK_WIDGET (self));
+  const double height = gtk_widget_get_height (GTK_WIDGET (self));
+  const double fit = fit_zoom (self, &bounds);
+  const double across = FIT_MARGIN * width / MAX (bounds.width, 1);
+
+  if (width <= 1 || height <= 1)
+    return;
+  self->placed = TRUE;
+  if (fit >= READABLE_ZOOM)
+    set_camera (self, fit, (bounds.x + bounds.width / 2) * fit - width / 2,
+                (bounds.y + bounds.height / 2) * fit - height / 2);
+  else
+    {
+      const double zoom = CLAMP (across, READABLE_ZOOM, 1.0);
+      guint n;
+      const IrSceneBox *boxes = ir_scene_boxes (scene (self), &n);
+      double x = bounds.x + bounds.width / 2;
+
+      for (guint i = 0; i < n; i++) /* the first input */
+        if (boxes[i].kind == IR_SCENE_INPUT)
+          {
+            x = boxes[i].x + boxes[i].width / 2;
+            break;
+          }
+      set_camera (self, zoom, x * zoom - width / 2, bounds.y * zoom - 8);
+    }
+}
+
+static gboolean
+rect_in_sight (IrCanvas *self, const IrLayoutRect *rect, double margin)
+{
+  const IrCamera now = camera (self);
+  const double x = rect->x * now.zoom - now.x, y = rect->y * now.zoom - now.y;
+
+  return x >= margin && y >= margin && x + rect->width * now.zoom <= now.width - margin &&
+         y + rect->height * now.zoom <= now.height - margin;
+}
+
+void
+ir_canvas_show_box (IrCanvas *self, gint32 index)
+{
+  const IrSceneBox *box = box_at (self, index);
+  IrLayoutRect rect;
+
+  if (box == NULL)
+    return;
+  rect = (IrLayoutRect){ box->x, box->y, box->width, box->height };
+  if (!rect_in_sight (self, &rect, 8))
+    fly_to_rect (self, &rect, MAX (self->zoom, READABLE_ZOOM));
+}
+
+static gboolean
+changes_rect (IrCanvas *self, IrLayoutRect *rect)
+{
+  guint n = 0;
+  const IrSceneBox *boxes = ir_scene_boxes (scene (self), &n);
+  double x1 = -G_MAXDOUBLE, y1 = -G_MAXDOUBLE;
+  gboolean any = FALSE;
+
+  rect->x = rect->y = G_MAXDOUBLE;
+  for (guint i = 0; i < n; i++)
+    {
+      if (boxes[i].state == IR_SCENE_SAME || boxes[i].kind == IR_SCENE_CLUSTER)
+        continue;
+      any = TRUE;
+      rect->x = MIN (rect->x, boxes[i].x);
+      rect->y = MIN (rect->y, boxes[i].y);
+      x1 = MAX (x1, boxes[i].x + boxes[i].width);
+      y1 = MAX (y1, boxes[i].y + boxes[i].height);
+    }
+  rect->width = x1 - rect->x;
+  rect->height = y1 - rect->y;
+  return any;
+}
+
+/**
+ * ir_canvas_show_changes:
+ *
+ * Flies to what the frame's diff changed, unless that is in sight.
+ */
+void
+ir_canvas_show_changes (IrCanvas *self)
+{
+  const IrCamera now = camera (self);
+  IrLayoutRect rect;
+  double zoom;
+
+  if (scene (self) == NULL || !changes_rect (self, &rect) || rect_in_sight (self, &rect, 12))
+    return;
+  zoom = MIN (self->zoom,
+              0.9 * MIN (now.width / MAX (rect.width, 1), now.height / MAX (rect.height, 1)));
+  if (zoom >= READABLE_ZOOM || zoom >= self->zoom)
+    fly_to_rect (self, &rect, zoom);
+  else /* too far apart to be read at once: its beginning */
+    {
+      rect.height = MIN (rect.height, now.height / READABLE_ZOOM * 0.9);
+      rect.width = MIN (rect.width, now.width / READABLE_ZOOM * 0.9);
+      fly_to_rect (self, &rect, MAX (MIN (self->zoom, 1.0), READABLE_ZOOM));
+    }
+}
+
+/* -- selection -- */
+
+gint32
+ir_canvas_selected_box (IrCanvas *self)
+{
+  return self->selected_box;
+}
+
+static void
+collect_selected_lines (IrCanvas *self)
+{
+  const IrValueId value = ir_session_get_selected_value (self->session);
+  guint n;
+  const IrSceneLine *lines = ir_scene_lines (scene (self), &n);
+
+  g_array_set_size (self->selected_lines, 0);
+  for (guint i = 0; i < n; i++)
+    {
+      const gint32 index = (gint32) i;
+      const gboolean of_value = value != 0 && (lines[i].value == value || lines[i].before == value);
+      const gboolean of_box = value == 0 && self->selected_box >= 0 &&
+                              (lines[i].from == self->selected_box ||
+                               lines[i].to == self->selected_box);
+
+      if (of_value || of_box)
+        g_array_append_val (self->selected_lines, index);
+    }
+}
+
+static gint32
+box_of_node (IrCanvas *self, IrNodeId node)
+{
+  guint n;
+  const IrSceneBox *boxes = ir_scene_boxes (scene (self), &n);
+  const gint32 found = node != 0 ? ir_scene_find_node (scene (self), node) : -1;
+
+  if (found >= 0 || node == 0)
+    return found;
+  for (guint i = 0; i < n; i++) /* removed: known by its id before */
+    if (boxes[i].before == node)
+      return (gint32) i;
+  return -1;
+}
+
+/**
+ * ir_canvas_selection_changed:
+ *
+ * Follows the session's selection.
+ */
+void
+ir_canvas_selection_changed (IrCanvas *self)
+{
+  if (scene (self) == NULL)
+    return;
+  self->selected_box = box_of_node (self, ir_session_get_selected_node (self->session));
+  collect_selected_lines (self);
+  gtk_widget_queue_allocate (GTK_WIDGET (self));
+  gtk_widget_queue_draw (GTK_WIDGET (self));
+}
+
+static void
+select_box (IrCanvas *self, gint32 index, gboolean toggle)
+{
+  const IrSceneBox *box = box_at (self, index);
+  const IrNodeId node = box == NULL ? 0 : box->node != 0 ? box->node : box->before;
+
+  if (toggle && node != 0)
+    ir_session_toggle_node (self->session, node);
+  else
+    {
+      ir_session_select_node (self->session, node);
+      if (box != NULL && node == 0 && box->value != 0)
+        {
+          ir_session_select_value (self->session, box->value);
+          self->selected_box = index;
+        }
+    }
+}
+
+static void
+focus_selected (IrCanvas *self)
+{
+  gtk_widget_queue_allocate (GTK_WIDGET (self));
+  for (guint i = 0; i < self->proxies->len; i++)
+    if (ir_node_proxy_get_box (self->proxies->pdata[i]) == self->selected_box)
+      {
+        gtk_widget_grab_focus (self->proxies->pdata[i]);
+        return;
+      }
+}
+
+static void
+go_to_box (IrCanvas *self, gint32 index)
+{
+  if (box_at (self, index) == NULL)
+    return;
+  select_box (self, index, FALSE);
+  self->selected_box = index;
+  ir_canvas_show_box (self, index);
+  focus_selected (self);
+}
+
+/* The first box at the other end of a line of @index; down the lines or up. */
+static gint32
+neighbour_along_lines (IrCanvas *self, gint32 index, gboolean down)
+{
+  guint n;
+  const IrSceneLine *lines = ir_scene_lines (scene (self), &n);
+
+  for (guint i = 0; i < n; i++)
+    {
+      if (down && lines[i].from == index && lines[i].to >= 0)
+        return lines[i].to;
+      if (!down && lines[i].to == index && lines[i].from >= 0)
+        return lines[i].from;
+    }
+  return -1;
+}
+
+/* The nearest box beside @index that shares a part of its height. */
+static gint32
+neighbour_beside (IrCanvas *self, gint32 index, gboolean right)
+{
+  guint n;
+  const IrSceneBox *boxes = ir_scene_boxes (scene (self), &n);
+  const IrSceneBox *me = &boxes[index];
+  double best = G_MAXDOUBLE;
+  gint32 found = -1;
+
+  for (guint i = 0; i < n; i++)
+    {
+      const double distance = right ? boxes[i].x - (me->x + me->width)
+                                    : me->x - (boxes[i].x + boxes[i].width);
+
+      if (boxes[i].kind == IR_SCENE_CLUSTER || distance < 0 || distance >= best ||
+          boxes[i].y > me->y + me->height || boxes[i].y + boxes[i].height < me->y)
+        continue;
+      best = distance;
+      found = (gint32) i;
+    }
+  return found;
+}
+
+static gint32
+first_box_in_sight (IrCanvas *self)
+{
+  guint n;
+  const IrSceneBox *boxes = ir_scene_boxes (scene (self), &n);
+
+  for (guint i = 0; i < n; i++)
+    {
+      const IrLayoutRect rect = { boxes[i].x, boxes[i].y, boxes[i].width, boxes[i].height };
+
+      if (boxes[i].kind != IR_SCENE_CLUSTER && rect_in_sight (self, &rect, 0))
+        return (gint32) i;
+    }
+  return n > 0 ? 0 : -1;
+}
+
+static void
+activate_selected (IrCanvas *self)
+{
+  const IrSceneBox *box = box_at (self, self->selected_box);
+  const IrModel *model = box != NULL && box->node == 0 ? self->frame->before : NULL;
+  const IrNode *node;
+  IrValue *value;
+
+  if (box == NULL)
+    return;
+  if (box->kind == IR_SCENE_FOLD && box->fold != NULL)
+    {
+      ir_session_toggle_fold (self->session, box->fold);
+      return;
+    }
+  node = ir_model_node (model != NULL ? model : self->frame->model,
+                        box->node != 0 ? box->node : box->before);
+  value = node != NULL ? ir_node_output (node, 0) : NULL;
+  if (value != NULL || box->value != 0)
+    {
+      ir_session_select_value (self->session, value != NULL ? value->id : box->value);
+      ir_session_show_view (self->session, "tensor");
+    }
+}
+
+/* -- keys -- */
+
+static gboolean
+on_key (GtkEventControllerKey *controller,
+        guint keyval,
+        guint keycode,
+        GdkModifierType state,
+        gpointer user_data)
+{
+  IrCanvas *self = IR_CANVAS (user_data);
+  const gboolean plain = (state & (GDK_CONTROL_MASK | GDK_ALT_MASK)) == 0;
+  const gboolean shift = (state & GDK_SHIFT_MASK) != 0;
+  gint32 next = -1;
+
+  if (scene (self) == NULL || !plain)
+    return GDK_EVENT_PROPAGATE;
+  if (keyval == GDK_KEY_Return || keyval == GDK_KEY_KP_Enter)
+    activate_selected (self);
+  else if (keyval == GDK_KEY_plus || keyval == GDK_KEY_KP_Add)
+    ir_canvas_zoom_by (self, ZOOM_STEP);
+  else if (keyval == GDK_KEY_minus || keyval == GDK_KEY_KP_Subtract)
+    ir_canvas_zoom_by (self, 1 / ZOOM_STEP);
+  else if (keyval == GDK_KEY_Up || keyval == GDK_KEY_Down ||
+           (shift && (keyval == GDK_KEY_Left || keyval == GDK_KEY_Right)))
+    {
+      if (self->selected_box < 0)
+        next = first_box_in_sight (self);
+      else if (keyval == GDK_KEY_Up || keyval == GDK_KEY_Down)
+        next = neighbour_along_lines (self, self->selected_box, keyval == GDK_KEY_Down);
+      else
+        next = neighbour_beside (self, self->selected_box, keyval == GDK_KEY_Right);
+      go_to_box (self, next);
+    }
+  else if (keyval == GDK_KEY_Menu || (shift && keyval == GDK_KEY_F10))
+    {
+      const IrSceneBox *box = box_at (self, self->selected_box);
+      const IrCamera now = camera (self);
+
+      if (box != NULL)
+        g_signal_emit (self, signals[MENU], 0, (box->x + box->width / 2) * now.zoom - now.x,
+                       (box->y + box->height) * now.zoom - now.y);
+    }
+  else
+    return GDK_EVENT_PROPAGATE;
+  return GDK_EVENT_STOP;
+}
+
+/* -- pointer -- */
+
+static IrSceneHit
+pick (IrCanvas *self, double x, double y)
+{
+  const IrCamera now = camera (self);
+
+  if (scene (self) == NULL)
+    return (IrSceneHit){ -1, -1 };
+  return ir_scene_pick (scene (self), (x + now.x) / now.zoom, (y + now.y) / now.zoom,
+                        PICK_REACH / now.zoom);
+}
+
+static void
+set_hover (IrCanvas *self, gint32 index)
+{
+  const IrSceneBox *box = box_at (self, index);
+
+  if (box != NULL && box->kind == IR_SCENE_CLUSTER)
+    {
+      index = -1;
+      box = NULL;
+    }
+  if (self->hover_box == index)
+    return;
+  self->hover_box = index;
+  ir_session_set_hover (self->session, box != NULL ? box->node : 0);
+  gtk_widget_queue_draw (GTK_WIDGET (self));
+}
+
+static void
+on_motion (GtkEventControllerMotion *controller, double x, double y, gpointer user_data)
+{
+  IrCanvas *self = IR_CANVAS (user_data);
+
+  self->pointer_x = x;
+  self->pointer_y = y;
+  if (!self->panning)
+    set_hover (self, pick (self, x, y).box);
+}
+
+static void
+on_leave (GtkEventControllerMotion *controller, gpointer user_data)
+{
+  set_hover (IR_CANVAS (user_data), -1);
+}
+
+static gboolean
+on_scroll (GtkEventControllerScroll *controller, double dx, double dy, gpointer user_data)
+{
+  IrCanvas *self = IR_CANVAS (user_data);
+  const GdkModifierType state = gtk_event_controller_get_current_event_state (
+      GTK_EVENT_CONTROLLER (controller));
+
+  if ((state & GDK_CONTROL_MASK) == 0)
+    return GDK_EVENT_PROPAGATE;
+  zoom_at (self, self->zoom * pow (ZOOM_STEP, -dy), self->pointer_x, self->pointer_y);
+  return GDK_EVENT_STOP;
+}
+
+static void
+on_pinch_begin (GtkGesture *gesture, GdkEventSequence *sequence, gpointer user_data)
+{
+  IR_CANVAS (user_data)->pinch_zoom = IR_CANVAS (user_data)->zoom;
+}
+
+static void
+on_pinch (GtkGestureZoom *gesture, double scale, gpointer user_data)
+{
+  IrCanvas *self = IR_CANVAS (user_data);
+  double x, y;
+
+  if (!gtk_gesture_get_bounding_box_center (GTK_GESTURE (gesture), &x, &y))
+    return;
+  zoom_at (self, self->pinch_zoom * scale, x, y);
+}
+
+static void
+on_drag_begin (GtkGestureDrag *gesture, double x, double y, gpointer user_data)
+{
+  IrCanvas *self = IR_CANVAS (user_data);
+  const IrCamera now = camera (self);
+
+  self->drag_x = now.x;
+  self->drag_y = now.y;
+  self->panning = FALSE;
+  if (self->animation != NULL)
+    adw_animation_pause (self->animation);
+  gtk_widget_grab_focus (GTK_WIDGET (self));
+}
+
+static void
+on_drag_update (GtkGestureDrag *gesture, double dx, double dy, gpointer user_data)
+{
+  IrCanvas *self = IR_CANVAS (user_data);
+
+  if (!self->panning && hypot (dx, dy) < DRAG_THRESHOLD)
+    return;
+  if (!self->panning)
+    {
+      self->panning = TRUE;
+      gtk_gesture_set_state (GTK_GESTURE (gesture), GTK_EVENT_SEQUENCE_CLAIMED);
+      gtk_widget_set_cursor_from_name (GTK_WIDGET (self), "grabbing");
+    }
+  gtk_adjustment_set_value (self->hadjustment, self->drag_x - dx);
+  gtk_adjustment_set_value (self->vadjustment, self->drag_y - dy);
+}
+
+static void
+click (IrCanvas *self, double x, double y, gboolean toggle)
+{
+  const IrSceneHit hit = pick (self, x, y);
+  guint n;
+
+  if (hit.box >= 0 && box_at (self, hit.box)->kind != IR_SCENE_CLUSTER)
+    select_box (self, hit.box, toggle);
+  else if (hit.line >= 0)
+    {
+      const IrSceneLine *line = &ir_scene_lines (scene (self), &n)[hit.line];
+
+      ir_session_select_node (self->session, 0);
+      ir_session_select_value (self->session, line->value != 0 ? line->value : line->before);
+    }
+  else if (!toggle)
+    ir_session_select_node (self->session, 0);
+}
+
+static void
+on_drag_end (GtkGestureDrag *gesture, double dx, double dy, gpointer user_data)
+{
+  IrCanvas *self = IR_CANVAS (user_data);
+  const GdkModifierType state = gtk_event_controller_get_current_event_state (
+      GTK_EVENT_CONTROLLER (gesture));
+  double x, y;
+
+  gtk_widget_set_cursor (GTK_WIDGET (self), NULL);
+  if (self->panning)
+    {
+      self->panning = FALSE;
+      return;
+    }
+  gtk_gesture_drag_get_start_point (gesture, &x, &y);
+  if (gtk_gesture_single_get_current_button (GTK_GESTURE_SINGLE (gesture)) == GDK_BUTTON_PRIMARY)
+    click (self, x, y, (state & (GDK_CONTROL_MASK | GDK_SHIFT_MASK)) != 0);
+}
+
+static void
+on_double_click (GtkGestureClick *gesture, int n_press, double x, double y, gpointer user_data)
+{
+  IrCanvas *self = IR_CANVAS (user_data);
+  const gint32 index = n_press == 2 ? pick (self, x, y).box : -1;
+  const IrSceneBox *box = box_at (self, index);
+
+  if (box == NULL)
+    return;
+  if (box->fold != NULL)
+    ir_session_toggle_fold (self->session, box->fold);
+  else if (box->kind != IR_SCENE_CLUSTER)
+    {
+      select_box (self, index, FALSE);
+      self->selected_box = index;
+      activate_selected (self);
+    }
+}
+
+static void
+on_menu_click (GtkGestureClick *gesture, int n_press, double x, double y, gpointer user_data)
+{
+  IrCanvas *self = IR_CANVAS (user_data);
+  const gint32 index = pick (self, x, y).box;
+
+  if (box_at (self, index) != NULL && box_at (self, index)->kind != IR_SCENE_CLUSTER)
+    select_box (self, index, FALSE);
+  g_signal_emit (self, signals[MENU], 0, x, y);
+}
+
+static gboolean
+ir_canvas_query_tooltip (GtkWidget *widget, int x, int y, gboolean keyboard, GtkTooltip *tooltip)
+{
+  IrCanvas *self = IR_CANVAS (widget);
+  const IrSceneHit hit = keyboard ? (IrSceneHit){ self->selected_box, -1 } : pick (self, x, y);
+  const IrSceneBox *box = box_at (self, hit.box);
+  const IrCamera now = camera (self);
+  const char *tip = NULL;
+  guint n;
+
+  if (box != NULL && box->kind != IR_SCENE_CLUSTER)
+    {
+      const graphene_rect_t r = ir_camera_rect (&now, box);
+
+      tip = box->tip;
+      gtk_tooltip_set_tip_area (tooltip,
+                                &(GdkRectangle){ (int) r.origin.x, (int) r.origin.y,
+                                                 (int) r.size.width, (int) r.size.height });
+    }
+  else if (hit.line >= 0)
+    tip = ir_scene_lines (scene (self), &n)[hit.line].tip;
+  if (tip == NULL)
+    return FALSE;
+  gtk_tooltip_set_text (tooltip, tip);
+  return TRUE;
+}
+
+/* -- proxies -- */
+
+static char *
+box_label (IrCanvas *self, const IrSceneBox *box)
+{
+  const IrModel *model = box->node != 0 ? self->frame->model : self->frame->before;
+  const IrNode *node = ir_model_node (model, box->node != 0 ? box->node : box->before);
+  GString *label = g_string_new (NULL);
+
+  if (box->kind == IR_SCENE_NODE && node != NULL)
+    g_string_append_printf (label, "%s %s", node->op_type, node->name);
+  else if (box->tip != NULL)
+    g_string_append_len (label, box->tip, (gssize) strcspn (box->tip, "\n"));
+  if (box->state != IR_SCENE_SAME)
+    g_string_append_printf (label, ", %s", ir_scene_state_name (box->state));
+  if (box->problem > 0)
+    g_string_append (label, ", has problems");
+  return g_string_free (g_steal_pointer (&label), FALSE);
+}
+
+static void
+collect_boxes (IrSceneHit hit, gpointer data)
+{
+  if (hit.box >= 0)
+    g_array_append_val ((GArray *) data, hit.box);
+}
+
+static GtkWidget *
+find_proxy (IrCanvas *self, GPtrArray *old, guint64 key)
+{
+  for (guint i = 0; i < old->len; i++)
+    if (old->pdata[i] != NULL && ir_node_proxy_get_key (old->pdata[i]) == key)
+      {
+        GtkWidget *proxy = old->pdata[i];
+
+        old->pdata[i] = NULL;
+        return proxy;
+      }
+  return NULL;
+}
+
+static void
+allocate_proxy (IrCanvas *self, GtkWidget *proxy, const IrSceneBox *box)
+{
+  const IrCamera now = camera (self);
+  const graphene_rect_t r = ir_camera_rect (&now, box);
+  GskTransform *transform = gsk_transform_translate (NULL,
+                                                     &GRAPHENE_POINT_INIT (r.origin.x, r.origin.y));
+
+  gtk_widget_measure (proxy, GTK_ORIENTATION_HORIZONTAL, -1, NULL, NULL, NULL, NULL);
+  gtk_widget_allocate (proxy, MAX ((int) r.size.width, 1), MAX ((int) r.size.height, 1), -1,
+                       transform);
+}
+
+/* One proxy per box in sight, bound to the box's key as long as it is in sight. */
+static void
+update_proxies (IrCanvas *self)
+{
+  g_autoptr (GPtrArray) old = g_steal_pointer (&self->proxies);
+  g_autoptr (GArray) boxes = g_array_new (FALSE, FALSE, sizeof (gint32));
+  const IrCamera now = camera (self);
+  const IrLayoutRect world = ir_camera_world (&now);
+  const GtkBitset *selection = ir_session_get_selection (self->session);
+
+  self->proxies = g_ptr_array_new ();
+  if (scene (self) != NULL)
+    ir_scene_foreach_in_rect (scene (self), &world, collect_boxes, boxes);
+  for (guint i = 0; i < boxes->len && self->proxies->len < MAX_PROXIES; i++)
+    {
+      const gint32 index = g_array_index (boxes, gint32, i);
+      const IrSceneBox *box = box_at (self, index);
+      g_autofree char *label = NULL;
+      GtkWidget *proxy;
+
+      if (box->kind == IR_SCENE_CLUSTER)
+        continue;
+      proxy = find_proxy (self, old, box->key);
+      if (proxy == NULL)
+        {
+          proxy = ir_node_proxy_new (box->key);
+          gtk_widget_set_parent (proxy, GTK_WIDGET (self));
+        }
+      label = box_label (self, box);
+      ir_node_proxy_update (IR_NODE_PROXY (proxy), index, label,
+                            index == self->selected_box ||
+                                (box->node != 0 && gtk_bitset_contains (selection, box->node)),
+                            i + 1, boxes->len);
+      allocate_proxy (self, proxy, box);
+      g_ptr_array_add (self->proxies, proxy);
+    }
+  for (guint i = 0; i < old->len; i++)
+    if (old->pdata[i] != NULL)
+      {
+        if (gtk_widget_has_focus (old->pdata[i]))
+          gtk_widget_grab_focus (GTK_WIDGET (self));
+        gtk_widget_unparent (old->pdata[i]);
+      }
+}
+
+/* -- widget -- */
+
+static void
+ir_canvas_size_allocate (GtkWidget *widget, int width, int height, int baseline)
+{
+  IrCanvas *self = IR_CANVAS (widget);
+  const IrCamera now = camera (self);
+
+  if (!self->placed && scene (self) != NULL)
+    place_first (self);
+  else
+    configure (self, now.x, now.y);
+  update_proxies (self);
+}
+
+static gboolean
+same_camera (const IrCamera *a, const IrCamera *b)
+{
+  return a->zoom == b->zoom && round (a->x) == round (b->x) && round (a->y) == round (b->y) &&
+         a->width == b->width && a->height == b->height;
+}
+
+static void
+ir_canvas_snapshot (GtkWidget *widget, GtkSnapshot *snapshot)
+{
+  IrCanvas *self = IR_CANVAS (widget);
+  const IrCamera now = camera (self);
+  const GtkBitset *selection = ir_session_get_selection (self->session);
+  GtkBitsetIter iter;
+  guint node;
+  guint n = 0;
+
+  if (self->content == NULL || !same_camera (&now, &self->content_camera))
+    {
+      g_clear_pointer (&self->content, gsk_render_node_unref);
+      self->content = ir_node_painter_paint (self->painter, gtk_widget_get_pango_context (widget),
+                                             &now);
+      self->content_camera = now;
+    }
+  gtk_snapshot_push_clip (snapshot,
+                          &GRAPHENE_RECT_INIT (0, 0, (float) now.width, (float) now.height));
+  if (self->content != NULL)
+    gtk_snapshot_append_node (snapshot, self->content);
+  if (scene (self) != NULL)
+    {
+      for (guint i = 0; i < self->selected_lines->len; i++)
+        ir_node_painter_highlight_line (self->painter, snapshot, &now,
+                                        g_array_index (self->selected_lines, gint32, i));
+      if (self->hover_box >= 0)
+        ir_node_painter_outline (self->painter, snapshot, &now, self->hover_box, 2, 0.4);
+      for (gboolean more = gtk_bitset_iter_init_first (&iter, selection, &node); more && n < 1000;
+           more = gtk_bitset_iter_next (&iter, &node), n++)
+        ir_node_painter_outline (self->painter, snapshot, &now, box_of_node (self, node), 2, 1);
+      ir_node_painter_outline (self->painter, snapshot, &now, self->selected_box,
+                               gtk_widget_get_focus_child (widget) != NULL ? 3 : 2, 1);
+    }
+  gtk_snapshot_pop (snapshot);
+}
+
+/* One tab stop for the whole canvas; arrows move inside it. */
+static gboolean
+ir_canvas_focus (GtkWidget *widget, GtkDirectionType direction)
+{
+  IrCanvas *self = IR_CANVAS (widget);
+
+  if (gtk_widget_has_focus (widget) || gtk_widget_get_focus_child (widget) != NULL)
+    return FALSE;
+  if (self->selected_box >= 0)
+    focus_selected (self);
+  if (gtk_widget_get_focus_child (widget) == NULL)
+    gtk_widget_grab_focus (widget);
+  return TRUE;
+}
+
+static void
+on_dark_changed (IrCanvas *self)
+{
+  ir_node_painter_set_dark (self->painter,
+                            adw_style_manager_get_dark (adw_style_manager_get_default ()));
+  g_clear_pointer (&self->content, gsk_render_node_unref);
+  gtk_widget_queue_draw (GTK_WIDGET (self));
+}
+
+/**
+ * ir_canvas_frame_changed:
+ *
+ * Follows the session's frame. The camera stays where it is unless another graph was opened.
+ */
+void
+ir_canvas_frame_changed (IrCanvas *self)
+{
+  IrFrame *frame = ir_session_get_frame (self->session);
+  const IrModel *old = self->frame != NULL ? self->frame->model : NULL;
+
+  if (frame == NULL || old == NULL || old->context != frame->model->context)
+    self->placed = FALSE;
+  g_clear_pointer (&self->frame, ir_frame_unref);
+  self->frame = frame != NULL ? ir_frame_ref (frame) : NULL;
+  self->hover_box = -1;
+  self->selected_box = -1;
+  g_array_set_size (self->selected_lines, 0);
+  ir_node_painter_set_scene (self->painter, (IrScene *) scene (self));
+  g_clear_pointer (&self->content, gsk_render_node_unref);
+  ir_canvas_selection_changed (self);
+  gtk_widget_queue_allocate (GTK_WIDGET (self));
+  gtk_widget_queue_draw (GTK_WIDGET (self));
+}
+
+static void
+on_adjustment_changed (IrCanvas *self)
+{
+  if (self->configuring)
+    return;
+  gtk_widget_queue_allocate (GTK_WIDGET (self));
+  gtk_widget_queue_draw (GTK_WIDGET (self));
+}
+
+static void
+set_adjustment (IrCanvas *self, GtkAdjustment **field, GtkAdjustment *adjustment)
+{
+  if (*field != NULL)
+    g_signal_handlers_disconnect_by_data (*field, self);
+  g_clear_object (field);
+  if (adjustment == NULL)
+    return;
+  *field = g_object_ref_sink (adjustment);
+  g_signal_connect_swapped (adjustment, "value-changed", G_CALLBACK (on_adjustment_changed), self);
+}
+
+static void
+ir_canvas_set_property (GObject *object, guint id, const GValue *value, GParamSpec *pspec)
+{
+  IrCanvas *self = IR_CANVAS (object);
+
+  switch (id)
+    {
+    case PROP_HADJUSTMENT:
+      set_adjustment (self, &self->hadjustment, g_value_get_object (value));
+      break;
+    case PROP_VADJUSTMENT:
+      set_adjustment (self, &self->vadjustment, g_value_get_object (value));
+      break;
+    case PROP_HSCROLL_POLICY:
+      self->hpolicy = g_value_get_enum (value);
+      break;
+    case PROP_VSCROLL_POLICY:
+      self->vpolicy = g_value_get_enum (value);
+      break;
+    default:
+      G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
+    }
+}
+
+static void
+ir_canvas_get_property (GObject *object, guint id, GValue *value, GParamSpec *pspec)
+{
+  IrCanvas *self = IR_CANVAS (object);
+
+  switch (id)
+    {
+    case PROP_HADJUSTMENT:
+      g_value_set_object (value, self->hadjustment);
+      break;
+    case PROP_VADJUSTMENT:
+      g_value_set_object (value, self->vadjustment);
+      break;
+    case PROP_HSCROLL_POLICY:
+      g_value_set_enum (value, self->hpolicy);
+      break;
+    case PROP_VSCROLL_POLICY:
+      g_value_set_enum (value, self->vpolicy);
+      break;
+    default:
+      G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
+    }
+}
+
+static void
+ir_canvas_dispose (GObject *object)
+{
+  IrCanvas *self = IR_CANVAS (object);
+  GtkWidget *child;
+
+  if (self->animation != NULL)
+    adw_animation_pause (self->animation);
+  g_clear_object (&self->animation);
+  set_adjustment (self, &self->hadjustment, NULL);
+  set_adjustment (self, &self->vadjustment, NULL);
+  while ((child = gtk_widget_get_first_child (GTK_WIDGET (self))) != NULL)
+    gtk_widget_unparent (child);
+  if (self->proxies != NULL)
+    g_ptr_array_set_size (self->proxies, 0);
+  G_OBJECT_CLASS (ir_canvas_parent_class)->dispose (object);
+}
+
+static void
+ir_canvas_finalize (GObject *object)
+{
+  IrCanvas *self = IR_CANVAS (object);
+
+  g_clear_pointer (&self->content, gsk_render_node_unref);
+  g_clear_pointer (&self->painter, ir_node_painter_free);
+  g_clear_pointer (&self->frame, ir_frame_unref);
+  g_clear_pointer (&self->selected_lines, g_array_unref);
+  g_clear_pointer (&self->proxies, g_ptr_array_unref);
+  g_clear_object (&self->session);
+  G_OBJECT_CLASS (ir_canvas_parent_class)->finalize (object);
+}
+
+static void
+activate_action (GtkWidget *widget, const char *name, GVariant *parameter)
+{
+  IrCanvas *self = IR_CANVAS (widget);
+  GtkWidget *focus = gtk_widget_get_focus_child (widget);
+
+  if (focus != NULL && IR_IS_NODE_PROXY (focus))
+    go_to_box (self, ir_node_proxy_get_box (IR_NODE_PROXY (focus)));
+  activate_selected (self);
+}
+
+static void
+ir_canvas_class_init (IrCanvasClass *klass)
+{
+  GObjectClass *object_class = G_OBJECT_CLASS (klass);
+  GtkWidgetClass *widget_class = GTK_WIDGET_CLASS (klass);
+
+  object_class->dispose = ir_canvas_dispose;
+  object_class->finalize = ir_canvas_finalize;
+  object_class->get_property = ir_canvas_get_property;
+  object_class->set_property = ir_canvas_set_property;
+  widget_class->size_allocate = ir_canvas_size_allocate;
+  widget_class->snapshot = ir_canvas_snapshot;
+  widget_class->focus = ir_canvas_focus;
+  widget_class->query_tooltip = ir_canvas_query_tooltip;
+  g_object_class_override_property (object_class, PROP_HADJUSTMENT, "hadjustment");
+  g_object_class_override_property (object_class, PROP_VADJUSTMENT, "vadjustment");
+  g_object_class_override_property (object_class, PROP_HSCROLL_POLICY, "hscroll-policy");
+  g_object_class_override_property (object_class, PROP_VSCROLL_POLICY, "vscroll-policy");
+  gtk_widget_class_set_css_name (widget_class, "canvas");
+  gtk_widget_class_set_accessible_role (widget_class, GTK_ACCESSIBLE_ROLE_LIST);
+  gtk_widget_class_install_action (widget_class, "canvas.activate", NULL, activate_action);
+  signals[ZOOMED] = g_signal_new ("zoomed", G_TYPE_FROM_CLASS (klass), G_SIGNAL_RUN_LAST, 0, NULL,
+                                  NULL, NULL, G_TYPE_NONE, 0);
+  signals[MENU] = g_signal_new ("menu", G_TYPE_FROM_CLASS (klass), G_SIGNAL_RUN_LAST, 0, NULL, NULL,
+                                NULL, G_TYPE_NONE, 2, G_TYPE_DOUBLE, G_TYPE_DOUBLE);
+}
+
+static void
+add_controllers (IrCanvas *self)
+{
+  GtkEventController *keys = gtk_event_controller_key_new ();
+  GtkEventController *motion = gtk_event_controller_motion_new ();
+  GtkEventController *scroll = gtk_event_controller_scroll_new (
+      GTK_EVENT_CONTROLLER_SCROLL_VERTICAL);
+  GtkGesture *pinch = gtk_gesture_zoom_new ();
+  GtkGesture *drag = gtk_gesture_drag_new ();
+  GtkGesture *middle = gtk_gesture_drag_new ();
+  GtkGesture *twice = gtk_gesture_click_new ();
+  GtkGesture *menu = gtk_gesture_click_new ();
+  GtkWidget *widget = GTK_WIDGET (self);
+
+  g_signal_connect (keys, "key-pressed", G_CALLBACK (on_key), self);
+  g_signal_connect (motion, "motion", G_CALLBACK (on_motion), self);
+  g_signal_connect (motion, "leave", G_CALLBACK (on_leave), self);
+  g_signal_connect (scroll, "scroll", G_CALLBACK (on_scroll), self);
+  /* before the scrolled window takes the wheel */
+  gtk_event_controller_set_propagation_phase (scroll, GTK_PHASE_CAPTURE);
+  g_signal_connect (pinch, "begin", G_CALLBACK (on_pinch_begin), self);
+  g_signal_connect (pinch, "scale-changed", G_CALLBACK (on_pinch), self);
+  gtk_gesture_single_set_button (GTK_GESTURE_SINGLE (middle), GDK_BUTTON_MIDDLE);
+  for (GtkGesture **g = (GtkGesture *[]){ drag, middle, NULL }; *g != NULL; g++)
+    {
+      g_signal_connect (*g, "drag-begin", G_CALLBACK (on_drag_begin), self);
+      g_signal_connect (*g, "drag-update", G_CALLBACK (on_drag_update), self);
+      g_signal_connect (*g, "drag-end", G_CALLBACK (on_drag_end), self);
+    }
+  g_signal_connect (twice, "pressed", G_CALLBACK (on_double_click), self);
+  gtk_gesture_single_set_button (GTK_GESTURE_SINGLE (menu), GDK_BUTTON_SECONDARY);
+  g_signal_connect (menu, "pressed", G_CALLBACK (on_menu_click), self);
+  gtk_widget_add_controller (widget, keys);
+  gtk_widget_add_controller (widget, motion);
+  gtk_widget_add_controller (widget, scroll);
+  for (GtkGesture **g = (GtkGesture *[]){ pinch, drag, middle, twice, menu, NULL }; *g != NULL; g++)
+    gtk_widget_add_controller (widget, GTK_EVENT_CONTROLLER (*g));
+}
+
+static void
+ir_canvas_init (IrCanvas *self)
+{
+  self->zoom = 1;
+  self->selected_box = self->hover_box = -1;
+  self->selected_lines = g_array_new (FALSE, FALSE, sizeof (gint32));
+  self->proxies = g_ptr_array_new ();
+  self->painter = ir_node_painter_new ();
+  gtk_widget_set_focusable (GTK_WIDGET (self), TRUE);
+  gtk_widget_set_has_tooltip (GTK_WIDGET (self), TRUE);
+  gtk_widget_set_overflow (GTK_WIDGET (self), GTK_OVERFLOW_HIDDEN);
+  gtk_accessible_update_property (GTK_ACCESSIBLE (self), GTK_ACCESSIBLE_PROPERTY_LABEL, "Graph",
+                                  -1);
+  add_controllers (self);
+  g_signal_connect_object (adw_style_manager_get_default (), "notify::dark",
+                           G_CALLBACK (on_dark_changed), self, G_CONNECT_SWAPPED);
+  on_dark_changed (self);
+}
+
+GtkWidget *
+ir_canvas_new (IrSession *session)
+{
+  IrCanvas *self = g_object_new (IR_TYPE_CANVAS, NULL);
+
+  self->session = g_object_ref (session);
+  return GTK_WIDGET (self);
+}

@@ -1,0 +1,686 @@
+/* The graph: the canvas with what belongs around it: search bar, caption of the step, legend of the
+ * diff, zoom buttons and the menu of what the picture shows. */
+#include "config.h"
+
+#include "core/layout/scene.h"
+#include "core/render/palette.h"
+#include "views/graph/canvas.h"
+#include "views/graph/search.h"
+#include "views/overlay.h"
+#include "views/view.h"
+
+struct _IrGraphView
+{
+  IrView parent_instance;
+
+  GtkStack *stack;
+  IrCanvas *canvas;
+  GtkSearchBar *search_bar;
+  GtkSearchEntry *search_entry;
+  GtkLabel *search_label;
+  GtkLabel *zoom_label;
+  GtkWidget *legend;
+  GtkLabel *legend_labels[IR_N_SCENE_STATES];
+  GtkWidget *caption;
+  GtkLabel *caption_title, *caption_text;
+  GtkPopoverMenu *menu;
+  GSimpleActionGroup *options;
+  GArray *hits; /* of gint32 */
+  guint hit;
+  guint shown_from, shown_to; /* the steps whose changes were flown to */
+};
+
+#define IR_TYPE_GRAPH_VIEW (ir_graph_view_get_type ())
+G_DECLARE_FINAL_TYPE (IrGraphView, ir_graph_view, IR, GRAPH_VIEW, IrView)
+G_DEFINE_FINAL_TYPE (IrGraphView, ir_graph_view, IR_TYPE_VIEW)
+
+static IrSession *
+session (IrGraphView *self)
+{
+  return ir_view_get_session (IR_VIEW (self));
+}
+
+/* -- search -- */
+
+static void
+update_search_label (IrGraphView *self)
+{
+  g_autofree char *text = NULL;
+
+  if (self->hits->len > 0)
+    text = g_strdup_printf ("%u of %u", self->hit + 1, self->hits->len);
+  else if (gtk_editable_get_text (GTK_EDITABLE (self->search_entry))[0] != '\0')
+    text = g_strdup ("Nothing found");
+  gtk_label_set_text (self->search_label, text != NULL ? text : "");
+}
+
+static void
+show_hit (IrGraphView *self)
+{
+  const IrFrame *frame = ir_session_get_frame (session (self));
+  guint n;
+  const IrSceneBox *box;
+
+  update_search_label (self);
+  if (self->hits->len == 0 || frame == NULL || frame->scene == NULL)
+    return;
+  box = &ir_scene_boxes (frame->scene, &n)[g_array_index (self->hits, gint32, self->hit)];
+  ir_session_select_node (session (self), box->node != 0 ? box->node : box->before);
+  if (box->node == 0 && box->before == 0)
+    ir_session_select_value (session (self), box->value);
+  ir_canvas_show_box (self->canvas, g_array_index (self->hits, gint32, self->hit));
+}
+
+static void
+update_hits (IrGraphView *self)
+{
+  const IrFrame *frame = ir_session_get_frame (session (self));
+
+  g_array_unref (self->hits);
+  self->hits = frame != NULL ? ir_search_frame (
+                                   frame, gtk_editable_get_text (GTK_EDITABLE (self->search_entry)))
+                             : g_array_new (FALSE, FALSE, sizeof (gint32));
+  self->hit = 0;
+}
+
+static void
+on_search_changed (IrGraphView *self)
+{
+  update_hits (self);
+  show_hit (self);
+}
+
+static void
+activate_search (GtkWidget *widget, const char *name, GVariant *parameter)
+{
+  IrGraphView *self = IR_GRAPH_VIEW (widget);
+
+  gtk_search_bar_set_search_mode (self->search_bar, TRUE);
+  gtk_widget_grab_focus (GTK_WIDGET (self->search_entry));
+}
+
+static void
+move_hit (IrGraphView *self, int by)
+{
+  if (self->hits->len == 0)
+    return;
+  self->hit = (self->hit + self->hits->len + (guint) by) % self->hits->len;
+  show_hit (self);
+}
+
+static void
+activate_next_hit (GtkWidget *widget, const char *name, GVariant *parameter)
+{
+  move_hit (IR_GRAPH_VIEW (widget), 1);
+}
+
+static void
+activate_previous_hit (GtkWidget *widget, const char *name, GVariant *parameter)
+{
+  move_hit (IR_GRAPH_VIEW (widget), -1);
+}
+
+static void
+on_search_stopped (IrGraphView *self)
+{
+  gtk_search_bar_set_search_mode (self->search_bar, FALSE);
+  gtk_widget_grab_focus (GTK_WIDGET (self->canvas));
+}
+
+/* -- zoom -- */
+
+static void
+activate_zoom_in (GtkWidget *widget, const char *name, GVariant *parameter)
+{
+  ir_canvas_zoom_by (IR_GRAPH_VIEW (widget)->canvas, 1.2);
+}
+
+static void
+activate_zoom_out (GtkWidget *widget, const char *name, GVariant *parameter)
+{
+  ir_canvas_zoom_by (IR_GRAPH_VIEW (widget)->canvas, 1 / 1.2);
+}
+
+static void
+activate_zoom_normal (GtkWidget *widget, const char *name, GVariant *parameter)
+{
+  ir_canvas_zoom_to (IR_GRAPH_VIEW (widget)->canvas, 1);
+}
+
+static void
+activate_fit (GtkWidget *widget, const char *name, GVariant *parameter)
+{
+  ir_canvas_fit (IR_GRAPH_VIEW (widget)->canvas);
+}
+
+static void
+activate_show_selected (GtkWidget *widget, const char *name, GVariant *parameter)
+{
+  IrGraphView *self = IR_GRAPH_VIEW (widget);
+
+  ir_canvas_show_box (self->canvas, ir_canvas_selected_box (self->canvas));
+}
+
+static void
+on_zoomed (IrGraphView *self)
+{
+  g_autofree char *text = g_strdup_printf ("%.0f %%", 100 * ir_canvas_get_zoom (self->canvas));
+
+  gtk_label_set_text (self->zoom_label, text);
+}
+
+/* -- node menu -- */
+
+static const IrNode *
+selected_node (IrGraphView *self)
+{
+  const IrFrame *frame = ir_session_get_frame (session (self));
+  const IrNodeId id = ir_session_get_selected_node (session (self));
+  const IrNode *node = frame != NULL ? ir_model_live_node (frame->model, id) : NULL;
+
+  return node != NULL || frame == NULL ? node : ir_model_node (frame->before, id);
+}
+
+static void
+activate_copy_name (GtkWidget *widget, const char *name, GVariant *parameter)
+{
+  const IrNode *node = selected_node (IR_GRAPH_VIEW (widget));
+
+  if (node != NULL)
+    gdk_clipboard_set_text (gtk_widget_get_clipboard (widget), node->name);
+}
+
+static void
+activate_open_value (GtkWidget *widget, const char *name, GVariant *parameter)
+{
+  IrGraphView *self = IR_GRAPH_VIEW (widget);
+  const IrNode *node = selected_node (self);
+  const IrValue *value = node != NULL ? ir_node_output (node, 0) : NULL;
+
+  if (value == NULL)
+    return;
+  ir_session_select_value (session (self), value->id);
+  ir_session_show_view (session (self), "tensor");
+}
+
+/* The newest step that touched the selected node. */
+static void
+activate_goto_step (GtkWidget *widget, const char *name, GVariant *parameter)
+{
+  IrGraphView *self = IR_GRAPH_VIEW (widget);
+  g_autoptr (GArray)
+      steps = ir_session_steps_of (session (self), ir_session_get_selected_node (session (self)));
+
+  if (steps != NULL && steps->len > 0)
+    ir_session_goto (session (self), g_array_index (steps, guint, steps->len - 1));
+}
+
+static void
+on_menu (IrGraphView *self, double x, double y)
+{
+  graphene_point_t p;
+
+  if (!gtk_widget_compute_point (GTK_WIDGET (self->canvas), GTK_WIDGET (self->stack),
+                                 &GRAPHENE_POINT_INIT ((float) x, (float) y), &p))
+    return;
+  gtk_popover_set_pointing_to (GTK_POPOVER (self->menu),
+                               &(GdkRectangle){ (int) p.x, (int) p.y, 1, 1 });
+  gtk_popover_popup (GTK_POPOVER (self->menu));
+}
+
+static void
+update_node_actions (IrGraphView *self)
+{
+  const IrNode *node = selected_node (self);
+  g_autoptr (GArray) steps = NULL;
+
+  if (node != NULL)
+    steps = ir_session_steps_of (session (self), node->id);
+  gtk_widget_action_set_enabled (GTK_WIDGET (self), "view.open-value",
+                                 node != NULL && ir_node_output (node, 0) != NULL);
+  gtk_widget_action_set_enabled (GTK_WIDGET (self), "view.copy-name", node != NULL);
+  gtk_widget_action_set_enabled (GTK_WIDGET (self), "view.show-selected", node != NULL);
+  gtk_widget_action_set_enabled (GTK_WIDGET (self), "view.goto-step",
+                                 steps != NULL && steps->len > 0);
+}
+
+/* -- what is around the canvas -- */
+
+static void
+update_legend (IrGraphView *self)
+{
+  const IrFrame *frame = ir_session_get_frame (session (self));
+  guint counts[IR_N_SCENE_STATES] = { 0 };
+  guint n = 0;
+  const IrSceneBox *boxes = frame != NULL && frame->scene != NULL
+                                ? ir_scene_boxes (frame->scene, &n)
+                                : NULL;
+  gboolean any = FALSE;
+
+  for (guint i = 0; i < n; i++)
+    if (boxes[i].kind == IR_SCENE_NODE)
+      counts[boxes[i].state]++;
+  for (int i = IR_SCENE_NEW; i < IR_N_SCENE_STATES; i++)
+    {
+      g_autofree char *text = g_strdup_printf ("%u %s", counts[i], ir_scene_state_name (i));
+
+      gtk_label_set_text (self->legend_labels[i], text);
+      any = any || counts[i] > 0;
+    }
+  gtk_widget_set_visible (self->legend, any);
+}
+
+static void
+update_caption (IrGraphView *self)
+{
+  const IrModel *history = ir_session_get_history (session (self));
+  const IrFrame *frame = ir_session_get_frame (session (self));
+  const IrStep *step;
+  g_autofree char *title = NULL;
+
+  if (frame == NULL || frame->to == 0 || frame->to > ir_history_n_steps (history))
+    {
+      gtk_widget_set_visible (self->caption, FALSE);
+      return;
+    }
+  step = ir_history_step (history, frame->to);
+  title = g_strdup_printf ("%s · %s", ir_history_pass_of (history, frame->to), step->rule);
+  gtk_label_set_text (self->caption_title, title);
+  gtk_label_set_text (self->caption_text, step->reason != NULL ? step->reason : "");
+  gtk_widget_set_visible (GTK_WIDGET (self->caption_text), step->reason != NULL);
+  gtk_widget_set_visible (self->caption, TRUE);
+}
+
+static void
+update_page (IrGraphView *self)
+{
+  const IrFrame *frame = ir_session_get_frame (session (self));
+  guint n = 0;
+
+  if (frame != NULL && frame->scene != NULL)
+    ir_scene_boxes (frame->scene, &n);
+  gtk_stack_set_visible_child_name (self->stack, n > 0 ? "canvas" : "empty");
+}
+
+static void
+ir_graph_view_session_changed (IrView *view, IrSessionChanges changes)
+{
+  IrGraphView *self = IR_GRAPH_VIEW (view);
+  const IrFrame *frame = ir_session_get_frame (session (self));
+
+  if (changes & (IR_CHANGED_FRAME | IR_CHANGED_HISTORY))
+    {
+      update_page (self);
+      ir_canvas_frame_changed (self->canvas);
+      update_legend (self);
+      update_caption (self);
+      if (gtk_search_bar_get_search_mode (self->search_bar))
+        {
+          update_hits (self);
+          update_search_label (self);
+        }
+      if (frame != NULL && (frame->from != self->shown_from || frame->to != self->shown_to))
+        {
+          self->shown_from = frame->from;
+          self->shown_to = frame->to;
+          ir_canvas_show_changes (self->canvas);
+        }
+    }
+  if (changes & IR_CHANGED_SELECTION)
+    {
+      ir_canvas_selection_changed (self->canvas);
+      ir_canvas_show_box (self->canvas, ir_canvas_selected_box (self->canvas));
+      update_node_actions (self);
+    }
+}
+
+static void
+ir_graph_view_focus_content (IrView *view)
+{
+  gtk_widget_grab_focus (GTK_WIDGET (IR_GRAPH_VIEW (view)->canvas));
+}
+
+/* -- options -- */
+
+static const struct
+{
+  const char *name;
+  IrShow flag;
+} show_options[] = {
+  { "shapes", IR_SHOW_SHAPES },     { "names", IR_SHOW_NAMES },
+  { "scopes", IR_SHOW_SCOPES },     { "constants", IR_SHOW_CONSTANTS },
+  { "sideways", IR_SHOW_SIDEWAYS },
+};
+
+static void
+change_show (GSimpleAction *action, GVariant *value, gpointer user_data)
+{
+  IrGraphView *self = IR_GRAPH_VIEW (user_data);
+  IrShow show = ir_session_get_show (session (self));
+
+  for (guint i = 0; i < G_N_ELEMENTS (show_options); i++)
+    if (g_strcmp0 (g_action_get_name (G_ACTION (action)), show_options[i].name) == 0)
+      show = g_variant_get_boolean (value) ? show | show_options[i].flag
+                                           : show & ~show_options[i].flag;
+  g_simple_action_set_state (action, value);
+  ir_session_set_show (session (self), show);
+}
+
+static void
+change_overlay (GSimpleAction *action, GVariant *value, gpointer user_data)
+{
+  IrGraphView *self = IR_GRAPH_VIEW (user_data);
+  const char *id = g_variant_get_string (value, NULL);
+
+  g_simple_action_set_state (action, value);
+  ir_session_set_overlay (session (self), id[0] != '\0' ? id : NULL);
+}
+
+static void
+add_options (IrGraphView *self)
+{
+  const IrShow show = ir_session_get_show (session (self));
+  GSimpleAction *overlay = g_simple_action_new_stateful ("overlay", G_VARIANT_TYPE_STRING,
+                                                         g_variant_new_string (""));
+
+  self->options = g_simple_action_group_new ();
+  for (guint i = 0; i < G_N_ELEMENTS (show_options); i++)
+    {
+      g_autoptr (GSimpleAction) action = g_simple_action_new_stateful (
+          show_options[i].name, NULL, g_variant_new_boolean ((show & show_options[i].flag) != 0));
+
+      g_signal_connect (action, "change-state", G_CALLBACK (change_show), self);
+      g_action_map_add_action (G_ACTION_MAP (self->options), G_ACTION (action));
+    }
+  g_signal_connect (overlay, "change-state", G_CALLBACK (change_overlay), self);
+  g_action_map_add_action (G_ACTION_MAP (self->options), G_ACTION (overlay));
+  g_object_unref (overlay);
+  gtk_widget_insert_action_group (GTK_WIDGET (self), "graph", G_ACTION_GROUP (self->options));
+}
+
+static GMenuModel *
+options_menu (void)
+{
+  GMenu *menu = g_menu_new ();
+  g_autoptr (GMenu) shown = g_menu_new ();
+  g_autoptr (GMenu) tints = g_menu_new ();
+  guint n;
+  const IrOverlay *overlays = ir_overlays (&n);
+
+  g_menu_append (shown, "Types Beside Lines", "graph.shapes");
+  g_menu_append (shown, "Names of Nodes", "graph.names");
+  g_menu_append (shown, "Frames of Scopes", "graph.scopes");
+  g_menu_append (shown, "Constants as Boxes", "graph.constants");
+  g_menu_append (shown, "Left to Right", "graph.sideways");
+  g_menu_append (tints, "By Kind of Operator", "graph.overlay::");
+  for (guint i = 0; i < n; i++)
+    {
+      g_autofree char *title = g_strdup_printf ("By %s", overlays[i].title);
+      g_autofree char *action = g_strdup_printf ("graph.overlay::%s", overlays[i].id);
+
+      g_menu_append (tints, title, action);
+    }
+  g_menu_append_section (menu, "Show", G_MENU_MODEL (shown));
+  g_menu_append_section (menu, "Colour", G_MENU_MODEL (tints));
+  return G_MENU_MODEL (menu);
+}
+
+/* -- building -- */
+
+static GtkWidget *
+icon_button (const char *icon, const char *label, const char *action)
+{
+  GtkWidget *button = gtk_button_new_from_icon_name (icon);
+
+  gtk_widget_set_tooltip_text (button, label);
+  gtk_actionable_set_action_name (GTK_ACTIONABLE (button), action);
+  gtk_accessible_update_property (GTK_ACCESSIBLE (button), GTK_ACCESSIBLE_PROPERTY_LABEL, label,
+                                  -1);
+  return button;
+}
+
+static GtkWidget *
+build_search (IrGraphView *self)
+{
+  GtkWidget *bar = gtk_search_bar_new ();
+  GtkWidget *box = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 6);
+  GtkWidget *entry = gtk_search_entry_new ();
+  GtkWidget *label = gtk_label_new (NULL);
+
+  gtk_widget_set_size_request (entry, 280, -1);
+  g_object_set (entry, "placeholder-text", "Name, operator or element type", NULL);
+  gtk_accessible_update_property (GTK_ACCESSIBLE (entry), GTK_ACCESSIBLE_PROPERTY_LABEL,
+                                  "Find a node", -1);
+  gtk_label_set_width_chars (GTK_LABEL (label), 14);
+  gtk_label_set_xalign (GTK_LABEL (label), 0);
+  gtk_widget_add_css_class (label, "dim-label");
+  gtk_widget_add_css_class (label, "numeric");
+  gtk_box_append (GTK_BOX (box), entry);
+  gtk_box_append (GTK_BOX (box), icon_button ("go-up-symbolic", "Previous hit (Ctrl+Shift+G)",
+                                              "view.previous-hit"));
+  gtk_box_append (GTK_BOX (box),
+                  icon_button ("go-down-symbolic", "Next hit (Ctrl+G)", "view.next-hit"));
+  gtk_box_append (GTK_BOX (box), label);
+  gtk_search_bar_set_child (GTK_SEARCH_BAR (bar), box);
+  gtk_search_bar_connect_entry (GTK_SEARCH_BAR (bar), GTK_EDITABLE (entry));
+  g_signal_connect_object (entry, "search-changed", G_CALLBACK (on_search_changed), self,
+                           G_CONNECT_SWAPPED);
+  g_signal_connect_swapped (entry, "activate", G_CALLBACK (on_search_stopped), self);
+  g_signal_connect_swapped (entry, "stop-search", G_CALLBACK (on_search_stopped), self);
+  self->search_bar = GTK_SEARCH_BAR (bar);
+  self->search_entry = GTK_SEARCH_ENTRY (entry);
+  self->search_label = GTK_LABEL (label);
+  return bar;
+}
+
+static GtkWidget *
+build_zoom (IrGraphView *self)
+{
+  GtkWidget *box = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 0);
+  GtkWidget *label = gtk_label_new ("100 %");
+  GtkWidget *normal = gtk_button_new ();
+  GtkWidget *options = gtk_menu_button_new ();
+  g_autoptr (GMenuModel) menu = options_menu ();
+
+  gtk_label_set_width_chars (GTK_LABEL (label), 6);
+  gtk_widget_add_css_class (label, "numeric");
+  gtk_button_set_child (GTK_BUTTON (normal), label);
+  gtk_widget_set_tooltip_text (normal, "Actual size (Ctrl+0)");
+  gtk_actionable_set_action_name (GTK_ACTIONABLE (normal), "view.zoom-normal");
+  gtk_accessible_update_property (GTK_ACCESSIBLE (normal), GTK_ACCESSIBLE_PROPERTY_LABEL,
+                                  "Actual size", -1);
+  gtk_menu_button_set_icon_name (GTK_MENU_BUTTON (options), "view-more-symbolic");
+  gtk_menu_button_set_menu_model (GTK_MENU_BUTTON (options), menu);
+  gtk_menu_button_set_direction (GTK_MENU_BUTTON (options), GTK_ARROW_UP);
+  gtk_widget_set_tooltip_text (options, "What the picture shows");
+  gtk_accessible_update_property (GTK_ACCESSIBLE (options), GTK_ACCESSIBLE_PROPERTY_LABEL,
+                                  "What the picture shows", -1);
+  gtk_box_append (GTK_BOX (box),
+                  icon_button ("zoom-out-symbolic", "Zoom out (Ctrl+−)", "view.zoom-out"));
+  gtk_box_append (GTK_BOX (box), normal);
+  gtk_box_append (GTK_BOX (box),
+                  icon_button ("zoom-in-symbolic", "Zoom in (Ctrl++)", "view.zoom-in"));
+  gtk_box_append (GTK_BOX (box),
+                  icon_button ("zoom-fit-best-symbolic", "Fit the graph (F)", "view.fit"));
+  gtk_box_append (GTK_BOX (box), options);
+  gtk_widget_add_css_class (box, "canvas-controls");
+  gtk_widget_add_css_class (box, "linked");
+  gtk_widget_set_halign (box, GTK_ALIGN_END);
+  gtk_widget_set_valign (box, GTK_ALIGN_END);
+  self->zoom_label = GTK_LABEL (label);
+  return box;
+}
+
+static GtkWidget *
+build_legend (IrGraphView *self)
+{
+  GtkWidget *box = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 12);
+
+  for (int i = IR_SCENE_NEW; i < IR_N_SCENE_STATES; i++)
+    {
+      GtkWidget *item = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 6);
+      GtkWidget *badge = gtk_label_new (ir_scene_state_glyph (i));
+      GtkWidget *label = gtk_label_new (NULL);
+
+      gtk_widget_add_css_class (badge, "state-badge");
+      gtk_widget_add_css_class (badge, ir_scene_state_name (i));
+      gtk_widget_add_css_class (label, "caption");
+      gtk_widget_add_css_class (label, "numeric");
+      gtk_box_append (GTK_BOX (item), badge);
+      gtk_box_append (GTK_BOX (item), label);
+      gtk_box_append (GTK_BOX (box), item);
+      self->legend_labels[i] = GTK_LABEL (label);
+    }
+  gtk_widget_add_css_class (box, "canvas-note");
+  gtk_widget_set_halign (box, GTK_ALIGN_START);
+  gtk_widget_set_valign (box, GTK_ALIGN_END);
+  gtk_widget_set_can_target (box, FALSE);
+  self->legend = box;
+  return box;
+}
+
+static GtkWidget *
+build_caption (IrGraphView *self)
+{
+  GtkWidget *box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 2);
+  GtkWidget *title = gtk_label_new (NULL);
+  GtkWidget *text = gtk_label_new (NULL);
+
+  for (GtkWidget **label = (GtkWidget *[]){ title, text, NULL }; *label != NULL; label++)
+    {
+      gtk_label_set_xalign (GTK_LABEL (*label), 0);
+      gtk_label_set_ellipsize (GTK_LABEL (*label), PANGO_ELLIPSIZE_END);
+      gtk_label_set_max_width_chars (GTK_LABEL (*label), 80);
+      gtk_box_append (GTK_BOX (box), *label);
+    }
+  gtk_widget_add_css_class (title, "caption-heading");
+  gtk_widget_add_css_class (text, "caption");
+  gtk_widget_add_css_class (text, "dim-label");
+  gtk_widget_add_css_class (box, "canvas-note");
+  gtk_widget_set_halign (box, GTK_ALIGN_START);
+  gtk_widget_set_valign (box, GTK_ALIGN_START);
+  gtk_widget_set_can_target (box, FALSE);
+  self->caption = box;
+  self->caption_title = GTK_LABEL (title);
+  self->caption_text = GTK_LABEL (text);
+  return box;
+}
+
+static GtkWidget *
+build_menu (IrGraphView *self)
+{
+  g_autoptr (GMenu) menu = g_menu_new ();
+  g_autoptr (GMenu) node = g_menu_new ();
+  g_autoptr (GMenu) view = g_menu_new ();
+  GtkWidget *popover;
+
+  g_menu_append (node, "Open Value", "view.open-value");
+  g_menu_append (node, "Go to the Step That Made It", "view.goto-step");
+  g_menu_append (node, "Copy Name", "view.copy-name");
+  g_menu_append (view, "Bring into Sight", "view.show-selected");
+  g_menu_append (view, "Fit the Graph", "view.fit");
+  g_menu_append_section (menu, NULL, G_MENU_MODEL (node));
+  g_menu_append_section (menu, NULL, G_MENU_MODEL (view));
+  popover = gtk_popover_menu_new_from_model (G_MENU_MODEL (menu));
+  gtk_popover_set_has_arrow (GTK_POPOVER (popover), FALSE);
+  gtk_widget_set_halign (popover, GTK_ALIGN_START);
+  self->menu = GTK_POPOVER_MENU (popover);
+  return popover;
+}
+
+static void
+ir_graph_view_constructed (GObject *object)
+{
+  IrGraphView *self = IR_GRAPH_VIEW (object);
+  GtkWidget *scrolled = gtk_scrolled_window_new ();
+  GtkWidget *overlay = gtk_overlay_new ();
+  GtkWidget *column = gtk_box_new (GTK_ORIENTATION_VERTICAL, 0);
+
+  G_OBJECT_CLASS (ir_graph_view_parent_class)->constructed (object);
+  add_options (self);
+  self->canvas = IR_CANVAS (ir_canvas_new (session (self)));
+  gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (scrolled), GTK_WIDGET (self->canvas));
+  gtk_widget_set_vexpand (scrolled, TRUE);
+  gtk_overlay_set_child (GTK_OVERLAY (overlay), scrolled);
+  gtk_overlay_add_overlay (GTK_OVERLAY (overlay), build_caption (self));
+  gtk_overlay_add_overlay (GTK_OVERLAY (overlay), build_legend (self));
+  gtk_overlay_add_overlay (GTK_OVERLAY (overlay), build_zoom (self));
+  gtk_box_append (GTK_BOX (column), build_search (self));
+  gtk_box_append (GTK_BOX (column), overlay);
+  self->stack = GTK_STACK (gtk_stack_new ());
+  gtk_stack_add_named (self->stack,
+                       ir_view_empty_page ("document-edit-symbolic", "The graph has no nodes",
+                                           "Write some in the text view, then apply.",
+                                           "win.show('text')", "Open Text View"),
+                       "empty");
+  gtk_stack_add_named (self->stack, column, "canvas");
+  gtk_widget_set_parent (build_menu (self), GTK_WIDGET (self->stack));
+  adw_bin_set_child (ADW_BIN (self), GTK_WIDGET (self->stack));
+  g_signal_connect_object (self->canvas, "zoomed", G_CALLBACK (on_zoomed), self, G_CONNECT_SWAPPED);
+  g_signal_connect_object (self->canvas, "menu", G_CALLBACK (on_menu), self, G_CONNECT_SWAPPED);
+  update_node_actions (self);
+}
+
+static void
+ir_graph_view_dispose (GObject *object)
+{
+  IrGraphView *self = IR_GRAPH_VIEW (object);
+
+  if (self->menu != NULL)
+    {
+      gtk_widget_unparent (GTK_WIDGET (self->menu));
+      self->menu = NULL;
+    }
+  if (self->options != NULL)
+    for (guint i = 0; i < G_N_ELEMENTS (show_options); i++)
+      g_signal_handlers_disconnect_by_data (
+          g_action_map_lookup_action (G_ACTION_MAP (self->options), show_options[i].name), self);
+  g_clear_object (&self->options);
+  g_clear_pointer (&self->hits, g_array_unref);
+  G_OBJECT_CLASS (ir_graph_view_parent_class)->dispose (object);
+}
+
+static void
+ir_graph_view_class_init (IrGraphViewClass *klass)
+{
+  static const struct
+  {
+    const char *name;
+    GtkWidgetActionActivateFunc activate;
+  } actions[] = {
+    { "view.search", activate_search },
+    { "view.next-hit", activate_next_hit },
+    { "view.previous-hit", activate_previous_hit },
+    { "view.zoom-in", activate_zoom_in },
+    { "view.zoom-out", activate_zoom_out },
+    { "view.zoom-normal", activate_zoom_normal },
+    { "view.fit", activate_fit },
+    { "view.show-selected", activate_show_selected },
+    { "view.open-value", activate_open_value },
+    { "view.goto-step", activate_goto_step },
+    { "view.copy-name", activate_copy_name },
+  };
+
+  G_OBJECT_CLASS (klass)->constructed = ir_graph_view_constructed;
+  G_OBJECT_CLASS (klass)->dispose = ir_graph_view_dispose;
+  IR_VIEW_CLASS (klass)->session_changed = ir_graph_view_session_changed;
+  IR_VIEW_CLASS (klass)->focus_content = ir_graph_view_focus_content;
+  for (guint i = 0; i < G_N_ELEMENTS (actions); i++)
+    gtk_widget_class_install_action (GTK_WIDGET_CLASS (klass), actions[i].name, NULL,
+                                     actions[i].activate);
+}
+
+static void
+ir_graph_view_init (IrGraphView *self)
+{
+  self->hits = g_array_new (FALSE, FALSE, sizeof (gint32));
+}
+
+const IrViewInfo ir_view_graph = {
+  .id = "graph",
+  .title = "Graph",
+  .icon_name = "network-workgroup-symbolic",
+  .doc = "The graph at the cursor, with what the step changed.",
+  .place = IR_VIEW_CENTRE,
+  .get_type = ir_graph_view_get_type,
+};

@@ -1,0 +1,879 @@
+#include "config.h"
+
+#include "views/graph/paint.h"
+
+#include "core/render/palette.h"
+
+#include <math.h>
+
+#define TEXT_MIN_ZOOM   0.42 /* below, letters are not readable any more */
+#define DETAIL_MIN_ZOOM 0.15 /* below, boxes are flat and lines straight */
+#define MAX_DETAIL_BOXES                                                                           \
+  2000 /* more visible boxes than this are painted flat, in one cairo node                         \
+        */
+#define MAX_TEXT_NODES   20000
+#define BADGE_RADIUS     7.0 /* px at 1:1 */
+#define FADED            0.6 /* how far removed things go towards the background */
+#define ARROW_LENGTH     8.0 /* px at 1:1 */
+#define ARROW_HALF_WIDTH 4.0
+
+typedef enum
+{
+  DOWN,
+  UP,
+  RIGHT,
+  LEFT
+} Direction;
+
+struct _IrPainter
+{
+  IrScene *scene; /* (nullable) */
+  gboolean dark;
+  GHashTable *texts;  /* text index + 1 -> GskRenderNode */
+  GHashTable *arrows; /* direction and colour -> GskRenderNode */
+  GHashTable *badges; /* glyph -> GskRenderNode */
+};
+
+IrLayoutRect
+ir_camera_world (const IrCamera *camera)
+{
+  return (IrLayoutRect){ .x = camera->x / camera->zoom,
+                         .y = camera->y / camera->zoom,
+                         .width = camera->width / camera->zoom,
+                         .height = camera->height / camera->zoom };
+}
+
+/* Whole pixels: edges stay sharp and equally wide everywhere. */
+static double
+screen_x (const IrCamera *camera, double x)
+{
+  return round (x * camera->zoom) - round (camera->x);
+}
+
+static double
+screen_y (const IrCamera *camera, double y)
+{
+  return round (y * camera->zoom) - round (camera->y);
+}
+
+graphene_rect_t
+ir_camera_rect (const IrCamera *camera, const IrSceneBox *box)
+{
+  const double x0 = screen_x (camera, box->x), x1 = screen_x (camera, box->x + box->width);
+  const double y0 = screen_y (camera, box->y), y1 = screen_y (camera, box->y + box->height);
+
+  return GRAPHENE_RECT_INIT (x0, y0, MAX (x1 - x0, 1), MAX (y1 - y0, 1));
+}
+
+/* -- colours: the palette's, as GDK wants them -- */
+
+static GdkRGBA
+rgba (guint32 colour, double alpha)
+{
+  return (GdkRGBA){ (float) (colour >> 16 & 0xff) / 255, (float) (colour >> 8 & 0xff) / 255,
+                    (float) (colour & 0xff) / 255, (float) alpha };
+}
+
+static const IrPalette *
+palette (const IrNodePainter *self)
+{
+  return ir_palette (self->dark);
+}
+
+/* The same as in core/render/paint.c, which decides what a picture looks like. */
+static guint32
+header_colour (const IrNodePainter *self, const IrSceneBox *box)
+{
+  const IrPalette *p = palette (self);
+  const guint32 colour = box->has_tint ? ir_palette_ramp (p, box->tint)
+                                       : p->header[box->colour % IR_N_SCENE_COLOURS];
+
+  return box->state == IR_SCENE_REMOVED ? ir_colour_mix (colour, p->background, FADED) : colour;
+}
+
+/* -- life -- */
+
+IrNodePainter *
+ir_node_painter_new (void)
+{
+  IrNodePainter *self = g_new0 (IrNodePainter, 1);
+
+  self->texts = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify) gsk_render_node_unref);
+  self->arrows = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify) gsk_render_node_unref);
+  self->badges = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify) gsk_render_node_unref);
+  return self;
+}
+
+static void
+forget_nodes (IrNodePainter *self)
+{
+  g_hash_table_remove_all (self->texts);
+  g_hash_table_remove_all (self->arrows);
+  g_hash_table_remove_all (self->badges);
+}
+
+void
+ir_node_painter_free (IrNodePainter *self)
+{
+  g_clear_pointer (&self->texts, g_hash_table_unref);
+  g_clear_pointer (&self->arrows, g_hash_table_unref);
+  g_clear_pointer (&self->badges, g_hash_table_unref);
+  g_clear_pointer (&self->scene, ir_scene_unref);
+  g_free (self);
+}
+
+void
+ir_node_painter_set_scene (IrNodePainter *self, IrScene *scene)
+{
+  g_clear_pointer (&self->scene, ir_scene_unref);
+  self->scene = scene != NULL ? ir_scene_ref (scene) : NULL;
+  g_hash_table_remove_all (self->texts);
+}
+
+void
+ir_node_painter_set_dark (IrNodePainter *self, gboolean dark)
+{
+  self->dark = dark;
+  forget_nodes (self);
+}
+
+/* -- texts -- */
+
+static PangoFontDescription *
+text_font (const IrSceneTextLook *look)
+{
+  PangoFontDescription *font = pango_font_description_new ();
+
+  pango_font_description_set_family_static (font, "sans-serif");
+  pango_font_description_set_absolute_size (font, look->size * PANGO_SCALE);
+  pango_font_description_set_weight (font, look->bold ? PANGO_WEIGHT_BOLD : PANGO_WEIGHT_NORMAL);
+  return font;
+}
+
+static GdkRGBA
+text_colour (const IrNodePainter *self, const IrSceneText *text)
+{
+  const IrPalette *p = palette (self);
+  guint n;
+  const IrSceneBox *box = text->box >= 0 ? &ir_scene_boxes (self->scene, &n)[text->box] : NULL;
+
+  if (box != NULL && box->kind == IR_SCENE_CLUSTER)
+    return rgba (p->muted, 1);
+  if (box != NULL && text->on_header)
+    return rgba (box->state == IR_SCENE_REMOVED || box->has_tint
+                     ? ir_palette_on (p, header_colour (self, box))
+                     : p->on_header,
+                 1);
+  return rgba (ir_scene_text_look (text->style)->muted ? p->muted : p->text, 1);
+}
+
+/* The text at 1:1 with its baseline start at the origin. */
+static GskRenderNode *
+make_text (IrNodePainter *self, PangoContext *pango, const IrSceneText *text)
+{
+  g_autoptr (PangoLayout) layout = pango_layout_new (pango);
+  PangoFontDescription *font = text_font (ir_scene_text_look (text->style));
+  GtkSnapshot *snapshot = gtk_snapshot_new ();
+  const GdkRGBA colour = text_colour (self, text);
+  int width;
+  double x = 0;
+
+  pango_layout_set_font_description (layout, font);
+  pango_font_description_free (font);
+  pango_layout_set_text (layout, text->text, -1);
+  pango_layout_get_size (layout, &width, NULL);
+  if (text->align == IR_SCENE_ALIGN_MIDDLE)
+    x = -width / 2.0 / PANGO_SCALE;
+  else if (text->align == IR_SCENE_ALIGN_END)
+    x = -width / (double) PANGO_SCALE;
+  gtk_snapshot_translate (
+      snapshot,
+      &GRAPHENE_POINT_INIT (round (x), -pango_layout_get_baseline (layout) / PANGO_SCALE));
+  gtk_snapshot_append_layout (snapshot, layout, &colour);
+  return gtk_snapshot_free_to_node (snapshot);
+}
+
+static void
+paint_text (IrNodePainter *self,
+            GtkSnapshot *snapshot,
+            PangoContext *pango,
+            const IrCamera *camera,
+            guint index)
+{
+  guint n;
+  const IrSceneText *text = &ir_scene_texts (self->scene, &n)[index];
+  GskRenderNode *node = g_hash_table_lookup (self->texts, GUINT_TO_POINTER (index + 1));
+
+  if (node == NULL)
+    {
+      if (g_hash_table_size (self->texts) > MAX_TEXT_NODES)
+        g_hash_table_remove_all (self->texts);
+      node = make_text (self, pango, text);
+      if (node == NULL)
+        return;
+      g_hash_table_insert (self->texts, GUINT_TO_POINTER (index + 1), node);
+    }
+  gtk_snapshot_save (snapshot);
+  gtk_snapshot_translate (
+      snapshot, &GRAPHENE_POINT_INIT (screen_x (camera, text->x), screen_y (camera, text->y)));
+  if (camera->zoom != 1)
+    gtk_snapshot_scale (snapshot, camera->zoom, camera->zoom);
+  gtk_snapshot_append_node (snapshot, node);
+  gtk_snapshot_restore (snapshot);
+}
+
+/* -- lines -- */
+
+typedef struct
+{
+  GtkSnapshot *snapshot;
+  GdkRGBA colour;
+  double width;       /* whole px */
+  double low;         /* how much of the width lies left of or above the line */
+  const double *dash; /* (nullable) */
+  guint n_dash;
+} Pen;
+
+static void
+fill_rect (const Pen *pen, double x, double y, double width, double height)
+{
+  if (width > 0 && height > 0)
+    gtk_snapshot_append_color (pen->snapshot, &pen->colour,
+                               &GRAPHENE_RECT_INIT (x, y, width, height));
+}
+
+/* From (x0, y0) to (x1, y1), which share x or y. */
+static void
+draw_straight (const Pen *pen, double x0, double y0, double x1, double y1)
+{
+  const gboolean vertical = x0 == x1;
+  const double from = vertical ? MIN (y0, y1) : MIN (x0, x1);
+  const double to = vertical ? MAX (y0, y1) : MAX (x0, x1);
+  double at = from;
+
+  for (guint i = 0; at < to; i++)
+    {
+      const double length = pen->n_dash > 0 ? pen->dash[i % pen->n_dash] : to - from;
+      const double end = MIN (at + length, to);
+
+      if (i % 2 == 0 && vertical)
+        fill_rect (pen, x0 - pen->low, at, pen->width, end - at);
+      else if (i % 2 == 0)
+        fill_rect (pen, at, y0 - pen->low, end - at, pen->width);
+      at = end;
+    }
+}
+
+/* A rounded corner at (x, y): one border node with two sides and one radius. */
+static void
+draw_corner (const Pen *pen, double x, double y, gboolean above, gboolean right, double radius)
+{
+  const double high = pen->width - pen->low;
+  const double x0 = right ? x - pen->low : x - radius, x1 = right ? x + radius : x + high;
+  const double y0 = above ? y - radius : y - pen->low, y1 = above ? y + high : y + radius;
+  const graphene_size_t round_size = { (float) (radius + pen->low), (float) (radius + pen->low) };
+  const graphene_size_t none = { 0, 0 };
+  const GdkRGBA colours[4] = { pen->colour, pen->colour, pen->colour, pen->colour };
+  const float width = (float) pen->width;
+  GskRoundedRect outline;
+
+  gsk_rounded_rect_init (
+      &outline, &GRAPHENE_RECT_INIT (x0, y0, x1 - x0, y1 - y0),
+      !above && right ? &round_size : &none, !above && !right ? &round_size : &none,
+      above && !right ? &round_size : &none, above && right ? &round_size : &none);
+  gtk_snapshot_append_border (pen->snapshot, &outline,
+                              (const float[4]){ above ? 0 : width, right ? 0 : width,
+                                                above ? width : 0, right ? width : 0 },
+                              colours);
+}
+
+static void
+draw_triangle (cairo_t *cr, Direction direction)
+{
+  static const double angles[] = { [DOWN] = 0, [UP] = G_PI, [RIGHT] = -G_PI_2, [LEFT] = G_PI_2 };
+
+  cairo_rotate (cr, angles[direction]);
+  cairo_move_to (cr, 0, 0);
+  cairo_line_to (cr, -ARROW_HALF_WIDTH, -ARROW_LENGTH);
+  cairo_line_to (cr, ARROW_HALF_WIDTH, -ARROW_LENGTH);
+  cairo_close_path (cr);
+  cairo_fill (cr);
+}
+
+/* The head of an arrow at 1:1 with its tip at the origin. */
+static GskRenderNode *
+arrow_node (IrNodePainter *self, Direction direction, const GdkRGBA *colour)
+{
+  const guint packed = ((guint) (colour->red * 255) << 16) | ((guint) (colour->green * 255) << 8) |
+                       (guint) (colour->blue * 255);
+  const gpointer key = GUINT_TO_POINTER (((guint) direction << 24 | packed) + 1);
+  GskRenderNode *node = g_hash_table_lookup (self->arrows, key);
+  const float reach = ARROW_LENGTH + 1;
+  cairo_t *cr;
+
+  if (node != NULL)
+    return node;
+  node = gsk_cairo_node_new (&GRAPHENE_RECT_INIT (-reach, -reach, 2 * reach, 2 * reach));
+  cr = gsk_cairo_node_get_draw_context (node);
+  gdk_cairo_set_source_rgba (cr, colour);
+  draw_triangle (cr, direction);
+  cairo_destroy (cr);
+  g_hash_table_insert (self->arrows, key, node);
+  return node;
+}
+
+static void
+draw_arrow (IrNodePainter *self, const Pen *pen, double zoom, const graphene_point_t *p, guint n)
+{
+  const graphene_point_t *tip = &p[n - 1], *before = &p[n - 2];
+  Direction direction;
+
+  if (tip->x == before->x)
+    direction = tip->y >= before->y ? DOWN : UP;
+  else
+    direction = tip->x >= before->x ? RIGHT : LEFT;
+  gtk_snapshot_save (pen->snapshot);
+  gtk_snapshot_translate (pen->snapshot, tip);
+  gtk_snapshot_scale (pen->snapshot, (float) MAX (zoom, 0.4), (float) MAX (zoom, 0.4));
+  gtk_snapshot_append_node (pen->snapshot, arrow_node (self, direction, &pen->colour));
+  gtk_snapshot_restore (pen->snapshot);
+}
+
+static double
+segment_length (const graphene_point_t *a, const graphene_point_t *b)
+{
+  return fabs (a->x - b->x) + fabs (a->y - b->y);
+}
+
+/* The radius of the corner at point @i of @p. */
+static double
+bend (const graphene_point_t *p, guint i, guint n, double most)
+{
+  if (i == 0 || i + 1 >= n)
+    return 0;
+  if ((p[i].x == p[i - 1].x) == (p[i].x == p[i + 1].x))
+    return 0;
+  return floor (
+      MIN (most, MIN (segment_length (&p[i - 1], &p[i]), segment_length (&p[i], &p[i + 1])) / 2));
+}
+
+static void
+draw_polyline (const Pen *pen, const graphene_point_t *p, guint n, double most)
+{
+  for (guint i = 0; i + 1 < n; i++)
+    {
+      const double r0 = bend (p, i, n, most), r1 = bend (p, i + 1, n, most);
+      const double dx = p[i + 1].x > p[i].x ? 1 : p[i + 1].x < p[i].x ? -1 : 0;
+      const double dy = p[i + 1].y > p[i].y ? 1 : p[i + 1].y < p[i].y ? -1 : 0;
+
+      draw_straight (pen, p[i].x + dx * r0, p[i].y + dy * r0, p[i + 1].x - dx * r1,
+                     p[i + 1].y - dy * r1);
+      if (r1 > 0)
+        {
+          const graphene_point_t *vertical = p[i].x == p[i + 1].x ? &p[i] : &p[i + 2];
+          const graphene_point_t *horizontal = p[i].x == p[i + 1].x ? &p[i + 2] : &p[i];
+
+          draw_corner (pen, p[i + 1].x, p[i + 1].y,
+                       vertical->y<p[i + 1].y, horizontal->x> p[i + 1].x, r1);
+        }
+    }
+}
+
+/* Points that a rounding moved off the straight are put back on it. */
+static guint
+screen_points (const IrNodePainter *self,
+               const IrCamera *camera,
+               const IrSceneLine *line,
+               graphene_point_t *p,
+               guint max)
+{
+  const IrLayoutPoint *points = ir_scene_line_points (self->scene, line);
+  const guint n = MIN (line->n_points, max);
+
+  for (guint i = 0; i < n; i++)
+    p[i] = GRAPHENE_POINT_INIT (screen_x (camera, points[i].x), screen_y (camera, points[i].y));
+  return n;
+}
+
+#define MAX_POINTS 64
+
+static void
+draw_line (IrNodePainter *self,
+           GtkSnapshot *snapshot,
+           const IrCamera *camera,
+           const IrSceneLine *line,
+           const GdkRGBA *colour,
+           double width)
+{
+  graphene_point_t p[MAX_POINTS];
+  const guint n = screen_points (self, camera, line, p, MAX_POINTS);
+  Pen pen = { .snapshot = snapshot, .colour = *colour, .width = width, .low = floor (width / 2) };
+
+  if (n < 2)
+    return;
+  pen.dash = ir_scene_state_dash (line->state, &pen.n_dash);
+  if (line->kind == IR_SCENE_LINE_CONTROL && pen.n_dash == 0)
+    pen.dash = ir_scene_state_dash (IR_SCENE_REMOVED, &pen.n_dash);
+  draw_polyline (&pen, p, n, round (IR_SCENE_BEND * camera->zoom));
+  if (line->kind != IR_SCENE_LINE_PLAIN && camera->zoom >= DETAIL_MIN_ZOOM)
+    draw_arrow (self, &pen, camera->zoom, p, n);
+}
+
+static GdkRGBA
+line_colour (const IrNodePainter *self, const IrSceneLine *line)
+{
+  const IrPalette *p = palette (self);
+  guint32 colour = line->kind == IR_SCENE_LINE_CONTROL ? p->control : p->line;
+
+  if (line->state != IR_SCENE_SAME)
+    return rgba (p->state[line->state], 1);
+  if (ir_scene_is_diff (self->scene))
+    colour = ir_colour_mix (colour, p->background, 0.35);
+  return rgba (colour, 1);
+}
+
+static double
+line_width (const IrCamera *camera, const IrSceneLine *line)
+{
+  return camera->zoom >= 1.5 || (line->state != IR_SCENE_SAME && camera->zoom > 0.3) ? 2 : 1;
+}
+
+/* -- boxes -- */
+
+static void
+box_outline (GskRoundedRect *outline, const IrCamera *camera, const IrSceneBox *box, double grow)
+{
+  graphene_rect_t rect = ir_camera_rect (camera, box);
+  double radius = IR_SCENE_RADIUS * camera->zoom;
+
+  if (box->kind == IR_SCENE_INPUT || box->kind == IR_SCENE_OUTPUT || box->kind == IR_SCENE_CONSTANT)
+    radius = rect.size.height / 2;
+  else if (box->kind == IR_SCENE_PLAIN)
+    radius = MIN (2, rect.size.height / 4);
+  else if (box->kind == IR_SCENE_CLUSTER)
+    radius += 2 * camera->zoom;
+  graphene_rect_inset (&rect, (float) -grow, (float) -grow);
+  gsk_rounded_rect_init_from_rect (outline, &rect, (float) (radius + grow));
+}
+
+static void
+draw_dashed_outline (const Pen *pen, const GskRoundedRect *outline, IrSceneState state)
+{
+  const graphene_rect_t *r = &outline->bounds;
+  const double radius = outline->corner[0].width, half = pen->width / 2;
+  cairo_t *cr = gtk_snapshot_append_cairo (pen->snapshot, r);
+  guint n;
+  const double *dash = ir_scene_state_dash (state, &n);
+  const double x0 = r->origin.x + half, y0 = r->origin.y + half;
+  const double x1 = r->origin.x + r->size.width - half, y1 = r->origin.y + r->size.height - half;
+
+  gdk_cairo_set_source_rgba (cr, &pen->colour);
+  cairo_set_line_width (cr, pen->width);
+  cairo_set_dash (cr, dash, (int) n, 0);
+  cairo_new_sub_path (cr);
+  cairo_arc (cr, x1 - radius, y0 + radius, radius, -G_PI_2, 0);
+  cairo_arc (cr, x1 - radius, y1 - radius, radius, 0, G_PI_2);
+  cairo_arc (cr, x0 + radius, y1 - radius, radius, G_PI_2, G_PI);
+  cairo_arc (cr, x0 + radius, y0 + radius, radius, G_PI, 1.5 * G_PI);
+  cairo_close_path (cr);
+  cairo_stroke (cr);
+  cairo_destroy (cr);
+}
+
+static void
+draw_border (IrNodePainter *self,
+             GtkSnapshot *snapshot,
+             const IrSceneBox *box,
+             const GskRoundedRect *outline,
+             double zoom)
+{
+  const gboolean differs = box->state != IR_SCENE_SAME;
+  const GdkRGBA colour = rgba (differs                         ? palette (self)->state[box->state]
+                               : box->kind == IR_SCENE_CLUSTER ? palette (self)->frame_border
+                                                               : palette (self)->border,
+                               1);
+  const float width = differs && zoom >= 0.3 ? 2 : 1;
+  guint n_dash;
+
+  ir_scene_state_dash (box->state, &n_dash);
+  if (n_dash > 0 && zoom >= 0.3)
+    draw_dashed_outline (&(Pen){ .snapshot = snapshot, .colour = colour, .width = width }, outline,
+                         box->state);
+  else
+    gtk_snapshot_append_border (snapshot, outline, (const float[4]){ width, width, width, width },
+                                (const GdkRGBA[4]){ colour, colour, colour, colour });
+}
+
+static guint32
+body_colour (const IrNodePainter *self, const IrSceneBox *box)
+{
+  const IrPalette *p = palette (self);
+  guint n, depth = 0;
+  const IrSceneBox *boxes = ir_scene_boxes (self->scene, &n);
+
+  if (box->kind != IR_SCENE_CLUSTER)
+    return box->state == IR_SCENE_REMOVED ? ir_colour_mix (p->box, p->background, FADED) : p->box;
+  for (gint32 g = box->parent; g >= 0 && depth < 64; g = boxes[g].parent)
+    depth++;
+  return depth % 2 == 0 ? p->frame : p->frame_deep;
+}
+
+/* Several sheets behind a closed box: there is more in it. */
+static void
+draw_stack (IrNodePainter *self,
+            GtkSnapshot *snapshot,
+            const IrCamera *camera,
+            const GskRoundedRect *outline)
+{
+  const GdkRGBA fill = rgba (palette (self)->box, 1), rim = rgba (palette (self)->border, 1);
+
+  for (int k = 2; k > 0; k--)
+    {
+      GskRoundedRect sheet = *outline;
+      const float by = (float) round (3 * k * camera->zoom);
+
+      gsk_rounded_rect_offset (&sheet, by, by);
+      gtk_snapshot_push_rounded_clip (snapshot, &sheet);
+      gtk_snapshot_append_color (snapshot, &fill, &sheet.bounds);
+      gtk_snapshot_pop (snapshot);
+      gtk_snapshot_append_border (snapshot, &sheet, (const float[4]){ 1, 1, 1, 1 },
+                                  (const GdkRGBA[4]){ rim, rim, rim, rim });
+    }
+}
+
+static void
+draw_box (IrNodePainter *self, GtkSnapshot *snapshot, const IrCamera *camera, const IrSceneBox *box)
+{
+  const gboolean all_header = box->kind != IR_SCENE_CLUSTER && box->header >= box->height;
+  const GdkRGBA body = rgba (body_colour (self, box), 1);
+  const GdkRGBA header = rgba (header_colour (self, box), 1);
+  const gboolean rounded = camera->zoom >= 0.3;
+  graphene_rect_t strip;
+  GskRoundedRect outline;
+
+  box_outline (&outline, camera, box, 0);
+  strip = outline.bounds;
+  strip.size.height = (float) round (box->header * camera->zoom);
+  if (box->kind == IR_SCENE_FOLD && rounded)
+    draw_stack (self, snapshot, camera, &outline);
+  if (rounded)
+    gtk_snapshot_push_rounded_clip (snapshot, &outline);
+  gtk_snapshot_append_color (snapshot, all_header ? &header : &body, &outline.bounds);
+  if (!all_header && box->kind != IR_SCENE_CLUSTER && box->header > 0)
+    gtk_snapshot_append_color (snapshot, &header, &strip);
+  if (rounded)
+    gtk_snapshot_pop (snapshot);
+  if (box->state != IR_SCENE_SAME || !all_header)
+    draw_border (self, snapshot, box, &outline, camera->zoom);
+}
+
+/* -- badges: a disc with a glyph, so that a state is told by shape as well as colour -- */
+
+static GskRenderNode *
+make_badge (IrNodePainter *self, PangoContext *pango, const char *glyph, guint32 colour)
+{
+  g_autoptr (PangoLayout) layout = pango_layout_new (pango);
+  PangoFontDescription *font = text_font (ir_scene_text_look (IR_SCENE_TEXT_PILL));
+  const GdkRGBA fill = rgba (colour, 1), rim = rgba (palette (self)->box, 1);
+  const GdkRGBA text = rgba (ir_palette_on (palette (self), colour), 1);
+  const float radius = BADGE_RADIUS + 1;
+  GtkSnapshot *snapshot = gtk_snapshot_new ();
+  GskRoundedRect disc;
+  int width, height;
+
+  gsk_rounded_rect_init_from_rect (
+      &disc, &GRAPHENE_RECT_INIT (-radius, -radius, 2 * radius, 2 * radius), radius);
+  gtk_snapshot_push_rounded_clip (snapshot, &disc);
+  gtk_snapshot_append_color (snapshot, &rim, &disc.bounds);
+  gtk_snapshot_pop (snapshot);
+  gsk_rounded_rect_shrink (&disc, 1, 1, 1, 1);
+  gtk_snapshot_push_rounded_clip (snapshot, &disc);
+  gtk_snapshot_append_color (snapshot, &fill, &disc.bounds);
+  gtk_snapshot_pop (snapshot);
+  pango_layout_set_font_description (layout, font);
+  pango_font_description_free (font);
+  pango_layout_set_text (layout, glyph, -1);
+  pango_layout_get_pixel_size (layout, &width, &height);
+  gtk_snapshot_translate (snapshot, &GRAPHENE_POINT_INIT (-width / 2.0F, -height / 2.0F));
+  gtk_snapshot_append_layout (snapshot, layout, &text);
+  return gtk_snapshot_free_to_node (snapshot);
+}
+
+static void
+draw_badge (IrNodePainter *self,
+            GtkSnapshot *snapshot,
+            PangoContext *pango,
+            const IrCamera *camera,
+            double x,
+            double y,
+            const char *glyph,
+            guint32 colour)
+{
+  const gpointer key = GUINT_TO_POINTER (colour + 1);
+  const float scale = (float) MAX (camera->zoom, 0.5);
+  GskRenderNode *node = g_hash_table_lookup (self->badges, key);
+
+  if (node == NULL)
+    {
+      node = make_badge (self, pango, glyph, colour);
+      g_hash_table_insert (self->badges, key, node);
+    }
+  gtk_snapshot_save (snapshot);
+  gtk_snapshot_translate (snapshot,
+                          &GRAPHENE_POINT_INIT (screen_x (camera, x), screen_y (camera, y)));
+  gtk_snapshot_scale (snapshot, scale, scale);
+  gtk_snapshot_append_node (snapshot, node);
+  gtk_snapshot_restore (snapshot);
+}
+
+static void
+draw_badges (IrNodePainter *self,
+             GtkSnapshot *snapshot,
+             PangoContext *pango,
+             const IrCamera *camera,
+             const IrSceneBox *box)
+{
+  const IrPalette *p = palette (self);
+  double x = box->x + box->width -
+             (box->kind == IR_SCENE_CLUSTER || box->header < box->height ? 14 : 16);
+  double y = box->y + MIN (box->header, 32) / 2;
+
+  if (box->kind == IR_SCENE_INPUT || box->kind == IR_SCENE_OUTPUT || box->kind == IR_SCENE_CONSTANT)
+    y = box->y + box->height / 2;
+  if (box->state != IR_SCENE_SAME)
+    {
+      draw_badge (self, snapshot, pango, camera, x, y, ir_scene_state_glyph (box->state),
+                  p->state[box->state]);
+      x -= 2 * BADGE_RADIUS + 4;
+    }
+  if (box->problem > 0)
+    draw_badge (self, snapshot, pango, camera, x, y, box->problem == 1 ? "i" : "!",
+                p->problem[box->problem - 1]);
+}
+
+/* -- the picture -- */
+
+typedef struct
+{
+  GArray *boxes, *lines; /* of gint32, in painting order */
+} Visible;
+
+static void
+collect (IrSceneHit hit, gpointer data)
+{
+  Visible *visible = data;
+
+  if (hit.box >= 0)
+    g_array_append_val (visible->boxes, hit.box);
+  else
+    g_array_append_val (visible->lines, hit.line);
+}
+
+static void
+paint_box_texts (IrNodePainter *self,
+                 GtkSnapshot *snapshot,
+                 PangoContext *pango,
+                 const IrCamera *camera,
+                 const IrSceneBox *box)
+{
+  for (guint t = 0; camera->zoom >= TEXT_MIN_ZOOM && t < box->n_texts; t++)
+    paint_text (self, snapshot, pango, camera, box->first_text + t);
+  if (camera->zoom >= 0.25)
+    draw_badges (self, snapshot, pango, camera, box);
+}
+
+/* A label beside a line, on a patch of background so that lines do not run through it. */
+static void
+paint_loose_text (IrNodePainter *self,
+                  GtkSnapshot *snapshot,
+                  PangoContext *pango,
+                  const IrCamera *camera,
+                  guint index)
+{
+  guint n;
+  const IrSceneText *text = &ir_scene_texts (self->scene, &n)[index];
+  const IrSceneTextLook *look = ir_scene_text_look (text->style);
+  const double shift = text->align == IR_SCENE_ALIGN_START    ? 0
+                       : text->align == IR_SCENE_ALIGN_MIDDLE ? text->width / 2
+                                                              : text->width;
+  const GdkRGBA patch = rgba (palette (self)->background, 0.85);
+
+  gtk_snapshot_append_color (snapshot, &patch,
+                             &GRAPHENE_RECT_INIT ((float) screen_x (camera, text->x - shift),
+                                                  (float) screen_y (camera, text->y - look->size),
+                                                  (float) (text->width * camera->zoom),
+                                                  (float) (look->size * 1.25 * camera->zoom)));
+  paint_text (self, snapshot, pango, camera, index);
+}
+
+static void
+paint_detailed (IrNodePainter *self,
+                GtkSnapshot *snapshot,
+                PangoContext *pango,
+                const IrCamera *camera,
+                const Visible *visible)
+{
+  guint n_boxes, n_lines, n_texts;
+  const IrSceneBox *boxes = ir_scene_boxes (self->scene, &n_boxes);
+  const IrSceneLine *lines = ir_scene_lines (self->scene, &n_lines);
+  const IrSceneText *texts = ir_scene_texts (self->scene, &n_texts);
+  const IrLayoutRect world = ir_camera_world (camera);
+
+  for (guint i = 0; i < visible->boxes->len; i++)
+    {
+      const IrSceneBox *box = &boxes[g_array_index (visible->boxes, gint32, i)];
+
+      if (box->kind != IR_SCENE_CLUSTER)
+        continue;
+      draw_box (self, snapshot, camera, box);
+      paint_box_texts (self, snapshot, pango, camera, box);
+    }
+  for (guint i = 0; i < visible->lines->len; i++)
+    {
+      const IrSceneLine *line = &lines[g_array_index (visible->lines, gint32, i)];
+      const GdkRGBA colour = line_colour (self, line);
+
+      draw_line (self, snapshot, camera, line, &colour, line_width (camera, line));
+    }
+  for (guint t = 0; camera->zoom >= TEXT_MIN_ZOOM && t < n_texts; t++)
+    if (texts[t].box < 0 && texts[t].x - texts[t].width < world.x + world.width &&
+        texts[t].x + texts[t].width > world.x && texts[t].y > world.y &&
+        texts[t].y < world.y + world.height + 20)
+      paint_loose_text (self, snapshot, pango, camera, t);
+  for (guint i = 0; i < visible->boxes->len; i++)
+    {
+      const IrSceneBox *box = &boxes[g_array_index (visible->boxes, gint32, i)];
+
+      if (box->kind == IR_SCENE_CLUSTER)
+        continue;
+      draw_box (self, snapshot, camera, box);
+      paint_box_texts (self, snapshot, pango, camera, box);
+    }
+}
+
+/* Plain rectangles and straight hairlines, in one cairo node, grouped by colour. */
+static void
+paint_flat (IrNodePainter *self,
+            GtkSnapshot *snapshot,
+            const IrCamera *camera,
+            const Visible *visible)
+{
+  guint n;
+  const IrSceneBox *boxes = ir_scene_boxes (self->scene, &n);
+  const IrSceneLine *lines = ir_scene_lines (self->scene, &n);
+  cairo_t *cr = gtk_snapshot_append_cairo (
+      snapshot, &GRAPHENE_RECT_INIT (0, 0, (float) camera->width, (float) camera->height));
+
+  cairo_set_antialias (cr, CAIRO_ANTIALIAS_NONE);
+  cairo_set_line_width (cr, 1);
+  for (int state = IR_SCENE_SAME; state < IR_N_SCENE_STATES; state++)
+    {
+      const GdkRGBA colour = line_colour (self, &(IrSceneLine){ .state = (IrSceneState) state });
+
+      for (guint i = 0; i < visible->lines->len; i++)
+        {
+          const IrSceneLine *line = &lines[g_array_index (visible->lines, gint32, i)];
+          const IrLayoutPoint *p = ir_scene_line_points (self->scene, line);
+
+          if (line->state != (IrSceneState) state || line->n_points < 2)
+            continue;
+          cairo_move_to (cr, screen_x (camera, p[0].x) + 0.5, screen_y (camera, p[0].y) + 0.5);
+          for (guint k = 1; k < line->n_points; k++)
+            cairo_line_to (cr, screen_x (camera, p[k].x) + 0.5, screen_y (camera, p[k].y) + 0.5);
+        }
+      gdk_cairo_set_source_rgba (cr, &colour);
+      cairo_stroke (cr);
+    }
+  for (guint i = 0; i < visible->boxes->len; i++)
+    {
+      const IrSceneBox *box = &boxes[g_array_index (visible->boxes, gint32, i)];
+      const graphene_rect_t r = ir_camera_rect (camera, box);
+      const GdkRGBA colour = rgba (box->state != IR_SCENE_SAME ? palette (self)->state[box->state]
+                                   : box->kind == IR_SCENE_CLUSTER ? body_colour (self, box)
+                                                                   : header_colour (self, box),
+                                   1);
+
+      gdk_cairo_set_source_rgba (cr, &colour);
+      cairo_rectangle (cr, r.origin.x, r.origin.y, r.size.width, r.size.height);
+      cairo_fill (cr);
+    }
+  cairo_destroy (cr);
+}
+
+/**
+ * ir_node_painter_paint:
+ * @pango: of the widget
+ * @camera: what is looked at
+ *
+ * Paints background and picture; what is outside the viewport is left out.
+ *
+ * Returns: (transfer full) (nullable): the node; append the same one again while nothing changes
+ */
+GskRenderNode *
+ir_node_painter_paint (IrNodePainter *self, PangoContext *pango, const IrCamera *camera)
+{
+  GtkSnapshot *snapshot = gtk_snapshot_new ();
+  const GdkRGBA background = rgba (palette (self)->background, 1);
+  const IrLayoutRect world = ir_camera_world (camera);
+  const double margin = (BADGE_RADIUS + 2) * MAX (1, 1 / camera->zoom);
+  const IrLayoutRect grown = { world.x - margin, world.y - margin, world.width + 2 * margin,
+                               world.height + 2 * margin };
+  Visible visible;
+
+  gtk_snapshot_append_color (
+      snapshot, &background,
+      &GRAPHENE_RECT_INIT (0, 0, (float) camera->width, (float) camera->height));
+  if (self->scene == NULL)
+    return gtk_snapshot_free_to_node (snapshot);
+  visible.boxes = g_array_new (FALSE, FALSE, sizeof (gint32));
+  visible.lines = g_array_new (FALSE, FALSE, sizeof (gint32));
+  ir_scene_foreach_in_rect (self->scene, &grown, collect, &visible);
+  if (camera->zoom < DETAIL_MIN_ZOOM || visible.boxes->len > MAX_DETAIL_BOXES)
+    paint_flat (self, snapshot, camera, &visible);
+  else
+    paint_detailed (self, snapshot, pango, camera, &visible);
+  g_array_unref (visible.boxes);
+  g_array_unref (visible.lines);
+  return gtk_snapshot_free_to_node (snapshot);
+}
+
+/**
+ * ir_node_painter_outline:
+ * @width: px of the ring around the box
+ *
+ * Draws a ring around a box that is selected or under the pointer.
+ */
+void
+ir_node_painter_outline (IrNodePainter *self,
+                         GtkSnapshot *snapshot,
+                         const IrCamera *camera,
+                         gint32 box,
+                         double width,
+                         double alpha)
+{
+  guint n;
+  const IrSceneBox *boxes = self->scene != NULL ? ir_scene_boxes (self->scene, &n) : NULL;
+  const GdkRGBA c = rgba (palette (self)->selection, alpha);
+  const float w = (float) width;
+  GskRoundedRect outline;
+
+  if (boxes == NULL || box < 0 || (guint) box >= n)
+    return;
+  box_outline (&outline, camera, &boxes[box], width + 1);
+  gtk_snapshot_append_border (snapshot, &outline, (const float[4]){ w, w, w, w },
+                              (const GdkRGBA[4]){ c, c, c, c });
+}
+
+void
+ir_node_painter_highlight_line (IrNodePainter *self,
+                                GtkSnapshot *snapshot,
+                                const IrCamera *camera,
+                                gint32 line)
+{
+  guint n;
+  const IrSceneLine *lines = self->scene != NULL ? ir_scene_lines (self->scene, &n) : NULL;
+  const GdkRGBA accent = rgba (palette (self)->selection, 1);
+
+  if (lines != NULL && line >= 0 && (guint) line < n)
+    draw_line (self, snapshot, camera, &lines[line], &accent, 2);
+}

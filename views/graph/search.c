@@ -1,0 +1,80 @@
+#include "config.h"
+
+#include "views/graph/search.h"
+
+#include "core/layout/scene.h"
+
+#include <string.h>
+
+static void
+append_node (GString *text, const IrNode *node)
+{
+  g_string_append_printf (text, "%s %s %s ", node->op_type, node->name, node->scope);
+  for (guint i = 0; i < node->n_outputs; i++)
+    if (node->outputs[i] != NULL)
+      g_string_append_printf (text, "%s %s ", node->outputs[i]->name,
+                              ir_dtype_name (ir_value_dtype (node->outputs[i])));
+}
+
+/* All that a box can be found by, in small letters. */
+static void
+describe (GString *text, const IrFrame *frame, const IrSceneBox *box)
+{
+  const IrNode *node = box->node != 0 ? ir_model_node (frame->model, box->node)
+                                      : ir_model_node (frame->before, box->before);
+  const IrValue *value = box->value != 0 ? ir_model_value (frame->model, box->value) : NULL;
+  g_autofree char *lower = NULL;
+
+  g_string_truncate (text, 0);
+  if (node != NULL)
+    append_node (text, node);
+  if (value != NULL)
+    g_string_append_printf (text, "%s %s ", value->name, ir_dtype_name (ir_value_dtype (value)));
+  if (box->state != IR_SCENE_SAME)
+    g_string_append (text, ir_scene_state_name (box->state));
+  if (node == NULL && value == NULL && box->tip != NULL)
+    g_string_append (text, box->tip);
+  lower = g_utf8_strdown (text->str, (gssize) text->len);
+  g_string_assign (text, lower);
+}
+
+static gboolean
+matches (const GString *text, GStrv words)
+{
+  for (guint i = 0; words[i] != NULL; i++)
+    if (words[i][0] != '\0' && strstr (text->str, words[i]) == NULL)
+      return FALSE;
+  return TRUE;
+}
+
+/**
+ * ir_search_frame:
+ * @text: words; each must occur in the operator, a name, the scope, the element type of an output,
+ *   or the state in the diff ("new", "changed")
+ *
+ * Returns: (transfer full): the boxes found, of gint32
+ */
+GArray *
+ir_search_frame (const IrFrame *frame, const char *text)
+{
+  GArray *hits = g_array_new (FALSE, FALSE, sizeof (gint32));
+  g_autofree char *lower = g_utf8_strdown (text, -1);
+  g_auto (GStrv) words = g_strsplit (g_strstrip (lower), " ", -1);
+  g_autoptr (GString) about = g_string_new (NULL);
+  guint n = 0;
+  const IrSceneBox *boxes = frame->scene != NULL ? ir_scene_boxes (frame->scene, &n) : NULL;
+
+  if (words[0] == NULL || lower[0] == '\0')
+    return hits;
+  for (guint i = 0; i < n; i++)
+    {
+      const gint32 index = (gint32) i;
+
+      if (boxes[i].kind == IR_SCENE_CLUSTER || boxes[i].kind == IR_SCENE_PLAIN)
+        continue;
+      describe (about, frame, &boxes[i]);
+      if (matches (about, words))
+        g_array_append_val (hits, index);
+    }
+  return hits;
+}

@@ -1,0 +1,178 @@
+/* Reference kernels of conversion between element types. */
+#include "config.h"
+
+#include "core/exec/ref/block.h"
+#include "core/exec/ref/ref-util.h"
+#include "core/op/rows.h"
+#include <math.h>
+#include <string.h>
+
+/* Integers keep their low bits; floats lose their fraction and are limited to the range. */
+static gboolean
+cast_numbers (IrCall *call, const IrTensor *in, IrTensor *out)
+{
+  guint64 total = ir_tensor_n_elements (in);
+  gboolean integers = ir_ref_kind (ir_tensor_dtype (in)) != IR_REF_REAL;
+  gboolean from_uint64 = ir_tensor_dtype (in) == IR_DTYPE_UINT64;
+  gboolean to_integers = ir_ref_kind (ir_tensor_dtype (out)) != IR_REF_REAL;
+  gint64 offsets[IR_REF_CHUNK], whole[IR_REF_CHUNK];
+  double reals[IR_REF_CHUNK];
+  for (guint64 first = 0; first < total; first += IR_REF_CHUNK)
+    {
+      guint n = (guint) MIN (total - first, IR_REF_CHUNK);
+      for (guint i = 0; i < n; i++)
+        offsets[i] = (gint64) (first + i);
+      if (integers && (to_integers || !from_uint64))
+        {
+          ir_ref_load_int (in, offsets, n, whole);
+          ir_ref_store_int (out, first, n, whole);
+        }
+      else
+        {
+          ir_block_load (in, first, n, reals);
+          ir_block_store (out, first, n, reals);
+        }
+    }
+  return TRUE;
+}
+
+/* -- strings -- */
+
+/* The shortest text that reads back as the same number, as numpy writes it. */
+static char *
+number_to_string (const IrTensor *in, guint64 index)
+{
+  IrDtype dtype = ir_tensor_dtype (in);
+  char text[64];
+  gint64 offset = (gint64) index, whole;
+  if (dtype == IR_DTYPE_BOOL)
+    return g_strdup (ir_tensor_get_int64 (in, index) != 0 ? "True" : "False");
+  if (ir_ref_kind (dtype) != IR_REF_REAL)
+    {
+      ir_ref_load_int (in, &offset, 1, &whole);
+      return dtype == IR_DTYPE_UINT64 ? g_strdup_printf ("%" G_GUINT64_FORMAT, (guint64) whole)
+                                      : g_strdup_printf ("%" G_GINT64_FORMAT, whole);
+    }
+  double value = ir_tensor_get_double (in, index);
+  if (isnan (value))
+    return g_strdup ("NaN");
+  if (isinf (value))
+    return g_strdup (value > 0 ? "INF" : "-INF");
+  for (int digits = 1; digits <= 17; digits++)
+    {
+      char format[16];
+      g_snprintf (format, sizeof format, "%%.%dg", digits);
+      g_ascii_formatd (text, sizeof text, format, value);
+      if (ir_block_round (dtype, g_ascii_strtod (text, NULL)) == value)
+        break;
+    }
+  if (strpbrk (text, ".e") == NULL)
+    g_strlcat (text, ".0", sizeof text);
+  return g_strdup (text);
+}
+
+static gboolean
+cast_to_strings (IrCall *call, const IrTensor *in, GError **error)
+{
+  g_auto (IrRefWriter) out = { 0 };
+  g_autoptr (GPtrArray) texts = g_ptr_array_new_with_free_func ((GDestroyNotify) g_bytes_unref);
+  if (!ir_ref_writer_init (&out, call, 0, error))
+    return FALSE;
+  for (guint64 i = 0; i < out.n; i++)
+    {
+      char *text = number_to_string (in, i);
+      GBytes *bytes = g_bytes_new_take (text, strlen (text));
+      g_ptr_array_add (texts, bytes);
+      ((GBytes **) (gpointer) out.data)[i] = bytes;
+    }
+  return ir_ref_writer_finish (&out, error);
+}
+
+/* Words for numbers that are none, in any case: NaN, inf, +INF, -inf. */
+static gboolean
+parse_number (GBytes *bytes, double *value)
+{
+  gsize length = 0;
+  const char *data = g_bytes_get_data (bytes, &length);
+  g_autofree char *text = g_strndup (data != NULL ? data : "", length);
+  char *end = NULL;
+  g_strstrip (text);
+  *value = g_ascii_strtod (text, &end);
+  return end != text && *end == '\0';
+}
+
+static gboolean
+parse_integer (GBytes *bytes, gint64 *value)
+{
+  gsize length = 0;
+  const char *data = g_bytes_get_data (bytes, &length);
+  g_autofree char *text = g_strndup (data != NULL ? data : "", length);
+  char *end = NULL;
+  g_strstrip (text);
+  *value = g_ascii_strtoll (text, &end, 10);
+  return end != text && *end == '\0';
+}
+
+static gboolean
+cast_from_strings (IrCall *call, const IrTensor *in, GError **error)
+{
+  IrTensor *out = ir_block_new_output (call, 0, error);
+  if (out == NULL)
+    return FALSE;
+  gboolean integers = ir_ref_kind (ir_tensor_dtype (out)) != IR_REF_REAL;
+  for (guint64 i = 0; i < ir_tensor_n_elements (in); i++)
+    {
+      double real = 0;
+      gint64 whole = 0;
+      GBytes *bytes = ir_tensor_string (in, i);
+      if (integers && parse_integer (bytes, &whole))
+        ir_ref_store_int (out, i, 1, &whole);
+      else if (parse_number (bytes, &real))
+        ir_block_store (out, i, 1, &real);
+      else
+        return ir_call_fail (call, error, IR_OP_ERROR_VALUE,
+                             "element %" G_GUINT64_FORMAT " is not a number", i);
+    }
+  return TRUE;
+}
+
+/* -- any type -- */
+
+static gboolean
+copy_elements (IrCall *call, const IrTensor *in, GError **error)
+{
+  g_auto (IrRefReader) reader = { 0 };
+  g_auto (IrRefWriter) writer = { 0 };
+  if (!ir_ref_reader_init (&reader, call, in, error) ||
+      !ir_ref_writer_init (&writer, call, 0, error))
+    return FALSE;
+  ir_ref_copy_run (&writer, 0, &reader, 0, reader.n);
+  return ir_ref_writer_finish (&writer, error);
+}
+
+gboolean
+ir_ref_cast (IrCall *call, GError **error)
+{
+  if (!ir_ref_prepare (call, error))
+    return FALSE;
+  const IrTensor *in = ir_call_input (call, 0);
+  IrDtype from = ir_tensor_dtype (in), to = call->outputs[0].type->dtype;
+  gboolean from_number = ir_ref_kind (from) != IR_REF_OTHER;
+  gboolean to_number = ir_ref_kind (to) != IR_REF_OTHER;
+  if (from == to)
+    return copy_elements (call, in, error);
+  if (from_number && to == IR_DTYPE_STRING)
+    return cast_to_strings (call, in, error);
+  if (from == IR_DTYPE_STRING && to_number)
+    return cast_from_strings (call, in, error);
+  if (!from_number || !to_number)
+    return ir_ref_fail_dtype (call, from_number ? to : from, error);
+  IrTensor *out = ir_block_new_output (call, 0, error);
+  return out != NULL && cast_numbers (call, in, out);
+}
+
+gboolean
+ir_ref_cast_like (IrCall *call, GError **error)
+{
+  return ir_ref_cast (call, error);
+}

@@ -239,7 +239,11 @@ capture (IrRunState *state, const IrValue *value, IrTensor *tensor)
       state->kept_bytes += ir_tensor_n_bytes (tensor);
     }
   else
-    ir_run_state_set (state, value, kept);
+    {
+      /* Not charged: the kernel can page it out. */
+      ir_run_state_drop (state, value);
+      state->tensors[value->id] = ir_tensor_ref (kept);
+    }
   g_hash_table_insert (state->run->values, key, g_steal_pointer (&kept));
 }
 

@@ -1,0 +1,388 @@
+/* Schedules and memory plans, judged by checkers that share no code with the planners. */
+#include "config.h"
+
+#include "core/exec/exec-private.h"
+#include "tests/exec/graphs.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* -- blocks in one arena -- */
+
+static void
+check_blocks (const IrMemBlock *blocks, guint n, guint64 align, guint64 peak)
+{
+  guint64 end = 0, most = 0;
+  guint last = 0;
+
+  for (guint i = 0; i < n; i++)
+    {
+      g_assert_cmpuint (blocks[i].offset % align, ==, 0);
+      g_assert_cmpuint (blocks[i].offset + blocks[i].size, <=, peak);
+      end = MAX (end, blocks[i].offset + blocks[i].size);
+      last = MAX (last, blocks[i].last);
+      for (guint j = 0; j < i; j++)
+        {
+          gboolean together = blocks[i].first <= blocks[j].last &&
+                              blocks[j].first <= blocks[i].last;
+          gboolean overlap = blocks[i].offset < blocks[j].offset + blocks[j].size &&
+                             blocks[j].offset < blocks[i].offset + blocks[i].size;
+          g_assert_false (together && overlap);
+        }
+    }
+  for (guint step = 0; n > 0 && step <= last; step++)
+    {
+      guint64 live = 0;
+      for (guint i = 0; i < n; i++)
+        if (blocks[i].first <= step && step <= blocks[i].last)
+          live += (blocks[i].size + align - 1) / align * align;
+      most = MAX (most, live);
+    }
+  g_assert_cmpuint (ir_mem_blocks_lower_bound (blocks, n, align), ==, most);
+  g_assert_cmpuint (peak, >=, most);
+  g_assert_cmpuint (peak, <, end + align);
+}
+
+static void
+test_random_blocks (void)
+{
+  g_autoptr (GRand) rand = g_rand_new_with_seed (17);
+
+  for (guint round = 0; round < 500; round++)
+    {
+      guint n = (guint) g_rand_int_range (rand, 0, 60);
+      guint64 align = round % 2 == 0 ? 1 : 64;
+      g_autofree IrMemBlock *blocks = g_new0 (IrMemBlock, n);
+      for (guint i = 0; i < n; i++)
+        {
+          blocks[i].size = (guint64) g_rand_int_range (rand, 1, 1000);
+          blocks[i].first = (guint) g_rand_int_range (rand, 0, 40);
+          blocks[i].last = blocks[i].first + (guint) g_rand_int_range (rand, 0, 12);
+        }
+      guint64 peak = ir_mem_blocks_place (blocks, n, align);
+      check_blocks (blocks, n, align, peak);
+    }
+}
+
+static void
+test_chain_of_blocks (void)
+{
+  /* Two buffers that take turns are enough for a chain. */
+  IrMemBlock blocks[10];
+
+  for (guint i = 0; i < 10; i++)
+    blocks[i] = (IrMemBlock){ .size = 64, .first = i, .last = i + 1 };
+  g_assert_cmpuint (ir_mem_blocks_place (blocks, 10, 64), ==, 128);
+}
+
+static void
+test_hard_instances (void)
+{
+  g_autofree char *folder = g_test_build_filename (G_TEST_DIST, "..", "..", "..", "shared", "data",
+                                                   "minimalloc", NULL);
+  g_autoptr (GDir) dir = g_dir_open (folder, 0, NULL);
+  const char *name;
+  guint n_files = 0;
+
+  if (dir == NULL)
+    {
+      g_test_skip ("the folder ../shared/data/minimalloc is not there");
+      return;
+    }
+  while ((name = g_dir_read_name (dir)) != NULL)
+    {
+      g_autofree char *path = g_build_filename (folder, name, NULL);
+      g_autofree char *text = NULL;
+      if (!g_str_has_suffix (name, ".csv") || !g_file_get_contents (path, &text, NULL, NULL))
+        continue;
+      g_auto (GStrv) lines = g_strsplit (g_strstrip (text), "\n", -1);
+      g_autoptr (GArray) blocks = g_array_new (FALSE, TRUE, sizeof (IrMemBlock));
+      for (guint i = 1; lines[i] != NULL; i++)
+        {
+          g_auto (GStrv) cells = g_strsplit (lines[i], ",", -1);
+          g_assert_cmpuint (g_strv_length (cells), >=, 4);
+          IrMemBlock block = { .size = g_ascii_strtoull (cells[3], NULL, 10),
+                               .first = (guint) g_ascii_strtoull (cells[1], NULL, 10),
+                               .last = (guint) g_ascii_strtoull (cells[2], NULL, 10) - 1 };
+          g_array_append_val (blocks, block);
+        }
+      IrMemBlock *data = (IrMemBlock *) (void *) blocks->data;
+      guint64 peak = ir_mem_blocks_place (data, blocks->len, 1);
+      check_blocks (data, blocks->len, 1, peak);
+      guint64 bound = ir_mem_blocks_lower_bound (data, blocks->len, 1);
+      g_test_message ("%s: %.3f of the lower bound", name, (double) peak / (double) bound);
+      g_assert_cmpfloat ((double) peak, <, 1.5 * (double) bound);
+      n_files++;
+    }
+  g_assert_cmpuint (n_files, >, 0);
+}
+
+/* -- plans of graphs -- */
+
+/* A random graph of Relu, Add, Reshape and MatMul over [8,8] values. */
+static void
+build_random (Builder *b, GRand *rand, guint n_nodes)
+{
+  g_autoptr (GPtrArray) values = g_ptr_array_new ();
+  IrValue *shape = build_constant (b, "shape", ir_tensor_new_int64s ((gint64[]){ 8, 8 }, 2));
+
+  g_ptr_array_add (values, build_input (b, "x", "float[8,8]"));
+  for (guint i = 0; i < n_nodes; i++)
+    {
+      guint recent = (guint) g_rand_int_range (rand, MAX (0, (int) values->len - 6),
+                                               (int) values->len);
+      IrValue *a = g_ptr_array_index (values, recent);
+      IrValue *c = g_ptr_array_index (values,
+                                      (guint) g_rand_int_range (rand, 0, (int) values->len));
+      IrNode *node = NULL;
+      switch (g_rand_int_range (rand, 0, 4))
+        {
+        case 0:
+          node = build_node (b, NULL, "Relu", 1, a, END);
+          break;
+        case 1:
+          node = build_node (b, NULL, "Add", 1, a, c, END);
+          break;
+        case 2:
+          node = build_node (b, NULL, "Reshape", 1, a, shape, END);
+          break;
+        default:
+          node = build_node (b, NULL, "Tanh", 1, c, END);
+          break;
+        }
+      g_ptr_array_add (values, node->outputs[0]);
+    }
+  build_output (b, g_ptr_array_index (values, values->len - 1));
+  build_output (b, g_ptr_array_index (values, values->len / 2));
+  build_done (b);
+}
+
+static int
+step_of (const IrSchedule *schedule, IrNodeId node)
+{
+  for (guint i = 0; i < schedule->items->len; i++)
+    if (g_array_index (schedule->items, IrScheduleItem, i).node == node)
+      return (int) i;
+  return -1;
+}
+
+static void
+check_schedule (const IrModel *model, const IrSchedule *schedule)
+{
+  guint n_nodes;
+  double work = 0, end = 0;
+
+  ir_graph_order (model->main, &n_nodes);
+  g_assert_cmpuint (schedule->items->len, ==, n_nodes);
+  for (guint i = 0; i < schedule->items->len; i++)
+    {
+      const IrScheduleItem *item = &g_array_index (schedule->items, IrScheduleItem, i);
+      const IrNode *node = ir_model_node (model, item->node);
+      g_assert_cmpuint (item->worker, <, schedule->n_workers);
+      g_assert_cmpfloat (item->end_ms, >, item->start_ms);
+      work += item->end_ms - item->start_ms;
+      end = MAX (end, item->end_ms);
+      for (guint slot = 0; slot < node->n_inputs; slot++)
+        if (node->inputs[slot] != NULL && node->inputs[slot]->producer != NULL)
+          {
+            int before = step_of (schedule, node->inputs[slot]->producer->id);
+            g_assert_cmpint (before, >=, 0);
+            g_assert_cmpint (before, <, (int) i);
+            g_assert_cmpfloat (g_array_index (schedule->items, IrScheduleItem, before).end_ms, <=,
+                               item->start_ms + 1e-9);
+          }
+      for (guint j = 0; j < i; j++)
+        {
+          const IrScheduleItem *other = &g_array_index (schedule->items, IrScheduleItem, j);
+          if (other->worker == item->worker)
+            g_assert_true (other->end_ms <= item->start_ms + 1e-9 ||
+                           item->end_ms <= other->start_ms + 1e-9);
+        }
+    }
+  g_assert_cmpfloat_with_epsilon (schedule->work_ms, work, 1e-6);
+  g_assert_cmpfloat_with_epsilon (schedule->makespan_ms, end, 1e-9);
+  g_assert_cmpfloat (schedule->critical_path_ms, <=, schedule->makespan_ms + 1e-9);
+  g_assert_cmpfloat (schedule->makespan_ms, <=, schedule->work_ms + 1e-9);
+  g_assert_cmpfloat (schedule->work_ms, <=, schedule->makespan_ms * schedule->n_workers + 1e-9);
+}
+
+/* Writes a stamp per value, step by step, and looks whether it is still there when it is read.
+ * Values that share bytes on purpose carry the stamp of what was written last. */
+static void
+simulate (const IrModel *model, const IrSchedule *schedule, const IrMemPlan *plan)
+{
+  g_autofree guint32 *arena = g_new0 (guint32, plan->peak_bytes / 4 + 1);
+  g_autoptr (GHashTable) stamp_of = g_hash_table_new (NULL, NULL);
+  g_autoptr (GHashTable) item_of = g_hash_table_new (NULL, NULL);
+
+  for (guint i = 0; i < plan->items->len; i++)
+    {
+      IrMemItem *item = &g_array_index (plan->items, IrMemItem, i);
+      g_hash_table_insert (item_of, GUINT_TO_POINTER (item->value), item);
+    }
+  for (guint step = 0; step < schedule->items->len; step++)
+    {
+      const IrNode *node = ir_model_node (
+          model, g_array_index (schedule->items, IrScheduleItem, step).node);
+      for (guint slot = 0; slot < node->n_inputs; slot++)
+        {
+          const IrValue *value = node->inputs[slot];
+          const IrMemItem *item = g_hash_table_lookup (item_of, GUINT_TO_POINTER (value->id));
+          g_assert_nonnull (item);
+          g_assert_cmpuint (item->last, >=, step);
+          if (item->offset == IR_PLACE_EXTERNAL)
+            continue;
+          for (guint64 k = 0; k < item->size / 4; k++)
+            g_assert_cmpuint (
+                arena[item->offset / 4 + k], ==,
+                GPOINTER_TO_UINT (g_hash_table_lookup (stamp_of, GUINT_TO_POINTER (value->id))));
+        }
+      const IrValue *output = node->outputs[0];
+      const IrMemItem *item = g_hash_table_lookup (item_of, GUINT_TO_POINTER (output->id));
+      g_assert_cmpuint (item->first, ==, step);
+      if (item->offset == IR_PLACE_EXTERNAL)
+        continue;
+      g_assert_cmpuint (item->offset % plan->align_bytes, ==, 0);
+      g_assert_cmpuint (item->offset + item->size, <=, plan->peak_bytes);
+      guint32 stamp = output->id;
+      if (ir_node_is (node, "Reshape") && item->alias_of != 0)
+        stamp = GPOINTER_TO_UINT (
+            g_hash_table_lookup (stamp_of, GUINT_TO_POINTER (node->inputs[0]->id)));
+      for (guint64 k = 0; k < item->size / 4; k++)
+        arena[item->offset / 4 + k] = stamp;
+      g_hash_table_insert (stamp_of, GUINT_TO_POINTER (output->id), GUINT_TO_POINTER (stamp));
+    }
+}
+
+static void
+test_random_graphs (void)
+{
+  g_autoptr (GRand) rand = g_rand_new_with_seed (5);
+
+  for (guint round = 0; round < 60; round++)
+    {
+      g_autoptr (GError) error = NULL;
+      g_auto (Builder) b = { 0 };
+      builder_init (&b, 17);
+      build_random (&b, rand, 40);
+      g_autoptr (IrSchedule)
+          schedule = ir_schedule_new (b.model, &ir_backend_ref, 1 + round % 4, &error);
+      g_assert_no_error (error);
+      check_schedule (b.model, schedule);
+      g_autoptr (IrMemPlan) plan = ir_mem_plan_new (b.model, schedule, 64);
+      g_assert_cmpuint (plan->lower_bound_bytes, <=, plan->peak_bytes);
+      g_assert_cmpuint (plan->peak_bytes, <=, plan->naive_bytes);
+      simulate (b.model, schedule, plan);
+    }
+}
+
+static void
+test_in_place_and_views (void)
+{
+  g_autoptr (GError) error = NULL;
+  g_auto (Builder) b = { 0 };
+  builder_init (&b, 17);
+  IrValue *x = build_input (&b, "x", "float[4,16]");
+  IrValue *shape = build_constant (&b, "shape", ir_tensor_new_int64s ((gint64[]){ 64 }, 1));
+  IrNode *first = build_node (&b, NULL, "Exp", 1, x, END);
+  IrNode *view = build_node (&b, NULL, "Reshape", 1, first->outputs[0], shape, END);
+  IrNode *second = build_node (&b, NULL, "Tanh", 1, view->outputs[0], END);
+  IrNode *last = build_node (&b, NULL, "Sqrt", 1, second->outputs[0], END);
+  build_output (&b, last->outputs[0]);
+  build_done (&b);
+  g_autoptr (IrSchedule) schedule = ir_schedule_new (b.model, &ir_backend_ref, 1, &error);
+  g_assert_no_error (error);
+  g_autoptr (IrMemPlan) plan = ir_mem_plan_new (b.model, schedule, 64);
+  /* Exp's result is looked at as [64], and Tanh writes over it: one block of 256 bytes. */
+  g_assert_cmpuint (plan->peak_bytes, ==, 256);
+  g_assert_cmpuint (plan->naive_bytes, ==, 512);
+  for (guint i = 0; i < plan->items->len; i++)
+    {
+      const IrMemItem *item = &g_array_index (plan->items, IrMemItem, i);
+      if (item->value == view->outputs[0]->id || item->value == second->outputs[0]->id)
+        g_assert_cmpuint (item->alias_of, ==, first->outputs[0]->id);
+      if (item->value == x->id || item->value == last->outputs[0]->id)
+        g_assert_cmpuint (item->offset, ==, IR_PLACE_EXTERNAL);
+    }
+}
+
+static void
+test_parallel_branches (void)
+{
+  g_autoptr (GError) error = NULL;
+  g_auto (Builder) b = { 0 };
+  builder_init (&b, 17);
+  IrValue *x = build_input (&b, "x", "float[64,64]");
+  IrNode *left = build_node (&b, NULL, "MatMul", 1, x, x, END);
+  IrNode *right = build_node (&b, NULL, "MatMul", 1, x, x, END);
+  build_output (
+      &b, build_node (&b, NULL, "Add", 1, left->outputs[0], right->outputs[0], END)->outputs[0]);
+  build_done (&b);
+  g_autoptr (IrSchedule) one = ir_schedule_new (b.model, &ir_backend_ref, 1, &error);
+  g_autoptr (IrSchedule) two = ir_schedule_new (b.model, &ir_backend_ref, 2, &error);
+  g_assert_cmpfloat_with_epsilon (one->makespan_ms, one->work_ms, 1e-9);
+  g_assert_cmpfloat_with_epsilon (two->makespan_ms, two->critical_path_ms, 1e-9);
+  g_assert_cmpfloat (two->makespan_ms, <, 0.7 * one->makespan_ms);
+}
+
+static void
+test_unknown_operator (void)
+{
+  g_autoptr (GError) error = NULL;
+  g_auto (Builder) b = { 0 };
+  builder_init (&b, 17);
+  IrValue *x = build_input (&b, "x", "float[1]");
+  IrNode *node = build_node (&b, NULL, "FooBar", 1, x, END);
+  ir_edit_rename_node (b.edit, node, "conv1");
+  build_output (&b, node->outputs[0]);
+  g_assert_null (ir_schedule_new (b.model, &ir_backend_ref, 1, &error));
+  g_assert_error (error, IR_EXEC_ERROR, IR_EXEC_ERROR_UNSUPPORTED);
+  g_assert_nonnull (strstr (error->message, "conv1 (FooBar)"));
+  g_assert_nonnull (strstr (error->message, "no operator FooBar of domain ai.onnx"));
+}
+
+static void
+test_cycle (void)
+{
+  g_autoptr (GError) error = NULL;
+  g_auto (Builder) b = { 0 };
+  builder_init (&b, 17);
+  IrValue *x = build_input (&b, "x", "float[1]");
+  IrNode *one = build_node (&b, NULL, "Add", 1, x, x, END);
+  IrNode *two = build_node (&b, NULL, "Relu", 1, one->outputs[0], END);
+  ir_edit_set_input (b.edit, one, 1, two->outputs[0]);
+  g_assert_null (ir_schedule_new (b.model, &ir_backend_ref, 1, &error));
+  g_assert_error (error, IR_EXEC_ERROR, IR_EXEC_ERROR_UNSUPPORTED);
+}
+
+static void
+test_devices (void)
+{
+  g_autoptr (GError) error = NULL;
+
+  g_assert_nonnull (ir_backend_find ("ref"));
+  g_assert_null (ir_backend_find ("gpu"));
+  g_assert_null (ir_backend_require ("gpu", &error));
+  g_assert_error (error, IR_EXEC_ERROR, IR_EXEC_ERROR_DEVICE);
+  g_clear_error (&error);
+  g_assert_null (ir_backend_require ("toaster", &error));
+  g_assert_error (error, IR_EXEC_ERROR, IR_EXEC_ERROR_DEVICE);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/memory/random blocks never overlap", test_random_blocks);
+  g_test_add_func ("/memory/a chain needs two buffers", test_chain_of_blocks);
+  g_test_add_func ("/memory/hard instances are placed validly and near the bound",
+                   test_hard_instances);
+  g_test_add_func ("/plans/random graphs keep every value until its last use", test_random_graphs);
+  g_test_add_func ("/plans/views and kernels in place share bytes", test_in_place_and_views);
+  g_test_add_func ("/schedule/two workers run branches at once", test_parallel_branches);
+  g_test_add_func ("/schedule/an unknown operator is named", test_unknown_operator);
+  g_test_add_func ("/schedule/a cycle is refused", test_cycle);
+  g_test_add_func ("/devices/an absent device is an error", test_devices);
+  return g_test_run ();
+}

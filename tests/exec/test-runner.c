@@ -1,0 +1,521 @@
+/* The runner: results, capture, limits, cancelling, errors; statistics and traces. */
+#include "config.h"
+
+#include <cjson/cJSON.h>
+#include <math.h>
+#include <string.h>
+
+#include "core/exec/exec-private.h"
+#include "tests/exec/graphs.h"
+
+/* x [2,3] -> MatMul w -> Relu -> Reshape [6] -> Softmax -> y; the Relu is an output too. */
+typedef struct
+{
+  Builder b;
+  IrValue *x, *product, *relu, *flat, *y;
+  GHashTable *inputs;
+} Chain;
+
+static void
+chain_init (Chain *chain, const char *input_type)
+{
+  *chain = (Chain){ 0 };
+  Builder *b = &chain->b;
+  builder_init (b, 17);
+  chain->x = build_input (b, "x", input_type);
+  IrValue *w = build_constant (b, "w", tensor_of ("float[3,2]", "1 0 0 1 -1 -1"));
+  IrValue *shape = build_constant (b, "shape", ir_tensor_new_int64s ((gint64[]){ -1 }, 1));
+  IrNode *matmul = build_node (b, NULL, "MatMul", 1, chain->x, w, END);
+  ir_edit_rename_node (b->edit, matmul, "product");
+  chain->product = matmul->outputs[0];
+  chain->relu = build_node (b, NULL, "Relu", 1, chain->product, END)->outputs[0];
+  chain->flat = build_node (b, NULL, "Reshape", 1, chain->relu, shape, END)->outputs[0];
+  IrValue *soft = build_node (b, NULL, "Softmax", 1, chain->flat, END)->outputs[0];
+  chain->y = build_node (b, NULL, "Neg", 1, soft, END)->outputs[0];
+  build_output (b, chain->y);
+  build_done (b);
+  chain->inputs = inputs_new ();
+  inputs_add (chain->inputs, chain->x, tensor_of ("float[2,3]", "5 1 2 1 3 4"));
+}
+
+static void
+chain_clear (Chain *chain)
+{
+  g_hash_table_unref (chain->inputs);
+  builder_clear (&chain->b);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Chain, chain_clear)
+
+/* Node by node with ir_eval_node(): no plan, no arena. */
+static IrTensor *
+evaluate_directly (IrModel *model, GHashTable *inputs, const IrValue *wanted)
+{
+  g_autoptr (GHashTable) values = inputs_new ();
+  guint n_nodes;
+  IrNode *const *nodes = ir_graph_order (model->main, &n_nodes);
+
+  for (guint i = 0; i < n_nodes; i++)
+    {
+      g_autoptr (GError) error = NULL;
+      const IrTensor *in[8] = { NULL };
+      IrTensor *out[8] = { NULL };
+      for (guint slot = 0; slot < nodes[i]->n_inputs; slot++)
+        {
+          gpointer key = GUINT_TO_POINTER (nodes[i]->inputs[slot]->id);
+          in[slot] = nodes[i]->inputs[slot]->initializer;
+          in[slot] = in[slot] != NULL ? in[slot] : g_hash_table_lookup (inputs, key);
+          in[slot] = in[slot] != NULL ? in[slot] : g_hash_table_lookup (values, key);
+        }
+      g_assert_true (ir_eval_node (nodes[i], in, out, NULL, 0, &error));
+      g_assert_no_error (error);
+      for (guint slot = 0; slot < nodes[i]->n_outputs; slot++)
+        inputs_add (values, nodes[i]->outputs[slot], out[slot]);
+    }
+  return ir_tensor_ref (g_hash_table_lookup (values, GUINT_TO_POINTER (wanted->id)));
+}
+
+static IrRunOptions
+ref_options (void)
+{
+  return (IrRunOptions){ .backend = ir_backend_find ("ref"), .n_threads = 2 };
+}
+
+static void
+test_equals_direct_evaluation (void)
+{
+  g_autoptr (GError) error = NULL;
+  g_auto (Chain) c = { 0 };
+  chain_init (&c, "float[2,3]");
+  IrRunOptions options = ref_options ();
+  g_autoptr (IrTensor) expected = evaluate_directly (c.b.model, c.inputs, c.y);
+  g_autoptr (IrExecutable) executable = ir_executable_new (c.b.model, &options, &error);
+  g_assert_no_error (error);
+  for (guint i = 0; i < 3; i++)
+    {
+      g_autoptr (IrRun) run = ir_executable_run (executable, c.inputs, NULL, NULL, &error);
+      g_assert_no_error (error);
+      g_assert_true (ir_tensor_equal (ir_run_value (run, c.y->id), expected));
+      g_assert_null (ir_run_value (run, c.product->id));
+      g_assert_cmpuint (run->trace->items->len, ==, 5);
+      g_assert_cmpuint (run->trace->peak_bytes, >, 0);
+    }
+}
+
+static void
+test_symbolic_shapes (void)
+{
+  g_autoptr (GError) error = NULL;
+  g_auto (Chain) c = { 0 };
+  chain_init (&c, "float[rows,3]");
+  IrRunOptions options = ref_options ();
+  g_autoptr (IrExecutable) executable = ir_executable_new (c.b.model, &options, &error);
+  g_assert_no_error (error);
+  for (gint64 rows = 1; rows < 5; rows++)
+    {
+      g_autofree char *type = g_strdup_printf ("float[%" G_GINT64_FORMAT ",3]", rows);
+      g_autoptr (GHashTable) inputs = inputs_new ();
+      inputs_add (inputs, c.x, tensor_random (type, 3));
+      g_autoptr (IrRun) run = ir_executable_run (executable, inputs, NULL, NULL, &error);
+      g_assert_no_error (error);
+      g_assert_cmpint (ir_tensor_dims (ir_run_value (run, c.y->id))[0], ==, 2 * rows);
+      const IrValue *y = ir_model_value (run->model, c.y->id);
+      g_assert_true (ir_type_is_static (y->type));
+      /* The caller's model stays as it was. */
+      g_assert_false (ir_type_is_static (c.x->type));
+    }
+}
+
+static void
+test_capture_all (void)
+{
+  g_autoptr (GError) error = NULL;
+  g_auto (Chain) c = { 0 };
+  chain_init (&c, "float[2,3]");
+  IrRunOptions options = ref_options ();
+  options.capture = IR_CAPTURE_ALL;
+  g_autoptr (IrRun) run = ir_model_run (c.b.model, c.inputs, &options, NULL, &error);
+  g_assert_no_error (error);
+  assert_tensor (ir_run_value (run, c.product->id), "float[2,2]", "3 -1 -3 -1", 0);
+  assert_tensor (ir_run_value (run, c.relu->id), "float[2,2]", "3 0 0 0", 0);
+  assert_tensor (ir_run_value (run, c.flat->id), "float[4]", "3 0 0 0", 0);
+  g_assert_true (ir_run_value (run, c.x->id) ==
+                 g_hash_table_lookup (c.inputs, GUINT_TO_POINTER (c.x->id)));
+}
+
+static void
+test_capture_chosen (void)
+{
+  g_autoptr (GError) error = NULL;
+  g_auto (Chain) c = { 0 };
+  chain_init (&c, "float[2,3]");
+  g_autoptr (GArray) chosen = g_array_new (FALSE, FALSE, sizeof (IrValueId));
+  g_array_append_val (chosen, c.relu->id);
+  IrRunOptions options = ref_options ();
+  options.capture = IR_CAPTURE_CHOSEN;
+  options.chosen = chosen;
+  g_autoptr (IrRun) run = ir_model_run (c.b.model, c.inputs, &options, NULL, &error);
+  g_assert_no_error (error);
+  assert_tensor (ir_run_value (run, c.relu->id), "float[2,2]", "3 0 0 0", 0);
+  g_assert_null (ir_run_value (run, c.product->id));
+  g_assert_nonnull (ir_run_value (run, c.y->id));
+}
+
+static void
+test_capture_stats (void)
+{
+  g_autoptr (GError) error = NULL;
+  g_auto (Chain) c = { 0 };
+  chain_init (&c, "float[2,3]");
+  IrRunOptions options = ref_options ();
+  options.capture = IR_CAPTURE_STATS;
+  g_autoptr (IrRun) run = ir_model_run (c.b.model, c.inputs, &options, NULL, &error);
+  g_assert_no_error (error);
+  const IrTensorStats *stats = g_hash_table_lookup (run->stats, GUINT_TO_POINTER (c.product->id));
+  g_assert_nonnull (stats);
+  g_assert_cmpfloat (stats->min, ==, -3);
+  g_assert_cmpfloat (stats->max, ==, 3);
+  g_assert_cmpuint (stats->n_negative, ==, 3);
+  g_assert_null (ir_run_value (run, c.product->id));
+}
+
+static void
+test_small_limits (void)
+{
+  g_autoptr (GError) error = NULL;
+  g_auto (Builder) b = { 0 };
+  builder_init (&b, 17);
+  g_autoptr (GHashTable) inputs = inputs_new ();
+  IrValue *x = build_input (&b, "x", "float[64,64]");
+  IrNode *node = build_node (&b, NULL, "Exp", 1, x, END);
+  IrNode *last = build_node (&b, NULL, "Transpose", 1, node->outputs[0], END);
+  build_output (&b, last->outputs[0]);
+  build_done (&b);
+  inputs_add (inputs, x, tensor_random ("float[64,64]", 1));
+  IrRunOptions options = ref_options ();
+  options.memory_limit = 1000;
+  g_assert_null (ir_model_run (b.model, inputs, &options, NULL, &error));
+  g_assert_error (error, IR_EXEC_ERROR, IR_EXEC_ERROR_MEMORY);
+  g_clear_error (&error);
+  options.memory_limit = 0;
+  options.output_limit = 1000;
+  g_assert_null (ir_model_run (b.model, inputs, &options, NULL, &error));
+  g_assert_error (error, IR_EXEC_ERROR, IR_EXEC_ERROR_MEMORY);
+  g_clear_error (&error);
+  options.output_limit = 64 * 64 * 4;
+  g_autoptr (IrRun) run = ir_model_run (b.model, inputs, &options, NULL, &error);
+  g_assert_no_error (error);
+  g_assert_nonnull (run);
+}
+
+/* With half of the memory limit in use, captured values go to a file and are still right. */
+static void
+test_spill (void)
+{
+  g_autoptr (GError) error = NULL;
+  g_auto (Builder) b = { 0 };
+  builder_init (&b, 17);
+  g_autoptr (GHashTable) inputs = inputs_new ();
+  g_autoptr (GPtrArray) values = g_ptr_array_new ();
+  IrValue *at = build_input (&b, "x", "float[64,64]");
+  inputs_add (inputs, at, tensor_of ("float[64,64]", "1 -2"));
+  for (guint i = 0; i < 20; i++)
+    {
+      at = build_node (&b, NULL, i % 2 == 0 ? "Neg" : "Abs", 1, at, END)->outputs[0];
+      g_ptr_array_add (values, at);
+    }
+  build_output (&b, at);
+  build_done (&b);
+  IrRunOptions options = ref_options ();
+  options.capture = IR_CAPTURE_ALL;
+  options.memory_limit = 6 * 64 * 64 * 4;
+  g_autoptr (IrRun) run = ir_model_run (b.model, inputs, &options, NULL, &error);
+  g_assert_no_error (error);
+  for (guint i = 0; i < values->len; i++)
+    {
+      const IrValue *value = g_ptr_array_index (values, i);
+      const char *expected = i == 0 ? "-1 2" : i % 2 == 0 ? "-1 -2" : "1 2";
+      assert_tensor (ir_run_value (run, value->id), "float[64,64]", expected, 0);
+    }
+}
+
+static void
+count_progress (guint done, guint total, const IrNode *node, gpointer data)
+{
+  GCancellable *cancellable = data;
+
+  g_assert_cmpuint (done, <=, total);
+  g_assert_nonnull (node);
+  if (done == 2)
+    g_cancellable_cancel (cancellable);
+}
+
+static void
+test_cancel (void)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GCancellable) cancellable = g_cancellable_new ();
+  g_autoptr (IrRun) partial = NULL;
+  g_auto (Chain) c = { 0 };
+  chain_init (&c, "float[2,3]");
+  IrRunOptions options = ref_options ();
+  options.capture = IR_CAPTURE_ALL;
+  options.progress = count_progress;
+  options.progress_data = cancellable;
+  g_autoptr (IrExecutable) executable = ir_executable_new (c.b.model, &options, &error);
+  g_assert_no_error (error);
+  g_assert_null (ir_executable_run (executable, c.inputs, cancellable, &partial, &error));
+  g_assert_error (error, IR_EXEC_ERROR, IR_EXEC_ERROR_CANCELLED);
+  g_assert_nonnull (partial);
+  g_assert_nonnull (ir_run_value (partial, c.relu->id));
+  g_assert_null (ir_run_value (partial, c.flat->id));
+}
+
+static void
+test_failing_node (void)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (IrRun) partial = NULL;
+  g_auto (Builder) b = { 0 };
+  builder_init (&b, 17);
+  g_autoptr (GHashTable) inputs = inputs_new ();
+  IrValue *x = build_input (&b, "x", "float[2,?]");
+  IrNode *first = build_node (&b, NULL, "Neg", 1, x, END);
+  IrNode *second = build_node (&b, NULL, "MatMul", 1, first->outputs[0], first->outputs[0], END);
+  ir_edit_rename_node (b.edit, second, "square");
+  build_output (&b, second->outputs[0]);
+  build_done (&b);
+  inputs_add (inputs, x, tensor_of ("float[2,3]", "1"));
+  IrRunOptions options = ref_options ();
+  options.capture = IR_CAPTURE_ALL;
+  g_autoptr (IrExecutable) executable = ir_executable_new (b.model, &options, &error);
+  g_assert_no_error (error);
+  g_assert_null (ir_executable_run (executable, inputs, NULL, &partial, &error));
+  g_assert_error (error, IR_EXEC_ERROR, IR_EXEC_ERROR_KERNEL);
+  g_assert_true (g_str_has_prefix (error->message, "square (MatMul)"));
+  g_assert_nonnull (partial);
+  g_assert_cmpuint (partial->failed_node, ==, second->id);
+  g_assert_nonnull (partial->error);
+  assert_tensor (ir_run_value (partial, first->outputs[0]->id), "float[2,3]", "-1", 0);
+}
+
+static void
+test_bad_inputs (void)
+{
+  const char *bad[] = { "float[2,4]", "double[2,3]", "float[3]" };
+  g_auto (Chain) c = { 0 };
+  chain_init (&c, "float[2,3]");
+  IrRunOptions options = ref_options ();
+  g_autoptr (GHashTable) none = inputs_new ();
+  g_autoptr (GError) error = NULL;
+
+  g_assert_null (ir_model_run (c.b.model, none, &options, NULL, &error));
+  g_assert_error (error, IR_EXEC_ERROR, IR_EXEC_ERROR_INPUT);
+  g_assert_nonnull (strstr (error->message, "input x"));
+  g_clear_error (&error);
+  for (guint i = 0; i < G_N_ELEMENTS (bad); i++)
+    {
+      g_autoptr (GHashTable) inputs = inputs_new ();
+      inputs_add (inputs, c.x, tensor_of (bad[i], "1"));
+      g_assert_null (ir_model_run (c.b.model, inputs, &options, NULL, &error));
+      g_assert_error (error, IR_EXEC_ERROR, IR_EXEC_ERROR_INPUT);
+      g_assert_nonnull (strstr (error->message, "float[2,3]"));
+      g_clear_error (&error);
+    }
+  inputs_add (c.inputs, c.relu, tensor_of ("float[2,2]", "1"));
+  g_assert_null (ir_model_run (c.b.model, c.inputs, &options, NULL, &error));
+  g_assert_error (error, IR_EXEC_ERROR, IR_EXEC_ERROR_INPUT);
+}
+
+static void
+test_equal_symbols (void)
+{
+  g_autoptr (GError) error = NULL;
+  g_auto (Builder) b = { 0 };
+  builder_init (&b, 17);
+  g_autoptr (GHashTable) inputs = inputs_new ();
+  IrValue *x = build_input (&b, "x", "float[n]");
+  IrValue *y = build_input (&b, "y", "float[n]");
+  build_output (&b, build_node (&b, NULL, "Add", 1, x, y, END)->outputs[0]);
+  build_done (&b);
+  inputs_add (inputs, x, tensor_of ("float[3]", "1"));
+  inputs_add (inputs, y, tensor_of ("float[1]", "1"));
+  IrRunOptions options = ref_options ();
+  g_assert_null (ir_model_run (b.model, inputs, &options, NULL, &error));
+  g_assert_error (error, IR_EXEC_ERROR, IR_EXEC_ERROR_INPUT);
+}
+
+/* An output that is an input, a constant, or there twice. */
+static void
+test_odd_outputs (void)
+{
+  g_autoptr (GError) error = NULL;
+  g_auto (Builder) b = { 0 };
+  builder_init (&b, 17);
+  g_autoptr (GHashTable) inputs = inputs_new ();
+  IrValue *x = build_input (&b, "x", "float[2]");
+  IrValue *w = build_constant (&b, "w", tensor_of ("float[2]", "7 8"));
+  IrNode *same = build_node (&b, NULL, "Identity", 1, x, END);
+  IrNode *used = build_node (&b, NULL, "Neg", 1, same->outputs[0], END);
+  IrNode *unused = build_node (&b, NULL, "Exp", 1, x, END);
+  g_assert_nonnull (unused);
+  build_output (&b, x);
+  build_output (&b, w);
+  build_output (&b, same->outputs[0]);
+  build_output (&b, used->outputs[0]);
+  build_output (&b, used->outputs[0]);
+  build_done (&b);
+  inputs_add (inputs, x, tensor_of ("float[2]", "1 2"));
+  IrRunOptions options = ref_options ();
+  g_autoptr (IrRun) run = ir_model_run (b.model, inputs, &options, NULL, &error);
+  g_assert_no_error (error);
+  assert_tensor (ir_run_value (run, x->id), "float[2]", "1 2", 0);
+  assert_tensor (ir_run_value (run, w->id), "float[2]", "7 8", 0);
+  assert_tensor (ir_run_value (run, same->outputs[0]->id), "float[2]", "1 2", 0);
+  assert_tensor (ir_run_value (run, used->outputs[0]->id), "float[2]", "-1 -2", 0);
+}
+
+/* if c: y = -x + k, else: y = x * x, where k comes from outside. */
+static void
+test_if (void)
+{
+  g_autoptr (GError) error = NULL;
+  g_auto (Builder) b = { 0 };
+  builder_init (&b, 17);
+  IrContext *context = b.model->context;
+  IrValue *c = build_input (&b, "c", "bool[]");
+  IrValue *x = build_input (&b, "x", "float[2]");
+  IrNode *k = build_node (&b, NULL, "Exp", 1, x, END);
+  IrGraph *yes = ir_edit_add_graph (b.edit, IR_GRAPH_SUBGRAPH, "yes");
+  IrGraph *no = ir_edit_add_graph (b.edit, IR_GRAPH_SUBGRAPH, "no");
+  IrNode *neg = build_node (&b, yes, "Neg", 1, x, END);
+  IrNode *sum = build_node (&b, yes, "Add", 1, neg->outputs[0], k->outputs[0], END);
+  IrNode *square = build_node (&b, no, "Mul", 1, x, x, END);
+  ir_edit_set_graph_outputs (b.edit, yes, &sum->outputs[0], 1);
+  ir_edit_set_graph_outputs (b.edit, no, &square->outputs[0], 1);
+  IrNode *branch = build_node (&b, NULL, "If", 1, c, END);
+  ir_edit_set_attr (b.edit, branch, ir_attr_graph (context, "then_branch", yes->id));
+  ir_edit_set_attr (b.edit, branch, ir_attr_graph (context, "else_branch", no->id));
+  IrNode *last = build_node (&b, NULL, "Neg", 1, branch->outputs[0], END);
+  build_output (&b, last->outputs[0]);
+  build_done (&b);
+  IrRunOptions options = ref_options ();
+  g_autoptr (IrExecutable) executable = ir_executable_new (b.model, &options, &error);
+  g_assert_no_error (error);
+  for (guint truth = 0; truth < 2; truth++)
+    {
+      g_autoptr (GHashTable) inputs = inputs_new ();
+      inputs_add (inputs, c, tensor_of ("bool[]", truth ? "1" : "0"));
+      inputs_add (inputs, x, tensor_of ("float[2]", "0 3"));
+      g_autoptr (IrRun) run = ir_executable_run (executable, inputs, NULL, NULL, &error);
+      g_assert_no_error (error);
+      assert_tensor (ir_run_value (run, last->outputs[0]->id), "float[2]",
+                     truth ? "-1 -17.0855369" : "0 -9", 1e-5);
+    }
+}
+
+static void
+test_trace_json (void)
+{
+  g_autoptr (GError) error = NULL;
+  g_auto (Chain) c = { 0 };
+  chain_init (&c, "float[2,3]");
+  IrRunOptions options = ref_options ();
+  g_autoptr (IrRun) run = ir_model_run (c.b.model, c.inputs, &options, NULL, &error);
+  g_assert_no_error (error);
+  g_autofree char *text = ir_trace_to_chrome_json (run->trace, run->model);
+  cJSON *json = cJSON_Parse (text);
+  g_assert_nonnull (json);
+  const cJSON *events = cJSON_GetObjectItem (json, "traceEvents");
+  g_assert_cmpint (cJSON_GetArraySize (events), ==, 5);
+  const cJSON *first = cJSON_GetArrayItem (events, 0);
+  g_assert_cmpstr (cJSON_GetObjectItem (first, "name")->valuestring, ==, "product (MatMul)");
+  g_assert_cmpstr (cJSON_GetObjectItem (first, "ph")->valuestring, ==, "X");
+  g_assert_cmpfloat (
+      cJSON_GetObjectItem (cJSON_GetObjectItem (first, "args"), "flops")->valuedouble, ==,
+      2 * 3 * 4);
+  cJSON_Delete (json);
+}
+
+/* -- statistics -- */
+
+static void
+test_stats (void)
+{
+  g_autoptr (IrTensor) tensor = tensor_random ("double[1000]", 9);
+  double *data = ir_tensor_data_writable (tensor), sum = 0, squares = 0, low = 1, high = -1;
+  IrTensorStats stats;
+  guint64 n = 0, in_bins = 0;
+
+  data[3] = NAN;
+  data[5] = INFINITY;
+  data[8] = data[9] = -INFINITY;
+  data[11] = 0;
+  data[12] = -0.0;
+  for (guint i = 0; i < 1000; i++)
+    if (isfinite (data[i]))
+      {
+        sum += data[i];
+        n++;
+        low = MIN (low, data[i]);
+        high = MAX (high, data[i]);
+      }
+  for (guint i = 0; i < 1000; i++)
+    if (isfinite (data[i]))
+      squares += (data[i] - sum / (double) n) * (data[i] - sum / (double) n);
+  ir_tensor_stats (tensor, 10, &stats);
+  g_assert_cmpuint (stats.n, ==, 1000);
+  g_assert_cmpuint (stats.n_nan, ==, 1);
+  g_assert_cmpuint (stats.n_pos_inf, ==, 1);
+  g_assert_cmpuint (stats.n_neg_inf, ==, 2);
+  g_assert_cmpuint (stats.n_zero, ==, 2);
+  g_assert_cmpfloat_with_epsilon (stats.mean, sum / (double) n, 1e-12);
+  g_assert_cmpfloat_with_epsilon (stats.std, sqrt (squares / (double) n), 1e-12);
+  g_assert_cmpfloat (stats.min, ==, low);
+  g_assert_cmpfloat (stats.max, ==, high);
+  for (guint i = 0; i < stats.n_bins; i++)
+    in_bins += stats.bins[i];
+  g_assert_cmpuint (in_bins, ==, n);
+  guint64 first_bin = 0;
+  for (guint i = 0; i < 1000; i++)
+    first_bin += isfinite (data[i]) && data[i] < low + (high - low) / 10;
+  g_assert_cmpuint (stats.bins[0], ==, first_bin);
+}
+
+static void
+test_stats_edges (void)
+{
+  g_autoptr (IrTensor) constant = tensor_of ("int32[4]", "7");
+  g_autoptr (IrTensor) empty = tensor_of ("float[0]", "1");
+  IrTensorStats stats;
+
+  ir_tensor_stats (constant, 64, &stats);
+  g_assert_cmpfloat (stats.std, ==, 0);
+  g_assert_cmpuint (stats.bins[0], ==, 4);
+  ir_tensor_stats (empty, 64, &stats);
+  g_assert_cmpuint (stats.n, ==, 0);
+  g_assert_cmpfloat (stats.mean, ==, 0);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/run/a planned run equals evaluating node by node",
+                   test_equals_direct_evaluation);
+  g_test_add_func ("/run/symbols take the sizes of the inputs", test_symbolic_shapes);
+  g_test_add_func ("/run/capturing all keeps every value", test_capture_all);
+  g_test_add_func ("/run/capturing chosen values keeps these", test_capture_chosen);
+  g_test_add_func ("/run/capturing statistics keeps no tensors", test_capture_stats);
+  g_test_add_func ("/run/limits on memory are kept", test_small_limits);
+  g_test_add_func ("/run/captured values spill to a file", test_spill);
+  g_test_add_func ("/run/cancelling stops between nodes", test_cancel);
+  g_test_add_func ("/run/a failing node is named and earlier values are there", test_failing_node);
+  g_test_add_func ("/run/inputs that do not fit are refused", test_bad_inputs);
+  g_test_add_func ("/run/equal symbols need equal sizes", test_equal_symbols);
+  g_test_add_func ("/run/outputs may be inputs, constants and repeated", test_odd_outputs);
+  g_test_add_func ("/run/If runs the branch that its condition names", test_if);
+  g_test_add_func ("/trace/the Chrome trace parses and has every node", test_trace_json);
+  g_test_add_func ("/stats/statistics equal a naive computation", test_stats);
+  g_test_add_func ("/stats/constant and empty tensors have statistics", test_stats_edges);
+  return g_test_run ();
+}

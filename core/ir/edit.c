@@ -54,6 +54,12 @@ ir_edit_new (IrModel *model)
   g_return_val_if_fail (!model->frozen && !model->log->editing, NULL);
 
   ir_log_cut (model->log, model->log->cursor);
+  if (model->log->n_imported_nodes == 0)
+    {
+      model->log->n_imported_graphs = model->graphs->len;
+      model->log->n_imported_nodes = model->nodes->len;
+      model->log->n_imported_values = model->values->len;
+    }
   return edit_new (model, TRUE);
 }
 
@@ -71,6 +77,8 @@ ir_edit_new_import (IrModel *model)
   g_return_val_if_fail (!model->frozen && !model->log->editing, NULL);
   g_return_val_if_fail (model->log->steps->len == 0, NULL);
 
+  model->log->n_imported_graphs = 0;
+  model->log->n_imported_nodes = model->log->n_imported_values = 0;
   return edit_new (model, FALSE);
 }
 

@@ -417,6 +417,9 @@ ir_history_clone (IrModel *model)
   for (guint i = 0; i < from->steps->len; i++)
     g_ptr_array_add (to->steps, step_copy (from->steps->pdata[i]));
   to->cursor = from->cursor;
+  to->n_imported_graphs = from->n_imported_graphs;
+  to->n_imported_nodes = from->n_imported_nodes;
+  to->n_imported_values = from->n_imported_values;
   return copy;
 }
 

@@ -106,6 +106,8 @@ struct _IrLog
   IrSnapshotEntry snapshots[IR_N_SNAPSHOTS];
   guint64 clock;
   gboolean editing; /* one IrEdit at a time */
+  /* Ids below these were there at step 0; 0 = nothing has been recorded yet. */
+  guint32 n_imported_graphs, n_imported_nodes, n_imported_values;
 };
 
 IrLog *ir_log_new (void);

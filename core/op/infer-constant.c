@@ -177,7 +177,7 @@ float_range_length (const IrCall *call)
 gboolean
 ir_infer_range (IrCall *call, GError **error)
 {
-  IrDtype dtype;
+  IrDtype dtype = IR_DTYPE_UNDEFINED;
   if (!ir_call_common_dtype (call, 0, 3, &dtype, error))
     return FALSE;
   if (ir_dtype_is_float (dtype))
@@ -218,7 +218,7 @@ attr_dtype (IrCall *call, IrDtype fallback, IrDtype *dtype, GError **error)
 gboolean
 ir_infer_random_like (IrCall *call, GError **error)
 {
-  IrDtype dtype;
+  IrDtype dtype = IR_DTYPE_UNDEFINED;
   if (!attr_dtype (call, ir_call_input_dtype (call, 0), &dtype, error))
     return FALSE;
   ir_call_same_shape (call, 0, 0, dtype);
@@ -238,7 +238,7 @@ ir_infer_eye_like (IrCall *call, GError **error)
 gboolean
 ir_infer_random (IrCall *call, GError **error)
 {
-  IrDtype dtype;
+  IrDtype dtype = IR_DTYPE_UNDEFINED;
   guint n = 0;
   const gint64 *shape = ir_call_ints (call, "shape", &n);
   if (!attr_dtype (call, IR_DTYPE_FLOAT, &dtype, error))
@@ -257,7 +257,7 @@ ir_infer_random (IrCall *call, GError **error)
 gboolean
 ir_infer_multinomial (IrCall *call, GError **error)
 {
-  IrDtype dtype;
+  IrDtype dtype = IR_DTYPE_UNDEFINED;
   if (!attr_dtype (call, IR_DTYPE_INT32, &dtype, error))
     return FALSE;
   const IrDim *dims = ir_call_input_dims (call, 0);

@@ -344,7 +344,7 @@ ir_ref_pad (IrCall *call, GError **error)
 {
   g_auto (IrRefReader) in = { 0 };
   g_auto (IrRefWriter) out = { 0 };
-  PadMode mode;
+  PadMode mode = PAD_CONSTANT;
   gint64 before[IR_MAX_RANK], offsets[IR_REF_CHUNK];
   guint8 constant[16];
   IrRefLayout source, places;

@@ -43,6 +43,9 @@ gboolean ir_pipeline_run (IrModel *model,
                           GCancellable *cancellable,
                           GError **error);
 
+/* The key that a policy is asked with, of a recorded step: what to give to skip it in a re-run. */
+char *ir_step_stable_key (const IrModel *model, guint step);
+
 /* -- proof (passes/proof.c): verdicts for recorded steps, by running changed cones on the captured
  * values of one run of the original model -- */
 typedef struct _IrProver IrProver;

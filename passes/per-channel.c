@@ -1,0 +1,150 @@
+/* Arithmetic on the weights of convolutions: see the header. */
+#include "config.h"
+
+#include "passes/per-channel.h"
+
+#include <math.h>
+
+static gboolean
+is_transposed (const IrNode *conv)
+{
+  return ir_node_is (conv, "ConvTranspose");
+}
+
+/* Weights of Conv are [M, C / group, ...], of ConvTranspose [C, M / group, ...]. */
+gboolean
+ir_conv_parts (IrMatch *match, const char *label, IrConvParts *parts)
+{
+  const gint64 *dims;
+  gint64 group;
+
+  parts->node = ir_match_node (match, label);
+  parts->w = ir_match_constant (match, "w");
+  parts->b = ir_match_constant (match, "b");
+  if (parts->w == NULL || ir_tensor_rank (parts->w) < 3)
+    return ir_match_fail (match, "the weight is not a constant of three or more dimensions");
+  if (!ir_dtype_is_float (ir_tensor_dtype (parts->w)))
+    return ir_match_fail (match, "the weight is not floating-point");
+  dims = ir_tensor_dims (parts->w);
+  group = ir_node_attr_int (parts->node, "group", 1);
+  parts->rank = ir_tensor_rank (parts->w);
+  parts->n_channels = is_transposed (parts->node) ? dims[1] * group : dims[0];
+  if (group < 1 || (is_transposed (parts->node) && dims[0] % group != 0))
+    return ir_match_fail (match, "the number of groups does not divide the channels");
+  if (parts->b != NULL && (gint64) ir_tensor_n_elements (parts->b) != parts->n_channels)
+    return ir_match_fail (match, "the bias does not have one element per channel");
+  return TRUE;
+}
+
+double *
+ir_conv_channel_vector (IrMatch *match, const IrConvParts *parts, const char *variable)
+{
+  const IrTensor *c = ir_match_constant (match, variable);
+  g_autofree double *vector = NULL;
+  int rank;
+
+  if (c == NULL || !ir_dtype_is_float (ir_tensor_dtype (c)))
+    {
+      ir_match_fail (match, "?%s is not a floating-point constant", variable);
+      return NULL;
+    }
+  rank = ir_tensor_rank (c);
+  if (rank > parts->rank || ir_tensor_n_elements (c) == 0)
+    {
+      ir_match_fail (match, "?%s has rank %d, more than the convolution's %d", variable, rank,
+                     parts->rank);
+      return NULL;
+    }
+  for (int i = 0; i < rank; i++)
+    {
+      int axis = parts->rank - rank + i;
+      gint64 dim = ir_tensor_dims (c)[i];
+
+      if (dim != 1 && (axis != 1 || dim != parts->n_channels))
+        {
+          ir_match_fail (match, "?%s varies along axis %d of the result, not along its channels",
+                         variable, axis);
+          return NULL;
+        }
+    }
+  vector = g_new (double, parts->n_channels);
+  for (gint64 i = 0; i < parts->n_channels; i++)
+    vector[i] = ir_tensor_get_double (c, ir_tensor_n_elements (c) == 1 ? 0 : i);
+  return g_steal_pointer (&vector);
+}
+
+double *
+ir_conv_bias (const IrConvParts *parts)
+{
+  double *bias = g_new0 (double, MAX (parts->n_channels, 1));
+
+  for (gint64 i = 0; parts->b != NULL && i < parts->n_channels; i++)
+    bias[i] = ir_tensor_get_double (parts->b, i);
+  return bias;
+}
+
+static gboolean
+set_checked (IrTensor *tensor, gpointer data, guint64 at, double value, gboolean was_finite)
+{
+  double stored;
+
+  ir_dtype_set_double (ir_tensor_dtype (tensor), data, at, value);
+  return !was_finite ||
+         (ir_dtype_get_double (ir_tensor_dtype (tensor), data, at, &stored) && isfinite (stored));
+}
+
+/* Which output channel an element of W belongs to: blocks of @inner elements run through @count
+ * channels, and for ConvTranspose each group of input channels starts at its own channel. */
+static IrTensor *
+scale_weight (const IrConvParts *parts, const double *scale, gboolean *finite)
+{
+  guint rank = ir_tensor_rank (parts->w);
+  const gint64 *dims = ir_tensor_dims (parts->w);
+  g_autoptr (IrTensor) out = ir_tensor_new_alloc (ir_tensor_dtype (parts->w), rank, dims, NULL);
+  gboolean transposed = is_transposed (parts->node);
+  gint64 group = ir_node_attr_int (parts->node, "group", 1), inner = 1;
+  guint64 at = 0;
+  gpointer data;
+
+  if (out == NULL)
+    return NULL;
+  data = ir_tensor_data_writable (out);
+  for (guint i = transposed ? 2 : 1; i < rank; i++)
+    inner *= dims[i];
+  for (gint64 a = 0; a < dims[0]; a++)
+    for (gint64 b = 0; b < (transposed ? dims[1] : 1); b++)
+      {
+        gint64 channel = transposed ? a / (dims[0] / group) * dims[1] + b : a;
+
+        for (gint64 k = 0; k < inner; k++, at++)
+          {
+            double w = ir_tensor_get_double (parts->w, at);
+            *finite &= set_checked (out, data, at, w * scale[channel], isfinite (w));
+          }
+      }
+  return g_steal_pointer (&out);
+}
+
+gboolean
+ir_conv_bind (IrMatch *match, const IrConvParts *parts, const double *scale, const double *bias)
+{
+  IrDtype dtype = ir_tensor_dtype (parts->w);
+  g_autoptr (IrTensor) w = NULL, b = ir_tensor_new_alloc (dtype, 1, &parts->n_channels, NULL);
+  gboolean finite = TRUE;
+
+  if (scale != NULL)
+    w = scale_weight (parts, scale, &finite);
+  if (b == NULL || (scale != NULL && w == NULL))
+    return ir_match_fail (match, "not enough memory for the new weight");
+  for (gint64 i = 0; i < parts->n_channels; i++)
+    finite &= set_checked (b, ir_tensor_data_writable (b), i, bias[i], TRUE);
+  if (!finite)
+    return ir_match_fail (match, "a weight or bias would overflow %s", ir_dtype_name (dtype));
+  if (w != NULL)
+    ir_match_bind_tensor (match, "w2", ir_match_value (match, "w")->name, g_steal_pointer (&w));
+  else
+    ir_match_bind_value (match, "w2", ir_match_value (match, "w"));
+  ir_match_bind_tensor (match, "b2", parts->b != NULL ? ir_match_value (match, "b")->name : "bias",
+                        g_steal_pointer (&b));
+  return TRUE;
+}

@@ -1,0 +1,394 @@
+/* Pipelines: which passes run, in which order, how often. The files in data/pipelines are JSON:
+ *
+ *     { "name": "default", "title": "...", "doc": "...", "max_iterations": 8,
+ *       "passes": ["eliminate-identity", "fold-constants", ...] }
+ */
+#include "config.h"
+
+#include "passes/pipeline.h"
+
+#include "core/ir/verify.h"
+#include "passes/rule.h"
+#include "passes/step.h"
+
+#include <cjson/cJSON.h>
+#include <string.h>
+
+#define DEFAULT_ITERATIONS 8
+#define MAX_ITERATIONS     1000
+#define DEFAULT_FOLD_LIMIT (64u << 20)
+
+/**
+ * ir_pipeline_free:
+ * @pipeline: (transfer full): a pipeline
+ */
+void
+ir_pipeline_free (IrPipeline *pipeline)
+{
+  g_free (pipeline->name);
+  g_free (pipeline->title);
+  g_free (pipeline->doc);
+  g_ptr_array_unref (pipeline->passes);
+  g_free (pipeline);
+}
+
+static IrPipeline *
+pipeline_new (const char *name)
+{
+  IrPipeline *pipeline = g_new0 (IrPipeline, 1);
+
+  pipeline->name = g_strdup (name);
+  pipeline->passes = g_ptr_array_new ();
+  pipeline->max_iterations = DEFAULT_ITERATIONS;
+  return pipeline;
+}
+
+static gboolean
+add_pass (IrPipeline *pipeline, const char *name, GError **error)
+{
+  const IrPass *pass = ir_pass_find (name);
+
+  if (pass == NULL)
+    {
+      g_set_error (error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
+                   "pipeline %s: there is no pass \"%s\"; \"irscope passes\" lists them",
+                   pipeline->name, name);
+      return FALSE;
+    }
+  g_ptr_array_add (pipeline->passes, (gpointer) pass);
+  return TRUE;
+}
+
+/**
+ * ir_pipeline_new_from_names:
+ * @pass_names: (array zero-terminated=1): names of passes
+ * @error: return location for an error
+ *
+ * Fails with %G_OPTION_ERROR_BAD_VALUE if there is no pass of some name.
+ *
+ * Returns: (transfer full): a pipeline of these passes, in this order
+ */
+IrPipeline *
+ir_pipeline_new_from_names (const char *const *pass_names, GError **error)
+{
+  g_autoptr (IrPipeline) pipeline = pipeline_new ("passes");
+
+  pipeline->title = g_strjoinv (", ", (char **) pass_names);
+  pipeline->doc = g_strdup ("Passes given by name.");
+  for (guint i = 0; pass_names[i] != NULL; i++)
+    if (!add_pass (pipeline, pass_names[i], error))
+      return NULL;
+  return g_steal_pointer (&pipeline);
+}
+
+/* -- files -- */
+
+/* In a build tree the source's files, else the installed ones. */
+static char *
+pipelines_dir (void)
+{
+  const char *const roots[] = { g_getenv ("IRSCOPE_DATADIR"), IR_SOURCE_DATADIR, IR_DATADIR };
+
+  for (guint i = 0; i < G_N_ELEMENTS (roots); i++)
+    {
+      g_autofree char *dir = NULL;
+
+      if (roots[i] == NULL)
+        continue;
+      dir = g_build_filename (roots[i], "pipelines", NULL);
+      if (g_file_test (dir, G_FILE_TEST_IS_DIR))
+        return g_steal_pointer (&dir);
+    }
+  return g_build_filename (IR_DATADIR, "pipelines", NULL);
+}
+
+static int
+compare_names (gconstpointer a, gconstpointer b)
+{
+  return strcmp (*(const char *const *) a, *(const char *const *) b);
+}
+
+/**
+ * ir_pipeline_names:
+ *
+ * Returns: (transfer full): names of the pipelines that come with irscope, sorted, "default" first
+ */
+GStrv
+ir_pipeline_names (void)
+{
+  g_autofree char *path = pipelines_dir ();
+  g_autoptr (GDir) dir = g_dir_open (path, 0, NULL);
+  GPtrArray *names = g_ptr_array_new ();
+  const char *file;
+
+  while (dir != NULL && (file = g_dir_read_name (dir)) != NULL)
+    if (g_str_has_suffix (file, ".json"))
+      g_ptr_array_add (names, g_strndup (file, strlen (file) - strlen (".json")));
+  g_ptr_array_sort (names, compare_names);
+  for (guint i = 1; i < names->len; i++)
+    if (strcmp (names->pdata[i], "default") == 0)
+      g_ptr_array_insert (names, 0, g_ptr_array_steal_index (names, i));
+  g_ptr_array_add (names, NULL);
+  return (GStrv) g_ptr_array_free (names, FALSE);
+}
+
+static const char *
+string_of (const cJSON *json, const char *key, const char *fallback)
+{
+  const char *text = cJSON_GetStringValue (cJSON_GetObjectItemCaseSensitive (json, key));
+
+  return text != NULL ? text : fallback;
+}
+
+static gboolean
+read_json (IrPipeline *pipeline, const cJSON *json, GError **error)
+{
+  const cJSON *passes = cJSON_GetObjectItemCaseSensitive (json, "passes"), *item;
+  const cJSON *iterations = cJSON_GetObjectItemCaseSensitive (json, "max_iterations");
+
+  pipeline->title = g_strdup (string_of (json, "title", pipeline->name));
+  pipeline->doc = g_strdup (string_of (json, "doc", ""));
+  if (cJSON_IsNumber (iterations))
+    pipeline->max_iterations = CLAMP (iterations->valuedouble, 1, MAX_ITERATIONS);
+  if (!cJSON_IsArray (passes))
+    {
+      g_set_error (error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
+                   "pipeline %s: needs a list \"passes\" of names of passes", pipeline->name);
+      return FALSE;
+    }
+  cJSON_ArrayForEach (item, passes)
+  {
+    const char *name = cJSON_GetStringValue (item);
+    if (!add_pass (pipeline, name != NULL ? name : "(not a string)", error))
+      return FALSE;
+  }
+  return TRUE;
+}
+
+static void
+delete_json (cJSON *json)
+{
+  cJSON_Delete (json);
+}
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (cJSON, delete_json)
+
+static char *
+path_of (const char *name_or_path)
+{
+  g_autofree char *dir = NULL, *file = NULL;
+
+  if (strchr (name_or_path, G_DIR_SEPARATOR) != NULL || g_str_has_suffix (name_or_path, ".json"))
+    return g_strdup (name_or_path);
+  dir = pipelines_dir ();
+  file = g_strconcat (name_or_path, ".json", NULL);
+  return g_build_filename (dir, file, NULL);
+}
+
+/**
+ * ir_pipeline_load:
+ * @name_or_path: name of a pipeline that comes with irscope, or the path of a JSON file
+ * @error: return location for an error
+ *
+ * Fails if there is no such file, if it is no JSON object, or if it names a pass that is not there.
+ *
+ * Returns: (transfer full): the pipeline
+ */
+IrPipeline *
+ir_pipeline_load (const char *name_or_path, GError **error)
+{
+  g_autofree char *path = path_of (name_or_path), *text = NULL, *base = NULL;
+  g_autoptr (IrPipeline) pipeline = NULL;
+  g_autoptr (cJSON) json = NULL;
+  gsize length;
+
+  if (!g_file_get_contents (path, &text, &length, error))
+    {
+      g_autofree char *known = NULL;
+      g_auto (GStrv) names = ir_pipeline_names ();
+
+      known = g_strjoinv (", ", names);
+      g_prefix_error (error, "pipeline %s: ", name_or_path);
+      if (error != NULL && *error != NULL && known[0] != '\0')
+        {
+          char *message = g_strdup_printf ("%s (those that come with irscope: %s)",
+                                           (*error)->message, known);
+          g_free ((*error)->message);
+          (*error)->message = message;
+        }
+      return NULL;
+    }
+  json = cJSON_ParseWithLength (text, length);
+  if (!cJSON_IsObject (json))
+    {
+      g_set_error (error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
+                   "pipeline %s: is not a JSON object", path);
+      return NULL;
+    }
+  base = g_path_get_basename (path);
+  if (g_str_has_suffix (base, ".json"))
+    base[strlen (base) - strlen (".json")] = '\0';
+  pipeline = pipeline_new (string_of (json, "name", base));
+  return read_json (pipeline, json, error) ? g_steal_pointer (&pipeline) : NULL;
+}
+
+/* -- running -- */
+
+static gboolean
+verify (IrPassContext *context, const IrPass *pass, GError **error)
+{
+  g_autoptr (GPtrArray) problems = ir_problems_new ();
+
+  ir_verify_structure (context->model, problems);
+  for (guint i = 0; i < problems->len; i++)
+    {
+      const IrProblem *problem = problems->pdata[i];
+
+      if (problem->severity != IR_SEVERITY_ERROR)
+        continue;
+      g_set_error (error, IR_OP_ERROR, IR_OP_ERROR_VALUE, "after pass %s: %s", pass->name,
+                   problem->message);
+      return FALSE;
+    }
+  return TRUE;
+}
+
+/* Passes need shapes. A reader has inferred them; a graph built by hand may lack them. */
+static gboolean
+lacks_types (const IrModel *model)
+{
+  for (guint i = 1; i < model->nodes->len; i++)
+    {
+      const IrNode *node = model->nodes->pdata[i];
+
+      for (guint k = 0; node->state == IR_STATE_LIVE && node->op != NULL && k < node->n_outputs;
+           k++)
+        if (node->outputs[k] != NULL && node->outputs[k]->type == NULL)
+          return TRUE;
+    }
+  return FALSE;
+}
+
+static void
+infer_missing (IrEdit *edit)
+{
+  if (!lacks_types (ir_edit_model (edit)))
+    return;
+  ir_edit_begin_pass (edit, "infer-shapes");
+  ir_edit_begin_step (edit, "infer-shapes", IR_CLASS_EXACT, 0);
+  ir_edit_step_reason (edit, "types of values, which the passes need");
+  ir_infer_model (edit, IR_INFER_DEFAULT, NULL);
+  ir_edit_end_step (edit);
+  ir_edit_end_pass (edit);
+}
+
+static gboolean
+run_rules (IrPassContext *context, const IrPass *pass, GError **error)
+{
+  g_autoptr (IrRuleTable) table = ir_rule_table_new (pass->rules, error);
+
+  return table != NULL && ir_rule_table_run (table, context, error);
+}
+
+static gboolean
+run_pass (IrPassContext *context,
+          const IrPass *pass,
+          const IrPipelineOptions *options,
+          GError **error)
+{
+  gboolean done;
+
+  if (ir_pass_cancelled (context, error))
+    return FALSE;
+  ir_edit_begin_pass (context->edit, pass->name);
+  ir_pass_context_start (context, pass);
+  if (options->progress != NULL)
+    options->progress (pass->name, context->priv->n_steps, options->progress_data);
+  if (pass->step_class > context->max_class && pass->rules == NULL)
+    done = TRUE;
+  else
+    done = pass->run != NULL ? pass->run (context, error) : run_rules (context, pass, error);
+  ir_edit_end_pass (context->edit);
+  return done && (!options->verify || verify (context, pass, error));
+}
+
+static gboolean
+run_all (IrPassContext *context,
+         const IrPipeline *pipeline,
+         const IrPipelineOptions *options,
+         IrPipelineResult *result,
+         GError **error)
+{
+  guint before;
+
+  do
+    {
+      before = context->priv->n_steps;
+      result->iterations++;
+      for (guint i = 0; i < pipeline->passes->len && !context->stopped; i++)
+        if (!run_pass (context, pipeline->passes->pdata[i], options, error))
+          return FALSE;
+    }
+  while (context->priv->n_steps > before && !context->stopped &&
+         result->iterations < pipeline->max_iterations);
+  result->reached_limit |= context->priv->reached_limit ||
+                           (context->priv->n_steps > before && pipeline->max_iterations > 1);
+  return TRUE;
+}
+
+/**
+ * ir_pipeline_run:
+ * @model: a model that is not being edited
+ * @pipeline: what to run
+ * @options: (nullable): limits, policy, progress; %NULL: the defaults
+ * @result: (out caller-allocates) (nullable): counts and time
+ * @cancellable: (nullable): asked between applications
+ * @error: return location for an error
+ *
+ * Runs the passes in their order, again and again until an iteration changes nothing (or
+ * max_iterations). Every application is a step in the history of @model, with its cost. Steps
+ * behind the cursor are forgotten. Main graph and subgraphs are rewritten, bodies of functions are
+ * not.
+ *
+ * Returns: %FALSE if cancelled, or if the verifier found a mistake; the steps so far stay
+ */
+gboolean
+ir_pipeline_run (IrModel *model,
+                 const IrPipeline *pipeline,
+                 const IrPipelineOptions *options,
+                 IrPipelineResult *result,
+                 GCancellable *cancellable,
+                 GError **error)
+{
+  static const IrPipelineOptions defaults = { .max_class = IR_CLASS_ROUNDING };
+  struct _IrPassPrivate priv = { 0 };
+  IrPassContext context = { 0 };
+  IrPipelineResult own = { 0 };
+  gint64 start = g_get_monotonic_time ();
+  gboolean done;
+
+  if (options == NULL)
+    options = &defaults;
+  g_autoptr (IrEdit) edit = ir_edit_new (model);
+  context.max_class = options->max_class;
+  context.policy = options->policy;
+  context.disabled_rules = options->disabled_rules;
+  context.record_refusals = options->record_refusals;
+  context.cancellable = cancellable;
+  context.fold_limit_bytes = options->fold_limit_bytes != 0 ? options->fold_limit_bytes
+                                                            : DEFAULT_FOLD_LIMIT;
+  priv.progress = options->progress;
+  priv.progress_data = options->progress_data;
+  ir_edit_record_refusals (edit, options->record_refusals);
+  ir_edit_begin_pipeline (edit, pipeline->name);
+  infer_missing (edit);
+  ir_pass_context_init (&context, &priv, edit);
+  done = run_all (&context, pipeline, options, &own, error);
+  ir_edit_end_pipeline (edit);
+  own.n_steps = priv.n_steps;
+  own.stopped = context.stopped;
+  own.ms = (g_get_monotonic_time () - start) / 1000.0;
+  ir_pass_context_clear (&context);
+  if (result != NULL)
+    *result = own;
+  return done;
+}

@@ -1,0 +1,432 @@
+/* The rule engine.
+ *
+ * A rule is a row (rule.h): a pattern, a replacement, conditions, a class, a document, an example.
+ *
+ *     (Mul ?x 1)                              ->  ?x
+ *     (Relu (Conv@conv ?x ?w:const ?b?))      ->  (irscope.ConvRelu{@conv} ?x ?w ?b)
+ *     (Transpose{perm=?p} (Transpose{perm=?q}:shared ?x))  ->  (Transpose{perm=?r} ?x)
+ *
+ * The grammar is at the top of rule-parse.c. A pattern is a tree whose root is the node that goes;
+ * its leaves are values: ?x any, ?b? one that may be left out, ?*xs all that are left, 1 a constant
+ * of that number, and conditions after a colon (?w:const). Operands of commutative operators match
+ * in either order; which operators commute is a flag of the op table. The replacement has one
+ * expression per output of the root: a variable, or new nodes. What a pattern cannot say, when()
+ * says in C, and what a replacement cannot name, prepare() computes; both may stand in one row with
+ * the text, so that the text always shows what the rule does.
+ *
+ * What the engine guarantees, so that no rule has to check it:
+ *   - Matching never writes. The first condition that failed, of the attempt that got furthest, is
+ *     kept if refusals are recorded.
+ *   - Every node of the match but the root, unless marked :shared, is seen by the match alone: no
+ *     other use (edges are counted, those from inside subgraphs too), no graph output, no control
+ *     dependency, same graph, same device as the root.
+ *   - ?c:const is never an initializer that a caller may override.
+ *   - The types of new nodes are inferred anew, and the replacement of an output must be at least
+ *     as specific as the output was. Otherwise the step is taken back and recorded as a refusal.
+ *   - Names of graph outputs stay. A rule that would need an Identity for that does not apply.
+ *   - Constants that nothing uses afterwards go in the same step; others that share them keep them,
+ *     as a rule makes new constants and never changes old ones.
+ *
+ * What a rule has to promise: to remove its root, and to make the graph smaller or bring it nearer
+ * to the canonical form (fewer nodes; or as many, with fewer of the operators that patterns of its
+ * pass begin with). Then a run ends: each application lowers (nodes, roots) in lexical order. As a
+ * promise may be broken, the number of applications is limited to ten per node of the start plus a
+ * thousand; running into the limit ends the pass and is reported (reached_limit, and a refusal that
+ * names the rule), never silent.
+ *
+ * How it gets to the fixpoint in nearly linear time: a work list holds nodes to look at, all nodes
+ * in topological order at first. An application adds the nodes that it made, those that read what
+ * it made as far down as the deepest pattern reaches, and those that read a value which lost a use.
+ * Rules are indexed by the operator of the root, so most nodes are looked up and left. Values with
+ * very many readers add none of them (each would be added again for every rewrite of a hub); the
+ * pipeline's next iteration looks at all nodes again. */
+#include "config.h"
+
+#include "passes/rule-private.h"
+#include "passes/step.h"
+
+#include <string.h>
+
+#define HUB_USES 64
+
+struct _IrRuleTable
+{
+  GPtrArray *rules;    /* of IrCompiledRule, in the order of the rows */
+  GHashTable *by_root; /* op_type -> GPtrArray of IrCompiledRule */
+  guint depth;         /* of the deepest pattern */
+};
+
+/**
+ * ir_rule_table_new:
+ * @rules: rows, ending with one without a name; must outlive the table
+ * @error: return location for an error
+ *
+ * Reads the patterns. Fails with a message that names the rule and the place in its text; rows of
+ * the program never do, which a test holds.
+ *
+ * Returns: (transfer full): the table, indexed by the operator of the root
+ */
+IrRuleTable *
+ir_rule_table_new (const IrRule *rules, GError **error)
+{
+  g_autoptr (IrRuleTable) table = g_new0 (IrRuleTable, 1);
+
+  table->rules = g_ptr_array_new_with_free_func ((GDestroyNotify) ir_compiled_rule_free);
+  table->by_root = g_hash_table_new_full (g_str_hash, g_str_equal, g_free,
+                                          (GDestroyNotify) g_ptr_array_unref);
+  for (const IrRule *rule = rules; rule->name != NULL; rule++)
+    {
+      IrCompiledRule *compiled = ir_rule_compile (rule, error);
+
+      if (compiled == NULL)
+        return NULL;
+      g_ptr_array_add (table->rules, compiled);
+      table->depth = MAX (table->depth, compiled->depth);
+      for (guint i = 0; compiled->pattern->ops[i] != NULL; i++)
+        {
+          const char *op = compiled->pattern->ops[i];
+          GPtrArray *list = g_hash_table_lookup (table->by_root, op);
+
+          if (list == NULL)
+            {
+              list = g_ptr_array_new ();
+              g_hash_table_insert (table->by_root, g_strdup (op), list);
+            }
+          g_ptr_array_add (list, compiled);
+        }
+    }
+  return g_steal_pointer (&table);
+}
+
+/**
+ * ir_rule_table_free:
+ * @table: (transfer full): a table
+ */
+void
+ir_rule_table_free (IrRuleTable *table)
+{
+  g_ptr_array_unref (table->rules);
+  g_hash_table_unref (table->by_root);
+  g_free (table);
+}
+
+/**
+ * ir_rule_table_stats:
+ * @table: a table that has run
+ * @rule: name of one of its rules
+ *
+ * Returns: (transfer none) (nullable): how often it was tried, matched and applied, and the time
+ */
+const IrRuleStats *
+ir_rule_table_stats (const IrRuleTable *table, const char *rule)
+{
+  for (guint i = 0; i < table->rules->len; i++)
+    {
+      const IrCompiledRule *compiled = table->rules->pdata[i];
+      if (strcmp (compiled->rule->name, rule) == 0)
+        return &compiled->stats;
+    }
+  return NULL;
+}
+
+/* -- the work list -- */
+
+typedef struct
+{
+  IrRuleTable *table;
+  IrPassContext *context;
+  GQueue queue;       /* of node ids */
+  GByteArray *queued; /* node id -> 1 if in the queue */
+} Work;
+
+static void
+work_add (Work *work, const IrNode *node)
+{
+  if (node->id >= work->queued->len)
+    {
+      guint old = work->queued->len;
+      g_byte_array_set_size (work->queued, MAX (node->id + 1, old * 2));
+      memset (work->queued->data + old, 0, work->queued->len - old);
+    }
+  if (work->queued->data[node->id])
+    return;
+  work->queued->data[node->id] = 1;
+  g_queue_push_tail (&work->queue, GUINT_TO_POINTER (node->id));
+}
+
+static void
+work_add_readers (Work *work, const IrValue *value, guint depth)
+{
+  if (value == NULL || value->state != IR_STATE_LIVE || value->n_uses > HUB_USES)
+    return;
+  for (guint i = 0; i < value->n_uses; i++)
+    {
+      IrUse use = ir_value_use (value, i);
+
+      if (use.node == NULL)
+        continue;
+      work_add (work, use.node);
+      for (guint k = 0; depth > 0 && k < use.node->n_outputs; k++)
+        work_add_readers (work, use.node->outputs[k], depth - 1);
+    }
+}
+
+/* -- one application -- */
+
+static gboolean
+check_type (IrMatch *match, const IrValue *old, IrValue *with, gboolean is_new)
+{
+  IrContext *context = match->context->model->context;
+  const IrType *merged;
+
+  if (old->type == NULL || (with->type != NULL && ir_type_at_least (with->type, old->type)))
+    return TRUE;
+  /* What was known of the output holds for the new node's too, unless the two contradict. */
+  merged = is_new && with->type != NULL ? ir_type_merge (context, with->type, old->type) : NULL;
+  if (merged != NULL)
+    {
+      ir_edit_set_type (match->context->edit, with, merged);
+      return TRUE;
+    }
+  if (match->wants_why)
+    {
+      g_autofree char *before = ir_type_to_string (context, old->type);
+      g_autofree char *after = with->type != NULL ? ir_type_to_string (context, with->type)
+                                                  : g_strdup ("unknown");
+      ir_match_fail (match, "the type would change from %s to %s", before, after);
+    }
+  return FALSE;
+}
+
+static void
+map_lineage (IrMatch *match, const GPtrArray *made)
+{
+  IrEdit *edit = match->context->edit;
+
+  for (guint i = 0; i < match->rule->n_nodes; i++)
+    {
+      if (match->shared[i])
+        continue;
+      for (guint k = 0; k < made->len; k++)
+        ir_edit_step_map_node (edit, match->nodes[i]->id, ((IrNode *) made->pdata[k])->id);
+      if (made->len == 0)
+        ir_edit_step_map_node (edit, match->nodes[i]->id, 0);
+    }
+}
+
+/* The root first, then what fed it alone. */
+static void
+remove_matched (IrMatch *match)
+{
+  for (guint i = 0; i < match->rule->n_nodes; i++)
+    {
+      IrNode *node = match->nodes[i];
+      gboolean used = FALSE;
+
+      for (guint k = 0; k < node->n_outputs; k++)
+        used |= node->outputs[k] != NULL && node->outputs[k]->n_uses > 0;
+      if (!match->shared[i] && !used && node->state == IR_STATE_LIVE)
+        ir_pass_remove_node (match->context, node);
+    }
+}
+
+static void
+write_reason (IrMatch *match)
+{
+  g_autofree char *bindings = ir_match_bindings (match);
+
+  ir_edit_step_reason (match->context->edit, "%s%s%s", bindings, match->notes != NULL ? ": " : "",
+                       match->notes != NULL ? match->notes->str : "");
+}
+
+static gboolean
+is_made (const GPtrArray *made, const IrNode *node)
+{
+  for (guint i = 0; i < made->len; i++)
+    if (made->pdata[i] == node)
+      return TRUE;
+  return FALSE;
+}
+
+/* Inside the step: new nodes, types, uses, removals. FALSE: nothing may stay. */
+static gboolean
+rewrite (IrMatch *match, GPtrArray *made, GPtrArray *fresh)
+{
+  IrNode *root = match->nodes[0];
+  guint n = MIN (root->n_outputs, match->rule->results->len);
+
+  if (match->rule->rule->prepare != NULL && !match->rule->rule->prepare (match))
+    return FALSE;
+  for (guint i = 0; i < n; i++)
+    {
+      IrValue *old = root->outputs[i], *with;
+
+      g_ptr_array_add (fresh, NULL);
+      if (old == NULL || (i > 0 && old->n_uses == 0))
+        continue;
+      with = ir_rule_build (match, i, made);
+      if (with == NULL || with == old ||
+          !check_type (match, old, with, is_made (made, with->producer)))
+        return FALSE;
+      fresh->pdata[i] = with;
+    }
+  map_lineage (match, made);
+  for (guint i = 0; i < n; i++)
+    if (fresh->pdata[i] != NULL)
+      ir_edit_replace_uses (match->context->edit, root->outputs[i], fresh->pdata[i]);
+  write_reason (match);
+  g_autofree IrValue **old = g_memdup2 (root->outputs, root->n_outputs * sizeof (IrValue *));
+  remove_matched (match);
+  for (guint i = 0; i < n; i++)
+    if (fresh->pdata[i] != NULL)
+      ir_pass_take_name (match->context, old[i], fresh->pdata[i]);
+  return TRUE;
+}
+
+/* Values that the match reads: they may have lost a use. */
+static GPtrArray *
+values_read (const IrMatch *match)
+{
+  GPtrArray *values = g_ptr_array_new ();
+
+  for (guint i = 0; i < match->rule->n_nodes; i++)
+    for (guint k = 0; k < match->nodes[i]->n_inputs; k++)
+      if (match->nodes[i]->inputs[k] != NULL)
+        g_ptr_array_add (values, match->nodes[i]->inputs[k]);
+  return values;
+}
+
+static gboolean
+apply (Work *work, IrMatch *match)
+{
+  const IrRule *rule = match->rule->rule;
+  g_autoptr (GPtrArray) made = g_ptr_array_new ();
+  g_autoptr (GPtrArray) fresh = g_ptr_array_new ();
+  g_autoptr (GPtrArray) read = values_read (match);
+
+  if (!ir_pass_begin (work->context, rule->name, rule->step_class, match->nodes[0]))
+    return FALSE;
+  if (!rewrite (match, made, fresh))
+    {
+      ir_pass_abort (work->context);
+      return FALSE;
+    }
+  ir_pass_end (work->context);
+  for (guint i = 0; i < made->len; i++)
+    work_add (work, made->pdata[i]);
+  for (guint i = 0; i < fresh->len; i++)
+    if (fresh->pdata[i] != NULL)
+      work_add_readers (work, fresh->pdata[i], work->table->depth);
+  for (guint i = 0; i < read->len; i++)
+    work_add_readers (work, read->pdata[i], work->table->depth);
+  return TRUE;
+}
+
+static gboolean
+try_rule (Work *work, IrCompiledRule *rule, IrNode *node)
+{
+  IrMatch match;
+  gint64 start = g_get_monotonic_time (), matched;
+  gboolean applied = FALSE, holds;
+
+  if (!ir_pass_rule_enabled (work->context, rule->rule->name, rule->rule->step_class))
+    return FALSE;
+  rule->stats.tried++;
+  holds = ir_rule_match (rule, work->context, node, &match);
+  matched = g_get_monotonic_time ();
+  rule->stats.match_ns += (matched - start) * 1000;
+  if (holds)
+    {
+      g_clear_pointer (&match.why, g_free); /* of orders that did not fit */
+      rule->stats.matched++;
+      applied = apply (work, &match);
+      rule->stats.applied += applied;
+      rule->stats.apply_ns += (g_get_monotonic_time () - matched) * 1000;
+    }
+  /* A root alone is in nearly every graph; what failed at the first operand explains nothing. */
+  if (!applied && match.why != NULL && match.progress > 1)
+    ir_edit_refuse (work->context->edit, rule->rule->name, node->id, match.why);
+  ir_match_clear (&match);
+  return applied;
+}
+
+static gboolean
+look_at (Work *work, IrNode *node)
+{
+  GPtrArray *rules = g_hash_table_lookup (work->table->by_root, node->op_type);
+
+  for (guint i = 0; rules != NULL && i < rules->len; i++)
+    if (!work->context->stopped && try_rule (work, rules->pdata[i], node))
+      return TRUE;
+  return FALSE;
+}
+
+static void
+fill (Work *work)
+{
+  g_autoptr (GPtrArray) graphs = ir_pass_graphs (work->context);
+
+  for (guint i = 0; i < graphs->len; i++)
+    {
+      guint n;
+      IrNode *const *order = ir_graph_order (graphs->pdata[i], &n);
+
+      for (guint k = 0; k < n; k++)
+        work_add (work, order[k]);
+    }
+}
+
+static void
+report_limit (Work *work, const IrNode *node, guint limit)
+{
+  g_autofree char *text = g_strdup_printf (
+      "the pass was ended after %u applications: its rules do not come to an end", limit);
+
+  work->context->priv->reached_limit = TRUE;
+  ir_edit_record_refusals (work->context->edit, TRUE);
+  ir_edit_refuse (work->context->edit, work->context->priv->pass->name, node->id, text);
+  ir_edit_record_refusals (work->context->edit, work->context->record_refusals);
+}
+
+/**
+ * ir_rule_table_run:
+ * @table: a table; its counts grow
+ * @context: the runner's context, a pass open
+ * @error: return location for an error
+ *
+ * Applies the rules until none applies any more, the policy says stop, or the limit is reached
+ * (which is reported). Where several rules match a node the first row wins.
+ *
+ * Returns: %FALSE if cancelled; what was applied so far stays
+ */
+gboolean
+ir_rule_table_run (IrRuleTable *table, IrPassContext *context, GError **error)
+{
+  Work work = { .table = table, .context = context, .queued = g_byte_array_new () };
+  guint applied = 0, limit = 10 * ir_model_n_nodes (context->model) + 1000;
+  gboolean cancelled = FALSE;
+
+  g_queue_init (&work.queue);
+  fill (&work);
+  while (!g_queue_is_empty (&work.queue) && !context->stopped)
+    {
+      IrNodeId id = GPOINTER_TO_UINT (g_queue_pop_head (&work.queue));
+      IrNode *node = ir_model_live_node (context->model, id);
+
+      work.queued->data[id] = 0;
+      if ((cancelled = ir_pass_cancelled (context, error)))
+        break;
+      if (node == NULL || !look_at (&work, node))
+        continue;
+      if (node->state == IR_STATE_LIVE)
+        work_add (&work, node);
+      if (++applied >= limit)
+        {
+          report_limit (&work, node, limit);
+          break;
+        }
+    }
+  g_queue_clear (&work.queue);
+  g_byte_array_unref (work.queued);
+  return !cancelled;
+}

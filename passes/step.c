@@ -1,0 +1,404 @@
+/* One application of one rule, as the runner sees it: asked of the policy by a key that means the
+ * same in every run, opened in the log, closed with its cost. Costs are kept by delta: what each
+ * live node costs is in a side table, so a step pays for the nodes that it made and removed, not
+ * for the graph. */
+#include "config.h"
+
+#include "passes/step.h"
+
+#include "passes/pipeline.h"
+
+#include <string.h>
+
+typedef struct
+{
+  guint64 flops, bytes;
+  guint counted; /* 1 if it counts as a node */
+} NodeCost;
+
+/* -- origins: which node of the start a node descends from -- */
+
+static guint32
+origin_of (const struct _IrPassPrivate *priv, IrNodeId node)
+{
+  guint32 origin = 0;
+
+  if (node < priv->origins->len)
+    origin = g_array_index (priv->origins, guint32, node);
+  return origin != 0 ? origin : node;
+}
+
+static void
+note_origins (GArray *origins, const IrStep *step)
+{
+  for (guint i = 0; step->nodes != NULL && i < step->nodes->len; i++)
+    {
+      IrIdPair pair = g_array_index (step->nodes, IrIdPair, i);
+      guint32 from = pair.before;
+
+      if (pair.after == 0 || pair.after == pair.before)
+        continue;
+      if (from < origins->len && g_array_index (origins, guint32, from) != 0)
+        from = g_array_index (origins, guint32, from);
+      if (pair.after >= origins->len)
+        g_array_set_size (origins, pair.after + 1);
+      guint32 *slot = &g_array_index (origins, guint32, pair.after);
+      if (*slot == 0 || from < *slot)
+        *slot = from;
+    }
+}
+
+static char *
+prefix_of (const char *pass, const char *rule, guint32 origin)
+{
+  return g_strdup_printf ("%s/%s/%u", pass, rule, origin);
+}
+
+static char *
+stable_key (struct _IrPassPrivate *priv, const char *rule, const IrNode *anchor, guint *occurrence)
+{
+  g_autofree char *prefix = prefix_of (priv->pass->name, rule,
+                                       anchor != NULL ? origin_of (priv, anchor->id) : 0);
+
+  *occurrence = GPOINTER_TO_UINT (g_hash_table_lookup (priv->occurrence, prefix));
+  return g_strdup_printf ("%s/%u", prefix, *occurrence);
+}
+
+/**
+ * ir_step_stable_key:
+ * @model: a model with a history
+ * @step: 1 .. n_steps
+ *
+ * The key that the policy is asked with when a re-run comes to the same application: pass, rule,
+ * the node of the start that the anchor descends from, and the how-manieth application there.
+ * O(step).
+ *
+ * Returns: (transfer full): "fold-conv-bn/fold-conv-bn/12/0"
+ */
+char *
+ir_step_stable_key (const IrModel *model, guint step)
+{
+  g_autoptr (GArray) origins = g_array_new (FALSE, TRUE, sizeof (guint32));
+  g_autoptr (GHashTable) seen = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+
+  for (guint i = 1; i <= step; i++)
+    {
+      const IrStep *at = ir_history_step (model, i);
+      guint32 origin = at->anchor;
+
+      if (origin < origins->len && g_array_index (origins, guint32, origin) != 0)
+        origin = g_array_index (origins, guint32, origin);
+      char *prefix = prefix_of (ir_history_pass_of (model, i), at->rule, origin);
+      guint n = GPOINTER_TO_UINT (g_hash_table_lookup (seen, prefix));
+      if (i == step)
+        {
+          char *key = g_strdup_printf ("%s/%u", prefix, n);
+          g_free (prefix);
+          return key;
+        }
+      g_hash_table_replace (seen, prefix, GUINT_TO_POINTER (n + 1));
+      note_origins (origins, at);
+    }
+  return NULL;
+}
+
+/* -- costs -- */
+
+static NodeCost
+cost_of (const IrNode *node)
+{
+  gboolean partial = FALSE;
+  NodeCost cost = { .counted = !ir_node_is_constant (node) };
+
+  cost.flops = ir_cost_node_flops (node, &partial);
+  cost.bytes = ir_cost_node_bytes (node, &partial);
+  return cost;
+}
+
+static guint64
+params_of (const IrValue *value)
+{
+  return value->initializer != NULL ? ir_tensor_n_elements (value->initializer) : 0;
+}
+
+static void
+remember_cost (struct _IrPassPrivate *priv, const IrNode *node, NodeCost cost)
+{
+  if (node->id >= priv->node_costs->len)
+    g_array_set_size (priv->node_costs, node->id + 1);
+  g_array_index (priv->node_costs, NodeCost, node->id) = cost;
+}
+
+/* All is counted anew where a pass begins: types that got more specific in between have their
+ * effect there. */
+static void
+count_all (IrPassContext *context)
+{
+  struct _IrPassPrivate *priv = context->priv;
+  gboolean partial = FALSE;
+
+  g_array_set_size (priv->node_costs, context->model->nodes->len);
+  for (guint i = 1; i < context->model->nodes->len; i++)
+    {
+      const IrNode *node = context->model->nodes->pdata[i];
+      if (node->state == IR_STATE_LIVE)
+        remember_cost (priv, node, cost_of (node));
+    }
+  priv->cost = ir_cost_model (context->model, &partial);
+}
+
+static void
+apply_node_cost (IrPassContext *context, const IrNode *node)
+{
+  struct _IrPassPrivate *priv = context->priv;
+  NodeCost cost;
+
+  if (node->state == IR_STATE_LIVE)
+    {
+      cost = cost_of (node);
+      remember_cost (priv, node, cost);
+      priv->cost.flops += cost.flops;
+      priv->cost.bytes += cost.bytes;
+      priv->cost.n_nodes += cost.counted;
+    }
+  else if (node->id < priv->node_costs->len)
+    {
+      cost = g_array_index (priv->node_costs, NodeCost, node->id);
+      priv->cost.flops -= MIN (cost.flops, priv->cost.flops);
+      priv->cost.bytes -= MIN (cost.bytes, priv->cost.bytes);
+      priv->cost.n_nodes -= MIN (cost.counted, priv->cost.n_nodes);
+    }
+}
+
+/* A step names what was born and removed by its records of the kinds "node" and "value". */
+static void
+apply_costs (IrPassContext *context, const IrStep *step)
+{
+  struct _IrPassPrivate *priv = context->priv;
+
+  for (guint i = 0; i < step->n_records; i++)
+    {
+      const IrRecord *record = ir_history_record (context->model, step->first_record + i);
+      const char *kind = ir_record_kind_name (record);
+
+      if (strcmp (kind, "node") == 0)
+        apply_node_cost (context, ir_model_node (context->model, record->subject));
+      else if (strcmp (kind, "value") == 0)
+        {
+          const IrValue *value = ir_model_value (context->model, record->subject);
+          if (value->state == IR_STATE_LIVE)
+            priv->cost.params += params_of (value);
+          else
+            priv->cost.params -= MIN (params_of (value), priv->cost.params);
+        }
+    }
+}
+
+/* -- the runner's context -- */
+
+void
+ir_pass_context_init (IrPassContext *context, struct _IrPassPrivate *priv, IrEdit *edit)
+{
+  context->edit = edit;
+  context->model = ir_edit_model (edit);
+  context->priv = priv;
+  priv->origins = g_array_new (FALSE, TRUE, sizeof (guint32));
+  priv->node_costs = g_array_new (FALSE, TRUE, sizeof (NodeCost));
+  priv->occurrence = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+  priv->skipped = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+  priv->control_sources = g_hash_table_new (NULL, NULL);
+  priv->ordinal = ir_history_n_steps (context->model);
+  for (guint i = 1; i <= ir_history_n_steps (context->model); i++)
+    {
+      const IrStep *step = ir_history_step (context->model, i);
+      g_autofree char *prefix = prefix_of (ir_history_pass_of (context->model, i), step->rule,
+                                           origin_of (priv, step->anchor));
+      guint n = GPOINTER_TO_UINT (g_hash_table_lookup (priv->occurrence, prefix));
+      g_hash_table_replace (priv->occurrence, g_steal_pointer (&prefix), GUINT_TO_POINTER (n + 1));
+      note_origins (priv->origins, step);
+    }
+}
+
+void
+ir_pass_context_clear (IrPassContext *context)
+{
+  struct _IrPassPrivate *priv = context->priv;
+
+  g_clear_pointer (&priv->origins, g_array_unref);
+  g_clear_pointer (&priv->node_costs, g_array_unref);
+  g_clear_pointer (&priv->occurrence, g_hash_table_unref);
+  g_clear_pointer (&priv->skipped, g_hash_table_unref);
+  g_clear_pointer (&priv->control_sources, g_hash_table_unref);
+}
+
+void
+ir_pass_context_start (IrPassContext *context, const IrPass *pass)
+{
+  struct _IrPassPrivate *priv = context->priv;
+
+  priv->pass = pass;
+  count_all (context);
+  g_hash_table_remove_all (priv->control_sources);
+  for (guint i = 1; i < context->model->nodes->len; i++)
+    {
+      const IrNode *node = context->model->nodes->pdata[i];
+
+      for (guint k = 0;
+           node->state == IR_STATE_LIVE && node->controls != NULL && k < node->controls->n; k++)
+        g_hash_table_add (priv->control_sources, GUINT_TO_POINTER (node->controls->ids[k]));
+    }
+}
+
+gboolean
+ir_pass_is_control_source (const IrPassContext *context, const IrNode *node)
+{
+  return g_hash_table_contains (context->priv->control_sources, GUINT_TO_POINTER (node->id));
+}
+
+gboolean
+ir_pass_has_control (const IrPassContext *context, const IrNode *node)
+{
+  return node->controls != NULL || ir_pass_is_control_source (context, node);
+}
+
+gboolean
+ir_pass_rule_enabled (const IrPassContext *context, const char *rule, IrClass step_class)
+{
+  return step_class <= context->max_class &&
+         (context->disabled_rules == NULL || !g_strv_contains (context->disabled_rules, rule));
+}
+
+/* -- one application -- */
+
+gboolean
+ir_pass_begin (IrPassContext *context, const char *rule, IrClass step_class, const IrNode *anchor)
+{
+  struct _IrPassPrivate *priv = context->priv;
+  IrPolicyAnswer answer = IR_POLICY_APPLY;
+  guint occurrence;
+
+  if (context->stopped || !ir_pass_rule_enabled (context, rule, step_class))
+    return FALSE;
+  if (context->policy != NULL)
+    {
+      g_autofree char *key = stable_key (priv, rule, anchor, &occurrence);
+
+      /* A skipped place is met again in the next iteration: asking once is enough. */
+      if (g_hash_table_contains (priv->skipped, key))
+        return FALSE;
+      answer = context->policy->ask (priv->pass->name, rule, anchor, ++priv->ordinal, key,
+                                     context->policy->data);
+      if (answer == IR_POLICY_SKIP)
+        g_hash_table_add (priv->skipped, g_steal_pointer (&key));
+    }
+  if (answer == IR_POLICY_STOP)
+    context->stopped = TRUE;
+  if (answer != IR_POLICY_APPLY)
+    return FALSE;
+  ir_edit_begin_step (context->edit, rule, step_class, anchor != NULL ? anchor->id : 0);
+  return TRUE;
+}
+
+void
+ir_pass_abort (IrPassContext *context)
+{
+  ir_edit_abort_step (context->edit);
+}
+
+void
+ir_pass_end (IrPassContext *context)
+{
+  struct _IrPassPrivate *priv = context->priv;
+  guint before = ir_history_n_steps (context->model);
+  IrCost cost = priv->cost;
+
+  ir_edit_end_step (context->edit);
+  if (ir_history_n_steps (context->model) == before)
+    return;
+  const IrStep *step = ir_history_step (context->model, before + 1);
+  char *prefix = prefix_of (priv->pass->name, step->rule, origin_of (priv, step->anchor));
+  guint n = GPOINTER_TO_UINT (g_hash_table_lookup (priv->occurrence, prefix));
+  g_hash_table_replace (priv->occurrence, prefix, GUINT_TO_POINTER (n + 1));
+  note_origins (priv->origins, step);
+  apply_costs (context, step);
+  ir_history_set_cost (context->model, before + 1, &cost, &priv->cost);
+  priv->n_steps++;
+  if (priv->progress != NULL)
+    priv->progress (priv->pass->name, priv->n_steps, priv->progress_data);
+}
+
+/* -- shared by passes -- */
+
+static void
+remove_if_unused (IrPassContext *context, IrValue *value)
+{
+  if (value->state != IR_STATE_LIVE || value->n_uses > 0 || ir_value_constant (value) == NULL)
+    return;
+  if (value->producer != NULL)
+    ir_edit_remove_node (context->edit, value->producer);
+  else if (!ir_value_is_graph_input (value))
+    ir_edit_remove_value (context->edit, value);
+}
+
+void
+ir_pass_remove_node (IrPassContext *context, IrNode *node)
+{
+  guint n = node->n_inputs;
+  g_autofree IrValue **inputs = g_memdup2 (node->inputs, n * sizeof (IrValue *));
+
+  ir_edit_remove_node (context->edit, node);
+  for (guint i = 0; i < n; i++)
+    if (inputs[i] != NULL)
+      remove_if_unused (context, inputs[i]);
+}
+
+void
+ir_pass_take_name (IrPassContext *context, const IrValue *old, IrValue *fresh)
+{
+  if (old->state == IR_STATE_LIVE || !(old->flags & IR_VALUE_NAMED_BY_USER) ||
+      (fresh->flags & IR_VALUE_NAMED_BY_USER))
+    return;
+  ir_edit_rename_value (context->edit, fresh, old->name);
+  ir_edit_set_flags (context->edit, fresh, fresh->flags | IR_VALUE_NAMED_BY_USER);
+}
+
+static gboolean
+in_function (const IrGraph *graph)
+{
+  while (graph != NULL && graph->kind == IR_GRAPH_SUBGRAPH)
+    graph = ir_graph_outer (graph);
+  return graph == NULL || graph->kind == IR_GRAPH_FUNCTION;
+}
+
+GPtrArray *
+ir_pass_graphs (IrPassContext *context)
+{
+  GPtrArray *graphs = g_ptr_array_new ();
+
+  for (guint i = 1; i < context->model->graphs->len; i++)
+    {
+      IrGraph *graph = context->model->graphs->pdata[i];
+      if (graph->state == IR_STATE_LIVE && !in_function (graph) && !ir_graph_is_cyclic (graph))
+        g_ptr_array_add (graphs, graph);
+    }
+  return graphs;
+}
+
+gboolean
+ir_pass_cancelled (IrPassContext *context, GError **error)
+{
+  return context->cancellable != NULL &&
+         g_cancellable_set_error_if_cancelled (context->cancellable, error);
+}
+
+gboolean
+ir_types_identical (const IrType *a, const IrType *b)
+{
+  if (!ir_type_is_tensor (a) || !ir_type_is_tensor (b) || a->dtype != b->dtype ||
+      a->dtype == IR_DTYPE_UNDEFINED || !ir_type_has_rank (a) || a->rank != b->rank)
+    return FALSE;
+  for (int i = 0; i < a->rank; i++)
+    if (a->dims[i] == IR_DIM_UNKNOWN || a->dims[i] != b->dims[i])
+      return FALSE;
+  return TRUE;
+}

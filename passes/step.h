@@ -1,0 +1,50 @@
+/* What the runner keeps while passes run: policy, stable keys, costs. Passes with a run function
+ * of their own bracket each application by ir_pass_begin() and ir_pass_end(); the rule engine does
+ * the same for rules. */
+#pragma once
+
+#include "passes/pass.h"
+
+struct _IrPassPrivate
+{
+  const IrPass *pass;
+  GArray *origins;             /* node id -> guint32: the node of the start that it descends from */
+  GHashTable *occurrence;      /* "pass/rule/origin" -> applications so far */
+  GHashTable *skipped;         /* stable keys that the policy skipped */
+  GHashTable *control_sources; /* node ids that others wait for; as at the start of the pass */
+  GArray *node_costs;          /* node id -> NodeCost, so that removed ones are known */
+  IrCost cost;                 /* of the model now */
+  guint ordinal;               /* applications that the policy was asked about */
+  guint n_steps;
+  gboolean reached_limit;
+  void (*progress) (const char *pass, guint n_steps, gpointer data);
+  gpointer progress_data;
+};
+
+/* The runner's side. */
+void ir_pass_context_init (IrPassContext *context, struct _IrPassPrivate *priv, IrEdit *edit);
+void ir_pass_context_clear (IrPassContext *context);
+void ir_pass_context_start (IrPassContext *context, const IrPass *pass);
+
+/* May @rule be applied at @anchor? Class, switched off, policy, cancellation. Opens the step. */
+gboolean ir_pass_begin (IrPassContext *context,
+                        const char *rule,
+                        IrClass step_class,
+                        const IrNode *anchor);
+void ir_pass_end (IrPassContext *context);   /* ends the step: keys and costs */
+void ir_pass_abort (IrPassContext *context); /* takes it back */
+gboolean ir_pass_rule_enabled (const IrPassContext *context, const char *rule, IrClass step_class);
+gboolean ir_pass_is_control_source (const IrPassContext *context, const IrNode *node);
+gboolean ir_pass_has_control (const IrPassContext *context, const IrNode *node);
+
+/* -- shared by passes -- */
+/* Removes @node, then its constant inputs that nothing uses any more. */
+void ir_pass_remove_node (IrPassContext *context, IrNode *node);
+/* After @fresh has replaced @old everywhere and @old's producer is gone: @fresh gets the name that
+ * a user gave to @old. */
+void ir_pass_take_name (IrPassContext *context, const IrValue *old, IrValue *fresh);
+/* The live main graph and subgraphs, outer ones first; bodies of functions are left alone. */
+GPtrArray *ir_pass_graphs (IrPassContext *context);
+gboolean ir_pass_cancelled (IrPassContext *context, GError **error);
+/* Same tensor type, every dimension known or symbolic: reading one for the other changes nothing */
+gboolean ir_types_identical (const IrType *a, const IrType *b);

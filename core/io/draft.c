@@ -195,6 +195,48 @@ ir_draft_problem (IrDraft *draft,
 }
 
 /**
+ * ir_draft_function_info:
+ * @draft: a draft
+ * @domain: interned, as @name and @overload
+ * @name: of the function
+ * @overload: "" if it has none
+ * @names: of const char *: required attributes
+ * @attrs: of IrDraftAttr: attributes with defaults; graphs are no defaults
+ * @opsets: of IrOpset: the function's own imports
+ *
+ * Returns: (transfer none): in the context
+ */
+const IrFunctionInfo *
+ir_draft_function_info (IrDraft *draft,
+                        const char *domain,
+                        const char *name,
+                        const char *overload,
+                        const GArray *names,
+                        const GArray *attrs,
+                        const GArray *opsets)
+{
+  IrContext *context = draft->context;
+  IrFunctionInfo *info = ir_context_alloc (context, sizeof *info);
+  IrOpsets *imports = ir_context_alloc (context, sizeof *imports + opsets->len * sizeof (IrOpset));
+  const IrAttr **defaults = ir_context_alloc (context, sizeof (gpointer) * (attrs->len + 1));
+
+  for (guint i = 0; i < attrs->len; i++)
+    if (g_array_index (attrs, IrDraftAttr, i).attr != NULL)
+      defaults[info->n_attr_defaults++] = g_array_index (attrs, IrDraftAttr, i).attr;
+  imports->n = opsets->len;
+  if (opsets->len > 0)
+    memcpy (imports->opsets, opsets->data, opsets->len * sizeof (IrOpset));
+  info->domain = domain;
+  info->name = name;
+  info->overload = overload;
+  info->attr_defaults = defaults;
+  info->n_attr_names = names->len;
+  info->attr_names = ir_context_dup (context, names->data, sizeof (char *) * names->len);
+  info->opsets = imports;
+  return info;
+}
+
+/**
  * ir_draft_dim:
  * @context: a context
  * @text: name of a dimension in a file

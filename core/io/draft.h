@@ -98,6 +98,14 @@ void ir_draft_problem (IrDraft *draft,
                        IrDraftPlace place,
                        const char *format,
                        ...) G_GNUC_PRINTF (5, 6);
+/* @names: of const char *; @attrs: of IrDraftAttr, defaults; @opsets: of IrOpset */
+const IrFunctionInfo *ir_draft_function_info (IrDraft *draft,
+                                              const char *domain,
+                                              const char *name,
+                                              const char *overload,
+                                              const GArray *names,
+                                              const GArray *attrs,
+                                              const GArray *opsets);
 IrDim ir_draft_dim (IrContext *context, const char *text);
 void ir_draft_build (IrDraft *draft, IrModel *model);
 

@@ -17,7 +17,12 @@ static const char *const text_extensions[] = { "onnxtxt", "onnx.txt", "txt", NUL
 static const IrFormat text_format = { "text", "ONNX text", text_extensions, ir_text_read_file,
                                       ir_text_write_file };
 
-static const IrFormat *const formats[] = { &onnx_format, &text_format };
+static const char *const json_extensions[] = { "json", NULL };
+
+static const IrFormat json_format = { "json", "JSON", json_extensions, ir_json_read_file,
+                                      ir_json_write_file };
+
+static const IrFormat *const formats[] = { &onnx_format, &text_format, &json_format };
 
 const IrFormat *const *
 ir_formats (guint *n)

@@ -13,6 +13,16 @@ IrModel *ir_text_read_file (const char *path,
                             GCancellable *cancellable,
                             GError **error);
 gboolean ir_text_write_file (IrModel *model, const char *path, GError **error);
+IrModel *ir_json_read_file (const char *path,
+                            GPtrArray *problems,
+                            GCancellable *cancellable,
+                            GError **error);
+gboolean ir_json_write_file (IrModel *model, const char *path, GError **error);
+IrModel *ir_dot_read_file (const char *path,
+                           GPtrArray *problems,
+                           GCancellable *cancellable,
+                           GError **error);
+gboolean ir_dot_write_file (IrModel *model, const char *path, GError **error);
 
 /* A text file as a whole, with a limit that no text made by people reaches. */
 GBytes *ir_file_read_text (const char *path, GError **error);

@@ -689,34 +689,6 @@ names_to_values (const GArray *names, GArray *values)
     }
 }
 
-static const IrFunctionInfo *
-finish_function_info (IrOnnxReader *reader, FunctionParts *function)
-{
-  IrFunctionInfo *info = &function->info;
-  IrContext *context = reader->context;
-  IrOpsets *opsets = ir_context_alloc (context, sizeof (IrOpsets) +
-                                                    function->opsets->len * sizeof (IrOpset));
-  const IrAttr **defaults = ir_context_alloc (context,
-                                              sizeof (gpointer) * (function->attrs->len + 1));
-
-  for (guint i = 0; i < function->attrs->len; i++)
-    {
-      const IrDraftAttr *attr = &g_array_index (function->attrs, IrDraftAttr, i);
-
-      if (attr->attr != NULL)
-        defaults[info->n_attr_defaults++] = attr->attr;
-    }
-  opsets->n = function->opsets->len;
-  if (opsets->n > 0)
-    memcpy (opsets->opsets, function->opsets->data, opsets->n * sizeof (IrOpset));
-  info->attr_defaults = defaults;
-  info->opsets = opsets;
-  info->n_attr_names = function->attr_names->len;
-  info->attr_names = ir_context_dup (context, function->attr_names->data,
-                                     sizeof (char *) * function->attr_names->len);
-  return ir_context_dup (context, info, sizeof *info);
-}
-
 static void
 read_function (IrOnnxReader *reader, const IrWireField *field)
 {
@@ -741,7 +713,9 @@ read_function (IrOnnxReader *reader, const IrWireField *field)
   names_to_values (function.inputs, function.graph->inputs);
   names_to_values (function.outputs, function.graph->outputs);
   function.graph->name = function.info.name;
-  function.graph->function = finish_function_info (reader, &function);
+  function.graph->function = ir_draft_function_info (
+      reader->draft, function.info.domain, function.info.name, function.info.overload,
+      function.attr_names, function.attrs, function.opsets);
   function.graph->extra = extra_finish (reader, &function.extra);
   g_ptr_array_add (reader->draft->functions, function.graph);
 }

@@ -253,42 +253,51 @@ read_value (IrTextParser *parser, Value *value, const char *tensor_name, guint d
   return ir_text_expect (&parser->lexer, ']', "a list");
 }
 
-static const IrAttr *
-make_attr (IrTextParser *parser, const Value *value, IrAttrKind kind)
+/**
+ * ir_text_make_attr:
+ * @context: owns the result
+ * @name: name of the attribute
+ * @kind: any but graphs
+ * @values: its elements; single kinds have at least one
+ *
+ * Returns: (transfer none) (nullable): the attribute
+ */
+const IrAttr *
+ir_text_make_attr (IrContext *context,
+                   const char *name,
+                   IrAttrKind kind,
+                   const IrTextElements *values)
 {
-  IrContext *context = parser->context;
-  const IrString *strings = (const IrString *) (gpointer) value->strings->data;
-  const float *floats = (const float *) (gpointer) value->floats->data;
-  const gint64 *ints = (const gint64 *) (gpointer) value->ints->data;
-  gpointer *objects = value->objects->pdata;
-  guint n = value->objects->len;
+  IrTensor *const *tensors = (IrTensor *const *) values->objects;
   const IrAttr *attr;
 
   switch (kind)
     {
     case IR_ATTR_FLOAT:
-      return ir_attr_float (context, value->name, floats[0]);
+      return ir_attr_float (context, name, values->floats[0]);
     case IR_ATTR_INT:
-      return ir_attr_int (context, value->name, ints[0]);
+      return ir_attr_int (context, name, values->ints[0]);
     case IR_ATTR_STRING:
-      return ir_attr_string (context, value->name, strings[0].data, (gssize) strings[0].length);
+      return ir_attr_string (context, name, values->strings[0].data,
+                             (gssize) values->strings[0].length);
     case IR_ATTR_FLOATS:
-      return ir_attr_floats (context, value->name, floats, value->floats->len);
+      return ir_attr_floats (context, name, values->floats, values->n_floats);
     case IR_ATTR_INTS:
-      return ir_attr_ints (context, value->name, ints, value->ints->len);
+      return ir_attr_ints (context, name, values->ints, values->n_ints);
     case IR_ATTR_STRINGS:
-      return ir_attr_strings (context, value->name, strings, value->strings->len);
+      return ir_attr_strings (context, name, values->strings, values->n_strings);
     case IR_ATTR_TENSOR:
     case IR_ATTR_SPARSE_TENSOR:
-      attr = ir_attr_tensor (context, value->name, objects[0]);
+      attr = ir_attr_tensor (context, name, tensors[0]);
       return kind == IR_ATTR_TENSOR ? attr : ir_attr_annotate (context, attr, kind, NULL, NULL);
     case IR_ATTR_TENSORS:
     case IR_ATTR_SPARSE_TENSORS:
-      attr = ir_attr_tensors (context, value->name, (IrTensor *const *) objects, n);
+      attr = ir_attr_tensors (context, name, tensors, values->n_objects);
       return kind == IR_ATTR_TENSORS ? attr : ir_attr_annotate (context, attr, kind, NULL, NULL);
     case IR_ATTR_TYPE:
     case IR_ATTR_TYPES:
-      return ir_attr_types (context, value->name, kind, (const IrType *const *) objects, n);
+      return ir_attr_types (context, name, kind, (const IrType *const *) values->objects,
+                            values->n_objects);
     case IR_ATTR_UNDEFINED:
     case IR_ATTR_GRAPH:
     case IR_ATTR_GRAPHS:
@@ -296,6 +305,21 @@ make_attr (IrTextParser *parser, const Value *value, IrAttrKind kind)
       break;
     }
   return NULL;
+}
+
+static const IrAttr *
+make_attr (IrTextParser *parser, const Value *value, IrAttrKind kind)
+{
+  IrTextElements elements = { (const gint64 *) (gpointer) value->ints->data,
+                              value->ints->len,
+                              (const float *) (gpointer) value->floats->data,
+                              value->floats->len,
+                              (const IrString *) (gpointer) value->strings->data,
+                              value->strings->len,
+                              value->objects->pdata,
+                              value->objects->len };
+
+  return ir_text_make_attr (parser->context, value->name, kind, &elements);
 }
 
 static gboolean

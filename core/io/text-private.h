@@ -90,6 +90,7 @@ typedef struct
 /* text-type.c */
 gboolean ir_text_at_type (IrTextParser *parser);
 gboolean ir_text_read_type (IrTextParser *parser, const IrType **type, guint depth);
+const IrType *ir_text_parse_type (IrDraft *draft, const char *text);
 void ir_text_write_type (GString *out, IrContext *context, const IrType *type);
 void ir_text_write_name (GString *out, const char *name);
 void ir_text_write_string (GString *out, const char *string, gsize length);
@@ -109,6 +110,21 @@ void ir_text_write_bytes (GString *out, const char *data, gsize length);
 void ir_text_write_dtype_dims (GString *out, const IrTensor *tensor);
 
 /* text-attr.c */
+typedef struct
+{
+  const gint64 *ints;
+  guint n_ints;
+  const float *floats;
+  guint n_floats;
+  const IrString *strings;
+  guint n_strings;
+  gpointer *objects; /* tensors or types */
+  guint n_objects;
+} IrTextElements;
+const IrAttr *ir_text_make_attr (IrContext *context,
+                                 const char *name,
+                                 IrAttrKind kind,
+                                 const IrTextElements *values);
 IrAttrKind ir_text_single_kind (IrAttrKind kind);
 gboolean ir_text_read_attrs (
     IrTextParser *parser, GArray *attrs, GArray *bare_names, const char *tensor_name, guint depth);

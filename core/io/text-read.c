@@ -347,33 +347,6 @@ read_function_head (IrTextParser *parser, IrDraftGraph *graph, GArray *attrs, GA
           read_values (parser, '<', '>', graph->infos, NULL, FALSE));
 }
 
-static const IrFunctionInfo *
-function_info (
-    IrTextParser *parser, const Head *head, const char *name, GArray *attrs, GArray *names)
-{
-  IrContext *context = parser->context;
-  const char *empty = ir_context_intern (context, "");
-  IrFunctionInfo *info = ir_context_alloc (context, sizeof *info);
-  IrOpsets *opsets = ir_context_alloc (context,
-                                       sizeof *opsets + head->opsets->len * sizeof (IrOpset));
-  const IrAttr **defaults = ir_context_alloc (context, sizeof (gpointer) * (attrs->len + 1));
-
-  for (guint i = 0; i < attrs->len; i++)
-    if (g_array_index (attrs, IrDraftAttr, i).attr != NULL)
-      defaults[info->n_attr_defaults++] = g_array_index (attrs, IrDraftAttr, i).attr;
-  opsets->n = head->opsets->len;
-  if (opsets->n > 0)
-    memcpy (opsets->opsets, head->opsets->data, opsets->n * sizeof (IrOpset));
-  info->domain = head->domain != NULL ? head->domain : empty;
-  info->name = name;
-  info->overload = head->overload != NULL ? head->overload : empty;
-  info->attr_defaults = defaults;
-  info->n_attr_names = names->len;
-  info->attr_names = ir_context_dup (context, names->data, sizeof (char *) * names->len);
-  info->opsets = opsets;
-  return info;
-}
-
 static gboolean
 read_function (IrTextParser *parser)
 {
@@ -393,7 +366,10 @@ read_function (IrTextParser *parser)
     return FALSE;
   if (!read_nodes (parser, graph, 0))
     return FALSE;
-  graph->function = function_info (parser, &head, graph->name, attrs, names);
+  graph->function = ir_draft_function_info (
+      parser->draft, head.domain != NULL ? head.domain : ir_context_intern (parser->context, ""),
+      graph->name, head.overload != NULL ? head.overload : ir_context_intern (parser->context, ""),
+      names, attrs, head.opsets);
   graph->extra = head.doc == NULL
                      ? note
                      : ir_extra_new (parser->context, head.doc, note != NULL ? note->props : NULL,

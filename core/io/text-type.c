@@ -252,6 +252,28 @@ ir_text_read_type (IrTextParser *parser, const IrType **type, guint depth)
   return TRUE;
 }
 
+/**
+ * ir_text_parse_type:
+ * @draft: gets the mistakes
+ * @text: a type and nothing else
+ *
+ * Returns: (nullable): the type; %NULL for "?" and for what is no type
+ */
+const IrType *
+ir_text_parse_type (IrDraft *draft, const char *text)
+{
+  IrTextParser parser = { .draft = draft, .context = draft->context };
+  const IrType *type = NULL;
+
+  ir_text_lexer_init (&parser.lexer, draft, text, strlen (text));
+  if (!ir_text_read_type (&parser, &type, 0))
+    type = NULL;
+  else if (ir_text_peek (&parser.lexer) != '\0')
+    ir_text_fail (&parser.lexer, "a type ends before this");
+  ir_text_lexer_clear (&parser.lexer);
+  return type;
+}
+
 /* -- writing -- */
 
 static gboolean

@@ -1,0 +1,523 @@
+/* The properties: what the selected node is, what it takes and gives, where it comes from; with
+ * nothing selected, what the model is. Rows are made from the op table: attributes that the node
+ * leaves out are shown with their defaults. */
+#include "config.h"
+
+#include "core/op/infer.h"
+#include "core/op/op.h"
+#include "views/view.h"
+
+#include <string.h>
+
+#define MAX_LIST     64 /* rows of one group */
+#define MAX_ELEMENTS 16 /* of an attribute's value */
+
+struct _IrPropertiesView
+{
+  IrView parent;
+  GtkWidget *stack, *scroller, *box;
+};
+
+#define IR_TYPE_PROPERTIES_VIEW (ir_properties_view_get_type ())
+G_DECLARE_FINAL_TYPE (IrPropertiesView, ir_properties_view, IR, PROPERTIES_VIEW, IrView)
+G_DEFINE_FINAL_TYPE (IrPropertiesView, ir_properties_view, IR_TYPE_VIEW)
+
+/* -- building -- */
+
+static GtkWidget *
+add_group (IrPropertiesView *self, const char *title)
+{
+  GtkWidget *group = adw_preferences_group_new ();
+
+  adw_preferences_group_set_title (ADW_PREFERENCES_GROUP (group), title);
+  gtk_box_append (GTK_BOX (self->box), group);
+  return group;
+}
+
+/* Titles and subtitles are shown as they are: names may hold any character. */
+static GtkWidget *
+add_row (GtkWidget *group, const char *title, const char *subtitle)
+{
+  GtkWidget *row = adw_action_row_new ();
+
+  adw_preferences_row_set_use_markup (ADW_PREFERENCES_ROW (row), FALSE);
+  adw_preferences_row_set_title (ADW_PREFERENCES_ROW (row), title);
+  adw_action_row_set_subtitle (ADW_ACTION_ROW (row), subtitle);
+  adw_action_row_set_subtitle_lines (ADW_ACTION_ROW (row), 3);
+  adw_action_row_set_title_lines (ADW_ACTION_ROW (row), 2);
+  gtk_widget_set_tooltip_text (row, subtitle);
+  gtk_widget_add_css_class (row, "property-row");
+  adw_preferences_group_add (ADW_PREFERENCES_GROUP (group), row);
+  return row;
+}
+
+static void
+add_suffix (GtkWidget *row, const char *text, const char *css)
+{
+  GtkWidget *label = gtk_label_new (text);
+
+  gtk_label_set_ellipsize (GTK_LABEL (label), PANGO_ELLIPSIZE_END);
+  gtk_label_set_max_width_chars (GTK_LABEL (label), 22);
+  gtk_widget_add_css_class (label, css);
+  gtk_widget_set_tooltip_text (label, text);
+  adw_action_row_add_suffix (ADW_ACTION_ROW (row), label);
+}
+
+static void
+add_more (GtkWidget *group, guint n)
+{
+  g_autofree char *text = NULL;
+
+  if (n <= MAX_LIST)
+    return;
+  text = g_strdup_printf ("… %u more", n - MAX_LIST);
+  add_row (group, text, "");
+}
+
+/* -- what a click on a row selects -- */
+
+static void
+on_value_row (GtkWidget *row, gpointer data)
+{
+  IrView *view = IR_VIEW (gtk_widget_get_ancestor (row, IR_TYPE_VIEW));
+
+  ir_session_select_value (ir_view_get_session (view), GPOINTER_TO_UINT (data));
+  ir_session_show_view (ir_view_get_session (view), "tensor");
+}
+
+static void
+on_node_row (GtkWidget *row, gpointer data)
+{
+  IrView *view = IR_VIEW (gtk_widget_get_ancestor (row, IR_TYPE_VIEW));
+  ir_session_select_node (ir_view_get_session (view), GPOINTER_TO_UINT (data));
+}
+
+static void
+on_step_row (GtkWidget *row, gpointer data)
+{
+  IrView *view = IR_VIEW (gtk_widget_get_ancestor (row, IR_TYPE_VIEW));
+  ir_session_goto (ir_view_get_session (view), GPOINTER_TO_UINT (data));
+}
+
+static void
+make_activatable (GtkWidget *row, GCallback callback, guint id)
+{
+  gtk_list_box_row_set_activatable (GTK_LIST_BOX_ROW (row), TRUE);
+  adw_action_row_add_suffix (ADW_ACTION_ROW (row),
+                             gtk_image_new_from_icon_name ("go-next-symbolic"));
+  g_signal_connect (row, "activated", callback, GUINT_TO_POINTER (id));
+}
+
+/* -- values -- */
+
+static char *
+type_text (const IrValue *value)
+{
+  return value->type != NULL ? ir_type_to_string (value->graph->model->context, value->type)
+                             : g_strdup ("type not known");
+}
+
+static const char *
+value_origin (const IrValue *value)
+{
+  if (value->initializer != NULL)
+    return ir_value_constant (value) != NULL ? "constant" : "default";
+  if (value->producer != NULL)
+    return ir_node_is (value->producer, "Constant") ? "constant" : NULL;
+  return ir_value_is_graph_input (value) ? "input" : "undefined";
+}
+
+static void
+add_value (GtkWidget *group, const char *slot, const IrValue *value)
+{
+  g_autofree char *type = NULL, *subtitle = NULL;
+  const char *origin;
+  GtkWidget *row;
+
+  if (value == NULL)
+    {
+      add_row (group, slot, "left out");
+      return;
+    }
+  type = type_text (value);
+  origin = value_origin (value);
+  subtitle = g_strdup_printf ("%s\n%s%s%s", value->name, type, origin != NULL ? ", " : "",
+                              origin != NULL ? origin : "");
+  row = add_row (group, slot, subtitle);
+  make_activatable (row, G_CALLBACK (on_value_row), value->id);
+}
+
+static void
+add_slots (IrPropertiesView *self,
+           const char *title,
+           const IrNode *node,
+           guint n,
+           IrValue *const *values,
+           char *(*name) (const IrOp *op, guint slot))
+{
+  GtkWidget *group;
+
+  if (n == 0)
+    return;
+  group = add_group (self, title);
+  for (guint i = 0; i < MIN (n, MAX_LIST); i++)
+    {
+      g_autofree char *slot = node->op != NULL ? name (node->op, i) : g_strdup_printf ("%u", i);
+      add_value (group, slot, values[i]);
+    }
+  add_more (group, n);
+}
+
+/* -- attributes -- */
+
+static void
+add_attr (GtkWidget *group, const IrModel *model, const IrAttr *attr, const IrAttrSpec *spec)
+{
+  g_autofree char *value = ir_attr_to_string (model->context, attr, MAX_ELEMENTS);
+  GtkWidget *row = add_row (group, attr->name, value);
+
+  if (spec != NULL)
+    gtk_widget_set_tooltip_text (row, spec->doc);
+}
+
+static void
+add_attrs (IrPropertiesView *self, const IrNode *node)
+{
+  const IrAttrSpec *spec = node->op != NULL ? node->op->attrs : NULL;
+  GtkWidget *group = NULL;
+
+  for (guint i = 0; i < node->n_attrs; i++)
+    {
+      group = group != NULL ? group : add_group (self, "Attributes");
+      add_attr (group, node->graph->model, node->attrs[i],
+                node->op != NULL ? ir_op_attr (node->op, node->attrs[i]->name) : NULL);
+    }
+  for (; spec != NULL && spec->name != NULL; spec++)
+    if (spec->fallback != NULL && ir_node_attr (node, spec->name) == NULL)
+      {
+        GtkWidget *row;
+
+        group = group != NULL ? group : add_group (self, "Attributes");
+        row = add_row (group, spec->name, spec->fallback);
+        gtk_widget_set_tooltip_text (row, spec->doc);
+        add_suffix (row, "default", "dim-label");
+      }
+}
+
+/* -- lineage -- */
+
+static void
+add_nodes (IrPropertiesView *self, const char *title, GArray *ids)
+{
+  IrModel *history = ir_session_get_history (ir_view_get_session (IR_VIEW (self)));
+  GtkWidget *group;
+
+  if (ids == NULL || ids->len == 0 || history == NULL)
+    return;
+  group = add_group (self, title);
+  for (guint i = 0; i < MIN (ids->len, MAX_LIST); i++)
+    {
+      IrNodeId id = g_array_index (ids, IrNodeId, i);
+      const IrNode *node = ir_model_node (history, id);
+      g_autofree char *name = node->name[0] != '\0' ? g_strdup (node->name)
+                                                    : g_strdup_printf ("#%u", id);
+      GtkWidget *row = add_row (group, node->op_type, name);
+
+      make_activatable (row, G_CALLBACK (on_node_row), id);
+    }
+  add_more (group, ids->len);
+}
+
+static void
+add_steps (IrPropertiesView *self, GArray *steps)
+{
+  IrModel *history = ir_session_get_history (ir_view_get_session (IR_VIEW (self)));
+  GtkWidget *group;
+
+  if (steps == NULL || steps->len == 0 || history == NULL)
+    return;
+  group = add_group (self, "Steps that touched it");
+  for (guint i = 0; i < MIN (steps->len, MAX_LIST); i++)
+    {
+      guint step = g_array_index (steps, guint, i);
+      g_autofree char *title = g_strdup_printf ("%u  %s", step,
+                                                ir_history_step (history, step)->rule);
+      GtkWidget *row = add_row (group, title, ir_history_pass_of (history, step));
+
+      make_activatable (row, G_CALLBACK (on_step_row), step);
+    }
+  add_more (group, steps->len);
+}
+
+/* A node that was never touched comes from itself: that need not be said. */
+static gboolean
+is_only (const GArray *ids, IrNodeId id)
+{
+  return ids != NULL && ids->len == 1 && g_array_index (ids, IrNodeId, 0) == id;
+}
+
+static void
+add_lineage (IrPropertiesView *self, IrNodeId id)
+{
+  IrSession *session = ir_view_get_session (IR_VIEW (self));
+  g_autoptr (GArray) origins = NULL;
+  g_autoptr (GArray) descendants = NULL;
+  g_autoptr (GArray) steps = NULL;
+
+  if (ir_session_get_n_steps (session) == 0)
+    return;
+  origins = ir_session_origins (session, id);
+  descendants = ir_session_descendants (session, id, ir_session_get_n_steps (session));
+  steps = ir_session_steps_of (session, id);
+  if (!is_only (origins, id))
+    add_nodes (self, "Comes from", origins);
+  if (!is_only (descendants, id))
+    add_nodes (self, "Ends up in", descendants);
+  add_steps (self, steps);
+}
+
+/* -- problems -- */
+
+static void
+add_problems (IrPropertiesView *self, IrNodeId node)
+{
+  GPtrArray *problems = ir_session_get_problems (ir_view_get_session (IR_VIEW (self)));
+  GtkWidget *group = NULL;
+
+  for (guint i = 0; problems != NULL && i < problems->len; i++)
+    {
+      const IrProblem *problem = problems->pdata[i];
+      GtkWidget *row;
+
+      if (node != 0 && problem->node != node)
+        continue;
+      group = group != NULL ? group : add_group (self, "Problems");
+      row = add_row (group, problem->message, problem->hint != NULL ? problem->hint : "");
+      adw_action_row_set_title_lines (ADW_ACTION_ROW (row), 0);
+      adw_action_row_add_prefix (
+          ADW_ACTION_ROW (row), gtk_image_new_from_icon_name (problem->severity == IR_SEVERITY_ERROR
+                                                                  ? "dialog-error-symbolic"
+                                                                  : "dialog-warning-symbolic"));
+      if (node == 0 && problem->node != 0)
+        make_activatable (row, G_CALLBACK (on_node_row), problem->node);
+    }
+}
+
+/* -- one node -- */
+
+static void
+add_heading (IrPropertiesView *self, const char *title, const char *subtitle, const char *doc)
+{
+  GtkWidget *box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 4);
+  const char *texts[] = { title, subtitle, doc }, *css[] = { "title-3", "dim-label", NULL };
+
+  for (guint i = 0; i < G_N_ELEMENTS (texts); i++)
+    {
+      GtkWidget *label;
+
+      if (texts[i] == NULL || texts[i][0] == '\0')
+        continue;
+      label = gtk_label_new (texts[i]);
+      gtk_label_set_xalign (GTK_LABEL (label), 0);
+      gtk_label_set_wrap (GTK_LABEL (label), TRUE);
+      gtk_label_set_wrap_mode (GTK_LABEL (label), PANGO_WRAP_WORD_CHAR);
+      if (css[i] != NULL)
+        gtk_widget_add_css_class (label, css[i]);
+      gtk_box_append (GTK_BOX (box), label);
+    }
+  gtk_box_append (GTK_BOX (self->box), box);
+}
+
+static void
+add_cost (IrPropertiesView *self, const IrNode *node)
+{
+  gboolean partial = FALSE;
+  guint64 flops = ir_cost_node_flops (node, &partial), bytes = ir_cost_node_bytes (node, &partial);
+  g_autofree char *size = g_format_size_full (bytes, G_FORMAT_SIZE_IEC_UNITS),
+                  *work = g_strdup_printf ("%s%" G_GUINT64_FORMAT " FLOP, %s moved",
+                                           partial ? "at least " : "", flops, size);
+  GtkWidget *group = add_group (self, "Place and cost");
+
+  add_row (group, "Cost", work);
+  if (node->scope[0] != '\0')
+    add_row (group, "Scope", node->scope);
+  if (node->device[0] != '\0')
+    add_row (group, "Device", node->device);
+}
+
+static void
+show_node (IrPropertiesView *self, const IrNode *node)
+{
+  g_autofree char *title = node->domain[0] != '\0'
+                               ? g_strdup_printf ("%s · %s", node->op_type, node->domain)
+                               : g_strdup (node->op_type);
+  g_autofree char *subtitle = node->name[0] != '\0'
+                                  ? g_strdup_printf ("%s  #%u", node->name, node->id)
+                                  : g_strdup_printf ("#%u", node->id);
+
+  add_heading (self, title, subtitle,
+               node->op != NULL
+                   ? node->op->doc
+                   : "irscope does not know this operator: it is shown and kept as it is.");
+  add_problems (self, node->id);
+  add_attrs (self, node);
+  add_slots (self, "Inputs", node, node->n_inputs, node->inputs, ir_op_input_name);
+  add_slots (self, "Outputs", node, node->n_outputs, node->outputs, ir_op_output_name);
+  add_cost (self, node);
+  add_lineage (self, node->id);
+}
+
+/* A node of another step than those on screen. */
+static void
+show_absent (IrPropertiesView *self, IrNodeId id)
+{
+  IrModel *history = ir_session_get_history (ir_view_get_session (IR_VIEW (self)));
+  const IrNode *node = history != NULL ? ir_model_node (history, id) : NULL;
+
+  if (node == NULL)
+    return;
+  add_heading (self, node->op_type, node->name,
+               "This node does not exist at the steps that are shown.");
+  add_lineage (self, id);
+}
+
+/* -- the model -- */
+
+static void
+add_interface (IrPropertiesView *self,
+               const char *title,
+               const IrModel *model,
+               guint n,
+               IrValue *(*get) (const IrGraph *graph, guint index))
+{
+  GtkWidget *group = NULL;
+
+  for (guint i = 0; i < MIN (n, MAX_LIST); i++)
+    {
+      const IrValue *value = get (model->main, i);
+      g_autofree char *type = NULL;
+
+      if (value == NULL || ir_value_constant (value) != NULL)
+        continue;
+      group = group != NULL ? group : add_group (self, title);
+      type = type_text (value);
+      make_activatable (add_row (group, value->name, type), G_CALLBACK (on_value_row), value->id);
+    }
+}
+
+static char *
+opsets_text (const IrModel *model)
+{
+  g_autoptr (GString) text = g_string_new (NULL);
+
+  for (guint i = 0; i < model->opsets->n; i++)
+    g_string_append_printf (
+        text, "%s%s %" G_GINT64_FORMAT, i > 0 ? ", " : "",
+        model->opsets->opsets[i].domain[0] != '\0' ? model->opsets->opsets[i].domain : "ai.onnx",
+        model->opsets->opsets[i].version);
+  return g_string_free (g_steal_pointer (&text), FALSE);
+}
+
+static void
+show_model (IrPropertiesView *self, const IrModel *model)
+{
+  IrSession *session = ir_view_get_session (IR_VIEW (self));
+  const char *path = ir_session_get_path (session);
+  g_autofree char *name = path != NULL ? g_path_get_basename (path) : g_strdup ("New graph"),
+                  *opsets = opsets_text (model);
+  g_autofree char *nodes = g_strdup_printf ("%u", ir_model_n_counted_nodes (model)),
+                  *version = g_strdup_printf ("%" G_GINT64_FORMAT, model->info->ir_version);
+  gboolean partial = FALSE;
+  IrCost cost = ir_cost_model (model, &partial);
+  g_autofree char *params = g_strdup_printf ("%" G_GUINT64_FORMAT, cost.params),
+                  *flops = g_strdup_printf ("%s%.4g MFLOP", partial ? "at least " : "",
+                                            cost.flops / 1e6);
+  GtkWidget *group;
+
+  add_heading (self, name, path, model->info->extra.doc);
+  add_problems (self, 0);
+  group = add_group (self, "Graph");
+  add_row (group, "Nodes", nodes);
+  add_row (group, "Parameters", params);
+  add_row (group, "Work of one run", flops);
+  add_interface (self, "Inputs", model, ir_graph_n_inputs (model->main), ir_graph_input);
+  add_interface (self, "Outputs", model, ir_graph_n_outputs (model->main), ir_graph_output);
+  group = add_group (self, "File");
+  add_row (group, "Operator sets", opsets);
+  add_row (group, "IR version", version);
+  if (model->info->producer_name != NULL && model->info->producer_name[0] != '\0')
+    add_row (group, "Producer", model->info->producer_name);
+}
+
+/* -- changes -- */
+
+static void
+rebuild (IrPropertiesView *self)
+{
+  IrSession *session = ir_view_get_session (IR_VIEW (self));
+  IrFrame *frame = ir_session_get_frame (session);
+  IrNodeId id = ir_session_get_selected_node (session);
+  const IrNode *node = NULL;
+  GtkWidget *child;
+
+  while ((child = gtk_widget_get_first_child (self->box)) != NULL)
+    gtk_box_remove (GTK_BOX (self->box), child);
+  gtk_stack_set_visible_child_name (GTK_STACK (self->stack),
+                                    frame != NULL ? "properties" : "closed");
+  if (frame == NULL)
+    return;
+  if (id != 0)
+    node = ir_model_live_node (frame->model, id);
+  if (id != 0 && node == NULL)
+    node = ir_model_live_node (frame->before, id);
+  if (node != NULL)
+    show_node (self, node);
+  else if (id != 0)
+    show_absent (self, id);
+  else
+    show_model (self, frame->model);
+  gtk_adjustment_set_value (
+      gtk_scrolled_window_get_vadjustment (GTK_SCROLLED_WINDOW (self->scroller)), 0);
+}
+
+static void
+ir_properties_view_session_changed (IrView *view, IrSessionChanges changes)
+{
+  if (changes &
+      (IR_CHANGED_HISTORY | IR_CHANGED_FRAME | IR_CHANGED_SELECTION | IR_CHANGED_PROBLEMS))
+    rebuild (IR_PROPERTIES_VIEW (view));
+}
+
+static void
+ir_properties_view_class_init (IrPropertiesViewClass *klass)
+{
+  IR_VIEW_CLASS (klass)->session_changed = ir_properties_view_session_changed;
+}
+
+static void
+ir_properties_view_init (IrPropertiesView *self)
+{
+  self->box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 18);
+  gtk_widget_add_css_class (self->box, "properties");
+  self->scroller = gtk_scrolled_window_new ();
+  gtk_scrolled_window_set_policy (GTK_SCROLLED_WINDOW (self->scroller), GTK_POLICY_NEVER,
+                                  GTK_POLICY_AUTOMATIC);
+  gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (self->scroller), self->box);
+  self->stack = gtk_stack_new ();
+  gtk_stack_add_named (
+      GTK_STACK (self->stack),
+      ir_view_empty_page ("document-properties-symbolic", "No Graph",
+                          "Properties of the graph and of its nodes are shown here.", NULL, NULL),
+      "closed");
+  gtk_stack_add_named (GTK_STACK (self->stack), self->scroller, "properties");
+  adw_bin_set_child (ADW_BIN (self), self->stack);
+}
+
+const IrViewInfo ir_view_properties = {
+  .id = "properties",
+  .title = "Properties",
+  .icon_name = "document-properties-symbolic",
+  .doc = "Attributes, inputs, outputs and lineage of what is selected.",
+  .place = IR_VIEW_END,
+  .get_type = ir_properties_view_get_type,
+};

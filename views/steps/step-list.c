@@ -1,0 +1,170 @@
+#include "config.h"
+
+#include "views/steps/step-list.h"
+
+/* One row: a pass run, or a step. */
+typedef struct
+{
+  IrStepRowKind kind;
+  guint step, pass_run;
+} Row;
+
+struct _IrStepRow
+{
+  GObject parent;
+  Row row;
+};
+
+G_DEFINE_FINAL_TYPE (IrStepRow, ir_step_row, G_TYPE_OBJECT)
+
+static void
+ir_step_row_class_init (IrStepRowClass *klass)
+{
+}
+
+static void
+ir_step_row_init (IrStepRow *self)
+{
+}
+
+IrStepRowKind
+ir_step_row_get_kind (IrStepRow *self)
+{
+  return self->row.kind;
+}
+
+guint
+ir_step_row_get_step (IrStepRow *self)
+{
+  return self->row.step;
+}
+
+guint
+ir_step_row_get_pass_run (IrStepRow *self)
+{
+  return self->row.pass_run;
+}
+
+/* -- the list -- */
+
+struct _IrStepList
+{
+  GObject parent;
+  GArray *rows;      /* of Row */
+  GArray *positions; /* of guint: by step */
+};
+
+static GType
+ir_step_list_get_item_type (GListModel *model)
+{
+  return IR_TYPE_STEP_ROW;
+}
+
+static guint
+ir_step_list_get_n_items (GListModel *model)
+{
+  return IR_STEP_LIST (model)->rows->len;
+}
+
+static gpointer
+ir_step_list_get_item (GListModel *model, guint position)
+{
+  IrStepList *self = IR_STEP_LIST (model);
+  IrStepRow *row;
+
+  if (position >= self->rows->len)
+    return NULL;
+  row = g_object_new (IR_TYPE_STEP_ROW, NULL);
+  row->row = g_array_index (self->rows, Row, position);
+  return row;
+}
+
+static void
+ir_step_list_iface_init (GListModelInterface *iface)
+{
+  iface->get_item_type = ir_step_list_get_item_type;
+  iface->get_n_items = ir_step_list_get_n_items;
+  iface->get_item = ir_step_list_get_item;
+}
+
+G_DEFINE_FINAL_TYPE_WITH_CODE (IrStepList,
+                               ir_step_list,
+                               G_TYPE_OBJECT,
+                               G_IMPLEMENT_INTERFACE (G_TYPE_LIST_MODEL, ir_step_list_iface_init))
+
+static void
+ir_step_list_finalize (GObject *object)
+{
+  IrStepList *self = IR_STEP_LIST (object);
+
+  g_array_unref (self->rows);
+  g_array_unref (self->positions);
+  G_OBJECT_CLASS (ir_step_list_parent_class)->finalize (object);
+}
+
+static void
+ir_step_list_class_init (IrStepListClass *klass)
+{
+  G_OBJECT_CLASS (klass)->finalize = ir_step_list_finalize;
+}
+
+static void
+ir_step_list_init (IrStepList *self)
+{
+  self->rows = g_array_new (FALSE, FALSE, sizeof (Row));
+  self->positions = g_array_new (FALSE, FALSE, sizeof (guint));
+}
+
+IrStepList *
+ir_step_list_new (void)
+{
+  return g_object_new (IR_TYPE_STEP_LIST, NULL);
+}
+
+static void
+append_step (IrStepList *self, guint step, guint pass_run)
+{
+  Row row = { IR_STEP_ROW_STEP, step, pass_run };
+
+  g_array_append_val (self->positions, self->rows->len);
+  g_array_append_val (self->rows, row);
+}
+
+static void
+append_history (IrStepList *self, IrModel *history)
+{
+  Row original = { IR_STEP_ROW_ORIGINAL, 0, 0 };
+
+  g_array_append_val (self->positions, self->rows->len);
+  g_array_append_val (self->rows, original);
+  for (guint i = 0; i < ir_history_n_pass_runs (history); i++)
+    {
+      const IrPassRun *run = ir_history_pass_run (history, i);
+      Row heading = { IR_STEP_ROW_PASS, run->first_step + run->n_steps - 1, i };
+
+      if (run->n_steps == 0)
+        continue;
+      g_array_append_val (self->rows, heading);
+      for (guint k = 0; k < run->n_steps; k++)
+        append_step (self, run->first_step + k, i);
+    }
+}
+
+void
+ir_step_list_load (IrStepList *self, IrModel *history)
+{
+  guint removed = self->rows->len;
+
+  g_array_set_size (self->rows, 0);
+  g_array_set_size (self->positions, 0);
+  if (history != NULL)
+    append_history (self, history);
+  g_list_model_items_changed (G_LIST_MODEL (self), 0, removed, self->rows->len);
+}
+
+guint
+ir_step_list_position (IrStepList *self, guint step)
+{
+  return step < self->positions->len ? g_array_index (self->positions, guint, step)
+                                     : GTK_INVALID_LIST_POSITION;
+}

@@ -1,0 +1,464 @@
+/* The steps: every rewrite of every pass, in order, with its verdict; below them what the current
+ * one did and why. The selected row is the session's cursor. */
+#include "config.h"
+
+#include "passes/rule.h"
+#include "views/steps/step-list.h"
+#include "views/view.h"
+
+#include <string.h>
+
+#define MAX_RECORDS 200 /* lines of records that are shown */
+
+struct _IrStepsView
+{
+  IrView parent;
+  GtkWidget *stack, *list_view, *details;
+  IrStepList *list;
+  GtkSingleSelection *selection;
+  guint selected; /* position before the change in hand */
+  gboolean syncing;
+};
+
+#define IR_TYPE_STEPS_VIEW (ir_steps_view_get_type ())
+G_DECLARE_FINAL_TYPE (IrStepsView, ir_steps_view, IR, STEPS_VIEW, IrView)
+G_DEFINE_FINAL_TYPE (IrStepsView, ir_steps_view, IR_TYPE_VIEW)
+
+/* -- verdicts: glyph and word, not colour alone -- */
+
+static const struct
+{
+  const char *glyph, *css, *text;
+} verdicts[IR_N_VERDICTS] = {
+  [IR_VERDICT_NONE] = { "", "dim-label", "not proved" },
+  [IR_VERDICT_EXACT] = { "✓", "success", "bit-exact" },
+  [IR_VERDICT_ROUNDING] = { "≈", "accent", "rounding" },
+  [IR_VERDICT_BROKEN] = { "✗", "error", "broken" },
+  [IR_VERDICT_SKIPPED] = { "–", "dim-label", "not provable" },
+};
+
+static void
+show_verdict (GtkWidget *label, const IrProof *proof)
+{
+  const char *classes[] = { "verdict", verdicts[proof->verdict].css, NULL };
+
+  gtk_label_set_text (GTK_LABEL (label), verdicts[proof->verdict].glyph);
+  gtk_widget_set_css_classes (label, classes);
+  gtk_widget_set_tooltip_text (label, verdicts[proof->verdict].text);
+}
+
+/* -- rows -- */
+
+typedef struct
+{
+  GtkWidget *number, *title, *subtitle, *verdict, *delta;
+} RowWidgets;
+
+static GtkWidget *
+row_label (const char *css, float xalign, gboolean expand)
+{
+  GtkWidget *label = gtk_label_new (NULL);
+
+  gtk_label_set_xalign (GTK_LABEL (label), xalign);
+  gtk_label_set_ellipsize (GTK_LABEL (label), expand ? PANGO_ELLIPSIZE_END : PANGO_ELLIPSIZE_NONE);
+  gtk_widget_set_hexpand (label, expand);
+  if (css != NULL)
+    gtk_widget_add_css_class (label, css);
+  return label;
+}
+
+static void
+setup_row (GtkSignalListItemFactory *factory, GtkListItem *item, gpointer data)
+{
+  GtkWidget *box = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 8);
+  GtkWidget *texts = gtk_box_new (GTK_ORIENTATION_VERTICAL, 0);
+  RowWidgets *row = g_new0 (RowWidgets, 1);
+
+  row->number = row_label ("step-number", 1, FALSE);
+  gtk_label_set_width_chars (GTK_LABEL (row->number), 4);
+  row->title = row_label (NULL, 0, TRUE);
+  row->subtitle = row_label ("step-place", 0, TRUE);
+  row->verdict = row_label ("verdict", 0.5, FALSE);
+  gtk_label_set_width_chars (GTK_LABEL (row->verdict), 2);
+  row->delta = row_label ("step-delta", 1, FALSE);
+  gtk_box_append (GTK_BOX (texts), row->title);
+  gtk_box_append (GTK_BOX (texts), row->subtitle);
+  gtk_box_append (GTK_BOX (box), row->number);
+  gtk_box_append (GTK_BOX (box), texts);
+  gtk_box_append (GTK_BOX (box), row->delta);
+  gtk_box_append (GTK_BOX (box), row->verdict);
+  gtk_list_item_set_child (item, box);
+  g_object_set_data_full (G_OBJECT (item), "row", row, g_free);
+}
+
+static void
+bind_original (RowWidgets *row, GtkWidget *box)
+{
+  gtk_widget_add_css_class (box, "pass-row");
+  gtk_label_set_text (GTK_LABEL (row->number), "0");
+  gtk_label_set_text (GTK_LABEL (row->title), "Original graph");
+  gtk_widget_set_visible (row->subtitle, FALSE);
+}
+
+static void
+bind_pass (RowWidgets *row, GtkWidget *box, const IrPassRun *run)
+{
+  const IrPass *pass = ir_pass_find (run->pass);
+  g_autofree char *count = g_strdup_printf ("%u", run->n_steps);
+
+  gtk_widget_add_css_class (box, "pass-row");
+  gtk_label_set_text (GTK_LABEL (row->number), "");
+  gtk_label_set_text (GTK_LABEL (row->title), pass != NULL                      ? pass->title
+                                              : strcmp (run->pass, "edit") == 0 ? "Edited by hand"
+                                                                                : run->pass);
+  gtk_label_set_text (GTK_LABEL (row->delta), count);
+  gtk_widget_set_visible (row->subtitle, FALSE);
+}
+
+static void
+bind_step (RowWidgets *row, IrModel *history, guint index)
+{
+  const IrStep *step = ir_history_step (history, index);
+  const IrNode *anchor = step->anchor != 0 ? ir_model_node (history, step->anchor) : NULL;
+  int delta = (int) step->cost_after.n_nodes - (int) step->cost_before.n_nodes;
+  g_autofree char *number = g_strdup_printf ("%u", index),
+                  *place = anchor != NULL ? ir_node_label (anchor) : g_strdup ("");
+  g_autofree char *change = delta == 0
+                                ? g_strdup ("")
+                                : g_strdup_printf ("%s%d", delta > 0 ? "+" : "−", ABS (delta));
+
+  gtk_label_set_text (GTK_LABEL (row->number), number);
+  gtk_label_set_text (GTK_LABEL (row->title), step->rule);
+  gtk_label_set_text (GTK_LABEL (row->subtitle), place);
+  gtk_widget_set_visible (row->subtitle, place[0] != '\0');
+  gtk_label_set_text (GTK_LABEL (row->delta), change);
+  gtk_widget_set_tooltip_text (row->delta, delta != 0 ? "Change in the number of nodes" : NULL);
+  show_verdict (row->verdict, &step->proof);
+}
+
+static void
+bind_row (GtkSignalListItemFactory *factory, GtkListItem *item, gpointer data)
+{
+  IrSession *session = ir_view_get_session (data);
+  IrModel *history = ir_session_get_history (session);
+  IrStepRow *step_row = gtk_list_item_get_item (item);
+  RowWidgets *row = g_object_get_data (G_OBJECT (item), "row");
+  GtkWidget *box = gtk_list_item_get_child (item);
+  IrProof none = { 0 };
+
+  gtk_widget_remove_css_class (box, "pass-row");
+  gtk_label_set_text (GTK_LABEL (row->delta), "");
+  gtk_widget_set_visible (row->subtitle, TRUE);
+  show_verdict (row->verdict, &none);
+  if (history == NULL)
+    return;
+  switch (ir_step_row_get_kind (step_row))
+    {
+    case IR_STEP_ROW_ORIGINAL:
+      bind_original (row, box);
+      break;
+    case IR_STEP_ROW_PASS:
+      if (ir_step_row_get_pass_run (step_row) < ir_history_n_pass_runs (history))
+        bind_pass (row, box, ir_history_pass_run (history, ir_step_row_get_pass_run (step_row)));
+      break;
+    case IR_STEP_ROW_STEP:
+      if (ir_step_row_get_step (step_row) <= ir_history_n_steps (history))
+        bind_step (row, history, ir_step_row_get_step (step_row));
+      break;
+    }
+}
+
+/* -- details of the current step -- */
+
+static void
+clear_box (GtkWidget *box)
+{
+  GtkWidget *child;
+
+  while ((child = gtk_widget_get_first_child (box)) != NULL)
+    gtk_box_remove (GTK_BOX (box), child);
+}
+
+static GtkWidget *
+add_text (GtkWidget *box, const char *text, const char *css)
+{
+  GtkWidget *label = gtk_label_new (text);
+
+  gtk_label_set_xalign (GTK_LABEL (label), 0);
+  gtk_label_set_wrap (GTK_LABEL (label), TRUE);
+  gtk_label_set_wrap_mode (GTK_LABEL (label), PANGO_WRAP_WORD_CHAR);
+  gtk_label_set_selectable (GTK_LABEL (label), TRUE);
+  gtk_widget_set_can_focus (label, FALSE);
+  if (css != NULL)
+    gtk_widget_add_css_class (label, css);
+  gtk_box_append (GTK_BOX (box), label);
+  return label;
+}
+
+static const IrRule *
+find_rule (const char *name)
+{
+  guint n;
+  const IrPass *const *passes = ir_passes (&n);
+
+  for (guint i = 0; i < n; i++)
+    for (const IrRule *rule = passes[i]->rules != NULL ? passes[i]->rules
+                                                       : passes[i]->documented_rules;
+         rule != NULL && rule->name != NULL; rule++)
+      if (strcmp (rule->name, name) == 0)
+        return rule;
+  return NULL;
+}
+
+static char *
+proof_sentence (const IrStep *step)
+{
+  const IrProof *proof = &step->proof;
+
+  if (proof->verdict == IR_VERDICT_ROUNDING || proof->verdict == IR_VERDICT_BROKEN)
+    return g_strdup_printf (
+        "%s  %s: largest difference %.3g absolute, %.3g relative, %" G_GUINT64_FORMAT " ULP%s%s",
+        verdicts[proof->verdict].glyph, verdicts[proof->verdict].text, proof->max_abs,
+        proof->max_rel, proof->max_ulp, proof->text != NULL ? ". " : "",
+        proof->text != NULL ? proof->text : "");
+  return g_strdup_printf ("%s%s%s%s%s", verdicts[proof->verdict].glyph,
+                          proof->verdict != IR_VERDICT_NONE ? "  " : "",
+                          verdicts[proof->verdict].text, proof->text != NULL ? ": " : "",
+                          proof->text != NULL ? proof->text : "");
+}
+
+static void
+add_records (GtkWidget *box, IrModel *history, const IrStep *step)
+{
+  g_autofree char *heading = g_strdup_printf ("%u %s", step->n_records,
+                                              step->n_records == 1 ? "record" : "records");
+  g_autoptr (GString) lines = g_string_new (NULL);
+
+  add_text (box, heading, "heading");
+  for (guint i = 0; i < MIN (step->n_records, MAX_RECORDS); i++)
+    {
+      g_autofree char *line = ir_record_to_string (
+          history, ir_history_record (history, step->first_record + i));
+      g_string_append_printf (lines, "%s%s", i > 0 ? "\n" : "", line);
+    }
+  if (step->n_records > MAX_RECORDS)
+    g_string_append_printf (lines, "\n… %u more", step->n_records - MAX_RECORDS);
+  add_text (box, lines->str, "records");
+}
+
+static void
+show_details (IrStepsView *self)
+{
+  IrSession *session = ir_view_get_session (IR_VIEW (self));
+  IrModel *history = ir_session_get_history (session);
+  guint cursor = ir_session_get_cursor (session);
+  const IrStep *step;
+  const IrRule *rule;
+  g_autofree char *title = NULL, *proof = NULL;
+
+  clear_box (self->details);
+  if (history == NULL || cursor == 0 || cursor > ir_history_n_steps (history))
+    {
+      add_text (self->details,
+                cursor == 0 && history != NULL
+                    ? "The graph as it was opened. Choose a step, or press F8."
+                    : "",
+                "dim-label");
+      return;
+    }
+  step = ir_history_step (history, cursor);
+  rule = find_rule (step->rule);
+  title = g_strdup_printf ("%u  %s", cursor, step->rule);
+  proof = proof_sentence (step);
+  add_text (self->details, title, "heading");
+  if (rule != NULL)
+    add_text (self->details, rule->doc, NULL);
+  if (step->reason != NULL)
+    add_text (self->details, step->reason, "dim-label");
+  add_text (self->details, proof, verdicts[step->proof.verdict].css);
+  add_records (self->details, history, step);
+}
+
+/* -- selection and cursor -- */
+
+/* A heading is passed over: downwards to its first step, upwards to the row above. */
+static void
+on_selected (GtkSingleSelection *selection, GParamSpec *pspec, IrStepsView *self)
+{
+  IrSession *session = ir_view_get_session (IR_VIEW (self));
+  guint position = gtk_single_selection_get_selected (selection);
+  g_autoptr (IrStepRow) row = NULL;
+
+  if (self->syncing || position == GTK_INVALID_LIST_POSITION)
+    return;
+  row = g_list_model_get_item (G_LIST_MODEL (self->list), position);
+  if (ir_step_row_get_kind (row) == IR_STEP_ROW_PASS)
+    {
+      guint next = self->selected == position + 1 && position > 0 ? position - 1 : position + 1;
+      gtk_single_selection_set_selected (selection, next);
+      return;
+    }
+  self->selected = position;
+  ir_session_goto (session, ir_step_row_get_step (row));
+}
+
+static void
+scroll_to (IrStepsView *self, guint position)
+{
+  gtk_widget_activate_action (self->list_view, "list.scroll-to-item", "u", position);
+}
+
+static void
+sync_cursor (IrStepsView *self)
+{
+  guint position = ir_step_list_position (
+      self->list, ir_session_get_cursor (ir_view_get_session (IR_VIEW (self))));
+
+  if (position == GTK_INVALID_LIST_POSITION ||
+      position >= g_list_model_get_n_items (G_LIST_MODEL (self->list)))
+    return;
+  self->syncing = TRUE;
+  gtk_single_selection_set_selected (self->selection, position);
+  self->syncing = FALSE;
+  if (position != self->selected)
+    scroll_to (self, position);
+  self->selected = position;
+}
+
+static void
+load_history (IrStepsView *self)
+{
+  IrSession *session = ir_view_get_session (IR_VIEW (self));
+  IrModel *history = ir_session_get_history (session);
+  guint n = ir_session_get_n_steps (session);
+  g_autofree char *count = n > 0 ? g_strdup_printf ("%u", n) : NULL;
+
+  self->syncing = TRUE;
+  ir_step_list_load (self->list, n > 0 ? history : NULL);
+  self->syncing = FALSE;
+  self->selected = GTK_INVALID_LIST_POSITION;
+  ir_view_set_indicator (IR_VIEW (self), count);
+  gtk_stack_set_visible_child_name (GTK_STACK (self->stack), history == NULL ? "closed"
+                                                             : n == 0        ? "empty"
+                                                                             : "steps");
+}
+
+static void
+ir_steps_view_session_changed (IrView *view, IrSessionChanges changes)
+{
+  IrStepsView *self = IR_STEPS_VIEW (view);
+
+  if (changes & IR_CHANGED_HISTORY)
+    load_history (self);
+  if (changes & (IR_CHANGED_HISTORY | IR_CHANGED_FRAME))
+    {
+      sync_cursor (self);
+      show_details (self);
+    }
+}
+
+static void
+ir_steps_view_focus_content (IrView *view)
+{
+  gtk_widget_grab_focus (IR_STEPS_VIEW (view)->list_view);
+}
+
+/* -- object -- */
+
+static void
+ir_steps_view_dispose (GObject *object)
+{
+  IrStepsView *self = IR_STEPS_VIEW (object);
+
+  if (self->selection != NULL)
+    g_signal_handlers_disconnect_by_data (self->selection, self);
+  g_clear_object (&self->selection);
+  g_clear_object (&self->list);
+  G_OBJECT_CLASS (ir_steps_view_parent_class)->dispose (object);
+}
+
+static void
+ir_steps_view_class_init (IrStepsViewClass *klass)
+{
+  G_OBJECT_CLASS (klass)->dispose = ir_steps_view_dispose;
+  IR_VIEW_CLASS (klass)->session_changed = ir_steps_view_session_changed;
+  IR_VIEW_CLASS (klass)->focus_content = ir_steps_view_focus_content;
+}
+
+static GtkWidget *
+scrolled (GtkWidget *child)
+{
+  GtkWidget *window = gtk_scrolled_window_new ();
+
+  gtk_scrolled_window_set_policy (GTK_SCROLLED_WINDOW (window), GTK_POLICY_NEVER,
+                                  GTK_POLICY_AUTOMATIC);
+  gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (window), child);
+  gtk_widget_set_vexpand (window, TRUE);
+  return window;
+}
+
+static GtkWidget *
+make_list (IrStepsView *self)
+{
+  GtkListItemFactory *factory = gtk_signal_list_item_factory_new ();
+
+  g_signal_connect_object (factory, "setup", G_CALLBACK (setup_row), self, 0);
+  g_signal_connect_object (factory, "bind", G_CALLBACK (bind_row), self, 0);
+  self->list = ir_step_list_new ();
+  self->selection = gtk_single_selection_new (g_object_ref (G_LIST_MODEL (self->list)));
+  gtk_single_selection_set_autoselect (self->selection, FALSE);
+  gtk_single_selection_set_can_unselect (self->selection, TRUE);
+  g_signal_connect (self->selection, "notify::selected", G_CALLBACK (on_selected), self);
+  self->list_view = gtk_list_view_new (g_object_ref (GTK_SELECTION_MODEL (self->selection)),
+                                       factory);
+  gtk_widget_add_css_class (self->list_view, "navigation-sidebar");
+  gtk_widget_add_css_class (self->list_view, "steps");
+  gtk_accessible_update_property (GTK_ACCESSIBLE (self->list_view), GTK_ACCESSIBLE_PROPERTY_LABEL,
+                                  "Steps", -1);
+  return scrolled (self->list_view);
+}
+
+static GtkWidget *
+make_details (IrStepsView *self)
+{
+  self->details = gtk_box_new (GTK_ORIENTATION_VERTICAL, 6);
+  gtk_widget_add_css_class (self->details, "step-details");
+  return scrolled (self->details);
+}
+
+static void
+ir_steps_view_init (IrStepsView *self)
+{
+  GtkWidget *paned = gtk_paned_new (GTK_ORIENTATION_VERTICAL);
+
+  gtk_paned_set_start_child (GTK_PANED (paned), make_list (self));
+  gtk_paned_set_end_child (GTK_PANED (paned), make_details (self));
+  gtk_paned_set_resize_start_child (GTK_PANED (paned), TRUE);
+  gtk_paned_set_resize_end_child (GTK_PANED (paned), FALSE);
+  gtk_paned_set_shrink_end_child (GTK_PANED (paned), FALSE);
+  gtk_paned_set_position (GTK_PANED (paned), 380);
+  self->stack = gtk_stack_new ();
+  gtk_stack_add_named (GTK_STACK (self->stack),
+                       ir_view_empty_page ("document-open-symbolic", "No Graph",
+                                           "Open a graph to optimize it step by step.", "win.open",
+                                           "Open…"),
+                       "closed");
+  gtk_stack_add_named (
+      GTK_STACK (self->stack),
+      ir_view_empty_page (
+          "view-list-symbolic", "No Steps Yet",
+          "Run a pipeline: every rewrite becomes a step that you can go to and back from.",
+          "win.optimize", "Optimize"),
+      "empty");
+  gtk_stack_add_named (GTK_STACK (self->stack), paned, "steps");
+  adw_bin_set_child (ADW_BIN (self), self->stack);
+}
+
+const IrViewInfo ir_view_steps = {
+  .id = "steps",
+  .title = "Steps",
+  .icon_name = "view-list-symbolic",
+  .doc = "Every rewrite, in order, with its verdict.",
+  .place = IR_VIEW_START,
+  .get_type = ir_steps_view_get_type,
+};

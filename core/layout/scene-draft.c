@@ -61,11 +61,13 @@ equal_links (gconstpointer a, gconstpointer b)
 static guint64
 hash_text (const char *text, guint64 seed)
 {
-  guint64 h = seed ^ 0xcbf29ce484222325u;
+  /* The seed is spread first, or "x" and "y" of seeds 2 and 3 would be equal. */
+  guint64 h = (seed + 0x9e3779b97f4a7c15u) * 0xd6e8feb86659fd93u;
 
+  h ^= h >> 32;
   for (; *text != '\0'; text++)
     h = (h ^ (guchar) *text) * 0x100000001b3u;
-  return h;
+  return h ^ h >> 29;
 }
 
 static void

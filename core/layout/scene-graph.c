@@ -717,10 +717,11 @@ add_labels (Build *build)
       if (type == NULL || type[0] == '\0')
         continue;
       gboolean down = p[1].y > p[0].y;
+      double stack = link->from >= 0 && item_at (build, (guint) link->from)->fold ? 5 : 0;
       IrSceneText text = { .style = IR_SCENE_TEXT_LABEL,
                            .box = -1,
                            .x = p[0].x + (down ? 6 : 4),
-                           .y = p[0].y + (down ? 13 : -4),
+                           .y = p[0].y + (down ? 13 + stack : -4),
                            .text = type };
       ir_scene_add_text (build->scene, &text, 112);
     }

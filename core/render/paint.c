@@ -215,9 +215,7 @@ paint_texts (Paint *p, const IrSceneBox *b)
     {
       guint32 colour = ir_scene_text_look (texts[i].style)->muted ? p->palette->muted
                                                                   : p->palette->text;
-      if (b->kind == IR_SCENE_CLUSTER)
-        colour = p->palette->muted;
-      else if (texts[i].on_header)
+      if (texts[i].on_header)
         colour = pale ? ir_palette_on (p->palette, header) : p->palette->on_header;
       p->painter->text (p->painter, &texts[i], colour, IR_NO_COLOUR);
     }
@@ -233,23 +231,39 @@ outline (const Paint *p, const IrSceneBox *b, IrPen *pen)
   pen->dash = ir_scene_state_dash (b->state, &pen->n_dash);
 }
 
-static void
-paint_frame (Paint *p, const IrSceneBox *b, gint32 index)
+static guint32
+frame_colour (const Paint *p, const IrSceneBox *b)
 {
   guint n, depth = 0;
   const IrSceneBox *boxes = ir_scene_boxes (p->scene, &n);
-  IrPen pen = { 0 };
 
   for (gint32 g = b->parent; g >= 0 && depth < 64; g = boxes[g].parent)
     depth++;
-  pen.fill = depth % 2 == 0 ? p->palette->frame : p->palette->frame_deep;
+  return depth % 2 == 0 ? p->palette->frame : p->palette->frame_deep;
+}
+
+static void
+paint_frame (Paint *p, const IrSceneBox *b, gint32 index)
+{
+  IrPen pen = { .fill = frame_colour (p, b) };
+
   outline (p, b, &pen);
   begin (p, "cluster", (IrSceneHit){ index, -1 });
   p->painter->rect (p->painter, (IrLayoutRect){ b->x, b->y, b->width, b->height },
                     IR_SCENE_RADIUS + 2, &pen);
-  paint_texts (p, b);
-  paint_badges (p, b);
   end (p);
+}
+
+/* Titles of frames lie over the lines that enter there. */
+static void
+paint_frame_title (Paint *p, const IrSceneBox *b)
+{
+  guint n;
+  const IrSceneText *texts = ir_scene_texts (p->scene, &n);
+
+  for (guint i = b->first_text; i < b->first_text + b->n_texts; i++)
+    p->painter->text (p->painter, &texts[i], p->palette->muted, frame_colour (p, b));
+  paint_badges (p, b);
 }
 
 static void
@@ -381,6 +395,9 @@ ir_scene_paint (const IrScene *scene,
   for (guint i = 0; i < p.lines->len; i++)
     paint_line (&p, g_array_index (p.lines, gint32, i));
   paint_loose_texts (&p, &all);
+  for (guint i = 0; i < p.boxes->len; i++)
+    if (boxes[g_array_index (p.boxes, gint32, i)].kind == IR_SCENE_CLUSTER)
+      paint_frame_title (&p, &boxes[g_array_index (p.boxes, gint32, i)]);
   for (guint i = 0; i < p.boxes->len; i++)
     {
       gint32 index = g_array_index (p.boxes, gint32, i);

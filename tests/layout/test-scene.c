@@ -1,0 +1,427 @@
+#include "config.h"
+
+/* The scene: built by hand, and from models in ONNX's text form. */
+
+#include "core/io/io.h"
+#include "core/ir/problem.h"
+#include "core/layout/scene.h"
+
+#include <math.h>
+#include <string.h>
+
+static const char *const classifier = "<ir_version: 8, opset_import: [\"\" : 17]>\n"
+                                      "demo (float[N, 2] x) => (float[N, 4] y)\n"
+                                      "<float[2, 4] w = {0,1,2,3,4,5,6,7}, float half = {0.5}>\n"
+                                      "{\n"
+                                      "  h = MatMul (x, w)\n"
+                                      "  r = Relu (h)\n"
+                                      "  s = Mul (r, half)\n"
+                                      "  y = Add (s, h)\n"
+                                      "}\n";
+
+static const char
+    *const branches = "<ir_version: 8, opset_import: [\"\" : 17]>\n"
+                      "demo (float[N, 4] a, bool flag) => (float[N, 4] y)\n"
+                      "{\n"
+                      "  t = If (flag) <\n"
+                      "    then_branch = yes () => (float[N, 4] r) { q = Relu (a)  r = Neg (q) },\n"
+                      "    else_branch = no () => (float[N, 4] s) { s = Tanh (a) }\n"
+                      "  >\n"
+                      "  y = Abs (t)\n"
+                      "}\n";
+
+static IrModel *
+read_model (const char *text)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GPtrArray) problems = ir_problems_new ();
+  IrModel *model = ir_text_read (text, -1, problems, &error);
+
+  g_assert_no_error (error);
+  return model;
+}
+
+static IrScene *
+draw (const char *text, const IrSceneOptions *options)
+{
+  g_autoptr (IrModel) model = read_model (text);
+  g_autoptr (GError) error = NULL;
+  IrScene *scene = ir_scene_new_for_model (model, options, NULL, &error);
+
+  g_assert_no_error (error);
+  return scene;
+}
+
+static const IrSceneBox *
+find_box (const IrScene *scene, const char *title)
+{
+  guint n, n_texts;
+  const IrSceneBox *boxes = ir_scene_boxes (scene, &n);
+  const IrSceneText *texts = ir_scene_texts (scene, &n_texts);
+
+  for (guint i = 0; i < n; i++)
+    if (boxes[i].n_texts > 0 && strcmp (texts[boxes[i].first_text].text, title) == 0)
+      return &boxes[i];
+  return NULL;
+}
+
+static gboolean
+has_text (const IrScene *scene, const IrSceneBox *box, const char *text)
+{
+  guint n;
+  const IrSceneText *texts = ir_scene_texts (scene, &n);
+
+  for (guint i = box->first_text; i < box->first_text + box->n_texts; i++)
+    if (strcmp (texts[i].text, text) == 0)
+      return TRUE;
+  return FALSE;
+}
+
+static gboolean
+is_inside (const IrSceneBox *inner, const IrSceneBox *outer)
+{
+  return inner->x >= outer->x && inner->y >= outer->y &&
+         inner->x + inner->width <= outer->x + outer->width &&
+         inner->y + inner->height <= outer->y + outer->height;
+}
+
+/* Everything is within the bounds, and every text within its box. */
+static void
+check_scene (const IrScene *scene)
+{
+  IrLayoutRect r = ir_scene_bounds (scene);
+  guint n, n_boxes;
+  const IrSceneBox *boxes = ir_scene_boxes (scene, &n_boxes);
+  const IrSceneText *texts = ir_scene_texts (scene, &n);
+
+  for (guint i = 0; i < n; i++)
+    {
+      const IrSceneText *t = &texts[i];
+      double left = t->align == IR_SCENE_ALIGN_START    ? t->x
+                    : t->align == IR_SCENE_ALIGN_MIDDLE ? t->x - t->width / 2
+                                                        : t->x - t->width;
+      g_assert_cmpfloat (left, >=, r.x);
+      g_assert_cmpfloat (left + t->width, <=, r.x + r.width);
+      if (t->box < 0)
+        continue;
+      const IrSceneBox *b = &boxes[t->box];
+      g_assert_cmpfloat (left, >=, b->x);
+      g_assert_cmpfloat (left + t->width, <=, b->x + b->width);
+      g_assert_cmpfloat (t->y, >, b->y);
+      g_assert_cmpfloat (t->y, <, b->y + b->height);
+    }
+  for (guint i = 0; i < n_boxes; i++)
+    if (boxes[i].parent >= 0)
+      {
+        g_assert_cmpint (boxes[i].parent, <, (gint32) i);
+        g_assert_true (is_inside (&boxes[i], &boxes[boxes[i].parent]));
+      }
+}
+
+static IrScene *
+two_boxes (void)
+{
+  IrScene *scene = ir_scene_new (NULL, NULL);
+  IrSceneBox box = {
+    .kind = IR_SCENE_CLUSTER, .parent = -1, .x = 0, .y = 0, .width = 2000, .height = 900
+  };
+  IrLayoutPoint points[] = { { 140, 120 }, { 140, 400 }, { 1500, 400 }, { 1500, 700 } };
+  IrSceneLine line = { .from = 1, .to = 2, .value = 9 };
+
+  ir_scene_add_box (scene, &box);
+  box = (IrSceneBox){
+    .kind = IR_SCENE_PLAIN, .parent = 0, .x = 100, .y = 80, .width = 80, .height = 40, .node = 4
+  };
+  ir_scene_add_box (scene, &box);
+  IrSceneText text = { .style = IR_SCENE_TEXT_TITLE,
+                       .box = 1,
+                       .x = 104,
+                       .y = 100,
+                       .text = "a <very> long title that is cut" };
+  ir_scene_add_text (scene, &text, 72);
+  box.x = 1460;
+  box.y = 700;
+  box.node = 5;
+  ir_scene_add_box (scene, &box);
+  ir_scene_add_line (scene, &line, points, 4);
+  ir_scene_finish (scene);
+  return scene;
+}
+
+static void
+test_pick (void)
+{
+  g_autoptr (IrScene) scene = two_boxes ();
+  IrSceneHit hit = ir_scene_pick (scene, 120, 100, 4);
+
+  g_assert_cmpint (hit.box, ==, 1);
+  hit = ir_scene_pick (scene, 1500, 701, 4);
+  g_assert_cmpint (hit.box, ==, 2);
+  g_assert_cmpint (hit.line, ==, -1);
+  hit = ir_scene_pick (scene, 800, 403, 4);
+  g_assert_cmpint (hit.line, ==, 0);
+  g_assert_cmpint (hit.box, ==, -1);
+  hit = ir_scene_pick (scene, 800, 410, 4);
+  g_assert_cmpint (hit.line, ==, -1);
+  g_assert_cmpint (hit.box, ==, 0);
+  hit = ir_scene_pick (scene, 5000, -400, 4);
+  g_assert_cmpint (hit.box, ==, -1);
+  g_assert_cmpint (hit.line, ==, -1);
+  g_assert_cmpint (ir_scene_find_node (scene, 5), ==, 2);
+  g_assert_cmpint (ir_scene_find_node (scene, 6), ==, -1);
+  g_assert_cmpint (ir_scene_find_value (scene, 9), ==, 0);
+}
+
+static void
+count_hit (IrSceneHit hit, gpointer data)
+{
+  guint *n = data;
+
+  n[hit.box >= 0 ? 0 : 1]++;
+}
+
+static void
+test_rect (void)
+{
+  g_autoptr (IrScene) scene = two_boxes ();
+  guint n[2] = { 0, 0 };
+  IrLayoutRect rect = { 0, 0, 400, 200 };
+
+  ir_scene_foreach_in_rect (scene, &rect, count_hit, n);
+  g_assert_cmpuint (n[0], ==, 2);
+  g_assert_cmpuint (n[1], ==, 1);
+  n[0] = n[1] = 0;
+  rect = (IrLayoutRect){ 700, 500, 200, 100 };
+  ir_scene_foreach_in_rect (scene, &rect, count_hit, n);
+  g_assert_cmpuint (n[0], ==, 1);
+  g_assert_cmpuint (n[1], ==, 0);
+  n[0] = n[1] = 0;
+  rect = ir_scene_bounds (scene);
+  ir_scene_foreach_in_rect (scene, &rect, count_hit, n);
+  g_assert_cmpuint (n[0], ==, 3);
+  g_assert_cmpuint (n[1], ==, 1);
+}
+
+/* The index against looking at everything. */
+static void
+test_random_picks (void)
+{
+  g_autoptr (GRand) rand = g_rand_new_with_seed (11);
+  g_autoptr (IrScene) scene = ir_scene_new (NULL, NULL);
+  guint n;
+
+  for (int i = 0; i < 300; i++)
+    {
+      IrSceneBox box = { .kind = IR_SCENE_PLAIN,
+                         .parent = -1,
+                         .x = g_rand_double_range (rand, -3000, 3000),
+                         .y = g_rand_double_range (rand, -9000, 9000),
+                         .width = g_rand_double_range (rand, 1, 900),
+                         .height = g_rand_double_range (rand, 1, 200) };
+      ir_scene_add_box (scene, &box);
+    }
+  ir_scene_finish (scene);
+  const IrSceneBox *boxes = ir_scene_boxes (scene, &n);
+  for (int k = 0; k < 5000; k++)
+    {
+      double x = g_rand_double_range (rand, -3500, 4500),
+             y = g_rand_double_range (rand, -9500, 9500);
+      gint32 expected = -1;
+      for (guint i = 0; i < n; i++)
+        if (x >= boxes[i].x && y >= boxes[i].y && x < boxes[i].x + boxes[i].width &&
+            y < boxes[i].y + boxes[i].height)
+          expected = (gint32) i;
+      g_assert_cmpint (ir_scene_pick (scene, x, y, 3).box, ==, expected);
+    }
+}
+
+static void
+test_ellipsis (void)
+{
+  g_autoptr (IrScene) scene = two_boxes ();
+  guint n;
+  const IrSceneText *text = ir_scene_texts (scene, &n);
+
+  g_assert_cmpuint (n, ==, 1);
+  g_assert_true (g_str_has_suffix (text->text, "\342\200\246"));
+  g_assert_cmpfloat (text->width, <=, 72);
+  g_assert_cmpfloat (text->width, >, 40);
+}
+
+static void
+test_empty (void)
+{
+  g_autoptr (IrScene) scene = ir_scene_new (NULL, NULL);
+
+  ir_scene_finish (scene);
+  g_assert_cmpfloat (ir_scene_bounds (scene).width, ==, 0);
+  g_assert_cmpint (ir_scene_pick (scene, 0, 0, 5).box, ==, -1);
+}
+
+static void
+test_model (void)
+{
+  g_autoptr (IrScene) scene = draw (classifier, NULL);
+  const IrSceneBox *matmul = find_box (scene, "MatMul"), *mul = find_box (scene, "Mul");
+  guint n;
+
+  check_scene (scene);
+  ir_scene_boxes (scene, &n);
+  g_assert_cmpuint (n, ==, 6);
+  ir_scene_lines (scene, &n);
+  g_assert_cmpuint (n, ==, 6);
+  g_assert_nonnull (matmul);
+  g_assert_true (has_text (scene, matmul, "2\303\2274"));
+  g_assert_true (has_text (scene, mul, "0.5"));
+  g_assert_nonnull (find_box (scene, "x"));
+  g_assert_nonnull (find_box (scene, "y"));
+  g_assert_cmpfloat (find_box (scene, "x")->y, <, matmul->y);
+  g_assert_cmpfloat (matmul->y, <, find_box (scene, "y")->y);
+  g_assert_cmpint (ir_scene_find_node (scene, matmul->node), >=, 0);
+}
+
+static void
+test_constants_shown (void)
+{
+  IrSceneOptions options = { .show_constants = TRUE };
+  g_autoptr (IrScene) scene = draw (classifier, &options);
+  guint n;
+
+  check_scene (scene);
+  ir_scene_boxes (scene, &n);
+  g_assert_cmpuint (n, ==, 8);
+  g_assert_cmpint (find_box (scene, "w")->kind, ==, IR_SCENE_CONSTANT);
+  g_assert_false (has_text (scene, find_box (scene, "MatMul"), "2\303\2274"));
+}
+
+static void
+test_subgraphs (void)
+{
+  g_autoptr (IrScene) scene = draw (branches, NULL);
+  const IrSceneBox *outer = find_box (scene, "If"), *yes = find_box (scene, "then_branch");
+
+  check_scene (scene);
+  g_assert_cmpint (outer->kind, ==, IR_SCENE_CLUSTER);
+  g_assert_true (is_inside (yes, outer));
+  g_assert_true (is_inside (find_box (scene, "Relu"), yes));
+  g_assert_true (is_inside (find_box (scene, "Tanh"), find_box (scene, "else_branch")));
+  g_assert_false (is_inside (find_box (scene, "Abs"), outer));
+  IrSceneHit hit = ir_scene_pick (scene, outer->x + 4, outer->y + 4, 2);
+  guint n;
+  g_assert_true (&ir_scene_boxes (scene, &n)[hit.box] == outer);
+}
+
+static void
+test_folded_subgraphs (void)
+{
+  g_autoptr (IrScene) open = draw (branches, NULL);
+  g_autoptr (GHashTable) folded = g_hash_table_new (g_str_hash, g_str_equal);
+  IrSceneOptions options = { .folded = folded };
+  guint n;
+
+  g_hash_table_add (folded, (gpointer) find_box (open, "If")->fold);
+  g_autoptr (IrScene) scene = draw (branches, &options);
+  check_scene (scene);
+  g_assert_cmpint (find_box (scene, "If")->kind, ==, IR_SCENE_FOLD);
+  g_assert_true (has_text (scene, find_box (scene, "If"), "3 nodes"));
+  g_assert_null (find_box (scene, "Relu"));
+  ir_scene_boxes (scene, &n);
+  g_assert_cmpuint (n, ==, 5);
+  ir_scene_lines (scene, &n);
+  g_assert_cmpuint (n, ==, 4);
+}
+
+static void
+test_problems (void)
+{
+  g_autoptr (IrModel) model = read_model (classifier);
+  g_autoptr (GPtrArray) problems = ir_problems_new ();
+  IrSceneOptions options = { .problems = problems };
+  const IrNode *node = model->nodes->pdata[2];
+  g_autoptr (GError) error = NULL;
+
+  ir_problems_add (problems, IR_SEVERITY_WARNING, IR_PROBLEM_UNSUPPORTED, node, NULL, "slow");
+  ir_problems_add (problems, IR_SEVERITY_ERROR, IR_PROBLEM_SHAPE_MISMATCH, node, NULL, "bad");
+  g_autoptr (IrScene) scene = ir_scene_new_for_model (model, &options, NULL, &error);
+  g_assert_no_error (error);
+  guint n;
+  const IrSceneBox *box = &ir_scene_boxes (scene, &n)[ir_scene_find_node (scene, node->id)];
+  g_assert_cmpint (box->problem, ==, 1 + IR_SEVERITY_ERROR);
+  g_assert_nonnull (strstr (box->tip, "bad"));
+}
+
+static double
+half_for_relu (const IrNode *node, char **label, gpointer data)
+{
+  if (!ir_node_is (node, "Relu"))
+    return NAN;
+  *label = g_strdup ("1.5 ms");
+  return 0.5;
+}
+
+static void
+test_overlay (void)
+{
+  IrSceneOptions options = { .overlay = half_for_relu };
+  g_autoptr (IrScene) scene = draw (classifier, &options);
+  const IrSceneBox *relu = find_box (scene, "Relu");
+
+  check_scene (scene);
+  g_assert_true (relu->has_tint);
+  g_assert_cmpfloat (relu->tint, ==, 0.5);
+  g_assert_true (has_text (scene, relu, "1.5 ms"));
+  g_assert_false (find_box (scene, "Mul")->has_tint);
+}
+
+static void
+test_same_model_same_text (void)
+{
+  g_autoptr (IrScene) a = draw (branches, NULL);
+  g_autoptr (IrScene) b = draw (branches, NULL);
+  g_autofree char *x = ir_scene_to_text (a), *y = ir_scene_to_text (b);
+
+  g_assert_cmpstr (x, ==, y);
+}
+
+static void
+test_places_are_kept (void)
+{
+  g_autoptr (IrScene) before = draw (classifier, NULL);
+  IrSceneOptions options = { .previous = before, .keep = IR_LAYOUT_KEEP_PLACES };
+  g_autoptr (IrScene) after = draw (classifier, &options);
+  g_autofree char *x = ir_scene_to_text (before), *y = ir_scene_to_text (after);
+
+  g_assert_cmpstr (x, ==, y);
+}
+
+static void
+test_left_to_right (void)
+{
+  IrSceneOptions options = { .direction = IR_LAYOUT_LEFT_TO_RIGHT };
+  g_autoptr (IrScene) scene = draw (branches, &options);
+
+  check_scene (scene);
+  g_assert_cmpfloat (find_box (scene, "a")->x, <, find_box (scene, "If")->x);
+  g_assert_cmpfloat (find_box (scene, "If")->x, <, find_box (scene, "Abs")->x);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/scene/an empty scene has no bounds and no hits", test_empty);
+  g_test_add_func ("/scene/a pick finds boxes, then lines, then frames", test_pick);
+  g_test_add_func ("/scene/a rectangle finds what meets it, once", test_rect);
+  g_test_add_func ("/scene/the index agrees with looking at everything", test_random_picks);
+  g_test_add_func ("/scene/long texts end with an ellipsis", test_ellipsis);
+  g_test_add_func ("/scene/a model is boxes, pills and lines", test_model);
+  g_test_add_func ("/scene/constants can be boxes of their own", test_constants_shown);
+  g_test_add_func ("/scene/subgraphs lie in the frame of their node", test_subgraphs);
+  g_test_add_func ("/scene/a closed node is one box", test_folded_subgraphs);
+  g_test_add_func ("/scene/problems are badges with a text", test_problems);
+  g_test_add_func ("/scene/an overlay tints and labels", test_overlay);
+  g_test_add_func ("/scene/the same model gives the same text", test_same_model_same_text);
+  g_test_add_func ("/scene/places are kept from scene to scene", test_places_are_kept);
+  g_test_add_func ("/scene/left to right", test_left_to_right);
+  return g_test_run ();
+}

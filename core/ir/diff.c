@@ -1,0 +1,690 @@
+/* The difference of two models. First the nodes and values of both sides are paired: by id within
+ * one history; otherwise by name, then by operator and neighbours, from the inputs downwards. Then
+ * each pair is compared field by field. Cost: linear, but for the notes on what changed. */
+#include "config.h"
+
+#include "core/ir/diff.h"
+
+#include <string.h>
+
+/* Twins by id, 0 = none. Index is the id on the own side. */
+typedef struct
+{
+  const IrModel *a, *b;
+  guint32 *node_of_a, *node_of_b; /* b's id by a's, a's by b's */
+  guint32 *value_of_a, *value_of_b;
+} Pairing;
+
+static gboolean
+pair_nodes (Pairing *p, const IrNode *a, const IrNode *b)
+{
+  if (a == NULL || b == NULL || p->node_of_a[a->id] != 0 || p->node_of_b[b->id] != 0)
+    return FALSE;
+  p->node_of_a[a->id] = b->id;
+  p->node_of_b[b->id] = a->id;
+  return TRUE;
+}
+
+static void
+pair_values (Pairing *p, const IrValue *a, const IrValue *b)
+{
+  if (a == NULL || b == NULL || p->value_of_a[a->id] != 0 || p->value_of_b[b->id] != 0)
+    return;
+  p->value_of_a[a->id] = b->id;
+  p->value_of_b[b->id] = a->id;
+}
+
+static void
+pair_by_id (Pairing *p)
+{
+  for (guint i = 1; i < MIN (p->a->nodes->len, p->b->nodes->len); i++)
+    pair_nodes (p, ir_model_live_node (p->a, i), ir_model_live_node (p->b, i));
+  for (guint i = 1; i < MIN (p->a->values->len, p->b->values->len); i++)
+    pair_values (p, ir_model_live_value (p->a, i), ir_model_live_value (p->b, i));
+}
+
+/* -- pairing unrelated models -- */
+
+static gboolean
+same_operator (const IrNode *a, const IrNode *b)
+{
+  return strcmp (a->op_type, b->op_type) == 0 && strcmp (a->domain, b->domain) == 0;
+}
+
+/* Name -> the live node of that name; names that occur twice lead to NULL. */
+static GHashTable *
+index_nodes (const IrModel *model)
+{
+  GHashTable *index = g_hash_table_new (g_str_hash, g_str_equal);
+
+  for (guint i = 1; i < model->nodes->len; i++)
+    {
+      IrNode *node = ir_model_live_node (model, i);
+      if (node == NULL || node->name[0] == '\0')
+        continue;
+      g_hash_table_insert (index, (gpointer) node->name,
+                           g_hash_table_contains (index, node->name) ? NULL : node);
+    }
+  return index;
+}
+
+static GHashTable *
+index_values (const IrModel *model)
+{
+  GHashTable *index = g_hash_table_new (g_str_hash, g_str_equal);
+
+  for (guint i = 1; i < model->values->len; i++)
+    {
+      IrValue *value = ir_model_live_value (model, i);
+      if (value == NULL || value->name[0] == '\0')
+        continue;
+      g_hash_table_insert (index, (gpointer) value->name,
+                           g_hash_table_contains (index, value->name) ? NULL : value);
+    }
+  return index;
+}
+
+static void
+pair_by_node_name (Pairing *p)
+{
+  g_autoptr (GHashTable) index = index_nodes (p->b);
+  g_autoptr (GHashTable) own = index_nodes (p->a);
+
+  for (guint i = 1; i < p->a->nodes->len; i++)
+    {
+      const IrNode *a = ir_model_live_node (p->a, i);
+      const IrNode *b = a != NULL && g_hash_table_lookup (own, a->name) != NULL
+                            ? g_hash_table_lookup (index, a->name)
+                            : NULL;
+      if (b != NULL && same_operator (a, b))
+        pair_nodes (p, a, b);
+    }
+}
+
+/* Inputs, initializers and, through their outputs, nodes. */
+static void
+pair_by_value_name (Pairing *p)
+{
+  g_autoptr (GHashTable) index = index_values (p->b);
+  g_autoptr (GHashTable) own = index_values (p->a);
+
+  for (guint i = 1; i < p->a->values->len; i++)
+    {
+      const IrValue *a = ir_model_live_value (p->a, i);
+      const IrValue *b = a != NULL && g_hash_table_lookup (own, a->name) != NULL
+                             ? g_hash_table_lookup (index, a->name)
+                             : NULL;
+      if (b == NULL || (a->producer == NULL) != (b->producer == NULL))
+        continue;
+      if (a->producer == NULL)
+        pair_values (p, a, b);
+      else if (a->output_slot == b->output_slot && same_operator (a->producer, b->producer))
+        pair_nodes (p, a->producer, b->producer);
+    }
+}
+
+static void
+pair_graph_inputs (Pairing *p)
+{
+  for (guint i = 0; i < MIN (ir_graph_n_inputs (p->a->main), ir_graph_n_inputs (p->b->main)); i++)
+    pair_values (p, ir_graph_input (p->a->main, i), ir_graph_input (p->b->main, i));
+}
+
+static void
+pair_outputs (Pairing *p)
+{
+  for (guint i = 1; i < p->a->nodes->len; i++)
+    {
+      const IrNode *a = ir_model_live_node (p->a, i);
+      const IrNode *b = a != NULL ? ir_model_node (p->b, p->node_of_a[i]) : NULL;
+
+      for (guint k = 0; b != NULL && k < MIN (a->n_outputs, b->n_outputs); k++)
+        pair_values (p, a->outputs[k], b->outputs[k]);
+    }
+}
+
+static guint64
+mix (guint64 hash, guint64 word)
+{
+  hash = (hash ^ word) * G_GUINT64_CONSTANT (0x9fb21c651e98df25);
+  return hash ^ (hash >> 29);
+}
+
+static guint64
+hash_text (const char *text)
+{
+  guint64 hash = 5381;
+  for (; *text != '\0'; text++)
+    hash = hash * 33 + (guint8) *text;
+  return hash;
+}
+
+/* Pairs have one number on both sides: the id on side b; what has no twin has none. */
+static guint64
+value_key (const Pairing *p, const IrValue *value, gboolean side_b)
+{
+  guint32 twin;
+
+  if (value == NULL)
+    return 1;
+  twin = side_b ? (p->value_of_b[value->id] != 0 ? value->id : 0) : p->value_of_a[value->id];
+  if (twin != 0)
+    return 2 + (guint64) twin;
+  /* Weights that were renamed are known by their contents. */
+  return value->initializer != NULL ? ir_tensor_hash (value->initializer) | 1 : 0;
+}
+
+static guint64
+input_fingerprint (const Pairing *p, const IrNode *node, gboolean side_b)
+{
+  guint64 hash = mix (hash_text (node->op_type), hash_text (node->domain));
+  gboolean known = FALSE;
+
+  for (guint i = 0; i < node->n_inputs; i++)
+    {
+      guint64 key = value_key (p, node->inputs[i], side_b);
+      known |= key > 1;
+      hash = mix (hash, key);
+    }
+  return known ? hash : 0;
+}
+
+/* Who reads its first output, and where; users that have twins only. */
+static guint64
+use_fingerprint (const Pairing *p, const IrNode *node, gboolean side_b)
+{
+  guint64 hash = mix (hash_text (node->op_type), hash_text (node->domain)), sum = 0;
+  const IrValue *value = ir_node_output (node, 0);
+
+  for (guint i = 0; value != NULL && i < value->n_uses; i++)
+    {
+      IrUse use = ir_value_use (value, i);
+      guint32 twin = 0;
+
+      if (use.node == NULL)
+        twin = use.graph->kind == IR_GRAPH_MAIN ? G_MAXUINT32 : 0;
+      else
+        twin = side_b ? (p->node_of_b[use.node->id] != 0 ? use.node->id : 0)
+                      : p->node_of_a[use.node->id];
+      if (twin != 0)
+        sum += mix (twin, use.slot + 1);
+    }
+  return sum != 0 ? mix (hash, sum) : 0;
+}
+
+typedef guint64 (*FingerprintFunc) (const Pairing *p, const IrNode *node, gboolean side_b);
+
+/* Pairs nodes whose fingerprints agree, in the order of both graphs. TRUE if there were any. */
+static gboolean
+pair_by_fingerprint (Pairing *p, FingerprintFunc fingerprint)
+{
+  g_autoptr (GHashTable) waiting = g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free,
+                                                          (GDestroyNotify) g_queue_free);
+  gboolean any = FALSE;
+
+  for (guint i = 1; i < p->b->nodes->len; i++)
+    {
+      IrNode *b = ir_model_live_node (p->b, i);
+      guint64 key = b != NULL && p->node_of_b[i] == 0 ? fingerprint (p, b, TRUE) : 0;
+      GQueue *queue;
+
+      if (key == 0)
+        continue;
+      queue = g_hash_table_lookup (waiting, &key);
+      if (queue == NULL)
+        {
+          queue = g_queue_new ();
+          g_hash_table_insert (waiting, g_memdup2 (&key, sizeof key), queue);
+        }
+      g_queue_push_tail (queue, b);
+    }
+  for (guint i = 1; i < p->a->nodes->len; i++)
+    {
+      IrNode *a = ir_model_live_node (p->a, i);
+      guint64 key = a != NULL && p->node_of_a[i] == 0 ? fingerprint (p, a, FALSE) : 0;
+      GQueue *queue = key != 0 ? g_hash_table_lookup (waiting, &key) : NULL;
+      IrNode *b = queue != NULL ? g_queue_peek_head (queue) : NULL;
+
+      if (b != NULL && same_operator (a, b) && pair_nodes (p, a, b))
+        {
+          g_queue_pop_head (queue);
+          any = TRUE;
+        }
+    }
+  if (any)
+    pair_outputs (p);
+  return any;
+}
+
+/* Each round reaches at least one node further; chains of renamed nodes are rarely long. */
+#define MAX_ROUNDS 64
+
+static void
+pair_by_likeness (Pairing *p)
+{
+  gboolean any = TRUE;
+
+  pair_by_node_name (p);
+  pair_by_value_name (p);
+  pair_graph_inputs (p);
+  pair_outputs (p);
+  for (guint i = 0; i < MAX_ROUNDS && any; i++)
+    {
+      any = pair_by_fingerprint (p, input_fingerprint);
+      any |= pair_by_fingerprint (p, use_fingerprint);
+    }
+}
+
+/* -- comparing -- */
+
+static GPtrArray *note (GPtrArray *changes, const char *format, ...) G_GNUC_PRINTF (2, 3);
+
+static GPtrArray *
+note (GPtrArray *changes, const char *format, ...)
+{
+  va_list args;
+
+  if (changes == NULL)
+    changes = g_ptr_array_new_with_free_func (g_free);
+  va_start (args, format);
+  g_ptr_array_add (changes, g_strdup_vprintf (format, args));
+  va_end (args);
+  return changes;
+}
+
+static const char *
+value_name (const IrValue *value)
+{
+  return value == NULL ? "none" : value->name[0] != '\0' ? value->name : "(no name)";
+}
+
+static gboolean
+are_twins (const Pairing *p, const IrValue *a, const IrValue *b)
+{
+  if (a == NULL || b == NULL)
+    return a == b;
+  return p->value_of_a[a->id] == b->id;
+}
+
+static GPtrArray *
+compare_strings (GPtrArray *changes, const char *what, const char *a, const char *b)
+{
+  if (strcmp (a, b) != 0)
+    changes = note (changes, "%s: \"%s\" -> \"%s\"", what, a, b);
+  return changes;
+}
+
+static GPtrArray *
+compare_links (GPtrArray *changes, const Pairing *p, const IrNode *a, const IrNode *b)
+{
+  for (guint i = 0; i < MAX (a->n_inputs, b->n_inputs); i++)
+    {
+      const IrValue *from = ir_node_input (a, i), *to = ir_node_input (b, i);
+      if (!are_twins (p, from, to))
+        changes = note (changes, "input %u: %s -> %s", i, value_name (from), value_name (to));
+    }
+  for (guint i = 0; i < MAX (a->n_outputs, b->n_outputs); i++)
+    {
+      const IrValue *from = ir_node_output (a, i), *to = ir_node_output (b, i);
+      if (!are_twins (p, from, to))
+        changes = note (changes, "output %u: %s -> %s", i, value_name (from), value_name (to));
+    }
+  return changes;
+}
+
+/* Graph attributes hold ids of their own model, and types belong to a context: texts decide. */
+static gboolean
+attrs_agree (const Pairing *p, const IrAttr *a, const IrAttr *b)
+{
+  gboolean types = a->kind == IR_ATTR_TYPE || a->kind == IR_ATTR_TYPES;
+  gboolean graphs = a->kind == IR_ATTR_GRAPH || a->kind == IR_ATTR_GRAPHS;
+
+  if (a == b)
+    return TRUE;
+  if (p->a->context != p->b->context && types && a->kind == b->kind)
+    {
+      g_autofree char *from = ir_attr_to_string (p->a->context, a, G_MAXUINT);
+      g_autofree char *to = ir_attr_to_string (p->b->context, b, G_MAXUINT);
+      return strcmp (from, to) == 0;
+    }
+  if (p->a->context != p->b->context && graphs)
+    return a->kind == b->kind && a->n == b->n;
+  return ir_attr_equal (a, b);
+}
+
+static GPtrArray *
+compare_attrs (GPtrArray *changes, const Pairing *p, const IrNode *a, const IrNode *b)
+{
+  guint i = 0, k = 0;
+
+  while (i < a->n_attrs || k < b->n_attrs)
+    {
+      const IrAttr *from = i < a->n_attrs ? a->attrs[i] : NULL;
+      const IrAttr *to = k < b->n_attrs ? b->attrs[k] : NULL;
+      int order = from == NULL ? 1 : to == NULL ? -1 : strcmp (from->name, to->name);
+      g_autofree char *before = NULL;
+      g_autofree char *after = NULL;
+
+      i += order <= 0;
+      k += order >= 0;
+      if (order == 0 && attrs_agree (p, from, to))
+        continue;
+      before = order <= 0 ? ir_attr_to_string (p->a->context, from, 8) : g_strdup ("none");
+      after = order >= 0 ? ir_attr_to_string (p->b->context, to, 8) : g_strdup ("none");
+      changes = note (changes, "attribute %s: %s -> %s", order <= 0 ? from->name : to->name, before,
+                      after);
+    }
+  return changes;
+}
+
+/* Of the node that @id is on side a, the id on side b. */
+static GPtrArray *
+compare_controls (GPtrArray *changes, const Pairing *p, const IrNode *a, const IrNode *b)
+{
+  guint n_a = a->controls != NULL ? a->controls->n : 0;
+  guint n_b = b->controls != NULL ? b->controls->n : 0;
+  g_autoptr (GHashTable) wanted = NULL;
+  gboolean same = n_a == n_b;
+
+  if (n_a == 0 && n_b == 0)
+    return changes;
+  wanted = g_hash_table_new (NULL, NULL);
+  for (guint i = 0; i < n_b; i++)
+    g_hash_table_add (wanted, GUINT_TO_POINTER (b->controls->ids[i]));
+  for (guint i = 0; i < n_a && same; i++)
+    {
+      guint32 id = a->controls->ids[i];
+      same = id < p->a->nodes->len &&
+             g_hash_table_contains (wanted, GUINT_TO_POINTER (p->node_of_a[id]));
+    }
+  return same ? changes : note (changes, "control dependencies: %u -> %u", n_a, n_b);
+}
+
+static GPtrArray *
+compare_nodes (const Pairing *p, const IrNode *a, const IrNode *b)
+{
+  GPtrArray *changes = NULL;
+
+  changes = compare_strings (changes, "operator", a->op_type, b->op_type);
+  changes = compare_strings (changes, "domain", a->domain, b->domain);
+  changes = compare_strings (changes, "overload", a->overload, b->overload);
+  changes = compare_strings (changes, "name", a->name, b->name);
+  changes = compare_links (changes, p, a, b);
+  changes = compare_attrs (changes, p, a, b);
+  changes = compare_controls (changes, p, a, b);
+  changes = compare_strings (changes, "scope", a->scope, b->scope);
+  changes = compare_strings (changes, "device", a->device, b->device);
+  if (p->a->context == p->b->context && a->graph != NULL && b->graph != NULL &&
+      a->graph->id != b->graph->id)
+    changes = note (changes, "graph: %u -> %u", a->graph->id, b->graph->id);
+  return changes;
+}
+
+static GPtrArray *
+compare_types (GPtrArray *changes, const Pairing *p, const IrValue *a, const IrValue *b)
+{
+  g_autofree char *from = NULL;
+  g_autofree char *to = NULL;
+
+  if (a->type == b->type)
+    return changes;
+  from = ir_type_to_string (p->a->context, a->type);
+  to = ir_type_to_string (p->b->context, b->type);
+  return strcmp (from, to) != 0 ? note (changes, "type: %s -> %s", from, to) : changes;
+}
+
+static gboolean
+is_output (const IrValue *value)
+{
+  return ir_value_is_graph_output (value);
+}
+
+static GPtrArray *
+compare_values (const Pairing *p, const IrValue *a, const IrValue *b)
+{
+  GPtrArray *changes = compare_types (NULL, p, a, b);
+
+  changes = compare_strings (changes, "name", a->name, b->name);
+  if ((a->initializer == NULL) != (b->initializer == NULL))
+    changes = note (changes, b->initializer == NULL ? "initializer removed" : "initializer added");
+  else if (a->initializer != b->initializer && !ir_tensor_equal (a->initializer, b->initializer))
+    changes = note (changes, "initializer changed");
+  if (is_output (a) != is_output (b))
+    changes = note (changes, is_output (b) ? "is an output now" : "is no output any more");
+  if (ir_value_is_graph_input (a) != ir_value_is_graph_input (b))
+    changes = note (changes,
+                    ir_value_is_graph_input (b) ? "is an input now" : "is no input any more");
+  if ((a->producer == NULL) != (b->producer == NULL) ||
+      (a->producer != NULL && p->node_of_a[a->producer->id] != b->producer->id))
+    {
+      g_autofree char *from = a->producer != NULL ? ir_node_label (a->producer) : g_strdup ("none");
+      g_autofree char *to = b->producer != NULL ? ir_node_label (b->producer) : g_strdup ("none");
+      changes = note (changes, "producer: %s -> %s", from, to);
+    }
+  return changes;
+}
+
+/* -- the result -- */
+
+static void
+add_node_diff (IrDiff *diff, IrDiffKind kind, IrNodeId a, IrNodeId b, GPtrArray *changes)
+{
+  IrNodeDiff item = { kind, a, b, changes };
+
+  g_array_append_val (diff->nodes, item);
+  diff->n_nodes[kind]++;
+  if (a != 0)
+    g_hash_table_insert (diff->by_a, GUINT_TO_POINTER (a), GUINT_TO_POINTER (diff->nodes->len));
+  if (b != 0)
+    g_hash_table_insert (diff->by_b, GUINT_TO_POINTER (b), GUINT_TO_POINTER (diff->nodes->len));
+}
+
+/* All live nodes, graph by graph, each in its order. */
+static GPtrArray *
+all_nodes (const IrModel *model)
+{
+  GPtrArray *nodes = g_ptr_array_new ();
+
+  for (guint i = 1; i < model->graphs->len; i++)
+    {
+      const IrGraph *graph = model->graphs->pdata[i];
+      guint n = 0;
+      IrNode *const *order = graph->state == IR_STATE_LIVE ? ir_graph_order (graph, &n) : NULL;
+      for (guint k = 0; k < n; k++)
+        g_ptr_array_add (nodes, order[k]);
+    }
+  return nodes;
+}
+
+/* Removed nodes, by the node of b behind whose place they come; 0 = in front of all. */
+static void
+add_removed (IrDiff *diff, const guint32 *next_removed, guint32 first)
+{
+  for (guint32 id = first; id != 0; id = next_removed[id])
+    add_node_diff (diff, IR_DIFF_REMOVED, id, 0, NULL);
+}
+
+static void
+fill_nodes (IrDiff *diff, const Pairing *p)
+{
+  g_autoptr (GPtrArray) a_nodes = all_nodes (p->a);
+  g_autoptr (GPtrArray) b_nodes = all_nodes (p->b);
+  g_autofree guint32 *first_removed = g_new0 (guint32, p->b->nodes->len);
+  g_autofree guint32 *last_removed = g_new0 (guint32, p->b->nodes->len);
+  g_autofree guint32 *next_removed = g_new0 (guint32, p->a->nodes->len);
+  guint32 behind = 0;
+
+  for (guint i = 0; i < a_nodes->len; i++)
+    {
+      guint32 id = ((IrNode *) a_nodes->pdata[i])->id;
+
+      if (p->node_of_a[id] != 0)
+        {
+          behind = p->node_of_a[id];
+          continue;
+        }
+      if (first_removed[behind] == 0)
+        first_removed[behind] = id;
+      else
+        next_removed[last_removed[behind]] = id;
+      last_removed[behind] = id;
+    }
+  add_removed (diff, next_removed, first_removed[0]);
+  for (guint i = 0; i < b_nodes->len; i++)
+    {
+      const IrNode *b = b_nodes->pdata[i];
+      const IrNode *a = ir_model_live_node (p->a, p->node_of_b[b->id]);
+      GPtrArray *changes = a != NULL ? compare_nodes (p, a, b) : NULL;
+
+      add_node_diff (diff,
+                     a == NULL         ? IR_DIFF_ADDED
+                     : changes != NULL ? IR_DIFF_CHANGED
+                                       : IR_DIFF_SAME,
+                     a != NULL ? a->id : 0, b->id, changes);
+      add_removed (diff, next_removed, first_removed[b->id]);
+    }
+}
+
+static void
+fill_values (IrDiff *diff, const Pairing *p)
+{
+  for (guint i = 1; i < p->b->values->len; i++)
+    {
+      const IrValue *b = ir_model_live_value (p->b, i);
+      const IrValue *a = b != NULL ? ir_model_live_value (p->a, p->value_of_b[i]) : NULL;
+      IrValueDiff item = { IR_DIFF_ADDED, 0, i, NULL };
+
+      if (b == NULL)
+        continue;
+      if (a != NULL)
+        {
+          item.a = a->id;
+          item.kind = IR_DIFF_CHANGED;
+          item.changes = compare_values (p, a, b);
+        }
+      if (a == NULL || item.changes != NULL)
+        g_array_append_val (diff->values, item);
+    }
+  for (guint i = 1; i < p->a->values->len; i++)
+    {
+      IrValueDiff item = { IR_DIFF_REMOVED, i, 0, NULL };
+      if (ir_model_live_value (p->a, i) != NULL && p->value_of_a[i] == 0)
+        g_array_append_val (diff->values, item);
+    }
+}
+
+static void
+clear_node_diff (gpointer data)
+{
+  g_clear_pointer (&((IrNodeDiff *) data)->changes, g_ptr_array_unref);
+}
+
+static void
+clear_value_diff (gpointer data)
+{
+  g_clear_pointer (&((IrValueDiff *) data)->changes, g_ptr_array_unref);
+}
+
+/**
+ * ir_diff_new:
+ * @a: (transfer none): before
+ * @b: (transfer none): after
+ * @same_history: whether equal ids mean the same node: two steps of one model
+ *
+ * All nodes are listed, those that are the same too; of values only those that differ. Neither
+ * model may be edited while the difference is in use.
+ *
+ * Returns: (transfer full): the difference
+ */
+IrDiff *
+ir_diff_new (IrModel *a, IrModel *b, gboolean same_history)
+{
+  IrDiff *diff = g_new0 (IrDiff, 1);
+  Pairing p = { a, b, NULL, NULL, NULL, NULL };
+
+  diff->a = ir_model_ref (a);
+  diff->b = ir_model_ref (b);
+  diff->nodes = g_array_new (FALSE, FALSE, sizeof (IrNodeDiff));
+  diff->values = g_array_new (FALSE, FALSE, sizeof (IrValueDiff));
+  g_array_set_clear_func (diff->nodes, clear_node_diff);
+  g_array_set_clear_func (diff->values, clear_value_diff);
+  diff->by_a = g_hash_table_new (NULL, NULL);
+  diff->by_b = g_hash_table_new (NULL, NULL);
+  p.node_of_a = g_new0 (guint32, a->nodes->len);
+  p.node_of_b = g_new0 (guint32, b->nodes->len);
+  p.value_of_a = g_new0 (guint32, a->values->len);
+  p.value_of_b = g_new0 (guint32, b->values->len);
+  if (same_history)
+    pair_by_id (&p);
+  else
+    pair_by_likeness (&p);
+  fill_nodes (diff, &p);
+  fill_values (diff, &p);
+  g_free (p.node_of_a);
+  g_free (p.node_of_b);
+  g_free (p.value_of_a);
+  g_free (p.value_of_b);
+  return diff;
+}
+
+/**
+ * ir_diff_free:
+ * @diff: (transfer full): a difference
+ */
+void
+ir_diff_free (IrDiff *diff)
+{
+  g_array_unref (diff->nodes);
+  g_array_unref (diff->values);
+  g_hash_table_unref (diff->by_a);
+  g_hash_table_unref (diff->by_b);
+  ir_model_unref (diff->a);
+  ir_model_unref (diff->b);
+  g_free (diff);
+}
+
+static const IrNodeDiff *
+find (const IrDiff *diff, GHashTable *table, IrNodeId id)
+{
+  guint place = GPOINTER_TO_UINT (g_hash_table_lookup (table, GUINT_TO_POINTER (id)));
+  return place > 0 ? &g_array_index (diff->nodes, IrNodeDiff, place - 1) : NULL;
+}
+
+/**
+ * ir_diff_of_a:
+ * @diff: a difference
+ * @a: id of a node in the model before
+ *
+ * Returns: (transfer none) (nullable): what became of it; %NULL if it is not live there
+ */
+const IrNodeDiff *
+ir_diff_of_a (const IrDiff *diff, IrNodeId a)
+{
+  return find (diff, diff->by_a, a);
+}
+
+/**
+ * ir_diff_of_b:
+ * @diff: a difference
+ * @b: id of a node in the model after
+ *
+ * Returns: (transfer none) (nullable): what it was; %NULL if it is not live there
+ */
+const IrNodeDiff *
+ir_diff_of_b (const IrDiff *diff, IrNodeId b)
+{
+  return find (diff, diff->by_b, b);
+}
+
+/**
+ * ir_diff_kind_name:
+ * @kind: a kind of difference
+ *
+ * Returns: (transfer none): "same", "added", "removed" or "changed"
+ */
+const char *
+ir_diff_kind_name (IrDiffKind kind)
+{
+  static const char *const names[IR_N_DIFF_KINDS] = { "same", "added", "removed", "changed" };
+  return (guint) kind < IR_N_DIFF_KINDS ? names[kind] : "unknown";
+}

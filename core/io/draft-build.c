@@ -207,15 +207,29 @@ build_graph_attr (Builder *builder, const IrDraftAttr *draft, Scope *scope)
   return attr;
 }
 
+static const char *
+attr_name (const IrDraftAttr *attr)
+{
+  return attr->graphs != NULL ? attr->name : attr->attr->name;
+}
+
+static int
+compare_attrs (gconstpointer a, gconstpointer b)
+{
+  return strcmp (attr_name (a), attr_name (b));
+}
+
+/* By name, as nodes keep them: so subgraphs get the same ids whatever the order in the file. */
 static void
 build_attrs (Builder *builder, IrNode *node, const IrDraftNode *draft, Scope *scope)
 {
   g_autoptr (GHashTable) seen = g_hash_table_new (NULL, NULL);
 
+  g_array_sort (draft->attrs, compare_attrs);
   for (guint i = 0; i < draft->attrs->len; i++)
     {
       const IrDraftAttr *attr = &g_array_index (draft->attrs, IrDraftAttr, i);
-      const char *name = attr->graphs != NULL ? attr->name : attr->attr->name;
+      const char *name = attr_name (attr);
 
       if (!g_hash_table_add (seen, (gpointer) name))
         {

@@ -332,7 +332,7 @@ element_bytes (IrOnnxReader *reader, const Parts *parts, IrDtype dtype, guint64 
 }
 
 static IrTensor *
-make_tensor (IrOnnxReader *reader, Parts *parts, const IrType **type)
+make_tensor (IrOnnxReader *reader, Parts *parts, gboolean keep_name, const IrType **type)
 {
   const gint64 *dims = (const gint64 *) (gpointer) parts->dims->data;
   IrDtype dtype = (IrDtype) parts->code;
@@ -361,7 +361,7 @@ make_tensor (IrOnnxReader *reader, Parts *parts, const IrType **type)
     }
   if (tensor == NULL)
     return NULL;
-  if (parts->origin.name != NULL && parts->origin.name[0] == '\0')
+  if (!keep_name || (parts->origin.name != NULL && parts->origin.name[0] == '\0'))
     parts->origin.name = NULL;
   if (!parts->external)
     {
@@ -371,7 +371,9 @@ make_tensor (IrOnnxReader *reader, Parts *parts, const IrType **type)
   if (parts->origin.doc != NULL && parts->origin.doc[0] == '\0')
     parts->origin.doc = NULL;
   parts->origin.unknown = ir_onnx_take_unknown (&parts->unknown);
-  ir_tensor_set_origin (tensor, &parts->origin);
+  if (parts->origin.name != NULL || parts->origin.doc != NULL || parts->external ||
+      parts->origin.unknown != NULL)
+    ir_tensor_set_origin (tensor, &parts->origin);
   return tensor;
 }
 
@@ -380,7 +382,8 @@ make_tensor (IrOnnxReader *reader, Parts *parts, const IrType **type)
  * @reader: a reader
  * @field: a TensorProto
  * @what: what it is, for messages: "Initializer"
- * @name: (out) (optional): its name, interned, "" if it has none
+ * @name: (out) (optional): its name, interned, "" if it has none; where the caller takes it, as the
+ *   name of a value, the tensor does not keep it
  * @type: (out) (optional) (nullable): its type, also where the contents cannot be read
  *
  * Raw data stays where it is in the file. What is missing, too long or out of range is a problem,
@@ -410,7 +413,7 @@ ir_onnx_read_tensor (IrOnnxReader *reader,
   if (type != NULL)
     *type = NULL;
   if (wire.status == IR_WIRE_OK)
-    tensor = make_tensor (reader, &parts, type);
+    tensor = make_tensor (reader, &parts, name == NULL, type);
   parts_clear (&parts);
   return tensor;
 }

@@ -1,18 +1,21 @@
 /* A thread pool for loops over ranges. Workers sleep on a condition variable between jobs; the
  * caller works too, as worker 0. A call made while the pool is busy (from inside a job, or from a
- * second thread) runs the whole range on the calling thread, so nesting cannot deadlock. */
+ * second thread) runs the whole range on the calling thread, so nesting cannot deadlock. The locks
+ * are those of POSIX, since ThreadSanitizer does not see into GLib's. */
 #include "config.h"
 
 #include "core/exec/threads.h"
+
+#include <pthread.h>
 
 struct _IrThreads
 {
   guint n; /* workers, the caller included */
   GThread **threads;
-  GMutex busy; /* held while a job is out */
+  pthread_mutex_t busy; /* held while a job is out */
 
-  GMutex lock; /* guards all that follows */
-  GCond wake, done;
+  pthread_mutex_t lock; /* guards all that follows */
+  pthread_cond_t wake, done;
   guint64 job;     /* counts jobs: a worker runs each once */
   guint n_parts;   /* of the current job */
   guint n_running; /* parts not yet done, the caller's excluded */
@@ -44,11 +47,11 @@ worker_main (gpointer data)
   IrThreads *pool = worker->pool;
   guint64 seen = 0;
 
-  g_mutex_lock (&pool->lock);
+  pthread_mutex_lock (&pool->lock);
   for (;;)
     {
       while (!pool->quit && pool->job == seen)
-        g_cond_wait (&pool->wake, &pool->lock);
+        pthread_cond_wait (&pool->wake, &pool->lock);
       if (pool->quit)
         break;
       seen = pool->job;
@@ -58,13 +61,13 @@ worker_main (gpointer data)
       gpointer func_data = pool->data;
       guint64 first = part_start (pool->n_elements, worker->index, pool->n_parts);
       guint64 end = part_start (pool->n_elements, worker->index + 1, pool->n_parts);
-      g_mutex_unlock (&pool->lock);
+      pthread_mutex_unlock (&pool->lock);
       func (first, end, worker->index, func_data);
-      g_mutex_lock (&pool->lock);
+      pthread_mutex_lock (&pool->lock);
       if (--pool->n_running == 0)
-        g_cond_signal (&pool->done);
+        pthread_cond_signal (&pool->done);
     }
-  g_mutex_unlock (&pool->lock);
+  pthread_mutex_unlock (&pool->lock);
   return NULL;
 }
 
@@ -82,10 +85,10 @@ ir_threads_new (guint n_threads)
 {
   IrThreads *pool = g_new0 (IrThreads, 1);
 
-  g_mutex_init (&pool->busy);
-  g_mutex_init (&pool->lock);
-  g_cond_init (&pool->wake);
-  g_cond_init (&pool->done);
+  pthread_mutex_init (&pool->busy, NULL);
+  pthread_mutex_init (&pool->lock, NULL);
+  pthread_cond_init (&pool->wake, NULL);
+  pthread_cond_init (&pool->done, NULL);
   n_threads = CLAMP (n_threads != 0 ? n_threads : g_get_num_processors (), 1, 1024);
   pool->threads = g_new0 (GThread *, n_threads);
   pool->n = 1;
@@ -115,16 +118,16 @@ ir_threads_free (IrThreads *threads)
 {
   if (threads == NULL)
     return;
-  g_mutex_lock (&threads->lock);
+  pthread_mutex_lock (&threads->lock);
   threads->quit = TRUE;
-  g_cond_broadcast (&threads->wake);
-  g_mutex_unlock (&threads->lock);
+  pthread_cond_broadcast (&threads->wake);
+  pthread_mutex_unlock (&threads->lock);
   for (guint i = 1; i < threads->n; i++)
     g_thread_join (threads->threads[i]);
-  g_mutex_clear (&threads->busy);
-  g_mutex_clear (&threads->lock);
-  g_cond_clear (&threads->wake);
-  g_cond_clear (&threads->done);
+  pthread_mutex_destroy (&threads->busy);
+  pthread_mutex_destroy (&threads->lock);
+  pthread_cond_destroy (&threads->wake);
+  pthread_cond_destroy (&threads->done);
   g_free (threads->threads);
   g_free (threads);
 }
@@ -160,24 +163,24 @@ ir_threads_for (IrThreads *threads, guint64 n, guint64 grain, IrRangeFunc func, 
     return;
   guint64 most = MAX (n / MAX (grain, 1), 1);
   guint n_parts = (guint) MIN (most, ir_threads_n (threads));
-  if (n_parts == 1 || !g_mutex_trylock (&threads->busy))
+  if (n_parts == 1 || pthread_mutex_trylock (&threads->busy) != 0)
     {
       func (0, n, 0, data);
       return;
     }
-  g_mutex_lock (&threads->lock);
+  pthread_mutex_lock (&threads->lock);
   threads->job++;
   threads->n_parts = n_parts;
   threads->n_running = n_parts - 1;
   threads->n_elements = n;
   threads->func = func;
   threads->data = data;
-  g_cond_broadcast (&threads->wake);
-  g_mutex_unlock (&threads->lock);
+  pthread_cond_broadcast (&threads->wake);
+  pthread_mutex_unlock (&threads->lock);
   func (0, part_start (n, 1, n_parts), 0, data);
-  g_mutex_lock (&threads->lock);
+  pthread_mutex_lock (&threads->lock);
   while (threads->n_running > 0)
-    g_cond_wait (&threads->done, &threads->lock);
-  g_mutex_unlock (&threads->lock);
-  g_mutex_unlock (&threads->busy);
+    pthread_cond_wait (&threads->done, &threads->lock);
+  pthread_mutex_unlock (&threads->lock);
+  pthread_mutex_unlock (&threads->busy);
 }

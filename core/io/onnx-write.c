@@ -9,7 +9,8 @@
 
 #include <string.h>
 
-#define IR_DOMAIN "irscope"
+#define IR_DOMAIN        "irscope"
+#define FIRST_BODY_OPSET 11
 
 typedef struct
 {
@@ -20,6 +21,7 @@ typedef struct
   gboolean all_types;        /* value_info for every value with a type */
   GHashTable *ops;           /* of const IrOp: operators of our domain in use */
   GPtrArray *bodies;         /* of IrModel: a function each */
+  gint64 body_opset; /* while bodies are written: version of ai.onnx in them; 0: their own */
 } Writer;
 
 static void write_graph (Writer *writer, const IrGraph *graph);
@@ -303,7 +305,12 @@ write_function (Writer *writer, const IrGraph *graph)
   for (guint i = 0; i < n; i++)
     write_node (writer, 7, order[i]);
   for (guint i = 0; info->opsets != NULL && i < info->opsets->n; i++)
-    write_opset (writer, 9, info->opsets->opsets[i].domain, info->opsets->opsets[i].version);
+    {
+      const IrOpset *opset = &info->opsets->opsets[i];
+      gboolean adapt = writer->body_opset != 0 && opset->domain[0] == '\0';
+
+      write_opset (writer, 9, opset->domain, adapt ? writer->body_opset : opset->version);
+    }
   ir_wire_put_string (writer->out, 10, info->domain);
   for (guint i = 0; i < info->n_attr_defaults; i++)
     write_attr (writer, 11, info->attr_defaults[i]);
@@ -417,6 +424,9 @@ write_model (Writer *writer)
   write_graph (writer, writer->model->main);
   ir_wire_end (writer->out, mark);
   write_functions (writer, writer->model);
+  /* Bodies hold in every version from 11 on; runtimes like one version best. */
+  if (ir_model_opset (writer->model, "") >= FIRST_BODY_OPSET)
+    writer->body_opset = ir_model_opset (writer->model, "");
   for (guint i = 0; i < writer->bodies->len; i++)
     {
       IrModel *model = writer->model;

@@ -1,0 +1,471 @@
+/* Inlining of model-local functions.
+ *
+ *   Y = Gelu <limit = 2.0> (X)                 h = Erf (X)
+ *                                      ->      Y = Clip <max = 2.0> (h)
+ *   Gelu <limit> (a) => (b) {
+ *     h = Erf (a)
+ *     b = Clip <max = @limit> (h)
+ *   }
+ *
+ * The call's outputs keep their values: the nodes of the body take them over, so names, types and
+ * graph outputs stay. Attribute references become the call's attribute, else the function's
+ * default, else nothing (ONNX IR, "attribute references"). Subgraphs in the body are copied with
+ * it. A function that imports another version of a domain than the model is inlined only if its
+ * operators mean the same in both. */
+#include "config.h"
+
+#include "core/ir/inline.h"
+
+#include "core/op/op.h"
+
+#include <string.h>
+
+/* Calls that make calls: more than this is a function that calls itself. */
+#define MAX_ROUNDS 64
+#define MAX_NODES  (1000 * 1000)
+
+typedef struct
+{
+  IrEdit *edit;
+  IrModel *model;
+  const IrNode *call;
+  const IrFunctionInfo *info;
+  GHashTable *values;  /* IrValue of the body -> IrValue here; NULL: left out by the call */
+  GHashTable *results; /* IrValue of the body -> IrValue: outputs that await their producer */
+  GPtrArray *nodes;    /* of IrNode: made so far in the call's graph */
+} Expansion;
+
+static void copy_nodes (Expansion *expansion, const IrGraph *from, IrGraph *to);
+
+/**
+ * ir_node_function:
+ * @node: a node
+ *
+ * Returns: (transfer none) (nullable): the function of the model that @node calls
+ */
+const IrGraph *
+ir_node_function (const IrNode *node)
+{
+  return ir_model_find_function (node->graph->model, node->domain, node->op_type, node->overload);
+}
+
+static const char *
+name_within (const Expansion *expansion, const char *name)
+{
+  const IrNode *call = expansion->call;
+  const char *prefix = call->name[0] != '\0' ? call->name : call->op_type;
+  g_autofree char *joined = g_strconcat (prefix, "/", name, NULL);
+
+  if (!ir_context_has_string (expansion->model->context, joined))
+    return ir_context_intern (expansion->model->context, joined);
+  return ir_edit_unique_name (expansion->edit, joined);
+}
+
+static IrValue *
+copy_value (Expansion *expansion, IrValue *value, IrGraph *to)
+{
+  gpointer found = NULL;
+  IrValue *copy;
+
+  if (value == NULL)
+    return NULL;
+  if (g_hash_table_lookup_extended (expansion->values, value, NULL, &found))
+    return found;
+  copy = ir_edit_add_value (expansion->edit, to, name_within (expansion, value->name),
+                            (value->flags & IR_VALUE_DECLARED) != 0 ? value->type : NULL);
+  if (value->initializer != NULL)
+    {
+      ir_edit_set_initializer (expansion->edit, copy, value->initializer);
+      ir_edit_set_type (expansion->edit, copy, value->type);
+    }
+  g_hash_table_insert (expansion->values, value, copy);
+  return copy;
+}
+
+/* -- attributes -- */
+
+static const IrAttr *
+find_default (const IrFunctionInfo *info, const char *name)
+{
+  for (guint i = 0; i < info->n_attr_defaults; i++)
+    if (info->attr_defaults[i]->name == name)
+      return info->attr_defaults[i];
+  return NULL;
+}
+
+static guint32
+copy_subgraph (Expansion *expansion, guint32 id)
+{
+  const IrGraph *from = ir_model_graph (expansion->model, id);
+  IrGraph *to = ir_edit_add_graph (expansion->edit, IR_GRAPH_SUBGRAPH, from->name);
+  guint n_inputs = ir_graph_n_inputs (from), n_outputs = ir_graph_n_outputs (from);
+  g_autofree IrValue **inputs = g_new0 (IrValue *, n_inputs + 1);
+  g_autofree IrValue **outputs = g_new0 (IrValue *, n_outputs + 1);
+  IrValue *const *values;
+  guint n;
+
+  for (guint i = 0; i < n_inputs; i++)
+    inputs[i] = copy_value (expansion, ir_graph_input (from, i), to);
+  ir_edit_set_graph_inputs (expansion->edit, to, inputs, n_inputs);
+  values = ir_graph_values (from, &n);
+  for (guint i = 0; i < n; i++)
+    copy_value (expansion, values[i], to);
+  copy_nodes (expansion, from, to);
+  for (guint i = 0; i < n_outputs; i++)
+    outputs[i] = copy_value (expansion, ir_graph_output (from, i), to);
+  ir_edit_set_graph_outputs (expansion->edit, to, outputs, n_outputs);
+  return to->id;
+}
+
+static const IrAttr *
+copy_graph_attr (Expansion *expansion, const IrAttr *attr)
+{
+  IrContext *context = expansion->model->context;
+  g_autofree guint32 *ids = g_new (guint32, attr->n + 1);
+
+  for (guint i = 0; i < attr->n; i++)
+    ids[i] = copy_subgraph (expansion, attr->graphs[i]);
+  return attr->kind == IR_ATTR_GRAPH ? ir_attr_graph (context, attr->name, ids[0])
+                                     : ir_attr_graphs (context, attr->name, ids, attr->n);
+}
+
+static const IrAttr *
+resolve_attr (Expansion *expansion, const IrAttr *attr)
+{
+  const IrAttr *given;
+
+  if (attr->ref_name == NULL)
+    return attr->kind == IR_ATTR_GRAPH || attr->kind == IR_ATTR_GRAPHS
+               ? copy_graph_attr (expansion, attr)
+               : attr;
+  given = ir_node_attr (expansion->call, attr->ref_name);
+  if (given == NULL)
+    given = find_default (expansion->info, attr->ref_name);
+  if (given == NULL)
+    return NULL;
+  given = ir_attr_renamed (expansion->model->context, given, attr->name);
+  /* A graph that the call holds must be held once: the call is removed, copies are not. */
+  return given->kind == IR_ATTR_GRAPH || given->kind == IR_ATTR_GRAPHS
+             ? copy_graph_attr (expansion, given)
+             : given;
+}
+
+/* -- nodes -- */
+
+static void
+place_node (Expansion *expansion, const IrNode *from, IrNode *to)
+{
+  const IrNode *call = expansion->call;
+  IrEdit *edit = expansion->edit;
+
+  if (from->overload[0] != '\0')
+    ir_edit_set_op (edit, to, from->op_type, from->domain, from->overload);
+  ir_edit_set_rank (edit, to, call->rank);
+  ir_edit_set_scope (edit, to, call->scope);
+  ir_edit_set_device (edit, to, from->device[0] != '\0' ? from->device : call->device);
+  if (from->extra != NULL)
+    ir_edit_set_node_extra (edit, to, from->extra);
+  for (guint i = 0; i < from->n_attrs; i++)
+    {
+      const IrAttr *attr = resolve_attr (expansion, from->attrs[i]);
+
+      if (attr != NULL)
+        ir_edit_set_attr (edit, to, attr);
+    }
+  if (to->graph == call->graph)
+    g_ptr_array_add (expansion->nodes, to);
+  ir_edit_step_map_node (edit, call->id, to->id);
+}
+
+static IrValue *
+output_value (Expansion *expansion, IrValue *output, IrGraph *to)
+{
+  IrValue *result = output != NULL ? g_hash_table_lookup (expansion->results, output) : NULL;
+
+  if (result == NULL)
+    return copy_value (expansion, output, to);
+  g_hash_table_insert (expansion->values, output, result);
+  return result;
+}
+
+static void
+copy_nodes (Expansion *expansion, const IrGraph *from, IrGraph *to)
+{
+  g_autoptr (GPtrArray) nodes = ir_graph_nodes (from);
+
+  for (guint i = 0; i < nodes->len; i++)
+    {
+      const IrNode *node = nodes->pdata[i];
+      g_autofree IrValue **inputs = g_new0 (IrValue *, node->n_inputs + 1);
+      g_autofree IrValue **outputs = g_new0 (IrValue *, node->n_outputs + 1);
+
+      for (guint k = 0; k < node->n_outputs; k++)
+        outputs[k] = output_value (expansion, node->outputs[k], to);
+      for (guint k = 0; k < node->n_inputs; k++)
+        inputs[k] = copy_value (expansion, node->inputs[k], to);
+      place_node (expansion, node,
+                  ir_edit_add_node_with_outputs (
+                      expansion->edit, to, node->op_type, node->domain,
+                      name_within (expansion, node->name[0] != '\0' ? node->name : node->op_type),
+                      node->n_inputs, inputs, node->n_outputs, outputs));
+    }
+}
+
+/* -- the call -- */
+
+static void
+bind_inputs (Expansion *expansion, const IrGraph *body)
+{
+  for (guint i = 0; i < ir_graph_n_inputs (body); i++)
+    g_hash_table_insert (expansion->values, ir_graph_input (body, i),
+                         ir_node_input (expansion->call, i));
+}
+
+/* Takes the call's outputs from it and says which value of the body each is; the first use of a
+ * value that a node of the body makes takes it over, all others get an Identity. */
+static GPtrArray *
+detach_outputs (Expansion *expansion, const IrGraph *body, IrNode *call)
+{
+  GPtrArray *outputs = g_ptr_array_new ();
+
+  for (guint i = 0; i < call->n_outputs; i++)
+    {
+      IrValue *output = call->outputs[i];
+      IrValue *inner = i < ir_graph_n_outputs (body) ? ir_graph_output (body, i) : NULL;
+
+      if (output != NULL)
+        ir_edit_set_output (expansion->edit, call, i, NULL);
+      if (output != NULL && inner != NULL && inner->producer != NULL && inner->graph == body &&
+          !g_hash_table_contains (expansion->results, inner))
+        g_hash_table_insert (expansion->results, inner, output);
+      else if (output != NULL && inner != NULL)
+        {
+          g_ptr_array_add (outputs, inner);
+          g_ptr_array_add (outputs, output);
+        }
+    }
+  return outputs;
+}
+
+static void
+add_identities (Expansion *expansion, const GPtrArray *pairs, IrGraph *to)
+{
+  for (guint i = 0; i < pairs->len; i += 2)
+    {
+      IrValue *from = copy_value (expansion, pairs->pdata[i], to);
+      IrValue *output = pairs->pdata[i + 1];
+      IrNode *identity = ir_edit_add_node_with_outputs (expansion->edit, to, "Identity", "",
+                                                        name_within (expansion, "Identity"), 1,
+                                                        &from, 1, &output);
+
+      ir_edit_set_rank (expansion->edit, identity, expansion->call->rank);
+      ir_edit_step_map_node (expansion->edit, expansion->call->id, identity->id);
+      g_ptr_array_add (expansion->nodes, identity);
+    }
+}
+
+/* What waited for the call waits for every node of it, and each of them for what the call did. */
+static void
+move_controls (Expansion *expansion, IrNode *call)
+{
+  const IrIdList *before = call->controls;
+  gboolean waited_for = ir_node_has_control_uses (call);
+
+  for (guint i = 0; before != NULL && i < before->n; i++)
+    for (guint k = 0; k < expansion->nodes->len; k++)
+      ir_edit_add_control (expansion->edit, expansion->nodes->pdata[k],
+                           ir_model_node (expansion->model, before->ids[i]));
+  for (guint i = 1; waited_for && i < expansion->model->nodes->len; i++)
+    {
+      IrNode *node = expansion->model->nodes->pdata[i];
+      gboolean waits = FALSE;
+
+      for (guint k = 0;
+           node->state == IR_STATE_LIVE && node->controls != NULL && k < node->controls->n; k++)
+        waits |= node->controls->ids[k] == call->id;
+      if (!waits)
+        continue;
+      ir_edit_remove_control (expansion->edit, node, call);
+      for (guint k = 0; k < expansion->nodes->len; k++)
+        ir_edit_add_control (expansion->edit, node, expansion->nodes->pdata[k]);
+    }
+}
+
+/* An operator means the same in two versions if it was there in the older one and no adaption lies
+ * between them. */
+static gboolean
+means_the_same (const IrNode *node, gint64 a, gint64 b)
+{
+  gint64 older = MIN (a, b), newer = MAX (a, b);
+
+  if (node->op == NULL || older < node->op->since)
+    return FALSE;
+  for (const IrAdapt *adapt = node->op->adapt; adapt != NULL && adapt->until != 0; adapt++)
+    if (older < adapt->until && adapt->until <= newer)
+      return FALSE;
+  return TRUE;
+}
+
+static gboolean
+uses_differently (const IrGraph *body, const char *domain, gint64 own, gint64 model)
+{
+  const IrModel *all = body->model;
+
+  for (guint i = 1; i < all->nodes->len; i++)
+    {
+      const IrNode *node = all->nodes->pdata[i];
+      const IrGraph *graph = node->graph;
+
+      if (node->state != IR_STATE_LIVE || strcmp (node->domain, domain) != 0)
+        continue;
+      while (graph != NULL && graph != body)
+        graph = ir_graph_outer (graph);
+      if (graph == body && ir_node_function (node) == NULL && !means_the_same (node, own, model))
+        return TRUE;
+    }
+  return FALSE;
+}
+
+static gboolean
+import_domains (IrEdit *edit, const IrNode *call, const IrGraph *body, GPtrArray *problems)
+{
+  const IrOpsets *opsets = body->function->opsets;
+  IrModel *model = ir_edit_model (edit);
+
+  for (guint i = 0; opsets != NULL && i < opsets->n; i++)
+    {
+      gint64 own = opsets->opsets[i].version;
+      gint64 imported = ir_graph_opset (call->graph, opsets->opsets[i].domain);
+      g_autofree char *label = ir_node_label (call);
+
+      if (imported == 0 || imported == own ||
+          !uses_differently (body, opsets->opsets[i].domain, own, imported))
+        continue;
+      if (problems != NULL)
+        ir_problems_add (problems, IR_SEVERITY_WARNING, IR_PROBLEM_UNSUPPORTED, call, NULL,
+                         "%s: its function is written for version %" G_GINT64_FORMAT
+                         " of \"%s\", the graph imports %" G_GINT64_FORMAT
+                         ", and operators in it differ; the call stays.",
+                         label, own, opsets->opsets[i].domain, imported);
+      return FALSE;
+    }
+  for (guint i = 0; opsets != NULL && i < opsets->n; i++)
+    if (ir_model_opset (model, opsets->opsets[i].domain) == 0)
+      ir_edit_set_opset (edit, opsets->opsets[i].domain, opsets->opsets[i].version);
+  return TRUE;
+}
+
+/**
+ * ir_inline_call:
+ * @edit: an edit, with a step open unless it imports
+ * @node: a node that calls a function of its model
+ * @problems: (nullable): gets the reason if the call has to stay
+ *
+ * Replaces @node by a copy of the function's body. Types of the new values are not known until they
+ * are inferred. The function itself stays.
+ *
+ * Cost: O(size of the body and of the model).
+ *
+ * Returns: %TRUE if @node is gone
+ */
+gboolean
+ir_inline_call (IrEdit *edit, IrNode *node, GPtrArray *problems)
+{
+  const IrGraph *body = ir_node_function (node);
+  g_autoptr (GHashTable) values = g_hash_table_new (NULL, NULL);
+  g_autoptr (GHashTable) results = g_hash_table_new (NULL, NULL);
+  g_autoptr (GPtrArray) nodes = g_ptr_array_new ();
+  g_autoptr (GPtrArray) identities = NULL;
+  Expansion expansion = { edit, ir_edit_model (edit), node, NULL, values, results, nodes };
+
+  if (body == NULL || body->function == NULL || !import_domains (edit, node, body, problems))
+    return FALSE;
+  expansion.info = body->function;
+  bind_inputs (&expansion, body);
+  identities = detach_outputs (&expansion, body, node);
+  copy_nodes (&expansion, body, node->graph);
+  add_identities (&expansion, identities, node->graph);
+  move_controls (&expansion, node);
+  ir_edit_remove_node (edit, node);
+  return TRUE;
+}
+
+static GPtrArray *
+find_calls (IrModel *model, GHashTable *refused)
+{
+  GPtrArray *calls = g_ptr_array_new ();
+
+  for (guint i = 1; i < model->nodes->len; i++)
+    {
+      IrNode *node = model->nodes->pdata[i];
+      const IrGraph *graph = node->graph;
+
+      if (node->state != IR_STATE_LIVE || g_hash_table_contains (refused, node) ||
+          ir_node_function (node) == NULL)
+        continue;
+      while (graph->kind == IR_GRAPH_SUBGRAPH && ir_graph_outer (graph) != NULL)
+        graph = ir_graph_outer (graph);
+      if (graph->kind == IR_GRAPH_MAIN)
+        g_ptr_array_add (calls, node);
+    }
+  return calls;
+}
+
+static void
+remove_functions (IrEdit *edit)
+{
+  IrModel *model = ir_edit_model (edit);
+
+  for (guint i = 1; i < model->graphs->len; i++)
+    {
+      IrGraph *graph = model->graphs->pdata[i];
+
+      if (graph->state == IR_STATE_LIVE && graph->kind == IR_GRAPH_FUNCTION)
+        ir_edit_remove_graph (edit, graph);
+    }
+}
+
+/**
+ * ir_inline_functions:
+ * @edit: an edit, with a step open unless it imports
+ * @problems: (nullable): gets what could not be inlined, and functions that call themselves
+ *
+ * Replaces every call of a model-local function, in subgraphs too, and those that the bodies make,
+ * until none is left; then the functions are removed. If some call has to stay, so do all
+ * functions.
+ *
+ * Returns: number of calls that were replaced
+ */
+guint
+ir_inline_functions (IrEdit *edit, GPtrArray *problems)
+{
+  IrModel *model = ir_edit_model (edit);
+  g_autoptr (GHashTable) refused = g_hash_table_new (NULL, NULL);
+  guint n_done = 0;
+
+  for (guint round = 0; round < MAX_ROUNDS; round++)
+    {
+      g_autoptr (GPtrArray) calls = find_calls (model, refused);
+
+      if (calls->len == 0)
+        {
+          if (g_hash_table_size (refused) == 0)
+            remove_functions (edit);
+          return n_done;
+        }
+      for (guint i = 0; i < calls->len && model->nodes->len < MAX_NODES; i++)
+        if (ir_inline_call (edit, calls->pdata[i], problems))
+          n_done++;
+        else
+          g_hash_table_add (refused, calls->pdata[i]);
+      if (model->nodes->len >= MAX_NODES)
+        break;
+    }
+  if (problems != NULL)
+    ir_problems_add (
+        problems, IR_SEVERITY_ERROR, IR_PROBLEM_LIMIT, NULL, NULL,
+        "Functions call each other more than %d deep, or make more than %d nodes; they "
+        "are not all inlined.",
+        MAX_ROUNDS, MAX_NODES);
+  return n_done;
+}

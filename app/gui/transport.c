@@ -12,7 +12,6 @@ struct _IrTransport
   IrSession *session;
   GtkScale *scale;
   GtkLabel *label;
-  GtkDropDown *compare;
   gboolean updating; /* the slider moves because the cursor did, not the other way round */
 };
 
@@ -42,7 +41,6 @@ update_marks (IrTransport *self)
 static void
 update_label (IrTransport *self)
 {
-  const IrModel *model = ir_session_get_history (self->session);
   const guint n = ir_session_get_n_steps (self->session);
   const guint cursor = ir_session_get_cursor (self->session);
   g_autofree char *text = NULL;
@@ -52,9 +50,8 @@ update_label (IrTransport *self)
   else if (cursor == 0)
     text = g_strdup_printf ("Original · %u steps", n);
   else
-    text = g_strdup_printf ("Step %u of %u · %s", cursor, n, ir_history_step (model, cursor)->rule);
+    text = g_strdup_printf ("Step %u of %u", cursor, n);
   gtk_label_set_text (self->label, text);
-  gtk_widget_set_tooltip_text (GTK_WIDGET (self->label), text);
 }
 
 static void
@@ -64,17 +61,6 @@ update_cursor (IrTransport *self)
   gtk_range_set_value (GTK_RANGE (self->scale), ir_session_get_cursor (self->session));
   self->updating = FALSE;
   update_label (self);
-}
-
-static void
-update_compare (IrTransport *self)
-{
-  const IrCompare compare = ir_session_get_compare (self->session);
-
-  self->updating = TRUE;
-  gtk_drop_down_set_selected (self->compare,
-                              compare < IR_COMPARE_PINNED ? compare : GTK_INVALID_LIST_POSITION);
-  self->updating = FALSE;
 }
 
 static void
@@ -102,15 +88,6 @@ on_value_changed (IrTransport *self)
     ir_session_goto (self->session, (guint) (gtk_range_get_value (GTK_RANGE (self->scale)) + 0.5));
 }
 
-static void
-on_compare_selected (IrTransport *self)
-{
-  const guint selected = gtk_drop_down_get_selected (self->compare);
-
-  if (!self->updating && selected < IR_COMPARE_PINNED)
-    ir_session_set_compare (self->session, selected);
-}
-
 /**
  * ir_transport_set_session:
  * @session: (transfer none): whose cursor the slider moves; set once
@@ -123,8 +100,6 @@ ir_transport_set_session (IrTransport *self, IrSession *session)
   g_signal_connect_object (session, "changed", G_CALLBACK (on_session_changed), self,
                            G_CONNECT_SWAPPED);
   g_signal_connect_object (session, "notify::cursor", G_CALLBACK (update_cursor), self,
-                           G_CONNECT_SWAPPED);
-  g_signal_connect_object (session, "notify::compare", G_CALLBACK (update_compare), self,
                            G_CONNECT_SWAPPED);
   on_session_changed (self, IR_CHANGED_ALL, session);
 }
@@ -148,7 +123,6 @@ ir_transport_class_init (IrTransportClass *klass)
   gtk_widget_class_set_template_from_resource (widget_class, "/org/irscope/Irscope/transport.ui");
   gtk_widget_class_bind_template_child (widget_class, IrTransport, scale);
   gtk_widget_class_bind_template_child (widget_class, IrTransport, label);
-  gtk_widget_class_bind_template_child (widget_class, IrTransport, compare);
 }
 
 static void
@@ -157,6 +131,48 @@ ir_transport_init (IrTransport *self)
   gtk_widget_init_template (GTK_WIDGET (self));
   g_signal_connect_object (self->scale, "value-changed", G_CALLBACK (on_value_changed), self,
                            G_CONNECT_SWAPPED);
-  g_signal_connect_object (self->compare, "notify::selected", G_CALLBACK (on_compare_selected),
-                           self, G_CONNECT_SWAPPED);
+}
+
+/* -- what the graph is compared with -- */
+
+static void
+on_compare_selected (GtkDropDown *chooser, GParamSpec *pspec, gpointer user_data)
+{
+  const guint selected = gtk_drop_down_get_selected (chooser);
+
+  if (selected < IR_COMPARE_PINNED)
+    ir_session_set_compare (IR_SESSION (user_data), selected);
+}
+
+static void
+on_compare_changed (GtkDropDown *chooser, GParamSpec *pspec, IrSession *session)
+{
+  const IrCompare compare = ir_session_get_compare (session);
+
+  gtk_drop_down_set_selected (chooser,
+                              compare < IR_COMPARE_PINNED ? compare : GTK_INVALID_LIST_POSITION);
+}
+
+/**
+ * ir_compare_chooser_new:
+ * @session: (transfer none): whose comparison is chosen
+ *
+ * Returns: (transfer floating): a drop-down: since last step, since the pass began, ...
+ */
+GtkWidget *
+ir_compare_chooser_new (IrSession *session)
+{
+  static const char *const titles[] = { "Since last step", "Since pass began", "Since original",
+                                        "No comparison", NULL };
+  GtkWidget *chooser = gtk_drop_down_new_from_strings (titles);
+
+  gtk_widget_set_tooltip_text (chooser, "What the graph at this step is compared with");
+  gtk_widget_add_css_class (chooser, "compact");
+  gtk_accessible_update_property (GTK_ACCESSIBLE (chooser), GTK_ACCESSIBLE_PROPERTY_LABEL,
+                                  "Compare", -1);
+  g_signal_connect_object (chooser, "notify::selected", G_CALLBACK (on_compare_selected), session,
+                           0);
+  g_signal_connect_object (session, "notify::compare", G_CALLBACK (on_compare_changed), chooser,
+                           G_CONNECT_SWAPPED);
+  return chooser;
 }

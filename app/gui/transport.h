@@ -1,5 +1,4 @@
-/* The transport bar: buttons, a slider over all steps with a mark where a pass begins, and what the
- * graph is compared with. */
+/* The transport bar: buttons, and a slider over all steps with a mark where a pass ends. */
 #pragma once
 
 #include "views/session.h"
@@ -8,3 +7,4 @@
 G_DECLARE_FINAL_TYPE (IrTransport, ir_transport, IR, TRANSPORT, GtkBox)
 
 void ir_transport_set_session (IrTransport *self, IrSession *session);
+GtkWidget *ir_compare_chooser_new (IrSession *session); /* (transfer floating) */

@@ -450,6 +450,7 @@ update_title (IrWindow *self)
   const IrFrame *frame = ir_session_get_frame (self->session);
   g_autofree char *subtitle = NULL;
   g_autofree char *title = NULL;
+  const guint n_steps = ir_session_get_n_steps (self->session);
   guint original, now;
 
   if (frame == NULL)
@@ -461,8 +462,10 @@ update_title (IrWindow *self)
     }
   title = g_strconcat (ir_session_get_modified (self->session) ? "• " : "",
                        ir_session_get_title (self->session), NULL);
-  original = ir_model_n_counted_nodes (frame->before);
   now = ir_model_n_counted_nodes (frame->model);
+  original = n_steps > 0
+                 ? ir_history_step (ir_session_get_history (self->session), 1)->cost_before.n_nodes
+                 : now;
   subtitle = original == now ? g_strdup_printf ("%u nodes", now)
                              : g_strdup_printf ("%u → %u nodes", original, now);
   adw_window_title_set_title (self->title, title);
@@ -696,6 +699,15 @@ fill_place (IrWindow *self, IrViewPlace place, GtkBox *box)
   gtk_widget_set_visible (GTK_WIDGET (box), n_here > 0);
   gtk_widget_add_css_class (bar, "pane-header");
   gtk_box_append (GTK_BOX (bar), pane_title (self, GTK_STACK (stack), n_here));
+  if (place == IR_VIEW_CENTRE)
+    {
+      GtkWidget *chooser = ir_compare_chooser_new (self->session);
+
+      gtk_widget_set_hexpand (chooser, TRUE);
+      gtk_widget_set_halign (chooser, GTK_ALIGN_END);
+      gtk_widget_set_valign (chooser, GTK_ALIGN_CENTER);
+      gtk_box_append (GTK_BOX (bar), chooser);
+    }
   gtk_stack_set_hhomogeneous (GTK_STACK (stack), FALSE);
   gtk_stack_set_vhomogeneous (GTK_STACK (stack), FALSE);
   gtk_widget_set_vexpand (stack, TRUE);

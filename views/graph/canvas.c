@@ -13,6 +13,7 @@
 #define MAX_ZOOM       4.0
 #define ZOOM_STEP      1.2
 #define MAX_PROXIES    200
+#define SYNC_DELAY_MS  40
 #define PICK_REACH     5.0 /* px around a line that still hit it */
 #define DRAG_THRESHOLD 6.0
 #define CAMERA_MS      220
@@ -32,7 +33,7 @@ struct _IrCanvas
   GtkAdjustment *hadjustment, *vadjustment;
   GtkScrollablePolicy hpolicy, vpolicy;
   double zoom;
-  gboolean configuring;
+  gboolean configuring, allocating;
   gboolean placed; /* a first place was chosen for this model */
 
   /* camera flight */
@@ -49,6 +50,8 @@ struct _IrCanvas
   gint32 hover_box;       /* -1 = none */
   GArray *selected_lines; /* of gint32: at the selected box or value */
   GPtrArray *proxies;     /* of IrNodeProxy, (transfer none) */
+  guint sync_timeout;
+  IrCamera sync_camera; /* that the proxies were made for */
 };
 
 enum
@@ -72,6 +75,9 @@ G_DEFINE_FINAL_TYPE_WITH_CODE (IrCanvas,
                                ir_canvas,
                                GTK_TYPE_WIDGET,
                                G_IMPLEMENT_INTERFACE (GTK_TYPE_SCROLLABLE, NULL))
+
+static void sync_proxies (IrCanvas *self);
+static void queue_sync (IrCanvas *self);
 
 static const IrScene *
 scene (IrCanvas *self)
@@ -122,7 +128,8 @@ configure (IrCanvas *self, double x, double y)
                             (bounds.y + bounds.height) * self->zoom + height / 2, 24, height * 0.9,
                             height);
   self->configuring = FALSE;
-  gtk_widget_queue_allocate (GTK_WIDGET (self));
+  if (!self->allocating)
+    gtk_widget_queue_allocate (GTK_WIDGET (self));
   gtk_widget_queue_draw (GTK_WIDGET (self));
 }
 
@@ -324,6 +331,21 @@ changes_rect (IrCanvas *self, IrLayoutRect *rect)
   return any;
 }
 
+/* The box that says most about a change: a new one, else one that went, else one that changed. */
+static const IrSceneBox *
+telling_box (IrCanvas *self)
+{
+  static const IrSceneState order[] = { IR_SCENE_NEW, IR_SCENE_REMOVED, IR_SCENE_CHANGED };
+  guint n = 0;
+  const IrSceneBox *boxes = ir_scene_boxes (scene (self), &n);
+
+  for (guint s = 0; s < G_N_ELEMENTS (order); s++)
+    for (guint i = 0; i < n; i++)
+      if (boxes[i].state == order[s] && boxes[i].kind != IR_SCENE_CLUSTER)
+        return &boxes[i];
+  return NULL;
+}
+
 /**
  * ir_canvas_show_changes:
  *
@@ -336,18 +358,20 @@ ir_canvas_show_changes (IrCanvas *self)
   IrLayoutRect rect;
   double zoom;
 
-  if (scene (self) == NULL || !changes_rect (self, &rect) || rect_in_sight (self, &rect, 12))
+  if (scene (self) == NULL || !changes_rect (self, &rect) || rect_in_sight (self, &rect, 60))
     return;
   zoom = MIN (self->zoom,
-              0.9 * MIN (now.width / MAX (rect.width, 1), now.height / MAX (rect.height, 1)));
-  if (zoom >= READABLE_ZOOM || zoom >= self->zoom)
-    fly_to_rect (self, &rect, zoom);
-  else /* too far apart to be read at once: its beginning */
+              0.8 * MIN (now.width / MAX (rect.width, 1), now.height / MAX (rect.height, 1)));
+  if (zoom < READABLE_ZOOM && zoom < self->zoom)
     {
-      rect.height = MIN (rect.height, now.height / READABLE_ZOOM * 0.9);
-      rect.width = MIN (rect.width, now.width / READABLE_ZOOM * 0.9);
-      fly_to_rect (self, &rect, MAX (MIN (self->zoom, 1.0), READABLE_ZOOM));
+      const IrSceneBox *box = telling_box (self); /* too far apart to be read at once */
+
+      rect = (IrLayoutRect){ box->x, box->y, box->width, box->height };
+      zoom = CLAMP (self->zoom, READABLE_ZOOM, 1.0);
+      if (rect_in_sight (self, &rect, 60))
+        return;
     }
+  fly_to_rect (self, &rect, zoom);
 }
 
 /* -- selection -- */
@@ -406,7 +430,7 @@ ir_canvas_selection_changed (IrCanvas *self)
     return;
   self->selected_box = box_of_node (self, ir_session_get_selected_node (self->session));
   collect_selected_lines (self);
-  gtk_widget_queue_allocate (GTK_WIDGET (self));
+  queue_sync (self);
   gtk_widget_queue_draw (GTK_WIDGET (self));
 }
 
@@ -432,7 +456,7 @@ select_box (IrCanvas *self, gint32 index, gboolean toggle)
 static void
 focus_selected (IrCanvas *self)
 {
-  gtk_widget_queue_allocate (GTK_WIDGET (self));
+  sync_proxies (self);
   for (guint i = 0; i < self->proxies->len; i++)
     if (ir_node_proxy_get_box (self->proxies->pdata[i]) == self->selected_box)
       {
@@ -838,9 +862,10 @@ allocate_proxy (IrCanvas *self, GtkWidget *proxy, const IrSceneBox *box)
                        transform);
 }
 
-/* One proxy per box in sight, bound to the box's key as long as it is in sight. */
+/* One proxy per box in sight, bound to the box's key as long as it is in sight. Not while sizes are
+ * given: children that come and go would ask for another round. */
 static void
-update_proxies (IrCanvas *self)
+sync_proxies (IrCanvas *self)
 {
   g_autoptr (GPtrArray) old = g_steal_pointer (&self->proxies);
   g_autoptr (GArray) boxes = g_array_new (FALSE, FALSE, sizeof (gint32));
@@ -848,6 +873,7 @@ update_proxies (IrCanvas *self)
   const IrLayoutRect world = ir_camera_world (&now);
   const GtkBitset *selection = ir_session_get_selection (self->session);
 
+  g_clear_handle_id (&self->sync_timeout, g_source_remove);
   self->proxies = g_ptr_array_new ();
   if (scene (self) != NULL)
     ir_scene_foreach_in_rect (scene (self), &world, collect_boxes, boxes);
@@ -871,7 +897,6 @@ update_proxies (IrCanvas *self)
                             index == self->selected_box ||
                                 (box->node != 0 && gtk_bitset_contains (selection, box->node)),
                             i + 1, boxes->len);
-      allocate_proxy (self, proxy, box);
       g_ptr_array_add (self->proxies, proxy);
     }
   for (guint i = 0; i < old->len; i++)
@@ -881,9 +906,34 @@ update_proxies (IrCanvas *self)
           gtk_widget_grab_focus (GTK_WIDGET (self));
         gtk_widget_unparent (old->pdata[i]);
       }
+  gtk_widget_queue_allocate (GTK_WIDGET (self));
+}
+
+static gboolean
+on_sync_timeout (gpointer data)
+{
+  IrCanvas *self = data;
+
+  self->sync_timeout = 0;
+  sync_proxies (self);
+  return G_SOURCE_REMOVE;
+}
+
+static void
+queue_sync (IrCanvas *self)
+{
+  if (self->sync_timeout == 0)
+    self->sync_timeout = g_timeout_add (SYNC_DELAY_MS, on_sync_timeout, self);
 }
 
 /* -- widget -- */
+
+static gboolean
+same_camera (const IrCamera *a, const IrCamera *b)
+{
+  return a->zoom == b->zoom && round (a->x) == round (b->x) && round (a->y) == round (b->y) &&
+         a->width == b->width && a->height == b->height;
+}
 
 static void
 ir_canvas_size_allocate (GtkWidget *widget, int width, int height, int baseline)
@@ -891,18 +941,24 @@ ir_canvas_size_allocate (GtkWidget *widget, int width, int height, int baseline)
   IrCanvas *self = IR_CANVAS (widget);
   const IrCamera now = camera (self);
 
+  self->allocating = TRUE;
   if (!self->placed && scene (self) != NULL)
     place_first (self);
   else
     configure (self, now.x, now.y);
-  update_proxies (self);
-}
+  self->allocating = FALSE;
+  for (guint i = 0; i < self->proxies->len; i++)
+    {
+      const IrSceneBox *box = box_at (self, ir_node_proxy_get_box (self->proxies->pdata[i]));
 
-static gboolean
-same_camera (const IrCamera *a, const IrCamera *b)
-{
-  return a->zoom == b->zoom && round (a->x) == round (b->x) && round (a->y) == round (b->y) &&
-         a->width == b->width && a->height == b->height;
+      if (box != NULL)
+        allocate_proxy (self, self->proxies->pdata[i], box);
+    }
+  if (!same_camera (&now, &self->sync_camera))
+    {
+      self->sync_camera = now;
+      queue_sync (self);
+    }
 }
 
 static void
@@ -987,7 +1043,7 @@ ir_canvas_frame_changed (IrCanvas *self)
   ir_node_painter_set_scene (self->painter, (IrScene *) scene (self));
   g_clear_pointer (&self->content, gsk_render_node_unref);
   ir_canvas_selection_changed (self);
-  gtk_widget_queue_allocate (GTK_WIDGET (self));
+  sync_proxies (self);
   gtk_widget_queue_draw (GTK_WIDGET (self));
 }
 
@@ -1071,6 +1127,7 @@ ir_canvas_dispose (GObject *object)
   g_clear_object (&self->animation);
   set_adjustment (self, &self->hadjustment, NULL);
   set_adjustment (self, &self->vadjustment, NULL);
+  g_clear_handle_id (&self->sync_timeout, g_source_remove);
   while ((child = gtk_widget_get_first_child (GTK_WIDGET (self))) != NULL)
     gtk_widget_unparent (child);
   if (self->proxies != NULL)

@@ -600,6 +600,9 @@ ir_graph_view_constructed (GObject *object)
   add_options (self);
   self->canvas = IR_CANVAS (ir_canvas_new (session (self)));
   gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (scrolled), GTK_WIDGET (self->canvas));
+  /* Bars that come and go would change the size while it is being given. */
+  gtk_scrolled_window_set_policy (GTK_SCROLLED_WINDOW (scrolled), GTK_POLICY_ALWAYS,
+                                  GTK_POLICY_ALWAYS);
   gtk_widget_set_vexpand (scrolled, TRUE);
   gtk_overlay_set_child (GTK_OVERLAY (overlay), scrolled);
   gtk_overlay_add_overlay (GTK_OVERLAY (overlay), build_caption (self));

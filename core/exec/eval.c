@@ -32,6 +32,8 @@ eval_call (IrCall *call,
     }
   call->max_output_bytes = output_limit;
   ir_call_adapt (call);
+  if (!ir_call_check (call, error))
+    return FALSE;
   g_autoptr (GError) local = NULL;
   if (chosen->prepare != NULL)
     call->kernel_state = chosen->prepare (call, &local);

@@ -393,7 +393,7 @@ call_kernel (IrRunState *state, IrCall *call, const IrNode *node, GError **error
       call->outputs[i].memory_bytes = place->size;
     }
   ir_call_adapt (call);
-  if (!plan->kernel (call, error))
+  if (!ir_call_check (call, error) || !plan->kernel (call, error))
     return FALSE;
   for (guint i = 0; i < node->n_outputs; i++)
     if (!take_output (state, call, node, i, error))

@@ -631,20 +631,21 @@ ir_call_fail (const IrCall *call, GError **error, IrOpErrorCode code, const char
   return FALSE;
 }
 
-/* Whether the word for @slot in "X W B?" says that the input may be left out. */
+/* Whether the word for @slot in "X W B?" says that the input may be left out. Those of a variadic
+ * input may not. */
 static gboolean
 slot_is_optional (const char *names, guint slot)
 {
   const char *word = names != NULL ? names : "";
-  for (guint i = 0; i < slot && *word != '\0'; i++)
+  for (guint i = 0; i < slot; i++)
     {
       const char *end = strchr (word, ' ');
       if (end == NULL)
-        return TRUE; /* beyond the words: one of a variadic input */
+        return FALSE;
       word = end + 1;
     }
   gsize length = strcspn (word, " ");
-  return length == 0 || word[length - 1] == '?' || word[length - 1] == '*';
+  return length > 0 && word[length - 1] == '?';
 }
 
 static gboolean
@@ -677,7 +678,7 @@ ir_call_check (const IrCall *call, GError **error)
 {
   const IrOp *op = call->op;
   guint n_inputs = call->n_inputs, n_outputs = call->n_outputs;
-  while (n_inputs > 0 && !call->inputs[n_inputs - 1].present)
+  while (op->in.max >= 0 && n_inputs > 0 && !call->inputs[n_inputs - 1].present)
     n_inputs--;
   while (n_outputs > 0 && !call->outputs[n_outputs - 1].present)
     n_outputs--;

@@ -13,7 +13,19 @@
 
 #define DATA_DIR "/usr/share/libonnx-testdata/data/node"
 /* Cases that passed when this was last raised. */
-#define FLOOR_PASSED 1
+#define FLOOR_PASSED 684
+
+/* Cases whose data contradict the standard or themselves. */
+static const struct
+{
+  const char *name, *reason;
+} wrong_data[] = {
+  { "test_cast_FLOAT_to_BFLOAT16", "the data were cut off, not rounded to the nearest" },
+  { "test_castlike_BFLOAT16_to_FLOAT", "input like is declared [3,4] and given [1]" },
+  { "test_castlike_BFLOAT16_to_FLOAT_expanded", "input like is declared [3,4] and given [1]" },
+  { "test_castlike_FLOAT_to_BFLOAT16", "input like is declared [3,4] and given [1]" },
+  { "test_castlike_FLOAT_to_BFLOAT16_expanded", "input like is declared [3,4] and given [1]" },
+};
 
 typedef enum
 {
@@ -82,6 +94,18 @@ load_value (const char *dir, const char *kind, guint index, GError **error)
   return ir_tensor_load (path, error);
 }
 
+/* The cases store bfloat16 as uint16, because numpy has no such type: the model says what it is. */
+static IrTensor *
+as_declared (IrTensor *tensor, IrDtype dtype)
+{
+  if (tensor == NULL || ir_tensor_dtype (tensor) != IR_DTYPE_UINT16 || dtype != IR_DTYPE_BFLOAT16)
+    return tensor;
+  IrTensor *typed = ir_tensor_new_copy (dtype, ir_tensor_rank (tensor), ir_tensor_dims (tensor),
+                                        ir_tensor_data (tensor));
+  ir_tensor_unref (tensor);
+  return typed;
+}
+
 static GHashTable *
 load_inputs (IrModel *model, const char *dir, GError **error)
 {
@@ -92,7 +116,8 @@ load_inputs (IrModel *model, const char *dir, GError **error)
       const IrValue *value = ir_graph_input (model->main, i);
       if (value->initializer != NULL)
         continue;
-      IrTensor *tensor = load_value (dir, "input", file++, error);
+      IrTensor *tensor = as_declared (load_value (dir, "input", file++, error),
+                                      ir_value_dtype (value));
       if (tensor == NULL)
         return NULL;
       g_hash_table_insert (inputs, GUINT_TO_POINTER (value->id), tensor);
@@ -151,12 +176,14 @@ run_case (const char *dir, char **why)
   if (run == NULL)
     {
       *why = g_strdup (error->message);
-      return FAILED;
+      return g_error_matches (error, IR_EXEC_ERROR, IR_EXEC_ERROR_UNSUPPORTED) ? UNSUPPORTED
+                                                                               : FAILED;
     }
   for (guint i = 0; i < ir_graph_n_outputs (model->main) && *why == NULL; i++)
     {
       const IrValue *value = ir_graph_output (model->main, i);
-      g_autoptr (IrTensor) wanted = load_value (dir, "output", i, &error);
+      g_autoptr (IrTensor)
+          wanted = as_declared (load_value (dir, "output", i, &error), ir_value_dtype (value));
       const IrTensor *actual = ir_run_value (run, value->id);
       if (wanted == NULL)
         *why = g_strdup (error->message);
@@ -176,6 +203,15 @@ compare_names (gconstpointer a, gconstpointer b)
   return strcmp (*(const char *const *) a, *(const char *const *) b);
 }
 
+static gboolean
+has_wrong_data (const char *name)
+{
+  for (guint i = 0; i < G_N_ELEMENTS (wrong_data); i++)
+    if (g_str_equal (wrong_data[i].name, name))
+      return TRUE;
+  return FALSE;
+}
+
 static void
 run_all (guint counts[N_STATUS])
 {
@@ -189,6 +225,8 @@ run_all (guint counts[N_STATUS])
     {
       g_autofree char *path = g_build_filename (DATA_DIR, g_ptr_array_index (names, i), NULL);
       g_autofree char *why = NULL;
+      if (has_wrong_data (g_ptr_array_index (names, i)))
+        continue;
       Status status = run_case (path, &why);
       counts[status]++;
       if (status == FAILED)

@@ -14,16 +14,6 @@ gboolean ir_backend_choose (const IrBackend *backend,
                             const char **why,
                             GError **error);
 
-#if __has_include("core/ir/inline.h")
-#include "core/ir/inline.h"
-#else
-static inline gboolean
-ir_inline_functions (IrModel *model, GError **error)
-{
-  return TRUE;
-}
-#endif
-
 /* -- subgraph.c -- */
 gboolean ir_subgraph_runs (const IrNode *node);
 
@@ -34,6 +24,7 @@ IrNode *ir_use_node_in (const IrGraph *graph, IrUse use);
 /* -- runner.c -- */
 GError *ir_exec_error_from_kernel (const IrNode *node, GError *error);
 gsize ir_exec_default_memory_limit (void);
+IrModel *ir_exec_expand (IrModel *model, GError **error);
 
 IrSchedule *ir_schedule_ref (IrSchedule *schedule);
 IrMemPlan *ir_mem_plan_ref (IrMemPlan *plan);

@@ -4,13 +4,13 @@
 #include "config.h"
 
 #include "core/exec/exec-private.h"
-#include "core/op/infer.h"
 
 #include <math.h>
 #include <string.h>
 
-#define MAX_DEPTH 32 /* of the walk: masks pass through about ten nodes in exported transformers   \
-                      */
+#define MAX_DEPTH                                                                                  \
+  32 /* of the walk: masks pass through about ten nodes in exported transformers                   \
+      */
 
 /* What a use says about the elements of a value. */
 typedef enum
@@ -410,20 +410,6 @@ check_kind (const IrValue *input, GError **error)
   return FALSE;
 }
 
-/* The model without function calls and with types, so that the walk sees all uses. */
-static IrModel *
-expanded (IrModel *model, GError **error)
-{
-  g_autoptr (IrModel) clone = ir_model_clone (model);
-
-  if (!ir_inline_functions (clone, error))
-    return NULL;
-  g_autoptr (IrEdit) edit = ir_edit_new_import (clone);
-  ir_infer_model (edit, IR_INFER_DEFAULT, NULL);
-  g_clear_pointer (&edit, ir_edit_free);
-  return g_steal_pointer (&clone);
-}
-
 /**
  * ir_random_inputs:
  * @model: a model
@@ -444,7 +430,7 @@ GHashTable *
 ir_random_inputs (IrModel *model, guint64 seed, GHashTable *bindings, GError **error)
 {
   g_return_val_if_fail (model != NULL, NULL);
-  g_autoptr (IrModel) flat = expanded (model, error);
+  g_autoptr (IrModel) flat = ir_exec_expand (model, error);
 
   if (flat == NULL)
     return NULL;

@@ -769,8 +769,8 @@ ir_executable_new (IrModel *model, const IrRunOptions *options, GError **error)
   if (executable->options.backend == NULL)
     executable->options.backend = ir_backend_require (NULL, NULL);
   executable->source = ir_model_ref (model);
-  executable->base = ir_model_clone (model);
-  if (!ir_inline_functions (executable->base, error))
+  executable->base = ir_exec_expand (model, error);
+  if (executable->base == NULL)
     return NULL;
   executable->threads = ir_threads_new (executable->options.n_threads);
   g_autoptr (IrSchedule)

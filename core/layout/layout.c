@@ -29,6 +29,7 @@ typedef struct
   double x, y; /* px, centre and top, within the level */
   gint32 layer;
   double layer_top; /* px */
+  double drop;      /* px, from its bottom to that of its layer */
 } LevelVertex;
 
 typedef struct
@@ -84,6 +85,7 @@ struct _IrLayout
   guint n_boxes, n_groups, n_edges;
   IrLayoutRect *boxes;
   gint32 *layers;
+  double *drops;
   IrLayoutRect *groups;
   guint *edge_start; /* n_edges + 1 offsets into points */
   GArray *points;
@@ -730,11 +732,19 @@ read_component (Work *work, Level *level, const Component *comp, double dx, doub
   const IrFlat *flat = comp->flat;
   IrLayoutStats *stats = &work->layout->stats;
   g_autofree double *tops = g_new (double, MAX (1, flat->n_layers));
+  g_autofree double *bottoms = g_new (double, MAX (1, flat->n_layers));
 
   for (gint32 l = 0; l < flat->n_layers; l++)
-    tops[l] = G_MAXDOUBLE;
+    {
+      tops[l] = G_MAXDOUBLE;
+      bottoms[l] = -G_MAXDOUBLE;
+    }
   for (gint32 i = 0; i < flat->n_real; i++)
-    tops[flat->v[i].layer] = MIN (tops[flat->v[i].layer], flat->v[i].y);
+    {
+      const IrFlatVertex *v = &flat->v[i];
+      tops[v->layer] = MIN (tops[v->layer], v->y);
+      bottoms[v->layer] = MAX (bottoms[v->layer], v->y + v->height);
+    }
   for (gint32 i = 0; i < flat->n_real; i++)
     {
       LevelVertex *v = vertex_at (level, comp->vertices[i]);
@@ -742,6 +752,7 @@ read_component (Work *work, Level *level, const Component *comp, double dx, doub
       v->y = flat->v[i].y + dy;
       v->layer = flat->v[i].layer;
       v->layer_top = tops[flat->v[i].layer] + dy;
+      v->drop = bottoms[flat->v[i].layer] - flat->v[i].y - flat->v[i].height;
     }
   for (gint32 i = 0; i < flat->n_edges; i++)
     {
@@ -974,6 +985,7 @@ place_levels (Work *work)
       work->layout->boxes[i] = (IrLayoutRect){ v->x - w / 2 + level->abs_x, v->y + level->abs_y, w,
                                                h };
       work->layout->layers[i] = v->layer;
+      work->layout->drops[i] = v->drop;
     }
 }
 
@@ -1083,6 +1095,7 @@ layout_alloc (const IrLayoutInput *input)
   layout->n_edges = input->n_edges;
   layout->boxes = g_new0 (IrLayoutRect, MAX (1, input->n_boxes));
   layout->layers = g_new0 (gint32, MAX (1, input->n_boxes));
+  layout->drops = g_new0 (double, MAX (1, input->n_boxes));
   layout->groups = g_new0 (IrLayoutRect, MAX (1, input->n_groups));
   layout->edge_start = g_new0 (guint, input->n_edges + 1);
   layout->points = g_array_new (FALSE, FALSE, sizeof (IrLayoutPoint));
@@ -1164,6 +1177,7 @@ ir_layout_unref (IrLayout *layout)
     return;
   g_free (layout->boxes);
   g_free (layout->layers);
+  g_free (layout->drops);
   g_free (layout->groups);
   g_free (layout->edge_start);
   g_array_unref (layout->points);
@@ -1219,6 +1233,22 @@ ir_layout_box_layer (const IrLayout *layout, guint box)
   g_return_val_if_fail (box < layout->n_boxes, -1);
 
   return layout->layers[box];
+}
+
+/**
+ * ir_layout_box_drop:
+ * @layout: a layout
+ * @box: index of a box of the input
+ *
+ * Returns: px from its bottom to the bottom of the tallest box of its layer;
+ *   what stands below that is clear of other boxes
+ */
+double
+ir_layout_box_drop (const IrLayout *layout, guint box)
+{
+  g_return_val_if_fail (box < layout->n_boxes, 0);
+
+  return layout->drops[box];
 }
 
 /**

@@ -133,6 +133,7 @@ guint ir_layout_n_groups (const IrLayout *layout);
 guint ir_layout_n_edges (const IrLayout *layout);
 IrLayoutRect ir_layout_box (const IrLayout *layout, guint box);
 gint32 ir_layout_box_layer (const IrLayout *layout, guint box);
+double ir_layout_box_drop (const IrLayout *layout, guint box);
 IrLayoutRect ir_layout_group (const IrLayout *layout, guint group);
 const IrLayoutPoint *ir_layout_edge (const IrLayout *layout, guint edge, guint *n_points);
 IrLayoutRect ir_layout_bounds (const IrLayout *layout);

@@ -19,7 +19,6 @@
 
 #define EDGE_GAP      14.0
 #define SEEDED_WEIGHT 1e9
-#define LONG_TRUNK    24   /* layers */
 #define SPINE_SLACK   40.0 /* px that a spine may wander */
 
 /**
@@ -333,8 +332,15 @@ balance (const IrFlat *flat, double *run[4], double *x)
     }
 }
 
-/* Per boundary below a layer: the one net that crosses it, or -1 for none or
- * several. Nets that pass many layers (masks, shared shapes) are not counted. */
+/* Nets that pass a good part of the picture: masks, shared shapes. */
+static gboolean
+is_long (const IrFlat *flat, const IrFlatNet *net)
+{
+  return net->n_trunk > 24 || (net->n_trunk > 4 && net->n_trunk > flat->n_layers / 3);
+}
+
+/* Per boundary below a layer: the one net that crosses it, long ones left out;
+ * or -1 for none or several. */
 static gint32 *
 find_waists (const IrFlat *flat)
 {
@@ -347,7 +353,7 @@ find_waists (const IrFlat *flat)
     {
       const IrFlatNet *net = &flat->nets[k];
       gint32 first = flat->v[net->src].layer, last = MIN (n, first + net->n_trunk + 1);
-      if (net->n_trunk > LONG_TRUNK)
+      if (is_long (flat, net))
         continue;
       count[first]++;
       count[last]--;
@@ -366,6 +372,105 @@ find_waists (const IrFlat *flat)
   return waist;
 }
 
+/* A long net that runs along one side of the picture. */
+typedef struct
+{
+  gint32 net;
+  gint32 rank; /* most vertices between it and the side */
+} SideNet;
+
+static int
+compare_side_nets (gconstpointer a, gconstpointer b)
+{
+  const SideNet *x = a, *y = b;
+
+  return x->rank != y->rank ? y->rank - x->rank : x->net - y->net;
+}
+
+/* First vertex of the line of a net: where it enters the group, or its trunk. */
+static gint32
+line_start (const IrFlat *flat, const IrFlatNet *net)
+{
+  return flat->v[net->src].kind == IR_FLAT_IN_PORT ? -1 : 0;
+}
+
+static gint32
+line_vertex (const IrFlatNet *net, gint32 i)
+{
+  return i < 0 ? net->src : net->trunk + i;
+}
+
+/* The long nets that have nothing but others of their kind on the @right (or
+ * left) of them, innermost first. */
+static GArray *
+find_side_nets (const IrFlat *flat, gboolean right)
+{
+  g_autofree guint8 *is_line = g_new0 (guint8, MAX (1, flat->n_vertices));
+  g_autofree guint8 *outside = g_new0 (guint8, MAX (1, flat->n_vertices));
+  GArray *found = g_array_new (FALSE, FALSE, sizeof (SideNet));
+
+  for (gint32 k = 0; k < flat->n_nets; k++)
+    if (is_long (flat, &flat->nets[k]))
+      for (gint32 i = line_start (flat, &flat->nets[k]); i < flat->nets[k].n_trunk; i++)
+        is_line[line_vertex (&flat->nets[k], i)] = TRUE;
+  for (gint32 l = 0; l < flat->n_layers; l++)
+    {
+      gint32 first = flat->layer_start[l], n = flat->layer_start[l + 1] - first;
+      for (gint32 i = 0; i < n; i++)
+        {
+          gint32 v = flat->order[first + (right ? n - 1 - i : i)];
+          if (!is_line[v])
+            break;
+          outside[v] = TRUE;
+        }
+    }
+  for (gint32 k = 0; k < flat->n_nets; k++)
+    {
+      const IrFlatNet *net = &flat->nets[k];
+      SideNet side = { .net = k };
+      gboolean all = is_long (flat, net);
+      for (gint32 i = line_start (flat, net); all && i < net->n_trunk; i++)
+        {
+          const IrFlatVertex *v = &flat->v[line_vertex (net, i)];
+          gint32 n = flat->layer_start[v->layer + 1] - flat->layer_start[v->layer];
+          all = outside[line_vertex (net, i)];
+          side.rank = MAX (side.rank, right ? n - 1 - v->pos : v->pos);
+        }
+      if (all)
+        g_array_append_val (found, side);
+    }
+  g_array_sort (found, compare_side_nets);
+  return found;
+}
+
+/* Makes them straight again, as near as what lies inside of them allows. */
+static void
+straighten_sides (const IrFlat *flat, double *x)
+{
+  for (int right = 0; right < 2; right++)
+    {
+      g_autoptr (GArray) nets = find_side_nets (flat, right);
+      for (guint k = 0; k < nets->len; k++)
+        {
+          const IrFlatNet *net = &flat->nets[g_array_index (nets, SideNet, k).net];
+          double at = right ? -G_MAXDOUBLE : G_MAXDOUBLE;
+          for (gint32 i = line_start (flat, net); i < net->n_trunk; i++)
+            {
+              const IrFlatVertex *v = &flat->v[line_vertex (net, i)];
+              gint32 n = flat->layer_start[v->layer + 1] - flat->layer_start[v->layer];
+              gint32 inner = v->pos + (right ? -1 : 1);
+              if (inner < 0 || inner >= n)
+                continue;
+              gint32 w = flat->order[flat->layer_start[v->layer] + inner];
+              double gap = ir_flat_gap (flat, v, &flat->v[w]);
+              at = right ? MAX (at, x[w] + gap) : MIN (at, x[w] - gap);
+            }
+          for (gint32 i = line_start (flat, net); ABS (at) < G_MAXDOUBLE && i < net->n_trunk; i++)
+            x[line_vertex (net, i)] = at;
+        }
+    }
+}
+
 /* Straight lines that lean on one another may carry a deep graph further and
  * further to one side. Where all of it passes through one line, what follows is
  * put back below the first such line: layers move as wholes, so distances hold. */
@@ -374,7 +479,7 @@ straighten_spine (const IrFlat *flat, const gint32 *waist, double *x)
 {
   g_autofree double *shift = g_new0 (double, flat->n_layers + 1);
   double spine = 0, by = 0;
-  gboolean known = FALSE;
+  gboolean known = FALSE, moved = FALSE;
 
   for (gint32 l = 0; l < flat->n_layers; l++)
     {
@@ -385,13 +490,18 @@ straighten_spine (const IrFlat *flat, const gint32 *waist, double *x)
           if (!known)
             spine = at;
           else if (ABS (spine - at) > SPINE_SLACK)
-            by += floor (spine - at + 0.5);
+            {
+              by += floor (spine - at + 0.5);
+              moved = TRUE;
+            }
           known = TRUE;
         }
       shift[l] = by;
     }
   for (gint32 v = 0; v < flat->n_vertices; v++)
     x[v] += shift[flat->v[v].layer];
+  if (moved)
+    straighten_sides (flat, x);
 }
 
 static gboolean

@@ -673,6 +673,8 @@ constant_figure (const IrValue *value)
 
   if (tensor == NULL)
     return scene_type_text (value);
+  if (ir_tensor_n_elements (tensor) == 1 && ir_dtype_is_float (ir_tensor_dtype (tensor)))
+    return g_strdup_printf ("%.6g", ir_tensor_get_double (tensor, 0));
   if (ir_tensor_n_elements (tensor) <= 4 && rank <= 1 &&
       ir_dtype_kind (ir_tensor_dtype (tensor)) != IR_DTYPE_KIND_STRING)
     return ir_tensor_to_string (tensor, 4);

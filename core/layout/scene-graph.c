@@ -27,6 +27,8 @@
 #define MAX_WIDTH     256.0 /* px */
 #define BADGE         20.0  /* px kept free in the header for each badge */
 #define PORT_GAP      24.0  /* px */
+#define MAX_DROP      64.0  /* px that a label may be away from its box */
+#define STACK         5.0   /* px, the sheets below a closed box */
 #define MAX_ROWS      6
 #define MAX_TIP_LINES 12
 
@@ -131,14 +133,15 @@ static const struct
   { "num_heads", "heads" },
 };
 
-/* "3×3" for 3,3; "2" for 2,2 when @square. */
+/* "3×3" for sizes, "0, 2, 1" for the rest. */
 static char *
 ints_text (const IrAttr *attr)
 {
+  const char *between = strcmp (attr->name, "kernel_shape") == 0 ? "\303\227" : ", ";
   g_autoptr (GString) text = g_string_new (NULL);
 
   for (guint i = 0; i < attr->n && i < 8; i++)
-    g_string_append_printf (text, "%s%" G_GINT64_FORMAT, i > 0 ? "\303\227" : "", attr->ints[i]);
+    g_string_append_printf (text, "%s%" G_GINT64_FORMAT, i > 0 ? between : "", attr->ints[i]);
   if (attr->n > 8)
     g_string_append (text, "\342\200\246");
   return g_string_free (g_steal_pointer (&text), FALSE);
@@ -238,15 +241,38 @@ write_overlay (const Build *build, Look *look, const SceneItem *item)
     add_body (look, IR_SCENE_TEXT_NUMBER, g_strdup (label), NULL);
 }
 
+/* The name without what the frame around it and the header say already:
+ * "/block/conv1/Conv" within "block" is "conv1". */
+static char *
+short_name (const Build *build, const SceneItem *item, const IrNode *node)
+{
+  const char *name = node->name + (node->name[0] == '/');
+  const char *fold = item->group >= 0 ? group_at (build, (guint) item->group)->fold : NULL;
+  g_autofree char *tail = g_strconcat ("/", node->op_type, NULL);
+
+  if (fold != NULL && g_str_has_prefix (fold, "scope:"))
+    {
+      const char *path = strrchr (fold, ':') + 1;
+      gsize n = strlen (path);
+      if (strncmp (name, path, n) == 0 && name[n] == '/')
+        name += n + 1;
+    }
+  if (name[0] == '\0' || strcmp (name, node->op_type) == 0)
+    return NULL;
+  return g_strndup (name, strlen (name) - (g_str_has_suffix (name, tail) ? strlen (tail) : 0));
+}
+
 static void
 write_node (const Build *build, Look *look, const SceneItem *item)
 {
   const IrNode *node = item->b ? item->b : item->a;
   char *attrs = attrs_text (node);
+  char *name = build->options->hide_names || node->name == NULL ? NULL
+                                                                : short_name (build, item, node);
 
   look->colour = node->op ? (guint8) node->op->family : IR_SCENE_COLOUR_UNKNOWN;
-  if (!build->options->hide_names && node->name != NULL && node->name[0] != '\0')
-    add_body (look, IR_SCENE_TEXT_SUBTITLE, g_strdup (node->name), NULL);
+  if (name != NULL)
+    add_body (look, IR_SCENE_TEXT_SUBTITLE, name, NULL);
   if (attrs != NULL)
     add_body (look, IR_SCENE_TEXT_SUBTITLE, attrs, NULL);
   write_rows (look, item);
@@ -698,32 +724,39 @@ add_lines (Build *build)
       }
 }
 
-/* The type of each net once, right of its first px. Inputs carry theirs inside. */
+/* The type of each net once, right of its line and below its layer, where no
+ * box is. Inputs carry theirs inside. */
 static void
 add_labels (Build *build)
 {
-  g_autoptr (GHashTable) seen = g_hash_table_new (NULL, NULL);
+  g_autoptr (GHashTable) seen = g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free, NULL);
 
   for (guint i = 0; i < build->draft->links->len; i++)
     {
       const SceneLink *link = &g_array_index (build->draft->links, SceneLink, i);
+      const SceneItem *from = link->from >= 0 ? item_at (build, (guint) link->from) : NULL;
       const IrValue *value = link->vb ? link->vb : link->va;
+      gint64 net = ((gint64) link->from << 32) ^ (gint64) link->from_port;
       guint n;
       const IrLayoutPoint *p = ir_layout_edge (build->scene->layout, i, &n);
-      if (value == NULL || !g_hash_table_add (seen, (gpointer) value) ||
-          (link->from >= 0 && is_pill (item_at (build, (guint) link->from))))
+      if (value == NULL || (from != NULL && is_pill (from)) ||
+          !g_hash_table_add (seen, g_memdup2 (&net, sizeof net)))
         continue;
       g_autofree char *type = scene_type_text (value);
       if (type == NULL || type[0] == '\0')
         continue;
       gboolean down = p[1].y > p[0].y;
-      double stack = link->from >= 0 && item_at (build, (guint) link->from)->fold ? 5 : 0;
+      double drop = from != NULL ? ir_layout_box_drop (build->scene->layout, (guint) link->from)
+                                 : 0;
+      double below = drop <= MAX_DROP ? drop : 0;
+      if (from != NULL && from->fold != NULL)
+        below = MAX (below, STACK);
       IrSceneText text = { .style = IR_SCENE_TEXT_LABEL,
                            .box = -1,
                            .x = p[0].x + (down ? 6 : 4),
-                           .y = p[0].y + (down ? 13 + stack : -4),
+                           .y = p[0].y + (down ? 13 + below : -4),
                            .text = type };
-      ir_scene_add_text (build->scene, &text, 112);
+      ir_scene_add_text (build->scene, &text, 144);
     }
 }
 

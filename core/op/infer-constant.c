@@ -83,6 +83,8 @@ set_fill_data (IrCall *call, int rank, const IrDim *dims, const IrTensor *value)
 gboolean
 ir_infer_constant_of_shape (IrCall *call, GError **error)
 {
+  if (!ir_call_check_integers (call, 0, 1, error))
+    return FALSE;
   const IrAttr *attr = ir_call_attr (call, "value");
   const IrTensor *value = attr != NULL && attr->kind == IR_ATTR_TENSOR && attr->n > 0
                               ? attr->tensors[0]

@@ -35,6 +35,8 @@ gather_data (IrCall *call)
 gboolean
 ir_infer_gather (IrCall *call, GError **error)
 {
+  if (!ir_call_check_integers (call, 1, 1, error))
+    return FALSE;
   IrDtype dtype = ir_call_input_dtype (call, 0);
   int rank = ir_call_input_rank (call, 0), n_indices = ir_call_input_rank (call, 1), n = 0;
   const IrDim *dims = ir_call_input_dims (call, 0), *indices = ir_call_input_dims (call, 1);
@@ -64,6 +66,8 @@ ir_infer_gather (IrCall *call, GError **error)
 gboolean
 ir_infer_gather_elements (IrCall *call, GError **error)
 {
+  if (!ir_call_check_integers (call, 1, 1, error))
+    return FALSE;
   ir_call_same_shape (call, 0, 1, ir_call_input_dtype (call, 0));
   return TRUE;
 }
@@ -71,6 +75,8 @@ ir_infer_gather_elements (IrCall *call, GError **error)
 gboolean
 ir_infer_gather_nd (IrCall *call, GError **error)
 {
+  if (!ir_call_check_integers (call, 1, 1, error))
+    return FALSE;
   IrDtype dtype = ir_call_input_dtype (call, 0);
   int rank = ir_call_input_rank (call, 0), n_indices = ir_call_input_rank (call, 1), n = 0;
   const IrDim *dims = ir_call_input_dims (call, 0), *indices = ir_call_input_dims (call, 1);
@@ -152,6 +158,8 @@ ir_infer_non_zero (IrCall *call, GError **error)
 gboolean
 ir_infer_top_k (IrCall *call, GError **error)
 {
+  if (!ir_call_check_integers (call, 1, 1, error))
+    return FALSE;
   IrDtype dtype = ir_call_input_dtype (call, 0);
   int rank = ir_call_input_rank (call, 0);
   const IrDim *dims = ir_call_input_dims (call, 0);

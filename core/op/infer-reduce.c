@@ -41,6 +41,8 @@ set_all_unknown (IrCall *call, IrDtype dtype, int rank)
 gboolean
 ir_infer_reduce (IrCall *call, GError **error)
 {
+  if (!ir_call_check_integers (call, 1, 1, error))
+    return FALSE;
   IrDtype dtype = ir_call_input_dtype (call, 0);
   int rank = ir_call_input_rank (call, 0);
   gboolean keepdims = ir_call_int (call, "keepdims", 1) != 0;

@@ -137,6 +137,8 @@ reshape_dim (IrCall *call, IrNumber number, int i, gboolean *is_free, IrDim *dim
 gboolean
 ir_infer_reshape (IrCall *call, GError **error)
 {
+  if (!ir_call_check_integers (call, 1, 1, error))
+    return FALSE;
   IrDtype dtype = ir_call_input_dtype (call, 0);
   g_autofree IrNumber *shape = NULL;
   guint n = 0;
@@ -199,6 +201,8 @@ ir_infer_flatten (IrCall *call, GError **error)
 gboolean
 ir_infer_squeeze (IrCall *call, GError **error)
 {
+  if (!ir_call_check_integers (call, 1, 1, error))
+    return FALSE;
   IrDtype dtype = ir_call_input_dtype (call, 0);
   int rank = ir_call_input_rank (call, 0), kept = 0;
   const IrDim *dims = ir_call_input_dims (call, 0);
@@ -236,6 +240,8 @@ ir_infer_squeeze (IrCall *call, GError **error)
 gboolean
 ir_infer_unsqueeze (IrCall *call, GError **error)
 {
+  if (!ir_call_check_integers (call, 1, 1, error))
+    return FALSE;
   IrDtype dtype = ir_call_input_dtype (call, 0);
   int rank = ir_call_input_rank (call, 0);
   const IrDim *dims = ir_call_input_dims (call, 0);
@@ -422,6 +428,8 @@ split_data (IrCall *call, const gint64 *starts, const gint64 *lengths, guint n_p
 gboolean
 ir_infer_split (IrCall *call, GError **error)
 {
+  if (!ir_call_check_integers (call, 1, 1, error))
+    return FALSE;
   IrDtype dtype = ir_call_input_dtype (call, 0);
   int rank = ir_call_input_rank (call, 0);
   const IrDim *dims = ir_call_input_dims (call, 0);
@@ -475,6 +483,8 @@ ir_infer_split (IrCall *call, GError **error)
 static gint64
 slice_length (gint64 size, gint64 start, gint64 end, gint64 step)
 {
+  if (size == 0)
+    return 0;
   start = start < 0 ? start + size : start;
   end = end < 0 ? end + size : end;
   if (step > 0)
@@ -564,6 +574,8 @@ slice_data (IrCall *call, gint64 start, gint64 end, gint64 step)
 gboolean
 ir_infer_slice (IrCall *call, GError **error)
 {
+  if (!ir_call_check_integers (call, 1, 4, error))
+    return FALSE;
   IrDtype dtype = ir_call_input_dtype (call, 0);
   int rank = ir_call_input_rank (call, 0);
   const IrDim *dims = ir_call_input_dims (call, 0);
@@ -655,6 +667,8 @@ ir_infer_size (IrCall *call, GError **error)
 gboolean
 ir_infer_expand (IrCall *call, GError **error)
 {
+  if (!ir_call_check_integers (call, 1, 1, error))
+    return FALSE;
   IrDtype dtype = ir_call_input_dtype (call, 0);
   int rank = ir_call_input_rank (call, 0);
   const IrDim *dims = ir_call_input_dims (call, 0);
@@ -702,6 +716,8 @@ ir_infer_expand (IrCall *call, GError **error)
 gboolean
 ir_infer_tile (IrCall *call, GError **error)
 {
+  if (!ir_call_check_integers (call, 1, 1, error))
+    return FALSE;
   IrDtype dtype = ir_call_input_dtype (call, 0);
   int rank = ir_call_input_rank (call, 0);
   const IrDim *dims = ir_call_input_dims (call, 0);
@@ -729,6 +745,8 @@ ir_infer_tile (IrCall *call, GError **error)
 gboolean
 ir_infer_pad (IrCall *call, GError **error)
 {
+  if (!ir_call_check_integers (call, 1, 1, error) || !ir_call_check_integers (call, 3, 1, error))
+    return FALSE;
   IrDtype dtype = ir_call_input_dtype (call, 0);
   int rank = ir_call_input_rank (call, 0);
   const IrDim *dims = ir_call_input_dims (call, 0);

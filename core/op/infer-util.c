@@ -171,6 +171,31 @@ ir_call_common_dtype (const IrCall *call, guint first, guint n, IrDtype *dtype, 
 }
 
 /**
+ * ir_call_check_integers:
+ * @call: a call
+ * @first: first input slot
+ * @n: number of inputs; absent ones are passed over
+ * @error: return location for an error
+ *
+ * Returns: %FALSE with %IR_OP_ERROR_DTYPE if one is known not to hold integers
+ */
+gboolean
+ir_call_check_integers (const IrCall *call, guint first, guint n, GError **error)
+{
+  for (guint i = first; i < first + n; i++)
+    {
+      const IrType *type = ir_call_input_type (call, i);
+      if (type == NULL || (ir_type_is_tensor (type) && type->dtype == IR_DTYPE_UNDEFINED))
+        continue;
+      if (!ir_type_is_tensor (type) || !ir_dtype_is_integer (type->dtype))
+        return ir_call_fail (call, error, IR_OP_ERROR_DTYPE, "input %u is %s, integers are needed",
+                             i,
+                             ir_type_is_tensor (type) ? ir_dtype_name (type->dtype) : "no tensor");
+    }
+  return TRUE;
+}
+
+/**
  * ir_call_axis:
  * @call: a call
  * @axis: an axis, negative ones counted from the end

@@ -17,6 +17,9 @@ void ir_call_same_shape (IrCall *call, guint slot, guint input, IrDtype dtype);
 gboolean ir_call_common_dtype (
     const IrCall *call, guint first, guint n, IrDtype *dtype, GError **error);
 
+/* Inputs [first, first + n), where given and known, must hold integers: shapes, axes, indices. */
+gboolean ir_call_check_integers (const IrCall *call, guint first, guint n, GError **error);
+
 /* -- axes -- */
 /* @axis in [-rank, rank) becomes [0, rank); @extra is added to the rank (Unsqueeze, Flatten). */
 gboolean ir_call_axis (const IrCall *call, gint64 axis, int rank, gint64 *normal, GError **error);

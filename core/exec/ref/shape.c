@@ -174,7 +174,8 @@ ir_ref_slice (IrCall *call, GError **error)
   gint64 rank = type->rank, base = 0;
   IrRefLayout layout;
   ir_ref_layout_init (&layout, (guint) rank, ir_tensor_dims (in));
-  ir_call_input_ints (call, 1, &starts, &n);
+  if (!ir_call_input_ints (call, 1, &starts, &n) || n > (guint) rank)
+    return ir_call_fail (call, error, IR_OP_ERROR_VALUE, "too many starts");
   ir_call_input_ints (call, 3, &axes, &n_axes);
   ir_call_input_ints (call, 4, &steps, &n_steps);
   if (ir_ref_count (type) == 0)

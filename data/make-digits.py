@@ -3,9 +3,9 @@
 
 Needs Debian's python3-numpy and python3-sklearn (for the 1,797 images of 8x8 pixels only).  The network
 is trained here, by back-propagation in numpy with a fixed seed, and written unoptimized as an exporter
-would write it: batch normalizations unfolded, the flattening computed from the shape, a layer scale as
-separate Mul and Add, a Dropout, an Identity and a pair of transposes, so that every first pass of
-irscope has something to do.
+would write it: batch normalizations unfolded, the flattening computed from the shape and reshaped once
+more, a layer scale as separate Mul and Add, a bias apart from its Gemm, a Dropout, an Identity and a pair
+of transposes, so that every first pass of irscope has something to do.
 
     python3 data/make-digits.py [--epochs 40] [--out data/examples]
 """
@@ -287,13 +287,16 @@ def export(network):
     x = b.op("Transpose", x, perm=[0, 2, 3, 1])
     x = b.op("Transpose", x, perm=[0, 3, 1, 2])
     x = b.op("Dropout", x, b.constant(0.25), name="dropout/Dropout")
-    # x.view (x.size (0), x.size (1) * x.size (2) * x.size (3))
+    # x.view (x.size (0), x.size (1), x.size (2) * x.size (3))
     sizes = [b.dim(x, axis) for axis in range(4)]
-    x = b.reshape(x, sizes[0], b.op("Mul", b.op("Mul", sizes[1], sizes[2]), sizes[3]))
+    x = b.reshape(x, sizes[0], sizes[1], b.op("Mul", sizes[2], sizes[3]))
     # The training loop asked for the batch size once more and never used it.
     b.dim(x, 0)
     fc = network.named["fc"]
-    x = b.op("Gemm", x, b.weight("fc.weight", fc.weight), b.weight("fc.bias", fc.bias), name="fc/Gemm", transB=1)
+    # The head flattens once more, and adds its bias apart from the product.
+    x = b.reshape(x, -1, WIDE * 16)
+    x = b.op("Gemm", x, b.weight("fc.weight", fc.weight), name="fc/Gemm", transB=1)
+    x = b.op("Add", x, b.weight("fc.bias", fc.bias), name="fc/Add")
     x = b.op("Softmax", x, axis=1)
     b.output(x, "probabilities", ["batch", CLASSES])
     return b.model(producer="irscope", producer_version="make-digits.py",

@@ -22,7 +22,12 @@ static const char *const json_extensions[] = { "json", NULL };
 static const IrFormat json_format = { "json", "JSON", json_extensions, ir_json_read_file,
                                       ir_json_write_file };
 
-static const IrFormat *const formats[] = { &onnx_format, &text_format, &json_format };
+static const char *const dot_extensions[] = { "dot", "gv", NULL };
+
+static const IrFormat dot_format = { "dot", "Graphviz DOT", dot_extensions, ir_dot_read_file,
+                                     ir_dot_write_file };
+
+static const IrFormat *const formats[] = { &onnx_format, &text_format, &json_format, &dot_format };
 
 const IrFormat *const *
 ir_formats (guint *n)

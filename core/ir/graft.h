@@ -1,0 +1,8 @@
+/* Making one model say what another says, by recorded edits: how an edited text becomes steps. */
+#pragma once
+
+#include "core/ir/edit.h"
+
+/* Within an open step of @edit: nodes and values of the same name stay what they are and change in
+ * place; others are added and removed. @target may have another context. */
+void ir_graft (IrEdit *edit, IrModel *target);

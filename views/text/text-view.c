@@ -1,0 +1,457 @@
+/* The text: the graph at the cursor in ONNX's textual syntax. Apply reads it; what cannot be read
+ * is underlined at its place, otherwise the differences become one step of the history. Large
+ * constants are written as {...} and stay what they are. */
+#include "config.h"
+
+#include "core/io/io.h"
+#include "core/ir/graft.h"
+#include "core/op/infer.h"
+#include "views/jobs.h"
+#include "views/view.h"
+
+#include <gtksourceview/gtksource.h>
+#include <string.h>
+
+#define LARGE_ELEMENTS 16 /* of a constant: more is written as {...} */
+
+struct _IrTextView
+{
+  IrView parent;
+  GtkWidget *stack, *view, *status, *apply, *revert;
+  GtkSourceBuffer *buffer;
+  GtkTextTag *error_tag;
+  IrModel *shown; /* (nullable) the model whose text it is */
+  GPtrArray *problems;
+  gboolean loading;
+};
+
+#define IR_TYPE_TEXT_VIEW (ir_text_view_get_type ())
+G_DECLARE_FINAL_TYPE (IrTextView, ir_text_view, IR, TEXT_VIEW, IrView)
+G_DEFINE_FINAL_TYPE (IrTextView, ir_text_view, IR_TYPE_VIEW)
+
+/* -- showing -- */
+
+static void
+update_actions (IrTextView *self)
+{
+  gboolean modified = gtk_text_buffer_get_modified (GTK_TEXT_BUFFER (self->buffer));
+
+  gtk_widget_set_sensitive (self->apply, modified);
+  gtk_widget_set_sensitive (self->revert, modified);
+  ir_view_set_indicator (IR_VIEW (self), modified ? "•" : NULL);
+}
+
+static void
+set_status (IrTextView *self, const char *text, gboolean is_error)
+{
+  const char *classes[] = { is_error ? "error" : "dim-label", NULL };
+
+  gtk_widget_set_css_classes (self->status, classes);
+  gtk_label_set_text (GTK_LABEL (self->status), text);
+  gtk_widget_set_tooltip_text (self->status, text[0] != '\0' ? text : NULL);
+}
+
+static void
+clear_marks (IrTextView *self)
+{
+  GtkTextIter start, end;
+
+  gtk_text_buffer_get_bounds (GTK_TEXT_BUFFER (self->buffer), &start, &end);
+  gtk_text_buffer_remove_tag (GTK_TEXT_BUFFER (self->buffer), self->error_tag, &start, &end);
+}
+
+static void
+set_text (IrTextView *self, const char *text)
+{
+  self->loading = TRUE;
+  gtk_text_buffer_set_text (GTK_TEXT_BUFFER (self->buffer), text, -1);
+  gtk_text_buffer_set_modified (GTK_TEXT_BUFFER (self->buffer), FALSE);
+  self->loading = FALSE;
+  g_clear_pointer (&self->problems, g_ptr_array_unref);
+  set_status (self, "", FALSE);
+  update_actions (self);
+}
+
+static gpointer
+write_text (IrJob *job, gpointer data, GCancellable *cancellable, GError **error)
+{
+  IrTextOptions options = { .large = IR_TEXT_ELIDE, .max_elements = LARGE_ELEMENTS };
+  return ir_text_write_options (data, &options);
+}
+
+static void
+on_written (gpointer owner, gpointer result, const GError *error, gpointer data)
+{
+  IrTextView *self = IR_TEXT_VIEW (owner);
+  g_autofree char *text = result;
+
+  if (text != NULL && self->shown == data)
+    set_text (self, text);
+}
+
+static void
+start_writing (IrTextView *self)
+{
+  IrJobSpec spec = {
+    .run = write_text,
+    .data = ir_model_ref (self->shown),
+    .data_free = (GDestroyNotify) ir_model_unref,
+    .result_free = g_free,
+    .done = on_written,
+  };
+  ir_job_unref (ir_job_start (self, &spec));
+}
+
+/* Text that the user is changing is not replaced behind their back. */
+static void
+load_frame (IrTextView *self)
+{
+  const IrFrame *frame = ir_session_get_frame (ir_view_get_session (IR_VIEW (self)));
+
+  gtk_stack_set_visible_child_name (GTK_STACK (self->stack), frame != NULL ? "text" : "closed");
+  if (frame == NULL)
+    {
+      g_clear_pointer (&self->shown, ir_model_unref);
+      return;
+    }
+  if (frame->model == self->shown)
+    return;
+  if (gtk_text_buffer_get_modified (GTK_TEXT_BUFFER (self->buffer)))
+    {
+      set_status (self, "The graph has moved on; Revert shows it.", FALSE);
+      return;
+    }
+  g_clear_pointer (&self->shown, ir_model_unref);
+  self->shown = ir_model_ref (frame->model);
+  start_writing (self);
+}
+
+static void
+find_node (IrTextView *self)
+{
+  IrSession *session = ir_view_get_session (IR_VIEW (self));
+  const IrNode *node = self->shown != NULL
+                           ? ir_model_live_node (self->shown,
+                                                 ir_session_get_selected_node (session))
+                           : NULL;
+  const IrValue *value = node != NULL ? ir_node_output (node, 0) : NULL;
+  GtkTextIter start, from, to;
+
+  if (value == NULL)
+    return;
+  gtk_text_buffer_get_start_iter (GTK_TEXT_BUFFER (self->buffer), &start);
+  g_autofree char *needle = g_strdup_printf ("%s = ", value->name);
+  if (!gtk_text_iter_forward_search (&start, needle, 0, &from, &to, NULL) &&
+      !gtk_text_iter_forward_search (&start, value->name, 0, &from, &to, NULL))
+    return;
+  gtk_text_buffer_select_range (GTK_TEXT_BUFFER (self->buffer), &from, &to);
+  gtk_text_view_scroll_to_iter (GTK_TEXT_VIEW (self->view), &from, 0.2, FALSE, 0, 0);
+}
+
+static void
+ir_text_view_session_changed (IrView *view, IrSessionChanges changes)
+{
+  IrTextView *self = IR_TEXT_VIEW (view);
+
+  if (changes & (IR_CHANGED_FRAME | IR_CHANGED_HISTORY))
+    load_frame (self);
+  if (changes & IR_CHANGED_SELECTION &&
+      !gtk_text_buffer_get_modified (GTK_TEXT_BUFFER (self->buffer)))
+    find_node (self);
+}
+
+/* -- problems -- */
+
+static void
+mark_problem (IrTextView *self, const IrProblem *problem)
+{
+  GtkTextBuffer *buffer = GTK_TEXT_BUFFER (self->buffer);
+  GtkTextIter start, end;
+
+  if (problem->line == 0)
+    return;
+  gtk_text_buffer_get_iter_at_line_index (buffer, &start, (int) problem->line - 1, 0);
+  for (guint i = 1; i < problem->column && !gtk_text_iter_ends_line (&start); i++)
+    gtk_text_iter_forward_char (&start);
+  end = start;
+  if (gtk_text_iter_ends_line (&end))
+    gtk_text_iter_backward_char (&start);
+  else if (!gtk_text_iter_forward_word_end (&end) ||
+           gtk_text_iter_get_line (&end) != gtk_text_iter_get_line (&start))
+    {
+      end = start;
+      gtk_text_iter_forward_char (&end);
+    }
+  gtk_text_buffer_apply_tag (buffer, self->error_tag, &start, &end);
+}
+
+static void
+show_problems (IrTextView *self, GPtrArray *problems, const GError *error)
+{
+  const IrProblem *first = NULL;
+  g_autofree char *text = NULL;
+  GtkTextIter place;
+
+  for (guint i = 0; i < problems->len; i++)
+    {
+      const IrProblem *problem = problems->pdata[i];
+
+      if (problem->severity < IR_SEVERITY_ERROR)
+        continue;
+      mark_problem (self, problem);
+      first = first != NULL ? first : problem;
+    }
+  if (first == NULL)
+    {
+      set_status (self, error != NULL ? error->message : "The text cannot be read.", TRUE);
+      return;
+    }
+  text = g_strdup_printf ("Line %u, column %u: %s", first->line, first->column, first->message);
+  set_status (self, first->line > 0 ? text : first->message, TRUE);
+  if (first->line == 0)
+    return;
+  gtk_text_buffer_get_iter_at_line (GTK_TEXT_BUFFER (self->buffer), &place, (int) first->line - 1);
+  gtk_text_buffer_place_cursor (GTK_TEXT_BUFFER (self->buffer), &place);
+  gtk_text_view_scroll_to_iter (GTK_TEXT_VIEW (self->view), &place, 0.1, FALSE, 0, 0);
+}
+
+/* What the text says is wrong here, or NULL. */
+static char *
+problem_at (IrTextView *self, guint line)
+{
+  for (guint i = 0; self->problems != NULL && i < self->problems->len; i++)
+    {
+      const IrProblem *problem = self->problems->pdata[i];
+
+      if (problem->line == line)
+        return problem->hint != NULL ? g_strdup_printf ("%s\n%s", problem->message, problem->hint)
+                                     : g_strdup (problem->message);
+    }
+  return NULL;
+}
+
+static gboolean
+on_query_tooltip (
+    GtkWidget *widget, int x, int y, gboolean keyboard, GtkTooltip *tooltip, IrTextView *self)
+{
+  GtkTextIter iter;
+  int bx, by;
+  g_autofree char *text = NULL;
+
+  if (keyboard)
+    return FALSE;
+  gtk_text_view_window_to_buffer_coords (GTK_TEXT_VIEW (widget), GTK_TEXT_WINDOW_WIDGET, x, y, &bx,
+                                         &by);
+  if (!gtk_text_view_get_iter_at_location (GTK_TEXT_VIEW (widget), &iter, bx, by) ||
+      !gtk_text_iter_has_tag (&iter, self->error_tag))
+    return FALSE;
+  text = problem_at (self, (guint) gtk_text_iter_get_line (&iter) + 1);
+  if (text == NULL)
+    return FALSE;
+  gtk_tooltip_set_text (tooltip, text);
+  return TRUE;
+}
+
+/* -- applying -- */
+
+/* One step: the differences, and the types that follow from them. */
+static gboolean
+graft_text (IrEdit *edit, gpointer data, GCancellable *cancellable, GError **error)
+{
+  ir_edit_begin_step (edit, "apply-text", IR_CLASS_EDIT, 0);
+  ir_edit_step_reason (edit, "The text was edited.");
+  ir_graft (edit, data);
+  ir_infer_model (edit, IR_INFER_DEFAULT, NULL);
+  ir_edit_end_step (edit);
+  return TRUE;
+}
+
+static void
+apply_text (IrTextView *self)
+{
+  IrSession *session = ir_view_get_session (IR_VIEW (self));
+  GtkTextBuffer *buffer = GTK_TEXT_BUFFER (self->buffer);
+  GtkTextIter start, end;
+  g_autofree char *text = NULL;
+  g_autoptr (GError) error = NULL;
+  g_autoptr (IrModel) target = NULL;
+
+  if (self->shown == NULL || !gtk_text_buffer_get_modified (buffer))
+    return;
+  gtk_text_buffer_get_bounds (buffer, &start, &end);
+  text = gtk_text_buffer_get_text (buffer, &start, &end, FALSE);
+  clear_marks (self);
+  g_clear_pointer (&self->problems, g_ptr_array_unref);
+  self->problems = ir_problems_new ();
+  target = ir_text_read_over (text, -1, self->shown, self->problems, &error);
+  if (target == NULL || ir_problems_count (self->problems, IR_SEVERITY_ERROR) > 0)
+    {
+      show_problems (self, self->problems, error);
+      return;
+    }
+  gtk_text_buffer_set_modified (buffer, FALSE);
+  update_actions (self);
+  set_status (self, "", FALSE);
+  ir_session_edit (session, "Apply text", graft_text, g_steal_pointer (&target),
+                   (GDestroyNotify) ir_model_unref);
+}
+
+static void
+revert_text (IrTextView *self)
+{
+  gtk_text_buffer_set_modified (GTK_TEXT_BUFFER (self->buffer), FALSE);
+  g_clear_pointer (&self->shown, ir_model_unref);
+  load_frame (self);
+}
+
+static void
+on_changed (GtkTextBuffer *buffer, IrTextView *self)
+{
+  if (self->loading)
+    return;
+  clear_marks (self);
+  update_actions (self);
+}
+
+static void
+action_apply (GtkWidget *widget, const char *name, GVariant *parameter)
+{
+  apply_text (IR_TEXT_VIEW (widget));
+}
+
+static void
+action_revert (GtkWidget *widget, const char *name, GVariant *parameter)
+{
+  revert_text (IR_TEXT_VIEW (widget));
+}
+
+/* -- object -- */
+
+static void
+follow_theme (IrTextView *self)
+{
+  gboolean dark = adw_style_manager_get_dark (adw_style_manager_get_default ());
+  GtkSourceStyleScheme *scheme = gtk_source_style_scheme_manager_get_scheme (
+      gtk_source_style_scheme_manager_get_default (), dark ? "Adwaita-dark" : "Adwaita");
+
+  gtk_source_buffer_set_style_scheme (self->buffer, scheme);
+}
+
+static void
+ir_text_view_dispose (GObject *object)
+{
+  IrTextView *self = IR_TEXT_VIEW (object);
+
+  g_clear_pointer (&self->shown, ir_model_unref);
+  g_clear_pointer (&self->problems, g_ptr_array_unref);
+  G_OBJECT_CLASS (ir_text_view_parent_class)->dispose (object);
+}
+
+static void
+ir_text_view_focus_content (IrView *view)
+{
+  gtk_widget_grab_focus (IR_TEXT_VIEW (view)->view);
+}
+
+static void
+ir_text_view_class_init (IrTextViewClass *klass)
+{
+  GtkWidgetClass *widget_class = GTK_WIDGET_CLASS (klass);
+
+  G_OBJECT_CLASS (klass)->dispose = ir_text_view_dispose;
+  IR_VIEW_CLASS (klass)->session_changed = ir_text_view_session_changed;
+  IR_VIEW_CLASS (klass)->focus_content = ir_text_view_focus_content;
+  gtk_widget_class_install_action (widget_class, "text.apply", NULL, action_apply);
+  gtk_widget_class_install_action (widget_class, "text.revert", NULL, action_revert);
+  gtk_widget_class_add_binding_action (widget_class, GDK_KEY_Return, GDK_CONTROL_MASK, "text.apply",
+                                       NULL);
+}
+
+static GtkWidget *
+text_button (const char *label, const char *tooltip, const char *action, const char *css)
+{
+  GtkWidget *button = gtk_button_new_with_label (label);
+
+  gtk_widget_set_tooltip_text (button, tooltip);
+  gtk_actionable_set_action_name (GTK_ACTIONABLE (button), action);
+  if (css != NULL)
+    gtk_widget_add_css_class (button, css);
+  return button;
+}
+
+static GtkWidget *
+make_bar (IrTextView *self)
+{
+  GtkWidget *box = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 6);
+
+  self->status = gtk_label_new (NULL);
+  gtk_label_set_xalign (GTK_LABEL (self->status), 0);
+  gtk_label_set_ellipsize (GTK_LABEL (self->status), PANGO_ELLIPSIZE_END);
+  gtk_widget_set_hexpand (self->status, TRUE);
+  self->revert = text_button ("Revert", "Show the graph as it is", "text.revert", NULL);
+  self->apply = text_button ("Apply", "Make the graph what the text says, as one step (Ctrl+Enter)",
+                             "text.apply", "suggested-action");
+  gtk_box_append (GTK_BOX (box), self->status);
+  gtk_box_append (GTK_BOX (box), self->revert);
+  gtk_box_append (GTK_BOX (box), self->apply);
+  gtk_widget_add_css_class (box, "view-toolbar");
+  return box;
+}
+
+static GtkWidget *
+make_editor (IrTextView *self)
+{
+  GtkWidget *scroller = gtk_scrolled_window_new ();
+
+  self->buffer = gtk_source_buffer_new (NULL);
+  gtk_source_buffer_set_highlight_matching_brackets (self->buffer, TRUE);
+  self->error_tag = gtk_text_buffer_create_tag (GTK_TEXT_BUFFER (self->buffer), "problem",
+                                                "underline", PANGO_UNDERLINE_ERROR, NULL);
+  self->view = gtk_source_view_new_with_buffer (self->buffer);
+  g_object_unref (self->buffer);
+  gtk_source_view_set_show_line_numbers (GTK_SOURCE_VIEW (self->view), TRUE);
+  gtk_source_view_set_highlight_current_line (GTK_SOURCE_VIEW (self->view), TRUE);
+  gtk_source_view_set_tab_width (GTK_SOURCE_VIEW (self->view), 2);
+  gtk_source_view_set_insert_spaces_instead_of_tabs (GTK_SOURCE_VIEW (self->view), TRUE);
+  gtk_text_view_set_monospace (GTK_TEXT_VIEW (self->view), TRUE);
+  gtk_text_view_set_left_margin (GTK_TEXT_VIEW (self->view), 8);
+  gtk_widget_set_has_tooltip (self->view, TRUE);
+  gtk_accessible_update_property (GTK_ACCESSIBLE (self->view), GTK_ACCESSIBLE_PROPERTY_LABEL,
+                                  "Text of the graph", -1);
+  g_signal_connect (self->view, "query-tooltip", G_CALLBACK (on_query_tooltip), self);
+  g_signal_connect_object (self->buffer, "changed", G_CALLBACK (on_changed), self, 0);
+  gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (scroller), self->view);
+  gtk_widget_set_vexpand (scroller, TRUE);
+  return scroller;
+}
+
+static void
+ir_text_view_init (IrTextView *self)
+{
+  GtkWidget *box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 0);
+
+  gtk_box_append (GTK_BOX (box), make_bar (self));
+  gtk_box_append (GTK_BOX (box), make_editor (self));
+  self->stack = gtk_stack_new ();
+  gtk_stack_add_named (
+      GTK_STACK (self->stack),
+      ir_view_empty_page ("text-x-generic-symbolic", "No Graph",
+                          "Open a graph to read it as text, or make a new one and write it.",
+                          "win.new", "New Graph"),
+      "closed");
+  gtk_stack_add_named (GTK_STACK (self->stack), box, "text");
+  adw_bin_set_child (ADW_BIN (self), self->stack);
+  g_signal_connect_object (adw_style_manager_get_default (), "notify::dark",
+                           G_CALLBACK (follow_theme), self, G_CONNECT_SWAPPED);
+  follow_theme (self);
+  update_actions (self);
+}
+
+const IrViewInfo ir_view_text = {
+  .id = "text",
+  .title = "Text",
+  .icon_name = "text-x-generic-symbolic",
+  .doc = "The graph as text, to read and to edit.",
+  .place = IR_VIEW_CENTRE,
+  .get_type = ir_text_view_get_type,
+};

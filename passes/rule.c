@@ -231,10 +231,8 @@ remove_matched (IrMatch *match)
 }
 
 static void
-write_reason (IrMatch *match)
+write_reason (IrMatch *match, const char *bindings)
 {
-  g_autofree char *bindings = ir_match_bindings (match);
-
   ir_edit_step_reason (match->context->edit, "%s%s%s", bindings, match->notes != NULL ? ": " : "",
                        match->notes != NULL ? match->notes->str : "");
 }
@@ -254,6 +252,8 @@ rewrite (IrMatch *match, GPtrArray *made, GPtrArray *fresh)
 {
   IrNode *root = match->nodes[0];
   guint n = MIN (root->n_outputs, match->rule->results->len);
+  /* Before prepare(): what was found, not what is made. */
+  g_autofree char *bindings = ir_match_bindings (match);
 
   if (match->rule->rule->prepare != NULL && !match->rule->rule->prepare (match))
     return FALSE;
@@ -274,7 +274,7 @@ rewrite (IrMatch *match, GPtrArray *made, GPtrArray *fresh)
   for (guint i = 0; i < n; i++)
     if (fresh->pdata[i] != NULL)
       ir_edit_replace_uses (match->context->edit, root->outputs[i], fresh->pdata[i]);
-  write_reason (match);
+  write_reason (match, bindings);
   g_autofree IrValue **old = g_memdup2 (root->outputs, root->n_outputs * sizeof (IrValue *));
   remove_matched (match);
   for (guint i = 0; i < n; i++)

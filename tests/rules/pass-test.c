@@ -1,0 +1,213 @@
+/* What the tests of passes share. */
+#include "config.h"
+
+#include "tests/rules/pass-test.h"
+
+#include "core/ir/verify.h"
+
+#include <math.h>
+#include <string.h>
+
+#define HEAD "<ir_version: 8, opset_import: [\"\" : 17, \"irscope\" : 1]>\ng "
+
+static void
+print_problems (GPtrArray *problems)
+{
+  for (guint i = 0; i < problems->len; i++)
+    {
+      const IrProblem *problem = problems->pdata[i];
+      g_test_message ("%u:%u: %s", problem->line, problem->column, problem->message);
+    }
+}
+
+IrModel *
+test_model (const char *text)
+{
+  g_autofree char *whole = g_strconcat (text[0] == '<' ? "" : HEAD, text, NULL);
+  g_autoptr (GPtrArray) problems = ir_problems_new ();
+  g_autoptr (GError) error = NULL;
+  IrModel *model = ir_text_read (whole, -1, problems, &error);
+
+  print_problems (problems);
+  g_assert_no_error (error);
+  g_assert_nonnull (model);
+  g_assert_cmpuint (ir_problems_count (problems, IR_SEVERITY_ERROR), ==, 0);
+  return model;
+}
+
+/* -- contents -- */
+
+static double
+random_element (GRand *rand, IrDtype dtype, gboolean positive, gboolean adversarial)
+{
+  static const double special[] = { NAN, INFINITY, -INFINITY, -0.0, 0.0, 1e-40, -1e-40, 3e38 };
+
+  if (dtype == IR_DTYPE_BOOL)
+    return g_rand_boolean (rand);
+  if (!ir_dtype_is_float (dtype))
+    return g_rand_int_range (rand, -100, 100);
+  if (positive)
+    return g_rand_double_range (rand, 0.5, 2);
+  if (adversarial && g_rand_int_range (rand, 0, 3) == 0)
+    return special[g_rand_int_range (rand, 0, G_N_ELEMENTS (special))];
+  return g_rand_double_range (rand, -2, 2);
+}
+
+static IrTensor *
+random_tensor (const IrType *type, GRand *rand, gboolean positive, gboolean adversarial)
+{
+  g_autofree gint64 *dims = g_memdup2 (type->dims, MAX (type->rank, 1) * sizeof (gint64));
+  IrTensor *tensor;
+
+  for (int i = 0; i < type->rank; i++)
+    dims[i] = MAX (dims[i], 1);
+  tensor = ir_tensor_new_alloc (type->dtype, type->rank, dims, NULL);
+  g_assert_nonnull (tensor);
+  for (guint64 i = 0; i < ir_tensor_n_elements (tensor); i++)
+    ir_dtype_set_double (type->dtype, ir_tensor_data_writable (tensor), i,
+                         random_element (rand, type->dtype, positive, adversarial));
+  return tensor;
+}
+
+static void
+make_constants (IrEdit *edit, GRand *rand)
+{
+  IrGraph *graph = ir_edit_model (edit)->main;
+  g_autoptr (GPtrArray) kept = g_ptr_array_new ();
+  guint n = ir_graph_n_inputs (graph);
+
+  for (guint i = 0; i < n; i++)
+    {
+      IrValue *value = ir_graph_input (graph, i);
+
+      if (!g_ascii_isupper (value->name[0]))
+        {
+          g_ptr_array_add (kept, value);
+          continue;
+        }
+      g_autoptr (IrTensor) tensor = random_tensor (value->type, rand, value->name[0] == 'V', FALSE);
+      ir_edit_set_initializer (edit, value, tensor);
+    }
+  ir_edit_set_graph_inputs (edit, graph, (IrValue *const *) kept->pdata, kept->len);
+}
+
+void
+test_model_randomize (IrModel *model, GRand *rand)
+{
+  g_autoptr (GHashTable) bindings = g_hash_table_new (g_str_hash, g_str_equal);
+  g_autoptr (GPtrArray) problems = ir_problems_new ();
+  g_autoptr (IrEdit) edit = ir_edit_new_import (model);
+  g_autoptr (GError) error = NULL;
+  gint64 n = g_rand_int_range (rand, 1, 4);
+
+  g_hash_table_insert (bindings, (gpointer) "n", &n);
+  make_constants (edit, rand);
+  ir_infer_model (edit, IR_INFER_DEFAULT, problems);
+  ir_infer_bind (edit, bindings, problems, &error);
+  g_assert_no_error (error);
+  print_problems (problems);
+  g_assert_cmpuint (ir_problems_count (problems, IR_SEVERITY_ERROR), ==, 0);
+}
+
+GHashTable *
+test_inputs (IrModel *model, GRand *rand, gboolean adversarial)
+{
+  GHashTable *inputs = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify) ir_tensor_unref);
+
+  for (guint i = 0; i < ir_graph_n_inputs (model->main); i++)
+    {
+      IrValue *value = ir_graph_input (model->main, i);
+
+      if (value->initializer == NULL)
+        g_hash_table_insert (inputs, GUINT_TO_POINTER (value->id),
+                             random_tensor (value->type, rand, FALSE, adversarial));
+    }
+  return inputs;
+}
+
+IrRun *
+test_run (IrModel *model, GHashTable *inputs, const char *backend)
+{
+  IrRunOptions options = { .backend = ir_backend_find (backend), .n_threads = 1 };
+  g_autoptr (GError) error = NULL;
+  IrRun *run = ir_model_run (model, inputs, &options, NULL, &error);
+
+  g_assert_no_error (error);
+  g_assert_nonnull (run);
+  return run;
+}
+
+static gboolean
+elements_agree (double a, double b, double rtol, double scale)
+{
+  if (isnan (a) || isnan (b))
+    return isnan (a) && isnan (b);
+  if (rtol == 0 || !isfinite (a) || !isfinite (b))
+    return a == b && signbit (a) == signbit (b);
+  return fabs (a - b) <= rtol * fabs (a) + 1e-6 * scale;
+}
+
+static char *
+compare_tensors (const char *name, const IrTensor *a, const IrTensor *b, double rtol)
+{
+  double scale = 0;
+
+  if (ir_tensor_dtype (a) != ir_tensor_dtype (b) || ir_tensor_rank (a) != ir_tensor_rank (b) ||
+      memcmp (ir_tensor_dims (a), ir_tensor_dims (b), ir_tensor_rank (a) * sizeof (gint64)) != 0)
+    return g_strdup_printf ("%s: types differ", name);
+  for (guint64 i = 0; i < ir_tensor_n_elements (a); i++)
+    if (isfinite (ir_tensor_get_double (a, i)))
+      scale = MAX (scale, fabs (ir_tensor_get_double (a, i)));
+  for (guint64 i = 0; i < ir_tensor_n_elements (a); i++)
+    {
+      double x = ir_tensor_get_double (a, i), y = ir_tensor_get_double (b, i);
+      if (!elements_agree (x, y, rtol, scale))
+        return g_strdup_printf ("%s[%u]: %.9g and %.9g", name, (guint) i, x, y);
+    }
+  return NULL;
+}
+
+char *
+test_compare (IrModel *a, IrRun *run_a, IrModel *b, IrRun *run_b, double rtol)
+{
+  if (ir_graph_n_outputs (a->main) != ir_graph_n_outputs (b->main))
+    return g_strdup ("the number of outputs differs");
+  for (guint i = 0; i < ir_graph_n_outputs (a->main); i++)
+    {
+      const IrValue *x = ir_graph_output (a->main, i), *y = ir_graph_output (b->main, i);
+      const IrTensor *tx = ir_run_value (run_a, x->id), *ty = ir_run_value (run_b, y->id);
+      char *text;
+
+      if (strcmp (x->name, y->name) != 0)
+        return g_strdup_printf ("output %u: %s became %s", i, x->name, y->name);
+      if (tx == NULL || ty == NULL)
+        return g_strdup_printf ("%s has no contents", x->name);
+      if ((text = compare_tensors (x->name, tx, ty, rtol)) != NULL)
+        return text;
+    }
+  return NULL;
+}
+
+IrPipeline *
+test_pipeline (const IrPass *pass)
+{
+  IrPipeline *pipeline = g_new0 (IrPipeline, 1);
+
+  pipeline->name = g_strdup (pass->name);
+  pipeline->title = g_strdup (pass->title);
+  pipeline->doc = g_strdup ("");
+  pipeline->passes = g_ptr_array_new ();
+  pipeline->max_iterations = 8;
+  g_ptr_array_add (pipeline->passes, (gpointer) pass);
+  return pipeline;
+}
+
+void
+test_verify (IrModel *model)
+{
+  g_autoptr (GPtrArray) problems = ir_problems_new ();
+
+  ir_verify_structure (model, problems);
+  print_problems (problems);
+  g_assert_cmpuint (ir_problems_count (problems, IR_SEVERITY_ERROR), ==, 0);
+}

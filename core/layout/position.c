@@ -372,26 +372,34 @@ find_waists (const IrFlat *flat)
   return waist;
 }
 
-/* A long net that runs along one side of the picture. */
+/* A part of a long net that runs along one side of the picture: trunk vertices
+ * first .. last, where -1 is its source, if that is nothing else's: a port of
+ * the group, or an input. */
 typedef struct
 {
   gint32 net;
+  gint32 first, last;
   gint32 rank; /* most vertices between it and the side */
-} SideNet;
+} SideRun;
 
 static int
-compare_side_nets (gconstpointer a, gconstpointer b)
+compare_side_runs (gconstpointer a, gconstpointer b)
 {
-  const SideNet *x = a, *y = b;
+  const SideRun *x = a, *y = b;
 
-  return x->rank != y->rank ? y->rank - x->rank : x->net - y->net;
+  if (x->rank != y->rank)
+    return y->rank - x->rank;
+  return x->net != y->net ? x->net - y->net : x->first - y->first;
 }
 
-/* First vertex of the line of a net: where it enters the group, or its trunk. */
 static gint32
 line_start (const IrFlat *flat, const IrFlatNet *net)
 {
-  return flat->v[net->src].kind == IR_FLAT_IN_PORT ? -1 : 0;
+  gint32 v = net->src, first = flat->down_start[v], last = flat->down_start[v + 1] - 1;
+  gboolean source = flat->up_start[v + 1] == flat->up_start[v] && first <= last &&
+                    flat->segs[flat->down[first]].udx == flat->segs[flat->down[last]].udx;
+
+  return source ? -1 : 0;
 }
 
 static gint32
@@ -400,14 +408,19 @@ line_vertex (const IrFlatNet *net, gint32 i)
   return i < 0 ? net->src : net->trunk + i;
 }
 
-/* The long nets that have nothing but others of their kind on the @right (or
- * left) of them, innermost first. */
-static GArray *
-find_side_nets (const IrFlat *flat, gboolean right)
+static gint32
+layer_size (const IrFlat *flat, gint32 layer)
+{
+  return flat->layer_start[layer + 1] - flat->layer_start[layer];
+}
+
+/* Marks the vertices of long nets that have nothing but others of their kind
+ * on the @right (or left) of them. */
+static guint8 *
+find_outside (const IrFlat *flat, gboolean right)
 {
   g_autofree guint8 *is_line = g_new0 (guint8, MAX (1, flat->n_vertices));
-  g_autofree guint8 *outside = g_new0 (guint8, MAX (1, flat->n_vertices));
-  GArray *found = g_array_new (FALSE, FALSE, sizeof (SideNet));
+  guint8 *outside = g_new0 (guint8, MAX (1, flat->n_vertices));
 
   for (gint32 k = 0; k < flat->n_nets; k++)
     if (is_long (flat, &flat->nets[k]))
@@ -415,7 +428,7 @@ find_side_nets (const IrFlat *flat, gboolean right)
         is_line[line_vertex (&flat->nets[k], i)] = TRUE;
   for (gint32 l = 0; l < flat->n_layers; l++)
     {
-      gint32 first = flat->layer_start[l], n = flat->layer_start[l + 1] - first;
+      gint32 first = flat->layer_start[l], n = layer_size (flat, l);
       for (gint32 i = 0; i < n; i++)
         {
           gint32 v = flat->order[first + (right ? n - 1 - i : i)];
@@ -424,51 +437,92 @@ find_side_nets (const IrFlat *flat, gboolean right)
           outside[v] = TRUE;
         }
     }
+  return outside;
+}
+
+/* Innermost first. */
+static GArray *
+find_side_runs (const IrFlat *flat, gboolean right)
+{
+  g_autofree guint8 *outside = find_outside (flat, right);
+  GArray *runs = g_array_new (FALSE, FALSE, sizeof (SideRun));
+
   for (gint32 k = 0; k < flat->n_nets; k++)
     {
       const IrFlatNet *net = &flat->nets[k];
-      SideNet side = { .net = k };
-      gboolean all = is_long (flat, net);
-      for (gint32 i = line_start (flat, net); all && i < net->n_trunk; i++)
+      SideRun run = { .net = k, .first = line_start (flat, net) };
+      if (!is_long (flat, net))
+        continue;
+      for (gint32 i = run.first; i <= net->n_trunk; i++)
         {
-          const IrFlatVertex *v = &flat->v[line_vertex (net, i)];
-          gint32 n = flat->layer_start[v->layer + 1] - flat->layer_start[v->layer];
-          all = outside[line_vertex (net, i)];
-          side.rank = MAX (side.rank, right ? n - 1 - v->pos : v->pos);
+          gint32 v = i < net->n_trunk ? line_vertex (net, i) : -1;
+          if (v >= 0 && outside[v])
+            {
+              gint32 pos = flat->v[v].pos;
+              run.last = i;
+              run.rank = MAX (run.rank,
+                              right ? layer_size (flat, flat->v[v].layer) - 1 - pos : pos);
+              continue;
+            }
+          if (run.first < i)
+            g_array_append_val (runs, run);
+          run.first = i + 1;
+          run.rank = 0;
         }
-      if (all)
-        g_array_append_val (found, side);
     }
-  g_array_sort (found, compare_side_nets);
-  return found;
+  g_array_sort (runs, compare_side_runs);
+  return runs;
 }
 
-/* Makes them straight again, as near as what lies inside of them allows. */
+static void
+straighten_run (const IrFlat *flat, const SideRun *run, gboolean right, double *x)
+{
+  const IrFlatNet *net = &flat->nets[run->net];
+  double at = right ? -G_MAXDOUBLE : G_MAXDOUBLE;
+
+  for (gint32 i = run->first; i <= run->last; i++)
+    {
+      const IrFlatVertex *v = &flat->v[line_vertex (net, i)];
+      gint32 inner = v->pos + (right ? -1 : 1);
+      if (inner < 0 || inner >= layer_size (flat, v->layer))
+        continue;
+      gint32 w = flat->order[flat->layer_start[v->layer] + inner];
+      double gap = ir_flat_gap (flat, v, &flat->v[w]), dx = i < 0 ? net->dx : 0;
+      at = right ? MAX (at, x[w] + gap + dx) : MIN (at, x[w] - gap + dx);
+    }
+  for (gint32 i = run->first; ABS (at) < G_MAXDOUBLE && i <= run->last; i++)
+    x[line_vertex (net, i)] = i < 0 ? at - net->dx : at;
+}
+
+static gboolean
+distances_hold (const IrFlat *flat, const double *x)
+{
+  for (gint32 l = 0; l < flat->n_layers; l++)
+    for (gint32 i = flat->layer_start[l] + 1; i < flat->layer_start[l + 1]; i++)
+      {
+        gint32 a = flat->order[i - 1], b = flat->order[i];
+        if (x[b] - x[a] < ir_flat_gap (flat, &flat->v[a], &flat->v[b]) - 1e-6)
+          return FALSE;
+      }
+  return TRUE;
+}
+
+/* Makes long nets beside the picture straight again, as near as what lies
+ * inside of them allows. Should two of them cross so that one is in the other's
+ * way, all is left as it was. */
 static void
 straighten_sides (const IrFlat *flat, double *x)
 {
+  g_autofree double *before = g_memdup2 (x, sizeof (double) * (gsize) flat->n_vertices);
+
   for (int right = 0; right < 2; right++)
     {
-      g_autoptr (GArray) nets = find_side_nets (flat, right);
-      for (guint k = 0; k < nets->len; k++)
-        {
-          const IrFlatNet *net = &flat->nets[g_array_index (nets, SideNet, k).net];
-          double at = right ? -G_MAXDOUBLE : G_MAXDOUBLE;
-          for (gint32 i = line_start (flat, net); i < net->n_trunk; i++)
-            {
-              const IrFlatVertex *v = &flat->v[line_vertex (net, i)];
-              gint32 n = flat->layer_start[v->layer + 1] - flat->layer_start[v->layer];
-              gint32 inner = v->pos + (right ? -1 : 1);
-              if (inner < 0 || inner >= n)
-                continue;
-              gint32 w = flat->order[flat->layer_start[v->layer] + inner];
-              double gap = ir_flat_gap (flat, v, &flat->v[w]);
-              at = right ? MAX (at, x[w] + gap) : MIN (at, x[w] - gap);
-            }
-          for (gint32 i = line_start (flat, net); ABS (at) < G_MAXDOUBLE && i < net->n_trunk; i++)
-            x[line_vertex (net, i)] = at;
-        }
+      g_autoptr (GArray) runs = find_side_runs (flat, right);
+      for (guint k = 0; k < runs->len; k++)
+        straighten_run (flat, &g_array_index (runs, SideRun, k), right, x);
     }
+  if (!distances_hold (flat, x))
+    memcpy (x, before, sizeof (double) * (gsize) flat->n_vertices);
 }
 
 /* Straight lines that lean on one another may carry a deep graph further and

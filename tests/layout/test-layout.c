@@ -559,6 +559,18 @@ test_left_to_right (void)
   check_overlaps (graph, layout);
 }
 
+/* A stack of blocks stays a column, and the mask beside it a straight line. */
+static void
+test_deep_graphs_stay_narrow (void)
+{
+  g_autoptr (TestGraph) graph = test_graph_transformer (1000);
+  g_autoptr (IrLayout) layout = lay_out (graph);
+
+  check_all (graph, layout);
+  check_monotone (graph, layout);
+  g_assert_cmpfloat (ir_layout_bounds (layout).width, <, 1600);
+}
+
 static void
 test_long_edges_are_cheap (void)
 {
@@ -625,6 +637,7 @@ main (int argc, char **argv)
   g_test_add_func ("/layout/putting a box in moves little", test_insertion_moves_little);
   g_test_add_func ("/layout/the order is kept when asked for", test_order_is_kept);
   g_test_add_func ("/layout/left to right is the same turned", test_left_to_right);
+  g_test_add_func ("/layout/deep graphs stay narrow", test_deep_graphs_stay_narrow);
   g_test_add_func ("/layout/long edges cost no more than short ones", test_long_edges_are_cheap);
   g_test_add_func ("/layout/bad input is an error", test_bad_input);
   g_test_add_func ("/layout/a cancelled layout stops", test_cancel);

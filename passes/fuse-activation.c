@@ -149,8 +149,8 @@ when_gelu (IrMatch *match)
     GEMM_EXAMPLE ("y = " OP " (c)"),                                                               \
     when_gemm },                                                                                   \
   {                                                                                                \
-    "fuse-matmul-add-" ID, "(" OP " " STACKED ")", "(irscope.MatMulAdd" OP " ?x ?w ?b)", CLASS,    \
-        OP " of a stacked matrix product with bias is one operator.",                              \
+    "fuse-matmul-add-" ID, "(" OP " " STACKED ")", "(irscope.MatMulAdd" OP "{@base} ?x ?w ?b)",    \
+        CLASS, OP " of a stacked matrix product with bias is one operator.",                       \
         STACKED_EXAMPLE ("y = " OP " (c)")                                                         \
   }
 #define GELU(ID, PATTERN_1, PATTERN_2, REPLACEMENT, EXAMPLE_1, EXAMPLE_2, DOC)                     \
@@ -207,7 +207,7 @@ static const IrRule rules[] = {
   GELU ("matmul-add",
         "(Mul (Mul " STACKED " (Add (Erf (Div @base ?r:scalar)) 1)) 0.5)",
         "(Mul (Mul " STACKED " 0.5) (Add (Erf (Div @base ?r:scalar)) 1))",
-        "(irscope.MatMulAddGelu ?x ?w ?b)",
+        "(irscope.MatMulAddGelu{@base} ?x ?w ?b)",
         STACKED_EXAMPLE (GELU_ACT),
         STACKED_EXAMPLE (GELU_ACT_2),
         "Gelu of a stacked matrix product with bias, spelled out with Erf, is one operator."),

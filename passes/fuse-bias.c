@@ -70,13 +70,13 @@ prepare_gemm (IrMatch *match)
 }
 
 static const IrRule rules[] = {
-  { "fuse-matmul-add", "(Add (MatMul@mm ?a:2d ?b:2d) ?c)", "(Gemm ?a ?b ?c)", IR_CLASS_ROUNDING,
-    "A matrix product plus a bias is a Gemm.",
+  { "fuse-matmul-add", "(Add (MatMul@mm ?a:2d ?b:2d) ?c)", "(Gemm{@mm} ?a ?b ?c)",
+    IR_CLASS_ROUNDING, "A matrix product plus a bias is a Gemm.",
     "(float[n,5] x, float[5,4] W, float[4] B) => (float[n,4] y) { p = MatMul (x, W)  y = Add (p, B) "
     "}",
     when_matrices },
   { "fuse-stacked-matmul-add", "(Add (MatMul@mm ?a:ranked ?b:ranked) ?c)",
-    "(irscope.MatMulAdd ?a ?b ?c)", IR_CLASS_ROUNDING,
+    "(irscope.MatMulAdd{@mm} ?a ?b ?c)", IR_CLASS_ROUNDING,
     "A product of stacks of matrices plus a bias is one operator.",
     "(float[n,3,5] x, float[5,4] W, float[4] B) => (float[n,3,4] y) { p = MatMul (x, W)  y = Add (B, "
     "p) }",

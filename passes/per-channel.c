@@ -4,6 +4,7 @@
 #include "passes/per-channel.h"
 
 #include <math.h>
+#include <string.h>
 
 static gboolean
 is_transposed (const IrNode *conv)
@@ -125,6 +126,22 @@ scale_weight (const IrConvParts *parts, const double *scale, gboolean *finite)
   return g_steal_pointer (&out);
 }
 
+/* What a user called a weight stays recognizable; a made-up number is not added to again. */
+static char *
+base_name (const IrValue *value)
+{
+  gsize length = strlen (value->name);
+
+  if (!(value->flags & IR_VALUE_NAMED_BY_USER))
+    {
+      while (length > 0 && g_ascii_isdigit (value->name[length - 1]))
+        length--;
+      if (length > 1 && value->name[length - 1] == '_')
+        return g_strndup (value->name, length - 1);
+    }
+  return g_strdup (value->name);
+}
+
 gboolean
 ir_conv_bind (IrMatch *match, const IrConvParts *parts, const double *scale, const double *bias)
 {
@@ -141,10 +158,14 @@ ir_conv_bind (IrMatch *match, const IrConvParts *parts, const double *scale, con
   if (!finite)
     return ir_match_fail (match, "a weight or bias would overflow %s", ir_dtype_name (dtype));
   if (w != NULL)
-    ir_match_bind_tensor (match, "w2", ir_match_value (match, "w")->name, g_steal_pointer (&w));
+    {
+      g_autofree char *name = base_name (ir_match_value (match, "w"));
+      ir_match_bind_tensor (match, "w2", name, g_steal_pointer (&w));
+    }
   else
     ir_match_bind_value (match, "w2", ir_match_value (match, "w"));
-  ir_match_bind_tensor (match, "b2", parts->b != NULL ? ir_match_value (match, "b")->name : "bias",
-                        g_steal_pointer (&b));
+  g_autofree char *b_name =
+      parts->b != NULL ? base_name (ir_match_value (match, "b")) : g_strdup ("bias");
+  ir_match_bind_tensor (match, "b2", b_name, g_steal_pointer (&b));
   return TRUE;
 }

@@ -68,10 +68,15 @@ labelled (IrMatch *match, const char *label)
   return index >= 0 ? match->nodes[index] : NULL;
 }
 
-/* A fused node goes by the name of its innermost part: "conv1", not "relu1". */
+/* A fused node goes by the name of its main part, "conv1" and not "relu1": of the node whose
+ * attributes it takes over, else of the innermost one. */
 static const char *
-main_name (const IrMatch *match)
+main_name (IrMatch *match, const IrPat *pat)
 {
+  const IrNode *main_part = pat->copy_attrs != NULL ? labelled (match, pat->copy_attrs) : NULL;
+
+  if (main_part != NULL && main_part->name[0] != '\0')
+    return main_part->name;
   for (guint i = match->rule->n_nodes; i > 0; i--)
     if (!match->shared[i - 1] && match->nodes[i - 1]->name[0] != '\0')
       return match->nodes[i - 1]->name;
@@ -147,8 +152,9 @@ build_node (IrMatch *match, const IrPat *pat, IrValue **result, GPtrArray *made)
   if (!build_args (match, pat, inputs, made))
     return FALSE;
   import_domain (match, domain);
-  node = ir_edit_add_node (match->context->edit, root->graph, op_type, domain, main_name (match),
-                           inputs->len, (IrValue *const *) inputs->pdata, 1);
+  node = ir_edit_add_node (match->context->edit, root->graph, op_type, domain,
+                           main_name (match, pat), inputs->len, (IrValue *const *) inputs->pdata,
+                           1);
   set_attrs (match, pat, node);
   if (strcmp (root->device, node->device) != 0)
     ir_edit_set_device (match->context->edit, node, root->device);

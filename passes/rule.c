@@ -214,20 +214,35 @@ map_lineage (IrMatch *match, const GPtrArray *made)
     }
 }
 
-/* The root first, then what fed it alone. */
+static gboolean
+is_used (const IrNode *node)
+{
+  for (guint i = 0; i < node->n_outputs; i++)
+    if (node->outputs[i] != NULL && node->outputs[i]->n_uses > 0)
+      return TRUE;
+  return FALSE;
+}
+
+/* The root first, then what fed it alone; a node with two readers goes after both. */
 static void
 remove_matched (IrMatch *match)
 {
-  for (guint i = 0; i < match->rule->n_nodes; i++)
-    {
-      IrNode *node = match->nodes[i];
-      gboolean used = FALSE;
+  gboolean removed;
 
-      for (guint k = 0; k < node->n_outputs; k++)
-        used |= node->outputs[k] != NULL && node->outputs[k]->n_uses > 0;
-      if (!match->shared[i] && !used && node->state == IR_STATE_LIVE)
-        ir_pass_remove_node (match->context, node);
+  do
+    {
+      removed = FALSE;
+      for (guint i = 0; i < match->rule->n_nodes; i++)
+        {
+          IrNode *node = match->nodes[i];
+
+          if (match->shared[i] || node->state != IR_STATE_LIVE || is_used (node))
+            continue;
+          ir_pass_remove_node (match->context, node);
+          removed = TRUE;
+        }
     }
+  while (removed);
 }
 
 static void

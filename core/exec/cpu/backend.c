@@ -49,8 +49,12 @@ run (IrCall *call, GError **error)
   const IrCpuKernel *kernel = kernel_of (call->node);
   State *state = call->kernel_state;
 
+  gboolean done;
+
   call->kernel_state = state != NULL ? state->state : NULL;
-  return kernel->run (call, error);
+  done = kernel->run (call, error);
+  call->kernel_state = state; /* whose it is: the caller releases it */
+  return done;
 }
 
 static IrKernelFunc

@@ -46,16 +46,25 @@ keep_data (IrCall *call)
 
 /* -- Reshape, Flatten, Squeeze, Unsqueeze -- */
 
-/* The dim that is left when the elements of @in are laid out over @out without its dim @free;
- * equal dims cancel first, so that unknown ones do no harm. */
+/* The dim that is left when the elements of @in are laid out over @out without its dim @free. Dims
+ * that were copied, and other equal ones, cancel first, so that unknown ones do no harm. */
 static IrDim
-remaining_dim (IrContext *context, int n_in, const IrDim *in, int n_out, const IrDim *out, int free)
+remaining_dim (IrContext *context,
+               int n_in,
+               const IrDim *in,
+               int n_out,
+               const IrDim *out,
+               const gboolean *copied,
+               int free)
 {
   gboolean used[IR_MAX_RANK] = { FALSE };
   IrDim below = 1, above = 1;
   for (int i = 0; i < n_out; i++)
+    if (copied[i] && in[i] != 0)
+      used[i] = TRUE;
+  for (int i = 0; i < n_out; i++)
     {
-      gboolean cancelled = FALSE;
+      gboolean cancelled = copied[i] && in[i] != 0;
       if (i == free)
         continue;
       for (int j = 0; j < n_in && !cancelled; j++)
@@ -151,12 +160,14 @@ ir_infer_reshape (IrCall *call, GError **error)
     return ir_call_fail (call, error, IR_OP_ERROR_LIMIT,
                          "shape has %u dims, at most %d are supported", n, IR_MAX_RANK);
   IrDim dims[IR_MAX_RANK];
+  gboolean copied[IR_MAX_RANK];
   int free = -1, n_free = 0, n_minus = 0;
   for (guint i = 0; i < n; i++)
     {
       gboolean is_free;
       if (!reshape_dim (call, shape[i], (int) i, &is_free, &dims[i], error))
         return FALSE;
+      copied[i] = shape[i].known && shape[i].value == 0 && ir_call_int (call, "allowzero", 0) == 0;
       if (is_free)
         free = (int) i;
       n_free += is_free;
@@ -168,7 +179,7 @@ ir_infer_reshape (IrCall *call, GError **error)
   int in_rank = ir_call_input_rank (call, 0);
   const IrDim *in = ir_call_input_dims (call, 0);
   if (n_free == 1 && in_rank != IR_RANK_UNKNOWN)
-    dims[free] = remaining_dim (call->context, in_rank, in, (int) n, dims, free);
+    dims[free] = remaining_dim (call->context, in_rank, in, (int) n, dims, copied, free);
   if (!check_reshape (call, (int) n, dims, error))
     return FALSE;
   ir_call_set_output_tensor_type (call, 0, dtype, (int) n, dims);

@@ -1,20 +1,29 @@
 /* A generated network with seeded random weights, against the outputs that numpy computed in
- * float64. Arguments: the folder that generate.py wrote, and the device. The rule is
- * |a - b| <= 1e-3 |b| + 1e-6 max |b|; an output that hardly varies would prove nothing. */
+ * float64. Arguments: the folder with the network, then how to run it: "ref" and "cpu" are devices,
+ * "optimized" is cpu after the default pipeline, "random" runs on random inputs with no option at
+ * all, and "wrong" expects that the outputs differ, because a weight was transposed.
+ *
+ * The rule is |a - b| <= 1e-3 |b| + 1e-6 max |b|; an output that hardly varies would prove nothing.
+ */
 #include "config.h"
 
 #include <cjson/cJSON.h>
 #include <math.h>
+#include <string.h>
 
 #include "core/exec/exec.h"
 #include "core/io/io.h"
+#include "passes/pipeline.h"
 
-static const char *folder, *device;
+typedef struct
+{
+  const char *folder, *mode;
+} Case;
 
 static cJSON *
-read_manifest (void)
+read_manifest (const Case *c)
 {
-  g_autofree char *path = g_build_filename (folder, "manifest.json", NULL);
+  g_autofree char *path = g_build_filename (c->folder, "manifest.json", NULL);
   g_autofree char *text = NULL;
   g_autoptr (GError) error = NULL;
 
@@ -26,10 +35,10 @@ read_manifest (void)
 }
 
 static IrTensor *
-load (const cJSON *entry)
+load (const Case *c, const cJSON *entry)
 {
   g_autoptr (GError) error = NULL;
-  g_autofree char *path = g_build_filename (folder,
+  g_autofree char *path = g_build_filename (c->folder,
                                             cJSON_GetObjectItem (entry, "file")->valuestring, NULL);
   IrTensor *tensor = ir_tensor_load (path, &error);
 
@@ -37,28 +46,48 @@ load (const cJSON *entry)
   return tensor;
 }
 
-/* The build gives an empty folder where it cannot make the network. */
-static gboolean
-skipped (void)
+static void
+optimize (IrModel *model)
 {
-  if (*folder == '\0')
-    g_test_skip ("numpy, which makes the network, is not installed");
-  return *folder == '\0';
+  g_autoptr (GError) error = NULL;
+  IrPipelineOptions options = { .max_class = IR_CLASS_ROUNDING };
+  IrPipelineResult result;
+  g_autoptr (IrPipeline) pipeline = ir_pipeline_load ("default", &error);
+
+  g_assert_no_error (error);
+  guint before = ir_model_n_counted_nodes (model);
+  ir_pipeline_run (model, pipeline, &options, &result, NULL, &error);
+  g_assert_no_error (error);
+  g_test_message ("%u nodes before, %u after %u steps", before, ir_model_n_counted_nodes (model),
+                  result.n_steps);
 }
 
 static IrModel *
-load_model (void)
+load_model (const Case *c)
 {
   g_autoptr (GError) error = NULL;
-  g_autofree char *path = g_build_filename (folder, "model.onnx", NULL);
+  g_autofree char *path = g_build_filename (c->folder, "model.onnx", NULL);
   IrModel *model = ir_model_load (path, NULL, NULL, &error);
 
   g_assert_no_error (error);
+  if (strcmp (c->mode, "optimized") == 0)
+    optimize (model);
   return model;
 }
 
-static void
-compare (const IrTensor *found, const IrTensor *expected, const char *name)
+static IrRunOptions
+run_options (const Case *c)
+{
+  IrRunOptions options = { .backend = ir_backend_find (c->mode) };
+
+  if (options.backend == NULL)
+    options.backend = ir_backend_find ("cpu");
+  g_assert_nonnull (options.backend);
+  return options;
+}
+
+static gboolean
+agrees (const IrTensor *found, const IrTensor *expected, const char *name)
 {
   IrTensorStats stats;
 
@@ -74,35 +103,42 @@ compare (const IrTensor *found, const IrTensor *expected, const char *name)
         {
           g_test_message ("%s: element %" G_GUINT64_FORMAT " is %.9g, expected is %.9g", name, i, a,
                           b);
-          g_test_fail ();
-          return;
+          return FALSE;
         }
       worst = MAX (worst, fabs (a - b) / most);
     }
   g_test_message ("%s: largest difference %.2g of the largest element", name, worst);
+  return TRUE;
+}
+
+static GHashTable *
+load_inputs (const Case *c, const IrModel *model, const cJSON *manifest)
+{
+  GHashTable *inputs = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify) ir_tensor_unref);
+  const cJSON *entry;
+
+  cJSON_ArrayForEach (entry, cJSON_GetObjectItem (manifest, "inputs"))
+  {
+    const char *name = cJSON_GetObjectItem (entry, "name")->valuestring;
+    const IrValue *input = ir_graph_find_value (model->main, name);
+    g_assert_nonnull (input);
+    g_hash_table_insert (inputs, GUINT_TO_POINTER (input->id), load (c, entry));
+  }
+  return inputs;
 }
 
 static void
-test_expected (void)
+test_expected (gconstpointer data)
 {
-  if (skipped ())
-    return;
+  const Case *c = data;
   g_autoptr (GError) error = NULL;
-  g_autoptr (GHashTable)
-      inputs = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify) ir_tensor_unref);
-  g_autoptr (IrModel) model = load_model ();
-  IrRunOptions options = { .backend = ir_backend_find (device) };
-  cJSON *manifest = read_manifest ();
+  g_autoptr (IrModel) model = load_model (c);
+  IrRunOptions options = run_options (c);
+  cJSON *manifest = read_manifest (c);
+  g_autoptr (GHashTable) inputs = load_inputs (c, model, manifest);
+  gboolean same = TRUE;
   const cJSON *entry;
 
-  g_assert_nonnull (options.backend);
-  cJSON_ArrayForEach (entry, cJSON_GetObjectItem (manifest, "inputs"))
-  {
-    const IrValue *input = ir_graph_find_value (model->main,
-                                                cJSON_GetObjectItem (entry, "name")->valuestring);
-    g_assert_nonnull (input);
-    g_hash_table_insert (inputs, GUINT_TO_POINTER (input->id), load (entry));
-  }
   g_autoptr (IrRun) run = ir_model_run (model, inputs, &options, NULL, &error);
   g_assert_no_error (error);
   g_test_message ("%.2f s", (double) run->trace->duration_ns / 1e9);
@@ -110,23 +146,24 @@ test_expected (void)
   {
     const char *name = cJSON_GetObjectItem (entry, "name")->valuestring;
     const IrValue *output = ir_graph_find_value (model->main, name);
-    g_autoptr (IrTensor) expected = load (entry);
+    g_autoptr (IrTensor) expected = load (c, entry);
     g_assert_nonnull (output);
-    compare (ir_run_value (run, output->id), expected, name);
+    same = agrees (ir_run_value (run, output->id), expected, name) && same;
   }
+  if (same != (strcmp (c->mode, "wrong") != 0))
+    g_test_fail ();
   cJSON_Delete (manifest);
 }
 
-/* With no option at all: symbols get sizes, indices lie in their tables. */
 static void
-test_random (void)
+test_random (gconstpointer data)
 {
-  if (skipped ())
-    return;
+  const Case *c = data;
   g_autoptr (GError) error = NULL;
-  g_autoptr (IrModel) model = load_model ();
-  IrRunOptions options = { .backend = ir_backend_find (device) };
+  g_autoptr (IrModel) model = load_model (c);
+  IrRunOptions options = run_options (c);
   g_autoptr (GHashTable) inputs = ir_random_inputs (model, 1, NULL, &error);
+
   g_assert_no_error (error);
   g_autoptr (IrRun) run = ir_model_run (model, inputs, &options, NULL, &error);
   g_assert_no_error (error);
@@ -146,15 +183,19 @@ int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
-  g_assert_cmpint (argc, ==, 3);
-  folder = argv[1];
-  device = argv[2];
-  g_autofree char *name = g_path_get_basename (folder);
-  g_autofree char *expected = g_strdup_printf ("/generated/%s on %s gives what numpy computes",
-                                               name, device);
-  g_autofree char *random = g_strdup_printf ("/generated/%s on %s runs on random inputs", name,
-                                             device);
-  g_test_add_func (expected, test_expected);
-  g_test_add_func (random, test_random);
+  g_assert_cmpint (argc, >=, 3);
+  g_autofree Case *cases = g_new0 (Case, argc);
+  for (int i = 2; i < argc; i++)
+    {
+      gboolean random = strcmp (argv[i], "random") == 0;
+      gboolean wrong = strcmp (argv[i], "wrong") == 0;
+      g_autofree char *path = random ? g_strdup ("/generated/runs on random inputs without options")
+                              : wrong ? g_strdup ("/generated/a transposed weight is found out")
+                                      : g_strdup_printf (
+                                            "/generated/gives what numpy computes when run as %s",
+                                            argv[i]);
+      cases[i] = (Case){ .folder = argv[1], .mode = argv[i] };
+      g_test_add_data_func (path, &cases[i], random ? test_random : test_expected);
+    }
   return g_test_run ();
 }

@@ -410,12 +410,17 @@ ir_history_clone (IrModel *model)
   IrModel *copy = ir_model_clone (model);
   const IrLog *from = model->log;
   IrLog *to = copy->log;
+  GHashTableIter iter;
+  gpointer key, count;
 
   g_array_append_vals (to->records, from->records->data, from->records->len);
   g_array_append_vals (to->pass_runs, from->pass_runs->data, from->pass_runs->len);
   g_array_append_vals (to->refusals, from->refusals->data, from->refusals->len);
   for (guint i = 0; i < from->steps->len; i++)
     g_ptr_array_add (to->steps, step_copy (from->steps->pdata[i]));
+  g_hash_table_iter_init (&iter, from->occurrences);
+  while (g_hash_table_iter_next (&iter, &key, &count))
+    g_hash_table_insert (to->occurrences, g_strdup (key), count);
   to->cursor = from->cursor;
   to->n_imported_graphs = from->n_imported_graphs;
   to->n_imported_nodes = from->n_imported_nodes;

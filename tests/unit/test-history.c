@@ -625,6 +625,75 @@ assert_links (const Run *run)
     }
 }
 
+/* What was saved gives the same steps on a copy of the model as imported. */
+static void
+assert_replays (Run *run, GBytes *saved)
+{
+  g_autoptr (IrModel) copy = ir_model_clone (run->original);
+  g_autoptr (GError) error = NULL;
+
+  ir_history_load (copy, saved, &error);
+  g_assert_no_error (error);
+  g_assert_cmpuint (ir_history_n_steps (copy), ==, ir_history_n_steps (run->model));
+  g_assert_cmpuint (ir_history_cursor (copy), ==, ir_history_cursor (run->model));
+  for (guint i = 0; i <= ir_history_n_steps (copy); i++)
+    {
+      guint step = (i + ir_history_cursor (run->model)) % (ir_history_n_steps (copy) + 1);
+      g_autofree char *dump = NULL;
+
+      ir_history_goto (copy, step);
+      dump = ir_model_dump (copy);
+      assert_same (dump, run->texts->pdata[step], "a step replayed from a file");
+    }
+  for (guint i = 1; i <= ir_history_n_steps (copy); i++)
+    {
+      const IrStep *a = ir_history_step (copy, i), *b = ir_history_step (run->model, i);
+      g_assert_cmpstr (a->rule, ==, b->rule);
+      g_assert_cmpstr (a->reason, ==, b->reason);
+      g_assert_cmpuint (a->occurrence, ==, b->occurrence);
+      g_assert_cmpuint (a->n_records, ==, b->n_records);
+      g_assert_cmpstr (ir_history_pass_of (copy, i), ==, ir_history_pass_of (run->model, i));
+    }
+}
+
+/* A damaged file is refused or, where it still makes sense, can be left again. */
+static void
+assert_survives (Run *run, GBytes *saved)
+{
+  gsize n;
+  gconstpointer data = g_bytes_get_data (saved, &n);
+  g_autofree guint8 *copy = g_memdup2 (data, n);
+  g_autoptr (GBytes) damaged = NULL;
+  g_autoptr (IrModel) model = ir_model_clone (run->original);
+  g_autoptr (GError) error = NULL;
+  g_autofree char *dump = NULL;
+
+  for (guint i = 1 + pick (3); i > 0; i--)
+    copy[pick ((guint) n)] = pick (2) ? (guint8) pick (256) : (guint8) pick (4);
+  damaged = g_bytes_new (copy, pick (4) ? n : pick ((guint) n));
+  if (ir_history_load (model, damaged, &error))
+    for (guint i = 0; i < 4; i++)
+      ir_history_goto (model, pick (ir_history_n_steps (model) + 1));
+  else
+    g_assert_nonnull (error);
+  ir_history_goto (model, 0);
+  dump = ir_model_dump (model);
+  assert_same (dump, run->texts->pdata[0], "the model under a damaged file");
+}
+
+static void
+random_save (Run *run)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GBytes) saved = ir_history_save (run->model, &error);
+
+  g_assert_no_error (error);
+  assert_at_cursor (run, "the model behind its saving");
+  assert_replays (run, saved);
+  for (guint i = 0; i < 3; i++)
+    assert_survives (run, saved);
+}
+
 static void
 run_once (guint n_actions)
 {
@@ -649,6 +718,7 @@ run_once (guint n_actions)
       }
   assert_links (&run);
   random_records (&run);
+  random_save (&run);
   for (guint i = 0; i < run.texts->len; i++)
     {
       ir_history_goto (run.model, i);
@@ -662,11 +732,11 @@ run_once (guint n_actions)
 static void
 test_random (void)
 {
-  guint rounds = g_test_slow () ? 20000 : 1500;
+  guint rounds = g_test_slow () ? 20000 : 2000;
 
   for (guint i = 0; i < rounds; i++)
     run_once (12);
-  for (guint i = 0; i < rounds / 100; i++)
+  for (guint i = 0; i < rounds / 50; i++)
     run_once (150);
 }
 

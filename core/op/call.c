@@ -424,7 +424,9 @@ ir_call_input_numbers (const IrCall *call, guint slot, IrNumber **numbers, guint
   if (input->data == NULL)
     return FALSE;
   *n = input->data->n;
-  *numbers = g_memdup2 (input->data->numbers, MAX (*n, 1) * sizeof **numbers);
+  *numbers = g_new (IrNumber, MAX (*n, 1));
+  if (*n > 0)
+    memcpy (*numbers, input->data->numbers, *n * sizeof **numbers);
   return TRUE;
 }
 

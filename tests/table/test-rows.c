@@ -220,6 +220,8 @@ shaped_input (GRand *rand, const IrOp *op, guint slot, const IrTensor *image)
     return random_tensor (rand, IR_DTYPE_FLOAT, flat ? 2 : 4, flat ? matrix : dims);
   if (flat && slot == 1)
     return random_tensor (rand, IR_DTYPE_FLOAT, 2, matrix);
+  if (g_str_equal (name, "min") || g_str_equal (name, "max"))
+    return random_tensor (rand, IR_DTYPE_FLOAT, 0, NULL);
   if (g_str_equal (name, "W"))
     return random_tensor (rand, IR_DTYPE_FLOAT, 4, filter);
   if (g_rand_int_range (rand, 0, 3) == 0)
@@ -228,7 +230,7 @@ shaped_input (GRand *rand, const IrOp *op, guint slot, const IrTensor *image)
 }
 
 static const IrAttr *
-random_attr (GRand *rand, IrContext *context, const IrAttrSpec *spec)
+random_attr (GRand *rand, IrContext *context, const IrAttrSpec *spec, gboolean shaped)
 {
   static const char *const words[] = { "constant", "edge",    "reflect",    "wrap",       "CRD",
                                        "DCR",      "LEFT",    "RIGHT",      "tanh",       "none",
@@ -240,6 +242,12 @@ random_attr (GRand *rand, IrContext *context, const IrAttrSpec *spec)
   for (guint i = 0; i < G_N_ELEMENTS (ints); i++)
     ints[i] = g_rand_int_range (rand, 0, 60) == 0 ? (gint64) random_number (rand)
                                                   : g_rand_int_range (rand, -2, 4);
+  if (shaped && g_rand_int_range (rand, 0, 4) != 0)
+    {
+      n = g_str_equal (spec->name, "pads") ? 4 : 2; /* two axes of space */
+      for (guint i = 0; i < G_N_ELEMENTS (ints); i++)
+        ints[i] = g_rand_int_range (rand, 1, 3);
+    }
   const char *word = words[g_rand_int_range (rand, 0, G_N_ELEMENTS (words))];
   g_autoptr (IrTensor) tensor = NULL;
   if (spec->kind == IR_ATTR_INT)
@@ -348,7 +356,7 @@ trial_init (Trial *trial, GRand *rand, const IrOp *op)
     if (spec->required ? g_rand_int_range (rand, 0, 20) != 0
                        : g_rand_int_range (rand, 0, 12) < (shaped ? 2 : 6))
       {
-        const IrAttr *attr = random_attr (rand, context, spec);
+        const IrAttr *attr = random_attr (rand, context, spec, shaped);
         if (attr != NULL)
           ir_edit_set_attr (trial->edit, trial->node, attr);
       }
@@ -371,6 +379,8 @@ trial_run (Trial *trial, guint seed)
   if (!ir_eval_node (node, inputs, outputs, ir_backend_find ("ref"), 1 << 20, &error))
     {
       g_assert_nonnull (error);
+      if (g_test_verbose ())
+        g_test_message ("%s", error->message);
       return FALSE;
     }
   for (guint i = 0; i < node->n_outputs; i++)

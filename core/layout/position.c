@@ -19,6 +19,7 @@
 
 #define EDGE_GAP      14.0
 #define SEEDED_WEIGHT 1e9
+#define MAX_LONG      4    /* nets beside a waist */
 #define SPINE_SLACK   40.0 /* px that a spine may wander */
 
 /**
@@ -339,13 +340,14 @@ is_long (const IrFlat *flat, const IrFlatNet *net)
   return net->n_trunk > 24 || (net->n_trunk > 4 && net->n_trunk > flat->n_layers / 3);
 }
 
-/* Per boundary below a layer: the one net that crosses it, long ones left out;
- * or -1 for none or several. */
+/* Per boundary below a layer: the one net that crosses it, a few long ones left
+ * out; or -1 for none or several. */
 static gint32 *
 find_waists (const IrFlat *flat)
 {
   gint32 n = flat->n_layers;
   g_autofree gint32 *count = g_new0 (gint32, n + 1);
+  g_autofree gint32 *n_long = g_new0 (gint32, n + 1);
   g_autofree gint64 *sum = g_new0 (gint64, n + 1);
   gint32 *waist = g_new (gint32, n + 1);
 
@@ -354,7 +356,11 @@ find_waists (const IrFlat *flat)
       const IrFlatNet *net = &flat->nets[k];
       gint32 first = flat->v[net->src].layer, last = MIN (n, first + net->n_trunk + 1);
       if (is_long (flat, net))
-        continue;
+        {
+          n_long[first]++;
+          n_long[last]--;
+          continue;
+        }
       count[first]++;
       count[last]--;
       sum[first] += k;
@@ -366,8 +372,9 @@ find_waists (const IrFlat *flat)
         {
           count[l] += count[l - 1];
           sum[l] += sum[l - 1];
+          n_long[l] += n_long[l - 1];
         }
-      waist[l] = count[l] == 1 ? (gint32) sum[l] : -1;
+      waist[l] = count[l] == 1 && n_long[l] <= MAX_LONG ? (gint32) sum[l] : -1;
     }
   return waist;
 }

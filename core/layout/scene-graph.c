@@ -736,7 +736,7 @@ add_labels (Build *build)
       const SceneLink *link = &g_array_index (build->draft->links, SceneLink, i);
       const SceneItem *from = link->from >= 0 ? item_at (build, (guint) link->from) : NULL;
       const IrValue *value = link->vb ? link->vb : link->va;
-      gint64 net = ((gint64) link->from << 32) ^ (gint64) link->from_port;
+      guint64 net = (guint64) (guint32) link->from << 32 ^ link->from_port;
       guint n;
       const IrLayoutPoint *p = ir_layout_edge (build->scene->layout, i, &n);
       if (value == NULL || (from != NULL && is_pill (from)) ||

@@ -394,6 +394,123 @@ test_places_are_kept (void)
   g_assert_cmpstr (x, ==, y);
 }
 
+static const char *const before_text = "<ir_version: 8, opset_import: [\"\" : 17]>\n"
+                                       "demo (float[N, 4] x) => (float[N, 4] y)\n"
+                                       "{\n"
+                                       "  [first] a = Abs (x)\n"
+                                       "  [gone] b = Identity (a)\n"
+                                       "  [last] y = Neg (b)\n"
+                                       "}\n";
+
+static const char *const after_text = "<ir_version: 8, opset_import: [\"\" : 17]>\n"
+                                      "demo (float[N, 4] x) => (float[N, 4] y)\n"
+                                      "{\n"
+                                      "  [first] a = Abs (x)\n"
+                                      "  [extra] c = Sqrt (a)\n"
+                                      "  [last] y = Neg (c)\n"
+                                      "}\n";
+
+static guint
+count_lines (const IrScene *scene, IrSceneState state)
+{
+  guint n, count = 0;
+  const IrSceneLine *lines = ir_scene_lines (scene, &n);
+
+  for (guint i = 0; i < n; i++)
+    count += lines[i].state == state;
+  return count;
+}
+
+static void
+test_diff (void)
+{
+  g_autoptr (IrModel) a = read_model (before_text);
+  g_autoptr (IrModel) b = read_model (after_text);
+  g_autoptr (IrDiff) diff = ir_diff_new (a, b, FALSE);
+  g_autoptr (GError) error = NULL;
+  g_autoptr (IrScene) scene = ir_scene_new_for_diff (diff, NULL, NULL, &error);
+  guint n;
+
+  g_assert_no_error (error);
+  check_scene (scene);
+  g_assert_true (ir_scene_is_diff (scene));
+  ir_scene_boxes (scene, &n);
+  g_assert_cmpuint (n, ==, 6);
+  g_assert_cmpint (find_box (scene, "Abs")->state, ==, IR_SCENE_SAME);
+  g_assert_cmpint (find_box (scene, "Identity")->state, ==, IR_SCENE_REMOVED);
+  g_assert_cmpint (find_box (scene, "Sqrt")->state, ==, IR_SCENE_NEW);
+  g_assert_cmpint (find_box (scene, "Neg")->state, ==, IR_SCENE_CHANGED);
+  g_assert_cmpint (find_box (scene, "x")->state, ==, IR_SCENE_SAME);
+  g_assert_cmpint (find_box (scene, "y")->state, ==, IR_SCENE_SAME);
+  g_assert_cmpuint (count_lines (scene, IR_SCENE_SAME), ==, 2);
+  g_assert_cmpuint (count_lines (scene, IR_SCENE_NEW), ==, 2);
+  g_assert_cmpuint (count_lines (scene, IR_SCENE_REMOVED), ==, 2);
+  g_assert_cmpuint (find_box (scene, "Identity")->node, ==, 0);
+  g_assert_cmpuint (find_box (scene, "Identity")->before, !=, 0);
+}
+
+static void
+test_no_diff (void)
+{
+  g_autoptr (IrModel) a = read_model (branches);
+  g_autoptr (IrModel) b = read_model (branches);
+  g_autoptr (IrDiff) diff = ir_diff_new (a, b, FALSE);
+  g_autoptr (GError) error = NULL;
+  g_autoptr (IrScene) scene = ir_scene_new_for_diff (diff, NULL, NULL, &error);
+  guint n;
+  const IrSceneBox *boxes = ir_scene_boxes (scene, &n);
+
+  g_assert_no_error (error);
+  check_scene (scene);
+  for (guint i = 0; i < n; i++)
+    g_assert_cmpint (boxes[i].state, ==, IR_SCENE_SAME);
+  ir_scene_lines (scene, &n);
+  g_assert_cmpuint (count_lines (scene, IR_SCENE_SAME), ==, n);
+  g_autoptr (IrScene) alone = draw (branches, NULL);
+  g_assert_cmpfloat (ir_scene_bounds (alone).width, ==, ir_scene_bounds (scene).width);
+  g_assert_cmpfloat (ir_scene_bounds (alone).height, ==, ir_scene_bounds (scene).height);
+}
+
+static const char *const scoped = "<ir_version: 8, opset_import: [\"\" : 17]>\n"
+                                  "demo (float[N, 4] x) => (float[N, 4] y)\n"
+                                  "{\n"
+                                  "  [\"/one/Abs\"] a = Abs (x)\n"
+                                  "  [\"/one/Neg\"] b = Neg (a)\n"
+                                  "  [\"/two/Neg\"] c = Neg (b)\n"
+                                  "  [\"/two/Exp\"] d = Exp (c)\n"
+                                  "  [\"/Add\"] y = Add (d, x)\n"
+                                  "}\n";
+
+static void
+test_scopes (void)
+{
+  IrSceneOptions options = { 0 };
+  g_autoptr (IrScene) open = draw (scoped, NULL);
+  const IrSceneBox *one = find_box (open, "one");
+
+  check_scene (open);
+  g_assert_nonnull (one);
+  g_assert_cmpint (one->kind, ==, IR_SCENE_CLUSTER);
+  g_assert_true (is_inside (find_box (open, "Abs"), one));
+  g_assert_true (is_inside (find_box (open, "Exp"), find_box (open, "two")));
+  g_assert_false (is_inside (find_box (open, "Add"), one));
+
+  g_autoptr (GHashTable) folded = g_hash_table_new (g_str_hash, g_str_equal);
+  g_hash_table_add (folded, (gpointer) one->fold);
+  options.folded = folded;
+  g_autoptr (IrScene) closed = draw (scoped, &options);
+  check_scene (closed);
+  g_assert_cmpint (find_box (closed, "one")->kind, ==, IR_SCENE_FOLD);
+  g_assert_true (has_text (closed, find_box (closed, "one"), "2 nodes"));
+  g_assert_null (find_box (closed, "Abs"));
+
+  options.flat = TRUE;
+  g_autoptr (IrScene) flat = draw (scoped, &options);
+  check_scene (flat);
+  g_assert_null (find_box (flat, "one"));
+  g_assert_nonnull (find_box (flat, "Abs"));
+}
+
 static void
 test_left_to_right (void)
 {
@@ -422,6 +539,9 @@ main (int argc, char **argv)
   g_test_add_func ("/scene/an overlay tints and labels", test_overlay);
   g_test_add_func ("/scene/the same model gives the same text", test_same_model_same_text);
   g_test_add_func ("/scene/places are kept from scene to scene", test_places_are_kept);
+  g_test_add_func ("/scene/a diff is the union of both, with states", test_diff);
+  g_test_add_func ("/scene/the diff of a model with itself is the model", test_no_diff);
+  g_test_add_func ("/scene/scopes are frames, closed boxes or nothing", test_scopes);
   g_test_add_func ("/scene/left to right", test_left_to_right);
   return g_test_run ();
 }

@@ -265,7 +265,7 @@ read_sparse (Reader *reader, const cJSON *object, const IrType *type)
   for (int i = 0; i < type->rank; i++)
     if (!ir_dim_is_known (type->dims[i]) || !g_uint64_checked_mul (&n, n, (guint64) type->dims[i]))
       return NULL;
-  if (values == NULL || indices == NULL || !ir_type_has_rank (type) || n > G_MAXINT64 / 16 ||
+  if (values == NULL || indices == NULL || type->rank == IR_RANK_UNKNOWN || n > G_MAXINT64 / 16 ||
       !ir_io_sparse_fits (values, indices, (guint) type->rank, type->dims))
     return NULL;
   return ir_tensor_new_sparse ((guint) type->rank, type->dims, values, indices);

@@ -27,10 +27,10 @@ integer (gint64 number)
 {
   char buffer[32];
 
-  if (number >= -IR_JSON_MAX_INTEGER && number <= IR_JSON_MAX_INTEGER)
-    return cJSON_CreateNumber ((double) number);
   g_snprintf (buffer, sizeof buffer, "%" G_GINT64_FORMAT, number);
-  return cJSON_CreateString (buffer);
+  return number >= -IR_JSON_MAX_INTEGER && number <= IR_JSON_MAX_INTEGER
+             ? cJSON_CreateRaw (buffer)
+             : cJSON_CreateString (buffer);
 }
 
 static cJSON *
@@ -71,7 +71,8 @@ put_extra (cJSON *object, const IrExtra *extra)
     }
 }
 
-/* A float; NaNs other than the plain one say their bits. */
+/* A float; NaNs other than the plain one say their bits. The digits are ours, since cJSON's own are
+ * right only within its epsilon, and lose the sign of -0. */
 static cJSON *
 real (double number, guint64 bits, gboolean is_double)
 {
@@ -79,7 +80,12 @@ real (double number, guint64 bits, gboolean is_double)
   char buffer[40];
 
   if (isfinite (number))
-    return cJSON_CreateNumber (number);
+    {
+      g_autoptr (GString) text = g_string_new (NULL);
+
+      ir_text_write_float (text, number, is_double, FALSE);
+      return cJSON_CreateRaw (text->str);
+    }
   if (isinf (number))
     return cJSON_CreateString (number > 0 ? "inf" : "-inf");
   if (bits == plain)

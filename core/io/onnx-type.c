@@ -226,7 +226,7 @@ write_tensor_type (IrWireWriter *writer, guint32 id, IrContext *context, const I
 
   if (type->dtype != IR_DTYPE_UNDEFINED)
     ir_wire_put_varint (writer, 1, type->dtype);
-  if (ir_type_has_rank (type))
+  if (type->rank != IR_RANK_UNKNOWN)
     {
       shape = ir_wire_begin (writer, 2);
       for (int i = 0; i < type->rank; i++)

@@ -175,7 +175,7 @@ static_dims (IrTextParser *parser, const IrType *type, guint64 *n_elements, gsiz
 {
   *n_elements = 1;
   if (type == NULL || (type->kind != IR_TYPE_TENSOR && type->kind != IR_TYPE_SPARSE_TENSOR) ||
-      type->dtype == IR_DTYPE_UNDEFINED || !ir_type_has_rank (type))
+      type->dtype == IR_DTYPE_UNDEFINED || type->rank == IR_RANK_UNKNOWN)
     return ir_text_fail (&parser->lexer, "contents need a tensor type with a shape before them");
   for (int i = 0; i < type->rank; i++)
     if (!ir_dim_is_known (type->dims[i]))

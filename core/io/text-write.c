@@ -90,7 +90,10 @@ put_extra_inline (Writer *writer, const IrExtra *extra)
 {
   if (extra == NULL)
     return;
-  g_string_append_c (writer->out, '\n');
+  while (writer->out->len > 0 && writer->out->str[writer->out->len - 1] == ' ')
+    g_string_truncate (writer->out, writer->out->len - 1);
+  if (writer->out->len > 0 && writer->out->str[writer->out->len - 1] != '\n')
+    g_string_append_c (writer->out, '\n');
   put_indent (writer);
   put_extra (writer, extra);
 }
@@ -206,6 +209,7 @@ write_attrs (Writer *writer, guint n, const IrAttr *const *attrs)
       if (attrs[i]->doc != NULL || attrs[i]->unknown != NULL)
         {
           g_string_append_c (out, '\n');
+          put_indent (writer);
           put_note (writer, attrs[i]->doc, NULL, attrs[i]->unknown);
         }
       write_attr (writer, attrs[i]);

@@ -1,0 +1,244 @@
+/* Nothing is lost between a model and its files. */
+#include "config.h"
+
+#include "tests/io/models.h"
+
+#include <math.h>
+#include <string.h>
+
+typedef IrModel *(*ThroughFunc) (IrModel *model);
+
+static const struct
+{
+  const char *name;
+  ThroughFunc through;
+} formats[] = {
+  { "ONNX", test_through_onnx },
+  { "text", test_through_text },
+  { "JSON", test_through_json },
+};
+
+static void
+test_format (gconstpointer data)
+{
+  ThroughFunc through = formats[GPOINTER_TO_UINT (data)].through;
+  const char *const texts[] = { test_rich_text, test_dtypes_text };
+
+  for (guint i = 0; i < G_N_ELEMENTS (texts); i++)
+    {
+      /* The text mentions a value before the node that makes it; files have nodes in order. */
+      g_autoptr (IrModel) unordered = test_read_text (texts[i]);
+      g_autoptr (IrModel) model = test_through_onnx (unordered);
+      g_autoptr (IrModel) again = through (model);
+      g_autoptr (IrModel) third = through (again);
+
+      test_assert_same (model, again);
+      test_assert_same (again, third);
+    }
+}
+
+static IrNode *
+find_op (IrModel *model, const char *op_type)
+{
+  for (guint i = 1; i < model->nodes->len; i++)
+    if (strcmp (((IrNode *) model->nodes->pdata[i])->op_type, op_type) == 0)
+      return model->nodes->pdata[i];
+  g_assert_not_reached ();
+}
+
+static void
+test_attributes (void)
+{
+  g_autoptr (IrModel) text = test_read_text (test_rich_text);
+  g_autoptr (IrModel) model = test_through_onnx (text);
+  IrNode *node = find_op (model, "Every");
+  guint n;
+
+  g_assert_cmpfloat (ir_node_attr_float (node, "f", 0), ==, 0.1f);
+  g_assert_true (isnan (ir_node_attr_float (node, "f_nan", 0)));
+  g_assert_true (isinf (ir_node_attr_float (node, "f_minus", 0)));
+  g_assert_true (signbit (ir_node_attr_float (node, "f_zero", 1)) != 0);
+  g_assert_cmpint (ir_node_attr_int (node, "i", 0), ==, G_MAXINT64);
+  g_assert_cmpint (ir_node_attr_int (node, "i_min", 0), ==, G_MININT64);
+  g_assert_cmpstr (ir_node_attr_string (node, "s", NULL), ==, "text with \"quotes\" and \\");
+  g_assert_cmpuint (ir_node_attr (node, "s_bytes")->strings[0].length, ==, 2);
+  g_assert_cmpmem (ir_node_attr (node, "s_bytes")->strings[0].data, 2, "\0\xff", 2);
+  g_assert_cmpint (ir_node_attr_ints (node, "ints", &n)[1], ==, -2);
+  g_assert_cmpuint (n, ==, 2);
+  g_assert_cmpint (ir_node_attr (node, "ints_none")->kind, ==, IR_ATTR_INTS);
+  g_assert_cmpuint (ir_node_attr (node, "ints_none")->n, ==, 0);
+  g_assert_cmpint (ir_node_attr (node, "st")->kind, ==, IR_ATTR_SPARSE_TENSOR);
+  g_assert_cmpint (ir_node_attr (node, "tp")->types[0]->kind, ==, IR_TYPE_SEQUENCE);
+  g_assert_cmpstr (ir_node_attr (node, "documented")->doc, ==, "documented");
+  g_assert_cmpfloat (ir_tensor_get_double (ir_node_attr_tensor (node, "t"), 1), ==,
+                     (double) 3e-45f);
+  g_assert_cmpstr (node->scope, ==, "encoder/layer.0");
+  g_assert_cmpstr (node->device, ==, "gpu:0");
+  g_assert_cmpstr (node->overload, ==, "over");
+  g_assert_cmpstr (node->extra->doc, ==, "what it does");
+  g_assert_cmpuint (node->extra->props->n, ==, 1);
+  g_assert_nonnull (node->extra->unknown);
+  g_assert_cmpuint (node->n_inputs, ==, 4);
+  g_assert_null (node->inputs[1]);
+}
+
+static void
+test_graph (void)
+{
+  g_autoptr (IrModel) text = test_read_text (test_rich_text);
+  g_autoptr (IrModel) model = test_through_json (text);
+  IrNode *branch = find_op (model, "If");
+  IrGraph *yes = ir_node_attr_graph (branch, "then_branch");
+  IrValue *captured = ir_graph_find_value (model->main, "inner value");
+  IrValue *later = ir_graph_find_value (model->main, "later");
+
+  g_assert_nonnull (yes);
+  g_assert_cmpuint (yes->owner, ==, branch->id);
+  g_assert_true (ir_value_is_captured (captured));
+  g_assert_true (ir_value_is_captured (later)); /* a forward reference out of a subgraph */
+  g_assert_nonnull (later->producer);
+  g_assert_cmpuint (model->info->ir_version, ==, 10);
+  g_assert_cmpint (model->info->model_version, ==, G_MININT64);
+  g_assert_cmpstr (model->info->extra.doc, ==, "two\nlines");
+  g_assert_nonnull (model->info->extra.unknown);
+  g_assert_nonnull (ir_model_find_function (model, "com.example", "Twice", "v2"));
+  g_assert_cmpuint (ir_graph_opset (ir_model_find_function (model, "com.example", "Twice", ""), ""),
+                    ==, 17);
+  g_assert_nonnull (ir_graph_find_value (model->main, "W")->initializer);
+  g_assert_true (ir_value_is_graph_input (ir_graph_find_value (model->main, "W")));
+}
+
+static void
+test_extremes (void)
+{
+  g_autoptr (IrModel) text = test_read_text (test_dtypes_text);
+  g_autoptr (IrModel) json = test_through_json (text);
+  g_autoptr (IrModel) model = test_through_onnx (json);
+  const IrTensor *v7 = ir_graph_find_value (model->main, "v7")->initializer;
+  const IrTensor *v22 = ir_graph_find_value (model->main, "v22")->initializer;
+  const IrTensor *odd = ir_graph_find_value (model->main, "odd_nan")->initializer;
+  const IrTensor *half = ir_graph_find_value (model->main, "by_value")->initializer;
+
+  g_assert_cmpint (ir_tensor_get_int64 (v7, 0), ==, G_MININT64);
+  g_assert_cmpint (ir_tensor_get_int64 (v7, 1), ==, G_MAXINT64);
+  g_assert_cmpint (ir_tensor_get_int64 (v22, 0), ==, -8);
+  g_assert_cmpint (ir_tensor_get_int64 (v22, 2), ==, -1);
+  g_assert_cmpmem (ir_tensor_data (odd), 4, "\x01\x00\xc0\x7f", 4);
+  g_assert_cmpfloat (ir_tensor_get_double (half, 0), ==, 1.5);
+}
+
+/* Weights at any byte offset of the file: a name of growing length moves them. */
+static void
+test_odd_offsets (void)
+{
+  for (guint pad = 1; pad <= 9; pad++)
+    {
+      g_autofree char *name = g_strnfill (pad, 'n');
+      g_autofree char *text = g_strdup_printf (
+          "<ir_version: 8, opset_import: [\"\" : 17]> %s () => () <double[2] d = {1.5, -2.25}> {}",
+          name);
+      g_autoptr (IrModel) model = test_read_text (text);
+      g_autoptr (IrModel) again = test_through_onnx (model);
+      const IrTensor *d = ir_graph_find_value (again->main, "d")->initializer;
+
+      g_assert_cmpfloat (ir_tensor_get_double (d, 1), ==, -2.25);
+      g_assert_cmpuint ((gsize) ir_tensor_data (d) % 8, ==, 0);
+    }
+}
+
+static void
+test_elided (void)
+{
+  const IrTextOptions options = { IR_TEXT_ELIDE, 1 };
+  g_autoptr (IrModel) model = test_read_text (
+      "<ir_version: 8, opset_import: [\"\" : 17]> g (float[2] x) => (y) <float[2] w = {3, 4}> {\n"
+      "c = Constant <value = float[2] {5, 6}> ()\n t = Add (x, w)\n y = Mul (t, c) }");
+  g_autofree char *text = ir_text_write_options (model, &options);
+  g_autoptr (GPtrArray) problems = ir_problems_new ();
+  g_autoptr (GError) error = NULL;
+  g_autoptr (IrModel) alone = ir_text_read (text, -1, problems, &error);
+  g_autoptr (IrModel) over = NULL;
+
+  g_assert_nonnull (strstr (text, "{...}"));
+  g_assert_null (strstr (text, "{5"));
+  g_assert_null (alone);
+  g_assert_error (error, IR_IO_ERROR, IR_IO_ERROR_FORMAT);
+  g_clear_error (&error);
+  over = ir_text_read_over (text, -1, model, NULL, &error);
+  g_assert_no_error (error);
+  test_assert_same (model, over);
+}
+
+static void
+test_files (void)
+{
+  g_autofree char *folder = test_folder ();
+  const char *const names[] = { "m.onnx", "m.onnxtxt", "m.json" };
+  g_autoptr (IrModel) unordered = test_read_text (test_rich_text);
+  g_autoptr (IrModel) model = test_through_onnx (unordered);
+
+  for (guint i = 0; i < G_N_ELEMENTS (names); i++)
+    {
+      g_autofree char *path = g_build_filename (folder, names[i], NULL);
+      g_autofree char *text = NULL;
+      g_autofree char *expected = ir_text_write (model);
+      g_autoptr (GPtrArray) problems = ir_problems_new ();
+      g_autoptr (GError) error = NULL;
+      g_autoptr (IrModel) again = NULL;
+
+      g_assert_true (ir_model_save (model, path, NULL, &error));
+      g_assert_no_error (error);
+      again = ir_format_find (path)->read (path, problems, NULL, &error);
+      g_assert_no_error (error);
+      text = ir_text_write (again);
+      g_assert_cmpstr (text, ==, expected);
+      g_assert_cmpstr (again->path, ==, path);
+    }
+  test_remove_folder (folder);
+}
+
+static void
+test_side_file (void)
+{
+  g_autofree char *folder = test_folder ();
+  g_autofree char *path = g_build_filename (folder, "m.onnxtxt", NULL);
+  g_autofree char *data = g_build_filename (folder, "m.onnxtxt.data", NULL);
+  g_autoptr (GString) text = g_string_new ("<ir_version: 8, opset_import: [\"\" : 17]> g () => () <"
+                                           "float[2000] w = {0");
+  g_autoptr (IrModel) model = NULL;
+  g_autoptr (IrModel) again = NULL;
+  g_autoptr (GError) error = NULL;
+
+  for (guint i = 1; i < 2000; i++)
+    g_string_append_printf (text, ",%u.25", i);
+  g_string_append (text, "}> {}");
+  model = test_read_text (text->str);
+  g_assert_true (ir_model_save (model, path, NULL, &error));
+  g_assert_true (g_file_test (data, G_FILE_TEST_EXISTS));
+  again = ir_model_load (path, NULL, NULL, &error);
+  g_assert_no_error (error);
+  g_assert_true (ir_tensor_equal (ir_graph_find_value (model->main, "w")->initializer,
+                                  ir_graph_find_value (again->main, "w")->initializer));
+  test_remove_folder (folder);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  for (guint i = 0; i < G_N_ELEMENTS (formats); i++)
+    {
+      g_autofree char *path = g_strdup_printf ("/io/round trip/%s keeps every field",
+                                               formats[i].name);
+
+      g_test_add_data_func (path, GUINT_TO_POINTER (i), test_format);
+    }
+  g_test_add_func ("/io/round trip/attributes keep their values", test_attributes);
+  g_test_add_func ("/io/round trip/subgraphs capture and functions stay", test_graph);
+  g_test_add_func ("/io/round trip/extreme elements stay", test_extremes);
+  g_test_add_func ("/io/round trip/weights may lie at odd offsets", test_odd_offsets);
+  g_test_add_func ("/io/round trip/elided tensors come from the model below", test_elided);
+  g_test_add_func ("/io/round trip/files of every format", test_files);
+  g_test_add_func ("/io/round trip/large tensors of text lie beside it", test_side_file);
+  return g_test_run ();
+}

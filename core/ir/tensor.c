@@ -416,15 +416,13 @@ alignment_of (IrDtype dtype)
 static gpointer
 make_aligned_copy (IrTensor *tensor, gconstpointer data)
 {
-  gpointer copy = NULL;
+  gpointer copy = g_aligned_alloc (1, MAX (tensor->n_bytes, 1), ALLOC_ALIGN_BYTES);
 
-  if (posix_memalign (&copy, ALLOC_ALIGN_BYTES, MAX (tensor->n_bytes, 1)) != 0)
-    g_error ("Not enough memory for a tensor of %" G_GSIZE_FORMAT " bytes", tensor->n_bytes);
   memcpy (copy, data, tensor->n_bytes);
   if (g_atomic_pointer_compare_and_exchange (&tensor->aligned, NULL, copy))
     tensor->owns_copy = TRUE; /* read only when the last reference goes */
   else
-    free (copy);
+    g_aligned_free (copy);
   return g_atomic_pointer_get (&tensor->aligned);
 }
 

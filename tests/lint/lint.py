@@ -1,0 +1,213 @@
+#!/usr/bin/python3
+"""What the architecture forbids, found in the sources; prints TAP.
+
+    lint.py SOURCE_ROOT [LIBRARY.a ...]
+
+Each check prints the places where a rule is broken. The libraries are searched for state that can
+change: core and passes have none."""
+
+import os
+import re
+import subprocess
+import sys
+
+LAYERS = ['core', 'passes', 'views', 'app']  # each may include itself and what stands before it
+
+# Which folders alone may include a foreign header.
+FENCES = [
+    (r'gtk/|adwaita|gtksourceview/', ('views/', 'app/gui/', 'tests/gui/')),
+    (r'oneapi/|dnnl', ('core/exec/cpu/',)),
+    (r'graphviz/|cgraph', ('core/graphviz/',)),
+    (r'pango/|cairo', ('core/render/', 'views/', 'app/gui/', 'tests/layout/')),
+    (r'cuda|cublas|nvrtc', ('core/exec/gpu/',)),
+    (r'cjson/', ('core/io/', 'core/ir/', 'core/exec/', 'passes/', 'app/', 'views/', 'tests/')),
+]
+
+INCLUDE = re.compile(r'^\s*#\s*include\s+([<"])([^>"]+)[>"]', re.M)
+
+# State that may change although it lies in core: the guard of mapped files hears of a signal, which
+# knows nothing else (core/io/mapped-file.c).
+MUTABLE = {'mapped-file'}
+
+
+def sources(root, *folders, endings=('.c', '.h')):
+    for folder in folders:
+        for path, _, names in sorted(os.walk(os.path.join(root, folder))):
+            for name in sorted(names):
+                if name.endswith(endings):
+                    full = os.path.join(path, name)
+                    yield os.path.relpath(full, root), open(full, encoding='utf-8').read()
+
+
+def includes(text):
+    for match in INCLUDE.finditer(text):
+        yield text.count('\n', 0, match.start()) + 1, match.group(1), match.group(2)
+
+
+def layers_point_downwards(root):
+    for path, text in sources(root, *LAYERS):
+        own = LAYERS.index(path.split('/')[0])
+        for line, quote, name in includes(text):
+            layer = name.split('/')[0]
+            if quote == '"' and layer in LAYERS and LAYERS.index(layer) > own:
+                yield f'{path}:{line}: {LAYERS[own]} includes {name}'
+
+
+def the_command_line_knows_no_views(root):
+    for path, text in sources(root, 'app/cli'):
+        for line, _, name in includes(text):
+            if name.startswith(('views/', 'app/gui/')):
+                yield f'{path}:{line}: includes {name}'
+
+
+def foreign_headers_stay_in_their_folder(root):
+    for path, text in sources(root, *LAYERS, 'tests'):
+        for line, quote, name in includes(text):
+            for pattern, folders in FENCES:
+                if quote == '<' and re.match(pattern, name) and not path.startswith(folders):
+                    yield f'{path}:{line}: includes <{name}>; only {", ".join(folders)} may'
+
+
+def no_view_includes_another(root):
+    for path, text in sources(root, 'views'):
+        parts = path.split('/')
+        if len(parts) < 3:
+            continue
+        for line, _, name in includes(text):
+            other = name.split('/')
+            if other[0] == 'views' and len(other) == 3 and other[1] != parts[1]:
+                yield f'{path}:{line}: includes {name}'
+
+
+def private_headers_stay_in_their_folder(root):
+    for path, text in sources(root, *LAYERS):
+        folder = os.path.dirname(path)
+        for line, quote, name in includes(text):
+            if quote == '"' and name.endswith('-private.h'):
+                owner = os.path.dirname(name)
+                if folder != owner and not folder.startswith(owner + '/'):
+                    yield f'{path}:{line}: includes {name}'
+
+
+def sources_begin_with_config(root):
+    for path, text in sources(root, *LAYERS, endings=('.c',)):
+        if path == 'core/op/sort-names.c':
+            continue  # a program of the build, made before config.h
+        first = next(includes(text), (0, '', ''))
+        if first[2] != 'config.h':
+            yield f'{path}: first include is {first[2] or "none"}, needs config.h'
+
+
+def headers_are_guarded(root):
+    for path, text in sources(root, *LAYERS, endings=('.h',)):
+        if '#pragma once' not in text and not re.search(r'^#undef', text, re.M):
+            yield f'{path}: no #pragma once'
+
+
+def no_switch_over_operators(root):
+    allowed = ('core/op/', 'core/exec/ref/')
+    for path, text in sources(root, *LAYERS):
+        if path.startswith(allowed):
+            continue
+        for match in re.finditer(r'switch \([^)]*(->op->id|op_type|->op\b)[^)]*\)|case IR_OP_[A-Z]', text):
+            line = text.count('\n', 0, match.start()) + 1
+            if not re.match(r'case IR_OP_(ERROR|NONE)', match.group(0)):
+                yield f'{path}:{line}: {match.group(0)}'
+
+
+def only_the_edit_writes_a_graph(root):
+    field = re.compile(r'(node|value|graph|model)->(inputs|outputs|attrs|n_inputs|n_outputs|n_attrs|type|'
+                       r'initializer|producer|uses|n_uses|name|state|op_type|domain|op|controls|scope|device)'
+                       r'(\[[^\]]*\])?\s*=[^=]')
+    for path, text in sources(root, 'core/op', 'core/io', 'core/exec', 'core/layout', 'passes', 'views', 'app'):
+        for match in re.finditer(r'^.*$', text, re.M):
+            found = field.search(match.group(0))
+            # Structs of other files may have fields of the same name: only those of the model's types count.
+            if found and re.search(rf'Ir(Node|Value|Graph|Model) \*{found.group(1)}\b', text):
+                declared = re.findall(rf'\b(\w+) \*(?:const )?{found.group(1)}\b', text)
+                if all(d in ('IrNode', 'IrValue', 'IrGraph', 'IrModel') for d in declared):
+                    yield f'{path}:{text.count(chr(10), 0, match.start()) + 1}: {match.group(0).strip()}'
+
+
+def user_input_never_aborts(root):
+    for path, text in sources(root, *LAYERS):
+        for match in re.finditer(r'\b(g_error|abort|exit) \(', text):
+            if path == 'app/cli/main.c' or path.startswith('core/graphviz/'):
+                continue  # the second signal; the child process
+            yield f'{path}:{text.count(chr(10), 0, match.start()) + 1}: {match.group(0)}'
+
+
+def exported_functions_are_documented(root):
+    """A function that a public header of core or passes declares has a doc block in some .c file."""
+    blocks = set()
+    for _, text in sources(root, 'core', 'passes', endings=('.c',)):
+        blocks.update(re.findall(r'/\*\*\n \* (ir_\w+):', text))
+    for path, text in sources(root, 'core', 'passes', endings=('.h',)):
+        if path.endswith('-private.h') or '/exec/cpu/' in path or '/exec/ref/' in path:
+            continue
+        for match in re.finditer(r'^[A-Za-z][\w \*]*?\b\*?(ir_\w+) \([^;{]*\)[^;{]*;', text, re.M):
+            if match.group(1) not in blocks and not match.group(1).startswith(('ir_ref_', 'ir_infer_', 'ir_cost_', 'ir_adapt_')):
+                yield f'{path}:{text.count(chr(10), 0, match.start()) + 1}: {match.group(1)} has no doc block'
+
+
+def the_project_speaks_of_itself_alone(root):
+    words = re.compile(r'/work/|\bsubagent|\bhelper agent|pythonhosted|files\.pythonhosted|\bsandbox session', re.I)
+    listed = subprocess.run(['git', '-C', root, 'ls-files'], capture_output=True, text=True)
+    for path in listed.stdout.split('\n') if listed.returncode == 0 else []:
+        if path == 'tests/lint/lint.py' or not os.path.isfile(os.path.join(root, path)):
+            continue
+        data = open(os.path.join(root, path), 'rb').read()
+        if b'\0' in data[:4096]:
+            continue
+        for number, line in enumerate(data.decode('utf-8', 'replace').split('\n'), 1):
+            if words.search(line):
+                yield f'{path}:{number}: {line.strip()[:100]}'
+
+
+def libraries_have_no_state(root, libraries):
+    """Symbols in .data and .bss; constants with relocations (.data.rel.ro) are no state."""
+    for library in libraries:
+        listed = subprocess.run(['objdump', '-t', library], capture_output=True, text=True)
+        member = ''
+        for line in listed.stdout.split('\n'):
+            found = re.match(r'(\S+)\.o:\s+file format', line)
+            member = found.group(1) if found else member
+            match = re.match(r'[0-9a-f]+ .{7} (\.data|\.bss|\.data\.\w+|\.bss\.\w+)\s+[0-9a-f]+ (\S+)$', line)
+            if not match or match.group(1).startswith('.data.rel') or any(word in member for word in MUTABLE):
+                continue
+            name = match.group(2)
+            if name.startswith('.') or re.match(r'q\.\d+$', name) or re.search(r'quark|type_id|once', name):
+                continue  # set once and the same for all: types, error domains
+            yield f'{member}: {name}'
+
+
+CHECKS = [
+    layers_point_downwards,
+    the_command_line_knows_no_views,
+    foreign_headers_stay_in_their_folder,
+    no_view_includes_another,
+    private_headers_stay_in_their_folder,
+    sources_begin_with_config,
+    headers_are_guarded,
+    no_switch_over_operators,
+    only_the_edit_writes_a_graph,
+    user_input_never_aborts,
+    exported_functions_are_documented,
+    the_project_speaks_of_itself_alone,
+]
+
+
+def main():
+    root, libraries = sys.argv[1], sys.argv[2:]
+    checks = [(check.__name__, list(check(root))) for check in CHECKS]
+    checks.append(('libraries_have_no_state', list(libraries_have_no_state(root, libraries))))
+    print(f'1..{len(checks)}')
+    for number, (name, found) in enumerate(checks, 1):
+        print(f'{"not ok" if found else "ok"} {number} - {name.replace("_", " ")}')
+        for place in found[:60]:
+            print(f'# {place}')
+    return any(found for _, found in checks)
+
+
+if __name__ == '__main__':
+    sys.exit(1 if main() else 0)

@@ -13,7 +13,8 @@
 typedef struct
 {
   guint64 flops, bytes;
-  guint counted; /* 1 if it counts as a node */
+  guint64 params; /* of Constant nodes: elements */
+  guint counted;  /* 1 if it counts as a node */
 } NodeCost;
 
 /* -- origins: which node of the start a node descends from -- */
@@ -112,6 +113,12 @@ cost_of (const IrNode *node)
 
   cost.flops = ir_cost_node_flops (node, &partial);
   cost.bytes = ir_cost_node_bytes (node, &partial);
+  for (guint i = 0; i < node->n_outputs; i++)
+    {
+      const IrTensor *tensor = node->outputs[i] != NULL ? ir_value_constant (node->outputs[i])
+                                                        : NULL;
+      cost.params += tensor != NULL ? ir_tensor_n_elements (tensor) : 0;
+    }
   return cost;
 }
 
@@ -159,6 +166,7 @@ apply_node_cost (IrPassContext *context, const IrNode *node)
       remember_cost (priv, node, cost);
       priv->cost.flops += cost.flops;
       priv->cost.bytes += cost.bytes;
+      priv->cost.params += cost.params;
       priv->cost.n_nodes += cost.counted;
     }
   else if (node->id < priv->node_costs->len)
@@ -166,6 +174,7 @@ apply_node_cost (IrPassContext *context, const IrNode *node)
       cost = g_array_index (priv->node_costs, NodeCost, node->id);
       priv->cost.flops -= MIN (cost.flops, priv->cost.flops);
       priv->cost.bytes -= MIN (cost.bytes, priv->cost.bytes);
+      priv->cost.params -= MIN (cost.params, priv->cost.params);
       priv->cost.n_nodes -= MIN (cost.counted, priv->cost.n_nodes);
     }
 }

@@ -166,7 +166,9 @@ run_fused (IrCall *call,
   Activation activation = { .alpha = ir_call_float (call, "activation_alpha", 0.01) };
   const IrTensor *added = addend != 0 ? ir_call_input (call, addend) : NULL;
 
-  if (!ir_block_check_float (call, error) || !run_base (call, base, addend == 2 ? 2 : 3, error))
+  /* Inference sees all inputs, the base operator its own ones: what is added must fit, too. */
+  if (!ir_block_check_float (call, error) || !call->op->infer (call, error) ||
+      !run_base (call, base, addend == 2 ? 2 : 3, error))
     return FALSE;
   activation.dtype = ir_tensor_dtype (call->outputs[0].tensor);
   if (addend != 0 && added == NULL)

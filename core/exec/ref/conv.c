@@ -16,6 +16,7 @@ typedef struct
   gint64 batch, x_channels, y_channels, group; /* N, C, M */
   guint64 x_plane, y_plane, taps;              /* elements */
   const double *x;                             /* one sample: [C, x_plane] */
+  gint no_memory;                              /* atomic: a thread got no scratch */
   IrTensor *y;
   guint64 sample;
 } Conv;
@@ -107,13 +108,18 @@ add_channel (const Conv *conv, const double *weights, const double *x, double *y
 static void
 run_channels (guint64 first, guint64 end, guint worker, gpointer data)
 {
-  const Conv *conv = data;
+  Conv *conv = data;
   const IrTensor *w = ir_call_input (conv->call, 1), *bias = ir_call_input (conv->call, 2);
   guint64 x_each = (guint64) (conv->x_channels / conv->group);
   guint64 y_each = (guint64) (conv->y_channels / conv->group);
-  g_autofree double *y = g_new (double, MAX (conv->y_plane, 1));
-  g_autofree double *weights = g_new (double, MAX (conv->taps, 1));
+  g_autofree double *y = ir_block_new (conv->call, conv->y_plane, NULL);
+  g_autofree double *weights = ir_block_new (conv->call, conv->taps, NULL);
 
+  if (y == NULL || weights == NULL)
+    {
+      g_atomic_int_set (&conv->no_memory, TRUE);
+      return;
+    }
   for (guint64 m = first; m < end && !g_cancellable_is_cancelled (conv->call->cancellable); m++)
     {
       guint64 group = m / y_each;
@@ -162,6 +168,8 @@ run (Conv *conv, GError **error)
       ir_threads_for (call->threads, (guint64) conv->y_channels, 1, run_channels, conv);
       if (ir_block_cancelled (call, error))
         return FALSE;
+      if (g_atomic_int_get (&conv->no_memory))
+        return ir_call_fail (call, error, IR_OP_ERROR_LIMIT, "no memory for scratch");
     }
   return TRUE;
 }
@@ -180,7 +188,7 @@ ir_ref_conv (IrCall *call, GError **error)
 {
   Conv conv = { .call = call };
 
-  return ir_block_check_float (call, error) && ir_infer_conv (call, error) &&
+  return ir_block_check_float (call, error) && call->op->infer (call, error) &&
          ir_window_of_conv (&conv.window, call, error) && run (&conv, error);
 }
 

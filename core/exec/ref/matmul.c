@@ -18,6 +18,7 @@ typedef struct
   gboolean trans_a, trans_b;
   double alpha, beta;
   guint64 a_start, b_start, y_start;
+  gint no_memory; /* atomic: a thread got no scratch */
 } Product;
 
 static void
@@ -74,11 +75,16 @@ finish_row (const Product *p, guint64 row, double *sums)
 static void
 run_rows (guint64 first, guint64 end, guint worker, gpointer data)
 {
-  const Product *p = data;
-  g_autofree double *a = g_new (double, ROWS *MAX (p->k, 1));
-  g_autofree double *b = g_new (double, MAX (MAX (p->k, p->n), 1));
-  g_autofree double *sums = g_new (double, ROWS *MAX (p->n, 1));
+  Product *p = data;
+  g_autofree double *a = ir_block_new (p->call, ROWS * p->k, NULL);
+  g_autofree double *b = ir_block_new (p->call, MAX (p->k, p->n), NULL);
+  g_autofree double *sums = ir_block_new (p->call, ROWS * p->n, NULL);
 
+  if (a == NULL || b == NULL || sums == NULL)
+    {
+      g_atomic_int_set (&p->no_memory, TRUE);
+      return;
+    }
   for (guint64 group = first; group < end; group++)
     {
       guint64 row = group * ROWS, n_rows = MIN (p->m - row, ROWS);
@@ -148,6 +154,8 @@ run (Product *p, GError **error)
     return ir_call_fail (p->call, error, IR_OP_ERROR_DTYPE,
                          "A is %s, needed is a floating-point or integer type",
                          ir_dtype_name (dtype));
+  if (g_atomic_int_get (&p->no_memory))
+    return ir_call_fail (p->call, error, IR_OP_ERROR_LIMIT, "no memory for scratch");
   return !ir_block_cancelled (p->call, error);
 }
 

@@ -24,38 +24,53 @@ struct _Pool
   gboolean include_pad;
 };
 
-/* Visits the elements of the window at @at (output coordinates). */
+/* The taps [*low, *high) along axis @i of the window that starts at @start and stay below @end. */
+static void
+taps_inside (const IrWindow *window, guint i, gint64 start, gint64 end, gint64 *low, gint64 *high)
+{
+  gint64 dilation = window->dilation[i];
+
+  *low = start < 0 ? (-start + dilation - 1) / dilation : 0;
+  *high = start < end ? MIN ((end - 1 - start) / dilation + 1, window->kernel[i]) : 0;
+}
+
+/* Visits the elements of the window at @at (output coordinates) that lie inside X; a window is no
+ * more work than X has elements, whatever kernel_shape says. */
 static double
 run_window (Pool *pool, const gint64 *at)
 {
   const IrWindow *window = &pool->window;
-  gint64 tap[IR_WINDOW_MAX_AXES] = { 0 };
+  gint64 start[IR_WINDOW_MAX_AXES], low[IR_WINDOW_MAX_AXES], high[IR_WINDOW_MAX_AXES];
+  gint64 tap[IR_WINDOW_MAX_AXES];
   gboolean more = TRUE;
 
-  pool->n_inside = pool->n_padded = pool->best = 0;
+  pool->n_inside = pool->best = 0;
+  pool->n_padded = 1;
+  for (guint i = 0; i < window->n_axes; i++)
+    {
+      gint64 padded_low, padded_high;
+      start[i] = at[i] * window->stride[i] - window->pad_begin[i];
+      taps_inside (window, i, start[i] + window->pad_begin[i],
+                   window->in[i] + window->pad_end[i] + window->pad_begin[i], &padded_low,
+                   &padded_high);
+      pool->n_padded *= (guint64) MAX (padded_high - padded_low, 0);
+      taps_inside (window, i, start[i], window->in[i], &low[i], &high[i]);
+      tap[i] = low[i];
+      more = more && low[i] < high[i];
+    }
   while (more)
     {
-      gboolean inside = TRUE, padded = TRUE;
       gint64 index = 0;
       for (guint i = 0; i < window->n_axes; i++)
-        {
-          gint64 position = at[i] * window->stride[i] + tap[i] * window->dilation[i] -
-                            window->pad_begin[i];
-          inside = inside && position >= 0 && position < window->in[i];
-          padded = padded && position < window->in[i] + window->pad_end[i];
-          index = index * window->in[i] + position;
-        }
-      pool->n_padded += padded;
-      if (inside)
-        pool->fold (pool, pool->plane[index], (guint64) index);
-      pool->n_inside += inside;
-      guint axis = window->n_axes;
+        index = index * window->in[i] + start[i] + tap[i] * window->dilation[i];
+      pool->fold (pool, pool->plane[index], (guint64) index);
+      pool->n_inside++;
       more = FALSE;
-      while (axis-- > 0 && !more)
+      for (guint axis = window->n_axes; axis-- > 0 && !more;)
         {
-          more = ++tap[axis] < window->kernel[axis];
+          more = ++tap[axis] < high[axis];
           if (!more)
-            tap[axis] = 0;
+            tap[axis] = low[axis];
         }
     }
   return pool->finish (pool);

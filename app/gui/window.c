@@ -24,7 +24,7 @@ struct _IrWindow
   GStrv pipeline_names;
   guint activity_timeout;
   gboolean updating; /* widgets follow the session, not the other way round */
-  gboolean close_confirmed;
+  gboolean close_confirmed, panes_placed;
 
   AdwToastOverlay *toasts;
   AdwWindowTitle *title;
@@ -519,6 +519,23 @@ update_activity (IrWindow *self)
     gtk_progress_bar_pulse (self->activity_bar);
 }
 
+/* The right and bottom panes keep their size, the middle gets the rest: positions are counted from
+ * the left and top, so they can be set only once the window has its size. */
+static gboolean
+place_panes (GtkWidget *widget, GdkFrameClock *clock, gpointer data)
+{
+  IrWindow *self = IR_WINDOW (widget);
+  const int width = gtk_widget_get_width (GTK_WIDGET (self->end_paned));
+  const int height = gtk_widget_get_height (GTK_WIDGET (self->bottom_paned));
+
+  if (width <= 1 || height <= 1)
+    return G_SOURCE_CONTINUE;
+  gtk_paned_set_position (self->end_paned, MAX (width - ir_state_get_int ("end-width", 320), 320));
+  gtk_paned_set_position (self->bottom_paned,
+                          MAX (height - ir_state_get_int ("bottom-height", 260), 200));
+  return G_SOURCE_REMOVE;
+}
+
 static void
 update_page (IrWindow *self)
 {
@@ -526,6 +543,11 @@ update_page (IrWindow *self)
 
   if (empty)
     adw_bin_set_child (self->welcome, ir_welcome_new ());
+  else if (!self->panes_placed)
+    {
+      self->panes_placed = TRUE;
+      gtk_widget_add_tick_callback (GTK_WIDGET (self), place_panes, NULL, NULL);
+    }
   gtk_stack_set_visible_child_name (self->pages, empty ? "welcome" : "workspace");
   gtk_widget_set_visible (self->run_controls, !empty);
   gtk_widget_set_visible (self->export_button, !empty);
@@ -839,23 +861,6 @@ ir_window_close_request (GtkWindow *window)
   return GTK_WINDOW_CLASS (ir_window_parent_class)->close_request (window);
 }
 
-/* The right and bottom panes keep their size, the middle gets the rest: positions are counted from
- * the left and top, so they can be set only once the window has its size. */
-static gboolean
-place_panes (GtkWidget *widget, GdkFrameClock *clock, gpointer data)
-{
-  IrWindow *self = IR_WINDOW (widget);
-  const int width = gtk_widget_get_width (GTK_WIDGET (self->end_paned));
-  const int height = gtk_widget_get_height (GTK_WIDGET (self->bottom_paned));
-
-  if (width <= 1 || height <= 1)
-    return G_SOURCE_CONTINUE;
-  gtk_paned_set_position (self->end_paned, MAX (width - ir_state_get_int ("end-width", 320), 320));
-  gtk_paned_set_position (self->bottom_paned,
-                          MAX (height - ir_state_get_int ("bottom-height", 260), 200));
-  return G_SOURCE_REMOVE;
-}
-
 /* -- object -- */
 
 static void
@@ -957,7 +962,6 @@ ir_window_init (IrWindow *self)
   if (ir_state_get_boolean ("maximized", FALSE))
     gtk_window_maximize (GTK_WINDOW (self));
   gtk_paned_set_position (self->start_paned, ir_state_get_int ("start-width", 300));
-  gtk_widget_add_tick_callback (GTK_WIDGET (self), place_panes, NULL, NULL);
   update_recent (self);
   on_session_changed (self, IR_CHANGED_ALL, self->session);
 }

@@ -34,7 +34,7 @@ struct _IrCanvas
   GtkScrollablePolicy hpolicy, vpolicy;
   double zoom;
   gboolean configuring, allocating;
-  gboolean placed; /* a first place was chosen for this model */
+  gboolean moved; /* by hand or by a flight; until then the first place follows the size */
 
   /* camera flight */
   AdwAnimation *animation;
@@ -153,6 +153,7 @@ zoom_at (IrCanvas *self, double zoom, double x, double y)
 
   if (self->animation != NULL)
     adw_animation_pause (self->animation);
+  self->moved = TRUE;
   zoom = CLAMP (zoom, MIN_ZOOM, MAX_ZOOM);
   ratio = zoom / old.zoom;
   set_camera (self, zoom, (old.x + x) * ratio - x, (old.y + y) * ratio - y);
@@ -183,6 +184,7 @@ fly_to (IrCanvas *self, double zoom, double x, double y)
       self->animation = adw_timed_animation_new (GTK_WIDGET (self), 0, 1, CAMERA_MS, target);
     }
   adw_animation_pause (self->animation);
+  self->moved = TRUE;
   self->from = camera (self);
   self->target = self->from;
   self->target.zoom = CLAMP (zoom, MIN_ZOOM, MAX_ZOOM);
@@ -263,7 +265,6 @@ place_first (IrCanvas *self)
 
   if (width <= 1 || height <= 1)
     return;
-  self->placed = TRUE;
   if (fit >= READABLE_ZOOM)
     set_camera (self, fit, (bounds.x + bounds.width / 2) * fit - width / 2,
                 (bounds.y + bounds.height / 2) * fit - height / 2);
@@ -942,7 +943,7 @@ ir_canvas_size_allocate (GtkWidget *widget, int width, int height, int baseline)
   const IrCamera now = camera (self);
 
   self->allocating = TRUE;
-  if (!self->placed && scene (self) != NULL)
+  if (!self->moved && scene (self) != NULL)
     place_first (self);
   else
     configure (self, now.x, now.y);
@@ -954,6 +955,10 @@ ir_canvas_size_allocate (GtkWidget *widget, int width, int height, int baseline)
       if (box != NULL)
         allocate_proxy (self, self->proxies->pdata[i], box);
     }
+  for (GtkWidget *child = gtk_widget_get_first_child (widget); child != NULL;
+       child = gtk_widget_get_next_sibling (child))
+    if (GTK_IS_POPOVER (child))
+      gtk_popover_present (GTK_POPOVER (child));
   if (!same_camera (&now, &self->sync_camera))
     {
       self->sync_camera = now;
@@ -1034,7 +1039,7 @@ ir_canvas_frame_changed (IrCanvas *self)
   const IrModel *old = self->frame != NULL ? self->frame->model : NULL;
 
   if (frame == NULL || old == NULL || old->context != frame->model->context)
-    self->placed = FALSE;
+    self->moved = FALSE;
   g_clear_pointer (&self->frame, ir_frame_unref);
   self->frame = frame != NULL ? ir_frame_ref (frame) : NULL;
   self->hover_box = -1;
@@ -1052,6 +1057,7 @@ on_adjustment_changed (IrCanvas *self)
 {
   if (self->configuring)
     return;
+  self->moved = TRUE;
   gtk_widget_queue_allocate (GTK_WIDGET (self));
   gtk_widget_queue_draw (GTK_WIDGET (self));
 }

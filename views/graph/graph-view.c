@@ -218,13 +218,7 @@ activate_goto_step (GtkWidget *widget, const char *name, GVariant *parameter)
 static void
 on_menu (IrGraphView *self, double x, double y)
 {
-  graphene_point_t p;
-
-  if (!gtk_widget_compute_point (GTK_WIDGET (self->canvas), GTK_WIDGET (self->stack),
-                                 &GRAPHENE_POINT_INIT ((float) x, (float) y), &p))
-    return;
-  gtk_popover_set_pointing_to (GTK_POPOVER (self->menu),
-                               &(GdkRectangle){ (int) p.x, (int) p.y, 1, 1 });
+  gtk_popover_set_pointing_to (GTK_POPOVER (self->menu), &(GdkRectangle){ (int) x, (int) y, 1, 1 });
   gtk_popover_popup (GTK_POPOVER (self->menu));
 }
 
@@ -617,7 +611,7 @@ ir_graph_view_constructed (GObject *object)
                                            "win.show('text')", "Open Text View"),
                        "empty");
   gtk_stack_add_named (self->stack, column, "canvas");
-  gtk_widget_set_parent (build_menu (self), GTK_WIDGET (self->stack));
+  gtk_widget_set_parent (build_menu (self), GTK_WIDGET (self->canvas));
   adw_bin_set_child (ADW_BIN (self), GTK_WIDGET (self->stack));
   g_signal_connect_object (self->canvas, "zoomed", G_CALLBACK (on_zoomed), self, G_CONNECT_SWAPPED);
   g_signal_connect_object (self->canvas, "menu", G_CALLBACK (on_menu), self, G_CONNECT_SWAPPED);
@@ -629,11 +623,6 @@ ir_graph_view_dispose (GObject *object)
 {
   IrGraphView *self = IR_GRAPH_VIEW (object);
 
-  if (self->menu != NULL)
-    {
-      gtk_widget_unparent (GTK_WIDGET (self->menu));
-      self->menu = NULL;
-    }
   if (self->options != NULL)
     for (guint i = 0; i < G_N_ELEMENTS (show_options); i++)
       g_signal_handlers_disconnect_by_data (

@@ -1159,6 +1159,12 @@ ir_layout_new (const IrLayoutInput *input, GCancellable *cancellable, GError **e
   return g_steal_pointer (&work.layout);
 }
 
+/**
+ * ir_layout_ref:
+ * @layout: a layout
+ *
+ * Returns: (transfer full): @layout
+ */
 IrLayout *
 ir_layout_ref (IrLayout *layout)
 {
@@ -1168,6 +1174,10 @@ ir_layout_ref (IrLayout *layout)
   return layout;
 }
 
+/**
+ * ir_layout_unref:
+ * @layout: (transfer full): a layout; freed with its last reference
+ */
 void
 ir_layout_unref (IrLayout *layout)
 {
@@ -1187,18 +1197,36 @@ ir_layout_unref (IrLayout *layout)
   g_free (layout);
 }
 
+/**
+ * ir_layout_n_boxes:
+ * @layout: a layout
+ *
+ * Returns: how many boxes the input had
+ */
 guint
 ir_layout_n_boxes (const IrLayout *layout)
 {
   return layout->n_boxes;
 }
 
+/**
+ * ir_layout_n_groups:
+ * @layout: a layout
+ *
+ * Returns: how many groups the input had
+ */
 guint
 ir_layout_n_groups (const IrLayout *layout)
 {
   return layout->n_groups;
 }
 
+/**
+ * ir_layout_n_edges:
+ * @layout: a layout
+ *
+ * Returns: how many edges the input had
+ */
 guint
 ir_layout_n_edges (const IrLayout *layout)
 {
@@ -1299,6 +1327,12 @@ ir_layout_bounds (const IrLayout *layout)
   return layout->bounds;
 }
 
+/**
+ * ir_layout_stats:
+ * @layout: a layout
+ *
+ * Returns: (transfer none): what the bench and the inspector show
+ */
 const IrLayoutStats *
 ir_layout_stats (const IrLayout *layout)
 {

@@ -736,7 +736,9 @@ add_labels (Build *build)
       const SceneLink *link = &g_array_index (build->draft->links, SceneLink, i);
       const SceneItem *from = link->from >= 0 ? item_at (build, (guint) link->from) : NULL;
       const IrValue *value = link->vb ? link->vb : link->va;
-      guint64 net = (guint64) (guint32) link->from << 32 ^ link->from_port;
+      /* g_int64_hash() looks at the low half only. */
+      guint64 net = (guint32) link->from |
+                    ((link->from_port * 0x9e3779b97f4a7c15u) & ~(guint64) G_MAXUINT32);
       guint n;
       const IrLayoutPoint *p = ir_layout_edge (build->scene->layout, i, &n);
       if (value == NULL || (from != NULL && is_pill (from)) ||

@@ -73,6 +73,12 @@ ir_scene_average_width (const char *text, IrSceneTextStyle style, gpointer data)
   return units * looks[style].average * looks[style].size;
 }
 
+/**
+ * ir_scene_state_name:
+ * @state: a state
+ *
+ * Returns: "same", "new", "removed" or "changed"
+ */
 const char *
 ir_scene_state_name (IrSceneState state)
 {
@@ -133,6 +139,12 @@ ir_scene_new (IrSceneMeasure measure, gpointer measure_data)
   return scene;
 }
 
+/**
+ * ir_scene_ref:
+ * @scene: a scene
+ *
+ * Returns: (transfer full): @scene
+ */
 IrScene *
 ir_scene_ref (IrScene *scene)
 {
@@ -142,6 +154,10 @@ ir_scene_ref (IrScene *scene)
   return scene;
 }
 
+/**
+ * ir_scene_unref:
+ * @scene: (transfer full): a scene; freed with its last reference
+ */
 void
 ir_scene_unref (IrScene *scene)
 {
@@ -475,6 +491,13 @@ ir_scene_bounds (const IrScene *scene)
   return scene->bounds;
 }
 
+/**
+ * ir_scene_boxes:
+ * @scene: a scene
+ * @n: (out): how many
+ *
+ * Returns: (transfer none) (array length=n): the boxes, frames before what lies in them
+ */
 const IrSceneBox *
 ir_scene_boxes (const IrScene *scene, guint *n)
 {
@@ -482,6 +505,13 @@ ir_scene_boxes (const IrScene *scene, guint *n)
   return (const IrSceneBox *) (void *) scene->boxes->data;
 }
 
+/**
+ * ir_scene_texts:
+ * @scene: a scene
+ * @n: (out): how many
+ *
+ * Returns: (transfer none) (array length=n): the texts; those of a box are neighbours
+ */
 const IrSceneText *
 ir_scene_texts (const IrScene *scene, guint *n)
 {
@@ -489,6 +519,13 @@ ir_scene_texts (const IrScene *scene, guint *n)
   return (const IrSceneText *) (void *) scene->texts->data;
 }
 
+/**
+ * ir_scene_lines:
+ * @scene: a scene
+ * @n: (out): how many
+ *
+ * Returns: (transfer none) (array length=n): the lines, in painting order
+ */
 const IrSceneLine *
 ir_scene_lines (const IrScene *scene, guint *n)
 {
@@ -496,6 +533,13 @@ ir_scene_lines (const IrScene *scene, guint *n)
   return (const IrSceneLine *) (void *) scene->lines->data;
 }
 
+/**
+ * ir_scene_line_points:
+ * @scene: a scene
+ * @line: one of its lines
+ *
+ * Returns: (transfer none): its n_points points, px
+ */
 const IrLayoutPoint *
 ir_scene_line_points (const IrScene *scene, const IrSceneLine *line)
 {
@@ -509,6 +553,12 @@ ir_scene_layout (const IrScene *scene)
   return scene->layout;
 }
 
+/**
+ * ir_scene_is_diff:
+ * @scene: a scene
+ *
+ * Returns: whether it was made from two models
+ */
 gboolean
 ir_scene_is_diff (const IrScene *scene)
 {

@@ -75,6 +75,10 @@ ir_text_measure_new (void)
   return measure;
 }
 
+/**
+ * ir_text_measure_free:
+ * @measure: (nullable) (transfer full): a measure
+ */
 void
 ir_text_measure_free (IrTextMeasure *measure)
 {

@@ -53,6 +53,12 @@ append_number (GString *out, double x)
   char buffer[G_ASCII_DTOSTR_BUF_SIZE];
   double rounded = floor (x * 100 + 0.5) / 100;
 
+  /* Nearly all are whole, and this is most of the time of a big file. */
+  if (rounded == floor (rounded) && ABS (rounded) < 1e9)
+    {
+      g_string_append_printf (out, "%d", (int) rounded);
+      return;
+    }
   g_string_append (out, g_ascii_formatd (buffer, sizeof buffer, "%.2f", rounded + 0.0));
   while (out->str[out->len - 1] == '0')
     g_string_truncate (out, out->len - 1);

@@ -174,6 +174,8 @@ read_typed (IrTextParser *parser, Value *value, const char *tensor_name)
   ir_text_match (&parser->lexer, '=');
   if (!ir_text_read_contents (parser, type, tensor_name, &tensor))
     return FALSE;
+  if (tensor == NULL)
+    return ir_text_fail (&parser->lexer, "attribute %s needs its tensor before this", value->name);
   if (name != NULL && ir_tensor_origin (tensor) == NULL)
     {
       IrTensorOrigin origin = { .name = name, .offset = -1, .length = -1 };

@@ -84,7 +84,7 @@ typedef struct
   IrContext *context;
   IrOnnxReader reader; /* for external data */
   IrModel *base;       /* (nullable) where "{...}" is looked up */
-  IrDraftGraph *graph; /* that is being read */
+  gboolean missing;    /* the last contents are external and cannot be had */
 } IrTextParser;
 
 /* text-type.c */

@@ -281,6 +281,7 @@ read_external (IrTextParser *parser, const IrType *type)
       ir_draft_problem (parser->draft, IR_SEVERITY_ERROR, IR_PROBLEM_EXTERNAL_DATA,
                         ir_text_place (&parser->lexer), "A tensor cannot be read: %s",
                         error->message);
+      parser->missing = TRUE;
       return NULL;
     }
   return ir_tensor_new (type->dtype, (guint) type->rank, type->dims, bytes);
@@ -346,7 +347,7 @@ read_sparse (IrTextParser *parser, const IrType *type, Elements *elements)
   values = tensor_of_elements (parser, value_type, elements);
   if (values == NULL)
     return NULL;
-  if (!ir_io_sparse_fits (values, indices, (guint) type->rank, type->dims))
+  if (indices == NULL || !ir_io_sparse_fits (values, indices, (guint) type->rank, type->dims))
     {
       ir_text_fail (&parser->lexer, "before this indices that fit the values are needed");
       return NULL;
@@ -369,7 +370,8 @@ ir_text_at_contents (IrTextParser *parser)
  * @name: (nullable): of the value, for elided contents
  * @tensor: (out) (transfer full): the tensor
  *
- * Reads `{1, 2}`, `base64"…"`, `["location": …]` or `{...}`.
+ * Reads `{1, 2}`, `base64"…"`, `["location": …]` or `{...}`. External data that cannot be had are a
+ * problem and no mistake of the text: then @tensor is %NULL and reading goes on.
  */
 gboolean
 ir_text_read_contents (IrTextParser *parser,
@@ -380,6 +382,7 @@ ir_text_read_contents (IrTextParser *parser,
   Elements elements = { 0 };
 
   *tensor = NULL;
+  parser->missing = FALSE;
   if (type == NULL || (type->kind != IR_TYPE_TENSOR && type->kind != IR_TYPE_SPARSE_TENSOR))
     return ir_text_fail (&parser->lexer, "contents need a tensor type before them");
   if (ir_text_at_prefixed_string (&parser->lexer, "base64"))
@@ -405,7 +408,7 @@ ir_text_read_contents (IrTextParser *parser,
           g_ptr_array_unref (elements.strings);
         }
     }
-  return *tensor != NULL;
+  return *tensor != NULL || parser->missing;
 }
 
 /* -- writing -- */

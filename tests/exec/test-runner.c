@@ -413,6 +413,62 @@ test_if (void)
     }
 }
 
+/* The numbers i + k of n rounds, and the factorial: v *= i + 1; stops when v is 24. */
+static void
+test_loop (void)
+{
+  g_autoptr (GError) error = NULL;
+  g_auto (Builder) b = { 0 };
+  builder_init (&b, 17);
+  IrContext *context = b.model->context;
+  const IrType *counter = ir_type_parse (context, "int64[]", NULL);
+  const IrType *truth = ir_type_parse (context, "bool[]", NULL);
+  IrValue *n = build_input (&b, "n", "int64[]");
+  IrValue *k = build_input (&b, "k", "int64[]");
+  IrValue *start = build_constant (&b, "start", ir_tensor_new_int64s ((gint64[]){ 1 }, -1));
+  IrValue *one = build_constant (&b, "one", ir_tensor_new_int64s ((gint64[]){ 1 }, -1));
+  IrValue *stop = build_constant (&b, "stop", ir_tensor_new_int64s ((gint64[]){ 24 }, -1));
+  IrGraph *body = ir_edit_add_graph (b.edit, IR_GRAPH_SUBGRAPH, "body");
+  IrValue *in[] = {
+    ir_edit_add_value (b.edit, body, "i", counter),
+    ir_edit_add_value (b.edit, body, "go", truth),
+    ir_edit_add_value (b.edit, body, "v", counter),
+  };
+  ir_edit_set_graph_inputs (b.edit, body, in, 3);
+  IrValue *next = build_node (&b, body, "Add", 1, in[0], one, END)->outputs[0];
+  IrValue *v = build_node (&b, body, "Mul", 1, in[2], next, END)->outputs[0];
+  IrValue *sum = build_node (&b, body, "Add", 1, in[0], k, END)->outputs[0];
+  IrValue *go = build_node (&b, body, "Less", 1, v, stop, END)->outputs[0];
+  ir_edit_set_graph_outputs (b.edit, body, (IrValue *[]){ go, v, sum }, 3);
+  IrNode *loop = build_node (&b, NULL, "Loop", 2, n, NULL, start, END);
+  ir_edit_set_attr (b.edit, loop, ir_attr_graph (context, "body", body->id));
+  build_output (&b, loop->outputs[0]);
+  build_output (&b, loop->outputs[1]);
+  build_done (&b);
+  const struct
+  {
+    const char *n, *v, *sums_type, *sums;
+  } cases[] = {
+    { "0", "1", "int64[0]", "0" },
+    { "3", "6", "int64[3]", "10 11 12" },
+    { "9", "24", "int64[4]", "10 11 12 13" },
+  };
+  IrRunOptions options = ref_options ();
+  g_autoptr (IrExecutable) executable = ir_executable_new (b.model, &options, &error);
+  g_assert_no_error (error);
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      g_autoptr (GHashTable) inputs = inputs_new ();
+      inputs_add (inputs, n, tensor_of ("int64[]", cases[i].n));
+      inputs_add (inputs, k, tensor_of ("int64[]", "10"));
+      g_autoptr (IrRun) run = ir_executable_run (executable, inputs, NULL, NULL, &error);
+      g_assert_no_error (error);
+      assert_tensor (ir_run_value (run, loop->outputs[0]->id), "int64[]", cases[i].v, 0);
+      assert_tensor (ir_run_value (run, loop->outputs[1]->id), cases[i].sums_type, cases[i].sums,
+                     0);
+    }
+}
+
 static void
 test_trace_json (void)
 {
@@ -514,6 +570,7 @@ main (int argc, char **argv)
   g_test_add_func ("/run/equal symbols need equal sizes", test_equal_symbols);
   g_test_add_func ("/run/outputs may be inputs, constants and repeated", test_odd_outputs);
   g_test_add_func ("/run/If runs the branch that its condition names", test_if);
+  g_test_add_func ("/run/Loop carries values and stacks the others", test_loop);
   g_test_add_func ("/trace/the Chrome trace parses and has every node", test_trace_json);
   g_test_add_func ("/stats/statistics equal a naive computation", test_stats);
   g_test_add_func ("/stats/constant and empty tensors have statistics", test_stats_edges);

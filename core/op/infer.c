@@ -446,11 +446,12 @@ ir_infer_check (IrModel *model, GPtrArray *problems)
   infer_model (&driver, TRUE);
 }
 
-/* Nodes still to be inferred, and how often each was queued. */
+/* Nodes still to be inferred. */
 typedef struct
 {
   GQueue nodes;
-  GHashTable *times;
+  GHashTable *waiting; /* set of the nodes in the queue */
+  GHashTable *times;   /* node -> how often it was queued */
 } Worklist;
 
 static void
@@ -458,11 +459,10 @@ worklist_push (Worklist *list, IrNode *node)
 {
   guint times = GPOINTER_TO_UINT (g_hash_table_lookup (list->times, node));
   /* Types get more specific a few times at most; on a cycle of the graph they may grow for ever. */
-  if (times >= MAX_TIMES)
+  if (times >= MAX_TIMES || !g_hash_table_add (list->waiting, node))
     return;
   g_hash_table_insert (list->times, node, GUINT_TO_POINTER (times + 1));
-  if (g_queue_find (&list->nodes, node) == NULL)
-    g_queue_push_tail (&list->nodes, node);
+  g_queue_push_tail (&list->nodes, node);
 }
 
 /* What has to be inferred again after @value's type got more specific. */
@@ -498,11 +498,14 @@ ir_infer_node (IrEdit *edit, IrNode *node, GPtrArray *problems)
                     .severity = IR_SEVERITY_WARNING };
   if (node->graph->kind == IR_GRAPH_FUNCTION)
     return; /* its types are those of its applications */
-  Worklist list = { G_QUEUE_INIT, g_hash_table_new (NULL, NULL) };
+  g_autoptr (GHashTable) waiting = g_hash_table_new (NULL, NULL);
+  g_autoptr (GHashTable) times = g_hash_table_new (NULL, NULL);
+  Worklist list = { G_QUEUE_INIT, waiting, times };
   worklist_push (&list, node);
   while (!g_queue_is_empty (&list.nodes))
     {
       IrNode *next = g_queue_pop_head (&list.nodes);
+      g_hash_table_remove (waiting, next);
       /* Contents may follow from the new types: none are kept from one node to the next. */
       Frame frame = frame_new (&driver, FALSE, 0);
       gboolean news = infer_one (&frame, next);
@@ -511,7 +514,6 @@ ir_infer_node (IrEdit *edit, IrNode *node, GPtrArray *problems)
         if (next->outputs[i] != NULL)
           push_users (&list, next->outputs[i]);
     }
-  g_hash_table_unref (list.times);
 }
 
 /* -- binding -- */

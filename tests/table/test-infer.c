@@ -313,6 +313,7 @@ test_arity_reported (void)
   g_autoptr (GPtrArray) problems = ir_problems_new ();
   g_autoptr (IrModel) model = read_model (17, "(float[2,3] a) => (float[] y, float[] z)",
                                           "y = Add (a)\n z = Concat (a)", problems);
+  g_assert_nonnull (model);
   g_assert_cmpuint (count_code (problems, IR_PROBLEM_INPUT_COUNT), ==, 1);
   g_assert_cmpuint (count_code (problems, IR_PROBLEM_BAD_ATTRIBUTE), ==, 1);
 }

@@ -150,7 +150,8 @@ random_strings (guint rank, const gint64 *dims, guint64 n)
 static double
 random_number (GRand *rand)
 {
-  static const double odd[] = { G_MAXINT64, G_MININT64, 1e30, -1e30, G_MAXINT32, G_MININT32 };
+  static const double odd[] = { (double) G_MAXINT64, (double) G_MININT64, 1e30, -1e30,
+                                G_MAXINT32,          G_MININT32 };
   int what = g_rand_int_range (rand, 0, 40);
   if (what == 0)
     return odd[g_rand_int_range (rand, 0, G_N_ELEMENTS (odd))];

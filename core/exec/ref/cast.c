@@ -138,6 +138,14 @@ cast_from_strings (IrCall *call, const IrTensor *in, GError **error)
 
 /* -- any type -- */
 
+/* Types of 8 bits and less where saturate chooses between the largest number and infinity or NaN.
+ */
+static gboolean
+is_small_float (IrDtype dtype)
+{
+  return ir_dtype_is_float (dtype) && ir_dtype_bits (dtype) <= 8;
+}
+
 static gboolean
 copy_elements (IrCall *call, const IrTensor *in, GError **error)
 {
@@ -161,6 +169,9 @@ ir_ref_cast (IrCall *call, GError **error)
   gboolean to_number = ir_ref_kind (to) != IR_REF_OTHER;
   if (from == to)
     return copy_elements (call, in, error);
+  if (is_small_float (to) && ir_call_int (call, "saturate", 1) == 0)
+    return ir_call_fail (call, error, IR_OP_ERROR_UNSUPPORTED,
+                         "a cast to %s with saturate = 0 cannot be run", ir_dtype_name (to));
   if (from_number && to == IR_DTYPE_STRING)
     return cast_to_strings (call, in, error);
   if (from == IR_DTYPE_STRING && to_number)

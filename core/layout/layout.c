@@ -802,12 +802,24 @@ touch (IrLayoutRect a, IrLayoutRect b)
          a.y < b.y + b.height + COMPONENT_GAP / 2 && b.y < a.y + a.height + COMPONENT_GAP / 2;
 }
 
-/* Whether boxes of the two components come too close where they are. What was
- * one component may have become two that lie within each other's bounds. */
-static gboolean
-components_touch (const IrFlat *a, const IrFlat *b)
+/* A component and how far it was moved. */
+typedef struct
 {
-  if (!touch (a->box, b->box))
+  const IrFlat *flat;
+  double dx, dy; /* px */
+} Placed;
+
+/* Whether boxes of the two come too close. What was one component may have
+ * become two that lie within each other's bounds. */
+static gboolean
+components_touch (const IrFlat *a, const Placed *placed)
+{
+  const IrFlat *b = placed->flat;
+  IrLayoutRect r = b->box;
+
+  r.x += placed->dx;
+  r.y += placed->dy;
+  if (!touch (a->box, r))
     return FALSE;
   if ((gint64) a->n_real * b->n_real > 4000000)
     return TRUE;
@@ -815,8 +827,9 @@ components_touch (const IrFlat *a, const IrFlat *b)
     for (gint32 j = 0; j < b->n_real; j++)
       {
         const IrFlatVertex *v = &a->v[i], *w = &b->v[j];
-        if (ABS (v->x - w->x) < (v->width + w->width) / 2 + 8 && v->y < w->y + w->height + 8 &&
-            w->y < v->y + v->height + 8)
+        double top = w->y + placed->dy;
+        if (ABS (v->x - w->x - placed->dx) < (v->width + w->width) / 2 + 8 &&
+            v->y < top + w->height + 8 && top < v->y + v->height + 8)
           return TRUE;
       }
   return FALSE;
@@ -827,7 +840,7 @@ components_touch (const IrFlat *a, const IrFlat *b)
 static void
 keep_components (Work *work, Level *level, const Component *comps, gint32 n)
 {
-  g_autofree gint32 *placed = g_new (gint32, MAX (1, n));
+  g_autofree Placed *placed = g_new (Placed, MAX (1, n));
   gint32 n_placed = 0;
   gboolean any = FALSE;
 
@@ -835,24 +848,24 @@ keep_components (Work *work, Level *level, const Component *comps, gint32 n)
     for (gint32 c = 0; c < n; c++)
       {
         IrLayoutRect r = comps[c].flat->box;
-        gboolean move = pass == 1;
-        double dx = 0, dy = 0;
+        /* Looking at all pairs is for the few components that graphs have. */
+        gboolean move = pass == 1 || n > 2000;
+        Placed *at = &placed[n_placed];
         if (comps[c].seeded != (pass == 0))
           continue;
-        /* Looking at all pairs is for the few components that graphs have. */
-        for (gint32 i = 0; !move && i < n_placed && n < 2000; i++)
-          move = components_touch (comps[c].flat, comps[placed[i]].flat);
+        for (gint32 i = 0; !move && i < n_placed; i++)
+          move = components_touch (comps[c].flat, &placed[i]);
+        *at = (Placed){ .flat = comps[c].flat };
         if (move && any)
           {
-            dx = floor (level->box.x + level->box.width + COMPONENT_GAP - r.x);
-            dy = floor (level->box.y - r.y);
+            at->dx = floor (level->box.x + level->box.width + COMPONENT_GAP - r.x);
+            at->dy = floor (level->box.y - r.y);
           }
-        else
-          placed[n_placed++] = c;
-        r.x += dx;
-        r.y += dy;
+        n_placed++;
+        r.x += at->dx;
+        r.y += at->dy;
         grow (&level->box, &any, r);
-        read_component (work, level, &comps[c], dx, dy);
+        read_component (work, level, &comps[c], at->dx, at->dy);
       }
 }
 

@@ -513,6 +513,28 @@ test_insertion_moves_little (void)
   g_assert_cmpfloat (sum / 20, <, 0.25);
 }
 
+/* The keys are the same, the graphs are not: everything must hold all the same. */
+static void
+test_foreign_seed_does_no_harm (void)
+{
+  for (guint32 seed = 0; seed < 60; seed++)
+    {
+      guint n_groups = seed % 5;
+      g_autoptr (TestGraph) first = test_graph_random (20 + seed, 50, seed % 2, n_groups, seed);
+      g_autoptr (TestGraph)
+          other = test_graph_random (30 + seed, 60, seed % 3 == 0, n_groups, seed + 1000);
+      g_autoptr (IrLayout) a = lay_out (first);
+      IrLayoutKeep keep = seed % 4 == 0 ? IR_LAYOUT_KEEP_ORDER : IR_LAYOUT_KEEP_PLACES;
+      g_autoptr (IrLayout) b = lay_out_again (other, a, keep);
+      g_autoptr (IrLayout) c = lay_out_again (other, a, keep);
+      g_autoptr (IrLayout) d = lay_out_again (first, b, keep);
+      g_autofree char *x = ir_layout_to_text (b), *y = ir_layout_to_text (c);
+      check_all (other, b);
+      check_all (first, d);
+      g_assert_cmpstr (x, ==, y);
+    }
+}
+
 static void
 test_order_is_kept (void)
 {
@@ -635,6 +657,7 @@ main (int argc, char **argv)
   g_test_add_func ("/layout/the same graph laid out again stays", test_same_graph_stays);
   g_test_add_func ("/layout/taking a box out moves nothing", test_removal_moves_nothing);
   g_test_add_func ("/layout/putting a box in moves little", test_insertion_moves_little);
+  g_test_add_func ("/layout/places from another graph do no harm", test_foreign_seed_does_no_harm);
   g_test_add_func ("/layout/the order is kept when asked for", test_order_is_kept);
   g_test_add_func ("/layout/left to right is the same turned", test_left_to_right);
   g_test_add_func ("/layout/deep graphs stay narrow", test_deep_graphs_stay_narrow);

@@ -235,28 +235,30 @@ ir_history_bytes (const IrModel *model)
 
 /* -- travel -- */
 
-static void
-apply_step (IrModel *model, const IrStep *step, gboolean forward)
+/* Index of the first record behind @step. */
+static gsize
+end_of_step (const IrLog *log, guint step)
 {
-  const IrRecord *records = (const IrRecord *) model->log->records->data + step->first_record;
-
-  if (forward)
-    for (guint i = 0; i < step->n_records; i++)
-      ir_record_apply (model, &records[i], TRUE);
-  else
-    for (guint i = step->n_records; i > 0; i--)
-      ir_record_apply (model, &records[i - 1], FALSE);
+  const IrStep *last = step > 0 ? log->steps->pdata[step - 1] : NULL;
+  return last != NULL ? last->first_record + last->n_records : 0;
 }
 
+/* Uses cost most of a jump; if many records lie on the way it is cheaper to let them rest and make
+ * them anew at the end. */
 static void
 travel (IrModel *model, guint step)
 {
   IrLog *log = model->log;
+  gsize here = end_of_step (log, log->cursor), there = end_of_step (log, step);
+  gsize first = MIN (here, there), n = MAX (here, there) - first;
+  const IrRecord *records = (const IrRecord *) log->records->data;
 
-  while (log->cursor < step)
-    apply_step (model, log->steps->pdata[log->cursor++], TRUE);
-  while (log->cursor > step)
-    apply_step (model, log->steps->pdata[--log->cursor], FALSE);
+  log->cursor = step;
+  model->cache->uses_suspended = n > (gsize) (model->nodes->len + model->values->len) / 4;
+  ir_record_apply_range (model, records + first, n, there > here);
+  if (model->cache->uses_suspended)
+    ir_model_rebuild_uses (model);
+  model->cache->uses_suspended = FALSE;
 }
 
 /**

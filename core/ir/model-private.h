@@ -23,6 +23,7 @@ struct _IrModelCache
   guint64 controls_stamp;
   GHashTable *control_sources; /* node ids that some live node waits for */
   GHashTable *constants;       /* IrAttr or sparse IrTensor -> dense IrTensor */
+  gboolean uses_suspended;     /* records leave uses alone; ir_model_rebuild_uses() follows */
 };
 
 IrNode *ir_model_new_node (IrModel *model);   /* unborn, with the next id */
@@ -34,6 +35,7 @@ gpointer ir_model_resize_array (
     IrModel *model, gpointer array, guint old_n, guint new_n, gsize element);
 void ir_value_add_use (IrModel *model, IrValue *value, guint64 key);
 void ir_value_remove_use (IrValue *value, guint64 key);
+void ir_model_rebuild_uses (IrModel *model); /* of all values, from inputs and graph outputs */
 
 /* Use keys sort by node id, then slot; graph outputs come last. */
 #define IR_USE_GRAPH_BIT (G_GUINT64_CONSTANT (1) << 63)

@@ -143,7 +143,7 @@ set_node_state (IrModel *model, guint32 subject, guint32 slot, IrSlotValue value
   IrNode *node = node_at (model, subject);
   IrState state = value.number;
 
-  if ((node->state == IR_STATE_LIVE) != (state == IR_STATE_LIVE))
+  if ((node->state == IR_STATE_LIVE) != (state == IR_STATE_LIVE) && !model->cache->uses_suspended)
     for (guint i = 0; i < node->n_inputs; i++)
       {
         if (node->inputs[i] == NULL)
@@ -174,7 +174,7 @@ set_node_input (IrModel *model, guint32 subject, guint32 slot, IrSlotValue value
   IrNode *node = node_at (model, subject);
   IrValue *new_value = value.number != 0 ? value_at (model, value.number) : NULL;
 
-  if (node->state == IR_STATE_LIVE)
+  if (node->state == IR_STATE_LIVE && !model->cache->uses_suspended)
     {
       if (node->inputs[slot] != NULL)
         ir_value_remove_use (node->inputs[slot], ir_use_key (node->id, slot));
@@ -254,9 +254,9 @@ set_graph_outputs (IrModel *model, guint32 subject, guint32 slot, IrSlotValue va
   IrGraph *graph = graph_at (model, subject);
   const IrIdList *list = value.pointer;
 
-  for (guint i = 0; i < graph->outputs->n; i++)
+  for (guint i = 0; i < graph->outputs->n && !model->cache->uses_suspended; i++)
     ir_value_remove_use (value_at (model, graph->outputs->ids[i]), ir_use_key_output (subject, i));
-  for (guint i = 0; i < list->n; i++)
+  for (guint i = 0; i < list->n && !model->cache->uses_suspended; i++)
     ir_value_add_use (model, value_at (model, list->ids[i]), ir_use_key_output (subject, i));
   graph->outputs = list;
 }
@@ -387,6 +387,106 @@ ir_record_apply (IrModel *model, const IrRecord *record, gboolean forward)
 {
   IrSlotValue value = { .number = forward ? record->after.number : record->before.number };
   accessors[record->kind].set (model, record->subject, record->slot, value);
+}
+
+/* Memory that applying a record will touch. Three stages, each of which relies on what the one
+ * before has brought in: the table's entry, the struct, the arrays that it points to. */
+static void
+prefetch_entry (const IrModel *model, const IrRecord *record)
+{
+  if (kinds[record->kind].subject == IR_SUBJECT_NODE)
+    __builtin_prefetch (&model->nodes->pdata[record->subject]);
+  else if (kinds[record->kind].subject == IR_SUBJECT_VALUE)
+    __builtin_prefetch (&model->values->pdata[record->subject]);
+}
+
+static void
+prefetch_struct (const IrModel *model, const IrRecord *record)
+{
+  const char *node = NULL;
+
+  if (kinds[record->kind].subject == IR_SUBJECT_VALUE)
+    {
+      const char *value = model->values->pdata[record->subject];
+      __builtin_prefetch (value, 1);
+      __builtin_prefetch (value + 64, 1);
+      return;
+    }
+  if (kinds[record->kind].subject != IR_SUBJECT_NODE)
+    return;
+  node = model->nodes->pdata[record->subject];
+  __builtin_prefetch (node, 1);
+  __builtin_prefetch (node + 64, 1);
+  __builtin_prefetch (node + 128, 1);
+}
+
+static void
+prefetch_arrays (const IrModel *model, const IrRecord *record)
+{
+  const IrNode *node;
+
+  if (kinds[record->kind].subject != IR_SUBJECT_NODE)
+    return;
+  node = model->nodes->pdata[record->subject];
+  switch ((guint) record->kind)
+    {
+    case IR_RECORD_NODE_STATE:
+      __builtin_prefetch (node->inputs);
+      __builtin_prefetch (node->outputs);
+      break;
+    case IR_RECORD_NODE_INPUT:
+      __builtin_prefetch (node->inputs, 1);
+      break;
+    case IR_RECORD_NODE_ATTR:
+      __builtin_prefetch (node->attrs, 1);
+      break;
+    default:
+      break;
+    }
+}
+
+static void
+prefetch_outputs (const IrModel *model, const IrRecord *record)
+{
+  const IrNode *node;
+
+  if (record->kind != IR_RECORD_NODE_STATE)
+    return;
+  node = model->nodes->pdata[record->subject];
+  if (node->n_outputs > 0 && node->outputs[0] != NULL)
+    __builtin_prefetch (node->outputs[0], 1);
+  for (guint i = 0; i < node->n_inputs && !model->cache->uses_suspended; i++)
+    if (node->inputs[i] != NULL)
+      __builtin_prefetch ((const char *) node->inputs[i] + 64, 1);
+}
+
+/* Records of a long jump are scattered over all of the model, so its time is that of memory: what
+ * the records to come will need is asked for ahead, at these distances. */
+#define AHEAD_ENTRY   32
+#define AHEAD_STRUCT  20
+#define AHEAD_ARRAYS  10
+#define AHEAD_OUTPUTS 5
+
+void
+ir_record_apply_range (IrModel *model, const IrRecord *records, gsize n, gboolean forward)
+{
+  for (gsize i = 0; i < n; i++)
+    {
+      gsize left = n - 1 - i;
+      const IrRecord *record = forward ? &records[i] : &records[left];
+
+#define AHEAD(distance) (forward ? record + (distance) : record - (distance))
+      if (left >= AHEAD_ENTRY)
+        prefetch_entry (model, AHEAD (AHEAD_ENTRY));
+      if (left >= AHEAD_STRUCT)
+        prefetch_struct (model, AHEAD (AHEAD_STRUCT));
+      if (left >= AHEAD_ARRAYS)
+        prefetch_arrays (model, AHEAD (AHEAD_ARRAYS));
+      if (left >= AHEAD_OUTPUTS)
+        prefetch_outputs (model, AHEAD (AHEAD_OUTPUTS));
+#undef AHEAD
+      ir_record_apply (model, record, forward);
+    }
 }
 
 IrSubject

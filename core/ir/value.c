@@ -53,6 +53,37 @@ ir_value_remove_use (IrValue *value, guint64 key)
   memmove (value->uses + at, value->uses + at + 1, (value->n_uses - at) * sizeof (guint64));
 }
 
+/* @key is greater than all that are there. */
+static void
+append_use (IrModel *model, IrValue *value, guint64 key)
+{
+  if (value->n_uses == value->uses_capacity)
+    ir_value_add_use (model, value, key);
+  else
+    value->uses[value->n_uses++] = key;
+}
+
+/* Nodes by id and slot, then outputs by graph and place: keys come in ascending order. */
+void
+ir_model_rebuild_uses (IrModel *model)
+{
+  for (guint i = 1; i < model->values->len; i++)
+    ((IrValue *) model->values->pdata[i])->n_uses = 0;
+  for (guint i = 1; i < model->nodes->len; i++)
+    {
+      const IrNode *node = model->nodes->pdata[i];
+      for (guint k = 0; node->state == IR_STATE_LIVE && k < node->n_inputs; k++)
+        if (node->inputs[k] != NULL)
+          append_use (model, node->inputs[k], ir_use_key (i, k));
+    }
+  for (guint i = 1; i < model->graphs->len; i++)
+    {
+      const IrIdList *outputs = ((IrGraph *) model->graphs->pdata[i])->outputs;
+      for (guint k = 0; k < outputs->n; k++)
+        append_use (model, model->values->pdata[outputs->ids[k]], ir_use_key_output (i, k));
+    }
+}
+
 /**
  * ir_value_use:
  * @value: a value

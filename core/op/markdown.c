@@ -73,6 +73,20 @@ append_facts (GString *text, const IrOp *op)
   g_string_free (list, TRUE);
 }
 
+static guint
+count_families (void)
+{
+  gboolean seen[IR_N_FAMILIES] = { FALSE };
+  guint n = 0;
+  for (guint id = 1; id < ir_op_n (); id++)
+    {
+      IrOpFamily family = ir_op_by_id ((IrOpId) id)->family;
+      n += !seen[family];
+      seen[family] = TRUE;
+    }
+  return n;
+}
+
 static void
 append_op (GString *text, const IrOp *op)
 {
@@ -104,9 +118,9 @@ ir_ops_markdown (void)
       "Generated from `core/op/*.def` by `irscope ops --markdown`; edit the "
       "rows there.\n");
   g_string_append_printf (text,
-                          "%u operators in %d families. Models of older opsets are adapted to "
+                          "%u operators in %u families. Models of older opsets are adapted to "
                           "the forms described here.\n",
-                          ir_op_n () - 1, (int) IR_N_FAMILIES);
+                          ir_op_n () - 1, count_families ());
   for (int family = 0; family < IR_N_FAMILIES; family++)
     {
       gboolean titled = FALSE;
@@ -124,5 +138,6 @@ ir_ops_markdown (void)
           append_op (text, op);
         }
     }
+  g_string_truncate (text, text->len - 1); /* the empty line behind the last one */
   return g_string_free (text, FALSE);
 }

@@ -128,6 +128,19 @@ test_markdown (void)
     }
 }
 
+static void
+test_docs_current (void)
+{
+  g_autoptr (GError) error = NULL;
+  g_autofree char *path = g_test_build_filename (G_TEST_DIST, "..", "..", "docs", "OPS.md", NULL);
+  g_autofree char *text = ir_ops_markdown ();
+  g_autofree char *file = NULL;
+  g_file_get_contents (path, &file, NULL, &error);
+  g_assert_no_error (error);
+  if (g_strcmp0 (text, file) != 0)
+    g_error ("docs/OPS.md is not current: run build/irscope ops --markdown > docs/OPS.md");
+}
+
 /* -- random applications -- */
 
 static const IrDtype dtypes[] = { IR_DTYPE_FLOAT,    IR_DTYPE_FLOAT,    IR_DTYPE_FLOAT,
@@ -425,6 +438,7 @@ main (int argc, char **argv)
   g_test_add_func ("/table/every row is found by its name and domain", test_rows_found);
   g_test_add_func ("/table/slots have names", test_names_of_slots);
   g_test_add_func ("/table/the documentation holds every row", test_markdown);
+  g_test_add_func ("/table/docs OPS.md is current", test_docs_current);
   for (guint id = 1; id < ir_op_n (); id++)
     {
       const IrOp *op = ir_op_by_id ((IrOpId) id);

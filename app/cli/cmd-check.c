@@ -14,21 +14,28 @@ typedef struct
   CliModelOptions model;
 } Options;
 
-/* The reader and the verifier may find the same thing. */
+/* The reader and the verifier may find the same thing and say it in other words. */
+static gboolean
+same_finding (const IrProblem *a, const IrProblem *b)
+{
+  if (a->code != b->code || a->node != b->node)
+    return FALSE;
+  return a->code == IR_PROBLEM_UNDEFINED_VALUE ||
+         (a->value == b->value && strcmp (a->message, b->message) == 0);
+}
+
 static void
 append_new (GPtrArray *problems, GPtrArray *more)
 {
+  guint n_read = problems->len;
+
   while (more->len > 0)
     {
       IrProblem *problem = g_ptr_array_steal_index (more, 0);
       gboolean known = FALSE;
 
-      for (guint i = 0; i < problems->len && !known; i++)
-        {
-          const IrProblem *old = problems->pdata[i];
-          known = old->code == problem->code && old->node == problem->node &&
-                  old->value == problem->value && strcmp (old->message, problem->message) == 0;
-        }
+      for (guint i = 0; i < n_read && !known; i++)
+        known = same_finding (problems->pdata[i], problem);
       if (known)
         ir_problem_free (problem);
       else

@@ -20,22 +20,33 @@ typedef struct
 } Options;
 
 static const CliOption run_options[] = {
-  { "capture", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (Options, capture), "What to keep beside the outputs: all, stats, none (default), or names of values", "all,stats,none,NAME.." },
-  { "out", 'o', G_OPTION_ARG_FILENAME, G_STRUCT_OFFSET (Options, out), "Write outputs and captured values there as .npy", "DIR" },
-  { "trace", 0, G_OPTION_ARG_FILENAME, G_STRUCT_OFFSET (Options, trace), "Write a Chrome trace (opens in Perfetto)", "FILE" },
-  { "runs", 'n', G_OPTION_ARG_INT, G_STRUCT_OFFSET (Options, runs), "Run so many times; the times are of all of them", "N" },
+  { "capture", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (Options, capture),
+    "What to keep beside the outputs: all, stats, none (default), or names of values",
+    "all,stats,none,NAME.." },
+  { "out", 'o', G_OPTION_ARG_FILENAME, G_STRUCT_OFFSET (Options, out),
+    "Write outputs and captured values there as .npy", "DIR" },
+  { "trace", 0, G_OPTION_ARG_FILENAME, G_STRUCT_OFFSET (Options, trace),
+    "Write a Chrome trace (opens in Perfetto)", "FILE" },
+  { "runs", 'n', G_OPTION_ARG_INT, G_STRUCT_OFFSET (Options, runs),
+    "Run so many times; the times are of all of them", "N" },
   { 0 },
 };
 
 static gboolean
-parse_capture (const Options *options, const IrModel *model, IrCaptureKind *kind, GArray *chosen, GError **error)
+parse_capture (const Options *options,
+               const IrModel *model,
+               IrCaptureKind *kind,
+               GArray *chosen,
+               GError **error)
 {
   g_auto (GStrv) names = NULL;
 
   *kind = IR_CAPTURE_NONE;
   if (options->capture == NULL || strcmp (options->capture, "none") == 0)
     return TRUE;
-  *kind = strcmp (options->capture, "all") == 0 ? IR_CAPTURE_ALL : strcmp (options->capture, "stats") == 0 ? IR_CAPTURE_STATS : IR_CAPTURE_CHOSEN;
+  *kind = strcmp (options->capture, "all") == 0     ? IR_CAPTURE_ALL
+          : strcmp (options->capture, "stats") == 0 ? IR_CAPTURE_STATS
+                                                    : IR_CAPTURE_CHOSEN;
   if (*kind != IR_CAPTURE_CHOSEN)
     return TRUE;
   names = g_strsplit (options->capture, ",", -1);
@@ -68,7 +79,12 @@ file_of_value (const char *dir, const IrValue *value, GHashTable *taken)
 }
 
 static gboolean
-save_value (const Options *options, const IrValue *value, const IrTensor *tensor, GHashTable *taken, char **path, GError **error)
+save_value (const Options *options,
+            const IrValue *value,
+            const IrTensor *tensor,
+            GHashTable *taken,
+            char **path,
+            GError **error)
 {
   *path = NULL;
   if (options->out == NULL || tensor == NULL)
@@ -94,15 +110,20 @@ static Times
 summarize (GArray *ms)
 {
   g_array_sort (ms, compare_doubles);
-  return (Times) { (g_array_index (ms, double, (ms->len - 1) / 2) + g_array_index (ms, double, ms->len / 2)) / 2,
-                   g_array_index (ms, double, 0), g_array_index (ms, double, ms->len - 1), ms->len };
+  return (Times){
+    (g_array_index (ms, double, (ms->len - 1) / 2) + g_array_index (ms, double, ms->len / 2)) / 2,
+    g_array_index (ms, double, 0), g_array_index (ms, double, ms->len - 1), ms->len
+  };
 }
 
 static void
-add_result (cJSON *array, const IrRun *run, const IrValue *value, const IrTensor *tensor, const char *path)
+add_result (
+    cJSON *array, const IrRun *run, const IrValue *value, const IrTensor *tensor, const char *path)
 {
   cJSON *object = cJSON_CreateObject (), *shape;
-  const IrTensorStats *stats = run->stats != NULL ? g_hash_table_lookup (run->stats, GUINT_TO_POINTER (value->id)) : NULL;
+  const IrTensorStats *stats = run->stats != NULL
+                                   ? g_hash_table_lookup (run->stats, GUINT_TO_POINTER (value->id))
+                                   : NULL;
 
   cJSON_AddStringToObject (object, "name", value->name);
   if (tensor != NULL)
@@ -128,14 +149,21 @@ print_result (const IrValue *value, const IrTensor *tensor, const char *path)
 
   if (tensor == NULL)
     return;
-  type = ir_type_to_string (value->graph->model->context, ir_tensor_type (tensor, value->graph->model->context));
+  type = ir_type_to_string (value->graph->model->context,
+                            ir_tensor_type (tensor, value->graph->model->context));
   text = ir_tensor_to_string (tensor, 10);
-  printf ("%s  %s  %s%s%s\n", value->name, type, text, path != NULL ? "  -> " : "", path != NULL ? path : "");
+  printf ("%s  %s  %s%s%s\n", value->name, type, text, path != NULL ? "  -> " : "",
+          path != NULL ? path : "");
 }
 
 /* Outputs of the main graph first, then what was captured, by id. */
 static gboolean
-report_values (const Cli *cli, const Options *options, const IrRun *run, cJSON *outputs, cJSON *captured, GError **error)
+report_values (const Cli *cli,
+               const Options *options,
+               const IrRun *run,
+               cJSON *outputs,
+               cJSON *captured,
+               GError **error)
 {
   g_autoptr (GHashTable) taken = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
   const IrModel *model = run->model;
@@ -145,11 +173,13 @@ report_values (const Cli *cli, const Options *options, const IrRun *run, cJSON *
       {
         const IrValue *value = model->values->pdata[i];
         const IrTensor *tensor = ir_run_value (run, value->id);
-        gboolean has_stats = run->stats != NULL && g_hash_table_contains (run->stats, GUINT_TO_POINTER (value->id));
+        gboolean has_stats = run->stats != NULL &&
+                             g_hash_table_contains (run->stats, GUINT_TO_POINTER (value->id));
         gboolean is_output = value->graph == model->main && ir_value_is_graph_output (value);
         g_autofree char *path = NULL;
 
-        if (value->state != IR_STATE_LIVE || is_output != (pass == 0) || (tensor == NULL && !has_stats && pass == 1))
+        if (value->state != IR_STATE_LIVE || is_output != (pass == 0) ||
+            (tensor == NULL && !has_stats && pass == 1))
           continue;
         if (!save_value (options, value, tensor, taken, &path, error))
           return FALSE;
@@ -175,7 +205,11 @@ write_trace (const Options *options, const IrRun *run, GError **error)
 }
 
 static CliStatus
-report (const Cli *cli, const Options *options, const IrRun *run, const Times *times, const GError *failure)
+report (const Cli *cli,
+        const Options *options,
+        const IrRun *run,
+        const Times *times,
+        const GError *failure)
 {
   cJSON *json = cJSON_CreateObject ();
   cJSON *outputs = cJSON_AddArrayToObject (json, "outputs"), *wall, *captured;
@@ -190,7 +224,8 @@ report (const Cli *cli, const Options *options, const IrRun *run, const Times *t
   captured = cJSON_AddArrayToObject (json, "captured");
   if (failure != NULL)
     cJSON_AddStringToObject (json, "error", failure->message);
-  if (!report_values (cli, options, run, outputs, captured, &error) || (run->trace != NULL && !write_trace (options, run, &error)))
+  if (!report_values (cli, options, run, outputs, captured, &error) ||
+      (run->trace != NULL && !write_trace (options, run, &error)))
     {
       cJSON_Delete (json);
       return cli_fail (CLI_FAILED, error);
@@ -200,14 +235,22 @@ report (const Cli *cli, const Options *options, const IrRun *run, const Times *t
   else
     {
       g_autofree char *peak = cli_format_bytes (run->trace != NULL ? run->trace->peak_bytes : 0);
-      printf ("%.3f ms (median of %u, %.3f to %.3f), peak %s\n", times->median, times->runs, times->min, times->max, peak);
+      printf ("%.3f ms (median of %u, %.3f to %.3f), peak %s\n", times->median, times->runs,
+              times->min, times->max, peak);
       cJSON_Delete (json);
     }
   return failure != NULL ? cli_fail (cli_status_of (failure), failure) : CLI_OK;
 }
 
 static IrRun *
-run_often (Cli *cli, const Options *options, IrModel *model, GHashTable *inputs, const IrRunOptions *run_options_, GArray *ms, IrRun **partial, GError **error)
+run_often (Cli *cli,
+           const Options *options,
+           IrModel *model,
+           GHashTable *inputs,
+           const IrRunOptions *run_options_,
+           GArray *ms,
+           IrRun **partial,
+           GError **error)
 {
   g_autoptr (IrExecutable) executable = ir_executable_new (model, run_options_, error);
   IrRun *run = NULL;
@@ -242,7 +285,8 @@ run_model (Cli *cli, const Options *options, IrModel *model)
   Times times = { 0 };
 
   settings.backend = cli_backend (&options->model, &error);
-  if (settings.backend == NULL || !parse_capture (options, model, &settings.capture, chosen, &error))
+  if (settings.backend == NULL ||
+      !parse_capture (options, model, &settings.capture, chosen, &error))
     return cli_fail (cli_status_of (error), error);
   if (options->out != NULL && g_mkdir_with_parents (options->out, 0777) != 0)
     {
@@ -277,7 +321,8 @@ const CliCommand cli_command_run = {
   .name = "run",
   .arguments = "FILE",
   .summary = "Execute a graph and show or save its outputs and inner values",
-  .doc = "Inputs that are not given are random, within what their uses allow: indices in range, masks\n0 or 1. The same seed gives the same inputs.",
+  .doc =
+      "Inputs that are not given are random, within what their uses allow: indices in range, masks\n0 or 1. The same seed gives the same inputs.",
   .min_args = 1,
   .max_args = 1,
   .options = run_options,

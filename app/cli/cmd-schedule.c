@@ -45,14 +45,17 @@ print_json (const IrModel *model, const IrSchedule *schedule)
 static void
 print_text (const IrModel *model, const IrSchedule *schedule)
 {
-  printf ("makespan %.4f ms on %u workers; critical path %.4f ms, work %.4f ms (predicted)\n", schedule->makespan_ms, schedule->n_workers, schedule->critical_path_ms, schedule->work_ms);
+  printf ("makespan %.4f ms on %u workers; critical path %.4f ms, work %.4f ms (predicted)\n",
+          schedule->makespan_ms, schedule->n_workers, schedule->critical_path_ms,
+          schedule->work_ms);
   for (guint i = 0; i < schedule->items->len; i++)
     {
       const IrScheduleItem *item = &g_array_index (schedule->items, IrScheduleItem, i);
       g_autofree char *label = ir_node_label (ir_model_node (model, item->node));
 
-      printf ("%10.4f %10.4f  %u  %-28s %s%s%s\n", item->start_ms, item->end_ms, item->worker, item->kernel, label,
-              item->why != NULL ? "  # " : "", item->why != NULL ? item->why : "");
+      printf ("%10.4f %10.4f  %u  %-28s %s%s%s\n", item->start_ms, item->end_ms, item->worker,
+              item->kernel, label, item->why != NULL ? "  # " : "",
+              item->why != NULL ? item->why : "");
     }
 }
 
@@ -71,7 +74,10 @@ run (Cli *cli)
     return status;
   if ((backend = cli_backend (&options->model, &error)) == NULL ||
       (model = cli_static_model (&options->model, opened.model, &error)) == NULL ||
-      (schedule = ir_schedule_new (model, backend, options->model.threads > 0 ? (guint) options->model.threads : g_get_num_processors (), &error)) == NULL)
+      (schedule = ir_schedule_new (model, backend,
+                                   options->model.threads > 0 ? (guint) options->model.threads
+                                                              : g_get_num_processors (),
+                                   &error)) == NULL)
     return cli_fail (cli_status_of (error), error);
   (cli->json ? print_json : print_text) (model, schedule);
   return CLI_OK;

@@ -15,8 +15,10 @@ typedef struct
 } Options;
 
 static const CliOption steps_options[] = {
-  { "at", 0, G_OPTION_ARG_INT, G_STRUCT_OFFSET (Options, at), "Only this step, with its records", "N" },
-  { "prove", 0, G_OPTION_ARG_NONE, G_STRUCT_OFFSET (Options, prove), "Judge each step by running what it changed", NULL },
+  { "at", 0, G_OPTION_ARG_INT, G_STRUCT_OFFSET (Options, at), "Only this step, with its records",
+    "N" },
+  { "prove", 0, G_OPTION_ARG_NONE, G_STRUCT_OFFSET (Options, prove),
+    "Judge each step by running what it changed", NULL },
   { 0 },
 };
 
@@ -37,7 +39,8 @@ add_records (cJSON *object, const IrModel *model, const IrStep *step)
 
   for (guint i = 0; i < step->n_records; i++)
     {
-      g_autofree char *text = ir_record_to_string (model, ir_history_record (model, step->first_record + i));
+      g_autofree char *text = ir_record_to_string (
+          model, ir_history_record (model, step->first_record + i));
       cJSON_AddItemToArray (array, cJSON_CreateString (text));
     }
 }
@@ -78,7 +81,8 @@ print_step (const IrModel *model, const IrStep *step)
 {
   g_autofree char *anchor = anchor_name (model, step);
 
-  printf ("%5u  %-26s %-28s %-9s %5u nodes  %s\n", step->index, ir_history_pass_of (model, step->index), step->rule,
+  printf ("%5u  %-26s %-28s %-9s %5u nodes  %s\n", step->index,
+          ir_history_pass_of (model, step->index), step->rule,
           ir_verdict_name (step->proof.verdict), step->cost_after.n_nodes, anchor);
 }
 
@@ -92,7 +96,8 @@ print_step_details (const IrModel *model, const IrStep *step)
     printf ("       %s\n", step->proof.text);
   for (guint i = 0; i < step->n_records; i++)
     {
-      g_autofree char *text = ir_record_to_string (model, ir_history_record (model, step->first_record + i));
+      g_autofree char *text = ir_record_to_string (
+          model, ir_history_record (model, step->first_record + i));
       printf ("       %s\n", text);
     }
 }
@@ -123,9 +128,11 @@ run (Cli *cli)
   cJSON *json = cJSON_CreateObject (), *array = cJSON_AddArrayToObject (json, "steps");
   for (guint i = first; i <= last; i++)
     if (cli->json)
-      cJSON_AddItemToArray (array, step_json (opened.model, ir_history_step (opened.model, i), options->at != 0));
+      cJSON_AddItemToArray (
+          array, step_json (opened.model, ir_history_step (opened.model, i), options->at != 0));
     else
-      (options->at != 0 ? print_step_details : print_step) (opened.model, ir_history_step (opened.model, i));
+      (options->at != 0 ? print_step_details : print_step) (opened.model,
+                                                            ir_history_step (opened.model, i));
   if (cli->json)
     cli_json_print (json);
   else

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define N_BINS 32
+#define N_BINS    32
 #define BAR_WIDTH 40
 
 typedef struct
@@ -20,9 +20,12 @@ typedef struct
 } Options;
 
 static const CliOption tensor_options[] = {
-  { "at", 0, G_OPTION_ARG_INT, G_STRUCT_OFFSET (Options, at), "At this step of the pipeline (as FILE@N)", "N" },
-  { "values", 0, G_OPTION_ARG_INT, G_STRUCT_OFFSET (Options, values), "How many values to print (default 100)", "N" },
-  { "out", 'o', G_OPTION_ARG_FILENAME, G_STRUCT_OFFSET (Options, out), "Write the tensor: .npy or TensorProto .pb", "FILE" },
+  { "at", 0, G_OPTION_ARG_INT, G_STRUCT_OFFSET (Options, at),
+    "At this step of the pipeline (as FILE@N)", "N" },
+  { "values", 0, G_OPTION_ARG_INT, G_STRUCT_OFFSET (Options, values),
+    "How many values to print (default 100)", "N" },
+  { "out", 'o', G_OPTION_ARG_FILENAME, G_STRUCT_OFFSET (Options, out),
+    "Write the tensor: .npy or TensorProto .pb", "FILE" },
   { 0 },
 };
 
@@ -44,14 +47,19 @@ contents (Cli *cli, const Options *options, IrModel *model, const IrValue *value
   tensor = ir_run_value (run, value->id);
   if (tensor == NULL)
     {
-      g_set_error (error, IR_EXEC_ERROR, IR_EXEC_ERROR_UNSUPPORTED, "%s was not computed in this run: it lies in a subgraph or function", value->name);
+      g_set_error (error, IR_EXEC_ERROR, IR_EXEC_ERROR_UNSUPPORTED,
+                   "%s was not computed in this run: it lies in a subgraph or function",
+                   value->name);
       return NULL;
     }
   return ir_tensor_ref (tensor);
 }
 
 static void
-print_json (const IrValue *value, const IrTensor *tensor, const IrTensorStats *stats, const char *file)
+print_json (const IrValue *value,
+            const IrTensor *tensor,
+            const IrTensorStats *stats,
+            const char *file)
 {
   cJSON *json = cJSON_CreateObject (), *shape;
 
@@ -83,12 +91,16 @@ print_histogram (const IrTensorStats *stats)
 
       memset (bar, '#', length);
       bar[length] = '\0';
-      printf ("  %12.5g %-*s %" G_GUINT64_FORMAT "\n", stats->bin_low + i * width, BAR_WIDTH, bar, stats->bins[i]);
+      printf ("  %12.5g %-*s %" G_GUINT64_FORMAT "\n", stats->bin_low + i * width, BAR_WIDTH, bar,
+              stats->bins[i]);
     }
 }
 
 static void
-print_text (const Options *options, const IrValue *value, const IrTensor *tensor, const IrTensorStats *stats)
+print_text (const Options *options,
+            const IrValue *value,
+            const IrTensor *tensor,
+            const IrTensorStats *stats)
 {
   IrContext *context = value->graph->model->context;
   g_autofree char *type = ir_type_to_string (context, ir_tensor_type (tensor, context));
@@ -97,8 +109,11 @@ print_text (const Options *options, const IrValue *value, const IrTensor *tensor
   printf ("%s  %s\n", value->name, type);
   if (ir_dtype_kind (ir_tensor_dtype (tensor)) != IR_DTYPE_KIND_STRING)
     {
-      printf ("min %.9g  max %.9g  mean %.9g  std %.9g\n", stats->min, stats->max, stats->mean, stats->std);
-      printf ("NaN %" G_GUINT64_FORMAT "  Inf %" G_GUINT64_FORMAT "  zeros %" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT "\n", stats->n_nan, stats->n_pos_inf + stats->n_neg_inf, stats->n_zero, stats->n);
+      printf ("min %.9g  max %.9g  mean %.9g  std %.9g\n", stats->min, stats->max, stats->mean,
+              stats->std);
+      printf ("NaN %" G_GUINT64_FORMAT "  Inf %" G_GUINT64_FORMAT "  zeros %" G_GUINT64_FORMAT
+              " of %" G_GUINT64_FORMAT "\n",
+              stats->n_nan, stats->n_pos_inf + stats->n_neg_inf, stats->n_zero, stats->n);
       print_histogram (stats);
     }
   printf ("%s\n", text);
@@ -108,7 +123,8 @@ static CliStatus
 run (Cli *cli)
 {
   Options *options = cli->options;
-  g_autofree char *file = options->at > 0 ? g_strdup_printf ("%s@%d", cli->args[0], options->at) : g_strdup (cli->args[0]);
+  g_autofree char *file = options->at > 0 ? g_strdup_printf ("%s@%d", cli->args[0], options->at)
+                                          : g_strdup (cli->args[0]);
   g_auto (CliModel) opened = { 0 };
   g_autoptr (GError) error = NULL;
   g_autoptr (IrTensor) tensor = NULL;
@@ -136,7 +152,8 @@ const CliCommand cli_command_tensor = {
   .name = "tensor",
   .arguments = "FILE NAME",
   .summary = "Statistics, histogram and values of one tensor",
-  .doc = "Constants are read from the file; other values are computed, with the inputs given or random.",
+  .doc =
+      "Constants are read from the file; other values are computed, with the inputs given or random.",
   .min_args = 2,
   .max_args = 2,
   .options = tensor_options,

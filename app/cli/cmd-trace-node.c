@@ -31,13 +31,18 @@ add_nodes (cJSON *json, const char *key, const IrModel *model, const GArray *ids
 
       cJSON_AddStringToObject (object, "name", name);
       cJSON_AddNumberToObject (object, "id", g_array_index (ids, IrNodeId, i));
-      cJSON_AddStringToObject (object, "op", ir_model_node (model, g_array_index (ids, IrNodeId, i))->op_type);
+      cJSON_AddStringToObject (object, "op",
+                               ir_model_node (model, g_array_index (ids, IrNodeId, i))->op_type);
       cJSON_AddItemToArray (array, object);
     }
 }
 
 static void
-print_json (const IrModel *model, const IrNode *node, const GArray *from, const GArray *to, const GArray *steps)
+print_json (const IrModel *model,
+            const IrNode *node,
+            const GArray *from,
+            const GArray *to,
+            const GArray *steps)
 {
   g_autofree char *name = node_name (model, node->id);
   cJSON *json = cJSON_CreateObject (), *array;
@@ -66,13 +71,18 @@ print_nodes (const char *what, const IrModel *model, const GArray *ids)
   printf ("%s%s\n", what, ids->len == 0 ? " nothing" : "");
   for (guint i = 0; i < ids->len; i++)
     {
-      g_autofree char *label = ir_node_label (ir_model_node (model, g_array_index (ids, IrNodeId, i)));
+      g_autofree char *label = ir_node_label (
+          ir_model_node (model, g_array_index (ids, IrNodeId, i)));
       printf ("  %s\n", label);
     }
 }
 
 static void
-print_text (const IrModel *model, const IrNode *node, const GArray *from, const GArray *to, const GArray *steps)
+print_text (const IrModel *model,
+            const IrNode *node,
+            const GArray *from,
+            const GArray *to,
+            const GArray *steps)
 {
   g_autofree char *label = ir_node_label (node);
 
@@ -82,8 +92,9 @@ print_text (const IrModel *model, const IrNode *node, const GArray *from, const 
   for (guint i = 0; i < steps->len; i++)
     {
       const IrStep *step = ir_history_step (model, g_array_index (steps, guint, i));
-      printf ("  step %u: %s, %s%s%s\n", step->index, ir_history_pass_of (model, step->index), step->rule,
-              step->reason != NULL ? ": " : "", step->reason != NULL ? step->reason : "");
+      printf ("  step %u: %s, %s%s%s\n", step->index, ir_history_pass_of (model, step->index),
+              step->rule, step->reason != NULL ? ": " : "",
+              step->reason != NULL ? step->reason : "");
     }
 }
 

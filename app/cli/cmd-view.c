@@ -30,12 +30,15 @@ run (Cli *cli)
 
   if (program == NULL)
     {
-      g_printerr ("irscope view: %s is not installed; build it with -Dgui=enabled (needs GTK 4.8, libadwaita, GtkSourceView)\n", WINDOW_PROGRAM);
+      g_printerr (
+          "irscope view: %s is not installed; build it with -Dgui=enabled (needs GTK 4.8, libadwaita, GtkSourceView)\n",
+          WINDOW_PROGRAM);
       return CLI_FAILED;
     }
   if (g_getenv ("DISPLAY") == NULL && g_getenv ("WAYLAND_DISPLAY") == NULL)
     {
-      g_printerr ("irscope view: no display (DISPLAY and WAYLAND_DISPLAY are unset); 'irscope render' draws to a file\n");
+      g_printerr (
+          "irscope view: no display (DISPLAY and WAYLAND_DISPLAY are unset); 'irscope render' draws to a file\n");
       return CLI_FAILED;
     }
   execv (program, argv);

@@ -34,8 +34,10 @@ append_entries (GArray *entries, const CliOption *options, gpointer base)
 {
   for (; options != NULL && options->name != NULL; options++)
     {
-      GOptionEntry entry = { options->name, options->short_name, 0, options->arg,
-                             (char *) base + options->offset, options->doc, options->arg_name };
+      GOptionEntry entry = {
+        options->name, options->short_name, 0, options->arg, (char *) base + options->offset,
+        options->doc,  options->arg_name
+      };
       g_array_append_val (entries, entry);
     }
 }
@@ -46,7 +48,8 @@ option_context (const CliCommand *command, gpointer options, Cli *cli)
   GOptionContext *context = g_option_context_new (command->arguments);
   g_autoptr (GArray) entries = g_array_new (TRUE, TRUE, sizeof (GOptionEntry));
   GOptionEntry common[] = {
-    { "json", 0, 0, G_OPTION_ARG_NONE, &cli->json, "Print JSON (keys are documented in the schemas)", NULL },
+    { "json", 0, 0, G_OPTION_ARG_NONE, &cli->json,
+      "Print JSON (keys are documented in the schemas)", NULL },
     { "quiet", 'q', 0, G_OPTION_ARG_NONE, &cli->quiet, "No progress on the terminal", NULL },
   };
 
@@ -72,7 +75,8 @@ cli_main (const CliCommand *command, int argc, char **argv, GCancellable *cancel
   g_set_prgname (program);
   if (!g_option_context_parse (context, &argc, &argv, &error))
     {
-      g_printerr ("irscope %s: %s\nSee 'irscope %s --help'.\n", command->name, error->message, command->name);
+      g_printerr ("irscope %s: %s\nSee 'irscope %s --help'.\n", command->name, error->message,
+                  command->name);
       return CLI_BAD;
     }
   cli.args = argv + 1;
@@ -85,7 +89,8 @@ cli_main (const CliCommand *command, int argc, char **argv, GCancellable *cancel
   if (cli.n_args < command->min_args || cli.n_args > command->max_args)
     {
       g_printerr ("irscope %s: needs %s, %u given.\nSee 'irscope %s --help'.\n", command->name,
-                  command->arguments[0] != '\0' ? command->arguments : "no arguments", cli.n_args, command->name);
+                  command->arguments[0] != '\0' ? command->arguments : "no arguments", cli.n_args,
+                  command->name);
       return CLI_BAD;
     }
   return command->run (&cli);

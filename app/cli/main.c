@@ -78,10 +78,11 @@ main (int argc, char **argv)
 
   setlocale (LC_ALL, "");
   setlocale (LC_NUMERIC, "C");
-  if (argc < 2 || strcmp (argv[1], "--help") == 0 || strcmp (argv[1], "-h") == 0 || strcmp (argv[1], "help") == 0)
+  if (argc < 2 || strcmp (argv[1], "--help") == 0 || strcmp (argv[1], "-h") == 0 ||
+      strcmp (argv[1], "help") == 0)
     {
       if (argc > 2 && (command = cli_command_find (argv[2])) != NULL)
-        return cli_main (command, 2, (char *[]) { argv[0], (char *) "--help", NULL }, NULL);
+        return cli_main (command, 2, (char *[]){ argv[0], (char *) "--help", NULL }, NULL);
       print_help ();
       return argc < 2 ? CLI_BAD : CLI_OK;
     }

@@ -8,33 +8,67 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PASS_OPTIONS                                                                                \
-  { "pipeline", 'p', G_OPTION_ARG_STRING, G_STRUCT_OFFSET (CliModelOptions, pipeline),              \
-    "Run the passes of this pipeline: a name or a JSON file (default: default)", "P" },             \
-      { "pass", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (CliModelOptions, passes),                  \
-        "Run these passes instead, separated by commas", "A,B" },                                   \
-      { "class", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (CliModelOptions, step_class),             \
-        "How far rewrites may change results: exact, rounding (default), unsafe", "C" },            \
-      { "skip", 0, G_OPTION_ARG_STRING_ARRAY, G_STRUCT_OFFSET (CliModelOptions, skip),              \
-        "Leave out a rule, a pass, or one application by its number or stable key", "N" }
+#define PASS_OPTIONS                                                                               \
+  { "pipeline",                                                                                    \
+    'p',                                                                                           \
+    G_OPTION_ARG_STRING,                                                                           \
+    G_STRUCT_OFFSET (CliModelOptions, pipeline),                                                   \
+    "Run the passes of this pipeline: a name or a JSON file (default: default)",                   \
+    "P" },                                                                                         \
+      { "pass",                                                                                    \
+        0,                                                                                         \
+        G_OPTION_ARG_STRING,                                                                       \
+        G_STRUCT_OFFSET (CliModelOptions, passes),                                                 \
+        "Run these passes instead, separated by commas",                                           \
+        "A,B" },                                                                                   \
+      { "class",                                                                                   \
+        0,                                                                                         \
+        G_OPTION_ARG_STRING,                                                                       \
+        G_STRUCT_OFFSET (CliModelOptions, step_class),                                             \
+        "How far rewrites may change results: exact, rounding (default), unsafe",                  \
+        "C" },                                                                                     \
+  {                                                                                                \
+    "skip", 0, G_OPTION_ARG_STRING_ARRAY, G_STRUCT_OFFSET (CliModelOptions, skip),                 \
+        "Leave out a rule, a pass, or one application by its number or stable key", "N"            \
+  }
 
-#define MODEL_OPTIONS                                                                               \
-  PASS_OPTIONS,                                                                                     \
-      { "dim", 'd', G_OPTION_ARG_STRING_ARRAY, G_STRUCT_OFFSET (CliModelOptions, dims),             \
-        "Give a symbolic dimension its size", "NAME=N" },                                           \
-      { "shape", 0, G_OPTION_ARG_STRING_ARRAY, G_STRUCT_OFFSET (CliModelOptions, shapes),           \
-        "Give an input its shape", "INPUT=1x128" }
+#define MODEL_OPTIONS                                                                              \
+  PASS_OPTIONS,                                                                                    \
+      { "dim",                                                                                     \
+        'd',                                                                                       \
+        G_OPTION_ARG_STRING_ARRAY,                                                                 \
+        G_STRUCT_OFFSET (CliModelOptions, dims),                                                   \
+        "Give a symbolic dimension its size",                                                      \
+        "NAME=N" },                                                                                \
+  {                                                                                                \
+    "shape", 0, G_OPTION_ARG_STRING_ARRAY, G_STRUCT_OFFSET (CliModelOptions, shapes),              \
+        "Give an input its shape", "INPUT=1x128"                                                   \
+  }
 
-#define RUN_OPTIONS                                                                                 \
-  MODEL_OPTIONS,                                                                                    \
-      { "input", 'i', G_OPTION_ARG_STRING_ARRAY, G_STRUCT_OFFSET (CliModelOptions, inputs),         \
-        "Contents of an input, from a .npy or TensorProto .pb file", "NAME=FILE" },                 \
-      { "random", 0, G_OPTION_ARG_INT64, G_STRUCT_OFFSET (CliModelOptions, seed),                   \
-        "Seed of the random contents of the inputs that are not given (default 0)", "SEED" },       \
-      { "device", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (CliModelOptions, device),                \
-        "Back end: cpu (default), ref, gpu", "NAME" },                                              \
-      { "threads", 0, G_OPTION_ARG_INT, G_STRUCT_OFFSET (CliModelOptions, threads),                 \
-        "Number of threads (default: all cores)", "N" }
+#define RUN_OPTIONS                                                                                \
+  MODEL_OPTIONS,                                                                                   \
+      { "input",                                                                                   \
+        'i',                                                                                       \
+        G_OPTION_ARG_STRING_ARRAY,                                                                 \
+        G_STRUCT_OFFSET (CliModelOptions, inputs),                                                 \
+        "Contents of an input, from a .npy or TensorProto .pb file",                               \
+        "NAME=FILE" },                                                                             \
+      { "random",                                                                                  \
+        0,                                                                                         \
+        G_OPTION_ARG_INT64,                                                                        \
+        G_STRUCT_OFFSET (CliModelOptions, seed),                                                   \
+        "Seed of the random contents of the inputs that are not given (default 0)",                \
+        "SEED" },                                                                                  \
+      { "device",                                                                                  \
+        0,                                                                                         \
+        G_OPTION_ARG_STRING,                                                                       \
+        G_STRUCT_OFFSET (CliModelOptions, device),                                                 \
+        "Back end: cpu (default), ref, gpu",                                                       \
+        "NAME" },                                                                                  \
+  {                                                                                                \
+    "threads", 0, G_OPTION_ARG_INT, G_STRUCT_OFFSET (CliModelOptions, threads),                    \
+        "Number of threads (default: all cores)", "N"                                              \
+  }
 
 const CliOption cli_pass_options[] = { PASS_OPTIONS, { 0 } };
 const CliOption cli_model_options[] = { MODEL_OPTIONS, { 0 } };
@@ -45,7 +79,8 @@ const CliOption cli_run_options[] = { RUN_OPTIONS, { 0 } };
 /* -- dimensions -- */
 
 static gboolean
-split_assignment (const char *text, const char *option, char **name, const char **value, GError **error)
+split_assignment (
+    const char *text, const char *option, char **name, const char **value, GError **error)
 {
   const char *equals = strrchr (text, '=');
 
@@ -74,7 +109,8 @@ cli_bindings (const CliModelOptions *options, GError **error)
         return NULL;
       if (!g_ascii_string_to_signed (text, 10, 0, G_MAXINT32, &value, NULL))
         {
-          g_set_error (error, CLI_ERROR, 0, "--dim %s: needs a number from 0 to %d, found '%s'", options->dims[i], G_MAXINT32, text);
+          g_set_error (error, CLI_ERROR, 0, "--dim %s: needs a number from 0 to %d, found '%s'",
+                       options->dims[i], G_MAXINT32, text);
           return NULL;
         }
       g_hash_table_replace (bindings, g_steal_pointer (&name), g_memdup2 (&value, sizeof value));
@@ -89,7 +125,8 @@ parse_shape (const char *text, gint64 *dims, guint *rank)
 
   *rank = 0;
   for (guint i = 0; parts[i] != NULL; i++)
-    if (*rank == IR_MAX_RANK || !g_ascii_string_to_signed (parts[i], 10, 0, G_MAXINT32, &dims[(*rank)++], NULL))
+    if (*rank == IR_MAX_RANK ||
+        !g_ascii_string_to_signed (parts[i], 10, 0, G_MAXINT32, &dims[(*rank)++], NULL))
       return FALSE;
   return TRUE;
 }
@@ -108,7 +145,8 @@ bind_shape (IrEdit *edit, const char *option, GError **error)
     return FALSE;
   if (!parse_shape (text, dims, &rank))
     {
-      g_set_error (error, CLI_ERROR, 0, "--shape %s: needs sizes joined by x, such as 1x128; found '%s'", option, text);
+      g_set_error (error, CLI_ERROR, 0,
+                   "--shape %s: needs sizes joined by x, such as 1x128; found '%s'", option, text);
       return FALSE;
     }
   input = ir_graph_find_value (model->main, name);
@@ -157,7 +195,9 @@ parse_class (const char *text, IrClass *step_class, GError **error)
   if (text == NULL)
     return TRUE;
   for (IrClass c = IR_CLASS_EXACT; c <= IR_CLASS_UNSAFE; c++)
-    if (strcmp (text, ir_class_name (c)) == 0 || (g_str_has_prefix (text, "exact,") && strcmp (strrchr (text, ',') + 1, ir_class_name (c)) == 0))
+    if (strcmp (text, ir_class_name (c)) == 0 ||
+        (g_str_has_prefix (text, "exact,") &&
+         strcmp (strrchr (text, ',') + 1, ir_class_name (c)) == 0))
       {
         *step_class = c;
         return TRUE;
@@ -168,13 +208,19 @@ parse_class (const char *text, IrClass *step_class, GError **error)
 
 /* --skip names a rule, a pass, a number of the application, or a stable key. */
 static IrPolicyAnswer
-ask_skip (const char *pass, const char *rule, const IrNode *anchor, guint ordinal, const char *stable_key, gpointer data)
+ask_skip (const char *pass,
+          const char *rule,
+          const IrNode *anchor,
+          guint ordinal,
+          const char *stable_key,
+          gpointer data)
 {
   char **skip = data;
   g_autofree char *number = g_strdup_printf ("%u", ordinal);
 
   for (guint i = 0; skip[i] != NULL; i++)
-    if (strcmp (skip[i], pass) == 0 || strcmp (skip[i], rule) == 0 || strcmp (skip[i], number) == 0 || g_strcmp0 (skip[i], stable_key) == 0)
+    if (strcmp (skip[i], pass) == 0 || strcmp (skip[i], rule) == 0 ||
+        strcmp (skip[i], number) == 0 || g_strcmp0 (skip[i], stable_key) == 0)
       return IR_POLICY_SKIP;
   return IR_POLICY_APPLY;
 }
@@ -186,7 +232,11 @@ show_pass (const char *pass, guint n_steps, gpointer data)
 }
 
 gboolean
-cli_run_pipeline (Cli *cli, const CliModelOptions *options, IrModel *model, IrPipelineResult *result, GError **error)
+cli_run_pipeline (Cli *cli,
+                  const CliModelOptions *options,
+                  IrModel *model,
+                  IrPipelineResult *result,
+                  GError **error)
 {
   g_autoptr (IrPipeline) pipeline = cli_pipeline (options, error);
   IrPolicy policy = { ask_skip, options->skip };
@@ -214,7 +264,8 @@ split_step (const char *file, CliModel *model)
 
   model->step = -1;
   model->path = g_strdup (file);
-  if (at == NULL || g_file_test (file, G_FILE_TEST_EXISTS) || !g_ascii_string_to_signed (at + 1, 10, 0, G_MAXINT, &step, NULL))
+  if (at == NULL || g_file_test (file, G_FILE_TEST_EXISTS) ||
+      !g_ascii_string_to_signed (at + 1, 10, 0, G_MAXINT, &step, NULL))
     return;
   model->step = step;
   model->path[at - file] = '\0';
@@ -229,7 +280,8 @@ go_to_step (Cli *cli, CliModel *model, GError **error)
     return TRUE;
   if ((guint) model->step > n)
     {
-      g_set_error (error, CLI_ERROR, 0, "%s@%d: the pipeline made %u steps; steps 0 to %u exist", model->path, model->step, n, n);
+      g_set_error (error, CLI_ERROR, 0, "%s@%d: the pipeline made %u steps; steps 0 to %u exist",
+                   model->path, model->step, n, n);
       return FALSE;
     }
   ir_history_goto (model->model, model->step);
@@ -237,7 +289,12 @@ go_to_step (Cli *cli, CliModel *model, GError **error)
 }
 
 gboolean
-cli_model_open (Cli *cli, const CliModelOptions *options, const char *file, gboolean with_passes, CliModel *model, CliStatus *status)
+cli_model_open (Cli *cli,
+                const CliModelOptions *options,
+                const char *file,
+                gboolean with_passes,
+                CliModel *model,
+                CliStatus *status)
 {
   g_autoptr (GError) error = NULL;
   IrPipelineResult result;
@@ -249,14 +306,18 @@ cli_model_open (Cli *cli, const CliModelOptions *options, const char *file, gboo
   if (model->model == NULL)
     {
       cli_print_problems (model->problems, IR_SEVERITY_WARNING);
-      *status = cli_fail (cli_status_of (error), error);
+      /* A name that is no file is a mistake of the caller, not of the machine. */
+      *status = cli_fail (g_file_test (model->path, G_FILE_TEST_IS_REGULAR) ? cli_status_of (error)
+                                                                            : CLI_BAD,
+                          error);
       return FALSE;
     }
   if (bind_dims (options, model->model, model->problems, &error))
     {
       if (!with_passes && model->step < 0 && options->pipeline == NULL && options->passes == NULL)
         return TRUE;
-      if (cli_run_pipeline (cli, options, model->model, &result, &error) && go_to_step (cli, model, &error))
+      if (cli_run_pipeline (cli, options, model->model, &result, &error) &&
+          go_to_step (cli, model, &error))
         return TRUE;
     }
   *status = cli_fail (cli_status_of (error), error);
@@ -282,9 +343,11 @@ cli_backend (const CliModelOptions *options, GError **error)
   if (backend != NULL)
     return backend;
   if (strcmp (name, "gpu") == 0)
-    g_set_error (error, IR_EXEC_ERROR, IR_EXEC_ERROR_DEVICE, "--device gpu: this build has no GPU back end; use cpu or ref");
+    g_set_error (error, IR_EXEC_ERROR, IR_EXEC_ERROR_DEVICE,
+                 "--device gpu: this build has no GPU back end; use cpu or ref");
   else
-    g_set_error (error, CLI_ERROR, 0, "--device %s: there is no such back end; use cpu or ref", name);
+    g_set_error (error, CLI_ERROR, 0, "--device %s: there is no such back end; use cpu or ref",
+                 name);
   return NULL;
 }
 
@@ -327,9 +390,12 @@ bind_from_inputs (IrModel *model, GHashTable *given, GHashTable *bindings)
         continue;
       for (int i = 0; i < type->rank; i++)
         {
-          const char *symbol = ir_dim_is_symbolic (type->dims[i]) ? ir_dim_symbol_name (model->context, type->dims[i]) : NULL;
+          const char *symbol = ir_dim_is_symbolic (type->dims[i])
+                                   ? ir_dim_symbol_name (model->context, type->dims[i])
+                                   : NULL;
           if (symbol != NULL && !g_hash_table_contains (bindings, symbol))
-            g_hash_table_insert (bindings, g_strdup (symbol), g_memdup2 (&ir_tensor_dims (tensor)[i], sizeof (gint64)));
+            g_hash_table_insert (bindings, g_strdup (symbol),
+                                 g_memdup2 (&ir_tensor_dims (tensor)[i], sizeof (gint64)));
         }
     }
 }
@@ -337,7 +403,8 @@ bind_from_inputs (IrModel *model, GHashTable *given, GHashTable *bindings)
 GHashTable *
 cli_inputs (const CliModelOptions *options, IrModel *model, GError **error)
 {
-  g_autoptr (GHashTable) given = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify) ir_tensor_unref);
+  g_autoptr (GHashTable)
+      given = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify) ir_tensor_unref);
   g_autoptr (GHashTable) bindings = cli_bindings (options, error);
   GHashTable *inputs;
   GHashTableIter iter;
@@ -366,7 +433,13 @@ show_node (guint done, guint total, const IrNode *node, gpointer data)
 }
 
 IrRun *
-cli_run (Cli *cli, const CliModelOptions *options, IrModel *model, IrCaptureKind capture, GArray *chosen, IrRun **partial, GError **error)
+cli_run (Cli *cli,
+         const CliModelOptions *options,
+         IrModel *model,
+         IrCaptureKind capture,
+         GArray *chosen,
+         IrRun **partial,
+         GError **error)
 {
   g_autoptr (GHashTable) inputs = NULL;
   g_autoptr (IrExecutable) executable = NULL;
@@ -417,7 +490,8 @@ cli_find_node (const IrModel *model, const char *name, GError **error)
     if (strcmp (((IrNode *) model->nodes->pdata[i])->name, name) == 0)
       found = model->nodes->pdata[i];
   if (found == NULL)
-    g_set_error (error, CLI_ERROR, 0, "there is no node '%s'; give a node's name, or #N for its id", name);
+    g_set_error (error, CLI_ERROR, 0, "there is no node '%s'; give a node's name, or #N for its id",
+                 name);
   return found;
 }
 
@@ -432,6 +506,8 @@ cli_find_value (const IrModel *model, const char *name, GError **error)
   for (guint i = 1; i < model->graphs->len && found == NULL; i++)
     found = ir_graph_find_value (model->graphs->pdata[i], name);
   if (found == NULL)
-    g_set_error (error, CLI_ERROR, 0, "there is no value '%s' at this step; give a value's name, or #N for its id", name);
+    g_set_error (error, CLI_ERROR, 0,
+                 "there is no value '%s' at this step; give a value's name, or #N for its id",
+                 name);
   return found;
 }

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#define MAX_PROBLEMS          12 /* lines on stderr; 'irscope check' prints all */
 #define LARGEST_EXACT_INTEGER (G_GINT64_CONSTANT (1) << 53)
 
 /* -- JSON -- */
@@ -47,7 +48,10 @@ cli_json_add_double (cJSON *object, const char *key, double value)
   if (isfinite (value))
     cJSON_AddNumberToObject (object, key, value);
   else
-    cJSON_AddStringToObject (object, key, isnan (value) ? "NaN" : value > 0 ? "Infinity" : "-Infinity");
+    cJSON_AddStringToObject (object, key,
+                             isnan (value) ? "NaN"
+                             : value > 0   ? "Infinity"
+                                           : "-Infinity");
 }
 
 void
@@ -132,7 +136,9 @@ cli_json_problems (const GPtrArray *problems, const IrModel *model)
   for (guint i = 0; problems != NULL && i < problems->len; i++)
     {
       const IrProblem *problem = problems->pdata[i];
-      const IrNode *node = model != NULL && problem->node != 0 ? ir_model_node (model, problem->node) : NULL;
+      const IrNode *node = model != NULL && problem->node != 0
+                               ? ir_model_node (model, problem->node)
+                               : NULL;
       cJSON *object = cJSON_CreateObject ();
 
       cJSON_AddStringToObject (object, "severity", ir_severity_name (problem->severity));
@@ -170,11 +176,13 @@ cli_json_print (cJSON *json)
 void
 cli_print_problems (const GPtrArray *problems, IrSeverity at_least)
 {
+  guint n = 0;
+
   for (guint i = 0; problems != NULL && i < problems->len; i++)
     {
       const IrProblem *problem = problems->pdata[i];
 
-      if (problem->severity < at_least)
+      if (problem->severity < at_least || n++ >= MAX_PROBLEMS)
         continue;
       if (problem->line > 0)
         g_printerr ("%u:%u: ", problem->line, problem->column);
@@ -183,6 +191,8 @@ cli_print_problems (const GPtrArray *problems, IrSeverity at_least)
         g_printerr (" (%s)", problem->hint);
       g_printerr ("\n");
     }
+  if (n > MAX_PROBLEMS)
+    g_printerr ("… and %u more; 'irscope check' lists them all\n", n - MAX_PROBLEMS);
 }
 
 CliStatus
@@ -190,14 +200,18 @@ cli_status_of (const GError *error)
 {
   if (error == NULL)
     return CLI_FAILED;
+  if (g_error_matches (error, G_FILE_ERROR, G_FILE_ERROR_NOENT))
+    return CLI_BAD;
   if (g_error_matches (error, G_IO_ERROR, G_IO_ERROR_CANCELLED) || error->domain == G_FILE_ERROR)
     return CLI_FAILED;
   if (error->domain == IR_IO_ERROR)
-    return error->code == IR_IO_ERROR_OPEN || error->code == IR_IO_ERROR_CHANGED ? CLI_FAILED : CLI_BAD;
+    return error->code == IR_IO_ERROR_OPEN || error->code == IR_IO_ERROR_CHANGED ? CLI_FAILED
+                                                                                 : CLI_BAD;
   if (error->domain == IR_EXEC_ERROR)
     return error->code == IR_EXEC_ERROR_INPUT ? CLI_BAD : CLI_FAILED;
   if (error->domain == IR_OP_ERROR)
-    return error->code == IR_OP_ERROR_LIMIT || error->code == IR_OP_ERROR_CANCELLED ? CLI_FAILED : CLI_BAD;
+    return error->code == IR_OP_ERROR_LIMIT || error->code == IR_OP_ERROR_CANCELLED ? CLI_FAILED
+                                                                                    : CLI_BAD;
   return CLI_BAD;
 }
 
@@ -220,7 +234,8 @@ cli_format_count (guint64 n)
       value /= 1000;
       unit++;
     }
-  return unit == 0 ? g_strdup_printf ("%" G_GUINT64_FORMAT, n) : g_strdup_printf ("%.3g%s", value, units[unit]);
+  return unit == 0 ? g_strdup_printf ("%" G_GUINT64_FORMAT, n)
+                   : g_strdup_printf ("%.3g%s", value, units[unit]);
 }
 
 char *

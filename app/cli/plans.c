@@ -16,7 +16,8 @@ cli_static_model (const CliModelOptions *options, IrModel *model, GError **error
   edit = ir_edit_new_import (copy);
   g_hash_table_iter_init (&iter, inputs);
   while (g_hash_table_iter_next (&iter, &id, &tensor))
-    ir_infer_bind_input (edit, ir_model_value (copy, GPOINTER_TO_UINT (id)), ir_tensor_rank (tensor), ir_tensor_dims (tensor));
+    ir_infer_bind_input (edit, ir_model_value (copy, GPOINTER_TO_UINT (id)),
+                         ir_tensor_rank (tensor), ir_tensor_dims (tensor));
   ir_infer_model (edit, IR_INFER_DEFAULT, NULL);
   g_clear_pointer (&edit, ir_edit_free);
   return g_steal_pointer (&copy);

@@ -12,7 +12,11 @@ show_proof (guint done, guint total, gpointer data)
 
 /* The inputs are those of the model as it was opened: the cursor is at step 0 meanwhile. */
 gboolean
-cli_prove (Cli *cli, const CliModelOptions *options, IrModel *model, IrProofSummary *summary, GError **error)
+cli_prove (Cli *cli,
+           const CliModelOptions *options,
+           IrModel *model,
+           IrProofSummary *summary,
+           GError **error)
 {
   g_autoptr (IrProver) prover = NULL;
   g_autoptr (GHashTable) inputs = NULL;

@@ -579,6 +579,23 @@ domain_name (const IrNode *node)
   return node->domain[0] != '\0' ? node->domain : "ai.onnx";
 }
 
+/* A missing import is one mistake, however many nodes need it: the first of them is named. */
+static gboolean
+domain_is_reported (const Verifier *v, const IrNode *node)
+{
+  for (guint i = 0; i < v->problems->len; i++)
+    {
+      const IrProblem *problem = v->problems->pdata[i];
+      const IrNode *other = problem->code == IR_PROBLEM_MISSING_OPSET
+                                ? ir_model_node (node->graph->model, problem->node)
+                                : NULL;
+
+      if (other != NULL && strcmp (other->domain, node->domain) == 0)
+        return TRUE;
+    }
+  return FALSE;
+}
+
 /* FALSE if the version rules the operator out, so that its arity says nothing. */
 static gboolean
 check_opset (Verifier *v, const IrNode *node, const IrOp *op)
@@ -590,7 +607,7 @@ check_opset (Verifier *v, const IrNode *node, const IrOp *op)
   if (version == 0)
     {
       /* irscope's own operators come with their bodies; files get the import when written. */
-      if (strcmp (node->domain, "irscope") == 0)
+      if (strcmp (node->domain, "irscope") == 0 || domain_is_reported (v, node))
         return TRUE;
       problem = ir_problems_add (v->problems, IR_SEVERITY_ERROR, IR_PROBLEM_MISSING_OPSET, node,
                                  NULL, "%s - the model imports no opset of domain %s", label,

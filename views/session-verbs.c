@@ -577,7 +577,7 @@ prove_steps (const PipelineRequest *request, IrModel *model, GCancellable *cance
     return g_strdup ("not checked: the graph is large");
   inputs = all_inputs (request->timeline->original, request->inputs, request->seed, &error);
   if (inputs != NULL)
-    prover = ir_prover_new (model, inputs, ir_backend_find ("ref"), cancellable, &error);
+    prover = ir_prover_new (model, inputs, ir_backend_find ("cpu"), cancellable, &error);
   if (prover == NULL ||
       !ir_prover_prove_all (prover, &summary, on_proof_progress, request->job, cancellable, &error))
     return g_strdup_printf ("not checked: %s", error != NULL ? error->message : "no reason given");

@@ -340,7 +340,7 @@ ir_session_init (IrSession *self)
   self->title = g_strdup ("");
   self->prove = TRUE;
   self->progress = -1;
-  self->seed = 1;
+  self->seed = 0; /* as irscope run does */
   self->show = IR_SHOW_SHAPES | IR_SHOW_NAMES | IR_SHOW_SCOPES;
   self->folded = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
 }

@@ -1,0 +1,656 @@
+/* The session, the views and the window in a real window under Xvfb, driven from inside. */
+#include "config.h"
+
+#include "app/gui/window.h"
+#include "core/io/io.h"
+#include "core/layout/scene.h"
+#include "views/graph/canvas.h"
+#include "views/graph/proxy.h"
+#include "views/graph/search.h"
+#include "views/view.h"
+
+#include <glib/gstdio.h>
+
+#define TIMEOUT_S 30
+
+/* -- waiting -- */
+
+typedef gboolean (*Condition) (gpointer data);
+
+static gboolean
+on_timeout (gpointer data)
+{
+  *(gboolean *) data = TRUE;
+  return G_SOURCE_REMOVE;
+}
+
+static void
+wait_for (const char *what, Condition condition, gpointer data)
+{
+  gboolean late = FALSE;
+  const guint timer = g_timeout_add_seconds (TIMEOUT_S, on_timeout, &late);
+
+  while (!condition (data) && !late)
+    g_main_context_iteration (NULL, TRUE);
+  if (late)
+    g_error ("waited in vain for: %s", what);
+  g_source_remove (timer);
+}
+
+static gboolean
+is_idle (gpointer data)
+{
+  const IrFrame *frame = ir_session_get_frame (data);
+
+  return !ir_session_get_busy (data) &&
+         (frame == NULL || frame->to == ir_session_get_cursor (data));
+}
+
+static gboolean
+frame_is_laid_out (gpointer data)
+{
+  const IrFrame *frame = ir_session_get_frame (data);
+
+  return is_idle (data) && frame != NULL && frame->scene != NULL;
+}
+
+static char *
+example (const char *name)
+{
+  return g_build_filename (IR_SOURCE_DATADIR, "examples", name, NULL);
+}
+
+typedef struct
+{
+  IrSession *session;
+  guint n_failed, n_messages;
+  char *text;
+} Fixture;
+
+static void
+on_failed (IrSession *session, const char *title, const char *text, gpointer data)
+{
+  Fixture *fixture = data;
+
+  fixture->n_failed++;
+  g_free (fixture->text);
+  fixture->text = g_strconcat (title, ": ", text, NULL);
+}
+
+static void
+on_message (IrSession *session, const char *text, gpointer data)
+{
+  Fixture *fixture = data;
+
+  fixture->n_messages++;
+}
+
+static void
+set_up (Fixture *fixture, gconstpointer name)
+{
+  fixture->session = ir_session_new ();
+  g_signal_connect (fixture->session, "failed", G_CALLBACK (on_failed), fixture);
+  g_signal_connect (fixture->session, "message", G_CALLBACK (on_message), fixture);
+  if (name != NULL)
+    {
+      g_autofree char *path = example (name);
+
+      ir_session_open (fixture->session, path);
+      wait_for ("the model", frame_is_laid_out, fixture->session);
+    }
+}
+
+static void
+tear_down (Fixture *fixture, gconstpointer name)
+{
+  g_object_unref (fixture->session);
+  g_free (fixture->text);
+  while (g_main_context_iteration (NULL, FALSE))
+    ;
+}
+
+/* -- the session -- */
+
+static void
+test_open (Fixture *fixture, gconstpointer data)
+{
+  const IrFrame *frame = ir_session_get_frame (fixture->session);
+  guint n;
+
+  g_assert_cmpstr (ir_session_get_title (fixture->session), ==, "digits.onnx");
+  g_assert_cmpuint (frame->from, ==, 0);
+  g_assert_cmpuint (frame->to, ==, 0);
+  g_assert_true (frame->model->frozen);
+  ir_scene_boxes (frame->scene, &n);
+  g_assert_cmpuint (n, >, ir_model_n_counted_nodes (frame->model) / 2);
+  g_assert_cmpuint (fixture->n_failed, ==, 0);
+}
+
+static void
+test_open_damaged (Fixture *fixture, gconstpointer data)
+{
+  g_autofree char *dir = g_dir_make_tmp ("irscope-XXXXXX", NULL);
+  g_autofree char *path = g_build_filename (dir, "broken.onnx", NULL);
+  IrFrame *before = ir_session_get_frame (fixture->session);
+
+  g_assert_true (g_file_set_contents (path, "\xff\xff\xff\xff\xff\xff\xff", 7, NULL));
+  ir_session_open (fixture->session, path);
+  wait_for ("the failure", is_idle, fixture->session);
+  g_assert_cmpuint (fixture->n_failed, ==, 1);
+  g_assert_nonnull (strstr (fixture->text, "broken.onnx"));
+  g_assert_true (ir_session_get_frame (fixture->session) == before);
+  g_remove (path);
+  g_rmdir (dir);
+}
+
+static void
+test_pipeline (Fixture *fixture, gconstpointer data)
+{
+  const IrFrame *frame = ir_session_get_frame (fixture->session);
+  const guint n_before = ir_model_n_counted_nodes (frame->model);
+  guint n_steps;
+
+  ir_session_run_pipeline (fixture->session, NULL);
+  wait_for ("the pipeline", is_idle, fixture->session);
+  n_steps = ir_session_get_n_steps (fixture->session);
+  frame = ir_session_get_frame (fixture->session);
+  g_assert_cmpuint (n_steps, >, 5);
+  g_assert_cmpuint (frame->to, ==, n_steps);
+  g_assert_cmpuint (frame->from, ==, n_steps - 1);
+  g_assert_cmpuint (ir_model_n_counted_nodes (frame->model), <, n_before);
+  for (guint i = 1; i <= n_steps; i++)
+    {
+      const IrVerdict verdict = ir_history_step (ir_session_get_history (fixture->session), i)
+                                    ->proof.verdict;
+
+      g_assert_cmpint (verdict, !=, IR_VERDICT_NONE);
+      g_assert_cmpint (verdict, !=, IR_VERDICT_BROKEN);
+    }
+}
+
+static void
+test_pipeline_again (Fixture *fixture, gconstpointer data)
+{
+  guint n_steps;
+
+  ir_session_run_pipeline (fixture->session, NULL);
+  wait_for ("the pipeline", is_idle, fixture->session);
+  n_steps = ir_session_get_n_steps (fixture->session);
+  ir_session_goto (fixture->session, 2);
+  wait_for ("step 2", is_idle, fixture->session);
+  ir_session_run_pipeline (fixture->session, NULL);
+  wait_for ("the pipeline again", is_idle, fixture->session);
+  g_assert_cmpuint (ir_session_get_n_steps (fixture->session), ==, n_steps);
+}
+
+/* The slider sends many positions; the last one counts, and the frame is never of another step than
+ * it says. */
+static void
+test_burst (Fixture *fixture, gconstpointer data)
+{
+  guint n_steps;
+  const IrFrame *frame;
+
+  ir_session_run_pipeline (fixture->session, NULL);
+  wait_for ("the pipeline", is_idle, fixture->session);
+  n_steps = ir_session_get_n_steps (fixture->session);
+  for (guint i = 0; i < 300; i++)
+    {
+      ir_session_goto (fixture->session, (i * 7) % (n_steps + 1));
+      g_main_context_iteration (NULL, FALSE);
+    }
+  ir_session_goto (fixture->session, 3);
+  wait_for ("step 3", is_idle, fixture->session);
+  frame = ir_session_get_frame (fixture->session);
+  g_assert_cmpuint (frame->to, ==, 3);
+  g_assert_cmpuint (
+      ir_model_n_counted_nodes (frame->model), ==,
+      ir_history_step (ir_session_get_history (fixture->session), 3)->cost_after.n_nodes);
+}
+
+static void
+test_passes (Fixture *fixture, gconstpointer data)
+{
+  const IrModel *history;
+  guint last = 0;
+
+  ir_session_run_pipeline (fixture->session, NULL);
+  wait_for ("the pipeline", is_idle, fixture->session);
+  history = ir_session_get_history (fixture->session);
+  ir_session_goto (fixture->session, 0);
+  ir_session_set_compare (fixture->session, IR_COMPARE_PASS);
+  while (ir_session_get_cursor (fixture->session) < ir_session_get_n_steps (fixture->session))
+    {
+      const IrFrame *frame;
+
+      ir_session_pass_by (fixture->session, 1);
+      wait_for ("the next pass", is_idle, fixture->session);
+      frame = ir_session_get_frame (fixture->session);
+      g_assert_cmpuint (frame->to, >, last);
+      g_assert_cmpuint (ir_history_step (history, frame->from + 1)->pass_run, ==,
+                        ir_history_step (history, frame->to)->pass_run);
+      last = frame->to;
+    }
+  ir_session_pass_by (fixture->session, -1);
+  g_assert_cmpuint (ir_session_get_cursor (fixture->session), <, last);
+}
+
+static void
+test_run (Fixture *fixture, gconstpointer data)
+{
+  IrValueId output;
+  g_autoptr (IrTensor) before = NULL, after = NULL;
+  g_autofree char *reason = NULL;
+  const IrFrame *frame;
+
+  ir_session_run_pipeline (fixture->session, NULL);
+  wait_for ("the pipeline", is_idle, fixture->session);
+  frame = ir_session_get_frame (fixture->session);
+  output = frame->model->main->outputs->ids[0];
+  g_assert_null (ir_session_dup_tensor (fixture->session, output, IR_SIDE_AFTER, &reason));
+  g_assert_nonnull (strstr (reason, "Run the graph"));
+  ir_session_run_graph (fixture->session);
+  wait_for ("the run", is_idle, fixture->session);
+  g_assert_cmpuint (ir_session_get_run_step (fixture->session), ==, frame->to);
+  before = ir_session_dup_tensor (fixture->session, output, IR_SIDE_BEFORE, NULL);
+  after = ir_session_dup_tensor (fixture->session, output, IR_SIDE_AFTER, NULL);
+  g_assert_nonnull (before);
+  g_assert_nonnull (after);
+  g_assert_cmpuint (ir_tensor_n_elements (after), ==, 10);
+  for (guint i = 0; i < 10; i++)
+    g_assert_cmpfloat_with_epsilon (ir_tensor_get_double (before, i),
+                                    ir_tensor_get_double (after, i), 1e-4);
+}
+
+/* A given input is what runs: the trained network recognizes the picture. */
+static void
+test_given_input (Fixture *fixture, gconstpointer data)
+{
+  g_autofree char *path = example ("digits-input-7.npy");
+  g_autoptr (GError) error = NULL;
+  g_autoptr (IrTensor) image = ir_tensor_load (path, &error), result = NULL;
+  const IrFrame *frame = ir_session_get_frame (fixture->session);
+  guint best = 0;
+
+  g_assert_no_error (error);
+  ir_session_set_input (fixture->session, frame->model->main->inputs->ids[0], image);
+  ir_session_run_graph (fixture->session);
+  wait_for ("the run", is_idle, fixture->session);
+  result = ir_session_dup_tensor (fixture->session, frame->model->main->outputs->ids[0],
+                                  IR_SIDE_AFTER, NULL);
+  for (guint i = 1; i < 10; i++)
+    if (ir_tensor_get_double (result, i) > ir_tensor_get_double (result, best))
+      best = i;
+  g_assert_cmpuint (best, ==, 7);
+}
+
+static gboolean
+rename_first (IrEdit *edit, gpointer data, GCancellable *cancellable, GError **error)
+{
+  IrModel *model = ir_edit_model (edit);
+  guint n;
+  IrNode *const *order = ir_graph_order (model->main, &n);
+
+  ir_edit_begin_step (edit, "rename", IR_CLASS_EDIT, order[0]->id);
+  ir_edit_rename_node (edit, order[0], "renamed");
+  ir_edit_end_step (edit);
+  return TRUE;
+}
+
+static void
+test_edit (Fixture *fixture, gconstpointer data)
+{
+  const IrFrame *frame;
+
+  ir_session_edit (fixture->session, "Rename", rename_first, NULL, NULL);
+  wait_for ("the edit", is_idle, fixture->session);
+  frame = ir_session_get_frame (fixture->session);
+  g_assert_cmpuint (ir_session_get_n_steps (fixture->session), ==, 1);
+  g_assert_nonnull (ir_graph_find_node (frame->model->main, "renamed"));
+  g_assert_null (ir_graph_find_node (frame->before->main, "renamed"));
+  g_assert_true (ir_session_get_modified (fixture->session));
+
+  /* a pipeline keeps the edit and comes after it */
+  ir_session_run_pipeline (fixture->session, NULL);
+  wait_for ("the pipeline", is_idle, fixture->session);
+  g_assert_cmpstr (ir_history_pass_of (ir_session_get_history (fixture->session), 1), ==, "edit");
+  g_assert_cmpuint (ir_session_get_n_steps (fixture->session), >, 1);
+  ir_session_goto (fixture->session, 0);
+  wait_for ("the original", is_idle, fixture->session);
+  g_assert_null (
+      ir_graph_find_node (ir_session_get_frame (fixture->session)->model->main, "renamed"));
+}
+
+static void
+test_cancel (Fixture *fixture, gconstpointer data)
+{
+  IrFrame *before = ir_session_get_frame (fixture->session);
+
+  ir_session_run_pipeline (fixture->session, NULL);
+  g_assert_true (ir_session_get_busy (fixture->session));
+  ir_session_cancel (fixture->session);
+  wait_for ("the end", is_idle, fixture->session);
+  g_assert_true (ir_session_get_frame (fixture->session) == before);
+  g_assert_cmpuint (ir_session_get_n_steps (fixture->session), ==, 0);
+  g_assert_cmpuint (fixture->n_failed, ==, 0);
+  g_assert_cmpuint (fixture->n_messages, ==, 1);
+}
+
+static void
+test_export (Fixture *fixture, gconstpointer data)
+{
+  static const char *const names[] = { "a.svg",  "a.pdf",     "a.png", "a.dot",
+                                       "a.onnx", "a.onnxtxt", "a.json" };
+  g_autofree char *dir = g_dir_make_tmp ("irscope-XXXXXX", NULL);
+
+  ir_session_run_pipeline (fixture->session, NULL);
+  wait_for ("the pipeline", is_idle, fixture->session);
+  for (guint i = 0; i < G_N_ELEMENTS (names); i++)
+    {
+      g_autofree char *path = g_build_filename (dir, names[i], NULL);
+      GStatBuf status;
+
+      ir_session_export (fixture->session, path);
+      wait_for ("the file", is_idle, fixture->session);
+      g_assert_cmpint (g_stat (path, &status), ==, 0);
+      g_assert_cmpint (status.st_size, >, 100);
+      g_remove (path);
+    }
+  g_assert_cmpuint (fixture->n_failed, ==, 0);
+  ir_session_export (fixture->session, "/nowhere/at/all.onnx");
+  wait_for ("the failure", is_idle, fixture->session);
+  g_assert_cmpuint (fixture->n_failed, ==, 1);
+  g_rmdir (dir);
+}
+
+static void
+test_new (Fixture *fixture, gconstpointer data)
+{
+  ir_session_new_model (fixture->session);
+  wait_for ("the empty graph", is_idle, fixture->session);
+  g_assert_false (ir_session_is_empty (fixture->session));
+  g_assert_null (ir_session_get_path (fixture->session));
+  g_assert_cmpuint (ir_model_n_nodes (ir_session_get_frame (fixture->session)->model), ==, 0);
+}
+
+static void
+test_search (Fixture *fixture, gconstpointer data)
+{
+  const IrFrame *frame = ir_session_get_frame (fixture->session);
+  g_autoptr (GArray) conv = ir_search_frame (frame, "conv");
+  g_autoptr (GArray) both = ir_search_frame (frame, "CONV1 conv");
+  g_autoptr (GArray) none = ir_search_frame (frame, "no such node");
+  g_autoptr (GArray) empty = ir_search_frame (frame, "  ");
+
+  g_assert_cmpuint (conv->len, >=, 3);
+  g_assert_cmpuint (both->len, >=, 1);
+  g_assert_cmpuint (both->len, <, conv->len);
+  g_assert_cmpuint (none->len, ==, 0);
+  g_assert_cmpuint (empty->len, ==, 0);
+}
+
+/* -- views -- */
+
+static IrWindow *
+open_window (const char *name)
+{
+  IrWindow *window = g_object_new (IR_TYPE_WINDOW, NULL);
+  g_autofree char *path = example (name);
+
+  gtk_window_present (GTK_WINDOW (window));
+  gtk_test_widget_wait_for_draw (GTK_WIDGET (window));
+  if (name != NULL)
+    {
+      g_autoptr (GFile) file = g_file_new_for_path (path);
+
+      ir_window_open (window, file);
+      wait_for ("the model", frame_is_laid_out, ir_window_get_session (window));
+      gtk_test_widget_wait_for_draw (GTK_WIDGET (window));
+    }
+  return window;
+}
+
+static void
+close_window (IrWindow *window)
+{
+  gtk_window_destroy (GTK_WINDOW (window));
+  while (g_main_context_iteration (NULL, FALSE))
+    ;
+}
+
+static void
+settle (guint ms)
+{
+  gboolean late = FALSE;
+
+  g_timeout_add (ms, on_timeout, &late);
+  while (!late)
+    g_main_context_iteration (NULL, TRUE);
+}
+
+static void
+test_rows (void)
+{
+  guint n;
+  const IrViewInfo *const *infos = ir_views (&n);
+
+  g_assert_cmpuint (n, >=, 1);
+  for (guint i = 0; i < n; i++)
+    {
+      g_assert_true (g_type_is_a (infos[i]->get_type (), IR_TYPE_VIEW));
+      g_assert_true (ir_view_find (infos[i]->id) == infos[i]);
+      g_assert_cmpuint (strlen (infos[i]->title), >, 0);
+      g_assert_true (g_str_has_suffix (infos[i]->doc, "."));
+      g_assert_true (g_str_has_suffix (infos[i]->icon_name, "-symbolic"));
+      g_assert_cmpint (infos[i]->place, <, IR_N_VIEW_PLACES);
+      for (guint k = 0; k < i; k++)
+        g_assert_cmpstr (infos[k]->id, !=, infos[i]->id);
+    }
+}
+
+static gboolean
+draws_something (GtkWidget *widget)
+{
+  g_autoptr (GdkPaintable) paintable = gtk_widget_paintable_new (widget);
+  GtkSnapshot *snapshot = gtk_snapshot_new ();
+  GskRenderNode *node;
+
+  gdk_paintable_snapshot (paintable, GDK_SNAPSHOT (snapshot), gtk_widget_get_width (widget),
+                          gtk_widget_get_height (widget));
+  node = gtk_snapshot_free_to_node (snapshot);
+  if (node == NULL)
+    return FALSE;
+  gsk_render_node_unref (node);
+  return TRUE;
+}
+
+/* Each view alone in a window, through the life of a session. */
+static void
+test_view (gconstpointer data)
+{
+  const IrViewInfo *info = data;
+  Fixture fixture = { 0 };
+  GtkWidget *window = gtk_window_new ();
+  GtkWidget *view;
+
+  set_up (&fixture, NULL);
+  view = GTK_WIDGET (ir_view_info_create (info, fixture.session));
+  gtk_window_set_default_size (GTK_WINDOW (window), 500, 400);
+  gtk_window_set_child (GTK_WINDOW (window), view);
+  gtk_window_present (GTK_WINDOW (window));
+  gtk_test_widget_wait_for_draw (window);
+  g_assert_true (draws_something (view)); /* empty */
+  for (guint round = 0; round < 4; round++)
+    {
+      g_autofree char *path = example ("digits.onnx");
+
+      if (round == 0)
+        ir_session_open (fixture.session, path);
+      else if (round == 1)
+        ir_session_run_pipeline (fixture.session, NULL);
+      else if (round == 2)
+        ir_session_run_graph (fixture.session);
+      else
+        {
+          const IrFrame *frame = ir_session_get_frame (fixture.session);
+          guint n;
+
+          ir_session_select_node (fixture.session, ir_graph_order (frame->model->main, &n)[0]->id);
+          ir_session_select_value (fixture.session, frame->model->main->outputs->ids[0]);
+          ir_session_goto (fixture.session, 1);
+        }
+      wait_for ("the session", is_idle, fixture.session);
+      settle (100);
+      g_assert_true (draws_something (view));
+    }
+  gtk_window_destroy (GTK_WINDOW (window));
+  tear_down (&fixture, NULL);
+}
+
+/* -- canvas -- */
+
+static GtkWidget *
+find_widget (GtkWidget *root, GType type)
+{
+  if (g_type_is_a (G_OBJECT_TYPE (root), type))
+    return root;
+  for (GtkWidget *child = gtk_widget_get_first_child (root); child != NULL;
+       child = gtk_widget_get_next_sibling (child))
+    {
+      GtkWidget *found = find_widget (child, type);
+
+      if (found != NULL)
+        return found;
+    }
+  return NULL;
+}
+
+static void
+test_canvas (void)
+{
+  IrWindow *window = open_window ("digits.onnx");
+  IrSession *session = ir_window_get_session (window);
+  GtkWidget *canvas = find_widget (GTK_WIDGET (window), IR_TYPE_CANVAS);
+  GtkWidget *proxy;
+  double zoom;
+  guint n;
+  IrNodeId node = ir_graph_order (ir_session_get_frame (session)->model->main, &n)[0]->id;
+
+  g_assert_nonnull (canvas);
+  gtk_test_accessible_assert_role (GTK_ACCESSIBLE (canvas), GTK_ACCESSIBLE_ROLE_LIST);
+  settle (300);
+  proxy = find_widget (canvas, IR_TYPE_NODE_PROXY);
+  g_assert_nonnull (proxy);
+  gtk_test_accessible_assert_role (GTK_ACCESSIBLE (proxy), GTK_ACCESSIBLE_ROLE_LIST_ITEM);
+
+  zoom = ir_canvas_get_zoom (IR_CANVAS (canvas));
+  g_assert_true (gtk_widget_activate_action (canvas, "view.zoom-in", NULL));
+  g_assert_cmpfloat (ir_canvas_get_zoom (IR_CANVAS (canvas)), >, zoom);
+  g_assert_true (gtk_widget_activate_action (canvas, "view.fit", NULL));
+  settle (500);
+  g_assert_cmpfloat (ir_canvas_get_zoom (IR_CANVAS (canvas)), <=, 1);
+
+  ir_session_select_node (session, node);
+  settle (500);
+  g_assert_cmpint (ir_canvas_selected_box (IR_CANVAS (canvas)), >=, 0);
+  for (proxy = gtk_widget_get_first_child (canvas); proxy != NULL;
+       proxy = gtk_widget_get_next_sibling (proxy))
+    if (IR_IS_NODE_PROXY (proxy) && ir_node_proxy_get_box (IR_NODE_PROXY (proxy)) ==
+                                        ir_canvas_selected_box (IR_CANVAS (canvas)))
+      break;
+  g_assert_nonnull (proxy);
+  gtk_test_accessible_assert_state (GTK_ACCESSIBLE (proxy), GTK_ACCESSIBLE_STATE_SELECTED, TRUE);
+  close_window (window);
+}
+
+static void
+test_window (void)
+{
+  IrWindow *window = open_window (NULL);
+  IrSession *session = ir_window_get_session (window);
+  GActionGroup *actions = G_ACTION_GROUP (window);
+  g_autofree char *path = example ("worked-example.onnx");
+
+  g_assert_false (g_action_group_get_action_enabled (actions, "optimize"));
+  g_assert_false (g_action_group_get_action_enabled (actions, "export"));
+  g_assert_true (g_action_group_get_action_enabled (actions, "open"));
+  g_action_group_activate_action (actions, "open-file", g_variant_new_string (path));
+  wait_for ("the model", frame_is_laid_out, session);
+  g_assert_true (g_action_group_get_action_enabled (actions, "optimize"));
+  g_assert_false (g_action_group_get_action_enabled (actions, "previous-step"));
+  g_action_group_activate_action (actions, "optimize", NULL);
+  wait_for ("the pipeline", is_idle, session);
+  g_action_group_activate_action (actions, "first", NULL);
+  wait_for ("the original", is_idle, session);
+  g_assert_cmpuint (ir_session_get_cursor (session), ==, 0);
+  g_action_group_change_action_state (actions, "show-bottom", g_variant_new_boolean (FALSE));
+  g_action_group_change_action_state (actions, "show-bottom", g_variant_new_boolean (TRUE));
+  settle (100);
+  close_window (window);
+}
+
+static void
+test_dark (void)
+{
+  IrWindow *window = open_window ("if-branch.onnx");
+  AdwStyleManager *style = adw_style_manager_get_default ();
+
+  adw_style_manager_set_color_scheme (style, ADW_COLOR_SCHEME_FORCE_DARK);
+  settle (200);
+  g_assert_true (adw_style_manager_get_dark (style));
+  g_assert_true (draws_something (GTK_WIDGET (window)));
+  adw_style_manager_set_color_scheme (style, ADW_COLOR_SCHEME_DEFAULT);
+  settle (200);
+  close_window (window);
+}
+
+static void
+add_session_test (const char *name,
+                  const char *file,
+                  void (*test) (Fixture *fixture, gconstpointer data))
+{
+  g_autofree char *path = g_strconcat ("/session/", name, NULL);
+
+  g_test_add (path, Fixture, file, set_up, test, tear_down);
+}
+
+int
+main (int argc, char **argv)
+{
+  guint n;
+  const IrViewInfo *const *infos;
+  g_autofree char *config = g_dir_make_tmp ("irscope-config-XXXXXX", NULL);
+
+  g_setenv ("XDG_CONFIG_HOME", config, TRUE);
+  g_setenv ("XDG_DATA_HOME", config, TRUE);
+  gtk_test_init (&argc, &argv, NULL);
+  adw_init ();
+  g_object_set (gtk_settings_get_default (), "gtk-enable-animations", FALSE, NULL);
+  add_session_test ("opens a model and lays it out", "digits.onnx", test_open);
+  add_session_test ("keeps what is open when a file is damaged", "digits.onnx", test_open_damaged);
+  add_session_test ("runs a pipeline and proves its steps", "digits.onnx", test_pipeline);
+  add_session_test ("runs a pipeline again in place of the first run", "digits.onnx",
+                    test_pipeline_again);
+  add_session_test ("ends a burst of moves at the last one", "digits.onnx", test_burst);
+  add_session_test ("moves from pass to pass", "digits.onnx", test_passes);
+  add_session_test ("gives every value before and after", "digits.onnx", test_run);
+  add_session_test ("runs on given inputs", "digits.onnx", test_given_input);
+  add_session_test ("keeps edits as steps before the pipeline", "digits.onnx", test_edit);
+  add_session_test ("stays as it was after a cancel", "digits.onnx", test_cancel);
+  add_session_test ("exports every format", "digits.onnx", test_export);
+  add_session_test ("makes an empty graph", NULL, test_new);
+  add_session_test ("finds nodes by words", "digits.onnx", test_search);
+  g_test_add_func ("/views/rows are complete", test_rows);
+  infos = ir_views (&n);
+  for (guint i = 0; i < n; i++)
+    {
+      g_autofree char *path = g_strdup_printf ("/views/%s draws at every stage of a session",
+                                               infos[i]->id);
+
+      g_test_add_data_func (path, infos[i], test_view);
+    }
+  g_test_add_func ("/canvas/zooms, selects and tells assistive technology", test_canvas);
+  g_test_add_func ("/window/enables what can be done", test_window);
+  g_test_add_func ("/window/follows dark and light", test_dark);
+  return g_test_run ();
+}

@@ -159,17 +159,49 @@ test_markdown (void)
   g_assert_nonnull (strstr (rules, "| `mul-one` | `(Mul ?x 1)` | `?x` | exact |"));
 }
 
+static gboolean bless;
+
+static void
+check_document (const char *name, const char *text)
+{
+  g_autofree char *path = g_test_build_filename (G_TEST_DIST, "..", "..", "docs", name, NULL);
+  g_autofree char *found = NULL;
+  g_autoptr (GError) error = NULL;
+
+  if (bless)
+    g_file_set_contents (path, text, -1, &error);
+  g_assert_no_error (error);
+  g_file_get_contents (path, &found, NULL, &error);
+  g_assert_no_error (error);
+  if (strcmp (found, text) != 0)
+    g_test_message ("docs/%s is not current: run test-rules --bless", name);
+  g_assert_true (strcmp (found, text) == 0);
+}
+
+static void
+test_documents (void)
+{
+  g_autofree char *passes = ir_passes_markdown ();
+  g_autofree char *rules = ir_rules_markdown ();
+
+  check_document ("PASSES.md", passes);
+  check_document ("RULES.md", rules);
+}
+
 int
 main (int argc, char **argv)
 {
   const IrPass *const *passes;
   guint n;
 
+  bless = argc > 1 && strcmp (argv[argc - 1], "--bless") == 0;
+  argc -= bless;
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/rules/rows of passes and rules are complete", test_rows_are_complete);
   g_test_add_func ("/rules/patterns compile", test_patterns_compile);
   g_test_add_func ("/rules/a bad pattern is an error that names its rule", test_bad_patterns);
   g_test_add_func ("/rules/the tables are written as markdown", test_markdown);
+  g_test_add_func ("/rules/the documents of passes and rules are current", test_documents);
   passes = ir_passes (&n);
   for (guint i = 0; i < n; i++)
     for (const IrRule *rule = passes[i]->rules; rule != NULL && rule->name != NULL; rule++)

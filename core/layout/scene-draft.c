@@ -389,28 +389,40 @@ scope_name (Collect *c, guint64 graph, const char *scope, gsize length)
   return g_string_chunk_insert_const (c->names, text);
 }
 
+static void
+count_scope (Collect *c, GHashTable *counts, guint64 graph, const char *scope, gsize length)
+{
+  const char *name = scope_name (c, graph, scope, length);
+  guint n = GPOINTER_TO_UINT (g_hash_table_lookup (counts, name));
+
+  g_hash_table_insert (counts, (gpointer) name, GUINT_TO_POINTER (n + 1));
+}
+
 /* Counts the nodes below each scope prefix, so that frames around nothing, one
- * node or everything are left out. */
+ * node or everything are left out. Of two models the larger number counts, or a
+ * node and what it was rewritten to would make a frame. */
 static void
 count_scopes (Collect *c, const IrModel *model, gboolean later)
 {
+  g_autoptr (GHashTable) counts = g_hash_table_new (NULL, NULL);
+  GHashTableIter iter;
+  gpointer name, n;
+
   for (guint id = 1; id < model->nodes->len; id++)
     {
       const IrNode *node = ir_model_live_node (model, id);
       if (node == NULL || node->scope == NULL || is_folded_constant (c, node))
         continue;
       guint64 graph = graph_key (c, node->graph, later);
-      for (const char *p = node->scope;; p++)
-        if (p == node->scope || *p == '/' || *p == '\0')
-          {
-            gsize length = p == node->scope ? 0 : (gsize) (p - node->scope);
-            const char *name = scope_name (c, graph, node->scope, length);
-            guint n = GPOINTER_TO_UINT (g_hash_table_lookup (c->scopes, name));
-            g_hash_table_insert (c->scopes, (gpointer) name, GUINT_TO_POINTER (n + 1));
-            if (*p == '\0')
-              break;
-          }
+      count_scope (c, counts, graph, node->scope, 0);
+      for (const char *p = node->scope; *p != '\0'; p++)
+        if (p[1] == '/' || p[1] == '\0')
+          count_scope (c, counts, graph, node->scope, (gsize) (p + 1 - node->scope));
     }
+  g_hash_table_iter_init (&iter, counts);
+  while (g_hash_table_iter_next (&iter, &name, &n))
+    if (GPOINTER_TO_UINT (n) > GPOINTER_TO_UINT (g_hash_table_lookup (c->scopes, name)))
+      g_hash_table_insert (c->scopes, name, n);
 }
 
 static Place

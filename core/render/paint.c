@@ -215,7 +215,7 @@ paint_texts (Paint *p, const IrSceneBox *b)
     {
       guint32 colour = ir_scene_text_look (texts[i].style)->muted ? p->palette->muted
                                                                   : p->palette->text;
-      if (texts[i].on_header)
+      if (texts[i].on_header || b->kind == IR_SCENE_PLAIN)
         colour = pale ? ir_palette_on (p->palette, header) : p->palette->on_header;
       p->painter->text (p->painter, &texts[i], colour, IR_NO_COLOUR);
     }
@@ -271,6 +271,12 @@ paint_round (Paint *p, const IrSceneBox *b, double radius)
 {
   IrPen pen = { .fill = header_colour (p, b), .stroke = IR_NO_COLOUR };
 
+  /* Bars that touch are kept apart by a hair. */
+  if (b->kind == IR_SCENE_PLAIN && MIN (b->width, b->height) > 4)
+    {
+      pen.stroke = p->palette->background;
+      pen.width = 1;
+    }
   if (b->state != IR_SCENE_SAME)
     outline (p, b, &pen);
   p->painter->rect (p->painter, (IrLayoutRect){ b->x, b->y, b->width, b->height }, radius, &pen);

@@ -3,38 +3,9 @@
 #include "config.h"
 
 #include "core/exec/runner-private.h"
-#include "core/ir/inline.h"
 #include "core/op/infer.h"
 
 #define ARENA_ALIGN 64 /* bytes: a cache line, and the widest vector register */
-
-/**
- * ir_exec_expand:
- * @model: a model
- * @error: return location for an error
- *
- * Fails with %IR_EXEC_ERROR_UNSUPPORTED where a call of a function cannot be replaced by its body.
- *
- * Returns: (transfer full) (nullable): a copy of @model without function calls, with types; ids of
- *   what @model has are the same
- */
-IrModel *
-ir_exec_expand (IrModel *model, GError **error)
-{
-  g_autoptr (IrModel) copy = ir_model_clone (model);
-  g_autoptr (GPtrArray) problems = ir_problems_new ();
-  g_autoptr (IrEdit) edit = ir_edit_new_import (copy);
-
-  ir_inline_functions (edit, problems);
-  if (problems->len > 0)
-    {
-      const IrProblem *problem = g_ptr_array_index (problems, 0);
-      g_set_error (error, IR_EXEC_ERROR, IR_EXEC_ERROR_UNSUPPORTED, "%s", problem->message);
-      return NULL;
-    }
-  ir_infer_model (edit, IR_INFER_DEFAULT, NULL);
-  return g_steal_pointer (&copy);
-}
 
 /* The model with the inputs' shapes put in and the types inferred from them, frozen. */
 static IrModel *

@@ -1,0 +1,179 @@
+/* Model-local functions, and the bodies of our own operators: each row of the domain irscope is run
+ * by its kernel and by its body, which must agree, and by the kernel of the CPU back end. */
+#include "config.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "core/io/io.h"
+#include "tests/exec/graphs.h"
+
+static IrModel *
+read_text (const char *text)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GPtrArray) problems = ir_problems_new ();
+  IrModel *model = ir_text_read (text, -1, problems, &error);
+
+  for (guint i = 0; i < problems->len; i++)
+    g_test_message ("%s", ((IrProblem *) g_ptr_array_index (problems, i))->message);
+  g_assert_no_error (error);
+  g_assert_cmpuint (ir_problems_count (problems, IR_SEVERITY_ERROR), ==, 0);
+  return model;
+}
+
+static IrRun *
+run_random (IrModel *model, const char *device)
+{
+  g_autoptr (GError) error = NULL;
+  IrRunOptions options = { .backend = ir_backend_find (device), .n_threads = 1 };
+  g_autoptr (GHashTable) inputs = ir_random_inputs (model, 3, NULL, &error);
+
+  g_assert_no_error (error);
+  IrRun *run = ir_model_run (model, inputs, &options, NULL, &error);
+  g_assert_no_error (error);
+  return run;
+}
+
+static const char *
+shape_of (const IrOp *op, const char *input)
+{
+  static const struct
+  {
+    const char *base, *input, *type;
+  } shapes[] = {
+    { "Conv", "X", "float[1,4,6,7]" }, { "Conv", "W", "float[6,2,3,3]" },
+    { "Conv", "B", "float[6]" },       { "Conv", "Z", "float[1,6,3,4]" },
+    { "Gemm", "A", "float[5,3]" },     { "Gemm", "B", "float[4,5]" },
+    { "Gemm", "C", "float[4]" },       { "MatMul", "A", "float[2,3,5]" },
+    { "MatMul", "B", "float[5,4]" },   { "MatMul", "C", "float[4]" },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (shapes); i++)
+    if (g_str_has_prefix (op->name, shapes[i].base) && strcmp (input, shapes[i].input) == 0)
+      return shapes[i].type;
+  return "float";
+}
+
+/* Both calls in one model; inputs with a ? in the row are left out if @without_optional. */
+static char *
+model_text (const IrOp *op, gboolean without_optional)
+{
+  g_auto (GStrv) names = g_strsplit (op->in_names, " ", -1);
+  g_autoptr (GString) inputs = g_string_new (NULL), actual = g_string_new (NULL);
+  const char *attrs = g_str_has_prefix (op->name, "Conv")
+                          ? "strides = [2, 2], pads = [1, 1, 1, 1], group = 2"
+                      : g_str_has_prefix (op->name, "Gemm") ? "alpha = 0.5, transA = 1, transB = 1"
+                                                            : "";
+  g_auto (GStrv) halves = g_strsplit (op->body, "\"irscope\"", 2);
+  g_autofree char *body = g_strconcat (halves[0], "\"mine\"", halves[1], NULL);
+  gboolean alpha = ir_op_attr (op, "activation_alpha") != NULL;
+
+  g_assert_nonnull (halves[1]);
+  for (guint i = 0; names[i] != NULL; i++)
+    {
+      gsize length = strlen (names[i]);
+      gboolean optional = names[i][length - 1] == '?';
+      if (optional)
+        names[i][length - 1] = '\0';
+      g_string_append_printf (actual, "%s%s", i > 0 ? ", " : "",
+                              optional && without_optional ? "\"\"" : names[i]);
+      if (!(optional && without_optional))
+        g_string_append_printf (inputs, "%s%s %s", inputs->len > 0 ? ", " : "",
+                                shape_of (op, names[i]), names[i]);
+    }
+  g_autofree char *call = g_strdup_printf (
+      "%s %s%s%s%s%s (%s)", op->name, *attrs || alpha ? "<" : "", attrs, alpha ? ", " : "",
+      alpha ? "activation_alpha = 0.3" : "", *attrs || alpha ? ">" : "", actual->str);
+  return g_strdup_printf (
+      "<ir_version: 8, opset_import: [\"\" : 17, \"irscope\" : 1, \"mine\" : 1]>\n"
+      "main (%s) => (float[?] p, float[?] q)\n"
+      "{\n  p = irscope.%s\n  q = mine.%s\n}\n%s",
+      inputs->str, call, call, body);
+}
+
+static void
+test_body (gconstpointer data)
+{
+  const IrOp *op = data;
+
+  for (guint without = 0; without < 2; without++)
+    {
+      g_autofree char *text = model_text (op, without);
+      g_autoptr (IrModel) model = read_text (text);
+      g_autoptr (IrRun) run = run_random (model, "ref");
+      const IrTensor *p = ir_run_value (run, ir_graph_output (model->main, 0)->id);
+      const IrTensor *q = ir_run_value (run, ir_graph_output (model->main, 1)->id);
+      g_assert_cmpuint (run->schedule->items->len, >, 2);
+      g_assert_true (ir_tensor_equal (p, q));
+      g_autoptr (IrRun) fast = run_random (model, "cpu");
+      const IrTensor *r = ir_run_value (fast, ir_graph_output (model->main, 0)->id);
+      for (guint64 i = 0; i < ir_tensor_n_elements (p); i++)
+        {
+          double wanted = ir_tensor_get_double (p, i);
+          g_assert_cmpfloat_with_epsilon (ir_tensor_get_double (r, i), wanted,
+                                          op->tol.atol + op->tol.rtol * MAX (fabs (wanted), 1));
+        }
+    }
+}
+
+/* A written file has the bodies as functions; read again, the fused kernel still runs. */
+static void
+test_written_body_is_known (void)
+{
+  g_autoptr (GError) error = NULL;
+  g_auto (Builder) b = { 0 };
+  builder_init (&b, 17);
+  IrValue *x = build_input (&b, "x", "float[1,2,4,4]");
+  IrValue *w = build_constant (&b, "w", tensor_random ("float[3,2,3,3]", 1));
+  build_output (&b, build_node (&b, NULL, "irscope.ConvRelu", 1, x, w, END)->outputs[0]);
+  build_done (&b);
+  g_autoptr (GBytes) bytes = ir_onnx_write_bytes (b.model, &error);
+  g_assert_no_error (error);
+  g_autoptr (IrModel) again = ir_onnx_read_bytes (bytes, NULL, NULL, &error);
+  g_assert_no_error (error);
+  g_assert_nonnull (ir_model_find_function (again, "irscope", "ConvRelu", ""));
+  g_autoptr (IrRun) run = run_random (again, "ref");
+  g_assert_cmpuint (run->schedule->items->len, ==, 1);
+}
+
+/* A function of our name that says something else is believed. */
+static void
+test_other_body_counts (void)
+{
+  const char *text = "<ir_version: 8, opset_import: [\"\" : 17, \"irscope\" : 1]>\n"
+                     "main (float[1,1,2,2] x, float[1,1,1,1] w) => (float[?] y)\n"
+                     "{\n  y = irscope.ConvRelu (x, w)\n}\n"
+                     "<domain: \"irscope\", opset_import: [\"\" : 17]>\n"
+                     "ConvRelu (X, W) => (Y)\n{\n  C = Conv (X, W)\n  Y = Neg (C)\n}\n";
+  g_autoptr (GError) error = NULL;
+  g_autoptr (IrModel) model = read_text (text);
+  g_autoptr (GHashTable) inputs = inputs_new ();
+  IrRunOptions options = { .backend = ir_backend_find ("ref") };
+
+  inputs_add (inputs, ir_graph_input (model->main, 0), tensor_of ("float[1,1,2,2]", "1 -2 3 -4"));
+  inputs_add (inputs, ir_graph_input (model->main, 1), tensor_of ("float[1,1,1,1]", "2"));
+  g_autoptr (IrRun) run = ir_model_run (model, inputs, &options, NULL, &error);
+  g_assert_no_error (error);
+  assert_tensor (ir_run_value (run, ir_graph_output (model->main, 0)->id), "float[1,1,2,2]",
+                 "-2 4 -6 8", 0);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  for (guint id = 1; id < ir_op_n (); id++)
+    {
+      const IrOp *op = ir_op_by_id (id);
+      if (g_strcmp0 (op->domain, "irscope") != 0)
+        continue;
+      g_autofree char *path = g_strdup_printf (
+          "/functions/the body of %s gives the bits of its kernel", op->name);
+      g_test_add_data_func (path, op, test_body);
+    }
+  g_test_add_func ("/functions/a body that was written is known when it is read",
+                   test_written_body_is_known);
+  g_test_add_func ("/functions/another body under a known name counts", test_other_body_counts);
+  return g_test_run ();
+}

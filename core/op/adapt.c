@@ -131,3 +131,14 @@ ir_adapt_cast (IrCall *call)
   IrDtype dtype = ir_dtype_from_name (lower);
   ir_call_set_attr (call, ir_attr_int (call->context, "to", (gint64) dtype));
 }
+
+/* Opset 8: an optional input of lengths came first. Its batch axis is not adapted: see
+ * ir_infer_scan(). */
+void
+ir_adapt_scan (IrCall *call)
+{
+  if (call->n_inputs == 0 || call->inputs[0].present)
+    return;
+  call->n_inputs--;
+  memmove (call->inputs, call->inputs + 1, call->n_inputs * sizeof *call->inputs);
+}

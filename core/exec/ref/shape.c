@@ -59,31 +59,6 @@ ir_ref_reshape (IrCall *call, GError **error)
   return ir_ref_reshape_to_output (call, error);
 }
 
-/* The mask says that every element stays. */
-gboolean
-ir_ref_dropout (IrCall *call, GError **error)
-{
-  g_autofree gint64 *training = NULL;
-  guint n = 0;
-  const IrTensor *ratio = ir_call_input (call, 1);
-  if (!ir_ref_prepare (call, error))
-    return FALSE;
-  if (ir_call_input_ints (call, 2, &training, &n) && n == 1 && training[0] != 0 &&
-      (ratio == NULL || ir_tensor_n_elements (ratio) != 1 || ir_tensor_get_double (ratio, 0) != 0))
-    return ir_call_fail (call, error, IR_OP_ERROR_UNSUPPORTED,
-                         "training mode drops elements at random; only inference can be run");
-  if (ir_call_has_output (call, 1))
-    {
-      IrTensor *mask = ir_block_new_output (call, 1, error);
-      gint64 one = 1;
-      if (mask == NULL)
-        return FALSE;
-      for (guint64 i = 0; i < ir_tensor_n_elements (mask); i++)
-        ir_ref_store_int (mask, i, 1, &one);
-    }
-  return copy_reshaped (call, error);
-}
-
 /* -- Transpose -- */
 
 gboolean

@@ -1430,7 +1430,7 @@ node_record_fits (const IrModel *model, IrRecordKind kind, guint32 id, guint32 s
     case IR_RECORD_NODE_OUTPUT:
       value = ir_model_value (model, (guint32) v.number);
       return slot < node->n_outputs && v.number < model->values->len &&
-             (value == NULL || value->producer == NULL);
+             (value == NULL || (value->producer == NULL && value->state == node->state));
     case IR_RECORD_NODE_N_OUTPUTS:
       return v.number <= MAX_SLOTS && none_from (node->outputs, (guint) v.number, node->n_outputs);
     case IR_RECORD_NODE_ATTR:
@@ -1452,7 +1452,8 @@ value_record_fits (const IrModel *model, IrRecordKind kind, guint32 id, IrSlotVa
   if (value == NULL || value->graph == NULL)
     return FALSE;
   if (kind == IR_RECORD_VALUE_STATE)
-    return v.number == IR_STATE_LIVE || v.number == IR_STATE_REMOVED;
+    return value->producer == NULL && /* else its state is that of the node */
+           (v.number == IR_STATE_LIVE || v.number == IR_STATE_REMOVED);
   return kind != IR_RECORD_VALUE_GRAPH || (v.number > 0 && v.number < model->graphs->len);
 }
 

@@ -22,6 +22,13 @@ find_program (void)
   return g_find_program_in_path (WINDOW_PROGRAM);
 }
 
+static gboolean
+has_display (void)
+{
+  const char *x11 = g_getenv ("DISPLAY"), *wayland = g_getenv ("WAYLAND_DISPLAY");
+  return (x11 != NULL && x11[0] != '\0') || (wayland != NULL && wayland[0] != '\0');
+}
+
 static CliStatus
 run (Cli *cli)
 {
@@ -35,7 +42,7 @@ run (Cli *cli)
           WINDOW_PROGRAM);
       return CLI_FAILED;
     }
-  if (g_getenv ("DISPLAY") == NULL && g_getenv ("WAYLAND_DISPLAY") == NULL)
+  if (!has_display ())
     {
       g_printerr (
           "irscope view: no display (DISPLAY and WAYLAND_DISPLAY are unset); 'irscope render' draws to a file\n");

@@ -337,7 +337,7 @@ elements_equal (const IrAttr *a, const IrAttr *b)
 /**
  * ir_attr_equal:
  * @a: an attribute
- * @b: an attribute of the same context
+ * @b: an attribute; types are compared as pointers, so they must be of the same context
  *
  * Returns: %TRUE if name, kind and value are the same, bit for bit: -0 differs from 0, a NaN equals
  *   itself. Documentation and unknown fields are not compared
@@ -347,8 +347,8 @@ ir_attr_equal (const IrAttr *a, const IrAttr *b)
 {
   if (a == b)
     return TRUE;
-  return a->name == b->name && a->kind == b->kind && a->n == b->n && a->ref_name == b->ref_name &&
-         (a->n == 0 || elements_equal (a, b));
+  return strcmp (a->name, b->name) == 0 && a->kind == b->kind && a->n == b->n &&
+         g_strcmp0 (a->ref_name, b->ref_name) == 0 && (a->n == 0 || elements_equal (a, b));
 }
 
 static guint

@@ -1,0 +1,263 @@
+#!/usr/bin/python3
+"""The command-line program as a user calls it: every command, its JSON against its schema, exit
+statuses and messages; prints TAP.
+
+    test-cli.py IRSCOPE SOURCE_ROOT"""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+PROGRAM, ROOT = sys.argv[1], sys.argv[2]
+DIGITS = os.path.join(ROOT, 'data/examples/digits.onnx')
+SEVEN = os.path.join(ROOT, 'data/examples/digits-input-7.npy')
+WORK = tempfile.mkdtemp(prefix='irscope-cli-')
+results = []
+
+
+def irscope(*arguments, **environment):
+    done = subprocess.run([PROGRAM, *arguments], capture_output=True, text=True, timeout=120,
+                          stdin=subprocess.DEVNULL, env={**os.environ, **environment})
+    return done.returncode, done.stdout, done.stderr
+
+
+TYPES = {'object': dict, 'array': list, 'string': str, 'boolean': bool, 'null': type(None),
+         'number': (int, float), 'integer': int}
+
+
+def is_of_type(value, name):
+    if isinstance(value, bool):
+        return name == 'boolean'
+    return isinstance(value, TYPES[name])
+
+
+def violations(value, schema, place='$'):
+    """The part of JSON Schema that the schemas use."""
+    if 'enum' in schema and value not in schema['enum']:
+        yield f'{place}: {value!r} is none of {schema["enum"]}'
+    types = schema.get('type', [])
+    types = types if isinstance(types, list) else [types]
+    if types and not any(is_of_type(value, t) for t in types):
+        yield f'{place}: {value!r} is no {" or ".join(types)}'
+        return
+    if isinstance(value, dict):
+        known = schema.get('properties', {})
+        for key in schema.get('required', []):
+            if key not in value:
+                yield f'{place}: {key} is missing'
+        for key, inner in value.items():
+            if key in known:
+                yield from violations(inner, known[key], f'{place}.{key}')
+            elif isinstance(schema.get('additionalProperties'), dict):
+                yield from violations(inner, schema['additionalProperties'], f'{place}.{key}')
+            elif known:
+                yield f'{place}: {key} is in no schema'
+    if isinstance(value, list) and 'items' in schema:
+        for i, inner in enumerate(value):
+            yield from violations(inner, schema['items'], f'{place}[{i}]')
+
+
+def test(name):
+    def run(function):
+        try:
+            problem = function()
+        except Exception as exception:  # a test that fails must not hide the others
+            problem = f'{type(exception).__name__}: {exception}'
+        results.append((name, problem))
+    return run
+
+
+def json_of(command, *arguments, status=0):
+    code, out, err = irscope(command, *arguments, '--json')
+    assert code == status, f'exit status {code}, needs {status}: {err.strip()[:300]}'
+    answer = json.loads(out)
+    schema = json.load(open(os.path.join(ROOT, 'data/schema', command + '.schema.json')))
+    found = list(violations(answer, schema))
+    assert not found, '; '.join(found[:5])
+    return answer
+
+
+def path(name):
+    return os.path.join(WORK, name)
+
+
+@test('help lists every command, and each explains itself')
+def _():
+    code, out, _ = irscope('--help')
+    names = [line.split()[0] for line in out.split('Commands:')[1].split('\n\n')[0].split('\n') if line.strip()]
+    assert code == 0 and len(names) >= 16, names
+    for name in names:
+        code, out, err = irscope(name, '--help')
+        assert code == 0 and 'Usage' in out, f'{name}: {code} {err}'
+
+
+@test('info says what is in the file')
+def _():
+    info = json_of('info', DIGITS)
+    assert info['inputs'] == [{'name': 'image', 'dtype': 'float', 'shape': ['batch', 1, 8, 8]}], info['inputs']
+    assert info['ops']['Conv'] == 4 and info['problems'] == [], info
+
+
+@test('a given dimension takes the place of its symbol')
+def _():
+    info = json_of('info', DIGITS, '--dim', 'batch=3')
+    assert info['inputs'][0]['shape'] == [3, 1, 8, 8] and info['outputs'][0]['shape'] == [3, 10], info
+    assert not info['flops_partial']
+
+
+@test('run recognizes the seven, on both back ends, before and after optimization')
+def _():
+    seen = []
+    for arguments in (['--device', 'ref'], ['--device', 'cpu'], ['--pipeline', 'default']):
+        answer = json_of('run', DIGITS, '--input', f'image={SEVEN}', '--out', path('out'), *arguments)
+        tensor = json_of('tensor', DIGITS, 'probabilities', '--input', f'image={SEVEN}', *arguments)
+        assert answer['outputs'][0]['shape'] == [1, 10] and os.path.exists(answer['outputs'][0]['file'])
+        seen.append(tensor['max'])
+    assert all(abs(p - seen[0]) < 1e-5 for p in seen) and seen[0] > 0.99, seen
+
+
+@test('run captures every value and writes a trace')
+def _():
+    answer = json_of('run', DIGITS, '--capture', 'all', '--out', path('all'), '--trace', path('trace.json'))
+    assert len(answer['captured']) > 20 and all(os.path.exists(c['file']) for c in answer['captured'])
+    trace = json.load(open(path('trace.json')))
+    events = trace['traceEvents'] if isinstance(trace, dict) else trace
+    assert sum(event.get('ph') == 'X' for event in events) > 20
+
+
+@test('the same seed gives the same numbers, another seed others')
+def _():
+    first, again, other = (irscope('run', DIGITS, '--random', seed, '--device', 'ref')[1].split('\n')[0] for seed in '112')
+    assert first == again and first != other
+
+
+@test('optimize proves every step, and what it writes means the same')
+def _():
+    answer = json_of('optimize', DIGITS, '--prove', '-o', path('optimized.onnx'))
+    assert answer['nodes_after'] < answer['nodes_before'] / 2, answer
+    assert answer['proof']['broken'] == 0 and answer['proof']['skipped'] == 0, answer['proof']
+    assert sum(answer['proof'].values()) == answer['steps']
+    before = json_of('tensor', DIGITS, 'probabilities', '--input', f'image={SEVEN}')
+    after = json_of('tensor', path('optimized.onnx'), 'probabilities', '--input', f'image={SEVEN}')
+    assert abs(before['max'] - after['max']) < 1e-5
+
+
+@test('steps counts what optimize counts, and one step shows its records')
+def _():
+    steps = json_of('steps', DIGITS)['steps']
+    assert len(steps) == json_of('optimize', DIGITS)['steps'] and [s['index'] for s in steps] == list(range(1, len(steps) + 1))
+    one = json_of('steps', DIGITS, '--at', '1')['steps']
+    assert len(one) == 1 and len(one[0]['changes']) == one[0]['records'] > 0
+
+
+@test('a skipped rule is not applied')
+def _():
+    steps = json_of('steps', DIGITS, '--skip', 'fold-conv-bn')['steps']
+    assert steps and all(step['rule'] != 'fold-conv-bn' for step in steps)
+
+
+@test('diff of two steps says what changed, and of one file with itself nothing')
+def _():
+    answer = json_of('diff', f'{DIGITS}@0', f'{DIGITS}@5', status=1)
+    assert answer['counts']['removed'] > 0 and answer['nodes']
+    assert json_of('diff', DIGITS, DIGITS)['nodes'] == []
+
+
+@test('trace-node leads from a folded node to the one that it is part of')
+def _():
+    answer = json_of('trace-node', DIGITS, '/bn1/BatchNormalization')
+    assert [n['name'] for n in answer['from']] == ['/bn1/BatchNormalization'], answer
+    assert any('Conv' in n['op'] for n in answer['to']) and any(s['rule'] == 'fold-conv-bn' for s in answer['steps']), answer
+
+
+@test('schedule and memory give plans within their bounds')
+def _():
+    schedule = json_of('schedule', DIGITS)
+    assert schedule['critical_path_ms'] <= schedule['makespan_ms'] <= schedule['work_ms'] * 1.000001 and schedule['items']
+    memory = json_of('memory', DIGITS)
+    assert memory['lower_bound_bytes'] <= memory['peak_bytes'] <= memory['naive_bytes'] and memory['values']
+
+
+@test('render writes every format and view')
+def _():
+    for name, arguments in {'g.svg': [], 'g.pdf': [], 'g.png': ['--dark'], 'g.dot': [], 'd.svg': ['--diff', '0:5'],
+                            'a.svg': ['--at', '3'], 's.svg': ['--view', 'schedule'], 'm.svg': ['--view', 'memory'],
+                            'c.svg': ['--view', 'trace'], 't.svg': ['--view', 'tensor', '--tensor', 'probabilities']}.items():
+        code, out, err = irscope('render', DIGITS, '-o', path(name), *arguments)
+        assert code == 0 and out == '' and os.path.getsize(path(name)) > 200, f'{name}: {code} {err}'
+    json_of('render', DIGITS, '-o', path('j.svg'))
+
+
+@test('rendering twice gives the same bytes')
+def _():
+    for name in ('one.svg', 'two.svg'):
+        irscope('render', DIGITS, '-o', path(name))
+    assert open(path('one.svg')).read() == open(path('two.svg')).read()
+
+
+@test('convert keeps the meaning through text and JSON')
+def _():
+    for name in ('c.onnxtxt', 'c.json', 'c.onnx'):
+        json_of('convert', DIGITS, path(name))
+        tensor = json_of('tensor', path(name), 'probabilities', '--input', f'image={SEVEN}')
+        assert tensor['max'] > 0.99, (name, tensor['max'])
+
+
+@test('check accepts the good and names what is wrong with the bad')
+def _():
+    assert json_of('check', DIGITS)['ok']
+    open(path('bad.onnx'), 'wb').write(open(DIGITS, 'rb').read()[:5000])
+    bad = json_of('check', path('bad.onnx'), status=1)
+    assert bad['errors'] > 0 and any(p['code'] == 'truncated' for p in bad['problems']), bad
+
+
+@test('the tables print')
+def _():
+    assert len(json_of('ops')['ops']) > 100
+    passes = json_of('passes')
+    assert len(passes['passes']) >= 9 and len(passes['pipelines']) >= 3
+    assert len(json_of('rules')['rules']) > 20
+
+
+@test('bad usage and bad input end with 2 and say what was needed')
+def _():
+    open(path('garbage.onnx'), 'w').write('no model')
+    for arguments, word in ((['info'], 'FILE'), (['nonsense'], 'no command'), (['info', '--nonsense', DIGITS], 'nonsense'),
+                            (['info', path('absent.onnx')], 'absent.onnx'), (['info', path('garbage.onnx')], 'garbage.onnx'),
+                            (['run', DIGITS, '--input', 'nonsense=x.npy'], 'nonsense'), (['run', DIGITS, '--input', 'image'], 'NAME=VALUE'),
+                            (['optimize', DIGITS, '--pipeline', 'nonsense'], 'nonsense'), (['optimize', DIGITS, '--class', 'x'], '--class'),
+                            (['tensor', DIGITS, 'nonsense'], 'nonsense'), (['info', DIGITS + '@9999'], '9999'),
+                            (['render', DIGITS], '-o'), (['info', DIGITS, '--dim', 'batch=-1'], 'batch=-1')):
+        code, out, err = irscope(*arguments)
+        assert code == 2 and word in err and out == '', f'{arguments}: {code} {err.strip()[:200]!r}'
+
+
+@test('a device that is not there ends with 3')
+def _():
+    code, _, err = irscope('run', DIGITS, '--device', 'gpu')
+    assert code == 3 and 'gpu' in err, (code, err)
+
+
+@test('an unwritable place ends with 3 and leaves nothing behind')
+def _():
+    code, _, err = irscope('convert', DIGITS, '/proc/nonsense/out.onnx')
+    assert code == 3 and 'nonsense' in err, (code, err)
+
+
+@test('nothing but the result goes to standard output, and no display is needed')
+def _():
+    code, out, err = irscope('info', DIGITS, '--json', DISPLAY='', WAYLAND_DISPLAY='')
+    assert code == 0 and json.loads(out) and err == '', err
+    code, _, err = irscope('view', DIGITS, DISPLAY='', WAYLAND_DISPLAY='')
+    assert code in (2, 3) and err, (code, err)
+
+
+print(f'1..{len(results)}')
+for number, (name, problem) in enumerate(results, 1):
+    print(f'{"not ok" if problem else "ok"} {number} - {name}')
+    if problem:
+        print('# ' + str(problem).replace('\n', '\n# '))
+subprocess.run(['rm', '-rf', WORK], check=False)
+sys.exit(1 if any(problem for _, problem in results) else 0)

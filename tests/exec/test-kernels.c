@@ -411,6 +411,117 @@ test_bad_shapes (void)
   g_assert_nonnull (strstr (error->message, "conv1 (Conv)"));
 }
 
+/* Attributes that no exporter writes: each is an error, none a crash, a hang or a huge allocation.
+ */
+static void
+test_absurd_attributes (void)
+{
+  const struct
+  {
+    const char *op, *x, *w, *attr;
+    int n, values[6];
+  } cases[] = {
+    { "Conv", "float[1,2,4,4]", "float[2,2,1,1]", "strides", 2, { 0, 1 } },
+    { "Conv", "float[1,2,4,4]", "float[2,2,1,1]", "strides", 1, { 1 } },
+    { "Conv", "float[1,2,4,4]", "float[2,2,1,1]", "pads", 4, { -1, 0, 0, 0 } },
+    { "Conv", "float[1,2,4,4]", "float[2,2,1,1]", "pads", 4, { G_MAXINT, G_MAXINT, 0, 0 } },
+    { "Conv", "float[1,2,4,4]", "float[2,2,3,3]", "dilations", 2, { G_MAXINT, 1 } },
+    { "Conv", "float[1,2,4,4]", "float[2,2,3,3]", "kernel_shape", 2, { 2, 2 } },
+    { "Conv", "float[1,2,4,4]", "float[2,2,1,1]", "group", 0, { 0 } },
+    { "Conv", "float[1,2,4,4]", "float[2,2,1,1]", "group", 0, { -2 } },
+    { "Conv", "float[1,2,4,4]", "float[2,2,1,1]", "group", 0, { 3 } },
+    { "Conv", "float[1,2]", "float[2,2]", "group", 0, { 1 } },
+    { "Conv", "float[1,2,4,4]", "float[2,2,5,5]", "group", 0, { 1 } },
+    { "ConvTranspose", "float[1,2,4,4]", "float[2,2,1,1]", "group", 0, { 0 } },
+    { "ConvTranspose", "float[1,2,4,4]", "float[2,2,1,1]", "pads", 4, { 9, 9, 9, 9 } },
+    { "ConvTranspose",
+      "float[1,2,4,4]",
+      "float[2,2,1,1]",
+      "output_shape",
+      2,
+      { G_MAXINT, G_MAXINT } },
+    { "MaxPool", "float[1,2,4,4]", NULL, "strides", 2, { 1, 1 } },
+    { "MaxPool", "float[1,2,4,4]", NULL, "kernel_shape", 2, { 0, 0 } },
+    { "MaxPool", "float[1,2,4,4]", NULL, "kernel_shape", 2, { 5, 5 } },
+    { "AveragePool", "float[1]", NULL, "kernel_shape", 1, { 1 } },
+    { "GlobalMaxPool", "float[1]", NULL, "x", 0, { 0 } },
+    { "LRN", "float[1,2]", NULL, "size", 0, { 0 } },
+    { "Softmax", "float[1,2]", NULL, "axis", 0, { 2 } },
+    { "LogSoftmax", "float[1,2]", NULL, "axis", 0, { -3 } },
+    { "LpNormalization", "float[1,2]", NULL, "p", 0, { 3 } },
+    { "MeanVarianceNormalization", "float[1,2]", NULL, "axes", 2, { 0, 2 } },
+    { "LayerNormalization", "float[2,2]", "float[3]", "axis", 0, { 1 } },
+    { "LayerNormalization", "float[2,2]", "float[2]", "axis", 0, { 7 } },
+    { "Gemm", "float[2,3]", "float[2,3]", "transA", 0, { 0 } },
+    { "Gemm", "float[2,3,1]", "float[2,3]", "transA", 0, { 0 } },
+    { "MatMul", "float[2,3]", "float[4,2]", "x", 0, { 0 } },
+    { "MatMul", "float[]", "float[4,2]", "x", 0, { 0 } },
+    { "MatMul", "bool[2]", "bool[2]", "x", 0, { 0 } },
+    { "Conv", "int32[1,1,1]", "int32[1,1,1]", "group", 0, { 1 } },
+  };
+  IrRunOptions options = { .backend = ir_backend_find ("ref"), .n_threads = 1 };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      g_autoptr (GError) error = NULL;
+      g_auto (Builder) b = { 0 };
+      gint64 values[6];
+      builder_init (&b, 17);
+      g_autoptr (GHashTable) inputs = inputs_new ();
+      IrValue *x = build_input (&b, "x", cases[i].x);
+      IrValue *w = cases[i].w != NULL ? build_input (&b, "w", cases[i].w) : END;
+      IrNode *node = build_node (&b, NULL, cases[i].op, 1, x, w, END);
+      for (int k = 0; k < 6; k++)
+        values[k] = cases[i].values[k];
+      if (cases[i].n > 0)
+        ir_edit_set_attr (
+            b.edit, node,
+            ir_attr_ints (b.model->context, cases[i].attr, values, (guint) cases[i].n));
+      else
+        build_int (&b, node, cases[i].attr, values[0]);
+      build_output (&b, node->outputs[0]);
+      build_done (&b);
+      inputs_add (inputs, x, tensor_of (cases[i].x, "1"));
+      if (cases[i].w != NULL)
+        inputs_add (inputs, w, tensor_of (cases[i].w, "1"));
+      g_autoptr (IrRun) run = ir_model_run (b.model, inputs, &options, NULL, &error);
+      if (run != NULL)
+        g_test_message ("case %u (%s, %s) ran", i, cases[i].op, cases[i].attr);
+      g_assert_null (run);
+      g_assert_true (error->domain == IR_EXEC_ERROR);
+      g_assert_nonnull (strstr (error->message, cases[i].op));
+    }
+}
+
+static void
+test_empty_tensors (void)
+{
+  const char *ops[] = { "Softmax",           "LogSoftmax",      "Hardmax",
+                        "GlobalAveragePool", "LpNormalization", "GlobalMaxPool" };
+
+  for (guint i = 0; i < G_N_ELEMENTS (ops); i++)
+    {
+      g_auto (Builder) b = { 0 };
+      builder_init (&b, 17);
+      g_autoptr (GHashTable) inputs = inputs_new ();
+      IrValue *x = build_input (&b, "x", "float[0,2,3]");
+      IrNode *node = build_node (&b, NULL, ops[i], 1, x, END);
+      inputs_add (inputs, x, tensor_of ("float[0,2,3]", "1"));
+      g_autoptr (IrTensor) y = run_node (&b, node, inputs, 0);
+      g_assert_cmpuint (ir_tensor_n_elements (y), ==, 0);
+    }
+  g_auto (Builder) b = { 0 };
+  builder_init (&b, 17);
+  g_autoptr (GHashTable) inputs = inputs_new ();
+  IrValue *x = build_input (&b, "x", "float[2,0]");
+  IrValue *w = build_input (&b, "w", "float[0,3]");
+  IrNode *node = build_node (&b, NULL, "MatMul", 1, x, w, END);
+  inputs_add (inputs, x, tensor_of ("float[2,0]", "1"));
+  inputs_add (inputs, w, tensor_of ("float[0,3]", "1"));
+  g_autoptr (IrTensor) y = run_node (&b, node, inputs, 0);
+  assert_tensor (y, "float[2,3]", "0", 0);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -433,5 +544,7 @@ main (int argc, char **argv)
   g_test_add_func ("/kernels/LRN sums neighbouring channels", test_lrn);
   g_test_add_func ("/kernels/a fused node gives the bits of its parts", test_fused_equals_parts);
   g_test_add_func ("/kernels/operands that do not fit are refused by name", test_bad_shapes);
+  g_test_add_func ("/kernels/absurd attributes are errors", test_absurd_attributes);
+  g_test_add_func ("/kernels/empty tensors are allowed", test_empty_tensors);
   return g_test_run ();
 }

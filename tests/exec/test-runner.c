@@ -374,6 +374,36 @@ test_odd_outputs (void)
   assert_tensor (ir_run_value (run, used->outputs[0]->id), "float[2]", "-1 -2", 0);
 }
 
+/* An initializer that is an input too may be given, from IR version 4 on. */
+static void
+test_overridable_input (void)
+{
+  g_autoptr (GError) error = NULL;
+  g_auto (Builder) b = { 0 };
+  builder_init (&b, 17);
+  IrValue *x = build_input (&b, "x", "float[2]");
+  IrValue *w = build_input (&b, "w", "float[2]");
+  g_autoptr (IrTensor) fallback = tensor_of ("float[2]", "10 20");
+  ir_edit_set_initializer (b.edit, w, fallback);
+  IrNode *node = build_node (&b, NULL, "Add", 1, x, w, END);
+  build_output (&b, node->outputs[0]);
+  build_done (&b);
+  IrRunOptions options = ref_options ();
+  g_autoptr (IrExecutable) executable = ir_executable_new (b.model, &options, &error);
+  g_assert_no_error (error);
+  for (guint given = 0; given < 3; given++)
+    {
+      g_autoptr (GHashTable) inputs = inputs_new ();
+      inputs_add (inputs, x, tensor_of ("float[2]", "1 2"));
+      if (given == 1)
+        inputs_add (inputs, w, tensor_of ("float[2]", "5 6"));
+      g_autoptr (IrRun) run = ir_executable_run (executable, inputs, NULL, NULL, &error);
+      g_assert_no_error (error);
+      assert_tensor (ir_run_value (run, node->outputs[0]->id), "float[2]",
+                     given == 1 ? "6 8" : "11 22", 0);
+    }
+}
+
 /* if c: y = -x + k, else: y = x * x, where k comes from outside. */
 static void
 test_if (void)
@@ -569,6 +599,7 @@ main (int argc, char **argv)
   g_test_add_func ("/run/inputs that do not fit are refused", test_bad_inputs);
   g_test_add_func ("/run/equal symbols need equal sizes", test_equal_symbols);
   g_test_add_func ("/run/outputs may be inputs, constants and repeated", test_odd_outputs);
+  g_test_add_func ("/run/an input with a default may be given or not", test_overridable_input);
   g_test_add_func ("/run/If runs the branch that its condition names", test_if);
   g_test_add_func ("/run/Loop carries values and stacks the others", test_loop);
   g_test_add_func ("/trace/the Chrome trace parses and has every node", test_trace_json);

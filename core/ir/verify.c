@@ -293,8 +293,8 @@ add_edge (GArray *edges, const IrModel *model, const IrNode *before, const IrNod
 {
   Edge edge = { before->id, lift (model, node, before->graph) };
 
-  if (before->state == IR_STATE_LIVE && edge.to != 0 &&
-      (edge.from != edge.to || node->graph == before->graph))
+  /* From a node to itself too: also where a node inside of it reads what it produces. */
+  if (before->state == IR_STATE_LIVE && edge.to != 0)
     g_array_append_val (edges, edge);
 }
 

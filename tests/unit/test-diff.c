@@ -1,0 +1,159 @@
+/* Differences: within one history by id, between models by name and likeness. */
+#include "config.h"
+
+#include "core/ir/diff.h"
+#include "core/ir/history.h"
+
+#include <string.h>
+
+/* x -> Conv -> Relu -> Add (with itself) -> out; names begin with @prefix, "" gives none. */
+static IrModel *
+new_net (const char *prefix, float alpha)
+{
+  IrModel *model = ir_model_new ();
+  g_autoptr (IrEdit) edit = ir_edit_new_import (model);
+  g_autoptr (IrTensor) tensor = ir_tensor_new_scalar (IR_DTYPE_FLOAT, 2);
+  IrValue *x = ir_edit_add_value (edit, model->main, "x", NULL);
+  IrValue *w = ir_edit_add_initializer (edit, model->main, prefix[0] != '\0' ? "w" : "w0", tensor);
+  IrValue *inputs[] = { x, w };
+  static const char *const ops[] = { "Conv", "LeakyRelu", "Add" };
+  IrNode *node = NULL;
+
+  ir_edit_set_opset (edit, "", 17);
+  ir_edit_set_graph_inputs (edit, model->main, &x, 1);
+  for (guint i = 0; i < 3; i++)
+    {
+      g_autofree char *name = g_strdup_printf ("%s%s", prefix, prefix[0] != '\0' ? ops[i] : "");
+      node = ir_edit_add_node (edit, model->main, ops[i], NULL, name, i == 1 ? 1 : 2, inputs, 1);
+      if (prefix[0] == '\0')
+        {
+          g_autofree char *unlike = g_strdup_printf ("tensor%u", i);
+          ir_edit_rename_value (edit, node->outputs[0], unlike);
+        }
+      if (i == 1)
+        ir_edit_set_attr (edit, node, ir_attr_float (model->context, "alpha", alpha));
+      inputs[0] = inputs[1] = node->outputs[0];
+    }
+  ir_edit_set_graph_outputs (edit, model->main, node->outputs, 1);
+  return model;
+}
+
+static void
+test_same (void)
+{
+  g_autoptr (IrModel) a = new_net ("n", 0.1f);
+  g_autoptr (IrModel) b = new_net ("n", 0.1f);
+  g_autoptr (IrDiff) diff = ir_diff_new (a, b, FALSE);
+
+  for (guint i = 0; i < diff->nodes->len; i++)
+    {
+      const IrNodeDiff *item = &g_array_index (diff->nodes, IrNodeDiff, i);
+      for (guint k = 0; item->changes != NULL && k < item->changes->len; k++)
+        g_test_message ("%s", (char *) item->changes->pdata[k]);
+    }
+  g_assert_cmpuint (diff->n_nodes[IR_DIFF_SAME], ==, 3);
+  g_assert_cmpuint (diff->nodes->len, ==, 3);
+  g_assert_cmpuint (diff->values->len, ==, 0);
+}
+
+static void
+test_changed (void)
+{
+  g_autoptr (IrModel) a = new_net ("n", 0.1f);
+  g_autoptr (IrModel) b = new_net ("n", 0.2f);
+  g_autoptr (IrDiff) diff = ir_diff_new (a, b, FALSE);
+  const IrNodeDiff *item = ir_diff_of_b (diff, 2);
+
+  g_assert_cmpuint (diff->n_nodes[IR_DIFF_SAME], ==, 2);
+  g_assert_cmpint (item->kind, ==, IR_DIFF_CHANGED);
+  g_assert_cmpuint (item->changes->len, ==, 1);
+  g_assert_nonnull (strstr (item->changes->pdata[0], "attribute alpha: 0.1"));
+  g_assert_true (ir_diff_of_a (diff, 2) == item);
+  g_assert_null (ir_diff_of_a (diff, 99));
+}
+
+static void
+test_likeness (void)
+{
+  g_autoptr (IrModel) a = new_net ("n", 0.1f);
+  g_autoptr (IrModel) b = new_net ("", 0.1f);
+  g_autoptr (IrDiff) diff = ir_diff_new (a, b, FALSE);
+
+  /* Nothing but the input has the same name; each node is found by what it reads. */
+  g_assert_cmpuint (diff->n_nodes[IR_DIFF_ADDED], ==, 0);
+  g_assert_cmpuint (diff->n_nodes[IR_DIFF_REMOVED], ==, 0);
+  for (guint i = 0; i < 3; i++)
+    {
+      const IrNodeDiff *item = &g_array_index (diff->nodes, IrNodeDiff, i);
+      g_assert_cmpstr (ir_model_node (a, item->a)->op_type, ==,
+                       ir_model_node (b, item->b)->op_type);
+    }
+}
+
+static void
+test_history (void)
+{
+  g_autoptr (IrModel) model = new_net ("n", 0.1f);
+  g_autoptr (IrModel) before = NULL;
+  g_autoptr (IrModel) after = NULL;
+  g_autoptr (IrDiff) diff = NULL;
+  IrNode *old = ir_model_node (model, 2), *node;
+  const IrNodeDiff *items;
+
+  {
+    g_autoptr (IrEdit) edit = ir_edit_new (model);
+    ir_edit_begin_step (edit, "replace", IR_CLASS_EXACT, old->id);
+    node = ir_edit_add_node (edit, model->main, "Relu", NULL, "new", 1, old->inputs, 1);
+    ir_edit_replace_uses (edit, old->outputs[0], node->outputs[0]);
+    ir_edit_remove_node (edit, old);
+    ir_edit_end_step (edit);
+  }
+  before = ir_history_snapshot (model, 0);
+  after = ir_history_snapshot (model, 1);
+  diff = ir_diff_new (before, after, TRUE);
+  items = (const IrNodeDiff *) diff->nodes->data;
+  g_assert_cmpuint (diff->nodes->len, ==, 4);
+  g_assert_cmpuint (diff->n_nodes[IR_DIFF_ADDED], ==, 1);
+  g_assert_cmpuint (diff->n_nodes[IR_DIFF_REMOVED], ==, 1);
+  g_assert_cmpuint (diff->n_nodes[IR_DIFF_CHANGED], ==, 1);
+  /* The removed one stands behind its predecessor. */
+  g_assert_cmpuint (items[0].a, ==, 1);
+  g_assert_cmpint (items[1].kind, ==, IR_DIFF_REMOVED);
+  g_assert_cmpuint (items[1].a, ==, old->id);
+  g_assert_cmpuint (ir_diff_of_b (diff, node->id)->a, ==, 0);
+  g_assert_nonnull (strstr (ir_diff_of_b (diff, 3)->changes->pdata[0], "input 0: "));
+}
+
+static void
+test_values (void)
+{
+  g_autoptr (IrModel) a = new_net ("n", 0.1f);
+  g_autoptr (IrModel) b = ir_model_clone (a);
+  g_autoptr (IrDiff) diff = NULL;
+  g_autoptr (IrTensor) tensor = ir_tensor_new_scalar (IR_DTYPE_FLOAT, 3);
+
+  {
+    g_autoptr (IrEdit) edit = ir_edit_new_import (b);
+    ir_edit_set_initializer (edit, ir_graph_find_value (b->main, "w"), tensor);
+    ir_edit_set_type (edit, ir_graph_find_value (b->main, "x"),
+                      ir_type_tensor (b->context, IR_DTYPE_FLOAT, 0, NULL));
+  }
+  diff = ir_diff_new (a, b, TRUE);
+  g_assert_cmpuint (diff->values->len, ==, 2);
+  g_assert_cmpstr (g_array_index (diff->values, IrValueDiff, 0).changes->pdata[0], ==,
+                   "type: ? -> float[]");
+  g_assert_cmpstr (g_array_index (diff->values, IrValueDiff, 1).changes->pdata[0], ==,
+                   "initializer changed");
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/diff/equal models have no difference", test_same);
+  g_test_add_func ("/diff/a changed attribute is named", test_changed);
+  g_test_add_func ("/diff/nodes without names are paired by what they read", test_likeness);
+  g_test_add_func ("/diff/two steps are compared by id", test_history);
+  g_test_add_func ("/diff/values differ in type and contents", test_values);
+  return g_test_run ();
+}

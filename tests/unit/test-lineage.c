@@ -1,0 +1,134 @@
+/* Lineage: many-to-many, both ways, across several steps. */
+#include "config.h"
+
+#include "core/ir/history.h"
+
+static IrNode *
+add (IrEdit *edit, const char *op, guint n, IrValue **inputs)
+{
+  return ir_edit_add_node (edit, ir_edit_model (edit)->main, op, NULL, NULL, n, inputs, 1);
+}
+
+/* Replaces the chain that ends in @last, @n nodes, by one node; the rule states no lineage. */
+static IrNode *
+fuse (IrEdit *edit, const char *op, IrNode **nodes, guint n)
+{
+  IrNode *last = nodes[n - 1], *fused;
+
+  ir_edit_begin_step (edit, op, IR_CLASS_EXACT, last->id);
+  fused = add (edit, op, nodes[0]->n_inputs, nodes[0]->inputs);
+  ir_edit_replace_uses (edit, last->outputs[0], fused->outputs[0]);
+  for (guint i = n; i > 0; i--)
+    ir_edit_remove_node (edit, nodes[i - 1]);
+  ir_edit_end_step (edit);
+  return fused;
+}
+
+typedef struct
+{
+  IrModel *model;
+  IrNode *conv, *bias, *relu;  /* imported */
+  IrNode *conv_bias, *all;     /* after steps 1 and 2 */
+  IrValueId out, out_1, out_2; /* output of relu, of all; out_1: of conv_bias */
+} Fixture;
+
+static void
+set_up (Fixture *f, gconstpointer data)
+{
+  IrValue *x;
+
+  f->model = ir_model_new ();
+  {
+    g_autoptr (IrEdit) edit = ir_edit_new_import (f->model);
+    x = ir_edit_add_value (edit, f->model->main, "x", NULL);
+    ir_edit_set_graph_inputs (edit, f->model->main, &x, 1);
+    f->conv = add (edit, "Conv", 1, &x);
+    f->bias = add (edit, "Add", 1, f->conv->outputs);
+    f->relu = add (edit, "Relu", 1, f->bias->outputs);
+    ir_edit_set_graph_outputs (edit, f->model->main, f->relu->outputs, 1);
+  }
+  {
+    g_autoptr (IrEdit) edit = ir_edit_new (f->model);
+    IrNode *first[] = { f->conv, f->bias }, *second[] = { NULL, f->relu };
+    f->conv_bias = fuse (edit, "ConvBias", first, 2);
+    second[0] = f->conv_bias;
+    f->all = fuse (edit, "ConvBiasRelu", second, 2);
+  }
+  f->out = f->relu->outputs[0]->id;
+  f->out_1 = f->conv_bias->outputs[0]->id;
+  f->out_2 = f->all->outputs[0]->id;
+}
+
+static void
+tear_down (Fixture *f, gconstpointer data)
+{
+  ir_model_unref (f->model);
+}
+
+static void
+assert_ids (GArray *found, guint n, const guint32 *wanted)
+{
+  g_autoptr (GArray) ids = found;
+  g_assert_cmpmem (ids->data, ids->len * sizeof (guint32), wanted, n * sizeof (guint32));
+}
+
+static void
+test_origins (Fixture *f, gconstpointer data)
+{
+  const guint32 all[] = { f->conv->id, f->bias->id, f->relu->id };
+
+  assert_ids (ir_lineage_origins (f->model, f->all->id), 3, all);
+  assert_ids (ir_lineage_origins (f->model, f->conv_bias->id), 2, all);
+  assert_ids (ir_lineage_origins (f->model, f->conv->id), 1, all);
+  /* A node that is not born at the cursor has its lineage all the same. */
+  ir_history_goto (f->model, 0);
+  assert_ids (ir_lineage_origins (f->model, f->all->id), 3, all);
+}
+
+static void
+test_descendants (Fixture *f, gconstpointer data)
+{
+  const guint32 steps[] = { f->conv->id, f->conv_bias->id, f->all->id };
+
+  for (guint i = 0; i < 3; i++)
+    assert_ids (ir_lineage_descendants (f->model, f->conv->id, i), 1, &steps[i]);
+  assert_ids (ir_lineage_descendants (f->model, f->relu->id, 1), 1, &f->relu->id);
+  assert_ids (ir_lineage_descendants (f->model, f->relu->id, 2), 1, &f->all->id);
+}
+
+static void
+test_steps (Fixture *f, gconstpointer data)
+{
+  const guint32 one[] = { 1 }, two[] = { 1, 2 }, last[] = { 2 };
+
+  assert_ids (ir_lineage_steps (f->model, f->conv->id), 1, one);
+  assert_ids (ir_lineage_steps (f->model, f->conv_bias->id), 2, two);
+  assert_ids (ir_lineage_steps (f->model, f->all->id), 1, last);
+}
+
+static void
+test_values (Fixture *f, gconstpointer data)
+{
+  g_assert_cmpuint (ir_lineage_original_value (f->model, f->out_2), ==, f->out);
+  g_assert_cmpuint (ir_lineage_original_value (f->model, f->out_1), ==, f->bias->outputs[0]->id);
+  g_assert_cmpuint (ir_lineage_original_value (f->model, f->out), ==, f->out);
+  g_assert_cmpuint (ir_lineage_current_value (f->model, f->out, 0), ==, f->out);
+  g_assert_cmpuint (ir_lineage_current_value (f->model, f->out, 1), ==, f->out);
+  g_assert_cmpuint (ir_lineage_current_value (f->model, f->out, 2), ==, f->out_2);
+  /* What lay inside of a fused kernel is gone. */
+  g_assert_cmpuint (ir_lineage_current_value (f->model, f->bias->outputs[0]->id, 2), ==, 0);
+  g_assert_cmpuint (ir_history_cursor (f->model), ==, 2);
+}
+
+#define ADD(name, func) g_test_add (name, Fixture, NULL, set_up, func, tear_down)
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  ADD ("/lineage/a fused node leads back to all it was made of", test_origins);
+  ADD ("/lineage/a node leads forward to what does its work", test_descendants);
+  ADD ("/lineage/steps that touched a node are found", test_steps);
+  ADD ("/lineage/values stand for values", test_values);
+  return g_test_run ();
+}

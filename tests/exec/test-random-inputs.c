@@ -79,6 +79,7 @@ test_indices (void)
   IrRunOptions options = { .backend = ir_backend_find ("ref") };
   g_autoptr (IrRun) run = ir_model_run (b.model, inputs, &options, NULL, &error);
   g_assert_no_error (error);
+  g_assert_nonnull (run);
 }
 
 /* (1 - float (mask)) * -10000, as exported transformers do. */

@@ -802,6 +802,11 @@ poly_extreme (IrContext *context, AtomKind kind, const Poly *a, const Poly *b)
 
   if (a == NULL || b == NULL)
     return NULL;
+  /* max (a, min (a, c)) = a, and the other way round. */
+  if (extreme_contains (b, largest ? ATOM_MIN : ATOM_MAX, a))
+    return a;
+  if (extreme_contains (a, largest ? ATOM_MIN : ATOM_MAX, b))
+    return b;
   if (extreme_contains (a, kind, b))
     return a;
   if (extreme_contains (b, kind, a))

@@ -1,0 +1,295 @@
+#!/usr/bin/python3
+"""One session of a user, by keys and through AT-SPI alone: opens the digits model, runs the pipeline,
+steps, reads the diff, runs the graph, opens a tensor and exports DOT. What the window says is compared
+with what the command line says with --json. Prints TAP.
+
+    end-to-end.py IRSCOPE_GTK IRSCOPE DATADIR [FOLDER_FOR_SCREENSHOTS]
+
+Needs a display and a session bus of its own: xvfb-run dbus-run-session end-to-end.py ..."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+import warnings
+
+warnings.simplefilter('ignore', DeprecationWarning)
+
+GUI, CLI, DATA = sys.argv[1:4]
+SHOTS = sys.argv[4] if len(sys.argv) > 4 else None
+DIGITS = os.path.join(DATA, 'examples', 'digits.onnx')
+PATIENCE_S = 20
+STATES = {'added': 'new', 'removed': 'removed', 'changed': 'changed'}
+
+n_checks = 0
+failures = 0
+
+
+def check(what, ok, detail=''):
+    global n_checks, failures
+    n_checks += 1
+    failures += not ok
+    print(f'{"ok" if ok else "not ok"} {n_checks} {what}', flush=True)
+    if not ok and detail:
+        for line in str(detail).splitlines():
+            print('#', line, flush=True)
+
+
+def irscope(*arguments):
+    result = subprocess.run([CLI, *arguments, '--json'], text=True, stdout=subprocess.PIPE)
+    assert result.returncode in (0, 1), result  # 1: the answer is no, as of a diff that found some
+    return json.loads(result.stdout)
+
+
+def key(*names):
+    for name in names:
+        subprocess.run(['xdotool', 'key', '--clearmodifiers', name], check=True)
+
+
+def type_text(text):
+    subprocess.run(['xdotool', 'type', '--delay', '12', text], check=True)
+
+
+def shot(name):
+    if SHOTS:
+        subprocess.run(f'xwd -root -silent | convert xwd:- {SHOTS}/{name}.png', shell=True, check=False)
+
+
+class Window:
+    """The application as assistive technology sees it."""
+
+    def __init__(self):
+        home = tempfile.mkdtemp(prefix='irscope-home-')
+        environment = dict(os.environ, HOME=home, XDG_CONFIG_HOME=home, XDG_DATA_HOME=home,
+                           GSK_RENDERER='cairo', IRSCOPE_NON_UNIQUE='1')
+        environment.pop('GTK_A11Y', None)
+        self.process = subprocess.Popen([GUI], env=environment)
+        # AT-SPI asked before the window is there gives an empty desktop for good.
+        subprocess.run(['xdotool', 'search', '--sync', '--onlyvisible', '--name', 'irscope'],
+                       check=True, stdout=subprocess.DEVNULL, timeout=PATIENCE_S)
+        import gi
+        gi.require_version('Atspi', '2.0')
+        from gi.repository import Atspi
+        self.atspi = Atspi
+        self.application = self.wait('the application', self.find_application)
+
+    def find_application(self):
+        desktop = self.atspi.get_desktop(0)
+        for i in range(desktop.get_child_count()):
+            child = desktop.get_child_at_index(i)
+            if child is not None and child.get_process_id() == self.process.pid:
+                return child
+        return None
+
+    def wait(self, what, condition):
+        end = time.monotonic() + PATIENCE_S
+        while time.monotonic() < end:
+            try:
+                found = condition()
+            except Exception:  # the tree changed while it was read
+                found = None
+            if found is not None and found is not False:
+                return found
+            time.sleep(0.1)
+        shot('timeout')
+        print(f'Bail out! waited in vain for {what}')
+        self.process.kill()
+        sys.exit(1)
+
+    def walk(self, root=None):
+        stack = [root if root is not None else self.application]
+        while stack:
+            node = stack.pop()
+            yield node
+            try:
+                count = node.get_child_count()
+                children = [node.get_child_at_index(i) for i in range(count)]
+            except Exception:
+                continue
+            stack.extend(c for c in reversed(children) if c is not None)
+
+    def visible(self, node):
+        """GTK 4.8 does not tell what is showing, only what is not hidden by itself."""
+        return node.get_state_set().contains(self.atspi.StateType.VISIBLE)
+
+    def find(self, role, name, root=None):
+        pattern = re.compile(name)
+        for node in self.walk(root):
+            if (node.get_role_name() == role and pattern.fullmatch(node.get_name() or '')
+                    and self.visible(node)):
+                return node
+        return None
+
+    def expect(self, role, name):
+        return self.wait(f'{role} {name!r}', lambda: self.find(role, name))
+
+    def labels(self, root=None):
+        return [n.get_name() for n in self.walk(root) if n.get_role_name() == 'label' and self.visible(n)]
+
+    def click(self, role, name):
+        node = self.expect(role, name)
+        for child in [node, *self.walk(node)]:
+            action = child.get_action_iface()
+            if action is not None:
+                names = [action.get_action_name(i) for i in range(action.get_n_actions())]
+                if 'click' in names:
+                    action.do_action(names.index('click'))
+                    return
+        raise RuntimeError(f'{role} {name} cannot be clicked')
+
+    def boxes(self):
+        """Labels of the boxes of the graph that are in sight."""
+        canvas = self.expect('list', 'Graph')
+        return [c.get_name() for c in
+                (canvas.get_child_at_index(i) for i in range(canvas.get_child_count()))
+                if c is not None and c.get_role_name() == 'list item']
+
+
+def file_dialog(window, title, path):
+    window.wait(f'the dialog {title}', lambda: any(
+        n.get_name() == title for n in (window.application.get_child_at_index(i)
+                                        for i in range(window.application.get_child_count()))))
+    time.sleep(0.5)
+    if title == 'Export':
+        key('ctrl+a')
+        type_text(path)
+    else:
+        type_text(path)  # a slash opens the entry for a path
+    time.sleep(0.3)
+    key('Return')
+
+
+def opens_the_model(window):
+    window.expect('label', 'Look inside a computation graph')
+    shot('1-welcome')
+    key('ctrl+o')
+    file_dialog(window, 'Open a Graph', DIGITS)
+    window.expect('frame', 'digits.onnx — irscope')
+    info = irscope('info', DIGITS)
+    title = window.expect('label', r'\d+ nodes').get_name()
+    check('the title counts the nodes', title == f'{info["nodes"]} nodes', title)
+    window.expect('label', 'No steps yet')
+    check('the model is on the canvas', any(b.startswith('image (input)') for b in window.boxes()),
+          window.boxes())
+    shot('2-opened')
+
+
+def runs_the_pipeline(window):
+    summary = irscope('optimize', DIGITS)
+    n = summary['steps']
+    key('F5')
+    window.expect('label', f'Step {n} of {n}')
+    check('the pipeline makes as many steps as on the command line', True)
+    title = f'{summary["nodes_before"]} → {summary["nodes_after"]} nodes'
+    check('the title says what the nodes became', window.find('label', re.escape(title)) is not None,
+          window.labels())
+    shot('3-optimized')
+    return n
+
+
+def caption_of(step):
+    return f'{step["pass"]} · {step["rule"]}'
+
+
+def steps_and_reads_the_diff(window, n):
+    steps = irscope('steps', DIGITS, '--pipeline', 'default')['steps']
+    key('Home')
+    window.expect('label', f'Original · {n} steps')
+    seen = []
+    for step in steps:
+        key('F8')
+        window.expect('label', f'Step {step["index"]} of {n}')
+        caption = window.wait('the caption', lambda: window.find('label', re.escape(caption_of(step))))
+        seen.append(caption.get_name())
+    check('every step says its pass and rule', seen == [caption_of(s) for s in steps], seen)
+    fold = next(s for s in steps if s['pass'] == 'fold-conv-bn')
+    while not window.find('label', f'Step {fold["index"]} of {n}'):
+        key('shift+F8')
+        time.sleep(0.2)
+    time.sleep(0.5)
+    key('f')
+    time.sleep(0.7)
+    shot('4-diff')
+    diff = irscope('diff', f'{DIGITS}@{fold["index"] - 1}', f'{DIGITS}@{fold["index"]}')
+    expected = {f'{node["op"]} {node["node"]}, {STATES[node["kind"]]}'
+                for node in diff['nodes'] if node['op'] != 'Constant'}
+    shown = {b for b in window.boxes() if b.rsplit(', ', 1)[-1] in STATES.values()}
+    check('the canvas shows what changed', shown == expected, f'{shown}\n{expected}')
+    counts = {STATES[k]: sum(n['kind'] == k and n['op'] != 'Constant' for n in diff['nodes'])
+              for k in STATES}
+    legend = [f'{counts[s]} {s}' for s in counts]
+    labels = window.labels()
+    check('the legend counts it', all(text in labels for text in legend), f'{legend}\n{labels}')
+
+
+def runs_the_graph(window):
+    key('End')
+    key('ctrl+r')
+    window.wait('the end of the run', lambda: any(l.startswith('Ran in ') for l in window.labels()))
+    check('the graph runs', True)
+
+
+def opens_a_tensor(window):
+    key('ctrl+f')
+    window.expect('entry', 'Find a node')
+    type_text('softmax')
+    window.expect('label', '1 of 1')
+    key('Return')  # to the canvas
+    time.sleep(0.3)
+    key('Return')  # opens the value
+    window.wait('the tensor', lambda: any('mean ' in l for l in window.labels()))
+    time.sleep(0.3)
+    tensor = irscope('tensor', DIGITS, 'probabilities')
+    text = '\n'.join(window.labels())
+    numbers = {name: float(value) for name, value in
+               re.findall(r'\b(min|max|mean|std) +([-+0-9.e]+)', text)}
+    near = all(abs(numbers.get(k, 9e9) - tensor[k]) <= 1e-3 * abs(tensor[k]) + 1e-6
+               for k in ('max', 'mean', 'std'))
+    check('its statistics are those of the command line', near, f'{numbers}\n{tensor}')
+    shape = ','.join(str(d) for d in tensor['shape'])
+    check('and so is its type', f'[{shape}]' in text, text)
+    shot('5-tensor')
+
+
+def exports_dot(window):
+    key('Escape', 'Home')
+    window.expect('label', r'Original · \d+ steps')
+    folder = tempfile.mkdtemp(prefix='irscope-out-')
+    path = os.path.join(folder, 'graph.dot')
+    window.click('push button', 'Export')
+    item = window.wait('the menu', lambda: next(
+        (n for n in window.walk() if (n.get_name() or '').startswith('Graphviz DOT')
+         and n.get_role_name() in ('menu item', 'push button')), None))
+    item.get_action_iface().do_action(0)
+    file_dialog(window, 'Export', path)
+    window.wait('the file', lambda: os.path.exists(path))
+    reference = os.path.join(folder, 'reference.dot')
+    subprocess.run([CLI, 'convert', DIGITS, reference], check=True, stdout=subprocess.DEVNULL)
+    written, wanted = open(path).read(), open(reference).read()
+    check('the DOT file is that of the command line', written == wanted,
+          f'{len(written)} and {len(wanted)} characters')
+
+
+def main():
+    window = Window()
+    try:
+        opens_the_model(window)
+        n = runs_the_pipeline(window)
+        steps_and_reads_the_diff(window, n)
+        runs_the_graph(window)
+        opens_a_tensor(window)
+        exports_dot(window)
+        key('ctrl+q')
+        window.process.wait(PATIENCE_S)
+        check('the window closes', window.process.returncode == 0, window.process.returncode)
+    finally:
+        if window.process.poll() is None:
+            window.process.kill()
+    print(f'1..{n_checks}')
+    return 1 if failures else 0
+
+
+sys.exit(main())

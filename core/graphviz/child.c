@@ -50,6 +50,14 @@ flush (IrChildPipe *out)
   out->length = 0;
 }
 
+/**
+ * ir_child_put:
+ * @out: the pipe
+ * @data: (array length=length): bytes
+ * @length: how many
+ *
+ * Sends bytes to the parent. Ends the child if the parent does not listen.
+ */
 void
 ir_child_put (IrChildPipe *out, const void *data, gsize length)
 {
@@ -68,24 +76,52 @@ ir_child_put (IrChildPipe *out, const void *data, gsize length)
     }
 }
 
+/**
+ * ir_child_put_byte:
+ * @out: the pipe
+ * @byte: a byte
+ *
+ * Sends one byte: the mark of a record.
+ */
 void
 ir_child_put_byte (IrChildPipe *out, char byte)
 {
   ir_child_put (out, &byte, 1);
 }
 
+/**
+ * ir_child_put_number:
+ * @out: the pipe
+ * @number: a number
+ *
+ * Sends a 32-bit number, in the byte order of the machine.
+ */
 void
 ir_child_put_number (IrChildPipe *out, guint32 number)
 {
   ir_child_put (out, &number, sizeof number);
 }
 
+/**
+ * ir_child_put_double:
+ * @out: the pipe
+ * @number: a number
+ *
+ * Sends a number, in the byte order of the machine.
+ */
 void
 ir_child_put_double (IrChildPipe *out, double number)
 {
   ir_child_put (out, &number, sizeof number);
 }
 
+/**
+ * ir_child_put_string:
+ * @out: the pipe
+ * @string: (nullable): a string; none is sent as ""
+ *
+ * Sends a string: its length, then its bytes.
+ */
 void
 ir_child_put_string (IrChildPipe *out, const char *string)
 {
@@ -274,6 +310,13 @@ ir_child_run (IrChildFunc func,
   return g_byte_array_free_to_bytes (g_steal_pointer (&answer));
 }
 
+/**
+ * ir_child_answer_init:
+ * @answer: a reader on the caller's stack
+ * @bytes: what ir_child_run() gave; must outlive @answer
+ *
+ * Starts reading the answer of a child.
+ */
 void
 ir_child_answer_init (IrChildAnswer *answer, GBytes *bytes)
 {
@@ -298,6 +341,12 @@ take (IrChildAnswer *answer, void *data, gsize length)
   return TRUE;
 }
 
+/**
+ * ir_child_get_byte:
+ * @answer: an answer
+ *
+ * Returns: the next byte; 0 at the end
+ */
 guint8
 ir_child_get_byte (IrChildAnswer *answer)
 {
@@ -308,6 +357,12 @@ ir_child_get_byte (IrChildAnswer *answer)
   return byte;
 }
 
+/**
+ * ir_child_get_number:
+ * @answer: an answer
+ *
+ * Returns: the next 32-bit number; 0 and a mark of failure where there is none
+ */
 guint32
 ir_child_get_number (IrChildAnswer *answer)
 {
@@ -317,6 +372,12 @@ ir_child_get_number (IrChildAnswer *answer)
   return number;
 }
 
+/**
+ * ir_child_get_double:
+ * @answer: an answer
+ *
+ * Returns: the next number; 0 and a mark of failure where there is none
+ */
 double
 ir_child_get_double (IrChildAnswer *answer)
 {
@@ -326,6 +387,13 @@ ir_child_get_double (IrChildAnswer *answer)
   return number;
 }
 
+/**
+ * ir_child_get_string:
+ * @answer: an answer
+ *
+ * Returns: (transfer full): the next string, made valid UTF-8; "" and a mark of failure where
+ *   there is none
+ */
 char *
 ir_child_get_string (IrChildAnswer *answer)
 {

@@ -507,6 +507,17 @@ ir_dot_read (const char *text,
   return g_steal_pointer (&model);
 }
 
+/**
+ * ir_dot_read_file:
+ * @path: a DOT file
+ * @problems: (nullable): gets the findings
+ * @cancellable: (nullable): stops the child process
+ * @error: return location for an error
+ *
+ * Reads DOT in a child process: see ir_dot_read().
+ *
+ * Returns: (transfer full) (nullable): the model
+ */
 IrModel *
 ir_dot_read_file (const char *path, GPtrArray *problems, GCancellable *cancellable, GError **error)
 {

@@ -310,6 +310,16 @@ ir_dot_write (IrModel *model)
   return g_string_free (writer.out, FALSE);
 }
 
+/**
+ * ir_dot_write_file:
+ * @model: a model
+ * @path: where to
+ * @error: return location for an error
+ *
+ * Writes DOT, atomically.
+ *
+ * Returns: %TRUE if it is written
+ */
 gboolean
 ir_dot_write_file (IrModel *model, const char *path, GError **error)
 {

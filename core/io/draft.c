@@ -51,6 +51,12 @@ ir_draft_new (IrContext *context, GPtrArray *problems)
   return draft;
 }
 
+/**
+ * ir_draft_free:
+ * @draft: (transfer full) (nullable): a draft
+ *
+ * Frees the draft; what is owned by the context stays.
+ */
 void
 ir_draft_free (IrDraft *draft)
 {
@@ -103,6 +109,12 @@ ir_draft_array (IrDraft *draft, gsize element_size)
   return array;
 }
 
+/**
+ * ir_draft_pointers:
+ * @draft: owns the array
+ *
+ * Returns: (transfer none): an array that lives as long as the draft
+ */
 GPtrArray *
 ir_draft_pointers (IrDraft *draft)
 {
@@ -112,6 +124,12 @@ ir_draft_pointers (IrDraft *draft)
   return array;
 }
 
+/**
+ * ir_draft_graph_new:
+ * @draft: owns the graph
+ *
+ * Returns: (transfer none): an empty graph
+ */
 IrDraftGraph *
 ir_draft_graph_new (IrDraft *draft)
 {
@@ -126,6 +144,12 @@ ir_draft_graph_new (IrDraft *draft)
   return graph;
 }
 
+/**
+ * ir_draft_node_new:
+ * @draft: owns the node
+ *
+ * Returns: (transfer none): a node without operator, inputs and outputs
+ */
 IrDraftNode *
 ir_draft_node_new (IrDraft *draft)
 {
@@ -154,6 +178,13 @@ ir_draft_own_tensor (IrDraft *draft, IrTensor *tensor)
   return tensor;
 }
 
+/**
+ * ir_draft_own_bytes:
+ * @draft: a draft
+ * @bytes: (transfer full) (nullable): bytes
+ *
+ * Returns: (transfer none) (nullable): @bytes, owned by the context from now on
+ */
 GBytes *
 ir_draft_own_bytes (IrDraft *draft, GBytes *bytes)
 {

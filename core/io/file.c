@@ -14,6 +14,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/**
+ * ir_io_error_quark:
+ *
+ * Returns: the domain of errors of reading and writing: %IrIoErrorCode
+ */
 G_DEFINE_QUARK (ir - io - error - quark, ir_io_error)
 
 static gboolean

@@ -29,6 +29,12 @@ static const IrFormat dot_format = { "dot", "Graphviz DOT", dot_extensions, ir_d
 
 static const IrFormat *const formats[] = { &onnx_format, &text_format, &json_format, &dot_format };
 
+/**
+ * ir_formats:
+ * @n: (out): how many
+ *
+ * Returns: (transfer none) (array length=n): all formats
+ */
 const IrFormat *const *
 ir_formats (guint *n)
 {

@@ -672,6 +672,17 @@ ir_json_read (const char *text, gssize length, GPtrArray *problems, GError **err
   return g_steal_pointer (&model);
 }
 
+/**
+ * ir_json_read_file:
+ * @path: a JSON file
+ * @problems: (nullable): gets the findings
+ * @cancellable: (nullable): not needed: the number of items is bounded
+ * @error: return location for an error
+ *
+ * Reads JSON: see ir_json_read().
+ *
+ * Returns: (transfer full) (nullable): the model
+ */
 IrModel *
 ir_json_read_file (const char *path, GPtrArray *problems, GCancellable *cancellable, GError **error)
 {

@@ -470,6 +470,16 @@ ir_json_write (IrModel *model)
   return copy;
 }
 
+/**
+ * ir_json_write_file:
+ * @model: a model
+ * @path: where to
+ * @error: return location for an error
+ *
+ * Writes JSON, atomically.
+ *
+ * Returns: %TRUE if it is written
+ */
 gboolean
 ir_json_write_file (IrModel *model, const char *path, GError **error)
 {

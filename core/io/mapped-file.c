@@ -263,6 +263,12 @@ ir_mapped_file_open (const char *path, GError **error)
   return map_large (file, error) ? g_steal_pointer (&file) : NULL;
 }
 
+/**
+ * ir_mapped_file_ref:
+ * @file: a file
+ *
+ * Returns: (transfer full): @file
+ */
 IrMappedFile *
 ir_mapped_file_ref (IrMappedFile *file)
 {
@@ -270,6 +276,12 @@ ir_mapped_file_ref (IrMappedFile *file)
   return file;
 }
 
+/**
+ * ir_mapped_file_unref:
+ * @file: (transfer full) (nullable): a file; the last reference unmaps it
+ *
+ * Bytes of the file hold references, so slices of them stay valid.
+ */
 void
 ir_mapped_file_unref (IrMappedFile *file)
 {
@@ -285,6 +297,12 @@ ir_mapped_file_unref (IrMappedFile *file)
   g_free (file);
 }
 
+/**
+ * ir_mapped_file_path:
+ * @file: a file
+ *
+ * Returns: (transfer none): the path that it was opened by
+ */
 const char *
 ir_mapped_file_path (const IrMappedFile *file)
 {
@@ -307,6 +325,12 @@ ir_mapped_file_bytes (IrMappedFile *file)
   return g_bytes_new_with_free_func (file->map, file->size, bytes_free, ir_mapped_file_ref (file));
 }
 
+/**
+ * ir_mapped_file_is_mapped:
+ * @file: a file
+ *
+ * Returns: %FALSE if the file was small and read into memory
+ */
 gboolean
 ir_mapped_file_is_mapped (const IrMappedFile *file)
 {

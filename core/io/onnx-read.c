@@ -42,6 +42,13 @@ optional_text (IrOnnxReader *reader, const IrWireField *field)
   return text[0] != '\0' ? text : NULL;
 }
 
+/**
+ * ir_onnx_keep_unknown:
+ * @unknown: (inout): bytes so far, %NULL if there are none
+ * @field: a field that irscope does not know
+ *
+ * Keeps the field as it is, to be written back.
+ */
 void
 ir_onnx_keep_unknown (GByteArray **unknown, const IrWireField *field)
 {
@@ -50,6 +57,12 @@ ir_onnx_keep_unknown (GByteArray **unknown, const IrWireField *field)
   g_byte_array_append (*unknown, field->raw, (guint) field->raw_length);
 }
 
+/**
+ * ir_onnx_take_unknown:
+ * @unknown: (inout): fields that were kept; %NULL afterwards
+ *
+ * Returns: (transfer full) (nullable): their bytes
+ */
 GBytes *
 ir_onnx_take_unknown (GByteArray **unknown)
 {

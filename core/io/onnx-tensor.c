@@ -450,6 +450,18 @@ sparse_indices_fit (const IrTensor *indices, guint rank, const gint64 *dims)
   return TRUE;
 }
 
+/**
+ * ir_io_sparse_fits:
+ * @values: the values
+ * @indices: their places
+ * @rank: of the whole tensor
+ * @dims: (array length=rank): of the whole tensor
+ *
+ * Whether @values [NNZ] and @indices, int64 [NNZ] (linear) or [NNZ, rank], are a sparse tensor of
+ * that shape. Cost: O(NNZ).
+ *
+ * Returns: %TRUE if they are
+ */
 gboolean
 ir_io_sparse_fits (const IrTensor *values, const IrTensor *indices, guint rank, const gint64 *dims)
 {
@@ -607,6 +619,15 @@ ir_onnx_write_tensor (IrWireWriter *writer,
     }
 }
 
+/**
+ * ir_onnx_write_sparse_tensor:
+ * @writer: in the middle of a SparseTensorProto
+ * @tensor: a sparse tensor
+ * @name: (nullable): name of its values, which is the name of all
+ * @data_file: (nullable): takes the large ones
+ *
+ * Writes the fields of a SparseTensorProto.
+ */
 void
 ir_onnx_write_sparse_tensor (IrWireWriter *writer,
                              const IrTensor *tensor,

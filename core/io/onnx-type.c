@@ -298,6 +298,15 @@ ir_onnx_write_type_body (IrWireWriter *writer, IrContext *context, const IrType 
   ir_wire_put_string (writer, 6, type->denotation);
 }
 
+/**
+ * ir_onnx_write_type:
+ * @writer: a writer
+ * @id: field number
+ * @context: of the type
+ * @type: a type
+ *
+ * Writes a TypeProto as a field.
+ */
 void
 ir_onnx_write_type (IrWireWriter *writer, guint32 id, IrContext *context, const IrType *type)
 {

@@ -209,6 +209,12 @@ reference_clear (gpointer data)
   g_bytes_unref (((IrWireReference *) data)->bytes);
 }
 
+/**
+ * ir_wire_writer_init:
+ * @writer: a writer on the caller's stack
+ *
+ * Begins an empty message; end with ir_wire_writer_clear().
+ */
 void
 ir_wire_writer_init (IrWireWriter *writer)
 {
@@ -218,6 +224,12 @@ ir_wire_writer_init (IrWireWriter *writer)
   writer->reference_bytes = 0;
 }
 
+/**
+ * ir_wire_writer_clear:
+ * @writer: a writer
+ *
+ * Frees what the writer holds; it may be cleared twice.
+ */
 void
 ir_wire_writer_clear (IrWireWriter *writer)
 {
@@ -225,6 +237,12 @@ ir_wire_writer_clear (IrWireWriter *writer)
   g_clear_pointer (&writer->references, g_array_unref);
 }
 
+/**
+ * ir_wire_writer_size:
+ * @writer: a writer
+ *
+ * Returns: bytes of the message so far, referenced ones too
+ */
 gsize
 ir_wire_writer_size (const IrWireWriter *writer)
 {
@@ -276,6 +294,13 @@ ir_wire_begin (IrWireWriter *writer, guint32 id)
   return (IrWireMark){ writer->buffer->len, writer->reference_bytes, writer->references->len };
 }
 
+/**
+ * ir_wire_end:
+ * @writer: a writer
+ * @mark: what ir_wire_begin() gave; marks end in the reverse order of their beginning
+ *
+ * Ends a message within the message, and puts its length before it.
+ */
 void
 ir_wire_end (IrWireWriter *writer, IrWireMark mark)
 {
@@ -290,6 +315,14 @@ ir_wire_end (IrWireWriter *writer, IrWireMark mark)
     g_array_index (writer->references, IrWireReference, i).at += n;
 }
 
+/**
+ * ir_wire_put_varint:
+ * @writer: a writer
+ * @id: field number
+ * @number: its value; negative ones as their two's complement
+ *
+ * Writes an integer field.
+ */
 void
 ir_wire_put_varint (IrWireWriter *writer, guint32 id, guint64 number)
 {
@@ -297,6 +330,14 @@ ir_wire_put_varint (IrWireWriter *writer, guint32 id, guint64 number)
   append_varint (writer, number);
 }
 
+/**
+ * ir_wire_put_float:
+ * @writer: a writer
+ * @id: field number
+ * @number: its value
+ *
+ * Writes a field of type float.
+ */
 void
 ir_wire_put_float (IrWireWriter *writer, guint32 id, float number)
 {
@@ -308,6 +349,15 @@ ir_wire_put_float (IrWireWriter *writer, guint32 id, float number)
   g_byte_array_append (writer->buffer, (const guint8 *) &bits, sizeof bits);
 }
 
+/**
+ * ir_wire_put_bytes:
+ * @writer: a writer
+ * @id: field number
+ * @data: (array length=length): contents, copied
+ * @length: how many bytes
+ *
+ * Writes a length-delimited field, also an empty one.
+ */
 void
 ir_wire_put_bytes (IrWireWriter *writer, guint32 id, gconstpointer data, gsize length)
 {

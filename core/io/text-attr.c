@@ -34,7 +34,12 @@ typedef struct
   GPtrArray *objects; /* tensors, types, graphs */
 } Value;
 
-/* FLOAT of FLOATS, and so on; a single kind is its own. */
+/**
+ * ir_text_single_kind:
+ * @kind: a kind of attribute
+ *
+ * Returns: FLOAT of FLOATS, and so on; a single kind is its own
+ */
 IrAttrKind
 ir_text_single_kind (IrAttrKind kind)
 {

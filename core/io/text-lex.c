@@ -8,6 +8,15 @@
 /* A text with more mistakes than this is not worth more messages. */
 #define MAX_ERRORS 100
 
+/**
+ * ir_text_lexer_init:
+ * @lexer: a lexer on the caller's stack
+ * @draft: gets the mistakes
+ * @text: what is read; must outlive @lexer
+ * @length: its bytes
+ *
+ * Starts reading a text.
+ */
 void
 ir_text_lexer_init (IrTextLexer *lexer, IrDraft *draft, const char *text, gsize length)
 {
@@ -19,6 +28,12 @@ ir_text_lexer_init (IrTextLexer *lexer, IrDraft *draft, const char *text, gsize 
   lexer->draft = draft;
 }
 
+/**
+ * ir_text_lexer_clear:
+ * @lexer: a lexer
+ *
+ * Frees what the lexer holds.
+ */
 void
 ir_text_lexer_clear (IrTextLexer *lexer)
 {
@@ -109,6 +124,12 @@ ir_text_fail (IrTextLexer *lexer, const char *format, ...)
   return FALSE;
 }
 
+/**
+ * ir_text_peek:
+ * @lexer: a lexer
+ *
+ * Returns: the first character of the next token; NUL at the end
+ */
 char
 ir_text_peek (IrTextLexer *lexer)
 {
@@ -116,6 +137,15 @@ ir_text_peek (IrTextLexer *lexer)
   return lexer->next < lexer->end ? *lexer->next : '\0';
 }
 
+/**
+ * ir_text_match:
+ * @lexer: a lexer
+ * @c: a character
+ *
+ * Takes @c if it comes next.
+ *
+ * Returns: %TRUE if it did
+ */
 gboolean
 ir_text_match (IrTextLexer *lexer, char c)
 {
@@ -125,6 +155,16 @@ ir_text_match (IrTextLexer *lexer, char c)
   return TRUE;
 }
 
+/**
+ * ir_text_expect:
+ * @lexer: a lexer
+ * @c: a character
+ * @where: what needs it, for the message
+ *
+ * Takes @c, or reports that it is missing.
+ *
+ * Returns: %TRUE if it was there
+ */
 gboolean
 ir_text_expect (IrTextLexer *lexer, char c, const char *where)
 {
@@ -152,6 +192,13 @@ ir_text_peek_identifier (IrTextLexer *lexer, gsize *length)
   return lexer->next;
 }
 
+/**
+ * ir_text_at_word:
+ * @lexer: a lexer
+ * @word: an identifier
+ *
+ * Returns: %TRUE if @word comes next
+ */
 gboolean
 ir_text_at_word (IrTextLexer *lexer, const char *word)
 {
@@ -161,7 +208,13 @@ ir_text_at_word (IrTextLexer *lexer, const char *word)
   return length == strlen (word) && memcmp (text, word, length) == 0;
 }
 
-/* A string with a mark right before its quote: base64"…". */
+/**
+ * ir_text_at_prefixed_string:
+ * @lexer: a lexer
+ * @prefix: a word
+ *
+ * Returns: %TRUE if @prefix comes next, with a quote right behind it, as in base64"…"
+ */
 gboolean
 ir_text_at_prefixed_string (IrTextLexer *lexer, const char *prefix)
 {
@@ -169,6 +222,12 @@ ir_text_at_prefixed_string (IrTextLexer *lexer, const char *prefix)
          lexer->next[strlen (prefix)] == '"';
 }
 
+/**
+ * ir_text_at_name:
+ * @lexer: a lexer
+ *
+ * Returns: %TRUE if an identifier or a quoted name comes next
+ */
 gboolean
 ir_text_at_name (IrTextLexer *lexer)
 {
@@ -330,6 +389,13 @@ ir_text_literal (IrTextLexer *lexer, IrTextLiteral *literal)
   return TRUE;
 }
 
+/**
+ * ir_text_literal_int64:
+ * @literal: a literal
+ * @number: (out): its value
+ *
+ * Returns: %FALSE if it is no integer of 64 bits
+ */
 gboolean
 ir_text_literal_int64 (const IrTextLiteral *literal, gint64 *number)
 {
@@ -341,6 +407,15 @@ ir_text_literal_int64 (const IrTextLiteral *literal, gint64 *number)
   return TRUE;
 }
 
+/**
+ * ir_text_int64:
+ * @lexer: a lexer
+ * @number: (out): its value
+ *
+ * Takes an integer of 64 bits, or reports that it is missing.
+ *
+ * Returns: %TRUE if it was there
+ */
 gboolean
 ir_text_int64 (IrTextLexer *lexer, gint64 *number)
 {

@@ -535,6 +535,17 @@ ir_text_read_over (
   return model;
 }
 
+/**
+ * ir_text_read_file:
+ * @path: a file in ONNX's textual syntax
+ * @problems: (nullable): gets mistakes with line and column
+ * @cancellable: (nullable): not needed so far
+ * @error: return location for an error
+ *
+ * Reads text; external data are looked for in the folder of @path.
+ *
+ * Returns: (transfer full) (nullable): the model
+ */
 IrModel *
 ir_text_read_file (const char *path, GPtrArray *problems, GCancellable *cancellable, GError **error)
 {

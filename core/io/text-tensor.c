@@ -355,6 +355,12 @@ read_sparse (IrTextParser *parser, const IrType *type, Elements *elements)
   return ir_tensor_new_sparse ((guint) type->rank, type->dims, values, indices);
 }
 
+/**
+ * ir_text_at_contents:
+ * @parser: a parser
+ *
+ * Returns: %TRUE if contents of a tensor come next
+ */
 gboolean
 ir_text_at_contents (IrTextParser *parser)
 {
@@ -658,6 +664,13 @@ ir_text_write_contents (GString *out,
     write_numbers (out, tensor);
 }
 
+/**
+ * ir_text_write_dtype_dims:
+ * @out: appended to
+ * @tensor: a tensor
+ *
+ * Writes the type of a tensor: `float[2,3]`, `sparse_tensor(int64[9])`.
+ */
 void
 ir_text_write_dtype_dims (GString *out, const IrTensor *tensor)
 {

@@ -41,8 +41,15 @@ word_container (const char *text, gsize length, IrTypeKind *kind)
   return FALSE;
 }
 
-/* A word that may begin a type does so only before "[", a name, or the brackets of a container: a
- * value may well be called "float". */
+/**
+ * ir_text_at_type:
+ * @parser: a parser
+ *
+ * A word that may begin a type does so only before "[", a name, or the brackets of a container: a
+ * value may well be called "float".
+ *
+ * Returns: %TRUE if a type comes next
+ */
 gboolean
 ir_text_at_type (IrTextParser *parser)
 {
@@ -287,6 +294,14 @@ is_identifier (const char *name)
   return TRUE;
 }
 
+/**
+ * ir_text_write_string:
+ * @out: appended to
+ * @string: (array length=length): text
+ * @length: its bytes
+ *
+ * Writes a quoted string; a backslash stands before quotes and backslashes.
+ */
 void
 ir_text_write_string (GString *out, const char *string, gsize length)
 {
@@ -300,7 +315,14 @@ ir_text_write_string (GString *out, const char *string, gsize length)
   g_string_append_c (out, '"');
 }
 
-/* Words that begin a type are quoted, so that a name is never taken for one. */
+/**
+ * ir_text_write_name:
+ * @out: appended to
+ * @name: a name
+ *
+ * Writes a name, in quotes if it is no identifier. Words that begin a type are quoted too, so
+ * that a name is never taken for one.
+ */
 void
 ir_text_write_name (GString *out, const char *name)
 {

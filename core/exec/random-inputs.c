@@ -24,6 +24,7 @@ typedef enum
   ROLE_SCALE,  /* a mask, if it was an integer before */
   ROLE_OFFSET, /* goes on to output 0, moved by the other operand */
   ROLE_SIZE,   /* a positive size or count */
+  ROLE_ONE,    /* a size that must fit another one: 1 always does */
   ROLE_POSITIVE
 } Role;
 
@@ -64,11 +65,11 @@ static const Use uses[] = {
   { "Add", 0, ROLE_OFFSET },
   { "Add", 1, ROLE_OFFSET },
   { "Reshape", 1, ROLE_SIZE },
-  { "Expand", 1, ROLE_SIZE },
+  { "Expand", 1, ROLE_ONE },
   { "Tile", 1, ROLE_SIZE },
   { "ConstantOfShape", 0, ROLE_SIZE },
   { "Range", 1, ROLE_SIZE },
-  { "TopK", 1, ROLE_SIZE },
+  { "TopK", 1, ROLE_ONE },
   { "OneHot", 1, ROLE_SIZE },
   { "Resize", 3, ROLE_SIZE },
   { "RNN", 4, ROLE_SIZE },
@@ -203,6 +204,9 @@ apply_use (const IrNode *node, guint slot, gboolean integer, guint depth, Range 
       break;
     case ROLE_SIZE:
       narrow (range, 1, 4);
+      break;
+    case ROLE_ONE:
+      narrow (range, 1, 1);
       break;
     case ROLE_POSITIVE:
       range->positive = TRUE;

@@ -7,8 +7,6 @@
 
 #include <stdio.h>
 
-#define ALIGN_BYTES 64
-
 typedef struct
 {
   CliModelOptions model;
@@ -68,18 +66,14 @@ run (Cli *cli)
   g_auto (CliModel) opened = { 0 };
   g_autoptr (GError) error = NULL;
   g_autoptr (IrModel) model = NULL;
-  g_autoptr (IrSchedule) schedule = NULL;
   g_autoptr (IrMemPlan) plan = NULL;
-  const IrBackend *backend;
   CliStatus status;
 
   if (!cli_model_open (cli, &options->model, cli->args[0], FALSE, &opened, &status))
     return status;
-  if ((backend = cli_backend (&options->model, &error)) == NULL ||
-      (model = cli_static_model (&options->model, opened.model, &error)) == NULL ||
-      (schedule = ir_schedule_new (model, backend, 1, &error)) == NULL)
+  plan = cli_mem_plan (&options->model, opened.model, &model, &error);
+  if (plan == NULL)
     return cli_fail (cli_status_of (error), error);
-  plan = ir_mem_plan_new (model, schedule, ALIGN_BYTES);
   (cli->json ? print_json : print_text) (model, plan);
   return CLI_OK;
 }

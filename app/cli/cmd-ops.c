@@ -2,20 +2,10 @@
 #include "config.h"
 
 #include "app/cli/commands.h"
-#include "app/cli/output.h"
+#include "app/cli/table.h"
 #include "core/op/op.h"
 
 #include <stdio.h>
-
-typedef struct
-{
-  gboolean markdown;
-} Options;
-
-static const CliOption ops_options[] = {
-  { "markdown", 0, G_OPTION_ARG_NONE, G_STRUCT_OFFSET (Options, markdown), "As docs/OPS.md", NULL },
-  { 0 },
-};
 
 static cJSON *
 op_json (const IrOp *op)
@@ -37,35 +27,34 @@ op_json (const IrOp *op)
   return object;
 }
 
-static CliStatus
-run (Cli *cli)
+static void
+add_json (cJSON *json)
 {
-  const Options *options = cli->options;
-  cJSON *json, *array;
+  cJSON *array = cJSON_AddArrayToObject (json, "ops");
 
-  if (options->markdown)
-    {
-      g_autofree char *text = ir_ops_markdown ();
-      fputs (text, stdout);
-      return CLI_OK;
-    }
-  json = cJSON_CreateObject ();
-  array = cJSON_AddArrayToObject (json, "ops");
+  for (guint id = 1; id < ir_op_n (); id++)
+    cJSON_AddItemToArray (array, op_json (ir_op_by_id (id)));
+}
+
+static void
+print (void)
+{
   for (guint id = 1; id < ir_op_n (); id++)
     {
       const IrOp *op = ir_op_by_id (id);
+      g_autofree char *name = op->domain != NULL && op->domain[0] != '\0'
+                                  ? g_strdup_printf ("%s.%s", op->domain, op->name)
+                                  : g_strdup (op->name);
 
-      cJSON_AddItemToArray (array, op_json (op));
-      if (!cli->json)
-        printf ("%s%s%-24s %-14s %s\n", op->domain != NULL ? op->domain : "",
-                op->domain != NULL && op->domain[0] != '\0' ? "." : "", op->name,
-                ir_op_family_name (op->family), op->doc);
+      printf ("%-32s %-14s %s\n", name, ir_op_family_name (op->family), op->doc);
     }
-  if (cli->json)
-    cli_json_print (json);
-  else
-    cJSON_Delete (json);
-  return CLI_OK;
+}
+
+static CliStatus
+run (Cli *cli)
+{
+  static const CliTable table = { ir_ops_markdown, add_json, print };
+  return cli_print_table (cli, &table);
 }
 
 const CliCommand cli_command_ops = {
@@ -74,7 +63,7 @@ const CliCommand cli_command_ops = {
   .summary = "The table of operators",
   .doc = "",
   .max_args = 0,
-  .options = ops_options,
-  .options_size = sizeof (Options),
+  .options = cli_table_options,
+  .options_size = sizeof (CliTableOptions),
   .run = run,
 };

@@ -2,22 +2,11 @@
 #include "config.h"
 
 #include "app/cli/commands.h"
-#include "app/cli/output.h"
+#include "app/cli/table.h"
 #include "passes/rule.h"
 #include "passes/pipeline.h"
 
 #include <stdio.h>
-
-typedef struct
-{
-  gboolean markdown;
-} Options;
-
-static const CliOption passes_options[] = {
-  { "markdown", 0, G_OPTION_ARG_NONE, G_STRUCT_OFFSET (Options, markdown), "As docs/PASSES.md",
-    NULL },
-  { 0 },
-};
 
 static void
 add_pipelines (cJSON *json)
@@ -56,36 +45,34 @@ pass_json (const IrPass *pass)
   return object;
 }
 
+static void
+add_json (cJSON *json)
+{
+  cJSON *array = cJSON_AddArrayToObject (json, "passes");
+  guint n;
+  const IrPass *const *passes = ir_passes (&n);
+
+  for (guint i = 0; i < n; i++)
+    cJSON_AddItemToArray (array, pass_json (passes[i]));
+  add_pipelines (json);
+}
+
+static void
+print (void)
+{
+  guint n;
+  const IrPass *const *passes = ir_passes (&n);
+
+  for (guint i = 0; i < n; i++)
+    printf ("%-28s %-9s %s\n", passes[i]->name, ir_class_name (passes[i]->step_class),
+            passes[i]->title);
+}
+
 static CliStatus
 run (Cli *cli)
 {
-  const Options *options = cli->options;
-  const IrPass *const *passes;
-  cJSON *json, *array;
-  guint n;
-
-  if (options->markdown)
-    {
-      g_autofree char *text = ir_passes_markdown ();
-      fputs (text, stdout);
-      return CLI_OK;
-    }
-  passes = ir_passes (&n);
-  json = cJSON_CreateObject ();
-  array = cJSON_AddArrayToObject (json, "passes");
-  for (guint i = 0; i < n; i++)
-    {
-      cJSON_AddItemToArray (array, pass_json (passes[i]));
-      if (!cli->json)
-        printf ("%-28s %-9s %s\n", passes[i]->name, ir_class_name (passes[i]->step_class),
-                passes[i]->title);
-    }
-  add_pipelines (json);
-  if (cli->json)
-    cli_json_print (json);
-  else
-    cJSON_Delete (json);
-  return CLI_OK;
+  static const CliTable table = { ir_passes_markdown, add_json, print };
+  return cli_print_table (cli, &table);
 }
 
 const CliCommand cli_command_passes = {
@@ -94,7 +81,7 @@ const CliCommand cli_command_passes = {
   .summary = "The table of passes",
   .doc = "",
   .max_args = 0,
-  .options = passes_options,
-  .options_size = sizeof (Options),
+  .options = cli_table_options,
+  .options_size = sizeof (CliTableOptions),
   .run = run,
 };

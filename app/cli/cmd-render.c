@@ -12,8 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define N_BINS      48
-#define ALIGN_BYTES 64
+#define N_BINS 48
 
 typedef struct
 {
@@ -108,56 +107,37 @@ static IrScene *
 tensor_scene (
     Cli *cli, const Options *options, IrModel *model, const IrChartOptions *chart, GError **error)
 {
-  g_autoptr (GArray) chosen = g_array_new (FALSE, FALSE, sizeof (IrValueId));
-  g_autoptr (IrRun) run = NULL;
   const IrValue *value = cli_find_value (model, options->tensor != NULL ? options->tensor : "",
                                          error);
-  const IrTensor *tensor;
+  g_autoptr (IrTensor)
+      tensor = value != NULL ? cli_contents (cli, &options->model, model, value, error) : NULL;
   IrTensorStats stats;
 
-  if (value == NULL)
+  if (tensor == NULL)
     return NULL;
-  tensor = ir_value_constant (value);
-  if (tensor == NULL)
-    {
-      g_array_append_val (chosen, value->id);
-      run = cli_run (cli, &options->model, model, IR_CAPTURE_CHOSEN, chosen, NULL, error);
-      if (run == NULL)
-        return NULL;
-      tensor = ir_run_value (run, value->id);
-    }
-  if (tensor == NULL)
-    {
-      g_set_error (error, IR_EXEC_ERROR, IR_EXEC_ERROR_UNSUPPORTED,
-                   "%s was not computed: it lies in a subgraph or function", value->name);
-      return NULL;
-    }
   ir_tensor_stats (tensor, N_BINS, &stats);
   return ir_chart_histogram (&stats, value->name, chart);
 }
 
 static IrScene *
-plan_scene (const Options *options,
-            IrModel *model,
-            gboolean memory,
-            const IrChartOptions *chart,
-            GError **error)
+schedule_scene (
+    Cli *cli, const Options *options, IrModel *model, const IrChartOptions *chart, GError **error)
 {
-  const IrBackend *backend = cli_backend (&options->model, error);
-  g_autoptr (IrModel) sized = backend != NULL ? cli_static_model (&options->model, model, error)
-                                              : NULL;
-  g_autoptr (IrSchedule) schedule = NULL;
-  g_autoptr (IrMemPlan) plan = NULL;
-  guint n_workers = options->model.threads > 0 ? (guint) options->model.threads
-                                               : g_get_num_processors ();
+  g_autoptr (IrModel) sized = NULL;
+  g_autoptr (IrSchedule) schedule = cli_schedule (&options->model, model,
+                                                  cli_n_workers (&options->model), &sized, error);
 
-  if (sized == NULL ||
-      (schedule = ir_schedule_new (sized, backend, memory ? 1 : n_workers, error)) == NULL)
-    return NULL;
-  if (!memory)
-    return ir_chart_schedule (schedule, sized, chart);
-  plan = ir_mem_plan_new (sized, schedule, ALIGN_BYTES);
-  return ir_chart_memory (plan, sized, chart);
+  return schedule != NULL ? ir_chart_schedule (schedule, sized, chart) : NULL;
+}
+
+static IrScene *
+memory_scene (
+    Cli *cli, const Options *options, IrModel *model, const IrChartOptions *chart, GError **error)
+{
+  g_autoptr (IrModel) sized = NULL;
+  g_autoptr (IrMemPlan) plan = cli_mem_plan (&options->model, model, &sized, error);
+
+  return plan != NULL ? ir_chart_memory (plan, sized, chart) : NULL;
 }
 
 static IrScene *
@@ -169,6 +149,21 @@ trace_scene (
   return run != NULL ? ir_chart_trace (run->trace, run->model, chart) : NULL;
 }
 
+static const struct
+{
+  const char *name;
+  IrScene *(*make) (Cli *cli,
+                    const Options *options,
+                    IrModel *model,
+                    const IrChartOptions *chart,
+                    GError **error);
+} charts[] = {
+  { "schedule", schedule_scene },
+  { "trace", trace_scene },
+  { "memory", memory_scene },
+  { "tensor", tensor_scene },
+};
+
 static IrScene *
 make_scene (
     Cli *cli, const Options *options, CliModel *opened, IrTextMeasure *measure, GError **error)
@@ -178,12 +173,9 @@ make_scene (
 
   if (strcmp (view, "graph") == 0)
     return graph_scene (cli, options, opened, measure, error);
-  if (strcmp (view, "schedule") == 0 || strcmp (view, "memory") == 0)
-    return plan_scene (options, opened->model, strcmp (view, "memory") == 0, &chart, error);
-  if (strcmp (view, "trace") == 0)
-    return trace_scene (cli, options, opened->model, &chart, error);
-  if (strcmp (view, "tensor") == 0)
-    return tensor_scene (cli, options, opened->model, &chart, error);
+  for (guint i = 0; i < G_N_ELEMENTS (charts); i++)
+    if (strcmp (view, charts[i].name) == 0)
+      return charts[i].make (cli, options, opened->model, &chart, error);
   g_set_error (error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
                "--view %s: needs graph, schedule, trace, memory or tensor", view);
   return NULL;

@@ -2,21 +2,10 @@
 #include "config.h"
 
 #include "app/cli/commands.h"
-#include "app/cli/output.h"
+#include "app/cli/table.h"
 #include "passes/rule.h"
 
 #include <stdio.h>
-
-typedef struct
-{
-  gboolean markdown;
-} Options;
-
-static const CliOption rules_options[] = {
-  { "markdown", 0, G_OPTION_ARG_NONE, G_STRUCT_OFFSET (Options, markdown), "As docs/RULES.md",
-    NULL },
-  { 0 },
-};
 
 static cJSON *
 rule_json (const IrPass *pass, const IrRule *rule)
@@ -33,37 +22,40 @@ rule_json (const IrPass *pass, const IrRule *rule)
   return object;
 }
 
+static const IrRule *
+rules_of (const IrPass *pass)
+{
+  return pass->rules != NULL ? pass->rules : pass->documented_rules;
+}
+
+static void
+add_json (cJSON *json)
+{
+  cJSON *array = cJSON_AddArrayToObject (json, "rules");
+  guint n;
+  const IrPass *const *passes = ir_passes (&n);
+
+  for (guint i = 0; i < n; i++)
+    for (const IrRule *rule = rules_of (passes[i]); rule != NULL && rule->name != NULL; rule++)
+      cJSON_AddItemToArray (array, rule_json (passes[i], rule));
+}
+
+static void
+print (void)
+{
+  guint n;
+  const IrPass *const *passes = ir_passes (&n);
+
+  for (guint i = 0; i < n; i++)
+    for (const IrRule *rule = rules_of (passes[i]); rule != NULL && rule->name != NULL; rule++)
+      printf ("%-32s %-9s %s\n", rule->name, ir_class_name (rule->step_class), rule->doc);
+}
+
 static CliStatus
 run (Cli *cli)
 {
-  const Options *options = cli->options;
-  const IrPass *const *passes;
-  cJSON *json, *array;
-  guint n;
-
-  if (options->markdown)
-    {
-      g_autofree char *text = ir_rules_markdown ();
-      fputs (text, stdout);
-      return CLI_OK;
-    }
-  passes = ir_passes (&n);
-  json = cJSON_CreateObject ();
-  array = cJSON_AddArrayToObject (json, "rules");
-  for (guint i = 0; i < n; i++)
-    for (const IrRule *rule = passes[i]->rules != NULL ? passes[i]->rules
-                                                       : passes[i]->documented_rules;
-         rule != NULL && rule->name != NULL; rule++)
-      {
-        cJSON_AddItemToArray (array, rule_json (passes[i], rule));
-        if (!cli->json)
-          printf ("%-32s %-9s %s\n", rule->name, ir_class_name (rule->step_class), rule->doc);
-      }
-  if (cli->json)
-    cli_json_print (json);
-  else
-    cJSON_Delete (json);
-  return CLI_OK;
+  static const CliTable table = { ir_rules_markdown, add_json, print };
+  return cli_print_table (cli, &table);
 }
 
 const CliCommand cli_command_rules = {
@@ -72,7 +64,7 @@ const CliCommand cli_command_rules = {
   .summary = "The table of rewrite rules",
   .doc = "",
   .max_args = 0,
-  .options = rules_options,
-  .options_size = sizeof (Options),
+  .options = cli_table_options,
+  .options_size = sizeof (CliTableOptions),
   .run = run,
 };

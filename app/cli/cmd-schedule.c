@@ -67,17 +67,13 @@ run (Cli *cli)
   g_autoptr (GError) error = NULL;
   g_autoptr (IrModel) model = NULL;
   g_autoptr (IrSchedule) schedule = NULL;
-  const IrBackend *backend;
   CliStatus status;
 
   if (!cli_model_open (cli, &options->model, cli->args[0], FALSE, &opened, &status))
     return status;
-  if ((backend = cli_backend (&options->model, &error)) == NULL ||
-      (model = cli_static_model (&options->model, opened.model, &error)) == NULL ||
-      (schedule = ir_schedule_new (model, backend,
-                                   options->model.threads > 0 ? (guint) options->model.threads
-                                                              : g_get_num_processors (),
-                                   &error)) == NULL)
+  schedule = cli_schedule (&options->model, opened.model, cli_n_workers (&options->model), &model,
+                           &error);
+  if (schedule == NULL)
     return cli_fail (cli_status_of (error), error);
   (cli->json ? print_json : print_text) (model, schedule);
   return CLI_OK;

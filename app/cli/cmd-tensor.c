@@ -29,32 +29,6 @@ static const CliOption tensor_options[] = {
   { 0 },
 };
 
-static IrTensor *
-contents (Cli *cli, const Options *options, IrModel *model, const IrValue *value, GError **error)
-{
-  const IrTensor *constant = ir_value_constant (value);
-  g_autoptr (GArray) chosen = NULL;
-  g_autoptr (IrRun) run = NULL;
-  IrTensor *tensor;
-
-  if (constant != NULL)
-    return ir_tensor_ref ((IrTensor *) constant);
-  chosen = g_array_new (FALSE, FALSE, sizeof (IrValueId));
-  g_array_append_val (chosen, value->id);
-  run = cli_run (cli, &options->model, model, IR_CAPTURE_CHOSEN, chosen, NULL, error);
-  if (run == NULL)
-    return NULL;
-  tensor = ir_run_value (run, value->id);
-  if (tensor == NULL)
-    {
-      g_set_error (error, IR_EXEC_ERROR, IR_EXEC_ERROR_UNSUPPORTED,
-                   "%s was not computed in this run: it lies in a subgraph or function",
-                   value->name);
-      return NULL;
-    }
-  return ir_tensor_ref (tensor);
-}
-
 static void
 print_json (const IrValue *value,
             const IrTensor *tensor,
@@ -137,7 +111,7 @@ run (Cli *cli)
   value = cli_find_value (opened.model, cli->args[1], &error);
   if (value == NULL)
     return cli_fail (CLI_BAD, error);
-  tensor = contents (cli, options, opened.model, value, &error);
+  tensor = cli_contents (cli, &options->model, opened.model, value, &error);
   if (tensor == NULL || (options->out != NULL && !ir_tensor_save (tensor, options->out, &error)))
     return cli_fail (cli_status_of (error), error);
   ir_tensor_stats (tensor, N_BINS, &stats);

@@ -55,7 +55,4 @@ struct _CliCommand
 
 const CliCommand *const *cli_commands (guint *n);
 const CliCommand *cli_command_find (const char *name);
-CliStatus cli_main (const CliCommand *command,
-                           int argc,
-                           char **argv,
-                           GCancellable *cancellable);
+CliStatus cli_main (const CliCommand *command, int argc, char **argv, GCancellable *cancellable);

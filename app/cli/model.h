@@ -55,5 +55,8 @@ IrRun *cli_run (Cli *cli,
                 GArray *chosen,
                 IrRun **partial,
                 GError **error);
+/* What a value holds: a constant, or computed with the inputs given or random. (transfer full) */
+IrTensor *cli_contents (
+    Cli *cli, const CliModelOptions *options, IrModel *model, const IrValue *value, GError **error);
 IrNode *cli_find_node (const IrModel *model, const char *name, GError **error);   /* name or #id */
 IrValue *cli_find_value (const IrModel *model, const char *name, GError **error); /* name or #id */

@@ -2,8 +2,10 @@
 
 #include "app/cli/plans.h"
 
-IrModel *
-cli_static_model (const CliModelOptions *options, IrModel *model, GError **error)
+#define ALIGN_BYTES 64 /* of values in the arena, as the runner places them */
+
+static IrModel *
+give_sizes (const CliModelOptions *options, IrModel *model, GError **error)
 {
   g_autoptr (IrModel) copy = ir_model_clone (model);
   g_autoptr (GHashTable) inputs = cli_inputs (options, model, error);
@@ -21,4 +23,30 @@ cli_static_model (const CliModelOptions *options, IrModel *model, GError **error
   ir_infer_model (edit, IR_INFER_DEFAULT, NULL);
   g_clear_pointer (&edit, ir_edit_free);
   return g_steal_pointer (&copy);
+}
+
+guint
+cli_n_workers (const CliModelOptions *options)
+{
+  return options->threads > 0 ? (guint) options->threads : g_get_num_processors ();
+}
+
+IrSchedule *
+cli_schedule (const CliModelOptions *options,
+              IrModel *model,
+              guint n_workers,
+              IrModel **sized,
+              GError **error)
+{
+  const IrBackend *backend = cli_backend (options, error);
+
+  *sized = backend != NULL ? give_sizes (options, model, error) : NULL;
+  return *sized != NULL ? ir_schedule_new (*sized, backend, n_workers, error) : NULL;
+}
+
+IrMemPlan *
+cli_mem_plan (const CliModelOptions *options, IrModel *model, IrModel **sized, GError **error)
+{
+  g_autoptr (IrSchedule) schedule = cli_schedule (options, model, 1, sized, error);
+  return schedule != NULL ? ir_mem_plan_new (*sized, schedule, ALIGN_BYTES) : NULL;
 }

@@ -1,5 +1,16 @@
-/* Plans need sizes: a copy of the model in which every symbol has one. */
+/* Plans need sizes: they are made for a copy of the model in which every symbol has one. */
 #pragma once
+
 #include "app/cli/model.h"
+
 /* Symbols that --dim and --shape leave open get the sizes that a random run would take. */
-IrModel *cli_static_model (const CliModelOptions *options, IrModel *model, GError **error);
+IrSchedule *cli_schedule (const CliModelOptions *options,
+                          IrModel *model,
+                          guint n_workers,
+                          IrModel **sized,
+                          GError **error);
+IrMemPlan *cli_mem_plan (const CliModelOptions *options,
+                         IrModel *model,
+                         IrModel **sized,
+                         GError **error);
+guint cli_n_workers (const CliModelOptions *options);

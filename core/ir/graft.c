@@ -123,55 +123,19 @@ import_attr (Graft *graft, const IrAttr *attr)
 
 static gboolean graphs_same (const Graft *graft, const IrGraph *a, const IrGraph *b);
 
-static gboolean
-strings_same (const IrAttr *a, const IrAttr *b)
-{
-  for (guint i = 0; i < a->n; i++)
-    if (a->strings[i].length != b->strings[i].length ||
-        memcmp (a->strings[i].data, b->strings[i].data, a->strings[i].length) != 0)
-      return FALSE;
-  return TRUE;
-}
-
+/* Types belong to a context and graphs to a model; everything else is compared as it is. */
 static gboolean
 elements_same (const Graft *graft, const IrAttr *a, const IrAttr *b)
 {
-  switch (a->kind)
-    {
-    case IR_ATTR_FLOAT:
-    case IR_ATTR_FLOATS:
-      return memcmp (a->floats, b->floats, a->n * sizeof (float)) == 0;
-    case IR_ATTR_INT:
-    case IR_ATTR_INTS:
-      return memcmp (a->ints, b->ints, a->n * sizeof (gint64)) == 0;
-    case IR_ATTR_STRING:
-    case IR_ATTR_STRINGS:
-      return strings_same (a, b);
-    case IR_ATTR_TENSOR:
-    case IR_ATTR_TENSORS:
-    case IR_ATTR_SPARSE_TENSOR:
-    case IR_ATTR_SPARSE_TENSORS:
-      for (guint i = 0; i < a->n; i++)
-        if (!ir_tensor_equal (a->tensors[i], b->tensors[i]))
-          return FALSE;
-      return TRUE;
-    case IR_ATTR_TYPE:
-    case IR_ATTR_TYPES:
-      for (guint i = 0; i < a->n; i++)
-        if (a->types[i] != import_type (graft, b->types[i]))
-          return FALSE;
-      return TRUE;
-    case IR_ATTR_GRAPH:
-    case IR_ATTR_GRAPHS:
-      for (guint i = 0; i < a->n; i++)
-        if (!graphs_same (graft, ir_model_graph (graft->model, a->graphs[i]),
-                          ir_model_graph (graft->target, b->graphs[i])))
-          return FALSE;
-      return TRUE;
-    case IR_ATTR_UNDEFINED:
-    case IR_N_ATTR_KINDS:
-      break;
-    }
+  gboolean types = a->kind == IR_ATTR_TYPE || a->kind == IR_ATTR_TYPES;
+
+  if (!types && a->kind != IR_ATTR_GRAPH && a->kind != IR_ATTR_GRAPHS)
+    return ir_attr_equal (a, b);
+  for (guint i = 0; i < a->n; i++)
+    if (types ? a->types[i] != import_type (graft, b->types[i])
+              : !graphs_same (graft, ir_model_graph (graft->model, a->graphs[i]),
+                              ir_model_graph (graft->target, b->graphs[i])))
+      return FALSE;
   return TRUE;
 }
 

@@ -198,7 +198,8 @@ ir_infer_range (IrCall *call, GError **error)
     return TRUE;
   g_autofree IrNumber *numbers = g_new (IrNumber, MAX (length, 1));
   for (gint64 i = 0; i < length; i++)
-    numbers[i] = ir_number_known (start.value + i * delta.value);
+    numbers[i] = ir_number_known (
+        (gint64) ((guint64) start.value + (guint64) i * (guint64) delta.value));
   ir_call_set_output_data (call, 0, numbers, (guint) length, FALSE);
   return TRUE;
 }

@@ -403,9 +403,9 @@ part_size (IrCall *call, IrDim whole, const gint64 *sizes, guint i, guint n_part
     return sizes[i];
   if (ir_dim_is_known (whole))
     {
-      gint64 chunk = (whole + n_parts - 1) / n_parts;
-      gint64 start = MIN (chunk * i, whole);
-      return MIN (chunk, whole - start);
+      guint64 size = (guint64) whole, chunk = size / n_parts + (size % n_parts != 0);
+      guint64 start = MIN (ir_mul_saturated (chunk, i), size);
+      return (IrDim) MIN (chunk, size - start);
     }
   IrDim quotient;
   if (whole != IR_DIM_UNKNOWN && ir_dim_divides (call->context, whole, n_parts, &quotient))
@@ -460,6 +460,12 @@ ir_infer_split (IrCall *call, GError **error)
     }
   if (!ir_call_axis (call, ir_call_int (call, "axis", 0), rank, &axis, error))
     return FALSE;
+  /* Outputs at the end may be left out; then the attribute tells how many parts there are. */
+  gint64 n_all = ir_call_int (call, "num_outputs", n_parts);
+  if (n_all < n_parts || n_all > G_MAXINT32)
+    return ir_call_fail (call, error, IR_OP_ERROR_ATTRIBUTE,
+                         "num_outputs is %" G_GINT64_FORMAT ", the node has %u outputs", n_all,
+                         n_parts);
   gint64 total = 0;
   for (guint i = 0; known && i < n_sizes; i++)
     if (sizes[i] < 0 || sizes[i] > G_MAXINT64 - total)
@@ -478,7 +484,7 @@ ir_infer_split (IrCall *call, GError **error)
   for (guint i = 0; i < n_parts; i++)
     {
       result[axis] = given && !known ? IR_DIM_UNKNOWN
-                                     : part_size (call, dims[axis], sizes, i, n_parts);
+                                     : part_size (call, dims[axis], sizes, i, (guint) n_all);
       ir_call_set_output_tensor_type (call, i, dtype, rank, result);
       lengths[i] = ir_dim_is_known (result[axis]) && starts[i] >= 0 ? result[axis] : -1;
       starts[i + 1] = lengths[i] >= 0 ? starts[i] + lengths[i] : -1;

@@ -132,4 +132,4 @@ const IrAttrSpec *ir_op_attr (const IrOp *op, const char *name);
 char *ir_op_input_name (const IrOp *op, guint slot); /* (transfer full) "X", "input 3" */
 char *ir_op_output_name (const IrOp *op, guint slot);
 gboolean ir_op_is (const IrNode *node, IrOpId id); /* the node's row is @id */
-char *ir_ops_markdown (void); /* (transfer full) docs/OPS.md */
+char *ir_ops_markdown (void);                      /* (transfer full) docs/OPS.md */

@@ -228,6 +228,15 @@ test_reductions (void)
   check (17, "(float[N,S] x) => (int64[] y)", "y = ArgMax <axis = 1> (x)", "y", "int64[N,1]");
 }
 
+static void
+test_uneven_split (void)
+{
+  check (18, "(float[7,N] x) => (float[] y)", "y, z, last = Split <num_outputs = 3> (x)", "last",
+         "float[1,N]");
+  check (18, "(float[7,N] x) => (float[] y)", "y, z = Split <num_outputs = 3> (x)", "z",
+         "float[3,N]");
+}
+
 /* -- old opsets -- */
 
 static void
@@ -428,6 +437,7 @@ main (int argc, char **argv)
   TEST ("shapes broadcast, symbols too", test_broadcasting);
   TEST ("concatenation and padding add to symbols", test_concat_and_pad);
   TEST ("reductions drop and keep axes", test_reductions);
+  TEST ("the last part of a split may be smaller", test_uneven_split);
   TEST ("old opsets are adapted", test_old_opsets);
   TEST ("an If has what both branches have", test_if_by_branches);
   TEST ("a function is inferred per application", test_function_bodies);

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #define IR_DOMAIN        "irscope"
-#define FIRST_BODY_OPSET 11
+#define FIRST_BODY_OPSET 8
 
 typedef struct
 {
@@ -424,7 +424,8 @@ write_model (Writer *writer)
   write_graph (writer, writer->model->main);
   ir_wire_end (writer->out, mark);
   write_functions (writer, writer->model);
-  /* Bodies hold in every version from 11 on; runtimes like one version best. */
+  /* Runtimes want one version of ai.onnx in model and functions. The operators that bodies use mean
+     the same from 8 on: Max and Min broadcast since then. */
   if (ir_model_opset (writer->model, "") >= FIRST_BODY_OPSET)
     writer->body_opset = ir_model_opset (writer->model, "");
   for (guint i = 0; i < writer->bodies->len; i++)

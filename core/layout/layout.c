@@ -17,7 +17,16 @@
 
 #define COMPONENT_GAP 48.0 /* px */
 
-G_DEFINE_QUARK (ir - layout - error - quark, ir_layout_error)
+/**
+ * ir_layout_error_quark:
+ *
+ * Returns: the domain of IR_LAYOUT_ERROR
+ */
+GQuark
+ir_layout_error_quark (void)
+{
+  return g_quark_from_static_string ("ir-layout-error-quark");
+}
 
 typedef struct
 {

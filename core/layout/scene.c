@@ -35,6 +35,12 @@ static const struct
 };
 /* clang-format on */
 
+/**
+ * ir_scene_text_look:
+ * @style: a style
+ *
+ * Returns: (transfer none): sizes in px, weight and colour of its texts
+ */
 const IrSceneTextLook *
 ir_scene_text_look (IrSceneTextStyle style)
 {
@@ -87,7 +93,12 @@ ir_scene_state_name (IrSceneState state)
   return states[state].name;
 }
 
-/* The badge of a state; "" for the same. */
+/**
+ * ir_scene_state_glyph:
+ * @state: a state
+ *
+ * Returns: (transfer none): its badge; "" for the same
+ */
 const char *
 ir_scene_state_glyph (IrSceneState state)
 {
@@ -546,7 +557,12 @@ ir_scene_line_points (const IrScene *scene, const IrSceneLine *line)
   return &g_array_index (scene->points, IrLayoutPoint, line->first_point);
 }
 
-/* The layout that it was made with; (nullable) for scenes made by hand. */
+/**
+ * ir_scene_layout:
+ * @scene: a finished scene
+ *
+ * Returns: (transfer none) (nullable): the layout that it was made with; %NULL for scenes made by hand
+ */
 const IrLayout *
 ir_scene_layout (const IrScene *scene)
 {
@@ -579,7 +595,13 @@ ir_scene_find_node (const IrScene *scene, IrNodeId node)
          1;
 }
 
-/* The first line that carries @value, or -1. */
+/**
+ * ir_scene_find_value:
+ * @scene: a finished scene
+ * @value: a value of the later model
+ *
+ * Returns: the first line that carries @value, or -1
+ */
 gint32
 ir_scene_find_value (const IrScene *scene, IrValueId value)
 {

@@ -9,7 +9,16 @@
 #include "core/op/op.h"
 #include <string.h>
 
-G_DEFINE_QUARK (ir - op - error - quark, ir_op_error)
+/**
+ * ir_op_error_quark:
+ *
+ * Returns: the domain of IR_OP_ERROR
+ */
+GQuark
+ir_op_error_quark (void)
+{
+  return g_quark_from_static_string ("ir-op-error-quark");
+}
 
 /* More elements than this are weights, not shapes. */
 #define MAX_NUMBERS (1u << 20)

@@ -11,7 +11,16 @@
 #include <math.h>
 #include <pango/pangocairo.h>
 
-G_DEFINE_QUARK (ir - render - error - quark, ir_render_error)
+/**
+ * ir_render_error_quark:
+ *
+ * Returns: the domain of IR_RENDER_ERROR
+ */
+GQuark
+ir_render_error_quark (void)
+{
+  return g_quark_from_static_string ("ir-render-error-quark");
+}
 
 /* --- fonts ------------------------------------------------------------------ */
 

@@ -55,7 +55,12 @@ static const IrPalette dark = {
 };
 /* clang-format on */
 
-/* The colours of light or dark pictures. */
+/**
+ * ir_palette:
+ * @is_dark: whether the background is dark
+ *
+ * Returns: (transfer none): the colours of light or dark pictures
+ */
 const IrPalette *
 ir_palette (gboolean is_dark)
 {
@@ -83,7 +88,13 @@ ir_colour_mix (guint32 a, guint32 b, double amount)
   return out;
 }
 
-/* The overlay's colour for 0 … 1. */
+/**
+ * ir_palette_ramp:
+ * @palette: the colours in use
+ * @at: 0 … 1, clamped
+ *
+ * Returns: the overlay's colour, 0xRRGGBB
+ */
 guint32
 ir_palette_ramp (const IrPalette *palette, double at)
 {
@@ -124,7 +135,13 @@ ir_colour_contrast (guint32 a, guint32 b)
   return (MAX (x, y) + 0.05) / (MIN (x, y) + 0.05);
 }
 
-/* A text colour for any fill. */
+/**
+ * ir_palette_on:
+ * @palette: the colours in use
+ * @fill: what the text stands on, 0xRRGGBB
+ *
+ * Returns: a text colour that can be read on any fill: white or nearly black
+ */
 guint32
 ir_palette_on (const IrPalette *palette, guint32 fill)
 {

@@ -561,6 +561,32 @@ activate_selected (IrCanvas *self)
 
 /* -- keys -- */
 
+/* Keys that move the cursor, before the scrolled window takes them for scrolling. */
+static gboolean
+move_cursor (IrCanvas *self, guint keyval, GdkModifierType state)
+{
+  const gboolean control = (state & GDK_CONTROL_MASK) != 0;
+
+  if (state & (GDK_SHIFT_MASK | GDK_ALT_MASK))
+    return FALSE;
+  if (keyval == GDK_KEY_Left || keyval == GDK_KEY_Right)
+    {
+      const int by = keyval == GDK_KEY_Right ? 1 : -1;
+
+      if (control)
+        ir_session_pass_by (self->session, by);
+      else
+        ir_session_step_by (self->session, by);
+      return TRUE;
+    }
+  if (!control && (keyval == GDK_KEY_Home || keyval == GDK_KEY_End))
+    {
+      ir_session_goto (self->session, keyval == GDK_KEY_Home ? 0 : G_MAXUINT);
+      return TRUE;
+    }
+  return FALSE;
+}
+
 static gboolean
 on_key (GtkEventControllerKey *controller,
         guint keyval,
@@ -573,6 +599,8 @@ on_key (GtkEventControllerKey *controller,
   const gboolean shift = (state & GDK_SHIFT_MASK) != 0;
   gint32 next = -1;
 
+  if (move_cursor (self, keyval, state))
+    return GDK_EVENT_STOP;
   if (scene (self) == NULL || !plain)
     return GDK_EVENT_PROPAGATE;
   if (keyval == GDK_KEY_Return || keyval == GDK_KEY_KP_Enter)

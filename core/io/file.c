@@ -17,9 +17,13 @@
 /**
  * ir_io_error_quark:
  *
- * Returns: the domain of errors of reading and writing: %IrIoErrorCode
+ * Returns: the domain of IR_IO_ERROR
  */
-G_DEFINE_QUARK (ir - io - error - quark, ir_io_error)
+GQuark
+ir_io_error_quark (void)
+{
+  return g_quark_from_static_string ("ir-io-error-quark");
+}
 
 static gboolean
 fail (GError **error, const char *path, const char *what)

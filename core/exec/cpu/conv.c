@@ -342,6 +342,18 @@ epilogue_of (const IrCall *call, const IrTensor *y, CpuEpilogue *epilogue)
          ir_tensor_n_elements (ir_call_input (call, 3)) == ir_tensor_n_elements (y);
 }
 
+/* Small convolutions run on one thread: waking others takes longer, and far longer where the cores
+ * are busy. A multiplication counts as a thirty-second of an element of a vector loop. Always the
+ * same number for one shape, as oneDNN splits the work when the primitive is made. */
+static int
+n_threads_of (const IrCall *call, const IrTensor *y)
+{
+  const IrTensor *w = ir_call_input (call, 1);
+  guint64 per_element = ir_tensor_n_elements (w) / (guint64) ir_tensor_dims (w)[0];
+
+  return cpu_n_threads (call, ir_tensor_n_elements (y) * per_element / 32);
+}
+
 static gboolean
 run (IrCall *call, GError **error)
 {
@@ -367,7 +379,7 @@ run (IrCall *call, GError **error)
   if (ir_tensor_n_elements (ir_call_input (call, 0)) == 0 ||
       ir_tensor_n_elements (ir_call_input (call, 1)) == 0)
     return call->op->ref (call, error);
-  omp_set_num_threads (call->threads != NULL ? (int) ir_threads_n (call->threads) : 1);
+  omp_set_num_threads (n_threads_of (call, y));
   if (state == NULL)
     state = &local;
   if (state->plan != NULL && memcmp (&state->plan->shape, &shape, sizeof shape) != 0)

@@ -106,6 +106,13 @@ on_load (GtkButton *button, gpointer user_data)
   gtk_file_filter_add_suffix (filter, "pb");
   gtk_file_chooser_add_filter (GTK_FILE_CHOOSER (dialog), filter);
   gtk_native_dialog_set_modal (GTK_NATIVE_DIALOG (dialog), TRUE);
+  if (ir_session_get_path (self->session) != NULL)
+    {
+      g_autofree char *dir = g_path_get_dirname (ir_session_get_path (self->session));
+      g_autoptr (GFile) folder = g_file_new_for_path (dir);
+
+      gtk_file_chooser_set_current_folder (GTK_FILE_CHOOSER (dialog), folder, NULL);
+    }
   g_signal_connect (dialog, "response", G_CALLBACK (on_chosen), self);
   gtk_native_dialog_show (GTK_NATIVE_DIALOG (dialog));
 }

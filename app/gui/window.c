@@ -532,7 +532,7 @@ place_panes (GtkWidget *widget, GdkFrameClock *clock, gpointer data)
     return G_SOURCE_CONTINUE;
   gtk_paned_set_position (self->end_paned, MAX (width - ir_state_get_int ("end-width", 320), 320));
   gtk_paned_set_position (self->bottom_paned,
-                          MAX (height - ir_state_get_int ("bottom-height", 260), 200));
+                          MAX (height - ir_state_get_int ("bottom-height", 300), 200));
   return G_SOURCE_REMOVE;
 }
 

@@ -18,7 +18,7 @@
 #define DRAG_THRESHOLD 6.0
 #define CAMERA_MS      220
 #define FIT_MARGIN     0.96
-#define READABLE_ZOOM  0.5 /* a first look is not farther out than this */
+#define READABLE_ZOOM  0.65 /* a first look is not farther out than this */
 
 struct _IrCanvas
 {

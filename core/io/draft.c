@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#define META_MODULES "pkg.torch.onnx.name_scopes"
+
 typedef struct
 {
   gpointer object;
@@ -325,6 +327,24 @@ split_after (IrDraft *draft, const char *text)
   return after;
 }
 
+/* PyTorch's exporter lists the modules around a node, outermost first, and then the node itself:
+ * "['', 'encoder', 'encoder.layer.0', 'add_3']". */
+static const char *
+scope_of_modules (IrContext *context, const char *list)
+{
+  g_auto (GStrv) parts = g_strsplit (list, "'", -1);
+  const char *found = "";
+  g_autofree char *path = NULL;
+  guint n = g_strv_length (parts);
+
+  /* Between quotes are the odd parts; the last of them is the node. */
+  for (guint i = 1; i + 2 < n; i += 2)
+    if (i + 2 < n - 1 && parts[i][0] != '\0')
+      found = parts[i];
+  path = g_strdup (found);
+  return ir_context_intern (context, g_strdelimit (path, ".", '/'));
+}
+
 /**
  * ir_draft_node_take_metadata:
  * @draft: a draft
@@ -355,6 +375,9 @@ ir_draft_node_take_metadata (IrDraft *draft, IrDraftNode *node)
           g_ptr_array_add (values, (gpointer) value);
         }
     }
+  if (node->scope == NULL && strchr (node->name, '/') == NULL &&
+      ir_props_get (props, META_MODULES) != NULL)
+    node->scope = scope_of_modules (draft->context, ir_props_get (props, META_MODULES));
   if (props == NULL || keys->len == props->n)
     return;
   props = keys->len == 0

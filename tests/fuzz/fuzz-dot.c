@@ -15,9 +15,14 @@ LLVMFuzzerTestOneInput (const guint8 *data, gsize size)
   g_autoptr (GError) error = NULL;
   g_autoptr (IrModel) model = ir_dot_read (text != NULL ? text : "", (gssize) size, &limits,
                                            problems, NULL, &error);
-  g_autofree char *written = model != NULL ? ir_dot_write (model) : NULL;
 
   g_assert_true ((model == NULL) == (error != NULL));
+  if (model != NULL)
+    {
+      g_autofree char *written = ir_dot_write (model);
+
+      g_assert_true (g_utf8_validate (written, -1, NULL));
+    }
   return 0;
 }
 

@@ -170,6 +170,31 @@ test_elided (void)
 }
 
 static void
+test_scopes (void)
+{
+  g_autoptr (IrModel) model = test_read_text (
+      "<ir_version: 10, opset_import: [\"\" : 17]> g (float x) => (y) {\n"
+      "#! metadata [\"pkg.torch.onnx.name_scopes\": \"['', 'encoder', 'encoder.layer.0', 'add']\"]\n"
+      "[add] a = Add (x, x)\n"
+      "#! metadata [\"irscope.scope\": \"mine/own\"]\n"
+      "[\"/named/Neg\"] b = Neg (a)\n"
+      "[\"/block.1/Relu\"] c = Relu (b)\n"
+      "[plain] y = Neg (c) }");
+  g_autoptr (IrModel) again = test_through_onnx (model);
+  static const struct
+  {
+    const char *name, *scope;
+  } nodes[] = { { "add", "encoder/layer/0" },
+                { "/named/Neg", "mine/own" },
+                { "/block.1/Relu", "block.1" },
+                { "plain", "" } };
+
+  for (guint i = 0; i < G_N_ELEMENTS (nodes); i++)
+    g_assert_cmpstr (ir_graph_find_node (model->main, nodes[i].name)->scope, ==, nodes[i].scope);
+  test_assert_same (model, again);
+}
+
+static void
 test_files (void)
 {
   g_autofree char *folder = test_folder ();
@@ -238,6 +263,7 @@ main (int argc, char **argv)
   g_test_add_func ("/io/round trip/extreme elements stay", test_extremes);
   g_test_add_func ("/io/round trip/weights may lie at odd offsets", test_odd_offsets);
   g_test_add_func ("/io/round trip/elided tensors come from the model below", test_elided);
+  g_test_add_func ("/io/round trip/scopes come from names and metadata", test_scopes);
   g_test_add_func ("/io/round trip/files of every format", test_files);
   g_test_add_func ("/io/round trip/large tensors of text lie beside it", test_side_file);
   return g_test_run ();

@@ -1,6 +1,15 @@
-/* Saving and replaying a session. The file is one GVariant: tables of the immutable payloads that
- * records hold (strings, types, tensors, attributes …), the nodes, values and graphs that steps
- * create, as they are at birth, and the records with only what each one writes.
+/* Saving and replaying a session. The file is
+ *
+ *   bytes          what
+ *   0 .. 7         "irscope" and the version of the format, one byte
+ *   8 .. 15        size of the description in bytes, little-endian
+ *   16 ..          the description, one GVariant
+ *   next 64 n ..   elements of the tensors that the steps made, each at a multiple of 64
+ *
+ * so that large tensors are neither copied nor looked at when it is read. The description: tables
+ * of the immutable payloads that records hold (strings, types, tensors, attributes …), the nodes,
+ * values and graphs that steps create, as they are at birth, and the records with only what each
+ * one writes.
  *
  * What a record undoes is not stored: replaying it reads that from the model. So whatever the file
  * says, a state that was replayed can be left again; and every record is checked against the model
@@ -15,14 +24,15 @@
 #include <gio/gio.h>
 #include <string.h>
 
-#define MAGIC   "irscope-history"
-#define VERSION 1
+#define MAGIC        "irscope\1"
+#define HEADER_BYTES 16
+#define BLOB_ALIGN   64
 
 #define TYPE_STRINGS "aay"
 #define TYPE_TYPE                                                                                  \
-  "(yinuauasav)" /* kind, dtype, rank, denotation, dim denotations, dims, element                   \
-                 */
-#define TYPE_TENSOR   "(uyaxayaayau)" /* imported value or 0, dtype, dims, bytes, strings, sparse */
+  "(yinuauasav)" /* kind, dtype, rank, denotation, dim denotations, dims, element                  \
+                  */
+#define TYPE_TENSOR   "(uyaxttaayau)" /* imported value or 0, dtype, dims, place, strings, sparse */
 #define TYPE_ATTR     "(uiuumayv)"
 #define TYPE_EXTRA    "(umayma(uu))"
 #define TYPE_OPSETS   "a(ux)"
@@ -42,7 +52,7 @@
   "a" TYPE_OPSETS "a(uuu)a" TYPE_INFO "a" TYPE_FUNCTION ")"
 #define TYPE_BIRTHS "(uuua" TYPE_GRAPH "a" TYPE_NODE "a" TYPE_VALUE ")"
 #define TYPE_LOG    "(ua" TYPE_RECORD "a" TYPE_STEP "a" TYPE_PASS_RUN "a" TYPE_REFUSAL ")"
-#define TYPE_FILE   "(sut" TYPE_TABLES TYPE_BIRTHS TYPE_LOG ")"
+#define TYPE_FILE   "(t" TYPE_TABLES TYPE_BIRTHS TYPE_LOG ")"
 
 /* Refuses what no session could be, before memory is spent on it. */
 #define MAX_TYPE_DEPTH 16
@@ -72,6 +82,8 @@ typedef struct
   GHashTable *places[N_TABLES]; /* payload -> index + 1 */
   GVariantBuilder rows[N_TABLES];
   GHashTable *imported_tensors; /* tensor -> id of an imported value that has it */
+  GPtrArray *blobs;             /* of GBytes */
+  gsize blobs_end;              /* where the next one goes, from the first */
 } Saver;
 
 static guint32
@@ -147,6 +159,22 @@ put_type (Saver *saver, const IrType *type)
   return place;
 }
 
+static gsize
+align_blob (gsize offset)
+{
+  return (offset + BLOB_ALIGN - 1) / BLOB_ALIGN * BLOB_ALIGN;
+}
+
+static guint64
+put_blob (Saver *saver, GBytes *bytes)
+{
+  gsize place = saver->blobs_end;
+
+  g_ptr_array_add (saver->blobs, g_bytes_ref (bytes));
+  saver->blobs_end = align_blob (place + g_bytes_get_size (bytes));
+  return place;
+}
+
 static guint32 put_tensor (Saver *saver, const IrTensor *tensor);
 
 static GVariant *
@@ -154,13 +182,13 @@ tensor_variant (Saver *saver, const IrTensor *tensor)
 {
   GVariantBuilder strings, parts;
   GBytes *bytes = ir_tensor_bytes (tensor);
-  g_autoptr (GBytes) nothing = g_bytes_new_static ("", 0);
+  guint64 place = 0;
   gpointer imported = g_hash_table_lookup (saver->imported_tensors, tensor);
 
   g_variant_builder_init (&strings, G_VARIANT_TYPE ("aay"));
   g_variant_builder_init (&parts, G_VARIANT_TYPE ("au"));
   if (imported != NULL)
-    bytes = nothing;
+    bytes = NULL;
   else if (ir_tensor_sparse_values (tensor) != NULL)
     {
       g_variant_builder_add (&parts, "u", put_tensor (saver, ir_tensor_sparse_values (tensor)));
@@ -169,11 +197,13 @@ tensor_variant (Saver *saver, const IrTensor *tensor)
   else if (ir_tensor_dtype (tensor) == IR_DTYPE_STRING)
     for (guint64 i = 0; i < ir_tensor_n_elements (tensor); i++)
       g_variant_builder_add (&strings, "@ay", bytes_variant (ir_tensor_string (tensor, i)));
-  return g_variant_new ("(uy@ax@ay@aay@au)", GPOINTER_TO_UINT (imported),
+  if (bytes != NULL)
+    place = put_blob (saver, bytes);
+  return g_variant_new ("(uy@axtt@aay@au)", GPOINTER_TO_UINT (imported),
                         (guchar) ir_tensor_dtype (tensor),
                         g_variant_new_fixed_array (G_VARIANT_TYPE_INT64, ir_tensor_dims (tensor),
                                                    ir_tensor_rank (tensor), sizeof (gint64)),
-                        bytes_variant (bytes != NULL ? bytes : nothing),
+                        place, (guint64) (bytes != NULL ? g_bytes_get_size (bytes) : 0),
                         g_variant_builder_end (&strings), g_variant_builder_end (&parts));
 }
 
@@ -532,6 +562,8 @@ saver_init (Saver *saver, IrModel *model)
   };
 
   saver->model = model;
+  saver->blobs = g_ptr_array_new_with_free_func ((GDestroyNotify) g_bytes_unref);
+  saver->blobs_end = 0;
   saver->imported_tensors = g_hash_table_new (NULL, NULL);
   for (guint i = 0; i < N_TABLES; i++)
     {
@@ -549,9 +581,39 @@ saver_init (Saver *saver, IrModel *model)
 static void
 saver_clear (Saver *saver)
 {
+  g_ptr_array_unref (saver->blobs);
   g_hash_table_unref (saver->imported_tensors);
   for (guint i = 0; i < N_TABLES; i++)
     g_hash_table_unref (saver->places[i]);
+}
+
+static GBytes *
+assemble (const Saver *saver, GVariant *description, GError **error)
+{
+  gsize size = g_variant_get_size (description), first = align_blob (HEADER_BYTES + size);
+  guint64 stored = GUINT64_TO_LE ((guint64) size);
+  guint8 *file = g_try_malloc0 (first + saver->blobs_end);
+  gsize place = first;
+
+  if (file == NULL)
+    {
+      g_set_error (error, G_IO_ERROR, G_IO_ERROR_NO_SPACE,
+                   "Not enough memory for a saved session of %" G_GSIZE_FORMAT " bytes",
+                   first + saver->blobs_end);
+      return NULL;
+    }
+  memcpy (file, MAGIC, 8);
+  memcpy (file + 8, &stored, 8);
+  g_variant_store (description, file + HEADER_BYTES);
+  for (guint i = 0; i < saver->blobs->len; i++)
+    {
+      gsize n;
+      gconstpointer data = g_bytes_get_data (saver->blobs->pdata[i], &n);
+      if (n > 0)
+        memcpy (file + place, data, n);
+      place = align_blob (place + n);
+    }
+  return g_bytes_new_take (file, first + saver->blobs_end);
 }
 
 /**
@@ -559,7 +621,8 @@ saver_clear (Saver *saver)
  * @model: a model with a history, not being edited
  * @error: return location for an error, or %NULL
  *
- * Fails with %G_IO_ERROR_NOT_SUPPORTED if @model is frozen.
+ * Fails with %G_IO_ERROR_NOT_SUPPORTED if @model is frozen, with %G_IO_ERROR_NO_SPACE if there is
+ * not enough memory.
  *
  * Returns: (transfer full): all steps, pass runs, refusals and the cursor, without the imported
  *   model itself; for ir_history_load() on that model
@@ -571,7 +634,8 @@ ir_history_save (IrModel *model, GError **error)
   guint cursor = ir_history_cursor (model);
   guint64 fingerprint;
   GVariant *births, *log, *tables[N_TABLES];
-  g_autoptr (GVariant) file = NULL;
+  g_autoptr (GVariant) description = NULL;
+  GBytes *file;
 
   if (model->log == NULL || model->log->editing)
     {
@@ -587,11 +651,12 @@ ir_history_save (IrModel *model, GError **error)
   ir_history_goto (model, cursor);
   for (guint i = 0; i < N_TABLES; i++)
     tables[i] = g_variant_builder_end (&saver.rows[i]);
-  file = g_variant_ref_sink (g_variant_new ("(sut@" TYPE_TABLES "@" TYPE_BIRTHS "@" TYPE_LOG ")",
-                                            MAGIC, (guint32) VERSION, fingerprint,
-                                            g_variant_new_tuple (tables, N_TABLES), births, log));
+  description = g_variant_ref_sink (
+      g_variant_new ("(t@" TYPE_TABLES "@" TYPE_BIRTHS "@" TYPE_LOG ")", fingerprint,
+                     g_variant_new_tuple (tables, N_TABLES), births, log));
+  file = assemble (&saver, description, error);
   saver_clear (&saver);
-  return g_variant_get_data_as_bytes (file);
+  return file;
 }
 
 /* -- loading -- */
@@ -600,6 +665,7 @@ typedef struct
 {
   IrModel *model;
   GPtrArray *tables[N_TABLES]; /* payloads; index + 1 is what the file refers by */
+  GBytes *blobs;               /* elements of tensors */
   guint32 first_value;
   guint64 slots_left; /* that nodes may still grow by; a short file shall not take much memory */
   GError **error;
@@ -817,16 +883,17 @@ static IrTensor *
 read_tensor (Loader *loader, GVariant *row)
 {
   g_autoptr (GVariant) dims = NULL;
-  g_autoptr (GVariant) data = NULL;
   g_autoptr (GVariant) strings = NULL;
   g_autoptr (GVariant) parts = NULL;
   g_autoptr (GBytes) bytes = NULL;
+  guint64 place, length;
   const gint64 *shape;
   guint32 imported;
   guchar dtype;
   gsize rank;
 
-  g_variant_get (row, "(uy@ax@ay@aay@au)", &imported, &dtype, &dims, &data, &strings, &parts);
+  g_variant_get (row, "(uy@axtt@aay@au)", &imported, &dtype, &dims, &place, &length, &strings,
+                 &parts);
   shape = g_variant_get_fixed_array (dims, &rank, sizeof (gint64));
   if (imported != 0)
     {
@@ -842,7 +909,9 @@ read_tensor (Loader *loader, GVariant *row)
     return new_string_tensor ((guint) rank, shape, strings);
   if (g_variant_n_children (parts) == 2)
     return new_sparse_tensor (loader, (guint) rank, shape, parts);
-  bytes = g_variant_get_data_as_bytes (data);
+  if (place > g_bytes_get_size (loader->blobs) || length > g_bytes_get_size (loader->blobs) - place)
+    return NULL;
+  bytes = g_bytes_new_from_bytes (loader->blobs, place, length);
   return ir_tensor_new ((IrDtype) dtype, (guint) rank, shape, bytes);
 }
 
@@ -1717,23 +1786,16 @@ take_back (IrModel *model)
 }
 
 static gboolean
-load_file (Loader *loader, GVariant *file)
+load_description (Loader *loader, GVariant *file)
 {
   g_autoptr (GVariant) tables = NULL;
   g_autoptr (GVariant) births = NULL;
   g_autoptr (GVariant) log = NULL;
-  const char *magic;
   guint64 fingerprint;
-  guint32 version;
   guint cursor;
 
-  g_variant_get (file, "(&sut@" TYPE_TABLES "@" TYPE_BIRTHS "@" TYPE_LOG ")", &magic, &version,
-                 &fingerprint, &tables, &births, &log);
-  if (strcmp (magic, MAGIC) != 0)
-    return fail (loader, "this is no saved session of irscope");
-  if (version != VERSION)
-    return fail (loader, "its format is version %u, this program reads version %u", version,
-                 (guint) VERSION);
+  g_variant_get (file, "(t@" TYPE_TABLES "@" TYPE_BIRTHS "@" TYPE_LOG ")", &fingerprint, &tables,
+                 &births, &log);
   if (!check_model (loader, births, fingerprint) || !read_tables (loader, tables) ||
       !read_births (loader, births))
     return FALSE;
@@ -1744,6 +1806,35 @@ load_file (Loader *loader, GVariant *file)
     }
   ir_history_goto (loader->model, cursor);
   return TRUE;
+}
+
+static gboolean
+load_file (Loader *loader, GBytes *data)
+{
+  g_autoptr (GVariant) file = NULL;
+  g_autoptr (GBytes) description = NULL;
+  g_autoptr (GBytes) blobs = NULL;
+  gsize n, first;
+  const guint8 *bytes = g_bytes_get_data (data, &n);
+  guint64 size;
+
+  if (n < HEADER_BYTES || memcmp (bytes, MAGIC, 7) != 0)
+    return fail (loader, "this is no saved session of irscope");
+  if (bytes[7] != (guint8) MAGIC[7])
+    return fail (loader, "its format is version %u, this program reads version %u", bytes[7],
+                 (guint) MAGIC[7]);
+  memcpy (&size, bytes + 8, 8);
+  size = GUINT64_FROM_LE (size);
+  if (size > n - HEADER_BYTES)
+    return fail (loader, "the file ends early");
+  first = MIN (align_blob (HEADER_BYTES + size), n);
+  description = g_bytes_new_from_bytes (data, HEADER_BYTES, size);
+  blobs = g_bytes_new_from_bytes (data, first, n - first);
+  loader->blobs = blobs;
+  file = g_variant_ref_sink (
+      g_variant_new_from_bytes (G_VARIANT_TYPE (TYPE_FILE), description, FALSE));
+  return g_variant_is_normal_form (file) ? load_description (loader, file)
+                                         : fail (loader, "the file is damaged");
 }
 
 /**
@@ -1764,7 +1855,6 @@ ir_history_load (IrModel *model, GBytes *data, GError **error)
   Loader loader = { .model = model,
                     .slots_left = g_bytes_get_size (data) + (1u << 20),
                     .error = &failure };
-  g_autoptr (GVariant) file = NULL;
   gboolean ok;
 
   if (model->log == NULL || model->log->editing || model->log->steps->len > 0)
@@ -1773,11 +1863,9 @@ ir_history_load (IrModel *model, GBytes *data, GError **error)
                            "A session can be replayed only on a model without steps");
       return FALSE;
     }
-  file = g_variant_ref_sink (g_variant_new_from_bytes (G_VARIANT_TYPE (TYPE_FILE), data, FALSE));
   for (guint i = 0; i < N_TABLES; i++)
     loader.tables[i] = g_ptr_array_new ();
-  ok = g_variant_is_normal_form (file) ? load_file (&loader, file)
-                                       : fail (&loader, "the file is damaged");
+  ok = load_file (&loader, data);
   for (guint i = 0; i < N_TABLES; i++)
     g_ptr_array_unref (loader.tables[i]);
   model->stamp++;

@@ -62,11 +62,25 @@ option_context (const CliCommand *command, gpointer options, Cli *cli)
   return context;
 }
 
-/* Strings that GOption allocated go with the process; the struct is the only thing to free. */
-CliStatus
-cli_main (const CliCommand *command, int argc, char **argv, GCancellable *cancellable)
+/* GOption allocated the texts that the options struct points to. */
+static void
+free_texts (const CliOption *table, gpointer options)
 {
-  g_autofree gpointer options = g_malloc0 (MAX (command->options_size, 1));
+  for (; table != NULL && table->name != NULL; table++)
+    {
+      gpointer *field = (gpointer *) ((char *) options + table->offset);
+
+      if (table->arg == G_OPTION_ARG_STRING || table->arg == G_OPTION_ARG_FILENAME)
+        g_clear_pointer (field, g_free);
+      else if (table->arg == G_OPTION_ARG_STRING_ARRAY || table->arg == G_OPTION_ARG_FILENAME_ARRAY)
+        g_strfreev (g_steal_pointer (field));
+    }
+}
+
+static CliStatus
+parse_and_run (
+    const CliCommand *command, gpointer options, int argc, char **argv, GCancellable *cancellable)
+{
   Cli cli = { .command = command, .options = options, .cancellable = cancellable };
   g_autoptr (GOptionContext) context = option_context (command, options, &cli);
   g_autoptr (GError) error = NULL;
@@ -94,4 +108,15 @@ cli_main (const CliCommand *command, int argc, char **argv, GCancellable *cancel
       return CLI_BAD;
     }
   return command->run (&cli);
+}
+
+CliStatus
+cli_main (const CliCommand *command, int argc, char **argv, GCancellable *cancellable)
+{
+  g_autofree gpointer options = g_malloc0 (MAX (command->options_size, 1));
+  CliStatus status = parse_and_run (command, options, argc, argv, cancellable);
+
+  free_texts (command->options, options);
+  free_texts (command->model_options, options);
+  return status;
 }

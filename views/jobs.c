@@ -164,3 +164,30 @@ ir_job_start (gpointer owner, const IrJobSpec *spec)
   g_task_run_in_thread (task, job_thread);
   return job;
 }
+
+static void
+free_thread (GTask *task, gpointer source, gpointer task_data, GCancellable *cancellable)
+{
+  /* The task data goes with the task, which ends in this thread. */
+  g_task_set_task_data (task, NULL, NULL);
+  g_task_return_boolean (task, TRUE);
+}
+
+/**
+ * ir_job_free_later:
+ * @data: (nullable) (transfer full): something that may be let go of in any thread
+ * @free_func: how
+ *
+ * Lets go of @data in a thread of the pool.
+ */
+void
+ir_job_free_later (gpointer data, GDestroyNotify free_func)
+{
+  g_autoptr (GTask) task = NULL;
+
+  if (data == NULL)
+    return;
+  task = g_task_new (NULL, NULL, NULL, NULL);
+  g_task_set_task_data (task, data, free_func);
+  g_task_run_in_thread (task, free_thread);
+}

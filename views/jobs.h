@@ -36,3 +36,5 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (IrJob, ir_job_unref)
 void ir_job_cancel (IrJob *job);
 gboolean ir_job_is_cancelled (IrJob *job);
 void ir_job_report (IrJob *job, double fraction, const char *text); /* any thread */
+/* Frees what is big in a thread: unmapping gigabytes takes longer than a frame. */
+void ir_job_free_later (gpointer data, GDestroyNotify free_func); /* data nullable */

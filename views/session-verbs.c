@@ -131,7 +131,7 @@ on_frame (gpointer owner, gpointer result, const GError *error, gpointer data)
   g_clear_pointer (&self->frame_job, ir_job_unref);
   if (frame != NULL && request->timeline == self->timeline)
     {
-      g_clear_pointer (&self->frame, ir_frame_unref);
+      ir_job_free_later (self->frame, (GDestroyNotify) ir_frame_unref);
       self->frame = g_steal_pointer (&frame);
       ir_session_changed (self, IR_CHANGED_FRAME);
     }
@@ -665,7 +665,8 @@ on_pipeline (gpointer owner, gpointer result, const GError *error, gpointer data
   if (request->timeline == self->timeline)
     {
       swap_model (self, opened);
-      g_clear_pointer (&self->runs[IR_SIDE_AFTER], ir_run_unref);
+      ir_job_free_later (g_steal_pointer (&self->runs[IR_SIDE_AFTER]),
+                         (GDestroyNotify) ir_run_unref);
       keep_live_selection (self);
       ir_session_changed (self, IR_CHANGED_HISTORY | IR_CHANGED_FRAME | IR_CHANGED_SELECTION |
                                     IR_CHANGED_RUNS | IR_CHANGED_BUSY);
@@ -942,7 +943,8 @@ on_edited (gpointer owner, gpointer result, const GError *error, gpointer data)
     {
       swap_model (self, opened);
       self->modified = TRUE;
-      g_clear_pointer (&self->runs[IR_SIDE_AFTER], ir_run_unref);
+      ir_job_free_later (g_steal_pointer (&self->runs[IR_SIDE_AFTER]),
+                         (GDestroyNotify) ir_run_unref);
       keep_live_selection (self);
       ir_session_changed (self, IR_CHANGED_ALL & ~(IR_CHANGED_OVERLAY | IR_CHANGED_TIME_SPAN));
       ir_session_message (self, "%s", opened->message);

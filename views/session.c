@@ -705,7 +705,7 @@ void
 ir_session_clear_runs (IrSession *self)
 {
   for (guint i = 0; i < IR_N_SIDES; i++)
-    g_clear_pointer (&self->runs[i], ir_run_unref);
+    ir_job_free_later (g_steal_pointer (&self->runs[i]), (GDestroyNotify) ir_run_unref);
   g_clear_pointer (&self->used_inputs, g_hash_table_unref);
   self->run_step = 0;
 }
@@ -896,8 +896,8 @@ ir_session_compare_from (IrSession *self, guint to)
 void
 ir_session_take_timeline (IrSession *self, IrTimeline *timeline, IrFrame *frame)
 {
-  g_clear_pointer (&self->timeline, ir_timeline_unref);
-  g_clear_pointer (&self->frame, ir_frame_unref);
+  ir_job_free_later (self->timeline, (GDestroyNotify) ir_timeline_unref);
+  ir_job_free_later (self->frame, (GDestroyNotify) ir_frame_unref);
   self->timeline = timeline;
   self->frame = frame;
   self->cursor = frame->to;

@@ -730,8 +730,6 @@ fill_place (IrWindow *self, IrViewPlace place, GtkBox *box)
       gtk_widget_set_valign (chooser, GTK_ALIGN_CENTER);
       gtk_box_append (GTK_BOX (bar), chooser);
     }
-  gtk_stack_set_hhomogeneous (GTK_STACK (stack), FALSE);
-  gtk_stack_set_vhomogeneous (GTK_STACK (stack), FALSE);
   gtk_widget_set_vexpand (stack, TRUE);
   gtk_box_append (box, bar);
   gtk_box_append (box, stack);

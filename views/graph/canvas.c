@@ -5,6 +5,7 @@
 #include "core/layout/scene.h"
 #include "views/graph/paint.h"
 #include "views/graph/proxy.h"
+#include "views/jobs.h"
 
 #include <adwaita.h>
 #include <math.h>
@@ -1068,7 +1069,7 @@ ir_canvas_frame_changed (IrCanvas *self)
 
   if (frame == NULL || old == NULL || old->context != frame->model->context)
     self->moved = FALSE;
-  g_clear_pointer (&self->frame, ir_frame_unref);
+  ir_job_free_later (self->frame, (GDestroyNotify) ir_frame_unref);
   self->frame = frame != NULL ? ir_frame_ref (frame) : NULL;
   self->hover_box = -1;
   self->selected_box = -1;

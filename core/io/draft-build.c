@@ -352,7 +352,8 @@ build_body (Builder *builder, const IrDraftGraph *draft, Scope *scope)
     {
       const IrDraftNode *node = draft->nodes->pdata[n];
 
-      build_node (builder, node, scope, (IrValue *const *) outputs->pdata + first_output);
+      build_node (builder, node, scope,
+                  node->outputs->len > 0 ? (IrValue *const *) outputs->pdata + first_output : NULL);
       first_output += node->outputs->len;
     }
   build_infos (builder, draft, scope);

@@ -444,9 +444,9 @@ note_string (const char **p, GString *string)
   g_string_truncate (string, 0);
   while (g_ascii_isspace (**p))
     (*p)++;
-  if (*(*p)++ != '"')
+  if (**p != '"')
     return FALSE;
-  for (; **p != '"'; (*p)++)
+  for ((*p)++; **p != '"'; (*p)++)
     {
       char c = **p;
 

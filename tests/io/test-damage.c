@@ -292,6 +292,30 @@ test_nested_text (void)
     }
 }
 
+/* Notes that end in the middle, found by fuzzing. */
+static void
+test_cut_notes (void)
+{
+  static const char *const notes[] = { "#! <unknown",
+                                       "#! doc",
+                                       "#! doc \"a\\",
+                                       "#! metadata [\"a\" :",
+                                       "#! metadata [\"a\": \"b\",",
+                                       "#!unknown \"=\"" };
+
+  for (guint i = 0; i < G_N_ELEMENTS (notes); i++)
+    {
+      g_autoptr (GPtrArray) problems = ir_problems_new ();
+      g_autoptr (GError) error = NULL;
+      /* Exactly as long as it is, so that a sanitizer sees a byte too far. */
+      g_autofree char *text = g_memdup2 (notes[i], strlen (notes[i]));
+      g_autoptr (IrModel) model = ir_text_read (text, (gssize) strlen (notes[i]), problems, &error);
+
+      g_assert_null (model);
+      g_assert_error (error, IR_IO_ERROR, IR_IO_ERROR_FORMAT);
+    }
+}
+
 static void
 test_findings (void)
 {
@@ -615,6 +639,7 @@ main (int argc, char **argv)
   g_test_add_func ("/io/damage/tensors that do not fit are refused", test_hostile_tensors);
   g_test_add_func ("/io/damage/deep nesting has an end", test_nesting);
   g_test_add_func ("/io/damage/deep nesting of text has an end", test_nested_text);
+  g_test_add_func ("/io/damage/cut notes of text do no harm", test_cut_notes);
   g_test_add_func ("/io/damage/faults of a graph are found and it is still shown", test_findings);
   g_test_add_func ("/io/damage/mistakes in text have places", test_text_mistakes);
   g_test_add_func ("/io/damage/external data stay in the folder", test_external);

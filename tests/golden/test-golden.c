@@ -229,6 +229,17 @@ test_execution (gconstpointer data)
 }
 
 static void
+case_free (gpointer data)
+{
+  Case *c = data;
+
+  g_free (c->dir);
+  g_free (c->pass);
+  g_free (c->name);
+  g_free (c);
+}
+
+static void
 add_case (const char *dir, const char *pass, const char *file)
 {
   static const struct
@@ -248,9 +259,8 @@ add_case (const char *dir, const char *pass, const char *file)
       g_autofree char *path = g_strdup_printf ("/golden/%s/%s %s", pass, name, tests[i].what);
       Case *c = g_new (Case, 1);
 
-      /* Lives as long as the program: GLib keeps the pointer. */
       *c = (Case){ g_strdup (dir), g_strdup (pass), g_strdup (name) };
-      g_test_add_data_func (path, c, tests[i].run);
+      g_test_add_data_func_full (path, c, tests[i].run, case_free);
     }
 }
 

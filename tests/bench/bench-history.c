@@ -78,6 +78,8 @@ change_node (IrEdit *edit, IrModel *model, IrNode *node, GRand *random)
       ir_edit_set_input (edit, node, i, node->inputs[1 - i]);
   ir_edit_rename_node (edit, node, name);
   ir_edit_set_scope (edit, node, name);
+  ir_edit_set_device (edit, node, name);
+  ir_edit_rename_value (edit, node->outputs[0], name);
   ir_edit_set_attr (edit, node, ir_attr_int (model->context, "axis", g_rand_int (random)));
   ir_edit_set_rank (edit, node, g_rand_int (random));
   ir_edit_set_type (edit, node->outputs[0], NULL);

@@ -651,6 +651,12 @@ ir_session_set_show (IrSession *self, IrShow show)
   ir_session_picture_changed (self);
 }
 
+guint
+ir_session_get_picture_serial (IrSession *self)
+{
+  return self->serial;
+}
+
 /**
  * ir_session_toggle_fold:
  * @fold: the key of a scope or of a node with subgraphs, from a box of the scene

@@ -127,6 +127,7 @@ const char *ir_session_get_overlay (IrSession *self); /* (nullable) id of a row 
 void ir_session_set_overlay (IrSession *self, const char *id);
 IrShow ir_session_get_show (IrSession *self);
 void ir_session_set_show (IrSession *self, IrShow show);
+guint ir_session_get_picture_serial (IrSession *self); /* that IrFrame.serial is going to have */
 void ir_session_toggle_fold (IrSession *self, const char *fold); /* key of a box of the scene */
 void ir_session_get_time_span (IrSession *self, double *start_ms, double *end_ms); /* 0, 0 = all */
 void ir_session_set_time_span (IrSession *self, double start_ms, double end_ms);

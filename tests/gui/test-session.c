@@ -563,6 +563,47 @@ test_canvas (void)
   close_window (window);
 }
 
+static gboolean
+is_current (gpointer data)
+{
+  const IrFrame *frame = ir_session_get_frame (data);
+
+  return is_idle (data) && frame->serial == ir_session_get_picture_serial (data);
+}
+
+/* What the picture shows is made anew by a job, with what was there in its place. */
+static void
+test_options (void)
+{
+  IrWindow *window = open_window ("transformer-block.onnx");
+  IrSession *session = ir_window_get_session (window);
+  GtkWidget *canvas = find_widget (GTK_WIDGET (window), IR_TYPE_CANVAS);
+  const IrSceneBox *boxes;
+  const char *fold = NULL;
+  guint n, n_open, n_tinted = 0;
+
+  boxes = ir_scene_boxes (ir_session_get_frame (session)->scene, &n_open);
+  for (guint i = 0; i < n_open && fold == NULL; i++)
+    if (boxes[i].kind == IR_SCENE_CLUSTER)
+      fold = boxes[i].fold;
+  g_assert_nonnull (fold);
+  ir_session_toggle_fold (session, fold);
+  wait_for ("the folded graph", is_current, session);
+  ir_scene_boxes (ir_session_get_frame (session)->scene, &n);
+  g_assert_cmpuint (n, <, n_open);
+
+  g_assert_true (gtk_widget_activate_action (canvas, "graph.overlay", "s", "flops"));
+  wait_for ("the overlay", is_current, session);
+  boxes = ir_scene_boxes (ir_session_get_frame (session)->scene, &n);
+  for (guint i = 0; i < n; i++)
+    n_tinted += boxes[i].has_tint;
+  g_assert_cmpuint (n_tinted, >, 0);
+  g_assert_true (gtk_widget_activate_action (canvas, "graph.sideways", NULL));
+  wait_for ("the turned graph", is_current, session);
+  settle (100);
+  close_window (window);
+}
+
 static void
 test_window (void)
 {
@@ -650,6 +691,7 @@ main (int argc, char **argv)
       g_test_add_data_func (path, infos[i], test_view);
     }
   g_test_add_func ("/canvas/zooms, selects and tells assistive technology", test_canvas);
+  g_test_add_func ("/canvas/folds, tints and turns", test_options);
   g_test_add_func ("/window/enables what can be done", test_window);
   g_test_add_func ("/window/follows dark and light", test_dark);
   return g_test_run ();

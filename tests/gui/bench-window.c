@@ -1,0 +1,168 @@
+/* How long the window's main loop is held up while a model is opened, optimized, stepped through,
+ * run and panned; one line per phase: wall time, longest gap of an 8 ms tick, and frames per second
+ * of panning. Not a test: no time is asserted.
+ *
+ *     xvfb-run bench-window MODEL.onnx */
+#include "config.h"
+
+#include "app/gui/window.h"
+#include "core/layout/scene.h"
+#include "views/graph/canvas.h"
+
+#define TICK_MS 8
+
+typedef struct
+{
+  gint64 last_us, longest_us, start_us;
+  guint n_frames;
+} Meter;
+
+static gboolean
+on_tick (gpointer data)
+{
+  Meter *meter = data;
+  const gint64 now = g_get_monotonic_time ();
+
+  meter->longest_us = MAX (meter->longest_us, now - meter->last_us);
+  meter->last_us = now;
+  return G_SOURCE_CONTINUE;
+}
+
+static void
+begin (Meter *meter)
+{
+  meter->start_us = meter->last_us = g_get_monotonic_time ();
+  meter->longest_us = 0;
+  meter->n_frames = 0;
+}
+
+static void
+end (Meter *meter, const char *phase)
+{
+  const double ms = (double) (g_get_monotonic_time () - meter->start_us) / 1000;
+
+  g_print ("%-12s %9.1f ms, longest gap %7.1f ms", phase, ms, (double) meter->longest_us / 1000);
+  if (meter->n_frames > 0)
+    g_print (", %.1f frames/s", meter->n_frames / ms * 1000);
+  g_print ("\n");
+}
+
+static void
+wait_idle (IrSession *session)
+{
+  do
+    g_main_context_iteration (NULL, TRUE);
+  while (ir_session_get_busy (session) || ir_session_get_frame (session) == NULL ||
+         ir_session_get_frame (session)->to != ir_session_get_cursor (session));
+}
+
+static void
+settle (guint ms)
+{
+  const gint64 until = g_get_monotonic_time () + ms * 1000;
+
+  while (g_get_monotonic_time () < until)
+    g_main_context_iteration (NULL, TRUE);
+}
+
+static GtkWidget *
+find_canvas (GtkWidget *root)
+{
+  GtkWidget *found = IR_IS_CANVAS (root) ? root : NULL;
+
+  for (GtkWidget *child = gtk_widget_get_first_child (root); found == NULL && child != NULL;
+       child = gtk_widget_get_next_sibling (child))
+    found = find_canvas (child);
+  return found;
+}
+
+static void
+on_after_paint (GdkFrameClock *clock, gpointer data)
+{
+  ((Meter *) data)->n_frames++;
+}
+
+static gboolean
+pan (GtkWidget *canvas, GdkFrameClock *clock, gpointer data)
+{
+  GtkAdjustment *adjustment = data;
+
+  gtk_adjustment_set_value (adjustment, gtk_adjustment_get_value (adjustment) + 3);
+  return G_SOURCE_CONTINUE;
+}
+
+static void
+measure_panning (GtkWidget *canvas, Meter *meter, const char *phase)
+{
+  GdkFrameClock *clock = gtk_widget_get_frame_clock (canvas);
+  GtkAdjustment *adjustment = gtk_scrollable_get_vadjustment (GTK_SCROLLABLE (canvas));
+  const gulong handler = g_signal_connect (clock, "after-paint", G_CALLBACK (on_after_paint),
+                                           meter);
+  const guint tick = gtk_widget_add_tick_callback (canvas, pan, adjustment, NULL);
+
+  begin (meter);
+  settle (2000);
+  end (meter, phase);
+  gtk_widget_remove_tick_callback (canvas, tick);
+  g_signal_handler_disconnect (clock, handler);
+}
+
+int
+main (int argc, char **argv)
+{
+  Meter meter = { 0 };
+  IrWindow *window;
+  IrSession *session;
+  GtkWidget *canvas;
+  guint n_boxes, n_lines;
+
+  g_set_application_name ("irscope");
+  gtk_init ();
+  adw_init ();
+  if (argc != 2)
+    {
+      g_printerr ("usage: %s MODEL\n", argv[0]);
+      return 2;
+    }
+  g_timeout_add (TICK_MS, on_tick, &meter);
+  window = g_object_new (IR_TYPE_WINDOW, NULL);
+  gtk_window_present (GTK_WINDOW (window));
+  session = ir_window_get_session (window);
+  settle (500);
+
+  begin (&meter);
+  ir_session_open (session, argv[1]);
+  wait_idle (session);
+  settle (200);
+  end (&meter, "open");
+  ir_scene_boxes (ir_session_get_frame (session)->scene, &n_boxes);
+  ir_scene_lines (ir_session_get_frame (session)->scene, &n_lines);
+  g_print ("             %u boxes, %u lines\n", n_boxes, n_lines);
+  canvas = find_canvas (GTK_WIDGET (window));
+  measure_panning (canvas, &meter, "pan");
+  ir_canvas_fit (IR_CANVAS (canvas));
+  settle (500);
+  measure_panning (canvas, &meter, "pan, fit");
+
+  ir_session_set_prove (session, FALSE);
+  begin (&meter);
+  ir_session_run_pipeline (session, NULL);
+  wait_idle (session);
+  settle (200);
+  end (&meter, "optimize");
+  g_print ("             %u steps\n", ir_session_get_n_steps (session));
+  begin (&meter);
+  for (guint i = 0; i < 10 && ir_session_get_cursor (session) > 0; i++)
+    {
+      ir_session_step_by (session, -1);
+      wait_idle (session);
+    }
+  end (&meter, "ten steps");
+  begin (&meter);
+  ir_session_run_graph (session);
+  wait_idle (session);
+  settle (200);
+  end (&meter, "run");
+  gtk_window_destroy (GTK_WINDOW (window));
+  return 0;
+}

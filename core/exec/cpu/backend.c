@@ -43,14 +43,17 @@ refuses (const IrNode *node)
   return kernel->refuses != NULL ? kernel->refuses (node) : NULL;
 }
 
+/* Inference with all shapes known refuses what does not fit, so that no kernel reads beyond an
+ * operand: shapes that a graph leaves open meet for the first time here. */
 static gboolean
 run (IrCall *call, GError **error)
 {
   const IrCpuKernel *kernel = kernel_of (call->node);
   State *state = call->kernel_state;
-
   gboolean done;
 
+  if (!call->op->infer (call, error))
+    return FALSE;
   call->kernel_state = state != NULL ? state->state : NULL;
   done = kernel->run (call, error);
   call->kernel_state = state; /* whose it is: the caller releases it */

@@ -124,9 +124,9 @@ run_gemm (IrCall *call, GError **error)
   dims[0] = ir_tensor_dims (a)[trans_a ? 1 : 0];
   dims[1] = ir_tensor_dims (b)[trans_b ? 0 : 1];
   k = ir_tensor_dims (a)[trans_a ? 0 : 1];
-  if (ir_tensor_dims (b)[trans_b ? 1 : 0] != k || k == 0 ||
+  if (ir_tensor_dims (b)[trans_b ? 1 : 0] != k || k == 0 || alpha == 0 ||
       (c != NULL && !bias_fits (c, dims[0], dims[1])))
-    return call->op->ref (call, error); /* empty sums, and the message for what does not fit */
+    return call->op->ref (call, error); /* empty sums, 0 times NaN, what does not fit */
   y = cpu_new_floats_shaped (call, 0, 2, dims, error);
   if (y == NULL)
     return FALSE;

@@ -165,10 +165,10 @@ const IrCpuKernel cpu_layer_norm = { .name = "row loop",
 /* -- BatchNormalization, inference: a scale and a shift per channel -- */
 
 CPU_VECTORIZED static void
-scale_shift (const float *x, float *y, gint64 n, float scale, float shift)
+normalize (const float *x, float *y, gint64 n, double mean, double scale, double shift)
 {
   for (gint64 i = 0; i < n; i++)
-    y[i] = x[i] * scale + shift;
+    y[i] = (float) ((x[i] - mean) * scale + shift);
 }
 
 static gboolean
@@ -196,8 +196,8 @@ run_batch_norm (IrCall *call, GError **error)
       gint64 c = plane % split.middle;
       double factor = scale[c] / sqrt (variance[c] + epsilon);
 
-      scale_shift (x + plane * split.inner, y + plane * split.inner, split.inner, (float) factor,
-                   (float) (bias[c] - mean[c] * factor));
+      normalize (x + plane * split.inner, y + plane * split.inner, split.inner, mean[c], factor,
+                 bias[c]);
     }
   return TRUE;
 }

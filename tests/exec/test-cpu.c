@@ -1,0 +1,731 @@
+/* CPU kernels against the reference kernels. Every row of the op table that has a CPU kernel is run
+ * in random cases (shapes, attributes, contents, what is constant and what is known beforehand) on
+ * both back ends; results agree within the row's tolerance, NaN and infinities stand in the same
+ * places, and what one refuses the other refuses. */
+#include "config.h"
+
+#include "tests/exec/graphs.h"
+
+#include <math.h>
+#include <string.h>
+
+#define N_CASES 60 /* per operator */
+
+typedef struct
+{
+  Builder b;
+  GRand *rand;
+  GHashTable *inputs;
+  IrNode *node;
+  GString *text;    /* what the case is, for messages */
+  gboolean special; /* contents have NaN, infinities, zeros and very large and small numbers */
+} Case;
+
+static gint
+pick (Case *c, gint low, gint high) /* both inclusive */
+{
+  return g_rand_int_range (c->rand, low, high + 1);
+}
+
+static gboolean
+chance (Case *c, double probability)
+{
+  return g_rand_double (c->rand) < probability;
+}
+
+/* -- contents -- */
+
+static double
+element (Case *c)
+{
+  static const double specials[] = { NAN,  INFINITY, -INFINITY, 0,     -0.0,  1e-40,
+                                     1e10, -1e10,    1,         -1e-3, 88.75, -104 };
+
+  if (c->special && chance (c, 0.08))
+    return specials[pick (c, 0, G_N_ELEMENTS (specials) - 1)];
+  return g_rand_double_range (c->rand, -2, 2);
+}
+
+static IrTensor *
+contents (Case *c, guint rank, const gint64 *dims)
+{
+  g_autoptr (GError) error = NULL;
+  IrTensor *tensor = ir_tensor_new_alloc (IR_DTYPE_FLOAT, rank, dims, &error);
+  g_assert_no_error (error);
+  float *data = ir_tensor_data_writable (tensor);
+
+  for (guint64 i = 0; i < ir_tensor_n_elements (tensor); i++)
+    data[i] = (float) element (c);
+  return tensor;
+}
+
+/* A constant, or an input of the graph whose shape is known, partly known or not known. */
+static IrValue *
+operand (Case *c, const char *name, guint rank, const gint64 *dims)
+{
+  IrTensor *tensor = contents (c, rank, dims);
+  g_autoptr (GString) type = g_string_new ("float[");
+  double known = chance (c, 0.5) ? 1 : 0.4;
+
+  for (guint i = 0; i < rank; i++)
+    {
+      g_string_append (type, i > 0 ? "," : "");
+      if (chance (c, known))
+        g_string_append_printf (type, "%" G_GINT64_FORMAT, dims[i]);
+      else
+        g_string_append_c (type, '?');
+    }
+  g_string_append_c (type, ']');
+  g_string_append_printf (c->text, " %s %s of [", name, type->str);
+  for (guint i = 0; i < rank; i++)
+    g_string_append_printf (c->text, " %" G_GINT64_FORMAT, dims[i]);
+  g_string_append (c->text, " ]");
+  if (chance (c, 0.3))
+    return build_constant (&c->b, name, tensor);
+  IrValue *value = build_input (&c->b, name, type->str);
+  inputs_add (c->inputs, value, tensor);
+  return value;
+}
+
+static void
+set_ints (Case *c, const char *name, const gint64 *values, guint n)
+{
+  g_string_append_printf (c->text, " %s =", name);
+  for (guint i = 0; i < n; i++)
+    g_string_append_printf (c->text, " %" G_GINT64_FORMAT, values[i]);
+  ir_edit_set_attr (c->b.edit, c->node, ir_attr_ints (c->b.model->context, name, values, n));
+}
+
+static void
+set_int (Case *c, const char *name, gint64 value)
+{
+  g_string_append_printf (c->text, " %s = %" G_GINT64_FORMAT, name, value);
+  build_int (&c->b, c->node, name, value);
+}
+
+static void
+set_float (Case *c, const char *name, double value)
+{
+  g_string_append_printf (c->text, " %s = %g", name, value);
+  build_float (&c->b, c->node, name, (float) value);
+}
+
+static void
+make_node (Case *c, const IrOp *op, IrValue **inputs, guint n)
+{
+  c->node = ir_edit_add_node (c->b.edit, c->b.model->main, op->name, op->domain, NULL, n, inputs,
+                              1);
+}
+
+/* -- the cases of a family -- */
+
+static void
+make_unary (Case *c, const IrOp *op)
+{
+  gint64 dims[4];
+  guint rank = (guint) pick (c, 0, 4);
+
+  for (guint i = 0; i < rank; i++)
+    dims[i] = chance (c, 0.03) ? 0 : pick (c, 1, chance (c, 0.1) ? 90 : 9);
+  IrValue *x = operand (c, "x", rank, dims);
+  make_node (c, op, &x, 1);
+  if (ir_op_attr (op, "alpha") != NULL && chance (c, 0.7))
+    set_float (c, "alpha", g_rand_double_range (c->rand, -1, 2));
+  if (ir_op_attr (op, "axis") != NULL && rank > 0 && chance (c, 0.8))
+    set_int (c, "axis", pick (c, -(gint) rank, (gint) rank - 1));
+}
+
+static void
+make_clip (Case *c, const IrOp *op)
+{
+  gint64 dims[] = { pick (c, 0, 5), pick (c, 1, 70) };
+  IrValue *inputs[3] = { operand (c, "x", 2, dims), NULL, NULL };
+
+  for (guint i = 1; i < 3; i++)
+    if (chance (c, 0.7))
+      inputs[i] = operand (c, i == 1 ? "low" : "high", 0, NULL);
+  make_node (c, op, inputs, 3);
+}
+
+/* Two shapes that broadcast, or now and then do not. */
+static void
+make_binary (Case *c, const IrOp *op)
+{
+  gint64 dims[2][5];
+  guint rank = (guint) pick (c, 0, 5), from[2] = { 0, 0 };
+
+  for (guint i = 0; i < rank; i++)
+    {
+      gint64 dim = chance (c, 0.03) ? 0 : pick (c, 1, chance (c, 0.1) ? 40 : 6);
+      for (guint k = 0; k < 2; k++)
+        dims[k][i] = chance (c, 0.25) ? 1 : dim;
+      if (chance (c, 0.01))
+        dims[0][i] = dim + 1;
+    }
+  if (chance (c, 0.5))
+    from[pick (c, 0, 1)] = (guint) pick (c, 0, (gint) rank);
+  IrValue *inputs[2];
+  for (guint k = 0; k < 2; k++)
+    inputs[k] = operand (c, k == 0 ? "a" : "b", rank - from[k], dims[k] + from[k]);
+  make_node (c, op, inputs, 2);
+}
+
+static void
+make_transpose (Case *c, const IrOp *op)
+{
+  gint64 dims[6], perm[6];
+  guint rank = (guint) pick (c, 0, 6);
+
+  for (guint i = 0; i < rank; i++)
+    {
+      dims[i] = chance (c, 0.02) ? 0 : pick (c, 1, chance (c, 0.2) ? 19 : 4);
+      perm[i] = i;
+    }
+  for (guint i = rank; i > 1; i--)
+    {
+      guint other = (guint) pick (c, 0, (gint) i - 1);
+      gint64 moved = perm[i - 1];
+      perm[i - 1] = perm[other];
+      perm[other] = moved;
+    }
+  IrValue *x = operand (c, "x", rank, dims);
+  make_node (c, op, &x, 1);
+  if (chance (c, 0.1) && rank > 1)
+    perm[0] = perm[1];
+  if (chance (c, 0.85) && rank > 0)
+    set_ints (c, "perm", perm, rank);
+}
+
+static void
+make_reduce (Case *c, const IrOp *op)
+{
+  gint64 dims[5], axes[5];
+  guint rank = (guint) pick (c, 1, 5), n = 0;
+  IrValue *inputs[2];
+
+  for (guint i = 0; i < rank; i++)
+    {
+      dims[i] = chance (c, 0.03) ? 0 : pick (c, 1, chance (c, 0.2) ? 33 : 5);
+      if (chance (c, 0.5))
+        axes[n++] = chance (c, 0.5) ? (gint64) i : (gint64) i - rank;
+    }
+  inputs[0] = operand (c, "x", rank, dims);
+  inputs[1] = chance (c, 0.8)
+                  ? build_constant (&c->b, "axes", ir_tensor_new_int64s (axes, (gssize) n))
+                  : NULL;
+  make_node (c, op, inputs, 2);
+  if (chance (c, 0.5))
+    set_int (c, "keepdims", pick (c, 0, 1));
+  if (chance (c, 0.5))
+    set_int (c, "noop_with_empty_axes", pick (c, 0, 1));
+}
+
+static void
+make_global_pool (Case *c, const IrOp *op)
+{
+  gint64 dims[5] = { pick (c, 1, 2), pick (c, 1, 5), pick (c, 0, 9), pick (c, 1, 9),
+                     pick (c, 1, 4) };
+  IrValue *x = operand (c, "x", (guint) pick (c, 2, 5), dims);
+
+  make_node (c, op, &x, 1);
+}
+
+static void
+make_batch_norm (Case *c, const IrOp *op)
+{
+  gint64 dims[5] = { pick (c, 0, 2), pick (c, 1, 6), pick (c, 1, 5), pick (c, 1, 9),
+                     pick (c, 1, 3) };
+  gint64 channels = chance (c, 0.05) ? dims[1] + 1 : dims[1];
+  const char *const names[] = { "x", "scale", "bias", "mean", "var" };
+  IrValue *inputs[5];
+
+  inputs[0] = operand (c, names[0], (guint) pick (c, 2, 5), dims);
+  for (guint i = 1; i < 5; i++)
+    inputs[i] = operand (c, names[i], 1, &channels);
+  make_node (c, op, inputs, 5);
+  set_float (c, "epsilon", chance (c, 0.5) ? 1e-5 : 3); /* 3: no square root of a negative number */
+}
+
+static void
+make_layer_norm (Case *c, const IrOp *op)
+{
+  gint64 dims[4];
+  guint rank = (guint) pick (c, 1, 4), axis = (guint) pick (c, 0, (gint) rank - 1);
+  IrValue *inputs[3];
+
+  for (guint i = 0; i < rank; i++)
+    dims[i] = chance (c, 0.03) ? 0 : pick (c, 1, 9);
+  inputs[0] = operand (c, "x", rank, dims);
+  inputs[1] = operand (c, "scale", rank - axis, dims + axis);
+  inputs[2] = chance (c, 0.6) ? operand (c, "bias", rank - axis, dims + axis) : NULL;
+  make_node (c, op, inputs, 3);
+  set_int (c, "axis", chance (c, 0.5) ? (gint64) axis : (gint64) axis - rank);
+}
+
+/* Window attributes for @n axes; sets the sizes that come out, or returns %FALSE where the window
+ * does not fit. */
+static gboolean
+make_window (Case *c, guint n, const gint64 *in, const gint64 *kernel, gboolean pool, gint64 *out)
+{
+  gint64 strides[3], dilations[3], pads[6];
+  static const char *const modes[] = { "SAME_UPPER", "SAME_LOWER", "VALID", "NOTSET" };
+  const char *mode = chance (c, 0.35) ? modes[pick (c, 0, 3)] : NULL;
+  gboolean ceil_mode = pool && chance (c, 0.4), fits = TRUE;
+
+  for (guint i = 0; i < n; i++)
+    {
+      strides[i] = pick (c, 1, 3);
+      dilations[i] = chance (c, 0.25) ? pick (c, 1, 3) : 1;
+      pads[i] = pick (c, 0, pool ? (gint) kernel[i] - 1 : 3);
+      pads[n + i] = pick (c, 0, pool ? (gint) kernel[i] - 1 : 3);
+    }
+  set_ints (c, "strides", strides, n);
+  set_ints (c, "dilations", dilations, n);
+  if (mode == NULL || g_str_equal (mode, "NOTSET"))
+    set_ints (c, "pads", pads, 2 * n);
+  else
+    memset (pads, 0, sizeof pads);
+  if (mode != NULL)
+    {
+      g_string_append_printf (c->text, " auto_pad = %s", mode);
+      build_string (&c->b, c->node, "auto_pad", mode);
+    }
+  if (ceil_mode)
+    set_int (c, "ceil_mode", 1);
+  for (guint i = 0; i < n; i++)
+    {
+      gint64 room = in[i] + pads[i] + pads[n + i] - ((kernel[i] - 1) * dilations[i] + 1);
+      if (mode != NULL && g_str_has_prefix (mode, "SAME"))
+        out[i] = (in[i] + strides[i] - 1) / strides[i];
+      else if (room < 0)
+        fits = FALSE;
+      else
+        out[i] = room / strides[i] + 1;
+    }
+  return fits;
+}
+
+static void
+make_pool (Case *c, const IrOp *op)
+{
+  gint64 dims[5] = { pick (c, 0, 3), pick (c, 1, 4) }, kernel[3], out[3];
+  guint n = chance (c, 0.7) ? 2 : (guint) pick (c, 1, 3);
+
+  for (guint i = 0; i < n; i++)
+    {
+      dims[i + 2] = pick (c, 1, 14);
+      kernel[i] = pick (c, 1, 4);
+    }
+  IrValue *x = operand (c, "x", n + 2, dims);
+  make_node (c, op, &x, 1);
+  set_ints (c, "kernel_shape", kernel, n);
+  make_window (c, n, dims + 2, kernel, TRUE, out);
+  if (ir_op_attr (op, "count_include_pad") != NULL && chance (c, 0.5))
+    set_int (c, "count_include_pad", pick (c, 0, 1));
+}
+
+static void
+set_activation (Case *c, const IrOp *op)
+{
+  if (ir_op_attr (op, "activation_alpha") != NULL && chance (c, 0.7))
+    set_float (c, "activation_alpha", g_rand_double_range (c->rand, -1, 2));
+}
+
+/* min and max, where the row has them, become inputs @at and @at + 1. */
+static guint
+add_bounds (Case *c, const IrOp *op, IrValue **inputs, guint at)
+{
+  if (strstr (op->in_names, "min max") == NULL)
+    return at;
+  inputs[at] = operand (c, "min", 0, NULL);
+  inputs[at + 1] = operand (c, "max", 0, NULL);
+  return at + 2;
+}
+
+static void
+make_conv (Case *c, const IrOp *op)
+{
+  gint64 x[5], w[5], out[5], group = chance (c, 0.4) ? pick (c, 2, 4) : 1;
+  gboolean big = chance (c, 0.1), residual = strchr (op->in_names, 'Z') != NULL, fits, special;
+  guint n = chance (c, 0.6) ? 2 : (guint) pick (c, 1, 3);
+  IrValue *inputs[6] = { NULL };
+
+  x[0] = chance (c, 0.03) ? 0 : pick (c, 1, 3);
+  w[1] = chance (c, 0.3) ? 1 : pick (c, 1, big ? 20 : 5);
+  x[1] = w[1] * group + (chance (c, 0.02) ? 1 : 0);
+  w[0] = group * pick (c, 1, big ? 17 : 4) + (chance (c, 0.02) ? 1 : 0);
+  for (guint i = 0; i < n; i++)
+    {
+      x[i + 2] = pick (c, 1, big ? 17 : 8);
+      w[i + 2] = pick (c, 1, 4);
+    }
+  out[0] = x[0];
+  out[1] = w[0];
+  inputs[0] = operand (c, "x", n + 2, x);
+  /* Whether an infinite weight meets the zeros of the padding (and gives NaN) or skips them is the
+   * kernel's choice. */
+  special = c->special;
+  c->special = FALSE;
+  inputs[1] = operand (c, "w", n + 2, w);
+  c->special = special;
+  if (chance (c, 0.6))
+    {
+      gint64 length = w[0] + (chance (c, 0.03) ? pick (c, -1, 1) : 0);
+      inputs[2] = operand (c, "bias", 1, &length);
+    }
+  /* The node comes first for its attributes; the residual needs the sizes that they give. */
+  make_node (c, op, inputs, (guint) MAX (op->in.max, 3));
+  if (group > 1)
+    set_int (c, "group", group);
+  if (chance (c, 0.5))
+    set_ints (c, "kernel_shape", w + 2, n);
+  fits = make_window (c, n, x + 2, w + 2, FALSE, out + 2);
+  set_activation (c, op);
+  if (!fits)
+    memcpy (out + 2, x + 2, n * sizeof *out);
+  if (chance (c, 0.03))
+    out[n + 1] = 1; /* does not fit, or does by accident */
+  if (residual)
+    inputs[3] = operand (c, "z", n + 2, out);
+  guint n_inputs = add_bounds (c, op, inputs, residual ? 4 : 3);
+  for (guint i = 3; i < n_inputs; i++)
+    ir_edit_set_input (c->b.edit, c->node, i, inputs[i]);
+}
+
+static void
+make_gemm (Case *c, const IrOp *op)
+{
+  gint64 m = pick (c, 0, 9), n = pick (c, 1, chance (c, 0.2) ? 50 : 9),
+         k = pick (c, chance (c, 0.1) ? 0 : 1, chance (c, 0.2) ? 70 : 9);
+  gboolean trans_a = chance (c, 0.4), trans_b = chance (c, 0.4);
+  gint64 a[] = { trans_a ? k : m, trans_a ? m : k }, b[] = { trans_b ? n : k, trans_b ? k : n };
+  gint64 bias[] = { chance (c, 0.5) ? 1 : m, chance (c, 0.3) ? 1 : n };
+  guint rank = (guint) pick (c, 0, 2);
+  IrValue *inputs[5] = { NULL };
+
+  inputs[0] = operand (c, "a", 2, a);
+  inputs[1] = operand (c, "b", 2, b);
+  if (chance (c, 0.7))
+    inputs[2] = operand (c, "c", rank, bias + 2 - rank);
+  guint n_inputs = add_bounds (c, op, inputs, 3);
+  make_node (c, op, inputs, n_inputs);
+  if (trans_a)
+    set_int (c, "transA", 1);
+  if (trans_b)
+    set_int (c, "transB", 1);
+  if (chance (c, 0.4))
+    set_float (c, "alpha", chance (c, 0.2) ? 0 : g_rand_double_range (c->rand, -2, 2));
+  if (chance (c, 0.4))
+    set_float (c, "beta", chance (c, 0.2) ? 0 : g_rand_double_range (c->rand, -2, 2));
+  set_activation (c, op);
+}
+
+static void
+make_matmul (Case *c, const IrOp *op)
+{
+  gint64 a[5], b[5], sum[5];
+  guint rank = (guint) pick (c, 1, 5), from_a = 0, from_b = 0;
+  IrValue *inputs[3] = { NULL };
+
+  for (guint i = 0; i + 2 < rank; i++)
+    {
+      gint64 dim = chance (c, 0.03) ? 0 : pick (c, 1, 4);
+      a[i] = chance (c, 0.25) ? 1 : dim;
+      b[i] = chance (c, 0.25) ? 1 : dim;
+      sum[i] = a[i] == 1 ? b[i] : a[i];
+    }
+  gint64 m = pick (c, 0, chance (c, 0.2) ? 40 : 7), n = pick (c, 1, chance (c, 0.2) ? 40 : 7),
+         k = pick (c, chance (c, 0.1) ? 0 : 1, chance (c, 0.1) ? 60 : 7);
+  if (rank == 1)
+    a[0] = b[0] = k;
+  else
+    {
+      a[rank - 2] = sum[rank - 2] = m;
+      a[rank - 1] = k;
+      b[rank - 2] = chance (c, 0.02) ? k + 1 : k;
+      b[rank - 1] = sum[rank - 1] = n;
+      from_a = chance (c, 0.3) ? (guint) pick (c, 0, (gint) rank - 2) : 0;
+      from_b = chance (c, 0.4) ? (guint) pick (c, 0, (gint) rank - 2) : 0;
+    }
+  inputs[0] = operand (c, "a", rank - from_a, a + from_a);
+  inputs[1] = operand (c, "b", rank - from_b, b + from_b);
+  if (op->in.min == 3)
+    {
+      /* a row, one number, or the whole; axes that neither operand has are not in the result */
+      guint from = chance (c, 0.6) ? rank - 1 : MIN (from_a, from_b);
+      for (guint i = 0; i + 2 < rank; i++)
+        sum[i] = (i < from_a ? 1 : a[i]) == 1 ? (i < from_b ? 1 : b[i]) : a[i];
+      if (rank == 1 || chance (c, 0.1))
+        sum[rank - 1] = 1;
+      inputs[2] = operand (c, "c", rank - from, sum + from);
+    }
+  make_node (c, op, inputs, op->in.min == 3 ? 3 : 2);
+}
+
+static const struct
+{
+  IrOpFamily family;
+  const char *op; /* (nullable) prefix of the names of operators, NULL: the whole family */
+  void (*make) (Case *c, const IrOp *op);
+} makers[] = {
+  { IR_FAMILY_FUSED, "Conv", make_conv },
+  { IR_FAMILY_FUSED, "Gemm", make_gemm },
+  { IR_FAMILY_FUSED, "MatMul", make_matmul },
+  { IR_FAMILY_LINEAR, "Conv", make_conv },
+  { IR_FAMILY_LINEAR, "Gemm", make_gemm },
+  { IR_FAMILY_LINEAR, "MatMul", make_matmul },
+  { IR_FAMILY_POOL, "Global", make_global_pool },
+  { IR_FAMILY_POOL, NULL, make_pool },
+  { IR_FAMILY_NORM, "BatchNormalization", make_batch_norm },
+  { IR_FAMILY_NORM, "LayerNormalization", make_layer_norm },
+  { IR_FAMILY_REDUCE, NULL, make_reduce },
+  { IR_FAMILY_SHAPE, "Transpose", make_transpose },
+};
+
+/* The rest is told by its number of inputs. */
+static void
+make_case (Case *c, const IrOp *op)
+{
+  for (guint i = 0; i < G_N_ELEMENTS (makers); i++)
+    if (makers[i].family == op->family &&
+        (makers[i].op == NULL || g_str_has_prefix (op->name, makers[i].op)))
+      {
+        makers[i].make (c, op);
+        return;
+      }
+  if (op->in.max == 1)
+    make_unary (c, op);
+  else if (op->in.max == 2 || op->in.max == -1)
+    make_binary (c, op);
+  else if (g_str_equal (op->name, "Clip"))
+    make_clip (c, op);
+  else
+    g_error ("no cases for %s: add a maker", op->name);
+}
+
+/* -- running and comparing -- */
+
+static double
+largest (const IrTensor *tensor)
+{
+  double most = 0;
+
+  for (guint64 i = 0; i < ir_tensor_n_elements (tensor); i++)
+    {
+      double x = fabs (ir_tensor_get_double (tensor, i));
+      if (isfinite (x) && x > most)
+        most = x;
+    }
+  return most;
+}
+
+/* The reference adds products in one order, a CPU kernel in another: what is lost is small beside
+ * the largest terms, not beside a sum that cancels. */
+static double
+scale_of (const Case *c, const IrTensor *result)
+{
+  double scale = MAX (1, largest (result));
+
+  if (c == NULL ||
+      (c->node->op->family != IR_FAMILY_LINEAR && c->node->op->family != IR_FAMILY_FUSED))
+    return scale;
+  double product = 1;
+  for (guint i = 0; i < 2; i++)
+    {
+      const IrTensor *tensor = ir_value_constant (c->node->inputs[i]);
+      if (tensor == NULL)
+        tensor = g_hash_table_lookup (c->inputs, GUINT_TO_POINTER (c->node->inputs[i]->id));
+      product *= largest (tensor);
+    }
+  return MAX (scale, product);
+}
+
+static gboolean
+close_enough (const Case *c,
+              const IrTensor *found,
+              const IrTensor *wanted,
+              const IrTolerance *tol,
+              char **why)
+{
+  double scale = scale_of (c, wanted);
+
+  if (ir_tensor_rank (found) != ir_tensor_rank (wanted) ||
+      memcmp (ir_tensor_dims (found), ir_tensor_dims (wanted),
+              ir_tensor_rank (found) * sizeof (gint64)) != 0)
+    {
+      *why = g_strdup ("the shapes differ");
+      return FALSE;
+    }
+  for (guint64 i = 0; i < ir_tensor_n_elements (wanted); i++)
+    {
+      double a = ir_tensor_get_double (found, i), b = ir_tensor_get_double (wanted, i);
+      if (isnan (b) ? isnan (a)
+                    : a == b || fabs (a - b) <= tol->atol * scale + tol->rtol * fabs (b))
+        continue;
+      *why = g_strdup_printf ("element %" G_GUINT64_FORMAT " is %.9g, by the reference %.9g", i, a,
+                              b);
+      return FALSE;
+    }
+  return TRUE;
+}
+
+static IrTensor *
+result (const IrRun *run, const Case *c)
+{
+  return ir_run_value (run, c->node->outputs[0]->id);
+}
+
+static void
+broken (const Case *c, const IrOp *op, const char *what, const char *why)
+{
+  g_test_message ("%s: %s%s", what, op->name, c->text->str);
+  g_test_message ("%s", why);
+  g_test_fail ();
+}
+
+/* Twice by one plan, and once by another: the same bits each time. */
+static void
+run_on_cpu (Case *c, const IrOp *op, const IrRun *wanted, guint n_threads)
+{
+  g_autoptr (GError) error = NULL;
+  IrRunOptions options = { .backend = ir_backend_find ("cpu"), .n_threads = n_threads };
+  g_autoptr (IrExecutable) executable = ir_executable_new (c->b.model, &options, &error);
+  g_autoptr (IrRun) first = NULL;
+  g_autofree char *why = NULL;
+
+  if (executable != NULL)
+    first = ir_executable_run (executable, c->inputs, NULL, NULL, &error);
+  if (first == NULL || wanted == NULL)
+    {
+      if (first != NULL)
+        broken (c, op, "refused by the reference alone", "");
+      else if (wanted != NULL)
+        broken (c, op, "refused by the CPU alone", error->message);
+      return;
+    }
+  if (!close_enough (c, result (first, c), result (wanted, c), &op->tol, &why))
+    {
+      broken (c, op, n_threads == 1 ? "one thread" : "more threads", why);
+      return;
+    }
+  g_autoptr (IrRun) second = ir_executable_run (executable, c->inputs, NULL, NULL, &error);
+  g_assert_no_error (error);
+  g_autoptr (IrRun) other = ir_model_run (c->b.model, c->inputs, &options, NULL, &error);
+  g_assert_no_error (error);
+  if (!ir_tensor_equal (result (first, c), result (second, c)) ||
+      !ir_tensor_equal (result (first, c), result (other, c)))
+    broken (c, op, "another run gives other bits", "");
+}
+
+static gboolean
+has_kernel (const IrOp *op)
+{
+  g_auto (Builder) b = { 0 };
+  const IrBackend *cpu = ir_backend_find ("cpu");
+
+  builder_init (&b, 20);
+  IrNode *node = ir_edit_add_node (b.edit, b.model->main, op->name, op->domain, NULL, 0, NULL, 1);
+  return node->op == op && cpu->kernel (node) != NULL;
+}
+
+static gboolean
+run_case (const IrOp *op, guint number)
+{
+  Case c = { .special = number % 3 == 2 };
+  g_autoptr (GError) error = NULL;
+  IrRunOptions options = { .backend = ir_backend_find ("ref"), .n_threads = 1 };
+
+  builder_init (&c.b, 20);
+  c.rand = g_rand_new_with_seed (number * 1009 + g_str_hash (op->name));
+  c.inputs = inputs_new ();
+  c.text = g_string_new (NULL);
+  make_case (&c, op);
+  build_output (&c.b, c.node->outputs[0]);
+  build_done (&c.b);
+  g_autoptr (IrRun) wanted = ir_model_run (c.b.model, c.inputs, &options, NULL, &error);
+  run_on_cpu (&c, op, wanted, 1);
+  run_on_cpu (&c, op, wanted, 2);
+  g_string_free (c.text, TRUE);
+  g_hash_table_unref (c.inputs);
+  g_rand_free (c.rand);
+  builder_clear (&c.b);
+  return wanted != NULL;
+}
+
+static void
+test_op (gconstpointer data)
+{
+  const IrOp *op = data;
+  guint n_ran = 0;
+
+  for (guint i = 0; i < N_CASES; i++)
+    n_ran += run_case (op, i) ? 1 : 0;
+  /* Most cases must be legal, or they say nothing about results. */
+  g_assert_cmpuint (n_ran, >, N_CASES / 3);
+}
+
+/* One plan with unknown sizes, run on shapes that change: nothing is kept from a run before. */
+static void
+test_changing_shapes (void)
+{
+  const gint64 shapes[][4] = {
+    { 1, 3, 8, 8 }, { 2, 3, 8, 8 }, { 1, 3, 5, 11 }, { 1, 3, 8, 8 }, { 0, 3, 8, 8 }, { 3, 3, 2, 3 },
+  };
+  g_autoptr (GError) error = NULL;
+  IrRunOptions cpu = { .backend = ir_backend_find ("cpu"), .n_threads = 2 },
+               ref = { .backend = ir_backend_find ("ref"), .n_threads = 1 };
+  g_auto (Builder) b = { 0 };
+  builder_init (&b, 17);
+  IrValue *x = build_input (&b, "x", "float[?,3,?,?]");
+  IrValue *w = build_input (&b, "w", "float[?,3,?,?]");
+  IrNode *conv = build_node (&b, NULL, "irscope.ConvRelu", 1, x, w, END);
+  build_string (&b, conv, "auto_pad", "SAME_UPPER");
+  IrNode *pool = build_node (&b, NULL, "MaxPool", 1, conv->outputs[0], END);
+  build_ints (&b, pool, "kernel_shape", 2, 2, 2);
+  IrNode *mean = build_node (&b, NULL, "GlobalAveragePool", 1, pool->outputs[0], END);
+  build_output (&b, mean->outputs[0]);
+  build_done (&b);
+  g_autoptr (IrExecutable) executable = ir_executable_new (b.model, &cpu, &error);
+  g_assert_no_error (error);
+  for (guint i = 0; i < 2 * G_N_ELEMENTS (shapes); i++)
+    {
+      const gint64 *dims = shapes[i % G_N_ELEMENTS (shapes)];
+      g_autofree char *type = g_strdup_printf ("float[%d,%d,%d,%d]", (int) dims[0], (int) dims[1],
+                                               (int) dims[2], (int) dims[3]);
+      g_autoptr (GHashTable) inputs = inputs_new ();
+      g_autofree char *why = NULL;
+
+      inputs_add (inputs, x, tensor_random (type, i));
+      inputs_add (inputs, w, tensor_random (i % 2 == 0 ? "float[4,3,3,3]" : "float[7,3,1,2]", i));
+      g_autoptr (IrRun) found = ir_executable_run (executable, inputs, NULL, NULL, &error);
+      g_assert_no_error (error);
+      g_autoptr (IrRun) wanted = ir_model_run (b.model, inputs, &ref, NULL, &error);
+      g_assert_no_error (error);
+      if (!close_enough (NULL, ir_run_value (found, mean->outputs[0]->id),
+                         ir_run_value (wanted, mean->outputs[0]->id), &conv->op->tol, &why))
+        {
+          g_test_message ("run %u on %s: %s", i, type, why);
+          g_test_fail ();
+        }
+    }
+}
+
+int
+main (int argc, char **argv)
+{
+  guint n = 0;
+
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/cpu/shapes may change from run to run", test_changing_shapes);
+  for (guint id = 1; id < ir_op_n (); id++)
+    {
+      const IrOp *op = ir_op_by_id (id);
+      if (!has_kernel (op))
+        continue;
+      g_autofree char *name = g_strdup_printf ("/cpu/%s agrees with the reference", op->name);
+      g_test_add_data_func (name, op, test_op);
+      n++;
+    }
+  g_assert_cmpuint (n, >, 0);
+  return g_test_run ();
+}

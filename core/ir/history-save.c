@@ -1212,7 +1212,7 @@ read_functions (Loader *loader, GVariant *rows)
       IrFunctionInfo *info = ir_context_alloc (loader->model->context, sizeof (IrFunctionInfo));
       g_autoptr (GVariant) names = NULL;
       g_autoptr (GVariant) defaults = NULL;
-      gconstpointer opsets, name_list, default_list;
+      gconstpointer opsets = NULL, name_list = NULL, default_list = NULL;
       guint32 domain, name, overload, opsets_place;
 
       g_variant_get_child (rows, i, "(uuu@au@auu)", &domain, &name, &overload, &names, &defaults,

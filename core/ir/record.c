@@ -284,7 +284,7 @@ set_node_attr (IrModel *model, guint32 subject, guint32 slot, IrSlotValue value)
       node->n_attrs--;
       return;
     }
-  if (slot >= node->n_attrs || strcmp (node->attrs[slot]->name, attr->name) != 0)
+  if (slot >= node->n_attrs || node->attrs[slot]->name != attr->name) /* interned */
     {
       node->attrs = ir_model_resize_array (model, node->attrs, node->n_attrs, node->n_attrs + 1,
                                            sizeof (IrAttr *));
@@ -436,9 +436,13 @@ prefetch_arrays (const IrModel *model, const IrRecord *record)
       break;
     case IR_RECORD_NODE_INPUT:
       __builtin_prefetch (node->inputs, 1);
+      __builtin_prefetch (&model->values->pdata[record->before.number]);
+      __builtin_prefetch (&model->values->pdata[record->after.number]);
       break;
     case IR_RECORD_NODE_ATTR:
       __builtin_prefetch (node->attrs, 1);
+      __builtin_prefetch (record->before.pointer);
+      __builtin_prefetch (record->after.pointer);
       break;
     default:
       break;

@@ -190,11 +190,30 @@ ir_session_goto (IrSession *self, guint step)
   request_frame (self);
 }
 
+/* Who moves by passes wants to see what a pass did, who moves by steps what a step did; the other
+ * comparisons were chosen and stay. */
+static void
+compare_as_moved (IrSession *self, IrCompare unit)
+{
+  if (self->compare == unit ||
+      (self->compare != IR_COMPARE_STEP && self->compare != IR_COMPARE_PASS))
+    return;
+  self->compare = unit;
+  g_object_notify (G_OBJECT (self), "compare");
+}
+
+/**
+ * ir_session_step_by:
+ * @n_steps: how many steps to go on (or, if negative, back)
+ *
+ * Moves the cursor; a comparison with the beginning of the pass becomes one with the step before.
+ */
 void
 ir_session_step_by (IrSession *self, int n_steps)
 {
   gint64 step = (gint64) self->cursor + n_steps;
 
+  compare_as_moved (self, IR_COMPARE_STEP);
   ir_session_goto (self, CLAMP (step, 0, (gint64) ir_session_get_n_steps (self)));
 }
 
@@ -225,13 +244,15 @@ neighbour_pass_end (IrSession *self, gboolean forward)
  * ir_session_pass_by:
  * @n_passes: how many pass runs to go on (or, if negative, back)
  *
- * Moves the cursor to the ends of pass runs.
+ * Moves the cursor to the ends of pass runs; a comparison with the step before becomes one with the
+ * beginning of the pass.
  */
 void
 ir_session_pass_by (IrSession *self, int n_passes)
 {
   if (self->frame == NULL)
     return;
+  compare_as_moved (self, IR_COMPARE_PASS);
   for (int i = 0; i < ABS (n_passes); i++)
     ir_session_goto (self, neighbour_pass_end (self, n_passes > 0));
 }

@@ -218,7 +218,6 @@ test_passes (Fixture *fixture, gconstpointer data)
   wait_for ("the pipeline", is_idle, fixture->session);
   history = ir_session_get_history (fixture->session);
   ir_session_goto (fixture->session, 0);
-  ir_session_set_compare (fixture->session, IR_COMPARE_PASS);
   while (ir_session_get_cursor (fixture->session) < ir_session_get_n_steps (fixture->session))
     {
       const IrFrame *frame;
@@ -231,8 +230,14 @@ test_passes (Fixture *fixture, gconstpointer data)
                         ir_history_step (history, frame->to)->pass_run);
       last = frame->to;
     }
+  g_assert_cmpint (ir_session_get_compare (fixture->session), ==, IR_COMPARE_PASS);
   ir_session_pass_by (fixture->session, -1);
   g_assert_cmpuint (ir_session_get_cursor (fixture->session), <, last);
+  ir_session_step_by (fixture->session, -1);
+  g_assert_cmpint (ir_session_get_compare (fixture->session), ==, IR_COMPARE_STEP);
+  ir_session_set_compare (fixture->session, IR_COMPARE_ORIGINAL);
+  ir_session_step_by (fixture->session, -1);
+  g_assert_cmpint (ir_session_get_compare (fixture->session), ==, IR_COMPARE_ORIGINAL);
 }
 
 static void

@@ -2,6 +2,8 @@
 
 #include "views/steps/step-list.h"
 
+#include <string.h>
+
 /* One row: a pass run, or a step. */
 typedef struct
 {
@@ -51,7 +53,8 @@ struct _IrStepList
 {
   GObject parent;
   GArray *rows;      /* of Row */
-  GArray *positions; /* of guint: by step */
+  GArray *positions; /* of guint: by step; GTK_INVALID_LIST_POSITION = not listed */
+  guint n_steps;
 };
 
 static GType
@@ -121,44 +124,82 @@ ir_step_list_new (void)
   return g_object_new (IR_TYPE_STEP_LIST, NULL);
 }
 
-static void
-append_step (IrStepList *self, guint step, guint pass_run)
+static gboolean
+contains (const char *text, const char *word)
 {
-  Row row = { IR_STEP_ROW_STEP, step, pass_run };
+  const gsize length = strlen (word);
 
-  g_array_append_val (self->positions, self->rows->len);
+  if (length == 0)
+    return TRUE;
+  for (; *text != '\0'; text++)
+    if (g_ascii_tolower (*text) == g_ascii_tolower (*word) &&
+        g_ascii_strncasecmp (text, word, length) == 0)
+      return TRUE;
+  return FALSE;
+}
+
+static gboolean
+step_matches (const IrModel *history, guint index, char **words)
+{
+  const IrStep *step = ir_history_step (history, index);
+  const IrNode *anchor = step->anchor != 0 ? ir_model_node (history, step->anchor) : NULL;
+
+  for (; *words != NULL; words++)
+    if (!contains (step->rule, *words) && (anchor == NULL || (!contains (anchor->name, *words) &&
+                                                              !contains (anchor->op_type, *words))))
+      return FALSE;
+  return TRUE;
+}
+
+static void
+append_row (IrStepList *self, Row row)
+{
   g_array_append_val (self->rows, row);
 }
 
 static void
-append_history (IrStepList *self, IrModel *history)
+append_pass (IrStepList *self, const IrModel *history, guint index, char **words)
 {
-  Row original = { IR_STEP_ROW_ORIGINAL, 0, 0 };
+  const IrPassRun *run = ir_history_pass_run (history, index);
+  guint n_listed = 0;
 
-  g_array_append_val (self->positions, self->rows->len);
-  g_array_append_val (self->rows, original);
-  for (guint i = 0; i < ir_history_n_pass_runs (history); i++)
+  for (guint i = 0; i < run->n_steps; i++)
     {
-      const IrPassRun *run = ir_history_pass_run (history, i);
-      Row heading = { IR_STEP_ROW_PASS, run->first_step + run->n_steps - 1, i };
+      guint step = run->first_step + i;
 
-      if (run->n_steps == 0)
+      if (!step_matches (history, step, words))
         continue;
-      g_array_append_val (self->rows, heading);
-      for (guint k = 0; k < run->n_steps; k++)
-        append_step (self, run->first_step + k, i);
+      if (n_listed++ == 0)
+        append_row (self, (Row){ IR_STEP_ROW_PASS, run->first_step + run->n_steps - 1, index });
+      g_array_index (self->positions, guint, step) = self->rows->len;
+      append_row (self, (Row){ IR_STEP_ROW_STEP, step, index });
     }
+  self->n_steps += n_listed;
+}
+
+static void
+append_history (IrStepList *self, IrModel *history, const char *filter)
+{
+  g_auto (GStrv) words = g_strsplit_set (filter != NULL ? filter : "", " \t", -1);
+
+  g_array_set_size (self->positions, ir_history_n_steps (history) + 1);
+  memset (self->positions->data, 0xff, self->positions->len * sizeof (guint)); /* invalid */
+  g_array_index (self->positions, guint, 0) = 0;
+  append_row (self, (Row){ IR_STEP_ROW_ORIGINAL, 0, 0 });
+  for (guint i = 0; i < ir_history_n_pass_runs (history); i++)
+    append_pass (self, history, i, words);
 }
 
 void
-ir_step_list_load (IrStepList *self, IrModel *history)
+ir_step_list_load (IrStepList *self, IrModel *history, const char *filter)
 {
   guint removed = self->rows->len;
 
   g_array_set_size (self->rows, 0);
   g_array_set_size (self->positions, 0);
+  self->n_steps = 0;
   if (history != NULL)
-    append_history (self, history);
+    append_history (self, history, filter);
   g_list_model_items_changed (G_LIST_MODEL (self), 0, removed, self->rows->len);
 }
 
@@ -167,4 +208,10 @@ ir_step_list_position (IrStepList *self, guint step)
 {
   return step < self->positions->len ? g_array_index (self->positions, guint, step)
                                      : GTK_INVALID_LIST_POSITION;
+}
+
+guint
+ir_step_list_n_steps (IrStepList *self)
+{
+  return self->n_steps;
 }

@@ -20,5 +20,9 @@ guint ir_step_row_get_pass_run (IrStepRow *self);
 #define IR_TYPE_STEP_LIST (ir_step_list_get_type ())
 G_DECLARE_FINAL_TYPE (IrStepList, ir_step_list, IR, STEP_LIST, GObject)
 IrStepList *ir_step_list_new (void);
-void ir_step_list_load (IrStepList *self, IrModel *history); /* (nullable): empties it */
-guint ir_step_list_position (IrStepList *self, guint step);  /* of the row of a step */
+/* @history: (nullable): empties it; @filter: (nullable): words that all steps listed have in their
+ * rule, or in the name or operator of their node. Headings of passes without such steps go. */
+void ir_step_list_load (IrStepList *self, IrModel *history, const char *filter);
+guint ir_step_list_position (IrStepList *self, guint step); /* of the row of a step,
+                                                               or GTK_INVALID_LIST_POSITION */
+guint ir_step_list_n_steps (IrStepList *self);              /* that are listed */

@@ -13,11 +13,12 @@
 struct _IrStepsView
 {
   IrView parent;
-  GtkWidget *stack, *list_view, *details;
+  GtkWidget *stack, *list_view, *details, *search, *none;
   IrStepList *list;
   GtkSingleSelection *selection;
   guint selected; /* position before the change in hand */
   gboolean syncing;
+  guint scroll_source; /* 0 = the list need not be scrolled */
 };
 
 #define IR_TYPE_STEPS_VIEW (ir_steps_view_get_type ())
@@ -28,13 +29,13 @@ G_DEFINE_FINAL_TYPE (IrStepsView, ir_steps_view, IR_TYPE_VIEW)
 
 static const struct
 {
-  const char *glyph, *css, *text;
+  const char *glyph, *css, *text, *row;
 } verdicts[IR_N_VERDICTS] = {
-  [IR_VERDICT_NONE] = { "", "dim-label", "not proved" },
-  [IR_VERDICT_EXACT] = { "✓", "success", "bit-exact" },
-  [IR_VERDICT_ROUNDING] = { "≈", "accent", "rounding" },
-  [IR_VERDICT_BROKEN] = { "✗", "error", "broken" },
-  [IR_VERDICT_SKIPPED] = { "–", "dim-label", "not provable" },
+  [IR_VERDICT_NONE] = { "", "dim-label", "not proved", "" },
+  [IR_VERDICT_EXACT] = { "✓", "success", "bit-exact", "✓ exact" },
+  [IR_VERDICT_ROUNDING] = { "≈", "accent", "rounding", "≈ rounding" },
+  [IR_VERDICT_BROKEN] = { "✗", "error", "broken", "✗ broken" },
+  [IR_VERDICT_SKIPPED] = { "–", "dim-label", "not provable", "– not proved" },
 };
 
 static void
@@ -42,9 +43,10 @@ show_verdict (GtkWidget *label, const IrProof *proof)
 {
   const char *classes[] = { "verdict", verdicts[proof->verdict].css, NULL };
 
-  gtk_label_set_text (GTK_LABEL (label), verdicts[proof->verdict].glyph);
+  gtk_label_set_text (GTK_LABEL (label), verdicts[proof->verdict].row);
   gtk_widget_set_css_classes (label, classes);
-  gtk_widget_set_tooltip_text (label, verdicts[proof->verdict].text);
+  gtk_widget_set_tooltip_text (label, proof->text);
+  gtk_widget_set_visible (label, verdicts[proof->verdict].row[0] != '\0');
 }
 
 /* -- rows -- */
@@ -71,22 +73,26 @@ static void
 setup_row (GtkSignalListItemFactory *factory, GtkListItem *item, gpointer data)
 {
   GtkWidget *box = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 8);
-  GtkWidget *texts = gtk_box_new (GTK_ORIENTATION_VERTICAL, 0);
+  GtkWidget *texts = gtk_box_new (GTK_ORIENTATION_VERTICAL, 0),
+            *results = gtk_box_new (GTK_ORIENTATION_VERTICAL, 0);
   RowWidgets *row = g_new0 (RowWidgets, 1);
 
   row->number = row_label ("step-number", 1, FALSE);
   gtk_label_set_width_chars (GTK_LABEL (row->number), 4);
   row->title = row_label (NULL, 0, TRUE);
   row->subtitle = row_label ("step-place", 0, TRUE);
-  row->verdict = row_label ("verdict", 0.5, FALSE);
-  gtk_label_set_width_chars (GTK_LABEL (row->verdict), 2);
+  row->verdict = row_label ("verdict", 1, FALSE);
   row->delta = row_label ("step-delta", 1, FALSE);
   gtk_box_append (GTK_BOX (texts), row->title);
   gtk_box_append (GTK_BOX (texts), row->subtitle);
   gtk_box_append (GTK_BOX (box), row->number);
   gtk_box_append (GTK_BOX (box), texts);
-  gtk_box_append (GTK_BOX (box), row->delta);
-  gtk_box_append (GTK_BOX (box), row->verdict);
+  gtk_box_append (GTK_BOX (results), row->delta);
+  gtk_box_append (GTK_BOX (results), row->verdict);
+  gtk_box_append (GTK_BOX (box), results);
+  gtk_widget_set_valign (texts, GTK_ALIGN_CENTER);
+  gtk_widget_set_valign (results, GTK_ALIGN_CENTER);
+  gtk_widget_set_valign (row->number, GTK_ALIGN_CENTER);
   gtk_list_item_set_child (item, box);
   g_object_set_data_full (G_OBJECT (item), "row", row, g_free);
 }
@@ -146,6 +152,8 @@ bind_row (GtkSignalListItemFactory *factory, GtkListItem *item, gpointer data)
   GtkWidget *box = gtk_list_item_get_child (item);
   IrProof none = { 0 };
 
+  g_object_set_data (G_OBJECT (box), "position",
+                     GUINT_TO_POINTER (gtk_list_item_get_position (item) + 1));
   gtk_widget_remove_css_class (box, "pass-row");
   gtk_label_set_text (GTK_LABEL (row->delta), "");
   gtk_widget_set_visible (row->subtitle, TRUE);
@@ -281,6 +289,48 @@ show_details (IrStepsView *self)
 
 /* -- selection and cursor -- */
 
+/* The focus goes with the cursor, so that the arrow keys go on from there. A list view of GTK 4.8
+ * cannot be told which row that is: the row's widget is found by the position it was bound to. */
+static void
+focus_selected (IrStepsView *self)
+{
+  GtkWidget *row = gtk_widget_get_first_child (self->list_view);
+
+  for (; row != NULL; row = gtk_widget_get_next_sibling (row))
+    {
+      GtkWidget *box = gtk_widget_get_first_child (row);
+
+      if (box != NULL &&
+          g_object_get_data (G_OBJECT (box), "position") == GUINT_TO_POINTER (self->selected + 1))
+        {
+          gtk_widget_grab_focus (row);
+          return;
+        }
+    }
+}
+
+static gboolean
+scroll_to_selected (gpointer data)
+{
+  IrStepsView *self = data;
+
+  self->scroll_source = 0;
+  if (self->selected < g_list_model_get_n_items (G_LIST_MODEL (self->list)))
+    gtk_widget_activate_action (self->list_view, "list.scroll-to-item", "u", self->selected);
+  if (gtk_widget_get_focus_child (self->list_view) != NULL)
+    focus_selected (self);
+  return G_SOURCE_REMOVE;
+}
+
+/* After the list has been allocated: before, it does not know where its rows are. */
+static void
+queue_scroll (IrStepsView *self)
+{
+  if (self->scroll_source == 0)
+    self->scroll_source = g_idle_add_full (GDK_PRIORITY_REDRAW + 10, scroll_to_selected, self,
+                                           NULL);
+}
+
 /* A heading is passed over: downwards to its first step, upwards to the row above. */
 static void
 on_selected (GtkSingleSelection *selection, GParamSpec *pspec, IrStepsView *self)
@@ -296,16 +346,11 @@ on_selected (GtkSingleSelection *selection, GParamSpec *pspec, IrStepsView *self
     {
       guint next = self->selected == position + 1 && position > 0 ? position - 1 : position + 1;
       gtk_single_selection_set_selected (selection, next);
+      queue_scroll (self);
       return;
     }
   self->selected = position;
   ir_session_goto (session, ir_step_row_get_step (row));
-}
-
-static void
-scroll_to (IrStepsView *self, guint position)
-{
-  gtk_widget_activate_action (self->list_view, "list.scroll-to-item", "u", position);
 }
 
 static void
@@ -314,14 +359,11 @@ sync_cursor (IrStepsView *self)
   guint position = ir_step_list_position (
       self->list, ir_session_get_cursor (ir_view_get_session (IR_VIEW (self))));
 
-  if (position == GTK_INVALID_LIST_POSITION ||
-      position >= g_list_model_get_n_items (G_LIST_MODEL (self->list)))
-    return;
   self->syncing = TRUE;
   gtk_single_selection_set_selected (self->selection, position);
   self->syncing = FALSE;
   if (position != self->selected)
-    scroll_to (self, position);
+    queue_scroll (self);
   self->selected = position;
 }
 
@@ -332,15 +374,43 @@ load_history (IrStepsView *self)
   IrModel *history = ir_session_get_history (session);
   guint n = ir_session_get_n_steps (session);
   g_autofree char *count = n > 0 ? g_strdup_printf ("%u", n) : NULL;
+  const char *filter = gtk_editable_get_text (GTK_EDITABLE (self->search));
 
   self->syncing = TRUE;
-  ir_step_list_load (self->list, n > 0 ? history : NULL);
+  ir_step_list_load (self->list, n > 0 ? history : NULL, filter);
   self->syncing = FALSE;
   self->selected = GTK_INVALID_LIST_POSITION;
+  gtk_widget_set_visible (self->none, n > 0 && ir_step_list_n_steps (self->list) == 0);
   ir_view_set_indicator (IR_VIEW (self), count);
   gtk_stack_set_visible_child_name (GTK_STACK (self->stack), history == NULL ? "closed"
                                                              : n == 0        ? "empty"
                                                                              : "steps");
+}
+
+static void
+on_search (GtkSearchEntry *entry, IrStepsView *self)
+{
+  load_history (self);
+  sync_cursor (self);
+}
+
+/* Enter goes to the first step that matches. */
+static void
+on_search_activate (GtkSearchEntry *entry, IrStepsView *self)
+{
+  g_autoptr (IrStepRow) row = g_list_model_get_item (G_LIST_MODEL (self->list), 2);
+
+  if (row != NULL)
+    ir_session_goto (ir_view_get_session (IR_VIEW (self)), ir_step_row_get_step (row));
+  gtk_widget_grab_focus (self->list_view);
+}
+
+static void
+on_search_stop (GtkSearchEntry *entry, IrStepsView *self)
+{
+  gtk_editable_set_text (GTK_EDITABLE (entry), "");
+  gtk_widget_grab_focus (self->list_view);
+  queue_scroll (self);
 }
 
 static void
@@ -360,7 +430,10 @@ ir_steps_view_session_changed (IrView *view, IrSessionChanges changes)
 static void
 ir_steps_view_focus_content (IrView *view)
 {
-  gtk_widget_grab_focus (IR_STEPS_VIEW (view)->list_view);
+  IrStepsView *self = IR_STEPS_VIEW (view);
+
+  gtk_widget_grab_focus (self->list_view);
+  queue_scroll (self);
 }
 
 /* -- object -- */
@@ -370,6 +443,7 @@ ir_steps_view_dispose (GObject *object)
 {
   IrStepsView *self = IR_STEPS_VIEW (object);
 
+  g_clear_handle_id (&self->scroll_source, g_source_remove);
   if (self->selection != NULL)
     g_signal_handlers_disconnect_by_data (self->selection, self);
   g_clear_object (&self->selection);
@@ -401,6 +475,7 @@ static GtkWidget *
 make_list (IrStepsView *self)
 {
   GtkListItemFactory *factory = gtk_signal_list_item_factory_new ();
+  GtkWidget *box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 0);
 
   g_signal_connect_object (factory, "setup", G_CALLBACK (setup_row), self, 0);
   g_signal_connect_object (factory, "bind", G_CALLBACK (bind_row), self, 0);
@@ -415,7 +490,23 @@ make_list (IrStepsView *self)
   gtk_widget_add_css_class (self->list_view, "steps");
   gtk_accessible_update_property (GTK_ACCESSIBLE (self->list_view), GTK_ACCESSIBLE_PROPERTY_LABEL,
                                   "Steps", -1);
-  return scrolled (self->list_view);
+  self->search = gtk_search_entry_new ();
+  gtk_widget_set_tooltip_text (self->search, "Only steps whose rule or node has these words");
+  g_object_set (self->search, "placeholder-text", "Filter by rule or node", NULL);
+  gtk_accessible_update_property (GTK_ACCESSIBLE (self->search), GTK_ACCESSIBLE_PROPERTY_LABEL,
+                                  "Filter steps", -1);
+  gtk_widget_add_css_class (self->search, "steps-search");
+  g_signal_connect (self->search, "search-changed", G_CALLBACK (on_search), self);
+  g_signal_connect (self->search, "activate", G_CALLBACK (on_search_activate), self);
+  g_signal_connect (self->search, "stop-search", G_CALLBACK (on_search_stop), self);
+  self->none = gtk_label_new ("No step has these words.");
+  gtk_widget_add_css_class (self->none, "dim-label");
+  gtk_widget_set_margin_top (self->none, 6);
+  gtk_widget_set_margin_bottom (self->none, 6);
+  gtk_box_append (GTK_BOX (box), self->search);
+  gtk_box_append (GTK_BOX (box), self->none);
+  gtk_box_append (GTK_BOX (box), scrolled (self->list_view));
+  return box;
 }
 
 static GtkWidget *

@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-#define MAX_ROWS G_MAXINT /* a list model counts in 32 bits */
+#define MAX_ROWS 10000000 /* heights of rows add up in 32 bits */
 
 struct _IrElement
 {
@@ -36,29 +36,99 @@ ir_element_init (IrElement *self)
 {
 }
 
+/**
+ * ir_tensor_index_text:
+ * @index: flat index of an element
+ *
+ * Returns: (transfer full): its index along each axis, such as "[0, 3, 1]"
+ */
 char *
-ir_element_index_text (IrElement *self)
+ir_tensor_index_text (const IrTensor *tensor, guint64 index)
 {
-  const IrTensor *tensor = self->after != NULL ? self->after : self->before;
-  guint rank = ir_tensor_rank (tensor);
   g_autoptr (GString) text = g_string_new ("]");
-  guint64 rest = self->index;
 
-  for (guint i = rank; i > 0; i--)
+  for (guint i = ir_tensor_rank (tensor); i > 0; i--)
     {
-      guint64 dim = (guint64) ir_tensor_dims (tensor)[i - 1];
+      guint64 dim = (guint64) MAX (ir_tensor_dims (tensor)[i - 1], 1);
       g_autofree char *part = g_strdup_printf ("%s%" G_GUINT64_FORMAT, i > 1 ? ", " : "",
-                                               rest % dim);
+                                               index % dim);
 
       g_string_prepend (text, part);
-      rest /= dim;
+      index /= dim;
     }
   g_string_prepend_c (text, '[');
   return g_string_free (g_steal_pointer (&text), FALSE);
 }
 
+/**
+ * ir_tensor_index_parse:
+ * @text: an index along each axis with anything between them, or one flat index
+ * @index: (out): the flat index
+ *
+ * Returns: %FALSE if @tensor has no such element
+ */
+gboolean
+ir_tensor_index_parse (const IrTensor *tensor, const char *text, guint64 *index)
+{
+  guint rank = ir_tensor_rank (tensor), n = 0;
+  guint64 flat = 0, first = 0;
+
+  while (*text != '\0')
+    {
+      guint64 part;
+
+      if (!g_ascii_isdigit (*text))
+        {
+          text++;
+          continue;
+        }
+      part = g_ascii_strtoull (text, (char **) &text, 10);
+      if (n == 0)
+        first = part;
+      if (n < rank && part < (guint64) ir_tensor_dims (tensor)[n])
+        flat = flat * (guint64) ir_tensor_dims (tensor)[n] + part;
+      else if (n > 0)
+        return FALSE;
+      else if (rank > 1)
+        flat = G_MAXUINT64; /* good as a flat index only */
+      n++;
+    }
+  if (n > 1 && first >= (guint64) ir_tensor_dims (tensor)[0])
+    return FALSE;
+  *index = n == 1 ? first : flat;
+  return n > 0 && (n == 1 || n == rank) && *index < ir_tensor_n_elements (tensor);
+}
+
+char *
+ir_element_index_text (IrElement *self)
+{
+  return ir_tensor_index_text (self->after != NULL ? self->after : self->before, self->index);
+}
+
 static char *
-element_text (const IrTensor *tensor, guint64 index)
+complex_text (const IrTensor *tensor, guint64 index)
+{
+  const IrDtype dtype = ir_tensor_dtype (tensor);
+  gconstpointer data = ir_tensor_data (tensor);
+  double re, im;
+
+  if (data == NULL)
+    return g_strdup_printf ("%.9g", ir_tensor_get_double (tensor, index));
+  re = dtype == IR_DTYPE_COMPLEX64 ? ((const float *) data)[2 * index]
+                                   : ((const double *) data)[2 * index];
+  im = dtype == IR_DTYPE_COMPLEX64 ? ((const float *) data)[2 * index + 1]
+                                   : ((const double *) data)[2 * index + 1];
+  return g_strdup_printf ("%.9g %s %.9gi", re, signbit (im) ? "−" : "+", fabs (im));
+}
+
+/**
+ * ir_tensor_element_text:
+ * @tensor: (nullable)
+ *
+ * Returns: (transfer full): the element as text with all its digits; "" if there is none
+ */
+char *
+ir_tensor_element_text (const IrTensor *tensor, guint64 index)
 {
   IrDtype dtype;
 
@@ -73,6 +143,11 @@ element_text (const IrTensor *tensor, guint64 index)
     }
   if (dtype == IR_DTYPE_BOOL)
     return g_strdup (ir_tensor_get_int64 (tensor, index) != 0 ? "true" : "false");
+  if (dtype == IR_DTYPE_COMPLEX64 || dtype == IR_DTYPE_COMPLEX128)
+    return complex_text (tensor, index);
+  if (dtype == IR_DTYPE_UINT64 && ir_tensor_data (tensor) != NULL)
+    return g_strdup_printf ("%" G_GUINT64_FORMAT,
+                            ((const guint64 *) ir_tensor_data (tensor))[index]);
   if (ir_dtype_is_integer (dtype))
     return g_strdup_printf ("%" G_GINT64_FORMAT, ir_tensor_get_int64 (tensor, index));
   return g_strdup_printf (dtype == IR_DTYPE_DOUBLE ? "%.17g" : "%.9g",
@@ -82,13 +157,13 @@ element_text (const IrTensor *tensor, guint64 index)
 char *
 ir_element_before_text (IrElement *self)
 {
-  return element_text (self->before, self->index);
+  return ir_tensor_element_text (self->before, self->index);
 }
 
 char *
 ir_element_after_text (IrElement *self)
 {
-  return element_text (self->after, self->index);
+  return ir_tensor_element_text (self->after, self->index);
 }
 
 static gboolean
@@ -201,4 +276,10 @@ ir_element_list_load (IrElementList *self, IrTensor *before, IrTensor *after)
   self->after = after != NULL ? ir_tensor_ref (after) : NULL;
   self->n = tensor != NULL ? (guint) MIN (ir_tensor_n_elements (tensor), MAX_ROWS) : 0;
   g_list_model_items_changed (G_LIST_MODEL (self), 0, removed, self->n);
+}
+
+guint
+ir_element_list_max_rows (void)
+{
+  return MAX_ROWS;
 }

@@ -2,49 +2,169 @@
 
 #include "core/ir/problem.h"
 #include "core/render/palette.h"
+#include "views/jobs.h"
+#include "views/tensor/element-list.h"
 #include "views/tensor/tensor-plot.h"
 
 #include <adwaita.h>
 #include <math.h>
 
-#define HISTOGRAM_WIDTH 220
-#define HEIGHT          150
-#define GAP             16
-#define MAX_SIDE        1024 /* elements a side of a heat map; larger planes are sampled */
+#define HISTOGRAM_WIDTH 180
+#define HEIGHT          160
+#define CAPTION_HEIGHT  20 /* below both pictures */
+#define GAP             20
+#define WRAP            128  /* columns: one row that is longer is wrapped */
+#define MAX_SIDE        1024 /* pixels a side of a heat map; larger planes are sampled */
+#define LEGEND_WIDTH    64
+#define LEGEND_HEIGHT   8
+
+/* Which elements are where in the picture. */
+typedef struct
+{
+  guint64 plane, size;   /* elements of the plane */
+  guint64 rows, columns; /* as they are drawn */
+} Grid;
 
 struct _IrTensorPlot
 {
   GtkWidget parent;
-  IrTensor *tensor; /* (nullable) */
+  IrTensor *tensor, *minus; /* (nullable) */
   IrTensorStats stats;
   guint64 plane;
-  cairo_surface_t *heat_map; /* (nullable) made when needed */
+  cairo_surface_t *heat_map; /* (nullable) of what was asked for last, or before */
+  Grid drawn;                /* of heat_map */
+  gboolean working, stale;   /* a job runs; its result will be out of date */
 };
 
 G_DEFINE_FINAL_TYPE (IrTensorPlot, ir_tensor_plot, GTK_TYPE_WIDGET)
 
+enum
+{
+  PICKED,
+  N_SIGNALS
+};
+static guint signals[N_SIGNALS];
+
 /* -- planes -- */
 
+/* The axes of a plane: the last two that are longer than 1. -1: there is none. */
 static void
-plane_size (const IrTensor *tensor, gint64 *rows, gint64 *columns)
+plane_axes (const IrTensor *tensor, int *row, int *column)
 {
-  guint rank = ir_tensor_rank (tensor);
   const gint64 *dims = ir_tensor_dims (tensor);
 
-  *columns = rank >= 1 ? dims[rank - 1] : 1;
-  *rows = rank >= 2 ? dims[rank - 2] : 1;
+  *row = *column = -1;
+  for (int i = (int) ir_tensor_rank (tensor) - 1; i >= 0 && *row < 0; i--)
+    if (dims[i] != 1 && *column < 0)
+      *column = i;
+    else if (*column >= 0)
+      *row = i;
+}
+
+/**
+ * ir_tensor_plane_size:
+ * @rows: (out): elements of the last axis but one that is longer than 1, counting from @columns
+ * @columns: (out): elements of the last axis that is longer than 1
+ */
+void
+ir_tensor_plane_size (const IrTensor *tensor, guint64 *rows, guint64 *columns)
+{
+  int row, column;
+
+  plane_axes (tensor, &row, &column);
+  *columns = column >= 0 ? (guint64) ir_tensor_dims (tensor)[column] : 1;
+  *rows = row >= 0 ? (guint64) ir_tensor_dims (tensor)[row] : 1;
 }
 
 guint64
 ir_tensor_n_planes (const IrTensor *tensor)
 {
-  gint64 rows, columns;
+  guint64 rows, columns;
 
-  plane_size (tensor, &rows, &columns);
-  return rows * columns > 0 ? ir_tensor_n_elements (tensor) / (guint64) (rows * columns) : 0;
+  ir_tensor_plane_size (tensor, &rows, &columns);
+  return rows * columns > 0 ? ir_tensor_n_elements (tensor) / (rows * columns) : 0;
 }
 
-/* -- colours -- */
+/**
+ * ir_tensor_plane_text:
+ * @plane: below ir_tensor_n_planes()
+ *
+ * Returns: (transfer full): the index of the plane, with ":" for the axes that it spans
+ */
+char *
+ir_tensor_plane_text (const IrTensor *tensor, guint64 plane)
+{
+  g_autoptr (GString) text = g_string_new ("]");
+  int row, column;
+
+  plane_axes (tensor, &row, &column);
+  for (int i = (int) ir_tensor_rank (tensor) - 1; i >= 0; i--)
+    {
+      guint64 dim = (guint64) MAX (ir_tensor_dims (tensor)[i], 1);
+      g_autofree char *part = NULL;
+
+      if (i == row || i == column)
+        part = g_strdup (":");
+      else if (i > row)
+        part = g_strdup ("0");
+      else
+        {
+          part = g_strdup_printf ("%" G_GUINT64_FORMAT, plane % dim);
+          plane /= dim;
+        }
+      g_string_prepend (text, part);
+      if (i > 0)
+        g_string_prepend (text, ", ");
+    }
+  g_string_prepend_c (text, '[');
+  return g_string_free (g_steal_pointer (&text), FALSE);
+}
+
+static Grid
+grid_of (const IrTensor *tensor, guint64 plane)
+{
+  Grid grid = { .plane = plane };
+
+  ir_tensor_plane_size (tensor, &grid.rows, &grid.columns);
+  grid.size = grid.rows * grid.columns;
+  if (grid.rows == 1 && grid.columns > WRAP)
+    {
+      grid.columns = MAX (WRAP, (guint64) ceil (sqrt ((double) grid.size)));
+      grid.rows = (grid.size + grid.columns - 1) / grid.columns;
+    }
+  return grid;
+}
+
+/* -- the heat map -- */
+
+typedef struct
+{
+  IrTensor *tensor, *minus;
+  Grid grid;
+  double most; /* the strongest colour */
+  gboolean dark;
+} Request;
+
+static void
+request_free (gpointer data)
+{
+  Request *request = data;
+
+  g_clear_pointer (&request->tensor, ir_tensor_unref);
+  g_clear_pointer (&request->minus, ir_tensor_unref);
+  g_free (request);
+}
+
+static double
+value_at (const IrTensor *tensor, const IrTensor *minus, guint64 index)
+{
+  double a = ir_tensor_get_double (tensor, index), b;
+
+  if (minus == NULL)
+    return a;
+  b = ir_tensor_get_double (minus, index);
+  return a == b || (isnan (a) && isnan (b)) ? 0 : a - b;
+}
 
 static guint32
 colour_of (double value, double most, const IrPalette *palette)
@@ -62,6 +182,110 @@ colour_of (double value, double most, const IrPalette *palette)
                         sqrt (MIN (size, 1)));
 }
 
+/* Of the elements that share a pixel the one that must not be missed: NaN, else the largest. */
+static double
+pixel_value (const Request *request, guint64 r0, guint64 r1, guint64 c0, guint64 c1)
+{
+  const Grid *grid = &request->grid;
+  double best = 0;
+
+  for (guint64 r = r0; r < r1; r++)
+    for (guint64 c = c0; c < c1; c++)
+      {
+        guint64 at = r * grid->columns + c;
+        double value;
+
+        if (at >= grid->size)
+          continue;
+        value = value_at (request->tensor, request->minus, grid->plane * grid->size + at);
+        if (isnan (value))
+          return value;
+        if (fabs (value) > fabs (best))
+          best = value;
+      }
+  return best;
+}
+
+static gpointer
+make_heat_map (IrJob *job, gpointer data, GCancellable *cancellable, GError **error)
+{
+  const Request *request = data;
+  const Grid *grid = &request->grid;
+  const IrPalette *palette = ir_palette (request->dark);
+  guint64 height = MIN (grid->rows, MAX_SIDE), width = MIN (grid->columns, MAX_SIDE);
+  cairo_surface_t *surface = cairo_image_surface_create (CAIRO_FORMAT_RGB24, (int) width,
+                                                         (int) height);
+  guint32 *pixels = (guint32 *) cairo_image_surface_get_data (surface);
+  int stride = cairo_image_surface_get_stride (surface) / 4;
+
+  for (guint64 y = 0; y < height && !g_cancellable_is_cancelled (cancellable); y++)
+    for (guint64 x = 0; x < width; x++)
+      {
+        guint64 r0 = y * grid->rows / height, r1 = (y + 1) * grid->rows / height,
+                c0 = x * grid->columns / width, c1 = (x + 1) * grid->columns / width;
+
+        pixels[y * (guint64) stride + x] =
+            r0 * grid->columns + c0 < grid->size
+                ? colour_of (pixel_value (request, r0, r1, c0, c1), request->most, palette)
+                : palette->background; /* beyond the end of a wrapped row */
+      }
+  cairo_surface_mark_dirty (surface);
+  return surface;
+}
+
+static void start_heat_map (IrTensorPlot *self);
+
+static void
+on_heat_map (gpointer owner, gpointer result, const GError *error, gpointer data)
+{
+  IrTensorPlot *self = IR_TENSOR_PLOT (owner);
+  const Request *request = data;
+
+  self->working = FALSE;
+  if (self->stale)
+    {
+      g_clear_pointer ((cairo_surface_t **) &result, cairo_surface_destroy);
+      start_heat_map (self);
+      return;
+    }
+  g_clear_pointer (&self->heat_map, cairo_surface_destroy);
+  self->heat_map = result;
+  self->drawn = request->grid;
+  gtk_widget_queue_draw (GTK_WIDGET (self));
+}
+
+static gboolean
+has_numbers (const IrTensor *tensor)
+{
+  return tensor != NULL && ir_tensor_dtype (tensor) != IR_DTYPE_STRING &&
+         ir_tensor_n_elements (tensor) > 1;
+}
+
+static void
+start_heat_map (IrTensorPlot *self)
+{
+  Request *request;
+
+  self->stale = self->working;
+  if (self->working || !has_numbers (self->tensor))
+    return;
+  request = g_new0 (Request, 1);
+  request->tensor = ir_tensor_ref (self->tensor);
+  request->minus = self->minus != NULL ? ir_tensor_ref (self->minus) : NULL;
+  request->grid = grid_of (self->tensor, self->plane);
+  request->most = MAX (fabs (self->stats.min), fabs (self->stats.max));
+  request->dark = adw_style_manager_get_dark (adw_style_manager_get_default ());
+  self->working = TRUE;
+  ir_job_unref (
+      ir_job_start (self, &(IrJobSpec){ .run = make_heat_map,
+                                        .data = request,
+                                        .data_free = request_free,
+                                        .result_free = (GDestroyNotify) cairo_surface_destroy,
+                                        .done = on_heat_map }));
+}
+
+/* -- drawing -- */
+
 static const IrPalette *
 palette_now (void)
 {
@@ -75,79 +299,95 @@ set_source (cairo_t *cr, guint32 colour)
                         (colour & 255) / 255.0);
 }
 
-static cairo_surface_t *
-make_heat_map (IrTensorPlot *self)
+/* @align: 0 puts @x at the left end of the text, 1 at the right. Returns the width. */
+static double
+draw_text (IrTensorPlot *self, cairo_t *cr, const char *text, double x, double y, double align)
 {
-  const IrPalette *palette = palette_now ();
-  double most = MAX (fabs (self->stats.min), fabs (self->stats.max));
-  gint64 rows, columns, out_rows, out_columns;
-  cairo_surface_t *surface;
-  guint32 *pixels;
-  int stride;
+  g_autoptr (PangoLayout) layout = gtk_widget_create_pango_layout (GTK_WIDGET (self), text);
+  PangoAttrList *attrs = pango_attr_list_new ();
+  int width;
 
-  plane_size (self->tensor, &rows, &columns);
-  out_rows = MIN (rows, MAX_SIDE);
-  out_columns = MIN (columns, MAX_SIDE);
-  surface = cairo_image_surface_create (CAIRO_FORMAT_RGB24, (int) out_columns, (int) out_rows);
-  stride = cairo_image_surface_get_stride (surface) / 4;
-  pixels = (guint32 *) cairo_image_surface_get_data (surface);
-  for (gint64 r = 0; r < out_rows; r++)
-    for (gint64 c = 0; c < out_columns; c++)
-      {
-        gint64 row = r * rows / out_rows, column = c * columns / out_columns;
-        guint64 index = self->plane * (guint64) (rows * columns) +
-                        (guint64) (row * columns + column);
-
-        pixels[r * stride + c] = colour_of (ir_tensor_get_double (self->tensor, index), most,
-                                            palette);
-      }
-  cairo_surface_mark_dirty (surface);
-  return surface;
+  pango_attr_list_insert (attrs, pango_attr_scale_new (PANGO_SCALE_SMALL));
+  pango_layout_set_attributes (layout, attrs);
+  pango_attr_list_unref (attrs);
+  pango_layout_get_pixel_size (layout, &width, NULL);
+  set_source (cr, palette_now ()->muted);
+  cairo_move_to (cr, x - align * width, y);
+  pango_cairo_show_layout (cr, layout);
+  return width;
 }
 
-/* -- drawing -- */
-
 static void
-draw_histogram (IrTensorPlot *self, cairo_t *cr, double height)
+draw_bars (IrTensorPlot *self, cairo_t *cr, double height)
 {
   const IrPalette *palette = palette_now ();
+  const IrTensorStats *stats = &self->stats;
+  double width = (double) HISTOGRAM_WIDTH / MAX (stats->n_bins, 1);
   guint64 most = 1;
-  double width;
 
-  for (guint i = 0; i < self->stats.n_bins; i++)
-    most = MAX (most, self->stats.bins[i]);
-  width = (double) HISTOGRAM_WIDTH / MAX (self->stats.n_bins, 1);
-  set_source (cr, palette->line);
-  cairo_rectangle (cr, 0, height - 1, HISTOGRAM_WIDTH, 1);
-  cairo_fill (cr);
-  set_source (cr, palette->header[IR_FAMILY_LINEAR]);
-  for (guint i = 0; i < self->stats.n_bins; i++)
+  for (guint i = 0; i < stats->n_bins; i++)
+    most = MAX (most, stats->bins[i]);
+  for (guint i = 0; i < stats->n_bins; i++)
     {
-      double bar = (double) self->stats.bins[i] / most * (height - 4);
+      double middle = stats->bin_low +
+                      (i + 0.5) * (stats->bin_high - stats->bin_low) / stats->n_bins;
+      double bar = MAX ((double) stats->bins[i] / most * (height - 4), 1);
 
-      if (self->stats.bins[i] == 0)
+      if (stats->bins[i] == 0)
         continue;
-      bar = MAX (bar, 1);
+      set_source (cr, palette->header[middle < 0 ? IR_FAMILY_ACTIVATION : IR_FAMILY_LINEAR]);
       cairo_rectangle (cr, i * width, height - 1 - bar, MAX (width - 1, 1), bar);
       cairo_fill (cr);
     }
 }
 
-/* Whole pixels of one size per element where there is room; nothing is smoothed. */
+static void
+draw_histogram (IrTensorPlot *self, cairo_t *cr, double height)
+{
+  const IrTensorStats *stats = &self->stats;
+  g_autofree char *low = g_strdup_printf ("%.4g", stats->bin_low),
+                  *high = g_strdup_printf ("%.4g", stats->bin_high);
+
+  draw_bars (self, cr, height);
+  set_source (cr, palette_now ()->line);
+  cairo_rectangle (cr, 0, height - 1, HISTOGRAM_WIDTH, 1);
+  if (stats->bin_low < 0 && stats->bin_high > 0)
+    cairo_rectangle (cr,
+                     floor (-stats->bin_low / (stats->bin_high - stats->bin_low) * HISTOGRAM_WIDTH),
+                     height - 1, 1, 5);
+  cairo_fill (cr);
+  if (stats->n_bins == 0)
+    draw_text (self, cr, "no finite element", 0, height / 2 - 8, 0);
+  else if (stats->bin_low == stats->bin_high)
+    draw_text (self, cr, low, 0, height + 3, 0);
+  else
+    {
+      draw_text (self, cr, low, 0, height + 3, 0);
+      draw_text (self, cr, high, HISTOGRAM_WIDTH, height + 3, 1);
+    }
+}
+
+/* Where the heat map lies: whole pixels of one size per element where there is room. */
+static double
+heat_map_scale (IrTensorPlot *self, double width, double height)
+{
+  double columns = cairo_image_surface_get_width (self->heat_map),
+         rows = cairo_image_surface_get_height (self->heat_map);
+  double scale = MIN (width / columns, height / rows);
+
+  return scale >= 1 ? floor (scale) : scale;
+}
+
 static void
 draw_heat_map (IrTensorPlot *self, cairo_t *cr, double x, double width, double height)
 {
-  double columns, rows, scale;
+  double scale = heat_map_scale (self, width, height);
+  double columns = cairo_image_surface_get_width (self->heat_map) * scale,
+         rows = cairo_image_surface_get_height (self->heat_map) * scale;
 
-  if (self->heat_map == NULL)
-    self->heat_map = make_heat_map (self);
-  columns = cairo_image_surface_get_width (self->heat_map);
-  rows = cairo_image_surface_get_height (self->heat_map);
-  scale = MIN (width / columns, height / rows);
-  scale = scale >= 1 ? floor (scale) : scale;
   cairo_save (cr);
   cairo_translate (cr, x, 0);
-  cairo_rectangle (cr, 0, 0, columns * scale, rows * scale);
+  cairo_rectangle (cr, 0, 0, columns, rows);
   cairo_clip (cr);
   cairo_scale (cr, scale, scale);
   cairo_set_source_surface (cr, self->heat_map, 0, 0);
@@ -157,30 +397,61 @@ draw_heat_map (IrTensorPlot *self, cairo_t *cr, double x, double width, double h
   cairo_restore (cr);
   set_source (cr, palette_now ()->border);
   cairo_set_line_width (cr, 1);
-  cairo_rectangle (cr, x + 0.5, 0.5, MAX (columns * scale - 1, 1), MAX (rows * scale - 1, 1));
+  cairo_rectangle (cr, x + 0.5, 0.5, MAX (columns - 1, 1), MAX (rows - 1, 1));
   cairo_stroke (cr);
 }
 
-static gboolean
-has_numbers (const IrTensor *tensor)
+static double
+draw_swatch (IrTensorPlot *self, cairo_t *cr, guint32 colour, const char *text, double x, double y)
 {
-  return tensor != NULL && ir_tensor_dtype (tensor) != IR_DTYPE_STRING &&
-         ir_tensor_n_elements (tensor) > 0;
+  set_source (cr, colour);
+  cairo_rectangle (cr, x, y + 4, LEGEND_HEIGHT, LEGEND_HEIGHT);
+  cairo_fill (cr);
+  return x + LEGEND_HEIGHT + 4 + draw_text (self, cr, text, x + LEGEND_HEIGHT + 4, y, 0) + 10;
+}
+
+/* From the strongest negative colour over none to the strongest positive one. */
+static void
+draw_legend (IrTensorPlot *self, cairo_t *cr, double x, double y)
+{
+  const IrPalette *palette = palette_now ();
+  double most = MAX (fabs (self->stats.min), fabs (self->stats.max));
+  g_autofree char *low = g_strdup_printf ("%.3g", -most), *high = g_strdup_printf ("%.3g", most);
+
+  x += draw_text (self, cr, low, x, y, 0) + 6;
+  for (int i = 0; i < LEGEND_WIDTH; i++)
+    {
+      set_source (cr, colour_of ((i - LEGEND_WIDTH / 2) / (LEGEND_WIDTH / 2.0), 1, palette));
+      cairo_rectangle (cr, x + i, y + 4, 1, LEGEND_HEIGHT);
+      cairo_fill (cr);
+    }
+  x += LEGEND_WIDTH + 6;
+  x += draw_text (self, cr, high, x, y, 0) + 14;
+  if (self->stats.n_nan > 0)
+    x = draw_swatch (self, cr, palette->problem[IR_SEVERITY_ERROR], "NaN", x, y);
+  if (self->stats.n_pos_inf + self->stats.n_neg_inf > 0)
+    draw_swatch (self, cr, palette->problem[IR_SEVERITY_WARNING], "Inf", x, y);
 }
 
 static void
 ir_tensor_plot_snapshot (GtkWidget *widget, GtkSnapshot *snapshot)
 {
   IrTensorPlot *self = IR_TENSOR_PLOT (widget);
-  int width = gtk_widget_get_width (widget), height = gtk_widget_get_height (widget);
+  int width = gtk_widget_get_width (widget),
+      height = gtk_widget_get_height (widget) - CAPTION_HEIGHT;
+  const double x = HISTOGRAM_WIDTH + GAP;
   cairo_t *cr;
 
   if (!has_numbers (self->tensor) || width <= 0 || height <= 0)
     return;
-  cr = gtk_snapshot_append_cairo (snapshot, &GRAPHENE_RECT_INIT (0, 0, width, height));
+  cr = gtk_snapshot_append_cairo (snapshot,
+                                  &GRAPHENE_RECT_INIT (0, 0, width, height + CAPTION_HEIGHT));
   draw_histogram (self, cr, height);
-  if (width > HISTOGRAM_WIDTH + 2 * GAP)
-    draw_heat_map (self, cr, HISTOGRAM_WIDTH + GAP, width - HISTOGRAM_WIDTH - GAP, height);
+  if (self->heat_map != NULL && width > x + GAP)
+    {
+      draw_heat_map (self, cr, x, width - x, height);
+      draw_legend (self, cr, x, height + 3);
+    }
   cairo_destroy (cr);
 }
 
@@ -193,18 +464,67 @@ ir_tensor_plot_measure (GtkWidget *widget,
                         int *minimum_baseline,
                         int *natural_baseline)
 {
-  *minimum = orientation == GTK_ORIENTATION_HORIZONTAL ? HISTOGRAM_WIDTH : HEIGHT / 2;
-  *natural = orientation == GTK_ORIENTATION_HORIZONTAL ? HISTOGRAM_WIDTH + GAP + HEIGHT : HEIGHT;
+  const gboolean horizontal = orientation == GTK_ORIENTATION_HORIZONTAL;
+
+  *minimum = horizontal ? HISTOGRAM_WIDTH : HEIGHT + CAPTION_HEIGHT;
+  *natural = horizontal ? HISTOGRAM_WIDTH + GAP + HEIGHT : HEIGHT + CAPTION_HEIGHT;
+}
+
+/* -- pointer -- */
+
+/* The element under the pointer, as a flat index. */
+static gboolean
+element_at (IrTensorPlot *self, double x, double y, guint64 *index)
+{
+  double height = gtk_widget_get_height (GTK_WIDGET (self)) - CAPTION_HEIGHT,
+         width = gtk_widget_get_width (GTK_WIDGET (self)) - HISTOGRAM_WIDTH - GAP, scale;
+  guint64 row, column;
+
+  x -= HISTOGRAM_WIDTH + GAP;
+  if (self->heat_map == NULL || self->working || self->tensor == NULL || x < 0 || y < 0)
+    return FALSE;
+  scale = heat_map_scale (self, width, height);
+  x /= scale * cairo_image_surface_get_width (self->heat_map);
+  y /= scale * cairo_image_surface_get_height (self->heat_map);
+  if (x >= 1 || y >= 1)
+    return FALSE;
+  row = (guint64) (y * self->drawn.rows);
+  column = (guint64) (x * self->drawn.columns);
+  if (row * self->drawn.columns + column >= self->drawn.size)
+    return FALSE;
+  *index = self->drawn.plane * self->drawn.size + row * self->drawn.columns + column;
+  return *index < ir_tensor_n_elements (self->tensor);
+}
+
+static gboolean
+ir_tensor_plot_query_tooltip (
+    GtkWidget *widget, int x, int y, gboolean keyboard, GtkTooltip *tooltip)
+{
+  IrTensorPlot *self = IR_TENSOR_PLOT (widget);
+  g_autofree char *where = NULL, *value = NULL, *text = NULL;
+  guint64 index;
+
+  if (keyboard || !element_at (self, x, y, &index))
+    return FALSE;
+  where = ir_tensor_index_text (self->tensor, index);
+  value = self->minus != NULL
+              ? g_strdup_printf ("%.6g", value_at (self->tensor, self->minus, index))
+              : ir_tensor_element_text (self->tensor, index);
+  text = g_strdup_printf ("%s = %s", where, value);
+  gtk_tooltip_set_text (tooltip, text);
+  return TRUE;
+}
+
+static void
+on_pressed (GtkGestureClick *gesture, int n_press, double x, double y, IrTensorPlot *self)
+{
+  guint64 index;
+
+  if (element_at (self, x, y, &index))
+    g_signal_emit (self, signals[PICKED], 0, index);
 }
 
 /* -- object -- */
-
-static void
-forget_heat_map (IrTensorPlot *self)
-{
-  g_clear_pointer (&self->heat_map, cairo_surface_destroy);
-  gtk_widget_queue_draw (GTK_WIDGET (self));
-}
 
 static void
 ir_tensor_plot_finalize (GObject *object)
@@ -213,6 +533,7 @@ ir_tensor_plot_finalize (GObject *object)
 
   g_clear_pointer (&self->heat_map, cairo_surface_destroy);
   g_clear_pointer (&self->tensor, ir_tensor_unref);
+  g_clear_pointer (&self->minus, ir_tensor_unref);
   G_OBJECT_CLASS (ir_tensor_plot_parent_class)->finalize (object);
 }
 
@@ -222,35 +543,55 @@ ir_tensor_plot_class_init (IrTensorPlotClass *klass)
   G_OBJECT_CLASS (klass)->finalize = ir_tensor_plot_finalize;
   GTK_WIDGET_CLASS (klass)->snapshot = ir_tensor_plot_snapshot;
   GTK_WIDGET_CLASS (klass)->measure = ir_tensor_plot_measure;
+  GTK_WIDGET_CLASS (klass)->query_tooltip = ir_tensor_plot_query_tooltip;
+  signals[PICKED] = g_signal_new ("picked", IR_TYPE_TENSOR_PLOT, G_SIGNAL_RUN_LAST, 0, NULL, NULL,
+                                  NULL, G_TYPE_NONE, 1, G_TYPE_UINT64);
   gtk_widget_class_set_accessible_role (GTK_WIDGET_CLASS (klass), GTK_ACCESSIBLE_ROLE_IMG);
 }
 
 static void
 ir_tensor_plot_init (IrTensorPlot *self)
 {
-  gtk_accessible_update_property (GTK_ACCESSIBLE (self), GTK_ACCESSIBLE_PROPERTY_LABEL,
-                                  "Histogram and heat map", -1);
+  GtkGesture *click = gtk_gesture_click_new ();
+
+  g_signal_connect (click, "pressed", G_CALLBACK (on_pressed), self);
+  gtk_widget_add_controller (GTK_WIDGET (self), GTK_EVENT_CONTROLLER (click));
+  gtk_widget_set_has_tooltip (GTK_WIDGET (self), TRUE);
   g_signal_connect_object (adw_style_manager_get_default (), "notify::dark",
-                           G_CALLBACK (forget_heat_map), self, G_CONNECT_SWAPPED);
+                           G_CALLBACK (start_heat_map), self, G_CONNECT_SWAPPED);
 }
 
+/**
+ * ir_tensor_plot_new:
+ * @label: what assistive technology calls it
+ */
 GtkWidget *
-ir_tensor_plot_new (void)
+ir_tensor_plot_new (const char *label)
 {
-  return g_object_new (IR_TYPE_TENSOR_PLOT, NULL);
+  GtkWidget *self = g_object_new (IR_TYPE_TENSOR_PLOT, NULL);
+
+  gtk_accessible_update_property (GTK_ACCESSIBLE (self), GTK_ACCESSIBLE_PROPERTY_LABEL, label, -1);
+  return self;
 }
 
 void
-ir_tensor_plot_load (IrTensorPlot *self, IrTensor *tensor, const IrTensorStats *stats)
+ir_tensor_plot_load (IrTensorPlot *self,
+                     IrTensor *tensor,
+                     IrTensor *minus,
+                     const IrTensorStats *stats)
 {
-  IrTensor *old = self->tensor;
+  IrTensor *old = self->tensor, *old_minus = self->minus;
 
   self->tensor = tensor != NULL ? ir_tensor_ref (tensor) : NULL;
+  self->minus = minus != NULL ? ir_tensor_ref (minus) : NULL;
   g_clear_pointer (&old, ir_tensor_unref);
+  g_clear_pointer (&old_minus, ir_tensor_unref);
   if (stats != NULL)
     self->stats = *stats;
   self->plane = 0;
-  forget_heat_map (self);
+  gtk_widget_set_visible (GTK_WIDGET (self), has_numbers (tensor));
+  start_heat_map (self);
+  gtk_widget_queue_draw (GTK_WIDGET (self));
 }
 
 void
@@ -259,5 +600,5 @@ ir_tensor_plot_set_plane (IrTensorPlot *self, guint64 plane)
   if (self->tensor == NULL || plane >= ir_tensor_n_planes (self->tensor) || plane == self->plane)
     return;
   self->plane = plane;
-  forget_heat_map (self);
+  start_heat_map (self);
 }

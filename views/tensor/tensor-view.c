@@ -2,27 +2,30 @@
  * statistics, histogram, heat map, and a table of the values with their differences. */
 #include "config.h"
 
+#include "views/jobs.h"
 #include "views/tensor/element-list.h"
+#include "views/tensor/tensor-facts.h"
 #include "views/tensor/tensor-plot.h"
 #include "views/view.h"
 
-#include <math.h>
-
-#define N_BINS 40
-
 typedef struct
 {
-  GtkWidget *box, *facts, *plot, *message;
-  IrTensor *tensor; /* (nullable) */
+  GtkWidget *box, *heading, *facts, *warning, *plot, *message;
+  char *reason; /* (nullable) why there are no contents */
 } Side;
 
 struct _IrTensorView
 {
   IrView parent;
-  GtkWidget *stack, *title, *verdict, *plane, *plane_box;
+  GtkWidget *stack, *title, *relation, *worst, *plane, *plane_box, *plane_text, *go_to, *table;
+  GtkWidget *difference_box, *difference, *more;
+  GtkColumnViewColumn *columns[4];
   Side sides[IR_N_SIDES];
   IrElementList *elements;
   IrValueId shown;
+  IrTensorFacts *facts; /* (nullable) of what is on screen */
+  IrJob *job;           /* (nullable) makes the facts of what was asked for last, or before */
+  gboolean stale;       /* its result will be out of date */
 };
 
 #define IR_TYPE_TENSOR_VIEW (ir_tensor_view_get_type ())
@@ -57,133 +60,231 @@ value_to_show (IrSession *session)
   return node != NULL ? ir_node_output (node, 0) : NULL;
 }
 
-/* -- one side -- */
+/* -- showing -- */
 
 static void
-show_facts (Side *side, const IrTensorStats *stats)
+set_label (GtkWidget *label, const char *text)
 {
-  g_autofree char *type = NULL, *text = NULL;
-  g_autoptr (IrContext) context = ir_context_new ();
-
-  type = ir_type_to_string (context, ir_tensor_type (side->tensor, context));
-  if (ir_tensor_dtype (side->tensor) == IR_DTYPE_STRING)
-    text = g_strdup_printf ("%s\n%" G_GUINT64_FORMAT " strings", type,
-                            ir_tensor_n_elements (side->tensor));
-  else
-    text = g_strdup_printf (
-        "%s\nmin %.6g   max %.6g   mean %.6g   std %.6g\nzeros %" G_GUINT64_FORMAT
-        "   NaN %" G_GUINT64_FORMAT "   Inf %" G_GUINT64_FORMAT "   of %" G_GUINT64_FORMAT,
-        type, stats->min, stats->max, stats->mean, stats->std, stats->n_zero, stats->n_nan,
-        stats->n_pos_inf + stats->n_neg_inf, stats->n);
-  gtk_label_set_text (GTK_LABEL (side->facts), text);
+  gtk_label_set_text (GTK_LABEL (label), text != NULL ? text : "");
+  gtk_widget_set_visible (label, text != NULL && text[0] != '\0');
 }
 
 static void
-load_side (IrTensorView *self, IrSide which, const IrValue *value)
+show_side (IrTensorView *self, IrSide which)
 {
-  IrSession *session = ir_view_get_session (IR_VIEW (self));
+  const IrTensorFacts *facts = self->facts;
   Side *side = &self->sides[which];
-  g_autofree char *reason = NULL;
-  IrTensorStats stats;
+  IrTensor *tensor = facts->tensors[which];
+  g_autofree char *text = tensor != NULL ? ir_tensor_facts_text (facts, which) : NULL,
+                  *warning = ir_tensor_facts_warning (facts, which);
 
-  g_clear_pointer (&side->tensor, ir_tensor_unref);
-  side->tensor = ir_session_dup_tensor (session, value->id, which, &reason);
-  gtk_widget_set_visible (side->message, side->tensor == NULL);
-  gtk_widget_set_visible (side->facts, side->tensor != NULL);
-  gtk_widget_set_visible (side->plot, side->tensor != NULL);
-  if (side->tensor == NULL)
-    {
-      gtk_label_set_text (GTK_LABEL (side->message),
-                          reason != NULL ? reason : "There are no contents.");
-      ir_tensor_plot_load (IR_TENSOR_PLOT (side->plot), NULL, NULL);
-      return;
-    }
-  ir_tensor_stats (side->tensor, N_BINS, &stats);
-  show_facts (side, &stats);
-  ir_tensor_plot_load (IR_TENSOR_PLOT (side->plot), side->tensor, &stats);
-}
-
-/* -- both -- */
-
-static gboolean
-comparable (const IrTensor *a, const IrTensor *b)
-{
-  return a != NULL && b != NULL && ir_tensor_n_elements (a) == ir_tensor_n_elements (b) &&
-         ir_tensor_dtype (a) != IR_DTYPE_STRING && ir_tensor_dtype (b) != IR_DTYPE_STRING;
-}
-
-static char *
-difference_text (const IrTensor *a, const IrTensor *b)
-{
-  double most = 0;
-  guint64 at = 0, n = ir_tensor_n_elements (a);
-
-  if (ir_tensor_equal (a, b))
-    return g_strdup ("✓  before and after are equal, bit for bit");
-  for (guint64 i = 0; i < n; i++)
-    {
-      double x = ir_tensor_get_double (a, i), y = ir_tensor_get_double (b, i), d = fabs (x - y);
-
-      if (isnan (x) != isnan (y))
-        return g_strdup_printf ("✗  element %" G_GUINT64_FORMAT " is NaN on one side only", i);
-      if (d > most)
-        {
-          most = d;
-          at = i;
-        }
-    }
-  return g_strdup_printf ("≈  largest difference %.3g, at element %" G_GUINT64_FORMAT, most, at);
+  set_label (side->facts, text);
+  set_label (side->warning, warning);
+  set_label (side->message, tensor != NULL         ? NULL
+                            : side->reason != NULL ? side->reason
+                                                   : "There are no contents.");
+  ir_tensor_plot_load (IR_TENSOR_PLOT (side->plot), tensor, NULL, &facts->stats[which]);
 }
 
 static void
-show_difference (IrTensorView *self)
+show_relation (IrTensorView *self)
 {
-  const IrTensor *a = self->sides[IR_SIDE_BEFORE].tensor, *b = self->sides[IR_SIDE_AFTER].tensor;
-  g_autofree char *text = comparable (a, b) ? difference_text (a, b) : g_strdup ("");
+  static const char *const css[] = {
+    [IR_TENSORS_NOT_COMPARED] = "dim-label", [IR_TENSORS_SHAPES_DIFFER] = "accent",
+    [IR_TENSORS_EQUAL] = "success",          [IR_TENSORS_DIFFER] = "accent",
+    [IR_TENSORS_NAN_DIFFERS] = "error",
+  };
+  const IrTensorFacts *facts = self->facts;
+  const char *classes[] = { css[facts->relation], NULL };
+  g_autofree char *text = facts->tensors[IR_SIDE_BEFORE] == facts->tensors[IR_SIDE_AFTER]
+                              ? g_strdup ("")
+                              : ir_tensor_facts_relation_text (facts);
+  const gboolean differs = facts->n_different > 0;
 
-  gtk_label_set_text (GTK_LABEL (self->verdict), text);
+  gtk_label_set_text (GTK_LABEL (self->relation), text);
+  gtk_widget_set_tooltip_text (self->relation, text[0] != '\0' ? text : NULL);
+  gtk_widget_set_css_classes (self->relation, classes);
+  gtk_widget_set_visible (self->worst, differs);
+  gtk_widget_set_visible (self->difference_box, differs);
+  if (differs)
+    ir_tensor_plot_load (IR_TENSOR_PLOT (self->difference), facts->tensors[IR_SIDE_AFTER],
+                         facts->tensors[IR_SIDE_BEFORE], &facts->difference);
+  else
+    ir_tensor_plot_load (IR_TENSOR_PLOT (self->difference), NULL, NULL, NULL);
+}
+
+/* The tensor whose elements are counted: there is one unless both are missing. */
+static IrTensor *
+main_tensor (IrTensorView *self)
+{
+  if (self->facts == NULL)
+    return NULL;
+  return self->facts->tensors[IR_SIDE_AFTER] != NULL ? self->facts->tensors[IR_SIDE_AFTER]
+                                                     : self->facts->tensors[IR_SIDE_BEFORE];
+}
+
+static void
+show_plane_text (IrTensorView *self)
+{
+  const IrTensor *tensor = main_tensor (self);
+  g_autofree char *text = NULL;
+
+  if (tensor == NULL)
+    return;
+  text = ir_tensor_plane_text (
+      tensor, (guint64) gtk_spin_button_get_value_as_int (GTK_SPIN_BUTTON (self->plane)));
+  gtk_label_set_text (GTK_LABEL (self->plane_text), text);
 }
 
 static void
 show_planes (IrTensorView *self)
 {
-  const IrTensor *tensor = self->sides[IR_SIDE_AFTER].tensor != NULL
-                               ? self->sides[IR_SIDE_AFTER].tensor
-                               : self->sides[IR_SIDE_BEFORE].tensor;
-  guint64 n = tensor != NULL ? ir_tensor_n_planes (tensor) : 0;
+  const IrTensor *tensor = main_tensor (self);
+  guint64 n = tensor != NULL && ir_tensor_dtype (tensor) != IR_DTYPE_STRING
+                  ? ir_tensor_n_planes (tensor)
+                  : 0;
 
   gtk_widget_set_visible (self->plane_box, n > 1);
   if (n > 1)
-    gtk_spin_button_set_range (GTK_SPIN_BUTTON (self->plane), 0, (double) (n - 1));
+    gtk_spin_button_set_range (GTK_SPIN_BUTTON (self->plane), 0,
+                               (double) MIN (n - 1, (guint64) G_MAXINT));
   gtk_spin_button_set_value (GTK_SPIN_BUTTON (self->plane), 0);
+  show_plane_text (self);
 }
 
 static void
 on_plane (GtkSpinButton *button, IrTensorView *self)
 {
+  const guint64 plane = (guint64) gtk_spin_button_get_value_as_int (button);
+
   for (IrSide side = 0; side < IR_N_SIDES; side++)
-    ir_tensor_plot_set_plane (IR_TENSOR_PLOT (self->sides[side].plot),
-                              (guint64) gtk_spin_button_get_value_as_int (button));
+    ir_tensor_plot_set_plane (IR_TENSOR_PLOT (self->sides[side].plot), plane);
+  ir_tensor_plot_set_plane (IR_TENSOR_PLOT (self->difference), plane);
+  show_plane_text (self);
 }
 
+static void
+show_table (IrTensorView *self)
+{
+  IrTensor *before = self->facts->tensors[IR_SIDE_BEFORE],
+           *after = self->facts->tensors[IR_SIDE_AFTER];
+  const IrTensor *tensor = main_tensor (self);
+  guint64 n = tensor != NULL ? ir_tensor_n_elements (tensor) : 0;
+  g_autofree char *more = NULL;
+
+  gtk_column_view_column_set_visible (self->columns[1], before != NULL && before != after);
+  gtk_column_view_column_set_visible (self->columns[2], after != NULL);
+  gtk_column_view_column_set_visible (self->columns[3], self->facts->difference.n > 0);
+  gtk_column_view_column_set_title (self->columns[2], before == after ? "Value" : "After");
+  if (n > ir_element_list_max_rows ())
+    more = g_strdup_printf ("The first %u of %" G_GUINT64_FORMAT " elements",
+                            ir_element_list_max_rows (), n);
+  set_label (self->more, more);
+  gtk_widget_set_sensitive (self->go_to, n > 0);
+  ir_element_list_load (self->elements, before, after);
+}
+
+static void
+show_facts (IrTensorView *self)
+{
+  IrTensor *const *tensors = self->facts->tensors;
+  const gboolean one = tensors[IR_SIDE_BEFORE] != NULL &&
+                       tensors[IR_SIDE_BEFORE] == tensors[IR_SIDE_AFTER];
+
+  /* the same contents, such as of a constant, need not be shown twice */
+  gtk_widget_set_visible (self->sides[IR_SIDE_BEFORE].box, !one);
+  gtk_label_set_text (GTK_LABEL (self->sides[IR_SIDE_AFTER].heading),
+                      one ? "Contents" : "After: the graph that ran");
+  for (IrSide side = 0; side < IR_N_SIDES; side++)
+    show_side (self, side);
+  show_relation (self);
+  show_planes (self);
+  show_table (self);
+}
+
+/* -- making the facts -- */
+
+typedef struct
+{
+  IrTensor *tensors[IR_N_SIDES]; /* (nullable) */
+} Request;
+
+static void
+request_free (gpointer data)
+{
+  Request *request = data;
+
+  for (IrSide side = 0; side < IR_N_SIDES; side++)
+    g_clear_pointer (&request->tensors[side], ir_tensor_unref);
+  g_free (request);
+}
+
+static gpointer
+make_facts (IrJob *job, gpointer data, GCancellable *cancellable, GError **error)
+{
+  const Request *request = data;
+  return ir_tensor_facts_new (request->tensors[IR_SIDE_BEFORE], request->tensors[IR_SIDE_AFTER],
+                              cancellable);
+}
+
+static void reload (IrTensorView *self);
+
+static void
+on_facts (gpointer owner, gpointer result, const GError *error, gpointer data)
+{
+  IrTensorView *self = IR_TENSOR_VIEW (owner);
+  g_autoptr (IrTensorFacts) facts = result;
+
+  g_clear_pointer (&self->job, ir_job_unref);
+  if (self->stale)
+    {
+      reload (self);
+      return;
+    }
+  if (facts == NULL)
+    return;
+  g_clear_pointer (&self->facts, ir_tensor_facts_free);
+  self->facts = g_steal_pointer (&facts);
+  show_facts (self);
+  gtk_stack_set_visible_child_name (GTK_STACK (self->stack), "tensor");
+}
+
+/* What is on screen stays until the facts of the new value are there. One job at a time. */
 static void
 reload (IrTensorView *self)
 {
   IrSession *session = ir_view_get_session (IR_VIEW (self));
   const IrValue *value = value_to_show (session);
+  Request *request;
 
   self->shown = value != NULL ? value->id : 0;
   ir_view_set_indicator (IR_VIEW (self), value != NULL ? value->name : NULL);
-  gtk_stack_set_visible_child_name (GTK_STACK (self->stack), value != NULL ? "tensor" : "empty");
+  self->stale = self->job != NULL;
+  if (self->job != NULL)
+    {
+      ir_job_cancel (self->job);
+      return;
+    }
   if (value == NULL)
-    return;
+    {
+      gtk_stack_set_visible_child_name (GTK_STACK (self->stack), "empty");
+      return;
+    }
   gtk_label_set_text (GTK_LABEL (self->title), value->name);
+  gtk_widget_set_tooltip_text (self->title, value->name);
+  request = g_new0 (Request, 1);
   for (IrSide side = 0; side < IR_N_SIDES; side++)
-    load_side (self, side, value);
-  show_difference (self);
-  show_planes (self);
-  ir_element_list_load (self->elements, self->sides[IR_SIDE_BEFORE].tensor,
-                        self->sides[IR_SIDE_AFTER].tensor);
+    {
+      g_clear_pointer (&self->sides[side].reason, g_free);
+      request->tensors[side] = ir_session_dup_tensor (session, value->id, side,
+                                                      &self->sides[side].reason);
+    }
+  self->job = ir_job_start (self,
+                            &(IrJobSpec){ .run = make_facts,
+                                          .data = request,
+                                          .data_free = request_free,
+                                          .result_free = (GDestroyNotify) ir_tensor_facts_free,
+                                          .done = on_facts });
 }
 
 static void
@@ -238,7 +339,49 @@ bind_cell (GtkSignalListItemFactory *factory, GtkListItem *item, gpointer data)
   gtk_label_set_text (GTK_LABEL (gtk_list_item_get_child (item)), text);
 }
 
+/* Brings the row of an element into sight; the list is the inner child of a column view. */
 static void
+scroll_to_element (IrTensorView *self, guint64 index)
+{
+  GtkWidget *list = gtk_widget_get_last_child (self->table);
+
+  if (list == NULL || index >= g_list_model_get_n_items (G_LIST_MODEL (self->elements)))
+    return;
+  gtk_selection_model_select_item (gtk_column_view_get_model (GTK_COLUMN_VIEW (self->table)),
+                                   (guint) index, TRUE);
+  gtk_widget_activate_action (list, "list.scroll-to-item", "u", (guint) index);
+}
+
+static void
+on_picked (GtkWidget *plot, guint64 index, IrTensorView *self)
+{
+  scroll_to_element (self, index);
+}
+
+static void
+on_worst (GtkButton *button, IrTensorView *self)
+{
+  if (self->facts != NULL)
+    scroll_to_element (self, self->facts->worst);
+}
+
+static void
+on_go_to (GtkEntry *entry, IrTensorView *self)
+{
+  const IrTensor *tensor = main_tensor (self);
+  const char *text = gtk_editable_get_text (GTK_EDITABLE (entry));
+  guint64 index;
+  gboolean ok = tensor != NULL && ir_tensor_index_parse (tensor, text, &index);
+
+  if (ok)
+    scroll_to_element (self, index);
+  if (ok || text[0] == '\0')
+    gtk_widget_remove_css_class (GTK_WIDGET (entry), "error");
+  else
+    gtk_widget_add_css_class (GTK_WIDGET (entry), "error");
+}
+
+static GtkColumnViewColumn *
 add_column (GtkWidget *table, const Column *info)
 {
   GtkListItemFactory *factory = gtk_signal_list_item_factory_new ();
@@ -251,6 +394,7 @@ add_column (GtkWidget *table, const Column *info)
   gtk_column_view_column_set_resizable (column, TRUE);
   gtk_column_view_append_column (GTK_COLUMN_VIEW (table), column);
   g_object_unref (column);
+  return column;
 }
 
 /* Tab would walk through all rows of a column view; it leaves the table instead. */
@@ -268,52 +412,6 @@ on_table_key (GtkEventControllerKey *controller,
 }
 
 static GtkWidget *
-make_table (IrTensorView *self)
-{
-  GtkWidget *scroller = gtk_scrolled_window_new (), *table;
-  GtkSelectionModel *selection;
-
-  self->elements = ir_element_list_new ();
-  selection = GTK_SELECTION_MODEL (
-      gtk_no_selection_new (g_object_ref (G_LIST_MODEL (self->elements))));
-  table = gtk_column_view_new (selection);
-  gtk_column_view_set_show_row_separators (GTK_COLUMN_VIEW (table), FALSE);
-  gtk_accessible_update_property (GTK_ACCESSIBLE (table), GTK_ACCESSIBLE_PROPERTY_LABEL, "Values",
-                                  -1);
-  gtk_widget_add_css_class (table, "data-table");
-  for (guint i = 0; i < G_N_ELEMENTS (columns); i++)
-    add_column (table, &columns[i]);
-  GtkEventController *keys = gtk_event_controller_key_new ();
-  gtk_event_controller_set_propagation_phase (keys, GTK_PHASE_CAPTURE);
-  g_signal_connect (keys, "key-pressed", G_CALLBACK (on_table_key), table);
-  gtk_widget_add_controller (table, keys);
-  gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (scroller), table);
-  gtk_widget_set_vexpand (scroller, TRUE);
-  gtk_widget_set_size_request (scroller, 360, -1);
-  return scroller;
-}
-
-/* -- object -- */
-
-static void
-ir_tensor_view_dispose (GObject *object)
-{
-  IrTensorView *self = IR_TENSOR_VIEW (object);
-
-  for (IrSide side = 0; side < IR_N_SIDES; side++)
-    g_clear_pointer (&self->sides[side].tensor, ir_tensor_unref);
-  g_clear_object (&self->elements);
-  G_OBJECT_CLASS (ir_tensor_view_parent_class)->dispose (object);
-}
-
-static void
-ir_tensor_view_class_init (IrTensorViewClass *klass)
-{
-  G_OBJECT_CLASS (klass)->dispose = ir_tensor_view_dispose;
-  IR_VIEW_CLASS (klass)->session_changed = ir_tensor_view_session_changed;
-}
-
-static GtkWidget *
 text_label (const char *text, const char *css)
 {
   GtkWidget *label = gtk_label_new (text);
@@ -327,19 +425,130 @@ text_label (const char *text, const char *css)
 }
 
 static GtkWidget *
-make_side (Side *side, const char *title)
+make_table (IrTensorView *self)
+{
+  GtkWidget *scroller = gtk_scrolled_window_new (), *table, *box;
+  GtkSelectionModel *selection;
+
+  self->elements = ir_element_list_new ();
+  selection = GTK_SELECTION_MODEL (
+      gtk_single_selection_new (g_object_ref (G_LIST_MODEL (self->elements))));
+  gtk_single_selection_set_autoselect (GTK_SINGLE_SELECTION (selection), FALSE);
+  gtk_single_selection_set_can_unselect (GTK_SINGLE_SELECTION (selection), TRUE);
+  table = gtk_column_view_new (selection);
+  gtk_column_view_set_show_row_separators (GTK_COLUMN_VIEW (table), FALSE);
+  gtk_accessible_update_property (GTK_ACCESSIBLE (table), GTK_ACCESSIBLE_PROPERTY_LABEL, "Values",
+                                  -1);
+  gtk_widget_add_css_class (table, "data-table");
+  for (guint i = 0; i < G_N_ELEMENTS (columns); i++)
+    self->columns[i] = add_column (table, &columns[i]);
+  self->table = table;
+  GtkEventController *keys = gtk_event_controller_key_new ();
+  gtk_event_controller_set_propagation_phase (keys, GTK_PHASE_CAPTURE);
+  g_signal_connect (keys, "key-pressed", G_CALLBACK (on_table_key), table);
+  gtk_widget_add_controller (table, keys);
+  gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (scroller), table);
+  gtk_widget_set_vexpand (scroller, TRUE);
+  gtk_widget_set_size_request (scroller, 260, -1);
+  self->more = text_label ("", "dim-label");
+  box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 6);
+  gtk_box_append (GTK_BOX (box), scroller);
+  gtk_box_append (GTK_BOX (box), self->more);
+  return box;
+}
+
+/* -- object -- */
+
+static void
+ir_tensor_view_dispose (GObject *object)
+{
+  IrTensorView *self = IR_TENSOR_VIEW (object);
+
+  if (self->job != NULL)
+    ir_job_cancel (self->job);
+  g_clear_pointer (&self->job, ir_job_unref);
+  g_clear_pointer (&self->facts, ir_tensor_facts_free);
+  for (IrSide side = 0; side < IR_N_SIDES; side++)
+    g_clear_pointer (&self->sides[side].reason, g_free);
+  g_clear_object (&self->elements);
+  G_OBJECT_CLASS (ir_tensor_view_parent_class)->dispose (object);
+}
+
+static void
+ir_tensor_view_focus_content (IrView *view)
+{
+  IrTensorView *self = IR_TENSOR_VIEW (view);
+
+  if (!gtk_widget_child_focus (self->table, GTK_DIR_TAB_FORWARD))
+    gtk_widget_child_focus (GTK_WIDGET (self), GTK_DIR_TAB_FORWARD);
+}
+
+static void
+ir_tensor_view_class_init (IrTensorViewClass *klass)
+{
+  G_OBJECT_CLASS (klass)->dispose = ir_tensor_view_dispose;
+  IR_VIEW_CLASS (klass)->session_changed = ir_tensor_view_session_changed;
+  IR_VIEW_CLASS (klass)->focus_content = ir_tensor_view_focus_content;
+}
+
+static GtkWidget *
+make_side (IrTensorView *self, Side *side, const char *title, const char *plot_label)
 {
   side->box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 6);
   side->facts = text_label ("", "numeric");
+  side->warning = text_label ("", "warning");
   side->message = text_label ("", "dim-label");
-  side->plot = ir_tensor_plot_new ();
+  side->plot = ir_tensor_plot_new (plot_label);
+  g_signal_connect (side->plot, "picked", G_CALLBACK (on_picked), self);
   gtk_widget_set_hexpand (side->box, TRUE);
   gtk_widget_set_hexpand (side->plot, TRUE);
-  gtk_box_append (GTK_BOX (side->box), text_label (title, "heading"));
+  side->heading = text_label (title, "heading");
+  gtk_box_append (GTK_BOX (side->box), side->heading);
   gtk_box_append (GTK_BOX (side->box), side->facts);
+  gtk_box_append (GTK_BOX (side->box), side->warning);
   gtk_box_append (GTK_BOX (side->box), side->message);
   gtk_box_append (GTK_BOX (side->box), side->plot);
   return side->box;
+}
+
+static GtkWidget *
+make_difference (IrTensorView *self)
+{
+  self->difference_box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 6);
+  self->difference = ir_tensor_plot_new ("Histogram and heat map of the difference");
+  g_signal_connect (self->difference, "picked", G_CALLBACK (on_picked), self);
+  gtk_box_append (GTK_BOX (self->difference_box),
+                  text_label ("Difference: after minus before", "heading"));
+  gtk_box_append (GTK_BOX (self->difference_box), self->difference);
+  return self->difference_box;
+}
+
+static GtkWidget *
+line_label (const char *text, const char *css, PangoEllipsizeMode ellipsize)
+{
+  GtkWidget *label = text_label (text, css);
+
+  gtk_label_set_wrap (GTK_LABEL (label), FALSE);
+  gtk_label_set_ellipsize (GTK_LABEL (label), ellipsize);
+  gtk_widget_set_valign (label, GTK_ALIGN_CENTER);
+  return label;
+}
+
+static GtkWidget *
+make_plane_box (IrTensorView *self)
+{
+  self->plane_box = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 6);
+  self->plane = gtk_spin_button_new_with_range (0, 1, 1);
+  self->plane_text = line_label ("", "numeric", PANGO_ELLIPSIZE_NONE);
+  gtk_widget_set_tooltip_text (self->plane, "Which plane the heat maps show");
+  gtk_accessible_update_property (GTK_ACCESSIBLE (self->plane), GTK_ACCESSIBLE_PROPERTY_LABEL,
+                                  "Plane of the heat map", -1);
+  g_signal_connect (self->plane, "value-changed", G_CALLBACK (on_plane), self);
+  gtk_box_append (GTK_BOX (self->plane_box),
+                  line_label ("Plane", "dim-label", PANGO_ELLIPSIZE_NONE));
+  gtk_box_append (GTK_BOX (self->plane_box), self->plane);
+  gtk_box_append (GTK_BOX (self->plane_box), self->plane_text);
+  return self->plane_box;
 }
 
 static GtkWidget *
@@ -347,19 +556,25 @@ make_header (IrTensorView *self)
 {
   GtkWidget *box = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 12);
 
-  self->title = text_label ("", "heading");
-  self->verdict = text_label ("", "dim-label");
-  gtk_widget_set_hexpand (self->verdict, TRUE);
-  self->plane_box = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 6);
-  self->plane = gtk_spin_button_new_with_range (0, 1, 1);
-  gtk_accessible_update_property (GTK_ACCESSIBLE (self->plane), GTK_ACCESSIBLE_PROPERTY_LABEL,
-                                  "Plane of the heat map", -1);
-  g_signal_connect (self->plane, "value-changed", G_CALLBACK (on_plane), self);
-  gtk_box_append (GTK_BOX (self->plane_box), text_label ("Plane", "dim-label"));
-  gtk_box_append (GTK_BOX (self->plane_box), self->plane);
+  self->title = line_label ("", "heading", PANGO_ELLIPSIZE_MIDDLE);
+  self->relation = line_label ("", "dim-label", PANGO_ELLIPSIZE_END);
+  gtk_widget_set_hexpand (self->relation, TRUE);
+  self->worst = gtk_button_new_with_label ("Show");
+  gtk_widget_set_tooltip_text (self->worst, "Scroll the table to the largest difference");
+  gtk_widget_add_css_class (self->worst, "flat");
+  g_signal_connect (self->worst, "clicked", G_CALLBACK (on_worst), self);
+  self->go_to = gtk_entry_new ();
+  gtk_entry_set_placeholder_text (GTK_ENTRY (self->go_to), "Index");
+  gtk_editable_set_width_chars (GTK_EDITABLE (self->go_to), 10);
+  gtk_widget_set_tooltip_text (self->go_to, "Scroll the table to an element, such as 0, 3, 1");
+  gtk_accessible_update_property (GTK_ACCESSIBLE (self->go_to), GTK_ACCESSIBLE_PROPERTY_LABEL,
+                                  "Go to index", -1);
+  g_signal_connect (self->go_to, "activate", G_CALLBACK (on_go_to), self);
   gtk_box_append (GTK_BOX (box), self->title);
-  gtk_box_append (GTK_BOX (box), self->verdict);
-  gtk_box_append (GTK_BOX (box), self->plane_box);
+  gtk_box_append (GTK_BOX (box), self->relation);
+  gtk_box_append (GTK_BOX (box), self->worst);
+  gtk_box_append (GTK_BOX (box), make_plane_box (self));
+  gtk_box_append (GTK_BOX (box), self->go_to);
   return box;
 }
 
@@ -372,9 +587,12 @@ ir_tensor_view_init (IrTensorView *self)
   GtkWidget *paned = gtk_paned_new (GTK_ORIENTATION_HORIZONTAL);
 
   gtk_box_append (GTK_BOX (sides),
-                  make_side (&self->sides[IR_SIDE_BEFORE], "Before: the original graph"));
+                  make_side (self, &self->sides[IR_SIDE_BEFORE], "Before: the original graph",
+                             "Histogram and heat map before"));
   gtk_box_append (GTK_BOX (sides),
-                  make_side (&self->sides[IR_SIDE_AFTER], "After: the graph that ran"));
+                  make_side (self, &self->sides[IR_SIDE_AFTER], "After: the graph that ran",
+                             "Histogram and heat map after"));
+  gtk_box_append (GTK_BOX (sides), make_difference (self));
   gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (scroller), sides);
   gtk_scrolled_window_set_policy (GTK_SCROLLED_WINDOW (scroller), GTK_POLICY_NEVER,
                                   GTK_POLICY_AUTOMATIC);

@@ -1,0 +1,272 @@
+#include "config.h"
+
+#include "views/tensor/tensor-facts.h"
+
+#include "views/tensor/element-list.h"
+
+#include <math.h>
+
+#define N_BINS         44
+#define CANCEL_STRIDE  (1 << 20) /* elements between looks at the cancellable */
+#define VALUES_IN_TEXT 4         /* a tensor this small is written out */
+
+/* -- comparing -- */
+
+static gboolean
+has_numbers (const IrTensor *tensor)
+{
+  return tensor != NULL && ir_tensor_dtype (tensor) != IR_DTYPE_STRING;
+}
+
+static gboolean
+same_shape (const IrTensor *a, const IrTensor *b)
+{
+  if (ir_tensor_rank (a) != ir_tensor_rank (b))
+    return FALSE;
+  for (guint i = 0; i < ir_tensor_rank (a); i++)
+    if (ir_tensor_dims (a)[i] != ir_tensor_dims (b)[i])
+      return FALSE;
+  return TRUE;
+}
+
+/* After minus before; where both are the same infinity or NaN they do not differ. */
+static double
+difference_at (const IrTensorFacts *facts, guint64 index)
+{
+  double a = ir_tensor_get_double (facts->tensors[IR_SIDE_BEFORE], index),
+         b = ir_tensor_get_double (facts->tensors[IR_SIDE_AFTER], index);
+
+  return a == b || (isnan (a) && isnan (b)) ? 0 : b - a;
+}
+
+static gboolean
+measure_difference (IrTensorFacts *facts, GCancellable *cancellable)
+{
+  IrTensorStats *stats = &facts->difference;
+  guint64 n = ir_tensor_n_elements (facts->tensors[IR_SIDE_BEFORE]);
+  double sum = 0;
+
+  stats->n = n;
+  for (guint64 i = 0; i < n; i++)
+    {
+      double d = difference_at (facts, i);
+
+      if (i % CANCEL_STRIDE == 0 && g_cancellable_is_cancelled (cancellable))
+        return FALSE;
+      if (d == 0)
+        continue;
+      if (!isfinite (d) && facts->relation != IR_TENSORS_NAN_DIFFERS)
+        {
+          facts->relation = IR_TENSORS_NAN_DIFFERS;
+          facts->worst = i;
+          facts->worst_difference = d;
+        }
+      facts->n_different++;
+      if (!isfinite (d))
+        continue;
+      stats->min = MIN (stats->min, d);
+      stats->max = MAX (stats->max, d);
+      sum += d;
+      if (facts->relation != IR_TENSORS_NAN_DIFFERS && fabs (d) > fabs (facts->worst_difference))
+        {
+          facts->worst = i;
+          facts->worst_difference = d;
+        }
+    }
+  stats->n_zero = n - facts->n_different;
+  stats->mean = n > 0 ? sum / (double) n : 0;
+  return TRUE;
+}
+
+static void
+fill_bins (IrTensorFacts *facts, GCancellable *cancellable)
+{
+  IrTensorStats *stats = &facts->difference;
+  double width;
+
+  stats->n_bins = N_BINS;
+  stats->bin_low = stats->min;
+  stats->bin_high = stats->max;
+  width = (stats->bin_high - stats->bin_low) / N_BINS;
+  for (guint64 i = 0; i < stats->n; i++)
+    {
+      double d = difference_at (facts, i), bin;
+
+      if (i % CANCEL_STRIDE == 0 && g_cancellable_is_cancelled (cancellable))
+        return;
+      if (!isfinite (d))
+        continue;
+      bin = width > 0 ? floor ((d - stats->bin_low) / width) : 0;
+      stats->bins[(guint) CLAMP (bin, 0, N_BINS - 1)]++;
+    }
+}
+
+static void
+compare (IrTensorFacts *facts, GCancellable *cancellable)
+{
+  const IrTensor *a = facts->tensors[IR_SIDE_BEFORE], *b = facts->tensors[IR_SIDE_AFTER];
+
+  if (a == NULL || b == NULL)
+    return;
+  if (!same_shape (a, b))
+    facts->relation = IR_TENSORS_SHAPES_DIFFER;
+  else if (a == b || ir_tensor_equal (a, b))
+    facts->relation = IR_TENSORS_EQUAL;
+  else if (has_numbers (a) && has_numbers (b))
+    {
+      facts->relation = IR_TENSORS_DIFFER;
+      if (measure_difference (facts, cancellable))
+        fill_bins (facts, cancellable);
+    }
+  else
+    facts->relation = IR_TENSORS_DIFFER;
+}
+
+/* -- life -- */
+
+/* Single elements of a sparse tensor are slow to find, and all of them are looked at. */
+static IrTensor *
+dense (IrTensor *tensor)
+{
+  IrTensor *copy = ir_tensor_sparse_values (tensor) != NULL ? ir_tensor_densify (tensor, NULL)
+                                                            : NULL;
+  return copy != NULL ? copy : ir_tensor_ref (tensor);
+}
+
+/**
+ * ir_tensor_facts_new:
+ * @before: (nullable): contents in the original graph
+ * @after: (nullable): contents in the graph that ran
+ * @cancellable: (nullable): ends the work early; the facts are then not to be used
+ *
+ * Returns: (transfer full): the facts
+ */
+IrTensorFacts *
+ir_tensor_facts_new (IrTensor *before, IrTensor *after, GCancellable *cancellable)
+{
+  IrTensorFacts *facts = g_new0 (IrTensorFacts, 1);
+  IrTensor *given[IR_N_SIDES] = { before, after };
+
+  for (IrSide side = 0; side < IR_N_SIDES; side++)
+    if (given[side] != NULL && !g_cancellable_is_cancelled (cancellable))
+      {
+        facts->tensors[side] = dense (given[side]);
+        ir_tensor_stats (facts->tensors[side], N_BINS, &facts->stats[side]);
+      }
+  compare (facts, cancellable);
+  return facts;
+}
+
+void
+ir_tensor_facts_free (IrTensorFacts *facts)
+{
+  for (IrSide side = 0; side < IR_N_SIDES; side++)
+    g_clear_pointer (&facts->tensors[side], ir_tensor_unref);
+  g_free (facts);
+}
+
+/* -- sentences -- */
+
+static char *
+type_text (const IrTensor *tensor)
+{
+  g_autoptr (IrContext) context = ir_context_new ();
+  return ir_type_to_string (context, ir_tensor_type (tensor, context));
+}
+
+static char *
+values_text (const IrTensor *tensor)
+{
+  g_autoptr (GString) text = g_string_new (NULL);
+
+  for (guint64 i = 0; i < ir_tensor_n_elements (tensor); i++)
+    {
+      g_autofree char *value = ir_tensor_element_text (tensor, i);
+      g_string_append_printf (text, "%s%s", i > 0 ? ",   " : "", value);
+    }
+  return g_string_free (g_steal_pointer (&text), FALSE);
+}
+
+/**
+ * ir_tensor_facts_text:
+ * @side: one that has a tensor
+ *
+ * Returns: (transfer full): its type, then its values if they are few, else its statistics
+ */
+char *
+ir_tensor_facts_text (const IrTensorFacts *facts, IrSide side)
+{
+  const IrTensor *tensor = facts->tensors[side];
+  const IrTensorStats *stats = &facts->stats[side];
+  g_autofree char *type = type_text (tensor), *values = NULL;
+
+  if (stats->n == 0)
+    return g_strdup_printf ("%s\nno elements: one of its sizes is 0", type);
+  if (stats->n <= VALUES_IN_TEXT)
+    {
+      values = values_text (tensor);
+      return g_strdup_printf ("%s\n%s", type, values);
+    }
+  if (!has_numbers (tensor))
+    return g_strdup_printf ("%s\n%" G_GUINT64_FORMAT " strings", type, stats->n);
+  if (ir_tensor_dtype (tensor) == IR_DTYPE_BOOL)
+    return g_strdup_printf ("%s\n%" G_GUINT64_FORMAT " true   %" G_GUINT64_FORMAT " false", type,
+                            stats->n - stats->n_zero, stats->n_zero);
+  return g_strdup_printf ("%s\nmin %.6g   max %.6g\nmean %.6g   std %.6g\n%" G_GUINT64_FORMAT
+                          " elements, %" G_GUINT64_FORMAT " zero, %" G_GUINT64_FORMAT " negative",
+                          type, stats->min, stats->max, stats->mean, stats->std, stats->n,
+                          stats->n_zero, stats->n_negative);
+}
+
+/**
+ * ir_tensor_facts_warning:
+ *
+ * Returns: (transfer full) (nullable): how many elements are no numbers or infinite
+ */
+char *
+ir_tensor_facts_warning (const IrTensorFacts *facts, IrSide side)
+{
+  const IrTensorStats *stats = &facts->stats[side];
+  guint64 n_inf = stats->n_pos_inf + stats->n_neg_inf;
+
+  if (facts->tensors[side] == NULL || (stats->n_nan == 0 && n_inf == 0))
+    return NULL;
+  return g_strdup_printf ("⚠  %" G_GUINT64_FORMAT " NaN, %" G_GUINT64_FORMAT
+                          " +Inf, %" G_GUINT64_FORMAT " −Inf",
+                          stats->n_nan, stats->n_pos_inf, stats->n_neg_inf);
+}
+
+/**
+ * ir_tensor_facts_relation_text:
+ *
+ * Returns: (transfer full): how the two sides differ; "" where there is nothing to compare
+ */
+char *
+ir_tensor_facts_relation_text (const IrTensorFacts *facts)
+{
+  g_autofree char *a = NULL, *b = NULL, *at = NULL;
+
+  switch (facts->relation)
+    {
+    case IR_TENSORS_SHAPES_DIFFER:
+      a = type_text (facts->tensors[IR_SIDE_BEFORE]);
+      b = type_text (facts->tensors[IR_SIDE_AFTER]);
+      return g_strdup_printf ("≠  %s became %s", a, b);
+    case IR_TENSORS_EQUAL:
+      return g_strdup ("✓  before and after are equal, bit for bit");
+    case IR_TENSORS_DIFFER:
+    case IR_TENSORS_NAN_DIFFERS:
+      if (facts->n_different == 0)
+        return g_strdup (facts->difference.n > 0 ? "≈  equal as numbers, not in every bit"
+                                                 : "≠  the contents differ");
+      at = ir_tensor_index_text (facts->tensors[IR_SIDE_AFTER], facts->worst);
+      if (facts->relation == IR_TENSORS_NAN_DIFFERS)
+        return g_strdup_printf ("✗  %s is NaN or infinite on one side only", at);
+      return g_strdup_printf (
+          "≈  %" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT " differ, most by %.3g at %s",
+          facts->n_different, facts->difference.n, fabs (facts->worst_difference), at);
+    case IR_TENSORS_NOT_COMPARED:
+    default:
+      return g_strdup ("");
+    }
+}

@@ -1,0 +1,32 @@
+/* What the tensor view says of a value: statistics of both sides and of their difference. Pure and
+ * linear in the number of elements: made in a job. */
+#pragma once
+
+#include "core/exec/exec.h"
+#include "views/session.h"
+
+typedef enum
+{
+  IR_TENSORS_NOT_COMPARED, /* one is missing, or they have no numbers */
+  IR_TENSORS_SHAPES_DIFFER,
+  IR_TENSORS_EQUAL, /* bit for bit */
+  IR_TENSORS_DIFFER,
+  IR_TENSORS_NAN_DIFFERS /* NaN or an infinity on one side only */
+} IrTensorRelation;
+
+typedef struct
+{
+  IrTensor *tensors[IR_N_SIDES]; /* (nullable) dense */
+  IrTensorStats stats[IR_N_SIDES];
+  IrTensorRelation relation;
+  IrTensorStats difference;   /* of after - before; n = 0 where they are not compared */
+  guint64 n_different, worst; /* elements that differ; where most */
+  double worst_difference;
+} IrTensorFacts;
+
+IrTensorFacts *ir_tensor_facts_new (IrTensor *before, IrTensor *after, GCancellable *cancellable);
+void ir_tensor_facts_free (IrTensorFacts *facts);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (IrTensorFacts, ir_tensor_facts_free)
+char *ir_tensor_facts_text (const IrTensorFacts *facts, IrSide side);
+char *ir_tensor_facts_warning (const IrTensorFacts *facts, IrSide side); /* (nullable) */
+char *ir_tensor_facts_relation_text (const IrTensorFacts *facts);

@@ -326,6 +326,21 @@ ir_mapped_file_bytes (IrMappedFile *file)
 }
 
 /**
+ * ir_mapped_file_set_scattered:
+ * @file: a file
+ * @scattered: whether the next reads are few bytes far apart
+ *
+ * Tells the system whether to read ahead. The structure of a model lies in small pieces between
+ * its weights: with reading ahead, opening a large model from a cold disk reads most of it.
+ */
+void
+ir_mapped_file_set_scattered (IrMappedFile *file, gboolean scattered)
+{
+  if (file->map != NULL)
+    madvise (file->map, file->size, scattered ? MADV_RANDOM : MADV_NORMAL);
+}
+
+/**
  * ir_mapped_file_is_mapped:
  * @file: a file
  *

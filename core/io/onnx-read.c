@@ -889,7 +889,9 @@ ir_onnx_read_file (const char *path, GPtrArray *problems, GCancellable *cancella
   if (file == NULL)
     return NULL;
   bytes = ir_mapped_file_bytes (file);
+  ir_mapped_file_set_scattered (file, TRUE);
   model = ir_onnx_read_bytes (bytes, path, problems, error);
+  ir_mapped_file_set_scattered (file, FALSE);
   if (model != NULL)
     add_file (model->keep_alive, g_steal_pointer (&file));
   return model;

@@ -133,7 +133,7 @@ activate_new (GSimpleAction *action, GVariant *parameter, gpointer user_data)
   IrWindow *self = IR_WINDOW (user_data);
 
   ir_session_new_model (self->session);
-  ir_session_show_view (self->session, "text");
+  g_action_group_activate_action (G_ACTION_GROUP (self), "show", g_variant_new_string ("text"));
 }
 
 static void
@@ -488,6 +488,12 @@ update_banner (IrWindow *self)
   gtk_info_bar_set_revealed (self->banner, text != NULL);
 }
 
+static void
+on_banner_response (GtkInfoBar *banner, int response, gpointer user_data)
+{
+  gtk_info_bar_set_revealed (banner, FALSE);
+}
+
 static gboolean
 reveal_activity (gpointer data)
 {
@@ -540,6 +546,7 @@ static void
 update_page (IrWindow *self)
 {
   const gboolean empty = ir_session_is_empty (self->session);
+  gboolean focus_centre = FALSE;
 
   if (empty)
     adw_bin_set_child (self->welcome, ir_welcome_new ());
@@ -548,10 +555,14 @@ update_page (IrWindow *self)
       self->panes_placed = TRUE;
       gtk_widget_add_tick_callback (GTK_WIDGET (self), place_panes, NULL, NULL);
     }
+  if (!empty && g_strcmp0 (gtk_stack_get_visible_child_name (self->pages), "welcome") == 0)
+    focus_centre = TRUE;
   gtk_stack_set_visible_child_name (self->pages, empty ? "welcome" : "workspace");
   gtk_widget_set_visible (self->run_controls, !empty);
   gtk_widget_set_visible (self->export_button, !empty);
   gtk_widget_set_visible (self->search_button, !empty);
+  if (focus_centre)
+    ir_view_focus_content (visible_view (self, IR_VIEW_CENTRE));
 }
 
 static void
@@ -949,14 +960,14 @@ ir_window_init (IrWindow *self)
   gtk_menu_button_set_popover (self->banner_button, ir_problems_popover_new (self->session));
   g_signal_connect_object (self->pipelines, "notify::selected", G_CALLBACK (on_pipeline_selected),
                            self, G_CONNECT_SWAPPED);
-  g_signal_connect (self->banner, "response", G_CALLBACK (gtk_info_bar_set_revealed), NULL);
+  g_signal_connect (self->banner, "response", G_CALLBACK (on_banner_response), NULL);
   g_signal_connect_object (gtk_recent_manager_get_default (), "changed", G_CALLBACK (update_recent),
                            self, G_CONNECT_SWAPPED);
   g_signal_connect (drop, "drop", G_CALLBACK (on_drop), self);
   gtk_widget_add_controller (GTK_WIDGET (self), GTK_EVENT_CONTROLLER (drop));
   add_bubbling_keys (self);
-  gtk_window_set_default_size (GTK_WINDOW (self), ir_state_get_int ("width", 1360),
-                               ir_state_get_int ("height", 860));
+  gtk_window_set_default_size (GTK_WINDOW (self), ir_state_get_int ("width", 1280),
+                               ir_state_get_int ("height", 820));
   if (ir_state_get_boolean ("maximized", FALSE))
     gtk_window_maximize (GTK_WINDOW (self));
   gtk_paned_set_position (self->start_paned, ir_state_get_int ("start-width", 300));

@@ -692,6 +692,7 @@ on_pipeline (gpointer owner, gpointer result, const GError *error, gpointer data
       ir_session_changed (self, IR_CHANGED_HISTORY | IR_CHANGED_FRAME | IR_CHANGED_SELECTION |
                                     IR_CHANGED_RUNS | IR_CHANGED_BUSY);
       ir_session_message (self, "%s", opened->message);
+      request_frame (self); /* a pinned comparison starts from its step again */
     }
   opened_free (opened);
 }

@@ -138,19 +138,21 @@ ir_transport_init (IrTransport *self)
 static void
 on_compare_selected (GtkDropDown *chooser, GParamSpec *pspec, gpointer user_data)
 {
+  IrSession *session = IR_SESSION (user_data);
   const guint selected = gtk_drop_down_get_selected (chooser);
 
-  if (selected < IR_COMPARE_PINNED)
-    ir_session_set_compare (IR_SESSION (user_data), selected);
+  if (selected >= IR_N_COMPARES || selected == ir_session_get_compare (session))
+    return;
+  if (selected == IR_COMPARE_PINNED)
+    ir_session_pin (session, ir_session_get_cursor (session));
+  else
+    ir_session_set_compare (session, selected);
 }
 
 static void
 on_compare_changed (GtkDropDown *chooser, GParamSpec *pspec, IrSession *session)
 {
-  const IrCompare compare = ir_session_get_compare (session);
-
-  gtk_drop_down_set_selected (chooser,
-                              compare < IR_COMPARE_PINNED ? compare : GTK_INVALID_LIST_POSITION);
+  gtk_drop_down_set_selected (chooser, ir_session_get_compare (session));
 }
 
 /**
@@ -162,11 +164,17 @@ on_compare_changed (GtkDropDown *chooser, GParamSpec *pspec, IrSession *session)
 GtkWidget *
 ir_compare_chooser_new (IrSession *session)
 {
-  static const char *const titles[] = { "Since last step", "Since pass began", "Since original",
-                                        "No comparison", NULL };
+  static const char *const titles[IR_N_COMPARES + 1] = {
+    [IR_COMPARE_STEP] = "Since last step",    [IR_COMPARE_PASS] = "Since pass began",
+    [IR_COMPARE_ORIGINAL] = "Since original", [IR_COMPARE_NOTHING] = "No comparison",
+    [IR_COMPARE_PINNED] = "Since this step",
+  };
   GtkWidget *chooser = gtk_drop_down_new_from_strings (titles);
 
-  gtk_widget_set_tooltip_text (chooser, "What the graph at this step is compared with");
+  gtk_widget_set_tooltip_text (
+      chooser,
+      "What the graph at the cursor is compared with; “Since this step” keeps the step that "
+      "is shown now");
   gtk_widget_add_css_class (chooser, "compact");
   gtk_accessible_update_property (GTK_ACCESSIBLE (chooser), GTK_ACCESSIBLE_PROPERTY_LABEL,
                                   "Compare", -1);

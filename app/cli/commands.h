@@ -16,6 +16,7 @@
   C (render)                                                                                       \
   C (convert)                                                                                      \
   C (check)                                                                                        \
+  C (conformance)                                                                                  \
   C (ops)                                                                                          \
   C (passes)                                                                                       \
   C (rules)                                                                                        \

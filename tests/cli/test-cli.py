@@ -6,6 +6,7 @@ statuses and messages; prints TAP.
 
 import json
 import os
+import struct
 import subprocess
 import sys
 import tempfile
@@ -219,6 +220,49 @@ def _():
     passes = json_of('passes')
     assert len(passes['passes']) >= 9 and len(passes['pipelines']) >= 3
     assert len(json_of('rules')['rules']) > 20
+
+
+def field(number, payload):
+    payload = payload if isinstance(payload, bytes) else payload.encode()
+    return bytes([number << 3 | 2, len(payload)]) + payload
+
+
+def tensor_file(*values):
+    return b'\x08' + bytes([len(values)]) + b'\x10\x01' + field(9, struct.pack(f'<{len(values)}f', *values))
+
+
+def write_case(name, op, inputs, output):
+    """One node of float[2] tensors, and its data."""
+    folder = os.path.join(WORK, 'cases', name)
+    os.makedirs(os.path.join(folder, 'test_data_set_0'))
+    shape = field(2, field(1, b'\x08\x02'))
+    value = lambda text: field(1, text) + field(2, field(1, b'\x08\x01' + shape))
+    names = [f'x{i}' for i in range(len(inputs))]
+    node = b''.join(field(1, text) for text in names) + field(2, 'y') + field(4, op)
+    graph = field(1, node) + field(2, 'g') + b''.join(field(11, value(text)) for text in names) + field(12, value('y'))
+    model = b'\x08\x08' + field(7, graph) + field(8, field(1, '') + b'\x10\x0d')
+    open(os.path.join(folder, 'model.onnx'), 'wb').write(model)
+    for i, values in enumerate(inputs):
+        open(os.path.join(folder, f'test_data_set_0/input_{i}.pb'), 'wb').write(tensor_file(*values))
+    open(os.path.join(folder, 'test_data_set_0/output_0.pb'), 'wb').write(tensor_file(*output))
+
+
+@test('conformance tells passed, failed and unsupported apart')
+def _():
+    write_case('inner/right', 'Add', [(1, 2), (3, 4)], (4, 6.001))
+    write_case('inner/unknown', 'NoSuchOperator', [(1, 2)], (1, 2))
+    folder = os.path.join(WORK, 'cases')
+    answer = json_of('conformance', folder)
+    assert (answer['total'], answer['passed'], answer['unsupported']) == (2, 1, 1), answer
+    assert 'NoSuchOperator' in answer['cases'][1]['reason'], answer
+    write_case('wrong', 'Add', [(1, 2), (3, 4)], (4, 6.1))
+    for device in ([], ['--device', 'ref'], ['--device', 'cpu']):
+        answer = json_of('conformance', folder, *device, status=1)
+        assert answer['failed'] == 1 and answer['cases'][2]['name'] == 'wrong', answer
+    code, out, _ = irscope('conformance', folder)
+    assert code == 1 and '3 cases: 1 passed, 1 failed, 1 unsupported' in out, out
+    code, _, err = irscope('conformance', path('absent'))
+    assert code == 2 and 'absent' in err, err
 
 
 @test('bad usage and bad input end with 2 and say what was needed')

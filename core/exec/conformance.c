@@ -1,0 +1,269 @@
+/* Cases of the ONNX backend tests: see conformance.h. */
+#include "config.h"
+
+#include "core/exec/conformance.h"
+
+#include "core/exec/exec-private.h"
+#include "core/io/io.h"
+#include <math.h>
+
+/**
+ * ir_case_status_name:
+ * @status: a status
+ *
+ * Returns: (transfer none): "passed", "failed" or "unsupported"
+ */
+const char *
+ir_case_status_name (IrCaseStatus status)
+{
+  static const char *const names[IR_N_CASE_STATUSES] = { "passed", "failed", "unsupported" };
+
+  g_return_val_if_fail (status < IR_N_CASE_STATUSES, "");
+  return names[status];
+}
+
+static gboolean
+same_number (double actual, double wanted, double rtol, double atol)
+{
+  if (isnan (actual) || isnan (wanted))
+    return isnan (actual) && isnan (wanted);
+  if (isinf (actual) || isinf (wanted))
+    return actual == wanted;
+  return fabs (actual - wanted) <= atol + rtol * fabs (wanted);
+}
+
+static char *
+string_difference (const IrTensor *actual, const IrTensor *wanted, guint64 i)
+{
+  GBytes *a = ir_tensor_string (actual, i), *w = ir_tensor_string (wanted, i);
+
+  if (g_bytes_equal (a, w))
+    return NULL;
+  return g_strdup_printf ("string %" G_GUINT64_FORMAT " is %.*s, not %.*s", i,
+                          (int) g_bytes_get_size (a), (const char *) g_bytes_get_data (a, NULL),
+                          (int) g_bytes_get_size (w), (const char *) g_bytes_get_data (w, NULL));
+}
+
+static char *
+number_difference (
+    const IrTensor *actual, const IrTensor *wanted, guint64 i, double rtol, double atol)
+{
+  double a = ir_tensor_get_double (actual, i), w = ir_tensor_get_double (wanted, i);
+
+  if (same_number (a, w, rtol, atol))
+    return NULL;
+  return g_strdup_printf ("element %" G_GUINT64_FORMAT " is %.9g, not %.9g", i, a, w);
+}
+
+/**
+ * ir_tensor_difference:
+ * @context: the context of the types
+ * @actual: a dense tensor
+ * @wanted: what it should be
+ * @rtol: relative tolerance
+ * @atol: absolute tolerance
+ *
+ * Compares shape, element type and elements: |actual - wanted| <= atol + rtol · |wanted|, NaN equal
+ * to NaN, infinities and strings exactly.
+ *
+ * Source: numpy.testing.assert_allclose, which the ONNX backend tests use.
+ *
+ * Returns: (transfer full) (nullable): the first difference in words; %NULL if there is none
+ */
+char *
+ir_tensor_difference (
+    IrContext *context, const IrTensor *actual, const IrTensor *wanted, double rtol, double atol)
+{
+  const IrType *a = ir_tensor_type (actual, context), *w = ir_tensor_type (wanted, context);
+  char *difference = NULL;
+
+  if (a != w)
+    {
+      g_autofree char *found = ir_type_to_string (context, a);
+      g_autofree char *needed = ir_type_to_string (context, w);
+      return g_strdup_printf ("is %s, not %s", found, needed);
+    }
+  for (guint64 i = 0; i < ir_tensor_n_elements (wanted) && difference == NULL; i++)
+    difference = ir_tensor_dtype (wanted) == IR_DTYPE_STRING
+                     ? string_difference (actual, wanted, i)
+                     : number_difference (actual, wanted, i, rtol, atol);
+  return difference;
+}
+
+/* -- cases -- */
+
+static const char *
+unsupported_op (const IrModel *model, const IrBackend *backend)
+{
+  IrKernelFunc kernel;
+  const IrBackend *chosen;
+  const char *why;
+
+  for (guint i = 1; i < model->nodes->len; i++)
+    {
+      const IrNode *node = g_ptr_array_index (model->nodes, i);
+      if (node != NULL && node->state == IR_STATE_LIVE && node->graph->kind != IR_GRAPH_FUNCTION &&
+          !ir_backend_choose (backend, node, &kernel, &chosen, &why, NULL))
+        return node->op_type;
+    }
+  return NULL;
+}
+
+static IrTensor *
+load_value (const char *dir, guint set, const char *kind, guint index, GError **error)
+{
+  g_autofree char *path = g_strdup_printf ("%s/test_data_set_%u/%s_%u.pb", dir, set, kind, index);
+
+  return ir_tensor_load (path, error);
+}
+
+/* The cases store bfloat16 as uint16, because numpy has no such type: the model says what it is. */
+static IrTensor *
+as_declared (IrTensor *tensor, IrDtype dtype)
+{
+  if (tensor == NULL || ir_tensor_dtype (tensor) != IR_DTYPE_UINT16 || dtype != IR_DTYPE_BFLOAT16)
+    return tensor;
+  IrTensor *typed = ir_tensor_new_copy (dtype, ir_tensor_rank (tensor), ir_tensor_dims (tensor),
+                                        ir_tensor_data (tensor));
+  ir_tensor_unref (tensor);
+  return typed;
+}
+
+static GHashTable *
+load_inputs (IrModel *model, const char *dir, guint set, GError **error)
+{
+  g_autoptr (GHashTable)
+      inputs = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify) ir_tensor_unref);
+
+  for (guint i = 0, file = 0; i < ir_graph_n_inputs (model->main); i++)
+    {
+      const IrValue *value = ir_graph_input (model->main, i);
+      if (value->initializer != NULL)
+        continue;
+      IrTensor *tensor = as_declared (load_value (dir, set, "input", file++, error),
+                                      ir_value_dtype (value));
+      if (tensor == NULL)
+        return NULL;
+      g_hash_table_insert (inputs, GUINT_TO_POINTER (value->id), tensor);
+    }
+  return g_steal_pointer (&inputs);
+}
+
+/* What inference said against what was computed; every value, not only the outputs. */
+static char *
+inference_difference (const IrModel *model, const IrRun *run)
+{
+  GHashTableIter iter;
+  gpointer id, tensor;
+
+  g_hash_table_iter_init (&iter, run->values);
+  while (g_hash_table_iter_next (&iter, &id, &tensor))
+    {
+      const IrValue *value = ir_model_value (model, GPOINTER_TO_UINT (id));
+      const IrType *actual = ir_tensor_type (tensor, model->context);
+      if (value == NULL || value->type == NULL ||
+          ir_type_merge (model->context, value->type, actual) != NULL)
+        continue;
+      g_autofree char *inferred = ir_type_to_string (model->context, value->type);
+      g_autofree char *found = ir_type_to_string (model->context, actual);
+      return g_strdup_printf ("%s was inferred as %s and is %s", value->name, inferred, found);
+    }
+  return NULL;
+}
+
+static char *
+output_difference (const IrModel *model, const IrRun *run, const char *dir, guint set)
+{
+  for (guint i = 0; i < ir_graph_n_outputs (model->main); i++)
+    {
+      g_autoptr (GError) error = NULL;
+      const IrValue *value = ir_graph_output (model->main, i);
+      g_autoptr (IrTensor)
+          wanted = as_declared (load_value (dir, set, "output", i, &error), ir_value_dtype (value));
+      const IrTensor *actual = ir_run_value (run, value->id);
+      if (wanted == NULL)
+        return g_strdup (error->message);
+      if (actual == NULL)
+        return g_strdup_printf ("there is no output %s", value->name);
+      g_autofree char *difference = ir_tensor_difference (model->context, actual, wanted,
+                                                          IR_CONFORMANCE_RTOL, IR_CONFORMANCE_ATOL);
+      if (difference != NULL)
+        return g_strdup_printf ("%s: %s", value->name, difference);
+    }
+  return NULL;
+}
+
+static IrCaseStatus
+run_set (IrModel *model, const char *dir, guint set, const IrBackend *backend, char **why)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GHashTable) inputs = load_inputs (model, dir, set, &error);
+  IrRunOptions options = { .backend = backend, .n_threads = 1, .capture = IR_CAPTURE_ALL };
+
+  if (inputs == NULL)
+    {
+      *why = g_strdup_printf ("input that is no tensor: %s", error->message);
+      return IR_CASE_UNSUPPORTED;
+    }
+  g_autoptr (IrRun) run = ir_model_run (model, inputs, &options, NULL, &error);
+  if (run == NULL)
+    {
+      *why = g_strdup (error->message);
+      return g_error_matches (error, IR_EXEC_ERROR, IR_EXEC_ERROR_UNSUPPORTED) ? IR_CASE_UNSUPPORTED
+                                                                               : IR_CASE_FAILED;
+    }
+  *why = output_difference (model, run, dir, set);
+  if (*why == NULL)
+    *why = inference_difference (model, run);
+  return *why == NULL ? IR_CASE_PASSED : IR_CASE_FAILED;
+}
+
+static gboolean
+has_set (const char *dir, guint set)
+{
+  g_autofree char *path = g_strdup_printf ("%s/test_data_set_%u", dir, set);
+
+  return g_file_test (path, G_FILE_TEST_IS_DIR);
+}
+
+/**
+ * ir_case_run:
+ * @dir: a folder with model.onnx and test_data_set_0 …
+ * @backend: what to run it on; where it falls back, the reference kernels are used
+ * @why: (out) (transfer full) (nullable): the reason, unless it passed
+ *
+ * Runs all data sets of a case, up to the first that does not pass. A value whose type contradicts
+ * what inference said makes a case fail, too.
+ *
+ * Returns: passed, failed, or unsupported: an operator without a kernel, or an input that is no
+ *   tensor
+ */
+IrCaseStatus
+ir_case_run (const char *dir, const IrBackend *backend, char **why)
+{
+  g_autoptr (GError) error = NULL;
+  g_autofree char *path = g_build_filename (dir, "model.onnx", NULL);
+  g_autoptr (IrModel) model = ir_model_load (path, NULL, NULL, &error);
+
+  *why = NULL;
+  if (model == NULL)
+    {
+      *why = g_strdup (error->message);
+      return IR_CASE_FAILED;
+    }
+  const char *op = unsupported_op (model, backend);
+  if (op != NULL)
+    {
+      *why = g_strdup_printf ("no kernel for %s", op);
+      return IR_CASE_UNSUPPORTED;
+    }
+  if (!has_set (dir, 0))
+    {
+      *why = g_strdup ("there is no test_data_set_0");
+      return IR_CASE_UNSUPPORTED;
+    }
+  IrCaseStatus status = IR_CASE_PASSED;
+  for (guint set = 0; status == IR_CASE_PASSED && has_set (dir, set); set++)
+    status = run_set (model, dir, set, backend, why);
+  return status;
+}

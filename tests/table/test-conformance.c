@@ -42,7 +42,7 @@ has_wrong_data (const char *name)
 }
 
 static void
-run_set (const char *set, guint counts[IR_N_CASE_STATUSES])
+run_set (const char *set, const IrBackend *backend, guint counts[IR_N_CASE_STATUSES])
 {
   g_autofree char *folder = g_build_filename (DATA_DIR, set, NULL);
   g_autoptr (GDir) dir = g_dir_open (folder, 0, NULL);
@@ -58,7 +58,7 @@ run_set (const char *set, guint counts[IR_N_CASE_STATUSES])
       g_autofree char *why = NULL;
       if (has_wrong_data (name))
         continue;
-      IrCaseStatus status = ir_case_run (path, ir_backend_find ("ref"), &why);
+      IrCaseStatus status = ir_case_run (path, backend, &why);
       counts[status]++;
       if (status == IR_CASE_FAILED)
         g_test_message ("%s: %s", name, why);
@@ -68,7 +68,7 @@ run_set (const char *set, guint counts[IR_N_CASE_STATUSES])
 }
 
 static void
-test_cases (void)
+test_cases (gconstpointer backend)
 {
   guint counts[IR_N_CASE_STATUSES] = { 0 };
   if (!g_file_test (DATA_DIR, G_FILE_TEST_IS_DIR))
@@ -77,7 +77,7 @@ test_cases (void)
       return;
     }
   for (guint i = 0; i < G_N_ELEMENTS (sets); i++)
-    run_set (sets[i], counts);
+    run_set (sets[i], ir_backend_find (backend), counts);
   g_test_message ("%u passed, %u failed, %u unsupported", counts[IR_CASE_PASSED],
                   counts[IR_CASE_FAILED], counts[IR_CASE_UNSUPPORTED]);
   g_assert_cmpuint (counts[IR_CASE_PASSED], >=, FLOOR_PASSED);
@@ -97,6 +97,7 @@ main (int argc, char **argv)
     }
   if (argc > 1)
     return 0;
-  g_test_add_func ("/table/reference kernels pass the ONNX cases", test_cases);
+  g_test_add_data_func ("/table/reference kernels pass the ONNX cases", "ref", test_cases);
+  g_test_add_data_func ("/table/CPU kernels pass the ONNX cases", "cpu", test_cases);
   return g_test_run ();
 }

@@ -215,7 +215,6 @@ static gboolean
 run_binary (IrCall *call, BinaryLoop loop, GError **error)
 {
   const IrTensor *ta = ir_call_input (call, 0), *tb = ir_call_input (call, 1);
-  const float *a = ir_tensor_data (ta), *b = ir_tensor_data (tb);
   Broadcast broadcast;
   gint64 rows, n, chunks;
   float *y;
@@ -223,6 +222,7 @@ run_binary (IrCall *call, BinaryLoop loop, GError **error)
   if (call->n_inputs != 2 || !broadcast_init (&broadcast, ta, tb))
     return call->op->ref (
         call, error); /* other numbers of operands, and the message if they do not fit */
+  const float *a = ir_tensor_data (ta), *b = ir_tensor_data (tb);
   y = cpu_new_floats_shaped (call, 0, broadcast.out_rank, broadcast.out_dims, error);
   if (y == NULL)
     return FALSE;

@@ -538,7 +538,7 @@ place_panes (GtkWidget *widget, GdkFrameClock *clock, gpointer data)
     return G_SOURCE_CONTINUE;
   gtk_paned_set_position (self->end_paned, MAX (width - ir_state_get_int ("end-width", 320), 320));
   gtk_paned_set_position (self->bottom_paned,
-                          MAX (height - ir_state_get_int ("bottom-height", 300), 200));
+                          MAX (height - ir_state_get_int ("bottom-height", 230), 200));
   return G_SOURCE_REMOVE;
 }
 
@@ -967,7 +967,7 @@ ir_window_init (IrWindow *self)
   gtk_widget_add_controller (GTK_WIDGET (self), GTK_EVENT_CONTROLLER (drop));
   add_bubbling_keys (self);
   gtk_window_set_default_size (GTK_WINDOW (self), ir_state_get_int ("width", 1280),
-                               ir_state_get_int ("height", 820));
+                               ir_state_get_int ("height", 860));
   if (ir_state_get_boolean ("maximized", FALSE))
     gtk_window_maximize (GTK_WINDOW (self));
   gtk_paned_set_position (self->start_paned, ir_state_get_int ("start-width", 300));

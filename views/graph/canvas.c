@@ -34,7 +34,7 @@ struct _IrCanvas
   GtkAdjustment *hadjustment, *vadjustment;
   GtkScrollablePolicy hpolicy, vpolicy;
   double zoom;
-  gboolean configuring, allocating;
+  gboolean configuring, allocating, zoom_to_tell;
   gboolean moved; /* by hand or by a flight; until then the first place follows the size */
 
   /* camera flight */
@@ -141,7 +141,9 @@ set_camera (IrCanvas *self, double zoom, double x, double y)
 
   self->zoom = CLAMP (zoom, MIN_ZOOM, MAX_ZOOM);
   configure (self, x, y);
-  if (zoomed)
+  if (zoomed && self->allocating)
+    self->zoom_to_tell = TRUE; /* the answer would change sizes while they are given */
+  else if (zoomed)
     g_signal_emit (self, signals[ZOOMED], 0);
 }
 
@@ -286,10 +288,19 @@ place_first (IrCanvas *self)
     }
 }
 
+/* Where the camera is, or where it is flying to. */
+static IrCamera
+resting_camera (IrCanvas *self)
+{
+  if (self->animation != NULL && adw_animation_get_state (self->animation) == ADW_ANIMATION_PLAYING)
+    return self->target;
+  return camera (self);
+}
+
 static gboolean
 rect_in_sight (IrCanvas *self, const IrLayoutRect *rect, double margin)
 {
-  const IrCamera now = camera (self);
+  const IrCamera now = resting_camera (self);
   const double x = rect->x * now.zoom - now.x, y = rect->y * now.zoom - now.y;
 
   return x >= margin && y >= margin && x + rect->width * now.zoom <= now.width - margin &&
@@ -306,7 +317,7 @@ ir_canvas_show_box (IrCanvas *self, gint32 index)
     return;
   rect = (IrLayoutRect){ box->x, box->y, box->width, box->height };
   if (!rect_in_sight (self, &rect, 8))
-    fly_to_rect (self, &rect, MAX (self->zoom, READABLE_ZOOM));
+    fly_to_rect (self, &rect, MAX (resting_camera (self).zoom, READABLE_ZOOM));
 }
 
 static gboolean
@@ -356,20 +367,20 @@ telling_box (IrCanvas *self)
 void
 ir_canvas_show_changes (IrCanvas *self)
 {
-  const IrCamera now = camera (self);
+  const IrCamera now = resting_camera (self);
   IrLayoutRect rect;
   double zoom;
 
   if (scene (self) == NULL || !changes_rect (self, &rect) || rect_in_sight (self, &rect, 60))
     return;
-  zoom = MIN (self->zoom,
+  zoom = MIN (now.zoom,
               0.8 * MIN (now.width / MAX (rect.width, 1), now.height / MAX (rect.height, 1)));
-  if (zoom < READABLE_ZOOM && zoom < self->zoom)
+  if (zoom < READABLE_ZOOM && zoom < now.zoom)
     {
       const IrSceneBox *box = telling_box (self); /* too far apart to be read at once */
 
       rect = (IrLayoutRect){ box->x, box->y, box->width, box->height };
-      zoom = CLAMP (self->zoom, READABLE_ZOOM, 1.0);
+      zoom = CLAMP (now.zoom, READABLE_ZOOM, 1.0);
       if (rect_in_sight (self, &rect, 60))
         return;
     }
@@ -946,6 +957,9 @@ on_sync_timeout (gpointer data)
 
   self->sync_timeout = 0;
   sync_proxies (self);
+  if (self->zoom_to_tell)
+    g_signal_emit (self, signals[ZOOMED], 0);
+  self->zoom_to_tell = FALSE;
   return G_SOURCE_REMOVE;
 }
 
@@ -969,7 +983,7 @@ static void
 ir_canvas_size_allocate (GtkWidget *widget, int width, int height, int baseline)
 {
   IrCanvas *self = IR_CANVAS (widget);
-  const IrCamera now = camera (self);
+  IrCamera now = camera (self);
 
   self->allocating = TRUE;
   if (!self->moved && scene (self) != NULL)
@@ -988,7 +1002,8 @@ ir_canvas_size_allocate (GtkWidget *widget, int width, int height, int baseline)
        child = gtk_widget_get_next_sibling (child))
     if (GTK_IS_POPOVER (child))
       gtk_popover_present (GTK_POPOVER (child));
-  if (!same_camera (&now, &self->sync_camera))
+  now = camera (self);
+  if (self->zoom_to_tell || !same_camera (&now, &self->sync_camera))
     {
       self->sync_camera = now;
       queue_sync (self);

@@ -264,12 +264,28 @@ update_legend (IrGraphView *self)
   gtk_widget_set_visible (self->legend, any);
 }
 
+/* One rewrite by its rule; more by what holds them together. */
+static char *
+caption_title (const IrModel *history, const IrFrame *frame)
+{
+  const IrStep *last = ir_history_step (history, frame->to);
+  const char *pass = ir_history_pass_of (history, frame->to);
+
+  if (frame->from == frame->to || frame->from + 1 == frame->to)
+    return g_strdup_printf ("%s · %s", pass, last->rule);
+  if (frame->from > frame->to)
+    return g_strdup_printf ("Step %u, compared with step %u", frame->to, frame->from);
+  if (ir_history_step (history, frame->from + 1)->pass_run == last->pass_run)
+    return g_strdup_printf ("%s · %u steps", pass, frame->to - frame->from);
+  return g_strdup_printf ("Steps %u to %u", frame->from + 1, frame->to);
+}
+
 static void
 update_caption (IrGraphView *self)
 {
   const IrModel *history = ir_session_get_history (session (self));
   const IrFrame *frame = ir_session_get_frame (session (self));
-  const IrStep *step;
+  const char *reason;
   g_autofree char *title = NULL;
 
   if (frame == NULL || frame->to == 0 || frame->to > ir_history_n_steps (history))
@@ -277,11 +293,11 @@ update_caption (IrGraphView *self)
       gtk_widget_set_visible (self->caption, FALSE);
       return;
     }
-  step = ir_history_step (history, frame->to);
-  title = g_strdup_printf ("%s · %s", ir_history_pass_of (history, frame->to), step->rule);
+  title = caption_title (history, frame);
+  reason = frame->from + 1 == frame->to ? ir_history_step (history, frame->to)->reason : NULL;
   gtk_label_set_text (self->caption_title, title);
-  gtk_label_set_text (self->caption_text, step->reason != NULL ? step->reason : "");
-  gtk_widget_set_visible (GTK_WIDGET (self->caption_text), step->reason != NULL);
+  gtk_label_set_text (self->caption_text, reason != NULL ? reason : "");
+  gtk_widget_set_visible (GTK_WIDGET (self->caption_text), reason != NULL);
   gtk_widget_set_visible (self->caption, TRUE);
 }
 

@@ -6,6 +6,7 @@
 
 #include "core/io/io.h"
 #include "core/ir/verify.h"
+#include "core/op/infer.h"
 #include "passes/pipeline.h"
 #include "views/picture.h"
 #include "views/session-private.h"
@@ -778,6 +779,25 @@ on_node_progress (guint done, guint total, const IrNode *node, gpointer data)
   ir_job_report (request->job, total > 0 ? (double) done / total : -1, text);
 }
 
+/* Those of @inputs that @model has: a run refuses others. */
+static GHashTable *
+inputs_of (const IrModel *model, GHashTable *inputs)
+{
+  GHashTable *own = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify) ir_tensor_unref);
+  GHashTableIter iter;
+  gpointer id, tensor;
+
+  g_hash_table_iter_init (&iter, inputs);
+  while (g_hash_table_iter_next (&iter, &id, &tensor))
+    {
+      const IrValue *value = ir_model_live_value (model, GPOINTER_TO_UINT (id));
+
+      if (value != NULL && ir_graph_has_input (model->main, value))
+        g_hash_table_insert (own, id, ir_tensor_ref (tensor));
+    }
+  return own;
+}
+
 /* A run with every value kept. One that fails half way is a result too: what was computed before
  * can be looked at, and the run says which node failed. */
 static IrRun *
@@ -791,12 +811,13 @@ run_model (RunRequest *request,
                                  .progress = on_node_progress,
                                  .progress_data = request };
   g_autoptr (IrExecutable) executable = ir_executable_new (model, &options, error);
+  g_autoptr (GHashTable) own = inputs_of (model, inputs);
   g_autoptr (GError) local = NULL;
   IrRun *partial = NULL, *run;
 
   if (executable == NULL)
     return NULL;
-  run = ir_executable_run (executable, inputs, cancellable, &partial, &local);
+  run = ir_executable_run (executable, own, cancellable, &partial, &local);
   if (run == NULL && partial != NULL && partial->error == NULL && local != NULL)
     partial->error = g_error_copy (local);
   if (run == NULL && partial == NULL)
@@ -804,6 +825,43 @@ run_model (RunRequest *request,
   return run != NULL ? run : partial;
 }
 
+static gboolean
+same_shape (const IrTensor *a, const IrTensor *b)
+{
+  if (ir_tensor_rank (a) != ir_tensor_rank (b) || ir_tensor_dtype (a) != ir_tensor_dtype (b))
+    return FALSE;
+  for (guint i = 0; i < ir_tensor_rank (a); i++)
+    if (ir_tensor_dims (a)[i] != ir_tensor_dims (b)[i])
+      return FALSE;
+  return TRUE;
+}
+
+/* Inputs of both graphs: an edit may have added some that the original does not have. */
+static GHashTable *
+run_inputs (const RunRequest *request, GError **error)
+{
+  GHashTable *inputs = all_inputs (request->model, request->inputs, request->seed, error);
+  g_autoptr (GHashTable) before = NULL;
+  GHashTableIter iter;
+  gpointer id, tensor;
+
+  if (inputs == NULL || request->step == 0)
+    return inputs;
+  before = all_inputs (request->original, request->inputs, request->seed, NULL);
+  if (before == NULL)
+    return inputs;
+  g_hash_table_iter_init (&iter, before);
+  while (g_hash_table_iter_next (&iter, &id, &tensor))
+    {
+      IrTensor *own = g_hash_table_lookup (inputs, id);
+
+      if (own == NULL || same_shape (own, tensor)) /* else an edit gave it another shape */
+        g_hash_table_insert (inputs, id, ir_tensor_ref (tensor));
+    }
+  return inputs;
+}
+
+/* The original may be what cannot run, as when an edit repaired it: then there is no before. */
 static gpointer
 run_graph (IrJob *job, gpointer data, GCancellable *cancellable, GError **error)
 {
@@ -811,19 +869,22 @@ run_graph (IrJob *job, gpointer data, GCancellable *cancellable, GError **error)
   Ran *ran = g_new0 (Ran, 1);
 
   request->job = job;
-  request->what = request->step == 0 ? "Running the graph" : "Running the original graph";
-  ran->inputs = all_inputs (request->original, request->inputs, request->seed, error);
-  if (ran->inputs != NULL)
-    ran->runs[IR_SIDE_BEFORE] = run_model (request, request->original, ran->inputs, cancellable,
-                                           error);
-  request->what = "Running the optimized graph";
-  if (ran->runs[IR_SIDE_BEFORE] != NULL && request->step == 0)
-    ran->runs[IR_SIDE_AFTER] = ir_run_ref (ran->runs[IR_SIDE_BEFORE]);
-  else if (ran->runs[IR_SIDE_BEFORE] != NULL)
+  ran->inputs = run_inputs (request, error);
+  if (ran->inputs != NULL && request->step > 0)
+    {
+      request->what = "Running the original graph";
+      ran->runs[IR_SIDE_BEFORE] = run_model (request, request->original, ran->inputs, cancellable,
+                                             NULL);
+    }
+  request->what = request->step == 0 ? "Running the graph" : "Running the optimized graph";
+  if (ran->inputs != NULL && !g_cancellable_is_cancelled (cancellable))
     ran->runs[IR_SIDE_AFTER] = run_model (request, request->model, ran->inputs, cancellable, error);
-  if (ran->runs[IR_SIDE_AFTER] != NULL &&
-      !g_cancellable_set_error_if_cancelled (cancellable, error))
+  if (ran->runs[IR_SIDE_AFTER] != NULL && request->step == 0)
+    ran->runs[IR_SIDE_BEFORE] = ir_run_ref (ran->runs[IR_SIDE_AFTER]);
+  if (ran->runs[IR_SIDE_AFTER] != NULL && !g_cancellable_is_cancelled (cancellable))
     return ran;
+  if (*error == NULL)
+    g_cancellable_set_error_if_cancelled (cancellable, error);
   ran_free (ran);
   return NULL;
 }
@@ -922,12 +983,14 @@ run_edit (IrJob *job, gpointer data, GCancellable *cancellable, GError **error)
   EditRequest *request = data;
   g_autoptr (IrModel) model = timeline_fork (request->timeline, request->step, error);
   IrEdit *edit;
+  IrCost before, after;
   gboolean ok;
   Opened *opened;
   guint n;
 
   if (model == NULL)
     return NULL;
+  before = ir_cost_model (model, NULL);
   edit = ir_edit_new (model);
   ir_edit_begin_pass (edit, "edit");
   ok = request->func (edit, request->data, cancellable, error);
@@ -936,12 +999,17 @@ run_edit (IrJob *job, gpointer data, GCancellable *cancellable, GError **error)
   if (!ok || g_cancellable_set_error_if_cancelled (cancellable, error))
     return NULL;
   n = ir_history_n_steps (model);
+  if (n == request->step + 1)
+    {
+      after = ir_cost_model (model, NULL);
+      ir_history_set_cost (model, n, &before, &after);
+    }
   opened = opened_new (ir_model_ref (model), request->step, n, request->previous, request->settings,
                        cancellable);
   opened->problems = ir_problems_new ();
   ir_verify_structure (opened->frame->model, opened->problems);
   ir_verify_nodes (opened->frame->model, opened->problems);
-  opened->message = g_strdup_printf ("%u steps of editing", n - request->step);
+  opened->message = g_strdup_printf ("Applied as step %u", n);
   return opened;
 }
 

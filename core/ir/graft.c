@@ -330,8 +330,10 @@ copy_node (Graft *graft, IrGraph *graph, const IrNode *node)
   IrNode *own = ir_edit_add_node_with_outputs (graft->edit, graph, node->op_type, node->domain,
                                                node->name, 0, NULL, 0, NULL);
 
-  ir_edit_set_op (graft->edit, own, node->op_type, node->domain, node->overload);
-  ir_edit_set_scope (graft->edit, own, node->scope);
+  if (g_strcmp0 (own->overload, node->overload) != 0)
+    ir_edit_set_op (graft->edit, own, node->op_type, node->domain, node->overload);
+  if (g_strcmp0 (own->scope, node->scope) != 0)
+    ir_edit_set_scope (graft->edit, own, node->scope);
   set_links (graft, own, node);
   set_attrs (graft, own, node);
   return own;

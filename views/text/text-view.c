@@ -12,17 +12,25 @@
 #include <gtksourceview/gtksource.h>
 #include <string.h>
 
-#define LARGE_ELEMENTS 16 /* of a constant: more is written as {...} */
+#define LARGE_ELEMENTS 16    /* of a constant: more is written as {...} */
+#define CHUNK          65536 /* bytes that are put into the buffer between two frames */
 
 struct _IrTextView
 {
   IrView parent;
-  GtkWidget *stack, *view, *status, *apply, *revert;
+  GtkWidget *stack, *view, *status;
   GtkSourceBuffer *buffer;
   GtkTextTag *error_tag;
   IrModel *shown; /* (nullable) the model whose text it is */
   GPtrArray *problems;
   gboolean loading;
+  gboolean parsing; /* a job reads the text */
+  gboolean applied; /* the session is making the step; until then the text counts as changed */
+
+  char *rest; /* (nullable) a long text, that is put into the buffer bit by bit */
+  gsize rest_at;
+  guint rest_source;
+  int line; /* where the cursor was */
 };
 
 #define IR_TYPE_TEXT_VIEW (ir_text_view_get_type ())
@@ -36,8 +44,10 @@ update_actions (IrTextView *self)
 {
   gboolean modified = gtk_text_buffer_get_modified (GTK_TEXT_BUFFER (self->buffer));
 
-  gtk_widget_set_sensitive (self->apply, modified);
-  gtk_widget_set_sensitive (self->revert, modified);
+  const gboolean can = modified && !self->loading && !self->parsing && !self->applied;
+
+  gtk_widget_action_set_enabled (GTK_WIDGET (self), "text.apply", can);
+  gtk_widget_action_set_enabled (GTK_WIDGET (self), "text.revert", can);
   ir_view_set_indicator (IR_VIEW (self), modified ? "•" : NULL);
 }
 
@@ -60,16 +70,76 @@ clear_marks (IrTextView *self)
   gtk_text_buffer_remove_tag (GTK_TEXT_BUFFER (self->buffer), self->error_tag, &start, &end);
 }
 
+static void select_node (IrTextView *self);
+
+/* The cursor goes to the line where it was, if nothing is selected that is elsewhere. */
 static void
-set_text (IrTextView *self, const char *text)
+end_loading (IrTextView *self)
 {
-  self->loading = TRUE;
-  gtk_text_buffer_set_text (GTK_TEXT_BUFFER (self->buffer), text, -1);
-  gtk_text_buffer_set_modified (GTK_TEXT_BUFFER (self->buffer), FALSE);
+  GtkTextBuffer *buffer = GTK_TEXT_BUFFER (self->buffer);
+  const IrFrame *frame = ir_session_get_frame (ir_view_get_session (IR_VIEW (self)));
+  GtkTextIter iter;
+
+  g_clear_pointer (&self->rest, g_free);
+  gtk_text_buffer_end_irreversible_action (buffer);
+  gtk_text_buffer_set_modified (buffer, FALSE);
+  gtk_text_view_set_editable (GTK_TEXT_VIEW (self->view), TRUE);
   self->loading = FALSE;
-  g_clear_pointer (&self->problems, g_ptr_array_unref);
-  set_status (self, "", FALSE);
+  gtk_text_buffer_get_iter_at_line (buffer, &iter, self->line);
+  gtk_text_buffer_place_cursor (buffer, &iter);
+  gtk_text_view_scroll_to_iter (GTK_TEXT_VIEW (self->view), &iter, 0.1, FALSE, 0, 0);
+  select_node (self);
+  set_status (self,
+              frame != NULL && ir_model_n_nodes (frame->model) == 0
+                  ? "Write a graph, such as  g (float[3] x) => (y) { y = Relu (x) }  and apply it."
+                  : "",
+              FALSE);
   update_actions (self);
+}
+
+static gboolean
+insert_chunk (gpointer data)
+{
+  IrTextView *self = data;
+  const char *from = self->rest + self->rest_at;
+  gsize length = MIN (strlen (from), CHUNK);
+  GtkTextIter end;
+
+  while (length > 0 && (from[length] & 0xc0) == 0x80) /* not inside of a character */
+    length--;
+  gtk_text_buffer_get_end_iter (GTK_TEXT_BUFFER (self->buffer), &end);
+  gtk_text_buffer_insert (GTK_TEXT_BUFFER (self->buffer), &end, from, (int) length);
+  self->rest_at += length;
+  if (length > 0 && self->rest[self->rest_at] != '\0')
+    return G_SOURCE_CONTINUE;
+  self->rest_source = 0;
+  end_loading (self);
+  return G_SOURCE_REMOVE;
+}
+
+/* A long text goes into the buffer bit by bit, so that the window goes on meanwhile. */
+static void
+set_text (IrTextView *self, char *text)
+{
+  GtkTextBuffer *buffer = GTK_TEXT_BUFFER (self->buffer);
+  GtkTextIter iter;
+
+  if (self->rest_source == 0)
+    {
+      gtk_text_buffer_get_iter_at_mark (buffer, &iter, gtk_text_buffer_get_insert (buffer));
+      self->line = gtk_text_iter_get_line (&iter);
+      gtk_text_buffer_begin_irreversible_action (buffer);
+    }
+  g_clear_handle_id (&self->rest_source, g_source_remove);
+  g_clear_pointer (&self->problems, g_ptr_array_unref);
+  g_free (self->rest);
+  self->rest = text;
+  self->rest_at = 0;
+  self->loading = TRUE;
+  gtk_text_view_set_editable (GTK_TEXT_VIEW (self->view), FALSE);
+  gtk_text_buffer_set_text (buffer, "", 0);
+  if (insert_chunk (self))
+    self->rest_source = g_idle_add_full (GDK_PRIORITY_REDRAW + 10, insert_chunk, self, NULL);
 }
 
 static gpointer
@@ -86,7 +156,7 @@ on_written (gpointer owner, gpointer result, const GError *error, gpointer data)
   g_autofree char *text = result;
 
   if (text != NULL && self->shown == data)
-    set_text (self, text);
+    set_text (self, g_steal_pointer (&text));
 }
 
 static void
@@ -116,18 +186,39 @@ load_frame (IrTextView *self)
     }
   if (frame->model == self->shown)
     return;
-  if (gtk_text_buffer_get_modified (GTK_TEXT_BUFFER (self->buffer)))
+  if (gtk_text_buffer_get_modified (GTK_TEXT_BUFFER (self->buffer)) && !self->applied &&
+      !self->loading)
     {
       set_status (self, "The graph has moved on; Revert shows it.", FALSE);
       return;
     }
+  self->applied = FALSE;
   g_clear_pointer (&self->shown, ir_model_unref);
   self->shown = ir_model_ref (frame->model);
   start_writing (self);
 }
 
+/* Where @needle stands at the beginning of a statement, not inside of another name. */
+static gboolean
+find_text (IrTextView *self, const char *needle, GtkTextIter *from, GtkTextIter *to)
+{
+  GtkTextIter start;
+
+  gtk_text_buffer_get_start_iter (GTK_TEXT_BUFFER (self->buffer), &start);
+  while (gtk_text_iter_forward_search (&start, needle, 0, from, to, NULL))
+    {
+      GtkTextIter before = *from;
+
+      if (!gtk_text_iter_backward_char (&before) ||
+          g_unichar_isspace (gtk_text_iter_get_char (&before)))
+        return TRUE;
+      start = *to;
+    }
+  return FALSE;
+}
+
 static void
-find_node (IrTextView *self)
+select_node (IrTextView *self)
 {
   IrSession *session = ir_view_get_session (IR_VIEW (self));
   const IrNode *node = self->shown != NULL
@@ -135,15 +226,16 @@ find_node (IrTextView *self)
                                                  ir_session_get_selected_node (session))
                            : NULL;
   const IrValue *value = node != NULL ? ir_node_output (node, 0) : NULL;
-  GtkTextIter start, from, to;
+  g_autofree char *plain = NULL, *quoted = NULL;
+  GtkTextIter from, to;
 
-  if (value == NULL)
+  if (value == NULL || self->loading)
     return;
-  gtk_text_buffer_get_start_iter (GTK_TEXT_BUFFER (self->buffer), &start);
-  g_autofree char *needle = g_strdup_printf ("%s = ", value->name);
-  if (!gtk_text_iter_forward_search (&start, needle, 0, &from, &to, NULL) &&
-      !gtk_text_iter_forward_search (&start, value->name, 0, &from, &to, NULL))
+  plain = g_strdup_printf ("%s =", value->name);
+  quoted = g_strdup_printf ("\"%s\" =", value->name);
+  if (!find_text (self, quoted, &from, &to) && !find_text (self, plain, &from, &to))
     return;
+  gtk_text_iter_backward_chars (&to, 2);
   gtk_text_buffer_select_range (GTK_TEXT_BUFFER (self->buffer), &from, &to);
   gtk_text_view_scroll_to_iter (GTK_TEXT_VIEW (self->view), &from, 0.2, FALSE, 0, 0);
 }
@@ -157,7 +249,13 @@ ir_text_view_session_changed (IrView *view, IrSessionChanges changes)
     load_frame (self);
   if (changes & IR_CHANGED_SELECTION &&
       !gtk_text_buffer_get_modified (GTK_TEXT_BUFFER (self->buffer)))
-    find_node (self);
+    select_node (self);
+  if (changes & IR_CHANGED_BUSY && self->applied &&
+      !ir_session_get_busy (ir_view_get_session (view)))
+    { /* it made no step: the text stays as the user wrote it */
+      self->applied = FALSE;
+      update_actions (self);
+    }
 }
 
 /* -- problems -- */
@@ -191,6 +289,7 @@ show_problems (IrTextView *self, GPtrArray *problems, const GError *error)
   const IrProblem *first = NULL;
   g_autofree char *text = NULL;
   GtkTextIter place;
+  guint n_errors;
 
   for (guint i = 0; i < problems->len; i++)
     {
@@ -206,8 +305,19 @@ show_problems (IrTextView *self, GPtrArray *problems, const GError *error)
       set_status (self, error != NULL ? error->message : "The text cannot be read.", TRUE);
       return;
     }
-  text = g_strdup_printf ("Line %u, column %u: %s", first->line, first->column, first->message);
-  set_status (self, first->line > 0 ? text : first->message, TRUE);
+  n_errors = ir_problems_count (problems, IR_SEVERITY_ERROR);
+  text = first->line == 0 || g_str_has_prefix (first->message, "Line ")
+             ? g_strdup (first->message)
+             : g_strdup_printf ("Line %u, column %u: %s", first->line, first->column,
+                                first->message);
+  if (n_errors > 1)
+    {
+      char *more = g_strdup_printf ("%s  (and %u more)", text, n_errors - 1);
+
+      g_free (text);
+      text = more;
+    }
+  set_status (self, text, TRUE);
   if (first->line == 0)
     return;
   gtk_text_buffer_get_iter_at_line (GTK_TEXT_BUFFER (self->buffer), &place, (int) first->line - 1);
@@ -266,39 +376,115 @@ graft_text (IrEdit *edit, gpointer data, GCancellable *cancellable, GError **err
   return TRUE;
 }
 
+typedef struct
+{
+  char *text;
+  IrModel *base;
+} ParseRequest;
+
+typedef struct
+{
+  IrModel *target; /* (nullable) */
+  GPtrArray *problems;
+  GError *error;
+} Parsed;
+
+static void
+parse_request_free (gpointer data)
+{
+  ParseRequest *request = data;
+
+  g_free (request->text);
+  ir_model_unref (request->base);
+  g_free (request);
+}
+
+static void
+parsed_free (gpointer data)
+{
+  Parsed *parsed = data;
+
+  g_clear_pointer (&parsed->target, ir_model_unref);
+  g_ptr_array_unref (parsed->problems);
+  g_clear_error (&parsed->error);
+  g_free (parsed);
+}
+
+static gpointer
+parse_text (IrJob *job, gpointer data, GCancellable *cancellable, GError **error)
+{
+  const ParseRequest *request = data;
+  Parsed *parsed = g_new0 (Parsed, 1);
+
+  parsed->problems = ir_problems_new ();
+  parsed->target = ir_text_read_over (request->text, -1, request->base, parsed->problems,
+                                      &parsed->error);
+  return parsed;
+}
+
+static void
+on_parsed (gpointer owner, gpointer result, const GError *error, gpointer data)
+{
+  IrTextView *self = IR_TEXT_VIEW (owner);
+  const ParseRequest *request = data;
+  Parsed *parsed = result;
+
+  self->parsing = FALSE;
+  gtk_text_view_set_editable (GTK_TEXT_VIEW (self->view), TRUE);
+  g_clear_pointer (&self->problems, g_ptr_array_unref);
+  self->problems = g_ptr_array_ref (parsed->problems);
+  if (parsed->target == NULL || ir_problems_count (self->problems, IR_SEVERITY_ERROR) > 0)
+    show_problems (self, self->problems, parsed->error);
+  else if (request->base != self->shown)
+    set_status (self, "The graph has moved on; Revert shows it.", FALSE);
+  else
+    {
+      set_status (self, "", FALSE);
+      self->applied = TRUE;
+      ir_session_edit (ir_view_get_session (IR_VIEW (self)), "Apply text", graft_text,
+                       g_steal_pointer (&parsed->target), (GDestroyNotify) ir_model_unref);
+    }
+  update_actions (self);
+  parsed_free (parsed);
+}
+
 static void
 apply_text (IrTextView *self)
 {
-  IrSession *session = ir_view_get_session (IR_VIEW (self));
   GtkTextBuffer *buffer = GTK_TEXT_BUFFER (self->buffer);
   GtkTextIter start, end;
-  g_autofree char *text = NULL;
-  g_autoptr (GError) error = NULL;
-  g_autoptr (IrModel) target = NULL;
+  ParseRequest *request;
 
-  if (self->shown == NULL || !gtk_text_buffer_get_modified (buffer))
+  if (self->shown == NULL || self->parsing || self->applied || self->loading ||
+      !gtk_text_buffer_get_modified (buffer))
     return;
-  gtk_text_buffer_get_bounds (buffer, &start, &end);
-  text = gtk_text_buffer_get_text (buffer, &start, &end, FALSE);
-  clear_marks (self);
-  g_clear_pointer (&self->problems, g_ptr_array_unref);
-  self->problems = ir_problems_new ();
-  target = ir_text_read_over (text, -1, self->shown, self->problems, &error);
-  if (target == NULL || ir_problems_count (self->problems, IR_SEVERITY_ERROR) > 0)
+  if (ir_session_get_busy (ir_view_get_session (IR_VIEW (self))))
     {
-      show_problems (self, self->problems, error);
+      set_status (self, "Wait until the current work ends, then apply again.", FALSE);
       return;
     }
-  gtk_text_buffer_set_modified (buffer, FALSE);
+  clear_marks (self);
+  gtk_text_buffer_get_bounds (buffer, &start, &end);
+  request = g_new0 (ParseRequest, 1);
+  request->text = gtk_text_buffer_get_text (buffer, &start, &end, FALSE);
+  request->base = ir_model_ref (self->shown);
+  self->parsing = TRUE;
+  gtk_text_view_set_editable (GTK_TEXT_VIEW (self->view), FALSE);
+  set_status (self, "Reading the text…", FALSE);
   update_actions (self);
-  set_status (self, "", FALSE);
-  ir_session_edit (session, "Apply text", graft_text, g_steal_pointer (&target),
-                   (GDestroyNotify) ir_model_unref);
+  ir_job_unref (ir_job_start (self, &(IrJobSpec){ .run = parse_text,
+                                                  .data = request,
+                                                  .data_free = parse_request_free,
+                                                  .result_free = parsed_free,
+                                                  .done = on_parsed }));
 }
 
 static void
 revert_text (IrTextView *self)
 {
+  if (self->parsing || self->applied || self->loading)
+    return;
+  clear_marks (self);
   gtk_text_buffer_set_modified (GTK_TEXT_BUFFER (self->buffer), FALSE);
   g_clear_pointer (&self->shown, ir_model_unref);
   load_frame (self);
@@ -309,6 +495,7 @@ on_changed (GtkTextBuffer *buffer, IrTextView *self)
 {
   if (self->loading)
     return;
+  set_status (self, "", FALSE);
   clear_marks (self);
   update_actions (self);
 }
@@ -342,6 +529,8 @@ ir_text_view_dispose (GObject *object)
 {
   IrTextView *self = IR_TEXT_VIEW (object);
 
+  g_clear_handle_id (&self->rest_source, g_source_remove);
+  g_clear_pointer (&self->rest, g_free);
   g_clear_pointer (&self->shown, ir_model_unref);
   g_clear_pointer (&self->problems, g_ptr_array_unref);
   G_OBJECT_CLASS (ir_text_view_parent_class)->dispose (object);
@@ -363,8 +552,6 @@ ir_text_view_class_init (IrTextViewClass *klass)
   IR_VIEW_CLASS (klass)->focus_content = ir_text_view_focus_content;
   gtk_widget_class_install_action (widget_class, "text.apply", NULL, action_apply);
   gtk_widget_class_install_action (widget_class, "text.revert", NULL, action_revert);
-  gtk_widget_class_add_binding_action (widget_class, GDK_KEY_Return, GDK_CONTROL_MASK, "text.apply",
-                                       NULL);
 }
 
 static GtkWidget *
@@ -382,20 +569,35 @@ text_button (const char *label, const char *tooltip, const char *action, const c
 static GtkWidget *
 make_bar (IrTextView *self)
 {
-  GtkWidget *box = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 6);
+  GtkWidget *box = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 6), *revert, *apply;
 
   self->status = gtk_label_new (NULL);
   gtk_label_set_xalign (GTK_LABEL (self->status), 0);
   gtk_label_set_ellipsize (GTK_LABEL (self->status), PANGO_ELLIPSIZE_END);
   gtk_widget_set_hexpand (self->status, TRUE);
-  self->revert = text_button ("Revert", "Show the graph as it is", "text.revert", NULL);
-  self->apply = text_button ("Apply", "Make the graph what the text says, as one step (Ctrl+Enter)",
-                             "text.apply", "suggested-action");
+  revert = text_button ("Revert", "Show the graph as it is", "text.revert", NULL);
+  apply = text_button ("Apply", "Make the graph what the text says, as one step (Ctrl+Enter)",
+                       "text.apply", "suggested-action");
   gtk_box_append (GTK_BOX (box), self->status);
-  gtk_box_append (GTK_BOX (box), self->revert);
-  gtk_box_append (GTK_BOX (box), self->apply);
+  gtk_box_append (GTK_BOX (box), revert);
+  gtk_box_append (GTK_BOX (box), apply);
   gtk_widget_add_css_class (box, "view-toolbar");
   return box;
+}
+
+/* Before the editor itself takes the key for a new line. */
+static void
+add_shortcut (IrTextView *self)
+{
+  GtkEventController *controller = gtk_shortcut_controller_new ();
+  GtkShortcutTrigger *trigger = gtk_shortcut_trigger_parse_string (
+      "<Control>Return|<Control>KP_Enter");
+
+  gtk_event_controller_set_propagation_phase (controller, GTK_PHASE_CAPTURE);
+  gtk_shortcut_controller_add_shortcut (
+      GTK_SHORTCUT_CONTROLLER (controller),
+      gtk_shortcut_new (trigger, gtk_named_action_new ("text.apply")));
+  gtk_widget_add_controller (self->view, controller);
 }
 
 static GtkWidget *
@@ -416,6 +618,7 @@ make_editor (IrTextView *self)
   gtk_text_view_set_monospace (GTK_TEXT_VIEW (self->view), TRUE);
   gtk_text_view_set_left_margin (GTK_TEXT_VIEW (self->view), 8);
   gtk_widget_set_has_tooltip (self->view, TRUE);
+  add_shortcut (self);
   gtk_accessible_update_property (GTK_ACCESSIBLE (self->view), GTK_ACCESSIBLE_PROPERTY_LABEL,
                                   "Text of the graph", -1);
   g_signal_connect (self->view, "query-tooltip", G_CALLBACK (on_query_tooltip), self);

@@ -328,14 +328,27 @@ add_heading (IrPropertiesView *self, const char *title, const char *subtitle, co
   gtk_box_append (GTK_BOX (self->box), box);
 }
 
+/* "1.07 MFLOP": in the unit that leaves one to three digits before the point. */
+static char *
+flops_text (guint64 flops, gboolean partial)
+{
+  static const char *const units[] = { "", "k", "M", "G", "T", "P" };
+  double number = (double) flops;
+  guint unit = 0;
+
+  for (; number >= 1000 && unit + 1 < G_N_ELEMENTS (units); unit++)
+    number /= 1000;
+  return g_strdup_printf ("%s%.4g %sFLOP", partial ? "at least " : "", number, units[unit]);
+}
+
 static void
 add_cost (IrPropertiesView *self, const IrNode *node)
 {
   gboolean partial = FALSE;
   guint64 flops = ir_cost_node_flops (node, &partial), bytes = ir_cost_node_bytes (node, &partial);
   g_autofree char *size = g_format_size_full (bytes, G_FORMAT_SIZE_IEC_UNITS),
-                  *work = g_strdup_printf ("%s%" G_GUINT64_FORMAT " FLOP, %s moved",
-                                           partial ? "at least " : "", flops, size);
+                  *amount = flops_text (flops, partial),
+                  *work = g_strdup_printf ("%s, %s moved", amount, size);
   GtkWidget *group = add_group (self, "Place and cost");
 
   add_row (group, "Cost", work);
@@ -430,8 +443,7 @@ show_model (IrPropertiesView *self, const IrModel *model)
   gboolean partial = FALSE;
   IrCost cost = ir_cost_model (model, &partial);
   g_autofree char *params = g_strdup_printf ("%" G_GUINT64_FORMAT, cost.params),
-                  *flops = g_strdup_printf ("%s%.4g MFLOP", partial ? "at least " : "",
-                                            cost.flops / 1e6);
+                  *flops = flops_text (cost.flops, partial);
   GtkWidget *group;
 
   add_heading (self, name, path, model->info->extra.doc);

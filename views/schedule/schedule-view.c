@@ -1,55 +1,77 @@
 /* The schedule: a timeline with a lane for each worker; measured if the graph has run, else as the
- * cost model predicts it. Bars are nodes: a click selects, the selection is outlined. The wheel
- * with Ctrl zooms along the time axis. */
+ * cost model predicts it. Bars are nodes: a click or the arrow keys select, the selection is
+ * outlined. The wheel with Ctrl and + - 0 zoom along the time axis; without zoom the chart is as
+ * wide as its pane. The chart is made in a job, and only what is in sight is drawn. */
 #include "config.h"
 
 #include "core/layout/charts.h"
 #include "core/render/render.h"
+#include "views/jobs.h"
 #include "views/view.h"
 
 #include <math.h>
 
-#define LEAST_WIDTH 600.0 /* px of the drawing area */
+#define LEAST_WIDTH 240.0 /* px of the drawing area */
 #define MOST_WIDTH  60000.0
 #define ZOOM_STEP   1.25
+#define LABELS      144.0 /* px beside the drawing area: names of lanes and margins */
 
 struct _IrScheduleView
 {
   IrView parent;
-  GtkWidget *stack, *area, *scroller, *message;
+  GtkWidget *stack, *area, *scroller, *message, *note;
   GtkWidget *measured, *predicted;
-  IrTextMeasure *measure;
   IrScene *scene; /* (nullable) */
-  double width;   /* px of the drawing area of the chart */
+  double width;   /* px of the drawing area of the chart; 0 = as wide as the pane */
+  double wanted;  /* px: what the newest chart was asked for */
+  IrJob *job;     /* (nullable) makes the scene */
+  gboolean stale; /* its result will be out of date */
 };
 
 #define IR_TYPE_SCHEDULE_VIEW (ir_schedule_view_get_type ())
 G_DECLARE_FINAL_TYPE (IrScheduleView, ir_schedule_view, IR, SCHEDULE_VIEW, IrView)
 G_DEFINE_FINAL_TYPE (IrScheduleView, ir_schedule_view, IR_TYPE_VIEW)
 
-/* -- the chart -- */
+/* -- the chart: made in a job -- */
 
-static IrScene *
-measured_scene (IrScheduleView *self, const IrChartOptions *options)
+typedef struct
 {
-  const IrRun *run = ir_session_get_run (ir_view_get_session (IR_VIEW (self)), IR_SIDE_AFTER);
-  return run != NULL && run->trace != NULL ? ir_chart_trace (run->trace, run->model, options)
-                                           : NULL;
+  IrRun *run;     /* (nullable) */
+  IrModel *model; /* (nullable) whose schedule is to be predicted */
+  gboolean measured;
+  double width;
+} Request;
+
+static void
+request_free (gpointer data)
+{
+  Request *request = data;
+
+  g_clear_pointer (&request->run, ir_run_unref);
+  g_clear_pointer (&request->model, ir_model_unref);
+  g_free (request);
 }
 
-static IrScene *
-predicted_scene (IrScheduleView *self, const IrChartOptions *options, GError **error)
+static gpointer
+make_scene (IrJob *job, gpointer data, GCancellable *cancellable, GError **error)
 {
-  const IrRun *run = ir_session_get_run (ir_view_get_session (IR_VIEW (self)), IR_SIDE_AFTER);
-  const IrFrame *frame = ir_session_get_frame (ir_view_get_session (IR_VIEW (self)));
+  const Request *request = data;
+  g_autoptr (IrTextMeasure) measure = ir_text_measure_new ();
   g_autoptr (IrSchedule) schedule = NULL;
+  IrChartOptions options = { .measure = ir_text_measure_width,
+                             .measure_data = measure,
+                             .width = request->width };
 
-  if (run != NULL && run->schedule != NULL)
-    return ir_chart_schedule (run->schedule, run->model, options);
-  schedule = ir_schedule_new (frame->model, ir_backend_find ("cpu"), g_get_num_processors (),
+  if (request->measured)
+    return ir_chart_trace (request->run->trace, request->run->model, &options);
+  if (request->run != NULL && request->run->schedule != NULL)
+    return ir_chart_schedule (request->run->schedule, request->run->model, &options);
+  schedule = ir_schedule_new (request->model, ir_backend_find ("cpu"), g_get_num_processors (),
                               error);
-  return schedule != NULL ? ir_chart_schedule (schedule, frame->model, options) : NULL;
+  return schedule != NULL ? ir_chart_schedule (schedule, request->model, &options) : NULL;
 }
+
+static void show_selection (IrScheduleView *self);
 
 static void
 show_scene (IrScheduleView *self, const GError *error)
@@ -65,28 +87,84 @@ show_scene (IrScheduleView *self, const GError *error)
   gtk_widget_queue_draw (self->area);
 }
 
+static void rebuild (IrScheduleView *self);
+
+static void
+on_scene (gpointer owner, gpointer result, const GError *error, gpointer data)
+{
+  IrScheduleView *self = IR_SCHEDULE_VIEW (owner);
+  g_autoptr (IrScene) scene = result;
+
+  g_clear_pointer (&self->job, ir_job_unref);
+  if (self->stale)
+    {
+      rebuild (self);
+      return;
+    }
+  g_clear_pointer (&self->scene, ir_scene_unref);
+  self->scene = g_steal_pointer (&scene);
+  show_scene (self, error);
+}
+
+static double
+pane_width (IrScheduleView *self)
+{
+  double width = gtk_widget_get_width (self->scroller) - LABELS;
+  return MAX (width, LEAST_WIDTH);
+}
+
+/* A chart of a run says of which, if that is not the graph on screen. */
+static void
+show_note (IrScheduleView *self, gboolean of_run, const IrFrame *frame)
+{
+  guint step = ir_session_get_run_step (ir_view_get_session (IR_VIEW (self)));
+  g_autofree char *text = NULL;
+
+  if (of_run && step != frame->to)
+    text = g_strdup_printf ("of the run at step %u; the graph is at step %u", step, frame->to);
+  gtk_label_set_text (GTK_LABEL (self->note), text != NULL ? text : "");
+}
+
 static void
 rebuild (IrScheduleView *self)
 {
   IrSession *session = ir_view_get_session (IR_VIEW (self));
-  IrChartOptions options = { .measure = ir_text_measure_width,
-                             .measure_data = self->measure,
-                             .width = self->width };
-  gboolean has_run = ir_session_get_run (session, IR_SIDE_AFTER) != NULL;
-  g_autoptr (GError) error = NULL;
+  const IrFrame *frame = ir_session_get_frame (session);
+  IrRun *run = ir_session_get_run (session, IR_SIDE_AFTER);
+  Request *request;
 
-  g_clear_pointer (&self->scene, ir_scene_unref);
-  gtk_widget_set_sensitive (self->measured, has_run);
-  if (ir_session_get_frame (session) == NULL)
+  gtk_widget_set_sensitive (self->measured, run != NULL && run->trace != NULL);
+  self->stale = self->job != NULL;
+  if (self->job != NULL)
+    return;
+  if (frame == NULL)
     {
+      g_clear_pointer (&self->scene, ir_scene_unref);
       gtk_stack_set_visible_child_name (GTK_STACK (self->stack), "closed");
       return;
     }
-  if (has_run && gtk_toggle_button_get_active (GTK_TOGGLE_BUTTON (self->measured)))
-    self->scene = measured_scene (self, &options);
-  else
-    self->scene = predicted_scene (self, &options, &error);
-  show_scene (self, error);
+  request = g_new0 (Request, 1);
+  request->measured = run != NULL && run->trace != NULL &&
+                      gtk_toggle_button_get_active (GTK_TOGGLE_BUTTON (self->measured));
+  if (run != NULL && (request->measured || ir_session_get_run_step (session) == frame->to))
+    request->run = ir_run_ref (run);
+  request->model = ir_model_ref (frame->model);
+  request->width = self->width > 0 ? self->width : pane_width (self);
+  self->wanted = request->width;
+  show_note (self, request->measured, frame);
+  self->job = ir_job_start (self, &(IrJobSpec){ .run = make_scene,
+                                                .data = request,
+                                                .data_free = request_free,
+                                                .result_free = (GDestroyNotify) ir_scene_unref,
+                                                .done = on_scene });
+}
+
+/* The pane got wider or narrower. */
+static void
+on_page_size (IrScheduleView *self)
+{
+  if (self->width == 0 && self->wanted > 0 && fabs (pane_width (self) - self->wanted) >= 8)
+    rebuild (self);
 }
 
 static void
@@ -99,7 +177,9 @@ ir_schedule_view_session_changed (IrView *view, IrSessionChanges changes)
     gtk_toggle_button_set_active (GTK_TOGGLE_BUTTON (self->measured), TRUE);
   if (changes & (IR_CHANGED_RUNS | IR_CHANGED_FRAME | IR_CHANGED_HISTORY))
     rebuild (self);
-  else if (changes & (IR_CHANGED_SELECTION | IR_CHANGED_HOVER))
+  if (changes & IR_CHANGED_SELECTION)
+    show_selection (self);
+  if (changes & (IR_CHANGED_SELECTION | IR_CHANGED_HOVER))
     gtk_widget_queue_draw (self->area);
 }
 
@@ -129,18 +209,71 @@ draw (GtkDrawingArea *area, cairo_t *cr, int width, int height, gpointer data)
   IrSession *session = ir_view_get_session (IR_VIEW (self));
   const IrPalette *palette = ir_palette (
       adw_style_manager_get_dark (adw_style_manager_get_default ()));
+  GtkAdjustment *across = gtk_scrolled_window_get_hadjustment (
+                    GTK_SCROLLED_WINDOW (self->scroller)),
+                *down = gtk_scrolled_window_get_vadjustment (GTK_SCROLLED_WINDOW (self->scroller));
   IrLayoutRect bounds, clip;
-  double x1, y1, x2, y2;
 
   if (self->scene == NULL)
     return;
   bounds = ir_scene_bounds (self->scene);
+  cairo_rectangle (cr, gtk_adjustment_get_value (across), gtk_adjustment_get_value (down),
+                   gtk_adjustment_get_page_size (across), gtk_adjustment_get_page_size (down));
+  cairo_clip (cr);
   cairo_translate (cr, -bounds.x, -bounds.y);
-  cairo_clip_extents (cr, &x1, &y1, &x2, &y2);
-  clip = (IrLayoutRect){ x1, y1, x2 - x1, y2 - y1 };
+  clip = (IrLayoutRect){ gtk_adjustment_get_value (across) + bounds.x,
+                         gtk_adjustment_get_value (down) + bounds.y,
+                         gtk_adjustment_get_page_size (across),
+                         gtk_adjustment_get_page_size (down) };
   ir_render_cairo (self->scene, palette, &clip, cr);
   outline (self, cr, ir_session_get_hover (session), palette->hover);
   outline (self, cr, ir_session_get_selected_node (session), palette->selection);
+}
+
+/* -- selection -- */
+
+static const IrSceneBox *
+selected_box (IrScheduleView *self, gint32 *index)
+{
+  IrNodeId node = ir_session_get_selected_node (ir_view_get_session (IR_VIEW (self)));
+  guint n;
+
+  *index = self->scene != NULL && node != 0 ? ir_scene_find_node (self->scene, node) : -1;
+  return *index >= 0 ? &ir_scene_boxes (self->scene, &n)[*index] : NULL;
+}
+
+/* Scrolls so that the bar of the selected node is in sight. */
+static void
+show_selection (IrScheduleView *self)
+{
+  GtkScrolledWindow *scroller = GTK_SCROLLED_WINDOW (self->scroller);
+  gint32 index;
+  const IrSceneBox *box = selected_box (self, &index);
+  IrLayoutRect bounds;
+
+  if (box == NULL)
+    return;
+  bounds = ir_scene_bounds (self->scene);
+  gtk_adjustment_clamp_page (gtk_scrolled_window_get_hadjustment (scroller), box->x - bounds.x - 4,
+                             box->x - bounds.x + box->width + 4);
+  gtk_adjustment_clamp_page (gtk_scrolled_window_get_vadjustment (scroller), box->y - bounds.y - 4,
+                             box->y - bounds.y + box->height + 4);
+}
+
+static void
+select_by (IrScheduleView *self, int n_bars)
+{
+  gint32 index;
+  guint n;
+  const IrSceneBox *boxes = ir_scene_boxes (self->scene, &n);
+
+  if (n == 0)
+    return;
+  if (selected_box (self, &index) != NULL)
+    index = CLAMP (index + n_bars, 0, (gint32) n - 1);
+  else
+    index = n_bars > 0 ? 0 : (gint32) n - 1;
+  ir_session_select_node (ir_view_get_session (IR_VIEW (self)), boxes[index].node);
 }
 
 /* -- pointer -- */
@@ -164,6 +297,7 @@ on_pressed (GtkGestureClick *gesture, int n_press, double x, double y, IrSchedul
 {
   const IrSceneBox *box = box_at (self, x, y);
 
+  gtk_widget_grab_focus (self->area);
   ir_session_select_node (ir_view_get_session (IR_VIEW (self)), box != NULL ? box->node : 0);
 }
 
@@ -198,12 +332,57 @@ on_query_tooltip (
 static void
 zoom (IrScheduleView *self, double factor)
 {
-  double width = CLAMP (self->width * factor, LEAST_WIDTH, MOST_WIDTH);
+  double width = CLAMP ((self->width > 0 ? self->width : pane_width (self)) * factor, LEAST_WIDTH,
+                        MOST_WIDTH);
 
   if (width == self->width)
     return;
   self->width = width;
   rebuild (self);
+}
+
+static void
+fit (IrScheduleView *self)
+{
+  self->width = 0;
+  rebuild (self);
+}
+
+static gboolean
+on_key (GtkEventControllerKey *controller,
+        guint key,
+        guint code,
+        GdkModifierType state,
+        IrScheduleView *self)
+{
+  if (self->scene == NULL || state & (GDK_CONTROL_MASK | GDK_ALT_MASK))
+    return FALSE;
+  switch (key)
+    {
+    case GDK_KEY_Right:
+    case GDK_KEY_Left:
+      select_by (self, key == GDK_KEY_Right ? 1 : -1);
+      return TRUE;
+    case GDK_KEY_Home:
+    case GDK_KEY_End:
+      select_by (self, key == GDK_KEY_Home ? -(1 << 30) : 1 << 30);
+      return TRUE;
+    case GDK_KEY_plus:
+    case GDK_KEY_equal:
+    case GDK_KEY_KP_Add:
+      zoom (self, ZOOM_STEP);
+      return TRUE;
+    case GDK_KEY_minus:
+    case GDK_KEY_KP_Subtract:
+      zoom (self, 1 / ZOOM_STEP);
+      return TRUE;
+    case GDK_KEY_0:
+    case GDK_KEY_KP_0:
+      fit (self);
+      return TRUE;
+    default:
+      return FALSE;
+    }
 }
 
 static gboolean
@@ -230,7 +409,19 @@ on_zoom_out (GtkButton *button, IrScheduleView *self)
   zoom (self, 1 / ZOOM_STEP);
 }
 
+static void
+on_fit (GtkButton *button, IrScheduleView *self)
+{
+  fit (self);
+}
+
 /* -- object -- */
+
+static void
+ir_schedule_view_focus_content (IrView *view)
+{
+  gtk_widget_grab_focus (IR_SCHEDULE_VIEW (view)->area);
+}
 
 static void
 ir_schedule_view_dispose (GObject *object)
@@ -238,7 +429,9 @@ ir_schedule_view_dispose (GObject *object)
   IrScheduleView *self = IR_SCHEDULE_VIEW (object);
 
   g_clear_pointer (&self->scene, ir_scene_unref);
-  g_clear_pointer (&self->measure, ir_text_measure_free);
+  if (self->job != NULL)
+    ir_job_cancel (self->job);
+  g_clear_pointer (&self->job, ir_job_unref);
   G_OBJECT_CLASS (ir_schedule_view_parent_class)->dispose (object);
 }
 
@@ -247,13 +440,15 @@ ir_schedule_view_class_init (IrScheduleViewClass *klass)
 {
   G_OBJECT_CLASS (klass)->dispose = ir_schedule_view_dispose;
   IR_VIEW_CLASS (klass)->session_changed = ir_schedule_view_session_changed;
+  IR_VIEW_CLASS (klass)->focus_content = ir_schedule_view_focus_content;
 }
 
 static void
 add_controllers (IrScheduleView *self)
 {
   GtkGesture *click = gtk_gesture_click_new ();
-  GtkEventController *motion = gtk_event_controller_motion_new ();
+  GtkEventController *motion = gtk_event_controller_motion_new (),
+                     *keys = gtk_event_controller_key_new ();
   GtkEventController *scroll = gtk_event_controller_scroll_new (
       GTK_EVENT_CONTROLLER_SCROLL_VERTICAL);
 
@@ -264,6 +459,8 @@ add_controllers (IrScheduleView *self)
   gtk_event_controller_set_propagation_phase (scroll, GTK_PHASE_CAPTURE);
   gtk_widget_add_controller (self->area, GTK_EVENT_CONTROLLER (click));
   gtk_widget_add_controller (self->area, motion);
+  g_signal_connect (keys, "key-pressed", G_CALLBACK (on_key), self);
+  gtk_widget_add_controller (self->area, keys);
   gtk_widget_add_controller (self->scroller, scroll);
   gtk_widget_set_has_tooltip (self->area, TRUE);
   g_signal_connect (self->area, "query-tooltip", G_CALLBACK (on_query_tooltip), self);
@@ -287,7 +484,6 @@ make_toolbar (IrScheduleView *self)
 {
   GtkWidget *box = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 6),
             *kinds = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 0);
-  GtkWidget *space = gtk_label_new (NULL);
 
   self->measured = gtk_toggle_button_new_with_label ("Measured");
   self->predicted = gtk_toggle_button_new_with_label ("Predicted");
@@ -298,13 +494,19 @@ make_toolbar (IrScheduleView *self)
   gtk_widget_add_css_class (kinds, "linked");
   gtk_box_append (GTK_BOX (kinds), self->predicted);
   gtk_box_append (GTK_BOX (kinds), self->measured);
-  gtk_widget_set_hexpand (space, TRUE);
+  self->note = gtk_label_new (NULL);
+  gtk_label_set_xalign (GTK_LABEL (self->note), 0);
+  gtk_label_set_ellipsize (GTK_LABEL (self->note), PANGO_ELLIPSIZE_END);
+  gtk_widget_set_hexpand (self->note, TRUE);
+  gtk_widget_add_css_class (self->note, "dim-label");
   gtk_box_append (GTK_BOX (box), kinds);
-  gtk_box_append (GTK_BOX (box), space);
-  gtk_box_append (GTK_BOX (box), icon_button ("zoom-out-symbolic", "Less time per pixel",
+  gtk_box_append (GTK_BOX (box), self->note);
+  gtk_box_append (GTK_BOX (box), icon_button ("zoom-out-symbolic", "Zoom out (−)",
                                               G_CALLBACK (on_zoom_out), self));
-  gtk_box_append (GTK_BOX (box), icon_button ("zoom-in-symbolic", "More pixels per time",
-                                              G_CALLBACK (on_zoom_in), self));
+  gtk_box_append (GTK_BOX (box),
+                  icon_button ("zoom-in-symbolic", "Zoom in (+)", G_CALLBACK (on_zoom_in), self));
+  gtk_box_append (GTK_BOX (box), icon_button ("zoom-fit-best-symbolic", "As wide as the pane (0)",
+                                              G_CALLBACK (on_fit), self));
   gtk_widget_add_css_class (box, "view-toolbar");
   return box;
 }
@@ -313,6 +515,7 @@ static GtkWidget *
 make_chart (IrScheduleView *self)
 {
   GtkWidget *box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 0);
+  GtkAdjustment *across, *down;
 
   self->area = gtk_drawing_area_new ();
   gtk_drawing_area_set_draw_func (GTK_DRAWING_AREA (self->area), draw, self, NULL);
@@ -323,6 +526,13 @@ make_chart (IrScheduleView *self)
   self->scroller = gtk_scrolled_window_new ();
   gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (self->scroller), self->area);
   gtk_widget_set_vexpand (self->scroller, TRUE);
+  across = gtk_scrolled_window_get_hadjustment (GTK_SCROLLED_WINDOW (self->scroller));
+  down = gtk_scrolled_window_get_vadjustment (GTK_SCROLLED_WINDOW (self->scroller));
+  g_signal_connect_swapped (across, "notify::page-size", G_CALLBACK (on_page_size), self);
+  g_signal_connect_swapped (across, "value-changed", G_CALLBACK (gtk_widget_queue_draw),
+                            self->area);
+  g_signal_connect_swapped (down, "value-changed", G_CALLBACK (gtk_widget_queue_draw), self->area);
+  gtk_widget_set_focusable (self->area, TRUE);
   gtk_box_append (GTK_BOX (box), make_toolbar (self));
   gtk_box_append (GTK_BOX (box), self->scroller);
   return box;
@@ -333,8 +543,6 @@ ir_schedule_view_init (IrScheduleView *self)
 {
   GtkWidget *chart;
 
-  self->measure = ir_text_measure_new ();
-  self->width = 1200;
   chart = make_chart (self);
   add_controllers (self);
   self->message = gtk_label_new (NULL);

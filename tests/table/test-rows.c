@@ -284,7 +284,93 @@ random_attr (GRand *rand, IrContext *context, const IrAttrSpec *spec, gboolean s
   return NULL;
 }
 
-#define MAX_INPUTS 6
+/* -- recipes: inputs that fit, for operators that random ones hardly ever suit -- */
+
+/* Inputs are written as type letter, dims, and "<n" for whole numbers below n: f2x3, i4<3; "-" is
+ * an absent one. Attributes are written name=value, values of lists separated by commas. Random
+ * attributes are still added to those that are not required. */
+static const struct
+{
+  const char *op, *inputs, *attrs;
+} recipes[] = {
+  { "NegativeLogLikelihoodLoss", "f2x3x4 i2x4<3 f3", "" },
+  { "SoftmaxCrossEntropyLoss", "f2x3x4 i2x4<3 f3", "" },
+  { "Resize", "f2x3x4 - - i3<5", "" },
+  { "Resize", "f2x3x4 - - i3<5", "mode=linear" },
+  { "Resize", "f2x3x4 f6<2 f3<3", "mode=cubic coordinate_transformation_mode=tf_crop_and_resize" },
+};
+
+static IrTensor *
+recipe_input (GRand *rand, const char *text)
+{
+  static const char letters[] = "fdijubs";
+  static const IrDtype types[] = { IR_DTYPE_FLOAT, IR_DTYPE_DOUBLE, IR_DTYPE_INT64, IR_DTYPE_INT32,
+                                   IR_DTYPE_UINT8, IR_DTYPE_BOOL,   IR_DTYPE_STRING };
+  const char *letter = strchr (letters, text[0]);
+  gint64 dims[IR_MAX_RANK];
+  guint rank = 0;
+  g_assert_nonnull (letter);
+  char *rest = (char *) text + 1;
+  while (g_ascii_isdigit (*rest))
+    {
+      dims[rank++] = g_ascii_strtoll (rest, &rest, 10);
+      rest += *rest == 'x';
+    }
+  IrDtype dtype = types[letter - letters];
+  if (*rest != '<')
+    return random_tensor (rand, dtype, rank, dims);
+  gint32 end = (gint32) g_ascii_strtoll (rest + 1, NULL, 10);
+  IrTensor *tensor = ir_tensor_new_alloc (dtype, rank, dims, NULL);
+  for (guint64 i = 0; i < ir_tensor_n_elements (tensor); i++)
+    ir_dtype_set_double (dtype, ir_tensor_data_writable (tensor), i,
+                         g_rand_int_range (rand, 0, end));
+  return tensor;
+}
+
+static const IrAttr *
+recipe_attr (IrContext *context, const IrAttrSpec *spec, const char *text)
+{
+  g_auto (GStrv) parts = g_strsplit (text, ",", -1);
+  guint n = g_strv_length (parts);
+  g_autofree gint64 *ints = g_new0 (gint64, n + 1);
+  g_autofree float *floats = g_new0 (float, n + 1);
+  g_autofree IrString *strings = g_new0 (IrString, n + 1);
+  for (guint i = 0; i < n; i++)
+    {
+      ints[i] = g_ascii_strtoll (parts[i], NULL, 10);
+      floats[i] = (float) g_ascii_strtod (parts[i], NULL);
+      strings[i].data = parts[i];
+      strings[i].length = strlen (parts[i]);
+    }
+  if (spec->kind == IR_ATTR_INT)
+    return ir_attr_int (context, spec->name, ints[0]);
+  if (spec->kind == IR_ATTR_INTS)
+    return ir_attr_ints (context, spec->name, ints, n);
+  if (spec->kind == IR_ATTR_FLOAT)
+    return ir_attr_float (context, spec->name, floats[0]);
+  if (spec->kind == IR_ATTR_FLOATS)
+    return ir_attr_floats (context, spec->name, floats, n);
+  if (spec->kind == IR_ATTR_STRINGS)
+    return ir_attr_strings (context, spec->name, strings, n);
+  g_assert_cmpint (spec->kind, ==, IR_ATTR_STRING);
+  return ir_attr_string (context, spec->name, text, -1);
+}
+
+/* A recipe for the operator, or -1; mostly, where there is one. */
+static int
+choose_recipe (GRand *rand, const IrOp *op)
+{
+  int found[G_N_ELEMENTS (recipes)];
+  guint n = 0;
+  for (guint i = 0; i < G_N_ELEMENTS (recipes); i++)
+    if (g_str_equal (recipes[i].op, op->name))
+      found[n++] = (int) i;
+  if (n == 0 || g_rand_int_range (rand, 0, 3) == 0)
+    return -1;
+  return found[g_rand_int_range (rand, 0, (int) n)];
+}
+
+#define MAX_INPUTS 12
 
 typedef struct
 {
@@ -330,6 +416,20 @@ blurred (GRand *rand, IrContext *context, const IrType *type)
   return ir_type_tensor (context, type->dtype, type->rank, dims);
 }
 
+static void
+set_recipe_attrs (Trial *trial, const IrOp *op, const char *text)
+{
+  g_auto (GStrv) attrs = g_strsplit (text, " ", -1);
+  for (guint i = 0; attrs[i] != NULL && *attrs[i] != '\0'; i++)
+    {
+      g_auto (GStrv) pair = g_strsplit (attrs[i], "=", 2);
+      const IrAttrSpec *spec = ir_op_attr (op, pair[0]);
+      g_assert_nonnull (spec);
+      ir_edit_set_attr (trial->edit, trial->node,
+                        recipe_attr (trial->model->context, spec, pair[1]));
+    }
+}
+
 /* One node of @op with random attributes on random inputs. Types are exact or say less; contents
  * are constants for some of the inputs. */
 static void
@@ -348,15 +448,21 @@ trial_init (Trial *trial, GRand *rand, const IrOp *op)
   trial->n = (guint) g_rand_int_range (rand, op->in.min, MIN (most, MAX_INPUTS) + 1);
   if (g_rand_int_range (rand, 0, 30) == 0)
     trial->n = (guint) g_rand_int_range (rand, 0, MAX_INPUTS);
+  int recipe = choose_recipe (rand, op);
+  g_auto (GStrv) inputs = recipe >= 0 ? g_strsplit (recipes[recipe].inputs, " ", -1) : NULL;
+  if (recipe >= 0)
+    trial->n = g_strv_length (inputs);
   gboolean exact = g_rand_boolean (rand);
   gboolean shaped = wants_images (op) && g_rand_boolean (rand);
   for (guint i = 0; i < trial->n; i++)
     {
       g_autofree char *name = g_strdup_printf ("x%u", i);
-      if (i > 0 && g_rand_int_range (rand, 0, 12) == 0)
+      if (recipe >= 0 ? inputs[i][0] == '-' : i > 0 && g_rand_int_range (rand, 0, 12) == 0)
         continue;
       const IrTensor *before = i > 0 ? trial->tensors[0] : NULL;
-      trial->tensors[i] = shaped ? shaped_input (rand, op, i, before) : random_input (rand, before);
+      trial->tensors[i] = recipe >= 0 ? recipe_input (rand, inputs[i])
+                          : shaped    ? shaped_input (rand, op, i, before)
+                                      : random_input (rand, before);
       const IrType *type = ir_tensor_type (trial->tensors[i], context);
       values[i] = ir_edit_add_value (trial->edit, trial->model->main, name,
                                      exact ? type : blurred (rand, context, type));
@@ -366,9 +472,13 @@ trial_init (Trial *trial, GRand *rand, const IrOp *op)
   guint n_outputs = op->out.max < 0 ? (guint) g_rand_int_range (rand, 1, 4) : (guint) op->out.max;
   trial->node = ir_edit_add_node (trial->edit, trial->model->main, op->name, op->domain, "node",
                                   trial->n, values, n_outputs);
+  if (recipe >= 0)
+    set_recipe_attrs (trial, op, recipes[recipe].attrs);
   for (const IrAttrSpec *spec = op->attrs; spec != NULL && spec->name != NULL; spec++)
-    if (spec->required ? g_rand_int_range (rand, 0, 20) != 0
-                       : g_rand_int_range (rand, 0, 12) < (shaped ? 2 : 6))
+    if (recipe >= 0
+            ? ir_node_attr (trial->node, spec->name) == NULL && g_rand_int_range (rand, 0, 12) == 0
+        : spec->required ? g_rand_int_range (rand, 0, 20) != 0
+                         : g_rand_int_range (rand, 0, 12) < (shaped ? 2 : 6))
       {
         const IrAttr *attr = random_attr (rand, context, spec, shaped);
         if (attr != NULL)

@@ -1,0 +1,20 @@
+/* What the rows of loss.def, resize.def, quantize.def, recurrent.def, detection.def, signal.def,
+ * text.def and training.def name. */
+#pragma once
+
+/* clang-format off */
+/* -- loss.def -- */
+IR_DECLARE_INFER (nll_loss)
+IR_DECLARE_INFER (softmax_cross_entropy_loss)
+IR_DECLARE_REF (nll_loss)
+IR_DECLARE_REF (softmax_cross_entropy_loss)
+IR_DECLARE_COST (softmax_cross_entropy_loss)
+
+/* -- resize.def -- */
+IR_DECLARE_INFER (resize)
+IR_DECLARE_REF (resize)
+IR_DECLARE_COST (resize)
+IR_DECLARE_ADAPT (resize)
+IR_DECLARE_ADAPT (upsample)
+IR_DECLARE_ADAPT (upsample_names)
+/* clang-format on */

@@ -1,0 +1,256 @@
+/* Running the graph as it was after a step, and measuring it against the original. The original's
+ * run keeps every value, as predicates and the search for the first diverging tensor may ask for
+ * any of them; runs of steps keep only what the predicate looks at. */
+#include "config.h"
+
+#include "passes/trial.h"
+
+#include "core/op/infer.h"
+
+#include <math.h>
+#include <string.h>
+
+#define ALIGN_BYTES 64 /* of values in the arena, as the runner places them */
+
+struct _IrTrial
+{
+  IrModel *model;
+  GHashTable *inputs; /* value id -> IrTensor */
+  const IrBackend *backend;
+  guint n_threads;
+  GCancellable *cancellable; /* (nullable) */
+  IrRun *original;           /* (nullable) until it is asked for */
+};
+
+/**
+ * ir_trial_new:
+ * @model: a model with a history; its cursor stays where it is
+ * @inputs: value id -> #IrTensor for the inputs of the original graph
+ * @backend: (nullable): what every step runs on; %NULL: reference kernels
+ * @n_threads: threads of a run; 0: number of cores
+ * @cancellable: (nullable): asked while running
+ *
+ * Returns: (transfer full): a trial; nothing is run yet
+ */
+IrTrial *
+ir_trial_new (IrModel *model,
+              GHashTable *inputs,
+              const IrBackend *backend,
+              guint n_threads,
+              GCancellable *cancellable)
+{
+  IrTrial *trial = g_new0 (IrTrial, 1);
+
+  trial->model = ir_model_ref (model);
+  trial->inputs = g_hash_table_ref (inputs);
+  trial->backend = backend != NULL ? backend : ir_backend_find ("ref");
+  trial->n_threads = n_threads;
+  trial->cancellable = cancellable != NULL ? g_object_ref (cancellable) : NULL;
+  return trial;
+}
+
+/**
+ * ir_trial_free:
+ * @trial: (transfer full): a trial
+ */
+void
+ir_trial_free (IrTrial *trial)
+{
+  g_clear_pointer (&trial->original, ir_run_unref);
+  g_clear_object (&trial->cancellable);
+  g_hash_table_unref (trial->inputs);
+  ir_model_unref (trial->model);
+  g_free (trial);
+}
+
+/**
+ * ir_trial_history:
+ * @trial: a trial
+ *
+ * Returns: (transfer none): the model whose steps are tried
+ */
+IrModel *
+ir_trial_history (const IrTrial *trial)
+{
+  return trial->model;
+}
+
+/**
+ * ir_trial_cancellable:
+ * @trial: a trial
+ *
+ * Returns: (transfer none) (nullable): what stops it
+ */
+GCancellable *
+ir_trial_cancellable (const IrTrial *trial)
+{
+  return trial->cancellable;
+}
+
+/**
+ * ir_trial_run:
+ * @trial: a trial
+ * @step: 0 .. number of steps
+ * @chosen: (nullable): of #IrValueId, the values to keep; %NULL: all of them
+ * @error: return location for an error
+ *
+ * Fails as ir_executable_new() and ir_executable_run() do.
+ *
+ * Returns: (transfer full): a run of the graph as it was after @step
+ */
+IrRun *
+ir_trial_run (IrTrial *trial, guint step, GArray *chosen, GError **error)
+{
+  g_autoptr (IrModel) snapshot = ir_history_snapshot (trial->model, step);
+  g_autoptr (IrExecutable) executable = NULL;
+  IrRunOptions options = {
+    .backend = trial->backend,
+    .n_threads = trial->n_threads,
+    .capture = chosen != NULL ? IR_CAPTURE_CHOSEN : IR_CAPTURE_ALL,
+    .chosen = chosen,
+  };
+
+  executable = ir_executable_new (snapshot, &options, error);
+  if (executable == NULL)
+    return NULL;
+  return ir_executable_run (executable, trial->inputs, trial->cancellable, NULL, error);
+}
+
+/**
+ * ir_trial_original:
+ * @trial: a trial
+ * @error: return location for an error
+ *
+ * Runs the original graph at the first call, keeping every value; later calls give the same run.
+ *
+ * Returns: (transfer none): the run of step 0, or %NULL if it failed
+ */
+IrRun *
+ir_trial_original (IrTrial *trial, GError **error)
+{
+  if (trial->original == NULL)
+    trial->original = ir_trial_run (trial, 0, NULL, error);
+  return trial->original;
+}
+
+/**
+ * ir_trial_sized:
+ * @trial: a trial
+ * @step: 0 .. number of steps
+ *
+ * Returns: (transfer full): a copy of the graph after @step in which the inputs have the shapes of
+ * the trial's, so that sizes and costs are those of the run
+ */
+IrModel *
+ir_trial_sized (IrTrial *trial, guint step)
+{
+  g_autoptr (IrModel) snapshot = ir_history_snapshot (trial->model, step);
+  IrModel *copy = ir_model_clone (snapshot);
+  g_autoptr (IrEdit) edit = ir_edit_new_import (copy);
+  GHashTableIter iter;
+  gpointer id, tensor;
+
+  g_hash_table_iter_init (&iter, trial->inputs);
+  while (g_hash_table_iter_next (&iter, &id, &tensor))
+    {
+      IrValue *input = ir_model_live_value (copy, GPOINTER_TO_UINT (id));
+
+      if (input != NULL && ir_value_is_graph_input (input))
+        ir_infer_bind_input (edit, input, ir_tensor_rank (tensor), ir_tensor_dims (tensor));
+    }
+  ir_infer_model (edit, IR_INFER_DEFAULT, NULL);
+  return copy;
+}
+
+/**
+ * ir_trial_plan:
+ * @trial: a trial
+ * @step: 0 .. number of steps
+ * @error: return location for an error
+ *
+ * Returns: (transfer full): the memory plan of the graph after @step on one worker
+ */
+IrMemPlan *
+ir_trial_plan (IrTrial *trial, guint step, GError **error)
+{
+  g_autoptr (IrModel) sized = ir_trial_sized (trial, step);
+  g_autoptr (IrSchedule) schedule = ir_schedule_new (sized, trial->backend, 1, error);
+
+  return schedule != NULL ? ir_mem_plan_new (sized, schedule, ALIGN_BYTES) : NULL;
+}
+
+/**
+ * ir_trial_contents:
+ * @trial: a trial
+ * @run: a run of one of its steps
+ * @value: id of a value of its model
+ *
+ * Returns: (transfer none) (nullable): what the value held, inputs and constants included; %NULL if
+ * it was not kept or is not there
+ */
+const IrTensor *
+ir_trial_contents (const IrTrial *trial, const IrRun *run, IrValueId value)
+{
+  const IrTensor *tensor = ir_run_value (run, value);
+  const IrValue *found = tensor == NULL ? ir_model_live_value (run->model, value) : NULL;
+
+  if (found == NULL)
+    return tensor;
+  tensor = ir_value_constant (found);
+  return tensor != NULL ? tensor : g_hash_table_lookup (trial->inputs, GUINT_TO_POINTER (value));
+}
+
+static gboolean
+same_type (const IrTensor *a, const IrTensor *b)
+{
+  return ir_tensor_dtype (a) == ir_tensor_dtype (b) && ir_tensor_rank (a) == ir_tensor_rank (b) &&
+         memcmp (ir_tensor_dims (a), ir_tensor_dims (b), ir_tensor_rank (a) * sizeof (gint64)) == 0;
+}
+
+static gboolean
+has_numbers (const IrTensor *tensor)
+{
+  IrDtypeKind kind = ir_dtype_kind (ir_tensor_dtype (tensor));
+
+  return kind != IR_DTYPE_KIND_STRING && kind != IR_DTYPE_KIND_COMPLEX &&
+         ir_tensor_sparse_values (tensor) == NULL;
+}
+
+/**
+ * ir_tensor_difference:
+ * @before: what it was
+ * @after: what it is now
+ * @difference: (out caller-allocates): zeros if both hold the same numbers
+ *
+ * Any NaN is as good as another. Elements that are finite on one side only, other shapes and other
+ * types are infinitely far apart; so are strings and complex numbers that are not the same.
+ * O(elements).
+ */
+void
+ir_tensor_difference (const IrTensor *before, const IrTensor *after, IrDifference *difference)
+{
+  const IrDifference none = { 0, 0 }, endless = { INFINITY, INFINITY };
+
+  *difference = none;
+  if (!same_type (before, after) || !has_numbers (before) || !has_numbers (after))
+    {
+      *difference = ir_tensor_equal (before, after) ? none : endless;
+      return;
+    }
+  for (guint64 i = 0; i < ir_tensor_n_elements (before); i++)
+    {
+      double a = ir_tensor_get_double (before, i), b = ir_tensor_get_double (after, i), distance;
+
+      if (a == b || (isnan (a) && isnan (b)))
+        continue;
+      if (!isfinite (a) || !isfinite (b))
+        {
+          *difference = endless;
+          return;
+        }
+      distance = fabs (a - b);
+      difference->max_abs = MAX (difference->max_abs, distance);
+      if (a != 0)
+        difference->max_rel = MAX (difference->max_rel, distance / fabs (a));
+    }
+}

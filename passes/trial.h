@@ -1,0 +1,31 @@
+/* A trial: the steps of a history, one set of inputs, one back end. Bisection and its predicates
+ * ask it for runs, sizes and differences; the original graph is run once and captured. */
+#pragma once
+
+#include "core/exec/exec.h"
+#include "core/ir/history.h"
+
+typedef struct _IrTrial IrTrial;
+
+typedef struct
+{
+  double max_abs; /* infinite where only one side is NaN, or shapes or types differ */
+  double max_rel; /* |new - old| / |old|, over elements whose old side is not 0 */
+} IrDifference;
+
+IrTrial *ir_trial_new (IrModel *model,
+                       GHashTable *inputs,
+                       const IrBackend *backend,
+                       guint n_threads,
+                       GCancellable *cancellable);
+void ir_trial_free (IrTrial *trial);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (IrTrial, ir_trial_free)
+
+IrModel *ir_trial_history (const IrTrial *trial); /* (transfer none): the model with its steps */
+GCancellable *ir_trial_cancellable (const IrTrial *trial); /* (transfer none) (nullable) */
+IrRun *ir_trial_original (IrTrial *trial, GError **error); /* (transfer none): made once */
+IrRun *ir_trial_run (IrTrial *trial, guint step, GArray *chosen, GError **error);
+IrModel *ir_trial_sized (IrTrial *trial, guint step);
+IrMemPlan *ir_trial_plan (IrTrial *trial, guint step, GError **error);
+const IrTensor *ir_trial_contents (const IrTrial *trial, const IrRun *run, IrValueId value);
+void ir_tensor_difference (const IrTensor *before, const IrTensor *after, IrDifference *difference);

@@ -1,0 +1,420 @@
+/* Bisection finds wrong rules that were planted among right ones, in few enough checks, and says
+ * which tensor diverges first; predicates say where their text is wrong. */
+#include "config.h"
+
+#include "tests/rules/pass-test.h"
+
+#include "passes/bisect.h"
+
+#include <math.h>
+#include <string.h>
+
+/* -- predicates -- */
+
+static const struct
+{
+  const char *text;
+  guint column; /* 0: it can be read */
+} texts[] = {
+  { "max_abs(y) > 1e-3", 0 },
+  { "max_abs('a (b) c')>=0", 0 },
+  { " not has_nan( y ) and (rel(y) < .5 || nodes(Conv) != 3)", 0 },
+  { "peak_memory > 1.5MiB or flops > 2e9 or nodes <= 7", 0 },
+  { "cmd: ./check.sh {} --fast", 0 },
+  { "cmd: 'grep -q Relu' or !has_nan(*)", 0 },
+  { "", 1 },
+  { "max_abs", 8 },
+  { "max_abs(y", 8 },
+  { "max_abs() > 1", 8 },
+  { "max_abs(y)", 11 },
+  { "max_abs(y) >", 13 },
+  { "max_abs(y) > much", 14 },
+  { "max_abs(y) > 1 2", 16 },
+  { "has_nan(y) > 1", 12 },
+  { "(nodes > 1", 1 },
+  { "nodes > 1)", 10 },
+  { "nodes > 1 and", 14 },
+  { "rel(\"y) > 1", 5 },
+  { "größe > 1", 1 },
+  { "nodes > 1 ü", 11 },
+  { "cmd", 4 },
+  { "cmd: ", 6 },
+  { "cmd: 'a \"b'", 6 },
+};
+
+static void
+test_texts (void)
+{
+  for (guint i = 0; i < G_N_ELEMENTS (texts); i++)
+    {
+      g_autoptr (GError) error = NULL;
+      g_autoptr (IrPredicate) predicate = ir_predicate_parse (texts[i].text, &error);
+      g_autofree char *begin = g_strdup_printf ("column %u: ", texts[i].column);
+
+      g_test_message ("%s: %s", texts[i].text, error != NULL ? error->message : "is read");
+      if (texts[i].column == 0)
+        {
+          g_assert_no_error (error);
+          continue;
+        }
+      g_assert_error (error, IR_PREDICATE_ERROR, IR_PREDICATE_ERROR_SYNTAX);
+      g_assert_true (g_str_has_prefix (error->message, begin));
+    }
+}
+
+static void
+test_depth (void)
+{
+  g_autofree char *deep = g_strnfill (100000, '('), *nots = g_strnfill (100000, '!');
+  g_autoptr (IrPredicate) predicate = ir_predicate_parse (deep, NULL);
+
+  g_assert_null (predicate);
+  predicate = ir_predicate_parse (nots, NULL);
+  g_assert_null (predicate);
+}
+
+/* -- trials -- */
+
+typedef struct
+{
+  IrModel *model;
+  IrTrial *trial;
+} Case;
+
+static void
+case_clear (Case *c)
+{
+  g_clear_pointer (&c->trial, ir_trial_free);
+  g_clear_pointer (&c->model, ir_model_unref);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Case, case_clear)
+
+static void
+run_passes (IrModel *model, const IrPass *const *passes, guint n, guint max_iterations)
+{
+  g_autoptr (IrPipeline) pipeline = test_pipeline (passes[0]);
+  IrPipelineOptions options = { .max_class = IR_CLASS_ROUNDING, .verify = TRUE };
+  g_autoptr (GError) error = NULL;
+
+  for (guint i = 1; i < n; i++)
+    g_ptr_array_add (pipeline->passes, (gpointer) passes[i]);
+  pipeline->max_iterations = max_iterations;
+  g_assert_true (ir_pipeline_run (model, pipeline, &options, NULL, NULL, &error));
+  g_assert_no_error (error);
+}
+
+static void
+bisect (const Case *c, const char *text, IrBisection *result)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (IrPredicate) predicate = ir_predicate_parse (text, &error);
+
+  g_assert_no_error (error);
+  g_assert_true (ir_bisect (c->trial, predicate, NULL, NULL, result, &error));
+  g_assert_no_error (error);
+}
+
+static guint
+checks_allowed (guint n_steps)
+{
+  guint n = 2;
+
+  while (1u << (n - 2) < n_steps)
+    n++;
+  return n;
+}
+
+/* -- wrong rules -- */
+
+static gboolean
+prepare_reshuffled (IrMatch *match)
+{
+  double c = ir_tensor_get_double (ir_match_constant (match, "c"), 0);
+
+  ir_match_bind_tensor (match, "d", "d", ir_tensor_new_scalar (IR_DTYPE_FLOAT, c * 1.01));
+  return TRUE;
+}
+
+/* Each meets one operator that the generated graphs have in one place only; none of the right rules
+ * touches it. */
+static const IrRule swaps[] = {
+  { "wrong-order", "(Sub ?x ?y)", "(Add ?x ?y)", IR_CLASS_EXACT, "Wrong on purpose." },
+  { NULL },
+};
+static const IrRule forgets[] = {
+  { "wrong-sine", "(Sin ?x)", "?x", IR_CLASS_EXACT, "Wrong on purpose: forgets the sine." },
+  { NULL },
+};
+static const IrRule makes_nan[] = {
+  { "wrong-root", "(Softsign ?x)", "(Sqrt (Neg (Exp ?x)))", IR_CLASS_EXACT,
+    "Wrong on purpose: NaN." },
+  { NULL },
+};
+static const IrRule scales[] = {
+  { "wrong-scale", "(Mul ?x ?c:scalar)", "(Div ?x (Reciprocal ?d))", IR_CLASS_ROUNDING,
+    "Wrong on purpose: one in a hundred.", NULL, NULL, prepare_reshuffled },
+  { NULL },
+};
+static const IrRule squares[] = {
+  { "wrong-function", "(Atan ?x)", "(Tanh ?x)", IR_CLASS_EXACT, "Wrong on purpose." },
+  { NULL },
+};
+
+static const IrPass wrong[] = {
+  { .name = "wrong-swaps", .title = "Wrong", .rules = swaps },
+  { .name = "wrong-forgets", .title = "Wrong", .rules = forgets },
+  { .name = "wrong-makes-nan", .title = "Wrong", .rules = makes_nan },
+  { .name = "wrong-scales", .title = "Wrong", .rules = scales },
+  { .name = "wrong-function", .title = "Wrong", .rules = squares },
+};
+
+/* Right rules, of the kind of which a pipeline has many applications. */
+static const IrRule right_identity[] = {
+  { "right-identity", "(Identity ?x)", "?x", IR_CLASS_EXACT, "Right." },
+  { NULL },
+};
+static const IrRule right_abs[] = {
+  { "right-abs", "(Abs (Abs ?x))", "(Abs ?x)", IR_CLASS_EXACT, "Right." },
+  { NULL },
+};
+static const IrRule right_neg[] = {
+  { "right-neg", "(Neg (Neg ?x))", "?x", IR_CLASS_EXACT, "Right." },
+  { NULL },
+};
+
+static const IrPass right[] = {
+  { .name = "right-identity", .title = "Right", .rules = right_identity },
+  { .name = "right-abs", .title = "Right", .rules = right_abs },
+  { .name = "right-neg", .title = "Right", .rules = right_neg },
+};
+
+/* A chain of pieces that right rules shorten, with the operators that wrong rules meet strewn in.
+ * The values stay between 0.05 and 3 in magnitude or so, and every operator is injective there. */
+static char *
+generate (GRand *rand, guint n_pieces)
+{
+  static const char *const pieces[] = { "Identity", "Abs Abs", "Neg Neg", "Identity Identity" };
+  static const char *const targets[] = { "Sub", "Sin", "Softsign", "Mul", "Atan" };
+  GString *text = g_string_new ("(float[n,4] x) => (float[n,4] y) { c = Constant <value = float "
+                                "{1.5}> ()  v0 = Sigmoid (x)");
+  guint place[G_N_ELEMENTS (targets)], n = 0;
+
+  for (guint i = 0; i < G_N_ELEMENTS (targets); i++)
+    place[i] = g_rand_int_range (rand, 0, n_pieces);
+  for (guint i = 0; i < n_pieces; i++)
+    {
+      g_auto (GStrv) ops = g_strsplit (pieces[g_rand_int_range (rand, 0, 4)], " ", -1);
+
+      for (guint k = 0; ops[k] != NULL; k++, n++)
+        g_string_append_printf (text, "  v%u = %s (v%u)", n + 1, ops[k], n);
+      for (guint k = 0; k < G_N_ELEMENTS (targets); k++)
+        if (place[k] == i)
+          {
+            gboolean two = strcmp (targets[k], "Sub") == 0 || strcmp (targets[k], "Mul") == 0;
+            g_string_append_printf (text, "  v%u = %s (v%u%s)", n + 1, targets[k], n,
+                                    two ? ", c" : "");
+            n++;
+          }
+    }
+  g_string_append_printf (text, "  y = Exp (v%u) }", n);
+  return g_string_free (text, FALSE);
+}
+
+static void
+case_init (Case *c, GRand *rand, const IrPass *planted)
+{
+  g_autofree char *text = generate (rand, g_rand_int_range (rand, 5, 60));
+  const IrPass *passes[G_N_ELEMENTS (right) + 1];
+  guint n = 0, place = g_rand_int_range (rand, 0, G_N_ELEMENTS (right) + 1);
+
+  for (guint i = 0; i <= G_N_ELEMENTS (right); i++)
+    {
+      if (i == place && planted != NULL)
+        passes[n++] = planted;
+      if (i < G_N_ELEMENTS (right))
+        passes[n++] = &right[i];
+    }
+  c->model = test_model (text);
+  test_model_randomize (c->model, rand);
+  g_autoptr (GHashTable) inputs = test_inputs (c->model, rand, FALSE);
+  run_passes (c->model, passes, n, 2);
+  c->trial = ir_trial_new (c->model, inputs, NULL, 1, NULL);
+}
+
+static guint
+planted_step (IrModel *model, const IrPass *planted)
+{
+  for (guint i = 1; i <= ir_history_n_steps (model); i++)
+    if (strcmp (ir_history_step (model, i)->rule, planted->rules[0].name) == 0)
+      return i;
+  return 0;
+}
+
+static void
+test_planted (gconstpointer data)
+{
+  const IrPass *planted = data;
+  g_autoptr (GRand) rand = g_rand_new_with_seed (planted - wrong + 40);
+
+  for (guint i = 0; i < 12; i++)
+    {
+      g_auto (Case) c = { 0 };
+      g_auto (IrBisection) found = { 0 };
+      g_autoptr (GError) error = NULL;
+      guint expected, n;
+
+      case_init (&c, rand, planted);
+      expected = planted_step (c.model, planted);
+      n = ir_history_n_steps (c.model);
+      g_assert_cmpuint (expected, >, 0);
+      bisect (&c, planted == &wrong[2] ? "has_nan(y)" : "max_abs(y) > 1e-4 or has_nan(*)", &found);
+      g_test_message ("%u steps, planted at %u, %u checks, value %g", n, expected, found.checks,
+                      found.value);
+      g_assert_cmpint (found.answer, ==, IR_BISECT_FOUND);
+      g_assert_cmpuint (found.step, ==, expected);
+      g_assert_cmpuint (found.checks, <=, checks_allowed (n));
+      g_assert_cmpfloat (found.value, >, 1e-4);
+      g_assert_true (ir_bisect_find_divergence (c.trial, &found, &error));
+      g_assert_no_error (error);
+      g_assert_cmpuint (found.diverges, !=, 0);
+      g_assert_cmpuint (found.original, !=, 0);
+      g_assert_cmpfloat (found.change.max_abs, >, 0);
+      /* What diverges first is the output of the node that the wrong rule met. */
+      const IrStep *step = ir_history_step (c.model, found.step);
+      const IrNode *anchor = ir_model_node (c.model, step->anchor);
+      g_assert_cmpuint (found.stood, ==, anchor->outputs[0]->id);
+    }
+}
+
+static void
+test_nothing (void)
+{
+  g_autoptr (GRand) rand = g_rand_new_with_seed (5);
+  g_auto (Case) c = { 0 };
+  g_auto (IrBisection) found = { 0 };
+
+  case_init (&c, rand, NULL);
+  bisect (&c, "max_abs(y) > 0", &found);
+  g_assert_cmpint (found.answer, ==, IR_BISECT_NOTHING_FAILS);
+  g_assert_cmpuint (found.checks, ==, 2);
+  g_assert_cmpuint (found.step, ==, 0);
+}
+
+static void
+test_original (void)
+{
+  g_autoptr (GRand) rand = g_rand_new_with_seed (5);
+  g_auto (Case) c = { 0 };
+  g_auto (IrBisection) found = { 0 };
+
+  case_init (&c, rand, &wrong[0]);
+  bisect (&c, "nodes >= 1", &found);
+  g_assert_cmpint (found.answer, ==, IR_BISECT_ORIGINAL_FAILS);
+  g_assert_cmpuint (found.checks, ==, 1);
+  g_assert_cmpfloat (found.value, ==, ir_history_step (c.model, 1)->cost_before.n_nodes);
+}
+
+static void
+test_structure (void)
+{
+  g_autoptr (GRand) rand = g_rand_new_with_seed (6);
+  g_auto (Case) c = { 0 };
+  guint half, step;
+
+  case_init (&c, rand, NULL);
+  half = ir_history_step (c.model, 1)->cost_before.n_nodes * 3 / 4;
+  for (step = 1; ir_history_step (c.model, step)->cost_after.n_nodes > half; step++)
+    ;
+  g_autofree char *nodes = g_strdup_printf ("nodes <= %u", half);
+  g_autofree char *command = g_strdup ("cmd: grep -q Atan");
+  const char *const predicates[] = { nodes, "nodes(Identity) == 0", "flops < 1",
+                                     "peak_memory > 1GiB", command };
+  const IrBisectAnswer answers[] = { IR_BISECT_FOUND, IR_BISECT_FOUND, IR_BISECT_NOTHING_FAILS,
+                                     IR_BISECT_NOTHING_FAILS, IR_BISECT_NOTHING_FAILS };
+  for (guint i = 0; i < G_N_ELEMENTS (predicates); i++)
+    {
+      g_auto (IrBisection) found = { 0 };
+      bisect (&c, predicates[i], &found);
+      g_test_message ("%s: %s", predicates[i], ir_bisect_answer_name (found.answer));
+      g_assert_cmpint (found.answer, ==, answers[i]);
+      if (i == 0)
+        g_assert_cmpuint (found.step, ==, step);
+    }
+}
+
+static void
+test_command (void)
+{
+  g_autoptr (GRand) rand = g_rand_new_with_seed (8);
+  g_auto (Case) c = { 0 };
+  g_auto (IrBisection) found = { 0 };
+
+  case_init (&c, rand, &wrong[4]);
+  bisect (&c, "cmd: grep -q Atan {}", &found);
+  g_assert_cmpint (found.answer, ==, IR_BISECT_FOUND);
+  g_assert_cmpuint (found.step, ==, planted_step (c.model, &wrong[4]));
+  g_assert_cmpfloat (found.value, ==, 1);
+}
+
+static void
+test_names (void)
+{
+  g_autoptr (GRand) rand = g_rand_new_with_seed (8);
+  g_auto (Case) c = { 0 };
+  g_auto (IrBisection) found = { 0 };
+  g_autoptr (GError) error = NULL;
+  g_autoptr (IrPredicate) predicate = ir_predicate_parse ("nodes > 1 or rel(nobody) > 1", &error);
+
+  case_init (&c, rand, NULL);
+  g_assert_false (ir_bisect (c.trial, predicate, NULL, NULL, &found, &error));
+  g_assert_error (error, IR_PREDICATE_ERROR, IR_PREDICATE_ERROR_VALUE);
+  g_assert_true (g_str_has_prefix (error->message, "column 18: "));
+}
+
+static void
+test_broken_are_listed (void)
+{
+  g_autoptr (GRand) rand = g_rand_new_with_seed (9);
+  g_autofree char *text = generate (rand, 20);
+  g_autoptr (IrModel) model = test_model (text);
+  const IrPass *const passes[] = { &right[0], &wrong[0], &right[1], &wrong[4] };
+  g_auto (IrBisection) found = { 0 };
+  g_autoptr (GError) error = NULL;
+  Case c = { .model = model };
+
+  test_model_randomize (model, rand);
+  g_autoptr (GHashTable) inputs = test_inputs (model, rand, FALSE);
+  run_passes (model, passes, G_N_ELEMENTS (passes), 1);
+  g_autoptr (IrProver) prover = ir_prover_new (model, inputs, NULL, NULL, &error);
+  g_assert_no_error (error);
+  g_assert_true (ir_prover_prove_all (prover, NULL, NULL, NULL, NULL, &error));
+  g_autoptr (IrTrial) trial = ir_trial_new (model, inputs, NULL, 1, NULL);
+  c.trial = trial;
+  bisect (&c, "max_abs(y) > 1e-4", &found);
+  g_assert_cmpuint (found.broken->len, ==, 2);
+  g_assert_cmpuint (g_array_index (found.broken, guint, 0), ==, planted_step (model, &wrong[0]));
+  g_assert_cmpuint (g_array_index (found.broken, guint, 1), ==, planted_step (model, &wrong[4]));
+  g_assert_cmpuint (found.step, ==, planted_step (model, &wrong[0]));
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/predicate/a text is read or refused at the right column", test_texts);
+  g_test_add_func ("/predicate/nesting without end is refused", test_depth);
+  for (guint i = 0; i < G_N_ELEMENTS (wrong); i++)
+    {
+      g_autofree char *path = g_strdup_printf ("/bisect/a planted %s is found in few checks",
+                                               wrong[i].rules[0].name);
+      g_test_add_data_func (path, &wrong[i], test_planted);
+    }
+  g_test_add_func ("/bisect/right rules alone fail nothing", test_nothing);
+  g_test_add_func ("/bisect/an original that fails is said to", test_original);
+  g_test_add_func ("/bisect/counts, costs and memory are measured", test_structure);
+  g_test_add_func ("/bisect/a command's exit status decides", test_command);
+  g_test_add_func ("/bisect/a value that is not there is named with its column", test_names);
+  g_test_add_func ("/bisect/all steps that a proof found broken are listed",
+                   test_broken_are_listed);
+  return g_test_run ();
+}

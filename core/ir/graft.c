@@ -503,6 +503,34 @@ same_function (const IrModel *model, const IrFunctionInfo *info)
   return ir_model_find_function (model, info->domain, info->name, info->overload);
 }
 
+static gboolean
+opsets_same (const IrOpsets *a, const IrOpsets *b)
+{
+  if (a == NULL || b == NULL || a->n != b->n)
+    return a == b;
+  for (guint i = 0; i < a->n; i++)
+    if (strcmp (a->opsets[i].domain, b->opsets[i].domain) != 0 ||
+        a->opsets[i].version != b->opsets[i].version)
+      return FALSE;
+  return TRUE;
+}
+
+static gboolean
+infos_same (const Graft *graft, const IrFunctionInfo *a, const IrFunctionInfo *b)
+{
+  if (a->n_attr_names != b->n_attr_names || a->n_attr_defaults != b->n_attr_defaults ||
+      !opsets_same (a->opsets, b->opsets))
+    return FALSE;
+  for (guint i = 0; i < a->n_attr_names; i++)
+    if (strcmp (a->attr_names[i], b->attr_names[i]) != 0)
+      return FALSE;
+  for (guint i = 0; i < a->n_attr_defaults; i++)
+    if (strcmp (a->attr_defaults[i]->name, b->attr_defaults[i]->name) != 0 ||
+        !attrs_same (graft, a->attr_defaults[i], b->attr_defaults[i]))
+      return FALSE;
+  return TRUE;
+}
+
 static void
 graft_functions (Graft *graft)
 {
@@ -516,7 +544,8 @@ graft_functions (Graft *graft)
       if (own->state != IR_STATE_LIVE || own->function == NULL)
         continue;
       twin = same_function (graft->target, own->function);
-      if (twin == NULL || !graphs_same (graft, own, twin))
+      if (twin == NULL || !infos_same (graft, own->function, twin->function) ||
+          !graphs_same (graft, own, twin))
         ir_edit_remove_graph (graft->edit, own);
     }
   for (guint i = 1; i < graft->target->graphs->len; i++)

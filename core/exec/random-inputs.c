@@ -142,26 +142,45 @@ index_range (const IrNode *node, gboolean leading, Range *range)
     narrow (range, 0, extent - 1);
 }
 
-static void walk (const IrValue *value, gboolean integer, guint depth, Range *range);
+typedef struct
+{
+  gboolean integer;  /* the input holds integers */
+  GHashTable *known; /* IrValue -> Range: paths meet again, and their number doubles each time */
+} Walk;
+
+static void walk (Walk *w, const IrValue *value, guint depth, Range *range);
+
+static const Range *
+range_of (Walk *w, const IrValue *value, guint depth)
+{
+  Range *range = g_hash_table_lookup (w->known, value);
+
+  if (range == NULL)
+    {
+      range = g_new0 (Range, 1);
+      g_hash_table_insert (w->known, (gpointer) value, range);
+      walk (w, value, depth, range);
+    }
+  return range;
+}
 
 static void
-follow (const IrNode *node, gboolean integer, guint depth, gint64 moved, Range *range)
+follow (Walk *w, const IrNode *node, guint depth, gint64 moved, Range *range)
 {
   for (guint i = 0; i < node->n_outputs; i++)
     {
-      Range after = { 0 };
       if (node->outputs[i] == NULL)
         continue;
-      walk (node->outputs[i], integer, depth + 1, &after);
-      if (after.bounded)
-        narrow (range, after.low - moved, after.high - moved);
-      range->mask = range->mask || after.mask;
-      range->positive = range->positive || after.positive;
+      const Range *after = range_of (w, node->outputs[i], depth + 1);
+      if (after->bounded)
+        narrow (range, after->low - moved, after->high - moved);
+      range->mask = range->mask || after->mask;
+      range->positive = range->positive || after->positive;
     }
 }
 
 static void
-apply_use (const IrNode *node, guint slot, gboolean integer, guint depth, Range *range)
+apply_use (Walk *w, const IrNode *node, guint slot, guint depth, Range *range)
 {
   const Use *use = find_use (node, slot);
   double other = 0;
@@ -173,7 +192,7 @@ apply_use (const IrNode *node, guint slot, gboolean integer, guint depth, Range 
     case ROLE_FOLLOW:
       if (ir_node_is (node, "Cast") && ir_node_attr_int (node, "to", 0) == IR_DTYPE_BOOL)
         range->mask = TRUE;
-      follow (node, integer, depth, 0, range);
+      follow (w, node, depth, 0, range);
       break;
     case ROLE_INDEX:
       index_range (node, FALSE, range);
@@ -194,13 +213,13 @@ apply_use (const IrNode *node, guint slot, gboolean integer, guint depth, Range 
     case ROLE_SCALE:
       /* A converted integer that scales something, and is not an index later on. */
       range->mask = range->mask ||
-                    (integer && ir_value_dtype (node->inputs[slot]) != IR_DTYPE_INT64 &&
+                    (w->integer && ir_value_dtype (node->inputs[slot]) != IR_DTYPE_INT64 &&
                      ir_value_dtype (node->inputs[slot]) != IR_DTYPE_INT32);
       break;
     case ROLE_OFFSET:
       if (!constant_operand (node, 1 - slot, &other) || fabs (other) > 1e15)
         other = 0;
-      follow (node, integer, depth, (gint64) other, range);
+      follow (w, node, depth, (gint64) other, range);
       break;
     case ROLE_SIZE:
       narrow (range, 1, 4);
@@ -217,7 +236,7 @@ apply_use (const IrNode *node, guint slot, gboolean integer, guint depth, Range 
 }
 
 static void
-walk (const IrValue *value, gboolean integer, guint depth, Range *range)
+walk (Walk *w, const IrValue *value, guint depth, Range *range)
 {
   if (depth > MAX_DEPTH)
     return;
@@ -225,7 +244,7 @@ walk (const IrValue *value, gboolean integer, guint depth, Range *range)
     {
       IrUse use = ir_value_use (value, i);
       if (use.node != NULL)
-        apply_use (use.node, use.slot, integer, depth, range);
+        apply_use (w, use.node, use.slot, depth, range);
     }
 }
 
@@ -356,9 +375,11 @@ input_range (const IrValue *input)
 {
   IrDtypeKind kind = ir_dtype_kind (input->type->dtype);
   gboolean integer = kind == IR_DTYPE_KIND_SINT || kind == IR_DTYPE_KIND_UINT;
+  g_autoptr (GHashTable) known = g_hash_table_new_full (NULL, NULL, NULL, g_free);
+  Walk w = { integer, known };
   Range range = { 0 };
 
-  walk (input, integer, 0, &range);
+  walk (&w, input, 0, &range);
   range.mask = (range.mask && !range.bounded) || kind == IR_DTYPE_KIND_BOOL;
   if (range.mask)
     narrow (&range, 0, 1);

@@ -33,6 +33,7 @@ typedef struct
   GHashTable *values;  /* IrValue of the body -> IrValue here; NULL: left out by the call */
   GHashTable *results; /* IrValue of the body -> IrValue: outputs that await their producer */
   GPtrArray *nodes;    /* of IrNode: made so far in the call's graph */
+  GHashTable *orders;  /* IrGraph of a body -> GPtrArray of its nodes, as no call changes them */
 } Expansion;
 
 static void copy_nodes (Expansion *expansion, const IrGraph *from, IrGraph *to);
@@ -188,10 +189,24 @@ output_value (Expansion *expansion, IrValue *output, IrGraph *to)
   return result;
 }
 
+/* Asked once per body: each edit makes the model forget the orders of all its graphs. */
+static GPtrArray *
+body_nodes (Expansion *expansion, const IrGraph *body)
+{
+  GPtrArray *nodes = g_hash_table_lookup (expansion->orders, body);
+
+  if (nodes == NULL)
+    {
+      nodes = ir_graph_nodes (body);
+      g_hash_table_insert (expansion->orders, (gpointer) body, nodes);
+    }
+  return nodes;
+}
+
 static void
 copy_nodes (Expansion *expansion, const IrGraph *from, IrGraph *to)
 {
-  g_autoptr (GPtrArray) nodes = ir_graph_nodes (from);
+  GPtrArray *nodes = body_nodes (expansion, from);
 
   for (guint i = 0; i < nodes->len; i++)
     {
@@ -355,6 +370,34 @@ import_domains (IrEdit *edit, const IrNode *call, const IrGraph *body, GPtrArray
   return TRUE;
 }
 
+static GHashTable *
+orders_new (void)
+{
+  return g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify) g_ptr_array_unref);
+}
+
+static gboolean
+inline_call (IrEdit *edit, IrNode *node, GHashTable *orders, GPtrArray *problems)
+{
+  const IrGraph *body = ir_node_function (node);
+  g_autoptr (GHashTable) values = g_hash_table_new (NULL, NULL);
+  g_autoptr (GHashTable) results = g_hash_table_new (NULL, NULL);
+  g_autoptr (GPtrArray) nodes = g_ptr_array_new ();
+  g_autoptr (GPtrArray) identities = NULL;
+  Expansion expansion = { edit, ir_edit_model (edit), node, NULL, values, results, nodes, orders };
+
+  if (body == NULL || body->function == NULL || !import_domains (edit, node, body, problems))
+    return FALSE;
+  expansion.info = body->function;
+  bind_inputs (&expansion, body);
+  identities = detach_outputs (&expansion, body, node);
+  copy_nodes (&expansion, body, node->graph);
+  add_identities (&expansion, identities, node->graph);
+  move_controls (&expansion, node);
+  ir_edit_remove_node (edit, node);
+  return TRUE;
+}
+
 /**
  * ir_inline_call:
  * @edit: an edit, with a step open unless it imports
@@ -371,23 +414,17 @@ import_domains (IrEdit *edit, const IrNode *call, const IrGraph *body, GPtrArray
 gboolean
 ir_inline_call (IrEdit *edit, IrNode *node, GPtrArray *problems)
 {
-  const IrGraph *body = ir_node_function (node);
-  g_autoptr (GHashTable) values = g_hash_table_new (NULL, NULL);
-  g_autoptr (GHashTable) results = g_hash_table_new (NULL, NULL);
-  g_autoptr (GPtrArray) nodes = g_ptr_array_new ();
-  g_autoptr (GPtrArray) identities = NULL;
-  Expansion expansion = { edit, ir_edit_model (edit), node, NULL, values, results, nodes };
+  g_autoptr (GHashTable) orders = orders_new ();
 
-  if (body == NULL || body->function == NULL || !import_domains (edit, node, body, problems))
-    return FALSE;
-  expansion.info = body->function;
-  bind_inputs (&expansion, body);
-  identities = detach_outputs (&expansion, body, node);
-  copy_nodes (&expansion, body, node->graph);
-  add_identities (&expansion, identities, node->graph);
-  move_controls (&expansion, node);
-  ir_edit_remove_node (edit, node);
-  return TRUE;
+  return inline_call (edit, node, orders, problems);
+}
+
+static const IrGraph *
+root_of (const IrGraph *graph)
+{
+  while (graph->kind == IR_GRAPH_SUBGRAPH && ir_graph_outer (graph) != NULL)
+    graph = ir_graph_outer (graph);
+  return graph;
 }
 
 static GPtrArray *
@@ -398,17 +435,78 @@ find_calls (IrModel *model, GHashTable *refused)
   for (guint i = 1; i < model->nodes->len; i++)
     {
       IrNode *node = model->nodes->pdata[i];
-      const IrGraph *graph = node->graph;
 
       if (node->state != IR_STATE_LIVE || g_hash_table_contains (refused, node) ||
           ir_node_function (node) == NULL)
         continue;
-      while (graph->kind == IR_GRAPH_SUBGRAPH && ir_graph_outer (graph) != NULL)
-        graph = ir_graph_outer (graph);
-      if (graph->kind == IR_GRAPH_MAIN)
+      if (root_of (node->graph)->kind == IR_GRAPH_MAIN)
         g_ptr_array_add (calls, node);
     }
   return calls;
+}
+
+/* -- how much it would become -- */
+
+typedef struct
+{
+  GHashTable *calls; /* IrGraph, main or function -> GPtrArray of IrGraph that its nodes call */
+  GHashTable *sizes; /* IrGraph -> GUINT: nodes when all is expanded, at most MAX_NODES */
+} Sizes;
+
+/* Counts what is no call, and lists the calls. */
+static void
+count_own (Sizes *sizes, const IrNode *node)
+{
+  const IrGraph *root = root_of (node->graph), *called = ir_node_function (node);
+  guint own = GPOINTER_TO_UINT (g_hash_table_lookup (sizes->sizes, root));
+  GPtrArray *calls = g_hash_table_lookup (sizes->calls, root);
+
+  if (called == NULL)
+    {
+      g_hash_table_insert (sizes->sizes, (gpointer) root, GUINT_TO_POINTER (own + 1));
+      return;
+    }
+  if (calls == NULL)
+    {
+      calls = g_ptr_array_new ();
+      g_hash_table_insert (sizes->calls, (gpointer) root, calls);
+    }
+  g_ptr_array_add (calls, (gpointer) called);
+}
+
+/* A function that calls itself never ends, which @depth tells. */
+static guint
+expanded_size (Sizes *sizes, const IrGraph *graph, guint depth)
+{
+  g_autoptr (GPtrArray) calls = NULL;
+  guint size = GPOINTER_TO_UINT (g_hash_table_lookup (sizes->sizes, graph));
+  gpointer found;
+
+  if (depth > MAX_ROUNDS)
+    return MAX_NODES;
+  if (!g_hash_table_steal_extended (sizes->calls, graph, NULL, &found))
+    return size; /* calls nothing, or is known */
+  calls = found;
+  g_hash_table_insert (sizes->sizes, (gpointer) graph, GUINT_TO_POINTER (MAX_NODES));
+  for (guint i = 0; i < calls->len && size < MAX_NODES; i++)
+    size += expanded_size (sizes, calls->pdata[i], depth + 1);
+  size = MIN (size, MAX_NODES);
+  g_hash_table_insert (sizes->sizes, (gpointer) graph, GUINT_TO_POINTER (size));
+  return size;
+}
+
+static gboolean
+is_too_much (const IrModel *model)
+{
+  g_autoptr (GHashTable) own = g_hash_table_new (NULL, NULL);
+  g_autoptr (GHashTable)
+      calls = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify) g_ptr_array_unref);
+  Sizes sizes = { calls, own };
+
+  for (guint i = 1; i < model->nodes->len; i++)
+    if (((const IrNode *) model->nodes->pdata[i])->state == IR_STATE_LIVE)
+      count_own (&sizes, model->nodes->pdata[i]);
+  return g_hash_table_size (calls) > 0 && expanded_size (&sizes, model->main, 0) >= MAX_NODES;
 }
 
 static void
@@ -441,9 +539,10 @@ ir_inline_functions (IrEdit *edit, GPtrArray *problems)
 {
   IrModel *model = ir_edit_model (edit);
   g_autoptr (GHashTable) refused = g_hash_table_new (NULL, NULL);
+  g_autoptr (GHashTable) orders = orders_new ();
   guint n_done = 0;
 
-  for (guint round = 0; round < MAX_ROUNDS; round++)
+  for (guint round = 0; round < MAX_ROUNDS && !is_too_much (model); round++)
     {
       g_autoptr (GPtrArray) calls = find_calls (model, refused);
 
@@ -454,7 +553,7 @@ ir_inline_functions (IrEdit *edit, GPtrArray *problems)
           return n_done;
         }
       for (guint i = 0; i < calls->len && model->nodes->len < MAX_NODES; i++)
-        if (ir_inline_call (edit, calls->pdata[i], problems))
+        if (inline_call (edit, calls->pdata[i], orders, problems))
           n_done++;
         else
           g_hash_table_add (refused, calls->pdata[i]);

@@ -197,7 +197,7 @@ differ (const Sides *sides, IrValueId before, IrValueId after, IrBisection *resu
 
   if (a == NULL || b == NULL)
     return FALSE;
-  ir_tensor_difference (a, b, &change);
+  ir_trial_difference (a, b, &change);
   if (change.max_abs == 0)
     return FALSE;
   result->stood = before;
@@ -259,7 +259,7 @@ note_original (const Sides *sides, IrBisection *result, GError **error)
   if (a == NULL)
     result->original = 0;
   else
-    ir_tensor_difference (a, b, &result->from_original);
+    ir_trial_difference (a, b, &result->from_original);
   return TRUE;
 }
 

@@ -164,7 +164,7 @@ measure_difference (Work *work, const Term *term, IrDifference *worst, GError **
                        ir_model_value (ir_trial_history (work->trial), id)->name);
           return FALSE;
         }
-      ir_tensor_difference (before, after, &difference);
+      ir_trial_difference (before, after, &difference);
       worst->max_abs = MAX (worst->max_abs, difference.max_abs);
       worst->max_rel = MAX (worst->max_rel, difference.max_rel);
     }

@@ -217,7 +217,7 @@ has_numbers (const IrTensor *tensor)
 }
 
 /**
- * ir_tensor_difference:
+ * ir_trial_difference:
  * @before: what it was
  * @after: what it is now
  * @difference: (out caller-allocates): zeros if both hold the same numbers
@@ -227,7 +227,7 @@ has_numbers (const IrTensor *tensor)
  * O(elements).
  */
 void
-ir_tensor_difference (const IrTensor *before, const IrTensor *after, IrDifference *difference)
+ir_trial_difference (const IrTensor *before, const IrTensor *after, IrDifference *difference)
 {
   const IrDifference none = { 0, 0 }, endless = { INFINITY, INFINITY };
 

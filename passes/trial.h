@@ -28,4 +28,4 @@ IrRun *ir_trial_run (IrTrial *trial, guint step, GArray *chosen, GError **error)
 IrModel *ir_trial_sized (IrTrial *trial, guint step);
 IrMemPlan *ir_trial_plan (IrTrial *trial, guint step, GError **error);
 const IrTensor *ir_trial_contents (const IrTrial *trial, const IrRun *run, IrValueId value);
-void ir_tensor_difference (const IrTensor *before, const IrTensor *after, IrDifference *difference);
+void ir_trial_difference (const IrTensor *before, const IrTensor *after, IrDifference *difference);

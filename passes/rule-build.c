@@ -14,6 +14,12 @@ var_of (IrMatch *match, const char *variable)
   return ir_compiled_rule_var (match->rule, variable);
 }
 
+/**
+ * ir_match_bind_value:
+ * @match: a match, in prepare()
+ * @variable: a name that only the replacement has
+ * @value: what it stands for
+ */
 void
 ir_match_bind_value (IrMatch *match, const char *variable, IrValue *value)
 {
@@ -24,6 +30,13 @@ ir_match_bind_value (IrMatch *match, const char *variable, IrValue *value)
   match->vars[index].value = value;
 }
 
+/**
+ * ir_match_bind_tensor:
+ * @match: a match, in prepare()
+ * @variable: a name that only the replacement has
+ * @base_name: what the name of the new initializer begins with
+ * @tensor: (transfer full): its contents
+ */
 void
 ir_match_bind_tensor (IrMatch *match, const char *variable, const char *base_name, IrTensor *tensor)
 {
@@ -35,6 +48,12 @@ ir_match_bind_tensor (IrMatch *match, const char *variable, const char *base_nam
                                                 ir_edit_unique_name (edit, base_name), owned));
 }
 
+/**
+ * ir_match_bind_attr:
+ * @match: a match, in prepare()
+ * @variable: a name that only the replacement has
+ * @attr: of the model's context
+ */
 void
 ir_match_bind_attr (IrMatch *match, const char *variable, const IrAttr *attr)
 {
@@ -45,6 +64,12 @@ ir_match_bind_attr (IrMatch *match, const char *variable, const IrAttr *attr)
   match->vars[index].attr = attr;
 }
 
+/**
+ * ir_match_note:
+ * @match: a match, in prepare()
+ * @format: printf() format: a sentence for the reason of the step
+ * @...: arguments
+ */
 void
 ir_match_note (IrMatch *match, const char *format, ...)
 {

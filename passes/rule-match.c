@@ -67,6 +67,11 @@ const IrVarCondition ir_var_conditions[] = {
   { NULL, NULL, NULL },
 };
 
+/**
+ * ir_rule_conditions_markdown:
+ *
+ * Returns: (transfer full): the conditions of variables as a list, for docs/RULES.md
+ */
 char *
 ir_rule_conditions_markdown (void)
 {
@@ -94,6 +99,14 @@ static gboolean G_GNUC_PRINTF (3, 4) no (IrMatch *match, guint *progress, const 
   return FALSE;
 }
 
+/**
+ * ir_match_fail:
+ * @match: a match
+ * @format: printf() format: what was found and what was needed
+ * @...: arguments
+ *
+ * Returns: %FALSE always, so that a condition can return it; the text is the reason of a refusal
+ */
 gboolean
 ir_match_fail (IrMatch *match, const char *format, ...)
 {
@@ -422,18 +435,37 @@ ir_match_clear (IrMatch *match)
 
 /* -- reading a match -- */
 
+/**
+ * ir_match_context:
+ * @match: a match
+ *
+ * Returns: (transfer none): the run of passes that it is made in
+ */
 IrPassContext *
 ir_match_context (const IrMatch *match)
 {
   return match->context;
 }
 
+/**
+ * ir_match_root:
+ * @match: a match
+ *
+ * Returns: (transfer none): the node that the root of the pattern stands for
+ */
 IrNode *
 ir_match_root (const IrMatch *match)
 {
   return match->nodes[0];
 }
 
+/**
+ * ir_match_node:
+ * @match: a match
+ * @label: "conv" for @conv in the pattern
+ *
+ * Returns: (transfer none) (nullable): the node; %NULL if the pattern has no such label
+ */
 IrNode *
 ir_match_node (const IrMatch *match, const char *label)
 {
@@ -443,6 +475,13 @@ ir_match_node (const IrMatch *match, const char *label)
   return match->nodes[index];
 }
 
+/**
+ * ir_match_value:
+ * @match: a match
+ * @variable: "x" for ?x in the pattern
+ *
+ * Returns: (transfer none) (nullable): the value; %NULL if it was left out
+ */
 IrValue *
 ir_match_value (const IrMatch *match, const char *variable)
 {
@@ -452,6 +491,13 @@ ir_match_value (const IrMatch *match, const char *variable)
   return match->vars[index].value;
 }
 
+/**
+ * ir_match_constant:
+ * @match: a match
+ * @variable: "x" for ?x in the pattern
+ *
+ * Returns: (transfer none) (nullable): contents of a constant; %NULL if it is none or was left out
+ */
 const IrTensor *
 ir_match_constant (const IrMatch *match, const char *variable)
 {
@@ -460,6 +506,13 @@ ir_match_constant (const IrMatch *match, const char *variable)
   return value != NULL ? ir_value_constant (value) : NULL;
 }
 
+/**
+ * ir_match_attr:
+ * @match: a match
+ * @variable: name of the attribute variable
+ *
+ * Returns: (transfer none) (nullable): the attribute; %NULL if the node leaves it out
+ */
 const IrAttr *
 ir_match_attr (const IrMatch *match, const char *variable)
 {
@@ -469,6 +522,14 @@ ir_match_attr (const IrMatch *match, const char *variable)
   return match->vars[index].attr;
 }
 
+/**
+ * ir_match_rest:
+ * @match: a match
+ * @variable: "xs" for ?*xs in the pattern
+ * @values: (out) (transfer none): the values that it stands for
+ *
+ * Returns: how many there are
+ */
 guint
 ir_match_rest (const IrMatch *match, const char *variable, IrValue ***values)
 {

@@ -205,6 +205,12 @@ apply_costs (IrPassContext *context, const IrStep *step)
 
 /* -- the runner's context -- */
 
+/**
+ * ir_pass_context_init:
+ * @context: a run of passes, its public fields set
+ * @priv: (out caller-allocates): what the runner keeps
+ * @edit: the edit that passes write through
+ */
 void
 ir_pass_context_init (IrPassContext *context, struct _IrPassPrivate *priv, IrEdit *edit)
 {
@@ -228,6 +234,12 @@ ir_pass_context_init (IrPassContext *context, struct _IrPassPrivate *priv, IrEdi
     }
 }
 
+/**
+ * ir_pass_context_clear:
+ * @context: a run of passes
+ *
+ * Frees what ir_pass_context_init() made.
+ */
 void
 ir_pass_context_clear (IrPassContext *context)
 {
@@ -240,6 +252,13 @@ ir_pass_context_clear (IrPassContext *context)
   g_clear_pointer (&priv->control_sources, g_hash_table_unref);
 }
 
+/**
+ * ir_pass_context_start:
+ * @context: a run of passes
+ * @pass: the pass that runs next
+ *
+ * Takes stock of the model as it is when @pass begins.
+ */
 void
 ir_pass_context_start (IrPassContext *context, const IrPass *pass)
 {
@@ -258,18 +277,40 @@ ir_pass_context_start (IrPassContext *context, const IrPass *pass)
     }
 }
 
+/**
+ * ir_pass_is_control_source:
+ * @context: a run of passes
+ * @node: a live node
+ *
+ * Returns: %TRUE if some node must run after it
+ */
 gboolean
 ir_pass_is_control_source (const IrPassContext *context, const IrNode *node)
 {
   return g_hash_table_contains (context->priv->control_sources, GUINT_TO_POINTER (node->id));
 }
 
+/**
+ * ir_pass_has_control:
+ * @context: a run of passes
+ * @node: a live node
+ *
+ * Returns: %TRUE if a control dependency begins or ends at it
+ */
 gboolean
 ir_pass_has_control (const IrPassContext *context, const IrNode *node)
 {
   return node->controls != NULL || ir_pass_is_control_source (context, node);
 }
 
+/**
+ * ir_pass_rule_enabled:
+ * @context: a run of passes
+ * @rule: name of a rule
+ * @step_class: its class
+ *
+ * Returns: %TRUE if the class is allowed and the rule is not switched off
+ */
 gboolean
 ir_pass_rule_enabled (const IrPassContext *context, const char *rule, IrClass step_class)
 {
@@ -279,6 +320,17 @@ ir_pass_rule_enabled (const IrPassContext *context, const char *rule, IrClass st
 
 /* -- one application -- */
 
+/**
+ * ir_pass_begin:
+ * @context: a run of passes
+ * @rule: name of a rule
+ * @step_class: its class
+ * @anchor: where it would be applied
+ *
+ * Asks whether @rule may be applied at @anchor.
+ *
+ * Returns: %TRUE with an open step; %FALSE if class, switches, policy or cancellation forbid it
+ */
 gboolean
 ir_pass_begin (IrPassContext *context, const char *rule, IrClass step_class, const IrNode *anchor)
 {
@@ -308,12 +360,24 @@ ir_pass_begin (IrPassContext *context, const char *rule, IrClass step_class, con
   return TRUE;
 }
 
+/**
+ * ir_pass_abort:
+ * @context: a run of passes with an open step
+ *
+ * Takes the step back.
+ */
 void
 ir_pass_abort (IrPassContext *context)
 {
   ir_edit_abort_step (context->edit);
 }
 
+/**
+ * ir_pass_end:
+ * @context: a run of passes with an open step
+ *
+ * Ends the step: its stable key, lineage and costs.
+ */
 void
 ir_pass_end (IrPassContext *context)
 {
@@ -349,6 +413,13 @@ remove_if_unused (IrPassContext *context, IrValue *value)
     ir_edit_remove_value (context->edit, value);
 }
 
+/**
+ * ir_pass_remove_node:
+ * @context: a run of passes with an open step
+ * @node: a live node whose outputs nobody uses
+ *
+ * Removes @node, then its constant inputs that nothing uses any more.
+ */
 void
 ir_pass_remove_node (IrPassContext *context, IrNode *node)
 {
@@ -361,6 +432,14 @@ ir_pass_remove_node (IrPassContext *context, IrNode *node)
       remove_if_unused (context, inputs[i]);
 }
 
+/**
+ * ir_pass_take_name:
+ * @context: a run of passes with an open step
+ * @old: a value that @fresh has replaced everywhere, its producer gone
+ * @fresh: a live value
+ *
+ * Gives @fresh the name that a user gave to @old.
+ */
 void
 ir_pass_take_name (IrPassContext *context, const IrValue *old, IrValue *fresh)
 {
@@ -379,6 +458,13 @@ in_function (const IrGraph *graph)
   return graph == NULL || graph->kind == IR_GRAPH_FUNCTION;
 }
 
+/**
+ * ir_pass_graphs:
+ * @context: a run of passes
+ *
+ * Returns: (transfer container): the live main graph and subgraphs, outer ones first; bodies of
+ *   functions are left alone
+ */
 GPtrArray *
 ir_pass_graphs (IrPassContext *context)
 {
@@ -393,6 +479,13 @@ ir_pass_graphs (IrPassContext *context)
   return graphs;
 }
 
+/**
+ * ir_pass_cancelled:
+ * @context: a run of passes
+ * @error: return location for an error
+ *
+ * Returns: %TRUE, with %G_IO_ERROR_CANCELLED, if the run was cancelled
+ */
 gboolean
 ir_pass_cancelled (IrPassContext *context, GError **error)
 {
@@ -400,6 +493,14 @@ ir_pass_cancelled (IrPassContext *context, GError **error)
          g_cancellable_set_error_if_cancelled (context->cancellable, error);
 }
 
+/**
+ * ir_types_identical:
+ * @a: (nullable): a type
+ * @b: (nullable): a type
+ *
+ * Returns: %TRUE if both are the same tensor type with every dimension known or symbolic, so that
+ *   reading one for the other changes nothing
+ */
 gboolean
 ir_types_identical (const IrType *a, const IrType *b)
 {

@@ -9,6 +9,7 @@
   C (optimize)                                                                                     \
   C (steps)                                                                                        \
   C (diff)                                                                                         \
+  C (bisect)                                                                                       \
   C (trace_node)                                                                                   \
   C (tensor)                                                                                       \
   C (schedule)                                                                                     \

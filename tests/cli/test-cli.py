@@ -159,6 +159,36 @@ def _():
     assert steps and all(step['rule'] != 'fold-conv-bn' for step in steps)
 
 
+@test('bisect finds the step that folds, and lists no broken one')
+def _():
+    steps = json_of('steps', DIGITS)['steps']
+    first = next(s for s in steps if s['rule'] == 'fold-conv-bn')
+    found = json_of('bisect', DIGITS, '--fail', f'nodes < {first["nodes"] + 1} and nodes(BatchNormalization) < 100')
+    assert (found['step'], found['pass'], found['rule'], found['anchor']) == tuple(
+        next(s for s in steps if s['nodes'] <= first['nodes'])[k] for k in ('index', 'pass', 'rule', 'anchor')), found
+    assert found['checks'] <= (len(steps) - 1).bit_length() + 2 and found['value'] <= 100, found
+    moved = json_of('bisect', DIGITS, '--fail', 'max_abs(probabilities) > 0', '--prove', '--device', 'ref')
+    assert moved['answer'] == 'found' and moved['value'] > 0 and moved['broken'] == [], moved
+    assert 0 < moved['diverges']['max_abs'] < 1e-3 and moved['diverges']['original'], moved
+
+
+@test('bisect says that nothing fails, or that the original does')
+def _():
+    nothing = json_of('bisect', DIGITS, '--fail', 'max_abs(*) > 0.01 or has_nan(probabilities)', status=1)
+    assert nothing['answer'] == 'nothing-fails' and nothing['step'] is None and nothing['checks'] == 2, nothing
+    original = json_of('bisect', DIGITS, '--fail', 'cmd: false', status=1)
+    assert original['answer'] == 'original-fails' and original['checks'] == 1 and original['value'] == 1, original
+
+
+@test('bisect says where an expression is wrong')
+def _():
+    for text, words in (('max_abs(probabilities) >', 'column 25'), ('nodes > 3 xor flops > 1', 'column 11'),
+                        ('rel(nobody) > 1', "no value 'nobody'"), ('cmd: /no/such/program', 'cmd: /no/such/program')):
+        code, out, err = irscope('bisect', DIGITS, '--fail', text)
+        assert code == 2 and words in err and out == '', (text, code, err)
+    assert irscope('bisect', DIGITS)[0] == 2
+
+
 @test('diff of two steps says what changed, and of one file with itself nothing')
 def _():
     answer = json_of('diff', f'{DIGITS}@0', f'{DIGITS}@5', status=1)

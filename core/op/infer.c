@@ -15,8 +15,9 @@
 #include "core/op/infer-util.h"
 
 /* Functions may apply functions; a file can make that exponential. */
-#define MAX_DEPTH  32
-#define MAX_VISITS 4000000
+#define MAX_DEPTH       32
+#define MAX_VISITS      4000000
+#define MAX_BODY_VISITS 100000 /* of nodes in bodies, a tenth of a second */
 /* Producers to walk back for the contents of a shape. */
 #define MAX_DEMAND 256
 /* How often ir_infer_node() may come back to a node. */
@@ -28,7 +29,7 @@ typedef struct
   IrEdit *edit;        /* (nullable) NULL: nothing is written to the model */
   GPtrArray *problems; /* (nullable) */
   IrSeverity severity; /* of contradictions with declared types */
-  guint visits;
+  guint visits, body_visits;
   IrVisitFunc visit; /* (nullable) */
   gpointer visit_data;
 } Driver;
@@ -303,9 +304,10 @@ infer_one (Frame *frame, const IrNode *node)
   g_autoptr (GError) error = NULL;
   IrCall call;
   gboolean news = FALSE;
-  if (driver->visits >= MAX_VISITS)
+  if (driver->visits >= MAX_VISITS || (frame->depth > 0 && driver->body_visits >= MAX_BODY_VISITS))
     return FALSE;
   driver->visits++;
+  driver->body_visits += frame->depth > 0 ? 1 : 0;
   call_init (frame, &call, node, 0);
   if (!infer_call (frame, &call, &error))
     report_error (frame, node, error);
@@ -359,7 +361,8 @@ bind_parameters (Frame *frame, const IrCall *call, const IrGraph *function)
 static gboolean
 infer_function (Frame *frame, IrCall *call, const IrGraph *function)
 {
-  if (frame->depth >= MAX_DEPTH || function->function == NULL)
+  if (frame->depth >= MAX_DEPTH || function->function == NULL ||
+      frame->driver->body_visits >= MAX_BODY_VISITS)
     return TRUE;
   Frame inner = frame_new (frame->driver, TRUE, frame->depth + 1);
   inner.caller = call;

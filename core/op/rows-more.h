@@ -17,4 +17,12 @@ IR_DECLARE_COST (resize)
 IR_DECLARE_ADAPT (resize)
 IR_DECLARE_ADAPT (upsample)
 IR_DECLARE_ADAPT (upsample_names)
+
+/* -- text.def -- */
+IR_DECLARE_INFER (string_normalizer)
+IR_DECLARE_INFER (tf_idf_vectorizer)
+IR_DECLARE_INFER (unique)
+IR_DECLARE_REF (string_normalizer)
+IR_DECLARE_REF (tf_idf_vectorizer)
+IR_DECLARE_REF (unique)
 /* clang-format on */

@@ -298,6 +298,14 @@ static const struct
   { "Resize", "f2x3x4 - - i3<5", "" },
   { "Resize", "f2x3x4 - - i3<5", "mode=linear" },
   { "Resize", "f2x3x4 f6<2 f3<3", "mode=cubic coordinate_transformation_mode=tf_crop_and_resize" },
+  { "StringNormalizer", "s1x3", "stopwords=a,12.5" },
+  { "StringNormalizer", "s3", "stopwords=a,b case_change_action=UPPER" },
+  { "TfIdfVectorizer", "i2x6<4",
+    "mode=TFIDF max_gram_length=2 min_gram_length=1 max_skip_count=2 ngram_counts=0,2 "
+    "ngram_indexes=0,2,1 pool_int64s=1,2,2,3 weights=1,2,3" },
+  { "TfIdfVectorizer", "s4",
+    "mode=TF max_gram_length=1 min_gram_length=1 max_skip_count=0 ngram_counts=0 ngram_indexes=3 "
+    "pool_strings=12.5" },
 };
 
 static IrTensor *

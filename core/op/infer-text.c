@@ -1,0 +1,106 @@
+/* Inference of operators on strings, and of Unique. */
+#include "config.h"
+
+#include "core/op/infer-util.h"
+#include "core/op/rows.h"
+#include <string.h>
+
+/**
+ * ir_infer_string_normalizer:
+ * @call: X [C] or [1, C], strings
+ * @error: return location for an error
+ *
+ * The number of words that stay is not known before.
+ *
+ * Source: ONNX StringNormalizer 10.
+ *
+ * Returns: %TRUE if the output type was set
+ */
+gboolean
+ir_infer_string_normalizer (IrCall *call, GError **error)
+{
+  IrDtype dtype = ir_call_input_dtype (call, 0);
+  int rank = ir_call_input_rank (call, 0);
+  const IrDim *dims = ir_call_input_dims (call, 0);
+  IrDim result[2] = { 1, IR_DIM_UNKNOWN };
+
+  if (dtype != IR_DTYPE_UNDEFINED && dtype != IR_DTYPE_STRING)
+    return ir_call_fail (call, error, IR_OP_ERROR_DTYPE, "X is %s, strings are needed",
+                         ir_dtype_name (dtype));
+  if (rank != IR_RANK_UNKNOWN && rank != 1 &&
+      (rank != 2 || (ir_dim_is_known (dims[0]) && dims[0] != 1)))
+    return ir_call_fail (call, error, IR_OP_ERROR_SHAPE, "X must be [C] or [1, C]");
+  ir_call_set_output_tensor_type (call, 0, IR_DTYPE_STRING, rank, rank == 2 ? result : &result[1]);
+  return TRUE;
+}
+
+/**
+ * ir_infer_tf_idf_vectorizer:
+ * @call: X [C] or [N, C]
+ * @error: return location for an error
+ *
+ * Sets the output to [columns] or [N, columns], float; columns is one more than the largest of
+ * ngram_indexes.
+ *
+ * Source: ONNX TfIdfVectorizer 9.
+ *
+ * Returns: %TRUE if the output type was set
+ */
+gboolean
+ir_infer_tf_idf_vectorizer (IrCall *call, GError **error)
+{
+  int rank = ir_call_input_rank (call, 0);
+  guint n = 0;
+  const gint64 *indexes = ir_call_ints (call, "ngram_indexes", &n);
+  IrDim dims[2] = { IR_DIM_UNKNOWN, 0 };
+
+  for (guint i = 0; i < n; i++)
+    {
+      if (indexes[i] < 0 || indexes[i] >= G_MAXINT32)
+        return ir_call_fail (call, error, IR_OP_ERROR_ATTRIBUTE,
+                             "ngram_indexes has the column %" G_GINT64_FORMAT, indexes[i]);
+      dims[1] = MAX (dims[1], indexes[i] + 1);
+    }
+  if (rank != IR_RANK_UNKNOWN && rank != 1 && rank != 2)
+    return ir_call_fail (call, error, IR_OP_ERROR_SHAPE, "X has %d dims, 1 or 2 are needed", rank);
+  if (rank == 2)
+    dims[0] = ir_call_input_dims (call, 0)[0];
+  ir_call_set_output_tensor_type (call, 0, IR_DTYPE_FLOAT, rank, rank == 2 ? dims : &dims[1]);
+  return TRUE;
+}
+
+/**
+ * ir_infer_unique:
+ * @call: X
+ * @error: return location for an error
+ *
+ * How many are different is not known before; inverse_indices has an element for each slice.
+ *
+ * Source: ONNX Unique 11.
+ *
+ * Returns: %TRUE if the output types were set
+ */
+gboolean
+ir_infer_unique (IrCall *call, GError **error)
+{
+  IrDtype dtype = ir_call_input_dtype (call, 0);
+  int rank = ir_call_input_rank (call, 0);
+  const IrDim *dims = ir_call_input_dims (call, 0);
+  gboolean flat = ir_call_attr (call, "axis") == NULL;
+  IrDim result[IR_MAX_RANK] = { IR_DIM_UNKNOWN }, unknown = IR_DIM_UNKNOWN, slices;
+  gint64 axis = 0;
+
+  if (!flat && rank != IR_RANK_UNKNOWN &&
+      !ir_call_axis (call, ir_call_int (call, "axis", 0), rank, &axis, error))
+    return FALSE;
+  if (rank == IR_RANK_UNKNOWN)
+    slices = IR_DIM_UNKNOWN;
+  else
+    slices = flat ? ir_dims_product (call->context, dims, 0, (guint) rank) : dims[axis];
+  for (int i = 0; !flat && i < rank; i++)
+    result[i] = i == axis ? IR_DIM_UNKNOWN : dims[i];
+  ir_call_set_output_tensor_type (call, 0, dtype, flat ? 1 : rank, result);
+  for (guint slot = 1; slot < call->n_outputs; slot++)
+    ir_call_set_output_tensor_type (call, slot, IR_DTYPE_INT64, 1, slot == 2 ? &slices : &unknown);
+  return TRUE;
+}

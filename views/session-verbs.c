@@ -478,22 +478,19 @@ ir_session_new_model (IrSession *self)
 
 /* -- forks -- */
 
-/* An editable copy of the model as it is at @step, with the history up to there. */
+/* An editable copy of the model as it is at @step; what is edited there follows that step. */
 static IrModel *
-timeline_fork (IrTimeline *timeline, guint step, GError **error)
+timeline_fork (IrTimeline *timeline, guint step)
 {
-  g_autoptr (IrModel) fork = ir_model_clone (timeline->original);
-  g_autoptr (GBytes) log = NULL;
+  IrModel *fork;
 
   if (step == 0)
-    return g_steal_pointer (&fork);
+    return ir_model_clone (timeline->original);
   g_mutex_lock (&timeline->lock);
-  log = ir_history_save (timeline->model, error);
+  fork = ir_history_clone (timeline->model);
   g_mutex_unlock (&timeline->lock);
-  if (log == NULL || !ir_history_load (fork, log, error))
-    return NULL;
   ir_history_goto (fork, step);
-  return g_steal_pointer (&fork);
+  return fork;
 }
 
 /* Steps at the beginning that are the user's edits. */
@@ -646,8 +643,10 @@ run_pipeline (IrJob *job, gpointer data, GCancellable *cancellable, GError **err
   Opened *opened;
 
   request->job = job;
-  if (pipeline == NULL || (model = timeline_fork (request->timeline, base, error)) == NULL ||
-      !ir_pipeline_run (model, pipeline, &options, &result, cancellable, error))
+  if (pipeline == NULL)
+    return NULL;
+  model = timeline_fork (request->timeline, base);
+  if (!ir_pipeline_run (model, pipeline, &options, &result, cancellable, error))
     return NULL;
   proof = prove_steps (request, model, cancellable);
   if (g_cancellable_set_error_if_cancelled (cancellable, error))
@@ -981,15 +980,13 @@ static gpointer
 run_edit (IrJob *job, gpointer data, GCancellable *cancellable, GError **error)
 {
   EditRequest *request = data;
-  g_autoptr (IrModel) model = timeline_fork (request->timeline, request->step, error);
+  g_autoptr (IrModel) model = timeline_fork (request->timeline, request->step);
   IrEdit *edit;
   IrCost before, after;
   gboolean ok;
   Opened *opened;
   guint n;
 
-  if (model == NULL)
-    return NULL;
   before = ir_cost_model (model, NULL);
   edit = ir_edit_new (model);
   ir_edit_begin_pass (edit, "edit");

@@ -663,7 +663,8 @@ run_pipeline (IrJob *job, gpointer data, GCancellable *cancellable, GError **err
 static void
 keep_live_selection (IrSession *self)
 {
-  if (ir_model_live_node (self->frame->model, self->selected_node) == NULL)
+  if (self->selected_node != 0 &&
+      ir_model_live_node (self->frame->model, self->selected_node) == NULL)
     forget_selection (self);
   else if (ir_model_live_value (self->frame->model, self->selected_value) == NULL)
     self->selected_value = 0;

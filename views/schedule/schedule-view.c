@@ -14,7 +14,7 @@
 #define LEAST_WIDTH 240.0 /* px of the drawing area */
 #define MOST_WIDTH  60000.0
 #define ZOOM_STEP   1.25
-#define LABELS      144.0 /* px beside the drawing area: names of lanes and margins */
+#define LABELS      168.0 /* px beside the drawing area: names of lanes and margins */
 
 struct _IrScheduleView
 {

@@ -623,6 +623,8 @@ make_editor (IrTextView *self)
                                   "Text of the graph", -1);
   g_signal_connect (self->view, "query-tooltip", G_CALLBACK (on_query_tooltip), self);
   g_signal_connect_object (self->buffer, "changed", G_CALLBACK (on_changed), self, 0);
+  g_signal_connect_object (self->buffer, "modified-changed", G_CALLBACK (update_actions), self,
+                           G_CONNECT_SWAPPED); /* comes after "changed" */
   gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (scroller), self->view);
   gtk_widget_set_vexpand (scroller, TRUE);
   return scroller;

@@ -1,0 +1,585 @@
+/* The views' own models, and the text view's way from a text to a step, in a real window. */
+#include "config.h"
+
+#include "core/io/io.h"
+#include "core/ir/dump.h"
+#include "views/steps/step-list.h"
+#include "views/tensor/element-list.h"
+#include "views/tensor/tensor-facts.h"
+#include "views/tensor/tensor-plot.h"
+#include "views/view.h"
+
+#include <math.h>
+#include <string.h>
+
+#define TIMEOUT_S 30
+
+/* -- waiting -- */
+
+typedef gboolean (*Condition) (gpointer data);
+
+static gboolean
+on_timeout (gpointer data)
+{
+  *(gboolean *) data = TRUE;
+  return G_SOURCE_REMOVE;
+}
+
+static void
+wait_for (const char *what, Condition condition, gpointer data)
+{
+  gboolean late = FALSE;
+  const guint timer = g_timeout_add_seconds (TIMEOUT_S, on_timeout, &late);
+
+  while (!condition (data) && !late)
+    g_main_context_iteration (NULL, TRUE);
+  if (late)
+    g_error ("waited in vain for: %s", what);
+  g_source_remove (timer);
+}
+
+static void
+settle (guint ms)
+{
+  gboolean late = FALSE;
+
+  g_timeout_add (ms, on_timeout, &late);
+  while (!late)
+    g_main_context_iteration (NULL, TRUE);
+}
+
+/* -- a view in a window -- */
+
+typedef struct
+{
+  IrSession *session;
+  GtkWidget *window, *view;
+} Fixture;
+
+static gboolean
+is_idle (gpointer data)
+{
+  const IrFrame *frame = ir_session_get_frame (data);
+
+  return !ir_session_get_busy (data) &&
+         (frame == NULL || frame->to == ir_session_get_cursor (data));
+}
+
+static gboolean
+is_open (gpointer data)
+{
+  return is_idle (data) && ir_session_get_frame (data) != NULL;
+}
+
+static void
+open_view (Fixture *fixture, const char *id, const char *file)
+{
+  fixture->session = ir_session_new ();
+  fixture->view = GTK_WIDGET (ir_view_info_create (ir_view_find (id), fixture->session));
+  fixture->window = gtk_window_new ();
+  gtk_window_set_default_size (GTK_WINDOW (fixture->window), 600, 500);
+  gtk_window_set_child (GTK_WINDOW (fixture->window), fixture->view);
+  gtk_window_present (GTK_WINDOW (fixture->window));
+  gtk_test_widget_wait_for_draw (fixture->window);
+  if (file == NULL)
+    ir_session_new_model (fixture->session);
+  else
+    {
+      g_autofree char *path = g_build_filename (IR_SOURCE_DATADIR, "examples", file, NULL);
+
+      ir_session_open (fixture->session, path);
+    }
+  wait_for ("the model", is_open, fixture->session);
+  settle (100);
+}
+
+static void
+close_view (Fixture *fixture)
+{
+  gtk_window_destroy (GTK_WINDOW (fixture->window));
+  g_object_unref (fixture->session);
+  while (g_main_context_iteration (NULL, FALSE))
+    ;
+}
+
+static GtkWidget *
+find_widget (GtkWidget *root, GType type)
+{
+  if (g_type_is_a (G_OBJECT_TYPE (root), type))
+    return root;
+  for (GtkWidget *child = gtk_widget_get_first_child (root); child != NULL;
+       child = gtk_widget_get_next_sibling (child))
+    {
+      GtkWidget *found = find_widget (child, type);
+
+      if (found != NULL)
+        return found;
+    }
+  return NULL;
+}
+
+/* That can be seen. */
+static GtkWidget *
+find_label (GtkWidget *root, const char *text)
+{
+  if (GTK_IS_LABEL (root) && gtk_widget_get_mapped (root) &&
+      strstr (gtk_label_get_text (GTK_LABEL (root)), text) != NULL)
+    return root;
+  for (GtkWidget *child = gtk_widget_get_first_child (root); child != NULL;
+       child = gtk_widget_get_next_sibling (child))
+    {
+      GtkWidget *found = find_label (child, text);
+
+      if (found != NULL)
+        return found;
+    }
+  return NULL;
+}
+
+static gboolean
+is_shown (GtkWidget *root, const char *text)
+{
+  return find_label (root, text) != NULL;
+}
+
+/* -- text -- */
+
+static GtkTextBuffer *
+text_buffer (Fixture *fixture)
+{
+  return gtk_text_view_get_buffer (GTK_TEXT_VIEW (find_widget (fixture->view, GTK_TYPE_TEXT_VIEW)));
+}
+
+static char *
+view_text (Fixture *fixture)
+{
+  GtkTextIter start, end;
+
+  gtk_text_buffer_get_bounds (text_buffer (fixture), &start, &end);
+  return gtk_text_buffer_get_text (text_buffer (fixture), &start, &end, FALSE);
+}
+
+/* As typing does: gtk_text_buffer_set_text() does not count as a modification. */
+static void
+set_text (Fixture *fixture, const char *text)
+{
+  GtkTextIter start, end;
+
+  gtk_text_buffer_get_bounds (text_buffer (fixture), &start, &end);
+  gtk_text_buffer_begin_user_action (text_buffer (fixture));
+  gtk_text_buffer_delete (text_buffer (fixture), &start, &end);
+  gtk_text_buffer_insert_at_cursor (text_buffer (fixture), text, -1);
+  gtk_text_buffer_end_user_action (text_buffer (fixture));
+}
+
+static void
+replace_text (Fixture *fixture, const char *from, const char *to)
+{
+  g_autofree char *text = view_text (fixture), *changed = NULL;
+  char *at = strstr (text, from);
+
+  g_assert_nonnull (at);
+  changed = g_strdup_printf ("%.*s%s%s", (int) (at - text), text, to, at + strlen (from));
+  set_text (fixture, changed);
+}
+
+static gboolean
+has_read (gpointer data)
+{
+  return !is_shown (data, "Reading the text");
+}
+
+static void
+apply (Fixture *fixture)
+{
+  g_assert_true (gtk_widget_activate_action (fixture->view, "text.apply", NULL));
+  wait_for ("the text", has_read, fixture->view);
+  wait_for ("the edit", is_idle, fixture->session);
+  settle (200);
+}
+
+static char *
+dump (Fixture *fixture)
+{
+  return ir_model_dump (ir_session_get_frame (fixture->session)->model);
+}
+
+static void
+test_apply (void)
+{
+  Fixture fixture;
+  g_autofree char *before = NULL, *after = NULL, *undone = NULL, *text = NULL;
+
+  open_view (&fixture, "text", "worked-example.onnx");
+  before = dump (&fixture);
+  replace_text (&fixture, "Sin (x2)", "Cos (x2)");
+  apply (&fixture);
+  g_assert_cmpuint (ir_session_get_n_steps (fixture.session), ==, 1);
+  g_assert_false (gtk_text_buffer_get_modified (text_buffer (&fixture)));
+  after = dump (&fixture);
+  g_assert_cmpstr (after, !=, before);
+  text = view_text (&fixture);
+  g_assert_nonnull (strstr (text, "Cos (x2)"));
+
+  ir_session_goto (fixture.session, 0);
+  wait_for ("the original", is_idle, fixture.session);
+  settle (100);
+  undone = dump (&fixture);
+  g_assert_cmpstr (undone, ==, before);
+  g_free (text);
+  text = view_text (&fixture);
+  g_assert_nonnull (strstr (text, "Sin (x2)"));
+  close_view (&fixture);
+}
+
+static void
+test_apply_same (void)
+{
+  Fixture fixture;
+
+  open_view (&fixture, "text", "digits.onnx");
+  replace_text (&fixture, "\n", "\n\n"); /* tensors are left out of this text */
+  apply (&fixture);
+  g_assert_cmpuint (ir_session_get_n_steps (fixture.session), ==, 0);
+  close_view (&fixture);
+}
+
+static void
+test_apply_broken (void)
+{
+  Fixture fixture;
+  g_autofree char *before = NULL, *after = NULL, *text = NULL;
+  GtkTextIter iter;
+
+  open_view (&fixture, "text", "worked-example.onnx");
+  before = dump (&fixture);
+  replace_text (&fixture, "Sin (x2)", "Sin (x2 ]");
+  apply (&fixture);
+  after = dump (&fixture);
+  g_assert_cmpstr (after, ==, before);
+  g_assert_cmpuint (ir_session_get_n_steps (fixture.session), ==, 0);
+  g_assert_true (is_shown (fixture.view, "Line 10"));
+  text = view_text (&fixture);
+  gtk_text_buffer_get_iter_at_offset (text_buffer (&fixture), &iter,
+                                      (int) (strstr (text, " ]") - text + 1));
+  g_assert_true (gtk_text_iter_has_tag (
+      &iter, gtk_text_tag_table_lookup (gtk_text_buffer_get_tag_table (text_buffer (&fixture)),
+                                        "problem")));
+
+  g_assert_true (gtk_widget_activate_action (fixture.view, "text.revert", NULL));
+  settle (200);
+  g_free (text);
+  text = view_text (&fixture);
+  g_assert_nonnull (strstr (text, "Sin (x2)"));
+  g_assert_false (is_shown (fixture.view, "Line 10"));
+  close_view (&fixture);
+}
+
+/* A graph that is written from nothing runs, though the original has none of its inputs. */
+static void
+test_write_new (void)
+{
+  Fixture fixture;
+  g_autoptr (IrTensor) y = NULL;
+
+  open_view (&fixture, "text", NULL);
+  set_text (&fixture, "<ir_version: 8, opset_import: [\"\" : 17]>\n"
+                      "g (float[2,3] x) => (float[2,3] y) { z = Relu (x) y = Add (z, x) }\n");
+  apply (&fixture);
+  g_assert_cmpuint (ir_session_get_n_steps (fixture.session), ==, 1);
+  ir_session_run_graph (fixture.session);
+  wait_for ("the run", is_idle, fixture.session);
+  y = ir_session_dup_tensor (fixture.session,
+                             ir_session_get_frame (fixture.session)->model->main->outputs->ids[0],
+                             IR_SIDE_AFTER, NULL);
+  g_assert_nonnull (y);
+  g_assert_cmpuint (ir_tensor_n_elements (y), ==, 6);
+  close_view (&fixture);
+}
+
+/* -- elements, planes, facts -- */
+
+static IrTensor *
+counting (IrDtype dtype, guint rank, const gint64 *dims)
+{
+  g_autoptr (IrTensor) flat = NULL;
+  gint64 n = 1;
+
+  for (guint i = 0; i < rank; i++)
+    n *= dims[i];
+  g_autofree float *data = g_new (float, MAX (n, 1));
+  for (gint64 i = 0; i < n; i++)
+    data[i] = (float) i;
+  g_assert_cmpint (dtype, ==, IR_DTYPE_FLOAT);
+  return ir_tensor_new_copy (dtype, rank, dims, data);
+}
+
+static void
+test_elements (void)
+{
+  const gint64 dims[] = { 2, 3, 4 };
+  g_autoptr (IrTensor) tensor = counting (IR_DTYPE_FLOAT, 3, dims);
+  g_autoptr (IrElementList) list = ir_element_list_new ();
+  g_autoptr (IrElement) element = NULL;
+  g_autofree char *index = NULL, *before = NULL, *after = NULL, *difference = NULL;
+  guint64 flat;
+
+  ir_element_list_load (list, NULL, tensor);
+  g_assert_cmpuint (g_list_model_get_n_items (G_LIST_MODEL (list)), ==, 24);
+  element = g_list_model_get_item (G_LIST_MODEL (list), 23);
+  index = ir_element_index_text (element);
+  before = ir_element_before_text (element);
+  after = ir_element_after_text (element);
+  difference = ir_element_difference_text (element);
+  g_assert_cmpstr (index, ==, "[1, 2, 3]");
+  g_assert_cmpstr (before, ==, "");
+  g_assert_cmpstr (after, ==, "23");
+  g_assert_cmpstr (difference, ==, "");
+  g_assert_null (g_list_model_get_item (G_LIST_MODEL (list), 24));
+  g_assert_true (ir_tensor_index_parse (tensor, "1, 2, 3", &flat));
+  g_assert_cmpuint (flat, ==, 23);
+  g_assert_true (ir_tensor_index_parse (tensor, "[0 2 1]", &flat));
+  g_assert_cmpuint (flat, ==, 9);
+  g_assert_true (ir_tensor_index_parse (tensor, "17", &flat));
+  g_assert_cmpuint (flat, ==, 17);
+  g_assert_false (ir_tensor_index_parse (tensor, "24", &flat));
+  g_assert_false (ir_tensor_index_parse (tensor, "2, 0, 0", &flat));
+  g_assert_false (ir_tensor_index_parse (tensor, "0, 3, 0", &flat));
+  g_assert_false (ir_tensor_index_parse (tensor, "1, 2", &flat));
+  g_assert_false (ir_tensor_index_parse (tensor, "", &flat));
+}
+
+static void
+assert_planes (guint rank, const gint64 *dims, guint64 n, guint64 last, const char *text)
+{
+  g_autoptr (IrTensor) tensor = counting (IR_DTYPE_FLOAT, rank, dims);
+  g_autofree char *is = NULL;
+
+  g_assert_cmpuint (ir_tensor_n_planes (tensor), ==, n);
+  if (n == 0)
+    return;
+  is = ir_tensor_plane_text (tensor, last);
+  g_assert_cmpstr (is, ==, text);
+}
+
+static void
+test_planes (void)
+{
+  assert_planes (4, (const gint64[]){ 2, 3, 4, 5 }, 6, 5, "[1, 2, :, :]");
+  assert_planes (2, (const gint64[]){ 4, 5 }, 1, 0, "[:, :]");
+  assert_planes (1, (const gint64[]){ 5 }, 1, 0, "[:]");
+  assert_planes (0, NULL, 1, 0, "[]");
+  assert_planes (4, (const gint64[]){ 1, 7, 1, 1 }, 1, 0, "[:, :, 0, 0]");
+  assert_planes (4, (const gint64[]){ 2, 3, 1, 1 }, 1, 0, "[:, :, 0, 0]");
+  assert_planes (3, (const gint64[]){ 2, 0, 3 }, 0, 0, NULL);
+}
+
+static void
+test_facts (void)
+{
+  const float a[] = { 1, 2, NAN, INFINITY }, b[] = { 1, 2.5f, NAN, INFINITY }, c[] = { 1, 2, 3, 4 };
+  const gint64 dims[] = { 4 }, square[] = { 2, 2 };
+  g_autoptr (IrTensor) before = ir_tensor_new_copy (IR_DTYPE_FLOAT, 1, dims, a),
+                       after = ir_tensor_new_copy (IR_DTYPE_FLOAT, 1, dims, b),
+                       finite = ir_tensor_new_copy (IR_DTYPE_FLOAT, 1, dims, c),
+                       other = ir_tensor_new_copy (IR_DTYPE_FLOAT, 2, square, c);
+  g_autoptr (IrTensorFacts) near = ir_tensor_facts_new (before, after, NULL),
+                            same = ir_tensor_facts_new (before, before, NULL),
+                            nan = ir_tensor_facts_new (before, finite, NULL),
+                            shape = ir_tensor_facts_new (finite, other, NULL),
+                            none = ir_tensor_facts_new (NULL, finite, NULL);
+  g_autofree char *warning = ir_tensor_facts_warning (near, IR_SIDE_BEFORE),
+                  *no_warning = ir_tensor_facts_warning (none, IR_SIDE_AFTER);
+
+  g_assert_cmpint (near->relation, ==, IR_TENSORS_DIFFER);
+  g_assert_cmpuint (near->n_different, ==, 1);
+  g_assert_cmpuint (near->worst, ==, 1);
+  g_assert_cmpfloat (near->worst_difference, ==, 0.5);
+  g_assert_cmpint (same->relation, ==, IR_TENSORS_EQUAL);
+  g_assert_cmpint (nan->relation, ==, IR_TENSORS_NAN_DIFFERS);
+  g_assert_cmpuint (nan->worst, ==, 2);
+  g_assert_cmpint (shape->relation, ==, IR_TENSORS_SHAPES_DIFFER);
+  g_assert_cmpint (none->relation, ==, IR_TENSORS_NOT_COMPARED);
+  g_assert_nonnull (strstr (warning, "1 NaN, 1 +Inf, 0 −Inf"));
+  g_assert_null (no_warning);
+}
+
+/* Every kind of contents has its text. */
+static void
+test_fact_texts (void)
+{
+  const gint64 empty[] = { 2, 0 }, two[] = { 2 };
+  const gint64 numbers[] = { G_MININT64, G_MAXINT64 };
+  const guint8 bools[] = { 1, 0 };
+  GBytes *strings[] = { g_bytes_new_static ("a", 1), g_bytes_new_static ("\xff\xfe", 2) };
+  g_autoptr (IrTensor) none = ir_tensor_new_copy (IR_DTYPE_FLOAT, 2, empty, ""),
+                       ints = ir_tensor_new_copy (IR_DTYPE_INT64, 1, two, numbers),
+                       bits = ir_tensor_new_copy (IR_DTYPE_BOOL, 1, two, bools),
+                       words = ir_tensor_new_strings (1, two, strings),
+                       scalar = ir_tensor_new_scalar (IR_DTYPE_FLOAT, 0.5);
+  const struct
+  {
+    IrTensor *tensor;
+    const char *has;
+  } cases[] = {
+    { none, "no elements" },    { ints, "-9223372036854775808,   9223372036854775807" },
+    { bits, "true,   false" },  { words, "a,   \xef\xbf\xbd\xef\xbf\xbd" },
+    { scalar, "float[]\n0.5" },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      g_autoptr (IrTensorFacts) facts = ir_tensor_facts_new (NULL, cases[i].tensor, NULL);
+      g_autofree char *text = ir_tensor_facts_text (facts, IR_SIDE_AFTER);
+
+      if (strstr (text, cases[i].has) == NULL)
+        g_error ("“%s” does not have “%s”", text, cases[i].has);
+    }
+  g_bytes_unref (strings[0]);
+  g_bytes_unref (strings[1]);
+}
+
+static gboolean
+shows_statistics (gpointer data)
+{
+  return is_shown (data, "mean");
+}
+
+/* The tensor of a value before it was run, after, and in the optimized graph. */
+static void
+test_tensor_view (void)
+{
+  Fixture fixture;
+  const IrFrame *frame;
+
+  open_view (&fixture, "tensor", "digits.onnx");
+  g_assert_true (is_shown (fixture.view, "No Value Selected"));
+  frame = ir_session_get_frame (fixture.session);
+  ir_session_select_value (fixture.session, frame->model->main->outputs->ids[0]);
+  settle (200);
+  g_assert_true (is_shown (fixture.view, "Run the graph"));
+  ir_session_run_pipeline (fixture.session, NULL);
+  wait_for ("the pipeline", is_idle, fixture.session);
+  ir_session_run_graph (fixture.session);
+  wait_for ("the run", is_idle, fixture.session);
+  wait_for ("the statistics", shows_statistics, fixture.view);
+  g_assert_true (is_shown (fixture.view, "differ, most by") || is_shown (fixture.view, "equal"));
+  g_assert_true (is_shown (fixture.view, "[0, 0]"));
+  close_view (&fixture);
+}
+
+/* -- steps -- */
+
+static void
+test_step_list (void)
+{
+  Fixture fixture;
+  g_autoptr (IrStepList) list = ir_step_list_new ();
+  IrModel *history;
+  guint n, n_all, position;
+
+  open_view (&fixture, "steps", "digits.onnx");
+  ir_session_run_pipeline (fixture.session, NULL);
+  wait_for ("the pipeline", is_idle, fixture.session);
+  history = ir_session_get_history (fixture.session);
+  n = ir_session_get_n_steps (fixture.session);
+  ir_step_list_load (list, history, NULL);
+  n_all = g_list_model_get_n_items (G_LIST_MODEL (list));
+  g_assert_cmpuint (ir_step_list_n_steps (list), ==, n);
+  g_assert_cmpuint (n_all, >, n + 1); /* and headings */
+  for (guint step = 0; step <= n; step++)
+    {
+      g_autoptr (IrStepRow)
+          row = g_list_model_get_item (G_LIST_MODEL (list), ir_step_list_position (list, step));
+
+      g_assert_cmpuint (ir_step_row_get_step (row), ==, step);
+      g_assert_cmpint (ir_step_row_get_kind (row), !=, IR_STEP_ROW_PASS);
+    }
+
+  ir_step_list_load (list, history, "FOLD-conv bn");
+  g_assert_cmpuint (ir_step_list_n_steps (list), >, 0);
+  g_assert_cmpuint (ir_step_list_n_steps (list), <, n);
+  for (guint step = 1; step <= n; step++)
+    {
+      position = ir_step_list_position (list, step);
+      if (position != GTK_INVALID_LIST_POSITION)
+        g_assert_nonnull (strstr (ir_history_step (history, step)->rule, "fold-conv"));
+    }
+  ir_step_list_load (list, history, "no such rule");
+  g_assert_cmpuint (g_list_model_get_n_items (G_LIST_MODEL (list)), ==, 1);
+  ir_step_list_load (list, NULL, NULL);
+  g_assert_cmpuint (g_list_model_get_n_items (G_LIST_MODEL (list)), ==, 0);
+  g_assert_true (is_shown (fixture.view, "records"));
+  g_assert_true (is_shown (fixture.view, "✓"));
+  close_view (&fixture);
+}
+
+/* -- schedule and properties -- */
+
+static void
+test_schedule (void)
+{
+  Fixture fixture;
+  GtkWidget *area;
+
+  open_view (&fixture, "schedule", "digits.onnx");
+  area = find_widget (fixture.view, GTK_TYPE_DRAWING_AREA);
+  g_assert_true (gtk_widget_get_mapped (area));
+  g_assert_cmpint (gtk_widget_get_width (area), >, 100);
+  g_assert_cmpint (gtk_widget_get_width (area), <=, gtk_widget_get_width (fixture.view));
+  gtk_window_set_default_size (GTK_WINDOW (fixture.window), 900, 500);
+  ir_session_run_graph (fixture.session);
+  wait_for ("the run", is_idle, fixture.session);
+  settle (300);
+  g_assert_true (is_shown (fixture.view, "Measured"));
+  g_assert_cmpint (gtk_widget_get_width (area), <=, gtk_widget_get_width (fixture.view));
+  close_view (&fixture);
+}
+
+static void
+test_properties (void)
+{
+  Fixture fixture;
+  const IrFrame *frame;
+  guint n;
+  IrNode *const *order;
+
+  open_view (&fixture, "properties", "digits.onnx");
+  g_assert_true (is_shown (fixture.view, "digits.onnx"));
+  ir_session_run_pipeline (fixture.session, NULL);
+  wait_for ("the pipeline", is_idle, fixture.session);
+  frame = ir_session_get_frame (fixture.session);
+  order = ir_graph_order (frame->model->main, &n);
+  for (guint i = 0; i < n; i++)
+    {
+      ir_session_select_node (fixture.session, order[i]->id);
+      settle (20);
+      g_assert_true (is_shown (fixture.view, order[i]->op_type));
+    }
+  close_view (&fixture);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_autofree char *config = g_dir_make_tmp ("irscope-config-XXXXXX", NULL);
+
+  g_setenv ("XDG_CONFIG_HOME", config, TRUE);
+  g_setenv ("XDG_DATA_HOME", config, TRUE);
+  gtk_test_init (&argc, &argv, NULL);
+  adw_init ();
+  g_object_set (gtk_settings_get_default (), "gtk-enable-animations", FALSE, NULL);
+  g_test_add_func ("/text/Apply makes one step and going back restores the graph", test_apply);
+  g_test_add_func ("/text/a text that says the same makes no step", test_apply_same);
+  g_test_add_func ("/text/a broken text is underlined and changes nothing", test_apply_broken);
+  g_test_add_func ("/text/a graph written from nothing runs", test_write_new);
+  g_test_add_func ("/tensor/elements have indices and values", test_elements);
+  g_test_add_func ("/tensor/planes span the last two axes longer than one", test_planes);
+  g_test_add_func ("/tensor/facts tell how two tensors differ", test_facts);
+  g_test_add_func ("/tensor/every kind of contents has its text", test_fact_texts);
+  g_test_add_func ("/tensor/the view says what to do, then shows statistics", test_tensor_view);
+  g_test_add_func ("/steps/are listed under their passes and found by words", test_step_list);
+  g_test_add_func ("/schedule/is as wide as its pane", test_schedule);
+  g_test_add_func ("/properties/shows every node", test_properties);
+  return g_test_run ();
+}

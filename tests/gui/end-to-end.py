@@ -136,6 +136,10 @@ class Window:
     def labels(self, root=None):
         return [n.get_name() for n in self.walk(root) if n.get_role_name() == 'label' and self.visible(n)]
 
+    def text_with(self, part):
+        text = '\n'.join(self.labels())
+        return text if part in text else None
+
     def click(self, role, name):
         node = self.expect(role, name)
         for child in [node, *self.walk(node)]:
@@ -248,10 +252,8 @@ def opens_a_tensor(window):
     key('Return')  # to the canvas
     time.sleep(0.3)
     key('Return')  # opens the value
-    window.wait('the tensor', lambda: any('mean ' in l for l in window.labels()))
-    time.sleep(0.3)
     tensor = irscope('tensor', DIGITS, 'probabilities')
-    text = '\n'.join(window.labels())
+    text = window.wait('the tensor', lambda: window.text_with('mean '))
     numbers = {name: float(value) for name, value in
                re.findall(r'\b(min|max|mean|std) +([-+0-9.e]+)', text)}
     near = all(abs(numbers.get(k, 9e9) - tensor[k]) <= 1e-3 * abs(tensor[k]) + 1e-6

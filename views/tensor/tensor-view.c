@@ -578,6 +578,19 @@ make_header (IrTensorView *self)
   return box;
 }
 
+/* The pictures get a little more than half, once it is known of how much. */
+static void
+on_max_position (GtkPaned *paned, GParamSpec *pspec, gpointer data)
+{
+  int most = 0;
+
+  g_object_get (paned, "max-position", &most, NULL);
+  if (most <= 0 || most == G_MAXINT || g_object_get_data (G_OBJECT (paned), "placed") != NULL)
+    return;
+  g_object_set_data (G_OBJECT (paned), "placed", paned);
+  gtk_paned_set_position (paned, gtk_widget_get_width (GTK_WIDGET (paned)) * 11 / 20);
+}
+
 static void
 ir_tensor_view_init (IrTensorView *self)
 {
@@ -601,6 +614,7 @@ ir_tensor_view_init (IrTensorView *self)
   gtk_paned_set_shrink_start_child (GTK_PANED (paned), FALSE);
   gtk_paned_set_shrink_end_child (GTK_PANED (paned), FALSE);
   gtk_widget_set_vexpand (paned, TRUE);
+  g_signal_connect (paned, "notify::max-position", G_CALLBACK (on_max_position), NULL);
   gtk_box_append (GTK_BOX (content), make_header (self));
   gtk_box_append (GTK_BOX (content), paned);
   gtk_widget_add_css_class (content, "tensor");

@@ -84,6 +84,16 @@ ir_rule_conditions_markdown (void)
 
 /* -- failing -- */
 
+static void
+leave_trail (const IrMatch *match, const IrPat *part)
+{
+  if (match->trail == NULL)
+    return;
+  match->trail->part = part;
+  match->trail->value = part != NULL ? match->part_value : NULL;
+  memcpy (match->trail->nodes, match->nodes, sizeof match->nodes);
+}
+
 /* Keeps the reason of the attempt that got furthest. */
 static gboolean G_GNUC_PRINTF (3, 4) no (IrMatch *match, guint *progress, const char *format, ...)
 {
@@ -96,6 +106,7 @@ static gboolean G_GNUC_PRINTF (3, 4) no (IrMatch *match, guint *progress, const 
   match->why = g_strdup_vprintf (format, args);
   va_end (args);
   match->progress = *progress;
+  leave_trail (match, match->part);
   return FALSE;
 }
 
@@ -118,6 +129,7 @@ ir_match_fail (IrMatch *match, const char *format, ...)
   g_free (match->why);
   match->why = g_strdup_vprintf (format, args);
   va_end (args);
+  leave_trail (match, NULL);
   return FALSE;
 }
 
@@ -248,6 +260,8 @@ match_args (IrMatch *match, const IrPat *pat, const IrNode *node, guint *progres
       if (!match_value (match, arg, ir_node_input (node, swap ? 1 - i : i), node, progress))
         return FALSE;
     }
+  match->part = pat;
+  match->part_value = ir_node_output (node, 0);
   for (guint i = pat->args->len; i < node->n_inputs; i++)
     if (node->inputs[i] != NULL)
       return no (match, progress, "%s has more inputs than the pattern", node->op_type);
@@ -273,6 +287,8 @@ match_node (IrMatch *match, const IrPat *pat, IrNode *node, guint *progress)
 static gboolean
 match_value (IrMatch *match, const IrPat *pat, IrValue *value, const IrNode *user, guint *progress)
 {
+  match->part = pat;
+  match->part_value = value;
   switch (pat->kind)
     {
     case IR_PAT_VAR:
@@ -401,10 +417,10 @@ is_safe (IrMatch *match)
   return outputs_are_covered (match) && names_can_stay (match);
 }
 
-gboolean
-ir_rule_match (IrCompiledRule *rule, IrPassContext *context, IrNode *root, IrMatch *match)
+/* Tries every order of the commutative nodes, with a cleared @match. */
+static gboolean
+match_orders (IrCompiledRule *rule, IrPassContext *context, IrNode *root, IrMatch *match)
 {
-  memset (match, 0, sizeof *match);
   match->context = context;
   match->rule = rule;
   match->wants_why = context->record_refusals;
@@ -413,7 +429,11 @@ ir_rule_match (IrCompiledRule *rule, IrPassContext *context, IrNode *root, IrMat
       guint progress = 0;
 
       memset (match->vars, 0, sizeof match->vars);
+      if (match->trail != NULL)
+        memset (match->nodes, 0, sizeof match->nodes);
       match->mask = mask;
+      match->part = rule->pattern;
+      match->part_value = ir_node_output (root, 0);
       if (!match_node (match, rule->pattern, root, &progress))
         continue;
       match->progress = G_MAXUINT;
@@ -422,6 +442,27 @@ ir_rule_match (IrCompiledRule *rule, IrPassContext *context, IrNode *root, IrMat
       match->progress = progress;
     }
   return FALSE;
+}
+
+gboolean
+ir_rule_match (IrCompiledRule *rule, IrPassContext *context, IrNode *root, IrMatch *match)
+{
+  memset (match, 0, sizeof *match);
+  return match_orders (rule, context, root, match);
+}
+
+/* As above; @trail gets what the attempt that got furthest had matched. Slower. */
+gboolean
+ir_rule_match_traced (
+    IrCompiledRule *rule, IrPassContext *context, IrNode *root, IrMatch *match, IrMatchTrail *trail)
+{
+  memset (match, 0, sizeof *match);
+  memset (trail, 0, sizeof *trail);
+  match->trail = trail;
+  if (!match_orders (rule, context, root, match))
+    return FALSE;
+  leave_trail (match, NULL);
+  return TRUE;
 }
 
 void

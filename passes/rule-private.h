@@ -62,6 +62,14 @@ typedef struct
   IrRuleStats stats;
 } IrCompiledRule;
 
+/* What the attempt that got furthest had matched; kept for whoever asks why not (why.c). */
+typedef struct
+{
+  const IrPat *part; /* (nullable) what did not fit; NULL: all fitted, a condition did not hold */
+  const IrValue *value;              /* (nullable) what stood there */
+  IrNode *nodes[IR_MATCH_MAX_NODES]; /* as in the match; NULL: not reached */
+} IrMatchTrail;
+
 struct _IrMatch
 {
   IrPassContext *context;
@@ -78,9 +86,12 @@ struct _IrMatch
   } vars[IR_MATCH_MAX_VARS];
   guint mask; /* which commutative nodes are read swapped */
   gboolean wants_why;
-  guint progress; /* parts of the pattern that fitted */
-  char *why;      /* (nullable) the first condition that failed */
-  GString *notes; /* (nullable) what prepare() adds to the reason */
+  guint progress;    /* parts of the pattern that fitted */
+  char *why;         /* (nullable) the first condition that failed */
+  const IrPat *part; /* being matched now, with what stands there */
+  const IrValue *part_value;
+  IrMatchTrail *trail; /* (nullable) */
+  GString *notes;      /* (nullable) what prepare() adds to the reason */
 };
 
 IrCompiledRule *ir_rule_compile (const IrRule *rule, GError **error);
@@ -90,6 +101,11 @@ int ir_compiled_rule_label (const IrCompiledRule *rule, const char *name);
 
 /* Reads only. On failure @match holds the best partial match and why it went no further. */
 gboolean ir_rule_match (IrCompiledRule *rule, IrPassContext *context, IrNode *root, IrMatch *match);
+gboolean ir_rule_match_traced (IrCompiledRule *rule,
+                               IrPassContext *context,
+                               IrNode *root,
+                               IrMatch *match,
+                               IrMatchTrail *trail);
 void ir_match_clear (IrMatch *match);
 char *ir_match_bindings (const IrMatch *match); /* "x = data, w = conv1_w" */
 

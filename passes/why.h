@@ -1,0 +1,49 @@
+/* Why not: for a rule and a node, the step at which it fired, or the best partial match: what
+ * fitted, the first condition that failed, what was found there and what was needed. */
+#pragma once
+
+#include "passes/rule.h"
+
+/* In the order in which an answer explains more. */
+typedef enum
+{
+  IR_WHY_FIRED,
+  IR_WHY_REFUSED,        /* part of the pattern, or a condition, does not hold */
+  IR_WHY_MATCHES,        /* it would match: left out, or another rule was first */
+  IR_WHY_CLASS,          /* the class of passes that was asked for excludes the rule */
+  IR_WHY_NOT_RUN,        /* its pass did not run */
+  IR_WHY_CODE,           /* its pass is a function, not rows: no pattern to compare with */
+  IR_WHY_OTHER_OPERATOR, /* the pattern's root is another operator */
+  IR_N_WHY_ANSWERS
+} IrWhyAnswer;
+
+/* One node of the pattern. */
+typedef struct
+{
+  char *needed;  /* (owned) "Conv", "Conv or ConvTranspose" */
+  IrNodeId node; /* 0: not found */
+} IrWhyPart;
+
+typedef struct
+{
+  IrWhyAnswer answer;
+  const char *pass, *rule;
+  IrNodeId node;    /* the one asked about, or what became of it and has the right operator */
+  guint at_step;    /* where the pattern was compared */
+  guint removed_by; /* the step that took the node; 0: it is still there */
+  gboolean holds;   /* the pattern and its conditions hold there */
+  GArray *steps;    /* (owned) of guint: where it fired */
+  char *operators;  /* (owned) (nullable) what the root may be */
+  GArray *roots;    /* (owned) OTHER_OPERATOR: of IrNodeId, such nodes below it */
+  char *reason;     /* (owned) (nullable) the condition that failed, in a sentence */
+  char *found;      /* (owned) (nullable) what stands where the pattern ends to fit */
+  char *needed;     /* (owned) (nullable) what the pattern needs there */
+  guint n_matched, n_parts; /* of the pattern: nodes, inputs and numbers */
+  GPtrArray *parts;         /* (owned) of IrWhyPart */
+} IrWhy;
+
+gboolean ir_why (
+    IrModel *model, const char *rule, IrNodeId node, IrClass max_class, IrWhy *why, GError **error);
+void ir_why_clear (IrWhy *why);
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (IrWhy, ir_why_clear)
+const char *ir_why_answer_name (IrWhyAnswer answer);

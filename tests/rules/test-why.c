@@ -1,0 +1,152 @@
+/* Why not: the best partial match of a rule at a node, and what keeps it from being a match. */
+#include "config.h"
+
+#include "tests/rules/pass-test.h"
+
+#include "passes/why.h"
+
+#include <string.h>
+
+#define CONV_BN                                                                                    \
+  "(float[n,3,7,6] x, float[4,3,3,3] W, float[4] S, float[4] T, float[4] M, float[4] V) => "       \
+  "(float[n,4,5,4] y"
+
+static void
+ask (const char *text, const char *passes, const char *rule, const char *output, IrWhy *why)
+{
+  g_autoptr (IrModel) model = test_model (text);
+  g_autoptr (GRand) rand = g_rand_new_with_seed (3);
+  g_auto (GStrv) names = g_strsplit (passes, " ", -1);
+  g_autoptr (GError) error = NULL;
+  IrPipelineOptions options = { .max_class = IR_CLASS_ROUNDING, .record_refusals = TRUE };
+  g_autoptr (IrPipeline)
+      pipeline = ir_pipeline_new_from_names ((const char *const *) names, &error);
+
+  g_assert_no_error (error);
+  test_model_randomize (model, rand);
+  IrNodeId node = ir_graph_find_value (model->main, output)->producer->id;
+  g_assert_true (ir_pipeline_run (model, pipeline, &options, NULL, NULL, &error));
+  g_assert_no_error (error);
+  guint cursor = ir_history_cursor (model);
+  g_assert_true (ir_why (model, rule, node, IR_CLASS_ROUNDING, why, &error));
+  g_assert_no_error (error);
+  g_assert_cmpuint (ir_history_cursor (model), ==, cursor);
+  g_test_message ("%s: %u of %u; %s; found %s; needed %s", ir_why_answer_name (why->answer),
+                  why->n_matched, why->n_parts, why->reason != NULL ? why->reason : "-",
+                  why->found != NULL ? why->found : "-", why->needed != NULL ? why->needed : "-");
+}
+
+static void
+test_fired (void)
+{
+  g_auto (IrWhy) why = { 0 };
+
+  ask (CONV_BN ") { c = Conv (x, W)  y = BatchNormalization (c, S, T, M, V) }", "fold-conv-bn",
+       "fold-conv-bn", "y", &why);
+  g_assert_cmpint (why.answer, ==, IR_WHY_FIRED);
+  g_assert_cmpuint (why.steps->len, ==, 1);
+  g_assert_cmpuint (g_array_index (why.steps, guint, 0), ==, 1);
+}
+
+static void
+test_other_producer (void)
+{
+  g_auto (IrWhy) why = { 0 };
+  const IrWhyPart *root, *missing;
+
+  ask (CONV_BN ") { c = Conv (x, W)  r = Relu (c)  y = BatchNormalization (r, S, T, M, V) }",
+       "fold-conv-bn", "fold-conv-bn", "y", &why);
+  g_assert_cmpint (why.answer, ==, IR_WHY_REFUSED);
+  g_assert_nonnull (why.reason);
+  g_assert_nonnull (strstr (why.found, "Relu"));
+  g_assert_nonnull (strstr (why.needed, "Conv"));
+  g_assert_cmpuint (why.n_matched, >=, 1);
+  g_assert_cmpuint (why.n_matched, <, why.n_parts);
+  g_assert_cmpuint (why.parts->len, ==, 2);
+  root = why.parts->pdata[0];
+  missing = why.parts->pdata[1];
+  g_assert_cmpuint (root->node, ==, why.node);
+  g_assert_cmpuint (missing->node, ==, 0);
+}
+
+static void
+test_two_uses (void)
+{
+  g_auto (IrWhy) why = { 0 };
+
+  ask (CONV_BN ", float[n,4,5,4] z) { c = Conv (x, W)  y = BatchNormalization (c, S, T, M, V)  z = "
+               "Relu (c) }",
+       "fold-conv-bn", "fold-conv-bn", "y", &why);
+  g_assert_cmpint (why.answer, ==, IR_WHY_REFUSED);
+  g_assert_cmpuint (why.n_matched, ==, why.n_parts);
+  g_assert_nonnull (strstr (why.reason, "c "));
+  g_assert_null (why.found);
+  for (guint i = 0; i < why.parts->len; i++)
+    g_assert_cmpuint (((IrWhyPart *) why.parts->pdata[i])->node, !=, 0);
+}
+
+static void
+test_other_operator (void)
+{
+  g_auto (IrWhy) why = { 0 };
+
+  ask (CONV_BN ", float[n,4,5,4] z) { c = Conv (x, W)  y = BatchNormalization (c, S, T, M, V)  z = "
+               "Relu (c) }",
+       "fold-conv-bn", "fold-conv-bn", "c", &why);
+  g_assert_cmpint (why.answer, ==, IR_WHY_OTHER_OPERATOR);
+  g_assert_cmpstr (why.operators, ==, "BatchNormalization");
+  g_assert_cmpuint (why.roots->len, ==, 1);
+}
+
+static void
+test_not_run (void)
+{
+  g_auto (IrWhy) why = { 0 };
+
+  ask (CONV_BN ") { c = Conv (x, W)  y = BatchNormalization (c, S, T, M, V) }", "cancel-reshapes",
+       "fold-conv-bn", "y", &why);
+  g_assert_cmpint (why.answer, ==, IR_WHY_NOT_RUN);
+  g_assert_true (why.holds);
+}
+
+static void
+test_removed (void)
+{
+  g_auto (IrWhy) why = { 0 };
+
+  ask (
+      "(float[n,3,7,6] x, float[4,3,3,3] W, float[4] S, float[4] T, float[4] M, float[4] V) => "
+      "(float[n,3,7,6] y) { c = Conv (x, W)  y = Relu (x)  u = BatchNormalization (c, S, T, M, V) }",
+      "eliminate-dead-code fold-conv-bn", "fold-conv-bn", "u", &why);
+  g_assert_cmpint (why.answer, ==, IR_WHY_MATCHES);
+  g_assert_cmpuint (why.removed_by, >=, 1);
+  g_assert_cmpuint (why.at_step, ==, why.removed_by - 1);
+}
+
+static void
+test_unknown (void)
+{
+  g_autoptr (IrModel) model = test_model ("(float[2] x) => (float[2] y) { y = Relu (x) }");
+  g_autoptr (GError) error = NULL;
+  g_auto (IrWhy) why = { 0 };
+
+  g_assert_false (ir_why (model, "no-such-rule", 1, IR_CLASS_ROUNDING, &why, &error));
+  g_assert_error (error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE);
+  g_clear_error (&error);
+  g_assert_false (ir_why (model, "fold-conv-bn", 999, IR_CLASS_ROUNDING, &why, &error));
+  g_assert_error (error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/why/a rule that fired names its step", test_fired);
+  g_test_add_func ("/why/another producer is found where one is needed", test_other_producer);
+  g_test_add_func ("/why/a condition beyond the pattern is said in a sentence", test_two_uses);
+  g_test_add_func ("/why/a node of another operator leads to those below it", test_other_operator);
+  g_test_add_func ("/why/a rule whose pass did not run may match all the same", test_not_run);
+  g_test_add_func ("/why/a node that was taken is looked at before", test_removed);
+  g_test_add_func ("/why/unknown rules and nodes are refused", test_unknown);
+  return g_test_run ();
+}

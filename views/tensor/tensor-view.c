@@ -188,10 +188,11 @@ static void
 show_facts (IrTensorView *self)
 {
   IrTensor *const *tensors = self->facts->tensors;
-  const gboolean one = tensors[IR_SIDE_BEFORE] != NULL &&
-                       tensors[IR_SIDE_BEFORE] == tensors[IR_SIDE_AFTER];
+  const gboolean one = tensors[IR_SIDE_BEFORE] == tensors[IR_SIDE_AFTER] &&
+                       g_strcmp0 (self->sides[IR_SIDE_BEFORE].reason,
+                                  self->sides[IR_SIDE_AFTER].reason) == 0;
 
-  /* the same contents, such as of a constant, need not be shown twice */
+  /* the same contents, such as of a constant, or reason need not be shown twice */
   gtk_widget_set_visible (self->sides[IR_SIDE_BEFORE].box, !one);
   gtk_label_set_text (GTK_LABEL (self->sides[IR_SIDE_AFTER].heading),
                       one ? "Contents" : "After: the graph that ran");

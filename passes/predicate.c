@@ -30,7 +30,16 @@
 
 #define MAX_DEPTH 100 /* of parentheses and nots */
 
-G_DEFINE_QUARK (ir - predicate - error - quark, ir_predicate_error)
+/**
+ * ir_predicate_error_quark:
+ *
+ * Returns: the domain of errors of predicates
+ */
+GQuark
+ir_predicate_error_quark (void)
+{
+  return g_quark_from_static_string ("ir-predicate-error-quark");
+}
 
 typedef struct _Measure Measure;
 

@@ -206,6 +206,12 @@ parse_class (const char *text, IrClass *step_class, GError **error)
   return FALSE;
 }
 
+gboolean
+cli_class (const CliModelOptions *options, IrClass *step_class, GError **error)
+{
+  return parse_class (options->step_class, step_class, error);
+}
+
 /* --skip names a rule, a pass, a number of the application, or a stable key. */
 static IrPolicyAnswer
 ask_skip (const char *pass,
@@ -242,12 +248,13 @@ cli_run_pipeline (Cli *cli,
   IrPolicy policy = { ask_skip, options->skip };
   IrPipelineOptions pipeline_options = {
     .policy = options->skip != NULL ? &policy : NULL,
+    .record_refusals = options->record_refusals,
     .progress = show_pass,
     .progress_data = cli,
   };
   gboolean done;
 
-  if (pipeline == NULL || !parse_class (options->step_class, &pipeline_options.max_class, error))
+  if (pipeline == NULL || !cli_class (options, &pipeline_options.max_class, error))
     return FALSE;
   done = ir_pipeline_run (model, pipeline, &pipeline_options, result, cli->cancellable, error);
   cli_progress_end (cli);

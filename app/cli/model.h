@@ -13,6 +13,7 @@ typedef struct
   gint64 seed;
   char *device;
   gint threads;
+  gboolean record_refusals; /* no option: set by commands that need them */
 } CliModelOptions;
 
 extern const CliOption cli_pass_options[];  /* --pipeline --pass --class --skip */
@@ -39,6 +40,7 @@ void cli_model_clear (CliModel *model);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (CliModel, cli_model_clear)
 
 IrPipeline *cli_pipeline (const CliModelOptions *options, GError **error);
+gboolean cli_class (const CliModelOptions *options, IrClass *step_class, GError **error);
 gboolean cli_run_pipeline (Cli *cli,
                            const CliModelOptions *options,
                            IrModel *model,

@@ -189,6 +189,24 @@ def _():
     assert irscope('bisect', DIGITS)[0] == 2
 
 
+@test('why says at which step a rule fired, and else what did not fit')
+def _():
+    fired = json_of('why', DIGITS, 'fold-conv-bn', '/bn1/BatchNormalization')
+    steps = json_of('steps', DIGITS)['steps']
+    assert fired['answer'] == 'fired' and steps[fired['steps'][0] - 1]['rule'] == 'fold-conv-bn', fired
+    left_out = json_of('why', DIGITS, 'fold-conv-bn', '/bn1/BatchNormalization', '--skip', 'fold-conv-bn')
+    assert left_out['answer'] == 'matches' and left_out['parts_matched'] == left_out['parts'], left_out
+    refused = json_of('why', DIGITS, 'fuse-conv-add', '/fc/Add', '--pass', 'fuse-residual')
+    assert refused['answer'] == 'refused' and refused['needed'] and 'Gemm' in refused['found'], refused
+    assert any(part['node'] is None for part in refused['match']), refused
+    other = json_of('why', DIGITS, 'fold-conv-bn', '/conv1/Conv', '--pass', 'fuse-bias')
+    assert other['answer'] == 'other-operator' and other['roots'][0]['name'] == '/bn1/BatchNormalization', other
+    assert json_of('why', DIGITS, 'fold-conv-bn', '/bn1/BatchNormalization', '--pass', 'fuse-bias')['answer'] == 'not-run'
+    for rule, node in (('no-such-rule', '/conv1/Conv'), ('fold-conv-bn', 'nobody')):
+        code, out, err = irscope('why', DIGITS, rule, node)
+        assert code == 2 and out == '' and ('no-such-rule' in err or 'nobody' in err), err
+
+
 @test('diff of two steps says what changed, and of one file with itself nothing')
 def _():
     answer = json_of('diff', f'{DIGITS}@0', f'{DIGITS}@5', status=1)
@@ -306,6 +324,32 @@ def _():
                             (['render', DIGITS], '-o'), (['info', DIGITS, '--dim', 'batch=-1'], 'batch=-1')):
         code, out, err = irscope(*arguments)
         assert code == 2 and word in err and out == '', f'{arguments}: {code} {err.strip()[:200]!r}'
+
+
+@test('a name that nothing has is refused instead of doing nothing')
+def _():
+    for arguments, word in [(['help', 'nonsense'], 'nonsense'),
+                            (['optimize', DIGITS, '--skip', 'nonsense'], 'nonsense'),
+                            (['info', DIGITS, '--dim', 'nonsense=3'], 'nonsense'),
+                            (['run', DIGITS, '--threads', '-1'], '--threads -1'),
+                            (['run', DIGITS, '--input', f'image={WORK}/missing.npy'], 'missing.npy')]:
+        code, out, err = irscope(*arguments)
+        assert code == 2 and word in err and out == '', f'{arguments}: {code} {err.strip()[:200]!r}'
+
+
+@test('a step is left out by the key that is shown with it')
+def _():
+    key = json_of('steps', DIGITS, '--at', '5')['steps'][0]['key']
+    steps = len(json_of('steps', DIGITS)['steps'])
+    assert json_of('optimize', DIGITS, '--skip', key)['steps'] < steps, key
+
+
+@test('a full disk behind standard output ends with 3')
+def _():
+    with open('/dev/full', 'w', encoding='utf-8') as full:
+        done = subprocess.run([PROGRAM, 'info', DIGITS], stdout=full, stderr=subprocess.PIPE, text=True,
+                              check=False)
+    assert done.returncode == 3 and 'standard output' in done.stderr, (done.returncode, done.stderr)
 
 
 @test('a device that is not there ends with 3')

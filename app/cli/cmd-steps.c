@@ -35,7 +35,11 @@ anchor_name (const IrModel *model, const IrStep *step)
 static void
 add_records (cJSON *object, const IrModel *model, const IrStep *step)
 {
-  cJSON *array = cJSON_AddArrayToObject (object, "changes");
+  g_autofree char *key = ir_step_stable_key (model, step->index);
+  cJSON *array;
+
+  cJSON_AddStringToObject (object, "key", key);
+  array = cJSON_AddArrayToObject (object, "changes");
 
   for (guint i = 0; i < step->n_records; i++)
     {
@@ -89,7 +93,10 @@ print_step (const IrModel *model, const IrStep *step)
 static void
 print_step_details (const IrModel *model, const IrStep *step)
 {
+  g_autofree char *key = ir_step_stable_key (model, step->index);
+
   print_step (model, step);
+  printf ("       key %s\n", key);
   if (step->reason != NULL)
     printf ("       %s\n", step->reason);
   if (step->proof.text != NULL)

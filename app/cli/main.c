@@ -4,12 +4,23 @@
 
 #include "app/cli/command.h"
 
+#include <errno.h>
 #include <locale.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+
+/* What a full disk or a closed pipe has swallowed must not look like success. */
+static CliStatus
+end_output (CliStatus status)
+{
+  if (fflush (stdout) == 0 && !ferror (stdout))
+    return status;
+  g_printerr ("irscope: standard output: %s\n", g_strerror (errno));
+  return CLI_FAILED;
+}
 
 static void
 print_help (void)
@@ -70,6 +81,13 @@ start_signal_watch (SignalWatch *watch)
   g_thread_unref (g_thread_new ("signals", watch_signals, watch));
 }
 
+static CliStatus
+unknown_command (const char *name)
+{
+  g_printerr ("irscope: there is no command '%s'; 'irscope --help' lists them.\n", name);
+  return CLI_BAD;
+}
+
 int
 main (int argc, char **argv)
 {
@@ -78,18 +96,28 @@ main (int argc, char **argv)
 
   setlocale (LC_ALL, "");
   setlocale (LC_NUMERIC, "C");
-  if (argc < 2 || strcmp (argv[1], "--help") == 0 || strcmp (argv[1], "-h") == 0 ||
+  if (argc < 2)
+    {
+      g_printerr ("irscope: needs a command; 'irscope --help' lists them.\n");
+      return CLI_BAD;
+    }
+  if (strcmp (argv[1], "help") == 0 && argc > 2)
+    {
+      command = cli_command_find (argv[2]);
+      return command != NULL
+                 ? cli_main (command, 2, (char *[]){ argv[0], (char *) "--help", NULL }, NULL)
+                 : unknown_command (argv[2]);
+    }
+  if (strcmp (argv[1], "--help") == 0 || strcmp (argv[1], "-h") == 0 ||
       strcmp (argv[1], "help") == 0)
     {
-      if (argc > 2 && (command = cli_command_find (argv[2])) != NULL)
-        return cli_main (command, 2, (char *[]){ argv[0], (char *) "--help", NULL }, NULL);
       print_help ();
-      return argc < 2 ? CLI_BAD : CLI_OK;
+      return end_output (CLI_OK);
     }
   if (strcmp (argv[1], "--version") == 0)
     {
       puts ("irscope " IR_VERSION);
-      return CLI_OK;
+      return end_output (CLI_OK);
     }
   if (strcmp (argv[1], "--completion") == 0)
     {
@@ -98,11 +126,8 @@ main (int argc, char **argv)
     }
   command = cli_command_find (argv[1]);
   if (command == NULL)
-    {
-      g_printerr ("irscope: there is no command '%s'; 'irscope --help' lists them.\n", argv[1]);
-      return CLI_BAD;
-    }
+    return unknown_command (argv[1]);
   watch.cancellable = g_cancellable_new ();
   start_signal_watch (&watch);
-  return cli_main (command, argc - 1, argv + 1, watch.cancellable);
+  return end_output (cli_main (command, argc - 1, argv + 1, watch.cancellable));
 }

@@ -4,6 +4,7 @@
 
 #include "app/cli/output.h"
 #include "core/io/io.h"
+#include "passes/rule.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -172,6 +173,19 @@ bind_dims (const CliModelOptions *options, IrModel *model, GPtrArray *problems, 
     if (!bind_shape (edit, options->shapes[i], error))
       return FALSE;
   bindings = cli_bindings (options, error);
+  for (guint i = 0; bindings != NULL && options->dims != NULL && options->dims[i] != NULL; i++)
+    {
+      g_autofree char *name = g_strndup (options->dims[i],
+                                         strrchr (options->dims[i], '=') - options->dims[i]);
+
+      if (ir_context_has_string (model->context, name))
+        continue;
+      g_set_error (
+          error, CLI_ERROR, 0,
+          "--dim %s: the model has no symbol '%s'; 'irscope info' shows those of its inputs",
+          options->dims[i], name);
+      return FALSE;
+    }
   return bindings != NULL && ir_infer_bind (edit, bindings, problems, error);
 }
 
@@ -231,6 +245,30 @@ ask_skip (const char *pass,
   return IR_POLICY_APPLY;
 }
 
+/* A name that nothing has would leave nothing out, silently. */
+static gboolean
+check_skip (const char *name, GError **error)
+{
+  guint n;
+  const IrPass *const *passes = ir_passes (&n);
+
+  if (strchr (name, '/') != NULL ||
+      (*name != '\0' && strspn (name, "0123456789") == strlen (name)) ||
+      ir_pass_find (name) != NULL)
+    return TRUE;
+  for (guint i = 0; i < n; i++)
+    for (const IrRule *rule = passes[i]->rules != NULL ? passes[i]->rules
+                                                       : passes[i]->documented_rules;
+         rule != NULL && rule->name != NULL; rule++)
+      if (strcmp (rule->name, name) == 0)
+        return TRUE;
+  g_set_error (error, CLI_ERROR, 0,
+               "--skip %s: is no pass, rule, number or stable key; 'irscope steps FILE --at N' "
+               "shows those of a step",
+               name);
+  return FALSE;
+}
+
 static void
 show_pass (const char *pass, guint n_steps, gpointer data)
 {
@@ -254,6 +292,9 @@ cli_run_pipeline (Cli *cli,
   };
   gboolean done;
 
+  for (guint i = 0; options->skip != NULL && options->skip[i] != NULL; i++)
+    if (!check_skip (options->skip[i], error))
+      return FALSE;
   if (pipeline == NULL || !cli_class (options, &pipeline_options.max_class, error))
     return FALSE;
   done = ir_pipeline_run (model, pipeline, &pipeline_options, result, cli->cancellable, error);
@@ -347,6 +388,12 @@ cli_backend (const CliModelOptions *options, GError **error)
   const char *name = options->device != NULL ? options->device : "cpu";
   const IrBackend *backend = ir_backend_find (name);
 
+  if (options->threads < 0)
+    {
+      g_set_error (error, CLI_ERROR, 0, "--threads %d: needs a number from 1, or 0 for all cores",
+                   options->threads);
+      return NULL;
+    }
   if (backend != NULL)
     return backend;
   if (strcmp (name, "gpu") == 0)
@@ -365,16 +412,29 @@ load_input (IrModel *model, const char *option, GHashTable *inputs, GError **err
   const char *path;
   IrValue *value;
   IrTensor *tensor;
+  gboolean missing;
 
   if (!split_assignment (option, "input", &name, &path, error))
     return FALSE;
   value = ir_graph_find_value (model->main, name);
+  /* Names and paths may have more of the sign: the first one that ends the name of an input. */
+  for (const char *at = strchr (option, '='); at != NULL && value == NULL;
+       at = strchr (at + 1, '='))
+    {
+      g_autofree char *front = g_strndup (option, at - option);
+
+      value = ir_graph_find_value (model->main, front);
+      path = value != NULL ? at + 1 : path;
+    }
   if (value == NULL || !ir_value_is_graph_input (value))
     {
       g_set_error (error, CLI_ERROR, 0, "--input %s: the graph has no input '%s'", option, name);
       return FALSE;
     }
-  tensor = ir_tensor_load (path, error);
+  missing = !g_file_test (path, G_FILE_TEST_EXISTS);
+  tensor = missing ? NULL : ir_tensor_load (path, error);
+  if (missing)
+    g_set_error (error, CLI_ERROR, 0, "--input %s: there is no file '%s'", option, path);
   if (tensor == NULL)
     return FALSE;
   g_hash_table_replace (inputs, GUINT_TO_POINTER (value->id), tensor);

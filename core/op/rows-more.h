@@ -25,4 +25,14 @@ IR_DECLARE_INFER (unique)
 IR_DECLARE_REF (string_normalizer)
 IR_DECLARE_REF (tf_idf_vectorizer)
 IR_DECLARE_REF (unique)
+
+/* -- detection.def -- */
+IR_DECLARE_INFER (non_max_suppression)
+IR_DECLARE_INFER (grid_sample)
+IR_DECLARE_INFER (roi_align)
+IR_DECLARE_REF (non_max_suppression)
+IR_DECLARE_REF (grid_sample)
+IR_DECLARE_REF (roi_align)
+IR_DECLARE_COST (non_max_suppression)
+IR_DECLARE_ADAPT (roi_align)
 /* clang-format on */

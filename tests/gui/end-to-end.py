@@ -133,8 +133,14 @@ class Window:
         """Waits until a node that is known already is called @name."""
         return self.wait(name, lambda: node.get_name() == name)
 
+    def label_of(self, node):
+        try:
+            return node.get_name() if node.get_role_name() == 'label' and self.visible(node) else None
+        except Exception:  # rows of a list come and go while the tree is read
+            return None
+
     def labels(self, root=None):
-        return [n.get_name() for n in self.walk(root) if n.get_role_name() == 'label' and self.visible(n)]
+        return [text for text in map(self.label_of, self.walk(root)) if text is not None]
 
     def text_with(self, part):
         text = '\n'.join(self.labels())

@@ -121,8 +121,9 @@ show_note (IrScheduleView *self, gboolean of_run, const IrFrame *frame)
   g_autofree char *text = NULL;
 
   if (of_run && step != frame->to)
-    text = g_strdup_printf ("of the run at step %u; the graph is at step %u", step, frame->to);
+    text = g_strdup_printf ("of step %u; the graph is at %u", step, frame->to);
   gtk_label_set_text (GTK_LABEL (self->note), text != NULL ? text : "");
+  gtk_widget_set_tooltip_text (self->note, text);
 }
 
 static void

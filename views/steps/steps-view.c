@@ -467,6 +467,7 @@ scrolled (GtkWidget *child)
   gtk_scrolled_window_set_policy (GTK_SCROLLED_WINDOW (window), GTK_POLICY_NEVER,
                                   GTK_POLICY_AUTOMATIC);
   gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (window), child);
+  gtk_scrolled_window_set_min_content_height (GTK_SCROLLED_WINDOW (window), 120);
   gtk_widget_set_vexpand (window, TRUE);
   return window;
 }
@@ -525,7 +526,8 @@ ir_steps_view_init (IrStepsView *self)
   gtk_paned_set_start_child (GTK_PANED (paned), make_list (self));
   gtk_paned_set_end_child (GTK_PANED (paned), make_details (self));
   gtk_paned_set_resize_start_child (GTK_PANED (paned), TRUE);
-  gtk_paned_set_resize_end_child (GTK_PANED (paned), FALSE);
+  gtk_paned_set_resize_end_child (GTK_PANED (paned), TRUE);
+  gtk_paned_set_shrink_start_child (GTK_PANED (paned), FALSE);
   gtk_paned_set_shrink_end_child (GTK_PANED (paned), FALSE);
   gtk_paned_set_position (GTK_PANED (paned), 380);
   self->stack = gtk_stack_new ();

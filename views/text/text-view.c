@@ -87,7 +87,9 @@ end_loading (IrTextView *self)
   self->loading = FALSE;
   gtk_text_buffer_get_iter_at_line (buffer, &iter, self->line);
   gtk_text_buffer_place_cursor (buffer, &iter);
-  gtk_text_view_scroll_to_iter (GTK_TEXT_VIEW (self->view), &iter, 0.1, FALSE, 0, 0);
+  if (self->line > 0)
+    gtk_text_view_scroll_mark_onscreen (GTK_TEXT_VIEW (self->view),
+                                        gtk_text_buffer_get_insert (buffer));
   select_node (self);
   set_status (self,
               frame != NULL && ir_model_n_nodes (frame->model) == 0

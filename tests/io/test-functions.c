@@ -105,7 +105,7 @@ test_recursive (void)
       "<domain: \"f\", opset_import: [\"f\" : 1]> A (a) => (b) { b = f.B (a) }\n"
       "<domain: \"f\", opset_import: [\"f\" : 1]> B (a) => (b) { b = f.A (a) }\n");
 
-  inline_all (model, 64, 1);
+  inline_all (model, 0, 1);
 }
 
 static void

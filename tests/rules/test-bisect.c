@@ -371,6 +371,32 @@ test_names (void)
   g_assert_true (g_str_has_prefix (error->message, "column 18: "));
 }
 
+/* The two Negs go at the second step, and what lies between them has nothing to stand for it. */
+static void
+test_gone (void)
+{
+  g_autoptr (IrModel) model = test_model (
+      "(float[n,4] x) => (float[n,4] y) { a = Identity (x)  b = Neg (a)  c = Neg (b)  d = Atan (c) "
+      "y = Exp (d) }");
+  g_autoptr (GRand) rand = g_rand_new_with_seed (2);
+  const IrPass *const passes[] = { &right[0], &right[2], &wrong[4] };
+  g_auto (IrBisection) found = { 0 }, other = { 0 };
+  Case c = { .model = model };
+
+  test_model_randomize (model, rand);
+  g_autoptr (GHashTable) inputs = test_inputs (model, rand, FALSE);
+  run_passes (model, passes, G_N_ELEMENTS (passes), 1);
+  g_assert_cmpuint (ir_history_n_steps (model), ==, 3);
+  g_autoptr (IrTrial) trial = ir_trial_new (model, inputs, NULL, 1, NULL);
+  c.trial = trial;
+  bisect (&c, "max_abs(b) > 0 or max_abs(y) > 0", &found);
+  g_assert_cmpint (found.answer, ==, IR_BISECT_NOTHING_FAILS);
+  g_assert_cmpuint (found.last, ==, 1);
+  bisect (&c, "max_abs(y) > 0", &other);
+  g_assert_cmpuint (other.last, ==, 3);
+  g_assert_cmpuint (other.step, ==, 3);
+}
+
 static void
 test_broken_are_listed (void)
 {
@@ -414,6 +440,7 @@ main (int argc, char **argv)
   g_test_add_func ("/bisect/counts, costs and memory are measured", test_structure);
   g_test_add_func ("/bisect/a command's exit status decides", test_command);
   g_test_add_func ("/bisect/a value that is not there is named with its column", test_names);
+  g_test_add_func ("/bisect/steps without a value that is named are left out", test_gone);
   g_test_add_func ("/bisect/all steps that a proof found broken are listed",
                    test_broken_are_listed);
   return g_test_run ();

@@ -173,6 +173,18 @@ cli_json_print (cJSON *json)
 
 /* -- text -- */
 
+/* Names come from files: what would steer the terminal is shown as a question mark. */
+static char *
+printable (const char *text)
+{
+  char *copy = g_utf8_make_valid (text, -1);
+
+  for (char *at = copy; *at != '\0'; at++)
+    if (((guchar) *at < ' ' && *at != '\n' && *at != '\t') || *at == 127)
+      *at = '?';
+  return copy;
+}
+
 void
 cli_print_problems (const GPtrArray *problems, IrSeverity at_least)
 {
@@ -184,9 +196,11 @@ cli_print_problems (const GPtrArray *problems, IrSeverity at_least)
 
       if (problem->severity < at_least || n++ >= MAX_PROBLEMS)
         continue;
+      g_autofree char *message = printable (problem->message);
+
       if (problem->line > 0)
         g_printerr ("%u:%u: ", problem->line, problem->column);
-      g_printerr ("%s: %s", ir_severity_name (problem->severity), problem->message);
+      g_printerr ("%s: %s", ir_severity_name (problem->severity), message);
       if (problem->hint != NULL)
         g_printerr (" (%s)", problem->hint);
       g_printerr ("\n");
@@ -218,7 +232,9 @@ cli_status_of (const GError *error)
 CliStatus
 cli_fail (CliStatus status, const GError *error)
 {
-  g_printerr ("irscope: %s\n", error != NULL ? error->message : "failed");
+  g_autofree char *message = printable (error != NULL ? error->message : "failed");
+
+  g_printerr ("irscope: %s\n", message);
   return status;
 }
 

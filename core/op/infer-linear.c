@@ -182,46 +182,65 @@ broadcast_batch (
 }
 
 /**
- * ir_infer_matmul:
- * @call: input 0 is [.., M, K], input 1 is [.., K, N]
+ * ir_matmul_dims:
+ * @call: a call, for the message
+ * @a: (nullable): type of [.., M, K]
+ * @b: (nullable): type of [.., K, N]
+ * @rank: (out): rank of the product, %IR_RANK_UNKNOWN if it is not known
+ * @dims: (out caller-allocates): room for %IR_MAX_RANK dims: [.., M, N]
  * @error: return location for an error
  *
- * Sets the output to [.., M, N]; leading axes broadcast as in numpy. A rank-1 operand is treated as
- * a row (left) or column (right) and the added axis is dropped again.
- *
- * Fails with %IR_OP_ERROR_SHAPE if the two K differ and both are known.
+ * Leading axes broadcast as in numpy. A rank-1 operand is treated as a row (left) or column (right)
+ * and the added axis is dropped again.
  *
  * Source: ONNX MatMul 13; numpy.matmul. Cost: O(rank).
  *
- * Returns: %TRUE if the output type was set
+ * Returns: %FALSE with %IR_OP_ERROR_SHAPE if the two K differ and both are known
  */
 gboolean
-ir_infer_matmul (IrCall *call, GError **error)
+ir_matmul_dims (
+    const IrCall *call, const IrType *a, const IrType *b, int *rank, IrDim *dims, GError **error)
 {
-  const IrType *a = ir_call_input_type (call, 0), *b = ir_call_input_type (call, 1);
-  IrDim dims[IR_MAX_RANK], shared;
-  IrDtype dtype;
-  int rank;
+  IrDim shared;
 
-  if (!ir_call_common_dtype (call, 0, 2, &dtype, error))
-    return FALSE;
+  *rank = IR_RANK_UNKNOWN;
   if (a == NULL || b == NULL || !ir_type_has_rank (a) || !ir_type_has_rank (b))
-    {
-      ir_call_set_output_tensor_type (call, 0, dtype, IR_RANK_UNKNOWN, NULL);
-      return TRUE;
-    }
+    return TRUE;
   if (a->rank == 0 || b->rank == 0)
     return ir_call_fail (call, error, IR_OP_ERROR_SHAPE,
                          "a scalar cannot be multiplied as a matrix; use Mul");
   IrDim b_rows = b->dims[b->rank == 1 ? 0 : b->rank - 2];
   if (!ir_call_same_dim (call, a->dims[a->rank - 1], b_rows, "columns of A and rows of B", &shared,
                          error) ||
-      !broadcast_batch (call, a, b, &rank, dims, error))
+      !broadcast_batch (call, a, b, rank, dims, error))
     return FALSE;
   if (a->rank > 1)
-    dims[rank++] = a->dims[a->rank - 2];
+    dims[(*rank)++] = a->dims[a->rank - 2];
   if (b->rank > 1)
-    dims[rank++] = b->dims[b->rank - 1];
+    dims[(*rank)++] = b->dims[b->rank - 1];
+  return TRUE;
+}
+
+/**
+ * ir_infer_matmul:
+ * @call: input 0 is [.., M, K], input 1 is [.., K, N]
+ * @error: return location for an error
+ *
+ * Sets the output to [.., M, N]; see ir_matmul_dims().
+ *
+ * Returns: %TRUE if the output type was set
+ */
+gboolean
+ir_infer_matmul (IrCall *call, GError **error)
+{
+  IrDim dims[IR_MAX_RANK];
+  IrDtype dtype;
+  int rank;
+
+  if (!ir_call_common_dtype (call, 0, 2, &dtype, error) ||
+      !ir_matmul_dims (call, ir_call_input_type (call, 0), ir_call_input_type (call, 1), &rank,
+                       dims, error))
+    return FALSE;
   ir_call_set_output_tensor_type (call, 0, dtype, rank, dims);
   return TRUE;
 }

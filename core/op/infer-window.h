@@ -32,3 +32,7 @@ gboolean ir_window_init_transposed (IrWindow *window,
 gboolean ir_window_of_conv (IrWindow *window, const IrCall *call, GError **error);
 gboolean ir_window_of_conv_transpose (IrWindow *window, const IrCall *call, GError **error);
 gboolean ir_window_of_pool (IrWindow *window, const IrCall *call, GError **error);
+
+/* -- matrix products: core/op/infer-linear.c -- */
+gboolean ir_matmul_dims (
+    const IrCall *call, const IrType *a, const IrType *b, int *rank, IrDim *dims, GError **error);

@@ -35,4 +35,16 @@ IR_DECLARE_REF (grid_sample)
 IR_DECLARE_REF (roi_align)
 IR_DECLARE_COST (non_max_suppression)
 IR_DECLARE_ADAPT (roi_align)
+
+/* -- quantize.def -- */
+IR_DECLARE_INFER (quantize_linear)
+IR_DECLARE_INFER (dequantize_linear)
+IR_DECLARE_INFER (dynamic_quantize_linear)
+IR_DECLARE_INFER (matmul_integer)
+IR_DECLARE_INFER (q_linear_matmul)
+IR_DECLARE_REF (quantize_linear)
+IR_DECLARE_REF (dequantize_linear)
+IR_DECLARE_REF (dynamic_quantize_linear)
+IR_DECLARE_REF (matmul_integer)
+IR_DECLARE_REF (q_linear_matmul)
 /* clang-format on */

@@ -420,6 +420,7 @@ text_label (const char *text, const char *css)
   gtk_label_set_xalign (GTK_LABEL (label), 0);
   gtk_label_set_wrap (GTK_LABEL (label), TRUE);
   gtk_label_set_selectable (GTK_LABEL (label), TRUE);
+  gtk_widget_set_can_focus (label, FALSE); /* by pointer only: no stop for the keyboard */
   if (css != NULL)
     gtk_widget_add_css_class (label, css);
   return label;
@@ -579,7 +580,7 @@ make_header (IrTensorView *self)
   return box;
 }
 
-/* The pictures get a little more than half, once it is known of how much. */
+/* The pictures get a little less than half, once it is known of how much. */
 static void
 on_max_position (GtkPaned *paned, GParamSpec *pspec, gpointer data)
 {
@@ -589,7 +590,7 @@ on_max_position (GtkPaned *paned, GParamSpec *pspec, gpointer data)
   if (most <= 0 || most == G_MAXINT || g_object_get_data (G_OBJECT (paned), "placed") != NULL)
     return;
   g_object_set_data (G_OBJECT (paned), "placed", paned);
-  gtk_paned_set_position (paned, gtk_widget_get_width (GTK_WIDGET (paned)) * 11 / 20);
+  gtk_paned_set_position (paned, gtk_widget_get_width (GTK_WIDGET (paned)) * 9 / 20);
 }
 
 static void

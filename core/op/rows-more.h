@@ -47,4 +47,12 @@ IR_DECLARE_REF (dequantize_linear)
 IR_DECLARE_REF (dynamic_quantize_linear)
 IR_DECLARE_REF (matmul_integer)
 IR_DECLARE_REF (q_linear_matmul)
+
+/* -- signal.def -- */
+IR_DECLARE_INFER (signal_window)
+IR_DECLARE_INFER (det)
+IR_DECLARE_REF (hann_window)
+IR_DECLARE_REF (hamming_window)
+IR_DECLARE_REF (blackman_window)
+IR_DECLARE_REF (det)
 /* clang-format on */

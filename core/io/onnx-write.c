@@ -236,6 +236,32 @@ write_graph_values (Writer *writer, const IrGraph *graph)
       write_value_info (writer, 13, values[i]);
 }
 
+static gint64 version_to_write (const Writer *writer);
+
+/* Before IR version 4 every initializer is an input too, and constant all the same; from then on
+ * one that is an input may be overridden. So where a file gets a newer version than its model has,
+ * its initializers stop being inputs, and where it stays old, new ones must become inputs. */
+static void
+write_inputs (Writer *writer, const IrGraph *graph)
+{
+  gboolean was_old = graph->kind == IR_GRAPH_MAIN && writer->model->info->ir_version < 4;
+  gboolean is_old = graph->kind == IR_GRAPH_MAIN && version_to_write (writer) < 4;
+  IrValue *const *values;
+  guint n;
+
+  for (guint i = 0; i < ir_graph_n_inputs (graph); i++)
+    {
+      const IrValue *input = ir_graph_input (graph, i);
+
+      if (!was_old || is_old || input->initializer == NULL)
+        write_value_info (writer, 11, input);
+    }
+  values = ir_graph_values (graph, &n);
+  for (guint i = 0; i < n && is_old; i++)
+    if (values[i]->initializer != NULL && !ir_graph_has_input (graph, values[i]))
+      write_value_info (writer, 11, values[i]);
+}
+
 static void
 write_graph (Writer *writer, const IrGraph *graph)
 {
@@ -246,8 +272,7 @@ write_graph (Writer *writer, const IrGraph *graph)
     write_node (writer, 1, order[i]);
   ir_wire_put_string (writer->out, 2, graph->name);
   write_graph_values (writer, graph);
-  for (guint i = 0; i < ir_graph_n_inputs (graph); i++)
-    write_value_info (writer, 11, ir_graph_input (graph, i));
+  write_inputs (writer, graph);
   for (guint i = 0; i < ir_graph_n_outputs (graph); i++)
     write_value_info (writer, 12, ir_graph_output (graph, i));
   put_extra (writer, 10, 16, graph->extra);

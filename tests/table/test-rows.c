@@ -308,6 +308,7 @@ static const struct
   { "DynamicQuantizeLinear", "f3x4", "" },
   { "MatMulInteger", "u2x3x4 u4x5 u3 u5", "" },
   { "QLinearMatMul", "u2x3x4 f u u4x5 f u f u", "" },
+  { "Upsample", "f2x3x4 f3<3", "" },
   { "NonMaxSuppression", "f2x6x4 f2x3x6 i1<4 f1 f1", "" },
   { "GridSample", "f2x3x4x5 f2x3x2x2", "mode=cubic padding_mode=reflection" },
   { "GridSample", "f2x3x4 f2x3x1", "mode=linear padding_mode=border" },

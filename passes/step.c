@@ -136,6 +136,18 @@ remember_cost (struct _IrPassPrivate *priv, const IrNode *node, NodeCost cost)
   g_array_index (priv->node_costs, NodeCost, node->id) = cost;
 }
 
+/* Passes leave the bodies of functions alone; each of a chain of bodies that call the next one
+ * twice costs what all of its calls do, so asking them all would take for ever. */
+static gboolean
+is_in_function (const IrNode *node)
+{
+  const IrGraph *graph = node->graph;
+
+  while (graph->kind == IR_GRAPH_SUBGRAPH && ir_graph_outer (graph) != NULL)
+    graph = ir_graph_outer (graph);
+  return graph->kind == IR_GRAPH_FUNCTION;
+}
+
 /* All is counted anew where a pass begins: types that got more specific in between have their
  * effect there. */
 static void
@@ -148,7 +160,7 @@ count_all (IrPassContext *context)
   for (guint i = 1; i < context->model->nodes->len; i++)
     {
       const IrNode *node = context->model->nodes->pdata[i];
-      if (node->state == IR_STATE_LIVE)
+      if (node->state == IR_STATE_LIVE && !is_in_function (node))
         remember_cost (priv, node, cost_of (node));
     }
   priv->cost = ir_cost_model (context->model, &partial);

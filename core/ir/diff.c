@@ -314,21 +314,25 @@ compare_strings (GPtrArray *changes, const char *what, const char *a, const char
   return changes;
 }
 
+/* Where a name was handed over, ids tell the two values apart. */
+static GPtrArray *
+note_link (GPtrArray *changes, const char *what, guint slot, const IrValue *from, const IrValue *to)
+{
+  if (from != NULL && to != NULL && strcmp (from->name, to->name) == 0)
+    return note (changes, "%s %u: %s (#%u) -> %s (#%u)", what, slot, from->name, from->id, to->name,
+                 to->id);
+  return note (changes, "%s %u: %s -> %s", what, slot, value_name (from), value_name (to));
+}
+
 static GPtrArray *
 compare_links (GPtrArray *changes, const Pairing *p, const IrNode *a, const IrNode *b)
 {
   for (guint i = 0; i < MAX (a->n_inputs, b->n_inputs); i++)
-    {
-      const IrValue *from = ir_node_input (a, i), *to = ir_node_input (b, i);
-      if (!are_twins (p, from, to))
-        changes = note (changes, "input %u: %s -> %s", i, value_name (from), value_name (to));
-    }
+    if (!are_twins (p, ir_node_input (a, i), ir_node_input (b, i)))
+      changes = note_link (changes, "input", i, ir_node_input (a, i), ir_node_input (b, i));
   for (guint i = 0; i < MAX (a->n_outputs, b->n_outputs); i++)
-    {
-      const IrValue *from = ir_node_output (a, i), *to = ir_node_output (b, i);
-      if (!are_twins (p, from, to))
-        changes = note (changes, "output %u: %s -> %s", i, value_name (from), value_name (to));
-    }
+    if (!are_twins (p, ir_node_output (a, i), ir_node_output (b, i)))
+      changes = note_link (changes, "output", i, ir_node_output (a, i), ir_node_output (b, i));
   return changes;
 }
 

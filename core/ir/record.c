@@ -642,6 +642,15 @@ ir_record_to_string (const IrModel *model, const IrRecord *record)
                             kinds[record->kind].name, subject);
   from = payload_to_string (model, record->kind, before);
   to = payload_to_string (model, record->kind, after);
+  if (kinds[record->kind].payload == IR_PAYLOAD_VALUE && strcmp (from, to) == 0)
+    {
+      /* A name that was handed over: ids tell the two values apart. */
+      g_autofree char *name = g_steal_pointer (&to);
+
+      g_free (g_steal_pointer (&from));
+      from = g_strdup_printf ("%s (#%" G_GUINT64_FORMAT ")", name, before.number);
+      to = g_strdup_printf ("%s (#%" G_GUINT64_FORMAT ")", name, after.number);
+    }
   if (record->kind == IR_RECORD_NODE_ATTR)
     {
       const IrAttr *attr = after.pointer != NULL ? after.pointer : before.pointer;

@@ -38,7 +38,7 @@ activation_of (const IrCall *call)
   return CPU_ACT_NONE;
 }
 
-/* Y [M, N] = alpha * A B + beta * Y, all row-major. */
+/* Y [M, N] = alpha * A B + beta * Y, all row-major with the given distances of rows. */
 static gboolean
 sgemm (gboolean trans_a,
        gboolean trans_b,
@@ -47,13 +47,68 @@ sgemm (gboolean trans_a,
        gint64 k,
        float alpha,
        const float *a,
+       gint64 lda,
        const float *b,
+       gint64 ldb,
        float beta,
-       float *y)
+       float *y,
+       gint64 ldy)
 {
-  return dnnl_sgemm (trans_a ? 'T' : 'N', trans_b ? 'T' : 'N', m, n, k, alpha, a,
-                     MAX (trans_a ? m : k, 1), b, MAX (trans_b ? k : n, 1), beta, y,
-                     MAX (n, 1)) == dnnl_success;
+  return dnnl_sgemm (trans_a ? 'T' : 'N', trans_b ? 'T' : 'N', m, n, k, alpha, a, MAX (lda, 1), b,
+                     MAX (ldb, 1), beta, y, MAX (ldy, 1)) == dnnl_success;
+}
+
+/* Distance of the rows of an operand: @across if they run along it, else along K. */
+static gint64
+k_stride (gboolean runs_across, gint64 across, gint64 k)
+{
+  return runs_across ? across : k;
+}
+
+static gint64
+cut (gint64 n, int part, int n_parts)
+{
+  return n * part / n_parts / 16 * 16 + (part == n_parts ? n - n / 16 * 16 : 0);
+}
+
+/* The longer side of Y is cut into one part per thread; each part is a product of its own. Left to
+ * itself oneDNN cuts small products so finely that waiting for each other costs more than it
+ * brings. */
+static gboolean
+sgemm_shared (int n_threads,
+              gboolean trans_a,
+              gboolean trans_b,
+              gint64 m,
+              gint64 n,
+              gint64 k,
+              float alpha,
+              const float *a,
+              const float *b,
+              float beta,
+              float *y)
+{
+  gboolean done = TRUE;
+
+  if (n_threads <= 1)
+    return sgemm (trans_a, trans_b, m, n, k, alpha, a, k_stride (trans_a, m, k), b,
+                  k_stride (!trans_b, n, k), beta, y, n);
+#pragma omp parallel for num_threads(n_threads) schedule(static)
+  for (int part = 0; part < n_threads; part++)
+    {
+      gboolean by_columns = n >= m;
+      gint64 side = by_columns ? n : m, first = cut (side, part, n_threads),
+             length = cut (side, part + 1, n_threads) - first;
+      gint64 lda = k_stride (trans_a, m, k), ldb = k_stride (!trans_b, n, k);
+      const float *a_part = by_columns ? a : a + first * (trans_a ? 1 : lda),
+                  *b_part = by_columns ? b + first * (trans_b ? ldb : 1) : b;
+      float *y_part = y + first * (by_columns ? 1 : n);
+
+      if (length > 0 && !sgemm (trans_a, trans_b, by_columns ? m : length, by_columns ? length : n,
+                                k, alpha, a_part, lda, b_part, ldb, beta, y_part, n))
+#pragma omp atomic write
+        done = FALSE;
+    }
+  return done;
 }
 
 static int
@@ -117,6 +172,7 @@ run_gemm (IrCall *call, GError **error)
         beta = c != NULL ? ir_call_float (call, "beta", 1) : 0;
   CpuEpilogue epilogue = epilogue_of (call);
   gint64 dims[2], k;
+  int n_threads;
   float *y;
 
   if (ir_tensor_rank (a) != 2 || ir_tensor_rank (b) != 2)
@@ -130,11 +186,11 @@ run_gemm (IrCall *call, GError **error)
   y = cpu_new_floats_shaped (call, 0, 2, dims, error);
   if (y == NULL)
     return FALSE;
-  use_threads (call, dims[0], dims[1], k);
+  n_threads = use_threads (call, dims[0], dims[1], k);
   if (beta != 0)
     spread_bias (c, beta, dims[0], dims[1], y);
-  if (!sgemm (trans_a, trans_b, dims[0], dims[1], k, alpha, ir_tensor_data (a), ir_tensor_data (b),
-              beta != 0 ? 1 : 0, y))
+  if (!sgemm_shared (n_threads, trans_a, trans_b, dims[0], dims[1], k, alpha, ir_tensor_data (a),
+                     ir_tensor_data (b), beta != 0 ? 1 : 0, y))
     return call->op->ref (call, error);
   cpu_epilogue_all (call, &epilogue, y, (guint64) (dims[0] * dims[1]));
   return TRUE;
@@ -230,25 +286,38 @@ flatten_batch (Batch *batch, const IrTensor *b)
   batch->n_batches = 1;
 }
 
+/* One product of the batch, on @n_threads. */
+static gboolean
+multiply_one (
+    const Batch *batch, gint64 index, int n_threads, const float *a, const float *b, float *y)
+{
+  gint64 at_a, at_b;
+
+  batch_place (batch, index, &at_a, &at_b);
+  return sgemm_shared (n_threads, FALSE, FALSE, batch->m, batch->n, batch->k, 1,
+                       a + at_a * batch->m * batch->k, b + at_b * batch->k * batch->n, 0,
+                       y + index * batch->m * batch->n);
+}
+
+/* Many small products are dealt out whole, a large one is cut. The two are never nested: OpenMP
+ * would start new threads for the inner one each time. */
 static gboolean
 multiply (const IrCall *call, const Batch *batch, const float *a, const float *b, float *y)
 {
-  gint64 work = batch->m * batch->n * batch->k;
   int n_threads = use_threads (call, batch->m * batch->n_batches, batch->n, batch->k);
-  int outer = work >= LARGE_PRODUCT || batch->n_batches == 1 ? 1 : n_threads;
   gboolean done = TRUE;
 
-#pragma omp parallel for num_threads(outer) schedule(static) if (outer > 1)
-  for (gint64 i = 0; i < batch->n_batches; i++)
+  if (n_threads == 1 || batch->n_batches == 1 || batch->m * batch->n * batch->k >= LARGE_PRODUCT)
     {
-      gint64 at_a, at_b;
-
-      batch_place (batch, i, &at_a, &at_b);
-      if (!sgemm (FALSE, FALSE, batch->m, batch->n, batch->k, 1, a + at_a * batch->m * batch->k,
-                  b + at_b * batch->k * batch->n, 0, y + i * batch->m * batch->n))
-#pragma omp atomic write
-        done = FALSE;
+      for (gint64 i = 0; i < batch->n_batches && done; i++)
+        done = multiply_one (batch, i, n_threads, a, b, y);
+      return done;
     }
+#pragma omp parallel for num_threads(n_threads) schedule(static)
+  for (gint64 i = 0; i < batch->n_batches; i++)
+    if (!multiply_one (batch, i, 1, a, b, y))
+#pragma omp atomic write
+      done = FALSE;
   return done;
 }
 

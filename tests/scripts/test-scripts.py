@@ -60,7 +60,7 @@ def test_every_package_line_names_a_set_and_a_package():
     with open(os.path.join(ROOT, "tools/packages.txt")) as file:
         for line in file:
             if line.strip() and not line.startswith("#"):
-                assert re.fullmatch(r"(build|run|test) [a-z0-9][a-z0-9.+-]+\n", line), line
+                assert re.fullmatch(r"(build|run|test|long) [a-z0-9][a-z0-9.+-]+\n", line), line
                 assert line not in seen, line
                 seen.add(line)
     assert len(seen) > 20

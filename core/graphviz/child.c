@@ -323,7 +323,8 @@ ir_child_answer_init (IrChildAnswer *answer, GBytes *bytes)
   gsize length;
 
   answer->next = g_bytes_get_data (bytes, &length);
-  answer->end = answer->next + length;
+  /* The data of empty bytes is NULL, to which C allows no addition, not even of 0. */
+  answer->end = length > 0 ? answer->next + length : answer->next;
   answer->failed = FALSE;
 }
 

@@ -129,7 +129,6 @@ REF_BINARY (mul, real_mul, uint_mul, uint_mul)
 
 REAL (equal, a == b)
 UINT (equal, a == b)
-REF_BINARY (equal, real_equal, uint_equal, uint_equal)
 REAL (greater, a > b)
 SINT (greater, a > b)
 UINT (greater, a > b)
@@ -161,8 +160,11 @@ REF_BINARY (bitwise_and, NULL, uint_bitwise_and, uint_bitwise_and)
 REF_BINARY (bitwise_or, NULL, uint_bitwise_or, uint_bitwise_or)
 REF_BINARY (bitwise_xor, NULL, uint_bitwise_xor, uint_bitwise_xor)
 
+/* Signed ones: by a negative number as by the width or more, only the sign's bits are left. */
 UINT (shift_left, b < 64 ? a << b : 0)
 UINT (shift_right, b < 64 ? a >> b : 0)
+SINT (shift_left, b >= 0 && b < 64 ? (gint64) ((guint64) a << b) : 0)
+SINT (shift_right, a >> (b >= 0 && b < 64 ? b : 63))
 
 REAL (prelu, a < 0 ? a * b : a)
 SINT (prelu, a < 0 ? (gint64) ((guint64) a * (guint64) b) : a)
@@ -178,11 +180,45 @@ SINT (max, MAX (a, b))
 UINT (max, MAX (a, b))
 /* clang-format on */
 
+/* Strings are equal byte by byte. */
+static gboolean
+equal_strings (IrCall *call, GError **error)
+{
+  if (!ir_ref_prepare (call, error))
+    return FALSE;
+  const IrTensor *a = ir_call_input (call, 0), *b = ir_call_input (call, 1);
+  IrTensor *out = ir_block_new_output (call, 0, error);
+  if (out == NULL)
+    return FALSE;
+  IrRefLayout at_a, at_b;
+  gint64 place_a, place_b;
+  ir_ref_layout_broadcast (&at_a, a, ir_tensor_rank (out), ir_tensor_dims (out));
+  ir_ref_layout_broadcast (&at_b, b, ir_tensor_rank (out), ir_tensor_dims (out));
+  for (guint64 i = 0; i < ir_tensor_n_elements (out); i++)
+    {
+      ir_ref_layout_offsets (&at_a, i, 1, 0, &place_a);
+      ir_ref_layout_offsets (&at_b, i, 1, 0, &place_b);
+      gint64 same = g_bytes_equal (ir_tensor_string (a, (guint64) place_a),
+                                   ir_tensor_string (b, (guint64) place_b));
+      ir_ref_store_int (out, i, 1, &same);
+    }
+  return TRUE;
+}
+
+gboolean
+ir_ref_equal (IrCall *call, GError **error)
+{
+  static const Functions functions = { real_equal, uint_equal, uint_equal };
+  if (ir_call_input_dtype (call, 0) == IR_DTYPE_STRING)
+    return equal_strings (call, error);
+  return binary (call, &functions, error);
+}
+
 gboolean
 ir_ref_bit_shift (IrCall *call, GError **error)
 {
-  static const Functions left = { NULL, NULL, uint_shift_left };
-  static const Functions right = { NULL, NULL, uint_shift_right };
+  static const Functions left = { NULL, sint_shift_left, uint_shift_left };
+  static const Functions right = { NULL, sint_shift_right, uint_shift_right };
   const char *direction = ir_call_string (call, "direction", "");
   if (g_str_equal (direction, "LEFT"))
     return binary (call, &left, error);
@@ -220,12 +256,14 @@ uint_div (gint64 a, gint64 b, const char **fault)
 
 REF_BINARY (div, real_div, sint_div, uint_div)
 
-/* The sign of the divisor. */
+/* The sign of the divisor, that of a zero too. */
 static double
 real_mod (double a, double b)
 {
   double rest = fmod (a, b);
-  return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
+  if (rest == 0)
+    return copysign (0, b);
+  return (rest < 0) != (b < 0) ? rest + b : rest;
 }
 
 static gint64

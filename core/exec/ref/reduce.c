@@ -61,8 +61,8 @@ typedef struct
   gboolean finds_largest;                /* a first pass sets acc->largest */
   gint64 (*sint) (gint64 acc, gint64 x); /* (nullable) exact on integers */
   gint64 (*uint) (gint64 acc, gint64 x); /* (nullable) */
-  gint64 int_start;                      /* or the first element, with from_first */
-  gboolean from_first;                   /* integers: no neutral element */
+  gint64 int_start;                      /* integers: sum of nothing */
+  int extreme;                           /* or, if not 0: the type's smallest (-1), largest (1) */
 } Reducer;
 
 static double
@@ -86,21 +86,30 @@ reduce_real (const IrTensor *in, const Split *split, gint64 base, const Reducer 
   return reducer->finish != NULL ? reducer->finish (&acc) : acc.sum;
 }
 
+/* The smallest or largest integer of a type, as ir_ref_load_int() gives it. */
+static gint64
+limit_of (IrDtype dtype, gboolean largest)
+{
+  guint bits = dtype == IR_DTYPE_BOOL ? 1 : ir_dtype_bits (dtype);
+  if (ir_ref_kind (dtype) == IR_REF_SINT)
+    return largest ? G_MAXINT64 >> (64 - bits) : G_MININT64 >> (64 - bits);
+  return largest ? (gint64) (G_MAXUINT64 >> (64 - bits)) : 0;
+}
+
 static gint64
 reduce_int (const IrTensor *in, const Split *split, gint64 base, const Reducer *reducer)
 {
   gboolean is_signed = ir_ref_kind (ir_tensor_dtype (in)) == IR_REF_SINT;
-  gint64 acc = reducer->int_start, offsets[IR_REF_CHUNK], x[IR_REF_CHUNK];
+  gint64 offsets[IR_REF_CHUNK], x[IR_REF_CHUNK];
+  gint64 acc = reducer->extreme == 0 ? reducer->int_start
+                                     : limit_of (ir_tensor_dtype (in), reducer->extreme > 0);
   for (guint64 first = 0; first < split->n_reduced; first += IR_REF_CHUNK)
     {
       guint n = (guint) MIN (split->n_reduced - first, IR_REF_CHUNK);
       ir_ref_layout_offsets (&split->reduced, first, n, base, offsets);
       ir_ref_load_int (in, offsets, n, x);
       for (guint i = 0; i < n; i++)
-        if (reducer->from_first && first + i == 0)
-          acc = x[0];
-        else
-          acc = (is_signed ? reducer->sint : reducer->uint) (acc, x[i]);
+        acc = (is_signed ? reducer->sint : reducer->uint) (acc, x[i]);
     }
   return acc;
 }
@@ -123,8 +132,6 @@ reduce (IrCall *call, const Reducer *reducer, GError **error)
     return FALSE;
   split_axes (&split, in, mask);
   gboolean exact = kind != IR_REF_REAL && reducer->sint != NULL;
-  if (exact && reducer->from_first && split.n_reduced == 0 && split.n_kept > 0)
-    return ir_call_fail (call, error, IR_OP_ERROR_VALUE, "no elements to choose from");
   for (guint64 i = 0; i < split.n_kept; i++)
     {
       gint64 base;
@@ -275,8 +282,8 @@ uint_min (gint64 acc, gint64 x)
 REF_REDUCE (sum, .step = step_sum, .sint = int_sum, .uint = int_sum)
 REF_REDUCE (mean, .step = step_sum, .finish = finish_mean)
 REF_REDUCE (prod, .start = 1, .step = step_prod, .sint = int_prod, .uint = int_prod, .int_start = 1)
-REF_REDUCE (max, .start = -HUGE_VAL, .step = step_max, .sint = sint_max, .uint = uint_max, .from_first = TRUE)
-REF_REDUCE (min, .start = HUGE_VAL, .step = step_min, .sint = sint_min, .uint = uint_min, .from_first = TRUE)
+REF_REDUCE (max, .start = -HUGE_VAL, .step = step_max, .sint = sint_max, .uint = uint_max, .extreme = -1)
+REF_REDUCE (min, .start = HUGE_VAL, .step = step_min, .sint = sint_min, .uint = uint_min, .extreme = 1)
 REF_REDUCE (l1, .step = step_abs, .sint = sint_abs, .uint = int_sum)
 REF_REDUCE (l2, .step = step_square, .finish = finish_sqrt)
 REF_REDUCE (sum_square, .step = step_square, .sint = int_square, .uint = int_square)

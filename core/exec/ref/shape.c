@@ -391,11 +391,15 @@ ir_ref_depth_to_space (IrCall *call, GError **error)
 gboolean
 ir_ref_space_to_depth (IrCall *call, GError **error)
 {
-  static const guint order[6] = { 0, 3, 5, 1, 2, 4 };
+  static const guint dcr[6] = { 0, 3, 5, 1, 2, 4 }, crd[6] = { 0, 1, 3, 5, 2, 4 };
   if (!ir_ref_prepare (call, error))
     return FALSE;
   const gint64 *in = ir_tensor_dims (ir_call_input (call, 0));
   gint64 b = ir_call_int (call, "blocksize", 1);
-  return copy_blocks (call, (const gint64[]){ in[0], in[1], in[2] / b, b, in[3] / b, b }, order,
-                      error);
+  const gint64 dims[6] = { in[0], in[1], in[2] / b, b, in[3] / b, b };
+  const char *mode = ir_call_string (call, "mode", "DCR");
+  if (!g_str_equal (mode, "DCR") && !g_str_equal (mode, "CRD"))
+    return ir_call_fail (call, error, IR_OP_ERROR_ATTRIBUTE, "mode is \"%s\"; DCR or CRD is needed",
+                         mode);
+  return copy_blocks (call, dims, g_str_equal (mode, "CRD") ? crd : dcr, error);
 }

@@ -389,6 +389,32 @@ ir_infer_cast (IrCall *call, GError **error)
   return infer_cast (call, ir_call_input_dtype (call, 0), (IrDtype) to);
 }
 
+/**
+ * ir_infer_bit_cast:
+ * @call: input, of any type but strings
+ * @error: return location for an error
+ *
+ * Source: ONNX BitCast 26.
+ *
+ * Returns: %TRUE if the output type was set
+ */
+gboolean
+ir_infer_bit_cast (IrCall *call, GError **error)
+{
+  gint64 to = ir_call_int (call, "to", IR_DTYPE_UNDEFINED);
+  IrDtype from = ir_call_input_dtype (call, 0);
+  if (!ir_dtype_is_valid (to) || to == IR_DTYPE_STRING)
+    return ir_call_fail (call, error, IR_OP_ERROR_ATTRIBUTE,
+                         "attribute to is %" G_GINT64_FORMAT ", not an element type with bits", to);
+  if (from == IR_DTYPE_STRING ||
+      (from != IR_DTYPE_UNDEFINED && ir_dtype_bits (from) != ir_dtype_bits ((IrDtype) to)))
+    return ir_call_fail (call, error, IR_OP_ERROR_DTYPE,
+                         "elements of type %s have not as many bits as %s", ir_dtype_name (from),
+                         ir_dtype_name ((IrDtype) to));
+  ir_call_same_shape (call, 0, 0, (IrDtype) to);
+  return TRUE;
+}
+
 gboolean
 ir_infer_cast_like (IrCall *call, GError **error)
 {

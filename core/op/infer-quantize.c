@@ -104,14 +104,29 @@ ir_infer_dynamic_quantize_linear (IrCall *call, GError **error)
   return TRUE;
 }
 
+/* The operators below take numbers of 8 bits, whose products add up exactly in double: integers, or
+ * floats too. */
+static gboolean
+check_quantized (const IrCall *call, guint slot, gboolean floats, GError **error)
+{
+  IrDtype dtype = ir_call_input_dtype (call, slot);
+
+  if (dtype == IR_DTYPE_UNDEFINED ||
+      (ir_dtype_bits (dtype) <= 8 &&
+       (ir_dtype_is_integer (dtype) || (floats && ir_dtype_is_float (dtype)))))
+    return TRUE;
+  return ir_call_fail (call, error, IR_OP_ERROR_DTYPE, "input %u is %s, needed are %s", slot,
+                       ir_dtype_name (dtype),
+                       floats ? "int8, uint8 or floats of 8 bits" : "int8 or uint8");
+}
+
 static gboolean
 infer_product (IrCall *call, guint b, IrDtype dtype, GError **error)
 {
   IrDim dims[IR_MAX_RANK];
   int rank;
 
-  if (!ir_call_check_integers (call, 0, 1, error) || !ir_call_check_integers (call, b, 1, error) ||
-      !ir_matmul_dims (call, ir_call_input_type (call, 0), ir_call_input_type (call, b), &rank,
+  if (!ir_matmul_dims (call, ir_call_input_type (call, 0), ir_call_input_type (call, b), &rank,
                        dims, error))
     return FALSE;
   ir_call_set_output_tensor_type (call, 0, dtype, rank, dims);
@@ -130,7 +145,8 @@ infer_product (IrCall *call, guint b, IrDtype dtype, GError **error)
 gboolean
 ir_infer_matmul_integer (IrCall *call, GError **error)
 {
-  return infer_product (call, 1, IR_DTYPE_INT32, error);
+  return check_quantized (call, 0, FALSE, error) && check_quantized (call, 1, FALSE, error) &&
+         infer_product (call, 1, IR_DTYPE_INT32, error);
 }
 
 /**
@@ -145,6 +161,140 @@ ir_infer_matmul_integer (IrCall *call, GError **error)
 gboolean
 ir_infer_q_linear_matmul (IrCall *call, GError **error)
 {
-  return ir_call_check_integers (call, 7, 1, error) &&
+  return check_quantized (call, 0, TRUE, error) && check_quantized (call, 3, TRUE, error) &&
+         check_quantized (call, 7, TRUE, error) &&
          infer_product (call, 3, ir_call_input_dtype (call, 7), error);
+}
+
+/* -- convolutions -- */
+
+/**
+ * ir_call_as_conv:
+ * @call: a call of a convolution whose inputs stand in other slots
+ * @w: slot of the weight
+ * @bias: slot of the bias; one that does not exist: none
+ * @inputs: (out caller-allocates) (array fixed-size=3): the inputs of @view
+ * @view: (out caller-allocates): the same call as Conv sees it
+ *
+ * @view shares all but the inputs with @call, which must outlive it; it is not to be cleared.
+ */
+void
+ir_call_as_conv (const IrCall *call, guint w, guint bias, IrCallInput inputs[3], IrCall *view)
+{
+  inputs[0] = call->inputs[0];
+  inputs[1] = w < call->n_inputs ? call->inputs[w] : (IrCallInput){ .present = FALSE };
+  inputs[2] = bias < call->n_inputs ? call->inputs[bias] : (IrCallInput){ .present = FALSE };
+  *view = *call;
+  view->inputs = inputs;
+  view->n_inputs = 3;
+}
+
+/* One number, or one per output channel. */
+static gboolean
+check_per_channel (const IrCall *call, guint w, guint slot, GError **error)
+{
+  const IrType *type = ir_call_input_type (call, slot);
+  const IrDim *weight = ir_call_input_dims (call, w);
+  guint64 n;
+
+  if (type == NULL || !ir_type_n_elements (type, &n) || n == 1 || weight == NULL)
+    return TRUE;
+  if (type->rank != 1 || (ir_dim_is_known (weight[0]) && type->dims[0] != weight[0]))
+    return ir_call_fail (call, error, IR_OP_ERROR_SHAPE,
+                         "input %u must be one number or one per output channel", slot);
+  return TRUE;
+}
+
+static gboolean
+check_single (const IrCall *call, guint slot, GError **error)
+{
+  const IrType *type = ir_call_input_type (call, slot);
+  guint64 n;
+
+  return type == NULL || !ir_type_n_elements (type, &n) || n == 1 ||
+         ir_call_fail (call, error, IR_OP_ERROR_SHAPE, "input %u must be one number", slot);
+}
+
+static gboolean
+infer_conv (IrCall *call, guint w, guint bias, IrDtype dtype, GError **error)
+{
+  IrCallInput inputs[3];
+  IrCall view;
+
+  ir_call_as_conv (call, w, bias, inputs, &view);
+  if (!check_quantized (call, 0, FALSE, error) || !check_quantized (call, w, FALSE, error) ||
+      !ir_infer_conv (&view, error))
+    return FALSE;
+  const IrType *type = call->n_outputs > 0 ? call->outputs[0].type : NULL;
+  gboolean ranked = type != NULL && ir_type_has_rank (type);
+  ir_call_set_output_tensor_type (call, 0, dtype, ranked ? type->rank : IR_RANK_UNKNOWN,
+                                  ranked ? type->dims : NULL);
+  return TRUE;
+}
+
+/**
+ * ir_infer_conv_integer:
+ * @call: x [N, C, ...], w [M, C / group, ...], zero points
+ * @error: return location for an error
+ *
+ * Source: ONNX ConvInteger 10.
+ *
+ * Returns: %TRUE if the output type was set
+ */
+gboolean
+ir_infer_conv_integer (IrCall *call, GError **error)
+{
+  return check_single (call, 2, error) && check_per_channel (call, 1, 3, error) &&
+         infer_conv (call, 1, G_MAXUINT, IR_DTYPE_INT32, error);
+}
+
+/**
+ * ir_infer_q_linear_conv:
+ * @call: x [N, C, ...], w [M, C / group, ...] and y with their scales and zero points, B [M]
+ * @error: return location for an error
+ *
+ * Source: ONNX QLinearConv 10.
+ *
+ * Returns: %TRUE if the output type was set
+ */
+gboolean
+ir_infer_q_linear_conv (IrCall *call, GError **error)
+{
+  static const guint single[] = { 1, 2, 6, 7 };
+
+  for (guint i = 0; i < G_N_ELEMENTS (single); i++)
+    if (!check_single (call, single[i], error))
+      return FALSE;
+  return check_per_channel (call, 3, 4, error) && check_per_channel (call, 3, 5, error) &&
+         check_quantized (call, 7, FALSE, error) && ir_call_check_integers (call, 8, 1, error) &&
+         infer_conv (call, 3, 8, ir_call_input_dtype (call, 7), error);
+}
+
+/* -- cost: that of the operator on real numbers, and one operation per number that is rescaled --
+ */
+
+guint64
+ir_cost_conv_integer (const IrCall *call)
+{
+  IrCallInput inputs[3];
+  IrCall view;
+
+  ir_call_as_conv (call, 1, G_MAXUINT, inputs, &view);
+  return ir_cost_conv (&view);
+}
+
+guint64
+ir_cost_q_linear_conv (const IrCall *call)
+{
+  IrCallInput inputs[3];
+  IrCall view;
+
+  ir_call_as_conv (call, 3, 8, inputs, &view);
+  return ir_cost_conv (&view) + ir_cost_elementwise (call);
+}
+
+guint64
+ir_cost_q_linear_matmul (const IrCall *call)
+{
+  return ir_cost_matmul (call) + ir_cost_elementwise (call);
 }

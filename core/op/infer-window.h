@@ -33,6 +33,9 @@ gboolean ir_window_of_conv (IrWindow *window, const IrCall *call, GError **error
 gboolean ir_window_of_conv_transpose (IrWindow *window, const IrCall *call, GError **error);
 gboolean ir_window_of_pool (IrWindow *window, const IrCall *call, GError **error);
 
+/* -- convolutions of integers: core/op/infer-quantize.c -- */
+void ir_call_as_conv (const IrCall *call, guint w, guint bias, IrCallInput inputs[3], IrCall *view);
+
 /* -- matrix products: core/op/infer-linear.c -- */
 gboolean ir_matmul_dims (
     const IrCall *call, const IrType *a, const IrType *b, int *rank, IrDim *dims, GError **error);

@@ -4,13 +4,24 @@
 #include "config.h"
 
 #include "core/exec/ref/block.h"
+#include "core/exec/ref/quantize.h"
+#include "core/exec/ref/ref-util.h"
 #include "core/exec/threads.h"
 #include "core/op/infer-window.h"
 #include "core/op/rows.h"
 
+/* How whole numbers stand for what is convolved; sums of their products are exact in double. */
+typedef struct
+{
+  double x_zero, y_zero;
+  double *w_zero; /* per output channel */
+  double *scale;  /* (nullable) per output channel: from sums to y; NULL: y is the sum, wrapped */
+} Whole;
+
 typedef struct
 {
   IrCall *call;
+  const Whole *whole; /* (nullable) */
   IrWindow window;
   gboolean transposed;
   gint64 batch, x_channels, y_channels, group; /* N, C, M */
@@ -104,6 +115,19 @@ add_channel (const Conv *conv, const double *weights, const double *x, double *y
     }
 }
 
+/* Sums of channel @m become what is stored. */
+static void
+finish_whole (const Conv *conv, guint64 m, double *y)
+{
+  const Whole *whole = conv->whole;
+
+  for (guint64 i = 0; i < conv->y_plane; i++)
+    if (whole->scale != NULL)
+      y[i] = ir_ref_quantize (ir_tensor_dtype (conv->y), y[i] * whole->scale[m], whole->y_zero);
+    else
+      y[i] = (gint32) (guint32) (gint64) y[i];
+}
+
 /* Output channels [first, end) of one sample. */
 static void
 run_channels (guint64 first, guint64 end, guint worker, gpointer data)
@@ -131,9 +155,13 @@ run_channels (guint64 first, guint64 end, guint worker, gpointer data)
           guint64 channel = group * x_each + c;
           guint64 pair = conv->transposed ? channel * y_each + m % y_each : m * x_each + c;
           ir_block_load (w, pair * conv->taps, conv->taps, weights);
+          for (guint64 i = 0; conv->whole != NULL && i < conv->taps; i++)
+            weights[i] -= conv->whole->w_zero[m];
           add_channel (conv, weights, conv->x + channel * conv->x_plane, y);
         }
       guint64 row = conv->sample * (guint64) conv->y_channels + m;
+      if (conv->whole != NULL)
+        finish_whole (conv, m, y);
       ir_block_store (conv->y, row * conv->y_plane, conv->y_plane, y);
     }
 }
@@ -165,6 +193,8 @@ run (Conv *conv, GError **error)
   for (conv->sample = 0; conv->sample < (guint64) conv->batch; conv->sample++)
     {
       ir_block_load (x, conv->sample * sample_size, sample_size, sample);
+      for (guint64 i = 0; conv->whole != NULL && i < sample_size; i++)
+        sample[i] -= conv->whole->x_zero;
       ir_threads_for (call->threads, (guint64) conv->y_channels, 1, run_channels, conv);
       if (ir_block_cancelled (call, error))
         return FALSE;
@@ -208,4 +238,94 @@ ir_ref_conv_transpose (IrCall *call, GError **error)
 
   return ir_block_check_float (call, error) && ir_infer_conv_transpose (call, error) &&
          ir_window_of_conv_transpose (&conv.window, call, error) && run (&conv, error);
+}
+
+/* -- convolutions of whole numbers -- */
+
+static void
+whole_clear (Whole *whole)
+{
+  g_clear_pointer (&whole->w_zero, g_free);
+  g_clear_pointer (&whole->scale, g_free);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Whole, whole_clear)
+
+/* Element @m of an input that has one number or one per channel. */
+static double
+number_of (const IrCall *call, guint slot, guint64 m, double fallback)
+{
+  const IrTensor *tensor = ir_call_input (call, slot);
+
+  if (tensor == NULL)
+    return fallback;
+  return ir_tensor_get_double (tensor, ir_tensor_n_elements (tensor) == 1 ? 0 : m);
+}
+
+/* Runs @call, whose weight and bias stand in the slots @w and @bias; inference has checked that the
+ * lists of zero points and scales fit the channels. */
+static gboolean
+run_whole (IrCall *call, Whole *whole, guint w, guint w_zero, guint bias, GError **error)
+{
+  IrCallInput inputs[3];
+  IrCall view;
+
+  guint64 channels = (guint64) ir_tensor_dims (ir_call_input (call, w))[0];
+  whole->w_zero = ir_block_new (call, channels, error);
+  if (whole->w_zero == NULL)
+    return FALSE;
+  for (guint64 m = 0; m < channels; m++)
+    whole->w_zero[m] = number_of (call, w_zero, m, 0);
+  ir_call_as_conv (call, w, bias, inputs, &view);
+  Conv conv = { .call = &view, .whole = whole };
+  return ir_window_of_conv (&conv.window, &view, error) && run (&conv, error);
+}
+
+/**
+ * ir_ref_conv_integer:
+ * @call: x [N, C, ...], w [M, C / group, ...], zero points
+ * @error: return location for an error
+ *
+ * Sums that do not fit 32 bits wrap around, as the standard allows.
+ *
+ * Source: ONNX ConvInteger 10.
+ *
+ * Returns: %TRUE if the output was computed
+ */
+gboolean
+ir_ref_conv_integer (IrCall *call, GError **error)
+{
+  g_auto (Whole) whole = { 0 };
+
+  if (!ir_ref_prepare (call, error))
+    return FALSE;
+  whole.x_zero = number_of (call, 2, 0, 0);
+  return run_whole (call, &whole, 1, 3, G_MAXUINT, error);
+}
+
+/**
+ * ir_ref_q_linear_conv:
+ * @call: x [N, C, ...], w [M, C / group, ...] and y with their scales and zero points, B [M]
+ * @error: return location for an error
+ *
+ * Source: ONNX QLinearConv 10.
+ *
+ * Returns: %TRUE if the output was computed
+ */
+gboolean
+ir_ref_q_linear_conv (IrCall *call, GError **error)
+{
+  g_auto (Whole) whole = { 0 };
+
+  if (!ir_ref_prepare (call, error))
+    return FALSE;
+  guint64 channels = (guint64) ir_tensor_dims (ir_call_input (call, 3))[0];
+  whole.scale = ir_block_new (call, channels, error);
+  if (whole.scale == NULL)
+    return FALSE;
+  for (guint64 m = 0; m < channels; m++)
+    whole.scale[m] = number_of (call, 1, 0, 1) * number_of (call, 4, m, 1) /
+                     number_of (call, 6, 0, 1);
+  whole.x_zero = number_of (call, 2, 0, 0);
+  whole.y_zero = number_of (call, 7, 0, 0);
+  return run_whole (call, &whole, 3, 5, 8, error);
 }

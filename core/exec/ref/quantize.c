@@ -3,6 +3,8 @@
  * exact. */
 #include "config.h"
 
+#include "core/exec/ref/quantize.h"
+
 #include "core/exec/ref/block.h"
 #include "core/exec/ref/ref-util.h"
 #include "core/op/rows.h"
@@ -157,8 +159,17 @@ range_of (IrDtype dtype, double *low, double *high)
                                 : ldexp (1, (int) bits) - 1;
 }
 
-static double
-quantize (IrDtype dtype, double x, double zero)
+/**
+ * ir_ref_quantize:
+ * @dtype: type of the result: an integer, or a float that is not rounded here
+ * @x: a number in units of the scale
+ * @zero: zero point
+ *
+ * Returns: @x rounded to the nearest whole number, even in doubt, plus @zero, within the range of
+ *   @dtype
+ */
+double
+ir_ref_quantize (IrDtype dtype, double x, double zero)
 {
   double low, high;
 
@@ -214,7 +225,7 @@ convert (IrCall *call, gboolean to_whole, GError **error)
         double ratio = values[i] / scale[i];
         if (ir_dtype_is_float (x_dtype)) /* the division rounds as that of the type does */
           ratio = ir_block_round (IR_DTYPE_FLOAT, ratio);
-        values[i] = quantize (dtype, ratio, zero[i]);
+        values[i] = ir_ref_quantize (dtype, ratio, zero[i]);
       }
     else
       values[i] = (values[i] - zero[i]) * scale[i];
@@ -282,9 +293,10 @@ ir_ref_dynamic_quantize_linear (IrCall *call, GError **error)
   double scale = ir_block_round (IR_DTYPE_FLOAT, (high - low) / 255);
   if (!(scale > 0))
     scale = 1;
-  double zero = quantize (IR_DTYPE_UINT8, ir_block_round (IR_DTYPE_FLOAT, -low / scale), 0);
+  double zero = ir_ref_quantize (IR_DTYPE_UINT8, ir_block_round (IR_DTYPE_FLOAT, -low / scale), 0);
   for (guint64 i = 0; i < n; i++)
-    values[i] = quantize (IR_DTYPE_UINT8, ir_block_round (IR_DTYPE_FLOAT, values[i] / scale), zero);
+    values[i] = ir_ref_quantize (IR_DTYPE_UINT8, ir_block_round (IR_DTYPE_FLOAT, values[i] / scale),
+                                 zero);
   const double *results[3] = { values, &scale, &zero };
   for (guint slot = 0; slot < MIN (call->n_outputs, 3); slot++)
     {
@@ -405,7 +417,12 @@ ir_ref_matmul_integer (IrCall *call, GError **error)
   if (sums == NULL || (n > 0 && !multiply (call, ir_call_input (call, 0), a,
                                            ir_call_input (call, 1), b, sums, error)))
     return FALSE;
-  ir_block_store (y, 0, n, sums);
+  for (guint64 i = 0; i < n; i++)
+    {
+      /* The sum is exact; of one that does not fit, int32 keeps the low bits. */
+      gint64 sum = (gint64) sums[i];
+      ir_ref_store_int (y, i, 1, &sum);
+    }
   return TRUE;
 }
 
@@ -438,7 +455,7 @@ ir_ref_q_linear_matmul (IrCall *call, GError **error)
                                            ir_call_input (call, 3), b, sums, error)))
     return FALSE;
   for (guint64 i = 0; i < n; i++)
-    sums[i] = quantize (ir_tensor_dtype (y), sums[i] / scale[i], zero[i]);
+    sums[i] = ir_ref_quantize (ir_tensor_dtype (y), sums[i] / scale[i], zero[i]);
   ir_block_store (y, 0, n, sums);
   return TRUE;
 }

@@ -1,0 +1,199 @@
+/* Reference kernels of the optimizers of ai.onnx.preview.training. Each is a function of one
+ * element: X, its gradient and its states. */
+#include "config.h"
+
+#include "core/exec/ref/block.h"
+#include "core/exec/ref/ref-util.h"
+#include "core/op/rows.h"
+#include <math.h>
+
+#define FIRST   2 /* R and T come before the variables */
+#define MAX_IN  4 /* X, G and two states */
+#define MAX_OUT 3
+
+typedef struct
+{
+  double rate, count;          /* R, T */
+  double norm, post;           /* norm_coefficient, norm_coefficient_post */
+  double alpha, beta, epsilon; /* as the attributes say */
+  double decay;                /* decay_factor */
+  gboolean nesterov;
+} Settings;
+
+/* @in: X, G, states. @out: the new X and states. */
+typedef void (*StepFunc) (const Settings *settings, const double *in, double *out);
+
+static gboolean
+read_settings (const IrCall *call, Settings *settings, GError **error)
+{
+  IrDtype rate = ir_tensor_dtype (ir_call_input (call, 0));
+
+  if (!ir_dtype_is_float (rate))
+    return ir_ref_fail_dtype (call, rate, error);
+  *settings = (Settings){
+    .rate = ir_tensor_get_double (ir_call_input (call, 0), 0),
+    .count = (double) ir_tensor_get_int64 (ir_call_input (call, 1), 0),
+    .norm = ir_call_float (call, "norm_coefficient", 0),
+    .post = ir_call_float (call, "norm_coefficient_post", 0),
+    .alpha = ir_call_float (call, "alpha", (double) 0.9f),
+    .beta = ir_call_float (call, "beta", (double) 0.999f),
+    .epsilon = ir_call_float (call, "epsilon", (double) 1e-6f),
+    .decay = ir_call_float (call, "decay_factor", 0),
+  };
+  return TRUE;
+}
+
+/* One variable: elements of @n_in inputs, @n inputs apart, to as many outputs but one. */
+static void
+update_variable (
+    IrCall *call, const Settings *settings, guint variable, guint n, guint n_in, StepFunc step)
+{
+  guint64 total = ir_tensor_n_elements (ir_call_input (call, FIRST + variable));
+  double rows[MAX_IN][IR_REF_CHUNK], results[MAX_OUT][IR_REF_CHUNK];
+
+  for (guint64 first = 0; first < total; first += IR_REF_CHUNK)
+    {
+      guint count = (guint) MIN (total - first, IR_REF_CHUNK);
+      for (guint part = 0; part < n_in; part++)
+        ir_block_load (ir_call_input (call, FIRST + part * n + variable), first, count, rows[part]);
+      for (guint i = 0; i < count; i++)
+        {
+          double in[MAX_IN] = { 0 }, out[MAX_OUT] = { 0 };
+          for (guint part = 0; part < n_in; part++)
+            in[part] = rows[part][i];
+          step (settings, in, out);
+          for (guint part = 0; part + 1 < n_in; part++)
+            results[part][i] = out[part];
+        }
+      for (guint part = 0; part + 1 < n_in; part++)
+        if (ir_call_has_output (call, part * n + variable))
+          ir_block_store (call->outputs[part * n + variable].tensor, first, count, results[part]);
+    }
+}
+
+static gboolean
+optimize (IrCall *call, guint n_in, const Settings *settings, StepFunc step, GError **error)
+{
+  guint n = (call->n_inputs - FIRST) / n_in;
+
+  for (guint slot = FIRST; slot < call->n_inputs; slot++)
+    {
+      IrDtype dtype = ir_tensor_dtype (ir_call_input (call, slot));
+      if (!ir_dtype_is_float (dtype))
+        return ir_ref_fail_dtype (call, dtype, error);
+    }
+  for (guint slot = 0; slot < call->n_outputs; slot++)
+    if (ir_call_has_output (call, slot) && ir_block_new_output (call, slot, error) == NULL)
+      return FALSE;
+  for (guint variable = 0; variable < n; variable++)
+    {
+      if (ir_block_cancelled (call, error))
+        return FALSE;
+      update_variable (call, settings, variable, n, n_in, step);
+    }
+  return TRUE;
+}
+
+/* -- Adagrad: X, G, H -- */
+
+static void
+step_adagrad (const Settings *settings, const double *in, double *out)
+{
+  double rate = settings->rate / (1 + settings->count * settings->decay);
+  double gradient = settings->norm * in[0] + in[1];
+  double squares = in[2] + gradient * gradient;
+
+  out[0] = in[0] - rate * gradient / (sqrt (squares) + settings->epsilon);
+  out[1] = squares;
+}
+
+/**
+ * ir_ref_adagrad:
+ * @call: R, T, then all X, all G and all H
+ * @error: return location for an error
+ *
+ * Source: ONNX ai.onnx.preview.training Adagrad 1.
+ *
+ * Returns: %TRUE if the outputs were computed
+ */
+gboolean
+ir_ref_adagrad (IrCall *call, GError **error)
+{
+  Settings settings;
+
+  return ir_ref_prepare (call, error) && read_settings (call, &settings, error) &&
+         optimize (call, 3, &settings, step_adagrad, error);
+}
+
+/* -- Adam: X, G, V, H -- */
+
+static void
+step_adam (const Settings *settings, const double *in, double *out)
+{
+  double alpha = settings->alpha, beta = settings->beta, rate = settings->rate;
+  double gradient = settings->norm * in[0] + in[1];
+  double mean = alpha * in[2] + (1 - alpha) * gradient;
+  double square = beta * in[3] + (1 - beta) * gradient * gradient;
+
+  if (settings->count > 0)
+    rate *= sqrt (1 - pow (beta, settings->count)) / (1 - pow (alpha, settings->count));
+  out[0] = (1 - settings->post) * (in[0] - rate * mean / (sqrt (square) + settings->epsilon));
+  out[1] = mean;
+  out[2] = square;
+}
+
+/**
+ * ir_ref_adam:
+ * @call: R, T, then all X, all G, all V and all H
+ * @error: return location for an error
+ *
+ * Source: ONNX ai.onnx.preview.training Adam 1.
+ *
+ * Returns: %TRUE if the outputs were computed
+ */
+gboolean
+ir_ref_adam (IrCall *call, GError **error)
+{
+  Settings settings;
+
+  return ir_ref_prepare (call, error) && read_settings (call, &settings, error) &&
+         optimize (call, 4, &settings, step_adam, error);
+}
+
+/* -- Momentum: X, G, V -- */
+
+static void
+step_momentum (const Settings *settings, const double *in, double *out)
+{
+  double gradient = settings->norm * in[0] + in[1];
+  double beta = settings->count > 0 ? settings->beta : 1;
+  double momentum = settings->alpha * in[2] + beta * gradient;
+  double direction = settings->nesterov ? gradient + settings->alpha * momentum : momentum;
+
+  out[0] = in[0] - settings->rate * direction;
+  out[1] = momentum;
+}
+
+/**
+ * ir_ref_momentum:
+ * @call: R, T, then all X, all G and all V
+ * @error: return location for an error
+ *
+ * Source: ONNX ai.onnx.preview.training Momentum 1.
+ *
+ * Returns: %TRUE if the outputs were computed
+ */
+gboolean
+ir_ref_momentum (IrCall *call, GError **error)
+{
+  const char *mode = ir_call_string (call, "mode", "");
+  Settings settings;
+
+  if (!ir_ref_prepare (call, error) || !read_settings (call, &settings, error))
+    return FALSE;
+  settings.nesterov = g_str_equal (mode, "nesterov");
+  if (!settings.nesterov && !g_str_equal (mode, "standard"))
+    return ir_call_fail (call, error, IR_OP_ERROR_ATTRIBUTE,
+                         "mode is \"%s\"; standard or nesterov is needed", mode);
+  return optimize (call, 3, &settings, step_momentum, error);
+}

@@ -1,0 +1,100 @@
+/* Inference of the optimizers of ai.onnx.preview.training, and what they cost. */
+#include "config.h"
+
+#include "core/op/infer-util.h"
+#include "core/op/rows.h"
+
+#define FIRST 2 /* R and T come before the variables */
+
+static gboolean
+check_scalar (const IrCall *call, guint slot, GError **error)
+{
+  const IrType *type = ir_call_input_type (call, slot);
+  guint64 n;
+
+  return type == NULL || !ir_type_n_elements (type, &n) || n == 1 ||
+         ir_call_fail (call, error, IR_OP_ERROR_SHAPE, "input %u must be one number", slot);
+}
+
+/* All tensors of a variable have the type of the first, as far as both are known. */
+static gboolean
+check_variable (const IrCall *call, guint first, guint other, GError **error)
+{
+  const IrType *type = ir_call_input_type (call, first);
+  const IrType *found = ir_call_input_type (call, other);
+
+  if (type == NULL || found == NULL || ir_type_merge (call->context, type, found) != NULL)
+    return TRUE;
+  g_autofree char *found_text = ir_type_to_string (call->context, found);
+  g_autofree char *text = ir_type_to_string (call->context, type);
+  return ir_call_fail (call, error, IR_OP_ERROR_SHAPE,
+                       "input %u is %s, the variable at input %u is %s", other, found_text, first,
+                       text);
+}
+
+/* @n_in tensors of each variable go in: X, G, then states; X and the states come out. */
+static gboolean
+infer_optimizer (IrCall *call, guint n_in, GError **error)
+{
+  guint n = call->n_inputs > FIRST ? (call->n_inputs - FIRST) / n_in : 0;
+
+  if (n == 0 || n * n_in + FIRST != call->n_inputs || call->n_outputs > n * (n_in - 1))
+    return ir_call_fail (call, error, IR_OP_ERROR_ARITY,
+                         "%u inputs and %u outputs; needed are R, T and then %u inputs and %u "
+                         "outputs for each variable",
+                         call->n_inputs, call->n_outputs, n_in, n_in - 1);
+  if (!check_scalar (call, 0, error) || !check_scalar (call, 1, error) ||
+      !ir_call_check_integers (call, 1, 1, error))
+    return FALSE;
+  for (guint variable = 0; variable < n; variable++)
+    for (guint part = 1; part < n_in; part++)
+      if (!check_variable (call, FIRST + variable, FIRST + part * n + variable, error))
+        return FALSE;
+  for (guint slot = 0; slot < call->n_outputs; slot++)
+    ir_call_set_output_type (call, slot, ir_call_input_type (call, FIRST + slot % n));
+  return TRUE;
+}
+
+/**
+ * ir_infer_adagrad:
+ * @call: R, T, then X, G and H of each variable
+ * @error: return location for an error
+ *
+ * Fails with %IR_OP_ERROR_ARITY if the inputs are not as many as the variables need. The functions
+ * below do the same for the other optimizers.
+ *
+ * Source: ONNX ai.onnx.preview.training Adagrad 1.
+ *
+ * Returns: %TRUE if the output types were set
+ */
+gboolean
+ir_infer_adagrad (IrCall *call, GError **error)
+{
+  return infer_optimizer (call, 3, error);
+}
+
+/* R, T, then X, G, V and H of each variable. */
+gboolean
+ir_infer_adam (IrCall *call, GError **error)
+{
+  return infer_optimizer (call, 4, error);
+}
+
+/* R, T, then X, G and V of each variable. */
+gboolean
+ir_infer_momentum (IrCall *call, GError **error)
+{
+  return infer_optimizer (call, 3, error);
+}
+
+/* Some five operations for every element that goes in. */
+guint64
+ir_cost_optimizer (const IrCall *call)
+{
+  guint64 sum = 0;
+
+  for (guint slot = FIRST; slot < call->n_inputs; slot++)
+    sum += MIN (ir_mul_saturated (5, ir_type_count (ir_call_input_type (call, slot))),
+                G_MAXUINT64 - sum);
+  return sum;
+}

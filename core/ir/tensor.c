@@ -3,7 +3,7 @@
  * by whichever thread comes first, and kept. */
 #include "config.h"
 
-#include "core/ir/tensor.h"
+#include "core/ir/tensor-private.h"
 
 #include <gio/gio.h>
 #include <math.h>
@@ -12,25 +12,6 @@
 
 /* Wide enough for a cache line and for any vector load of the kernels. */
 #define ALLOC_ALIGN_BYTES 64
-
-struct _IrTensor
-{
-  gatomicrefcount ref_count;
-  IrDtype dtype;
-  guint rank;
-  gboolean writable; /* until it is shared; memory is the tensor's own or the caller's */
-  guint64 n_elements;
-  gsize n_bytes;
-  GBytes *bytes;              /* (nullable) as stored */
-  gpointer aligned;           /* (nullable) (atomic) aligned copy of bytes, or bytes' own data */
-  gboolean owns_copy;         /* aligned is to be freed; written once, with aligned */
-  IrTensor *base;             /* (nullable) reshaped: whose data this is */
-  GBytes **strings;           /* (nullable) n_elements */
-  IrTensor *values, *indices; /* (nullable) sparse */
-  IrTensorOrigin *origin;     /* (nullable) */
-  gsize hash;                 /* (atomic) 0 = not known yet */
-  gint64 dims[];
-};
 
 static gboolean
 count_elements (guint rank, const gint64 *dims, guint64 *n)
@@ -53,8 +34,10 @@ count_elements (guint rank, const gint64 *dims, guint64 *n)
   return TRUE;
 }
 
-static IrTensor *
-new_header (IrDtype dtype, guint rank, const gint64 *dims, guint64 n_elements, gsize n_bytes)
+/* The tensor without its contents; the caller has checked that the sizes fit together. */
+IrTensor *
+ir_tensor_new_header (
+    IrDtype dtype, guint rank, const gint64 *dims, guint64 n_elements, gsize n_bytes)
 {
   IrTensor *tensor = g_malloc0 (sizeof (IrTensor) + sizeof (gint64) * rank);
 
@@ -87,7 +70,7 @@ ir_tensor_new (IrDtype dtype, guint rank, const gint64 *dims, GBytes *bytes)
   if (!count_elements (rank, dims, &n_elements) ||
       !ir_dtype_storage_bytes (dtype, n_elements, &n_bytes) || n_bytes != g_bytes_get_size (bytes))
     return NULL;
-  tensor = new_header (dtype, rank, dims, n_elements, n_bytes);
+  tensor = ir_tensor_new_header (dtype, rank, dims, n_elements, n_bytes);
   tensor->bytes = g_bytes_ref (bytes);
   return tensor;
 }
@@ -143,7 +126,7 @@ ir_tensor_new_alloc (IrDtype dtype, guint rank, const gint64 *dims, GError **err
                    "Not enough memory for a tensor of %" G_GSIZE_FORMAT " bytes", n_bytes);
       return NULL;
     }
-  tensor = new_header (dtype, rank, dims, n_elements, n_bytes);
+  tensor = ir_tensor_new_header (dtype, rank, dims, n_elements, n_bytes);
   tensor->bytes = bytes;
   tensor->writable = TRUE;
   return tensor;
@@ -183,7 +166,7 @@ ir_tensor_new_strings (guint rank, const gint64 *dims, GBytes **strings)
 
   if (!count_elements (rank, dims, &n) || n > G_MAXUINT32)
     return NULL;
-  tensor = new_header (IR_DTYPE_STRING, rank, dims, n, 0);
+  tensor = ir_tensor_new_header (IR_DTYPE_STRING, rank, dims, n, 0);
   tensor->strings = g_new0 (GBytes *, n + 1);
   for (guint64 i = 0; i < n; i++)
     {
@@ -215,7 +198,8 @@ ir_tensor_new_sparse (guint rank, const gint64 *dims, IrTensor *values, IrTensor
       !(indices->rank == 1 || (indices->rank == 2 && indices->dims[1] == (gint64) rank)) ||
       indices->dims[0] != values->dims[0])
     return NULL;
-  tensor = new_header (values->dtype, rank, dims, n, values->n_bytes + indices->n_bytes);
+  tensor = ir_tensor_new_header (values->dtype, rank, dims, n, values->n_bytes + indices->n_bytes);
+  tensor->kind = IR_TYPE_SPARSE_TENSOR;
   tensor->values = ir_tensor_ref (values);
   tensor->indices = ir_tensor_ref (indices);
   return tensor;
@@ -258,7 +242,7 @@ ir_tensor_new_int64s (const gint64 *values, gssize n)
  * @dims: (array length=rank): with as many elements as @tensor
  *
  * Returns: (transfer full) (nullable): the same elements under another shape, sharing memory;
- *   %NULL if the number of elements differs or @tensor is sparse
+ *   %NULL if the number of elements differs or @tensor is sparse or a container
  */
 IrTensor *
 ir_tensor_reshape (IrTensor *tensor, guint rank, const gint64 *dims)
@@ -266,9 +250,9 @@ ir_tensor_reshape (IrTensor *tensor, guint rank, const gint64 *dims)
   guint64 n;
   IrTensor *shaped;
 
-  if (tensor->values != NULL || !count_elements (rank, dims, &n) || n != tensor->n_elements)
+  if (tensor->kind != IR_TYPE_TENSOR || !count_elements (rank, dims, &n) || n != tensor->n_elements)
     return NULL;
-  shaped = new_header (tensor->dtype, rank, dims, n, tensor->n_bytes);
+  shaped = ir_tensor_new_header (tensor->dtype, rank, dims, n, tensor->n_bytes);
   shaped->base = ir_tensor_ref (tensor->base != NULL ? tensor->base : tensor);
   return shaped;
 }
@@ -293,7 +277,7 @@ ir_tensor_new_static (IrDtype dtype, guint rank, const gint64 *dims, gpointer da
   if (!count_elements (rank, dims, &n_elements) ||
       !ir_dtype_storage_bytes (dtype, n_elements, &n_bytes) || n_bytes > bytes)
     return NULL;
-  tensor = new_header (dtype, rank, dims, n_elements, n_bytes);
+  tensor = ir_tensor_new_header (dtype, rank, dims, n_elements, n_bytes);
   tensor->bytes = g_bytes_new_static (data, n_bytes);
   tensor->writable = TRUE;
   return tensor;
@@ -340,6 +324,7 @@ ir_tensor_unref (IrTensor *tensor)
   g_clear_pointer (&tensor->base, ir_tensor_unref);
   g_clear_pointer (&tensor->values, ir_tensor_unref);
   g_clear_pointer (&tensor->indices, ir_tensor_unref);
+  ir_container_clear (tensor);
   g_clear_pointer (&tensor->origin, free_origin);
   g_free (tensor);
 }
@@ -544,21 +529,11 @@ static void
 copy_element (IrDtype dtype, gpointer to, gsize to_index, gconstpointer from, gsize from_index)
 {
   gsize size = ir_dtype_bits (dtype) / 8;
-  gint64 packed;
 
   if (size > 0)
     memcpy ((char *) to + to_index * size, (const char *) from + from_index * size, size);
-  else if (ir_dtype_is_integer (dtype))
-    {
-      ir_dtype_get_int64 (dtype, from, from_index, &packed);
-      ir_dtype_set_int64 (dtype, to, to_index, packed);
-    }
   else
-    {
-      double real;
-      ir_dtype_get_double (dtype, from, from_index, &real);
-      ir_dtype_set_double (dtype, to, to_index, real);
-    }
+    ir_dtype_set_code (dtype, to, to_index, ir_dtype_get_code (dtype, from, from_index));
 }
 
 /**
@@ -610,11 +585,14 @@ ir_tensor_densify (IrTensor *tensor, GError **error)
  * @tensor: a tensor
  * @context: where the type lives
  *
- * Returns: (transfer none): its type, with known dims
+ * Returns: (transfer none): its type, with known dims; of containers with the dims that all items
+ *   have
  */
 const IrType *
 ir_tensor_type (const IrTensor *tensor, IrContext *context)
 {
+  if (ir_tensor_is_container (tensor))
+    return ir_container_type (tensor, context);
   if (tensor->values != NULL)
     return ir_type_sparse_tensor (context, tensor->dtype, (int) tensor->rank, tensor->dims);
   return ir_type_tensor (context, tensor->dtype, (int) tensor->rank, tensor->dims);
@@ -726,10 +704,12 @@ ir_tensor_equal (const IrTensor *a, const IrTensor *b)
 {
   if (a == b)
     return TRUE;
-  if (a->dtype != b->dtype || a->rank != b->rank || a->n_bytes != b->n_bytes ||
-      (a->values != NULL) != (b->values != NULL) ||
+  if (a->kind != b->kind || a->dtype != b->dtype || a->rank != b->rank ||
+      a->n_bytes != b->n_bytes || (a->values != NULL) != (b->values != NULL) ||
       (a->rank > 0 && memcmp (a->dims, b->dims, sizeof (gint64) * a->rank) != 0))
     return FALSE;
+  if (ir_tensor_is_container (a))
+    return ir_container_equal (a, b);
   if (a->values != NULL)
     return ir_tensor_equal (a->values, b->values) && ir_tensor_equal (a->indices, b->indices);
   if (a->dtype == IR_DTYPE_STRING)
@@ -779,6 +759,8 @@ compute_hash (const IrTensor *tensor)
   guint64 hash = rotate_multiply ((guint64) tensor->dtype, tensor->rank);
 
   hash = hash_bytes (tensor->dims, sizeof (gint64) * tensor->rank, hash);
+  if (ir_tensor_is_container (tensor))
+    return ir_container_hash (tensor, hash);
   if (tensor->values != NULL)
     return rotate_multiply (rotate_multiply (hash, ir_tensor_hash (tensor->values)),
                             ir_tensor_hash (tensor->indices));
@@ -923,7 +905,8 @@ print_axis (Printer *printer, guint axis)
  * @max_elements: how many elements to print at most
  *
  * Returns: (transfer full): nested brackets as in numpy, `[[1, 2], [3, ...]]`; a scalar has none;
- *   sparse tensors as `{indices: [...], values: [...]}`; floats have 9 digits, doubles 17
+ *   sparse tensors as `{indices: [...], values: [...]}`; sequences as `(item, item)`, an empty
+ *   optional as `none`, maps as `{key: value, ...}`; floats have 9 digits, doubles 17
  */
 char *
 ir_tensor_to_string (const IrTensor *tensor, guint max_elements)
@@ -931,6 +914,8 @@ ir_tensor_to_string (const IrTensor *tensor, guint max_elements)
   g_autoptr (GString) text = g_string_new (NULL);
   Printer printer = { tensor, text, max_elements, 0, FALSE };
 
+  if (ir_tensor_is_container (tensor))
+    return ir_container_to_string (tensor, max_elements);
   if (tensor->values != NULL)
     {
       g_autofree char *indices = ir_tensor_to_string (tensor->indices, max_elements);

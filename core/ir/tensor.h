@@ -1,7 +1,11 @@
 /* IrTensor: shared, reference-counted element data. The bytes are a GBytes, most often a slice of
  * the mapped model file, at any byte offset; ir_tensor_data() is the one accessor that gives a
  * pointer aligned for the element type (through a cached aligned copy where the file's is not).
- * Little-endian, C order; 4- and 2-bit types are packed, low bits first. Strings are held apart. */
+ * Little-endian, C order; 4- and 2-bit types are packed, low bits first. Strings are held apart.
+ *
+ * At run time a value may also hold a sequence, an optional or a map. That is a container: an
+ * IrTensor of another kind, whose items are tensors or containers. It has element type UNDEFINED,
+ * rank 0, no elements and no data, so that code for tensors finds nothing to read in it. */
 #pragma once
 
 #include "core/ir/type.h"
@@ -25,6 +29,16 @@ IrTensor *ir_tensor_new_static (
 IrTensor *ir_tensor_ref (IrTensor *tensor);
 void ir_tensor_unref (IrTensor *tensor);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (IrTensor, ir_tensor_unref)
+
+/* -- containers (container.c): immutable, items shared; NULL if the items do not fit -- */
+IrTensor *ir_tensor_new_sequence (const IrType *element, IrTensor *const *items, guint n_items);
+IrTensor *ir_tensor_new_optional (const IrType *element, IrTensor *item);
+IrTensor *ir_tensor_new_map (IrTensor *keys, IrTensor *values); /* [N]; [N] or a sequence of N */
+IrTypeKind ir_tensor_kind (const IrTensor *tensor);
+gboolean ir_tensor_is_container (const IrTensor *tensor);
+guint ir_tensor_n_items (const IrTensor *tensor);               /* maps: 2, keys and values */
+IrTensor *ir_tensor_item (const IrTensor *tensor, guint index); /* (transfer none) (nullable) */
+const IrType *ir_tensor_item_type (const IrTensor *tensor, IrContext *context);
 
 IrDtype ir_tensor_dtype (const IrTensor *tensor);
 guint ir_tensor_rank (const IrTensor *tensor);

@@ -1,0 +1,430 @@
+/* Sequences, optionals and maps at run time: tensors whose contents are other tensors, shared by
+ * reference and never changed. A container keeps a copy of the type of its items without their
+ * dims, so that an empty one has a type too and none depends on a context. */
+#include "config.h"
+
+#include "core/ir/tensor-private.h"
+
+#include <string.h>
+
+#define MAX_DEPTH 16 /* of containers in containers: a loop must not nest them without end */
+
+/* -- types without dims -- */
+
+static void
+free_declared (IrType *type)
+{
+  while (type != NULL)
+    {
+      IrType *inner = (IrType *) type->element;
+      g_free (type);
+      type = inner;
+    }
+}
+
+static IrType *
+copy_declared (const IrType *type)
+{
+  IrType *copy = g_new0 (IrType, 1);
+
+  copy->kind = type->kind;
+  copy->dtype = type->dtype;
+  copy->rank = IR_RANK_UNKNOWN;
+  copy->element = type->element != NULL ? copy_declared (type->element) : NULL;
+  return copy;
+}
+
+/* What @item is, without its dims. (transfer full) */
+static IrType *
+declare_item (const IrTensor *item)
+{
+  IrType *type = g_new0 (IrType, 1);
+
+  type->kind = item->kind;
+  type->dtype = item->kind == IR_TYPE_MAP ? item->items[0]->dtype : item->dtype;
+  type->rank = IR_RANK_UNKNOWN;
+  type->element = item->declared != NULL ? copy_declared (item->declared) : NULL;
+  return type;
+}
+
+static gboolean
+same_declared (const IrType *a, const IrType *b)
+{
+  if (a == NULL || b == NULL)
+    return a == b;
+  return a->kind == b->kind && a->dtype == b->dtype && same_declared (a->element, b->element);
+}
+
+static guint
+depth_of (const IrType *type)
+{
+  guint depth = 0;
+
+  for (; type != NULL; type = type->element)
+    depth++;
+  return depth;
+}
+
+static const IrType *
+intern_declared (IrContext *context, const IrType *type)
+{
+  const IrType *element = type->element != NULL ? intern_declared (context, type->element) : NULL;
+
+  switch (type->kind)
+    {
+    case IR_TYPE_SPARSE_TENSOR:
+      return ir_type_sparse_tensor (context, type->dtype, IR_RANK_UNKNOWN, NULL);
+    case IR_TYPE_SEQUENCE:
+      return ir_type_sequence (context, element);
+    case IR_TYPE_OPTIONAL:
+      return ir_type_optional (context, element);
+    case IR_TYPE_MAP:
+      return ir_type_map (context, type->dtype, element);
+    case IR_TYPE_TENSOR:
+    case IR_TYPE_OPAQUE:
+    case IR_N_TYPE_KINDS:
+    default:
+      return ir_type_tensor (context, type->dtype, IR_RANK_UNKNOWN, NULL);
+    }
+}
+
+/* What holds for both: dims that differ are unknown. Kinds and element types agree. */
+static const IrType *
+join_types (IrContext *context, const IrType *a, const IrType *b)
+{
+  IrDim dims[IR_MAX_RANK];
+
+  if (a == b || a->kind != b->kind)
+    return a;
+  switch (a->kind)
+    {
+    case IR_TYPE_SEQUENCE:
+      return ir_type_sequence (context, join_types (context, a->element, b->element));
+    case IR_TYPE_OPTIONAL:
+      return ir_type_optional (context, join_types (context, a->element, b->element));
+    case IR_TYPE_MAP:
+      return ir_type_map (context, a->dtype, join_types (context, a->element, b->element));
+    case IR_TYPE_TENSOR:
+    case IR_TYPE_SPARSE_TENSOR:
+    case IR_TYPE_OPAQUE:
+    case IR_N_TYPE_KINDS:
+    default:
+      break;
+    }
+  int rank = a->rank == b->rank ? a->rank : IR_RANK_UNKNOWN;
+  for (int i = 0; i < rank; i++)
+    dims[i] = a->dims[i] == b->dims[i] ? a->dims[i] : IR_DIM_UNKNOWN;
+  return a->kind == IR_TYPE_SPARSE_TENSOR ? ir_type_sparse_tensor (context, a->dtype, rank, dims)
+                                          : ir_type_tensor (context, a->dtype, rank, dims);
+}
+
+/* -- making -- */
+
+/* @declared: (transfer full). NULL if the nesting is too deep or the bytes cannot be counted. */
+static IrTensor *
+new_container (IrTypeKind kind, IrType *declared, IrTensor *const *items, guint n_items)
+{
+  gsize bytes = 0;
+  gboolean counted = depth_of (declared) < MAX_DEPTH;
+
+  for (guint i = 0; counted && i < n_items; i++)
+    counted = g_size_checked_add (&bytes, bytes, items[i]->n_bytes);
+  if (!counted)
+    {
+      free_declared (declared);
+      return NULL;
+    }
+  IrTensor *tensor = ir_tensor_new_header (IR_DTYPE_UNDEFINED, 0, NULL, 0, bytes);
+  tensor->kind = kind;
+  tensor->declared = declared;
+  tensor->n_items = n_items;
+  tensor->items = g_new0 (IrTensor *, n_items + 1);
+  for (guint i = 0; i < n_items; i++)
+    tensor->items[i] = ir_tensor_ref (items[i]);
+  return tensor;
+}
+
+static gboolean
+items_agree (const IrType *declared, IrTensor *const *items, guint n_items)
+{
+  gboolean agree = TRUE;
+
+  for (guint i = 0; agree && i < n_items; i++)
+    {
+      IrType *found = declare_item (items[i]);
+      agree = same_declared (declared, found);
+      free_declared (found);
+    }
+  return agree;
+}
+
+static IrTensor *
+new_checked (IrTypeKind kind, const IrType *element, IrTensor *const *items, guint n_items)
+{
+  IrType *declared;
+
+  if (element == NULL && n_items == 0)
+    return NULL;
+  declared = element != NULL ? copy_declared (element) : declare_item (items[0]);
+  /* An element type that the model leaves open is that of the items. */
+  if (n_items > 0 && declared->kind == items[0]->kind && declared->dtype == IR_DTYPE_UNDEFINED &&
+      declared->element == NULL)
+    {
+      free_declared (declared);
+      declared = declare_item (items[0]);
+    }
+  if (!items_agree (declared, items, n_items))
+    {
+      free_declared (declared);
+      return NULL;
+    }
+  return new_container (kind, declared, items, n_items);
+}
+
+/**
+ * ir_tensor_new_sequence:
+ * @element: (nullable): type of the items, whose dims do not matter; %NULL: that of the first item
+ * @items: (array length=n_items) (transfer none): the items, shared
+ * @n_items: how many
+ *
+ * Returns: (transfer full) (nullable): the sequence; %NULL if the items are not all of the type, or
+ *   nest too deeply, or there is neither a type nor an item
+ */
+IrTensor *
+ir_tensor_new_sequence (const IrType *element, IrTensor *const *items, guint n_items)
+{
+  return new_checked (IR_TYPE_SEQUENCE, element, items, n_items);
+}
+
+/**
+ * ir_tensor_new_optional:
+ * @element: (nullable): type of the item; %NULL: that of @item
+ * @item: (nullable) (transfer none): the item; %NULL: none
+ *
+ * Returns: (transfer full) (nullable): the optional; %NULL as in ir_tensor_new_sequence()
+ */
+IrTensor *
+ir_tensor_new_optional (const IrType *element, IrTensor *item)
+{
+  return new_checked (IR_TYPE_OPTIONAL, element, &item, item != NULL ? 1 : 0);
+}
+
+/**
+ * ir_tensor_new_map:
+ * @keys: (transfer none): [N], integers or strings
+ * @values: (transfer none): a tensor [N] of the values, or a sequence of N tensors
+ *
+ * Returns: (transfer full) (nullable): the map; %NULL if the sizes do not fit together
+ */
+IrTensor *
+ir_tensor_new_map (IrTensor *keys, IrTensor *values)
+{
+  IrTensor *items[2] = { keys, values };
+  gint64 n = keys->rank == 1 ? keys->dims[0] : -1;
+
+  if (keys->kind != IR_TYPE_TENSOR ||
+      !(keys->dtype == IR_DTYPE_STRING || ir_dtype_is_integer (keys->dtype)) ||
+      !(values->kind == IR_TYPE_SEQUENCE
+            ? (gint64) values->n_items == n
+            : values->kind == IR_TYPE_TENSOR && values->rank == 1 && values->dims[0] == n))
+    return NULL;
+  return new_container (IR_TYPE_MAP,
+                        values->kind == IR_TYPE_SEQUENCE ? copy_declared (values->declared)
+                                                         : declare_item (values),
+                        items, 2);
+}
+
+void
+ir_container_clear (IrTensor *tensor)
+{
+  for (guint i = 0; i < tensor->n_items; i++)
+    ir_tensor_unref (tensor->items[i]);
+  g_clear_pointer (&tensor->items, g_free);
+  g_clear_pointer (&tensor->declared, free_declared);
+}
+
+/* -- reading -- */
+
+/**
+ * ir_tensor_kind:
+ * @tensor: a tensor or container
+ *
+ * Returns: %IR_TYPE_TENSOR, %IR_TYPE_SPARSE_TENSOR, %IR_TYPE_SEQUENCE, %IR_TYPE_OPTIONAL or
+ *   %IR_TYPE_MAP
+ */
+IrTypeKind
+ir_tensor_kind (const IrTensor *tensor)
+{
+  return tensor->kind;
+}
+
+/**
+ * ir_tensor_is_container:
+ * @tensor: a tensor or container
+ *
+ * Returns: whether it is a sequence, an optional or a map: it has no elements of its own
+ */
+gboolean
+ir_tensor_is_container (const IrTensor *tensor)
+{
+  return tensor->declared != NULL;
+}
+
+/**
+ * ir_tensor_n_items:
+ * @tensor: a tensor or container
+ *
+ * Returns: sequences: their length; optionals: 0 or 1; maps: 2, the keys and the values; else 0
+ */
+guint
+ir_tensor_n_items (const IrTensor *tensor)
+{
+  return tensor->n_items;
+}
+
+/**
+ * ir_tensor_item:
+ * @tensor: a tensor or container
+ * @index: from 0
+ *
+ * Returns: (transfer none) (nullable): the item; of maps 0 the keys, 1 the values; %NULL if there
+ *   is none
+ */
+IrTensor *
+ir_tensor_item (const IrTensor *tensor, guint index)
+{
+  return index < tensor->n_items ? tensor->items[index] : NULL;
+}
+
+/**
+ * ir_tensor_item_type:
+ * @tensor: a container
+ * @context: where the type lives
+ *
+ * Returns: (transfer none) (nullable): type of its items, of maps of their values; with the dims
+ *   that all of them have; %NULL if @tensor is no container
+ */
+const IrType *
+ir_tensor_item_type (const IrTensor *tensor, IrContext *context)
+{
+  const IrType *type = NULL;
+
+  if (tensor->kind == IR_TYPE_MAP)
+    return tensor->items[1]->kind == IR_TYPE_SEQUENCE
+               ? ir_tensor_item_type (tensor->items[1], context)
+               : ir_type_tensor (context, tensor->items[1]->dtype, 0, NULL);
+  for (guint i = 0; i < tensor->n_items; i++)
+    {
+      const IrType *item = ir_tensor_type (tensor->items[i], context);
+      type = type != NULL ? join_types (context, type, item) : item;
+    }
+  return type != NULL || tensor->declared == NULL ? type
+                                                  : intern_declared (context, tensor->declared);
+}
+
+const IrType *
+ir_container_type (const IrTensor *tensor, IrContext *context)
+{
+  const IrType *item = ir_tensor_item_type (tensor, context);
+
+  if (tensor->kind == IR_TYPE_MAP)
+    return ir_type_map (context, tensor->items[0]->dtype, item);
+  return tensor->kind == IR_TYPE_OPTIONAL ? ir_type_optional (context, item)
+                                          : ir_type_sequence (context, item);
+}
+
+gboolean
+ir_container_equal (const IrTensor *a, const IrTensor *b)
+{
+  gboolean equal = a->n_items == b->n_items && same_declared (a->declared, b->declared);
+
+  for (guint i = 0; equal && i < a->n_items; i++)
+    equal = ir_tensor_equal (a->items[i], b->items[i]);
+  return equal;
+}
+
+guint64
+ir_container_hash (const IrTensor *tensor, guint64 seed)
+{
+  guint64 hash = seed * 31 + (guint64) tensor->kind;
+
+  for (guint i = 0; i < tensor->n_items; i++)
+    hash = hash * G_GUINT64_CONSTANT (0x9fb21c651e98df25) + ir_tensor_hash (tensor->items[i]);
+  return hash;
+}
+
+/* -- text -- */
+
+static void
+append_item (GString *text, const IrTensor *item, guint max_elements)
+{
+  g_autofree char *item_text = ir_tensor_to_string (item, max_elements);
+
+  g_string_append (text, item_text);
+}
+
+/* One entry of a tensor [N] as a text of its own. */
+static void
+append_entry (GString *text, const IrTensor *entries, guint index)
+{
+  g_autoptr (IrTensor) entry = NULL;
+
+  if (entries->dtype == IR_DTYPE_STRING)
+    {
+      GBytes *string = ir_tensor_string (entries, index);
+      entry = ir_tensor_new_strings (0, NULL, &string);
+    }
+  else
+    entry = ir_tensor_new_scalar (entries->dtype, 0);
+  if (entry == NULL)
+    return;
+  if (entries->dtype != IR_DTYPE_STRING && ir_dtype_bits (entries->dtype) % 8 == 0)
+    {
+      gsize size = ir_dtype_bits (entries->dtype) / 8;
+      memcpy (ir_tensor_data_writable (entry),
+              (const guint8 *) ir_tensor_data (entries) + index * size, size);
+    }
+  append_item (text, entry, 1);
+}
+
+static char *
+map_to_string (const IrTensor *tensor, guint max_elements)
+{
+  g_autoptr (GString) text = g_string_new ("{");
+  const IrTensor *keys = tensor->items[0], *values = tensor->items[1];
+  guint n = (guint) MIN (keys->n_elements, max_elements);
+
+  for (guint i = 0; i < n; i++)
+    {
+      g_string_append (text, i > 0 ? ", " : "");
+      append_entry (text, keys, i);
+      g_string_append (text, ": ");
+      if (values->kind == IR_TYPE_SEQUENCE)
+        append_item (text, values->items[i], max_elements / n);
+      else
+        append_entry (text, values, i);
+    }
+  g_string_append (text, n == keys->n_elements ? "}" : n > 0 ? ", ...}" : "...}");
+  return g_strdup (text->str);
+}
+
+char *
+ir_container_to_string (const IrTensor *tensor, guint max_elements)
+{
+  g_autoptr (GString) text = g_string_new (NULL);
+  guint n = MIN (tensor->n_items, max_elements);
+
+  if (tensor->kind == IR_TYPE_MAP)
+    return map_to_string (tensor, max_elements);
+  if (tensor->kind == IR_TYPE_OPTIONAL)
+    return tensor->n_items > 0 ? ir_tensor_to_string (tensor->items[0], max_elements)
+                               : g_strdup ("none");
+  g_string_append_c (text, '(');
+  for (guint i = 0; i < n; i++)
+    {
+      g_string_append (text, i > 0 ? ", " : "");
+      append_item (text, tensor->items[i], MAX (max_elements / n, 1));
+    }
+  g_string_append (text, n == tensor->n_items ? ")" : n > 0 ? ", ...)" : "...)");
+  return g_strdup (text->str);
+}

@@ -1,0 +1,247 @@
+/* Inference, cost and adapter of the recurrent layers RNN, GRU and LSTM. */
+#include "config.h"
+
+#include "core/op/infer-recurrent.h"
+
+#include "core/op/infer-util.h"
+#include "core/op/rows.h"
+#include <string.h>
+
+enum
+{
+  INPUT_X,
+  INPUT_W,
+  INPUT_R,
+  INPUT_B,
+  INPUT_LENGTHS,
+  INPUT_H,
+  INPUT_C,
+  INPUT_P
+};
+
+/* The dims of input @slot must be @n sizes, entries nullable; each becomes the more specific of
+ * what it is and what the input says. */
+static gboolean
+meet (const IrCall *call, guint slot, guint n, IrDim *const *sizes, GError **error)
+{
+  int rank = ir_call_input_rank (call, slot);
+  const IrDim *dims = ir_call_input_dims (call, slot);
+
+  if (!ir_call_has_input (call, slot) || rank == IR_RANK_UNKNOWN)
+    return TRUE;
+  if (rank != (int) n)
+    return ir_call_fail (call, error, IR_OP_ERROR_SHAPE, "input %u has %d dims, %u are needed",
+                         slot, rank, n);
+  for (guint i = 0; i < n; i++)
+    if (sizes[i] != NULL && !ir_call_same_dim (call, *sizes[i], dims[i], "sizes", sizes[i], error))
+      {
+        g_prefix_error (error, "axis %u of input %u: ", i, slot);
+        return FALSE;
+      }
+  return TRUE;
+}
+
+/* Axis @axis of input @slot must be @times hidden sizes. */
+static gboolean
+meet_multiple (
+    IrRecurrent *sizes, const IrCall *call, guint slot, guint axis, gint64 times, GError **error)
+{
+  const IrDim *dims = ir_call_input_dims (call, slot);
+  IrDim same;
+
+  if (!ir_call_has_input (call, slot) || dims == NULL)
+    return TRUE;
+  if (sizes->hidden == IR_DIM_UNKNOWN &&
+      !ir_dim_divides (call->context, dims[axis], times, &sizes->hidden))
+    sizes->hidden = IR_DIM_UNKNOWN;
+  if (ir_call_same_dim (call, dims[axis], ir_dim_mul (call->context, sizes->hidden, times), "sizes",
+                        &same, error))
+    return TRUE;
+  g_prefix_error (error, "axis %u of input %u must be %d hidden sizes: ", axis, slot, (int) times);
+  return FALSE;
+}
+
+static gboolean
+read_direction (IrRecurrent *sizes, const IrCall *call, GError **error)
+{
+  const char *direction = ir_call_string (call, "direction", "forward");
+
+  sizes->reverse = strcmp (direction, "reverse") == 0;
+  sizes->n_directions = strcmp (direction, "bidirectional") == 0 ? 2 : 1;
+  return sizes->reverse || sizes->n_directions == 2 || strcmp (direction, "forward") == 0 ||
+         ir_call_fail (call, error, IR_OP_ERROR_ATTRIBUTE,
+                       "direction is \"%s\", needed is forward, reverse or bidirectional",
+                       direction);
+}
+
+static gboolean
+read_hidden_size (IrRecurrent *sizes, const IrCall *call, GError **error)
+{
+  gint64 hidden = ir_call_int (call, "hidden_size", IR_DIM_UNKNOWN);
+
+  sizes->hidden = ir_call_attr (call, "hidden_size") != NULL ? hidden : IR_DIM_UNKNOWN;
+  return ir_call_attr (call, "hidden_size") == NULL || hidden >= 0 ||
+         ir_call_fail (call, error, IR_OP_ERROR_ATTRIBUTE, "hidden_size is %" G_GINT64_FORMAT,
+                       hidden);
+}
+
+/**
+ * ir_recurrent_init:
+ * @sizes: (out caller-allocates): the sizes, as far as they are known
+ * @call: X, W, R, B, sequence_lens, initial_h and, for LSTM, initial_c and P
+ * @n_gates: 1 for RNN, 3 for GRU, 4 for LSTM
+ * @error: return location for an error
+ *
+ * Reads sizes from the attributes and from the types of all inputs, which must agree.
+ *
+ * Source: ONNX RNN, GRU and LSTM 22.
+ *
+ * Returns: %FALSE with %IR_OP_ERROR_SHAPE or %IR_OP_ERROR_ATTRIBUTE if something does not fit
+ */
+gboolean
+ir_recurrent_init (IrRecurrent *sizes, const IrCall *call, guint n_gates, GError **error)
+{
+  gint64 layout = ir_call_int (call, "layout", 0);
+
+  *sizes = (IrRecurrent){ .n_gates = n_gates, .batch_first = layout == 1 };
+  sizes->steps = sizes->batch = sizes->in = IR_DIM_UNKNOWN;
+  if (layout != 0 && layout != 1)
+    return ir_call_fail (call, error, IR_OP_ERROR_ATTRIBUTE,
+                         "layout is %" G_GINT64_FORMAT ", needed is 0 or 1", layout);
+  if (!read_direction (sizes, call, error) || !read_hidden_size (sizes, call, error))
+    return FALSE;
+  IrDim directions = sizes->n_directions;
+  IrDim *first = sizes->batch_first ? &sizes->batch : &directions;
+  IrDim *second = sizes->batch_first ? &directions : &sizes->batch;
+  IrDim *x[] = { sizes->batch_first ? &sizes->batch : &sizes->steps,
+                 sizes->batch_first ? &sizes->steps : &sizes->batch, &sizes->in };
+  IrDim *w[] = { &directions, NULL, &sizes->in }, *r[] = { &directions, NULL, &sizes->hidden };
+  IrDim *b[] = { &directions, NULL }, *lengths[] = { &sizes->batch };
+  IrDim *state[] = { first, second, &sizes->hidden };
+  gint64 gates = n_gates;
+  return meet (call, INPUT_X, 3, x, error) && meet (call, INPUT_W, 3, w, error) &&
+         meet (call, INPUT_R, 3, r, error) && meet (call, INPUT_B, 2, b, error) &&
+         meet (call, INPUT_LENGTHS, 1, lengths, error) && meet (call, INPUT_H, 3, state, error) &&
+         meet (call, INPUT_C, 3, state, error) && meet (call, INPUT_P, 2, b, error) &&
+         meet_multiple (sizes, call, INPUT_W, 1, gates, error) &&
+         meet_multiple (sizes, call, INPUT_R, 1, gates, error) &&
+         meet_multiple (sizes, call, INPUT_B, 1, 2 * gates, error) &&
+         meet_multiple (sizes, call, INPUT_P, 1, 3, error);
+}
+
+/* All inputs but the lengths have one element type, a floating-point one. */
+static gboolean
+check_dtypes (const IrCall *call, IrDtype *dtype, GError **error)
+{
+  IrDtype states;
+
+  if (!ir_call_common_dtype (call, INPUT_X, 4, dtype, error) ||
+      !ir_call_common_dtype (call, INPUT_H, 3, &states, error) ||
+      !ir_call_check_integers (call, INPUT_LENGTHS, 1, error))
+    return FALSE;
+  if (*dtype == IR_DTYPE_UNDEFINED)
+    *dtype = states;
+  if (*dtype != IR_DTYPE_UNDEFINED && !ir_dtype_is_float (*dtype))
+    return ir_call_fail (call, error, IR_OP_ERROR_DTYPE, "X is %s, needed is a floating-point type",
+                         ir_dtype_name (*dtype));
+  return states == IR_DTYPE_UNDEFINED || states == *dtype ||
+         ir_call_fail (call, error, IR_OP_ERROR_DTYPE, "X is %s, the initial state is %s",
+                       ir_dtype_name (*dtype), ir_dtype_name (states));
+}
+
+static gboolean
+infer (IrCall *call, guint n_gates, GError **error)
+{
+  IrRecurrent sizes;
+  IrDtype dtype;
+
+  if (!ir_recurrent_init (&sizes, call, n_gates, error) || !check_dtypes (call, &dtype, error))
+    return FALSE;
+  IrDim all[] = { sizes.steps, sizes.n_directions, sizes.batch, sizes.hidden };
+  IrDim all_batch_first[] = { sizes.batch, sizes.steps, sizes.n_directions, sizes.hidden };
+  IrDim last[] = { sizes.n_directions, sizes.batch, sizes.hidden };
+  IrDim last_batch_first[] = { sizes.batch, sizes.n_directions, sizes.hidden };
+  for (guint i = 0; i < call->n_outputs; i++)
+    if (i == 0)
+      ir_call_set_output_tensor_type (call, i, dtype, 4, sizes.batch_first ? all_batch_first : all);
+    else
+      ir_call_set_output_tensor_type (call, i, dtype, 3,
+                                      sizes.batch_first ? last_batch_first : last);
+  return TRUE;
+}
+
+/**
+ * ir_infer_rnn:
+ * @call: X, W, R, B, sequence_lens, initial_h
+ * @error: return location for an error
+ *
+ * Sets Y to [steps, directions, batch, hidden] and Y_h to [directions, batch, hidden]; with layout
+ * 1 the batch comes first.
+ *
+ * Source: ONNX RNN 22.
+ *
+ * Returns: %TRUE if the output types were set
+ */
+gboolean
+ir_infer_rnn (IrCall *call, GError **error)
+{
+  return infer (call, 1, error);
+}
+
+/**
+ * ir_infer_gru:
+ * @call: X, W, R, B, sequence_lens, initial_h
+ * @error: return location for an error
+ *
+ * As ir_infer_rnn(), with three gates.
+ *
+ * Source: ONNX GRU 22.
+ *
+ * Returns: %TRUE if the output types were set
+ */
+gboolean
+ir_infer_gru (IrCall *call, GError **error)
+{
+  return infer (call, 3, error);
+}
+
+/**
+ * ir_infer_lstm:
+ * @call: X, W, R, B, sequence_lens, initial_h, initial_c, P
+ * @error: return location for an error
+ *
+ * As ir_infer_rnn(), with four gates, and Y_c of the shape of Y_h.
+ *
+ * Source: ONNX LSTM 22.
+ *
+ * Returns: %TRUE if the output types were set
+ */
+gboolean
+ir_infer_lstm (IrCall *call, GError **error)
+{
+  return infer (call, 4, error);
+}
+
+/* Two operations per weight of W and R, at each step of each sequence. */
+guint64
+ir_cost_recurrent (const IrCall *call)
+{
+  guint64 weights = ir_type_count (ir_call_input_type (call, INPUT_W));
+  guint64 more = ir_type_count (ir_call_input_type (call, INPUT_R));
+  const IrDim *x = ir_call_input_dims (call, INPUT_X);
+  guint64 steps = 1;
+
+  for (guint i = 0; x != NULL && i < 2; i++)
+    if (ir_dim_is_known (x[i]))
+      steps = ir_mul_saturated (steps, (guint64) x[i]);
+  weights = weights > G_MAXUINT64 - more ? G_MAXUINT64 : weights + more;
+  return ir_mul_saturated (ir_mul_saturated (2, steps), weights);
+}
+
+/* Opset < 7: an attribute said whether Y is wanted; a node that does not want it does not name it.
+ */
+void
+ir_adapt_recurrent (IrCall *call)
+{
+  ir_call_drop_attr (call, "output_sequence");
+}

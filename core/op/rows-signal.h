@@ -1,0 +1,14 @@
+/* What the rows of recurrent.def and of transforms and image operators name. */
+#pragma once
+
+/* clang-format off */
+/* -- recurrent.def -- */
+IR_DECLARE_INFER (rnn)
+IR_DECLARE_INFER (gru)
+IR_DECLARE_INFER (lstm)
+IR_DECLARE_REF (rnn)
+IR_DECLARE_REF (gru)
+IR_DECLARE_REF (lstm)
+IR_DECLARE_COST (recurrent)
+IR_DECLARE_ADAPT (recurrent)
+/* clang-format on */

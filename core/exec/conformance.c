@@ -5,6 +5,7 @@
 
 #include "core/exec/exec-private.h"
 #include "core/io/io.h"
+#include "core/ir/edit.h"
 #include <math.h>
 
 /**
@@ -117,16 +118,51 @@ load_value (const char *dir, guint set, const char *kind, guint index, GError **
   return ir_tensor_load (path, error);
 }
 
-/* The cases store bfloat16 as uint16, because numpy has no such type: the model says what it is. */
+/* Bits of one 16-bit type as elements of another. */
+static IrTensor *
+retype (const IrTensor *tensor, IrDtype dtype)
+{
+  return ir_tensor_new_copy (dtype, ir_tensor_rank (tensor), ir_tensor_dims (tensor),
+                             ir_tensor_data (tensor));
+}
+
+/* Older cases store bfloat16 as uint16, because numpy has no such type: the model says what an
+ * input is. */
 static IrTensor *
 as_declared (IrTensor *tensor, IrDtype dtype)
 {
   if (tensor == NULL || ir_tensor_dtype (tensor) != IR_DTYPE_UINT16 || dtype != IR_DTYPE_BFLOAT16)
     return tensor;
-  IrTensor *typed = ir_tensor_new_copy (dtype, ir_tensor_rank (tensor), ir_tensor_dims (tensor),
-                                        ir_tensor_data (tensor));
+  IrTensor *typed = retype (tensor, dtype);
   ir_tensor_unref (tensor);
   return typed;
+}
+
+/* The official runner compares arrays as they are stored: where the wanted output is bfloat16
+ * stored as uint16, the bits of ours are compared as such numbers. Those cases were made by cutting
+ * the lower half of a float off, so the last bit differs from rounding, within the tolerance. */
+static const IrTensor *
+as_stored (const IrTensor *actual, const IrTensor *wanted, IrTensor **owned)
+{
+  if (ir_tensor_dtype (wanted) != IR_DTYPE_UINT16 || ir_tensor_dtype (actual) != IR_DTYPE_BFLOAT16)
+    return actual;
+  *owned = retype (actual, IR_DTYPE_UINT16);
+  return *owned;
+}
+
+/* The official runner hands arrays over without a look at the declared shapes, and some cases have
+ * others: those of the CastLike operators declare the target as large as the input and give one
+ * element. What is given counts, so a declaration that contradicts it is replaced. */
+static void
+redeclare (IrModel *model, IrValue *value, const IrTensor *tensor)
+{
+  const IrType *given = ir_tensor_type (tensor, model->context);
+
+  if (value->type == NULL || ir_tensor_dtype (tensor) != ir_value_dtype (value) ||
+      ir_type_merge (model->context, value->type, given) != NULL)
+    return;
+  g_autoptr (IrEdit) edit = ir_edit_new_import (model);
+  ir_edit_set_type (edit, value, given);
 }
 
 static GHashTable *
@@ -137,13 +173,14 @@ load_inputs (IrModel *model, const char *dir, guint set, GError **error)
 
   for (guint i = 0, file = 0; i < ir_graph_n_inputs (model->main); i++)
     {
-      const IrValue *value = ir_graph_input (model->main, i);
+      IrValue *value = ir_graph_input (model->main, i);
       if (value->initializer != NULL)
         continue;
       IrTensor *tensor = as_declared (load_value (dir, set, "input", file++, error),
                                       ir_value_dtype (value));
       if (tensor == NULL)
         return NULL;
+      redeclare (model, value, tensor);
       g_hash_table_insert (inputs, GUINT_TO_POINTER (value->id), tensor);
     }
   return g_steal_pointer (&inputs);
@@ -178,13 +215,14 @@ output_difference (const IrModel *model, const IrRun *run, const char *dir, guin
     {
       g_autoptr (GError) error = NULL;
       const IrValue *value = ir_graph_output (model->main, i);
-      g_autoptr (IrTensor)
-          wanted = as_declared (load_value (dir, set, "output", i, &error), ir_value_dtype (value));
+      g_autoptr (IrTensor) wanted = load_value (dir, set, "output", i, &error);
+      g_autoptr (IrTensor) retyped = NULL;
       const IrTensor *actual = ir_run_value (run, value->id);
       if (wanted == NULL)
         return g_strdup (error->message);
       if (actual == NULL)
         return g_strdup_printf ("there is no output %s", value->name);
+      actual = as_stored (actual, wanted, &retyped);
       g_autofree char *difference = ir_tensor_difference (model->context, actual, wanted,
                                                           IR_CONFORMANCE_RTOL, IR_CONFORMANCE_ATOL);
       if (difference != NULL)

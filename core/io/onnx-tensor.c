@@ -4,7 +4,7 @@
  *   raw_data 9               all but strings: little-endian, as in memory; never copied
  *   float_data 4             float, complex64 (pairs)
  *   int32_data 5             int32, 16- and 8-bit integers, bool; the bits of float16, bfloat16,
- *                            float8; bytes of packed 4- and 2-bit elements
+ *                            float8, float6; bytes of packed 4- and 2-bit elements
  *   string_data 6            int64_data 7: int64     uint64_data 11: uint64, uint32
  *   double_data 10           double, complex128 (pairs)
  *   name 8   doc_string 12   external_data 13 { key 1, value 2 }   data_location 14
@@ -245,6 +245,33 @@ fits (guint64 number, guint n_bytes)
          value < (G_GINT64_CONSTANT (1) << (8 * n_bytes));
 }
 
+/* Elements of 6 bits stand one to a number, where smaller ones fill its byte. */
+static GBytes *
+pack_codes (IrOnnxReader *reader, const Parts *parts, IrDtype dtype, guint64 n, gsize size)
+{
+  g_autofree guint8 *data = g_malloc0 (MAX (size, 1));
+
+  for (guint i = 0; i < parts->numbers->len && parts->numbers->len == n; i++)
+    {
+      guint64 code = g_array_index (parts->numbers, guint64, i);
+
+      if (code >> ir_dtype_bits (dtype) != 0)
+        {
+          g_autofree char *message = g_strdup_printf ("element %u does not fit %s", i,
+                                                      ir_dtype_name (dtype));
+          bad (reader, parts, IR_PROBLEM_BAD_TENSOR, message);
+          return NULL;
+        }
+      ir_dtype_set_code (dtype, data, i, (guint) code);
+    }
+  if (parts->numbers->len == n)
+    return g_bytes_new_take (g_steal_pointer (&data), size);
+  g_autofree char *message = g_strdup_printf ("has %u numbers, its shape needs %" G_GUINT64_FORMAT,
+                                              parts->numbers->len, n);
+  bad (reader, parts, IR_PROBLEM_BAD_TENSOR, message);
+  return NULL;
+}
+
 static GBytes *
 pack_numbers (IrOnnxReader *reader, const Parts *parts, IrDtype dtype, gsize expected)
 {
@@ -319,6 +346,8 @@ element_bytes (IrOnnxReader *reader, const Parts *parts, IrDtype dtype, guint64 
     }
   if (parts->external)
     return external_bytes (reader, parts, expected);
+  if (parts->raw == NULL && ir_dtype_bits (dtype) == 6)
+    return pack_codes (reader, parts, dtype, n_elements, expected);
   if (parts->raw == NULL)
     return pack_numbers (reader, parts, dtype, expected);
   if (g_bytes_get_size (parts->raw) == expected &&

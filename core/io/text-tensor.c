@@ -162,7 +162,7 @@ pack_elements (const Elements *elements)
       guint64 bits = g_array_index (elements->bits, guint64, i);
 
       if (width < 8)
-        data[i * width / 8] |= (guint8) (bits << (i * width % 8));
+        ir_dtype_set_code (elements->dtype, data, i, (guint) bits);
       else
         for (guint b = 0; b < width / 8; b++)
           data[i * (width / 8) + b] = (guint8) (bits >> (8 * b));
@@ -465,12 +465,13 @@ is_plain_nan (guint64 bits, guint width)
 }
 
 static guint64
-part (const guint8 *data, guint64 index, guint width)
+part (const guint8 *data, guint64 index, IrDtype dtype)
 {
+  guint width = part_bits (dtype);
   guint64 bits = 0;
 
   if (width < 8)
-    return data[index * width / 8] >> (index * width % 8) & ((1u << width) - 1);
+    return ir_dtype_get_code (dtype, data, index);
   for (guint b = 0; b < width / 8; b++)
     bits |= (guint64) data[index * (width / 8) + b] << (8 * b);
   return bits;
@@ -510,7 +511,7 @@ has_odd_nan (const IrTensor *tensor)
     n *= 2;
   for (guint64 i = 0; i < n; i++)
     {
-      guint64 bits = part (data, i, width);
+      guint64 bits = part (data, i, dtype);
 
       if (isnan (part_number (bits, width)) && !is_plain_nan (bits, width))
         return TRUE;
@@ -551,7 +552,7 @@ write_numbers (GString *out, const IrTensor *tensor)
     {
       if (i > 0)
         g_string_append (out, i % 16 == 0 && n > 64 ? ",\n" : ", ");
-      write_number (out, dtype, part (data, i, width), width);
+      write_number (out, dtype, part (data, i, dtype), width);
     }
   g_string_append_c (out, '}');
 }

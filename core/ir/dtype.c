@@ -1,9 +1,10 @@
 /* Element types: the table's accessors, and the conversions between an element and double or
  * int64. All small floating-point formats go through one decoder and one encoder, driven by a row
  * of parameters; a value is rounded once, from double, to nearest even. Out-of-range values
- * become infinity in IEEE formats and saturate in the 8-bit and 4-bit ones.
+ * become infinity in IEEE formats and saturate in those of 8 bits and less, unless
+ * ir_dtype_cast_double() is told not to.
  *
- * Source: ONNX Cast (saturate = 1), onnx.ai/onnx/technical/float8 and float4; OCP MX 1.0. */
+ * Source: ONNX Cast 28, onnx.ai/onnx/technical/float8 and float4; OCP MX 1.0. */
 #include "config.h"
 
 #include "core/ir/dtype.h"
@@ -150,7 +151,7 @@ ir_dtype_storage_bytes (IrDtype dtype, guint64 n_elements, gsize *bytes)
   if (bits == 0)
     return FALSE;
   if (bits < 8)
-    total = n_elements / (8 / bits) + (n_elements % (8 / bits) != 0);
+    total = n_elements / 8 * bits + (n_elements % 8 * bits + 7) / 8;
   else if (!g_uint64_checked_mul (&total, n_elements, bits / 8))
     return FALSE;
   if (total > G_MAXSSIZE)
@@ -167,21 +168,26 @@ typedef struct
   guint man_bits, sign_bit; /* width of the mantissa; position of the sign */
   int bias;
   guint max;       /* code of the largest finite value */
-  guint overflow;  /* code for what is larger: infinity, or @max where the format saturates */
-  guint infinity;  /* code that infinity becomes */
+  guint overflow;  /* code of what is larger, and of infinity, where the format saturates */
+  guint lost;      /* the same where it does not: infinity, NaN, or again @max */
   guint nan;       /* code of a quiet NaN; with @fnuz it has the sign set */
   guint first_nan; /* codes from here on are NaN, between @max and it infinity */
   gboolean fnuz;   /* no negative zero: that code is the only NaN */
+  gboolean finite; /* neither infinity nor NaN: a NaN becomes the zero of the other sign */
 } SmallFloat;
 
-static const SmallFloat float16 = { 10, 15, 15, 0x7bff, 0x7c00, 0x7c00, 0x7e00, 0x7c01, FALSE };
-static const SmallFloat bfloat16 = { 7, 15, 127, 0x7f7f, 0x7f80, 0x7f80, 0x7fc0, 0x7f81, FALSE };
-static const SmallFloat e4m3fn = { 3, 7, 7, 0x7e, 0x7e, 0x7e, 0x7f, 0x7f, FALSE };
-static const SmallFloat e4m3fnuz = { 3, 7, 8, 0x7f, 0x7f, 0x7f, 0x00, 0x80, TRUE };
-static const SmallFloat e5m2 = { 2, 7, 15, 0x7b, 0x7b, 0x7b, 0x7f, 0x7d, FALSE };
-static const SmallFloat e5m2fnuz = { 2, 7, 16, 0x7f, 0x7f, 0x7f, 0x00, 0x80, TRUE };
-/* Neither infinity nor NaN: both become the largest value. */
-static const SmallFloat e2m1 = { 1, 3, 1, 0x7, 0x7, 0x7, 0x7, 0x8, FALSE };
+static const SmallFloat float16 = {
+  10, 15, 15, 0x7bff, 0x7c00, 0x7c00, 0x7e00, 0x7c01, FALSE, FALSE
+};
+static const SmallFloat bfloat16 = { 7,      15,     127,    0x7f7f, 0x7f80,
+                                     0x7f80, 0x7fc0, 0x7f81, FALSE,  FALSE };
+static const SmallFloat e4m3fn = { 3, 7, 7, 0x7e, 0x7e, 0x7f, 0x7f, 0x7f, FALSE, FALSE };
+static const SmallFloat e4m3fnuz = { 3, 7, 8, 0x7f, 0x7f, 0x80, 0x00, 0x80, TRUE, FALSE };
+static const SmallFloat e5m2 = { 2, 7, 15, 0x7b, 0x7b, 0x7c, 0x7f, 0x7d, FALSE, FALSE };
+static const SmallFloat e5m2fnuz = { 2, 7, 16, 0x7f, 0x7f, 0x80, 0x00, 0x80, TRUE, FALSE };
+static const SmallFloat e2m1 = { 1, 3, 1, 0x7, 0x7, 0x7, 0x0, 0x8, FALSE, TRUE };
+static const SmallFloat e2m3 = { 3, 5, 1, 0x1f, 0x1f, 0x1f, 0x0, 0x20, FALSE, TRUE };
+static const SmallFloat e3m2 = { 2, 5, 3, 0x1f, 0x1f, 0x1f, 0x0, 0x20, FALSE, TRUE };
 
 static double
 double_from_bits (guint64 bits)
@@ -239,47 +245,49 @@ round_magnitude (const SmallFloat *format, guint64 bits)
 }
 
 static guint
-encode_small (const SmallFloat *format, double value)
+encode_small (const SmallFloat *format, double value, gboolean saturate)
 {
-  guint sign = signbit (value) ? 1u << format->sign_bit : 0;
+  guint sign_mask = 1u << format->sign_bit, sign = signbit (value) ? sign_mask : 0;
   guint64 bits;
   guint code;
 
   if (isnan (value))
-    return format->fnuz ? 1u << format->sign_bit : sign | format->nan;
-  if (isinf (value))
-    return sign | format->infinity;
+    return format->fnuz ? sign_mask : format->finite ? sign ^ sign_mask : sign | format->nan;
   memcpy (&bits, &value, sizeof bits);
-  code = round_magnitude (format, bits);
+  code = isinf (value) ? G_MAXUINT : round_magnitude (format, bits);
   if (code > format->max)
-    code = format->overflow;
+    code = saturate ? format->overflow : format->lost;
   return code == 0 && format->fnuz ? 0 : sign | code;
 }
 
-/* E8M0 is a bare exponent: 2^(code - 127), 255 is NaN. It has no sign: that is dropped, and what
- * is not finite becomes NaN (onnx.numpy_helper, round mode "nearest", saturating). */
+/* E8M0 is a bare exponent: 2^(code - 127), 255 is NaN. It has no sign: that is dropped. Without
+ * saturation zero and what lies outside of the range become NaN.
+ *
+ * Source: the table of FLOAT8E8M0 in ONNX Cast. */
+#define E8M0_NAN 0xffu
 static guint
-encode_e8m0 (double value)
+encode_e8m0 (double value, gboolean saturate, IrDtypeRounding rounding)
 {
-  float narrowed = (float) value;
-  guint32 bits;
-  guint exponent;
+  double magnitude = fabs (value), mantissa;
+  int exponent;
 
-  if (isnan (value) || isinf (value))
-    return 0xff;
-  if (isinf (narrowed))
-    return 0xfe;
-  memcpy (&bits, &narrowed, sizeof bits);
-  exponent = (bits >> 23) & 0xff;
-  if ((bits & 0x400000) != 0 && ((bits & 0x3fffff) != 0 || exponent > 0) && exponent < 0xfe)
+  if (isnan (value))
+    return E8M0_NAN;
+  if (magnitude > 0x1p127)
+    return saturate ? 254 : E8M0_NAN;
+  if (magnitude < 0x1p-127)
+    return saturate ? 0 : E8M0_NAN;
+  mantissa = 2 * frexp (magnitude, &exponent); /* [1, 2) times 2^(exponent - 1) */
+  if (rounding == IR_DTYPE_ROUND_UP ? mantissa > 1
+                                    : rounding == IR_DTYPE_ROUND_NEAREST && mantissa >= 1.5)
     exponent++;
-  return exponent;
+  return (guint) (exponent - 1 + 127);
 }
 
 static double
 decode_e8m0 (guint code)
 {
-  return code == 0xff ? NAN : double_from_bits ((guint64) (code + 1023 - 127) << 52);
+  return code == E8M0_NAN ? NAN : double_from_bits ((guint64) (code + 1023 - 127) << 52);
 }
 
 /**
@@ -303,7 +311,7 @@ ir_float16_to_float (guint16 bits)
 guint16
 ir_float16_from_float (float value)
 {
-  return (guint16) encode_small (&float16, (double) value);
+  return (guint16) encode_small (&float16, (double) value, TRUE);
 }
 
 /**
@@ -340,21 +348,29 @@ ir_bfloat16_from_float (float value)
 
 /* -- elements -- */
 
-/* The bits of an element of a type of at most 8 bits; packed ones stand low bits first. */
+/* The bits of an element of a type of at most 8 bits: a stream of them, low bits first, where an
+ * element of 6 bits may lie in two bytes. */
 static guint
 get_packed (const guint8 *bytes, gsize index, guint bits)
 {
-  guint per_byte = 8 / bits;
-  return (bytes[index / per_byte] >> (index % per_byte * bits)) & ((1u << bits) - 1);
+  gsize byte = index / 8 * bits + index % 8 * bits / 8;
+  guint shift = (guint) (index % 8 * bits % 8), value = bytes[byte] >> shift;
+
+  if (shift + bits > 8)
+    value |= (guint) bytes[byte + 1] << (8 - shift);
+  return value & ((1u << bits) - 1);
 }
 
 static void
 set_packed (guint8 *bytes, gsize index, guint bits, guint value)
 {
-  guint per_byte = 8 / bits, shift = (guint) (index % per_byte) * bits;
-  guint mask = ((1u << bits) - 1) << shift;
-  bytes[index / per_byte] = (guint8) ((bytes[index / per_byte] & ~mask) |
-                                      ((value << shift) & mask));
+  gsize byte = index / 8 * bits + index % 8 * bits / 8;
+  guint shift = (guint) (index % 8 * bits % 8), mask = ((1u << bits) - 1) << shift;
+
+  value = (value << shift) & mask;
+  bytes[byte] = (guint8) ((bytes[byte] & ~mask) | value);
+  if (shift + bits > 8)
+    bytes[byte + 1] = (guint8) ((bytes[byte + 1] & ~(mask >> 8)) | (value >> 8));
 }
 
 static int
@@ -371,7 +387,8 @@ small_float (IrDtype dtype)
     [IR_DTYPE_FLOAT16] = &float16,     [IR_DTYPE_BFLOAT16] = &bfloat16,
     [IR_DTYPE_FLOAT8E4M3FN] = &e4m3fn, [IR_DTYPE_FLOAT8E4M3FNUZ] = &e4m3fnuz,
     [IR_DTYPE_FLOAT8E5M2] = &e5m2,     [IR_DTYPE_FLOAT8E5M2FNUZ] = &e5m2fnuz,
-    [IR_DTYPE_FLOAT4E2M1] = &e2m1,
+    [IR_DTYPE_FLOAT4E2M1] = &e2m1,     [IR_DTYPE_FLOAT6E2M3] = &e2m3,
+    [IR_DTYPE_FLOAT6E3M2] = &e3m2,
   };
   return (guint) dtype < IR_N_DTYPES ? formats[dtype] : NULL;
 }
@@ -418,7 +435,12 @@ get_float (IrDtype dtype, const void *data, gsize index)
 }
 
 static void
-set_float (IrDtype dtype, void *data, gsize index, double value)
+set_float (IrDtype dtype,
+           void *data,
+           gsize index,
+           double value,
+           gboolean saturate,
+           IrDtypeRounding rounding)
 {
   const SmallFloat *format = small_float (dtype);
 
@@ -427,11 +449,11 @@ set_float (IrDtype dtype, void *data, gsize index, double value)
   else if (dtype == IR_DTYPE_DOUBLE)
     STORE (double, value);
   else if (dtype == IR_DTYPE_FLOAT8E8M0)
-    ((guint8 *) data)[index] = (guint8) encode_e8m0 (value);
+    ((guint8 *) data)[index] = (guint8) encode_e8m0 (value, saturate, rounding);
   else if (ir_dtype_bits (dtype) == 16)
-    STORE (guint16, encode_small (format, value));
+    STORE (guint16, encode_small (format, value, saturate));
   else
-    set_packed (data, index, ir_dtype_bits (dtype), encode_small (format, value));
+    set_packed (data, index, ir_dtype_bits (dtype), encode_small (format, value, saturate));
 }
 
 static gint64
@@ -551,7 +573,7 @@ ir_dtype_set_double (IrDtype dtype, void *data, gsize index, double value)
   switch (ir_dtype_kind (dtype))
     {
     case IR_DTYPE_KIND_FLOAT:
-      set_float (dtype, data, index, value);
+      set_float (dtype, data, index, value, TRUE, IR_DTYPE_ROUND_NEAREST);
       break;
     case IR_DTYPE_KIND_SINT:
       set_integer (bits, data, index, (guint64) clamp_to_signed (value, bits));
@@ -563,8 +585,8 @@ ir_dtype_set_double (IrDtype dtype, void *data, gsize index, double value)
       ((guint8 *) data)[index] = value != 0;
       break;
     case IR_DTYPE_KIND_COMPLEX:
-      set_float (part, data, index * 2, value);
-      set_float (part, data, index * 2 + 1, 0);
+      set_float (part, data, index * 2, value, TRUE, IR_DTYPE_ROUND_NEAREST);
+      set_float (part, data, index * 2 + 1, 0, TRUE, IR_DTYPE_ROUND_NEAREST);
       break;
     case IR_DTYPE_KIND_NONE:
     case IR_DTYPE_KIND_STRING:
@@ -572,6 +594,59 @@ ir_dtype_set_double (IrDtype dtype, void *data, gsize index, double value)
     default:
       break;
     }
+}
+
+/**
+ * ir_dtype_cast_double:
+ * @dtype: a floating-point element type; for others this is ir_dtype_set_double()
+ * @data: elements, at any alignment
+ * @index: which one
+ * @value: any
+ * @saturate: whether the 8-bit types take their largest value for what is beyond it, infinity
+ *   included; if not, infinity or, where the type has none, NaN
+ * @rounding: of float8e8m0; the others round to nearest even
+ *
+ * Source: ONNX Cast 28, attributes saturate and round_mode.
+ */
+void
+ir_dtype_cast_double (IrDtype dtype,
+                      void *data,
+                      gsize index,
+                      double value,
+                      gboolean saturate,
+                      IrDtypeRounding rounding)
+{
+  if (ir_dtype_is_float (dtype))
+    set_float (dtype, data, index, value, saturate, rounding);
+  else
+    ir_dtype_set_double (dtype, data, index, value);
+}
+
+/**
+ * ir_dtype_get_code:
+ * @dtype: an element type of at most 8 bits
+ * @data: elements
+ * @index: which one
+ *
+ * Returns: the bits of the element, in the low bits
+ */
+guint
+ir_dtype_get_code (IrDtype dtype, const void *data, gsize index)
+{
+  return get_packed (data, index, ir_dtype_bits (dtype));
+}
+
+/**
+ * ir_dtype_set_code:
+ * @dtype: an element type of at most 8 bits
+ * @data: elements
+ * @index: which one
+ * @code: the bits of the element; higher ones are dropped
+ */
+void
+ir_dtype_set_code (IrDtype dtype, void *data, gsize index, guint code)
+{
+  set_packed (data, index, ir_dtype_bits (dtype), code & 0xff);
 }
 
 /**

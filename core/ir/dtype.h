@@ -23,6 +23,15 @@ typedef enum
   IR_N_DTYPE_KINDS
 } IrDtypeKind;
 
+/* How a number becomes a float8e8m0, which holds powers of two only: to the nearest one, where ties
+ * go up; to the next one away from zero, or towards zero. */
+typedef enum
+{
+  IR_DTYPE_ROUND_NEAREST,
+  IR_DTYPE_ROUND_UP,
+  IR_DTYPE_ROUND_DOWN
+} IrDtypeRounding;
+
 const char *ir_dtype_name (IrDtype dtype);
 IrDtype ir_dtype_from_name (const char *name);
 IrDtypeKind ir_dtype_kind (IrDtype dtype);
@@ -36,6 +45,14 @@ gboolean ir_dtype_storage_bytes (IrDtype dtype, guint64 n_elements, gsize *bytes
 /* The one place where an element of any numeric type is widened or rounded. */
 gboolean ir_dtype_get_double (IrDtype dtype, const void *data, gsize index, double *value);
 void ir_dtype_set_double (IrDtype dtype, void *data, gsize index, double value);
+void ir_dtype_cast_double (IrDtype dtype,
+                           void *data,
+                           gsize index,
+                           double value,
+                           gboolean saturate,
+                           IrDtypeRounding rounding);
+guint ir_dtype_get_code (IrDtype dtype, const void *data, gsize index);
+void ir_dtype_set_code (IrDtype dtype, void *data, gsize index, guint code);
 gboolean ir_dtype_get_int64 (IrDtype dtype, const void *data, gsize index, gint64 *value);
 void ir_dtype_set_int64 (IrDtype dtype, void *data, gsize index, gint64 value);
 float ir_float16_to_float (guint16 bits);

@@ -597,6 +597,8 @@ ir_call_new_output (
     output->tensor = ir_tensor_new_static (dtype, rank, dims, output->memory, bytes);
   else
     output->tensor = ir_tensor_new_alloc (dtype, rank, dims, error);
+  if (output->tensor != NULL && bytes > 0 && ir_dtype_bits (dtype) < 8)
+    ((guint8 *) ir_tensor_data_writable (output->tensor))[bytes - 1] = 0; /* behind the last one */
   return output->tensor;
 }
 

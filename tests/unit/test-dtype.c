@@ -37,7 +37,7 @@ test_table (void)
   g_assert_cmpint (ir_dtype_from_name ("undefined"), ==, IR_DTYPE_UNDEFINED);
   g_assert_false (ir_dtype_is_valid (0));
   g_assert_false (ir_dtype_is_valid (-1));
-  g_assert_false (ir_dtype_is_valid (27));
+  g_assert_false (ir_dtype_is_valid (29));
   g_assert_cmpstr (ir_dtype_name ((IrDtype) 99), ==, "undefined");
   g_assert_cmpint (IR_DTYPE_BFLOAT16, ==, 16);
   g_assert_cmpuint (ir_dtype_bits (IR_DTYPE_COMPLEX128), ==, 128);
@@ -52,6 +52,12 @@ test_storage (void)
   g_assert_cmpuint (bytes, ==, 2);
   g_assert_true (ir_dtype_storage_bytes (IR_DTYPE_UINT2, 5, &bytes));
   g_assert_cmpuint (bytes, ==, 2);
+  for (guint64 n = 0; n < 10; n++) /* four elements in three bytes */
+    {
+      static const gsize sizes[] = { 0, 1, 2, 3, 3, 4, 5, 6, 6, 7 };
+      g_assert_true (ir_dtype_storage_bytes (IR_DTYPE_FLOAT6E2M3, n, &bytes));
+      g_assert_cmpuint (bytes, ==, sizes[n]);
+    }
   g_assert_true (ir_dtype_storage_bytes (IR_DTYPE_DOUBLE, 0, &bytes));
   g_assert_cmpuint (bytes, ==, 0);
   g_assert_false (ir_dtype_storage_bytes (IR_DTYPE_DOUBLE, G_MAXUINT64 / 8 + 1, &bytes));
@@ -141,6 +147,8 @@ test_four_bits (void)
       g_assert_cmpfloat (get (IR_DTYPE_FLOAT4E2M1, code | 8), ==, -values[code]);
     }
   g_assert_cmphex (set (IR_DTYPE_FLOAT4E2M1, 100), ==, 7);
+  g_assert_cmphex (set (IR_DTYPE_FLOAT4E2M1, -INFINITY), ==, 15);
+  g_assert_cmphex (set (IR_DTYPE_FLOAT4E2M1, NAN), ==, 8);
   g_assert_cmphex (set (IR_DTYPE_FLOAT4E2M1, 0.25), ==, 0);
   g_assert_cmphex (set (IR_DTYPE_FLOAT4E2M1, 0.75), ==, 2);
   ir_dtype_set_double (IR_DTYPE_FLOAT4E2M1, packed, 2, -6);
@@ -160,7 +168,91 @@ test_bare_exponents (void)
   g_assert_cmphex (set (IR_DTYPE_FLOAT8E8M0, 1.6), ==, 128);
   g_assert_cmphex (set (IR_DTYPE_FLOAT8E8M0, 0), ==, 0);
   g_assert_cmphex (set (IR_DTYPE_FLOAT8E8M0, 3e38), ==, 254);
-  g_assert_cmphex (set (IR_DTYPE_FLOAT8E8M0, INFINITY), ==, 255);
+  g_assert_cmphex (set (IR_DTYPE_FLOAT8E8M0, INFINITY), ==, 254);
+  g_assert_cmphex (set (IR_DTYPE_FLOAT8E8M0, NAN), ==, 255);
+}
+
+static guint
+cast (IrDtype dtype, double value, gboolean saturate, IrDtypeRounding rounding)
+{
+  guint8 code = 0;
+  ir_dtype_cast_double (dtype, &code, 0, value, saturate, rounding);
+  return code;
+}
+
+/* The second table of ONNX Cast. */
+static void
+test_no_saturation (void)
+{
+  static const struct
+  {
+    IrDtype dtype;
+    guint infinity, minus_infinity, negative_zero;
+  } rows[] = {
+    { IR_DTYPE_FLOAT8E4M3FN, 0x7f, 0xff, 0x80 },
+    { IR_DTYPE_FLOAT8E4M3FNUZ, 0x80, 0x80, 0 },
+    { IR_DTYPE_FLOAT8E5M2, 0x7c, 0xfc, 0x80 },
+    { IR_DTYPE_FLOAT8E5M2FNUZ, 0x80, 0x80, 0 },
+  };
+  for (guint i = 0; i < G_N_ELEMENTS (rows); i++)
+    {
+      IrDtype dtype = rows[i].dtype;
+      g_assert_cmphex (cast (dtype, INFINITY, FALSE, IR_DTYPE_ROUND_UP), ==, rows[i].infinity);
+      g_assert_cmphex (cast (dtype, 1e9, FALSE, IR_DTYPE_ROUND_UP), ==, rows[i].infinity);
+      g_assert_cmphex (cast (dtype, -1e9, FALSE, IR_DTYPE_ROUND_UP), ==, rows[i].minus_infinity);
+      g_assert_cmphex (cast (dtype, -0.0, FALSE, IR_DTYPE_ROUND_UP), ==, rows[i].negative_zero);
+      g_assert_true (isnan (get (dtype, cast (dtype, NAN, FALSE, IR_DTYPE_ROUND_UP))));
+      g_assert_cmphex (cast (dtype, 1, FALSE, IR_DTYPE_ROUND_UP), ==, set (dtype, 1));
+    }
+  /* 448 is the largest e4m3fn, the next would be 480: up to 464 rounds to it. */
+  g_assert_cmphex (cast (IR_DTYPE_FLOAT8E4M3FN, 464, FALSE, IR_DTYPE_ROUND_UP), ==, 0x7e);
+  g_assert_cmphex (cast (IR_DTYPE_FLOAT8E4M3FN, 465, FALSE, IR_DTYPE_ROUND_UP), ==, 0x7f);
+}
+
+static void
+test_exponent_rounding (void)
+{
+  const IrDtype e8m0 = IR_DTYPE_FLOAT8E8M0;
+  g_assert_cmphex (cast (e8m0, 1.001, TRUE, IR_DTYPE_ROUND_UP), ==, 128);
+  g_assert_cmphex (cast (e8m0, 1.999, TRUE, IR_DTYPE_ROUND_DOWN), ==, 127);
+  g_assert_cmphex (cast (e8m0, 1.499, TRUE, IR_DTYPE_ROUND_NEAREST), ==, 127);
+  g_assert_cmphex (cast (e8m0, 1.5, TRUE, IR_DTYPE_ROUND_NEAREST), ==, 128);
+  g_assert_cmphex (cast (e8m0, 0x1p-127, TRUE, IR_DTYPE_ROUND_UP), ==, 0);
+  g_assert_cmphex (cast (e8m0, 0x1p127, TRUE, IR_DTYPE_ROUND_UP), ==, 254);
+  g_assert_cmphex (cast (e8m0, 0, TRUE, IR_DTYPE_ROUND_UP), ==, 0);
+  g_assert_cmphex (cast (e8m0, INFINITY, TRUE, IR_DTYPE_ROUND_UP), ==, 254);
+  g_assert_cmphex (cast (e8m0, NAN, TRUE, IR_DTYPE_ROUND_UP), ==, 255);
+  g_assert_cmphex (cast (e8m0, 0, FALSE, IR_DTYPE_ROUND_NEAREST), ==, 255);
+  g_assert_cmphex (cast (e8m0, INFINITY, FALSE, IR_DTYPE_ROUND_NEAREST), ==, 255);
+  g_assert_cmphex (cast (e8m0, 3e38, FALSE, IR_DTYPE_ROUND_NEAREST), ==, 255);
+  g_assert_cmphex (cast (e8m0, 4, FALSE, IR_DTYPE_ROUND_NEAREST), ==, 129);
+}
+
+static void
+test_six_bits (void)
+{
+  guint8 packed[3] = { 0 };
+  double value;
+
+  g_assert_cmpfloat (get (IR_DTYPE_FLOAT6E2M3, 0x1f), ==, 7.5);
+  g_assert_cmpfloat (get (IR_DTYPE_FLOAT6E2M3, 1), ==, 0.125);
+  g_assert_cmpfloat (get (IR_DTYPE_FLOAT6E3M2, 0x1f), ==, 28);
+  g_assert_cmpfloat (get (IR_DTYPE_FLOAT6E3M2, 0x21), ==, -0.0625);
+  g_assert_cmphex (set (IR_DTYPE_FLOAT6E2M3, INFINITY), ==, 0x1f);
+  g_assert_cmphex (set (IR_DTYPE_FLOAT6E3M2, -1e9), ==, 0x3f);
+  g_assert_cmphex (set (IR_DTYPE_FLOAT6E3M2, NAN), ==, 0x20);
+  /* 1, -1, 7.5, -7.5 are the codes 08, 28, 1f, 3f: x0 | x1 << 6 | x2 << 12 | x3 << 18. */
+  for (gsize i = 0; i < 4; i++)
+    ir_dtype_set_double (IR_DTYPE_FLOAT6E2M3, packed, i, (double[]){ 1, -1, 7.5, -7.5 }[i]);
+  g_assert_cmphex (packed[0] | packed[1] << 8 | packed[2] << 16, ==,
+                   0x08 | 0x28 << 6 | 0x1f << 12 | 0x3f << 18);
+  ir_dtype_set_double (IR_DTYPE_FLOAT6E2M3, packed, 1, 2);
+  for (gsize i = 0; i < 4; i++)
+    {
+      ir_dtype_get_double (IR_DTYPE_FLOAT6E2M3, packed, i, &value);
+      g_assert_cmpfloat (value, ==, ((double[]){ 1, 2, 7.5, -7.5 })[i]);
+    }
+  g_assert_cmphex (ir_dtype_get_code (IR_DTYPE_FLOAT6E2M3, packed, 3), ==, 0x3f);
 }
 
 static void
@@ -244,7 +336,8 @@ main (int argc, char **argv)
   static const IrDtype small[] = { IR_DTYPE_FLOAT16,      IR_DTYPE_BFLOAT16,
                                    IR_DTYPE_FLOAT8E4M3FN, IR_DTYPE_FLOAT8E4M3FNUZ,
                                    IR_DTYPE_FLOAT8E5M2,   IR_DTYPE_FLOAT8E5M2FNUZ,
-                                   IR_DTYPE_FLOAT4E2M1,   IR_DTYPE_FLOAT8E8M0 };
+                                   IR_DTYPE_FLOAT4E2M1,   IR_DTYPE_FLOAT6E2M3,
+                                   IR_DTYPE_FLOAT6E3M2,   IR_DTYPE_FLOAT8E8M0 };
 
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/dtype/names and codes lead back to the row", test_table);
@@ -262,6 +355,9 @@ main (int argc, char **argv)
   g_test_add_func ("/dtype/small floats have their ranges and saturate", test_ranges);
   g_test_add_func ("/dtype/four bit floats have eight magnitudes", test_four_bits);
   g_test_add_func ("/dtype/float8e8m0 is a bare exponent", test_bare_exponents);
+  g_test_add_func ("/dtype/float8e8m0 rounds as it is told", test_exponent_rounding);
+  g_test_add_func ("/dtype/eight bit floats do not saturate where told not to", test_no_saturation);
+  g_test_add_func ("/dtype/six bit floats lie four to three bytes", test_six_bits);
   g_test_add_func ("/dtype/four and two bit integers are packed low bits first", test_packing);
   g_test_add_func ("/dtype/integers clamp reals and wrap integers", test_integers);
   g_test_add_func ("/dtype/bfloat16 agrees with the bits of float", test_bfloat16);

@@ -7,14 +7,57 @@
 #include <math.h>
 #include <string.h>
 
-/* Integers keep their low bits; floats lose their fraction and are limited to the range. */
+typedef struct
+{
+  gboolean saturate;
+  IrDtypeRounding rounding;
+} Rules;
+
 static gboolean
-cast_numbers (IrCall *call, const IrTensor *in, IrTensor *out)
+read_rules (const IrCall *call, Rules *rules, GError **error)
+{
+  static const char *const names[] = { "nearest", "up", "down" }; /* as IrDtypeRounding */
+  const char *round_mode = ir_call_string (call, "round_mode", "up");
+  guint i = 0;
+
+  while (i < G_N_ELEMENTS (names) && strcmp (names[i], round_mode) != 0)
+    i++;
+  if (i == G_N_ELEMENTS (names))
+    return ir_call_fail (call, error, IR_OP_ERROR_ATTRIBUTE,
+                         "round_mode is \"%s\", needed is up, down or nearest", round_mode);
+  rules->saturate = ir_call_int (call, "saturate", 1) != 0;
+  rules->rounding = (IrDtypeRounding) i;
+  return TRUE;
+}
+
+/* What lies outside of an integer type is the nearest end of its range; of those below 8 bits,
+ * whose whole range is small, it is what the low bits say. The standard leaves both open. */
+static void
+store_reals (IrTensor *out, guint64 first, guint n, const double *reals, Rules rules)
+{
+  IrDtype dtype = ir_tensor_dtype (out);
+  void *data = ir_tensor_data_writable (out);
+  gint64 whole;
+
+  for (guint i = 0; i < n; i++)
+    if (ir_dtype_is_integer (dtype) && ir_dtype_bits (dtype) < 8)
+      {
+        ir_dtype_get_int64 (IR_DTYPE_DOUBLE, reals, i, &whole);
+        ir_dtype_set_int64 (dtype, data, first + i, isfinite (reals[i]) ? whole : 0);
+      }
+    else
+      ir_dtype_cast_double (dtype, data, first + i, reals[i], rules.saturate, rules.rounding);
+}
+
+/* Integers keep their low bits; floats lose their fraction. */
+static gboolean
+cast_numbers (const IrTensor *in, IrTensor *out, Rules rules)
 {
   guint64 total = ir_tensor_n_elements (in);
   gboolean integers = ir_ref_kind (ir_tensor_dtype (in)) != IR_REF_REAL;
   gboolean from_uint64 = ir_tensor_dtype (in) == IR_DTYPE_UINT64;
   gboolean to_integers = ir_ref_kind (ir_tensor_dtype (out)) != IR_REF_REAL;
+  gboolean wide = ir_dtype_bits (ir_tensor_dtype (out)) >= 32;
   gint64 offsets[IR_REF_CHUNK], whole[IR_REF_CHUNK];
   double reals[IR_REF_CHUNK];
   for (guint64 first = 0; first < total; first += IR_REF_CHUNK)
@@ -22,7 +65,7 @@ cast_numbers (IrCall *call, const IrTensor *in, IrTensor *out)
       guint n = (guint) MIN (total - first, IR_REF_CHUNK);
       for (guint i = 0; i < n; i++)
         offsets[i] = (gint64) (first + i);
-      if (integers && (to_integers || !from_uint64))
+      if (integers && (to_integers || (wide && !from_uint64)))
         {
           ir_ref_load_int (in, offsets, n, whole);
           ir_ref_store_int (out, first, n, whole);
@@ -30,7 +73,7 @@ cast_numbers (IrCall *call, const IrTensor *in, IrTensor *out)
       else
         {
           ir_block_load (in, first, n, reals);
-          ir_block_store (out, first, n, reals);
+          store_reals (out, first, n, reals, rules);
         }
     }
   return TRUE;
@@ -114,7 +157,7 @@ parse_integer (GBytes *bytes, gint64 *value)
 }
 
 static gboolean
-cast_from_strings (IrCall *call, const IrTensor *in, GError **error)
+cast_from_strings (IrCall *call, const IrTensor *in, Rules rules, GError **error)
 {
   IrTensor *out = ir_block_new_output (call, 0, error);
   if (out == NULL)
@@ -128,7 +171,7 @@ cast_from_strings (IrCall *call, const IrTensor *in, GError **error)
       if (integers && parse_integer (bytes, &whole))
         ir_ref_store_int (out, i, 1, &whole);
       else if (parse_number (bytes, &real))
-        ir_block_store (out, i, 1, &real);
+        store_reals (out, i, 1, &real, rules);
       else
         return ir_call_fail (call, error, IR_OP_ERROR_VALUE,
                              "element %" G_GUINT64_FORMAT " is not a number", i);
@@ -137,14 +180,6 @@ cast_from_strings (IrCall *call, const IrTensor *in, GError **error)
 }
 
 /* -- any type -- */
-
-/* Types of 8 bits and less where saturate chooses between the largest number and infinity or NaN.
- */
-static gboolean
-is_small_float (IrDtype dtype)
-{
-  return ir_dtype_is_float (dtype) && ir_dtype_bits (dtype) <= 8;
-}
 
 static gboolean
 copy_elements (IrCall *call, const IrTensor *in, GError **error)
@@ -161,7 +196,8 @@ copy_elements (IrCall *call, const IrTensor *in, GError **error)
 gboolean
 ir_ref_cast (IrCall *call, GError **error)
 {
-  if (!ir_ref_prepare (call, error))
+  Rules rules;
+  if (!ir_ref_prepare (call, error) || !read_rules (call, &rules, error))
     return FALSE;
   const IrTensor *in = ir_call_input (call, 0);
   IrDtype from = ir_tensor_dtype (in), to = call->outputs[0].type->dtype;
@@ -169,17 +205,21 @@ ir_ref_cast (IrCall *call, GError **error)
   gboolean to_number = ir_ref_kind (to) != IR_REF_OTHER;
   if (from == to)
     return copy_elements (call, in, error);
-  if (is_small_float (to) && ir_call_int (call, "saturate", 1) == 0)
-    return ir_call_fail (call, error, IR_OP_ERROR_UNSUPPORTED,
-                         "a cast to %s with saturate = 0 cannot be run", ir_dtype_name (to));
   if (from_number && to == IR_DTYPE_STRING)
     return cast_to_strings (call, in, error);
   if (from == IR_DTYPE_STRING && to_number)
-    return cast_from_strings (call, in, error);
+    return cast_from_strings (call, in, rules, error);
   if (!from_number || !to_number)
     return ir_ref_fail_dtype (call, from_number ? to : from, error);
   IrTensor *out = ir_block_new_output (call, 0, error);
-  return out != NULL && cast_numbers (call, in, out);
+  return out != NULL && cast_numbers (in, out, rules);
+}
+
+/* Both types have elements of the same width, so the bytes of one are those of the other. */
+gboolean
+ir_ref_bit_cast (IrCall *call, GError **error)
+{
+  return ir_ref_prepare (call, error) && copy_elements (call, ir_call_input (call, 0), error);
 }
 
 gboolean

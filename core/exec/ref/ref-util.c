@@ -319,22 +319,19 @@ scratch_failed (const IrCall *call, guint64 n, GError **error)
                        "no memory for %" G_GUINT64_FORMAT " elements of scratch", n);
 }
 
-/* 4- and 2-bit elements, low bits first, to a byte each. */
+/* Elements below 8 bits to a byte each, and back. */
 static void
-unpack_bits (const guint8 *packed, guint bits, guint64 n, guint8 *bytes)
+unpack_codes (IrDtype dtype, const void *packed, guint64 n, guint8 *bytes)
 {
-  guint per_byte = 8 / bits;
   for (guint64 i = 0; i < n; i++)
-    bytes[i] = (guint8) ((packed[i / per_byte] >> (i % per_byte * bits)) & ((1u << bits) - 1));
+    bytes[i] = (guint8) ir_dtype_get_code (dtype, packed, (gsize) i);
 }
 
 static void
-pack_bits (const guint8 *bytes, guint bits, guint64 n, guint8 *packed)
+pack_codes (IrDtype dtype, const guint8 *bytes, guint64 n, void *packed)
 {
-  guint per_byte = 8 / bits;
-  memset (packed, 0, (n + per_byte - 1) / per_byte);
   for (guint64 i = 0; i < n; i++)
-    packed[i / per_byte] |= (guint8) ((bytes[i] & ((1u << bits) - 1)) << (i % per_byte * bits));
+    ir_dtype_set_code (dtype, packed, (gsize) i, bytes[i]);
 }
 
 /**
@@ -369,7 +366,7 @@ ir_ref_reader_init (IrRefReader *reader, const IrCall *call, const IrTensor *ten
   if (reader->owned == NULL)
     return scratch_failed (call, reader->n, error);
   if (reader->dtype != IR_DTYPE_STRING)
-    unpack_bits (ir_tensor_data (tensor), bits, reader->n, reader->owned);
+    unpack_codes (reader->dtype, ir_tensor_data (tensor), reader->n, reader->owned);
   else
     for (guint64 i = 0; i < reader->n; i++)
       ((GBytes **) reader->owned)[i] = ir_tensor_string (tensor, i);
@@ -477,8 +474,9 @@ ir_ref_writer_finish (IrRefWriter *writer, GError **error)
   IrTensor *shape = writer->call->outputs[writer->slot].tensor;
   if (writer->dtype != IR_DTYPE_STRING)
     {
-      pack_bits (writer->data, ir_dtype_bits (writer->dtype), writer->n,
-                 ir_tensor_data_writable (shape));
+      gpointer packed = ir_tensor_data_writable (shape);
+      memset (packed, 0, ir_tensor_n_bytes (shape)); /* the bits behind the last element, too */
+      pack_codes (writer->dtype, writer->data, writer->n, packed);
       return TRUE;
     }
   IrTensor *tensor = strings_tensor (writer, ir_tensor_rank (shape), ir_tensor_dims (shape));

@@ -134,6 +134,28 @@ ir_infer_layer_norm (IrCall *call, GError **error)
 }
 
 /**
+ * ir_infer_skip_layer_norm:
+ * @call: X and Skip, of one type and shape
+ * @error: return location for an error
+ *
+ * Sets the output to X's type.
+ *
+ * Source: irscope SkipLayerNormalization 1.
+ *
+ * Returns: %TRUE if the output type was set
+ */
+gboolean
+ir_infer_skip_layer_norm (IrCall *call, GError **error)
+{
+  const IrType *x = ir_call_input_type (call, 0), *skip = ir_call_input_type (call, 1);
+
+  if (x != NULL && skip != NULL && ir_type_merge (call->context, x, skip) == NULL)
+    return ir_call_fail (call, error, IR_OP_ERROR_SHAPE, "X and Skip differ in type or shape");
+  ir_call_same_shape (call, 0, 0, ir_call_input_dtype (call, 0));
+  return TRUE;
+}
+
+/**
  * ir_infer_axis_norm:
  * @call: X, and an attribute axis
  * @error: return location for an error

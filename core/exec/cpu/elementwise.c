@@ -58,6 +58,23 @@ UNARY (cpu_tanh, "loop", tanhf (x))
 UNARY (cpu_erf, "loop", erff (x))
 UNARY (cpu_sigmoid, "loop", 1 / (1 + expf (-x)))
 
+UNARY (cpu_gelu_erf, "loop", x *(erff (x / 1.4142135f) + 1) * 0.5f)
+UNARY (cpu_gelu_tanh, "loop", 0.5f * x * (1 + tanhf (0.7978846f * (x + 0.044715f * x * x * x))))
+
+static gboolean
+run_gelu (IrCall *call, GError **error)
+{
+  const char *approximate = ir_call_string (call, "approximate", "none");
+
+  if (strcmp (approximate, "tanh") == 0)
+    return run_unary (call, cpu_gelu_tanh_loop, error);
+  if (strcmp (approximate, "none") == 0)
+    return run_unary (call, cpu_gelu_erf_loop, error);
+  return call->op->ref (call, error);
+}
+
+const IrCpuKernel cpu_gelu = { .name = "loop", .refuses = cpu_needs_float, .run = run_gelu };
+
 /* -- with parameters: what an epilogue can do -- */
 
 static gboolean

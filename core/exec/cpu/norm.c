@@ -162,6 +162,42 @@ const IrCpuKernel cpu_layer_norm = { .name = "row loop",
                                      .refuses = cpu_needs_float,
                                      .run = run_layer_norm };
 
+/* SkipLayerNormalization: the sum goes where the result will be. */
+static gboolean
+run_skip_layer_norm (IrCall *call, GError **error)
+{
+  const IrTensor *in = ir_call_input (call, 0);
+  const float *x = cpu_floats (call, 0), *skip = cpu_floats (call, 1), *scale = cpu_floats (call, 2),
+              *bias = cpu_floats (call, 3);
+  double epsilon = ir_call_float (call, "epsilon", 1e-5);
+  Split split = split_axes (in, (gint64) ir_tensor_rank (in) - 1, ir_tensor_rank (in));
+  float *y;
+
+  if (ir_tensor_rank (in) == 0 || split.middle == 0 ||
+      ir_tensor_n_elements (ir_call_input (call, 2)) != (guint64) split.middle ||
+      ir_tensor_n_elements (ir_call_input (call, 3)) != (guint64) split.middle ||
+      ir_tensor_n_elements (ir_call_input (call, 1)) != ir_tensor_n_elements (in))
+    return call->op->ref (call, error);
+  y = cpu_new_floats (call, 0, in, error);
+  if (y == NULL)
+    return FALSE;
+  int n_threads = cpu_n_threads (call, (guint64) (split.outer * split.middle));
+#pragma omp parallel for num_threads(n_threads) schedule(static)
+  for (gint64 i = 0; i < split.outer; i++)
+    {
+      float *row = y + i * split.middle;
+
+      for (gint64 k = 0; k < split.middle; k++)
+        row[k] = x[i * split.middle + k] + skip[i * split.middle + k];
+      layer_norm_row (row, scale, bias, epsilon, row, split.middle);
+    }
+  return TRUE;
+}
+
+const IrCpuKernel cpu_skip_layer_norm = { .name = "row loop",
+                                          .refuses = cpu_needs_float,
+                                          .run = run_skip_layer_norm };
+
 /* -- BatchNormalization, inference: a scale and a shift per channel -- */
 
 CPU_VECTORIZED static void

@@ -212,6 +212,13 @@ ir_ref_gelu (IrCall *call, GError **error)
                        "approximate is \"%s\"; none or tanh is needed", approximate);
 }
 
+/* Gelu of the domain irscope, which has an operator for each form. */
+gboolean
+ir_ref_gelu_tanh (IrCall *call, GError **error)
+{
+  return unary (call, real_gelu_tanh, NULL, NULL, NULL, error);
+}
+
 static double
 real_shrink (double x, const Params *params)
 {

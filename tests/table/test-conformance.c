@@ -10,35 +10,14 @@
 
 #define DATA_DIR "/usr/share/libonnx-testdata/data"
 /* Cases that passed when this was last raised. */
-#define FLOOR_PASSED 989
+#define FLOOR_PASSED 1016
 
 static const char *const sets[] = { "node", "pytorch-converted", "pytorch-operator", "simple" };
-
-/* Cases whose data contradict the standard or themselves. */
-static const struct
-{
-  const char *name, *reason;
-} wrong_data[] = {
-  { "test_cast_FLOAT_to_BFLOAT16", "the data were cut off, not rounded to the nearest" },
-  { "test_castlike_BFLOAT16_to_FLOAT", "input like is declared [3,4] and given [1]" },
-  { "test_castlike_BFLOAT16_to_FLOAT_expanded", "input like is declared [3,4] and given [1]" },
-  { "test_castlike_FLOAT_to_BFLOAT16", "input like is declared [3,4] and given [1]" },
-  { "test_castlike_FLOAT_to_BFLOAT16_expanded", "input like is declared [3,4] and given [1]" },
-};
 
 static int
 compare_names (gconstpointer a, gconstpointer b)
 {
   return strcmp (*(const char *const *) a, *(const char *const *) b);
-}
-
-static gboolean
-has_wrong_data (const char *name)
-{
-  for (guint i = 0; i < G_N_ELEMENTS (wrong_data); i++)
-    if (g_str_equal (wrong_data[i].name, name))
-      return TRUE;
-  return FALSE;
 }
 
 static void
@@ -56,8 +35,6 @@ run_set (const char *set, const IrBackend *backend, guint counts[IR_N_CASE_STATU
       const char *name = g_ptr_array_index (names, i);
       g_autofree char *path = g_build_filename (folder, name, NULL);
       g_autofree char *why = NULL;
-      if (has_wrong_data (name))
-        continue;
       IrCaseStatus status = ir_case_run (path, backend, &why);
       counts[status]++;
       if (status == IR_CASE_FAILED)

@@ -14,6 +14,14 @@
 
 static const char *const sets[] = { "node", "pytorch-converted", "pytorch-operator", "simple" };
 
+/* Bernoulli draws at random: the standard lets every implementation have its own numbers, also for a
+ * given seed, so these cases hold the numbers of one. */
+static gboolean
+is_drawn (const char *name)
+{
+  return g_str_has_prefix (name, "test_bernoulli");
+}
+
 static int
 compare_names (gconstpointer a, gconstpointer b)
 {
@@ -36,6 +44,8 @@ run_set (const char *set, const IrBackend *backend, guint counts[IR_N_CASE_STATU
       g_autofree char *path = g_build_filename (folder, name, NULL);
       g_autofree char *why = NULL;
       IrCaseStatus status = ir_case_run (path, backend, &why);
+      if (status == IR_CASE_FAILED && is_drawn (name))
+        continue;
       counts[status]++;
       if (status == IR_CASE_FAILED)
         g_test_message ("%s: %s", name, why);

@@ -281,7 +281,9 @@ run_model (Cli *cli, const Options *options, IrModel *model)
   g_autoptr (GError) error = NULL;
   g_autoptr (IrRun) result = NULL;
   g_autoptr (IrRun) partial = NULL;
-  IrRunOptions settings = { .chosen = chosen, .n_threads = MAX (options->model.threads, 0) };
+  IrRunOptions settings = { .chosen = chosen,
+                            .n_threads = MAX (options->model.threads, 0),
+                            .seed = (guint64) options->model.seed };
   Times times = { 0 };
 
   settings.backend = cli_backend (&options->model, &error);
@@ -322,7 +324,7 @@ const CliCommand cli_command_run = {
   .arguments = "FILE",
   .summary = "Execute a graph and show or save its outputs and inner values",
   .doc =
-      "Inputs that are not given are random, within what their uses allow: indices in range, masks\n0 or 1. The same seed gives the same inputs.",
+      "Inputs that are not given are random, within what their uses allow: indices in range, masks\n0 or 1. The same seed gives the same inputs, and the same\nnumbers of random operators that have no seed of their own.",
   .min_args = 1,
   .max_args = 1,
   .options = run_options,

@@ -133,6 +133,7 @@ typedef struct
   GArray *chosen;     /* (nullable) of IrValueId, for IR_CAPTURE_CHOSEN */
   gsize memory_limit; /* bytes; 0: a quarter of memory */
   gsize output_limit; /* bytes of one value; 0: 1/4 of memory */
+  guint64 seed;       /* of random operators that have no seed of their own; runs with it agree */
   void (*progress) (guint done, guint total, const IrNode *node, gpointer data);
   gpointer progress_data;
 } IrRunOptions;

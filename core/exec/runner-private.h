@@ -56,7 +56,8 @@ typedef struct
   guint64 live_bytes, peak_bytes, kept_bytes;
   gsize memory_limit, output_limit;
   gint64 start_ns;
-  guint depth; /* of control flow */
+  guint depth;       /* of control flow */
+  GHashTable *draws; /* (nullable) node id -> how often a random node has run */
 } IrRunState;
 
 gboolean ir_run_graph (IrRunState *state, const IrGraph *graph, GError **error);

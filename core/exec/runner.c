@@ -368,6 +368,28 @@ bind_inputs (IrRunState *state, IrCall *call, const IrNode *node, GError **error
   return TRUE;
 }
 
+/* Two runs agree; two nodes do not, and neither do two rounds of a loop. Names rather than ids, as
+ * those survive when passes change the graph. */
+static guint64
+random_seed (IrRunState *state, const IrNode *node)
+{
+  const IrValue *value = ir_node_output (node, 0);
+  gpointer key = GUINT_TO_POINTER (node->id);
+
+  if (node->op == NULL || (node->op->flags & IR_OP_RANDOM) == 0)
+    return 0;
+  if (state->draws == NULL)
+    state->draws = g_hash_table_new (NULL, NULL);
+  guint round = GPOINTER_TO_UINT (g_hash_table_lookup (state->draws, key));
+  g_hash_table_insert (state->draws, key, GUINT_TO_POINTER (round + 1));
+  guint64 seed = state->options->seed ^ ((guint64) round << 32) ^
+                 g_str_hash (value != NULL ? value->name : node->name);
+  /* The finalizer of SplitMix64 (Steele, Lea and Flood 2014) spreads what differs in few bits. */
+  seed = (seed ^ (seed >> 30)) * G_GUINT64_CONSTANT (0xbf58476d1ce4e5b9);
+  seed = (seed ^ (seed >> 27)) * G_GUINT64_CONSTANT (0x94d049bb133111eb);
+  return seed ^ (seed >> 31);
+}
+
 static gboolean
 call_kernel (IrRunState *state, IrCall *call, const IrNode *node, GError **error)
 {
@@ -380,6 +402,7 @@ call_kernel (IrRunState *state, IrCall *call, const IrNode *node, GError **error
     return FALSE;
   call->threads = state->threads;
   call->cancellable = state->cancellable;
+  call->random_seed = random_seed (state, node);
   call->max_output_bytes = MIN (state->output_limit, left);
   call->alloc = give_memory;
   call->kernel_state = plan->state;
@@ -709,6 +732,7 @@ state_clear (IrRunState *state)
   for (guint id = 0; id < state->prepared->n_values; id++)
     g_clear_pointer (&state->tensors[id], ir_tensor_unref);
   g_hash_table_unref (state->charges);
+  g_clear_pointer (&state->draws, g_hash_table_unref);
   g_free (state->tensors);
   g_free (state->keep);
 }

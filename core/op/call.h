@@ -71,6 +71,7 @@ struct _IrCall
   GPtrArray *owned;          /* scratch that lives as long as the call (made by adapters) */
   IrThreads *threads;        /* (nullable) one thread */
   GCancellable *cancellable; /* (nullable) */
+  guint64 random_seed;       /* execution: for draws whose node has no seed of its own */
   gsize max_output_bytes;    /* 0 = no limit beyond the address space */
   IrAllocFunc alloc;
   gpointer alloc_data;

@@ -264,7 +264,14 @@ ir_infer_multinomial (IrCall *call, GError **error)
   if (!attr_dtype (call, IR_DTYPE_INT32, &dtype, error))
     return FALSE;
   const IrDim *dims = ir_call_input_dims (call, 0);
-  IrDim result[2] = { ir_call_input_rank (call, 0) == 2 ? dims[0] : IR_DIM_UNKNOWN,
+  int rank = ir_call_input_rank (call, 0);
+  if (rank != IR_RANK_UNKNOWN && rank != 2)
+    return ir_call_fail (call, error, IR_OP_ERROR_SHAPE, "input has %d dims, a matrix is needed",
+                         rank);
+  if (!ir_dtype_is_integer (dtype))
+    return ir_call_fail (call, error, IR_OP_ERROR_ATTRIBUTE, "dtype is %s, an integer is needed",
+                         ir_dtype_name (dtype));
+  IrDim result[2] = { rank == 2 ? dims[0] : IR_DIM_UNKNOWN,
                       MAX (ir_call_int (call, "sample_size", 1), 0) };
   ir_call_set_output_tensor_type (call, 0, dtype, 2, result);
   return TRUE;

@@ -104,3 +104,86 @@ ir_infer_unique (IrCall *call, GError **error)
     ir_call_set_output_tensor_type (call, slot, IR_DTYPE_INT64, 1, slot == 2 ? &slices : &unknown);
   return TRUE;
 }
+
+static gboolean
+check_strings (const IrCall *call, guint slot, GError **error)
+{
+  IrDtype dtype = ir_call_input_dtype (call, slot);
+
+  return dtype == IR_DTYPE_UNDEFINED || dtype == IR_DTYPE_STRING ||
+         ir_call_fail (call, error, IR_OP_ERROR_DTYPE, "input %u is %s, strings are needed", slot,
+                       ir_dtype_name (dtype));
+}
+
+/**
+ * ir_infer_string_concat:
+ * @call: X and Y, strings
+ * @error: return location for an error
+ *
+ * Source: ONNX StringConcat 20.
+ *
+ * Returns: %TRUE if the output type was set
+ */
+gboolean
+ir_infer_string_concat (IrCall *call, GError **error)
+{
+  IrDim dims[IR_MAX_RANK];
+  int rank;
+
+  if (!check_strings (call, 0, error) || !check_strings (call, 1, error) ||
+      !ir_call_broadcast_inputs (call, 0, 2, &rank, dims, error))
+    return FALSE;
+  ir_call_set_output_tensor_type (call, 0, IR_DTYPE_STRING, rank, dims);
+  return TRUE;
+}
+
+/**
+ * ir_infer_string_split:
+ * @call: X, strings
+ * @error: return location for an error
+ *
+ * Sets Y to the shape of X and one more dim, which is not known before, and Z to that of X.
+ *
+ * Source: ONNX StringSplit 20.
+ *
+ * Returns: %TRUE if the output types were set
+ */
+gboolean
+ir_infer_string_split (IrCall *call, GError **error)
+{
+  int rank = ir_call_input_rank (call, 0);
+  const IrDim *dims = ir_call_input_dims (call, 0);
+  IrDim result[IR_MAX_RANK];
+
+  if (!check_strings (call, 0, error))
+    return FALSE;
+  if (rank >= IR_MAX_RANK)
+    return ir_call_fail (call, error, IR_OP_ERROR_LIMIT, "X has %d dims, at most %d are supported",
+                         rank, IR_MAX_RANK - 1);
+  for (int i = 0; i < rank; i++)
+    result[i] = dims[i];
+  if (rank != IR_RANK_UNKNOWN)
+    result[rank] = IR_DIM_UNKNOWN;
+  ir_call_set_output_tensor_type (call, 0, IR_DTYPE_STRING,
+                                  rank != IR_RANK_UNKNOWN ? rank + 1 : rank, result);
+  ir_call_same_shape (call, 1, 0, IR_DTYPE_INT64);
+  return TRUE;
+}
+
+/**
+ * ir_infer_regex_full_match:
+ * @call: X, strings
+ * @error: return location for an error
+ *
+ * Source: ONNX RegexFullMatch 20.
+ *
+ * Returns: %TRUE if the output type was set
+ */
+gboolean
+ir_infer_regex_full_match (IrCall *call, GError **error)
+{
+  if (!check_strings (call, 0, error))
+    return FALSE;
+  ir_call_same_shape (call, 0, 0, IR_DTYPE_BOOL);
+  return TRUE;
+}

@@ -25,6 +25,12 @@ IR_DECLARE_INFER (unique)
 IR_DECLARE_REF (string_normalizer)
 IR_DECLARE_REF (tf_idf_vectorizer)
 IR_DECLARE_REF (unique)
+IR_DECLARE_INFER (string_concat)
+IR_DECLARE_INFER (string_split)
+IR_DECLARE_INFER (regex_full_match)
+IR_DECLARE_REF (string_concat)
+IR_DECLARE_REF (string_split)
+IR_DECLARE_REF (regex_full_match)
 
 /* -- detection.def -- */
 IR_DECLARE_INFER (non_max_suppression)
@@ -62,6 +68,12 @@ IR_DECLARE_REF (hann_window)
 IR_DECLARE_REF (hamming_window)
 IR_DECLARE_REF (blackman_window)
 IR_DECLARE_REF (det)
+
+/* -- random numbers of constant.def -- */
+IR_DECLARE_REF (random_uniform)
+IR_DECLARE_REF (random_normal)
+IR_DECLARE_REF (bernoulli)
+IR_DECLARE_REF (multinomial)
 
 /* -- training.def -- */
 IR_DECLARE_INFER (adagrad)

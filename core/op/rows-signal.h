@@ -11,4 +11,14 @@ IR_DECLARE_REF (gru)
 IR_DECLARE_REF (lstm)
 IR_DECLARE_COST (recurrent)
 IR_DECLARE_ADAPT (recurrent)
+
+/* -- signal.def -- */
+IR_DECLARE_INFER (dft)
+IR_DECLARE_INFER (stft)
+IR_DECLARE_INFER (mel_weight_matrix)
+IR_DECLARE_REF (dft)
+IR_DECLARE_REF (stft)
+IR_DECLARE_REF (mel_weight_matrix)
+IR_DECLARE_COST (dft)
+IR_DECLARE_ADAPT (dft)
 /* clang-format on */

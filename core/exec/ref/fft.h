@@ -1,0 +1,17 @@
+/* Discrete Fourier transforms of one length, of doubles, in O(n log n) for every n. */
+#pragma once
+
+#include <glib.h>
+
+typedef struct
+{
+  double re, im;
+} IrComplex;
+
+typedef struct _IrFft IrFft;
+
+IrFft *ir_fft_new (guint64 n);
+void ir_fft_free (IrFft *fft);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (IrFft, ir_fft_free)
+
+void ir_fft_run (IrFft *fft, IrComplex *signal, gboolean inverse);

@@ -296,6 +296,14 @@ ir_tensor_item (const IrTensor *tensor, guint index)
   return index < tensor->n_items ? tensor->items[index] : NULL;
 }
 
+/* Dense tensors of one type; FALSE for what would have to be looked into. */
+static gboolean
+same_shape (const IrTensor *a, const IrTensor *b)
+{
+  return a->kind == IR_TYPE_TENSOR && b->kind == IR_TYPE_TENSOR && a->dtype == b->dtype &&
+         a->rank == b->rank && memcmp (a->dims, b->dims, sizeof *a->dims * a->rank) == 0;
+}
+
 /**
  * ir_tensor_item_type:
  * @tensor: a container
@@ -315,6 +323,9 @@ ir_tensor_item_type (const IrTensor *tensor, IrContext *context)
                : ir_type_tensor (context, tensor->items[1]->dtype, 0, NULL);
   for (guint i = 0; i < tensor->n_items; i++)
     {
+      /* Long sequences mostly hold tensors of one shape. */
+      if (i > 0 && same_shape (tensor->items[i - 1], tensor->items[i]))
+        continue;
       const IrType *item = ir_tensor_type (tensor->items[i], context);
       type = type != NULL ? join_types (context, type, item) : item;
     }

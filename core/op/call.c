@@ -705,6 +705,10 @@ ir_call_check (const IrCall *call, GError **error)
         g_autofree char *name = ir_op_input_name (op, i);
         return ir_call_fail (call, error, IR_OP_ERROR_ARITY, "input %u (%s) is missing", i, name);
       }
+  for (guint i = 0; i < n_inputs && (op->flags & IR_OP_CONTAINERS) == 0; i++)
+    if (call->inputs[i].tensor != NULL && ir_tensor_is_container (call->inputs[i].tensor))
+      return ir_call_fail (call, error, IR_OP_ERROR_DTYPE,
+                           "input %u is a sequence, optional or map; a tensor is needed", i);
   for (const IrAttrSpec *spec = op->attrs; spec != NULL && spec->name != NULL; spec++)
     if (spec->required && ir_call_attr (call, spec->name) == NULL)
       return ir_call_fail (call, error, IR_OP_ERROR_ATTRIBUTE, "attribute %s is missing",

@@ -6,33 +6,6 @@
 #include "core/op/infer-util.h"
 #include "core/op/rows.h"
 
-/* What holds for a value that has one of two types. @error: they cannot be the same tensor type. */
-static gboolean
-join_types (IrCall *call, const IrType *a, const IrType *b, const IrType **join, GError **error)
-{
-  *join = NULL;
-  if (a == NULL || b == NULL || a == b)
-    {
-      *join = a == b ? a : NULL;
-      return TRUE;
-    }
-  if (!ir_type_is_tensor (a) || !ir_type_is_tensor (b))
-    {
-      *join = ir_type_merge (call->context, a, b);
-      return TRUE;
-    }
-  if (a->dtype != b->dtype && a->dtype != IR_DTYPE_UNDEFINED && b->dtype != IR_DTYPE_UNDEFINED)
-    return ir_call_fail (call, error, IR_OP_ERROR_DTYPE, "one graph gives %s, the other %s",
-                         ir_dtype_name (a->dtype), ir_dtype_name (b->dtype));
-  IrDtype dtype = a->dtype != IR_DTYPE_UNDEFINED ? a->dtype : b->dtype;
-  IrDim dims[IR_MAX_RANK];
-  gboolean same_rank = ir_type_has_rank (a) && ir_type_has_rank (b) && a->rank == b->rank;
-  for (int i = 0; same_rank && i < a->rank; i++)
-    dims[i] = a->dims[i] == b->dims[i] ? a->dims[i] : IR_DIM_UNKNOWN;
-  *join = ir_type_tensor (call->context, dtype, same_rank ? a->rank : IR_RANK_UNKNOWN, dims);
-  return TRUE;
-}
-
 static const IrType *
 graph_output_type (const IrCall *call, const IrGraph *graph, guint index)
 {
@@ -67,7 +40,7 @@ ir_infer_if (IrCall *call, GError **error)
       const IrType *type = NULL;
       if (known)
         type = condition[0] != 0 ? a : b;
-      else if (!join_types (call, a, b, &type, error))
+      else if (!ir_type_join (call, a, b, &type, error))
         return FALSE;
       ir_call_set_output_type (call, i, type);
     }
@@ -78,7 +51,13 @@ ir_infer_if (IrCall *call, GError **error)
 static const IrType *
 without_shape (IrContext *context, const IrType *type)
 {
-  if (type == NULL || !ir_type_is_tensor (type))
+  if (type == NULL)
+    return NULL;
+  if (type->kind == IR_TYPE_SEQUENCE)
+    return ir_type_sequence (context, without_shape (context, type->element));
+  if (type->kind == IR_TYPE_OPTIONAL)
+    return ir_type_optional (context, without_shape (context, type->element));
+  if (!ir_type_is_tensor (type))
     return type;
   return ir_type_tensor (context, type->dtype, IR_RANK_UNKNOWN, NULL);
 }
@@ -146,7 +125,7 @@ ir_infer_loop (IrCall *call, GError **error)
       const IrType *type = graph_output_type (call, body, i + 1);
       if (i >= n_carried)
         type = with_axis (call->context, type, 0, IR_DIM_UNKNOWN);
-      else if (!join_types (call, ir_call_input_type (call, i + 2), type, &type, error))
+      else if (!ir_type_join (call, ir_call_input_type (call, i + 2), type, &type, error))
         return FALSE;
       ir_call_set_output_type (call, i, type);
     }
@@ -213,7 +192,7 @@ ir_infer_scan (IrCall *call, GError **error)
       if (i >= n_states)
         type = with_axis (call->context, type, list_entry (call, "scan_output_axes", i - n_states),
                           length);
-      else if (!join_types (call, ir_call_input_type (call, i), type, &type, error))
+      else if (!ir_type_join (call, ir_call_input_type (call, i), type, &type, error))
         return FALSE;
       ir_call_set_output_type (call, i, type);
     }

@@ -20,6 +20,10 @@ gboolean ir_call_common_dtype (
 /* Inputs [first, first + n), where given and known, must hold integers: shapes, axes, indices. */
 gboolean ir_call_check_integers (const IrCall *call, guint first, guint n, GError **error);
 
+/* What holds for a value of one type or the other; fails if nothing can. */
+gboolean ir_type_join (
+    const IrCall *call, const IrType *a, const IrType *b, const IrType **join, GError **error);
+
 /* -- axes -- */
 /* @axis in [-rank, rank) becomes [0, rank); @extra is added to the rank (Unsqueeze, Flatten). */
 gboolean ir_call_axis (const IrCall *call, gint64 axis, int rank, gint64 *normal, GError **error);

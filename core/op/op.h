@@ -50,7 +50,8 @@ typedef enum
   IR_OP_SUBGRAPHS = 1 << 5,   /* owns subgraphs */
   IR_OP_IDEMPOTENT = 1 << 6,  /* op (op (x)) = op (x), bit for bit */
   IR_OP_INVOLUTION = 1 << 7,  /* op (op (x)) = x, bit for bit */
-  IR_OP_VARIADIC_OUT = 1 << 8
+  IR_OP_VARIADIC_OUT = 1 << 8,
+  IR_OP_CONTAINERS = 1 << 9 /* takes or gives sequences, optionals or maps */
 } IrOpFlags;
 
 /* How exactly back ends must agree with the reference kernel: |a - b| <= atol + rtol * |b|. */

@@ -49,6 +49,12 @@ ir_ref_reshape_to_output (IrCall *call, GError **error)
 gboolean
 ir_ref_identity (IrCall *call, GError **error)
 {
+  const IrTensor *in = ir_call_has_input (call, 0) ? ir_call_input (call, 0) : NULL;
+  if (in != NULL && ir_tensor_is_container (in))
+    {
+      ir_call_take_output (call, 0, ir_tensor_ref ((IrTensor *) in));
+      return TRUE;
+    }
   return ir_ref_reshape_to_output (call, error);
 }
 

@@ -12,13 +12,36 @@ output_dtype (const IrCall *call, guint slot, IrDtype fallback, IrDtype *dtype, 
   gint64 code = ir_call_int (call, "output_dtype", 0);
 
   *dtype = fallback;
-  if (code != 0 && !ir_dtype_is_valid (code))
+  if (code != 0 && (!ir_dtype_is_valid (code) || code == IR_DTYPE_STRING ||
+                    ir_dtype_kind ((IrDtype) code) == IR_DTYPE_KIND_COMPLEX))
     return ir_call_fail (call, error, IR_OP_ERROR_ATTRIBUTE,
-                         "output_dtype is %" G_GINT64_FORMAT ", not an element type", code);
+                         "output_dtype is %" G_GINT64_FORMAT ", not a numeric element type", code);
   if (code != 0)
     *dtype = (IrDtype) code;
   else if (ir_call_has_input (call, slot))
     *dtype = ir_call_input_dtype (call, slot);
+  return TRUE;
+}
+
+/* The zero point is of the type of what is quantized, and as many as there are scales. */
+static gboolean
+check_zero_point (const IrCall *call, IrDtype quantized, GError **error)
+{
+  IrDtype zero = ir_call_input_dtype (call, 2);
+  const IrType *scales = ir_call_input_type (call, 1), *zeros = ir_call_input_type (call, 2);
+  guint64 n_scales = 0, n_zeros = 0;
+
+  if (!ir_call_has_input (call, 2))
+    return TRUE;
+  if (zero != IR_DTYPE_UNDEFINED && quantized != IR_DTYPE_UNDEFINED && zero != quantized)
+    return ir_call_fail (call, error, IR_OP_ERROR_DTYPE, "the zero point is %s, needed is %s",
+                         ir_dtype_name (zero), ir_dtype_name (quantized));
+  if (ir_type_n_elements (scales, &n_scales) && ir_type_n_elements (zeros, &n_zeros) &&
+      n_scales != n_zeros)
+    return ir_call_fail (call, error, IR_OP_ERROR_SHAPE,
+                         "there are %" G_GUINT64_FORMAT " zero points for %" G_GUINT64_FORMAT
+                         " scales",
+                         n_zeros, n_scales);
   return TRUE;
 }
 
@@ -45,7 +68,7 @@ check_scale (const IrCall *call, GError **error)
  * @call: x, y_scale, y_zero_point or none
  * @error: return location for an error
  *
- * Source: ONNX QuantizeLinear 21.
+ * Source: ONNX QuantizeLinear 28.
  *
  * Returns: %TRUE if the output type was set
  */
@@ -54,7 +77,8 @@ ir_infer_quantize_linear (IrCall *call, GError **error)
 {
   IrDtype dtype;
 
-  if (!check_scale (call, error) || !output_dtype (call, 2, IR_DTYPE_UINT8, &dtype, error))
+  if (!check_scale (call, error) || !output_dtype (call, 2, IR_DTYPE_UINT8, &dtype, error) ||
+      !check_zero_point (call, dtype, error))
     return FALSE;
   ir_call_same_shape (call, 0, 0, dtype);
   return TRUE;
@@ -65,7 +89,7 @@ ir_infer_quantize_linear (IrCall *call, GError **error)
  * @call: x, x_scale, x_zero_point or none
  * @error: return location for an error
  *
- * Source: ONNX DequantizeLinear 21.
+ * Source: ONNX DequantizeLinear 28.
  *
  * Returns: %TRUE if the output type was set
  */
@@ -74,7 +98,8 @@ ir_infer_dequantize_linear (IrCall *call, GError **error)
 {
   IrDtype dtype;
 
-  if (!check_scale (call, error) || !output_dtype (call, 1, IR_DTYPE_FLOAT, &dtype, error))
+  if (!check_scale (call, error) || !output_dtype (call, 1, IR_DTYPE_FLOAT, &dtype, error) ||
+      !check_zero_point (call, ir_call_input_dtype (call, 0), error))
     return FALSE;
   ir_call_same_shape (call, 0, 0, dtype);
   return TRUE;

@@ -199,6 +199,27 @@ check_number (const IrCall *call, guint slot, GError **error)
   return ir_ref_kind (dtype) != IR_REF_OTHER || ir_ref_fail_dtype (call, dtype, error);
 }
 
+/* The type in which x / y_scale is rounded: as attribute precision says, else that of the scale. */
+static IrDtype
+precision_of (const IrCall *call)
+{
+  gint64 given = ir_call_int (call, "precision", 0);
+  IrDtype dtype = given != 0 ? (IrDtype) given : ir_tensor_dtype (ir_call_input (call, 1));
+
+  return ir_dtype_is_float (dtype) && ir_dtype_bits (dtype) >= 16 ? dtype : IR_DTYPE_FLOAT;
+}
+
+/* The 8-bit floats lose what is beyond their range if attribute saturate is 0. */
+static void
+store_quantized (const IrCall *call, IrTensor *y, const double *values)
+{
+  gboolean saturate = ir_call_int (call, "saturate", 1) != 0;
+
+  for (guint64 i = 0; i < ir_tensor_n_elements (y); i++)
+    ir_dtype_cast_double (ir_tensor_dtype (y), ir_tensor_data_writable (y), i, values[i], saturate,
+                          IR_DTYPE_ROUND_UP);
+}
+
 static gboolean
 convert (IrCall *call, gboolean to_whole, GError **error)
 {
@@ -208,7 +229,7 @@ convert (IrCall *call, gboolean to_whole, GError **error)
       !check_number (call, 1, error) || !read_spread (call, &spread, error))
     return FALSE;
   const IrTensor *x = ir_call_input (call, 0);
-  IrDtype x_dtype = ir_tensor_dtype (x), dtype = call->outputs[0].type->dtype;
+  IrDtype dtype = call->outputs[0].type->dtype, precision = precision_of (call);
   if (ir_ref_kind (dtype) == IR_REF_OTHER)
     return ir_ref_fail_dtype (call, dtype, error);
   IrTensor *y = ir_block_new_output (call, 0, error);
@@ -221,15 +242,11 @@ convert (IrCall *call, gboolean to_whole, GError **error)
     return FALSE;
   for (guint64 i = 0; i < ir_tensor_n_elements (x); i++)
     if (to_whole)
-      {
-        double ratio = values[i] / scale[i];
-        if (ir_dtype_is_float (x_dtype)) /* the division rounds as that of the type does */
-          ratio = ir_block_round (IR_DTYPE_FLOAT, ratio);
-        values[i] = ir_ref_quantize (dtype, ratio, zero[i]);
-      }
+      values[i] = ir_ref_quantize (dtype, ir_block_round (precision, values[i] / scale[i]),
+                                   zero[i]);
     else
       values[i] = (values[i] - zero[i]) * scale[i];
-  ir_block_store (y, 0, ir_tensor_n_elements (x), values);
+  store_quantized (call, y, values);
   return TRUE;
 }
 
@@ -238,7 +255,7 @@ convert (IrCall *call, gboolean to_whole, GError **error)
  * @call: x, y_scale, y_zero_point or none
  * @error: return location for an error
  *
- * Source: ONNX QuantizeLinear 21.
+ * Source: ONNX QuantizeLinear 28.
  *
  * Returns: %TRUE if the output was computed
  */
@@ -253,7 +270,7 @@ ir_ref_quantize_linear (IrCall *call, GError **error)
  * @call: x, x_scale, x_zero_point or none
  * @error: return location for an error
  *
- * Source: ONNX DequantizeLinear 21.
+ * Source: ONNX DequantizeLinear 28.
  *
  * Returns: %TRUE if the output was computed
  */

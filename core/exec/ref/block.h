@@ -7,6 +7,7 @@
 void ir_block_load (const IrTensor *tensor, guint64 first, guint64 n, double *values);
 void ir_block_store (IrTensor *tensor, guint64 first, guint64 n, const double *values);
 double ir_block_round (IrDtype dtype, double value);
+void ir_block_softmax (IrDtype dtype, double *row, guint64 n);
 double *ir_block_new (const IrCall *call, guint64 n, GError **error);
 double *ir_block_load_new (const IrCall *call, guint slot, GError **error);
 gboolean ir_block_check_float (const IrCall *call, GError **error);

@@ -1,4 +1,6 @@
-/* Softmax, LogSoftmax and Hardmax: one function per row of elements along the axis. */
+/* Softmax, LogSoftmax and Hardmax: one function per row of elements along the axis. Softmax rounds
+ * to the element type where its ONNX function body does, after each operator of it: in float16 and
+ * bfloat16 that is more than the tolerance of a result. */
 #include "config.h"
 
 #include "core/exec/ref/block.h"
@@ -7,7 +9,7 @@
 
 #include <math.h>
 
-typedef void (*RowFunc) (double *row, guint64 n);
+typedef void (*RowFunc) (IrDtype dtype, double *row, guint64 n);
 
 static double
 largest (const double *row, guint64 n)
@@ -19,23 +21,35 @@ largest (const double *row, guint64 n)
   return most;
 }
 
-/* Subtracting the largest element changes nothing but keeps the exponentials from overflowing. */
-static void
-softmax_row (double *row, guint64 n)
+/**
+ * ir_block_softmax:
+ * @dtype: type of the elements
+ * @row: (array length=n): elements; replaced by their exponentials divided by the sum of these
+ * @n: number of elements
+ *
+ * The body of ONNX Softmax: ReduceMax, Sub, Exp, ReduceSum, Div, each of which gives elements of
+ * @dtype. Subtracting the largest element changes nothing but keeps the exponentials from
+ * overflowing.
+ *
+ * Source: ONNX Softmax 13, function body.
+ */
+void
+ir_block_softmax (IrDtype dtype, double *row, guint64 n)
 {
   double most = largest (row, n), sum = 0;
 
   for (guint64 i = 0; i < n; i++)
     {
-      row[i] = exp (row[i] - most);
+      row[i] = ir_block_round (dtype, exp (ir_block_round (dtype, row[i] - most)));
       sum += row[i];
     }
+  sum = ir_block_round (dtype, sum);
   for (guint64 i = 0; i < n; i++)
-    row[i] /= sum;
+    row[i] = ir_block_round (dtype, row[i] / sum);
 }
 
 static void
-log_softmax_row (double *row, guint64 n)
+log_softmax_row (IrDtype dtype, double *row, guint64 n)
 {
   double most = largest (row, n), sum = 0;
 
@@ -46,7 +60,7 @@ log_softmax_row (double *row, guint64 n)
 }
 
 static void
-hardmax_row (double *row, guint64 n)
+hardmax_row (IrDtype dtype, double *row, guint64 n)
 {
   guint64 best = 0;
 
@@ -95,7 +109,7 @@ each_row (IrCall *call, RowFunc func, GError **error)
         {
           for (guint64 k = 0; k < size; k++)
             row[k] = slab[k * inner + i];
-          func (row, size);
+          func (ir_tensor_dtype (x), row, size);
           for (guint64 k = 0; k < size; k++)
             slab[k * inner + i] = row[k];
         }
@@ -118,7 +132,7 @@ each_row (IrCall *call, RowFunc func, GError **error)
 gboolean
 ir_ref_softmax (IrCall *call, GError **error)
 {
-  return each_row (call, softmax_row, error);
+  return each_row (call, ir_block_softmax, error);
 }
 
 /**

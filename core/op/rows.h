@@ -26,5 +26,7 @@
 #if __has_include("core/op/rows-nn.h")
 #include "core/op/rows-nn.h" /* linear, pool, norm, fused */
 #endif
+#include "core/op/rows-attention.h"
 #include "core/op/rows-signal.h" /* recurrent, transforms, images */
-#include "core/op/rows-more.h" /* loss and what follows it in ops.def */
+#include "core/op/rows-ml.h"   /* ml */
+#include "core/op/rows-more.h"   /* loss and what follows it in ops.def */

@@ -7,6 +7,7 @@
 #include "core/ir/edit.h"
 #include "core/op/infer.h"
 #include "core/op/op.h"
+#include "tests/table/recipes.h"
 #include <string.h>
 
 /* -- rows are complete -- */
@@ -285,45 +286,6 @@ random_attr (GRand *rand, IrContext *context, const IrAttrSpec *spec, gboolean s
 }
 
 /* -- recipes: inputs that fit, for operators that random ones hardly ever suit -- */
-
-/* Inputs are written as type letter, dims, and "<n" for whole numbers below n: f2x3, i4<3; "-" is
- * an absent one. Attributes are written name=value, values of lists separated by commas. Random
- * attributes are still added to those that are not required. */
-static const struct
-{
-  const char *op, *inputs, *attrs;
-} recipes[] = {
-  { "NegativeLogLikelihoodLoss", "f2x3x4 i2x4<3 f3", "" },
-  { "SoftmaxCrossEntropyLoss", "f2x3x4 i2x4<3 f3", "" },
-  { "Resize", "f2x3x4 - - i3<5", "" },
-  { "Resize", "f2x3x4 - - i3<5", "mode=linear" },
-  { "Resize", "f2x3x4 f6<2 f3<3", "mode=cubic coordinate_transformation_mode=tf_crop_and_resize" },
-  { "HannWindow", "i<9", "" },
-  { "HammingWindow", "i<9", "periodic=0" },
-  { "BlackmanWindow", "i<9", "" },
-  { "Det", "f2x3x3", "" },
-  { "QuantizeLinear", "f2x3x4 f3 u3", "" },
-  { "QuantizeLinear", "f2x3x4 f2x2x4 u2x2x4", "block_size=2" },
-  { "DequantizeLinear", "u2x3x4 f3 u3", "" },
-  { "DynamicQuantizeLinear", "f3x4", "" },
-  { "MatMulInteger", "u2x3x4 u4x5 u3 u5", "" },
-  { "QLinearMatMul", "u2x3x4 f u u4x5 f u f u", "" },
-  { "Upsample", "f2x3x4 f3<3", "" },
-  { "NonMaxSuppression", "f2x6x4 f2x3x6 i1<4 f1 f1", "" },
-  { "GridSample", "f2x3x4x5 f2x3x2x2", "mode=cubic padding_mode=reflection" },
-  { "GridSample", "f2x3x4 f2x3x1", "mode=linear padding_mode=border" },
-  { "GridSample", "f2x3x4x2x3 f2x3x2x2x3", "mode=nearest" },
-  { "RoiAlign", "f2x3x6x6 f4x4 i4<2", "output_height=3 output_width=2 sampling_ratio=2" },
-  { "RoiAlign", "f2x3x6x6 f4x4<9 i4<2", "mode=max" },
-  { "StringNormalizer", "s1x3", "stopwords=a,12.5" },
-  { "StringNormalizer", "s3", "stopwords=a,b case_change_action=UPPER" },
-  { "TfIdfVectorizer", "i2x6<4",
-    "mode=TFIDF max_gram_length=2 min_gram_length=1 max_skip_count=2 ngram_counts=0,2 "
-    "ngram_indexes=0,2,1 pool_int64s=1,2,2,3 weights=1,2,3" },
-  { "TfIdfVectorizer", "s4",
-    "mode=TF max_gram_length=1 min_gram_length=1 max_skip_count=0 ngram_counts=0 ngram_indexes=3 "
-    "pool_strings=12.5" },
-};
 
 static IrTensor *
 recipe_input (GRand *rand, const char *text)

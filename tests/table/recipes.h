@@ -1,0 +1,94 @@
+/* Recipes: inputs that fit, for operators that random ones hardly ever suit. The random calls of
+ * test-rows.c and the fuzzer of operators (tests/fuzz/fuzz-ops.c) start from them.
+ *
+ * Inputs are written as type letter, dims, and "<n" for whole numbers below n: f2x3, i4<3; "-" is an
+ * absent one. Letters: f float, d double, i int64, j int32, u uint8, b bool, s string. Attributes are
+ * written name=value, values of lists separated by commas. Random attributes are still added to those
+ * that are not required. */
+#pragma once
+
+typedef struct
+{
+  const char *op, *inputs, *attrs;
+} Recipe;
+
+/* clang-format off */
+static const Recipe recipes[] = {
+  { "NegativeLogLikelihoodLoss", "f2x3x4 i2x4<3 f3", "" },
+  { "SoftmaxCrossEntropyLoss", "f2x3x4 i2x4<3 f3", "" },
+  { "Resize", "f2x3x4 - - i3<5", "" },
+  { "Resize", "f2x3x4 - - i3<5", "mode=linear" },
+  { "Resize", "f2x3x4 f6<2 f3<3", "mode=cubic coordinate_transformation_mode=tf_crop_and_resize" },
+  { "HannWindow", "i<9", "" },
+  { "HammingWindow", "i<9", "periodic=0" },
+  { "BlackmanWindow", "i<9", "" },
+  { "Det", "f2x3x3", "" },
+  { "QuantizeLinear", "f2x3x4 f3 u3", "" },
+  { "QuantizeLinear", "f2x3x4 f2x2x4 u2x2x4", "block_size=2" },
+  { "DequantizeLinear", "u2x3x4 f3 u3", "" },
+  { "DynamicQuantizeLinear", "f3x4", "" },
+  { "MatMulInteger", "u2x3x4 u4x5 u3 u5", "" },
+  { "QLinearMatMul", "u2x3x4 f u u4x5 f u f u", "" },
+  { "Upsample", "f2x3x4 f3<3", "" },
+  { "NonMaxSuppression", "f2x6x4 f2x3x6 i1<4 f1 f1", "" },
+  { "GridSample", "f2x3x4x5 f2x3x2x2", "mode=cubic padding_mode=reflection" },
+  { "GridSample", "f2x3x4 f2x3x1", "mode=linear padding_mode=border" },
+  { "GridSample", "f2x3x4x2x3 f2x3x2x2x3", "mode=nearest" },
+  { "RoiAlign", "f2x3x6x6 f4x4 i4<2", "output_height=3 output_width=2 sampling_ratio=2" },
+  { "RoiAlign", "f2x3x6x6 f4x4<9 i4<2", "mode=max" },
+  { "StringNormalizer", "s1x3", "stopwords=a,12.5" },
+  { "StringNormalizer", "s3", "stopwords=a,b case_change_action=UPPER" },
+  { "TfIdfVectorizer", "i2x6<4",
+    "mode=TFIDF max_gram_length=2 min_gram_length=1 max_skip_count=2 ngram_counts=0,2 "
+    "ngram_indexes=0,2,1 pool_int64s=1,2,2,3 weights=1,2,3" },
+  { "TfIdfVectorizer", "s4",
+    "mode=TF max_gram_length=1 min_gram_length=1 max_skip_count=0 ngram_counts=0 ngram_indexes=3 "
+    "pool_strings=12.5" },
+
+  { "Conv", "f2x3x6x5 f4x3x3x3 f4", "pads=1,1,1,1" },
+  { "Conv", "f2x4x6 f4x2x3", "group=2 strides=2" },
+  { "ConvTranspose", "f2x3x4x5 f3x2x3x3 f2", "strides=2,1" },
+  { "MaxPool", "f2x3x6x5", "kernel_shape=2,3 pads=1,1,0,1" },
+  { "AveragePool", "f2x3x6x5", "kernel_shape=2,3 strides=2,2" },
+  { "LpPool", "f2x3x6x5", "kernel_shape=2,3" },
+  { "Gemm", "f3x4 f4x5 f5", "" },
+  { "Gemm", "f4x3 f5x4 f", "transA=1 transB=1" },
+  { "MatMul", "f2x3x4 f4x5", "" },
+  { "MatMul", "f2x1x3x4 f5x4x6", "" },
+  { "MatMul", "j3x4 j4", "" },
+  { "BatchNormalization", "f2x3x4 f3 f3 f3 f3<5", "" },
+  { "InstanceNormalization", "f2x3x4 f3 f3", "" },
+  { "LayerNormalization", "f2x3x4 f4 f4", "" },
+  { "GroupNormalization", "f2x4x3 f4 f4", "num_groups=2" },
+  { "RMSNormalization", "f2x3x4 f4", "" },
+  { "Gather", "f3x4x2 i2x3<3", "" },
+  { "Gather", "s3x4 i2<4", "axis=1" },
+  { "GatherElements", "f3x4 i2x4<3", "" },
+  { "GatherND", "f3x4x2 i2x2<3", "" },
+  { "ScatterElements", "f3x4 i2x4<3 f2x4", "" },
+  { "ScatterND", "f4x3 i2x1<4 f2x3", "" },
+  { "Slice", "f4x5 i2<2 i2<6 i2<2", "" },
+  { "Slice", "f4x5 i1<4 i1<4 i1<2 i1<3", "" },
+  { "Concat", "f2x3 f4x3 f1x3", "axis=0" },
+  { "Split", "f4x6", "axis=1 num_outputs=3" },
+  { "Pad", "f3x4 i4<3 f", "mode=constant" },
+  { "Pad", "f3x4 i4<3", "mode=reflect" },
+  { "Expand", "f3x1 i2<5", "" },
+  { "Tile", "f3x2 i2<4", "" },
+  { "TopK", "f3x5 i1<6", "" },
+  { "OneHot", "i3x2<4 i<6 f2", "" },
+  { "CumSum", "f3x4 j<2", "" },
+  { "Where", "b3x4 f3x1 f4", "" },
+  { "Clip", "f3x4 f f", "" },
+  { "Einsum", "f3x4 f4x5", "equation=ij,jk->ik" },
+  { "Trilu", "f4x5 i<3", "" },
+  { "EyeLike", "f4x5", "k=1" },
+  { "Range", "i<3 i<9 i<4", "" },
+  { "SpaceToDepth", "f2x3x4x6", "blocksize=2" },
+  { "DepthToSpace", "f2x8x3x2", "blocksize=2" },
+  { "ReverseSequence", "f4x3 i3<5", "" },
+  { "Compress", "f4x3 b4", "axis=0" },
+  { "BitShift", "u3x4 u4", "direction=LEFT" },
+  { "Transpose", "f2x3x4", "perm=2,0,1" },
+};
+/* clang-format on */

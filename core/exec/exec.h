@@ -12,7 +12,8 @@ typedef enum
   IR_EXEC_ERROR_KERNEL,      /* a kernel failed: message names the node */
   IR_EXEC_ERROR_MEMORY,
   IR_EXEC_ERROR_DEVICE, /* the device is not there */
-  IR_EXEC_ERROR_CANCELLED
+  IR_EXEC_ERROR_CANCELLED,
+  IR_EXEC_ERROR_LIMIT /* more time or iterations than allowed */
 } IrExecErrorCode;
 
 /* -- back ends: one row each (ref, cpu, later gpu) -- */
@@ -125,15 +126,20 @@ typedef struct
 } IrTensorStats;
 void ir_tensor_stats (const IrTensor *tensor, guint n_bins, IrTensorStats *stats);
 
+/* A loop without end stops within seconds; real ones run thousands of times. */
+#define IR_RUN_DEFAULT_ITERATIONS 1000000
+
 typedef struct
 {
   const IrBackend *backend; /* NULL: cpu */
   guint n_threads;          /* 0: number of cores */
   IrCaptureKind capture;
-  GArray *chosen;     /* (nullable) of IrValueId, for IR_CAPTURE_CHOSEN */
-  gsize memory_limit; /* bytes; 0: a quarter of memory */
-  gsize output_limit; /* bytes of one value; 0: 1/4 of memory */
-  guint64 seed;       /* of random operators that have no seed of their own; runs with it agree */
+  GArray *chosen;          /* (nullable) of IrValueId, for IR_CAPTURE_CHOSEN */
+  gsize memory_limit;      /* bytes; 0: a quarter of memory */
+  gsize output_limit;      /* bytes of one value; 0: 1/4 of memory */
+  guint64 iteration_limit; /* of all loops of a run together; 0: IR_RUN_DEFAULT_ITERATIONS */
+  guint time_limit_ms;     /* of a run, looked at between nodes; 0: none */
+  guint64 seed; /* of random operators that have no seed of their own; runs with it agree */
   void (*progress) (guint done, guint total, const IrNode *node, gpointer data);
   gpointer progress_data;
 } IrRunOptions;
@@ -149,6 +155,9 @@ typedef struct
   IrMemPlan *memplan; /* (nullable) where shapes were not all known before */
   GError *error;      /* (nullable) a node failed: values before it are there */
   IrNodeId failed_node;
+  /* Nodes that ran, those of subgraphs once each: by kernels of the back end that was asked for, by
+   * reference kernels in their place, and control flow, which the runner itself executes. */
+  guint n_own, n_fallback, n_control;
 } IrRun;
 
 /* A prepared plan for one model, back end and set of input shapes; run it many times. */

@@ -25,7 +25,13 @@ bind_shapes (IrModel *base, GHashTable *inputs)
       /* An overridden initializer's contents must not be folded into the shapes. */
       if (input->initializer != NULL)
         ir_edit_set_initializer (edit, input, NULL);
-      if (input->type == NULL || !ir_type_has_rank (input->type))
+      if (ir_tensor_is_container (tensor))
+        {
+          const IrType *type = ir_tensor_type (tensor, model->context);
+          const IrType *merged = ir_type_merge (model->context, input->type, type);
+          ir_edit_set_type (edit, input, merged != NULL ? merged : type);
+        }
+      else if (input->type == NULL || !ir_type_has_rank (input->type))
         ir_edit_set_type (edit, input, ir_tensor_type (tensor, model->context));
       else if (!ir_type_is_static (input->type))
         ir_infer_bind_input (edit, input, ir_tensor_rank (tensor), ir_tensor_dims (tensor));

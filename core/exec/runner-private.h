@@ -1,5 +1,5 @@
 /* The runner's own structures, shared by prepare.c (once per set of input shapes), runner.c (once
- * per run) and subgraph.c (control flow). */
+ * per run), live.c (what its values hold) and subgraph.c (control flow). */
 #pragma once
 
 #include "core/exec/exec-private.h"
@@ -52,20 +52,29 @@ typedef struct
   IrRun *run;
   IrTensor **tensors;  /* by value id: what lives now */
   guint8 *keep;        /* by value id: outlives its last use */
+  guint8 *ran;         /* by node id: has run at least once */
   GHashTable *charges; /* data pointer -> Charge: live memory, shared bytes counted once */
   guint64 live_bytes, peak_bytes, kept_bytes;
   gsize memory_limit, output_limit;
   gint64 start_ns;
-  guint depth;       /* of control flow */
-  GHashTable *draws; /* (nullable) node id -> how often a random node has run */
+  guint64 n_iterations; /* of all loops so far */
+  guint depth;          /* of control flow */
+  GHashTable *draws;    /* (nullable) node id -> how often a random node has run */
 } IrRunState;
 
 gboolean ir_run_graph (IrRunState *state, const IrGraph *graph, GError **error);
+gboolean ir_run_check (IrRunState *state, const IrNode *node, GError **error);
+gboolean ir_run_count_iteration (IrRunState *state, const IrNode *node, GError **error);
+void ir_run_capture (IrRunState *state, const IrValue *value, IrTensor *tensor);
+
+/* -- live.c -- */
 IrTensor *ir_run_state_tensor (IrRunState *state, const IrValue *value);
 void ir_run_state_set (IrRunState *state, const IrValue *value, IrTensor *tensor);
 void ir_run_state_publish (IrRunState *state, const IrValue *value, IrTensor *tensor);
 void ir_run_state_drop (IrRunState *state, const IrValue *value);
-gboolean ir_run_check (IrRunState *state, const IrNode *node, GError **error);
+
+/* flex-attention.c */
+gboolean ir_flex_attention_run (IrRunState *state, const IrNode *node, GError **error);
 
 /* subgraph.c */
 gboolean ir_subgraph_run (IrRunState *state, const IrNode *node, GError **error);

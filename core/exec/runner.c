@@ -22,12 +22,6 @@ struct _IrExecutable
   IrPrepared *prepared; /* (nullable) for the shapes of the last run */
 };
 
-typedef struct
-{
-  guint64 bytes;
-  guint count; /* values that share them */
-} Charge;
-
 static gint64
 now_ns (void)
 {
@@ -79,99 +73,6 @@ ir_exec_error_from_kernel (const IrNode *node, GError *error)
   return result;
 }
 
-/* -- live memory -- */
-
-static gboolean
-in_arena (const IrRunState *state, gconstpointer data)
-{
-  const guint8 *arena = state->prepared->arena, *byte = data;
-
-  return arena != NULL && byte >= arena && byte < arena + state->prepared->memplan->peak_bytes;
-}
-
-static void
-charge (IrRunState *state, const IrTensor *tensor)
-{
-  gconstpointer data = ir_tensor_data (tensor);
-  Charge *found = data != NULL ? g_hash_table_lookup (state->charges, data) : NULL;
-
-  if (data == NULL)
-    return;
-  if (found == NULL)
-    {
-      found = g_new0 (Charge, 1);
-      found->bytes = ir_tensor_n_bytes (tensor);
-      g_hash_table_insert (state->charges, (gpointer) data, found);
-      state->live_bytes += found->bytes;
-      state->peak_bytes = MAX (state->peak_bytes, state->live_bytes);
-    }
-  found->count++;
-}
-
-static void
-discharge (IrRunState *state, const IrTensor *tensor)
-{
-  gconstpointer data = ir_tensor_data (tensor);
-  Charge *found = data != NULL ? g_hash_table_lookup (state->charges, data) : NULL;
-
-  if (found == NULL || --found->count > 0)
-    return;
-  state->live_bytes -= found->bytes;
-  g_hash_table_remove (state->charges, data);
-}
-
-/**
- * ir_run_state_tensor:
- * @state: a run under way
- * @value: a value of any graph of its model
- *
- * Returns: (transfer none) (nullable): what @value holds now
- */
-IrTensor *
-ir_run_state_tensor (IrRunState *state, const IrValue *value)
-{
-  IrTensor *tensor = state->tensors[value->id];
-
-  return tensor != NULL ? tensor : value->initializer;
-}
-
-/**
- * ir_run_state_set:
- * @state: a run under way
- * @value: a value
- * @tensor: (transfer none): its contents
- *
- * Replaces what @value held.
- */
-void
-ir_run_state_set (IrRunState *state, const IrValue *value, IrTensor *tensor)
-{
-  if (ir_value_constant (value) == NULL)
-    charge (state, tensor);
-  ir_tensor_ref (tensor);
-  ir_run_state_drop (state, value);
-  state->tensors[value->id] = tensor;
-}
-
-/**
- * ir_run_state_drop:
- * @state: a run under way
- * @value: a value
- *
- * Lets go of what @value holds.
- */
-void
-ir_run_state_drop (IrRunState *state, const IrValue *value)
-{
-  IrTensor *tensor = g_steal_pointer (&state->tensors[value->id]);
-
-  if (tensor == NULL)
-    return;
-  if (ir_value_constant (value) == NULL)
-    discharge (state, tensor);
-  ir_tensor_unref (tensor);
-}
-
 /* -- capture -- */
 
 static gboolean
@@ -217,8 +118,16 @@ spill (const IrTensor *tensor)
   return spilled;
 }
 
-static void
-capture (IrRunState *state, const IrValue *value, IrTensor *tensor)
+/**
+ * ir_run_capture:
+ * @state: a run under way
+ * @value: a value that has just got its contents
+ * @tensor: (transfer none): its contents
+ *
+ * Keeps what the options of the run ask for.
+ */
+void
+ir_run_capture (IrRunState *state, const IrValue *value, IrTensor *tensor)
 {
   gpointer key = GUINT_TO_POINTER (value->id);
 
@@ -249,13 +158,29 @@ capture (IrRunState *state, const IrValue *value, IrTensor *tensor)
 
 /* -- one node -- */
 
+static gboolean fail_limit (const IrNode *node, GError **error, int code, const char *format, ...)
+    G_GNUC_PRINTF (4, 5);
+
+static gboolean
+fail_limit (const IrNode *node, GError **error, int code, const char *format, ...)
+{
+  g_autofree char *label = ir_node_label (node);
+  va_list args;
+
+  va_start (args, format);
+  g_autofree char *found = g_strdup_vprintf (format, args);
+  va_end (args);
+  g_set_error (error, IR_EXEC_ERROR, code, "%s: %s", label, found);
+  return FALSE;
+}
+
 /**
  * ir_run_check:
  * @state: a run under way
  * @node: the node that is next
  * @error: return location for an error
  *
- * Returns: %FALSE with an error if the run was cancelled or has used up its memory
+ * Returns: %FALSE with an error if the run was cancelled or has used up its memory or its time
  */
 gboolean
 ir_run_check (IrRunState *state, const IrNode *node, GError **error)
@@ -268,15 +193,43 @@ ir_run_check (IrRunState *state, const IrNode *node, GError **error)
     }
   if (state->live_bytes > state->memory_limit)
     {
-      g_autofree char *label = ir_node_label (node);
       g_autofree char *used = g_format_size (state->live_bytes);
       g_autofree char *limit = g_format_size (state->memory_limit);
-      g_set_error (error, IR_EXEC_ERROR, IR_EXEC_ERROR_MEMORY,
-                   "%s: %s are in use, the limit is %s; raise the limit or capture fewer values",
-                   label, used, limit);
-      return FALSE;
+      return fail_limit (node, error, IR_EXEC_ERROR_MEMORY,
+                         "%s are in use, the limit is %s; raise the limit or capture fewer values",
+                         used, limit);
     }
+  if (state->options->time_limit_ms > 0 &&
+      now_ns () - state->start_ns > (gint64) state->options->time_limit_ms * 1000000)
+    return fail_limit (node, error, IR_EXEC_ERROR_LIMIT,
+                       "the run has taken longer than its limit of %u ms",
+                       state->options->time_limit_ms);
   return TRUE;
+}
+
+/**
+ * ir_run_count_iteration:
+ * @state: a run under way
+ * @node: a loop that is about to run its body
+ * @error: return location for an error
+ *
+ * Counts the iterations of all loops together, so that loops in loops end as well.
+ *
+ * Returns: %FALSE with an error if that are more than allowed, or as ir_run_check()
+ */
+gboolean
+ir_run_count_iteration (IrRunState *state, const IrNode *node, GError **error)
+{
+  guint64 limit = state->options->iteration_limit > 0 ? state->options->iteration_limit
+                                                      : IR_RUN_DEFAULT_ITERATIONS;
+
+  if (++state->n_iterations > limit)
+    return fail_limit (node, error, IR_EXEC_ERROR_LIMIT,
+                       "the loops of this run need more than %" G_GUINT64_FORMAT
+                       " iterations; a condition may never become false, or the limit on "
+                       "iterations is too low",
+                       limit);
+  return ir_run_check (state, node, error);
 }
 
 static IrTensor *
@@ -306,34 +259,6 @@ give_memory (
   if (slot->memory != NULL && bytes <= slot->memory_bytes)
     return ir_tensor_new_static (dtype, rank, dims, slot->memory, bytes);
   return ir_tensor_new_alloc (dtype, rank, dims, error);
-}
-
-/**
- * ir_run_state_publish:
- * @state: a run under way
- * @value: output of a node that has just run
- * @tensor: (transfer none): its contents
- *
- * Sets the contents of @value, copied out of the arena unless they lie where the plan put @value,
- * and captures them.
- */
-void
-ir_run_state_publish (IrRunState *state, const IrValue *value, IrTensor *tensor)
-{
-  gconstpointer data = ir_tensor_data (tensor);
-  const IrPlace *place = &state->prepared->places[value->id];
-  gboolean placed = place->offset != IR_PLACE_EXTERNAL && !state->keep[value->id] &&
-                    data == (guint8 *) state->prepared->arena + place->offset;
-  g_autoptr (IrTensor) copy = NULL;
-
-  if (data != NULL && in_arena (state, data) && !placed)
-    {
-      copy = ir_tensor_new_copy (ir_tensor_dtype (tensor), ir_tensor_rank (tensor),
-                                 ir_tensor_dims (tensor), data);
-      tensor = copy;
-    }
-  ir_run_state_set (state, value, tensor);
-  capture (state, value, tensor);
 }
 
 static gboolean
@@ -442,7 +367,10 @@ run_node (IrRunState *state, const IrNode *node, GError **error)
       ir_call_clear (&call);
     }
   if (done)
-    return TRUE;
+    {
+      state->ran[node->id] = TRUE;
+      return TRUE;
+    }
   if (state->run->failed_node == 0)
     state->run->failed_node = node->id;
   if (local == NULL)
@@ -550,7 +478,10 @@ check_input (const IrValue *input, const IrTensor *tensor, GHashTable *symbols, 
     return TRUE;
   g_autofree char *found = ir_type_to_string (context, ir_tensor_type (tensor, context));
   if (!ir_type_is_tensor (type))
-    return input_error (input, error, "found %s, which is not of this kind", found);
+    return ir_type_merge (context, type, ir_tensor_type (tensor, context)) != NULL ||
+           input_error (input, error, "found %s, which is not of this kind", found);
+  if (ir_tensor_is_container (tensor))
+    return input_error (input, error, "found %s", found);
   if (type->dtype != IR_DTYPE_UNDEFINED && type->dtype != ir_tensor_dtype (tensor))
     return input_error (input, error, "found %s", found);
   if (type->rank == IR_RANK_UNKNOWN)
@@ -735,6 +666,27 @@ state_clear (IrRunState *state)
   g_clear_pointer (&state->draws, g_hash_table_unref);
   g_free (state->tensors);
   g_free (state->keep);
+  g_free (state->ran);
+}
+
+/* Who executed the nodes that ran at least once. */
+static void
+count_nodes (const IrRunState *state)
+{
+  const IrPrepared *prepared = state->prepared;
+
+  for (guint id = 0; id < prepared->n_nodes; id++)
+    {
+      const IrNodePlan *plan = &prepared->nodes[id];
+      if (!state->ran[id])
+        continue;
+      if (plan->kernel == NULL)
+        state->run->n_control++;
+      else if (plan->backend == state->options->backend)
+        state->run->n_own++;
+      else
+        state->run->n_fallback++;
+    }
 }
 
 static gboolean
@@ -743,6 +695,7 @@ run_state (IrRunState *state, GHashTable *inputs, GError **error)
   mark_kept (state);
   gboolean done = make_arena (state, error) && load_values (state, inputs, error) &&
                   run_schedule (state, error);
+  count_nodes (state);
   state->run->trace->duration_ns = now_ns () - state->start_ns;
   state->run->trace->peak_bytes = state->peak_bytes;
   return done;
@@ -858,6 +811,7 @@ ir_executable_run (IrExecutable *executable,
     .run = run,
     .tensors = g_new0 (IrTensor *, prepared->n_values + 1),
     .keep = g_new0 (guint8, prepared->n_values + 1),
+    .ran = g_new0 (guint8, prepared->n_nodes + 1),
     .charges = g_hash_table_new_full (NULL, NULL, NULL, g_free),
     .memory_limit = limit != 0 ? limit : ir_exec_default_memory_limit (),
     .start_ns = now_ns (),

@@ -234,6 +234,20 @@ ir_tensor_new_map (IrTensor *keys, IrTensor *values)
                         items, 2);
 }
 
+/**
+ * ir_tensor_with_items:
+ * @container: a container
+ * @items: (transfer none): as many as it has, of the same types
+ *
+ * Returns: (transfer full): a container of the same kind with @items in place of its own
+ */
+IrTensor *
+ir_tensor_with_items (const IrTensor *container, IrTensor *const *items)
+{
+  return new_container (container->kind, copy_declared (container->declared), items,
+                        container->n_items);
+}
+
 void
 ir_container_clear (IrTensor *tensor)
 {

@@ -34,6 +34,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (IrTensor, ir_tensor_unref)
 IrTensor *ir_tensor_new_sequence (const IrType *element, IrTensor *const *items, guint n_items);
 IrTensor *ir_tensor_new_optional (const IrType *element, IrTensor *item);
 IrTensor *ir_tensor_new_map (IrTensor *keys, IrTensor *values); /* [N]; [N] or a sequence of N */
+IrTensor *ir_tensor_with_items (const IrTensor *container, IrTensor *const *items);
 IrTypeKind ir_tensor_kind (const IrTensor *tensor);
 gboolean ir_tensor_is_container (const IrTensor *tensor);
 guint ir_tensor_n_items (const IrTensor *tensor);               /* maps: 2, keys and values */

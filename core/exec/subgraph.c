@@ -272,11 +272,12 @@ run_loop (IrRunState *state, const IrNode *node, GError **error)
 
 static const struct
 {
-  const char *op;
+  IrOpId op;
   gboolean (*run) (IrRunState *state, const IrNode *node, GError **error);
 } runners[] = {
-  { "If", run_if },
-  { "Loop", run_loop },
+  { IR_OP_IF, run_if },
+  { IR_OP_LOOP, run_loop },
+  { IR_OP_FLEX_ATTENTION, ir_flex_attention_run },
 };
 
 /**
@@ -289,7 +290,7 @@ gboolean
 ir_subgraph_runs (const IrNode *node)
 {
   for (guint i = 0; i < G_N_ELEMENTS (runners); i++)
-    if (ir_node_is (node, runners[i].op))
+    if (ir_op_is (node, runners[i].op))
       return TRUE;
   return FALSE;
 }
@@ -316,7 +317,7 @@ ir_subgraph_run (IrRunState *state, const IrNode *node, GError **error)
     return fail (node, error, IR_EXEC_ERROR_UNSUPPORTED, "subgraphs are nested too deeply");
   state->depth++;
   for (guint i = 0; i < G_N_ELEMENTS (runners); i++)
-    if (ir_node_is (node, runners[i].op))
+    if (ir_op_is (node, runners[i].op))
       done = runners[i].run (state, node, error);
   state->depth--;
   return done;

@@ -21,6 +21,23 @@ largest (const double *row, guint64 n)
   return most;
 }
 
+#define RUN 8 /* shorter rows are summed from left to right */
+
+/* Partial sums are elements of the type, too. Halves are summed first: left to right a long row of
+ * bfloat16 would stop growing at 256 times its elements. */
+static double
+sum_of (IrDtype dtype, const double *row, guint64 n)
+{
+  double sum = 0;
+
+  if (n >= RUN)
+    return ir_block_round (dtype,
+                           sum_of (dtype, row, n / 2) + sum_of (dtype, row + n / 2, n - n / 2));
+  for (guint64 i = 0; i < n; i++)
+    sum = ir_block_round (dtype, sum + row[i]);
+  return sum;
+}
+
 /**
  * ir_block_softmax:
  * @dtype: type of the elements
@@ -36,14 +53,11 @@ largest (const double *row, guint64 n)
 void
 ir_block_softmax (IrDtype dtype, double *row, guint64 n)
 {
-  double most = largest (row, n), sum = 0;
+  double most = largest (row, n);
 
   for (guint64 i = 0; i < n; i++)
-    {
-      row[i] = ir_block_round (dtype, exp (ir_block_round (dtype, row[i] - most)));
-      sum += row[i];
-    }
-  sum = ir_block_round (dtype, sum);
+    row[i] = ir_block_round (dtype, exp (ir_block_round (dtype, row[i] - most)));
+  double sum = sum_of (dtype, row, n);
   for (guint64 i = 0; i < n; i++)
     row[i] = ir_block_round (dtype, row[i] / sum);
 }

@@ -12,6 +12,11 @@ IR_DECLARE_REF (lstm)
 IR_DECLARE_COST (recurrent)
 IR_DECLARE_ADAPT (recurrent)
 
+/* -- linear.def -- */
+IR_DECLARE_INFER (einsum)
+IR_DECLARE_REF (einsum)
+IR_DECLARE_COST (einsum)
+
 /* -- signal.def -- */
 IR_DECLARE_INFER (dft)
 IR_DECLARE_INFER (stft)

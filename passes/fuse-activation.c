@@ -12,6 +12,7 @@
 
 #include <float.h>
 #include <math.h>
+#include <string.h>
 
 /* -- Clip: bounds may be attributes, inputs, or absent -- */
 
@@ -98,6 +99,26 @@ when_gelu (IrMatch *match)
   return TRUE;
 }
 
+static gboolean
+when_late_gelu (IrMatch *match)
+{
+  if (ir_value_dtype (ir_match_root (match)->outputs[0]) != IR_DTYPE_FLOAT)
+    return ir_match_fail (match, "the fused operator is for float only");
+  return !ir_node_is (ir_match_node (match, "base"), "Gemm") || when_gemm (match);
+}
+
+static gboolean
+when_standard_gelu (IrMatch *match)
+{
+  const char *approximate = ir_node_attr_string (ir_match_root (match), "approximate", "none");
+
+  if (strcmp (approximate, "none") != 0)
+    return ir_match_fail (match, "approximate is %s, the fused operator is exact", approximate);
+  return when_late_gelu (match);
+}
+
+#define HEAD_20 "<ir_version: 10, opset_import: [\"\" : 20, \"irscope\" : 1]>\ng "
+
 #define CONV    "(Conv@base ?x ?w ?b?)"
 #define ADDED   "(irscope.ConvAdd@base ?x ?w ?b? ?z)"
 #define GEMM    "(Gemm@base ?x ?w ?b?)"
@@ -160,6 +181,20 @@ when_gelu (IrMatch *match)
         DOC " Here the half is taken first.", EXAMPLE_2, when_gelu                                 \
   }
 
+#define FUSED_GELU(ID, BASE, REPLACEMENT, EXAMPLE, WHAT)                                           \
+  { "fuse-" ID "-standard-gelu",                                                                   \
+    "(Gelu " BASE ")",                                                                             \
+    REPLACEMENT,                                                                                   \
+    IR_CLASS_ROUNDING,                                                                             \
+    "Gelu of " WHAT " is one operator.",                                                           \
+    HEAD_20 EXAMPLE ("y = Gelu (c)"),                                                              \
+    when_standard_gelu },                                                                          \
+  {                                                                                                \
+    "fuse-" ID "-late-gelu", "(irscope.Gelu " BASE ")", REPLACEMENT, IR_CLASS_ROUNDING,            \
+        "irscope's Gelu of " WHAT " is one operator.", EXAMPLE ("y = irscope.Gelu (c)"),           \
+        when_late_gelu                                                                             \
+  }
+
 static const IrRule rules[] = {
   PLAIN ("Relu", "relu", IR_CLASS_EXACT),
   PLAIN ("Sigmoid", "sigmoid", IR_CLASS_ROUNDING),
@@ -211,6 +246,12 @@ static const IrRule rules[] = {
         STACKED_EXAMPLE (GELU_ACT),
         STACKED_EXAMPLE (GELU_ACT_2),
         "Gelu of a stacked matrix product with bias, spelled out with Erf, is one operator."),
+  FUSED_GELU ("gemm", GEMM, "(irscope.GemmGelu{@base} ?x ?w ?b)", GEMM_EXAMPLE, "a Gemm"),
+  FUSED_GELU ("matmul-add",
+              STACKED,
+              "(irscope.MatMulAddGelu{@base} ?x ?w ?b)",
+              STACKED_EXAMPLE,
+              "a stacked matrix product with bias"),
   { NULL },
 };
 

@@ -18,7 +18,8 @@ is_transposed (const IrNode *conv)
  * @label: label of the convolution
  * @parts: (out caller-allocates): its parts
  *
- * Returns: %FALSE, with the reason in @match, if shapes or types do not allow arithmetic per channel
+ * Returns: %FALSE, with the reason in @match, if shapes or types do not allow arithmetic per
+ * channel
  */
 gboolean
 ir_conv_parts (IrMatch *match, const char *label, IrConvParts *parts)
@@ -199,8 +200,8 @@ ir_conv_bind (IrMatch *match, const IrConvParts *parts, const double *scale, con
     }
   else
     ir_match_bind_value (match, "w2", ir_match_value (match, "w"));
-  g_autofree char *b_name =
-      parts->b != NULL ? base_name (ir_match_value (match, "b")) : g_strdup ("bias");
+  g_autofree char *b_name = parts->b != NULL ? base_name (ir_match_value (match, "b"))
+                                             : g_strdup ("bias");
   ir_match_bind_tensor (match, "b2", b_name, g_steal_pointer (&b));
   return TRUE;
 }

@@ -449,6 +449,36 @@ ir_infer_check (IrModel *model, GPtrArray *problems)
   infer_model (&driver, TRUE);
 }
 
+/* Drops what a caller cannot use: values whose contents are not known. */
+static gboolean
+is_unknown (gpointer key, gpointer value, gpointer data)
+{
+  return value == NULL;
+}
+
+/**
+ * ir_infer_contents:
+ * @model: a model with types, may be frozen
+ *
+ * What inference knows of the contents of small integer values, element by element and with
+ * symbols: how the dimensions of inputs reach a Reshape through Shape, Gather, Concat and
+ * arithmetic. Values of subgraphs are there too, those of functions are not.
+ *
+ * Returns: (transfer full): IrValue -> IrShapeData; valid until the model changes
+ */
+GHashTable *
+ir_infer_contents (IrModel *model)
+{
+  Driver driver = { .model = model };
+  Frame frame = frame_new (&driver, FALSE, 0);
+
+  infer_graph (&frame, model->main);
+  g_hash_table_foreach_remove (frame.data, is_unknown, NULL);
+  GHashTable *contents = g_steal_pointer (&frame.data);
+  frame_clear (&frame);
+  return contents;
+}
+
 /* Nodes still to be inferred. */
 typedef struct
 {

@@ -15,6 +15,8 @@ typedef enum
 void ir_infer_model (IrEdit *edit, IrInferFlags flags, GPtrArray *problems); /* problems nullable */
 /* As ir_infer_model(), but writes nothing: for verifying. */
 void ir_infer_check (IrModel *model, GPtrArray *problems);
+/* What is known of the contents of shape-like values: IrValue -> IrShapeData. */
+GHashTable *ir_infer_contents (IrModel *model);
 /* After a rewrite: infers @node alone and, while types get more specific, what uses it. */
 void ir_infer_node (IrEdit *edit, IrNode *node, GPtrArray *problems);
 /* Replaces symbols by numbers in all input types, then infers; @bindings: name -> gint64 *. */

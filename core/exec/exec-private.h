@@ -3,6 +3,7 @@
 
 #include "core/exec/exec.h"
 #include "core/exec/threads.h"
+#include "core/ir/edit.h"
 
 extern const IrBackend ir_backend_ref;
 
@@ -25,6 +26,7 @@ IrNode *ir_use_node_in (const IrGraph *graph, IrUse use);
 GError *ir_exec_error_from_kernel (const IrNode *node, GError *error);
 gsize ir_exec_default_memory_limit (void);
 IrModel *ir_exec_expand (IrModel *model, GError **error);
+gboolean ir_exec_expand_gradients (IrEdit *edit, GError **error);
 
 IrSchedule *ir_schedule_ref (IrSchedule *schedule);
 IrMemPlan *ir_mem_plan_ref (IrMemPlan *plan);

@@ -1,6 +1,7 @@
 /* The model that is planned and run: a private copy whose function calls are replaced by the
- * bodies. Functions of a file that say what a row of the op table says (as every file with fused
- * operators has, so that other runtimes run it) are left out first, so that the fused kernels run.
+ * bodies, and Gradient nodes by what derives. Functions of a file that say what a row of the op
+ * table says (as every file with fused operators has, so that other runtimes run it) are left out
+ * first, so that the fused kernels run.
  */
 #include "config.h"
 
@@ -138,6 +139,8 @@ ir_exec_expand (IrModel *model, GError **error)
       g_set_error (error, IR_EXEC_ERROR, IR_EXEC_ERROR_UNSUPPORTED, "%s", problem->message);
       return NULL;
     }
+  if (!ir_exec_expand_gradients (edit, error))
+    return NULL;
   ir_infer_model (edit, IR_INFER_DEFAULT, NULL);
   return g_steal_pointer (&copy);
 }

@@ -98,3 +98,53 @@ ir_cost_optimizer (const IrCall *call)
                 G_MAXUINT64 - sum);
   return sum;
 }
+
+/* -- derivatives -- */
+
+/**
+ * ir_infer_gradient:
+ * @call: values of xs, then of zs
+ * @error: return location for an error
+ *
+ * A derivative has the type of the value that it is by.
+ *
+ * Source: ONNX ai.onnx.preview.training Gradient 1.
+ *
+ * Returns: %TRUE if the output types were set
+ */
+gboolean
+ir_infer_gradient (IrCall *call, GError **error)
+{
+  const IrAttr *xs = ir_call_attr (call, "xs");
+
+  if (xs == NULL || xs->kind != IR_ATTR_STRINGS || call->n_outputs > xs->n ||
+      call->n_inputs < xs->n)
+    return ir_call_fail (call, error, IR_OP_ERROR_ARITY,
+                         "%u inputs and %u outputs do not fit what xs names", call->n_inputs,
+                         call->n_outputs);
+  for (guint slot = 0; slot < call->n_outputs; slot++)
+    ir_call_set_output_type (call, slot, ir_call_input_type (call, slot));
+  return TRUE;
+}
+
+/**
+ * ir_infer_reduce_sum_to:
+ * @call: X, and a tensor whose shape broadcasts to that of X
+ * @error: return location for an error
+ *
+ * Returns: %TRUE if the output type was set
+ */
+gboolean
+ir_infer_reduce_sum_to (IrCall *call, GError **error)
+{
+  int from = ir_call_input_rank (call, 0), to = ir_call_input_rank (call, 1);
+  const IrDim *dims = ir_call_input_dims (call, 0), *wanted = ir_call_input_dims (call, 1);
+
+  for (int i = 0; from != IR_RANK_UNKNOWN && i < to; i++)
+    if (to > from || (ir_dim_is_known (dims[from - to + i]) && ir_dim_is_known (wanted[i]) &&
+                      wanted[i] != 1 && wanted[i] != dims[from - to + i]))
+      return ir_call_fail (call, error, IR_OP_ERROR_SHAPE,
+                           "the shape of like does not broadcast to that of X");
+  ir_call_same_shape (call, 0, 1, ir_call_input_dtype (call, 0));
+  return TRUE;
+}

@@ -107,4 +107,8 @@ IR_DECLARE_REF (adagrad)
 IR_DECLARE_REF (adam)
 IR_DECLARE_REF (momentum)
 IR_DECLARE_COST (optimizer)
+IR_DECLARE_INFER (gradient)
+IR_DECLARE_INFER (reduce_sum_to)
+IR_DECLARE_REF (gradient)
+IR_DECLARE_REF (reduce_sum_to)
 /* clang-format on */

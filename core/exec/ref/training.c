@@ -6,6 +6,7 @@
 #include "core/exec/ref/ref-util.h"
 #include "core/op/rows.h"
 #include <math.h>
+#include <string.h>
 
 #define FIRST   2 /* R and T come before the variables */
 #define MAX_IN  4 /* X, G and two states */
@@ -196,4 +197,58 @@ ir_ref_momentum (IrCall *call, GError **error)
     return ir_call_fail (call, error, IR_OP_ERROR_ATTRIBUTE,
                          "mode is \"%s\"; standard or nesterov is needed", mode);
   return optimize (call, 3, &settings, step_momentum, error);
+}
+
+/* -- derivatives -- */
+
+/**
+ * ir_ref_gradient:
+ * @call: a call
+ * @error: return location for an error
+ *
+ * What a Gradient computes is not in its inputs but in the graph: see core/exec/gradient.c.
+ *
+ * Returns: always %FALSE, with %IR_OP_ERROR_UNSUPPORTED
+ */
+gboolean
+ir_ref_gradient (IrCall *call, GError **error)
+{
+  return ir_call_fail (call, error, IR_OP_ERROR_UNSUPPORTED,
+                       "a Gradient runs as part of its graph, not by itself");
+}
+
+/**
+ * ir_ref_reduce_sum_to:
+ * @call: X, and a tensor whose shape broadcasts to that of X
+ * @error: return location for an error
+ *
+ * Returns: %TRUE if the output was computed
+ */
+gboolean
+ir_ref_reduce_sum_to (IrCall *call, GError **error)
+{
+  gint64 places[IR_REF_CHUNK];
+  double values[IR_REF_CHUNK];
+  IrRefLayout layout;
+
+  if (!ir_ref_prepare (call, error) || !ir_block_check_float (call, error))
+    return FALSE;
+  const IrTensor *x = ir_call_input (call, 0), *like = ir_call_input (call, 1);
+  guint64 total = ir_tensor_n_elements (x), n = ir_tensor_n_elements (like);
+  IrTensor *out = ir_block_new_output (call, 0, error);
+  g_autofree double *sums = out != NULL ? ir_block_new (call, n, error) : NULL;
+  if (sums == NULL)
+    return FALSE;
+  memset (sums, 0, (gsize) n * sizeof *sums);
+  ir_ref_layout_broadcast (&layout, like, ir_tensor_rank (x), ir_tensor_dims (x));
+  for (guint64 first = 0; first < total; first += IR_REF_CHUNK)
+    {
+      guint count = (guint) MIN (total - first, IR_REF_CHUNK);
+      ir_block_load (x, first, count, values);
+      ir_ref_layout_offsets (&layout, first, count, 0, places);
+      for (guint i = 0; i < count; i++)
+        sums[places[i]] += values[i];
+    }
+  ir_block_store (out, 0, n, sums);
+  return TRUE;
 }

@@ -23,18 +23,22 @@ largest (const double *row, guint64 n)
 
 #define RUN 8 /* shorter rows are summed from left to right */
 
-/* Partial sums are elements of the type, too. Halves are summed first: left to right a long row of
- * bfloat16 would stop growing at 256 times its elements. */
+/* As the reference implementation of the standard sums: partial sums of bfloat16 are elements, too;
+ * all other types are summed in a wider one. Halves are summed first: from left to right a long row
+ * of bfloat16 would stop growing at 256 times its elements. */
 static double
 sum_of (IrDtype dtype, const double *row, guint64 n)
 {
+  gboolean rounds = dtype == IR_DTYPE_BFLOAT16;
   double sum = 0;
 
   if (n >= RUN)
-    return ir_block_round (dtype,
-                           sum_of (dtype, row, n / 2) + sum_of (dtype, row + n / 2, n - n / 2));
+    {
+      sum = sum_of (dtype, row, n / 2) + sum_of (dtype, row + n / 2, n - n / 2);
+      return rounds ? ir_block_round (dtype, sum) : sum;
+    }
   for (guint64 i = 0; i < n; i++)
-    sum = ir_block_round (dtype, sum + row[i]);
+    sum = rounds ? ir_block_round (dtype, sum + row[i]) : sum + row[i];
   return sum;
 }
 
@@ -57,7 +61,7 @@ ir_block_softmax (IrDtype dtype, double *row, guint64 n)
 
   for (guint64 i = 0; i < n; i++)
     row[i] = ir_block_round (dtype, exp (ir_block_round (dtype, row[i] - most)));
-  double sum = sum_of (dtype, row, n);
+  double sum = ir_block_round (dtype, sum_of (dtype, row, n));
   for (guint64 i = 0; i < n; i++)
     row[i] = ir_block_round (dtype, row[i] / sum);
 }

@@ -2,7 +2,7 @@
  * test-rows.c and the fuzzer of operators (tests/fuzz/fuzz-ops.c) start from them.
  *
  * Inputs are written as type letter, dims, and "<n" for whole numbers below n: f2x3, i4<3; "-" is an
- * absent one. Letters: f float, d double, i int64, j int32, u uint8, b bool, s string. Attributes are
+ * absent one. Letters: f float, d double, i int64, j int32, u uint8, b bool, s string, m a map. Attributes are
  * written name=value, values of lists separated by commas. Random attributes are still added to those
  * that are not required. */
 #pragma once
@@ -90,5 +90,58 @@ static const Recipe recipes[] = {
   { "Compress", "f4x3 b4", "axis=0" },
   { "BitShift", "u3x4 u4", "direction=LEFT" },
   { "Transpose", "f2x3x4", "perm=2,0,1" },
+  { "ArrayFeatureExtractor", "f3x4 i2<4", "" },
+  { "ArrayFeatureExtractor", "s4 i1x3<4", "" },
+  { "Binarizer", "f3x4", "threshold=1" },
+  { "CastMap", "m3", "map_form=SPARSE max_map=4" },
+  { "CastMap", "m4", "cast_to=TO_STRING" },
+  { "CategoryMapper", "i2x3<4", "cats_int64s=0,1,2 cats_strings=a,b,c" },
+  { "CategoryMapper", "s3", "cats_int64s=0,1 cats_strings=a,12.5" },
+  { "DictVectorizer", "m4", "int64_vocabulary=1,0,7" },
+  { "FeatureVectorizer", "f3x4 i3x2 d3x1", "inputdimensions=2,4,1" },
+  { "Imputer", "f3x4", "imputed_value_floats=1,2,3,4" },
+  { "Imputer", "i3x4<3", "imputed_value_int64s=7" },
+  { "LabelEncoder", "s2x3", "keys_strings=a,12.5 values_floats=1,2" },
+  { "LabelEncoder", "i4<3", "keys_int64s=0,1 values_strings=a,b" },
+  { "LinearClassifier", "f4x3",
+    "coefficients=1,2,3,4,5,6,7,8,9 intercepts=1,2,3 classlabels_ints=5,6,7" },
+  { "LinearClassifier", "d4x2",
+    "coefficients=1,2 intercepts=1 classlabels_strings=a,b post_transform=LOGISTIC" },
+  { "LinearRegressor", "f4x3", "coefficients=1,2,3,4,5,6 intercepts=1,2 targets=2" },
+  { "Normalizer", "f3x4", "norm=L2" },
+  { "OneHotEncoder", "i3x2<5", "cats_int64s=0,1,2" },
+  { "OneHotEncoder", "s3", "cats_strings=a,12.5 zeros=0" },
+  { "Scaler", "i3x2", "offset=1,2 scale=3" },
+  { "SVMClassifier", "f4x2",
+    "coefficients=1,-1,0.5,2,1,-2 rho=0,1,2 support_vectors=1,2,3,4,5,6 "
+    "vectors_per_class=1,1,1 classlabels_ints=0,1,2 kernel_type=RBF kernel_params=0.5,0,0" },
+  { "SVMClassifier", "f4x2",
+    "coefficients=1,-1 rho=0.5 prob_a=-2 prob_b=0.1 support_vectors=1,2,3,4 "
+    "vectors_per_class=1,1 classlabels_strings=a,b" },
+  { "SVMClassifier", "f4x2", "coefficients=1,-1,2,3 rho=0.5 classlabels_strings=a,b" },
+  { "SVMRegressor", "f4x2",
+    "coefficients=1,-1 rho=0.5 support_vectors=1,2,3,4 n_supports=2 kernel_type=POLY "
+    "kernel_params=1,0.5,2" },
+  { "TreeEnsembleClassifier", "f4x2",
+    "nodes_treeids=0,0,0 nodes_nodeids=0,1,2 nodes_featureids=1,0,0 "
+    "nodes_modes=BRANCH_LEQ,LEAF,LEAF nodes_values=0.5,0,0 nodes_truenodeids=1,0,0 "
+    "nodes_falsenodeids=2,0,0 class_treeids=0,0,0 class_nodeids=1,1,2 class_ids=0,1,2 "
+    "class_weights=0.5,0.5,1 classlabels_strings=a,b,c post_transform=SOFTMAX" },
+  { "TreeEnsembleClassifier", "i4x2",
+    "nodes_treeids=0,0,0 nodes_nodeids=0,1,2 nodes_featureids=1,0,0 "
+    "nodes_modes=BRANCH_LEQ,LEAF,LEAF nodes_values=0.5,0,0 nodes_truenodeids=1,0,0 "
+    "nodes_falsenodeids=2,0,0 class_treeids=0,0 class_nodeids=1,2 class_ids=0,0 "
+    "class_weights=0.5,1 classlabels_int64s=3,4" },
+  { "TreeEnsembleRegressor", "f4x2",
+    "nodes_treeids=0,0,0 nodes_nodeids=0,1,2 nodes_featureids=1,0,0 "
+    "nodes_modes=BRANCH_LEQ,LEAF,LEAF nodes_values=0.5,0,0 nodes_truenodeids=1,0,0 "
+    "nodes_falsenodeids=2,0,0 target_treeids=0,0 target_nodeids=1,2 target_ids=0,1 "
+    "target_weights=0.5,1 n_targets=2 aggregate_function=MIN" },
+  { "TreeEnsemble", "f4x2",
+    "n_targets=2 tree_roots=0,1 nodes_featureids=0,1 nodes_modes=0,6 nodes_splits=0.5,0 "
+    "nodes_truenodeids=0,1 nodes_trueleafs=1,1 nodes_falsenodeids=1,2 nodes_falseleafs=0,1 "
+    "leaf_targetids=0,1,1 leaf_weights=1,2,3 membership_values=1,2,3" },
+  { "ZipMap", "f3x2", "classlabels_strings=a,b" },
+  { "ZipMap", "f3", "classlabels_int64s=5,6,7" },
 };
 /* clang-format on */

@@ -287,9 +287,22 @@ random_attr (GRand *rand, IrContext *context, const IrAttrSpec *spec, gboolean s
 
 /* -- recipes: inputs that fit, for operators that random ones hardly ever suit -- */
 
+/* A map from 0, 1, ... to random numbers. */
+static IrTensor *
+recipe_map (GRand *rand, gint64 n)
+{
+  g_autoptr (IrTensor) keys = ir_tensor_new_alloc (IR_DTYPE_INT64, 1, &n, NULL);
+  g_autoptr (IrTensor) values = random_tensor (rand, IR_DTYPE_FLOAT, 1, &n);
+  for (gint64 i = 0; i < n; i++)
+    ((gint64 *) ir_tensor_data_writable (keys))[i] = i;
+  return ir_tensor_new_map (keys, values);
+}
+
 static IrTensor *
 recipe_input (GRand *rand, const char *text)
 {
+  if (text[0] == 'm')
+    return recipe_map (rand, g_ascii_strtoll (text + 1, NULL, 10));
   static const char letters[] = "fdijubs";
   static const IrDtype types[] = { IR_DTYPE_FLOAT, IR_DTYPE_DOUBLE, IR_DTYPE_INT64, IR_DTYPE_INT32,
                                    IR_DTYPE_UINT8, IR_DTYPE_BOOL,   IR_DTYPE_STRING };
@@ -339,6 +352,12 @@ recipe_attr (IrContext *context, const IrAttrSpec *spec, const char *text)
     return ir_attr_floats (context, spec->name, floats, n);
   if (spec->kind == IR_ATTR_STRINGS)
     return ir_attr_strings (context, spec->name, strings, n);
+  if (spec->kind == IR_ATTR_TENSOR)
+    {
+      gint64 dim = n;
+      g_autoptr (IrTensor) tensor = ir_tensor_new_copy (IR_DTYPE_FLOAT, 1, &dim, floats);
+      return ir_attr_tensor (context, spec->name, tensor);
+    }
   g_assert_cmpint (spec->kind, ==, IR_ATTR_STRING);
   return ir_attr_string (context, spec->name, text, -1);
 }
@@ -383,6 +402,8 @@ static const IrType *
 blurred (GRand *rand, IrContext *context, const IrType *type)
 {
   IrDim dims[IR_MAX_RANK];
+  if (!ir_type_is_tensor (type))
+    return type;
   if (g_rand_int_range (rand, 0, 6) == 0)
     return ir_type_tensor (context, type->dtype, IR_RANK_UNKNOWN, NULL);
   for (int i = 0; i < type->rank; i++)

@@ -132,8 +132,8 @@ ir_adapt_cast (IrCall *call)
   ir_call_set_attr (call, ir_attr_int (call->context, "to", (gint64) dtype));
 }
 
-/* Opset 8: an optional input of lengths came first. Its batch axis is not adapted: see
- * ir_infer_scan(). */
+/* Opset 8: an optional input of lengths came first. Its batch axis is not adapted: inference and
+ * the runner know it. */
 void
 ir_adapt_scan (IrCall *call)
 {

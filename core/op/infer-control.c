@@ -134,15 +134,25 @@ ir_infer_loop (IrCall *call, GError **error)
 
 /* -- Scan -- */
 
-/* Scan of opset 8 has a batch axis and an input of lengths; it is kept, not inferred. */
+/* Opset 8 has a batch axis in front of everything and cuts along axis 1; its first input, if given,
+ * is a list of lengths. */
+typedef struct
+{
+  gboolean batched;
+  guint first; /* slot of the first state */
+  guint n_states, n_scanned;
+} ScanLayout;
+
 static gboolean
-scan_layout (const IrCall *call, guint *n_states, guint *n_scanned)
+scan_layout (const IrCall *call, ScanLayout *layout)
 {
   gint64 n = ir_call_int (call, "num_scan_inputs", 0);
-  if (n < 1 || n > call->n_inputs || (call->opset > 0 && call->opset < 9))
+  layout->batched = call->opset > 0 && call->opset < 9;
+  layout->first = layout->batched && ir_node_input (call->node, 0) != NULL ? 1 : 0;
+  if (n < 1 || n + layout->first > call->n_inputs)
     return FALSE;
-  *n_scanned = (guint) n;
-  *n_states = call->n_inputs - *n_scanned;
+  layout->n_scanned = (guint) n;
+  layout->n_states = call->n_inputs - layout->first - layout->n_scanned;
   return TRUE;
 }
 
@@ -165,34 +175,62 @@ list_entry (const IrCall *call, const char *attr, guint index)
 const IrType *
 ir_scan_body_input (const IrCall *call, const IrGraph *graph, guint input)
 {
-  guint n_states, n_scanned;
-  if (!scan_layout (call, &n_states, &n_scanned) || input >= call->n_inputs)
+  ScanLayout layout;
+  if (!scan_layout (call, &layout) || input >= layout.n_states + layout.n_scanned)
     return NULL;
-  const IrType *type = ir_call_input_type (call, input);
-  if (input < n_states)
+  const IrType *type = ir_call_input_type (call, layout.first + input);
+  if (input < layout.n_states)
     return without_shape (call->context, type);
-  return without_axis (call->context, type, list_entry (call, "scan_input_axes", input - n_states));
+  if (layout.batched)
+    return without_axis (call->context, without_axis (call->context, type, 0), 0);
+  return without_axis (call->context, type,
+                       list_entry (call, "scan_input_axes", input - layout.n_states));
 }
 
+/* Size of the first scanned input along @axis. */
+static IrDim
+scanned_dim (const IrCall *call, const ScanLayout *layout, gint64 axis)
+{
+  const IrDim *dims = ir_call_input_dims (call, layout->first + layout->n_states);
+  gint64 rank = ir_call_input_rank (call, layout->first + layout->n_states);
+  return dims != NULL && axis >= -rank && axis < rank ? dims[axis < 0 ? axis + rank : axis]
+                                                      : IR_DIM_UNKNOWN;
+}
+
+/**
+ * ir_infer_scan:
+ * @call: Scan
+ * @error: return location for an error
+ *
+ * States have the type that they have before and after; scan outputs that of the body with an axis
+ * as long as the scanned one.
+ *
+ * Source: ONNX Scan 25, Scan 8.
+ *
+ * Returns: %TRUE if the output types were set as far as they are known
+ */
 gboolean
 ir_infer_scan (IrCall *call, GError **error)
 {
   const IrGraph *body = ir_node_attr_graph (call->node, "body");
-  guint n_states, n_scanned;
-  if (!scan_layout (call, &n_states, &n_scanned))
+  ScanLayout layout;
+  if (!scan_layout (call, &layout))
     return TRUE;
-  const IrDim *dims = ir_call_input_dims (call, n_states);
-  gint64 rank = ir_call_input_rank (call, n_states);
-  gint64 axis = list_entry (call, "scan_input_axes", 0);
-  IrDim length = dims != NULL && axis >= -rank && axis < rank ? dims[axis < 0 ? axis + rank : axis]
-                                                              : IR_DIM_UNKNOWN;
+  IrDim length = scanned_dim (call, &layout,
+                              layout.batched ? 1 : list_entry (call, "scan_input_axes", 0));
   for (guint i = 0; i < call->n_outputs; i++)
     {
       const IrType *type = graph_output_type (call, body, i);
-      if (i >= n_states)
-        type = with_axis (call->context, type, list_entry (call, "scan_output_axes", i - n_states),
-                          length);
-      else if (!ir_type_join (call, ir_call_input_type (call, i), type, &type, error))
+      gboolean is_state = i < layout.n_states;
+      if (!is_state)
+        type = with_axis (
+            call->context, type,
+            layout.batched ? 0 : list_entry (call, "scan_output_axes", i - layout.n_states),
+            length);
+      if (layout.batched)
+        type = with_axis (call->context, type, 0, scanned_dim (call, &layout, 0));
+      if (is_state &&
+          !ir_type_join (call, ir_call_input_type (call, layout.first + i), type, &type, error))
         return FALSE;
       ir_call_set_output_type (call, i, type);
     }

@@ -150,3 +150,32 @@ ir_infer_arg_reduce (IrCall *call, GError **error)
   set_reduced (call, IR_DTYPE_INT64, mask, keepdims);
   return TRUE;
 }
+
+/**
+ * ir_infer_cumulate:
+ * @call: x, axis
+ * @error: return location for an error
+ *
+ * Sets the output to the type of x; CumSum and CumProd.
+ *
+ * Source: ONNX CumSum 14, CumProd 26.
+ *
+ * Returns: %TRUE if the output type was set
+ */
+gboolean
+ir_infer_cumulate (IrCall *call, GError **error)
+{
+  g_autofree gint64 *axes = NULL;
+  int rank = ir_call_input_rank (call, 0);
+  gint64 axis;
+  guint n;
+
+  ir_call_set_output_type (call, 0, ir_call_input_type (call, 0));
+  if (!ir_call_check_integers (call, 1, 1, error))
+    return FALSE;
+  if (!ir_call_input_ints (call, 1, &axes, &n) || rank == IR_RANK_UNKNOWN)
+    return TRUE;
+  if (n != 1)
+    return ir_call_fail (call, error, IR_OP_ERROR_VALUE, "axis must be one integer");
+  return ir_call_axis (call, axes[0], rank, &axis, error);
+}

@@ -26,4 +26,22 @@ IR_DECLARE_REF (stft)
 IR_DECLARE_REF (mel_weight_matrix)
 IR_DECLARE_COST (dft)
 IR_DECLARE_ADAPT (dft)
+
+/* -- image.def -- */
+IR_DECLARE_INFER (col2im)
+IR_DECLARE_INFER (affine_grid)
+IR_DECLARE_INFER (center_crop_pad)
+IR_DECLARE_INFER (max_unpool)
+IR_DECLARE_INFER (max_roi_pool)
+IR_DECLARE_INFER (deform_conv)
+IR_DECLARE_REF (col2im)
+IR_DECLARE_REF (affine_grid)
+IR_DECLARE_REF (center_crop_pad)
+IR_DECLARE_REF (max_unpool)
+IR_DECLARE_REF (max_roi_pool)
+IR_DECLARE_REF (deform_conv)
+
+/* -- reduce.def -- */
+IR_DECLARE_INFER (cumulate)
+IR_DECLARE_REF (cum_prod)
 /* clang-format on */

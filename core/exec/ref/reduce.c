@@ -373,10 +373,10 @@ ir_ref_arg_min (IrCall *call, GError **error)
   return arg_reduce (call, FALSE, error);
 }
 
-/* -- CumSum -- */
+/* -- CumSum, CumProd -- */
 
-gboolean
-ir_ref_cum_sum (IrCall *call, GError **error)
+static gboolean
+cumulate (IrCall *call, gboolean multiply, GError **error)
 {
   g_autofree gint64 *axes = NULL;
   guint n_axes = 0;
@@ -402,26 +402,56 @@ ir_ref_cum_sum (IrCall *call, GError **error)
   for (gint64 line = 0; n > 0 && line < outer * inner; line++)
     {
       gint64 start = line / inner * n * inner + line % inner;
-      double sum = 0, x = 0;
-      gint64 sum_int = 0, x_int = 0;
+      double so_far = multiply ? 1 : 0, x = 0;
+      gint64 so_far_int = multiply ? 1 : 0, x_int = 0;
       for (gint64 k = 0; k < n; k++)
         {
           gint64 at = start + (reverse ? n - 1 - k : k) * inner;
           if (kind == IR_REF_REAL)
             {
               ir_ref_load_real (in, &at, 1, &x);
-              double shown = exclusive ? sum : sum + x;
-              sum += x;
-              ir_ref_store_real (out, (guint64) at, 1, &shown);
+              double next = multiply ? so_far * x : so_far + x;
+              ir_ref_store_real (out, (guint64) at, 1, exclusive ? &so_far : &next);
+              so_far = next;
             }
           else
             {
               ir_ref_load_int (in, &at, 1, &x_int);
-              gint64 shown = exclusive ? sum_int : int_sum (sum_int, x_int);
-              sum_int = int_sum (sum_int, x_int);
-              ir_ref_store_int (out, (guint64) at, 1, &shown);
+              gint64 next = multiply ? int_prod (so_far_int, x_int) : int_sum (so_far_int, x_int);
+              ir_ref_store_int (out, (guint64) at, 1, exclusive ? &so_far_int : &next);
+              so_far_int = next;
             }
         }
     }
   return TRUE;
+}
+
+/**
+ * ir_ref_cum_sum:
+ * @call: x, axis
+ * @error: return location for an error
+ *
+ * Source: ONNX CumSum 14.
+ *
+ * Returns: %TRUE if the output was computed
+ */
+gboolean
+ir_ref_cum_sum (IrCall *call, GError **error)
+{
+  return cumulate (call, FALSE, error);
+}
+
+/**
+ * ir_ref_cum_prod:
+ * @call: x, axis
+ * @error: return location for an error
+ *
+ * Source: ONNX CumProd 26.
+ *
+ * Returns: %TRUE if the output was computed
+ */
+gboolean
+ir_ref_cum_prod (IrCall *call, GError **error)
+{
+  return cumulate (call, TRUE, error);
 }

@@ -269,6 +269,19 @@ ir_call_same_dim (
   return TRUE;
 }
 
+/* Whether @limited is min (@dim, n) for a number n above 1, as a Slice of a table of n rows has it:
+ * then the two broadcast to @dim or not at all, as @limited is 1 only where @dim is. */
+static gboolean
+is_limited (IrContext *context, IrDim dim, IrDim limited)
+{
+  gint64 lower, upper;
+
+  if (!ir_dim_is_symbolic (dim) || !ir_dim_is_symbolic (limited))
+    return FALSE;
+  ir_dim_bounds (context, limited, &lower, &upper);
+  return upper > 1 && upper < G_MAXINT64 && ir_dim_min (context, dim, upper) == limited;
+}
+
 /**
  * ir_call_broadcast_dim:
  * @call: a call
@@ -296,6 +309,10 @@ ir_call_broadcast_dim (const IrCall *call, IrDim a, IrDim b, IrDim *dim, GError 
   else if (ir_dim_is_known (a))
     *dim = a; /* b is 1 or the same, or this fails when it runs */
   else if (ir_dim_is_known (b))
+    *dim = b;
+  else if (is_limited (call->context, a, b))
+    *dim = a;
+  else if (is_limited (call->context, b, a))
     *dim = b;
   else
     *dim = IR_DIM_UNKNOWN; /* two different symbols: each of them may be 1 */

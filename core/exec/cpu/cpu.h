@@ -41,6 +41,7 @@ float *cpu_new_floats_shaped (
     IrCall *call, guint slot, guint rank, const gint64 *dims, GError **error);
 const char *cpu_needs_float (
     const IrNode *node); /* refuses unless all inputs with a type are float32 */
+void cpu_softmax_row (const float *x, float *y, gint64 n);
 const char *cpu_needs_first_float (const IrNode *node); /* only input 0 */
 
 /* -- activations of fused operators: what follows the base operator, by operator -- */

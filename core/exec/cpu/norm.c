@@ -37,21 +37,68 @@ row_max (const float *x, gint64 n)
   return most;
 }
 
-/* A NaN anywhere makes the sum, and so the row, NaN. */
-static void
-softmax_row (const float *x, float *y, gint64 n)
+/* exp (x) for x <= 0, within two units in the last place: 2^n times a polynomial of what is left of
+ * x after n log 2 is taken off (the coefficients are those of Cephes' expf). In this form the
+ * compiler makes vectors of it. NaN stays NaN; what is less than the least normal float becomes 0.
+ */
+static inline float
+exp_negative (float x)
 {
-  float most = row_max (x, n);
-  double sum = 0;
+  const float least = -87.33654f, shift = 12582912; /* 1.5 * 2^23: adding it rounds to an integer */
+  float bounded = x < least ? least : x;
+  float shifted = bounded * 1.44269504f + shift, n = shifted - shift, power;
+  float r = bounded - n * 0.693359375f + n * 2.12194440e-4f;
+  float p = 1.9875691500e-4f;
+  guint32 bits;
 
+  p = p * r + 1.3981999507e-3f;
+  p = p * r + 8.3334519073e-3f;
+  p = p * r + 4.1665795894e-2f;
+  p = p * r + 1.6666665459e-1f;
+  p = p * r + 5.0000001201e-1f;
+  memcpy (&bits, &shifted, sizeof bits);
+  bits = (bits - 0x4b400000u + 127u) << 23;
+  memcpy (&power, &bits, sizeof power);
+  return x < least ? 0 : (p * r * r + r + 1) * power;
+}
+
+CPU_VECTORIZED static void
+exp_row (const float *x, float most, float *y, gint64 n)
+{
   for (gint64 i = 0; i < n; i++)
-    {
-      y[i] = expf (x[i] - most);
-      sum += y[i];
-    }
-  float scale = (float) (1 / sum);
+    y[i] = exp_negative (x[i] - most);
+}
+
+CPU_VECTORIZED static void
+scale_row (float *y, float factor, gint64 n)
+{
   for (gint64 i = 0; i < n; i++)
-    y[i] *= scale;
+    y[i] *= factor;
+}
+
+CPU_VECTORIZED static double
+row_sum (const float *x, gint64 n)
+{
+  double sums[8] = { 0 }, sum = 0;
+  gint64 i = 0;
+
+  for (; i + 8 <= n; i += 8)
+    for (int k = 0; k < 8; k++)
+      sums[k] += x[i + k];
+  for (; i < n; i++)
+    sum += x[i];
+  for (int k = 0; k < 8; k++)
+    sum += sums[k];
+  return sum;
+}
+
+/* The softmax of @n >= 1 floats; @y may be @x. A NaN anywhere makes the sum, and so the row, NaN.
+ */
+void
+cpu_softmax_row (const float *x, float *y, gint64 n)
+{
+  exp_row (x, row_max (x, n), y, n);
+  scale_row (y, (float) (1 / row_sum (y, n)), n);
 }
 
 static gboolean
@@ -76,7 +123,7 @@ run_softmax (IrCall *call, GError **error)
   int n_threads = cpu_n_threads (call, (guint64) (split.outer * split.middle));
 #pragma omp parallel for num_threads(n_threads) schedule(static)
   for (gint64 i = 0; i < split.outer; i++)
-    softmax_row (x + i * split.middle, y + i * split.middle, split.middle);
+    cpu_softmax_row (x + i * split.middle, y + i * split.middle, split.middle);
   return TRUE;
 }
 
@@ -85,22 +132,6 @@ const IrCpuKernel cpu_softmax = { .name = "row loop",
                                   .run = run_softmax };
 
 /* -- LayerNormalization -- */
-
-CPU_VECTORIZED static double
-row_sum (const float *x, gint64 n)
-{
-  double sums[8] = { 0 }, sum = 0;
-  gint64 i = 0;
-
-  for (; i + 8 <= n; i += 8)
-    for (int k = 0; k < 8; k++)
-      sums[k] += x[i + k];
-  for (; i < n; i++)
-    sum += x[i];
-  for (int k = 0; k < 8; k++)
-    sum += sums[k];
-  return sum;
-}
 
 CPU_VECTORIZED static double
 row_squares (const float *x, double mean, gint64 n)
@@ -167,8 +198,8 @@ static gboolean
 run_skip_layer_norm (IrCall *call, GError **error)
 {
   const IrTensor *in = ir_call_input (call, 0);
-  const float *x = cpu_floats (call, 0), *skip = cpu_floats (call, 1), *scale = cpu_floats (call, 2),
-              *bias = cpu_floats (call, 3);
+  const float *x = cpu_floats (call, 0), *skip = cpu_floats (call, 1),
+              *scale = cpu_floats (call, 2), *bias = cpu_floats (call, 3);
   double epsilon = ir_call_float (call, "epsilon", 1e-5);
   Split split = split_axes (in, (gint64) ir_tensor_rank (in) - 1, ir_tensor_rank (in));
   float *y;

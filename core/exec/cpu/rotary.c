@@ -1,0 +1,243 @@
+/* What stands around attention in float32: RMSNormalization, rotary positions, Swish and SwiGLU. */
+#include "config.h"
+
+#include "core/exec/cpu/cpu.h"
+#include "core/op/rows.h"
+
+#include <math.h>
+#include <string.h>
+
+/* -- RMSNormalization -- */
+
+CPU_VECTORIZED static double
+sum_of_squares (const float *x, gint64 n)
+{
+  double sums[8] = { 0 }, sum = 0;
+  gint64 i = 0;
+
+  for (; i + 8 <= n; i += 8)
+    for (int k = 0; k < 8; k++)
+      sums[k] += (double) x[i + k] * x[i + k];
+  for (; i < n; i++)
+    sum += (double) x[i] * x[i];
+  for (int k = 0; k < 8; k++)
+    sum += sums[k];
+  return sum;
+}
+
+CPU_VECTORIZED static void
+scale_row (const float *x, float factor, const float *scale, float *y, gint64 n)
+{
+  for (gint64 i = 0; i < n; i++)
+    y[i] = x[i] * factor * scale[i];
+}
+
+static gboolean
+run_rms_norm (IrCall *call, GError **error)
+{
+  const IrTensor *in = ir_call_input (call, 0), *scale = ir_call_input (call, 1);
+  gint64 rank = ir_tensor_rank (in), axis = ir_call_int (call, "axis", -1), rows = 1, size = 1;
+  double epsilon = ir_call_float (call, "epsilon", 1e-5);
+  const float *x = ir_tensor_data (in);
+  float *y;
+
+  axis += axis < 0 ? rank : 0;
+  if (axis < 0 || axis >= rank)
+    return call->op->ref (call, error);
+  for (gint64 i = 0; i < rank; i++)
+    *(i < axis ? &rows : &size) *= ir_tensor_dims (in)[i];
+  if (size == 0 || ir_tensor_n_elements (scale) != (guint64) size ||
+      ir_tensor_rank (scale) > rank - axis)
+    return call->op->ref (call, error);
+  y = cpu_new_floats (call, 0, in, error);
+  if (y == NULL)
+    return FALSE;
+  int n_threads = cpu_n_threads (call, (guint64) (rows * size));
+#pragma omp parallel for num_threads(n_threads) schedule(static)
+  for (gint64 i = 0; i < rows; i++)
+    {
+      double square = sum_of_squares (x + i * size, size) / size;
+
+      scale_row (x + i * size, (float) (1 / sqrt (square + epsilon)), ir_tensor_data (scale),
+                 y + i * size, size);
+    }
+  return TRUE;
+}
+
+const IrCpuKernel cpu_rms_norm = { .name = "row loop",
+                                   .refuses = cpu_needs_float,
+                                   .run = run_rms_norm };
+
+/* -- RotaryEmbedding -- */
+
+/* The halves of a head turned against each other. */
+CPU_VECTORIZED static void
+rotate_halves (const float *x, const float *cosines, const float *sines, float *y, gint64 half)
+{
+  for (gint64 i = 0; i < half; i++)
+    {
+      float a = x[i], b = x[half + i];
+      y[i] = cosines[i] * a - sines[i] * b;
+      y[half + i] = sines[i] * a + cosines[i] * b;
+    }
+}
+
+CPU_VECTORIZED static void
+rotate_pairs (const float *x, const float *cosines, const float *sines, float *y, gint64 half)
+{
+  for (gint64 i = 0; i < half; i++)
+    {
+      float a = x[2 * i], b = x[2 * i + 1];
+      y[2 * i] = cosines[i] * a - sines[i] * b;
+      y[2 * i + 1] = sines[i] * a + cosines[i] * b;
+    }
+}
+
+typedef struct
+{
+  gint64 batch, heads, length, size, half;
+  gint64 batch_stride, head_stride, row_stride;
+  gboolean interleaved;
+  const float *x, *cos, *sin;
+  const IrTensor *positions; /* (nullable) */
+  gint64 n_positions;        /* rows of the caches */
+} Rotary;
+
+static void
+rotary_init (Rotary *r, const IrCall *call)
+{
+  const IrTensor *x = ir_call_input (call, 0);
+  const gint64 *dims = ir_tensor_dims (x);
+  gint64 rotated = ir_call_int (call, "rotary_embedding_dim", 0);
+  gboolean packed = ir_tensor_rank (x) == 3;
+
+  r->x = ir_tensor_data (x);
+  r->cos = cpu_floats (call, 1);
+  r->sin = cpu_floats (call, 2);
+  r->positions = ir_call_input (call, 3);
+  r->n_positions = MIN (ir_tensor_dims (ir_call_input (call, 1))[0],
+                        ir_tensor_dims (ir_call_input (call, 2))[0]);
+  r->interleaved = ir_call_int (call, "interleaved", 0) != 0;
+  r->batch = dims[0];
+  r->heads = packed ? ir_call_int (call, "num_heads", 1) : dims[1];
+  r->length = packed ? dims[1] : dims[2];
+  r->size = packed ? dims[2] / r->heads : dims[3];
+  r->row_stride = packed ? dims[2] : dims[3];
+  r->head_stride = packed ? r->size : r->length * r->size;
+  r->batch_stride = r->heads * r->length * r->size;
+  r->half = (rotated > 0 ? rotated : r->size) / 2;
+}
+
+/* Row of the caches; -1 where there is none. */
+static gint64
+cache_row (const Rotary *r, gint64 at)
+{
+  gint64 position = r->positions != NULL ? ir_tensor_get_int64 (r->positions, (guint64) at) : at;
+
+  if (r->positions != NULL && position < 0)
+    position += r->n_positions;
+  return r->positions == NULL || (position >= 0 && position < r->n_positions) ? position : -1;
+}
+
+static gboolean
+positions_fit (const Rotary *r)
+{
+  for (gint64 i = 0; r->positions != NULL && i < r->batch * r->length; i++)
+    if (cache_row (r, i) < 0)
+      return FALSE;
+  return TRUE;
+}
+
+/* All heads of one position. */
+static void
+rotate_position (const Rotary *r, gint64 at, float *y)
+{
+  gint64 row = cache_row (r, at), rest = r->size - 2 * r->half;
+  const float *cosines = r->cos + row * r->half, *sines = r->sin + row * r->half;
+
+  for (gint64 head = 0; head < r->heads; head++)
+    {
+      gint64 first = at / r->length * r->batch_stride + head * r->head_stride +
+                     at % r->length * r->row_stride;
+
+      (r->interleaved ? rotate_pairs : rotate_halves) (r->x + first, cosines, sines, y + first,
+                                                       r->half);
+      memcpy (y + first + 2 * r->half, r->x + first + 2 * r->half, sizeof (float) * rest);
+    }
+}
+
+static gboolean
+run_rotary_embedding (IrCall *call, GError **error)
+{
+  Rotary r;
+  float *y;
+
+  if (!ir_infer_rotary_embedding (call, error))
+    return FALSE;
+  rotary_init (&r, call);
+  if (!positions_fit (&r))
+    return call->op->ref (call, error);
+  y = cpu_new_floats (call, 0, ir_call_input (call, 0), error);
+  if (y == NULL)
+    return FALSE;
+  int n_threads = cpu_n_threads (call, ir_tensor_n_elements (ir_call_input (call, 0)));
+#pragma omp parallel for num_threads(n_threads) schedule(static)
+  for (gint64 i = 0; i < r.batch * r.length; i++)
+    rotate_position (&r, i, y);
+  return TRUE;
+}
+
+static const char *
+refuses_rotary_embedding (const IrNode *node)
+{
+  for (guint i = 0; i < MIN (node->n_inputs, 3); i++)
+    if (node->inputs[i] == NULL || ir_value_dtype (node->inputs[i]) != IR_DTYPE_FLOAT)
+      return "the CPU kernel of this operator computes in float32, and an input is of another or unknown type";
+  return NULL;
+}
+
+const IrCpuKernel cpu_rotary_embedding = { .name = "row loop",
+                                           .refuses = refuses_rotary_embedding,
+                                           .run = run_rotary_embedding };
+
+/* -- Swish and SwiGLU -- */
+
+/* y = x / (1 + exp (-alpha x)), times b if it is given. */
+static void
+gate (const float *x, const float *b, float alpha, float *y, guint64 n)
+{
+  for (guint64 i = 0; i < n; i++)
+    {
+      float swish = x[i] / (1 + expf (-alpha * x[i]));
+      y[i] = b != NULL ? swish * b[i] : swish;
+    }
+}
+
+static gboolean
+run_gate (IrCall *call, GError **error)
+{
+  const IrTensor *in = ir_call_input (call, 0), *other = ir_call_input (call, 1);
+  guint64 n = ir_tensor_n_elements (in);
+  const float *x = ir_tensor_data (in), *b = cpu_floats (call, 1);
+  float alpha = (float) ir_call_float (call, "alpha", 1), *y;
+
+  if (other != NULL && (ir_tensor_rank (other) != ir_tensor_rank (in) ||
+                        memcmp (ir_tensor_dims (other), ir_tensor_dims (in),
+                                sizeof (gint64) * ir_tensor_rank (in)) != 0))
+    return call->op->ref (call, error);
+  y = cpu_new_floats (call, 0, in, error);
+  if (y == NULL)
+    return FALSE;
+  int n_threads = cpu_n_threads (call, n);
+#pragma omp parallel for num_threads(n_threads) schedule(static)
+  for (int part = 0; part < n_threads; part++)
+    {
+      guint64 first = n * part / n_threads, end = n * (part + 1) / n_threads;
+
+      gate (x + first, b != NULL ? b + first : NULL, alpha, y + first, end - first);
+    }
+  return TRUE;
+}
+
+const IrCpuKernel cpu_swish = { .name = "loop", .refuses = cpu_needs_float, .run = run_gate };
+const IrCpuKernel cpu_swiglu = { .name = "loop", .refuses = cpu_needs_float, .run = run_gate };

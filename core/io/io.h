@@ -87,6 +87,8 @@ char *ir_dot_write (IrModel *model);
 
 /* -- tensors: .npy and ONNX TensorProto .pb, by extension -- */
 IrTensor *ir_tensor_load (const char *path, GError **error);
+/* As above, of the kind that @type (nullable) says: a sequence, an optional or a map from a .pb. */
+IrTensor *ir_value_load (const char *path, const IrType *type, GError **error);
 gboolean ir_tensor_save (const IrTensor *tensor, const char *path, GError **error);
 IrTensor *ir_npy_read (GBytes *bytes, GError **error);
 GBytes *ir_npy_write (const IrTensor *tensor, GError **error);

@@ -49,6 +49,14 @@ void ir_onnx_write_sparse_tensor (IrWireWriter *writer,
                                   const char *name,
                                   IrOnnxDataFile *data_file);
 
+/* -- onnx-container.c -- */
+IrTensor *ir_onnx_read_container (IrOnnxReader *reader,
+                                  const IrWireField *field,
+                                  IrTypeKind kind,
+                                  const IrType *type,
+                                  guint depth);
+void ir_onnx_write_value (IrWireWriter *writer, const IrTensor *value);
+
 /* Whether indices (int64, [NNZ] linear or [NNZ, rank]) fit values [NNZ] and the shape. */
 gboolean ir_io_sparse_fits (const IrTensor *values,
                             const IrTensor *indices,

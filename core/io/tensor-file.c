@@ -1,4 +1,5 @@
-/* Tensors as files of their own: .npy, and ONNX's TensorProto as the test cases of ONNX use it. */
+/* Tensors and other values as files of their own: .npy, and ONNX's TensorProto, SequenceProto,
+ * OptionalProto and MapProto as the test cases of ONNX use them. */
 #include "config.h"
 
 #include "core/io/formats.h"
@@ -13,23 +14,65 @@ is_npy (const char *path)
   return g_str_has_suffix (path, ".npy");
 }
 
-/* A SequenceProto and an OptionalProto begin otherwise; they are no tensors. */
+/* @type: (nullable): what the value should be; only that tells which message it is. */
 static IrTensor *
-read_proto (GBytes *bytes, const char *path, GError **error)
+read_proto (GBytes *bytes, const char *path, const IrType *type, GError **error)
 {
   g_autoptr (IrContext) context = ir_context_new ();
   g_autoptr (GPtrArray) problems = ir_problems_new ();
   g_autoptr (IrDraft) draft = ir_draft_new (context, problems);
   IrOnnxReader reader = { .draft = draft, .context = context, .bytes = bytes };
   IrWireField field = { .type = IR_WIRE_BYTES };
-  IrTensor *tensor;
+  IrTypeKind kind = type != NULL ? type->kind : IR_TYPE_TENSOR;
+  gboolean is_container = kind == IR_TYPE_SEQUENCE || kind == IR_TYPE_OPTIONAL ||
+                          kind == IR_TYPE_MAP;
+  IrTensor *tensor = NULL;
 
   field.data = field.raw = reader.base = g_bytes_get_data (bytes, &field.length);
-  tensor = field.length > 0 ? ir_onnx_read_tensor (&reader, &field, "Tensor", NULL, NULL) : NULL;
+  if (is_container)
+    tensor = ir_onnx_read_container (&reader, &field, kind, type, 0);
+  else if (field.length > 0)
+    tensor = ir_onnx_read_tensor (&reader, &field, "Tensor", NULL, NULL);
   if (tensor == NULL)
-    g_set_error (error, IR_IO_ERROR, IR_IO_ERROR_FORMAT, "%s: is no tensor. %s", path,
+    g_set_error (error, IR_IO_ERROR, IR_IO_ERROR_FORMAT, "%s: is no %s. %s", path,
+                 is_container ? "value of the input's type" : "tensor",
                  problems->len > 0 ? ((const IrProblem *) problems->pdata[0])->message : "");
   return tensor;
+}
+
+/**
+ * ir_value_load:
+ * @path: a .npy file, or a TensorProto, SequenceProto, OptionalProto or MapProto (.pb)
+ * @type: (nullable): type of the value that it is for; %NULL: a tensor
+ * @error: return location for an error
+ *
+ * Maps the file; the bytes of tensors stay in it. The first bytes tell .npy from the others, and
+ * @type which of those it is. A tensor in a .npy file becomes an optional that holds it where
+ * @type says so.
+ *
+ * Returns: (transfer full) (nullable): the value
+ */
+IrTensor *
+ir_value_load (const char *path, const IrType *type, GError **error)
+{
+  g_autoptr (IrMappedFile) file = ir_mapped_file_open (path, error);
+  g_autoptr (GBytes) bytes = NULL;
+  g_autoptr (IrTensor) tensor = NULL;
+  gsize length;
+  const char *data;
+
+  if (file == NULL)
+    return NULL;
+  bytes = ir_mapped_file_bytes (file);
+  data = g_bytes_get_data (bytes, &length);
+  if (!is_npy (path) && (length < 6 || memcmp (data, "\x93NUMPY", 6) != 0))
+    return read_proto (bytes, path, type, error);
+  tensor = ir_npy_read (bytes, error);
+  if (tensor == NULL)
+    g_prefix_error (error, "%s: ", path);
+  return tensor != NULL && type != NULL && type->kind == IR_TYPE_OPTIONAL
+             ? ir_tensor_new_optional (NULL, tensor)
+             : g_steal_pointer (&tensor);
 }
 
 /**
@@ -37,40 +80,24 @@ read_proto (GBytes *bytes, const char *path, GError **error)
  * @path: a .npy file, or a TensorProto (.pb)
  * @error: return location for an error
  *
- * Maps the file; the bytes of the tensor stay in it. The first bytes tell the format.
+ * As ir_value_load(), of a tensor.
  *
  * Returns: (transfer full) (nullable): the tensor
  */
 IrTensor *
 ir_tensor_load (const char *path, GError **error)
 {
-  g_autoptr (IrMappedFile) file = ir_mapped_file_open (path, error);
-  g_autoptr (GBytes) bytes = NULL;
-  gsize length;
-  const char *data;
-  IrTensor *tensor;
-
-  if (file == NULL)
-    return NULL;
-  bytes = ir_mapped_file_bytes (file);
-  data = g_bytes_get_data (bytes, &length);
-  if (is_npy (path) || (length >= 6 && memcmp (data, "\x93NUMPY", 6) == 0))
-    {
-      tensor = ir_npy_read (bytes, error);
-      if (tensor == NULL)
-        g_prefix_error (error, "%s: ", path);
-      return tensor;
-    }
-  return read_proto (bytes, path, error);
+  return ir_value_load (path, NULL, error);
 }
 
 /**
  * ir_tensor_save:
- * @tensor: a tensor
- * @path: where to: .npy for NumPy's format, anything else for a TensorProto
+ * @tensor: a tensor, or a sequence, an optional or a map
+ * @path: where to: .npy for NumPy's format, anything else for ONNX's message of that kind
  * @error: return location for an error
  *
- * Replaces the file as a whole or not at all.
+ * Replaces the file as a whole or not at all. Fails with %IR_IO_ERROR_UNSUPPORTED where the format
+ * cannot hold the value: .npy has no sequences.
  *
  * Returns: %TRUE if it is saved
  */
@@ -79,17 +106,17 @@ ir_tensor_save (const IrTensor *tensor, const char *path, GError **error)
 {
   g_autoptr (GBytes) bytes = NULL;
 
-  if (is_npy (path))
+  if (is_npy (path) && ir_tensor_is_container (tensor))
+    g_set_error (error, IR_IO_ERROR, IR_IO_ERROR_UNSUPPORTED,
+                 "%s: a .npy file holds one tensor; save a sequence, optional or map as .pb", path);
+  else if (is_npy (path))
     bytes = ir_npy_write (tensor, error);
   else
     {
       IrWireWriter writer;
 
       ir_wire_writer_init (&writer);
-      if (ir_tensor_sparse_values (tensor) != NULL)
-        ir_onnx_write_sparse_tensor (&writer, tensor, NULL, NULL);
-      else
-        ir_onnx_write_tensor (&writer, tensor, NULL, NULL);
+      ir_onnx_write_value (&writer, tensor);
       bytes = ir_wire_writer_steal_bytes (&writer);
     }
   return bytes != NULL && ir_file_write_atomic (path, bytes, error);

@@ -235,6 +235,35 @@ ir_tensor_new_map (IrTensor *keys, IrTensor *values)
 }
 
 /**
+ * ir_tensor_entry:
+ * @tensor: a dense tensor
+ * @index: flat index
+ *
+ * Returns: (transfer full) (nullable): that element as a scalar; %NULL if there is none
+ */
+IrTensor *
+ir_tensor_entry (const IrTensor *tensor, guint64 index)
+{
+  gsize size = ir_dtype_bits (tensor->dtype) / 8;
+
+  if (tensor->kind != IR_TYPE_TENSOR || index >= tensor->n_elements)
+    return NULL;
+  if (tensor->dtype == IR_DTYPE_STRING)
+    {
+      GBytes *string = ir_tensor_string (tensor, index);
+      return ir_tensor_new_strings (0, NULL, &string);
+    }
+  IrTensor *entry = ir_tensor_new_alloc (tensor->dtype, 0, NULL, NULL);
+  if (entry != NULL && ir_dtype_bits (tensor->dtype) % 8 == 0)
+    memcpy (ir_tensor_data_writable (entry),
+            (const guint8 *) ir_tensor_data (tensor) + index * size, size);
+  else if (entry != NULL)
+    ir_dtype_set_code (tensor->dtype, ir_tensor_data_writable (entry), 0,
+                       ir_dtype_get_code (tensor->dtype, ir_tensor_data (tensor), index));
+  return entry;
+}
+
+/**
  * ir_tensor_with_items:
  * @container: a container
  * @items: (transfer none): as many as it has, of the same types
@@ -388,28 +417,13 @@ append_item (GString *text, const IrTensor *item, guint max_elements)
   g_string_append (text, item_text);
 }
 
-/* One entry of a tensor [N] as a text of its own. */
 static void
 append_entry (GString *text, const IrTensor *entries, guint index)
 {
-  g_autoptr (IrTensor) entry = NULL;
+  g_autoptr (IrTensor) entry = ir_tensor_entry (entries, index);
 
-  if (entries->dtype == IR_DTYPE_STRING)
-    {
-      GBytes *string = ir_tensor_string (entries, index);
-      entry = ir_tensor_new_strings (0, NULL, &string);
-    }
-  else
-    entry = ir_tensor_new_scalar (entries->dtype, 0);
-  if (entry == NULL)
-    return;
-  if (entries->dtype != IR_DTYPE_STRING && ir_dtype_bits (entries->dtype) % 8 == 0)
-    {
-      gsize size = ir_dtype_bits (entries->dtype) / 8;
-      memcpy (ir_tensor_data_writable (entry),
-              (const guint8 *) ir_tensor_data (entries) + index * size, size);
-    }
-  append_item (text, entry, 1);
+  if (entry != NULL)
+    append_item (text, entry, 1);
 }
 
 static char *

@@ -33,7 +33,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (IrTensor, ir_tensor_unref)
 /* -- containers (container.c): immutable, items shared; NULL if the items do not fit -- */
 IrTensor *ir_tensor_new_sequence (const IrType *element, IrTensor *const *items, guint n_items);
 IrTensor *ir_tensor_new_optional (const IrType *element, IrTensor *item);
-IrTensor *ir_tensor_new_map (IrTensor *keys, IrTensor *values); /* [N]; [N] or a sequence of N */
+IrTensor *ir_tensor_new_map (IrTensor *keys, IrTensor *values);    /* [N]; [N] or a sequence of N */
+IrTensor *ir_tensor_entry (const IrTensor *tensor, guint64 index); /* (transfer full) a scalar */
 IrTensor *ir_tensor_with_items (const IrTensor *container, IrTensor *const *items);
 IrTypeKind ir_tensor_kind (const IrTensor *tensor);
 gboolean ir_tensor_is_container (const IrTensor *tensor);

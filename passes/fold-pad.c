@@ -110,8 +110,16 @@ prepare_pads (IrMatch *match)
       sum[end * (rank - 2) + i] = pads[end * rank + 2 + i] +
                                   (n_own > 0 ? own[end * (rank - 2) + i] : 0);
   ir_match_bind_attr (match, "pads", ir_attr_ints (context, "pads", sum, 2 * (rank - 2)));
-  ir_match_bind_attr (match, "count", ir_attr_int (context, "count_include_pad", 1));
   return TRUE;
+}
+
+static gboolean
+prepare_counted_pads (IrMatch *match)
+{
+  IrContext *context = ir_match_context (match)->model->context;
+
+  ir_match_bind_attr (match, "count", ir_attr_int (context, "count_include_pad", 1));
+  return prepare_pads (match);
 }
 
 #define PADDED "p = Constant <value = int64[8] {0,0,1,0,0,0,2,1}> ()  q = Pad (x, p)  "
@@ -127,7 +135,7 @@ static const IrRule rules[] = {
     "Padding by zeros is part of an average that counts it.",
     "(float[n,3,5,4] x) => (float[n,3,7,4] y) { " PADDED
     "y = AveragePool <kernel_shape: ints = [2,2]> (q) }",
-    when_average, prepare_pads },
+    when_average, prepare_counted_pads },
   { NULL },
 };
 

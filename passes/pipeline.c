@@ -376,6 +376,7 @@ ir_pipeline_run (IrModel *model,
   context.cancellable = cancellable;
   context.fold_limit_bytes = options->fold_limit_bytes != 0 ? options->fold_limit_bytes
                                                             : DEFAULT_FOLD_LIMIT;
+  context.opset = options->opset;
   priv.progress = options->progress;
   priv.progress_data = options->progress_data;
   ir_edit_record_refusals (edit, options->record_refusals);

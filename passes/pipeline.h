@@ -2,6 +2,8 @@
 #pragma once
 #include "passes/pass.h"
 
+#define IR_PASS_UPGRADE_OPSET "upgrade-opset"
+
 typedef struct
 {
   char *name, *title, *doc;
@@ -23,6 +25,7 @@ typedef struct
   const char *const *disabled_rules;
   gboolean record_refusals;
   gsize fold_limit_bytes; /* 0: 64 MiB */
+  gint64 opset;           /* what upgrade-opset brings ai.onnx to; 0: the newest version */
   gboolean verify;        /* check structure after each pass; debug */
   void (*progress) (const char *pass, guint n_steps, gpointer data);
   gpointer progress_data;

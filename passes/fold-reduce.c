@@ -1,0 +1,114 @@
+/* Reductions and the changes of shape around them:
+ *
+ *     Unsqueeze (ReduceX{keepdims=0} x, same axes)      ReduceX{keepdims=1} x
+ *     ReduceMean{axes=[2..], keepdims=1} x[n,c,...]     GlobalAveragePool x
+ *     ReduceMax{axes=[2..], keepdims=1} x[n,c,...]      GlobalMaxPool x
+ *
+ * Source: onnx/optimizer fuse_consecutive_reduce_unsqueeze; OnnxSlim FusionReduce. */
+#include "config.h"
+
+#include "passes/rule.h"
+
+/* Constant axes by attribute or input 1, made non-negative for @rank and sorted into a set of bits;
+ * 0 if they are not known. */
+static guint64
+axes_of (const IrNode *node, int rank)
+{
+  const IrValue *input = ir_node_input (node, 1);
+  const IrTensor *tensor = input != NULL ? ir_value_constant (input) : NULL;
+  guint n = 0;
+  const gint64 *attr = input == NULL ? ir_node_attr_ints (node, "axes", &n) : NULL;
+  guint64 set = 0;
+
+  if (tensor != NULL)
+    n = (guint) ir_tensor_n_elements (tensor);
+  for (guint i = 0; i < n; i++)
+    {
+      gint64 axis = tensor != NULL ? ir_tensor_get_int64 (tensor, i) : attr[i];
+
+      axis += axis < 0 ? rank : 0;
+      if (axis < 0 || axis >= rank || axis >= 64)
+        return 0;
+      set |= G_GUINT64_CONSTANT (1) << axis;
+    }
+  return set;
+}
+
+static gboolean
+when_same_axes (IrMatch *match)
+{
+  const IrNode *reduce = ir_match_node (match, "reduce"), *unsqueeze = ir_match_root (match);
+  int rank = ir_value_rank (ir_match_value (match, "x"));
+  guint64 reduced = rank > 0 ? axes_of (reduce, rank) : 0;
+
+  if (ir_node_attr_int (reduce, "keepdims", 1) != 0)
+    return ir_match_fail (match, "the reduction keeps its axes already");
+  if (reduced == 0)
+    return ir_match_fail (match, "the axes of the reduction are not known");
+  if (axes_of (unsqueeze, rank) != reduced)
+    return ir_match_fail (match, "Unsqueeze does not put back the axes that the reduction dropped");
+  return TRUE;
+}
+
+static gboolean
+prepare_keep (IrMatch *match)
+{
+  ir_match_bind_attr (match, "keep",
+                      ir_attr_int (ir_match_context (match)->model->context, "keepdims", 1));
+  return TRUE;
+}
+
+static gboolean
+when_spatial (IrMatch *match)
+{
+  const IrNode *reduce = ir_match_root (match);
+  int rank = ir_value_rank (ir_match_value (match, "x"));
+  guint64 spatial = rank >= 3 && rank < 64
+                        ? ((G_GUINT64_CONSTANT (1) << rank) - 1) & ~G_GUINT64_CONSTANT (3)
+                        : 0;
+
+  if (!ir_dtype_is_float (ir_value_dtype (reduce->outputs[0])))
+    return ir_match_fail (match, "only floating-point values are pooled");
+  if (rank < 3)
+    return ir_match_fail (match, "there are no axes behind batch and channels, or not known");
+  if (ir_node_attr_int (reduce, "keepdims", 1) == 0)
+    return ir_match_fail (match, "the reduction drops its axes");
+  if (axes_of (reduce, rank) != spatial)
+    return ir_match_fail (match, "the axes are not all those behind batch and channels");
+  return TRUE;
+}
+
+#define REDUCE                                                                                     \
+  "ReduceSum|ReduceMean|ReduceMax|ReduceMin|ReduceProd|ReduceL1|ReduceL2|ReduceLogSum|"            \
+  "ReduceLogSumExp|ReduceSumSquare"
+
+static const IrRule rules[] = {
+  { "reduce-keep-axes", "(Unsqueeze (" REDUCE "@reduce ?x ?*axes) ?*back)",
+    "(@reduce{@reduce,keepdims=?keep} ?x ?*axes)", IR_CLASS_EXACT,
+    "A reduction whose axes are put back keeps them.",
+    "(float[n,3,4] x) => (float[n,1,4] y) { a = Constant <value = int64[1] {1}> ()  r = ReduceMax "
+    "<axes: ints = [1], keepdims: int = 0> (x)  y = Unsqueeze (r, a) }",
+    when_same_axes, prepare_keep },
+  { "mean-to-global-pool", "(ReduceMean ?x ?*axes)", "(GlobalAveragePool ?x)", IR_CLASS_ROUNDING,
+    "The mean over all axes behind batch and channels is GlobalAveragePool.",
+    "(float[n,3,4,5] x) => (float[n,3,1,1] y) { y = ReduceMean <axes: ints = [2,3]> (x) }",
+    when_spatial },
+  { "max-to-global-pool", "(ReduceMax ?x ?*axes)", "(GlobalMaxPool ?x)", IR_CLASS_ROUNDING,
+    "The maximum over all axes behind batch and channels is GlobalMaxPool.",
+    "(float[n,3,4,5] x) => (float[n,3,1,1] y) { y = ReduceMax <axes: ints = [2,3]> (x) }",
+    when_spatial },
+  { NULL },
+};
+
+const IrPass ir_pass_fold_reduce = {
+  .name = "fold-reduce",
+  .title = "Simplify reductions",
+  .doc = "A reduction keeps the axes that were put back behind it; the mean and the maximum over "
+         "all axes behind batch and channels are global pooling.",
+  .source = "onnx/optimizer fuse_consecutive_reduce_unsqueeze; OnnxSlim FusionReduce",
+  .step_class = IR_CLASS_ROUNDING,
+  .needs = "shapes",
+  .breaks = "schedule memplan",
+  .before_after = "x -> ReduceMean -> Unsqueeze -> y\nx -> ReduceMean{keepdims} -> y",
+  .rules = rules,
+};

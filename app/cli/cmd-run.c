@@ -15,7 +15,7 @@
 typedef struct
 {
   CliModelOptions model;
-  char *capture, *out, *trace;
+  char *capture, *out, *trace, *memory_limit, *output_limit;
   gint runs;
 } Options;
 
@@ -24,13 +24,47 @@ static const CliOption run_options[] = {
     "What to keep beside the outputs: all, stats, none (default), or names of values",
     "all,stats,none,NAME.." },
   { "out", 'o', G_OPTION_ARG_FILENAME, G_STRUCT_OFFSET (Options, out),
-    "Write outputs and captured values there as .npy", "DIR" },
+    "Write outputs and captured values there as .npy, those that NumPy has no type for as .pb",
+    "DIR" },
   { "trace", 0, G_OPTION_ARG_FILENAME, G_STRUCT_OFFSET (Options, trace),
     "Write a Chrome trace (opens in Perfetto)", "FILE" },
   { "runs", 'n', G_OPTION_ARG_INT, G_STRUCT_OFFSET (Options, runs),
     "Run so many times; the times are of all of them", "N" },
+  { "memory-limit", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (Options, memory_limit),
+    "Most memory of all values together: bytes, or with K, M or G (default: a quarter of memory)",
+    "SIZE" },
+  { "output-limit", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (Options, output_limit),
+    "Most memory of one value, likewise (default: a quarter of memory)", "SIZE" },
   { 0 },
 };
+
+/* "64M" is 64 MiB; without an option, 0. */
+static gboolean
+parse_size (const char *option, const char *text, gsize *bytes, GError **error)
+{
+  static const char units[] = "KMGT";
+  char *end = NULL;
+  const char *unit;
+  guint64 number, scale = 1;
+
+  *bytes = 0;
+  if (text == NULL)
+    return TRUE;
+  number = g_ascii_isdigit (text[0]) ? g_ascii_strtoull (text, &end, 10) : 0;
+  if (end != NULL && *end != '\0' && (unit = strchr (units, g_ascii_toupper (*end))) != NULL)
+    {
+      scale = G_GUINT64_CONSTANT (1) << (10 * (unit - units + 1));
+      end++;
+    }
+  if (number == 0 || *end != '\0' || number > G_MAXSIZE / scale)
+    {
+      g_set_error (error, IR_EXEC_ERROR, IR_EXEC_ERROR_INPUT,
+                   "%s %s: needs a size from 1 on, such as 500M or 2G", option, text);
+      return FALSE;
+    }
+  *bytes = number * scale;
+  return TRUE;
+}
 
 static gboolean
 parse_capture (const Options *options,
@@ -60,20 +94,26 @@ parse_capture (const Options *options,
   return TRUE;
 }
 
-/* A file name for a value: unusual characters become '_', two values never share one. */
+/* A file name for a value: unusual characters become '_', two values never share one. NumPy has no
+ * bfloat16, no 8-bit floats and no strings of any bytes; the ending tells which format is written.
+ */
 static char *
-file_of_value (const char *dir, const IrValue *value, GHashTable *taken)
+file_of_value (const char *dir, const IrValue *value, const IrTensor *tensor, GHashTable *taken)
 {
+  const char *ending = ir_dtype_numpy (ir_tensor_dtype (tensor)) != NULL &&
+                               ir_tensor_sparse_values (tensor) == NULL
+                           ? "npy"
+                           : "pb";
   g_autofree char *safe = g_strdup (value->name);
   g_autofree char *name = NULL;
 
   g_strcanon (safe, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-", '_');
   if (safe[0] == '.' || safe[0] == '\0')
-    name = g_strdup_printf ("value%s_%u.npy", safe, value->id);
+    name = g_strdup_printf ("value%s_%u.%s", safe, value->id, ending);
   else if (g_hash_table_contains (taken, safe))
-    name = g_strdup_printf ("%s_%u.npy", safe, value->id);
+    name = g_strdup_printf ("%s_%u.%s", safe, value->id, ending);
   else
-    name = g_strdup_printf ("%s.npy", safe);
+    name = g_strdup_printf ("%s.%s", safe, ending);
   g_hash_table_add (taken, g_steal_pointer (&safe));
   return g_build_filename (dir, name, NULL);
 }
@@ -89,7 +129,7 @@ save_value (const Options *options,
   *path = NULL;
   if (options->out == NULL || tensor == NULL)
     return TRUE;
-  *path = file_of_value (options->out, value, taken);
+  *path = file_of_value (options->out, value, tensor, taken);
   return ir_tensor_save (tensor, *path, error);
 }
 
@@ -288,6 +328,8 @@ run_model (Cli *cli, const Options *options, IrModel *model)
 
   settings.backend = cli_backend (&options->model, &error);
   if (settings.backend == NULL ||
+      !parse_size ("--memory-limit", options->memory_limit, &settings.memory_limit, &error) ||
+      !parse_size ("--output-limit", options->output_limit, &settings.output_limit, &error) ||
       !parse_capture (options, model, &settings.capture, chosen, &error))
     return cli_fail (cli_status_of (error), error);
   if (options->out != NULL && g_mkdir_with_parents (options->out, 0777) != 0)

@@ -563,11 +563,26 @@ has_old_coordinates (const IrFormChange *change, const IrNode *node)
                  "tf_half_pixel_for_nn") == 0;
 }
 
+/* Without the half that other coordinates take off: rounding takes it off instead, where it can. */
 static gboolean
-refuse_coordinates (IrUpgrade *upgrade, const IrFormChange *change, IrNode *node, GError **error)
+write_coordinates (IrUpgrade *upgrade, const IrFormChange *change, IrNode *node, GError **error)
 {
-  return cannot (error, "its coordinate_transformation_mode is tf_half_pixel_for_nn, which later "
-                        "versions do not have");
+  const char *rounding = ir_node_attr_string (node, "nearest_mode", "round_prefer_floor");
+  const char *fresh = NULL;
+
+  if (strcmp (rounding, "floor") == 0)
+    fresh = "round_prefer_ceil";
+  else if (strcmp (rounding, "round_prefer_floor") == 0)
+    fresh = "ceil";
+  if (fresh == NULL || strcmp (ir_node_attr_string (node, "mode", "nearest"), "nearest") != 0)
+    return cannot (error, "its coordinate_transformation_mode is tf_half_pixel_for_nn, which later "
+                          "versions can say for the nearest element, rounded down, only");
+  ir_edit_set_attr (
+      upgrade->context->edit, node,
+      ir_attr_string (context_of (upgrade), "coordinate_transformation_mode", "half_pixel", -1));
+  ir_edit_set_attr (upgrade->context->edit, node,
+                    ir_attr_string (context_of (upgrade), "nearest_mode", fresh, -1));
+  return TRUE;
 }
 
 /* -- normalization -- */
@@ -866,7 +881,7 @@ static const IrFormChange changes[] = {
   { softmaxes, 13, "softmax-over-axis", "one axis instead of all from it on", is_not_last_axis,
     write_softmax },
   { resize, 13, "resize-inputs", "coordinates as later versions have them", has_old_coordinates,
-    refuse_coordinates },
+    write_coordinates },
   { batch_norm, 14, "training-outputs", "outputs of training go", has_more_outputs,
     drop_training_outputs },
   { roi_align, 16, "explicit-attribute", "coordinates are written down", ADAPTED },

@@ -1,4 +1,4 @@
-/* irscope convert: between formats. */
+/* irscope convert: between formats, and up to newer opsets. */
 #include "config.h"
 
 #include "app/cli/commands.h"
@@ -11,12 +11,14 @@
 typedef struct
 {
   CliModelOptions model;
-  char *to;
+  char *to, *output;
 } Options;
 
 static const CliOption convert_options[] = {
   { "to", 't', G_OPTION_ARG_STRING, G_STRUCT_OFFSET (Options, to),
     "Format of OUT, if its name does not say: onnx, onnxtxt, json, dot", "FORMAT" },
+  { "output", 'o', G_OPTION_ARG_FILENAME, G_STRUCT_OFFSET (Options, output), "The same as OUT",
+    "OUT" },
   { 0 },
 };
 
@@ -26,19 +28,27 @@ run (Cli *cli)
   Options *options = cli->options;
   g_auto (CliModel) opened = { 0 };
   g_autoptr (GError) error = NULL;
+  const char *out = options->output != NULL ? options->output : cli->args[1];
   CliStatus status;
   cJSON *json;
 
+  if (out == NULL || (options->output != NULL && cli->args[1] != NULL))
+    {
+      g_printerr ("irscope convert: needs OUT once, as second argument or by --output.\n");
+      return CLI_BAD;
+    }
   if (!cli_model_open (cli, &options->model, cli->args[0], FALSE, &opened, &status))
     return status;
   cli_print_problems (opened.problems, IR_SEVERITY_ERROR);
-  if (!ir_model_save (opened.model, cli->args[1], options->to, &error))
+  if (!ir_model_save (opened.model, out, options->to, &error))
     return cli_fail (cli_status_of (error), error);
   if (cli->json)
     {
       json = cJSON_CreateObject ();
-      cJSON_AddStringToObject (json, "file", cli->args[1]);
+      cJSON_AddStringToObject (json, "file", out);
       cJSON_AddNumberToObject (json, "nodes", ir_model_n_counted_nodes (opened.model));
+      cJSON_AddNumberToObject (json, "opset", ir_model_opset (opened.model, ""));
+      cJSON_AddNumberToObject (json, "steps", ir_history_n_steps (opened.model));
       cJSON_AddItemToObject (json, "problems", cli_json_problems (opened.problems, opened.model));
       cli_json_print (json);
     }
@@ -47,10 +57,12 @@ run (Cli *cli)
 
 const CliCommand cli_command_convert = {
   .name = "convert",
-  .arguments = "IN[@N] OUT",
-  .summary = "Write a graph in another format: ONNX, ONNX text, JSON, DOT",
-  .doc = "OUT is replaced only when all of it has been written.",
-  .min_args = 2,
+  .arguments = "IN[@N] [OUT]",
+  .summary = "Write a graph in another format: ONNX, ONNX text, JSON, DOT; or of a newer opset",
+  .doc = "OUT is replaced only when all of it has been written. With --opset N the nodes take the\n"
+         "forms that version N of ai.onnx has; 'irscope steps IN --pass upgrade-opset --opset N'\n"
+         "shows how. If one cannot, nothing is written.",
+  .min_args = 1,
   .max_args = 2,
   .options = convert_options,
   .model_options = cli_model_options,

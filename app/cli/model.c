@@ -5,6 +5,7 @@
 #include "app/cli/output.h"
 #include "core/io/io.h"
 #include "passes/rule.h"
+#include "passes/upgrade.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -28,6 +29,12 @@
         G_STRUCT_OFFSET (CliModelOptions, step_class),                                             \
         "How far rewrites may change results: exact, rounding (default), unsafe",                  \
         "C" },                                                                                     \
+      { "opset",                                                                                   \
+        0,                                                                                         \
+        G_OPTION_ARG_INT64,                                                                        \
+        G_STRUCT_OFFSET (CliModelOptions, opset),                                                  \
+        "First upgrade the model to this version of ai.onnx, by recorded steps",                   \
+        "N" },                                                                                     \
   {                                                                                                \
     "skip", 0, G_OPTION_ARG_STRING_ARRAY, G_STRUCT_OFFSET (CliModelOptions, skip),                 \
         "Leave out a rule, a pass, or one application by its number or stable key", "N"            \
@@ -269,6 +276,27 @@ check_skip (const char *name, GError **error)
   return FALSE;
 }
 
+/* The pipeline with the upgrade first, unless a list of passes places it elsewhere. */
+static gboolean
+put_upgrade_first (const CliModelOptions *options,
+                   const IrModel *model,
+                   IrPipeline *pipeline,
+                   GError **error)
+{
+  const IrPass *upgrade = ir_pass_find (IR_PASS_UPGRADE_OPSET);
+
+  if (options->opset == 0)
+    return TRUE;
+  if (!ir_opset_may_be (model, options->opset, error))
+    {
+      g_prefix_error (error, "--");
+      return FALSE;
+    }
+  if (!g_ptr_array_find (pipeline->passes, upgrade, NULL))
+    g_ptr_array_insert (pipeline->passes, 0, (gpointer) upgrade);
+  return TRUE;
+}
+
 static void
 show_pass (const char *pass, guint n_steps, gpointer data)
 {
@@ -287,6 +315,7 @@ cli_run_pipeline (Cli *cli,
   IrPipelineOptions pipeline_options = {
     .policy = options->skip != NULL ? &policy : NULL,
     .record_refusals = options->record_refusals,
+    .opset = options->opset,
     .progress = show_pass,
     .progress_data = cli,
   };
@@ -295,7 +324,8 @@ cli_run_pipeline (Cli *cli,
   for (guint i = 0; options->skip != NULL && options->skip[i] != NULL; i++)
     if (!check_skip (options->skip[i], error))
       return FALSE;
-  if (pipeline == NULL || !cli_class (options, &pipeline_options.max_class, error))
+  if (pipeline == NULL || !put_upgrade_first (options, model, pipeline, error) ||
+      !cli_class (options, &pipeline_options.max_class, error))
     return FALSE;
   done = ir_pipeline_run (model, pipeline, &pipeline_options, result, cli->cancellable, error);
   cli_progress_end (cli);
@@ -362,9 +392,14 @@ cli_model_open (Cli *cli,
     }
   if (bind_dims (options, model->model, model->problems, &error))
     {
-      if (!with_passes && model->step < 0 && options->pipeline == NULL && options->passes == NULL)
+      gboolean plain = !with_passes && options->pipeline == NULL && options->passes == NULL;
+      CliModelOptions chosen = *options;
+
+      if (plain && model->step < 0 && options->opset == 0)
         return TRUE;
-      if (cli_run_pipeline (cli, options, model->model, &result, &error) &&
+      if (plain && options->opset != 0) /* the upgrade alone */
+        chosen.passes = (char *) IR_PASS_UPGRADE_OPSET;
+      if (cli_run_pipeline (cli, &chosen, model->model, &result, &error) &&
           go_to_step (cli, model, &error))
         return TRUE;
     }

@@ -13,6 +13,7 @@ typedef struct
   gint64 seed;
   char *device;
   gint threads;
+  gint64 opset; /* 0: as the model is */
   gboolean record_refusals; /* no option: set by commands that need them */
 } CliModelOptions;
 

@@ -210,6 +210,8 @@ ir_adapt_dft (IrCall *call)
 {
   gint64 axis = ir_call_int (call, "axis", 1);
 
+  if (ir_call_has_input (call, 2)) /* the new form already, while a model is being upgraded */
+    return;
   ir_call_set_input_ints (call, 2, &axis, -1);
   ir_call_drop_attr (call, "axis");
 }

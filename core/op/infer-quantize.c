@@ -201,7 +201,8 @@ ir_infer_q_linear_matmul (IrCall *call, GError **error)
  * @inputs: (out caller-allocates) (array fixed-size=3): the inputs of @view
  * @view: (out caller-allocates): the same call as Conv sees it
  *
- * @view shares all but the inputs with @call, which must outlive it; it is not to be cleared.
+ * @view shares all but the inputs with @call, which must outlive it; it is not to be cleared. Its
+ * inputs have shapes of their own but one element type, that of X.
  */
 void
 ir_call_as_conv (const IrCall *call, guint w, guint bias, IrCallInput inputs[3], IrCall *view)
@@ -209,6 +210,10 @@ ir_call_as_conv (const IrCall *call, guint w, guint bias, IrCallInput inputs[3],
   inputs[0] = call->inputs[0];
   inputs[1] = w < call->n_inputs ? call->inputs[w] : (IrCallInput){ .present = FALSE };
   inputs[2] = bias < call->n_inputs ? call->inputs[bias] : (IrCallInput){ .present = FALSE };
+  for (guint i = 1; i < 3; i++)
+    if (inputs[i].type != NULL && ir_type_is_tensor (inputs[i].type))
+      inputs[i].type = ir_type_tensor (call->context, ir_call_input_dtype (call, 0),
+                                       inputs[i].type->rank, inputs[i].type->dims);
   *view = *call;
   view->inputs = inputs;
   view->n_inputs = 3;

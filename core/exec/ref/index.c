@@ -432,6 +432,8 @@ ir_ref_one_hot (IrCall *call, GError **error)
 static gboolean
 is_non_zero (const IrTensor *in, guint64 i)
 {
+  if (ir_tensor_dtype (in) == IR_DTYPE_STRING) /* the zero of strings is the empty one */
+    return g_bytes_get_size (ir_tensor_string (in, i)) > 0;
   gint64 offset = (gint64) i, whole = 0;
   double real = 0;
   if (ir_ref_kind (ir_tensor_dtype (in)) != IR_REF_REAL)
@@ -454,7 +456,7 @@ ir_ref_non_zero (IrCall *call, GError **error)
   guint64 total = ir_tensor_n_elements (in);
   gint64 dims[2] = { ir_tensor_rank (in), 0 }, at[IR_MAX_RANK];
   IrRefLayout layout;
-  if (ir_ref_kind (dtype) == IR_REF_OTHER)
+  if (ir_ref_kind (dtype) == IR_REF_OTHER && dtype != IR_DTYPE_STRING)
     return ir_ref_fail_dtype (call, dtype, error);
   for (guint64 i = 0; i < total; i++)
     dims[1] += is_non_zero (in, i);

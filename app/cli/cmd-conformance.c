@@ -38,6 +38,7 @@ typedef struct
 {
   char *dir, *name, *reason; /* reason: (nullable) */
   IrCaseStatus status;
+  IrCaseNodes nodes; /* of the run with the cpu back end */
 } Case;
 
 typedef struct
@@ -48,6 +49,8 @@ typedef struct
   guint n_backends;
   GPtrArray *cases;
   guint counts[IR_N_CASE_STATUSES];
+  IrCaseNodes nodes; /* of all cases */
+  guint n_own_cases; /* cases whose nodes all ran on cpu kernels */
 } Suite;
 
 static void
@@ -131,23 +134,25 @@ set_limits (const Options *options)
 #endif
 }
 
-/* Runs the case and writes one byte of status, then the reason. */
+/* Runs the case and writes a line with status and numbers of nodes, then the reason. */
 static void
 run_child (const Suite *suite, const Case *test, int fd)
 {
   IrCaseStatus status = IR_CASE_PASSED;
   g_autofree char *text = NULL;
+  IrCaseNodes nodes = { 0 };
   gsize done = 0;
 
   set_limits (suite->options);
   for (guint i = 0; i < suite->n_backends && status == IR_CASE_PASSED; i++)
     {
       g_autofree char *why = NULL;
-      status = ir_case_run (test->dir, suite->backends[i], &why);
+      status = ir_case_run (test->dir, suite->backends[i], &why,
+                            suite->backends[i]->falls_back ? &nodes : NULL);
       g_free (text);
-      text = g_strdup_printf ("%c%s%s%s", '0' + (int) status,
-                              why != NULL ? suite->backends[i]->name : "", why != NULL ? ": " : "",
-                              why != NULL ? why : "");
+      text = g_strdup_printf ("%d %u %u %u\n%s%s%s", (int) status, nodes.own, nodes.fallback,
+                              nodes.control, why != NULL ? suite->backends[i]->name : "",
+                              why != NULL ? ": " : "", why != NULL ? why : "");
     }
   while (done < strlen (text))
     {
@@ -194,6 +199,23 @@ read_answer (const Suite *suite, int fd, GString *answer)
 }
 
 static void
+read_result (Case *test, const char *answer)
+{
+  const char *reason = strchr (answer, '\n');
+  IrCaseNodes *nodes = &test->nodes;
+  int status = IR_CASE_FAILED;
+
+  if (reason == NULL ||
+      sscanf (answer, "%d %u %u %u", &status, &nodes->own, &nodes->fallback, &nodes->control) != 4)
+    {
+      test->reason = g_strdup ("ended with half an answer");
+      return;
+    }
+  test->status = (IrCaseStatus) CLAMP (status, 0, IR_N_CASE_STATUSES - 1);
+  test->reason = reason[1] != '\0' ? g_utf8_make_valid (reason + 1, -1) : NULL;
+}
+
+static void
 take_answer (Case *test, const GString *answer, ChildEnd end, int status, const Options *options)
 {
   test->status = IR_CASE_FAILED;
@@ -205,10 +227,7 @@ take_answer (Case *test, const GString *answer, ChildEnd end, int status, const 
   else if (answer->len == 0)
     test->reason = g_strdup ("ended without an answer");
   else
-    {
-      test->status = (IrCaseStatus) (answer->str[0] - '0');
-      test->reason = answer->len > 1 ? g_utf8_make_valid (answer->str + 1, -1) : NULL;
-    }
+    read_result (test, answer->str);
 }
 
 static gboolean
@@ -248,10 +267,32 @@ run_case (Suite *suite, Case *test, GError **error)
     return !g_cancellable_set_error_if_cancelled (suite->cli->cancellable, error);
   take_answer (test, answer, end, status, suite->options);
   suite->counts[test->status]++;
+  suite->nodes.own += test->nodes.own;
+  suite->nodes.fallback += test->nodes.fallback;
+  suite->nodes.control += test->nodes.control;
+  if (test->nodes.own > 0 && test->nodes.fallback == 0)
+    suite->n_own_cases++;
   return TRUE;
 }
 
 /* -- the report -- */
+
+/* Whether the last run of a case is one of the cpu back end. */
+static gboolean
+counts_nodes (const Suite *suite)
+{
+  return suite->backends[suite->n_backends - 1]->falls_back;
+}
+
+static void
+add_nodes (cJSON *object, const IrCaseNodes *nodes)
+{
+  cJSON *json = cJSON_AddObjectToObject (object, "nodes");
+
+  cJSON_AddNumberToObject (json, "cpu", nodes->own);
+  cJSON_AddNumberToObject (json, "ref", nodes->fallback);
+  cJSON_AddNumberToObject (json, "runner", nodes->control);
+}
 
 static void
 print_json (const Suite *suite)
@@ -261,6 +302,11 @@ print_json (const Suite *suite)
   cJSON_AddNumberToObject (json, "total", suite->cases->len);
   for (guint i = 0; i < IR_N_CASE_STATUSES; i++)
     cJSON_AddNumberToObject (json, ir_case_status_name ((IrCaseStatus) i), suite->counts[i]);
+  if (counts_nodes (suite))
+    {
+      add_nodes (json, &suite->nodes);
+      cJSON_AddNumberToObject (json, "cases_on_cpu", suite->n_own_cases);
+    }
   array = cJSON_AddArrayToObject (json, "cases");
   for (guint i = 0; i < suite->cases->len; i++)
     {
@@ -270,6 +316,8 @@ print_json (const Suite *suite)
       cJSON_AddStringToObject (object, "status", ir_case_status_name (test->status));
       if (test->reason != NULL)
         cJSON_AddStringToObject (object, "reason", test->reason);
+      if (counts_nodes (suite))
+        add_nodes (object, &test->nodes);
       cJSON_AddItemToArray (array, object);
     }
   cli_json_print (json);
@@ -288,6 +336,10 @@ print_text (const Suite *suite)
   printf ("%u cases: %u passed, %u failed, %u unsupported\n", suite->cases->len,
           suite->counts[IR_CASE_PASSED], suite->counts[IR_CASE_FAILED],
           suite->counts[IR_CASE_UNSUPPORTED]);
+  if (counts_nodes (suite))
+    printf ("cpu back end: %u nodes on cpu kernels, %u on ref kernels, %u control flow; "
+            "%u cases on cpu kernels alone\n",
+            suite->nodes.own, suite->nodes.fallback, suite->nodes.control, suite->n_own_cases);
 }
 
 static CliStatus

@@ -56,16 +56,127 @@ number_difference (
   return g_strdup_printf ("element %" G_GUINT64_FORMAT " is %.9g, not %.9g", i, a, w);
 }
 
+typedef struct
+{
+  IrContext *context;
+  double rtol, atol;
+} Rule;
+
+static char *value_difference (const Rule *rule, const IrTensor *actual, const IrTensor *wanted);
+
+static char *
+tensor_difference (const Rule *rule, const IrTensor *actual, const IrTensor *wanted)
+{
+  const IrType *a = ir_tensor_type (actual, rule->context);
+  const IrType *w = ir_tensor_type (wanted, rule->context);
+  char *difference = NULL;
+
+  if (a != w)
+    {
+      g_autofree char *found = ir_type_to_string (rule->context, a);
+      g_autofree char *needed = ir_type_to_string (rule->context, w);
+      return g_strdup_printf ("is %s, not %s", found, needed);
+    }
+  for (guint64 i = 0; i < ir_tensor_n_elements (wanted) && difference == NULL; i++)
+    difference = ir_tensor_dtype (wanted) == IR_DTYPE_STRING
+                     ? string_difference (actual, wanted, i)
+                     : number_difference (actual, wanted, i, rule->rtol, rule->atol);
+  return difference;
+}
+
+static char *
+items_difference (const Rule *rule, const IrTensor *actual, const IrTensor *wanted)
+{
+  guint n = ir_tensor_n_items (wanted);
+  char *difference = NULL;
+
+  if (ir_tensor_n_items (actual) != n)
+    return g_strdup_printf ("has %u items, not %u", ir_tensor_n_items (actual), n);
+  for (guint i = 0; i < n && difference == NULL; i++)
+    {
+      g_autofree char *inner = value_difference (rule, ir_tensor_item (actual, i),
+                                                 ir_tensor_item (wanted, i));
+      if (inner != NULL)
+        difference = g_strdup_printf ("item %u %s", i, inner);
+    }
+  return difference;
+}
+
+/* The value of entry @index, whichever way the map holds its values. (transfer full) */
+static IrTensor *
+map_value (const IrTensor *map, guint index)
+{
+  const IrTensor *values = ir_tensor_item (map, 1);
+
+  return ir_tensor_is_container (values) ? ir_tensor_ref (ir_tensor_item (values, index))
+                                         : ir_tensor_entry (values, index);
+}
+
+/* The entry of @map whose key is that of entry @index of @other; -1 if there is none. */
+static gint64
+find_key (const IrTensor *map, const IrTensor *other, guint index)
+{
+  const IrTensor *keys = ir_tensor_item (map, 0);
+  g_autoptr (IrTensor) key = ir_tensor_entry (ir_tensor_item (other, 0), index);
+
+  for (guint64 i = 0; i < ir_tensor_n_elements (keys); i++)
+    {
+      g_autoptr (IrTensor) candidate = ir_tensor_entry (keys, i);
+      if (ir_tensor_equal (candidate, key))
+        return (gint64) i;
+    }
+  return -1;
+}
+
+/* The order of the entries does not matter. */
+static char *
+map_difference (const Rule *rule, const IrTensor *actual, const IrTensor *wanted)
+{
+  guint64 n = ir_tensor_n_elements (ir_tensor_item (wanted, 0));
+  guint64 found = ir_tensor_n_elements (ir_tensor_item (actual, 0));
+
+  if (found != n)
+    return g_strdup_printf ("has %" G_GUINT64_FORMAT " entries, not %" G_GUINT64_FORMAT, found, n);
+  for (guint i = 0; i < n; i++)
+    {
+      gint64 at = find_key (actual, wanted, i);
+      g_autoptr (IrTensor) key = ir_tensor_entry (ir_tensor_item (wanted, 0), i);
+      g_autofree char *name = ir_tensor_to_string (key, 1);
+      if (at < 0)
+        return g_strdup_printf ("has no entry %s", name);
+      g_autoptr (IrTensor) a = map_value (actual, (guint) at);
+      g_autoptr (IrTensor) w = map_value (wanted, i);
+      g_autofree char *inner = value_difference (rule, a, w);
+      if (inner != NULL)
+        return g_strdup_printf ("entry %s %s", name, inner);
+    }
+  return NULL;
+}
+
+static char *
+value_difference (const Rule *rule, const IrTensor *actual, const IrTensor *wanted)
+{
+  const IrType *a = ir_tensor_type (actual, rule->context);
+  const IrType *w = ir_tensor_type (wanted, rule->context);
+
+  if (!ir_tensor_is_container (actual) || !ir_tensor_is_container (wanted) || a->kind != w->kind ||
+      (ir_tensor_n_items (wanted) == 0 && ir_type_merge (rule->context, a, w) == NULL))
+    return tensor_difference (rule, actual, wanted);
+  return a->kind == IR_TYPE_MAP ? map_difference (rule, actual, wanted)
+                                : items_difference (rule, actual, wanted);
+}
+
 /**
  * ir_tensor_difference:
  * @context: the context of the types
- * @actual: a dense tensor
+ * @actual: a dense tensor, a sequence, an optional or a map
  * @wanted: what it should be
  * @rtol: relative tolerance
  * @atol: absolute tolerance
  *
  * Compares shape, element type and elements: |actual - wanted| <= atol + rtol · |wanted|, NaN equal
- * to NaN, infinities and strings exactly.
+ * to NaN, infinities and strings exactly. Sequences are compared item by item, optionals are equal
+ * if both are empty, maps entry by entry in any order.
  *
  * Source: numpy.testing.assert_allclose, which the ONNX backend tests use.
  *
@@ -75,20 +186,9 @@ char *
 ir_tensor_difference (
     IrContext *context, const IrTensor *actual, const IrTensor *wanted, double rtol, double atol)
 {
-  const IrType *a = ir_tensor_type (actual, context), *w = ir_tensor_type (wanted, context);
-  char *difference = NULL;
+  Rule rule = { context, rtol, atol };
 
-  if (a != w)
-    {
-      g_autofree char *found = ir_type_to_string (context, a);
-      g_autofree char *needed = ir_type_to_string (context, w);
-      return g_strdup_printf ("is %s, not %s", found, needed);
-    }
-  for (guint64 i = 0; i < ir_tensor_n_elements (wanted) && difference == NULL; i++)
-    difference = ir_tensor_dtype (wanted) == IR_DTYPE_STRING
-                     ? string_difference (actual, wanted, i)
-                     : number_difference (actual, wanted, i, rtol, atol);
-  return difference;
+  return value_difference (&rule, actual, wanted);
 }
 
 /* -- cases -- */
@@ -111,11 +211,12 @@ unsupported_op (const IrModel *model, const IrBackend *backend)
 }
 
 static IrTensor *
-load_value (const char *dir, guint set, const char *kind, guint index, GError **error)
+load_value (
+    const char *dir, guint set, const char *kind, guint index, const IrValue *value, GError **error)
 {
   g_autofree char *path = g_strdup_printf ("%s/test_data_set_%u/%s_%u.pb", dir, set, kind, index);
 
-  return ir_tensor_load (path, error);
+  return ir_value_load (path, value->type, error);
 }
 
 /* Bits of one 16-bit type as elements of another. */
@@ -176,7 +277,7 @@ load_inputs (IrModel *model, const char *dir, guint set, GError **error)
       IrValue *value = ir_graph_input (model->main, i);
       if (value->initializer != NULL)
         continue;
-      IrTensor *tensor = as_declared (load_value (dir, set, "input", file++, error),
+      IrTensor *tensor = as_declared (load_value (dir, set, "input", file++, value, error),
                                       ir_value_dtype (value));
       if (tensor == NULL)
         return NULL;
@@ -215,7 +316,7 @@ output_difference (const IrModel *model, const IrRun *run, const char *dir, guin
     {
       g_autoptr (GError) error = NULL;
       const IrValue *value = ir_graph_output (model->main, i);
-      g_autoptr (IrTensor) wanted = load_value (dir, set, "output", i, &error);
+      g_autoptr (IrTensor) wanted = load_value (dir, set, "output", i, value, &error);
       g_autoptr (IrTensor) retyped = NULL;
       const IrTensor *actual = ir_run_value (run, value->id);
       if (wanted == NULL)
@@ -232,7 +333,12 @@ output_difference (const IrModel *model, const IrRun *run, const char *dir, guin
 }
 
 static IrCaseStatus
-run_set (IrModel *model, const char *dir, guint set, const IrBackend *backend, char **why)
+run_set (IrModel *model,
+         const char *dir,
+         guint set,
+         const IrBackend *backend,
+         char **why,
+         IrCaseNodes *nodes)
 {
   g_autoptr (GError) error = NULL;
   g_autoptr (GHashTable) inputs = load_inputs (model, dir, set, &error);
@@ -240,7 +346,7 @@ run_set (IrModel *model, const char *dir, guint set, const IrBackend *backend, c
 
   if (inputs == NULL)
     {
-      *why = g_strdup_printf ("input that is no tensor: %s", error->message);
+      *why = g_strdup_printf ("an input cannot be read: %s", error->message);
       return IR_CASE_UNSUPPORTED;
     }
   g_autoptr (IrRun) run = ir_model_run (model, inputs, &options, NULL, &error);
@@ -250,6 +356,7 @@ run_set (IrModel *model, const char *dir, guint set, const IrBackend *backend, c
       return g_error_matches (error, IR_EXEC_ERROR, IR_EXEC_ERROR_UNSUPPORTED) ? IR_CASE_UNSUPPORTED
                                                                                : IR_CASE_FAILED;
     }
+  *nodes = (IrCaseNodes){ run->n_own, run->n_fallback, run->n_control };
   *why = output_difference (model, run, dir, set);
   if (*why == NULL)
     *why = inference_difference (model, run);
@@ -269,16 +376,18 @@ has_set (const char *dir, guint set)
  * @dir: a folder with model.onnx and test_data_set_0 …
  * @backend: what to run it on; where it falls back, the reference kernels are used
  * @why: (out) (transfer full) (nullable): the reason, unless it passed
+ * @nodes: (out) (optional): who executed the nodes of the last data set that ran
  *
  * Runs all data sets of a case, up to the first that does not pass. A value whose type contradicts
  * what inference said makes a case fail, too.
  *
- * Returns: passed, failed, or unsupported: an operator without a kernel, or an input that is no
- *   tensor
+ * Returns: passed, failed, or unsupported: an operator without a kernel, or an input that
+ *   cannot be read
  */
 IrCaseStatus
-ir_case_run (const char *dir, const IrBackend *backend, char **why)
+ir_case_run (const char *dir, const IrBackend *backend, char **why, IrCaseNodes *nodes)
 {
+  IrCaseNodes counted = { 0 };
   g_autoptr (GError) error = NULL;
   g_autofree char *path = g_build_filename (dir, "model.onnx", NULL);
   g_autoptr (IrModel) model = ir_model_load (path, NULL, NULL, &error);
@@ -302,6 +411,8 @@ ir_case_run (const char *dir, const IrBackend *backend, char **why)
     }
   IrCaseStatus status = IR_CASE_PASSED;
   for (guint set = 0; status == IR_CASE_PASSED && has_set (dir, set); set++)
-    status = run_set (model, dir, set, backend, why);
+    status = run_set (model, dir, set, backend, why, &counted);
+  if (nodes != NULL)
+    *nodes = counted;
   return status;
 }

@@ -17,8 +17,19 @@ typedef enum
   IR_N_CASE_STATUSES
 } IrCaseStatus;
 
+/* Nodes that ran, those of subgraphs once each. */
+typedef struct
+{
+  guint own;      /* by kernels of the back end */
+  guint fallback; /* by reference kernels in their place */
+  guint control;  /* by the runner: control flow */
+} IrCaseNodes;
+
 const char *ir_case_status_name (IrCaseStatus status); /* "passed" */
 /* What differs, in words; (transfer full) (nullable): nothing. */
 char *ir_tensor_difference (
     IrContext *context, const IrTensor *actual, const IrTensor *wanted, double rtol, double atol);
-IrCaseStatus ir_case_run (const char *dir, const IrBackend *backend, char **why);
+IrCaseStatus ir_case_run (const char *dir,
+                          const IrBackend *backend,
+                          char **why,
+                          IrCaseNodes *nodes); /* (out) (optional) */

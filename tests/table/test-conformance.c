@@ -43,7 +43,7 @@ run_set (const char *set, const IrBackend *backend, guint counts[IR_N_CASE_STATU
       const char *name = g_ptr_array_index (names, i);
       g_autofree char *path = g_build_filename (folder, name, NULL);
       g_autofree char *why = NULL;
-      IrCaseStatus status = ir_case_run (path, backend, &why);
+      IrCaseStatus status = ir_case_run (path, backend, &why, NULL);
       if (status == IR_CASE_FAILED && is_drawn (name))
         continue;
       counts[status]++;
@@ -79,7 +79,7 @@ main (int argc, char **argv)
     {
       g_autofree char *path = g_build_filename (DATA_DIR, argv[i], NULL);
       g_autofree char *why = NULL;
-      IrCaseStatus status = ir_case_run (path, ir_backend_find ("ref"), &why);
+      IrCaseStatus status = ir_case_run (path, ir_backend_find ("ref"), &why, NULL);
       g_print ("%s: %s %s\n", argv[i], ir_case_status_name (status), why != NULL ? why : "");
     }
   if (argc > 1)

@@ -285,7 +285,7 @@ derive_node (Derivation *d, const IrNode *original, const IrNode *node, GError *
   if (!ir_vjp_run (&vjp, error))
     return FALSE;
   for (guint i = 0; i < node->n_inputs; i++)
-    if (wanted[i])
+    if (wanted[i] && dx[i] != NULL)
       add_gradient (d, &vjp, node->inputs[i], dx[i]);
   return TRUE;
 }

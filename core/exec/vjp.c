@@ -4,10 +4,11 @@
  *   GRAD (.function = vjp_matmul)                     all inputs at once
  *
  * In an expression a, b, c are the inputs, y and dy the first output and the derivative by it, a
- * number is a scalar of dy's type, @name the FLOAT attribute of that name, and (Op ...) a new node;
- * (Like x) casts x to the type of dy. What broadcasting repeated is summed up again behind the
- * expression, by irscope.ReduceSumTo. Where a function has a kink, one of both slopes is taken, as
- * frameworks do; where inputs of Max or Min are equal, they share.
+ * number is a scalar of dy's type, nothing an input whose contents do not count, @name the FLOAT
+ * attribute of that name, and (Op ...) a new node; (Like x) casts x to the type of dy. What
+ * broadcasting repeated is summed up again behind the expression, by irscope.ReduceSumTo. Where a
+ * function has a kink, one of both slopes is taken, as frameworks do; where inputs of Max or Min
+ * are equal, they share.
  *
  * The nodes are those of the model's own opset where that matters (axes as attribute or input); a
  * few (Where, Expand) are used before their time, which execution does not mind. */
@@ -281,7 +282,8 @@ run_rules (IrVjp *vjp, const Row *row, GError **error)
         continue;
       if (text == NULL)
         return fail (vjp, error, "there is no rule for one of its inputs");
-      vjp->dx[i] = sum_to (vjp, evaluate (vjp, &text), vjp->node->inputs[i]);
+      if (*text != '\0')
+        vjp->dx[i] = sum_to (vjp, evaluate (vjp, &text), vjp->node->inputs[i]);
     }
   return TRUE;
 }

@@ -12,7 +12,7 @@ typedef struct
   const IrNode *at;       /* whose place in the order new nodes take */
   IrValue *const *dy;     /* per output of @node (nullable): by it */
   const gboolean *wanted; /* per input of @node */
-  IrValue **dx;           /* per input of @node: result; NULL: not wanted */
+  IrValue **dx;           /* per input of @node: result; NULL: not wanted, or 0 */
 } IrVjp;
 
 gboolean ir_vjp_is_known (const IrNode *node);

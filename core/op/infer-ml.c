@@ -574,3 +574,120 @@ ir_cost_ml_tree (const IrCall *call)
   n_trees = MAX (n_trees, 1);
   return ir_mul_saturated (n_trees * g_bit_storage ((gulong) (n_nodes / n_trees)), n);
 }
+
+/* -- maps -- */
+
+static const IrType *
+input_map (const IrCall *call)
+{
+  const IrType *type = ir_call_input_type (call, 0);
+  return type != NULL && type->kind == IR_TYPE_MAP ? type : NULL;
+}
+
+static gboolean
+check_map (const IrCall *call, GError **error)
+{
+  return ir_call_input_type (call, 0) == NULL || input_map (call) != NULL ||
+         ir_call_fail (call, error, IR_OP_ERROR_DTYPE, "X is no map");
+}
+
+/**
+ * ir_infer_ml_cast_map:
+ * @call: X: a map of integers to numbers or strings
+ * @error: return location for an error
+ *
+ * Sets the output to [1, entries], or [1, max_map] where it is sparse.
+ *
+ * Source: ONNX-ML CastMap 1.
+ *
+ * Returns: %TRUE if the output type was set
+ */
+gboolean
+ir_infer_ml_cast_map (IrCall *call, GError **error)
+{
+  const char *to = ir_call_string (call, "cast_to", "TO_FLOAT");
+  const char *form = ir_call_string (call, "map_form", "DENSE");
+  gint64 n = ir_call_int (call, "max_map", 1);
+  gboolean sparse = strcmp (form, "SPARSE") == 0;
+  IrDim dims[2] = { 1, sparse ? n : IR_DIM_UNKNOWN };
+  IrDtype dtype = strcmp (to, "TO_FLOAT") == 0    ? IR_DTYPE_FLOAT
+                  : strcmp (to, "TO_INT64") == 0  ? IR_DTYPE_INT64
+                  : strcmp (to, "TO_STRING") == 0 ? IR_DTYPE_STRING
+                                                  : IR_DTYPE_UNDEFINED;
+
+  if (!check_map (call, error))
+    return FALSE;
+  if (dtype == IR_DTYPE_UNDEFINED)
+    return ir_call_fail (call, error, IR_OP_ERROR_ATTRIBUTE,
+                         "cast_to is \"%s\"; TO_FLOAT, TO_INT64 or TO_STRING is needed", to);
+  if (!sparse && strcmp (form, "DENSE") != 0)
+    return ir_call_fail (call, error, IR_OP_ERROR_ATTRIBUTE,
+                         "map_form is \"%s\"; DENSE or SPARSE is needed", form);
+  if (sparse && (n < 1 || n >= G_MAXINT32))
+    return ir_call_fail (call, error, IR_OP_ERROR_ATTRIBUTE, "max_map is %" G_GINT64_FORMAT, n);
+  ir_call_set_output_tensor_type (call, 0, dtype, 2, dims);
+  return TRUE;
+}
+
+/**
+ * ir_infer_ml_dict_vectorizer:
+ * @call: X: a map
+ * @error: return location for an error
+ *
+ * Sets the output to [1, words], of the type of the values of X.
+ *
+ * Source: ONNX-ML DictVectorizer 1.
+ *
+ * Returns: %TRUE if the output type was set
+ */
+gboolean
+ir_infer_ml_dict_vectorizer (IrCall *call, GError **error)
+{
+  guint n_ints = attr_length (call, "int64_vocabulary");
+  guint n_names = attr_length (call, "string_vocabulary");
+  const IrType *map = input_map (call);
+  IrDim dims[2] = { 1, MAX (n_ints, n_names) };
+  IrDtype dtype = IR_DTYPE_UNDEFINED;
+
+  if (!check_map (call, error))
+    return FALSE;
+  if ((n_ints == 0) == (n_names == 0))
+    return ir_call_fail (call, error, IR_OP_ERROR_ATTRIBUTE,
+                         "one of int64_vocabulary and string_vocabulary is needed");
+  if (map != NULL && map->element != NULL && ir_type_is_tensor (map->element))
+    dtype = map->element->dtype;
+  ir_call_set_output_tensor_type (call, 0, dtype, 2, dims);
+  return TRUE;
+}
+
+/**
+ * ir_infer_ml_zip_map:
+ * @call: X [N, C] or [C], float
+ * @error: return location for an error
+ *
+ * Sets the output to a sequence of maps of labels to float.
+ *
+ * Source: ONNX-ML ZipMap 1.
+ *
+ * Returns: %TRUE if the output type was set
+ */
+gboolean
+ir_infer_ml_zip_map (IrCall *call, GError **error)
+{
+  gboolean names = attr_length (call, "classlabels_strings") > 0;
+  IrDtype dtype = ir_call_input_dtype (call, 0);
+  IrDim n, columns;
+  guint n_labels;
+
+  if (!samples (call, &n, &columns, error) ||
+      !count_labels (call, "classlabels_int64s", &n_labels, error))
+    return FALSE;
+  if (ir_dim_is_known (columns) && columns != n_labels)
+    return ir_call_fail (call, error, IR_OP_ERROR_SHAPE,
+                         "X has %" G_GINT64_FORMAT " columns for %u labels", columns, n_labels);
+  const IrType *value = ir_type_tensor (
+      call->context, dtype != IR_DTYPE_UNDEFINED ? dtype : IR_DTYPE_FLOAT, IR_RANK_UNKNOWN, NULL);
+  const IrType *map = ir_type_map (call->context, names ? IR_DTYPE_STRING : IR_DTYPE_INT64, value);
+  ir_call_set_output_type (call, 0, ir_type_sequence (call->context, map));
+  return TRUE;
+}

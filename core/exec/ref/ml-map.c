@@ -1,0 +1,377 @@
+/* ai.onnx.ml: maps from and to tensors. */
+#include "config.h"
+
+#include "core/exec/ref/block.h"
+#include "core/exec/ref/ml.h"
+#include "core/exec/ref/ref-util.h"
+#include "core/op/rows.h"
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Checks and infers; shapes need not be known before. */
+static gboolean
+prepare (IrCall *call, GError **error)
+{
+  return ir_call_check (call, error) && call->op->infer (call, error);
+}
+
+/* Input 0 as a map whose values are one tensor, which is what maps to single values are. */
+static gboolean
+read_map (const IrCall *call, const IrTensor **keys, const IrTensor **values, GError **error)
+{
+  const IrTensor *map = ir_call_input (call, 0);
+
+  if (map == NULL || ir_tensor_kind (map) != IR_TYPE_MAP)
+    return ir_call_fail (call, error, IR_OP_ERROR_DTYPE, "X is no map");
+  *keys = ir_tensor_item (map, 0);
+  *values = ir_tensor_item (map, 1);
+  return !ir_tensor_is_container (*values) ||
+         ir_call_fail (call, error, IR_OP_ERROR_DTYPE, "X does not map to single values");
+}
+
+/* -- ZipMap -- */
+
+static IrTensor *
+labels_tensor (const IrMlList *labels)
+{
+  gint64 n = (gint64) labels->n;
+
+  if (labels->dtype == IR_DTYPE_INT64)
+    return ir_tensor_new_int64s (labels->attr->ints, (gssize) n);
+  g_autoptr (GPtrArray) names = g_ptr_array_new_with_free_func ((GDestroyNotify) g_bytes_unref);
+  for (guint64 i = 0; i < labels->n; i++)
+    g_ptr_array_add (names, ir_ml_list_string (labels, i));
+  return ir_tensor_new_strings (1, &n, (GBytes **) (gpointer) names->pdata);
+}
+
+static gboolean
+read_labels (const IrCall *call, IrTensor **keys, guint64 n_columns, GError **error)
+{
+  static const char *const names[] = { "classlabels_strings", "classlabels_int64s", NULL };
+  IrMlList labels;
+
+  if (!ir_ml_list_choose (&labels, call, names, TRUE, error))
+    return FALSE;
+  if (labels.attr == NULL || labels.dtype == IR_DTYPE_FLOAT || labels.n != n_columns)
+    return ir_call_fail (call, error, IR_OP_ERROR_ATTRIBUTE,
+                         "%" G_GUINT64_FORMAT " labels are needed, one for each column", n_columns);
+  g_autoptr (GHashTable) index = ir_ml_list_index (&labels);
+  if (g_hash_table_size (index) != labels.n)
+    return ir_call_fail (call, error, IR_OP_ERROR_ATTRIBUTE, "two labels are the same");
+  *keys = labels_tensor (&labels);
+  return TRUE;
+}
+
+/**
+ * ir_ref_ml_zip_map:
+ * @call: X [N, C] or [C]
+ * @error: return location for an error
+ *
+ * Source: ONNX-ML ZipMap 1.
+ *
+ * Returns: %TRUE if the output was computed
+ */
+gboolean
+ir_ref_ml_zip_map (IrCall *call, GError **error)
+{
+  g_auto (IrMlSamples) samples = { 0 };
+  g_autoptr (IrTensor) keys = NULL;
+  g_autoptr (GPtrArray) maps = g_ptr_array_new_with_free_func ((GDestroyNotify) ir_tensor_unref);
+
+  if (!prepare (call, error) || !ir_ml_samples_init (&samples, call, error) ||
+      !read_labels (call, &keys, samples.n_features, error))
+    return FALSE;
+  IrDtype dtype = ir_tensor_dtype (samples.tensor);
+  gint64 n = (gint64) samples.n_features;
+  for (guint64 row = 0; row < samples.n; row++)
+    {
+      g_autoptr (IrTensor) values = ir_tensor_new_alloc (dtype, 1, &n, error);
+      if (values == NULL || ir_block_cancelled (call, error))
+        return FALSE;
+      ir_block_store (values, 0, (guint64) n, ir_ml_samples_read (&samples, row));
+      g_ptr_array_add (maps, ir_tensor_new_map (keys, values));
+    }
+  IrTensor *sequence = ir_tensor_new_sequence (
+      call->outputs[0].type->element, (IrTensor *const *) (gpointer) maps->pdata, maps->len);
+  if (sequence == NULL)
+    return ir_call_fail (call, error, IR_OP_ERROR_LIMIT, "there is no such sequence of maps");
+  ir_call_take_output (call, 0, sequence);
+  return TRUE;
+}
+
+/* -- DictVectorizer -- */
+
+static gboolean
+check_vocabulary (const IrCall *call, const IrMlList *words, const IrTensor *keys, GError **error)
+{
+  IrDtype dtype = ir_tensor_dtype (keys);
+
+  return (words->attr != NULL && words->dtype != IR_DTYPE_FLOAT &&
+          (words->dtype == IR_DTYPE_STRING) == (dtype == IR_DTYPE_STRING)) ||
+         ir_call_fail (call, error, IR_OP_ERROR_DTYPE,
+                       "the keys of X are %s and the vocabulary is %s", ir_dtype_name (dtype),
+                       ir_dtype_name (words->dtype));
+}
+
+/* For each word its place in X, plus 1; 0: X has none. Words twice in the vocabulary are filled in
+ * twice; keys of X that are no words are left out. */
+static guint32 *
+find_words (const IrMlList *words, const IrTensor *keys)
+{
+  IrMlList list = { .dtype = ir_tensor_dtype (keys),
+                    .n = ir_tensor_n_elements (keys),
+                    .tensor = keys };
+  g_autoptr (GHashTable) index = ir_ml_list_index (&list);
+  guint32 *places = g_new (guint32, MAX (words->n, 1));
+
+  for (guint64 i = 0; i < words->n; i++)
+    {
+      g_autoptr (GBytes) key = ir_ml_list_key (words, i);
+      places[i] = GPOINTER_TO_UINT (g_hash_table_lookup (index, key));
+    }
+  return places;
+}
+
+static void
+put_words (IrCall *call, const IrTensor *values, const guint32 *places, guint64 n)
+{
+  g_autoptr (GPtrArray) strings = g_ptr_array_new_with_free_func ((GDestroyNotify) g_bytes_unref);
+  gint64 dims[2] = { 1, (gint64) n };
+
+  for (guint64 i = 0; i < n; i++)
+    g_ptr_array_add (strings, places[i] > 0 ? g_bytes_ref (ir_tensor_string (values, places[i] - 1))
+                                            : g_bytes_new_static ("", 0));
+  ir_call_take_output (call, 0,
+                       ir_tensor_new_strings (2, dims, (GBytes **) (gpointer) strings->pdata));
+}
+
+/**
+ * ir_ref_ml_dict_vectorizer:
+ * @call: X: a map
+ * @error: return location for an error
+ *
+ * Source: ONNX-ML DictVectorizer 1. The result is one row [1, words], as other programs have it,
+ * since the operators behind it take [N, F].
+ *
+ * Returns: %TRUE if the output was computed
+ */
+gboolean
+ir_ref_ml_dict_vectorizer (IrCall *call, GError **error)
+{
+  static const char *const names[] = { "string_vocabulary", "int64_vocabulary", NULL };
+  const IrTensor *keys, *values;
+  IrMlList words;
+
+  if (!prepare (call, error) || !read_map (call, &keys, &values, error) ||
+      !ir_ml_list_choose (&words, call, names, TRUE, error) ||
+      !check_vocabulary (call, &words, keys, error))
+    return FALSE;
+  IrDtype dtype = ir_tensor_dtype (values);
+  g_autofree guint32 *places = find_words (&words, keys);
+  gint64 dims[2] = { 1, (gint64) words.n };
+  if (dtype == IR_DTYPE_STRING)
+    {
+      put_words (call, values, places, words.n);
+      return TRUE;
+    }
+  IrTensor *out = ir_call_new_output (call, 0, dtype, 2, dims, error);
+  for (guint64 i = 0; i < words.n && out != NULL; i++)
+    {
+      gpointer data = ir_tensor_data_writable (out);
+      if (ir_dtype_is_float (dtype))
+        ir_dtype_set_double (dtype, data, i,
+                             places[i] > 0 ? ir_tensor_get_double (values, places[i] - 1) : 0);
+      else
+        ir_dtype_set_int64 (dtype, data, i,
+                            places[i] > 0 ? ir_tensor_get_int64 (values, places[i] - 1) : 0);
+    }
+  return out != NULL;
+}
+
+/* -- CastMap -- */
+
+typedef struct
+{
+  gint64 key;
+  guint64 place;
+} Entry;
+
+static int
+compare_entries (gconstpointer a, gconstpointer b)
+{
+  const Entry *left = a, *right = b;
+  return left->key < right->key ? -1 : left->key > right->key;
+}
+
+/* The shortest text that reads as the same number. */
+static GBytes *
+number_text (const IrTensor *values, guint64 i)
+{
+  char text[G_ASCII_DTOSTR_BUF_SIZE];
+  IrDtype dtype = ir_tensor_dtype (values);
+
+  if (!ir_dtype_is_float (dtype))
+    {
+      char *number = g_strdup_printf ("%" G_GINT64_FORMAT, ir_tensor_get_int64 (values, i));
+      return g_bytes_new_take (number, strlen (number));
+    }
+  double value = ir_tensor_get_double (values, i);
+  for (guint digits = 1; digits <= 17; digits++)
+    {
+      char format[8];
+      g_snprintf (format, sizeof format, "%%.%ug", digits);
+      g_ascii_formatd (text, sizeof text, format, value);
+      if (isnan (value) || ir_block_round (dtype, g_ascii_strtod (text, NULL)) == value)
+        break;
+    }
+  return g_bytes_new (text, strlen (text));
+}
+
+static gboolean
+read_number (const IrCall *call, const IrTensor *values, guint64 i, double *value, GError **error)
+{
+  gsize length;
+  char *end;
+
+  if (ir_tensor_dtype (values) != IR_DTYPE_STRING)
+    {
+      *value = ir_tensor_get_double (values, i);
+      return TRUE;
+    }
+  const char *data = g_bytes_get_data (ir_tensor_string (values, i), &length);
+  g_autofree char *text = g_strndup (data != NULL ? data : "", length);
+  *value = g_ascii_strtod (text, &end);
+  return (end != text && *end == '\0') ||
+         ir_call_fail (call, error, IR_OP_ERROR_VALUE, "\"%s\" is no number", text);
+}
+
+/* Integers are cut off, as in a cast. */
+static gboolean
+read_integer (const IrCall *call, const IrTensor *values, guint64 i, gint64 *value, GError **error)
+{
+  IrDtype dtype = ir_tensor_dtype (values);
+  double number;
+
+  if (dtype != IR_DTYPE_STRING && !ir_dtype_is_float (dtype))
+    {
+      *value = ir_tensor_get_int64 (values, i);
+      return TRUE;
+    }
+  if (!read_number (call, values, i, &number, error))
+    return FALSE;
+  if (!(fabs (number) < 9223372036854775808.0))
+    return ir_call_fail (call, error, IR_OP_ERROR_VALUE, "%g is no int64", number);
+  *value = (gint64) number;
+  return TRUE;
+}
+
+/* Element @to of the output from entry @from of the map. */
+static gboolean
+put_entry (const IrCall *call,
+           IrTensor *out,
+           guint64 to,
+           const IrTensor *values,
+           guint64 from,
+           GError **error)
+{
+  gint64 integer = 0;
+  double number = 0;
+
+  if (ir_tensor_dtype (out) == IR_DTYPE_INT64)
+    {
+      if (!read_integer (call, values, from, &integer, error))
+        return FALSE;
+      ((gint64 *) ir_tensor_data_writable (out))[to] = integer;
+      return TRUE;
+    }
+  if (!read_number (call, values, from, &number, error))
+    return FALSE;
+  ((float *) ir_tensor_data_writable (out))[to] = (float) number;
+  return TRUE;
+}
+
+static GPtrArray *
+zero_strings (guint64 n)
+{
+  GPtrArray *strings = g_ptr_array_new_with_free_func ((GDestroyNotify) g_bytes_unref);
+
+  for (guint64 i = 0; i < n; i++)
+    g_ptr_array_add (strings, g_bytes_new_static ("0", 1));
+  return strings;
+}
+
+static gboolean
+cast_entries (IrCall *call,
+              const Entry *entries,
+              guint64 n,
+              const IrTensor *values,
+              const gint64 *dims,
+              gboolean sparse,
+              GError **error)
+{
+  IrDtype dtype = call->outputs[0].type->dtype;
+  gboolean texts = dtype == IR_DTYPE_STRING;
+  g_autoptr (GPtrArray) strings = zero_strings (texts ? (guint64) dims[1] : 0);
+  IrTensor *out = texts ? NULL : ir_call_new_output (call, 0, dtype, 2, dims, error);
+
+  if (!texts && out == NULL)
+    return FALSE;
+  if (!texts)
+    memset (ir_tensor_data_writable (out), 0, ir_tensor_n_bytes (out));
+  for (guint64 i = 0; i < n; i++)
+    {
+      guint64 to = sparse ? (guint64) entries[i].key : i, from = entries[i].place;
+      if (!texts && !put_entry (call, out, to, values, from, error))
+        return FALSE;
+      if (!texts)
+        continue;
+      g_bytes_unref (strings->pdata[to]);
+      strings->pdata[to] = ir_tensor_dtype (values) == IR_DTYPE_STRING
+                               ? g_bytes_ref (ir_tensor_string (values, from))
+                               : number_text (values, from);
+    }
+  if (texts)
+    ir_call_take_output (call, 0,
+                         ir_tensor_new_strings (2, dims, (GBytes **) (gpointer) strings->pdata));
+  return TRUE;
+}
+
+/**
+ * ir_ref_ml_cast_map:
+ * @call: X: a map of integers to numbers or strings
+ * @error: return location for an error
+ *
+ * Source: ONNX-ML CastMap 1. The result is one row, [1, entries] or [1, max_map].
+ *
+ * Returns: %TRUE if the output was computed
+ */
+gboolean
+ir_ref_ml_cast_map (IrCall *call, GError **error)
+{
+  gboolean sparse = strcmp (ir_call_string (call, "map_form", "DENSE"), "SPARSE") == 0;
+  gint64 max = ir_call_int (call, "max_map", 1);
+  const IrTensor *keys, *values;
+
+  if (!prepare (call, error) || !read_map (call, &keys, &values, error))
+    return FALSE;
+  if (!ir_dtype_is_integer (ir_tensor_dtype (keys)))
+    return ir_call_fail (call, error, IR_OP_ERROR_DTYPE, "the keys of X are %s, not integers",
+                         ir_dtype_name (ir_tensor_dtype (keys)));
+  guint64 n = ir_tensor_n_elements (keys);
+  gint64 dims[2] = { 1, sparse ? max : (gint64) n };
+  g_autofree Entry *entries = g_try_new (Entry, (gsize) MAX (n, 1));
+  if (entries == NULL)
+    return ir_call_fail (call, error, IR_OP_ERROR_LIMIT, "there are too many entries");
+  for (guint64 i = 0; i < n; i++)
+    {
+      entries[i] = (Entry){ ir_tensor_get_int64 (keys, i), i };
+      if (sparse && (entries[i].key < 0 || entries[i].key >= max))
+        return ir_call_fail (call, error, IR_OP_ERROR_VALUE,
+                             "X has the key %" G_GINT64_FORMAT ", max_map is %" G_GINT64_FORMAT,
+                             entries[i].key, max);
+    }
+  qsort (entries, n, sizeof *entries, compare_entries);
+  return cast_entries (call, entries, n, values, dims, sparse, error);
+}

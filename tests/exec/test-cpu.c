@@ -257,8 +257,9 @@ make_layer_norm (Case *c, const IrOp *op)
     dims[i] = chance (c, 0.03) ? 0 : pick (c, 1, 9);
   inputs[0] = operand (c, "x", rank, dims);
   inputs[1] = operand (c, "scale", rank - axis, dims + axis);
-  inputs[2] = chance (c, 0.6) ? operand (c, "bias", rank - axis, dims + axis) : NULL;
-  make_node (c, op, inputs, 3);
+  inputs[2] = op->in.max > 2 && chance (c, 0.6) ? operand (c, "bias", rank - axis, dims + axis)
+                                                : NULL;
+  make_node (c, op, inputs, (guint) op->in.max);
   set_int (c, "axis", chance (c, 0.5) ? (gint64) axis : (gint64) axis - rank);
 }
 
@@ -392,6 +393,160 @@ make_conv (Case *c, const IrOp *op)
     ir_edit_set_input (c->b.edit, c->node, i, inputs[i]);
 }
 
+/* -- attention -- */
+
+static IrValue *
+number_operand (Case *c, const char *name, const char *type, IrTensor *tensor)
+{
+  if (chance (c, 0.5))
+    return build_constant (&c->b, name, tensor);
+  IrValue *value = build_input (&c->b, name, type);
+  inputs_add (c->inputs, value, tensor);
+  return value;
+}
+
+/* [batch, heads, length, size], or packed as [batch, length, heads * size]. */
+static IrValue *
+heads_operand (Case *c, const char *name, gboolean packed, const gint64 at[4])
+{
+  const gint64 together[] = { at[0], at[2], at[1] * at[3] };
+
+  return packed ? operand (c, name, 3, together) : operand (c, name, 4, at);
+}
+
+/* Bools, where one row in some is all false, or floats with some -infinities. */
+static IrValue *
+mask_operand (Case *c, const gint64 scores[4])
+{
+  gboolean bools = chance (c, 0.5);
+  guint rank = (guint) pick (c, 1, 4);
+  gint64 dims[4];
+
+  for (guint i = 0; i < rank; i++)
+    dims[i] = i + 1 < rank && chance (c, 0.3) ? 1 : scores[4 - rank + i];
+  if (chance (c, 0.2))
+    dims[rank - 1] = pick (c, 1, (gint) scores[3]);
+  IrTensor *tensor = ir_tensor_new_alloc (bools ? IR_DTYPE_BOOL : IR_DTYPE_FLOAT, rank, dims, NULL);
+  gboolean row = TRUE;
+  for (guint64 i = 0; i < ir_tensor_n_elements (tensor); i++)
+    {
+      if (i % (guint64) dims[rank - 1] == 0)
+        row = chance (c, 0.8);
+      gboolean seen = row && chance (c, 0.7);
+      ir_dtype_set_double (ir_tensor_dtype (tensor), ir_tensor_data_writable (tensor), i,
+                           bools  ? seen
+                           : seen ? g_rand_double_range (c->rand, -2, 2)
+                                  : -INFINITY);
+    }
+  g_string_append_printf (c->text, " mask %s of rank %u", bools ? "of bools" : "of floats", rank);
+  static const char *const types[] = { "[?]", "[?,?]", "[?,?,?]", "[?,?,?,?]" };
+  g_autofree char *type = g_strconcat (bools ? "bool" : "float", types[rank - 1], NULL);
+  return number_operand (c, "mask", type, tensor);
+}
+
+static IrValue *
+nonpad_operand (Case *c, gint64 batch, gint64 keys)
+{
+  IrTensor *tensor = ir_tensor_new_alloc (IR_DTYPE_INT64, 1, &batch, NULL);
+
+  for (gint64 i = 0; i < batch; i++)
+    ((gint64 *) ir_tensor_data_writable (tensor))[i] = pick (c, 0, (gint) keys);
+  g_string_append (c->text, " nonpad");
+  return number_operand (c, "nonpad", "int64[?]", tensor);
+}
+
+static void
+attention_attrs (Case *c, gboolean packed, gint64 q_heads, gint64 kv_heads)
+{
+  if (packed)
+    {
+      set_int (c, "q_num_heads", q_heads);
+      set_int (c, "kv_num_heads", kv_heads);
+    }
+  if (chance (c, 0.4))
+    set_int (c, "is_causal", 1);
+  if (chance (c, 0.3))
+    set_int (c, "left_window_size", pick (c, -1, 6));
+  if (chance (c, 0.3))
+    set_int (c, "right_window_size", pick (c, -1, 6));
+  if (chance (c, 0.3))
+    set_float (c, "softcap", g_rand_double_range (c->rand, 0.5, 3));
+  if (chance (c, 0.3))
+    set_float (c, "scale", g_rand_double_range (c->rand, 0.1, 1));
+}
+
+/* No special contents: of two scores of 1e20 it is a matter of rounding which is the larger. */
+static void
+make_attention (Case *c, const IrOp *op)
+{
+  gboolean packed = chance (c, 0.5), past = chance (c, 0.3);
+  gint64 kv_heads = pick (c, 1, 3), group = pick (c, 1, 3), batch = pick (c, 1, 3);
+  gint64 q[] = { batch, kv_heads * group, pick (c, 1, chance (c, 0.2) ? 150 : 7), pick (c, 1, 9) };
+  gint64 k[] = { batch, kv_heads, pick (c, 1, chance (c, 0.2) ? 90 : 9), q[3] };
+  gint64 v[] = { batch, kv_heads, k[2], pick (c, 1, 9) };
+  gint64 n_past = past ? pick (c, 0, 5) : 0;
+  gint64 scores[] = { batch, q[1], q[2], k[2] + n_past };
+  IrValue *inputs[7] = { NULL };
+
+  c->special = FALSE;
+  inputs[0] = heads_operand (c, "q", packed, q);
+  inputs[1] = heads_operand (c, "k", packed, k);
+  inputs[2] = heads_operand (c, "v", packed, v);
+  if (chance (c, 0.5))
+    inputs[3] = mask_operand (c, scores);
+  if (past)
+    {
+      inputs[4] = operand (c, "past_key", 4, (gint64[]){ batch, kv_heads, n_past, q[3] });
+      inputs[5] = operand (c, "past_value", 4, (gint64[]){ batch, kv_heads, n_past, v[3] });
+    }
+  else if (chance (c, 0.3))
+    inputs[6] = nonpad_operand (c, batch, k[2]);
+  make_node (c, op, inputs, 7);
+  attention_attrs (c, packed, q[1], kv_heads);
+}
+
+static void
+make_rotary (Case *c, const IrOp *op)
+{
+  gboolean packed = chance (c, 0.5), given = chance (c, 0.5);
+  gint64 half = pick (c, 1, 5), rest = chance (c, 0.3) ? pick (c, 1, 4) : 0, rows = pick (c, 3, 9);
+  gint64 x[] = { pick (c, 1, 3), pick (c, 1, 3), pick (c, 1, 6), 2 * half + rest };
+  gint64 at[] = { x[0], x[2], half }, table[] = { rows, half };
+  IrValue *inputs[4] = { heads_operand (c, "x", packed, x) };
+
+  inputs[1] = operand (c, "cos", given ? 2 : 3, given ? table : at);
+  inputs[2] = operand (c, "sin", given ? 2 : 3, given ? table : at);
+  if (given)
+    {
+      IrTensor *tensor = ir_tensor_new_alloc (IR_DTYPE_INT64, 2, at, NULL);
+      for (guint64 i = 0; i < ir_tensor_n_elements (tensor); i++)
+        ((gint64 *) ir_tensor_data_writable (tensor))[i] = pick (
+            c, 0, (gint) rows - (chance (c, 0.01) ? 0 : 1));
+      inputs[3] = number_operand (c, "positions", "int64[?,?]", tensor);
+    }
+  make_node (c, op, inputs, 4);
+  if (packed)
+    set_int (c, "num_heads", x[1]);
+  if (rest > 0 || chance (c, 0.3))
+    set_int (c, "rotary_embedding_dim", 2 * half);
+  if (chance (c, 0.5))
+    set_int (c, "interleaved", 1);
+}
+
+static void
+make_gate (Case *c, const IrOp *op)
+{
+  gint64 dims[] = { pick (c, 1, 3), pick (c, 0, 40), pick (c, 1, 90) };
+  guint rank = (guint) pick (c, 0, 3);
+  IrValue *inputs[] = { operand (c, "a", rank, dims), NULL };
+
+  dims[2] += chance (c, 0.1) ? 1 : 0;
+  inputs[1] = operand (c, "b", rank, dims);
+  make_node (c, op, inputs, 2);
+  if (chance (c, 0.7))
+    set_float (c, "alpha", g_rand_double_range (c->rand, -1, 2));
+}
+
 static void
 make_gemm (Case *c, const IrOp *op)
 {
@@ -471,6 +626,8 @@ static const struct
   { IR_FAMILY_FUSED, "Conv", make_conv },
   { IR_FAMILY_FUSED, "Gemm", make_gemm },
   { IR_FAMILY_FUSED, "MatMul", make_matmul },
+  { IR_FAMILY_ACTIVATION, "SwiGLU", make_gate },
+  { IR_FAMILY_LINEAR, "Attention", make_attention },
   { IR_FAMILY_LINEAR, "Conv", make_conv },
   { IR_FAMILY_LINEAR, "Gemm", make_gemm },
   { IR_FAMILY_LINEAR, "MatMul", make_matmul },
@@ -478,6 +635,8 @@ static const struct
   { IR_FAMILY_POOL, NULL, make_pool },
   { IR_FAMILY_NORM, "BatchNormalization", make_batch_norm },
   { IR_FAMILY_NORM, "LayerNormalization", make_layer_norm },
+  { IR_FAMILY_NORM, "RMSNormalization", make_layer_norm },
+  { IR_FAMILY_OTHER, "RotaryEmbedding", make_rotary },
   { IR_FAMILY_REDUCE, NULL, make_reduce },
   { IR_FAMILY_SHAPE, "Transpose", make_transpose },
 };
@@ -635,7 +794,7 @@ run_case (const IrOp *op, guint number)
   g_autoptr (GError) error = NULL;
   IrRunOptions options = { .backend = ir_backend_find ("ref"), .n_threads = 1 };
 
-  builder_init (&c.b, 20);
+  builder_init (&c.b, op->since > 20 ? 28 : 20);
   c.rand = g_rand_new_with_seed (number * 1009 + g_str_hash (op->name));
   c.inputs = inputs_new ();
   c.text = g_string_new (NULL);
@@ -722,7 +881,9 @@ main (int argc, char **argv)
       const IrOp *op = ir_op_by_id (id);
       if (!has_kernel (op))
         continue;
-      g_autofree char *name = g_strdup_printf ("/cpu/%s agrees with the reference", op->name);
+      g_autofree char *name = g_strdup_printf ("/cpu/%s%s%s agrees with the reference",
+                                               op->domain != NULL ? op->domain : "",
+                                               op->domain != NULL ? "." : "", op->name);
       g_test_add_data_func (name, op, test_op);
       n++;
     }

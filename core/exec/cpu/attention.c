@@ -154,12 +154,26 @@ add_floats (float *x, const float *y, gint64 n)
     x[i] += y[i];
 }
 
-static void
+CPU_VECTORIZED static void
 hide (float *x, const guint8 *keep, gint64 n)
 {
   for (gint64 i = 0; i < n; i++)
-    if (!keep[i])
-      x[i] = -INFINITY;
+    x[i] += keep[i] ? 0 : -INFINITY;
+}
+
+/* Whether a score stays NaN, or becomes it, when -infinity is added to it. */
+CPU_VECTORIZED static gboolean
+outlives_mask (const float *x, gint64 n, gboolean capped)
+{
+  guint32 found = 0;
+
+  if (capped)
+    for (gint64 i = 0; i < n; i++)
+      found |= x[i] != x[i];
+  else
+    for (gint64 i = 0; i < n; i++)
+      found |= !(x[i] < INFINITY);
+  return found != 0;
 }
 
 /* Adds the mask to the visible scores; narrows @end where the mask is short. Its own row is read in
@@ -202,16 +216,20 @@ cap (float *x, gint64 n, float bound)
     x[i] = tanhf (x[i] / bound) * bound;
 }
 
-/* Scores to weights; keys that are not seen weigh 0. */
+/* Scores to weights; keys that are not seen weigh 0, unless they poison the row as a sum would. */
 static void
 weigh_row (const Attention *a, gint64 batch, gint64 head, gint64 row, float *x)
 {
   gint64 total = a->past + a->keys, first, end;
+  gboolean capped = a->softcap > 0, some;
 
   visible (a, batch, row, &first, &end);
-  if (a->softcap > 0)
+  if (capped)
     cap (x + first, end - first, a->softcap);
-  if (first == end || (a->mask != NULL && !apply_mask (a, batch, head, row, first, &end, x)))
+  some = first < end && (a->mask == NULL || apply_mask (a, batch, head, row, first, &end, x));
+  if (some && (outlives_mask (x, first, capped) || outlives_mask (x + end, total - end, capped)))
+    x[first] = NAN;
+  if (!some)
     first = end = 0;
   memset (x, 0, sizeof (float) * first);
   if (end > first)

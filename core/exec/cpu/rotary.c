@@ -25,11 +25,12 @@ sum_of_squares (const float *x, gint64 n)
   return sum;
 }
 
+/* In double: x times the factor alone may be less than the least float, and scale infinite. */
 CPU_VECTORIZED static void
-scale_row (const float *x, float factor, const float *scale, float *y, gint64 n)
+scale_row (const float *x, double factor, const float *scale, float *y, gint64 n)
 {
   for (gint64 i = 0; i < n; i++)
-    y[i] = x[i] * factor * scale[i];
+    y[i] = (float) (x[i] * factor * scale[i]);
 }
 
 static gboolean
@@ -58,8 +59,8 @@ run_rms_norm (IrCall *call, GError **error)
     {
       double square = sum_of_squares (x + i * size, size) / size;
 
-      scale_row (x + i * size, (float) (1 / sqrt (square + epsilon)), ir_tensor_data (scale),
-                 y + i * size, size);
+      scale_row (x + i * size, 1 / sqrt (square + epsilon), ir_tensor_data (scale), y + i * size,
+                 size);
     }
   return TRUE;
 }

@@ -42,11 +42,18 @@ shape_of (const IrOp *op, const char *input)
   {
     const char *base, *input, *type;
   } shapes[] = {
-    { "Conv", "X", "float[1,4,6,7]" }, { "Conv", "W", "float[6,2,3,3]" },
-    { "Conv", "B", "float[6]" },       { "Conv", "Z", "float[1,6,3,4]" },
-    { "Gemm", "A", "float[5,3]" },     { "Gemm", "B", "float[4,5]" },
-    { "Gemm", "C", "float[4]" },       { "MatMul", "A", "float[2,3,5]" },
-    { "MatMul", "B", "float[5,4]" },   { "MatMul", "C", "float[4]" },
+    { "Conv", "X", "float[1,4,6,7]" },
+    { "Conv", "W", "float[6,2,3,3]" },
+    { "Conv", "B", "float[6]" },
+    { "Conv", "Z", "float[1,6,3,4]" },
+    { "Gemm", "A", "float[5,3]" },
+    { "Gemm", "B", "float[4,5]" },
+    { "Gemm", "C", "float[4]" },
+    { "MatMul", "A", "float[2,3,5]" },
+    { "MatMul", "B", "float[5,4]" },
+    { "MatMul", "C", "float[4]" },
+    { "ReduceSumTo", "X", "float[2,3,4]" },
+    { "ReduceSumTo", "like", "float[3,1]" },
   };
 
   for (guint i = 0; i < G_N_ELEMENTS (shapes); i++)

@@ -130,7 +130,12 @@ evaluate (IrPassContext *context, const IrNode *node, IrTensor **outputs, char *
   ir_node_for_each_input (node, i, value)
     inputs[i] = ir_value_constant (value);
   if (ir_eval_node (node, inputs, outputs, NULL, context->fold_limit_bytes, &error))
-    return TRUE;
+    {
+      for (guint i = 0; i < node->n_outputs && *why == NULL; i++)
+        if (outputs[i] != NULL && ir_tensor_is_container (outputs[i]))
+          *why = g_strdup ("a model has no constants that are sequences or optionals");
+      return *why == NULL;
+    }
   *why = g_strdup (error != NULL ? error->message : "the kernel failed");
   return FALSE;
 }

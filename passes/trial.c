@@ -155,7 +155,7 @@ ir_trial_sized (IrTrial *trial, guint step)
     {
       IrValue *input = ir_model_live_value (copy, GPOINTER_TO_UINT (id));
 
-      if (input != NULL && ir_value_is_graph_input (input))
+      if (input != NULL && ir_value_is_graph_input (input) && !ir_tensor_is_container (tensor))
         ir_infer_bind_input (edit, input, ir_tensor_rank (tensor), ir_tensor_dims (tensor));
     }
   ir_infer_model (edit, IR_INFER_DEFAULT, NULL);

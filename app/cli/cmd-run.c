@@ -17,6 +17,8 @@ typedef struct
   CliModelOptions model;
   char *capture, *out, *trace, *memory_limit, *output_limit;
   gint runs;
+  gint64 iterations;
+  double seconds;
 } Options;
 
 static const CliOption run_options[] = {
@@ -26,6 +28,10 @@ static const CliOption run_options[] = {
   { "out", 'o', G_OPTION_ARG_FILENAME, G_STRUCT_OFFSET (Options, out),
     "Write outputs and captured values there as .npy, those that NumPy has no type for as .pb",
     "DIR" },
+  { "max-iterations", 0, G_OPTION_ARG_INT64, G_STRUCT_OFFSET (Options, iterations),
+    "Most iterations of all loops of a run together (default 1000000)", "N" },
+  { "time-limit", 0, G_OPTION_ARG_DOUBLE, G_STRUCT_OFFSET (Options, seconds),
+    "Seconds that a run may take (default: no limit)", "S" },
   { "trace", 0, G_OPTION_ARG_FILENAME, G_STRUCT_OFFSET (Options, trace),
     "Write a Chrome trace (opens in Perfetto)", "FILE" },
   { "runs", 'n', G_OPTION_ARG_INT, G_STRUCT_OFFSET (Options, runs),
@@ -63,6 +69,20 @@ parse_size (const char *option, const char *text, gsize *bytes, GError **error)
       return FALSE;
     }
   *bytes = number * scale;
+  return TRUE;
+}
+
+static gboolean
+parse_limits (const Options *options, IrRunOptions *settings, GError **error)
+{
+  if (options->iterations < 0 || !(options->seconds >= 0 && options->seconds < 4e6))
+    {
+      g_set_error_literal (error, IR_EXEC_ERROR, IR_EXEC_ERROR_INPUT,
+                           "--max-iterations and --time-limit must be positive; 0: the default");
+      return FALSE;
+    }
+  settings->iteration_limit = (guint64) options->iterations;
+  settings->time_limit_ms = options->seconds > 0 ? (guint) MAX (options->seconds * 1000, 1) : 0;
   return TRUE;
 }
 
@@ -160,19 +180,14 @@ static void
 add_result (
     cJSON *array, const IrRun *run, const IrValue *value, const IrTensor *tensor, const char *path)
 {
-  cJSON *object = cJSON_CreateObject (), *shape;
+  cJSON *object = cJSON_CreateObject ();
   const IrTensorStats *stats = run->stats != NULL
                                    ? g_hash_table_lookup (run->stats, GUINT_TO_POINTER (value->id))
                                    : NULL;
 
   cJSON_AddStringToObject (object, "name", value->name);
   if (tensor != NULL)
-    {
-      cJSON_AddStringToObject (object, "dtype", ir_dtype_name (ir_tensor_dtype (tensor)));
-      shape = cJSON_AddArrayToObject (object, "shape");
-      for (guint i = 0; i < ir_tensor_rank (tensor); i++)
-        cJSON_AddItemToArray (shape, cJSON_CreateNumber (ir_tensor_dims (tensor)[i]));
-    }
+    cli_json_add_contents (object, tensor);
   if (stats != NULL)
     cli_json_add_stats (object, stats);
   if (path != NULL)
@@ -180,20 +195,6 @@ add_result (
   else
     cJSON_AddNullToObject (object, "file");
   cJSON_AddItemToArray (array, object);
-}
-
-static void
-print_result (const IrValue *value, const IrTensor *tensor, const char *path)
-{
-  g_autofree char *type = NULL, *text = NULL;
-
-  if (tensor == NULL)
-    return;
-  type = ir_type_to_string (value->graph->model->context,
-                            ir_tensor_type (tensor, value->graph->model->context));
-  text = ir_tensor_to_string (tensor, 10);
-  printf ("%s  %s  %s%s%s\n", value->name, type, text, path != NULL ? "  -> " : "",
-          path != NULL ? path : "");
 }
 
 /* Outputs of the main graph first, then what was captured, by id. */
@@ -225,8 +226,8 @@ report_values (const Cli *cli,
           return FALSE;
         if (cli->json)
           add_result (pass == 0 ? outputs : captured, run, value, tensor, path);
-        else if (pass == 0 || options->out == NULL)
-          print_result (value, tensor, path);
+        else if (tensor != NULL && (pass == 0 || options->out == NULL))
+          cli_print_contents (value->name, model->context, tensor, 10, path);
       }
   return TRUE;
 }
@@ -330,6 +331,7 @@ run_model (Cli *cli, const Options *options, IrModel *model)
   if (settings.backend == NULL ||
       !parse_size ("--memory-limit", options->memory_limit, &settings.memory_limit, &error) ||
       !parse_size ("--output-limit", options->output_limit, &settings.output_limit, &error) ||
+      !parse_limits (options, &settings, &error) ||
       !parse_capture (options, model, &settings.capture, chosen, &error))
     return cli_fail (cli_status_of (error), error);
   if (options->out != NULL && g_mkdir_with_parents (options->out, 0777) != 0)

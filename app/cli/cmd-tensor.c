@@ -25,7 +25,7 @@ static const CliOption tensor_options[] = {
   { "values", 0, G_OPTION_ARG_INT, G_STRUCT_OFFSET (Options, values),
     "How many values to print (default 100)", "N" },
   { "out", 'o', G_OPTION_ARG_FILENAME, G_STRUCT_OFFSET (Options, out),
-    "Write the tensor: .npy or TensorProto .pb", "FILE" },
+    "Write it: .npy, or .pb (TensorProto, SequenceProto …)", "FILE" },
   { 0 },
 };
 
@@ -35,13 +35,10 @@ print_json (const IrValue *value,
             const IrTensorStats *stats,
             const char *file)
 {
-  cJSON *json = cJSON_CreateObject (), *shape;
+  cJSON *json = cJSON_CreateObject ();
 
   cJSON_AddStringToObject (json, "name", value->name);
-  cJSON_AddStringToObject (json, "dtype", ir_dtype_name (ir_tensor_dtype (tensor)));
-  shape = cJSON_AddArrayToObject (json, "shape");
-  for (guint i = 0; i < ir_tensor_rank (tensor); i++)
-    cJSON_AddItemToArray (shape, cJSON_CreateNumber (ir_tensor_dims (tensor)[i]));
+  cli_json_add_contents (json, tensor);
   cli_json_add_stats (json, stats);
   if (file != NULL)
     cJSON_AddStringToObject (json, "file", file);
@@ -77,8 +74,15 @@ print_text (const Options *options,
             const IrTensorStats *stats)
 {
   IrContext *context = value->graph->model->context;
+  guint max_elements = options->values > 0 ? (guint) options->values : 100;
+
+  if (ir_tensor_is_container (tensor))
+    {
+      cli_print_contents (value->name, context, tensor, max_elements, NULL);
+      return;
+    }
   g_autofree char *type = ir_type_to_string (context, ir_tensor_type (tensor, context));
-  g_autofree char *text = ir_tensor_to_string (tensor, options->values > 0 ? options->values : 100);
+  g_autofree char *text = ir_tensor_to_string (tensor, max_elements);
 
   printf ("%s  %s\n", value->name, type);
   if (ir_dtype_kind (ir_tensor_dtype (tensor)) != IR_DTYPE_KIND_STRING)

@@ -467,7 +467,7 @@ load_input (IrModel *model, const char *option, GHashTable *inputs, GError **err
       return FALSE;
     }
   missing = !g_file_test (path, G_FILE_TEST_EXISTS);
-  tensor = missing ? NULL : ir_tensor_load (path, error);
+  tensor = missing ? NULL : ir_value_load (path, value->type, error);
   if (missing)
     g_set_error (error, CLI_ERROR, 0, "--input %s: there is no file '%s'", option, path);
   if (tensor == NULL)
@@ -518,7 +518,7 @@ cli_inputs (const CliModelOptions *options, IrModel *model, GError **error)
     if (!load_input (model, options->inputs[i], given, error))
       return NULL;
   bind_from_inputs (model, given, bindings);
-  inputs = ir_random_inputs (model, options->seed, bindings, error);
+  inputs = ir_random_inputs_beside (model, options->seed, bindings, given, error);
   if (inputs == NULL)
     return NULL;
   g_hash_table_iter_init (&iter, given);

@@ -105,6 +105,37 @@ cli_json_add_value (cJSON *array, const IrValue *value)
   cJSON_AddItemToArray (array, object);
 }
 
+static const char *
+kind_name (IrTypeKind kind)
+{
+  return kind == IR_TYPE_SEQUENCE ? "sequence" : kind == IR_TYPE_OPTIONAL ? "optional" : "map";
+}
+
+/* The shape of a sequence is its length, that of an optional 0 or 1. */
+void
+cli_json_add_contents (cJSON *object, const IrTensor *tensor)
+{
+  gboolean is_container = ir_tensor_is_container (tensor);
+  cJSON *shape, *items;
+
+  cJSON_AddStringToObject (object, "dtype",
+                           is_container ? kind_name (ir_tensor_kind (tensor))
+                                        : ir_dtype_name (ir_tensor_dtype (tensor)));
+  shape = cJSON_AddArrayToObject (object, "shape");
+  for (guint i = 0; i < ir_tensor_rank (tensor); i++)
+    cJSON_AddItemToArray (shape, cJSON_CreateNumber (ir_tensor_dims (tensor)[i]));
+  if (!is_container)
+    return;
+  cJSON_AddItemToArray (shape, cJSON_CreateNumber (ir_tensor_n_items (tensor)));
+  items = cJSON_AddArrayToObject (object, "items");
+  for (guint i = 0; i < ir_tensor_n_items (tensor); i++)
+    {
+      cJSON *item = cJSON_CreateObject ();
+      cli_json_add_contents (item, ir_tensor_item (tensor, i));
+      cJSON_AddItemToArray (items, item);
+    }
+}
+
 void
 cli_json_add_stats (cJSON *object, const IrTensorStats *stats)
 {
@@ -183,6 +214,49 @@ printable (const char *text)
     if (((guchar) *at < ' ' && *at != '\n' && *at != '\t') || *at == 127)
       *at = '?';
   return copy;
+}
+
+static void
+print_line (const char *name,
+            IrContext *context,
+            const IrTensor *tensor,
+            guint max_elements,
+            const char *path)
+{
+  g_autofree char *type = ir_type_to_string (context, ir_tensor_type (tensor, context));
+  g_autofree char *text = ir_tensor_is_container (tensor)
+                              ? g_strdup_printf ("%u %s", ir_tensor_n_items (tensor),
+                                                 ir_tensor_n_items (tensor) == 1 ? "item" : "items")
+                              : ir_tensor_to_string (tensor, max_elements);
+
+  printf ("%s  %s  %s%s%s\n", name, type, text, path != NULL ? "  -> " : "",
+          path != NULL ? path : "");
+}
+
+void
+cli_print_contents (const char *name,
+                    IrContext *context,
+                    const IrTensor *tensor,
+                    guint max_elements,
+                    const char *path)
+{
+  static const char *const map_parts[] = { "keys", "values" };
+
+  if (ir_tensor_kind (tensor) == IR_TYPE_OPTIONAL && ir_tensor_n_items (tensor) == 0)
+    {
+      g_autofree char *type = ir_type_to_string (context, ir_tensor_type (tensor, context));
+      printf ("%s  %s  none%s%s\n", name, type, path != NULL ? "  -> " : "",
+              path != NULL ? path : "");
+      return;
+    }
+  print_line (name, context, tensor, max_elements, path);
+  for (guint i = 0; i < ir_tensor_n_items (tensor); i++)
+    {
+      g_autofree char *inner = ir_tensor_kind (tensor) == IR_TYPE_MAP
+                                   ? g_strdup_printf ("%s.%s", name, map_parts[i])
+                                   : g_strdup_printf ("%s[%u]", name, i);
+      cli_print_contents (inner, context, ir_tensor_item (tensor, i), max_elements, NULL);
+    }
 }
 
 void

@@ -12,9 +12,16 @@ void cli_json_add_double (cJSON *object, const char *key, double value);
 void cli_json_add_shape (cJSON *object, const char *key, IrContext *context, const IrType *type);
 void cli_json_add_value (cJSON *array, const IrValue *value); /* {name, dtype, shape} */
 void cli_json_add_stats (cJSON *object, const IrTensorStats *stats);
+void cli_json_add_contents (cJSON *object, const IrTensor *tensor); /* dtype, shape, items */
 cJSON *cli_json_problems (const GPtrArray *problems, const IrModel *model);
 void cli_json_print (cJSON *json); /* (transfer full) to stdout, indented, with a newline */
 
+/* "NAME  TYPE  VALUES", and a line for each item of a sequence, an optional or a map. */
+void cli_print_contents (const char *name,
+                         IrContext *context,
+                         const IrTensor *tensor,
+                         guint max_elements,
+                         const char *path);
 void cli_print_problems (const GPtrArray *problems, IrSeverity at_least); /* to stderr */
 CliStatus cli_fail (CliStatus status, const GError *error);               /* prints it to stderr */
 CliStatus cli_status_of (const GError *error); /* bad input or could not, by domain and code */

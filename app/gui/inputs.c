@@ -27,6 +27,13 @@ static char *
 tensor_text (const IrTensor *tensor)
 {
   g_autofree char *head = ir_tensor_to_string (tensor, 4);
+
+  if (ir_tensor_is_container (tensor))
+    {
+      g_autoptr (IrContext) context = ir_context_new ();
+      g_autofree char *type = ir_type_to_string (context, ir_tensor_type (tensor, context));
+      return g_strdup_printf ("%s · %s", type, head);
+    }
   GString *text = g_string_new (ir_dtype_name (ir_tensor_dtype (tensor)));
 
   g_string_append_c (text, '[');
@@ -83,7 +90,9 @@ on_chosen (GtkNativeDialog *dialog, int response, InputRow *self)
   path = file != NULL ? g_file_get_path (file) : NULL;
   if (path == NULL)
     return;
-  tensor = ir_tensor_load (path, &error);
+  const IrFrame *frame = ir_session_get_frame (self->session);
+  const IrValue *value = frame != NULL ? ir_model_value (frame->before, self->input) : NULL;
+  tensor = ir_value_load (path, value != NULL ? value->type : NULL, &error);
   if (tensor == NULL)
     {
       show_error (self->window, "The tensor could not be read", error->message);

@@ -188,6 +188,8 @@ IrRun *ir_model_run (IrModel *model,
  * positive lengths; symbolic dims from @bindings (name -> gint64 *), else 1 for a first dim named
  * batch or N and a small sensible number otherwise. Same seed, same tensors. */
 GHashTable *ir_random_inputs (IrModel *model, guint64 seed, GHashTable *bindings, GError **error);
+GHashTable *ir_random_inputs_beside (
+    IrModel *model, guint64 seed, GHashTable *bindings, GHashTable *given, GError **error);
 
 /* Runs one node on given contents (reference kernels): constant folding and proofs use it. Outputs
  * that the node does not have are NULL. (transfer full) outputs */

@@ -8,6 +8,7 @@
 #include <math.h>
 #include <string.h>
 
+#define SEQUENCE_ITEMS 3 /* of a sequence */
 #define MAX_DEPTH                                                                                  \
   32 /* of the walk: masks pass through about ten nodes in exported transformers                   \
       */
@@ -25,6 +26,7 @@ typedef enum
   ROLE_OFFSET, /* goes on to output 0, moved by the other operand */
   ROLE_SIZE,   /* a positive size or count */
   ROLE_ONE,    /* a size that must fit another one: 1 always does */
+  ROLE_FIRST,  /* a position that every sequence with an item has: 0 */
   ROLE_POSITIVE
 } Role;
 
@@ -70,6 +72,13 @@ static const Use uses[] = {
   { "ConstantOfShape", 0, ROLE_SIZE },
   { "Range", 1, ROLE_SIZE },
   { "TopK", 1, ROLE_ONE },
+  { "SequenceAt", 0, ROLE_FOLLOW },
+  { "SequenceInsert", 0, ROLE_FOLLOW },
+  { "ConcatFromSequence", 0, ROLE_FOLLOW },
+  { "OptionalGetElement", 0, ROLE_FOLLOW },
+  { "SequenceAt", 1, ROLE_FIRST },
+  { "SequenceInsert", 2, ROLE_FIRST },
+  { "SequenceErase", 1, ROLE_FIRST },
   { "OneHot", 1, ROLE_SIZE },
   { "Resize", 3, ROLE_SIZE },
   { "RNN", 4, ROLE_SIZE },
@@ -227,6 +236,9 @@ apply_use (Walk *w, const IrNode *node, guint slot, guint depth, Range *range)
     case ROLE_ONE:
       narrow (range, 1, 1);
       break;
+    case ROLE_FIRST:
+      narrow (range, 0, 0);
+      break;
     case ROLE_POSITIVE:
       range->positive = TRUE;
       break;
@@ -267,6 +279,15 @@ default_size (const char *symbol, guint axis)
   return 8;
 }
 
+/* The tensor type in a sequence or optional; NULL if there is none. */
+static const IrType *
+tensor_part (const IrType *type)
+{
+  while (type != NULL && (type->kind == IR_TYPE_SEQUENCE || type->kind == IR_TYPE_OPTIONAL))
+    type = type->element;
+  return type != NULL && ir_type_is_tensor (type) ? type : NULL;
+}
+
 /* Gives every plain symbol of the inputs a size: the caller's, else a default. */
 static GHashTable *
 choose_sizes (const IrGraph *graph, GHashTable *bindings)
@@ -276,7 +297,7 @@ choose_sizes (const IrGraph *graph, GHashTable *bindings)
   for (guint i = 0; i < ir_graph_n_inputs (graph); i++)
     {
       const IrValue *input = ir_graph_input (graph, i);
-      const IrType *type = input != NULL ? input->type : NULL;
+      const IrType *type = input != NULL ? tensor_part (input->type) : NULL;
       for (int axis = 0; type != NULL && ir_type_has_rank (type) && axis < type->rank; axis++)
         {
           IrDim dim = type->dims[axis];
@@ -296,7 +317,7 @@ choose_sizes (const IrGraph *graph, GHashTable *bindings)
 static gboolean
 input_dims (const IrValue *input, GHashTable *sizes, gint64 *dims, GError **error)
 {
-  const IrType *type = input->type;
+  const IrType *type = tensor_part (input->type);
   guint64 n = 1;
 
   for (int axis = 0; axis < type->rank; axis++)
@@ -373,7 +394,8 @@ random_strings (guint rank, const gint64 *dims, guint64 n, guint64 *state)
 static Range
 input_range (const IrValue *input)
 {
-  IrDtypeKind kind = ir_dtype_kind (input->type->dtype);
+  IrDtype dtype = tensor_part (input->type)->dtype;
+  IrDtypeKind kind = ir_dtype_kind (dtype);
   gboolean integer = kind == IR_DTYPE_KIND_SINT || kind == IR_DTYPE_KIND_UINT;
   g_autoptr (GHashTable) known = g_hash_table_new_full (NULL, NULL, NULL, g_free);
   Walk w = { integer, known };
@@ -384,7 +406,7 @@ input_range (const IrValue *input)
   if (range.mask)
     narrow (&range, 0, 1);
   /* Nothing is known: bytes are pixels, other integers small counts. */
-  if (!range.bounded && input->type->dtype == IR_DTYPE_UINT8)
+  if (!range.bounded && dtype == IR_DTYPE_UINT8)
     narrow (&range, 0, 255);
   else if (!range.bounded)
     narrow (&range, 0, 9);
@@ -395,8 +417,8 @@ input_range (const IrValue *input)
 static IrTensor *
 random_tensor (const IrValue *input, const gint64 *dims, guint64 state, GError **error)
 {
-  IrDtype dtype = input->type->dtype;
-  guint rank = (guint) input->type->rank;
+  IrDtype dtype = tensor_part (input->type)->dtype;
+  guint rank = (guint) MAX (tensor_part (input->type)->rank, 0);
   guint64 n = 1;
 
   for (guint i = 0; i < rank; i++)
@@ -419,12 +441,37 @@ random_tensor (const IrValue *input, const gint64 *dims, guint64 state, GError *
   return tensor;
 }
 
+/* A tensor, a sequence of some, or an optional that holds one of these. (transfer full) */
+static IrTensor *
+random_value (
+    const IrValue *input, const IrType *type, const gint64 *dims, guint64 state, GError **error)
+{
+  g_autoptr (GPtrArray) items = g_ptr_array_new_with_free_func ((GDestroyNotify) ir_tensor_unref);
+  guint n_items = type->kind == IR_TYPE_SEQUENCE ? SEQUENCE_ITEMS : 1;
+
+  if (ir_type_is_tensor (type))
+    return random_tensor (input, dims, state, error);
+  for (guint i = 0; i < n_items; i++)
+    {
+      IrTensor *item = random_value (input, type->element, dims, next_bits (&state), error);
+      if (item == NULL)
+        return NULL;
+      g_ptr_array_add (items, item);
+    }
+  return type->kind == IR_TYPE_SEQUENCE
+             ? ir_tensor_new_sequence (NULL, (IrTensor *const *) items->pdata, n_items)
+             : ir_tensor_new_optional (NULL, g_ptr_array_index (items, 0));
+}
+
+/* Types of items often leave the shape open: then they are scalars. */
 static gboolean
 check_kind (const IrValue *input, GError **error)
 {
-  if (input->type != NULL && ir_type_is_tensor (input->type) &&
-      input->type->dtype != IR_DTYPE_UNDEFINED && ir_type_has_rank (input->type) &&
-      ir_dtype_kind (input->type->dtype) != IR_DTYPE_KIND_COMPLEX)
+  const IrType *part = tensor_part (input->type);
+
+  if (part != NULL && part->dtype != IR_DTYPE_UNDEFINED &&
+      (ir_type_has_rank (part) || part != input->type) &&
+      ir_dtype_kind (part->dtype) != IR_DTYPE_KIND_COMPLEX)
     return TRUE;
   g_autofree char *type = input->type != NULL
                               ? ir_type_to_string (input->graph->model->context, input->type)
@@ -446,13 +493,34 @@ check_kind (const IrValue *input, GError **error)
  * (positive where a logarithm or root takes them), integers lie in the range that their uses allow,
  * masks are 0 or 1. Symbols without a binding are 1 for a batch, 64 for height and width, else 8.
  *
- * Fails with %IR_EXEC_ERROR_INPUT for inputs that are not tensors of known rank or would be too
- * large.
+ * Sequences have three items, and optionals hold one.
+ *
+ * Fails with %IR_EXEC_ERROR_INPUT for inputs that are not made of tensors of known rank or would
+ * be too large.
  *
  * Returns: (transfer full) (nullable): value id -> #IrTensor
  */
 GHashTable *
 ir_random_inputs (IrModel *model, guint64 seed, GHashTable *bindings, GError **error)
+{
+  return ir_random_inputs_beside (model, seed, bindings, NULL, error);
+}
+
+/**
+ * ir_random_inputs_beside:
+ * @model: a model
+ * @seed: same seed, same tensors
+ * @bindings: (nullable): symbol name -> #gint64 *: sizes of symbolic dims
+ * @given: (nullable): value id -> #IrTensor: inputs that need none
+ * @error: return location for an error
+ *
+ * As ir_random_inputs(), for the inputs that are not in @given.
+ *
+ * Returns: (transfer full) (nullable): value id -> #IrTensor
+ */
+GHashTable *
+ir_random_inputs_beside (
+    IrModel *model, guint64 seed, GHashTable *bindings, GHashTable *given, GError **error)
 {
   g_return_val_if_fail (model != NULL, NULL);
   g_autoptr (IrModel) flat = ir_exec_expand (model, error);
@@ -466,12 +534,13 @@ ir_random_inputs (IrModel *model, guint64 seed, GHashTable *bindings, GError **e
     {
       const IrValue *input = ir_graph_input (flat->main, i);
       gint64 dims[IR_MAX_RANK];
-      if (input == NULL || input->initializer != NULL)
+      if (input == NULL || input->initializer != NULL ||
+          (given != NULL && g_hash_table_contains (given, GUINT_TO_POINTER (input->id))))
         continue;
       if (!check_kind (input, error) || !input_dims (input, sizes, dims, error))
         return NULL;
       guint64 state = seed ^ (G_GUINT64_CONSTANT (0xd1b54a32d192ed03) * (i + 1));
-      IrTensor *tensor = random_tensor (input, dims, state, error);
+      IrTensor *tensor = random_value (input, input->type, dims, state, error);
       if (tensor == NULL)
         return NULL;
       g_hash_table_insert (inputs, GUINT_TO_POINTER (input->id), tensor);

@@ -6,16 +6,18 @@
 
 #include <math.h>
 
-#define N_BINS         44
-#define CANCEL_STRIDE  (1 << 20) /* elements between looks at the cancellable */
-#define VALUES_IN_TEXT 4         /* a tensor this small is written out */
+#define N_BINS              44
+#define CANCEL_STRIDE       (1 << 20) /* elements between looks at the cancellable */
+#define VALUES_IN_TEXT      4         /* a tensor this small is written out */
+#define ITEM_VALUES_IN_TEXT 64        /* of all items of a sequence together */
 
 /* -- comparing -- */
 
 static gboolean
 has_numbers (const IrTensor *tensor)
 {
-  return tensor != NULL && ir_tensor_dtype (tensor) != IR_DTYPE_STRING;
+  return tensor != NULL && ir_tensor_dtype (tensor) != IR_DTYPE_STRING &&
+         !ir_tensor_is_container (tensor);
 }
 
 static gboolean
@@ -200,6 +202,11 @@ ir_tensor_facts_text (const IrTensorFacts *facts, IrSide side)
   const IrTensorStats *stats = &facts->stats[side];
   g_autofree char *type = type_text (tensor), *values = NULL;
 
+  if (ir_tensor_is_container (tensor))
+    {
+      values = ir_tensor_to_string (tensor, ITEM_VALUES_IN_TEXT);
+      return g_strdup_printf ("%s\n%u items: %s", type, ir_tensor_n_items (tensor), values);
+    }
   if (stats->n == 0)
     return g_strdup_printf ("%s\nno elements: one of its sizes is 0", type);
   if (stats->n <= VALUES_IN_TEXT)

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/exec/exec.h"
+#include "core/exec/memplan.h"
 #include "core/exec/threads.h"
 #include "core/ir/edit.h"
 
@@ -30,13 +31,3 @@ gboolean ir_exec_expand_gradients (IrEdit *edit, GError **error);
 
 IrSchedule *ir_schedule_ref (IrSchedule *schedule);
 IrMemPlan *ir_mem_plan_ref (IrMemPlan *plan);
-
-/* -- one block placed in time and space, for the planner and its tests -- */
-typedef struct
-{
-  guint64 size; /* bytes, before alignment */
-  guint first, last;
-  guint64 offset; /* result */
-} IrMemBlock;
-guint64 ir_mem_blocks_place (IrMemBlock *blocks, guint n, guint64 align_bytes);
-guint64 ir_mem_blocks_lower_bound (const IrMemBlock *blocks, guint n, guint64 align_bytes);

@@ -1,0 +1,50 @@
+/* Greedy by size: the largest block first, each into the smallest gap that is free over its whole
+ * life (Pisarchyk and Lee 2020). */
+#include "config.h"
+
+#include "core/exec/memplan-private.h"
+
+static int
+compare_size (gconstpointer a, gconstpointer b, gpointer data)
+{
+  const IrMemBlock *blocks = data;
+  guint i = *(const guint *) a, j = *(const guint *) b;
+
+  if (blocks[i].size != blocks[j].size)
+    return blocks[i].size > blocks[j].size ? -1 : 1;
+  guint life_i = blocks[i].last - blocks[i].first, life_j = blocks[j].last - blocks[j].first;
+  if (life_i != life_j)
+    return life_i > life_j ? -1 : 1;
+  return i < j ? -1 : i > j;
+}
+
+/**
+ * ir_mem_blocks_place:
+ * @blocks: (inout) (array length=n): sizes in bytes and inclusive lifetimes; gets the offsets
+ * @n: number of blocks
+ * @align_bytes: offsets are multiples of this
+ *
+ * Places blocks so that no two that live at the same step overlap.
+ *
+ * Source: Pisarchyk and Lee 2020, greedy by size. Cost: O(n · blocks that live near in time).
+ *
+ * Returns: end of the highest block, in bytes
+ */
+guint64
+ir_mem_blocks_place (IrMemBlock *blocks, guint n, guint64 align_bytes)
+{
+  g_autoptr (IrMemGaps) gaps = ir_mem_gaps_new (blocks, n, align_bytes);
+  g_autofree guint *order = g_new (guint, n);
+  guint64 peak = 0;
+
+  for (guint i = 0; i < n; i++)
+    order[i] = i;
+  if (n > 0)
+    g_qsort_with_data (order, (gint) n, sizeof *order, compare_size, blocks);
+  for (guint i = 0; i < n; i++)
+    {
+      guint64 end = ir_mem_gaps_place (gaps, order[i]);
+      peak = MAX (peak, end);
+    }
+  return peak;
+}

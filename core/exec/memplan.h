@@ -1,0 +1,65 @@
+/* Placing blocks of memory in time and space: pure functions from sizes and lifetimes to offsets.
+ * Graphs (memplan.c) and lists of blocks in files (memplan-csv.c) share them. */
+#pragma once
+
+#include "core/exec/exec.h"
+
+/* One block: bytes that are needed together from one step to another. */
+typedef struct
+{
+  guint64 size;      /* bytes, before alignment */
+  guint first, last; /* steps, both inclusive */
+  guint64 offset;    /* result: bytes from the start of the arena */
+} IrMemBlock;
+
+typedef enum
+{
+  IR_MEM_GREEDY_SIZE,
+  IR_MEM_GREEDY_BREADTH,
+  IR_MEM_BEST_FIT,
+  IR_MEM_EXACT,
+  IR_MEM_N_ALGORITHMS
+} IrMemAlgorithm;
+
+typedef struct
+{
+  guint align_bytes;   /* offsets are multiples of it; at least 1 */
+  guint64 capacity;    /* bytes: a placement no higher is good enough; 0: the lower bound */
+  guint64 max_steps;   /* placements that the exact search may try; 0: it is not run */
+  guint time_limit_ms; /* of processor time for the exact search; 0: none */
+} IrMemOptions;
+
+typedef struct
+{
+  guint64 peak_bytes, lower_bound_bytes;
+  IrMemAlgorithm algorithm;           /* the first that reached the peak */
+  guint64 peaks[IR_MEM_N_ALGORITHMS]; /* bytes by algorithm; 0: not run or nothing found */
+  gboolean proven;                    /* no placement can be lower */
+  guint64 n_steps;                    /* placements that the exact search tried */
+  double search_ms;                   /* processor time of the exact search */
+} IrMemResult;
+
+/* Searches a graph's plan gets by default: a tenth of a second or so, and the same everywhere. */
+#define IR_MEM_DEFAULT_STEPS 50000
+
+const char *ir_mem_algorithm_name (IrMemAlgorithm algorithm);
+
+/* Each algorithm alone; returns the end of the highest block. */
+guint64 ir_mem_blocks_place (IrMemBlock *blocks, guint n, guint64 align_bytes);
+guint64 ir_mem_place_by_breadth (IrMemBlock *blocks, guint n, guint64 align_bytes);
+guint64 ir_mem_place_best_fit (IrMemBlock *blocks, guint n, guint64 align_bytes);
+guint64 ir_mem_blocks_lower_bound (const IrMemBlock *blocks, guint n, guint64 align_bytes);
+
+typedef enum
+{
+  IR_MEM_SEARCH_FOUND,
+  IR_MEM_SEARCH_IMPOSSIBLE, /* proven: no placement fits */
+  IR_MEM_SEARCH_GAVE_UP     /* the limit was reached first */
+} IrMemSearchStatus;
+IrMemSearchStatus ir_mem_search (IrMemBlock *blocks,
+                                 guint n,
+                                 const IrMemOptions *options,
+                                 guint64 *n_steps);
+
+/* All of them, the best taken. */
+void ir_mem_place (IrMemBlock *blocks, guint n, const IrMemOptions *options, IrMemResult *result);

@@ -13,7 +13,7 @@ read_graph (gint64 opset, const char *signature, const char *body)
   g_autoptr (GPtrArray) problems = ir_problems_new ();
   g_autofree char *text = g_strdup_printf (
       "<ir_version: 10, opset_import: [\"\" : %" G_GINT64_FORMAT
-      ", \"ai.onnx.preview.training\" : 1, \"irscope\" : 1]>\ngraph %s\n{\n%s\n}\n",
+      ", \"ai.onnx.ml\" : 5, \"ai.onnx.preview.training\" : 1, \"irscope\" : 1]>\ngraph %s\n{\n%s\n}\n",
       opset, signature, body);
   IrModel *model = ir_text_read (text, -1, problems, &error);
 

@@ -74,6 +74,16 @@ ir_type_join (
       *join = a == b ? a : NULL;
       return TRUE;
     }
+  /* A carried value may begin as an empty optional and become what it would hold. */
+  if ((a->kind == IR_TYPE_OPTIONAL) != (b->kind == IR_TYPE_OPTIONAL))
+    {
+      const IrType *inner = a->kind == IR_TYPE_OPTIONAL ? a->element : b->element;
+      const IrType *other = a->kind == IR_TYPE_OPTIONAL ? b : a;
+      if (!ir_type_join (call, inner, other, join, error))
+        return FALSE;
+      *join = NULL;
+      return TRUE;
+    }
   if (a->kind != b->kind ||
       (a->dtype != b->dtype && a->dtype != IR_DTYPE_UNDEFINED && b->dtype != IR_DTYPE_UNDEFINED))
     {

@@ -27,6 +27,10 @@ IrNode *ir_use_node_in (const IrGraph *graph, IrUse use);
 GError *ir_exec_error_from_kernel (const IrNode *node, GError *error);
 gsize ir_exec_default_memory_limit (void);
 IrModel *ir_exec_expand (IrModel *model, GError **error);
+gboolean ir_exec_expand_bodies (IrEdit *edit,
+                                const IrOp *only,
+                                GPtrArray *problems,
+                                GError **error);
 gboolean ir_exec_expand_gradients (IrEdit *edit, GError **error);
 
 IrSchedule *ir_schedule_ref (IrSchedule *schedule);

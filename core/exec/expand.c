@@ -94,8 +94,9 @@ is_known (const IrGraph *function)
 
   if (op == NULL || op->body == NULL || op->ref == NULL || info->n_attr_defaults > 0)
     return FALSE;
-  g_autoptr (IrModel) holder = ir_function_from_text (op->body, op->domain, op->name, NULL);
-  const IrGraph *body = holder != NULL ? ir_model_find_function (holder, op->domain, op->name, "")
+  const char *domain = op->domain != NULL ? op->domain : "";
+  g_autoptr (IrModel) holder = ir_function_from_text (op->body, domain, op->name, NULL);
+  const IrGraph *body = holder != NULL ? ir_model_find_function (holder, domain, op->name, "")
                                        : NULL;
   return body != NULL && same_body (function, body);
 }
@@ -132,7 +133,8 @@ ir_exec_expand (IrModel *model, GError **error)
   g_autoptr (IrEdit) edit = ir_edit_new_import (copy);
 
   drop_known_functions (edit);
-  ir_inline_functions (edit, problems);
+  if (!ir_exec_expand_bodies (edit, NULL, problems, error))
+    return NULL;
   if (problems->len > 0)
     {
       const IrProblem *problem = g_ptr_array_index (problems, 0);

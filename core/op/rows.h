@@ -17,6 +17,15 @@
     __VA_ARGS__, { 0 }                                                                             \
   }
 
+/* The ONNX function body of an operator of the standard, written from its definition: what runs
+ * where there is no kernel, and what tests hold the kernel against. A constant of a body has the
+ * element type of one of its values. */
+#define IR_FUNCTION(SIGNATURE, CODE)                                                               \
+  .body = "<opset_import: [\"\" : 18]>\n" SIGNATURE "\n{\n" CODE "}\n"
+#define IR_CONSTANT(NAME, VALUE, LIKE)                                                             \
+  "  " NAME "Value = Constant <value_float: float = " VALUE "> ()\n  " NAME " = CastLike (" NAME   \
+  "Value, " LIKE ")\n"
+
 #define IR_DECLARE_INFER(name) gboolean ir_infer_##name (IrCall *call, GError **error);
 #define IR_DECLARE_REF(name)   gboolean ir_ref_##name (IrCall *call, GError **error);
 #define IR_DECLARE_ADAPT(name) void ir_adapt_##name (IrCall *call);
@@ -28,5 +37,5 @@
 #endif
 #include "core/op/rows-attention.h"
 #include "core/op/rows-signal.h" /* recurrent, transforms, images */
-#include "core/op/rows-ml.h"   /* ml */
+#include "core/op/rows-ml.h"     /* ml */
 #include "core/op/rows-more.h"   /* loss and what follows it in ops.def */

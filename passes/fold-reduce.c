@@ -4,6 +4,7 @@
  *     ReduceMean{axes=[2..], keepdims=1} x[n,c,...]     GlobalAveragePool x
  *     ReduceMax{axes=[2..], keepdims=1} x[n,c,...]      GlobalMaxPool x
  *
+ * Images only: with one axis behind the channels it is as likely the mean of a normalization.
  * Source: onnx/optimizer fuse_consecutive_reduce_unsqueeze; OnnxSlim FusionReduce. */
 #include "config.h"
 
@@ -63,14 +64,14 @@ when_spatial (IrMatch *match)
 {
   const IrNode *reduce = ir_match_root (match);
   int rank = ir_value_rank (ir_match_value (match, "x"));
-  guint64 spatial = rank >= 3 && rank < 64
+  guint64 spatial = rank >= 4 && rank < 64
                         ? ((G_GUINT64_CONSTANT (1) << rank) - 1) & ~G_GUINT64_CONSTANT (3)
                         : 0;
 
   if (!ir_dtype_is_float (ir_value_dtype (reduce->outputs[0])))
     return ir_match_fail (match, "only floating-point values are pooled");
-  if (rank < 3)
-    return ir_match_fail (match, "there are no axes behind batch and channels, or not known");
+  if (rank < 4)
+    return ir_match_fail (match, "there are fewer than two axes behind batch and channels");
   if (ir_node_attr_int (reduce, "keepdims", 1) == 0)
     return ir_match_fail (match, "the reduction drops its axes");
   if (axes_of (reduce, rank) != spatial)

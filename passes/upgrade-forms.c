@@ -281,26 +281,6 @@ has_spatial (const IrFormChange *change, const IrNode *node)
 }
 
 static gboolean
-lacks_selu_attr (const IrFormChange *change, const IrNode *node)
-{
-  return ir_node_attr (node, "alpha") == NULL || ir_node_attr (node, "gamma") == NULL;
-}
-
-/* The constants of opset 1 had five digits. */
-static gboolean
-write_selu_attrs (IrUpgrade *upgrade, const IrFormChange *change, IrNode *node, GError **error)
-{
-  static const char *const names[] = { "alpha", "gamma" };
-  static const float values[] = { 1.6732f, 1.0507f };
-
-  for (guint i = 0; i < G_N_ELEMENTS (names); i++)
-    if (ir_node_attr (node, names[i]) == NULL)
-      ir_edit_set_attr (upgrade->context->edit, node,
-                        ir_attr_float (context_of (upgrade), names[i], values[i]));
-  return TRUE;
-}
-
-static gboolean
 has_float_p (const IrFormChange *change, const IrNode *node)
 {
   const IrAttr *p = ir_node_attr (node, "p");
@@ -850,8 +830,7 @@ static const IrFormChange changes[] = {
   { concat, 4, "explicit-attribute", "the axis is written down", ADAPTED },
   { reshape, 5, "attributes-to-inputs", "the shape becomes an input", ADAPTED },
   { cast, 6, "respell-attribute", "the type becomes a number", ADAPTED },
-  { selu, 6, "explicit-attribute", "alpha and gamma are written down", lacks_selu_attr,
-    write_selu_attrs },
+  { selu, 6, "explicit-attribute", "alpha and gamma are written down", ADAPTED },
   { tile, 6, "tile-repeats", "repeats for all axes", has_three_inputs, write_repeats },
   { NULL, 6, "drop-attribute", CONSUMED, has_consumed_inputs, drop_consumed_inputs },
   { binary, 7, "broadcast-by-shape", "operands line up by their last axes", has_broadcast,

@@ -60,6 +60,7 @@ static const Use uses[] = {
   { "ScatterND", 1, ROLE_POINT },
   { "OneHot", 0, ROLE_CLASS },
   { "Where", 0, ROLE_MASK },
+  { "Bernoulli", 0, ROLE_MASK },
   { "Not", 0, ROLE_MASK },
   { "Sub", 1, ROLE_FLIP },
   { "Mul", 0, ROLE_SCALE },

@@ -237,6 +237,32 @@ test_uneven_split (void)
          "float[3,N]");
 }
 
+/* -- quantized, random, strings, optimizers -- */
+
+static void
+test_symbols_of_other_families (void)
+{
+  check (21, "(uint8[N,4,H,9] x, int8[8,2,3,3] w, uint8[] z) => (int32[] y)",
+         "y = ConvInteger <group = 2, strides = [2, 2], pads = [1, 1, 1, 1]> (x, w, z)", "y",
+         "int32[N,8,floor((H + 1)/2),5]");
+  check (21,
+         "(uint8[N,4,9] x, float[] s, uint8[] z, int8[8,4,3] w, float[8] t, int8[8] v, int8[] o)"
+         " => (int8[] y)",
+         "y = QLinearConv (x, s, z, w, t, v, s, o)", "y", "int8[N,8,7]");
+  check (21, "(int8[B,M,K] a, uint8[K,5] b) => (int32[] y)", "y = MatMulInteger (a, b)", "y",
+         "int32[B,M,5]");
+  check (22, "(float[N,C] x) => (int64[] y)", "y = Multinomial <sample_size = 7, dtype = 7> (x)",
+         "y", "int64[N,7]");
+  check (22, "(float[N,C] x) => (bool[] y)", "y = Bernoulli <dtype = 9> (x)", "y", "bool[N,C]");
+  check (26, "(float[N,3] x) => (int32[] y)", "y = BitCast <to = 6> (x)", "y", "int32[N,3]");
+  check (20, "(string[N,3] x) => (string[] y)", "y, z = StringSplit (x)", "y", "string[N,3,?]");
+  check (20, "(string[N,3] x) => (int64[] z)", "y, z = StringSplit (x)", "z", "int64[N,3]");
+  check (20, "(string[N,1] x, string[4] z) => (string[] y)", "y = StringConcat (x, z)", "y",
+         "string[N,4]");
+  check (20, "(string[N,3] x) => (bool[] y)", "y = RegexFullMatch <pattern = \"a\"> (x)", "y",
+         "bool[N,3]");
+}
+
 /* -- old opsets -- */
 
 static void
@@ -438,6 +464,7 @@ main (int argc, char **argv)
   TEST ("concatenation and padding add to symbols", test_concat_and_pad);
   TEST ("reductions drop and keep axes", test_reductions);
   TEST ("the last part of a split may be smaller", test_uneven_split);
+  TEST ("other families keep symbols", test_symbols_of_other_families);
   TEST ("old opsets are adapted", test_old_opsets);
   TEST ("an If has what both branches have", test_if_by_branches);
   TEST ("a function is inferred per application", test_function_bodies);

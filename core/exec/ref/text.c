@@ -15,18 +15,25 @@ typedef enum
   CASE_UPPER
 } Case;
 
-/* Bytes that are not UTF-8 change in their ASCII letters only. */
-static char *
-change_case (const char *data, gsize length, Case action)
+/* Bytes that are not UTF-8, or hold a zero, change in their ASCII letters only. */
+static GBytes *
+change_case (GBytes *bytes, Case action)
 {
-  gboolean unicode = g_utf8_validate (data, (gssize) length, NULL);
+  gsize length;
+  const char *data = g_bytes_get_data (bytes, &length);
 
-  if (action == CASE_NONE)
-    return g_strndup (data, length);
-  if (action == CASE_LOWER)
-    return unicode ? g_utf8_strdown (data, (gssize) length)
-                   : g_ascii_strdown (data, (gssize) length);
-  return unicode ? g_utf8_strup (data, (gssize) length) : g_ascii_strup (data, (gssize) length);
+  if (action == CASE_NONE || length == 0)
+    return g_bytes_ref (bytes);
+  if (g_utf8_validate_len (data, length, NULL))
+    {
+      char *word = action == CASE_LOWER ? g_utf8_strdown (data, (gssize) length)
+                                        : g_utf8_strup (data, (gssize) length);
+      return g_bytes_new_take (word, strlen (word));
+    }
+  char *word = g_memdup2 (data, length);
+  for (gsize i = 0; i < length; i++)
+    word[i] = action == CASE_LOWER ? g_ascii_tolower (word[i]) : g_ascii_toupper (word[i]);
+  return g_bytes_new_take (word, length);
 }
 
 static gboolean
@@ -45,12 +52,15 @@ read_action (const IrCall *call, Case *action, GError **error)
 static GHashTable *
 read_stop_words (const IrCall *call, Case compared)
 {
-  GHashTable *words = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+  GHashTable *words = g_hash_table_new_full (g_bytes_hash, g_bytes_equal,
+                                             (GDestroyNotify) g_bytes_unref, NULL);
   const IrAttr *attr = ir_call_attr (call, "stopwords");
 
   for (guint i = 0; attr != NULL && attr->kind == IR_ATTR_STRINGS && i < attr->n; i++)
-    g_hash_table_add (words,
-                      change_case (attr->strings[i].data, attr->strings[i].length, compared));
+    {
+      g_autoptr (GBytes) word = g_bytes_new (attr->strings[i].data, attr->strings[i].length);
+      g_hash_table_add (words, change_case (word, compared));
+    }
   return words;
 }
 
@@ -76,13 +86,9 @@ ir_ref_string_normalizer (IrCall *call, GError **error)
   g_autoptr (GHashTable) stop_words = read_stop_words (call, compared);
   for (guint64 i = 0; i < ir_tensor_n_elements (in); i++)
     {
-      gsize length;
-      const char *data = g_bytes_get_data (ir_tensor_string (in, i), &length);
-      g_autofree char *key = change_case (data != NULL ? data : "", length, compared);
-      if (g_hash_table_contains (stop_words, key))
-        continue;
-      char *word = change_case (data != NULL ? data : "", length, action);
-      g_ptr_array_add (kept, g_bytes_new_take (word, strlen (word)));
+      g_autoptr (GBytes) key = change_case (ir_tensor_string (in, i), compared);
+      if (!g_hash_table_contains (stop_words, key))
+        g_ptr_array_add (kept, change_case (ir_tensor_string (in, i), action));
     }
   if (kept->len == 0)
     g_ptr_array_add (kept, g_bytes_new_static ("", 0));

@@ -2,7 +2,8 @@
  * test-rows.c and the fuzzer of operators (tests/fuzz/fuzz-ops.c) start from them.
  *
  * Inputs are written as type letter, dims, and "<n" for whole numbers below n: f2x3, i4<3; "-" is an
- * absent one. Letters: f float, d double, i int64, j int32, u uint8, b bool, s string, m a map. Attributes are
+ * absent one. Letters: f float, d double, i int64, j int32, u uint8, b bool, s string, m a map;
+ * qf2x3 is a sequence of f2x3, of2x3 an optional one. Attributes are
  * written name=value, values of lists separated by commas. Random attributes are still added to those
  * that are not required. */
 #pragma once
@@ -61,6 +62,19 @@ static const Recipe recipes[] = {
   { "LayerNormalization", "f2x3x4 f4 f4", "" },
   { "GroupNormalization", "f2x4x3 f4 f4", "num_groups=2" },
   { "RMSNormalization", "f2x3x4 f4", "" },
+  { "Attention", "f1x2x3x4 f1x2x5x4 f1x2x5x3", "" },
+  { "Attention", "f2x3x8 f2x5x4 f2x5x6 b3x4", "q_num_heads=4 kv_num_heads=2" },
+  { "Attention", "f1x2x3x4 f1x2x5x4 f1x2x5x3 f1x1x3x7 f1x2x2x4 f1x2x2x3", "is_causal=1" },
+  { "Attention", "f2x2x3x4 f2x1x5x4 f2x1x5x3 - - - i2<6", "left_window_size=2" },
+  { "LinearAttention", "f1x3x4 f1x3x2 f1x3x3 - f1x3x2 f1x3x1", "q_num_heads=2 kv_num_heads=1" },
+  { "LinearAttention", "f2x3x4 f2x3x4 f2x3x6 f2x2x2x3",
+    "q_num_heads=2 kv_num_heads=2 update_rule=linear" },
+  { "CausalConvWithState", "f2x3x5 f3x1x3 f3 f2x3x2", "activation=silu" },
+  { "RotaryEmbedding", "f1x2x3x4 f5x2 f5x2 i1x3<5", "" },
+  { "RotaryEmbedding", "f2x3x8 f2x3x1 f2x3x1", "num_heads=2 rotary_embedding_dim=2" },
+  { "TensorScatter", "f2x3x4 f2x2x4 i2<2", "" },
+  { "TensorScatter", "s2x3x4 s2x2x4 i2", "mode=circular" },
+  { "SwiGLU", "f2x3 f2x3", "" },
   { "Gather", "f3x4x2 i2x3<3", "" },
   { "Gather", "s3x4 i2<4", "axis=1" },
   { "GatherElements", "f3x4 i2x4<3", "" },
@@ -167,5 +181,42 @@ static const Recipe recipes[] = {
     "leaf_targetids=0,1,1 leaf_weights=1,2,3 membership_values=1,2,3" },
   { "ZipMap", "f3x2", "classlabels_strings=a,b" },
   { "ZipMap", "f3", "classlabels_int64s=5,6,7" },
+  { "Attention", "f2x3x4x5 f2x3x6x5 f2x3x6x7", "" },
+  { "Attention", "f2x4x12 f2x6x12 f2x6x12", "q_num_heads=3 kv_num_heads=3 is_causal=1" },
+  { "Attention", "f1x2x3x4 f1x2x5x4 f1x2x5x4 f3x5", "softcap=2" },
+  { "LinearAttention", "f2x4x6 f2x4x6 f2x4x6", "q_num_heads=2 kv_num_heads=2" },
+  { "CausalConvWithState", "f2x3x5 f3x1x4 f3 f2x3x3", "" },
+  { "RotaryEmbedding", "f2x3x4x6 f8x3 f8x3 i2x4<8", "" },
+  { "RotaryEmbedding", "f2x4x12 f2x4x2 f2x4x2", "num_heads=3" },
+  { "TensorScatter", "f2x3x6x4 f2x3x2x4 i2<4", "" },
+  { "SequenceAt", "qf2x3 i<3", "" },
+  { "SequenceInsert", "qf2x3 f2x3 i<3", "" },
+  { "SequenceErase", "qf2x3 i<3", "" },
+  { "SequenceLength", "qs3", "" },
+  { "ConcatFromSequence", "qf2x3", "axis=1" },
+  { "ConcatFromSequence", "qi2x3", "axis=0 new_axis=1" },
+  { "SplitToSequence", "f4x6 i<4", "axis=1" },
+  { "Optional", "f2x3", "" },
+  { "OptionalHasElement", "of2x3", "" },
+  { "OptionalGetElement", "oqf2", "" },
+  { "Identity", "qf2x3", "" },
+  { "QLinearConv", "u1x3x5x5 f u u4x3x3x3 f u f u j4", "pads=1,1,1,1" },
+  { "QLinearConv", "u1x3x5 f u u4x3x2 f4 u4 f u", "strides=2" },
+  { "ConvInteger", "u1x3x5x5 u4x3x3x3 u u", "" },
+  { "Adam", "f i<9 f3 f3 f3 f3", "alpha=0.9 beta=0.99" },
+  { "Adagrad", "f i<9 f3 f3 f3", "decay_factor=0.1" },
+  { "Momentum", "f i<9 f3 f3 f3", "alpha=0.9 beta=1 mode=nesterov norm_coefficient=0.01" },
+  { "ConvClip", "f2x3x6x5 f4x3x3x3 f4 f f", "pads=1,1,1,1" },
+  { "ConvAdd", "f2x3x4x5 f4x3x3x3 f4 f2x4x4x5", "pads=1,1,1,1" },
+  { "ConvAddRelu", "f2x3x4x5 f4x3x3x3 f4 f2x4x4x5", "pads=1,1,1,1" },
+  { "ConvAddClip", "f2x3x4x5 f4x3x3x3 f4 f2x4x4x5 f f", "pads=1,1,1,1" },
+  { "ConvAddLeakyRelu", "f2x3x4x5 f4x3x3x3 f4 f2x4x4x5", "pads=1,1,1,1" },
+  { "ConvAddSigmoid", "f2x3x4x5 f4x3x3x3 f4 f2x4x4x5", "pads=1,1,1,1" },
+  { "ConvAddTanh", "f2x3x4x5 f4x3x3x3 f4 f2x4x4x5", "pads=1,1,1,1" },
+  { "ConvAddHardSwish", "f2x3x4x5 f4x3x3x3 f4 f2x4x4x5", "pads=1,1,1,1" },
+  { "ConvAddSilu", "f2x3x4x5 f4x3x3x3 f4 f2x4x4x5", "pads=1,1,1,1" },
+  { "ConvRelu", "f2x4x6x5 f4x2x3x3 f4", "group=2 dilations=1,2" },
+  { "GemmClip", "f3x4 f4x5 f5 f f", "" },
+  { "MatMulAddRelu", "f2x3x4 f4x5 f5", "" },
 };
 /* clang-format on */

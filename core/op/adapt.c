@@ -142,3 +142,49 @@ ir_adapt_scan (IrCall *call)
   call->n_inputs--;
   memmove (call->inputs, call->inputs + 1, call->n_inputs * sizeof *call->inputs);
 }
+
+/* Opset 1: the constants had five digits. */
+void
+ir_adapt_selu (IrCall *call)
+{
+  if (ir_call_attr (call, "alpha") == NULL)
+    ir_call_set_attr (call, ir_attr_float (call->context, "alpha", 1.6732f));
+  if (ir_call_attr (call, "gamma") == NULL)
+    ir_call_set_attr (call, ir_attr_float (call->context, "gamma", 1.0507f));
+}
+
+/* Opset 1: p was a float; what is no integer stays, to be refused. */
+void
+ir_adapt_lp_pool (IrCall *call)
+{
+  const IrAttr *p = ir_call_attr (call, "p");
+  if (p != NULL && p->kind == IR_ATTR_FLOAT && p->floats[0] >= 1 && p->floats[0] < 1 << 24 &&
+      p->floats[0] == (float) (gint64) p->floats[0])
+    ir_call_set_attr (call, ir_attr_int (call->context, "p", (gint64) p->floats[0]));
+}
+
+/* Opset < 6: how often, and along which axis, as two scalars of the element type of the input. */
+void
+ir_adapt_tile (IrCall *call)
+{
+  if (call->n_inputs != 3)
+    return;
+  const IrTensor *tiles = ir_call_input (call, 1), *axis = ir_call_input (call, 2);
+  int rank = ir_call_input_rank (call, 0);
+  gint64 repeats[IR_MAX_RANK], at = 0;
+  gboolean known = tiles != NULL && axis != NULL && rank >= 0 &&
+                   ir_tensor_n_elements (tiles) == 1 && ir_tensor_n_elements (axis) == 1;
+  if (known)
+    {
+      double place = ir_tensor_get_double (axis, 0), times = ir_tensor_get_double (tiles, 0);
+      known = place >= 0 && place < rank && times >= 0 && times < 0x1p53;
+      at = known ? (gint64) place : 0;
+      for (int i = 0; known && i < rank; i++)
+        repeats[i] = i == at ? (gint64) times : 1;
+    }
+  call->n_inputs = 2;
+  memset (&call->inputs[1], 0, sizeof call->inputs[1]);
+  call->inputs[1].present = TRUE;
+  if (known)
+    ir_call_set_input_ints (call, 1, repeats, rank);
+}

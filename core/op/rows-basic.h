@@ -80,10 +80,13 @@ IR_DECLARE_ADAPT (legacy_broadcast)
 IR_DECLARE_ADAPT (pad)
 IR_DECLARE_ADAPT (pad_names)
 IR_DECLARE_ADAPT (prelu)
+IR_DECLARE_ADAPT (lp_pool)
 IR_DECLARE_ADAPT (reshape)
 IR_DECLARE_ADAPT (scan)
+IR_DECLARE_ADAPT (selu)
 IR_DECLARE_ADAPT (slice)
 IR_DECLARE_ADAPT (split)
+IR_DECLARE_ADAPT (tile)
 IR_DECLARE_ADAPT (top_k)
 
 /* -- cost: core/op/cost.c -- */

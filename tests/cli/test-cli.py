@@ -254,6 +254,21 @@ def _():
         assert tensor['max'] > 0.99, (name, tensor['max'])
 
 
+@test('convert --opset upgrades by steps, and refuses to go down')
+def _():
+    open(path('old.onnxtxt'), 'w').write('<ir_version: 4, opset_import: ["" : 9]>\n'
+                                         'g (float[2,1,3] x) => (float[2,3] y) { y = Squeeze <axes: ints = [1]> (x) }')
+    new = json_of('convert', path('old.onnxtxt'), '--opset', '13', '-o', path('new.onnxtxt'))
+    assert new['opset'] == 13 and new['steps'] == 2, new
+    steps = json_of('steps', path('old.onnxtxt'), '--pass', 'upgrade-opset', '--opset', '13', '--prove')['steps']
+    assert [step['verdict'] for step in steps] == ['exact', 'exact'], steps
+    assert steps[0]['reason'] == 'Squeeze: axes become an input (opset 13)', steps
+    code, _, err = irscope('convert', path('new.onnxtxt'), '--opset', '9', '-o', path('down.onnx'))
+    assert code == 2 and 'not downgraded' in err and not os.path.exists(path('down.onnx')), (code, err)
+    first = json_of('optimize', path('old.onnxtxt'), '--opset', '28')
+    assert first['passes'][0] == {**first['passes'][0], 'name': 'upgrade-opset', 'steps': 2}, first
+
+
 @test('check accepts the good and names what is wrong with the bad')
 def _():
     assert json_of('check', DIGITS)['ok']

@@ -209,7 +209,11 @@ stack_nothing (gint64 axis, const IrValue *like, GError **error)
   IrDtype dtype = ir_value_dtype (like);
 
   for (int i = 0, k = 0; i <= n; i++)
-    dims[i] = i == at ? 0 : MAX (like->type->dims[k++], 0);
+    if (i != at)
+      {
+        dims[i] = MAX (like->type->dims[k], 0);
+        k++;
+      }
   if (at < 0 || at > n)
     {
       g_set_error (error, IR_OP_ERROR, IR_OP_ERROR_SHAPE,

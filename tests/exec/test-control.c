@@ -61,7 +61,8 @@ check_value (const Graph *graph, const IrRun *run, const IrValue *y)
   while (g_hash_table_iter_next (&iter, &id, &contents))
     {
       const IrValue *value = ir_model_value (run->model, GPOINTER_TO_UINT (id));
-      if (value->type != NULL)
+      /* Sparse constants are dense while they run. */
+      if (value->type != NULL && value->type->kind != IR_TYPE_SPARSE_TENSOR)
         g_assert_nonnull (ir_type_merge (context, value->type, ir_tensor_type (contents, context)));
     }
 }
@@ -146,8 +147,8 @@ static const Graph graphs[] = {
         "v",
         "1",
         "1") "e = SequenceEmpty ()\n"
-             "y, last = Loop (n, t, e, v) <body = b (int64 i, bool c, seq(float) s, float[k] a)\n"
-             " => (bool c2, seq(float) r, float[m] d)\n"
+             "y, last = Loop (n, t, e, v) <body = b (int64 i, bool c, seq(float[]) s, float[k] a)\n"
+             " => (bool c2, seq(float[]) r, float[m] d)\n"
              "{ c2 = Identity (c) r = SequenceInsert (s, a) d = Concat <axis = 0> (a, v) }>" },
   { "Scan outputs are stacked whatever their type", 21, "int4[2,3]", "[[1, 2, 3], [1, 2, 3]]",
     N ("n", "2")
@@ -171,12 +172,15 @@ static const Graph graphs[] = {
         "100") "y = Loop (n, t, one) <body = b (int64 i, bool c, int64 v) => (bool c2, int64 w)\n"
                "{ c2 = Identity (c) w = Loop (n, t, v) <body = d (int64 k, bool e, int64 p) => (bool e2, int64 q)\n"
                "  { e2 = Identity (e) q = Add (p, one) }> }>" },
-  { "A sparse constant in a body is there in every iteration", 21, "float[2,3]",
+  { "A sparse constant in a branch is there in every iteration", 21, "float[2,3]",
     "[[0, 5, 0], [0, 5, 0]]",
     N ("n", "2") TRUTH (
         "t",
-        "1") "y = Loop (n, t) <body = b (int64 i, bool c) => (bool c2, float[3] s)\n"
-             "{ c2 = Identity (c) z = Constant <value = float[3] {0, 5, 0}> () s = Identity (z) }>" },
+        "1") "y = Loop (n, t) <body = b (int64 i, bool c) => (bool c2, float[3] s) {\n"
+             "  c2 = Identity (c)\n"
+             "  s = If (c) <then_branch = p () => (float[3] u)\n"
+             "    <sparse_tensor(float[3]) z = {5} int64[1] {1}> { u = Identity (z) },\n"
+             "    else_branch = q () => (float[3] v) { v = Constant <value = float[3] {1, 1, 1}> () }> }>" },
   /* -- Scan -- */
   { "Scan sums up and gives each partial sum", 21, "float[3]", "[1, 3, 6]",
     F ("x",
@@ -256,17 +260,16 @@ static const Graph graphs[] = {
         "100") "s = SequenceConstruct (a, b)\n q = SequenceConstruct (c, d)\n"
                "y = SequenceMap (s, q, k) <body = m (float[i] u, float[i] v, float[1] w) => (float[i] o)\n"
                "{ p = Add (u, v) o = Add (p, w) }>" },
-  { "SequenceMap of nothing is an empty sequence of the type", 21, "seq(float[])", "()",
+  { "SequenceMap of nothing is an empty sequence of the type", 21, "seq(float[...])", "()",
     "s = SequenceEmpty <dtype = 7> ()\n"
     "y = SequenceMap (s) <body = m (int64 u) => (float o) { o = Cast <to = 1> (u) }>" },
-  { "SequenceMap in SequenceMap sees the item around it", 21, "seq(float[])", "(4, 6)",
+  { "SequenceMap in SequenceMap sees the item around it", 21, "seq(float[])", "(5, 7)",
     "one = Constant <value = float {1}> ()\n two = Constant <value = float {2}> ()\n"
     "s = SequenceConstruct (one, two)\n"
     "y = SequenceMap (s) <body = m (float u) => (float o) {\n"
     "  t = SequenceMap (s) <body = n (float v) => (float w) { w = Add (u, v) }>\n"
     "  i = Constant <value = int64 {0}> ()\n j = Constant <value = int64 {-1}> ()\n"
-    "  a = SequenceAt (t, i)\n b = SequenceAt (t, j)\n c = Sub (b, a)\n d = Add (c, a)\n e = Add (u, c)\n"
-    "  f = Sub (d, u)\n o0 = Add (e, f)\n o = Add (o0, one0)\n  one0 = Sub (c, c) }>" },
+    "  a = SequenceAt (t, i)\n b = SequenceAt (t, j)\n o = Add (a, b) }>" },
   { "SequenceMap refuses sequences of different lengths", 21, "different lengths", NULL,
     F ("a",
        "1",
@@ -372,11 +375,12 @@ test_memory_limit (void)
 {
   const Graph growing = {
     "", 21, "", NULL,
-    TRUTH ("t", "1")
-        F ("v", "1024", "1") "e = SequenceEmpty ()\n"
-                             "y = Loop (, t, e) <body = b (int64 i, bool c, seq(float) s)\n"
-                             " => (bool c2, seq(float) r)\n"
-                             " { c2 = Identity (c) w = Add (v, v) r = SequenceInsert (s, w) }>"
+    TRUTH (
+        "t",
+        "1") "n = Constant <value_ints = [1024]> ()\n v = ConstantOfShape (n)\n e = SequenceEmpty ()\n"
+             "y = Loop (, t, e) <body = b (int64 i, bool c, seq(float[]) s)\n"
+             " => (bool c2, seq(float[]) r)\n"
+             " { c2 = Identity (c) w = Add (v, v) r = SequenceInsert (s, w) }>"
   };
   g_autoptr (IrModel) model = read_graph (&growing);
   g_autoptr (GHashTable) inputs = inputs_new ();
@@ -391,7 +395,6 @@ test_memory_limit (void)
 static void
 test_counted (void)
 {
-  const Graph graph = { "", 21, "", "", "" };
   g_autoptr (IrModel) model = read_graph (
       &(Graph){ "", 21, "", "",
                 N ("a", "1") "s = SequenceConstruct (a, a)\n r = SequenceInsert (s, a)\n"
@@ -401,7 +404,6 @@ test_counted (void)
   IrRunOptions options = { .n_threads = 1, .backend = ir_backend_find ("cpu") };
   g_autoptr (IrRun) run = ir_model_run (model, inputs, &options, NULL, &error);
 
-  (void) graph;
   g_assert_no_error (error);
   g_assert_cmpuint (run->trace->peak_bytes, <=, 8 * (2 + 3) + 8 + 8);
   g_assert_cmpuint (run->n_own + run->n_fallback, ==, 4);

@@ -617,6 +617,44 @@ make_matmul (Case *c, const IrOp *op)
   make_node (c, op, inputs, op->in.min == 3 ? 3 : 2);
 }
 
+/* Layers with one or two directions. Steps are few where there are many units: with random weights
+ * each step amplifies what float32 loses. A gate that float32 rounds to zero would make NaN of an
+ * infinity, so there is none behind a gate. */
+static void
+make_recurrent (Case *c, const IrOp *op)
+{
+  static const char *const directions[] = { "forward", "reverse", "bidirectional" };
+  gint64 gates = g_str_equal (op->name, "RNN") ? 1 : g_str_equal (op->name, "GRU") ? 3 : 4;
+  guint direction = (guint) pick (c, 0, 2);
+  gint64 n = direction == 2 ? 2 : 1, hidden = pick (c, 1, chance (c, 0.2) ? 40 : 6);
+  gint64 steps = chance (c, 0.05) ? 0 : pick (c, 1, hidden > 6 ? 2 : 5);
+  gint64 batch = pick (c, 1, 4), in = pick (c, 1, 6);
+  gboolean batch_first = chance (c, 0.4);
+  gint64 x[3] = { batch_first ? batch : steps, batch_first ? steps : batch, in };
+  gint64 w[3] = { n, gates * hidden, chance (c, 0.03) ? in + 1 : in };
+  gint64 r[3] = { n, gates * hidden, hidden }, bias[2] = { n, 2 * gates * hidden };
+  gint64 state[3] = { batch_first ? batch : n, batch_first ? n : batch, hidden };
+  IrValue *inputs[7] = { NULL };
+
+  inputs[0] = operand (c, "x", 3, x);
+  inputs[1] = operand (c, "w", 3, w);
+  c->special = FALSE;
+  inputs[2] = operand (c, "r", 3, r);
+  if (chance (c, 0.6))
+    inputs[3] = operand (c, "b", 2, bias);
+  if (chance (c, 0.6))
+    inputs[5] = operand (c, "initial_h", 3, state);
+  if (gates == 4 && chance (c, 0.6))
+    inputs[6] = operand (c, "initial_c", 3, state);
+  make_node (c, op, inputs, gates == 4 ? 7 : 6);
+  g_string_append_printf (c->text, " %s", directions[direction]);
+  build_string (&c->b, c->node, "direction", directions[direction]);
+  if (batch_first)
+    set_int (c, "layout", 1);
+  if (gates == 3 && chance (c, 0.5))
+    set_int (c, "linear_before_reset", 1);
+}
+
 static const struct
 {
   IrOpFamily family;
@@ -631,6 +669,9 @@ static const struct
   { IR_FAMILY_LINEAR, "Conv", make_conv },
   { IR_FAMILY_LINEAR, "Gemm", make_gemm },
   { IR_FAMILY_LINEAR, "MatMul", make_matmul },
+  { IR_FAMILY_LINEAR, "RNN", make_recurrent },
+  { IR_FAMILY_LINEAR, "GRU", make_recurrent },
+  { IR_FAMILY_LINEAR, "LSTM", make_recurrent },
   { IR_FAMILY_POOL, "Global", make_global_pool },
   { IR_FAMILY_POOL, NULL, make_pool },
   { IR_FAMILY_NORM, "BatchNormalization", make_batch_norm },

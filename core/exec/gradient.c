@@ -23,7 +23,8 @@
 #include "core/op/op.h"
 #include <string.h>
 
-#define MIN_OPSET 9 /* Where and ConstantOfShape; broadcasting without attributes */
+#define MIN_OPSET 9            /* Where and ConstantOfShape; broadcasting without attributes */
+#define MAX_NODES (200 * 1000) /* derivatives of derivatives grow fast; more is hostile */
 
 typedef struct
 {
@@ -78,7 +79,7 @@ at_place (const Derivation *d, IrValue *value)
 static IrValue *
 find_value (const Derivation *d, const char *name, GError **error)
 {
-  IrValue *value = ir_graph_find_value (d->graph, name);
+  IrValue *value = ir_graph_find_value_in_scope (d->graph, name);
 
   if (value == NULL)
     fail (d->node, error, "there is no value “%s” in its graph", name);
@@ -332,7 +333,9 @@ replace (IrEdit *edit, IrNode *node, GError **error)
     return fail (node, error, "“%s” is not known to be of a floating-point type", d.y->name);
   g_hash_table_insert (d.grads, y, ir_vjp_filled_like (&vjp, y, 1));
   for (guint i = d.path->len; i-- > 0;)
-    if (!derive_node (&d, d.path->pdata[i], copies[i], error))
+    if (ir_edit_model (edit)->nodes->len > MAX_NODES)
+      return fail (node, error, "the derivative would have more than %d nodes", MAX_NODES);
+    else if (!derive_node (&d, d.path->pdata[i], copies[i], error))
       return FALSE;
   return give_outputs (&d, &vjp, error);
 }

@@ -334,8 +334,10 @@ transpose_last (const IrVjp *vjp, IrValue *value)
 {
   gint64 perm[IR_MAX_RANK];
   int rank = ir_value_rank (value);
-  IrNode *node = add_node (vjp, "Transpose", 1, &value);
 
+  if (rank < 2)
+    return value;
+  IrNode *node = add_node (vjp, "Transpose", 1, &value);
   for (int i = 0; i < rank; i++)
     perm[i] = i < rank - 2 ? i : 2 * rank - 3 - i;
   ir_edit_set_attr (vjp->edit, node, ir_attr_ints (context_of (vjp), "perm", perm, (guint) rank));
@@ -584,7 +586,12 @@ ir_vjp_run (IrVjp *vjp, GError **error)
       return fail (vjp, error, why);
     }
   const Row *row = &rows[vjp->node->op->id];
+  for (guint i = 0; i < (guint) vjp->node->op->in.min; i++)
+    if (ir_node_input (vjp->node, i) == NULL)
+      return fail (vjp, error, "one of its inputs is missing");
   if (vjp->dy[0] == NULL)
     return fail (vjp, error, "the result depends on another output than the first");
+  if (!ir_dtype_is_float (ir_value_dtype (vjp->dy[0])))
+    return fail (vjp, error, "the type of its output is not known");
   return row->function != NULL ? row->function (vjp, error) : run_rules (vjp, row, error);
 }

@@ -58,11 +58,49 @@ count_ops (const IrModel *model)
   return counts;
 }
 
+/* Tensors that the file holds as the elements that are not zero. */
+typedef struct
+{
+  guint n_tensors;
+  guint64 n_elements, n_stored;
+} SparseCount;
+
+static void
+count_tensor (SparseCount *count, const IrTensor *tensor)
+{
+  const IrTensor *values = tensor != NULL ? ir_tensor_sparse_values (tensor) : NULL;
+
+  if (values == NULL)
+    return;
+  count->n_tensors++;
+  count->n_elements += ir_tensor_n_elements (tensor);
+  count->n_stored += ir_tensor_n_elements (values);
+}
+
+static SparseCount
+count_sparse (const IrModel *model)
+{
+  SparseCount count = { 0 };
+
+  for (guint i = 1; i < model->values->len; i++)
+    if (ir_model_live_value (model, i) != NULL)
+      count_tensor (&count, ir_model_live_value (model, i)->initializer);
+  for (guint i = 1; i < model->nodes->len; i++)
+    {
+      const IrNode *node = ir_model_live_node (model, i);
+      const IrAttr *attr = node != NULL ? ir_node_attr (node, "sparse_value") : NULL;
+      if (attr != NULL && attr->kind == IR_ATTR_SPARSE_TENSOR && attr->n > 0)
+        count_tensor (&count, attr->tensors[0]);
+    }
+  return count;
+}
+
 static void
 print_json (const CliModel *opened, const IrCost *cost, gboolean partial)
 {
   const IrModel *model = opened->model;
   g_autoptr (GArray) counts = count_ops (model);
+  SparseCount sparse = count_sparse (model);
   cJSON *json = cJSON_CreateObject (), *ops, *list;
 
   cJSON_AddStringToObject (json, "file", opened->path);
@@ -87,6 +125,10 @@ print_json (const CliModel *opened, const IrCost *cost, gboolean partial)
   for (guint i = 0; i < ir_graph_n_outputs (model->main); i++)
     cli_json_add_value (list, ir_graph_output (model->main, i));
   cli_json_add_uint (json, "parameters", cost->params);
+  list = cJSON_AddObjectToObject (json, "sparse");
+  cJSON_AddNumberToObject (list, "tensors", sparse.n_tensors);
+  cli_json_add_uint (list, "elements", sparse.n_elements);
+  cli_json_add_uint (list, "stored", sparse.n_stored);
   cli_json_add_uint (json, "flops", cost->flops);
   cli_json_add_uint (json, "bytes", cost->bytes);
   cJSON_AddBoolToObject (json, "flops_partial", partial);
@@ -112,6 +154,7 @@ print_text (const CliModel *opened, const IrCost *cost, gboolean partial)
                   *flops = cli_format_count (cost->flops);
   g_autofree char *bytes = cli_format_bytes (cost->bytes);
   const char *producer = model->info->producer_name;
+  SparseCount sparse = count_sparse (model);
 
   printf ("%s: IR version %" G_GINT64_FORMAT, opened->path, model->info->ir_version);
   for (guint i = 0; i < model->opsets->n; i++)
@@ -123,6 +166,10 @@ print_text (const CliModel *opened, const IrCost *cost, gboolean partial)
   printf ("%-11s %u\n%-11s %s\n%-11s %s%s per run, %s moved\n", "nodes",
           ir_model_n_counted_nodes (model), "parameters", params, "FLOPs",
           partial ? "at least " : "", flops, bytes);
+  if (sparse.n_tensors > 0)
+    printf ("%-11s %u tensor%s, %" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT " elements stored\n",
+            "sparse", sparse.n_tensors, sparse.n_tensors == 1 ? "" : "s", sparse.n_stored,
+            sparse.n_elements);
   for (guint i = 0; i < ir_graph_n_inputs (model->main); i++)
     if (ir_value_constant (ir_graph_input (model->main, i)) == NULL)
       print_value ("input", ir_graph_input (model->main, i));

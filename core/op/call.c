@@ -48,6 +48,17 @@ call_own (const IrCall *call, gpointer object, GDestroyNotify destroy)
 
 /* -- life -- */
 
+/* Sparse initializers are dense where they are used. */
+static const IrType *
+used_type (const IrCall *call, const IrValue *value)
+{
+  const IrType *type = value->type;
+
+  if (type == NULL || type->kind != IR_TYPE_SPARSE_TENSOR || value->initializer == NULL)
+    return type;
+  return ir_type_tensor (call->context, type->dtype, type->rank, type->dims);
+}
+
 static void
 layout_inputs (IrCall *call, const IrNode *node)
 {
@@ -59,7 +70,7 @@ layout_inputs (IrCall *call, const IrNode *node)
       if (value == NULL)
         continue;
       call->inputs[i].present = TRUE;
-      call->inputs[i].type = value->type;
+      call->inputs[i].type = used_type (call, value);
       call->inputs[i].tensor = ir_value_constant (value);
       if (call->inputs[i].type == NULL && call->inputs[i].tensor != NULL)
         call->inputs[i].type = ir_tensor_type (call->inputs[i].tensor, call->context);

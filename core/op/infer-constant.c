@@ -5,19 +5,23 @@
 #include "core/op/rows.h"
 #include <math.h>
 
-/* Output 0 takes type and contents of @tensor. */
+/* Output 0 takes type and contents of @tensor; a sparse one comes out dense. */
 static void
-set_from_tensor (IrCall *call, const IrTensor *tensor)
+set_from_tensor (IrCall *call, IrTensor *tensor)
 {
-  ir_call_set_output_type (call, 0, ir_tensor_type (tensor, call->context));
   guint64 n = ir_tensor_n_elements (tensor);
   IrDtype dtype = ir_tensor_dtype (tensor);
+  ir_call_set_output_tensor_type (call, 0, dtype, (int) ir_tensor_rank (tensor),
+                                  ir_tensor_dims (tensor));
   if (ir_tensor_rank (tensor) > 1 || n > IR_SHAPE_DATA_MAX ||
       (!ir_dtype_is_integer (dtype) && dtype != IR_DTYPE_BOOL))
     return;
+  g_autoptr (IrTensor) dense = ir_tensor_densify (tensor, NULL);
+  if (dense == NULL)
+    return;
   g_autofree IrNumber *numbers = g_new (IrNumber, MAX (n, 1));
   for (guint64 i = 0; i < n; i++)
-    numbers[i] = ir_number_known (ir_tensor_get_int64 (tensor, i));
+    numbers[i] = ir_number_known (ir_tensor_get_int64 (dense, i));
   ir_call_set_output_data (call, 0, numbers, (guint) n, ir_tensor_rank (tensor) == 0);
 }
 

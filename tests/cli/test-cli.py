@@ -101,6 +101,15 @@ def _():
     assert info['ops']['Conv'] == 4 and info['problems'] == [], info
 
 
+@test('info counts what is stored in sparse form')
+def _():
+    with open(path('sparse.onnxtxt'), 'w') as file:
+        file.write('<ir_version: 8, opset_import: ["" : 17]>\ng (float[2] x) => (float[2] y)\n'
+                   '<sparse_tensor(float[2]) w = {3} int64[1] {1}> { y = Mul (x, w) }\n')
+    assert json_of('info', path('sparse.onnxtxt'))['sparse'] == {'tensors': 1, 'elements': 2, 'stored': 1}
+    assert json_of('info', DIGITS)['sparse'] == {'tensors': 0, 'elements': 0, 'stored': 0}
+
+
 @test('a given dimension takes the place of its symbol')
 def _():
     info = json_of('info', DIGITS, '--dim', 'batch=3')

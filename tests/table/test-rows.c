@@ -303,6 +303,12 @@ recipe_input (GRand *rand, const char *text)
 {
   if (text[0] == 'm')
     return recipe_map (rand, g_ascii_strtoll (text + 1, NULL, 10));
+  if (text[0] == 'q' || text[0] == 'o')
+    {
+      g_autoptr (IrTensor) item = recipe_input (rand, text + 1);
+      return text[0] == 'q' ? ir_tensor_new_sequence (NULL, (IrTensor *[]){ item, item }, 2)
+                            : ir_tensor_new_optional (NULL, item);
+    }
   static const char letters[] = "fdijubs";
   static const IrDtype types[] = { IR_DTYPE_FLOAT, IR_DTYPE_DOUBLE, IR_DTYPE_INT64, IR_DTYPE_INT32,
                                    IR_DTYPE_UINT8, IR_DTYPE_BOOL,   IR_DTYPE_STRING };
@@ -432,7 +438,8 @@ set_recipe_attrs (Trial *trial, const IrOp *op, const char *text)
     {
       g_auto (GStrv) pair = g_strsplit (attrs[i], "=", 2);
       const IrAttrSpec *spec = ir_op_attr (op, pair[0]);
-      g_assert_nonnull (spec);
+      if (spec == NULL) /* an operator of the same name in another domain */
+        continue;
       ir_edit_set_attr (trial->edit, trial->node,
                         recipe_attr (trial->model->context, spec, pair[1]));
     }

@@ -20,7 +20,8 @@ const float *
 cpu_floats (const IrCall *call, guint slot)
 {
   const IrTensor *tensor = ir_call_input (call, slot);
-  return tensor != NULL ? ir_tensor_data (tensor) : NULL;
+  return tensor != NULL && ir_tensor_dtype (tensor) == IR_DTYPE_FLOAT ? ir_tensor_data (tensor)
+                                                                      : NULL;
 }
 
 float *
@@ -64,9 +65,14 @@ relu (float *y, guint64 n)
     y[i] = y[i] < 0 ? 0 : y[i];
 }
 
+/* As numpy: a limit that is NaN makes all of it NaN. */
 CPU_VECTORIZED static void
 clip (float *y, guint64 n, float low, float high)
 {
+  float nan = low + high;
+
+  for (guint64 i = 0; i < n && (isnan (low) || isnan (high)); i++)
+    y[i] = nan;
   for (guint64 i = 0; i < n; i++)
     {
       float x = y[i] < low ? low : y[i];
@@ -118,6 +124,19 @@ gelu (float *y, guint64 n)
 {
   for (guint64 i = 0; i < n; i++)
     y[i] = y[i] * (erff (y[i] / 1.4142135f) + 1) * 0.5f;
+}
+
+gboolean
+cpu_limits (const IrCall *call, guint slot, CpuEpilogue *epilogue)
+{
+  for (guint i = 0; i < 2; i++)
+    {
+      const float *limit = cpu_floats (call, slot + i);
+      if (limit == NULL || ir_tensor_n_elements (ir_call_input (call, slot + i)) != 1)
+        return FALSE;
+      *(i == 0 ? &epilogue->low : &epilogue->high) = *limit;
+    }
+  return TRUE;
 }
 
 void

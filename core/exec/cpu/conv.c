@@ -315,13 +315,6 @@ release (gpointer data)
   g_free (state);
 }
 
-static float
-scalar_input (const IrCall *call, guint slot, float fallback)
-{
-  const float *data = cpu_floats (call, slot);
-  return data != NULL && ir_tensor_n_elements (ir_call_input (call, slot)) > 0 ? data[0] : fallback;
-}
-
 static gboolean
 epilogue_of (const IrCall *call, const IrTensor *y, CpuEpilogue *epilogue)
 {
@@ -330,11 +323,8 @@ epilogue_of (const IrCall *call, const IrTensor *y, CpuEpilogue *epilogue)
 
   *epilogue = (CpuEpilogue){ .activation = form->activation };
   epilogue->alpha = ir_call_float (call, "activation_alpha", 0.01);
-  if (form->activation == CPU_ACT_CLIP)
-    {
-      epilogue->low = scalar_input (call, bounds, -G_MAXFLOAT);
-      epilogue->high = scalar_input (call, bounds + 1, G_MAXFLOAT);
-    }
+  if (form->activation == CPU_ACT_CLIP && !cpu_limits (call, bounds, epilogue))
+    return FALSE;
   if (!form->residual)
     return TRUE;
   epilogue->add = cpu_floats (call, 3);
@@ -374,8 +364,7 @@ run (IrCall *call, GError **error)
   if (ir_tensor_n_elements (y) == 0)
     return TRUE;
   if (!epilogue_of (call, y, &epilogue))
-    return ir_call_fail (call, error, IR_OP_ERROR_SHAPE,
-                         "the residual needs the shape of the result");
+    return call->op->ref (call, error); /* which says what does not fit */
   if (ir_tensor_n_elements (ir_call_input (call, 0)) == 0 ||
       ir_tensor_n_elements (ir_call_input (call, 1)) == 0)
     return call->op->ref (call, error);

@@ -35,7 +35,7 @@ extern const IrBackend ir_backend_cpu;
 
 /* -- shared by the kernels -- */
 int cpu_n_threads (const IrCall *call, guint64 work); /* 1 where the work is too little to share */
-const float *cpu_floats (const IrCall *call, guint slot); /* (nullable) */
+const float *cpu_floats (const IrCall *call, guint slot); /* NULL: absent, or of another type */
 float *cpu_new_floats (IrCall *call, guint slot, const IrTensor *like, GError **error);
 float *cpu_new_floats_shaped (
     IrCall *call, guint slot, guint rank, const gint64 *dims, GError **error);
@@ -65,5 +65,7 @@ typedef struct
   const float *add; /* (nullable) residual, same shape, added first */
 } CpuEpilogue;
 
+/* The limits in inputs @slot and @slot + 1; FALSE unless both are there with one element each. */
+gboolean cpu_limits (const IrCall *call, guint slot, CpuEpilogue *epilogue);
 void cpu_epilogue (const CpuEpilogue *epilogue, float *y, guint64 n, guint64 offset);
 void cpu_epilogue_all (const IrCall *call, const CpuEpilogue *epilogue, float *y, guint64 n);

@@ -57,6 +57,13 @@ UNARY (cpu_log, "loop", logf (x))
 UNARY (cpu_tanh, "loop", tanhf (x))
 UNARY (cpu_erf, "loop", erff (x))
 UNARY (cpu_sigmoid, "loop", 1 / (1 + expf (-x)))
+UNARY (cpu_floor, "vector loop", floorf (x))
+UNARY (cpu_ceil, "vector loop", ceilf (x))
+UNARY (cpu_round, "vector loop", rintf (x)) /* to even, as the standard says */
+UNARY (cpu_sign, "vector loop", x > 0 ? 1 : x < 0 ? -1 : x)
+UNARY (cpu_sin, "loop", sinf (x))
+UNARY (cpu_cos, "loop", cosf (x))
+UNARY (cpu_softplus, "loop", x > 0 ? x + log1pf (expf (-x)) : log1pf (expf (x)))
 
 UNARY (cpu_gelu_erf, "loop", x *(erff (x / 1.4142135f) + 1) * 0.5f)
 UNARY (cpu_gelu_tanh, "loop", 0.5f * x * (1 + tanhf (0.7978846f * (x + 0.044715f * x * x * x))))
@@ -103,6 +110,8 @@ static gboolean
 run_clip (IrCall *call, GError **error)
 {
   const float *low = cpu_floats (call, 1), *high = cpu_floats (call, 2);
+  if ((low == NULL && ir_call_has_input (call, 1)) || (high == NULL && ir_call_has_input (call, 2)))
+    return call->op->ref (call, error); /* a limit of another type */
   CpuEpilogue epilogue = { .activation = CPU_ACT_CLIP,
                            .low = low != NULL ? low[0] : -INFINITY,
                            .high = high != NULL ? high[0] : INFINITY };
@@ -126,6 +135,68 @@ const IrCpuKernel cpu_clip = { .name = "vector loop",
 const IrCpuKernel cpu_hard_swish = { .name = "vector loop",
                                      .refuses = cpu_needs_float,
                                      .run = run_hard_swish };
+
+/* -- with attributes -- */
+
+static gboolean
+run_hard_sigmoid (IrCall *call, GError **error)
+{
+  const IrTensor *in = ir_call_input (call, 0);
+  float alpha = (float) ir_call_float (call, "alpha", 0.2);
+  float beta = (float) ir_call_float (call, "beta", 0.5);
+  const float *x = ir_tensor_data (in);
+  float *y = cpu_new_floats (call, 0, in, error);
+
+  for (guint64 i = 0; y != NULL && i < ir_tensor_n_elements (in); i++)
+    {
+      float gate = alpha * x[i] + beta;
+
+      gate = gate < 0 ? 0 : gate;
+      y[i] = gate > 1 ? 1 : gate;
+    }
+  return y != NULL;
+}
+
+static gboolean
+run_elu (IrCall *call, GError **error)
+{
+  const IrTensor *in = ir_call_input (call, 0);
+  float alpha = (float) ir_call_float (call, "alpha", 1);
+  const float *x = ir_tensor_data (in);
+  float *y = cpu_new_floats (call, 0, in, error);
+
+  for (guint64 i = 0; y != NULL && i < ir_tensor_n_elements (in); i++)
+    y[i] = x[i] < 0 ? alpha * expm1f (x[i]) : x[i];
+  return y != NULL;
+}
+
+static const char *
+needs_bool (const IrNode *node)
+{
+  return node->inputs[0] != NULL && ir_value_dtype (node->inputs[0]) == IR_DTYPE_BOOL
+             ? NULL
+             : "only bool is negated here";
+}
+
+static gboolean
+run_not (IrCall *call, GError **error)
+{
+  const IrTensor *in = ir_call_input (call, 0);
+  const guint8 *x = ir_tensor_data (in);
+  IrTensor *out = ir_call_new_output (call, 0, IR_DTYPE_BOOL, ir_tensor_rank (in),
+                                      ir_tensor_dims (in), error);
+  guint8 *y = out != NULL ? ir_tensor_data_writable (out) : NULL;
+
+  for (guint64 i = 0; out != NULL && i < ir_tensor_n_elements (in); i++)
+    y[i] = x[i] == 0;
+  return out != NULL;
+}
+
+const IrCpuKernel cpu_hard_sigmoid = { .name = "vector loop",
+                                       .refuses = cpu_needs_float,
+                                       .run = run_hard_sigmoid };
+const IrCpuKernel cpu_elu = { .name = "loop", .refuses = cpu_needs_float, .run = run_elu };
+const IrCpuKernel cpu_not = { .name = "vector loop", .refuses = needs_bool, .run = run_not };
 
 /* -- binary -- */
 
@@ -201,50 +272,56 @@ broadcast_place (const Broadcast *b, gint64 row, gint64 *x, gint64 *y)
 }
 
 typedef void (*BinaryLoop) (
-    const float *a, gint64 sa, const float *b, gint64 sb, float *out, gint64 n);
+    gconstpointer a, gint64 sa, gconstpointer b, gint64 sb, gpointer out, gint64 n);
 
 /* Strides are 0 or 1 in the innermost axis, which the loops know as constants. */
-#define BINARY_LOOP(kernel, EXPRESSION)                                                            \
-  CPU_VECTORIZED static void kernel##_loop (const float *pa, gint64 sa, const float *pb,           \
-                                            gint64 sb, float *out, gint64 n)                       \
+#define BINARY_LOOP(kernel, In, Out, EXPRESSION)                                                   \
+  CPU_VECTORIZED static void kernel##_loop (gconstpointer va, gint64 sa, gconstpointer vb,         \
+                                            gint64 sb, gpointer to, gint64 n)                      \
   {                                                                                                \
+    const In *pa = va, *pb = vb;                                                                   \
+    Out *out = to;                                                                                 \
     if (sa != 0 && sb != 0)                                                                        \
       for (gint64 i = 0; i < n; i++)                                                               \
         {                                                                                          \
-          float a = pa[i], b = pb[i];                                                              \
+          In a = pa[i], b = pb[i];                                                                 \
           out[i] = EXPRESSION;                                                                     \
         }                                                                                          \
     else if (sa != 0)                                                                              \
       for (gint64 i = 0; i < n; i++)                                                               \
         {                                                                                          \
-          float a = pa[i], b = *pb;                                                                \
+          In a = pa[i], b = *pb;                                                                   \
           out[i] = EXPRESSION;                                                                     \
         }                                                                                          \
     else                                                                                           \
       for (gint64 i = 0; i < n; i++)                                                               \
         {                                                                                          \
-          float a = *pa, b = pb[sb != 0 ? i : 0];                                                  \
+          In a = *pa, b = pb[sb != 0 ? i : 0];                                                     \
           out[i] = EXPRESSION;                                                                     \
         }                                                                                          \
   }
 
+/* @loop reads elements of the first input's type and writes those of @to. */
 static gboolean
-run_binary (IrCall *call, BinaryLoop loop, GError **error)
+run_binary (IrCall *call, BinaryLoop loop, IrDtype to, GError **error)
 {
   const IrTensor *ta = ir_call_input (call, 0), *tb = ir_call_input (call, 1);
+  gint64 in_size = ir_dtype_bits (ir_tensor_dtype (ta)) / 8, out_size = ir_dtype_bits (to) / 8;
   Broadcast broadcast;
   gint64 rows, n, chunks;
-  float *y;
+  IrTensor *out;
 
-  if (call->n_inputs != 2 || !broadcast_init (&broadcast, ta, tb))
+  if (call->n_inputs != 2 || ir_tensor_dtype (ta) != ir_tensor_dtype (tb) ||
+      !broadcast_init (&broadcast, ta, tb))
     return call->op->ref (
         call, error); /* other numbers of operands, and the message if they do not fit */
-  const float *a = ir_tensor_data (ta), *b = ir_tensor_data (tb);
-  y = cpu_new_floats_shaped (call, 0, broadcast.out_rank, broadcast.out_dims, error);
-  if (y == NULL)
+  const guint8 *a = ir_tensor_data (ta), *b = ir_tensor_data (tb);
+  out = ir_call_new_output (call, 0, to, broadcast.out_rank, broadcast.out_dims, error);
+  if (out == NULL)
     return FALSE;
+  guint8 *y = ir_tensor_data_writable (out);
   n = broadcast.dims[0];
-  rows = n > 0 ? (gint64) ir_tensor_n_elements (call->outputs[0].tensor) / n : 0;
+  rows = n > 0 ? (gint64) ir_tensor_n_elements (out) / n : 0;
   int n_threads = cpu_n_threads (call, (guint64) (rows * n));
   /* One long row is cut, so that all threads have work. */
   chunks = rows < n_threads ? n_threads : 1;
@@ -255,17 +332,18 @@ run_binary (IrCall *call, BinaryLoop loop, GError **error)
              end = n * (part % chunks + 1) / chunks, at_a, at_b;
 
       broadcast_place (&broadcast, row, &at_a, &at_b);
-      loop (a + at_a + first * broadcast.sa[0], broadcast.sa[0], b + at_b + first * broadcast.sb[0],
-            broadcast.sb[0], y + row * n + first, end - first);
+      loop (a + (at_a + first * broadcast.sa[0]) * in_size, broadcast.sa[0],
+            b + (at_b + first * broadcast.sb[0]) * in_size, broadcast.sb[0],
+            y + (row * n + first) * out_size, end - first);
     }
   return TRUE;
 }
 
 #define BINARY(kernel, title, EXPRESSION)                                                          \
-  BINARY_LOOP (kernel, EXPRESSION)                                                                 \
+  BINARY_LOOP (kernel, float, float, EXPRESSION)                                                   \
   static gboolean kernel##_run (IrCall *call, GError **error)                                      \
   {                                                                                                \
-    return run_binary (call, kernel##_loop, error);                                                \
+    return run_binary (call, kernel##_loop, IR_DTYPE_FLOAT, error);                                \
   }                                                                                                \
   const IrCpuKernel kernel = { .name = title, .refuses = cpu_needs_float, .run = kernel##_run };
 
@@ -275,3 +353,45 @@ BINARY (cpu_mul, "vector loop", a *b)
 BINARY (cpu_div, "vector loop", a / b)
 /* The square is what exporters write for a variance; powf would cost twenty times as much. */
 BINARY (cpu_pow, "loop", b == 2 ? a * a : powf (a, b))
+BINARY (cpu_min, "vector loop", a < b || a != a ? a : b)
+BINARY (cpu_max, "vector loop", a > b || a != a ? a : b)
+
+/* -- comparisons and logic: bytes out -- */
+
+static const char *
+needs_comparable (const IrNode *node)
+{
+  IrDtype dtype = node->inputs[0] != NULL ? ir_value_dtype (node->inputs[0]) : IR_DTYPE_UNDEFINED;
+
+  return dtype == IR_DTYPE_FLOAT || dtype == IR_DTYPE_INT64 || dtype == IR_DTYPE_INT32 ||
+                 dtype == IR_DTYPE_BOOL
+             ? NULL
+             : "only float, int64, int32 and bool are compared here";
+}
+
+#define COMPARE(kernel, EXPRESSION)                                                                \
+  BINARY_LOOP (kernel##_float, float, guint8, EXPRESSION)                                          \
+  BINARY_LOOP (kernel##_int64, gint64, guint8, EXPRESSION)                                         \
+  BINARY_LOOP (kernel##_int32, gint32, guint8, EXPRESSION)                                         \
+  BINARY_LOOP (kernel##_bool, guint8, guint8, EXPRESSION)                                          \
+  static gboolean kernel##_run (IrCall *call, GError **error)                                      \
+  {                                                                                                \
+    IrDtype dtype = ir_tensor_dtype (ir_call_input (call, 0));                                     \
+    BinaryLoop loop = dtype == IR_DTYPE_FLOAT   ? kernel##_float_loop                              \
+                      : dtype == IR_DTYPE_INT64 ? kernel##_int64_loop                              \
+                      : dtype == IR_DTYPE_INT32 ? kernel##_int32_loop                              \
+                                                : kernel##_bool_loop;                              \
+    return run_binary (call, loop, IR_DTYPE_BOOL, error);                                          \
+  }                                                                                                \
+  const IrCpuKernel kernel = { .name = "vector loop",                                              \
+                               .refuses = needs_comparable,                                        \
+                               .run = kernel##_run };
+
+COMPARE (cpu_equal, a == b)
+COMPARE (cpu_less, a < b)
+COMPARE (cpu_greater, a > b)
+COMPARE (cpu_less_or_equal, a <= b)
+COMPARE (cpu_greater_or_equal, a >= b)
+COMPARE (cpu_and, a != 0 && b != 0)
+COMPARE (cpu_or, a != 0 || b != 0)
+COMPARE (cpu_xor, (a != 0) != (b != 0))

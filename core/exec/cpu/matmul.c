@@ -144,19 +144,13 @@ bias_fits (const IrTensor *c, gint64 m, gint64 n)
          (rank < 2 || dims[0] == m || dims[0] == 1);
 }
 
-static CpuEpilogue
-epilogue_of (const IrCall *call)
+/* FALSE: the reference kernel has to say what is wrong. */
+static gboolean
+epilogue_of (const IrCall *call, CpuEpilogue *epilogue)
 {
-  CpuEpilogue epilogue = { .activation = activation_of (call),
-                           .alpha = ir_call_float (call, "activation_alpha", 0.01) };
-
-  if (epilogue.activation == CPU_ACT_CLIP)
-    {
-      const float *low = cpu_floats (call, 3), *high = cpu_floats (call, 4);
-      epilogue.low = low != NULL ? low[0] : -G_MAXFLOAT;
-      epilogue.high = high != NULL ? high[0] : G_MAXFLOAT;
-    }
-  return epilogue;
+  *epilogue = (CpuEpilogue){ .activation = activation_of (call),
+                             .alpha = ir_call_float (call, "activation_alpha", 0.01) };
+  return epilogue->activation != CPU_ACT_CLIP || cpu_limits (call, 3, epilogue);
 }
 
 /* -- Gemm -- */
@@ -170,12 +164,12 @@ run_gemm (IrCall *call, GError **error)
            trans_b = ir_call_int (call, "transB", 0) != 0;
   float alpha = ir_call_float (call, "alpha", 1),
         beta = c != NULL ? ir_call_float (call, "beta", 1) : 0;
-  CpuEpilogue epilogue = epilogue_of (call);
+  CpuEpilogue epilogue;
   gint64 dims[2], k;
   int n_threads;
   float *y;
 
-  if (ir_tensor_rank (a) != 2 || ir_tensor_rank (b) != 2)
+  if (ir_tensor_rank (a) != 2 || ir_tensor_rank (b) != 2 || !epilogue_of (call, &epilogue))
     return call->op->ref (call, error);
   dims[0] = ir_tensor_dims (a)[trans_a ? 1 : 0];
   dims[1] = ir_tensor_dims (b)[trans_b ? 0 : 1];
@@ -379,13 +373,13 @@ run_matmul_add (IrCall *call, GError **error)
 {
   const IrTensor *a = ir_call_input (call, 0), *b = ir_call_input (call, 1),
                  *c = ir_call_input (call, 2);
-  CpuEpilogue epilogue = epilogue_of (call);
+  CpuEpilogue epilogue;
   Batch batch;
   guint64 n_y, n_c = ir_tensor_n_elements (c);
   gboolean row, whole;
   float *y;
 
-  if (!batch_init (&batch, a, b) || batch.k == 0)
+  if (!batch_init (&batch, a, b) || batch.k == 0 || !epilogue_of (call, &epilogue))
     return call->op->ref (call, error);
   n_y = (guint64) (batch.n_batches * batch.m * batch.n);
   row = n_c == (guint64) batch.n && ir_tensor_rank (c) >= 1 &&

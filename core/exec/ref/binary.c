@@ -486,12 +486,17 @@ ir_ref_clip (IrCall *call, GError **error)
   const IrTensor *in = ir_call_input (call, 0);
   const IrTensor *low = ir_call_input (call, 1), *high = ir_call_input (call, 2);
   IrRefKind kind = ir_ref_kind (ir_tensor_dtype (in));
-  if (kind == IR_REF_OTHER ||
-      (low != NULL &&
-       (ir_ref_kind (ir_tensor_dtype (low)) == IR_REF_REAL) != (kind == IR_REF_REAL)) ||
-      (high != NULL &&
-       (ir_ref_kind (ir_tensor_dtype (high)) == IR_REF_REAL) != (kind == IR_REF_REAL)))
+  if (kind == IR_REF_OTHER)
     return ir_ref_fail_dtype (call, ir_tensor_dtype (in), error);
+  for (guint slot = 1; slot <= 2; slot++)
+    {
+      const IrTensor *limit = slot == 1 ? low : high;
+      if (limit != NULL &&
+          (ir_ref_kind (ir_tensor_dtype (limit)) == IR_REF_REAL) != (kind == IR_REF_REAL))
+        return ir_call_fail (call, error, IR_OP_ERROR_DTYPE, "%s is %s, the input is %s",
+                             slot == 1 ? "min" : "max", ir_dtype_name (ir_tensor_dtype (limit)),
+                             ir_dtype_name (ir_tensor_dtype (in)));
+    }
   IrTensor *out = ir_block_new_output (call, 0, error);
   if (out == NULL)
     return FALSE;

@@ -25,9 +25,12 @@ relu (const Activation *activation, double value)
   return value < 0 ? 0 : value;
 }
 
+/* A limit that is NaN makes everything NaN, as in Clip. */
 static double
 clip (const Activation *activation, double value)
 {
+  if (isnan (activation->low) || isnan (activation->high))
+    return NAN;
   double at_least = value < activation->low ? activation->low : value;
 
   return at_least > activation->high ? activation->high : at_least;

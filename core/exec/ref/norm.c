@@ -269,12 +269,12 @@ check_layer_vector (const IrCall *call, guint slot, guint axis, GError **error)
 {
   const IrTensor *x = ir_call_input (call, 0), *vector = ir_call_input (call, slot);
   guint rank = vector != NULL ? ir_tensor_rank (vector) : 0, x_rank = ir_tensor_rank (x);
-  gboolean fits = rank <= x_rank - axis;
+  gboolean fits = rank <= x_rank;
 
   for (guint k = 0; fits && k < rank; k++)
     {
       gint64 size = ir_tensor_dims (vector)[rank - 1 - k];
-      fits = size == 1 || size == ir_tensor_dims (x)[x_rank - 1 - k];
+      fits = size == 1 || (k < x_rank - axis && size == ir_tensor_dims (x)[x_rank - 1 - k]);
     }
   return fits ||
          ir_call_fail (call, error, IR_OP_ERROR_SHAPE,

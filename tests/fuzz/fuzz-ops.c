@@ -1,0 +1,437 @@
+/* The differential fuzzer of operators. For every row of the op table random attributes, shapes,
+ * types and contents: the reference kernel runs or gives an error that names the node; what comes
+ * out has the type that inference gave; the CPU kernel, where it takes the node, gives the same
+ * within the row's tolerance. No input may crash, hang, leak or be undefined behaviour, so build it
+ * with sanitizers, too.
+ *
+ *   fuzz-ops [--seconds N] [--seed FIRST] [--op NAME]...
+ *   fuzz-ops --op NAME --seed N --size K     one trial again, as the report of a finding says
+ *
+ * Trials run in child processes, so that a crash is a finding like any other. A finding is shrunk
+ * by running its seed again with fewer places along the axes. */
+#include "config.h"
+
+#include "core/op/infer.h"
+#include "tests/fuzz/op-trial.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <locale.h>
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define TRIAL_SECONDS    30        /* a trial that takes longer hangs */
+#define TRIALS_PER_CHILD 4000      /* then a new one, so that leaks are found now and then */
+#define OUTPUT_LIMIT     (1 << 22) /* bytes */
+#define MAX_FINDINGS     2         /* of one operator, then it is left alone */
+
+/* What a child leaves behind. */
+typedef struct
+{
+  guint64 position; /* of the trial that runs */
+  gboolean ended;   /* the child came to the end of its trials */
+  guint64 n_ran, n_compared;
+  guint n_ran_of[IR_N_OPS], n_compared_of[IR_N_OPS], n_findings_of[IR_N_OPS];
+  char message[1024];
+} Shared;
+
+typedef struct
+{
+  Shared *shared;
+  GPtrArray *ops; /* of const IrOp */
+  guint32 first_seed;
+  gint64 deadline; /* of g_get_monotonic_time() */
+} Fuzzer;
+
+const char *__asan_default_options (void);
+const char *__ubsan_default_options (void);
+
+/* Kernels ask for absurd amounts of memory on purpose, and live with getting none. */
+const char *
+__asan_default_options (void)
+{
+  return "allocator_may_return_null=1";
+}
+
+const char *
+__ubsan_default_options (void)
+{
+  return "halt_on_error=1:print_stacktrace=1";
+}
+
+/* -- one trial -- */
+
+static double
+largest (const IrTensor *tensor)
+{
+  double most = 1;
+  for (guint64 i = 0; i < ir_tensor_n_elements (tensor); i++)
+    {
+      double value = fabs (ir_tensor_get_double (tensor, i));
+      if (isfinite (value) && value > most)
+        most = value;
+    }
+  return most;
+}
+
+/* What rounding errors are measured by: sums may cancel, products of inputs do not. */
+static double
+scale_of (const Trial *trial, const IrTensor *wanted)
+{
+  double product = 1;
+  for (guint i = 0; i < trial->n; i++)
+    if (trial->tensors[i] != NULL && !ir_tensor_is_container (trial->tensors[i]) &&
+        ir_dtype_is_float (ir_tensor_dtype (trial->tensors[i])))
+      product *= largest (trial->tensors[i]);
+  return MAX (product, largest (wanted));
+}
+
+static IrTolerance
+tolerance_of (const IrOp *op, IrDtype dtype)
+{
+  IrTolerance tol = op->tol;
+  double epsilon = dtype == IR_DTYPE_FLOAT16 ? 0x1p-10 : dtype == IR_DTYPE_BFLOAT16 ? 0x1p-7 : 0;
+  if (tol.rtol > 0)
+    tol.rtol = MAX (tol.rtol, epsilon);
+  return tol;
+}
+
+static char *
+difference (const Trial *trial, guint slot, const IrTensor *found, const IrTensor *wanted)
+{
+  IrContext *context = trial->model->context;
+  const IrType *found_type = ir_tensor_type (found, context);
+  const IrType *wanted_type = ir_tensor_type (wanted, context);
+  IrTolerance tol = tolerance_of (trial->node->op, ir_tensor_dtype (wanted));
+
+  if (found_type != wanted_type)
+    {
+      g_autofree char *is = ir_type_to_string (context, found_type);
+      g_autofree char *should = ir_type_to_string (context, wanted_type);
+      return g_strdup_printf ("output %u is %s on the CPU, %s by the reference", slot, is, should);
+    }
+  if (ir_tensor_is_container (wanted) || (trial->extreme && tol.rtol > 0))
+    return NULL;
+  if (ir_dtype_kind (ir_tensor_dtype (wanted)) == IR_DTYPE_KIND_STRING ||
+      ir_dtype_kind (ir_tensor_dtype (wanted)) == IR_DTYPE_KIND_COMPLEX)
+    return ir_tensor_equal (found, wanted) ? NULL : g_strdup ("the outputs differ");
+  double scale = tol.atol > 0 ? scale_of (trial, wanted) : 1;
+  for (guint64 i = 0; i < ir_tensor_n_elements (wanted); i++)
+    {
+      double a = ir_tensor_get_double (found, i), b = ir_tensor_get_double (wanted, i);
+      if (isnan (b) ? isnan (a) : a == b || fabs (a - b) <= tol.atol * scale + tol.rtol * fabs (b))
+        continue;
+      return g_strdup_printf ("output %u: element %" G_GUINT64_FORMAT
+                              " is %.9g on the CPU, %.9g by the reference",
+                              slot, i, a, b);
+    }
+  return NULL;
+}
+
+static char *
+inference_difference (const Trial *trial, IrTensor *const *outputs)
+{
+  IrContext *context = trial->model->context;
+  for (guint i = 0; i < trial->node->n_outputs; i++)
+    {
+      if (outputs[i] == NULL)
+        continue;
+      const IrType *inferred = trial->node->outputs[i]->type;
+      const IrType *actual = ir_tensor_type (outputs[i], context);
+      if (inferred == NULL || ir_type_merge (context, inferred, actual) != NULL)
+        continue;
+      g_autofree char *said = ir_type_to_string (context, inferred);
+      g_autofree char *is = ir_type_to_string (context, actual);
+      return g_strdup_printf ("output %u was inferred as %s and is %s", i, said, is);
+    }
+  return NULL;
+}
+
+#define MAX_OUTPUTS 16
+
+static char *
+compare_with_cpu (Trial *trial, IrTensor *const *wanted, const GError *refused, gboolean *compared)
+{
+  const IrBackend *cpu = ir_backend_find ("cpu");
+  const IrNode *node = trial->node;
+  IrTensor *outputs[MAX_OUTPUTS] = { NULL };
+  const IrTensor *inputs[TRIAL_MAX_INPUTS] = { NULL };
+  g_autoptr (GError) error = NULL;
+  char *found = NULL;
+
+  if (cpu == NULL || cpu->refuses (node) != NULL || cpu->kernel (node) == NULL ||
+      (node->op->flags & IR_OP_RANDOM) != 0)
+    return NULL;
+  for (guint i = 0; i < trial->n; i++)
+    inputs[i] = trial->tensors[i];
+  gboolean done = ir_eval_node (node, inputs, outputs, cpu, OUTPUT_LIMIT, &error);
+  if (done != (refused == NULL))
+    found = done ? g_strdup_printf ("refused by the reference alone: %s", refused->message)
+                 : g_strdup_printf ("refused by the CPU alone: %s", error->message);
+  for (guint i = 0; i < node->n_outputs && done; i++)
+    {
+      if (found == NULL && outputs[i] != NULL && wanted[i] != NULL)
+        found = difference (trial, i, outputs[i], wanted[i]);
+      g_clear_pointer (&outputs[i], ir_tensor_unref);
+    }
+  *compared = done && refused == NULL;
+  return found;
+}
+
+/* What is wrong, or NULL. */
+static char *
+run_trial (Trial *trial, gboolean *ran, gboolean *compared)
+{
+  const IrNode *node = trial->node;
+  const IrTensor *inputs[TRIAL_MAX_INPUTS] = { NULL };
+  IrTensor *outputs[MAX_OUTPUTS] = { NULL };
+  g_autoptr (GError) error = NULL;
+  char *found = NULL;
+
+  *ran = *compared = FALSE;
+  if (node->n_outputs > MAX_OUTPUTS)
+    return NULL;
+  for (guint i = 0; i < trial->n; i++)
+    inputs[i] = trial->tensors[i];
+  ir_infer_model (trial->edit, IR_INFER_DEFAULT, NULL);
+  ir_cost_node_flops (node, NULL);
+  ir_cost_node_bytes (node, NULL);
+  *ran = ir_eval_node (node, inputs, outputs, ir_backend_find ("ref"), OUTPUT_LIMIT, &error);
+  if (!*ran && (error == NULL || strstr (error->message, node->op_type) == NULL))
+    found = g_strdup_printf ("an error that does not name the node: %s",
+                             error != NULL ? error->message : "none");
+  if (*ran)
+    found = inference_difference (trial, outputs);
+  if (found == NULL)
+    found = compare_with_cpu (trial, outputs, error, compared);
+  for (guint i = 0; i < node->n_outputs; i++)
+    g_clear_pointer (&outputs[i], ir_tensor_unref);
+  return found;
+}
+
+/* -- children -- */
+
+/* Runs the trials from the position on, up to the first finding. */
+static int
+child_main (Fuzzer *fuzzer)
+{
+  Shared *shared = fuzzer->shared;
+  guint n_ops = fuzzer->ops->len;
+  guint64 end = shared->position + TRIALS_PER_CHILD;
+
+  for (; shared->position < end && g_get_monotonic_time () < fuzzer->deadline; shared->position++)
+    {
+      const IrOp *op = fuzzer->ops->pdata[shared->position % n_ops];
+      gboolean ran, compared;
+      if (shared->n_findings_of[op->id] >= MAX_FINDINGS)
+        continue;
+      g_auto (Trial) trial = { 0 };
+      alarm (TRIAL_SECONDS);
+      trial_init (&trial, op, fuzzer->first_seed + (guint32) (shared->position / n_ops), 0);
+      g_autofree char *found = run_trial (&trial, &ran, &compared);
+      if (found != NULL)
+        {
+          g_strlcpy (shared->message, found, sizeof shared->message);
+          return 1;
+        }
+      shared->n_ran += ran;
+      shared->n_compared += compared;
+      shared->n_ran_of[op->id] += ran;
+      shared->n_compared_of[op->id] += compared;
+    }
+  alarm (0);
+  shared->ended = TRUE;
+  return 0;
+}
+
+static void
+silence (void)
+{
+  int null = open ("/dev/null", O_WRONLY);
+  if (null >= 0)
+    {
+      dup2 (null, STDOUT_FILENO);
+      dup2 (null, STDERR_FILENO);
+      close (null);
+    }
+}
+
+/* One trial; TRUE if nothing was found. */
+static gboolean
+run_again (Shared *shared, const IrOp *op, guint32 seed, guint size, gboolean show)
+{
+  int status = 0;
+  fflush (NULL);
+  pid_t pid = fork ();
+  if (pid == 0)
+    {
+      gboolean ran, compared;
+      if (!show)
+        silence ();
+      alarm (TRIAL_SECONDS);
+      Trial trial;
+      trial_init (&trial, op, seed, size);
+      if (show)
+        {
+          g_autofree char *text = trial_to_string (&trial);
+          fprintf (stderr, "%s\n", text);
+        }
+      char *found = run_trial (&trial, &ran, &compared);
+      trial_clear (&trial);
+      if (found != NULL)
+        g_strlcpy (shared->message, found, sizeof shared->message);
+      if (show)
+        fprintf (stderr, "%s\n", found != NULL ? found : ran ? "ran" : "was refused");
+      exit (found != NULL);
+    }
+  while (waitpid (pid, &status, 0) < 0 && errno == EINTR)
+    ;
+  return WIFEXITED (status) && WEXITSTATUS (status) == 0;
+}
+
+/* Says what was found, as small as the seed gives it. */
+static void
+report (Fuzzer *fuzzer, const IrOp *op, guint32 seed, int status)
+{
+  static const guint sizes[] = { 1, 2, 3, 5, 0 };
+  Shared *shared = fuzzer->shared;
+  g_autofree char *what = WIFSIGNALED (status) && WTERMSIG (status) == SIGALRM
+                              ? g_strdup_printf ("did not end within %d s", TRIAL_SECONDS)
+                          : shared->message[0] != '\0' ? g_strdup (shared->message)
+                          : WIFSIGNALED (status)
+                              ? g_strdup_printf ("died of signal %d", WTERMSIG (status))
+                              : g_strdup ("a sanitizer stopped it");
+  guint i = 0;
+  while (i + 1 < G_N_ELEMENTS (sizes) && run_again (shared, op, seed, sizes[i], FALSE))
+    i++;
+  fprintf (stderr, "\n%s%s%s: %s\n", op->domain != NULL ? op->domain : "",
+           op->domain != NULL ? "." : "", op->name, what);
+  gboolean vanished = run_again (shared, op, seed, sizes[i], TRUE);
+  fprintf (stderr, "again: fuzz-ops --op %s%s%s --seed %u --size %u%s\n",
+           op->domain != NULL ? op->domain : "", op->domain != NULL ? "." : "", op->name, seed,
+           sizes[i], vanished ? " (not by itself: needs the trials before it)" : "");
+}
+
+/* Returns: number of findings */
+static guint
+fuzz (Fuzzer *fuzzer)
+{
+  Shared *shared = fuzzer->shared;
+  guint n_findings = 0, n_ops = fuzzer->ops->len;
+
+  while (g_get_monotonic_time () < fuzzer->deadline)
+    {
+      int status = 0;
+      shared->ended = FALSE;
+      shared->message[0] = '\0';
+      fflush (NULL);
+      pid_t pid = fork ();
+      if (pid == 0)
+        exit (child_main (fuzzer));
+      if (pid < 0)
+        return n_findings + 1;
+      while (waitpid (pid, &status, 0) < 0 && errno == EINTR)
+        ;
+      if (WIFEXITED (status) && WEXITSTATUS (status) == 0)
+        continue;
+      n_findings++;
+      if (shared->ended)
+        {
+          fprintf (stderr, "\nLeaks in the trials up to %" G_GUINT64_FORMAT ", see above.\n",
+                   shared->position);
+          continue;
+        }
+      const IrOp *op = fuzzer->ops->pdata[shared->position % n_ops];
+      shared->n_findings_of[op->id]++;
+      report (fuzzer, op, fuzzer->first_seed + (guint32) (shared->position / n_ops), status);
+      shared->position++;
+    }
+  return n_findings;
+}
+
+/* -- the program -- */
+
+static gboolean
+add_ops (GPtrArray *ops, char **names)
+{
+  for (guint id = 1; id < ir_op_n (); id++)
+    {
+      const IrOp *op = ir_op_by_id ((IrOpId) id);
+      g_autofree char *full = g_strdup_printf ("%s.%s", op->domain != NULL ? op->domain : "ai.onnx",
+                                               op->name);
+      if (op->ref != NULL &&
+          (names == NULL || g_strv_contains ((const char *const *) names, op->name) ||
+           g_strv_contains ((const char *const *) names, full)))
+        g_ptr_array_add (ops, (gpointer) op);
+    }
+  return ops->len > 0;
+}
+
+static void
+print_rows (const Fuzzer *fuzzer)
+{
+  printf ("# %-30s %8s %8s\n", "operator", "ran", "compared");
+  for (guint i = 0; i < fuzzer->ops->len; i++)
+    {
+      const IrOp *op = fuzzer->ops->pdata[i];
+      printf ("# %-30s %8u %8u\n", op->name, fuzzer->shared->n_ran_of[op->id],
+              fuzzer->shared->n_compared_of[op->id]);
+    }
+}
+
+int
+main (int argc, char **argv)
+{
+  gint seconds = 45, seed = 0, size = -1;
+  gboolean verbose = FALSE;
+  g_auto (GStrv) names = NULL;
+  const GOptionEntry entries[] = {
+    { "seconds", 0, 0, G_OPTION_ARG_INT, &seconds, "How long (default 45)", "N" },
+    { "seed", 0, 0, G_OPTION_ARG_INT, &seed, "First seed (default 0), or that of --size", "N" },
+    { "op", 0, 0, G_OPTION_ARG_STRING_ARRAY, &names, "Only these operators", "NAME" },
+    { "size", 0, 0, G_OPTION_ARG_INT, &size, "Run one trial of this size, 0 as drawn", "K" },
+    { "verbose", 'v', 0, G_OPTION_ARG_NONE, &verbose, "Count by operator", NULL },
+    G_OPTION_ENTRY_NULL
+  };
+  g_autoptr (GOptionContext) context = g_option_context_new (NULL);
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GPtrArray) ops = g_ptr_array_new ();
+
+  setlocale (LC_ALL, "C.UTF-8");
+  g_log_set_always_fatal ((GLogLevelFlags) (G_LOG_LEVEL_CRITICAL | G_LOG_FATAL_MASK));
+  g_option_context_add_main_entries (context, entries, NULL);
+  if (!g_option_context_parse (context, &argc, &argv, &error))
+    {
+      fprintf (stderr, "%s\n", error->message);
+      return 2;
+    }
+  if (!add_ops (ops, names))
+    {
+      fprintf (stderr, "There is no such operator.\n");
+      return 2;
+    }
+  Shared *shared = mmap (NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+                         -1, 0);
+  if (shared == MAP_FAILED)
+    return 3;
+  if (size >= 0)
+    return run_again (shared, ops->pdata[0], (guint32) seed, (guint) size, TRUE) ? 0 : 1;
+
+  Fuzzer fuzzer = { shared, ops, (guint32) seed,
+                    g_get_monotonic_time () + (gint64) seconds * G_USEC_PER_SEC };
+  guint n_findings = fuzz (&fuzzer);
+  if (verbose)
+    print_rows (&fuzzer);
+  printf ("# %" G_GUINT64_FORMAT " trials, %" G_GUINT64_FORMAT " ran, %" G_GUINT64_FORMAT
+          " compared with the CPU, of %u operators\n",
+          shared->position, shared->n_ran, shared->n_compared, ops->len);
+  printf ("1..1\n%s 1 - random applications of every operator agree\n",
+          n_findings == 0 ? "ok" : "not ok");
+  return n_findings == 0 ? 0 : 1;
+}

@@ -1,0 +1,25 @@
+/* One random application of an operator: made from (row, seed, size), and nothing else, so that the
+ * three numbers repeat it. */
+#pragma once
+
+#include "core/exec/exec.h"
+#include "core/ir/edit.h"
+
+#define TRIAL_MAX_INPUTS 14
+
+typedef struct
+{
+  IrModel *model;
+  IrEdit *edit;
+  IrNode *node;
+  guint n;
+  IrTensor *tensors[TRIAL_MAX_INPUTS]; /* entries nullable */
+  gboolean extreme; /* numbers so large that sums and products of them overflow in float32 */
+} Trial;
+
+/* @size: most places along an axis, and @size 1 has no special numbers; 0: as drawn */
+void trial_init (Trial *trial, const IrOp *op, guint32 seed, guint size);
+void trial_clear (Trial *trial);
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Trial, trial_clear)
+
+char *trial_to_string (const Trial *trial);

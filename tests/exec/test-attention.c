@@ -137,9 +137,10 @@ test_rounding (void)
 {
   assert_body (
       25, "bfloat16[1,1,1,2]", "1 0.002471923828125", 0,
-      TENSOR ("q", "bfloat16[1,1,1,1]", "1") TENSOR (
-          "k", "bfloat16[1,1,2,1]",
-          "0, -6") "a, b, c, y = Attention <scale = 1.0, qk_matmul_output_mode = 3> (q, k, k)");
+      FLOATS ("qf", "1,1,1,1", "1") FLOATS (
+          "kf", "1,1,2,1",
+          "0, -6") "q = Cast <to = 16> (qf)\nk = Cast <to = 16> (kf)\n"
+                   "a, b, c, y = Attention <scale = 1.0, qk_matmul_output_mode = 3> (q, k, k)");
 }
 
 /* A score that is NaN stays so under a mask, as in the sum that the definition has; a query that

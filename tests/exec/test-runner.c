@@ -470,7 +470,8 @@ test_loop (void)
   IrValue *sum = build_node (&b, body, "Add", 1, in[0], k, END)->outputs[0];
   IrValue *go = build_node (&b, body, "Less", 1, v, stop, END)->outputs[0];
   ir_edit_set_graph_outputs (b.edit, body, (IrValue *[]){ go, v, sum }, 3);
-  IrNode *loop = build_node (&b, NULL, "Loop", 2, n, NULL, start, END);
+  IrValue *begin = build_constant (&b, "begin", ir_tensor_new_scalar (IR_DTYPE_BOOL, 1));
+  IrNode *loop = build_node (&b, NULL, "Loop", 2, n, begin, start, END);
   ir_edit_set_attr (b.edit, loop, ir_attr_graph (context, "body", body->id));
   build_output (&b, loop->outputs[0]);
   build_output (&b, loop->outputs[1]);

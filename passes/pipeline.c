@@ -289,6 +289,25 @@ run_rules (IrPassContext *context, const IrPass *pass, GError **error)
   return table != NULL && ir_rule_table_run (table, context, error);
 }
 
+/* A Gradient names values in its attributes, which no rule follows when it removes or replaces
+ * them: a model that has one stays as it is. */
+static gboolean
+has_gradient (IrPassContext *context)
+{
+  const IrModel *model = ir_edit_model (context->edit);
+
+  for (guint i = 1; i < model->nodes->len; i++)
+    {
+      const IrNode *node = g_ptr_array_index (model->nodes, i);
+      if (node->state != IR_STATE_LIVE || !ir_op_is (node, IR_OP_GRADIENT))
+        continue;
+      ir_edit_refuse (context->edit, "gradient", node->id,
+                      "the model has a Gradient, whose attributes name values that must stay");
+      return TRUE;
+    }
+  return FALSE;
+}
+
 static gboolean
 run_pass (IrPassContext *context,
           const IrPass *pass,
@@ -303,7 +322,7 @@ run_pass (IrPassContext *context,
   ir_pass_context_start (context, pass);
   if (options->progress != NULL)
     options->progress (pass->name, context->priv->n_steps, options->progress_data);
-  if (pass->step_class > context->max_class && pass->rules == NULL)
+  if ((pass->step_class > context->max_class && pass->rules == NULL) || has_gradient (context))
     done = TRUE;
   else
     done = pass->run != NULL ? pass->run (context, error) : run_rules (context, pass, error);

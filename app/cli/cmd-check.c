@@ -12,7 +12,14 @@
 typedef struct
 {
   CliModelOptions model;
+  gboolean strict;
 } Options;
+
+static const CliOption check_options[] = {
+  { "strict", 0, G_OPTION_ARG_NONE, G_STRUCT_OFFSET (Options, strict),
+    "Types that the file declares and that cannot be so are errors, not warnings", NULL },
+  { 0 },
+};
 
 /* The reader and the verifier may find the same thing and say it in other words. */
 static gboolean
@@ -43,6 +50,20 @@ append_new (GPtrArray *problems, GPtrArray *more)
     }
 }
 
+/* What inference found against the declarations of the file. */
+static void
+make_strict (GPtrArray *problems)
+{
+  for (guint i = 0; i < problems->len; i++)
+    {
+      IrProblem *problem = problems->pdata[i];
+
+      if (problem->severity == IR_SEVERITY_WARNING &&
+          (problem->code == IR_PROBLEM_SHAPE_MISMATCH || problem->code == IR_PROBLEM_TYPE_MISMATCH))
+        problem->severity = IR_SEVERITY_ERROR;
+    }
+}
+
 static CliStatus
 run (Cli *cli)
 {
@@ -57,6 +78,8 @@ run (Cli *cli)
   ir_verify_structure (opened.model, found);
   ir_verify_nodes (opened.model, found);
   append_new (opened.problems, found);
+  if (options->strict)
+    make_strict (opened.problems);
   errors = ir_problems_count (opened.problems, IR_SEVERITY_ERROR);
   warnings = ir_problems_count (opened.problems, IR_SEVERITY_WARNING) - errors;
   if (cli->json)
@@ -90,6 +113,7 @@ const CliCommand cli_command_check = {
   .doc = "All findings are reported. Exit status 1 if there are errors.",
   .min_args = 1,
   .max_args = 1,
+  .options = check_options,
   .model_options = cli_model_options,
   .options_size = sizeof (Options),
   .run = run,

@@ -12,6 +12,7 @@ typedef struct
 {
   CliModelOptions model;
   char *to, *output;
+  gboolean types;
 } Options;
 
 static const CliOption convert_options[] = {
@@ -19,8 +20,24 @@ static const CliOption convert_options[] = {
     "Format of OUT, if its name does not say: onnx, onnxtxt, json, dot", "FORMAT" },
   { "output", 'o', G_OPTION_ARG_FILENAME, G_STRUCT_OFFSET (Options, output), "The same as OUT",
     "OUT" },
+  { "types", 0, G_OPTION_ARG_NONE, G_STRUCT_OFFSET (Options, types),
+    "Declare the types of all values that inference knows", NULL },
   { 0 },
 };
+
+static void
+declare_types (IrModel *model)
+{
+  g_autoptr (IrEdit) edit = ir_edit_new_import (model);
+
+  for (guint i = 1; i < model->values->len; i++)
+    {
+      IrValue *value = model->values->pdata[i];
+
+      if (value->state == IR_STATE_LIVE && value->type != NULL && value->producer != NULL)
+        ir_edit_set_flags (edit, value, value->flags | IR_VALUE_DECLARED);
+    }
+}
 
 static CliStatus
 run (Cli *cli)
@@ -40,6 +57,8 @@ run (Cli *cli)
   if (!cli_model_open (cli, &options->model, cli->args[0], FALSE, &opened, &status))
     return status;
   cli_print_problems (opened.problems, IR_SEVERITY_ERROR);
+  if (options->types)
+    declare_types (opened.model);
   if (!ir_model_save (opened.model, out, options->to, &error))
     return cli_fail (cli_status_of (error), error);
   if (cli->json)

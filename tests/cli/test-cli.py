@@ -286,6 +286,25 @@ def _():
     assert bad['errors'] > 0 and any(p['code'] == 'truncated' for p in bad['problems']), bad
 
 
+@test('check --strict refuses types that cannot be')
+def _():
+    open(path('lies.onnxtxt'), 'w').write('<ir_version: 8, opset_import: ["" : 17]>\n'
+                                          'g (float[2,3] x) => (float[2,3] y) <float[2,9] a> '
+                                          '{ [up] a = Relu (x)  [down] y = Neg (a) }')
+    assert json_of('check', path('lies.onnxtxt'))['warnings'] == 1
+    found = json_of('check', '--strict', path('lies.onnxtxt'), status=1)['problems']
+    assert [(p['node'], p['code']) for p in found] == [('up', 'shape-mismatch')], found
+    assert 'float[2,3]' in found[0]['message'] and 'float[2,9]' in found[0]['message'], found
+
+
+@test('convert --types declares what inference knows')
+def _():
+    open(path('plain.onnxtxt'), 'w').write('<ir_version: 8, opset_import: ["" : 17]>\n'
+                                           'g (float[n,3] x) => (float[m,3] y) { a = Relu (x)  y = Neg (a) }')
+    json_of('convert', '--types', path('plain.onnxtxt'), path('typed.onnxtxt'))
+    assert 'float[n,3] a' in open(path('typed.onnxtxt')).read(), open(path('typed.onnxtxt')).read()
+
+
 @test('the tables print')
 def _():
     assert len(json_of('ops')['ops']) > 100

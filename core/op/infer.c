@@ -137,7 +137,7 @@ call_init (Frame *frame, IrCall *call, const IrNode *node, guint demand)
       if (value == NULL)
         continue;
       const IrType *type = frame_type (frame, value);
-      if (type != NULL)
+      if (type != NULL && type->kind != IR_TYPE_SPARSE_TENSOR) /* ir_call_layout() made it dense */
         call->inputs[i].type = type;
       call->inputs[i].tensor = frame_tensor (frame, value);
       if (call->inputs[i].tensor == NULL)

@@ -122,24 +122,24 @@ space_add (Space *space, const Contraction *c, guint8 label, gint64 dim)
   space->n++;
 }
 
-static inline void
-add_product (const Contraction *c, Number *sum, const gint64 *offsets)
+/* Adds the products along the last summed index, or the only product where nothing is summed. */
+static void
+add_line (const Contraction *c, Number *sum, const gint64 *offsets)
 {
-  Number a = c->operands[0]->numbers[offsets[0]];
+  const Space *space = &c->summed;
+  gint64 n = space->n > 0 ? space->dims[space->n - 1] : 1;
+  gint64 step_a = space->n > 0 ? space->strides[0][space->n - 1] : 0;
+  gint64 step_b = space->n > 0 ? space->strides[1][space->n - 1] : 0;
+  const Number one = c->is_real ? (Number){ .real = 1 } : (Number){ .integer = 1 };
+  const Number *a = c->operands[0]->numbers + offsets[0];
+  const Number *b = c->operands[1] != NULL ? c->operands[1]->numbers + offsets[1] : &one;
 
-  if (c->operands[1] == NULL)
-    {
-      if (c->is_real)
-        sum->real += a.real;
-      else
-        sum->integer += a.integer;
-      return;
-    }
-  Number b = c->operands[1]->numbers[offsets[1]];
   if (c->is_real)
-    sum->real += a.real * b.real;
+    for (gint64 i = 0; i < n; i++)
+      sum->real += a[i * step_a].real * b[i * step_b].real;
   else
-    sum->integer += a.integer * b.integer;
+    for (gint64 i = 0; i < n; i++)
+      sum->integer += a[i * step_a].integer * b[i * step_b].integer;
 }
 
 /* Sum over all values of the summed indices, of which there is none with size 0. */
@@ -147,15 +147,17 @@ static Number
 sum_products (const Contraction *c, const gint64 *start)
 {
   const Space *space = &c->summed;
-  gint64 at[IR_EINSUM_N_LABELS] = { 0 }, offsets[2] = { start[0], start[1] };
+  gint64 at[IR_EINSUM_N_LABELS], offsets[2] = { start[0], start[1] };
   Number sum = { .integer = 0 }; /* which is 0.0, too */
   gboolean more = TRUE;
 
+  for (guint i = 0; i < space->n; i++)
+    at[i] = 0;
   while (more)
     {
-      add_product (c, &sum, offsets);
+      add_line (c, &sum, offsets);
       more = FALSE;
-      for (guint i = space->n; i-- > 0 && !more;)
+      for (guint i = MAX (space->n, 1) - 1; i-- > 0 && !more;)
         {
           gint64 step = 1;
           more = ++at[i] < space->dims[i];

@@ -82,7 +82,7 @@ block_channels (const IrCall *call, int n, const IrDim *block, IrDim *channels, 
   if (columns == IR_DIM_UNKNOWN || elements == IR_DIM_UNKNOWN ||
       ir_dim_divides (call->context, columns, elements, channels))
     return TRUE;
-  *channels = IR_DIM_UNKNOWN;
+  *channels = ir_dim_floordiv (call->context, columns, elements);
   return !ir_dim_is_known (columns) || !ir_dim_is_known (elements) ||
          ir_call_fail (call, error, IR_OP_ERROR_SHAPE,
                        "%" G_GINT64_FORMAT " rows are not a number of blocks of %" G_GINT64_FORMAT

@@ -303,6 +303,78 @@ test_gates (void)
                   FLOATS ("a", "2", "2, 4") FLOATS ("b", "1", "3") "y = SwiGLU (a, b)");
 }
 
+/* -- by other operators: both in one model, whose output is the difference -- */
+
+static void
+assert_no_difference (const char *inputs, const char *body)
+{
+  g_autofree char *signature = g_strdup_printf ("(%s) => (float[] y)", inputs);
+  g_autoptr (IrModel) model = read_graph (28, signature, body);
+  const char *const devices[] = { "ref", "cpu" };
+
+  for (guint i = 0; i < 8; i++)
+    {
+      g_autoptr (GError) error = NULL;
+      IrRunOptions options = { .backend = ir_backend_find (devices[i % 2]), .n_threads = 2 };
+      g_autoptr (GHashTable) contents = ir_random_inputs (model, i, NULL, &error);
+      g_assert_no_error (error);
+      g_autoptr (IrRun) run = ir_model_run (model, contents, &options, NULL, &error);
+      g_assert_no_error (error);
+      const IrTensor *y = ir_run_value (run, ir_graph_output (model->main, 0)->id);
+      g_assert_cmpuint (ir_tensor_n_elements (y), >, 0);
+      for (guint64 k = 0; k < ir_tensor_n_elements (y); k++)
+        g_assert_cmpfloat (fabs (ir_tensor_get_double (y, k)), <, 2e-5);
+    }
+}
+
+static void
+test_attention_by_steps (void)
+{
+  assert_no_difference (
+      "float[2,4,70,8] q, float[2,4,9,8] k, float[2,4,9,5] v, float[4,70,9] m",
+      "a = Attention <softcap = 1.5, scale = 0.25> (q, k, v, m)\n"
+      "t = Transpose <perm = [0, 1, 3, 2]> (k)\ns = MatMul (q, t)\n" FLOATS ("r", "1", "0.25")
+          FLOATS ("c", "1", "1.5") "s1 = Mul (s, r)\ns2 = Div (s1, c)\ns3 = Tanh (s2)\n"
+                                   "s4 = Mul (s3, c)\ns5 = Add (s4, m)\np = Softmax (s5)\n"
+                                   "b = MatMul (p, v)\ny = Sub (a, b)");
+}
+
+static void
+test_packed_by_apart (void)
+{
+  assert_no_difference (
+      "float[2,7,12] q, float[2,9,6] k, float[2,9,10] v, bool[7,9] m",
+      "a = Attention <q_num_heads = 4, kv_num_heads = 2, is_causal = 1> (q, k, v, m)\n" TENSOR (
+          "qs", "int64[4]", "2, 7, 4, 3") TENSOR ("ks", "int64[4]", "2, 9, 2, 3")
+          TENSOR ("vs", "int64[4]", "2, 9, 2, 5") TENSOR (
+              "ys", "int64[3]",
+              "2, 7, 20") "q1 = Reshape (q, qs)\nk1 = Reshape (k, ks)\nv1 = Reshape (v, vs)\n"
+                          "q2 = Transpose <perm = [0, 2, 1, 3]> (q1)\nk2 = Transpose <perm = [0, 2, 1, 3]> (k1)\n"
+                          "v2 = Transpose <perm = [0, 2, 1, 3]> (v1)\nb = Attention <is_causal = 1> (q2, k2, v2, m)\n"
+                          "b1 = Transpose <perm = [0, 2, 1, 3]> (b)\nb2 = Reshape (b1, ys)\ny = Sub (a, b2)");
+}
+
+static void
+test_causal_conv_by_conv (void)
+{
+  assert_no_difference ("float[2,3,8] x, float[3,1,4] w, float[3] b, float[2,3,3] s",
+                        "a = CausalConvWithState (x, w, b, s)\nc = Concat <axis = 2> (s, x)\n"
+                        "d = Conv <group = 3> (c, w, b)\ny = Sub (a, d)");
+}
+
+static void
+test_rotary_by_products (void)
+{
+  assert_no_difference (
+      "float[2,3,5,8] x, float[2,5,4] c, float[2,5,4] s",
+      "a = RotaryEmbedding (x, c, s)\n" TENSOR (
+          "one", "int64[1]",
+          "1") "c1 = Unsqueeze (c, one)\ns1 = Unsqueeze (s, one)\n"
+               "l, r = Split <axis = 3, num_outputs = 2> (x)\nlc = Mul (l, c1)\nrs = Mul (r, s1)\n"
+               "ls = Mul (l, s1)\nrc = Mul (r, c1)\nn = Sub (lc, rs)\nm = Add (ls, rc)\n"
+               "b = Concat <axis = 3> (n, m)\ny = Sub (a, b)");
+}
+
 /* -- inference -- */
 
 static void
@@ -344,6 +416,10 @@ main (int argc, char **argv)
   TEST ("RotaryEmbedding turns pairs", test_rotary);
   TEST ("TensorScatter writes into each sample at its own place", test_tensor_scatter);
   TEST ("gates multiply by a Sigmoid", test_gates);
+  TEST ("Attention is its steps one after the other", test_attention_by_steps);
+  TEST ("heads side by side are heads apart", test_packed_by_apart);
+  TEST ("CausalConvWithState is a convolution of state and input", test_causal_conv_by_conv);
+  TEST ("RotaryEmbedding is four products", test_rotary_by_products);
   TEST ("shapes with symbols go through Attention", test_symbolic);
   return g_test_run ();
 }

@@ -179,8 +179,8 @@ ir_scan_body_input (const IrCall *call, const IrGraph *graph, guint input)
   if (!scan_layout (call, &layout) || input >= layout.n_states + layout.n_scanned)
     return NULL;
   const IrType *type = ir_call_input_type (call, layout.first + input);
-  if (input < layout.n_states)
-    return without_shape (call->context, type);
+  if (input < layout.n_states) /* the standard wants the same shape in each iteration */
+    return layout.batched ? without_axis (call->context, type, 0) : type;
   if (layout.batched)
     return without_axis (call->context, without_axis (call->context, type, 0), 0);
   return without_axis (call->context, type,
@@ -202,8 +202,8 @@ scanned_dim (const IrCall *call, const ScanLayout *layout, gint64 axis)
  * @call: Scan
  * @error: return location for an error
  *
- * States have the type that they have before and after; scan outputs that of the body with an axis
- * as long as the scanned one.
+ * States have the type that they have before and after, and in between; scan outputs that of the
+ * body with an axis as long as the scanned one.
  *
  * Source: ONNX Scan 25, Scan 8.
  *
@@ -229,8 +229,13 @@ ir_infer_scan (IrCall *call, GError **error)
             length);
       if (layout.batched)
         type = with_axis (call->context, type, 0, scanned_dim (call, &layout, 0));
-      if (is_state &&
-          !ir_type_join (call, ir_call_input_type (call, layout.first + i), type, &type, error))
+      const IrType *before = is_state ? ir_call_input_type (call, layout.first + i) : NULL;
+      const IrType *both = before != NULL && type != NULL
+                               ? ir_type_merge (call->context, before, type)
+                               : NULL;
+      if (both != NULL)
+        type = both;
+      else if (is_state && !ir_type_join (call, before, type, &type, error))
         return FALSE;
       ir_call_set_output_type (call, i, type);
     }

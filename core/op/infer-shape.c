@@ -694,9 +694,20 @@ ir_infer_expand (IrCall *call, GError **error)
   if (rank == IR_RANK_UNKNOWN || !ir_call_input_numbers (call, 1, &shape, &n))
     {
       int length = shape_length (call, 1);
-      set_unknown_dims (call, 0, dtype,
-                        rank != IR_RANK_UNKNOWN && length >= 0 ? MAX (rank, length)
-                                                               : IR_RANK_UNKNOWN);
+      IrDim wide[IR_MAX_RANK];
+      if (rank == IR_RANK_UNKNOWN || length < 0 || MAX (rank, length) > IR_MAX_RANK)
+        {
+          set_unknown_dims (call, 0, dtype, IR_RANK_UNKNOWN);
+          return TRUE;
+        }
+      length = MAX (rank, length);
+      /* A size other than 1 cannot change. */
+      for (int i = 0; i < length; i++)
+        {
+          IrDim dim = i >= length - rank ? dims[i - (length - rank)] : IR_DIM_UNKNOWN;
+          wide[i] = ir_dim_is_known (dim) && dim != 1 ? dim : IR_DIM_UNKNOWN;
+        }
+      ir_call_set_output_tensor_type (call, 0, dtype, length, wide);
       return TRUE;
     }
   if (n > IR_MAX_RANK)

@@ -184,8 +184,10 @@ ir_infer_dft (IrCall *call, GError **error)
   if (axis.known && at == rank - 1)
     return ir_call_fail (call, error, IR_OP_ERROR_ATTRIBUTE,
                          "the axis is the last one, which tells real from complex");
+  /* Only a length of its own or half of the spectrum changes an axis. */
+  gboolean changes = onesided || ir_call_has_input (call, 1);
   for (int i = 0; i < rank - 1; i++)
-    dims[i] = axis.known ? in[i] : IR_DIM_UNKNOWN;
+    dims[i] = axis.known || !changes ? in[i] : IR_DIM_UNKNOWN;
   if (!dft_size (call, axis.known ? in[at] : IR_DIM_UNKNOWN, &size, error))
     return FALSE;
   if (axis.known)

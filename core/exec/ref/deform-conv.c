@@ -147,6 +147,25 @@ load (Deform *d, GError **error)
   return TRUE;
 }
 
+/* Inference compares sizes as far as products fit; here nothing may be left open. */
+static gboolean
+check_taps (const Deform *d, GError **error)
+{
+  guint64 taps = ir_mul_saturated ((guint64) d->n_taps, (guint64) d->offset_group);
+
+  for (guint slot = 2; slot <= 4; slot += 2)
+    {
+      guint64 wanted = slot == 2 ? ir_mul_saturated (taps, d->window.n_axes) : taps;
+      const IrTensor *tensor = ir_call_input (d->call, slot);
+      if (tensor != NULL && (guint64) ir_tensor_dims (tensor)[1] != wanted)
+        return ir_call_fail (d->call, error, IR_OP_ERROR_SHAPE,
+                             "input %u has %" G_GINT64_FORMAT
+                             " channels, needed are %" G_GUINT64_FORMAT,
+                             slot, ir_tensor_dims (tensor)[1], wanted);
+    }
+  return TRUE;
+}
+
 /**
  * ir_ref_deform_conv:
  * @call: X [N, C, ...], W [M, C / group, ...], offset, B [M], mask
@@ -176,18 +195,19 @@ ir_ref_deform_conv (IrCall *call, GError **error)
   d.y = ir_block_new_output (call, 0, error);
   if (d.y == NULL)
     return FALSE;
+  if (ir_tensor_n_elements (d.y) == 0)
+    return TRUE;
   const gint64 *dims = ir_tensor_dims (d.y);
   d.out_channels = dims[1];
   d.n_taps = d.in_plane = d.out_plane = 1;
   for (guint i = 0; i < d.window.n_axes; i++)
     {
-      d.n_taps *= d.window.kernel[i];
-      d.in_plane *= d.window.in[i];
+      d.n_taps = (gint64) MIN (ir_mul_saturated ((guint64) d.n_taps, (guint64) d.window.kernel[i]),
+                               (guint64) G_MAXINT64);
+      d.in_plane = (gint64) ((guint64) d.in_plane * (guint64) d.window.in[i]);
       d.out_plane *= d.window.out[i];
     }
-  if (ir_tensor_n_elements (d.y) == 0)
-    return TRUE;
-  if (!load (&d, error))
+  if (!check_taps (&d, error) || !load (&d, error))
     return FALSE;
   ir_threads_for (call->threads, (guint64) (dims[0] * d.out_plane), 1, run_places, &d);
   if (g_atomic_int_get (&d.no_memory))

@@ -100,15 +100,15 @@ operand_load (
 static gint64
 label_stride (const Operand *operand, guint8 label)
 {
-  gint64 stride = 1, sum = 0;
+  guint64 stride = 1, sum = 0; /* an empty operand may have axes whose product does not fit */
 
   for (guint i = operand->rank; i-- > 0;)
     {
       if (operand->labels[i] == label && operand->dims[i] != 1)
         sum += stride;
-      stride *= operand->dims[i];
+      stride *= (guint64) operand->dims[i];
     }
-  return sum;
+  return (gint64) sum;
 }
 
 /* -- a contraction of two operands, or a sum over one -- */

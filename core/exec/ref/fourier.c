@@ -126,7 +126,7 @@ dft_init (Dft *dft, IrCall *call, gint64 *n_lines, GError **error)
   dft->parts_in = (guint) dims[rank - 1];
   dft->parts_out = (guint) ir_tensor_dims (dft->y)[rank - 1];
   ir_ref_split_at ((guint) rank - 1, dims, (guint) axis, n_lines, &dft->inner);
-  *n_lines *= dft->inner;
+  *n_lines = (gint64) ((guint64) *n_lines * (guint64) dft->inner);
   return TRUE;
 }
 

@@ -98,6 +98,24 @@ add_blocks (Sums *sums, const IrWindow *window, const IrTensor *x, gint64 offset
   while (advance (tap, window->n_axes, window->kernel));
 }
 
+/* Inference compares sizes as far as products fit; here nothing may be left open. */
+static gboolean
+has_blocks (const IrCall *call, const IrWindow *window, GError **error)
+{
+  const gint64 *dims = ir_tensor_dims (ir_call_input (call, 0));
+  guint64 elements = 1, blocks = 1;
+
+  for (guint i = 0; i < window->n_axes; i++)
+    {
+      elements = ir_mul_saturated (elements, (guint64) window->kernel[i]);
+      blocks = ir_mul_saturated (blocks, (guint64) window->out[i]);
+    }
+  return (blocks == (guint64) dims[2] && (guint64) dims[1] % elements == 0) ||
+         ir_call_fail (call, error, IR_OP_ERROR_SHAPE,
+                       "there are %" G_GINT64_FORMAT " columns, needed are %" G_GUINT64_FORMAT,
+                       dims[2], blocks);
+}
+
 /**
  * ir_ref_col2im:
  * @call: input [N, C * elements of a block, blocks], image_shape, block_shape
@@ -124,6 +142,10 @@ ir_ref_col2im (IrCall *call, GError **error)
   IrTensor *y = ir_block_new_output (call, 0, error);
   if (y == NULL || !ir_call_input_ints (call, 2, &block, &n) ||
       !ir_window_init (&window, call, n, ir_tensor_dims (y) + 2, block, error))
+    return FALSE;
+  if (ir_tensor_n_elements (y) == 0)
+    return TRUE;
+  if (!has_blocks (call, &window, error))
     return FALSE;
   guint64 size = (guint64) product (window.in, n), columns = (guint64) product (window.out, n);
   guint64 n_images = size > 0 ? ir_tensor_n_elements (y) / size : 0;

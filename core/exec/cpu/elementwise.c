@@ -170,12 +170,17 @@ run_elu (IrCall *call, GError **error)
   return y != NULL;
 }
 
+static IrDtype
+first_dtype (const IrNode *node)
+{
+  return node->n_inputs > 0 && node->inputs[0] != NULL ? ir_value_dtype (node->inputs[0])
+                                                       : IR_DTYPE_UNDEFINED;
+}
+
 static const char *
 needs_bool (const IrNode *node)
 {
-  return node->inputs[0] != NULL && ir_value_dtype (node->inputs[0]) == IR_DTYPE_BOOL
-             ? NULL
-             : "only bool is negated here";
+  return first_dtype (node) == IR_DTYPE_BOOL ? NULL : "logic is of bool";
 }
 
 static gboolean
@@ -361,7 +366,7 @@ BINARY (cpu_max, "vector loop", a > b || a != a ? a : b)
 static const char *
 needs_comparable (const IrNode *node)
 {
-  IrDtype dtype = node->inputs[0] != NULL ? ir_value_dtype (node->inputs[0]) : IR_DTYPE_UNDEFINED;
+  IrDtype dtype = first_dtype (node);
 
   return dtype == IR_DTYPE_FLOAT || dtype == IR_DTYPE_INT64 || dtype == IR_DTYPE_INT32 ||
                  dtype == IR_DTYPE_BOOL
@@ -369,7 +374,7 @@ needs_comparable (const IrNode *node)
              : "only float, int64, int32 and bool are compared here";
 }
 
-#define COMPARE(kernel, EXPRESSION)                                                                \
+#define COMPARE(kernel, REFUSES, EXPRESSION)                                                       \
   BINARY_LOOP (kernel##_float, float, guint8, EXPRESSION)                                          \
   BINARY_LOOP (kernel##_int64, gint64, guint8, EXPRESSION)                                         \
   BINARY_LOOP (kernel##_int32, gint32, guint8, EXPRESSION)                                         \
@@ -383,15 +388,13 @@ needs_comparable (const IrNode *node)
                                                 : kernel##_bool_loop;                              \
     return run_binary (call, loop, IR_DTYPE_BOOL, error);                                          \
   }                                                                                                \
-  const IrCpuKernel kernel = { .name = "vector loop",                                              \
-                               .refuses = needs_comparable,                                        \
-                               .run = kernel##_run };
+  const IrCpuKernel kernel = { .name = "vector loop", .refuses = REFUSES, .run = kernel##_run };
 
-COMPARE (cpu_equal, a == b)
-COMPARE (cpu_less, a < b)
-COMPARE (cpu_greater, a > b)
-COMPARE (cpu_less_or_equal, a <= b)
-COMPARE (cpu_greater_or_equal, a >= b)
-COMPARE (cpu_and, a != 0 && b != 0)
-COMPARE (cpu_or, a != 0 || b != 0)
-COMPARE (cpu_xor, (a != 0) != (b != 0))
+COMPARE (cpu_equal, needs_comparable, a == b)
+COMPARE (cpu_less, needs_comparable, a < b)
+COMPARE (cpu_greater, needs_comparable, a > b)
+COMPARE (cpu_less_or_equal, needs_comparable, a <= b)
+COMPARE (cpu_greater_or_equal, needs_comparable, a >= b)
+COMPARE (cpu_and, needs_bool, a != 0 && b != 0)
+COMPARE (cpu_or, needs_bool, a != 0 || b != 0)
+COMPARE (cpu_xor, needs_bool, (a != 0) != (b != 0))

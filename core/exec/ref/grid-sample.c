@@ -200,9 +200,12 @@ ir_ref_grid_sample (IrCall *call, GError **error)
 
   if (!ir_ref_prepare (call, error))
     return FALSE;
-  for (guint slot = 0; slot < 2; slot++)
-    if (!ir_dtype_is_float (ir_tensor_dtype (ir_call_input (call, slot))))
-      return ir_ref_fail_dtype (call, ir_tensor_dtype (ir_call_input (call, slot)), error);
+  IrDtype dtype = ir_tensor_dtype (ir_call_input (call, 0)),
+          grid_dtype = ir_tensor_dtype (ir_call_input (call, 1));
+  if (ir_ref_kind (dtype) == IR_REF_OTHER)
+    return ir_ref_fail_dtype (call, dtype, error);
+  if (!ir_dtype_is_float (grid_dtype))
+    return ir_ref_fail_dtype (call, grid_dtype, error);
   return sampling_init (&sampling, call, ir_tensor_rank (ir_call_input (call, 0)) - 2, error) &&
          run (&sampling, call, error);
 }

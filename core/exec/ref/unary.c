@@ -116,7 +116,7 @@ REF_REAL (softsign, x / (1 + fabs (x)))
 REF_REAL (mish, x * tanh (real_softplus (x, params)))
 
 REF_PARAMS (leaky_relu, "alpha", 0.01f, "", 0, x < 0 ? alpha * x : x)
-REF_PARAMS (hard_sigmoid, "alpha", 0.2f, "beta", 0.5, isnan (x) ? x : fmax (0, fmin (1, alpha * x + beta)))
+REF_PARAMS (hard_sigmoid, "alpha", 0.2f, "beta", 0.5, isnan (alpha * x + beta) ? NAN : fmax (0, fmin (1, alpha * x + beta)))
 REF_PARAMS (elu, "alpha", 1, "", 0, x < 0 ? alpha * expm1 (x) : x)
 REF_PARAMS (selu, "alpha", 1.67326319217681884765625, "gamma", 1.05070102214813232421875,
             beta * (x > 0 ? x : alpha * expm1 (x)))
@@ -228,9 +228,26 @@ real_shrink (double x, const Params *params)
   return x > lambd ? x - bias : 0;
 }
 
+/* Of any numeric type: integers are computed with as reals, and cut. */
 gboolean
 ir_ref_shrink (IrCall *call, GError **error)
 {
   Params params = { ir_call_float (call, "lambd", 0.5), ir_call_float (call, "bias", 0) };
-  return unary (call, real_shrink, &params, NULL, NULL, error);
+  if (!ir_ref_prepare (call, error))
+    return FALSE;
+  const IrTensor *in = ir_call_input (call, 0);
+  if (ir_ref_kind (ir_tensor_dtype (in)) == IR_REF_OTHER)
+    return ir_ref_fail_dtype (call, ir_tensor_dtype (in), error);
+  IrTensor *out = ir_block_new_output (call, 0, error);
+  double x[IR_REF_CHUNK];
+  guint64 total = ir_tensor_n_elements (in);
+  for (guint64 first = 0; out != NULL && first < total; first += IR_REF_CHUNK)
+    {
+      guint n = (guint) MIN (total - first, IR_REF_CHUNK);
+      ir_block_load (in, first, n, x);
+      for (guint i = 0; i < n; i++)
+        x[i] = real_shrink (x[i], &params);
+      ir_block_store (out, first, n, x);
+    }
+  return out != NULL;
 }

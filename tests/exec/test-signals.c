@@ -472,6 +472,26 @@ test_col2im (void)
   assert_tensor (y, "int8[1,1,3,3]", "1 2 1 2 4 2 1 2 1", 0);
 }
 
+/* The number of blocks does not fit into 63 bits, so inference cannot compare it. */
+static void
+test_col2im_refuses (void)
+{
+  g_auto (Single) single = { 0 };
+  g_autoptr (GError) error = NULL;
+  IrRunOptions options = { .backend = ir_backend_find ("ref"), .n_threads = 1 };
+
+  single_init (&single, 18, "Col2Im", tensor_of ("float[1,1,1]", "1"), "int64[2]", "1 1",
+               "int64[2]", "1 1", NULL);
+  build_ints (&single.builder, single.node, "pads", 4, G_MAXINT32, G_MAXINT32, G_MAXINT32,
+              G_MAXINT32);
+  build_output (&single.builder, single.node->outputs[0]);
+  build_done (&single.builder);
+  g_autoptr (IrRun)
+      run = ir_model_run (single.builder.model, single.inputs, &options, NULL, &error);
+  g_assert_null (run);
+  g_assert_nonnull (error);
+}
+
 static void
 test_affine_grid (void)
 {
@@ -607,6 +627,7 @@ main (int argc, char **argv)
   g_test_add_func ("/einsum/equations that do not fit are refused", test_einsum_refuses);
   g_test_add_func ("/images/running products", test_cum_prod);
   g_test_add_func ("/images/col2im counts blocks", test_col2im);
+  g_test_add_func ("/images/more blocks than there are columns are refused", test_col2im_refuses);
   g_test_add_func ("/images/affine grids by hand", test_affine_grid);
   g_test_add_func ("/images/an odd element counts for the end", test_center_crop_pad);
   g_test_add_func ("/images/unpooling puts elements back", test_max_unpool);

@@ -69,8 +69,9 @@ attention_init (Attention *a, const IrCall *call)
   a->past = ir_call_has_input (call, 4) ? ir_tensor_dims (ir_call_input (call, 4))[2] : 0;
   a->mask = ir_call_input (call, 3);
   a->nonpad = ir_call_input (call, 6);
-  a->left = ir_call_int (call, "left_window_size", -1);
-  a->right = ir_call_int (call, "right_window_size", -1);
+  /* Far beyond any position, yet positions can be added to it. */
+  a->left = MIN (ir_call_int (call, "left_window_size", -1), G_MAXINT64 / 4);
+  a->right = MIN (ir_call_int (call, "right_window_size", -1), G_MAXINT64 / 4);
   a->causal = ir_call_int (call, "is_causal", 0) != 0;
   a->pads_mask = call->opset <= 0 || call->opset >= 24;
   a->scale = (float) ir_call_float (call, "scale", 1 / sqrt ((double) MAX (a->size, 1)));
@@ -142,7 +143,7 @@ visible (const Attention *a, gint64 batch, gint64 row, gint64 *first, gint64 *en
   *end = MIN (valid, total);
   if (a->causal)
     *end = MIN (*end, position + 1);
-  if (a->right >= 0 && a->right < total)
+  if (a->right >= 0)
     *end = MIN (*end, position + a->right + 1);
   *end = MAX (*end, *first);
 }

@@ -1,0 +1,613 @@
+/* Operators that move elements without arithmetic: views, joins, cuts, lookups. They take every
+ * type whose elements have 1, 2, 4 or 8 bytes. All but lookups are one loop: a walk over the output
+ * with a stride per axis in the input, which is 0 where the input is repeated and negative where it
+ * is read backwards; what lies together in both is copied at once. */
+#include "config.h"
+
+#include "core/exec/cpu/cpu.h"
+#include "core/op/infer-util.h"
+
+#include <string.h>
+
+#define MAX_AXES (2 * IR_MAX_RANK) /* Tile has two per axis of its input */
+
+typedef struct
+{
+  guint rank;
+  gint64 dims[MAX_AXES]; /* outermost first */
+  gint64 in[MAX_AXES];   /* strides in elements */
+  gint64 out[MAX_AXES];
+  gsize size; /* bytes of an element */
+} Walk;
+
+static const char *
+needs_whole_bytes (const IrNode *node, guint slot)
+{
+  const IrValue *value = ir_node_input (node, slot);
+  guint bits = value != NULL ? ir_dtype_bits (ir_value_dtype (value)) : 0;
+
+  return bits == 8 || bits == 16 || bits == 32 || bits == 64
+             ? NULL
+             : "elements of this type have no whole 1, 2, 4 or 8 bytes, or the type is unknown";
+}
+
+static const char *
+refuses_first (const IrNode *node)
+{
+  return needs_whole_bytes (node, 0);
+}
+
+static const char *
+refuses_second (const IrNode *node)
+{
+  return needs_whole_bytes (node, 1);
+}
+
+/* The memory of output @slot, of the type that inference gave it. */
+static guint8 *
+new_output (IrCall *call, guint slot, GError **error)
+{
+  const IrType *type = call->outputs[slot].type;
+  IrTensor *tensor;
+
+  if (type == NULL || !ir_type_is_static (type))
+    {
+      ir_call_fail (call, error, IR_OP_ERROR_SHAPE, "the shape of output %u is not known", slot);
+      return NULL;
+    }
+  tensor = ir_call_new_output (call, slot, type->dtype, (guint) type->rank, type->dims, error);
+  return tensor != NULL ? ir_tensor_data_writable (tensor) : NULL;
+}
+
+static gsize
+element_size (const IrTensor *tensor)
+{
+  return ir_dtype_bits (ir_tensor_dtype (tensor)) / 8;
+}
+
+/* -- the walk -- */
+
+static void
+walk_add (Walk *walk, gint64 dim, gint64 in, gint64 out)
+{
+  guint last = walk->rank - 1;
+
+  if (dim == 1)
+    return;
+  if (walk->rank > 0 && walk->in[last] == dim * in && walk->out[last] == dim * out)
+    {
+      walk->dims[last] *= dim;
+      walk->in[last] = in;
+      walk->out[last] = out;
+      return;
+    }
+  walk->dims[walk->rank] = dim;
+  walk->in[walk->rank] = in;
+  walk->out[walk->rank++] = out;
+}
+
+static void
+strides_of (const gint64 *dims, guint rank, gint64 *strides)
+{
+  gint64 stride = 1;
+
+  for (guint i = rank; i > 0; i--)
+    {
+      strides[i - 1] = stride;
+      stride *= dims[i - 1];
+    }
+}
+
+#define COPY_RUN(Type)                                                                             \
+  static void copy_run_##Type (const Type *in, gint64 in_step, Type *out, gint64 out_step,         \
+                               gint64 n)                                                           \
+  {                                                                                                \
+    for (gint64 i = 0; i < n; i++)                                                                 \
+      out[i * out_step] = in[i * in_step];                                                         \
+  }
+COPY_RUN (guint8)
+COPY_RUN (guint16)
+COPY_RUN (guint32)
+COPY_RUN (guint64)
+
+static void
+copy_run (const Walk *walk, const guint8 *in, guint8 *out)
+{
+  guint last = walk->rank - 1;
+  gint64 n = walk->dims[last], in_step = walk->in[last], out_step = walk->out[last];
+
+  if (in_step == 1 && out_step == 1)
+    memcpy (out, in, (gsize) n * walk->size);
+  else if (walk->size == 4)
+    copy_run_guint32 ((const guint32 *) in, in_step, (guint32 *) out, out_step, n);
+  else if (walk->size == 8)
+    copy_run_guint64 ((const guint64 *) in, in_step, (guint64 *) out, out_step, n);
+  else if (walk->size == 2)
+    copy_run_guint16 ((const guint16 *) in, in_step, (guint16 *) out, out_step, n);
+  else
+    copy_run_guint8 (in, in_step, out, out_step, n);
+}
+
+/* Runs along the innermost axis, shared over the threads of the call. */
+static void
+walk_run (const IrCall *call, Walk *walk, const guint8 *in, guint8 *out)
+{
+  gint64 rows = 1;
+
+  if (walk->rank == 0)
+    {
+      walk->dims[0] = walk->in[0] = walk->out[0] = 1;
+      walk->rank = 1;
+    }
+  for (guint i = 0; i + 1 < walk->rank; i++)
+    rows *= walk->dims[i];
+  int n_threads = cpu_n_threads (call, (guint64) (rows * walk->dims[walk->rank - 1]));
+#pragma omp parallel for num_threads(n_threads) schedule(static)
+  for (gint64 row = 0; row < rows; row++)
+    {
+      gint64 at_in = 0, at_out = 0, index = row;
+
+      for (guint i = walk->rank - 1; i > 0; i--)
+        {
+          gint64 at = index % walk->dims[i - 1];
+
+          at_in += at * walk->in[i - 1];
+          at_out += at * walk->out[i - 1];
+          index /= walk->dims[i - 1];
+        }
+      copy_run (walk, in + at_in * (gint64) walk->size, out + at_out * (gint64) walk->size);
+    }
+}
+
+/* -- views -- */
+
+static gboolean
+run_view (IrCall *call, GError **error)
+{
+  const IrTensor *in = ir_call_input (call, 0);
+  gsize n_bytes = ir_tensor_n_bytes (in);
+  guint8 *y;
+
+  if (ir_tensor_is_container (in) || call->n_outputs != 1 ||
+      (call->outputs[0].type != NULL && !ir_type_is_static (call->outputs[0].type)))
+    return call->op->ref (call, error);
+  y = new_output (call, 0, error);
+  if (y == NULL)
+    return FALSE;
+  if (ir_tensor_n_bytes (call->outputs[0].tensor) != n_bytes)
+    return call->op->ref (call, error);
+  if (n_bytes > 0 && (gconstpointer) y != ir_tensor_data (in))
+    memcpy (y, ir_tensor_data (in), n_bytes);
+  return TRUE;
+}
+
+const IrCpuKernel cpu_view = { .name = "view", .refuses = refuses_first, .run = run_view };
+
+/* -- Concat, Split -- */
+
+static void
+split_at (const IrTensor *tensor, gint64 axis, gint64 *outer, gint64 *inner)
+{
+  const gint64 *dims = ir_tensor_dims (tensor);
+
+  *outer = *inner = 1;
+  for (guint i = 0; i < ir_tensor_rank (tensor); i++)
+    *((gint64) i < axis ? outer : inner) *= dims[i];
+}
+
+static gboolean
+run_concat (IrCall *call, GError **error)
+{
+  const IrTensor *first = ir_call_input (call, 0);
+  gint64 axis, outer, all, at = 0;
+  gsize size = element_size (first);
+  guint8 *y;
+
+  if (!ir_call_axis (call, ir_call_int (call, "axis", 0), (int) ir_tensor_rank (first), &axis,
+                     error))
+    return FALSE;
+  for (guint i = 0; i < call->n_inputs; i++)
+    if (ir_tensor_dtype (ir_call_input (call, i)) != ir_tensor_dtype (first))
+      return call->op->ref (call, error);
+  y = new_output (call, 0, error);
+  if (y == NULL)
+    return FALSE;
+  split_at (call->outputs[0].tensor, axis, &outer, &all);
+  for (guint i = 0; i < call->n_inputs; i++)
+    {
+      const IrTensor *in = ir_call_input (call, i);
+      Walk walk = { .size = size };
+      gint64 own_outer, own;
+
+      split_at (in, axis, &own_outer, &own);
+      walk_add (&walk, outer, own, all);
+      walk_add (&walk, own, 1, 1);
+      if (ir_tensor_n_elements (in) > 0)
+        walk_run (call, &walk, ir_tensor_data (in), y + at * (gint64) size);
+      at += own;
+    }
+  return TRUE;
+}
+
+static gboolean
+run_split (IrCall *call, GError **error)
+{
+  const IrTensor *in = ir_call_input (call, 0);
+  gint64 axis, outer, all, at = 0;
+  gsize size = element_size (in);
+
+  if (!ir_call_axis (call, ir_call_int (call, "axis", 0), (int) ir_tensor_rank (in), &axis, error))
+    return FALSE;
+  split_at (in, axis, &outer, &all);
+  for (guint i = 0; i < call->n_outputs; i++)
+    {
+      const IrType *type = call->outputs[i].type;
+      Walk walk = { .size = size };
+      gint64 own = 1;
+      guint8 *y;
+
+      if (type == NULL || !ir_type_is_static (type))
+        return call->op->ref (call, error);
+      for (int k = (int) axis; k < type->rank; k++)
+        own *= type->dims[k];
+      if (ir_call_has_output (call, i))
+        {
+          y = new_output (call, i, error);
+          if (y == NULL)
+            return FALSE;
+          walk_add (&walk, outer, all, own);
+          walk_add (&walk, own, 1, 1);
+          if (outer * own > 0)
+            walk_run (call, &walk, (const guint8 *) ir_tensor_data (in) + at * (gint64) size, y);
+        }
+      at += own;
+    }
+  return TRUE;
+}
+
+const IrCpuKernel cpu_concat = { .name = "block copy",
+                                 .refuses = refuses_first,
+                                 .run = run_concat };
+const IrCpuKernel cpu_split = { .name = "block copy", .refuses = refuses_first, .run = run_split };
+
+/* -- Slice, Expand, Tile, Pad -- */
+
+static gboolean
+run_slice (IrCall *call, GError **error)
+{
+  const IrTensor *in = ir_call_input (call, 0);
+  guint rank = ir_tensor_rank (in), n = 0, n_axes = 0, n_steps = 0;
+  g_autofree gint64 *starts = NULL, *axes = NULL, *steps = NULL;
+  gint64 in_strides[IR_MAX_RANK], out_strides[IR_MAX_RANK], from = 0;
+  gint64 step_of[IR_MAX_RANK];
+  const gint64 *dims = ir_tensor_dims (in), *out_dims;
+  Walk walk = { .size = element_size (in) };
+  guint8 *y = NULL;
+
+  if (ir_call_input_ints (call, 1, &starts, &n) &&
+      (!ir_call_has_input (call, 3) || ir_call_input_ints (call, 3, &axes, &n_axes)) &&
+      (!ir_call_has_input (call, 4) || ir_call_input_ints (call, 4, &steps, &n_steps)))
+    y = new_output (call, 0, error);
+  else
+    return call->op->ref (call, error);
+  if (y == NULL)
+    return FALSE;
+  if (ir_tensor_n_elements (call->outputs[0].tensor) == 0)
+    return TRUE;
+  out_dims = ir_tensor_dims (call->outputs[0].tensor);
+  strides_of (dims, rank, in_strides);
+  strides_of (out_dims, rank, out_strides);
+  for (guint i = 0; i < rank; i++)
+    step_of[i] = 1;
+  for (guint i = 0; i < n; i++)
+    {
+      gint64 axis = axes != NULL ? axes[i] : i, step = steps != NULL ? steps[i] : 1, start;
+
+      axis += axis < 0 ? rank : 0;
+      start = starts[i] < 0 ? starts[i] + dims[axis] : starts[i];
+      start = CLAMP (start, 0, dims[axis] - 1);
+      step_of[axis] = step;
+      from += start * in_strides[axis];
+    }
+  for (guint i = 0; i < rank; i++)
+    walk_add (&walk, out_dims[i], out_dims[i] > 1 ? step_of[i] * in_strides[i] : 0, out_strides[i]);
+  walk_run (call, &walk, (const guint8 *) ir_tensor_data (in) + from * (gint64) walk.size, y);
+  return TRUE;
+}
+
+static gboolean
+run_expand (IrCall *call, GError **error)
+{
+  const IrTensor *in = ir_call_input (call, 0);
+  guint in_rank = ir_tensor_rank (in), rank;
+  gint64 in_strides[IR_MAX_RANK], out_strides[IR_MAX_RANK];
+  Walk walk = { .size = element_size (in) };
+  guint8 *y = new_output (call, 0, error);
+
+  if (y == NULL)
+    return FALSE;
+  rank = ir_tensor_rank (call->outputs[0].tensor);
+  strides_of (ir_tensor_dims (in), in_rank, in_strides);
+  strides_of (ir_tensor_dims (call->outputs[0].tensor), rank, out_strides);
+  for (guint i = 0; i < rank; i++)
+    {
+      gint64 dim = ir_tensor_dims (call->outputs[0].tensor)[i];
+      guint own = i + in_rank - rank; /* wraps where the input has no such axis */
+      gboolean repeated = i + in_rank < rank || ir_tensor_dims (in)[own] == 1;
+
+      walk_add (&walk, dim, repeated ? 0 : in_strides[own], out_strides[i]);
+    }
+  if (ir_tensor_n_elements (call->outputs[0].tensor) > 0)
+    walk_run (call, &walk, ir_tensor_data (in), y);
+  return TRUE;
+}
+
+static gboolean
+run_tile (IrCall *call, GError **error)
+{
+  const IrTensor *in = ir_call_input (call, 0);
+  guint rank = ir_tensor_rank (in);
+  gint64 in_strides[IR_MAX_RANK], out_strides[IR_MAX_RANK];
+  Walk walk = { .size = element_size (in) };
+  guint8 *y = new_output (call, 0, error);
+
+  if (y == NULL)
+    return FALSE;
+  if (ir_tensor_n_elements (call->outputs[0].tensor) == 0)
+    return TRUE;
+  strides_of (ir_tensor_dims (in), rank, in_strides);
+  strides_of (ir_tensor_dims (call->outputs[0].tensor), rank, out_strides);
+  for (guint i = 0; i < rank; i++)
+    {
+      gint64 dim = ir_tensor_dims (in)[i];
+
+      walk_add (&walk, ir_tensor_dims (call->outputs[0].tensor)[i] / dim, 0, dim * out_strides[i]);
+      walk_add (&walk, dim, in_strides[i], out_strides[i]);
+    }
+  walk_run (call, &walk, ir_tensor_data (in), y);
+  return TRUE;
+}
+
+static void
+fill (guint8 *y, guint64 n, const guint8 *element, gsize size)
+{
+  gboolean zero = TRUE;
+
+  for (gsize i = 0; i < size; i++)
+    zero &= element[i] == 0;
+  if (zero)
+    memset (y, 0, n * size);
+  else
+    for (guint64 i = 0; i < n; i++)
+      memcpy (y + i * size, element, size);
+}
+
+/* Constant mode without negative pads; the rest is the reference kernel's. */
+static gboolean
+run_pad (IrCall *call, GError **error)
+{
+  const IrTensor *in = ir_call_input (call, 0), *value = ir_call_input (call, 2);
+  guint rank = ir_tensor_rank (in), n = 0;
+  gint64 in_strides[IR_MAX_RANK], out_strides[IR_MAX_RANK], to = 0;
+  g_autofree gint64 *pads = NULL;
+  guint8 nothing[8] = { 0 }, *y;
+  Walk walk = { .size = element_size (in) };
+  gboolean plain = strcmp (ir_call_string (call, "mode", "constant"), "constant") == 0 &&
+                   !ir_call_has_input (call, 3) && ir_call_input_ints (call, 1, &pads, &n) &&
+                   n == 2 * rank &&
+                   (value == NULL || (ir_tensor_dtype (value) == ir_tensor_dtype (in) &&
+                                      ir_tensor_n_elements (value) == 1));
+
+  for (guint i = 0; plain && i < n; i++)
+    plain = pads[i] >= 0;
+  if (!plain)
+    return call->op->ref (call, error);
+  y = new_output (call, 0, error);
+  if (y == NULL)
+    return FALSE;
+  fill (y, ir_tensor_n_elements (call->outputs[0].tensor),
+        value != NULL ? ir_tensor_data (value) : nothing, walk.size);
+  strides_of (ir_tensor_dims (in), rank, in_strides);
+  strides_of (ir_tensor_dims (call->outputs[0].tensor), rank, out_strides);
+  for (guint i = 0; i < rank; i++)
+    {
+      walk_add (&walk, ir_tensor_dims (in)[i], in_strides[i], out_strides[i]);
+      to += pads[i] * out_strides[i];
+    }
+  if (ir_tensor_n_elements (in) > 0)
+    walk_run (call, &walk, ir_tensor_data (in), y + to * (gint64) walk.size);
+  return TRUE;
+}
+
+const IrCpuKernel cpu_slice = { .name = "strided copy",
+                                .refuses = refuses_first,
+                                .run = run_slice };
+const IrCpuKernel cpu_expand = { .name = "strided copy",
+                                 .refuses = refuses_first,
+                                 .run = run_expand };
+const IrCpuKernel cpu_tile = { .name = "strided copy", .refuses = refuses_first, .run = run_tile };
+const IrCpuKernel cpu_pad = { .name = "strided copy", .refuses = refuses_first, .run = run_pad };
+
+/* -- Gather -- */
+
+static gboolean
+read_indices (IrCall *call, const IrTensor *indices, gint64 size, gint64 *places, GError **error)
+{
+  guint64 n = ir_tensor_n_elements (indices);
+
+  for (guint64 i = 0; i < n; i++)
+    {
+      gint64 index = ir_tensor_get_int64 (indices, i);
+
+      if (index < -size || index >= size)
+        return ir_call_fail (call, error, IR_OP_ERROR_VALUE,
+                             "index %" G_GINT64_FORMAT " at place %" G_GUINT64_FORMAT
+                             " is outside an axis of %" G_GINT64_FORMAT,
+                             index, i, size);
+      places[i] = index < 0 ? index + size : index;
+    }
+  return TRUE;
+}
+
+static gboolean
+run_gather (IrCall *call, GError **error)
+{
+  const IrTensor *data = ir_call_input (call, 0), *indices = ir_call_input (call, 1);
+  gint64 axis, outer, inner, size, n = (gint64) ir_tensor_n_elements (indices);
+  gsize element = element_size (data);
+  const guint8 *x = ir_tensor_data (data);
+  guint8 *y;
+
+  if ((ir_tensor_dtype (indices) != IR_DTYPE_INT64 &&
+       ir_tensor_dtype (indices) != IR_DTYPE_INT32) ||
+      !ir_call_axis (call, ir_call_int (call, "axis", 0), (int) ir_tensor_rank (data), &axis, NULL))
+    return call->op->ref (call, error);
+  size = ir_tensor_dims (data)[axis];
+  g_autofree gint64 *places = g_try_new (gint64, MAX (n, 1));
+  if (places == NULL)
+    return ir_call_fail (call, error, IR_OP_ERROR_LIMIT, "the indices do not fit into memory");
+  y = new_output (call, 0, error);
+  if (y == NULL)
+    return FALSE;
+  if (ir_tensor_n_elements (call->outputs[0].tensor) == 0)
+    return TRUE;
+  if (!read_indices (call, indices, size, places, error))
+    return FALSE;
+  split_at (data, axis, &outer, &inner);
+  inner = size > 0 ? inner / size : 0;
+  gsize run = (gsize) inner * element;
+  int n_threads = cpu_n_threads (call, (guint64) (outer * n * inner));
+#pragma omp parallel for num_threads(n_threads) schedule(static)
+  for (gint64 k = 0; k < outer * n; k++)
+    memcpy (y + (gsize) k * run, x + (gsize) (k / n * size + places[k % n]) * run, run);
+  return TRUE;
+}
+
+const IrCpuKernel cpu_gather = { .name = "block copy",
+                                 .refuses = refuses_first,
+                                 .run = run_gather };
+
+/* -- Where -- */
+
+/* Rows along the innermost axis; each operand has its own stride there, 0 or 1. */
+typedef struct
+{
+  guint rank;
+  gint64 dims[IR_MAX_RANK], strides[3][IR_MAX_RANK];
+} Choice;
+
+static void
+choice_init (Choice *choice, const IrTensor *const *operands, const IrTensor *out)
+{
+  choice->rank = MAX (ir_tensor_rank (out), 1);
+  choice->dims[0] = 1;
+  for (guint i = 0; i < ir_tensor_rank (out); i++)
+    choice->dims[i] = ir_tensor_dims (out)[i];
+  for (guint k = 0; k < 3; k++)
+    {
+      guint own = ir_tensor_rank (operands[k]), rank = ir_tensor_rank (out);
+      gint64 stride = 1;
+
+      for (guint i = choice->rank; i > 0; i--)
+        {
+          gint64 dim = i - 1 + own >= rank && own > 0
+                           ? ir_tensor_dims (operands[k])[i - 1 + own - rank]
+                           : 1;
+
+          choice->strides[k][i - 1] = dim == 1 ? 0 : stride;
+          stride *= dim;
+        }
+    }
+}
+
+#define CHOOSE(Type)                                                                               \
+  static void choose_##Type (const guint8 *c, gint64 sc, const Type *x, gint64 sx, const Type *y,  \
+                             gint64 sy, Type *out, gint64 n)                                       \
+  {                                                                                                \
+    for (gint64 i = 0; i < n; i++)                                                                 \
+      out[i] = c[i * sc] ? x[i * sx] : y[i * sy];                                                  \
+  }
+CHOOSE (guint8)
+CHOOSE (guint16)
+CHOOSE (guint32)
+CHOOSE (guint64)
+
+static gboolean
+run_where (IrCall *call, GError **error)
+{
+  const IrTensor *operands[] = { ir_call_input (call, 0), ir_call_input (call, 1),
+                                 ir_call_input (call, 2) };
+  gsize size = element_size (operands[1]);
+  const guint8 *c = ir_tensor_data (operands[0]), *x = ir_tensor_data (operands[1]),
+               *y = ir_tensor_data (operands[2]);
+  guint8 *out;
+  Choice choice;
+  gint64 n, rows;
+
+  if (ir_tensor_dtype (operands[0]) != IR_DTYPE_BOOL ||
+      ir_tensor_dtype (operands[1]) != ir_tensor_dtype (operands[2]))
+    return call->op->ref (call, error);
+  out = new_output (call, 0, error);
+  if (out == NULL)
+    return FALSE;
+  choice_init (&choice, operands, call->outputs[0].tensor);
+  n = choice.dims[choice.rank - 1];
+  rows = n > 0 ? (gint64) ir_tensor_n_elements (call->outputs[0].tensor) / n : 0;
+  int n_threads = cpu_n_threads (call, (guint64) (rows * n));
+#pragma omp parallel for num_threads(n_threads) schedule(static)
+  for (gint64 row = 0; row < rows; row++)
+    {
+      gint64 at[3] = { 0 }, index = row;
+      const gint64 last = choice.rank - 1;
+
+      for (gint64 i = last; i > 0; i--)
+        {
+          for (guint k = 0; k < 3; k++)
+            at[k] += index % choice.dims[i - 1] * choice.strides[k][i - 1];
+          index /= choice.dims[i - 1];
+        }
+      gint64 sc = choice.strides[0][last], sx = choice.strides[1][last],
+             sy = choice.strides[2][last];
+      const guint8 *px = x + at[1] * (gint64) size, *py = y + at[2] * (gint64) size;
+      guint8 *to = out + row * n * (gint64) size;
+      if (size == 4)
+        choose_guint32 (c + at[0], sc, (const guint32 *) px, sx, (const guint32 *) py, sy,
+                        (guint32 *) to, n);
+      else if (size == 8)
+        choose_guint64 (c + at[0], sc, (const guint64 *) px, sx, (const guint64 *) py, sy,
+                        (guint64 *) to, n);
+      else if (size == 2)
+        choose_guint16 (c + at[0], sc, (const guint16 *) px, sx, (const guint16 *) py, sy,
+                        (guint16 *) to, n);
+      else
+        choose_guint8 (c + at[0], sc, px, sx, py, sy, to, n);
+    }
+  return TRUE;
+}
+
+const IrCpuKernel cpu_where = { .name = "loop", .refuses = refuses_second, .run = run_where };
+
+/* -- ConstantOfShape -- */
+
+static gboolean
+run_fill (IrCall *call, GError **error)
+{
+  const IrAttr *attr = ir_call_attr (call, "value");
+  const IrTensor *value = attr != NULL && attr->kind == IR_ATTR_TENSOR ? attr->tensors[0] : NULL;
+  guint8 nothing[4] = { 0 };
+  guint8 *y;
+
+  if (value != NULL && (ir_dtype_bits (ir_tensor_dtype (value)) % 8 != 0 ||
+                        ir_dtype_bits (ir_tensor_dtype (value)) == 0 ||
+                        ir_tensor_n_elements (value) != 1 || ir_tensor_data (value) == NULL))
+    return call->op->ref (call, error);
+  y = new_output (call, 0, error);
+  if (y == NULL)
+    return FALSE;
+  fill (y, ir_tensor_n_elements (call->outputs[0].tensor),
+        value != NULL ? ir_tensor_data (value) : nothing,
+        value != NULL ? element_size (value) : sizeof nothing);
+  return TRUE;
+}
+
+const IrCpuKernel cpu_fill = { .name = "fill", .run = run_fill };

@@ -369,6 +369,17 @@ def _():
         assert code == 2 and word in err and out == '', f'{arguments}: {code} {err.strip()[:200]!r}'
 
 
+@test('the memory of a run and of one value is limited as told')
+def _():
+    for arguments, status, word in ((['--output-limit', '100'], 3, 'the limit is 100'), (['--memory-limit', '2K'], 3, 'the limit is 2'),
+                                    (['--memory-limit', '0'], 2, '--memory-limit 0'), (['--output-limit', '5Q'], 2, '--output-limit 5Q'),
+                                    (['--memory-limit', '-1'], 2, '--memory-limit -1'), (['--output-limit', '99999999T'], 2, '99999999T')):
+        code, _, err = irscope('run', DIGITS, *arguments)
+        assert code == status and word in err, f'{arguments}: {code} {err.strip()[:200]!r}'
+    code, _, err = irscope('run', DIGITS, '--memory-limit', '1G', '--output-limit', '1m')
+    assert code == 0, err
+
+
 @test('a name that nothing has is refused instead of doing nothing')
 def _():
     for arguments, word in [(['help', 'nonsense'], 'nonsense'),

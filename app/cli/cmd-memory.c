@@ -1,16 +1,143 @@
-/* irscope memory: the memory plan of a graph. */
+/* irscope memory: the memory plan of a graph, or of a list of buffers. */
 #include "config.h"
 
 #include "app/cli/commands.h"
 #include "app/cli/output.h"
 #include "app/cli/plans.h"
+#include "core/exec/memplan.h"
 
 #include <stdio.h>
 
 typedef struct
 {
   CliModelOptions model;
+  gboolean csv, separate;
+  gint64 capacity;
+  gint time_limit;
+  char *order, *why;
 } Options;
+
+static const CliOption command_options[] = {
+  { "csv", 0, G_OPTION_ARG_NONE, G_STRUCT_OFFSET (Options, csv),
+    "Print buffers as lines of id,lower,upper,size,offset", NULL },
+  { "separate", 0, G_OPTION_ARG_NONE, G_STRUCT_OFFSET (Options, separate),
+    "Give every value bytes of its own: no views, nothing in place", NULL },
+  { "order", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (Options, order),
+    "Order of the nodes: file (the default) or memory, which keeps the peak low", "ORDER" },
+  { "why", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (Options, why),
+    "Say why a value lies where it lies, and what it could not share bytes with", "VALUE" },
+  { "capacity", 0, G_OPTION_ARG_INT64, G_STRUCT_OFFSET (Options, capacity),
+    "Stop the search at a placement that fits into this many bytes", "BYTES" },
+  { "time-limit", 0, G_OPTION_ARG_INT, G_STRUCT_OFFSET (Options, time_limit),
+    "Search for this many seconds of processor time (60 for a list of buffers)", "SECONDS" },
+  { NULL },
+};
+
+static void
+add_result (cJSON *json, const IrMemResult *result)
+{
+  cJSON *peaks = cJSON_AddObjectToObject (json, "peaks");
+
+  cJSON_AddStringToObject (json, "algorithm", ir_mem_algorithm_name (result->algorithm));
+  cJSON_AddBoolToObject (json, "proven", result->proven);
+  for (guint i = 0; i < IR_MEM_N_ALGORITHMS; i++)
+    if (result->peaks[i] > 0)
+      cli_json_add_uint (peaks, ir_mem_algorithm_name (i), result->peaks[i]);
+  cli_json_add_uint (json, "search_steps", result->n_steps);
+  cJSON_AddNumberToObject (json, "search_ms", result->search_ms);
+}
+
+static void
+print_result (const IrMemResult *result)
+{
+  printf ("placed by %s%s", ir_mem_algorithm_name (result->algorithm),
+          result->proven ? ", and none can be lower" : "");
+  for (guint i = 0; i < IR_MEM_N_ALGORITHMS; i++)
+    if (result->peaks[i] > 0)
+      {
+        g_autofree char *peak = cli_format_bytes (result->peaks[i]);
+        printf ("; %s %s", ir_mem_algorithm_name (i), peak);
+      }
+  printf ("\n");
+}
+
+/* -- a list of buffers -- */
+
+static void
+print_instance_json (const IrMemInstance *instance, const IrMemResult *result)
+{
+  cJSON *json = cJSON_CreateObject (), *array;
+  guint64 naive = 0;
+
+  for (guint i = 0; i < instance->blocks->len; i++)
+    naive += g_array_index (instance->blocks, IrMemBlock, i).size;
+  cli_json_add_uint (json, "lower_bound_bytes", result->lower_bound_bytes);
+  cli_json_add_uint (json, "peak_bytes", result->peak_bytes);
+  cli_json_add_uint (json, "naive_bytes", naive);
+  cJSON_AddNumberToObject (json, "align_bytes", 1);
+  add_result (json, result);
+  array = cJSON_AddArrayToObject (json, "values");
+  for (guint i = 0; i < instance->blocks->len; i++)
+    {
+      const IrMemBlock *block = &g_array_index (instance->blocks, IrMemBlock, i);
+      const IrMemRow *row = &g_array_index (instance->rows, IrMemRow, i);
+      g_autofree char *name = g_utf8_make_valid (row->id, -1);
+      cJSON *object = cJSON_CreateObject ();
+      cJSON_AddStringToObject (object, "name", name);
+      cli_json_add_uint (object, "offset", block->offset);
+      cli_json_add_uint (object, "size", block->size);
+      cJSON_AddNumberToObject (object, "first", (double) row->lower);
+      cJSON_AddNumberToObject (object, "last", (double) (row->upper - 1));
+      cJSON_AddItemToArray (array, object);
+    }
+  cli_json_print (json);
+}
+
+static CliStatus
+run_instance (Cli *cli)
+{
+  Options *options = cli->options;
+  g_autoptr (GError) error = NULL;
+  g_autofree char *text = NULL;
+  gsize length;
+
+  if (!g_file_get_contents (cli->args[0], &text, &length, &error))
+    return cli_fail (CLI_BAD, error);
+  g_autoptr (IrMemInstance) instance = ir_mem_instance_parse (text, length, &error);
+  if (instance == NULL)
+    {
+      g_prefix_error (&error, "%s: ", cli->args[0]);
+      return cli_fail (CLI_BAD, error);
+    }
+  IrMemOptions place = {
+    .align_bytes = 1,
+    .capacity = (guint64) MAX (options->capacity, 0),
+    .max_steps = G_MAXUINT64,
+    .time_limit_ms = (guint) CLAMP (options->time_limit, 0, 1000000) * 1000,
+  };
+  IrMemResult result;
+  if (options->time_limit <= 0)
+    place.time_limit_ms = 60000;
+  ir_mem_place ((IrMemBlock *) (void *) instance->blocks->data, instance->blocks->len, &place,
+                &result);
+  if (cli->json)
+    print_instance_json (instance, &result);
+  else if (options->csv)
+    {
+      g_autofree char *csv = ir_mem_instance_to_csv (instance);
+      fputs (csv, stdout);
+    }
+  else
+    {
+      g_autofree char *peak = cli_format_bytes (result.peak_bytes);
+      g_autofree char *bound = cli_format_bytes (result.lower_bound_bytes);
+      printf ("peak %s; lower bound %s; %u buffers\n", peak, bound, instance->blocks->len);
+      print_result (&result);
+    }
+  return place.capacity == 0 || result.peak_bytes <= place.capacity ? CLI_OK : CLI_NO;
+}
+
+/* -- a graph -- */
 
 static void
 print_json (const IrModel *model, const IrMemPlan *plan)
@@ -21,6 +148,7 @@ print_json (const IrModel *model, const IrMemPlan *plan)
   cli_json_add_uint (json, "peak_bytes", plan->peak_bytes);
   cli_json_add_uint (json, "naive_bytes", plan->naive_bytes);
   cJSON_AddNumberToObject (json, "align_bytes", plan->align_bytes);
+  add_result (json, ir_mem_plan_result (plan));
   array = cJSON_AddArrayToObject (json, "values");
   for (guint i = 0; i < plan->items->len; i++)
     {
@@ -42,6 +170,27 @@ print_json (const IrModel *model, const IrMemPlan *plan)
   cli_json_print (json);
 }
 
+/* One line per block of the arena: values that share bytes are named by the first of them. */
+static void
+print_csv (const IrModel *model, const IrMemPlan *plan)
+{
+  guint n_blocks;
+  const IrMemBlock *blocks = ir_mem_plan_blocks (plan, &n_blocks);
+
+  printf ("id,lower,upper,size,offset\n");
+  for (guint i = 0; i < n_blocks; i++)
+    {
+      const IrMemBlock *block = &blocks[i];
+      g_autofree char *name = g_strdup (
+          ir_model_value (model, ir_mem_plan_block_value (plan, i))->name);
+      /* The format has no quotes. */
+      printf ("%s,%u,%u,%" G_GUINT64_FORMAT ",%" G_GUINT64_FORMAT "\n",
+              g_strdelimit (name, ",\r\n", '_'), block->first, block->last + 1,
+              (block->size + plan->align_bytes - 1) / plan->align_bytes * plan->align_bytes,
+              block->offset);
+    }
+}
+
 static void
 print_text (const IrModel *model, const IrMemPlan *plan)
 {
@@ -50,6 +199,7 @@ print_text (const IrModel *model, const IrMemPlan *plan)
   g_autofree char *naive = cli_format_bytes (plan->naive_bytes);
 
   printf ("peak %s; lower bound %s; without reuse %s\n", peak, bound, naive);
+  print_result (ir_mem_plan_result (plan));
   for (guint i = 0; i < plan->items->len; i++)
     {
       const IrMemItem *item = &g_array_index (plan->items, IrMemItem, i);
@@ -60,6 +210,28 @@ print_text (const IrModel *model, const IrMemPlan *plan)
 }
 
 static CliStatus
+print_why (const IrModel *model, const IrMemPlan *plan, const char *name)
+{
+  const IrValue *value = NULL;
+
+  for (guint i = 0; i < plan->items->len && value == NULL; i++)
+    {
+      const IrMemItem *item = &g_array_index (plan->items, IrMemItem, i);
+      const IrValue *candidate = ir_model_value (model, item->value);
+      if (g_strcmp0 (candidate->name, name) == 0)
+        value = candidate;
+    }
+  if (value == NULL)
+    {
+      g_printerr ("irscope memory: %s is no value of the main graph\n", name);
+      return CLI_BAD;
+    }
+  g_autofree char *text = ir_mem_plan_explain (plan, model, value->id);
+  fputs (text, stdout);
+  return CLI_OK;
+}
+
+static CliStatus
 run (Cli *cli)
 {
   Options *options = cli->options;
@@ -67,24 +239,50 @@ run (Cli *cli)
   g_autoptr (GError) error = NULL;
   g_autoptr (IrModel) model = NULL;
   g_autoptr (IrMemPlan) plan = NULL;
+  g_autoptr (IrSchedule) schedule = NULL;
   CliStatus status;
 
+  if (g_str_has_suffix (cli->args[0], ".csv"))
+    return run_instance (cli);
+  if (options->order != NULL && strcmp (options->order, "file") != 0 &&
+      strcmp (options->order, "memory") != 0)
+    {
+      g_printerr ("irscope memory: found the order “%s”, needed is file or memory\n",
+                  options->order);
+      return CLI_BAD;
+    }
   if (!cli_model_open (cli, &options->model, cli->args[0], FALSE, &opened, &status))
     return status;
-  plan = cli_mem_plan (&options->model, opened.model, &model, &error);
-  if (plan == NULL)
+  schedule = cli_schedule (&options->model, opened.model, 1, &model, &error);
+  if (schedule == NULL)
     return cli_fail (cli_status_of (error), error);
-  (cli->json ? print_json : print_text) (model, plan);
-  return CLI_OK;
+  if (options->order != NULL && strcmp (options->order, "memory") == 0)
+    ir_schedule_order_for_memory (schedule, model);
+  IrMemOptions place = { .align_bytes = CLI_ALIGN_BYTES, .max_steps = IR_MEM_DEFAULT_STEPS };
+  place.capacity = (guint64) MAX (options->capacity, 0);
+  if (options->time_limit > 0)
+    {
+      place.max_steps = G_MAXUINT64;
+      place.time_limit_ms = (guint) MIN (options->time_limit, 1000000) * 1000;
+    }
+  plan = ir_mem_plan_new_full (model, schedule, options->separate ? IR_MEM_SEPARATE : 0, &place);
+  if (options->why != NULL)
+    return print_why (model, plan, options->why);
+  (cli->json ? print_json : options->csv ? print_csv : print_text) (model, plan);
+  return place.capacity == 0 || plan->peak_bytes <= place.capacity ? CLI_OK : CLI_NO;
 }
 
 const CliCommand cli_command_memory = {
   .name = "memory",
   .arguments = "FILE",
   .summary = "Where each value lies in memory and when, beside the lower bound",
-  .doc = "Graph inputs, graph outputs and constants lie outside the arena and are not listed.",
+  .doc = "Graph inputs, graph outputs and constants lie outside the arena and are not listed.\n"
+         "A FILE that ends in .csv is a list of buffers with the columns id, lower, upper and\n"
+         "size; each lives from lower to before upper. With --capacity the exit status is 1 if\n"
+         "no placement was found that fits.",
   .min_args = 1,
   .max_args = 1,
+  .options = command_options,
   .model_options = cli_run_options,
   .options_size = sizeof (Options),
   .run = run,

@@ -2,8 +2,6 @@
 
 #include "app/cli/plans.h"
 
-#define ALIGN_BYTES 64 /* of values in the arena, as the runner places them */
-
 static IrModel *
 give_sizes (const CliModelOptions *options, IrModel *model, GError **error)
 {
@@ -48,5 +46,5 @@ IrMemPlan *
 cli_mem_plan (const CliModelOptions *options, IrModel *model, IrModel **sized, GError **error)
 {
   g_autoptr (IrSchedule) schedule = cli_schedule (options, model, 1, sized, error);
-  return schedule != NULL ? ir_mem_plan_new (*sized, schedule, ALIGN_BYTES) : NULL;
+  return schedule != NULL ? ir_mem_plan_new (*sized, schedule, CLI_ALIGN_BYTES) : NULL;
 }

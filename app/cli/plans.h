@@ -3,6 +3,8 @@
 
 #include "app/cli/model.h"
 
+#define CLI_ALIGN_BYTES 64 /* of values in the arena, as the runner places them */
+
 /* Symbols that --dim and --shape leave open get the sizes that a random run would take. */
 IrSchedule *cli_schedule (const CliModelOptions *options,
                           IrModel *model,

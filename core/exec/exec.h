@@ -76,10 +76,10 @@ typedef struct
   GArray *items; /* of IrMemItem, by first use */
   guint64 peak_bytes, lower_bound_bytes, naive_bytes;
   guint align_bytes;
+  struct _IrMemDetails *details; /* how it was made: see the functions of core/exec/memplan.h */
   gatomicrefcount ref_count;
 } IrMemPlan;
-/* Needs all shapes; values of unknown size are left external. Greedy by size (Pisarchyk and Lee
- * 2020). */
+/* Needs all shapes; values of unknown size are left external. */
 IrMemPlan *ir_mem_plan_new (IrModel *model, const IrSchedule *schedule, guint align_bytes);
 void ir_mem_plan_unref (IrMemPlan *plan);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (IrMemPlan, ir_mem_plan_unref)

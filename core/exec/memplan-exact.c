@@ -16,7 +16,7 @@
  * about at any time, the search goes where it is hardest: to the section with the least room, or
  * to those where it failed most often (the weights of Boussemart et al., ECAI 2004). Each
  * combination of such a rule and a static order gets a number of steps, all of them in turn, then
- * more.
+ * more. What was refuted is remembered, by which blocks wait on what heights, and holds for all.
  *
  * Before the search the instance is brought to one form: sizes are divided by what divides them
  * all, time is cut into the sections where as many blocks as possible live together, and blocks are
@@ -29,9 +29,13 @@
 #include "core/exec/memplan-private.h"
 
 #define MAX_NEIGHBOURS (8u << 20) /* pairs: 32 MiB of indices */
-#define FIRST_LIMIT    3000       /* steps of the first try of each strategy */
+#define FIRST_LIMIT    1000       /* steps of the first try of each strategy */
+#define BLUR           0.3        /* how far keys differ between tries, as a part of themselves */
+#define SEED           1          /* of that blur: the same in every search */
 #define CHECK_STEPS    256        /* steps between two looks at the clock */
+#define TABLE_BITS     18         /* of the table of refuted states: 2 MiB */
 #define NOTHING        G_MAXUINT
+#define MAX_LIFE       ((guint64) 1 << 40) /* times a size stays below 2^63 in units */
 #define HIGH           G_MAXINT64
 
 typedef struct
@@ -89,9 +93,12 @@ typedef struct
   Section *sections;
   guint *neighbours, *members; /* what items and sections point into */
   gint64 capacity;
-  GArray *changes; /* of Change: what to undo, oldest first */
-  GArray *hanging; /* of guint: blocks whose support has to be looked at */
-  GArray *dirty;   /* of guint: sections whose bound has to be looked at */
+  guint *first_item; /* by section: the first item that begins there or later */
+  guint64 *refuted;  /* keys of states that cannot be completed, by their first bits */
+  GArray *changes;   /* of Change: what to undo, oldest first */
+  GArray *hanging;   /* of guint: blocks whose support has to be looked at */
+  GArray *dirty;     /* of guint: sections whose bound has to be looked at */
+  GRand *random;
   Focus focus;
   guint64 n_steps, limit; /* of this try */
   guint64 n_total;
@@ -450,12 +457,41 @@ count_step (Search *search)
   return !search->stopped;
 }
 
+static guint64
+mix (guint64 bits)
+{
+  bits = (bits ^ (bits >> 30)) * G_GUINT64_CONSTANT (0xbf58476d1ce4e5b9);
+  bits = (bits ^ (bits >> 27)) * G_GUINT64_CONSTANT (0x94d049bb133111eb);
+  return bits ^ (bits >> 31);
+}
+
+/* What decides whether the rest can be placed: which blocks wait, and on what height each would
+ * lie. How the blocks below them are stacked does not matter; nor do raised floors, for they follow
+ * from what has been refuted for all that stands on the same heights. */
+static guint64
+state_key (const Search *search, guint lo, guint hi)
+{
+  guint64 key = 0;
+
+  for (guint i = search->first_item[lo]; i < search->n_items && search->items[i].lo <= hi; i++)
+    {
+      const Item *item = &search->items[i];
+      if (!item->placed)
+        key += mix ((guint64) (item->top + 1) * (search->n_items + 1) + i);
+    }
+  return mix (key) | 1;
+}
+
 /* Places all that waits in the sections from @lo to @hi, or leaves everything as it was. */
 static gboolean
 solve (Search *search, guint lo, guint hi)
 {
   guint start = search->changes->len;
+  guint64 key = state_key (search, lo, hi);
+  guint64 *known = &search->refuted[key >> (64 - TABLE_BITS)];
 
+  if (*known == key)
+    return FALSE;
   for (;;)
     {
       guint index = choose (search, lo, hi);
@@ -472,6 +508,8 @@ solve (Search *search, guint lo, guint hi)
       if (search->stopped || !covered || !reject (search, index))
         break;
     }
+  if (!search->stopped)
+    *known = key;
   clear_queues (search);
   undo (search, start);
   return FALSE;
@@ -494,15 +532,30 @@ static const Key orders[][N_KEYS] = {
   { KEY_CROWD, KEY_LIFE, KEY_AREA },
 };
 
-static gint64
-key_of (const Item *item, Key key)
+/* The keys of one try: by item. After the first round they are blurred, so that no two tries of a
+ * strategy are the same; runs of a search that fail are long-tailed, and many short ones end sooner
+ * than one that is long (Gomes, Selman and Kautz, AAAI 1998). */
+static double *
+blurred_keys (Search *search, gboolean blur)
 {
-  return key == KEY_LIFE ? item->life : key == KEY_AREA ? item->life * item->size : item->crowd;
+  double *keys = g_new (double, (gsize) search->n_items *N_KEYS);
+
+  for (guint i = 0; i < search->n_items; i++)
+    {
+      const Item *item = &search->items[i];
+      double *of_item = keys + (gsize) i * N_KEYS;
+      of_item[KEY_LIFE] = (double) item->life;
+      of_item[KEY_AREA] = (double) item->life * (double) item->size;
+      of_item[KEY_CROWD] = (double) item->crowd;
+      for (guint k = 0; blur && k < N_KEYS; k++)
+        of_item[k] *= 1 + BLUR * (g_rand_double (search->random) - 0.5);
+    }
+  return keys;
 }
 
 typedef struct
 {
-  const Item *items;
+  const double *values; /* N_KEYS for each item */
   const Key *keys;
 } RankOrder;
 
@@ -514,8 +567,8 @@ compare_ranks (gconstpointer a, gconstpointer b, gpointer data)
 
   for (guint k = 0; k < N_KEYS; k++)
     {
-      gint64 x = key_of (&order->items[i], order->keys[k]);
-      gint64 y = key_of (&order->items[j], order->keys[k]);
+      double x = order->values[i * N_KEYS + order->keys[k]];
+      double y = order->values[j * N_KEYS + order->keys[k]];
       if (x != y)
         return x > y ? -1 : 1;
     }
@@ -523,10 +576,11 @@ compare_ranks (gconstpointer a, gconstpointer b, gpointer data)
 }
 
 static void
-rank_items (Search *search, const Key *keys)
+rank_items (Search *search, const Key *keys, gboolean blur)
 {
   g_autofree guint *order = g_new (guint, search->n_items);
-  RankOrder data = { search->items, keys };
+  g_autofree double *values = blurred_keys (search, blur);
+  RankOrder data = { values, keys };
 
   for (guint i = 0; i < search->n_items; i++)
     order[i] = i;
@@ -547,7 +601,7 @@ run (Search *search, guint64 max_steps)
     for (guint focus = 0; focus < N_FOCUS; focus++)
       for (guint order = 0; order < G_N_ELEMENTS (orders); order++)
         {
-          rank_items (search, orders[order]);
+          rank_items (search, orders[order], limit > FIRST_LIMIT);
           search->focus = focus;
           search->n_steps = 0;
           search->limit = MIN (limit, max_steps - MIN (max_steps, search->n_total));
@@ -666,7 +720,9 @@ static void
 fill_sections (Search *search)
 {
   gsize n_members = 0, filled = 0;
+  guint first = 0;
 
+  search->first_item = g_new (guint, search->n_sections);
   for (guint i = 0; i < search->n_items; i++)
     n_members += search->items[i].hi - search->items[i].lo + 1;
   search->members = g_new (guint, n_members);
@@ -674,6 +730,9 @@ fill_sections (Search *search)
     {
       Section *section = &search->sections[s];
       section->items = search->members + filled;
+      while (first < search->n_items && search->items[first].lo < s)
+        first++;
+      search->first_item[s] = first;
       /* Items are sorted by their first section. */
       for (guint i = 0; i < search->n_items && search->items[i].lo <= s; i++)
         if (search->items[i].hi >= s)
@@ -723,6 +782,9 @@ search_clear (Search *search)
   g_free (search->sections);
   g_free (search->neighbours);
   g_free (search->members);
+  g_free (search->first_item);
+  g_free (search->refuted);
+  g_clear_pointer (&search->random, g_rand_free);
   g_clear_pointer (&search->changes, g_array_unref);
   g_clear_pointer (&search->hanging, g_array_unref);
   g_clear_pointer (&search->dirty, g_array_unref);
@@ -741,7 +803,8 @@ take_items (Search *search, const IrMemBlock *blocks, guint n, guint align_bytes
         Item *item = &search->items[search->n_items++];
         item->block = i;
         item->size = (gint64) ir_mem_align (blocks[i].size, align_bytes);
-        item->life = (gint64) blocks[i].last - blocks[i].first + 1;
+        item->life = blocks[i].life != 0 ? (gint64) MIN (blocks[i].life, MAX_LIFE)
+                                         : (gint64) blocks[i].last - blocks[i].first + 1;
         unit = gcd (item->size, unit);
       }
   for (guint i = 0; i < search->n_items; i++)
@@ -789,6 +852,8 @@ ir_mem_search (IrMemBlock *blocks, guint n, const IrMemOptions *options, guint64
                       (clock_t) ((gint64) options->time_limit_ms * CLOCKS_PER_SEC / 1000);
   if (fill_neighbours (&search))
     {
+      search.random = g_rand_new_with_seed (SEED);
+      search.refuted = g_new0 (guint64, (gsize) 1 << TABLE_BITS);
       search.changes = g_array_new (FALSE, FALSE, sizeof (Change));
       search.hanging = g_array_new (FALSE, FALSE, sizeof (guint));
       search.dirty = g_array_new (FALSE, FALSE, sizeof (guint));

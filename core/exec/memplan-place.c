@@ -174,7 +174,7 @@ is_good (const Descent *descent)
 static void
 descend (Descent *descent)
 {
-  if (descent->options->capacity > descent->result->lower_bound_bytes)
+  if (descent->options->capacity >= descent->result->lower_bound_bytes)
     {
       probe (descent, descent->options->capacity, G_MAXUINT64);
       return;

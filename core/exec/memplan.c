@@ -1,12 +1,19 @@
 /* The memory plan: where in one arena every intermediate value lies, and from which step to which.
  * Liveness comes from the schedule; values that share bytes (views, and kernels that may write over
- * their input) are one block that lives as long as any of them; blocks are placed greedily by size
- * (Pisarchyk and Lee 2020): the largest first, each into the smallest gap that is free over its
- * whole life. */
+ * their input) are one block that lives as long as any of them; memplan-place.c places the blocks.
+ */
 #include "config.h"
 
 #include "core/exec/exec-private.h"
 #include "core/exec/memplan-private.h"
+
+struct _IrMemDetails
+{
+  IrMemResult result;
+  GArray *block_of; /* of guint, one per item: index into blocks, G_MAXUINT: none */
+  GArray *blocks;   /* of IrMemBlock */
+  GArray *owners;   /* of IrValueId, one per block: the value that it was made for */
+};
 
 /* -- what lives when -- */
 
@@ -18,7 +25,18 @@ typedef struct
   GHashTable *item_of; /* value id -> index into plan->items, + 1 */
   GArray *block_of;    /* of guint, one per item: index into blocks, G_MAXUINT: none */
   GArray *blocks;      /* of IrMemBlock */
+  GArray *owners;      /* of IrValueId, one per block */
+  gboolean separate;
 } Planner;
+
+typedef enum
+{
+  REFUSAL_NONE,
+  REFUSAL_EXTERNAL,
+  REFUSAL_SIZE,
+  REFUSAL_READ_LATER,
+  REFUSAL_READ_TWICE
+} Refusal;
 
 static guint
 step_of (const Planner *planner, const IrNode *node)
@@ -79,28 +97,64 @@ add_external (Planner *planner, const IrValue *value, guint first)
   add_item (planner, &item, value, G_MAXUINT);
 }
 
-/* Whether a kernel may write @output over input 0, because nothing reads that again. */
-static gboolean
-may_overwrite (const Planner *planner, const IrNode *node, const IrMemItem *output, guint *index)
+/* -- sharing bytes -- */
+
+static const char *const refusals[] = {
+  [REFUSAL_NONE] = "",
+  [REFUSAL_EXTERNAL] = "lies outside the arena",
+  [REFUSAL_SIZE] = "has another size",
+  [REFUSAL_READ_LATER] = "is still read later, itself or through a view",
+  [REFUSAL_READ_TWICE] = "is read by another input of the same node, too",
+};
+
+/* Whether the output of @node may be written over its input @slot: element by element, over bytes
+ * that nothing reads again. */
+static Refusal
+may_overwrite (
+    const Planner *planner, const IrNode *node, guint slot, const IrMemItem *output, guint *index)
 {
-  const IrValue *input = ir_node_input (node, 0);
+  const IrValue *input = ir_node_input (node, slot);
   IrMemItem *item = input != NULL ? find_item (planner, input, index) : NULL;
 
-  if (item == NULL || !(node->op->flags & IR_OP_INPLACE) || item->size != output->size)
-    return FALSE;
+  if (item == NULL)
+    return REFUSAL_EXTERNAL;
   guint block = g_array_index (planner->block_of, guint, *index);
-  if (block == G_MAXUINT ||
-      g_array_index (planner->blocks, IrMemBlock, block).last != output->first)
-    return FALSE;
-  for (guint slot = 1; slot < node->n_inputs; slot++)
+  if (block == G_MAXUINT)
+    return REFUSAL_EXTERNAL;
+  if (item->size != output->size)
+    return REFUSAL_SIZE;
+  if (g_array_index (planner->blocks, IrMemBlock, block).last != output->first)
+    return REFUSAL_READ_LATER;
+  for (guint i = 0; i < node->n_inputs; i++)
     {
-      const IrValue *other = node->inputs[slot];
+      const IrValue *other = node->inputs[i];
       guint other_index;
-      if (other != NULL && find_item (planner, other, &other_index) != NULL &&
+      if (i != slot && other != NULL && find_item (planner, other, &other_index) != NULL &&
           g_array_index (planner->block_of, guint, other_index) == block)
-        return FALSE;
+        return REFUSAL_READ_TWICE;
     }
-  return TRUE;
+  return REFUSAL_NONE;
+}
+
+/* How many inputs come into question: the flag promises it of the first; a kernel of two operands
+ * reads both elements before it writes theirs. */
+static guint
+n_overwritable (const IrNode *node)
+{
+  const guint both = IR_OP_INPLACE | IR_OP_ELEMENTWISE;
+
+  if (node->op == NULL || !(node->op->flags & IR_OP_INPLACE))
+    return 0;
+  return (node->op->flags & both) == both && node->n_inputs == 2 && node->n_outputs == 1 ? 2 : 1;
+}
+
+static gboolean
+find_overwritable (const Planner *planner, const IrNode *node, const IrMemItem *item, guint *index)
+{
+  for (guint slot = 0; slot < n_overwritable (node) && slot < node->n_inputs; slot++)
+    if (may_overwrite (planner, node, slot, item, index) == REFUSAL_NONE)
+      return TRUE;
+  return FALSE;
 }
 
 static void
@@ -133,7 +187,8 @@ add_output (Planner *planner, const IrNode *node, guint slot, guint step)
           ir_type_n_bytes (value->type, &size);
   item.size = size;
   item.last = last_use (planner, value, step, &escapes);
-  if (escapes || !sized || size == 0 || ir_value_constant (value) != NULL)
+  if (escapes || !sized || size == 0 || ir_value_constant (value) != NULL ||
+      ir_node_is_constant (node))
     {
       item.offset = IR_PLACE_EXTERNAL;
       add_item (planner, &item, value, G_MAXUINT);
@@ -141,13 +196,13 @@ add_output (Planner *planner, const IrNode *node, guint slot, guint step)
     }
   const IrValue *input = ir_node_input (node, 0);
   if (slot == 0 && node->op != NULL && (node->op->flags & IR_OP_VIEW) && input != NULL &&
-      find_item (planner, input, &of) != NULL)
+      !planner->separate && find_item (planner, input, &of) != NULL)
     {
       share_block (planner, &item, of, value);
       return;
     }
   planner->plan->naive_bytes += ir_mem_align (size, planner->plan->align_bytes);
-  if (slot == 0 && node->op != NULL && may_overwrite (planner, node, &item, &of))
+  if (slot == 0 && !planner->separate && find_overwritable (planner, node, &item, &of))
     {
       share_block (planner, &item, of, value);
       return;
@@ -155,6 +210,7 @@ add_output (Planner *planner, const IrNode *node, guint slot, guint step)
   IrMemBlock block = { .size = size, .first = step, .last = item.last };
   guint index = planner->blocks->len;
   g_array_append_val (planner->blocks, block);
+  g_array_append_val (planner->owners, value->id);
   add_item (planner, &item, value, index);
 }
 
@@ -182,46 +238,250 @@ collect (Planner *planner, const IrSchedule *schedule)
     }
 }
 
+static void
+planner_init (Planner *planner, const IrGraph *graph, IrMemPlan *plan)
+{
+  *planner = (Planner){
+    .graph = graph,
+    .plan = plan,
+    .step_of = g_hash_table_new (NULL, NULL),
+    .item_of = g_hash_table_new (NULL, NULL),
+    .block_of = g_array_new (FALSE, FALSE, sizeof (guint)),
+    .blocks = g_array_new (FALSE, FALSE, sizeof (IrMemBlock)),
+    .owners = g_array_new (FALSE, FALSE, sizeof (IrValueId)),
+  };
+}
+
+/* What is worth keeping goes into the plan. */
+static void
+planner_finish (Planner *planner)
+{
+  struct _IrMemDetails *details = planner->plan->details;
+
+  details->block_of = planner->block_of;
+  details->blocks = planner->blocks;
+  details->owners = planner->owners;
+  g_hash_table_unref (planner->step_of);
+  g_hash_table_unref (planner->item_of);
+}
+
 /**
- * ir_mem_plan_new:
+ * ir_mem_plan_new_full:
  * @model: the model, with types
  * @schedule: (transfer none): order of the nodes of its main graph
- * @align_bytes: power of two, e.g. 64 for the vector units of a CPU
+ * @flags: what not to do
+ * @options: alignment, e.g. 64 for the vector units of a CPU, and how hard to search
  *
  * Plans one arena for the intermediate values of the main graph. Graph inputs, graph outputs,
  * constants and values of unknown size are %IR_PLACE_EXTERNAL. Views share the bytes of their
  * input; where a kernel may work in place and nothing reads its input again, the output takes that
  * place.
  *
- * Source: Pisarchyk and Lee 2020. Cost: see ir_mem_blocks_place().
+ * Cost: see ir_mem_place().
+ *
+ * Returns: (transfer full): the plan; free with ir_mem_plan_unref()
+ */
+IrMemPlan *
+ir_mem_plan_new_full (IrModel *model,
+                      const IrSchedule *schedule,
+                      IrMemFlags flags,
+                      const IrMemOptions *options)
+{
+  g_return_val_if_fail (model != NULL && schedule != NULL && options != NULL, NULL);
+  g_return_val_if_fail (options->align_bytes > 0, NULL);
+  IrMemPlan *plan = g_new0 (IrMemPlan, 1);
+  Planner planner;
+
+  g_atomic_ref_count_init (&plan->ref_count);
+  plan->align_bytes = options->align_bytes;
+  plan->items = g_array_new (FALSE, FALSE, sizeof (IrMemItem));
+  plan->details = g_new0 (struct _IrMemDetails, 1);
+  planner_init (&planner, model->main, plan);
+  planner.separate = (flags & IR_MEM_SEPARATE) != 0;
+  collect (&planner, schedule);
+  IrMemBlock *blocks = (IrMemBlock *) (void *) planner.blocks->data;
+  IrMemResult *result = &plan->details->result;
+  ir_mem_place (blocks, planner.blocks->len, options, result);
+  plan->peak_bytes = result->peak_bytes;
+  plan->lower_bound_bytes = result->lower_bound_bytes;
+  for (guint i = 0; i < plan->items->len; i++)
+    {
+      guint block = g_array_index (planner.block_of, guint, i);
+      if (block != G_MAXUINT)
+        g_array_index (plan->items, IrMemItem, i).offset = blocks[block].offset;
+    }
+  planner_finish (&planner);
+  return plan;
+}
+
+/**
+ * ir_mem_plan_new:
+ * @model: the model, with types
+ * @schedule: (transfer none): order of the nodes of its main graph
+ * @align_bytes: power of two, e.g. 64 for the vector units of a CPU
+ *
+ * As ir_mem_plan_new_full(), with views, in place, and a short search where the greedy algorithms
+ * miss the lower bound.
  *
  * Returns: (transfer full): the plan; free with ir_mem_plan_unref()
  */
 IrMemPlan *
 ir_mem_plan_new (IrModel *model, const IrSchedule *schedule, guint align_bytes)
 {
-  g_return_val_if_fail (model != NULL && schedule != NULL && align_bytes > 0, NULL);
-  IrMemPlan *plan = g_new0 (IrMemPlan, 1);
-  g_autoptr (GHashTable) steps = g_hash_table_new (NULL, NULL);
-  g_autoptr (GHashTable) items = g_hash_table_new (NULL, NULL);
-  g_autoptr (GArray) block_of = g_array_new (FALSE, FALSE, sizeof (guint));
-  g_autoptr (GArray) blocks = g_array_new (FALSE, FALSE, sizeof (IrMemBlock));
-  Planner planner = { model->main, plan, steps, items, block_of, blocks };
+  IrMemOptions options = { .align_bytes = align_bytes, .max_steps = IR_MEM_DEFAULT_STEPS };
 
-  g_atomic_ref_count_init (&plan->ref_count);
-  plan->align_bytes = align_bytes;
-  plan->items = g_array_new (FALSE, FALSE, sizeof (IrMemItem));
-  collect (&planner, schedule);
-  IrMemBlock *placed = (IrMemBlock *) (void *) blocks->data;
-  plan->peak_bytes = ir_mem_blocks_place (placed, blocks->len, align_bytes);
-  plan->lower_bound_bytes = ir_mem_blocks_lower_bound (placed, blocks->len, align_bytes);
-  for (guint i = 0; i < plan->items->len; i++)
+  return ir_mem_plan_new_full (model, schedule, 0, &options);
+}
+
+/**
+ * ir_mem_plan_result:
+ * @plan: a plan
+ *
+ * Returns: (transfer none): what each algorithm reached
+ */
+const IrMemResult *
+ir_mem_plan_result (const IrMemPlan *plan)
+{
+  return &plan->details->result;
+}
+
+/**
+ * ir_mem_plan_blocks:
+ * @plan: a plan
+ * @n: (out): number of blocks
+ *
+ * Returns: (transfer none) (array length=n): the blocks of the arena; values that share bytes are
+ *   one
+ */
+const IrMemBlock *
+ir_mem_plan_blocks (const IrMemPlan *plan, guint *n)
+{
+  *n = plan->details->blocks->len;
+  return (const IrMemBlock *) (const void *) plan->details->blocks->data;
+}
+
+/**
+ * ir_mem_plan_block_value:
+ * @plan: a plan
+ * @block: index of a block
+ *
+ * Returns: the value that the block was made for
+ */
+IrValueId
+ir_mem_plan_block_value (const IrMemPlan *plan, guint block)
+{
+  return g_array_index (plan->details->owners, IrValueId, block);
+}
+
+/* -- answers -- */
+
+static void
+explain_sharing (GString *text, const IrMemPlan *plan, const IrModel *model, guint index)
+{
+  const IrMemItem *item = &g_array_index (plan->items, IrMemItem, index);
+  const IrNode *node = ir_model_value (model, item->value)->producer;
+  Planner planner;
+
+  if (item->alias_of != 0)
     {
-      guint block = g_array_index (block_of, guint, i);
-      if (block != G_MAXUINT)
-        g_array_index (plan->items, IrMemItem, i).offset = placed[block].offset;
+      g_string_append_printf (text, "It shares the bytes of %s.\n",
+                              ir_model_value (model, item->alias_of)->name);
+      return;
     }
-  return plan;
+  if (node == NULL || n_overwritable (node) == 0)
+    {
+      g_string_append (text, "The kernel of its node cannot work in place.\n");
+      return;
+    }
+  planner_init (&planner, model->main, (IrMemPlan *) plan);
+  g_clear_pointer (&planner.block_of, g_array_unref);
+  g_clear_pointer (&planner.blocks, g_array_unref);
+  planner.block_of = g_array_ref (plan->details->block_of);
+  planner.blocks = g_array_ref (plan->details->blocks);
+  for (guint i = 0; i < plan->items->len; i++)
+    g_hash_table_insert (planner.item_of,
+                         GUINT_TO_POINTER (g_array_index (plan->items, IrMemItem, i).value),
+                         GUINT_TO_POINTER (i + 1));
+  for (guint slot = 0; slot < n_overwritable (node) && slot < node->n_inputs; slot++)
+    {
+      guint of;
+      Refusal refusal = may_overwrite (&planner, node, slot, item, &of);
+      if (node->inputs[slot] != NULL && refusal != REFUSAL_NONE)
+        g_string_append_printf (text, "It cannot be written over %s, which %s.\n",
+                                node->inputs[slot]->name, refusals[refusal]);
+    }
+  g_array_unref (planner.block_of);
+  g_array_unref (planner.blocks);
+  g_array_unref (planner.owners);
+  g_hash_table_unref (planner.step_of);
+  g_hash_table_unref (planner.item_of);
+}
+
+/* What lives at some step of the block's life, and would have to go for it to lie at 0. */
+static void
+explain_conflicts (GString *text, const IrMemPlan *plan, const IrModel *model, guint block)
+{
+  const GArray *blocks = plan->details->blocks;
+  const IrMemBlock *mine = &g_array_index (blocks, IrMemBlock, block);
+  guint n_others = 0;
+
+  for (guint i = 0; i < blocks->len; i++)
+    {
+      const IrMemBlock *other = &g_array_index (blocks, IrMemBlock, i);
+      if (i == block || other->last < mine->first || other->first > mine->last)
+        continue;
+      n_others++;
+      g_string_append_printf (
+          text, "  %s %s: steps %u to %u, bytes %" G_GUINT64_FORMAT " to %" G_GUINT64_FORMAT "\n",
+          other->offset < mine->offset ? "below" : "above",
+          ir_model_value (model, ir_mem_plan_block_value (plan, i))->name, other->first,
+          other->last, other->offset, other->offset + other->size);
+    }
+  g_string_append_printf (text, "%u other blocks live at the same time%s\n", n_others,
+                          n_others > 0 ? " (above)." : ".");
+}
+
+/**
+ * ir_mem_plan_explain:
+ * @plan: a plan
+ * @model: the model that it is of
+ * @value: one of its values
+ *
+ * Says where @value lies and for how long, what it shares bytes with or why it does not, and which
+ * blocks live at the same time, so that it cannot have their bytes.
+ *
+ * Returns: (transfer full): lines of text
+ */
+char *
+ir_mem_plan_explain (const IrMemPlan *plan, const IrModel *model, IrValueId value)
+{
+  GString *text = g_string_new (NULL);
+  guint index = 0;
+
+  while (index < plan->items->len && g_array_index (plan->items, IrMemItem, index).value != value)
+    index++;
+  if (index == plan->items->len)
+    {
+      g_string_append (text, "The plan does not know this value.\n");
+      return g_string_free (text, FALSE);
+    }
+  const IrMemItem *item = &g_array_index (plan->items, IrMemItem, index);
+  guint block = g_array_index (plan->details->block_of, guint, index);
+  const char *name = ir_model_value (model, value)->name;
+  if (block == G_MAXUINT)
+    g_string_append_printf (text,
+                            "%s lies outside the arena: it is an input, an output or a constant "
+                            "of the graph, shares the bytes of one, or has no known size.\n",
+                            name);
+  else
+    {
+      g_string_append_printf (
+          text, "%s: bytes %" G_GUINT64_FORMAT " to %" G_GUINT64_FORMAT ", steps %u to %u.\n", name,
+          item->offset, item->offset + item->size, item->first, item->last);
+      explain_sharing (text, plan, model, index);
+      explain_conflicts (text, plan, model, block);
+    }
+  return g_string_free (text, FALSE);
 }
 
 /**
@@ -247,5 +507,9 @@ ir_mem_plan_unref (IrMemPlan *plan)
   if (plan == NULL || !g_atomic_ref_count_dec (&plan->ref_count))
     return;
   g_array_unref (plan->items);
+  g_array_unref (plan->details->block_of);
+  g_array_unref (plan->details->blocks);
+  g_array_unref (plan->details->owners);
+  g_free (plan->details);
   g_free (plan);
 }

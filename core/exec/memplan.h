@@ -10,6 +10,7 @@ typedef struct
   guint64 size;      /* bytes, before alignment */
   guint first, last; /* steps, both inclusive */
   guint64 offset;    /* result: bytes from the start of the arena */
+  guint64 life;      /* how long it lives in the caller's own unit of time; 0: counted in steps */
 } IrMemBlock;
 
 typedef enum
@@ -63,3 +64,40 @@ IrMemSearchStatus ir_mem_search (IrMemBlock *blocks,
 
 /* All of them, the best taken. */
 void ir_mem_place (IrMemBlock *blocks, guint n, const IrMemOptions *options, IrMemResult *result);
+
+/* -- plans of graphs -- */
+typedef enum
+{
+  IR_MEM_SEPARATE = 1 << 0 /* every value has bytes of its own: no views, nothing in place */
+} IrMemFlags;
+
+IrMemPlan *ir_mem_plan_new_full (IrModel *model,
+                                 const IrSchedule *schedule,
+                                 IrMemFlags flags,
+                                 const IrMemOptions *options);
+const IrMemResult *ir_mem_plan_result (const IrMemPlan *plan);
+/* The blocks of the arena, and the first value of each. (transfer none) */
+const IrMemBlock *ir_mem_plan_blocks (const IrMemPlan *plan, guint *n);
+IrValueId ir_mem_plan_block_value (const IrMemPlan *plan, guint block);
+/* Where @value lies, what it shares bytes with or why with nothing, and what stands next to it. */
+char *ir_mem_plan_explain (const IrMemPlan *plan, const IrModel *model, IrValueId value);
+/* memplan-order.c: reorders @schedule so that less lives at once, if that can be found. */
+gboolean ir_schedule_order_for_memory (IrSchedule *schedule, IrModel *model);
+
+/* -- memplan-csv.c: instances of MiniMalloc's format -- */
+typedef struct
+{
+  char *id;            /* as in the file */
+  gint64 lower, upper; /* lives in [lower, upper), in any unit of time */
+} IrMemRow;
+
+typedef struct
+{
+  GArray *rows;   /* of IrMemRow */
+  GArray *blocks; /* of IrMemBlock, one per row; steps count the distinct times */
+} IrMemInstance;
+
+IrMemInstance *ir_mem_instance_parse (const char *text, gsize length, GError **error);
+char *ir_mem_instance_to_csv (const IrMemInstance *instance);
+void ir_mem_instance_free (IrMemInstance *instance);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (IrMemInstance, ir_mem_instance_free)

@@ -7,10 +7,16 @@ import json
 import os
 import subprocess
 
-# Cases that no implementation can be held to, and why; patterns of names.
+# Why cases do not pass, where what the program says is not the reason; patterns of names.
 REASONS = (
     ('node/test_bernoulli*',
      'the standard leaves the random generator open; the data are those of NumPy with a seed that the model does not name'),
+    ('node/test_adam_multiple',
+     'the data were computed with epsilon = 0.01, which the model does not say; later releases of onnx do, and there it passes'),
+    ('node/test_dft_inverse*',
+     'the wanted value is rounding noise of NumPy where the exact result is 0: 1.9e-7, above the tolerance of 1e-7 for zeros'),
+    ('node/test_image_decoder_*',
+     'ImageDecoder has no kernel: BMP, JPEG, JPEG 2000, PNG, PNM, TIFF and WebP would need a decoder each'),
 )
 
 HEADER = """# Conformance
@@ -122,12 +128,10 @@ def totals(report):
 
 
 def on_cpu(report):
-    """Sentences on what ran on kernels of the CPU back end, as far as the program counts it."""
-    keys = ('nodes', 'cpu_nodes', 'cpu_cases')
-    if any(key not in report for key in keys):
-        return []
-    return ['', f'On kernels of the CPU back end, not of the reference: {report["cpu_nodes"]} of {report["nodes"]} nodes; '
-                f'in {report["cpu_cases"]} cases every node.']
+    """What ran on kernels of the CPU back end and what it handed to the reference."""
+    nodes = report['nodes']
+    return ['', f'With the CPU back end {nodes["cpu"]} nodes ran on its own kernels, {nodes["ref"]} on reference kernels, '
+                f'{nodes["runner"]} are control flow; in {report["cases_on_cpu"]} cases every node ran on kernels of its own.']
 
 
 def by_operator(report, directory):

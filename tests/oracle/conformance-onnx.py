@@ -42,22 +42,23 @@ SHIPPED = ('simple', 'pytorch-converted', 'pytorch-operator')
 
 def write_cases(directory):
     """The cases of the installed onnx.  Its command generates the models only, since 1.23; the node
-    cases are put in their place, so that its own code writes them."""
+    cases are put beside them, so that its own code writes both."""
     import onnx.backend.test
     from onnx.backend.test import cmd_tools
     from onnx.backend.test.case import node
 
     fresh = directory + '.new'
     shutil.rmtree(fresh, ignore_errors=True)
-    saved = cmd_tools.model_test.collect_testcases
-    cmd_tools.model_test.collect_testcases = node.collect_testcases
-    try:
-        cmd_tools.generate_data(argparse.Namespace(output=fresh))
-    finally:
-        cmd_tools.model_test.collect_testcases = saved
     data = os.path.join(os.path.dirname(onnx.backend.test.__file__), 'data')
     for kind in SHIPPED:
         shutil.copytree(os.path.join(data, kind), os.path.join(fresh, kind))
+    models = cmd_tools.model_test.collect_testcases
+    cmd_tools.model_test.collect_testcases = lambda: models() + node.collect_testcases()
+    try:
+        cmd_tools.generate_data(argparse.Namespace(output=fresh))
+    finally:
+        cmd_tools.model_test.collect_testcases = models
+    shutil.rmtree(os.path.join(fresh, 'real'), ignore_errors=True)  # names of downloads, no models
     os.rename(fresh, directory)
 
 

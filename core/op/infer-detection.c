@@ -14,6 +14,33 @@ check_rank (const IrCall *call, guint slot, int needed, GError **error)
                        rank, needed);
 }
 
+/**
+ * ir_infer_image_decoder:
+ * @call: the bytes of a picture file, uint8 [L]
+ * @error: return location for an error
+ *
+ * Sets the output to uint8 [height, width, 3], or 1 in grayscale; the file alone knows its size.
+ *
+ * Source: ONNX ImageDecoder 20.
+ *
+ * Returns: %TRUE if the output type was set
+ */
+gboolean
+ir_infer_image_decoder (IrCall *call, GError **error)
+{
+  const char *format = ir_call_string (call, "pixel_format", "RGB");
+  IrDim dims[3] = { IR_DIM_UNKNOWN, IR_DIM_UNKNOWN, g_str_equal (format, "Grayscale") ? 1 : 3 };
+  IrDtype dtype = ir_call_input_dtype (call, 0);
+
+  if (dtype != IR_DTYPE_UNDEFINED && dtype != IR_DTYPE_UINT8)
+    return ir_call_fail (call, error, IR_OP_ERROR_DTYPE, "the file is %s, uint8 is needed",
+                         ir_dtype_name (dtype));
+  if (!check_rank (call, 0, 1, error))
+    return FALSE;
+  ir_call_set_output_tensor_type (call, 0, IR_DTYPE_UINT8, 3, dims);
+  return TRUE;
+}
+
 static IrDim
 input_dim (const IrCall *call, guint slot, guint axis)
 {

@@ -17,6 +17,7 @@ LAYERS = ['core', 'passes', 'views', 'app']  # each may include itself and what 
 FENCES = [
     (r'gtk/|adwaita|gtksourceview/', ('views/', 'app/gui/', 'tests/gui/')),
     (r'oneapi/|dnnl', ('core/exec/cpu/',)),
+    (r'gdk-pixbuf/|webp/', ('core/exec/image/', 'views/', 'app/gui/')),
     (r'graphviz/|cgraph', ('core/graphviz/',)),
     (r'pango/|cairo', ('core/render/', 'views/', 'app/gui/', 'tests/layout/')),
     (r'cuda|cublas|nvrtc', ('core/exec/gpu/',)),

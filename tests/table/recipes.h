@@ -141,6 +141,7 @@ static const Recipe recipes[] = {
   { "FeatureVectorizer", "f3x4 i3x2 d3x1", "inputdimensions=2,4,1" },
   { "Imputer", "f3x4", "imputed_value_floats=1,2,3,4" },
   { "Imputer", "i3x4<3", "imputed_value_int64s=7" },
+  { "ImageDecoder", "u32", "" },
   { "LabelEncoder", "s2x3", "keys_strings=a,12.5 values_floats=1,2" },
   { "LabelEncoder", "i4<3", "keys_int64s=0,1 values_strings=a,b" },
   { "LinearClassifier", "f4x3",

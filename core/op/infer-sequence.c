@@ -233,7 +233,7 @@ piece_size (const IrCall *call, IrDim whole)
     if (sizes[i] != sizes[0])
       return IR_DIM_UNKNOWN;
   if (sizes[0] <= 0 ||
-      (ir_call_input_is_scalar (call, 1) && !(ir_dim_is_known (whole) && whole % sizes[0] == 0)))
+      (n == 1 && !(ir_dim_is_known (whole) && whole % sizes[0] == 0)))
     return IR_DIM_UNKNOWN;
   return sizes[0];
 }

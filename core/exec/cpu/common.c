@@ -55,6 +55,51 @@ cpu_needs_first_float (const IrNode *node)
   return NULL;
 }
 
+IrDtype
+cpu_dtype (const IrNode *node, guint slot)
+{
+  const IrValue *value = slot < node->n_inputs ? node->inputs[slot] : NULL;
+  return value != NULL ? ir_value_dtype (value) : IR_DTYPE_UNDEFINED;
+}
+
+const char *
+cpu_needs_whole_bytes (const IrNode *node, guint slot)
+{
+  guint bits = ir_dtype_bits (cpu_dtype (node, slot));
+
+  return bits == 8 || bits == 16 || bits == 32 || bits == 64
+             ? NULL
+             : "elements of this type have no whole 1, 2, 4 or 8 bytes, or the type is unknown";
+}
+
+gpointer
+cpu_new_output (IrCall *call, guint slot, GError **error)
+{
+  const IrType *type = call->outputs[slot].type;
+  IrTensor *tensor;
+
+  if (type == NULL || !ir_type_is_static (type))
+    {
+      ir_call_fail (call, error, IR_OP_ERROR_SHAPE, "the shape of output %u is not known", slot);
+      return NULL;
+    }
+  tensor = ir_call_new_output (call, slot, type->dtype, (guint) type->rank, type->dims, error);
+  return tensor != NULL ? ir_tensor_data_writable (tensor) : NULL;
+}
+
+CpuSplit
+cpu_split_axes (const IrTensor *tensor, gint64 first, gint64 end)
+{
+  const gint64 *dims = ir_tensor_dims (tensor);
+  CpuSplit split = { 1, 1, 1 };
+
+  for (guint i = 0; i < ir_tensor_rank (tensor); i++)
+    *((gint64) i < first ? &split.outer
+      : (gint64) i < end ? &split.middle
+                         : &split.inner) *= dims[i];
+  return split;
+}
+
 /* -- epilogues -- */
 
 /* Comparisons are written so that a NaN stays one, as in the reference kernels. */
@@ -124,6 +169,18 @@ gelu (float *y, guint64 n)
 {
   for (guint64 i = 0; i < n; i++)
     y[i] = y[i] * (erff (y[i] / 1.4142135f) + 1) * 0.5f;
+}
+
+gboolean
+cpu_is_tail (const IrTensor *vector, const IrTensor *in, gint64 axis)
+{
+  gint64 rank = ir_tensor_rank (vector), in_rank = ir_tensor_rank (in), n = in_rank - axis;
+  gboolean fits = rank >= n && rank <= in_rank;
+
+  for (gint64 k = 0; fits && k < rank; k++)
+    fits = ir_tensor_dims (vector)[rank - 1 - k] ==
+           (k < n ? ir_tensor_dims (in)[in_rank - 1 - k] : 1);
+  return fits;
 }
 
 gboolean

@@ -43,6 +43,19 @@ const char *cpu_needs_float (
     const IrNode *node); /* refuses unless all inputs with a type are float32 */
 void cpu_softmax_row (const float *x, float *y, gint64 n);
 const char *cpu_needs_first_float (const IrNode *node); /* only input 0 */
+IrDtype cpu_dtype (const IrNode *node, guint slot); /* of an input; UNDEFINED: absent or unknown */
+/* refuses unless elements of input @slot have 1, 2, 4 or 8 bytes */
+const char *cpu_needs_whole_bytes (const IrNode *node, guint slot);
+/* The memory of output @slot, of the type that inference gave it. */
+gpointer cpu_new_output (IrCall *call, guint slot, GError **error);
+
+/* [outer, middle, inner] around the axes [first, end). */
+typedef struct
+{
+  gint64 outer, middle, inner;
+} CpuSplit;
+
+CpuSplit cpu_split_axes (const IrTensor *tensor, gint64 first, gint64 end);
 
 /* -- activations of fused operators: what follows the base operator, by operator -- */
 typedef enum
@@ -65,6 +78,8 @@ typedef struct
   const float *add; /* (nullable) residual, same shape, added first */
 } CpuEpilogue;
 
+/* Whether @vector has the dims of @in from @axis on, perhaps with ones before. */
+gboolean cpu_is_tail (const IrTensor *vector, const IrTensor *in, gint64 axis);
 /* The limits in inputs @slot and @slot + 1; FALSE unless both are there with one element each. */
 gboolean cpu_limits (const IrCall *call, guint slot, CpuEpilogue *epilogue);
 void cpu_epilogue (const CpuEpilogue *epilogue, float *y, guint64 n, guint64 offset);

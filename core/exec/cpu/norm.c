@@ -6,25 +6,6 @@
 #include <math.h>
 #include <string.h>
 
-/* [outer, middle, inner] around the axes [first, end). */
-typedef struct
-{
-  gint64 outer, middle, inner;
-} Split;
-
-static Split
-split_axes (const IrTensor *tensor, gint64 first, gint64 end)
-{
-  const gint64 *dims = ir_tensor_dims (tensor);
-  Split split = { 1, 1, 1 };
-
-  for (guint i = 0; i < ir_tensor_rank (tensor); i++)
-    *((gint64) i < first ? &split.outer
-      : (gint64) i < end ? &split.middle
-                         : &split.inner) *= dims[i];
-  return split;
-}
-
 /* -- Softmax -- */
 
 CPU_VECTORIZED static float
@@ -108,13 +89,13 @@ run_softmax (IrCall *call, GError **error)
   gint64 rank = ir_tensor_rank (in), axis = ir_call_int (call, "axis", -1);
   gboolean flatten = ir_call_int (call, "flatten", 0) != 0;
   const float *x = ir_tensor_data (in);
-  Split split;
+  CpuSplit split;
   float *y;
 
   axis += axis < 0 ? rank : 0;
   if (axis < 0 || axis >= rank)
     return call->op->ref (call, error);
-  split = split_axes (in, axis, flatten ? rank : axis + 1);
+  split = cpu_split_axes (in, axis, flatten ? rank : axis + 1);
   if (split.inner != 1 || split.middle == 0)
     return call->op->ref (call, error);
   y = cpu_new_floats (call, 0, in, error);
@@ -168,14 +149,14 @@ run_layer_norm (IrCall *call, GError **error)
   gint64 rank = ir_tensor_rank (in), axis = ir_call_int (call, "axis", -1);
   double epsilon = ir_call_float (call, "epsilon", 1e-5);
   const float *x = ir_tensor_data (in);
-  Split split;
+  CpuSplit split;
   float *y;
 
   axis += axis < 0 ? rank : 0;
-  split = split_axes (in, axis, rank);
+  split = cpu_split_axes (in, axis, rank);
   if (axis < 0 || axis >= rank || split.middle == 0 || ir_call_has_output (call, 1) ||
-      ir_call_has_output (call, 2) || ir_tensor_n_elements (scale) != (guint64) split.middle ||
-      (bias != NULL && ir_tensor_n_elements (bias) != (guint64) split.middle))
+      ir_call_has_output (call, 2) || !cpu_is_tail (scale, in, axis) ||
+      (bias != NULL && !cpu_is_tail (bias, in, axis)))
     return call->op->ref (call, error);
   y = cpu_new_floats (call, 0, in, error);
   if (y == NULL)
@@ -201,12 +182,12 @@ run_skip_layer_norm (IrCall *call, GError **error)
   const float *x = cpu_floats (call, 0), *skip = cpu_floats (call, 1),
               *scale = cpu_floats (call, 2), *bias = cpu_floats (call, 3);
   double epsilon = ir_call_float (call, "epsilon", 1e-5);
-  Split split = split_axes (in, (gint64) ir_tensor_rank (in) - 1, ir_tensor_rank (in));
+  CpuSplit split = cpu_split_axes (in, (gint64) ir_tensor_rank (in) - 1, ir_tensor_rank (in));
   float *y;
 
   if (ir_tensor_rank (in) == 0 || split.middle == 0 ||
-      ir_tensor_n_elements (ir_call_input (call, 2)) != (guint64) split.middle ||
-      ir_tensor_n_elements (ir_call_input (call, 3)) != (guint64) split.middle ||
+      !cpu_is_tail (ir_call_input (call, 2), in, (gint64) ir_tensor_rank (in) - 1) ||
+      !cpu_is_tail (ir_call_input (call, 3), in, (gint64) ir_tensor_rank (in) - 1) ||
       ir_tensor_n_elements (ir_call_input (call, 1)) != ir_tensor_n_elements (in))
     return call->op->ref (call, error);
   y = cpu_new_floats (call, 0, in, error);
@@ -245,7 +226,7 @@ run_batch_norm (IrCall *call, GError **error)
   const float *x = ir_tensor_data (in), *scale = cpu_floats (call, 1), *bias = cpu_floats (call, 2),
               *mean = cpu_floats (call, 3), *variance = cpu_floats (call, 4);
   double epsilon = ir_call_float (call, "epsilon", 1e-5);
-  Split split = split_axes (in, 1, 2);
+  CpuSplit split = cpu_split_axes (in, 1, 2);
   float *y;
 
   if (ir_call_int (call, "training_mode", 0) != 0 || ir_tensor_rank (in) < 2)
@@ -311,12 +292,12 @@ run_reduce (IrCall *call, gboolean mean, GError **error)
   gboolean keep = ir_call_int (call, "keepdims", 1) != 0;
   const float *x = ir_tensor_data (in);
   guint out_rank = 0;
-  Split split;
+  CpuSplit split;
   float *y;
 
   if (!axis_range (call, rank, &first, &end))
     return call->op->ref (call, error);
-  split = split_axes (in, first, end);
+  split = cpu_split_axes (in, first, end);
   if (split.inner != 1 || split.middle == 0)
     return call->op->ref (call, error);
   for (gint64 i = 0; i < rank; i++)
@@ -351,7 +332,7 @@ run_global_average_pool (IrCall *call, GError **error)
 {
   const IrTensor *in = ir_call_input (call, 0);
   gint64 rank = ir_tensor_rank (in), dims[IR_MAX_RANK];
-  Split split = split_axes (in, 2, rank);
+  CpuSplit split = cpu_split_axes (in, 2, rank);
   const float *x = ir_tensor_data (in);
   float *y;
 

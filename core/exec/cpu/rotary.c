@@ -47,8 +47,7 @@ run_rms_norm (IrCall *call, GError **error)
     return call->op->ref (call, error);
   for (gint64 i = 0; i < rank; i++)
     *(i < axis ? &rows : &size) *= ir_tensor_dims (in)[i];
-  if (size == 0 || ir_tensor_n_elements (scale) != (guint64) size ||
-      ir_tensor_rank (scale) > rank - axis)
+  if (size == 0 || !cpu_is_tail (scale, in, axis) || ir_tensor_rank (scale) > rank - axis)
     return call->op->ref (call, error);
   y = cpu_new_floats (call, 0, in, error);
   if (y == NULL)

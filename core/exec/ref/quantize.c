@@ -76,7 +76,8 @@ spread_blocks (const IrCall *call,
 
   for (guint i = 0; i < rank; i++)
     {
-      gint64 needed = i != spread.axis ? dims[i] : (dims[i] + spread.block - 1) / spread.block;
+      gint64 needed = i != spread.axis ? dims[i]
+                                       : dims[i] / spread.block + (dims[i] % spread.block != 0);
       if (ir_tensor_rank (numbers) != rank || own[i] != needed)
         return does_not_fit (call, slot, error);
     }

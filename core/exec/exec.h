@@ -97,7 +97,8 @@ typedef struct
 {
   GArray *items; /* of IrTraceItem, by start */
   gint64 duration_ns;
-  guint64 peak_bytes; /* measured: live value memory at its highest */
+  guint64 peak_bytes;  /* measured: live value memory at its highest */
+  guint64 arena_bytes; /* measured: how far values reached into the arena of the memory plan */
   gatomicrefcount ref_count;
 } IrTrace;
 IrTrace *ir_trace_ref (IrTrace *trace);

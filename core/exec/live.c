@@ -161,6 +161,8 @@ ir_run_state_publish (IrRunState *state, const IrValue *value, IrTensor *tensor)
                         (gpointer) ((guint8 *) state->prepared->arena + place->offset);
   g_autoptr (IrTensor) own = placed ? ir_tensor_ref (tensor) : leave_arena (state, tensor);
 
+  if (placed)
+    state->arena_bytes = MAX (state->arena_bytes, place->offset + ir_tensor_n_bytes (tensor));
   ir_run_state_set (state, value, own);
   ir_run_capture (state, value, own);
 }

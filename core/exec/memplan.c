@@ -102,7 +102,7 @@ add_external (Planner *planner, const IrValue *value, guint first)
 static const char *const refusals[] = {
   [REFUSAL_NONE] = "",
   [REFUSAL_EXTERNAL] = "lies outside the arena",
-  [REFUSAL_SIZE] = "has another size",
+  [REFUSAL_SIZE] = "has another size or type",
   [REFUSAL_READ_LATER] = "is still read later, itself or through a view",
   [REFUSAL_READ_TWICE] = "is read by another input of the same node, too",
 };
@@ -121,7 +121,9 @@ may_overwrite (
   guint block = g_array_index (planner->block_of, guint, *index);
   if (block == G_MAXUINT)
     return REFUSAL_EXTERNAL;
-  if (item->size != output->size)
+  /* Beyond the first input equal bytes may hide another number of elements, which are repeated. */
+  if (item->size != output->size ||
+      (slot > 0 && input->type->dtype != node->outputs[0]->type->dtype))
     return REFUSAL_SIZE;
   if (g_array_index (planner->blocks, IrMemBlock, block).last != output->first)
     return REFUSAL_READ_LATER;

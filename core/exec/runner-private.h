@@ -55,6 +55,7 @@ typedef struct
   guint8 *ran;         /* by node id: has run at least once */
   GHashTable *charges; /* data pointer -> Charge: live memory, shared bytes counted once */
   guint64 live_bytes, peak_bytes, kept_bytes;
+  guint64 arena_bytes; /* how far values have reached into the arena */
   gsize memory_limit, output_limit;
   gint64 start_ns;
   guint64 n_iterations; /* of all loops so far */

@@ -698,6 +698,8 @@ run_state (IrRunState *state, GHashTable *inputs, GError **error)
   count_nodes (state);
   state->run->trace->duration_ns = now_ns () - state->start_ns;
   state->run->trace->peak_bytes = state->peak_bytes;
+  guint64 align = state->prepared->memplan->align_bytes;
+  state->run->trace->arena_bytes = (state->arena_bytes + align - 1) / align * align;
   return done;
 }
 

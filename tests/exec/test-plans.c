@@ -117,6 +117,252 @@ test_hard_instances (void)
   g_assert_cmpuint (n_files, >, 0);
 }
 
+/* -- the best placement, by trying everything -- */
+
+/* Blocks one by one on the highest top of those that live with them, in every order: some order
+ * gives a lowest placement. */
+static guint64
+lowest_of_all (IrMemBlock *blocks, guint n, guint placed, guint64 height, guint64 best)
+{
+  if (height >= best)
+    return best;
+  if (placed == n)
+    return height;
+  for (guint i = placed; i < n; i++)
+    {
+      IrMemBlock block = blocks[i];
+      blocks[i] = blocks[placed];
+      block.offset = 0;
+      for (guint k = 0; k < placed; k++)
+        if (blocks[k].first <= block.last && block.first <= blocks[k].last)
+          block.offset = MAX (block.offset, blocks[k].offset + blocks[k].size);
+      blocks[placed] = block;
+      best = lowest_of_all (blocks, n, placed + 1, MAX (height, block.offset + block.size), best);
+      blocks[placed] = blocks[i];
+      blocks[i] = block;
+    }
+  return best;
+}
+
+static guint
+random_blocks (GRand *rand, IrMemBlock *blocks, guint max_n, gint max_size)
+{
+  guint n = (guint) g_rand_int_range (rand, 1, (gint) max_n + 1);
+
+  for (guint i = 0; i < n; i++)
+    {
+      guint first = (guint) g_rand_int_range (rand, 0, 8);
+      blocks[i] = (IrMemBlock){ .size = (guint64) g_rand_int_range (rand, 1, max_size),
+                                .first = first,
+                                .last = first + (guint) g_rand_int_range (rand, 0, 5) };
+    }
+  return n;
+}
+
+static void
+test_exact_search_is_exact (void)
+{
+  g_autoptr (GRand) rand = g_rand_new_with_seed (3);
+
+  for (guint round = 0; round < 800; round++)
+    {
+      IrMemBlock blocks[9], copy[9];
+      guint n = random_blocks (rand, blocks, 9, 4);
+      memcpy (copy, blocks, sizeof blocks);
+      guint64 best = lowest_of_all (copy, n, 0, 0, G_MAXUINT64);
+      IrMemOptions options = { .align_bytes = 1, .capacity = best, .max_steps = 1000000 };
+      guint64 n_steps = 0;
+      g_assert_cmpint (ir_mem_search (blocks, n, &options, &n_steps), ==, IR_MEM_SEARCH_FOUND);
+      check_blocks (blocks, n, 1, best);
+      options.capacity = best - 1;
+      g_assert_cmpint (ir_mem_search (blocks, n, &options, &n_steps), ==, IR_MEM_SEARCH_IMPOSSIBLE);
+    }
+}
+
+static void
+test_best_of_all_algorithms (void)
+{
+  g_autoptr (GRand) rand = g_rand_new_with_seed (11);
+
+  for (guint round = 0; round < 300; round++)
+    {
+      IrMemBlock blocks[7], copy[7];
+      IrMemResult result;
+      guint align = round % 2 == 0 ? 1 : 4;
+      guint n = random_blocks (rand, blocks, 7, 9);
+      for (guint i = 0; i < n; i++)
+        blocks[i].size *= align;
+      memcpy (copy, blocks, sizeof blocks);
+      IrMemOptions options = { .align_bytes = align, .max_steps = 1000000 };
+      ir_mem_place (blocks, n, &options, &result);
+      check_blocks (blocks, n, align, result.peak_bytes);
+      g_assert_cmpuint (result.peak_bytes, ==, lowest_of_all (copy, n, 0, 0, G_MAXUINT64));
+      g_assert_true (result.proven);
+      for (guint i = 0; i < IR_MEM_N_ALGORITHMS; i++)
+        g_assert_true (result.peaks[i] == 0 || result.peaks[i] >= result.peak_bytes);
+      g_assert_cmpuint (result.peaks[result.algorithm], ==, result.peak_bytes);
+    }
+}
+
+/* A filled rectangle cut into pieces at random: a placement without a hole exists. */
+static guint
+cut_rectangle (GRand *rand, IrMemBlock *blocks, guint n)
+{
+  guint count = 1;
+
+  blocks[0] = (IrMemBlock){ .size = 256, .first = 0, .last = 63 };
+  while (count < n)
+    {
+      IrMemBlock *block = &blocks[g_rand_int_range (rand, 0, (gint) count)];
+      IrMemBlock part = *block;
+      if (g_rand_boolean (rand) && block->size > 1)
+        {
+          block->size = (guint64) g_rand_int_range (rand, 1, (gint) block->size);
+          part.size -= block->size;
+        }
+      else if (block->last > block->first)
+        {
+          block->last = (guint) g_rand_int_range (rand, (gint) block->first, (gint) block->last);
+          part.first = block->last + 1;
+        }
+      else
+        continue;
+      blocks[count++] = part;
+    }
+  return count;
+}
+
+static void
+test_perfect_packing (void)
+{
+  g_autoptr (GRand) rand = g_rand_new_with_seed (23);
+
+  for (guint round = 0; round < 30; round++)
+    {
+      IrMemBlock blocks[40];
+      IrMemResult result;
+      guint n = cut_rectangle (rand, blocks, 40);
+      IrMemOptions options = { .align_bytes = 1, .max_steps = 2000000 };
+      ir_mem_place (blocks, n, &options, &result);
+      check_blocks (blocks, n, 1, result.peak_bytes);
+      g_assert_cmpuint (result.peak_bytes, ==, 256);
+    }
+}
+
+static guint64
+steps_of (IrMemBlock *blocks, guint n, guint64 capacity)
+{
+  IrMemOptions options = { .align_bytes = 1, .capacity = capacity, .max_steps = 2000000 };
+  guint64 n_steps = 0;
+
+  g_assert_cmpint (ir_mem_search (blocks, n, &options, &n_steps), ==, IR_MEM_SEARCH_FOUND);
+  check_blocks (blocks, n, 1, capacity);
+  return n_steps;
+}
+
+static void
+test_names_units_and_time_make_no_difference (void)
+{
+  g_autoptr (GRand) rand = g_rand_new_with_seed (29);
+
+  for (guint round = 0; round < 10; round++)
+    {
+      IrMemBlock blocks[40], changed[40];
+      guint n = cut_rectangle (rand, blocks, 40);
+      guint64 n_steps = steps_of (blocks, n, 256);
+      for (guint i = 0; i < n; i++)
+        {
+          /* Ids reversed, time reversed, sizes tripled. */
+          changed[n - 1 - i] = (IrMemBlock){ .size = blocks[i].size * 3,
+                                             .first = 63 - blocks[i].last,
+                                             .last = 63 - blocks[i].first };
+        }
+      g_assert_cmpuint (steps_of (changed, n, 768), ==, n_steps);
+    }
+}
+
+static void
+test_search_gives_up_and_changes_nothing (void)
+{
+  g_autoptr (GRand) rand = g_rand_new_with_seed (31);
+  IrMemBlock blocks[40], copy[40];
+  guint n = cut_rectangle (rand, blocks, 40);
+  IrMemOptions options = { .align_bytes = 1, .capacity = 256, .max_steps = 5 };
+  guint64 n_steps = 0;
+
+  memcpy (copy, blocks, sizeof blocks);
+  g_assert_cmpint (ir_mem_search (blocks, n, &options, &n_steps), ==, IR_MEM_SEARCH_GAVE_UP);
+  g_assert_cmpmem (blocks, sizeof blocks, copy, sizeof copy);
+  g_assert_cmpuint (n_steps, <=, 6);
+}
+
+/* -- lists of buffers as text -- */
+
+static void
+assert_csv_error (const char *text, const char *needle)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (IrMemInstance) instance = ir_mem_instance_parse (text, strlen (text), &error);
+
+  g_assert_null (instance);
+  g_assert_nonnull (error);
+  g_assert_nonnull (strstr (error->message, needle));
+}
+
+static void
+test_csv (void)
+{
+  g_autoptr (GError) error = NULL;
+  const char *text = "id,lower,upper,size\r\na,-5,10,7\n\nb,10,1000000000000,3\n";
+  g_autoptr (IrMemInstance) instance = ir_mem_instance_parse (text, strlen (text), &error);
+  IrMemOptions options = { .align_bytes = 1 };
+  IrMemResult result;
+
+  g_assert_no_error (error);
+  g_assert_cmpuint (instance->rows->len, ==, 2);
+  ir_mem_place ((IrMemBlock *) (void *) instance->blocks->data, 2, &options, &result);
+  g_assert_cmpuint (result.peak_bytes, ==, 7);
+  g_autofree char *csv = ir_mem_instance_to_csv (instance);
+  g_assert_cmpstr (csv, ==, "id,lower,upper,size,offset\na,-5,10,7,0\nb,10,1000000000000,3,0\n");
+  assert_csv_error ("", "line 1");
+  assert_csv_error ("id,lower,size\n", "upper");
+  assert_csv_error ("id,lower,upper,size,gaps\n", "gaps");
+  assert_csv_error ("id,lower,upper,size\n1,2,3\n", "line 2: found 3 cells");
+  assert_csv_error ("id,lower,upper,size\n1,2,3,x\n", "“x” for size");
+  assert_csv_error ("id,lower,upper,size\n1,2,3,-4\n", "“-4” for size");
+  assert_csv_error ("id,lower,upper,size\n1,2,3,4\n1,3,3,4\n", "line 3");
+  assert_csv_error ("id,lower,upper,size\n1,2,99999999999999999999,4\n", "upper");
+}
+
+static void
+test_damaged_csv (void)
+{
+  const char *text = "id,start,end,size,offset\n0,0,3,4,0\n1,3,9,4,0\n2,0,9,4,0\n3,9,21,4,0\n";
+  const char bytes[] = "0123456789,,,\n\n-x\"\0\xff";
+  g_autoptr (GRand) rand = g_rand_new_with_seed (41);
+
+  for (guint round = 0; round < 3000; round++)
+    {
+      g_autofree char *damaged = g_strdup (text);
+      gsize length = strlen (text);
+      for (guint i = 0; i < 1 + round % 4; i++)
+        damaged[g_rand_int_range (rand, 0, (gint) length)] =
+            bytes[g_rand_int_range (rand, 0, (gint) sizeof bytes)];
+      if (round % 5 == 0)
+        length = (gsize) g_rand_int_range (rand, 0, (gint) length);
+      g_autoptr (GError) error = NULL;
+      g_autoptr (IrMemInstance) instance = ir_mem_instance_parse (damaged, length, &error);
+      g_assert_true ((instance == NULL) == (error != NULL));
+      if (instance == NULL)
+        continue;
+      IrMemOptions options = { .align_bytes = 1, .max_steps = 100 };
+      IrMemResult result;
+      IrMemBlock *blocks = (IrMemBlock *) (void *) instance->blocks->data;
+      ir_mem_place (blocks, instance->blocks->len, &options, &result);
+      check_blocks (blocks, instance->blocks->len, 1, result.peak_bytes);
+    }
+}
+
 /* -- plans of graphs -- */
 
 /* A random graph of Relu, Add, Reshape and MatMul over [8,8] values. */
@@ -306,6 +552,93 @@ test_in_place_and_views (void)
     }
 }
 
+/* Runs with the arena, and with every value captured, which leaves the arena unused. */
+static void
+check_run_in_arena (Builder *b, GHashTable *inputs, const IrValue *output, const char *backend)
+{
+  g_autoptr (GError) error = NULL;
+  IrRunOptions options = { .backend = ir_backend_find (backend), .n_threads = 1 };
+  g_autoptr (IrRun) run = ir_model_run (b->model, inputs, &options, NULL, &error);
+  g_assert_no_error (error);
+  options.capture = IR_CAPTURE_ALL;
+  g_autoptr (IrRun) captured = ir_model_run (b->model, inputs, &options, NULL, &error);
+  g_assert_no_error (error);
+  g_assert_cmpuint (run->trace->arena_bytes, ==, run->memplan->peak_bytes);
+  g_assert_cmpuint (captured->trace->arena_bytes, ==, 0);
+  const IrTensor *y = ir_run_value (run, output->id), *z = ir_run_value (captured, output->id);
+  g_assert_cmpmem (ir_tensor_data (y), ir_tensor_n_bytes (y), ir_tensor_data (z),
+                   ir_tensor_n_bytes (z));
+}
+
+static void
+test_second_operand_in_place (void)
+{
+  g_autoptr (GError) error = NULL;
+  g_auto (Builder) b = { 0 };
+  g_autoptr (GHashTable) inputs = inputs_new ();
+  builder_init (&b, 17);
+  IrValue *x = build_input (&b, "x", "float[3,50]");
+  IrNode *first = build_node (&b, NULL, "Exp", 1, x, END);
+  IrNode *second = build_node (&b, NULL, "Tanh", 1, x, END);
+  IrNode *third = build_node (&b, NULL, "Sub", 1, first->outputs[0], second->outputs[0], END);
+  IrNode *sum = build_node (&b, NULL, "Sum", 1, third->outputs[0], first->outputs[0], END);
+  IrNode *last = build_node (&b, NULL, "Sqrt", 1, sum->outputs[0], END);
+  build_output (&b, last->outputs[0]);
+  build_done (&b);
+  inputs_add (inputs, x, tensor_random ("float[3,50]", 7));
+  g_autoptr (IrSchedule) schedule = ir_schedule_new (b.model, &ir_backend_ref, 1, &error);
+  g_autoptr (IrMemPlan) plan = ir_mem_plan_new (b.model, schedule, 64);
+  /* 600 bytes each: Sub writes over its second operand, for the first is read once more. */
+  g_assert_cmpuint (plan->peak_bytes, ==, 2 * 640);
+  for (guint i = 0; i < plan->items->len; i++)
+    {
+      const IrMemItem *item = &g_array_index (plan->items, IrMemItem, i);
+      if (item->value == third->outputs[0]->id)
+        g_assert_cmpuint (item->alias_of, ==, second->outputs[0]->id);
+    }
+  g_autofree char *why = ir_mem_plan_explain (plan, b.model, third->outputs[0]->id);
+  g_assert_nonnull (strstr (why, second->outputs[0]->name));
+  IrMemOptions options = { .align_bytes = 64 };
+  g_autoptr (IrMemPlan)
+      separate = ir_mem_plan_new_full (b.model, schedule, IR_MEM_SEPARATE, &options);
+  g_assert_cmpuint (separate->peak_bytes, ==, 3 * 640);
+  check_run_in_arena (&b, inputs, last->outputs[0], "ref");
+  check_run_in_arena (&b, inputs, last->outputs[0], "cpu");
+}
+
+static void
+test_order_for_memory (void)
+{
+  g_autoptr (GError) error = NULL;
+  g_auto (Builder) b = { 0 };
+  IrValue *sums[6], *total = NULL;
+  builder_init (&b, 17);
+  IrValue *x = build_input (&b, "x", "float[64]");
+  IrValue *sizes = build_constant (&b, "sizes", ir_tensor_new_int64s ((gint64[]){ 100, 64 }, 2));
+  IrNode *wide[6];
+  /* As written, all six wide values live at once; each can be reduced before the next is made. */
+  for (guint i = 0; i < 6; i++)
+    wide[i] = build_node (&b, NULL, "Expand", 1, x, sizes, END);
+  for (guint i = 0; i < 6; i++)
+    {
+      IrNode *node = build_node (&b, NULL, "ReduceMax", 1, wide[i]->outputs[0], END);
+      sums[i] = node->outputs[0];
+    }
+  for (guint i = 0; i < 6; i++)
+    total = i == 0 ? sums[0] : build_node (&b, NULL, "Add", 1, total, sums[i], END)->outputs[0];
+  build_output (&b, total);
+  build_done (&b);
+  g_autoptr (IrSchedule) schedule = ir_schedule_new (b.model, &ir_backend_ref, 1, &error);
+  g_assert_no_error (error);
+  g_autoptr (IrMemPlan) before = ir_mem_plan_new (b.model, schedule, 64);
+  g_assert_true (ir_schedule_order_for_memory (schedule, b.model));
+  g_autoptr (IrMemPlan) after = ir_mem_plan_new (b.model, schedule, 64);
+  g_assert_cmpuint (before->peak_bytes, >=, 6 * 25600);
+  g_assert_cmpuint (after->peak_bytes, <, 2 * 25600);
+  simulate (b.model, schedule, after);
+  g_assert_false (ir_schedule_order_for_memory (schedule, b.model));
+}
+
 static void
 test_parallel_branches (void)
 {
@@ -375,10 +708,24 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/memory/random blocks never overlap", test_random_blocks);
   g_test_add_func ("/memory/a chain needs two buffers", test_chain_of_blocks);
+  g_test_add_func ("/memory/the exact search finds what exists and refutes what does not",
+                   test_exact_search_is_exact);
+  g_test_add_func ("/memory/the best of all algorithms is taken", test_best_of_all_algorithms);
+  g_test_add_func ("/memory/a placement without holes is found", test_perfect_packing);
+  g_test_add_func ("/memory/names, units and the direction of time make no difference",
+                   test_names_units_and_time_make_no_difference);
+  g_test_add_func ("/memory/a search that gives up changes nothing",
+                   test_search_gives_up_and_changes_nothing);
+  g_test_add_func ("/memory/lists of buffers are read and written as text", test_csv);
+  g_test_add_func ("/memory/damaged lists are errors or valid lists", test_damaged_csv);
   g_test_add_func ("/memory/hard instances are placed validly and near the bound",
                    test_hard_instances);
   g_test_add_func ("/plans/random graphs keep every value until its last use", test_random_graphs);
   g_test_add_func ("/plans/views and kernels in place share bytes", test_in_place_and_views);
+  g_test_add_func ("/plans/a run stays within the arena of its plan, and fills it",
+                   test_second_operand_in_place);
+  g_test_add_func ("/plans/the order for memory needs less where the file's wastes some",
+                   test_order_for_memory);
   g_test_add_func ("/schedule/two workers run branches at once", test_parallel_branches);
   g_test_add_func ("/schedule/an unknown operator is named", test_unknown_operator);
   g_test_add_func ("/schedule/a cycle is refused", test_cycle);

@@ -687,6 +687,27 @@ check_arity (const IrCall *call, const char *what, guint n, IrArity arity, GErro
                        arity.min, arity.max);
 }
 
+/* Attributes that the row requires are there, and those that it names are of its kind; a reference
+ * that no call has resolved has none. */
+static gboolean
+check_attrs (const IrCall *call, GError **error)
+{
+  for (const IrAttrSpec *spec = call->op->attrs; spec != NULL && spec->name != NULL; spec++)
+    {
+      const IrAttr *attr = ir_call_attr (call, spec->name);
+
+      if (attr == NULL && spec->required)
+        return ir_call_fail (call, error, IR_OP_ERROR_ATTRIBUTE, "attribute %s is missing",
+                             spec->name);
+      if (attr != NULL && attr->kind != spec->kind && attr->kind != IR_ATTR_UNDEFINED &&
+          attr->ref_name == NULL)
+        return ir_call_fail (call, error, IR_OP_ERROR_ATTRIBUTE,
+                             "attribute %s is of the kind %s, needed is %s", spec->name,
+                             ir_attr_kind_name (attr->kind), ir_attr_kind_name (spec->kind));
+    }
+  return TRUE;
+}
+
 /**
  * ir_call_check:
  * @call: a call in canonical form whose operator is known
@@ -720,11 +741,7 @@ ir_call_check (const IrCall *call, GError **error)
     if (call->inputs[i].tensor != NULL && ir_tensor_is_container (call->inputs[i].tensor))
       return ir_call_fail (call, error, IR_OP_ERROR_DTYPE,
                            "input %u is a sequence, optional or map; a tensor is needed", i);
-  for (const IrAttrSpec *spec = op->attrs; spec != NULL && spec->name != NULL; spec++)
-    if (spec->required && ir_call_attr (call, spec->name) == NULL)
-      return ir_call_fail (call, error, IR_OP_ERROR_ATTRIBUTE, "attribute %s is missing",
-                           spec->name);
-  return TRUE;
+  return check_attrs (call, error);
 }
 
 /* -- for adapters -- */

@@ -54,6 +54,18 @@ shape_of (const IrOp *op, const char *input)
     { "MatMul", "C", "float[4]" },
     { "ReduceSumTo", "X", "float[2,3,4]" },
     { "ReduceSumTo", "like", "float[3,1]" },
+    { "Attention", "Q", "float[2,3,4,5]" },
+    { "Attention", "K", "float[2,3,6,5]" },
+    { "Attention", "V", "float[2,3,6,2]" },
+    { "MaskedAttention", "Q", "float[2,3,4,5]" },
+    { "MaskedAttention", "K", "float[2,3,6,5]" },
+    { "MaskedAttention", "V", "float[2,3,6,2]" },
+    { "MaskedAttention", "mask", "float[2,1,4,6]" },
+    { "", "X", "float[2,3,8]" },
+    { "", "Skip", "float[2,3,8]" },
+    { "", "Scale", "float[8]" },
+    { "", "scale", "float[8]" },
+    { "", "B", "float[8]" },
   };
 
   for (guint i = 0; i < G_N_ELEMENTS (shapes); i++)
@@ -62,19 +74,54 @@ shape_of (const IrOp *op, const char *input)
   return "float";
 }
 
+/* Attributes that the call gives; those that a body refers to must be there. */
+static char *
+attrs_of (const IrOp *op)
+{
+  static const struct
+  {
+    const char *name, *text;
+  } attrs[] = {
+    { "strides", "strides = [2, 2], pads = [1, 1, 1, 1], group = 2" },
+    { "transA", "alpha = 0.5, transA = 1, transB = 1" },
+    { "activation_alpha", "activation_alpha = 0.3" },
+    { "epsilon", "epsilon = 0.001" },
+    { "scale", "scale = 0.5" },
+  };
+  g_autoptr (GString) text = g_string_new (NULL);
+
+  for (guint i = 0; i < G_N_ELEMENTS (attrs); i++)
+    if (ir_op_attr (op, attrs[i].name) != NULL)
+      g_string_append_printf (text, "%s%s", text->len > 0 ? ", " : "", attrs[i].text);
+  if (strcmp (op->name, "Swish") == 0)
+    g_string_append (text, "alpha = 1.5");
+  if (text->len > 0)
+    g_string_append_c (g_string_prepend_c (text, '<'), '>');
+  return g_string_free (g_steal_pointer (&text), FALSE);
+}
+
+/* Fused rows run their base and round as separate nodes would; the others sum in their own order.
+ */
+static gboolean
+gives_the_same_bits (const IrOp *op)
+{
+  static const char *const bases[] = { "Conv", "Gemm", "MatMul", "ReduceSumTo" };
+
+  for (guint i = 0; i < G_N_ELEMENTS (bases); i++)
+    if (g_str_has_prefix (op->name, bases[i]))
+      return TRUE;
+  return FALSE;
+}
+
 /* Both calls in one model; inputs with a ? in the row are left out if @without_optional. */
 static char *
 model_text (const IrOp *op, gboolean without_optional)
 {
   g_auto (GStrv) names = g_strsplit (op->in_names, " ", -1);
   g_autoptr (GString) inputs = g_string_new (NULL), actual = g_string_new (NULL);
-  const char *attrs = g_str_has_prefix (op->name, "Conv")
-                          ? "strides = [2, 2], pads = [1, 1, 1, 1], group = 2"
-                      : g_str_has_prefix (op->name, "Gemm") ? "alpha = 0.5, transA = 1, transB = 1"
-                                                            : "";
+  g_autofree char *attrs = attrs_of (op);
   g_auto (GStrv) halves = g_strsplit (op->body, "\"irscope\"", 2);
   g_autofree char *body = g_strconcat (halves[0], "\"mine\"", halves[1], NULL);
-  gboolean alpha = ir_op_attr (op, "activation_alpha") != NULL;
 
   g_assert_nonnull (halves[1]);
   for (guint i = 0; names[i] != NULL; i++)
@@ -89,9 +136,7 @@ model_text (const IrOp *op, gboolean without_optional)
         g_string_append_printf (inputs, "%s%s %s", inputs->len > 0 ? ", " : "",
                                 shape_of (op, names[i]), names[i]);
     }
-  g_autofree char *call = g_strdup_printf (
-      "%s %s%s%s%s%s (%s)", op->name, *attrs || alpha ? "<" : "", attrs, alpha ? ", " : "",
-      alpha ? "activation_alpha = 0.3" : "", *attrs || alpha ? ">" : "", actual->str);
+  g_autofree char *call = g_strdup_printf ("%s %s (%s)", op->name, attrs, actual->str);
   return g_strdup_printf (
       "<ir_version: 8, opset_import: [\"\" : 17, \"irscope\" : 1, \"mine\" : 1]>\n"
       "main (%s) => (float[?] p, float[?] q)\n"
@@ -112,14 +157,17 @@ test_body (gconstpointer data)
       const IrTensor *p = ir_run_value (run, ir_graph_output (model->main, 0)->id);
       const IrTensor *q = ir_run_value (run, ir_graph_output (model->main, 1)->id);
       g_assert_cmpuint (run->schedule->items->len, >, 2);
-      g_assert_true (ir_tensor_equal (p, q));
+      if (gives_the_same_bits (op))
+        g_assert_true (ir_tensor_equal (p, q));
       g_autoptr (IrRun) fast = run_random (model, "cpu");
       const IrTensor *r = ir_run_value (fast, ir_graph_output (model->main, 0)->id);
       for (guint64 i = 0; i < ir_tensor_n_elements (p); i++)
         {
           double wanted = ir_tensor_get_double (p, i);
-          g_assert_cmpfloat_with_epsilon (ir_tensor_get_double (r, i), wanted,
-                                          op->tol.atol + op->tol.rtol * MAX (fabs (wanted), 1));
+          double tolerance = op->tol.atol + op->tol.rtol * MAX (fabs (wanted), 1);
+
+          g_assert_cmpfloat_with_epsilon (ir_tensor_get_double (q, i), wanted, tolerance);
+          g_assert_cmpfloat_with_epsilon (ir_tensor_get_double (r, i), wanted, tolerance);
         }
     }
 }
@@ -176,7 +224,7 @@ main (int argc, char **argv)
       if (g_strcmp0 (op->domain, "irscope") != 0)
         continue;
       g_autofree char *path = g_strdup_printf (
-          "/functions/the body of %s gives the bits of its kernel", op->name);
+          "/functions/the body of %s says what its kernel does", op->name);
       g_test_add_data_func (path, op, test_body);
     }
   g_test_add_func ("/functions/a body that was written is known when it is read",

@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include "core/exec/cpu/cpu.h"
+#include "core/exec/cpu/vector-math.h"
 
 #include <math.h>
 #include <omp.h>
@@ -150,25 +151,32 @@ add (float *y, const float *z, guint64 n)
     y[i] += z[i];
 }
 
-static void
+CPU_VECTORIZED static void
 sigmoid (float *y, guint64 n)
 {
   for (guint64 i = 0; i < n; i++)
-    y[i] = 1 / (1 + expf (-y[i]));
+    y[i] = cpu_vector_sigmoid (y[i]);
 }
 
-static void
+CPU_VECTORIZED static void
+hyperbolic_tangent (float *y, guint64 n)
+{
+  for (guint64 i = 0; i < n; i++)
+    y[i] = cpu_vector_tanh (y[i]);
+}
+
+CPU_VECTORIZED static void
 silu (float *y, guint64 n)
 {
   for (guint64 i = 0; i < n; i++)
-    y[i] = y[i] / (1 + expf (-y[i]));
+    y[i] *= cpu_vector_sigmoid (y[i]);
 }
 
-static void
+CPU_VECTORIZED static void
 gelu (float *y, guint64 n)
 {
   for (guint64 i = 0; i < n; i++)
-    y[i] = y[i] * (erff (y[i] / 1.4142135f) + 1) * 0.5f;
+    y[i] = cpu_vector_gelu (y[i]);
 }
 
 gboolean
@@ -218,8 +226,7 @@ cpu_epilogue (const CpuEpilogue *epilogue, float *y, guint64 n, guint64 offset)
       sigmoid (y, n);
       break;
     case CPU_ACT_TANH:
-      for (guint64 i = 0; i < n; i++)
-        y[i] = tanhf (y[i]);
+      hyperbolic_tangent (y, n);
       break;
     case CPU_ACT_HARD_SWISH:
       hard_swish (y, n);

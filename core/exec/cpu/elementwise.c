@@ -1,8 +1,9 @@
-/* Elementwise operators in float32. Binary ones broadcast: axes that both operands walk alike are
- * merged, and the innermost axis is a plain loop with stride 0 or 1 on either side. */
+/* Elementwise operators, most in float32. Binary ones broadcast: axes that both operands walk alike
+ * are merged, and the innermost axis is a plain loop with stride 0 or 1 on either side. */
 #include "config.h"
 
 #include "core/exec/cpu/cpu.h"
+#include "core/exec/cpu/vector-math.h"
 
 #include <math.h>
 #include <string.h>
@@ -52,21 +53,32 @@ UNARY (cpu_neg, "vector loop", -x)
 UNARY (cpu_abs, "vector loop", fabsf (x))
 UNARY (cpu_sqrt, "vector loop", sqrtf (x))
 UNARY (cpu_reciprocal, "vector loop", 1 / x)
-UNARY (cpu_exp, "loop", expf (x))
+UNARY (cpu_exp, "vector loop", cpu_vector_exp (x))
 UNARY (cpu_log, "loop", logf (x))
-UNARY (cpu_tanh, "loop", tanhf (x))
-UNARY (cpu_erf, "loop", erff (x))
-UNARY (cpu_sigmoid, "loop", 1 / (1 + expf (-x)))
+UNARY (cpu_tanh, "vector loop", cpu_vector_tanh (x))
+UNARY (cpu_erf, "vector loop", cpu_vector_erf (x))
+UNARY (cpu_sigmoid, "vector loop", cpu_vector_sigmoid (x))
 UNARY (cpu_floor, "vector loop", floorf (x))
 UNARY (cpu_ceil, "vector loop", ceilf (x))
 UNARY (cpu_round, "vector loop", rintf (x)) /* to even, as the standard says */
 UNARY (cpu_sign, "vector loop", x > 0 ? 1 : x < 0 ? -1 : x)
 UNARY (cpu_sin, "loop", sinf (x))
 UNARY (cpu_cos, "loop", cosf (x))
+UNARY (cpu_tan, "loop", tanf (x))
+UNARY (cpu_asin, "loop", asinf (x))
+UNARY (cpu_acos, "loop", acosf (x))
+UNARY (cpu_atan, "loop", atanf (x))
+UNARY (cpu_sinh, "loop", sinhf (x))
+UNARY (cpu_cosh, "loop", coshf (x))
+UNARY (cpu_asinh, "loop", asinhf (x))
+UNARY (cpu_acosh, "loop", acoshf (x))
+UNARY (cpu_atanh, "loop", atanhf (x))
+UNARY (cpu_softsign, "vector loop", x / (1 + fabsf (x)))
+UNARY (cpu_mish, "loop", x *tanhf (x > 0 ? x + log1pf (expf (-x)) : log1pf (expf (x))))
 UNARY (cpu_softplus, "loop", x > 0 ? x + log1pf (expf (-x)) : log1pf (expf (x)))
 
-UNARY (cpu_gelu_erf, "loop", x *(erff (x / 1.4142135f) + 1) * 0.5f)
-UNARY (cpu_gelu_tanh, "loop", 0.5f * x * (1 + tanhf (0.7978846f * (x + 0.044715f * x * x * x))))
+UNARY (cpu_gelu_erf, "vector loop", cpu_vector_gelu (x))
+UNARY (cpu_gelu_tanh, "vector loop", cpu_vector_gelu_tanh (x))
 
 static gboolean
 run_gelu (IrCall *call, GError **error)
@@ -80,7 +92,7 @@ run_gelu (IrCall *call, GError **error)
   return call->op->ref (call, error);
 }
 
-const IrCpuKernel cpu_gelu = { .name = "loop", .refuses = cpu_needs_float, .run = run_gelu };
+const IrCpuKernel cpu_gelu = { .name = "vector loop", .refuses = cpu_needs_float, .run = run_gelu };
 
 /* -- with parameters: what an epilogue can do -- */
 
@@ -310,13 +322,14 @@ typedef void (*BinaryLoop) (
 static gboolean
 run_binary (IrCall *call, BinaryLoop loop, IrDtype to, GError **error)
 {
-  const IrTensor *ta = ir_call_input (call, 0), *tb = ir_call_input (call, 1);
+  const IrTensor *ta = ir_call_input (call, 0),
+                 *tb = call->n_inputs == 2 ? ir_call_input (call, 1) : NULL;
   gint64 in_size = ir_dtype_bits (ir_tensor_dtype (ta)) / 8, out_size = ir_dtype_bits (to) / 8;
   Broadcast broadcast;
   gint64 rows, n, chunks;
   IrTensor *out;
 
-  if (call->n_inputs != 2 || ir_tensor_dtype (ta) != ir_tensor_dtype (tb) ||
+  if (tb == NULL || ir_tensor_dtype (ta) != ir_tensor_dtype (tb) ||
       !broadcast_init (&broadcast, ta, tb))
     return call->op->ref (
         call, error); /* other numbers of operands, and the message if they do not fit */
@@ -352,14 +365,136 @@ run_binary (IrCall *call, BinaryLoop loop, IrDtype to, GError **error)
   }                                                                                                \
   const IrCpuKernel kernel = { .name = title, .refuses = cpu_needs_float, .run = kernel##_run };
 
-BINARY (cpu_add, "vector loop", a + b)
-BINARY (cpu_sub, "vector loop", a - b)
-BINARY (cpu_mul, "vector loop", a *b)
-BINARY (cpu_div, "vector loop", a / b)
 /* The square is what exporters write for a variance; powf would cost twenty times as much. */
 BINARY (cpu_pow, "loop", b == 2 ? a * a : powf (a, b))
-BINARY (cpu_min, "vector loop", a < b || a != a ? a : b)
-BINARY (cpu_max, "vector loop", a > b || a != a ? a : b)
+BINARY (cpu_prelu, "vector loop", a < 0 ? a * b : a)
+
+/* -- arithmetic in float, int64 and int32: integers wrap around -- */
+
+static const char *
+needs_arithmetic (const IrNode *node)
+{
+  IrDtype dtype = first_dtype (node);
+
+  return dtype == IR_DTYPE_FLOAT || dtype == IR_DTYPE_INT64 || dtype == IR_DTYPE_INT32
+             ? NULL
+             : "only float, int64 and int32 are computed with here";
+}
+
+static const char *
+needs_integers (const IrNode *node)
+{
+  IrDtype dtype = first_dtype (node);
+
+  return dtype == IR_DTYPE_INT64 || dtype == IR_DTYPE_INT32
+             ? NULL
+             : "only remainders of int64 and int32 are computed here";
+}
+
+/* No integer has been divided by zero; the reference kernel says where one would be. */
+static gboolean
+divides (const IrCall *call)
+{
+  const IrTensor *by = ir_call_input (call, 1);
+  gint64 n = (gint64) ir_tensor_n_elements (by);
+  gboolean zero = FALSE;
+
+  if (ir_tensor_dtype (by) == IR_DTYPE_INT64)
+    for (gint64 i = 0; i < n; i++)
+      zero |= ((const gint64 *) ir_tensor_data (by))[i] == 0;
+  else if (ir_tensor_dtype (by) == IR_DTYPE_INT32)
+    for (gint64 i = 0; i < n; i++)
+      zero |= ((const gint32 *) ir_tensor_data (by))[i] == 0;
+  return !zero;
+}
+
+static gboolean
+run_integers (IrCall *call, BinaryLoop wide, BinaryLoop narrow, GError **error)
+{
+  IrDtype dtype = ir_tensor_dtype (ir_call_input (call, 0));
+
+  return run_binary (call, dtype == IR_DTYPE_INT64 ? wide : narrow, dtype, error);
+}
+
+/* @WHOLE sees a and b as guint64, @REAL as float. */
+#define ARITHMETIC(kernel, REAL, WHOLE)                                                            \
+  BINARY_LOOP (kernel##_float, float, float, REAL)                                                 \
+  BINARY_LOOP (kernel##_int64, guint64, guint64, WHOLE)                                            \
+  BINARY_LOOP (kernel##_int32, guint32, guint32, WHOLE)                                            \
+  static gboolean kernel##_run (IrCall *call, GError **error)                                      \
+  {                                                                                                \
+    if (ir_tensor_dtype (ir_call_input (call, 0)) == IR_DTYPE_FLOAT)                               \
+      return run_binary (call, kernel##_float_loop, IR_DTYPE_FLOAT, error);                        \
+    return run_integers (call, kernel##_int64_loop, kernel##_int32_loop, error);                   \
+  }                                                                                                \
+  const IrCpuKernel kernel = { .name = "vector loop",                                              \
+                               .refuses = needs_arithmetic,                                        \
+                               .run = kernel##_run };
+
+ARITHMETIC (cpu_add, a + b, a + b)
+ARITHMETIC (cpu_sub, a - b, a - b)
+ARITHMETIC (cpu_mul, a *b, a *b)
+
+#define INTEGERS(kernel, EXPRESSION)                                                               \
+  BINARY_LOOP (kernel##_int64, gint64, gint64, EXPRESSION)                                         \
+  BINARY_LOOP (kernel##_int32, gint32, gint32, EXPRESSION)
+
+BINARY_LOOP (cpu_div, float, float, a / b)
+/* The smallest integer by -1 wraps around. */
+BINARY_LOOP (div_int64, gint64, gint64, b == -1 ? (gint64) (0 - (guint64) a) : a / b)
+BINARY_LOOP (div_int32, gint32, gint32, b == -1 ? (gint32) (0 - (guint32) a) : a / b)
+
+static gboolean
+run_div (IrCall *call, GError **error)
+{
+  if (ir_tensor_dtype (ir_call_input (call, 0)) == IR_DTYPE_FLOAT)
+    return run_binary (call, cpu_div_loop, IR_DTYPE_FLOAT, error);
+  return divides (call) ? run_integers (call, div_int64_loop, div_int32_loop, error)
+                        : call->op->ref (call, error);
+}
+
+const IrCpuKernel cpu_div = { .name = "vector loop", .refuses = needs_arithmetic, .run = run_div };
+
+INTEGERS (fmod, b == -1 ? 0 : a % b)
+INTEGERS (mod, b == -1 ? 0 : a % b != 0 && (a % b < 0) != (b < 0) ? a % b + b : a % b)
+
+static gboolean
+run_mod (IrCall *call, GError **error)
+{
+  if (!divides (call))
+    return call->op->ref (call, error);
+  return ir_call_int (call, "fmod", 0) != 0
+             ? run_integers (call, fmod_int64_loop, fmod_int32_loop, error)
+             : run_integers (call, mod_int64_loop, mod_int32_loop, error);
+}
+
+const IrCpuKernel cpu_mod = { .name = "loop", .refuses = needs_integers, .run = run_mod };
+
+#define EXTREME(kernel, OP)                                                                        \
+  BINARY_LOOP (kernel, float, float, a OP b || a != a ? a : b)                                     \
+  INTEGERS (kernel, a OP b ? a : b)                                                                \
+  static gboolean kernel##_run (IrCall *call, GError **error)                                      \
+  {                                                                                                \
+    if (ir_tensor_dtype (ir_call_input (call, 0)) == IR_DTYPE_FLOAT)                               \
+      return run_binary (call, kernel##_loop, IR_DTYPE_FLOAT, error);                              \
+    return run_integers (call, kernel##_int64_loop, kernel##_int32_loop, error);                   \
+  }                                                                                                \
+  const IrCpuKernel kernel = { .name = "vector loop",                                              \
+                               .refuses = needs_arithmetic,                                        \
+                               .run = kernel##_run };
+
+EXTREME (cpu_min, <)
+EXTREME (cpu_max, >)
+
+BINARY_LOOP (mean, float, float, (float) (((double) a + b) / 2))
+
+static gboolean
+run_mean (IrCall *call, GError **error)
+{
+  return run_binary (call, mean_loop, IR_DTYPE_FLOAT, error);
+}
+
+const IrCpuKernel cpu_mean = { .name = "vector loop", .refuses = cpu_needs_float, .run = run_mean };
 
 /* -- comparisons and logic: bytes out -- */
 

@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include "core/exec/cpu/cpu.h"
+#include "core/exec/cpu/vector-math.h"
 
 #include <math.h>
 #include <string.h>
@@ -18,36 +19,11 @@ row_max (const float *x, gint64 n)
   return most;
 }
 
-/* exp (x) for x <= 0, within two units in the last place: 2^n times a polynomial of what is left of
- * x after n log 2 is taken off (the coefficients are those of Cephes' expf). In this form the
- * compiler makes vectors of it. NaN stays NaN; what is less than the least normal float becomes 0.
- */
-static inline float
-exp_negative (float x)
-{
-  const float least = -87.33654f, shift = 12582912; /* 1.5 * 2^23: adding it rounds to an integer */
-  float bounded = x < least ? least : x;
-  float shifted = bounded * 1.44269504f + shift, n = shifted - shift, power;
-  float r = bounded - n * 0.693359375f + n * 2.12194440e-4f;
-  float p = 1.9875691500e-4f;
-  guint32 bits;
-
-  p = p * r + 1.3981999507e-3f;
-  p = p * r + 8.3334519073e-3f;
-  p = p * r + 4.1665795894e-2f;
-  p = p * r + 1.6666665459e-1f;
-  p = p * r + 5.0000001201e-1f;
-  memcpy (&bits, &shifted, sizeof bits);
-  bits = (bits - 0x4b400000u + 127u) << 23;
-  memcpy (&power, &bits, sizeof power);
-  return x < least ? 0 : (p * r * r + r + 1) * power;
-}
-
 CPU_VECTORIZED static void
 exp_row (const float *x, float most, float *y, gint64 n)
 {
   for (gint64 i = 0; i < n; i++)
-    y[i] = exp_negative (x[i] - most);
+    y[i] = cpu_vector_exp (x[i] - most);
 }
 
 CPU_VECTORIZED static void

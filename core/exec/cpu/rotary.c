@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include "core/exec/cpu/cpu.h"
+#include "core/exec/cpu/vector-math.h"
 #include "core/op/rows.h"
 
 #include <math.h>
@@ -208,7 +209,7 @@ gate (const float *x, const float *b, float alpha, float *y, guint64 n)
 {
   for (guint64 i = 0; i < n; i++)
     {
-      float swish = x[i] / (1 + expf (-alpha * x[i]));
+      float swish = x[i] * cpu_vector_sigmoid (alpha * x[i]);
       y[i] = b != NULL ? swish * b[i] : swish;
     }
 }

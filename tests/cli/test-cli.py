@@ -236,6 +236,67 @@ def _():
     assert schedule['critical_path_ms'] <= schedule['makespan_ms'] <= schedule['work_ms'] * 1.000001 and schedule['items']
     memory = json_of('memory', DIGITS)
     assert memory['lower_bound_bytes'] <= memory['peak_bytes'] <= memory['naive_bytes'] and memory['values']
+    separate = json_of('memory', DIGITS, '--separate')
+    assert separate['peak_bytes'] >= memory['peak_bytes'] and not any('alias_of' in v for v in separate['values'])
+    checker = os.path.join(ROOT, 'tests/scripts/check-memory.py')
+    for options in (['--json'], ['--csv'], ['--csv', '--separate'], ['--csv', '--order', 'memory']):
+        text = irscope('memory', DIGITS, *options)[1]
+        judged = subprocess.run([sys.executable, checker], input=text, capture_output=True, text=True)
+        assert judged.returncode == 0, judged.stdout + judged.stderr
+
+
+@test('memory places a list of buffers, and says in which line one is wrong')
+def _():
+    with open(path('buffers.csv'), 'w') as file:
+        file.write('id,lower,upper,size\na,0,3,4\nb,3,9,4\nc,0,9,4\nd,9,21,4\n')
+    memory = json_of('memory', path('buffers.csv'))
+    assert memory['peak_bytes'] == memory['lower_bound_bytes'] == 8 and memory['proven'] and len(memory['values']) == 4
+    json_of('memory', path('buffers.csv'), '--capacity', '7', status=1)
+    text = irscope('memory', path('buffers.csv'), '--csv')[1]
+    assert text.split('\n')[0] == 'id,lower,upper,size,offset' and text.count('\n') == 5, text
+    with open(path('buffers.csv'), 'a') as file:
+        file.write('e,5,5,1\n')
+    code, _, err = irscope('memory', path('buffers.csv'))
+    assert code == 2 and 'line 6' in err and 'needed' in err, err
+
+
+def as_text(name, text):
+    with open(path(name), 'w') as file:
+        file.write(text)
+    return path(name)
+
+
+@test('an optimized file carries its lineage, whatever its IR version')
+def _():
+    for version in (8, 10):
+        text = ['convert', DIGITS, path(f'l{version}.onnxtxt')]
+        assert irscope(*text)[0] == 0
+        source = open(path(f'l{version}.onnxtxt')).read().replace('ir_version: 8', f'ir_version: {version}')
+        original = as_text(f'l{version}.onnxtxt', source)
+        assert json_of('optimize', original, '-o', path('l.onnx'))['steps'] > 10
+        gone = json_of('trace-node', path('l.onnx'), '/bn1/BatchNormalization')
+        assert gone['source'] == 'file' and [node['op'] for node in gone['to']] == ['ConvRelu'], gone
+        assert {'pass': 'fold-conv-bn', 'rule': 'fold-conv-bn'} in gone['steps'], gone
+        fused = json_of('trace-node', path('l.onnx'), '/conv1/Conv')
+        assert [node['name'] for node in fused['from']] == ['/conv1/Conv', '/bn1/BatchNormalization',
+                                                            '/relu1/Relu'], fused
+        same = json_of('trace-node', path('l.onnx'), '/pool/MaxPool')
+        assert [node['name'] for node in same['from']] == ['/pool/MaxPool'] and same['steps'] == [], same
+        assert json_of('trace-node', path('l.onnx'), '/conv1/Conv', '--pass', 'fold-constants')['source'] == 'history'
+        code, _, err = irscope('trace-node', path('l.onnx'), 'nobody')
+        assert code == 2 and 'nobody' in err, err
+        pairs = {node['node']: node for node in json_of('diff', original, path('l.onnx'), status=1)['nodes']}
+        assert pairs['/conv1/Conv']['kind'] == 'changed', pairs['/conv1/Conv']
+        assert any('stands for: /conv1/Conv, /bn1' in change for change in pairs['/conv1/Conv']['changes'])
+
+
+@test('lineage is followed through files that were optimized twice')
+def _():
+    assert irscope('optimize', DIGITS, '--pass', 'fold-conv-bn', '-o', path('once.onnx'))[0] == 0
+    assert irscope('optimize', path('once.onnx'), '-o', path('twice.onnx'))[0] == 0
+    fused = json_of('trace-node', path('twice.onnx'), '/conv1/Conv')
+    assert [node['name'] for node in fused['from']] == ['/conv1/Conv', '/bn1/BatchNormalization', '/relu1/Relu'], fused
+    assert [step['rule'] for step in fused['steps']] == ['fold-conv-bn', 'fuse-conv-relu'], fused
 
 
 @test('render writes every format and view')

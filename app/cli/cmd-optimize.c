@@ -5,6 +5,7 @@
 #include "app/cli/output.h"
 #include "app/cli/proof.h"
 #include "core/io/io.h"
+#include "core/ir/origin.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -139,6 +140,18 @@ save_history (const Options *options, IrModel *model, GError **error)
   return bytes != NULL && ir_file_write_atomic (options->save_history, bytes, error);
 }
 
+/* With the lineage of its nodes, so that the file can be traced back without this history. */
+static gboolean
+save_model (const Options *options, IrModel *model, GError **error)
+{
+  g_autoptr (IrModel) copy = NULL;
+
+  if (options->output == NULL)
+    return TRUE;
+  copy = ir_model_with_origins (model);
+  return ir_model_save (copy, options->output, NULL, error);
+}
+
 static CliStatus
 run (Cli *cli)
 {
@@ -158,8 +171,7 @@ run (Cli *cli)
   nodes_before = ir_model_n_counted_nodes (opened.model);
   if (!cli_run_pipeline (cli, &options->model, opened.model, &result, &error) ||
       (options->prove && !cli_prove (cli, &options->model, opened.model, &proof, &error)) ||
-      !save_history (options, opened.model, &error) ||
-      (options->output != NULL && !ir_model_save (opened.model, options->output, NULL, &error)))
+      !save_history (options, opened.model, &error) || !save_model (options, opened.model, &error))
     return cli_fail (cli_status_of (error), error);
   (cli->json ? print_json : print_text) (opened.model, nodes_before, &result,
                                          options->prove ? &proof : NULL);
@@ -171,7 +183,9 @@ const CliCommand cli_command_optimize = {
   .name = "optimize",
   .arguments = "FILE",
   .summary = "Run optimization passes, prove each rewrite, write the optimized model",
-  .doc = "With --prove the exit status is 1 if some step is broken.",
+  .doc =
+      "With --prove the exit status is 1 if some step is broken. OUT carries in its metadata which\n"
+      "nodes and values of FILE its nodes stand for, and by which rules: trace-node and diff read it.",
   .min_args = 1,
   .max_args = 1,
   .options = optimize_options,

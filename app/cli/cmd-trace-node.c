@@ -4,8 +4,11 @@
 #include "app/cli/commands.h"
 #include "app/cli/model.h"
 #include "app/cli/output.h"
+#include "core/io/io.h"
+#include "core/ir/origin.h"
 
 #include <stdio.h>
+#include <string.h>
 
 typedef struct
 {
@@ -49,6 +52,7 @@ print_json (const IrModel *model,
 
   cJSON_AddStringToObject (json, "node", name);
   cJSON_AddStringToObject (json, "op", node->op_type);
+  cJSON_AddStringToObject (json, "source", "history");
   add_nodes (json, "from", model, from);
   add_nodes (json, "to", model, to);
   array = cJSON_AddArrayToObject (json, "steps");
@@ -98,6 +102,169 @@ print_text (const IrModel *model,
     }
 }
 
+/* -- what an optimized file says itself -- */
+
+static gboolean
+mentions (const GPtrArray *names, const char *name)
+{
+  for (guint i = 0; i < names->len; i++)
+    if (strcmp (names->pdata[i], name) == 0)
+      return TRUE;
+  return FALSE;
+}
+
+/* Nodes of the file that stand for the original node @name. */
+static GArray *
+heirs_of (const IrModel *model, const IrOrigins *origins, const char *name)
+{
+  GArray *ids = g_array_new (FALSE, FALSE, sizeof (IrNodeId));
+
+  for (guint i = 1; i < model->nodes->len; i++)
+    {
+      const IrNode *node = ir_model_live_node (model, i);
+      const IrOrigin *origin = node != NULL ? ir_origins_of (origins, i) : NULL;
+
+      if (node != NULL && (origin != NULL ? mentions (origin->nodes, name)
+                                          : strcmp (ir_origins_name (origins, node), name) == 0))
+        g_array_append_val (ids, i);
+    }
+  return ids;
+}
+
+typedef struct
+{
+  const char *name;
+  const IrNode *node; /* (nullable): an original one that is gone */
+  GPtrArray *from;    /* (owned) of char *, (not owned) */
+  GArray *to;         /* (owned) of IrNodeId */
+  GPtrArray *rules;   /* (owned) of char *, (not owned) */
+} Said;
+
+static void
+said_clear (Said *said)
+{
+  g_clear_pointer (&said->from, g_ptr_array_unref);
+  g_clear_pointer (&said->to, g_array_unref);
+  g_clear_pointer (&said->rules, g_ptr_array_unref);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Said, said_clear)
+
+static void
+take_origin (Said *said, const IrOrigin *origin)
+{
+  for (guint i = 0; said->node != NULL && i < origin->nodes->len; i++)
+    g_ptr_array_add (said->from, origin->nodes->pdata[i]);
+  for (guint i = 0; i < origin->rules->len; i++)
+    if (!mentions (said->rules, origin->rules->pdata[i]))
+      g_ptr_array_add (said->rules, origin->rules->pdata[i]);
+}
+
+/* A node of the file, else one of the original that nodes of the file stand for. */
+static gboolean
+look_up (
+    const IrModel *model, const IrOrigins *origins, const char *name, Said *said, GError **error)
+{
+  said->name = name;
+  said->node = cli_find_node (model, name, NULL);
+  said->from = g_ptr_array_new ();
+  said->rules = g_ptr_array_new ();
+  if (said->node != NULL && ir_origins_of (origins, said->node->id) == NULL)
+    g_ptr_array_add (said->from, (gpointer) ir_origins_name (origins, said->node));
+  else if (said->node != NULL)
+    take_origin (said, ir_origins_of (origins, said->node->id));
+  said->to = heirs_of (model, origins, name);
+  if (said->node != NULL && !said->to->len)
+    g_array_append_val (said->to, said->node->id);
+  for (guint i = 0; said->node == NULL && i < said->to->len; i++)
+    if (ir_origins_of (origins, g_array_index (said->to, IrNodeId, i)) != NULL)
+      take_origin (said, ir_origins_of (origins, g_array_index (said->to, IrNodeId, i)));
+  if (said->node == NULL && said->to->len == 0)
+    {
+      g_set_error (
+          error, IR_IO_ERROR, IR_IO_ERROR_FORMAT,
+          "there is no node '%s' in the file, and none of its nodes stands for one; it may "
+          "have been removed, or folded into a constant",
+          name);
+      return FALSE;
+    }
+  if (said->node == NULL)
+    g_ptr_array_add (said->from, (gpointer) name);
+  return TRUE;
+}
+
+static void
+print_said_json (const IrModel *model, const Said *said)
+{
+  cJSON *json = cJSON_CreateObject (), *array;
+
+  cJSON_AddStringToObject (json, "node", said->name);
+  cJSON_AddStringToObject (json, "op", said->node != NULL ? said->node->op_type : "");
+  cJSON_AddStringToObject (json, "source", "file");
+  array = cJSON_AddArrayToObject (json, "from");
+  for (guint i = 0; i < said->from->len; i++)
+    {
+      cJSON *object = cJSON_CreateObject ();
+      cJSON_AddStringToObject (object, "name", said->from->pdata[i]);
+      cJSON_AddItemToArray (array, object);
+    }
+  add_nodes (json, "to", model, said->to);
+  array = cJSON_AddArrayToObject (json, "steps");
+  for (guint i = 0; i < said->rules->len; i++)
+    {
+      const char *text = said->rules->pdata[i], *slash = strchr (text, '/');
+      g_autofree char *pass = g_strndup (text, slash != NULL ? (gsize) (slash - text) : 0);
+      cJSON *object = cJSON_CreateObject ();
+
+      cJSON_AddStringToObject (object, "pass", pass);
+      cJSON_AddStringToObject (object, "rule", slash != NULL ? slash + 1 : text);
+      cJSON_AddItemToArray (array, object);
+    }
+  cli_json_print (json);
+}
+
+static void
+print_said_text (const IrModel *model, const Said *said)
+{
+  printf ("%s (%s)\n", said->name,
+          said->node != NULL ? said->node->op_type : "a node of the original");
+  printf ("comes from%s\n", said->from->len == 0 ? " nothing" : "");
+  for (guint i = 0; i < said->from->len; i++)
+    printf ("  %s\n", (char *) said->from->pdata[i]);
+  print_nodes ("lives on as", model, said->to);
+  for (guint i = 0; i < said->rules->len; i++)
+    printf ("  by %s\n", (char *) said->rules->pdata[i]);
+}
+
+static CliStatus
+answer_from_file (Cli *cli, const IrModel *model, const IrOrigins *origins)
+{
+  g_auto (Said) said = { 0 };
+  g_autoptr (GError) error = NULL;
+
+  if (!look_up (model, origins, cli->args[1], &said, &error))
+    return cli_fail (CLI_BAD, error);
+  (cli->json ? print_said_json : print_said_text) (model, &said);
+  return CLI_OK;
+}
+
+/* TRUE if the file answers, without any pass being run. */
+static gboolean
+try_file (Cli *cli, const CliModelOptions *options, CliStatus *status)
+{
+  g_auto (CliModel) opened = { 0 };
+  g_autoptr (IrOrigins) origins = NULL;
+
+  if (options->pipeline != NULL || options->passes != NULL || options->opset != 0)
+    return FALSE;
+  if (!cli_model_open (cli, options, cli->args[0], FALSE, &opened, status))
+    return TRUE;
+  origins = opened.step < 0 ? ir_origins_read (opened.model) : NULL;
+  if (origins == NULL)
+    return FALSE;
+  *status = answer_from_file (cli, opened.model, origins);
+  return TRUE;
+}
+
 static CliStatus
 run (Cli *cli)
 {
@@ -110,7 +277,8 @@ run (Cli *cli)
   CliStatus status;
   IrNode *node;
 
-  if (!cli_model_open (cli, &options->model, cli->args[0], TRUE, &opened, &status))
+  if (try_file (cli, &options->model, &status) ||
+      !cli_model_open (cli, &options->model, cli->args[0], TRUE, &opened, &status))
     return status;
   node = cli_find_node (opened.model, cli->args[1], &error);
   if (node == NULL)
@@ -126,7 +294,10 @@ const CliCommand cli_command_trace_node = {
   .name = "trace-node",
   .arguments = "FILE NODE",
   .summary = "Where a node comes from and what became of it, through every rewrite",
-  .doc = "NODE is a name of the original or of the optimized graph, or #N for an id.",
+  .doc =
+      "NODE is a name of the original or of the optimized graph, or #N for an id.\n"
+      "A file that irscope optimize wrote carries its lineage: it answers for itself, unless --pipeline\n"
+      "or --pass asks for passes to be run on it.",
   .min_args = 2,
   .max_args = 2,
   .model_options = cli_model_options,

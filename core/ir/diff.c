@@ -1,9 +1,11 @@
 /* The difference of two models. First the nodes and values of both sides are paired: by id within
- * one history; otherwise by name, then by operator and neighbours, from the inputs downwards. Then
- * each pair is compared field by field. Cost: linear, but for the notes on what changed. */
+ * one history; otherwise by the lineage that the second one carries in its metadata, if any, by
+ * name, then by operator and neighbours, from the inputs downwards. Then each pair is compared
+ * field by field. Cost: linear, but for the notes on what changed. */
 #include "config.h"
 
 #include "core/ir/diff.h"
+#include "core/ir/origin.h"
 
 #include <string.h>
 
@@ -11,6 +13,7 @@
 typedef struct
 {
   const IrModel *a, *b;
+  IrOrigins *origins;             /* (nullable) what b says that it was made of */
   guint32 *node_of_a, *node_of_b; /* b's id by a's, a's by b's */
   guint32 *value_of_a, *value_of_b;
 } Pairing;
@@ -256,6 +259,75 @@ pair_by_fingerprint (Pairing *p, FingerprintFunc fingerprint)
   return any;
 }
 
+/* -- pairing by the lineage that one file carries -- */
+
+/* The node of a that a name in lineage means: a node's name, or that of its first output. */
+static const IrNode *
+original_node (GHashTable *nodes, GHashTable *values, const char *name)
+{
+  const IrNode *node = g_hash_table_lookup (nodes, name);
+  const IrValue *value = node == NULL ? g_hash_table_lookup (values, name) : NULL;
+
+  return value != NULL ? value->producer : node;
+}
+
+/* A node stands for many: its twin is the one that made its output, if it is of the same operator
+ * or the only one; else the first of the same operator; else the one of its name; else the one that
+ * made its output. */
+static void
+pair_with_origin (
+    Pairing *p, const IrNode *b, const IrOrigin *origin, GHashTable *nodes, GHashTable *values)
+{
+  const char *output = origin->values->len > 0 ? origin->values->pdata[0] : "";
+  const IrValue *value = g_hash_table_lookup (values, output);
+  const IrNode *maker = value != NULL ? value->producer : NULL;
+
+  if (maker != NULL && (origin->nodes->len == 1 || same_operator (maker, b)) &&
+      pair_nodes (p, maker, b))
+    return;
+  for (guint i = 0; i < origin->nodes->len; i++)
+    {
+      const IrNode *a = original_node (nodes, values, origin->nodes->pdata[i]);
+
+      if (a != NULL && same_operator (a, b) && pair_nodes (p, a, b))
+        return;
+    }
+  for (guint i = 0; i < origin->nodes->len; i++)
+    if (strcmp (origin->nodes->pdata[i], b->name) == 0 &&
+        pair_nodes (p, g_hash_table_lookup (nodes, b->name), b))
+      return;
+  pair_nodes (p, maker, b);
+}
+
+static void
+pair_by_origin (Pairing *p)
+{
+  g_autoptr (GHashTable) nodes = index_nodes (p->a);
+  g_autoptr (GHashTable) values = index_values (p->a);
+
+  for (guint i = 1; i < p->b->nodes->len; i++)
+    {
+      const IrNode *b = ir_model_live_node (p->b, i);
+      const IrOrigin *origin = b != NULL ? ir_origins_of (p->origins, i) : NULL;
+
+      if (origin == NULL)
+        continue;
+      pair_with_origin (p, b, origin, nodes, values);
+      for (guint k = 0; k < MIN (b->n_outputs, origin->values->len); k++)
+        pair_values (p, g_hash_table_lookup (values, origin->values->pdata[k]), b->outputs[k]);
+    }
+  for (guint i = 1; i < p->b->values->len; i++)
+    {
+      const IrValue *b = ir_model_live_value (p->b, i);
+      const char *name = b != NULL && b->initializer != NULL
+                             ? ir_origins_of_constant (p->origins, b->name)
+                             : NULL;
+
+      if (name != NULL)
+        pair_values (p, g_hash_table_lookup (values, name), b);
+    }
+}
+
 /* Each round reaches at least one node further; chains of renamed nodes are rarely long. */
 #define MAX_ROUNDS 64
 
@@ -264,6 +336,8 @@ pair_by_likeness (Pairing *p)
 {
   gboolean any = TRUE;
 
+  if (p->origins != NULL)
+    pair_by_origin (p);
   pair_by_node_name (p);
   pair_by_value_name (p);
   pair_graph_inputs (p);
@@ -508,6 +582,31 @@ add_removed (IrDiff *diff, const guint32 *next_removed, guint32 first)
     add_node_diff (diff, IR_DIFF_REMOVED, id, 0, NULL);
 }
 
+static char *
+join_names (const GPtrArray *names)
+{
+  GString *text = g_string_new (NULL);
+
+  for (guint i = 0; i < names->len; i++)
+    g_string_append_printf (text, "%s%s", i > 0 ? ", " : "", (char *) names->pdata[i]);
+  return g_string_free (text, FALSE);
+}
+
+/* What the file says of a node that is not what it was. */
+static GPtrArray *
+note_origin (GPtrArray *changes, const Pairing *p, const IrNode *b, gboolean added)
+{
+  const IrOrigin *origin = p->origins != NULL ? ir_origins_of (p->origins, b->id) : NULL;
+  g_autofree char *names = NULL;
+  g_autofree char *rules = NULL;
+
+  if (origin == NULL || (!added && changes == NULL))
+    return changes;
+  names = join_names (origin->nodes);
+  rules = join_names (origin->rules);
+  return note (changes, "stands for: %s (%s)", names, rules);
+}
+
 static void
 fill_nodes (IrDiff *diff, const Pairing *p)
 {
@@ -540,6 +639,7 @@ fill_nodes (IrDiff *diff, const Pairing *p)
       const IrNode *a = ir_model_live_node (p->a, p->node_of_b[b->id]);
       GPtrArray *changes = a != NULL ? compare_nodes (p, a, b) : NULL;
 
+      changes = note_origin (changes, p, b, a == NULL);
       add_node_diff (diff,
                      a == NULL         ? IR_DIFF_ADDED
                      : changes != NULL ? IR_DIFF_CHANGED
@@ -604,7 +704,7 @@ IrDiff *
 ir_diff_new (IrModel *a, IrModel *b, gboolean same_history)
 {
   IrDiff *diff = g_new0 (IrDiff, 1);
-  Pairing p = { a, b, NULL, NULL, NULL, NULL };
+  Pairing p = { .a = a, .b = b };
 
   diff->a = ir_model_ref (a);
   diff->b = ir_model_ref (b);
@@ -621,13 +721,17 @@ ir_diff_new (IrModel *a, IrModel *b, gboolean same_history)
   if (same_history)
     pair_by_id (&p);
   else
-    pair_by_likeness (&p);
+    {
+      p.origins = ir_origins_read (b);
+      pair_by_likeness (&p);
+    }
   fill_nodes (diff, &p);
   fill_values (diff, &p);
   g_free (p.node_of_a);
   g_free (p.node_of_b);
   g_free (p.value_of_a);
   g_free (p.value_of_b);
+  g_clear_pointer (&p.origins, ir_origins_free);
   return diff;
 }
 

@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include "core/ir/history.h"
+#include "core/ir/origin.h"
 
 static IrNode *
 add (IrEdit *edit, const char *op, guint n, IrValue **inputs)
@@ -122,6 +123,43 @@ test_values (Fixture *f, gconstpointer data)
 
 #define ADD(name, func) g_test_add (name, Fixture, NULL, set_up, func, tear_down)
 
+/* The copy to be saved says the same as the history, in names, and only of nodes that changed. */
+static void
+test_written (Fixture *f, gconstpointer data)
+{
+  const gint64 versions[] = { 8, 10 };
+
+  for (guint v = 0; v < G_N_ELEMENTS (versions); v++)
+    for (guint step = 0; step <= 2; step++)
+      {
+        const IrModelInfo *before = f->model->info;
+        IrModelInfo info = *before;
+        g_autoptr (IrModel) copy = NULL;
+        g_autoptr (IrOrigins) origins = NULL;
+        const IrNodeId born[] = { 0, f->conv_bias->id, f->all->id };
+        const IrOrigin *origin;
+
+        ir_history_goto (f->model, step);
+        info.ir_version = versions[v];
+        f->model->info = &info;
+        copy = ir_model_with_origins (f->model);
+        origins = ir_origins_read (copy);
+        f->model->info = before;
+        g_assert_true ((origins == NULL) == (step == 0));
+        if (step == 0)
+          continue;
+        origin = ir_origins_of (origins, born[step]);
+        g_assert_cmpuint (origin->nodes->len, ==, step + 1);
+        g_assert_cmpstr (origin->nodes->pdata[0], ==,
+                         ir_model_value (f->model, f->conv->outputs[0]->id)->name);
+        g_assert_cmpuint (origin->rules->len, ==, step);
+        g_assert_true (g_str_has_suffix (origin->rules->pdata[0], "/ConvBias"));
+        g_assert_cmpuint (origin->values->len, ==, 1);
+        if (step == 1)
+          g_assert_null (ir_origins_of (origins, f->relu->id));
+      }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -130,5 +168,6 @@ main (int argc, char **argv)
   ADD ("/lineage/a node leads forward to what does its work", test_descendants);
   ADD ("/lineage/steps that touched a node are found", test_steps);
   ADD ("/lineage/values stand for values", test_values);
+  ADD ("/lineage/a model to be saved carries it in names", test_written);
   return g_test_run ();
 }

@@ -11,7 +11,10 @@
  * graph outputs stay. Attribute references become the call's attribute, else the function's
  * default, else nothing (ONNX IR, "attribute references"). Subgraphs in the body are copied with
  * it. A function that imports another version of a domain than the model is inlined only if its
- * operators mean the same in both. */
+ * operators mean the same in both.
+ *
+ * Graphs that a node owns are copied by the same code: what they capture stays what it is, and
+ * references to attributes of a function around them stay references. */
 #include "config.h"
 
 #include "core/ir/inline.h"
@@ -29,8 +32,9 @@ typedef struct
   IrEdit *edit;
   IrModel *model;
   const IrNode *call;
-  const IrFunctionInfo *info;
-  GHashTable *values;  /* IrValue of the body -> IrValue here; NULL: left out by the call */
+  const IrGraph *body;        /* what is copied */
+  const IrFunctionInfo *info; /* (nullable) NULL: the body is a subgraph of the call */
+  GHashTable *values;         /* IrValue of the body -> IrValue here; NULL: left out by the call */
   GHashTable *results; /* IrValue of the body -> IrValue: outputs that await their producer */
   GPtrArray *nodes;    /* of IrNode: made so far in the call's graph */
   GHashTable *orders;  /* IrGraph of a body -> GPtrArray of its nodes, as no call changes them */
@@ -62,18 +66,21 @@ name_within (const Expansion *expansion, const char *name)
   return ir_edit_unique_name (expansion->edit, joined);
 }
 
+/* Types in the body of a function are those of one call; those in a subgraph hold for each run. */
 static IrValue *
 copy_value (Expansion *expansion, IrValue *value, IrGraph *to)
 {
   gpointer found = NULL;
+  gboolean typed;
   IrValue *copy;
 
   if (value == NULL)
     return NULL;
   if (g_hash_table_lookup_extended (expansion->values, value, NULL, &found))
     return found;
+  typed = expansion->info == NULL || (value->flags & IR_VALUE_DECLARED) != 0;
   copy = ir_edit_add_value (expansion->edit, to, name_within (expansion, value->name),
-                            (value->flags & IR_VALUE_DECLARED) != 0 ? value->type : NULL);
+                            typed ? value->type : NULL);
   if (value->initializer != NULL)
     {
       ir_edit_set_initializer (expansion->edit, copy, value->initializer);
@@ -81,6 +88,20 @@ copy_value (Expansion *expansion, IrValue *value, IrGraph *to)
     }
   g_hash_table_insert (expansion->values, value, copy);
   return copy;
+}
+
+/* What a node of the copy reads for @value: values of nested graphs have been copied before, and
+ * what is neither there nor in the body is captured. */
+static IrValue *
+map_value (Expansion *expansion, IrValue *value, IrGraph *to)
+{
+  gpointer found = NULL;
+
+  if (value == NULL)
+    return NULL;
+  if (g_hash_table_lookup_extended (expansion->values, value, NULL, &found))
+    return found;
+  return value->graph == expansion->body ? copy_value (expansion, value, to) : value;
 }
 
 /* -- attributes -- */
@@ -113,7 +134,7 @@ copy_subgraph (Expansion *expansion, guint32 id)
     copy_value (expansion, values[i], to);
   copy_nodes (expansion, from, to);
   for (guint i = 0; i < n_outputs; i++)
-    outputs[i] = copy_value (expansion, ir_graph_output (from, i), to);
+    outputs[i] = map_value (expansion, ir_graph_output (from, i), to);
   ir_edit_set_graph_outputs (expansion->edit, to, outputs, n_outputs);
   return to->id;
 }
@@ -139,6 +160,8 @@ resolve_attr (Expansion *expansion, const IrAttr *attr)
     return attr->kind == IR_ATTR_GRAPH || attr->kind == IR_ATTR_GRAPHS
                ? copy_graph_attr (expansion, attr)
                : attr;
+  if (expansion->info == NULL)
+    return attr;
   given = ir_node_attr (expansion->call, attr->ref_name);
   if (given == NULL)
     given = find_default (expansion->info, attr->ref_name);
@@ -176,6 +199,8 @@ place_node (Expansion *expansion, const IrNode *from, IrNode *to)
   if (to->graph == call->graph)
     g_ptr_array_add (expansion->nodes, to);
   ir_edit_step_map_node (edit, call->id, to->id);
+  if (expansion->info == NULL)
+    ir_edit_step_map_node (edit, from->id, to->id);
 }
 
 static IrValue *
@@ -217,7 +242,7 @@ copy_nodes (Expansion *expansion, const IrGraph *from, IrGraph *to)
       for (guint k = 0; k < node->n_outputs; k++)
         outputs[k] = output_value (expansion, node->outputs[k], to);
       for (guint k = 0; k < node->n_inputs; k++)
-        inputs[k] = copy_value (expansion, node->inputs[k], to);
+        inputs[k] = map_value (expansion, node->inputs[k], to);
       place_node (expansion, node,
                   ir_edit_add_node_with_outputs (
                       expansion->edit, to, node->op_type, node->domain,
@@ -384,7 +409,8 @@ inline_call (IrEdit *edit, IrNode *node, GHashTable *orders, GPtrArray *problems
   g_autoptr (GHashTable) results = g_hash_table_new (NULL, NULL);
   g_autoptr (GPtrArray) nodes = g_ptr_array_new ();
   g_autoptr (GPtrArray) identities = NULL;
-  Expansion expansion = { edit, ir_edit_model (edit), node, NULL, values, results, nodes, orders };
+  Expansion expansion = { edit,  ir_edit_model (edit), node, body, NULL, values, results, nodes,
+                          orders };
 
   if (body == NULL || body->function == NULL || !import_domains (edit, node, body, problems))
     return FALSE;
@@ -417,6 +443,43 @@ ir_inline_call (IrEdit *edit, IrNode *node, GPtrArray *problems)
   g_autoptr (GHashTable) orders = orders_new ();
 
   return inline_call (edit, node, orders, problems);
+}
+
+/**
+ * ir_inline_body:
+ * @edit: an edit, with a step open unless it imports
+ * @node: a node that owns @body
+ * @body: a subgraph
+ * @values: IrValue of @body to IrValue of @node's graph: its inputs, given by the caller; gets the
+ *   other values of @body that nodes read, and its outputs
+ *
+ * Copies the nodes of @body once into the graph of @node, with the graphs that they own. What the
+ * body captures is read as it is. @node and @body stay. Lineage leads from @node, and from the
+ * nodes of the body, to the copies.
+ *
+ * Cost: O(size of the body).
+ *
+ * Returns: (transfer container): the new nodes of @node's graph, in a valid order
+ */
+GPtrArray *
+ir_inline_body (IrEdit *edit, IrNode *node, const IrGraph *body, GHashTable *values)
+{
+  g_autoptr (GHashTable) orders = orders_new ();
+  g_autoptr (GHashTable) results = g_hash_table_new (NULL, NULL);
+  GPtrArray *nodes = g_ptr_array_new ();
+  Expansion expansion = { edit,  ir_edit_model (edit), node, body, NULL, values, results, nodes,
+                          orders };
+
+  copy_nodes (&expansion, body, node->graph);
+  for (guint i = 0; i < ir_graph_n_outputs (body); i++)
+    {
+      IrValue *output = ir_graph_output (body, i);
+      IrValue *copy = map_value (&expansion, output, node->graph);
+
+      if (output != NULL)
+        g_hash_table_insert (values, output, copy);
+    }
+  return nodes;
 }
 
 static const IrGraph *

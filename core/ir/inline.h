@@ -1,8 +1,10 @@
-/* Calls of model-local functions replaced by the nodes of their bodies. */
+/* Calls of model-local functions replaced by the nodes of their bodies; copies of subgraphs. */
 #pragma once
 #include "core/ir/edit.h"
 #include "core/ir/problem.h"
 
 const IrGraph *ir_node_function (const IrNode *node); /* (nullable): what the node calls */
 gboolean ir_inline_call (IrEdit *edit, IrNode *node, GPtrArray *problems);
+/* Copies a subgraph of a node to where the node is: (transfer container) the new nodes. */
+GPtrArray *ir_inline_body (IrEdit *edit, IrNode *node, const IrGraph *body, GHashTable *values);
 guint ir_inline_functions (IrEdit *edit, GPtrArray *problems);

@@ -1,0 +1,15 @@
+/* Moving nodes between graphs, for passes: names stay unique in every scope. */
+#pragma once
+
+#include "passes/pass.h"
+
+typedef struct _IrPassNames IrPassNames;
+
+IrPassNames *ir_pass_names_new (const IrModel *model);
+void ir_pass_names_free (IrPassNames *names);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (IrPassNames, ir_pass_names_free)
+/* Both need an open step. @to is a graph around the one where the node or the value is. */
+void ir_pass_move_node (IrPassContext *context, IrPassNames *names, IrNode *node, IrGraph *to);
+void ir_pass_move_value (IrPassContext *context, IrPassNames *names, IrValue *value, IrGraph *to);
+/* @with can stand for @old: at least as much is known of its type, or is now. */
+gboolean ir_pass_fit_type (IrPassContext *context, const IrValue *old, IrValue *with);

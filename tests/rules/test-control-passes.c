@@ -1,0 +1,269 @@
+/* Passes that move or copy nodes: values before and after on both back ends, on NaN and infinities
+ * too, undo and redo, text round trip; a second run changes nothing. */
+#include "config.h"
+
+#include "tests/rules/pass-test.h"
+
+#include "core/ir/dump.h"
+
+#include <string.h>
+
+typedef struct
+{
+  const char *name;
+  const char *passes;
+  guint n_steps; /* in all iterations */
+  int n_nodes;   /* counted, after; -1: not looked at */
+  const char *text;
+} Case;
+
+#define IO        "(float[n,4] x) => (float[n,4] y) "
+#define TWO       "(float[n,4] x) => (float[n,4] y, float[n,4] z) "
+#define TRUE_C    "c = Constant <value = bool {1}> ()  "
+#define FALSE_C   "c = Constant <value = bool {0}> ()  "
+#define NUMBER(N) "m = Constant <value = int64 {" #N "}> ()  "
+#define CONTROL   "simplify-control-flow"
+#define BODY(STATE)                                                                                \
+  "<body = b (int64 i, bool go, float[n,4] s) => (bool more, float[n,4] t" STATE ") "
+#define GO_ON "more = Identity (go)  "
+
+static const Case cases[] = {
+  /* -- If -- */
+  { "a branch that always runs moves out", CONTROL, 1, 2,
+    IO "{ " TRUE_C
+       "y = If (c) <then_branch = t () => (float[n,4] u) { a = Relu (x)  u = Neg (a) }, "
+       "else_branch = e () => (float[n,4] v) { v = Exp (x) }> }" },
+  { "the other branch", CONTROL, 1, 1,
+    IO "{ " FALSE_C
+       "y = If (c) <then_branch = t () => (float[n,4] u) { a = Relu (x)  u = Neg (a) }, "
+       "else_branch = e () => (float[n,4] v) { v = Exp (x) }> }" },
+  { "a branch that gives what it captures leaves an Identity for the output", CONTROL, 1, -1,
+    IO "{ " TRUE_C "y = If (c) <then_branch = t () => (float[n,4] u) { u = Identity (x) }, "
+       "else_branch = e () => (float[n,4] v) { v = Exp (x) }> }" },
+  { "names that would hide others are replaced", CONTROL, 1, -1,
+    "(float[n,4] x, bool q) => (float[n,4] y, float[n,4] z) { " TRUE_C
+    "h = If (c) <then_branch = t () => (float[n,4] u) { a = Relu (x)  u = Neg (a) }, "
+    "else_branch = e () => (float[n,4] v) { v = Exp (x) }>  "
+    "z = If (q) <then_branch = t2 () => (float[n,4] u) { a = Abs (x)  u = Neg (a) }, "
+    "else_branch = e2 () => (float[n,4] a) { a = Floor (x) }>  y = Ceil (h) }" },
+  { "an If in an If", CONTROL, 2, 2,
+    IO "{ " TRUE_C "y = If (c) <then_branch = t () => (float[n,4] u) { a = Relu (x)  "
+       "u = If (c) <then_branch = t2 () => (float[n,4] w) { w = Neg (a) }, "
+       "else_branch = e2 () => (float[n,4] w) { w = Exp (a) }> }, "
+       "else_branch = e () => (float[n,4] v) { v = Exp (x) }> }" },
+  { "two outputs that are one value", CONTROL, 1, 2,
+    TWO "{ " TRUE_C "y, z = If (c) <then_branch = t () => (float[n,4] u, float[n,4] u) "
+        "{ u = Neg (x) }, else_branch = e () => (float[n,4] v, float[n,4] w) "
+        "{ v = Exp (x)  w = Relu (x) }> }" },
+  { "initializers of a branch move too", CONTROL, 1, 1,
+    IO "{ " TRUE_C "y = If (c) <then_branch = t () => (float[n,4] u) { k = Constant <value = "
+       "float[4] {1.5, 2.5, -0.0, 3.0}> ()  u = Mul (x, k) }, "
+       "else_branch = e () => (float[n,4] v) { v = Exp (x) }> }" },
+  { "random branches stay", CONTROL, 0, -1,
+    IO "{ " TRUE_C "y = If (c) <then_branch = t () => (float[n,4] u) { r = RandomUniformLike (x)  "
+       "u = Add (x, r) }, else_branch = e () => (float[n,4] v) { v = Exp (x) }> }" },
+  { "a condition that is not known stays", CONTROL, 0, -1,
+    "(float[n,4] x, bool c) => (float[n,4] y) { "
+    "y = If (c) <then_branch = t () => (float[n,4] u) { u = Neg (x) }, "
+    "else_branch = e () => (float[n,4] v) { v = Exp (x) }> }" },
+  { "outputs of branches that nothing uses go", CONTROL, 1, -1,
+    "(float[n,4] x, bool c) => (float[n,4] y) { "
+    "d, y = If (c) <then_branch = t () => (float[n,4] d1, float[n,4] u) { d1 = Exp (x)  u = Neg (x) }, "
+    "else_branch = e () => (float[n,4] v, float[n,4] w) { w = Exp (x)  v = Abs (x) }> }" },
+  /* -- Loop -- */
+  { "a Loop of no iterations is its initial value", CONTROL, 1, -1,
+    IO "{ " NUMBER (0) TRUE_C
+    "a = Relu (x)  l = Loop (m, c, a) " BODY ("") "{ " GO_ON "t = Exp (s) }>  y = Neg (l) }" },
+  { "a Loop whose condition is false never runs", CONTROL, 1, -1,
+    "(float[n,4] x, int64 m) => (float[n,4] y) { " FALSE_C
+    "a = Relu (x)  l = Loop (m, c, a) " BODY ("") "{ " GO_ON "t = Exp (s) }>  y = Neg (l) }" },
+  { "a negative number of iterations is none", CONTROL, 1, -1,
+    IO "{ " NUMBER (-3) "a = Relu (x)  l = Loop (m, , a) " BODY (
+        "") "{ " GO_ON "t = Exp (s) }>  y = Neg (l) }" },
+  { "what a Loop of no iterations stacks is empty", CONTROL, 1, -1,
+    "(float[n,4] x) => (float[n,4] y, float[k,2] z) { " NUMBER (0) TRUE_C
+    "a = Relu (x)  l, z = Loop (m, c, a) " BODY (
+        ", float[2] p") "{ " GO_ON "t = Exp (s)  "
+                        "p = Constant <value = float[2] {1.0, 2.0}> () }>  y = Neg (l) }" },
+  { "three iterations are three copies", CONTROL, 1, -1,
+    IO "{ " NUMBER (3) TRUE_C
+    "y = Loop (m, c, x) " BODY ("") "{ " GO_ON "a = Mul (s, s)  t = Sub (a, x) }> }" },
+  { "without a condition what the body says is ignored", CONTROL, 1, -1,
+    IO "{ " NUMBER (2) "y = Loop (m, , x) " BODY ("") "{ more = Constant <value = bool {0}> ()  "
+                                                      "t = Relu (s) }> }" },
+  { "the iteration number and captured values", CONTROL, 1, -1,
+    IO "{ " NUMBER (3) TRUE_C "w = Abs (x)  y = Loop (m, c, x) " BODY (
+        "") "{ " GO_ON "f = Cast <to = 1> (i)  a = Add (s, f)  t = Mul (a, w) }> }" },
+  { "what is stacked", CONTROL, 1, -1,
+    "(float[n,4] x) => (float[n,4] y, float[k,n,4] z) { " NUMBER (3) TRUE_C
+    "y, z = Loop (m, c, x) " BODY (", float[n,4] p") "{ " GO_ON
+                                                     "t = Add (s, x)  p = Abs (s) }> }" },
+  { "one iteration that ends the loop itself", CONTROL, 1, -1,
+    "(float[n,4] x) => (float[n,4] y, float[k,n,4] z) { " NUMBER (1) TRUE_C
+    "y, z = Loop (m, c, x) " BODY (
+        ", float[n,4] p") "{ q = ReduceSum <keepdims = 0> (s)  "
+                          "zero = Constant <value = float {0.0}> ()  more = Less (q, zero)  t = Add (s, x)  "
+                          "p = Abs (s) }> }" },
+  { "carried values that change places", CONTROL, 1, -1,
+    TWO "{ " NUMBER (3) TRUE_C
+    "a = Relu (x)  y, z = Loop (m, c, x, a) <body = b (int64 i, bool go, "
+    "float[n,4] s, float[n,4] r) => (bool more, float[n,4] r2, float[n,4] s2) { " GO_ON
+    "r2 = Identity (r)  s2 = Neg (s) }> }" },
+  { "a Loop in a Loop", CONTROL, 2, -1,
+    IO "{ " NUMBER (2) TRUE_C "y = Loop (m, c, x) " BODY (
+        "") "{ " GO_ON
+            "t = Loop (m, c, s) <body = b2 (int64 i2, bool go2, float[n,4] s2) => (bool more2, "
+            "float[n,4] t2) { more2 = Identity (go2)  t2 = Add (s2, s) }> }> }" },
+  { "an If inside the copies keeps its captures", CONTROL, 1, -1,
+    "(float[n,4] x, bool q) => (float[n,4] y) { " NUMBER (2) TRUE_C "y = Loop (m, c, x) " BODY (
+        "") "{ " GO_ON
+            "a = Abs (s)  t = If (q) <then_branch = tt () => (float[n,4] u) { u = Add (a, x) }, "
+            "else_branch = ee () => (float[n,4] v) { b2 = Neg (s)  v = Mul (b2, a) }> }> }" },
+  { "a condition that may end the loop stays", CONTROL, 0, -1,
+    IO "{ " NUMBER (3) TRUE_C "y = Loop (m, c, x) " BODY (
+        "") "{ q = ReduceSum <keepdims = 0> (s)  "
+            "zero = Constant <value = float {0.0}> ()  more = Less (q, zero)  t = Relu (s) }> }" },
+  { "too many copies stay a Loop", CONTROL, 0, -1,
+    IO "{ " NUMBER (1000) TRUE_C "y = Loop (m, c, x) " BODY ("") "{ " GO_ON "t = Relu (s) }> }" },
+  { "what a Loop stacks for nobody goes", CONTROL, 1, -1,
+    "(float[n,4] x, int64 m) => (float[n,4] y) { " TRUE_C "y, z = Loop (m, c, x) " BODY (
+        ", float[n,4] p") "{ " GO_ON "t = Add (s, x)  p = Abs (s) }> }" },
+};
+
+/* -- one case -- */
+
+static IrModel *
+model_of (const Case *c, guint seed)
+{
+  g_autoptr (GRand) rand = g_rand_new_with_seed (seed);
+  IrModel *model = test_model (c->text);
+
+  test_model_randomize (model, rand);
+  return model;
+}
+
+static void
+optimize (IrModel *model, const char *passes, IrPipelineResult *result)
+{
+  g_auto (GStrv) list = g_strsplit (passes, " ", -1);
+  IrPipelineOptions options = { .max_class = IR_CLASS_EXACT,
+                                .verify = TRUE,
+                                .record_refusals = TRUE };
+  g_autoptr (GError) error = NULL;
+  g_autoptr (IrPipeline) pipeline = ir_pipeline_new_from_names ((const char *const *) list, &error);
+
+  g_assert_no_error (error);
+  ir_pipeline_run (model, pipeline, &options, result, NULL, &error);
+  g_assert_no_error (error);
+  test_verify (model);
+  g_assert_false (result->reached_limit);
+}
+
+static void
+print_history (const IrModel *model)
+{
+  for (guint i = 1; i <= ir_history_n_steps (model); i++)
+    {
+      const IrStep *step = ir_history_step (model, i);
+      g_test_message ("%s: %s", step->rule, step->reason != NULL ? step->reason : "");
+    }
+  for (guint i = 0; i < ir_history_n_refusals (model); i++)
+    g_test_message ("refused: %s: %s", ir_history_refusal (model, i)->rule,
+                    ir_history_refusal (model, i)->reason);
+}
+
+static GHashTable *
+inputs_by_place (const IrModel *from, const IrModel *to, GHashTable *inputs)
+{
+  GHashTable *same = g_hash_table_new (NULL, NULL);
+
+  for (guint i = 0; i < ir_graph_n_inputs (from->main); i++)
+    {
+      const IrValue *a = ir_graph_input (from->main, i), *b = ir_graph_input (to->main, i);
+      g_assert_cmpstr (a->name, ==, b->name);
+      g_hash_table_insert (same, GUINT_TO_POINTER (b->id),
+                           g_hash_table_lookup (inputs, GUINT_TO_POINTER (a->id)));
+    }
+  return same;
+}
+
+static void
+compare (IrModel *original, IrModel *model, GHashTable *inputs)
+{
+  static const char *const backends[] = { "ref", "cpu" };
+  g_autoptr (GHashTable) same = inputs_by_place (original, model, inputs);
+
+  for (guint i = 0; i < G_N_ELEMENTS (backends); i++)
+    {
+      g_autoptr (IrRun) before = test_run (original, inputs, backends[i]);
+      g_autoptr (IrRun) after = test_run (model, same, backends[i]);
+      g_autofree char *difference = test_compare (original, before, model, after, 0);
+
+      if (difference != NULL)
+        g_test_message ("%s: %s", backends[i], difference);
+      g_assert_null (difference);
+    }
+}
+
+static void
+check_undo (IrModel *model, const char *start)
+{
+  guint n = ir_history_n_steps (model);
+  g_autofree char *end = ir_model_dump (model), *again = NULL, *back = NULL;
+
+  ir_history_goto (model, 0);
+  test_verify (model);
+  back = ir_model_dump (model);
+  g_assert_cmpstr (back, ==, start);
+  ir_history_goto (model, n);
+  again = ir_model_dump (model);
+  g_assert_cmpstr (again, ==, end);
+}
+
+static void
+check_text (IrModel *original, IrModel *model, GHashTable *inputs)
+{
+  g_autofree char *text = ir_text_write (model);
+  g_autoptr (IrModel) again = test_model (text);
+
+  compare (original, again, inputs);
+}
+
+static void
+test_case (gconstpointer data)
+{
+  const Case *c = data;
+
+  for (guint seed = 1; seed <= 3; seed++)
+    {
+      g_autoptr (IrModel) model = model_of (c, seed);
+      g_autoptr (IrModel) original = ir_model_clone (model);
+      g_autofree char *start = ir_model_dump (model);
+      g_autoptr (GRand) rand = g_rand_new_with_seed (seed + 100);
+      g_autoptr (GHashTable) inputs = test_inputs (original, rand, TRUE);
+      IrPipelineResult result;
+
+      optimize (model, c->passes, &result);
+      print_history (model);
+      g_assert_cmpuint (result.n_steps, ==, c->n_steps);
+      if (c->n_nodes >= 0)
+        g_assert_cmpuint (ir_model_n_counted_nodes (model), ==, (guint) c->n_nodes);
+      compare (original, model, inputs);
+      check_undo (model, start);
+      check_text (original, model, inputs);
+      optimize (model, c->passes, &result);
+      g_assert_cmpuint (result.n_steps, ==, 0);
+    }
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      g_autofree char *path = g_strdup_printf ("/control-passes/%s", cases[i].name);
+      g_test_add_data_func (path, &cases[i], test_case);
+    }
+  return g_test_run ();
+}

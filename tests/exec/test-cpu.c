@@ -678,7 +678,7 @@ static const struct
   { IR_FAMILY_NORM, "LayerNormalization", make_layer_norm },
   { IR_FAMILY_NORM, "RMSNormalization", make_layer_norm },
   { IR_FAMILY_OTHER, "RotaryEmbedding", make_rotary },
-  { IR_FAMILY_REDUCE, NULL, make_reduce },
+  { IR_FAMILY_REDUCE, "Reduce", make_reduce },
   { IR_FAMILY_SHAPE, "Transpose", make_transpose },
 };
 

@@ -13,8 +13,8 @@
  *
  * Raised floors raise others, and tighten the bound of every section that the block lives in: the
  * lowest floor plus all that waits must not exceed the capacity. Since any block may be asked
- * about at any time, the search goes where it is hardest: to the section with the least room, or
- * to those where it failed most often (the weights of Boussemart et al., ECAI 2004). Each
+ * about at any time, the search goes where it is hardest: to the section with the least room for
+ * the number of times that it failed there (the weights of Boussemart et al., ECAI 2004). Each
  * combination of such a rule and a static order gets a number of steps, all of them in turn, then
  * more. What was refuted is remembered, by which blocks wait on what heights, and holds for all.
  *
@@ -82,8 +82,6 @@ typedef enum
 {
   FOCUS_LOWEST, /* the lowest floor of all */
   FOCUS_MIXED,  /* the section with the least room for its failures */
-  FOCUS_FAILED, /* the section that failed most often */
-  N_FOCUS
 } Focus;
 
 typedef struct
@@ -329,7 +327,7 @@ choose_section (const Search *search, guint lo, guint hi)
         continue;
       double room = (double) (search->capacity - section->low - section->waiting + 1);
       double failures = (double) section->failures;
-      room = search->focus == FOCUS_MIXED ? room / (failures + 1) : -failures;
+      room /= failures + 1;
       if (best == NOTHING || room < best_room)
         {
           best = s;
@@ -530,11 +528,23 @@ static const Key orders[][N_KEYS] = {
   { KEY_LIFE, KEY_AREA, KEY_CROWD },
   { KEY_CROWD, KEY_AREA, KEY_LIFE },
   { KEY_CROWD, KEY_LIFE, KEY_AREA },
+  { KEY_AREA, KEY_LIFE, KEY_CROWD },
 };
 
-/* The keys of one try: by item. After the first round they are blurred, so that no two tries of a
- * strategy are the same; runs of a search that fail are long-tailed, and many short ones end sooner
- * than one that is long (Gomes, Selman and Kautz, AAAI 1998). */
+/* Where the search goes, and whether its orders are blurred from the second round on. */
+static const struct
+{
+  Focus focus;
+  gboolean blur;
+} strategies[] = {
+  { FOCUS_LOWEST, FALSE },
+  { FOCUS_MIXED, FALSE },
+  { FOCUS_MIXED, TRUE },
+};
+
+/* The keys of one try: by item. After the first round they can be blurred, so that no two tries of
+ * a strategy are the same; runs of a search that fail are long-tailed, and many short ones end
+ * sooner than one that is long (Gomes, Selman and Kautz, AAAI 1998). */
 static double *
 blurred_keys (Search *search, gboolean blur)
 {
@@ -598,11 +608,11 @@ run (Search *search, guint64 max_steps)
   if (!propagate (search))
     return IR_MEM_SEARCH_IMPOSSIBLE;
   for (guint64 limit = FIRST_LIMIT;; limit += limit / 2)
-    for (guint focus = 0; focus < N_FOCUS; focus++)
+    for (guint k = 0; k < G_N_ELEMENTS (strategies); k++)
       for (guint order = 0; order < G_N_ELEMENTS (orders); order++)
         {
-          rank_items (search, orders[order], limit > FIRST_LIMIT);
-          search->focus = focus;
+          rank_items (search, orders[order], strategies[k].blur && limit > FIRST_LIMIT);
+          search->focus = strategies[k].focus;
           search->n_steps = 0;
           search->limit = MIN (limit, max_steps - MIN (max_steps, search->n_total));
           search->stopped = FALSE;

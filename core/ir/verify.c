@@ -540,7 +540,7 @@ check_required_inputs (Verifier *v, const IrNode *node, const IrOp *op, const Ir
 {
   for (guint i = 0; i < MIN ((guint) MAX (op->in.min, 0), call->n_inputs); i++)
     {
-      if (call->inputs[i].present)
+      if (call->inputs[i].present || ir_op_input_is_optional (op, i))
         continue;
       g_autofree char *label = ir_node_label (node);
       g_autofree char *name = ir_op_input_name (op, i);

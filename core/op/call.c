@@ -655,23 +655,6 @@ ir_call_fail (const IrCall *call, GError **error, IrOpErrorCode code, const char
   return FALSE;
 }
 
-/* Whether the word for @slot in "X W B?" says that the input may be left out. Those of a variadic
- * input may not. */
-static gboolean
-slot_is_optional (const char *names, guint slot)
-{
-  const char *word = names != NULL ? names : "";
-  for (guint i = 0; i < slot; i++)
-    {
-      const char *end = strchr (word, ' ');
-      if (end == NULL)
-        return FALSE;
-      word = end + 1;
-    }
-  gsize length = strcspn (word, " ");
-  return length > 0 && word[length - 1] == '?';
-}
-
 static gboolean
 check_arity (const IrCall *call, const char *what, guint n, IrArity arity, GError **error)
 {
@@ -732,7 +715,7 @@ ir_call_check (const IrCall *call, GError **error)
                     error))
     return FALSE;
   for (guint i = 0; i < n_inputs; i++)
-    if (!call->inputs[i].present && !slot_is_optional (op->in_names, i))
+    if (!call->inputs[i].present && !ir_op_input_is_optional (op, i))
       {
         g_autofree char *name = ir_op_input_name (op, i);
         return ir_call_fail (call, error, IR_OP_ERROR_ARITY, "input %u (%s) is missing", i, name);

@@ -470,7 +470,7 @@ GHashTable *
 ir_infer_contents (IrModel *model)
 {
   Driver driver = { .model = model };
-  Frame frame = frame_new (&driver, FALSE, 0);
+  Frame frame = frame_new (&driver, TRUE, 0);
 
   infer_graph (&frame, model->main);
   g_hash_table_foreach_remove (frame.data, is_unknown, NULL);

@@ -175,6 +175,30 @@ ir_op_input_name (const IrOp *op, guint slot)
 }
 
 /**
+ * ir_op_input_is_optional:
+ * @op: a row
+ * @slot: input slot, 0-based
+ *
+ * Returns: whether the row's word for the input says that it may be left out, wherever it stands;
+ *   those of a variadic input may not
+ */
+gboolean
+ir_op_input_is_optional (const IrOp *op, guint slot)
+{
+  const char *word = op->in_names != NULL ? op->in_names : "";
+
+  for (guint i = 0; i < slot; i++)
+    {
+      const char *end = strchr (word, ' ');
+      if (end == NULL)
+        return FALSE;
+      word = end + 1;
+    }
+  gsize length = strcspn (word, " ");
+  return length > 0 && word[length - 1] == '?';
+}
+
+/**
  * ir_op_output_name:
  * @op: a row
  * @slot: output slot, 0-based

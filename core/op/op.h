@@ -51,7 +51,11 @@ typedef enum
   IR_OP_IDEMPOTENT = 1 << 6,  /* op (op (x)) = op (x), bit for bit */
   IR_OP_INVOLUTION = 1 << 7,  /* op (op (x)) = x, bit for bit */
   IR_OP_VARIADIC_OUT = 1 << 8,
-  IR_OP_CONTAINERS = 1 << 9 /* takes or gives sequences, optionals or maps */
+  IR_OP_CONTAINERS = 1 << 9, /* takes or gives sequences, optionals or maps */
+  /* With inputs of known types that inference accepts it never fails, whatever they hold: it may
+   * run where it would not have run before. */
+  IR_OP_TOTAL = 1 << 10,
+  IR_OP_TOTAL_FLOAT = 1 << 11 /* so on floating-point types; integers may divide by zero */
 } IrOpFlags;
 
 /* How exactly back ends must agree with the reference kernel: |a - b| <= atol + rtol * |b|. */
@@ -131,6 +135,7 @@ const char *ir_op_family_name (IrOpFamily family);
 const char *ir_op_family_doc (IrOpFamily family);
 const IrAttrSpec *ir_op_attr (const IrOp *op, const char *name);
 char *ir_op_input_name (const IrOp *op, guint slot); /* (transfer full) "X", "input 3" */
+gboolean ir_op_input_is_optional (const IrOp *op, guint slot); /* "B?" */
 char *ir_op_output_name (const IrOp *op, guint slot);
 gboolean ir_op_is (const IrNode *node, IrOpId id); /* the node's row is @id */
 char *ir_ops_markdown (void);                      /* (transfer full) docs/OPS.md */

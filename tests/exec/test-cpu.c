@@ -655,6 +655,59 @@ make_recurrent (Case *c, const IrOp *op)
     set_int (c, "linear_before_reset", 1);
 }
 
+/* -- types, counting, slopes, running sums -- */
+
+static void
+make_cast (Case *c, const IrOp *op)
+{
+  static const IrDtype types[] = { IR_DTYPE_FLOAT, IR_DTYPE_DOUBLE, IR_DTYPE_FLOAT16,
+                                   IR_DTYPE_INT64, IR_DTYPE_INT32,  IR_DTYPE_INT8,
+                                   IR_DTYPE_UINT8, IR_DTYPE_BOOL,   IR_DTYPE_BFLOAT16 };
+
+  make_unary (c, op);
+  set_int (c, "to", types[pick (c, 0, G_N_ELEMENTS (types) - 1)]);
+}
+
+static void
+make_range (Case *c, const IrOp *op)
+{
+  static const char *const names[] = { "start", "limit", "delta" };
+  IrValue *inputs[3];
+
+  c->special = FALSE;
+  for (guint i = 0; i < 3; i++)
+    inputs[i] = operand (c, names[i], 0, NULL);
+  make_node (c, op, inputs, 3);
+}
+
+static void
+make_slope (Case *c, const IrOp *op)
+{
+  gint64 dims[] = { pick (c, 1, 3), pick (c, 1, 9), pick (c, 1, 40) }, slope[3];
+  guint rank = (guint) pick (c, 0, 3);
+
+  for (guint i = 0; i < rank; i++)
+    slope[i] = chance (c, 0.5) ? dims[3 - rank + i] : 1;
+  IrValue *inputs[] = { operand (c, "x", 3, dims), operand (c, "slope", rank, slope) };
+  make_node (c, op, inputs, 2);
+}
+
+static void
+make_running_sum (Case *c, const IrOp *op)
+{
+  gint64 dims[3] = { pick (c, 0, 3), pick (c, 1, 9), pick (c, 1, 300) };
+  guint rank = (guint) pick (c, 1, 3);
+  gint64 axis = pick (c, -(gint) rank, (gint) rank - 1);
+  IrValue *x = operand (c, "x", rank, dims);
+  IrValue *inputs[] = { x, build_constant (&c->b, "axis", ir_tensor_new_int64s (&axis, 1)) };
+
+  make_node (c, op, inputs, 2);
+  if (chance (c, 0.5))
+    set_int (c, "reverse", pick (c, 0, 1));
+  if (chance (c, 0.5))
+    set_int (c, "exclusive", pick (c, 0, 1));
+}
+
 static const struct
 {
   IrOpFamily family;
@@ -678,6 +731,12 @@ static const struct
   { IR_FAMILY_NORM, "LayerNormalization", make_layer_norm },
   { IR_FAMILY_NORM, "RMSNormalization", make_layer_norm },
   { IR_FAMILY_OTHER, "RotaryEmbedding", make_rotary },
+  { IR_FAMILY_ELEMENTWISE, "CastLike", make_binary },
+  { IR_FAMILY_ELEMENTWISE, "Cast", make_cast },
+  { IR_FAMILY_CONSTANT, "Range", make_range },
+  { IR_FAMILY_ACTIVATION, "PRelu", make_slope },
+  { IR_FAMILY_REDUCE, "Arg", make_unary },
+  { IR_FAMILY_REDUCE, "CumSum", make_running_sum },
   { IR_FAMILY_REDUCE, "Reduce", make_reduce },
   { IR_FAMILY_SHAPE, "Transpose", make_transpose },
 };

@@ -367,7 +367,26 @@ run_binary (IrCall *call, BinaryLoop loop, IrDtype to, GError **error)
 
 /* The square is what exporters write for a variance; powf would cost twenty times as much. */
 BINARY (cpu_pow, "loop", b == 2 ? a * a : powf (a, b))
-BINARY (cpu_prelu, "vector loop", a < 0 ? a * b : a)
+
+/* The slope broadcasts to the input, not the other way round. */
+BINARY_LOOP (prelu, float, float, a < 0 ? a * b : a)
+
+static gboolean
+run_prelu (IrCall *call, GError **error)
+{
+  const IrTensor *x = ir_call_input (call, 0);
+  Broadcast broadcast;
+
+  if (!broadcast_init (&broadcast, x, ir_call_input (call, 1)) ||
+      broadcast.out_rank != ir_tensor_rank (x) ||
+      memcmp (broadcast.out_dims, ir_tensor_dims (x), broadcast.out_rank * sizeof (gint64)) != 0)
+    return call->op->ref (call, error);
+  return run_binary (call, prelu_loop, IR_DTYPE_FLOAT, error);
+}
+
+const IrCpuKernel cpu_prelu = { .name = "vector loop",
+                                .refuses = cpu_needs_float,
+                                .run = run_prelu };
 
 /* -- arithmetic in float, int64 and int32: integers wrap around -- */
 

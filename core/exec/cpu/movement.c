@@ -21,42 +21,15 @@ typedef struct
 } Walk;
 
 static const char *
-needs_whole_bytes (const IrNode *node, guint slot)
-{
-  const IrValue *value = ir_node_input (node, slot);
-  guint bits = value != NULL ? ir_dtype_bits (ir_value_dtype (value)) : 0;
-
-  return bits == 8 || bits == 16 || bits == 32 || bits == 64
-             ? NULL
-             : "elements of this type have no whole 1, 2, 4 or 8 bytes, or the type is unknown";
-}
-
-static const char *
 refuses_first (const IrNode *node)
 {
-  return needs_whole_bytes (node, 0);
+  return cpu_needs_whole_bytes (node, 0);
 }
 
 static const char *
 refuses_second (const IrNode *node)
 {
-  return needs_whole_bytes (node, 1);
-}
-
-/* The memory of output @slot, of the type that inference gave it. */
-static guint8 *
-new_output (IrCall *call, guint slot, GError **error)
-{
-  const IrType *type = call->outputs[slot].type;
-  IrTensor *tensor;
-
-  if (type == NULL || !ir_type_is_static (type))
-    {
-      ir_call_fail (call, error, IR_OP_ERROR_SHAPE, "the shape of output %u is not known", slot);
-      return NULL;
-    }
-  tensor = ir_call_new_output (call, slot, type->dtype, (guint) type->rank, type->dims, error);
-  return tensor != NULL ? ir_tensor_data_writable (tensor) : NULL;
+  return cpu_needs_whole_bytes (node, 1);
 }
 
 static gsize
@@ -171,7 +144,7 @@ run_view (IrCall *call, GError **error)
   if (ir_tensor_is_container (in) || call->n_outputs != 1 ||
       (call->outputs[0].type != NULL && !ir_type_is_static (call->outputs[0].type)))
     return call->op->ref (call, error);
-  y = new_output (call, 0, error);
+  y = cpu_new_output (call, 0, error);
   if (y == NULL)
     return FALSE;
   if (ir_tensor_n_bytes (call->outputs[0].tensor) != n_bytes)
@@ -209,7 +182,7 @@ run_concat (IrCall *call, GError **error)
   for (guint i = 0; i < call->n_inputs; i++)
     if (ir_tensor_dtype (ir_call_input (call, i)) != ir_tensor_dtype (first))
       return call->op->ref (call, error);
-  y = new_output (call, 0, error);
+  y = cpu_new_output (call, 0, error);
   if (y == NULL)
     return FALSE;
   split_at (call->outputs[0].tensor, axis, &outer, &all);
@@ -252,7 +225,7 @@ run_split (IrCall *call, GError **error)
         own *= type->dims[k];
       if (ir_call_has_output (call, i))
         {
-          y = new_output (call, i, error);
+          y = cpu_new_output (call, i, error);
           if (y == NULL)
             return FALSE;
           walk_add (&walk, outer, all, own);
@@ -287,7 +260,7 @@ run_slice (IrCall *call, GError **error)
   if (ir_call_input_ints (call, 1, &starts, &n) &&
       (!ir_call_has_input (call, 3) || ir_call_input_ints (call, 3, &axes, &n_axes)) &&
       (!ir_call_has_input (call, 4) || ir_call_input_ints (call, 4, &steps, &n_steps)))
-    y = new_output (call, 0, error);
+    y = cpu_new_output (call, 0, error);
   else
     return call->op->ref (call, error);
   if (y == NULL)
@@ -322,7 +295,7 @@ run_expand (IrCall *call, GError **error)
   guint in_rank = ir_tensor_rank (in), rank;
   gint64 in_strides[IR_MAX_RANK], out_strides[IR_MAX_RANK];
   Walk walk = { .size = element_size (in) };
-  guint8 *y = new_output (call, 0, error);
+  guint8 *y = cpu_new_output (call, 0, error);
 
   if (y == NULL)
     return FALSE;
@@ -349,7 +322,7 @@ run_tile (IrCall *call, GError **error)
   guint rank = ir_tensor_rank (in);
   gint64 in_strides[IR_MAX_RANK], out_strides[IR_MAX_RANK];
   Walk walk = { .size = element_size (in) };
-  guint8 *y = new_output (call, 0, error);
+  guint8 *y = cpu_new_output (call, 0, error);
 
   if (y == NULL)
     return FALSE;
@@ -402,7 +375,7 @@ run_pad (IrCall *call, GError **error)
     plain = pads[i] >= 0;
   if (!plain)
     return call->op->ref (call, error);
-  y = new_output (call, 0, error);
+  y = cpu_new_output (call, 0, error);
   if (y == NULL)
     return FALSE;
   fill (y, ir_tensor_n_elements (call->outputs[0].tensor),
@@ -466,7 +439,7 @@ run_gather (IrCall *call, GError **error)
   g_autofree gint64 *places = g_try_new (gint64, MAX (n, 1));
   if (places == NULL)
     return ir_call_fail (call, error, IR_OP_ERROR_LIMIT, "the indices do not fit into memory");
-  y = new_output (call, 0, error);
+  y = cpu_new_output (call, 0, error);
   if (y == NULL)
     return FALSE;
   if (ir_tensor_n_elements (call->outputs[0].tensor) == 0)
@@ -547,7 +520,7 @@ run_where (IrCall *call, GError **error)
   if (ir_tensor_dtype (operands[0]) != IR_DTYPE_BOOL ||
       ir_tensor_dtype (operands[1]) != ir_tensor_dtype (operands[2]))
     return call->op->ref (call, error);
-  out = new_output (call, 0, error);
+  out = cpu_new_output (call, 0, error);
   if (out == NULL)
     return FALSE;
   choice_init (&choice, operands, call->outputs[0].tensor);
@@ -601,7 +574,7 @@ run_fill (IrCall *call, GError **error)
                         ir_dtype_bits (ir_tensor_dtype (value)) == 0 ||
                         ir_tensor_n_elements (value) != 1 || ir_tensor_data (value) == NULL))
     return call->op->ref (call, error);
-  y = new_output (call, 0, error);
+  y = cpu_new_output (call, 0, error);
   if (y == NULL)
     return FALSE;
   fill (y, ir_tensor_n_elements (call->outputs[0].tensor),

@@ -1,4 +1,4 @@
-/* Softmax, normalizations and reductions along the last axes, in float32 with sums in double. */
+/* Softmax and normalizations, in float32 with sums in double. */
 #include "config.h"
 
 #include "core/exec/cpu/cpu.h"
@@ -230,78 +230,7 @@ const IrCpuKernel cpu_batch_norm = { .name = "plane loop",
                                      .refuses = cpu_needs_float,
                                      .run = run_batch_norm };
 
-/* -- ReduceMean and ReduceSum over neighbouring axes at the end -- */
-
-/* The axes as a range [first, end); FALSE if they are not neighbours or not known. */
-static gboolean
-axis_range (const IrCall *call, gint64 rank, gint64 *first, gint64 *end)
-{
-  g_autofree gint64 *axes = NULL;
-  guint n = 0, seen = 0;
-
-  *first = 0;
-  *end = rank;
-  if (!ir_call_has_input (call, 1))
-    return ir_call_int (call, "noop_with_empty_axes", 0) == 0;
-  if (!ir_call_input_ints (call, 1, &axes, &n) || n == 0)
-    return FALSE;
-  *first = rank;
-  *end = 0;
-  for (guint i = 0; i < n; i++)
-    {
-      gint64 axis = axes[i] + (axes[i] < 0 ? rank : 0);
-
-      if (axis < 0 || axis >= rank)
-        return FALSE;
-      *first = MIN (*first, axis);
-      *end = MAX (*end, axis + 1);
-      seen++;
-    }
-  return *end - *first == seen;
-}
-
-static gboolean
-run_reduce (IrCall *call, gboolean mean, GError **error)
-{
-  const IrTensor *in = ir_call_input (call, 0);
-  gint64 rank = ir_tensor_rank (in), first, end, dims[IR_MAX_RANK];
-  gboolean keep = ir_call_int (call, "keepdims", 1) != 0;
-  const float *x = ir_tensor_data (in);
-  guint out_rank = 0;
-  CpuSplit split;
-  float *y;
-
-  if (!axis_range (call, rank, &first, &end))
-    return call->op->ref (call, error);
-  split = cpu_split_axes (in, first, end);
-  if (split.inner != 1 || split.middle == 0)
-    return call->op->ref (call, error);
-  for (gint64 i = 0; i < rank; i++)
-    if (i < first || i >= end)
-      dims[out_rank++] = ir_tensor_dims (in)[i];
-    else if (keep)
-      dims[out_rank++] = 1;
-  y = cpu_new_floats_shaped (call, 0, out_rank, dims, error);
-  if (y == NULL)
-    return FALSE;
-  int n_threads = cpu_n_threads (call, ir_tensor_n_elements (in));
-#pragma omp parallel for num_threads(n_threads) schedule(static)
-  for (gint64 i = 0; i < split.outer; i++)
-    y[i] = (float) (row_sum (x + i * split.middle, split.middle) / (mean ? split.middle : 1));
-  return TRUE;
-}
-
-static gboolean
-run_reduce_mean (IrCall *call, GError **error)
-{
-  return run_reduce (call, TRUE, error);
-}
-
-static gboolean
-run_reduce_sum (IrCall *call, GError **error)
-{
-  return run_reduce (call, FALSE, error);
-}
+/* -- GlobalAveragePool -- */
 
 static gboolean
 run_global_average_pool (IrCall *call, GError **error)
@@ -326,12 +255,6 @@ run_global_average_pool (IrCall *call, GError **error)
   return TRUE;
 }
 
-const IrCpuKernel cpu_reduce_mean = { .name = "row loop",
-                                      .refuses = cpu_needs_first_float,
-                                      .run = run_reduce_mean };
-const IrCpuKernel cpu_reduce_sum = { .name = "row loop",
-                                     .refuses = cpu_needs_first_float,
-                                     .run = run_reduce_sum };
 const IrCpuKernel cpu_global_average_pool = { .name = "plane loop",
                                               .refuses = cpu_needs_float,
                                               .run = run_global_average_pool };

@@ -572,6 +572,19 @@ is_too_much (const IrModel *model)
   return g_hash_table_size (calls) > 0 && expanded_size (&sizes, model->main, 0) >= MAX_NODES;
 }
 
+/**
+ * ir_inline_is_bounded:
+ * @model: a model
+ *
+ * Returns: %TRUE if replacing all calls that the main graph makes would come to an end, with less
+ *   than a million nodes
+ */
+gboolean
+ir_inline_is_bounded (const IrModel *model)
+{
+  return !is_too_much (model);
+}
+
 static void
 remove_functions (IrEdit *edit)
 {

@@ -61,6 +61,8 @@ append_facts (GString *text, const IrOp *op)
     { IR_OP_SUBGRAPHS, "owns graphs" },
     { IR_OP_IDEMPOTENT, "changes nothing when applied again" },
     { IR_OP_INVOLUTION, "undoes itself when applied again" },
+    { IR_OP_TOTAL, "never fails on contents" },
+    { IR_OP_TOTAL_FLOAT, "never fails on floating-point contents" },
   };
   GString *list = g_string_new (NULL);
   for (guint i = 0; i < G_N_ELEMENTS (facts); i++)

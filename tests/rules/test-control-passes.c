@@ -25,7 +25,11 @@ typedef struct
 #define CONTROL   "simplify-control-flow"
 #define BODY(STATE)                                                                                \
   "<body = b (int64 i, bool go, float[n,4] s) => (bool more, float[n,4] t" STATE ") "
-#define GO_ON "more = Identity (go)  "
+#define HOIST  "hoist-invariants"
+#define INLINE "inline-functions"
+#define GO_ON  "more = Identity (go)  "
+
+#define FUNCTIONS "<ir_version: 8, opset_import: [\"\" : 17, \"my\" : 1]>\ng "
 
 static const Case cases[] = {
   /* -- If -- */
@@ -128,6 +132,59 @@ static const Case cases[] = {
   { "what a Loop stacks for nobody goes", CONTROL, 1, -1,
     "(float[n,4] x, int64 m) => (float[n,4] y) { " TRUE_C "y, z = Loop (m, c, x) " BODY (
         ", float[n,4] p") "{ " GO_ON "t = Add (s, x)  p = Abs (s) }> }" },
+  /* -- invariants -- */
+  { "what an iteration does not change moves out", HOIST, 2, -1,
+    "(float[n,4] x, int64 m) => (float[n,4] y) { " TRUE_C "w = Abs (x)  y = Loop (m, c, x) " BODY (
+        "") "{ " GO_ON "a = Exp (w)  b = Neg (a)  t = Add (s, b) }> }" },
+  { "constants move along", HOIST, 1, -1,
+    "(float[n,4] x, int64 m) => (float[n,4] y) { " TRUE_C "y = Loop (m, c, x) " BODY (
+        "") "{ " GO_ON
+            "k = Constant <value = float {2.5}> ()  a = Mul (x, k)  t = Add (s, a) }> }" },
+  { "out of two loops", HOIST, 2, -1,
+    "(float[n,4] x, int64 m) => (float[n,4] y) { " TRUE_C "y = Loop (m, c, x) " BODY (
+        "") "{ " GO_ON
+            "t = Loop (m, c, s) <body = b2 (int64 i2, bool go2, float[n,4] s2) => (bool more2, "
+            "float[n,4] t2) { more2 = Identity (go2)  a = Exp (x)  t2 = Add (s2, a) }> }> }" },
+  { "an integer division may fail and stays", HOIST, 0, -1,
+    "(float[n,4] x, int64[4] v, int64 m) => (float[n,4] y) { " TRUE_C "y = Loop (m, c, x) " BODY (
+        "") "{ " GO_ON "a = Div (v, v)  f = Cast <to = 1> (a)  t = Add (s, f) }> }" },
+  { "a float division does not", HOIST, 1, -1,
+    "(float[n,4] x, float[4] v, int64 m) => (float[n,4] y) { " TRUE_C
+    "y = Loop (m, c, x) " BODY ("") "{ " GO_ON "a = Div (v, v)  t = Add (s, a) }> }" },
+  { "an output of the body stays in it", HOIST, 0, -1,
+    "(float[n,4] x, int64 m) => (float[n,4] y) { " TRUE_C
+    "y = Loop (m, c, x) " BODY ("") "{ " GO_ON "t = Exp (x) }> }" },
+  { "names of siblings are not hidden", HOIST, 2, -1,
+    "(float[n,4] x, int64 m) => (float[n,4] y, float[n,4] z) { " TRUE_C "y = Loop (m, c, x) " BODY (
+        "") "{ " GO_ON "a = Exp (x)  t = Add (s, a) }>  z = Loop (m, c, x) <body = b2 (int64 i, "
+            "bool go, float[n,4] s) => (bool more, float[n,4] t) { " GO_ON
+            "a = Abs (x)  t = Sub (s, a) }> }" },
+  { "out of a Scan", HOIST, 1, -1,
+    "(float[n,4] x, float[4] v) => (float[4] y, float[n,4] z) { k = Abs (v)  y, z = Scan (v, x) "
+    "<num_scan_inputs = 1, body = b (float[4] s, float[4] e) => (float[4] t, float[4] r) { "
+    "w = Exp (k)  t = Add (s, e)  r = Mul (t, w) }> }" },
+  /* -- functions -- */
+  { "a call becomes its body", INLINE, 2, 2,
+    FUNCTIONS IO
+    "{ y = my.Twice (x) }\n"
+    "<domain: \"my\", opset_import: [\"\" : 17]> Twice (a) => (b) { c = Add (a, a)  b = Relu (c) }" },
+  { "attributes are put in, calls in bodies follow", INLINE, 4, 3,
+    FUNCTIONS IO
+    "{ h = my.Leaky <slope = 0.5> (x)  y = my.Outer (h) }\n"
+    "<domain: \"my\", opset_import: [\"\" : 17, \"my\" : 1]> Leaky <slope> (a) => (b) { "
+    "b = LeakyRelu <alpha: float = @slope> (a) }\n"
+    "<domain: \"my\", opset_import: [\"\" : 17, \"my\" : 1]> Outer (a) => (b) { "
+    "c = my.Leaky <slope = 0.25> (a)  b = Neg (c) }" },
+  { "a call in a branch", INLINE, 2, -1,
+    FUNCTIONS
+    "(float[n,4] x, bool q) => (float[n,4] y) { y = If (q) <then_branch = t () => "
+    "(float[n,4] u) { u = my.Twice (x) }, else_branch = e () => (float[n,4] v) { v = Exp (x) }> }\n"
+    "<domain: \"my\", opset_import: [\"\" : 17]> Twice (a) => (b) { c = Add (a, a)  b = Relu (c) }" },
+  { "a function with a branch of its own", INLINE " " CONTROL, 3, -1,
+    FUNCTIONS IO "{ y = my.Pick (x) }\n"
+                 "<domain: \"my\", opset_import: [\"\" : 17]> Pick (a) => (b) { " TRUE_C
+                 "b = If (c) <then_branch = t () => (u) { u = Neg (a) }, else_branch = e () => (v) "
+                 "{ v = Exp (a) }> }" },
 };
 
 /* -- one case -- */

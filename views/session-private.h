@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/layout/scene.h"
+#include "passes/bisect.h"
 #include "views/jobs.h"
 #include "views/session.h"
 
@@ -58,6 +59,22 @@ struct _IrSession
   guint64 seed;
   IrRun *runs[IR_N_SIDES]; /* (nullable) */
   guint run_step;
+
+  /* the debugger: session-debug.c */
+  IrScoreboard *board; /* (nullable) of the timeline */
+  IrJob *board_job;    /* (nullable) */
+  guint board_serial;  /* of the newest request; counts timelines too */
+  GPtrArray *breakpoints;
+  int wants_run;       /* +1 or -1: a breakpoint run waits for the scoreboard */
+  GStrv skips;         /* (nullable) what the what-if left out */
+  IrTimeline *kept;    /* (nullable) the other result: the original's, or the what-if's */
+  IrFrame *kept_frame; /* (nullable) */
+  gboolean shows_what_if;
+  IrWhatIf *what_if;      /* (nullable) */
+  IrBisection *bisection; /* (nullable) of the timeline */
+  char *bisected;         /* (nullable) the predicate */
+  IrNodeId pending_node;  /* to be selected when the culprit's frame is there */
+  IrValueId pending_value;
 };
 
 void ir_session_changed (IrSession *self, IrSessionChanges changes);
@@ -69,3 +86,20 @@ void ir_session_clear_runs (IrSession *self);
 /* Something that the picture depends on changed: makes it anew. */
 void ir_session_picture_changed (IrSession *self);
 guint ir_session_compare_from (IrSession *self, guint to);
+void ir_session_request_frame (IrSession *self);
+void ir_session_keep_live_selection (IrSession *self);
+
+/* -- jobs and forks, for verbs -- */
+gboolean ir_session_start_job (IrSession *self, const char *text, const IrJobSpec *spec);
+void ir_session_end_job (IrSession *self); /* first line of every done function */
+IrModel *ir_timeline_fork (IrTimeline *timeline, guint step);
+GHashTable *ir_session_all_inputs (IrModel *model, GHashTable *given, guint64 seed, GError **error);
+GHashTable *ir_session_copy_inputs (GHashTable *inputs);
+
+/* -- the debugger -- */
+void ir_session_run_pipeline_without (IrSession *self, GStrv skips);
+void ir_session_keep_original (IrSession *self, GStrv skips, IrWhatIf *what_if); /* takes both */
+void ir_session_forget_what_if (IrSession *self);
+void ir_session_forget_findings (IrSession *self); /* scores and bisection: another history */
+void ir_session_clear_debug (IrSession *self);
+void ir_session_select_pending (IrSession *self);

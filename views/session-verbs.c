@@ -29,8 +29,8 @@ on_progress (gpointer owner, double fraction, const char *text)
   ir_session_changed (self, IR_CHANGED_BUSY);
 }
 
-static gboolean
-start_job (IrSession *self, const char *text, const IrJobSpec *spec)
+gboolean
+ir_session_start_job (IrSession *self, const char *text, const IrJobSpec *spec)
 {
   IrJobSpec full = *spec;
 
@@ -48,8 +48,8 @@ start_job (IrSession *self, const char *text, const IrJobSpec *spec)
 }
 
 /* First line of every done function. */
-static void
-end_job (IrSession *self)
+void
+ir_session_end_job (IrSession *self)
 {
   g_clear_pointer (&self->job, ir_job_unref);
   self->progress = -1;
@@ -120,8 +120,6 @@ run_frame (IrJob *job, gpointer data, GCancellable *cancellable, GError **error)
   return frame;
 }
 
-static void request_frame (IrSession *self);
-
 static void
 on_frame (gpointer owner, gpointer result, const GError *error, gpointer data)
 {
@@ -135,14 +133,15 @@ on_frame (gpointer owner, gpointer result, const GError *error, gpointer data)
       ir_job_free_later (self->frame, (GDestroyNotify) ir_frame_unref);
       self->frame = g_steal_pointer (&frame);
       ir_session_changed (self, IR_CHANGED_FRAME);
+      ir_session_select_pending (self);
     }
   g_clear_pointer (&frame, ir_frame_unref);
-  request_frame (self);
+  ir_session_request_frame (self);
 }
 
 /* Starts to make the frame that is wanted, unless it is there or one is being made. */
-static void
-request_frame (IrSession *self)
+void
+ir_session_request_frame (IrSession *self)
 {
   FrameRequest *request;
   guint from;
@@ -171,7 +170,7 @@ void
 ir_session_picture_changed (IrSession *self)
 {
   self->serial++;
-  request_frame (self);
+  ir_session_request_frame (self);
 }
 
 /**
@@ -188,7 +187,7 @@ ir_session_goto (IrSession *self, guint step)
     return;
   self->cursor = step;
   g_object_notify (G_OBJECT (self), "cursor");
-  request_frame (self);
+  ir_session_request_frame (self);
 }
 
 /* Who moves by passes wants to see what a pass did, who moves by steps what a step did; the other
@@ -266,7 +265,7 @@ ir_session_set_compare (IrSession *self, IrCompare compare)
     return;
   self->compare = compare;
   g_object_notify (G_OBJECT (self), "compare");
-  request_frame (self);
+  ir_session_request_frame (self);
 }
 
 /**
@@ -281,7 +280,7 @@ ir_session_pin (IrSession *self, guint step)
   self->pinned = MIN (step, ir_session_get_n_steps (self));
   self->compare = IR_COMPARE_PINNED;
   g_object_notify (G_OBJECT (self), "compare");
-  request_frame (self);
+  ir_session_request_frame (self);
 }
 
 /* -- opening -- */
@@ -291,7 +290,8 @@ typedef struct
   IrTimeline *timeline;
   IrFrame *frame;
   GPtrArray *problems;
-  char *message; /* (nullable) what to say when it is done */
+  char *message;     /* (nullable) what to say when it is done */
+  IrWhatIf *what_if; /* (nullable) */
 } Opened;
 
 static void
@@ -302,6 +302,7 @@ opened_free (gpointer data)
   g_clear_pointer (&opened->timeline, ir_timeline_unref);
   g_clear_pointer (&opened->frame, ir_frame_unref);
   g_clear_pointer (&opened->problems, g_ptr_array_unref);
+  g_clear_pointer (&opened->what_if, ir_what_if_free);
   g_free (opened->message);
   g_free (opened);
 }
@@ -399,6 +400,7 @@ take_opened (IrSession *self, Opened *opened, const char *path, const char *titl
   g_hash_table_remove_all (self->inputs);
   forget_selection (self);
   self->pinned = 0;
+  ir_session_forget_what_if (self);
   swap_model (self, opened);
   ir_session_changed (self, IR_CHANGED_ALL);
 }
@@ -410,7 +412,7 @@ on_opened (gpointer owner, gpointer result, const GError *error, gpointer data)
   const char *path = ((OpenRequest *) data)->path;
   g_autofree char *base = g_path_get_basename (path);
 
-  end_job (self);
+  ir_session_end_job (self);
   if (result != NULL)
     {
       take_opened (self, result, path, base);
@@ -440,12 +442,12 @@ ir_session_open (IrSession *self, const char *path)
 
   request->path = g_canonicalize_filename (path, NULL);
   request->settings = picture_settings (self);
-  start_job (self, text,
-             &(IrJobSpec){ .run = run_open,
-                           .data = request,
-                           .data_free = open_request_free,
-                           .result_free = opened_free,
-                           .done = on_opened });
+  ir_session_start_job (self, text,
+                        &(IrJobSpec){ .run = run_open,
+                                      .data = request,
+                                      .data_free = open_request_free,
+                                      .result_free = opened_free,
+                                      .done = on_opened });
 }
 
 /**
@@ -479,8 +481,8 @@ ir_session_new_model (IrSession *self)
 /* -- forks -- */
 
 /* An editable copy of the model as it is at @step; what is edited there follows that step. */
-static IrModel *
-timeline_fork (IrTimeline *timeline, guint step)
+IrModel *
+ir_timeline_fork (IrTimeline *timeline, guint step)
 {
   IrModel *fork;
 
@@ -506,8 +508,8 @@ n_edit_steps (const IrModel *model)
 }
 
 /* Every input of @model: what was given, the rest random. */
-static GHashTable *
-all_inputs (IrModel *model, GHashTable *given, guint64 seed, GError **error)
+GHashTable *
+ir_session_all_inputs (IrModel *model, GHashTable *given, guint64 seed, GError **error)
 {
   GHashTable *inputs = ir_random_inputs (model, seed, NULL, error);
   GHashTableIter iter;
@@ -522,8 +524,8 @@ all_inputs (IrModel *model, GHashTable *given, guint64 seed, GError **error)
   return inputs;
 }
 
-static GHashTable *
-copy_inputs (GHashTable *inputs)
+GHashTable *
+ir_session_copy_inputs (GHashTable *inputs)
 {
   GHashTable *copy = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify) ir_tensor_unref);
   GHashTableIter iter;
@@ -547,7 +549,9 @@ typedef struct
   gboolean prove;
   GHashTable *inputs;
   guint64 seed;
-  IrJob *job; /* (transfer none) for progress */
+  GStrv skips;          /* (nullable) what-if: names and stable keys that are left out */
+  IrTimeline *original; /* (nullable) what-if: the result to compare with */
+  IrJob *job;           /* (transfer none) for progress */
 } PipelineRequest;
 
 static void
@@ -559,6 +563,8 @@ pipeline_request_free (gpointer data)
   g_clear_pointer (&request->previous, ir_frame_unref);
   g_clear_pointer (&request->settings, ir_picture_settings_unref);
   g_clear_pointer (&request->inputs, g_hash_table_unref);
+  g_clear_pointer (&request->original, ir_timeline_unref);
+  g_clear_pointer (&request->skips, g_strfreev);
   g_free (request->pipeline);
   g_free (request);
 }
@@ -594,7 +600,8 @@ prove_steps (const PipelineRequest *request, IrModel *model, GCancellable *cance
     return NULL;
   if (n > PROVE_MAX_STEPS || ir_history_step (model, 1)->cost_before.flops > PROVE_MAX_FLOPS)
     return g_strdup ("not checked: the graph is large");
-  inputs = all_inputs (request->timeline->original, request->inputs, request->seed, &error);
+  inputs = ir_session_all_inputs (request->timeline->original, request->inputs, request->seed,
+                                  &error);
   if (inputs != NULL)
     prover = ir_prover_new (model, inputs, ir_backend_find ("cpu"), cancellable, &error);
   if (prover == NULL ||
@@ -628,6 +635,28 @@ pipeline_message (IrTimeline *timeline, const IrModel *model, const char *proof)
       ir_model_n_counted_nodes (model), proof != NULL ? " · " : "", proof != NULL ? proof : "");
 }
 
+/* What if: both results beside each other, in a thread of the job. */
+static void
+compare_results (const PipelineRequest *request,
+                 IrModel *model,
+                 Opened *opened,
+                 GCancellable *cancellable)
+{
+  g_autoptr (IrModel) with = NULL;
+  g_autoptr (GHashTable) inputs = NULL;
+  g_autoptr (GError) error = NULL;
+  const guint n = ir_history_n_steps (request->original->model);
+
+  inputs = ir_session_all_inputs (request->timeline->original, request->inputs, request->seed,
+                                  &error);
+  if (inputs == NULL)
+    return;
+  with = ir_timeline_fork (request->original, n);
+  opened->what_if = ir_what_if_new (with, model, inputs, ir_backend_find ("cpu"),
+                                    ir_history_step (with, n)->cost_before.flops <= PROVE_MAX_FLOPS,
+                                    cancellable);
+}
+
 static gpointer
 run_pipeline (IrJob *job, gpointer data, GCancellable *cancellable, GError **error)
 {
@@ -639,13 +668,16 @@ run_pipeline (IrJob *job, gpointer data, GCancellable *cancellable, GError **err
   IrPipelineOptions options = { .max_class = IR_CLASS_ROUNDING,
                                 .progress = on_pass_progress,
                                 .progress_data = job };
+  IrPolicy policy = { ir_what_if_ask, request->skips };
   IrPipelineResult result = { 0 };
   Opened *opened;
 
   request->job = job;
   if (pipeline == NULL)
     return NULL;
-  model = timeline_fork (request->timeline, base);
+  if (request->skips != NULL)
+    options.policy = &policy;
+  model = ir_timeline_fork (request->timeline, base);
   if (!ir_pipeline_run (model, pipeline, &options, &result, cancellable, error))
     return NULL;
   proof = prove_steps (request, model, cancellable);
@@ -656,12 +688,20 @@ run_pipeline (IrJob *job, gpointer data, GCancellable *cancellable, GError **err
                        ir_history_n_steps (model), request->previous, request->settings,
                        cancellable);
   opened->message = pipeline_message (request->timeline, model, proof);
-  return opened;
+  if (request->original != NULL)
+    {
+      ir_job_report (job, -1, "Comparing the results");
+      compare_results (request, model, opened, cancellable);
+    }
+  if (!g_cancellable_set_error_if_cancelled (cancellable, error))
+    return opened;
+  opened_free (opened);
+  return NULL;
 }
 
 /* Ids of the steps that a re-run made anew may name other things now: keep what still is there. */
-static void
-keep_live_selection (IrSession *self)
+void
+ir_session_keep_live_selection (IrSession *self)
 {
   if (self->selected_node != 0 &&
       ir_model_live_node (self->frame->model, self->selected_node) == NULL)
@@ -677,7 +717,7 @@ on_pipeline (gpointer owner, gpointer result, const GError *error, gpointer data
   PipelineRequest *request = data;
   Opened *opened = result;
 
-  end_job (self);
+  ir_session_end_job (self);
   if (opened == NULL)
     {
       ir_session_changed (self, IR_CHANGED_BUSY);
@@ -686,14 +726,19 @@ on_pipeline (gpointer owner, gpointer result, const GError *error, gpointer data
     }
   if (request->timeline == self->timeline)
     {
+      if (request->skips != NULL)
+        ir_session_keep_original (self, g_steal_pointer (&request->skips),
+                                  g_steal_pointer (&opened->what_if));
+      else
+        ir_session_forget_what_if (self);
       swap_model (self, opened);
       ir_job_free_later (g_steal_pointer (&self->runs[IR_SIDE_AFTER]),
                          (GDestroyNotify) ir_run_unref);
-      keep_live_selection (self);
+      ir_session_keep_live_selection (self);
       ir_session_changed (self, IR_CHANGED_HISTORY | IR_CHANGED_FRAME | IR_CHANGED_SELECTION |
-                                    IR_CHANGED_RUNS | IR_CHANGED_BUSY);
+                                    IR_CHANGED_RUNS | IR_CHANGED_BUSY | IR_CHANGED_DEBUG);
       ir_session_message (self, "%s", opened->message);
-      request_frame (self); /* a pinned comparison starts from its step again */
+      ir_session_request_frame (self); /* a pinned comparison starts from its step again */
     }
   opened_free (opened);
 }
@@ -708,11 +753,18 @@ on_pipeline (gpointer owner, gpointer result, const GError *error, gpointer data
 void
 ir_session_run_pipeline (IrSession *self, const char *name)
 {
-  PipelineRequest *request;
-
   if (self->frame == NULL)
     return;
   ir_session_set_pipeline (self, name);
+  ir_session_run_pipeline_without (self, NULL);
+}
+
+/* Takes @skips: (nullable) what a what-if leaves out. */
+void
+ir_session_run_pipeline_without (IrSession *self, GStrv skips)
+{
+  PipelineRequest *request;
+
   request = g_new0 (PipelineRequest, 1);
   request->timeline = ir_timeline_ref (self->timeline);
   request->previous = ir_frame_ref (self->frame);
@@ -720,14 +772,18 @@ ir_session_run_pipeline (IrSession *self, const char *name)
   request->pipeline = g_strdup (self->pipeline);
   request->compare = self->compare;
   request->prove = self->prove;
-  request->inputs = copy_inputs (self->inputs);
+  request->inputs = ir_session_copy_inputs (self->inputs);
   request->seed = self->seed;
-  start_job (self, "Running the pipeline",
-             &(IrJobSpec){ .run = run_pipeline,
-                           .data = request,
-                           .data_free = pipeline_request_free,
-                           .result_free = opened_free,
-                           .done = on_pipeline });
+  request->skips = skips;
+  if (skips != NULL)
+    request->original = ir_timeline_ref (
+        self->kept != NULL && self->shows_what_if ? self->kept : self->timeline);
+  ir_session_start_job (self, "Running the pipeline",
+                        &(IrJobSpec){ .run = run_pipeline,
+                                      .data = request,
+                                      .data_free = pipeline_request_free,
+                                      .result_free = opened_free,
+                                      .done = on_pipeline });
 }
 
 /* -- running the graph -- */
@@ -840,14 +896,15 @@ same_shape (const IrTensor *a, const IrTensor *b)
 static GHashTable *
 run_inputs (const RunRequest *request, GError **error)
 {
-  GHashTable *inputs = all_inputs (request->model, request->inputs, request->seed, error);
+  GHashTable *inputs = ir_session_all_inputs (request->model, request->inputs, request->seed,
+                                              error);
   g_autoptr (GHashTable) before = NULL;
   GHashTableIter iter;
   gpointer id, tensor;
 
   if (inputs == NULL || request->step == 0)
     return inputs;
-  before = all_inputs (request->original, request->inputs, request->seed, NULL);
+  before = ir_session_all_inputs (request->original, request->inputs, request->seed, NULL);
   if (before == NULL)
     return inputs;
   g_hash_table_iter_init (&iter, before);
@@ -897,7 +954,7 @@ on_ran (gpointer owner, gpointer result, const GError *error, gpointer data)
   Ran *ran = result;
   const IrRun *after;
 
-  end_job (self);
+  ir_session_end_job (self);
   if (ran == NULL)
     {
       ir_session_changed (self, IR_CHANGED_BUSY);
@@ -941,14 +998,14 @@ ir_session_run_graph (IrSession *self)
   request->original = ir_model_ref (self->timeline->original);
   request->model = ir_model_ref (self->frame->model);
   request->step = self->frame->to;
-  request->inputs = copy_inputs (self->inputs);
+  request->inputs = ir_session_copy_inputs (self->inputs);
   request->seed = self->seed;
-  start_job (self, "Running the graph",
-             &(IrJobSpec){ .run = run_graph,
-                           .data = request,
-                           .data_free = run_request_free,
-                           .result_free = ran_free,
-                           .done = on_ran });
+  ir_session_start_job (self, "Running the graph",
+                        &(IrJobSpec){ .run = run_graph,
+                                      .data = request,
+                                      .data_free = run_request_free,
+                                      .result_free = ran_free,
+                                      .done = on_ran });
 }
 
 /* -- editing -- */
@@ -981,7 +1038,7 @@ static gpointer
 run_edit (IrJob *job, gpointer data, GCancellable *cancellable, GError **error)
 {
   EditRequest *request = data;
-  g_autoptr (IrModel) model = timeline_fork (request->timeline, request->step);
+  g_autoptr (IrModel) model = ir_timeline_fork (request->timeline, request->step);
   IrEdit *edit;
   IrCost before, after;
   gboolean ok;
@@ -1018,7 +1075,7 @@ on_edited (gpointer owner, gpointer result, const GError *error, gpointer data)
   EditRequest *request = data;
   Opened *opened = result;
 
-  end_job (self);
+  ir_session_end_job (self);
   if (opened == NULL)
     {
       ir_session_changed (self, IR_CHANGED_BUSY);
@@ -1029,11 +1086,12 @@ on_edited (gpointer owner, gpointer result, const GError *error, gpointer data)
     ir_session_message (self, "Nothing changed");
   else if (request->timeline == self->timeline)
     {
+      ir_session_forget_what_if (self);
       swap_model (self, opened);
       self->modified = TRUE;
       ir_job_free_later (g_steal_pointer (&self->runs[IR_SIDE_AFTER]),
                          (GDestroyNotify) ir_run_unref);
-      keep_live_selection (self);
+      ir_session_keep_live_selection (self);
       ir_session_changed (self, IR_CHANGED_ALL & ~(IR_CHANGED_OVERLAY | IR_CHANGED_TIME_SPAN));
       ir_session_message (self, "%s", opened->message);
     }
@@ -1070,12 +1128,12 @@ ir_session_edit (IrSession *self,
   request->previous = ir_frame_ref (self->frame);
   request->settings = picture_settings (self);
   request->step = self->frame->to;
-  start_job (self, title,
-             &(IrJobSpec){ .run = run_edit,
-                           .data = request,
-                           .data_free = edit_request_free,
-                           .result_free = opened_free,
-                           .done = on_edited });
+  ir_session_start_job (self, title,
+                        &(IrJobSpec){ .run = run_edit,
+                                      .data = request,
+                                      .data_free = edit_request_free,
+                                      .result_free = opened_free,
+                                      .done = on_edited });
 }
 
 /* -- exporting -- */
@@ -1116,7 +1174,7 @@ on_exported (gpointer owner, gpointer result, const GError *error, gpointer data
   ExportRequest *request = data;
   g_autofree char *base = g_path_get_basename (request->path);
 
-  end_job (self);
+  ir_session_end_job (self);
   if (result == NULL)
     {
       g_autofree char *title = g_strdup_printf ("“%s” could not be written", base);
@@ -1147,9 +1205,9 @@ ir_session_export (IrSession *self, const char *path)
   request = g_new0 (ExportRequest, 1);
   request->frame = ir_frame_ref (self->frame);
   request->path = g_strdup (path);
-  start_job (self, "Writing",
-             &(IrJobSpec){ .run = run_export,
-                           .data = request,
-                           .data_free = export_request_free,
-                           .done = on_exported });
+  ir_session_start_job (self, "Writing",
+                        &(IrJobSpec){ .run = run_export,
+                                      .data = request,
+                                      .data_free = export_request_free,
+                                      .done = on_exported });
 }

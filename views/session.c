@@ -157,6 +157,9 @@ ir_session_dispose (GObject *object)
     ir_job_cancel (self->job);
   if (self->frame_job != NULL)
     ir_job_cancel (self->frame_job);
+  if (self->board_job != NULL)
+    ir_job_cancel (self->board_job);
+  g_clear_pointer (&self->board_job, ir_job_unref);
   g_clear_pointer (&self->job, ir_job_unref);
   g_clear_pointer (&self->frame_job, ir_job_unref);
   G_OBJECT_CLASS (ir_session_parent_class)->dispose (object);
@@ -168,6 +171,7 @@ ir_session_finalize (GObject *object)
   IrSession *self = IR_SESSION (object);
 
   ir_session_clear_runs (self);
+  ir_session_clear_debug (self);
   g_clear_pointer (&self->frame, ir_frame_unref);
   g_clear_pointer (&self->timeline, ir_timeline_unref);
   g_clear_pointer (&self->problems, g_ptr_array_unref);
@@ -336,6 +340,7 @@ ir_session_init (IrSession *self)
   self->problems = ir_problems_new ();
   self->selection = gtk_bitset_new_empty ();
   self->inputs = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify) ir_tensor_unref);
+  self->breakpoints = g_ptr_array_new_with_free_func ((GDestroyNotify) ir_breakpoint_free);
   self->pipeline = g_strdup ("default");
   self->title = g_strdup ("");
   self->prove = TRUE;
@@ -902,6 +907,7 @@ ir_session_compare_from (IrSession *self, guint to)
 void
 ir_session_take_timeline (IrSession *self, IrTimeline *timeline, IrFrame *frame)
 {
+  ir_session_forget_findings (self);
   ir_job_free_later (self->timeline, (GDestroyNotify) ir_timeline_unref);
   ir_job_free_later (self->frame, (GDestroyNotify) ir_frame_unref);
   self->timeline = timeline;

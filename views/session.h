@@ -10,6 +10,9 @@
 #include "core/ir/diff.h"
 #include "core/ir/history.h"
 #include "core/ir/problem.h"
+#include "passes/bisect.h"
+#include "passes/breakpoint.h"
+#include "passes/what-if.h"
 
 #include <gtk/gtk.h>
 
@@ -29,9 +32,10 @@ typedef enum
   IR_CHANGED_RUNS = 1 << 6,
   IR_CHANGED_INPUTS = 1 << 7,
   IR_CHANGED_PROBLEMS = 1 << 8,
-  IR_CHANGED_BUSY = 1 << 9,  /* a job began, went on or ended */
-  IR_CHANGED_FILE = 1 << 10, /* path, modified, name of the pipeline */
-  IR_CHANGED_ALL = (1 << 11) - 1
+  IR_CHANGED_BUSY = 1 << 9,   /* a job began, went on or ended */
+  IR_CHANGED_FILE = 1 << 10,  /* path, modified, name of the pipeline */
+  IR_CHANGED_DEBUG = 1 << 11, /* scoreboard, breakpoints, what-if, bisection */
+  IR_CHANGED_ALL = (1 << 12) - 1
 } IrSessionChanges;
 
 /* What the cursor's diff is taken against. */
@@ -175,3 +179,28 @@ void ir_session_edit (IrSession *self,
 /* Writes the graph at the cursor; by extension: a model format of ir_formats(), or a picture (svg,
  * pdf, png) of what the graph view shows. */
 void ir_session_export (IrSession *self, const char *path);
+
+/* -- the debugger (session-debug.c) -- */
+/* The scoreboard of the steps; %NULL until it was asked for and made. */
+IrScoreboard *ir_session_get_scoreboard (IrSession *self);
+void ir_session_request_scoreboard (IrSession *self); /* makes it beside other work */
+gboolean ir_session_is_scoring (IrSession *self);
+
+GPtrArray *ir_session_get_breakpoints (IrSession *self); /* of IrBreakpoint */
+gboolean ir_session_add_breakpoint (IrSession *self, const char *text, GError **error);
+void ir_session_remove_breakpoint (IrSession *self, guint index);
+void ir_session_run_to_breakpoint (IrSession *self, gboolean forward);
+
+/* What if: the pipeline again without an application (by its stable key), a rule or a pass. */
+void ir_session_skip (IrSession *self, const char *name);
+void ir_session_skip_nothing (IrSession *self);                   /* back to the original result */
+void ir_session_show_what_if (IrSession *self, gboolean what_if); /* FALSE: shows the original */
+const IrWhatIf *ir_session_get_what_if (IrSession *self);         /* (nullable) */
+gboolean ir_session_shows_what_if (IrSession *self);
+const char *const *ir_session_get_skips (IrSession *self); /* (nullable) */
+
+/* Finds the step that makes the predicate fail and goes there. */
+void ir_session_bisect (IrSession *self, const char *predicate);
+const IrBisection *ir_session_get_bisection (IrSession *self); /* (nullable) */
+const char *ir_session_get_bisected (IrSession *self);         /* (nullable) the predicate */
+char *ir_session_bisection_text (IrSession *self);             /* (transfer full) for people */

@@ -4,6 +4,7 @@
 #include "app/gui/window.h"
 #include "core/io/io.h"
 #include "core/layout/scene.h"
+#include "passes/pipeline.h"
 #include "views/graph/canvas.h"
 #include "views/graph/proxy.h"
 #include "views/graph/search.h"
@@ -650,6 +651,170 @@ test_dark (void)
   close_window (window);
 }
 
+/* -- the debugger -- */
+
+static gboolean
+is_scored (gpointer data)
+{
+  return !ir_session_is_scoring (data);
+}
+
+/* The first step of a rule, 0 if it has none. */
+static guint
+step_of_rule (IrSession *session, const char *rule)
+{
+  const IrModel *history = ir_session_get_history (session);
+
+  for (guint i = 1; i <= ir_history_n_steps (history); i++)
+    if (g_strcmp0 (ir_history_step (history, i)->rule, rule) == 0)
+      return i;
+  return 0;
+}
+
+static void
+optimize (Fixture *fixture)
+{
+  ir_session_run_pipeline (fixture->session, NULL);
+  wait_for ("the pipeline", is_idle, fixture->session);
+  g_assert_cmpuint (ir_session_get_n_steps (fixture->session), >, 0);
+}
+
+static void
+test_scoreboard (Fixture *fixture, gconstpointer data)
+{
+  IrSession *session = fixture->session;
+  const IrScoreboard *board;
+
+  g_assert_null (ir_session_get_scoreboard (session));
+  optimize (fixture);
+  ir_session_request_scoreboard (session);
+  wait_for ("the scores", is_scored, session);
+  board = ir_session_get_scoreboard (session);
+  g_assert_nonnull (board);
+  g_assert_cmpuint (board->n_steps, ==, ir_session_get_n_steps (session));
+  for (guint i = 1; i <= board->n_steps; i++)
+    {
+      const IrStep *step = ir_history_step (ir_session_get_history (session), i);
+
+      g_assert_cmpfloat (board->values[IR_SCORE_NODES][i], ==, step->cost_after.n_nodes);
+      g_assert_cmpfloat (board->values[IR_SCORE_PEAK][i], >, 0);
+    }
+  optimize (fixture);
+  g_assert_null (ir_session_get_scoreboard (session)); /* it was of other steps */
+  g_assert_cmpuint (fixture->n_failed, ==, 0);
+}
+
+static void
+test_breakpoints (Fixture *fixture, gconstpointer data)
+{
+  IrSession *session = fixture->session;
+  g_autoptr (GError) error = NULL;
+  guint step, nodes;
+  g_autofree char *fewer = NULL;
+
+  optimize (fixture);
+  step = step_of_rule (session, "fold-conv-bn");
+  g_assert_cmpuint (step, >, 0);
+  g_assert_false (ir_session_add_breakpoint (session, "rule", &error));
+  g_assert_error (error, IR_BREAKPOINT_ERROR, IR_BREAKPOINT_ERROR_SYNTAX);
+  g_assert_true (ir_session_add_breakpoint (session, "rule=fold-conv-b?", NULL));
+  ir_session_goto (session, 0);
+  ir_session_run_to_breakpoint (session, TRUE);
+  g_assert_cmpuint (ir_session_get_cursor (session), ==, step);
+  ir_session_goto (session, G_MAXUINT);
+  for (guint i = 0; i < 100 && ir_session_get_cursor (session) != step; i++)
+    ir_session_run_to_breakpoint (session, FALSE);
+  g_assert_cmpuint (ir_session_get_cursor (session), ==, step);
+  ir_session_run_to_breakpoint (session, FALSE);
+  g_assert_cmpuint (ir_session_get_cursor (session), ==, 0);
+
+  ir_session_remove_breakpoint (session, 0);
+  g_assert_cmpuint (ir_session_get_breakpoints (session)->len, ==, 0);
+  nodes = ir_history_step (ir_session_get_history (session), step)->cost_after.n_nodes;
+  fewer = g_strdup_printf ("nodes<=%u", nodes);
+  g_assert_true (ir_session_add_breakpoint (session, fewer, NULL));
+  ir_session_run_to_breakpoint (session, TRUE); /* makes the scores first */
+  wait_for ("the scores", is_scored, session);
+  wait_for ("the frame", is_idle, session);
+  g_assert_cmpuint (ir_session_get_cursor (session), >, 0);
+  g_assert_cmpuint (ir_session_get_cursor (session), <=, step);
+  g_assert_cmpuint (ir_model_n_counted_nodes (ir_session_get_frame (session)->model), <=, nodes);
+}
+
+static void
+test_what_if (Fixture *fixture, gconstpointer data)
+{
+  IrSession *session = fixture->session;
+  const IrWhatIf *what_if;
+  g_autofree char *key = NULL;
+  guint step, n_steps;
+
+  optimize (fixture);
+  n_steps = ir_session_get_n_steps (session);
+  step = step_of_rule (session, "fold-conv-bn");
+  key = ir_step_stable_key (ir_session_get_history (session), step);
+  ir_session_skip (session, key);
+  wait_for ("the other result", is_idle, session);
+  what_if = ir_session_get_what_if (session);
+  g_assert_nonnull (what_if);
+  g_assert_true (ir_session_shows_what_if (session));
+  g_assert_cmpstr (ir_session_get_skips (session)[0], ==, key);
+  for (guint i = 1; i <= ir_session_get_n_steps (session); i++)
+    {
+      g_autofree char *other = ir_step_stable_key (ir_session_get_history (session), i);
+
+      g_assert_cmpstr (other, !=, key);
+    }
+  g_assert_cmpuint (what_if->n_steps[IR_WITH], ==, n_steps);
+  g_assert_cmpuint (what_if->n_steps[IR_WITHOUT], ==, ir_session_get_n_steps (session));
+  g_assert_cmpfloat (what_if->scores[IR_WITHOUT][IR_SCORE_NODES], >,
+                     what_if->scores[IR_WITH][IR_SCORE_NODES]);
+  g_assert_true (what_if->ran);
+  g_assert_cmpfloat (what_if->between.max_abs, <, 1e-4);
+
+  ir_session_show_what_if (session, FALSE);
+  g_assert_cmpuint (ir_session_get_n_steps (session), ==, n_steps);
+  ir_session_show_what_if (session, TRUE);
+  g_assert_cmpuint (ir_session_get_n_steps (session), ==, what_if->n_steps[IR_WITHOUT]);
+  ir_session_skip (session, "fold-conv-bn"); /* the whole rule, too */
+  wait_for ("the third result", is_idle, session);
+  g_assert_cmpuint (step_of_rule (session, "fold-conv-bn"), ==, 0);
+  g_assert_cmpuint (g_strv_length ((GStrv) ir_session_get_skips (session)), ==, 2);
+  ir_session_skip_nothing (session);
+  wait_for ("the frame", is_idle, session);
+  g_assert_cmpuint (ir_session_get_n_steps (session), ==, n_steps);
+  g_assert_null (ir_session_get_what_if (session));
+  g_assert_null (ir_session_get_skips (session));
+  g_assert_cmpuint (fixture->n_failed, ==, 0);
+}
+
+static void
+test_bisect (Fixture *fixture, gconstpointer data)
+{
+  IrSession *session = fixture->session;
+  const IrBisection *found;
+  g_autofree char *text = NULL;
+
+  ir_session_bisect (session, "nodes > 1"); /* there are no steps */
+  g_assert_null (ir_session_get_bisection (session));
+  optimize (fixture);
+  ir_session_goto (session, 0);
+  ir_session_bisect (session, "max_abs(probabilities) > 0");
+  wait_for ("the culprit", is_idle, session);
+  found = ir_session_get_bisection (session);
+  g_assert_nonnull (found);
+  g_assert_cmpint (found->answer, ==, IR_BISECT_FOUND);
+  g_assert_cmpuint (ir_session_get_cursor (session), ==, found->step);
+  g_assert_cmpuint (ir_session_get_frame (session)->from, ==, found->step - 1);
+  g_assert_cmpuint (ir_session_get_selected_value (session), ==, found->diverges);
+  text = ir_session_bisection_text (session);
+  g_assert_nonnull (strstr (text, "First tensor to differ"));
+  g_assert_cmpuint (fixture->n_failed, ==, 0);
+  ir_session_bisect (session, "nodes >");
+  wait_for ("the failure", is_idle, session);
+  g_assert_cmpuint (fixture->n_failed, ==, 1);
+}
+
 static void
 add_session_test (const char *name,
                   const char *file,
@@ -685,6 +850,11 @@ main (int argc, char **argv)
   add_session_test ("stays as it was after a cancel", "digits.onnx", test_cancel);
   add_session_test ("exports every format", "digits.onnx", test_export);
   add_session_test ("makes an empty graph", NULL, test_new);
+  add_session_test ("scores every step", "digits.onnx", test_scoreboard);
+  add_session_test ("stops at breakpoints, forth and back", "digits.onnx", test_breakpoints);
+  add_session_test ("skips one application, then a rule, and goes back", "digits.onnx",
+                    test_what_if);
+  add_session_test ("bisects and shows the culprit", "digits.onnx", test_bisect);
   add_session_test ("finds nodes by words", "digits.onnx", test_search);
   g_test_add_func ("/views/rows are complete", test_rows);
   infos = ir_views (&n);

@@ -638,6 +638,27 @@ check_opset (Verifier *v, const IrNode *node, const IrOp *op)
   return TRUE;
 }
 
+/* Whether a node of the body takes an attribute that it cannot do without from @name. Where the
+ * call leaves out one that is optional in the body, the body's node is without it. */
+static gboolean
+body_needs_attr (const IrGraph *function, const char *name)
+{
+  IrNode *const *nodes;
+  guint n;
+
+  nodes = ir_graph_order (function, &n);
+  for (guint i = 0; i < n; i++)
+    for (guint k = 0; k < nodes[i]->n_attrs; k++)
+      {
+        const IrAttr *attr = nodes[i]->attrs[k];
+        const IrAttrSpec *spec = nodes[i]->op != NULL ? ir_op_attr (nodes[i]->op, attr->name)
+                                                      : NULL;
+        if (g_strcmp0 (attr->ref_name, name) == 0 && (spec == NULL || spec->required))
+          return TRUE;
+      }
+  return FALSE;
+}
+
 static void
 check_function_call (Verifier *v, const IrNode *node, const IrGraph *function)
 {
@@ -650,7 +671,8 @@ check_function_call (Verifier *v, const IrNode *node, const IrGraph *function)
   if (ir_graph_n_outputs (function) <= G_MAXINT8)
     check_count (v, node, "outputs", node->n_outputs, out);
   for (guint i = 0; i < info->n_attr_names; i++)
-    if (ir_node_attr (node, info->attr_names[i]) == NULL)
+    if (ir_node_attr (node, info->attr_names[i]) == NULL &&
+        body_needs_attr (function, info->attr_names[i]))
       {
         g_autofree char *label = ir_node_label (node);
         ir_problems_add (v->problems, IR_SEVERITY_ERROR, IR_PROBLEM_BAD_ATTRIBUTE, node, NULL,

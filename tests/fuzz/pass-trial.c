@@ -239,8 +239,9 @@ pick (Gen *gen, IrDtype dtype, guint min_rank)
           (dtype == IR_DTYPE_UNDEFINED || ir_tensor_dtype (tensor) == dtype))
         return value;
     }
+  guint rank = below (gen, 5);
   return random_input (gen, dtype != IR_DTYPE_UNDEFINED ? dtype : random_dtype (gen),
-                       MAX (min_rank, below (gen, 5)));
+                       MAX (min_rank, rank));
 }
 
 static IrValue *

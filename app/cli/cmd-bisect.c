@@ -161,23 +161,6 @@ show_check (guint checks, guint expected, gpointer data)
   cli_progress (data, "check", checks, MAX (checks, expected));
 }
 
-static IrTrial *
-trial_of (Cli *cli, const CliModelOptions *options, IrModel *model, GError **error)
-{
-  const IrBackend *backend = cli_backend (options, error);
-  g_autoptr (GHashTable) inputs = NULL;
-
-  if (backend == NULL)
-    return NULL;
-  /* The inputs are those of the graph as it was opened. */
-  ir_history_goto (model, 0);
-  inputs = cli_inputs (options, model, error);
-  ir_history_goto (model, ir_history_n_steps (model));
-  if (inputs == NULL)
-    return NULL;
-  return ir_trial_new (model, inputs, backend, MAX (options->threads, 0), cli->cancellable);
-}
-
 static CliStatus
 run (Cli *cli)
 {
@@ -206,7 +189,7 @@ run (Cli *cli)
   cli_print_problems (opened.problems, IR_SEVERITY_ERROR);
   if (options->prove && !cli_prove (cli, &options->model, opened.model, NULL, &error))
     return cli_fail (cli_status_of (error), error);
-  trial = trial_of (cli, &options->model, opened.model, &error);
+  trial = cli_trial (cli, &options->model, &opened, &error);
   if (trial == NULL)
     return cli_fail (cli_status_of (error), error);
   done = ir_bisect (trial, predicate, show_check, cli, &found, &error);
@@ -220,7 +203,7 @@ run (Cli *cli)
 
 const CliCommand cli_command_bisect = {
   .name = "bisect",
-  .arguments = "FILE",
+  .arguments = "FILE[@N]",
   .summary = "The step that makes a predicate fail, found by halving",
   .doc =
       "EXPR compares measures of the graph after a step with numbers, joined by and, or, not and\n"
@@ -231,7 +214,8 @@ const CliCommand cli_command_bisect = {
       "  peak_memory > 1GiB   planned memory; nodes, nodes(Op), flops alike\n"
       "  cmd: ./check.sh {}   the exit status is not 0; {} is the graph's path, as ONNX\n"
       "X is a value of the original graph, #N for its id, * for all outputs. Exit status 1: the\n"
-      "original fails already, or nothing fails. A graph that does not run any more fails.",
+      "original fails already, or nothing fails. A graph that does not run any more fails.\n"
+      "With FILE@N only the first N steps are searched.",
   .min_args = 1,
   .max_args = 1,
   .options = bisect_options,

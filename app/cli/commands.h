@@ -10,6 +10,7 @@
   C (steps)                                                                                        \
   C (diff)                                                                                         \
   C (bisect)                                                                                       \
+  C (reproduce)                                                                                    \
   C (why)                                                                                          \
   C (trace_node)                                                                                   \
   C (tensor)                                                                                       \

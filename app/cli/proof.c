@@ -38,3 +38,33 @@ cli_prove (Cli *cli,
   cli_progress_end (cli);
   return done;
 }
+
+/* Leaves the model at its last step; those beyond N of FILE@N are cut off. */
+static void
+keep_steps (CliModel *opened)
+{
+  if (opened->step >= 0)
+    {
+      ir_history_goto (opened->model, opened->step);
+      ir_edit_free (ir_edit_new (opened->model));
+    }
+}
+
+IrTrial *
+cli_trial (Cli *cli, const CliModelOptions *options, CliModel *opened, GError **error)
+{
+  const IrBackend *backend = cli_backend (options, error);
+  IrModel *model = opened->model;
+  g_autoptr (GHashTable) inputs = NULL;
+
+  if (backend == NULL)
+    return NULL;
+  keep_steps (opened);
+  /* The inputs are those of the graph as it was opened. */
+  ir_history_goto (model, 0);
+  inputs = cli_inputs (options, model, error);
+  ir_history_goto (model, ir_history_n_steps (model));
+  if (inputs == NULL)
+    return NULL;
+  return ir_trial_new (model, inputs, backend, MAX (options->threads, 0), cli->cancellable);
+}

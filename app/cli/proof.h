@@ -1,8 +1,11 @@
-/* Proving the steps of a model from the command line; shared by optimize and steps. */
+/* Proving and trying the steps of a model from the command line; shared by several commands. */
 #pragma once
 #include "app/cli/model.h"
+#include "passes/trial.h"
 gboolean cli_prove (Cli *cli,
                     const CliModelOptions *options,
                     IrModel *model,
                     IrProofSummary *summary,
                     GError **error);
+/* The steps of a model, on the inputs that the options say; with FILE@N, those up to step N. */
+IrTrial *cli_trial (Cli *cli, const CliModelOptions *options, CliModel *opened, GError **error);

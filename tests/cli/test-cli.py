@@ -6,6 +6,7 @@ statuses and messages; prints TAP.
 
 import json
 import os
+import shlex
 import struct
 import subprocess
 import sys
@@ -187,6 +188,35 @@ def _():
     assert nothing['answer'] == 'nothing-fails' and nothing['step'] is None and nothing['checks'] == 2, nothing
     original = json_of('bisect', DIGITS, '--fail', 'cmd: false', status=1)
     assert original['answer'] == 'original-fails' and original['checks'] == 1 and original['value'] == 1, original
+
+
+@test('bisect searches the first N steps of FILE@N')
+def _():
+    assert json_of('bisect', f'{DIGITS}@3', '--fail', 'nodes < 30', status=1)['steps'] == 3
+    found = json_of('bisect', f'{DIGITS}@12', '--fail', 'nodes < 35')
+    assert found['steps'] == 12 and found['step'] == json_of('bisect', DIGITS, '--fail', 'nodes < 35')['step'], found
+
+
+@test('reproduce writes a folder whose one command finds the failure again')
+def _():
+    for name, condition in {'numbers': 'max_abs(probabilities) > 0', 'counts': 'nodes < 30'}.items():
+        folder = path('reproducer ' + name)
+        answer = json_of('reproduce', DIGITS, '--fail', condition, '-o', folder)
+        assert answer['reproduced'] and answer['step'] > 0, answer
+        assert (answer['nodes'] == answer['nodes_whole']) == (name == 'counts') and answer['nodes'] > 1, answer
+        assert {'README.md', 'model.onnx', 'pipeline.json', 'diff.svg', 'input_0.npy', 'expected_0.npy',
+                'actual_0.npy'} <= set(os.listdir(folder)), os.listdir(folder)
+        words = shlex.split(answer['command'])
+        assert answer['command'] in open(os.path.join(folder, 'README.md')).read()
+        again = subprocess.run([PROGRAM, *words[1:], '--json'], capture_output=True, text=True, cwd=folder)
+        found = json.loads(again.stdout)
+        assert again.returncode == 0 and found['pass'] == answer['pass'] and found['rule'] == answer['rule'], found
+    expected, actual = (open(os.path.join(path('reproducer numbers'), f'{side}_0.npy'), 'rb').read()
+                        for side in ('expected', 'actual'))
+    assert expected != actual
+    assert json_of('reproduce', DIGITS, '--fail', 'has_nan(*)', '-o', path('none'), status=1) == {
+        'answer': 'nothing-fails'} and not os.path.exists(path('none'))
+    assert irscope('reproduce', DIGITS, '--fail', 'nodes < 3')[0] == 2
 
 
 @test('bisect says where an expression is wrong')

@@ -4,7 +4,7 @@
 
 #include "tests/rules/pass-test.h"
 
-#include "passes/bisect.h"
+#include "passes/reproduce.h"
 
 #include <math.h>
 #include <string.h>
@@ -250,6 +250,50 @@ planted_step (IrModel *model, const IrPass *planted)
   return 0;
 }
 
+/* The part of the graph is read back from its ONNX; the pass fails on it, and a right one does not.
+ */
+static void
+assert_reproduced (const Case *c, const IrPass *planted, const char *predicate, IrBisection *found)
+{
+  const IrReproduceOptions how = { .pass = planted,
+                                   .max_class = IR_CLASS_ROUNDING,
+                                   .n_threads = 1 };
+  const IrReproduceOptions innocent = { .pass = &right[0], .max_class = IR_CLASS_ROUNDING };
+  g_auto (IrReproducer) part = { 0 };
+  g_auto (IrBisection) again = { 0 }, nothing = { 0 };
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GHashTable) inputs = g_hash_table_new (NULL, NULL);
+
+  g_assert_true (ir_reproduce (c->trial, found, predicate, &how, &part, &error));
+  g_assert_no_error (error);
+  g_test_message ("%u of %u nodes, %s", part.n_part, part.n_whole, part.predicate);
+  g_assert_false (part.is_whole);
+  /* A rule that leaves nothing may need a node before it, as inputs cannot be outputs. */
+  g_assert_cmpuint (part.n_part, <=, 2);
+  g_assert_cmpuint (part.step, ==, 1);
+  g_autoptr (IrModel) first = ir_history_snapshot (part.model, 0);
+  g_autoptr (GBytes) bytes = ir_onnx_write_bytes (first, &error);
+  g_assert_no_error (error);
+  for (guint round = 0; round < 2; round++)
+    {
+      g_autoptr (IrModel) model = ir_onnx_read_bytes (bytes, NULL, NULL, &error);
+
+      g_assert_no_error (error);
+      g_hash_table_remove_all (inputs);
+      for (guint i = 0; i < ir_graph_n_inputs (first->main); i++)
+        g_hash_table_insert (
+            inputs, GUINT_TO_POINTER (ir_graph_input (model->main, i)->id),
+            g_hash_table_lookup (part.inputs,
+                                 GUINT_TO_POINTER (ir_graph_input (first->main, i)->id)));
+      g_assert_true (ir_reproduce_check (model, inputs, part.predicate,
+                                         round == 0 ? &how : &innocent,
+                                         round == 0 ? &again : &nothing, &error));
+      g_assert_no_error (error);
+    }
+  g_assert_cmpint (again.answer, ==, IR_BISECT_FOUND);
+  g_assert_cmpint (nothing.answer, ==, IR_BISECT_NOTHING_FAILS);
+}
+
 static void
 test_planted (gconstpointer data)
 {
@@ -283,6 +327,7 @@ test_planted (gconstpointer data)
       const IrStep *step = ir_history_step (c.model, found.step);
       const IrNode *anchor = ir_model_node (c.model, step->anchor);
       g_assert_cmpuint (found.stood, ==, anchor->outputs[0]->id);
+      assert_reproduced (&c, planted, "max_abs(y) > 1e-4", &found);
     }
 }
 
@@ -312,6 +357,34 @@ test_original (void)
   g_assert_cmpint (found.answer, ==, IR_BISECT_ORIGINAL_FAILS);
   g_assert_cmpuint (found.checks, ==, 1);
   g_assert_cmpfloat (found.value, ==, ir_history_step (c.model, 1)->cost_before.n_nodes);
+}
+
+/* A condition on the whole graph needs the whole graph. */
+static void
+test_whole (void)
+{
+  g_autoptr (GRand) rand = g_rand_new_with_seed (5);
+  g_auto (Case) c = { 0 };
+  g_auto (IrBisection) found = { 0 };
+  g_auto (IrReproducer) part = { 0 };
+  g_autoptr (GError) error = NULL;
+
+  case_init (&c, rand, NULL);
+  g_autofree char *text = g_strdup_printf ("nodes < %u",
+                                           ir_history_step (c.model, 1)->cost_before.n_nodes - 1);
+  bisect (&c, text, &found);
+  g_assert_cmpint (found.answer, ==, IR_BISECT_FOUND);
+  const char *name = ir_history_pass_of (c.model, found.step);
+  IrReproduceOptions how = { .max_class = IR_CLASS_ROUNDING, .n_threads = 1 };
+  for (guint i = 0; i < G_N_ELEMENTS (right); i++)
+    if (strcmp (right[i].name, name) == 0)
+      how.pass = &right[i];
+  g_assert_true (ir_reproduce (c.trial, &found, text, &how, &part, &error));
+  g_assert_no_error (error);
+  g_assert_true (part.is_whole);
+  g_assert_cmpuint (part.n_part, ==, part.n_whole);
+  g_assert_cmpstr (part.predicate, ==, text);
+  g_assert_cmpuint (part.step, >, 0);
 }
 
 static void
@@ -431,12 +504,14 @@ main (int argc, char **argv)
   g_test_add_func ("/predicate/nesting without end is refused", test_depth);
   for (guint i = 0; i < G_N_ELEMENTS (wrong); i++)
     {
-      g_autofree char *path = g_strdup_printf ("/bisect/a planted %s is found in few checks",
-                                               wrong[i].rules[0].name);
+      g_autofree char *path = g_strdup_printf (
+          "/bisect/a planted %s is found in few checks and reproduced in a node or two",
+          wrong[i].rules[0].name);
       g_test_add_data_func (path, &wrong[i], test_planted);
     }
   g_test_add_func ("/bisect/right rules alone fail nothing", test_nothing);
   g_test_add_func ("/bisect/an original that fails is said to", test_original);
+  g_test_add_func ("/reproduce/a condition on the whole graph keeps it whole", test_whole);
   g_test_add_func ("/bisect/counts, costs and memory are measured", test_structure);
   g_test_add_func ("/bisect/a command's exit status decides", test_command);
   g_test_add_func ("/bisect/a value that is not there is named with its column", test_names);

@@ -9,7 +9,7 @@ An extra for developers; nothing in ./check depends on it.  It needs packages fr
 
 writes FOLDER/NAME-EXPORTER/model.onnx for every name and for both exporters of PyTorch, "script"
 (torch.jit tracing, opset 17) and "dynamo" (torch.export, opset 18).  Weights are initialized with a fixed seed
-by the libraries' own initializers; nothing is downloaded.  What an exporter cannot do is reported and
+by the libraries' own initializers, biases and statistics made random too; nothing is downloaded.  What an exporter cannot do is reported and
 left out.  Sequence models have symbolic batch and length."""
 
 import argparse
@@ -107,6 +107,14 @@ MODELS = {
 }
 
 
+@torch.no_grad()
+def stir(model):
+    """Biases, scales and statistics that start as 0 or 1 would fold away, as trained ones do not."""
+    for tensor in [*model.parameters(), *model.buffers()]:
+        if tensor.is_floating_point() and tensor.dim() == 1 and tensor.numel() > 1 and tensor.std() == 0:
+            tensor.add_(torch.randn_like(tensor).abs() * 0.1)
+
+
 def export(name, exporter, folder):
     torch.manual_seed(1)
     model, inputs, sequences = MODELS[name]()
@@ -115,6 +123,7 @@ def export(name, exporter, folder):
     names = list(sequences) or ['input']
     options = {'input_names': names, 'output_names': ['output']}
     model.eval()
+    stir(model)
     if exporter == 'script':
         axes = {key: {0: 'batch', 1: 'sequence'} for key in sequences}
         torch.onnx.export(model, inputs, os.path.join(path, 'model.onnx'), opset_version=17,

@@ -11,6 +11,7 @@
 
 #include "passes/rule.h"
 
+#include <math.h>
 #include <string.h>
 
 /* The pads of a Pad, by an attribute (opset < 11) or a constant input; NULL if not known. */
@@ -69,9 +70,23 @@ pads_fit (IrMatch *match)
   return TRUE;
 }
 
+/* A zero of a Pad is multiplied, one that the window itself pads is left out: not the same where
+ * the weight is infinite or NaN, nor for a sum that stays -0. */
 static gboolean
 when_conv (IrMatch *match)
 {
+  const IrTensor *w = ir_match_constant (match, "w"), *b = ir_match_constant (match, "b");
+
+  if (w == NULL)
+    return ir_match_fail (match, "the weights are not constant, so that they may not be finite");
+  for (guint64 i = 0; i < ir_tensor_n_elements (w); i++)
+    if (!isfinite (ir_tensor_get_double (w, i)))
+      return ir_match_fail (match, "a weight is %g, times 0 is NaN", ir_tensor_get_double (w, i));
+  if (b == NULL && ir_match_value (match, "b") != NULL)
+    return ir_match_fail (match, "the bias is not constant, so that it may be -0");
+  for (guint64 i = 0; b != NULL && i < ir_tensor_n_elements (b); i++)
+    if (ir_tensor_get_double (b, i) == 0 && signbit (ir_tensor_get_double (b, i)))
+      return ir_match_fail (match, "a bias is -0, plus 0 is 0");
   return pads_fit (match);
 }
 

@@ -10,15 +10,17 @@
 
 #include "passes/rule.h"
 
-/* Constant axes by attribute or input 1, made non-negative for @rank and sorted into a set of bits;
- * 0 if they are not known. */
+/* Constant axes by attribute or, in newer opsets, input 1 alone, made non-negative for @rank and
+ * sorted into a set of bits; 0 if they are not known. */
 static guint64
 axes_of (const IrNode *node, int rank)
 {
   const IrValue *input = ir_node_input (node, 1);
   const IrTensor *tensor = input != NULL ? ir_value_constant (input) : NULL;
   guint n = 0;
-  const gint64 *attr = input == NULL ? ir_node_attr_ints (node, "axes", &n) : NULL;
+  gboolean by_input = ir_node_opset (node) >=
+                      (ir_node_is (node, "ReduceSum") || ir_node_is (node, "Unsqueeze") ? 13 : 18);
+  const gint64 *attr = !by_input ? ir_node_attr_ints (node, "axes", &n) : NULL;
   guint64 set = 0;
 
   if (tensor != NULL)

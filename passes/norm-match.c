@@ -2,14 +2,14 @@
 
 #include "passes/norm-match.h"
 
-/* The axes of a reduction: an attribute, or from opset 18 on an input. */
+/* The axes of a reduction: an attribute, or from opset 18 on an input alone. */
 static gboolean
 only_axis (const IrNode *reduce, gint64 *axis)
 {
   const IrValue *input = ir_node_input (reduce, 1);
   const IrTensor *tensor = input != NULL ? ir_value_constant (input) : NULL;
   guint n = 0;
-  const gint64 *axes = ir_node_attr_ints (reduce, "axes", &n);
+  const gint64 *axes = ir_node_opset (reduce) < 18 ? ir_node_attr_ints (reduce, "axes", &n) : NULL;
 
   if (input != NULL)
     {

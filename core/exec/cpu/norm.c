@@ -123,7 +123,7 @@ run_layer_norm (IrCall *call, GError **error)
   const IrTensor *in = ir_call_input (call, 0), *scale = ir_call_input (call, 1),
                  *bias = ir_call_input (call, 2);
   gint64 rank = ir_tensor_rank (in), axis = ir_call_int (call, "axis", -1);
-  double epsilon = ir_call_float (call, "epsilon", 1e-5);
+  double epsilon = ir_call_float (call, "epsilon", 1e-5f);
   const float *x = ir_tensor_data (in);
   CpuSplit split;
   float *y;
@@ -157,7 +157,7 @@ run_skip_layer_norm (IrCall *call, GError **error)
   const IrTensor *in = ir_call_input (call, 0);
   const float *x = cpu_floats (call, 0), *skip = cpu_floats (call, 1),
               *scale = cpu_floats (call, 2), *bias = cpu_floats (call, 3);
-  double epsilon = ir_call_float (call, "epsilon", 1e-5);
+  double epsilon = ir_call_float (call, "epsilon", 1e-5f);
   CpuSplit split = cpu_split_axes (in, (gint64) ir_tensor_rank (in) - 1, ir_tensor_rank (in));
   float *y;
 
@@ -201,7 +201,7 @@ run_batch_norm (IrCall *call, GError **error)
   const IrTensor *in = ir_call_input (call, 0);
   const float *x = ir_tensor_data (in), *scale = cpu_floats (call, 1), *bias = cpu_floats (call, 2),
               *mean = cpu_floats (call, 3), *variance = cpu_floats (call, 4);
-  double epsilon = ir_call_float (call, "epsilon", 1e-5);
+  double epsilon = ir_call_float (call, "epsilon", 1e-5f);
   CpuSplit split = cpu_split_axes (in, 1, 2);
   float *y;
 

@@ -39,7 +39,7 @@ run_rms_norm (IrCall *call, GError **error)
 {
   const IrTensor *in = ir_call_input (call, 0), *scale = ir_call_input (call, 1);
   gint64 rank = ir_tensor_rank (in), axis = ir_call_int (call, "axis", -1), rows = 1, size = 1;
-  double epsilon = ir_call_float (call, "epsilon", 1e-5);
+  double epsilon = ir_call_float (call, "epsilon", 1e-5f);
   const float *x = ir_tensor_data (in);
   float *y;
 

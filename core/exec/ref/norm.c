@@ -126,7 +126,7 @@ gboolean
 ir_ref_batch_norm (IrCall *call, GError **error)
 {
   gboolean training = ir_call_int (call, "training_mode", 0) != 0;
-  double epsilon = ir_call_float (call, "epsilon", 1e-5);
+  double epsilon = ir_call_float (call, "epsilon", 1e-5f);
 
   if (!ir_block_check_float (call, error) || !ir_infer_batch_norm (call, error) ||
       (training && !check_training (call, error)))
@@ -175,7 +175,7 @@ ir_ref_batch_norm (IrCall *call, GError **error)
 static gboolean
 normalize_groups (IrCall *call, guint64 groups, GError **error)
 {
-  double epsilon = ir_call_float (call, "epsilon", 1e-5);
+  double epsilon = ir_call_float (call, "epsilon", 1e-5f);
   Planes planes = planes_of (call);
   const IrTensor *scale = ir_call_input (call, 1), *bias = ir_call_input (call, 2);
 
@@ -286,7 +286,7 @@ normalize_layers (IrCall *call, gboolean centre, GError **error)
 {
   const IrTensor *x = ir_call_input (call, 0), *scale = ir_call_input (call, 1);
   const IrTensor *bias = ir_call_input (call, 2);
-  double epsilon = ir_call_float (call, "epsilon", 1e-5);
+  double epsilon = ir_call_float (call, "epsilon", 1e-5f);
   gint64 axis;
 
   if (!ir_block_check_float (call, error) || !ir_infer_layer_norm (call, error) ||

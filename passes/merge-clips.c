@@ -12,7 +12,14 @@
 
 #include <math.h>
 
-/* The bounds of a Clip by input or attribute; FALSE if they are not constant. */
+/* Which of 0 and -0 comes out of two limits depends on their order. */
+static gboolean
+is_clear (double bound)
+{
+  return !isnan (bound) && (bound != 0 || !signbit (bound));
+}
+
+/* The bounds of a Clip by input or attribute; FALSE if they are not constant, NaN or -0. */
 static gboolean
 bounds_of (const IrNode *clip, double *low, double *high)
 {
@@ -33,7 +40,7 @@ bounds_of (const IrNode *clip, double *low, double *high)
       else if (ir_node_attr (clip, names[i]) != NULL)
         *bounds[i] = ir_node_attr_float (clip, names[i], *bounds[i]);
     }
-  return !isnan (*low) && !isnan (*high);
+  return is_clear (*low) && is_clear (*high);
 }
 
 /* What both limits together let through; FALSE with a reason if that is no one Clip. */
@@ -46,10 +53,11 @@ range_of_both (IrMatch *match, double *low, double *high)
   if (!ir_dtype_is_float (ir_value_dtype (outer->outputs[0])) || ir_node_opset (outer) < 11)
     return ir_match_fail (match, "only floating-point limits from opset 11 on are merged");
   if (!bounds_of (ir_node_is (inner, "Clip") ? inner : outer, low, high))
-    return ir_match_fail (match, "a bound is not a constant scalar");
+    return ir_match_fail (match, "a bound is not a constant scalar, or NaN or -0");
   if (ir_node_is (inner, "Clip") && ir_node_is (outer, "Clip") &&
       !bounds_of (outer, &other_low, &other_high))
-    return ir_match_fail (match, "a bound of the outer Clip is not a constant scalar");
+    return ir_match_fail (match,
+                          "a bound of the outer Clip is not a constant scalar, or NaN or -0");
   if (MAX (*low, other_low) > MIN (*high, other_high) || *low > *high || other_low > other_high)
     return ir_match_fail (match, "the two ranges do not overlap");
   *low = MAX (*low, other_low);

@@ -2,7 +2,7 @@
  * out must be sound, compute the same on the reference back end, and be undone, redone, cloned,
  * written and read back without a difference.
  *
- *   fuzz-passes [--graphs N] [--seconds N] [--seed FIRST] [--keep-going]
+ *   fuzz-passes [--graphs N] [--seconds N] [--seed FIRST] [--keep-going] [--verbose]
  *   fuzz-passes --seed N --graphs 1          one trial again, as the report of a finding says
  *
  * With rules of the class exact only, outputs must agree bit for bit, for NaN, infinities, -0 and
@@ -18,6 +18,7 @@
 #include "core/ir/dump.h"
 #include "core/ir/verify.h"
 #include "passes/pipeline.h"
+#include "passes/rule.h"
 #include "tests/fuzz/pass-trial.h"
 
 #include <errno.h>
@@ -36,6 +37,7 @@
 #define TRIAL_SECONDS    20
 #define TRIALS_PER_CHILD 500
 #define MAX_FINDINGS     3
+#define MAX_RULES        1024
 #define N_DISTURBED      3
 
 typedef enum
@@ -52,6 +54,7 @@ typedef struct
   guint64 position; /* of the trial that runs */
   gboolean ended;
   guint64 n[N_JUDGEMENTS], n_steps;
+  guint64 n_of_rule[MAX_RULES]; /* how often each took a step, in the order of the passes' rows */
   char message[2048];
 } Shared;
 
@@ -590,9 +593,43 @@ check_copies (const Trial *trial, IrModel *model, GHashTable *inputs, IrRun *bef
   return verify (again, "what came out, read back");
 }
 
+/* -- which rules applied -- */
+
+static void
+count_rules (Shared *shared, const IrModel *model)
+{
+  guint n, at = 0, n_steps = ir_history_n_steps (model);
+  const IrPass *const *passes = ir_passes (&n);
+
+  for (guint i = 0; i < n; i++)
+    {
+      const IrRule *rule = passes[i]->rules != NULL ? passes[i]->rules
+                                                    : passes[i]->documented_rules;
+      for (; rule != NULL && rule->name != NULL && at < MAX_RULES; rule++, at++)
+        for (guint k = 1; k <= n_steps; k++)
+          shared->n_of_rule[at] += strcmp (ir_history_step (model, k)->rule, rule->name) == 0;
+    }
+}
+
+static void
+print_rules (const Shared *shared)
+{
+  guint n, at = 0;
+  const IrPass *const *passes = ir_passes (&n);
+
+  for (guint i = 0; i < n; i++)
+    {
+      const IrRule *rule = passes[i]->rules != NULL ? passes[i]->rules
+                                                    : passes[i]->documented_rules;
+      for (; rule != NULL && rule->name != NULL && at < MAX_RULES; rule++, at++)
+        printf ("# %8" G_GUINT64_FORMAT "  %s %s\n", shared->n_of_rule[at], passes[i]->name,
+                rule->name);
+    }
+}
+
 /* What is wrong, or NULL: a word for the kind, a colon, and the rest. */
 static char *
-check (const Trial *trial, Judgement *judgement, guint *n_steps, char **steps)
+check (const Trial *trial, Judgement *judgement, guint *n_steps, char **steps, Shared *shared)
 {
   g_autoptr (GError) error = NULL;
   g_autofree char *wrong = verify (trial->original, "original"), *start = NULL;
@@ -613,6 +650,8 @@ check (const Trial *trial, Judgement *judgement, guint *n_steps, char **steps)
   found = optimize (trial, model, "first", n_steps);
   if (steps != NULL)
     *steps = steps_text (model, TRUE);
+  if (shared != NULL)
+    count_rules (shared, model);
   if (found == NULL)
     found = verify (model, "invalid");
   if (found == NULL)
@@ -638,7 +677,7 @@ child_main (Shared *shared, guint32 first_seed, guint64 end, gint64 deadline)
 
       alarm (TRIAL_SECONDS);
       trial_init (&trial, first_seed + (guint32) shared->position);
-      g_autofree char *found = check (&trial, &judgement, &n_steps, NULL);
+      g_autofree char *found = check (&trial, &judgement, &n_steps, NULL, shared);
       if (found != NULL)
         {
           g_strlcpy (shared->message, found, sizeof shared->message);
@@ -695,7 +734,7 @@ kind_in_child (Shared *shared, const Trial *trial)
       Judgement judgement;
       silence ();
       alarm (TRIAL_SECONDS);
-      char *found = check (trial, &judgement, NULL, NULL);
+      char *found = check (trial, &judgement, NULL, NULL, NULL);
       g_strlcpy (shared->message, found != NULL ? found : "", sizeof shared->message);
       _exit (0);
     }
@@ -898,7 +937,7 @@ report (Shared *shared, guint32 seed, int status)
       g_autofree char *steps = NULL;
       Judgement judgement;
       alarm (TRIAL_SECONDS);
-      g_free (check (&trial, &judgement, NULL, &steps));
+      g_free (check (&trial, &judgement, NULL, &steps, NULL));
       fprintf (stderr, "%s", steps != NULL ? steps : "");
       _exit (0);
     }
@@ -912,13 +951,14 @@ int
 main (int argc, char **argv)
 {
   gint seconds = 0, seed = 0, graphs = 3000;
-  gboolean keep_going = FALSE;
+  gboolean keep_going = FALSE, verbose = FALSE;
   const GOptionEntry entries[] = {
     { "seconds", 0, 0, G_OPTION_ARG_INT, &seconds, "At most so long (0: no limit)", "N" },
     { "seed", 0, 0, G_OPTION_ARG_INT, &seed, "First seed (default 0)", "N" },
     { "graphs", 0, 0, G_OPTION_ARG_INT, &graphs, "How many (default 3000)", "N" },
     { "keep-going", 0, 0, G_OPTION_ARG_NONE, &keep_going, "Do not stop at the third finding",
       NULL },
+    { "verbose", 'v', 0, G_OPTION_ARG_NONE, &verbose, "Count the steps of each rule", NULL },
     G_OPTION_ENTRY_NULL
   };
   g_autoptr (GOptionContext) context = g_option_context_new (NULL);
@@ -961,6 +1001,8 @@ main (int argc, char **argv)
       report (shared, (guint32) seed + (guint32) shared->position, status);
       shared->position++;
     }
+  if (verbose)
+    print_rules (shared);
   printf ("# %" G_GUINT64_FORMAT " graphs with %" G_GUINT64_FORMAT " rewrites: %" G_GUINT64_FORMAT
           " compared exactly, %" G_GUINT64_FORMAT " within rounding, %" G_GUINT64_FORMAT
           " for soundness, %" G_GUINT64_FORMAT " rejected; %u findings\n",

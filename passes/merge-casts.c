@@ -1,7 +1,8 @@
-/* Two casts in a row:
+/* Casts:
  *
  *     x --Cast T--> --Cast U--> y        x --Cast U--> y       if T holds every value of x exactly
  *     x --Cast T--> --Cast type of x-->  x                     likewise
+ *     CastLike (x, y)                    Cast{to} (x)           if the type of y is known
  *
  * float16 -> float -> float16 is x; float -> float16 -> float is not: the inner cast rounds.
  * Widening means that the inner type holds every value of the outer source. Source: ONNX Runtime
@@ -75,7 +76,32 @@ when_back (IrMatch *match)
   return when_inner_is_lossless (match);
 }
 
+static gboolean
+when_type_is_known (IrMatch *match)
+{
+  IrDtype to = ir_value_dtype (ir_match_value (match, "like"));
+
+  if (to == IR_DTYPE_UNDEFINED)
+    return ir_match_fail (match, "the type of %s is not known",
+                          ir_match_value (match, "like")->name);
+  return TRUE;
+}
+
+static gboolean
+prepare_to (IrMatch *match)
+{
+  IrContext *context = ir_match_context (match)->model->context;
+  IrDtype to = ir_value_dtype (ir_match_value (match, "like"));
+
+  ir_match_bind_attr (match, "to", ir_attr_int (context, "to", (gint64) to));
+  return TRUE;
+}
+
 static const IrRule rules[] = {
+  { "cast-like-known", "(CastLike@cast ?x ?like)", "(Cast{@cast,to=?to} ?x)", IR_CLASS_EXACT,
+    "A CastLike whose type is known is a Cast, which does not wait for the other value.",
+    "(double[n,4] x, float[n,4] z) => (float[n,4] y) { c = CastLike (x, z)  y = Add (c, z) }",
+    when_type_is_known, prepare_to },
   { "cast-there-and-back", "(Cast (Cast@inner:shared ?x))", "?x", IR_CLASS_EXACT,
     "A cast to a wider type and back changes nothing.",
     "(float16[n,4] x) => (float16[n,4] y) { a = Cast <to: int = 1> (x)  b = Cast <to: int = 10> (a) "
@@ -93,7 +119,8 @@ const IrPass ir_pass_merge_casts = {
   .name = "merge-casts",
   .title = "Merge casts",
   .doc =
-      "Of two casts in a row the first goes away if it loses nothing, and both if they lead back.",
+      "Of two casts in a row the first goes away if it loses nothing, and both if they lead back; "
+      "CastLike becomes Cast.",
   .source = "ONNX Runtime CastChainElimination; Grappler remove_redundant_cast",
   .step_class = IR_CLASS_EXACT,
   .needs = "shapes",

@@ -12,7 +12,17 @@
 typedef struct
 {
   CliModelOptions model;
+  gboolean all;
 } Options;
+
+static const CliOption diff_options[] = {
+  { "all", 0, G_OPTION_ARG_NONE, G_STRUCT_OFFSET (Options, all),
+    "List every difference, also where many places say the same", NULL },
+  { 0 },
+};
+
+#define MIN_GROUP   4 /* places from which on the text names the change once */
+#define SHOWN_NAMES 3
 
 static void
 add_changes (cJSON *object, const GPtrArray *changes)
@@ -35,8 +45,50 @@ value_of (const IrDiff *diff, const IrValueDiff *item)
   return item->b != 0 ? ir_model_value (diff->b, item->b) : ir_model_value (diff->a, item->a);
 }
 
+static char *
+item_name (const IrDiff *diff, const IrDiffGroup *group, guint place)
+{
+  guint index = g_array_index (group->items, guint, place);
+  const IrNode *node;
+
+  if (group->of_values)
+    return g_strdup (value_of (diff, &g_array_index (diff->values, IrValueDiff, index))->name);
+  node = node_of (diff, &g_array_index (diff->nodes, IrNodeDiff, index));
+  return node->name[0] != '\0' ? g_strdup (node->name) : g_strdup_printf ("#%u", node->id);
+}
+
 static void
-print_json (const IrDiff *diff)
+add_groups (cJSON *json, const IrDiff *diff)
+{
+  g_autoptr (GPtrArray) groups = ir_diff_groups (diff);
+  cJSON *array = cJSON_AddArrayToObject (json, "groups");
+
+  for (guint i = 0; i < groups->len; i++)
+    {
+      const IrDiffGroup *group = groups->pdata[i];
+      cJSON *object, *names;
+
+      if (group->items->len < 2)
+        break;
+      object = cJSON_CreateObject ();
+      cJSON_AddStringToObject (object, "kind", ir_diff_kind_name (group->kind));
+      cJSON_AddStringToObject (object, "of", group->of_values ? "values" : "nodes");
+      if (group->op != NULL)
+        cJSON_AddStringToObject (object, "op", group->op);
+      cJSON_AddNumberToObject (object, "count", group->items->len);
+      add_changes (object, group->changes);
+      names = cJSON_AddArrayToObject (object, "names");
+      for (guint k = 0; k < group->items->len; k++)
+        {
+          g_autofree char *name = item_name (diff, group, k);
+          cJSON_AddItemToArray (names, cJSON_CreateString (name));
+        }
+      cJSON_AddItemToArray (array, object);
+    }
+}
+
+static void
+print_json (const IrDiff *diff, const Options *options)
 {
   cJSON *json = cJSON_CreateObject (), *counts = cJSON_AddObjectToObject (json, "counts");
   cJSON *nodes = cJSON_AddArrayToObject (json, "nodes"),
@@ -73,6 +125,7 @@ print_json (const IrDiff *diff)
       add_changes (object, item->changes);
       cJSON_AddItemToArray (values, object);
     }
+  add_groups (json, diff);
   cli_json_print (json);
 }
 
@@ -88,15 +141,57 @@ print_item (IrDiffKind kind, const char *name, const char *op, const GPtrArray *
 }
 
 static void
-print_text (const IrDiff *diff)
+print_group (const IrDiff *diff, const IrDiffGroup *group)
 {
+  GString *names = g_string_new (NULL);
+  g_autofree char *title = NULL;
+
+  for (guint i = 0; i < MIN (group->items->len, SHOWN_NAMES); i++)
+    {
+      g_autofree char *name = item_name (diff, group, i);
+      g_string_append_printf (names, "%s%s", i > 0 ? ", " : "", name);
+    }
+  title = g_strdup_printf ("%u %s: %s%s", group->items->len, group->of_values ? "values" : "nodes",
+                           names->str, group->items->len > SHOWN_NAMES ? ", ..." : "");
+  print_item (group->kind, title, group->op, group->changes);
+  if (group->changes->len > 0)
+    printf ("    the same change in %u places\n", group->items->len);
+  g_string_free (names, TRUE);
+}
+
+/* Marks, from index 0 of nodes and of values on, what the groups that are printed hold. */
+static guint
+mark_groups (const GPtrArray *groups, guint8 *nodes, guint8 *values)
+{
+  guint n = 0;
+
+  for (; n < groups->len; n++)
+    {
+      const IrDiffGroup *group = groups->pdata[n];
+
+      if (group->items->len < MIN_GROUP)
+        break;
+      for (guint k = 0; k < group->items->len; k++)
+        (group->of_values ? values : nodes)[g_array_index (group->items, guint, k)] = 1;
+    }
+  return n;
+}
+
+static void
+print_text (const IrDiff *diff, const Options *options)
+{
+  g_autoptr (GPtrArray) groups = ir_diff_groups (diff);
+  g_autofree guint8 *nodes = g_new0 (guint8, diff->nodes->len + 1);
+  g_autofree guint8 *values = g_new0 (guint8, diff->values->len + 1);
+  guint n_groups = options->all ? 0 : mark_groups (groups, nodes, values);
+
   for (guint i = 0; i < diff->nodes->len; i++)
     {
       const IrNodeDiff *item = &g_array_index (diff->nodes, IrNodeDiff, i);
       g_autofree char *label = NULL;
       const IrNode *node = node_of (diff, item);
 
-      if (item->kind == IR_DIFF_SAME)
+      if (item->kind == IR_DIFF_SAME || nodes[i])
         continue;
       label = node->name[0] != '\0' ? g_strdup (node->name) : g_strdup_printf ("#%u", node->id);
       print_item (item->kind, label, node->op_type, item->changes);
@@ -104,9 +199,11 @@ print_text (const IrDiff *diff)
   for (guint i = 0; i < diff->values->len; i++)
     {
       const IrValueDiff *item = &g_array_index (diff->values, IrValueDiff, i);
-      if (item->kind != IR_DIFF_SAME)
+      if (item->kind != IR_DIFF_SAME && !values[i])
         print_item (item->kind, value_of (diff, item)->name, NULL, item->changes);
     }
+  for (guint i = 0; i < n_groups; i++)
+    print_group (diff, groups->pdata[i]);
   printf ("nodes: %u same, %u added, %u removed, %u changed\n", diff->n_nodes[IR_DIFF_SAME],
           diff->n_nodes[IR_DIFF_ADDED], diff->n_nodes[IR_DIFF_REMOVED],
           diff->n_nodes[IR_DIFF_CHANGED]);
@@ -152,7 +249,7 @@ run (Cli *cli)
       snapshot_b = ir_model_snapshot (b.model);
     }
   diff = ir_diff_new (snapshot_a, snapshot_b, same_file);
-  (cli->json ? print_json : print_text) (diff);
+  (cli->json ? print_json : print_text) (diff, options);
   return differs (diff) ? CLI_NO : CLI_OK;
 }
 
@@ -161,9 +258,11 @@ const CliCommand cli_command_diff = {
   .arguments = "A[@N] B[@M]",
   .summary = "What differs between two files, or between two steps of one file",
   .doc =
+      "What is the same change in four places or more is named once, unless --all is given.\n"
       "A file without @N next to one of the same name with @M is taken at step 0.\nExit status 0: the same; 1: they differ.",
   .min_args = 2,
   .max_args = 2,
+  .options = diff_options,
   .model_options = cli_model_options,
   .options_size = sizeof (Options),
   .run = run,

@@ -35,6 +35,19 @@ typedef struct
   GHashTable *by_a, *by_b; /* node id -> index + 1 into nodes */
 } IrDiff;
 
+/* Differences that say the same of several nodes, or of several values. */
+typedef struct
+{
+  IrDiffKind kind;
+  gboolean of_values;
+  const char *op;     /* interned by the model; NULL: values, or nodes whose operator differs */
+  GPtrArray *changes; /* of char *: what they have in common; names of neighbours left out */
+  GArray *items;      /* of guint: places in nodes, or in values; one at least */
+} IrDiffGroup;
+
+/* Of all that is not the same, largest first. (transfer full) (element-type IrDiffGroup) */
+GPtrArray *ir_diff_groups (const IrDiff *diff);
+
 IrDiff *ir_diff_new (IrModel *a, IrModel *b, gboolean same_history);
 void ir_diff_free (IrDiff *diff);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (IrDiff, ir_diff_free)

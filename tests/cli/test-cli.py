@@ -329,6 +329,23 @@ def _():
     assert [step['rule'] for step in fused['steps']] == ['fold-conv-bn', 'fuse-conv-relu'], fused
 
 
+@test('diff names a change once that many places have')
+def _():
+    def chain(name, op, rest):
+        lines = [f'[n{i}] v{i + 1} = {op} <alpha: float = {rest}> (v{i})' for i in range(24)]
+        return as_text(name, '<ir_version: 8, opset_import: ["" : 17]>\ng (float[2] v0) => (float[2] v24) { '
+                             + '  '.join(lines) + ' }')
+    a, b, c = chain('a.onnxtxt', 'LeakyRelu', 0.5), chain('b.onnxtxt', 'LeakyRelu', 0.25), chain('c.onnxtxt', 'Elu', 0.5)
+    groups = json_of('diff', a, b, status=1)['groups']
+    assert len(groups) == 1 and groups[0]['count'] == len(groups[0]['names']) == 24, groups
+    assert groups[0] == {**groups[0], 'kind': 'changed', 'of': 'nodes', 'op': 'LeakyRelu',
+                         'changes': ['attribute alpha: 0.5 -> 0.25']}, groups
+    code, out, _ = irscope('diff', a, b)
+    assert code == 1 and out.count('\n') == 4 and 'the same change in 24 places' in out, out
+    assert irscope('diff', a, b, '--all')[1].count('alpha') == 24
+    assert json_of('diff', a, a)['groups'] == []
+
+
 @test('render writes every format and view')
 def _():
     for name, arguments in {'g.svg': [], 'g.pdf': [], 'g.png': ['--dark'], 'g.dot': [], 'd.svg': ['--diff', '0:5'],

@@ -2,6 +2,7 @@
 
 #include "app/gui/window.h"
 
+#include "app/gui/bisect.h"
 #include "app/gui/inputs.h"
 #include "app/gui/problems.h"
 #include "app/gui/state.h"
@@ -256,6 +257,32 @@ activate_previous_pass (GSimpleAction *action, GVariant *parameter, gpointer use
 }
 
 static void
+activate_run_on (GSimpleAction *action, GVariant *parameter, gpointer user_data)
+{
+  ir_session_run_to_breakpoint (IR_WINDOW (user_data)->session, TRUE);
+}
+
+static void
+activate_run_back (GSimpleAction *action, GVariant *parameter, gpointer user_data)
+{
+  ir_session_run_to_breakpoint (IR_WINDOW (user_data)->session, FALSE);
+}
+
+static void
+activate_bisect (GSimpleAction *action, GVariant *parameter, gpointer user_data)
+{
+  IrWindow *self = IR_WINDOW (user_data);
+
+  ir_bisect_dialog_present (GTK_WINDOW (self), self->session);
+}
+
+static void
+activate_skip_nothing (GSimpleAction *action, GVariant *parameter, gpointer user_data)
+{
+  ir_session_skip_nothing (IR_WINDOW (user_data)->session);
+}
+
+static void
 activate_first (GSimpleAction *action, GVariant *parameter, gpointer user_data)
 {
   ir_session_goto (IR_WINDOW (user_data)->session, 0);
@@ -386,8 +413,10 @@ enum
   NEEDS_GRAPH = 1 << 0, /* something is open */
   NEEDS_IDLE = 1 << 1,  /* no long job is going on */
   NEEDS_BUSY = 1 << 2,
-  NEEDS_LATER = 1 << 3,  /* there are steps after the cursor */
-  NEEDS_EARLIER = 1 << 4 /* there are steps before it */
+  NEEDS_LATER = 1 << 3,   /* there are steps after the cursor */
+  NEEDS_EARLIER = 1 << 4, /* there are steps before it */
+  NEEDS_STEPS = 1 << 5,
+  NEEDS_WHAT_IF = 1 << 6 /* something is skipped */
 };
 
 static const struct
@@ -410,6 +439,10 @@ static const struct
   { { "previous-step", activate_previous_step }, NEEDS_EARLIER },
   { { "next-pass", activate_next_pass }, NEEDS_LATER },
   { { "previous-pass", activate_previous_pass }, NEEDS_EARLIER },
+  { { "run-on", activate_run_on }, NEEDS_LATER },
+  { { "run-back", activate_run_back }, NEEDS_EARLIER },
+  { { "bisect", activate_bisect }, NEEDS_GRAPH | NEEDS_STEPS },
+  { { "skip-nothing", activate_skip_nothing }, NEEDS_WHAT_IF | NEEDS_IDLE },
   { { "first", activate_first }, NEEDS_EARLIER },
   { { "last", activate_last }, NEEDS_LATER },
   { { "view", activate_view, "s" }, NEEDS_GRAPH },
@@ -434,6 +467,10 @@ update_actions (IrWindow *self)
     have |= NEEDS_LATER;
   if (cursor > 0)
     have |= NEEDS_EARLIER;
+  if (n_steps > 0)
+    have |= NEEDS_STEPS;
+  if (ir_session_get_skips (self->session) != NULL)
+    have |= NEEDS_WHAT_IF;
   for (guint i = 0; i < G_N_ELEMENTS (actions); i++)
     {
       GAction *action = g_action_map_lookup_action (G_ACTION_MAP (self), actions[i].entry.name);

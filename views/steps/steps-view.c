@@ -2,8 +2,10 @@
  * one did and why. The selected row is the session's cursor. */
 #include "config.h"
 
+#include "passes/pipeline.h"
 #include "passes/rule.h"
 #include "views/steps/step-list.h"
+#include "views/steps/what-if-bar.h"
 #include "views/view.h"
 
 #include <string.h>
@@ -13,7 +15,9 @@
 struct _IrStepsView
 {
   IrView parent;
-  GtkWidget *stack, *list_view, *details, *search, *none;
+  GtkWidget *box, *stack, *list_view, *details, *search, *none;
+  GtkWidget *what_if; /* (nullable) until the session is known */
+  GtkWidget *menu;
   IrStepList *list;
   GtkSingleSelection *selection;
   guint selected; /* position before the change in hand */
@@ -413,11 +417,162 @@ on_search_stop (GtkSearchEntry *entry, IrStepsView *self)
   queue_scroll (self);
 }
 
+/* -- what can be done with a step -- */
+
+static void
+append_item (GMenu *menu, const char *label, const char *action, const char *target)
+{
+  g_autoptr (GMenuItem) item = g_menu_item_new (label, NULL);
+
+  g_menu_item_set_action_and_target (item, action, "s", target);
+  g_menu_append_item (menu, item);
+}
+
+static GMenuModel *
+menu_of_step (IrModel *history, guint index)
+{
+  GMenu *menu = g_menu_new ();
+  g_autoptr (GMenu) skips = g_menu_new (), breaks = g_menu_new ();
+  const char *rule = ir_history_step (history, index)->rule;
+  const char *pass = ir_history_pass_of (history, index);
+  g_autofree char *key = ir_step_stable_key (history, index);
+  g_autofree char *skip_rule = g_strdup_printf ("Without the Rule %s", rule);
+  g_autofree char *skip_pass = g_strdup_printf ("Without the Pass %s", pass);
+  g_autofree char *break_text = g_strdup_printf ("rule=%s", rule);
+
+  append_item (skips, "Without This Step", "steps.skip", key);
+  append_item (skips, skip_rule, "steps.skip", rule);
+  append_item (skips, skip_pass, "steps.skip", pass);
+  append_item (breaks, "Break on This Rule", "steps.break", break_text);
+  g_menu_append_section (menu, "What If", G_MENU_MODEL (skips));
+  g_menu_append_section (menu, NULL, G_MENU_MODEL (breaks));
+  return G_MENU_MODEL (menu);
+}
+
+/* Edits by hand are no applications of a pass: they can be taken back, not skipped. */
+static gboolean
+can_skip (IrModel *history, guint step)
+{
+  return history != NULL && step > 0 && step <= ir_history_n_steps (history) &&
+         strcmp (ir_history_pass_of (history, step), "edit") != 0;
+}
+
+static void
+show_menu (IrStepsView *self, const GdkRectangle *at)
+{
+  IrSession *session = ir_view_get_session (IR_VIEW (self));
+  IrModel *history = ir_session_get_history (session);
+  const guint step = ir_session_get_cursor (session);
+  g_autoptr (GMenuModel) model = NULL;
+
+  if (!can_skip (history, step))
+    return;
+  model = menu_of_step (history, step);
+  gtk_popover_menu_set_menu_model (GTK_POPOVER_MENU (self->menu), model);
+  gtk_popover_set_pointing_to (GTK_POPOVER (self->menu), at);
+  gtk_popover_popup (GTK_POPOVER (self->menu));
+}
+
+/* The row under the pointer becomes the current one, so that the menu speaks of what is on screen.
+ */
+static void
+on_secondary (GtkGestureClick *gesture, int n_press, double x, double y, IrStepsView *self)
+{
+  const GdkRectangle at = { (int) x, (int) y, 1, 1 };
+  GtkWidget *widget = gtk_widget_pick (self->list_view, x, y, GTK_PICK_DEFAULT);
+
+  for (; widget != NULL && widget != self->list_view; widget = gtk_widget_get_parent (widget))
+    {
+      const guint position = GPOINTER_TO_UINT (g_object_get_data (G_OBJECT (widget), "position"));
+
+      if (position == 0)
+        continue;
+      gtk_single_selection_set_selected (self->selection, position - 1);
+      show_menu (self, &at);
+      return;
+    }
+}
+
+static gboolean
+on_list_key (GtkEventControllerKey *controller,
+             guint key,
+             guint code,
+             GdkModifierType state,
+             IrStepsView *self)
+{
+  GtkWidget *focus = gtk_widget_get_focus_child (self->list_view);
+  GdkRectangle at = { 40, 20, 1, 1 };
+  double x, y;
+
+  if (key != GDK_KEY_Menu && !(key == GDK_KEY_F10 && state & GDK_SHIFT_MASK))
+    return FALSE;
+  if (focus != NULL && gtk_widget_translate_coordinates (focus, self->list_view, 40, 20, &x, &y))
+    at = (GdkRectangle){ (int) x, (int) y, 1, 1 };
+  show_menu (self, &at);
+  return TRUE;
+}
+
+static void
+skip_action (GtkWidget *widget, const char *name, GVariant *parameter)
+{
+  ir_session_skip (ir_view_get_session (IR_VIEW (widget)), g_variant_get_string (parameter, NULL));
+}
+
+/* Without the step at the cursor. */
+static void
+skip_this_action (GtkWidget *widget, const char *name, GVariant *parameter)
+{
+  IrSession *session = ir_view_get_session (IR_VIEW (widget));
+  IrModel *history = ir_session_get_history (session);
+  const guint step = ir_session_get_cursor (session);
+  g_autofree char *key = can_skip (history, step) ? ir_step_stable_key (history, step) : NULL;
+
+  if (key != NULL)
+    ir_session_skip (session, key);
+}
+
+static void
+break_action (GtkWidget *widget, const char *name, GVariant *parameter)
+{
+  IrSession *session = ir_view_get_session (IR_VIEW (widget));
+
+  if (ir_session_add_breakpoint (session, g_variant_get_string (parameter, NULL), NULL))
+    ir_session_show_view (session, "breakpoints");
+}
+
+static void
+make_menu (IrStepsView *self)
+{
+  GtkGesture *click = gtk_gesture_click_new ();
+  GtkEventController *keys = gtk_event_controller_key_new ();
+
+  self->menu = gtk_popover_menu_new_from_model (NULL);
+  gtk_popover_set_has_arrow (GTK_POPOVER (self->menu), FALSE);
+  gtk_widget_set_halign (self->menu, GTK_ALIGN_START);
+  gtk_widget_set_parent (self->menu, self->list_view);
+  gtk_gesture_single_set_button (GTK_GESTURE_SINGLE (click), GDK_BUTTON_SECONDARY);
+  g_signal_connect (click, "pressed", G_CALLBACK (on_secondary), self);
+  gtk_widget_add_controller (self->list_view, GTK_EVENT_CONTROLLER (click));
+  gtk_event_controller_set_propagation_phase (keys, GTK_PHASE_CAPTURE);
+  g_signal_connect (keys, "key-pressed", G_CALLBACK (on_list_key), self);
+  gtk_widget_add_controller (self->list_view, keys);
+}
+
+static void
+add_what_if (IrStepsView *self)
+{
+  if (self->what_if != NULL)
+    return;
+  self->what_if = ir_what_if_bar_new (ir_view_get_session (IR_VIEW (self)));
+  gtk_box_prepend (GTK_BOX (self->box), self->what_if);
+}
+
 static void
 ir_steps_view_session_changed (IrView *view, IrSessionChanges changes)
 {
   IrStepsView *self = IR_STEPS_VIEW (view);
 
+  add_what_if (self);
   if (changes & IR_CHANGED_HISTORY)
     load_history (self);
   if (changes & (IR_CHANGED_HISTORY | IR_CHANGED_FRAME))
@@ -444,6 +599,7 @@ ir_steps_view_dispose (GObject *object)
   IrStepsView *self = IR_STEPS_VIEW (object);
 
   g_clear_handle_id (&self->scroll_source, g_source_remove);
+  g_clear_pointer (&self->menu, gtk_widget_unparent);
   if (self->selection != NULL)
     g_signal_handlers_disconnect_by_data (self->selection, self);
   g_clear_object (&self->selection);
@@ -457,6 +613,12 @@ ir_steps_view_class_init (IrStepsViewClass *klass)
   G_OBJECT_CLASS (klass)->dispose = ir_steps_view_dispose;
   IR_VIEW_CLASS (klass)->session_changed = ir_steps_view_session_changed;
   IR_VIEW_CLASS (klass)->focus_content = ir_steps_view_focus_content;
+  gtk_widget_class_install_action (GTK_WIDGET_CLASS (klass), "steps.skip", "s", skip_action);
+  gtk_widget_class_install_action (GTK_WIDGET_CLASS (klass), "steps.skip-this", NULL,
+                                   skip_this_action);
+  gtk_widget_class_install_action (GTK_WIDGET_CLASS (klass), "steps.break", "s", break_action);
+  gtk_widget_class_add_binding_action (GTK_WIDGET_CLASS (klass), GDK_KEY_Delete, GDK_CONTROL_MASK,
+                                       "steps.skip-this", NULL);
 }
 
 static GtkWidget *
@@ -544,7 +706,11 @@ ir_steps_view_init (IrStepsView *self)
           "win.optimize", "Optimize"),
       "empty");
   gtk_stack_add_named (GTK_STACK (self->stack), paned, "steps");
-  adw_bin_set_child (ADW_BIN (self), self->stack);
+  make_menu (self);
+  gtk_widget_set_vexpand (self->stack, TRUE);
+  self->box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 0);
+  gtk_box_append (GTK_BOX (self->box), self->stack);
+  adw_bin_set_child (ADW_BIN (self), self->box);
 }
 
 const IrViewInfo ir_view_steps = {

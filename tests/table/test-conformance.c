@@ -10,17 +10,25 @@
 
 #define DATA_DIR "/usr/share/libonnx-testdata/data"
 /* Cases that passed when this was last raised. */
-#define FLOOR_PASSED 1016
+#define FLOOR_PASSED 1065
 
 static const char *const sets[] = { "node", "pytorch-converted", "pytorch-operator", "simple" };
 
-/* Bernoulli draws at random: the standard lets every implementation have its own numbers, also for a
- * given seed, so these cases hold the numbers of one. */
-static gboolean
-is_drawn (const char *name)
-{
-  return g_str_has_prefix (name, "test_bernoulli");
-}
+/* The cases that cannot be matched: each must fail, or its line here is out of date. */
+static const char *const unmatched[] = {
+  /* Bernoulli draws at random: the standard lets every implementation have its own numbers, also
+   * for a given seed, and these cases hold the numbers of one. */
+  "test_bernoulli",
+  "test_bernoulli_double",
+  "test_bernoulli_double_expanded",
+  "test_bernoulli_expanded",
+  "test_bernoulli_seed",
+  "test_bernoulli_seed_expanded",
+  /* Its numbers were made with an epsilon of 0.01 that its model does not give, so the standard's
+   * default of 1e-6 holds; the same case of later releases has the attribute. */
+  "test_adam_multiple",
+  NULL,
+};
 
 static int
 compare_names (gconstpointer a, gconstpointer b)
@@ -44,13 +52,12 @@ run_set (const char *set, const IrBackend *backend, guint counts[IR_N_CASE_STATU
       g_autofree char *path = g_build_filename (folder, name, NULL);
       g_autofree char *why = NULL;
       IrCaseStatus status = ir_case_run (path, backend, &why, NULL);
-      if (status == IR_CASE_FAILED && is_drawn (name))
-        continue;
       counts[status]++;
-      if (status == IR_CASE_FAILED)
-        g_test_message ("%s: %s", name, why);
-      else if (status == IR_CASE_UNSUPPORTED && g_test_verbose ())
-        g_test_message ("%s: %s", name, why);
+      if ((status == IR_CASE_PASSED) == g_strv_contains (unmatched, name))
+        {
+          g_test_message ("%s: %s: %s", name, ir_case_status_name (status), why != NULL ? why : "");
+          g_test_fail ();
+        }
     }
 }
 
@@ -68,7 +75,6 @@ test_cases (gconstpointer backend)
   g_test_message ("%u passed, %u failed, %u unsupported", counts[IR_CASE_PASSED],
                   counts[IR_CASE_FAILED], counts[IR_CASE_UNSUPPORTED]);
   g_assert_cmpuint (counts[IR_CASE_PASSED], >=, FLOOR_PASSED);
-  g_assert_cmpuint (counts[IR_CASE_FAILED], ==, 0);
 }
 
 int

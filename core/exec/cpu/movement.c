@@ -401,6 +401,95 @@ const IrCpuKernel cpu_expand = { .name = "strided copy",
 const IrCpuKernel cpu_tile = { .name = "strided copy", .refuses = refuses_first, .run = run_tile };
 const IrCpuKernel cpu_pad = { .name = "strided copy", .refuses = refuses_first, .run = run_pad };
 
+/* -- Dropout, which lets all through but in training -- */
+
+static gboolean
+run_dropout (IrCall *call, GError **error)
+{
+  const IrTensor *in = ir_call_input (call, 0), *training = ir_call_input (call, 2);
+  guint8 *y, *mask;
+
+  if (training != NULL &&
+      (ir_tensor_n_elements (training) != 1 || ir_tensor_dtype (training) != IR_DTYPE_BOOL ||
+       *(const guint8 *) ir_tensor_data (training) != 0))
+    return call->op->ref (call, error);
+  y = cpu_new_output (call, 0, error);
+  if (y == NULL)
+    return FALSE;
+  if (ir_tensor_n_bytes (in) > 0 && (gconstpointer) y != ir_tensor_data (in))
+    memcpy (y, ir_tensor_data (in), ir_tensor_n_bytes (in));
+  if (!ir_call_has_output (call, 1))
+    return TRUE;
+  mask = cpu_new_output (call, 1, error);
+  if (mask != NULL && ir_tensor_n_elements (in) > 0)
+    memset (mask, 1, ir_tensor_n_elements (in));
+  return mask != NULL;
+}
+
+const IrCpuKernel cpu_dropout = { .name = "copy",
+                                  .refuses = cpu_needs_first_float,
+                                  .run = run_dropout };
+
+/* -- DepthToSpace, SpaceToDepth: six axes in another order -- */
+
+static gboolean
+copy_blocks (IrCall *call, const gint64 dims[6], const guint order[6], GError **error)
+{
+  const IrTensor *in = ir_call_input (call, 0);
+  gint64 in_strides[6], out_dims[6], out_strides[6];
+  Walk walk = { .size = element_size (in) };
+  guint8 *y = cpu_new_output (call, 0, error);
+
+  if (y == NULL)
+    return FALSE;
+  strides_of (dims, 6, in_strides);
+  for (guint i = 0; i < 6; i++)
+    out_dims[i] = dims[order[i]];
+  strides_of (out_dims, 6, out_strides);
+  for (guint i = 0; i < 6; i++)
+    walk_add (&walk, out_dims[i], in_strides[order[i]], out_strides[i]);
+  if (ir_tensor_n_elements (in) > 0)
+    walk_run (call, &walk, ir_tensor_data (in), y);
+  return TRUE;
+}
+
+static gboolean
+run_depth_to_space (IrCall *call, GError **error)
+{
+  static const guint dcr[6] = { 0, 3, 4, 1, 5, 2 }, crd[6] = { 0, 1, 4, 2, 5, 3 };
+  const char *mode = ir_call_string (call, "mode", "DCR");
+  const gint64 *in = ir_tensor_dims (ir_call_input (call, 0));
+  gint64 b = ir_call_int (call, "blocksize", 1);
+
+  if (b > 0 && strcmp (mode, "DCR") == 0)
+    return copy_blocks (call, (gint64[]){ in[0], b, b, in[1] / b / b, in[2], in[3] }, dcr, error);
+  if (b > 0 && strcmp (mode, "CRD") == 0)
+    return copy_blocks (call, (gint64[]){ in[0], in[1] / b / b, b, b, in[2], in[3] }, crd, error);
+  return call->op->ref (call, error);
+}
+
+static gboolean
+run_space_to_depth (IrCall *call, GError **error)
+{
+  static const guint dcr[6] = { 0, 3, 5, 1, 2, 4 }, crd[6] = { 0, 1, 3, 5, 2, 4 };
+  const char *mode = ir_call_string (call, "mode", "DCR");
+  const gint64 *in = ir_tensor_dims (ir_call_input (call, 0));
+  gint64 b = ir_call_int (call, "blocksize", 1);
+  gboolean depth_first = strcmp (mode, "DCR") == 0;
+
+  if (b <= 0 || (!depth_first && strcmp (mode, "CRD") != 0))
+    return call->op->ref (call, error);
+  return copy_blocks (call, (gint64[]){ in[0], in[1], in[2] / b, b, in[3] / b, b },
+                      depth_first ? dcr : crd, error);
+}
+
+const IrCpuKernel cpu_depth_to_space = { .name = "strided copy",
+                                         .refuses = refuses_first,
+                                         .run = run_depth_to_space };
+const IrCpuKernel cpu_space_to_depth = { .name = "strided copy",
+                                         .refuses = refuses_first,
+                                         .run = run_space_to_depth };
+
 /* -- Gather -- */
 
 static gboolean

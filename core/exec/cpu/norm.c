@@ -58,8 +58,54 @@ cpu_softmax_row (const float *x, float *y, gint64 n)
   scale_row (y, (float) (1 / row_sum (y, n)), n);
 }
 
+#define N_LINES 64 /* neighbouring lines along an axis that are walked together */
+
+/* Along an axis whose elements lie @step apart; @n_lines lines side by side. */
+static void
+softmax_lines (const float *x, float *y, gint64 n, gint64 step, gint64 n_lines)
+{
+  float most[N_LINES];
+  double sums[N_LINES] = { 0 };
+
+  for (gint64 i = 0; i < n_lines; i++)
+    most[i] = x[i];
+  for (gint64 k = 1; k < n; k++)
+    for (gint64 i = 0; i < n_lines; i++)
+      most[i] = x[k * step + i] > most[i] ? x[k * step + i] : most[i];
+  for (gint64 k = 0; k < n; k++)
+    for (gint64 i = 0; i < n_lines; i++)
+      {
+        y[k * step + i] = cpu_vector_exp (x[k * step + i] - most[i]);
+        sums[i] += y[k * step + i];
+      }
+  for (gint64 k = 0; k < n; k++)
+    for (gint64 i = 0; i < n_lines; i++)
+      y[k * step + i] *= (float) (1 / sums[i]);
+}
+
+static void
+log_softmax_lines (const float *x, float *y, gint64 n, gint64 step, gint64 n_lines)
+{
+  float most[N_LINES];
+  double sums[N_LINES] = { 0 };
+
+  for (gint64 i = 0; i < n_lines; i++)
+    most[i] = x[i];
+  for (gint64 k = 1; k < n; k++)
+    for (gint64 i = 0; i < n_lines; i++)
+      most[i] = x[k * step + i] > most[i] ? x[k * step + i] : most[i];
+  for (gint64 k = 0; k < n; k++)
+    for (gint64 i = 0; i < n_lines; i++)
+      sums[i] += cpu_vector_exp (x[k * step + i] - most[i]);
+  for (gint64 i = 0; i < n_lines; i++)
+    sums[i] = log (sums[i]);
+  for (gint64 k = 0; k < n; k++)
+    for (gint64 i = 0; i < n_lines; i++)
+      y[k * step + i] = (float) ((double) x[k * step + i] - most[i] - sums[i]);
+}
+
 static gboolean
-run_softmax (IrCall *call, GError **error)
+run_along_axis (IrCall *call, gboolean logarithm, GError **error)
 {
   const IrTensor *in = ir_call_input (call, 0);
   gint64 rank = ir_tensor_rank (in), axis = ir_call_int (call, "axis", -1);
@@ -72,18 +118,44 @@ run_softmax (IrCall *call, GError **error)
   if (axis < 0 || axis >= rank)
     return call->op->ref (call, error);
   split = cpu_split_axes (in, axis, flatten ? rank : axis + 1);
-  if (split.inner != 1 || split.middle == 0)
+  if (split.middle == 0)
     return call->op->ref (call, error);
   y = cpu_new_floats (call, 0, in, error);
   if (y == NULL)
     return FALSE;
-  int n_threads = cpu_n_threads (call, (guint64) (split.outer * split.middle));
+  gint64 chunks = (split.inner + N_LINES - 1) / N_LINES;
+  int n_threads = cpu_n_threads (call, ir_tensor_n_elements (in));
 #pragma omp parallel for num_threads(n_threads) schedule(static)
-  for (gint64 i = 0; i < split.outer; i++)
-    cpu_softmax_row (x + i * split.middle, y + i * split.middle, split.middle);
+  for (gint64 part = 0; part < split.outer * chunks; part++)
+    {
+      gint64 first = part % chunks * N_LINES, n_lines = MIN (N_LINES, split.inner - first),
+             at = part / chunks * split.middle * split.inner + first;
+
+      if (logarithm)
+        log_softmax_lines (x + at, y + at, split.middle, split.inner, n_lines);
+      else if (split.inner == 1)
+        cpu_softmax_row (x + at, y + at, split.middle);
+      else
+        softmax_lines (x + at, y + at, split.middle, split.inner, n_lines);
+    }
   return TRUE;
 }
 
+static gboolean
+run_softmax (IrCall *call, GError **error)
+{
+  return run_along_axis (call, FALSE, error);
+}
+
+static gboolean
+run_log_softmax (IrCall *call, GError **error)
+{
+  return run_along_axis (call, TRUE, error);
+}
+
+const IrCpuKernel cpu_log_softmax = { .name = "row loop",
+                                      .refuses = cpu_needs_float,
+                                      .run = run_log_softmax };
 const IrCpuKernel cpu_softmax = { .name = "row loop",
                                   .refuses = cpu_needs_float,
                                   .run = run_softmax };

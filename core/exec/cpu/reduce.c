@@ -448,3 +448,29 @@ run_cum_sum (IrCall *call, GError **error)
 const IrCpuKernel cpu_cum_sum = { .name = "row loop",
                                   .refuses = refuses_cum_sum,
                                   .run = run_cum_sum };
+
+/* -- GlobalMaxPool -- */
+
+static gboolean
+run_global_max_pool (IrCall *call, GError **error)
+{
+  const IrTensor *in = ir_call_input (call, 0);
+  gint64 rank = ir_tensor_rank (in);
+  CpuSplit split = cpu_split_axes (in, 2, rank);
+  const float *x = ir_tensor_data (in);
+
+  if (rank < 3 || split.middle == 0)
+    return call->op->ref (call, error);
+  float *y = cpu_new_output (call, 0, error);
+  if (y == NULL)
+    return FALSE;
+  int n_threads = cpu_n_threads (call, ir_tensor_n_elements (in));
+#pragma omp parallel for num_threads(n_threads) schedule(static)
+  for (gint64 i = 0; i < split.outer; i++)
+    y[i] = (float) most_row (x + i * split.middle, split.middle, -HUGE_VAL, 0);
+  return TRUE;
+}
+
+const IrCpuKernel cpu_global_max_pool = { .name = "plane loop",
+                                          .refuses = cpu_needs_float,
+                                          .run = run_global_max_pool };

@@ -1,0 +1,167 @@
+/* ConvTranspose along one to three axes in float32: a matrix product gives what every element of
+ * the input adds to each tap of its window, and a walk over the windows adds it up. */
+#include "config.h"
+
+#include "core/exec/cpu/cpu.h"
+#include "core/op/infer-window.h"
+
+#include <omp.h>
+#include <oneapi/dnnl/dnnl.h>
+#include <string.h>
+
+#define MAX_AXES 3
+
+/* Axes that are not there have size 1. */
+typedef struct
+{
+  gint64 in[MAX_AXES], out[MAX_AXES], kernel[MAX_AXES];
+  gint64 stride[MAX_AXES], dilation[MAX_AXES], pad[MAX_AXES];
+  gint64 in_plane, out_plane, taps;
+} Geometry;
+
+static void
+geometry_init (Geometry *g, const IrWindow *window)
+{
+  guint missing = MAX_AXES - window->n_axes;
+
+  g->in_plane = g->out_plane = g->taps = 1;
+  for (guint i = 0; i < MAX_AXES; i++)
+    {
+      gboolean there = i >= missing;
+      guint own = there ? i - missing : 0;
+
+      g->in[i] = there ? window->in[own] : 1;
+      g->out[i] = there ? window->out[own] : 1;
+      g->kernel[i] = there ? window->kernel[own] : 1;
+      g->stride[i] = there ? window->stride[own] : 1;
+      g->dilation[i] = there ? window->dilation[own] : 1;
+      g->pad[i] = there ? window->pad_begin[own] : 0;
+      g->in_plane *= g->in[i];
+      g->out_plane *= g->out[i];
+      g->taps *= g->kernel[i];
+    }
+}
+
+/* Elements [low, high) of the input whose tap @shift falls into the output. */
+static void
+reach_of (const Geometry *g, guint axis, gint64 shift, gint64 *low, gint64 *high)
+{
+  gint64 stride = g->stride[axis], end = g->out[axis] - shift;
+
+  *low = shift >= 0 ? 0 : (-shift + stride - 1) / stride;
+  *high = end <= 0 ? 0 : MIN (g->in[axis], (end + stride - 1) / stride);
+}
+
+static void
+add_row (const float *x, float *y, gint64 stride, gint64 n)
+{
+  if (stride == 1)
+    for (gint64 i = 0; i < n; i++)
+      y[i] += x[i];
+  else
+    for (gint64 i = 0; i < n; i++)
+      y[i * stride] += x[i];
+}
+
+/* One tap of one channel of the output. */
+static void
+add_tap (const Geometry *g, const gint64 *tap, const float *columns, float *y)
+{
+  gint64 shift[MAX_AXES], low[MAX_AXES], high[MAX_AXES];
+
+  for (guint i = 0; i < MAX_AXES; i++)
+    {
+      shift[i] = tap[i] * g->dilation[i] - g->pad[i];
+      reach_of (g, i, shift[i], &low[i], &high[i]);
+    }
+  if (high[2] <= low[2])
+    return;
+  for (gint64 a = low[0]; a < high[0]; a++)
+    for (gint64 b = low[1]; b < high[1]; b++)
+      {
+        gint64 row = (a * g->stride[0] + shift[0]) * g->out[1] + b * g->stride[1] + shift[1];
+
+        add_row (columns + (a * g->in[1] + b) * g->in[2] + low[2],
+                 y + row * g->out[2] + low[2] * g->stride[2] + shift[2], g->stride[2],
+                 high[2] - low[2]);
+      }
+}
+
+static void
+add_channel (const Geometry *g, const float *columns, float bias, float *y)
+{
+  for (gint64 i = 0; i < g->out_plane; i++)
+    y[i] = bias;
+  for (gint64 k = 0; k < g->taps; k++)
+    {
+      gint64 tap[] = { k / (g->kernel[1] * g->kernel[2]), k / g->kernel[2] % g->kernel[1],
+                       k % g->kernel[2] };
+
+      add_tap (g, tap, columns + k * g->in_plane, y);
+    }
+}
+
+static const char *
+refuses (const IrNode *node)
+{
+  const char *why = cpu_needs_float (node);
+  int rank = node->n_inputs > 0 && node->inputs[0] != NULL ? ir_value_rank (node->inputs[0])
+                                                           : IR_RANK_UNKNOWN;
+
+  if (why != NULL)
+    return why;
+  return rank >= 3 && rank <= 2 + MAX_AXES
+             ? NULL
+             : "the kernel walks along 1 to 3 axes, and the rank of X is another or unknown";
+}
+
+static gboolean
+run (IrCall *call, GError **error)
+{
+  const IrTensor *in = ir_call_input (call, 0), *weights = ir_call_input (call, 1);
+  const float *x = cpu_floats (call, 0), *w = cpu_floats (call, 1), *bias = cpu_floats (call, 2);
+  gint64 group = ir_call_int (call, "group", 1), batch = ir_tensor_dims (in)[0], own, each, rows;
+  IrWindow window;
+  Geometry g;
+
+  if (!ir_window_of_conv_transpose (&window, call, error))
+    return FALSE;
+  if (window.n_axes > MAX_AXES || ir_tensor_n_elements (in) == 0 ||
+      ir_tensor_n_elements (weights) == 0)
+    return call->op->ref (call, error);
+  geometry_init (&g, &window);
+  float *y = cpu_new_output (call, 0, error);
+  if (y == NULL)
+    return FALSE;
+  if (ir_tensor_n_elements (call->outputs[0].tensor) == 0)
+    return TRUE;
+  own = ir_tensor_dims (in)[1] / group;
+  each = ir_tensor_dims (weights)[1];
+  rows = each * g.taps;
+  if (bias != NULL && ir_tensor_n_elements (ir_call_input (call, 2)) != (guint64) (each * group))
+    return call->op->ref (call, error);
+  g_autofree float *columns = g_try_new (float, (gsize) rows *(gsize) g.in_plane);
+  if (columns == NULL)
+    return ir_call_fail (call, error, IR_OP_ERROR_LIMIT, "the products do not fit into memory");
+  int n_threads = cpu_n_threads (call, (guint64) (rows * g.in_plane * own / 32));
+  omp_set_num_threads (n_threads);
+  for (gint64 part = 0; part < batch * group; part++)
+    {
+      float *to = y + part * each * g.out_plane;
+      gint64 first = part % group * each;
+
+      if (dnnl_sgemm ('T', 'N', rows, g.in_plane, own, 1, w + part % group * own * rows, rows,
+                      x + part * own * g.in_plane, g.in_plane, 0, columns,
+                      g.in_plane) != dnnl_success)
+        return call->op->ref (call, error);
+#pragma omp parallel for num_threads(n_threads) schedule(static)
+      for (gint64 m = 0; m < each; m++)
+        add_channel (&g, columns + m * g.taps * g.in_plane, bias != NULL ? bias[first + m] : 0,
+                     to + m * g.out_plane);
+    }
+  return TRUE;
+}
+
+const IrCpuKernel cpu_conv_transpose = { .name = "sgemm and window sums",
+                                         .refuses = refuses,
+                                         .run = run };

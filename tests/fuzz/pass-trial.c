@@ -25,6 +25,7 @@ typedef struct
   gint64 n;            /* the size called "n" */
   guint32 seed;
   gboolean smooth;
+  gboolean wild; /* an example is changed while it is planted */
   guint depth, n_inputs, n_names;
 } Gen;
 
@@ -998,20 +999,26 @@ block_loop (Gen *gen)
 
 /* -- examples of rules -- */
 
+static gboolean
+strays (Gen *gen, guint n)
+{
+  return gen->wild && one_in (gen, n);
+}
+
 static const IrAttr *
 copy_attr (Gen *gen, const IrAttr *attr)
 {
   if (attr->kind == IR_ATTR_INT)
-    return INT (attr->name, one_in (gen, 25) ? attr->ints[0] ^ 1 : attr->ints[0]);
+    return INT (attr->name, strays (gen, 25) ? attr->ints[0] ^ 1 : attr->ints[0]);
   if (attr->kind == IR_ATTR_INTS)
     {
       g_autofree gint64 *copy = g_memdup2 (attr->ints, attr->n * sizeof (gint64));
-      if (one_in (gen, 12))
+      if (strays (gen, 12))
         shuffle (gen, copy, attr->n);
       return INTS (attr->name, copy, attr->n);
     }
   if (attr->kind == IR_ATTR_FLOAT)
-    return FLOAT (attr->name, one_in (gen, 25) ? attr->floats[0] * 1.5F : attr->floats[0]);
+    return FLOAT (attr->name, strays (gen, 25) ? attr->floats[0] * 1.5F : attr->floats[0]);
   if (attr->kind == IR_ATTR_STRING)
     return ir_attr_string (gen->context, attr->name, attr->strings[0].data,
                            (gssize) attr->strings[0].length);
@@ -1048,7 +1055,7 @@ planted_input (Gen *gen, const IrValue *input, IrDtype floats)
 
   for (guint i = 0; i < rank; i++)
     dims[i] = input->type->dims[i] >= 0 ? input->type->dims[i] : gen->n;
-  if (g_ascii_isupper (input->name[0]) && !one_in (gen, 12))
+  if (g_ascii_isupper (input->name[0]) && !strays (gen, 12))
     {
       if (input->name[0] != 'V')
         return constant (gen, dtype, rank, dims);
@@ -1076,13 +1083,13 @@ plant_node (Gen *gen, const IrNode *node, GHashTable *map, IrDtype floats)
   for (guint i = 0; i < node->n_inputs; i++)
     if (node->inputs[i] != NULL && (in[i] = g_hash_table_lookup (map, node->inputs[i])) == NULL)
       return NULL;
-  if (node->n_inputs == 2 && one_in (gen, 10)) /* the other way round */
+  if (node->n_inputs == 2 && strays (gen, 10)) /* the other way round */
     {
       IrValue *swap = in[0];
       in[0] = in[1];
       in[1] = swap;
     }
-  if (node->n_inputs > 0 && one_in (gen, 25))
+  if (node->n_inputs > 0 && strays (gen, 25))
     in[below (gen, node->n_inputs)] = pick (gen, floats, 0);
   for (guint i = 0; i < node->n_attrs; i++)
     if ((attrs[n_attrs] = copy_attr (gen, node->attrs[i])) != NULL)
@@ -1095,7 +1102,7 @@ planted_constant (Gen *gen, const IrTensor *tensor, IrDtype floats)
 {
   g_autoptr (IrTensor) copy = converted (tensor, floats);
 
-  if (one_in (gen, 12) && ir_dtype_is_float (ir_tensor_dtype (copy)))
+  if (strays (gen, 12) && ir_dtype_is_float (ir_tensor_dtype (copy)))
     return constant (gen, ir_tensor_dtype (copy), ir_tensor_rank (copy), ir_tensor_dims (copy));
   return add_constant (gen, copy);
 }
@@ -1139,28 +1146,50 @@ plant (Gen *gen, IrModel *example, IrDtype floats)
     }
 }
 
-static void
-block_plant (Gen *gen)
+/* Of a pass by chance, or of all rules: then passes with many rules come first. */
+static const char *
+random_example (Gen *gen)
 {
-  static const IrDtype others[] = { IR_DTYPE_FLOAT16, IR_DTYPE_DOUBLE, IR_DTYPE_BFLOAT16,
-                                    IR_DTYPE_INT32 };
   g_autoptr (GPtrArray) examples = g_ptr_array_new ();
-  guint n;
+  guint n, only;
   const IrPass *const *passes = ir_passes (&n);
-  const IrPass *pass = passes[below (gen, n)];
 
-  for (const IrRule *rule = pass->rules; rule != NULL && rule->name != NULL; rule++)
-    if (rule->example != NULL)
-      g_ptr_array_add (examples, (gpointer) rule->example);
-  if (examples->len == 0)
-    return;
-  const char *text = examples->pdata[below (gen, examples->len)];
+  only = one_in (gen, 2) ? below (gen, n) : n;
+  for (guint i = 0; i < n; i++)
+    for (const IrRule *rule = passes[i]->rules; rule != NULL && rule->name != NULL; rule++)
+      if (rule->example != NULL && (only == n || only == i))
+        g_ptr_array_add (examples, (gpointer) rule->example);
+  return examples->len > 0 ? examples->pdata[below (gen, examples->len)] : NULL;
+}
+
+static IrModel *
+read_example (const char *text)
+{
   g_autofree char *whole = g_strconcat (
       text[0] == '<' ? "" : "<ir_version: 8, opset_import: [\"\" : 17, \"irscope\" : 1]>\ng ", text,
       NULL);
-  g_autoptr (IrModel) example = ir_text_read (whole, -1, NULL, NULL);
+  return ir_text_read (whole, -1, NULL, NULL);
+}
+
+static void
+plant_text (Gen *gen, const char *text)
+{
+  static const IrDtype others[] = { IR_DTYPE_FLOAT16, IR_DTYPE_DOUBLE, IR_DTYPE_BFLOAT16,
+                                    IR_DTYPE_INT32 };
+  g_autoptr (IrModel) example = read_example (text);
+
+  gen->wild = one_in (gen, 2);
   if (example != NULL)
-    plant (gen, example, one_in (gen, 4) ? CHOOSE (gen, others) : IR_DTYPE_FLOAT);
+    plant (gen, example, strays (gen, 3) ? CHOOSE (gen, others) : IR_DTYPE_FLOAT);
+}
+
+static void
+block_plant (Gen *gen)
+{
+  const char *text = random_example (gen);
+
+  if (text != NULL)
+    plant_text (gen, text);
 }
 
 /* -- the model -- */
@@ -1192,12 +1221,14 @@ random_block (Gen *gen)
 static void
 choose_outputs (Gen *gen)
 {
+  gboolean inner = one_in (gen, 2); /* what is read is an output as well, now and then */
   g_autoptr (GPtrArray) outputs = g_ptr_array_new ();
 
   for (guint i = 0; i < gen->pool->len; i++)
     {
       IrValue *value = gen->pool->pdata[i];
-      if (value->producer != NULL && (value->n_uses == 0 ? !one_in (gen, 6) : one_in (gen, 10)))
+      if (value->producer != NULL &&
+          (value->n_uses == 0 ? !one_in (gen, 6) : inner && one_in (gen, 8)))
         g_ptr_array_add (outputs, value);
     }
   if (outputs->len == 0)
@@ -1219,13 +1250,18 @@ pass_trial_model (guint32 seed, guint size, gboolean smooth, gint64 *n)
   g_autoptr (GHashTable)
       tensors = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify) ir_tensor_unref);
   Gen gen = { model, edit, model->context, model->main, rand, pool, tensors,
-              0,     seed, smooth,         0,           0,    0 };
+              0,     seed, smooth,         FALSE,       0,    0,    0 };
 
   gen.n = one_in (&gen, 25) ? 0 : 1 + below (&gen, 3);
-  ir_edit_set_opset (edit, "", CHOOSE (&gen, opsets));
+  const char *first = random_example (&gen);
+  g_autoptr (IrModel) example = first != NULL && one_in (&gen, 2) ? read_example (first) : NULL;
+  ir_edit_set_opset (edit, "",
+                     example != NULL ? ir_model_opset (example, "") : CHOOSE (&gen, opsets));
   ir_edit_set_opset (edit, "irscope", 1);
   ir_edit_rename_graph (edit, model->main, "g");
   random_input (&gen, IR_DTYPE_FLOAT, 2 + below (&gen, 3));
+  if (example != NULL)
+    plant_text (&gen, first);
   for (guint i = 0; i < size; i++)
     random_block (&gen);
   choose_outputs (&gen);

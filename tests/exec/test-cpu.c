@@ -708,12 +708,215 @@ make_running_sum (Case *c, const IrOp *op)
     set_int (c, "exclusive", pick (c, 0, 1));
 }
 
+/* -- picking and placing -- */
+
+/* Integers in [low, high], a constant of the graph. */
+static IrValue *
+whole_numbers (Case *c, const char *name, guint rank, const gint64 *dims, gint low, gint high)
+{
+  g_autoptr (GError) error = NULL;
+  IrTensor *tensor = ir_tensor_new_alloc (IR_DTYPE_INT64, rank, dims, &error);
+  g_assert_no_error (error);
+  gint64 *data = ir_tensor_data_writable (tensor);
+
+  for (guint64 i = 0; i < ir_tensor_n_elements (tensor); i++)
+    data[i] = pick (c, low, high);
+  return build_constant (&c->b, name, tensor);
+}
+
+/* Gather and scatter by tuples; now and then an index lies outside. */
+static void
+make_tuples (Case *c, const IrOp *op)
+{
+  gint64 dims[] = { pick (c, 2, 4), pick (c, 2, 4), pick (c, 1, 9) };
+  gint64 places[] = { pick (c, 1, 5), pick (c, 1, 2) }, news[] = { places[0], dims[1], dims[2] };
+  IrValue *inputs[3] = { operand (c, "data", 3, dims) };
+
+  inputs[1] = whole_numbers (c, "indices", 2, places, -2, chance (c, 0.1) ? 2 : 1);
+  if (op->in.max == 3)
+    {
+      news[1] = places[1] == 2 ? dims[2] : dims[1];
+      inputs[2] = operand (c, "updates", places[1] == 2 ? 2 : 3, news);
+    }
+  make_node (c, op, inputs, (guint) op->in.max);
+  if (op->in.max == 3 && chance (c, 0.5))
+    build_string (&c->b, c->node, "reduction", chance (c, 0.7) ? "add" : "max");
+}
+
+/* One index for each element. */
+static void
+make_elements (Case *c, const IrOp *op)
+{
+  gint64 dims[] = { pick (c, 2, 4), pick (c, 2, 4), pick (c, 2, 9) }, places[3];
+  IrValue *inputs[3] = { operand (c, "data", 3, dims) };
+
+  for (guint i = 0; i < 3; i++)
+    places[i] = pick (c, 1, (gint) dims[i]);
+  inputs[1] = whole_numbers (c, "indices", 3, places, -2, chance (c, 0.1) ? 2 : 1);
+  if (op->in.max == 3)
+    inputs[2] = operand (c, "updates", 3, places);
+  make_node (c, op, inputs, (guint) op->in.max);
+  set_int (c, "axis", pick (c, -3, 2));
+  if (op->in.max == 3 && chance (c, 0.5))
+    build_string (&c->b, c->node, "reduction", chance (c, 0.7) ? "add" : "max");
+}
+
+static void
+make_one_hot (Case *c, const IrOp *op)
+{
+  gint64 dims[] = { pick (c, 1, 4), pick (c, 1, 9) }, pair = 2;
+  IrValue *inputs[] = { whole_numbers (c, "indices", 2, dims, -9, 9),
+                        whole_numbers (c, "depth", 0, NULL, 1, 7),
+                        operand (c, "values", 1, &pair) };
+
+  make_node (c, op, inputs, 3);
+  set_int (c, "axis", pick (c, -3, 2));
+}
+
+static void
+make_triangle (Case *c, const IrOp *op)
+{
+  gint64 dims[] = { pick (c, 1, 3), pick (c, 0, 9), pick (c, 1, 9) };
+  IrValue *inputs[] = { operand (c, "x", 3, dims), whole_numbers (c, "k", 0, NULL, -10, 10) };
+
+  make_node (c, op, inputs, chance (c, 0.8) ? 2 : 1);
+  set_int (c, "upper", pick (c, 0, 1));
+}
+
+static void
+make_top (Case *c, const IrOp *op)
+{
+  gint64 dims[] = { pick (c, 1, 3), pick (c, 3, 90), pick (c, 3, 5) }, one = 1;
+  IrValue *inputs[] = { operand (c, "x", 3, dims), whole_numbers (c, "k", 1, &one, 0, 3) };
+
+  c->node = ir_edit_add_node (c->b.edit, c->b.model->main, op->name, op->domain, NULL, 2, inputs,
+                              2);
+  set_int (c, "axis", pick (c, -2, 2));
+  set_int (c, "largest", pick (c, 0, 1));
+}
+
+/* -- pictures -- */
+
+static void
+make_resize (Case *c, const IrOp *op)
+{
+  static const char *const modes[] = { "nearest", "linear", "cubic" };
+  static const char *const places[] = { "half_pixel",         "half_pixel_symmetric",
+                                        "pytorch_half_pixel", "align_corners",
+                                        "asymmetric",         "tf_half_pixel_for_nn" };
+  static const char *const roundings[] = { "round_prefer_floor", "round_prefer_ceil", "floor",
+                                           "ceil" };
+  gint64 dims[] = { pick (c, 1, 2), pick (c, 1, 3), pick (c, 1, 9), pick (c, 1, 20) };
+  gint64 sizes[] = { dims[0], dims[1], pick (c, 1, 20), pick (c, 1, 40) };
+  const char *mode = modes[pick (c, 0, 2)], *place = places[pick (c, 0, 5)];
+  IrValue *inputs[] = { operand (c, "x", 4, dims), NULL, NULL,
+                        build_constant (&c->b, "sizes", ir_tensor_new_int64s (sizes, 4)) };
+
+  make_node (c, op, inputs, 4);
+  g_string_append_printf (c->text, " %s %s", mode, place);
+  build_string (&c->b, c->node, "mode", mode);
+  build_string (&c->b, c->node, "coordinate_transformation_mode", place);
+  build_string (&c->b, c->node, "nearest_mode", roundings[pick (c, 0, 3)]);
+  if (chance (c, 0.3))
+    set_int (c, "antialias", 1);
+  if (chance (c, 0.3))
+    set_int (c, "exclude_outside", 1);
+}
+
+static void
+make_deconv (Case *c, const IrOp *op)
+{
+  guint n = (guint) pick (c, 1, 3);
+  gint64 group = pick (c, 1, 2), x[5], w[5], values[3], bias;
+  IrValue *inputs[3] = { NULL };
+
+  x[0] = pick (c, 1, 2);
+  x[1] = w[0] = group * pick (c, 1, 4);
+  w[1] = pick (c, 1, 5);
+  bias = group * w[1];
+  for (guint i = 0; i < n; i++)
+    {
+      x[i + 2] = pick (c, 2, 7);
+      w[i + 2] = pick (c, 1, 4);
+    }
+  inputs[0] = operand (c, "x", n + 2, x);
+  inputs[1] = operand (c, "w", n + 2, w);
+  if (chance (c, 0.6))
+    inputs[2] = operand (c, "b", 1, &bias);
+  make_node (c, op, inputs, 3);
+  set_int (c, "group", group);
+  for (guint i = 0; i < n; i++)
+    values[i] = pick (c, 1, 3);
+  set_ints (c, "strides", values, n);
+  for (guint i = 0; i < n; i++)
+    values[i] = pick (c, 1, 2);
+  if (chance (c, 0.5))
+    set_ints (c, "dilations", values, n);
+}
+
+static void
+make_blocks (Case *c, const IrOp *op)
+{
+  gint64 b = pick (c, 1, 3);
+  gboolean to_space = op->id == IR_OP_DEPTH_TO_SPACE;
+  gint64 dims[] = { pick (c, 1, 2), pick (c, 1, 3) * (to_space ? b * b : 1),
+                    pick (c, 1, 4) * (to_space ? 1 : b), pick (c, 1, 4) * (to_space ? 1 : b) };
+  IrValue *x = operand (c, "x", 4, dims);
+
+  make_node (c, op, &x, 1);
+  set_int (c, "blocksize", b);
+  if (chance (c, 0.5))
+    build_string (&c->b, c->node, "mode", "CRD");
+}
+
+/* -- groups of channels -- */
+
+static void
+make_group_norm (Case *c, const IrOp *op)
+{
+  gint64 groups = pick (c, 1, 3),
+         dims[] = { pick (c, 1, 3), groups * pick (c, 1, 3), pick (c, 1, 9), pick (c, 1, 20) };
+  IrValue *inputs[] = { operand (c, "x", 4, dims), operand (c, "scale", 1, &dims[1]),
+                        operand (c, "bias", 1, &dims[1]) };
+
+  make_node (c, op, inputs, 3);
+  if (ir_op_attr (op, "num_groups") != NULL)
+    set_int (c, "num_groups", groups);
+}
+
+static void
+make_local_norm (Case *c, const IrOp *op)
+{
+  gint64 dims[] = { pick (c, 1, 3), pick (c, 1, 9), pick (c, 1, 9), pick (c, 1, 50) };
+  IrValue *x = operand (c, "x", 4, dims);
+
+  make_node (c, op, &x, 1);
+  set_int (c, "size", pick (c, 1, 6));
+  if (chance (c, 0.5))
+    set_float (c, "alpha", 0.5);
+}
+
 static const struct
 {
   IrOpFamily family;
   const char *op; /* (nullable) prefix of the names of operators, NULL: the whole family */
   void (*make) (Case *c, const IrOp *op);
 } makers[] = {
+  { IR_FAMILY_INDEX, "GatherND", make_tuples },
+  { IR_FAMILY_INDEX, "ScatterND", make_tuples },
+  { IR_FAMILY_INDEX, "GatherElements", make_elements },
+  { IR_FAMILY_INDEX, "Scatter", make_elements },
+  { IR_FAMILY_INDEX, "OneHot", make_one_hot },
+  { IR_FAMILY_INDEX, "Trilu", make_triangle },
+  { IR_FAMILY_INDEX, "TopK", make_top },
+  { IR_FAMILY_SHAPE, "Resize", make_resize },
+  { IR_FAMILY_LINEAR, "ConvTranspose", make_deconv },
+  { IR_FAMILY_SHAPE, "DepthToSpace", make_blocks },
+  { IR_FAMILY_SHAPE, "SpaceToDepth", make_blocks },
+  { IR_FAMILY_SHAPE, "Dropout", make_unary },
+  { IR_FAMILY_NORM, "InstanceNormalization", make_group_norm },
+  { IR_FAMILY_NORM, "GroupNormalization", make_group_norm },
+  { IR_FAMILY_NORM, "LRN", make_local_norm },
   { IR_FAMILY_FUSED, "Conv", make_conv },
   { IR_FAMILY_FUSED, "Gemm", make_gemm },
   { IR_FAMILY_FUSED, "MatMul", make_matmul },

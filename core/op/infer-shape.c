@@ -111,8 +111,11 @@ reshape_dim (IrCall *call, IrNumber number, int i, gboolean *is_free, IrDim *dim
   *dim = IR_DIM_UNKNOWN;
   if (!number.known)
     {
-      *dim = number.expr;
-      *is_free = number.expr == IR_DIM_UNKNOWN;
+      gint64 lower, upper;
+      ir_dim_bounds (call->context, number.expr, &lower, &upper);
+      /* What may well be negative, as -n, may be the -1 that stands for the rest. */
+      *dim = lower < -1 ? IR_DIM_UNKNOWN : number.expr;
+      *is_free = *dim == IR_DIM_UNKNOWN;
     }
   else if (number.value == -1)
     *is_free = TRUE;

@@ -1,7 +1,8 @@
 /* The difference of two models. First the nodes and values of both sides are paired: by id within
  * one history; otherwise by the lineage that the second one carries in its metadata, if any, by
- * name, then by operator and neighbours, from the inputs downwards. Then each pair is compared
- * field by field. Cost: linear, but for the notes on what changed. */
+ * name, by fingerprints of all that they are computed from, then by operator and neighbours, from
+ * what is paired already and from the outputs. Then each pair is compared field by field. Cost:
+ * O(n log n), but for the notes on what changed. */
 #include "config.h"
 
 #include "core/ir/diff.h"
@@ -328,7 +329,332 @@ pair_by_origin (Pairing *p)
     }
 }
 
-/* Each round reaches at least one node further; chains of renamed nodes are rarely long. */
+/* -- pairing by subtrees -- */
+
+static guint64
+attrs_fingerprint (const IrModel *model, const IrNode *node)
+{
+  guint64 hash = 1;
+
+  for (guint i = 0; i < node->n_attrs; i++)
+    {
+      const IrAttr *attr = node->attrs[i];
+      g_autofree char *text = NULL;
+
+      hash = mix (hash, hash_text (attr->name));
+      if (attr->kind == IR_ATTR_GRAPH || attr->kind == IR_ATTR_GRAPHS)
+        continue;
+      text = ir_attr_to_string (model->context, attr, 8);
+      hash = mix (hash, hash_text (text));
+    }
+  return hash;
+}
+
+/* Of everything that a node is computed from, in the order of execution. What differs above a node
+ * changes its fingerprint; 0 stands for a cycle. @roots: of values that nodes do not make. */
+static guint64 *
+subtree_fingerprints (const IrModel *model, const guint64 *roots)
+{
+  guint64 *values = g_memdup2 (roots, model->values->len * sizeof *roots);
+  guint n;
+  IrNode *const *order = ir_graph_order (model->main, &n);
+
+  for (guint i = 0; i < n; i++)
+    {
+      const IrNode *node = order[i];
+      guint64 hash = mix (hash_text (node->op_type), hash_text (node->domain));
+
+      if (node->n_attrs > 0)
+        hash = mix (hash, attrs_fingerprint (model, node));
+      ir_node_for_each_input (node, k, input)
+        hash = mix (hash, values[input->id] + k);
+      for (guint k = 0; k < node->n_outputs; k++)
+        if (node->outputs[k] != NULL)
+          values[node->outputs[k]->id] = mix (hash, k + 1);
+    }
+  return values;
+}
+
+/* Inputs, initializers and what else no node makes: one number for what is paired already, that of
+ * their contents for other initializers. */
+static guint64 *
+root_fingerprints (const Pairing *p, gboolean side_b)
+{
+  const IrModel *model = side_b ? p->b : p->a;
+  guint64 *roots = g_new0 (guint64, model->values->len);
+
+  for (guint i = 1; i < model->values->len; i++)
+    {
+      const IrValue *value = ir_model_live_value (model, i);
+
+      if (value != NULL && value->producer == NULL)
+        roots[i] = mix (7, value_key (p, value, side_b));
+    }
+  return roots;
+}
+
+static guint64
+subtree_of (const IrNode *node, const guint64 *values)
+{
+  for (guint i = 0; i < node->n_outputs; i++)
+    if (node->outputs[i] != NULL)
+      return mix (values[node->outputs[i]->id], i);
+  return 0;
+}
+
+typedef struct
+{
+  guint64 key;
+  IrNodeId id;
+} Entry;
+
+static int
+compare_entries (gconstpointer a, gconstpointer b)
+{
+  const Entry *x = a, *y = b;
+
+  if (x->key != y->key)
+    return x->key < y->key ? -1 : 1;
+  return x->id < y->id ? -1 : x->id > y->id;
+}
+
+static GArray *
+sorted_entries (const IrModel *model, const guint64 *values, const guint32 *twins)
+{
+  GArray *entries = g_array_new (FALSE, FALSE, sizeof (Entry));
+
+  for (guint i = 1; i < model->nodes->len; i++)
+    {
+      const IrNode *node = ir_model_live_node (model, i);
+      Entry entry = { node != NULL && node->graph == model->main && twins[i] == 0
+                          ? subtree_of (node, values)
+                          : 0,
+                      i };
+      if (entry.key != 0)
+        g_array_append_val (entries, entry);
+    }
+  g_array_sort (entries, compare_entries);
+  return entries;
+}
+
+/* Nodes that are computed from the same in the same way, in the order of both graphs. */
+static void
+pair_by_subtree (Pairing *p)
+{
+  g_autofree guint64 *roots_a = root_fingerprints (p, FALSE);
+  g_autofree guint64 *roots_b = root_fingerprints (p, TRUE);
+  g_autofree guint64 *values_a = subtree_fingerprints (p->a, roots_a);
+  g_autofree guint64 *values_b = subtree_fingerprints (p->b, roots_b);
+  g_autoptr (GArray) a = sorted_entries (p->a, values_a, p->node_of_a);
+  g_autoptr (GArray) b = sorted_entries (p->b, values_b, p->node_of_b);
+
+  for (guint i = 0, k = 0; i < a->len && k < b->len;)
+    {
+      const Entry *x = &g_array_index (a, Entry, i), *y = &g_array_index (b, Entry, k);
+
+      if (x->key == y->key)
+        pair_nodes (p, ir_model_node (p->a, x->id), ir_model_node (p->b, y->id));
+      i += x->key <= y->key;
+      k += x->key >= y->key;
+    }
+  pair_outputs (p);
+}
+
+/* -- pairing by neighbours -- */
+
+/* Pairs whose neighbours are still to be looked at. */
+typedef struct
+{
+  Pairing *p;
+  GArray *queue; /* of IrNodeId in a */
+} Front;
+
+static gboolean
+take (Front *front, const IrNode *a, const IrNode *b)
+{
+  if (!pair_nodes (front->p, a, b))
+    return FALSE;
+  for (guint k = 0; k < MIN (a->n_outputs, b->n_outputs); k++)
+    pair_values (front->p, a->outputs[k], b->outputs[k]);
+  g_array_append_val (front->queue, a->id);
+  return TRUE;
+}
+
+/* The only reader of @value at @slot that has no twin and, if @like is given, its operator; NULL if
+ * there are none or several. */
+static const IrNode *
+only_reader (const IrValue *value, const IrNode *like, guint slot, const guint32 *twins)
+{
+  const IrNode *found = NULL;
+
+  for (guint i = 0; i < value->n_uses; i++)
+    {
+      IrUse use = ir_value_use (value, i);
+
+      if (use.node == NULL || twins[use.node->id] != 0 || use.slot != slot ||
+          (like != NULL && !same_operator (use.node, like)))
+        continue;
+      if (found != NULL)
+        return NULL;
+      found = use.node;
+    }
+  return found;
+}
+
+#define MAX_READERS 64 /* of one value, looked at in pairs */
+
+static void
+pair_readers (Front *front, const IrValue *a, const IrValue *b)
+{
+  const Pairing *p = front->p;
+
+  if (a == NULL || b == NULL || a->n_uses > MAX_READERS || b->n_uses > MAX_READERS)
+    return;
+  for (guint i = 0; i < a->n_uses; i++)
+    {
+      IrUse use = ir_value_use (a, i);
+      const IrNode *reader = use.node, *twin;
+
+      if (reader == NULL || p->node_of_a[reader->id] != 0 ||
+          only_reader (a, reader, use.slot, p->node_of_a) != reader)
+        continue;
+      twin = only_reader (b, reader, use.slot, p->node_of_b);
+      if (twin != NULL)
+        take (front, reader, twin);
+    }
+}
+
+static void
+pair_makers (Front *front, const IrNode *a, const IrNode *b)
+{
+  for (guint i = 0; i < MIN (a->n_inputs, b->n_inputs); i++)
+    {
+      const IrValue *from = a->inputs[i], *to = b->inputs[i];
+
+      if (from == NULL || to == NULL)
+        continue;
+      if (from->producer == NULL && to->producer == NULL)
+        pair_values (front->p, from, to);
+      else if (from->producer != NULL && to->producer != NULL &&
+               from->output_slot == to->output_slot && same_operator (from->producer, to->producer))
+        take (front, from->producer, to->producer);
+    }
+}
+
+/* Down to the readers of what is paired, up to the makers of what it reads, as far as it goes. */
+static void
+follow (Front *front)
+{
+  Pairing *p = front->p;
+
+  while (front->queue->len > 0)
+    {
+      IrNodeId id = g_array_index (front->queue, IrNodeId, front->queue->len - 1);
+      const IrNode *a = ir_model_live_node (p->a, id);
+      const IrNode *b = ir_model_live_node (p->b, p->node_of_a[id]);
+
+      g_array_set_size (front->queue, front->queue->len - 1);
+      for (guint k = 0; k < MIN (a->n_outputs, b->n_outputs); k++)
+        pair_readers (front, a->outputs[k], b->outputs[k]);
+      pair_makers (front, a, b);
+    }
+}
+
+static gboolean
+inputs_are_twins (const Pairing *p, const IrNode *a, const IrNode *b)
+{
+  if (a->n_inputs != b->n_inputs || a->n_outputs != b->n_outputs || a->n_inputs == 0)
+    return FALSE;
+  for (guint i = 0; i < a->n_inputs; i++)
+    if (a->inputs[i] == NULL || b->inputs[i] == NULL
+            ? a->inputs[i] != b->inputs[i]
+            : p->value_of_a[a->inputs[i]->id] != b->inputs[i]->id)
+      return FALSE;
+  return TRUE;
+}
+
+/* Otherwise a node that was put in would pass for one that was replaced. */
+static gboolean
+readers_are_alike (const IrValue *a, const IrValue *b)
+{
+  if (a == NULL || b == NULL || a->n_uses != b->n_uses || a->n_uses > MAX_READERS)
+    return FALSE;
+  for (guint i = 0; i < a->n_uses; i++)
+    {
+      IrUse from = ir_value_use (a, i), to = ir_value_use (b, i);
+
+      if ((from.node == NULL) != (to.node == NULL) || from.slot != to.slot ||
+          (from.node != NULL && !same_operator (from.node, to.node)))
+        return FALSE;
+    }
+  return TRUE;
+}
+
+/* Another operator in the place of one: the same inputs, nobody else there, and readers alike. So
+ * what lies behind it is found too. */
+static void
+pair_replaced (Front *front)
+{
+  Pairing *p = front->p;
+  guint n;
+  IrNode *const *order = ir_graph_order (p->a->main, &n);
+
+  for (guint i = 0; i < n; i++)
+    {
+      const IrNode *a = order[i], *b = NULL;
+      const IrValue *first = ir_node_input (a, 0);
+
+      if (p->node_of_a[a->id] != 0 || first == NULL || p->value_of_a[first->id] == 0 ||
+          first->n_uses > MAX_READERS || only_reader (first, NULL, 0, p->node_of_a) != a)
+        continue;
+      b = only_reader (ir_model_value (p->b, p->value_of_a[first->id]), NULL, 0, p->node_of_b);
+      if (b != NULL && inputs_are_twins (p, a, b) &&
+          readers_are_alike (ir_node_output (a, 0), ir_node_output (b, 0)) && take (front, a, b))
+        follow (front);
+    }
+}
+
+/* From the outputs upwards: what lies behind the last node that was put in or taken out. */
+static void
+pair_output_makers (Front *front)
+{
+  const IrGraph *a = front->p->a->main, *b = front->p->b->main;
+
+  for (guint i = 0; i < MIN (ir_graph_n_outputs (a), ir_graph_n_outputs (b)); i++)
+    {
+      const IrValue *from = ir_graph_output (a, i), *to = ir_graph_output (b, i);
+
+      if (from != NULL && to != NULL && from->producer != NULL && to->producer != NULL &&
+          same_operator (from->producer, to->producer) &&
+          take (front, from->producer, to->producer))
+        follow (front);
+    }
+}
+
+static void
+pair_by_neighbours (Pairing *p)
+{
+  g_autoptr (GArray) queue = g_array_new (FALSE, FALSE, sizeof (IrNodeId));
+  Front front = { p, queue };
+
+  for (guint i = 0; i < ir_graph_n_inputs (p->a->main); i++)
+    {
+      const IrValue *a = ir_graph_input (p->a->main, i);
+      if (a != NULL && p->value_of_a[a->id] != 0)
+        pair_readers (&front, a, ir_model_value (p->b, p->value_of_a[a->id]));
+    }
+  for (guint i = p->a->nodes->len; i > 1; i--)
+    if (p->node_of_a[i - 1] != 0)
+      {
+        IrNodeId id = i - 1;
+        g_array_append_val (queue, id);
+      }
+  follow (&front);
+  pair_replaced (&front);
+  pair_output_makers (&front);
+}
+
+/* Each round reaches at least one node further; what follow() leaves is rarely deep. */
 #define MAX_ROUNDS 64
 
 static void
@@ -342,6 +668,8 @@ pair_by_likeness (Pairing *p)
   pair_by_value_name (p);
   pair_graph_inputs (p);
   pair_outputs (p);
+  pair_by_subtree (p);
+  pair_by_neighbours (p);
   for (guint i = 0; i < MAX_ROUNDS && any; i++)
     {
       any = pair_by_fingerprint (p, input_fingerprint);

@@ -146,6 +146,70 @@ test_values (void)
                    "initializer changed");
 }
 
+#define LENGTH 3000
+
+/* A chain of two operators in turn; another one at every place that @step divides, one more node
+ * at @extra; names with @prefix. */
+static IrModel *
+new_chain (const char *prefix, guint step, guint extra)
+{
+  IrModel *model = ir_model_new ();
+  g_autoptr (IrEdit) edit = ir_edit_new_import (model);
+  IrValue *value = ir_edit_add_value (edit, model->main, "x", NULL);
+
+  ir_edit_set_opset (edit, "", 17);
+  ir_edit_set_graph_inputs (edit, model->main, &value, 1);
+  for (guint i = 1; i <= LENGTH; i++)
+    {
+      const char *op = step != 0 && i % step == 0 ? "Abs" : i % 2 != 0 ? "Exp" : "Neg";
+
+      for (guint k = 0; k < (i == extra ? 2 : 1); k++)
+        {
+          g_autofree char *name = g_strdup_printf ("%s%u_%u", prefix, i, k);
+          IrNode *node = ir_edit_add_node (edit, model->main, k == 0 ? op : "Sin", NULL, name, 1,
+                                           &value, 1);
+          value = node->outputs[0];
+          g_free (g_steal_pointer (&name));
+          name = g_strdup_printf ("%sv%u_%u", prefix, i, k);
+          ir_edit_rename_value (edit, value, name);
+        }
+    }
+  ir_edit_set_graph_outputs (edit, model->main, &value, 1);
+  return model;
+}
+
+static void
+test_renamed (void)
+{
+  g_autoptr (IrModel) a = new_chain ("a", 0, 0);
+  g_autoptr (IrModel) replaced = new_chain ("b", 100, 0);
+  g_autoptr (IrModel) inserted = new_chain ("c", 0, LENGTH / 2);
+  g_autoptr (IrDiff) first = ir_diff_new (a, replaced, FALSE);
+  g_autoptr (IrDiff) second = ir_diff_new (a, inserted, FALSE);
+  g_autoptr (GPtrArray) groups = ir_diff_groups (first);
+  guint n_replaced = 0;
+
+  g_assert_cmpuint (first->n_nodes[IR_DIFF_ADDED] + first->n_nodes[IR_DIFF_REMOVED], ==, 0);
+  for (guint i = 0; i < groups->len; i++)
+    {
+      const IrDiffGroup *group = groups->pdata[i];
+      if (!group->of_values && group->op == NULL)
+        n_replaced += group->items->len;
+    }
+  g_assert_cmpuint (n_replaced, ==, LENGTH / 100);
+  g_assert_cmpuint (second->n_nodes[IR_DIFF_ADDED], ==, 1);
+  g_assert_cmpuint (second->n_nodes[IR_DIFF_REMOVED], ==, 0);
+  for (guint i = 0; i < second->nodes->len; i++)
+    {
+      const IrNodeDiff *item = &g_array_index (second->nodes, IrNodeDiff, i);
+      if (item->a == 0)
+        g_assert_cmpstr (ir_model_node (inserted, item->b)->op_type, ==, "Sin");
+      else
+        g_assert_cmpstr (ir_model_node (inserted, item->b)->op_type, ==,
+                         ir_model_node (a, item->a)->op_type);
+    }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -155,5 +219,7 @@ main (int argc, char **argv)
   g_test_add_func ("/diff/nodes without names are paired by what they read", test_likeness);
   g_test_add_func ("/diff/two steps are compared by id", test_history);
   g_test_add_func ("/diff/values differ in type and contents", test_values);
+  g_test_add_func ("/diff/a long graph is paired through renaming, replacing and inserting",
+                   test_renamed);
   return g_test_run ();
 }

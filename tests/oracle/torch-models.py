@@ -65,37 +65,37 @@ class Llama(torch.nn.Module):
 
 
 class First(torch.nn.Module):
-    """The first output of a model of transformers, by position."""
+    """The first output of a model of transformers, on token ids and their mask."""
 
     def __init__(self, model):
         super().__init__()
         self.model = model
 
-    def forward(self, *inputs):
-        return self.model(*inputs, return_dict=False)[0]
+    def forward(self, input_ids, attention_mask):
+        return self.model(input_ids=input_ids, attention_mask=attention_mask, return_dict=False)[0]
 
 
 def image(name):
     return lambda: (getattr(torchvision.models, name)(weights=None), (torch.randn(1, 3, 224, 224),), ())
 
 
-def ids(length=64):
-    return torch.randint(0, 1000, (2, length))
+def text(model):
+    inputs = torch.randint(0, 1000, (2, 64)), torch.ones(2, 64, dtype=torch.long)
+    return First(model), inputs, ('input_ids', 'attention_mask')
 
 
 def bert():
-    config = transformers.BertConfig(attn_implementation='eager')
-    return First(transformers.BertModel(config)), (ids(), torch.ones(2, 64, dtype=torch.long)), ('input_ids', 'attention_mask')
+    return text(transformers.BertModel(transformers.BertConfig(attn_implementation='eager')))
 
 
 def gpt2():
     config = transformers.GPT2Config(attn_implementation='eager', use_cache=False)
-    return First(transformers.GPT2LMHeadModel(config)), (ids(),), ('input_ids',)
+    return text(transformers.GPT2LMHeadModel(config))
 
 
 def t5():
     config = transformers.T5Config(d_model=512, d_ff=2048, num_layers=6, num_heads=8)
-    return First(transformers.T5EncoderModel(config)), (ids(),), ('input_ids',)
+    return text(transformers.T5EncoderModel(config))
 
 
 MODELS = {

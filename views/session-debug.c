@@ -486,8 +486,14 @@ on_bisected (gpointer owner, gpointer result, const GError *error, gpointer data
     show_culprit (self, found->node);
   g_free (found); /* its contents are the session's now */
   ir_session_changed (self, IR_CHANGED_BUSY | IR_CHANGED_DEBUG);
-  text = ir_session_bisection_text (self);
-  ir_session_message (self, "%s", text);
+  if (self->bisection->answer == IR_BISECT_FOUND)
+    ir_session_message (self, "Step %u, %s, makes it fail", self->bisection->step,
+                        ir_history_step (self->timeline->model, self->bisection->step)->rule);
+  else
+    {
+      text = ir_session_bisection_text (self);
+      ir_session_message (self, "%s", text);
+    }
 }
 
 /**

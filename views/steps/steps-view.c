@@ -457,8 +457,9 @@ can_skip (IrModel *history, guint step)
          strcmp (ir_history_pass_of (history, step), "edit") != 0;
 }
 
+/* @x, @y: in the list. */
 static void
-show_menu (IrStepsView *self, const GdkRectangle *at)
+show_menu (IrStepsView *self, double x, double y)
 {
   IrSession *session = ir_view_get_session (IR_VIEW (self));
   IrModel *history = ir_session_get_history (session);
@@ -467,9 +468,10 @@ show_menu (IrStepsView *self, const GdkRectangle *at)
 
   if (!can_skip (history, step))
     return;
+  gtk_widget_translate_coordinates (self->list_view, self->box, x, y, &x, &y);
   model = menu_of_step (history, step);
   gtk_popover_menu_set_menu_model (GTK_POPOVER_MENU (self->menu), model);
-  gtk_popover_set_pointing_to (GTK_POPOVER (self->menu), at);
+  gtk_popover_set_pointing_to (GTK_POPOVER (self->menu), &(GdkRectangle){ (int) x, (int) y, 1, 1 });
   gtk_popover_popup (GTK_POPOVER (self->menu));
 }
 
@@ -478,7 +480,6 @@ show_menu (IrStepsView *self, const GdkRectangle *at)
 static void
 on_secondary (GtkGestureClick *gesture, int n_press, double x, double y, IrStepsView *self)
 {
-  const GdkRectangle at = { (int) x, (int) y, 1, 1 };
   GtkWidget *widget = gtk_widget_pick (self->list_view, x, y, GTK_PICK_DEFAULT);
 
   for (; widget != NULL && widget != self->list_view; widget = gtk_widget_get_parent (widget))
@@ -488,7 +489,7 @@ on_secondary (GtkGestureClick *gesture, int n_press, double x, double y, IrSteps
       if (position == 0)
         continue;
       gtk_single_selection_set_selected (self->selection, position - 1);
-      show_menu (self, &at);
+      show_menu (self, x, y);
       return;
     }
 }
@@ -501,14 +502,13 @@ on_list_key (GtkEventControllerKey *controller,
              IrStepsView *self)
 {
   GtkWidget *focus = gtk_widget_get_focus_child (self->list_view);
-  GdkRectangle at = { 40, 20, 1, 1 };
-  double x, y;
+  double x = 40, y = 20;
 
   if (key != GDK_KEY_Menu && !(key == GDK_KEY_F10 && state & GDK_SHIFT_MASK))
     return FALSE;
-  if (focus != NULL && gtk_widget_translate_coordinates (focus, self->list_view, 40, 20, &x, &y))
-    at = (GdkRectangle){ (int) x, (int) y, 1, 1 };
-  show_menu (self, &at);
+  if (focus != NULL)
+    gtk_widget_translate_coordinates (focus, self->list_view, x, y, &x, &y);
+  show_menu (self, x, y);
   return TRUE;
 }
 
@@ -549,8 +549,9 @@ make_menu (IrStepsView *self)
   self->menu = gtk_popover_menu_new_from_model (NULL);
   gtk_popover_set_has_arrow (GTK_POPOVER (self->menu), FALSE);
   gtk_widget_set_halign (self->menu, GTK_ALIGN_START);
-  gtk_widget_set_parent (self->menu, self->list_view);
+  gtk_widget_set_parent (self->menu, self->box);
   gtk_gesture_single_set_button (GTK_GESTURE_SINGLE (click), GDK_BUTTON_SECONDARY);
+  gtk_event_controller_set_propagation_phase (GTK_EVENT_CONTROLLER (click), GTK_PHASE_CAPTURE);
   g_signal_connect (click, "pressed", G_CALLBACK (on_secondary), self);
   gtk_widget_add_controller (self->list_view, GTK_EVENT_CONTROLLER (click));
   gtk_event_controller_set_propagation_phase (keys, GTK_PHASE_CAPTURE);
@@ -706,9 +707,9 @@ ir_steps_view_init (IrStepsView *self)
           "win.optimize", "Optimize"),
       "empty");
   gtk_stack_add_named (GTK_STACK (self->stack), paned, "steps");
-  make_menu (self);
   gtk_widget_set_vexpand (self->stack, TRUE);
   self->box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 0);
+  make_menu (self);
   gtk_box_append (GTK_BOX (self->box), self->stack);
   adw_bin_set_child (ADW_BIN (self), self->box);
 }

@@ -75,8 +75,12 @@ prepare_clip (IrMatch *match)
 static gboolean
 when_gemm (IrMatch *match)
 {
-  if (ir_node_opset (ir_match_node (match, "base")) < 7)
+  const IrNode *base = ir_match_node (match, "base");
+
+  if (ir_node_opset (base) < 7)
     return ir_match_fail (match, "Gemm of this opset broadcasts by an attribute");
+  if (!ir_dtype_is_float (ir_value_dtype (base->outputs[0])))
+    return ir_match_fail (match, "the fused operators are for floating-point values only");
   return TRUE;
 }
 

@@ -19,10 +19,20 @@ means_fit (IrMatch *match)
          ir_match_scales_last_axis (match, "g", "x");
 }
 
+/* The standard operators take their epsilon, and by default their statistics, in single precision.
+ */
+static gboolean
+is_not_double (IrMatch *match)
+{
+  if (ir_value_dtype (ir_match_value (match, "x")) == IR_DTYPE_DOUBLE)
+    return ir_match_fail (match, "in double precision the operator would lose digits");
+  return TRUE;
+}
+
 static gboolean
 when_layer_norm (IrMatch *match)
 {
-  return means_fit (match) && ir_match_opset_between (match, 17, 0);
+  return means_fit (match) && ir_match_opset_between (match, 17, 0) && is_not_double (match);
 }
 
 static gboolean
@@ -36,7 +46,7 @@ static gboolean
 when_rms_norm (IrMatch *match)
 {
   return ir_match_last_axis_mean (match, "v") && ir_match_scales_last_axis (match, "g", "x") &&
-         ir_match_opset_between (match, 23, 0);
+         ir_match_opset_between (match, 23, 0) && is_not_double (match);
 }
 
 static gboolean

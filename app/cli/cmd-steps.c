@@ -4,6 +4,7 @@
 #include "app/cli/commands.h"
 #include "app/cli/output.h"
 #include "app/cli/proof.h"
+#include "passes/breakpoint.h"
 
 #include <stdio.h>
 
@@ -11,7 +12,8 @@ typedef struct
 {
   CliModelOptions model;
   gint at;
-  gboolean prove;
+  gboolean prove, scoreboard;
+  char **breaks;
 } Options;
 
 static const CliOption steps_options[] = {
@@ -19,6 +21,11 @@ static const CliOption steps_options[] = {
     "N" },
   { "prove", 0, G_OPTION_ARG_NONE, G_STRUCT_OFFSET (Options, prove),
     "Judge each step by running what it changed", NULL },
+  { "scoreboard", 0, G_OPTION_ARG_NONE, G_STRUCT_OFFSET (Options, scoreboard),
+    "What each step changes in nodes, FLOPs, bytes moved and planned memory", NULL },
+  { "break", 'b', G_OPTION_ARG_STRING_ARRAY, G_STRUCT_OFFSET (Options, breaks),
+    "Only steps at which going on would stop, such as 'op=Conv' or 'nodes<50'; repeatable",
+    "BREAKPOINT" },
   { 0 },
 };
 
@@ -109,22 +116,185 @@ print_step_details (const IrModel *model, const IrStep *step)
     }
 }
 
+/* -- scores and breakpoints -- */
+
+static void
+show_scored (guint done, guint total, gpointer data)
+{
+  cli_progress (data, "score", done, total);
+}
+
+static IrScoreboard *
+score (Cli *cli, const CliModelOptions *options, IrModel *model, GError **error)
+{
+  const IrBackend *backend = cli_backend (options, error);
+  g_autoptr (GHashTable) inputs = NULL;
+  g_autoptr (IrTrial) trial = NULL;
+  IrScoreboard *board;
+
+  if (backend == NULL)
+    return NULL;
+  /* The inputs are those of the graph as it was opened. */
+  ir_history_goto (model, 0);
+  inputs = cli_inputs (options, model, error);
+  ir_history_goto (model, ir_history_n_steps (model));
+  if (inputs == NULL)
+    return NULL;
+  trial = ir_trial_new (model, inputs, backend, MAX (options->threads, 0), cli->cancellable);
+  board = ir_scoreboard_new (trial, show_scored, cli, error);
+  cli_progress_end (cli);
+  return board;
+}
+
+static GPtrArray *
+read_breaks (char **texts, GError **error)
+{
+  g_autoptr (GPtrArray)
+      breaks = g_ptr_array_new_with_free_func ((GDestroyNotify) ir_breakpoint_free);
+
+  for (guint i = 0; texts != NULL && texts[i] != NULL; i++)
+    {
+      IrBreakpoint *breakpoint = ir_breakpoint_parse (texts[i], error);
+
+      if (breakpoint == NULL)
+        {
+          g_prefix_error (error, "--break %s: ", texts[i]);
+          return NULL;
+        }
+      g_ptr_array_add (breaks, breakpoint);
+    }
+  return g_steal_pointer (&breaks);
+}
+
+static gboolean
+need_scores (const GPtrArray *breaks)
+{
+  for (guint i = 0; i < breaks->len; i++)
+    if (ir_breakpoint_needs_scores (breaks->pdata[i]))
+      return TRUE;
+  return FALSE;
+}
+
+static gboolean
+stops (const GPtrArray *breaks, const IrModel *model, const IrScoreboard *board, guint step)
+{
+  for (guint i = 0; i < breaks->len; i++)
+    if (ir_breakpoint_hits (breaks->pdata[i], model, board, step))
+      return TRUE;
+  return breaks->len == 0;
+}
+
+static void
+add_scores (cJSON *object, const IrScoreboard *board, guint step)
+{
+  cJSON *scores = cJSON_AddObjectToObject (object, "scores"),
+        *changes = cJSON_AddObjectToObject (object, "change"),
+        *spikes = cJSON_AddArrayToObject (object, "spikes");
+
+  for (guint i = 0; i < IR_N_SCORES; i++)
+    {
+      cli_json_add_double (scores, ir_score_name (i), ir_scoreboard_value (board, i, step));
+      cli_json_add_double (changes, ir_score_name (i), ir_scoreboard_change (board, i, step));
+      if (ir_scoreboard_is_spike (board, i, step))
+        cJSON_AddItemToArray (spikes, cJSON_CreateString (ir_score_name (i)));
+    }
+}
+
+/* Each score with its change; a rise that is noticed has an exclamation mark. */
+static void
+print_scores (const IrModel *model, const IrScoreboard *board, guint step)
+{
+  printf ("%5u  %-26.26s", step, step == 0 ? "original" : ir_history_step (model, step)->rule);
+  for (guint i = 0; i < IR_N_SCORES; i++)
+    {
+      const double now = ir_scoreboard_value (board, i, step);
+      g_autofree char *value = ir_score_text (i, now), *change = NULL;
+
+      change = step > 0 ? ir_score_change_text (i, ir_scoreboard_value (board, i, step - 1), now)
+                        : g_strdup ("");
+      printf ("  %11s %*s%s%s", value, (int) (10 - g_utf8_strlen (change, -1)), "", change,
+              ir_scoreboard_is_spike (board, i, step) ? "!" : " ");
+    }
+  printf ("\n");
+}
+
+static void
+print_scores_head (void)
+{
+  printf ("%5s  %-26s", "step", "rule");
+  for (guint i = 0; i < IR_N_SCORES; i++)
+    printf ("  %11s %10s ", ir_score_title (i), "change");
+  printf ("\n");
+}
+
+static void
+print_one (const Options *options, const IrModel *model, const IrScoreboard *board, guint step)
+{
+  const IrStep *at = ir_history_step (model, step);
+
+  if (options->scoreboard)
+    print_scores (model, board, step);
+  else
+    (options->at != 0 ? print_step_details : print_step) (model, at);
+}
+
+static void
+print_steps (const Cli *cli,
+             const Options *options,
+             const IrModel *model,
+             const IrScoreboard *board,
+             const GPtrArray *breaks)
+{
+  const guint first = options->at != 0 ? (guint) options->at : 1;
+  const guint last = options->at != 0 ? first : ir_history_n_steps (model);
+  cJSON *json = cJSON_CreateObject (), *array = cJSON_AddArrayToObject (json, "steps");
+
+  if (options->scoreboard && !cli->json)
+    {
+      print_scores_head ();
+      if (options->at == 0)
+        print_scores (model, board, 0);
+    }
+  for (guint i = first; i <= last; i++)
+    {
+      cJSON *object;
+
+      if (!stops (breaks, model, board, i))
+        continue;
+      if (!cli->json)
+        {
+          print_one (options, model, board, i);
+          continue;
+        }
+      object = step_json (model, ir_history_step (model, i), options->at != 0);
+      if (options->scoreboard)
+        add_scores (object, board, i);
+      cJSON_AddItemToArray (array, object);
+    }
+  if (cli->json)
+    cli_json_print (json);
+  else
+    cJSON_Delete (json);
+}
+
 static CliStatus
 run (Cli *cli)
 {
   Options *options = cli->options;
   g_auto (CliModel) opened = { 0 };
   g_autoptr (GError) error = NULL;
+  g_autoptr (GPtrArray) breaks = read_breaks (options->breaks, &error);
+  g_autoptr (IrScoreboard) board = NULL;
   IrProofSummary proof;
   CliStatus status;
-  guint n, first = 1, last;
+  guint n;
 
+  if (breaks == NULL)
+    return cli_fail (CLI_BAD, error);
   if (!cli_model_open (cli, &options->model, cli->args[0], TRUE, &opened, &status))
     return status;
   cli_print_problems (opened.problems, IR_SEVERITY_ERROR);
-  n = last = ir_history_n_steps (opened.model);
-  if (options->at != 0)
-    first = last = options->at;
+  n = ir_history_n_steps (opened.model);
   if (options->at < 0 || (guint) options->at > n)
     {
       g_printerr ("irscope steps: --at %d: the pipeline made %u steps\n", options->at, n);
@@ -132,18 +302,15 @@ run (Cli *cli)
     }
   if (options->prove && !cli_prove (cli, &options->model, opened.model, &proof, &error))
     return cli_fail (cli_status_of (error), error);
-  cJSON *json = cJSON_CreateObject (), *array = cJSON_AddArrayToObject (json, "steps");
-  for (guint i = first; i <= last; i++)
-    if (cli->json)
-      cJSON_AddItemToArray (
-          array, step_json (opened.model, ir_history_step (opened.model, i), options->at != 0));
-    else
-      (options->at != 0 ? print_step_details : print_step) (opened.model,
-                                                            ir_history_step (opened.model, i));
-  if (cli->json)
-    cli_json_print (json);
-  else
-    cJSON_Delete (json);
+  if (options->scoreboard || need_scores (breaks))
+    {
+      board = score (cli, &options->model, opened.model, &error);
+      if (board == NULL)
+        return cli_fail (cli_status_of (error), error);
+      if (board->problem != NULL)
+        g_printerr ("irscope steps: %s\n", board->problem);
+    }
+  print_steps (cli, options, opened.model, board, breaks);
   return CLI_OK;
 }
 
@@ -151,7 +318,12 @@ const CliCommand cli_command_steps = {
   .name = "steps",
   .arguments = "FILE",
   .summary = "The edit log: every step with rule, place, records, cost and proof",
-  .doc = "",
+  .doc = "A breakpoint is one of:\n"
+         "  rule=R pass=P        name of the rule or pass; * and ? match as in file names\n"
+         "  op=TYPE node=N       the step begins at, makes or removes such a node; #ID too\n"
+         "  verdict=V            exact, rounding, broken, skipped; with --prove\n"
+         "  nodes<50 memory>1MiB the comparison becomes true; flops and bytes alike\n"
+         "A rise in the scoreboard that is worth a look has an exclamation mark.",
   .min_args = 1,
   .max_args = 1,
   .options = steps_options,

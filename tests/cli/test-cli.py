@@ -169,6 +169,19 @@ def _():
     assert steps and all(step['rule'] != 'fold-conv-bn' for step in steps)
 
 
+@test('steps scores every step, and stops at breakpoints')
+def _():
+    steps = json_of('steps', DIGITS, '--scoreboard')['steps']
+    assert [s['scores']['nodes'] for s in steps] == [s['nodes'] for s in steps]
+    assert all(s['scores']['peak_bytes'] > 0 for s in steps)
+    assert all(b['change']['nodes'] == b['nodes'] - a['nodes'] for a, b in zip(steps, steps[1:]))
+    stops = json_of('steps', DIGITS, '--break', 'rule=fold-conv-b?')['steps']
+    assert stops and [s['index'] for s in stops] == [s['index'] for s in steps if s['rule'] == 'fold-conv-bn']
+    few = json_of('steps', DIGITS, '-b', f'nodes<={stops[0]["nodes"]}')['steps']
+    assert [s['index'] for s in few] == [next(s for s in steps if s['nodes'] <= stops[0]['nodes'])['index']], few
+    assert irscope('steps', DIGITS, '--break', 'colour=red')[0] == 2
+
+
 @test('bisect finds the step that folds, and lists no broken one')
 def _():
     steps = json_of('steps', DIGITS)['steps']

@@ -12,11 +12,12 @@
  *         could be let down (dominance).
  *
  * Raised floors raise others, and tighten the bound of every section that the block lives in: the
- * lowest floor plus all that waits must not exceed the capacity. Since any block may be asked
- * about at any time, the search goes where it is hardest: to the section with the least room for
- * the number of times that it failed there (the weights of Boussemart et al., ECAI 2004). Each
- * combination of such a rule and a static order gets a number of steps, all of them in turn, then
- * more. What was refuted is remembered, by which blocks wait on what heights, and holds for all.
+ * what waits, stacked with the gaps that floors force, must not exceed the capacity. Since any
+ * block may be asked about at any time, the search goes where it is hardest: to the section with
+ * the least room for the number of times that it failed there (the weights of Boussemart et al.,
+ * ECAI 2004), which is learned over many short tries, or to the lowest floor, in few tries that
+ * grow longer. What was refuted is remembered, by which blocks wait on what heights, and holds for
+ * all.
  *
  * Before the search the instance is brought to one form: sizes are divided by what divides them
  * all, time is cut into the sections where as many blocks as possible live together, and blocks are
@@ -29,7 +30,10 @@
 #include "core/exec/memplan-private.h"
 
 #define MAX_NEIGHBOURS (8u << 20) /* pairs: 32 MiB of indices */
-#define FIRST_LIMIT    1000       /* steps of the first try of each strategy */
+#define FIRST_LIMIT    1000       /* steps of each try in the first round */
+#define MORE           250        /* what is added for the lowest floor in each round */
+#define SHORT_LIMIT    2500       /* steps of later tries that are led by sections */
+#define SHORT_TRIES    4          /* of these in each round */
 #define BLUR           0.3        /* how far keys differ between tries, as a part of themselves */
 #define SEED           1          /* of that blur: the same in every search */
 #define CHECK_STEPS    256        /* steps between two looks at the clock */
@@ -55,9 +59,10 @@ typedef struct
 typedef struct
 {
   guint n_items;
-  const guint *items;
+  guint *items;   /* those that wait last, by the floors that they had when last looked at */
   gint64 waiting; /* bytes of the blocks that are not placed */
   gint64 low;     /* lowest floor of these */
+  gint64 end;     /* these cannot be stacked lower */
   guint crossing; /* blocks not placed that live here and in the section before */
   guint64 failures;
   gboolean queued;
@@ -68,6 +73,7 @@ typedef enum
   CHANGE_FLOOR,
   CHANGE_TOP,
   CHANGE_LOW,
+  CHANGE_END,
   CHANGE_PLACED
 } ChangeKind;
 
@@ -81,7 +87,7 @@ typedef struct
 typedef enum
 {
   FOCUS_LOWEST, /* the lowest floor of all */
-  FOCUS_MIXED,  /* the section with the least room for its failures */
+  FOCUS_MIXED   /* the section with the least room for its failures */
 } Focus;
 
 typedef struct
@@ -140,6 +146,9 @@ undo (Search *search, guint mark)
           break;
         case CHANGE_LOW:
           search->sections[change.index].low = change.old;
+          break;
+        case CHANGE_END:
+          search->sections[change.index].end = change.old;
           break;
         case CHANGE_PLACED:
           unplace (search, &search->items[change.index]);
@@ -221,6 +230,14 @@ lowest_support (const Search *search, const Item *item)
   return lowest;
 }
 
+/* Only the search that goes by failures learns from them: those of the other are elsewhere. */
+static void
+count_failure (Search *search, guint section)
+{
+  if (search->focus == FOCUS_MIXED)
+    search->sections[section].failures++;
+}
+
 static gboolean
 check_hanging (Search *search, guint index)
 {
@@ -232,31 +249,61 @@ check_hanging (Search *search, guint index)
   if (support > search->capacity - item->size)
     {
       for (guint s = item->lo; s <= item->hi; s++)
-        search->sections[s].failures++;
+        count_failure (search, s);
       return FALSE;
     }
   raise_floor (search, index, support);
   return TRUE;
 }
 
+static gint64
+sorting_floor (const Item *item)
+{
+  return item->placed ? -1 : item->floor;
+}
+
+/* Sorts the blocks of @section by their floors; those placed come first. The order of the last look
+ * is nearly right. */
+static void
+sort_section (const Search *search, Section *section)
+{
+  for (guint i = 1; i < section->n_items; i++)
+    {
+      guint index = section->items[i], j = i;
+      gint64 floor = sorting_floor (&search->items[index]);
+      for (; j > 0 && sorting_floor (&search->items[section->items[j - 1]]) > floor; j--)
+        section->items[j] = section->items[j - 1];
+      section->items[j] = index;
+    }
+}
+
+/* What waits here is stacked without gaps but those that floors force, as jobs with release dates
+ * on one machine. */
 static gboolean
 check_section (Search *search, guint index)
 {
   Section *section = &search->sections[index];
-  gint64 low = HIGH;
+  gint64 low = HIGH, end = 0;
 
+  if (section->waiting > 0)
+    sort_section (search, section);
   for (guint i = 0; i < section->n_items; i++)
     {
       const Item *item = &search->items[section->items[i]];
-      if (!item->placed)
-        low = MIN (low, item->floor);
+      if (item->placed)
+        continue;
+      low = MIN (low, item->floor);
+      end = MAX (end, item->floor) + item->size;
     }
   if (low != section->low)
     record (search, CHANGE_LOW, index, section->low);
+  if (end != section->end)
+    record (search, CHANGE_END, index, section->end);
   section->low = low;
-  if (section->waiting == 0 || low + section->waiting <= search->capacity)
+  section->end = end;
+  if (end <= search->capacity)
     return TRUE;
-  section->failures++;
+  count_failure (search, index);
   return FALSE;
 }
 
@@ -325,7 +372,7 @@ choose_section (const Search *search, guint lo, guint hi)
       const Section *section = &search->sections[s];
       if (section->waiting == 0)
         continue;
-      double room = (double) (search->capacity - section->low - section->waiting + 1);
+      double room = (double) (search->capacity - section->end + 1);
       double failures = (double) section->failures;
       room /= failures + 1;
       if (best == NOTHING || room < best_room)
@@ -531,20 +578,9 @@ static const Key orders[][N_KEYS] = {
   { KEY_AREA, KEY_LIFE, KEY_CROWD },
 };
 
-/* Where the search goes, and whether its orders are blurred from the second round on. */
-static const struct
-{
-  Focus focus;
-  gboolean blur;
-} strategies[] = {
-  { FOCUS_LOWEST, FALSE },
-  { FOCUS_MIXED, FALSE },
-  { FOCUS_MIXED, TRUE },
-};
-
-/* The keys of one try: by item. After the first round they can be blurred, so that no two tries of
- * a strategy are the same; runs of a search that fail are long-tailed, and many short ones end
- * sooner than one that is long (Gomes, Selman and Kautz, AAAI 1998). */
+/* The keys of one try: by item. After the first round those of the search led by sections are
+ * blurred, so that no two tries are the same; runs of a search that fail are long-tailed, and many
+ * short ones end sooner than one that is long (Gomes, Selman and Kautz, AAAI 1998). */
 static double *
 blurred_keys (Search *search, gboolean blur)
 {
@@ -599,31 +635,58 @@ rank_items (Search *search, const Key *keys, gboolean blur)
     search->items[order[i]].rank = i;
 }
 
+/* One try of at most @limit steps; GAVE_UP leaves nothing placed. */
+static IrMemSearchStatus
+try_order (Search *search, Focus focus, const Key *keys, gboolean blur, guint64 limit)
+{
+  rank_items (search, keys, blur);
+  search->focus = focus;
+  search->n_steps = 0;
+  search->limit = limit;
+  search->stopped = FALSE;
+  if (solve_parts (search, 0, search->n_sections - 1))
+    return IR_MEM_SEARCH_FOUND;
+  if (!search->stopped)
+    return IR_MEM_SEARCH_IMPOSSIBLE;
+  undo (search, 0);
+  return IR_MEM_SEARCH_GAVE_UP;
+}
+
+/* First all orders with both rules; then one after the other with the rule of the lowest floor, the
+ * limit growing so that whatever is small enough is refuted at last, between short tries led by
+ * sections. */
+static IrMemSearchStatus
+try_next (Search *search, guint64 number, guint64 left)
+{
+  guint n_first = 2 * G_N_ELEMENTS (orders);
+
+  if (number < n_first)
+    return try_order (search, number % 2 == 0 ? FOCUS_LOWEST : FOCUS_MIXED, orders[number / 2],
+                      FALSE, MIN (FIRST_LIMIT, left));
+  guint64 round = (number - n_first) / (1 + SHORT_TRIES);
+  if ((number - n_first) % (1 + SHORT_TRIES) > 0)
+    return try_order (search, FOCUS_MIXED, orders[0], TRUE, MIN (SHORT_LIMIT, left));
+  return try_order (search, FOCUS_LOWEST, orders[round % G_N_ELEMENTS (orders)], FALSE,
+                    MIN (FIRST_LIMIT + round * MORE, left));
+}
+
 static IrMemSearchStatus
 run (Search *search, guint64 max_steps)
 {
+  IrMemSearchStatus status = IR_MEM_SEARCH_GAVE_UP;
+
   /* The bounds hold before anything is placed, or nothing fits at all. */
   for (guint s = 0; s < search->n_sections; s++)
     queue_section (search, s);
   if (!propagate (search))
     return IR_MEM_SEARCH_IMPOSSIBLE;
-  for (guint64 limit = FIRST_LIMIT;; limit += limit / 2)
-    for (guint k = 0; k < G_N_ELEMENTS (strategies); k++)
-      for (guint order = 0; order < G_N_ELEMENTS (orders); order++)
-        {
-          rank_items (search, orders[order], strategies[k].blur && limit > FIRST_LIMIT);
-          search->focus = strategies[k].focus;
-          search->n_steps = 0;
-          search->limit = MIN (limit, max_steps - MIN (max_steps, search->n_total));
-          search->stopped = FALSE;
-          if (solve_parts (search, 0, search->n_sections - 1))
-            return IR_MEM_SEARCH_FOUND;
-          if (!search->stopped)
-            return IR_MEM_SEARCH_IMPOSSIBLE;
-          undo (search, 0);
-          if (search->out_of_time || search->n_total >= max_steps)
-            return IR_MEM_SEARCH_GAVE_UP;
-        }
+  for (guint64 number = 0; status == IR_MEM_SEARCH_GAVE_UP; number++)
+    {
+      if (search->out_of_time || search->n_total >= max_steps)
+        break;
+      status = try_next (search, number, max_steps - search->n_total);
+    }
+  return status;
 }
 
 /* -- bringing blocks to one form -- */

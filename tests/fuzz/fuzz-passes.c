@@ -142,15 +142,21 @@ steps_text (IrModel *model, gboolean reasons)
 }
 
 /* The steps without ids and names, which copies number anew, and in an order of their own, as that
- * of subgraphs may be another in a file. */
+ * of subgraphs may be another in a file. How dead nodes share steps depends on that order, too, so
+ * those are told by what is left. */
 static char *
 sorted_steps (IrModel *model)
 {
   g_autofree char *text = steps_text (model, FALSE);
   g_auto (GStrv) lines = g_strsplit (text, "\n", -1);
+  GString *sorted = g_string_new (NULL);
 
   qsort (lines, g_strv_length (lines), sizeof *lines, compare_lines);
-  return g_strjoinv ("\n", lines);
+  for (guint i = 0; lines[i] != NULL; i++)
+    if (strstr (lines[i], "eliminate-dead-code") == NULL)
+      g_string_append_printf (sorted, "%s\n", lines[i]);
+  g_string_append_printf (sorted, "%u nodes left", ir_model_n_counted_nodes (model));
+  return g_string_free (sorted, FALSE);
 }
 
 /* -- soundness -- */

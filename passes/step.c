@@ -136,8 +136,9 @@ remember_cost (struct _IrPassPrivate *priv, const IrNode *node, NodeCost cost)
   g_array_index (priv->node_costs, NodeCost, node->id) = cost;
 }
 
-/* Passes leave the bodies of functions alone; each of a chain of bodies that call the next one
- * twice costs what all of its calls do, so asking them all would take for ever. */
+/* Nodes in the bodies of functions are not asked what they cost: each of a chain of bodies that
+ * call the next one twice costs what all of its calls do, so asking them all would take for ever.
+ */
 static gboolean
 is_in_function (const IrNode *node)
 {
@@ -166,12 +167,15 @@ count_all (IrPassContext *context)
   priv->cost = ir_cost_model (context->model, &partial);
 }
 
-static void
+/* FALSE: it lies in a function, whose nodes cost what its calls do. */
+static gboolean
 apply_node_cost (IrPassContext *context, const IrNode *node)
 {
   struct _IrPassPrivate *priv = context->priv;
   NodeCost cost;
 
+  if (is_in_function (node))
+    return FALSE;
   if (node->state == IR_STATE_LIVE)
     {
       cost = cost_of (node);
@@ -189,13 +193,16 @@ apply_node_cost (IrPassContext *context, const IrNode *node)
       priv->cost.params -= MIN (cost.params, priv->cost.params);
       priv->cost.n_nodes -= MIN (cost.counted, priv->cost.n_nodes);
     }
+  return TRUE;
 }
 
-/* A step names what was born and removed by its records of the kinds "node" and "value". */
+/* A step names what was born and removed by its records of the kinds "node" and "value". One that
+ * changed a function may have changed what every call of it costs: then all is counted anew. */
 static void
 apply_costs (IrPassContext *context, const IrStep *step)
 {
   struct _IrPassPrivate *priv = context->priv;
+  gboolean known = TRUE;
 
   for (guint i = 0; i < step->n_records; i++)
     {
@@ -203,7 +210,7 @@ apply_costs (IrPassContext *context, const IrStep *step)
       const char *kind = ir_record_kind_name (record);
 
       if (strcmp (kind, "node") == 0)
-        apply_node_cost (context, ir_model_node (context->model, record->subject));
+        known &= apply_node_cost (context, ir_model_node (context->model, record->subject));
       else if (strcmp (kind, "value") == 0)
         {
           const IrValue *value = ir_model_value (context->model, record->subject);
@@ -213,6 +220,8 @@ apply_costs (IrPassContext *context, const IrStep *step)
             priv->cost.params -= MIN (params_of (value), priv->cost.params);
         }
     }
+  if (!known)
+    count_all (context);
 }
 
 /* -- the runner's context -- */
@@ -462,6 +471,20 @@ ir_pass_take_name (IrPassContext *context, const IrValue *old, IrValue *fresh)
   ir_edit_set_flags (context->edit, fresh, fresh->flags | IR_VALUE_NAMED_BY_USER);
 }
 
+static GPtrArray *
+live_graphs (IrPassContext *context, gboolean (*leaves_out) (const IrGraph *graph))
+{
+  GPtrArray *graphs = g_ptr_array_new ();
+
+  for (guint i = 1; i < context->model->graphs->len; i++)
+    {
+      IrGraph *graph = context->model->graphs->pdata[i];
+      if (graph->state == IR_STATE_LIVE && !leaves_out (graph) && !ir_graph_is_cyclic (graph))
+        g_ptr_array_add (graphs, graph);
+    }
+  return graphs;
+}
+
 static gboolean
 in_function (const IrGraph *graph)
 {
@@ -480,15 +503,31 @@ in_function (const IrGraph *graph)
 GPtrArray *
 ir_pass_graphs (IrPassContext *context)
 {
-  GPtrArray *graphs = g_ptr_array_new ();
+  return live_graphs (context, in_function);
+}
 
-  for (guint i = 1; i < context->model->graphs->len; i++)
-    {
-      IrGraph *graph = context->model->graphs->pdata[i];
-      if (graph->state == IR_STATE_LIVE && !in_function (graph) && !ir_graph_is_cyclic (graph))
-        g_ptr_array_add (graphs, graph);
-    }
-  return graphs;
+static gboolean
+is_detached (const IrGraph *graph)
+{
+  while (graph != NULL && graph->kind == IR_GRAPH_SUBGRAPH)
+    graph = ir_graph_outer (graph);
+  return graph == NULL;
+}
+
+/**
+ * ir_pass_all_graphs:
+ * @context: a run of passes
+ *
+ * For passes that need no types and read no attributes: in the body of a function types are those
+ * of one call, and attributes may refer to the call's.
+ *
+ * Returns: (transfer container): the live main graph, bodies of functions, and subgraphs of both,
+ *   outer ones first
+ */
+GPtrArray *
+ir_pass_all_graphs (IrPassContext *context)
+{
+  return live_graphs (context, is_detached);
 }
 
 /**

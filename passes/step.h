@@ -45,6 +45,8 @@ void ir_pass_remove_node (IrPassContext *context, IrNode *node);
 void ir_pass_take_name (IrPassContext *context, const IrValue *old, IrValue *fresh);
 /* The live main graph and subgraphs, outer ones first; bodies of functions are left alone. */
 GPtrArray *ir_pass_graphs (IrPassContext *context);
+/* The same with bodies of functions: for passes that need no types and read no attributes. */
+GPtrArray *ir_pass_all_graphs (IrPassContext *context);
 gboolean ir_pass_cancelled (IrPassContext *context, GError **error);
 /* Same tensor type, every dimension known or symbolic: reading one for the other changes nothing */
 gboolean ir_types_identical (const IrType *a, const IrType *b);

@@ -189,6 +189,16 @@ static const Case cases[] = {
                  "<domain: \"my\", opset_import: [\"\" : 17]> Pick (a) => (b) { " TRUE_C
                  "b = If (c) <then_branch = t () => (u) { u = Neg (a) }, else_branch = e () => (v) "
                  "{ v = Exp (a) }> }" },
+  { "what no output of a function needs goes in the function", "eliminate-dead-code", 1, -1,
+    FUNCTIONS IO "{ y = my.Twice <k = 0.5> (x) }\n"
+                 "<domain: \"my\", opset_import: [\"\" : 17]> Twice <k> (a) => (b) { d = LeakyRelu "
+                 "<alpha: float = @k> (a)  e = Exp (d)  c = Add (a, a)  b = Relu (c) }" },
+  { "what a function computes twice it computes once", "merge-common-subexpressions", 1, -1,
+    FUNCTIONS IO
+    "{ y = my.Twice <k = 0.5, l = 0.25> (x) }\n"
+    "<domain: \"my\", opset_import: [\"\" : 17]> Twice <k, l> (a) => (b) { d = LeakyRelu "
+    "<alpha: float = @k> (a)  e = LeakyRelu <alpha: float = @k> (a)  f = LeakyRelu "
+    "<alpha: float = @l> (a)  g = Sub (d, f)  h = Add (g, e)  b = Relu (h) }" },
   /* -- transposes -- */
   { "two cancel around what works element by element", PUSH, 1, 2,
     MAPS "{ " T ("a", "x") "b = Relu (a)  c = Neg (b)  " BACK ("y", "c") "}" },

@@ -166,7 +166,7 @@ run_fused (IrCall *call,
            ActivationFunc func,
            GError **error)
 {
-  Activation activation = { .alpha = ir_call_float (call, "activation_alpha", 0.01) };
+  Activation activation = { .alpha = ir_call_float (call, "activation_alpha", 0.01f) };
   const IrTensor *added = addend != 0 ? ir_call_input (call, addend) : NULL;
 
   /* Inference sees all inputs, the base operator its own ones: what is added must fit, too. */

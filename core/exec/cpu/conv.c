@@ -322,7 +322,7 @@ epilogue_of (const IrCall *call, const IrTensor *y, CpuEpilogue *epilogue)
   guint bounds = form->residual ? 4 : 3;
 
   *epilogue = (CpuEpilogue){ .activation = form->activation };
-  epilogue->alpha = ir_call_float (call, "activation_alpha", 0.01);
+  epilogue->alpha = ir_call_float (call, "activation_alpha", 0.01f);
   if (form->activation == CPU_ACT_CLIP && !cpu_limits (call, bounds, epilogue))
     return FALSE;
   if (!form->residual)

@@ -149,7 +149,7 @@ static gboolean
 epilogue_of (const IrCall *call, CpuEpilogue *epilogue)
 {
   *epilogue = (CpuEpilogue){ .activation = activation_of (call),
-                             .alpha = ir_call_float (call, "activation_alpha", 0.01) };
+                             .alpha = ir_call_float (call, "activation_alpha", 0.01f) };
   return epilogue->activation != CPU_ACT_CLIP || cpu_limits (call, 3, epilogue);
 }
 

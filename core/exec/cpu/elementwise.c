@@ -451,6 +451,11 @@ run_integers (IrCall *call, BinaryLoop wide, BinaryLoop narrow, GError **error)
                                .run = kernel##_run };
 
 ARITHMETIC (cpu_add, a + b, a + b)
+
+/* Sum of two is Add, but the standard has it for floating-point elements alone. */
+const IrCpuKernel cpu_sum = { .name = "vector loop",
+                              .refuses = cpu_needs_float,
+                              .run = cpu_add_run };
 ARITHMETIC (cpu_sub, a - b, a - b)
 ARITHMETIC (cpu_mul, a *b, a *b)
 

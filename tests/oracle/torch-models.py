@@ -49,7 +49,7 @@ class Llama(torch.nn.Module):
 
     def forward(self, x):
         batch, length, size = x.shape
-        angles = torch.outer(torch.arange(length).float(), self.frequency)
+        angles = torch.arange(length).float()[:, None] * self.frequency[None, :]
         angles = torch.cat((angles, angles), dim=-1)
         cos, sin = angles.cos(), angles.sin()
         normal = self.normalize(x, self.norms[0])

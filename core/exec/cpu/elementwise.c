@@ -49,8 +49,6 @@ run_unary (IrCall *call, UnaryLoop loop, GError **error)
 
 /* Comparisons are written so that NaN passes through. */
 UNARY (cpu_relu, "vector loop", x < 0 ? 0 : x)
-UNARY (cpu_neg, "vector loop", -x)
-UNARY (cpu_abs, "vector loop", fabsf (x))
 UNARY (cpu_sqrt, "vector loop", sqrtf (x))
 UNARY (cpu_reciprocal, "vector loop", 1 / x)
 UNARY (cpu_exp, "vector loop", cpu_vector_exp (x))
@@ -451,6 +449,48 @@ run_integers (IrCall *call, BinaryLoop wide, BinaryLoop narrow, GError **error)
                                .run = kernel##_run };
 
 ARITHMETIC (cpu_add, a + b, a + b)
+
+/* The least integer is its own opposite. */
+#define WHOLE_UNARY(kernel, REAL, WHOLE)                                                           \
+  CPU_VECTORIZED static void kernel##_loop (const float *in, float *out, guint64 n)                \
+  {                                                                                                \
+    for (guint64 i = 0; i < n; i++)                                                                \
+      {                                                                                            \
+        float x = in[i];                                                                           \
+        out[i] = REAL;                                                                             \
+      }                                                                                            \
+  }                                                                                                \
+  static gboolean kernel##_run (IrCall *call, GError **error)                                      \
+  {                                                                                                \
+    const IrTensor *in = ir_call_input (call, 0);                                                  \
+    IrDtype dtype = ir_tensor_dtype (in);                                                          \
+    if (dtype == IR_DTYPE_FLOAT)                                                                   \
+      return run_unary (call, kernel##_loop, error);                                               \
+    IrTensor *out = ir_call_new_output (call, 0, dtype, ir_tensor_rank (in), ir_tensor_dims (in),  \
+                                        error);                                                    \
+    guint64 n = out != NULL ? ir_tensor_n_elements (out) : 0;                                      \
+    gconstpointer from = ir_tensor_data (in);                                                      \
+    gpointer to = out != NULL ? ir_tensor_data_writable (out) : NULL;                              \
+    for (guint64 i = 0; i < n && dtype == IR_DTYPE_INT64; i++)                                     \
+      {                                                                                            \
+        gint64 x = ((const gint64 *) from)[i];                                                     \
+        guint64 own = (guint64) x, opposite = -own;                                                \
+        ((guint64 *) to)[i] = WHOLE;                                                               \
+      }                                                                                            \
+    for (guint64 i = 0; i < n && dtype == IR_DTYPE_INT32; i++)                                     \
+      {                                                                                            \
+        gint32 x = ((const gint32 *) from)[i];                                                     \
+        guint32 own = (guint32) x, opposite = -own;                                                \
+        ((guint32 *) to)[i] = WHOLE;                                                               \
+      }                                                                                            \
+    return out != NULL;                                                                            \
+  }                                                                                                \
+  const IrCpuKernel kernel = { .name = "vector loop",                                              \
+                               .refuses = needs_arithmetic,                                        \
+                               .run = kernel##_run };
+
+WHOLE_UNARY (cpu_neg, -x, x == 0 ? own : opposite)
+WHOLE_UNARY (cpu_abs, fabsf (x), x < 0 ? opposite : own)
 
 /* Sum of two is Add, but the standard has it for floating-point elements alone. */
 const IrCpuKernel cpu_sum = { .name = "vector loop",

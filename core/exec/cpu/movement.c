@@ -691,3 +691,15 @@ run_constant (IrCall *call, GError **error)
 }
 
 const IrCpuKernel cpu_constant = { .name = "view", .run = run_constant };
+
+/* -- items of sequences and optionals -- */
+
+/* Items are shared, not copied, and pieces are cut and joined in blocks: there is nothing to do
+ * faster than the reference does it. */
+static gboolean
+run_items (IrCall *call, GError **error)
+{
+  return call->op->ref (call, error);
+}
+
+const IrCpuKernel cpu_items = { .name = "shared items", .run = run_items };

@@ -221,7 +221,7 @@ def _():
                 'actual_0.npy'} <= set(os.listdir(folder)), os.listdir(folder)
         words = shlex.split(answer['command'])
         assert answer['command'] in open(os.path.join(folder, 'README.md')).read()
-        again = subprocess.run([PROGRAM, *words[1:], '--json'], capture_output=True, text=True, cwd=folder)
+        again = subprocess.run([os.path.abspath(PROGRAM), *words[1:], '--json'], capture_output=True, text=True, cwd=folder)
         found = json.loads(again.stdout)
         assert again.returncode == 0 and found['pass'] == answer['pass'] and found['rule'] == answer['rule'], found
     expected, actual = (open(os.path.join(path('reproducer numbers'), f'{side}_0.npy'), 'rb').read()

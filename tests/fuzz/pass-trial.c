@@ -871,7 +871,8 @@ block_twice (Gen *gen)
       !ir_node_is (node, "Constant"))
     {
       g_autofree const IrAttr **attrs = g_new0 (const IrAttr *, node->n_attrs + 1);
-      memcpy (attrs, node->attrs, node->n_attrs * sizeof *attrs);
+      for (guint i = 0; i < node->n_attrs; i++)
+        attrs[i] = node->attrs[i];
       emit (gen, node->op_type, node->domain, node->n_inputs, node->inputs, node->n_outputs, attrs);
     }
 }

@@ -421,7 +421,8 @@ same_form (const IrTensor *a, const IrTensor *b)
 {
   return ir_tensor_is_container (a) == ir_tensor_is_container (b) &&
          ir_tensor_dtype (a) == ir_tensor_dtype (b) && ir_tensor_rank (a) == ir_tensor_rank (b) &&
-         memcmp (ir_tensor_dims (a), ir_tensor_dims (b), ir_tensor_rank (a) * sizeof (gint64)) == 0;
+         (ir_tensor_rank (a) == 0 || memcmp (ir_tensor_dims (a), ir_tensor_dims (b),
+                                             ir_tensor_rank (a) * sizeof (gint64)) == 0);
 }
 
 /* @runs: (nullable) of the original, disturbed: then small differences are allowed */

@@ -183,7 +183,8 @@ constant (Gen *gen, IrDtype dtype, guint rank, const gint64 *dims)
         if (old != NULL && old->initializer != NULL && old->graph == gen->model->main &&
             ir_tensor_dtype (old->initializer) == dtype &&
             ir_tensor_rank (old->initializer) == rank &&
-            memcmp (ir_tensor_dims (old->initializer), dims, rank * sizeof *dims) == 0)
+            (rank == 0 ||
+             memcmp (ir_tensor_dims (old->initializer), dims, rank * sizeof *dims) == 0))
           return old;
       }
   pass_trial_fill (tensor, gen->rand, !gen->smooth && one_in (gen, 8));
@@ -1043,7 +1044,7 @@ static gboolean
 same_shape (const IrTensor *a, IrDtype dtype, guint rank, const gint64 *dims)
 {
   return ir_tensor_dtype (a) == dtype && ir_tensor_rank (a) == rank &&
-         memcmp (ir_tensor_dims (a), dims, rank * sizeof *dims) == 0;
+         (rank == 0 || memcmp (ir_tensor_dims (a), dims, rank * sizeof *dims) == 0);
 }
 
 /* What stands for an input of an example. */

@@ -365,8 +365,8 @@ run_all (IrPassContext *context,
  *
  * Runs the passes in their order, again and again until an iteration changes nothing (or
  * max_iterations). Every application is a step in the history of @model, with its cost. Steps
- * behind the cursor are forgotten. Main graph and subgraphs are rewritten, bodies of functions are
- * not.
+ * behind the cursor are forgotten. Main graph and subgraphs are rewritten; bodies of functions only
+ * by passes that need no types (dead code, common subexpressions).
  *
  * Returns: %FALSE if cancelled, or if the verifier found a mistake; the steps so far stay
  */

@@ -123,6 +123,15 @@ when_standard_gelu (IrMatch *match)
 
 #define HEAD_20 "<ir_version: 10, opset_import: [\"\" : 20, \"irscope\" : 1]>\ng "
 
+/* The sixth in the body is a float. */
+static gboolean
+when_no_double (IrMatch *match)
+{
+  if (ir_value_dtype (ir_match_root (match)->outputs[0]) == IR_DTYPE_DOUBLE)
+    return ir_match_fail (match, "the fused operator has its constants in single precision");
+  return TRUE;
+}
+
 #define CONV    "(Conv@base ?x ?w ?b?)"
 #define ADDED   "(irscope.ConvAdd@base ?x ?w ?b? ?z)"
 #define GEMM    "(Gemm@base ?x ?w ?b?)"
@@ -153,17 +162,18 @@ when_standard_gelu (IrMatch *match)
   "g = Mul (c, half)  y = Mul (g, f)"
 
 /* Rows of one activation without parameters over all bases. */
-#define PLAIN(OP, ID, CLASS)                                                                       \
+#define PLAIN(OP, ID, CLASS, WHEN)                                                                 \
   { "fuse-conv-" ID,                                                                               \
     "(" OP " " CONV ")",                                                                           \
     "(irscope.Conv" OP "{@base} ?x ?w ?b)",                                                        \
     CLASS,                                                                                         \
     OP " of a convolution is one operator.",                                                       \
-    CONV_EXAMPLE ("y = " OP " (c)") },                                                             \
+    CONV_EXAMPLE ("y = " OP " (c)"),                                                               \
+    WHEN },                                                                                        \
   {                                                                                                \
     "fuse-conv-add-" ID, "(" OP " " ADDED ")", "(irscope.ConvAdd" OP "{@base} ?x ?w ?b ?z)",       \
         CLASS, OP " of a convolution with residual is one operator.",                              \
-        ADDED_EXAMPLE ("y = " OP " (c)")                                                           \
+        ADDED_EXAMPLE ("y = " OP " (c)"), WHEN                                                     \
   }
 #define PLAIN_GEMM(OP, ID, CLASS)                                                                  \
   { "fuse-gemm-" ID,                                                                               \
@@ -200,10 +210,10 @@ when_standard_gelu (IrMatch *match)
   }
 
 static const IrRule rules[] = {
-  PLAIN ("Relu", "relu", IR_CLASS_EXACT),
-  PLAIN ("Sigmoid", "sigmoid", IR_CLASS_ROUNDING),
-  PLAIN ("Tanh", "tanh", IR_CLASS_ROUNDING),
-  PLAIN ("HardSwish", "hard-swish", IR_CLASS_ROUNDING),
+  PLAIN ("Relu", "relu", IR_CLASS_EXACT, NULL),
+  PLAIN ("Sigmoid", "sigmoid", IR_CLASS_ROUNDING, NULL),
+  PLAIN ("Tanh", "tanh", IR_CLASS_ROUNDING, NULL),
+  PLAIN ("HardSwish", "hard-swish", IR_CLASS_ROUNDING, when_no_double),
   { "fuse-conv-leaky-relu", "(LeakyRelu{alpha=?alpha} " CONV ")",
     "(irscope.ConvLeakyRelu{@base,activation_alpha=?alpha} ?x ?w ?b)", IR_CLASS_ROUNDING,
     "LeakyRelu of a convolution is one operator.",

@@ -24,6 +24,8 @@ heads_fit (IrMatch *match)
   const gint64 *perm = ir_node_attr_ints (transpose, "perm", &n);
   gint64 axis = ir_node_attr_int (softmax, "axis", -1);
 
+  if (ir_value_dtype (ir_match_root (match)->outputs[0]) == IR_DTYPE_DOUBLE)
+    return ir_match_fail (match, "the factor of the operator is in single precision");
   for (guint i = 0; i < G_N_ELEMENTS (names); i++)
     {
       const IrValue *value = ir_match_value (match, names[i]);

@@ -10,7 +10,7 @@
 
 /* -- unary -- */
 
-#define UNARY(kernel, title, EXPRESSION)                                                           \
+#define UNARY_LOOP(kernel, EXPRESSION)                                                             \
   CPU_VECTORIZED static void kernel##_loop (const float *in, float *out, guint64 n)                \
   {                                                                                                \
     for (guint64 i = 0; i < n; i++)                                                                \
@@ -18,7 +18,10 @@
         float x = in[i];                                                                           \
         out[i] = EXPRESSION;                                                                       \
       }                                                                                            \
-  }                                                                                                \
+  }
+
+#define UNARY(kernel, title, EXPRESSION)                                                           \
+  UNARY_LOOP (kernel, EXPRESSION)                                                                  \
   static gboolean kernel##_run (IrCall *call, GError **error)                                      \
   {                                                                                                \
     return run_unary (call, kernel##_loop, error);                                                 \
@@ -452,14 +455,7 @@ ARITHMETIC (cpu_add, a + b, a + b)
 
 /* The least integer is its own opposite. */
 #define WHOLE_UNARY(kernel, REAL, WHOLE)                                                           \
-  CPU_VECTORIZED static void kernel##_loop (const float *in, float *out, guint64 n)                \
-  {                                                                                                \
-    for (guint64 i = 0; i < n; i++)                                                                \
-      {                                                                                            \
-        float x = in[i];                                                                           \
-        out[i] = REAL;                                                                             \
-      }                                                                                            \
-  }                                                                                                \
+  UNARY_LOOP (kernel, REAL)                                                                        \
   static gboolean kernel##_run (IrCall *call, GError **error)                                      \
   {                                                                                                \
     const IrTensor *in = ir_call_input (call, 0);                                                  \

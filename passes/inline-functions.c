@@ -144,7 +144,10 @@ run (IrPassContext *context, GError **error)
       if (node->state != IR_STATE_LIVE || ir_node_function (node) == NULL ||
           root_of (node->graph)->kind != IR_GRAPH_MAIN)
         continue;
-      if (bounded)
+      if (g_str_equal (node->domain, IR_PASS_FUSED_DOMAIN))
+        ir_edit_refuse (context->edit, RULE_CALL, node->id,
+                        "it stands for fused elementwise nodes");
+      else if (bounded)
         inline_call (context, node);
       else
         ir_edit_refuse (context->edit, RULE_CALL, node->id,

@@ -9,6 +9,9 @@ typedef struct _IrPass IrPass;
 typedef struct _IrRule IrRule; /* passes/rule.h */
 typedef struct _IrPassContext IrPassContext;
 
+/* Functions of the model that stand for groups of elementwise nodes; never inlined. */
+#define IR_PASS_FUSED_DOMAIN "irscope.fused"
+
 typedef enum
 {
   IR_POLICY_APPLY,

@@ -12,17 +12,15 @@
 #include "config.h"
 
 #include "core/op/infer.h"
+#include "tests/fuzz/child.h"
 #include "tests/fuzz/op-trial.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <locale.h>
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -31,14 +29,11 @@
 #define OUTPUT_LIMIT     (1 << 22) /* bytes */
 #define MAX_FINDINGS     2         /* of one operator, then it is left alone */
 
-/* What a child leaves behind. */
 typedef struct
 {
-  guint64 position; /* of the trial that runs */
-  gboolean ended;   /* the child came to the end of its trials */
+  ChildState state;
   guint64 n_ran, n_compared;
   guint n_ran_of[IR_N_OPS], n_compared_of[IR_N_OPS], n_findings_of[IR_N_OPS];
-  char message[1024];
 } Shared;
 
 typedef struct
@@ -219,25 +214,26 @@ run_trial (Trial *trial, gboolean *ran, gboolean *compared)
 
 /* Runs the trials from the position on, up to the first finding. */
 static int
-child_main (Fuzzer *fuzzer)
+run_trials (gpointer data)
 {
+  Fuzzer *fuzzer = data;
   Shared *shared = fuzzer->shared;
+  guint64 *position = &shared->state.position, end = *position + TRIALS_PER_CHILD;
   guint n_ops = fuzzer->ops->len;
-  guint64 end = shared->position + TRIALS_PER_CHILD;
 
-  for (; shared->position < end && g_get_monotonic_time () < fuzzer->deadline; shared->position++)
+  for (; *position < end && g_get_monotonic_time () < fuzzer->deadline; ++*position)
     {
-      const IrOp *op = fuzzer->ops->pdata[shared->position % n_ops];
+      const IrOp *op = fuzzer->ops->pdata[shared->state.position % n_ops];
       gboolean ran, compared;
       if (shared->n_findings_of[op->id] >= MAX_FINDINGS)
         continue;
       g_auto (Trial) trial = { 0 };
       alarm (TRIAL_SECONDS);
-      trial_init (&trial, op, fuzzer->first_seed + (guint32) (shared->position / n_ops), 0);
+      trial_init (&trial, op, fuzzer->first_seed + (guint32) (shared->state.position / n_ops), 0);
       g_autofree char *found = run_trial (&trial, &ran, &compared);
       if (found != NULL)
         {
-          g_strlcpy (shared->message, found, sizeof shared->message);
+          g_strlcpy (shared->state.message, found, sizeof shared->state.message);
           return 1;
         }
       shared->n_ran += ran;
@@ -246,68 +242,71 @@ child_main (Fuzzer *fuzzer)
       shared->n_compared_of[op->id] += compared;
     }
   alarm (0);
-  shared->ended = TRUE;
+  shared->state.ended = TRUE;
   return 0;
 }
 
-static void
-silence (void)
+typedef struct
 {
-  int null = open ("/dev/null", O_WRONLY);
-  if (null >= 0)
+  Shared *shared;
+  const IrOp *op;
+  guint32 seed;
+  guint size;
+  gboolean show;
+} Again;
+
+static int
+run_one (gpointer data)
+{
+  const Again *again = data;
+  char *message = again->shared->state.message;
+  gboolean ran, compared;
+  Trial trial;
+
+  alarm (TRIAL_SECONDS);
+  trial_init (&trial, again->op, again->seed, again->size);
+  if (again->show)
     {
-      dup2 (null, STDOUT_FILENO);
-      dup2 (null, STDERR_FILENO);
-      close (null);
+      g_autofree char *text = trial_to_string (&trial);
+      fprintf (stderr, "%s\n", text);
     }
+  g_autofree char *found = run_trial (&trial, &ran, &compared);
+  trial_clear (&trial);
+  if (found != NULL)
+    g_strlcpy (message, found, sizeof again->shared->state.message);
+  if (again->show)
+    fprintf (stderr, "%s\n", found != NULL ? found : ran ? "ran" : "was refused");
+  return found != NULL;
 }
 
 /* One trial; TRUE if nothing was found. */
 static gboolean
 run_again (Shared *shared, const IrOp *op, guint32 seed, guint size, gboolean show)
 {
-  int status = 0;
-  fflush (NULL);
-  pid_t pid = fork ();
-  if (pid == 0)
-    {
-      gboolean ran, compared;
-      if (!show)
-        silence ();
-      alarm (TRIAL_SECONDS);
-      Trial trial;
-      trial_init (&trial, op, seed, size);
-      if (show)
-        {
-          g_autofree char *text = trial_to_string (&trial);
-          fprintf (stderr, "%s\n", text);
-        }
-      char *found = run_trial (&trial, &ran, &compared);
-      trial_clear (&trial);
-      if (found != NULL)
-        g_strlcpy (shared->message, found, sizeof shared->message);
-      if (show)
-        fprintf (stderr, "%s\n", found != NULL ? found : ran ? "ran" : "was refused");
-      exit (found != NULL);
-    }
-  while (waitpid (pid, &status, 0) < 0 && errno == EINTR)
-    ;
-  return WIFEXITED (status) && WEXITSTATUS (status) == 0;
+  Again again = { shared, op, seed, size, show };
+
+  return child_succeeded (child_run (run_one, &again, !show));
 }
 
 /* Says what was found, as small as the seed gives it. */
 static void
-report (Fuzzer *fuzzer, const IrOp *op, guint32 seed, int status)
+report (gpointer data, int status)
 {
   static const guint sizes[] = { 1, 2, 3, 5, 0 };
+  const Fuzzer *fuzzer = data;
   Shared *shared = fuzzer->shared;
+  guint64 position = shared->state.position;
+  const IrOp *op = fuzzer->ops->pdata[position % fuzzer->ops->len];
+  guint32 seed = fuzzer->first_seed + (guint32) (position / fuzzer->ops->len);
   g_autofree char *what = WIFSIGNALED (status) && WTERMSIG (status) == SIGALRM
                               ? g_strdup_printf ("did not end within %d s", TRIAL_SECONDS)
-                          : shared->message[0] != '\0' ? g_strdup (shared->message)
+                          : shared->state.message[0] != '\0' ? g_strdup (shared->state.message)
                           : WIFSIGNALED (status)
                               ? g_strdup_printf ("died of signal %d", WTERMSIG (status))
                               : g_strdup ("a sanitizer stopped it");
   guint i = 0;
+
+  shared->n_findings_of[op->id]++;
   while (i + 1 < G_N_ELEMENTS (sizes) && run_again (shared, op, seed, sizes[i], FALSE))
     i++;
   fprintf (stderr, "\n%s%s%s: %s\n", op->domain != NULL ? op->domain : "",
@@ -318,41 +317,10 @@ report (Fuzzer *fuzzer, const IrOp *op, guint32 seed, int status)
            sizes[i], vanished ? " (not by itself: needs the trials before it)" : "");
 }
 
-/* Returns: number of findings */
-static guint
-fuzz (Fuzzer *fuzzer)
+static gboolean
+goes_on (gpointer data, guint n_findings)
 {
-  Shared *shared = fuzzer->shared;
-  guint n_findings = 0, n_ops = fuzzer->ops->len;
-
-  while (g_get_monotonic_time () < fuzzer->deadline)
-    {
-      int status = 0;
-      shared->ended = FALSE;
-      shared->message[0] = '\0';
-      fflush (NULL);
-      pid_t pid = fork ();
-      if (pid == 0)
-        exit (child_main (fuzzer));
-      if (pid < 0)
-        return n_findings + 1;
-      while (waitpid (pid, &status, 0) < 0 && errno == EINTR)
-        ;
-      if (WIFEXITED (status) && WEXITSTATUS (status) == 0)
-        continue;
-      n_findings++;
-      if (shared->ended)
-        {
-          fprintf (stderr, "\nLeaks in the trials up to %" G_GUINT64_FORMAT ", see above.\n",
-                   shared->position);
-          continue;
-        }
-      const IrOp *op = fuzzer->ops->pdata[shared->position % n_ops];
-      shared->n_findings_of[op->id]++;
-      report (fuzzer, op, fuzzer->first_seed + (guint32) (shared->position / n_ops), status);
-      shared->position++;
-    }
-  return n_findings;
+  return g_get_monotonic_time () < ((const Fuzzer *) data)->deadline;
 }
 
 /* -- the program -- */
@@ -416,21 +384,21 @@ main (int argc, char **argv)
       fprintf (stderr, "There is no such operator.\n");
       return 2;
     }
-  Shared *shared = mmap (NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
-                         -1, 0);
-  if (shared == MAP_FAILED)
+  Shared *shared = child_share (sizeof *shared);
+  if (shared == NULL)
     return 3;
   if (size >= 0)
     return run_again (shared, ops->pdata[0], (guint32) seed, (guint) size, TRUE) ? 0 : 1;
 
   Fuzzer fuzzer = { shared, ops, (guint32) seed,
                     g_get_monotonic_time () + (gint64) seconds * G_USEC_PER_SEC };
-  guint n_findings = fuzz (&fuzzer);
+  const ChildLoop loop = { &shared->state, &fuzzer, goes_on, run_trials, report };
+  guint n_findings = child_loop (&loop);
   if (verbose)
     print_rows (&fuzzer);
   printf ("# %" G_GUINT64_FORMAT " trials, %" G_GUINT64_FORMAT " ran, %" G_GUINT64_FORMAT
           " compared with the CPU, of %u operators\n",
-          shared->position, shared->n_ran, shared->n_compared, ops->len);
+          shared->state.position, shared->n_ran, shared->n_compared, ops->len);
   printf ("1..1\n%s 1 - random applications of every operator agree\n",
           n_findings == 0 ? "ok" : "not ok");
   return n_findings == 0 ? 0 : 1;

@@ -6,6 +6,7 @@
 #define CLI_COMMANDS(C)                                                                            \
   C (info)                                                                                         \
   C (run)                                                                                          \
+  C (bench)                                                                                        \
   C (optimize)                                                                                     \
   C (steps)                                                                                        \
   C (diff)                                                                                         \

@@ -166,6 +166,8 @@ typedef struct _IrExecutable IrExecutable;
 IrExecutable *ir_executable_new (IrModel *model, const IrRunOptions *options, GError **error);
 void ir_executable_free (IrExecutable *executable);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (IrExecutable, ir_executable_free)
+/* Makes the plan for inputs of these shapes, which the first run with them would do otherwise. */
+gboolean ir_executable_prepare (IrExecutable *executable, GHashTable *inputs, GError **error);
 /* @inputs: value id -> IrTensor; overridable inputs may be left out. A failing node gives NULL and
  * @error, and, if @partial is not NULL, what was computed before. */
 IrRun *ir_executable_run (IrExecutable *executable,

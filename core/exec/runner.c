@@ -775,6 +775,27 @@ ir_executable_free (IrExecutable *executable)
 }
 
 /**
+ * ir_executable_prepare:
+ * @executable: an executable
+ * @inputs: value id -> #IrTensor; overridable inputs may be left out
+ * @error: return location for an error
+ *
+ * Makes the plan for the shapes of @inputs: types, schedule, memory, packed weights. A run with
+ * inputs of these shapes then only runs.
+ *
+ * Fails with an %IR_EXEC_ERROR; the message names the input or the node.
+ *
+ * Returns: %TRUE if the plan is there
+ */
+gboolean
+ir_executable_prepare (IrExecutable *executable, GHashTable *inputs, GError **error)
+{
+  g_return_val_if_fail (executable != NULL && inputs != NULL, FALSE);
+
+  return ir_model_check_file (executable->source, error) && prepare (executable, inputs, error);
+}
+
+/**
  * ir_executable_run:
  * @executable: an executable
  * @inputs: value id -> #IrTensor; overridable inputs may be left out

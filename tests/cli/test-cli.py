@@ -138,6 +138,23 @@ def _():
     assert sum(event.get('ph') == 'X' for event in events) > 20
 
 
+@test('bench measures every kind of run, and its quantiles are in order')
+def _():
+    answer = json_of('bench', DIGITS, DIGITS, '--runs', '5', '--warmup', '2', '--capture', 'all', '--threads', '1', '--pipeline', 'deploy')
+    assert len(answer['models']) == 2 and answer['threads'] == 1
+    for model in answer['models']:
+        assert model['pipeline_ms'] > 0 and model['open_first_ms'] > 0 and model['nodes'] > 5
+        for series in (model['plain'], model['captured']):
+            times = series['run_ms']
+            assert times['runs'] == 5 and series['warmup_ms']['runs'] == 1 and series['prepare_ms'] > 0 and series['first_ms'] > 0
+            assert 0 < times['min'] <= times['q1'] <= times['median'] <= times['q3'] <= times['max'], times
+            assert series['peak_rss_bytes'] > 1 << 20
+        assert model['captured']['value_bytes'] > model['plain']['value_bytes'] > 0
+    plain = json_of('bench', DIGITS, '--runs', '3', '--warmup', '1')['models'][0]
+    assert plain['captured'] is None and plain['plain']['warmup_ms'] is None and plain['pipeline_ms'] == 0
+    assert irscope('bench', DIGITS, '--capture', 'x')[0] == 2 and irscope('bench', DIGITS + '-missing')[0] == 2
+
+
 @test('the same seed gives the same numbers, another seed others')
 def _():
     first, again, other = (irscope('run', DIGITS, '--random', seed, '--device', 'ref')[1].split('\n')[0] for seed in '112')

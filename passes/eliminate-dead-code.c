@@ -112,7 +112,7 @@ remove_initializers (IrPassContext *context, IrGraph *graph)
 static gboolean
 run (IrPassContext *context, GError **error)
 {
-  g_autoptr (GPtrArray) graphs = ir_pass_all_graphs (context);
+  g_autoptr (GPtrArray) graphs = ir_pass_graphs (context);
 
   /* Inner graphs first: what they captured may be dead then. */
   for (guint i = graphs->len; i > 0 && !context->stopped; i--)

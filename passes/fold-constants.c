@@ -179,8 +179,7 @@ write_fold (IrPassContext *context, IrNode *node, IrTensor **outputs)
     {
       if (old[i] == NULL || old[i]->n_uses == 0)
         continue;
-      fresh[i] = ir_edit_add_initializer (edit, node->graph,
-                                          ir_edit_unique_name (edit, old[i]->name), outputs[i]);
+      fresh[i] = ir_pass_add_constant (context, node->graph, old[i]->name, outputs[i]);
       if (ir_value_is_graph_output (old[i]))
         materialize_output (edit, old[i], fresh[i]);
       ir_edit_replace_uses (edit, old[i], fresh[i]);
@@ -229,7 +228,8 @@ fold_node (IrPassContext *context, IrNode *node)
   const char *rule = RULE_FOLD, *why = NULL;
   gboolean folds;
 
-  if (g_strv_contains (kept_ops, node->op_type) || ir_pass_has_control (context, node))
+  if (g_strv_contains (kept_ops, node->op_type) || ir_pass_has_control (context, node) ||
+      ir_pass_is_open (node))
     return;
   folds = fold_by_type (node, outputs);
   if (folds)

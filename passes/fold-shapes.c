@@ -103,8 +103,7 @@ fold_known (IrPassContext *context, IrNode *node, IrValue *value, const IrShapeD
   if (!ir_pass_begin (context, RULE_KNOWN, IR_CLASS_EXACT, node))
     return;
   ir_edit_step_reason (context->edit, "%s = %s by shape inference", value->name, text);
-  fresh = ir_edit_add_initializer (context->edit, node->graph,
-                                   ir_edit_unique_name (context->edit, value->name), tensor);
+  fresh = ir_pass_add_constant (context, node->graph, value->name, tensor);
   ir_edit_replace_uses (context->edit, value, fresh);
   ir_edit_step_map_node (context->edit, node->id, 0);
   ir_pass_remove_node (context, node);
@@ -176,7 +175,7 @@ fold_reshape (IrPassContext *context, IrNode *node, GHashTable *contents)
   const char *why = NULL;
 
   if (!ir_node_is (node, "Reshape") || node->inputs[0] == NULL || shape == NULL ||
-      ir_value_constant (shape) != NULL || data == NULL || data->scalar)
+      ir_value_constant (shape) != NULL || data == NULL || data->scalar || ir_pass_is_open (node))
     return;
   if (ir_node_attr_int (node, "allowzero", 0) != 0)
     why = "allowzero: a 0 in the shape means 0";
@@ -190,8 +189,7 @@ fold_reshape (IrPassContext *context, IrNode *node, GHashTable *contents)
     return;
   g_autofree char *text = ir_tensor_to_string (tensor, 8);
   ir_edit_step_reason (context->edit, "the shape is %s", text);
-  fresh = ir_edit_add_initializer (context->edit, node->graph,
-                                   ir_edit_unique_name (context->edit, "shape"), tensor);
+  fresh = ir_pass_add_constant (context, node->graph, "shape", tensor);
   ir_edit_set_input (context->edit, node, 1, fresh);
   ir_pass_end (context);
 }

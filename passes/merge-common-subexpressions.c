@@ -202,7 +202,7 @@ merge_nodes (IrPassContext *context, IrGraph *graph, GError **error)
 static gboolean
 run (IrPassContext *context, GError **error)
 {
-  g_autoptr (GPtrArray) graphs = ir_pass_all_graphs (context);
+  g_autoptr (GPtrArray) graphs = ir_pass_graphs (context);
 
   for (guint i = 0; i < graphs->len && !context->stopped; i++)
     {

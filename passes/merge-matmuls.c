@@ -97,13 +97,6 @@ side_by_side (const GPtrArray *group, guint slot)
   return all;
 }
 
-static IrValue *
-add_constant (IrPassContext *context, IrGraph *graph, const char *name, IrTensor *tensor)
-{
-  return ir_edit_add_initializer (context->edit, graph, ir_edit_unique_name (context->edit, name),
-                                  tensor);
-}
-
 /* The merged product and its Split, whose outputs stand for those of @group. */
 static void
 write_merge (IrPassContext *context, GPtrArray *group, IrTensor *weights, IrTensor *bias)
@@ -111,8 +104,8 @@ write_merge (IrPassContext *context, GPtrArray *group, IrTensor *weights, IrTens
   IrEdit *edit = context->edit;
   IrNode *first = group->pdata[0];
   IrGraph *graph = first->graph;
-  IrValue *inputs[] = { first->inputs[0], add_constant (context, graph, "weights", weights),
-                        bias != NULL ? add_constant (context, graph, "bias", bias) : NULL };
+  IrValue *inputs[] = { first->inputs[0], ir_pass_add_constant (context, graph, "weights", weights),
+                        bias != NULL ? ir_pass_add_constant (context, graph, "bias", bias) : NULL };
   g_autofree gint64 *sizes = g_new (gint64, group->len);
 
   for (guint i = 0; i < group->len; i++)
@@ -121,7 +114,7 @@ write_merge (IrPassContext *context, GPtrArray *group, IrTensor *weights, IrTens
   IrNode *product = ir_edit_add_node (edit, graph, first->op_type, first->domain, NULL,
                                       bias != NULL ? 3 : 2, inputs, 1);
   IrValue *split_inputs[] = { product->outputs[0],
-                              add_constant (context, graph, "sizes", sizes_tensor) };
+                              ir_pass_add_constant (context, graph, "sizes", sizes_tensor) };
   IrNode *split = ir_edit_add_node (edit, graph, "Split", NULL, NULL, 2, split_inputs, group->len);
 
   ir_edit_set_attr (edit, split, ir_attr_int (context->model->context, "axis", -1));
@@ -178,13 +171,13 @@ run (IrPassContext *context, GError **error)
 {
   g_autoptr (GPtrArray) graphs = ir_pass_graphs (context);
 
-  if (ir_model_opset (context->model, "") < 13)
-    return TRUE;
   for (guint i = 0; i < graphs->len; i++)
     {
       IrGraph *graph = graphs->pdata[i];
       g_autoptr (GPtrArray) nodes = ir_graph_nodes (graph);
 
+      if (ir_graph_opset (graph, "") < 13)
+        continue;
       for (guint k = 0; k < ir_graph_n_inputs (graph) && !context->stopped; k++)
         merge_uses (context, ir_graph_input (graph, k));
       for (guint k = 0; k < nodes->len && !context->stopped; k++)

@@ -7,6 +7,8 @@
 
 #include "passes/move.h"
 
+#include "passes/step.h"
+
 struct _IrPassNames
 {
   GHashTable *values, *nodes; /* interned name -> how many had it when counted */
@@ -88,6 +90,7 @@ ir_pass_move_value (IrPassContext *context, IrPassNames *names, IrValue *value, 
 {
   make_unique (context, names, value);
   ir_edit_move_value (context->edit, value, to);
+  ir_pass_make_constant (context, value);
 }
 
 /**

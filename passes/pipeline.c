@@ -282,6 +282,30 @@ infer_missing (IrEdit *edit)
 }
 
 static gboolean
+has_functions (const IrModel *model)
+{
+  for (guint i = 1; i < model->graphs->len; i++)
+    if (((IrGraph *) model->graphs->pdata[i])->state == IR_STATE_LIVE &&
+        ((IrGraph *) model->graphs->pdata[i])->kind == IR_GRAPH_FUNCTION)
+      return TRUE;
+  return FALSE;
+}
+
+/* In bodies of functions: what all calls agree on, which gets more as calls change. */
+static void
+infer_functions (IrEdit *edit)
+{
+  if (!has_functions (ir_edit_model (edit)))
+    return;
+  ir_edit_begin_pass (edit, "infer-shapes");
+  ir_edit_begin_step (edit, "infer-functions", IR_CLASS_EXACT, 0);
+  ir_edit_step_reason (edit, "types in functions, where all calls agree");
+  ir_infer_functions (edit);
+  ir_edit_end_step (edit);
+  ir_edit_end_pass (edit);
+}
+
+static gboolean
 run_rules (IrPassContext *context, const IrPass *pass, GError **error)
 {
   g_autoptr (IrRuleTable) table = ir_rule_table_new (pass->rules, error);
@@ -308,6 +332,20 @@ has_gradient (IrPassContext *context)
   return FALSE;
 }
 
+/* Steps are asked for their class one by one; a pass none of whose rules may apply is left out. */
+static gboolean
+may_do_something (const IrPassContext *context, const IrPass *pass)
+{
+  const IrRule *rules = pass->rules != NULL ? pass->rules : pass->documented_rules;
+
+  if (rules == NULL)
+    return pass->step_class <= context->max_class;
+  for (; rules->name != NULL; rules++)
+    if (ir_pass_rule_enabled (context, rules->name, rules->step_class))
+      return TRUE;
+  return FALSE;
+}
+
 static gboolean
 run_pass (IrPassContext *context,
           const IrPass *pass,
@@ -322,7 +360,7 @@ run_pass (IrPassContext *context,
   ir_pass_context_start (context, pass);
   if (options->progress != NULL)
     options->progress (pass->name, context->priv->n_steps, options->progress_data);
-  if ((pass->step_class > context->max_class && pass->rules == NULL) || has_gradient (context))
+  if (!may_do_something (context, pass) || has_gradient (context))
     done = TRUE;
   else
     done = pass->run != NULL ? pass->run (context, error) : run_rules (context, pass, error);
@@ -343,6 +381,7 @@ run_all (IrPassContext *context,
     {
       before = context->priv->n_steps;
       result->iterations++;
+      infer_functions (context->edit);
       for (guint i = 0; i < pipeline->passes->len && !context->stopped; i++)
         if (!run_pass (context, pipeline->passes->pdata[i], options, error))
           return FALSE;
@@ -365,8 +404,8 @@ run_all (IrPassContext *context,
  *
  * Runs the passes in their order, again and again until an iteration changes nothing (or
  * max_iterations). Every application is a step in the history of @model, with its cost. Steps
- * behind the cursor are forgotten. Main graph and subgraphs are rewritten; bodies of functions only
- * by passes that need no types (dead code, common subexpressions).
+ * behind the cursor are forgotten. Main graph, subgraphs and bodies of functions are rewritten;
+ * in a body holds what all of its calls agree on.
  *
  * Returns: %FALSE if cancelled, or if the verifier found a mistake; the steps so far stay
  */

@@ -198,7 +198,7 @@ static const struct
 static Kind
 kind_of (const IrNode *node)
 {
-  if (node->op == NULL || node->domain[0] != '\0')
+  if (node->op == NULL || node->domain[0] != '\0' || ir_pass_is_open (node))
     return KIND_NONE;
   for (guint i = 0; i < G_N_ELEMENTS (kinds); i++)
     if (ir_op_is (node, kinds[i].op))
@@ -598,9 +598,7 @@ new_data (Region *r, const IrNode *node, IrValue *value)
     {
       g_autoptr (IrTensor) tensor = permuted_constant (constant, perm);
       if (tensor != NULL)
-        fresh = ir_edit_add_initializer (r->context->edit, r->graph,
-                                         ir_edit_unique_name (r->context->edit, value->name),
-                                         tensor);
+        fresh = ir_pass_add_constant (r->context, r->graph, value->name, tensor);
     }
   else if (is_transpose (r, value->producer, &own))
     {
@@ -620,8 +618,7 @@ int_constant (Region *r, const char *name, const gint64 *numbers, guint n)
 {
   g_autoptr (IrTensor) tensor = ir_tensor_new_int64s (numbers, n);
 
-  return ir_edit_add_initializer (r->context->edit, r->graph,
-                                  ir_edit_unique_name (r->context->edit, name), tensor);
+  return ir_pass_add_constant (r->context, r->graph, name, tensor);
 }
 
 static void

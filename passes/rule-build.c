@@ -36,16 +36,17 @@ ir_match_bind_value (IrMatch *match, const char *variable, IrValue *value)
  * @variable: a name that only the replacement has
  * @base_name: what the name of the new initializer begins with
  * @tensor: (transfer full): its contents
+ *
+ * In the body of a function, which has no initializers, it is the output of a Constant.
  */
 void
 ir_match_bind_tensor (IrMatch *match, const char *variable, const char *base_name, IrTensor *tensor)
 {
-  IrEdit *edit = match->context->edit;
   g_autoptr (IrTensor) owned = tensor;
 
-  ir_match_bind_value (match, variable,
-                       ir_edit_add_initializer (edit, match->nodes[0]->graph,
-                                                ir_edit_unique_name (edit, base_name), owned));
+  ir_match_bind_value (
+      match, variable,
+      ir_pass_add_constant (match->context, match->nodes[0]->graph, base_name, owned));
 }
 
 /**
@@ -93,17 +94,34 @@ labelled (IrMatch *match, const char *label)
   return index >= 0 ? match->nodes[index] : NULL;
 }
 
+static gboolean
+can_give_name (const IrMatch *match, const IrNode *node, const GPtrArray *made)
+{
+  if (node->name[0] == '\0')
+    return FALSE;
+  for (guint i = 0; i < match->rule->n_nodes; i++)
+    if (match->nodes[i] == node && match->shared[i])
+      return FALSE;
+  for (guint i = 0; i < made->len; i++)
+    if (g_str_equal (((const IrNode *) made->pdata[i])->name, node->name))
+      return FALSE;
+  return TRUE;
+}
+
 /* A fused node goes by the name of its main part, "conv1" and not "relu1": of the node whose
- * attributes it takes over, else of the innermost one. */
+ * attributes it takes over, else, if it gives the first result, of the innermost one. No two nodes
+ * go by one name, nor does a new one by that of a node that stays. */
 static const char *
-main_name (IrMatch *match, const IrPat *pat)
+main_name (IrMatch *match, const IrPat *pat, const GPtrArray *made)
 {
   const IrNode *main_part = pat->copy_attrs != NULL ? labelled (match, pat->copy_attrs) : NULL;
 
-  if (main_part != NULL && main_part->name[0] != '\0')
+  if (main_part != NULL && can_give_name (match, main_part, made))
     return main_part->name;
+  if (pat != match->rule->results->pdata[0])
+    return NULL;
   for (guint i = match->rule->n_nodes; i > 0; i--)
-    if (!match->shared[i - 1] && match->nodes[i - 1]->name[0] != '\0')
+    if (can_give_name (match, match->nodes[i - 1], made))
       return match->nodes[i - 1]->name;
   return NULL;
 }
@@ -156,14 +174,6 @@ build_args (IrMatch *match, const IrPat *pat, GPtrArray *inputs, GPtrArray *made
   return TRUE;
 }
 
-/* irscope's own operators need an import, or no reader would know their version. */
-static void
-import_domain (IrMatch *match, const char *domain)
-{
-  if (domain[0] != '\0' && ir_model_opset (match->context->model, domain) == 0)
-    ir_edit_set_opset (match->context->edit, domain, 1);
-}
-
 static gboolean
 build_node (IrMatch *match, const IrPat *pat, IrValue **result, GPtrArray *made)
 {
@@ -176,10 +186,10 @@ build_node (IrMatch *match, const IrPat *pat, IrValue **result, GPtrArray *made)
 
   if (!build_args (match, pat, inputs, made))
     return FALSE;
-  import_domain (match, domain);
+  ir_pass_import (match->context, root->graph, domain);
   node = ir_edit_add_node (match->context->edit, root->graph, op_type, domain,
-                           main_name (match, pat), inputs->len, (IrValue *const *) inputs->pdata,
-                           1);
+                           main_name (match, pat, made), inputs->len,
+                           (IrValue *const *) inputs->pdata, 1);
   set_attrs (match, pat, node);
   if (strcmp (root->device, node->device) != 0)
     ir_edit_set_device (match->context->edit, node, root->device);

@@ -243,9 +243,12 @@ match_attrs (IrMatch *match, const IrPat *pat, const IrNode *node, guint *progre
 static gboolean
 match_args (IrMatch *match, const IrPat *pat, const IrNode *node, guint *progress)
 {
-  gboolean swap = pat->commute_bit >= 0 && (match->mask >> pat->commute_bit & 1) &&
-                  node->op != NULL && node->op->flags & IR_OP_COMMUTES && node->n_inputs == 2;
+  gboolean commutes = pat->commute_bit >= 0 && node->op != NULL &&
+                      node->op->flags & IR_OP_COMMUTES && node->n_inputs == 2;
+  gboolean swap = commutes && (match->mask >> pat->commute_bit & 1);
 
+  if (commutes)
+    match->consulted |= 1u << pat->commute_bit;
   for (guint i = 0; i < pat->args->len; i++)
     {
       const IrPat *arg = pat->args->pdata[i];
@@ -269,10 +272,20 @@ match_args (IrMatch *match, const IrPat *pat, const IrNode *node, guint *progres
 }
 
 static gboolean
+is_operator (const IrPat *pat, const IrNode *node)
+{
+  if (node->domain != pat->in)
+    return FALSE;
+  for (guint i = 0; pat->names[i] != NULL; i++)
+    if (pat->names[i] == node->op_type)
+      return TRUE;
+  return FALSE;
+}
+
+static gboolean
 match_node (IrMatch *match, const IrPat *pat, IrNode *node, guint *progress)
 {
-  if (strcmp (node->domain, pat->domain) != 0 ||
-      !g_strv_contains ((const char *const *) pat->ops, node->op_type))
+  if (!is_operator (pat, node))
     {
       g_autofree char *label = match->wants_why ? ir_node_label (node) : NULL;
       g_autofree char *needed = match->wants_why ? g_strjoinv (" or ", pat->ops) : NULL;
@@ -281,6 +294,9 @@ match_node (IrMatch *match, const IrPat *pat, IrNode *node, guint *progress)
   match->nodes[pat->index] = node;
   match->shared[pat->index] = pat->shared;
   ++*progress;
+  if (ir_pass_is_open (node))
+    return no (match, progress, "%s takes an attribute of the function that it is in",
+               node->op_type);
   return match_attrs (match, pat, node, progress) && match_args (match, pat, node, progress);
 }
 
@@ -417,10 +433,58 @@ is_safe (IrMatch *match)
   return outputs_are_covered (match) && names_can_stay (match);
 }
 
+/* -- orders of commutative operands -- */
+
+/* An attempt that failed having read only some bits of the mask fails with every mask that has the
+ * same ones: most of the orders need no attempt. */
+#define MAX_FAILURES 32
+
+typedef struct
+{
+  guint n;
+  struct
+  {
+    guint consulted, mask;
+  } failed[MAX_FAILURES];
+} Orders;
+
+static gboolean
+is_known_to_fail (const Orders *orders, guint mask)
+{
+  for (guint i = 0; i < orders->n; i++)
+    if ((mask & orders->failed[i].consulted) == orders->failed[i].mask)
+      return TRUE;
+  return FALSE;
+}
+
+static void
+note_failure (Orders *orders, const IrMatch *match)
+{
+  if (orders->n == MAX_FAILURES)
+    return;
+  orders->failed[orders->n].consulted = match->consulted;
+  orders->failed[orders->n++].mask = match->mask & match->consulted;
+}
+
+static void
+begin_attempt (IrMatch *match, IrNode *root, guint mask)
+{
+  memset (match->vars, 0, match->rule->vars->len * sizeof match->vars[0]);
+  if (match->trail != NULL)
+    memset (match->nodes, 0, sizeof match->nodes);
+  match->mask = mask;
+  match->consulted = 0;
+  match->part = match->rule->pattern;
+  match->part_value = ir_node_output (root, 0);
+}
+
 /* Tries every order of the commutative nodes, with a cleared @match. */
 static gboolean
 match_orders (IrCompiledRule *rule, IrPassContext *context, IrNode *root, IrMatch *match)
 {
+  Orders orders = { .n = 0 };
+
+  ir_rule_intern (rule, context->model->context);
   match->context = context;
   match->rule = rule;
   match->wants_why = context->record_refusals;
@@ -428,20 +492,69 @@ match_orders (IrCompiledRule *rule, IrPassContext *context, IrNode *root, IrMatc
     {
       guint progress = 0;
 
-      memset (match->vars, 0, sizeof match->vars);
-      if (match->trail != NULL)
-        memset (match->nodes, 0, sizeof match->nodes);
-      match->mask = mask;
-      match->part = rule->pattern;
-      match->part_value = ir_node_output (root, 0);
-      if (!match_node (match, rule->pattern, root, &progress))
+      if (is_known_to_fail (&orders, mask))
         continue;
+      begin_attempt (match, root, mask);
+      if (!match_node (match, rule->pattern, root, &progress))
+        {
+          note_failure (&orders, match);
+          continue;
+        }
       match->progress = G_MAXUINT;
       if (is_safe (match) && (rule->rule->when == NULL || rule->rule->when (match)))
         return TRUE;
       match->progress = progress;
     }
   return FALSE;
+}
+
+static void
+intern_pattern (IrPat *pat, IrContext *context)
+{
+  guint n = pat->ops != NULL ? g_strv_length (pat->ops) : 0;
+
+  for (guint i = 0; pat->args != NULL && i < pat->args->len; i++)
+    intern_pattern (pat->args->pdata[i], context);
+  if (n == 0)
+    return;
+  g_free (pat->names);
+  pat->names = g_new0 (const char *, n + 1);
+  for (guint i = 0; i < n; i++)
+    pat->names[i] = ir_context_intern (context, pat->ops[i]);
+  pat->in = ir_context_intern (context, pat->domain);
+}
+
+void
+ir_rule_intern (IrCompiledRule *rule, IrContext *context)
+{
+  if (rule->context == context)
+    return;
+  intern_pattern (rule->pattern, context);
+  rule->context = context;
+}
+
+static gboolean
+may_be_operand (const IrPat *arg, const IrNode *root, guint slot)
+{
+  const IrValue *value = ir_node_input (root, slot);
+
+  return value != NULL && value->producer != NULL && is_operator (arg, value->producer);
+}
+
+gboolean
+ir_rule_may_match (const IrCompiledRule *rule, const IrNode *root)
+{
+  const IrPat *pat = rule->pattern;
+
+  for (guint i = 0; i < pat->args->len; i++)
+    {
+      const IrPat *arg = pat->args->pdata[i];
+
+      if (arg->kind == IR_PAT_NODE && !may_be_operand (arg, root, i) &&
+          (pat->commute_bit < 0 || !may_be_operand (arg, root, 1 - i)))
+        return FALSE;
+    }
+  return TRUE;
 }
 
 gboolean

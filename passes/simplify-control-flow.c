@@ -280,10 +280,7 @@ empty_stack (IrPassContext *context, IrGraph *graph, const IrType *element)
   for (int i = 0; i < element->rank; i++)
     dims[i + 1] = element->dims[i];
   tensor = ir_tensor_new_alloc (element->dtype, (guint) element->rank + 1, dims, NULL);
-  return tensor != NULL
-             ? ir_edit_add_initializer (context->edit, graph,
-                                        ir_edit_unique_name (context->edit, "empty"), tensor)
-             : NULL;
+  return tensor != NULL ? ir_pass_add_constant (context, graph, "empty", tensor) : NULL;
 }
 
 static gboolean
@@ -313,8 +310,7 @@ add_scalar (IrPassContext *context, IrGraph *graph, const char *name, IrDtype dt
 {
   g_autoptr (IrTensor) tensor = ir_tensor_new_scalar (dtype, (double) number);
 
-  return ir_edit_add_initializer (context->edit, graph, ir_edit_unique_name (context->edit, name),
-                                  tensor);
+  return ir_pass_add_constant (context, graph, name, tensor);
 }
 
 /* One copy of the body. @carried: what it begins with, then what it ends with. */
@@ -363,8 +359,7 @@ unsqueeze (IrPassContext *context, const KnownLoop *loop, IrValue *value, IrValu
   if (by_input && *axes == NULL)
     {
       g_autoptr (IrTensor) tensor = ir_tensor_new_int64s (&zero, 1);
-      *axes = ir_edit_add_initializer (context->edit, graph,
-                                       ir_edit_unique_name (context->edit, "axes"), tensor);
+      *axes = ir_pass_add_constant (context, graph, "axes", tensor);
     }
   IrValue *inputs[] = { value, *axes };
   node = ir_edit_add_node (context->edit, graph, "Unsqueeze", NULL, NULL, by_input ? 2 : 1, inputs,

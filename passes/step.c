@@ -6,6 +6,8 @@
 
 #include "passes/step.h"
 
+#include "core/ir/inline.h"
+#include "core/op/op.h"
 #include "passes/pipeline.h"
 
 #include <string.h>
@@ -14,7 +16,9 @@ typedef struct
 {
   guint64 flops, bytes;
   guint64 params; /* of Constant nodes: elements */
-  guint counted;  /* 1 if it counts as a node */
+  guint step;     /* ordinal of the step that it was counted after */
+  guint8 counted; /* 1 if it counts as a node */
+  guint8 present; /* 1 if it is in the sum */
 } NodeCost;
 
 /* -- origins: which node of the start a node descends from -- */
@@ -108,11 +112,11 @@ ir_step_stable_key (const IrModel *model, guint step)
 static NodeCost
 cost_of (const IrNode *node)
 {
-  gboolean partial = FALSE;
-  NodeCost cost = { .counted = !ir_node_is_constant (node) };
+  NodeCost cost = { .counted = !ir_node_is_constant (node), .present = TRUE };
+  IrCost both = ir_cost_node (node);
 
-  cost.flops = ir_cost_node_flops (node, &partial);
-  cost.bytes = ir_cost_node_bytes (node, &partial);
+  cost.flops = both.flops;
+  cost.bytes = both.bytes;
   for (guint i = 0; i < node->n_outputs; i++)
     {
       const IrTensor *tensor = node->outputs[i] != NULL ? ir_value_constant (node->outputs[i])
@@ -128,12 +132,12 @@ params_of (const IrValue *value)
   return value->initializer != NULL ? ir_tensor_n_elements (value->initializer) : 0;
 }
 
-static void
-remember_cost (struct _IrPassPrivate *priv, const IrNode *node, NodeCost cost)
+static NodeCost *
+cost_slot (struct _IrPassPrivate *priv, const IrNode *node)
 {
   if (node->id >= priv->node_costs->len)
-    g_array_set_size (priv->node_costs, node->id + 1);
-  g_array_index (priv->node_costs, NodeCost, node->id) = cost;
+    g_array_set_size (priv->node_costs, MAX (node->id + 1, priv->node_costs->len * 2));
+  return &g_array_index (priv->node_costs, NodeCost, node->id);
 }
 
 /* Nodes in the bodies of functions are not asked what they cost: each of a chain of bodies that
@@ -149,68 +153,99 @@ is_in_function (const IrNode *node)
   return graph->kind == IR_GRAPH_FUNCTION;
 }
 
-/* All is counted anew where a pass begins: types that got more specific in between have their
- * effect there. */
 static void
 count_all (IrPassContext *context)
 {
   struct _IrPassPrivate *priv = context->priv;
   gboolean partial = FALSE;
 
-  g_array_set_size (priv->node_costs, context->model->nodes->len);
   for (guint i = 1; i < context->model->nodes->len; i++)
     {
       const IrNode *node = context->model->nodes->pdata[i];
       if (node->state == IR_STATE_LIVE && !is_in_function (node))
-        remember_cost (priv, node, cost_of (node));
+        *cost_slot (priv, node) = cost_of (node);
     }
   priv->cost = ir_cost_model (context->model, &partial);
 }
 
-/* FALSE: it lies in a function, whose nodes cost what its calls do. */
+static void
+subtract_cost (IrCost *sum, const NodeCost *cost)
+{
+  sum->flops -= MIN (cost->flops, sum->flops);
+  sum->bytes -= MIN (cost->bytes, sum->bytes);
+  sum->params -= MIN (cost->params, sum->params);
+  sum->n_nodes -= MIN (cost->counted, sum->n_nodes);
+}
+
+/* What @node costs after the step instead of what it cost before; once per step. FALSE: it lies in
+ * a function, whose nodes cost what its calls do. */
 static gboolean
 apply_node_cost (IrPassContext *context, const IrNode *node)
 {
   struct _IrPassPrivate *priv = context->priv;
-  NodeCost cost;
+  NodeCost *slot, cost;
 
   if (is_in_function (node))
     return FALSE;
+  slot = cost_slot (priv, node);
+  if (slot->step == priv->n_steps + 1)
+    return TRUE;
+  if (slot->present)
+    subtract_cost (&priv->cost, slot);
+  *slot = (NodeCost){ 0 };
   if (node->state == IR_STATE_LIVE)
     {
       cost = cost_of (node);
-      remember_cost (priv, node, cost);
       priv->cost.flops += cost.flops;
       priv->cost.bytes += cost.bytes;
       priv->cost.params += cost.params;
       priv->cost.n_nodes += cost.counted;
+      *slot = cost;
     }
-  else if (node->id < priv->node_costs->len)
-    {
-      cost = g_array_index (priv->node_costs, NodeCost, node->id);
-      priv->cost.flops -= MIN (cost.flops, priv->cost.flops);
-      priv->cost.bytes -= MIN (cost.bytes, priv->cost.bytes);
-      priv->cost.params -= MIN (cost.params, priv->cost.params);
-      priv->cost.n_nodes -= MIN (cost.counted, priv->cost.n_nodes);
-    }
+  slot->step = priv->n_steps + 1;
   return TRUE;
 }
 
-/* A step names what was born and removed by its records of the kinds "node" and "value". One that
- * changed a function may have changed what every call of it costs: then all is counted anew. */
+/* What reads or makes a value whose type changed. */
+static gboolean
+apply_type_cost (IrPassContext *context, const IrValue *value)
+{
+  gboolean known = TRUE;
+
+  if (value->state != IR_STATE_LIVE)
+    return TRUE;
+  if (value->producer != NULL)
+    known = apply_node_cost (context, value->producer);
+  for (guint i = 0; i < value->n_uses && known; i++)
+    {
+      IrUse use = ir_value_use (value, i);
+      if (use.node != NULL)
+        known = apply_node_cost (context, use.node);
+    }
+  return known;
+}
+
+/* A step names what it changed by its records. One that changed a function may have changed what
+ * every call of it costs: then all is counted anew. */
 static void
 apply_costs (IrPassContext *context, const IrStep *step)
 {
+  static const char *const node_kinds[] = {
+    "node",      "input",    "number of inputs", "output", "number of outputs",
+    "attribute", "operator", "graph of node",    NULL
+  };
   struct _IrPassPrivate *priv = context->priv;
   gboolean known = TRUE;
 
-  for (guint i = 0; i < step->n_records; i++)
+  for (guint i = 0; i < step->n_records && known; i++)
     {
       const IrRecord *record = ir_history_record (context->model, step->first_record + i);
       const char *kind = ir_record_kind_name (record);
 
-      if (strcmp (kind, "node") == 0)
-        known &= apply_node_cost (context, ir_model_node (context->model, record->subject));
+      if (g_strv_contains (node_kinds, kind))
+        known = apply_node_cost (context, ir_model_node (context->model, record->subject));
+      else if (strcmp (kind, "type") == 0)
+        known = apply_type_cost (context, ir_model_value (context->model, record->subject));
       else if (strcmp (kind, "value") == 0)
         {
           const IrValue *value = ir_model_value (context->model, record->subject);
@@ -240,6 +275,7 @@ ir_pass_context_init (IrPassContext *context, struct _IrPassPrivate *priv, IrEdi
   context->priv = priv;
   priv->origins = g_array_new (FALSE, TRUE, sizeof (guint32));
   priv->node_costs = g_array_new (FALSE, TRUE, sizeof (NodeCost));
+  priv->calls = g_ptr_array_new ();
   priv->occurrence = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
   priv->skipped = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
   priv->control_sources = g_hash_table_new (NULL, NULL);
@@ -268,6 +304,7 @@ ir_pass_context_clear (IrPassContext *context)
 
   g_clear_pointer (&priv->origins, g_array_unref);
   g_clear_pointer (&priv->node_costs, g_array_unref);
+  g_clear_pointer (&priv->calls, g_ptr_array_unref);
   g_clear_pointer (&priv->occurrence, g_hash_table_unref);
   g_clear_pointer (&priv->skipped, g_hash_table_unref);
   g_clear_pointer (&priv->control_sources, g_hash_table_unref);
@@ -278,15 +315,17 @@ ir_pass_context_clear (IrPassContext *context)
  * @context: a run of passes
  * @pass: the pass that runs next
  *
- * Takes stock of the model as it is when @pass begins.
+ * Takes stock of the model as it is when @pass begins: of control dependencies, and at first of
+ * costs, which then are kept by the steps.
  */
 void
 ir_pass_context_start (IrPassContext *context, const IrPass *pass)
 {
   struct _IrPassPrivate *priv = context->priv;
 
+  if (priv->pass == NULL)
+    count_all (context);
   priv->pass = pass;
-  count_all (context);
   g_hash_table_remove_all (priv->control_sources);
   for (guint i = 1; i < context->model->nodes->len; i++)
     {
@@ -471,63 +510,148 @@ ir_pass_take_name (IrPassContext *context, const IrValue *old, IrValue *fresh)
   ir_edit_set_flags (context->edit, fresh, fresh->flags | IR_VALUE_NAMED_BY_USER);
 }
 
-static GPtrArray *
-live_graphs (IrPassContext *context, gboolean (*leaves_out) (const IrGraph *graph))
-{
-  GPtrArray *graphs = g_ptr_array_new ();
-
-  for (guint i = 1; i < context->model->graphs->len; i++)
-    {
-      IrGraph *graph = context->model->graphs->pdata[i];
-      if (graph->state == IR_STATE_LIVE && !leaves_out (graph) && !ir_graph_is_cyclic (graph))
-        g_ptr_array_add (graphs, graph);
-    }
-  return graphs;
-}
-
+/* Detached graphs, and bodies of what the op table has a row for: an operator is not to be made
+ * from what defines it. */
 static gboolean
-in_function (const IrGraph *graph)
+is_left_alone (const IrGraph *graph)
 {
   while (graph != NULL && graph->kind == IR_GRAPH_SUBGRAPH)
     graph = ir_graph_outer (graph);
-  return graph == NULL || graph->kind == IR_GRAPH_FUNCTION;
+  return graph == NULL || (graph->kind == IR_GRAPH_FUNCTION && graph->function != NULL &&
+                           ir_op_find (graph->function->domain, graph->function->name) != NULL);
 }
 
 /**
  * ir_pass_graphs:
  * @context: a run of passes
  *
- * Returns: (transfer container): the live main graph and subgraphs, outer ones first; bodies of
- *   functions are left alone
- */
-GPtrArray *
-ir_pass_graphs (IrPassContext *context)
-{
-  return live_graphs (context, in_function);
-}
-
-static gboolean
-is_detached (const IrGraph *graph)
-{
-  while (graph != NULL && graph->kind == IR_GRAPH_SUBGRAPH)
-    graph = ir_graph_outer (graph);
-  return graph == NULL;
-}
-
-/**
- * ir_pass_all_graphs:
- * @context: a run of passes
- *
- * For passes that need no types and read no attributes: in the body of a function types are those
- * of one call, and attributes may refer to the call's.
+ * In the body of a function types are what all calls agree on, attributes may be those of the call
+ * (ir_pass_is_open()), and constants are nodes (ir_pass_add_constant()).
  *
  * Returns: (transfer container): the live main graph, bodies of functions, and subgraphs of both,
  *   outer ones first
  */
 GPtrArray *
-ir_pass_all_graphs (IrPassContext *context)
+ir_pass_graphs (IrPassContext *context)
 {
-  return live_graphs (context, is_detached);
+  GPtrArray *graphs = g_ptr_array_new ();
+
+  for (guint i = 1; i < context->model->graphs->len; i++)
+    {
+      IrGraph *graph = context->model->graphs->pdata[i];
+      if (graph->state == IR_STATE_LIVE && !is_left_alone (graph) && !ir_graph_is_cyclic (graph))
+        g_ptr_array_add (graphs, graph);
+    }
+  return graphs;
+}
+
+/**
+ * ir_pass_is_open:
+ * @node: a node
+ *
+ * Returns: %TRUE if it takes attributes of the function around it, so that what it does is up to
+ *   the call
+ */
+gboolean
+ir_pass_is_open (const IrNode *node)
+{
+  for (guint i = 0; i < node->n_attrs; i++)
+    if (node->attrs[i]->ref_name != NULL)
+      return TRUE;
+  return FALSE;
+}
+
+/**
+ * ir_pass_make_constant:
+ * @context: a run of passes with an open step
+ * @value: a value with an initializer
+ *
+ * A function has no initializers: what got there becomes the output of a Constant.
+ */
+void
+ir_pass_make_constant (IrPassContext *context, IrValue *value)
+{
+  IrEdit *edit = context->edit;
+  IrNode *node;
+
+  if (value->graph->kind != IR_GRAPH_FUNCTION || value->initializer == NULL)
+    return;
+  g_autoptr (IrTensor) tensor = ir_tensor_ref (value->initializer);
+  ir_edit_set_initializer (edit, value, NULL);
+  node = ir_edit_add_node_with_outputs (edit, value->graph, "Constant", NULL, NULL, 0, NULL, 1,
+                                        &value);
+  ir_edit_set_attr (edit, node, ir_attr_tensor (context->model->context, "value", tensor));
+}
+
+/**
+ * ir_pass_add_constant:
+ * @context: a run of passes with an open step
+ * @graph: where
+ * @base_name: what its name begins with
+ * @tensor: its contents
+ *
+ * Returns: (transfer none): a new initializer, in the body of a function the output of a Constant
+ */
+IrValue *
+ir_pass_add_constant (IrPassContext *context,
+                      IrGraph *graph,
+                      const char *base_name,
+                      IrTensor *tensor)
+{
+  IrValue *value = ir_edit_add_initializer (context->edit, graph,
+                                            ir_edit_unique_name (context->edit, base_name), tensor);
+
+  ir_pass_make_constant (context, value);
+  return value;
+}
+
+static gboolean
+imports (const IrOpsets *opsets, const char *domain)
+{
+  for (guint i = 0; opsets != NULL && i < opsets->n; i++)
+    if (strcmp (opsets->opsets[i].domain, domain) == 0)
+      return TRUE;
+  return FALSE;
+}
+
+static void
+import_in_function (IrPassContext *context, IrGraph *graph, const char *domain)
+{
+  const IrOpsets *old = graph->function->opsets;
+  guint n = old != NULL ? old->n : 0;
+  gsize size = sizeof *old + (n + 1) * sizeof old->opsets[0];
+  g_autofree IrOpsets *opsets = g_malloc0 (size);
+  IrFunctionInfo info = *graph->function;
+
+  if (n > 0)
+    memcpy (opsets->opsets, old->opsets, n * sizeof old->opsets[0]);
+  opsets->n = n + 1;
+  opsets->opsets[n] = (IrOpset){ ir_context_intern (context->model->context, domain), 1 };
+  info.opsets = ir_context_dup (context->model->context, opsets, size);
+  ir_edit_set_function_info (context->edit, graph, &info);
+}
+
+/**
+ * ir_pass_import:
+ * @context: a run of passes with an open step
+ * @graph: where an operator of @domain is about to be used
+ * @domain: a domain of which there is one version
+ *
+ * irscope's own operators need an import, or no reader would know their version; a function has its
+ * own imports.
+ */
+void
+ir_pass_import (IrPassContext *context, IrGraph *graph, const char *domain)
+{
+  if (domain[0] == '\0')
+    return;
+  if (!imports (context->model->opsets, domain))
+    ir_edit_set_opset (context->edit, domain, 1);
+  while (graph->kind == IR_GRAPH_SUBGRAPH && ir_graph_outer (graph) != NULL)
+    graph = ir_graph_outer (graph);
+  if (graph->kind == IR_GRAPH_FUNCTION && graph->function != NULL &&
+      !imports (graph->function->opsets, domain))
+    import_in_function (context, graph, domain);
 }
 
 /**

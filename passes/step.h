@@ -13,6 +13,7 @@ struct _IrPassPrivate
   GHashTable *skipped;         /* stable keys that the policy skipped */
   GHashTable *control_sources; /* node ids that others wait for; as at the start of the pass */
   GArray *node_costs;          /* node id -> NodeCost, so that removed ones are known */
+  GPtrArray *calls;            /* of IrNode: calls of functions outside of functions */
   IrCost cost;                 /* of the model now */
   guint ordinal;               /* applications that the policy was asked about */
   guint n_steps;
@@ -43,10 +44,17 @@ void ir_pass_remove_node (IrPassContext *context, IrNode *node);
 /* After @fresh has replaced @old everywhere and @old's producer is gone: @fresh gets the name that
  * a user gave to @old. */
 void ir_pass_take_name (IrPassContext *context, const IrValue *old, IrValue *fresh);
-/* The live main graph and subgraphs, outer ones first; bodies of functions are left alone. */
+/* The live main graph, bodies of functions, and subgraphs of both, outer ones first. */
 GPtrArray *ir_pass_graphs (IrPassContext *context);
-/* The same with bodies of functions: for passes that need no types and read no attributes. */
-GPtrArray *ir_pass_all_graphs (IrPassContext *context);
+/* In the body of a function: some attribute is that of the call. */
+gboolean ir_pass_is_open (const IrNode *node);
+/* A new initializer; functions have none, there it is a Constant. */
+IrValue *ir_pass_add_constant (IrPassContext *context,
+                               IrGraph *graph,
+                               const char *base_name,
+                               IrTensor *tensor);
+void ir_pass_make_constant (IrPassContext *context, IrValue *value); /* of what came into one */
+void ir_pass_import (IrPassContext *context, IrGraph *graph, const char *domain);
 gboolean ir_pass_cancelled (IrPassContext *context, GError **error);
 /* Same tensor type, every dimension known or symbolic: reading one for the other changes nothing */
 gboolean ir_types_identical (const IrType *a, const IrType *b);

@@ -75,6 +75,10 @@ frame_type (gpointer data, const IrValue *value)
   gpointer type = NULL;
   if (frame->types != NULL && g_hash_table_lookup_extended (frame->types, value, NULL, &type))
     return type;
+  /* In an application what a pass knows of all of them is not needed, and may be out of date. */
+  if (frame->function != NULL && (value->flags & IR_VALUE_DECLARED) == 0 &&
+      value->initializer == NULL)
+    return NULL;
   return value->type;
 }
 
@@ -120,6 +124,16 @@ resolve_references (const Frame *frame, IrCall *call)
       if (found != NULL)
         call->attrs[i] = ir_attr_renamed (call->context, found, attr->name);
     }
+}
+
+/* Whether what @node does is up to the call, which is not known here: defaults would be wrong. */
+static gboolean
+is_left_open (const Frame *frame, const IrNode *node)
+{
+  for (guint i = 0; frame->caller == NULL && i < node->n_attrs; i++)
+    if (node->attrs[i]->ref_name != NULL)
+      return TRUE;
+  return FALSE;
 }
 
 static const IrShapeData *demand_data (Frame *frame, const IrValue *value, guint depth);
@@ -176,7 +190,8 @@ demand_data (Frame *frame, const IrValue *value, guint depth)
     return data;
   const IrNode *node = value->producer;
   if (node == NULL || node->op == NULL || node->op->infer == NULL || depth >= MAX_DEMAND ||
-      (node->op->flags & IR_OP_SUBGRAPHS) != 0 || !may_hold_shape (frame_type (frame, value)))
+      (node->op->flags & IR_OP_SUBGRAPHS) != 0 || is_left_open (frame, node) ||
+      !may_hold_shape (frame_type (frame, value)))
     return NULL;
   for (guint i = 0; i < node->n_outputs; i++) /* a mark against cycles, too */
     if (node->outputs[i] != NULL)
@@ -304,7 +319,8 @@ infer_one (Frame *frame, const IrNode *node)
   g_autoptr (GError) error = NULL;
   IrCall call;
   gboolean news = FALSE;
-  if (driver->visits >= MAX_VISITS || (frame->depth > 0 && driver->body_visits >= MAX_BODY_VISITS))
+  if (is_left_open (frame, node) || driver->visits >= MAX_VISITS ||
+      (frame->depth > 0 && driver->body_visits >= MAX_BODY_VISITS))
     return FALSE;
   driver->visits++;
   driver->body_visits += frame->depth > 0 ? 1 : 0;
@@ -462,7 +478,8 @@ is_unknown (gpointer key, gpointer value, gpointer data)
  *
  * What inference knows of the contents of small integer values, element by element and with
  * symbols: how the dimensions of inputs reach a Reshape through Shape, Gather, Concat and
- * arithmetic. Values of subgraphs are there too, those of functions are not.
+ * arithmetic. Values of subgraphs are there too, and those of functions as far as
+ * ir_infer_functions() wrote types into them.
  *
  * Returns: (transfer full): IrValue -> IrShapeData; valid until the model changes
  */
@@ -473,6 +490,12 @@ ir_infer_contents (IrModel *model)
   Frame frame = frame_new (&driver, TRUE, 0);
 
   infer_graph (&frame, model->main);
+  for (guint i = 1; i < model->graphs->len; i++)
+    {
+      const IrGraph *graph = ir_model_graph (model, i);
+      if (graph->state == IR_STATE_LIVE && graph->kind == IR_GRAPH_FUNCTION)
+        infer_graph (&frame, graph);
+    }
   g_hash_table_foreach_remove (frame.data, is_unknown, NULL);
   GHashTable *contents = g_steal_pointer (&frame.data);
   frame_clear (&frame);
@@ -508,7 +531,7 @@ push_users (Worklist *list, const IrValue *value)
       IrNode *node = use.node;
       if (node == NULL && use.graph->kind == IR_GRAPH_SUBGRAPH && use.graph->owner != 0)
         node = ir_model_live_node (use.graph->model, use.graph->owner);
-      if (node != NULL && node->graph->kind != IR_GRAPH_FUNCTION)
+      if (node != NULL)
         worklist_push (list, node);
     }
 }
@@ -529,8 +552,6 @@ ir_infer_node (IrEdit *edit, IrNode *node, GPtrArray *problems)
                     .edit = edit,
                     .problems = problems,
                     .severity = IR_SEVERITY_WARNING };
-  if (node->graph->kind == IR_GRAPH_FUNCTION)
-    return; /* its types are those of its applications */
   g_autoptr (GHashTable) waiting = g_hash_table_new (NULL, NULL);
   g_autoptr (GHashTable) times = g_hash_table_new (NULL, NULL);
   Worklist list = { G_QUEUE_INIT, waiting, times };

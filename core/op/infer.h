@@ -19,6 +19,8 @@ void ir_infer_check (IrModel *model, GPtrArray *problems);
 GHashTable *ir_infer_contents (IrModel *model);
 /* After a rewrite: infers @node alone and, while types get more specific, what uses it. */
 void ir_infer_node (IrEdit *edit, IrNode *node, GPtrArray *problems);
+/* Bodies of functions: what all calls agree on. */
+void ir_infer_functions (IrEdit *edit);
 /* Replaces symbols by numbers in all input types, then infers; @bindings: name -> gint64 *. */
 gboolean ir_infer_bind (IrEdit *edit, GHashTable *bindings, GPtrArray *problems, GError **error);
 void ir_infer_bind_input (IrEdit *edit, IrValue *input, guint rank, const gint64 *dims);
@@ -26,4 +28,5 @@ void ir_infer_bind_input (IrEdit *edit, IrValue *input, guint rank, const gint64
 /* -- cost: from types; unknown dims count as 1 and set *partial -- */
 guint64 ir_cost_node_flops (const IrNode *node, gboolean *partial);
 guint64 ir_cost_node_bytes (const IrNode *node, gboolean *partial);
+IrCost ir_cost_node (const IrNode *node); /* flops and bytes, unknown sizes counted as 1 */
 IrCost ir_cost_model (const IrModel *model, gboolean *partial);

@@ -308,9 +308,31 @@ infer_functions (IrEdit *edit)
 static gboolean
 run_rules (IrPassContext *context, const IrPass *pass, GError **error)
 {
-  g_autoptr (IrRuleTable) table = ir_rule_table_new (pass->rules, error);
+  IrRuleTable *table = g_hash_table_lookup (context->priv->tables, pass);
 
-  return table != NULL && ir_rule_table_run (table, context, error);
+  if (table == NULL)
+    {
+      table = ir_rule_table_new (pass->rules, error);
+      if (table == NULL)
+        return FALSE;
+      g_hash_table_insert (context->priv->tables, (gpointer) pass, table);
+    }
+  return ir_rule_table_run (table, context, error);
+}
+
+/* In the order of the pipeline, each pass once. */
+static void
+add_rule_totals (IrPassContext *context, const IrPipeline *pipeline, GArray *totals)
+{
+  for (guint i = 0; i < pipeline->passes->len; i++)
+    {
+      const IrPass *pass = pipeline->passes->pdata[i];
+      const IrRuleTable *table = g_hash_table_lookup (context->priv->tables, pass);
+      guint first;
+
+      if (table != NULL && g_ptr_array_find (pipeline->passes, pass, &first) && first == i)
+        ir_rule_table_add_totals (table, pass->name, totals);
+    }
 }
 
 /* A Gradient names values in its attributes, which no rule follows when it removes or replaces
@@ -446,6 +468,8 @@ ir_pipeline_run (IrModel *model,
   own.n_steps = priv.n_steps;
   own.stopped = context.stopped;
   own.ms = (g_get_monotonic_time () - start) / 1000.0;
+  if (options->rule_totals != NULL)
+    add_rule_totals (&context, pipeline, options->rule_totals);
   ir_pass_context_clear (&context);
   if (result != NULL)
     *result = own;

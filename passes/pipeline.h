@@ -29,6 +29,7 @@ typedef struct
   gboolean verify;        /* check structure after each pass; debug */
   void (*progress) (const char *pass, guint n_steps, gpointer data);
   gpointer progress_data;
+  GArray *rule_totals; /* (nullable) of IrRuleTotal (rule.h): gets counts and times per rule */
 } IrPipelineOptions;
 
 typedef struct

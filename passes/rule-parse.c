@@ -76,6 +76,7 @@ pat_free (gpointer data)
   g_clear_pointer (&pat->args, g_ptr_array_unref);
   g_clear_pointer (&pat->attrs, g_array_unref);
   g_strfreev (pat->ops);
+  g_free (pat->names);
   g_free (pat->domain);
   g_free (pat->same_as);
   g_free (pat->label);

@@ -40,6 +40,8 @@ struct _IrPat
   double number;
   gboolean signed_zero; /* NUMBER: the sign of zero matters */
   GStrv ops;            /* NODE: alternatives, without domain */
+  const char **names;   /* NODE: the same, interned in the context of the rule; then NULL */
+  const char *in;       /* NODE: the domain, interned there */
   char *domain;         /* NODE: "" or "irscope" */
   char *same_as;        /* NODE of a replacement: operator of this label */
   guint index;          /* NODE: place in the match; the root is 0 */
@@ -59,6 +61,7 @@ typedef struct
   GPtrArray *vars;    /* of char *: names; index = place in the match */
   GPtrArray *labels;  /* of char *, nullable entries; index = place in the match */
   guint n_nodes, n_commute, depth;
+  IrContext *context; /* (unowned) (nullable) whose strings the patterns hold */
   IrRuleStats stats;
 } IrCompiledRule;
 
@@ -84,7 +87,8 @@ struct _IrMatch
     IrValue **rest;     /* REST */
     guint n_rest;
   } vars[IR_MATCH_MAX_VARS];
-  guint mask; /* which commutative nodes are read swapped */
+  guint mask;      /* which commutative nodes are read swapped */
+  guint consulted; /* bits of the mask that this attempt has read */
   gboolean wants_why;
   guint progress;    /* parts of the pattern that fitted */
   char *why;         /* (nullable) the first condition that failed */
@@ -99,6 +103,10 @@ void ir_compiled_rule_free (IrCompiledRule *rule);
 int ir_compiled_rule_var (const IrCompiledRule *rule, const char *name);
 int ir_compiled_rule_label (const IrCompiledRule *rule, const char *name);
 
+/* Interns the operators of the pattern, so that they compare by pointer with those of nodes. */
+void ir_rule_intern (IrCompiledRule *rule, IrContext *context);
+/* Whether the operands of @root may be what the pattern asks for: false is certain. */
+gboolean ir_rule_may_match (const IrCompiledRule *rule, const IrNode *root);
 /* Reads only. On failure @match holds the best partial match and why it went no further. */
 gboolean ir_rule_match (IrCompiledRule *rule, IrPassContext *context, IrNode *root, IrMatch *match);
 gboolean ir_rule_match_traced (IrCompiledRule *rule,

@@ -46,13 +46,15 @@
 #include "passes/step.h"
 
 #include <string.h>
+#include <time.h>
 
 #define HUB_USES 64
 
 struct _IrRuleTable
 {
   GPtrArray *rules;    /* of IrCompiledRule, in the order of the rows */
-  GHashTable *by_root; /* op_type -> GPtrArray of IrCompiledRule */
+  GHashTable *by_root; /* (nullable) interned op_type -> GPtrArray of IrCompiledRule */
+  IrContext *context;  /* (nullable) whose strings these are */
   guint depth;         /* of the deepest pattern */
 };
 
@@ -72,8 +74,6 @@ ir_rule_table_new (const IrRule *rules, GError **error)
   g_autoptr (IrRuleTable) table = g_new0 (IrRuleTable, 1);
 
   table->rules = g_ptr_array_new_with_free_func ((GDestroyNotify) ir_compiled_rule_free);
-  table->by_root = g_hash_table_new_full (g_str_hash, g_str_equal, g_free,
-                                          (GDestroyNotify) g_ptr_array_unref);
   for (const IrRule *rule = rules; rule->name != NULL; rule++)
     {
       IrCompiledRule *compiled = ir_rule_compile (rule, error);
@@ -82,20 +82,38 @@ ir_rule_table_new (const IrRule *rules, GError **error)
         return NULL;
       g_ptr_array_add (table->rules, compiled);
       table->depth = MAX (table->depth, compiled->depth);
-      for (guint i = 0; compiled->pattern->ops[i] != NULL; i++)
+    }
+  return g_steal_pointer (&table);
+}
+
+/* The operators of nodes are interned in the context of their model: rules are looked up, and
+ * compared, by pointer. */
+static void
+index_rules (IrRuleTable *table, IrContext *context)
+{
+  if (table->context == context)
+    return;
+  g_clear_pointer (&table->by_root, g_hash_table_unref);
+  table->by_root = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify) g_ptr_array_unref);
+  table->context = context;
+  for (guint i = 0; i < table->rules->len; i++)
+    {
+      IrCompiledRule *rule = table->rules->pdata[i];
+
+      ir_rule_intern (rule, context);
+      for (guint k = 0; rule->pattern->names[k] != NULL; k++)
         {
-          const char *op = compiled->pattern->ops[i];
+          const char *op = rule->pattern->names[k];
           GPtrArray *list = g_hash_table_lookup (table->by_root, op);
 
           if (list == NULL)
             {
               list = g_ptr_array_new ();
-              g_hash_table_insert (table->by_root, g_strdup (op), list);
+              g_hash_table_insert (table->by_root, (gpointer) op, list);
             }
-          g_ptr_array_add (list, compiled);
+          g_ptr_array_add (list, rule);
         }
     }
-  return g_steal_pointer (&table);
 }
 
 /**
@@ -106,7 +124,7 @@ void
 ir_rule_table_free (IrRuleTable *table)
 {
   g_ptr_array_unref (table->rules);
-  g_hash_table_unref (table->by_root);
+  g_clear_pointer (&table->by_root, g_hash_table_unref);
   g_free (table);
 }
 
@@ -129,19 +147,43 @@ ir_rule_table_stats (const IrRuleTable *table, const char *rule)
   return NULL;
 }
 
+/**
+ * ir_rule_table_add_totals:
+ * @table: a table that has run
+ * @pass: name of its pass
+ * @totals: of IrRuleTotal: one is appended for each rule that was looked at
+ */
+void
+ir_rule_table_add_totals (const IrRuleTable *table, const char *pass, GArray *totals)
+{
+  for (guint i = 0; i < table->rules->len; i++)
+    {
+      const IrCompiledRule *rule = table->rules->pdata[i];
+      IrRuleTotal total = { pass, rule->rule->name, rule->stats };
+
+      if (rule->stats.looked > 0)
+        g_array_append_val (totals, total);
+    }
+}
+
 /* -- the work list -- */
 
 typedef struct
 {
   IrRuleTable *table;
   IrPassContext *context;
-  GQueue queue;       /* of node ids */
+  GArray *queue;      /* of node ids */
+  guint head;         /* the first that waits */
   GByteArray *queued; /* node id -> 1 if in the queue */
+  gint64 now_ns;      /* when the last attempt ended */
 } Work;
 
+/* Only what some rule begins with. */
 static void
 work_add (Work *work, const IrNode *node)
 {
+  if (!g_hash_table_contains (work->table->by_root, node->op_type))
+    return;
   if (node->id >= work->queued->len)
     {
       guint old = work->queued->len;
@@ -151,7 +193,7 @@ work_add (Work *work, const IrNode *node)
   if (work->queued->data[node->id])
     return;
   work->queued->data[node->id] = 1;
-  g_queue_push_tail (&work->queue, GUINT_TO_POINTER (node->id));
+  g_array_append_val (work->queue, node->id);
 }
 
 static void
@@ -337,26 +379,47 @@ apply (Work *work, IrMatch *match)
   return TRUE;
 }
 
+static gint64
+now_ns (void)
+{
+  struct timespec now;
+
+  clock_gettime (CLOCK_MONOTONIC, &now);
+  return now.tv_sec * G_GINT64_CONSTANT (1000000000) + now.tv_nsec;
+}
+
+/* Time since the last call, which was the end of the attempt before. */
+static gint64
+lap_ns (Work *work)
+{
+  gint64 before = work->now_ns;
+
+  work->now_ns = now_ns ();
+  return work->now_ns - before;
+}
+
 static gboolean
 try_rule (Work *work, IrCompiledRule *rule, IrNode *node)
 {
   IrMatch match;
-  gint64 start = g_get_monotonic_time (), matched;
   gboolean applied = FALSE, holds;
 
   if (!ir_pass_rule_enabled (work->context, rule->rule->name, rule->rule->step_class))
     return FALSE;
+  rule->stats.looked++;
+  /* Whoever wants to know why not gets the whole comparison. */
+  if (!work->context->record_refusals && !ir_rule_may_match (rule, node))
+    return FALSE;
   rule->stats.tried++;
   holds = ir_rule_match (rule, work->context, node, &match);
-  matched = g_get_monotonic_time ();
-  rule->stats.match_ns += (matched - start) * 1000;
+  rule->stats.match_ns += lap_ns (work);
   if (holds)
     {
       g_clear_pointer (&match.why, g_free); /* of orders that did not fit */
       rule->stats.matched++;
       applied = apply (work, &match);
       rule->stats.applied += applied;
-      rule->stats.apply_ns += (g_get_monotonic_time () - matched) * 1000;
+      rule->stats.apply_ns += lap_ns (work);
     }
   /* A root alone is in nearly every graph; what failed at the first operand explains nothing. */
   if (!applied && match.why != NULL && match.progress > 1)
@@ -421,11 +484,13 @@ ir_rule_table_run (IrRuleTable *table, IrPassContext *context, GError **error)
   guint applied = 0, limit = 10 * ir_model_n_nodes (context->model) + 1000;
   gboolean cancelled = FALSE;
 
-  g_queue_init (&work.queue);
+  index_rules (table, context->model->context);
+  work.queue = g_array_new (FALSE, FALSE, sizeof (IrNodeId));
   fill (&work);
-  while (!g_queue_is_empty (&work.queue) && !context->stopped)
+  work.now_ns = now_ns ();
+  while (work.head < work.queue->len && !context->stopped)
     {
-      IrNodeId id = GPOINTER_TO_UINT (g_queue_pop_head (&work.queue));
+      IrNodeId id = g_array_index (work.queue, IrNodeId, work.head++);
       IrNode *node = ir_model_live_node (context->model, id);
 
       work.queued->data[id] = 0;
@@ -441,7 +506,7 @@ ir_rule_table_run (IrRuleTable *table, IrPassContext *context, GError **error)
           break;
         }
     }
-  g_queue_clear (&work.queue);
+  g_array_unref (work.queue);
   g_byte_array_unref (work.queued);
   return !cancelled;
 }

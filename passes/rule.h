@@ -34,12 +34,20 @@ gboolean ir_rule_table_run (IrRuleTable *table, IrPassContext *context, GError *
 
 typedef struct
 {
-  guint tried;   /* nodes whose operator is the pattern's root */
+  guint looked;  /* nodes whose operator is the pattern's root */
+  guint tried;   /* of these, operands come from the operators that the pattern names */
   guint matched; /* patterns and conditions that held */
   guint applied;
   gint64 match_ns, apply_ns;
 } IrRuleStats;
 const IrRuleStats *ir_rule_table_stats (const IrRuleTable *table, const char *rule);
+
+typedef struct
+{
+  const char *pass, *rule;
+  IrRuleStats stats;
+} IrRuleTotal;
+void ir_rule_table_add_totals (const IrRuleTable *table, const char *pass, GArray *totals);
 
 /* -- what when() and prepare() see -- */
 IrPassContext *ir_match_context (const IrMatch *match);

@@ -9,6 +9,7 @@
 #include "core/ir/inline.h"
 #include "core/op/op.h"
 #include "passes/pipeline.h"
+#include "passes/rule.h"
 
 #include <string.h>
 
@@ -278,6 +279,7 @@ ir_pass_context_init (IrPassContext *context, struct _IrPassPrivate *priv, IrEdi
   priv->calls = g_ptr_array_new ();
   priv->occurrence = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
   priv->skipped = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+  priv->tables = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify) ir_rule_table_free);
   priv->control_sources = g_hash_table_new (NULL, NULL);
   priv->ordinal = ir_history_n_steps (context->model);
   for (guint i = 1; i <= ir_history_n_steps (context->model); i++)
@@ -307,6 +309,7 @@ ir_pass_context_clear (IrPassContext *context)
   g_clear_pointer (&priv->calls, g_ptr_array_unref);
   g_clear_pointer (&priv->occurrence, g_hash_table_unref);
   g_clear_pointer (&priv->skipped, g_hash_table_unref);
+  g_clear_pointer (&priv->tables, g_hash_table_unref);
   g_clear_pointer (&priv->control_sources, g_hash_table_unref);
 }
 
@@ -510,15 +513,18 @@ ir_pass_take_name (IrPassContext *context, const IrValue *old, IrValue *fresh)
   ir_edit_set_flags (context->edit, fresh, fresh->flags | IR_VALUE_NAMED_BY_USER);
 }
 
-/* Detached graphs, and bodies of what the op table has a row for: an operator is not to be made
- * from what defines it. */
+/* Detached graphs, what fusion made, and bodies of what the op table has a row for: an operator is
+ * not to be made from what defines it. */
 static gboolean
 is_left_alone (const IrGraph *graph)
 {
+  const IrFunctionInfo *info;
+
   while (graph != NULL && graph->kind == IR_GRAPH_SUBGRAPH)
     graph = ir_graph_outer (graph);
-  return graph == NULL || (graph->kind == IR_GRAPH_FUNCTION && graph->function != NULL &&
-                           ir_op_find (graph->function->domain, graph->function->name) != NULL);
+  info = graph != NULL ? graph->function : NULL;
+  return graph == NULL || (info != NULL && (strcmp (info->domain, IR_PASS_FUSED_DOMAIN) == 0 ||
+                                            ir_op_find (info->domain, info->name) != NULL));
 }
 
 /**

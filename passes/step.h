@@ -11,6 +11,7 @@ struct _IrPassPrivate
   GArray *origins;             /* node id -> guint32: the node of the start that it descends from */
   GHashTable *occurrence;      /* "pass/rule/origin" -> applications so far */
   GHashTable *skipped;         /* stable keys that the policy skipped */
+  GHashTable *tables;          /* pass -> compiled IrRuleTable, kept over the iterations */
   GHashTable *control_sources; /* node ids that others wait for; as at the start of the pass */
   GArray *node_costs;          /* node id -> NodeCost, so that removed ones are known */
   GPtrArray *calls;            /* of IrNode: calls of functions outside of functions */

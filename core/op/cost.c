@@ -181,6 +181,20 @@ ir_cost_node_bytes (const IrNode *node, gboolean *partial)
   return sum.bytes;
 }
 
+/**
+ * ir_cost_node:
+ * @node: a node
+ *
+ * Returns: what ir_cost_node_flops() and ir_cost_node_bytes() give, and nothing else
+ */
+IrCost
+ir_cost_node (const IrNode *node)
+{
+  Sum sum = { 0 };
+  add_node (node, &sum);
+  return (IrCost){ .flops = sum.flops, .bytes = sum.bytes };
+}
+
 /* Elements of initializers and of Constant nodes. */
 static guint64
 count_params (const IrModel *model)

@@ -1,4 +1,4 @@
-/* What the rows of attention.def name. */
+/* What the rows of attention.def, and those of transformer.def about attention and embeddings, name. */
 #pragma once
 
 /* clang-format off */
@@ -9,11 +9,15 @@ IR_DECLARE_INFER (causal_conv)
 IR_DECLARE_INFER (rotary_embedding)
 IR_DECLARE_INFER (tensor_scatter)
 IR_DECLARE_INFER (swiglu)
+IR_DECLARE_INFER (packed_attention)
+IR_DECLARE_INFER (half_rotary)
+IR_DECLARE_INFER (embed_layer_norm)
 
 IR_DECLARE_COST (attention)
 IR_DECLARE_COST (linear_attention)
 IR_DECLARE_COST (causal_conv)
 IR_DECLARE_COST (rotary_embedding)
+IR_DECLARE_COST (packed_attention)
 
 IR_DECLARE_REF (attention)
 IR_DECLARE_REF (linear_attention)
@@ -21,6 +25,9 @@ IR_DECLARE_REF (causal_conv)
 IR_DECLARE_REF (rotary_embedding)
 IR_DECLARE_REF (tensor_scatter)
 IR_DECLARE_REF (swiglu)
+IR_DECLARE_REF (packed_attention)
+IR_DECLARE_REF (half_rotary)
+IR_DECLARE_REF (embed_layer_norm)
 
 /* FlexAttention, between whose steps the runner runs the graphs of the node. Results: (transfer
  * full) (nullable). */

@@ -28,7 +28,9 @@ typedef struct
   const IrTensor *mask, *nonpad;
   gint64 left, right;
   gboolean causal, pads_mask;
-  float scale, softcap;
+  gboolean selects; /* a score that the mask does not keep becomes fill */
+  float scale, softcap, fill;
+  float empty; /* weights of a query that sees no key */
 } Attention;
 
 static Rows
@@ -54,26 +56,66 @@ rows_of (const IrTensor *tensor, gint64 n_heads, gint64 *heads, gint64 *length, 
   return rows;
 }
 
+static gboolean
+is_packed (const IrOp *op)
+{
+  return ir_op_attr (op, "num_heads") != NULL;
+}
+
+/* Where the mask is among the inputs. */
+static guint
+mask_slot (const IrOp *op)
+{
+  return is_packed (op) ? 1 : 3;
+}
+
+/* Queries, keys and values that lie side by side in the last axis of one input. */
 static void
-attention_init (Attention *a, const IrCall *call)
+packed_init (Attention *a, const IrTensor *qkv, gint64 n_heads)
+{
+  a->q = rows_of (qkv, n_heads, &a->q_heads, &a->queries, &a->size);
+  a->size = a->v_size = a->q.head = a->size / 3;
+  a->kv_heads = a->q_heads;
+  a->keys = a->queries;
+  a->k = a->v = a->q;
+  a->k.data += a->q_heads * a->size;
+  a->v.data += 2 * a->q_heads * a->size;
+}
+
+static void
+separate_init (Attention *a, const IrCall *call)
 {
   gint64 heads, length;
 
-  a->batch = ir_tensor_dims (ir_call_input (call, 0))[0];
   a->q = rows_of (ir_call_input (call, 0), ir_call_int (call, "q_num_heads", 1), &a->q_heads,
                   &a->queries, &a->size);
   a->k = rows_of (ir_call_input (call, 1), ir_call_int (call, "kv_num_heads", 1), &a->kv_heads,
                   &a->keys, &a->size);
   a->v = rows_of (ir_call_input (call, 2), ir_call_int (call, "kv_num_heads", 1), &heads, &length,
                   &a->v_size);
+}
+
+static void
+attention_init (Attention *a, const IrCall *call)
+{
+  gboolean ours = g_strcmp0 (call->op->domain, "irscope") == 0;
+
+  a->batch = ir_tensor_dims (ir_call_input (call, 0))[0];
+  if (is_packed (call->op))
+    packed_init (a, ir_call_input (call, 0), ir_call_int (call, "num_heads", 1));
+  else
+    separate_init (a, call);
   a->past = ir_call_has_input (call, 4) ? ir_tensor_dims (ir_call_input (call, 4))[2] : 0;
-  a->mask = ir_call_input (call, 3);
+  a->mask = ir_call_input (call, mask_slot (call->op));
+  a->selects = ir_op_attr (call->op, "fill") != NULL;
+  a->fill = (float) ir_call_float (call, "fill", 0);
+  a->empty = ours ? NAN : 0;
   a->nonpad = ir_call_input (call, 6);
   /* Far beyond any position, yet positions can be added to it. */
   a->left = MIN (ir_call_int (call, "left_window_size", -1), G_MAXINT64 / 4);
   a->right = MIN (ir_call_int (call, "right_window_size", -1), G_MAXINT64 / 4);
   a->causal = ir_call_int (call, "is_causal", 0) != 0;
-  a->pads_mask = call->opset <= 0 || call->opset >= 24;
+  a->pads_mask = !ours && (call->opset <= 0 || call->opset >= 24);
   a->scale = (float) ir_call_float (call, "scale", 1 / sqrt ((double) MAX (a->size, 1)));
   a->softcap = (float) ir_call_float (call, "softcap", 0);
 }
@@ -177,6 +219,13 @@ outlives_mask (const float *x, gint64 n, gboolean capped)
   return found != 0;
 }
 
+CPU_VECTORIZED static void
+replace (float *x, const guint8 *keep, float fill, gint64 n)
+{
+  for (gint64 i = 0; i < n; i++)
+    x[i] = keep[i] ? x[i] : fill;
+}
+
 /* Adds the mask to the visible scores; narrows @end where the mask is short. Its own row is read in
  * place: axes of size 1 repeat. %FALSE: all keys are masked. */
 static gboolean
@@ -196,6 +245,13 @@ apply_mask (
     *end = MAX (MIN (*end, width), first);
   const float *add = bools ? NULL : (const float *) ir_tensor_data (a->mask) + start;
   const guint8 *keep = bools ? (const guint8 *) ir_tensor_data (a->mask) + start : NULL;
+  if (a->selects && repeats)
+    for (gint64 j = first; j < *end; j++)
+      x[j] = keep[0] ? x[j] : a->fill;
+  else if (a->selects)
+    replace (x + first, keep + first, a->fill, *end - first);
+  if (a->selects)
+    return TRUE;
   for (gint64 j = first; j < *end && !some; j++)
     some = bools ? keep[repeats ? 0 : j] != 0 : add[repeats ? 0 : j] != -INFINITY;
   if (!some)
@@ -231,7 +287,11 @@ weigh_row (const Attention *a, gint64 batch, gint64 head, gint64 row, float *x)
   if (some && (outlives_mask (x, first, capped) || outlives_mask (x + end, total - end, capped)))
     x[first] = NAN;
   if (!some)
-    first = end = 0;
+    {
+      for (gint64 j = 0; j < total; j++)
+        x[j] = a->empty;
+      return;
+    }
   memset (x, 0, sizeof (float) * first);
   if (end > first)
     cpu_softmax_row (x + first, x + first, end - first);
@@ -306,7 +366,7 @@ takes (const IrCall *call, const Attention *a)
          a->queries > 0 && total > 0 && a->size > 0 && a->v_size > 0 && a->scale > 0 &&
          total <= MAX_SCORES / BLOCK_ROWS &&
          (a->mask == NULL || ir_tensor_dtype (a->mask) == IR_DTYPE_BOOL ||
-          ir_tensor_dtype (a->mask) == IR_DTYPE_FLOAT);
+          (ir_tensor_dtype (a->mask) == IR_DTYPE_FLOAT && !a->selects));
 }
 
 static gboolean
@@ -329,7 +389,7 @@ run_attention (IrCall *call, GError **error)
   gint64 dims[4], heads, length, size;
   Attention a;
 
-  if (!ir_infer_attention (call, error))
+  if (!call->op->infer (call, error))
     return FALSE;
   attention_init (&a, call);
   if (!takes (call, &a) || !nonpad_fits (&a))
@@ -349,7 +409,8 @@ static const char *
 refuses_attention (const IrNode *node)
 {
   for (guint i = 0; i < MIN (node->n_inputs, 6); i++)
-    if (i != 3 && node->inputs[i] != NULL && ir_value_dtype (node->inputs[i]) != IR_DTYPE_FLOAT)
+    if (i != mask_slot (node->op) && node->inputs[i] != NULL &&
+        ir_value_dtype (node->inputs[i]) != IR_DTYPE_FLOAT)
       return "the CPU kernel of this operator computes in float32, and an input is of another or unknown type";
   return NULL;
 }
@@ -357,3 +418,6 @@ refuses_attention (const IrNode *node)
 const IrCpuKernel cpu_attention = { .name = "oneDNN sgemm, row softmax",
                                     .refuses = refuses_attention,
                                     .run = run_attention };
+const IrCpuKernel cpu_packed_attention = { .name = "oneDNN sgemm, row softmax",
+                                           .refuses = refuses_attention,
+                                           .run = run_attention };

@@ -3,6 +3,7 @@
 
 #include "core/exec/cpu/cpu.h"
 #include "core/exec/cpu/vector-math.h"
+#include "core/op/rows.h"
 
 #include <math.h>
 #include <string.h>
@@ -257,6 +258,96 @@ run_skip_layer_norm (IrCall *call, GError **error)
 const IrCpuKernel cpu_skip_layer_norm = { .name = "row loop",
                                           .refuses = cpu_needs_float,
                                           .run = run_skip_layer_norm };
+
+/* -- the same of three rows of tables -- */
+
+/* Where row @row of the output, whose axes but the last are @dims, finds its id. */
+static gint64
+id_of_row (const IrTensor *ids, guint rank, const IrDim *dims, gint64 row)
+{
+  guint own = ir_tensor_rank (ids);
+  gint64 at = 0, step = 1;
+
+  for (guint i = 0; i < own; i++)
+    {
+      gint64 place = row % dims[rank - 1 - i], size = ir_tensor_dims (ids)[own - 1 - i];
+
+      row /= dims[rank - 1 - i];
+      at += size == 1 ? 0 : place * step;
+      step *= size;
+    }
+  return ir_tensor_get_int64 (ids, (guint64) at);
+}
+
+/* Writes the sum of the three rows; FALSE if an id names none. */
+static gboolean
+add_table_rows (const IrCall *call, guint rank, const IrDim *dims, gint64 row, float *y)
+{
+  gint64 width = dims[rank];
+
+  for (guint slot = 0; slot < 6; slot += 2)
+    {
+      gint64 n = ir_tensor_dims (ir_call_input (call, slot))[0];
+      gint64 id = id_of_row (ir_call_input (call, slot + 1), rank, dims, row);
+
+      if (id < -n || id >= n)
+        return FALSE;
+      const float *from = cpu_floats (call, slot) + (id < 0 ? id + n : id) * width;
+      for (gint64 k = 0; k < width; k++)
+        y[k] = slot == 0 ? from[k] : y[k] + from[k];
+    }
+  return TRUE;
+}
+
+static gboolean
+run_embed_layer_norm (IrCall *call, GError **error)
+{
+  const float *scale = cpu_floats (call, 6), *bias = cpu_floats (call, 7);
+  double epsilon = ir_call_float (call, "epsilon", 1e-5f);
+  gboolean found = TRUE;
+  gint64 n_rows = 1;
+
+  if (!ir_infer_embed_layer_norm (call, error))
+    return FALSE;
+  const IrType *type = call->outputs[0].type;
+  guint rank = ir_type_is_static (type) ? (guint) type->rank - 1 : 0;
+  if (!ir_type_is_static (type) || type->dims[rank] == 0 ||
+      ir_tensor_n_elements (ir_call_input (call, 6)) != (guint64) type->dims[rank] ||
+      ir_tensor_n_elements (ir_call_input (call, 7)) != (guint64) type->dims[rank])
+    return call->op->ref (call, error);
+  for (guint i = 0; i < rank; i++)
+    n_rows *= type->dims[i];
+  float *y = cpu_new_floats_shaped (call, 0, rank + 1, type->dims, error);
+  if (y == NULL)
+    return FALSE;
+  int n_threads = cpu_n_threads (call, (guint64) (n_rows * type->dims[rank]));
+#pragma omp parallel for num_threads(n_threads) schedule(static)
+  for (gint64 i = 0; i < n_rows; i++)
+    {
+      float *row = y + i * type->dims[rank];
+
+      if (add_table_rows (call, rank, type->dims, i, row))
+        layer_norm_row (row, scale, bias, epsilon, row, type->dims[rank]);
+      else
+#pragma omp atomic write
+        found = FALSE;
+    }
+  return found || call->op->ref (call, error);
+}
+
+static const char *
+refuses_embed_layer_norm (const IrNode *node)
+{
+  for (guint i = 0; i < MIN (node->n_inputs, 8); i++)
+    if ((i % 2 == 0 || i == 7) &&
+        (node->inputs[i] == NULL || ir_value_dtype (node->inputs[i]) != IR_DTYPE_FLOAT))
+      return "the CPU kernel of this operator computes in float32, and an input is of another or unknown type";
+  return NULL;
+}
+
+const IrCpuKernel cpu_embed_layer_norm = { .name = "row loop",
+                                           .refuses = refuses_embed_layer_norm,
+                                           .run = run_embed_layer_norm };
 
 /* -- BatchNormalization, inference: a scale and a shift per channel -- */
 

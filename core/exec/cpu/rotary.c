@@ -201,6 +201,120 @@ const IrCpuKernel cpu_rotary_embedding = { .name = "row loop",
                                            .refuses = refuses_rotary_embedding,
                                            .run = run_rotary_embedding };
 
+/* -- rotary embedding by halves: cosines and sines for both halves, broadcast to X -- */
+
+/* Rows [batch, heads, positions] where heads lie side by side in X, else X's axes but the last. */
+typedef struct
+{
+  guint rank;
+  gint64 dims[IR_MAX_RANK]; /* of the rows */
+  gint64 size, heads;       /* heads 0: rows are in the order of X's memory */
+  const float *x, *cos, *sin;
+  gint64 cos_steps[IR_MAX_RANK],
+      sin_steps[IR_MAX_RANK]; /* elements from row to row along an axis */
+} HalfRotary;
+
+/* What @tensor, whose last axis is whole, steps by along the axes of the rows; 0 where it repeats.
+ */
+static void
+broadcast_steps (const HalfRotary *r, const IrTensor *tensor, gint64 *steps)
+{
+  guint rank = ir_tensor_rank (tensor) - 1;
+  gint64 step = r->size;
+
+  for (guint i = 0; i < r->rank; i++)
+    {
+      gint64 size = i < rank ? ir_tensor_dims (tensor)[rank - 1 - i] : 1;
+
+      steps[r->rank - 1 - i] = size == 1 ? 0 : step;
+      step *= size;
+    }
+}
+
+static void
+half_rotary_init (HalfRotary *r, const IrCall *call)
+{
+  const IrTensor *x = ir_call_input (call, 0);
+  const gint64 *dims = ir_tensor_dims (x);
+
+  r->x = ir_tensor_data (x);
+  r->cos = cpu_floats (call, 1);
+  r->sin = cpu_floats (call, 2);
+  r->rank = ir_tensor_rank (x) - 1;
+  r->heads = ir_call_int (call, "num_heads", 0);
+  memcpy (r->dims, dims, sizeof (gint64) * r->rank);
+  r->size = dims[r->rank];
+  if (r->heads > 0)
+    {
+      r->size /= r->heads;
+      r->rank = 3;
+      r->dims[1] = r->heads;
+      r->dims[2] = dims[1];
+    }
+  broadcast_steps (r, ir_call_input (call, 1), r->cos_steps);
+  broadcast_steps (r, ir_call_input (call, 2), r->sin_steps);
+}
+
+CPU_VECTORIZED static void
+rotate_both (const float *x, const float *cosines, const float *sines, float *y, gint64 half)
+{
+  for (gint64 i = 0; i < half; i++)
+    {
+      float a = x[i], b = x[half + i];
+      y[i] = a * cosines[i] + -b * sines[i];
+      y[half + i] = b * cosines[half + i] + a * sines[half + i];
+    }
+}
+
+static void
+rotate_row (const HalfRotary *r, gint64 row, float *y)
+{
+  gint64 rest = row, cos = 0, sin = 0, at = row * r->size;
+
+  for (guint axis = r->rank; axis-- > 0;)
+    {
+      gint64 place = rest % r->dims[axis];
+
+      rest /= r->dims[axis];
+      cos += place * r->cos_steps[axis];
+      sin += place * r->sin_steps[axis];
+    }
+  if (r->heads > 0)
+    {
+      gint64 length = r->dims[2], batch = row / (r->heads * length);
+      at = ((batch * length + row % length) * r->heads + row / length % r->heads) * r->size;
+    }
+  rotate_both (r->x + at, r->cos + cos, r->sin + sin, y + at, r->size / 2);
+}
+
+static gboolean
+run_half_rotary (IrCall *call, GError **error)
+{
+  HalfRotary r;
+  gint64 n_rows = 1;
+  float *y;
+
+  if (!ir_infer_half_rotary (call, error))
+    return FALSE;
+  half_rotary_init (&r, call);
+  if (r.size % 2 != 0)
+    return call->op->ref (call, error);
+  y = cpu_new_floats (call, 0, ir_call_input (call, 0), error);
+  if (y == NULL)
+    return FALSE;
+  for (guint i = 0; i < r.rank; i++)
+    n_rows *= r.dims[i];
+  int n_threads = cpu_n_threads (call, ir_tensor_n_elements (ir_call_input (call, 0)));
+#pragma omp parallel for num_threads(n_threads) schedule(static)
+  for (gint64 i = 0; i < n_rows; i++)
+    rotate_row (&r, i, y);
+  return TRUE;
+}
+
+const IrCpuKernel cpu_half_rotary = { .name = "row loop",
+                                      .refuses = cpu_needs_float,
+                                      .run = run_half_rotary };
+
 /* -- Swish and SwiGLU -- */
 
 /* y = x / (1 + exp (-alpha x)), times b if it is given. */

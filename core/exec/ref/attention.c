@@ -14,7 +14,7 @@ typedef struct
 {
   const IrTensor *tensor;
   guint64 batch, heads, length, size;
-  guint64 batch_stride, head_stride, row_stride;
+  guint64 start, batch_stride, head_stride, row_stride;
 } Heads;
 
 static Heads
@@ -40,10 +40,22 @@ heads_of (const IrTensor *tensor, gint64 n_heads)
   return heads;
 }
 
+/* Part 0, 1 or 2 of queries, keys and values side by side: [batch, positions, 3 * heads * size]. */
+static Heads
+packed_heads_of (const IrTensor *tensor, gint64 n_heads, guint64 part)
+{
+  Heads heads = heads_of (tensor, n_heads);
+
+  heads.size = heads.head_stride = heads.size / 3;
+  heads.start = part * heads.heads * heads.size;
+  return heads;
+}
+
 static guint64
 row_start (const Heads *heads, guint64 batch, guint64 head, guint64 row)
 {
-  return batch * heads->batch_stride + head * heads->head_stride + row * heads->row_stride;
+  return heads->start + batch * heads->batch_stride + head * heads->head_stride +
+         row * heads->row_stride;
 }
 
 static void
@@ -107,7 +119,9 @@ typedef struct
   const IrTensor *mask, *nonpad;
   gint64 left, right; /* window; -1: no bound */
   gboolean causal, pads_mask;
-  double root, softcap;
+  gboolean selects;    /* a score that the mask does not keep becomes fill */
+  gboolean empty_is_0; /* a query that sees no key gives zeros; else what Softmax makes of it */
+  double root, softcap, fill;
   gint64 mode;
   IrTensor *y, *scores_out;
   double *keys, *values, *query, *scores, *bias, *sums; /* scratch */
@@ -125,12 +139,28 @@ attention_clear (Attention *a)
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Attention, attention_clear)
 
+/* What attentions of the standard and of irscope have in common, once the heads are there. */
 static void
-attention_inputs (Attention *a, IrCall *call)
+attention_settings (Attention *a, IrCall *call, const IrTensor *mask)
 {
+  gboolean ours = g_strcmp0 (call->op->domain, "irscope") == 0;
+
   a->call = call;
   a->dtype = ir_tensor_dtype (ir_call_input (call, 0));
   a->precision = (IrDtype) ir_call_int (call, "softmax_precision", a->dtype);
+  a->total = a->past + a->k.length;
+  a->mask = mask;
+  a->selects = ir_op_attr (call->op, "fill") != NULL;
+  a->fill = ir_block_round (a->dtype, ir_call_float (call, "fill", 0));
+  a->empty_is_0 = !ours;
+  /* Before version 24 a mask is only broadcast; since then keys beyond its last axis are masked. */
+  a->pads_mask = !ours && (call->opset <= 0 || call->opset >= 24);
+  a->root = root_of_scale (call, a->dtype, a->q.size);
+}
+
+static void
+attention_inputs (Attention *a, IrCall *call)
+{
   a->q = heads_of (ir_call_input (call, 0), ir_call_int (call, "q_num_heads", 0));
   a->k = heads_of (ir_call_input (call, 1), ir_call_int (call, "kv_num_heads", 0));
   a->v = heads_of (ir_call_input (call, 2), ir_call_int (call, "kv_num_heads", 0));
@@ -140,15 +170,11 @@ attention_inputs (Attention *a, IrCall *call)
       a->past_value = heads_of (ir_call_input (call, 5), 0);
     }
   a->past = a->past_key.length;
-  a->total = a->past + a->k.length;
-  a->mask = ir_call_input (call, 3);
+  attention_settings (a, call, ir_call_input (call, 3));
   a->nonpad = ir_call_input (call, 6);
   a->left = ir_call_int (call, "left_window_size", -1);
   a->right = ir_call_int (call, "right_window_size", -1);
   a->causal = ir_call_int (call, "is_causal", 0) != 0;
-  /* Before version 24 a mask is only broadcast; since then keys beyond its last axis are masked. */
-  a->pads_mask = call->opset <= 0 || call->opset >= 24;
-  a->root = root_of_scale (call, a->dtype, a->q.size);
   a->softcap = ir_block_round (a->dtype, ir_call_float (call, "softcap", 0));
   a->mode = ir_call_int (call, "qk_matmul_output_mode", 0);
 }
@@ -228,6 +254,15 @@ sees (const Attention *a, gint64 position, gint64 key, gint64 valid)
   return (a->left < 0 || position - key <= a->left) && (a->right < 0 || key - position <= a->right);
 }
 
+/* Puts fill in place of the scores that are not kept. */
+static void
+select_scores (const Attention *a, guint64 batch, guint64 head, guint64 row)
+{
+  for (guint64 j = 0; a->selects && j < a->total; j++)
+    if (mask_bias (a, (guint64[]){ batch, head, row, j }) != 0)
+      a->scores[j] = a->fill;
+}
+
 /* Fills the row of what is added to the scores; %FALSE: every key is masked. */
 static gboolean
 bias_row (Attention *a, guint64 batch, guint64 head, guint64 row)
@@ -238,7 +273,9 @@ bias_row (Attention *a, guint64 batch, guint64 head, guint64 row)
 
   for (guint64 j = 0; j < a->total; j++)
     {
-      a->bias[j] = a->mask != NULL ? mask_bias (a, (guint64[]){ batch, head, row, j }) : 0;
+      a->bias[j] = a->mask != NULL && !a->selects
+                       ? mask_bias (a, (guint64[]){ batch, head, row, j })
+                       : 0;
       if (!sees (a, offset + (gint64) row, (gint64) j, valid))
         a->bias[j] += -INFINITY;
       some = some || a->bias[j] != -INFINITY;
@@ -274,7 +311,8 @@ attend_row (Attention *a, guint64 batch, guint64 head, guint64 row, guint64 inde
   keep_scores (a, 0, index);
   cap_scores (a);
   keep_scores (a, 1, index);
-  gboolean some = bias_row (a, batch, head, row);
+  gboolean some = bias_row (a, batch, head, row) || !a->empty_is_0;
+  select_scores (a, batch, head, row);
   for (guint64 j = 0; j < a->total; j++)
     a->scores[j] = ir_block_round (a->dtype, a->scores[j] + a->bias[j]);
   keep_scores (a, 2, index);
@@ -327,13 +365,13 @@ attend_heads (Attention *a, GError **error)
 }
 
 static gboolean
-check_types (const IrCall *call, GError **error)
+check_types (const IrCall *call, guint mask_slot, GError **error)
 {
   for (guint slot = 0; slot < 6; slot++)
     {
       IrDtype dtype = ir_call_has_input (call, slot) ? ir_tensor_dtype (ir_call_input (call, slot))
                                                      : IR_DTYPE_FLOAT;
-      gboolean mask = slot == 3 && (dtype == IR_DTYPE_BOOL || ir_dtype_is_integer (dtype));
+      gboolean mask = slot == mask_slot && (dtype == IR_DTYPE_BOOL || ir_dtype_is_integer (dtype));
       if (!ir_dtype_is_float (dtype) && !mask)
         return ir_call_fail (call, error, IR_OP_ERROR_DTYPE,
                              "input %u is %s, needed is a floating-point type", slot,
@@ -360,7 +398,7 @@ ir_ref_attention (IrCall *call, GError **error)
 {
   g_auto (Attention) a = { 0 };
 
-  if (!check_types (call, error) || !ir_infer_attention (call, error))
+  if (!check_types (call, 3, error) || !ir_infer_attention (call, error))
     return FALSE;
   attention_inputs (&a, call);
   if (!check_nonpad (&a, error))
@@ -373,6 +411,32 @@ ir_ref_attention (IrCall *call, GError **error)
       !store_present (call, 2, &a.past_value, &a.v, a.values, error))
     return FALSE;
   return a.y == NULL || attend_heads (&a, error);
+}
+
+/**
+ * ir_ref_packed_attention:
+ * @call: QKV [batch, positions, 3 * heads * size]; a mask or none
+ * @error: return location for an error
+ *
+ * Source: irscope PackedAttention 1.
+ *
+ * Returns: %TRUE if the output was computed
+ */
+gboolean
+ir_ref_packed_attention (IrCall *call, GError **error)
+{
+  const IrTensor *qkv = ir_call_input (call, 0);
+  gint64 heads = ir_call_int (call, "num_heads", 1);
+  g_auto (Attention) a = { .left = -1, .right = -1 };
+
+  if (!check_types (call, 1, error) || !ir_infer_packed_attention (call, error))
+    return FALSE;
+  a.q = packed_heads_of (qkv, heads, 0);
+  a.k = packed_heads_of (qkv, heads, 1);
+  a.v = packed_heads_of (qkv, heads, 2);
+  attention_settings (&a, call, ir_call_input (call, 1));
+  a.y = ir_block_new_output (call, 0, error);
+  return a.y != NULL && attention_scratch (&a, error) && attend_heads (&a, error);
 }
 
 /* -- FlexAttention -- */

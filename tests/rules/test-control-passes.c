@@ -33,6 +33,8 @@ typedef struct
 #define INLINE        "inline-functions"
 #define GO_ON         "more = Identity (go)  "
 
+#define SAME                                                                                       \
+  "<domain: \"my\", opset_import: [\"\" : 17]> Same (a) => (b) { s = Shape (a)  b = Reshape (a, s) }"
 #define FUNCTIONS "<ir_version: 8, opset_import: [\"\" : 17, \"my\" : 1]>\ng "
 
 static const Case cases[] = {
@@ -199,6 +201,35 @@ static const Case cases[] = {
     "<domain: \"my\", opset_import: [\"\" : 17]> Twice <k, l> (a) => (b) { d = LeakyRelu "
     "<alpha: float = @k> (a)  e = LeakyRelu <alpha: float = @k> (a)  f = LeakyRelu "
     "<alpha: float = @l> (a)  g = Sub (d, f)  h = Add (g, e)  b = Relu (h) }" },
+  { "what the calls of a function agree on holds in it", "fold-constants", 1, -1,
+    FUNCTIONS "(float[n,4] x, float[n,4] z) => (float[n,4] y, float[n,4] w) { "
+              "y = my.Same (x)  w = my.Same (z) }\n" SAME },
+  { "what only one call knows does not", "fold-constants", 0, -1,
+    FUNCTIONS "(float[n,4] x, float[2,3] z) => (float[n,4] y, float[2,3] w) { "
+              "y = my.Same (x)  w = my.Same (z) }\n" SAME },
+  { "a rule that needs no types applies in any function", "eliminate-identity", 1, -1,
+    FUNCTIONS "(float[n,4] x, double[2,3] z) => (float[n,4] y, double[2,3] w) { "
+              "y = my.Id (x)  w = my.Id (z) }\n"
+              "<domain: \"my\", opset_import: [\"\" : 17]> Id (a) => (b) { c = Identity (a)  "
+              "b = Neg (c) }" },
+  { "types go through functions to those that they call", "fold-constants", 1, -1,
+    FUNCTIONS IO "{ y = my.Outer (x) }\n" SAME
+                 "\n<domain: \"my\", opset_import: [\"\" : 17, \"my\" : 1]> Outer (a) => (b) { "
+                 "c = Neg (a)  b = my.Same (c) }" },
+  { "a call that is never made says nothing", "fold-constants", 1, -1,
+    FUNCTIONS IO "{ y = my.Same (x) }\n" SAME
+                 "\n<domain: \"my\", opset_import: [\"\" : 17, \"my\" : 1]> Dead (a) => (b) { "
+                 "c = Neg (a)  b = my.Same (c) }" },
+  { "an attribute of the call is not known in the function", "cancel-transposes", 0, -1,
+    FUNCTIONS "(float[2,3] x) => (float[3,2] y) { y = my.Twice <p = [1, 0]> (x) }\n"
+              "<domain: \"my\", opset_import: [\"\" : 17]> Twice <p> (a) => (b) { "
+              "c = Transpose <perm: ints = @p> (a)  d = Neg (c)  e = Transpose (d)  "
+              "b = Transpose <perm: ints = @p> (e) }" },
+  { "a branch of a function that always runs, with constants of its own", CONTROL, 1, -1,
+    FUNCTIONS IO "{ y = my.Pick (x) }\n"
+                 "<domain: \"my\", opset_import: [\"\" : 17]> Pick (a) => (b) { " TRUE_C
+                 "b = If (c) <then_branch = t () => (u) <float k = {2.5}> { u = Mul (a, k) }, "
+                 "else_branch = e () => (v) { v = Exp (a) }> }" },
   /* -- transposes -- */
   { "two cancel around what works element by element", PUSH, 1, 2,
     MAPS "{ " T ("a", "x") "b = Relu (a)  c = Neg (b)  " BACK ("y", "c") "}" },

@@ -1,0 +1,441 @@
+/* Every pass works inside subgraphs and functions: the example of each rule is put into a branch of
+ * an If, into the body of a Loop, and into the body of a function, and the rule must apply there
+ * and keep the results. Constants of the main graph are captured by the subgraphs; in the function
+ * they are nodes. */
+#include "config.h"
+
+#include "tests/rules/pass-test.h"
+
+#include <string.h>
+
+typedef enum
+{
+  PLACE_BRANCH,
+  PLACE_LOOP,
+  PLACE_FUNCTION,
+  N_PLACES
+} Place;
+
+static const char *const place_names[] = { "a branch", "the body of a Loop", "a function" };
+
+typedef struct
+{
+  const IrPass *pass;
+  const char *rule, *example;
+  IrClass step_class;
+  Place place;
+} Case;
+
+#define IO "(float[n,4] x) => (float[n,4] y) "
+#define BRANCHES                                                                                   \
+  "then_branch = t () => (float[n,4] u) { u = Neg (x) }, else_branch = e () => "                   \
+  "(float[n,4] v) { v = Exp (x) }"
+#define BODY                                                                                       \
+  "<body = b (int64 i, bool go, float[n,4] s) => (bool more, float[n,4] t) { "                     \
+  "more = Identity (go)  "
+
+/* Passes with a function of their own have no examples in their rows. */
+static const struct
+{
+  const char *rule, *example;
+} examples[] = {
+  { "fold-constants",
+    "(float[n,4] x, float[4] A, float[4] B) => (float[n,4] y) { a = Add (A, B)  y = Mul (x, a) }" },
+  { "fold-shape", IO "{ s = Shape (x)  y = Reshape (x, s) }" },
+  { "fold-known-contents",
+    IO "{ s = Shape (x)  i = Constant <value = int64[1] {1}> ()  d = Gather (s, i)  "
+       "f = Cast <to = 1> (d)  y = Mul (x, f) }" },
+  { "merge-equal-contents",
+    "(float[n,4] x, float[q,4] z) => (float[q,4] y) { s = Shape (z)  i = Constant <value = int64[1] "
+    "{0}> ()  d = Gather (s, i)  o = Constant <value = int64[1] {1}> ()  e = Slice (s, i, o)  "
+    "f = Cast <to = 1> (d)  g = Cast <to = 1> (e)  h = Add (f, g)  y = Mul (z, h) }" },
+  { "reshape-by-constant",
+    "(float[q,2,3] x) => (float[q,6] y) { s = Shape (x)  i = Constant <value = int64[1] {0}> ()  "
+    "d = Gather (s, i)  k = Constant <value = int64[1] {6}> ()  c = Concat <axis = 0> (d, k)  "
+    "y = Reshape (x, c) }" },
+  { "dead-node", IO "{ a = Exp (x)  y = Neg (x) }" },
+  { "unused-initializers", NULL },
+  { "share-constant", NULL },
+  { "merge-nodes", IO "{ a = Exp (x)  b = Exp (x)  y = Add (a, b) }" },
+  { "push-transposes",
+    "(float[n,3,4,5] x) => (float[n,3,4,5] y) { a = Transpose <perm = [0, 3, 1, 2]> (x)  "
+    "b = Relu (a)  y = Transpose <perm = [0, 2, 3, 1]> (b) }" },
+  { "push-transposes-through-sums",
+    "(float[n,3,4,5] x) => (float[n,3,4,5] y) { a = Transpose <perm = [0, 3, 1, 2]> (x)  "
+    "b = Softmax <axis = 1> (a)  y = Transpose <perm = [0, 2, 3, 1]> (b) }" },
+  { "merge-matmuls",
+    "(float[n,4] x, float[4,3] P, float[4,3] Q, float[4,3] R) => (float[n,3] y) { "
+    "a = MatMul (x, P)  b = MatMul (x, Q)  c = MatMul (x, R)  d = Sub (a, b)  y = Mul (d, c) }" },
+  { "inline-branch", IO "{ c = Constant <value = bool {1}> ()  y = If (c) <" BRANCHES "> }" },
+  { "remove-loop", IO "{ m = Constant <value = int64 {0}> ()  a = Neg (x)  b = Loop (m, , a) " BODY
+                      "t = Exp (s) }>  y = Abs (b) }" },
+  { "unroll-loop",
+    IO "{ m = Constant <value = int64 {2}> ()  y = Loop (m, , x) " BODY "t = Neg (s) }> }" },
+  { "drop-unused-outputs",
+    "(float[n,4] x, bool c) => (float[n,4] y) { d, y = If (c) <then_branch = t () => (float[n,4] d1, "
+    "float[n,4] u) { d1 = Exp (x)  u = Neg (x) }, else_branch = e () => (float[n,4] v, float[n,4] w) "
+    "{ w = Exp (x)  v = Abs (x) }> }" },
+  { "hoist-invariant",
+    "(float[n,4] x, int64 often, float[4] A) => (float[n,4] y) { y = Loop (often, , x) " BODY
+    "a = Mul (x, A)  t = Add (s, a) }> }" },
+};
+
+/* Why a rule does not apply in some place. */
+static const struct
+{
+  const char *rule;
+  Place place;
+  const char *reason;
+} exceptions[] = {
+  { "unused-initializers", PLACE_FUNCTION, "a function has no initializers" },
+};
+
+static const char *
+example_of (const char *rule)
+{
+  for (guint i = 0; i < G_N_ELEMENTS (examples); i++)
+    if (strcmp (examples[i].rule, rule) == 0)
+      return examples[i].example;
+  return NULL;
+}
+
+/* -- the places -- */
+
+typedef struct
+{
+  IrEdit *edit;
+  IrModel *model;
+  IrContext *context;
+  GPtrArray *nodes, *inputs, *outputs; /* of the main graph, before */
+} Planter;
+
+static const IrType *
+scalar (const Planter *p, IrDtype dtype)
+{
+  return ir_type_tensor (p->context, dtype, 0, NULL);
+}
+
+static IrValue *
+add_input (Planter *p, const char *name, IrDtype dtype)
+{
+  IrValue *value = ir_edit_add_value (p->edit, p->model->main, name, scalar (p, dtype));
+
+  g_ptr_array_add (p->inputs, value);
+  ir_edit_set_graph_inputs (p->edit, p->model->main, (IrValue *const *) p->inputs->pdata,
+                            p->inputs->len);
+  return value;
+}
+
+static void
+move_all (Planter *p, IrGraph *to)
+{
+  for (guint i = 0; i < p->nodes->len; i++)
+    ir_edit_move_node (p->edit, p->nodes->pdata[i], to);
+}
+
+static void
+give_outputs (Planter *p, IrNode *node)
+{
+  ir_edit_set_graph_outputs (p->edit, p->model->main, node->outputs, node->n_outputs);
+}
+
+static void
+own (Planter *p, IrNode *node, const char *attr, IrGraph *graph)
+{
+  ir_edit_set_attr (p->edit, node, ir_attr_graph (p->context, attr, graph->id));
+}
+
+/* Nothing of interest, but of the types that the other branch gives. */
+static void
+fill_other_branch (Planter *p, IrGraph *graph)
+{
+  g_autoptr (GPtrArray) values = g_ptr_array_new ();
+
+  for (guint i = 0; i < p->outputs->len; i++)
+    {
+      const IrType *type = ((const IrValue *) p->outputs->pdata[i])->type;
+      g_autofree char *name = g_strdup_printf ("other%u", i);
+      gint64 dims[IR_MAX_RANK];
+
+      for (int k = 0; k < type->rank; k++)
+        dims[k] = ir_dim_is_known (type->dims[k]) ? type->dims[k] : 1;
+      g_autoptr (IrTensor)
+          tensor = ir_tensor_new_alloc (type->dtype, MAX (type->rank, 0), dims, NULL);
+      g_ptr_array_add (values, ir_edit_add_initializer (p->edit, graph, name, tensor));
+    }
+  ir_edit_set_graph_outputs (p->edit, graph, (IrValue *const *) values->pdata, values->len);
+}
+
+static void
+plant_in_branch (Planter *p)
+{
+  IrGraph *then_branch = ir_edit_add_graph (p->edit, IR_GRAPH_SUBGRAPH, "planted");
+  IrGraph *else_branch = ir_edit_add_graph (p->edit, IR_GRAPH_SUBGRAPH, "other");
+  IrValue *condition = add_input (p, "place_go", IR_DTYPE_BOOL);
+  IrNode *node = ir_edit_add_node (p->edit, p->model->main, "If", NULL, "place", 1, &condition,
+                                   p->outputs->len);
+
+  own (p, node, "then_branch", then_branch);
+  own (p, node, "else_branch", else_branch);
+  give_outputs (p, node);
+  move_all (p, then_branch);
+  ir_edit_set_graph_outputs (p->edit, then_branch, (IrValue *const *) p->outputs->pdata,
+                             p->outputs->len);
+  fill_other_branch (p, else_branch);
+}
+
+static void
+plant_in_loop (Planter *p)
+{
+  IrGraph *body = ir_edit_add_graph (p->edit, IR_GRAPH_SUBGRAPH, "planted");
+  IrValue *inputs[] = { add_input (p, "place_trips", IR_DTYPE_INT64), NULL };
+  IrNode *node = ir_edit_add_node (p->edit, p->model->main, "Loop", NULL, "place", 2, inputs,
+                                   p->outputs->len);
+  g_autoptr (GPtrArray) outputs = g_ptr_array_new ();
+  IrValue *arguments[2];
+  IrNode *more;
+
+  own (p, node, "body", body);
+  give_outputs (p, node);
+  arguments[0] = ir_edit_add_value (p->edit, body, "place_i", scalar (p, IR_DTYPE_INT64));
+  arguments[1] = ir_edit_add_value (p->edit, body, "place_on", scalar (p, IR_DTYPE_BOOL));
+  ir_edit_set_graph_inputs (p->edit, body, arguments, 2);
+  more = ir_edit_add_node (p->edit, body, "Identity", NULL, "place_more", 1, &arguments[1], 1);
+  move_all (p, body);
+  g_ptr_array_add (outputs, more->outputs[0]);
+  g_ptr_array_extend (outputs, p->outputs, NULL, NULL);
+  ir_edit_set_graph_outputs (p->edit, body, (IrValue *const *) outputs->pdata, outputs->len);
+}
+
+/* Uses of @old, of the main graph, by nodes that moved. */
+static void
+use_instead (Planter *p, IrValue *old, IrValue *with)
+{
+  for (guint i = old->n_uses; i > 0; i--)
+    {
+      IrUse use = ir_value_use (old, i - 1);
+
+      if (use.node != NULL && use.graph != p->model->main)
+        ir_edit_set_input (p->edit, use.node, use.slot, with);
+    }
+}
+
+static IrValue *
+constant_in (Planter *p, IrGraph *graph, IrValue *value)
+{
+  g_autofree char *name = g_strconcat (value->name, "_inside", NULL);
+  IrValue *inside = ir_edit_add_value (p->edit, graph, name, NULL);
+  IrNode *node = ir_edit_add_node_with_outputs (p->edit, graph, "Constant", NULL, NULL, 0, NULL, 1,
+                                                &inside);
+
+  ir_edit_set_attr (p->edit, node, ir_attr_tensor (p->context, "value", value->initializer));
+  return inside;
+}
+
+static void
+plant_in_function (Planter *p)
+{
+  IrGraph *function = ir_edit_add_graph (p->edit, IR_GRAPH_FUNCTION, "Planted");
+  IrFunctionInfo info = { .domain = ir_context_intern (p->context, "place"),
+                          .name = ir_context_intern (p->context, "Planted"),
+                          .overload = ir_context_intern (p->context, ""),
+                          .opsets = p->model->opsets };
+  g_autoptr (GPtrArray) parameters = g_ptr_array_new ();
+  guint n;
+  IrValue *const *live = ir_graph_values (p->model->main, &n);
+  g_autofree IrValue **values = g_memdup2 (live, MAX (n, 1) * sizeof (IrValue *));
+  IrNode *call;
+
+  ir_edit_set_opset (p->edit, "place", 1);
+  ir_edit_set_function_info (p->edit, function, &info);
+  call = ir_edit_add_node (p->edit, p->model->main, "Planted", "place", "place", p->inputs->len,
+                           (IrValue *const *) p->inputs->pdata, p->outputs->len);
+  give_outputs (p, call);
+  move_all (p, function);
+  for (guint i = 0; i < p->inputs->len; i++)
+    {
+      g_autofree char *name = g_strdup_printf ("place_in%u", i);
+
+      g_ptr_array_add (parameters, ir_edit_add_value (p->edit, function, name, NULL));
+      use_instead (p, p->inputs->pdata[i], parameters->pdata[i]);
+    }
+  for (guint i = 0; i < n; i++)
+    if (values[i]->initializer != NULL && values[i]->graph == p->model->main)
+      use_instead (p, values[i], constant_in (p, function, values[i]));
+  ir_edit_set_graph_inputs (p->edit, function, (IrValue *const *) parameters->pdata,
+                            parameters->len);
+  ir_edit_set_graph_outputs (p->edit, function, (IrValue *const *) p->outputs->pdata,
+                             p->outputs->len);
+}
+
+static GPtrArray *
+ends_of (const IrGraph *graph, IrValue *(*at) (const IrGraph *, guint), guint n)
+{
+  GPtrArray *values = g_ptr_array_new ();
+
+  for (guint i = 0; i < n; i++)
+    g_ptr_array_add (values, at (graph, i));
+  return values;
+}
+
+static void
+plant (IrModel *model, Place place)
+{
+  static void (*const planters[]) (Planter *) = { plant_in_branch, plant_in_loop,
+                                                  plant_in_function };
+  g_autoptr (IrEdit) edit = ir_edit_new_import (model);
+  g_autoptr (GPtrArray) nodes = ir_graph_nodes (model->main), problems = ir_problems_new ();
+  g_autoptr (GPtrArray)
+      inputs = ends_of (model->main, ir_graph_input, ir_graph_n_inputs (model->main));
+  g_autoptr (GPtrArray)
+      outputs = ends_of (model->main, ir_graph_output, ir_graph_n_outputs (model->main));
+  Planter planter = { edit, model, model->context, nodes, inputs, outputs };
+
+  planters[place](&planter);
+  ir_infer_model (edit, IR_INFER_DEFAULT, problems);
+  for (guint i = 0; i < problems->len; i++)
+    g_test_message ("%s", ((IrProblem *) problems->pdata[i])->message);
+  g_assert_cmpuint (ir_problems_count (problems, IR_SEVERITY_ERROR), ==, 0);
+}
+
+/* -- one case -- */
+
+static GHashTable *
+inputs_of (IrModel *model, GRand *rand, gboolean adversarial)
+{
+  GHashTable *inputs = test_inputs (model, rand, adversarial);
+  const IrValue *go = ir_graph_find_value (model->main, "place_go");
+  const IrValue *trips = ir_graph_find_value (model->main, "place_trips");
+  const IrValue *often = ir_graph_find_value (model->main, "often");
+
+  if (go != NULL)
+    g_hash_table_replace (inputs, GUINT_TO_POINTER (go->id),
+                          ir_tensor_new_scalar (IR_DTYPE_BOOL, 1));
+  if (trips != NULL)
+    g_hash_table_replace (inputs, GUINT_TO_POINTER (trips->id),
+                          ir_tensor_new_scalar (IR_DTYPE_INT64, 2));
+  if (often != NULL)
+    g_hash_table_replace (inputs, GUINT_TO_POINTER (often->id),
+                          ir_tensor_new_scalar (IR_DTYPE_INT64, 2));
+  return inputs;
+}
+
+static GStrv
+other_rules (const Case *c)
+{
+  const IrRule *rule = c->pass->rules != NULL ? c->pass->rules : c->pass->documented_rules;
+  g_autoptr (GStrvBuilder) names = g_strv_builder_new ();
+
+  for (; rule->name != NULL; rule++)
+    if (strcmp (rule->name, c->rule) != 0)
+      g_strv_builder_add (names, rule->name);
+  return g_strv_builder_end (names);
+}
+
+static guint
+count_steps (const IrModel *model, const char *rule)
+{
+  guint n = 0;
+
+  for (guint i = 1; i <= ir_history_n_steps (model); i++)
+    n += strcmp (ir_history_step (model, i)->rule, rule) == 0;
+  for (guint i = 0; n == 0 && i < ir_history_n_refusals (model); i++)
+    g_test_message ("%s: refused: %s", rule, ir_history_refusal (model, i)->reason);
+  return n;
+}
+
+static void
+check_results (IrModel *original, IrModel *model, GRand *rand, gboolean exact)
+{
+  g_autoptr (GHashTable) inputs = inputs_of (original, rand, exact);
+  g_autoptr (IrRun) before = test_run (original, inputs, "ref");
+  g_autoptr (IrRun) after = test_run (model, inputs, "ref");
+  g_autofree char *difference = test_compare (original, before, model, after, exact ? 0 : 2e-5);
+
+  if (difference != NULL)
+    g_test_message ("%s", difference);
+  g_assert_null (difference);
+}
+
+/* What was written is read back and does the same. */
+static void
+check_file (IrModel *model)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GPtrArray) problems = ir_problems_new ();
+  g_autoptr (GBytes) bytes = ir_onnx_write_bytes (model, &error);
+  g_autoptr (IrModel) again = NULL;
+
+  g_assert_no_error (error);
+  again = ir_onnx_read_bytes (bytes, NULL, problems, &error);
+  g_assert_no_error (error);
+  g_assert_cmpuint (ir_problems_count (problems, IR_SEVERITY_ERROR), ==, 0);
+  test_verify (again);
+  g_assert_cmpuint (ir_model_n_counted_nodes (again), ==, ir_model_n_counted_nodes (model));
+}
+
+static void
+test_place (gconstpointer data)
+{
+  const Case *c = data;
+  g_autoptr (GRand) rand = g_rand_new_with_seed (7);
+  g_autoptr (IrModel) model = test_model (c->example);
+  g_autoptr (IrPipeline) pipeline = test_pipeline (c->pass);
+  g_auto (GStrv) others = other_rules (c);
+  gboolean exact = c->step_class == IR_CLASS_EXACT;
+  IrPipelineOptions options = { .max_class = c->step_class,
+                                .disabled_rules = (const char *const *) others,
+                                .record_refusals = TRUE,
+                                .verify = TRUE };
+  g_autoptr (GError) error = NULL;
+
+  test_model_randomize (model, rand);
+  plant (model, c->place);
+  test_verify (model);
+  g_autoptr (IrModel) original = ir_model_clone (model);
+  ir_pipeline_run (model, pipeline, &options, NULL, NULL, &error);
+  g_assert_no_error (error);
+  g_assert_cmpuint (count_steps (model, c->rule), >=, 1);
+  test_verify (model);
+  check_results (original, model, rand, exact);
+  check_file (model);
+}
+
+static gboolean
+is_exception (const Case *c)
+{
+  for (guint i = 0; i < G_N_ELEMENTS (exceptions); i++)
+    if (strcmp (exceptions[i].rule, c->rule) == 0 && exceptions[i].place == c->place)
+      return TRUE;
+  return FALSE;
+}
+
+static void
+add_cases (const IrPass *pass, const IrRule *rule)
+{
+  for (guint place = 0; place < N_PLACES; place++)
+    {
+      const char *example = rule->example != NULL ? rule->example : example_of (rule->name);
+      Case c = { pass, rule->name, example, rule->step_class, place };
+      g_autofree char *path = g_strdup_printf ("/places/%s in %s", rule->name, place_names[place]);
+
+      if (example != NULL && !is_exception (&c))
+        g_test_add_data_func_full (path, g_memdup2 (&c, sizeof c), test_place, g_free);
+    }
+}
+
+int
+main (int argc, char **argv)
+{
+  const IrPass *const *passes;
+  guint n;
+
+  g_test_init (&argc, &argv, NULL);
+  passes = ir_passes (&n);
+  for (guint i = 0; i < n; i++)
+    for (const IrRule *rule = passes[i]->rules != NULL ? passes[i]->rules
+                                                       : passes[i]->documented_rules;
+         rule->name != NULL; rule++)
+      add_cases (passes[i], rule);
+  return g_test_run ();
+}

@@ -51,6 +51,8 @@ ir_why_clear (IrWhy *why)
   g_clear_pointer (&why->reason, g_free);
   g_clear_pointer (&why->found, g_free);
   g_clear_pointer (&why->needed, g_free);
+  g_clear_pointer (&why->missing, g_free);
+  g_clear_pointer (&why->missing_detail, g_free);
 }
 
 /* -- the rule -- */
@@ -269,19 +271,132 @@ count_parts (const IrPat *pat)
   return n;
 }
 
-static void
-collect_parts (const IrPat *pat, const IrMatchTrail *trail, GPtrArray *parts)
-{
-  IrWhyPart *part;
+/* -- the pattern on the graph -- */
 
-  if (pat->kind != IR_PAT_NODE)
-    return;
-  part = g_new0 (IrWhyPart, 1);
+typedef struct
+{
+  const IrCompiledRule *rule;
+  const IrMatchTrail *trail;
+  IrWhy *why;
+} Walk;
+
+/* What stands where the pattern has @arg; NULL if that is not known. */
+static const IrValue *
+value_of_arg (const Walk *walk, const IrPat *arg)
+{
+  const IrNode *node = arg->kind == IR_PAT_NODE ? walk->trail->nodes[arg->index] : NULL;
+
+  return arg == walk->trail->part ? walk->trail->value
+         : node != NULL           ? ir_node_output (node, 0)
+                                  : NULL;
+}
+
+/* The input of @user that @arg was compared with: the inputs of a commutative node may be swapped.
+ */
+static guint
+slot_of_arg (const Walk *walk, const IrNode *user, const IrPat *arg, guint index)
+{
+  const IrValue *value = value_of_arg (walk, arg);
+
+  if (user == NULL || value == NULL || ir_node_input (user, index) == value)
+    return index;
+  for (guint i = 0; i < user->n_inputs; i++)
+    if (user->inputs[i] == value)
+      return i;
+  return index;
+}
+
+static gboolean
+is_right_operator (const IrPat *pat, const IrNode *node)
+{
+  return node != NULL && pat->kind == IR_PAT_NODE && is_root (pat, node);
+}
+
+static char *
+word_of (const Walk *walk, const IrPat *pat, char **detail)
+{
+  g_autoptr (GString) names = g_string_new (NULL);
+
+  *detail = NULL;
+  if (pat->kind == IR_PAT_NODE)
+    return words_of_node (pat);
+  if (pat->kind != IR_PAT_VAR)
+    return words_of (walk->rule, pat);
+  for (guint i = 0; pat->conditions != NULL && i < pat->conditions->len; i++)
+    g_string_append_printf (names, "%s%s", i > 0 ? ", " : "",
+                            ((const IrVarCondition *) pat->conditions->pdata[i])->name);
+  if (names->len > 0)
+    *detail = g_string_free (g_steal_pointer (&names), FALSE);
+  return g_strdup_printf ("?%s", (const char *) walk->rule->vars->pdata[pat->var]);
+}
+
+/* A node of the right operator that fails otherwise stands there: nothing is missing. */
+static void
+note_missing (Walk *walk, const IrPat *pat, gint user, guint slot)
+{
+  const IrValue *value = walk->trail->value;
+  IrWhy *why = walk->why;
+
+  why->misfit = value != NULL ? value->id : 0;
+  why->misfit_node = value != NULL && value->producer != NULL ? value->producer->id : 0;
+  why->missing_user = user;
+  why->missing_slot = slot;
+  if (value == NULL || !is_right_operator (pat, value->producer))
+    why->missing = word_of (walk, pat, &why->missing_detail);
+}
+
+static void
+collect_parts (Walk *walk, const IrPat *pat, gint user, guint slot)
+{
+  const IrNode *node = walk->trail->nodes[pat->index];
+  const gint index = (gint) walk->why->parts->len;
+  IrWhyPart *part = g_new0 (IrWhyPart, 1);
+
   part->needed = words_of_node (pat);
-  part->node = trail->nodes[pat->index] != NULL ? trail->nodes[pat->index]->id : 0;
-  g_ptr_array_add (parts, part);
+  part->node = node != NULL ? node->id : 0;
+  part->user = user;
+  part->slot = slot;
+  part->fits = node != NULL && pat != walk->trail->part;
+  g_ptr_array_add (walk->why->parts, part);
   for (guint i = 0; i < pat->args->len; i++)
-    collect_parts (pat->args->pdata[i], trail, parts);
+    {
+      const IrPat *arg = pat->args->pdata[i];
+      const guint at = slot_of_arg (walk, node, arg, i);
+
+      if (arg == walk->trail->part)
+        note_missing (walk, arg, index, at);
+      if (arg->kind == IR_PAT_NODE)
+        collect_parts (walk, arg, index, at);
+    }
+}
+
+static gboolean
+is_part (const IrWhy *why, IrNodeId node)
+{
+  for (guint i = 0; i < why->parts->len; i++)
+    if (((const IrWhyPart *) why->parts->pdata[i])->node == node)
+      return TRUE;
+  return FALSE;
+}
+
+/* Of a pattern that fits: who uses a value that lies between its nodes. */
+static IrNodeId
+find_intruder (const IrWhy *why, const IrMatch *match, const IrMatchTrail *trail)
+{
+  for (guint i = 1; i < match->rule->n_nodes; i++)
+    for (guint k = 0;
+         trail->nodes[i] != NULL && !match->shared[i] && k < trail->nodes[i]->n_outputs; k++)
+      {
+        const IrValue *value = trail->nodes[i]->outputs[k];
+
+        for (guint u = 0; value != NULL && u < value->n_uses; u++)
+          {
+            const IrNode *user = ir_value_use (value, u).node;
+            if (user != NULL && !is_part (why, user->id))
+              return user->id;
+          }
+      }
+  return 0;
 }
 
 /* -- comparing -- */
@@ -289,31 +404,52 @@ collect_parts (const IrPat *pat, const IrMatchTrail *trail, GPtrArray *parts)
 static void
 note_match (IrWhy *why, const IrModel *model, IrMatch *match, const IrMatchTrail *trail)
 {
-  collect_parts (match->rule->pattern, trail, why->parts);
+  Walk walk = { match->rule, trail, why };
+
+  collect_parts (&walk, match->rule->pattern, -1, 0);
   why->n_matched = why->n_parts;
   if (why->holds)
     return;
   why->reason = g_strdup (match->why);
   if (trail->part == NULL)
-    return;
+    {
+      why->intruder = find_intruder (why, match, trail);
+      return;
+    }
   why->n_matched = match->progress;
   why->needed = words_of (match->rule, trail->part);
   why->found = words_of_value (model, trail->value);
 }
 
-static void
-compare (IrModel *model, IrCompiledRule *rule, const IrPass *pass, IrClass max_class, IrWhy *why)
+/* A history that is asked about, and a copy of it that travels; made at its first use. */
+typedef struct
 {
-  g_autoptr (IrModel) then = ir_history_clone (model);
+  IrModel *model; /* (transfer none) */
+  IrModel *then;  /* (nullable) */
+  IrClass max_class;
+} Asked;
+
+static IrModel *
+travel (Asked *asked, guint step)
+{
+  if (asked->then == NULL)
+    asked->then = ir_history_clone (asked->model);
+  if (ir_history_cursor (asked->then) != step)
+    ir_history_goto (asked->then, step);
+  return asked->then;
+}
+
+static void
+compare (Asked *asked, IrCompiledRule *rule, const IrPass *pass, IrWhy *why)
+{
+  IrModel *then = travel (asked, why->at_step);
   g_autoptr (IrEdit) edit = NULL;
   struct _IrPassPrivate priv = { 0 };
-  IrPassContext context = { .max_class = max_class, .record_refusals = TRUE };
+  IrPassContext context = { .max_class = asked->max_class, .record_refusals = TRUE };
   IrMatchTrail trail;
   IrMatch match;
-  IrNode *root;
+  IrNode *root = ir_model_live_node (then, why->node);
 
-  ir_history_goto (then, why->at_step);
-  root = ir_model_live_node (then, why->node);
   if (root == NULL)
     return;
   edit = ir_edit_new (then);
@@ -348,9 +484,9 @@ find_roots (const IrPat *pattern, const IrNode *node, guint depth, GArray *roots
 }
 
 static void
-explain_row (
-    IrModel *model, IrCompiledRule *compiled, const IrPass *pass, IrClass max_class, IrWhy *why)
+explain_row (Asked *asked, IrCompiledRule *compiled, const IrPass *pass, IrWhy *why)
 {
+  IrModel *model = asked->model;
   IrNodeId root = choose_root (model, compiled->pattern, why->node);
   const char *refusal;
 
@@ -376,15 +512,28 @@ explain_row (
         find_roots (compiled->pattern, node, MIN (compiled->depth, 3), why->roots);
       return;
     }
-  compare (model, compiled, pass, max_class, why);
+  compare (asked, compiled, pass, why);
   if (!pass_was_run (model, pass->name))
     why->answer = IR_WHY_NOT_RUN;
-  else if (compiled->rule->step_class > max_class)
+  else if (compiled->rule->step_class > asked->max_class)
     why->answer = IR_WHY_CLASS;
   else if (why->holds && (refusal = last_refusal (model, why->rule, why->node)) != NULL)
     why->reason = g_strdup (refusal);
   else if (why->holds)
     why->answer = IR_WHY_MATCHES;
+}
+
+static void
+why_init (IrWhy *why, const IrPass *pass, const IrRule *rule, IrNodeId node)
+{
+  memset (why, 0, sizeof *why);
+  why->pass = pass->name;
+  why->rule = rule->name;
+  why->node = node;
+  why->missing_user = -1;
+  why->steps = g_array_new (FALSE, FALSE, sizeof (guint));
+  why->roots = g_array_new (FALSE, FALSE, sizeof (IrNodeId));
+  why->parts = g_ptr_array_new_with_free_func (part_free);
 }
 
 /**
@@ -420,12 +569,7 @@ ir_why (
                    rule);
       return FALSE;
     }
-  why->pass = pass->name;
-  why->rule = found->name;
-  why->node = node;
-  why->steps = g_array_new (FALSE, FALSE, sizeof (guint));
-  why->roots = g_array_new (FALSE, FALSE, sizeof (IrNodeId));
-  why->parts = g_ptr_array_new_with_free_func (part_free);
+  why_init (why, pass, found, node);
   find_firings (model, node, why);
   if (why->steps->len > 0)
     why->answer = IR_WHY_FIRED;
@@ -437,11 +581,186 @@ ir_why (
     }
   else
     {
+      Asked asked = { .model = model, .max_class = max_class };
+
       compiled = ir_rule_compile (found, error);
       if (compiled == NULL)
         return FALSE;
-      explain_row (model, compiled, pass, max_class, why);
+      explain_row (&asked, compiled, pass, why);
       ir_compiled_rule_free (compiled);
+      g_clear_pointer (&asked.then, ir_model_unref);
     }
   return TRUE;
+}
+
+/* -- all rules of a node -- */
+
+static void
+why_free (gpointer data)
+{
+  ir_why_clear (data);
+  g_free (data);
+}
+
+static void
+add_row (GPtrArray *whys, Asked *asked, const IrPass *pass, const IrRule *rule, const IrNode *node)
+{
+  IrCompiledRule *compiled = ir_rule_compile (rule, NULL);
+  IrWhy *why;
+
+  if (compiled == NULL)
+    return;
+  if (is_root (compiled->pattern, node))
+    {
+      why = g_new (IrWhy, 1);
+      why_init (why, pass, rule, node->id);
+      find_firings (asked->model, node->id, why);
+      if (why->steps->len == 0)
+        explain_row (asked, compiled, pass, why);
+      g_ptr_array_add (whys, why);
+    }
+  ir_compiled_rule_free (compiled);
+}
+
+/* Fired, then what is nearest to a match; rules of passes that did not run come last. */
+static double
+distance_of (const IrWhy *why)
+{
+  if (why->answer == IR_WHY_FIRED)
+    return -1;
+  return (1.0 - (double) why->n_matched / MAX (why->n_parts, 1)) +
+         (why->answer == IR_WHY_NOT_RUN || why->answer == IR_WHY_CLASS ? 2 : 0);
+}
+
+static int
+compare_whys (gconstpointer a, gconstpointer b)
+{
+  const IrWhy *x = *(const IrWhy *const *) a, *y = *(const IrWhy *const *) b;
+  const double difference = distance_of (x) - distance_of (y);
+
+  if (difference != 0)
+    return difference < 0 ? -1 : 1;
+  if (x->n_parts != y->n_parts) /* the longer pattern says more */
+    return x->n_parts > y->n_parts ? -1 : 1;
+  return strcmp (x->rule, y->rule);
+}
+
+/**
+ * ir_why_rules:
+ * @model: a model with a history; its cursor stays where it is
+ * @node: id of a node of any step
+ * @max_class: the class that the passes were run with
+ *
+ * Asks ir_why() for every rule whose pattern starts at the operator of @node. Costs one replay of
+ * the history and one attempt to match for each.
+ *
+ * Returns: (transfer full) (element-type IrWhy): those that fired, then the nearest to a match
+ *   first, then those that were not asked to run; empty if there is no such node
+ */
+GPtrArray *
+ir_why_rules (IrModel *model, IrNodeId node, IrClass max_class)
+{
+  GPtrArray *whys = g_ptr_array_new_with_free_func (why_free);
+  const IrNode *about = ir_model_node (model, node);
+  Asked asked = { .model = model, .max_class = max_class };
+  guint n;
+  const IrPass *const *passes = ir_passes (&n);
+
+  for (guint i = 0; about != NULL && i < n; i++)
+    for (const IrRule *rule = passes[i]->rules; rule != NULL && rule->name != NULL; rule++)
+      add_row (whys, &asked, passes[i], rule, about);
+  g_ptr_array_sort (whys, compare_whys);
+  g_clear_pointer (&asked.then, ir_model_unref);
+  return whys;
+}
+
+/* -- on the graph -- */
+
+static void
+mark (IrSceneMarks *marks, IrNodeId node, IrSceneState state)
+{
+  if (node != 0)
+    g_hash_table_insert (marks->states, GUINT_TO_POINTER (node), GINT_TO_POINTER (state));
+}
+
+static gint32
+add_ghost (IrSceneMarks *marks,
+           const char *title,
+           const char *detail,
+           IrNodeId user,
+           gint32 feeds,
+           guint slot)
+{
+  IrSceneGhost ghost = { .title = g_strdup (title),
+                         .detail = g_strdup (detail),
+                         .user = user,
+                         .feeds = feeds,
+                         .slot = slot };
+
+  g_array_append_val (marks->ghosts, ghost);
+  return (gint32) marks->ghosts->len - 1;
+}
+
+/* The nodes of the pattern above the one that is missing are missing with it. */
+static void
+add_ghosts_above (IrSceneMarks *marks, const IrWhy *why, gint32 *ghost_of, guint first)
+{
+  for (guint i = first + 1; i < why->parts->len; i++)
+    {
+      const IrWhyPart *part = why->parts->pdata[i];
+
+      if (part->node == 0 && part->user >= (gint) first && ghost_of[part->user] >= 0)
+        ghost_of[i] = add_ghost (marks, part->needed, NULL, 0, ghost_of[part->user], part->slot);
+    }
+}
+
+static void
+add_ghosts (IrSceneMarks *marks, const IrWhy *why)
+{
+  const IrWhyPart *user = why->parts->pdata[why->missing_user];
+  g_autofree gint32 *ghost_of = g_new (gint32, why->parts->len);
+  const gint32 ghost = add_ghost (marks, why->missing, why->missing_detail, user->node, -1,
+                                  why->missing_slot);
+
+  for (guint i = 0; i < why->parts->len; i++)
+    ghost_of[i] = -1;
+  for (guint i = 0; i < why->parts->len; i++)
+    {
+      const IrWhyPart *part = why->parts->pdata[i];
+
+      if (part->node != 0 || part->user != why->missing_user || part->slot != why->missing_slot)
+        continue;
+      ghost_of[i] = ghost;
+      add_ghosts_above (marks, why, ghost_of, i);
+    }
+}
+
+/**
+ * ir_why_marks:
+ * @why: an answer
+ *
+ * The answer as it is drawn on the graph after @why->at_step: the nodes that fit, what stands where
+ * the pattern ends to fit, and ghosts of what it needs there.
+ *
+ * Returns: (transfer full) (nullable): %NULL where nothing was compared
+ */
+IrSceneMarks *
+ir_why_marks (const IrWhy *why)
+{
+  IrSceneMarks *marks;
+
+  if (why->parts == NULL || why->parts->len == 0)
+    return NULL;
+  marks = ir_scene_marks_new ();
+  mark (marks, why->misfit_node, IR_SCENE_MISFIT);
+  mark (marks, why->intruder, IR_SCENE_MISFIT);
+  for (guint i = 0; i < why->parts->len; i++)
+    {
+      const IrWhyPart *part = why->parts->pdata[i];
+      mark (marks, part->node, part->fits ? IR_SCENE_MATCHED : IR_SCENE_MISFIT);
+    }
+  marks->misfit = why->misfit;
+  if (why->missing != NULL && why->missing_user >= 0)
+    add_ghosts (marks, why);
+  return marks;
 }

@@ -2,6 +2,7 @@
  * fitted, the first condition that failed, what was found there and what was needed. */
 #pragma once
 
+#include "core/layout/scene.h"
 #include "passes/rule.h"
 
 /* In the order in which an answer explains more. */
@@ -22,6 +23,9 @@ typedef struct
 {
   char *needed;  /* (owned) "Conv", "Conv or ConvTranspose" */
   IrNodeId node; /* 0: not found */
+  gint user;     /* part that takes its output; -1: the root */
+  guint slot;    /* as which input */
+  gboolean fits; /* the node, and all that it takes as far as it was looked at */
 } IrWhyPart;
 
 typedef struct
@@ -39,11 +43,21 @@ typedef struct
   char *found;      /* (owned) (nullable) what stands where the pattern ends to fit */
   char *needed;     /* (owned) (nullable) what the pattern needs there */
   guint n_matched, n_parts; /* of the pattern: nodes, inputs and numbers */
-  GPtrArray *parts;         /* (owned) of IrWhyPart */
+  GPtrArray *parts;         /* (owned) of IrWhyPart, users first */
+  char *missing;            /* (owned) (nullable) what is not there, in a word: "Conv", "?scale" */
+  char *missing_detail;     /* (owned) (nullable) more about it */
+  gint missing_user;        /* part that would take it */
+  guint missing_slot;       /* as which input */
+  IrValueId misfit;         /* what stands there instead, or 0 */
+  IrNodeId misfit_node;     /* that makes it, or 0 */
+  IrNodeId intruder;        /* a node outside that uses what the rule would remove, or 0 */
 } IrWhy;
 
 gboolean ir_why (
     IrModel *model, const char *rule, IrNodeId node, IrClass max_class, IrWhy *why, GError **error);
+/* All rules whose pattern starts at the operator of @node, nearest to a match first; of IrWhy. */
+GPtrArray *ir_why_rules (IrModel *model, IrNodeId node, IrClass max_class);
+IrSceneMarks *ir_why_marks (const IrWhy *why);
 void ir_why_clear (IrWhy *why);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (IrWhy, ir_why_clear)
 const char *ir_why_answer_name (IrWhyAnswer answer);

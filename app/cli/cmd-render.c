@@ -4,6 +4,7 @@
 #include "app/cli/commands.h"
 #include "app/cli/output.h"
 #include "app/cli/plans.h"
+#include "app/cli/why.h"
 #include "core/io/io.h"
 #include "core/ir/diff.h"
 #include "core/layout/charts.h"
@@ -17,7 +18,7 @@
 typedef struct
 {
   CliModelOptions model;
-  char *output, *diff, *view, *tensor;
+  char *output, *diff, *why, *view, *tensor;
   gint at;
   gboolean dark, constants, flat, left_to_right;
   gdouble scale;
@@ -31,6 +32,9 @@ static const CliOption render_options[] = {
     "The graph after this step of the pipeline (as FILE@N)", "N" },
   { "diff", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (Options, diff),
     "What changed from step N to step M, in one picture", "N:M" },
+  { "why", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (Options, why),
+    "Why RULE did not fire at NODE: what fits its pattern, what does not, what is missing",
+    "RULE:NODE" },
   { "view", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (Options, view),
     "graph (default), schedule, trace, memory or tensor", "VIEW" },
   { "tensor", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (Options, tensor),
@@ -77,6 +81,39 @@ parse_range (const char *text, guint n_steps, guint *from, guint *to, GError **e
   return FALSE;
 }
 
+/* The graph at the step where the pattern was compared, with the answer drawn on it. */
+static IrScene *
+why_scene (
+    Cli *cli, const Options *options, CliModel *opened, IrSceneOptions *scene, GError **error)
+{
+  g_auto (GStrv) parts = g_strsplit (options->why, ":", 2);
+  g_auto (IrWhy) why = { 0 };
+  g_autoptr (IrSceneMarks) marks = NULL;
+  g_autoptr (IrModel) then = NULL;
+  IrClass max_class;
+
+  if (g_strv_length (parts) != 2)
+    {
+      g_set_error (error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
+                   "--why %s: needs RULE:NODE, such as fold-conv-bn:/bn1", options->why);
+      return NULL;
+    }
+  if (!cli_class (&options->model, &max_class, error) ||
+      !cli_why (opened->model, parts[0], parts[1], max_class, &why, error))
+    return NULL;
+  marks = ir_why_marks (&why);
+  if (marks == NULL)
+    {
+      g_set_error (error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
+                   "--why %s: there is no pattern to draw: %s; \"irscope why\" says more",
+                   options->why, ir_why_answer_name (why.answer));
+      return NULL;
+    }
+  then = ir_history_snapshot (opened->model, why.at_step);
+  scene->marks = marks;
+  return ir_scene_new_for_model (then, scene, cli->cancellable, error);
+}
+
 static IrScene *
 graph_scene (
     Cli *cli, const Options *options, CliModel *opened, IrTextMeasure *measure, GError **error)
@@ -93,6 +130,8 @@ graph_scene (
   };
   guint from, to;
 
+  if (options->why != NULL)
+    return why_scene (cli, options, opened, &scene_options, error);
   if (options->diff == NULL)
     return ir_scene_new_for_model (opened->model, &scene_options, cli->cancellable, error);
   if (!parse_range (options->diff, ir_history_n_steps (opened->model), &from, &to, error))
@@ -224,7 +263,9 @@ run (Cli *cli)
       g_printerr ("irscope render: needs -o OUT.svg, .pdf, .png or .dot\n");
       return CLI_BAD;
     }
-  if (!cli_model_open (cli, &options->model, file, options->diff != NULL, &opened, &status))
+  options->model.record_refusals = options->why != NULL;
+  if (!cli_model_open (cli, &options->model, file, options->diff != NULL || options->why != NULL,
+                       &opened, &status))
     return status;
   if (!write_picture (cli, options, &opened, &bounds, &note, &error))
     return cli_fail (cli_status_of (error), error);
@@ -247,7 +288,10 @@ const CliCommand cli_command_render = {
   .name = "render",
   .arguments = "FILE[@N]",
   .summary = "Write the picture that the window shows: SVG, PDF, PNG or DOT",
-  .doc = "A diff shows new nodes with +, removed ones with -, changed ones with ~.",
+  .doc =
+      "A diff shows new nodes with +, removed ones with -, changed ones with ~. An answer of --why\n"
+      "shows what fits with a check mark, what does not with a cross, and what is missing as a\n"
+      "dashed box.",
   .min_args = 1,
   .max_args = 1,
   .options = render_options,

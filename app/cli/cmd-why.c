@@ -4,7 +4,7 @@
 #include "app/cli/commands.h"
 #include "app/cli/model.h"
 #include "app/cli/output.h"
-#include "passes/why.h"
+#include "app/cli/why.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -165,39 +165,6 @@ print_text (const IrModel *model, const IrWhy *why)
     }
 }
 
-/* A rewrite may have given the name on: of all nodes of that name, the one that explains most. */
-static gboolean
-ask (IrModel *model,
-     const char *rule,
-     const char *name,
-     IrClass max_class,
-     IrWhy *best,
-     GError **error)
-{
-  const IrNode *first = cli_find_node (model, name, error);
-
-  if (first == NULL || !ir_why (model, rule, first->id, max_class, best, error))
-    return FALSE;
-  for (guint i = 1; i < model->nodes->len && first->name[0] != '\0'; i++)
-    {
-      const IrNode *node = model->nodes->pdata[i];
-      IrWhy why;
-
-      if (node == first || strcmp (node->name, name) != 0)
-        continue;
-      if (!ir_why (model, rule, node->id, max_class, &why, error))
-        return FALSE;
-      if (why.answer < best->answer)
-        {
-          IrWhy other = *best;
-          *best = why;
-          why = other;
-        }
-      ir_why_clear (&why);
-    }
-  return TRUE;
-}
-
 static CliStatus
 run (Cli *cli)
 {
@@ -214,7 +181,7 @@ run (Cli *cli)
   if (!cli_model_open (cli, &options->model, cli->args[0], TRUE, &opened, &status))
     return status;
   cli_print_problems (opened.problems, IR_SEVERITY_ERROR);
-  if (!ask (opened.model, cli->args[1], cli->args[2], max_class, &why, &error))
+  if (!cli_why (opened.model, cli->args[1], cli->args[2], max_class, &why, &error))
     return cli_fail (CLI_BAD, error);
   (cli->json ? print_json : print_text) (opened.model, &why);
   return CLI_OK;

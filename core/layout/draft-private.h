@@ -18,9 +18,10 @@ typedef struct
 {
   IrSceneBoxKind kind;
   IrSceneState state;
-  const IrNode *a, *b;    /* (nullable) */
-  const IrValue *va, *vb; /* (nullable) of pills */
-  gint32 group;           /* or -1 */
+  const IrNode *a, *b;       /* (nullable) */
+  const IrValue *va, *vb;    /* (nullable) of pills */
+  const IrSceneGhost *ghost; /* (nullable): then no node and no value */
+  gint32 group;              /* or -1 */
   guint64 key;
   char *title;
   char *fold;                        /* (nullable) fold key */

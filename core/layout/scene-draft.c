@@ -794,6 +794,89 @@ collect_model (Collect *c, const IrModel *model, gboolean later)
     }
 }
 
+/* --- marks ------------------------------------------------------------------ */
+
+static IrSceneState
+mark_of (const IrSceneMarks *marks, const IrNode *node)
+{
+  return node != NULL
+             ? GPOINTER_TO_INT (g_hash_table_lookup (marks->states, GUINT_TO_POINTER (node->id)))
+             : IR_SCENE_SAME;
+}
+
+/* Of the boxes at the ends of a line. */
+static IrSceneState
+mark_of_end (const Collect *c, gint32 end)
+{
+  return end >= 0 ? item_at (c, end)->state
+                  : g_array_index (c->draft->groups, SceneGroup, -1 - end).state;
+}
+
+static void
+mark_links (Collect *c, const IrSceneMarks *marks)
+{
+  for (guint i = 0; i < c->draft->links->len; i++)
+    {
+      SceneLink *link = &g_array_index (c->draft->links, SceneLink, i);
+      const IrSceneState from = mark_of_end (c, link->from), to = mark_of_end (c, link->to);
+
+      if (link->vb != NULL && link->vb->id == marks->misfit && to == IR_SCENE_MATCHED)
+        link->state = IR_SCENE_MISFIT;
+      else if (from == IR_SCENE_MATCHED && to == IR_SCENE_MATCHED)
+        link->state = IR_SCENE_MATCHED;
+    }
+}
+
+/* Beside what stands in its place: in the frame of its user, with a line to the same port. */
+static void
+add_ghost (Collect *c, const IrModel *model, const IrSceneGhost *ghost, guint index, gint32 *ends)
+{
+  const IrNode *user = ghost->user != 0 ? ir_model_live_node (model, ghost->user) : NULL;
+  gint32 to = NO_END;
+  guint n_links;
+
+  ends[index] = NO_END;
+  if (user != NULL)
+    to = end_of_node (c, user, TRUE);
+  else if (ghost->feeds >= 0 && (guint) ghost->feeds < index)
+    to = ends[ghost->feeds];
+  if (to == NO_END)
+    return;
+  ends[index] = add_item (
+      c,
+      (SceneItem){ .kind = IR_SCENE_NODE,
+                   .state = IR_SCENE_MISSING,
+                   .ghost = ghost,
+                   .group = to >= 0 ? item_at (c, to)->group
+                                    : g_array_index (c->draft->groups, SceneGroup, -1 - to).parent,
+                   .key = hash_text (ghost->title, (guint64) index + 1),
+                   .title = g_strdup (ghost->title) });
+  n_links = c->draft->links->len;
+  add_link (
+      c,
+      (SceneLink){ .from = ends[index], .to = to, .to_port = ghost->slot, .to_slot = ghost->slot },
+      TRUE);
+  if (c->draft->links->len > n_links)
+    g_array_index (c->draft->links, SceneLink, n_links).state = IR_SCENE_MISSING;
+}
+
+static void
+add_marks (Collect *c, const IrModel *model, const IrSceneMarks *marks)
+{
+  g_autofree gint32 *ends = g_new (gint32, MAX (1, marks->ghosts->len));
+
+  for (guint i = 0; i < c->draft->items->len; i++)
+    item_at (c, (gint32) i)->state = mark_of (marks, item_at (c, (gint32) i)->b);
+  for (guint i = 0; i < c->draft->groups->len; i++)
+    {
+      SceneGroup *group = &g_array_index (c->draft->groups, SceneGroup, i);
+      group->state = mark_of (marks, group->b);
+    }
+  mark_links (c, marks);
+  for (guint i = 0; i < marks->ghosts->len; i++)
+    add_ghost (c, model, &g_array_index (marks->ghosts, IrSceneGhost, i), i, ends);
+}
+
 static int
 compare_ports (gconstpointer a, gconstpointer b)
 {
@@ -808,7 +891,7 @@ compare_ports (gconstpointer a, gconstpointer b)
  * @model: the model, or the later one of @diff
  * @options: what is shown
  *
- * Returns: (transfer full): the union; it borrows from the models
+ * Returns: (transfer full): the union; it borrows from the models and from the marks
  */
 SceneDraft *
 scene_draft_new (const IrDiff *diff, IrModel *model, const IrSceneOptions *options)
@@ -839,6 +922,8 @@ scene_draft_new (const IrDiff *diff, IrModel *model, const IrSceneOptions *optio
   collect_model (&c, model, TRUE);
   if (diff != NULL)
     collect_model (&c, diff->a, FALSE);
+  else if (options->marks != NULL)
+    add_marks (&c, model, options->marks);
   for (guint i = 0; i < draft->items->len; i++)
     if (item_at (&c, (gint32) i)->kind == IR_SCENE_NODE)
       g_array_sort (item_at (&c, (gint32) i)->in, compare_ports);

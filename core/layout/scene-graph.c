@@ -284,6 +284,14 @@ write_node (const Build *build, Look *look, const SceneItem *item)
 }
 
 static void
+write_ghost (Look *look, const SceneItem *item)
+{
+  look->colour = IR_SCENE_COLOUR_CLUSTER;
+  if (item->ghost->detail != NULL)
+    add_body (look, IR_SCENE_TEXT_SUBTITLE, g_strdup (item->ghost->detail), NULL);
+}
+
+static void
 write_fold (Look *look, const SceneItem *item)
 {
   guint n = 0;
@@ -385,6 +393,8 @@ write_items (Build *build)
         write_pill (look, item);
       else if (item->kind == IR_SCENE_FOLD)
         write_fold (look, item);
+      else if (item->ghost != NULL)
+        write_ghost (look, item);
       else
         write_node (build, look, item);
       measure_item (build, look, item);
@@ -623,6 +633,9 @@ item_tip (const Build *build, const SceneItem *item)
 
   if (item->a != NULL || item->b != NULL)
     return node_tip (build, item->a, item->b, item->state);
+  if (item->ghost != NULL)
+    return g_strdup_printf ("%s, missing%s%s", item->title, item->ghost->detail ? "\n" : "",
+                            item->ghost->detail ? item->ghost->detail : "");
   if (item->kind == IR_SCENE_FOLD)
     return g_strdup (item->title);
   return g_strdup_printf (
@@ -639,6 +652,8 @@ item_id (const SceneItem *item, guint index)
     return g_strdup_printf ("r%u", item->a->id);
   if (item->kind == IR_SCENE_FOLD)
     return g_strdup_printf ("f%u", index);
+  if (item->ghost != NULL)
+    return g_strdup_printf ("m%u", index);
   return g_strdup_printf ("%c%u",
                           item->kind == IR_SCENE_INPUT    ? 'i'
                           : item->kind == IR_SCENE_OUTPUT ? 'o'
@@ -697,9 +712,10 @@ static void
 add_lines (Build *build)
 {
   static const IrSceneState order[] = { IR_SCENE_SAME, IR_SCENE_REMOVED, IR_SCENE_CHANGED,
-                                        IR_SCENE_NEW };
+                                        IR_SCENE_NEW,  IR_SCENE_MATCHED, IR_SCENE_MISFIT,
+                                        IR_SCENE_MISSING };
 
-  for (guint pass = 0; pass < (build->diff ? G_N_ELEMENTS (order) : 1); pass++)
+  for (guint pass = 0; pass < (build->scene->is_diff ? G_N_ELEMENTS (order) : 1); pass++)
     for (guint i = 0; i < build->draft->links->len; i++)
       {
         const SceneLink *link = &g_array_index (build->draft->links, SceneLink, i);
@@ -790,7 +806,7 @@ build_scene (IrModel *model,
   g_auto (Build) build = { .draft = draft, .options = o, .model = model, .diff = diff };
 
   build.scene = ir_scene_new (o->measure, o->measure_data);
-  build.scene->is_diff = diff != NULL;
+  build.scene->is_diff = diff != NULL || o->marks != NULL;
   build.problems = index_problems (o->problems);
   write_items (&build);
   if (!lay_out (&build, cancellable, error))

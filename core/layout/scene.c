@@ -32,6 +32,9 @@ static const struct
   [IR_SCENE_NEW]     = { "new",     "+",      0, { 0 } },
   [IR_SCENE_REMOVED] = { "removed", "\342\210\222", 2, { 5, 4 } },
   [IR_SCENE_CHANGED] = { "changed", "~",      4, { 10, 3, 2, 3 } },
+  [IR_SCENE_MATCHED] = { "matched", "\342\234\223", 0, { 0 } },
+  [IR_SCENE_MISFIT]  = { "unfit",   "\303\227",  0, { 0 } },
+  [IR_SCENE_MISSING] = { "missing", "?",      2, { 5, 4 } },
 };
 /* clang-format on */
 
@@ -83,7 +86,7 @@ ir_scene_average_width (const char *text, IrSceneTextStyle style, gpointer data)
  * ir_scene_state_name:
  * @state: a state
  *
- * Returns: "same", "new", "removed" or "changed"
+ * Returns: "same", "new", "removed", "changed", "matched", "unfit" or "missing"
  */
 const char *
 ir_scene_state_name (IrSceneState state)
@@ -121,6 +124,59 @@ ir_scene_state_dash (IrSceneState state, guint *n)
 
   *n = states[state].n_dash;
   return states[state].dash;
+}
+
+static void
+clear_ghost (gpointer data)
+{
+  IrSceneGhost *ghost = data;
+
+  g_free (ghost->title);
+  g_free (ghost->detail);
+}
+
+/**
+ * ir_scene_marks_new:
+ *
+ * Returns: (transfer full): no marks yet; fill them before they are shared
+ */
+IrSceneMarks *
+ir_scene_marks_new (void)
+{
+  IrSceneMarks *marks = g_new0 (IrSceneMarks, 1);
+
+  g_atomic_ref_count_init (&marks->refs);
+  marks->states = g_hash_table_new (NULL, NULL);
+  marks->ghosts = g_array_new (FALSE, FALSE, sizeof (IrSceneGhost));
+  g_array_set_clear_func (marks->ghosts, clear_ghost);
+  return marks;
+}
+
+/**
+ * ir_scene_marks_ref:
+ * @marks: marks
+ *
+ * Returns: (transfer full): @marks
+ */
+IrSceneMarks *
+ir_scene_marks_ref (IrSceneMarks *marks)
+{
+  g_atomic_ref_count_inc (&marks->refs);
+  return marks;
+}
+
+/**
+ * ir_scene_marks_unref:
+ * @marks: (transfer full): marks
+ */
+void
+ir_scene_marks_unref (IrSceneMarks *marks)
+{
+  if (!g_atomic_ref_count_dec (&marks->refs))
+    return;
+  g_hash_table_unref (marks->states);
+  g_array_unref (marks->ghosts);
+  g_free (marks);
 }
 
 /**
@@ -561,7 +617,8 @@ ir_scene_line_points (const IrScene *scene, const IrSceneLine *line)
  * ir_scene_layout:
  * @scene: a finished scene
  *
- * Returns: (transfer none) (nullable): the layout that it was made with; %NULL for scenes made by hand
+ * Returns: (transfer none) (nullable): the layout that it was made with; %NULL for scenes made by
+ * hand
  */
 const IrLayout *
 ir_scene_layout (const IrScene *scene)

@@ -24,6 +24,9 @@ typedef enum
   IR_SCENE_NEW,
   IR_SCENE_REMOVED,
   IR_SCENE_CHANGED,
+  IR_SCENE_MATCHED, /* fits a rule's pattern; these three only with IrSceneMarks */
+  IR_SCENE_MISFIT,  /* stands where the pattern ends to fit */
+  IR_SCENE_MISSING, /* a ghost: what the pattern needs there */
   IR_N_SCENE_STATES
 } IrSceneState;
 
@@ -154,6 +157,30 @@ typedef double (*IrSceneMeasure) (const char *text, IrSceneTextStyle style, gpoi
  */
 typedef double (*IrSceneOverlayFunc) (const IrNode *node, char **label, gpointer data);
 
+/* A node or value that is not there but would have to be. */
+typedef struct
+{
+  char *title;   /* (owned) "Conv", "a constant" */
+  char *detail;  /* (owned) (nullable): a second line */
+  IrNodeId user; /* whose input it would be; 0: that of the ghost @feeds */
+  gint32 feeds;  /* ghost before this one, or -1 */
+  guint slot;    /* input of the user */
+} IrSceneGhost;
+
+/* A pattern drawn on the graph: which nodes have which part in it, and what it lacks. */
+typedef struct
+{
+  gatomicrefcount refs;
+  GHashTable *states; /* node id -> IrSceneState */
+  GArray *ghosts;     /* of IrSceneGhost */
+  IrValueId misfit;   /* the value that stands where a ghost should, or 0 */
+} IrSceneMarks;
+
+IrSceneMarks *ir_scene_marks_new (void);
+IrSceneMarks *ir_scene_marks_ref (IrSceneMarks *marks);
+void ir_scene_marks_unref (IrSceneMarks *marks);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (IrSceneMarks, ir_scene_marks_unref)
+
 /* All zero is a good default. */
 typedef struct
 {
@@ -168,6 +195,7 @@ typedef struct
   IrSceneOverlayFunc overlay; /* (nullable) */
   gpointer overlay_data;
   GPtrArray *problems;     /* (nullable): of IrProblem, of the later model */
+  IrSceneMarks *marks;     /* (nullable): of the later model */
   const IrScene *previous; /* (nullable): whose places are kept as @keep says */
   IrLayoutKeep keep;
 } IrSceneOptions;

@@ -192,13 +192,20 @@ paint_badges (Paint *p, const IrSceneBox *b)
     paint_badge (p, x, y, b->problem == 1 ? "i" : "!", p->palette->problem[b->problem - 1]);
 }
 
+/* What is not there: it was, or it would have to be. */
+static gboolean
+is_faded (const IrSceneBox *b)
+{
+  return b->state == IR_SCENE_REMOVED || b->state == IR_SCENE_MISSING;
+}
+
 static guint32
 header_colour (const Paint *p, const IrSceneBox *b)
 {
   guint32 colour = b->has_tint ? ir_palette_ramp (p->palette, b->tint)
                                : p->palette->header[b->colour % IR_N_SCENE_COLOURS];
 
-  if (b->state == IR_SCENE_REMOVED)
+  if (is_faded (b))
     return ir_colour_mix (colour, p->palette->background, FADED);
   return colour;
 }
@@ -209,7 +216,7 @@ paint_texts (Paint *p, const IrSceneBox *b)
   guint n;
   const IrSceneText *texts = ir_scene_texts (p->scene, &n);
   guint32 header = header_colour (p, b);
-  gboolean pale = b->state == IR_SCENE_REMOVED || b->has_tint;
+  gboolean pale = is_faded (b) || b->has_tint;
 
   for (guint i = b->first_text; i < b->first_text + b->n_texts; i++)
     {
@@ -301,7 +308,7 @@ paint_card (Paint *p, const IrSceneBox *b)
   IrPen rim = { .fill = IR_NO_COLOUR };
   IrLayoutRect r = { b->x, b->y, b->width, b->height };
 
-  if (b->state == IR_SCENE_REMOVED)
+  if (is_faded (b))
     body.fill = ir_colour_mix (body.fill, p->palette->background, FADED);
   if (b->header < b->height)
     {

@@ -27,7 +27,9 @@ static const IrPalette light = {
     [IR_SCENE_COLOUR_FOLD] = 0x4d5a8c, [IR_SCENE_COLOUR_CLUSTER] = 0x667080,
   },
   .state = { [IR_SCENE_SAME] = 0xb4bcc8, [IR_SCENE_NEW] = 0x0067a5,
-             [IR_SCENE_REMOVED] = 0xb84a00, [IR_SCENE_CHANGED] = 0x7a3db8 },
+             [IR_SCENE_REMOVED] = 0xb84a00, [IR_SCENE_CHANGED] = 0x7a3db8,
+             [IR_SCENE_MATCHED] = 0x00734f, [IR_SCENE_MISFIT] = 0xc01c28,
+             [IR_SCENE_MISSING] = 0x5d3fd3 },
   .problem = { 0x3a6ea5, 0x9a6700, 0xc01c28 },
   .ramp = { 0xe6ebf2, 0xa9c3d9, 0x6a93b8, 0x345f94, 0x152f60 },
 };
@@ -49,7 +51,9 @@ static const IrPalette dark = {
     [IR_SCENE_COLOUR_FOLD] = 0x505e94, [IR_SCENE_COLOUR_CLUSTER] = 0x5f6978,
   },
   .state = { [IR_SCENE_SAME] = 0x4a5361, [IR_SCENE_NEW] = 0x56b4e9,
-             [IR_SCENE_REMOVED] = 0xf08a3c, [IR_SCENE_CHANGED] = 0xc39bf0 },
+             [IR_SCENE_REMOVED] = 0xf08a3c, [IR_SCENE_CHANGED] = 0xc39bf0,
+             [IR_SCENE_MATCHED] = 0x4cc79a, [IR_SCENE_MISFIT] = 0xff7b7b,
+             [IR_SCENE_MISSING] = 0xb3a1ff },
   .problem = { 0x7fb2e5, 0xe5b93c, 0xff7b7b },
   .ramp = { 0x2f353e, 0x3d5a78, 0x5c86ae, 0x93b7d6, 0xdbe9f5 },
 };

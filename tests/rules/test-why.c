@@ -67,6 +67,80 @@ test_other_producer (void)
   missing = why.parts->pdata[1];
   g_assert_cmpuint (root->node, ==, why.node);
   g_assert_cmpuint (missing->node, ==, 0);
+  g_assert_cmpint (missing->user, ==, 0);
+  g_assert_cmpuint (missing->slot, ==, 0);
+  g_assert_cmpstr (why.missing, ==, "Conv or ConvTranspose");
+}
+
+static IrSceneState
+state_of (const IrSceneMarks *marks, IrNodeId node)
+{
+  return GPOINTER_TO_INT (g_hash_table_lookup (marks->states, GUINT_TO_POINTER (node)));
+}
+
+static void
+test_marks (void)
+{
+  g_auto (IrWhy) why = { 0 };
+  g_autoptr (IrSceneMarks) marks = NULL;
+  const IrSceneGhost *ghost;
+
+  ask (CONV_BN ") { c = Conv (x, W)  r = Relu (c)  y = BatchNormalization (r, S, T, M, V) }",
+       "fold-conv-bn", "fold-conv-bn", "y", &why);
+  marks = ir_why_marks (&why);
+  g_assert_cmpint (state_of (marks, why.node), ==, IR_SCENE_MATCHED);
+  g_assert_cmpuint (why.misfit_node, !=, 0);
+  g_assert_cmpint (state_of (marks, why.misfit_node), ==, IR_SCENE_MISFIT);
+  g_assert_cmpuint (marks->ghosts->len, ==, 1);
+  ghost = &g_array_index (marks->ghosts, IrSceneGhost, 0);
+  g_assert_cmpstr (ghost->title, ==, "Conv or ConvTranspose");
+  g_assert_cmpuint (ghost->user, ==, why.node);
+  g_assert_cmpuint (ghost->slot, ==, 0);
+}
+
+/* The longer pattern: with the Add goes the Conv above it. */
+static void
+test_ghosts_above (void)
+{
+  g_auto (IrWhy) why = { 0 };
+  g_autoptr (IrSceneMarks) marks = NULL;
+  const IrSceneGhost *second;
+
+  ask ("(float[n,3,7,6] x) => (float[n,3,7,6] y) { m = Neg (x)  y = Relu (m) }", "fuse-activation",
+       "fuse-conv-relu", "y", &why);
+  marks = ir_why_marks (&why);
+  g_assert_cmpuint (marks->ghosts->len, ==, 1);
+  g_clear_pointer (&marks, ir_scene_marks_unref);
+  ir_why_clear (&why);
+  ask ("(float[n,3,7,6] x, float[n,3,7,6] w) => (float[n,3,7,6] y) { m = Neg (x)  y = Mul (m, x) }",
+       "fuse-gelu", "fuse-quick-gelu", "y", &why);
+  marks = ir_why_marks (&why);
+  g_assert_cmpuint (marks->ghosts->len, >=, 2);
+  second = &g_array_index (marks->ghosts, IrSceneGhost, 1);
+  g_assert_cmpuint (second->user, ==, 0);
+  g_assert_cmpint (second->feeds, ==, 0);
+}
+
+static void
+test_all_rules (void)
+{
+  g_autoptr (IrModel) model = test_model (
+      CONV_BN ") { c = Conv (x, W)  r = Relu (c)  y = BatchNormalization (r, S, T, M, V) }");
+  const IrNodeId node = ir_graph_find_value (model->main, "y")->producer->id;
+  g_autoptr (GPtrArray) whys = ir_why_rules (model, node, IR_CLASS_ROUNDING);
+  g_autoptr (GPtrArray) none = ir_why_rules (model, 999, IR_CLASS_ROUNDING);
+  gboolean found = FALSE;
+
+  g_assert_cmpuint (none->len, ==, 0);
+  for (guint i = 0; i < whys->len; i++)
+    {
+      const IrWhy *why = whys->pdata[i];
+
+      g_assert_nonnull (strstr (why->operators, "BatchNormalization"));
+      g_assert_cmpint (why->answer, ==, IR_WHY_NOT_RUN);
+      found |= strcmp (why->rule, "fold-conv-bn") == 0;
+    }
+  g_assert_true (found);
 }
 
 static void
@@ -81,6 +155,8 @@ test_two_uses (void)
   g_assert_cmpuint (why.n_matched, ==, why.n_parts);
   g_assert_nonnull (strstr (why.reason, "c "));
   g_assert_null (why.found);
+  g_assert_null (why.missing);
+  g_assert_cmpuint (why.intruder, !=, 0);
   for (guint i = 0; i < why.parts->len; i++)
     g_assert_cmpuint (((IrWhyPart *) why.parts->pdata[i])->node, !=, 0);
 }
@@ -147,6 +223,9 @@ main (int argc, char **argv)
   g_test_add_func ("/why/a node of another operator leads to those below it", test_other_operator);
   g_test_add_func ("/why/a rule whose pass did not run may match all the same", test_not_run);
   g_test_add_func ("/why/a node that was taken is looked at before", test_removed);
+  g_test_add_func ("/why/what fits, what does not and what is missing is marked", test_marks);
+  g_test_add_func ("/why/what a missing node would take is missing with it", test_ghosts_above);
+  g_test_add_func ("/why/all rules of a node are compared", test_all_rules);
   g_test_add_func ("/why/unknown rules and nodes are refused", test_unknown);
   return g_test_run ();
 }

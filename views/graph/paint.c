@@ -80,6 +80,13 @@ palette (const IrNodePainter *self)
   return ir_palette (self->dark);
 }
 
+/* What is not there: it was, or it would have to be. */
+static gboolean
+is_faded (const IrSceneBox *box)
+{
+  return box->state == IR_SCENE_REMOVED || box->state == IR_SCENE_MISSING;
+}
+
 /* The same as in core/render/paint.c, which decides what a picture looks like. */
 static guint32
 header_colour (const IrNodePainter *self, const IrSceneBox *box)
@@ -88,7 +95,7 @@ header_colour (const IrNodePainter *self, const IrSceneBox *box)
   const guint32 colour = box->has_tint ? ir_palette_ramp (p, box->tint)
                                        : p->header[box->colour % IR_N_SCENE_COLOURS];
 
-  return box->state == IR_SCENE_REMOVED ? ir_colour_mix (colour, p->background, FADED) : colour;
+  return is_faded (box) ? ir_colour_mix (colour, p->background, FADED) : colour;
 }
 
 /* -- life -- */
@@ -160,9 +167,8 @@ text_colour (const IrNodePainter *self, const IrSceneText *text)
   if (box != NULL && box->kind == IR_SCENE_CLUSTER)
     return rgba (p->muted, 1);
   if (box != NULL && text->on_header)
-    return rgba (box->state == IR_SCENE_REMOVED || box->has_tint
-                     ? ir_palette_on (p, header_colour (self, box))
-                     : p->on_header,
+    return rgba (is_faded (box) || box->has_tint ? ir_palette_on (p, header_colour (self, box))
+                                                 : p->on_header,
                  1);
   return rgba (ir_scene_text_look (text->style)->muted ? p->muted : p->text, 1);
 }
@@ -512,7 +518,7 @@ body_colour (const IrNodePainter *self, const IrSceneBox *box)
   const IrSceneBox *boxes = ir_scene_boxes (self->scene, &n);
 
   if (box->kind != IR_SCENE_CLUSTER)
-    return box->state == IR_SCENE_REMOVED ? ir_colour_mix (p->box, p->background, FADED) : p->box;
+    return is_faded (box) ? ir_colour_mix (p->box, p->background, FADED) : p->box;
   for (gint32 g = box->parent; g >= 0 && depth < 64; g = boxes[g].parent)
     depth++;
   return depth % 2 == 0 ? p->frame : p->frame_deep;

@@ -42,7 +42,7 @@ charge (IrRunState *state, const IrTensor *tensor)
                                                      : ir_tensor_n_bytes (tensor);
       g_hash_table_insert (state->charges, (gpointer) key, found);
       state->live_bytes += found->bytes;
-      state->peak_bytes = MAX (state->peak_bytes, state->live_bytes);
+      state->peak_bytes = MAX (state->peak_bytes, state->live_bytes + state->placed_bytes);
       for (guint i = 0; i < n_items; i++)
         charge (state, ir_tensor_item (tensor, i));
     }
@@ -110,6 +110,8 @@ ir_run_state_drop (IrRunState *state, const IrValue *value)
 
   if (tensor == NULL)
     return;
+  if (ir_steps_holds (state->prepared, value->id, tensor))
+    return;
   if (ir_value_constant (value) == NULL)
     discharge (state, tensor);
   ir_tensor_unref (tensor);
@@ -165,4 +167,5 @@ ir_run_state_publish (IrRunState *state, const IrValue *value, IrTensor *tensor)
     state->arena_bytes = MAX (state->arena_bytes, place->offset + ir_tensor_n_bytes (tensor));
   ir_run_state_set (state, value, own);
   ir_run_capture (state, value, own);
+  ir_steps_feed (state, value, state->tensors[value->id]);
 }

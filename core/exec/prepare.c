@@ -163,6 +163,7 @@ ir_prepared_free (IrPrepared *prepared)
 {
   if (prepared == NULL)
     return;
+  ir_steps_free (prepared);
   for (guint i = 0; prepared->nodes != NULL && i < prepared->n_nodes; i++)
     if (prepared->nodes[i].state != NULL && prepared->nodes[i].backend->release != NULL)
       prepared->nodes[i].backend->release (prepared->nodes[i].state);

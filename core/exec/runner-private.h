@@ -12,6 +12,31 @@ typedef struct
   gpointer state; /* (nullable) what the back end prepared */
 } IrNodePlan;
 
+/* One step of the schedule. Where all types are known, its call is laid out once, its outputs have
+ * their tensors before the kernel runs, and inputs are set by whoever makes them. */
+typedef struct
+{
+  const IrNode *node;
+  const IrNodePlan *plan;
+  gboolean bound;       /* the fields below are there */
+  gboolean idle;        /* nothing to compute: outputs are constants, or views made beforehand */
+  gboolean watched;     /* outputs are kept, or their statistics are */
+  guint n_owned;        /* scratch of the call itself; what lies behind is of one run */
+  IrTensor **outputs;   /* one per output of the node; NULL: nobody wants it */
+  guint64 kept_bytes;   /* of outputs that lie outside of the arena */
+  guint64 placed_bytes; /* of bound values that lie in the arena while it runs */
+  guint64 reach_bytes;  /* how far such values have reached into the arena up to here */
+  IrCall call;
+} IrRunStep;
+
+/* The inputs of bound calls that read a value, and the output that has its tensor. */
+typedef struct
+{
+  IrTensor *tensor;         /* (nullable) (owned) made before the run */
+  guint first, n;           /* of prepared->readers */
+  IrTensor **producer_slot; /* (nullable) in outputs of its step */
+} IrBinding;
+
 /* Where a value goes; by value id. */
 typedef struct
 {
@@ -25,6 +50,16 @@ typedef struct
   char *shapes;   /* key: the inputs' types as text */
   IrSchedule *schedule;
   IrMemPlan *memplan;
+  /* What the first run adds, when it is known which values are kept: steps.c. */
+  IrRunStep *steps;    /* (nullable) one per step of the schedule */
+  IrBinding *bindings; /* by value id */
+  IrCallInput **readers;
+  guint8 *keep;       /* by value id: outlives its last use */
+  GArray *lasting;    /* of IrValueId: bound to memory of their own */
+  GArray *views;      /* of guint, steps: views of such values, and of inputs and constants */
+  GArray *sources;    /* of IrValueId: values without a producer */
+  IrTraceItem *trace; /* one per step, without times */
+
   guint n_nodes, n_values; /* lengths of the tables below: largest id + 1 */
   IrNodePlan *nodes;
   IrPlace *places;
@@ -50,12 +85,14 @@ typedef struct
   IrThreads *threads;
   GCancellable *cancellable; /* (nullable) */
   IrRun *run;
-  IrTensor **tensors;  /* by value id: what lives now */
+  IrTensor **tensors;  /* by value id: what lives now; of bindings without a reference */
   guint8 *keep;        /* by value id: outlives its last use */
   guint8 *ran;         /* by node id: has run at least once */
   GHashTable *charges; /* data pointer -> Charge: live memory, shared bytes counted once */
   guint64 live_bytes, peak_bytes, kept_bytes;
-  guint64 arena_bytes; /* how far values have reached into the arena */
+  guint64 placed_bytes; /* of bound values in the arena, besides live_bytes */
+  gboolean astray;      /* shapes are not what inference said: bindings hold no longer */
+  guint64 arena_bytes;  /* how far values have reached into the arena */
   gsize memory_limit, output_limit;
   gint64 start_ns;
   guint64 n_iterations; /* of all loops so far */
@@ -67,6 +104,17 @@ gboolean ir_run_graph (IrRunState *state, const IrGraph *graph, GError **error);
 gboolean ir_run_check (IrRunState *state, const IrNode *node, GError **error);
 gboolean ir_run_count_iteration (IrRunState *state, const IrNode *node, GError **error);
 void ir_run_capture (IrRunState *state, const IrValue *value, IrTensor *tensor);
+
+/* -- steps.c -- */
+gboolean ir_steps_make (IrPrepared *prepared,
+                        const IrRunOptions *options,
+                        gsize memory_limit,
+                        GError **error);
+void ir_steps_free (IrPrepared *prepared);
+gboolean ir_steps_begin (IrRunState *state, GHashTable *inputs, GError **error);
+gboolean ir_step_run (IrRunState *state, IrRunStep *step, GError **error);
+gboolean ir_steps_holds (const IrPrepared *prepared, IrValueId id, const IrTensor *tensor);
+void ir_steps_feed (IrRunState *state, const IrValue *value, IrTensor *tensor);
 
 /* -- live.c -- */
 IrTensor *ir_run_state_tensor (IrRunState *state, const IrValue *value);

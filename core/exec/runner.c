@@ -191,9 +191,9 @@ ir_run_check (IrRunState *state, const IrNode *node, GError **error)
       g_set_error (error, IR_EXEC_ERROR, IR_EXEC_ERROR_CANCELLED, "Cancelled before %s", label);
       return FALSE;
     }
-  if (state->live_bytes > state->memory_limit)
+  if (state->live_bytes + state->placed_bytes > state->memory_limit)
     {
-      g_autofree char *used = g_format_size (state->live_bytes);
+      g_autofree char *used = g_format_size (state->live_bytes + state->placed_bytes);
       g_autofree char *limit = g_format_size (state->memory_limit);
       return fail_limit (node, error, IR_EXEC_ERROR_MEMORY,
                          "%s are in use, the limit is %s; raise the limit or capture fewer values",
@@ -349,10 +349,23 @@ call_kernel (IrRunState *state, IrCall *call, const IrNode *node, GError **error
   return TRUE;
 }
 
+/* @reason: (transfer full) (nullable) */
+static gboolean
+node_failed (IrRunState *state, const IrNode *node, GError *reason, GError **error)
+{
+  if (state->run->failed_node == 0)
+    state->run->failed_node = node->id;
+  if (reason == NULL)
+    g_set_error (&reason, IR_EXEC_ERROR, IR_EXEC_ERROR_KERNEL,
+                 "The kernel failed and gave no reason");
+  g_propagate_error (error, ir_exec_error_from_kernel (node, reason));
+  return FALSE;
+}
+
 static gboolean
 run_node (IrRunState *state, const IrNode *node, GError **error)
 {
-  g_autoptr (GError) local = NULL;
+  GError *local = NULL;
   gboolean done;
 
   if (!ir_run_check (state, node, error))
@@ -371,30 +384,7 @@ run_node (IrRunState *state, const IrNode *node, GError **error)
       state->ran[node->id] = TRUE;
       return TRUE;
     }
-  if (state->run->failed_node == 0)
-    state->run->failed_node = node->id;
-  if (local == NULL)
-    g_set_error (&local, IR_EXEC_ERROR, IR_EXEC_ERROR_KERNEL,
-                 "The kernel failed and gave no reason");
-  g_propagate_error (error, ir_exec_error_from_kernel (node, g_steal_pointer (&local)));
-  return FALSE;
-}
-
-static void
-trace_node (IrRunState *state, const IrNode *node, const char *kernel, gint64 start_ns)
-{
-  gboolean partial = FALSE;
-  IrTraceItem item = {
-    .node = node->id,
-    .device = "cpu",
-    .kernel = kernel,
-    .start_ns = start_ns - state->start_ns,
-    .end_ns = now_ns () - state->start_ns,
-  };
-
-  item.bytes = ir_cost_node_bytes (node, &partial);
-  item.flops = ir_cost_node_flops (node, &partial);
-  g_array_append_val (state->run->trace->items, item);
+  return node_failed (state, node, local, error);
 }
 
 /**
@@ -419,31 +409,59 @@ ir_run_graph (IrRunState *state, const IrGraph *graph, GError **error)
   return TRUE;
 }
 
+static gboolean
+run_step (IrRunState *state, IrRunStep *step, GError **error)
+{
+  GError *local = NULL;
+
+  if (!step->bound || state->astray)
+    {
+      state->placed_bytes = step->placed_bytes;
+      return run_node (state, step->node, error);
+    }
+  if (!ir_run_check (state, step->node, error))
+    return FALSE;
+  if (!ir_step_run (state, step, &local))
+    return node_failed (state, step->node, local, error);
+  state->ran[step->node->id] = TRUE;
+  return TRUE;
+}
+
+static void
+release_values (IrRunState *state, guint step)
+{
+  const IrPrepared *prepared = state->prepared;
+
+  for (guint i = prepared->release_start[step]; i < prepared->release_start[step + 1]; i++)
+    ir_run_state_drop (state, ir_model_value (prepared->model, prepared->release[i]));
+}
+
 /* The main graph: by the schedule, letting values go after their last use. */
 static gboolean
 run_schedule (IrRunState *state, GError **error)
 {
   const IrPrepared *prepared = state->prepared;
-  const GArray *items = prepared->schedule->items;
+  guint n_steps = prepared->schedule->items->len, done = 0;
+  GArray *trace = state->run->trace->items;
+  gint64 start_ns = now_ns () - state->start_ns;
 
-  for (guint step = 0; step < items->len; step++)
+  g_array_append_vals (trace, prepared->trace, n_steps);
+  for (; done < n_steps; done++)
     {
-      const IrScheduleItem *item = &g_array_index (items, IrScheduleItem, step);
-      const IrNode *node = ir_model_node (prepared->model, item->node);
-      gint64 start_ns = now_ns ();
-      if (!run_node (state, node, error))
-        return FALSE;
-      trace_node (state, node, item->kernel, start_ns);
-      for (guint i = prepared->release_start[step]; i < prepared->release_start[step + 1]; i++)
-        {
-          const IrValue *value = ir_model_value (prepared->model, prepared->release[i]);
-          if (!state->keep[value->id])
-            ir_run_state_drop (state, value);
-        }
+      IrTraceItem *item = &g_array_index (trace, IrTraceItem, done);
+      IrRunStep *step = &prepared->steps[done];
+      if (!run_step (state, step, error))
+        break;
+      item->start_ns = start_ns;
+      item->end_ns = start_ns = now_ns () - state->start_ns;
+      release_values (state, done);
       if (state->options->progress != NULL)
-        state->options->progress (step + 1, items->len, node, state->options->progress_data);
+        state->options->progress (done + 1, n_steps, step->node, state->options->progress_data);
     }
-  return TRUE;
+  g_array_set_size (trace, done);
+  if (done > 0)
+    state->arena_bytes = MAX (state->arena_bytes, prepared->steps[done - 1].reach_bytes);
+  return done == n_steps;
 }
 
 /* -- inputs -- */
@@ -583,70 +601,18 @@ run_new (IrPrepared *prepared)
   return run;
 }
 
-static void
-mark_kept (IrRunState *state)
-{
-  const IrModel *model = state->prepared->model;
-  const GArray *chosen = state->options->chosen;
-
-  if (state->options->capture == IR_CAPTURE_ALL)
-    memset (state->keep, TRUE, state->prepared->n_values);
-  if (state->options->capture == IR_CAPTURE_CHOSEN && chosen != NULL)
-    for (guint i = 0; i < chosen->len; i++)
-      if (g_array_index (chosen, IrValueId, i) < state->prepared->n_values)
-        state->keep[g_array_index (chosen, IrValueId, i)] = TRUE;
-  for (guint i = 0; i < ir_graph_n_outputs (model->main); i++)
-    if (ir_graph_output (model->main, i) != NULL)
-      state->keep[ir_graph_output (model->main, i)->id] = TRUE;
-}
-
-/* Inputs get their tensors; sparse constants become dense ones; kept values without a producer are
- * results already. */
 static gboolean
-load_values (IrRunState *state, GHashTable *inputs, GError **error)
+make_arena (IrPrepared *prepared, gsize memory_limit, GError **error)
 {
-  IrModel *model = state->prepared->model;
-
-  for (guint id = 1; id < state->prepared->n_values; id++)
-    {
-      const IrValue *value = ir_model_live_value (model, id);
-      if (value == NULL || value->producer != NULL)
-        continue;
-      IrTensor *given = g_hash_table_lookup (inputs, GUINT_TO_POINTER (id));
-      if (given != NULL)
-        state->tensors[id] = ir_tensor_ref (given);
-      else if (value->initializer != NULL && ir_tensor_sparse_values (value->initializer) != NULL)
-        {
-          state->tensors[id] = ir_tensor_densify (value->initializer, error);
-          if (state->tensors[id] == NULL)
-            return FALSE;
-        }
-      IrTensor *tensor = ir_run_state_tensor (state, value);
-      if (state->keep[id] && tensor != NULL)
-        g_hash_table_insert (state->run->values, GUINT_TO_POINTER (id), ir_tensor_ref (tensor));
-      if (state->options->capture == IR_CAPTURE_STATS && given != NULL)
-        {
-          IrTensorStats *stats = g_new (IrTensorStats, 1);
-          ir_tensor_stats (given, G_N_ELEMENTS (stats->bins), stats);
-          g_hash_table_insert (state->run->stats, GUINT_TO_POINTER (id), stats);
-        }
-    }
-  return TRUE;
-}
-
-static gboolean
-make_arena (IrRunState *state, GError **error)
-{
-  IrPrepared *prepared = state->prepared;
   const IrMemPlan *plan = prepared->memplan;
 
   if (prepared->arena != NULL || plan->peak_bytes == 0)
     return TRUE;
-  if (plan->peak_bytes > state->memory_limit ||
+  if (plan->peak_bytes > memory_limit ||
       posix_memalign (&prepared->arena, plan->align_bytes, plan->peak_bytes) != 0)
     {
       g_autofree char *needed = g_format_size (plan->peak_bytes);
-      g_autofree char *limit = g_format_size (state->memory_limit);
+      g_autofree char *limit = g_format_size (memory_limit);
       prepared->arena = NULL;
       g_set_error (error, IR_EXEC_ERROR, IR_EXEC_ERROR_MEMORY,
                    "The values between the nodes need %s at once, the limit is %s; use smaller "
@@ -661,11 +627,11 @@ static void
 state_clear (IrRunState *state)
 {
   for (guint id = 0; id < state->prepared->n_values; id++)
-    g_clear_pointer (&state->tensors[id], ir_tensor_unref);
+    if (state->tensors[id] != NULL && !ir_steps_holds (state->prepared, id, state->tensors[id]))
+      ir_tensor_unref (state->tensors[id]);
   g_hash_table_unref (state->charges);
   g_clear_pointer (&state->draws, g_hash_table_unref);
   g_free (state->tensors);
-  g_free (state->keep);
   g_free (state->ran);
 }
 
@@ -692,15 +658,20 @@ count_nodes (const IrRunState *state)
 static gboolean
 run_state (IrRunState *state, GHashTable *inputs, GError **error)
 {
-  mark_kept (state);
-  gboolean done = make_arena (state, error) && load_values (state, inputs, error) &&
-                  run_schedule (state, error);
+  gboolean done = ir_steps_begin (state, inputs, error) && run_schedule (state, error);
   count_nodes (state);
   state->run->trace->duration_ns = now_ns () - state->start_ns;
   state->run->trace->peak_bytes = state->peak_bytes;
   guint64 align = state->prepared->memplan->align_bytes;
   state->run->trace->arena_bytes = (state->arena_bytes + align - 1) / align * align;
   return done;
+}
+
+static gsize
+memory_limit (const IrExecutable *executable)
+{
+  return executable->options.memory_limit != 0 ? executable->options.memory_limit
+                                               : ir_exec_default_memory_limit ();
 }
 
 static gboolean
@@ -710,13 +681,17 @@ prepare (IrExecutable *executable, GHashTable *inputs, GError **error)
 
   if (shapes == NULL)
     return FALSE;
-  if (executable->prepared != NULL && strcmp (executable->prepared->shapes, shapes) == 0)
-    return TRUE;
-  g_clear_pointer (&executable->prepared, ir_prepared_free);
-  executable->prepared = ir_prepared_new (executable->base, inputs, executable->options.backend,
-                                          ir_threads_n (executable->threads),
-                                          g_steal_pointer (&shapes), error);
-  return executable->prepared != NULL;
+  if (executable->prepared == NULL || strcmp (executable->prepared->shapes, shapes) != 0)
+    {
+      g_clear_pointer (&executable->prepared, ir_prepared_free);
+      executable->prepared = ir_prepared_new (executable->base, inputs, executable->options.backend,
+                                              ir_threads_n (executable->threads),
+                                              g_steal_pointer (&shapes), error);
+    }
+  return executable->prepared != NULL &&
+         make_arena (executable->prepared, memory_limit (executable), error) &&
+         ir_steps_make (executable->prepared, &executable->options, memory_limit (executable),
+                        error);
 }
 
 /**
@@ -825,7 +800,6 @@ ir_executable_run (IrExecutable *executable,
     return NULL;
   IrPrepared *prepared = executable->prepared;
   g_autoptr (IrRun) run = run_new (prepared);
-  gsize limit = executable->options.memory_limit;
   IrRunState state = {
     .options = &executable->options,
     .prepared = prepared,
@@ -833,10 +807,10 @@ ir_executable_run (IrExecutable *executable,
     .cancellable = cancellable,
     .run = run,
     .tensors = g_new0 (IrTensor *, prepared->n_values + 1),
-    .keep = g_new0 (guint8, prepared->n_values + 1),
+    .keep = prepared->keep,
     .ran = g_new0 (guint8, prepared->n_nodes + 1),
     .charges = g_hash_table_new_full (NULL, NULL, NULL, g_free),
-    .memory_limit = limit != 0 ? limit : ir_exec_default_memory_limit (),
+    .memory_limit = memory_limit (executable),
     .start_ns = now_ns (),
   };
   state.output_limit = executable->options.output_limit != 0 ? executable->options.output_limit

@@ -456,6 +456,26 @@ ir_tensor_data_writable (IrTensor *tensor)
 }
 
 /**
+ * ir_tensor_reclaim:
+ * @tensor: a tensor made by ir_tensor_new_alloc(), whose bytes have not been taken out of it
+ *
+ * For buffers that are filled again and again: where the caller's reference is the only one, what
+ * is cached about the contents is forgotten, and they may be written through
+ * ir_tensor_data_writable().
+ *
+ * Returns: whether that is so
+ */
+gboolean
+ir_tensor_reclaim (IrTensor *tensor)
+{
+  if (!g_atomic_ref_count_compare (&tensor->ref_count, 1) || !tensor->writable)
+    return FALSE;
+  g_atomic_pointer_set (&tensor->hash, 0);
+  g_clear_pointer (&tensor->origin, free_origin);
+  return TRUE;
+}
+
+/**
  * ir_tensor_bytes:
  * @tensor: a tensor
  *

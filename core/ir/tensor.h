@@ -49,6 +49,9 @@ guint64 ir_tensor_n_elements (const IrTensor *tensor);
 gsize ir_tensor_n_bytes (const IrTensor *tensor);
 gconstpointer ir_tensor_data (const IrTensor *tensor);            /* NULL for strings and sparse */
 gpointer ir_tensor_data_writable (IrTensor *tensor);              /* only before it is shared */
+/* Makes a tensor that nobody else refers to writable again, as if it were new; FALSE if somebody
+ * does. */
+gboolean ir_tensor_reclaim (IrTensor *tensor);
 GBytes *ir_tensor_bytes (const IrTensor *tensor);                 /* (transfer none): as stored */
 GBytes *ir_tensor_string (const IrTensor *tensor, guint64 index); /* (transfer none) */
 const IrTensor *ir_tensor_sparse_values (const IrTensor *tensor);

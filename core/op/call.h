@@ -64,6 +64,9 @@ struct _IrCall
   const IrOp *op;
   IrContext *context;
   gint64 opset; /* version of the node's domain */
+  /* Execution: inference has seen just these types, and nothing that is not constant can change its
+   * answer; back ends need not ask it again. */
+  gboolean settled;
   guint n_inputs, n_outputs, n_attrs;
   IrCallInput *inputs;
   IrCallOutput *outputs;

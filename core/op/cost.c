@@ -195,6 +195,21 @@ ir_cost_node (const IrNode *node)
   return (IrCost){ .flops = sum.flops, .bytes = sum.bytes };
 }
 
+/**
+ * ir_cost_call:
+ * @call: a call in canonical form, of an operator, with types
+ * @flops: (out): as ir_cost_node_flops()
+ * @bytes: (out): as ir_cost_node_bytes()
+ *
+ * Both at once, for those who have laid the call out already.
+ */
+void
+ir_cost_call (const IrCall *call, guint64 *flops, guint64 *bytes)
+{
+  *flops = call_flops (call);
+  *bytes = call_bytes (call);
+}
+
 /* Elements of initializers and of Constant nodes. */
 static guint64
 count_params (const IrModel *model)

@@ -4,6 +4,7 @@
 #include "core/ir/edit.h"
 #include "core/ir/history.h"
 #include "core/ir/problem.h"
+#include "core/op/call.h"
 
 typedef enum
 {
@@ -29,4 +30,5 @@ void ir_infer_bind_input (IrEdit *edit, IrValue *input, guint rank, const gint64
 guint64 ir_cost_node_flops (const IrNode *node, gboolean *partial);
 guint64 ir_cost_node_bytes (const IrNode *node, gboolean *partial);
 IrCost ir_cost_node (const IrNode *node); /* flops and bytes, unknown sizes counted as 1 */
+void ir_cost_call (const IrCall *call, guint64 *flops, guint64 *bytes);
 IrCost ir_cost_model (const IrModel *model, gboolean *partial);

@@ -52,7 +52,7 @@ run (IrCall *call, GError **error)
   State *state = call->kernel_state;
   gboolean done;
 
-  if (!call->op->infer (call, error))
+  if (!call->settled && !call->op->infer (call, error))
     return FALSE;
   call->kernel_state = state != NULL ? state->state : NULL;
   done = kernel->run (call, error);

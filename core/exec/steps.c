@@ -1,0 +1,808 @@
+/* Steps that are bound once: where every type is known before a run, the call of a node is laid
+ * out, adapted, checked and inferred when the first run begins, its outputs get tensors for good,
+ * in the arena or, for values that are kept, of their own, and each tensor is written into the
+ * calls that read it. A step then is its kernel and little else. Views of memory that lasts are
+ * made before the nodes run.
+ *
+ * What is kept is handed out; a buffer that its receiver has let go is filled again by the next
+ * run, another one is left to him and replaced. Where a node without a bound call gives another
+ * shape than inference said, the rest of that run goes the long way (state->astray). */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/exec/runner-private.h"
+#include "core/op/infer.h"
+
+typedef struct
+{
+  IrPrepared *prepared;
+  const IrRunOptions *options;
+  guint64 budget;  /* bytes that tensors of their own may still take */
+  guint8 *lasting; /* by value id: its memory is not of the arena and there before it is read */
+} Binder;
+
+/* -- which calls can be bound -- */
+
+static gboolean
+is_plain (const IrType *type)
+{
+  return type != NULL && type->kind == IR_TYPE_TENSOR && type->dtype != IR_DTYPE_UNDEFINED &&
+         type->dtype != IR_DTYPE_STRING && ir_type_is_static (type);
+}
+
+static guint64
+bytes_of (const IrType *type)
+{
+  gsize bytes = 0;
+
+  return ir_type_n_bytes (type, &bytes) ? bytes : 0;
+}
+
+static gboolean
+has_plain_types (const IrNode *node)
+{
+  gboolean some = FALSE;
+
+  for (guint i = 0; i < node->n_inputs; i++)
+    if (node->inputs[i] != NULL && !is_plain (node->inputs[i]->type))
+      return FALSE;
+  for (guint i = 0; i < node->n_outputs; i++)
+    if (node->outputs[i] != NULL)
+      {
+        some = TRUE;
+        if (!is_plain (node->outputs[i]->type) || bytes_of (node->outputs[i]->type) == 0)
+          return FALSE;
+      }
+  return some;
+}
+
+/* Contents that inference may read and that can differ from run to run: it has to be asked again.
+ */
+static gboolean
+is_settled (const IrCall *call)
+{
+  if (call->op->flags & IR_OP_ELEMENTWISE)
+    return TRUE;
+  for (guint i = 1; i < call->n_inputs; i++)
+    if (call->inputs[i].present && call->inputs[i].tensor == NULL &&
+        ir_dtype_kind (call->inputs[i].type->dtype) != IR_DTYPE_KIND_FLOAT)
+      return FALSE;
+  return TRUE;
+}
+
+/* Inference from types and constants alone must give the very types that the plan was made for. */
+static gboolean
+infers_types (IrCall *call)
+{
+  for (guint i = 0; i < call->n_outputs; i++)
+    call->outputs[i].type = NULL;
+  if (!call->op->infer (call, NULL))
+    return FALSE;
+  for (guint i = 0; i < call->node->n_outputs; i++)
+    if (call->node->outputs[i] != NULL &&
+        (i >= call->n_outputs || call->outputs[i].type != call->node->outputs[i]->type))
+      return FALSE;
+  return TRUE;
+}
+
+static gboolean
+lay_out (IrRunStep *step)
+{
+  const IrNode *node = step->node;
+  IrCall *call = &step->call;
+
+  if (step->plan->kernel == NULL || node->op == NULL || node->op->infer == NULL ||
+      (node->op->flags & (IR_OP_RANDOM | IR_OP_SUBGRAPHS)) || !has_plain_types (node))
+    return FALSE;
+  ir_call_init (call, node);
+  gboolean done = call->n_inputs >= node->n_inputs && call->n_outputs == node->n_outputs;
+  for (guint i = 0; i < call->n_inputs; i++)
+    done = done && call->inputs[i].align_axis == 0 &&
+           (!call->inputs[i].present || call->inputs[i].type != NULL);
+  done = done && ir_call_check (call, NULL) && infers_types (call);
+  if (!done)
+    {
+      ir_call_clear (call);
+      return FALSE;
+    }
+  call->settled = is_settled (call);
+  step->n_owned = call->owned->len;
+  return TRUE;
+}
+
+/* -- where outputs go -- */
+
+static IrTensor *
+new_lasting (const IrType *type, GError **error)
+{
+  return ir_tensor_new_alloc (type->dtype, (guint) type->rank, type->dims, error);
+}
+
+static IrTensor *
+new_placed (const IrPrepared *prepared, const IrPlace *place, const IrType *type)
+{
+  return ir_tensor_new_static (type->dtype, (guint) type->rank, type->dims,
+                               (guint8 *) prepared->arena + place->offset, place->size);
+}
+
+static gboolean
+is_constant_output (const IrNode *node)
+{
+  for (guint i = 0; i < node->n_outputs; i++)
+    if (node->outputs[i] != NULL && ir_value_constant (node->outputs[i]) == NULL)
+      return FALSE;
+  return TRUE;
+}
+
+/* Whether the step only says that the bytes of its first input have another shape. */
+static gboolean
+is_view (const IrNode *node)
+{
+  const IrValue *in = ir_node_input (node, 0), *out = ir_node_output (node, 0);
+
+  return (node->op->flags & IR_OP_VIEW) && node->n_outputs == 1 && in != NULL && out != NULL &&
+         in->type->dtype == out->type->dtype && bytes_of (in->type) == bytes_of (out->type);
+}
+
+static gboolean
+in_arena (const IrPrepared *prepared, const IrValue *value)
+{
+  return prepared->places[value->id].offset != IR_PLACE_EXTERNAL && !prepared->keep[value->id];
+}
+
+/* TRUE: nothing to run; the output is the input under another shape. */
+static gboolean
+bind_view (Binder *binder, IrRunStep *step, guint index)
+{
+  IrPrepared *prepared = binder->prepared;
+  const IrValue *in = step->node->inputs[0], *out = step->node->outputs[0];
+  const IrTensor *base = prepared->bindings[in->id].tensor;
+
+  if (in_arena (prepared, out))
+    return base != NULL && in_arena (prepared, in) &&
+           prepared->places[in->id].offset == prepared->places[out->id].offset;
+  if (!binder->lasting[in->id])
+    return FALSE;
+  binder->lasting[out->id] = TRUE;
+  g_array_append_val (prepared->views, index);
+  return TRUE;
+}
+
+static gboolean
+bind_output (Binder *binder, IrRunStep *step, guint slot, GError **error)
+{
+  IrPrepared *prepared = binder->prepared;
+  const IrValue *value = step->node->outputs[slot];
+  IrTensor *tensor = NULL;
+
+  if (in_arena (prepared, value))
+    tensor = new_placed (prepared, &prepared->places[value->id], value->type);
+  else if ((tensor = new_lasting (value->type, error)) != NULL)
+    {
+      binder->lasting[value->id] = TRUE;
+      binder->budget -= bytes_of (value->type);
+      step->kept_bytes += bytes_of (value->type);
+      g_array_append_val (prepared->lasting, value->id);
+    }
+  prepared->bindings[value->id].tensor = tensor;
+  step->outputs[slot] = tensor;
+  return tensor != NULL;
+}
+
+/* Values outside of the arena that are not kept would stay for good; they go the long way, and so
+ * do those for which there is too little memory, which are written to a file. */
+static gboolean
+fits (const Binder *binder, const IrNode *node)
+{
+  guint64 needed = 0, limit = binder->options->output_limit;
+
+  for (guint i = 0; i < node->n_outputs; i++)
+    {
+      const IrValue *value = node->outputs[i];
+      if (value == NULL)
+        continue;
+      guint64 bytes = bytes_of (value->type);
+      if (bytes > (limit != 0 ? limit : ir_exec_default_memory_limit ()))
+        return FALSE;
+      if (in_arena (binder->prepared, value))
+        {
+          if (bytes > binder->prepared->places[value->id].size)
+            return FALSE;
+        }
+      else if (!binder->prepared->keep[value->id])
+        return FALSE;
+      else
+        needed += bytes;
+    }
+  return needed <= binder->budget;
+}
+
+static void
+mark_watched (const Binder *binder, IrRunStep *step)
+{
+  step->watched = binder->options->capture == IR_CAPTURE_STATS;
+  for (guint i = 0; i < step->node->n_outputs; i++)
+    if (step->node->outputs[i] != NULL)
+      step->watched = step->watched || binder->prepared->keep[step->node->outputs[i]->id];
+}
+
+static void
+bind_constants (Binder *binder, IrRunStep *step)
+{
+  for (guint i = 0; i < step->node->n_outputs; i++)
+    {
+      const IrValue *value = step->node->outputs[i];
+      if (value == NULL)
+        continue;
+      binder->lasting[value->id] = TRUE;
+      step->outputs[i] = (IrTensor *) ir_value_constant (value);
+      binder->prepared->bindings[value->id].tensor = ir_tensor_ref (step->outputs[i]);
+    }
+}
+
+static gboolean
+bind_step (Binder *binder, IrRunStep *step, guint index, GError **error)
+{
+  const IrNode *node = step->node;
+  gboolean done = TRUE;
+
+  if (!lay_out (step))
+    return TRUE;
+  step->outputs = g_new0 (IrTensor *, MAX (node->n_outputs, 1));
+  if (is_constant_output (node))
+    {
+      step->idle = TRUE;
+      bind_constants (binder, step);
+    }
+  else if (is_view (node) && bind_view (binder, step, index))
+    {
+      step->idle = TRUE;
+      if (in_arena (binder->prepared, node->outputs[0]))
+        done = bind_output (binder, step, 0, error);
+    }
+  else if (!fits (binder, node))
+    {
+      g_clear_pointer (&step->outputs, g_free);
+      ir_call_clear (&step->call);
+      return TRUE;
+    }
+  else
+    for (guint i = 0; i < node->n_outputs && done; i++)
+      if (node->outputs[i] != NULL)
+        done = bind_output (binder, step, i, error);
+  step->bound = TRUE;
+  mark_watched (binder, step);
+  return done;
+}
+
+/* -- who reads what -- */
+
+static void
+count_readers (IrPrepared *prepared, gboolean fill)
+{
+  guint n_steps = prepared->schedule->items->len;
+
+  for (guint k = 0; k < n_steps; k++)
+    {
+      IrRunStep *step = &prepared->steps[k];
+      for (guint i = 0; step->bound && i < step->node->n_inputs; i++)
+        {
+          const IrValue *value = step->node->inputs[i];
+          if (value == NULL || !step->call.inputs[i].present || ir_value_constant (value) != NULL)
+            continue;
+          IrBinding *binding = &prepared->bindings[value->id];
+          if (fill)
+            prepared->readers[binding->first + binding->n] = &step->call.inputs[i];
+          binding->n++;
+        }
+      for (guint i = 0; fill && step->bound && i < step->node->n_outputs; i++)
+        if (step->node->outputs[i] != NULL)
+          prepared->bindings[step->node->outputs[i]->id].producer_slot = &step->outputs[i];
+    }
+}
+
+static void
+find_readers (IrPrepared *prepared)
+{
+  guint n = 0;
+
+  count_readers (prepared, FALSE);
+  for (guint id = 0; id < prepared->n_values; id++)
+    {
+      prepared->bindings[id].first = n;
+      n += prepared->bindings[id].n;
+      prepared->bindings[id].n = 0;
+    }
+  prepared->readers = g_new0 (IrCallInput *, MAX (n, 1));
+  count_readers (prepared, TRUE);
+}
+
+static void
+tell_readers (const IrPrepared *prepared, IrValueId id, const IrTensor *tensor)
+{
+  const IrBinding *binding = &prepared->bindings[id];
+
+  for (guint i = 0; i < binding->n; i++)
+    prepared->readers[binding->first + i]->tensor = tensor;
+}
+
+static void
+rebind (IrPrepared *prepared, IrValueId id, IrTensor *tensor)
+{
+  IrBinding *binding = &prepared->bindings[id];
+
+  g_clear_pointer (&binding->tensor, ir_tensor_unref);
+  binding->tensor = tensor;
+  if (binding->producer_slot != NULL)
+    *binding->producer_slot = tensor;
+  tell_readers (prepared, id, tensor);
+}
+
+/* -- bytes -- */
+
+/* Values that share a place live, together, from the first's first step to the last's last. */
+static void
+count_placed (const Binder *binder)
+{
+  IrPrepared *prepared = binder->prepared;
+  const GArray *items = prepared->memplan->items;
+  guint n_steps = prepared->schedule->items->len;
+  g_autofree gint64 *change = g_new0 (gint64, n_steps + 2);
+  g_autofree guint *last = g_new0 (guint, prepared->n_values + 1);
+  gint64 bytes = 0;
+
+  for (guint i = 0; i < items->len; i++)
+    {
+      const IrMemItem *item = &g_array_index (items, IrMemItem, i);
+      IrValueId root = item->alias_of != 0 ? item->alias_of : item->value;
+      last[root] = MAX (last[root], MIN (item->last, n_steps - 1));
+    }
+  for (guint i = 0; i < items->len; i++)
+    {
+      const IrMemItem *item = &g_array_index (items, IrMemItem, i);
+      const IrValue *value = ir_model_value (prepared->model, item->value);
+      if (item->alias_of != 0 || prepared->bindings[item->value].tensor == NULL ||
+          !in_arena (prepared, value))
+        continue;
+      change[item->first] += (gint64) item->size;
+      change[last[item->value] + 1] -= (gint64) item->size;
+    }
+  guint64 reach = 0;
+  for (guint k = 0; k < n_steps; k++)
+    {
+      IrRunStep *step = &prepared->steps[k];
+      bytes += change[k];
+      step->placed_bytes = (guint64) bytes;
+      for (guint i = 0; step->bound && i < step->node->n_outputs; i++)
+        if (step->node->outputs[i] != NULL && in_arena (prepared, step->node->outputs[i]))
+          reach = MAX (reach, prepared->places[step->node->outputs[i]->id].offset +
+                                  bytes_of (step->node->outputs[i]->type));
+      step->reach_bytes = reach;
+    }
+}
+
+/* Bound values are let go by nobody. */
+static void
+shorten_releases (IrPrepared *prepared)
+{
+  guint n_steps = prepared->schedule->items->len, n = 0;
+
+  for (guint k = 0; k < n_steps; k++)
+    {
+      guint first = prepared->release_start[k], end = prepared->release_start[k + 1];
+      prepared->release_start[k] = n;
+      for (guint i = first; i < end; i++)
+        {
+          const IrValue *value = ir_model_value (prepared->model, prepared->release[i]);
+          if (prepared->bindings[value->id].producer_slot == NULL && !prepared->keep[value->id])
+            prepared->release[n++] = value->id;
+        }
+    }
+  prepared->release_start[n_steps] = n;
+}
+
+static void
+make_trace (IrPrepared *prepared)
+{
+  guint n_steps = prepared->schedule->items->len;
+
+  prepared->trace = g_new0 (IrTraceItem, MAX (n_steps, 1));
+  for (guint k = 0; k < n_steps; k++)
+    {
+      const IrRunStep *step = &prepared->steps[k];
+      IrTraceItem *item = &prepared->trace[k];
+      gboolean partial = FALSE;
+      item->node = step->node->id;
+      item->device = "cpu";
+      item->kernel = g_array_index (prepared->schedule->items, IrScheduleItem, k).kernel;
+      if (step->bound)
+        ir_cost_call (&step->call, &item->flops, &item->bytes);
+      else
+        {
+          item->bytes = ir_cost_node_bytes (step->node, &partial);
+          item->flops = ir_cost_node_flops (step->node, &partial);
+        }
+    }
+}
+
+/* -- once -- */
+
+static void
+mark_kept (IrPrepared *prepared, const IrRunOptions *options)
+{
+  const IrGraph *graph = prepared->model->main;
+  const GArray *chosen = options->chosen;
+
+  prepared->keep = g_new0 (guint8, prepared->n_values + 1);
+  if (options->capture == IR_CAPTURE_ALL)
+    memset (prepared->keep, TRUE, prepared->n_values);
+  if (options->capture == IR_CAPTURE_CHOSEN && chosen != NULL)
+    for (guint i = 0; i < chosen->len; i++)
+      if (g_array_index (chosen, IrValueId, i) < prepared->n_values)
+        prepared->keep[g_array_index (chosen, IrValueId, i)] = TRUE;
+  for (guint i = 0; i < ir_graph_n_outputs (graph); i++)
+    if (ir_graph_output (graph, i) != NULL)
+      prepared->keep[ir_graph_output (graph, i)->id] = TRUE;
+}
+
+static void
+find_sources (Binder *binder)
+{
+  IrPrepared *prepared = binder->prepared;
+
+  for (guint id = 1; id < prepared->n_values; id++)
+    {
+      const IrValue *value = ir_model_live_value (prepared->model, id);
+      if (value == NULL || value->producer != NULL)
+        continue;
+      binder->lasting[id] = value->graph == prepared->model->main;
+      g_array_append_val (prepared->sources, id);
+    }
+}
+
+/**
+ * ir_steps_make:
+ * @prepared: a plan with its arena
+ * @options: of its runs
+ * @memory_limit: bytes of all values together
+ * @error: return location for an error
+ *
+ * Binds what can be bound; only the first call does something.
+ *
+ * Fails where there is not enough memory.
+ *
+ * Returns: %TRUE if @prepared is ready for ir_steps_begin()
+ */
+gboolean
+ir_steps_make (IrPrepared *prepared,
+               const IrRunOptions *options,
+               gsize memory_limit,
+               GError **error)
+{
+  guint n_steps = prepared->schedule->items->len;
+
+  if (prepared->trace != NULL)
+    return TRUE;
+  ir_steps_free (prepared); /* what an attempt that failed has left */
+  g_autofree guint8 *lasting = g_new0 (guint8, prepared->n_values + 1);
+  Binder binder = { prepared, options, memory_limit / 2, lasting };
+  mark_kept (prepared, options);
+  prepared->steps = g_new0 (IrRunStep, MAX (n_steps, 1));
+  prepared->bindings = g_new0 (IrBinding, prepared->n_values + 1);
+  prepared->lasting = g_array_new (FALSE, FALSE, sizeof (IrValueId));
+  prepared->views = g_array_new (FALSE, FALSE, sizeof (guint));
+  prepared->sources = g_array_new (FALSE, FALSE, sizeof (IrValueId));
+  find_sources (&binder);
+  for (guint k = 0; k < n_steps; k++)
+    {
+      IrRunStep *step = &prepared->steps[k];
+      step->node = ir_model_node (
+          prepared->model, g_array_index (prepared->schedule->items, IrScheduleItem, k).node);
+      step->plan = &prepared->nodes[step->node->id];
+      if (!bind_step (&binder, step, k, error))
+        return FALSE;
+    }
+  find_readers (prepared);
+  for (guint id = 0; id < prepared->n_values; id++)
+    if (prepared->bindings[id].tensor != NULL)
+      tell_readers (prepared, id, prepared->bindings[id].tensor);
+  count_placed (&binder);
+  shorten_releases (prepared);
+  make_trace (prepared);
+  return TRUE;
+}
+
+/**
+ * ir_steps_free:
+ * @prepared: a plan
+ *
+ * Takes back what ir_steps_make() has added, except that released values stay shortened.
+ */
+void
+ir_steps_free (IrPrepared *prepared)
+{
+  for (guint k = 0; prepared->steps != NULL && k < prepared->schedule->items->len; k++)
+    if (prepared->steps[k].bound)
+      {
+        ir_call_clear (&prepared->steps[k].call);
+        g_free (prepared->steps[k].outputs);
+      }
+  for (guint id = 0; prepared->bindings != NULL && id < prepared->n_values; id++)
+    g_clear_pointer (&prepared->bindings[id].tensor, ir_tensor_unref);
+  g_clear_pointer (&prepared->steps, g_free);
+  g_clear_pointer (&prepared->bindings, g_free);
+  g_clear_pointer (&prepared->readers, g_free);
+  g_clear_pointer (&prepared->keep, g_free);
+  g_clear_pointer (&prepared->lasting, g_array_unref);
+  g_clear_pointer (&prepared->views, g_array_unref);
+  g_clear_pointer (&prepared->sources, g_array_unref);
+  g_clear_pointer (&prepared->trace, g_free);
+}
+
+/* -- once per run -- */
+
+static gboolean
+load_source (IrRunState *state, const IrValue *value, GHashTable *inputs, GError **error)
+{
+  IrTensor *given = g_hash_table_lookup (inputs, GUINT_TO_POINTER (value->id));
+  IrTensor *tensor;
+
+  if (given != NULL)
+    state->tensors[value->id] = ir_tensor_ref (given);
+  else if (value->initializer != NULL && ir_tensor_sparse_values (value->initializer) != NULL)
+    {
+      state->tensors[value->id] = ir_tensor_densify (value->initializer, error);
+      if (state->tensors[value->id] == NULL)
+        return FALSE;
+    }
+  tensor = ir_run_state_tensor (state, value);
+  if (tensor != NULL)
+    ir_steps_feed (state, value, tensor);
+  if (state->keep[value->id] && tensor != NULL)
+    g_hash_table_insert (state->run->values, GUINT_TO_POINTER (value->id), ir_tensor_ref (tensor));
+  if (state->options->capture == IR_CAPTURE_STATS && given != NULL)
+    {
+      IrTensorStats *stats = g_new (IrTensorStats, 1);
+      ir_tensor_stats (given, G_N_ELEMENTS (stats->bins), stats);
+      g_hash_table_insert (state->run->stats, GUINT_TO_POINTER (value->id), stats);
+    }
+  return TRUE;
+}
+
+/* A buffer whose last receiver has let it go is used again. */
+static gboolean
+renew_lasting (IrPrepared *prepared, GError **error)
+{
+  for (guint i = 0; i < prepared->lasting->len; i++)
+    {
+      IrValueId id = g_array_index (prepared->lasting, IrValueId, i);
+      IrTensor *tensor = prepared->bindings[id].tensor;
+      if (tensor != NULL && ir_tensor_reclaim (tensor))
+        continue;
+      tensor = new_lasting (ir_model_value (prepared->model, id)->type, error);
+      rebind (prepared, id, tensor);
+      if (tensor == NULL)
+        return FALSE;
+    }
+  return TRUE;
+}
+
+static gboolean
+make_views (IrRunState *state, GError **error)
+{
+  IrPrepared *prepared = state->prepared;
+
+  for (guint i = 0; i < prepared->views->len; i++)
+    {
+      const IrNode *node = prepared->steps[g_array_index (prepared->views, guint, i)].node;
+      const IrValue *in = node->inputs[0], *out = node->outputs[0];
+      IrTensor *base = prepared->bindings[in->id].tensor;
+      base = base != NULL ? base : ir_run_state_tensor (state, in);
+      IrTensor *view = base != NULL
+                           ? ir_tensor_reshape (base, (guint) out->type->rank, out->type->dims)
+                           : NULL;
+      rebind (prepared, out->id, view);
+      if (view == NULL)
+        {
+          g_autofree char *label = ir_node_label (node);
+          g_set_error (error, IR_EXEC_ERROR, IR_EXEC_ERROR_KERNEL,
+                       "%s: the input has no contents of the shape that was inferred", label);
+          return FALSE;
+        }
+    }
+  return TRUE;
+}
+
+/**
+ * ir_steps_begin:
+ * @state: a run that begins, with room for tensors
+ * @inputs: value id -> #IrTensor
+ * @error: return location for an error
+ *
+ * Gives inputs, constants and bound values their tensors. Sparse constants become dense ones; kept
+ * values without a producer are results already.
+ *
+ * Fails where there is not enough memory.
+ *
+ * Returns: %TRUE if the nodes can run
+ */
+gboolean
+ir_steps_begin (IrRunState *state, GHashTable *inputs, GError **error)
+{
+  IrPrepared *prepared = state->prepared;
+
+  for (guint i = 0; i < prepared->views->len; i++)
+    rebind (prepared,
+            prepared->steps[g_array_index (prepared->views, guint, i)].node->outputs[0]->id, NULL);
+  if (!renew_lasting (prepared, error))
+    return FALSE;
+  for (guint i = 0; i < prepared->sources->len; i++)
+    {
+      IrValueId id = g_array_index (prepared->sources, IrValueId, i);
+      if (!load_source (state, ir_model_value (prepared->model, id), inputs, error))
+        return FALSE;
+    }
+  if (!make_views (state, error))
+    return FALSE;
+  for (guint id = 0; id < prepared->n_values; id++)
+    if (prepared->bindings[id].tensor != NULL)
+      state->tensors[id] = prepared->bindings[id].tensor;
+  return TRUE;
+}
+
+/**
+ * ir_steps_holds:
+ * @prepared: a plan
+ * @id: a value
+ * @tensor: what it holds
+ *
+ * Returns: whether @tensor belongs to the bindings, so that the run has no reference to it
+ */
+gboolean
+ir_steps_holds (const IrPrepared *prepared, IrValueId id, const IrTensor *tensor)
+{
+  return prepared->bindings != NULL && id < prepared->n_values &&
+         prepared->bindings[id].tensor == tensor;
+}
+
+static gboolean
+has_type (const IrTensor *tensor, const IrType *type)
+{
+  return !ir_tensor_is_container (tensor) && is_plain (type) &&
+         ir_tensor_sparse_values (tensor) == NULL && ir_tensor_dtype (tensor) == type->dtype &&
+         ir_tensor_rank (tensor) == (guint) type->rank &&
+         memcmp (ir_tensor_dims (tensor), type->dims, sizeof (gint64) * (guint) type->rank) == 0;
+}
+
+/**
+ * ir_steps_feed:
+ * @state: a run under way
+ * @value: a value that a node without a bound call has just computed
+ * @tensor: its contents
+ *
+ * Gives them to the bound calls that read @value, or, where they are not of the type that the plan
+ * was made for, sends the rest of the run the long way.
+ */
+void
+ir_steps_feed (IrRunState *state, const IrValue *value, IrTensor *tensor)
+{
+  const IrPrepared *prepared = state->prepared;
+
+  if (prepared->bindings == NULL || value->id >= prepared->n_values ||
+      prepared->bindings[value->id].n == 0)
+    return;
+  if (has_type (tensor, value->type))
+    tell_readers (prepared, value->id, tensor);
+  else
+    state->astray = TRUE;
+}
+
+/* -- one step -- */
+
+static IrTensor *
+give_bound (
+    IrCall *call, guint output, IrDtype dtype, guint rank, const gint64 *dims, GError **error)
+{
+  const IrRunStep *step = call->alloc_data;
+  IrTensor *tensor = step->outputs[output];
+
+  if (tensor != NULL && ir_tensor_dtype (tensor) == dtype && ir_tensor_rank (tensor) == rank &&
+      memcmp (ir_tensor_dims (tensor), dims, sizeof (gint64) * rank) == 0)
+    return ir_tensor_ref (tensor);
+  return ir_tensor_new_alloc (dtype, rank, dims, error);
+}
+
+/* A kernel may have given a tensor of its own. */
+static gboolean
+take_bound (IrRunState *state, IrRunStep *step, guint slot, GError **error)
+{
+  const IrValue *value = step->node->outputs[slot];
+  g_autoptr (IrTensor) tensor = g_steal_pointer (&step->call.outputs[slot].tensor);
+  IrTensor *wanted = step->outputs[slot];
+
+  if (tensor == wanted || value == NULL)
+    return TRUE;
+  if (tensor == NULL)
+    return ir_call_fail (&step->call, error, IR_OP_ERROR_UNSUPPORTED,
+                         "the kernel does not compute output %u (%s)", slot, value->name);
+  if (has_type (tensor, value->type))
+    {
+      gconstpointer from = ir_tensor_data (tensor);
+      gpointer to = ir_tensor_data_writable (wanted);
+      if (from != to)
+        memmove (to, from, ir_tensor_n_bytes (wanted));
+      return TRUE;
+    }
+  state->astray = TRUE;
+  ir_run_state_publish (state, value, tensor);
+  return TRUE;
+}
+
+static void
+keep_outputs (IrRunState *state, const IrRunStep *step)
+{
+  const IrNode *node = step->node;
+
+  for (guint i = 0; i < node->n_outputs; i++)
+    {
+      const IrValue *value = node->outputs[i];
+      if (value == NULL)
+        continue;
+      IrTensor *tensor = state->tensors[value->id];
+      gpointer key = GUINT_TO_POINTER (value->id);
+      if (!ir_steps_holds (state->prepared, value->id, tensor))
+        continue; /* published already */
+      if (state->options->capture == IR_CAPTURE_STATS)
+        {
+          IrTensorStats *stats = g_new (IrTensorStats, 1);
+          ir_tensor_stats (tensor, G_N_ELEMENTS (stats->bins), stats);
+          g_hash_table_insert (state->run->stats, key, stats);
+        }
+      if (state->keep[value->id])
+        g_hash_table_insert (state->run->values, key, ir_tensor_ref (tensor));
+    }
+  state->kept_bytes += step->kept_bytes;
+}
+
+/**
+ * ir_step_run:
+ * @state: a run under way
+ * @step: a bound step
+ * @error: return location for an error
+ *
+ * Returns: %TRUE if its outputs have contents
+ */
+gboolean
+ir_step_run (IrRunState *state, IrRunStep *step, GError **error)
+{
+  IrCall *call = &step->call;
+  gboolean done = TRUE;
+
+  if (!step->idle)
+    {
+      call->threads = state->threads;
+      call->cancellable = state->cancellable;
+      call->max_output_bytes = state->output_limit;
+      call->alloc = give_bound;
+      call->alloc_data = step;
+      call->kernel_state = step->plan->state;
+      done = step->plan->kernel (call, error);
+      for (guint i = 0; done && i < call->n_outputs; i++)
+        done = take_bound (state, step, i, error);
+      if (call->owned->len > step->n_owned)
+        g_ptr_array_set_size (call->owned, (gint) step->n_owned);
+      if (!done)
+        for (guint i = 0; i < call->n_outputs; i++)
+          g_clear_pointer (&call->outputs[i].tensor, ir_tensor_unref);
+    }
+  if (!done)
+    return FALSE;
+  state->placed_bytes = step->placed_bytes;
+  state->live_bytes += step->kept_bytes;
+  state->peak_bytes = MAX (state->peak_bytes, state->live_bytes + step->placed_bytes);
+  if (step->watched)
+    keep_outputs (state, step);
+  return TRUE;
+}

@@ -60,6 +60,17 @@ IrProver *ir_prover_new (IrModel *model,
                          GError **error);
 void ir_prover_free (IrProver *prover);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (IrProver, ir_prover_free)
+/* Where the time of a proof goes, in nanoseconds of wall time. */
+typedef struct
+{
+  gint64 captured_ns; /* the one captured run, its preparation included */
+  gint64 new_ns;      /* kernels of what the steps made, packing of weights included */
+  gint64 old_ns;      /* kernels of old sides that no run and no earlier step had computed */
+  gint64 wide_ns;     /* float64, where the tolerance alone did not decide */
+  gint64 compare_ns;  /* comparing contents */
+  gint64 steps_ns;    /* all of proving steps: the four above and what is around them */
+} IrProofCost;
+const IrProofCost *ir_prover_cost (const IrProver *prover);
 gboolean ir_prover_prove_step (IrProver *prover,
                                guint step,
                                IrProof *proof,

@@ -26,7 +26,12 @@ IrNode *ir_use_node_in (const IrGraph *graph, IrUse use);
 /* -- runner.c -- */
 GError *ir_exec_error_from_kernel (const IrNode *node, GError *error);
 gsize ir_exec_default_memory_limit (void);
-IrModel *ir_exec_expand (IrModel *model, GError **error);
+guint64 ir_exec_random_seed (const IrNode *node, guint64 seed, guint round);
+gboolean ir_eval_control (const IrNode *node,
+                          const IrTensor *const *inputs,
+                          IrTensor **outputs,
+                          const IrEvalOptions *options,
+                          GError **error);
 gboolean ir_exec_expand_bodies (IrEdit *edit,
                                 const IrOp *only,
                                 GPtrArray *problems,

@@ -202,3 +202,21 @@ gboolean ir_eval_node (const IrNode *node,
                        const IrBackend *backend,
                        gsize output_limit,
                        GError **error);
+/* The same for proofs: with threads, cancelling, random draws as a run has them, and nodes that own
+ * subgraphs. */
+typedef struct
+{
+  const IrBackend *backend;  /* NULL: reference kernels */
+  IrThreads *threads;        /* (nullable) one thread */
+  GCancellable *cancellable; /* (nullable) */
+  /* (nullable) what a value holds that the node's subgraphs use and that lies outside of them */
+  const IrTensor *(*contents) (const IrValue *value, gpointer data);
+  gpointer data;
+} IrEvalOptions;
+gboolean ir_eval_node_with (const IrNode *node,
+                            const IrTensor *const *inputs,
+                            IrTensor **outputs,
+                            const IrEvalOptions *options,
+                            GError **error);
+/* A copy of @model in which function calls are replaced by bodies: what is run. (transfer full) */
+IrModel *ir_exec_expand (IrModel *model, GError **error);

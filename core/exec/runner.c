@@ -293,12 +293,34 @@ bind_inputs (IrRunState *state, IrCall *call, const IrNode *node, GError **error
   return TRUE;
 }
 
-/* Two runs agree; two nodes do not, and neither do two rounds of a loop. Names rather than ids, as
- * those survive when passes change the graph. */
+/**
+ * ir_exec_random_seed:
+ * @node: a node
+ * @seed: of the run
+ * @round: how often the node has run before
+ *
+ * Two runs agree; two nodes do not, and neither do two rounds of a loop. Names rather than ids, as
+ * those survive when passes change the graph.
+ *
+ * Returns: what a random operator without a seed of its own draws from; 0 for other operators
+ */
+guint64
+ir_exec_random_seed (const IrNode *node, guint64 seed, guint round)
+{
+  const IrValue *value = ir_node_output (node, 0);
+
+  if (node->op == NULL || (node->op->flags & IR_OP_RANDOM) == 0)
+    return 0;
+  seed ^= ((guint64) round << 32) ^ g_str_hash (value != NULL ? value->name : node->name);
+  /* The finalizer of SplitMix64 (Steele, Lea and Flood 2014) spreads what differs in few bits. */
+  seed = (seed ^ (seed >> 30)) * G_GUINT64_CONSTANT (0xbf58476d1ce4e5b9);
+  seed = (seed ^ (seed >> 27)) * G_GUINT64_CONSTANT (0x94d049bb133111eb);
+  return seed ^ (seed >> 31);
+}
+
 static guint64
 random_seed (IrRunState *state, const IrNode *node)
 {
-  const IrValue *value = ir_node_output (node, 0);
   gpointer key = GUINT_TO_POINTER (node->id);
 
   if (node->op == NULL || (node->op->flags & IR_OP_RANDOM) == 0)
@@ -307,12 +329,7 @@ random_seed (IrRunState *state, const IrNode *node)
     state->draws = g_hash_table_new (NULL, NULL);
   guint round = GPOINTER_TO_UINT (g_hash_table_lookup (state->draws, key));
   g_hash_table_insert (state->draws, key, GUINT_TO_POINTER (round + 1));
-  guint64 seed = state->options->seed ^ ((guint64) round << 32) ^
-                 g_str_hash (value != NULL ? value->name : node->name);
-  /* The finalizer of SplitMix64 (Steele, Lea and Flood 2014) spreads what differs in few bits. */
-  seed = (seed ^ (seed >> 30)) * G_GUINT64_CONSTANT (0xbf58476d1ce4e5b9);
-  seed = (seed ^ (seed >> 27)) * G_GUINT64_CONSTANT (0x94d049bb133111eb);
-  return seed ^ (seed >> 31);
+  return ir_exec_random_seed (node, state->options->seed, round);
 }
 
 static gboolean

@@ -103,7 +103,7 @@ ir_body_init (IrBody *body, const IrNode *node, guint n_inputs, guint n_outputs,
  * @inputs: (transfer none): contents of its inputs
  * @error: return location for an error
  *
- * Runs the body once; body->results are then its outputs.
+ * Runs the body once; body->results are then its outputs. Of captured inputs the last round stays.
  *
  * Returns: %TRUE if all outputs have contents
  */
@@ -111,7 +111,10 @@ gboolean
 ir_body_run (IrBody *body, IrRunState *state, IrTensor *const *inputs, GError **error)
 {
   for (guint i = 0; i < ir_graph_n_inputs (body->graph); i++)
-    ir_run_state_set (state, ir_graph_input (body->graph, i), inputs[i]);
+    {
+      const IrValue *input = ir_graph_input (body->graph, i);
+      (state->keep[input->id] ? ir_run_state_publish : ir_run_state_set) (state, input, inputs[i]);
+    }
   if (!ir_run_graph (state, body->graph, error))
     return FALSE;
   g_ptr_array_set_size (body->results, 0);

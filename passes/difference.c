@@ -1,0 +1,173 @@
+/* Comparing tensors. Most pairs that a proof compares hold the same bits: those cost one memcmp().
+ * The others are read once more for the magnitude that tolerances are relative to; float32, where
+ * nearly all of the elements are, has a loop of its own. */
+#include "config.h"
+
+#include "passes/difference.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Floats as integers that are ordered as the floats are: neighbours differ by one. */
+static gint64
+ordered (IrDtype dtype, double value)
+{
+  union
+  {
+    double d;
+    gint64 i;
+  } d = { .d = value };
+  union
+  {
+    float f;
+    gint32 i;
+  } f = { .f = (float) value };
+  gint64 bits, sign;
+
+  if (dtype == IR_DTYPE_DOUBLE)
+    return d.i >= 0 ? d.i : G_MININT64 - d.i;
+  if (dtype == IR_DTYPE_FLOAT16)
+    bits = ir_float16_from_float (f.f), sign = 0x8000;
+  else if (dtype == IR_DTYPE_BFLOAT16)
+    bits = ir_bfloat16_from_float (f.f), sign = 0x8000;
+  else
+    return f.i >= 0 ? f.i : (gint64) G_MININT32 - f.i;
+  return bits & sign ? -(bits & ~sign) : bits;
+}
+
+static guint64
+ulp_distance (IrDtype dtype, double a, double b)
+{
+  gint64 ia = ordered (dtype, a), ib = ordered (dtype, b);
+
+  return ia > ib ? (guint64) ia - (guint64) ib : (guint64) ib - (guint64) ia;
+}
+
+static void
+compare_element (IrComparison *result, IrDtype dtype, double a, double b, guint64 at)
+{
+  double difference;
+
+  if (isnan (a) && isnan (b))
+    return;
+  if (!isfinite (a) || !isfinite (b))
+    {
+      if (a != b)
+        {
+          result->same = FALSE;
+          result->non_finite_differs = TRUE;
+          result->at = at;
+          result->max_abs = INFINITY;
+        }
+      return;
+    }
+  result->scale = MAX (result->scale, fabs (a));
+  if (a == b && signbit (a) == signbit (b))
+    return;
+  result->same = FALSE;
+  difference = fabs (a - b);
+  result->max_ulp = MAX (result->max_ulp, ulp_distance (dtype, a, b));
+  if (a != 0)
+    result->max_rel = MAX (result->max_rel, difference / fabs (a));
+  if (difference > result->max_abs)
+    {
+      result->max_abs = difference;
+      result->at = at;
+    }
+}
+
+static void
+compare_floats (const float *a, const float *b, guint64 n, IrComparison *result)
+{
+  float scale = 0;
+
+  for (guint64 i = 0; i < n; i++)
+    {
+      float magnitude = fabsf (a[i]);
+
+      if (memcmp (&a[i], &b[i], sizeof (float)) != 0)
+        compare_element (result, IR_DTYPE_FLOAT, a[i], b[i], i);
+      else if (magnitude > scale && magnitude < INFINITY)
+        scale = magnitude;
+    }
+  result->scale = MAX (result->scale, scale);
+}
+
+static void
+merge (IrComparison *result, const IrComparison *item)
+{
+  result->same = result->same && item->same;
+  result->non_finite_differs = result->non_finite_differs || item->non_finite_differs;
+  result->max_abs = MAX (result->max_abs, item->max_abs);
+  result->max_rel = MAX (result->max_rel, item->max_rel);
+  result->max_ulp = MAX (result->max_ulp, item->max_ulp);
+  result->scale = MAX (result->scale, item->scale);
+}
+
+/* Sequences, optionals and maps: item by item; @at is not known. */
+static gboolean
+compare_items (const IrTensor *a, const IrTensor *b, IrComparison *result)
+{
+  if (ir_tensor_kind (a) != ir_tensor_kind (b) || ir_tensor_n_items (a) != ir_tensor_n_items (b))
+    return FALSE;
+  for (guint i = 0; i < ir_tensor_n_items (a); i++)
+    {
+      const IrTensor *item_a = ir_tensor_item (a, i), *item_b = ir_tensor_item (b, i);
+      IrComparison item = { .same = TRUE };
+
+      if ((item_a == NULL) != (item_b == NULL) ||
+          (item_a != NULL && !ir_tensors_compare (item_a, item_b, &item)))
+        return FALSE;
+      merge (result, &item);
+    }
+  return TRUE;
+}
+
+static gboolean
+same_bits (const IrTensor *a, const IrTensor *b)
+{
+  gconstpointer a_data = ir_tensor_data (a), b_data = ir_tensor_data (b);
+
+  return ir_tensor_dtype (a) == ir_tensor_dtype (b) && a_data != NULL && b_data != NULL &&
+         (a_data == b_data || memcmp (a_data, b_data, ir_tensor_n_bytes (a)) == 0);
+}
+
+/**
+ * ir_tensors_compare:
+ * @a: what it was
+ * @b: what it is now
+ * @result: (out caller-allocates): what was found; scale is 0 if all bits agree
+ *
+ * Containers are compared item by item. O(elements).
+ *
+ * Returns: %FALSE if shapes differ, or types of which one is not floating-point
+ */
+gboolean
+ir_tensors_compare (const IrTensor *a, const IrTensor *b, IrComparison *result)
+{
+  IrDtype dtype = ir_tensor_dtype (b);
+
+  *result = (IrComparison){ .same = TRUE };
+  if (a == b)
+    return TRUE;
+  if (ir_tensor_is_container (a) || ir_tensor_is_container (b))
+    return compare_items (a, b, result);
+  if (ir_tensor_rank (a) != ir_tensor_rank (b) ||
+      (ir_tensor_rank (a) > 0 &&
+       memcmp (ir_tensor_dims (a), ir_tensor_dims (b), ir_tensor_rank (a) * sizeof (gint64)) != 0))
+    return FALSE;
+  if (!ir_dtype_is_float (dtype) || !ir_dtype_is_float (ir_tensor_dtype (a)))
+    {
+      result->same = ir_tensor_equal (a, b);
+      result->non_finite_differs = !result->same;
+      return ir_tensor_dtype (a) == dtype;
+    }
+  if (same_bits (a, b))
+    return TRUE;
+  if (dtype == IR_DTYPE_FLOAT && ir_tensor_dtype (a) == IR_DTYPE_FLOAT)
+    compare_floats (ir_tensor_data (a), ir_tensor_data (b), ir_tensor_n_elements (a), result);
+  else
+    for (guint64 i = 0; i < ir_tensor_n_elements (a); i++)
+      compare_element (result, dtype, ir_tensor_get_double (a, i), ir_tensor_get_double (b, i), i);
+  return TRUE;
+}

@@ -30,10 +30,17 @@ silence (void)
 }
 
 int
-child_run (int (*func) (gpointer data), gpointer data, gboolean silent)
+child_wait (pid_t pid)
 {
   int status = -1;
+  while (pid > 0 && waitpid (pid, &status, 0) < 0 && errno == EINTR)
+    ;
+  return status;
+}
 
+int
+child_run (int (*func) (gpointer data), gpointer data, gboolean silent)
+{
   fflush (NULL);
   pid_t pid = fork ();
   if (pid == 0)
@@ -42,9 +49,7 @@ child_run (int (*func) (gpointer data), gpointer data, gboolean silent)
         silence ();
       exit (func (data));
     }
-  while (pid > 0 && waitpid (pid, &status, 0) < 0 && errno == EINTR)
-    ;
-  return status;
+  return child_wait (pid);
 }
 
 gboolean

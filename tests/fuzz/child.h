@@ -4,6 +4,7 @@
 #pragma once
 
 #include <glib.h>
+#include <sys/types.h>
 
 /* What a child leaves behind; the first member of a fuzzer's own struct in shared memory. */
 typedef struct
@@ -18,6 +19,7 @@ gpointer child_share (gsize size);
 
 /* Runs @func in a child; @silent: what it prints is thrown away. Returns: its wait status */
 int child_run (int (*func) (gpointer data), gpointer data, gboolean silent);
+int child_wait (pid_t pid);
 gboolean child_succeeded (int status);
 
 typedef struct

@@ -1,0 +1,246 @@
+#include "config.h"
+
+#include "tests/fuzz/idioms.h"
+
+#include "core/io/io.h"
+
+#include <string.h>
+
+#define HEAD           "<ir_version: 8, opset_import: [\"\" : 17, \"irscope\" : 1]>\ng "
+#define OLD(OPSET)     "<ir_version: 8, opset_import: [\"\" : " OPSET ", \"irscope\" : 1]>\ng "
+#define CALLS          "<ir_version: 8, opset_import: [\"\" : 17, \"irscope\" : 1, \"my\" : 1]>\ng "
+#define OWN            "\n<domain: \"my\", opset_import: [\"\" : 17]> "
+#define ROWS           "(float[n,4] x) => (float[n,4] y) "
+#define IF_ROWS        "(float[n,4] x, bool q) => (float[n,4] y) "
+#define LOOP_ROWS      "(float[n,4] x, int64 m) => (float[n,4] y) "
+#define IMAGES         "(float[n,3,4,5] x) => (float[n,3,4,5] y) "
+#define YES            "c = Constant <value = bool {1}> ()  "
+#define NUMBER(N)      "m = Constant <value = int64 {" #N "}> ()  "
+#define GO_ON          "more = Identity (go)  "
+#define TO_FRONT(Y, X) Y " = Transpose <perm = [0, 3, 1, 2]> (" X ")  "
+#define TO_BACK(Y, X)  Y " = Transpose <perm = [0, 2, 3, 1]> (" X ")  "
+#define BODY(MORE)                                                                                 \
+  "<body = b (int64 i, bool go, float[n,4] s) => (bool more, float[n,4] t" MORE ") "
+
+static const struct
+{
+  const char *rule;
+  const char *text;
+} table[] = {
+  /* -- constants, dead code, equal code, shapes -- */
+  { "fold-constants", ROWS "{ a = Constant <value = float[4] {0.5, 1, -2, 3}> ()  b = Neg (a)  "
+                           "c = Mul (b, a)  y = Add (x, c) }" },
+  { "fold-shape", "(float[2,3] x) => (int64[2] y) { a = Relu (x)  b = Shape (a)  y = Neg (b) }" },
+  { "dead-node", ROWS "{ a = Exp (x)  b = Neg (a)  y = Relu (x) }" },
+  { "dead-node", "(float[n,4] x, bool q) => (float[n,4] y) { a = Exp (x)  y = If (q) <then_branch "
+                 "= t () => (float[n,4] u) { d = Abs (a)  u = Neg (x) }, else_branch = e () => "
+                 "(float[n,4] v) { w = Neg (a)  v = Exp (x) }> }" },
+  { "unused-initializers", ROWS "<float[3] w = {1, 2, 3}> { y = Relu (x) }" },
+  { "fold-known-contents",
+    "(float[n,4] x) => (int64[1] y) { s = Shape <start = 1, end = 2> (x)  y = Neg (s) }" },
+  { "merge-equal-contents",
+    "(float[n,4] x) => (int64[1] y) { a = Relu (x)  s = Shape <start = 0, end = 1> (x)  t = Shape "
+    "<start = 0, end = 1> (a)  u = Neg (s)  y = Mul (t, u) }" },
+  { "merge-equal-contents",
+    "(float[n,4] x) => (int64 y) { k = Constant <value = int64 {0}> ()  a = Relu (x)  s = Shape (x)"
+    "  t = Shape (a)  u = Gather (s, k)  v = Gather (t, k)  y = Sub (u, v) }" },
+  { "reshape-by-constant",
+    "(float[n,12] x) => (float[n,3,4] y) { k = Constant <value = int64[2] {3, 4}> ()  s = Shape "
+    "<start = 0, end = 1> (x)  t = Concat <axis = 0> (s, k)  y = Reshape (x, t) }" },
+  { "share-constant", ROWS "<float[4] v = {1, 2, -3, 4}, float[4] w = {1, 2, -3, 4}> "
+                           "{ a = Mul (x, v)  y = Sub (a, w) }" },
+  { "merge-nodes", ROWS "{ a = Exp (x)  b = Exp (x)  c = Neg (b)  y = Mul (a, c) }" },
+  { "merge-nodes", "(float[n,4] x, float[n,4] z) => (float[n,4] y) { a = Add (x, z)  b = Add (z, x)"
+                   "  c = Sub (x, z)  d = Sub (z, x)  e = Mul (a, c)  f = Mul (b, d)  y = Sub (e, f"
+                   ") }" },
+  /* -- matrices and transposes -- */
+  { "merge-matmuls",
+    "(float[n,4] x, float[4,3] A, float[4,3] B, float[4,3] C) => (float[n,3] y) { q = MatMul (x, A)"
+    "  k = MatMul (x, B)  v = MatMul (x, C)  a = Mul (q, k)  y = Sub (a, v) }" },
+  { "merge-matmuls",
+    "(float[n,4] x, float[4,3] A, float[4,2] B, float[4,3] C, float[3] D, float[2] E, float[3] F) "
+    "=> (float[n,3] y, float[n,2] z) { q = MatMul (x, A)  k = MatMul (x, B)  v = MatMul (x, C)  "
+    "r = Add (q, D)  z = Add (k, E)  w = Add (F, v)  y = Sub (r, w) }" },
+  { "push-transposes",
+    IMAGES "{ " TO_FRONT ("a", "x") "b = Relu (a)  c = Neg (b)  " TO_BACK ("y", "c") "}" },
+  { "push-transposes",
+    "(float[n,3,4,5] x, float[n,3,4,5] z) => (float[n,3,4,10] y) { " TO_FRONT ("a", "x")
+        TO_FRONT ("b", "z") "c = Concat <axis = -3> (a, b)  " TO_BACK ("y", "c") "}" },
+  { "push-transposes",
+    "(float[n,3,4,6] x) => (float[n,3,4,2] y, float[n,3,4,4] z) { k = Constant <value = int64[2] "
+    "{2, 4}> ()  " TO_FRONT ("a", "x") "b, c = Split <axis = 1> (a, k)  d = Relu (b)  e = Neg (c)"
+                                       "  " TO_BACK ("y", "d") TO_BACK ("z", "e") "}" },
+  { "push-transposes",
+    "(float[n,3,4,5] x) => (float[n,3,4,2] y) { s = Constant <value = int64[1] {1}> ()  e = "
+    "Constant <value = int64[1] {3}> ()  ax = Constant <value = int64[1] {1}> ()  " TO_FRONT (
+        "a", "x") "b = Slice (a, s, e, ax)  " TO_BACK ("y", "b") "}" },
+  { "push-transposes",
+    "(float[n,3,4,5] x) => (float[n,6,5,8] y) { p = Constant <value = int64[8] {0, 1, 2, 0, 0, 2, "
+    "1, 1}> ()  " TO_FRONT ("a", "x") "b = Pad (a, p)  " TO_BACK ("y", "b") "}" },
+  { "push-transposes",
+    "(float[n,3,4,5] x) => (float[n,1,1,5] y) { " TO_FRONT (
+        "a", "x") "b = ReduceMax <axes = [2, -1]> (a)  " TO_BACK ("y", "b") "}" },
+  { "push-transposes-through-sums",
+    "(float[n,3,4,5] x) => (float[n,1,1,5] y) { " TO_FRONT (
+        "a", "x") "b = ReduceMean <axes = [2, 3]> (a)  " TO_BACK ("y", "b") "}" },
+  { "push-transposes-through-sums",
+    IMAGES "{ " TO_FRONT ("a", "x") "b = Softmax <axis = 1> (a)  " TO_BACK ("y", "b") "}" },
+  /* -- elementwise groups -- */
+  { "fuse-elementwise", "(float[n,4] x, float[4] s) => (float[n,4] y) { a = Mul (x, s)  b = Add (a,"
+                        " x)  c = Tanh (b)  y = Sub (c, s) }" },
+  { "fuse-elementwise", "(float[n,4] x, float[1,4] s) => (float[n,4] y, float[n,4] z) { a = Mul (s,"
+                        " x)  z = Neg (a)  b = Less (a, s)  y = Where (b, x, a) }" },
+  /* -- control flow and functions -- */
+  { "hoist-invariant", LOOP_ROWS "{ " YES "w = Abs (x)  y = Loop (m, c, x) " BODY (
+                           "") "{ " GO_ON "a = Exp (w)  b = Neg (a)  t = Add (s, b) }> }" },
+  { "hoist-invariant",
+    "(float[n,4] x, float[4] v) => (float[4] y, float[n,4] z) { k = Abs (v)  y, z = Scan (v, x) "
+    "<num_scan_inputs = 1, body = b (float[4] s, float[4] e) => (float[4] t, float[4] r) { w = Exp "
+    "(k)  t = Add (s, e)  r = Mul (t, w) }> }" },
+  { "inline-branch",
+    ROWS "{ " YES "y = If (c) <then_branch = t () => (float[n,4] u) { a = Relu (x)"
+         "  u = Neg (a) }, else_branch = e () => (float[n,4] v) { v = Exp (x) }> }" },
+  { "remove-loop", ROWS "{ " NUMBER (0) YES
+    "a = Relu (x)  l = Loop (m, c, a) " BODY ("") "{ " GO_ON "t = Exp (s) }>  y = Neg (l) }" },
+  { "unroll-loop", ROWS "{ " NUMBER (3) YES
+    "y = Loop (m, c, x) " BODY ("") "{ " GO_ON "a = Mul (s, s)  t = Sub (a, x) }> }" },
+  { "unroll-loop", "(float[n,4] x) => (float[n,4] y, float[k,n,4] z) { " NUMBER (2) YES
+    "y, z = Loop (m, c, x) " BODY (
+        ", float[n,4] p") "{ " GO_ON "f = Cast <to = 1> (i)  t = Add (s, f)  p = Abs (s) }> }" },
+  { "drop-unused-outputs",
+    IF_ROWS "{ d, y = If (q) <then_branch = t () => (float[n,4] d1, float[n,4] u) { d1 = Exp (x)  "
+            "u = Neg (x) }, else_branch = e () => (float[n,4] v, float[n,4] w) { w = Exp (x)  "
+            "v = Abs (x) }> }" },
+  { "drop-unused-outputs", LOOP_ROWS "{ " YES "y, z = Loop (m, c, x) " BODY (
+                               ", float[n,4] p") "{ " GO_ON "t = Add (s, x)  p = Abs (s) }> }" },
+  { "inline-call", CALLS ROWS "{ y = my.Twice (x) }" OWN "Twice (a) => (b) { c = Add (a, a)  "
+                              "b = Relu (c) }" },
+  { "inline-call", CALLS IF_ROWS
+    "{ h = my.Leaky <slope = 0.5> (x)  y = If (q) <then_branch = t () => (float[n,4] u) { u = "
+    "my.Leaky <slope = 0.25> (h) }, else_branch = e () => (float[n,4] v) { v = Exp (x) }> }" OWN
+    "Leaky <slope> (a) => (b) { c = Exp (a)  b = LeakyRelu <alpha: float = @slope> (a) }" },
+  { "remove-unused-functions",
+    CALLS ROWS "{ y = Relu (x) }" OWN "Twice (a) => (b) { b = Add (a, a) }" },
+  /* -- older forms -- */
+  { "attributes-to-inputs",
+    OLD ("9") "(float[2,1,3] x) => (float[1] s) { a = Squeeze <axes = [1]> (x)  b = Clip <min = "
+              "-1.0, max = 2.0> (a)  c = Slice <axes = [1], starts = [1], ends = [3]> (b)  d = Pad "
+              "<pads = [0,1,0,0], value = 0.5> (c)  e = Dropout <ratio = 0.25> (d)  f = ReduceSum "
+              "<axes = [0,1], keepdims = 0> (e)  s = Unsqueeze <axes = [0]> (f) }" },
+  { "attributes-to-inputs",
+    OLD ("17") "(float[n,4] x) => (float[n,1] y) { a = ReduceMax <axes = [1]> (x)  b = ReduceMean "
+               "<axes = [-1], keepdims = 1> (x)  y = Sub (a, b) }" },
+  { "drop-attribute", OLD ("5") "(float[2,3] x) => (float[2,3] y) { y = Mul <broadcast = 0, "
+                                "consumed_inputs = [0,0]> (x, x) }" },
+  { "drop-attribute",
+    OLD ("8") "(float[2,3,4] x, float[3] A, float[3] B, float[3] C, float[3] V) => (float[2,3,4] y)"
+              " { y = BatchNormalization <spatial = 1> (x, A, B, C, V) }" },
+  { "explicit-attribute", OLD ("5") "(float[2,3] x) => (float[2,3] y) { y = Selu (x) }" },
+  { "explicit-attribute", OLD ("3") "(float[2,3] x) => (float[2,6] y) { y = Concat (x, x) }" },
+  { "explicit-attribute", OLD ("17") "(float[2,6] x) => (float[2,3] y) { a, b = Split <axis = 1> "
+                                     "(x)  y = Sub (a, b) }" },
+  { "respell-attribute", OLD ("1") "(float[1,2,4,4] x) => (float[1,2,3,3] y) { y = LpPool "
+                                   "<kernel_shape = [2,2], p = 3.0> (x) }" },
+  { "respell-attribute",
+    OLD ("5") "(float[2,3] x) => (double[2,3] y) { y = Cast <to: string = \"DOUBLE\"> (x) }" },
+  { "broadcast-by-shape", OLD ("5") "(float[2,3,4] x, float[3] b) => (float[2,3,4] y) { y = Add "
+                                    "<axis = 1, broadcast = 1> (x, b) }" },
+  { "broadcast-by-shape",
+    OLD ("5") "(float[2,3,4] x, float[3] s) => (float[2,3,4] y) { y = PRelu (x, s) }" },
+  { "softmax-over-axis", OLD ("12") "(float[2,3,4] x) => (float[2,3,4] y) { y = Softmax (x) }" },
+  { "softmax-over-axis",
+    OLD ("11") "(float[n,3,4] x) => (float[n,3,4] y) { y = LogSoftmax <axis = 0> (x) }" },
+  { "rename-operator", OLD ("9") "(float[3] d, float[2] u) => (float[3] z) <int64[2] i = {2, 0}> "
+                                 "{ z = Scatter (d, i, u) }" },
+  { "resize-inputs", OLD ("10") "(float[1,1,2,2] x) => (float[1,1,h,w] y) <float[4] scales = {1, 1,"
+                                " 2, 2}> { y = Resize <mode: string = \"linear\"> (x, scales) }" },
+  { "resize-inputs",
+    OLD ("10") "(float[1,1,2,3] x) => (float[1,1,h,w] y) <float[4] scales = {1, 1, 2, 1.5}> { y = "
+               "Resize (x, scales) }" },
+  { "training-outputs",
+    OLD ("9") "(float[2,3,4] x, float[3] A, float[3] B, float[3] C, float[3] V) => (float[2,3,4] y)"
+              " { y, a, b, c, d = BatchNormalization (x, A, B, C, V) }" },
+  { "scale-per-channel",
+    OLD ("18") "(float[2,4,3] x, float[2] s, float[2] b) => (float[2,4,3] y) { y = "
+               "GroupNormalization <num_groups = 2> (x, s, b) }" },
+  { "tile-repeats", OLD ("5") "(float[2,3] x) => (float[2,6] y) <float k = {2}, float at = {1}> "
+                              "{ y = Tile (x, k, at) }" },
+  { "scan-over-batch",
+    "<ir_version: 8, opset_import: [\"\" : 8]>\n"
+    "g (float[2,4] start, float[2,3,4] xs) => (float[2,4] last, float[2,3,4] sums) { last, sums = "
+    "Scan <num_scan_inputs = 1, directions = [1], body = step (float[4] s, float[4] x) => (float[4]"
+    " t, float[4] o) { t = Add (s, x)  o = Identity (t) }> (, start, xs) }" },
+  { "mask-type",
+    OLD ("7") "(float[2,3] x) => (float[2,3] y) { a, k = Dropout (x)  y = Mul (a, k) }" },
+  { "import", OLD ("13") "(float[2,3] x) => (float[2,3] y) { y = Relu (x) }" },
+};
+
+gboolean
+idiom_rule_has_no_steps (const char *rule)
+{
+  return strcmp (rule, "scan-over-batch") == 0 || strcmp (rule, "mask-type") == 0;
+}
+
+static Idiom *
+idiom_new (const IrPass *pass, const IrRule *rule, const char *text)
+{
+  Idiom *idiom = g_new (Idiom, 1);
+
+  *idiom = (Idiom){ pass, rule, text };
+  return idiom;
+}
+
+static void
+add_idioms (GPtrArray *idioms, const IrPass *pass, const IrRule *rule)
+{
+  if (rule->example != NULL)
+    g_ptr_array_add (idioms, idiom_new (pass, rule, rule->example));
+  for (guint i = 0; i < G_N_ELEMENTS (table); i++)
+    if (strcmp (table[i].rule, rule->name) == 0)
+      g_ptr_array_add (idioms, idiom_new (pass, rule, table[i].text));
+}
+
+static GPtrArray *
+collect (gboolean once)
+{
+  GPtrArray *idioms = g_ptr_array_new_with_free_func (g_free);
+  guint n;
+  const IrPass *const *passes = ir_passes (&n);
+
+  for (guint i = 0; i < n; i++)
+    {
+      const IrRule *rule = passes[i]->rules != NULL ? passes[i]->rules
+                                                    : passes[i]->documented_rules;
+      for (; rule != NULL && rule->name != NULL; rule++)
+        {
+          guint before = idioms->len;
+
+          add_idioms (idioms, passes[i], rule);
+          if (once && idioms->len == before)
+            g_ptr_array_add (idioms, idiom_new (passes[i], rule, NULL));
+          if (once)
+            g_ptr_array_set_size (idioms, (gint) before + 1);
+        }
+    }
+  return idioms;
+}
+
+GPtrArray *
+idioms_new (void)
+{
+  return collect (FALSE);
+}
+
+GPtrArray *
+idiom_rules_new (void)
+{
+  return collect (TRUE);
+}
+
+IrModel *
+idiom_read (const char *text, GError **error)
+{
+  g_autofree char *whole = g_strconcat (text[0] == '<' ? "" : HEAD, text, NULL);
+
+  return ir_text_read (whole, -1, NULL, error);
+}

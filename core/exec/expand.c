@@ -84,6 +84,20 @@ same_body (const IrGraph *a, const IrGraph *b)
   return TRUE;
 }
 
+static gboolean
+same_defaults (const IrGraph *a, const IrGraph *b)
+{
+  const IrFunctionInfo *a_info = a->function, *b_info = b->function;
+  Match match = { NULL, a->model->context, b->model->context };
+
+  if (a_info->n_attr_defaults != b_info->n_attr_defaults)
+    return FALSE;
+  for (guint i = 0; i < a_info->n_attr_defaults; i++)
+    if (!same_attr (&match, a_info->attr_defaults[i], b_info->attr_defaults[i]))
+      return FALSE;
+  return TRUE;
+}
+
 /* Whether @function says what the op table says about the operator of its name. */
 static gboolean
 is_known (const IrGraph *function)
@@ -92,13 +106,13 @@ is_known (const IrGraph *function)
   const IrOp *op = info != NULL && *info->overload == '\0' ? ir_op_find (info->domain, info->name)
                                                            : NULL;
 
-  if (op == NULL || op->body == NULL || op->ref == NULL || info->n_attr_defaults > 0)
+  if (op == NULL || op->body == NULL || op->ref == NULL)
     return FALSE;
   const char *domain = op->domain != NULL ? op->domain : "";
   g_autoptr (IrModel) holder = ir_function_from_text (op->body, domain, op->name, NULL);
   const IrGraph *body = holder != NULL ? ir_model_find_function (holder, domain, op->name, "")
                                        : NULL;
-  return body != NULL && same_body (function, body);
+  return body != NULL && same_defaults (function, body) && same_body (function, body);
 }
 
 static void

@@ -5,7 +5,8 @@
  *     x --Unsqueeze--> --Flatten--> y         x --Reshape--> y        if y's shape is known
  *
  * A 0 in a Reshape's shape means the dimension of its own input, so it cannot outlive that input;
- * -1 can, as the number of elements stays. Source: onnx/optimizer fuse_consecutive_squeezes,
+ * -1 can, as the number of elements stays. What is computed there is no 0: inference says so of every
+ * symbol in the shape of a Reshape (core/op/infer-shape.c). Source: onnx/optimizer fuse_consecutive_squeezes,
  * fuse_consecutive_unsqueezes; ONNX Runtime ReshapeFusion. */
 #include "config.h"
 

@@ -141,6 +141,8 @@ reshape_dim (IrCall *call, IrNumber number, int i, gboolean *is_free, IrDim *dim
  *
  * 0 copies a dim of the input (unless allowzero), one dim may be -1 and is worked out, also from
  * symbolic dims where the division has no rest: [N,128,768] to (0,0,12,-1) gives [N,128,12,64].
+ * A symbol in the shape is taken for what it stands for, though a 0 there would copy another dim:
+ * who reshapes by sizes does not mean empty ones (ONNX data propagation says the same).
  *
  * Fails with %IR_OP_ERROR_SHAPE if the numbers of elements are known and differ.
  *

@@ -147,6 +147,9 @@ run (IrPassContext *context, GError **error)
       if (g_str_equal (node->domain, IR_PASS_FUSED_DOMAIN))
         ir_edit_refuse (context->edit, RULE_CALL, node->id,
                         "it stands for fused elementwise nodes");
+      else if (node->op != NULL && node->op->ref != NULL && g_str_equal (node->domain, "irscope"))
+        ir_edit_refuse (context->edit, RULE_CALL, node->id,
+                        "it is an operator of irscope; its function is for other programs");
       else if (bounded)
         inline_call (context, node);
       else

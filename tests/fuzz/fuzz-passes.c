@@ -285,7 +285,8 @@ epsilon_of (IrDtype dtype)
   return dtype == IR_DTYPE_DOUBLE     ? 0x1p-50
          : dtype == IR_DTYPE_FLOAT    ? 0x1p-22
          : dtype == IR_DTYPE_BFLOAT16 ? 0x1p-6
-                                      : 0x1p-9;
+         : dtype == IR_DTYPE_FLOAT16  ? 0x1p-9
+                                      : 0x1p-2;
 }
 
 /* Whether all that was computed lies in the range where rounding is relative. */
@@ -569,7 +570,7 @@ has_type (const IrModel *model, const IrValue *value, const IrTensor *tensor, GH
 /* Every pass believes what inference says, and it takes two things for granted: that what stands in
  * the shape of a Reshape is not 0, as a 0 there has a meaning of its own, and that a Loop that
  * stacks has iterations, as without any it does not know the sizes of what it would have stacked.
- * So what contradicts it may be empty: @empty, and then the trial says nothing. */
+ * Where sizes are 0 the trial says nothing then: @empty. */
 static char *
 check_inference (const Trial *trial, IrRun *before, gboolean *empty)
 {
@@ -582,7 +583,7 @@ check_inference (const Trial *trial, IrRun *before, gboolean *empty)
 
       if (tensor == NULL || has_type (trial->original, value, tensor, bindings))
         continue;
-      *empty = ir_tensor_n_elements (tensor) == 0;
+      *empty = trial->n == 0 || ir_tensor_n_elements (tensor) == 0;
       g_autofree char *type = ir_type_to_string (trial->original->context, value->type);
       g_autofree char *is = ir_type_to_string (trial->original->context,
                                                ir_tensor_type (tensor, trial->original->context));

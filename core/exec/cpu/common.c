@@ -247,6 +247,11 @@ cpu_epilogue_all (const IrCall *call, const CpuEpilogue *epilogue, float *y, gui
 
   if (epilogue->add == NULL && epilogue->activation == CPU_ACT_NONE)
     return;
+  if (n_threads == 1)
+    {
+      cpu_epilogue (epilogue, y, n, 0);
+      return;
+    }
 #pragma omp parallel for num_threads(n_threads) schedule(static)
   for (int part = 0; part < n_threads; part++)
     {

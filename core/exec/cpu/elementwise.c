@@ -41,6 +41,11 @@ run_unary (IrCall *call, UnaryLoop loop, GError **error)
 
   if (y == NULL)
     return FALSE;
+  if (n_threads == 1) /* a parallel region of one costs more than a small tensor */
+    {
+      loop (x, y, n);
+      return TRUE;
+    }
 #pragma omp parallel for num_threads(n_threads) schedule(static)
   for (int part = 0; part < n_threads; part++)
     {
@@ -319,42 +324,63 @@ typedef void (*BinaryLoop) (
         }                                                                                          \
   }
 
+typedef struct
+{
+  const guint8 *a, *b;
+  guint8 *y;
+  gint64 in_size, out_size; /* bytes of an element */
+  gint64 n, chunks;         /* elements of a row, and parts that it is cut into */
+} Binary;
+
+static void
+run_part (const Binary *binary, const Broadcast *broadcast, BinaryLoop loop, gint64 part)
+{
+  gint64 row = part / binary->chunks, n = binary->n;
+  gint64 first = n * (part % binary->chunks) / binary->chunks;
+  gint64 end = n * (part % binary->chunks + 1) / binary->chunks, at_a, at_b;
+
+  broadcast_place (broadcast, row, &at_a, &at_b);
+  loop (binary->a + (at_a + first * broadcast->sa[0]) * binary->in_size, broadcast->sa[0],
+        binary->b + (at_b + first * broadcast->sb[0]) * binary->in_size, broadcast->sb[0],
+        binary->y + (row * n + first) * binary->out_size, end - first);
+}
+
 /* @loop reads elements of the first input's type and writes those of @to. */
 static gboolean
 run_binary (IrCall *call, BinaryLoop loop, IrDtype to, GError **error)
 {
   const IrTensor *ta = ir_call_input (call, 0),
                  *tb = call->n_inputs == 2 ? ir_call_input (call, 1) : NULL;
-  gint64 in_size = ir_dtype_bits (ir_tensor_dtype (ta)) / 8, out_size = ir_dtype_bits (to) / 8;
   Broadcast broadcast;
-  gint64 rows, n, chunks;
   IrTensor *out;
+  gint64 rows;
 
   if (tb == NULL || ir_tensor_dtype (ta) != ir_tensor_dtype (tb) ||
       !broadcast_init (&broadcast, ta, tb))
     return call->op->ref (
         call, error); /* other numbers of operands, and the message if they do not fit */
-  const guint8 *a = ir_tensor_data (ta), *b = ir_tensor_data (tb);
+  Binary binary = { .a = ir_tensor_data (ta),
+                    .b = ir_tensor_data (tb),
+                    .in_size = ir_dtype_bits (ir_tensor_dtype (ta)) / 8,
+                    .out_size = ir_dtype_bits (to) / 8,
+                    .n = broadcast.dims[0] };
   out = ir_call_new_output (call, 0, to, broadcast.out_rank, broadcast.out_dims, error);
   if (out == NULL)
     return FALSE;
-  guint8 *y = ir_tensor_data_writable (out);
-  n = broadcast.dims[0];
-  rows = n > 0 ? (gint64) ir_tensor_n_elements (out) / n : 0;
-  int n_threads = cpu_n_threads (call, (guint64) (rows * n));
+  binary.y = ir_tensor_data_writable (out);
+  rows = binary.n > 0 ? (gint64) ir_tensor_n_elements (out) / binary.n : 0;
+  int n_threads = cpu_n_threads (call, (guint64) (rows * binary.n));
   /* One long row is cut, so that all threads have work. */
-  chunks = rows < n_threads ? n_threads : 1;
-#pragma omp parallel for num_threads(n_threads) schedule(static)
-  for (gint64 part = 0; part < rows * chunks; part++)
+  binary.chunks = rows < n_threads ? n_threads : 1;
+  if (n_threads == 1)
     {
-      gint64 row = part / chunks, first = n * (part % chunks) / chunks,
-             end = n * (part % chunks + 1) / chunks, at_a, at_b;
-
-      broadcast_place (&broadcast, row, &at_a, &at_b);
-      loop (a + (at_a + first * broadcast.sa[0]) * in_size, broadcast.sa[0],
-            b + (at_b + first * broadcast.sb[0]) * in_size, broadcast.sb[0],
-            y + (row * n + first) * out_size, end - first);
+      for (gint64 part = 0; part < rows; part++)
+        run_part (&binary, &broadcast, loop, part);
+      return TRUE;
     }
+#pragma omp parallel for num_threads(n_threads) schedule(static)
+  for (gint64 part = 0; part < rows * binary.chunks; part++)
+    run_part (&binary, &broadcast, loop, part);
   return TRUE;
 }
 

@@ -37,6 +37,8 @@ print_json (const IrModel *model, const IrSchedule *schedule)
       cJSON_AddStringToObject (object, "kernel", item->kernel);
       if (item->why != NULL)
         cJSON_AddStringToObject (object, "why", item->why);
+      if (item->layout != NULL)
+        cJSON_AddStringToObject (object, "layout", item->layout);
       cJSON_AddItemToArray (array, object);
     }
   cli_json_print (json);
@@ -53,9 +55,10 @@ print_text (const IrModel *model, const IrSchedule *schedule)
       const IrScheduleItem *item = &g_array_index (schedule->items, IrScheduleItem, i);
       g_autofree char *label = ir_node_label (ir_model_node (model, item->node));
 
+      const char *note = item->why != NULL ? item->why : item->layout;
+
       printf ("%10.4f %10.4f  %u  %-28s %s%s%s\n", item->start_ms, item->end_ms, item->worker,
-              item->kernel, label, item->why != NULL ? "  # " : "",
-              item->why != NULL ? item->why : "");
+              item->kernel, label, note != NULL ? "  # " : "", note != NULL ? note : "");
     }
 }
 

@@ -292,11 +292,12 @@ static char *
 inference_difference (const IrModel *model, const IrRun *run)
 {
   GHashTableIter iter;
-  gpointer id, tensor;
+  gpointer id;
 
   g_hash_table_iter_init (&iter, run->values);
-  while (g_hash_table_iter_next (&iter, &id, &tensor))
+  while (g_hash_table_iter_next (&iter, &id, NULL))
     {
+      const IrTensor *tensor = ir_run_value (run, GPOINTER_TO_UINT (id));
       const IrValue *value = ir_model_value (model, GPOINTER_TO_UINT (id));
       const IrType *actual = ir_tensor_type (tensor, model->context);
       if (value == NULL || value->type == NULL ||

@@ -29,6 +29,11 @@ struct _IrBackend
   gpointer (*prepare) (IrCall *call, GError **error);
   void (*release) (gpointer state);
   gboolean falls_back; /* nodes without a kernel run on ref, by a recorded decision */
+  /* (nullable) Which values of @graph are kept in blocks of channels: by value id, channels in a
+   * block, or 0, which they all are before. */
+  void (*plan_blocks) (const IrGraph *graph, guint8 *blocks);
+  /* (nullable) What that means for @node, in words; NULL: nothing */
+  const char *(*explain_blocks) (const IrNode *node, const guint8 *blocks);
 };
 const IrBackend *ir_backend_find (
     const char *name); /* "ref", "cpu"; NULL if unknown or not built */
@@ -41,6 +46,7 @@ typedef struct
   const char *device; /* "cpu" */
   const char *kernel; /* which kernel: "cpu: oneDNN convolution", "ref" */
   const char *why;    /* (nullable) the decision in words: why a fallback */
+  const char *layout; /* (nullable) in words: what it does about values in blocks of channels */
   guint worker;
   double start_ms, end_ms; /* predicted by the cost model */
   guint n_after;
@@ -52,6 +58,8 @@ typedef struct
   GArray *items; /* of IrScheduleItem, in execution order */
   guint n_workers;
   double makespan_ms, critical_path_ms, work_ms;
+  guint8 *blocks; /* (nullable) by value id: channels that stand together; see core/exec/blocks.h */
+  guint n_blocks; /* its length */
   gatomicrefcount ref_count;
 } IrSchedule;
 IrSchedule *ir_schedule_new (IrModel *model,
@@ -149,13 +157,16 @@ typedef struct
 {
   gatomicrefcount ref_count;
   IrModel *model;     /* the frozen model that ran, with concrete shapes */
-  GHashTable *values; /* IrValueId (GUINT_TO_POINTER) -> IrTensor: outputs, and what was captured */
+  /* IrValueId (GUINT_TO_POINTER) -> IrTensor: outputs, and what was captured; read the tensors with
+   * ir_run_value(), as some are kept in another layout before somebody looks. */
+  GHashTable *values;
   GHashTable *stats;  /* IrValueId -> IrTensorStats, for IR_CAPTURE_STATS */
   IrTrace *trace;
   IrSchedule *schedule;
   IrMemPlan *memplan; /* (nullable) where shapes were not all known before */
   GError *error;      /* (nullable) a node failed: values before it are there */
   IrNodeId failed_node;
+  GMutex presenting; /* guards values where ir_run_value() brings them into their layout */
   /* Nodes that ran, those of subgraphs once each: by kernels of the back end that was asked for, by
    * reference kernels in their place, and control flow, which the runner itself executes. */
   guint n_own, n_fallback, n_control;
@@ -202,6 +213,7 @@ gboolean ir_eval_node (const IrNode *node,
                        const IrBackend *backend,
                        gsize output_limit,
                        GError **error);
+
 /* The same for proofs: with threads, cancelling, random draws as a run has them, and nodes that own
  * subgraphs. */
 typedef struct

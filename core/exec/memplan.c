@@ -4,6 +4,7 @@
  */
 #include "config.h"
 
+#include "core/exec/blocks.h"
 #include "core/exec/exec-private.h"
 #include "core/exec/memplan-private.h"
 
@@ -20,6 +21,7 @@ struct _IrMemDetails
 typedef struct
 {
   const IrGraph *graph;
+  const IrSchedule *schedule; /* (nullable) */
   IrMemPlan *plan;
   GHashTable *step_of; /* node id -> step + 1 */
   GHashTable *item_of; /* value id -> index into plan->items, + 1 */
@@ -34,6 +36,7 @@ typedef enum
   REFUSAL_NONE,
   REFUSAL_EXTERNAL,
   REFUSAL_SIZE,
+  REFUSAL_LAYOUT,
   REFUSAL_READ_LATER,
   REFUSAL_READ_TWICE
 } Refusal;
@@ -84,6 +87,12 @@ add_item (Planner *planner, const IrMemItem *item, const IrValue *value, guint b
                        GUINT_TO_POINTER (planner->plan->items->len));
 }
 
+static guint
+block_of (const Planner *planner, const IrValue *value)
+{
+  return planner->schedule != NULL ? ir_schedule_block (planner->schedule, value) : 0;
+}
+
 static void
 add_external (Planner *planner, const IrValue *value, guint first)
 {
@@ -91,7 +100,7 @@ add_external (Planner *planner, const IrValue *value, guint first)
   gboolean escapes;
   gsize size = 0;
 
-  if (value->type != NULL && ir_type_n_bytes (value->type, &size))
+  if (value->type != NULL && ir_blocks_bytes (value->type, block_of (planner, value), &size))
     item.size = size;
   item.last = last_use (planner, value, first, &escapes);
   add_item (planner, &item, value, G_MAXUINT);
@@ -103,6 +112,7 @@ static const char *const refusals[] = {
   [REFUSAL_NONE] = "",
   [REFUSAL_EXTERNAL] = "lies outside the arena",
   [REFUSAL_SIZE] = "has another size or type",
+  [REFUSAL_LAYOUT] = "is kept in another layout",
   [REFUSAL_READ_LATER] = "is still read later, itself or through a view",
   [REFUSAL_READ_TWICE] = "is read by another input of the same node, too",
 };
@@ -125,6 +135,8 @@ may_overwrite (
   if (item->size != output->size ||
       (slot > 0 && input->type->dtype != node->outputs[0]->type->dtype))
     return REFUSAL_SIZE;
+  if (block_of (planner, input) != block_of (planner, node->outputs[0]))
+    return REFUSAL_LAYOUT;
   if (g_array_index (planner->blocks, IrMemBlock, block).last != output->first)
     return REFUSAL_READ_LATER;
   for (guint i = 0; i < node->n_inputs; i++)
@@ -186,7 +198,7 @@ add_output (Planner *planner, const IrNode *node, guint slot, guint step)
   guint of;
 
   sized = value->type != NULL && ir_type_is_tensor (value->type) &&
-          ir_type_n_bytes (value->type, &size);
+          ir_blocks_bytes (value->type, block_of (planner, value), &size);
   item.size = size;
   item.last = last_use (planner, value, step, &escapes);
   if (escapes || !sized || size == 0 || ir_value_constant (value) != NULL ||
@@ -198,7 +210,8 @@ add_output (Planner *planner, const IrNode *node, guint slot, guint step)
     }
   const IrValue *input = ir_node_input (node, 0);
   if (slot == 0 && node->op != NULL && (node->op->flags & IR_OP_VIEW) && input != NULL &&
-      !planner->separate && find_item (planner, input, &of) != NULL)
+      !planner->separate && find_item (planner, input, &of) != NULL &&
+      block_of (planner, input) == 0)
     {
       share_block (planner, &item, of, value);
       return;
@@ -299,6 +312,7 @@ ir_mem_plan_new_full (IrModel *model,
   plan->items = g_array_new (FALSE, FALSE, sizeof (IrMemItem));
   plan->details = g_new0 (struct _IrMemDetails, 1);
   planner_init (&planner, model->main, plan);
+  planner.schedule = schedule;
   planner.separate = (flags & IR_MEM_SEPARATE) != 0;
   collect (&planner, schedule);
   IrMemBlock *blocks = (IrMemBlock *) (void *) planner.blocks->data;

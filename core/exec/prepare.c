@@ -168,6 +168,7 @@ ir_prepared_free (IrPrepared *prepared)
     if (prepared->nodes[i].state != NULL && prepared->nodes[i].backend->release != NULL)
       prepared->nodes[i].backend->release (prepared->nodes[i].state);
   free (prepared->arena); /* from posix_memalign() */
+  ir_scratch_clear (&prepared->scratch);
   g_free (prepared->release_start);
   g_free (prepared->release);
   g_free (prepared->places);

@@ -2,6 +2,7 @@
  * per run), live.c (what its values hold) and subgraph.c (control flow). */
 #pragma once
 
+#include "core/exec/blocks.h"
 #include "core/exec/exec-private.h"
 
 /* How one node runs; by node id. */
@@ -66,6 +67,7 @@ typedef struct
   IrValueId *release;   /* values in the order of their last use */
   guint *release_start; /* by step: first index into release; n_steps + 1 entries */
   gpointer arena;       /* (nullable) plan->peak_bytes, aligned */
+  IrScratch scratch;    /* of the kernels, one after the other */
 } IrPrepared;
 
 IrPrepared *ir_prepared_new (IrModel *base,

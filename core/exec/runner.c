@@ -133,8 +133,11 @@ ir_run_capture (IrRunState *state, const IrValue *value, IrTensor *tensor)
 
   if (state->options->capture == IR_CAPTURE_STATS)
     {
+      g_autoptr (IrTensor) plain = ir_schedule_block (state->prepared->schedule, value) != 0
+                                       ? ir_blocks_present (tensor, value->type, NULL)
+                                       : NULL;
       IrTensorStats *stats = g_new (IrTensorStats, 1);
-      ir_tensor_stats (tensor, G_N_ELEMENTS (stats->bins), stats);
+      ir_tensor_stats (plain != NULL ? plain : tensor, G_N_ELEMENTS (stats->bins), stats);
       g_hash_table_insert (state->run->stats, key, stats);
     }
   if (!state->keep[value->id])
@@ -276,6 +279,18 @@ take_output (IrRunState *state, IrCall *call, const IrNode *node, guint slot, GE
   return TRUE;
 }
 
+/* Contents in blocks of channels have a rank of their own; kernels see the type of the graph. */
+static void
+bind_block (IrRunState *state, IrCall *call, guint slot, const IrValue *value)
+{
+  guint block = ir_schedule_block (state->prepared->schedule, value);
+
+  if (block == 0)
+    return;
+  call->inputs[slot].block = (guint8) block;
+  call->inputs[slot].type = value->type;
+}
+
 static gboolean
 bind_inputs (IrRunState *state, IrCall *call, const IrNode *node, GError **error)
 {
@@ -289,6 +304,7 @@ bind_inputs (IrRunState *state, IrCall *call, const IrNode *node, GError **error
         return ir_call_fail (call, error, IR_OP_ERROR_VALUE, "input %u (%s) has no contents", i,
                              value->name);
       ir_call_set_input (call, i, tensor);
+      bind_block (state, call, i, value);
     }
   return TRUE;
 }
@@ -348,10 +364,13 @@ call_kernel (IrRunState *state, IrCall *call, const IrNode *node, GError **error
   call->max_output_bytes = MIN (state->output_limit, left);
   call->alloc = give_memory;
   call->kernel_state = plan->state;
+  call->scratch = &state->prepared->scratch;
   for (guint i = 0; i < node->n_outputs; i++)
     {
       const IrValue *value = node->outputs[i];
       const IrPlace *place = value != NULL ? &state->prepared->places[value->id] : NULL;
+      if (value != NULL)
+        call->outputs[i].block = (guint8) ir_schedule_block (state->prepared->schedule, value);
       if (place == NULL || place->offset == IR_PLACE_EXTERNAL || state->keep[value->id])
         continue;
       call->outputs[i].memory = (guint8 *) state->prepared->arena + place->offset;
@@ -607,6 +626,7 @@ run_new (IrPrepared *prepared)
   IrRun *run = g_new0 (IrRun, 1);
 
   g_atomic_ref_count_init (&run->ref_count);
+  g_mutex_init (&run->presenting);
   run->model = ir_model_ref (prepared->model);
   run->values = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify) ir_tensor_unref);
   run->stats = g_hash_table_new_full (NULL, NULL, NULL, g_free);
@@ -870,6 +890,7 @@ ir_run_unref (IrRun *run)
     return;
   g_hash_table_unref (run->values);
   g_hash_table_unref (run->stats);
+  g_mutex_clear (&run->presenting);
   ir_trace_unref (run->trace);
   ir_schedule_unref (run->schedule);
   ir_mem_plan_unref (run->memplan);
@@ -883,12 +904,29 @@ ir_run_unref (IrRun *run)
  * @run: a run
  * @value: id of a value
  *
- * Returns: (transfer none) (nullable): its contents: an output, or what was captured
+ * Returns: (transfer none) (nullable): its contents, as the graph has them: an output, or what was
+ *   captured
  */
 IrTensor *
 ir_run_value (const IrRun *run, IrValueId value)
 {
-  return g_hash_table_lookup (run->values, GUINT_TO_POINTER (value));
+  gpointer key = GUINT_TO_POINTER (value);
+  IrTensor *tensor = g_hash_table_lookup (run->values, key);
+  const IrValue *found = tensor != NULL ? ir_model_value (run->model, value) : NULL;
+
+  if (found == NULL || ir_schedule_block (run->schedule, found) == 0)
+    return tensor;
+  /* Captured in blocks of channels: brought into the order of the graph when first looked at. */
+  g_mutex_lock ((GMutex *) &run->presenting);
+  tensor = g_hash_table_lookup (run->values, key);
+  if (ir_tensor_rank (tensor) != (guint) found->type->rank)
+    {
+      tensor = ir_blocks_present (tensor, found->type, NULL);
+      if (tensor != NULL)
+        g_hash_table_insert (run->values, key, tensor);
+    }
+  g_mutex_unlock ((GMutex *) &run->presenting);
+  return tensor;
 }
 
 /**

@@ -223,6 +223,23 @@ place_on_workers (IrSchedule *schedule)
     }
 }
 
+/* Lets the back end say which values it keeps in a layout of its own, and each node why. */
+static void
+plan_blocks (IrSchedule *schedule, IrModel *model, const IrBackend *backend)
+{
+  if (backend->plan_blocks == NULL)
+    return;
+  schedule->n_blocks = model->values->len;
+  schedule->blocks = g_new0 (guint8, schedule->n_blocks + 1);
+  backend->plan_blocks (model->main, schedule->blocks);
+  for (guint i = 0; i < schedule->items->len; i++)
+    {
+      IrScheduleItem *item = &g_array_index (schedule->items, IrScheduleItem, i);
+      if (item->why == NULL)
+        item->layout = backend->explain_blocks (ir_model_node (model, item->node), schedule->blocks);
+    }
+}
+
 /**
  * ir_schedule_new:
  * @model: a model without cycles
@@ -266,6 +283,7 @@ ir_schedule_new (IrModel *model, const IrBackend *backend, guint n_workers, GErr
         return NULL;
       g_array_append_val (schedule->items, item);
     }
+  plan_blocks (schedule, model, backend);
   place_on_workers (schedule);
   return g_steal_pointer (&schedule);
 }
@@ -293,5 +311,6 @@ ir_schedule_unref (IrSchedule *schedule)
   if (schedule == NULL || !g_atomic_ref_count_dec (&schedule->ref_count))
     return;
   g_array_unref (schedule->items);
+  g_free (schedule->blocks);
   g_free (schedule);
 }

@@ -40,6 +40,12 @@ bytes_of (const IrType *type)
   return ir_type_n_bytes (type, &bytes) ? bytes : 0;
 }
 
+static const IrType *
+kept_type (const IrPrepared *prepared, const IrValue *value)
+{
+  return ir_schedule_kept_type (prepared->schedule, value);
+}
+
 static gboolean
 has_plain_types (const IrNode *node)
 {
@@ -87,8 +93,23 @@ infers_types (IrCall *call)
   return TRUE;
 }
 
+/* Which operands are in blocks of channels; their types are those of the graph all the same. */
+static void
+bind_blocks (const IrPrepared *prepared, IrRunStep *step)
+{
+  const IrNode *node = step->node;
+
+  for (guint i = 0; i < node->n_inputs; i++)
+    if (node->inputs[i] != NULL)
+      step->call.inputs[i].block = (guint8) ir_schedule_block (prepared->schedule, node->inputs[i]);
+  for (guint i = 0; i < node->n_outputs; i++)
+    if (node->outputs[i] != NULL)
+      step->call.outputs[i].block = (guint8) ir_schedule_block (prepared->schedule,
+                                                                node->outputs[i]);
+}
+
 static gboolean
-lay_out (IrRunStep *step)
+lay_out (const IrPrepared *prepared, IrRunStep *step)
 {
   const IrNode *node = step->node;
   IrCall *call = &step->call;
@@ -108,6 +129,7 @@ lay_out (IrRunStep *step)
       return FALSE;
     }
   call->settled = is_settled (call);
+  bind_blocks (prepared, step);
   step->n_owned = call->owned->len;
   return TRUE;
 }
@@ -138,12 +160,13 @@ is_constant_output (const IrNode *node)
 
 /* Whether the step only says that the bytes of its first input have another shape. */
 static gboolean
-is_view (const IrNode *node)
+is_view (const IrPrepared *prepared, const IrNode *node)
 {
   const IrValue *in = ir_node_input (node, 0), *out = ir_node_output (node, 0);
 
   return (node->op->flags & IR_OP_VIEW) && node->n_outputs == 1 && in != NULL && out != NULL &&
-         in->type->dtype == out->type->dtype && bytes_of (in->type) == bytes_of (out->type);
+         in->type->dtype == out->type->dtype && bytes_of (in->type) == bytes_of (out->type) &&
+         ir_schedule_block (prepared->schedule, in) == 0;
 }
 
 static gboolean
@@ -175,15 +198,16 @@ bind_output (Binder *binder, IrRunStep *step, guint slot, GError **error)
 {
   IrPrepared *prepared = binder->prepared;
   const IrValue *value = step->node->outputs[slot];
+  const IrType *type = kept_type (prepared, value);
   IrTensor *tensor = NULL;
 
   if (in_arena (prepared, value))
-    tensor = new_placed (prepared, &prepared->places[value->id], value->type);
-  else if ((tensor = new_lasting (value->type, error)) != NULL)
+    tensor = new_placed (prepared, &prepared->places[value->id], type);
+  else if ((tensor = new_lasting (type, error)) != NULL)
     {
       binder->lasting[value->id] = TRUE;
-      binder->budget -= bytes_of (value->type);
-      step->kept_bytes += bytes_of (value->type);
+      binder->budget -= bytes_of (type);
+      step->kept_bytes += bytes_of (type);
       g_array_append_val (prepared->lasting, value->id);
     }
   prepared->bindings[value->id].tensor = tensor;
@@ -203,7 +227,7 @@ fits (const Binder *binder, const IrNode *node)
       const IrValue *value = node->outputs[i];
       if (value == NULL)
         continue;
-      guint64 bytes = bytes_of (value->type);
+      guint64 bytes = bytes_of (kept_type (binder->prepared, value));
       if (bytes > (limit != 0 ? limit : ir_exec_default_memory_limit ()))
         return FALSE;
       if (in_arena (binder->prepared, value))
@@ -248,7 +272,7 @@ bind_step (Binder *binder, IrRunStep *step, guint index, GError **error)
   const IrNode *node = step->node;
   gboolean done = TRUE;
 
-  if (!lay_out (step))
+  if (!lay_out (binder->prepared, step))
     return TRUE;
   step->outputs = g_new0 (IrTensor *, MAX (node->n_outputs, 1));
   if (is_constant_output (node))
@@ -256,7 +280,7 @@ bind_step (Binder *binder, IrRunStep *step, guint index, GError **error)
       step->idle = TRUE;
       bind_constants (binder, step);
     }
-  else if (is_view (node) && bind_view (binder, step, index))
+  else if (is_view (binder->prepared, node) && bind_view (binder, step, index))
     {
       step->idle = TRUE;
       if (in_arena (binder->prepared, node->outputs[0]))
@@ -378,7 +402,7 @@ count_placed (const Binder *binder)
       for (guint i = 0; step->bound && i < step->node->n_outputs; i++)
         if (step->node->outputs[i] != NULL && in_arena (prepared, step->node->outputs[i]))
           reach = MAX (reach, prepared->places[step->node->outputs[i]->id].offset +
-                                  bytes_of (step->node->outputs[i]->type));
+                                  bytes_of (kept_type (prepared, step->node->outputs[i])));
       step->reach_bytes = reach;
     }
 }
@@ -581,7 +605,7 @@ renew_lasting (IrPrepared *prepared, GError **error)
       IrTensor *tensor = prepared->bindings[id].tensor;
       if (tensor != NULL && ir_tensor_reclaim (tensor))
         continue;
-      tensor = new_lasting (ir_model_value (prepared->model, id)->type, error);
+      tensor = new_lasting (kept_type (prepared, ir_model_value (prepared->model, id)), error);
       rebind (prepared, id, tensor);
       if (tensor == NULL)
         return FALSE;
@@ -693,7 +717,7 @@ ir_steps_feed (IrRunState *state, const IrValue *value, IrTensor *tensor)
   if (prepared->bindings == NULL || value->id >= prepared->n_values ||
       prepared->bindings[value->id].n == 0)
     return;
-  if (has_type (tensor, value->type))
+  if (has_type (tensor, kept_type (prepared, value)))
     tell_readers (prepared, value->id, tensor);
   else
     state->astray = TRUE;
@@ -727,7 +751,7 @@ take_bound (IrRunState *state, IrRunStep *step, guint slot, GError **error)
   if (tensor == NULL)
     return ir_call_fail (&step->call, error, IR_OP_ERROR_UNSUPPORTED,
                          "the kernel does not compute output %u (%s)", slot, value->name);
-  if (has_type (tensor, value->type))
+  if (has_type (tensor, kept_type (state->prepared, value)))
     {
       gconstpointer from = ir_tensor_data (tensor);
       gpointer to = ir_tensor_data_writable (wanted);
@@ -756,8 +780,11 @@ keep_outputs (IrRunState *state, const IrRunStep *step)
         continue; /* published already */
       if (state->options->capture == IR_CAPTURE_STATS)
         {
+          g_autoptr (IrTensor) plain = ir_schedule_block (state->prepared->schedule, value) != 0
+                                           ? ir_blocks_present (tensor, value->type, NULL)
+                                           : NULL;
           IrTensorStats *stats = g_new (IrTensorStats, 1);
-          ir_tensor_stats (tensor, G_N_ELEMENTS (stats->bins), stats);
+          ir_tensor_stats (plain != NULL ? plain : tensor, G_N_ELEMENTS (stats->bins), stats);
           g_hash_table_insert (state->run->stats, key, stats);
         }
       if (state->keep[value->id])
@@ -787,6 +814,7 @@ ir_step_run (IrRunState *state, IrRunStep *step, GError **error)
       call->max_output_bytes = state->output_limit;
       call->alloc = give_bound;
       call->alloc_data = step;
+      call->scratch = &state->prepared->scratch;
       call->kernel_state = step->plan->state;
       done = step->plan->kernel (call, error);
       for (guint i = 0; done && i < call->n_outputs; i++)

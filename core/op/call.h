@@ -24,6 +24,7 @@ typedef enum
 
 typedef struct _IrCall IrCall;
 typedef struct _IrThreads IrThreads; /* core/exec/threads.h */
+typedef struct _IrScratch IrScratch; /* core/exec/blocks.h */
 
 /* Contents of a small integer tensor (a shape, an axis list) known element by element, symbols
  * included: how dims propagate through Shape, Gather, Concat, Slice and arithmetic. */
@@ -42,6 +43,7 @@ typedef struct
   gboolean present;        /* FALSE: optional input left out */
   guint8 align_axis;       /* opset < 7: 1 + axis of input 0 that axis 0 of this one lines up with;
                               0: as numpy does. The accessors below apply it. */
+  guint8 block; /* execution: @tensor has so many channels together (core/exec/blocks.h); 0: plain */
 } IrCallInput;
 
 typedef struct
@@ -52,6 +54,7 @@ typedef struct
   gboolean present;        /* FALSE: nobody wants it; kernels may leave it out */
   gpointer memory;         /* (nullable) execution: where the memory plan wants it */
   gsize memory_bytes;
+  guint8 block; /* execution: so many channels are wanted together; 0: plain */
 } IrCallOutput;
 
 /* Gives memory for outputs; NULL: the heap. */
@@ -78,6 +81,7 @@ struct _IrCall
   gsize max_output_bytes;    /* 0 = no limit beyond the address space */
   IrAllocFunc alloc;
   gpointer alloc_data;
+  IrScratch *scratch;    /* (nullable) memory that back ends may use during the call */
   gpointer kernel_state; /* back ends: prepared state of the node (packed weights …) */
   /* (nullable) inference inside function bodies: types that are not in the values themselves */
   const IrType *(*type_of) (gpointer data, const IrValue *value);

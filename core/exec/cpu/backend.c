@@ -3,6 +3,8 @@
 
 #include "core/exec/cpu/cpu.h"
 
+#include <string.h>
+
 typedef struct
 {
   IrOpId op;
@@ -25,8 +27,14 @@ typedef struct
   gpointer state;
 } State;
 
-static const IrCpuKernel *
-kernel_of (const IrNode *node)
+/**
+ * cpu_kernel_of:
+ * @node: a node
+ *
+ * Returns: (transfer none) (nullable): the kernel of its operator
+ */
+const IrCpuKernel *
+cpu_kernel_of (const IrNode *node)
 {
   return node->op != NULL ? rows[node->op->id].kernel : NULL;
 }
@@ -34,7 +42,7 @@ kernel_of (const IrNode *node)
 static const char *
 refuses (const IrNode *node)
 {
-  const IrCpuKernel *kernel = kernel_of (node);
+  const IrCpuKernel *kernel = cpu_kernel_of (node);
 
   if (node->op == NULL)
     return "irscope does not know this operator";
@@ -43,19 +51,45 @@ refuses (const IrNode *node)
   return kernel->refuses != NULL ? kernel->refuses (node) : NULL;
 }
 
+/* Operands may be replaced by copies in another layout: the call is as before when it returns. */
+static gboolean
+run_in_blocks (const IrCpuKernel *kernel, IrCall *call, GError **error)
+{
+  IrCallInput few[8],
+      *inputs = call->n_inputs <= G_N_ELEMENTS (few) ? few : g_new (IrCallInput, call->n_inputs);
+  const IrType *type = call->outputs[0].type;
+  guint8 block = call->outputs[0].block;
+  guint n_inputs = call->n_inputs;
+  gboolean done;
+
+  memcpy (inputs, call->inputs, n_inputs * sizeof *inputs);
+  if (cpu_call_has_blocks (call))
+    done = cpu_run_blocks (kernel, call, error);
+  else
+    done = (call->settled || call->op->infer (call, error)) && kernel->run (call, error);
+  memcpy (call->inputs, inputs, n_inputs * sizeof *inputs);
+  call->outputs[0].block = block;
+  if (block != 0)
+    call->outputs[0].type = type;
+  if (inputs != few)
+    g_free (inputs);
+  return done;
+}
+
 /* Inference with all shapes known refuses what does not fit, so that no kernel reads beyond an
  * operand: shapes that a graph leaves open meet for the first time here. */
 static gboolean
 run (IrCall *call, GError **error)
 {
-  const IrCpuKernel *kernel = kernel_of (call->node);
+  const IrCpuKernel *kernel = cpu_kernel_of (call->node);
   State *state = call->kernel_state;
   gboolean done;
 
-  if (!call->settled && !call->op->infer (call, error))
-    return FALSE;
   call->kernel_state = state != NULL ? state->state : NULL;
-  done = kernel->run (call, error);
+  if (kernel->blocks != NULL || cpu_call_has_blocks (call))
+    done = run_in_blocks (kernel, call, error);
+  else
+    done = (call->settled || call->op->infer (call, error)) && kernel->run (call, error);
   call->kernel_state = state; /* whose it is: the caller releases it */
   return done;
 }
@@ -63,19 +97,19 @@ run (IrCall *call, GError **error)
 static IrKernelFunc
 kernel (const IrNode *node)
 {
-  return kernel_of (node) != NULL ? run : NULL;
+  return cpu_kernel_of (node) != NULL ? run : NULL;
 }
 
 static const char *
 kernel_name (const IrNode *node)
 {
-  return kernel_of (node)->name;
+  return cpu_kernel_of (node)->name;
 }
 
 static gpointer
 prepare (IrCall *call, GError **error)
 {
-  const IrCpuKernel *found = kernel_of (call->node);
+  const IrCpuKernel *found = cpu_kernel_of (call->node);
   g_autoptr (GError) local = NULL;
   gpointer prepared = found->prepare != NULL ? found->prepare (call, &local) : NULL;
   State *state;
@@ -110,4 +144,6 @@ const IrBackend ir_backend_cpu = {
   .prepare = prepare,
   .release = release,
   .falls_back = TRUE,
+  .plan_blocks = cpu_plan_blocks,
+  .explain_blocks = cpu_explain_blocks,
 };

@@ -1,11 +1,11 @@
-/* Convolution on oneDNN (2.6, C API), with the fused forms. Weights that are constant are packed
- * once into the layout that the primitive likes; activations come and go as NCHW and are reordered
- * where the primitive wants blocks. What follows the convolution (residual, activation) is a loop
- * of our own over the result: oneDNN's Relu turns NaN into 0, and a debugger must not hide a NaN.
- */
+/* Convolution with the fused forms: directly over blocks of channels (direct.c) where the machine
+ * and the groups allow it, else on oneDNN (2.6, C API). Weights that are constant are packed once.
+ * On oneDNN activations come and go as NCHW and are reordered where the primitive wants blocks, and
+ * what follows the convolution (residual, activation) is a loop of our own over the result: its
+ * Relu turns NaN into 0, and a debugger must not hide a NaN. */
 #include "config.h"
 
-#include "core/exec/cpu/cpu.h"
+#include "core/exec/cpu/direct.h"
 #include "core/op/infer-window.h"
 
 #include <omp.h>
@@ -13,6 +13,7 @@
 #include <string.h>
 
 #define MAX_AXES 3
+#define RESIDUAL 3 /* input that is added, of the forms that have one */
 
 typedef struct
 {
@@ -64,10 +65,10 @@ static const Form forms[] = {
 };
 
 static const Form *
-form_of (const IrCall *call)
+form_of (IrOpId op)
 {
   for (guint i = 0; i < G_N_ELEMENTS (forms); i++)
-    if (forms[i].op == call->op->id)
+    if (forms[i].op == op)
       return &forms[i];
   return &forms[0];
 }
@@ -294,10 +295,12 @@ execute (Plan *plan, const IrCall *call, float *y)
 
 /* -- the kernel -- */
 
-/* The plan is made in the first run, when all shapes are known for sure, and kept. */
+/* What is made in the first run, when all shapes are known for sure, and kept. */
 typedef struct
 {
-  Plan *plan;
+  Plan *plan;                             /* (nullable) on oneDNN */
+  CpuDirect *direct;                      /* (nullable) over blocks of channels */
+  const float *packed_from, *packed_bias; /* what @direct was packed from */
 } State;
 
 static gpointer
@@ -312,13 +315,14 @@ release (gpointer data)
   State *state = data;
 
   g_clear_pointer (&state->plan, plan_free);
+  g_clear_pointer (&state->direct, cpu_direct_free);
   g_free (state);
 }
 
 static gboolean
 epilogue_of (const IrCall *call, const IrTensor *y, CpuEpilogue *epilogue)
 {
-  const Form *form = form_of (call);
+  const Form *form = form_of (call->op->id);
   guint bounds = form->residual ? 4 : 3;
 
   *epilogue = (CpuEpilogue){ .activation = form->activation };
@@ -327,9 +331,10 @@ epilogue_of (const IrCall *call, const IrTensor *y, CpuEpilogue *epilogue)
     return FALSE;
   if (!form->residual)
     return TRUE;
-  epilogue->add = cpu_floats (call, 3);
+  epilogue->add = cpu_floats (call, RESIDUAL);
   return epilogue->add != NULL &&
-         ir_tensor_n_elements (ir_call_input (call, 3)) == ir_tensor_n_elements (y);
+         (y == NULL ||
+          ir_tensor_n_elements (ir_call_input (call, RESIDUAL)) == ir_tensor_n_elements (y));
 }
 
 /* Small convolutions run on one thread: waking others takes longer, and far longer where the cores
@@ -344,8 +349,9 @@ n_threads_of (const IrCall *call, const IrTensor *y)
   return cpu_n_threads (call, ir_tensor_n_elements (y) * per_element / 32);
 }
 
+/* On oneDNN, all operands plain. */
 static gboolean
-run (IrCall *call, GError **error)
+run_plain (IrCall *call, GError **error)
 {
   State *state = call->kernel_state, local = { 0 };
   IrWindow window;
@@ -383,10 +389,177 @@ run (IrCall *call, GError **error)
   return TRUE;
 }
 
+/* -- over blocks of channels -- */
+
+/* From the types of the inputs; FALSE if they do not say all, or it is not for direct.c. */
+static gboolean
+direct_shape (const IrCall *call, CpuDirectShape *shape)
+{
+  const IrType *x = ir_call_input_type (call, 0), *w = ir_call_input_type (call, 1);
+  IrWindow window;
+
+  if (x == NULL || w == NULL || x->rank != 4 || w->rank != 4 || !ir_type_is_static (x) ||
+      !ir_type_is_static (w) || !ir_window_of_conv (&window, call, NULL))
+    return FALSE;
+  memset (shape, 0, sizeof *shape);
+  shape->batch = x->dims[0];
+  shape->groups = ir_call_int (call, "group", 1);
+  if (shape->groups < 1 || w->dims[0] % shape->groups != 0 ||
+      x->dims[1] != w->dims[1] * shape->groups)
+    return FALSE;
+  shape->channels = w->dims[1];
+  shape->maps = w->dims[0] / shape->groups;
+  for (guint i = 0; i < 2; i++)
+    {
+      shape->in[i] = window.in[i];
+      shape->out[i] = window.out[i];
+      shape->kernel[i] = window.kernel[i];
+      shape->stride[i] = window.stride[i];
+      shape->dilation[i] = window.dilation[i];
+      shape->pad[i] = window.pad_begin[i];
+    }
+  return cpu_direct_takes (shape, cpu_lanes ());
+}
+
+static gboolean
+node_direct_shape (const IrNode *node, CpuDirectShape *shape)
+{
+  IrCall call;
+  gboolean fits;
+
+  ir_call_init (&call, node);
+  fits = direct_shape (&call, shape);
+  ir_call_clear (&call);
+  return fits;
+}
+
+/* Pictures have too few channels for a block; the kernel orders them in its own way. */
+static gboolean
+takes_blocks (const IrNode *node, guint slot, guint lanes)
+{
+  CpuDirectShape shape;
+  CpuPlanes out, residual;
+
+  if (!node_direct_shape (node, &shape))
+    return FALSE;
+  if (slot == 0)
+    return cpu_direct_in_block (&shape, lanes) == lanes;
+  return slot == RESIDUAL && form_of (node->op->id)->residual &&
+         cpu_planes_of (ir_node_input (node, RESIDUAL), &residual) &&
+         cpu_planes_of (ir_node_output (node, 0), &out) &&
+         memcmp (&residual, &out, sizeof out) == 0;
+}
+
+static gboolean
+gives_blocks (const IrNode *node, const guint8 *blocks, guint lanes)
+{
+  CpuDirectShape shape;
+
+  return node_direct_shape (node, &shape);
+}
+
+/* Packs the weights where that has not been done, or where a run may bring new ones. */
+static gboolean
+pack_direct (State *state, const IrCall *call)
+{
+  const float *w = cpu_floats (call, 1), *b = cpu_floats (call, 2);
+  const IrNode *node = call->node;
+  gboolean constant = ir_value_constant (node->inputs[1]) != NULL &&
+                      (b == NULL || ir_value_constant (node->inputs[2]) != NULL);
+
+  if (constant && state->packed_from == w && state->packed_bias == b)
+    return TRUE;
+  state->packed_from = NULL;
+  if (!cpu_direct_pack (state->direct, w, b))
+    return FALSE;
+  state->packed_from = w;
+  state->packed_bias = b;
+  return TRUE;
+}
+
+/* Everything in place; FALSE without an error: this convolution is not for direct.c after all. */
+static gboolean
+run_direct (State *state, IrCall *call, const CpuDirectShape *shape, GError **error)
+{
+  gint64 in[] = { shape->batch, shape->groups * shape->channels, shape->in[0], shape->in[1] };
+  gint64 out[] = { shape->batch, shape->groups * shape->maps, shape->out[0], shape->out[1] };
+  guint lanes = cpu_lanes ();
+  CpuEpilogue epilogue;
+  IrTensor *blocks;
+
+  if (state->direct == NULL || memcmp (cpu_direct_shape (state->direct), shape, sizeof *shape) != 0)
+    {
+      g_clear_pointer (&state->direct, cpu_direct_free);
+      state->direct = cpu_direct_new (shape, lanes);
+      state->packed_from = NULL;
+    }
+  if (!pack_direct (state, call))
+    return FALSE;
+  const float *x = cpu_blocks_in (call, 0, in, cpu_direct_in_block (shape, lanes), error);
+  if (x == NULL ||
+      (form_of (call->op->id)->residual &&
+       cpu_blocks_in (call, RESIDUAL, out, lanes, error) == NULL) ||
+      !epilogue_of (call, NULL, &epilogue))
+    return FALSE;
+  float *y = cpu_blocks_out (call, out, lanes, &blocks, error);
+  if (y == NULL)
+    return FALSE;
+  if (!cpu_direct_run (state->direct, call, &epilogue, x, y))
+    {
+      if (call->outputs[0].block == 0)
+        ir_tensor_unref (blocks);
+      return ir_call_fail (call, error, IR_OP_ERROR_CANCELLED, "cancelled");
+    }
+  return cpu_blocks_done (call, out, blocks, error);
+}
+
+/* Whether the operands that follow the convolution are as run_direct() needs them. */
+static gboolean
+fits_direct (const IrCall *call, const CpuDirectShape *shape)
+{
+  const Form *form = form_of (call->op->id);
+  const IrType *residual = ir_call_input_type (call, RESIDUAL);
+  gint64 out[] = { shape->batch, shape->groups * shape->maps, shape->out[0], shape->out[1] };
+  CpuEpilogue limits;
+
+  if (cpu_floats (call, 1) == NULL || cpu_floats (call, 0) == NULL)
+    return FALSE;
+  if (form->activation == CPU_ACT_CLIP && !cpu_limits (call, form->residual ? 4 : 3, &limits))
+    return FALSE;
+  return !form->residual || (cpu_floats (call, RESIDUAL) != NULL && residual->rank == 4 &&
+                             memcmp (residual->dims, out, sizeof out) == 0);
+}
+
+static gboolean
+run (IrCall *call, GError **error)
+{
+  State *state = call->kernel_state, local = { 0 };
+  g_autoptr (GError) failed = NULL;
+  CpuDirectShape shape;
+  gboolean done = FALSE;
+
+  if (state == NULL)
+    state = &local;
+  if (direct_shape (call, &shape) && fits_direct (call, &shape))
+    done = run_direct (state, call, &shape, &failed);
+  g_clear_pointer (&local.direct, cpu_direct_free);
+  if (done)
+    return TRUE;
+  if (failed != NULL)
+    {
+      g_propagate_error (error, g_steal_pointer (&failed));
+      return FALSE;
+    }
+  return cpu_run_in_order (run_plain, call, error);
+}
+
+static const IrCpuBlocks conv_blocks = { takes_blocks, gives_blocks, run };
+
 const IrCpuKernel cpu_conv = {
-  .name = "oneDNN convolution",
+  .name = "convolution",
   .refuses = refuses,
   .prepare = prepare,
   .release = release,
   .run = run,
+  .blocks = &conv_blocks,
 };

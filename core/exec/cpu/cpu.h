@@ -6,7 +6,19 @@
  * many threads as its call has. */
 #pragma once
 
+#include "core/exec/blocks.h"
 #include "core/exec/exec-private.h"
+
+/* How a kernel works on values in blocks of channels (core/exec/blocks.h). */
+typedef struct
+{
+  /* Whether it reads input @slot of @node in blocks of @lanes channels. */
+  gboolean (*takes) (const IrNode *node, guint slot, guint lanes);
+  /* (nullable) Whether it gives output 0 so, where @blocks says which values already are. */
+  gboolean (*gives) (const IrNode *node, const guint8 *blocks, guint lanes);
+  /* The operands may be plain or in blocks; cpu_blocks_in() and cpu_blocks_out() help. */
+  IrKernelFunc run;
+} IrCpuBlocks;
 
 typedef struct
 {
@@ -17,6 +29,7 @@ typedef struct
   gpointer (*prepare) (IrCall *call, GError **error);
   void (*release) (gpointer state);
   IrKernelFunc run;
+  const IrCpuBlocks *blocks; /* (nullable) plain values only, or operators element by element */
 } IrCpuKernel;
 
 extern const IrBackend ir_backend_cpu;
@@ -84,3 +97,27 @@ gboolean cpu_is_tail (const IrTensor *vector, const IrTensor *in, gint64 axis);
 gboolean cpu_limits (const IrCall *call, guint slot, CpuEpilogue *epilogue);
 void cpu_epilogue (const CpuEpilogue *epilogue, float *y, guint64 n, guint64 offset);
 void cpu_epilogue_all (const IrCall *call, const CpuEpilogue *epilogue, float *y, guint64 n);
+
+/* -- blocks of channels: layout.c -- */
+const IrCpuKernel *cpu_kernel_of (const IrNode *node); /* backend.c; (nullable) */
+guint cpu_lanes (void); /* of the machine's vectors; 0: none that kernels over blocks exist for */
+void cpu_plan_blocks (const IrGraph *graph, guint8 *blocks);
+const char *cpu_explain_blocks (const IrNode *node, const guint8 *blocks);
+gboolean cpu_call_has_blocks (const IrCall *call);
+gboolean cpu_run_blocks (const IrCpuKernel *kernel, IrCall *call, GError **error);
+
+/* Sizes of a value of rank 4 as the graph has it. */
+typedef struct
+{
+  gint64 batch, channels, plane;
+} CpuPlanes;
+
+gboolean cpu_planes_of (const IrValue *value, CpuPlanes *planes); /* float32, all sizes known */
+const float *cpu_blocks_in (
+    IrCall *call, guint slot, const gint64 *dims, guint block, GError **error);
+float *cpu_blocks_out (
+    IrCall *call, const gint64 *dims, guint block, IrTensor **blocks, GError **error);
+gboolean cpu_blocks_done (IrCall *call, const gint64 *dims, IrTensor *blocks, GError **error);
+gboolean cpu_run_in_order (IrKernelFunc run, IrCall *call, GError **error);
+extern const IrCpuBlocks cpu_max_pool_blocks, cpu_average_pool_blocks, cpu_concat_blocks,
+    cpu_global_average_pool_blocks, cpu_batch_norm_blocks;

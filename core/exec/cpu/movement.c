@@ -240,7 +240,8 @@ run_split (IrCall *call, GError **error)
 
 const IrCpuKernel cpu_concat = { .name = "block copy",
                                  .refuses = refuses_first,
-                                 .run = run_concat };
+                                 .run = run_concat,
+                                 .blocks = &cpu_concat_blocks };
 const IrCpuKernel cpu_split = { .name = "block copy", .refuses = refuses_first, .run = run_split };
 
 /* -- Slice, Expand, Tile, Pad -- */

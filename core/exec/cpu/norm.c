@@ -391,7 +391,8 @@ run_batch_norm (IrCall *call, GError **error)
 
 const IrCpuKernel cpu_batch_norm = { .name = "plane loop",
                                      .refuses = cpu_needs_float,
-                                     .run = run_batch_norm };
+                                     .run = run_batch_norm,
+                                     .blocks = &cpu_batch_norm_blocks };
 
 /* -- GlobalAveragePool -- */
 
@@ -420,4 +421,5 @@ run_global_average_pool (IrCall *call, GError **error)
 
 const IrCpuKernel cpu_global_average_pool = { .name = "plane loop",
                                               .refuses = cpu_needs_float,
-                                              .run = run_global_average_pool };
+                                              .run = run_global_average_pool,
+                                              .blocks = &cpu_global_average_pool_blocks };

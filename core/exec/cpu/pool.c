@@ -133,7 +133,9 @@ run_average_pool (IrCall *call, GError **error)
 
 const IrCpuKernel cpu_max_pool = { .name = "plane loop",
                                    .refuses = cpu_needs_float,
-                                   .run = run_max_pool };
+                                   .run = run_max_pool,
+                                   .blocks = &cpu_max_pool_blocks };
 const IrCpuKernel cpu_average_pool = { .name = "plane loop",
                                        .refuses = cpu_needs_float,
-                                       .run = run_average_pool };
+                                       .run = run_average_pool,
+                                       .blocks = &cpu_average_pool_blocks };

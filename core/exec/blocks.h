@@ -1,0 +1,43 @@
+/* Values in blocks of channels: what is [N, C, H, W] in the graph is kept as
+ * [N, C / block, H, W, block] between kernels that like it so, the last block filled up. Which
+ * values those are, the schedule says (IrSchedule.blocks); whoever looks at one sees it as the
+ * graph has it. */
+#pragma once
+
+#include "core/exec/exec.h"
+
+/* Memory that kernels use while they run, kept from one call to the next. */
+typedef struct
+{
+  gpointer data; /* (nullable) aligned to 64 bytes */
+  gsize bytes;
+} IrScratchPart;
+
+#define IR_SCRATCH_PARTS 6
+
+struct _IrScratch
+{
+  IrScratchPart parts[IR_SCRATCH_PARTS];
+};
+
+gpointer ir_scratch_get (IrScratch *scratch, guint part, gsize bytes);
+void ir_scratch_clear (IrScratch *scratch);
+
+gboolean ir_blocks_bytes (const IrType *type, guint block, gsize *bytes);
+void ir_blocks_from_plain (const float *plain,
+                           float *blocks,
+                           gint64 batch,
+                           gint64 channels,
+                           gint64 plane,
+                           gint64 block,
+                           int n_threads);
+void ir_blocks_to_plain (const float *blocks,
+                         float *plain,
+                         gint64 batch,
+                         gint64 channels,
+                         gint64 plane,
+                         gint64 block,
+                         int n_threads);
+IrTensor *ir_blocks_present (const IrTensor *blocks, const IrType *type, GError **error);
+guint ir_schedule_block (const IrSchedule *schedule, const IrValue *value);
+const IrType *ir_schedule_kept_type (const IrSchedule *schedule, const IrValue *value);

@@ -1,0 +1,368 @@
+/* Poolings, Concat and BatchNormalization over blocks of channels: a vector holds one pixel of as
+ * many channels as it has lanes, and every loop over channels becomes one operation. */
+#include "config.h"
+
+#include "core/exec/cpu/cpu.h"
+#include "core/op/infer-window.h"
+
+#include <math.h>
+#include <string.h>
+
+#define MOST_LANES 16
+
+static const gint64 *
+dims_of (const IrValue *value)
+{
+  return value->type->dims;
+}
+
+static gboolean
+takes_first (const IrNode *node, guint slot, guint lanes)
+{
+  CpuPlanes planes;
+
+  return slot == 0 && cpu_planes_of (ir_node_input (node, 0), &planes);
+}
+
+static gboolean
+first_in_blocks (const IrNode *node, const guint8 *blocks, guint lanes)
+{
+  return blocks[node->inputs[0]->id] != 0;
+}
+
+/* -- MaxPool, AveragePool -- */
+
+typedef struct
+{
+  IrWindow window;
+  gboolean average, count_padding;
+} Pool;
+
+/* Elements [low, high) of the input under the window at @out, and how many count for a mean:
+ * padding behind the declared pad (ceil_mode) does not. */
+static void
+span_of (const IrWindow *w, guint axis, gint64 out, gint64 *low, gint64 *high, gint64 *counted)
+{
+  gint64 start = out * w->stride[axis] - w->pad_begin[axis], end = start + w->kernel[axis];
+
+  *low = MAX (start, 0);
+  *high = MIN (end, w->in[axis]);
+  *counted = MIN (end, w->in[axis] + w->pad_end[axis]) - start;
+}
+
+/* A NaN wins and stays. */
+#define POOL(NAME, LANES)                                                                          \
+  CPU_VECTORIZED static void max_##NAME (const float *x, gint64 row, gint64 n_rows,                \
+                                         gint64 n_columns, float *y)                               \
+  {                                                                                                \
+    float most[LANES];                                                                             \
+                                                                                                   \
+    memcpy (most, x, sizeof most);                                                                 \
+    for (gint64 r = 0; r < n_rows; r++)                                                            \
+      for (gint64 c = 0; c < n_columns; c++)                                                       \
+        for (int k = 0; k < LANES; k++)                                                            \
+          {                                                                                        \
+            float v = x[r * row + c * LANES + k];                                                  \
+            most[k] = v <= most[k] ? most[k] : most[k] != most[k] ? most[k] : v;                   \
+          }                                                                                        \
+    memcpy (y, most, sizeof most);                                                                 \
+  }                                                                                                \
+  CPU_VECTORIZED static void mean_##NAME (const float *x, gint64 row, gint64 n_rows,               \
+                                          gint64 n_columns, double n, float *y)                    \
+  {                                                                                                \
+    double sums[LANES] = { 0 };                                                                    \
+                                                                                                   \
+    for (gint64 r = 0; r < n_rows; r++)                                                            \
+      for (gint64 c = 0; c < n_columns; c++)                                                       \
+        for (int k = 0; k < LANES; k++)                                                            \
+          sums[k] += x[r * row + c * LANES + k];                                                   \
+    for (int k = 0; k < LANES; k++)                                                                \
+      y[k] = (float) (sums[k] / n);                                                                \
+  }                                                                                                \
+  CPU_VECTORIZED static void scale_##NAME (const float *x, const double *mean,                     \
+                                           const double *factor, const double *bias, gint64 n,     \
+                                           float *y)                                               \
+  {                                                                                                \
+    for (gint64 i = 0; i < n; i++)                                                                 \
+      for (int k = 0; k < LANES; k++)                                                              \
+        y[i * LANES + k] = (float) ((x[i * LANES + k] - mean[k]) * factor[k] + bias[k]);           \
+  }
+
+POOL (16, 16)
+POOL (8, 8)
+
+static void
+pool_plane (const Pool *pool, guint lanes, const float *x, float *y)
+{
+  const IrWindow *w = &pool->window;
+  gint64 row = w->in[1] * lanes;
+
+  for (gint64 i = 0; i < w->out[0]; i++)
+    for (gint64 j = 0; j < w->out[1]; j++)
+      {
+        gint64 top, bottom, left, right, n_rows, n_columns;
+        float *to = y + (i * w->out[1] + j) * lanes;
+
+        span_of (w, 0, i, &top, &bottom, &n_rows);
+        span_of (w, 1, j, &left, &right, &n_columns);
+        const float *from = x + top * row + left * lanes;
+        double n = pool->count_padding ? (double) (n_rows * n_columns)
+                                       : (double) ((bottom - top) * (right - left));
+
+        if (pool->average)
+          (lanes == 16 ? mean_16 : mean_8) (from, row, bottom - top, right - left, n, to);
+        else
+          (lanes == 16 ? max_16 : max_8) (from, row, bottom - top, right - left, to);
+      }
+}
+
+/* Every window must touch the input, and dilation is left to the reference kernel. */
+static gboolean
+pool_fits (const IrWindow *w)
+{
+  if (w->n_axes != 2)
+    return FALSE;
+  for (guint axis = 0; axis < 2; axis++)
+    {
+      if (w->dilation[axis] != 1 || w->in[axis] <= 0 || w->out[axis] <= 0)
+        return FALSE;
+      for (gint64 out = 0; out < w->out[axis]; out++)
+        {
+          gint64 low, high, counted;
+          span_of (w, axis, out, &low, &high, &counted);
+          if (low >= high)
+            return FALSE;
+        }
+    }
+  return TRUE;
+}
+
+static gboolean
+takes_pool (const IrNode *node, guint slot, guint lanes)
+{
+  CpuPlanes in, out;
+  IrWindow window;
+  IrCall call;
+  gboolean fits;
+
+  if (slot != 0 || !cpu_planes_of (ir_node_input (node, 0), &in) ||
+      !cpu_planes_of (ir_node_output (node, 0), &out) || ir_node_output (node, 1) != NULL)
+    return FALSE;
+  ir_call_init (&call, node);
+  fits = ir_window_of_pool (&window, &call, NULL) && pool_fits (&window);
+  ir_call_clear (&call);
+  return fits;
+}
+
+static gboolean
+gives_pool (const IrNode *node, const guint8 *blocks, guint lanes)
+{
+  return first_in_blocks (node, blocks, lanes) && takes_pool (node, 0, lanes);
+}
+
+static gboolean
+run_pool (IrCall *call, gboolean average, GError **error)
+{
+  Pool pool = { .average = average,
+                .count_padding = ir_call_int (call, "count_include_pad", 0) != 0 };
+  const gint64 *in = dims_of (call->node->inputs[0]), *out = dims_of (call->node->outputs[0]);
+  gint64 lanes = cpu_lanes (), in_plane = in[2] * in[3] * lanes,
+         out_plane = out[2] * out[3] * lanes;
+  gint64 n = in[0] * ((in[1] + lanes - 1) / lanes);
+  IrTensor *blocks;
+
+  if (!ir_window_of_pool (&pool.window, call, error))
+    return FALSE;
+  const float *x = cpu_blocks_in (call, 0, in, (guint) lanes, error);
+  float *y = x != NULL ? cpu_blocks_out (call, out, (guint) lanes, &blocks, error) : NULL;
+  if (y == NULL)
+    return FALSE;
+  int n_threads = cpu_n_threads (call, (guint64) (n * in_plane / 4));
+#pragma omp parallel for num_threads(n_threads) schedule(static)
+  for (gint64 i = 0; i < n; i++)
+    pool_plane (&pool, (guint) lanes, x + i * in_plane, y + i * out_plane);
+  return cpu_blocks_done (call, out, blocks, error);
+}
+
+static gboolean
+run_max_pool (IrCall *call, GError **error)
+{
+  return run_pool (call, FALSE, error);
+}
+
+static gboolean
+run_average_pool (IrCall *call, GError **error)
+{
+  return run_pool (call, TRUE, error);
+}
+
+const IrCpuBlocks cpu_max_pool_blocks = { takes_pool, gives_pool, run_max_pool };
+const IrCpuBlocks cpu_average_pool_blocks = { takes_pool, gives_pool, run_average_pool };
+
+/* -- GlobalAveragePool: a plain value, as small as it is -- */
+
+static gboolean
+run_global_average_pool (IrCall *call, GError **error)
+{
+  const gint64 *in = dims_of (call->node->inputs[0]);
+  gint64 lanes = cpu_lanes (), n_blocks = (in[1] + lanes - 1) / lanes, plane = in[2] * in[3];
+  gint64 dims[] = { in[0], in[1], 1, 1 };
+  const float *x = cpu_blocks_in (call, 0, in, (guint) lanes, error);
+  float *y = x != NULL ? cpu_new_floats_shaped (call, 0, 4, dims, error) : NULL;
+
+  if (y == NULL)
+    return FALSE;
+  int n_threads = cpu_n_threads (call, (guint64) (in[0] * in[1] * plane));
+#pragma omp parallel for num_threads(n_threads) schedule(static)
+  for (gint64 i = 0; i < in[0] * n_blocks; i++)
+    {
+      gint64 first = i % n_blocks * lanes;
+      float means[MOST_LANES];
+
+      (lanes == 16 ? mean_16 : mean_8) (x + i * plane * lanes, 0, 1, plane, (double) plane, means);
+      memcpy (y + i / n_blocks * in[1] + first, means,
+              (gsize) MIN (lanes, in[1] - first) * sizeof *y);
+    }
+  return TRUE;
+}
+
+const IrCpuBlocks cpu_global_average_pool_blocks = { takes_first, NULL, run_global_average_pool };
+
+/* -- Concat of channels: whole blocks, so that only the last operand may end within one -- */
+
+static gboolean
+takes_concat (const IrNode *node, guint slot, guint lanes)
+{
+  CpuPlanes planes;
+  IrCall call;
+  gint64 axis;
+
+  ir_call_init (&call, node);
+  axis = ir_call_int (&call, "axis", 1);
+  ir_call_clear (&call);
+  if ((axis != 1 && axis != -3) || !cpu_planes_of (ir_node_output (node, 0), &planes))
+    return FALSE;
+  for (guint i = 0; i < node->n_inputs; i++)
+    if (!cpu_planes_of (node->inputs[i], &planes) ||
+        (i + 1 < node->n_inputs && planes.channels % lanes != 0))
+      return FALSE;
+  return TRUE;
+}
+
+/* As long as most of it is in blocks already. */
+static gboolean
+gives_concat (const IrNode *node, const guint8 *blocks, guint lanes)
+{
+  gint64 in_blocks = 0, all = 0;
+
+  if (!takes_concat (node, 0, lanes))
+    return FALSE;
+  for (guint i = 0; i < node->n_inputs; i++)
+    {
+      all += dims_of (node->inputs[i])[1];
+      if (blocks[node->inputs[i]->id] != 0)
+        in_blocks += dims_of (node->inputs[i])[1];
+    }
+  return 2 * in_blocks >= all;
+}
+
+static gboolean
+run_concat (IrCall *call, GError **error)
+{
+  const gint64 *out = dims_of (call->node->outputs[0]);
+  gint64 lanes = cpu_lanes (), plane = out[2] * out[3], sample = (out[1] + lanes - 1) / lanes,
+         at = 0;
+  IrTensor *blocks;
+  float *y = cpu_blocks_out (call, out, (guint) lanes, &blocks, error);
+
+  if (y == NULL)
+    return FALSE;
+  int n_threads = cpu_n_threads (call, (guint64) (out[0] * out[1] * plane));
+  for (guint i = 0; i < call->n_inputs; i++)
+    {
+      gint64 channels = dims_of (call->node->inputs[i])[1], own = (channels + lanes - 1) / lanes;
+      const float *x = ir_tensor_data (ir_call_input (call, i));
+
+      for (gint64 n = 0; n < out[0]; n++)
+        {
+          float *to = y + (n * sample + at) * plane * lanes;
+
+          if (call->inputs[i].block == 0)
+            {
+              ir_blocks_from_plain (x + n * channels * plane, to, 1, channels, plane, lanes,
+                                    n_threads);
+              continue;
+            }
+#pragma omp parallel for num_threads(n_threads) schedule(static)
+          for (gint64 b = 0; b < own; b++)
+            memcpy (to + b * plane * lanes, x + (n * own + b) * plane * lanes,
+                    (gsize) (plane * lanes) * sizeof *to);
+        }
+      at += own;
+    }
+  return cpu_blocks_done (call, out, blocks, error);
+}
+
+const IrCpuBlocks cpu_concat_blocks = { takes_concat, gives_concat, run_concat };
+
+/* -- BatchNormalization -- */
+
+static gboolean
+takes_batch_norm (const IrNode *node, guint slot, guint lanes)
+{
+  CpuPlanes planes;
+
+  if (slot != 0 || node->n_inputs < 5 || ir_node_output (node, 1) != NULL ||
+      !cpu_planes_of (ir_node_input (node, 0), &planes))
+    return FALSE;
+  for (guint i = 1; i < 5; i++)
+    {
+      const IrValue *value = node->inputs[i];
+      if (value == NULL || value->type == NULL || value->type->dtype != IR_DTYPE_FLOAT ||
+          value->type->rank != 1 || value->type->dims[0] != planes.channels)
+        return FALSE;
+    }
+  return TRUE;
+}
+
+static gboolean
+gives_batch_norm (const IrNode *node, const guint8 *blocks, guint lanes)
+{
+  return first_in_blocks (node, blocks, lanes) && takes_batch_norm (node, 0, lanes);
+}
+
+static gboolean
+run_batch_norm (IrCall *call, GError **error)
+{
+  const gint64 *in = dims_of (call->node->inputs[0]);
+  gint64 lanes = cpu_lanes (), n_blocks = (in[1] + lanes - 1) / lanes, plane = in[2] * in[3];
+  const float *scale = cpu_floats (call, 1), *bias = cpu_floats (call, 2),
+              *mean = cpu_floats (call, 3), *variance = cpu_floats (call, 4);
+  double epsilon = ir_call_float (call, "epsilon", 1e-5f);
+  IrTensor *blocks;
+
+  if (ir_call_int (call, "training_mode", 0) != 0)
+    return cpu_run_in_order (call->op->ref, call, error);
+  const float *x = cpu_blocks_in (call, 0, in, (guint) lanes, error);
+  float *y = x != NULL ? cpu_blocks_out (call, in, (guint) lanes, &blocks, error) : NULL;
+  if (y == NULL)
+    return FALSE;
+  int n_threads = cpu_n_threads (call, (guint64) (in[0] * in[1] * plane));
+#pragma omp parallel for num_threads(n_threads) schedule(static)
+  for (gint64 i = 0; i < in[0] * n_blocks; i++)
+    {
+      double means[MOST_LANES] = { 0 }, factors[MOST_LANES] = { 0 }, biases[MOST_LANES] = { 0 };
+
+      for (gint64 k = 0, c = i % n_blocks * lanes; k < lanes && c < in[1]; k++, c++)
+        {
+          means[k] = mean[c];
+          factors[k] = scale[c] / sqrt (variance[c] + epsilon);
+          biases[k] = bias[c];
+        }
+      (lanes == 16 ? scale_16 : scale_8) (x + i * plane * lanes, means, factors, biases, plane,
+                                          y + i * plane * lanes);
+    }
+  return cpu_blocks_done (call, in, blocks, error);
+}
+
+const IrCpuBlocks cpu_batch_norm_blocks = { takes_batch_norm, gives_batch_norm, run_batch_norm };

@@ -1,0 +1,38 @@
+/* The inner loops of the direct convolution for AVX2: 16 registers of 8 lanes. */
+#include "config.h"
+
+#include "core/exec/cpu/direct.h"
+
+#ifdef __x86_64__
+#include <immintrin.h>
+
+#define VECTOR                __m256
+#define LANES                 8
+#define TARGET                __attribute__ ((target ("avx2,fma")))
+#define LOAD(p)               _mm256_loadu_ps (p)
+#define STORE(p, v)           _mm256_storeu_ps (p, v)
+#define SPREAD(x)             _mm256_set1_ps (x)
+#define ZERO()                _mm256_setzero_ps ()
+#define ADD(a, b)             _mm256_add_ps (a, b)
+#define MULTIPLY(a, b)        _mm256_mul_ps (a, b)
+#define MULTIPLY_ADD(a, b, c) _mm256_fmadd_ps (a, b, c)
+#define MAXIMUM(a, b)         _mm256_max_ps (a, b)
+#define MINIMUM(a, b)         _mm256_min_ps (a, b)
+#define IF_NEGATIVE(x, v)                                                                          \
+  _mm256_blendv_ps (x, v, _mm256_cmp_ps (x, _mm256_setzero_ps (), _CMP_LT_OQ))
+
+#include "core/exec/cpu/direct-tile.h"
+
+TILES_8 (1)
+TILES_6 (2)
+
+const CpuVectorUnit cpu_unit_avx2 = {
+  .lanes = LANES,
+  .most_blocks = 2,
+  .most_pixels = { 0, 8, 6 },
+  .tiles = { { NULL }, { ROW_8 (1) }, { ROW_6 (2) } },
+  .depthwise = { DEPTHWISE_ROW },
+};
+#else
+const CpuVectorUnit cpu_unit_avx2 = { .lanes = 0 };
+#endif

@@ -1,0 +1,40 @@
+/* The inner loops of the direct convolution for AVX-512: 32 registers of 16 lanes. */
+#include "config.h"
+
+#include "core/exec/cpu/direct.h"
+
+#ifdef __x86_64__
+#include <immintrin.h>
+
+#define VECTOR                __m512
+#define LANES                 16
+#define TARGET                __attribute__ ((target ("avx512f,avx512vl,avx512dq,avx512bw,fma")))
+#define LOAD(p)               _mm512_loadu_ps (p)
+#define STORE(p, v)           _mm512_storeu_ps (p, v)
+#define SPREAD(x)             _mm512_set1_ps (x)
+#define ZERO()                _mm512_setzero_ps ()
+#define ADD(a, b)             _mm512_add_ps (a, b)
+#define MULTIPLY(a, b)        _mm512_mul_ps (a, b)
+#define MULTIPLY_ADD(a, b, c) _mm512_fmadd_ps (a, b, c)
+#define MAXIMUM(a, b)         _mm512_max_ps (a, b)
+#define MINIMUM(a, b)         _mm512_min_ps (a, b)
+#define IF_NEGATIVE(x, v)                                                                          \
+  _mm512_mask_mov_ps (x, _mm512_cmp_ps_mask (x, _mm512_setzero_ps (), _CMP_LT_OQ), v)
+
+#include "core/exec/cpu/direct-tile.h"
+
+TILES_8 (1)
+TILES_8 (2)
+TILES_8 (3)
+TILES_6 (4)
+
+const CpuVectorUnit cpu_unit_avx512 = {
+  .lanes = LANES,
+  .most_blocks = 4,
+  .most_pixels = { 0, 8, 8, 8, 6 },
+  .tiles = { { NULL }, { ROW_8 (1) }, { ROW_8 (2) }, { ROW_8 (3) }, { ROW_6 (4) } },
+  .depthwise = { DEPTHWISE_ROW },
+};
+#else
+const CpuVectorUnit cpu_unit_avx512 = { .lanes = 0 };
+#endif

@@ -1,0 +1,205 @@
+/* The inner loops of the direct convolution, for one vector unit: included once for each, with
+ * VECTOR, LANES, TARGET and the operations below defined. A tile is some pixels by some blocks of
+ * output channels, whose sums stay in registers; each input element is broadcast and multiplied
+ * with a vector of weights per block. All loops over the tile have constant bounds, and vanish. */
+
+#define GATE(v) MULTIPLY_ADD (SPREAD (0.16666667f), v, SPREAD (0.5f)) /* of HardSwish */
+#define INLINE  static inline __attribute__ ((always_inline)) TARGET
+
+/* Where windows reach over the edge of the input. */
+static const float zeros[16] = { 0 };
+
+/* What follows the sums of a tile: @EXPRESSION gives the new value of v. Comparisons keep NaN: of
+ * two operands, the instructions give the second where one is NaN. */
+#define EACH(EXPRESSION)                                                                           \
+  _Pragma ("GCC unroll 32") for (int i = 0; i < n; i++)                                            \
+  {                                                                                                \
+    VECTOR v = sums[i];                                                                            \
+    sums[i] = EXPRESSION;                                                                          \
+  }                                                                                                \
+  break
+
+INLINE void
+finish (const CpuPanel *panel, VECTOR *sums, const int n)
+{
+  switch (panel->activation)
+    {
+    case CPU_ACT_RELU:
+      EACH (MAXIMUM (ZERO (), v));
+    case CPU_ACT_CLIP:
+      EACH (MINIMUM (SPREAD (panel->high), MAXIMUM (SPREAD (panel->low), v)));
+    case CPU_ACT_LEAKY_RELU:
+      EACH (IF_NEGATIVE (v, MULTIPLY (SPREAD (panel->alpha), v)));
+    case CPU_ACT_HARD_SWISH:
+      EACH (MULTIPLY (v, MINIMUM (SPREAD (1), MAXIMUM (ZERO (), GATE (v)))));
+    case CPU_ACT_NONE:
+    case CPU_ACT_SIGMOID:
+    case CPU_ACT_TANH:
+    case CPU_ACT_SILU:
+    case CPU_ACT_GELU:
+      break;
+    }
+}
+
+/* Element offsets of the pixels' windows, and whether all of them lie inside the input. */
+INLINE gboolean
+corners_of (const CpuPanel *panel, gint64 pixel, gint64 *at, const int n_pixels)
+{
+  gboolean inside = TRUE;
+
+#pragma GCC unroll 8
+  for (int p = 0; p < n_pixels; p++)
+    {
+      at[p] = panel->corners[pixel + p];
+      inside &= panel->inside[pixel + p];
+    }
+  return inside;
+}
+
+INLINE const float *
+under_tap (const CpuPanel *panel, gint64 pixel, gint64 at, gint64 tap)
+{
+  gint64 row = panel->rows[pixel] + panel->tap_rows[tap];
+  gint64 column = panel->columns[pixel] + panel->tap_columns[tap];
+  gboolean inside = (guint64) row < (guint64) panel->height &&
+                    (guint64) column < (guint64) panel->width;
+
+  return inside ? panel->x + at + panel->steps[tap] : zeros;
+}
+
+INLINE void
+tile (const CpuPanel *panel, gint64 pixel, const int n_pixels, const int n_maps)
+{
+  VECTOR sums[CPU_MOST_PIXELS * CPU_MOST_BLOCKS];
+  gint64 at[CPU_MOST_PIXELS];
+  const float *w = panel->w;
+  float *y = panel->y + pixel * LANES;
+  gboolean inside = corners_of (panel, pixel, at, n_pixels);
+
+#pragma GCC unroll 8
+  for (int p = 0; p < n_pixels; p++)
+#pragma GCC unroll 4
+    for (int m = 0; m < n_maps; m++)
+      sums[p * n_maps + m] = panel->starts ? LOAD (panel->bias + m * LANES)
+                                           : LOAD (y + m * panel->out_stride + p * LANES);
+  for (gint64 block = 0; block < panel->n_blocks; block++)
+    {
+      gint64 n_channels = block == panel->n_blocks - 1 ? panel->last : panel->block;
+
+      for (gint64 tap = 0; tap < panel->n_taps; tap++)
+        {
+          const float *from[CPU_MOST_PIXELS];
+
+#pragma GCC unroll 8
+          for (int p = 0; p < n_pixels; p++)
+            from[p] = inside ? panel->x + (at[p] + panel->steps[tap])
+                             : under_tap (panel, pixel + p, at[p], tap);
+#pragma GCC unroll 4
+          for (gint64 channel = 0; channel < n_channels; channel++)
+            {
+              VECTOR weights[CPU_MOST_BLOCKS];
+
+#pragma GCC unroll 4
+              for (int m = 0; m < n_maps; m++)
+                weights[m] = LOAD (w + m * LANES);
+#pragma GCC unroll 8
+              for (int p = 0; p < n_pixels; p++)
+                {
+                  VECTOR x = SPREAD (from[p][channel]);
+#pragma GCC unroll 4
+                  for (int m = 0; m < n_maps; m++)
+                    sums[p * n_maps + m] = MULTIPLY_ADD (x, weights[m], sums[p * n_maps + m]);
+                }
+              w += n_maps * LANES;
+            }
+        }
+#pragma GCC unroll 8
+      for (int p = 0; p < n_pixels; p++)
+        at[p] += panel->in_stride;
+    }
+  if (panel->ends && panel->add != NULL)
+    {
+#pragma GCC unroll 8
+      for (int p = 0; p < n_pixels; p++)
+#pragma GCC unroll 4
+        for (int m = 0; m < n_maps; m++)
+          sums[p * n_maps + m] = ADD (
+              sums[p * n_maps + m],
+              LOAD (panel->add + m * panel->out_stride + (pixel + p) * LANES));
+    }
+  if (panel->ends)
+    finish (panel, sums, n_pixels * n_maps);
+#pragma GCC unroll 8
+  for (int p = 0; p < n_pixels; p++)
+#pragma GCC unroll 4
+    for (int m = 0; m < n_maps; m++)
+      STORE (y + m * panel->out_stride + p * LANES, sums[p * n_maps + m]);
+}
+
+/* Each channel by itself: a vector of the input by a vector of weights. */
+INLINE void
+depthwise (const CpuPanel *panel, gint64 pixel, const int n_pixels)
+{
+  VECTOR sums[CPU_MOST_PIXELS];
+  gint64 at[CPU_MOST_PIXELS];
+  float *y = panel->y + pixel * LANES;
+  gboolean inside = corners_of (panel, pixel, at, n_pixels);
+
+#pragma GCC unroll 8
+  for (int p = 0; p < n_pixels; p++)
+    sums[p] = LOAD (panel->bias);
+  for (gint64 tap = 0; tap < panel->n_taps; tap++)
+    {
+      VECTOR weights = LOAD (panel->w + tap * LANES);
+
+#pragma GCC unroll 8
+      for (int p = 0; p < n_pixels; p++)
+        {
+          const float *from = inside ? panel->x + (at[p] + panel->steps[tap])
+                                     : under_tap (panel, pixel + p, at[p], tap);
+          sums[p] = MULTIPLY_ADD (LOAD (from), weights, sums[p]);
+        }
+    }
+  if (panel->add != NULL)
+    {
+#pragma GCC unroll 8
+      for (int p = 0; p < n_pixels; p++)
+        sums[p] = ADD (sums[p], LOAD (panel->add + (pixel + p) * LANES));
+    }
+  finish (panel, sums, n_pixels);
+#pragma GCC unroll 8
+  for (int p = 0; p < n_pixels; p++)
+    STORE (y + p * LANES, sums[p]);
+}
+
+#define TILE(MAPS, PIXELS)                                                                         \
+  static TARGET void tile_##MAPS##_##PIXELS (const CpuPanel *panel, gint64 pixel)                  \
+  {                                                                                                \
+    tile (panel, pixel, PIXELS, MAPS);                                                             \
+  }
+#define DEPTHWISE(PIXELS)                                                                          \
+  static TARGET void depthwise_##PIXELS (const CpuPanel *panel, gint64 pixel)                      \
+  {                                                                                                \
+    depthwise (panel, pixel, PIXELS);                                                              \
+  }
+#define TILES_6(MAPS)                                                                              \
+  TILE (MAPS, 1) TILE (MAPS, 2) TILE (MAPS, 3) TILE (MAPS, 4) TILE (MAPS, 5) TILE (MAPS, 6)
+#define TILES_8(MAPS) TILES_6 (MAPS) TILE (MAPS, 7) TILE (MAPS, 8)
+
+#define ROW_6(MAPS)                                                                                \
+  NULL, tile_##MAPS##_1, tile_##MAPS##_2, tile_##MAPS##_3, tile_##MAPS##_4, tile_##MAPS##_5,       \
+      tile_##MAPS##_6
+#define ROW_8(MAPS) ROW_6 (MAPS), tile_##MAPS##_7, tile_##MAPS##_8
+
+DEPTHWISE (1)
+DEPTHWISE (2)
+DEPTHWISE (3)
+DEPTHWISE (4)
+DEPTHWISE (5)
+DEPTHWISE (6)
+DEPTHWISE (7)
+DEPTHWISE (8)
+
+#define DEPTHWISE_ROW                                                                              \
+  NULL, depthwise_1, depthwise_2, depthwise_3, depthwise_4, depthwise_5, depthwise_6, depthwise_7, \
+      depthwise_8

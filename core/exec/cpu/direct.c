@@ -1,0 +1,531 @@
+/* Direct convolution over blocks of channels: geometry, packed weights, and how the tiles of the
+ * output are shared among threads. Every sum is added up in an order that only the shape decides,
+ * so results are the same for any number of threads.
+ *
+ * Source for the loop structure: Georganas et al. 2018, Anatomy of high-performance deep learning
+ * convolutions on SIMD architectures. */
+#include "config.h"
+
+#include "core/exec/cpu/direct.h"
+
+#include <math.h>
+#include <oneapi/dnnl/dnnl.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define WEIGHT_BYTES 32768 /* of a part of the input channels: what stays in the first cache */
+#define GROUP_BYTES  98304 /* of the output that is worked on together: what stays in the second */
+#define FEW_CHANNELS 4     /* of a picture: they stand together by themselves */
+
+struct _CpuDirect
+{
+  CpuDirectShape shape;
+  const CpuVectorUnit *unit;
+  gboolean depthwise;
+  gint64 in_plane, out_plane, n_taps; /* pixels */
+  gint64 in_block;                    /* elements from one pixel of the input to the next */
+  gint64 in_blocks, out_blocks;       /* of one group */
+  guint n_panels;                     /* of one group */
+  gint32 *corners, *rows, *columns;   /* by pixel of the output */
+  guint8 *inside;
+  gint32 *steps, *tap_rows, *tap_columns; /* by tap */
+  float *weights, *bias;                  /* packed; NULL before */
+};
+
+/**
+ * cpu_lanes:
+ *
+ * The environment variable of oneDNN that limits its instructions, ONEDNN_MAX_CPU_ISA, holds here,
+ * too.
+ *
+ * Returns: float32 lanes of the vectors that the kernels over blocks of channels use here; 0 where
+ *   there are no such kernels
+ */
+guint
+cpu_lanes (void)
+{
+#ifdef __x86_64__
+  unsigned int isa = (unsigned int) dnnl_get_effective_cpu_isa ();
+
+  if ((isa & dnnl_cpu_isa_avx512_core) == dnnl_cpu_isa_avx512_core &&
+      __builtin_cpu_supports ("avx512f"))
+    return 16;
+  if ((isa & dnnl_cpu_isa_avx2) == dnnl_cpu_isa_avx2 && __builtin_cpu_supports ("avx2") &&
+      __builtin_cpu_supports ("fma"))
+    return 8;
+#endif
+  return 0;
+}
+
+static gboolean
+is_depthwise (const CpuDirectShape *shape)
+{
+  return shape->groups > 1 && shape->channels == 1 && shape->maps == 1;
+}
+
+/**
+ * cpu_direct_takes:
+ * @shape: a convolution
+ * @lanes: channels in a block
+ *
+ * Groups must consist of whole blocks, or of one channel each.
+ *
+ * Returns: whether cpu_direct_new() can compute it
+ */
+gboolean
+cpu_direct_takes (const CpuDirectShape *shape, guint lanes)
+{
+  gint64 most = G_MAXINT32 / 64;
+
+  if (lanes == 0 || shape->batch < 1 || shape->channels < 1 || shape->maps < 1)
+    return FALSE;
+  for (guint i = 0; i < 2; i++)
+    if (shape->in[i] < 1 || shape->out[i] < 1 || shape->kernel[i] < 1)
+      return FALSE;
+  if (shape->in[0] * shape->in[1] > most || shape->out[0] * shape->out[1] > most ||
+      shape->kernel[0] * shape->dilation[0] > 32768 ||
+      shape->kernel[1] * shape->dilation[1] > 32768)
+    return FALSE;
+  return shape->groups == 1 || is_depthwise (shape) ||
+         (shape->channels % lanes == 0 && shape->maps % lanes == 0);
+}
+
+/**
+ * cpu_direct_in_block:
+ * @shape: a convolution that cpu_direct_takes()
+ * @lanes: channels in a block of values that are kept so
+ *
+ * Returns: how many channels stand together in its input: the lanes, or fewer for pictures
+ */
+guint
+cpu_direct_in_block (const CpuDirectShape *shape, guint lanes)
+{
+  return shape->groups == 1 && shape->channels <= FEW_CHANNELS ? FEW_CHANNELS : lanes;
+}
+
+static gpointer
+aligned_floats (gint64 n)
+{
+  gpointer memory = NULL;
+
+  return posix_memalign (&memory, 64, (gsize) MAX (n, 16) * sizeof (float)) == 0 ? memory : NULL;
+}
+
+static void
+fill_windows (CpuDirect *direct)
+{
+  const CpuDirectShape *s = &direct->shape;
+
+  for (gint64 tap = 0; tap < direct->n_taps; tap++)
+    {
+      gint64 row = tap / s->kernel[1] * s->dilation[0],
+             column = tap % s->kernel[1] * s->dilation[1];
+
+      direct->tap_rows[tap] = (gint32) row;
+      direct->tap_columns[tap] = (gint32) column;
+      direct->steps[tap] = (gint32) ((row * s->in[1] + column) * direct->in_block);
+    }
+  for (gint64 pixel = 0; pixel < direct->out_plane; pixel++)
+    {
+      gint64 row = pixel / s->out[1] * s->stride[0] - s->pad[0],
+             column = pixel % s->out[1] * s->stride[1] - s->pad[1];
+
+      direct->rows[pixel] = (gint32) row;
+      direct->columns[pixel] = (gint32) column;
+      direct->corners[pixel] = (gint32) ((row * s->in[1] + column) * direct->in_block);
+      direct->inside[pixel] = row >= 0 && column >= 0 &&
+                              row + (s->kernel[0] - 1) * s->dilation[0] < s->in[0] &&
+                              column + (s->kernel[1] - 1) * s->dilation[1] < s->in[1];
+    }
+}
+
+/**
+ * cpu_direct_new:
+ * @shape: a convolution that cpu_direct_takes()
+ * @lanes: channels in a block, from cpu_lanes()
+ *
+ * Returns: (transfer full): geometry without weights; free with cpu_direct_free()
+ */
+CpuDirect *
+cpu_direct_new (const CpuDirectShape *shape, guint lanes)
+{
+  CpuDirect *direct = g_new0 (CpuDirect, 1);
+  gint64 width = (gint64) lanes;
+
+  direct->shape = *shape;
+  direct->unit = lanes == 16 ? &cpu_unit_avx512 : &cpu_unit_avx2;
+  direct->depthwise = is_depthwise (shape);
+  direct->in_plane = shape->in[0] * shape->in[1];
+  direct->out_plane = shape->out[0] * shape->out[1];
+  direct->n_taps = shape->kernel[0] * shape->kernel[1];
+  direct->in_block = cpu_direct_in_block (shape, lanes);
+  if (direct->depthwise)
+    direct->in_blocks = direct->out_blocks = 1; /* a panel is one block of channels */
+  else
+    {
+      direct->in_blocks = (shape->channels + direct->in_block - 1) / direct->in_block;
+      direct->out_blocks = (shape->maps + width - 1) / width;
+    }
+  direct->n_panels = (guint) ((direct->out_blocks + direct->unit->most_blocks - 1) /
+                              direct->unit->most_blocks);
+  direct->corners = g_new (gint32, direct->out_plane);
+  direct->rows = g_new (gint32, direct->out_plane);
+  direct->columns = g_new (gint32, direct->out_plane);
+  direct->inside = g_new (guint8, direct->out_plane);
+  direct->steps = g_new (gint32, direct->n_taps);
+  direct->tap_rows = g_new (gint32, direct->n_taps);
+  direct->tap_columns = g_new (gint32, direct->n_taps);
+  fill_windows (direct);
+  return direct;
+}
+
+/**
+ * cpu_direct_free:
+ * @direct: (transfer full) (nullable): a convolution
+ */
+void
+cpu_direct_free (CpuDirect *direct)
+{
+  if (direct == NULL)
+    return;
+  g_free (direct->corners);
+  g_free (direct->rows);
+  g_free (direct->columns);
+  g_free (direct->inside);
+  g_free (direct->steps);
+  g_free (direct->tap_rows);
+  g_free (direct->tap_columns);
+  free (direct->weights); /* from posix_memalign() */
+  free (direct->bias);
+  g_free (direct);
+}
+
+/**
+ * cpu_direct_shape:
+ * @direct: a convolution
+ *
+ * Returns: (transfer none): what it was made for
+ */
+const CpuDirectShape *
+cpu_direct_shape (const CpuDirect *direct)
+{
+  return &direct->shape;
+}
+
+/* -- weights -- */
+
+/* First block of maps of a panel; as even as whole blocks go. */
+static gint64
+panel_start (const CpuDirect *direct, guint panel)
+{
+  return direct->out_blocks * panel / direct->n_panels;
+}
+
+/* Depthwise groups count as channels of one group; what follows speaks of groups of blocks. */
+static gint64
+n_groups (const CpuDirect *direct)
+{
+  gint64 lanes = direct->unit->lanes;
+
+  return direct->depthwise ? (direct->shape.groups + lanes - 1) / lanes : direct->shape.groups;
+}
+
+/* Weights of all maps of a group in the order in which the tiles read them. */
+static void
+pack_group (const CpuDirect *direct, const float *from, float *to)
+{
+  const CpuDirectShape *s = &direct->shape;
+  gint64 lanes = direct->unit->lanes;
+
+  for (guint panel = 0; panel < direct->n_panels; panel++)
+    for (gint64 block = 0; block < direct->in_blocks; block++)
+      for (gint64 tap = 0; tap < direct->n_taps; tap++)
+        {
+          gint64 first = block * direct->in_block,
+                 end = MIN (first + direct->in_block, s->channels),
+                 map_end = panel_start (direct, panel + 1) * lanes;
+
+          for (gint64 channel = first; channel < end; channel++)
+            for (gint64 map = panel_start (direct, panel) * lanes; map < map_end; map++)
+              *to++ = map < s->maps ? from[(map * s->channels + channel) * direct->n_taps + tap]
+                                    : 0;
+        }
+}
+
+static gboolean
+all_finite (const float *x, gint64 n)
+{
+  gboolean finite = TRUE;
+
+  for (gint64 i = 0; i < n; i++)
+    finite &= isfinite (x[i]) != 0;
+  return finite;
+}
+
+/**
+ * cpu_direct_pack:
+ * @direct: a convolution
+ * @weights: as the standard has them: [groups * maps, channels, kernel]
+ * @bias: (nullable): by map
+ *
+ * Brings the weights into the order in which they are read. Weights that are not finite are
+ * refused: beyond the edges of the input they would be multiplied with zeros.
+ *
+ * Returns: %FALSE if this convolution cannot be computed so
+ */
+gboolean
+cpu_direct_pack (CpuDirect *direct, const float *weights, const float *bias)
+{
+  const CpuDirectShape *s = &direct->shape;
+  gint64 lanes = direct->unit->lanes, groups = n_groups (direct);
+  gint64 own = s->maps * s->channels * direct->n_taps, /* of a group in @weights */
+      packed = direct->out_blocks * lanes * (direct->depthwise ? 1 : s->channels) * direct->n_taps;
+
+  if (!all_finite (weights, own * s->groups))
+    return FALSE;
+  if (direct->weights == NULL)
+    direct->weights = aligned_floats (packed * groups);
+  if (direct->bias == NULL)
+    direct->bias = aligned_floats (direct->out_blocks * lanes * groups);
+  if (direct->weights == NULL || direct->bias == NULL)
+    return FALSE;
+  memset (direct->bias, 0, (gsize) (direct->out_blocks * lanes * groups) * sizeof (float));
+  if (direct->depthwise)
+    {
+      for (gint64 c = 0; c < groups * lanes; c++)
+        for (gint64 tap = 0; tap < direct->n_taps; tap++)
+          direct->weights[(c / lanes * direct->n_taps + tap) * lanes + c % lanes] =
+              c < s->groups ? weights[c * direct->n_taps + tap] : 0;
+      if (bias != NULL)
+        memcpy (direct->bias, bias, (gsize) s->groups * sizeof (float));
+      return TRUE;
+    }
+  for (gint64 group = 0; group < groups; group++)
+    {
+      pack_group (direct, weights + group * own, direct->weights + group * packed);
+      if (bias != NULL)
+        memcpy (direct->bias + group * direct->out_blocks * lanes, bias + group * s->maps,
+                (gsize) s->maps * sizeof (float));
+    }
+  return TRUE;
+}
+
+/* -- running -- */
+
+typedef struct
+{
+  const CpuDirect *direct;
+  const CpuEpilogue *epilogue;
+  GCancellable *cancellable;
+  const float *x;
+  float *y;
+  CpuPanel panel; /* what is the same for all */
+  gboolean after; /* an activation that the tiles do not know follows */
+} Job;
+
+static gint64
+n_tiles_of (const CpuDirect *direct, gint64 n_blocks)
+{
+  gint64 most = direct->depthwise ? CPU_MOST_PIXELS : direct->unit->most_pixels[n_blocks];
+
+  return (direct->out_plane + most - 1) / most;
+}
+
+/* A share of the weights that are needed next, on their way into the cache while this tile is
+ * computed: where the output is small, nothing else hides how long they take. */
+static void
+fetch_ahead (const float *weights, gint64 n, gint64 index, gint64 count)
+{
+  const gint64 line = 64 / sizeof (float);
+  gint64 lines = (n + line - 1) / line;
+
+  for (gint64 i = lines * index / count; i < lines * (index + 1) / count; i++)
+    __builtin_prefetch (weights + i * line, 0, 2);
+}
+
+/* @ahead: (nullable): the next part's @n_ahead weights */
+static void
+run_tiles (const Job *job,
+           const CpuPanel *panel,
+           gint64 n_blocks,
+           gint64 first,
+           gint64 end,
+           const float *ahead,
+           gint64 n_ahead)
+{
+  const CpuDirect *direct = job->direct;
+  gint64 n_tiles = n_tiles_of (direct, n_blocks), plane = direct->out_plane;
+
+  for (gint64 tile = first; tile < end; tile++)
+    {
+      gint64 pixel = plane * tile / n_tiles, n = plane * (tile + 1) / n_tiles - pixel;
+
+      if (ahead != NULL)
+        fetch_ahead (ahead, n_ahead, tile - first, end - first);
+      (direct->depthwise ? direct->unit->depthwise : direct->unit->tiles[n_blocks])[n](panel,
+                                                                                       pixel);
+    }
+}
+
+/* The activations that are too long for the tiles, while the pixels are in the cache. */
+static void
+run_after (const Job *job, const CpuPanel *panel, gint64 n_blocks, gint64 pixel, gint64 end)
+{
+  CpuEpilogue epilogue = *job->epilogue;
+  gint64 lanes = job->direct->unit->lanes;
+
+  epilogue.add = NULL; /* has been added */
+  for (gint64 m = 0; m < n_blocks; m++)
+    cpu_epilogue (&epilogue, panel->y + m * panel->out_stride + pixel * lanes,
+                  (guint64) ((end - pixel) * lanes), 0);
+}
+
+/* Tiles [first, end) of a panel: as many at once as fit into the cache with their sums, and for
+ * those one part of the input channels after the other. */
+static void
+run_panel (const Job *job, gint64 sample, gint64 group, guint index, gint64 first, gint64 end)
+{
+  const CpuDirect *direct = job->direct;
+  const CpuDirectShape *s = &direct->shape;
+  gint64 lanes = direct->unit->lanes, start = panel_start (direct, index),
+         n_blocks = panel_start (direct, index + 1) - start;
+  gint64 n_tiles = n_tiles_of (direct, n_blocks), plane = direct->out_plane;
+  gint64 channels = direct->depthwise ? 1 : s->channels;
+  gint64 block_weights = direct->n_taps * n_blocks * lanes * direct->in_block;
+  gint64 per_part = MAX (WEIGHT_BYTES / (block_weights * (gint64) sizeof (float)), 1);
+  gint64 n_parts = (direct->in_blocks + per_part - 1) / per_part;
+  gint64 out_block = (sample * n_groups (direct) + group) * direct->out_blocks + start;
+  gint64 in_block = (sample * n_groups (direct) + group) * direct->in_blocks;
+  gint64 at_once = MAX (GROUP_BYTES / (n_blocks * lanes * (gint64) sizeof (float) *
+                                       ((plane + n_tiles - 1) / n_tiles)),
+                        1);
+  const float *weights = direct->weights +
+                         (group * direct->out_blocks + start) * lanes * channels * direct->n_taps;
+  CpuPanel panel = job->panel;
+
+  panel.bias = direct->bias + (group * direct->out_blocks + start) * lanes;
+  panel.y = job->y + out_block * plane * lanes;
+  panel.add = job->epilogue->add != NULL ? job->epilogue->add + out_block * plane * lanes : NULL;
+  for (gint64 tile = first; tile < end; tile += at_once)
+    {
+      gint64 tile_end = MIN (tile + at_once, end);
+
+      if (job->cancellable != NULL && g_cancellable_is_cancelled (job->cancellable))
+        return;
+      for (gint64 part = 0; part < n_parts; part++)
+        {
+          gint64 from = direct->in_blocks * part / n_parts,
+                 to = direct->in_blocks * (part + 1) / n_parts;
+
+          panel.starts = part == 0;
+          panel.ends = part == n_parts - 1;
+          panel.x = job->x + (in_block + from) * panel.in_stride;
+          panel.w = weights + from * block_weights;
+          panel.n_blocks = to - from;
+          panel.last = panel.ends
+                           ? channels - from * direct->in_block - (to - from - 1) * direct->in_block
+                           : direct->in_block;
+          /* What follows in the packed weights is the next part, or the next panel. */
+          run_tiles (job, &panel, n_blocks, tile, tile_end,
+                     n_parts > 1 ? panel.w + panel.n_blocks * block_weights : NULL,
+                     MIN (to - from, direct->in_blocks - to) * block_weights);
+        }
+      if (job->after)
+        run_after (job, &panel, n_blocks, plane * tile / n_tiles, plane * tile_end / n_tiles);
+    }
+}
+
+/* All tiles in one row, counted by how many blocks of maps they have; every thread takes a part. */
+static void
+run_part (const Job *job, gint64 part, gint64 n_parts)
+{
+  const CpuDirect *direct = job->direct;
+  gint64 groups = n_groups (direct), total = 0, done = 0;
+
+  for (guint panel = 0; panel < direct->n_panels; panel++)
+    {
+      gint64 n_blocks = panel_start (direct, panel + 1) - panel_start (direct, panel);
+      total += n_blocks * n_tiles_of (direct, n_blocks);
+    }
+  total *= direct->shape.batch * groups;
+  gint64 first = total * part / n_parts, end = total * (part + 1) / n_parts;
+  for (gint64 i = 0; i < direct->shape.batch * groups && done < end; i++)
+    for (guint panel = 0; panel < direct->n_panels && done < end; panel++)
+      {
+        gint64 n_blocks = panel_start (direct, panel + 1) - panel_start (direct, panel);
+        gint64 n_tiles = n_tiles_of (direct, n_blocks);
+        gint64 from = CLAMP ((first - done + n_blocks - 1) / n_blocks, 0, n_tiles),
+               to = CLAMP ((end - done + n_blocks - 1) / n_blocks, 0, n_tiles);
+
+        if (first <= done)
+          from = 0;
+        if (from < to)
+          run_panel (job, i / groups, i % groups, panel, from, to);
+        done += n_blocks * n_tiles;
+      }
+}
+
+static void
+describe (Job *job)
+{
+  const CpuDirect *direct = job->direct;
+  const CpuEpilogue *epilogue = job->epilogue;
+  gboolean known = epilogue->activation == CPU_ACT_NONE || epilogue->activation == CPU_ACT_RELU ||
+                   epilogue->activation == CPU_ACT_LEAKY_RELU ||
+                   epilogue->activation == CPU_ACT_HARD_SWISH ||
+                   (epilogue->activation == CPU_ACT_CLIP && !isnan (epilogue->low) &&
+                    !isnan (epilogue->high));
+
+  job->after = !known;
+  job->panel = (CpuPanel){
+    .corners = direct->corners,
+    .rows = direct->rows,
+    .columns = direct->columns,
+    .inside = direct->inside,
+    .steps = direct->steps,
+    .tap_rows = direct->tap_rows,
+    .tap_columns = direct->tap_columns,
+    .n_taps = direct->n_taps,
+    .height = direct->shape.in[0],
+    .width = direct->shape.in[1],
+    .in_stride = direct->in_plane * direct->in_block,
+    .out_stride = direct->out_plane * direct->unit->lanes,
+    .block = direct->in_block,
+    .activation = known ? epilogue->activation : CPU_ACT_NONE,
+    .low = epilogue->low,
+    .high = epilogue->high,
+    .alpha = epilogue->alpha,
+  };
+}
+
+/**
+ * cpu_direct_run:
+ * @direct: a convolution with packed weights
+ * @call: threads, and whether it was cancelled
+ * @epilogue: what follows; its residual is in blocks, as @y
+ * @x: input in blocks of cpu_direct_in_block() channels
+ * @y: output in blocks of cpu_lanes() channels
+ *
+ * Returns: %FALSE if it was cancelled; @y is then incomplete
+ */
+gboolean
+cpu_direct_run (const CpuDirect *direct,
+                const IrCall *call,
+                const CpuEpilogue *epilogue,
+                const float *x,
+                float *y)
+{
+  const CpuDirectShape *s = &direct->shape;
+  Job job = {
+    .direct = direct, .epilogue = epilogue, .cancellable = call->cancellable, .x = x, .y = y
+  };
+  guint64 work = (guint64) (s->batch * s->groups * s->maps * direct->out_plane) *
+                 (guint64) (s->channels * direct->n_taps);
+  int n_threads = cpu_n_threads (call, work / 32);
+
+  describe (&job);
+#pragma omp parallel for num_threads(n_threads) schedule(static)
+  for (int part = 0; part < n_threads; part++)
+    run_part (&job, part, n_threads);
+  return call->cancellable == NULL || !g_cancellable_is_cancelled (call->cancellable);
+}

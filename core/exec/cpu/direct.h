@@ -1,0 +1,70 @@
+/* Convolution over blocks of channels: a vector holds one pixel of as many channels as it has
+ * lanes, so that one multiplication serves them all. Values in this layout have the shape
+ * [N, C / lanes, H, W, lanes]; the last block is filled up where C is no multiple. */
+#pragma once
+
+#include "core/exec/cpu/cpu.h"
+
+/* Of one convolution along two axes; sizes in elements. */
+typedef struct
+{
+  gint64 batch, groups;
+  gint64 channels, maps; /* in and out, of one group */
+  gint64 in[2], out[2], kernel[2], stride[2], dilation[2], pad[2];
+} CpuDirectShape;
+
+typedef struct _CpuDirect CpuDirect;
+
+gboolean cpu_direct_takes (const CpuDirectShape *shape, guint lanes);
+CpuDirect *cpu_direct_new (const CpuDirectShape *shape, guint lanes);
+void cpu_direct_free (CpuDirect *direct);
+const CpuDirectShape *cpu_direct_shape (const CpuDirect *direct);
+/* How many channels stand together in the input that cpu_direct_run() reads. */
+guint cpu_direct_in_block (const CpuDirectShape *shape, guint lanes);
+gboolean cpu_direct_pack (CpuDirect *direct, const float *weights, const float *bias);
+gboolean cpu_direct_run (const CpuDirect *direct,
+                         const IrCall *call,
+                         const CpuEpilogue *epilogue,
+                         const float *x,
+                         float *y);
+
+/* -- what direct.c and its copies for each vector unit share (direct-tile.h) -- */
+
+/* A panel of neighbouring blocks of output channels, and a part of the input channels. */
+typedef struct
+{
+  const float *x;    /* the part's first block of channels */
+  const float *w;    /* [block][tap][channel][block of maps][lane] */
+  const float *bias; /* [block of maps][lane] */
+  const float *add;  /* (nullable) residual, where y is */
+  float *y;
+  const gint32 *corners;        /* by pixel of the output: first element under the window */
+  const gint32 *rows, *columns; /* by pixel: of the window's corner in the input */
+  const guint8 *inside;         /* by pixel: the window lies inside the input */
+  const gint32 *steps;          /* by tap: elements from the corner */
+  const gint32 *tap_rows, *tap_columns;
+  gint64 n_taps, height, width; /* of the input */
+  gint64 in_stride, out_stride; /* elements from one block of channels to the next */
+  gint64 n_blocks, block, last; /* of the part: blocks, channels in each, and in the last */
+  gboolean starts, ends;        /* first part: from the bias; last part: what follows is done */
+  CpuActivation activation;     /* NONE, RELU, CLIP, LEAKY_RELU or HARD_SWISH */
+  float low, high, alpha;
+} CpuPanel;
+
+/* The pixels from @pixel on, as many as the function is made for. */
+typedef void (*CpuTileFunc) (const CpuPanel *panel, gint64 pixel);
+
+#define CPU_MOST_BLOCKS 4 /* of maps in a panel */
+#define CPU_MOST_PIXELS 8 /* of a tile */
+
+/* By blocks of maps and pixels, each from 1 on; NULL: too many for the registers. Depthwise ones
+ * take one block. */
+typedef struct
+{
+  guint lanes, most_blocks;
+  guint most_pixels[CPU_MOST_BLOCKS + 1];
+  CpuTileFunc tiles[CPU_MOST_BLOCKS + 1][CPU_MOST_PIXELS + 1];
+  CpuTileFunc depthwise[CPU_MOST_PIXELS + 1];
+} CpuVectorUnit;
+
+extern const CpuVectorUnit cpu_unit_avx2, cpu_unit_avx512;

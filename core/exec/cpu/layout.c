@@ -1,0 +1,545 @@
+/* Which values are kept in blocks of channels, and how kernels that know nothing of it get along.
+ * A convolution gives blocks and likes to read them; poolings, sums and activations pass them on.
+ * Whatever else reads such a value gets a plain copy of it. */
+#include "config.h"
+
+#include "core/exec/cpu/cpu.h"
+
+#include <string.h>
+
+#define OUT_PART (IR_SCRATCH_PARTS - 1) /* of the scratch memory; those before are for inputs */
+
+/**
+ * cpu_planes_of:
+ * @value: (nullable): a value
+ * @planes: (out): its sizes
+ *
+ * Returns: whether it has four axes of known sizes and float32 elements
+ */
+gboolean
+cpu_planes_of (const IrValue *value, CpuPlanes *planes)
+{
+  const IrType *type = value != NULL ? value->type : NULL;
+
+  if (type == NULL || !ir_type_is_tensor (type) || type->dtype != IR_DTYPE_FLOAT ||
+      type->rank != 4 || !ir_type_is_static (type))
+    return FALSE;
+  *planes = (CpuPlanes){ type->dims[0], type->dims[1], type->dims[2] * type->dims[3] };
+  return planes->batch > 0 && planes->channels > 0 && planes->plane > 0;
+}
+
+/* -- operators element by element: any layout is right, as long as all operands share it -- */
+
+typedef enum
+{
+  OPERAND_UNFIT,
+  OPERAND_FULL,    /* every element has its own */
+  OPERAND_CHANNEL, /* one for each channel, perhaps of each sample */
+  OPERAND_ONE
+} Operand;
+
+static Operand
+operand_of (const IrType *type, const IrType *out)
+{
+  guint64 n = 1;
+
+  if (type == NULL || !ir_type_is_tensor (type) || type->dtype != IR_DTYPE_FLOAT ||
+      !ir_type_is_static (type) || type->rank > 4)
+    return OPERAND_UNFIT;
+  for (int i = 0; i < type->rank; i++)
+    n *= (guint64) type->dims[i];
+  if (n == 1)
+    return OPERAND_ONE;
+  if (type->rank == 4 && memcmp (type->dims, out->dims, 4 * sizeof *type->dims) == 0)
+    return OPERAND_FULL;
+  for (int i = 1; i <= type->rank; i++)
+    {
+      gint64 size = type->dims[type->rank - i], wanted = out->dims[4 - i];
+
+      if (i <= 2 ? size != 1 : i == 3 ? size != wanted : size != 1 && size != wanted)
+        return OPERAND_UNFIT;
+    }
+  return type->rank >= 3 ? OPERAND_CHANNEL : OPERAND_UNFIT;
+}
+
+static gboolean
+is_elementwise (const IrNode *node)
+{
+  CpuPlanes planes;
+
+  if (node->op == NULL || !(node->op->flags & IR_OP_ELEMENTWISE) ||
+      (node->op->flags & IR_OP_VIEW) || node->n_outputs != 1 || node->n_inputs == 0 ||
+      node->n_inputs > 3 || !cpu_planes_of (node->outputs[0], &planes))
+    return FALSE;
+  for (guint i = 0; i < node->n_inputs; i++)
+    if (node->inputs[i] != NULL &&
+        operand_of (node->inputs[i]->type, node->outputs[0]->type) == OPERAND_UNFIT)
+      return FALSE;
+  return TRUE;
+}
+
+/* -- planning -- */
+
+typedef struct
+{
+  const IrGraph *graph;
+  guint lanes;
+  guint8 *blocks;
+  guint8 *wanted; /* by value id: somebody gains if it is in blocks */
+} Planner;
+
+static const IrCpuBlocks *
+blocks_of (const IrNode *node)
+{
+  const IrCpuKernel *kernel = cpu_kernel_of (node);
+
+  return kernel != NULL && (kernel->refuses == NULL || kernel->refuses (node) == NULL)
+             ? kernel->blocks
+             : NULL;
+}
+
+static gboolean
+passes_on (const IrNode *node)
+{
+  const IrCpuKernel *kernel = cpu_kernel_of (node);
+
+  return kernel != NULL && (kernel->refuses == NULL || kernel->refuses (node) == NULL) &&
+         is_elementwise (node);
+}
+
+static gboolean
+takes (const Planner *planner, const IrNode *node, guint slot)
+{
+  const IrCpuBlocks *own = blocks_of (node);
+
+  if (own != NULL)
+    return own->takes (node, slot, planner->lanes);
+  return passes_on (node) &&
+         operand_of (node->inputs[slot]->type, node->outputs[0]->type) == OPERAND_FULL;
+}
+
+/* Concat and operators element by element gain nothing themselves. */
+static gboolean
+gains (const Planner *planner, const IrNode *node)
+{
+  const IrCpuBlocks *own = blocks_of (node);
+
+  if (own != NULL && own != &cpu_concat_blocks)
+    return TRUE;
+  return node->n_outputs > 0 && node->outputs[0] != NULL &&
+         planner->wanted[node->outputs[0]->id] != 0;
+}
+
+/* Outputs of the graph and what subgraphs see stay plain. */
+static gboolean
+may_be_blocks (const Planner *planner, const IrValue *value)
+{
+  CpuPlanes planes;
+
+  if (value == NULL || ir_value_constant (value) != NULL || !cpu_planes_of (value, &planes))
+    return FALSE;
+  for (guint i = 0; i < value->n_uses; i++)
+    {
+      IrUse use = ir_value_use (value, i);
+      if (use.node == NULL || use.node->graph != planner->graph)
+        return FALSE;
+    }
+  return TRUE;
+}
+
+static void
+find_wanted (Planner *planner, const IrNode *node)
+{
+  if (!gains (planner, node))
+    return;
+  for (guint slot = 0; slot < node->n_inputs; slot++)
+    if (node->inputs[slot] != NULL && takes (planner, node, slot))
+      planner->wanted[node->inputs[slot]->id] = TRUE;
+}
+
+static gboolean
+any_in_blocks (const Planner *planner, const IrNode *node)
+{
+  for (guint slot = 0; slot < node->n_inputs; slot++)
+    if (node->inputs[slot] != NULL && planner->blocks[node->inputs[slot]->id] != 0)
+      return TRUE;
+  return FALSE;
+}
+
+static void
+decide (Planner *planner, const IrNode *node)
+{
+  const IrCpuBlocks *own = blocks_of (node);
+  const IrValue *out = node->n_outputs > 0 ? node->outputs[0] : NULL;
+
+  if (out == NULL || !planner->wanted[out->id] || !may_be_blocks (planner, out))
+    return;
+  if (own != NULL ? own->gives != NULL && own->gives (node, planner->blocks, planner->lanes)
+                  : passes_on (node) && any_in_blocks (planner, node))
+    planner->blocks[out->id] = (guint8) planner->lanes;
+}
+
+/**
+ * cpu_plan_blocks:
+ * @graph: a graph
+ * @blocks: (inout): by value id, all 0
+ *
+ * Chooses the values that are kept in blocks of channels: those that a convolution or pooling reads
+ * or that lead to one, where what makes them can give them so.
+ *
+ * Cost: O(nodes + uses).
+ */
+void
+cpu_plan_blocks (const IrGraph *graph, guint8 *blocks)
+{
+  guint n_nodes;
+  IrNode *const *nodes = ir_graph_order (graph, &n_nodes);
+  Planner planner = { .graph = graph, .lanes = cpu_lanes (), .blocks = blocks };
+
+  if (planner.lanes == 0)
+    return;
+  planner.wanted = g_new0 (guint8, graph->model->values->len + 1);
+  for (guint i = n_nodes; i-- > 0;)
+    find_wanted (&planner, nodes[i]);
+  for (guint i = 0; i < n_nodes; i++)
+    decide (&planner, nodes[i]);
+  g_free (planner.wanted);
+}
+
+/**
+ * cpu_explain_blocks:
+ * @node: a node
+ * @blocks: what cpu_plan_blocks() chose
+ *
+ * Returns: (nullable): what that means for @node, in words
+ */
+const char *
+cpu_explain_blocks (const IrNode *node, const guint8 *blocks)
+{
+  const IrCpuBlocks *own = blocks_of (node);
+  gboolean in = FALSE, out = node->n_outputs > 0 && node->outputs[0] != NULL &&
+                             blocks[node->outputs[0]->id] != 0;
+
+  for (guint slot = 0; slot < node->n_inputs; slot++)
+    in |= node->inputs[slot] != NULL && blocks[node->inputs[slot]->id] != 0;
+  if (in && out)
+    return "reads and gives blocks of channels";
+  if (out)
+    return "brings its input into blocks of channels, and gives such";
+  if (in && own != NULL)
+    return "reads blocks of channels, and gives a plain value";
+  return in ? "knows only plain values: what is in blocks of channels is copied into order first"
+            : NULL;
+}
+
+/* -- running -- */
+
+/**
+ * cpu_call_has_blocks:
+ * @call: a call
+ *
+ * Returns: whether any operand is in blocks of channels
+ */
+gboolean
+cpu_call_has_blocks (const IrCall *call)
+{
+  for (guint i = 0; i < call->n_inputs; i++)
+    if (call->inputs[i].block != 0)
+      return TRUE;
+  return call->n_outputs > 0 && call->outputs[0].block != 0;
+}
+
+/* A tensor over memory of the runner where there is some, else over its own. (nullable) */
+static IrTensor *
+tensor_for (IrCall *call, guint part, guint rank, const gint64 *dims, GError **error)
+{
+  gsize bytes = sizeof (float);
+  gpointer data;
+
+  if (call->scratch == NULL || part >= IR_SCRATCH_PARTS)
+    return ir_tensor_new_alloc (IR_DTYPE_FLOAT, rank, dims, error);
+  for (guint i = 0; i < rank; i++)
+    bytes *= (gsize) dims[i];
+  data = ir_scratch_get (call->scratch, part, bytes);
+  if (data == NULL)
+    {
+      ir_call_fail (call, error, IR_OP_ERROR_LIMIT, "a copy in another layout finds no memory");
+      return NULL;
+    }
+  return ir_tensor_new_static (IR_DTYPE_FLOAT, rank, dims, data, bytes);
+}
+
+static int
+n_threads_of (const IrCall *call, const CpuPlanes *planes)
+{
+  return cpu_n_threads (call, (guint64) (planes->batch * planes->channels * planes->plane));
+}
+
+static guint
+part_of_input (guint slot)
+{
+  return slot < OUT_PART ? slot : IR_SCRATCH_PARTS;
+}
+
+/* Replaces input @slot by a copy in blocks of @block channels. */
+static gboolean
+bring_into_blocks (IrCall *call, guint slot, const gint64 *dims, guint block, GError **error)
+{
+  CpuPlanes planes = { dims[0], dims[1], dims[2] * dims[3] };
+  gint64 blocked[] = { dims[0], (dims[1] + block - 1) / block, dims[2], dims[3], block };
+  const float *from = ir_tensor_data (ir_call_input (call, slot));
+  const IrType *type = call->inputs[slot].type;
+  IrTensor *tensor = tensor_for (call, part_of_input (slot), 5, blocked, error);
+
+  if (tensor == NULL)
+    return FALSE;
+  ir_blocks_from_plain (from, ir_tensor_data_writable (tensor), planes.batch, planes.channels,
+                        planes.plane, block, n_threads_of (call, &planes));
+  ir_call_set_input_tensor (call, slot, tensor);
+  call->inputs[slot].type = type;
+  call->inputs[slot].block = (guint8) block;
+  return TRUE;
+}
+
+/**
+ * cpu_blocks_in:
+ * @call: a call
+ * @slot: an input
+ * @dims: (array fixed-size=4): its sizes in the graph
+ * @block: channels in a block, as the kernel reads them
+ * @error: return location for an error
+ *
+ * Returns: (transfer none) (nullable): its contents in blocks: as they are, or a copy
+ */
+const float *
+cpu_blocks_in (IrCall *call, guint slot, const gint64 *dims, guint block, GError **error)
+{
+  if (call->inputs[slot].block != block && !bring_into_blocks (call, slot, dims, block, error))
+    return NULL;
+  return ir_tensor_data (ir_call_input (call, slot));
+}
+
+/**
+ * cpu_blocks_out:
+ * @call: a call
+ * @dims: (array fixed-size=4): sizes of output 0 in the graph
+ * @block: channels in a block, as the kernel writes them
+ * @blocks: (out): what cpu_blocks_done() needs
+ * @error: return location for an error
+ *
+ * Returns: (transfer none) (nullable): where the kernel may write output 0 in blocks
+ */
+float *
+cpu_blocks_out (IrCall *call, const gint64 *dims, guint block, IrTensor **blocks, GError **error)
+{
+  gint64 blocked[] = { dims[0], (dims[1] + block - 1) / block, dims[2], dims[3], block };
+
+  if (call->outputs[0].block != 0)
+    *blocks = ir_call_new_output (call, 0, IR_DTYPE_FLOAT, 5, blocked, error);
+  else
+    *blocks = tensor_for (call, OUT_PART, 5, blocked, error);
+  return *blocks != NULL ? ir_tensor_data_writable (*blocks) : NULL;
+}
+
+/**
+ * cpu_blocks_done:
+ * @call: a call
+ * @dims: (array fixed-size=4): sizes of output 0 in the graph
+ * @blocks: (transfer full): from cpu_blocks_out(), written
+ * @error: return location for an error
+ *
+ * Brings output 0 into the order of the graph where it is wanted so.
+ *
+ * Returns: %FALSE if there is no memory
+ */
+gboolean
+cpu_blocks_done (IrCall *call, const gint64 *dims, IrTensor *blocks, GError **error)
+{
+  CpuPlanes planes = { dims[0], dims[1], dims[2] * dims[3] };
+  IrTensor *plain;
+
+  if (call->outputs[0].block != 0)
+    return TRUE; /* the call owns it */
+  plain = ir_call_new_output (call, 0, IR_DTYPE_FLOAT, 4, dims, error);
+  if (plain != NULL)
+    ir_blocks_to_plain (ir_tensor_data (blocks), ir_tensor_data_writable (plain), planes.batch,
+                        planes.channels, planes.plane, ir_tensor_dims (blocks)[4],
+                        n_threads_of (call, &planes));
+  ir_tensor_unref (blocks);
+  return plain != NULL;
+}
+
+/* -- kernels that know nothing of blocks -- */
+
+static gboolean
+bring_into_order (IrCall *call, guint slot, GError **error)
+{
+  const IrTensor *from = ir_call_input (call, slot);
+  const IrType *type = call->inputs[slot].type;
+  CpuPlanes planes = { type->dims[0], type->dims[1], type->dims[2] * type->dims[3] };
+  IrTensor *tensor = tensor_for (call, part_of_input (slot), 4, type->dims, error);
+
+  if (tensor == NULL)
+    return FALSE;
+  ir_blocks_to_plain (ir_tensor_data (from), ir_tensor_data_writable (tensor), planes.batch,
+                      planes.channels, planes.plane, ir_tensor_dims (from)[4],
+                      n_threads_of (call, &planes));
+  ir_call_set_input_tensor (call, slot, tensor);
+  call->inputs[slot].block = 0;
+  return TRUE;
+}
+
+static gboolean
+lies_in_scratch (const IrCall *call, const IrTensor *tensor)
+{
+  const guint8 *data = ir_tensor_data (tensor);
+
+  for (guint i = 0; call->scratch != NULL && i < IR_SCRATCH_PARTS; i++)
+    {
+      const IrScratchPart *part = &call->scratch->parts[i];
+      const guint8 *start = part->data;
+      if (start != NULL && data >= start && data < start + part->bytes)
+        return TRUE;
+    }
+  return FALSE;
+}
+
+/* The bytes of the input under another shape: brought into order where the output belongs. */
+static gboolean
+run_view (IrCall *call, GError **error)
+{
+  const IrTensor *from = ir_call_input (call, 0);
+  const IrType *in = call->inputs[0].type, *out = call->node->outputs[0]->type;
+  CpuPlanes planes = { in->dims[0], in->dims[1], in->dims[2] * in->dims[3] };
+  IrTensor *to = ir_call_new_output (call, 0, out->dtype, (guint) out->rank, out->dims, error);
+
+  if (to != NULL)
+    ir_blocks_to_plain (ir_tensor_data (from), ir_tensor_data_writable (to), planes.batch,
+                        planes.channels, planes.plane, ir_tensor_dims (from)[4],
+                        n_threads_of (call, &planes));
+  return to != NULL;
+}
+
+static gboolean
+is_view (const IrCall *call)
+{
+  const IrValue *value = ir_node_output (call->node, 0);
+  const IrType *out = value != NULL ? value->type : NULL;
+  gsize before, after;
+
+  return (call->op->flags & IR_OP_VIEW) && call->node->n_outputs == 1 && out != NULL &&
+         out->dtype == IR_DTYPE_FLOAT && ir_type_is_static (out) && ir_type_n_bytes (out, &after) &&
+         ir_type_n_bytes (call->inputs[0].type, &before) && before == after;
+}
+
+static gboolean
+run_plain (const IrCpuKernel *kernel, IrCall *call, GError **error)
+{
+  if (call->inputs[0].block != 0 && is_view (call))
+    return run_view (call, error);
+  for (guint i = 0; i < call->n_inputs; i++)
+    if (call->inputs[i].block != 0 && !bring_into_order (call, i, error))
+      return FALSE;
+  if (!call->op->infer (call, error) || !kernel->run (call, error))
+    return FALSE;
+  /* Some kernels give their input where there is nothing to do. */
+  for (guint i = 0; i < call->n_outputs; i++)
+    {
+      IrTensor *tensor = call->outputs[i].tensor;
+      if (tensor == NULL || !lies_in_scratch (call, tensor))
+        continue;
+      ir_call_take_output (call, i,
+                           ir_tensor_new_copy (ir_tensor_dtype (tensor), ir_tensor_rank (tensor),
+                                               ir_tensor_dims (tensor), ir_tensor_data (tensor)));
+    }
+  return TRUE;
+}
+
+/* All operands in blocks, one vector for each channel too; to the kernel that is one more axis. */
+static gboolean
+run_elementwise (const IrCpuKernel *kernel, IrCall *call, GError **error)
+{
+  const IrType *out = call->node->outputs[0]->type;
+  guint block = call->outputs[0].block;
+
+  for (guint i = 0; i < call->n_inputs; i++)
+    {
+      const IrType *type = call->inputs[i].type;
+      gint64 dims[4] = { 1, 1, 1, 1 };
+
+      if (!call->inputs[i].present || operand_of (type, out) == OPERAND_ONE)
+        continue;
+      for (int k = 0; k < type->rank; k++)
+        dims[4 - type->rank + k] = type->dims[k];
+      if (cpu_blocks_in (call, i, dims, block, error) == NULL)
+        return FALSE;
+      call->inputs[i].type = ir_tensor_type (ir_call_input (call, i), call->context);
+    }
+  return call->op->infer (call, error) && kernel->run (call, error);
+}
+
+/**
+ * cpu_run_blocks:
+ * @kernel: the kernel of the call's operator
+ * @call: a call with operands in blocks of channels
+ * @error: return location for an error
+ *
+ * Runs the kernel on blocks, if it can, and else on plain copies.
+ *
+ * Returns: %TRUE if the output was computed
+ */
+gboolean
+cpu_run_blocks (const IrCpuKernel *kernel, IrCall *call, GError **error)
+{
+  guint lanes = cpu_lanes ();
+
+  if (call->outputs[0].block != 0)
+    return kernel->blocks != NULL ? kernel->blocks->run (call, error)
+                                  : run_elementwise (kernel, call, error);
+  if (kernel->blocks == NULL)
+    return run_plain (kernel, call, error);
+  for (guint i = 0; i < call->n_inputs; i++)
+    if (call->inputs[i].block != 0 && !kernel->blocks->takes (call->node, i, lanes))
+      return run_plain (kernel, call, error);
+  return kernel->blocks->run (call, error);
+}
+
+/**
+ * cpu_run_in_order:
+ * @run: a kernel for plain operands
+ * @call: a call, perhaps with operands in blocks of channels
+ * @error: return location for an error
+ *
+ * For what a kernel over blocks finds out too late that it cannot do: runs @run on plain copies,
+ * and brings the output into blocks if it is wanted so.
+ *
+ * Returns: %TRUE if the output was computed
+ */
+gboolean
+cpu_run_in_order (IrKernelFunc run, IrCall *call, GError **error)
+{
+  IrCallOutput wanted = call->outputs[0];
+  const gint64 *dims;
+
+  for (guint i = 0; i < call->n_inputs; i++)
+    if (call->inputs[i].block != 0 && !bring_into_order (call, i, error))
+      return FALSE;
+  if (wanted.block == 0)
+    return run (call, error);
+  call->outputs[0].memory = NULL;
+  call->outputs[0].block = 0;
+  if (!run (call, error))
+    return FALSE;
+  g_autoptr (IrTensor) plain = g_steal_pointer (&call->outputs[0].tensor);
+  call->outputs[0].memory = wanted.memory;
+  call->outputs[0].block = wanted.block;
+  dims = ir_tensor_dims (plain);
+  gint64 blocked[] = { dims[0], (dims[1] + wanted.block - 1) / wanted.block, dims[2], dims[3],
+                       wanted.block };
+  IrTensor *out = ir_call_new_output (call, 0, IR_DTYPE_FLOAT, 5, blocked, error);
+  if (out == NULL)
+    return FALSE;
+  ir_blocks_from_plain (ir_tensor_data (plain), ir_tensor_data_writable (out), dims[0], dims[1],
+                        dims[2] * dims[3], wanted.block, 1);
+  return TRUE;
+}

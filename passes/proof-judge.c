@@ -340,6 +340,8 @@ explain (const IrProver *prover, const IrCone *cone, IrProof *proof)
                   "what it would begin with";
   else if (cone->pairs->len == 0 && cone->in_function)
     proof->text = "nothing to compare: no node calls this function";
+  else if (g_hash_table_size (cone->changed) == 0)
+    proof->text = "no node was changed";
   else if (cone->pairs->len == 0)
     proof->text = "nothing to compare: what went was not used";
 }

@@ -67,9 +67,13 @@ prove (const IrRule *rules, const char *text, IrProof *proof)
   g_autoptr (IrProver)
       prover = ir_prover_new (model, inputs, ir_backend_find ("ref"), NULL, &error);
   g_assert_no_error (error);
-  g_assert_true (ir_prover_prove_step (prover, 1, proof, &error));
+  /* Before the rule there may be steps that prepare functions. */
+  guint step = 1;
+  while (strcmp (ir_history_step (model, step)->rule, rules->name) != 0)
+    g_assert_cmpuint (++step, <=, result.n_steps);
+  g_assert_true (ir_prover_prove_step (prover, step, proof, &error));
   g_assert_no_error (error);
-  g_assert_cmpint (ir_history_step (model, 1)->proof.verdict, ==, proof->verdict);
+  g_assert_cmpint (ir_history_step (model, step)->proof.verdict, ==, proof->verdict);
   g_test_message ("%s: max abs %g, rel %g, %u ulp: %s", ir_verdict_name (proof->verdict),
                   proof->max_abs, proof->max_rel, (guint) proof->max_ulp,
                   proof->text != NULL ? proof->text : "");
@@ -205,6 +209,171 @@ test_edit_is_skipped (void)
   g_assert_cmpint (proof.verdict, ==, IR_VERDICT_SKIPPED);
 }
 
+/* -- bodies and functions -- */
+
+/* A rule that is right, and one that is wrong, at the same place. */
+static const IrRule right_place[] = {
+  { "double-neg", "(Neg (Neg ?x))", "?x", IR_CLASS_EXACT, "Right." },
+  { NULL },
+};
+static const IrRule wrong_place[] = {
+  { "half-neg", "(Neg (Neg ?x))", "(Neg ?x)", IR_CLASS_EXACT, "Wrong on purpose." },
+  { NULL },
+};
+
+static const struct
+{
+  const char *name, *text;
+  const char *says; /* (nullable) in the proof's text */
+} places[] = {
+  { "a branch that the run takes", ONE
+    "{ c = Constant <value = bool {1}> ()  w = Not (c)  v = Not (w)  y = If (v) <then_branch = t () => "
+    "(float[n,4] u) { a = Neg (x)  b = Neg (a)  u = Relu (b) }, else_branch = e () => "
+    "(float[n,4] q) { q = Exp (x) }> }" },
+  { "a branch that the run does not take",
+    ONE
+    "{ c = Constant <value = bool {0}> ()  w = Not (c)  v = Not (w)  y = If (v) <then_branch = t () => "
+    "(float[n,4] u) { a = Neg (x)  b = Neg (a)  u = Relu (b) }, else_branch = e () => "
+    "(float[n,4] q) { q = Exp (x) }> }",
+    "did not come through" },
+  { "the body of a loop", ONE
+    "{ m = Constant <value = int64 {3}> ()  c = Constant <value = bool {1}> ()  y = Loop (m, c, x) <body "
+    "= b (int64 i, bool go, float[n,4] s) => (bool more, float[n,4] t) { more = Identity (go)  "
+    "a = Neg (s)  b = Neg (a)  d = Exp (b)  t = Tanh (d) }> }" },
+  { "the body of a loop that is not entered",
+    ONE
+    "{ m = Constant <value = int64 {0}> ()  c = Constant <value = bool {1}> ()  y = Loop (m, c, x) <body "
+    "= b (int64 i, bool go, float[n,4] s) => (bool more, float[n,4] t) { more = Identity (go)  "
+    "a = Neg (s)  b = Neg (a)  d = Exp (b)  t = Tanh (d) }> }",
+    "did not come through" },
+  { "a branch in a loop", ONE
+    "{ m = Constant <value = int64 {2}> ()  c = Constant <value = bool {1}> ()  y = Loop (m, c, x) <body "
+    "= b (int64 i, bool go, float[n,4] s) => (bool more, float[n,4] t) { more = Identity (go)  "
+    "t = If (go) <then_branch = h () => (float[n,4] u) { a = Neg (s)  b = Neg (a)  u = Tanh (b) "
+    "}, else_branch = e () => (float[n,4] q) { q = Exp (x) }> }> }" },
+  { "the body of a scan",
+    "(float[3,4] x) => (float[4] y, float[3,4] z) { k = Constant <value = float[4] {0, 0, 0, 0}> ()  y, z = "
+    "Scan <num_scan_inputs = 1, body = b (float[4] s, float[4] v) => (float[4] t, float[4] o) { a "
+    "= Neg (v)  b = Neg (a)  t = Add (s, b)  o = Tanh (t) }> (k, x) }" },
+};
+
+static void
+test_place (gconstpointer data)
+{
+  guint i = GPOINTER_TO_UINT (data);
+  IrProof proof;
+
+  prove (right_place, places[i].text, &proof);
+  g_assert_cmpint (proof.verdict, ==, IR_VERDICT_EXACT);
+  if (places[i].says != NULL)
+    g_assert_nonnull (strstr (proof.text, places[i].says));
+  prove (wrong_place, places[i].text, &proof);
+  g_assert_cmpint (proof.verdict, ==, IR_VERDICT_BROKEN);
+}
+
+#define FUNCTION                                                                                   \
+  "<domain: \"my\", opset_import: [\"\" : 17]> Twice (p) => (q) { a = Neg (p)  b = Neg (a)  q = "  \
+  "Tanh (b) }"
+#define CALLER "<ir_version: 8, opset_import: [\"\" : 17, \"my\" : 1]>\ng " ONE
+
+/* The Tanh of the function reads p or a instead of b. */
+static void
+prove_function (const char *text, const char *input, IrProof *proof)
+{
+  g_autoptr (IrModel) model = test_model (text);
+  g_autoptr (GRand) rand = g_rand_new_with_seed (9);
+  g_autoptr (GError) error = NULL;
+  IrGraph *function = (IrGraph *) ir_model_find_function (model, "my", "Twice", "");
+
+  test_model_randomize (model, rand);
+  g_autoptr (GHashTable) inputs = test_inputs (model, rand, FALSE);
+  IrEdit *edit = ir_edit_new (model);
+  IrNode *node = ir_graph_output (function, 0)->producer;
+  ir_edit_begin_step (edit, "shortcut", IR_CLASS_EXACT, node->id);
+  ir_edit_set_input (edit, node, 0, ir_graph_find_value (function, input));
+  ir_edit_end_step (edit);
+  ir_edit_free (edit);
+  g_autoptr (IrProver) prover = ir_prover_new (model, inputs, NULL, NULL, &error);
+  g_assert_no_error (error);
+  g_assert_true (ir_prover_prove_step (prover, 1, proof, &error));
+  g_test_message ("%s: max abs %g: %s", ir_verdict_name (proof->verdict), proof->max_abs,
+                  proof->text != NULL ? proof->text : "");
+}
+
+static void
+test_function (void)
+{
+  IrProof proof;
+
+  prove_function (CALLER "{ a = my.Twice (x)  y = my.Twice (a) }" FUNCTION, "p", &proof);
+  g_assert_cmpint (proof.verdict, ==, IR_VERDICT_EXACT);
+  g_assert_null (proof.text);
+  prove_function (CALLER "{ a = my.Twice (x)  y = my.Twice (a) }" FUNCTION, "a", &proof);
+  g_assert_cmpint (proof.verdict, ==, IR_VERDICT_BROKEN);
+  prove_function (CALLER "{ y = Relu (x) }" FUNCTION, "a", &proof);
+  g_assert_cmpint (proof.verdict, ==, IR_VERDICT_EXACT);
+  g_assert_nonnull (strstr (proof.text, "no node calls"));
+}
+
+/* Loops and branches themselves change here: they run before and after as a whole. */
+static void
+test_control (void)
+{
+  static const char *const texts[] = {
+    ONE
+    "{ m = Constant <value = int64 {3}> ()  c = Constant <value = bool {1}> ()  y = Loop (m, c, x) <body "
+    "= b (int64 i, bool go, float[n,4] s) => (bool more, float[n,4] t) { more = Identity (go)  "
+    "a = Exp (x)  t = Add (s, a) }> }",
+    ONE
+    "{ c = Constant <value = bool {1}> ()  y = If (c) <then_branch = t () => (float[n,4] u) { a = Relu (x) "
+    " u = Neg (a) }, else_branch = e () => (float[n,4] v) { v = Exp (x) }> }",
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (texts); i++)
+    {
+      g_autoptr (IrModel) model = test_model (texts[i]);
+      g_autoptr (GRand) rand = g_rand_new_with_seed (5);
+      IrProofSummary summary;
+
+      test_model_randomize (model, rand);
+      g_autoptr (GHashTable) inputs = test_inputs (model, rand, FALSE);
+      prove_all ("deploy", model, inputs, &summary);
+      g_assert_cmpuint (ir_history_n_steps (model), >, 0);
+      g_assert_cmpuint (summary.n[IR_VERDICT_BROKEN] + summary.n[IR_VERDICT_SKIPPED], ==, 0);
+    }
+}
+
+/* -- cost -- */
+
+/* Ten steps at the end of a costly chain: what lies before them is not computed again. */
+static void
+test_cost (void)
+{
+  g_autoptr (IrModel) model = test_model (
+      "(float[1,16,40,40] x, float[16,16,3,3] W, float[16,16,3,3] X) => (float[1,16,36,36] y) { c = Conv (x, W) "
+      " d = Conv (c, X)  e = Relu (d)  f = Relu (e)  g = Relu (f)  h = Identity (g)  i = Neg (h)  j = "
+      "Neg (i)  y = Relu (j) }");
+  g_autoptr (GRand) rand = g_rand_new_with_seed (3);
+  IrPipelineOptions options = { .max_class = IR_CLASS_ROUNDING };
+  g_autoptr (GError) error = NULL;
+  g_autoptr (IrPipeline) pipeline = ir_pipeline_load ("canonical", &error);
+  IrProofSummary summary;
+
+  g_assert_no_error (error);
+  test_model_randomize (model, rand);
+  g_autoptr (GHashTable) inputs = test_inputs (model, rand, FALSE);
+  g_assert_true (ir_pipeline_run (model, pipeline, &options, NULL, NULL, &error));
+  g_autoptr (IrProver) prover = ir_prover_new (model, inputs, NULL, NULL, &error);
+  g_assert_true (ir_prover_prove_all (prover, &summary, NULL, NULL, NULL, &error));
+  const IrProofCost *cost = ir_prover_cost (prover);
+  g_test_message ("captured %" G_GINT64_FORMAT " ns, steps %" G_GINT64_FORMAT " ns",
+                  cost->captured_ns, cost->steps_ns);
+  g_assert_cmpuint (summary.n[IR_VERDICT_EXACT], ==, ir_history_n_steps (model));
+  g_assert_cmpuint (summary.n[IR_VERDICT_EXACT], >=, 3);
+  g_assert_cmpint (cost->new_ns + cost->old_ns, <, cost->captured_ns / 2);
+  g_assert_cmpint (cost->wide_ns, ==, 0);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -216,5 +385,14 @@ main (int argc, char **argv)
   g_test_add_func ("/proof/a chain of folds and fusions is proved step by step", test_chain);
   g_test_add_func ("/proof/no step on the digits model is broken", test_digits);
   g_test_add_func ("/proof/an edit by hand is skipped", test_edit_is_skipped);
+  for (guint i = 0; i < G_N_ELEMENTS (places); i++)
+    {
+      g_autofree char *path = g_strconcat ("/proof/right and wrong are told apart in ",
+                                           places[i].name, NULL);
+      g_test_add_data_func (path, GUINT_TO_POINTER (i), test_place);
+    }
+  g_test_add_func ("/proof/a step in a function is seen at its calls", test_function);
+  g_test_add_func ("/proof/loops and branches that change are run as a whole", test_control);
+  g_test_add_func ("/proof/what lies before a step is not computed again", test_cost);
   return g_test_run ();
 }

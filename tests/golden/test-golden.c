@@ -53,7 +53,7 @@ optimize (const Case *c, IrModel *model)
   g_assert_true (ir_pipeline_run (model, pipeline, &options, &result, NULL, &error));
   g_assert_no_error (error);
   g_assert_false (result.reached_limit);
-  return result.n_steps;
+  return ir_history_n_steps (model);
 }
 
 static void
@@ -169,6 +169,13 @@ test_shuffled (gconstpointer data)
     }
 }
 
+/* A file carries the functions of operators of irscope, which get their types by a step. */
+static const char *
+behind_inference (const char *steps)
+{
+  return g_str_has_prefix (steps, "infer-shapes ") ? strchr (steps, '\n') + 1 : steps;
+}
+
 static void
 test_round_trip (gconstpointer data)
 {
@@ -187,7 +194,7 @@ test_round_trip (gconstpointer data)
   optimize (c, model);
   optimize (c, copy);
   g_autofree char *a = steps_text (model, TRUE), *b = steps_text (copy, TRUE);
-  g_assert_cmpstr (a, ==, b);
+  g_assert_cmpstr (behind_inference (a), ==, behind_inference (b));
 }
 
 static void

@@ -84,9 +84,14 @@ prepare_tanh (IrMatch *match)
   return TRUE;
 }
 
+/* The attribute is in single precision; a constant in double may not be. */
 static gboolean
 when_swish (IrMatch *match)
 {
+  double alpha = ir_tensor_get_double (ir_match_constant (match, "a"), 0);
+
+  if (!(alpha == (float) alpha))
+    return ir_match_fail (match, "%.17g is no number in single precision", alpha);
   return ir_match_opset_between (match, 24, 0);
 }
 

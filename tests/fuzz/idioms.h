@@ -19,3 +19,5 @@ IrModel *idiom_read (const char *text, GError **error);
 /* Rules whose rewrite is part of another one's step: changes of form that are not valid under the
  * old import, nor the old ones under the new. */
 gboolean idiom_rule_has_no_steps (const char *rule);
+/* Those whose left side no kernel runs: the training mode of old versions. */
+gboolean idiom_rule_does_not_run (const char *rule);

@@ -18,6 +18,8 @@ strays (Gen *gen, guint n)
 static const IrAttr *
 copy_attr (Gen *gen, const IrAttr *attr)
 {
+  if (attr->ref_name != NULL)
+    return NULL;
   if (attr->kind == IR_ATTR_INT)
     return INT (attr->name, strays (gen, 25) ? attr->ints[0] ^ 1 : attr->ints[0]);
   if (attr->kind == IR_ATTR_INTS)
@@ -257,6 +259,21 @@ stray_node (Gen *gen, IrNode *node)
     }
 }
 
+static void
+stray_sizes (Gen *gen, IrValue *value, const gint64 *other)
+{
+  IrDim dims[IR_MAX_RANK];
+  const IrType *type = value->type;
+
+  if (!ir_type_has_rank (type))
+    return;
+  for (int i = 0; i < type->rank; i++)
+    dims[i] = type->dims[i] >= 2 && type->dims[i] <= 9 ? other[type->dims[i]]
+              : strays (gen, 25)                       ? 1
+                                                       : type->dims[i];
+  ir_edit_set_type (gen->edit, value, ir_type_tensor (gen->context, type->dtype, type->rank, dims));
+}
+
 /* Inputs with upper-case names become constants; types are left to inference. */
 static void
 settle_values (Gen *gen)
@@ -264,14 +281,17 @@ settle_values (Gen *gen)
   IrGraph *main = gen->model->main;
   g_autoptr (GPtrArray) inputs = g_ptr_array_new ();
   guint n_values = gen->model->values->len;
+  gint64 other[10];
 
+  choose_sizes (gen, other);
   for (guint i = 0; i < ir_graph_n_inputs (main); i++)
     {
       IrValue *value = ir_graph_input (main, i);
+      stray_sizes (gen, value, other);
       if (g_ascii_isupper (value->name[0]))
         {
-          g_autoptr (IrTensor)
-              tensor = pass_trial_tensor (value, gen->n, gen->seed, FALSE, value->name[0] == 'V');
+          g_autoptr (IrTensor) tensor = pass_trial_tensor (value, gen->n, gen->seed,
+                                                           strays (gen, 6), value->name[0] == 'V');
           ir_edit_set_initializer (gen->edit, value, tensor);
           ir_edit_set_flags (gen->edit, value, value->flags & (IrValueFlags) ~IR_VALUE_DECLARED);
         }

@@ -109,7 +109,8 @@ pass_trial_tensor (
   if (dtype == IR_DTYPE_STRING)
     return random_strings (rank, dims, rand);
   IrTensor *tensor = ir_tensor_new_alloc (dtype, rank, dims, NULL);
-  pass_trial_fill (tensor, rand, adversarial);
+  /* One integer may be a number of iterations. */
+  pass_trial_fill (tensor, rand, adversarial && (rank > 0 || ir_dtype_is_float (dtype)));
   for (guint64 i = 0; positive && i < ir_tensor_n_elements (tensor); i++)
     ir_dtype_set_double (dtype, ir_tensor_data_writable (tensor), i,
                          g_rand_double_range (rand, 0.5, 2));

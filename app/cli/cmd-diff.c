@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include "app/cli/commands.h"
+#include "app/cli/diff-values.h"
 #include "app/cli/model.h"
 #include "app/cli/output.h"
 #include "core/ir/diff.h"
@@ -12,12 +13,14 @@
 typedef struct
 {
   CliModelOptions model;
-  gboolean all;
+  gboolean all, values;
 } Options;
 
 static const CliOption diff_options[] = {
   { "all", 0, G_OPTION_ARG_NONE, G_STRUCT_OFFSET (Options, all),
     "List every difference, also where many places say the same", NULL },
+  { "values", 0, G_OPTION_ARG_NONE, G_STRUCT_OFFSET (Options, values),
+    "Run both on the same inputs and compare what nodes give", NULL },
   { 0 },
 };
 
@@ -87,8 +90,34 @@ add_groups (cJSON *json, const IrDiff *diff)
     }
 }
 
-static void
-print_json (const IrDiff *diff, const Options *options)
+/* Nothing but names differs: of itself, of its scope, of neighbours that are paired. */
+static gboolean
+is_only_renamed (IrDiffKind kind, const GPtrArray *changes)
+{
+  if (kind != IR_DIFF_CHANGED)
+    return FALSE;
+  for (guint i = 0; i < changes->len; i++)
+    if (!g_str_has_prefix (changes->pdata[i], "name: ") &&
+        !g_str_has_prefix (changes->pdata[i], "scope: "))
+      return FALSE;
+  return TRUE;
+}
+
+static guint
+count_renamed_nodes (const IrDiff *diff)
+{
+  guint n = 0;
+
+  for (guint i = 0; i < diff->nodes->len; i++)
+    {
+      const IrNodeDiff *item = &g_array_index (diff->nodes, IrNodeDiff, i);
+      n += is_only_renamed (item->kind, item->changes);
+    }
+  return n;
+}
+
+static cJSON *
+diff_json (const IrDiff *diff)
 {
   cJSON *json = cJSON_CreateObject (), *counts = cJSON_AddObjectToObject (json, "counts");
   cJSON *nodes = cJSON_AddArrayToObject (json, "nodes"),
@@ -96,6 +125,7 @@ print_json (const IrDiff *diff, const Options *options)
 
   for (IrDiffKind k = IR_DIFF_SAME; k < IR_N_DIFF_KINDS; k++)
     cJSON_AddNumberToObject (counts, ir_diff_kind_name (k), diff->n_nodes[k]);
+  cJSON_AddNumberToObject (counts, "renamed", count_renamed_nodes (diff));
   cJSON_AddNumberToObject (json, "nodes_a", ir_model_n_counted_nodes (diff->a));
   cJSON_AddNumberToObject (json, "nodes_b", ir_model_n_counted_nodes (diff->b));
   for (guint i = 0; i < diff->nodes->len; i++)
@@ -126,7 +156,7 @@ print_json (const IrDiff *diff, const Options *options)
       cJSON_AddItemToArray (values, object);
     }
   add_groups (json, diff);
-  cli_json_print (json);
+  return json;
 }
 
 static void
@@ -177,6 +207,40 @@ mark_groups (const GPtrArray *groups, guint8 *nodes, guint8 *values)
   return n;
 }
 
+/* Marks what is only called otherwise; how many nodes that are. */
+static guint
+mark_renamed (const IrDiff *diff, guint8 *nodes, guint8 *values)
+{
+  guint n = 0;
+
+  for (guint i = 0; i < diff->nodes->len; i++)
+    {
+      const IrNodeDiff *item = &g_array_index (diff->nodes, IrNodeDiff, i);
+
+      if (!is_only_renamed (item->kind, item->changes))
+        continue;
+      nodes[i] = 1;
+      n++;
+    }
+  for (guint i = 0; i < diff->values->len; i++)
+    {
+      const IrValueDiff *item = &g_array_index (diff->values, IrValueDiff, i);
+      if (is_only_renamed (item->kind, item->changes))
+        values[i] = 1;
+    }
+  return n;
+}
+
+static gboolean
+is_group_of_renamed (const IrDiff *diff, const IrDiffGroup *group)
+{
+  const guint first = g_array_index (group->items, guint, 0);
+
+  return is_only_renamed (
+      group->kind, group->of_values ? g_array_index (diff->values, IrValueDiff, first).changes
+                                    : g_array_index (diff->nodes, IrNodeDiff, first).changes);
+}
+
 static void
 print_text (const IrDiff *diff, const Options *options)
 {
@@ -184,6 +248,7 @@ print_text (const IrDiff *diff, const Options *options)
   g_autofree guint8 *nodes = g_new0 (guint8, diff->nodes->len + 1);
   g_autofree guint8 *values = g_new0 (guint8, diff->values->len + 1);
   guint n_groups = options->all ? 0 : mark_groups (groups, nodes, values);
+  guint n_renamed = options->all ? 0 : mark_renamed (diff, nodes, values);
 
   for (guint i = 0; i < diff->nodes->len; i++)
     {
@@ -203,10 +268,14 @@ print_text (const IrDiff *diff, const Options *options)
         print_item (item->kind, value_of (diff, item)->name, NULL, item->changes);
     }
   for (guint i = 0; i < n_groups; i++)
-    print_group (diff, groups->pdata[i]);
-  printf ("nodes: %u same, %u added, %u removed, %u changed\n", diff->n_nodes[IR_DIFF_SAME],
+    if (!is_group_of_renamed (diff, groups->pdata[i]))
+      print_group (diff, groups->pdata[i]);
+  printf ("nodes: %u same, %u added, %u removed, %u changed", diff->n_nodes[IR_DIFF_SAME],
           diff->n_nodes[IR_DIFF_ADDED], diff->n_nodes[IR_DIFF_REMOVED],
           diff->n_nodes[IR_DIFF_CHANGED]);
+  if (n_renamed > 0)
+    printf (", of these %u only in names", n_renamed);
+  printf ("\n");
 }
 
 static gboolean
@@ -230,8 +299,10 @@ run (Cli *cli)
   g_autoptr (IrModel) snapshot_a = NULL;
   g_autoptr (IrModel) snapshot_b = NULL;
   g_autoptr (IrDiff) diff = NULL;
-  gboolean same_file;
+  g_autoptr (GError) error = NULL;
+  gboolean same_file, equal = TRUE;
   CliStatus status;
+  cJSON *json = NULL;
 
   if (!cli_model_open (cli, &options->model, cli->args[0], FALSE, &a, &status) ||
       !cli_model_open (cli, &options->model, cli->args[1], FALSE, &b, &status))
@@ -249,8 +320,18 @@ run (Cli *cli)
       snapshot_b = ir_model_snapshot (b.model);
     }
   diff = ir_diff_new (snapshot_a, snapshot_b, same_file);
-  (cli->json ? print_json : print_text) (diff, options);
-  return differs (diff) ? CLI_NO : CLI_OK;
+  if (cli->json)
+    json = diff_json (diff);
+  else
+    print_text (diff, options);
+  if (options->values && !cli_diff_values (cli, &options->model, diff, json, &equal, &error))
+    {
+      cJSON_Delete (json);
+      return cli_fail (cli_status_of (error), error);
+    }
+  if (json != NULL)
+    cli_json_print (json);
+  return differs (diff) || !equal ? CLI_NO : CLI_OK;
 }
 
 const CliCommand cli_command_diff = {
@@ -258,12 +339,13 @@ const CliCommand cli_command_diff = {
   .arguments = "A[@N] B[@M]",
   .summary = "What differs between two files, or between two steps of one file",
   .doc =
-      "What is the same change in four places or more is named once, unless --all is given.\n"
+      "What is the same change in four places or more is named once, and what differs in names alone\n"
+      "is counted, unless --all is given. With --values inputs go by name, or by place.\n"
       "A file without @N next to one of the same name with @M is taken at step 0.\nExit status 0: the same; 1: they differ.",
   .min_args = 2,
   .max_args = 2,
   .options = diff_options,
-  .model_options = cli_model_options,
+  .model_options = cli_run_options,
   .options_size = sizeof (Options),
   .run = run,
 };

@@ -376,6 +376,35 @@ def _():
     assert json_of('diff', a, a)['groups'] == []
 
 
+@test('diff pairs the layers of two exporters by their order, and compares what they compute')
+def _():
+    def net(name, prefix, scale, between):
+        lines, at = [], 'x'
+        for i in range(12):
+            lines += [f'[{prefix}m{i}] {prefix}a{i} = MatMul ({at}, {prefix}w{i})']
+            at = f'{prefix}a{i}'
+            for k in range(between):
+                lines += [f'[{prefix}s{i}_{k}] {prefix}b{i}_{k} = Mul ({at}, {prefix}c)']
+                at = f'{prefix}b{i}_{k}'
+            lines += [f'[{prefix}r{i}] {prefix}r{i} = Relu ({at})']
+            at = f'{prefix}r{i}'
+        weights = [f'float[2,2] {prefix}w{i} = {{{scale + i / 8}, 0.5, -0.25, 1.0}}' for i in range(12)]
+        return as_text(name, '<ir_version: 8, opset_import: ["" : 17]>\n'
+                             f'g (float[3,2] x) => (float[3,2] {at}) <float {prefix}c = {{1.0}}, {", ".join(weights)}> {{ '
+                             + '  '.join(lines) + ' }')
+    a, b, c = net('a.onnxtxt', '', 0.5, 0), net('b.onnxtxt', 'q_', 0.77, 2), net('c.onnxtxt', 'p_', 0.5, 1)
+    answer = json_of('diff', a, b, status=1)
+    assert answer['counts']['removed'] == 0 and answer['counts']['added'] == 24, answer['counts']
+    assert {node['op'] for node in answer['nodes'] if node['kind'] == 'added'} == {'Mul'}
+    numbers = json_of('diff', '--values', a, c, status=1)['numbers']
+    assert numbers['compared'] == 24 and numbers['differ'] == 0, numbers
+    assert [value['a'] for value in numbers['values'] if value['output']] == ['r11'], numbers
+    numbers = json_of('diff', '--values', a, b, status=1)['numbers']
+    assert numbers['differ'] == 24 and numbers['values'][0]['a'] == 'a0', numbers
+    code, out, _ = irscope('diff', a, c)
+    assert code == 1 and 'of these 12 only in names' in out and 'name:' not in out, out
+
+
 @test('render writes every format and view')
 def _():
     for name, arguments in {'g.svg': [], 'g.pdf': [], 'g.png': ['--dark'], 'g.dot': [], 'd.svg': ['--diff', '0:5'],

@@ -1,0 +1,14 @@
+/* What two models compute from the same inputs, value by value. */
+#pragma once
+
+#include "app/cli/model.h"
+#include "core/ir/diff.h"
+
+/* Runs both sides of @diff on inputs as the options say, compares what paired nodes give, and
+ * prints that, or, with --json, adds it to @json. @equal: whether all outputs agree bit for bit. */
+gboolean cli_diff_values (Cli *cli,
+                          const CliModelOptions *options,
+                          const IrDiff *diff,
+                          cJSON *json,
+                          gboolean *equal,
+                          GError **error);

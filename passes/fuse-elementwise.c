@@ -352,6 +352,15 @@ fuse_from (IrPassContext *context, IrNode *root, GHashTable *known)
   ir_pass_end (context);
 }
 
+/* Bodies of functions stay as they are: these are what groups become. */
+static gboolean
+is_in_function (const IrGraph *graph)
+{
+  while (graph->kind == IR_GRAPH_SUBGRAPH && ir_graph_outer (graph) != NULL)
+    graph = ir_graph_outer (graph);
+  return graph->kind == IR_GRAPH_FUNCTION;
+}
+
 static gboolean
 run (IrPassContext *context, GError **error)
 {
@@ -362,7 +371,8 @@ run (IrPassContext *context, GError **error)
     {
       g_autoptr (GPtrArray) nodes = ir_graph_nodes (graphs->pdata[i]);
 
-      for (guint k = nodes->len; k > 0 && !context->stopped; k--)
+      for (guint k = is_in_function (graphs->pdata[i]) ? 0 : nodes->len; k > 0 && !context->stopped;
+           k--)
         {
           IrNode *node = nodes->pdata[k - 1];
 

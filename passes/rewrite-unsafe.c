@@ -6,8 +6,11 @@
  *     x * 0                            0           NaN, infinities
  *     x - x                            0           NaN, infinities
  *     x / x                            1           0, NaN, infinities
+ *     0 / x, MatMul (x, zeros)         0           0, NaN, infinities
+ *     x = x                            true        NaN
+ *     1 / (1 / x)                      x           0, infinities, rounding
  *     pow (x, 0.5)                     sqrt (x)    -0, -infinity
- *     ArgMax (Softmax x)               ArgMax (x)  ties made by rounding
+ *     ArgMax (Softmax x), (Log x) ...  ArgMax (x)  ties made by rounding, NaN
  *     MaxPool (Relu x)                 Relu (MaxPool x)   NaN
  *     Gelu (x)                         Gelu{tanh} (x)     an approximation
  *
@@ -27,6 +30,28 @@ result_is_static (IrMatch *match)
   if (!ir_type_is_static (type) || !ir_dtype_is_float (type->dtype))
     return ir_match_fail (match, "the shape of the result is not known, or it is no float");
   return TRUE;
+}
+
+static gboolean
+result_is_bool (IrMatch *match)
+{
+  const IrType *type = ir_match_root (match)->outputs[0]->type;
+
+  if (!ir_type_is_static (type) || type->dtype != IR_DTYPE_BOOL)
+    return ir_match_fail (match, "the shape of the result is not known");
+  return TRUE;
+}
+
+static gboolean
+when_zeros (IrMatch *match)
+{
+  const IrTensor *zeros = ir_match_constant (match, "zeros");
+  guint64 n = ir_tensor_n_elements (zeros);
+
+  for (guint64 i = 0; i < n; i++)
+    if (ir_tensor_get_double (zeros, i) != 0)
+      return ir_match_fail (match, "element %" G_GUINT64_FORMAT " of the constant is not 0", i);
+  return result_is_static (match);
 }
 
 static gboolean
@@ -113,6 +138,22 @@ static const IrRule rules[] = {
     "(float[3,4] x) => (float[3,4] y) { o = Constant <value = float {1.0}> ()  b = Abs (x)  a = Add "
     "(b, o)  s = Div (a, a)  y = Add (x, s) }",
     result_is_static, prepare_ones },
+  { "zero-over", "(Div 0 ?x:float)", "?filled", IR_CLASS_UNSAFE, "0 / x is 0 unless x is 0 or NaN.",
+    "(float[3,4] x) => (float[3,4] y) { z = Constant <value = float {0.0}> ()  o = Constant <value = "
+    "float {1.0}> ()  b = Abs (x)  a = Add (b, o)  q = Div (z, a)  y = Add (x, q) }",
+    result_is_static, prepare_zeros },
+  { "reciprocal-twice", "(Reciprocal (Reciprocal ?x))", "?x", IR_CLASS_UNSAFE,
+    "1 / (1 / x) is x but for rounding, 0 and infinities.",
+    EXAMPLE (POSITIVE "r = Reciprocal (a)  s = Reciprocal (r)  y = Neg (s)") },
+  { "equal-self", "(Equal ?x:float ?x)", "?filled", IR_CLASS_UNSAFE,
+    "x = x is true unless x is NaN.",
+    "(float[3,4] x) => (bool[3,4] y) { e = Equal (x, x)  y = Not (e) }", result_is_bool,
+    prepare_ones },
+  { "matmul-zero", "(MatMul ?x:float ?zeros:const)", "?filled", IR_CLASS_UNSAFE,
+    "A product with a matrix of zeros is 0 for finite numbers.",
+    "(float[3,4] x) => (float[3,4] y) { z = Constant <value = float[4,4] {0, 0, 0, 0, 0, 0, 0, 0, 0, "
+    "0, 0, 0, 0, 0, 0, 0}> ()  m = MatMul (x, z)  y = Add (x, m) }",
+    when_zeros, prepare_zeros },
   { "pow-half", "(Pow ?x:float 0.5)", "(Sqrt ?x)", IR_CLASS_UNSAFE,
     "x^0.5 is the root but for -0 and -infinity.",
     EXAMPLE ("h = Constant <value = float {0.5}> ()  " POSITIVE "y = Pow (a, h)") },
@@ -120,6 +161,12 @@ static const IrRule rules[] = {
     IR_CLASS_UNSAFE, "The largest element stays the largest behind Softmax, but for ties.",
     "(float[n,4] x) => (int64[n,1] y) { s = Softmax (x)  y = ArgMax <axis: int = 1> (s) }",
     when_same_axis },
+  { "argmax-monotone", "(ArgMax@arg (Exp|Log|Sqrt|Sigmoid|Tanh ?x))", "(ArgMax{@arg} ?x)",
+    IR_CLASS_UNSAFE,
+    "The largest element stays the largest behind a function that grows, but for ties that rounding "
+    "makes and for NaN outside its domain.",
+    "(float[n,4] x) => (int64[n,1] y) { o = Constant <value = float {1.0}> ()  a = Abs (x)  p = Add "
+    "(a, o)  s = Log (p)  y = ArgMax <axis: int = 1> (s) }" },
   { "max-pool-relu", "(MaxPool@pool (Relu ?x))", "(Relu (MaxPool{@pool} ?x))", IR_CLASS_UNSAFE,
     "Relu behind MaxPool has less to do; NaN may differ.",
     "(float[n,2,4,4] x) => (float[n,2,3,3] y) { r = Relu (x)  y = MaxPool <kernel_shape: ints = "

@@ -269,16 +269,54 @@ lacks_types (const IrModel *model)
 }
 
 static void
-infer_missing (IrEdit *edit)
+infer_all (IrEdit *edit, const char *reason)
 {
-  if (!lacks_types (ir_edit_model (edit)))
-    return;
   ir_edit_begin_pass (edit, "infer-shapes");
   ir_edit_begin_step (edit, "infer-shapes", IR_CLASS_EXACT, 0);
-  ir_edit_step_reason (edit, "types of values, which the passes need");
+  ir_edit_step_reason (edit, "%s", reason);
   ir_infer_model (edit, IR_INFER_DEFAULT, NULL);
   ir_edit_end_step (edit);
   ir_edit_end_pass (edit);
+}
+
+static void
+infer_missing (IrEdit *edit)
+{
+  if (lacks_types (ir_edit_model (edit)))
+    infer_all (edit, "types of values, which the passes need");
+}
+
+/* Some output of a node has a rank or a dimension of which nothing is known. */
+static gboolean
+has_open_types (const IrModel *model)
+{
+  for (guint i = 1; i < model->nodes->len; i++)
+    {
+      const IrNode *node = model->nodes->pdata[i];
+
+      for (guint k = 0; node->state == IR_STATE_LIVE && node->op != NULL && k < node->n_outputs;
+           k++)
+        {
+          const IrType *type = node->outputs[k] != NULL ? node->outputs[k]->type : NULL;
+
+          if (!ir_type_is_tensor (type))
+            continue;
+          if (!ir_type_has_rank (type))
+            return TRUE;
+          for (int d = 0; d < type->rank; d++)
+            if (type->dims[d] == IR_DIM_UNKNOWN)
+              return TRUE;
+        }
+    }
+  return FALSE;
+}
+
+/* A shape that has become a constant says more about what is computed with it, and behind it. */
+static void
+infer_more (IrEdit *edit)
+{
+  if (has_open_types (ir_edit_model (edit)))
+    infer_all (edit, "types of values that folding made known");
 }
 
 static gboolean
@@ -402,7 +440,8 @@ run_all (IrPassContext *context,
   do
     {
       before = context->priv->n_steps;
-      result->iterations++;
+      if (result->iterations++ > 0)
+        infer_more (context->edit);
       infer_functions (context->edit);
       for (guint i = 0; i < pipeline->passes->len && !context->stopped; i++)
         if (!run_pass (context, pipeline->passes->pdata[i], options, error))

@@ -2,11 +2,26 @@
 #include "config.h"
 
 #include "app/cli/commands.h"
+#include "app/cli/output.h"
 #include "app/cli/table.h"
 #include "passes/rule.h"
 #include "passes/pipeline.h"
 
 #include <stdio.h>
+
+typedef struct
+{
+  CliTableOptions table;
+  char *pipeline;
+} Options;
+
+static const CliOption passes_options[] = {
+  { "markdown", 0, G_OPTION_ARG_NONE, G_STRUCT_OFFSET (Options, table.markdown),
+    "As the generated document in docs/", NULL },
+  { "pipeline", 'p', G_OPTION_ARG_STRING, G_STRUCT_OFFSET (Options, pipeline),
+    "Print this pipeline, a name or a JSON file, as a file to start from", "P" },
+  { 0 },
+};
 
 static void
 add_pipelines (cJSON *json)
@@ -58,6 +73,21 @@ add_json (cJSON *json)
 }
 
 static void
+print_pipelines (void)
+{
+  g_auto (GStrv) names = ir_pipeline_names ();
+
+  printf ("\npipelines\n");
+  for (guint i = 0; names[i] != NULL; i++)
+    {
+      g_autoptr (IrPipeline) pipeline = ir_pipeline_load (names[i], NULL);
+
+      if (pipeline != NULL)
+        printf ("%-28s %2u passes %s\n", names[i], pipeline->passes->len, pipeline->doc);
+    }
+}
+
+static void
 print (void)
 {
   guint n;
@@ -66,22 +96,41 @@ print (void)
   for (guint i = 0; i < n; i++)
     printf ("%-28s %-9s %s\n", passes[i]->name, ir_class_name (passes[i]->step_class),
             passes[i]->title);
+  print_pipelines ();
+}
+
+static CliStatus
+print_pipeline (const char *name)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (IrPipeline) pipeline = ir_pipeline_load (name, &error);
+  g_autofree char *text = pipeline != NULL ? ir_pipeline_to_json (pipeline) : NULL;
+
+  if (text == NULL)
+    return cli_fail (CLI_BAD, error);
+  fputs (text, stdout);
+  return CLI_OK;
 }
 
 static CliStatus
 run (Cli *cli)
 {
   static const CliTable table = { ir_passes_markdown, add_json, print };
-  return cli_print_table (cli, &table);
+  const Options *options = cli->options;
+
+  return options->pipeline != NULL ? print_pipeline (options->pipeline)
+                                   : cli_print_table (cli, &table);
 }
 
 const CliCommand cli_command_passes = {
   .name = "passes",
   .arguments = "",
   .summary = "The table of passes",
-  .doc = "",
+  .doc =
+      "A pipeline of one's own is a JSON file, for --pipeline: what this command prints with -p is one.\n"
+      "data/schema/pipeline.schema.json says what it may hold.",
   .max_args = 0,
-  .options = cli_table_options,
-  .options_size = sizeof (CliTableOptions),
+  .options = passes_options,
+  .options_size = sizeof (Options),
   .run = run,
 };

@@ -359,6 +359,30 @@ def _():
     assert [step['rule'] for step in fused['steps']] == ['fold-conv-bn', 'fuse-conv-relu'], fused
 
 
+@test('a pipeline of one\'s own is a JSON file, and its mistakes are named with line and column')
+def _():
+    def pipeline(text):
+        with open(path('own.json'), 'w') as file:
+            file.write(text)
+        return path('own.json')
+    code, text, _ = irscope('passes', '--pipeline', 'deploy')
+    schema = json.load(open(os.path.join(ROOT, 'data/schema/pipeline.schema.json')))
+    assert code == 0 and not list(violations(json.loads(text), schema))
+    for name in os.listdir(os.path.join(ROOT, 'data/pipelines')):
+        assert not list(violations(json.load(open(os.path.join(ROOT, 'data/pipelines', name))), schema)), name
+    own, shipped = json_of('optimize', DIGITS, '-p', pipeline(text)), json_of('optimize', DIGITS, '-p', 'deploy')
+    assert own['steps'] == shipped['steps'] > 0 and own['nodes_after'] == shipped['nodes_after']
+    for text, place, words in (
+            ('{\n "passes": [\n  "fold-constants",\n  "fold-cosntants"]}', ':4:3:', '"fold-constants" meant'),
+            ('{\n "passes": ["fold-constants",]}', ':2:', 'not JSON'),
+            ('{"passes": [], "max_iterations": 0}', ':1:16:', 'whole number'),
+            ('{"pases": []}', ':1:2:', 'not known'), ('{"passes": "fold-constants"}', ':1:2:', 'a list'),
+            ('{"passes": []} {}', ':1:16:', 'nothing may follow'), ('{"title": 1, "passes": []}', ':1:2:', 'a string'),
+            ('{"title": "x"}', ':1:1:', 'needs a list'), ('[]', ':1:1:', 'not a JSON object')):
+        code, out, err = irscope('optimize', DIGITS, '-p', pipeline(text))
+        assert code == 2 and out == '' and place in err and words in err, (text, err)
+
+
 @test('diff names a change once that many places have')
 def _():
     def chain(name, op, rest):

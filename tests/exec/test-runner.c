@@ -583,6 +583,94 @@ test_stats_edges (void)
   g_assert_cmpfloat (stats.mean, ==, 0);
 }
 
+/* -- buffers that stay from run to run -- */
+
+static void
+test_kept_runs (void)
+{
+  g_autoptr (GError) error = NULL;
+  g_auto (Chain) c = { 0 };
+  chain_init (&c, "float[2,3]");
+  IrRunOptions options = { .n_threads = 1, .capture = IR_CAPTURE_ALL };
+  g_autoptr (GHashTable) others = inputs_new ();
+  inputs_add (others, c.x, tensor_of ("float[2,3]", "0 0 0 7 8 1"));
+  g_autoptr (IrExecutable) executable = ir_executable_new (c.b.model, &options, &error);
+  g_assert_no_error (error);
+  g_autoptr (IrRun) first = ir_executable_run (executable, c.inputs, NULL, NULL, &error);
+  g_assert_no_error (error);
+  g_autoptr (IrTensor) flat = ir_tensor_ref (ir_run_value (first, c.flat->id));
+  g_autoptr (IrRun) second = ir_executable_run (executable, others, NULL, NULL, &error);
+  g_assert_no_error (error);
+  assert_tensor (ir_run_value (first, c.product->id), "float[2,2]", "3 -1 -3 -1", 0);
+  assert_tensor (ir_run_value (second, c.product->id), "float[2,2]", "0 0 6 7", 0);
+  assert_tensor (ir_run_value (second, c.flat->id), "float[4]", "0 0 6 7", 0);
+  /* The view alone keeps the bytes of what it is a view of. */
+  g_clear_pointer (&first, ir_run_unref);
+  g_clear_pointer (&second, ir_run_unref);
+  first = ir_executable_run (executable, others, NULL, NULL, &error);
+  g_assert_no_error (error);
+  assert_tensor (flat, "float[4]", "3 0 0 0", 0);
+  assert_tensor (ir_run_value (first, c.flat->id), "float[4]", "0 0 6 7", 0);
+}
+
+static void
+test_used_again (void)
+{
+  g_autoptr (GError) error = NULL;
+  g_auto (Chain) c = { 0 };
+  chain_init (&c, "float[2,3]");
+  IrRunOptions options = { .n_threads = 1, .capture = IR_CAPTURE_ALL };
+  g_autoptr (IrExecutable) executable = ir_executable_new (c.b.model, &options, &error);
+  g_assert_no_error (error);
+  IrRun *run = ir_executable_run (executable, c.inputs, NULL, NULL, &error);
+  g_assert_no_error (error);
+  gconstpointer relu = ir_tensor_data (ir_run_value (run, c.relu->id));
+  guint64 hash = ir_tensor_hash (ir_run_value (run, c.relu->id));
+  g_assert_true (relu == ir_tensor_data (ir_run_value (run, c.flat->id)));
+  ir_run_unref (run);
+  inputs_add (c.inputs, c.x, tensor_of ("float[2,3]", "0 0 0 7 8 1"));
+  run = ir_executable_run (executable, c.inputs, NULL, NULL, &error);
+  g_assert_no_error (error);
+  g_assert_true (relu == ir_tensor_data (ir_run_value (run, c.relu->id)));
+  g_assert_cmpuint (ir_tensor_hash (ir_run_value (run, c.relu->id)), !=, hash);
+  ir_run_unref (run);
+}
+
+/* A file may declare a shape that holds for some contents of the inputs only. */
+static void
+test_unforeseen_shape (void)
+{
+  const struct
+  {
+    const char *shape, *type;
+  } cases[] = { { "2 2", "float[2,2]" }, { "4 1", "float[4,1]" }, { "1 4", "float[1,4]" } };
+  g_autoptr (GError) error = NULL;
+  g_auto (Builder) b = { 0 };
+
+  builder_init (&b, 17);
+  IrValue *x = build_input (&b, "x", "float[4]"), *to = build_input (&b, "to", "int64[2]");
+  IrValue *shaped = build_node (&b, NULL, "Reshape", 1, x, to, END)->outputs[0];
+  IrValue *relu = build_node (&b, NULL, "Relu", 1, shaped, END)->outputs[0];
+  IrValue *y = build_node (&b, NULL, "Neg", 1, relu, END)->outputs[0];
+  build_output (&b, y);
+  build_done (&b);
+  const IrType *declared = ir_type_tensor (b.model->context, IR_DTYPE_FLOAT, 2, (IrDim[]){ 4, 1 });
+  ir_edit_set_type (b.edit, shaped, declared);
+  ir_edit_set_type (b.edit, relu, declared);
+  ir_edit_set_type (b.edit, y, declared);
+  g_autoptr (IrExecutable) executable = ir_executable_new (b.model, NULL, &error);
+  g_assert_no_error (error);
+  for (guint i = 0; i < 2 * G_N_ELEMENTS (cases); i++)
+    {
+      g_autoptr (GHashTable) inputs = inputs_new ();
+      inputs_add (inputs, x, tensor_of ("float[4]", "1 -2 3 4"));
+      inputs_add (inputs, to, tensor_of ("int64[2]", cases[i / 2].shape));
+      g_autoptr (IrRun) run = ir_executable_run (executable, inputs, NULL, NULL, &error);
+      g_assert_no_error (error);
+      assert_tensor (ir_run_value (run, y->id), cases[i / 2].type, "-1 0 -3 -4", 0);
+    }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -593,6 +681,10 @@ main (int argc, char **argv)
   g_test_add_func ("/run/capturing all keeps every value", test_capture_all);
   g_test_add_func ("/run/capturing chosen values keeps these", test_capture_chosen);
   g_test_add_func ("/run/capturing statistics keeps no tensors", test_capture_stats);
+  g_test_add_func ("/run/what a run keeps is not written over by the next", test_kept_runs);
+  g_test_add_func ("/run/buffers that nobody holds are used again", test_used_again);
+  g_test_add_func ("/run/shapes that inference did not foresee run all the same",
+                   test_unforeseen_shape);
   g_test_add_func ("/run/limits on memory are kept", test_small_limits);
   g_test_add_func ("/run/captured values spill to a file", test_spill);
   g_test_add_func ("/run/cancelling stops between nodes", test_cancel);

@@ -3,7 +3,8 @@
  *     constants --Op--> y        y as an initializer
  *     x --Shape--> y             y as an initializer, if the shape of x is known
  *
- * By the reference kernels, in topological order, so a chain folds in one run. Not folded: random
+ * By the reference kernels, or without one where elements only move (fold-direct.c), in topological
+ * order, so a chain folds in one run. Not folded: random
  * operators, operators with subgraphs, Constant (it is one), QuantizeLinear and its kin (the
  * pattern is what quantized back ends look for), and results above the limit (a ConstantOfShape can
  * be huge). An overridable initializer is no constant. A result that is an output of the graph
@@ -11,6 +12,7 @@
  * onnx-simplifier. */
 #include "config.h"
 
+#include "passes/fold-direct.h"
 #include "passes/rule.h"
 #include "passes/step.h"
 
@@ -122,11 +124,18 @@ may_evaluate (IrPassContext *context, const IrNode *node, const char **why)
 }
 
 static gboolean
-evaluate (IrPassContext *context, const IrNode *node, IrTensor **outputs, char **why)
+evaluate (IrPassContext *context,
+          const IrNode *node,
+          IrFoldSplats *splats,
+          IrTensor **outputs,
+          char **why)
 {
   g_autofree const IrTensor **inputs = g_new0 (const IrTensor *, MAX (node->n_inputs, 1));
   g_autoptr (GError) error = NULL;
 
+  outputs[0] = ir_fold_directly (node, splats);
+  if (outputs[0] != NULL)
+    return TRUE;
   ir_node_for_each_input (node, i, value)
     inputs[i] = ir_value_constant (value);
   if (ir_eval_node (node, inputs, outputs, NULL, context->fold_limit_bytes, &error))
@@ -221,7 +230,7 @@ outputs_fit (const IrNode *node, IrTensor **outputs)
 }
 
 static void
-fold_node (IrPassContext *context, IrNode *node)
+fold_node (IrPassContext *context, IrNode *node, IrFoldSplats *splats)
 {
   g_autofree IrTensor **outputs = g_new0 (IrTensor *, MAX (node->n_outputs, 1));
   g_autofree char *text = NULL;
@@ -236,7 +245,7 @@ fold_node (IrPassContext *context, IrNode *node)
     rule = RULE_SHAPE;
   else if ((folds = may_evaluate (context, node, &why)))
     folds = ir_pass_rule_enabled (context, rule, IR_CLASS_EXACT) &&
-            evaluate (context, node, outputs, &text);
+            evaluate (context, node, splats, outputs, &text);
   if (folds && outputs_fit (node, outputs) && ir_pass_begin (context, rule, IR_CLASS_EXACT, node))
     {
       g_autofree char *reason = describe (node, outputs);
@@ -255,6 +264,7 @@ static gboolean
 run (IrPassContext *context, GError **error)
 {
   g_autoptr (GPtrArray) graphs = ir_pass_graphs (context);
+  g_autoptr (IrFoldSplats) splats = ir_fold_splats_new ();
 
   for (guint i = 0; i < graphs->len; i++)
     {
@@ -267,7 +277,7 @@ run (IrPassContext *context, GError **error)
           if (ir_pass_cancelled (context, error))
             return FALSE;
           if (node->state == IR_STATE_LIVE)
-            fold_node (context, node);
+            fold_node (context, node, splats);
         }
     }
   return TRUE;

@@ -17,15 +17,30 @@
 #include <string.h>
 
 #define RULE_CONSTANT "share-constant"
+#define SAMPLE        64 /* bytes: from the start, and as many spread over the rest */
 #define RULE_NODE     "merge-nodes"
 
 /* -- constants -- */
 
+/* By type, shape and a few of its bytes: weights are read in full only where two may be equal. */
 static guint
 hash_constant (gconstpointer value)
 {
-  guint64 hash = ir_tensor_hash (((const IrValue *) value)->initializer);
-  return hash ^ hash >> 32;
+  const IrTensor *tensor = ((const IrValue *) value)->initializer;
+  guint hash = ir_tensor_dtype (tensor) * 31 + ir_tensor_rank (tensor);
+  gsize size = 0;
+  const guint8 *data;
+
+  for (guint i = 0; i < ir_tensor_rank (tensor); i++)
+    hash = hash * 31 + g_int64_hash (&ir_tensor_dims (tensor)[i]);
+  if (ir_tensor_dtype (tensor) == IR_DTYPE_STRING || ir_tensor_sparse_values (tensor) != NULL)
+    return hash;
+  data = g_bytes_get_data (ir_tensor_bytes (tensor), &size);
+  for (gsize i = 0; i < MIN (size, SAMPLE); i++)
+    hash = hash * 31 + data[i];
+  for (gsize i = 1; size > SAMPLE && i <= SAMPLE; i++)
+    hash = hash * 31 + data[size / (SAMPLE + 1) * i];
+  return hash;
 }
 
 static gboolean

@@ -13,7 +13,7 @@ typedef struct _IrEvaluator IrEvaluator;
 typedef struct
 {
   guint n_nodes;      /* kernels run */
-  gint64 duration_ns; /* in them, packing of weights included */
+  gint64 duration_ns; /* CPU time in them, packing of weights included */
 } IrEvaluatorWork;
 
 IrEvaluator *ir_evaluator_new (const IrBackend *backend,
@@ -25,6 +25,7 @@ guint ir_evaluator_leaf (IrEvaluator *evaluator, IrTensor *tensor); /* one numbe
 IrTensor *ir_evaluator_contents (const IrEvaluator *evaluator, guint number); /* (nullable) */
 void ir_evaluator_keep (IrEvaluator *evaluator, guint number, IrTensor *tensor);
 const IrEvaluatorWork *ir_evaluator_work (const IrEvaluator *evaluator);
+gint64 ir_evaluator_clock_ns (void);                          /* CPU time of the process */
 gboolean ir_evaluator_is_full (const IrEvaluator *evaluator); /* it has had to forget contents */
 
 /* One state of a graph, without function calls: see ir_exec_expand(). */

@@ -61,7 +61,7 @@ IrProver *ir_prover_new (IrModel *model,
                          GError **error);
 void ir_prover_free (IrProver *prover);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (IrProver, ir_prover_free)
-/* Where the time of a proof goes, in nanoseconds of wall time. */
+/* Where the time of a proof goes, in nanoseconds of CPU time of the process. */
 typedef struct
 {
   gint64 captured_ns; /* the one captured run, its preparation included */

@@ -123,12 +123,12 @@ run_original (IrProver *prover, IrModel *original, GHashTable *inputs, GError **
   g_autoptr (IrExecutable) executable = NULL;
   g_autoptr (IrRun) run = NULL, partial = NULL;
   g_autoptr (GError) local = NULL;
-  gint64 start = g_get_monotonic_time ();
+  gint64 start = ir_evaluator_clock_ns ();
 
   executable = ir_executable_new (original, &options, &local);
   if (executable != NULL)
     run = ir_executable_run (executable, inputs, prover->cancellable, &partial, &local);
-  prover->cost.captured_ns = (g_get_monotonic_time () - start) * 1000;
+  prover->cost.captured_ns = ir_evaluator_clock_ns () - start;
   if (run == NULL &&
       (partial == NULL || g_error_matches (local, IR_EXEC_ERROR, IR_EXEC_ERROR_CANCELLED)))
     {
@@ -334,7 +334,7 @@ prove (IrProver *prover, guint step, IrProof *proof)
 gboolean
 ir_prover_prove_step (IrProver *prover, guint step, IrProof *proof, GError **error)
 {
-  gint64 start = g_get_monotonic_time ();
+  gint64 start = g_get_monotonic_time (), start_ns = ir_evaluator_clock_ns ();
 
   memset (proof, 0, sizeof *proof);
   if (prover->cancellable != NULL &&
@@ -347,7 +347,7 @@ ir_prover_prove_step (IrProver *prover, guint step, IrProof *proof, GError **err
       g_cancellable_set_error_if_cancelled (prover->cancellable, error))
     return FALSE;
   proof->duration_ns = (g_get_monotonic_time () - start) * 1000;
-  prover->cost.steps_ns += proof->duration_ns;
+  prover->cost.steps_ns += ir_evaluator_clock_ns () - start_ns;
   ir_history_set_proof (prover->model, step, proof);
   return TRUE;
 }

@@ -40,9 +40,14 @@ eval_call (IrCall *call,
   if (!ir_call_check (call, error))
     return FALSE;
   g_autoptr (GError) local = NULL;
-  if (chosen->prepare != NULL)
+  gboolean shared = options->state != NULL && chosen == backend;
+  if (shared && *options->state != NULL)
+    call->kernel_state = *options->state;
+  else if (chosen->prepare != NULL)
     call->kernel_state = chosen->prepare (call, &local);
   gboolean done = local == NULL && kernel (call, &local);
+  if (shared)
+    *options->state = g_steal_pointer (&call->kernel_state);
   if (call->kernel_state != NULL && chosen->release != NULL)
     chosen->release (g_steal_pointer (&call->kernel_state));
   for (guint i = 0; done && i < node->n_outputs; i++)

@@ -28,6 +28,9 @@ struct _IrBackend
   /* (nullable) prepared state per node (packed weights, primitives); called once per plan */
   gpointer (*prepare) (IrCall *call, GError **error);
   void (*release) (gpointer state);
+  /* (nullable) Whether what was prepared for @node serves other nodes of the same kernel_name() too:
+   * it is made anew where shapes or weights are others. */
+  gboolean (*shares_state) (const IrNode *node);
   gboolean falls_back; /* nodes without a kernel run on ref, by a recorded decision */
   /* (nullable) Which values of @graph are kept in blocks of channels: by value id, channels in a
    * block, or 0, which they all are before. */
@@ -224,6 +227,9 @@ typedef struct
   /* (nullable) what a value holds that the node's subgraphs use and that lies outside of them */
   const IrTensor *(*contents) (const IrValue *value, gpointer data);
   gpointer data;
+  /* (nullable) In: NULL, or what was prepared for another node, if the back end shares it; out: what
+   * is prepared now, for the caller to release. */
+  gpointer *state;
 } IrEvalOptions;
 gboolean ir_eval_node_with (const IrNode *node,
                             const IrTensor *const *inputs,

@@ -8,7 +8,9 @@
 #include <math.h>
 #include <string.h>
 
-#define SEQUENCE_ITEMS 3 /* of a sequence */
+#define SEQUENCE_ITEMS       3  /* of a sequence */
+#define PICTURE_SIZE         64 /* so that networks may halve it a few times */
+#define MAX_PICTURE_CHANNELS 4
 #define MAX_DEPTH                                                                                  \
   32 /* of the walk: masks pass through about ten nodes in exported transformers                   \
       */
@@ -263,8 +265,16 @@ walk (Walk *w, const IrValue *value, guint depth, Range *range)
 
 /* -- sizes -- */
 
+/* Pictures as networks take them: few channels in front of two or three sizes. */
+static gboolean
+is_picture_axis (const IrType *type, guint axis)
+{
+  return type->rank >= 4 && axis >= 2 && ir_dim_is_known (type->dims[1]) && type->dims[1] >= 1 &&
+         type->dims[1] <= MAX_PICTURE_CHANNELS;
+}
+
 static gint64
-default_size (const char *symbol, guint axis)
+default_size (const IrType *type, const char *symbol, guint axis)
 {
   static const char *const batches[] = { "batch", "batch_size", "N", "n", "bs" };
   static const char *const images[] = { "height", "width", "H", "W", "h", "w" };
@@ -274,7 +284,9 @@ default_size (const char *symbol, guint axis)
       return 1;
   for (guint i = 0; symbol != NULL && i < G_N_ELEMENTS (images); i++)
     if (strcmp (symbol, images[i]) == 0)
-      return 64;
+      return PICTURE_SIZE;
+  if (is_picture_axis (type, axis))
+    return PICTURE_SIZE;
   if (symbol == NULL && axis == 0)
     return 1;
   return 8;
@@ -308,7 +320,7 @@ choose_sizes (const IrGraph *graph, GHashTable *bindings)
           if (symbol == NULL || g_hash_table_contains (sizes, symbol))
             continue;
           const gint64 *given = bindings != NULL ? g_hash_table_lookup (bindings, symbol) : NULL;
-          gint64 size = given != NULL ? *given : default_size (symbol, (guint) axis);
+          gint64 size = given != NULL ? *given : default_size (type, symbol, (guint) axis);
           g_hash_table_insert (sizes, (gpointer) symbol, g_memdup2 (&size, sizeof size));
         }
     }
@@ -326,9 +338,9 @@ input_dims (const IrValue *input, GHashTable *sizes, gint64 *dims, GError **erro
       dims[axis] = type->dims[axis];
       if (ir_dim_is_symbolic (dims[axis]) &&
           !ir_dim_evaluate (input->graph->model->context, type->dims[axis], sizes, &dims[axis]))
-        dims[axis] = default_size (NULL, (guint) axis);
+        dims[axis] = default_size (type, NULL, (guint) axis);
       if (dims[axis] == IR_DIM_UNKNOWN)
-        dims[axis] = default_size (NULL, (guint) axis);
+        dims[axis] = default_size (type, NULL, (guint) axis);
       if (dims[axis] < 0 || !g_uint64_checked_mul (&n, n, (guint64) dims[axis]) ||
           n > ir_exec_default_memory_limit ())
         {
@@ -492,7 +504,8 @@ check_kind (const IrValue *input, GError **error)
  *
  * Makes contents for every input that has to be given. Floating-point inputs are standard normal
  * (positive where a logarithm or root takes them), integers lie in the range that their uses allow,
- * masks are 0 or 1. Symbols without a binding are 1 for a batch, 64 for height and width, else 8.
+ * masks are 0 or 1. Symbols without a binding are 1 for a batch, 64 for height and width (by name,
+ * or behind at most four channels), else 8.
  *
  * Sequences have three items, and optionals hold one.
  *

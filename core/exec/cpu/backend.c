@@ -135,6 +135,12 @@ release (gpointer data)
   g_free (state);
 }
 
+static gboolean
+shares_state (const IrNode *node)
+{
+  return cpu_kernel_of (node) != NULL && cpu_kernel_of (node)->shares_state;
+}
+
 const IrBackend ir_backend_cpu = {
   .name = "cpu",
   .title = "CPU kernels",
@@ -143,6 +149,7 @@ const IrBackend ir_backend_cpu = {
   .kernel_name = kernel_name,
   .prepare = prepare,
   .release = release,
+  .shares_state = shares_state,
   .falls_back = TRUE,
   .plan_blocks = cpu_plan_blocks,
   .explain_blocks = cpu_explain_blocks,

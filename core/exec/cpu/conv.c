@@ -560,6 +560,7 @@ const IrCpuKernel cpu_conv = {
   .refuses = refuses,
   .prepare = prepare,
   .release = release,
+  .shares_state = TRUE,
   .run = run,
   .blocks = &conv_blocks,
 };

@@ -28,6 +28,7 @@ typedef struct
   /* (nullable) what can be done once per shape: primitives, packed weights */
   gpointer (*prepare) (IrCall *call, GError **error);
   void (*release) (gpointer state);
+  gboolean shares_state; /* what was prepared serves every node of the kernel, one after the other */
   IrKernelFunc run;
   const IrCpuBlocks *blocks; /* (nullable) plain values only, or operators element by element */
 } IrCpuKernel;

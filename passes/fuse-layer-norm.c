@@ -50,10 +50,39 @@ when_rms_norm (IrMatch *match)
 }
 
 static gboolean
+adds_row (const IrNode *node, const IrValue *to)
+{
+  const IrValue *row = node == NULL || !ir_node_is (node, "Add") ? NULL
+                       : node->inputs[0] == to                   ? node->inputs[1]
+                                                                 : node->inputs[0];
+
+  return row != NULL && ir_value_rank (row) == 1;
+}
+
+/* What lies between d = x - mean (x) and + b is LayerNormalization, which wants both; before opset
+ * 17 there is none without a bias. */
+static gboolean
+is_no_layer_norm (IrMatch *match)
+{
+  const IrValue *x = ir_match_value (match, "x"), *y = ir_match_root (match)->outputs[0];
+  const IrNode *sub = x->producer;
+  const IrNode *mean = sub != NULL && ir_node_is (sub, "Sub") && sub->inputs[1] != NULL
+                           ? sub->inputs[1]->producer
+                           : NULL;
+
+  if (ir_node_opset (ir_match_root (match)) < 17 && mean != NULL &&
+      ir_node_is (mean, "ReduceMean") && mean->inputs[0] == sub->inputs[0] && y->n_uses == 1 &&
+      adds_row (ir_value_use (y, 0).node, y))
+    return ir_match_fail (match, "%s is centred and a bias follows: LayerNormalization", x->name);
+  return TRUE;
+}
+
+static gboolean
 when_late_rms_norm (IrMatch *match)
 {
-  return ir_match_last_axis_mean (match, "v") && ir_match_scales_last_axis (match, "g", "x") &&
-         ir_match_opset_between (match, 13, 23) && ir_match_is_float32 (match);
+  return is_no_layer_norm (match) && ir_match_last_axis_mean (match, "v") &&
+         ir_match_scales_last_axis (match, "g", "x") && ir_match_opset_between (match, 13, 23) &&
+         ir_match_is_float32 (match);
 }
 
 static gboolean

@@ -85,6 +85,30 @@ static const struct
         "a", "x") "b = ReduceMean <axes = [2, 3]> (a)  " TO_BACK ("y", "b") "}" },
   { "push-transposes-through-sums",
     IMAGES "{ " TO_FRONT ("a", "x") "b = Softmax <axis = 1> (a)  " TO_BACK ("y", "b") "}" },
+  /* -- heads -- */
+  { "fuse-heads",
+    "(float[n,3,8] x, float[n,5,8] z, float[n,5,12] w, bool[3,5] keep) => (float[n,3,12] y) { f = "
+    "Constant <value = int64[4] {0, 0, 2, 4}> ()  s = Constant <value = int64[4] {0, 0, 2, 6}> ()  "
+    "g = Constant <value = int64[3] {0, 0, 12}> ()  xr = Reshape (x, f)  zr = Reshape (z, f)  wr = "
+    "Reshape (w, s)  q = Transpose <perm = [0, 2, 1, 3]> (xr)  k = Transpose <perm = [0, 2, 1, 3]> "
+    "(zr)  v = Transpose <perm = [0, 2, 1, 3]> (wr)  o = irscope.SelectedAttention <scale: float = "
+    "0.5, fill: float = -100.0> (q, k, v, keep)  t = Transpose <perm = [0, 2, 1, 3]> (o)  y = "
+    "Reshape (t, g) }" },
+  { "fuse-packed-heads",
+    "(float[n,3,24] x, float[n,1,1,3] m) => (float[n,3,8] y) { p = Constant <value = int64[3] {8, "
+    "8, 8}> ()  f = Constant <value = int64[4] {0, 0, -1, 4}> ()  g = Constant <value = int64[3] "
+    "{0, 0, 8}> ()  a, b, c = Split <axis = -1> (x, p)  ar = Reshape (a, f)  br = Reshape (b, f)  "
+    "cr = Reshape (c, f)  q = Transpose <perm = [0, 2, 1, 3]> (ar)  k = Transpose <perm = [0, 2, 1,"
+    " 3]> (br)  v = Transpose <perm = [0, 2, 1, 3]> (cr)  o = irscope.MaskedAttention <scale: float"
+    " = 0.5> (q, k, v, m)  t = Transpose <perm = [0, 2, 1, 3]> (o)  y = Reshape (t, g) }" },
+  { "fuse-packed-heads",
+    "<ir_version: 10, opset_import: [\"\" : 23, \"irscope\" : 1]>\n"
+    "g (float[n,3,24] x) => (float[n,3,8] y) { s = Constant <value = int64[5] {0, 3, 3, 2, 4}> ()  "
+    "g = Constant <value = int64[3] {0, 0, 8}> ()  zero = Constant <value = int64 {0}> ()  one = "
+    "Constant <value = int64 {1}> ()  two = Constant <value = int64 {2}> ()  r = Reshape (x, s)  p "
+    "= Transpose <perm = [2, 0, 3, 1, 4]> (r)  q = Gather <axis = 0> (p, zero)  k = Gather <axis = "
+    "0> (p, one)  v = Gather <axis = 0> (p, two)  o = Attention (q, k, v)  t = Transpose <perm = "
+    "[0, 2, 1, 3]> (o)  y = Reshape (t, g) }" },
   /* -- elementwise groups -- */
   { "fuse-elementwise", "(float[n,4] x, float[4] s) => (float[n,4] y) { a = Mul (x, s)  b = Add (a,"
                         " x)  c = Tanh (b)  y = Sub (c, s) }" },

@@ -265,7 +265,7 @@ stray_sizes (Gen *gen, IrValue *value, const gint64 *other)
   IrDim dims[IR_MAX_RANK];
   const IrType *type = value->type;
 
-  if (!ir_type_has_rank (type))
+  if (!ir_type_has_rank (type) || gen->model->graphs->len > 2) /* bodies declare sizes, too */
     return;
   for (int i = 0; i < type->rank; i++)
     dims[i] = type->dims[i] >= 2 && type->dims[i] <= 9 ? other[type->dims[i]]

@@ -1104,9 +1104,11 @@ choose_outputs (Gen *gen)
   for (guint i = 0; i < gen->pool->len; i++)
     {
       IrValue *value = gen->pool->pdata[i];
-      if (value->producer != NULL && (g_ptr_array_find (gen->seen, value, NULL) ? TRUE
-                                      : value->n_uses == 0 ? !gen_one_in (gen, 6)
-                                                           : inner && gen_one_in (gen, 8)))
+      if (value->producer != NULL &&
+          (g_ptr_array_find (gen->seen, value, NULL) ? TRUE
+           : value->n_uses == (ir_value_is_graph_output (value) ? 1U : 0U)
+               ? !gen_one_in (gen, 6)
+               : inner && gen_one_in (gen, 8)))
         g_ptr_array_add (outputs, value);
     }
   if (outputs->len == 0)

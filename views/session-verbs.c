@@ -64,6 +64,8 @@ typedef struct
   guint from, to;
   IrFrame *previous; /* (nullable): unchanged boxes stay where they are in it */
   IrPictureSettings *settings;
+  IrModel *other;             /* (nullable): compared with this instead of with @from */
+  IrTimeline *other_timeline; /* (nullable): or with the last step of this */
 } FrameRequest;
 
 static void
@@ -74,31 +76,60 @@ frame_request_free (gpointer data)
   g_clear_pointer (&request->timeline, ir_timeline_unref);
   g_clear_pointer (&request->previous, ir_frame_unref);
   g_clear_pointer (&request->settings, ir_picture_settings_unref);
+  g_clear_pointer (&request->other, ir_model_unref);
+  g_clear_pointer (&request->other_timeline, ir_timeline_unref);
   g_free (request);
 }
 
 static IrPictureSettings *
 picture_settings (IrSession *self)
 {
-  return ir_picture_settings_new (self->serial, self->show, self->folded, self->overlay,
-                                  self->runs[IR_SIDE_AFTER], self->problems);
+  IrPictureSettings *settings = ir_picture_settings_new (self->serial, self->show, self->folded,
+                                                         self->overlay, self->runs[IR_SIDE_AFTER],
+                                                         self->problems);
+
+  ir_picture_settings_set_marks (settings, self->marks, self->marks_step);
+  return settings;
+}
+
+/* (transfer full) (nullable): what the frame is compared with, if that has another history. */
+static IrModel *
+foreign_side (const FrameRequest *request)
+{
+  IrModel *model;
+
+  if (request->other != NULL)
+    return ir_model_ref (request->other);
+  if (request->other_timeline == NULL)
+    return NULL;
+  g_mutex_lock (&request->other_timeline->lock);
+  model = ir_history_snapshot (request->other_timeline->model,
+                               ir_history_n_steps (request->other_timeline->model));
+  g_mutex_unlock (&request->other_timeline->lock);
+  return model;
 }
 
 static IrFrame *
 make_frame (const FrameRequest *request, GCancellable *cancellable, GError **error)
 {
   IrFrame *frame = g_new0 (IrFrame, 1);
+  IrModel *other = foreign_side (request);
 
   g_atomic_ref_count_init (&frame->ref_count);
   frame->from = request->from;
   frame->to = request->to;
   g_mutex_lock (&request->timeline->lock);
   frame->model = ir_history_snapshot (request->timeline->model, request->to);
-  frame->before = request->from == request->to
+  frame->before = other != NULL ? other
+                  : request->from == request->to
                       ? ir_model_ref (frame->model)
                       : ir_history_snapshot (request->timeline->model, request->from);
   g_mutex_unlock (&request->timeline->lock);
-  frame->diff = ir_diff_new (frame->before, frame->model, TRUE);
+  frame->foreign = other != NULL;
+  if (other == NULL && request->settings->marks != NULL &&
+      request->settings->marks_step == request->to && request->from == request->to)
+    frame->marks = ir_scene_marks_ref (request->settings->marks);
+  frame->diff = ir_diff_new (frame->before, frame->model, !frame->foreign);
   frame->serial = request->settings->serial;
   frame->scene = ir_picture_new (frame, request->settings, request->previous, cancellable, error);
   return frame;
@@ -158,6 +189,11 @@ ir_session_request_frame (IrSession *self)
   request->to = self->cursor;
   request->previous = ir_frame_ref (self->frame);
   request->settings = picture_settings (self);
+  if (self->marks == NULL)
+    {
+      request->other = ir_session_other_model (self);
+      request->other_timeline = ir_session_other_timeline (self);
+    }
   self->frame_job = ir_job_start (self,
                                   &(IrJobSpec){ .run = run_frame,
                                                 .data = request,
@@ -186,6 +222,7 @@ ir_session_goto (IrSession *self, guint step)
   if (self->frame == NULL || step == self->cursor)
     return;
   self->cursor = step;
+  ir_session_hide_why (self, step);
   g_object_notify (G_OBJECT (self), "cursor");
   ir_session_request_frame (self);
 }
@@ -261,8 +298,11 @@ void
 ir_session_set_compare (IrSession *self, IrCompare compare)
 {
   g_return_if_fail (compare < IR_N_COMPARES);
-  if (self->compare == compare)
+  ir_session_show_why (self, NULL);
+  if (self->compare == compare || !ir_session_can_compare (self, compare))
     return;
+  if (ir_compare_is_foreign (compare) || ir_compare_is_foreign (self->compare))
+    self->serial++;
   self->compare = compare;
   g_object_notify (G_OBJECT (self), "compare");
   ir_session_request_frame (self);
@@ -292,6 +332,7 @@ typedef struct
   GPtrArray *problems;
   char *message;     /* (nullable) what to say when it is done */
   IrWhatIf *what_if; /* (nullable) */
+  IrModel *other;    /* (nullable) a file to compare with */
 } Opened;
 
 static void
@@ -303,13 +344,16 @@ opened_free (gpointer data)
   g_clear_pointer (&opened->frame, ir_frame_unref);
   g_clear_pointer (&opened->problems, g_ptr_array_unref);
   g_clear_pointer (&opened->what_if, ir_what_if_free);
+  g_clear_pointer (&opened->other, ir_model_unref);
   g_free (opened->message);
   g_free (opened);
 }
 
-/* Lays out @model, at @to compared with @from, as the first frame of a new timeline. */
+/* Lays out @model, at @to compared with @from or (nullable) @other, as the first frame of a new
+ * timeline. */
 static Opened *
 opened_new (IrModel *model,
+            IrModel *other,
             guint from,
             guint to,
             IrFrame *previous,
@@ -321,6 +365,7 @@ opened_new (IrModel *model,
 
   opened->timeline = ir_timeline_new (model);
   opened->frame = make_frame (&(FrameRequest){ .timeline = opened->timeline,
+                                               .other = other,
                                                .from = from,
                                                .to = to,
                                                .previous = previous,
@@ -334,6 +379,7 @@ opened_new (IrModel *model,
 typedef struct
 {
   char *path;
+  char *other; /* (nullable) path of a file to compare with */
   IrPictureSettings *settings;
 } OpenRequest;
 
@@ -343,6 +389,7 @@ open_request_free (gpointer data)
   OpenRequest *request = data;
 
   g_free (request->path);
+  g_free (request->other);
   ir_picture_settings_unref (request->settings);
   g_free (request);
 }
@@ -351,19 +398,28 @@ static gpointer
 run_open (IrJob *job, gpointer data, GCancellable *cancellable, GError **error)
 {
   OpenRequest *request = data;
-  g_autoptr (GPtrArray) problems = ir_problems_new ();
+  g_autoptr (GPtrArray) problems = ir_problems_new (), others = ir_problems_new ();
   g_autoptr (IrPictureSettings) settings = NULL;
-  IrModel *model = ir_model_load (request->path, problems, cancellable, error);
+  g_autoptr (IrModel) other = NULL;
+  IrModel *model;
   Opened *opened;
 
+  if (request->other != NULL)
+    {
+      other = ir_model_load (request->other, others, cancellable, error);
+      if (other == NULL)
+        return NULL;
+    }
+  model = ir_model_load (request->path, problems, cancellable, error);
   if (model == NULL)
     return NULL;
   ir_verify_structure (model, problems);
   ir_verify_nodes (model, problems);
   ir_job_report (job, -1, "Laying out the graph");
   settings = ir_picture_settings_with_problems (request->settings, problems);
-  opened = opened_new (model, 0, 0, NULL, settings, cancellable);
+  opened = opened_new (model, other, 0, 0, NULL, settings, cancellable);
   opened->problems = g_steal_pointer (&problems);
+  opened->other = g_steal_pointer (&other);
   return opened;
 }
 
@@ -389,7 +445,8 @@ forget_selection (IrSession *self)
 }
 
 static void
-take_opened (IrSession *self, Opened *opened, const char *path, const char *title)
+take_opened (
+    IrSession *self, Opened *opened, const char *path, const char *title, const char *other)
 {
   g_free (self->path);
   self->path = g_strdup (path);
@@ -401,7 +458,11 @@ take_opened (IrSession *self, Opened *opened, const char *path, const char *titl
   forget_selection (self);
   self->pinned = 0;
   ir_session_forget_what_if (self);
+  ir_session_forget_other (self);
   swap_model (self, opened);
+  if (opened->other != NULL)
+    ir_session_take_other (self, g_steal_pointer (&opened->other), other);
+  ir_session_check_compare (self);
   ir_session_changed (self, IR_CHANGED_ALL);
 }
 
@@ -415,8 +476,9 @@ on_opened (gpointer owner, gpointer result, const GError *error, gpointer data)
   ir_session_end_job (self);
   if (result != NULL)
     {
-      take_opened (self, result, path, base);
+      take_opened (self, result, path, base, ((OpenRequest *) data)->other);
       opened_free (result);
+      ir_session_request_frame (self);
     }
   else
     {
@@ -436,11 +498,25 @@ on_opened (gpointer owner, gpointer result, const GError *error, gpointer data)
 void
 ir_session_open (IrSession *self, const char *path)
 {
+  ir_session_open_pair (self, NULL, path);
+}
+
+/**
+ * ir_session_open_pair:
+ * @before: (nullable): a model file to compare with
+ * @path: a model file
+ *
+ * Opens @path as ir_session_open() does, with what differs from @before on screen.
+ */
+void
+ir_session_open_pair (IrSession *self, const char *before, const char *path)
+{
   g_autofree char *base = g_path_get_basename (path);
   g_autofree char *text = g_strdup_printf ("Opening %s", base);
   OpenRequest *request = g_new0 (OpenRequest, 1);
 
   request->path = g_canonicalize_filename (path, NULL);
+  request->other = before != NULL ? g_canonicalize_filename (before, NULL) : NULL;
   request->settings = picture_settings (self);
   ir_session_start_job (self, text,
                         &(IrJobSpec){ .run = run_open,
@@ -472,9 +548,9 @@ ir_session_new_model (IrSession *self)
   if (model == NULL)
     model = ir_model_new ();
   settings = picture_settings (self);
-  opened = opened_new (model, 0, 0, NULL, settings, NULL);
+  opened = opened_new (model, NULL, 0, 0, NULL, settings, NULL);
   opened->problems = g_steal_pointer (&problems);
-  take_opened (self, opened, NULL, "New graph");
+  take_opened (self, opened, NULL, "New graph", NULL);
   opened_free (opened);
 }
 
@@ -551,6 +627,7 @@ typedef struct
   guint64 seed;
   GStrv skips;          /* (nullable) what-if: names and stable keys that are left out */
   IrTimeline *original; /* (nullable) what-if: the result to compare with */
+  IrModel *other;       /* (nullable) the file that the frame is compared with */
   IrJob *job;           /* (transfer none) for progress */
 } PipelineRequest;
 
@@ -564,6 +641,7 @@ pipeline_request_free (gpointer data)
   g_clear_pointer (&request->settings, ir_picture_settings_unref);
   g_clear_pointer (&request->inputs, g_hash_table_unref);
   g_clear_pointer (&request->original, ir_timeline_unref);
+  g_clear_pointer (&request->other, ir_model_unref);
   g_clear_pointer (&request->skips, g_strfreev);
   g_free (request->pipeline);
   g_free (request);
@@ -684,7 +762,7 @@ run_pipeline (IrJob *job, gpointer data, GCancellable *cancellable, GError **err
   if (g_cancellable_set_error_if_cancelled (cancellable, error))
     return NULL;
   ir_job_report (job, -1, "Laying out the graph");
-  opened = opened_new (ir_model_ref (model), compare_from (request, model),
+  opened = opened_new (ir_model_ref (model), request->other, compare_from (request, model),
                        ir_history_n_steps (model), request->previous, request->settings,
                        cancellable);
   opened->message = pipeline_message (request->timeline, model, proof);
@@ -732,6 +810,7 @@ on_pipeline (gpointer owner, gpointer result, const GError *error, gpointer data
       else
         ir_session_forget_what_if (self);
       swap_model (self, opened);
+      ir_session_check_compare (self);
       ir_job_free_later (g_steal_pointer (&self->runs[IR_SIDE_AFTER]),
                          (GDestroyNotify) ir_run_unref);
       ir_session_keep_live_selection (self);
@@ -768,9 +847,11 @@ ir_session_run_pipeline_without (IrSession *self, GStrv skips)
   request = g_new0 (PipelineRequest, 1);
   request->timeline = ir_timeline_ref (self->timeline);
   request->previous = ir_frame_ref (self->frame);
+  ir_session_show_why (self, NULL);
   request->settings = picture_settings (self);
   request->pipeline = g_strdup (self->pipeline);
   request->compare = self->compare;
+  request->other = ir_session_other_model (self);
   request->prove = self->prove;
   request->inputs = ir_session_copy_inputs (self->inputs);
   request->seed = self->seed;
@@ -790,6 +871,7 @@ ir_session_run_pipeline_without (IrSession *self, GStrv skips)
 
 typedef struct
 {
+  IrTimeline *timeline;
   IrModel *original, *model; /* frozen */
   guint step;
   GHashTable *inputs;
@@ -802,6 +884,7 @@ typedef struct
 {
   IrRun *runs[IR_N_SIDES];
   GHashTable *inputs;
+  IrDivergence *divergence; /* (nullable) */
 } Ran;
 
 static void
@@ -809,6 +892,7 @@ run_request_free (gpointer data)
 {
   RunRequest *request = data;
 
+  g_clear_pointer (&request->timeline, ir_timeline_unref);
   g_clear_pointer (&request->original, ir_model_unref);
   g_clear_pointer (&request->model, ir_model_unref);
   g_clear_pointer (&request->inputs, g_hash_table_unref);
@@ -823,6 +907,7 @@ ran_free (gpointer data)
   for (guint i = 0; i < IR_N_SIDES; i++)
     g_clear_pointer (&ran->runs[i], ir_run_unref);
   g_clear_pointer (&ran->inputs, g_hash_table_unref);
+  g_free (ran->divergence);
   g_free (ran);
 }
 
@@ -918,6 +1003,55 @@ run_inputs (const RunRequest *request, GError **error)
   return inputs;
 }
 
+/* Rounding of a few steps stays below this part of the value. */
+#define DIVERGES 1e-3
+
+static void
+compare_value (const RunRequest *request, const Ran *ran, const IrValue *value, IrDivergence *found)
+{
+  IrValueId original;
+  const IrTensor *before, *after = ir_run_value (ran->runs[IR_SIDE_AFTER], value->id);
+  IrDifference difference;
+
+  if (after == NULL)
+    return;
+  g_mutex_lock (&request->timeline->lock);
+  original = ir_model_live_value (request->original, value->id) != NULL
+                 ? value->id
+                 : ir_lineage_original_value (request->timeline->model, value->id);
+  g_mutex_unlock (&request->timeline->lock);
+  before = original != 0 ? ir_run_value (ran->runs[IR_SIDE_BEFORE], original) : NULL;
+  if (before == NULL)
+    return;
+  ir_trial_difference (before, after, &difference);
+  found->n_compared++;
+  if (found->first == 0 && difference.max_rel > DIVERGES && difference.max_abs > DIVERGES * 1e-2)
+    {
+      found->first = value->id;
+      found->first_difference = difference;
+    }
+  if (difference.max_abs > found->worst_difference.max_abs)
+    {
+      found->worst = value->id;
+      found->worst_difference = difference;
+    }
+}
+
+/* In the order of the graph, so that the first that differs comes first. */
+static IrDivergence *
+find_divergence (const RunRequest *request, const Ran *ran, GCancellable *cancellable)
+{
+  IrDivergence *found = g_new0 (IrDivergence, 1);
+  guint n;
+  IrNode *const *order = ir_graph_order (request->model->main, &n);
+
+  for (guint i = 0; i < n && !g_cancellable_is_cancelled (cancellable); i++)
+    for (guint k = 0; k < order[i]->n_outputs; k++)
+      if (order[i]->outputs[k] != NULL)
+        compare_value (request, ran, order[i]->outputs[k], found);
+  return found;
+}
+
 /* The original may be what cannot run, as when an edit repaired it: then there is no before. */
 static gpointer
 run_graph (IrJob *job, gpointer data, GCancellable *cancellable, GError **error)
@@ -938,6 +1072,8 @@ run_graph (IrJob *job, gpointer data, GCancellable *cancellable, GError **error)
     ran->runs[IR_SIDE_AFTER] = run_model (request, request->model, ran->inputs, cancellable, error);
   if (ran->runs[IR_SIDE_AFTER] != NULL && request->step == 0)
     ran->runs[IR_SIDE_BEFORE] = ir_run_ref (ran->runs[IR_SIDE_AFTER]);
+  if (request->step > 0 && ran->runs[IR_SIDE_BEFORE] != NULL && ran->runs[IR_SIDE_AFTER] != NULL)
+    ran->divergence = find_divergence (request, ran, cancellable);
   if (ran->runs[IR_SIDE_AFTER] != NULL && !g_cancellable_is_cancelled (cancellable))
     return ran;
   if (*error == NULL)
@@ -966,6 +1102,7 @@ on_ran (gpointer owner, gpointer result, const GError *error, gpointer data)
     self->runs[i] = g_steal_pointer (&ran->runs[i]);
   self->used_inputs = g_steal_pointer (&ran->inputs);
   self->run_step = request->step;
+  self->divergence = g_steal_pointer (&ran->divergence);
   ran_free (ran);
   after = self->runs[IR_SIDE_AFTER];
   ir_session_changed (self, IR_CHANGED_RUNS | IR_CHANGED_BUSY);
@@ -976,6 +1113,10 @@ on_ran (gpointer owner, gpointer result, const GError *error, gpointer data)
       ir_session_select_node (self, after->failed_node);
       ir_session_failed (self, "The graph ran only in part", after->error);
     }
+  else if (self->divergence != NULL && self->divergence->first != 0)
+    ir_session_message (self, "First tensor to differ from the original: %s, by %.3g",
+                        ir_model_value (self->timeline->model, self->divergence->first)->name,
+                        self->divergence->first_difference.max_abs);
   else
     ir_session_message (self, "Ran in %.2f ms: %u values are kept, select one to see it",
                         after->trace != NULL ? after->trace->duration_ns / 1e6 : 0.0,
@@ -995,6 +1136,7 @@ ir_session_run_graph (IrSession *self)
   if (self->frame == NULL)
     return;
   request = g_new0 (RunRequest, 1);
+  request->timeline = ir_timeline_ref (self->timeline);
   request->original = ir_model_ref (self->timeline->original);
   request->model = ir_model_ref (self->frame->model);
   request->step = self->frame->to;
@@ -1059,8 +1201,8 @@ run_edit (IrJob *job, gpointer data, GCancellable *cancellable, GError **error)
       after = ir_cost_model (model, NULL);
       ir_history_set_cost (model, n, &before, &after);
     }
-  opened = opened_new (ir_model_ref (model), request->step, n, request->previous, request->settings,
-                       cancellable);
+  opened = opened_new (ir_model_ref (model), NULL, request->step, n, request->previous,
+                       request->settings, cancellable);
   opened->problems = ir_problems_new ();
   ir_verify_structure (opened->frame->model, opened->problems);
   ir_verify_nodes (opened->frame->model, opened->problems);
@@ -1088,6 +1230,7 @@ on_edited (gpointer owner, gpointer result, const GError *error, gpointer data)
     {
       ir_session_forget_what_if (self);
       swap_model (self, opened);
+      ir_session_check_compare (self);
       self->modified = TRUE;
       ir_job_free_later (g_steal_pointer (&self->runs[IR_SIDE_AFTER]),
                          (GDestroyNotify) ir_run_unref);
@@ -1126,6 +1269,7 @@ ir_session_edit (IrSession *self,
     }
   request->timeline = ir_timeline_ref (self->timeline);
   request->previous = ir_frame_ref (self->frame);
+  ir_session_show_why (self, NULL);
   request->settings = picture_settings (self);
   request->step = self->frame->to;
   ir_session_start_job (self, title,
@@ -1141,6 +1285,7 @@ ir_session_edit (IrSession *self,
 typedef struct
 {
   IrFrame *frame;
+  IrTimeline *timeline;
   char *path;
 } ExportRequest;
 
@@ -1150,6 +1295,7 @@ export_request_free (gpointer data)
   ExportRequest *request = data;
 
   ir_frame_unref (request->frame);
+  ir_timeline_unref (request->timeline);
   g_free (request->path);
   g_free (request);
 }
@@ -1163,7 +1309,11 @@ run_export (IrJob *job, gpointer data, GCancellable *cancellable, GError **error
   if (ir_picture_is_format (request->path))
     ok = ir_picture_save (request->frame, request->path, error);
   else
-    ok = ir_model_save (request->frame->model, request->path, NULL, error);
+    {
+      /* With its history, of which the lineage goes into the file. */
+      g_autoptr (IrModel) model = ir_timeline_fork (request->timeline, request->frame->to);
+      ok = ir_model_save (model, request->path, NULL, error);
+    }
   return ok ? GINT_TO_POINTER (TRUE) : NULL;
 }
 
@@ -1204,6 +1354,7 @@ ir_session_export (IrSession *self, const char *path)
     return;
   request = g_new0 (ExportRequest, 1);
   request->frame = ir_frame_ref (self->frame);
+  request->timeline = ir_timeline_ref (self->timeline);
   request->path = g_strdup (path);
   ir_session_start_job (self, "Writing",
                         &(IrJobSpec){ .run = run_export,

@@ -5,7 +5,6 @@
 #include "app/cli/output.h"
 #include "app/cli/proof.h"
 #include "core/io/io.h"
-#include "core/ir/origin.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -140,16 +139,10 @@ save_history (const Options *options, IrModel *model, GError **error)
   return bytes != NULL && ir_file_write_atomic (options->save_history, bytes, error);
 }
 
-/* With the lineage of its nodes, so that the file can be traced back without this history. */
 static gboolean
 save_model (const Options *options, IrModel *model, GError **error)
 {
-  g_autoptr (IrModel) copy = NULL;
-
-  if (options->output == NULL)
-    return TRUE;
-  copy = ir_model_with_origins (model);
-  return ir_model_save (copy, options->output, NULL, error);
+  return options->output == NULL || ir_model_save (model, options->output, NULL, error);
 }
 
 static CliStatus

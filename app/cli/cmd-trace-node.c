@@ -5,6 +5,7 @@
 #include "app/cli/model.h"
 #include "app/cli/output.h"
 #include "core/io/io.h"
+#include "core/ir/fate.h"
 #include "core/ir/origin.h"
 
 #include <stdio.h>
@@ -41,10 +42,48 @@ add_nodes (cJSON *json, const char *key, const IrModel *model, const GArray *ids
 }
 
 static void
+add_value (cJSON *array, const IrModel *model, const char *name)
+{
+  const IrValue *value = ir_graph_find_value (model->main, name);
+  cJSON *object = cJSON_CreateObject ();
+
+  cJSON_AddStringToObject (object, "value", name);
+  cJSON_AddBoolToObject (object, "constant", value != NULL && ir_value_constant (value) != NULL);
+  cJSON_AddItemToArray (array, object);
+}
+
+static void
+print_value (const IrModel *model, const char *name)
+{
+  const IrValue *value = ir_graph_find_value (model->main, name);
+  g_autofree char *label = value != NULL && value->producer != NULL &&
+                                   ir_value_constant (value) == NULL
+                               ? ir_node_label (value->producer)
+                               : NULL;
+
+  printf ("  %s%s%s\n", name, label != NULL ? ", of " : ", a constant", label != NULL ? label : "");
+}
+
+/* What holds what @node computed, if no node does its work: empty if nothing needed it. */
+static GPtrArray *
+fate_of (IrModel *model, const IrNode *node, const GArray *to)
+{
+  GPtrArray *names = g_ptr_array_new ();
+  g_autoptr (IrFates) fates = to->len == 0 ? ir_fates_new (model) : NULL;
+  g_autoptr (GArray) values = fates != NULL ? ir_fates_of_node (fates, node->id) : NULL;
+
+  for (guint i = 0; values != NULL && i < values->len; i++)
+    g_ptr_array_add (names,
+                     (gpointer) ir_model_value (model, g_array_index (values, guint32, i))->name);
+  return names;
+}
+
+static void
 print_json (const IrModel *model,
             const IrNode *node,
             const GArray *from,
             const GArray *to,
+            const GPtrArray *into,
             const GArray *steps)
 {
   g_autofree char *name = node_name (model, node->id);
@@ -55,6 +94,9 @@ print_json (const IrModel *model,
   cJSON_AddStringToObject (json, "source", "history");
   add_nodes (json, "from", model, from);
   add_nodes (json, "to", model, to);
+  array = cJSON_AddArrayToObject (json, "into");
+  for (guint i = 0; i < into->len; i++)
+    add_value (array, model, into->pdata[i]);
   array = cJSON_AddArrayToObject (json, "steps");
   for (guint i = 0; i < steps->len; i++)
     {
@@ -82,10 +124,19 @@ print_nodes (const char *what, const IrModel *model, const GArray *ids)
 }
 
 static void
+print_into (const IrModel *model, const GPtrArray *into)
+{
+  printf (into->len > 0 ? "went into\n" : "and went into nothing: no output needed it\n");
+  for (guint i = 0; i < into->len; i++)
+    print_value (model, into->pdata[i]);
+}
+
+static void
 print_text (const IrModel *model,
             const IrNode *node,
             const GArray *from,
             const GArray *to,
+            const GPtrArray *into,
             const GArray *steps)
 {
   g_autofree char *label = ir_node_label (node);
@@ -93,6 +144,8 @@ print_text (const IrModel *model,
   printf ("%s\n", label);
   print_nodes ("comes from", model, from);
   print_nodes ("lives on as", model, to);
+  if (to->len == 0)
+    print_into (model, into);
   for (guint i = 0; i < steps->len; i++)
     {
       const IrStep *step = ir_history_step (model, g_array_index (steps, guint, i));
@@ -138,6 +191,7 @@ typedef struct
   GPtrArray *from;    /* (owned) of char *, (not owned) */
   GArray *to;         /* (owned) of IrNodeId */
   GPtrArray *rules;   /* (owned) of char *, (not owned) */
+  const IrGone *gone; /* (nullable) an original one that no node stands for */
 } Said;
 
 static void
@@ -179,11 +233,15 @@ look_up (
     if (ir_origins_of (origins, g_array_index (said->to, IrNodeId, i)) != NULL)
       take_origin (said, ir_origins_of (origins, g_array_index (said->to, IrNodeId, i)));
   if (said->node == NULL && said->to->len == 0)
+    said->gone = ir_origins_gone (origins, name);
+  if (said->gone != NULL && said->gone->rule[0] != '\0')
+    g_ptr_array_add (said->rules, said->gone->rule);
+  if (said->node == NULL && said->to->len == 0 && said->gone == NULL)
     {
       g_set_error (
           error, IR_IO_ERROR, IR_IO_ERROR_FORMAT,
-          "there is no node '%s' in the file, and none of its nodes stands for one; it may "
-          "have been removed, or folded into a constant",
+          "there is no node '%s' in the file, nor was there one in its original that the file "
+          "tells of",
           name);
       return FALSE;
     }
@@ -208,6 +266,9 @@ print_said_json (const IrModel *model, const Said *said)
       cJSON_AddItemToArray (array, object);
     }
   add_nodes (json, "to", model, said->to);
+  array = cJSON_AddArrayToObject (json, "into");
+  for (guint i = 0; said->gone != NULL && i < said->gone->into->len; i++)
+    add_value (array, model, said->gone->into->pdata[i]);
   array = cJSON_AddArrayToObject (json, "steps");
   for (guint i = 0; i < said->rules->len; i++)
     {
@@ -231,6 +292,8 @@ print_said_text (const IrModel *model, const Said *said)
   for (guint i = 0; i < said->from->len; i++)
     printf ("  %s\n", (char *) said->from->pdata[i]);
   print_nodes ("lives on as", model, said->to);
+  if (said->gone != NULL)
+    print_into (model, said->gone->into);
   for (guint i = 0; i < said->rules->len; i++)
     printf ("  by %s\n", (char *) said->rules->pdata[i]);
 }
@@ -274,6 +337,7 @@ run (Cli *cli)
   g_autoptr (GArray) from = NULL;
   g_autoptr (GArray) to = NULL;
   g_autoptr (GArray) steps = NULL;
+  g_autoptr (GPtrArray) into = NULL;
   CliStatus status;
   IrNode *node;
 
@@ -285,8 +349,9 @@ run (Cli *cli)
     return cli_fail (CLI_BAD, error);
   from = ir_lineage_origins (opened.model, node->id);
   to = ir_lineage_descendants (opened.model, node->id, ir_history_cursor (opened.model));
+  into = fate_of (opened.model, node, to);
   steps = ir_lineage_steps (opened.model, node->id);
-  (cli->json ? print_json : print_text) (opened.model, node, from, to, steps);
+  (cli->json ? print_json : print_text) (opened.model, node, from, to, into, steps);
   return CLI_OK;
 }
 
@@ -297,7 +362,8 @@ const CliCommand cli_command_trace_node = {
   .doc =
       "NODE is a name of the original or of the optimized graph, or #N for an id.\n"
       "A file that irscope optimize wrote carries its lineage: it answers for itself, unless --pipeline\n"
-      "or --pass asks for passes to be run on it.",
+      "or --pass asks for passes to be run on it. Of a node that was folded it says what value holds\n"
+      "what it computed, or the nearest one behind it.",
   .min_args = 2,
   .max_args = 2,
   .model_options = cli_model_options,

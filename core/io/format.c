@@ -3,6 +3,8 @@
 
 #include "core/io/formats.h"
 #include "core/io/mapped-file.h"
+#include "core/ir/history.h"
+#include "core/ir/origin.h"
 #include "core/op/infer.h"
 
 #include <string.h>
@@ -132,7 +134,8 @@ ir_model_load (const char *path, GPtrArray *problems, GCancellable *cancellable,
  * @error: return location for an error
  *
  * Saves a model, atomically. A model whose file was changed by somebody else is not saved, since
- * its weights are not what they were.
+ * its weights are not what they were. If steps of its history were applied, their lineage is
+ * written into the metadata (ir_model_with_origins()).
  *
  * Returns: %TRUE if it is saved
  */
@@ -140,6 +143,7 @@ gboolean
 ir_model_save (IrModel *model, const char *path, const char *format, GError **error)
 {
   const IrFormat *row = ir_format_find (format != NULL ? format : path);
+  g_autoptr (IrModel) traced = NULL;
 
   if (row == NULL || row->write == NULL)
     {
@@ -149,7 +153,11 @@ ir_model_save (IrModel *model, const char *path, const char *format, GError **er
           format != NULL ? format : path);
       return FALSE;
     }
-  return ir_model_check_file (model, error) && row->write (model, path, error);
+  if (!ir_model_check_file (model, error))
+    return FALSE;
+  traced = model->log != NULL && ir_history_cursor (model) > 0 ? ir_model_with_origins (model)
+                                                               : ir_model_ref (model);
+  return row->write (traced, path, error);
 }
 
 /**

@@ -6,14 +6,16 @@
  *
  * and the model has irscope.lineage = "nodes". Before that only models have metadata: there it is
  * an object, first output of a node -> {"from", "values", "rules"}. Initializers that stand for
- * computed values are in the model's irscope.constants, name -> original value. A node of which
- * nothing is said stands for itself.
+ * computed values are in the model's irscope.constants, name -> original value. Original nodes that
+ * no node stands for are in irscope.gone, name -> {"into": names of values, "rule": "pass/rule"}. A
+ * node of which nothing is said stands for itself.
  *
  * One walk over the steps carries sets of imported nodes along: linear in the pairs of the log and
  * the sizes of the sets. What the opened file said already is followed too, so that names stay
  * those of the first original. */
 #include "config.h"
 
+#include "core/ir/fate.h"
 #include "core/ir/log-private.h"
 #include "core/ir/origin.h"
 
@@ -22,6 +24,7 @@
 
 #define META_LINEAGE        "irscope.lineage"
 #define META_CONSTANTS      "irscope.constants"
+#define META_GONE           "irscope.gone"
 #define META_FROM           "irscope.from"
 #define META_VALUES         "irscope.values"
 #define META_RULES          "irscope.rules"
@@ -32,8 +35,27 @@ struct _IrOrigins
 {
   GHashTable *by_node;   /* node id -> IrOrigin */
   GHashTable *constants; /* name -> name of the original value */
+  GHashTable *gone;      /* original node -> IrGone */
   GHashTable *n_named;   /* node name -> how many nodes have it */
 };
+
+static void
+gone_free (IrGone *gone)
+{
+  g_ptr_array_unref (gone->into);
+  g_free (gone->rule);
+  g_free (gone);
+}
+
+static IrGone *
+gone_new (const char *rule)
+{
+  IrGone *gone = g_new (IrGone, 1);
+
+  gone->into = g_ptr_array_new_with_free_func (g_free);
+  gone->rule = g_strdup (rule != NULL ? rule : "");
+  return gone;
+}
 
 static void
 origin_free (IrOrigin *origin)
@@ -180,6 +202,26 @@ read_nodes (IrOrigins *origins, const IrModel *model, const cJSON *lineage)
     }
 }
 
+static void
+read_gone (IrOrigins *origins, const IrProps *props)
+{
+  const char *text = props != NULL ? ir_props_get (props, META_GONE) : NULL;
+  cJSON *json = text != NULL ? cJSON_Parse (text) : NULL;
+  const cJSON *item;
+
+  cJSON_ArrayForEach (item, json)
+  {
+    IrGone *gone;
+
+    if (!cJSON_IsObject (item) || item->string == NULL)
+      continue;
+    gone = gone_new (cJSON_GetStringValue (cJSON_GetObjectItemCaseSensitive (item, "rule")));
+    add_texts (gone->into, cJSON_GetObjectItemCaseSensitive (item, "into"));
+    g_hash_table_replace (origins->gone, g_strdup (item->string), gone);
+  }
+  cJSON_Delete (json);
+}
+
 /**
  * ir_origins_read:
  * @model: a model as it was opened
@@ -204,7 +246,10 @@ ir_origins_read (const IrModel *model)
   origins = g_new (IrOrigins, 1);
   origins->by_node = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify) origin_free);
   origins->constants = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free);
+  origins->gone = g_hash_table_new_full (g_str_hash, g_str_equal, g_free,
+                                         (GDestroyNotify) gone_free);
   origins->n_named = count_names (model);
+  read_gone (origins, props);
   json = strcmp (text, NODES_SAY) != 0 ? cJSON_Parse (text) : NULL;
   read_nodes (origins, model, json);
   cJSON_Delete (json);
@@ -225,6 +270,7 @@ ir_origins_free (IrOrigins *origins)
 {
   g_hash_table_unref (origins->by_node);
   g_hash_table_unref (origins->constants);
+  g_hash_table_unref (origins->gone);
   g_hash_table_unref (origins->n_named);
   g_free (origins);
 }
@@ -253,6 +299,19 @@ const char *
 ir_origins_of_constant (const IrOrigins *origins, const char *name)
 {
   return g_hash_table_lookup (origins->constants, name);
+}
+
+/**
+ * ir_origins_gone:
+ * @origins: what a file says
+ * @name: name of a node of the original
+ *
+ * Returns: (transfer none) (nullable): what became of it, if no node stands for it
+ */
+const IrGone *
+ir_origins_gone (const IrOrigins *origins, const char *name)
+{
+  return g_hash_table_lookup (origins->gone, name);
 }
 
 /**
@@ -558,6 +617,93 @@ set_constants (const Walk *walk, IrEdit *edit)
     cJSON_Delete (constants);
 }
 
+/* -- what is gone -- */
+
+static void
+add_names (const Walk *walk, cJSON *array, GHashTable *seen, GArray *values)
+{
+  for (guint i = 0; i < values->len; i++)
+    {
+      const IrValue *value = ir_model_value (walk->model, g_array_index (values, guint32, i));
+
+      if (g_hash_table_add (seen, (gpointer) value->name))
+        cJSON_AddItemToArray (array, cJSON_CreateString (value->name));
+    }
+  g_array_unref (values);
+}
+
+static void
+add_gone (const Walk *walk, cJSON *gone, IrFates *fates, IrNodeId node, const char *name)
+{
+  g_autoptr (GHashTable) seen = g_hash_table_new (g_str_hash, g_str_equal);
+  guint step = ir_fates_step (fates, node);
+  cJSON *entry = cJSON_CreateObject ();
+
+  add_names (walk, cJSON_AddArrayToObject (entry, "into"), seen, ir_fates_of_node (fates, node));
+  if (step > 0)
+    {
+      g_autofree char *rule = g_strdup_printf ("%s/%s", ir_history_pass_of (walk->model, step),
+                                               ir_history_step (walk->model, step)->rule);
+      cJSON_AddStringToObject (entry, "rule", rule);
+    }
+  cJSON_AddItemToObject (gone, name, entry);
+}
+
+/* What was gone before: where that is now. */
+static void
+carry_gone (const Walk *walk, cJSON *gone, IrFates *fates)
+{
+  GHashTableIter iter;
+  gpointer name, item;
+
+  g_hash_table_iter_init (&iter, walk->said->gone);
+  while (g_hash_table_iter_next (&iter, &name, &item))
+    {
+      g_autoptr (GHashTable) seen = g_hash_table_new (g_str_hash, g_str_equal);
+      const IrGone *was = item;
+      cJSON *entry = cJSON_CreateObject (), *into = cJSON_AddArrayToObject (entry, "into");
+
+      for (guint i = 0; i < was->into->len; i++)
+        {
+          const IrValue *value = ir_graph_find_value (walk->original->main, was->into->pdata[i]);
+          if (value != NULL)
+            add_names (walk, into, seen, ir_fates_of_value (fates, value->id));
+        }
+      cJSON_AddStringToObject (entry, "rule", was->rule);
+      cJSON_AddItemToObject (gone, name, entry);
+    }
+}
+
+/* Imported nodes that no live node descends from, by the names of the first original. */
+static void
+set_gone (const Walk *walk, IrEdit *edit, GHashTable *standing)
+{
+  g_autoptr (IrFates) fates = ir_fates_new (walk->model);
+  cJSON *gone = cJSON_CreateObject ();
+
+  if (walk->said != NULL)
+    carry_gone (walk, gone, fates);
+  for (guint i = 1; i < walk->original->nodes->len; i++)
+    {
+      const IrNode *node = ir_model_live_node (walk->original, i);
+      IrOrigin *names = origin_new ();
+
+      if (node != NULL && !ir_node_is_constant (node))
+        add_said (walk, names, i);
+      for (guint k = 0; k < names->nodes->len; k++)
+        if (!g_hash_table_contains (standing, names->nodes->pdata[k]))
+          {
+            g_hash_table_add (standing, g_strdup (names->nodes->pdata[k]));
+            add_gone (walk, gone, fates, i, names->nodes->pdata[k]);
+          }
+      origin_free (names);
+    }
+  if (gone->child != NULL)
+    ir_edit_set_metadata (edit, META_GONE, json_to_text (ir_edit_model (edit)->context, gone));
+  else
+    cJSON_Delete (gone);
+}
+
 /**
  * ir_model_with_origins:
  * @model: a model, at any step of its history
@@ -573,6 +719,7 @@ ir_model_with_origins (IrModel *model)
   IrModel *copy = ir_model_clone (model);
   g_autoptr (IrEdit) edit = ir_edit_new_import (copy);
   g_auto (Walk) walk = { 0 };
+  g_autoptr (GHashTable) standing = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
   gboolean in_nodes = model->info->ir_version >= FIRST_NODE_METADATA;
   cJSON *lineage;
 
@@ -587,6 +734,8 @@ ir_model_with_origins (IrModel *model)
 
       if (origin == NULL)
         continue;
+      for (guint k = 0; k < origin->nodes->len; k++)
+        g_hash_table_add (standing, g_strdup (origin->nodes->pdata[k]));
       if (is_itself (&walk, node, origin))
         ;
       else if (in_nodes)
@@ -600,5 +749,6 @@ ir_model_with_origins (IrModel *model)
   ir_edit_set_metadata (edit, META_LINEAGE,
                         in_nodes ? NODES_SAY : json_to_text (copy->context, lineage));
   set_constants (&walk, edit);
+  set_gone (&walk, edit, standing);
   return copy;
 }

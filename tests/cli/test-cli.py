@@ -359,6 +359,26 @@ def _():
     assert [step['rule'] for step in fused['steps']] == ['fold-conv-bn', 'fuse-conv-relu'], fused
 
 
+@test('of a node that was folded it is said where it went, by history and by file')
+def _():
+    source = as_text('fold.onnxtxt', '<ir_version: 8, opset_import: ["" : 17]>\ng (float[2] x) => (float[2] y) '
+                     '<float[2] p = {1.0, 2.0}, float[2] q = {3.0, 4.0}> { [add] a = Add (p, q)  [neg] b = Neg (a)  '
+                     '[mul] c = Mul (x, b)  [dead] d = Exp (x)  [one] y = Identity (c) }')
+    wanted = {'add': ['b'], 'neg': ['b'], 'dead': []}
+    for arguments in (['--pass', 'fold-constants,eliminate-dead-code'], ['--pipeline', 'deploy']):
+        assert irscope('optimize', source, *arguments, '-o', path('folded.onnx'))[0] == 0
+        assert irscope('convert', path('folded.onnx'), path('folded-again.onnx'))[0] == 0
+        assert irscope('optimize', path('folded.onnx'), '-o', path('folded-twice.onnx'))[0] == 0
+        for name, into in wanted.items():
+            for answer in (json_of('trace-node', source, name, *arguments), json_of('trace-node', path('folded.onnx'), name),
+                           json_of('trace-node', path('folded-again.onnx'), name), json_of('trace-node', path('folded-twice.onnx'), name)):
+                assert answer['to'] == [] and [value['value'] for value in answer['into']] == into, answer
+                assert all(value['constant'] for value in answer['into']) and answer['steps'], answer
+    assert irscope('convert', DIGITS + '@5', path('five.onnx'))[0] == 0
+    folded = json_of('trace-node', path('five.onnx'), '/bn1/BatchNormalization')
+    assert folded['source'] == 'file' and len(folded['to']) == 1, folded
+
+
 @test('a pipeline of one\'s own is a JSON file, and its mistakes are named with line and column')
 def _():
     def pipeline(text):

@@ -13,7 +13,7 @@ typedef struct
   gsize bytes;
 } IrScratchPart;
 
-#define IR_SCRATCH_PARTS 6
+#define IR_SCRATCH_PARTS 11
 
 struct _IrScratch
 {

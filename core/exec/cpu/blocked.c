@@ -2,7 +2,7 @@
  * many channels as it has lanes, and every loop over channels becomes one operation. */
 #include "config.h"
 
-#include "core/exec/cpu/cpu.h"
+#include "core/exec/cpu/direct.h"
 #include "core/op/infer-window.h"
 
 #include <math.h>
@@ -50,23 +50,7 @@ span_of (const IrWindow *w, guint axis, gint64 out, gint64 *low, gint64 *high, g
   *counted = MIN (end, w->in[axis] + w->pad_end[axis]) - start;
 }
 
-/* A NaN wins and stays. */
 #define POOL(NAME, LANES)                                                                          \
-  CPU_VECTORIZED static void max_##NAME (const float *x, gint64 row, gint64 n_rows,                \
-                                         gint64 n_columns, float *y)                               \
-  {                                                                                                \
-    float most[LANES];                                                                             \
-                                                                                                   \
-    memcpy (most, x, sizeof most);                                                                 \
-    for (gint64 r = 0; r < n_rows; r++)                                                            \
-      for (gint64 c = 0; c < n_columns; c++)                                                       \
-        for (int k = 0; k < LANES; k++)                                                            \
-          {                                                                                        \
-            float v = x[r * row + c * LANES + k];                                                  \
-            most[k] = v <= most[k] ? most[k] : most[k] != most[k] ? most[k] : v;                   \
-          }                                                                                        \
-    memcpy (y, most, sizeof most);                                                                 \
-  }                                                                                                \
   CPU_VECTORIZED static void mean_##NAME (const float *x, gint64 row, gint64 n_rows,               \
                                           gint64 n_columns, double n, float *y)                    \
   {                                                                                                \
@@ -95,6 +79,8 @@ static void
 pool_plane (const Pool *pool, guint lanes, const float *x, float *y)
 {
   const IrWindow *w = &pool->window;
+  void (*largest) (const float *, gint64, gint64, gint64,
+                   float *) = cpu_vector_unit (lanes)->pool_max;
   gint64 row = w->in[1] * lanes;
 
   for (gint64 i = 0; i < w->out[0]; i++)
@@ -112,7 +98,7 @@ pool_plane (const Pool *pool, guint lanes, const float *x, float *y)
         if (pool->average)
           (lanes == 16 ? mean_16 : mean_8) (from, row, bottom - top, right - left, n, to);
         else
-          (lanes == 16 ? max_16 : max_8) (from, row, bottom - top, right - left, to);
+          largest (from, row, bottom - top, right - left, to);
       }
 }
 
@@ -173,15 +159,15 @@ run_pool (IrCall *call, gboolean average, GError **error)
 
   if (!ir_window_of_pool (&pool.window, call, error))
     return FALSE;
-  const float *x = cpu_blocks_in (call, 0, in, (guint) lanes, error);
-  float *y = x != NULL ? cpu_blocks_out (call, out, (guint) lanes, &blocks, error) : NULL;
+  const float *x = cpu_blocks_in (call, 0, in, 1, (guint) lanes, error);
+  float *y = x != NULL ? cpu_blocks_out (call, out, 1, (guint) lanes, &blocks, error) : NULL;
   if (y == NULL)
     return FALSE;
   int n_threads = cpu_n_threads (call, (guint64) (n * in_plane / 4));
 #pragma omp parallel for num_threads(n_threads) schedule(static)
   for (gint64 i = 0; i < n; i++)
     pool_plane (&pool, (guint) lanes, x + i * in_plane, y + i * out_plane);
-  return cpu_blocks_done (call, out, blocks, error);
+  return cpu_blocks_done (call, out, 1, blocks, error);
 }
 
 static gboolean
@@ -207,7 +193,7 @@ run_global_average_pool (IrCall *call, GError **error)
   const gint64 *in = dims_of (call->node->inputs[0]);
   gint64 lanes = cpu_lanes (), n_blocks = (in[1] + lanes - 1) / lanes, plane = in[2] * in[3];
   gint64 dims[] = { in[0], in[1], 1, 1 };
-  const float *x = cpu_blocks_in (call, 0, in, (guint) lanes, error);
+  const float *x = cpu_blocks_in (call, 0, in, 1, (guint) lanes, error);
   float *y = x != NULL ? cpu_new_floats_shaped (call, 0, 4, dims, error) : NULL;
 
   if (y == NULL)
@@ -273,7 +259,7 @@ run_concat (IrCall *call, GError **error)
   gint64 lanes = cpu_lanes (), plane = out[2] * out[3], sample = (out[1] + lanes - 1) / lanes,
          at = 0;
   IrTensor *blocks;
-  float *y = cpu_blocks_out (call, out, (guint) lanes, &blocks, error);
+  float *y = cpu_blocks_out (call, out, 1, (guint) lanes, &blocks, error);
 
   if (y == NULL)
     return FALSE;
@@ -300,7 +286,7 @@ run_concat (IrCall *call, GError **error)
         }
       at += own;
     }
-  return cpu_blocks_done (call, out, blocks, error);
+  return cpu_blocks_done (call, out, 1, blocks, error);
 }
 
 const IrCpuBlocks cpu_concat_blocks = { takes_concat, gives_concat, run_concat };
@@ -343,8 +329,8 @@ run_batch_norm (IrCall *call, GError **error)
 
   if (ir_call_int (call, "training_mode", 0) != 0)
     return cpu_run_in_order (call->op->ref, call, error);
-  const float *x = cpu_blocks_in (call, 0, in, (guint) lanes, error);
-  float *y = x != NULL ? cpu_blocks_out (call, in, (guint) lanes, &blocks, error) : NULL;
+  const float *x = cpu_blocks_in (call, 0, in, 1, (guint) lanes, error);
+  float *y = x != NULL ? cpu_blocks_out (call, in, 1, (guint) lanes, &blocks, error) : NULL;
   if (y == NULL)
     return FALSE;
   int n_threads = cpu_n_threads (call, (guint64) (in[0] * in[1] * plane));
@@ -362,7 +348,7 @@ run_batch_norm (IrCall *call, GError **error)
       (lanes == 16 ? scale_16 : scale_8) (x + i * plane * lanes, means, factors, biases, plane,
                                           y + i * plane * lanes);
     }
-  return cpu_blocks_done (call, in, blocks, error);
+  return cpu_blocks_done (call, in, 1, blocks, error);
 }
 
 const IrCpuBlocks cpu_batch_norm_blocks = { takes_batch_norm, gives_batch_norm, run_batch_norm };

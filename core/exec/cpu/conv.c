@@ -440,7 +440,7 @@ takes_blocks (const IrNode *node, guint slot, guint lanes)
   CpuDirectShape shape;
   CpuPlanes out, residual;
 
-  if (!node_direct_shape (node, &shape))
+  if (!node_direct_shape (node, &shape) || !cpu_direct_keeps_blocks (&shape, lanes))
     return FALSE;
   if (slot == 0)
     return cpu_direct_in_block (&shape, lanes) == lanes;
@@ -455,7 +455,7 @@ gives_blocks (const IrNode *node, const guint8 *blocks, guint lanes)
 {
   CpuDirectShape shape;
 
-  return node_direct_shape (node, &shape);
+  return node_direct_shape (node, &shape) && cpu_direct_keeps_blocks (&shape, lanes);
 }
 
 /* Packs the weights where that has not been done, or where a run may bring new ones. */
@@ -484,6 +484,7 @@ run_direct (State *state, IrCall *call, const CpuDirectShape *shape, GError **er
   gint64 in[] = { shape->batch, shape->groups * shape->channels, shape->in[0], shape->in[1] };
   gint64 out[] = { shape->batch, shape->groups * shape->maps, shape->out[0], shape->out[1] };
   guint lanes = cpu_lanes ();
+  gint64 parts = cpu_direct_keeps_blocks (shape, lanes) ? 1 : shape->groups;
   CpuEpilogue epilogue;
   IrTensor *blocks;
 
@@ -495,13 +496,13 @@ run_direct (State *state, IrCall *call, const CpuDirectShape *shape, GError **er
     }
   if (!pack_direct (state, call))
     return FALSE;
-  const float *x = cpu_blocks_in (call, 0, in, cpu_direct_in_block (shape, lanes), error);
+  const float *x = cpu_blocks_in (call, 0, in, parts, cpu_direct_in_block (shape, lanes), error);
   if (x == NULL ||
       (form_of (call->op->id)->residual &&
-       cpu_blocks_in (call, RESIDUAL, out, lanes, error) == NULL) ||
+       cpu_blocks_in (call, RESIDUAL, out, parts, lanes, error) == NULL) ||
       !epilogue_of (call, NULL, &epilogue))
     return FALSE;
-  float *y = cpu_blocks_out (call, out, lanes, &blocks, error);
+  float *y = cpu_blocks_out (call, out, parts, lanes, &blocks, error);
   if (y == NULL)
     return FALSE;
   if (!cpu_direct_run (state->direct, call, &epilogue, x, y))
@@ -510,7 +511,7 @@ run_direct (State *state, IrCall *call, const CpuDirectShape *shape, GError **er
         ir_tensor_unref (blocks);
       return ir_call_fail (call, error, IR_OP_ERROR_CANCELLED, "cancelled");
     }
-  return cpu_blocks_done (call, out, blocks, error);
+  return cpu_blocks_done (call, out, parts, blocks, error);
 }
 
 /* Whether the operands that follow the convolution are as run_direct() needs them. */

@@ -115,10 +115,11 @@ typedef struct
 
 gboolean cpu_planes_of (const IrValue *value, CpuPlanes *planes); /* float32, all sizes known */
 const float *cpu_blocks_in (
-    IrCall *call, guint slot, const gint64 *dims, guint block, GError **error);
+    IrCall *call, guint slot, const gint64 *dims, gint64 parts, guint block, GError **error);
 float *cpu_blocks_out (
-    IrCall *call, const gint64 *dims, guint block, IrTensor **blocks, GError **error);
-gboolean cpu_blocks_done (IrCall *call, const gint64 *dims, IrTensor *blocks, GError **error);
+    IrCall *call, const gint64 *dims, gint64 parts, guint block, IrTensor **blocks, GError **error);
+gboolean cpu_blocks_done (
+    IrCall *call, const gint64 *dims, gint64 parts, IrTensor *blocks, GError **error);
 gboolean cpu_run_in_order (IrKernelFunc run, IrCall *call, GError **error);
 extern const IrCpuBlocks cpu_max_pool_blocks, cpu_average_pool_blocks, cpu_concat_blocks,
     cpu_global_average_pool_blocks, cpu_batch_norm_blocks;

@@ -18,6 +18,7 @@
 #define MULTIPLY_ADD(a, b, c) _mm256_fmadd_ps (a, b, c)
 #define MAXIMUM(a, b)         _mm256_max_ps (a, b)
 #define MINIMUM(a, b)         _mm256_min_ps (a, b)
+#define IF_NAN(x, v)          _mm256_blendv_ps (x, v, _mm256_cmp_ps (v, v, _CMP_UNORD_Q))
 #define IF_NEGATIVE(x, v)                                                                          \
   _mm256_blendv_ps (x, v, _mm256_cmp_ps (x, _mm256_setzero_ps (), _CMP_LT_OQ))
 
@@ -32,6 +33,7 @@ const CpuVectorUnit cpu_unit_avx2 = {
   .most_pixels = { 0, 8, 6 },
   .tiles = { { NULL }, { ROW_8 (1) }, { ROW_6 (2) } },
   .depthwise = { DEPTHWISE_ROW },
+  .pool_max = pool_max,
 };
 #else
 const CpuVectorUnit cpu_unit_avx2 = { .lanes = 0 };

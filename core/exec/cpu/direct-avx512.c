@@ -18,6 +18,7 @@
 #define MULTIPLY_ADD(a, b, c) _mm512_fmadd_ps (a, b, c)
 #define MAXIMUM(a, b)         _mm512_max_ps (a, b)
 #define MINIMUM(a, b)         _mm512_min_ps (a, b)
+#define IF_NAN(x, v)          _mm512_mask_mov_ps (x, _mm512_cmp_ps_mask (v, v, _CMP_UNORD_Q), v)
 #define IF_NEGATIVE(x, v)                                                                          \
   _mm512_mask_mov_ps (x, _mm512_cmp_ps_mask (x, _mm512_setzero_ps (), _CMP_LT_OQ), v)
 
@@ -34,6 +35,7 @@ const CpuVectorUnit cpu_unit_avx512 = {
   .most_pixels = { 0, 8, 8, 8, 6 },
   .tiles = { { NULL }, { ROW_8 (1) }, { ROW_8 (2) }, { ROW_8 (3) }, { ROW_6 (4) } },
   .depthwise = { DEPTHWISE_ROW },
+  .pool_max = pool_max,
 };
 #else
 const CpuVectorUnit cpu_unit_avx512 = { .lanes = 0 };

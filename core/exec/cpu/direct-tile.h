@@ -2,6 +2,7 @@
  * VECTOR, LANES, TARGET and the operations below defined. A tile is some pixels by some blocks of
  * output channels, whose sums stay in registers; each input element is broadcast and multiplied
  * with a vector of weights per block. All loops over the tile have constant bounds, and vanish. */
+#pragma once
 
 #define GATE(v) MULTIPLY_ADD (SPREAD (0.16666667f), v, SPREAD (0.5f)) /* of HardSwish */
 #define INLINE  static inline __attribute__ ((always_inline)) TARGET
@@ -56,9 +57,15 @@ corners_of (const CpuPanel *panel, gint64 pixel, gint64 *at, const int n_pixels)
   return inside;
 }
 
+/* @at: of the pixel's corner */
 INLINE const float *
 under_tap (const CpuPanel *panel, gint64 pixel, gint64 at, gint64 tap)
 {
+  if (panel->places != NULL)
+    {
+      gint32 place = panel->places[pixel * panel->n_taps + tap];
+      return place == CPU_OUTSIDE ? zeros : panel->x + (at + place);
+    }
   gint64 row = panel->rows[pixel] + panel->tap_rows[tap];
   gint64 column = panel->columns[pixel] + panel->tap_columns[tap];
   gboolean inside = (guint64) row < (guint64) panel->height &&
@@ -170,6 +177,21 @@ depthwise (const CpuPanel *panel, gint64 pixel, const int n_pixels)
 #pragma GCC unroll 8
   for (int p = 0; p < n_pixels; p++)
     STORE (y + p * LANES, sums[p]);
+}
+
+/* The largest of each channel under a window; a NaN wins and stays. */
+static TARGET void
+pool_max (const float *x, gint64 row, gint64 n_rows, gint64 n_columns, float *y)
+{
+  VECTOR most = LOAD (x);
+
+  for (gint64 r = 0; r < n_rows; r++)
+    for (gint64 c = 0; c < n_columns; c++)
+      {
+        VECTOR v = LOAD (x + r * row + c * LANES);
+        most = IF_NAN (MAXIMUM (v, most), v);
+      }
+  STORE (y, most);
 }
 
 #define TILE(MAPS, PIXELS)                                                                         \

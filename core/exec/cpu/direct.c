@@ -13,8 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define WEIGHT_BYTES 32768 /* of a part of the input channels: what stays in the first cache */
+#define WEIGHT_BYTES 24576 /* of a part of the input channels: what stays in the first cache */
 #define GROUP_BYTES  98304 /* of the output that is worked on together: what stays in the second */
+#define MOST_PLACES  65536 /* taps of all pixels that a table is kept for */
 #define FEW_CHANNELS 4     /* of a picture: they stand together by themselves */
 
 struct _CpuDirect
@@ -28,6 +29,7 @@ struct _CpuDirect
   guint n_panels;                     /* of one group */
   gint32 *corners, *rows, *columns;   /* by pixel of the output */
   guint8 *inside;
+  gint32 *places;                         /* (nullable) by pixel and tap */
   gint32 *steps, *tap_rows, *tap_columns; /* by tap */
   float *weights, *bias;                  /* packed; NULL before */
 };
@@ -57,6 +59,18 @@ cpu_lanes (void)
   return 0;
 }
 
+/**
+ * cpu_vector_unit:
+ * @lanes: from cpu_lanes()
+ *
+ * Returns: the loops for vectors of so many lanes
+ */
+const CpuVectorUnit *
+cpu_vector_unit (guint lanes)
+{
+  return lanes == 16 ? &cpu_unit_avx512 : &cpu_unit_avx2;
+}
+
 static gboolean
 is_depthwise (const CpuDirectShape *shape)
 {
@@ -68,7 +82,7 @@ is_depthwise (const CpuDirectShape *shape)
  * @shape: a convolution
  * @lanes: channels in a block
  *
- * Groups must consist of whole blocks, or of one channel each.
+ * Groups of very few channels are left to others: most lanes would be idle.
  *
  * Returns: whether cpu_direct_new() can compute it
  */
@@ -86,6 +100,23 @@ cpu_direct_takes (const CpuDirectShape *shape, guint lanes)
       shape->kernel[0] * shape->dilation[0] > 32768 ||
       shape->kernel[1] * shape->dilation[1] > 32768)
     return FALSE;
+  return shape->groups == 1 || is_depthwise (shape) ||
+         (shape->channels > FEW_CHANNELS && 2 * shape->maps >= lanes);
+}
+
+/**
+ * cpu_direct_keeps_blocks:
+ * @shape: a convolution that cpu_direct_takes()
+ * @lanes: channels in a block
+ *
+ * Where groups do not consist of whole blocks, the operands are in blocks of each group by itself,
+ * as if it were a sample of its own.
+ *
+ * Returns: whether the operands are in blocks of all channels, as other nodes have them
+ */
+gboolean
+cpu_direct_keeps_blocks (const CpuDirectShape *shape, guint lanes)
+{
   return shape->groups == 1 || is_depthwise (shape) ||
          (shape->channels % lanes == 0 && shape->maps % lanes == 0);
 }
@@ -139,6 +170,27 @@ fill_windows (CpuDirect *direct)
     }
 }
 
+/* Where windows reach over the edge every tap has to be looked at; small outputs have mostly such,
+ * and get a table. */
+static void
+fill_places (CpuDirect *direct)
+{
+  const CpuDirectShape *s = &direct->shape;
+
+  if (direct->n_taps == 1 || direct->out_plane * direct->n_taps > MOST_PLACES)
+    return;
+  direct->places = g_new (gint32, direct->out_plane * direct->n_taps);
+  for (gint64 pixel = 0; pixel < direct->out_plane; pixel++)
+    for (gint64 tap = 0; tap < direct->n_taps; tap++)
+      {
+        gint64 row = direct->rows[pixel] + direct->tap_rows[tap];
+        gint64 column = direct->columns[pixel] + direct->tap_columns[tap];
+        gboolean inside = row >= 0 && row < s->in[0] && column >= 0 && column < s->in[1];
+
+        direct->places[pixel * direct->n_taps + tap] = inside ? direct->steps[tap] : CPU_OUTSIDE;
+      }
+}
+
 /**
  * cpu_direct_new:
  * @shape: a convolution that cpu_direct_takes()
@@ -153,7 +205,7 @@ cpu_direct_new (const CpuDirectShape *shape, guint lanes)
   gint64 width = (gint64) lanes;
 
   direct->shape = *shape;
-  direct->unit = lanes == 16 ? &cpu_unit_avx512 : &cpu_unit_avx2;
+  direct->unit = cpu_vector_unit (lanes);
   direct->depthwise = is_depthwise (shape);
   direct->in_plane = shape->in[0] * shape->in[1];
   direct->out_plane = shape->out[0] * shape->out[1];
@@ -176,6 +228,7 @@ cpu_direct_new (const CpuDirectShape *shape, guint lanes)
   direct->tap_rows = g_new (gint32, direct->n_taps);
   direct->tap_columns = g_new (gint32, direct->n_taps);
   fill_windows (direct);
+  fill_places (direct);
   return direct;
 }
 
@@ -192,6 +245,7 @@ cpu_direct_free (CpuDirect *direct)
   g_free (direct->rows);
   g_free (direct->columns);
   g_free (direct->inside);
+  g_free (direct->places);
   g_free (direct->steps);
   g_free (direct->tap_rows);
   g_free (direct->tap_columns);
@@ -482,6 +536,7 @@ describe (Job *job)
     .rows = direct->rows,
     .columns = direct->columns,
     .inside = direct->inside,
+    .places = direct->places,
     .steps = direct->steps,
     .tap_rows = direct->tap_rows,
     .tap_columns = direct->tap_columns,

@@ -16,6 +16,7 @@ typedef struct
 typedef struct _CpuDirect CpuDirect;
 
 gboolean cpu_direct_takes (const CpuDirectShape *shape, guint lanes);
+gboolean cpu_direct_keeps_blocks (const CpuDirectShape *shape, guint lanes);
 CpuDirect *cpu_direct_new (const CpuDirectShape *shape, guint lanes);
 void cpu_direct_free (CpuDirect *direct);
 const CpuDirectShape *cpu_direct_shape (const CpuDirect *direct);
@@ -41,7 +42,8 @@ typedef struct
   const gint32 *corners;        /* by pixel of the output: first element under the window */
   const gint32 *rows, *columns; /* by pixel: of the window's corner in the input */
   const guint8 *inside;         /* by pixel: the window lies inside the input */
-  const gint32 *steps;          /* by tap: elements from the corner */
+  const gint32 *places; /* (nullable) by pixel and tap: elements from the corner, or CPU_OUTSIDE */
+  const gint32 *steps;  /* by tap: elements from the corner */
   const gint32 *tap_rows, *tap_columns;
   gint64 n_taps, height, width; /* of the input */
   gint64 in_stride, out_stride; /* elements from one block of channels to the next */
@@ -50,6 +52,8 @@ typedef struct
   CpuActivation activation;     /* NONE, RELU, CLIP, LEAKY_RELU or HARD_SWISH */
   float low, high, alpha;
 } CpuPanel;
+
+#define CPU_OUTSIDE G_MININT32
 
 /* The pixels from @pixel on, as many as the function is made for. */
 typedef void (*CpuTileFunc) (const CpuPanel *panel, gint64 pixel);
@@ -65,6 +69,9 @@ typedef struct
   guint most_pixels[CPU_MOST_BLOCKS + 1];
   CpuTileFunc tiles[CPU_MOST_BLOCKS + 1][CPU_MOST_PIXELS + 1];
   CpuTileFunc depthwise[CPU_MOST_PIXELS + 1];
+  /* The largest elements of a window; @row: elements from one row of the input to the next. */
+  void (*pool_max) (const float *x, gint64 row, gint64 n_rows, gint64 n_columns, float *y);
 } CpuVectorUnit;
 
+const CpuVectorUnit *cpu_vector_unit (guint lanes);
 extern const CpuVectorUnit cpu_unit_avx2, cpu_unit_avx512;

@@ -7,7 +7,10 @@
 
 #include <string.h>
 
-#define OUT_PART (IR_SCRATCH_PARTS - 1) /* of the scratch memory; those before are for inputs */
+/* Parts of the scratch memory: inputs in blocks, inputs in order, and the output in blocks. A
+ * kernel may want blocks of what has just been brought in order. */
+#define MOST_PARTS ((IR_SCRATCH_PARTS - 1) / 2)
+#define OUT_PART   (IR_SCRATCH_PARTS - 1)
 
 /**
  * cpu_planes_of:
@@ -276,20 +279,24 @@ n_threads_of (const IrCall *call, const CpuPlanes *planes)
 }
 
 static guint
-part_of_input (guint slot)
+part_of_input (guint slot, gboolean blocks)
 {
-  return slot < OUT_PART ? slot : IR_SCRATCH_PARTS;
+  if (slot >= MOST_PARTS)
+    return IR_SCRATCH_PARTS; /* none */
+  return blocks ? slot : MOST_PARTS + slot;
 }
 
 /* Replaces input @slot by a copy in blocks of @block channels. */
 static gboolean
-bring_into_blocks (IrCall *call, guint slot, const gint64 *dims, guint block, GError **error)
+bring_into_blocks (
+    IrCall *call, guint slot, const gint64 *dims, gint64 parts, guint block, GError **error)
 {
-  CpuPlanes planes = { dims[0], dims[1], dims[2] * dims[3] };
-  gint64 blocked[] = { dims[0], (dims[1] + block - 1) / block, dims[2], dims[3], block };
+  CpuPlanes planes = { dims[0] * parts, dims[1] / parts, dims[2] * dims[3] };
+  gint64 blocked[] = { planes.batch, (planes.channels + block - 1) / block, dims[2], dims[3],
+                       block };
   const float *from = ir_tensor_data (ir_call_input (call, slot));
   const IrType *type = call->inputs[slot].type;
-  IrTensor *tensor = tensor_for (call, part_of_input (slot), 5, blocked, error);
+  IrTensor *tensor = tensor_for (call, part_of_input (slot, TRUE), 5, blocked, error);
 
   if (tensor == NULL)
     return FALSE;
@@ -306,15 +313,18 @@ bring_into_blocks (IrCall *call, guint slot, const gint64 *dims, guint block, GE
  * @call: a call
  * @slot: an input
  * @dims: (array fixed-size=4): its sizes in the graph
+ * @parts: into how many parts the channels are cut, each in blocks by itself; 1: none
  * @block: channels in a block, as the kernel reads them
  * @error: return location for an error
  *
  * Returns: (transfer none) (nullable): its contents in blocks: as they are, or a copy
  */
 const float *
-cpu_blocks_in (IrCall *call, guint slot, const gint64 *dims, guint block, GError **error)
+cpu_blocks_in (
+    IrCall *call, guint slot, const gint64 *dims, gint64 parts, guint block, GError **error)
 {
-  if (call->inputs[slot].block != block && !bring_into_blocks (call, slot, dims, block, error))
+  if (call->inputs[slot].block != block &&
+      !bring_into_blocks (call, slot, dims, parts, block, error))
     return NULL;
   return ir_tensor_data (ir_call_input (call, slot));
 }
@@ -323,6 +333,7 @@ cpu_blocks_in (IrCall *call, guint slot, const gint64 *dims, guint block, GError
  * cpu_blocks_out:
  * @call: a call
  * @dims: (array fixed-size=4): sizes of output 0 in the graph
+ * @parts: as in cpu_blocks_in(); more than 1 where the output is wanted plain only
  * @block: channels in a block, as the kernel writes them
  * @blocks: (out): what cpu_blocks_done() needs
  * @error: return location for an error
@@ -330,9 +341,11 @@ cpu_blocks_in (IrCall *call, guint slot, const gint64 *dims, guint block, GError
  * Returns: (transfer none) (nullable): where the kernel may write output 0 in blocks
  */
 float *
-cpu_blocks_out (IrCall *call, const gint64 *dims, guint block, IrTensor **blocks, GError **error)
+cpu_blocks_out (
+    IrCall *call, const gint64 *dims, gint64 parts, guint block, IrTensor **blocks, GError **error)
 {
-  gint64 blocked[] = { dims[0], (dims[1] + block - 1) / block, dims[2], dims[3], block };
+  gint64 channels = dims[1] / parts;
+  gint64 blocked[] = { dims[0] * parts, (channels + block - 1) / block, dims[2], dims[3], block };
 
   if (call->outputs[0].block != 0)
     *blocks = ir_call_new_output (call, 0, IR_DTYPE_FLOAT, 5, blocked, error);
@@ -345,6 +358,7 @@ cpu_blocks_out (IrCall *call, const gint64 *dims, guint block, IrTensor **blocks
  * cpu_blocks_done:
  * @call: a call
  * @dims: (array fixed-size=4): sizes of output 0 in the graph
+ * @parts: as for cpu_blocks_out()
  * @blocks: (transfer full): from cpu_blocks_out(), written
  * @error: return location for an error
  *
@@ -353,9 +367,9 @@ cpu_blocks_out (IrCall *call, const gint64 *dims, guint block, IrTensor **blocks
  * Returns: %FALSE if there is no memory
  */
 gboolean
-cpu_blocks_done (IrCall *call, const gint64 *dims, IrTensor *blocks, GError **error)
+cpu_blocks_done (IrCall *call, const gint64 *dims, gint64 parts, IrTensor *blocks, GError **error)
 {
-  CpuPlanes planes = { dims[0], dims[1], dims[2] * dims[3] };
+  CpuPlanes planes = { dims[0] * parts, dims[1] / parts, dims[2] * dims[3] };
   IrTensor *plain;
 
   if (call->outputs[0].block != 0)
@@ -377,7 +391,7 @@ bring_into_order (IrCall *call, guint slot, GError **error)
   const IrTensor *from = ir_call_input (call, slot);
   const IrType *type = call->inputs[slot].type;
   CpuPlanes planes = { type->dims[0], type->dims[1], type->dims[2] * type->dims[3] };
-  IrTensor *tensor = tensor_for (call, part_of_input (slot), 4, type->dims, error);
+  IrTensor *tensor = tensor_for (call, part_of_input (slot, FALSE), 4, type->dims, error);
 
   if (tensor == NULL)
     return FALSE;
@@ -471,7 +485,7 @@ run_elementwise (const IrCpuKernel *kernel, IrCall *call, GError **error)
         continue;
       for (int k = 0; k < type->rank; k++)
         dims[4 - type->rank + k] = type->dims[k];
-      if (cpu_blocks_in (call, i, dims, block, error) == NULL)
+      if (cpu_blocks_in (call, i, dims, 1, block, error) == NULL)
         return FALSE;
       call->inputs[i].type = ir_tensor_type (ir_call_input (call, i), call->context);
     }

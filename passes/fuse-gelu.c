@@ -108,6 +108,37 @@ prepare_alpha (IrMatch *match)
   return TRUE;
 }
 
+/* Behind a convolution it becomes part of that: fuse-activation's. */
+static gboolean
+is_not_of_conv (IrMatch *match)
+{
+  const IrNode *node = ir_match_value (match, "x")->producer;
+
+  if (node != NULL && g_str_has_prefix (node->op_type, "Conv"))
+    return ir_match_fail (match, "it becomes part of the convolution before it");
+  return TRUE;
+}
+
+static gboolean
+when_silu (IrMatch *match)
+{
+  return is_not_of_conv (match) && when_swish (match);
+}
+
+static gboolean
+when_late_silu (IrMatch *match)
+{
+  return is_not_of_conv (match) && when_late_swish (match);
+}
+
+static gboolean
+prepare_one (IrMatch *match)
+{
+  ir_match_bind_attr (match, "alpha",
+                      ir_attr_float (ir_match_context (match)->model->context, "alpha", 1));
+  return TRUE;
+}
+
 #define ERF        "(Add (Erf (Div ?x ?r:scalar)) 1)"
 #define ERF_MUL    "(Add (Erf (Mul ?x ?r:scalar)) 1)"
 #define CUBE       "(Pow ?x 3)"
@@ -177,6 +208,12 @@ static const IrRule rules[] = {
     "x * sigmoid (a x) is one operator of irscope before opset 24.",
     HEAD ("17") SIGNATURE FLOAT ("a", "1.702") "i = Mul (x, a)  s = Sigmoid (i)  y = Mul (x, s) }",
     when_late_swish, prepare_alpha },
+  { "fuse-silu", "(Mul ?x (Sigmoid ?x))", "(Swish{alpha=?alpha} ?x)", IR_CLASS_ROUNDING,
+    "x * sigmoid (x), known as SiLU, is Swish.",
+    HEAD ("24") SIGNATURE "s = Sigmoid (x)  y = Mul (x, s) }", when_silu, prepare_one },
+  { "fuse-late-silu", "(Mul ?x (Sigmoid ?x))", "(irscope.Swish{alpha=?alpha} ?x)",
+    IR_CLASS_ROUNDING, "x * sigmoid (x) is one operator of irscope before opset 24.",
+    HEAD ("17") SIGNATURE "s = Sigmoid (x)  y = Mul (x, s) }", when_late_silu, prepare_one },
   { NULL },
 };
 

@@ -48,8 +48,7 @@ when (IrMatch *match)
   if (ir_node_attr_int (norm, "stash_type", IR_DTYPE_FLOAT) != IR_DTYPE_FLOAT)
     return ir_match_fail (match, "the statistics are not in float");
   return ir_match_scales_last_axis (match, "g", "words") &&
-         ir_match_scales_last_axis (match, "b", "words") && ir_match_opset_between (match, 13, 0) &&
-         ir_match_is_float32 (match);
+         ir_match_scales_last_axis (match, "b", "words") && ir_match_is_float32 (match);
 }
 
 static gboolean

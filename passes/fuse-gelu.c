@@ -122,7 +122,7 @@ is_not_of_conv (IrMatch *match)
 static gboolean
 when_silu (IrMatch *match)
 {
-  return is_not_of_conv (match) && when_swish (match);
+  return is_not_of_conv (match) && ir_match_opset_between (match, 24, 0);
 }
 
 static gboolean

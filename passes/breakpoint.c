@@ -284,6 +284,18 @@ ir_breakpoint_needs_scores (const IrBreakpoint *breakpoint)
   return breakpoint->kind == KIND_SCORE;
 }
 
+/**
+ * ir_breakpoint_needs_proof:
+ * @breakpoint: a breakpoint
+ *
+ * Returns: %TRUE if it stops only at steps that were proved
+ */
+gboolean
+ir_breakpoint_needs_proof (const IrBreakpoint *breakpoint)
+{
+  return breakpoint->kind == KIND_VERDICT;
+}
+
 /* -- hitting -- */
 
 static gboolean

@@ -21,6 +21,7 @@ void ir_breakpoint_free (IrBreakpoint *breakpoint);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (IrBreakpoint, ir_breakpoint_free)
 const char *ir_breakpoint_text (const IrBreakpoint *breakpoint);
 gboolean ir_breakpoint_needs_scores (const IrBreakpoint *breakpoint);
+gboolean ir_breakpoint_needs_proof (const IrBreakpoint *breakpoint);
 gboolean ir_breakpoint_hits (const IrBreakpoint *breakpoint,
                              const IrModel *model,
                              const IrScoreboard *board,

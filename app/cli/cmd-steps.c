@@ -4,7 +4,7 @@
 #include "app/cli/commands.h"
 #include "app/cli/output.h"
 #include "app/cli/proof.h"
-#include "passes/breakpoint.h"
+#include "app/cli/stepper.h"
 
 #include <stdio.h>
 
@@ -12,7 +12,7 @@ typedef struct
 {
   CliModelOptions model;
   gint at;
-  gboolean prove, scoreboard;
+  gboolean prove, scoreboard, debug;
   char **breaks;
 } Options;
 
@@ -26,6 +26,8 @@ static const CliOption steps_options[] = {
   { "break", 'b', G_OPTION_ARG_STRING_ARRAY, G_STRUCT_OFFSET (Options, breaks),
     "Only steps at which going on would stop, such as 'op=Conv' or 'nodes<50'; repeatable",
     "BREAKPOINT" },
+  { "debug", 0, G_OPTION_ARG_NONE, G_STRUCT_OFFSET (Options, debug),
+    "Go through the steps by commands on standard input: help lists them", NULL },
   { 0 },
 };
 
@@ -176,6 +178,15 @@ need_scores (const GPtrArray *breaks)
 }
 
 static gboolean
+need_proof (const GPtrArray *breaks)
+{
+  for (guint i = 0; i < breaks->len; i++)
+    if (ir_breakpoint_needs_proof (breaks->pdata[i]))
+      return TRUE;
+  return FALSE;
+}
+
+static gboolean
 stops (const GPtrArray *breaks, const IrModel *model, const IrScoreboard *board, guint step)
 {
   for (guint i = 0; i < breaks->len; i++)
@@ -247,6 +258,7 @@ print_steps (const Cli *cli,
 {
   const guint first = options->at != 0 ? (guint) options->at : 1;
   const guint last = options->at != 0 ? first : ir_history_n_steps (model);
+  guint n_stops = 0;
   cJSON *json = cJSON_CreateObject (), *array = cJSON_AddArrayToObject (json, "steps");
 
   if (options->scoreboard && !cli->json)
@@ -261,6 +273,7 @@ print_steps (const Cli *cli,
 
       if (!stops (breaks, model, board, i))
         continue;
+      n_stops++;
       if (!cli->json)
         {
           print_one (options, model, board, i);
@@ -275,6 +288,75 @@ print_steps (const Cli *cli,
     cli_json_print (json);
   else
     cJSON_Delete (json);
+  if (n_stops == 0 && breaks->len > 0 && last >= first)
+    g_printerr ("irscope steps: no breakpoint stops at any of the %u steps\n", last - first + 1);
+}
+
+/* -- by commands -- */
+
+typedef struct
+{
+  Cli *cli;
+  const Options *options;
+  IrModel *model;
+  IrScoreboard *board; /* (nullable) (owned) */
+  gboolean proved;
+} Debugger;
+
+static void
+show_step (guint step, gboolean details, gpointer data)
+{
+  const Debugger *self = data;
+  const IrStep *at = ir_history_step (self->model, step);
+  cJSON *object;
+  char *line;
+
+  if (!self->cli->json)
+    {
+      (details ? print_step_details : print_step) (self->model, at);
+      if (!details && at->reason != NULL)
+        printf ("       %s\n", at->reason);
+      return;
+    }
+  object = step_json (self->model, at, details);
+  line = cJSON_PrintUnformatted (object);
+  printf ("%s\n", line);
+  cJSON_free (line);
+  cJSON_Delete (object);
+}
+
+static gboolean
+prepare_break (const IrBreakpoint *breakpoint,
+               const IrScoreboard **board,
+               gpointer data,
+               GError **error)
+{
+  Debugger *self = data;
+  IrProofSummary proof;
+
+  if (ir_breakpoint_needs_proof (breakpoint) && !self->proved)
+    {
+      if (!cli_prove (self->cli, &self->options->model, self->model, &proof, error))
+        return FALSE;
+      self->proved = TRUE;
+    }
+  if (ir_breakpoint_needs_scores (breakpoint) && self->board == NULL)
+    self->board = score (self->cli, &self->options->model, self->model, error);
+  *board = self->board;
+  return self->board != NULL || !ir_breakpoint_needs_scores (breakpoint);
+}
+
+static CliStatus
+debug (Cli *cli, const Options *options, IrModel *model, GPtrArray *breaks, gboolean proved)
+{
+  Debugger self = { .cli = cli, .options = options, .model = model, .proved = proved };
+  CliStepper stepper = {
+    .model = model, .breaks = breaks, .data = &self, .show = show_step, .prepare = prepare_break
+  };
+  CliStatus status = cli_step_through (cli, &stepper);
+
+  g_clear_pointer (&self.board, ir_scoreboard_unref);
+  return status;
 }
 
 static CliStatus
@@ -300,8 +382,12 @@ run (Cli *cli)
       g_printerr ("irscope steps: --at %d: the pipeline made %u steps\n", options->at, n);
       return CLI_BAD;
     }
+  if (!options->debug && need_proof (breaks))
+    options->prove = TRUE;
   if (options->prove && !cli_prove (cli, &options->model, opened.model, &proof, &error))
     return cli_fail (cli_status_of (error), error);
+  if (options->debug)
+    return debug (cli, options, opened.model, breaks, options->prove);
   if (options->scoreboard || need_scores (breaks))
     {
       board = score (cli, &options->model, opened.model, &error);
@@ -318,12 +404,15 @@ const CliCommand cli_command_steps = {
   .name = "steps",
   .arguments = "FILE",
   .summary = "The edit log: every step with rule, place, records, cost and proof",
-  .doc = "A breakpoint is one of:\n"
-         "  rule=R pass=P        name of the rule or pass; * and ? match as in file names\n"
-         "  op=TYPE node=N       the step begins at, makes or removes such a node; #ID too\n"
-         "  verdict=V            exact, rounding, broken, skipped; with --prove\n"
-         "  nodes<50 memory>1MiB the comparison becomes true; flops and bytes alike\n"
-         "A rise in the scoreboard that is worth a look has an exclamation mark.",
+  .doc =
+      "A breakpoint is one of:\n"
+      "  rule=R pass=P        name of the rule or pass; * and ? match as in file names\n"
+      "  op=TYPE node=N       the step begins at, makes or removes such a node; #ID too\n"
+      "  verdict=V            exact, rounding, broken, skipped; the steps are proved then\n"
+      "  nodes<50 memory>1MiB the comparison becomes true; flops and bytes alike\n"
+      "A rise in the scoreboard that is worth a look has an exclamation mark. With --debug commands\n"
+      "step on and back, run to breakpoints and set new ones, such as\n"
+      "  printf 'break op=Gemm\\ncontinue\\nshow\\nback 2\\n' | irscope steps FILE --debug",
   .min_args = 1,
   .max_args = 1,
   .options = steps_options,

@@ -359,6 +359,31 @@ def _():
     assert [step['rule'] for step in fused['steps']] == ['fold-conv-bn', 'fuse-conv-relu'], fused
 
 
+@test('steps are gone through by commands, forwards and back, and stop at breakpoints')
+def _():
+    def debug(*commands, status=0, arguments=()):
+        done = subprocess.run([PROGRAM, 'steps', DIGITS, '-p', 'deploy', '--debug', '--json', *arguments], capture_output=True,
+                              text=True, timeout=120, input='\n'.join(commands) + '\n')
+        assert done.returncode == status, done.stderr
+        return [json.loads(line) for line in done.stdout.splitlines()], done.stderr
+    steps = json_of('steps', DIGITS, '-p', 'deploy')['steps']
+    last = len(steps)
+    assert [at['index'] for at in debug('step', 'step 3', 'back', 'to 7', 'step 999', 'back 2')[0]] == [1, 4, 3, 7, last, last - 2]
+    ends = [step['index'] for step, after in zip(steps, steps[1:] + [None]) if after is None or step['pass'] != after['pass']]
+    assert [at['index'] for at in debug('next', 'next', 'next', 'previous')[0]] == [*ends[:3], ends[1]]
+    bn = [step['index'] for step in steps if step['rule'] == 'fold-conv-bn']
+    assert [at['index'] for at in debug('break rule=fold-conv-bn', 'c', 'c', 'r')[0]] == [bn[0], bn[1], bn[0]]
+    fewer = next(step['index'] for step in steps if step['nodes'] < 20)
+    assert [at['index'] for at in debug('continue', arguments=['-b', 'nodes<20'])[0]] == [fewer]
+    stopped = debug('break verdict=rounding', 'continue')[0][0]
+    assert stopped['verdict'] == 'rounding', stopped
+    assert debug('to 2', 'show')[0][1]['changes']
+    assert 'no command "jump"' in debug('jump', status=2)[1] and 'no step 999' in debug('to 999', status=2)[1]
+    assert all(step['verdict'] == 'rounding' for step in json_of('steps', DIGITS, '-b', 'verdict=rounding')['steps'])
+    code, _, err = irscope('steps', DIGITS, '-b', 'node=nobody')
+    assert code == 0 and 'no breakpoint stops' in err, err
+
+
 @test('of a node that was folded it is said where it went, by history and by file')
 def _():
     source = as_text('fold.onnxtxt', '<ir_version: 8, opset_import: ["" : 17]>\ng (float[2] x) => (float[2] y) '

@@ -1,0 +1,410 @@
+/* Values in blocks of channels: random chains of convolutions, poolings, sums and the like agree
+ * with the reference in every value between the nodes, whatever layout they are kept in. */
+#include "config.h"
+
+#include "core/exec/blocks.h"
+#include "core/exec/memplan.h"
+#include "tests/exec/graphs.h"
+
+#include <math.h>
+#include <string.h>
+
+#define N_CHAINS 60
+
+static gint64
+size_of (const IrValue *value, guint axis)
+{
+  return value->type->dims[axis];
+}
+
+static IrValue *
+random_constant (Builder *b, const char *name, GRand *rand, guint rank, const gint64 *dims)
+{
+  g_autoptr (GString) type = g_string_new ("float[");
+  double n_summed = 1; /* so that sums stay as large as what is summed */
+  IrTensor *tensor;
+
+  for (guint i = 0; i < rank; i++)
+    g_string_append_printf (type, "%s%" G_GINT64_FORMAT, i > 0 ? "," : "", dims[i]);
+  g_string_append_c (type, ']');
+  tensor = tensor_random (type->str, g_rand_int (rand));
+  for (guint i = 1; i < rank; i++)
+    n_summed *= (double) dims[i];
+  for (guint64 i = 0; i < ir_tensor_n_elements (tensor); i++)
+    ((float *) ir_tensor_data_writable (tensor))[i] /= (float) sqrt (n_summed);
+  return build_constant (b, name, tensor);
+}
+
+static gboolean
+chance (GRand *rand, double probability)
+{
+  return g_rand_double (rand) < probability;
+}
+
+static IrValue *
+add_conv (Builder *b, GRand *rand, IrValue *x, guint index)
+{
+  static const gint64 widths[] = { 1, 3, 8, 16, 20, 24, 32, 48, 80 };
+  gint64 channels = size_of (x, 1), maps = widths[g_rand_int_range (rand, 0, 9)], group = 1;
+  gint64 kernel = g_rand_int_range (rand, 1, 4), dilation = g_rand_int_range (rand, 1, 3);
+  g_autofree char *name = g_strdup_printf ("w%u", index), *bias = g_strdup_printf ("b%u", index);
+  IrValue *offset = NULL;
+
+  if (chance (rand, 0.25))
+    group = maps = channels; /* depthwise */
+  else if (chance (rand, 0.3) && channels % 4 == 0)
+    {
+      group = 4;
+      maps = (maps + 3) / 4 * 4;
+    }
+  gint64 dims[] = { maps, channels / group, kernel, kernel };
+  IrValue *w = random_constant (b, name, rand, 4, dims);
+  if (chance (rand, 0.7))
+    offset = random_constant (b, bias, rand, 1, &maps);
+  gboolean relu = chance (rand, 0.3);
+  IrNode *conv = build_node (b, NULL, relu ? "irscope.ConvRelu" : "Conv", 1, x, w, offset, END);
+  /* Nothing becomes empty on the way. */
+  int tall = (int) ((kernel - 1) * dilation), wide = (int) kernel - 1;
+  int more = g_rand_int_range (rand, 0, 2);
+  build_ints (b, conv, "pads", 4, tall / 2 + more, wide - wide / 2, tall - tall / 2, wide / 2);
+  build_ints (b, conv, "strides", 2, g_rand_int_range (rand, 1, 3), 1);
+  build_ints (b, conv, "dilations", 2, (int) dilation, 1);
+  build_int (b, conv, "group", group);
+  return conv->outputs[0];
+}
+
+static IrValue *
+add_pool (Builder *b, GRand *rand, IrValue *x, const char *op)
+{
+  IrNode *pool = build_node (b, NULL, op, 1, x, END);
+
+  build_ints (b, pool, "kernel_shape", 2, 2, 3);
+  build_ints (b, pool, "pads", 4, 1, 1, 1, 1);
+  build_ints (b, pool, "strides", 2, g_rand_int_range (rand, 1, 3), 1);
+  return pool->outputs[0];
+}
+
+static IrValue *
+add_batch_norm (Builder *b, GRand *rand, IrValue *x, guint index)
+{
+  gint64 channels = size_of (x, 1);
+  IrValue *parts[4];
+
+  for (guint i = 0; i < 4; i++)
+    {
+      g_autofree char *name = g_strdup_printf ("n%u_%u", index, i),
+                      *type = g_strdup_printf ("float[%" G_GINT64_FORMAT "]", channels);
+      parts[i] = i == 3 ? build_constant (b, name, tensor_of (type, "1 2 0.5"))
+                        : random_constant (b, name, rand, 1, &channels);
+    }
+  return build_node (b, NULL, "BatchNormalization", 1, x, parts[0], parts[1], parts[2], parts[3],
+                     END)
+      ->outputs[0];
+}
+
+/* A scale for each channel, from the means of the channels. */
+static IrValue *
+add_gate (Builder *b, IrValue *x)
+{
+  IrNode *mean = build_node (b, NULL, "GlobalAveragePool", 1, x, END);
+  IrNode *gate = build_node (b, NULL, "Sigmoid", 1, mean->outputs[0], END);
+
+  return build_node (b, NULL, "Mul", 1, x, gate->outputs[0], END)->outputs[0];
+}
+
+static IrValue *
+add_some (Builder *b, GRand *rand, IrValue *x, guint index)
+{
+  IrValue *one = x;
+
+  switch (g_rand_int_range (rand, 0, 9))
+    {
+    case 0:
+      return add_pool (b, rand, x, "MaxPool");
+    case 1:
+      return add_pool (b, rand, x, "AveragePool");
+    case 2:
+      return build_node (b, NULL, "Relu", 1, x, END)->outputs[0];
+    case 3:
+      one = build_node (b, NULL, chance (rand, 0.5) ? "Sigmoid" : "Softplus", 1, x, END)
+                ->outputs[0];
+      return build_node (b, NULL, chance (rand, 0.5) ? "Add" : "Mul", 1, x, one, END)->outputs[0];
+    case 4:
+      return add_batch_norm (b, rand, x, index);
+    case 5:
+      {
+        IrNode *concat = build_node (b, NULL, "Concat", 1, x, x, END);
+        build_int (b, concat, "axis", 1);
+        return concat->outputs[0];
+      }
+    case 6:
+      return add_gate (b, x);
+    default:
+      return add_conv (b, rand, x, index);
+    }
+}
+
+static void
+build_chain (Builder *b, GRand *rand, IrValue **input)
+{
+  builder_init (b, 17);
+  *input = build_input (b, "x", chance (rand, 0.5) ? "float[1,3,11,9]" : "float[2,20,7,10]");
+  IrValue *x = *input;
+  ir_infer_model (b->edit, IR_INFER_DEFAULT, NULL);
+  for (guint i = 0; i < 8 && size_of (x, 1) <= 160; i++)
+    {
+      x = i % 3 == 0 ? add_conv (b, rand, x, i) : add_some (b, rand, x, i);
+      ir_infer_model (b->edit, IR_INFER_DEFAULT, NULL);
+    }
+  IrNode *flat = build_node (b, NULL, "Flatten", 1, x, END);
+  build_output (b, flat->outputs[0]);
+  build_done (b);
+}
+
+/* Errors of values add up along a chain: they are compared with the largest element. */
+static void
+assert_close (const IrTensor *found, const IrTensor *wanted, const char *name)
+{
+  const float *x = ir_tensor_data (found), *y = ir_tensor_data (wanted);
+  double most = 0;
+
+  g_assert_cmpuint (ir_tensor_rank (found), ==, ir_tensor_rank (wanted));
+  g_assert_cmpmem (ir_tensor_dims (found), ir_tensor_rank (found) * sizeof (gint64),
+                   ir_tensor_dims (wanted), ir_tensor_rank (wanted) * sizeof (gint64));
+  for (guint64 i = 0; i < ir_tensor_n_elements (wanted); i++)
+    if (isfinite (y[i]))
+      most = MAX (most, fabs ((double) y[i]));
+  for (guint64 i = 0; i < ir_tensor_n_elements (wanted); i++)
+    if (isnan (y[i]) != isnan (x[i]) || fabs ((double) x[i] - y[i]) > 2e-5 * most)
+      {
+        g_test_message ("%s: element %" G_GUINT64_FORMAT " is %g and should be %g", name, i, x[i],
+                        y[i]);
+        g_test_fail ();
+        return;
+      }
+}
+
+static void
+compare_values (const Builder *b, const IrRun *found, const IrRun *wanted)
+{
+  guint n_values;
+  IrValue *const *values = ir_graph_values (b->model->main, &n_values);
+
+  for (guint i = 0; i < n_values; i++)
+    {
+      const IrTensor *x = ir_run_value (found, values[i]->id),
+                     *y = ir_run_value (wanted, values[i]->id);
+      if (ir_value_constant (values[i]) != NULL)
+        continue;
+      g_assert_true (x != NULL && y != NULL);
+      assert_close (x, y, values[i]->name);
+    }
+}
+
+static void
+test_chains (void)
+{
+  g_autoptr (GError) error = NULL;
+  IrRunOptions cpu = { .backend = ir_backend_find ("cpu"),
+                       .n_threads = 2,
+                       .capture = IR_CAPTURE_ALL };
+  IrRunOptions ref = { .backend = ir_backend_find ("ref"),
+                       .n_threads = 1,
+                       .capture = IR_CAPTURE_ALL };
+
+  for (guint seed = 0; seed < N_CHAINS; seed++)
+    {
+      g_autoptr (GRand) rand = g_rand_new_with_seed (seed);
+      g_autoptr (GHashTable) inputs = inputs_new ();
+      g_auto (Builder) b = { 0 };
+      IrValue *x;
+
+      build_chain (&b, rand, &x);
+      g_autofree char *type = ir_type_to_string (b.model->context, x->type);
+      inputs_add (inputs, x, tensor_random (type, seed));
+      g_autoptr (IrExecutable) executable = ir_executable_new (b.model, &cpu, &error);
+      g_assert_no_error (error);
+      g_autoptr (IrRun) wanted = ir_model_run (b.model, inputs, &ref, NULL, &error);
+      g_assert_no_error (error);
+      /* Twice: the second run finds everything packed and placed. */
+      for (guint round = 0; round < 2; round++)
+        {
+          g_autoptr (IrRun) found = ir_executable_run (executable, inputs, NULL, NULL, &error);
+          g_assert_no_error (error);
+          compare_values (&b, found, wanted);
+        }
+      if (g_test_failed ())
+        {
+          g_test_message ("chain %u", seed);
+          return;
+        }
+    }
+}
+
+/* Nothing is captured, so everything lies in the arena and is overwritten in its turn. */
+static void
+test_threads (void)
+{
+  g_autoptr (GError) error = NULL;
+
+  for (guint seed = 0; seed < N_CHAINS; seed++)
+    {
+      g_autoptr (GRand) rand = g_rand_new_with_seed (seed);
+      g_autoptr (GHashTable) inputs = inputs_new ();
+      g_autoptr (IrRun) first = NULL;
+      g_auto (Builder) b = { 0 };
+      IrValue *x, *y;
+
+      build_chain (&b, rand, &x);
+      y = ir_graph_output (b.model->main, 0);
+      g_autofree char *type = ir_type_to_string (b.model->context, x->type);
+      inputs_add (inputs, x, tensor_random (type, seed));
+      for (guint n_threads = 1; n_threads <= 4; n_threads *= 2)
+        {
+          IrRunOptions options = { .backend = ir_backend_find ("cpu"), .n_threads = n_threads };
+          g_autoptr (IrRun) run = ir_model_run (b.model, inputs, &options, NULL, &error);
+          g_assert_no_error (error);
+          if (first == NULL)
+            first = g_steal_pointer (&run);
+          else
+            g_assert_true (
+                ir_tensor_equal (ir_run_value (run, y->id), ir_run_value (first, y->id)));
+        }
+    }
+}
+
+/* Two convolutions of 20 channels, a Relu between them. */
+static void
+build_pair (Builder *b, IrValue **x, IrValue **between)
+{
+  g_autoptr (GRand) rand = g_rand_new_with_seed (1);
+  gint64 first[] = { 20, 3, 3, 3 }, second[] = { 5, 20, 1, 1 };
+
+  builder_init (b, 17);
+  *x = build_input (b, "x", "float[1,3,8,8]");
+  IrNode *one = build_node (b, NULL, "Conv", 1, *x, random_constant (b, "w1", rand, 4, first), END);
+  IrNode *relu = build_node (b, NULL, "Relu", 1, one->outputs[0], END);
+  *between = relu->outputs[0];
+  IrNode *two = build_node (b, NULL, "Conv", 1, *between,
+                            random_constant (b, "w2", rand, 4, second), END);
+  build_output (b, two->outputs[0]);
+  build_done (b);
+}
+
+/* Says in test_plan() whether the machine has kernels over blocks at all. */
+static guint
+block_of (const IrSchedule *schedule, const IrValue *value)
+{
+  guint block = ir_schedule_block (schedule, value);
+
+  if (block == 0)
+    g_test_skip ("no kernels over blocks for this machine");
+  return block;
+}
+
+static void
+test_plan (void)
+{
+  g_autoptr (GError) error = NULL;
+  g_auto (Builder) b = { 0 };
+  IrValue *x, *between;
+  guint block;
+
+  build_pair (&b, &x, &between);
+  g_autoptr (IrSchedule) schedule = ir_schedule_new (b.model, ir_backend_find ("cpu"), 1, &error);
+  g_assert_no_error (error);
+  g_assert_cmpuint (ir_schedule_block (schedule, x), ==, 0);
+  g_assert_cmpuint (ir_schedule_block (schedule, ir_graph_output (b.model->main, 0)), ==, 0);
+  if ((block = block_of (schedule, between)) == 0)
+    return;
+  g_assert_cmpstr (g_array_index (schedule->items, IrScheduleItem, 0).layout, ==,
+                   "brings its input into blocks of channels, and gives such");
+  g_assert_cmpstr (g_array_index (schedule->items, IrScheduleItem, 1).layout, ==,
+                   "reads and gives blocks of channels");
+  g_autoptr (IrMemPlan) plan = ir_mem_plan_new (b.model, schedule, 64);
+  guint64 padded = (20 + block - 1) / block * block * 36 * sizeof (float);
+  for (guint i = 0; i < plan->items->len; i++)
+    {
+      const IrMemItem *item = &g_array_index (plan->items, IrMemItem, i);
+      if (item->value == between->id)
+        g_assert_cmpuint (item->size, ==, padded);
+    }
+  g_autoptr (IrSchedule) plain = ir_schedule_new (b.model, ir_backend_find ("ref"), 1, &error);
+  g_assert_no_error (error);
+  g_assert_cmpuint (ir_schedule_block (plain, between), ==, 0);
+}
+
+static void
+test_stats (void)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GHashTable) inputs = inputs_new ();
+  IrRunOptions options = { .n_threads = 1, .capture = IR_CAPTURE_STATS };
+  g_auto (Builder) b = { 0 };
+  IrValue *x, *between;
+
+  build_pair (&b, &x, &between);
+  inputs_add (inputs, x, tensor_random ("float[1,3,8,8]", 3));
+  g_autoptr (IrRun) run = ir_model_run (b.model, inputs, &options, NULL, &error);
+  g_assert_no_error (error);
+  const IrTensorStats *stats = g_hash_table_lookup (run->stats, GUINT_TO_POINTER (between->id));
+  g_assert_cmpuint (stats->n, ==, 20 * 36); /* and not what fills up the blocks */
+}
+
+static void
+test_nan (void)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GHashTable) inputs = inputs_new ();
+  IrRunOptions options = { .n_threads = 2 };
+  g_auto (Builder) b = { 0 };
+  IrTensor *tensor = tensor_random ("float[1,3,8,8]", 3);
+  IrValue *x, *between;
+  guint n_nan = 0;
+
+  build_pair (&b, &x, &between);
+  ((float *) ir_tensor_data_writable (tensor))[3 * 8 + 3] = NAN; /* under nine windows */
+  inputs_add (inputs, x, tensor);
+  g_autoptr (IrRun) run = ir_model_run (b.model, inputs, &options, NULL, &error);
+  g_assert_no_error (error);
+  const IrTensor *y = ir_run_value (run, ir_graph_output (b.model->main, 0)->id);
+  for (guint64 i = 0; i < ir_tensor_n_elements (y); i++)
+    n_nan += isnan (((const float *) ir_tensor_data (y))[i]);
+  g_assert_cmpuint (n_nan, ==, 5 * 9);
+}
+
+static void
+test_there_and_back (void)
+{
+  static const gint64 sizes[][4] = {
+    { 1, 16, 9, 16 }, { 2, 20, 7, 16 }, { 3, 5, 1, 8 }, { 1, 3, 100, 4 }
+  };
+
+  for (guint k = 0; k < G_N_ELEMENTS (sizes); k++)
+    {
+      const gint64 *s = sizes[k];
+      gint64 n = s[0] * s[1] * s[2], filled = s[0] * ((s[1] + s[3] - 1) / s[3]) * s[3] * s[2];
+      g_autofree float *plain = g_new (float, n), *back = g_new0 (float, n);
+      g_autofree float *blocks = g_new (float, filled);
+
+      for (gint64 i = 0; i < n; i++)
+        plain[i] = (float) (i + 1);
+      ir_blocks_from_plain (plain, blocks, s[0], s[1], s[2], s[3], 2);
+      g_assert_cmpfloat (blocks[s[3]], ==, s[2] > 1 ? 2 : blocks[s[3]]); /* the next pixel */
+      ir_blocks_to_plain (blocks, back, s[0], s[1], s[2], s[3], 2);
+      g_assert_cmpmem (back, (gsize) n * sizeof *back, plain, (gsize) n * sizeof *plain);
+    }
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/blocks/values come back in order", test_there_and_back);
+  g_test_add_func ("/blocks/every value of random chains agrees with the reference", test_chains);
+  g_test_add_func ("/blocks/results do not depend on the number of threads", test_threads);
+  g_test_add_func ("/blocks/the plan says what is in blocks, and what that takes", test_plan);
+  g_test_add_func ("/blocks/statistics are of the graph's elements", test_stats);
+  g_test_add_func ("/blocks/a NaN stays one", test_nan);
+  return g_test_run ();
+}

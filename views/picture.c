@@ -46,6 +46,14 @@ ir_picture_settings_with_problems (const IrPictureSettings *settings, GPtrArray 
                                   problems);
 }
 
+/* Before they are shared. @marks: (nullable), drawn after @step. */
+void
+ir_picture_settings_set_marks (IrPictureSettings *settings, IrSceneMarks *marks, guint step)
+{
+  settings->marks = marks != NULL ? ir_scene_marks_ref (marks) : NULL;
+  settings->marks_step = step;
+}
+
 IrPictureSettings *
 ir_picture_settings_ref (IrPictureSettings *settings)
 {
@@ -61,6 +69,7 @@ ir_picture_settings_unref (IrPictureSettings *settings)
   g_clear_pointer (&settings->folded, g_hash_table_unref);
   g_clear_pointer (&settings->run, ir_run_unref);
   g_clear_pointer (&settings->problems, g_ptr_array_unref);
+  g_clear_pointer (&settings->marks, ir_scene_marks_unref);
   g_free (settings);
 }
 
@@ -150,6 +159,7 @@ ir_picture_new (const IrFrame *frame,
                                                    : IR_LAYOUT_TOP_TO_BOTTOM,
     .folded = settings->folded,
     .problems = settings->problems,
+    .marks = frame->marks,
     .previous = previous != NULL ? previous->scene : NULL,
     .keep = previous != NULL && previous->scene != NULL ? IR_LAYOUT_KEEP_PLACES
                                                         : IR_LAYOUT_KEEP_NOTHING,
@@ -161,7 +171,7 @@ ir_picture_new (const IrFrame *frame,
       options.overlay = tint_of;
       options.overlay_data = &tint;
     }
-  if (frame->from == frame->to)
+  if (frame->from == frame->to && !frame->foreign)
     return ir_scene_new_for_model (frame->model, &options, cancellable, error);
   return ir_scene_new_for_diff (frame->diff, &options, cancellable, error);
 }

@@ -15,6 +15,8 @@ typedef struct
   const char *overlay; /* (nullable) interned */
   IrRun *run;          /* (nullable) for overlays */
   GPtrArray *problems;
+  IrSceneMarks *marks; /* (nullable) of one step */
+  guint marks_step;
 } IrPictureSettings;
 
 IrPictureSettings *ir_picture_settings_new (guint serial,
@@ -25,6 +27,7 @@ IrPictureSettings *ir_picture_settings_new (guint serial,
                                             GPtrArray *problems);
 IrPictureSettings *ir_picture_settings_with_problems (const IrPictureSettings *settings,
                                                       GPtrArray *problems);
+void ir_picture_settings_set_marks (IrPictureSettings *settings, IrSceneMarks *marks, guint step);
 IrPictureSettings *ir_picture_settings_ref (IrPictureSettings *settings);
 void ir_picture_settings_unref (IrPictureSettings *settings);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (IrPictureSettings, ir_picture_settings_unref)

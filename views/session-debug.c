@@ -77,6 +77,8 @@ ir_session_forget_findings (IrSession *self)
   g_clear_pointer (&self->board, ir_scoreboard_unref);
   g_clear_pointer (&self->bisection, bisection_free);
   g_clear_pointer (&self->bisected, g_free);
+  g_clear_pointer (&self->times, g_free);
+  g_clear_pointer (&self->spreads, g_free);
 }
 
 void
@@ -113,7 +115,8 @@ on_board (gpointer owner, gpointer result, const GError *error, gpointer data)
   self->wants_run = 0;
   if (board == NULL)
     {
-      ir_session_failed (self, "The steps could not be scored", error);
+      if (wants_run != 0) /* else nobody asked for it in words */
+        ir_session_failed (self, "The steps could not be scored", error);
       ir_session_changed (self, IR_CHANGED_DEBUG);
       return;
     }
@@ -299,6 +302,7 @@ swap_results (IrSession *self)
 
   self->kept = ir_timeline_ref (self->timeline);
   self->kept_frame = ir_frame_ref (self->frame);
+  self->serial++;
   ir_session_take_timeline (self, timeline, frame);
   self->shows_what_if = !self->shows_what_if;
 }
@@ -341,6 +345,7 @@ ir_session_skip_nothing (IrSession *self)
   if (self->shows_what_if)
     swap_results (self);
   ir_session_forget_what_if (self);
+  ir_session_check_compare (self);
   results_changed (self);
 }
 
@@ -360,6 +365,232 @@ const char *const *
 ir_session_get_skips (IrSession *self)
 {
   return (const char *const *) self->skips;
+}
+
+/* -- measured times -- */
+
+#define MAX_TIMED 120 /* steps; of more, evenly chosen ones */
+#define ROUNDS    5   /* runs of each, one after the other over all steps */
+
+typedef struct
+{
+  double *medians, *spreads; /* ms, by step */
+} Times;
+
+static void
+times_free (gpointer data)
+{
+  Times *times = data;
+
+  g_free (times->medians);
+  g_free (times->spreads);
+  g_free (times);
+}
+
+static int
+compare_doubles (gconstpointer a, gconstpointer b)
+{
+  const double x = *(const double *) a, y = *(const double *) b;
+
+  return x < y ? -1 : x > y;
+}
+
+/* Rounds over all steps, so that what slows the machine for a while slows all of them. */
+static gboolean
+time_steps (const DebugRequest *request,
+            IrTrial *trial,
+            guint n_steps,
+            Times *times,
+            GCancellable *cancellable,
+            GError **error)
+{
+  const guint stride = n_steps / MAX_TIMED + 1, n = n_steps + 1;
+  g_autofree double *samples = g_new0 (double, (gsize) n *ROUNDS);
+  g_autoptr (GArray) none = g_array_new (FALSE, FALSE, sizeof (IrValueId));
+
+  for (guint round = 0; round < ROUNDS; round++)
+    for (guint step = 0; step < n; step += stride)
+      {
+        g_autofree char *text = g_strdup_printf ("Measuring: round %u of %u, step %u", round + 1,
+                                                 ROUNDS, step);
+        g_autoptr (IrRun) run = ir_trial_run (trial, step, none, error);
+
+        if (run == NULL || g_cancellable_set_error_if_cancelled (cancellable, error))
+          return FALSE;
+        samples[(gsize) step * ROUNDS + round] = run->trace != NULL ? run->trace->duration_ns / 1e6
+                                                                    : NAN;
+        ir_job_report (request->job, (round + (double) step / n) / ROUNDS, text);
+      }
+  for (guint step = 0; step < n; step++)
+    {
+      double *of_step = samples + (gsize) step * ROUNDS;
+
+      qsort (of_step, ROUNDS, sizeof (double), compare_doubles);
+      times->medians[step] = step % stride == 0 ? of_step[ROUNDS / 2] : NAN;
+      times->spreads[step] = of_step[ROUNDS - 1] - of_step[0];
+    }
+  return TRUE;
+}
+
+static gpointer
+run_times (IrJob *job, gpointer data, GCancellable *cancellable, GError **error)
+{
+  DebugRequest *request = data;
+  const guint n = ir_history_n_steps (request->timeline->model);
+  g_autoptr (IrTrial) trial = trial_new (request, cancellable, error);
+  Times *times;
+
+  if (trial == NULL)
+    return NULL;
+  request->job = job;
+  times = g_new0 (Times, 1);
+  times->medians = g_new0 (double, n + 1);
+  times->spreads = g_new0 (double, n + 1);
+  if (time_steps (request, trial, n, times, cancellable, error))
+    return times;
+  times_free (times);
+  return NULL;
+}
+
+static void
+on_times (gpointer owner, gpointer result, const GError *error, gpointer data)
+{
+  IrSession *self = owner;
+  const DebugRequest *request = data;
+  Times *times = result;
+
+  ir_session_end_job (self);
+  if (times != NULL && request->timeline == self->timeline)
+    {
+      g_free (self->times);
+      g_free (self->spreads);
+      self->times = g_steal_pointer (&times->medians);
+      self->spreads = g_steal_pointer (&times->spreads);
+    }
+  else if (times == NULL)
+    ir_session_failed (self, "The steps could not be measured", error);
+  g_clear_pointer (&times, times_free);
+  ir_session_changed (self, IR_CHANGED_BUSY | IR_CHANGED_DEBUG);
+}
+
+/**
+ * ir_session_measure_times:
+ *
+ * Runs the graph after each step, of many steps after some, several times.
+ */
+void
+ir_session_measure_times (IrSession *self)
+{
+  if (self->frame == NULL || ir_session_get_n_steps (self) == 0)
+    return;
+  ir_session_start_job (self, "Measuring the steps",
+                        &(IrJobSpec){ .run = run_times,
+                                      .data = debug_request_new (self),
+                                      .data_free = debug_request_free,
+                                      .result_free = times_free,
+                                      .done = on_times });
+}
+
+/**
+ * ir_session_get_time:
+ * @step: a step
+ * @spread: (out) (optional): ms between the fastest and the slowest run
+ *
+ * Returns: the median time of a run after @step, ms; NaN if it was not measured
+ */
+double
+ir_session_get_time (IrSession *self, guint step, double *spread)
+{
+  if (spread != NULL)
+    *spread = self->spreads != NULL && step <= ir_session_get_n_steps (self) ? self->spreads[step]
+                                                                             : NAN;
+  return self->times != NULL && step <= ir_session_get_n_steps (self) ? self->times[step] : NAN;
+}
+
+/* -- the proof of one step -- */
+
+typedef struct
+{
+  DebugRequest *debug;
+  guint step;
+} ProveRequest;
+
+static void
+prove_request_free (gpointer data)
+{
+  ProveRequest *request = data;
+
+  debug_request_free (request->debug);
+  g_free (request);
+}
+
+/* On a fork: the history on screen is not written while views may read it. */
+static gpointer
+run_prove (IrJob *job, gpointer data, GCancellable *cancellable, GError **error)
+{
+  const ProveRequest *request = data;
+  IrTimeline *timeline = request->debug->timeline;
+  g_autoptr (IrModel) model = ir_timeline_fork (timeline, ir_history_n_steps (timeline->model));
+  g_autoptr (GHashTable) inputs = ir_session_all_inputs (timeline->original, request->debug->inputs,
+                                                         request->debug->seed, error);
+  g_autoptr (IrProver) prover = NULL;
+  IrProof *proof;
+
+  if (inputs == NULL)
+    return NULL;
+  prover = ir_prover_new (model, inputs, ir_backend_find ("cpu"), cancellable, error);
+  if (prover == NULL)
+    return NULL;
+  proof = g_new0 (IrProof, 1);
+  if (ir_prover_prove_step (prover, request->step, proof, error))
+    return proof;
+  g_free (proof);
+  return NULL;
+}
+
+static void
+on_proved (gpointer owner, gpointer result, const GError *error, gpointer data)
+{
+  IrSession *self = owner;
+  const ProveRequest *request = data;
+  g_autofree IrProof *proof = result;
+
+  ir_session_end_job (self);
+  if (proof != NULL && request->debug->timeline == self->timeline)
+    {
+      g_mutex_lock (&self->timeline->lock);
+      ir_history_set_proof (self->timeline->model, request->step, proof);
+      g_mutex_unlock (&self->timeline->lock);
+      ir_session_changed (self, IR_CHANGED_HISTORY);
+      ir_session_message (self, "Step %u: %s", request->step, ir_verdict_name (proof->verdict));
+    }
+  else if (proof == NULL)
+    ir_session_failed (self, "The step could not be proved", error);
+  ir_session_changed (self, IR_CHANGED_BUSY);
+}
+
+/**
+ * ir_session_prove_step:
+ * @step: a step
+ *
+ * Runs the cone of @step before and after, and gives the step its verdict.
+ */
+void
+ir_session_prove_step (IrSession *self, guint step)
+{
+  ProveRequest *request;
+
+  if (self->frame == NULL || step == 0 || step > ir_session_get_n_steps (self))
+    return;
+  request = g_new0 (ProveRequest, 1);
+  request->debug = debug_request_new (self);
+  request->step = step;
+  ir_session_start_job (self, "Proving the step",
+                        &(IrJobSpec){ .run = run_prove,
+                                      .data = request,
+                                      .data_free = prove_request_free,
+                                      .result_free = g_free,
+                                      .done = on_proved });
 }
 
 /* -- bisection -- */

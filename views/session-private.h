@@ -59,6 +59,8 @@ struct _IrSession
   guint64 seed;
   IrRun *runs[IR_N_SIDES]; /* (nullable) */
   guint run_step;
+  IrDivergence *divergence; /* (nullable) of the runs */
+  double *times, *spreads;  /* (nullable) (array length = steps + 1) ms, of the timeline */
 
   /* the debugger: session-debug.c */
   IrScoreboard *board; /* (nullable) of the timeline */
@@ -73,7 +75,15 @@ struct _IrSession
   IrWhatIf *what_if;      /* (nullable) */
   IrBisection *bisection; /* (nullable) of the timeline */
   char *bisected;         /* (nullable) the predicate */
-  IrNodeId pending_node;  /* to be selected when the culprit's frame is there */
+  IrModel *other;         /* (nullable) frozen: the file to compare with */
+  char *other_path;       /* (nullable) */
+  GPtrArray *whys;        /* (nullable) of IrWhy, about @asked */
+  IrNodeId asked;
+  IrJob *why_job;                   /* (nullable) */
+  IrSceneMarks *marks;              /* (nullable) what is drawn */
+  guint marks_step;                 /* where */
+  char *shown_why, *shown_why_text; /* (nullable) */
+  IrNodeId pending_node;            /* to be selected when the culprit's frame is there */
   IrValueId pending_value;
 };
 
@@ -95,6 +105,18 @@ void ir_session_end_job (IrSession *self); /* first line of every done function 
 IrModel *ir_timeline_fork (IrTimeline *timeline, guint step);
 GHashTable *ir_session_all_inputs (IrModel *model, GHashTable *given, guint64 seed, GError **error);
 GHashTable *ir_session_copy_inputs (GHashTable *inputs);
+
+/* -- comparing with what has another history -- */
+gboolean ir_compare_is_foreign (IrCompare compare);
+IrModel *ir_session_other_model (IrSession *self);       /* (transfer full) (nullable) */
+IrTimeline *ir_session_other_timeline (IrSession *self); /* (transfer full) (nullable) */
+void ir_session_forget_other (IrSession *self);
+void ir_session_take_other (IrSession *self, IrModel *model, const char *path); /* takes @model */
+void ir_session_check_compare (IrSession *self);
+
+/* -- why not -- */
+void ir_session_forget_whys (IrSession *self);
+gboolean ir_session_hide_why (IrSession *self, guint step);
 
 /* -- the debugger -- */
 void ir_session_run_pipeline_without (IrSession *self, GStrv skips);

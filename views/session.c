@@ -107,9 +107,99 @@ ir_frame_unref (IrFrame *frame)
     return;
   g_clear_pointer (&frame->scene, ir_scene_unref);
   g_clear_pointer (&frame->diff, ir_diff_free);
+  g_clear_pointer (&frame->marks, ir_scene_marks_unref);
   g_clear_pointer (&frame->before, ir_model_unref);
   g_clear_pointer (&frame->model, ir_model_unref);
   g_free (frame);
+}
+
+/**
+ * ir_frame_node:
+ * @frame: what is on screen
+ * @id: as it is selected
+ *
+ * Returns: (transfer none) (nullable): the node, on the side that has it
+ */
+const IrNode *
+ir_frame_node (const IrFrame *frame, IrNodeId id)
+{
+  const IrNode *node;
+
+  if (id & IR_OTHER_SIDE)
+    return frame->foreign ? ir_model_live_node (frame->before, id & ~IR_OTHER_SIDE) : NULL;
+  node = ir_model_live_node (frame->model, id);
+  return node != NULL || frame->foreign ? node : ir_model_live_node (frame->before, id);
+}
+
+/**
+ * ir_frame_value:
+ * @frame: what is on screen
+ * @id: as it is selected
+ *
+ * Returns: (transfer none) (nullable): the value, on the side that has it
+ */
+const IrValue *
+ir_frame_value (const IrFrame *frame, IrValueId id)
+{
+  const IrValue *value;
+
+  if (id & IR_OTHER_SIDE)
+    return frame->foreign ? ir_model_live_value (frame->before, id & ~IR_OTHER_SIDE) : NULL;
+  value = ir_model_live_value (frame->model, id);
+  return value != NULL || frame->foreign ? value : ir_model_live_value (frame->before, id);
+}
+
+/**
+ * ir_frame_box_node:
+ * @frame: what is on screen
+ * @box: of its scene
+ *
+ * Returns: the id to select it by, or 0
+ */
+IrNodeId
+ir_frame_box_node (const IrFrame *frame, const IrSceneBox *box)
+{
+  if (box->node != 0 || box->before == 0)
+    return box->node;
+  return frame->foreign ? box->before | IR_OTHER_SIDE : box->before;
+}
+
+/**
+ * ir_frame_line_value:
+ * @frame: what is on screen
+ * @line: of its scene
+ *
+ * Returns: the id to select its value by, or 0
+ */
+IrValueId
+ir_frame_line_value (const IrFrame *frame, const IrSceneLine *line)
+{
+  if (line->value != 0 || line->before == 0)
+    return line->value;
+  return frame->foreign ? line->before | IR_OTHER_SIDE : line->before;
+}
+
+/**
+ * ir_frame_find_box:
+ * @frame: what is on screen
+ * @id: as it is selected
+ *
+ * Returns: the box of its scene that shows the node, or -1
+ */
+gint32
+ir_frame_find_box (const IrFrame *frame, IrNodeId id)
+{
+  guint n = 0;
+  const IrSceneBox *boxes = frame->scene != NULL ? ir_scene_boxes (frame->scene, &n) : NULL;
+  const gint32 found = id != 0 && n > 0 ? ir_scene_find_node (frame->scene, id) : -1;
+
+  /* a node that is gone is known by its id before; in another file it may be that of another */
+  if (found >= 0 && (!frame->foreign || boxes[found].node == id))
+    return found;
+  for (guint i = 0; i < n && id != 0; i++)
+    if (ir_frame_box_node (frame, &boxes[i]) == id || (!frame->foreign && boxes[i].before == id))
+      return (gint32) i;
+  return -1;
 }
 
 /* -- telling -- */
@@ -172,6 +262,8 @@ ir_session_finalize (GObject *object)
 
   ir_session_clear_runs (self);
   ir_session_clear_debug (self);
+  ir_session_forget_whys (self);
+  ir_session_forget_other (self);
   g_clear_pointer (&self->frame, ir_frame_unref);
   g_clear_pointer (&self->timeline, ir_timeline_unref);
   g_clear_pointer (&self->problems, g_ptr_array_unref);
@@ -475,7 +567,7 @@ ir_session_origins (IrSession *self, IrNodeId node)
 {
   g_autoptr (GMutexLocker) locker = NULL;
 
-  if (self->timeline == NULL)
+  if (self->timeline == NULL || node & IR_OTHER_SIDE)
     return g_array_new (FALSE, FALSE, sizeof (IrNodeId));
   locker = g_mutex_locker_new (&self->timeline->lock);
   return ir_lineage_origins (self->timeline->model, node);
@@ -491,7 +583,7 @@ ir_session_descendants (IrSession *self, IrNodeId node, guint step)
 {
   g_autoptr (GMutexLocker) locker = NULL;
 
-  if (self->timeline == NULL)
+  if (self->timeline == NULL || node & IR_OTHER_SIDE)
     return g_array_new (FALSE, FALSE, sizeof (IrNodeId));
   locker = g_mutex_locker_new (&self->timeline->lock);
   return ir_lineage_descendants (self->timeline->model, node, step);
@@ -507,7 +599,7 @@ ir_session_steps_of (IrSession *self, IrNodeId node)
 {
   g_autoptr (GMutexLocker) locker = NULL;
 
-  if (self->timeline == NULL)
+  if (self->timeline == NULL || node & IR_OTHER_SIDE)
     return g_array_new (FALSE, FALSE, sizeof (guint));
   locker = g_mutex_locker_new (&self->timeline->lock);
   return ir_lineage_steps (self->timeline->model, node);
@@ -718,7 +810,14 @@ ir_session_clear_runs (IrSession *self)
   for (guint i = 0; i < IR_N_SIDES; i++)
     ir_job_free_later (g_steal_pointer (&self->runs[i]), (GDestroyNotify) ir_run_unref);
   g_clear_pointer (&self->used_inputs, g_hash_table_unref);
+  g_clear_pointer (&self->divergence, g_free);
   self->run_step = 0;
+}
+
+const IrDivergence *
+ir_session_get_divergence (IrSession *self)
+{
+  return self->runs[IR_SIDE_AFTER] != NULL ? self->divergence : NULL;
 }
 
 IrRun *
@@ -775,6 +874,22 @@ missing_reason (IrSession *self, IrValueId id, IrSide side)
   return g_strdup ("This value was not kept by the last run.");
 }
 
+/* A value of the other side has the contents that its graph stores; that graph is not run. */
+static IrTensor *
+other_side_tensor (IrSession *self, IrValueId id, IrSide side, char **reason)
+{
+  const IrValue *value = ir_frame_value (self->frame, id);
+  const IrTensor *constant = value != NULL ? ir_value_constant (value) : NULL;
+
+  if (side == IR_SIDE_BEFORE && constant != NULL)
+    return ir_tensor_ref ((IrTensor *) constant);
+  if (reason != NULL)
+    *reason = g_strdup (side == IR_SIDE_AFTER
+                            ? "This value is only on the other side of the comparison."
+                            : "The other side was not run: open it to run it.");
+  return NULL;
+}
+
 /**
  * ir_session_dup_tensor:
  * @value: a value of any step
@@ -793,6 +908,8 @@ ir_session_dup_tensor (IrSession *self, IrValueId value, IrSide side, char **rea
     *reason = NULL;
   if (self->frame == NULL || value == 0)
     return NULL;
+  if (value & IR_OTHER_SIDE)
+    return other_side_tensor (self, value, side, reason);
   model = side == IR_SIDE_BEFORE ? self->timeline->original : self->frame->model;
   if (side == IR_SIDE_BEFORE)
     {
@@ -885,6 +1002,8 @@ ir_session_compare_from (IrSession *self, guint to)
 {
   const IrModel *model = ir_session_get_history (self);
 
+  if (self->marks != NULL && self->marks_step == to)
+    return to;
   switch (self->compare)
     {
     case IR_COMPARE_STEP:
@@ -897,6 +1016,8 @@ ir_session_compare_from (IrSession *self, guint to)
       return 0;
     case IR_COMPARE_PINNED:
       return MIN (self->pinned, ir_session_get_n_steps (self));
+    case IR_COMPARE_FILE:
+    case IR_COMPARE_RESULT:
     case IR_COMPARE_NOTHING:
     case IR_N_COMPARES:
     default:
@@ -908,6 +1029,7 @@ void
 ir_session_take_timeline (IrSession *self, IrTimeline *timeline, IrFrame *frame)
 {
   ir_session_forget_findings (self);
+  ir_session_forget_whys (self);
   ir_job_free_later (self->timeline, (GDestroyNotify) ir_timeline_unref);
   ir_job_free_later (self->frame, (GDestroyNotify) ir_frame_unref);
   self->timeline = timeline;

@@ -13,10 +13,9 @@
 #include "passes/bisect.h"
 #include "passes/breakpoint.h"
 #include "passes/what-if.h"
+#include "passes/why.h"
 
 #include <gtk/gtk.h>
-
-typedef struct _IrScene IrScene; /* core/layout/scene.h */
 
 #define IR_TYPE_SESSION (ir_session_get_type ())
 G_DECLARE_FINAL_TYPE (IrSession, ir_session, IR, SESSION, GObject)
@@ -34,7 +33,7 @@ typedef enum
   IR_CHANGED_PROBLEMS = 1 << 8,
   IR_CHANGED_BUSY = 1 << 9,   /* a job began, went on or ended */
   IR_CHANGED_FILE = 1 << 10,  /* path, modified, name of the pipeline */
-  IR_CHANGED_DEBUG = 1 << 11, /* scoreboard, breakpoints, what-if, bisection */
+  IR_CHANGED_DEBUG = 1 << 11, /* scoreboard, breakpoints, what-if, bisection, why-not */
   IR_CHANGED_ALL = (1 << 12) - 1
 } IrSessionChanges;
 
@@ -46,6 +45,8 @@ typedef enum
   IR_COMPARE_ORIGINAL, /* the graph as it was opened */
   IR_COMPARE_NOTHING,
   IR_COMPARE_PINNED, /* a step that stays, set by ir_session_pin() */
+  IR_COMPARE_FILE,   /* another file, set by ir_session_compare_with() */
+  IR_COMPARE_RESULT, /* the other result of a what-if */
   IR_N_COMPARES
 } IrCompare;
 
@@ -57,21 +58,33 @@ typedef enum
   IR_N_SIDES
 } IrSide;
 
+/* Set in the ids of nodes and values of the other side, where it has ids of its own: of the other
+ * file, or of the other result. */
+#define IR_OTHER_SIDE (1u << 31)
+
 /* What is on screen: made by one job, swapped as a whole, immutable. */
 typedef struct
 {
   gatomicrefcount ref_count;
-  guint from, to;  /* compared steps; the cursor is @to */
-  IrModel *model;  /* frozen, at @to */
-  IrModel *before; /* frozen, at @from; the same as @model when from = to */
-  IrDiff *diff;    /* @before to @model */
-  IrScene *scene;  /* (nullable) laid out union of both; NULL if the layout failed */
-  guint serial;    /* of the picture's settings that it was made with */
+  guint from, to;      /* compared steps; the cursor is @to */
+  IrModel *model;      /* frozen, at @to */
+  IrModel *before;     /* frozen, at @from; the same as @model when from = to, unless foreign */
+  gboolean foreign;    /* @before is another file or result; from = to */
+  IrSceneMarks *marks; /* (nullable) a rule's pattern is drawn on @model; from = to */
+  IrDiff *diff;        /* @before to @model */
+  IrScene *scene;      /* (nullable) laid out union of both; NULL if the layout failed */
+  guint serial;        /* of the picture's settings that it was made with */
 } IrFrame;
 
 IrFrame *ir_frame_ref (IrFrame *frame);
 void ir_frame_unref (IrFrame *frame);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (IrFrame, ir_frame_unref)
+/* By ids as they are selected; on either side. (nullable) */
+const IrNode *ir_frame_node (const IrFrame *frame, IrNodeId id);
+const IrValue *ir_frame_value (const IrFrame *frame, IrValueId id);
+IrNodeId ir_frame_box_node (const IrFrame *frame, const IrSceneBox *box); /* 0: no node */
+IrValueId ir_frame_line_value (const IrFrame *frame, const IrSceneLine *line);
+gint32 ir_frame_find_box (const IrFrame *frame, IrNodeId id); /* -1: not drawn */
 
 /* What the picture of the graph shows. */
 typedef enum
@@ -149,6 +162,22 @@ void ir_session_set_input (IrSession *self, IrValueId input, IrTensor *tensor); 
 guint64 ir_session_get_seed (IrSession *self); /* of the random inputs */
 void ir_session_set_seed (IrSession *self, guint64 seed);
 
+/* The values of the last run against those of the original graph that they stand for. */
+typedef struct
+{
+  guint n_compared;
+  IrValueId first; /* in the order of the graph, that differs by more than rounding; 0: none */
+  IrDifference first_difference;
+  IrValueId worst; /* 0: all are equal */
+  IrDifference worst_difference;
+} IrDivergence;
+
+const IrDivergence *ir_session_get_divergence (IrSession *self); /* (nullable): nothing compared */
+
+/* Measured times: a run of the graph after each step, some of them where there are many. */
+void ir_session_measure_times (IrSession *self);
+double ir_session_get_time (IrSession *self, guint step, double *spread); /* ms, NaN: unknown */
+
 /* -- verbs: each returns at once; the outcome comes by signals -- */
 void ir_session_open (IrSession *self, const char *path);
 void ir_session_new_model (IrSession *self);                      /* an empty graph */
@@ -180,6 +209,24 @@ void ir_session_edit (IrSession *self,
  * pdf, png) of what the graph view shows. */
 void ir_session_export (IrSession *self, const char *path);
 
+/* -- comparing with what has another history (session-other.c) -- */
+void ir_session_compare_with (IrSession *self, const char *path);
+void ir_session_open_pair (IrSession *self, const char *before, const char *after);
+gboolean ir_session_can_compare (IrSession *self, IrCompare compare);
+const char *ir_session_get_other_path (IrSession *self); /* (nullable) */
+char *ir_session_other_title (IrSession *self);          /* (transfer full) "old.onnx" */
+void ir_session_swap_files (IrSession *self);            /* what was compared with is opened */
+
+/* -- why not (session-why.c) -- */
+/* Compares all rules that start at the operator of @node; %IR_CHANGED_DEBUG says when. */
+void ir_session_ask_why (IrSession *self, IrNodeId node);
+GPtrArray *ir_session_get_whys (IrSession *self); /* (nullable) of IrWhy */
+IrNodeId ir_session_get_asked (IrSession *self);  /* the node of the newest question */
+/* Draws an answer of ir_session_get_whys() on the graph; (nullable): none any more. */
+void ir_session_show_why (IrSession *self, const IrWhy *why);
+const char *ir_session_get_shown_why (IrSession *self);      /* (nullable) the rule */
+const char *ir_session_get_shown_why_text (IrSession *self); /* (nullable) the reason */
+
 /* -- the debugger (session-debug.c) -- */
 /* The scoreboard of the steps; %NULL until it was asked for and made. */
 IrScoreboard *ir_session_get_scoreboard (IrSession *self);
@@ -198,6 +245,9 @@ void ir_session_show_what_if (IrSession *self, gboolean what_if); /* FALSE: show
 const IrWhatIf *ir_session_get_what_if (IrSession *self);         /* (nullable) */
 gboolean ir_session_shows_what_if (IrSession *self);
 const char *const *ir_session_get_skips (IrSession *self); /* (nullable) */
+
+/* Gives one step its verdict, also where all were not proved. */
+void ir_session_prove_step (IrSession *self, guint step);
 
 /* Finds the step that makes the predicate fail and goes there. */
 void ir_session_bisect (IrSession *self, const char *predicate);

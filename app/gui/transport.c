@@ -2,8 +2,15 @@
 
 #include "app/gui/transport.h"
 
+#include "views/sparkline.h"
+
+#include <math.h>
+
 /* More marks than this run into each other. */
-#define MAX_MARKS 24
+#define MAX_MARKS  24
+#define KNOB_INSET 14.0 /* px from the end of the scale to the middle of its knob there */
+/* The scores of the steps are made by themselves up to this many steps × nodes: some seconds. */
+#define MAX_SCORED 4000000
 
 struct _IrTransport
 {
@@ -11,6 +18,7 @@ struct _IrTransport
 
   IrSession *session;
   GtkScale *scale;
+  GtkDrawingArea *spark;
   GtkLabel *label;
   gboolean updating; /* the slider moves because the cursor did, not the other way round */
 };
@@ -63,6 +71,89 @@ update_cursor (IrTransport *self)
   update_label (self);
 }
 
+/* -- sparklines: nodes and peak memory, over the slider -- */
+
+/* Where the middle of the slider's knob is at the first and at the last step. */
+static IrSparkline
+line_of (IrTransport *self, IrScore score)
+{
+  return (IrSparkline){ .board = ir_session_get_scoreboard (self->session),
+                        .score = score,
+                        .start = KNOB_INSET,
+                        .end = gtk_widget_get_width (GTK_WIDGET (self->spark)) - KNOB_INSET,
+                        .top = 5,
+                        .bottom = gtk_widget_get_height (GTK_WIDGET (self->spark)) - 3 };
+}
+
+static void
+draw_spark (GtkDrawingArea *area, cairo_t *cr, int width, int height, gpointer data)
+{
+  IrTransport *self = data;
+  const IrSparkline nodes = line_of (self, IR_SCORE_NODES), peak = line_of (self, IR_SCORE_PEAK);
+
+  if (nodes.board == NULL)
+    return;
+  cairo_set_line_width (cr, 1.5);
+  ir_sparkline_colour (GTK_WIDGET (area), cr, "theme_fg_color", 0.45);
+  ir_sparkline_draw (&peak, cr);
+  ir_sparkline_colour (GTK_WIDGET (area), cr, "accent_color", 1);
+  ir_sparkline_draw (&nodes, cr);
+  ir_sparkline_colour (GTK_WIDGET (area), cr, "error_color", 1);
+  for (guint i = 0; i < IR_N_SCORES; i++)
+    {
+      const IrSparkline line = { nodes.board, i, nodes.start, nodes.end, height - 6, height - 6 };
+      ir_sparkline_draw_spikes (&line, cr);
+    }
+}
+
+static void
+on_spark_pressed (IrTransport *self, int n_press, double x, double y)
+{
+  const IrSparkline line = line_of (self, IR_SCORE_NODES);
+
+  if (line.board != NULL)
+    ir_session_goto (self->session, ir_sparkline_step_at (&line, x, TRUE));
+}
+
+static gboolean
+on_spark_tooltip (IrTransport *self, int x, int y, gboolean keyboard, GtkTooltip *tooltip)
+{
+  const IrSparkline line = line_of (self, IR_SCORE_NODES);
+  const IrModel *history = ir_session_get_history (self->session);
+  g_autoptr (GString) text = g_string_new (NULL);
+  guint step;
+
+  if (line.board == NULL || history == NULL || keyboard)
+    return FALSE;
+  step = ir_sparkline_step_at (&line, x, TRUE);
+  if (step == 0 || step > ir_history_n_steps (history))
+    g_string_append (text, "Original");
+  else
+    g_string_append_printf (text, "Step %u, %s", step, ir_history_step (history, step)->rule);
+  for (guint i = 0; i < IR_N_SCORES; i++)
+    {
+      g_autofree char *value = ir_score_text (i, ir_scoreboard_value (line.board, i, step));
+
+      g_string_append_printf (text, "\n%s: %s%s", ir_score_title (i), value,
+                              ir_scoreboard_is_spike (line.board, i, step) ? " ▲ it rose here"
+                                                                           : "");
+    }
+  gtk_tooltip_set_text (tooltip, text->str);
+  return TRUE;
+}
+
+static void
+update_spark (IrTransport *self)
+{
+  const IrFrame *frame = ir_session_get_frame (self->session);
+  const guint n = ir_session_get_n_steps (self->session);
+
+  if (frame != NULL && n > 1 && (guint64) n * ir_model_n_nodes (frame->model) <= MAX_SCORED)
+    ir_session_request_scoreboard (self->session);
+  gtk_widget_set_visible (GTK_WIDGET (self->spark), n > 1);
+  gtk_widget_queue_draw (GTK_WIDGET (self->spark));
+}
+
 static void
 on_session_changed (IrTransport *self, guint changes, IrSession *session)
 {
@@ -79,6 +170,8 @@ on_session_changed (IrTransport *self, guint changes, IrSession *session)
     }
   if (changes & (IR_CHANGED_HISTORY | IR_CHANGED_FRAME))
     update_cursor (self);
+  if (changes & (IR_CHANGED_HISTORY | IR_CHANGED_DEBUG))
+    update_spark (self);
 }
 
 static void
@@ -122,37 +215,117 @@ ir_transport_class_init (IrTransportClass *klass)
   G_OBJECT_CLASS (klass)->dispose = ir_transport_dispose;
   gtk_widget_class_set_template_from_resource (widget_class, "/org/irscope/Irscope/transport.ui");
   gtk_widget_class_bind_template_child (widget_class, IrTransport, scale);
+  gtk_widget_class_bind_template_child (widget_class, IrTransport, spark);
   gtk_widget_class_bind_template_child (widget_class, IrTransport, label);
 }
 
 static void
 ir_transport_init (IrTransport *self)
 {
+  GtkGesture *click = gtk_gesture_click_new ();
+
   gtk_widget_init_template (GTK_WIDGET (self));
+  gtk_drawing_area_set_draw_func (self->spark, draw_spark, self, NULL);
+  g_signal_connect_swapped (click, "pressed", G_CALLBACK (on_spark_pressed), self);
+  gtk_widget_add_controller (GTK_WIDGET (self->spark), GTK_EVENT_CONTROLLER (click));
+  g_signal_connect_swapped (self->spark, "query-tooltip", G_CALLBACK (on_spark_tooltip), self);
   g_signal_connect_object (self->scale, "value-changed", G_CALLBACK (on_value_changed), self,
                            G_CONNECT_SWAPPED);
 }
 
 /* -- what the graph is compared with -- */
 
-static void
-on_compare_selected (GtkDropDown *chooser, GParamSpec *pspec, gpointer user_data)
+typedef struct
 {
-  IrSession *session = IR_SESSION (user_data);
-  const guint selected = gtk_drop_down_get_selected (chooser);
+  IrCompare offered[IR_N_COMPARES]; /* by place in the drop-down */
+  guint n_offered;
+  gboolean updating;
+} Chooser;
 
-  if (selected >= IR_N_COMPARES || selected == ir_session_get_compare (session))
-    return;
-  if (selected == IR_COMPARE_PINNED)
-    ir_session_pin (session, ir_session_get_cursor (session));
-  else
-    ir_session_set_compare (session, selected);
+static Chooser *
+chooser_of (gpointer widget)
+{
+  return g_object_get_data (G_OBJECT (widget), "chooser");
+}
+
+static char *
+compare_title (IrSession *session, IrCompare compare)
+{
+  static const char *const titles[IR_N_COMPARES] = {
+    [IR_COMPARE_STEP] = "Since last step",    [IR_COMPARE_PASS] = "Since pass began",
+    [IR_COMPARE_ORIGINAL] = "Since original", [IR_COMPARE_NOTHING] = "No comparison",
+    [IR_COMPARE_PINNED] = "Since this step",
+  };
+  g_autofree char *other = NULL;
+
+  if (compare == IR_COMPARE_FILE)
+    {
+      other = ir_session_other_title (session);
+      return g_strdup_printf ("With %s", other);
+    }
+  if (compare == IR_COMPARE_RESULT)
+    return g_strdup (ir_session_shows_what_if (session) ? "With original result"
+                                                        : "With the what-if");
+  return g_strdup (titles[compare]);
 }
 
 static void
-on_compare_changed (GtkDropDown *chooser, GParamSpec *pspec, IrSession *session)
+on_compare_selected (GtkDropDown *widget, GParamSpec *pspec, gpointer user_data)
 {
-  gtk_drop_down_set_selected (chooser, ir_session_get_compare (session));
+  IrSession *session = IR_SESSION (user_data);
+  const Chooser *self = chooser_of (widget);
+  const guint selected = gtk_drop_down_get_selected (widget);
+
+  if (self->updating || selected >= self->n_offered ||
+      self->offered[selected] == ir_session_get_compare (session))
+    return;
+  if (self->offered[selected] == IR_COMPARE_PINNED)
+    ir_session_pin (session, ir_session_get_cursor (session));
+  else
+    ir_session_set_compare (session, self->offered[selected]);
+}
+
+/* What is on offer comes and goes with the other file and with the what-if. */
+static void
+update_chooser (GtkDropDown *widget, IrSession *session)
+{
+  Chooser *self = chooser_of (widget);
+  GtkStringList *titles = GTK_STRING_LIST (gtk_drop_down_get_model (widget));
+  guint n = 0, selected = GTK_INVALID_LIST_POSITION;
+
+  self->updating = TRUE;
+  for (IrCompare compare = 0; compare < IR_N_COMPARES; compare++)
+    {
+      g_autofree char *title = NULL;
+      const char *old;
+
+      if (!ir_session_can_compare (session, compare))
+        continue;
+      title = compare_title (session, compare);
+      old = gtk_string_list_get_string (titles, n);
+      if (g_strcmp0 (old, title) != 0)
+        gtk_string_list_splice (titles, n, old != NULL ? 1 : 0, (const char *[]){ title, NULL });
+      if (compare == ir_session_get_compare (session))
+        selected = n;
+      self->offered[n++] = compare;
+    }
+  gtk_string_list_splice (titles, n, g_list_model_get_n_items (G_LIST_MODEL (titles)) - n, NULL);
+  self->n_offered = n;
+  gtk_drop_down_set_selected (widget, selected);
+  self->updating = FALSE;
+}
+
+static void
+on_compare_changed (GtkDropDown *widget, GParamSpec *pspec, IrSession *session)
+{
+  update_chooser (widget, session);
+}
+
+static void
+on_offer_changed (GtkDropDown *widget, guint changes, IrSession *session)
+{
+  if (changes & (IR_CHANGED_FILE | IR_CHANGED_DEBUG | IR_CHANGED_HISTORY))
+    update_chooser (widget, session);
 }
 
 /**
@@ -164,23 +337,22 @@ on_compare_changed (GtkDropDown *chooser, GParamSpec *pspec, IrSession *session)
 GtkWidget *
 ir_compare_chooser_new (IrSession *session)
 {
-  static const char *const titles[IR_N_COMPARES + 1] = {
-    [IR_COMPARE_STEP] = "Since last step",    [IR_COMPARE_PASS] = "Since pass began",
-    [IR_COMPARE_ORIGINAL] = "Since original", [IR_COMPARE_NOTHING] = "No comparison",
-    [IR_COMPARE_PINNED] = "Since this step",
-  };
-  GtkWidget *chooser = gtk_drop_down_new_from_strings (titles);
+  GtkWidget *widget = gtk_drop_down_new (G_LIST_MODEL (gtk_string_list_new (NULL)), NULL);
 
+  g_object_set_data_full (G_OBJECT (widget), "chooser", g_new0 (Chooser, 1), g_free);
   gtk_widget_set_tooltip_text (
-      chooser,
+      widget,
       "What the graph at the cursor is compared with; “Since this step” keeps the step that "
       "is shown now");
-  gtk_widget_add_css_class (chooser, "compact");
-  gtk_accessible_update_property (GTK_ACCESSIBLE (chooser), GTK_ACCESSIBLE_PROPERTY_LABEL,
-                                  "Compare", -1);
-  g_signal_connect_object (chooser, "notify::selected", G_CALLBACK (on_compare_selected), session,
+  gtk_widget_add_css_class (widget, "compact");
+  gtk_accessible_update_property (GTK_ACCESSIBLE (widget), GTK_ACCESSIBLE_PROPERTY_LABEL, "Compare",
+                                  -1);
+  update_chooser (GTK_DROP_DOWN (widget), session);
+  g_signal_connect_object (widget, "notify::selected", G_CALLBACK (on_compare_selected), session,
                            0);
-  g_signal_connect_object (session, "notify::compare", G_CALLBACK (on_compare_changed), chooser,
+  g_signal_connect_object (session, "notify::compare", G_CALLBACK (on_compare_changed), widget,
                            G_CONNECT_SWAPPED);
-  return chooser;
+  g_signal_connect_object (session, "changed", G_CALLBACK (on_offer_changed), widget,
+                           G_CONNECT_SWAPPED);
+  return widget;
 }

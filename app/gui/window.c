@@ -85,15 +85,15 @@ on_open_response (GtkNativeDialog *dialog, int response, gpointer user_data)
   g_object_unref (dialog);
 }
 
-static void
-activate_open (GSimpleAction *action, GVariant *parameter, gpointer user_data)
+/* Returns: (transfer full): a dialog, in the folder of the graph that is open. */
+static GtkFileChooserNative *
+choose_graph (IrWindow *self, const char *title, const char *accept)
 {
-  IrWindow *self = IR_WINDOW (user_data);
   g_autoptr (GtkFileFilter) graphs = gtk_file_filter_new ();
   g_autoptr (GtkFileFilter) all = gtk_file_filter_new ();
   g_autofree char *examples = ir_welcome_examples_dir ();
   GtkFileChooserNative *dialog = gtk_file_chooser_native_new (
-      "Open a Graph", GTK_WINDOW (self), GTK_FILE_CHOOSER_ACTION_OPEN, "_Open", "_Cancel");
+      title, GTK_WINDOW (self), GTK_FILE_CHOOSER_ACTION_OPEN, accept, "_Cancel");
 
   gtk_file_filter_set_name (graphs, "Graphs (ONNX, ONNX text, JSON, DOT)");
   for (const char *const *s = (const char *const[]){ "onnx", "onnxtxt", "json", "dot", "gv", NULL };
@@ -116,8 +116,54 @@ activate_open (GSimpleAction *action, GVariant *parameter, gpointer user_data)
       gtk_file_chooser_add_shortcut_folder (GTK_FILE_CHOOSER (dialog), folder, NULL);
     }
   gtk_native_dialog_set_modal (GTK_NATIVE_DIALOG (dialog), TRUE);
+  return dialog;
+}
+
+static void
+activate_open (GSimpleAction *action, GVariant *parameter, gpointer user_data)
+{
+  IrWindow *self = IR_WINDOW (user_data);
+  GtkFileChooserNative *dialog = choose_graph (self, "Open a Graph", "_Open");
+
   g_signal_connect_object (dialog, "response", G_CALLBACK (on_open_response), self, 0);
   gtk_native_dialog_show (GTK_NATIVE_DIALOG (dialog));
+}
+
+static void
+on_compare_response (GtkNativeDialog *dialog, int response, gpointer user_data)
+{
+  if (response == GTK_RESPONSE_ACCEPT)
+    {
+      g_autoptr (GFile) file = gtk_file_chooser_get_file (GTK_FILE_CHOOSER (dialog));
+      g_autofree char *path = g_file_get_path (file);
+
+      if (path != NULL)
+        ir_session_compare_with (IR_WINDOW (user_data)->session, path);
+    }
+  g_object_unref (dialog);
+}
+
+static void
+activate_compare (GSimpleAction *action, GVariant *parameter, gpointer user_data)
+{
+  IrWindow *self = IR_WINDOW (user_data);
+  GtkFileChooserNative *dialog = choose_graph (self, "Compare With…", "_Compare");
+
+  g_signal_connect_object (dialog, "response", G_CALLBACK (on_compare_response), self, 0);
+  gtk_native_dialog_show (GTK_NATIVE_DIALOG (dialog));
+}
+
+/* The same without a dialog: for scripts and tests. */
+static void
+activate_compare_file (GSimpleAction *action, GVariant *parameter, gpointer user_data)
+{
+  ir_session_compare_with (IR_WINDOW (user_data)->session, g_variant_get_string (parameter, NULL));
+}
+
+static void
+activate_swap_files (GSimpleAction *action, GVariant *parameter, gpointer user_data)
+{
+  ir_session_swap_files (IR_WINDOW (user_data)->session);
 }
 
 static void
@@ -416,7 +462,8 @@ enum
   NEEDS_LATER = 1 << 3,   /* there are steps after the cursor */
   NEEDS_EARLIER = 1 << 4, /* there are steps before it */
   NEEDS_STEPS = 1 << 5,
-  NEEDS_WHAT_IF = 1 << 6 /* something is skipped */
+  NEEDS_WHAT_IF = 1 << 6, /* something is skipped */
+  NEEDS_OTHER = 1 << 7    /* another file to compare with */
 };
 
 static const struct
@@ -426,6 +473,9 @@ static const struct
 } actions[] = {
   { { "open", activate_open }, NEEDS_IDLE },
   { { "open-file", activate_open_file, "s" }, NEEDS_IDLE },
+  { { "compare", activate_compare }, NEEDS_GRAPH | NEEDS_IDLE },
+  { { "compare-file", activate_compare_file, "s" }, NEEDS_GRAPH | NEEDS_IDLE },
+  { { "swap-files", activate_swap_files }, NEEDS_OTHER | NEEDS_IDLE },
   { { "new", activate_new }, NEEDS_IDLE },
   { { "close-graph", activate_close_graph }, NEEDS_NOTHING },
   { { "export", activate_export, "s" }, NEEDS_GRAPH | NEEDS_IDLE },
@@ -471,6 +521,9 @@ update_actions (IrWindow *self)
     have |= NEEDS_STEPS;
   if (ir_session_get_skips (self->session) != NULL)
     have |= NEEDS_WHAT_IF;
+  if (ir_session_get_path (self->session) != NULL &&
+      ir_session_get_other_path (self->session) != NULL)
+    have |= NEEDS_OTHER;
   for (guint i = 0; i < G_N_ELEMENTS (actions); i++)
     {
       GAction *action = g_action_map_lookup_action (G_ACTION_MAP (self), actions[i].entry.name);
@@ -708,7 +761,18 @@ on_drop (GtkDropTarget *target, const GValue *value, double x, double y, gpointe
 
   if (files == NULL)
     return FALSE;
-  ir_window_open (IR_WINDOW (user_data), files->data);
+  if (files->next == NULL)
+    ir_window_open (IR_WINDOW (user_data), files->data);
+  else
+    {
+      g_autofree char *before = g_file_get_path (files->data),
+                      *after = g_file_get_path (files->next->data);
+
+      if (before == NULL || after == NULL)
+        return FALSE;
+      ir_session_open_pair (IR_WINDOW (user_data)->session, before, after);
+      show_view (IR_WINDOW (user_data), "differences");
+    }
   return TRUE;
 }
 

@@ -9,6 +9,7 @@
 
 #include <adwaita.h>
 #include <math.h>
+#include <string.h>
 
 #define MIN_ZOOM       0.01
 #define MAX_ZOOM       4.0
@@ -19,6 +20,8 @@
 #define DRAG_THRESHOLD 6.0
 #define CAMERA_MS      220
 #define FIT_MARGIN     0.96
+#define WHOLE_ZOOM     0.45 /* a pattern is rather shown whole, so far out */
+#define MAX_SELECTED   1000 /* rings that are drawn */
 #define READABLE_ZOOM  0.65 /* a first look is not farther out than this */
 
 struct _IrCanvas
@@ -50,6 +53,7 @@ struct _IrCanvas
   gint32 selected_box;    /* -1 = none */
   gint32 hover_box;       /* -1 = none */
   GArray *selected_lines; /* of gint32: at the selected box or value */
+  GArray *relatives;      /* of gint32: boxes of what the selected node comes from or became */
   GPtrArray *proxies;     /* of IrNodeProxy, (transfer none) */
   guint sync_timeout;
   IrCamera sync_camera; /* that the proxies were made for */
@@ -320,6 +324,43 @@ ir_canvas_show_box (IrCanvas *self, gint32 index)
     fly_to_rect (self, &rect, MAX (resting_camera (self).zoom, READABLE_ZOOM));
 }
 
+/**
+ * ir_canvas_show_selection:
+ *
+ * Flies to all selected nodes, unless they are in sight; as far out as that takes.
+ */
+void
+ir_canvas_show_selection (IrCanvas *self)
+{
+  GtkBitsetIter iter;
+  guint node, n = 0;
+  double x0 = G_MAXDOUBLE, y0 = G_MAXDOUBLE, x1 = -G_MAXDOUBLE, y1 = -G_MAXDOUBLE;
+  const IrCamera now = resting_camera (self);
+  IrLayoutRect rect;
+
+  if (scene (self) == NULL)
+    return;
+  for (gboolean more =
+           gtk_bitset_iter_init_first (&iter, ir_session_get_selection (self->session), &node);
+       more && n < MAX_SELECTED; more = gtk_bitset_iter_next (&iter, &node), n++)
+    {
+      const IrSceneBox *box = box_at (self, ir_frame_find_box (self->frame, node));
+
+      if (box == NULL)
+        continue;
+      x0 = MIN (x0, box->x);
+      y0 = MIN (y0, box->y);
+      x1 = MAX (x1, box->x + box->width);
+      y1 = MAX (y1, box->y + box->height);
+    }
+  rect = (IrLayoutRect){ x0, y0, x1 - x0, y1 - y0 };
+  if (x1 < x0 || rect_in_sight (self, &rect, 8))
+    return;
+  fly_to_rect (self, &rect,
+               MIN (MAX (now.zoom, READABLE_ZOOM), 0.9 * MIN (now.width / MAX (rect.width, 1),
+                                                              now.height / MAX (rect.height, 1))));
+}
+
 static gboolean
 changes_rect (IrCanvas *self, IrLayoutRect *rect)
 {
@@ -348,7 +389,8 @@ changes_rect (IrCanvas *self, IrLayoutRect *rect)
 static const IrSceneBox *
 telling_box (IrCanvas *self)
 {
-  static const IrSceneState order[] = { IR_SCENE_NEW, IR_SCENE_REMOVED, IR_SCENE_CHANGED };
+  static const IrSceneState order[] = { IR_SCENE_NEW,    IR_SCENE_REMOVED, IR_SCENE_CHANGED,
+                                        IR_SCENE_MISFIT, IR_SCENE_MISSING, IR_SCENE_MATCHED };
   guint n = 0;
   const IrSceneBox *boxes = ir_scene_boxes (scene (self), &n);
 
@@ -369,13 +411,15 @@ ir_canvas_show_changes (IrCanvas *self)
 {
   const IrCamera now = resting_camera (self);
   IrLayoutRect rect;
-  double zoom;
+  double zoom, least = READABLE_ZOOM;
 
   if (scene (self) == NULL || !changes_rect (self, &rect) || rect_in_sight (self, &rect, 60))
     return;
   zoom = MIN (now.zoom,
               0.8 * MIN (now.width / MAX (rect.width, 1), now.height / MAX (rect.height, 1)));
-  if (zoom < READABLE_ZOOM && zoom < now.zoom)
+  if (self->frame->marks != NULL)
+    least = WHOLE_ZOOM;
+  if (zoom < least && zoom < now.zoom)
     {
       const IrSceneBox *box = telling_box (self); /* too far apart to be read at once */
 
@@ -406,8 +450,11 @@ collect_selected_lines (IrCanvas *self)
   for (guint i = 0; i < n; i++)
     {
       const gint32 index = (gint32) i;
-      const gboolean of_value = value != 0 && (lines[i].value == value || lines[i].before == value);
+      const gboolean of_value = value != 0 &&
+                                (ir_frame_line_value (self->frame, &lines[i]) == value ||
+                                 (!self->frame->foreign && lines[i].before == value));
       const gboolean of_box = value == 0 && self->selected_box >= 0 &&
+                              self->frame->marks == NULL && /* lines tell of the pattern then */
                               (lines[i].from == self->selected_box ||
                                lines[i].to == self->selected_box);
 
@@ -419,16 +466,36 @@ collect_selected_lines (IrCanvas *self)
 static gint32
 box_of_node (IrCanvas *self, IrNodeId node)
 {
-  guint n;
-  const IrSceneBox *boxes = ir_scene_boxes (scene (self), &n);
-  const gint32 found = node != 0 ? ir_scene_find_node (scene (self), node) : -1;
+  return node != 0 ? ir_frame_find_box (self->frame, node) : -1;
+}
 
-  if (found >= 0 || node == 0)
-    return found;
-  for (guint i = 0; i < n; i++) /* removed: known by its id before */
-    if (boxes[i].before == node)
-      return (gint32) i;
-  return -1;
+static void
+add_relatives (IrCanvas *self, GArray *ids)
+{
+  for (guint i = 0; i < MIN (ids->len, MAX_SELECTED); i++)
+    {
+      const IrNodeId id = g_array_index (ids, IrNodeId, i);
+      const gint32 box = box_of_node (self, id);
+
+      if (box >= 0 && box != self->selected_box)
+        g_array_append_val (self->relatives, box);
+    }
+}
+
+/* Both ways of the lineage, as far as it is on screen. */
+static void
+collect_relatives (IrCanvas *self)
+{
+  const IrNodeId node = ir_session_get_selected_node (self->session);
+  g_autoptr (GArray) origins = NULL, descendants = NULL;
+
+  g_array_set_size (self->relatives, 0);
+  if (node == 0 || self->frame->foreign || self->frame->from == self->frame->to)
+    return;
+  origins = ir_session_origins (self->session, node);
+  descendants = ir_session_descendants (self->session, node, self->frame->to);
+  add_relatives (self, origins);
+  add_relatives (self, descendants);
 }
 
 /**
@@ -443,6 +510,7 @@ ir_canvas_selection_changed (IrCanvas *self)
     return;
   self->selected_box = box_of_node (self, ir_session_get_selected_node (self->session));
   collect_selected_lines (self);
+  collect_relatives (self);
   queue_sync (self);
   gtk_widget_queue_draw (GTK_WIDGET (self));
 }
@@ -451,7 +519,7 @@ static void
 select_box (IrCanvas *self, gint32 index, gboolean toggle)
 {
   const IrSceneBox *box = box_at (self, index);
-  const IrNodeId node = box == NULL ? 0 : box->node != 0 ? box->node : box->before;
+  const IrNodeId node = box != NULL ? ir_frame_box_node (self->frame, box) : 0;
 
   if (toggle && node != 0)
     ir_session_toggle_node (self->session, node);
@@ -550,9 +618,9 @@ static void
 activate_selected (IrCanvas *self)
 {
   const IrSceneBox *box = box_at (self, self->selected_box);
-  const IrModel *model = box != NULL && box->node == 0 ? self->frame->before : NULL;
   const IrNode *node;
   IrValue *value;
+  IrNodeId id;
 
   if (box == NULL)
     return;
@@ -561,12 +629,13 @@ activate_selected (IrCanvas *self)
       ir_session_toggle_fold (self->session, box->fold);
       return;
     }
-  node = ir_model_node (model != NULL ? model : self->frame->model,
-                        box->node != 0 ? box->node : box->before);
+  id = ir_frame_box_node (self->frame, box);
+  node = ir_frame_node (self->frame, id);
   value = node != NULL ? ir_node_output (node, 0) : NULL;
   if (value != NULL || box->value != 0)
     {
-      ir_session_select_value (self->session, value != NULL ? value->id : box->value);
+      ir_session_select_value (self->session,
+                               value != NULL ? value->id | (id & IR_OTHER_SIDE) : box->value);
       ir_session_show_view (self->session, "tensor");
     }
 }
@@ -767,7 +836,7 @@ click (IrCanvas *self, double x, double y, gboolean toggle)
       const IrSceneLine *line = &ir_scene_lines (scene (self), &n)[hit.line];
 
       ir_session_select_node (self->session, 0);
-      ir_session_select_value (self->session, line->value != 0 ? line->value : line->before);
+      ir_session_select_value (self->session, ir_frame_line_value (self->frame, line));
     }
   else if (!toggle)
     ir_session_select_node (self->session, 0);
@@ -854,15 +923,14 @@ ir_canvas_query_tooltip (GtkWidget *widget, int x, int y, gboolean keyboard, Gtk
 static char *
 box_label (IrCanvas *self, const IrSceneBox *box)
 {
-  const IrModel *model = box->node != 0 ? self->frame->model : self->frame->before;
-  const IrNode *node = ir_model_node (model, box->node != 0 ? box->node : box->before);
+  const IrNode *node = ir_frame_node (self->frame, ir_frame_box_node (self->frame, box));
   GString *label = g_string_new (NULL);
 
   if (box->kind == IR_SCENE_NODE && node != NULL)
     g_string_append_printf (label, "%s %s", node->op_type, node->name);
   else if (box->tip != NULL)
     g_string_append_len (label, box->tip, (gssize) strcspn (box->tip, "\n"));
-  if (box->state != IR_SCENE_SAME)
+  if (box->state != IR_SCENE_SAME && strstr (label->str, ir_scene_state_name (box->state)) == NULL)
     g_string_append_printf (label, ", %s", ir_scene_state_name (box->state));
   if (box->problem > 0)
     g_string_append (label, ", has problems");
@@ -1036,10 +1104,13 @@ ir_canvas_snapshot (GtkWidget *widget, GtkSnapshot *snapshot)
       for (guint i = 0; i < self->selected_lines->len; i++)
         ir_node_painter_highlight_line (self->painter, snapshot, &now,
                                         g_array_index (self->selected_lines, gint32, i));
+      for (guint i = 0; i < self->relatives->len; i++)
+        ir_node_painter_outline (self->painter, snapshot, &now,
+                                 g_array_index (self->relatives, gint32, i), 4, 0.45);
       if (self->hover_box >= 0)
         ir_node_painter_outline (self->painter, snapshot, &now, self->hover_box, 2, 0.4);
-      for (gboolean more = gtk_bitset_iter_init_first (&iter, selection, &node); more && n < 1000;
-           more = gtk_bitset_iter_next (&iter, &node), n++)
+      for (gboolean more = gtk_bitset_iter_init_first (&iter, selection, &node);
+           more && n < MAX_SELECTED; more = gtk_bitset_iter_next (&iter, &node), n++)
         ir_node_painter_outline (self->painter, snapshot, &now, box_of_node (self, node), 2, 1);
       ir_node_painter_outline (self->painter, snapshot, &now, self->selected_box,
                                gtk_widget_get_focus_child (widget) != NULL ? 3 : 2, 1);
@@ -1089,6 +1160,7 @@ ir_canvas_frame_changed (IrCanvas *self)
   self->hover_box = -1;
   self->selected_box = -1;
   g_array_set_size (self->selected_lines, 0);
+  g_array_set_size (self->relatives, 0);
   ir_node_painter_set_scene (self->painter, (IrScene *) scene (self));
   g_clear_pointer (&self->content, gsk_render_node_unref);
   ir_canvas_selection_changed (self);
@@ -1194,6 +1266,7 @@ ir_canvas_finalize (GObject *object)
   g_clear_pointer (&self->painter, ir_node_painter_free);
   g_clear_pointer (&self->frame, ir_frame_unref);
   g_clear_pointer (&self->selected_lines, g_array_unref);
+  g_clear_pointer (&self->relatives, g_array_unref);
   g_clear_pointer (&self->proxies, g_ptr_array_unref);
   g_clear_object (&self->session);
   G_OBJECT_CLASS (ir_canvas_parent_class)->finalize (object);
@@ -1282,6 +1355,7 @@ ir_canvas_init (IrCanvas *self)
   self->zoom = 1;
   self->selected_box = self->hover_box = -1;
   self->selected_lines = g_array_new (FALSE, FALSE, sizeof (gint32));
+  self->relatives = g_array_new (FALSE, FALSE, sizeof (gint32));
   self->proxies = g_ptr_array_new ();
   self->painter = ir_node_painter_new ();
   gtk_widget_set_focusable (GTK_WIDGET (self), TRUE);

@@ -16,5 +16,6 @@ void ir_canvas_zoom_by (IrCanvas *self, double factor); /* around the middle */
 void ir_canvas_zoom_to (IrCanvas *self, double zoom);
 void ir_canvas_fit (IrCanvas *self);
 void ir_canvas_show_box (IrCanvas *self, gint32 box); /* moves only if it is not in sight */
-void ir_canvas_show_changes (IrCanvas *self);         /* of the frame's diff */
-gint32 ir_canvas_selected_box (IrCanvas *self);       /* -1 = none */
+void ir_canvas_show_selection (IrCanvas *self);
+void ir_canvas_show_changes (IrCanvas *self);   /* of the frame's diff */
+gint32 ir_canvas_selected_box (IrCanvas *self); /* -1 = none */

@@ -21,13 +21,15 @@ struct _IrGraphView
   GtkLabel *zoom_label;
   GtkWidget *legend;
   GtkLabel *legend_labels[IR_N_SCENE_STATES];
-  GtkWidget *caption;
+  GtkWidget *caption, *caption_close;
   GtkLabel *caption_title, *caption_text;
   GtkPopoverMenu *menu;
   GSimpleActionGroup *options;
   GArray *hits; /* of gint32 */
   guint hit;
   guint shown_from, shown_to; /* the steps whose changes were flown to */
+  guint shown_serial;         /* of the picture that was flown to */
+  gconstpointer shown_before; /* the other side that was flown to; may be gone */
 };
 
 #define IR_TYPE_GRAPH_VIEW (ir_graph_view_get_type ())
@@ -65,7 +67,7 @@ show_hit (IrGraphView *self)
   if (self->hits->len == 0 || frame == NULL || frame->scene == NULL)
     return;
   box = &ir_scene_boxes (frame->scene, &n)[g_array_index (self->hits, gint32, self->hit)];
-  ir_session_select_node (session (self), box->node != 0 ? box->node : box->before);
+  ir_session_select_node (session (self), ir_frame_box_node (frame, box));
   if (box->node == 0 && box->before == 0)
     ir_session_select_value (session (self), box->value);
   ir_canvas_show_box (self->canvas, g_array_index (self->hits, gint32, self->hit));
@@ -176,9 +178,8 @@ selected_node (IrGraphView *self)
 {
   const IrFrame *frame = ir_session_get_frame (session (self));
   const IrNodeId id = ir_session_get_selected_node (session (self));
-  const IrNode *node = frame != NULL ? ir_model_live_node (frame->model, id) : NULL;
 
-  return node != NULL || frame == NULL ? node : ir_model_node (frame->before, id);
+  return frame != NULL ? ir_frame_node (frame, id) : NULL;
 }
 
 static void
@@ -199,7 +200,8 @@ activate_open_value (GtkWidget *widget, const char *name, GVariant *parameter)
 
   if (value == NULL)
     return;
-  ir_session_select_value (session (self), value->id);
+  ir_session_select_value (
+      session (self), value->id | (ir_session_get_selected_node (session (self)) & IR_OTHER_SIDE));
   ir_session_show_view (session (self), "tensor");
 }
 
@@ -213,6 +215,33 @@ activate_goto_step (GtkWidget *widget, const char *name, GVariant *parameter)
 
   if (steps != NULL && steps->len > 0)
     ir_session_goto (session (self), g_array_index (steps, guint, steps->len - 1));
+}
+
+/* In the union of the original graph and this one both ends of the lineage are on screen. */
+static void
+activate_show_lineage (GtkWidget *widget, const char *name, GVariant *parameter)
+{
+  IrSession *about = session (IR_GRAPH_VIEW (widget));
+
+  ir_session_set_compare (about, IR_COMPARE_ORIGINAL);
+}
+
+static void
+activate_why (GtkWidget *widget, const char *name, GVariant *parameter)
+{
+  ir_session_show_view (session (IR_GRAPH_VIEW (widget)), "why");
+}
+
+/* Ends what the caption tells of: a pattern on the graph, or a comparison with another file. */
+static void
+activate_close_caption (GtkWidget *widget, const char *name, GVariant *parameter)
+{
+  IrSession *about = session (IR_GRAPH_VIEW (widget));
+
+  if (ir_session_get_shown_why (about) != NULL)
+    ir_session_show_why (about, NULL);
+  else
+    ir_session_set_compare (about, IR_COMPARE_STEP);
 }
 
 static void
@@ -229,10 +258,15 @@ update_node_actions (IrGraphView *self)
   g_autoptr (GArray) steps = NULL;
 
   if (node != NULL)
-    steps = ir_session_steps_of (session (self), node->id);
+    steps = ir_session_steps_of (session (self), ir_session_get_selected_node (session (self)));
   gtk_widget_action_set_enabled (GTK_WIDGET (self), "view.open-value",
                                  node != NULL && ir_node_output (node, 0) != NULL);
   gtk_widget_action_set_enabled (GTK_WIDGET (self), "view.copy-name", node != NULL);
+  gtk_widget_action_set_enabled (
+      GTK_WIDGET (self), "view.why",
+      node != NULL && (ir_session_get_selected_node (session (self)) & IR_OTHER_SIDE) == 0);
+  gtk_widget_action_set_enabled (GTK_WIDGET (self), "view.show-lineage",
+                                 steps != NULL && steps->len > 0);
   gtk_widget_action_set_enabled (GTK_WIDGET (self), "view.show-selected", node != NULL);
   gtk_widget_action_set_enabled (GTK_WIDGET (self), "view.goto-step",
                                  steps != NULL && steps->len > 0);
@@ -257,8 +291,12 @@ update_legend (IrGraphView *self)
   for (int i = IR_SCENE_NEW; i < IR_N_SCENE_STATES; i++)
     {
       g_autofree char *text = g_strdup_printf ("%u %s", counts[i], ir_scene_state_name (i));
+      const gboolean of_pattern = i > IR_SCENE_CHANGED;
 
       gtk_label_set_text (self->legend_labels[i], text);
+      gtk_widget_set_visible (gtk_widget_get_parent (GTK_WIDGET (self->legend_labels[i])),
+                              counts[i] > 0 &&
+                                  of_pattern == (frame != NULL && frame->marks != NULL));
       any = any || counts[i] > 0;
     }
   gtk_widget_set_visible (self->legend, any);
@@ -280,14 +318,51 @@ caption_title (const IrModel *history, const IrFrame *frame)
   return g_strdup_printf ("Steps %u to %u", frame->from + 1, frame->to);
 }
 
+static char *
+foreign_title (IrSession *about)
+{
+  g_autofree char *other = ir_session_other_title (about);
+
+  if (ir_session_get_compare (about) == IR_COMPARE_FILE)
+    return g_strdup_printf ("Compared with %s", other);
+  return g_strdup (ir_session_shows_what_if (about) ? "Compared with the original result"
+                                                    : "Compared with the what-if");
+}
+
+static void
+show_caption (IrGraphView *self, const char *title, const char *text)
+{
+  const gboolean has_text = text != NULL && text[0] != '\0';
+
+  gtk_label_set_text (self->caption_title, title);
+  gtk_label_set_text (self->caption_text, has_text ? text : "");
+  gtk_widget_set_visible (GTK_WIDGET (self->caption_text), has_text);
+  gtk_widget_set_visible (self->caption, TRUE);
+}
+
 static void
 update_caption (IrGraphView *self)
 {
   const IrModel *history = ir_session_get_history (session (self));
   const IrFrame *frame = ir_session_get_frame (session (self));
-  const char *reason;
+  const char *reason, *rule = ir_session_get_shown_why (session (self));
   g_autofree char *title = NULL;
 
+  gtk_widget_set_visible (self->caption_close,
+                          frame != NULL && (frame->foreign || frame->marks != NULL));
+  gtk_widget_set_can_target (self->caption, gtk_widget_get_visible (self->caption_close));
+  if (frame != NULL && frame->marks != NULL && rule != NULL)
+    {
+      title = g_strdup_printf ("Why not %s", rule);
+      show_caption (self, title, ir_session_get_shown_why_text (session (self)));
+      return;
+    }
+  if (frame != NULL && frame->foreign)
+    {
+      title = foreign_title (session (self));
+      show_caption (self, title, "New: only in this graph. Removed: only in the other one.");
+      return;
+    }
   if (frame == NULL || frame->to == 0 || frame->to > ir_history_n_steps (history))
     {
       gtk_widget_set_visible (self->caption, FALSE);
@@ -295,10 +370,7 @@ update_caption (IrGraphView *self)
     }
   title = caption_title (history, frame);
   reason = frame->from + 1 == frame->to ? ir_history_step (history, frame->to)->reason : NULL;
-  gtk_label_set_text (self->caption_title, title);
-  gtk_label_set_text (self->caption_text, reason != NULL ? reason : "");
-  gtk_widget_set_visible (GTK_WIDGET (self->caption_text), reason != NULL);
-  gtk_widget_set_visible (self->caption, TRUE);
+  show_caption (self, title, reason);
 }
 
 static void
@@ -329,17 +401,24 @@ ir_graph_view_session_changed (IrView *view, IrSessionChanges changes)
           update_hits (self);
           update_search_label (self);
         }
-      if (frame != NULL && (frame->from != self->shown_from || frame->to != self->shown_to))
+      if (frame != NULL && (frame->from != self->shown_from || frame->to != self->shown_to ||
+                            (frame->marks != NULL && frame->serial != self->shown_serial) ||
+                            (frame->foreign && frame->before != self->shown_before)))
         {
           self->shown_from = frame->from;
           self->shown_to = frame->to;
+          self->shown_serial = frame->serial;
+          self->shown_before = frame->foreign ? frame->before : NULL;
           ir_canvas_show_changes (self->canvas);
         }
     }
   if (changes & IR_CHANGED_SELECTION)
     {
       ir_canvas_selection_changed (self->canvas);
-      ir_canvas_show_box (self->canvas, ir_canvas_selected_box (self->canvas));
+      if (gtk_bitset_get_size (ir_session_get_selection (session (self))) > 1)
+        ir_canvas_show_selection (self->canvas);
+      else
+        ir_canvas_show_box (self->canvas, ir_canvas_selected_box (self->canvas));
       update_node_actions (self);
     }
 }
@@ -552,7 +631,8 @@ build_legend (IrGraphView *self)
 static GtkWidget *
 build_caption (IrGraphView *self)
 {
-  GtkWidget *box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 2);
+  GtkWidget *box = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 8);
+  GtkWidget *texts = gtk_box_new (GTK_ORIENTATION_VERTICAL, 2);
   GtkWidget *title = gtk_label_new (NULL);
   GtkWidget *text = gtk_label_new (NULL);
 
@@ -561,8 +641,15 @@ build_caption (IrGraphView *self)
       gtk_label_set_xalign (GTK_LABEL (*label), 0);
       gtk_label_set_ellipsize (GTK_LABEL (*label), PANGO_ELLIPSIZE_END);
       gtk_label_set_max_width_chars (GTK_LABEL (*label), 80);
-      gtk_box_append (GTK_BOX (box), *label);
+      gtk_box_append (GTK_BOX (texts), *label);
     }
+  self->caption_close = icon_button ("window-close-symbolic", "Back to the steps",
+                                     "view.close-caption");
+  gtk_widget_add_css_class (self->caption_close, "flat");
+  gtk_widget_add_css_class (self->caption_close, "circular");
+  gtk_widget_set_valign (self->caption_close, GTK_ALIGN_START);
+  gtk_box_append (GTK_BOX (box), texts);
+  gtk_box_append (GTK_BOX (box), self->caption_close);
   gtk_widget_add_css_class (title, "caption-heading");
   gtk_widget_add_css_class (text, "caption");
   gtk_widget_add_css_class (text, "dim-label");
@@ -586,6 +673,8 @@ build_menu (IrGraphView *self)
 
   g_menu_append (node, "Open Value", "view.open-value");
   g_menu_append (node, "Go to the Step That Made It", "view.goto-step");
+  g_menu_append (node, "Show Where It Comes From", "view.show-lineage");
+  g_menu_append (node, "Why Not…", "view.why");
   g_menu_append (node, "Copy Name", "view.copy-name");
   g_menu_append (view, "Bring into Sight", "view.show-selected");
   g_menu_append (view, "Fit the Graph", "view.fit");
@@ -667,6 +756,9 @@ ir_graph_view_class_init (IrGraphViewClass *klass)
     { "view.open-value", activate_open_value },
     { "view.goto-step", activate_goto_step },
     { "view.copy-name", activate_copy_name },
+    { "view.show-lineage", activate_show_lineage },
+    { "view.why", activate_why },
+    { "view.close-caption", activate_close_caption },
   };
 
   G_OBJECT_CLASS (klass)->constructed = ir_graph_view_constructed;

@@ -20,8 +20,7 @@ append_node (GString *text, const IrNode *node)
 static void
 describe (GString *text, const IrFrame *frame, const IrSceneBox *box)
 {
-  const IrNode *node = box->node != 0 ? ir_model_node (frame->model, box->node)
-                                      : ir_model_node (frame->before, box->before);
+  const IrNode *node = ir_frame_node (frame, ir_frame_box_node (frame, box));
   const IrValue *value = box->value != 0 ? ir_model_value (frame->model, box->value) : NULL;
   g_autofree char *lower = NULL;
 

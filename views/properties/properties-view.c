@@ -431,6 +431,39 @@ opsets_text (const IrModel *model)
   return g_string_free (g_steal_pointer (&text), FALSE);
 }
 
+/* What the last run says of the whole graph. */
+static void
+add_divergence (IrPropertiesView *self)
+{
+  IrSession *session = ir_view_get_session (IR_VIEW (self));
+  const IrDivergence *found = ir_session_get_divergence (session);
+  const IrModel *history = ir_session_get_history (session);
+  GtkWidget *group;
+  g_autofree char *compared = NULL, *first = NULL, *worst = NULL;
+
+  if (found == NULL)
+    return;
+  group = add_group (self, "Against the original");
+  compared = g_strdup_printf ("%u, at step %u", found->n_compared,
+                              ir_session_get_run_step (session));
+  add_row (group, "Tensors compared", compared);
+  if (found->first != 0)
+    {
+      first = g_strdup_printf ("%s\nby %.3g", ir_model_value (history, found->first)->name,
+                               found->first_difference.max_abs);
+      make_activatable (add_row (group, "First to diverge", first), G_CALLBACK (on_value_row),
+                        found->first);
+    }
+  else
+    add_row (group, "First to diverge", "none: all agree up to rounding");
+  if (found->worst == 0)
+    return;
+  worst = g_strdup_printf ("%s\nby %.3g", ir_model_value (history, found->worst)->name,
+                           found->worst_difference.max_abs);
+  make_activatable (add_row (group, "Largest difference", worst), G_CALLBACK (on_value_row),
+                    found->worst);
+}
+
 static void
 show_model (IrPropertiesView *self, const IrModel *model)
 {
@@ -452,6 +485,7 @@ show_model (IrPropertiesView *self, const IrModel *model)
   add_row (group, "Nodes", nodes);
   add_row (group, "Parameters", params);
   add_row (group, "Work of one run", flops);
+  add_divergence (self);
   add_interface (self, "Inputs", model, ir_graph_n_inputs (model->main), ir_graph_input);
   add_interface (self, "Outputs", model, ir_graph_n_outputs (model->main), ir_graph_output);
   group = add_group (self, "File");
@@ -479,9 +513,7 @@ rebuild (IrPropertiesView *self)
   if (frame == NULL)
     return;
   if (id != 0)
-    node = ir_model_live_node (frame->model, id);
-  if (id != 0 && node == NULL)
-    node = ir_model_live_node (frame->before, id);
+    node = ir_frame_node (frame, id);
   if (node != NULL)
     show_node (self, node);
   else if (id != 0)
@@ -495,8 +527,8 @@ rebuild (IrPropertiesView *self)
 static void
 ir_properties_view_session_changed (IrView *view, IrSessionChanges changes)
 {
-  if (changes &
-      (IR_CHANGED_HISTORY | IR_CHANGED_FRAME | IR_CHANGED_SELECTION | IR_CHANGED_PROBLEMS))
+  if (changes & (IR_CHANGED_HISTORY | IR_CHANGED_FRAME | IR_CHANGED_SELECTION |
+                 IR_CHANGED_PROBLEMS | IR_CHANGED_RUNS))
     rebuild (IR_PROPERTIES_VIEW (view));
 }
 

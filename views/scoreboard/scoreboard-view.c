@@ -3,19 +3,20 @@
  * which catches clicks near it. The scores are made in a job when the view is first looked at. */
 #include "config.h"
 
+#include "views/sparkline.h"
 #include "views/view.h"
 
 #include <math.h>
 
 #define HEIGHT 30  /* px of a sparkline */
 #define MARGIN 5.0 /* px around it: room for marks */
-#define CATCH  7.0 /* px: a click so near to a mark means it */
 
 struct _IrScoreboardView
 {
   IrView parent;
   GtkWidget *stack, *note, *next_spike;
   GtkWidget *areas[IR_N_SCORES], *values[IR_N_SCORES], *changes[IR_N_SCORES];
+  GtkWidget *time_title, *time_area, *time_value, *time_change;
 };
 
 #define IR_TYPE_SCOREBOARD_VIEW (ir_scoreboard_view_get_type ())
@@ -30,81 +31,15 @@ board_of (IrScoreboardView *self)
 
 /* -- drawing -- */
 
-static double
-x_of (const IrScoreboard *board, guint step, int width)
+static IrSparkline
+line_of (const IrScoreboard *board, IrScore score, int width, int height)
 {
-  return MARGIN + (width - 2 * MARGIN) * step / MAX (board->n_steps, 1);
-}
-
-/* From 0, so that a line half as high is half as dear. */
-static double
-y_of (const IrScoreboard *board, IrScore score, guint step, double most, int height)
-{
-  const double part = most > 0 ? ir_scoreboard_value (board, score, step) / most : 0;
-
-  return height - MARGIN - (height - 2 * MARGIN) * part;
-}
-
-static double
-most_of (const IrScoreboard *board, IrScore score)
-{
-  double most = 0;
-
-  for (guint step = 0; step <= board->n_steps; step++)
-    most = fmax (most, ir_scoreboard_value (board, score, step)); /* passes over NaN */
-  return most;
-}
-
-static void
-set_colour (GtkWidget *widget, cairo_t *cr, const char *name, double alpha)
-{
-  GtkStyleContext *style = gtk_widget_get_style_context (widget);
-  GdkRGBA colour;
-
-  if (!gtk_style_context_lookup_color (style, name, &colour))
-    gtk_style_context_get_color (style, &colour);
-  colour.alpha *= (float) alpha;
-  gdk_cairo_set_source_rgba (cr, &colour);
-}
-
-static void
-draw_line (const IrScoreboard *board, IrScore score, cairo_t *cr, int width, int height)
-{
-  const double most = most_of (board, score);
-  gboolean is_down = FALSE;
-
-  for (guint step = 0; step <= board->n_steps; step++)
-    {
-      if (isnan (ir_scoreboard_value (board, score, step)))
-        {
-          is_down = FALSE;
-          continue;
-        }
-      (is_down ? cairo_line_to : cairo_move_to) (cr, x_of (board, step, width),
-                                                 y_of (board, score, step, most, height));
-      is_down = TRUE;
-    }
-  cairo_stroke (cr);
-}
-
-/* A triangle, so that the mark is told by its form too. */
-static void
-draw_spikes (const IrScoreboard *board, IrScore score, cairo_t *cr, int width, int height)
-{
-  const double most = most_of (board, score);
-
-  for (guint step = 1; step <= board->n_steps; step++)
-    if (ir_scoreboard_is_spike (board, score, step))
-      {
-        const double x = x_of (board, step, width);
-        const double y = MAX (y_of (board, score, step, most, height) - 3, 6);
-
-        cairo_move_to (cr, x, y - 6);
-        cairo_line_to (cr, x + 5, y + 2);
-        cairo_line_to (cr, x - 5, y + 2);
-        cairo_close_path (cr);
-        cairo_fill (cr);
-      }
+  return (IrSparkline){ .board = board,
+                        .score = score,
+                        .start = MARGIN,
+                        .end = width - MARGIN,
+                        .top = MARGIN,
+                        .bottom = height - MARGIN };
 }
 
 static void
@@ -115,46 +50,30 @@ draw (GtkDrawingArea *area, cairo_t *cr, int width, int height, gpointer data)
   GtkWidget *widget = GTK_WIDGET (area);
   const IrScore score = GPOINTER_TO_UINT (g_object_get_data (G_OBJECT (area), "score"));
   const guint cursor = ir_session_get_cursor (ir_view_get_session (IR_VIEW (self)));
+  IrSparkline line;
   double x;
 
   if (board == NULL)
     return;
-  set_colour (widget, cr, "borders", 1);
+  line = line_of (board, score, width, height);
+  ir_sparkline_colour (widget, cr, "borders", 1);
   cairo_set_line_width (cr, 1);
   cairo_move_to (cr, MARGIN, height - MARGIN + 0.5);
   cairo_line_to (cr, width - MARGIN, height - MARGIN + 0.5);
   cairo_stroke (cr);
-  x = floor (x_of (board, MIN (cursor, board->n_steps), width)) + 0.5;
-  set_colour (widget, cr, "theme_fg_color", 0.5);
+  x = floor (ir_sparkline_x (&line, MIN (cursor, board->n_steps))) + 0.5;
+  ir_sparkline_colour (widget, cr, "theme_fg_color", 0.5);
   cairo_move_to (cr, x, 0);
   cairo_line_to (cr, x, height);
   cairo_stroke (cr);
-  set_colour (widget, cr, "accent_color", 1);
+  ir_sparkline_colour (widget, cr, "accent_color", 1);
   cairo_set_line_width (cr, 2);
-  cairo_set_line_join (cr, CAIRO_LINE_JOIN_ROUND);
-  draw_line (board, score, cr, width, height);
-  set_colour (widget, cr, "error_color", 1);
-  draw_spikes (board, score, cr, width, height);
+  ir_sparkline_draw (&line, cr);
+  ir_sparkline_colour (widget, cr, "error_color", 1);
+  ir_sparkline_draw_spikes (&line, cr);
 }
 
 /* -- pointer -- */
-
-static guint
-step_at (const IrScoreboard *board, IrScore score, double x, int width)
-{
-  const double part = (x - MARGIN) / MAX (width - 2 * MARGIN, 1);
-  guint nearest = (guint) (CLAMP (part, 0, 1) * board->n_steps + 0.5);
-  double distance = CATCH;
-
-  for (guint step = 1; step <= board->n_steps; step++)
-    if (ir_scoreboard_is_spike (board, score, step) &&
-        fabs (x_of (board, step, width) - x) < distance)
-      {
-        nearest = step;
-        distance = fabs (x_of (board, step, width) - x);
-      }
-  return nearest;
-}
 
 static void
 on_pressed (GtkGestureClick *gesture, int n_press, double x, double y, IrScoreboardView *self)
@@ -164,8 +83,12 @@ on_pressed (GtkGestureClick *gesture, int n_press, double x, double y, IrScorebo
   const IrScoreboard *board = board_of (self);
 
   if (board != NULL)
-    ir_session_goto (ir_view_get_session (IR_VIEW (self)),
-                     step_at (board, score, x, gtk_widget_get_width (area)));
+    {
+      const IrSparkline line = line_of (board, score, gtk_widget_get_width (area), HEIGHT);
+
+      ir_session_goto (ir_view_get_session (IR_VIEW (self)),
+                       ir_sparkline_step_at (&line, x, FALSE));
+    }
 }
 
 static gboolean
@@ -176,11 +99,13 @@ on_query_tooltip (
   const IrScoreboard *board = board_of (self);
   const IrModel *history = ir_session_get_history (ir_view_get_session (IR_VIEW (self)));
   g_autofree char *value = NULL, *text = NULL;
+  IrSparkline line;
   guint step;
 
   if (board == NULL || history == NULL || keyboard)
     return FALSE;
-  step = step_at (board, score, x, gtk_widget_get_width (area));
+  line = line_of (board, score, gtk_widget_get_width (area), HEIGHT);
+  step = ir_sparkline_step_at (&line, x, FALSE);
   value = ir_score_text (score, ir_scoreboard_value (board, score, step));
   if (step == 0)
     text = g_strdup_printf ("Original: %s", value);
@@ -193,22 +118,13 @@ on_query_tooltip (
 
 /* -- texts -- */
 
-static gboolean
-is_any_spike (const IrScoreboard *board, guint step)
-{
-  for (guint i = 0; i < IR_N_SCORES; i++)
-    if (ir_scoreboard_is_spike (board, i, step))
-      return TRUE;
-  return FALSE;
-}
-
 static guint
 count_spikes (const IrScoreboard *board)
 {
   guint n = 0;
 
   for (guint step = 1; step <= board->n_steps; step++)
-    n += is_any_spike (board, step);
+    n += ir_sparkline_any_spike (board, step);
   return n;
 }
 
@@ -224,7 +140,7 @@ on_next_spike (GtkButton *button, IrScoreboardView *self)
     {
       const guint step = (cursor + i) % (board->n_steps + 1);
 
-      if (step > 0 && is_any_spike (board, step))
+      if (step > 0 && ir_sparkline_any_spike (board, step))
         {
           ir_session_goto (session, step);
           return;
@@ -232,27 +148,89 @@ on_next_spike (GtkButton *button, IrScoreboardView *self)
     }
 }
 
-static char *
-measured_text (IrSession *session)
+static void
+on_measure (IrScoreboardView *self)
 {
-  const IrRun *before = ir_session_get_run (session, IR_SIDE_BEFORE);
-  const IrRun *after = ir_session_get_run (session, IR_SIDE_AFTER);
-  const guint step = ir_session_get_run_step (session);
+  ir_session_measure_times (ir_view_get_session (IR_VIEW (self)));
+}
 
-  if (after == NULL || after->trace == NULL)
-    return g_strdup ("Time: run the graph to measure it (Ctrl+R)");
-  if (step == 0 || before == NULL || before->trace == NULL)
-    return g_strdup_printf ("Time, one run: %.2f ms at step %u", after->trace->duration_ns / 1e6,
-                            step);
-  return g_strdup_printf ("Time, one run each: %.2f ms original, %.2f ms at step %u",
-                          before->trace->duration_ns / 1e6, after->trace->duration_ns / 1e6, step);
+static char *
+measured_text (IrSession *session, guint step)
+{
+  double spread;
+  const double now = ir_session_get_time (session, step, &spread),
+               start = ir_session_get_time (session, 0, NULL);
+
+  if (!isnan (now))
+    return g_strdup_printf ("Time of a run here %.3g ms ± %.2g (original %.3g ms)", now, spread / 2,
+                            start);
+  return g_strdup (isnan (start) ? "Time not measured" : "Time not measured at this step");
+}
+
+/* The fifth line, once it was measured. */
+static void
+draw_times (GtkDrawingArea *area, cairo_t *cr, int width, int height, gpointer data)
+{
+  IrScoreboardView *self = data;
+  IrSession *session = ir_view_get_session (IR_VIEW (self));
+  const guint n = ir_session_get_n_steps (session);
+  double most = 0;
+  gboolean is_down = FALSE;
+
+  for (guint step = 0; step <= n; step++)
+    most = fmax (most, ir_session_get_time (session, step, NULL));
+  ir_sparkline_colour (GTK_WIDGET (area), cr, "accent_color", 1);
+  cairo_set_line_width (cr, 2);
+  cairo_set_line_join (cr, CAIRO_LINE_JOIN_ROUND);
+  for (guint step = 0; step <= n; step++)
+    {
+      const double time = ir_session_get_time (session, step, NULL);
+      const double x = MARGIN + (width - 2 * MARGIN) * step / MAX (n, 1);
+
+      if (isnan (time))
+        continue;
+      (is_down ? cairo_line_to : cairo_move_to) (
+          cr, x, height - MARGIN - (height - 2 * MARGIN) * (most > 0 ? time / most : 0));
+      is_down = TRUE;
+    }
+  cairo_stroke (cr);
+}
+
+static void
+on_time_pressed (GtkGestureClick *gesture, int n_press, double x, double y, IrScoreboardView *self)
+{
+  IrSession *session = ir_view_get_session (IR_VIEW (self));
+  const int width = gtk_widget_get_width (self->time_area);
+  const double part = (x - MARGIN) / MAX (width - 2 * MARGIN, 1);
+
+  ir_session_goto (session, (guint) (CLAMP (part, 0, 1) * ir_session_get_n_steps (session) + 0.5));
+}
+
+static void
+show_times (IrScoreboardView *self)
+{
+  IrSession *session = ir_view_get_session (IR_VIEW (self));
+  const double start = ir_session_get_time (session, 0, NULL),
+               now = ir_session_get_time (session, ir_session_get_cursor (session), NULL);
+  const gboolean is_measured = !isnan (start);
+  g_autofree char *value = g_strdup_printf ("%.3g ms", now),
+                  *change = g_strdup_printf ("%+.0f %%", (now - start) / start * 100);
+
+  gtk_label_set_text (GTK_LABEL (self->time_value), isnan (now) ? "–" : value);
+  gtk_label_set_text (GTK_LABEL (self->time_change), isnan (now) || now == start ? "" : change);
+  gtk_widget_set_visible (self->time_title, is_measured);
+  gtk_widget_set_visible (self->time_value, is_measured);
+  gtk_widget_set_visible (self->time_change, is_measured);
+  gtk_widget_set_visible (self->time_area, is_measured);
+  gtk_widget_queue_draw (self->time_area);
 }
 
 static void
 show_note (IrScoreboardView *self, const IrScoreboard *board)
 {
   const guint n = count_spikes (board);
-  g_autofree char *measured = measured_text (ir_view_get_session (IR_VIEW (self)));
+  IrSession *session = ir_view_get_session (IR_VIEW (self));
+  g_autofree char *measured = measured_text (session, ir_session_get_cursor (session));
   g_autofree char *rises = n == 0 ? g_strdup ("no step made the graph dearer")
                                   : g_strdup_printf ("%u %s made the graph dearer (▲)", n,
                                                      n == 1 ? "step" : "steps");
@@ -304,6 +282,7 @@ update (IrScoreboardView *self)
     return;
   for (guint i = 0; i < IR_N_SCORES; i++)
     show_row (self, board, i, MIN (ir_session_get_cursor (session), board->n_steps));
+  show_times (self);
   show_note (self, board);
 }
 
@@ -354,6 +333,28 @@ make_area (IrScoreboardView *self, IrScore score)
   return area;
 }
 
+static void
+add_time_row (IrScoreboardView *self, GtkWidget *grid)
+{
+  GtkGesture *click = gtk_gesture_click_new ();
+
+  self->time_title = make_label ("Time of a run", 0, -1, NULL);
+  self->time_value = make_label (NULL, 1, 9, "numeric");
+  self->time_change = make_label (NULL, 0, 20, "dim-label");
+  self->time_area = gtk_drawing_area_new ();
+  gtk_drawing_area_set_content_height (GTK_DRAWING_AREA (self->time_area), HEIGHT);
+  gtk_drawing_area_set_draw_func (GTK_DRAWING_AREA (self->time_area), draw_times, self, NULL);
+  gtk_widget_set_hexpand (self->time_area, TRUE);
+  gtk_accessible_update_property (GTK_ACCESSIBLE (self->time_area), GTK_ACCESSIBLE_PROPERTY_LABEL,
+                                  "Time of a run over the steps", -1);
+  g_signal_connect (click, "pressed", G_CALLBACK (on_time_pressed), self);
+  gtk_widget_add_controller (self->time_area, GTK_EVENT_CONTROLLER (click));
+  gtk_grid_attach (GTK_GRID (grid), self->time_title, 0, IR_N_SCORES, 1, 1);
+  gtk_grid_attach (GTK_GRID (grid), self->time_value, 1, IR_N_SCORES, 1, 1);
+  gtk_grid_attach (GTK_GRID (grid), self->time_change, 2, IR_N_SCORES, 1, 1);
+  gtk_grid_attach (GTK_GRID (grid), self->time_area, 3, IR_N_SCORES, 1, 1);
+}
+
 static GtkWidget *
 make_rows (IrScoreboardView *self)
 {
@@ -372,6 +373,7 @@ make_rows (IrScoreboardView *self)
       gtk_grid_attach (GTK_GRID (grid), self->changes[i], 2, (int) i, 1, 1);
       gtk_grid_attach (GTK_GRID (grid), self->areas[i], 3, (int) i, 1, 1);
     }
+  add_time_row (self, grid);
   gtk_widget_set_vexpand (grid, TRUE);
   return grid;
 }
@@ -380,7 +382,7 @@ static GtkWidget *
 make_board (IrScoreboardView *self)
 {
   GtkWidget *box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 6);
-  GtkWidget *bar = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 12);
+  GtkWidget *bar = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 6), *measure;
 
   self->note = make_label (NULL, 0, -1, "dim-label");
   gtk_label_set_ellipsize (GTK_LABEL (self->note), PANGO_ELLIPSIZE_END);
@@ -390,6 +392,11 @@ make_board (IrScoreboardView *self)
   gtk_widget_add_css_class (self->next_spike, "flat");
   g_signal_connect (self->next_spike, "clicked", G_CALLBACK (on_next_spike), self);
   gtk_box_append (GTK_BOX (bar), self->note);
+  measure = gtk_button_new_with_label ("Measure Times");
+  gtk_widget_set_tooltip_text (measure, "Runs the graph after each step, several times");
+  gtk_widget_add_css_class (measure, "flat");
+  g_signal_connect_swapped (measure, "clicked", G_CALLBACK (on_measure), self);
+  gtk_box_append (GTK_BOX (bar), measure);
   gtk_box_append (GTK_BOX (bar), self->next_spike);
   gtk_box_append (GTK_BOX (box), make_rows (self));
   gtk_box_append (GTK_BOX (box), bar);

@@ -432,8 +432,10 @@ static GMenuModel *
 menu_of_step (IrModel *history, guint index)
 {
   GMenu *menu = g_menu_new ();
-  g_autoptr (GMenu) skips = g_menu_new (), breaks = g_menu_new ();
-  const char *rule = ir_history_step (history, index)->rule;
+  g_autoptr (GMenu) skips = g_menu_new (), breaks = g_menu_new (), proofs = g_menu_new ();
+  const IrStep *step = ir_history_step (history, index);
+  const IrNode *anchor = step->anchor != 0 ? ir_model_node (history, step->anchor) : NULL;
+  const char *rule = step->rule;
   const char *pass = ir_history_pass_of (history, index);
   g_autofree char *key = ir_step_stable_key (history, index);
   g_autofree char *skip_rule = g_strdup_printf ("Without the Rule %s", rule);
@@ -444,8 +446,17 @@ menu_of_step (IrModel *history, guint index)
   append_item (skips, skip_rule, "steps.skip", rule);
   append_item (skips, skip_pass, "steps.skip", pass);
   append_item (breaks, "Break on This Rule", "steps.break", break_text);
+  if (anchor != NULL && anchor->name[0] != '\0')
+    {
+      g_autofree char *break_node = g_strdup_printf ("node=%s", anchor->name);
+      append_item (breaks, "Break on This Node", "steps.break", break_node);
+    }
+  g_menu_append (breaks, "Find the Step That Fails…", "win.bisect");
+  g_menu_append (proofs, "Prove This Step", "steps.prove");
+  g_menu_append (proofs, "Trace Its Node", "steps.trace");
   g_menu_append_section (menu, "What If", G_MENU_MODEL (skips));
-  g_menu_append_section (menu, NULL, G_MENU_MODEL (breaks));
+  g_menu_append_section (menu, "Stop and Search", G_MENU_MODEL (breaks));
+  g_menu_append_section (menu, "Look Closer", G_MENU_MODEL (proofs));
   return G_MENU_MODEL (menu);
 }
 
@@ -529,6 +540,31 @@ skip_this_action (GtkWidget *widget, const char *name, GVariant *parameter)
 
   if (key != NULL)
     ir_session_skip (session, key);
+}
+
+/* Verdict of the step at the cursor, from a run of its cone. */
+static void
+prove_action (GtkWidget *widget, const char *name, GVariant *parameter)
+{
+  IrSession *session = ir_view_get_session (IR_VIEW (widget));
+
+  ir_session_prove_step (session, ir_session_get_cursor (session));
+}
+
+/* The union of the original graph and this one, with the lineage of the step's node in it. */
+static void
+trace_action (GtkWidget *widget, const char *name, GVariant *parameter)
+{
+  IrSession *session = ir_view_get_session (IR_VIEW (widget));
+  const IrModel *history = ir_session_get_history (session);
+  const guint step = ir_session_get_cursor (session);
+
+  if (history == NULL || step == 0 || step > ir_history_n_steps (history))
+    return;
+  ir_session_set_compare (session, IR_COMPARE_ORIGINAL);
+  ir_session_select_node (session, ir_history_step (history, step)->anchor);
+  ir_session_show_view (session, "properties");
+  ir_session_show_view (session, "graph");
 }
 
 static void
@@ -618,6 +654,8 @@ ir_steps_view_class_init (IrStepsViewClass *klass)
   gtk_widget_class_install_action (GTK_WIDGET_CLASS (klass), "steps.skip-this", NULL,
                                    skip_this_action);
   gtk_widget_class_install_action (GTK_WIDGET_CLASS (klass), "steps.break", "s", break_action);
+  gtk_widget_class_install_action (GTK_WIDGET_CLASS (klass), "steps.prove", NULL, prove_action);
+  gtk_widget_class_install_action (GTK_WIDGET_CLASS (klass), "steps.trace", NULL, trace_action);
   gtk_widget_class_add_binding_action (GTK_WIDGET_CLASS (klass), GDK_KEY_Delete, GDK_CONTROL_MASK,
                                        "steps.skip-this", NULL);
 }

@@ -7,7 +7,7 @@
 
 typedef struct
 {
-  GtkWidget *title, *rows, *numbers, *without;
+  GtkWidget *title, *rows, *numbers, *without, *compare;
   gboolean updating;
 } Bar;
 
@@ -47,6 +47,21 @@ append_cell (GtkWidget *grid, const char *text, int column, int row, const char 
 }
 
 static void
+fill_time (GtkWidget *grid, const IrWhatIf *what_if)
+{
+  const double with = what_if->ms[IR_WITH], without = what_if->ms[IR_WITHOUT];
+  g_autofree char *a = g_strdup_printf ("%.3g ms", with), *b = g_strdup_printf ("%.3g ms", without),
+                  *change = g_strdup_printf ("%+.0f %%", (without - with) / with * 100);
+
+  if (!what_if->ran || !(with > 0))
+    return;
+  append_cell (grid, "One run", 0, IR_N_SCORES + 1, "numeric");
+  append_cell (grid, a, 1, IR_N_SCORES + 1, "numeric");
+  append_cell (grid, b, 2, IR_N_SCORES + 1, "numeric");
+  append_cell (grid, change, 3, IR_N_SCORES + 1, "numeric");
+}
+
+static void
 fill_rows (GtkWidget *grid, const IrWhatIf *what_if)
 {
   GtkWidget *child;
@@ -68,6 +83,7 @@ fill_rows (GtkWidget *grid, const IrWhatIf *what_if)
       append_cell (grid, b, 2, (int) i + 1, "numeric");
       append_cell (grid, change[0] != '\0' ? change : "same", 3, (int) i + 1, "numeric");
     }
+  fill_time (grid, what_if);
 }
 
 static char *
@@ -90,7 +106,7 @@ on_changed (GtkWidget *widget, guint changes, IrSession *session)
   const IrWhatIf *what_if = ir_session_get_what_if (session);
   g_autofree char *title = NULL, *numbers = NULL;
 
-  if (!(changes & IR_CHANGED_DEBUG))
+  if (!(changes & (IR_CHANGED_DEBUG | IR_CHANGED_FRAME)))
     return;
   gtk_widget_set_visible (widget, ir_session_get_skips (session) != NULL);
   if (what_if == NULL)
@@ -104,6 +120,8 @@ on_changed (GtkWidget *widget, guint changes, IrSession *session)
   bar->updating = TRUE;
   gtk_toggle_button_set_active (GTK_TOGGLE_BUTTON (bar->without),
                                 ir_session_shows_what_if (session));
+  gtk_toggle_button_set_active (GTK_TOGGLE_BUTTON (bar->compare),
+                                ir_session_get_compare (session) == IR_COMPARE_RESULT);
   bar->updating = FALSE;
 }
 
@@ -118,6 +136,17 @@ on_toggled (GtkToggleButton *button, GtkWidget *widget)
 }
 
 static void
+on_compare (GtkToggleButton *button, GtkWidget *widget)
+{
+  Bar *bar = g_object_get_data (G_OBJECT (widget), "bar");
+
+  if (!bar->updating)
+    ir_session_set_compare (g_object_get_data (G_OBJECT (widget), "session"),
+                            gtk_toggle_button_get_active (button) ? IR_COMPARE_RESULT
+                                                                  : IR_COMPARE_STEP);
+}
+
+static void
 on_back (GtkButton *button, GtkWidget *widget)
 {
   ir_session_skip_nothing (g_object_get_data (G_OBJECT (widget), "session"));
@@ -128,16 +157,23 @@ make_buttons (GtkWidget *widget, Bar *bar)
 {
   GtkWidget *box = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 6), *back;
 
-  bar->without = gtk_toggle_button_new_with_label ("Show Without");
+  bar->without = gtk_toggle_button_new_with_label ("Without");
   gtk_widget_set_tooltip_text (bar->without,
                                "On: the steps and the graph without it. Off: the original ones.");
   g_signal_connect (bar->without, "toggled", G_CALLBACK (on_toggled), widget);
-  back = gtk_button_new_with_label ("Back to Original");
+  back = gtk_button_new_with_label ("End");
   gtk_widget_set_tooltip_text (back,
                                "Ends the what-if: nothing is skipped any more (Ctrl+Backspace)");
   g_signal_connect (back, "clicked", G_CALLBACK (on_back), widget);
   gtk_widget_set_hexpand (back, TRUE);
+  bar->compare = gtk_toggle_button_new_with_label ("Diff");
+  gtk_widget_set_tooltip_text (bar->compare,
+                               "The graph shows where the two results differ, at the last step");
+  gtk_accessible_update_property (GTK_ACCESSIBLE (bar->compare), GTK_ACCESSIBLE_PROPERTY_LABEL,
+                                  "Show the difference", -1);
+  g_signal_connect (bar->compare, "toggled", G_CALLBACK (on_compare), widget);
   gtk_box_append (GTK_BOX (box), bar->without);
+  gtk_box_append (GTK_BOX (box), bar->compare);
   gtk_box_append (GTK_BOX (box), back);
   return box;
 }
@@ -174,6 +210,7 @@ ir_what_if_bar_new (IrSession *session)
   bar->numbers = make_text ("caption");
   bar->rows = gtk_grid_new ();
   gtk_grid_set_column_spacing (GTK_GRID (bar->rows), 8);
+  gtk_grid_set_row_spacing (GTK_GRID (bar->rows), 3);
   gtk_box_append (GTK_BOX (widget), bar->title);
   gtk_box_append (GTK_BOX (widget), bar->rows);
   gtk_box_append (GTK_BOX (widget), bar->numbers);

@@ -35,29 +35,21 @@ G_DEFINE_FINAL_TYPE (IrTensorView, ir_tensor_view, IR_TYPE_VIEW)
 /* -- which value: the selected one, else what the selected node gives -- */
 
 static const IrValue *
-live_in_frame (const IrFrame *frame, IrValueId id)
-{
-  const IrValue *value = ir_model_live_value (frame->model, id);
-  return value != NULL ? value : ir_model_live_value (frame->before, id);
-}
-
-static const IrValue *
-value_to_show (IrSession *session)
+value_to_show (IrSession *session, IrValueId *shown)
 {
   const IrFrame *frame = ir_session_get_frame (session);
   IrValueId id = ir_session_get_selected_value (session);
   IrNodeId node_id = ir_session_get_selected_node (session);
-  const IrNode *node;
+  const IrNode *node = frame != NULL ? ir_frame_node (frame, node_id) : NULL;
+  const IrValue *value;
 
+  *shown = 0;
   if (frame == NULL)
     return NULL;
-  if (id != 0)
-    return live_in_frame (frame, id);
-  if (node_id == 0)
-    return NULL;
-  node = ir_model_live_node (frame->model, node_id);
-  node = node != NULL ? node : ir_model_live_node (frame->before, node_id);
-  return node != NULL ? ir_node_output (node, 0) : NULL;
+  value = id != 0 ? ir_frame_value (frame, id) : node != NULL ? ir_node_output (node, 0) : NULL;
+  if (value != NULL)
+    *shown = value->id | ((id != 0 ? id : node_id) & IR_OTHER_SIDE);
+  return value;
 }
 
 /* -- showing -- */
@@ -255,10 +247,9 @@ static void
 reload (IrTensorView *self)
 {
   IrSession *session = ir_view_get_session (IR_VIEW (self));
-  const IrValue *value = value_to_show (session);
+  const IrValue *value = value_to_show (session, &self->shown);
   Request *request;
 
-  self->shown = value != NULL ? value->id : 0;
   ir_view_set_indicator (IR_VIEW (self), value != NULL ? value->name : NULL);
   self->stale = self->job != NULL;
   if (self->job != NULL)
@@ -277,7 +268,7 @@ reload (IrTensorView *self)
   for (IrSide side = 0; side < IR_N_SIDES; side++)
     {
       g_clear_pointer (&self->sides[side].reason, g_free);
-      request->tensors[side] = ir_session_dup_tensor (session, value->id, side,
+      request->tensors[side] = ir_session_dup_tensor (session, self->shown, side,
                                                       &self->sides[side].reason);
     }
   self->job = ir_job_start (self,
@@ -292,7 +283,7 @@ static void
 ir_tensor_view_session_changed (IrView *view, IrSessionChanges changes)
 {
   IrTensorView *self = IR_TENSOR_VIEW (view);
-  const IrValue *value;
+  IrValueId shown;
 
   if (changes & (IR_CHANGED_HISTORY | IR_CHANGED_RUNS | IR_CHANGED_INPUTS))
     {
@@ -301,8 +292,8 @@ ir_tensor_view_session_changed (IrView *view, IrSessionChanges changes)
     }
   if ((changes & (IR_CHANGED_SELECTION | IR_CHANGED_FRAME)) == 0)
     return;
-  value = value_to_show (ir_view_get_session (view));
-  if ((value != NULL ? value->id : 0) != self->shown)
+  value_to_show (ir_view_get_session (view), &shown);
+  if (shown != self->shown)
     reload (self);
 }
 

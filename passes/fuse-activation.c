@@ -132,6 +132,40 @@ when_no_double (IrMatch *match)
   return TRUE;
 }
 
+/* -- HardSwish, spelled out -- */
+
+static gboolean
+bound_is (const IrNode *clip, guint slot, const char *attr, double wanted)
+{
+  const IrValue *value = ir_node_input (clip, slot);
+  const IrTensor *bound = value != NULL ? ir_value_constant (value) : NULL;
+
+  if (value == NULL)
+    return ir_node_attr_float (clip, attr, NAN) == wanted;
+  return bound != NULL && ir_tensor_n_elements (bound) == 1 &&
+         ir_tensor_get_double (bound, 0) == wanted;
+}
+
+static gboolean
+when_hard_swish (IrMatch *match)
+{
+  const IrNode *clip = ir_match_node (match, "clip");
+
+  if (!bound_is (clip, 1, "min", 0) || !bound_is (clip, 2, "max", 6))
+    return ir_match_fail (match, "Clip does not limit to 0 and 6");
+  return when_no_double (match);
+}
+
+static gboolean
+when_hard_swish_mul (IrMatch *match)
+{
+  double factor = ir_tensor_get_double (ir_match_constant (match, "s"), 0);
+
+  if (fabs (factor * 6 - 1) > 1e-5)
+    return ir_match_fail (match, "the factor is %.9g, not a sixth", factor);
+  return when_hard_swish (match);
+}
+
 #define CONV    "(Conv@base ?x ?w ?b?)"
 #define ADDED   "(irscope.ConvAdd@base ?x ?w ?b? ?z)"
 #define GEMM    "(Gemm@base ?x ?w ?b?)"
@@ -160,6 +194,34 @@ when_no_double (IrMatch *match)
   "r = Constant <value = float {1.4142135}> ()  one = Constant <value = float {1.0}> ()  "         \
   "half = Constant <value = float {0.5}> ()  d = Div (c, r)  e = Erf (d)  f = Add (e, one)  "      \
   "g = Mul (c, half)  y = Mul (g, f)"
+
+/* x times x + 3 limited to 0 .. 6, and what divides by 6. */
+#define GATE "(Clip@clip (Add @base 3) ?*bounds)"
+#define GATE_ACT                                                                                   \
+  "three = Constant <value = float {3.0}> ()  lo = Constant <value = float {0.0}> ()  "            \
+  "six = Constant <value = float {6.0}> ()  a = Add (c, three)  g = Clip (a, lo, six)  "
+#define HARD_SWISH(ID, BASE, REPLACEMENT, EXAMPLE, WHAT)                                           \
+  { "fuse-" ID "-hard-swish-div",                                                                  \
+    "(Div (Mul " BASE " " GATE ") 6)",                                                             \
+    REPLACEMENT,                                                                                   \
+    IR_CLASS_ROUNDING,                                                                             \
+    "HardSwish of " WHAT ", spelled out with a quotient at the end, is one operator.",             \
+    EXAMPLE (GATE_ACT "m = Mul (c, g)  y = Div (m, six)"),                                         \
+    when_hard_swish },                                                                             \
+      { "fuse-" ID "-hard-swish-mul",                                                              \
+        "(Mul (Mul " BASE " " GATE ") ?s:scalar)",                                                 \
+        REPLACEMENT,                                                                               \
+        IR_CLASS_ROUNDING,                                                                         \
+        "HardSwish of " WHAT ", spelled out with a factor at the end, is one operator.",           \
+        EXAMPLE (GATE_ACT                                                                          \
+                 "s = Constant <value = float {0.16666667}> ()  m = Mul (g, c)  y = Mul (m, s)"),  \
+        when_hard_swish_mul },                                                                     \
+  {                                                                                                \
+    "fuse-" ID "-hard-swish-gate", "(Mul " BASE " (Div " GATE " 6))", REPLACEMENT,                 \
+        IR_CLASS_ROUNDING,                                                                         \
+        "HardSwish of " WHAT ", spelled out with the gate divided first, is one operator.",        \
+        EXAMPLE (GATE_ACT "d = Div (g, six)  y = Mul (c, d)"), when_hard_swish                     \
+  }
 
 /* Rows of one activation without parameters over all bases. */
 #define PLAIN(OP, ID, CLASS, WHEN)                                                                 \
@@ -214,6 +276,13 @@ static const IrRule rules[] = {
   PLAIN ("Sigmoid", "sigmoid", IR_CLASS_ROUNDING, NULL),
   PLAIN ("Tanh", "tanh", IR_CLASS_ROUNDING, NULL),
   PLAIN ("HardSwish", "hard-swish", IR_CLASS_ROUNDING, when_no_double),
+  HARD_SWISH (
+      "conv", CONV, "(irscope.ConvHardSwish{@base} ?x ?w ?b)", CONV_EXAMPLE, "a convolution"),
+  HARD_SWISH ("conv-add",
+              ADDED,
+              "(irscope.ConvAddHardSwish{@base} ?x ?w ?b ?z)",
+              ADDED_EXAMPLE,
+              "a convolution with residual"),
   { "fuse-conv-leaky-relu", "(LeakyRelu{alpha=?alpha} " CONV ")",
     "(irscope.ConvLeakyRelu{@base,activation_alpha=?alpha} ?x ?w ?b)", IR_CLASS_ROUNDING,
     "LeakyRelu of a convolution is one operator.",

@@ -259,6 +259,7 @@ ir_pipeline_run (IrModel *model,
   IrPassContext context = { 0 };
   IrPipelineResult own = { 0 };
   gint64 start = g_get_monotonic_time ();
+  clock_t cpu_start = clock ();
   gboolean done;
 
   if (options == NULL)
@@ -283,6 +284,7 @@ ir_pipeline_run (IrModel *model,
   own.n_steps = priv.n_steps;
   own.stopped = context.stopped;
   own.ms = (g_get_monotonic_time () - start) / 1000.0;
+  own.cpu_ms = (clock () - cpu_start) * 1000.0 / CLOCKS_PER_SEC;
   if (options->rule_totals != NULL)
     add_rule_totals (&context, pipeline, options->rule_totals);
   ir_pass_context_clear (&context);

@@ -36,7 +36,7 @@ typedef struct
 typedef struct
 {
   guint n_steps, iterations;
-  double ms;
+  double ms, cpu_ms; /* by the clock; of the processor, all threads */
   gboolean stopped, reached_limit;
 } IrPipelineResult;
 

@@ -5,6 +5,7 @@
 #include "app/cli/output.h"
 #include "app/cli/proof.h"
 #include "core/io/io.h"
+#include "passes/rule.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -13,7 +14,7 @@ typedef struct
 {
   CliModelOptions model;
   char *output, *save_history;
-  gboolean prove;
+  gboolean prove, timing;
 } Options;
 
 static const CliOption optimize_options[] = {
@@ -21,6 +22,8 @@ static const CliOption optimize_options[] = {
     "Write the optimized model; the format is that of the name", "OUT" },
   { "prove", 0, G_OPTION_ARG_NONE, G_STRUCT_OFFSET (Options, prove),
     "Run what each step changed, before and after, and judge the difference", NULL },
+  { "timing", 0, G_OPTION_ARG_NONE, G_STRUCT_OFFSET (Options, timing),
+    "Print how often each rule was tried and what matching cost", NULL },
   { "save-history", 0, G_OPTION_ARG_FILENAME, G_STRUCT_OFFSET (Options, save_history),
     "Write the edit log, to be replayed on the same file", "FILE" },
   { 0 },
@@ -59,20 +62,112 @@ pass_totals (const IrModel *model)
   return totals;
 }
 
-static void
-print_json (const IrModel *model,
-            guint nodes_before,
-            const IrPipelineResult *result,
-            const IrProofSummary *proof)
+typedef struct
 {
+  const IrModel *model;
+  guint nodes_before;
+  const IrPipelineResult *result;
+  const IrProofSummary *proof; /* (nullable) */
+  const GArray *rules;         /* of IrRuleTotal */
+  gboolean timing;
+} Summary;
+
+/* -- rules: what matching cost -- */
+
+static IrRuleStats
+sum_of_rules (const GArray *rules)
+{
+  IrRuleStats sum = { 0 };
+
+  for (guint i = 0; i < rules->len; i++)
+    {
+      const IrRuleStats *stats = &g_array_index (rules, IrRuleTotal, i).stats;
+
+      sum.looked += stats->looked;
+      sum.tried += stats->tried;
+      sum.matched += stats->matched;
+      sum.applied += stats->applied;
+      sum.match_ns += stats->match_ns;
+      sum.apply_ns += stats->apply_ns;
+    }
+  return sum;
+}
+
+/* Rules tried at a node, on average over the nodes of the start and the rounds. */
+static double
+tried_per_node (const Summary *summary, const IrRuleStats *sum)
+{
+  return (double) sum->tried / MAX (summary->nodes_before * summary->result->iterations, 1);
+}
+
+static void
+add_stats (cJSON *object, const IrRuleStats *stats)
+{
+  cJSON_AddNumberToObject (object, "looked", stats->looked);
+  cJSON_AddNumberToObject (object, "tried", stats->tried);
+  cJSON_AddNumberToObject (object, "matched", stats->matched);
+  cJSON_AddNumberToObject (object, "applied", stats->applied);
+  cJSON_AddNumberToObject (object, "match_ms", stats->match_ns / 1e6);
+  cJSON_AddNumberToObject (object, "apply_ms", stats->apply_ns / 1e6);
+}
+
+static void
+add_rules (cJSON *json, const Summary *summary)
+{
+  IrRuleStats sum = sum_of_rules (summary->rules);
+  cJSON *matching = cJSON_AddObjectToObject (json, "matching");
+  cJSON *rules = cJSON_AddArrayToObject (json, "rules");
+
+  add_stats (matching, &sum);
+  cJSON_AddNumberToObject (matching, "tried_per_node", tried_per_node (summary, &sum));
+  for (guint i = 0; i < summary->rules->len; i++)
+    {
+      const IrRuleTotal *total = &g_array_index (summary->rules, IrRuleTotal, i);
+      cJSON *object = cJSON_CreateObject ();
+
+      cJSON_AddStringToObject (object, "pass", total->pass);
+      cJSON_AddStringToObject (object, "name", total->rule);
+      add_stats (object, &total->stats);
+      cJSON_AddItemToArray (rules, object);
+    }
+}
+
+static void
+print_rules (const Summary *summary)
+{
+  IrRuleStats sum = sum_of_rules (summary->rules);
+
+  printf ("\n  %-36s %8s %8s %8s %8s %10s %10s\n", "rule", "looked", "tried", "matched", "applied",
+          "match ms", "apply ms");
+  for (guint i = 0; i < summary->rules->len; i++)
+    {
+      const IrRuleTotal *total = &g_array_index (summary->rules, IrRuleTotal, i);
+      const IrRuleStats *stats = &total->stats;
+
+      if (stats->tried > 0)
+        printf ("  %-36s %8u %8u %8u %8u %10.3f %10.3f\n", total->rule, stats->looked, stats->tried,
+                stats->matched, stats->applied, stats->match_ns / 1e6, stats->apply_ns / 1e6);
+    }
+  printf ("  %-36s %8u %8u %8u %8u %10.3f %10.3f\n", "all", sum.looked, sum.tried, sum.matched,
+          sum.applied, sum.match_ns / 1e6, sum.apply_ns / 1e6);
+  printf ("rules tried per node and round: %.2f\n", tried_per_node (summary, &sum));
+}
+
+static void
+print_json (const Summary *summary)
+{
+  const IrModel *model = summary->model;
+  const IrPipelineResult *result = summary->result;
+  const IrProofSummary *proof = summary->proof;
   g_autoptr (GArray) totals = pass_totals (model);
   cJSON *json = cJSON_CreateObject (), *passes, *verdicts;
 
-  cJSON_AddNumberToObject (json, "nodes_before", nodes_before);
+  cJSON_AddNumberToObject (json, "nodes_before", summary->nodes_before);
   cJSON_AddNumberToObject (json, "nodes_after", ir_model_n_counted_nodes (model));
   cJSON_AddNumberToObject (json, "steps", result->n_steps);
   cJSON_AddNumberToObject (json, "iterations", result->iterations);
   cJSON_AddNumberToObject (json, "ms", result->ms);
+  cJSON_AddNumberToObject (json, "cpu_ms", result->cpu_ms);
   passes = cJSON_AddArrayToObject (json, "passes");
   for (guint i = 0; i < totals->len; i++)
     {
@@ -84,6 +179,7 @@ print_json (const IrModel *model,
       cJSON_AddNumberToObject (object, "ms", total->ms);
       cJSON_AddItemToArray (passes, object);
     }
+  add_rules (json, summary);
   if (proof != NULL)
     {
       verdicts = cJSON_AddObjectToObject (json, "proof");
@@ -94,20 +190,22 @@ print_json (const IrModel *model,
 }
 
 static void
-print_text (const IrModel *model,
-            guint nodes_before,
-            const IrPipelineResult *result,
-            const IrProofSummary *proof)
+print_text (const Summary *summary)
 {
+  const IrModel *model = summary->model;
+  const IrPipelineResult *result = summary->result;
+  const IrProofSummary *proof = summary->proof;
   g_autoptr (GArray) totals = pass_totals (model);
 
-  printf ("%u -> %u nodes in %u steps, %u rounds, %.1f ms\n", nodes_before,
+  printf ("%u -> %u nodes in %u steps, %u rounds, %.1f ms\n", summary->nodes_before,
           ir_model_n_counted_nodes (model), result->n_steps, result->iterations, result->ms);
   for (guint i = 0; i < totals->len; i++)
     {
       const PassTotal *total = &g_array_index (totals, PassTotal, i);
       printf ("  %-32s %5u steps %9.2f ms\n", total->pass, total->steps, total->ms);
     }
+  if (summary->timing)
+    print_rules (summary);
   if (proof != NULL)
     printf ("proof: %u exact, %u rounding, %u broken, %u skipped\n", proof->n[IR_VERDICT_EXACT],
             proof->n[IR_VERDICT_ROUNDING], proof->n[IR_VERDICT_BROKEN],
@@ -153,6 +251,7 @@ run (Cli *cli)
   g_autoptr (GError) error = NULL;
   IrPipelineResult result = { 0 };
   IrProofSummary proof = { 0 };
+  g_autoptr (GArray) rules = g_array_new (FALSE, FALSE, sizeof (IrRuleTotal));
   CliModelOptions plain = options->model;
   CliStatus status;
   guint nodes_before;
@@ -162,12 +261,14 @@ run (Cli *cli)
     return status;
   cli_print_problems (opened.problems, IR_SEVERITY_ERROR);
   nodes_before = ir_model_n_counted_nodes (opened.model);
+  options->model.rule_totals = rules;
   if (!cli_run_pipeline (cli, &options->model, opened.model, &result, &error) ||
       (options->prove && !cli_prove (cli, &options->model, opened.model, &proof, &error)) ||
       !save_history (options, opened.model, &error) || !save_model (options, opened.model, &error))
     return cli_fail (cli_status_of (error), error);
-  (cli->json ? print_json : print_text) (opened.model, nodes_before, &result,
-                                         options->prove ? &proof : NULL);
+  Summary summary = { opened.model, nodes_before,   &result, options->prove ? &proof : NULL,
+                      rules,        options->timing };
+  (cli->json ? print_json : print_text) (&summary);
   print_broken (opened.model);
   return proof.n[IR_VERDICT_BROKEN] > 0 ? CLI_NO : CLI_OK;
 }

@@ -315,6 +315,7 @@ cli_run_pipeline (Cli *cli,
   IrPipelineOptions pipeline_options = {
     .policy = options->skip != NULL ? &policy : NULL,
     .record_refusals = options->record_refusals,
+    .rule_totals = options->rule_totals,
     .opset = options->opset,
     .progress = show_pass,
     .progress_data = cli,

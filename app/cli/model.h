@@ -15,6 +15,7 @@ typedef struct
   gint threads;
   gint64 opset; /* 0: as the model is */
   gboolean record_refusals; /* no option: set by commands that need them */
+  GArray *rule_totals; /* (unowned) (nullable) of IrRuleTotal: gets what rules cost */
 } CliModelOptions;
 
 extern const CliOption cli_pass_options[];  /* --pipeline --pass --class --skip */

@@ -44,15 +44,37 @@ lacks_types (const IrModel *model)
   return FALSE;
 }
 
+/* A step of its own, if it finds anything; nothing runs otherwise than before. */
+static void
+infer (IrEdit *edit, const char *rule, const char *reason, void (*func) (IrEdit *edit))
+{
+  IrModel *model = ir_edit_model (edit);
+  guint n = ir_history_n_steps (model);
+  gboolean partial = FALSE;
+
+  ir_edit_begin_pass (edit, "infer-shapes");
+  ir_edit_begin_step (edit, rule, IR_CLASS_EXACT, 0);
+  ir_edit_step_reason (edit, "%s", reason);
+  func (edit);
+  ir_edit_end_step (edit);
+  ir_edit_end_pass (edit);
+  if (ir_history_n_steps (model) > n)
+    {
+      const IrCost cost = ir_cost_model (model, &partial);
+      ir_history_set_cost (model, n + 1, &cost, &cost);
+    }
+}
+
+static void
+infer_graphs (IrEdit *edit)
+{
+  ir_infer_model (edit, IR_INFER_DEFAULT, NULL);
+}
+
 static void
 infer_all (IrEdit *edit, const char *reason)
 {
-  ir_edit_begin_pass (edit, "infer-shapes");
-  ir_edit_begin_step (edit, "infer-shapes", IR_CLASS_EXACT, 0);
-  ir_edit_step_reason (edit, "%s", reason);
-  ir_infer_model (edit, IR_INFER_DEFAULT, NULL);
-  ir_edit_end_step (edit);
-  ir_edit_end_pass (edit);
+  infer (edit, "infer-shapes", reason, infer_graphs);
 }
 
 static void
@@ -109,14 +131,9 @@ has_functions (const IrModel *model)
 static void
 infer_functions (IrEdit *edit)
 {
-  if (!has_functions (ir_edit_model (edit)))
-    return;
-  ir_edit_begin_pass (edit, "infer-shapes");
-  ir_edit_begin_step (edit, "infer-functions", IR_CLASS_EXACT, 0);
-  ir_edit_step_reason (edit, "types in functions, where all calls agree");
-  ir_infer_functions (edit);
-  ir_edit_end_step (edit);
-  ir_edit_end_pass (edit);
+  if (has_functions (ir_edit_model (edit)))
+    infer (edit, "infer-functions", "types in functions, where all calls agree",
+           ir_infer_functions);
 }
 
 static gboolean

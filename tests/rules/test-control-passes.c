@@ -138,6 +138,41 @@ static const Case cases[] = {
   { "what a Loop stacks for nobody goes", CONTROL, 1, -1,
     "(float[n,4] x, int64 m) => (float[n,4] y) { " TRUE_C "y, z = Loop (m, c, x) " BODY (
         ", float[n,4] p") "{ " GO_ON "t = Add (s, x)  p = Abs (s) }> }" },
+  { "a condition that is false at the start beats a number of iterations", CONTROL, 1, -1,
+    "(float[n,4] x) => (float[n,4] y, float[k,n,4] z) { " NUMBER (3) FALSE_C
+    "y, z = Loop (m, c, x) " BODY (", float[n,4] p") "{ " GO_ON
+                                                     "t = Add (s, x)  p = Abs (s) }> }" },
+  { "an empty stack of unknown shape stays a Loop", CONTROL, 0, -1,
+    "(float[n,4] x, float[q,4] w) => (float[n,4] y, float[k,q,4] z) { " NUMBER (0) TRUE_C
+    "y, z = Loop (m, c, x) " BODY (", float[q,4] p") "{ " GO_ON
+                                                     "t = Add (s, x)  p = Abs (w) }> }" },
+  { "a value of the body that is output twice and used inside", CONTROL, 1, -1,
+    "(float[n,4] x) => (float[n,4] y, float[k,n,4] z, float[j,n,4] w) { " NUMBER (2) TRUE_C
+    "y, z, w = Loop (m, c, x) " BODY (", float[n,4] t, float[n,4] t") "{ " GO_ON
+                                                                      "t = Add (s, x) }> }" },
+  { "what a Loop gives is read and is an output of the graph", CONTROL, 1, -1,
+    TWO "{ " NUMBER (2) TRUE_C "y = Loop (m, c, x) " BODY ("") "{ " GO_ON
+                                                               "t = Mul (s, x) }>  z = Neg (y) }" },
+  { "a carried value that the body passes through", CONTROL, 1, -1,
+    TWO "{ " NUMBER (3) TRUE_C
+    "y, z = Loop (m, c, x, x) <body = b (int64 i, bool go, "
+    "float[n,4] s, float[n,4] r) => (bool more, float[n,4] t, float[n,4] r) { " GO_ON
+    "t = Add (s, r) }> }" },
+  { "names of a body that the graph has too, further on", CONTROL, 1, -1,
+    "(float[n,4] x, bool c2) => (float[n,4] y, float[n,4] z) { " NUMBER (2) TRUE_C
+    "l = Loop (m, c, x) " BODY (
+        "") "{ " GO_ON
+            "a = Exp (s)  t = Sub (a, x) }>  y = Neg (l)  z = If (c2) <then_branch = tb () => "
+            "(float[n,4] a) { a = Abs (y) }, else_branch = eb () => (float[n,4] t) { t = Relu (y) }>  "
+            "}" },
+  { "an If with one branch that gives what both outputs are", CONTROL, 1, -1,
+    TWO "{ " FALSE_C "y, z = If (c) <then_branch = tb () => (float[n,4] p, float[n,4] q) "
+        "{ p = Neg (x)  q = Abs (x) }, else_branch = eb () => (float[n,4] x2, float[n,4] x2) "
+        "{ x2 = Identity (x) }> }" },
+  { "an overridable condition is not constant", CONTROL, 0, -1,
+    "<ir_version: 8, opset_import: [\"\" : 17]>\ng (float[n,4] x, bool c) => (float[n,4] y) "
+    "<bool c = {1}> { y = If (c) <then_branch = t () => (float[n,4] u) { u = Neg (x) }, "
+    "else_branch = e () => (float[n,4] v) { v = Exp (x) }> }" },
   /* -- invariants -- */
   { "what an iteration does not change moves out", HOIST, 2, -1,
     "(float[n,4] x, int64 m) => (float[n,4] y) { " TRUE_C "w = Abs (x)  y = Loop (m, c, x) " BODY (
@@ -157,6 +192,11 @@ static const Case cases[] = {
   { "a float division does not", HOIST, 1, -1,
     "(float[n,4] x, float[4] v, int64 m) => (float[n,4] y) { " TRUE_C
     "y = Loop (m, c, x) " BODY ("") "{ " GO_ON "a = Div (v, v)  t = Add (s, a) }> }" },
+  { "what may fail stays where no iteration may run", HOIST, 0, -1,
+    "(float[n,4] x, int64[2] v, int64 m) => (float[n,4] y) { " TRUE_C "w = Abs (v)  "
+    "y = Loop (m, c, x) " BODY (
+        "") "{ " GO_ON
+            "r = Reshape (x, w)  f = ReduceSum <keepdims = 0> (r)  t = Add (s, f) }> }" },
   { "an output of the body stays in it", HOIST, 0, -1,
     "(float[n,4] x, int64 m) => (float[n,4] y) { " TRUE_C
     "y = Loop (m, c, x) " BODY ("") "{ " GO_ON "t = Exp (x) }> }" },

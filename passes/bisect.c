@@ -27,6 +27,31 @@ ir_bisect_answer_name (IrBisectAnswer answer)
   return answer < G_N_ELEMENTS (names) ? names[answer] : "";
 }
 
+static GArray *
+broken_steps (const IrModel *model)
+{
+  GArray *steps = g_array_new (FALSE, FALSE, sizeof (guint));
+
+  for (guint i = 1; i <= ir_history_n_steps (model); i++)
+    if (ir_history_step (model, i)->proof.verdict == IR_VERDICT_BROKEN)
+      g_array_append_val (steps, i);
+  return steps;
+}
+
+/**
+ * ir_bisection_note_broken:
+ * @result: an answer
+ * @model: its history, whose steps have been proved meanwhile
+ *
+ * Lists the steps that the proof found broken.
+ */
+void
+ir_bisection_note_broken (IrBisection *result, const IrModel *model)
+{
+  g_clear_pointer (&result->broken, g_array_unref);
+  result->broken = broken_steps (model);
+}
+
 /**
  * ir_bisection_clear:
  * @result: what ir_bisect() filled
@@ -55,17 +80,6 @@ last_measurable (const IrPredicate *predicate, IrTrial *trial)
         high = middle;
     }
   return low;
-}
-
-static GArray *
-broken_steps (const IrModel *model)
-{
-  GArray *steps = g_array_new (FALSE, FALSE, sizeof (guint));
-
-  for (guint i = 1; i <= ir_history_n_steps (model); i++)
-    if (ir_history_step (model, i)->proof.verdict == IR_VERDICT_BROKEN)
-      g_array_append_val (steps, i);
-  return steps;
 }
 
 typedef struct

@@ -36,6 +36,7 @@ gboolean ir_bisect (IrTrial *trial,
                     GError **error);
 /* Fills the fields from diverges on; a run before and one after the step. */
 gboolean ir_bisect_find_divergence (IrTrial *trial, IrBisection *result, GError **error);
+void ir_bisection_note_broken (IrBisection *result, const IrModel *model);
 void ir_bisection_clear (IrBisection *result);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (IrBisection, ir_bisection_clear)
 const char *ir_bisect_answer_name (IrBisectAnswer answer);

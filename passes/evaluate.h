@@ -50,5 +50,21 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (IrScope, ir_scope_clear)
 guint ir_scope_number (IrScope *scope, const IrValue *value, GError **error); /* 0: it cannot */
 IrTensor *ir_scope_contents (IrScope *scope, const IrValue *value, GError **error);
 
+/* -- starting from a run (evaluate-run.c) -- */
+gboolean ir_model_has_calls (const IrModel *model); /* some state of it needs ir_exec_expand() */
+/* Keeps what a run of @flat has captured. @numbers: (nullable) gets value id -> number. */
+void ir_evaluator_take_run (IrEvaluator *evaluator,
+                            const IrModel *flat,
+                            const IrRun *run,
+                            GHashTable *inputs,
+                            GHashTable *numbers);
+/* All nodes of @flat that are new to the evaluator run; contents of values are then there. */
+gboolean ir_evaluator_run (IrEvaluator *evaluator,
+                           const IrModel *flat,
+                           GHashTable *inputs,
+                           const GArray *chosen,
+                           GHashTable *contents,
+                           GError **error);
+
 /* Floating-point tensors as float64; others as they are. (transfer full) (nullable) */
 IrTensor *ir_tensor_widen (const IrTensor *tensor);

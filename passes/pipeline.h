@@ -12,7 +12,7 @@ typedef struct
 } IrPipeline;
 
 IrPipeline *ir_pipeline_load (const char *name_or_path,
-                              GError **error); /* "default", "canonical", a file */
+                              GError **error);          /* "default", "canonical", a file */
 char *ir_pipeline_to_json (const IrPipeline *pipeline); /* as in a file */
 IrPipeline *ir_pipeline_new_from_names (const char *const *pass_names, GError **error);
 void ir_pipeline_free (IrPipeline *pipeline);

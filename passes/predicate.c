@@ -75,7 +75,7 @@ typedef struct
   const IrPredicate *predicate;
   IrTrial *trial;
   guint step;
-  IrRun *run; /* (nullable) */
+  GHashTable *values; /* (nullable) value id -> IrTensor: those of the predicate, after the step */
   double value;
 } Work;
 
@@ -109,16 +109,14 @@ collect_values (const Term *term, GArray *ids)
     g_array_append_vals (ids, term->values->data, term->values->len);
 }
 
-static IrRun *
-run_of (Work *work, GError **error)
+static GHashTable *
+values_of (Work *work, GError **error)
 {
   g_autoptr (GArray) originals = g_array_new (FALSE, FALSE, sizeof (IrValueId));
   g_autoptr (GArray) chosen = g_array_new (FALSE, FALSE, sizeof (IrValueId));
 
-  if (work->step == 0)
-    return ir_trial_original (work->trial, error);
-  if (work->run != NULL)
-    return work->run;
+  if (work->values != NULL)
+    return work->values;
   collect_values (work->predicate->root, originals);
   for (guint i = 0; i < originals->len; i++)
     {
@@ -127,21 +125,21 @@ run_of (Work *work, GError **error)
       if (now != 0)
         g_array_append_val (chosen, now);
     }
-  return work->run = ir_trial_run (work->trial, work->step, chosen, error);
+  return work->values = ir_trial_probe (work->trial, work->step, chosen, error);
 }
 
 /* (transfer none) (nullable) */
 static const IrTensor *
 contents_now (Work *work, IrValueId original, GError **error)
 {
-  IrRun *run = run_of (work, error);
+  GHashTable *values = values_of (work, error);
   IrValueId now;
   const IrTensor *tensor;
 
-  if (run == NULL)
+  if (values == NULL)
     return NULL;
   now = ir_lineage_current_value (ir_trial_history (work->trial), original, work->step);
-  tensor = now != 0 ? ir_trial_contents (work->trial, run, now) : NULL;
+  tensor = g_hash_table_lookup (values, GUINT_TO_POINTER (now));
   if (tensor == NULL)
     g_set_error (error, IR_PREDICATE_ERROR, IR_PREDICATE_ERROR_VALUE,
                  "%s has no contents at step %u",
@@ -873,8 +871,9 @@ blames_the_graph (const GError *error)
  * @check: (out caller-allocates): what was found; clear with ir_check_clear()
  * @error: return location for an error
  *
- * A graph that runs at step 0 and not at @step fails. Costs one run of the graph if the predicate
- * computes values, else none.
+ * A graph that runs at step 0 and not at @step fails. If the predicate computes values, it costs
+ * the nodes that no check before has run on the same contents (the first check: one run), else
+ * nothing.
  *
  * Returns: %FALSE if it could not be told: cancelled, out of memory, no kernel, no such command
  */
@@ -891,7 +890,7 @@ ir_predicate_check (
   if (cancellable != NULL && g_cancellable_set_error_if_cancelled (cancellable, error))
     return FALSE;
   done = evaluate (&work, predicate->root, &check->fails, &local);
-  g_clear_pointer (&work.run, ir_run_unref);
+  g_clear_pointer (&work.values, g_hash_table_unref);
   check->value = work.value;
   if (done)
     return TRUE;

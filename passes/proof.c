@@ -22,104 +22,17 @@
 
 /* -- a prover -- */
 
-typedef struct
-{
-  IrProver *prover;
-  GHashTable *inputs;
-} Start;
-
-/* What the original graph starts from: its inputs, and those of bodies that the run came through.
- */
-static guint
-known_at_start (const IrValue *value, gpointer data)
-{
-  const Start *start = data;
-  IrTensor *tensor = g_hash_table_lookup (start->inputs, GUINT_TO_POINTER (value->id));
-
-  if (tensor == NULL && value->producer == NULL && value->graph->kind == IR_GRAPH_SUBGRAPH)
-    tensor = ir_run_value (start->prover->run, value->id);
-  return tensor != NULL ? ir_evaluator_leaf (start->prover->evaluator, tensor) : 0;
-}
-
-static void
-capture_value (const Start *start, const IrModel *original, IrScope *scope, const IrValue *value)
-{
-  IrProver *prover = start->prover;
-  IrTensor *tensor = ir_run_value (prover->run, value->id);
-  guint number;
-
-  if (tensor == NULL)
-    tensor = g_hash_table_lookup (start->inputs, GUINT_TO_POINTER (value->id));
-  number = tensor != NULL ? ir_scope_number (scope, value, NULL) : 0;
-  if (number == 0)
-    return;
-  ir_evaluator_keep (prover->evaluator, number, tensor);
-  /* Values of expanded calls have ids that mean something else in later states. */
-  if (ir_model_live_value (original, value->id) != NULL)
-    g_hash_table_insert (prover->captured, GUINT_TO_POINTER (value->id), GUINT_TO_POINTER (number));
-}
-
-/* Of bodies only the inputs, as of one round: what their nodes made may be of different rounds. */
-static void
-capture_bodies (const Start *start, const IrModel *original, IrScope *scope, const IrNode *node)
-{
-  g_autoptr (GPtrArray) subgraphs = ir_node_subgraphs (node);
-
-  for (guint i = 0; subgraphs != NULL && i < subgraphs->len; i++)
-    {
-      const IrGraph *graph = g_ptr_array_index (subgraphs, i);
-      guint n;
-      IrNode *const *order = ir_graph_order (graph, &n);
-
-      for (guint k = 0; k < ir_graph_n_inputs (graph); k++)
-        if (ir_graph_input (graph, k) != NULL)
-          capture_value (start, original, scope, ir_graph_input (graph, k));
-      for (guint k = 0; k < n; k++)
-        capture_bodies (start, original, scope, order[k]);
-    }
-}
-
-static void
-capture (const Start *start, const IrModel *original, const IrModel *flat)
-{
-  g_auto (IrScope) scope = { 0 };
-  guint n;
-  IrNode *const *order = ir_graph_order (flat->main, &n);
-
-  ir_scope_init (&scope, start->prover->evaluator, flat, known_at_start, (gpointer) start);
-  for (guint i = 0; i < ir_graph_n_inputs (flat->main); i++)
-    if (ir_graph_input (flat->main, i) != NULL)
-      capture_value (start, original, &scope, ir_graph_input (flat->main, i));
-  for (guint i = 0; i < n; i++)
-    {
-      for (guint k = 0; k < order[i]->n_outputs; k++)
-        if (order[i]->outputs[k] != NULL)
-          capture_value (start, original, &scope, order[i]->outputs[k]);
-      capture_bodies (start, original, &scope, order[i]);
-    }
-}
-
-/* Whether some state of the model has calls of functions, or operators that run as their body. */
+/* Values of expanded calls have ids that mean something else in later states. */
 static gboolean
-has_calls (const IrModel *model)
+is_of_a_call (gpointer id, gpointer number, gpointer original)
 {
-  for (guint i = 1; i < model->graphs->len; i++)
-    if (((IrGraph *) model->graphs->pdata[i])->kind == IR_GRAPH_FUNCTION)
-      return TRUE;
-  for (guint i = 1; i < model->nodes->len; i++)
-    {
-      const IrNode *node = model->nodes->pdata[i];
-
-      if (node->op == NULL || (node->op->ref == NULL && (node->op->flags & IR_OP_SUBGRAPHS) == 0))
-        return TRUE;
-    }
-  return FALSE;
+  return ir_model_live_value (original, GPOINTER_TO_UINT (id)) == NULL;
 }
 
 static gboolean
 run_original (IrProver *prover, IrModel *original, GHashTable *inputs, GError **error)
 {
-  IrRunOptions options = { .backend = prover->backend, .capture = IR_CAPTURE_ALL };
+  IrRunOptions options = { .backend = &prover->plain, .capture = IR_CAPTURE_ALL };
   g_autoptr (IrExecutable) executable = NULL;
   g_autoptr (IrRun) run = NULL, partial = NULL;
   g_autoptr (GError) local = NULL;
@@ -161,20 +74,21 @@ ir_prover_new (IrModel *model,
 {
   g_autoptr (IrProver) prover = g_new0 (IrProver, 1);
   g_autoptr (IrModel) original = ir_history_snapshot (model, 0), flat = NULL;
-  Start start = { prover, inputs };
 
   prover->model = ir_model_ref (model);
-  prover->backend = backend != NULL ? backend : ir_backend_find ("ref");
+  prover->plain = *(backend != NULL ? backend : ir_backend_find ("ref"));
+  prover->plain.plan_blocks = NULL; /* cones run node by node: the captured run does as they do */
   prover->cancellable = cancellable != NULL ? g_object_ref (cancellable) : NULL;
   prover->captured = g_hash_table_new (NULL, NULL);
   prover->stands_for = g_hash_table_new (NULL, NULL);
-  prover->evaluator = ir_evaluator_new (prover->backend, 0, cancellable);
+  prover->evaluator = ir_evaluator_new (&prover->plain, 0, cancellable);
   if (!run_original (prover, original, inputs, error))
     return NULL;
-  flat = has_calls (original) ? ir_exec_expand (original, error) : ir_model_ref (original);
+  flat = ir_model_has_calls (original) ? ir_exec_expand (original, error) : ir_model_ref (original);
   if (flat == NULL)
     return NULL;
-  capture (&start, original, flat);
+  ir_evaluator_take_run (prover->evaluator, flat, prover->run, inputs, prover->captured);
+  g_hash_table_foreach_remove (prover->captured, is_of_a_call, original);
   return g_steal_pointer (&prover);
 }
 
@@ -263,7 +177,7 @@ refresh (IrProver *prover)
   leave_states (prover);
   prover->before = ir_history_clone (prover->model);
   prover->after = ir_history_clone (prover->model);
-  prover->has_calls = has_calls (prover->model);
+  prover->has_calls = ir_model_has_calls (prover->model);
   prover->n_steps = n;
   g_hash_table_remove_all (prover->stands_for);
   for (guint i = 1; i <= n; i++)

@@ -1,14 +1,18 @@
 /* Running the graph as it was after a step, and measuring it against the original. The original's
  * run keeps every value, as predicates and the search for the first diverging tensor may ask for
- * any of them; runs of steps keep only what the predicate looks at. */
+ * any of them. A probe of a step starts from it: values get numbers (evaluate.c), and only nodes
+ * whose numbers neither the original nor an earlier probe had are run, in the order of a whole run,
+ * so that the same nodes fail. Where memory does not hold what that needs, the whole graph is run.
+ */
 #include "config.h"
 
 #include "passes/trial.h"
 
 #include "core/op/infer.h"
+#include "passes/difference.h"
+#include "passes/evaluate.h"
 
 #include <math.h>
-#include <string.h>
 
 #define ALIGN_BYTES 64 /* of values in the arena, as the runner places them */
 
@@ -20,6 +24,8 @@ struct _IrTrial
   guint n_threads;
   GCancellable *cancellable; /* (nullable) */
   IrRun *original;           /* (nullable) until it is asked for */
+  IrBackend plain;           /* the back end as probes use it: without blocks of channels */
+  IrEvaluator *evaluator;    /* (nullable) until the first probe */
 };
 
 /**
@@ -44,6 +50,8 @@ ir_trial_new (IrModel *model,
   trial->model = ir_model_ref (model);
   trial->inputs = g_hash_table_ref (inputs);
   trial->backend = backend != NULL ? backend : ir_backend_find ("ref");
+  trial->plain = *trial->backend;
+  trial->plain.plan_blocks = NULL;
   trial->n_threads = n_threads;
   trial->cancellable = cancellable != NULL ? g_object_ref (cancellable) : NULL;
   return trial;
@@ -57,6 +65,7 @@ void
 ir_trial_free (IrTrial *trial)
 {
   g_clear_pointer (&trial->original, ir_run_unref);
+  g_clear_pointer (&trial->evaluator, ir_evaluator_free);
   g_clear_object (&trial->cancellable);
   g_hash_table_unref (trial->inputs);
   ir_model_unref (trial->model);
@@ -104,7 +113,7 @@ ir_trial_run (IrTrial *trial, guint step, GArray *chosen, GError **error)
   g_autoptr (IrModel) snapshot = ir_history_snapshot (trial->model, step);
   g_autoptr (IrExecutable) executable = NULL;
   IrRunOptions options = {
-    .backend = trial->backend,
+    .backend = &trial->plain,
     .n_threads = trial->n_threads,
     .capture = chosen != NULL ? IR_CAPTURE_CHOSEN : IR_CAPTURE_ALL,
     .chosen = chosen,
@@ -131,6 +140,94 @@ ir_trial_original (IrTrial *trial, GError **error)
   if (trial->original == NULL)
     trial->original = ir_trial_run (trial, 0, NULL, error);
   return trial->original;
+}
+
+/* The graph after @step as it is run: without function calls. */
+static IrModel *
+flat_after (IrTrial *trial, guint step, GError **error)
+{
+  g_autoptr (IrModel) snapshot = ir_history_snapshot (trial->model, step);
+
+  return ir_model_has_calls (snapshot) ? ir_exec_expand (snapshot, error)
+                                       : g_steal_pointer (&snapshot);
+}
+
+static gboolean
+start_evaluator (IrTrial *trial, GError **error)
+{
+  g_autoptr (IrModel) flat = NULL;
+  IrRun *original = ir_trial_original (trial, error);
+
+  if (trial->evaluator != NULL || original == NULL)
+    return original != NULL;
+  flat = flat_after (trial, 0, error);
+  if (flat == NULL)
+    return FALSE;
+  trial->evaluator = ir_evaluator_new (&trial->plain, trial->n_threads, trial->cancellable);
+  ir_evaluator_take_run (trial->evaluator, flat, original, trial->inputs, NULL);
+  return TRUE;
+}
+
+static GHashTable *
+run_whole (IrTrial *trial, guint step, GArray *chosen, GError **error)
+{
+  g_autoptr (IrRun) run = ir_trial_run (trial, step, chosen, error);
+  GHashTable *contents;
+
+  if (run == NULL)
+    return NULL;
+  contents = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify) ir_tensor_unref);
+  for (guint i = 0; i < chosen->len; i++)
+    {
+      IrValueId id = g_array_index (chosen, IrValueId, i);
+      const IrTensor *tensor = ir_trial_contents (trial, run, id);
+
+      if (tensor != NULL)
+        g_hash_table_insert (contents, GUINT_TO_POINTER (id), ir_tensor_ref ((IrTensor *) tensor));
+    }
+  return contents;
+}
+
+/**
+ * ir_trial_probe:
+ * @trial: a trial
+ * @step: 0 .. number of steps
+ * @chosen: of #IrValueId: values of the main graph after @step
+ * @error: return location for an error
+ *
+ * Runs the nodes that neither the original's run nor an earlier probe has run on the same contents.
+ * Fails as ir_trial_run() does.
+ *
+ * Returns: (transfer full): value id -> #IrTensor of the values chosen
+ */
+GHashTable *
+ir_trial_probe (IrTrial *trial, guint step, GArray *chosen, GError **error)
+{
+  g_autoptr (GHashTable)
+      contents = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify) ir_tensor_unref);
+  g_autoptr (IrModel) flat = NULL;
+
+  if (!start_evaluator (trial, error))
+    return NULL;
+  if (ir_evaluator_is_full (trial->evaluator))
+    return run_whole (trial, step, chosen, error);
+  flat = flat_after (trial, step, error);
+  if (flat == NULL ||
+      !ir_evaluator_run (trial->evaluator, flat, trial->inputs, chosen, contents, error))
+    return NULL;
+  return g_steal_pointer (&contents);
+}
+
+/**
+ * ir_trial_n_nodes_run:
+ * @trial: a trial
+ *
+ * Returns: how many nodes its probes have run
+ */
+guint
+ir_trial_n_nodes_run (const IrTrial *trial)
+{
+  return trial->evaluator != NULL ? ir_evaluator_work (trial->evaluator)->n_nodes : 0;
 }
 
 /**
@@ -201,19 +298,30 @@ ir_trial_contents (const IrTrial *trial, const IrRun *run, IrValueId value)
 }
 
 static gboolean
-same_type (const IrTensor *a, const IrTensor *b)
-{
-  return ir_tensor_dtype (a) == ir_tensor_dtype (b) && ir_tensor_rank (a) == ir_tensor_rank (b) &&
-         memcmp (ir_tensor_dims (a), ir_tensor_dims (b), ir_tensor_rank (a) * sizeof (gint64)) == 0;
-}
-
-static gboolean
 has_numbers (const IrTensor *tensor)
 {
   IrDtypeKind kind = ir_dtype_kind (ir_tensor_dtype (tensor));
 
   return kind != IR_DTYPE_KIND_STRING && kind != IR_DTYPE_KIND_COMPLEX &&
-         ir_tensor_sparse_values (tensor) == NULL;
+         !ir_tensor_is_container (tensor) && ir_tensor_sparse_values (tensor) == NULL;
+}
+
+/* FALSE if they are no integers. */
+static gboolean
+integers_differ (const IrTensor *before, const IrTensor *after, IrDifference *difference)
+{
+  if (ir_dtype_is_float (ir_tensor_dtype (before)))
+    return FALSE;
+  for (guint64 i = 0; i < ir_tensor_n_elements (before); i++)
+    {
+      double a = ir_tensor_get_double (before, i), b = ir_tensor_get_double (after, i);
+      double distance = fabs (a - b);
+
+      difference->max_abs = MAX (difference->max_abs, distance);
+      if (a != 0)
+        difference->max_rel = MAX (difference->max_rel, distance / fabs (a));
+    }
+  return TRUE;
 }
 
 /**
@@ -222,35 +330,23 @@ has_numbers (const IrTensor *tensor)
  * @after: what it is now
  * @difference: (out caller-allocates): zeros if both hold the same numbers
  *
- * Any NaN is as good as another. Elements that are finite on one side only, other shapes and other
- * types are infinitely far apart; so are strings and complex numbers that are not the same.
- * O(elements).
+ * Any NaN is as good as another, and 0 as good as -0. Elements that are finite on one side only,
+ * other shapes and other types are infinitely far apart; so are strings and complex numbers that
+ * are not the same. O(elements).
  */
 void
 ir_trial_difference (const IrTensor *before, const IrTensor *after, IrDifference *difference)
 {
-  const IrDifference none = { 0, 0 }, endless = { INFINITY, INFINITY };
+  const IrDifference endless = { INFINITY, INFINITY };
+  IrComparison found;
 
-  *difference = none;
-  if (!same_type (before, after) || !has_numbers (before) || !has_numbers (after))
-    {
-      *difference = ir_tensor_equal (before, after) ? none : endless;
-      return;
-    }
-  for (guint64 i = 0; i < ir_tensor_n_elements (before); i++)
-    {
-      double a = ir_tensor_get_double (before, i), b = ir_tensor_get_double (after, i), distance;
-
-      if (a == b || (isnan (a) && isnan (b)))
-        continue;
-      if (!isfinite (a) || !isfinite (b))
-        {
-          *difference = endless;
-          return;
-        }
-      distance = fabs (a - b);
-      difference->max_abs = MAX (difference->max_abs, distance);
-      if (a != 0)
-        difference->max_rel = MAX (difference->max_rel, distance / fabs (a));
-    }
+  *difference = (IrDifference){ 0, 0 };
+  if (!ir_tensors_compare (before, after, &found) ||
+      ir_tensor_dtype (before) != ir_tensor_dtype (after) ||
+      (found.non_finite_differs && !has_numbers (before)))
+    *difference = endless;
+  else if (found.non_finite_differs && !integers_differ (before, after, difference))
+    *difference = endless;
+  else if (!found.non_finite_differs)
+    *difference = (IrDifference){ found.max_abs, found.max_rel };
 }

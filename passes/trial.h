@@ -25,6 +25,10 @@ IrModel *ir_trial_history (const IrTrial *trial); /* (transfer none): the model 
 GCancellable *ir_trial_cancellable (const IrTrial *trial); /* (transfer none) (nullable) */
 IrRun *ir_trial_original (IrTrial *trial, GError **error); /* (transfer none): made once */
 IrRun *ir_trial_run (IrTrial *trial, guint step, GArray *chosen, GError **error);
+/* Contents of @chosen after @step, computing only what no earlier run or probe has: value id ->
+ * IrTensor. (transfer full) */
+GHashTable *ir_trial_probe (IrTrial *trial, guint step, GArray *chosen, GError **error);
+guint ir_trial_n_nodes_run (const IrTrial *trial); /* by probes */
 IrModel *ir_trial_sized (IrTrial *trial, guint step);
 IrMemPlan *ir_trial_plan (IrTrial *trial, guint step, GError **error);
 const IrTensor *ir_trial_contents (const IrTrial *trial, const IrRun *run, IrValueId value);

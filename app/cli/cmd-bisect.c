@@ -12,14 +12,16 @@ typedef struct
 {
   CliModelOptions model;
   char *fail;
-  gboolean prove;
+  gboolean prove, no_prove;
 } Options;
 
 static const CliOption bisect_options[] = {
   { "fail", 'f', G_OPTION_ARG_STRING, G_STRUCT_OFFSET (Options, fail),
     "What counts as a failure, such as 'max_abs(logits) > 1e-3'", "EXPR" },
   { "prove", 0, G_OPTION_ARG_NONE, G_STRUCT_OFFSET (Options, prove),
-    "Judge each step too, and list all that are broken", NULL },
+    "Judge every step, whatever the answer", NULL },
+  { "no-prove", 0, G_OPTION_ARG_NONE, G_STRUCT_OFFSET (Options, no_prove),
+    "Do not look for other culprits when a step is found", NULL },
   { 0 },
 };
 
@@ -49,6 +51,19 @@ add_step (cJSON *object, const IrModel *model, guint index)
   cJSON_AddStringToObject (object, "pass", ir_history_pass_of (model, index));
   cJSON_AddStringToObject (object, "rule", step->rule);
   cJSON_AddStringToObject (object, "anchor", anchor);
+}
+
+static void
+add_changes (cJSON *json, const IrModel *model, const IrStep *step)
+{
+  cJSON *array = cJSON_AddArrayToObject (json, "changes");
+
+  for (guint i = 0; i < step->n_records; i++)
+    {
+      g_autofree char *text = ir_record_to_string (
+          model, ir_history_record (model, step->first_record + i));
+      cJSON_AddItemToArray (array, cJSON_CreateString (text));
+    }
 }
 
 static void
@@ -91,6 +106,8 @@ print_json (const IrModel *model, const IrBisection *found)
   cJSON_AddNumberToObject (json, "last", found->last);
   if (found->problem != NULL)
     cJSON_AddStringToObject (json, "problem", found->problem);
+  if (found->answer == IR_BISECT_FOUND)
+    add_changes (json, model, ir_history_step (model, found->step));
   add_divergence (json, model, found);
   array = cJSON_AddArrayToObject (json, "broken");
   for (guint i = 0; i < found->broken->len; i++)
@@ -127,6 +144,12 @@ print_found (const IrModel *model, const IrBisection *found)
     printf ("  the graph does not run after it: %s\n", found->problem);
   else
     printf ("  measured after it: %g\n", found->value);
+  for (guint i = 0; i < step->n_records; i++)
+    {
+      g_autofree char *text = ir_record_to_string (
+          model, ir_history_record (model, step->first_record + i));
+      printf ("    %s\n", text);
+    }
   if (found->diverges == 0)
     return;
   printf ("  first to differ: %s, by %g\n", value_name (model, found->diverges),
@@ -159,6 +182,23 @@ static void
 show_check (guint checks, guint expected, gpointer data)
 {
   cli_progress (data, "check", checks, MAX (checks, expected));
+}
+
+/* A step that changes numbers may not be the only one: the verdicts tell. A proof costs a few runs,
+ * no more than the search has. */
+static gboolean
+find_others (
+    Cli *cli, IrModel *model, const IrPredicate *predicate, IrBisection *found, GError **error)
+{
+  const Options *options = cli->options;
+
+  if (options->prove || options->no_prove || found->answer != IR_BISECT_FOUND ||
+      found->problem != NULL || !ir_predicate_runs_graph (predicate))
+    return TRUE;
+  if (!cli_prove (cli, &options->model, model, NULL, error))
+    return FALSE;
+  ir_bisection_note_broken (found, model);
+  return TRUE;
 }
 
 static CliStatus
@@ -197,6 +237,8 @@ run (Cli *cli)
   if (!done || (found.answer == IR_BISECT_FOUND && ir_predicate_runs_graph (predicate) &&
                 !ir_bisect_find_divergence (trial, &found, &error)))
     return cli_fail (cli_status_of (error), error);
+  if (!find_others (cli, opened.model, predicate, &found, &error))
+    return cli_fail (cli_status_of (error), error);
   (cli->json ? print_json : print_text) (opened.model, &found);
   return found.answer == IR_BISECT_FOUND ? CLI_OK : CLI_NO;
 }
@@ -215,7 +257,8 @@ const CliCommand cli_command_bisect = {
       "  cmd: ./check.sh {}   the exit status is not 0; {} is the graph's path, as ONNX\n"
       "X is a value of the original graph, #N for its id, * for all outputs. Exit status 1: the\n"
       "original fails already, or nothing fails. A graph that does not run any more fails.\n"
-      "With FILE@N only the first N steps are searched.",
+      "With FILE@N only the first N steps are searched. Where EXPR computes values and a step is found,\n"
+      "all steps are proved, and every broken one is listed: it may not be the only culprit.",
   .min_args = 1,
   .max_args = 1,
   .options = bisect_options,

@@ -212,7 +212,7 @@ static const IrRule rules[] = {
   { "fuse-late-rotary", PATTERN ("?c", "?s"), "(irscope.RotaryEmbedding ?x ?c ?s)",
     IR_CLASS_ROUNDING,
     "A rotary embedding is one operator of irscope, unless the standard's says the same.",
-    HEAD ("17") "(float[n,2,3,4] x, float[3,4] C, float[n,1,3,4] S) => (float[n,2,3,4] y) "
+    HEAD ("17") "(float[n,2,3,4] x, float[3,4] C, float[1,1,3,4] S) => (float[n,2,3,4] y) "
                 "{ " X_SPLIT REST,
     when_late },
   { NULL },

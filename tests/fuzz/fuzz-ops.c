@@ -84,6 +84,9 @@ scale_of (const Trial *trial, const IrTensor *wanted)
     if (trial->tensors[i] != NULL && !ir_tensor_is_container (trial->tensors[i]) &&
         ir_dtype_is_float (ir_tensor_dtype (trial->tensors[i])))
       product *= largest (trial->tensors[i]);
+  /* Queries, keys and values of one input are multiplied with each other. */
+  if (g_str_has_suffix (trial->node->op_type, "PackedAttention"))
+    product *= product * product;
   return MAX (product, largest (wanted));
 }
 

@@ -132,7 +132,8 @@ trial_init (Trial *trial, guint32 seed)
 {
   g_autoptr (GRand) rand = g_rand_new_with_seed (seed ^ 0x5eed);
   guint kind = (guint) g_rand_int_range (rand, 0, 10), size;
-  g_autoptr (GPtrArray) idioms = idioms_new ();
+  g_autoptr (GPtrArray) idioms = g_rand_int_range (rand, 0, 5) == 0 ? idiom_traps_new ()
+                                                                    : idioms_new ();
   const Idiom *idiom = g_rand_int_range (rand, 0, 3) == 0
                            ? NULL
                            : idioms->pdata[g_rand_int_range (rand, 0, (gint) idioms->len)];

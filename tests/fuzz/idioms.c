@@ -199,6 +199,72 @@ static const struct
   { "import", OLD ("13") "(float[2,3] x) => (float[2,3] y) { y = Relu (x) }" },
 };
 
+/* What looks like an idiom and is none, or is one for another reason: what rules do here, if
+ * anything, must be right. */
+#define SLICED(FIRST, SECOND)                                                                        \
+  "(float[n,6,5] x) => (float[n,h,w] y) { one = Constant <value = int64[1] {1}> ()  two = Constant " \
+  "<value = int64[1] {2}> ()  four = Constant <value = int64[1] {4}> ()  big = Constant <value = "   \
+  "int64[1] {99}> ()  last = Constant <value = int64[1] {-1}> ()  low = Constant <value = int64[1]"  \
+  " {-99}> ()  a = Slice " FIRST "  y = Slice " SECOND " }"
+#define POOLED(ATTRS)                                                                               \
+  "(float[n,2,5,6] x) => (float[n,2,h,w] y) { p = Constant <value = int64[8] {0, 0, 1, 1, 0, 0, 1," \
+  " 1}> ()  a = Pad (x, p)  y = AveragePool <kernel_shape = [2, 3]" ATTRS "> (a) }"
+
+static const struct
+{
+  const char *rule;
+  const char *text;
+} traps[] = {
+  { "merge-slices", SLICED ("(x, one, big, one)", "(a, one, four, one)") },
+  { "merge-slices", SLICED ("(x, one, big, one)", "(a, two, big, one)") },
+  { "merge-slices", SLICED ("(x, one, big, one, two)", "(a, one, four, last, one)") },
+  { "merge-slices", SLICED ("(x, last, low, two, last)", "(a, one, four, one)") },
+  { "merge-concats-first", "(float[n,2] a) => (float[m,4] y) { c = Concat <axis = 1> (a, a)  y = "
+                           "Concat <axis = 0> (c, c) }" },
+  { "merge-concats-second", "(float[n,n] a) => (float[m,k] y) { c = Concat <axis = 0> (a, a)  y = "
+                            "Concat <axis = -1> (c, c) }" },
+  { "fold-pad-average-pool", POOLED ("") },
+  { "fold-pad-average-pool", POOLED (", count_include_pad = 1, ceil_mode = 1, strides = [2, 2]") },
+  { "fold-pad-average-pool", POOLED (", count_include_pad = 1, pads = [1, 0, 0, 1]") },
+  { "fold-pad-conv",
+    "(float[n,2,5] x, float[3,2,2] W) => (float[n,3,w] y) { p = Constant <value = int64[6] {0, 0, "
+    "-1, 0, 0, 2}> ()  a = Pad (x, p)  y = Conv (a, W) }" },
+  { "merge-reshapes",
+    "(float[2,3,4] x) => (float[6,4] y) { s = Constant <value = int64[2] {6, 4}> ()  t = Constant "
+    "<value = int64[2] {0, -1}> ()  a = Reshape (x, s)  y = Reshape (a, t) }" },
+  { "merge-reshapes",
+    "(float[0,3,4] x) => (float[a,b] y) { s = Constant <value = int64[2] {0, 12}> ()  t = Constant "
+    "<value = int64[2] {0, 5}> ()  a = Reshape (x, s)  y = Reshape <allowzero = 1> (a, t) }" },
+  { "split-in-one", "(float[4,3] x) => (float[4,3] y, float[0,3] z) { k = Constant <value = "
+                    "int64[2] {4, 0}> ()  y, z = Split <axis = 0> (x, k) }" },
+  { "reshape-to-same",
+    "(float[1,n] x) => (float[n,n] y) { s = Shape (x)  one = Constant <value = int64[1] {1}> ()  a "
+    "= Gather (s, one)  t = Concat <axis = 0> (a, a)  y = Expand (x, t) }" },
+  { "merge-casts", "(float[n,4] x) => (float[n,4] y) { a = Cast <to = 10> (x)  y = Cast <to = 1> "
+                   "(a) }" },
+  { "merge-casts", "(float[n,4] x) => (float[n,4] y) { a = Cast <to = 7> (x)  y = Cast <to = 1> "
+                   "(a) }" },
+  { "merge-clips", "(float[n,4] x) => (float[n,4] y) <float a = {3}, float b = {5}, float c = {-1},"
+                   " float d = {1}> { z = Clip (x, a, b)  y = Clip (z, c, d) }" },
+  { "merge-clips", "(float[n,4] x) => (float[n,4] y) <float a = {-0.0}, float b = {5}> { z = Relu "
+                   "(x)  y = Clip (z, a, b) }" },
+  { "fuse-matmul-add",
+    "(float[1,4] x, float[4,3] W, float[5,3] b) => (float[5,3] y) { a = MatMul (x, W)  y = Add (a, "
+    "b) }" },
+  { "fuse-conv-add", "(float[n,2,4,4] x, float[2,2,1,1] W, float[1,2,1,4] r) => (float[n,2,4,4] y) "
+                     "{ a = Conv (x, W)  y = Add (a, r) }" },
+  { "fold-conv-mul", "(float[n,2,4,4] x, float[4,2,1,1] W, float[4] S) => (float[n,4,4,4] y) { a = "
+                     "Conv (x, W)  y = Mul (a, S) }" },
+  { "where-same", "(float[1,4] x, bool[3,4] c) => (float[3,4] y) { y = Where (c, x, x) }" },
+  { "reduce-keep-axes",
+    "(float[2,3,4] x) => (float[2,1,4] y) { k = Constant <value = int64[1] {1}> ()  a "
+    "= ReduceMax <axes = [2], keepdims = 0> (x)  y = Unsqueeze (a, k) }" },
+  { "mean-to-global-pool",
+    "(float[n,2,3,4] x) => (float[n,2,3,1] y) { y = ReduceMean <axes = [3]> (x) }" },
+  { "dropout", "(float[2,3] x, bool train) => (float[2,3] y) <float none = {0}> { y = Dropout (x, "
+               "none, train) }" },
+};
+
 gboolean
 idiom_rule_has_no_steps (const char *rule)
 {
@@ -253,6 +319,23 @@ collect (gboolean once)
         }
     }
   return idioms;
+}
+
+GPtrArray *
+idiom_traps_new (void)
+{
+  g_autoptr (GPtrArray) rules = idiom_rules_new ();
+  GPtrArray *list = g_ptr_array_new_with_free_func (g_free);
+
+  for (guint i = 0; i < G_N_ELEMENTS (traps); i++)
+    for (guint k = 0; k < rules->len; k++)
+      {
+        const Idiom *idiom = rules->pdata[k];
+        if (strcmp (idiom->rule->name, traps[i].rule) == 0)
+          g_ptr_array_add (list, idiom_new (idiom->pass, idiom->rule, traps[i].text));
+      }
+  g_assert_cmpuint (list->len, ==, G_N_ELEMENTS (traps)); /* a rule has another name now */
+  return list;
 }
 
 GPtrArray *

@@ -13,6 +13,7 @@ typedef struct
 } Idiom;
 
 GPtrArray *idioms_new (void);      /* of Idiom: every text, some rules have several */
+GPtrArray *idiom_traps_new (void);  /* of Idiom: graphs where a careless rule would go wrong */
 GPtrArray *idiom_rules_new (void); /* of Idiom: every rule once, in the order of the documents */
 IrModel *idiom_read (const char *text, GError **error);
 

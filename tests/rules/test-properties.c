@@ -399,9 +399,20 @@ test_rule (gconstpointer data)
     g_assert_cmpuint (plain.n_ran, ==, N_PLAIN);
   if (!idiom_rule_has_no_steps (idiom->rule->name))
     g_assert_cmpuint (plain.n_applied, ==, N_PLAIN);
-  if (idiom->rule->step_class != IR_CLASS_UNSAFE &&
-      !idiom_rule_does_not_run (idiom->rule->name))
+  if (idiom->rule->step_class != IR_CLASS_UNSAFE && !idiom_rule_does_not_run (idiom->rule->name))
     g_assert_cmpuint (plain.n_compared, >, 0);
+}
+
+/* Where rules may apply or not, but must not go wrong. */
+static void
+test_trap (gconstpointer data)
+{
+  Counts counts = { 0 };
+
+  for (guint type = 0; type < G_N_ELEMENTS (types); type++)
+    check_type (data, type, &counts, &counts);
+  g_test_message ("applied in %u of %u", counts.n_applied, counts.n_ran);
+  g_assert_cmpuint (counts.n_ran, >, 0);
 }
 
 static void
@@ -421,7 +432,7 @@ test_every_rule_has_an_idiom (void)
 int
 main (int argc, char **argv)
 {
-  g_autoptr (GPtrArray) idioms = idioms_new ();
+  g_autoptr (GPtrArray) idioms = idioms_new (), traps = idiom_traps_new ();
 
   g_test_init (&argc, &argv, NULL);
   g_test_set_nonfatal_assertions ();
@@ -432,6 +443,13 @@ main (int argc, char **argv)
       g_autofree char *path = g_strdup_printf ("/properties/%s/%s %u says the same on both sides",
                                                idiom->pass->name, idiom->rule->name, i);
       g_test_add_data_func (path, idiom, test_rule);
+    }
+  for (guint i = 0; i < traps->len; i++)
+    {
+      const Idiom *trap = traps->pdata[i];
+      g_autofree char *path = g_strdup_printf ("/properties/%s/%s is right in trap %u",
+                                               trap->pass->name, trap->rule->name, i);
+      g_test_add_data_func (path, trap, test_trap);
     }
   return g_test_run ();
 }

@@ -143,9 +143,7 @@ run_rules (IrPassContext *context, const IrPass *pass, GError **error)
 
   if (table == NULL)
     {
-      table = ir_rule_table_new (pass->rules, error);
-      if (table == NULL)
-        return FALSE;
+      table = ir_rule_table_new_lazy (pass->rules);
       g_hash_table_insert (context->priv->tables, (gpointer) pass, table);
     }
   return ir_rule_table_run (table, context, error);

@@ -37,7 +37,8 @@
  * How it gets to the fixpoint in nearly linear time: a work list holds nodes to look at, all nodes
  * in topological order at first. An application adds the nodes that it made, those that read what
  * it made as far down as the deepest pattern reaches, and those that read a value which lost a use.
- * Rules are indexed by the operator of the root, so most nodes are looked up and left. Values with
+ * Rules are indexed by the operator of the root, rows that name an operator which no graph has are
+ * not even read, and operands are compared first, so most nodes are looked up and left. Values with
  * very many readers add none of them (each would be added again for every rewrite of a hub); the
  * pipeline's next iteration looks at all nodes again. */
 #include "config.h"
@@ -50,20 +51,75 @@
 
 #define HUB_USES 64
 
+/* A row, read when some node may be its root. */
+typedef struct
+{
+  const IrRule *rule;
+  IrCompiledRule *compiled; /* (nullable) */
+} Entry;
+
 struct _IrRuleTable
 {
-  GPtrArray *rules;    /* of IrCompiledRule, in the order of the rows */
-  GHashTable *by_root; /* (nullable) interned op_type -> GPtrArray of IrCompiledRule */
+  GArray *entries;     /* of Entry, in the order of the rows */
+  GHashTable *by_root; /* (nullable) interned op_type -> GPtrArray of Entry */
+  GHashTable *present; /* interned operators that the graphs have, or had */
   IrContext *context;  /* (nullable) whose strings these are */
   guint depth;         /* of the deepest pattern */
+  gboolean all;        /* whoever wants to know why not needs every rule */
 };
+
+static void
+entry_clear (gpointer data)
+{
+  g_clear_pointer (&((Entry *) data)->compiled, ir_compiled_rule_free);
+}
+
+/* How deep the nodes of a pattern are nested, by its brackets. */
+static guint
+depth_of (const char *pattern)
+{
+  guint depth = 0, deepest = 0;
+
+  for (const char *at = pattern; *at != '\0'; at++)
+    if (*at == '(')
+      deepest = MAX (deepest, ++depth);
+    else if (*at == ')' && depth > 0)
+      depth--;
+  return deepest > 0 ? deepest - 1 : 0;
+}
+
+/**
+ * ir_rule_table_new_lazy:
+ * @rules: rows of the program, ending with one without a name; must outlive the table
+ *
+ * For runs: a row is read when the graphs have the operators that it names.
+ *
+ * Returns: (transfer full): the table
+ */
+IrRuleTable *
+ir_rule_table_new_lazy (const IrRule *rules)
+{
+  IrRuleTable *table = g_new0 (IrRuleTable, 1);
+
+  table->entries = g_array_new (FALSE, FALSE, sizeof (Entry));
+  g_array_set_clear_func (table->entries, entry_clear);
+  table->present = g_hash_table_new (NULL, NULL);
+  for (const IrRule *rule = rules; rule->name != NULL; rule++)
+    {
+      Entry entry = { rule, NULL };
+
+      g_array_append_val (table->entries, entry);
+      table->depth = MAX (table->depth, depth_of (rule->pattern));
+    }
+  return table;
+}
 
 /**
  * ir_rule_table_new:
  * @rules: rows, ending with one without a name; must outlive the table
  * @error: return location for an error
  *
- * Reads the patterns. Fails with a message that names the rule and the place in its text; rows of
+ * Reads all patterns. Fails with a message that names the rule and the place in its text; rows of
  * the program never do, which a test holds.
  *
  * Returns: (transfer full): the table, indexed by the operator of the root
@@ -71,48 +127,82 @@ struct _IrRuleTable
 IrRuleTable *
 ir_rule_table_new (const IrRule *rules, GError **error)
 {
-  g_autoptr (IrRuleTable) table = g_new0 (IrRuleTable, 1);
+  g_autoptr (IrRuleTable) table = ir_rule_table_new_lazy (rules);
 
-  table->rules = g_ptr_array_new_with_free_func ((GDestroyNotify) ir_compiled_rule_free);
-  for (const IrRule *rule = rules; rule->name != NULL; rule++)
+  for (guint i = 0; i < table->entries->len; i++)
     {
-      IrCompiledRule *compiled = ir_rule_compile (rule, error);
+      Entry *entry = &g_array_index (table->entries, Entry, i);
 
-      if (compiled == NULL)
+      entry->compiled = ir_rule_compile (entry->rule, error);
+      if (entry->compiled == NULL)
         return NULL;
-      g_ptr_array_add (table->rules, compiled);
-      table->depth = MAX (table->depth, compiled->depth);
     }
   return g_steal_pointer (&table);
 }
 
-/* The operators of nodes are interned in the context of their model: rules are looked up, and
- * compared, by pointer. */
-static void
-index_rules (IrRuleTable *table, IrContext *context)
+/* The operators that stand behind the bracket at @at, one after the other; NULL at their end. */
+static const char *
+next_operator (const char **at, IrContext *context)
 {
-  if (table->context == context)
-    return;
+  const char *start = *at, *end;
+
+  if (!g_ascii_isalnum (*start))
+    return NULL;
+  for (end = start; g_ascii_isalnum (*end) || *end == '_' || *end == '-' || *end == '.'; end++)
+    if (*end == '.')
+      start = end + 1;
+  *at = *end == '|' ? end + 1 : end;
+  return ir_context_intern_len (context, start, end - start);
+}
+
+/* Whether the graphs have, for every node of the pattern, one of the operators that it may be. */
+static gboolean
+has_operators (const IrRuleTable *table, const char *pattern)
+{
+  for (const char *at = strchr (pattern, '('); at != NULL; at = strchr (at, '('))
+    {
+      gboolean found = FALSE;
+      const char *op;
+
+      for (at++; (op = next_operator (&at, table->context)) != NULL;)
+        found |= g_hash_table_contains (table->present, op);
+      if (!found)
+        return FALSE;
+    }
+  return TRUE;
+}
+
+static void
+index_entry (IrRuleTable *table, Entry *entry)
+{
+  const char *at = entry->rule->pattern + 1, *op;
+
+  while ((op = next_operator (&at, table->context)) != NULL)
+    {
+      GPtrArray *list = g_hash_table_lookup (table->by_root, op);
+
+      if (list == NULL)
+        {
+          list = g_ptr_array_new ();
+          g_hash_table_insert (table->by_root, (gpointer) op, list);
+        }
+      g_ptr_array_add (list, entry);
+    }
+}
+
+/* The operators of nodes are interned in the context of their model: rules are looked up, and
+ * compared, by pointer. Rules that name an operator which is nowhere are left out. */
+static void
+index_rules (IrRuleTable *table)
+{
   g_clear_pointer (&table->by_root, g_hash_table_unref);
   table->by_root = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify) g_ptr_array_unref);
-  table->context = context;
-  for (guint i = 0; i < table->rules->len; i++)
+  for (guint i = 0; i < table->entries->len; i++)
     {
-      IrCompiledRule *rule = table->rules->pdata[i];
+      Entry *entry = &g_array_index (table->entries, Entry, i);
 
-      ir_rule_intern (rule, context);
-      for (guint k = 0; rule->pattern->names[k] != NULL; k++)
-        {
-          const char *op = rule->pattern->names[k];
-          GPtrArray *list = g_hash_table_lookup (table->by_root, op);
-
-          if (list == NULL)
-            {
-              list = g_ptr_array_new ();
-              g_hash_table_insert (table->by_root, (gpointer) op, list);
-            }
-          g_ptr_array_add (list, rule);
-        }
+      if (table->all || has_operators (table, entry->rule->pattern))
+        index_entry (table, entry);
     }
 }
 
@@ -123,7 +213,8 @@ index_rules (IrRuleTable *table, IrContext *context)
 void
 ir_rule_table_free (IrRuleTable *table)
 {
-  g_ptr_array_unref (table->rules);
+  g_array_unref (table->entries);
+  g_hash_table_unref (table->present);
   g_clear_pointer (&table->by_root, g_hash_table_unref);
   g_free (table);
 }
@@ -138,11 +229,11 @@ ir_rule_table_free (IrRuleTable *table)
 const IrRuleStats *
 ir_rule_table_stats (const IrRuleTable *table, const char *rule)
 {
-  for (guint i = 0; i < table->rules->len; i++)
+  for (guint i = 0; i < table->entries->len; i++)
     {
-      const IrCompiledRule *compiled = table->rules->pdata[i];
-      if (strcmp (compiled->rule->name, rule) == 0)
-        return &compiled->stats;
+      const Entry *entry = &g_array_index (table->entries, Entry, i);
+      if (strcmp (entry->rule->name, rule) == 0)
+        return entry->compiled != NULL ? &entry->compiled->stats : NULL;
     }
   return NULL;
 }
@@ -156,13 +247,15 @@ ir_rule_table_stats (const IrRuleTable *table, const char *rule)
 void
 ir_rule_table_add_totals (const IrRuleTable *table, const char *pass, GArray *totals)
 {
-  for (guint i = 0; i < table->rules->len; i++)
+  for (guint i = 0; i < table->entries->len; i++)
     {
-      const IrCompiledRule *rule = table->rules->pdata[i];
-      IrRuleTotal total = { pass, rule->rule->name, rule->stats };
+      const Entry *entry = &g_array_index (table->entries, Entry, i);
+      IrRuleTotal total = { pass, entry->rule->name, { 0 } };
 
-      if (rule->stats.looked > 0)
-        g_array_append_val (totals, total);
+      if (entry->compiled == NULL || entry->compiled->stats.looked == 0)
+        continue;
+      total.stats = entry->compiled->stats;
+      g_array_append_val (totals, total);
     }
 }
 
@@ -353,6 +446,18 @@ values_read (const IrMatch *match)
   return values;
 }
 
+/* An operator that was nowhere brings its rules in. */
+static void
+note_made (IrRuleTable *table, const GPtrArray *made)
+{
+  gboolean fresh = FALSE;
+
+  for (guint i = 0; i < made->len; i++)
+    fresh |= g_hash_table_add (table->present, (gpointer) ((IrNode *) made->pdata[i])->op_type);
+  if (fresh)
+    index_rules (table);
+}
+
 static gboolean
 apply (Work *work, IrMatch *match)
 {
@@ -369,6 +474,7 @@ apply (Work *work, IrMatch *match)
       return FALSE;
     }
   ir_pass_end (work->context);
+  note_made (work->table, made);
   for (guint i = 0; i < made->len; i++)
     work_add (work, made->pdata[i]);
   for (guint i = 0; i < fresh->len; i++)
@@ -399,13 +505,19 @@ lap_ns (Work *work)
 }
 
 static gboolean
-try_rule (Work *work, IrCompiledRule *rule, IrNode *node)
+try_rule (Work *work, Entry *entry, IrNode *node)
 {
   IrMatch match;
+  IrCompiledRule *rule;
   gboolean applied = FALSE, holds;
 
-  if (!ir_pass_rule_enabled (work->context, rule->rule->name, rule->rule->step_class))
+  if (!ir_pass_rule_enabled (work->context, entry->rule->name, entry->rule->step_class))
     return FALSE;
+  if (entry->compiled == NULL)
+    entry->compiled = ir_rule_compile (entry->rule, NULL);
+  rule = entry->compiled;
+  g_return_val_if_fail (rule != NULL, FALSE);
+  ir_rule_intern (rule, work->context->model->context);
   rule->stats.looked++;
   /* Whoever wants to know why not gets the whole comparison. */
   if (!work->context->record_refusals && !ir_rule_may_match (rule, node))
@@ -437,6 +549,25 @@ look_at (Work *work, IrNode *node)
     if (!work->context->stopped && try_rule (work, rules->pdata[i], node))
       return TRUE;
   return FALSE;
+}
+
+/* What the index depends on: whose strings, which operators are there. */
+static void
+begin_run (IrRuleTable *table, IrPassContext *context)
+{
+  const IrModel *model = context->model;
+
+  if (table->context != model->context)
+    g_hash_table_remove_all (table->present);
+  table->context = model->context;
+  table->all = context->record_refusals;
+  for (guint i = 1; i < model->nodes->len; i++)
+    {
+      const IrNode *node = model->nodes->pdata[i];
+      if (node->state == IR_STATE_LIVE)
+        g_hash_table_add (table->present, (gpointer) node->op_type);
+    }
+  index_rules (table);
 }
 
 static void
@@ -484,7 +615,7 @@ ir_rule_table_run (IrRuleTable *table, IrPassContext *context, GError **error)
   guint applied = 0, limit = 10 * ir_model_n_nodes (context->model) + 1000;
   gboolean cancelled = FALSE;
 
-  index_rules (table, context->model->context);
+  begin_run (table, context);
   work.queue = g_array_new (FALSE, FALSE, sizeof (IrNodeId));
   fill (&work);
   work.now_ns = now_ns ();

@@ -28,6 +28,7 @@ struct _IrRule
 
 /* -- tables: compiled once per run of a pass, immutable but for the counts -- */
 IrRuleTable *ir_rule_table_new (const IrRule *rules, GError **error);
+IrRuleTable *ir_rule_table_new_lazy (const IrRule *rules); /* rows are read when needed */
 void ir_rule_table_free (IrRuleTable *table);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (IrRuleTable, ir_rule_table_free)
 gboolean ir_rule_table_run (IrRuleTable *table, IrPassContext *context, GError **error);

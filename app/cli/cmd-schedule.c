@@ -39,6 +39,8 @@ print_json (const IrModel *model, const IrSchedule *schedule)
         cJSON_AddStringToObject (object, "why", item->why);
       if (item->layout != NULL)
         cJSON_AddStringToObject (object, "layout", item->layout);
+      if (item->candidates != NULL)
+        cJSON_AddStringToObject (object, "candidates", item->candidates);
       cJSON_AddItemToArray (array, object);
     }
   cli_json_print (json);
@@ -57,8 +59,11 @@ print_text (const IrModel *model, const IrSchedule *schedule)
 
       const char *note = item->why != NULL ? item->why : item->layout;
 
-      printf ("%10.4f %10.4f  %u  %-28s %s%s%s\n", item->start_ms, item->end_ms, item->worker,
-              item->kernel, label, note != NULL ? "  # " : "", note != NULL ? note : "");
+      printf ("%10.4f %10.4f  %u  %-28s %s%s%s%s%s%s\n", item->start_ms, item->end_ms, item->worker,
+              item->kernel, label, note != NULL ? "  # " : "", note != NULL ? note : "",
+              item->candidates != NULL ? "  [of " : "",
+              item->candidates != NULL ? item->candidates : "",
+              item->candidates != NULL ? ", ref]" : "");
     }
 }
 

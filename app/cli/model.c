@@ -73,6 +73,12 @@
         G_STRUCT_OFFSET (CliModelOptions, device),                                                 \
         "Back end: cpu (default), ref, gpu",                                                       \
         "NAME" },                                                                                  \
+      { "kernel",                                                                                  \
+        0,                                                                                         \
+        G_OPTION_ARG_STRING_ARRAY,                                                                 \
+        G_STRUCT_OFFSET (CliModelOptions, kernels),                                                \
+        "Run a node, or with * all, by this kernel: ref, or a candidate that schedule names",      \
+        "NODE=NAME" },                                                                             \
   {                                                                                                \
     "threads", 0, G_OPTION_ARG_INT, G_STRUCT_OFFSET (CliModelOptions, threads),                    \
         "Number of threads (default: all cores)", "N"                                              \
@@ -367,6 +373,91 @@ go_to_step (Cli *cli, CliModel *model, GError **error)
   return TRUE;
 }
 
+static const IrProps *
+props_with (IrContext *context, const IrProps *old, const char *key, const char *value)
+{
+  g_autoptr (GPtrArray) keys = g_ptr_array_new ();
+  g_autoptr (GPtrArray) values = g_ptr_array_new ();
+
+  for (guint i = 0; old != NULL && i < old->n; i++)
+    if (strcmp (old->pairs[i].key, key) != 0)
+      {
+        g_ptr_array_add (keys, (gpointer) old->pairs[i].key);
+        g_ptr_array_add (values, (gpointer) old->pairs[i].value);
+      }
+  g_ptr_array_add (keys, (gpointer) key);
+  g_ptr_array_add (values, (gpointer) value);
+  return ir_props_new (context, keys->len, (const char *const *) keys->pdata,
+                       (const char *const *) values->pdata);
+}
+
+static void
+ask_for_kernel (IrEdit *edit, IrNode *node, const char *kernel)
+{
+  IrContext *context = ir_edit_model (edit)->context;
+  const IrExtra *old = node->extra;
+  const IrProps *props = props_with (context, old != NULL ? old->props : NULL, IR_META_KERNEL,
+                                     kernel);
+
+  ir_edit_begin_step (edit, "ask-for-kernel", IR_CLASS_ROUNDING, node->id);
+  ir_edit_set_node_extra (edit, node,
+                          ir_extra_new (context, old != NULL ? old->doc : NULL, props,
+                                        old != NULL ? old->unknown : NULL));
+  ir_edit_end_step (edit);
+}
+
+/* Whether the back end has that kernel for @node, or could fall back on it. */
+static gboolean
+has_kernel (const IrBackend *backend, const IrNode *node, const char *kernel)
+{
+  const char *known = backend->candidates != NULL ? backend->candidates (node) : NULL;
+  g_auto (GStrv) names = g_strsplit (known != NULL ? known : "", ", ", -1);
+
+  return strcmp (kernel, "ref") == 0 || g_strv_contains ((const char *const *) names, kernel);
+}
+
+/* --kernel: recorded like any other step, so that whatever is made of the model has it. */
+static gboolean
+ask_for_kernels (const CliModelOptions *options, IrModel *model, GError **error)
+{
+  const IrBackend *backend = options->kernels != NULL ? cli_backend (options, error) : NULL;
+  g_autoptr (IrEdit) edit = NULL;
+  guint n_nodes;
+
+  if (options->kernels == NULL || backend == NULL)
+    return options->kernels == NULL;
+  edit = ir_edit_new (model);
+  for (guint i = 0; options->kernels[i] != NULL; i++)
+    {
+      g_autofree char *name = NULL;
+      const char *kernel;
+      guint n_asked = 0;
+
+      if (!split_assignment (options->kernels[i], "kernel", &name, &kernel, error))
+        return FALSE;
+      IrNode *only = strcmp (name, "*") != 0 ? cli_find_node (model, name, error) : NULL;
+      if (only == NULL && strcmp (name, "*") != 0)
+        return FALSE;
+      IrNode *const *nodes = ir_graph_order (model->main, &n_nodes);
+      g_autofree IrNode **copy = g_memdup2 (nodes, n_nodes * sizeof *nodes);
+      for (guint k = 0; k < (only != NULL ? 1 : n_nodes); k++)
+        {
+          IrNode *node = only != NULL ? only : copy[k];
+          if (!has_kernel (backend, node, kernel))
+            continue;
+          ask_for_kernel (edit, node, kernel);
+          n_asked++;
+        }
+      if (n_asked > 0)
+        continue;
+      g_set_error (error, CLI_ERROR, 0,
+                   "--kernel %s: device %s has no such kernel there; 'irscope schedule' names them",
+                   options->kernels[i], backend->name);
+      return FALSE;
+    }
+  return TRUE;
+}
+
 gboolean
 cli_model_open (Cli *cli,
                 const CliModelOptions *options,
@@ -396,12 +487,18 @@ cli_model_open (Cli *cli,
       gboolean plain = !with_passes && options->pipeline == NULL && options->passes == NULL;
       CliModelOptions chosen = *options;
 
-      if (plain && model->step < 0 && options->opset == 0)
+      if (plain && model->step < 0 && options->opset == 0 &&
+          ask_for_kernels (options, model->model, &error))
         return TRUE;
+      if (error != NULL)
+        {
+          *status = cli_fail (cli_status_of (error), error);
+          return FALSE;
+        }
       if (plain && options->opset != 0) /* the upgrade alone */
         chosen.passes = (char *) IR_PASS_UPGRADE_OPSET;
       if (cli_run_pipeline (cli, &chosen, model->model, &result, &error) &&
-          go_to_step (cli, model, &error))
+          go_to_step (cli, model, &error) && ask_for_kernels (options, model->model, &error))
         return TRUE;
     }
   *status = cli_fail (cli_status_of (error), error);

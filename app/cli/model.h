@@ -12,6 +12,7 @@ typedef struct
   char **inputs;
   gint64 seed;
   char *device;
+  char **kernels; /* NODE=NAME */
   gint threads;
   gint64 opset; /* 0: as the model is */
   gboolean record_refusals; /* no option: set by commands that need them */

@@ -103,6 +103,20 @@ ir_backend_require (const char *name, GError **error)
 }
 
 /**
+ * ir_node_wanted_kernel:
+ * @node: a node
+ *
+ * Returns: (transfer none) (nullable): the kernel that its property %IR_META_KERNEL asks for
+ */
+const char *
+ir_node_wanted_kernel (const IrNode *node)
+{
+  return node->extra != NULL && node->extra->props != NULL
+             ? ir_props_get (node->extra->props, IR_META_KERNEL)
+             : NULL;
+}
+
+/**
  * ir_backend_choose:
  * @backend: the back end that was asked for
  * @node: a node
@@ -128,6 +142,9 @@ ir_backend_choose (const IrBackend *backend,
 
   *why = NULL;
   *chosen = backend;
+  if (refusal == NULL && backend != &ir_backend_ref && ref_refuses (node) == NULL &&
+      g_strcmp0 (ir_node_wanted_kernel (node), ir_backend_ref.name) == 0)
+    refusal = "a property of the node asks for the reference kernel";
   if (refusal != NULL && backend->falls_back && ref_refuses (node) == NULL)
     {
       *why = refusal;

@@ -37,10 +37,18 @@ struct _IrBackend
   void (*plan_blocks) (const IrGraph *graph, guint8 *blocks);
   /* (nullable) What that means for @node, in words; NULL: nothing */
   const char *(*explain_blocks) (const IrNode *node, const guint8 *blocks);
+  /* (nullable) Names that IR_META_KERNEL of @node may have, beside "ref"; NULL: there is one kernel
+   * only. The first that fits is taken where nobody asks for another. */
+  const char *(*candidates) (const IrNode *node);
 };
 const IrBackend *ir_backend_find (
     const char *name); /* "ref", "cpu"; NULL if unknown or not built */
 const IrBackend *const *ir_backends (guint *n);
+
+/* Property (metadata_props) of a node that asks for a kernel: "ref", or one of the candidates of the
+ * back end. One that does not fit is passed over, and the schedule says what is taken. */
+#define IR_META_KERNEL "irscope.kernel"
+const char *ir_node_wanted_kernel (const IrNode *node); /* (nullable) */
 
 /* -- schedule -- */
 typedef struct
@@ -50,6 +58,7 @@ typedef struct
   const char *kernel; /* which kernel: "cpu: oneDNN convolution", "ref" */
   const char *why;    /* (nullable) the decision in words: why a fallback */
   const char *layout; /* (nullable) in words: what it does about values in blocks of channels */
+  const char *candidates; /* (nullable) names of the back end's kernels, if there are several */
   guint worker;
   double start_ms, end_ms; /* predicted by the cost model */
   guint n_after;

@@ -236,7 +236,12 @@ plan_blocks (IrSchedule *schedule, IrModel *model, const IrBackend *backend)
     {
       IrScheduleItem *item = &g_array_index (schedule->items, IrScheduleItem, i);
       if (item->why == NULL)
-        item->layout = backend->explain_blocks (ir_model_node (model, item->node), schedule->blocks);
+        item->candidates = backend->candidates != NULL
+                               ? backend->candidates (ir_model_node (model, item->node))
+                               : NULL;
+      if (item->why == NULL)
+        item->layout = backend->explain_blocks (ir_model_node (model, item->node),
+                                                schedule->blocks);
     }
 }
 

@@ -334,6 +334,46 @@ test_plan (void)
   g_assert_cmpuint (ir_schedule_block (plain, between), ==, 0);
 }
 
+/* The convolution in the middle, by each kernel that can be asked for. */
+static void
+test_wanted (void)
+{
+  static const char *const kernels[] = { "direct", "onednn", "ref" };
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GHashTable) inputs = inputs_new ();
+  g_autoptr (IrRun) first = NULL;
+  IrRunOptions options = { .n_threads = 1 };
+  g_auto (Builder) b = { 0 };
+  IrValue *x, *between;
+
+  build_pair (&b, &x, &between);
+  inputs_add (inputs, x, tensor_random ("float[1,3,8,8]", 3));
+  IrNode *node = between->producer;
+  IrNode *conv = node->inputs[0]->producer;
+  for (guint i = 0; i < G_N_ELEMENTS (kernels); i++)
+    for (guint k = 0; k < 2; k++)
+      {
+        IrNode *asked = k == 0 ? conv : node; /* the Relu has but one kernel, and the reference */
+        IrContext *context = b.model->context;
+        const char *key = IR_META_KERNEL;
+        const IrProps *props = ir_props_new (context, 1, &key, &kernels[i]);
+
+        ir_edit_set_node_extra (b.edit, asked, ir_extra_new (context, NULL, props, NULL));
+        g_autoptr (IrRun) run = ir_model_run (b.model, inputs, &options, NULL, &error);
+        g_assert_no_error (error);
+        const char *kernel = g_array_index (run->schedule->items, IrScheduleItem, k).kernel;
+        if (i == 2)
+          g_assert_cmpstr (kernel, ==, "ref");
+        else if (k == 0 && i == 1)
+          g_assert_cmpstr (kernel, ==, "oneDNN convolution");
+        IrValueId y = ir_graph_output (b.model->main, 0)->id;
+        if (first == NULL)
+          first = g_steal_pointer (&run);
+        else
+          assert_close (ir_run_value (run, y), ir_run_value (first, y), kernels[i]);
+      }
+}
+
 static void
 test_stats (void)
 {
@@ -404,6 +444,7 @@ main (int argc, char **argv)
   g_test_add_func ("/blocks/every value of random chains agrees with the reference", test_chains);
   g_test_add_func ("/blocks/results do not depend on the number of threads", test_threads);
   g_test_add_func ("/blocks/the plan says what is in blocks, and what that takes", test_plan);
+  g_test_add_func ("/blocks/a node is run by the kernel that it asks for", test_wanted);
   g_test_add_func ("/blocks/statistics are of the graph's elements", test_stats);
   g_test_add_func ("/blocks/a NaN stays one", test_nan);
   return g_test_run ();

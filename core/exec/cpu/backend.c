@@ -103,7 +103,16 @@ kernel (const IrNode *node)
 static const char *
 kernel_name (const IrNode *node)
 {
-  return cpu_kernel_of (node)->name;
+  const IrCpuKernel *found = cpu_kernel_of (node);
+  const char *why;
+
+  return found->variant != NULL ? found->variant (node, &why) : found->name;
+}
+
+static const char *
+candidates (const IrNode *node)
+{
+  return cpu_kernel_of (node) != NULL ? cpu_kernel_of (node)->candidates : NULL;
 }
 
 static gpointer
@@ -153,4 +162,5 @@ const IrBackend ir_backend_cpu = {
   .falls_back = TRUE,
   .plan_blocks = cpu_plan_blocks,
   .explain_blocks = cpu_explain_blocks,
+  .candidates = candidates,
 };

@@ -391,6 +391,15 @@ run_plain (IrCall *call, GError **error)
 
 /* -- over blocks of channels -- */
 
+#define DIRECT "direct"
+#define ONEDNN "onednn"
+
+static gboolean
+asks_for (const IrNode *node, const char *kernel)
+{
+  return g_strcmp0 (ir_node_wanted_kernel (node), kernel) == 0;
+}
+
 /* From the types of the inputs; FALSE if they do not say all, or it is not for direct.c. */
 static gboolean
 direct_shape (const IrCall *call, CpuDirectShape *shape)
@@ -398,8 +407,8 @@ direct_shape (const IrCall *call, CpuDirectShape *shape)
   const IrType *x = ir_call_input_type (call, 0), *w = ir_call_input_type (call, 1);
   IrWindow window;
 
-  if (x == NULL || w == NULL || x->rank != 4 || w->rank != 4 || !ir_type_is_static (x) ||
-      !ir_type_is_static (w) || !ir_window_of_conv (&window, call, NULL))
+  if (asks_for (call->node, ONEDNN) || x == NULL || w == NULL || x->rank != 4 || w->rank != 4 ||
+      !ir_type_is_static (x) || !ir_type_is_static (w) || !ir_window_of_conv (&window, call, NULL))
     return FALSE;
   memset (shape, 0, sizeof *shape);
   shape->batch = x->dims[0];
@@ -554,6 +563,31 @@ run (IrCall *call, GError **error)
   return cpu_run_in_order (run_plain, call, error);
 }
 
+static const char *
+variant (const IrNode *node, const char **why)
+{
+  const IrValue *x = ir_node_input (node, 0), *w = ir_node_input (node, 1);
+  CpuDirectShape shape;
+
+  *why = NULL;
+  if (node_direct_shape (node, &shape))
+    return "direct convolution";
+  if (asks_for (node, ONEDNN))
+    *why = "a property of the node asks for oneDNN";
+  else if (cpu_lanes () == 0)
+    *why = "the direct convolution needs AVX2";
+  else if (x == NULL || w == NULL || x->type == NULL || w->type == NULL || x->type->rank != 4)
+    *why = "the direct convolution has two axes";
+  else if (!ir_type_is_static (x->type) || !ir_type_is_static (w->type))
+    {
+      *why = "direct or on oneDNN: that is seen when the sizes are known";
+      return "convolution";
+    }
+  else
+    *why = "groups of few channels would leave most lanes of the direct convolution idle";
+  return "oneDNN convolution";
+}
+
 static const IrCpuBlocks conv_blocks = { takes_blocks, gives_blocks, run };
 
 const IrCpuKernel cpu_conv = {
@@ -564,4 +598,6 @@ const IrCpuKernel cpu_conv = {
   .shares_state = TRUE,
   .run = run,
   .blocks = &conv_blocks,
+  .candidates = DIRECT ", " ONEDNN,
+  .variant = variant,
 };

@@ -31,6 +31,9 @@ typedef struct
   gboolean shares_state; /* what was prepared serves every node of the kernel, one after the other */
   IrKernelFunc run;
   const IrCpuBlocks *blocks; /* (nullable) plain values only, or operators element by element */
+  const char *candidates;    /* (nullable) names of its variants, as users ask for them */
+  /* (nullable) Name of the variant that @node gets, and in words why it is not another. */
+  const char *(*variant) (const IrNode *node, const char **why);
 } IrCpuKernel;
 
 extern const IrBackend ir_backend_cpu;

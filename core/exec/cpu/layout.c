@@ -91,23 +91,26 @@ typedef struct
   guint8 *wanted; /* by value id: somebody gains if it is in blocks */
 } Planner;
 
-static const IrCpuBlocks *
-blocks_of (const IrNode *node)
+/* Whether a kernel of this back end runs @node, and not a reference kernel in its place. */
+static gboolean
+runs_here (const IrNode *node)
 {
   const IrCpuKernel *kernel = cpu_kernel_of (node);
 
-  return kernel != NULL && (kernel->refuses == NULL || kernel->refuses (node) == NULL)
-             ? kernel->blocks
-             : NULL;
+  return kernel != NULL && (kernel->refuses == NULL || kernel->refuses (node) == NULL) &&
+         g_strcmp0 (ir_node_wanted_kernel (node), ir_backend_ref.name) != 0;
+}
+
+static const IrCpuBlocks *
+blocks_of (const IrNode *node)
+{
+  return runs_here (node) ? cpu_kernel_of (node)->blocks : NULL;
 }
 
 static gboolean
 passes_on (const IrNode *node)
 {
-  const IrCpuKernel *kernel = cpu_kernel_of (node);
-
-  return kernel != NULL && (kernel->refuses == NULL || kernel->refuses (node) == NULL) &&
-         is_elementwise (node);
+  return runs_here (node) && cpu_kernel_of (node)->blocks == NULL && is_elementwise (node);
 }
 
 static gboolean
@@ -133,7 +136,7 @@ gains (const Planner *planner, const IrNode *node)
          planner->wanted[node->outputs[0]->id] != 0;
 }
 
-/* Outputs of the graph and what subgraphs see stay plain. */
+/* Outputs of the graph, and what subgraphs and reference kernels see, stay plain. */
 static gboolean
 may_be_blocks (const Planner *planner, const IrValue *value)
 {
@@ -144,7 +147,7 @@ may_be_blocks (const Planner *planner, const IrValue *value)
   for (guint i = 0; i < value->n_uses; i++)
     {
       IrUse use = ir_value_use (value, i);
-      if (use.node == NULL || use.node->graph != planner->graph)
+      if (use.node == NULL || use.node->graph != planner->graph || !runs_here (use.node))
         return FALSE;
     }
   return TRUE;
@@ -219,7 +222,9 @@ cpu_plan_blocks (const IrGraph *graph, guint8 *blocks)
 const char *
 cpu_explain_blocks (const IrNode *node, const guint8 *blocks)
 {
+  const IrCpuKernel *kernel = cpu_kernel_of (node);
   const IrCpuBlocks *own = blocks_of (node);
+  const char *why = NULL;
   gboolean in = FALSE, out = node->n_outputs > 0 && node->outputs[0] != NULL &&
                              blocks[node->outputs[0]->id] != 0;
 
@@ -231,8 +236,11 @@ cpu_explain_blocks (const IrNode *node, const guint8 *blocks)
     return "brings its input into blocks of channels, and gives such";
   if (in && own != NULL)
     return "reads blocks of channels, and gives a plain value";
-  return in ? "knows only plain values: what is in blocks of channels is copied into order first"
-            : NULL;
+  if (in)
+    return "knows only plain values: what is in blocks of channels is copied into order first";
+  if (kernel != NULL && kernel->variant != NULL)
+    kernel->variant (node, &why);
+  return why;
 }
 
 /* -- running -- */

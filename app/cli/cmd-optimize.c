@@ -4,6 +4,7 @@
 #include "app/cli/commands.h"
 #include "app/cli/output.h"
 #include "app/cli/proof.h"
+#include "app/cli/what-if.h"
 #include "core/io/io.h"
 #include "passes/rule.h"
 
@@ -14,7 +15,7 @@ typedef struct
 {
   CliModelOptions model;
   char *output, *save_history;
-  gboolean prove, timing;
+  gboolean prove, timing, compare;
 } Options;
 
 static const CliOption optimize_options[] = {
@@ -24,6 +25,8 @@ static const CliOption optimize_options[] = {
     "Run what each step changed, before and after, and judge the difference", NULL },
   { "timing", 0, G_OPTION_ARG_NONE, G_STRUCT_OFFSET (Options, timing),
     "Print how often each rule was tried and what matching cost", NULL },
+  { "compare", 0, G_OPTION_ARG_NONE, G_STRUCT_OFFSET (Options, compare),
+    "Beside the result, what it would be without any --skip: graph, costs, numbers", NULL },
   { "save-history", 0, G_OPTION_ARG_FILENAME, G_STRUCT_OFFSET (Options, save_history),
     "Write the edit log, to be replayed on the same file", "FILE" },
   { 0 },
@@ -68,6 +71,7 @@ typedef struct
   guint nodes_before;
   const IrPipelineResult *result;
   const IrProofSummary *proof; /* (nullable) */
+  const CliWhatIf *what_if;    /* (nullable) */
   const GArray *rules;         /* of IrRuleTotal */
   gboolean timing;
 } Summary;
@@ -186,6 +190,8 @@ print_json (const Summary *summary)
       for (IrVerdict v = IR_VERDICT_EXACT; v < IR_N_VERDICTS; v++)
         cJSON_AddNumberToObject (verdicts, ir_verdict_name (v), proof->n[v]);
     }
+  if (summary->what_if != NULL)
+    cli_what_if_add_json (json, summary->what_if);
   cli_json_print (json);
 }
 
@@ -210,6 +216,8 @@ print_text (const Summary *summary)
     printf ("proof: %u exact, %u rounding, %u broken, %u skipped\n", proof->n[IR_VERDICT_EXACT],
             proof->n[IR_VERDICT_ROUNDING], proof->n[IR_VERDICT_BROKEN],
             proof->n[IR_VERDICT_SKIPPED]);
+  if (summary->what_if != NULL)
+    cli_what_if_print (summary->what_if);
 }
 
 static void
@@ -252,6 +260,8 @@ run (Cli *cli)
   IrPipelineResult result = { 0 };
   IrProofSummary proof = { 0 };
   g_autoptr (GArray) rules = g_array_new (FALSE, FALSE, sizeof (IrRuleTotal));
+  g_autoptr (IrModel) original = NULL;
+  g_auto (CliWhatIf) what_if = { 0 };
   CliModelOptions plain = options->model;
   CliStatus status;
   guint nodes_before;
@@ -261,13 +271,23 @@ run (Cli *cli)
     return status;
   cli_print_problems (opened.problems, IR_SEVERITY_ERROR);
   nodes_before = ir_model_n_counted_nodes (opened.model);
+  original = options->compare ? ir_model_clone (opened.model) : NULL;
   options->model.rule_totals = rules;
   if (!cli_run_pipeline (cli, &options->model, opened.model, &result, &error) ||
       (options->prove && !cli_prove (cli, &options->model, opened.model, &proof, &error)) ||
+      (options->compare &&
+       !cli_what_if (cli, &options->model, original, opened.model, &what_if, &error)) ||
       !save_history (options, opened.model, &error) || !save_model (options, opened.model, &error))
     return cli_fail (cli_status_of (error), error);
-  Summary summary = { opened.model, nodes_before,   &result, options->prove ? &proof : NULL,
-                      rules,        options->timing };
+  Summary summary = {
+    .model = opened.model,
+    .nodes_before = nodes_before,
+    .result = &result,
+    .proof = options->prove ? &proof : NULL,
+    .what_if = options->compare ? &what_if : NULL,
+    .rules = rules,
+    .timing = options->timing,
+  };
   (cli->json ? print_json : print_text) (&summary);
   print_broken (opened.model);
   return proof.n[IR_VERDICT_BROKEN] > 0 ? CLI_NO : CLI_OK;
@@ -279,7 +299,9 @@ const CliCommand cli_command_optimize = {
   .summary = "Run optimization passes, prove each rewrite, write the optimized model",
   .doc =
       "With --prove the exit status is 1 if some step is broken. OUT carries in its metadata which\n"
-      "nodes and values of FILE its nodes stand for, and by which rules: trace-node and diff read it.",
+      "nodes and values of FILE its nodes stand for, and by which rules: trace-node and diff read it.\n"
+      "--skip takes what irscope steps --at N prints as key, a rule, or a pass, and replays the rest;\n"
+      "with --compare the result stands beside the one that has everything.",
   .min_args = 1,
   .max_args = 1,
   .options = optimize_options,

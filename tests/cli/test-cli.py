@@ -199,6 +199,26 @@ def _():
     assert irscope('steps', DIGITS, '--break', 'colour=red')[0] == 2
 
 
+@test('what a skipped application, rule or pass would have done stands beside the result')
+def _():
+    steps = json_of('steps', DIGITS)['steps']
+    folds = [s['index'] for s in steps if s['rule'] == 'fold-conv-bn']
+    key = json_of('steps', DIGITS, '--at', str(folds[0]))['steps'][0]['key']
+    for skip, least in ((key, 1), ('fold-conv-bn', len(folds)), ('fuse-activation', 1)):
+        answer = json_of('optimize', DIGITS, '--skip', skip, '--compare')
+        compared = answer['what_if']
+        assert compared['with']['steps'] == len(steps), compared
+        assert compared['without']['steps'] == answer['steps'], compared
+        assert compared['without']['nodes'] == answer['nodes_after'], compared
+        assert compared['without']['nodes'] >= compared['with']['nodes'] + least, (skip, compared)
+        assert compared['graph']['added'] > 0 and compared['between']['max_abs'] < 1e-4, compared
+        assert compared['with']['run_ms'] > 0 and compared['with']['peak_bytes'] > 0, compared
+    text = irscope('optimize', DIGITS, '--skip', 'fold-conv-bn', '--compare')[1]
+    assert 'with skips' in text and 'between both' in text, text
+    same = json_of('optimize', DIGITS, '--compare')['what_if']
+    assert same['graph']['added'] == same['graph']['removed'] == 0 and same['between']['max_abs'] == 0, same
+
+
 @test('bisect finds the step that folds, and lists no broken one')
 def _():
     steps = json_of('steps', DIGITS)['steps']
@@ -210,6 +230,7 @@ def _():
     moved = json_of('bisect', DIGITS, '--fail', 'max_abs(probabilities) > 0', '--prove', '--device', 'ref')
     assert moved['answer'] == 'found' and moved['value'] > 0 and moved['broken'] == [], moved
     assert 0 < moved['diverges']['max_abs'] < 1e-3 and moved['diverges']['original'], moved
+    assert any('Conv' in line or 'node' in line for line in moved['changes']), moved
 
 
 @test('bisect says that nothing fails, or that the original does')

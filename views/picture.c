@@ -160,9 +160,11 @@ ir_picture_new (const IrFrame *frame,
     .folded = settings->folded,
     .problems = settings->problems,
     .marks = frame->marks,
-    .previous = previous != NULL ? previous->scene : NULL,
-    .keep = previous != NULL && previous->scene != NULL ? IR_LAYOUT_KEEP_PLACES
-                                                        : IR_LAYOUT_KEEP_NOTHING,
+    /* a pattern is seen best where its nodes are close together */
+    .previous = previous != NULL && frame->marks == NULL ? previous->scene : NULL,
+    .keep = frame->marks == NULL && previous != NULL && previous->scene != NULL
+                ? IR_LAYOUT_KEEP_PLACES
+                : IR_LAYOUT_KEEP_NOTHING,
   };
 
   if (overlay != NULL)

@@ -76,7 +76,8 @@ define (Builder *builder, Scope *scope, const char *name, IrDraftPlace place)
 
   value = ir_edit_add_value (builder->edit, scope->graph, name, NULL);
   ir_edit_set_flags (builder->edit, value, value->flags | IR_VALUE_NAMED_BY_USER);
-  if (!g_hash_table_contains (scope->values, name))
+  IrValue *first = g_hash_table_lookup (scope->values, name);
+  if (first == NULL)
     {
       g_hash_table_insert (scope->values, (gpointer) name, value);
       return value;
@@ -223,8 +224,9 @@ compare_attrs (gconstpointer a, gconstpointer b)
 static void
 build_attrs (Builder *builder, IrNode *node, const IrDraftNode *draft, Scope *scope)
 {
+  if (draft->attrs->len == 0)
+    return;
   g_autoptr (GHashTable) seen = g_hash_table_new (NULL, NULL);
-
   g_array_sort (draft->attrs, compare_attrs);
   for (guint i = 0; i < draft->attrs->len; i++)
     {
@@ -260,8 +262,13 @@ static void
 build_node (Builder *builder, const IrDraftNode *draft, Scope *scope, IrValue *const *outputs)
 {
   guint n_inputs = draft->inputs->len;
-  g_autofree IrValue **inputs = g_new (IrValue *, MAX (n_inputs, 1));
-  g_autofree gboolean *undefined = g_new0 (gboolean, MAX (n_inputs, 1));
+  IrValue *few_inputs[8];
+  gboolean few_undefined[G_N_ELEMENTS (few_inputs)] = { FALSE };
+  g_autofree gpointer many = n_inputs > G_N_ELEMENTS (few_inputs)
+                                 ? g_malloc0_n (n_inputs, sizeof (IrValue *) + sizeof (gboolean))
+                                 : NULL;
+  IrValue **inputs = many != NULL ? many : few_inputs;
+  gboolean *undefined = many != NULL ? (gboolean *) (gpointer) (inputs + n_inputs) : few_undefined;
   IrNode *node;
 
   for (guint i = 0; i < n_inputs; i++)

@@ -13,21 +13,19 @@ typedef struct
 } Owned;
 
 static void
-owned_free (gpointer data)
+owned_clear (gpointer data)
 {
   Owned *owned = data;
 
   owned->destroy (owned->object);
-  g_free (owned);
 }
 
 static void
 own (IrDraft *draft, gpointer object, GDestroyNotify destroy)
 {
-  Owned *owned = g_new (Owned, 1);
+  Owned owned = { object, destroy };
 
-  *owned = (Owned){ object, destroy };
-  g_ptr_array_add (draft->arrays, owned);
+  g_array_append_val (draft->arrays, owned);
 }
 
 /**
@@ -44,7 +42,8 @@ ir_draft_new (IrContext *context, GPtrArray *problems)
 
   draft->context = context;
   draft->arena = ir_arena_new ();
-  draft->arrays = g_ptr_array_new_with_free_func (owned_free);
+  draft->arrays = g_array_new (FALSE, FALSE, sizeof (Owned));
+  g_array_set_clear_func (draft->arrays, owned_clear);
   draft->problems = problems != NULL ? g_ptr_array_ref (problems) : ir_problems_new ();
   draft->opsets = ir_draft_array (draft, sizeof (IrOpset));
   draft->metadata = ir_draft_pointers (draft);
@@ -64,7 +63,7 @@ ir_draft_free (IrDraft *draft)
 {
   if (draft == NULL)
     return;
-  g_ptr_array_unref (draft->arrays);
+  g_array_unref (draft->arrays);
   g_ptr_array_unref (draft->problems);
   ir_arena_free (draft->arena);
   g_free (draft);
@@ -146,6 +145,39 @@ ir_draft_graph_new (IrDraft *draft)
   return graph;
 }
 
+static GArray *
+sized_array (IrDraft *draft, gsize element_size, guint n)
+{
+  GArray *array = g_array_sized_new (FALSE, TRUE, (guint) element_size, n);
+
+  own (draft, array, (GDestroyNotify) g_array_unref);
+  return array;
+}
+
+/**
+ * ir_draft_node_new_sized:
+ * @draft: owns the node
+ * @n_inputs: how many there will be, or a guess
+ * @n_outputs: likewise
+ * @n_attrs: likewise; 0 must be true
+ *
+ * Returns: (transfer none): a node without operator, inputs and outputs
+ */
+IrDraftNode *
+ir_draft_node_new_sized (IrDraft *draft, guint n_inputs, guint n_outputs, guint n_attrs)
+{
+  IrDraftNode *node = ir_arena_alloc (draft->arena, sizeof *node);
+  const char *empty = ir_context_intern (draft->context, "");
+
+  node->op_type = node->domain = node->overload = node->name = node->device = empty;
+  node->inputs = sized_array (draft, sizeof (const char *), n_inputs);
+  node->outputs = sized_array (draft, sizeof (const char *), n_outputs);
+  if (n_attrs == 0 && draft->no_attrs == NULL)
+    draft->no_attrs = sized_array (draft, sizeof (IrDraftAttr), 0);
+  node->attrs = n_attrs == 0 ? draft->no_attrs : sized_array (draft, sizeof (IrDraftAttr), n_attrs);
+  return node;
+}
+
 /**
  * ir_draft_node_new:
  * @draft: owns the node
@@ -155,14 +187,7 @@ ir_draft_graph_new (IrDraft *draft)
 IrDraftNode *
 ir_draft_node_new (IrDraft *draft)
 {
-  IrDraftNode *node = ir_arena_alloc (draft->arena, sizeof *node);
-  const char *empty = ir_context_intern (draft->context, "");
-
-  node->op_type = node->domain = node->overload = node->name = node->device = empty;
-  node->inputs = ir_draft_array (draft, sizeof (const char *));
-  node->outputs = ir_draft_array (draft, sizeof (const char *));
-  node->attrs = ir_draft_array (draft, sizeof (IrDraftAttr));
-  return node;
+  return ir_draft_node_new_sized (draft, 2, 1, 1);
 }
 
 /**
@@ -356,10 +381,13 @@ void
 ir_draft_node_take_metadata (IrDraft *draft, IrDraftNode *node)
 {
   const IrProps *props = node->extra != NULL ? node->extra->props : NULL;
+
+  if (props == NULL)
+    return;
   g_autoptr (GPtrArray) keys = g_ptr_array_new ();
   g_autoptr (GPtrArray) values = g_ptr_array_new ();
 
-  for (guint i = 0; props != NULL && i < props->n; i++)
+  for (guint i = 0; i < props->n; i++)
     {
       const char *key = props->pairs[i].key, *value = props->pairs[i].value;
 
@@ -378,7 +406,7 @@ ir_draft_node_take_metadata (IrDraft *draft, IrDraftNode *node)
   if (node->scope == NULL && strchr (node->name, '/') == NULL &&
       ir_props_get (props, META_MODULES) != NULL)
     node->scope = scope_of_modules (draft->context, ir_props_get (props, META_MODULES));
-  if (props == NULL || keys->len == props->n)
+  if (keys->len == props->n)
     return;
   props = keys->len == 0
               ? NULL

@@ -71,7 +71,8 @@ typedef struct
 {
   IrContext *context;
   IrArena *arena;
-  GPtrArray *arrays; /* everything that is not in the arena, with its destroy function */
+  GArray *arrays;   /* everything that is not in the arena, with its destroy function */
+  GArray *no_attrs; /* (nullable) of all nodes that have none */
   GPtrArray *problems;
   IrModelInfo info;
   GArray *opsets;       /* of IrOpset */
@@ -90,6 +91,10 @@ GArray *ir_draft_array (IrDraft *draft, gsize element_size);
 GPtrArray *ir_draft_pointers (IrDraft *draft);
 IrDraftGraph *ir_draft_graph_new (IrDraft *draft);
 IrDraftNode *ir_draft_node_new (IrDraft *draft);
+IrDraftNode *ir_draft_node_new_sized (IrDraft *draft,
+                                      guint n_inputs,
+                                      guint n_outputs,
+                                      guint n_attrs);
 IrTensor *ir_draft_own_tensor (IrDraft *draft, IrTensor *tensor);
 GBytes *ir_draft_own_bytes (IrDraft *draft, GBytes *bytes);
 void ir_draft_problem (IrDraft *draft,

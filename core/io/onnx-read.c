@@ -11,6 +11,28 @@
 
 static IrDraftGraph *read_graph (IrOnnxReader *reader, const IrWireField *field, guint depth);
 
+/* Nearly all names are, eight bytes at a time; without NUL. */
+static gboolean
+is_ascii (const guint8 *data, gsize length)
+{
+  const guint64 high = G_GUINT64_CONSTANT (0x8080808080808080),
+                ones = G_GUINT64_CONSTANT (0x0101010101010101);
+  gsize i = 0;
+
+  for (; i + 8 <= length; i += 8)
+    {
+      guint64 word;
+      memcpy (&word, data + i, 8);
+      /* Below 128, taking 1 from a byte reaches the high bit only where it was 0. */
+      if ((word & high) != 0 || ((word - ones) & high) != 0)
+        return FALSE;
+    }
+  for (; i < length; i++)
+    if (data[i] == 0 || data[i] >= 128)
+      return FALSE;
+  return TRUE;
+}
+
 /**
  * ir_onnx_intern:
  * @reader: a reader
@@ -27,7 +49,7 @@ ir_onnx_intern (IrOnnxReader *reader, const IrWireField *field)
 
   if (length == 0)
     return ir_context_intern (reader->context, "");
-  if (g_utf8_validate_len (text, length, NULL))
+  if (is_ascii (field->data, length) || g_utf8_validate_len (text, length, NULL))
     return ir_context_intern_len (reader->context, text, (gssize) length);
   valid = g_utf8_make_valid (text, (gssize) length);
   return ir_context_intern (reader->context, valid);
@@ -512,16 +534,21 @@ read_node (IrOnnxReader *reader, const IrWireField *field, guint depth, GPtrArra
   Extra extra = { 0 };
   IrWire wire;
   IrWireField part;
+  guint n_parts[6] = { 0 }; /* fields of a number: an input, an output and an attribute each */
 
   if (!ir_draft_spend (reader->draft))
     return;
-  node = ir_draft_node_new (reader->draft);
+  ir_wire_init_field (&wire, field);
+  while (ir_wire_next (&wire, &part))
+    if (part.id < G_N_ELEMENTS (n_parts))
+      n_parts[part.id]++;
+  node = ir_draft_node_new_sized (reader->draft, n_parts[1], n_parts[2], n_parts[5]);
   ir_wire_init_field (&wire, field);
   while (ir_wire_next (&wire, &part))
     read_node_field (reader, &part, node, &extra);
   ir_onnx_check_end (reader, &wire, "a node");
   ir_wire_init_field (&wire, field);
-  while (ir_wire_next (&wire, &part))
+  while (n_parts[5] > 0 && ir_wire_next (&wire, &part))
     if (part.id == 5)
       read_attr (reader, &part, node, depth, node->attrs);
   node->extra = extra_finish (reader, &extra);

@@ -152,11 +152,19 @@ string_equal (gconstpointer entry, gconstpointer key)
 static guint
 hash_string (const char *data, gsize length)
 {
-  guint hash = 2166136261u;
-  for (gsize i = 0; i < length; i++)
-    hash = (hash ^ (guint8) data[i]) * 16777619u;
-  /* FNV's low bits are weak for short strings that differ at the end. */
-  return hash ^ (hash >> 15);
+  guint64 hash = length;
+
+  for (; length >= 8; data += 8, length -= 8)
+    {
+      guint64 word;
+      memcpy (&word, data, 8);
+      hash = (hash ^ word) * G_GUINT64_CONSTANT (0x9fb21c651e98df25);
+      hash ^= hash >> 29;
+    }
+  for (; length > 0; data++, length--)
+    hash = (hash ^ (guint8) *data) * G_GUINT64_CONSTANT (0x100000001b3);
+  hash *= G_GUINT64_CONSTANT (0x9fb21c651e98df25);
+  return (guint) (hash >> 32);
 }
 
 /**

@@ -153,6 +153,7 @@ write_change (IrEdit *edit,
     }
   ir_record_set (model, kind, subject, slot, after);
   model->stamp++;
+  model->cache->n_retyped += kind == IR_RECORD_VALUE_TYPE || kind == IR_RECORD_VALUE_FLAGS;
 }
 
 static void

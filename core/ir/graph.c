@@ -218,8 +218,6 @@ facts_new (void)
 
   facts->order = g_ptr_array_new ();
   facts->values = g_ptr_array_new ();
-  facts->value_by_name = g_hash_table_new (NULL, NULL);
-  facts->node_by_name = g_hash_table_new (NULL, NULL);
   return facts;
 }
 
@@ -234,8 +232,6 @@ index_members (GPtrArray *all_facts, const IrModel *model)
       if (value->state != IR_STATE_LIVE || facts == NULL)
         continue;
       g_ptr_array_add (facts->values, value);
-      if (!g_hash_table_contains (facts->value_by_name, value->name))
-        g_hash_table_insert (facts->value_by_name, (gpointer) value->name, value);
     }
   for (guint i = 1; i < model->nodes->len; i++)
     {
@@ -245,9 +241,29 @@ index_members (GPtrArray *all_facts, const IrModel *model)
       if (node->state != IR_STATE_LIVE || facts == NULL)
         continue;
       g_ptr_array_add (facts->order, node);
-      if (!g_hash_table_contains (facts->node_by_name, node->name))
-        g_hash_table_insert (facts->node_by_name, (gpointer) node->name, node);
     }
+}
+
+/* Backwards, so that the first of a name is the one that stays. */
+static void
+index_names (const IrGraph *graph, IrGraphFacts *facts)
+{
+  const IrModel *model = graph->model;
+  GHashTable *nodes = g_hash_table_new (NULL, NULL), *values = g_hash_table_new (NULL, NULL);
+
+  for (guint i = facts->values->len; i > 0; i--)
+    {
+      IrValue *value = facts->values->pdata[i - 1];
+      g_hash_table_insert (values, (gpointer) value->name, value);
+    }
+  for (guint i = model->nodes->len; i > 1; i--)
+    {
+      IrNode *node = model->nodes->pdata[i - 1];
+      if (node->state == IR_STATE_LIVE && node->graph == graph)
+        g_hash_table_insert (nodes, (gpointer) node->name, node);
+    }
+  facts->node_by_name = nodes;
+  facts->value_by_name = values;
 }
 
 static void
@@ -267,20 +283,29 @@ rebuild_facts (const IrModel *model)
     order_graph (all->pdata[i], model, &successors);
   successors_clear (&successors);
   model->cache->facts_stamp = model->stamp;
+  model->cache->n_retyped = 0;
+}
+
+static const IrGraphFacts *
+graph_facts_with (const IrGraph *graph, gboolean names)
+{
+  const IrModel *model = graph->model;
+  IrGraphFacts *facts;
+
+  g_rec_mutex_lock (&model->cache->lock);
+  if (model->cache->facts_stamp + model->cache->n_retyped != model->stamp)
+    rebuild_facts (model);
+  facts = model->cache->facts->pdata[graph->id];
+  if (names && facts->value_by_name == NULL)
+    index_names (graph, facts);
+  g_rec_mutex_unlock (&model->cache->lock);
+  return facts;
 }
 
 static const IrGraphFacts *
 graph_facts (const IrGraph *graph)
 {
-  const IrModel *model = graph->model;
-  const IrGraphFacts *facts;
-
-  g_rec_mutex_lock (&model->cache->lock);
-  if (model->cache->facts_stamp != model->stamp)
-    rebuild_facts (model);
-  facts = model->cache->facts->pdata[graph->id];
-  g_rec_mutex_unlock (&model->cache->lock);
-  return facts;
+  return graph_facts_with (graph, FALSE);
 }
 
 /**
@@ -362,8 +387,9 @@ IrValue *
 ir_graph_find_value (const IrGraph *graph, const char *name)
 {
   const char *interned = interned_or_null (graph, name);
-  return interned != NULL ? g_hash_table_lookup (graph_facts (graph)->value_by_name, interned)
-                          : NULL;
+  return interned != NULL
+             ? g_hash_table_lookup (graph_facts_with (graph, TRUE)->value_by_name, interned)
+             : NULL;
 }
 
 /**
@@ -396,8 +422,9 @@ IrNode *
 ir_graph_find_node (const IrGraph *graph, const char *name)
 {
   const char *interned = interned_or_null (graph, name);
-  return interned != NULL ? g_hash_table_lookup (graph_facts (graph)->node_by_name, interned)
-                          : NULL;
+  return interned != NULL
+             ? g_hash_table_lookup (graph_facts_with (graph, TRUE)->node_by_name, interned)
+             : NULL;
 }
 
 static IrValue *

@@ -9,7 +9,8 @@ typedef struct
 {
   GPtrArray *order;                         /* of IrNode */
   GPtrArray *values;                        /* of IrValue */
-  GHashTable *value_by_name, *node_by_name; /* interned name -> first live one by id */
+  /* (nullable) interned name -> first live one by id; made when first asked for */
+  GHashTable *value_by_name, *node_by_name;
   gboolean cyclic;
 } IrGraphFacts;
 
@@ -19,6 +20,7 @@ struct _IrModelCache
   GRecMutex lock; /* frozen models are read from several threads */
   IrArena *arena; /* of structs and arrays of this model */
   guint64 facts_stamp;
+  guint64 n_retyped; /* edits since then that the facts do not depend on */
   GPtrArray *facts; /* of IrGraphFacts, index = graph id, entries nullable */
   guint64 controls_stamp;
   GHashTable *control_sources; /* node ids that some live node waits for */

@@ -18,8 +18,8 @@ graph_facts_free (gpointer data)
     return;
   g_ptr_array_unref (facts->order);
   g_ptr_array_unref (facts->values);
-  g_hash_table_unref (facts->value_by_name);
-  g_hash_table_unref (facts->node_by_name);
+  g_clear_pointer (&facts->value_by_name, g_hash_table_unref);
+  g_clear_pointer (&facts->node_by_name, g_hash_table_unref);
   g_free (facts);
 }
 

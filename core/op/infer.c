@@ -163,14 +163,6 @@ call_init (Frame *frame, IrCall *call, const IrNode *node, guint demand)
   ir_call_adapt (call);
 }
 
-static void
-keep_data (Frame *frame, const IrNode *node, const IrCall *call)
-{
-  for (guint i = 0; i < node->n_outputs; i++)
-    if (node->outputs[i] != NULL)
-      g_hash_table_insert (frame->data, node->outputs[i], shape_data_copy (call->outputs[i].data));
-}
-
 static gboolean
 may_hold_shape (const IrType *type)
 {
@@ -179,6 +171,17 @@ may_hold_shape (const IrType *type)
   return ir_type_is_tensor (type) && type->rank <= 1 &&
          (ir_dtype_is_integer (type->dtype) || type->dtype == IR_DTYPE_BOOL ||
           type->dtype == IR_DTYPE_UNDEFINED);
+}
+
+/* That nothing is known is written down only where somebody would look for it. */
+static void
+keep_data (Frame *frame, const IrNode *node, const IrCall *call)
+{
+  for (guint i = 0; i < node->n_outputs; i++)
+    if (node->outputs[i] != NULL &&
+        (call->outputs[i].data != NULL || may_hold_shape (frame_type (frame, node->outputs[i])) ||
+         g_hash_table_contains (frame->data, node->outputs[i])))
+      g_hash_table_insert (frame->data, node->outputs[i], shape_data_copy (call->outputs[i].data));
 }
 
 /* Contents of @value, from what was inferred before or by asking its producer now. */

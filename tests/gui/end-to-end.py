@@ -1,7 +1,8 @@
 #!/usr/bin/python3
 """One session of a user, by keys and through AT-SPI alone: opens the digits model, runs the pipeline,
-steps, reads the diff, runs the graph, opens a tensor and exports DOT. What the window says is compared
-with what the command line says with --json. Prints TAP.
+steps, reads the diff, runs the graph, opens a tensor, debugs the steps (breakpoints, scores, why not,
+lineage, what if, bisection), compares with another file and exports DOT. What the window says is
+compared with what the command line says with --json. Prints TAP.
 
     end-to-end.py IRSCOPE_GTK IRSCOPE DATADIR [FOLDER_FOR_SCREENSHOTS]
 
@@ -121,7 +122,7 @@ class Window:
     def find(self, role, name, root=None):
         pattern = re.compile(name)
         for node in self.walk(root):
-            if (node.get_role_name() == role and pattern.fullmatch(node.get_name() or '')
+            if (node.get_role_name() in role.split('|') and pattern.fullmatch(node.get_name() or '')
                     and self.visible(node)):
                 return node
         return None
@@ -246,8 +247,9 @@ def steps_and_reads_the_diff(window, n):
 def runs_the_graph(window):
     key('End')
     key('ctrl+r')
-    window.wait('the end of the run', lambda: any(l.startswith('Ran in ') for l in window.labels()))
-    check('the graph runs', True)
+    window.expect('label', 'Tensors compared')
+    check('the graph runs, and agrees with the original',
+          window.find('label', 'none: all agree up to rounding') is not None, window.labels())
 
 
 def opens_a_tensor(window):
@@ -289,6 +291,146 @@ def exports_dot(window):
           f'{len(written)} and {len(wanted)} characters')
 
 
+def find_node(window, words):
+    key('alt+1', 'ctrl+f')
+    window.expect('entry', 'Find a node')
+    key('ctrl+a')
+    type_text(words)
+    time.sleep(0.3)
+    key('Return')  # to the canvas
+
+
+def where(window, step, n):
+    window.expect('label', f'Step {step} of {n}')
+
+
+def stops_at_breakpoints(window, n):
+    folds = [s['index'] for s in irscope('steps', DIGITS, '--pipeline', 'default')['steps']
+             if s['rule'] == 'fold-conv-bn']
+    key('alt+8')
+    window.expect('text', 'New breakpoint')
+    type_text('rule=fold-conv-bn')
+    key('Return')
+    key('alt+1', 'Home')
+    for step in folds:
+        key('F9')
+        where(window, step, n)
+    key('shift+F9')
+    where(window, folds[-2], n)
+    check('F9 and Shift+F9 run to breakpoints, forth and back', True)
+
+
+def scores_the_steps(window, n):
+    score = irscope('steps', DIGITS, '--pipeline', 'default', '--scoreboard')['steps'][-1]
+    key('alt+1', 'End', 'alt+7')
+    label = window.wait('the scoreboard', lambda: next(
+        (node.get_name() for node in window.walk()
+         if re.fullmatch(rf'Nodes: .* after step {n}', node.get_name() or '')), None))
+    check('the scoreboard counts the nodes', label == f'Nodes: {score["nodes"]} after step {n}', label)
+    shot('6-scoreboard')
+
+
+def tells_why_not(window):
+    answer = irscope('why', DIGITS, 'fuse-conv-relu', '/block/relu2/Relu')
+    key('alt+1', 'Home')
+    find_node(window, 'block/relu2')
+    key('alt+0')
+    row = window.expect('list item', r'fuse-conv-relu: .*')
+    check('the reason is that of the command line',
+          row.get_name() == f'fuse-conv-relu: {answer["reason"]}', row.get_name())
+    rows = row.get_parent()
+    names = [rows.get_child_at_index(i).get_name() for i in range(rows.get_child_count())]
+    key(*['Down'] * max(1, names.index(row.get_name())))
+    window.expect('label', 'Why not fuse-conv-relu')
+    boxes = window.wait('the ghost', lambda: (lambda b: b if any(x.endswith('missing') for x in b)
+                                              else None)(window.boxes()))
+    matched = [m['node'] for m in answer['match'] if m['node'] is not None]
+    expected = {f'{m["op"]} {m["name"]}, matched' for m in matched}
+    check('the graph shows what fits', expected == {b for b in boxes if b.endswith(', matched')}, boxes)
+    check('what does not', sum(b.endswith(', unfit') for b in boxes) == 1, boxes)
+    missing = [m['needed'] for m in answer['match'] if m['node'] is None]
+    check('and what is missing', {f'{m}, missing' for m in missing} ==
+          {b for b in boxes if b.endswith(', missing')}, f'{missing} {boxes}')
+    check('as render --why does', all(f'class="node {state}"' in render_why() for state in
+                                      ('matched', 'unfit', 'missing')))
+    shot('7-why-not')
+    window.click('push button', 'Back to the steps')
+    window.wait('the end of the answer', lambda: not any(b.endswith('missing') for b in window.boxes()))
+
+
+def render_why():
+    path = os.path.join(tempfile.mkdtemp(prefix='irscope-why-'), 'why.svg')
+    subprocess.run([CLI, 'render', DIGITS, '--why', 'fuse-conv-relu:/block/relu2/Relu', '-o', path],
+                   check=True)
+    return open(path).read()
+
+
+def traces_the_lineage(window):
+    trace = irscope('trace-node', DIGITS, '/block/relu2/Relu')
+    node = trace['to'][0]
+    key('alt+1', 'End')
+    find_node(window, 'ConvAddRelu')
+    key('alt+4')
+    window.expect('label', 'Comes from')
+    labels = window.labels()
+    origins = [o if isinstance(o, str) else o['name']
+               for o in irscope('trace-node', DIGITS, node if isinstance(node, str) else node['name'])['from']]
+    check('the fused node names the nodes that it was made of',
+          len(origins) > 1 and all(name in labels for name in origins), f'{origins}\n{labels}')
+
+
+def asks_what_if(window, n):
+    steps = irscope('steps', DIGITS, '--pipeline', 'default')['steps']
+    fold = next(s['index'] for s in steps if s['rule'] == 'fold-conv-bn')
+    without = irscope('optimize', DIGITS, '--skip', str(fold))
+    key('alt+1', 'Home', 'F9')
+    where(window, fold, n)
+    key('alt+3', 'ctrl+Delete')
+    window.expect('label', 'Without one fold-conv-bn')
+    title = f'{without["nodes_before"]} → {without["nodes_after"]} nodes'
+    window.expect('label', re.escape(title))
+    check('the result without a step is that of the command line', True)
+    shot('8-what-if')
+    window.click('toggle button|push button', 'Show the difference')
+    window.expect('label', 'Compared with the original result')
+    check('the two results are drawn as one difference', True)
+    key('ctrl+BackSpace')
+    where(window, fold, n)
+    check('the original result comes back', True)
+
+
+def finds_the_culprit(window, n):
+    found = irscope('bisect', DIGITS, '--fail', 'max_abs(*) > 1e-9')
+    key('ctrl+b')
+    window.expect('text', 'Condition')
+    time.sleep(0.3)
+    type_text('max_abs(*) > 1e-9')
+    key('Return')
+    where(window, found['step'], n)
+    text = window.wait('the culprit', lambda: window.text_with(f'Step {found["step"]}, {found["rule"]}'))
+    check('bisection finds the step of the command line', True)
+    check('and names the first tensor to differ', 'First tensor to differ' in text, text)
+    shot('9-bisection')
+    key('Escape')
+
+
+def compares_files(window):
+    other = os.path.join(tempfile.mkdtemp(prefix='irscope-other-'), 'other.onnx')
+    irscope('optimize', DIGITS, '-o', other)
+    diff = irscope('diff', other, DIGITS)
+    key('alt+1', 'Home')
+    window.expect('label', r'Original · \d+ steps')
+    key('ctrl+d')
+    file_dialog(window, 'Compare With…', other)
+    window.expect('label', 'Compared with other.onnx')
+    wanted = {f'{g["kind"]} {g["op"]}, {g["count"]}' for g in diff['groups'] if g['of'] == 'nodes' and 'op' in g}
+    rows = window.wait('the groups', lambda: (lambda r: r if wanted <= r else None)(
+        {node.get_name() for node in window.walk() if node.get_role_name() == 'list item'}))
+    check('the same changes are one row, as on the command line', wanted <= rows, wanted)
+    shot('10-comparison')
+    window.click('push button', 'Back to the steps')
+
+
 def main():
     window = Window()
     try:
@@ -297,6 +439,13 @@ def main():
         steps_and_reads_the_diff(window, n)
         runs_the_graph(window)
         opens_a_tensor(window)
+        stops_at_breakpoints(window, n)
+        scores_the_steps(window, n)
+        tells_why_not(window)
+        traces_the_lineage(window)
+        asks_what_if(window, n)
+        finds_the_culprit(window, n)
+        compares_files(window)
         exports_dot(window)
         key('ctrl+q')
         window.process.wait(PATIENCE_S)

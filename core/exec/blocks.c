@@ -69,6 +69,54 @@ ir_blocks_bytes (const IrType *type, guint block, gsize *bytes)
   return TRUE;
 }
 
+typedef float Four __attribute__ ((vector_size (16)));
+
+static inline Four
+load (const float *from)
+{
+  Four v;
+
+  memcpy (&v, from, sizeof v);
+  return v;
+}
+
+static inline void
+store (float *to, Four v)
+{
+  memcpy (to, &v, sizeof v);
+}
+
+/* Four rows of four elements become columns. */
+static inline void
+turn_square (const float *from, gint64 from_row, float *to, gint64 to_row)
+{
+  Four a = load (from), b = load (from + from_row), c = load (from + 2 * from_row),
+       d = load (from + 3 * from_row);
+  Four low_ab = __builtin_shufflevector (a, b, 0, 4, 1, 5),
+       high_ab = __builtin_shufflevector (a, b, 2, 6, 3, 7),
+       low_cd = __builtin_shufflevector (c, d, 0, 4, 1, 5),
+       high_cd = __builtin_shufflevector (c, d, 2, 6, 3, 7);
+
+  store (to, __builtin_shufflevector (low_ab, low_cd, 0, 1, 4, 5));
+  store (to + to_row, __builtin_shufflevector (low_ab, low_cd, 2, 3, 6, 7));
+  store (to + 2 * to_row, __builtin_shufflevector (high_ab, high_cd, 0, 1, 4, 5));
+  store (to + 3 * to_row, __builtin_shufflevector (high_ab, high_cd, 2, 3, 6, 7));
+}
+
+/* @n_rows rows of @n elements, @from_row apart, become @n rows of @n_rows, @to_row apart. */
+static void
+turn (const float *from, gint64 from_row, gint64 n_rows, gint64 n, float *to, gint64 to_row)
+{
+  gint64 rows = n_rows / 4 * 4, columns = n / 4 * 4;
+
+  for (gint64 column = 0; column < columns; column += 4)
+    for (gint64 row = 0; row < rows; row += 4)
+      turn_square (from + row * from_row + column, from_row, to + column * to_row + row, to_row);
+  for (gint64 column = 0; column < n; column++)
+    for (gint64 row = column < columns ? rows : 0; row < n_rows; row++)
+      to[column * to_row + row] = from[row * from_row + column];
+}
+
 /**
  * ir_blocks_from_plain:
  * @plain: [batch, channels, plane]
@@ -101,9 +149,7 @@ ir_blocks_from_plain (const float *plain,
 
       if (n < block)
         memset (to, 0, (gsize) (plane * block) * sizeof *to);
-      for (gint64 pixel = 0; pixel < plane; pixel++)
-        for (gint64 c = 0; c < n; c++)
-          to[pixel * block + c] = from[c * plane + pixel];
+      turn (from, plane, n, plane, to, block);
     }
 }
 
@@ -128,7 +174,6 @@ ir_blocks_to_plain (const float *blocks,
                     gint64 block,
                     int n_threads)
 {
-  const gint64 run = 64; /* pixels whose lines stay in the cache */
   gint64 n_blocks = (channels + block - 1) / block;
 
 #pragma omp parallel for num_threads(n_threads) schedule(static)
@@ -138,10 +183,7 @@ ir_blocks_to_plain (const float *blocks,
       const float *from = blocks + i * plane * block;
       float *to = plain + (i / n_blocks * channels + first) * plane;
 
-      for (gint64 start = 0; start < plane; start += run)
-        for (gint64 c = 0; c < n; c++)
-          for (gint64 pixel = start; pixel < MIN (start + run, plane); pixel++)
-            to[c * plane + pixel] = from[pixel * block + c];
+      turn (from, block, plane, n, to, plane);
     }
 }
 

@@ -59,6 +59,12 @@ IrProver *ir_prover_new (IrModel *model,
                          const IrBackend *backend,
                          GCancellable *cancellable,
                          GError **error);
+IrProver *ir_prover_new_with_threads (IrModel *model,
+                                      GHashTable *inputs,
+                                      const IrBackend *backend,
+                                      guint n_threads,
+                                      GCancellable *cancellable,
+                                      GError **error);
 void ir_prover_free (IrProver *prover);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (IrProver, ir_prover_free)
 /* Where the time of a proof goes, in nanoseconds of CPU time of the process. */

@@ -30,9 +30,12 @@ is_of_a_call (gpointer id, gpointer number, gpointer original)
 }
 
 static gboolean
-run_original (IrProver *prover, IrModel *original, GHashTable *inputs, GError **error)
+run_original (
+    IrProver *prover, IrModel *original, GHashTable *inputs, guint n_threads, GError **error)
 {
-  IrRunOptions options = { .backend = &prover->plain, .capture = IR_CAPTURE_ALL };
+  IrRunOptions options = { .backend = &prover->plain,
+                           .n_threads = n_threads,
+                           .capture = IR_CAPTURE_ALL };
   g_autoptr (IrExecutable) executable = NULL;
   g_autoptr (IrRun) run = NULL, partial = NULL;
   g_autoptr (GError) local = NULL;
@@ -53,10 +56,11 @@ run_original (IrProver *prover, IrModel *original, GHashTable *inputs, GError **
 }
 
 /**
- * ir_prover_new:
+ * ir_prover_new_with_threads:
  * @model: a model with a history; its cursor stays where it is
  * @inputs: value id -> #IrTensor for the inputs of the original graph
  * @backend: (nullable): what both sides run on; %NULL: reference kernels
+ * @n_threads: threads of a run and of a kernel; 0: number of cores
  * @cancellable: (nullable): asked while running
  * @error: return location for an error
  *
@@ -66,11 +70,12 @@ run_original (IrProver *prover, IrModel *original, GHashTable *inputs, GError **
  * Returns: (transfer full): a prover, or %NULL if nothing could be run
  */
 IrProver *
-ir_prover_new (IrModel *model,
-               GHashTable *inputs,
-               const IrBackend *backend,
-               GCancellable *cancellable,
-               GError **error)
+ir_prover_new_with_threads (IrModel *model,
+                            GHashTable *inputs,
+                            const IrBackend *backend,
+                            guint n_threads,
+                            GCancellable *cancellable,
+                            GError **error)
 {
   g_autoptr (IrProver) prover = g_new0 (IrProver, 1);
   g_autoptr (IrModel) original = ir_history_snapshot (model, 0), flat = NULL;
@@ -81,8 +86,8 @@ ir_prover_new (IrModel *model,
   prover->cancellable = cancellable != NULL ? g_object_ref (cancellable) : NULL;
   prover->captured = g_hash_table_new (NULL, NULL);
   prover->stands_for = g_hash_table_new (NULL, NULL);
-  prover->evaluator = ir_evaluator_new (&prover->plain, 0, cancellable);
-  if (!run_original (prover, original, inputs, error))
+  prover->evaluator = ir_evaluator_new (&prover->plain, n_threads, cancellable);
+  if (!run_original (prover, original, inputs, n_threads, error))
     return NULL;
   flat = ir_model_has_calls (original) ? ir_exec_expand (original, error) : ir_model_ref (original);
   if (flat == NULL)
@@ -90,6 +95,28 @@ ir_prover_new (IrModel *model,
   ir_evaluator_take_run (prover->evaluator, flat, prover->run, inputs, prover->captured);
   g_hash_table_foreach_remove (prover->captured, is_of_a_call, original);
   return g_steal_pointer (&prover);
+}
+
+/**
+ * ir_prover_new:
+ * @model: a model with a history; its cursor stays where it is
+ * @inputs: value id -> #IrTensor for the inputs of the original graph
+ * @backend: (nullable): what both sides run on; %NULL: reference kernels
+ * @cancellable: (nullable): asked while running
+ * @error: return location for an error
+ *
+ * As ir_prover_new_with_threads() on all cores.
+ *
+ * Returns: (transfer full): a prover, or %NULL if nothing could be run
+ */
+IrProver *
+ir_prover_new (IrModel *model,
+               GHashTable *inputs,
+               const IrBackend *backend,
+               GCancellable *cancellable,
+               GError **error)
+{
+  return ir_prover_new_with_threads (model, inputs, backend, 0, cancellable, error);
 }
 
 static void

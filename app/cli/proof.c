@@ -31,7 +31,8 @@ cli_prove (Cli *cli,
   ir_history_goto (model, cursor);
   if (inputs == NULL)
     return FALSE;
-  prover = ir_prover_new (model, inputs, backend, cli->cancellable, error);
+  prover = ir_prover_new_with_threads (model, inputs, backend, MAX (options->threads, 0),
+                                       cli->cancellable, error);
   if (prover == NULL)
     return FALSE;
   done = ir_prover_prove_all (prover, summary, show_proof, cli, cli->cancellable, error);

@@ -345,6 +345,41 @@ test_nothing (void)
   g_assert_cmpuint (found.step, ==, 0);
 }
 
+/* A probe gives what a whole run gives, and runs nothing that a run before it has. */
+static void
+test_probes (void)
+{
+  g_autoptr (GRand) rand = g_rand_new_with_seed (11);
+  g_auto (Case) c = { 0 };
+  g_autoptr (GError) error = NULL;
+  guint n_steps, n_nodes;
+
+  case_init (&c, rand, &wrong[0]);
+  n_steps = ir_history_n_steps (c.model);
+  n_nodes = ir_history_step (c.model, 1)->cost_before.n_nodes;
+  for (guint step = 0; step <= n_steps; step++)
+    {
+      g_autoptr (IrModel) now = ir_history_snapshot (c.model, step);
+      g_autoptr (GArray) chosen = g_array_new (FALSE, FALSE, sizeof (IrValueId));
+      guint before = ir_trial_n_nodes_run (c.trial);
+      IrValueId id = ir_graph_output (now->main, 0)->id;
+
+      g_array_append_val (chosen, id);
+      g_autoptr (GHashTable) probed = ir_trial_probe (c.trial, step, chosen, &error);
+      g_assert_no_error (error);
+      g_autoptr (IrRun) whole = ir_trial_run (c.trial, step, chosen, &error);
+      g_assert_no_error (error);
+      g_assert_true (ir_tensor_equal (g_hash_table_lookup (probed, GUINT_TO_POINTER (id)),
+                                      ir_run_value (whole, id)));
+      if (step == 0)
+        g_assert_cmpuint (ir_trial_n_nodes_run (c.trial), ==, 0);
+      g_assert_cmpuint (ir_trial_n_nodes_run (c.trial) - before, <=, n_nodes);
+    }
+  g_test_message ("%u nodes run in %u probes of %u nodes", ir_trial_n_nodes_run (c.trial),
+                  n_steps + 1, n_nodes);
+  g_assert_cmpuint (ir_trial_n_nodes_run (c.trial), <, n_steps * n_nodes / 2);
+}
+
 static void
 test_original (void)
 {
@@ -509,6 +544,8 @@ main (int argc, char **argv)
           wrong[i].rules[0].name);
       g_test_add_data_func (path, &wrong[i], test_planted);
     }
+  g_test_add_func ("/bisect/a probe gives what a run gives, computing only what is new",
+                   test_probes);
   g_test_add_func ("/bisect/right rules alone fail nothing", test_nothing);
   g_test_add_func ("/bisect/an original that fails is said to", test_original);
   g_test_add_func ("/reproduce/a condition on the whole graph keeps it whole", test_whole);

@@ -348,11 +348,13 @@ test_bad_pipelines (void)
 
   g_assert_null (ir_pipeline_load ("nonsense", &error));
   g_assert_nonnull (strstr (error->message, "default"));
-  check_bad_pipeline ("", "not a JSON object");
+  check_bad_pipeline ("", "not JSON");
+  check_bad_pipeline ("{\"passes\": [],}", ":1:");
   check_bad_pipeline ("[1]", "not a JSON object");
   check_bad_pipeline ("{}", "passes");
   check_bad_pipeline ("{\"passes\": [\"nonsense\"]}", "nonsense");
-  check_bad_pipeline ("{\"passes\": [3]}", "not a string");
+  check_bad_pipeline ("{\"passes\": [3]}", "names of passes");
+  check_bad_pipeline ("{\"passes\": [], \"pass\": 1}", "not known");
 }
 
 int

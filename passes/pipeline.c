@@ -171,6 +171,9 @@ has_gradient (IrPassContext *context)
 {
   const IrModel *model = ir_edit_model (context->edit);
 
+  if (!g_hash_table_contains (context->priv->present,
+                              ir_context_intern (model->context, "Gradient")))
+    return FALSE;
   for (guint i = 1; i < model->nodes->len; i++)
     {
       const IrNode *node = g_ptr_array_index (model->nodes, i);

@@ -62,7 +62,8 @@ struct _IrRuleTable
 {
   GArray *entries;     /* of Entry, in the order of the rows */
   GHashTable *by_root; /* (nullable) interned op_type -> GPtrArray of Entry */
-  GHashTable *present; /* interned operators that the graphs have, or had */
+  GHashTable *present; /* (unowned) interned operators that the graphs have, or had */
+  guint n_present;     /* when the index was made */
   IrContext *context;  /* (nullable) whose strings these are */
   guint depth;         /* of the deepest pattern */
   gboolean all;        /* whoever wants to know why not needs every rule */
@@ -103,7 +104,6 @@ ir_rule_table_new_lazy (const IrRule *rules)
 
   table->entries = g_array_new (FALSE, FALSE, sizeof (Entry));
   g_array_set_clear_func (table->entries, entry_clear);
-  table->present = g_hash_table_new (NULL, NULL);
   for (const IrRule *rule = rules; rule->name != NULL; rule++)
     {
       Entry entry = { rule, NULL };
@@ -196,6 +196,7 @@ static void
 index_rules (IrRuleTable *table)
 {
   g_clear_pointer (&table->by_root, g_hash_table_unref);
+  table->n_present = g_hash_table_size (table->present);
   table->by_root = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify) g_ptr_array_unref);
   for (guint i = 0; i < table->entries->len; i++)
     {
@@ -214,7 +215,6 @@ void
 ir_rule_table_free (IrRuleTable *table)
 {
   g_array_unref (table->entries);
-  g_hash_table_unref (table->present);
   g_clear_pointer (&table->by_root, g_hash_table_unref);
   g_free (table);
 }
@@ -446,18 +446,6 @@ values_read (const IrMatch *match)
   return values;
 }
 
-/* An operator that was nowhere brings its rules in. */
-static void
-note_made (IrRuleTable *table, const GPtrArray *made)
-{
-  gboolean fresh = FALSE;
-
-  for (guint i = 0; i < made->len; i++)
-    fresh |= g_hash_table_add (table->present, (gpointer) ((IrNode *) made->pdata[i])->op_type);
-  if (fresh)
-    index_rules (table);
-}
-
 static gboolean
 apply (Work *work, IrMatch *match)
 {
@@ -474,7 +462,9 @@ apply (Work *work, IrMatch *match)
       return FALSE;
     }
   ir_pass_end (work->context);
-  note_made (work->table, made);
+  /* An operator that was nowhere brings its rules in. */
+  if (g_hash_table_size (work->table->present) != work->table->n_present)
+    index_rules (work->table);
   for (guint i = 0; i < made->len; i++)
     work_add (work, made->pdata[i]);
   for (guint i = 0; i < fresh->len; i++)
@@ -555,19 +545,15 @@ look_at (Work *work, IrNode *node)
 static void
 begin_run (IrRuleTable *table, IrPassContext *context)
 {
-  const IrModel *model = context->model;
+  gboolean same = table->by_root != NULL && table->context == context->model->context &&
+                  table->all == context->record_refusals &&
+                  table->n_present == g_hash_table_size (context->priv->present);
 
-  if (table->context != model->context)
-    g_hash_table_remove_all (table->present);
-  table->context = model->context;
+  table->context = context->model->context;
   table->all = context->record_refusals;
-  for (guint i = 1; i < model->nodes->len; i++)
-    {
-      const IrNode *node = model->nodes->pdata[i];
-      if (node->state == IR_STATE_LIVE)
-        g_hash_table_add (table->present, (gpointer) node->op_type);
-    }
-  index_rules (table);
+  table->present = context->priv->present;
+  if (!same)
+    index_rules (table);
 }
 
 static void
@@ -616,6 +602,11 @@ ir_rule_table_run (IrRuleTable *table, IrPassContext *context, GError **error)
   gboolean cancelled = FALSE;
 
   begin_run (table, context);
+  if (g_hash_table_size (table->by_root) == 0)
+    {
+      g_byte_array_unref (work.queued);
+      return !ir_pass_cancelled (context, error);
+    }
   work.queue = g_array_new (FALSE, FALSE, sizeof (IrNodeId));
   fill (&work);
   work.now_ns = now_ns ();

@@ -163,7 +163,10 @@ count_all (IrPassContext *context)
   for (guint i = 1; i < context->model->nodes->len; i++)
     {
       const IrNode *node = context->model->nodes->pdata[i];
-      if (node->state == IR_STATE_LIVE && !is_in_function (node))
+      if (node->state != IR_STATE_LIVE)
+        continue;
+      g_hash_table_add (priv->present, (gpointer) node->op_type);
+      if (!is_in_function (node))
         *cost_slot (priv, node) = cost_of (node);
     }
   priv->cost = ir_cost_model (context->model, &partial);
@@ -186,6 +189,10 @@ apply_node_cost (IrPassContext *context, const IrNode *node)
   struct _IrPassPrivate *priv = context->priv;
   NodeCost *slot, cost;
 
+  if (node->state == IR_STATE_LIVE)
+    g_hash_table_add (priv->present, (gpointer) node->op_type);
+  if (node->controls != NULL)
+    priv->controls_known = FALSE;
   if (is_in_function (node))
     return FALSE;
   slot = cost_slot (priv, node);
@@ -245,6 +252,8 @@ apply_costs (IrPassContext *context, const IrStep *step)
 
       if (g_strv_contains (node_kinds, kind))
         known = apply_node_cost (context, ir_model_node (context->model, record->subject));
+      else if (strcmp (kind, "control dependencies") == 0)
+        priv->controls_known = FALSE;
       else if (strcmp (kind, "type") == 0)
         known = apply_type_cost (context, ir_model_value (context->model, record->subject));
       else if (strcmp (kind, "value") == 0)
@@ -257,7 +266,10 @@ apply_costs (IrPassContext *context, const IrStep *step)
         }
     }
   if (!known)
-    count_all (context);
+    {
+      count_all (context);
+      priv->controls_known = FALSE;
+    }
 }
 
 /* -- the runner's context -- */
@@ -279,6 +291,7 @@ ir_pass_context_init (IrPassContext *context, struct _IrPassPrivate *priv, IrEdi
   priv->calls = g_ptr_array_new ();
   priv->occurrence = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
   priv->skipped = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+  priv->present = g_hash_table_new (NULL, NULL);
   priv->tables = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify) ir_rule_table_free);
   priv->control_sources = g_hash_table_new (NULL, NULL);
   priv->ordinal = ir_history_n_steps (context->model);
@@ -309,6 +322,7 @@ ir_pass_context_clear (IrPassContext *context)
   g_clear_pointer (&priv->calls, g_ptr_array_unref);
   g_clear_pointer (&priv->occurrence, g_hash_table_unref);
   g_clear_pointer (&priv->skipped, g_hash_table_unref);
+  g_clear_pointer (&priv->present, g_hash_table_unref);
   g_clear_pointer (&priv->tables, g_hash_table_unref);
   g_clear_pointer (&priv->control_sources, g_hash_table_unref);
 }
@@ -329,6 +343,9 @@ ir_pass_context_start (IrPassContext *context, const IrPass *pass)
   if (priv->pass == NULL)
     count_all (context);
   priv->pass = pass;
+  if (priv->controls_known)
+    return;
+  priv->controls_known = TRUE;
   g_hash_table_remove_all (priv->control_sources);
   for (guint i = 1; i < context->model->nodes->len; i++)
     {

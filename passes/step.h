@@ -12,6 +12,8 @@ struct _IrPassPrivate
   GHashTable *occurrence;      /* "pass/rule/origin" -> applications so far */
   GHashTable *skipped;         /* stable keys that the policy skipped */
   GHashTable *tables;          /* pass -> compiled IrRuleTable, kept over the iterations */
+  GHashTable *present;         /* interned operators that live nodes have, or had */
+  gboolean controls_known;     /* control_sources is as the graph is */
   GHashTable *control_sources; /* node ids that others wait for; as at the start of the pass */
   GArray *node_costs;          /* node id -> NodeCost, so that removed ones are known */
   GPtrArray *calls;            /* of IrNode: calls of functions outside of functions */

@@ -12,11 +12,13 @@
 #include <oneapi/dnnl/dnnl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #define WEIGHT_BYTES 24576 /* of a part of the input channels: what stays in the first cache */
 #define GROUP_BYTES  98304 /* of the output that is worked on together: what stays in the second */
-#define MOST_PLACES  65536 /* taps of all pixels that a table is kept for */
-#define FEW_CHANNELS 4     /* of a picture: they stand together by themselves */
+#define PAGE_BYTES   (2 << 20) /* of a large page, where the system has such */
+#define MOST_PLACES  65536     /* taps of all pixels that a table is kept for */
+#define FEW_CHANNELS 4         /* of a picture: they stand together by themselves */
 
 struct _CpuDirect
 {
@@ -134,12 +136,21 @@ cpu_direct_in_block (const CpuDirectShape *shape, guint lanes)
   return shape->groups == 1 && shape->channels <= FEW_CHANNELS ? FEW_CHANNELS : lanes;
 }
 
+/* Weights are read once from one end to the other: large pages spare looking up their addresses. */
 static gpointer
 aligned_floats (gint64 n)
 {
+  gsize bytes = (gsize) MAX (n, 16) * sizeof (float);
+  gboolean large = bytes >= PAGE_BYTES;
   gpointer memory = NULL;
 
-  return posix_memalign (&memory, 64, (gsize) MAX (n, 16) * sizeof (float)) == 0 ? memory : NULL;
+  if (posix_memalign (&memory, large ? PAGE_BYTES : 64, bytes) != 0)
+    return NULL;
+#ifdef MADV_HUGEPAGE
+  if (large)
+    madvise (memory, bytes, MADV_HUGEPAGE); /* a hint: it may fail */
+#endif
+  return memory;
 }
 
 static void

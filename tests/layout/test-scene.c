@@ -449,6 +449,40 @@ test_diff (void)
   g_assert_cmpuint (find_box (scene, "Identity")->before, !=, 0);
 }
 
+/* A pattern on the graph: what fits, what does not, and a box for what is missing. */
+static void
+test_marks (void)
+{
+  g_autoptr (IrSceneMarks) marks = ir_scene_marks_new ();
+  g_autoptr (IrModel) model = read_model (before_text);
+  g_autoptr (GError) error = NULL;
+  const IrSceneOptions options = { .marks = marks };
+  const IrNode *gone = ir_graph_find_value (model->main, "b")->producer;
+  const IrNode *last = ir_graph_find_value (model->main, "y")->producer;
+  const IrSceneGhost ghosts[] = {
+    { .title = g_strdup ("Conv"), .user = last->id, .feeds = -1 },
+    { .title = g_strdup ("Pad"), .detail = g_strdup ("mode"), .feeds = 0 },
+  };
+
+  g_hash_table_insert (marks->states, GUINT_TO_POINTER (last->id),
+                       GINT_TO_POINTER (IR_SCENE_MATCHED));
+  g_hash_table_insert (marks->states, GUINT_TO_POINTER (gone->id),
+                       GINT_TO_POINTER (IR_SCENE_MISFIT));
+  g_array_append_vals (marks->ghosts, ghosts, G_N_ELEMENTS (ghosts));
+  marks->misfit = gone->outputs[0]->id;
+  g_autoptr (IrScene) scene = ir_scene_new_for_model (model, &options, NULL, &error);
+  g_assert_no_error (error);
+  check_scene (scene);
+  g_assert_cmpint (find_box (scene, "Neg")->state, ==, IR_SCENE_MATCHED);
+  g_assert_cmpint (find_box (scene, "Identity")->state, ==, IR_SCENE_MISFIT);
+  g_assert_cmpint (find_box (scene, "Abs")->state, ==, IR_SCENE_SAME);
+  g_assert_cmpint (find_box (scene, "Conv")->state, ==, IR_SCENE_MISSING);
+  g_assert_cmpint (find_box (scene, "Pad")->state, ==, IR_SCENE_MISSING);
+  g_assert_cmpuint (find_box (scene, "Conv")->node, ==, 0);
+  g_assert_cmpuint (count_lines (scene, IR_SCENE_MISFIT), ==, 1);
+  g_assert_cmpuint (count_lines (scene, IR_SCENE_MISSING), ==, 2);
+}
+
 static void
 test_no_diff (void)
 {
@@ -540,6 +574,7 @@ main (int argc, char **argv)
   g_test_add_func ("/scene/the same model gives the same text", test_same_model_same_text);
   g_test_add_func ("/scene/places are kept from scene to scene", test_places_are_kept);
   g_test_add_func ("/scene/a diff is the union of both, with states", test_diff);
+  g_test_add_func ("/scene/a pattern is drawn with what it lacks", test_marks);
   g_test_add_func ("/scene/the diff of a model with itself is the model", test_no_diff);
   g_test_add_func ("/scene/scopes are frames, closed boxes or nothing", test_scopes);
   g_test_add_func ("/scene/left to right", test_left_to_right);

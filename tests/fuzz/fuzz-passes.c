@@ -178,8 +178,8 @@ steps_text (IrModel *model, gboolean reasons)
 }
 
 /* The steps without ids and names, which copies number anew, and in an order of their own, as that
- * of subgraphs may be another in a file. How dead nodes share steps depends on that order, too, so
- * those are told by what is left. */
+ * of subgraphs may be another in a file. How dead nodes share steps depends on that order, too, and
+ * which of equal constants stays, so those are told by what is left. */
 static char *
 sorted_steps (IrModel *model)
 {
@@ -189,7 +189,8 @@ sorted_steps (IrModel *model)
 
   qsort (lines, g_strv_length (lines), sizeof *lines, compare_lines);
   for (guint i = 0; lines[i] != NULL; i++)
-    if (strstr (lines[i], "eliminate-dead-code") == NULL)
+    if (strstr (lines[i], "eliminate-dead-code") == NULL &&
+        strstr (lines[i], "share-constant") == NULL)
       g_string_append_printf (sorted, "%s\n", lines[i]);
   g_string_append_printf (sorted, "%u nodes left", ir_model_n_counted_nodes (model));
   return g_string_free (sorted, FALSE);

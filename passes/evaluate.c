@@ -1,5 +1,5 @@
 /* Numbers of values are made as in value numbering (Click 1995): a node's key is its operator, its
- * attributes, the kernel that runs it, and the numbers of its inputs; keys are hash-consed. Nodes
+ * attributes, and the numbers of its inputs; keys are hash-consed. Nodes
  * that own subgraphs have the nodes of these in their key, so that a change inside changes the
  * number outside. Random operators are keyed by the name that seeds them.
  *
@@ -265,17 +265,13 @@ add_pointer (GByteArray *key, gconstpointer pointer)
   add_word (key, (guint64) (gsize) pointer);
 }
 
-/* Which kernel: another one may round differently. */
+/* Draws are seeded by name. Kernels are not in the key: a run knows all types, and takes the ones
+ * that the same node has once a step has written its types down. */
 static void
-add_kernel (const IrScope *scope, GByteArray *key, const IrNode *node)
+add_seed (GByteArray *key, const IrNode *node)
 {
-  const IrBackend *backend = scope->evaluator->backend;
-
   if (node->op != NULL && (node->op->flags & IR_OP_RANDOM) != 0 && ir_node_output (node, 0) != NULL)
     add_pointer (key, ir_node_output (node, 0)->name);
-  add_word (key, node->op == NULL || backend->refuses (node) != NULL
-                     ? 0
-                     : (guint64) (gsize) backend->kernel (node));
 }
 
 /* Values that a subgraph defines have places; those around it have numbers. */
@@ -321,7 +317,7 @@ add_node (Body *body, const IrNode *node, GError **error)
   add_pointer (body->key, node->domain);
   add_word (body->key, (guint64) ir_node_opset (node));
   add_word (body->key, (guint64) node->n_inputs << 32 | node->n_outputs);
-  add_kernel (body->scope, body->key, node);
+  add_seed (body->key, node);
   for (guint i = 0; i < node->n_outputs; i++)
     add_word (body->key, node->outputs[i] != NULL);
   for (guint i = 0; i < node->n_inputs; i++)

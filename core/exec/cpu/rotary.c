@@ -318,14 +318,15 @@ const IrCpuKernel cpu_half_rotary = { .name = "row loop",
 /* -- Swish and SwiGLU -- */
 
 /* y = x / (1 + exp (-alpha x)), times b if it is given. */
-static void
+CPU_VECTORIZED static void
 gate (const float *x, const float *b, float alpha, float *y, guint64 n)
 {
-  for (guint64 i = 0; i < n; i++)
-    {
-      float swish = x[i] * cpu_vector_sigmoid (alpha * x[i]);
-      y[i] = b != NULL ? swish * b[i] : swish;
-    }
+  if (b == NULL)
+    for (guint64 i = 0; i < n; i++)
+      y[i] = x[i] * cpu_vector_sigmoid (alpha * x[i]);
+  else
+    for (guint64 i = 0; i < n; i++)
+      y[i] = x[i] * cpu_vector_sigmoid (alpha * x[i]) * b[i];
 }
 
 static gboolean

@@ -34,7 +34,11 @@ splat_clear (gpointer data)
   g_clear_pointer (&((Splat *) data)->bytes, g_bytes_unref);
 }
 
-/* Returns: (transfer full): no blocks yet */
+/**
+ * ir_fold_splats_new:
+ *
+ * Returns: (transfer full): no blocks yet
+ */
 IrFoldSplats *
 ir_fold_splats_new (void)
 {
@@ -45,6 +49,10 @@ ir_fold_splats_new (void)
   return splats;
 }
 
+/**
+ * ir_fold_splats_free:
+ * @splats: (transfer full): blocks; tensors that share them keep them
+ */
 void
 ir_fold_splats_free (IrFoldSplats *splats)
 {

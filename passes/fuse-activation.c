@@ -121,6 +121,19 @@ when_standard_gelu (IrMatch *match)
   return when_late_gelu (match);
 }
 
+/* -- Swish -- */
+
+static gboolean
+when_silu (IrMatch *match)
+{
+  float alpha = ir_node_attr_float (ir_match_root (match), "alpha", 1);
+
+  if (alpha != 1)
+    return ir_match_fail (match, "alpha is %g, the fused operator has 1", alpha);
+  return TRUE;
+}
+
+#define HEAD_24 "<ir_version: 10, opset_import: [\"\" : 24, \"irscope\" : 1]>\ng "
 #define HEAD_20 "<ir_version: 10, opset_import: [\"\" : 20, \"irscope\" : 1]>\ng "
 
 /* The sixth in the body is a float. */
@@ -257,6 +270,19 @@ when_hard_swish_mul (IrMatch *match)
         DOC " Here the half is taken first.", EXAMPLE_2, when_gelu                                 \
   }
 
+#define FUSED_SILU(ID, BASE, REPLACEMENT, EXAMPLE, WHAT)                                           \
+  { "fuse-" ID "-standard-silu",                                                                   \
+    "(Swish " BASE ")",                                                                            \
+    REPLACEMENT,                                                                                   \
+    IR_CLASS_ROUNDING,                                                                             \
+    "Swish of " WHAT " is one operator, if it is a SiLU.",                                         \
+    HEAD_24 EXAMPLE ("y = Swish (c)"),                                                             \
+    when_silu },                                                                                   \
+  {                                                                                                \
+    "fuse-" ID "-late-silu", "(irscope.Swish " BASE ")", REPLACEMENT, IR_CLASS_ROUNDING,           \
+        "irscope's Swish of " WHAT " is one operator, if it is a SiLU.",                           \
+        EXAMPLE ("y = irscope.Swish (c)"), when_silu                                               \
+  }
 #define FUSED_GELU(ID, BASE, REPLACEMENT, EXAMPLE, WHAT)                                           \
   { "fuse-" ID "-standard-gelu",                                                                   \
     "(Gelu " BASE ")",                                                                             \
@@ -315,6 +341,12 @@ static const IrRule rules[] = {
     "(irscope.ConvAddSilu{@base} ?x ?w ?b ?z)", IR_CLASS_ROUNDING,
     "A convolution with residual times its own Sigmoid is one operator.",
     ADDED_EXAMPLE ("s = Sigmoid (c)  y = Mul (c, s)") },
+  FUSED_SILU ("conv", CONV, "(irscope.ConvSilu{@base} ?x ?w ?b)", CONV_EXAMPLE, "a convolution"),
+  FUSED_SILU ("conv-add",
+              ADDED,
+              "(irscope.ConvAddSilu{@base} ?x ?w ?b ?z)",
+              ADDED_EXAMPLE,
+              "a convolution with residual"),
   GELU ("gemm",
         "(Mul (Mul " GEMM " (Add (Erf (Div @base ?r:scalar)) 1)) 0.5)",
         "(Mul (Mul " GEMM " 0.5) (Add (Erf (Div @base ?r:scalar)) 1))",

@@ -8,6 +8,7 @@
 
 #include "passes/why.h"
 
+#include "passes/pipeline.h"
 #include "passes/rule-private.h"
 #include "passes/step.h"
 
@@ -413,6 +414,7 @@ note_match (IrWhy *why, const IrModel *model, IrMatch *match, const IrMatchTrail
   why->reason = g_strdup (match->why);
   if (trail->part == NULL)
     {
+      why->n_parts++; /* what failed is no part of the pattern */
       why->intruder = find_intruder (why, match, trail);
       return;
     }
@@ -483,6 +485,59 @@ find_roots (const IrPat *pattern, const IrNode *node, guint depth, GArray *roots
       }
 }
 
+/**
+ * ir_why_note_refusal:
+ * @why: an answer whose pattern fits
+ * @reason: what the rule said when it ran
+ *
+ * Makes it one that was refused.
+ */
+void
+ir_why_note_refusal (IrWhy *why, const char *reason)
+{
+  g_free (why->reason);
+  why->reason = g_strdup (reason);
+  why->holds = FALSE;
+  why->n_parts++;
+}
+
+/**
+ * ir_why_try:
+ * @model: a model with a history
+ * @why: (inout): an answer of ir_why_rules() whose pattern fits and whose pass did not run
+ * @max_class: the class that passes are run with
+ * @cancellable: (nullable): checked while it runs
+ *
+ * Runs the pass on a copy of the graph at the step where the pattern was compared. @why->holds
+ * afterwards says whether the rule was applied to the node; if it was refused, the reason is there.
+ */
+void
+ir_why_try (IrModel *model, IrWhy *why, IrClass max_class, GCancellable *cancellable)
+{
+  const char *const names[] = { why->pass, NULL };
+  IrPipelineOptions options = { .max_class = max_class, .record_refusals = TRUE };
+  g_autoptr (IrPipeline) pipeline = ir_pipeline_new_from_names (names, NULL);
+  g_autoptr (IrModel) trial = ir_history_clone (model);
+  g_auto (IrWhy) fired = { .steps = g_array_new (FALSE, FALSE, sizeof (guint)), .rule = why->rule };
+  const IrPass *pass;
+  gboolean is_row;
+  const char *reason;
+
+  if (find_rule (why->rule, &pass, &is_row)->step_class > max_class)
+    {
+      why->answer = IR_WHY_CLASS;
+      return;
+    }
+  ir_history_goto (trial, why->at_step);
+  if (pipeline == NULL || !ir_pipeline_run (trial, pipeline, &options, NULL, cancellable, NULL))
+    return;
+  find_firings (trial, why->node, &fired);
+  if (fired.steps->len > 0)
+    return;
+  reason = last_refusal (trial, why->rule, why->node);
+  ir_why_note_refusal (why, reason != NULL ? reason : "another rule of its pass comes first");
+}
+
 static void
 explain_row (Asked *asked, IrCompiledRule *compiled, const IrPass *pass, IrWhy *why)
 {
@@ -518,7 +573,7 @@ explain_row (Asked *asked, IrCompiledRule *compiled, const IrPass *pass, IrWhy *
   else if (compiled->rule->step_class > asked->max_class)
     why->answer = IR_WHY_CLASS;
   else if (why->holds && (refusal = last_refusal (model, why->rule, why->node)) != NULL)
-    why->reason = g_strdup (refusal);
+    ir_why_note_refusal (why, refusal);
   else if (why->holds)
     why->answer = IR_WHY_MATCHES;
 }

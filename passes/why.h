@@ -42,7 +42,7 @@ typedef struct
   char *reason;     /* (owned) (nullable) the condition that failed, in a sentence */
   char *found;      /* (owned) (nullable) what stands where the pattern ends to fit */
   char *needed;     /* (owned) (nullable) what the pattern needs there */
-  guint n_matched, n_parts; /* of the pattern: nodes, inputs and numbers */
+  guint n_matched, n_parts; /* nodes, inputs and numbers of the pattern; a condition that failed */
   GPtrArray *parts;         /* (owned) of IrWhyPart, users first */
   char *missing;            /* (owned) (nullable) what is not there, in a word: "Conv", "?scale" */
   char *missing_detail;     /* (owned) (nullable) more about it */
@@ -57,6 +57,8 @@ gboolean ir_why (
     IrModel *model, const char *rule, IrNodeId node, IrClass max_class, IrWhy *why, GError **error);
 /* All rules whose pattern starts at the operator of @node, nearest to a match first; of IrWhy. */
 GPtrArray *ir_why_rules (IrModel *model, IrNodeId node, IrClass max_class);
+void ir_why_try (IrModel *model, IrWhy *why, IrClass max_class, GCancellable *cancellable);
+void ir_why_note_refusal (IrWhy *why, const char *reason);
 IrSceneMarks *ir_why_marks (const IrWhy *why);
 void ir_why_clear (IrWhy *why);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (IrWhy, ir_why_clear)

@@ -1,4 +1,5 @@
-/* Why not: all rules that start at the operator of a node are compared with the graph in a job, and
+/* Why not: all rules that start at the operator of a node are compared with the graph in a job;
+ * those that fit and whose pass did not run are tried, so that the answer says what they would do;
  * one answer at a time is drawn on the graph, at the step where its pattern was compared. */
 #include "config.h"
 
@@ -37,10 +38,20 @@ static gpointer
 run_why (IrJob *job, gpointer data, GCancellable *cancellable, GError **error)
 {
   const WhyRequest *request = data;
-  g_autoptr (IrModel)
-      fork = ir_timeline_fork (request->timeline, ir_history_n_steps (request->timeline->model));
+  g_autoptr (IrModel) model = ir_timeline_with_refusals (request->timeline, cancellable);
+  GPtrArray *whys;
 
-  return ir_why_rules (fork, request->node, IR_CLASS_ROUNDING);
+  if (model == NULL)
+    model = ir_timeline_fork (request->timeline, ir_history_n_steps (request->timeline->model));
+  whys = ir_why_rules (model, request->node, IR_CLASS_ROUNDING);
+  for (guint i = 0; i < whys->len && !g_cancellable_is_cancelled (cancellable); i++)
+    {
+      IrWhy *why = whys->pdata[i];
+
+      if (why->answer == IR_WHY_NOT_RUN && why->holds)
+        ir_why_try (model, why, IR_CLASS_ROUNDING, cancellable);
+    }
+  return whys;
 }
 
 static void
@@ -117,6 +128,8 @@ ir_session_hide_why (IrSession *self, guint step)
 static char *
 text_of (const IrWhy *why)
 {
+  if (why->reason == NULL && why->answer == IR_WHY_NOT_RUN)
+    return g_strdup (why->holds ? "The rule would be applied here" : "");
   if (why->reason == NULL)
     return g_strdup (why->holds ? "The pattern fits" : "");
   if (why->needed == NULL)

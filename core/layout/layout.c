@@ -17,6 +17,13 @@
 
 #define COMPONENT_GAP 48.0 /* px */
 
+/* Places are kept until the picture takes LOOSE times the room per box that a
+ * new one took, or has many more or fewer boxes than then: one in CHANGED. It is
+ * made anew if that does save room, by CLOSE or more. */
+#define LOOSE   1.25
+#define CHANGED 24
+#define CLOSE   1.15
+
 /**
  * ir_layout_error_quark:
  *
@@ -101,6 +108,8 @@ struct _IrLayout
   IrLayoutRect bounds;
   IrLayoutStats stats;
   IrLayoutDirection direction;
+  double airiness;     /* area per area of the boxes, of the last one made anew */
+  guint n_then;        /* boxes of that */
   GArray *seed_items;  /* of SeedItem */
   GArray *seed_trunks; /* of SeedTrunk */
   GArray *seed_x;      /* of double */
@@ -1128,37 +1137,11 @@ layout_alloc (const IrLayoutInput *input)
   return layout;
 }
 
-/**
- * ir_layout_new:
- * @input: boxes, edges and groups; only read during the call
- * @cancellable: (nullable): checked in every stage, several times a second
- * @error: return location for an error, or %NULL
- *
- * Lays out a graph. Equal input (the previous layout included) gives an equal
- * result. Cycles, loops, parallel edges and the empty graph are fine.
- *
- * With #IrLayoutInput.previous, boxes with the same key keep their order, or
- * their places too, as #IrLayoutInput.keep says; the picture is then not moved
- * to the origin: see ir_layout_bounds().
- *
- * Fails with %IR_LAYOUT_ERROR_BAD_INPUT if an index or size is out of range,
- * or %G_IO_ERROR_CANCELLED.
- *
- * Source: Sugiyama, Tagawa, Toda 1981; Gansner et al. 1993; Brandes, Koepf 2002.
- * Cost: O((n + m) log (n + m)); 50,000 boxes and 70,000 edges take well under
- * a second.
- *
- * Returns: (transfer full) (nullable): the layout
- */
-IrLayout *
-ir_layout_new (const IrLayoutInput *input, GCancellable *cancellable, GError **error)
+static IrLayout *
+lay_out (const IrLayoutInput *input, GCancellable *cancellable, GError **error)
 {
-  g_return_val_if_fail (input != NULL, NULL);
-
-  gint64 start = g_get_monotonic_time ();
-  if (!check_input (input, error))
-    return NULL;
   g_auto (Work) work = { .input = input, .cancellable = cancellable };
+
   work.layout = layout_alloc (input);
   work.turned = input->direction == IR_LAYOUT_LEFT_TO_RIGHT;
   work.box_gap = even (input->box_gap > 0 ? input->box_gap : 24);
@@ -1177,8 +1160,100 @@ ir_layout_new (const IrLayoutInput *input, GCancellable *cancellable, GError **e
   join_edges (&work);
   if (work.turned)
     turn_result (work.layout);
-  work.layout->stats.time_us = g_get_monotonic_time () - start;
   return g_steal_pointer (&work.layout);
+}
+
+/* px of picture per px of box. */
+static double
+layout_airiness (const IrLayout *layout)
+{
+  double boxes = 0;
+
+  for (guint i = 0; i < layout->n_boxes; i++)
+    boxes += layout->boxes[i].width * layout->boxes[i].height;
+  return boxes > 0 ? layout->bounds.width * layout->bounds.height / boxes : 0;
+}
+
+static gboolean
+is_loose (const IrLayout *layout)
+{
+  const guint n = layout->n_boxes, then = layout->n_then;
+
+  return layout_airiness (layout) > LOOSE * layout->airiness ||
+         (n > then ? n - then : then - n) > then / CHANGED;
+}
+
+/* Boxes that go leave holes, and those that come push the others down: after
+ * many small changes a picture with kept places is mostly empty. Then it is
+ * made anew, with the order from left to right as it was if that is not what
+ * takes the room. */
+static IrLayout *
+close_holes (IrLayout *kept, const IrLayoutInput *input, GCancellable *cancellable, GError **error)
+{
+  g_autoptr (IrLayout) old = kept;
+  IrLayoutInput again = *input;
+
+  again.keep = IR_LAYOUT_KEEP_NOTHING;
+  g_autoptr (IrLayout) best = lay_out (&again, cancellable, error);
+  if (best == NULL)
+    return NULL;
+  double airiness = layout_airiness (best);
+  old->airiness = best->airiness = airiness;
+  old->n_then = best->n_then = input->n_boxes;
+  if (layout_airiness (old) <= CLOSE * airiness)
+    return g_steal_pointer (&old);
+  again.keep = IR_LAYOUT_KEEP_ORDER;
+  g_autoptr (IrLayout) ordered = lay_out (&again, cancellable, error);
+  if (ordered == NULL)
+    return NULL;
+  ordered->airiness = airiness;
+  ordered->n_then = input->n_boxes;
+  return layout_airiness (ordered) <= CLOSE * airiness ? g_steal_pointer (&ordered)
+                                                       : g_steal_pointer (&best);
+}
+
+/**
+ * ir_layout_new:
+ * @input: boxes, edges and groups; only read during the call
+ * @cancellable: (nullable): checked in every stage, several times a second
+ * @error: return location for an error, or %NULL
+ *
+ * Lays out a graph. Equal input (the previous layout included) gives an equal
+ * result. Cycles, loops, parallel edges and the empty graph are fine.
+ *
+ * With #IrLayoutInput.previous, boxes with the same key keep their order, or
+ * their places too, as #IrLayoutInput.keep says; the picture is then not moved
+ * to the origin: see ir_layout_bounds(). Places are given up once the holes that
+ * many changes leave make the picture clearly larger than a new one.
+ *
+ * Fails with %IR_LAYOUT_ERROR_BAD_INPUT if an index or size is out of range,
+ * or %G_IO_ERROR_CANCELLED.
+ *
+ * Source: Sugiyama, Tagawa, Toda 1981; Gansner et al. 1993; Brandes, Koepf 2002.
+ * Cost: O((n + m) log (n + m)); 50,000 boxes and 70,000 edges take well under
+ * a second.
+ *
+ * Returns: (transfer full) (nullable): the layout
+ */
+IrLayout *
+ir_layout_new (const IrLayoutInput *input, GCancellable *cancellable, GError **error)
+{
+  g_return_val_if_fail (input != NULL, NULL);
+
+  gint64 start = g_get_monotonic_time ();
+  if (!check_input (input, error))
+    return NULL;
+  const IrLayout *previous = input->keep == IR_LAYOUT_KEEP_PLACES ? input->previous : NULL;
+  g_autoptr (IrLayout) layout = lay_out (input, cancellable, error);
+  if (layout == NULL)
+    return NULL;
+  layout->airiness = previous ? previous->airiness : layout_airiness (layout);
+  layout->n_then = previous ? previous->n_then : input->n_boxes;
+  if (previous != NULL && is_loose (layout))
+    layout = close_holes (g_steal_pointer (&layout), input, cancellable, error);
+  if (layout != NULL)
+    layout->stats.time_us = g_get_monotonic_time () - start;
+  return g_steal_pointer (&layout);
 }
 
 /**

@@ -41,16 +41,53 @@ static const struct
   [IR_WHY_OTHER_OPERATOR] = { "–", "dim-label", "starts at another operator" },
 };
 
+static gboolean
+no_pipeline_ran (IrWhyView *self)
+{
+  const IrModel *history = ir_session_get_history (session (self));
+
+  return history == NULL || ir_history_n_pass_runs (history) == 0;
+}
+
 static char *
-short_text (const IrWhy *why)
+short_text (IrWhyView *self, const IrWhy *why)
 {
   if (why->answer == IR_WHY_FIRED)
     return g_strdup_printf ("fired at step %u", g_array_index (why->steps, guint, 0));
   if (why->answer == IR_WHY_REFUSED && why->reason != NULL)
     return g_strdup (why->reason);
   if (why->answer == IR_WHY_NOT_RUN && why->holds)
-    return g_strdup ("fits, but its pass is not in the pipeline");
+    return g_strdup (no_pipeline_ran (self)
+                         ? "would be applied by a pipeline with its pass"
+                         : "would be applied, but its pass is not in the pipeline");
+  if (why->answer == IR_WHY_NOT_RUN && no_pipeline_ran (self))
+    return g_strdup (why->reason != NULL ? why->reason : "would not be applied");
   return g_strdup (answers[why->answer].text);
+}
+
+/* The same in full, for the details. */
+static char *
+long_text (IrWhyView *self, const IrWhy *why)
+{
+  const char *would = why->holds ? "The rule would be applied here" : "It would not be applied";
+
+  if (why->answer != IR_WHY_NOT_RUN)
+    return g_strdup (answers[why->answer].text);
+  return no_pipeline_ran (self) ? g_strdup_printf ("%s. No pipeline has run yet.", would)
+                                : g_strdup_printf ("Its pass is not in the pipeline. %s.", would);
+}
+
+static const char *
+glyph_of (IrWhyView *self, const IrWhy *why, const char **css)
+{
+  IrWhyAnswer answer = why->answer;
+
+  if (answer == IR_WHY_NOT_RUN && why->holds)
+    answer = IR_WHY_MATCHES;
+  else if (answer == IR_WHY_NOT_RUN && no_pipeline_ran (self))
+    answer = IR_WHY_REFUSED;
+  *css = answers[answer].css;
+  return answers[answer].glyph;
 }
 
 /* -- details -- */
@@ -104,6 +141,8 @@ show_details (IrWhyView *self, const IrWhy *why)
 {
   GtkWidget *child;
   const IrModel *history = ir_session_get_history (session (self));
+  g_autofree char *text = why != NULL ? long_text (self, why) : NULL;
+  const char *css;
 
   while ((child = gtk_widget_get_first_child (self->details)) != NULL)
     gtk_box_remove (GTK_BOX (self->details), child);
@@ -116,7 +155,8 @@ show_details (IrWhyView *self, const IrWhy *why)
     }
   add_text (self, why->rule, "heading");
   add_pair (self, "Pass", why->pass);
-  add_text (self, answers[why->answer].text, answers[why->answer].css);
+  glyph_of (self, why, &css);
+  add_text (self, text, css);
   if (why->answer == IR_WHY_FIRED)
     return;
   if (why->reason != NULL)
@@ -126,10 +166,10 @@ show_details (IrWhyView *self, const IrWhy *why)
   add_parts (self, why);
   if (why->removed_by != 0)
     {
-      g_autofree char *text = g_strdup_printf ("Compared before step %u, %s, which took the node.",
+      g_autofree char *note = g_strdup_printf ("Compared before step %u, %s, which took the node.",
                                                why->removed_by,
                                                ir_history_step (history, why->removed_by)->rule);
-      add_text (self, text, "dim-label");
+      add_text (self, note, "dim-label");
     }
 }
 
@@ -171,11 +211,12 @@ make_label (const char *text, const char *css, float xalign)
 }
 
 static GtkWidget *
-make_row (const IrWhy *why, guint index)
+make_row (IrWhyView *self, const IrWhy *why, guint index)
 {
   GtkWidget *row = gtk_list_box_row_new (), *box = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 8),
             *texts = gtk_box_new (GTK_ORIENTATION_VERTICAL, 0), *title, *subtitle;
-  g_autofree char *text = short_text (why),
+  const char *css, *glyph = glyph_of (self, why, &css);
+  g_autofree char *text = short_text (self, why),
                   *parts = why->n_parts > 0
                                ? g_strdup_printf ("%u/%u", why->n_matched, why->n_parts)
                                : g_strdup (""),
@@ -188,8 +229,7 @@ make_row (const IrWhy *why, guint index)
   gtk_box_append (GTK_BOX (texts), title);
   gtk_box_append (GTK_BOX (texts), subtitle);
   gtk_widget_set_hexpand (texts, TRUE);
-  gtk_box_append (GTK_BOX (box),
-                  make_label (answers[why->answer].glyph, answers[why->answer].css, 0.5f));
+  gtk_box_append (GTK_BOX (box), make_label (glyph, css, 0.5f));
   gtk_box_append (GTK_BOX (box), texts);
   gtk_box_append (GTK_BOX (box), make_label (parts, "step-delta", 1));
   gtk_widget_set_tooltip_text (row, text);
@@ -231,7 +271,7 @@ fill_list (IrWhyView *self)
     gtk_list_box_remove (GTK_LIST_BOX (self->list), child);
   self->whys = ir_session_get_whys (session (self));
   for (guint i = 0; self->whys != NULL && i < self->whys->len; i++)
-    gtk_list_box_append (GTK_LIST_BOX (self->list), make_row (self->whys->pdata[i], i));
+    gtk_list_box_append (GTK_LIST_BOX (self->list), make_row (self, self->whys->pdata[i], i));
   self->filling = FALSE;
   show_details (self, NULL);
   if (self->wants_focus && self->whys != NULL)
@@ -251,8 +291,10 @@ show_heading (IrWhyView *self, const IrNode *node)
                             "select one further down.",
                             node->op_type);
   else
-    text = g_strdup_printf ("%u %s at %s, the nearest to a match first", whys->len,
-                            whys->len == 1 ? "rule starts" : "rules start", node->op_type);
+    text = g_strdup_printf (
+        "%u %s at %s, the nearest to a match first%s", whys->len,
+        whys->len == 1 ? "rule starts" : "rules start", node->op_type,
+        no_pipeline_ran (self) ? ". No pipeline has run yet: this is what they would do" : "");
   gtk_label_set_text (GTK_LABEL (self->title), label);
   gtk_label_set_text (GTK_LABEL (self->subtitle), text);
 }

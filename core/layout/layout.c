@@ -827,7 +827,32 @@ typedef struct
   double dx, dy; /* px */
 } Placed;
 
-/* Whether boxes of the two come too close. What was one component may have
+/* Whether a line of one lies on one of the other. */
+static gboolean
+lines_touch (const IrFlat *a, const Placed *placed)
+{
+  const IrFlat *b = placed->flat;
+
+  if ((gint64) a->points->len * b->points->len > 4000000)
+    return TRUE;
+  for (guint i = 1; i < a->points->len; i++)
+    {
+      const IrLayoutPoint *p = &g_array_index (a->points, IrLayoutPoint, i - 1);
+
+      for (guint j = 1; p[0].y == p[1].y && j < b->points->len; j++)
+        {
+          const IrLayoutPoint *q = &g_array_index (b->points, IrLayoutPoint, j - 1);
+
+          if (q[0].y == q[1].y && ABS (p->y - q->y - placed->dy) < 4 &&
+              MIN (p[0].x, p[1].x) < MAX (q[0].x, q[1].x) + placed->dx &&
+              MIN (q[0].x, q[1].x) + placed->dx < MAX (p[0].x, p[1].x))
+            return TRUE;
+        }
+    }
+  return FALSE;
+}
+
+/* Whether boxes or lines of the two come too close. What was one component may have
  * become two that lie within each other's bounds. */
 static gboolean
 components_touch (const IrFlat *a, const Placed *placed)
@@ -850,7 +875,7 @@ components_touch (const IrFlat *a, const Placed *placed)
             v->y < top + w->height + 8 && top < v->y + v->height + 8)
           return TRUE;
       }
-  return FALSE;
+  return lines_touch (a, placed);
 }
 
 /* Components that were there before stay, if they do not touch one another;

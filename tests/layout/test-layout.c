@@ -513,6 +513,76 @@ test_insertion_moves_little (void)
   g_assert_cmpfloat (sum / 20, <, 0.25);
 }
 
+static double
+area_of (const IrLayout *layout)
+{
+  IrLayoutRect r = ir_layout_bounds (layout);
+
+  return r.width * r.height;
+}
+
+/* A box in the middle of edge @edge. */
+static TestGraph *
+with_box (const TestGraph *graph, guint edge, guint64 key)
+{
+  TestGraph *copy = test_graph_new ();
+
+  g_array_append_vals (copy->boxes, graph->boxes->data, graph->boxes->len);
+  g_array_append_vals (copy->edges, graph->edges->data, graph->edges->len);
+  gint32 box = test_graph_box (copy, key, 96, 40, 1, 1);
+  IrLayoutEdge *e = &g_array_index (copy->edges, IrLayoutEdge, edge);
+  gint32 to = e->to, port = e->to_port;
+  e->to = box;
+  e->to_port = 0;
+  test_graph_edge (copy, box, 0, to, port);
+  return copy;
+}
+
+/* Each step takes two boxes out and puts one in, as fusions do. */
+static void
+fuse_for_long (TestGraph *graph, guint n_steps, guint32 seed)
+{
+  g_autoptr (GRand) rand = g_rand_new_with_seed (seed);
+  g_autoptr (TestGraph) now = graph;
+  g_autoptr (IrLayout) layout = lay_out (graph);
+  double worst = 0, sum = 0;
+  guint n_still = 0;
+
+  for (guint step = 0; step < n_steps; step++)
+    {
+      double share;
+      gint32 at = g_rand_int_range (rand, 0, (gint32) now->boxes->len - 1);
+      g_autoptr (TestGraph) less = without_box (now, at);
+      g_autoptr (TestGraph) least = without_box (less, at);
+      g_autoptr (TestGraph) next = with_box (
+          least, (guint) g_rand_int_range (rand, 0, (gint32) least->edges->len), 100000 + step);
+      g_autoptr (IrLayout) after = lay_out_again (next, layout, IR_LAYOUT_KEEP_PLACES);
+      g_autoptr (IrLayout) fresh = lay_out (next);
+      check_all (next, after);
+      worst = MAX (worst, area_of (after) / area_of (fresh));
+      sum += area_of (after) / area_of (fresh);
+      median_move (now, layout, next, after, &share);
+      n_still += share < 0.5;
+      g_clear_pointer (&now, test_graph_free);
+      now = g_steal_pointer (&next);
+      g_clear_pointer (&layout, ir_layout_unref);
+      layout = g_steal_pointer (&after);
+    }
+  g_test_message ("steps that moved less than half: %u of %u; area %.2f of a new one, at most %.2f",
+                  n_still, n_steps, sum / n_steps, worst);
+  g_assert_cmpfloat (worst, <=, 1.6); /* a box less may make a new one smaller by a quarter */
+  g_assert_cmpfloat (sum, <=, 1.25 * n_steps);
+  g_assert_cmpuint (n_still * 10, >=, n_steps * 8);
+}
+
+static void
+test_holes_are_closed (void)
+{
+  fuse_for_long (test_graph_chain (120), 100, 1);
+  fuse_for_long (test_graph_transformer (140), 100, 2);
+  fuse_for_long (test_graph_layered (140, 1.4, 3), 100, 3);
+}
+
 /* The keys are the same, the graphs are not: everything must hold all the same. */
 static void
 test_foreign_seed_does_no_harm (void)
@@ -657,6 +727,7 @@ main (int argc, char **argv)
   g_test_add_func ("/layout/the same graph laid out again stays", test_same_graph_stays);
   g_test_add_func ("/layout/taking a box out moves nothing", test_removal_moves_nothing);
   g_test_add_func ("/layout/putting a box in moves little", test_insertion_moves_little);
+  g_test_add_func ("/layout/many changes leave no holes", test_holes_are_closed);
   g_test_add_func ("/layout/places from another graph do no harm", test_foreign_seed_does_no_harm);
   g_test_add_func ("/layout/the order is kept when asked for", test_order_is_kept);
   g_test_add_func ("/layout/left to right is the same turned", test_left_to_right);

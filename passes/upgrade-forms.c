@@ -604,6 +604,27 @@ shape_of (IrUpgrade *upgrade, const IrNode *at, IrValue *value)
   return result_of (upgrade, add_node (upgrade, at, "Shape", 1, (IrValue *[]){ value }, 1));
 }
 
+/* @value, of as many elements as @x, in the shape of @x. A size of 0 must not copy another one. */
+static IrValue *
+add_unflatten (IrUpgrade *upgrade, const IrNode *at, IrValue *value, IrValue *x)
+{
+  IrValue *shape = shape_of (upgrade, at, x), *fresh = add_reshape (upgrade, at, value, shape);
+
+  if (upgrade->target >= 14 && !ir_type_is_static (x->type))
+    ir_edit_set_attr (upgrade->context->edit, fresh->producer,
+                      ir_attr_int (context_of (upgrade), "allowzero", 1));
+  return fresh;
+}
+
+static gboolean
+is_empty (const IrValue *value)
+{
+  for (int i = 0; i < ir_value_rank (value); i++)
+    if (value->type->dims[i] == 0)
+      return TRUE;
+  return FALSE;
+}
+
 static gboolean
 write_softmax (IrUpgrade *upgrade, const IrFormChange *change, IrNode *node, GError **error)
 {
@@ -619,7 +640,7 @@ write_softmax (IrUpgrade *upgrade, const IrFormChange *change, IrNode *node, GEr
     return cannot (error, "attribute axis is given by the caller of the function");
   if (rank != IR_RANK_UNKNOWN && axis < 0)
     axis += rank;
-  if (axis == rank - 1)
+  if (axis == rank - 1 || is_empty (x))
     {
       ir_edit_set_attr (edit, node, ir_attr_int (context, "axis", axis));
       return TRUE;
@@ -630,7 +651,7 @@ write_softmax (IrUpgrade *upgrade, const IrFormChange *change, IrNode *node, GEr
   softmax = add_node (upgrade, node, node->op_type, 1, &fresh, 1);
   ir_edit_set_attr (edit, softmax, ir_attr_int (context, "axis", 1));
   ir_edit_rename_node (edit, softmax, node->name);
-  fresh = add_reshape (upgrade, node, result_of (upgrade, softmax), shape_of (upgrade, node, x));
+  fresh = add_unflatten (upgrade, node, result_of (upgrade, softmax), x);
   ir_edit_replace_uses (edit, y, fresh);
   ir_edit_remove_node (edit, node);
   ir_pass_take_name (upgrade->context, y, fresh);

@@ -1192,3 +1192,17 @@ pass_trial_model (guint32 seed, guint size, gboolean smooth, const char *idiom, 
   *n = gen.n;
   return model;
 }
+
+gboolean
+pass_trial_has_infinity (const IrModel *model)
+{
+  for (guint i = 1; i < model->values->len; i++)
+    {
+      const IrValue *value = ir_model_live_value (model, i);
+      const IrTensor *tensor = value != NULL ? ir_value_constant (value) : NULL;
+      if (tensor != NULL && ir_dtype_is_float (ir_tensor_dtype (tensor)) &&
+          ir_tensor_n_elements (tensor) == 1 && isinf (ir_tensor_get_double (tensor, 0)))
+        return TRUE;
+    }
+  return FALSE;
+}

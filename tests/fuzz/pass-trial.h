@@ -19,3 +19,7 @@ IrTensor *pass_trial_tensor (
     const IrValue *value, gint64 n, guint32 seed, gboolean adversarial, gboolean positive);
 
 void pass_trial_fill (IrTensor *tensor, GRand *rand, gboolean adversarial);
+
+/* Whether there is a constant such as the -infinity that hides scores: what comes of it is no
+ * overflow. */
+gboolean pass_trial_has_infinity (const IrModel *model);

@@ -15,9 +15,6 @@ typedef struct
   GMutex lock;
   IrModel *model;
   IrModel *original; /* frozen, step 0 */
-  char *pipeline;    /* (nullable) that made the steps here */
-  GStrv skips;       /* (nullable) what it left out */
-  IrModel *refusing; /* (nullable) the same steps once more, with what rules refused */
 } IrTimeline;
 
 IrTimeline *ir_timeline_new (IrModel *model); /* takes @model */
@@ -106,8 +103,6 @@ void ir_session_keep_live_selection (IrSession *self);
 gboolean ir_session_start_job (IrSession *self, const char *text, const IrJobSpec *spec);
 void ir_session_end_job (IrSession *self); /* first line of every done function */
 IrModel *ir_timeline_fork (IrTimeline *timeline, guint step);
-/* The pipeline once more on a fork; (nullable): with an error, or if the steps are others. */
-IrModel *ir_timeline_with_refusals (IrTimeline *timeline, GCancellable *cancellable);
 GHashTable *ir_session_all_inputs (IrModel *model, GHashTable *given, guint64 seed, GError **error);
 GHashTable *ir_session_copy_inputs (GHashTable *inputs);
 

@@ -744,6 +744,7 @@ run_pipeline (IrJob *job, gpointer data, GCancellable *cancellable, GError **err
   g_autoptr (IrModel) model = NULL;
   g_autofree char *proof = NULL;
   IrPipelineOptions options = { .max_class = IR_CLASS_ROUNDING,
+                                .record_refusals = TRUE, /* for why not; takes little time */
                                 .progress = on_pass_progress,
                                 .progress_data = job };
   IrPolicy policy = { ir_what_if_ask, request->skips };
@@ -765,8 +766,6 @@ run_pipeline (IrJob *job, gpointer data, GCancellable *cancellable, GError **err
   opened = opened_new (ir_model_ref (model), request->other, compare_from (request, model),
                        ir_history_n_steps (model), request->previous, request->settings,
                        cancellable);
-  opened->timeline->pipeline = g_strdup (request->pipeline);
-  opened->timeline->skips = g_strdupv (request->skips);
   opened->message = pipeline_message (request->timeline, model, proof);
   if (request->original != NULL)
     {
@@ -777,60 +776,6 @@ run_pipeline (IrJob *job, gpointer data, GCancellable *cancellable, GError **err
     return opened;
   opened_free (opened);
   return NULL;
-}
-
-static gboolean
-have_same_steps (const IrModel *a, const IrModel *b)
-{
-  const guint n = ir_history_n_steps (a);
-
-  for (guint i = 1; i <= n && n == ir_history_n_steps (b); i++)
-    if (strcmp (ir_history_step (a, i)->rule, ir_history_step (b, i)->rule) != 0 ||
-        ir_history_step (a, i)->anchor != ir_history_step (b, i)->anchor)
-      return FALSE;
-  return n == ir_history_n_steps (b);
-}
-
-static IrModel *
-run_with_refusals (IrTimeline *timeline, GCancellable *cancellable)
-{
-  g_autoptr (IrPipeline) pipeline = ir_pipeline_load (timeline->pipeline, NULL);
-  g_autoptr (IrModel) model = NULL;
-  IrPolicy policy = { ir_what_if_ask, timeline->skips };
-  IrPipelineOptions options = { .max_class = IR_CLASS_ROUNDING,
-                                .record_refusals = TRUE,
-                                .policy = timeline->skips != NULL ? &policy : NULL };
-
-  if (pipeline == NULL)
-    return NULL;
-  model = ir_timeline_fork (timeline, n_edit_steps (timeline->model));
-  if (!ir_pipeline_run (model, pipeline, &options, NULL, cancellable, NULL) ||
-      !have_same_steps (timeline->model, model))
-    return NULL;
-  return g_steal_pointer (&model);
-}
-
-/* Rules that run keep no word of what they refuse, for that takes time; the first question has the
- * pipeline run once more. What it finds is kept with the timeline. In a thread of a job. */
-IrModel *
-ir_timeline_with_refusals (IrTimeline *timeline, GCancellable *cancellable)
-{
-  g_autoptr (IrModel) made = NULL;
-  IrModel *clone;
-
-  if (timeline->pipeline == NULL)
-    return NULL;
-  g_mutex_lock (&timeline->lock);
-  clone = timeline->refusing != NULL ? ir_history_clone (timeline->refusing) : NULL;
-  g_mutex_unlock (&timeline->lock);
-  if (clone != NULL || (made = run_with_refusals (timeline, cancellable)) == NULL)
-    return clone;
-  clone = ir_history_clone (made);
-  g_mutex_lock (&timeline->lock);
-  if (timeline->refusing == NULL)
-    timeline->refusing = g_steal_pointer (&made);
-  g_mutex_unlock (&timeline->lock);
-  return clone;
 }
 
 /* Ids of the steps that a re-run made anew may name other things now: keep what still is there. */

@@ -38,11 +38,10 @@ static gpointer
 run_why (IrJob *job, gpointer data, GCancellable *cancellable, GError **error)
 {
   const WhyRequest *request = data;
-  g_autoptr (IrModel) model = ir_timeline_with_refusals (request->timeline, cancellable);
+  IrTimeline *timeline = request->timeline;
+  g_autoptr (IrModel) model = ir_timeline_fork (timeline, ir_history_n_steps (timeline->model));
   GPtrArray *whys;
 
-  if (model == NULL)
-    model = ir_timeline_fork (request->timeline, ir_history_n_steps (request->timeline->model));
   whys = ir_why_rules (model, request->node, IR_CLASS_ROUNDING);
   for (guint i = 0; i < whys->len && !g_cancellable_is_cancelled (cancellable); i++)
     {

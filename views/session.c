@@ -89,9 +89,6 @@ ir_timeline_unref (IrTimeline *timeline)
     return;
   g_clear_pointer (&timeline->original, ir_model_unref);
   g_clear_pointer (&timeline->model, ir_model_unref);
-  g_clear_pointer (&timeline->refusing, ir_model_unref);
-  g_strfreev (timeline->skips);
-  g_free (timeline->pipeline);
   g_mutex_clear (&timeline->lock);
   g_free (timeline);
 }

@@ -2,15 +2,17 @@
 """One session of a user, by keys and through AT-SPI alone: opens the digits model, runs the pipeline,
 steps, reads the diff, runs the graph, opens a tensor, debugs the steps (breakpoints, scores, why not,
 lineage, what if, bisection), compares with another file and exports DOT. What the window says is
-compared with what the command line says with --json. Prints TAP.
+compared with what the command line says with --json. Before that, a window with wrong rules in it finds
+one of them. Prints TAP.
 
-    end-to-end.py IRSCOPE_GTK IRSCOPE DATADIR [FOLDER_FOR_SCREENSHOTS]
+    end-to-end.py IRSCOPE_GTK IRSCOPE IRSCOPE_GTK_PLANTED IRSCOPE_PLANTED DATADIR [FOLDER_FOR_SCREENSHOTS]
 
 Needs a display and a session bus of its own: xvfb-run dbus-run-session end-to-end.py ..."""
 
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -19,8 +21,8 @@ import warnings
 
 warnings.simplefilter('ignore', DeprecationWarning)
 
-GUI, CLI, DATA = sys.argv[1:4]
-SHOTS = sys.argv[4] if len(sys.argv) > 4 else None
+GUI, CLI, WRONG_GUI, WRONG_CLI, DATA = sys.argv[1:6]
+SHOTS = sys.argv[6] if len(sys.argv) > 6 else None
 DIGITS = os.path.join(DATA, 'examples', 'digits.onnx')
 PATIENCE_S = 20
 STATES = {'added': 'new', 'removed': 'removed', 'changed': 'changed'}
@@ -42,8 +44,8 @@ def check(what, ok, detail=''):
             print('#', line, file=TAP, flush=True)
 
 
-def irscope(*arguments):
-    result = subprocess.run([CLI, *arguments, '--json'], text=True, stdout=subprocess.PIPE)
+def irscope(*arguments, program=CLI):
+    result = subprocess.run([program, *arguments, '--json'], text=True, stdout=subprocess.PIPE)
     assert result.returncode in (0, 1), result  # 1: the answer is no, as of a diff that found some
     return json.loads(result.stdout)
 
@@ -65,12 +67,12 @@ def shot(name):
 class Window:
     """The application as assistive technology sees it."""
 
-    def __init__(self):
+    def __init__(self, program=GUI, **more):
         home = tempfile.mkdtemp(prefix='irscope-home-')
         environment = dict(os.environ, HOME=home, XDG_CONFIG_HOME=home, XDG_DATA_HOME=home,
-                           GSK_RENDERER='cairo', IRSCOPE_NON_UNIQUE='1')
+                           GSK_RENDERER='cairo', IRSCOPE_NON_UNIQUE='1', **more)
         environment.pop('GTK_A11Y', None)
-        self.process = subprocess.Popen([GUI], env=environment)
+        self.process = subprocess.Popen([program], env=environment)
         # AT-SPI asked before the window is there gives an empty desktop for good.
         subprocess.run(['xdotool', 'search', '--sync', '--onlyvisible', '--name', 'irscope'],
                        check=True, stdout=subprocess.DEVNULL, timeout=PATIENCE_S)
@@ -431,7 +433,71 @@ def compares_files(window):
     window.click('push button', 'Back to the steps')
 
 
+def planted_pipeline():
+    """A folder of data whose default pipeline has a wrong rule in the middle."""
+    data = os.path.join(tempfile.mkdtemp(prefix='irscope-planted-'), 'data')
+    shutil.copytree(DATA, data)
+    path = os.path.join(data, 'pipelines', 'default.json')
+    with open(path, 'w') as f:
+        json.dump({'name': 'default', 'title': 'With a mistake', 'doc': 'For a test.', 'max_iterations': 1,
+                   'passes': ['eliminate-identity', 'fold-constants', 'plant-sign', 'fold-conv-bn']}, f)
+    return data, path
+
+
+def finds_a_planted_rule():
+    data, pipeline = planted_pipeline()
+    plan = ['--pipeline', pipeline]
+    n = irscope('optimize', DIGITS, *plan, program=WRONG_CLI)['steps']
+    found = irscope('bisect', DIGITS, *plan, '--fail', 'max_abs(*) > 1e-3', program=WRONG_CLI)
+    assert found['rule'] == 'wrong-sign', found
+    window = Window(WRONG_GUI, IRSCOPE_DATADIR=data)
+    try:
+        window.expect('label', 'Look inside a computation graph')
+        key('ctrl+o')
+        file_dialog(window, 'Open a Graph', DIGITS)
+        window.expect('frame', 'digits.onnx — irscope')
+        key('F5')
+        where(window, n, n)
+        check('the steps are said to be broken',
+              window.wait('the message', lambda: window.text_with(' broken')) is not None)
+        key('ctrl+b')
+        window.expect('text', 'Condition')
+        time.sleep(0.3)
+        type_text('max_abs(*) > 1e-3')
+        key('Return')
+        where(window, found['step'], n)
+        text = window.wait('the culprit', lambda: window.text_with(f'Step {found["step"]}, wrong-sign'))
+        check('a planted rule is found, as on the command line',
+              'First tensor to differ' in text and found['diverges']['name'] in text, text)
+        changed = window.wait('the diff', lambda: [b for b in window.boxes()
+                                                   if b.rsplit(', ', 1)[-1] in STATES.values()])
+        check('its diff is on screen', any(b.startswith('Sub ') for b in changed) and
+              any(b.startswith('Add ') for b in changed), changed)
+        shot('11-planted')
+        key('Escape')
+        time.sleep(0.5)
+        shot('12-planted-diff')
+    finally:
+        window.process.kill()
+
+
+def in_a_process(act):
+    """AT-SPI's desktop does not get over the end of an application."""
+    global n_checks, failures
+    child = os.fork()
+    if child == 0:
+        act()
+        os._exit(100 * failures + n_checks)
+    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    if status < 1:
+        print('Bail out!', file=TAP, flush=True)
+        sys.exit(1)
+    n_checks += status % 100
+    failures += status // 100
+
+
 def main():
+    in_a_process(finds_a_planted_rule)
     window = Window()
     try:
         opens_the_model(window)

@@ -41,6 +41,7 @@ struct _IrPassContext
   gboolean record_refusals;
   GCancellable *cancellable;
   gsize fold_limit_bytes;      /* constant folding: largest result */
+  const IrBackend *backend;    /* (nullable) constant folding: whose kernels; NULL: reference */
   gint64 opset;                /* upgrade-opset: version of ai.onnx; 0: the newest */
   gboolean stopped;            /* the policy said stop */
   struct _IrPassPrivate *priv; /* the runner's own */

@@ -290,6 +290,7 @@ ir_pipeline_run (IrModel *model,
   context.cancellable = cancellable;
   context.fold_limit_bytes = options->fold_limit_bytes != 0 ? options->fold_limit_bytes
                                                             : DEFAULT_FOLD_LIMIT;
+  context.backend = options->backend;
   context.opset = options->opset;
   priv.progress = options->progress;
   priv.progress_data = options->progress_data;

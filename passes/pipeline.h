@@ -26,8 +26,11 @@ typedef struct
   const char *const *disabled_rules;
   gboolean record_refusals;
   gsize fold_limit_bytes; /* 0: 64 MiB */
-  gint64 opset;           /* what upgrade-opset brings ai.onnx to; 0: the newest version */
-  gboolean verify;        /* check structure after each pass; debug */
+  /* (nullable): what will run the graph: its kernels fold floating-point constants, so that not a
+   * bit of a run changes; %NULL: reference kernels. */
+  const IrBackend *backend;
+  gint64 opset;    /* what upgrade-opset brings ai.onnx to; 0: the newest version */
+  gboolean verify; /* check structure after each pass; debug */
   void (*progress) (const char *pass, guint n_steps, gpointer data);
   gpointer progress_data;
   GArray *rule_totals; /* (nullable) of IrRuleTotal (rule.h): gets counts and times per rule */

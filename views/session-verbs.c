@@ -744,6 +744,7 @@ run_pipeline (IrJob *job, gpointer data, GCancellable *cancellable, GError **err
   g_autoptr (IrModel) model = NULL;
   g_autofree char *proof = NULL;
   IrPipelineOptions options = { .max_class = IR_CLASS_ROUNDING,
+                                .backend = ir_backend_find ("cpu"),
                                 .record_refusals = TRUE, /* for why not; takes little time */
                                 .progress = on_pass_progress,
                                 .progress_data = job };

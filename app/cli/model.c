@@ -323,6 +323,7 @@ cli_run_pipeline (Cli *cli,
     .record_refusals = options->record_refusals,
     .rule_totals = options->rule_totals,
     .opset = options->opset,
+    .backend = ir_backend_find (options->device != NULL ? options->device : "cpu"),
     .progress = show_pass,
     .progress_data = cli,
   };

@@ -287,6 +287,15 @@ load_inputs (IrModel *model, const char *dir, guint set, GError **error)
   return g_steal_pointer (&inputs);
 }
 
+/* An optional that holds something may be given as what it holds. */
+static gboolean
+agrees (IrContext *context, const IrType *inferred, const IrType *actual)
+{
+  if (inferred->kind == IR_TYPE_OPTIONAL && actual->kind != IR_TYPE_OPTIONAL)
+    inferred = inferred->element;
+  return inferred == NULL || ir_type_merge (context, inferred, actual) != NULL;
+}
+
 /* What inference said against what was computed; every value, not only the outputs. */
 static char *
 inference_difference (const IrModel *model, const IrRun *run)
@@ -300,8 +309,7 @@ inference_difference (const IrModel *model, const IrRun *run)
       const IrTensor *tensor = ir_run_value (run, GPOINTER_TO_UINT (id));
       const IrValue *value = ir_model_value (model, GPOINTER_TO_UINT (id));
       const IrType *actual = ir_tensor_type (tensor, model->context);
-      if (value == NULL || value->type == NULL ||
-          ir_type_merge (model->context, value->type, actual) != NULL)
+      if (value == NULL || value->type == NULL || agrees (model->context, value->type, actual))
         continue;
       g_autofree char *inferred = ir_type_to_string (model->context, value->type);
       g_autofree char *found = ir_type_to_string (model->context, actual);

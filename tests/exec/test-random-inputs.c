@@ -129,7 +129,7 @@ test_default_sizes (void)
   const gint64 *dims = ir_tensor_dims (input_of (inputs, x));
   g_assert_cmpint (dims[0], ==, 1);
   g_assert_cmpint (dims[2], ==, 64);
-  g_assert_cmpint (dims[3], ==, 8);
+  g_assert_cmpint (dims[3], ==, 64);
   g_assert_cmpint (ir_tensor_dims (input_of (inputs, z))[0], ==,
                    ir_tensor_dims (input_of (inputs, y))[0] + 1);
   for (guint64 i = 0; i < ir_tensor_n_elements (input_of (inputs, y)); i++)

@@ -58,7 +58,8 @@ take_value (const Start *start, IrScope *scope, const IrValue *value)
   number = tensor != NULL ? ir_scope_number (scope, value, NULL) : 0;
   if (number == 0)
     return;
-  ir_evaluator_keep (start->evaluator, number, tensor);
+  number = ir_evaluator_keep (start->evaluator, number, tensor);
+  g_hash_table_insert (scope->numbers, GUINT_TO_POINTER (value->id), GUINT_TO_POINTER (number));
   if (start->numbers != NULL)
     g_hash_table_insert (start->numbers, GUINT_TO_POINTER (value->id), GUINT_TO_POINTER (number));
 }

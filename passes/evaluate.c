@@ -14,8 +14,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#define MAX_DEPTH  1000 /* nodes between a value and the nearest known one */
-#define KEEP_SHARE 8    /* computed contents may take one in this many bytes of memory */
+#define MAX_DEPTH  1000  /* nodes between a value and the nearest known one */
+#define KEEP_SHARE 8     /* computed contents may take one in this many bytes of memory */
+#define MAX_SMALL  16384 /* bytes of contents that are told by what they hold */
 
 struct _IrEvaluator
 {
@@ -24,6 +25,8 @@ struct _IrEvaluator
   GCancellable *cancellable; /* (nullable) */
   GHashTable *keys;          /* GBytes -> number of a node's output 0 */
   GHashTable *leaves;        /* IrTensor -> number */
+  GHashTable *small;         /* GBytes: type, shape and data of small contents -> number */
+  GHashTable *same;          /* number -> the number in @small of what it holds */
   GPtrArray *contents;       /* by number: IrTensor, or NULL */
   GQueue computed;           /* numbers whose contents may be forgotten, oldest first */
   gsize bytes, limit;        /* of these contents */
@@ -78,6 +81,9 @@ ir_evaluator_new (const IrBackend *backend, guint n_threads, GCancellable *cance
   evaluator->keys = g_hash_table_new_full (g_bytes_hash, g_bytes_equal,
                                            (GDestroyNotify) g_bytes_unref, NULL);
   evaluator->leaves = g_hash_table_new_full (NULL, NULL, unref_tensor, NULL);
+  evaluator->small = g_hash_table_new_full (g_bytes_hash, g_bytes_equal,
+                                            (GDestroyNotify) g_bytes_unref, NULL);
+  evaluator->same = g_hash_table_new (NULL, NULL);
   evaluator->states = g_hash_table_new_full (NULL, NULL, NULL, state_free);
   evaluator->contents = g_ptr_array_new_with_free_func (unref_tensor);
   g_ptr_array_add (evaluator->contents, NULL); /* 0 is no number */
@@ -97,6 +103,8 @@ ir_evaluator_free (IrEvaluator *evaluator)
   g_queue_clear (&evaluator->computed);
   g_hash_table_unref (evaluator->states);
   g_ptr_array_unref (evaluator->contents);
+  g_hash_table_unref (evaluator->same);
+  g_hash_table_unref (evaluator->small);
   g_hash_table_unref (evaluator->leaves);
   g_hash_table_unref (evaluator->keys);
   g_clear_object (&evaluator->cancellable);
@@ -113,12 +121,75 @@ new_numbers (IrEvaluator *evaluator, guint n)
   return first;
 }
 
+/* Small contents are told by what they hold, whoever made them: a shape or a bias stays the same
+ * number when a step folds it, merges it with an equal one, or makes it by another operator, and
+ * all that was computed from it is found again. Their first number is never forgotten.
+ *
+ * (transfer full) (nullable): %NULL if @tensor is told by its address */
+static GBytes *
+small_key (const IrTensor *tensor)
+{
+  g_autoptr (GByteArray) key = NULL;
+  gconstpointer data;
+  guint64 head;
+
+  if (ir_tensor_is_container (tensor) || ir_tensor_sparse_values (tensor) != NULL ||
+      ir_tensor_dtype (tensor) == IR_DTYPE_STRING || ir_tensor_n_bytes (tensor) > MAX_SMALL)
+    return NULL;
+  data = ir_tensor_data (tensor);
+  if (data == NULL && ir_tensor_n_bytes (tensor) > 0)
+    return NULL;
+  key = g_byte_array_new ();
+  head = (guint64) ir_tensor_dtype (tensor) << 32 | ir_tensor_rank (tensor);
+  g_byte_array_append (key, (const guint8 *) &head, sizeof head);
+  if (ir_tensor_rank (tensor) > 0)
+    g_byte_array_append (key, (const guint8 *) ir_tensor_dims (tensor),
+                         ir_tensor_rank (tensor) * (guint) sizeof (gint64));
+  if (ir_tensor_n_bytes (tensor) > 0)
+    g_byte_array_append (key, data, (guint) ir_tensor_n_bytes (tensor));
+  return g_byte_array_free_to_bytes (g_steal_pointer (&key));
+}
+
+/* Returns: whether @number holds small contents, whose number is known from now on. */
+static gboolean
+note_small (IrEvaluator *evaluator, guint number, const IrTensor *tensor)
+{
+  g_autoptr (GBytes) key = small_key (tensor);
+  gpointer first = key != NULL ? g_hash_table_lookup (evaluator->small, key) : NULL;
+
+  if (first != NULL)
+    g_hash_table_insert (evaluator->same, GUINT_TO_POINTER (number), first);
+  else if (key != NULL)
+    g_hash_table_insert (evaluator->small, g_bytes_ref (key), GUINT_TO_POINTER (number));
+  return key != NULL;
+}
+
+static guint
+first_of_same (const IrEvaluator *evaluator, guint number)
+{
+  gpointer first = g_hash_table_lookup (evaluator->same, GUINT_TO_POINTER (number));
+
+  return first != NULL ? GPOINTER_TO_UINT (first) : number;
+}
+
+static guint
+new_leaf (IrEvaluator *evaluator, IrTensor *tensor)
+{
+  guint number = new_numbers (evaluator, 1);
+
+  evaluator->contents->pdata[number] = ir_tensor_sparse_values (tensor) != NULL
+                                           ? ir_tensor_densify (tensor, NULL)
+                                           : ir_tensor_ref (tensor);
+  note_small (evaluator, number, tensor);
+  return first_of_same (evaluator, number);
+}
+
 /**
  * ir_evaluator_leaf:
  * @evaluator: an evaluator
  * @tensor: contents that no node of the graph makes: of an input or of a constant
  *
- * Returns: its number, the same for the same tensor
+ * Returns: its number, the same for the same tensor, and for small ones that hold the same
  */
 guint
 ir_evaluator_leaf (IrEvaluator *evaluator, IrTensor *tensor)
@@ -127,12 +198,27 @@ ir_evaluator_leaf (IrEvaluator *evaluator, IrTensor *tensor)
 
   if (number != 0)
     return number;
-  number = new_numbers (evaluator, 1);
-  evaluator->contents->pdata[number] = ir_tensor_sparse_values (tensor) != NULL
-                                           ? ir_tensor_densify (tensor, NULL)
-                                           : ir_tensor_ref (tensor);
+  number = new_leaf (evaluator, tensor);
   g_hash_table_insert (evaluator->leaves, ir_tensor_ref (tensor), GUINT_TO_POINTER (number));
   return number;
+}
+
+/**
+ * ir_evaluator_equate:
+ * @evaluator: an evaluator
+ * @tensor: (transfer none): a constant
+ * @number: a number whose contents have proved to be the same
+ *
+ * A constant that was folded gets the number of what it was folded from, unless its own is older:
+ * what a run has computed from that is found again.
+ */
+void
+ir_evaluator_equate (IrEvaluator *evaluator, IrTensor *tensor, guint number)
+{
+  if (ir_tensor_is_container (tensor) || ir_tensor_sparse_values (tensor) != NULL ||
+      ir_evaluator_leaf (evaluator, tensor) < number)
+    return;
+  g_hash_table_insert (evaluator->leaves, ir_tensor_ref (tensor), GUINT_TO_POINTER (number));
 }
 
 /**
@@ -153,12 +239,18 @@ ir_evaluator_contents (const IrEvaluator *evaluator, guint number)
  * @evaluator: an evaluator
  * @number: a number that it gave
  * @tensor: (transfer none): contents that a run has computed; they are never forgotten
+ *
+ * Returns: the number that they have from now on
  */
-void
+guint
 ir_evaluator_keep (IrEvaluator *evaluator, guint number, IrTensor *tensor)
 {
   if (evaluator->contents->pdata[number] == NULL)
-    evaluator->contents->pdata[number] = ir_tensor_ref (tensor);
+    {
+      evaluator->contents->pdata[number] = ir_tensor_ref (tensor);
+      note_small (evaluator, number, tensor);
+    }
+  return first_of_same (evaluator, number);
 }
 
 /**
@@ -205,6 +297,8 @@ keep_computed (IrEvaluator *evaluator, guint number, IrTensor *tensor)
   if (evaluator->contents->pdata[number] != NULL)
     return;
   evaluator->contents->pdata[number] = ir_tensor_ref (tensor);
+  if (note_small (evaluator, number, tensor))
+    return;
   g_queue_push_tail (&evaluator->computed, GUINT_TO_POINTER (number));
   evaluator->bytes += ir_tensor_n_bytes (tensor);
 }
@@ -485,7 +579,7 @@ ir_scope_number (IrScope *scope, const IrValue *value, GError **error)
       return 0;
     }
   scope->depth++;
-  number = compute_number (scope, value, error);
+  number = first_of_same (scope->evaluator, compute_number (scope, value, error));
   scope->depth--;
   if (number != 0)
     g_hash_table_insert (scope->numbers, key, GUINT_TO_POINTER (number));
@@ -581,11 +675,15 @@ IrTensor *
 ir_scope_contents (IrScope *scope, const IrValue *value, GError **error)
 {
   guint number = ir_scope_number (scope, value, error);
+  const IrTensor *constant;
   IrTensor *tensor;
 
   if (number == 0)
     return NULL;
   tensor = ir_evaluator_contents (scope->evaluator, number);
+  constant = tensor == NULL ? ir_value_constant (value) : NULL;
+  if (constant != NULL) /* equated with a value whose contents were forgotten */
+    return (IrTensor *) constant;
   if (tensor != NULL || value->producer == NULL)
     return tensor;
   if (!run_node (scope, value->producer, number - value->output_slot, error))

@@ -22,8 +22,9 @@ IrEvaluator *ir_evaluator_new (const IrBackend *backend,
 void ir_evaluator_free (IrEvaluator *evaluator);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (IrEvaluator, ir_evaluator_free)
 guint ir_evaluator_leaf (IrEvaluator *evaluator, IrTensor *tensor); /* one number per tensor */
+void ir_evaluator_equate (IrEvaluator *evaluator, IrTensor *tensor, guint number);
 IrTensor *ir_evaluator_contents (const IrEvaluator *evaluator, guint number); /* (nullable) */
-void ir_evaluator_keep (IrEvaluator *evaluator, guint number, IrTensor *tensor);
+guint ir_evaluator_keep (IrEvaluator *evaluator, guint number, IrTensor *tensor);
 const IrEvaluatorWork *ir_evaluator_work (const IrEvaluator *evaluator);
 gint64 ir_evaluator_clock_ns (void);                          /* CPU time of the process */
 gboolean ir_evaluator_is_full (const IrEvaluator *evaluator); /* it has had to forget contents */

@@ -204,7 +204,8 @@ note (IrProof *proof, const IrComparison *found, IrValueId value)
   proof->max_ulp = MAX (proof->max_ulp, found->max_ulp);
 }
 
-static void
+/* Returns: whether all bits agree. */
+static gboolean
 judge_contents (Judge *judge, const IrValue *old, const IrTensor *a, const IrTensor *b)
 {
   IrProof *proof = judge->proof;
@@ -218,21 +219,22 @@ judge_contents (Judge *judge, const IrValue *old, const IrTensor *a, const IrTen
     {
       proof->worst_value = old->id;
       say (judge, IR_VERDICT_BROKEN, "the new value has another shape or type");
-      return;
+      return FALSE;
     }
   if (found.same)
-    return;
+    return ir_tensor_dtype (a) == ir_tensor_dtype (b);
   note (proof, &found, old->id);
   tolerance = epsilon_scale (ir_tensor_dtype (a)) * (judge->atol + judge->rtol * found.scale);
   proof->bound = MAX (proof->bound, tolerance);
   if (proof->verdict == IR_VERDICT_BROKEN || proof->verdict == IR_VERDICT_SKIPPED)
-    return;
+    return FALSE;
   if (!found.non_finite_differs && found.max_abs <= tolerance)
     proof->verdict = IR_VERDICT_ROUNDING;
   else if (!ir_dtype_is_float (ir_tensor_dtype (a)) && !ir_tensor_is_container (a))
     say (judge, IR_VERDICT_BROKEN, "the new value differs, and it is not floating-point");
   else
     judge_wide (judge, old, a, b, tolerance);
+  return FALSE;
 }
 
 static IrTensor *
@@ -262,7 +264,9 @@ run_pair (Judge *judge, const IrValue *old, const IrValue *fresh, GError **error
   b = a != NULL ? contents_of (&judge->fresh, fresh, &cost->new_ns, error) : NULL;
   if (b == NULL)
     return FALSE;
-  judge_contents (judge, old, a, b);
+  if (judge_contents (judge, old, a, b) && ir_value_constant (fresh) != NULL)
+    ir_evaluator_equate (judge->old.prover->evaluator, (IrTensor *) ir_value_constant (fresh),
+                         old_number);
   return TRUE;
 }
 

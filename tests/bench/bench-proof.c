@@ -192,7 +192,7 @@ bench (const char *file, cJSON *all, GError **error)
   g_autoptr (IrExecutable) plain = NULL;
   g_autofree double *times = g_new0 (double, n_runs *N_TIMES);
   IrRunOptions options = { .backend = ir_backend_find ("cpu") };
-  IrPipelineOptions how = { .max_class = IR_CLASS_ROUNDING };
+  IrPipelineOptions how = { .max_class = IR_CLASS_ROUNDING, .backend = ir_backend_find ("cpu") };
   IrProofSummary summary = { { 0 } };
   double warm;
 

@@ -6,6 +6,23 @@
 
 #define CATCH 7.0 /* px: a click so near to a mark means it */
 
+/**
+ * ir_change_in_percent:
+ * @from: what was, not 0
+ * @to: what is
+ *
+ * Returns: (transfer full): with a decimal where less than one in a hundred would say nothing
+ */
+char *
+ir_change_in_percent (double from, double to)
+{
+  const double percent = (to - from) / from * 100;
+
+  if (fabs (percent) < 0.05)
+    return g_strdup ("±0 %");
+  return g_strdup_printf (fabs (percent) < 0.95 ? "%+.1f %%" : "%+.0f %%", percent);
+}
+
 double
 ir_sparkline_x (const IrSparkline *line, guint step)
 {

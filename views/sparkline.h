@@ -14,6 +14,7 @@ typedef struct
   double top, bottom; /* px */
 } IrSparkline;
 
+char *ir_change_in_percent (double from, double to); /* "-12 %", "+0.4 %" */
 double ir_sparkline_x (const IrSparkline *line, guint step);
 void ir_sparkline_colour (GtkWidget *widget, cairo_t *cr, const char *name, double alpha);
 void ir_sparkline_draw (const IrSparkline *line, cairo_t *cr);

@@ -19,7 +19,7 @@ struct _IrGraphView
   GtkSearchEntry *search_entry;
   GtkLabel *search_label;
   GtkLabel *zoom_label;
-  GtkWidget *legend;
+  GtkWidget *legend, *zoom_bar;
   GtkLabel *legend_labels[IR_N_SCENE_STATES];
   GtkWidget *caption, *caption_close;
   GtkLabel *caption_title, *caption_text;
@@ -384,6 +384,18 @@ update_page (IrGraphView *self)
   gtk_stack_set_visible_child_name (self->stack, n > 0 ? "canvas" : "empty");
 }
 
+/* What a step changed; a node that is followed through all steps says more than all changes. */
+static void
+show_place (IrGraphView *self)
+{
+  const gint32 box = ir_canvas_selected_box (self->canvas);
+
+  if (box >= 0 && ir_session_get_compare (session (self)) == IR_COMPARE_ORIGINAL)
+    ir_canvas_show_box (self->canvas, box);
+  else
+    ir_canvas_show_changes (self->canvas);
+}
+
 static void
 ir_graph_view_session_changed (IrView *view, IrSessionChanges changes)
 {
@@ -409,7 +421,7 @@ ir_graph_view_session_changed (IrView *view, IrSessionChanges changes)
           self->shown_to = frame->to;
           self->shown_serial = frame->serial;
           self->shown_before = frame->foreign ? frame->before : NULL;
-          ir_canvas_show_changes (self->canvas);
+          show_place (self);
         }
     }
   if (changes & IR_CHANGED_SELECTION)
@@ -687,6 +699,26 @@ build_menu (IrGraphView *self)
   return popover;
 }
 
+/* Where the legend and the zoom bar are too wide to stand beside each other, the legend goes above.
+ */
+static gboolean
+place_note (GtkOverlay *overlay, GtkWidget *child, GdkRectangle *at, gpointer data)
+{
+  const IrGraphView *self = data;
+  const int width = gtk_widget_get_width (GTK_WIDGET (overlay));
+  GtkRequisition size, zoom;
+
+  if (child != self->legend)
+    return FALSE;
+  gtk_widget_get_preferred_size (child, NULL, &size);
+  gtk_widget_get_preferred_size (self->zoom_bar, NULL, &zoom);
+  if (size.width + zoom.width <= width)
+    return FALSE;
+  *at = (GdkRectangle){ 0, gtk_widget_get_height (GTK_WIDGET (overlay)) - zoom.height - size.height,
+                        MIN (size.width, width), size.height };
+  return TRUE;
+}
+
 static void
 ir_graph_view_constructed (GObject *object)
 {
@@ -706,7 +738,9 @@ ir_graph_view_constructed (GObject *object)
   gtk_overlay_set_child (GTK_OVERLAY (overlay), scrolled);
   gtk_overlay_add_overlay (GTK_OVERLAY (overlay), build_caption (self));
   gtk_overlay_add_overlay (GTK_OVERLAY (overlay), build_legend (self));
-  gtk_overlay_add_overlay (GTK_OVERLAY (overlay), build_zoom (self));
+  self->zoom_bar = build_zoom (self);
+  gtk_overlay_add_overlay (GTK_OVERLAY (overlay), self->zoom_bar);
+  g_signal_connect (overlay, "get-child-position", G_CALLBACK (place_note), self);
   gtk_box_append (GTK_BOX (column), build_search (self));
   gtk_box_append (GTK_BOX (column), overlay);
   self->stack = GTK_STACK (gtk_stack_new ());

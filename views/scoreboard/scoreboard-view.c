@@ -214,7 +214,7 @@ show_times (IrScoreboardView *self)
                now = ir_session_get_time (session, ir_session_get_cursor (session), NULL);
   const gboolean is_measured = !isnan (start);
   g_autofree char *value = g_strdup_printf ("%.3g ms", now),
-                  *change = g_strdup_printf ("%+.0f %%", (now - start) / start * 100);
+                  *change = ir_change_in_percent (start, now);
 
   gtk_label_set_text (GTK_LABEL (self->time_value), isnan (now) ? "–" : value);
   gtk_label_set_text (GTK_LABEL (self->time_change), isnan (now) || now == start ? "" : change);
@@ -249,14 +249,15 @@ show_row (IrScoreboardView *self, const IrScoreboard *board, IrScore score, guin
   const double start = ir_scoreboard_value (board, score, 0);
   const double now = ir_scoreboard_value (board, score, cursor);
   g_autofree char *value = ir_score_text (score, now), *change = NULL, *label = NULL,
+                  *percent = NULL,
                   *last = cursor > 0
                               ? ir_score_change_text (
                                     score, ir_scoreboard_value (board, score, cursor - 1), now)
                               : g_strdup ("");
 
+  percent = ir_change_in_percent (start, now);
   change = start > 0 && !isnan (now) && start != now
-               ? g_strdup_printf ("%+.0f %%%s%s", (now - start) / start * 100,
-                                  last[0] != '\0' ? " · here " : "", last)
+               ? g_strdup_printf ("%s%s%s", percent, last[0] != '\0' ? " · here " : "", last)
                : g_strdup (last);
   gtk_label_set_text (GTK_LABEL (self->values[score]), value);
   gtk_label_set_text (GTK_LABEL (self->changes[score]), change);

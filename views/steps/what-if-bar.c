@@ -2,6 +2,8 @@
 
 #include "views/steps/what-if-bar.h"
 
+#include "views/sparkline.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -49,13 +51,13 @@ append_cell (GtkWidget *grid, const char *text, int column, int row, const char 
 static void
 fill_time (GtkWidget *grid, const IrWhatIf *what_if)
 {
-  const double with = what_if->ms[IR_WITH], without = what_if->ms[IR_WITHOUT];
+  const double with = what_if->run[IR_WITH].median_ms, without = what_if->run[IR_WITHOUT].median_ms;
   g_autofree char *a = g_strdup_printf ("%.3g ms", with), *b = g_strdup_printf ("%.3g ms", without),
-                  *change = g_strdup_printf ("%+.0f %%", (without - with) / with * 100);
+                  *change = ir_change_in_percent (with, without);
 
   if (!what_if->ran || !(with > 0))
     return;
-  append_cell (grid, "One run", 0, IR_N_SCORES + 1, "numeric");
+  append_cell (grid, "Run, median of 9", 0, IR_N_SCORES + 1, "numeric");
   append_cell (grid, a, 1, IR_N_SCORES + 1, "numeric");
   append_cell (grid, b, 2, IR_N_SCORES + 1, "numeric");
   append_cell (grid, change, 3, IR_N_SCORES + 1, "numeric");

@@ -57,9 +57,8 @@ short_text (IrWhyView *self, const IrWhy *why)
   if (why->answer == IR_WHY_REFUSED && why->reason != NULL)
     return g_strdup (why->reason);
   if (why->answer == IR_WHY_NOT_RUN && why->holds)
-    return g_strdup (no_pipeline_ran (self)
-                         ? "would be applied by a pipeline with its pass"
-                         : "would be applied, but its pass is not in the pipeline");
+    return g_strdup (no_pipeline_ran (self) ? "would be applied"
+                                            : "would be applied, but its pass did not run");
   if (why->answer == IR_WHY_NOT_RUN && no_pipeline_ran (self))
     return g_strdup (why->reason != NULL ? why->reason : "would not be applied");
   return g_strdup (answers[why->answer].text);
@@ -294,7 +293,7 @@ show_heading (IrWhyView *self, const IrNode *node)
     text = g_strdup_printf (
         "%u %s at %s, the nearest to a match first%s", whys->len,
         whys->len == 1 ? "rule starts" : "rules start", node->op_type,
-        no_pipeline_ran (self) ? ". No pipeline has run yet: this is what they would do" : "");
+        no_pipeline_ran (self) ? ". No pipeline has run yet: this is what would happen" : "");
   gtk_label_set_text (GTK_LABEL (self->title), label);
   gtk_label_set_text (GTK_LABEL (self->subtitle), text);
 }

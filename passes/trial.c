@@ -13,6 +13,7 @@
 #include "passes/evaluate.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 #define ALIGN_BYTES 64 /* of values in the arena, as the runner places them */
 
@@ -123,6 +124,57 @@ ir_trial_run (IrTrial *trial, guint step, GArray *chosen, GError **error)
   if (executable == NULL)
     return NULL;
   return ir_executable_run (executable, trial->inputs, trial->cancellable, NULL, error);
+}
+
+static int
+compare_doubles (gconstpointer a, gconstpointer b)
+{
+  const double x = *(const double *) a, y = *(const double *) b;
+
+  return (x > y) - (x < y);
+}
+
+/**
+ * ir_trial_time:
+ * @trial: a trial
+ * @step: 0 .. number of steps
+ * @n_runs: how many runs are measured, at least 1
+ * @time: (out caller-allocates): what they took, ms
+ * @error: return location for an error
+ *
+ * Measures the graph as it was after @step as it is run in earnest: by the kernels of the back end,
+ * keeping outputs alone, with one more run before that is not counted. Fails as ir_trial_run()
+ * does.
+ *
+ * Returns: %TRUE if all runs were made
+ */
+gboolean
+ir_trial_time (IrTrial *trial, guint step, guint n_runs, IrRunTime *time, GError **error)
+{
+  g_autoptr (IrModel) snapshot = ir_history_snapshot (trial->model, step);
+  g_autoptr (GArray) none = g_array_new (FALSE, FALSE, sizeof (IrValueId));
+  g_autofree double *samples = g_new (double, n_runs);
+  const IrRunOptions options = { .backend = trial->backend,
+                                 .n_threads = trial->n_threads,
+                                 .capture = IR_CAPTURE_CHOSEN,
+                                 .chosen = none };
+  g_autoptr (IrExecutable) executable = ir_executable_new (snapshot, &options, error);
+
+  for (guint i = 0; i <= n_runs; i++)
+    {
+      g_autoptr (IrRun)
+          run = executable != NULL
+                    ? ir_executable_run (executable, trial->inputs, trial->cancellable, NULL, error)
+                    : NULL;
+
+      if (run == NULL)
+        return FALSE;
+      if (i > 0)
+        samples[i - 1] = run->trace != NULL ? run->trace->duration_ns / 1e6 : NAN;
+    }
+  qsort (samples, n_runs, sizeof (double), compare_doubles);
+  *time = (IrRunTime){ n_runs, samples[n_runs / 2], samples[0], samples[n_runs - 1] };
+  return TRUE;
 }
 
 /**

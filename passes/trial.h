@@ -7,6 +7,13 @@
 
 typedef struct _IrTrial IrTrial;
 
+/* Measured runs of one graph, behind a first one that packs weights and is not counted. */
+typedef struct
+{
+  guint n;
+  double median_ms, min_ms, max_ms;
+} IrRunTime;
+
 typedef struct
 {
   double max_abs; /* infinite where only one side is NaN, or shapes or types differ */
@@ -29,6 +36,7 @@ IrRun *ir_trial_run (IrTrial *trial, guint step, GArray *chosen, GError **error)
  * IrTensor. (transfer full) */
 GHashTable *ir_trial_probe (IrTrial *trial, guint step, GArray *chosen, GError **error);
 guint ir_trial_n_nodes_run (const IrTrial *trial); /* by probes */
+gboolean ir_trial_time (IrTrial *trial, guint step, guint n_runs, IrRunTime *time, GError **error);
 IrModel *ir_trial_sized (IrTrial *trial, guint step);
 IrMemPlan *ir_trial_plan (IrTrial *trial, guint step, GError **error);
 const IrTensor *ir_trial_contents (const IrTrial *trial, const IrRun *run, IrValueId value);

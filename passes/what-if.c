@@ -5,6 +5,8 @@
 #include <math.h>
 #include <string.h>
 
+#define N_RUNS 9 /* measured of each result */
+
 /**
  * ir_what_if_ask:
  * @pass: name of the pass
@@ -103,7 +105,8 @@ compare_numbers (IrWhatIf *self, IrTrial *const *trials, GError **error)
   for (guint i = 0; i < ir_graph_n_outputs (start->model->main); i++)
     compare_output (self, trials, runs, start, i);
   for (guint k = 0; k < IR_N_RESULTS; k++)
-    self->ms[k] = runs[k]->trace != NULL ? runs[k]->trace->duration_ns / 1e6 : NAN;
+    if (!ir_trial_time (trials[k], self->n_steps[k], N_RUNS, &self->run[k], error))
+      return FALSE;
   return TRUE;
 }
 

@@ -19,7 +19,7 @@ typedef struct
   gboolean ran;                             /* the numbers below are there */
   IrDifference from_start[IR_N_RESULTS];    /* largest, of outputs to the graph before all steps */
   IrDifference between;                     /* largest, of outputs of both results */
-  double ms[IR_N_RESULTS];                  /* measured time of the run */
+  IrRunTime run[IR_N_RESULTS];
   char *worst;                              /* (nullable) output with the largest @between */
   char *problem;                            /* (nullable) why there are no numbers */
 } IrWhatIf;

@@ -67,7 +67,9 @@ add_side (cJSON *json, const CliWhatIf *what_if, IrResult side)
     cli_json_add_double (object, ir_score_name (score), numbers->scores[side][score]);
   if (!numbers->ran)
     return;
-  cli_json_add_double (object, "run_ms", numbers->ms[side]);
+  cli_json_add_double (object, "run_ms", numbers->run[side].median_ms);
+  cli_json_add_double (object, "run_min_ms", numbers->run[side].min_ms);
+  cli_json_add_double (object, "run_max_ms", numbers->run[side].max_ms);
   cli_json_add_double (object, "max_abs", numbers->from_start[side].max_abs);
   cli_json_add_double (object, "max_rel", numbers->from_start[side].max_rel);
 }
@@ -115,6 +117,16 @@ print_score (const IrWhatIf *numbers, IrScore score)
   printf ("  %-24s %14s %14s %s\n", ir_score_title (score), a, b, change);
 }
 
+static void
+print_time (const IrWhatIf *numbers)
+{
+  const IrRunTime *with = &numbers->run[IR_WITH], *without = &numbers->run[IR_WITHOUT];
+
+  print_row ("Run, ms", with->median_ms, without->median_ms, "%.3f");
+  printf ("    of %u runs each, median; with all %.3f to %.3f, with skips %.3f to %.3f\n", with->n,
+          with->min_ms, with->max_ms, without->min_ms, without->max_ms);
+}
+
 void
 cli_what_if_print (const CliWhatIf *what_if)
 {
@@ -126,7 +138,7 @@ cli_what_if_print (const CliWhatIf *what_if)
     print_score (numbers, score);
   if (numbers->ran)
     {
-      print_row ("Run, ms", numbers->ms[IR_WITH], numbers->ms[IR_WITHOUT], "%.3f");
+      print_time (numbers);
       print_row ("From the original", numbers->from_start[IR_WITH].max_abs,
                  numbers->from_start[IR_WITHOUT].max_abs, "%.3g");
     }

@@ -89,14 +89,24 @@ step_json (const IrModel *model, const IrStep *step, gboolean with_records)
   return object;
 }
 
+/* (transfer full): by how much a step changes what it computes; "" if not at all, or not proved. */
+static char *
+error_text (const IrProof *proof)
+{
+  if (proof->verdict != IR_VERDICT_ROUNDING && proof->verdict != IR_VERDICT_BROKEN)
+    return g_strdup ("");
+  return g_strdup_printf ("  max abs %.3g, max rel %.3g, %" G_GUINT64_FORMAT " ULP", proof->max_abs,
+                          proof->max_rel, proof->max_ulp);
+}
+
 static void
 print_step (const IrModel *model, const IrStep *step)
 {
-  g_autofree char *anchor = anchor_name (model, step);
+  g_autofree char *anchor = anchor_name (model, step), *error = error_text (&step->proof);
 
-  printf ("%5u  %-26s %-28s %-9s %5u nodes  %s\n", step->index,
+  printf ("%5u  %-26s %-28s %-9s %5u nodes  %s%s\n", step->index,
           ir_history_pass_of (model, step->index), step->rule,
-          ir_verdict_name (step->proof.verdict), step->cost_after.n_nodes, anchor);
+          ir_verdict_name (step->proof.verdict), step->cost_after.n_nodes, anchor, error);
 }
 
 static void

@@ -450,6 +450,61 @@ test_structure (void)
     }
 }
 
+/* One in a hundred: an absolute bound would have to know how large the output is. */
+static void
+test_relative (void)
+{
+  g_autoptr (GRand) rand = g_rand_new_with_seed (12);
+
+  for (guint i = 0; i < 6; i++)
+    {
+      g_auto (Case) c = { 0 };
+      g_auto (IrBisection) found = { 0 }, large = { 0 };
+
+      case_init (&c, rand, &wrong[3]);
+      bisect (&c, "rel(y) > 1e-4", &found);
+      g_assert_cmpint (found.answer, ==, IR_BISECT_FOUND);
+      g_assert_cmpuint (found.step, ==, planted_step (c.model, &wrong[3]));
+      g_assert_cmpuint (found.checks, <=, checks_allowed (ir_history_n_steps (c.model)));
+      g_assert_cmpfloat (found.value, >, 1e-4);
+      bisect (&c, "rel(y) > 0.9", &large);
+      g_assert_cmpint (large.answer, ==, IR_BISECT_NOTHING_FAILS);
+    }
+}
+
+/* What an elementwise node needs is what it reads and what it writes; the four values that are
+ * joined here live at once. */
+static const IrRule wasteful_rules[] = {
+  { "wasteful", "(Atan ?x)", "(Sum (Sin ?x) (Cos ?x) (Exp ?x) (Tanh ?x))", IR_CLASS_EXACT,
+    "Wrong on purpose: takes memory." },
+  { NULL },
+};
+static const IrPass wasteful = { .name = "wasteful", .title = "Wrong", .rules = wasteful_rules };
+
+static void
+test_memory (void)
+{
+  g_autoptr (GRand) rand = g_rand_new_with_seed (13);
+
+  for (guint i = 0; i < 6; i++)
+    {
+      g_auto (Case) c = { 0 };
+      g_auto (IrBisection) original = { 0 }, found = { 0 };
+      g_autofree char *text = NULL;
+
+      case_init (&c, rand, &wasteful);
+      bisect (&c, "peak_memory >= 0", &original);
+      g_assert_cmpint (original.answer, ==, IR_BISECT_ORIGINAL_FAILS);
+      g_assert_cmpfloat (original.value, >, 0);
+      text = g_strdup_printf ("peak_memory > %g", original.value);
+      bisect (&c, text, &found);
+      g_assert_cmpint (found.answer, ==, IR_BISECT_FOUND);
+      g_assert_cmpuint (found.step, ==, planted_step (c.model, &wasteful));
+      g_assert_cmpuint (found.checks, <=, checks_allowed (ir_history_n_steps (c.model)));
+      g_assert_cmpfloat (found.value, >, original.value);
+    }
+}
+
 static void
 test_command (void)
 {
@@ -550,6 +605,8 @@ main (int argc, char **argv)
   g_test_add_func ("/bisect/an original that fails is said to", test_original);
   g_test_add_func ("/reproduce/a condition on the whole graph keeps it whole", test_whole);
   g_test_add_func ("/bisect/counts, costs and memory are measured", test_structure);
+  g_test_add_func ("/bisect/a relative difference leads to the rule that scales", test_relative);
+  g_test_add_func ("/bisect/planned memory leads to the rule that takes more", test_memory);
   g_test_add_func ("/bisect/a command's exit status decides", test_command);
   g_test_add_func ("/bisect/a value that is not there is named with its column", test_names);
   g_test_add_func ("/bisect/steps without a value that is named are left out", test_gone);

@@ -4,9 +4,13 @@
 #include "app/cli/commands.h"
 #include "app/cli/output.h"
 #include "app/cli/plans.h"
+#include "app/cli/recompute.h"
 #include "core/exec/memplan.h"
 
 #include <stdio.h>
+
+/* Many placements are judged on the way to one plan under a budget. */
+#define BUDGET_STEPS 5000
 
 typedef struct
 {
@@ -14,7 +18,7 @@ typedef struct
   gboolean csv, separate;
   gint64 capacity;
   gint time_limit;
-  char *order, *why;
+  char *order, *why, *budget;
 } Options;
 
 static const CliOption command_options[] = {
@@ -26,6 +30,10 @@ static const CliOption command_options[] = {
     "Order of the nodes: file (the default) or memory, which keeps the peak low", "ORDER" },
   { "why", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (Options, why),
     "Say why a value lies where it lies, and what it could not share bytes with", "VALUE" },
+  { "budget", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (Options, budget),
+    "Compute values again so that all fit into this: bytes, with K, M or G, or a part of the peak "
+    "without, such as 50%",
+    "SIZE" },
   { "capacity", 0, G_OPTION_ARG_INT64, G_STRUCT_OFFSET (Options, capacity),
     "Stop the search at a placement that fits into this many bytes", "BYTES" },
   { "time-limit", 0, G_OPTION_ARG_INT, G_STRUCT_OFFSET (Options, time_limit),
@@ -139,8 +147,8 @@ run_instance (Cli *cli)
 
 /* -- a graph -- */
 
-static void
-print_json (const IrModel *model, const IrMemPlan *plan)
+static cJSON *
+plan_json (const IrModel *model, const IrMemPlan *plan)
 {
   cJSON *json = cJSON_CreateObject (), *array;
 
@@ -167,7 +175,13 @@ print_json (const IrModel *model, const IrMemPlan *plan)
         cJSON_AddStringToObject (object, "alias_of", ir_model_value (model, item->alias_of)->name);
       cJSON_AddItemToArray (array, object);
     }
-  cli_json_print (json);
+  return json;
+}
+
+static void
+print_json (const IrModel *model, const IrMemPlan *plan)
+{
+  cli_json_print (plan_json (model, plan));
 }
 
 /* One line per block of the arena: values that share bytes are named by the first of them. */
@@ -231,6 +245,31 @@ print_why (const IrModel *model, const IrMemPlan *plan, const char *name)
   return CLI_OK;
 }
 
+/* The plan beside it is the one in which nothing runs again. */
+static CliStatus
+run_budget (Cli *cli, IrModel *model, const IrSchedule *schedule, const IrMemPlan *plan)
+{
+  const Options *options = cli->options;
+  IrMemOptions place = { .align_bytes = CLI_ALIGN_BYTES, .max_steps = BUDGET_STEPS };
+  g_autoptr (GError) error = NULL;
+  guint64 budget;
+
+  if (!cli_parse_budget (options->budget, plan->peak_bytes, &budget, &error))
+    return cli_fail (CLI_BAD, error);
+  g_autoptr (IrRecomputeGraph) graph = ir_recompute_graph_new (
+      model, schedule, options->separate ? IR_MEM_SEPARATE : 0, CLI_ALIGN_BYTES);
+  g_autoptr (IrRecomputePlan) again = ir_mem_recompute (&graph->problem, budget, &place);
+  if (cli->json)
+    {
+      cJSON *json = plan_json (model, plan);
+      cJSON_AddItemToObject (json, "recompute", cli_recompute_json (model, graph, again));
+      cli_json_print (json);
+    }
+  else
+    (options->csv ? cli_recompute_print_csv : cli_recompute_print) (model, graph, again);
+  return again->feasible ? CLI_OK : CLI_NO;
+}
+
 static CliStatus
 run (Cli *cli)
 {
@@ -268,6 +307,8 @@ run (Cli *cli)
   plan = ir_mem_plan_new_full (model, schedule, options->separate ? IR_MEM_SEPARATE : 0, &place);
   if (options->why != NULL)
     return print_why (model, plan, options->why);
+  if (options->budget != NULL)
+    return run_budget (cli, model, schedule, plan);
   (cli->json ? print_json : options->csv ? print_csv : print_text) (model, plan);
   return place.capacity == 0 || plan->peak_bytes <= place.capacity ? CLI_OK : CLI_NO;
 }
@@ -279,7 +320,8 @@ const CliCommand cli_command_memory = {
   .doc = "Graph inputs, graph outputs and constants lie outside the arena and are not listed.\n"
          "A FILE that ends in .csv is a list of buffers with the columns id, lower, upper and\n"
          "size; each lives from lower to before upper. With --capacity the exit status is 1 if\n"
-         "no placement was found that fits.",
+         "no placement was found that fits. With --budget values are dropped and their nodes run\n"
+         "again, at the price of more FLOPs; the exit status is 1 if the budget cannot be held.",
   .min_args = 1,
   .max_args = 1,
   .options = command_options,

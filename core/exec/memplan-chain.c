@@ -81,10 +81,9 @@ find_links (Chain *chain)
 {
   const IrRecomputeProblem *problem = chain->problem;
   Link none = { .first_read = IR_RECOMPUTE_NONE, .last_read = IR_RECOMPUTE_NONE };
-  guint i;
 
   g_array_append_val (chain->links, none);
-  for (i = 0; i < problem->n_tasks; i++)
+  for (guint i = 0; i < problem->n_tasks && chain->n < MAX_CHAIN; i++)
     {
       const IrRecomputeTask *task = &problem->tasks[i];
       const Link *last = link_at (chain, chain->n);
@@ -103,11 +102,22 @@ find_links (Chain *chain)
       g_array_append_val (chain->links, link);
       chain->n++;
     }
-  for (; i < problem->n_tasks; i++)
-    g_array_append_val (chain->rest, i);
 }
 
-/* Where each link is read; FALSE: not in the opposite order, or two at once. */
+/* What comes after the first @n links, and no read of them known. */
+static void
+cut_after (Chain *chain, guint n)
+{
+  chain->n = n;
+  g_array_set_size (chain->rest, 0);
+  for (guint i = link_at (chain, n)->task + 1; i < chain->problem->n_tasks; i++)
+    g_array_append_val (chain->rest, i);
+  for (guint i = 0; i <= n; i++)
+    link_at (chain, i)->first_read = link_at (chain, i)->last_read = IR_RECOMPUTE_NONE;
+}
+
+/* Where each link is read; FALSE: not in the opposite order, two at once, or the last not at all.
+ */
 static gboolean
 find_reads (Chain *chain)
 {
@@ -136,7 +146,7 @@ find_reads (Chain *chain)
         link_at (chain, index)->first_read = position;
       link_at (chain, index)->last_read = position;
     }
-  return TRUE;
+  return link_at (chain, chain->n)->first_read != IR_RECOMPUTE_NONE;
 }
 
 /* Bytes of the values that tasks after the chain make, at each of those tasks; and between it and
@@ -166,14 +176,16 @@ find_own_bytes (const Chain *chain, guint64 *at, guint64 *before)
         if (position > born[value])
           before[position] += problem->sizes[value];
       }
+  /* A result that may take the place of what is read for the last time, be it of the chain, which
+   * is counted elsewhere, needs none of its own. */
   for (guint position = 0; position < n; position++)
     {
       const IrRecomputeTask *task = task_at (chain, position);
       for (guint k = 0; k < G_N_ELEMENTS (task->over); k++)
         {
           guint over = task->over[k];
-          if (over == IR_RECOMPUTE_NONE || born[over] == IR_RECOMPUTE_NONE ||
-              died[over] != position || problem->sizes[over] != problem->sizes[task->writes[0]])
+          if (over == IR_RECOMPUTE_NONE || died[over] != position || born[over] == position ||
+              problem->sizes[over] != problem->sizes[task->writes[0]])
             continue;
           at[position] -= problem->sizes[over];
           break;
@@ -403,16 +415,22 @@ emit (Chain *chain, guint i, guint j, guint64 left)
     emit (chain, i, answer->k - 1, left);
 }
 
+/* The turn from forward to back may look like a link or some, too: they are left off. */
 static gboolean
 find_chain (Chain *chain, guint64 *budget)
 {
   find_links (chain);
-  if (chain->n < 2 || chain->n > MAX_CHAIN || !find_reads (chain) ||
-      link_at (chain, chain->n)->first_read == IR_RECOMPUTE_NONE)
-    return FALSE;
-  find_phases (chain);
-  count_in_units (chain, budget);
-  return TRUE;
+  for (guint n = chain->n; n >= 2; n--)
+    {
+      cut_after (chain, n);
+      if (find_reads (chain))
+        {
+          find_phases (chain);
+          count_in_units (chain, budget);
+          return TRUE;
+        }
+    }
+  return FALSE;
 }
 
 /**
@@ -421,8 +439,7 @@ find_chain (Chain *chain, guint64 *budget)
  * @budget: bytes that may live at once
  *
  * The cheapest order of runs in which tasks of the chain at the start of @problem are repeated, of
- * those that keep a checkpoint until it has been read. Nothing behind the chain runs twice, and
- * nothing is written over a value of the chain by what follows it.
+ * those that keep a checkpoint until it has been read. Nothing behind the chain runs twice.
  *
  * Returns: (transfer full) (nullable): tasks in the order of their runs; %NULL if @problem has no
  *   such chain, the budget is too small, or the chain too long

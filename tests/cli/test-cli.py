@@ -347,6 +347,42 @@ def as_text(name, text):
     return path(name)
 
 
+@test('memory under a budget computes values again, and a checker follows its runs')
+def _():
+    down = ' '.join(f'd{i} = MatMul (d{i - 1}, w)' for i in range(1, 9))
+    up = ' '.join(f'm{i} = Mul (u{i + 1}, d{i}) u{i} = MatMul (m{i}, w)' for i in range(7, 0, -1))
+    source = as_text('skips.onnxtxt', '<ir_version: 8, opset_import: ["" : 17]>\ng (float[8,8] d0, float[8,8] w) => (float[8,8] y) { '
+                     + down + ' u8 = Tanh (d8) ' + up + ' y = MatMul (u1, w) }')
+    checker = os.path.join(ROOT, 'tests/scripts/check-memory.py')
+
+    def judged(text):
+        return subprocess.run([sys.executable, checker], input=text, capture_output=True, text=True)
+
+    for method, options in (('keep', ['100%']), ('chain', ['50%']), ('chain', ['1100']), ('chain', ['1K', '--separate'])):
+        code, text, _ = irscope('memory', source, '--json', '--budget', *options)
+        again = json.loads(text)['recompute']
+        assert code == 0 and again['feasible'] and again['method'] == method, again
+        assert again['peak_bytes'] <= again['budget_bytes'] and again['floor_bytes'] <= again['peak_bytes']
+        assert (again['extra_flops'] > 0) == (method != 'keep') == bool(again['evicted'])
+        assert judged(text).returncode == 0, judged(text).stdout
+        csv = irscope('memory', source, '--csv', '--budget', *options)[1]
+        assert judged(csv).returncode == 0, judged(csv).stdout
+    damaged = json.loads(text)
+    damaged['recompute']['runs'] = [run for run in damaged['recompute']['runs'] if not run['again']]
+    assert judged(json.dumps(damaged)).returncode == 1
+    damaged = json.loads(text)
+    for life in damaged['recompute']['values']:
+        life['offset'] = 0
+    assert 'does not find' in judged(json.dumps(damaged)).stdout
+    lowest = json_of('memory', source, '--budget', '10%', status=1)['recompute']
+    assert not lowest['feasible'] and lowest['floor_bytes'] <= lowest['peak_bytes'] < lowest['plain_peak_bytes'], lowest
+    code, text, _ = irscope('memory', source, '--budget', '10%')
+    assert code == 1 and 'not held; the lowest peak found is' in text, text
+    for wrong in ('0', '-5', '5Q', '50%%', 'x', '99999999999999999999', '99999999T'):
+        code, _, err = irscope('memory', source, '--budget=' + wrong)
+        assert code == 2 and '--budget ' + wrong in err, (wrong, code, err)
+
+
 @test('an optimized file carries its lineage, whatever its IR version')
 def _():
     for version in (8, 10):

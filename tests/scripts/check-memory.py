@@ -3,10 +3,13 @@
 
     irscope memory --csv FILE | check-memory.py [--capacity BYTES]
     irscope memory --json FILE | check-memory.py [--capacity BYTES]
+    irscope memory --json --budget SIZE FILE | check-memory.py
 
 Computes the lower bound (the most bytes that live at once), the height of the placement, and every pair of blocks that
 overlap in time and in space. Prints them and exits with 1 if two overlap or the placement is higher than the capacity.
-Values of a graph that share bytes are judged as one block: those that name another in alias_of belong to its block."""
+Values of a graph that share bytes are judged as one block: those that name another in alias_of belong to its block.
+Of a plan with a budget, the runs are followed as well, over an arena that notes who wrote where: every node must find
+what it reads, each must run, for the first time in order, and the FLOPs of those that run again must be what it says."""
 
 import csv
 import io
@@ -39,6 +42,58 @@ def blocks_of_json(text):
     return blocks
 
 
+def follow(plan):
+    """What is wrong with the runs of a plan under a budget, as a list of sentences."""
+    wrong, written, lives, seen = [], [], {}, set()
+    for life in plan['values']:
+        lives.setdefault(life['name'], []).append(life)
+    flops = once = 0
+
+    def holds(name, low, high):
+        """Whether nobody wrote there after the value itself."""
+        for other, first, last in reversed(written):
+            if first < high and low < last:
+                return other == name and first <= low and high <= last
+        return False
+
+    for index, run in enumerate(plan['runs']):
+        key = (run['node'], run['op'], *run['writes'])
+        again = key in seen and bool(run['writes'])
+        seen.add(key)
+        if run['again'] != again and run['writes']:
+            wrong.append(f'run {index}: {run["node"]} says again is {run["again"]}')
+        flops += int(run['flops'])
+        once += 0 if run['again'] else int(run['flops'])
+        for name in run['reads']:
+            stays = [life for life in lives.get(name, []) if life['first'] < index <= life['last']]
+            if len(stays) != 1 or not holds(name, int(stays[0]['offset']), int(stays[0]['offset']) + int(stays[0]['size'])):
+                wrong.append(f'run {index}: {run["node"]} does not find {name}')
+        for name in run['writes']:
+            stays = [life for life in lives.get(name, []) if life['first'] == index]
+            if len(stays) != 1:
+                wrong.append(f'run {index}: {run["node"]} has no place for {name}')
+                continue
+            written.append((name, int(stays[0]['offset']), int(stays[0]['offset']) + int(stays[0]['size'])))
+    if flops - once != int(plan['extra_flops']) or once != int(plan['flops']):
+        wrong.append(f'FLOPs are {once} and {flops - once} more, the plan says {plan["flops"]} and {plan["extra_flops"]}')
+    height = max((int(life['offset']) + int(life['size']) for life in plan['values']), default=0)
+    if height != int(plan['peak_bytes']) or plan['feasible'] != (height <= int(plan['budget_bytes'])):
+        wrong.append(f'values end at {height}, the plan says {plan["peak_bytes"]} of {plan["budget_bytes"]}')
+    return wrong
+
+
+def blocks_of_lives(plan):
+    groups = {}
+    for life in plan['values']:
+        groups.setdefault(life['block'], []).append(life)
+    for lives in groups.values():
+        for before, after in zip(lives, lives[1:]):
+            if before['last'] != after['first'] or before['offset'] != after['offset'] or before['size'] != after['size']:
+                raise SystemExit(f'block {before["block"]} passes from {before["name"]} to {after["name"]}, which do not meet')
+    return [(lives[0]['name'], lives[0]['first'], lives[-1]['last'] + 1, int(lives[0]['size']), int(lives[0]['offset']))
+            for lives in groups.values()]
+
+
 def judge(blocks):
     times = sorted({block[1] for block in blocks})
     bound = max((sum(size for _, lower, upper, size, _ in blocks if lower <= time < upper) for time in times), default=0)
@@ -57,12 +112,25 @@ def judge(blocks):
 def main():
     capacity = int(sys.argv[sys.argv.index('--capacity') + 1]) if '--capacity' in sys.argv else None
     text = sys.stdin.read()
-    blocks = blocks_of_json(text) if text.lstrip().startswith('{') else blocks_of_csv(text)
-    bound, height, overlaps = judge(blocks)
-    print(f'{len(blocks)} blocks, lower bound {bound}, height {height}, {len(overlaps)} overlaps')
-    for pair in overlaps[:10]:
-        print('overlap:', *pair)
-    sys.exit(1 if overlaps or any(block[4] < 0 for block in blocks) or (capacity is not None and height > capacity) else 0)
+    plans = [blocks_of_json(text) if text.lstrip().startswith('{') else blocks_of_csv(text)]
+    again = json.loads(text).get('recompute') if text.lstrip().startswith('{') else None
+    wrong = []
+    if again is not None:
+        plans.append(blocks_of_lives(again))
+        wrong = follow(again)
+    failed = False
+    for blocks in plans:
+        bound, height, overlaps = judge(blocks)
+        print(f'{len(blocks)} blocks, lower bound {bound}, height {height}, {len(overlaps)} overlaps')
+        for pair in overlaps[:10]:
+            print('overlap:', *pair)
+        failed = failed or bool(overlaps) or any(block[4] < 0 for block in blocks)
+        failed = failed or (capacity is not None and height > capacity)
+    if again is not None and bound != int(again['lower_bound_bytes']):
+        wrong.append(f'the lower bound is {bound}, the plan says {again["lower_bound_bytes"]}')
+    for sentence in wrong[:10]:
+        print(sentence)
+    sys.exit(1 if failed or wrong else 0)
 
 
 if __name__ == '__main__':

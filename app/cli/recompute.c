@@ -1,0 +1,258 @@
+#include "config.h"
+
+#include "app/cli/recompute.h"
+
+#include <stdio.h>
+#include <string.h>
+
+gboolean
+cli_parse_budget (const char *text, guint64 whole, guint64 *bytes, GError **error)
+{
+  static const char units[] = "KMGT";
+  char *end = NULL;
+  guint64 number = g_ascii_isdigit (text[0]) ? g_ascii_strtoull (text, &end, 10) : 0, scale = 1;
+  const char *unit = end != NULL && *end != '\0' ? strchr (units, g_ascii_toupper (*end)) : NULL;
+
+  if (unit != NULL)
+    {
+      scale = G_GUINT64_CONSTANT (1) << (10 * (unit - units + 1));
+      end++;
+    }
+  else if (end != NULL && strcmp (end, "%") == 0 && number <= 1000)
+    {
+      *bytes = (guint64) ((double) whole * (double) number / 100);
+      return TRUE;
+    }
+  if (number == 0 || *end != '\0' || number > G_MAXINT64 / scale)
+    {
+      g_set_error (error, IR_EXEC_ERROR, IR_EXEC_ERROR_INPUT,
+                   "--budget %s: needs bytes from 1 on, such as 500000 or 20M, or a part of the "
+                   "peak without a budget, such as 50%%",
+                   text);
+      return FALSE;
+    }
+  *bytes = number * scale;
+  return TRUE;
+}
+
+static const IrNode *
+node_of (const IrModel *model,
+         const IrRecomputeGraph *graph,
+         const IrRecomputePlan *plan,
+         guint run)
+{
+  guint task = g_array_index (plan->runs, guint, run);
+
+  return ir_model_node (model, g_array_index (graph->nodes, IrNodeId, task));
+}
+
+static const char *
+name_of (const IrModel *model, const IrRecomputeGraph *graph, guint value)
+{
+  return ir_model_value (model, g_array_index (graph->values, IrValueId, value))->name;
+}
+
+/* By life: the index of the next one of the same value, or IR_RECOMPUTE_NONE. */
+static guint *
+next_lives (const IrRecomputeGraph *graph, const IrRecomputePlan *plan)
+{
+  guint *next = g_new (guint, plan->lives->len + 1);
+  g_autofree guint *later = g_new (guint, graph->problem.n_values + 1);
+
+  memset (later, 0xff, sizeof *later * (graph->problem.n_values + 1));
+  for (guint i = plan->lives->len; i-- > 0;)
+    {
+      guint value = g_array_index (plan->lives, IrRecomputeLife, i).value;
+      next[i] = later[value];
+      later[value] = i;
+    }
+  return next;
+}
+
+static gboolean *
+repeated_runs (const IrRecomputeGraph *graph, const IrRecomputePlan *plan)
+{
+  gboolean *again = g_new0 (gboolean, plan->runs->len + 1);
+  g_autofree gboolean *seen = g_new0 (gboolean, graph->problem.n_tasks + 1);
+
+  for (guint run = 0; run < plan->runs->len; run++)
+    {
+      guint task = g_array_index (plan->runs, guint, run);
+      again[run] = seen[task];
+      seen[task] = TRUE;
+    }
+  return again;
+}
+
+/* -- JSON -- */
+
+static void
+add_names (cJSON *object,
+           const char *key,
+           const IrModel *model,
+           const IrRecomputeGraph *graph,
+           const guint *values,
+           guint n)
+{
+  cJSON *array = cJSON_AddArrayToObject (object, key);
+
+  for (guint i = 0; i < n; i++)
+    cJSON_AddItemToArray (array, cJSON_CreateString (name_of (model, graph, values[i])));
+}
+
+static void
+add_runs (cJSON *json,
+          const IrModel *model,
+          const IrRecomputeGraph *graph,
+          const IrRecomputePlan *plan)
+{
+  g_autofree gboolean *again = repeated_runs (graph, plan);
+  cJSON *array = cJSON_AddArrayToObject (json, "runs");
+
+  for (guint run = 0; run < plan->runs->len; run++)
+    {
+      const IrRecomputeTask *task = &graph->problem.tasks[g_array_index (plan->runs, guint, run)];
+      const IrNode *node = node_of (model, graph, plan, run);
+      cJSON *object = cJSON_CreateObject ();
+      cJSON_AddStringToObject (object, "node", node->name);
+      cJSON_AddStringToObject (object, "op", node->op_type);
+      cJSON_AddBoolToObject (object, "again", again[run]);
+      cli_json_add_uint (object, "flops", task->flops);
+      add_names (object, "reads", model, graph, task->reads, task->n_reads);
+      add_names (object, "writes", model, graph, task->writes, task->n_writes);
+      cJSON_AddItemToArray (array, object);
+    }
+}
+
+static void
+add_lives (cJSON *json,
+           const IrModel *model,
+           const IrRecomputeGraph *graph,
+           const IrRecomputePlan *plan)
+{
+  g_autofree guint *next = next_lives (graph, plan);
+  cJSON *evicted = cJSON_AddArrayToObject (json, "evicted");
+  cJSON *values = cJSON_AddArrayToObject (json, "values");
+
+  for (guint i = 0; i < plan->lives->len; i++)
+    {
+      const IrRecomputeLife *life = &g_array_index (plan->lives, IrRecomputeLife, i);
+      const char *name = name_of (model, graph, life->value);
+      cJSON *object = cJSON_CreateObject ();
+      cJSON_AddStringToObject (object, "name", name);
+      cli_json_add_uint (object, "offset", life->offset);
+      cli_json_add_uint (object, "size", graph->problem.sizes[life->value]);
+      cJSON_AddNumberToObject (object, "first", life->first);
+      cJSON_AddNumberToObject (object, "last", life->last);
+      cJSON_AddNumberToObject (object, "block", life->block);
+      cJSON_AddItemToArray (values, object);
+      if (next[i] == IR_RECOMPUTE_NONE)
+        continue;
+      object = cJSON_CreateObject ();
+      cJSON_AddStringToObject (object, "value", name);
+      cJSON_AddNumberToObject (object, "after", life->last);
+      cJSON_AddNumberToObject (object, "again",
+                               g_array_index (plan->lives, IrRecomputeLife, next[i]).first);
+      cJSON_AddItemToArray (evicted, object);
+    }
+}
+
+cJSON *
+cli_recompute_json (const IrModel *model,
+                    const IrRecomputeGraph *graph,
+                    const IrRecomputePlan *plan)
+{
+  cJSON *json = cJSON_CreateObject ();
+
+  cli_json_add_uint (json, "budget_bytes", plan->budget_bytes);
+  cJSON_AddBoolToObject (json, "feasible", plan->feasible);
+  cJSON_AddStringToObject (json, "method", ir_recompute_method_name (plan->method));
+  cli_json_add_uint (json, "peak_bytes", plan->peak_bytes);
+  cli_json_add_uint (json, "lower_bound_bytes", plan->lower_bound_bytes);
+  cli_json_add_uint (json, "plain_peak_bytes", plan->plain_peak_bytes);
+  cli_json_add_uint (json, "floor_bytes", plan->floor_bytes);
+  cli_json_add_uint (json, "flops", plan->flops);
+  cli_json_add_uint (json, "extra_flops", plan->extra_flops);
+  add_lives (json, model, graph, plan);
+  add_runs (json, model, graph, plan);
+  return json;
+}
+
+/* -- text -- */
+
+static void
+print_summary (const IrRecomputePlan *plan, guint n_again)
+{
+  g_autofree char *budget = cli_format_bytes (plan->budget_bytes);
+  g_autofree char *peak = cli_format_bytes (plan->peak_bytes);
+  g_autofree char *bound = cli_format_bytes (plan->lower_bound_bytes);
+  g_autofree char *plain = cli_format_bytes (plan->plain_peak_bytes);
+  g_autofree char *lowest = cli_format_bytes (plan->floor_bytes);
+  g_autofree char *extra = cli_format_count (plan->extra_flops);
+  g_autofree char *flops = cli_format_count (plan->flops);
+
+  if (plan->feasible)
+    printf ("budget %s: held\n", budget);
+  else
+    printf ("budget %s: not held; the lowest peak found is %s, and no order of the nodes can be "
+            "below %s\n",
+            budget, peak, lowest);
+  printf ("peak %s; lower bound %s; with nothing computed again %s\n", peak, bound, plain);
+  printf ("%u runs again; %s FLOPs more than %s (%.1f %%); by %s\n", n_again, extra, flops,
+          plan->flops > 0 ? 100.0 * (double) plan->extra_flops / (double) plan->flops : 0.0,
+          ir_recompute_method_name (plan->method));
+}
+
+void
+cli_recompute_print (const IrModel *model,
+                     const IrRecomputeGraph *graph,
+                     const IrRecomputePlan *plan)
+{
+  g_autofree gboolean *again = repeated_runs (graph, plan);
+  g_autofree guint *next = next_lives (graph, plan);
+  guint n_again = 0;
+
+  for (guint run = 0; run < plan->runs->len; run++)
+    n_again += again[run];
+  print_summary (plan, n_again);
+  for (guint i = 0; i < plan->lives->len; i++)
+    {
+      const IrRecomputeLife *life = &g_array_index (plan->lives, IrRecomputeLife, i);
+      if (next[i] != IR_RECOMPUTE_NONE)
+        printf ("evicted %s: after run %u, again in run %u\n", name_of (model, graph, life->value),
+                life->last, g_array_index (plan->lives, IrRecomputeLife, next[i]).first);
+    }
+  for (guint run = 0; run < plan->runs->len; run++)
+    if (again[run])
+      {
+        g_autofree char *label = ir_node_label (node_of (model, graph, plan, run));
+        printf ("run %u: again %s\n", run, label);
+      }
+}
+
+void
+cli_recompute_print_csv (const IrModel *model,
+                         const IrRecomputeGraph *graph,
+                         const IrRecomputePlan *plan)
+{
+  g_autofree guint *last = g_new0 (guint, plan->lives->len + 1);
+
+  for (guint i = 0; i < plan->lives->len; i++)
+    {
+      const IrRecomputeLife *life = &g_array_index (plan->lives, IrRecomputeLife, i);
+      last[life->block] = MAX (last[life->block], life->last);
+    }
+  printf ("id,lower,upper,size,offset\n");
+  for (guint i = 0, n_blocks = 0; i < plan->lives->len; i++)
+    {
+      const IrRecomputeLife *life = &g_array_index (plan->lives, IrRecomputeLife, i);
+      if (life->block < n_blocks)
+        continue;
+      n_blocks++;
+      /* The format has no quotes. */
+      g_autofree char *name = g_strdup (name_of (model, graph, life->value));
+      printf ("%s@%u,%u,%u,%" G_GUINT64_FORMAT ",%" G_GUINT64_FORMAT "\n",
+              g_strdelimit (name, ",\r\n", '_'), life->first, life->first, last[life->block] + 1,
+              graph->problem.sizes[life->value], life->offset);
+    }
+}

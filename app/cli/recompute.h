@@ -1,0 +1,18 @@
+/* What `irscope memory --budget` prints: which values go and come again. */
+#pragma once
+
+#include "app/cli/output.h"
+#include "core/exec/memplan-recompute.h"
+
+/* "64M" or "50%" of @whole. */
+gboolean cli_parse_budget (const char *text, guint64 whole, guint64 *bytes, GError **error);
+cJSON *cli_recompute_json (const IrModel *model,
+                           const IrRecomputeGraph *graph,
+                           const IrRecomputePlan *plan);
+void cli_recompute_print (const IrModel *model,
+                          const IrRecomputeGraph *graph,
+                          const IrRecomputePlan *plan);
+/* The lives as blocks: id,lower,upper,size,offset. */
+void cli_recompute_print_csv (const IrModel *model,
+                              const IrRecomputeGraph *graph,
+                              const IrRecomputePlan *plan);

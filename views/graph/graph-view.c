@@ -583,7 +583,8 @@ build_zoom (IrGraphView *self)
   GtkWidget *options = gtk_menu_button_new ();
   g_autoptr (GMenuModel) menu = options_menu ();
 
-  gtk_label_set_width_chars (GTK_LABEL (label), 6);
+  gtk_label_set_width_chars (GTK_LABEL (label), 5);
+  gtk_widget_add_css_class (label, "caption");
   gtk_widget_add_css_class (label, "numeric");
   gtk_button_set_child (GTK_BUTTON (normal), label);
   gtk_widget_set_tooltip_text (normal, "Actual size (Ctrl+0)");
@@ -615,11 +616,11 @@ build_zoom (IrGraphView *self)
 static GtkWidget *
 build_legend (IrGraphView *self)
 {
-  GtkWidget *box = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 12);
+  GtkWidget *box = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 8);
 
   for (int i = IR_SCENE_NEW; i < IR_N_SCENE_STATES; i++)
     {
-      GtkWidget *item = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 6);
+      GtkWidget *item = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 4);
       GtkWidget *badge = gtk_label_new (ir_scene_state_glyph (i));
       GtkWidget *label = gtk_label_new (NULL);
 
@@ -699,6 +700,8 @@ build_menu (IrGraphView *self)
   return popover;
 }
 
+#define NOTE_MARGIN 10 /* px, of each, as in style.css: one is enough between them */
+
 /* Where the legend and the zoom bar are too wide to stand beside each other, the legend goes above.
  */
 static gboolean
@@ -712,7 +715,7 @@ place_note (GtkOverlay *overlay, GtkWidget *child, GdkRectangle *at, gpointer da
     return FALSE;
   gtk_widget_get_preferred_size (child, NULL, &size);
   gtk_widget_get_preferred_size (self->zoom_bar, NULL, &zoom);
-  if (size.width + zoom.width <= width)
+  if (size.width + zoom.width - NOTE_MARGIN <= width)
     return FALSE;
   *at = (GdkRectangle){ 0, gtk_widget_get_height (GTK_WIDGET (overlay)) - zoom.height - size.height,
                         MIN (size.width, width), size.height };

@@ -590,8 +590,9 @@ is_not_last_axis (const IrFormChange *change, const IrNode *node)
   int rank = node->inputs[0] != NULL ? ir_value_rank (node->inputs[0]) : IR_RANK_UNKNOWN;
   gint64 axis = ir_node_attr_int (node, "axis", 1);
 
-  return ir_node_attr (node, "axis") == NULL || rank == IR_RANK_UNKNOWN ||
-         (axis < 0 ? axis + rank : axis) != rank - 1;
+  if (ir_node_attr (node, "axis") == NULL)
+    return TRUE;
+  return axis != -1 && (rank == IR_RANK_UNKNOWN || (axis < 0 ? axis + rank : axis) != rank - 1);
 }
 
 static IrValue *

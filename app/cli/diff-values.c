@@ -100,8 +100,8 @@ compare (GArray *found, const IrValue *a, const IrValue *b, const IrRun *run_a, 
 
   if (a == NULL || b == NULL)
     return;
-  x = g_hash_table_lookup (run_a->values, GUINT_TO_POINTER (a->id));
-  y = g_hash_table_lookup (run_b->values, GUINT_TO_POINTER (b->id));
+  x = ir_run_value (run_a, a->id);
+  y = ir_run_value (run_b, b->id);
   if (x == NULL || y == NULL)
     return;
   item.is_output = ir_value_is_graph_output (a) && a->graph->kind == IR_GRAPH_MAIN;

@@ -296,20 +296,18 @@ static gboolean
 in_normal_range (const IrModel *model, IrRun *captured)
 {
   gboolean may_be_infinite = pass_trial_has_infinity (model);
-  GHashTableIter iter;
-  gpointer value;
 
-  g_hash_table_iter_init (&iter, captured->values);
-  while (g_hash_table_iter_next (&iter, NULL, &value))
+  for (guint i = 1; i < captured->model->values->len; i++)
     {
-      const IrTensor *tensor = value;
-      if (ir_tensor_is_container (tensor) || !ir_dtype_is_float (ir_tensor_dtype (tensor)))
+      const IrTensor *tensor = ir_run_value (captured, i);
+      if (tensor == NULL || ir_tensor_is_container (tensor) ||
+          !ir_dtype_is_float (ir_tensor_dtype (tensor)))
         continue;
       gboolean half = ir_tensor_dtype (tensor) == IR_DTYPE_FLOAT16;
       double least = half ? 0x1p-9 : 0x1p-90, most = half ? 0x1p12 : 0x1p90;
-      for (guint64 i = 0; i < ir_tensor_n_elements (tensor); i++)
+      for (guint64 k = 0; k < ir_tensor_n_elements (tensor); k++)
         {
-          double x = fabs (ir_tensor_get_double (tensor, i));
+          double x = fabs (ir_tensor_get_double (tensor, k));
           if (isinf (x) && may_be_infinite)
             continue;
           if (!isfinite (x) || x > most || (x != 0 && x < least))

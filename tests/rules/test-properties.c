@@ -282,18 +282,16 @@ static gboolean
 in_normal_range (const IrModel *left, IrRun *captured, guint type)
 {
   gboolean may_be_infinite = pass_trial_has_infinity (left);
-  GHashTableIter iter;
-  gpointer value;
 
-  g_hash_table_iter_init (&iter, captured->values);
-  while (g_hash_table_iter_next (&iter, NULL, &value))
+  for (guint i = 1; i < captured->model->values->len; i++)
     {
-      const IrTensor *tensor = value;
-      if (ir_tensor_is_container (tensor) || !ir_dtype_is_float (ir_tensor_dtype (tensor)))
+      const IrTensor *tensor = ir_run_value (captured, i);
+      if (tensor == NULL || ir_tensor_is_container (tensor) ||
+          !ir_dtype_is_float (ir_tensor_dtype (tensor)))
         continue;
-      for (guint64 i = 0; i < ir_tensor_n_elements (tensor); i++)
+      for (guint64 k = 0; k < ir_tensor_n_elements (tensor); k++)
         {
-          double x = fabs (ir_tensor_get_double (tensor, i));
+          double x = fabs (ir_tensor_get_double (tensor, k));
           if (isinf (x) && may_be_infinite)
             continue;
           if (!(x <= types[type].most) || (x != 0 && x < types[type].least))

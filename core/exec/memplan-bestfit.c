@@ -30,18 +30,5 @@ compare_birth (gconstpointer a, gconstpointer b, gpointer data)
 guint64
 ir_mem_place_best_fit (IrMemBlock *blocks, guint n, guint64 align_bytes)
 {
-  g_autoptr (IrMemGaps) gaps = ir_mem_gaps_new (blocks, n, align_bytes);
-  g_autofree guint *order = g_new (guint, n);
-  guint64 peak = 0;
-
-  for (guint i = 0; i < n; i++)
-    order[i] = i;
-  if (n > 0)
-    g_qsort_with_data (order, (gint) n, sizeof *order, compare_birth, blocks);
-  for (guint i = 0; i < n; i++)
-    {
-      guint64 end = ir_mem_gaps_place (gaps, order[i]);
-      peak = MAX (peak, end);
-    }
-  return peak;
+  return ir_mem_place_in_order (blocks, n, align_bytes, compare_birth);
 }

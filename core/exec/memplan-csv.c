@@ -20,6 +20,7 @@
 #define MAX_BLOCKS    1000000
 #define MAX_TIME      (G_MAXINT64 / 4)
 #define MAX_BYTES     ((guint64) 1 << 50)
+#define MAX_SUM       ((guint64) 1 << 60) /* of all sizes, so that no offset can wrap around */
 #define EXCERPT_CHARS 40
 
 typedef enum
@@ -48,7 +49,8 @@ typedef struct
 {
   int at[N_COLUMNS]; /* index of each column in a line, -1: not there */
   guint n_cells;
-  guint line; /* from 1 */
+  guint line;  /* from 1 */
+  guint64 sum; /* of sizes */
   IrMemInstance *instance;
 } Reader;
 
@@ -164,6 +166,12 @@ read_row (Reader *reader, char **cells, GError **error)
                  "found a life from %" G_GINT64_FORMAT " to before %" G_GINT64_FORMAT
                  ", needed is one that ends after it begins",
                  row.lower, row.upper);
+  reader->sum += (guint64) size;
+  if (reader->sum > MAX_SUM)
+    return fail (reader, error,
+                 "found sizes that add up to more than %" G_GUINT64_FORMAT
+                 " bytes, needed are no more",
+                 MAX_SUM);
   row.id = g_strdup (cells[reader->at[COLUMN_ID]]);
   block.size = (guint64) size;
   block.life = (guint64) (row.upper - row.lower);

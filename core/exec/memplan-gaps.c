@@ -149,3 +149,24 @@ ir_mem_gaps_place (IrMemGaps *gaps, guint index)
   add (gaps, index);
   return block->offset + need;
 }
+
+/* Places the blocks one by one in the order that @compare gives for pointers to their indices, with
+ * the blocks as data. Returns the end of the highest. */
+guint64
+ir_mem_place_in_order (IrMemBlock *blocks, guint n, guint64 align_bytes, GCompareDataFunc compare)
+{
+  g_autoptr (IrMemGaps) gaps = ir_mem_gaps_new (blocks, n, align_bytes);
+  g_autofree guint *order = g_new (guint, n);
+  guint64 peak = 0;
+
+  for (guint i = 0; i < n; i++)
+    order[i] = i;
+  if (n > 0)
+    g_qsort_with_data (order, (gint) n, sizeof *order, compare, blocks);
+  for (guint i = 0; i < n; i++)
+    {
+      guint64 end = ir_mem_gaps_place (gaps, order[i]);
+      peak = MAX (peak, end);
+    }
+  return peak;
+}

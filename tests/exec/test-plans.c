@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include "core/exec/exec-private.h"
+#include "core/io/io.h"
 #include "tests/exec/graphs.h"
 
 #include <math.h>
@@ -335,6 +336,82 @@ test_csv (void)
 }
 
 static void
+test_extreme_csv (void)
+{
+  const char *numbers[] = { "-1",
+                            "1.5",
+                            "1e3",
+                            "+",
+                            "",
+                            " 1",
+                            "1 ",
+                            "0x10",
+                            "nan",
+                            "18446744073709551616",
+                            "9223372036854775807",
+                            "-9223372036854775808",
+                            "1125899906842625",
+                            "\xd9\xa3" };
+  const struct
+  {
+    const char *line;
+    gboolean valid;
+  } lines[] = {
+    { "a,0,1,0", TRUE }, /* nothing to place, nowhere in the way */
+    { "a,0,1,1125899906842624", TRUE },
+    { "a,-2305843009213693951,2305843009213693951,1", TRUE },
+    { "a,0,0,1", FALSE },
+    { "a,1,0,1", FALSE },
+    { "a,0,2305843009213693953,1", FALSE },
+    { "a,0,1,1,1", FALSE },
+    { ",,,", FALSE },
+    { "\"a,b\",0,1,1", FALSE },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (numbers); i++)
+    {
+      g_autofree char *text = g_strdup_printf ("id,lower,upper,size\na,0,9,%s\n", numbers[i]);
+      /* White space at the end of a line belongs to the line. */
+      if (!g_str_equal (numbers[i], "1 "))
+        assert_csv_error (text, "line 2");
+    }
+  for (guint i = 0; i < G_N_ELEMENTS (lines); i++)
+    {
+      g_autoptr (GError) error = NULL;
+      g_autofree char *text = g_strdup_printf ("id,lower,upper,size\n%s\n", lines[i].line);
+      g_autoptr (IrMemInstance) instance = ir_mem_instance_parse (text, strlen (text), &error);
+      IrMemOptions options = { .align_bytes = 64, .max_steps = 100 };
+      IrMemResult result;
+      g_assert_true ((instance != NULL) == lines[i].valid);
+      if (instance == NULL)
+        continue;
+      IrMemBlock *blocks = (IrMemBlock *) (void *) instance->blocks->data;
+      ir_mem_place (blocks, instance->blocks->len, &options, &result);
+      check_blocks (blocks, instance->blocks->len, 64, result.peak_bytes);
+    }
+}
+
+/* Offsets are sums of sizes: those that could wrap around are refused, the largest that cannot are
+ * placed. */
+static void
+test_huge_csv (void)
+{
+  g_autoptr (GString) text = g_string_new ("id,lower,upper,size\n");
+  g_autoptr (GError) error = NULL;
+  IrMemOptions options = { .align_bytes = 1, .max_steps = 100 };
+  IrMemResult result;
+
+  for (guint i = 0; i < 1024; i++)
+    g_string_append_printf (text, "%u,0,9,1125899906842624\n", i);
+  g_autoptr (IrMemInstance) instance = ir_mem_instance_parse (text->str, text->len, &error);
+  g_assert_no_error (error);
+  ir_mem_place ((IrMemBlock *) (void *) instance->blocks->data, 1024, &options, &result);
+  g_assert_cmpuint (result.peak_bytes, ==, (guint64) 1 << 60);
+  g_string_append (text, "last,20,30,1\n");
+  assert_csv_error (text->str, "line 1026: found sizes that add up");
+}
+
+static void
 test_damaged_csv (void)
 {
   const char *text = "id,start,end,size,offset\n0,0,3,4,0\n1,3,9,4,0\n2,0,9,4,0\n3,9,21,4,0\n";
@@ -639,6 +716,123 @@ test_order_for_memory (void)
   g_assert_false (ir_schedule_order_for_memory (schedule, b.model));
 }
 
+/* -- peaks at their lower bounds -- */
+
+static void
+check_at_bound (IrModel *model, const char *name, double table_mib, double table_in_place_mib)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (IrSchedule) schedule = ir_schedule_new (model, &ir_backend_ref, 1, &error);
+  IrMemOptions options = { .align_bytes = 64, .max_steps = IR_MEM_DEFAULT_STEPS };
+
+  g_assert_no_error (error);
+  g_autoptr (IrMemPlan) apart = ir_mem_plan_new_full (model, schedule, IR_MEM_SEPARATE, &options);
+  g_autoptr (IrMemPlan) shared = ir_mem_plan_new_full (model, schedule, 0, &options);
+  const double mib = 1 << 20;
+  g_test_message ("%s: %.3f MiB, in place %.3f MiB", name, (double) apart->peak_bytes / mib,
+                  (double) shared->peak_bytes / mib);
+  g_assert_cmpuint (apart->peak_bytes, ==, apart->lower_bound_bytes);
+  g_assert_cmpuint (shared->peak_bytes, ==, shared->lower_bound_bytes);
+  g_assert_cmpuint (shared->peak_bytes, <=, apart->peak_bytes);
+  /* The table has two decimals, and no constants that a node only gives another shape: 256 bytes.
+   */
+  g_assert_cmpfloat ((double) apart->peak_bytes / mib, <=, table_mib + 0.0053);
+  g_assert_cmpfloat ((double) shared->peak_bytes / mib, <=, table_in_place_mib + 0.0053);
+}
+
+static void
+test_light_networks (void)
+{
+  /* MiB, without and with writing over inputs: the most that lives at once, as computed by another
+   * program from the same files. */
+  static const struct
+  {
+    const char *name;
+    double apart, in_place;
+  } rows[] = {
+    { "bvlc_alexnet", 2.14, 2.14 }, { "densenet121", 8.04, 6.89 }, { "inception_v1", 6.12, 4.43 },
+    { "inception_v2", 6.12, 3.83 }, { "resnet50", 9.19, 6.89 },    { "shufflenet", 2.97, 2.97 },
+    { "squeezenet", 6.02, 3.75 },   { "vgg19", 24.50, 24.50 },     { "zfnet512", 8.70, 8.70 },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (rows); i++)
+    {
+      g_autofree char *file = g_strdup_printf ("light_%s.onnx", rows[i].name);
+      g_autofree char *path = g_test_build_filename (G_TEST_DIST, "..", "..", "..", "shared",
+                                                     "data", "light", file, NULL);
+      g_autoptr (GError) error = NULL;
+      if (!g_file_test (path, G_FILE_TEST_EXISTS))
+        {
+          g_test_skip ("the folder ../shared/data/light is not there");
+          return;
+        }
+      g_autoptr (IrModel) model = ir_model_load (path, NULL, NULL, &error);
+      g_assert_no_error (error);
+      check_at_bound (model, rows[i].name, rows[i].apart, rows[i].in_place);
+    }
+}
+
+/* A dense block: every layer reads all before it, joined to one value that grows. */
+static IrValue *
+build_dense (Builder *b, IrValue *value, guint width, guint n_layers)
+{
+  for (guint i = 0; i < n_layers; i++, width += 16)
+    {
+      g_autofree char *type = g_strdup_printf ("float[%u,16]", width);
+      g_autofree char *name = g_strdup_printf ("w%u", width);
+      IrNode *relu = build_node (b, NULL, "Relu", 1, value, END);
+      IrValue *weights = build_constant (b, name, tensor_random (type, i));
+      IrNode *layer = build_node (b, NULL, "MatMul", 1, relu->outputs[0], weights, END);
+      IrNode *tanh = build_node (b, NULL, "Tanh", 1, layer->outputs[0], END);
+      IrNode *join = build_node (b, NULL, "Concat", 1, value, tanh->outputs[0], END);
+      build_int (b, join, "axis", 1);
+      value = join->outputs[0];
+    }
+  return value;
+}
+
+/* Branches of one input, each a few layers deep, joined: an inception module. */
+static IrValue *
+build_module (Builder *b, IrValue *value, IrValue *weights, guint depth)
+{
+  IrValue *branches[3];
+
+  for (guint i = 0; i < 3; i++)
+    {
+      branches[i] = value;
+      for (guint k = 0; k <= i % depth; k++)
+        {
+          IrNode *layer = build_node (b, NULL, "MatMul", 1, branches[i], weights, END);
+          branches[i] = build_node (b, NULL, "Relu", 1, layer->outputs[0], END)->outputs[0];
+        }
+    }
+  IrNode *sum = build_node (b, NULL, "Sum", 1, branches[0], branches[1], branches[2], END);
+  return build_node (b, NULL, "Add", 1, sum->outputs[0], value, END)->outputs[0];
+}
+
+static void
+test_networks_of_blocks (void)
+{
+  g_auto (Builder) dense = { 0 };
+  g_auto (Builder) modules = { 0 };
+
+  builder_init (&dense, 17);
+  IrValue *value = build_input (&dense, "x", "float[64,32]");
+  build_output (&dense,
+                build_node (&dense, NULL, "ReduceMax", 1, build_dense (&dense, value, 32, 14), END)
+                    ->outputs[0]);
+  build_done (&dense);
+  check_at_bound (dense.model, "dense", G_MAXDOUBLE, G_MAXDOUBLE);
+  builder_init (&modules, 17);
+  value = build_input (&modules, "x", "float[32,48]");
+  IrValue *weights = build_constant (&modules, "w", tensor_random ("float[48,48]", 1));
+  for (guint i = 0; i < 8; i++)
+    value = build_module (&modules, value, weights, 1 + i % 3);
+  build_output (&modules, value);
+  build_done (&modules);
+  check_at_bound (modules.model, "modules", G_MAXDOUBLE, G_MAXDOUBLE);
+}
+
 static void
 test_parallel_branches (void)
 {
@@ -717,6 +911,9 @@ main (int argc, char **argv)
   g_test_add_func ("/memory/a search that gives up changes nothing",
                    test_search_gives_up_and_changes_nothing);
   g_test_add_func ("/memory/lists of buffers are read and written as text", test_csv);
+  g_test_add_func ("/memory/numbers that are none and lives that end before they begin are refused",
+                   test_extreme_csv);
+  g_test_add_func ("/memory/sizes that add up to too much are refused", test_huge_csv);
   g_test_add_func ("/memory/damaged lists are errors or valid lists", test_damaged_csv);
   g_test_add_func ("/memory/hard instances are placed validly and near the bound",
                    test_hard_instances);
@@ -726,6 +923,10 @@ main (int argc, char **argv)
                    test_second_operand_in_place);
   g_test_add_func ("/plans/the order for memory needs less where the file's wastes some",
                    test_order_for_memory);
+  g_test_add_func ("/plans/peaks of the light networks are at their lower bounds",
+                   test_light_networks);
+  g_test_add_func ("/plans/peaks of dense blocks and modules are at their lower bounds",
+                   test_networks_of_blocks);
   g_test_add_func ("/schedule/two workers run branches at once", test_parallel_branches);
   g_test_add_func ("/schedule/an unknown operator is named", test_unknown_operator);
   g_test_add_func ("/schedule/a cycle is refused", test_cycle);

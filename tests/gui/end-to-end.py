@@ -74,8 +74,10 @@ class Window:
         environment.pop('GTK_A11Y', None)
         self.process = subprocess.Popen([program], env=environment)
         # AT-SPI asked before the window is there gives an empty desktop for good.
-        subprocess.run(['xdotool', 'search', '--sync', '--onlyvisible', '--name', 'irscope'],
-                       check=True, stdout=subprocess.DEVNULL, timeout=PATIENCE_S)
+        while subprocess.run(['xdotool', 'search', '--sync', '--onlyvisible', '--name', 'irscope'],
+                             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                             timeout=PATIENCE_S).returncode != 0:
+            time.sleep(0.2)  # a window went while it looked
         import gi
         gi.require_version('Atspi', '2.0')
         from gi.repository import Atspi
@@ -479,6 +481,8 @@ def finds_a_planted_rule():
         shot('12-planted-diff')
     finally:
         window.process.kill()
+        window.process.wait()
+        time.sleep(0.5)  # the X server lets go of the window
 
 
 def in_a_process(act):

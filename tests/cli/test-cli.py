@@ -304,6 +304,18 @@ def _():
     assert json_of('diff', DIGITS, DIGITS)['nodes'] == []
 
 
+@test('diff of the values of two steps names the first tensor that diverges')
+def _():
+    fold = next(s['index'] for s in json_of('steps', DIGITS)['steps'] if s['rule'] == 'fold-conv-bn')
+    before = json_of('diff', '--values', DIGITS, f'{DIGITS}@{fold - 1}', status=1)['numbers']
+    assert before['compared'] > 20 and before['differ'] == 0, before
+    numbers = json_of('diff', '--values', DIGITS, f'{DIGITS}@{fold}', status=1)['numbers']
+    assert numbers['differ'] > 1 and numbers['values'][0]['a'] == '/relu1/Relu_output_0', numbers
+    assert 0 < numbers['values'][0]['max_abs'] < 1e-4, numbers
+    out = irscope('diff', '--values', DIGITS, f'{DIGITS}@{fold}')[1]
+    assert 'first' in out and out.index('/relu1/Relu_output_0') < out.index('/conv2/Conv_output_0'), out
+
+
 @test('trace-node leads from a folded node to the one that it is part of')
 def _():
     answer = json_of('trace-node', DIGITS, '/bn1/BatchNormalization')

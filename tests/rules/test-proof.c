@@ -374,6 +374,60 @@ test_cost (void)
   g_assert_cmpint (cost->wide_ns, ==, 0);
 }
 
+/* The bias is folded in two steps, and the nodes behind the convolutions that have it change: these
+ * are found again, although another value is their input now. */
+static void
+test_folded (void)
+{
+  g_autoptr (IrModel) model = test_model (
+      "(float[1,16,40,40] x, float[16,16,3,3] W, float[16,16,3,3] X) => (float[1,16,36,36] y) { "
+      "z = Constant <value = float {0.5}> ()  s = Constant <value_ints = [16]> ()  "
+      "b = Expand (z, s)  a = Neg (b)  c = Conv (x, W, a)  d = Conv (c, X, a)  y = Relu (d) }");
+  g_autoptr (GRand) rand = g_rand_new_with_seed (3);
+  g_autoptr (GError) error = NULL;
+  IrPipelineOptions options = { .max_class = IR_CLASS_ROUNDING };
+  g_autoptr (IrPipeline) pipeline = ir_pipeline_load ("deploy", &error);
+  IrProofSummary summary;
+
+  g_assert_no_error (error);
+  test_model_randomize (model, rand);
+  g_autoptr (GHashTable) inputs = test_inputs (model, rand, FALSE);
+  g_assert_true (ir_pipeline_run (model, pipeline, &options, NULL, NULL, &error));
+  g_autoptr (IrProver) prover = ir_prover_new (model, inputs, NULL, NULL, &error);
+  g_assert_true (ir_prover_prove_all (prover, &summary, NULL, NULL, NULL, &error));
+  const IrProofCost *cost = ir_prover_cost (prover);
+  g_test_message ("captured %" G_GINT64_FORMAT " ns, old sides %" G_GINT64_FORMAT " ns",
+                  cost->captured_ns, cost->old_ns);
+  g_assert_cmpuint (summary.n[IR_VERDICT_EXACT], ==, ir_history_n_steps (model));
+  g_assert_cmpint (cost->old_ns, <, cost->captured_ns / 8);
+}
+
+/* Functions whose vectors round otherwise than the reference does, here and there. */
+static void
+test_fold_by_backend (void)
+{
+  g_autoptr (GString)
+      text = g_string_new ("(float[n,256] x) => (float[n,256] y) <float[256] c = {");
+  g_autoptr (GRand) rand = g_rand_new_with_seed (4);
+  g_autoptr (GError) error = NULL;
+  const IrBackend *cpu = ir_backend_find ("cpu");
+  IrPipelineOptions options = { .max_class = IR_CLASS_ROUNDING, .backend = cpu };
+  g_autoptr (IrPipeline) pipeline = ir_pipeline_load ("canonical", &error);
+  IrProofSummary summary;
+
+  for (guint i = 0; i < 256; i++)
+    g_string_append_printf (text, "%s%.6f", i > 0 ? ", " : "", g_rand_double_range (rand, -4, 4));
+  g_string_append (text, "}> { s = Sin (c)  e = Exp (s)  t = Tanh (e)  f = Erf (t)  "
+                         "y = Add (x, f) }");
+  g_autoptr (IrModel) model = test_model (text->str);
+  g_autoptr (GHashTable) inputs = test_inputs (model, rand, FALSE);
+  g_assert_true (ir_pipeline_run (model, pipeline, &options, NULL, NULL, &error));
+  g_autoptr (IrProver) prover = ir_prover_new (model, inputs, cpu, NULL, &error);
+  g_assert_true (ir_prover_prove_all (prover, &summary, NULL, NULL, NULL, &error));
+  g_assert_cmpuint (ir_history_n_steps (model), >=, 4);
+  g_assert_cmpuint (summary.n[IR_VERDICT_EXACT], ==, ir_history_n_steps (model));
+}
+
 int
 main (int argc, char **argv)
 {
@@ -394,5 +448,8 @@ main (int argc, char **argv)
   g_test_add_func ("/proof/a step in a function is seen at its calls", test_function);
   g_test_add_func ("/proof/loops and branches that change are run as a whole", test_control);
   g_test_add_func ("/proof/what lies before a step is not computed again", test_cost);
+  g_test_add_func ("/proof/what hangs on a folded constant is not computed again", test_folded);
+  g_test_add_func ("/proof/folding changes no bit of what a back end computes",
+                   test_fold_by_backend);
   return g_test_run ();
 }

@@ -11,6 +11,7 @@
 #include "views/view.h"
 
 #include <glib/gstdio.h>
+#include <string.h>
 
 #define TIMEOUT_S 30
 
@@ -507,6 +508,8 @@ test_view (gconstpointer data)
         }
       wait_for ("the session", is_idle, fixture.session);
       settle (100);
+      for (guint i = 0; i < 30 && !draws_something (view); i++)
+        settle (100);
       g_assert_true (draws_something (view));
     }
   gtk_window_destroy (GTK_WINDOW (window));
@@ -677,6 +680,57 @@ optimize (Fixture *fixture)
   ir_session_run_pipeline (fixture->session, NULL);
   wait_for ("the pipeline", is_idle, fixture->session);
   g_assert_cmpuint (ir_session_get_n_steps (fixture->session), >, 0);
+}
+
+static gboolean
+has_whys (gpointer data)
+{
+  return ir_session_get_whys (data) != NULL;
+}
+
+static const IrWhy *
+ask_why (IrSession *session, const char *op, const char *rule)
+{
+  const IrModel *model = ir_session_get_frame (session)->model;
+  guint n;
+  IrNode *const *order = ir_graph_order (model->main, &n);
+
+  for (guint i = 0; i < n; i++)
+    if (strcmp (order[i]->op_type, op) == 0)
+      {
+        ir_session_ask_why (session, order[i]->id);
+        break;
+      }
+  wait_for ("the answers", has_whys, session);
+  for (guint i = 0; i < ir_session_get_whys (session)->len; i++)
+    {
+      const IrWhy *why = ir_session_get_whys (session)->pdata[i];
+
+      if (strcmp (why->rule, rule) == 0)
+        return why;
+    }
+  return NULL;
+}
+
+/* Before a pipeline has run, what a rule would do; afterwards, with what rules refused. */
+static void
+test_why (Fixture *fixture, gconstpointer data)
+{
+  IrSession *session = fixture->session;
+  const IrWhy *why = ask_why (session, "BatchNormalization", "fold-conv-bn");
+
+  g_assert_nonnull (why);
+  g_assert_cmpint (why->answer, ==, IR_WHY_NOT_RUN);
+  g_assert_true (why->holds); /* it was tried */
+  g_assert_null (why->reason);
+  g_assert_cmpuint (ir_session_get_n_steps (session), ==, 0);
+  ir_session_run_pipeline (session, NULL);
+  wait_for ("the pipeline", is_idle, session);
+  g_assert_cmpuint (ir_history_n_refusals (ir_session_get_history (session)), >, 0);
+  ir_session_goto (session, 0);
+  wait_for ("the original", is_idle, session);
+  why = ask_why (session, "BatchNormalization", "fold-conv-bn");
+  g_assert_cmpint (why->answer, ==, IR_WHY_FIRED);
 }
 
 static void
@@ -850,6 +904,7 @@ main (int argc, char **argv)
   add_session_test ("stays as it was after a cancel", "digits.onnx", test_cancel);
   add_session_test ("exports every format", "digits.onnx", test_export);
   add_session_test ("makes an empty graph", NULL, test_new);
+  add_session_test ("tells what rules would do, and why they did not", "digits.onnx", test_why);
   add_session_test ("scores every step", "digits.onnx", test_scoreboard);
   add_session_test ("stops at breakpoints, forth and back", "digits.onnx", test_breakpoints);
   add_session_test ("skips one application, then a rule, and goes back", "digits.onnx",

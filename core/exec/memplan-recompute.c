@@ -96,6 +96,18 @@ share_blocks (Lives *lives, const guint *runs)
     }
 }
 
+/**
+ * ir_recompute_lives:
+ * @problem: tasks and values
+ * @runs: (array length=n_runs): tasks in the order in which they run
+ * @n_runs: number of runs
+ *
+ * Each value stays from a run that computes it to the last that reads it before it is computed
+ * again. Lives of which one may be written over the other have one block.
+ *
+ * Returns: (transfer full) (nullable): of IrRecomputeLife, by first run, offsets 0; %NULL if a task
+ *   reads what has not been computed
+ */
 GArray *
 ir_recompute_lives (const IrRecomputeProblem *problem, const guint *runs, guint n_runs)
 {

@@ -673,6 +673,22 @@ has_scale_per_group (const IrFormChange *change, const IrNode *node)
   return known_dim (ir_node_input (node, 0), 1) != ir_node_attr_int (node, "num_groups", 0);
 }
 
+/* Whether scale and bias are: models of version 18 may have them for each channel, as later ones.
+ */
+static gboolean
+are_sized (const IrNode *node, gint64 groups, gint64 channels)
+{
+  for (guint i = 1; i <= 2; i++)
+    {
+      const IrValue *value = ir_node_input (node, i);
+      gint64 size = known_dim (value, 0);
+
+      if (value != NULL && size != groups && size != channels)
+        return FALSE;
+    }
+  return TRUE;
+}
+
 static gboolean
 write_scale (IrUpgrade *upgrade, const IrFormChange *change, IrNode *node, GError **error)
 {
@@ -684,6 +700,11 @@ write_scale (IrUpgrade *upgrade, const IrFormChange *change, IrNode *node, GErro
     return cannot (error,
                    "the number of its channels must be known, to repeat the scale of each "
                    "of %" G_GINT64_FORMAT " groups",
+                   groups);
+  if (!are_sized (node, groups, channels))
+    return cannot (error,
+                   "it must be known whether its scale is for each of %" G_GINT64_FORMAT
+                   " groups or for each channel",
                    groups);
   wide[1] = channels / groups;
   for (guint i = 1; i <= 2; i++)

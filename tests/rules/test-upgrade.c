@@ -261,6 +261,10 @@ test_refusals (void)
     { OLD ("6", "(float x, float[3] b) => (float y)"
                 " { [add] y = Crop <scale: ints = [1,1]> (x, b) }"),
       0, "add (Crop): cannot be upgraded: irscope knows no operator Crop*" },
+    { "<ir_version: 8, opset_import: [\"\" : 18]>\n"
+      "g (float[2,4,5] x, float[s] scale, float[4] bias) => (float[2,4,5] y) "
+      "{ [norm] y = GroupNormalization <num_groups = 2> (x, scale, bias) }",
+      0, "norm (GroupNormalization): cannot be upgraded to opset 21: *whether its scale is for*" },
   };
 
   for (guint i = 0; i < G_N_ELEMENTS (rows); i++)

@@ -1122,7 +1122,7 @@ on_ran (gpointer owner, gpointer result, const GError *error, gpointer data)
   else
     ir_session_message (self, "Ran in %.2f ms: %u values are kept, select one to see it",
                         after->trace != NULL ? after->trace->duration_ns / 1e6 : 0.0,
-                        g_hash_table_size (after->values));
+                        ir_run_n_kept (after));
 }
 
 /**

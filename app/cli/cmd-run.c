@@ -18,6 +18,7 @@ typedef struct
   char *capture, *out, *trace, *memory_limit, *output_limit;
   gint runs;
   gint64 iterations;
+  gboolean deterministic;
   double seconds;
 } Options;
 
@@ -28,6 +29,8 @@ static const CliOption run_options[] = {
   { "out", 'o', G_OPTION_ARG_FILENAME, G_STRUCT_OFFSET (Options, out),
     "Write outputs and captured values there as .npy, those that NumPy has no type for as .pb",
     "DIR" },
+  { "deterministic", 0, G_OPTION_ARG_NONE, G_STRUCT_OFFSET (Options, deterministic),
+    "Give the same bits at any number of threads; costs some speed", NULL },
   { "max-iterations", 0, G_OPTION_ARG_INT64, G_STRUCT_OFFSET (Options, iterations),
     "Most iterations of all loops of a run together (default 1000000)", "N" },
   { "time-limit", 0, G_OPTION_ARG_DOUBLE, G_STRUCT_OFFSET (Options, seconds),
@@ -324,6 +327,7 @@ run_model (Cli *cli, const Options *options, IrModel *model)
   g_autoptr (IrRun) partial = NULL;
   IrRunOptions settings = { .chosen = chosen,
                             .n_threads = MAX (options->model.threads, 0),
+                            .deterministic = options->deterministic,
                             .seed = (guint64) options->model.seed };
   Times times = { 0 };
 

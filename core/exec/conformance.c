@@ -300,16 +300,14 @@ agrees (IrContext *context, const IrType *inferred, const IrType *actual)
 static char *
 inference_difference (const IrModel *model, const IrRun *run)
 {
-  GHashTableIter iter;
-  gpointer id;
-
-  g_hash_table_iter_init (&iter, run->values);
-  while (g_hash_table_iter_next (&iter, &id, NULL))
+  for (IrValueId id = 1; id < run->n_values; id++)
     {
-      const IrTensor *tensor = ir_run_value (run, GPOINTER_TO_UINT (id));
-      const IrValue *value = ir_model_value (model, GPOINTER_TO_UINT (id));
+      const IrTensor *tensor = ir_run_value (run, id);
+      const IrValue *value = tensor != NULL ? ir_model_value (model, id) : NULL;
+      if (value == NULL)
+        continue;
       const IrType *actual = ir_tensor_type (tensor, model->context);
-      if (value == NULL || value->type == NULL || agrees (model->context, value->type, actual))
+      if (value->type == NULL || agrees (model->context, value->type, actual))
         continue;
       g_autofree char *inferred = ir_type_to_string (model->context, value->type);
       g_autofree char *found = ir_type_to_string (model->context, actual);

@@ -160,6 +160,7 @@ typedef struct
   gsize output_limit;      /* bytes of one value; 0: 1/4 of memory */
   guint64 iteration_limit; /* of all loops of a run together; 0: IR_RUN_DEFAULT_ITERATIONS */
   guint time_limit_ms;     /* of a run, looked at between nodes; 0: none */
+  gboolean deterministic;  /* the same bits at any number of threads, for some speed */
   guint64 seed; /* of random operators that have no seed of their own; runs with it agree */
   void (*progress) (guint done, guint total, const IrNode *node, gpointer data);
   gpointer progress_data;
@@ -169,9 +170,10 @@ typedef struct
 {
   gatomicrefcount ref_count;
   IrModel *model;     /* the frozen model that ran, with concrete shapes */
-  /* IrValueId (GUINT_TO_POINTER) -> IrTensor: outputs, and what was captured; read the tensors with
-   * ir_run_value(), as some are kept in another layout before somebody looks. */
-  GHashTable *values;
+  /* By value id, n_values entries, NULL where nothing is kept: outputs, and what was captured; read
+   * them with ir_run_value(), as some are in another layout before somebody looks. */
+  IrTensor **values;
+  guint n_values;
   GHashTable *stats;  /* IrValueId -> IrTensorStats, for IR_CAPTURE_STATS */
   IrTrace *trace;
   IrSchedule *schedule;
@@ -201,6 +203,7 @@ IrRun *ir_executable_run (IrExecutable *executable,
 IrRun *ir_run_ref (IrRun *run);
 void ir_run_unref (IrRun *run);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (IrRun, ir_run_unref)
+guint ir_run_n_kept (const IrRun *run);
 IrTensor *ir_run_value (const IrRun *run, IrValueId value); /* (transfer none) (nullable) */
 
 /* One shot: prepare, run, free. */

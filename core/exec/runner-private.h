@@ -105,6 +105,7 @@ typedef struct
 gboolean ir_run_graph (IrRunState *state, const IrGraph *graph, GError **error);
 gboolean ir_run_check (IrRunState *state, const IrNode *node, GError **error);
 gboolean ir_run_count_iteration (IrRunState *state, const IrNode *node, GError **error);
+void ir_run_keep (IrRun *run, IrValueId id, IrTensor *tensor);
 void ir_run_capture (IrRunState *state, const IrValue *value, IrTensor *tensor);
 
 /* -- steps.c -- */

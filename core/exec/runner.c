@@ -119,6 +119,24 @@ spill (const IrTensor *tensor)
 }
 
 /**
+ * ir_run_keep:
+ * @run: a run under way
+ * @id: a value of its model
+ * @tensor: (transfer full): its contents
+ *
+ * Hands @tensor out with @run; what a body of a loop computed before is replaced.
+ */
+void
+ir_run_keep (IrRun *run, IrValueId id, IrTensor *tensor)
+{
+  IrTensor *old = run->values[id];
+
+  run->values[id] = tensor;
+  if (old != NULL)
+    ir_tensor_unref (old);
+}
+
+/**
  * ir_run_capture:
  * @state: a run under way
  * @value: a value that has just got its contents
@@ -129,8 +147,6 @@ spill (const IrTensor *tensor)
 void
 ir_run_capture (IrRunState *state, const IrValue *value, IrTensor *tensor)
 {
-  gpointer key = GUINT_TO_POINTER (value->id);
-
   if (state->options->capture == IR_CAPTURE_STATS)
     {
       g_autoptr (IrTensor) plain = ir_schedule_block (state->prepared->schedule, value) != 0
@@ -138,7 +154,7 @@ ir_run_capture (IrRunState *state, const IrValue *value, IrTensor *tensor)
                                        : NULL;
       IrTensorStats *stats = g_new (IrTensorStats, 1);
       ir_tensor_stats (plain != NULL ? plain : tensor, G_N_ELEMENTS (stats->bins), stats);
-      g_hash_table_insert (state->run->stats, key, stats);
+      g_hash_table_insert (state->run->stats, GUINT_TO_POINTER (value->id), stats);
     }
   if (!state->keep[value->id])
     return;
@@ -156,7 +172,7 @@ ir_run_capture (IrRunState *state, const IrValue *value, IrTensor *tensor)
       ir_run_state_drop (state, value);
       state->tensors[value->id] = ir_tensor_ref (kept);
     }
-  g_hash_table_insert (state->run->values, key, g_steal_pointer (&kept));
+  ir_run_keep (state->run, value->id, g_steal_pointer (&kept));
 }
 
 /* -- one node -- */
@@ -377,7 +393,9 @@ call_kernel (IrRunState *state, IrCall *call, const IrNode *node, GError **error
       call->outputs[i].memory_bytes = place->size;
     }
   ir_call_adapt (call);
-  if (!ir_call_check (call, error) || !plan->kernel (call, error))
+  /* A kernel that has seen that it is cancelled may leave its outputs incomplete. */
+  if (!ir_call_check (call, error) || !plan->kernel (call, error) ||
+      g_cancellable_set_error_if_cancelled (state->cancellable, error))
     return FALSE;
   for (guint i = 0; i < node->n_outputs; i++)
     if (!take_output (state, call, node, i, error))
@@ -628,7 +646,8 @@ run_new (IrPrepared *prepared)
   g_atomic_ref_count_init (&run->ref_count);
   g_mutex_init (&run->presenting);
   run->model = ir_model_ref (prepared->model);
-  run->values = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify) ir_tensor_unref);
+  run->values = g_new0 (IrTensor *, prepared->n_values + 1);
+  run->n_values = prepared->n_values;
   run->stats = g_hash_table_new_full (NULL, NULL, NULL, g_free);
   run->schedule = ir_schedule_ref (prepared->schedule);
   run->memplan = ir_mem_plan_ref (prepared->memplan);
@@ -764,6 +783,7 @@ ir_executable_new (IrModel *model, const IrRunOptions *options, GError **error)
   if (executable->base == NULL)
     return NULL;
   executable->threads = ir_threads_new (executable->options.n_threads);
+  ir_threads_set_deterministic (executable->threads, executable->options.deterministic);
   g_autoptr (IrSchedule)
       schedule = ir_schedule_new (executable->base, executable->options.backend, 1, error);
   return schedule != NULL ? g_steal_pointer (&executable) : NULL;
@@ -811,7 +831,7 @@ ir_executable_prepare (IrExecutable *executable, GHashTable *inputs, GError **er
  * ir_executable_run:
  * @executable: an executable
  * @inputs: value id -> #IrTensor; overridable inputs may be left out
- * @cancellable: (nullable): looked at between nodes
+ * @cancellable: (nullable): looked at between nodes, and inside kernels that take long
  * @partial: (out) (optional) (nullable) (transfer full): where a node failed, the run up to there
  * @error: return location for an error
  *
@@ -888,7 +908,9 @@ ir_run_unref (IrRun *run)
 {
   if (run == NULL || !g_atomic_ref_count_dec (&run->ref_count))
     return;
-  g_hash_table_unref (run->values);
+  for (guint id = 0; id < run->n_values; id++)
+    g_clear_pointer (&run->values[id], ir_tensor_unref);
+  g_free (run->values);
   g_hash_table_unref (run->stats);
   g_mutex_clear (&run->presenting);
   ir_trace_unref (run->trace);
@@ -897,6 +919,22 @@ ir_run_unref (IrRun *run)
   g_clear_error (&run->error);
   ir_model_unref (run->model);
   g_free (run);
+}
+
+/**
+ * ir_run_n_kept:
+ * @run: a run
+ *
+ * Returns: how many values ir_run_value() has contents of
+ */
+guint
+ir_run_n_kept (const IrRun *run)
+{
+  guint n = 0;
+
+  for (guint id = 0; id < run->n_values; id++)
+    n += run->values[id] != NULL;
+  return n;
 }
 
 /**
@@ -910,21 +948,20 @@ ir_run_unref (IrRun *run)
 IrTensor *
 ir_run_value (const IrRun *run, IrValueId value)
 {
-  gpointer key = GUINT_TO_POINTER (value);
-  IrTensor *tensor = g_hash_table_lookup (run->values, key);
-  const IrValue *found = tensor != NULL ? ir_model_value (run->model, value) : NULL;
+  IrTensor **slot = value < run->n_values ? &run->values[value] : NULL;
+  const IrValue *found = slot != NULL && *slot != NULL ? ir_model_value (run->model, value) : NULL;
 
   if (found == NULL || ir_schedule_block (run->schedule, found) == 0)
-    return tensor;
+    return slot != NULL ? *slot : NULL;
   /* Captured in blocks of channels: brought into the order of the graph when first looked at. */
   g_mutex_lock ((GMutex *) &run->presenting);
-  tensor = g_hash_table_lookup (run->values, key);
-  if (ir_tensor_rank (tensor) != (guint) found->type->rank)
+  if (ir_tensor_rank (*slot) != (guint) found->type->rank)
     {
-      tensor = ir_blocks_present (tensor, found->type, NULL);
-      if (tensor != NULL)
-        g_hash_table_insert (run->values, key, tensor);
+      IrTensor *plain = ir_blocks_present (*slot, found->type, NULL);
+      if (plain != NULL)
+        ir_run_keep ((IrRun *) run, value, plain);
     }
+  IrTensor *tensor = *slot;
   g_mutex_unlock ((GMutex *) &run->presenting);
   return tensor;
 }

@@ -585,7 +585,7 @@ load_source (IrRunState *state, const IrValue *value, GHashTable *inputs, GError
   if (tensor != NULL)
     ir_steps_feed (state, value, tensor);
   if (state->keep[value->id] && tensor != NULL)
-    g_hash_table_insert (state->run->values, GUINT_TO_POINTER (value->id), ir_tensor_ref (tensor));
+    ir_run_keep (state->run, value->id, ir_tensor_ref (tensor));
   if (state->options->capture == IR_CAPTURE_STATS && given != NULL)
     {
       IrTensorStats *stats = g_new (IrTensorStats, 1);
@@ -775,7 +775,6 @@ keep_outputs (IrRunState *state, const IrRunStep *step)
       if (value == NULL)
         continue;
       IrTensor *tensor = state->tensors[value->id];
-      gpointer key = GUINT_TO_POINTER (value->id);
       if (!ir_steps_holds (state->prepared, value->id, tensor))
         continue; /* published already */
       if (state->options->capture == IR_CAPTURE_STATS)
@@ -785,10 +784,10 @@ keep_outputs (IrRunState *state, const IrRunStep *step)
                                            : NULL;
           IrTensorStats *stats = g_new (IrTensorStats, 1);
           ir_tensor_stats (plain != NULL ? plain : tensor, G_N_ELEMENTS (stats->bins), stats);
-          g_hash_table_insert (state->run->stats, key, stats);
+          g_hash_table_insert (state->run->stats, GUINT_TO_POINTER (value->id), stats);
         }
       if (state->keep[value->id])
-        g_hash_table_insert (state->run->values, key, ir_tensor_ref (tensor));
+        ir_run_keep (state->run, value->id, ir_tensor_ref (tensor));
     }
   state->kept_bytes += step->kept_bytes;
 }
@@ -816,7 +815,9 @@ ir_step_run (IrRunState *state, IrRunStep *step, GError **error)
       call->alloc_data = step;
       call->scratch = &state->prepared->scratch;
       call->kernel_state = step->plan->state;
-      done = step->plan->kernel (call, error);
+      /* One that has seen that it is cancelled may leave its outputs incomplete. */
+      done = step->plan->kernel (call, error) &&
+             !g_cancellable_set_error_if_cancelled (state->cancellable, error);
       for (guint i = 0; done && i < call->n_outputs; i++)
         done = take_bound (state, step, i, error);
       if (call->owned->len > step->n_owned)

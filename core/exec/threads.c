@@ -8,9 +8,13 @@
 
 #include <pthread.h>
 
+#define DETERMINISTIC_PARTS 4 /* enough for the cores of a small machine, few enough to be large   \
+                               */
+
 struct _IrThreads
 {
   guint n; /* workers, the caller included */
+  gboolean deterministic;
   GThread **threads;
   pthread_mutex_t busy; /* held while a job is out */
 
@@ -142,6 +146,46 @@ guint
 ir_threads_n (const IrThreads *threads)
 {
   return threads != NULL ? threads->n : 1;
+}
+
+/**
+ * ir_threads_set_deterministic:
+ * @threads: a pool without a running job
+ * @deterministic: whether work whose result depends on how it is cut is cut by its shape alone
+ *
+ * Where parts of the result are rounded differently when they are computed together, kernels ask
+ * ir_threads_n_parts() and ir_threads_deterministic().
+ */
+void
+ir_threads_set_deterministic (IrThreads *threads, gboolean deterministic)
+{
+  g_return_if_fail (threads != NULL);
+  threads->deterministic = deterministic;
+}
+
+/**
+ * ir_threads_deterministic:
+ * @threads: (nullable): a pool
+ *
+ * Returns: whether results must be the same bits at any number of threads
+ */
+gboolean
+ir_threads_deterministic (const IrThreads *threads)
+{
+  return threads != NULL && threads->deterministic;
+}
+
+/**
+ * ir_threads_n_parts:
+ * @threads: (nullable): a pool; %NULL is one thread
+ *
+ * Returns: into how many parts large work is cut: one per worker, or, where results must not depend
+ *   on their number, always the same
+ */
+guint
+ir_threads_n_parts (const IrThreads *threads)
+{
+  return ir_threads_deterministic (threads) ? DETERMINISTIC_PARTS : ir_threads_n (threads);
 }
 
 /**

@@ -15,4 +15,7 @@ void ir_threads_free (IrThreads *threads);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (IrThreads, ir_threads_free)
 
 guint ir_threads_n (const IrThreads *threads);
+void ir_threads_set_deterministic (IrThreads *threads, gboolean deterministic);
+gboolean ir_threads_deterministic (const IrThreads *threads);
+guint ir_threads_n_parts (const IrThreads *threads);
 void ir_threads_for (IrThreads *threads, guint64 n, guint64 grain, IrRangeFunc func, gpointer data);

@@ -335,6 +335,7 @@ attend (const IrCall *call, const Attention *a, const Rows *y)
   int n_threads = (int) MIN (cpu_n_threads (call, work), n_tasks);
   gboolean done = TRUE;
 
+  cpu_library_threads (call, n_threads); /* where one is a region that OpenMP does not count */
 #pragma omp parallel num_threads(n_threads)
   {
     float *scores = g_try_malloc_n (MIN (a->queries, BLOCK_ROWS) * total, sizeof (float));

@@ -17,6 +17,18 @@ cpu_n_threads (const IrCall *call, guint64 work)
   return (int) MAX (1, MIN (n, work / WORK_PER_THREAD));
 }
 
+int
+cpu_n_parts (const IrCall *call, guint64 work)
+{
+  return (int) MAX (1, MIN (ir_threads_n_parts (call->threads), work / WORK_PER_THREAD));
+}
+
+void
+cpu_library_threads (const IrCall *call, int n_threads)
+{
+  omp_set_num_threads (ir_threads_deterministic (call->threads) ? 1 : n_threads);
+}
+
 const float *
 cpu_floats (const IrCall *call, guint slot)
 {
@@ -243,19 +255,19 @@ cpu_epilogue (const CpuEpilogue *epilogue, float *y, guint64 n, guint64 offset)
 void
 cpu_epilogue_all (const IrCall *call, const CpuEpilogue *epilogue, float *y, guint64 n)
 {
-  int n_threads = cpu_n_threads (call, n);
+  int n_threads = cpu_n_threads (call, n), n_parts = cpu_n_parts (call, n);
 
   if (epilogue->add == NULL && epilogue->activation == CPU_ACT_NONE)
     return;
-  if (n_threads == 1)
+  if (n_parts == 1)
     {
       cpu_epilogue (epilogue, y, n, 0);
       return;
     }
 #pragma omp parallel for num_threads(n_threads) schedule(static)
-  for (int part = 0; part < n_threads; part++)
+  for (int part = 0; part < n_parts; part++)
     {
-      guint64 first = n * part / n_threads, end = n * (part + 1) / n_threads;
+      guint64 first = n * part / n_parts, end = n * (part + 1) / n_parts;
       cpu_epilogue (epilogue, y + first, end - first, first);
     }
 }

@@ -374,7 +374,7 @@ run_plain (IrCall *call, GError **error)
   if (ir_tensor_n_elements (ir_call_input (call, 0)) == 0 ||
       ir_tensor_n_elements (ir_call_input (call, 1)) == 0)
     return call->op->ref (call, error);
-  omp_set_num_threads (n_threads_of (call, y));
+  cpu_library_threads (call, n_threads_of (call, y));
   if (state == NULL)
     state = &local;
   if (state->plan != NULL && memcmp (&state->plan->shape, &shape, sizeof shape) != 0)

@@ -52,6 +52,11 @@ extern const IrBackend ir_backend_cpu;
 
 /* -- shared by the kernels -- */
 int cpu_n_threads (const IrCall *call, guint64 work); /* 1 where the work is too little to share */
+/* Into how many parts to cut work if that may show in the last bits: as many as threads, but by the
+ * shape alone where results must be deterministic. */
+int cpu_n_parts (const IrCall *call, guint64 work);
+/* How many threads oneDNN may use by itself from here on: 1 where results must be deterministic. */
+void cpu_library_threads (const IrCall *call, int n_threads);
 const float *cpu_floats (const IrCall *call, guint slot); /* NULL: absent, or of another type */
 float *cpu_new_floats (IrCall *call, guint slot, const IrTensor *like, GError **error);
 float *cpu_new_floats_shaped (

@@ -144,7 +144,7 @@ run (IrCall *call, GError **error)
   if (columns == NULL)
     return ir_call_fail (call, error, IR_OP_ERROR_LIMIT, "the products do not fit into memory");
   int n_threads = cpu_n_threads (call, (guint64) (rows * g.in_plane * own / 32));
-  omp_set_num_threads (n_threads);
+  cpu_library_threads (call, n_threads);
   for (gint64 part = 0; part < batch * group; part++)
     {
       float *to = y + part * each * g.out_plane;

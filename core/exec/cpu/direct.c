@@ -587,11 +587,11 @@ cpu_direct_run (const CpuDirect *direct,
   };
   guint64 work = (guint64) (s->batch * s->groups * s->maps * direct->out_plane) *
                  (guint64) (s->channels * direct->n_taps);
-  int n_threads = cpu_n_threads (call, work / 32);
+  int n_threads = cpu_n_threads (call, work / 32), n_parts = cpu_n_parts (call, work / 32);
 
   describe (&job);
 #pragma omp parallel for num_threads(n_threads) schedule(static)
-  for (int part = 0; part < n_threads; part++)
-    run_part (&job, part, n_threads);
+  for (int part = 0; part < n_parts; part++)
+    run_part (&job, part, n_parts);
   return call->cancellable == NULL || !g_cancellable_is_cancelled (call->cancellable);
 }

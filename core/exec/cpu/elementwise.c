@@ -37,19 +37,19 @@ run_unary (IrCall *call, UnaryLoop loop, GError **error)
   const float *x = ir_tensor_data (in);
   float *y = cpu_new_floats (call, 0, in, error);
   guint64 n = ir_tensor_n_elements (in);
-  int n_threads = cpu_n_threads (call, n);
+  int n_threads = cpu_n_threads (call, n), n_parts = cpu_n_parts (call, n);
 
   if (y == NULL)
     return FALSE;
-  if (n_threads == 1) /* a parallel region of one costs more than a small tensor */
+  if (n_parts == 1) /* a parallel region of one costs more than a small tensor */
     {
       loop (x, y, n);
       return TRUE;
     }
 #pragma omp parallel for num_threads(n_threads) schedule(static)
-  for (int part = 0; part < n_threads; part++)
+  for (int part = 0; part < n_parts; part++)
     {
-      guint64 first = n * part / n_threads, end = n * (part + 1) / n_threads;
+      guint64 first = n * part / n_parts, end = n * (part + 1) / n_parts;
       loop (x + first, y + first, end - first);
     }
   return TRUE;
@@ -369,10 +369,11 @@ run_binary (IrCall *call, BinaryLoop loop, IrDtype to, GError **error)
     return FALSE;
   binary.y = ir_tensor_data_writable (out);
   rows = binary.n > 0 ? (gint64) ir_tensor_n_elements (out) / binary.n : 0;
-  int n_threads = cpu_n_threads (call, (guint64) (rows * binary.n));
+  int n_threads = cpu_n_threads (call, (guint64) (rows * binary.n)),
+      n_parts = cpu_n_parts (call, (guint64) (rows * binary.n));
   /* One long row is cut, so that all threads have work. */
-  binary.chunks = rows < n_threads ? n_threads : 1;
-  if (n_threads == 1)
+  binary.chunks = rows < n_parts ? n_parts : 1;
+  if (n_parts == 1)
     {
       for (gint64 part = 0; part < rows; part++)
         run_part (&binary, &broadcast, loop, part);

@@ -8,6 +8,9 @@
 #include <oneapi/dnnl/dnnl.h>
 #include <string.h>
 
+#define PIECE 1e9 /* multiply-adds between two looks at whether the call is cancelled */
+#define PIECE_SIDE                                                                                 \
+  192 /* fewest rows of a piece: packing the other matrix again costs little then */
 #define LARGE_PRODUCT 2000000 /* multiply-adds: from here on one product is worth all threads */
 
 typedef struct
@@ -65,17 +68,57 @@ k_stride (gboolean runs_across, gint64 across, gint64 k)
   return runs_across ? across : k;
 }
 
+/* One product of @call, piece by piece where it takes long, so that cancelling is seen in time:
+ * rows of Y, or columns where there are few rows. */
+static gboolean
+sgemm_pieces (const IrCall *call,
+              gboolean trans_a,
+              gboolean trans_b,
+              gint64 m,
+              gint64 n,
+              gint64 k,
+              float alpha,
+              const float *a,
+              gint64 lda,
+              const float *b,
+              gint64 ldb,
+              float beta,
+              float *y,
+              gint64 ldy)
+{
+  gboolean by_columns = m < PIECE_SIDE;
+  gint64 side = by_columns ? n : m;
+  double work = (double) m * (double) n * (double) k;
+  gint64 each = work > PIECE ? (gint64) ((double) side * (PIECE / work)) : side;
+
+  each = work > PIECE ? (each + PIECE_SIDE - 1) / PIECE_SIDE * PIECE_SIDE : side;
+  for (gint64 first = 0; first < side; first += each)
+    {
+      gint64 length = MIN (each, side - first);
+      const float *a_piece = by_columns ? a : a + first * (trans_a ? 1 : lda),
+                  *b_piece = by_columns ? b + first * (trans_b ? ldb : 1) : b;
+
+      if (g_cancellable_is_cancelled (call->cancellable) ||
+          !sgemm (trans_a, trans_b, by_columns ? m : length, by_columns ? length : n, k, alpha,
+                  a_piece, lda, b_piece, ldb, beta, y + first * (by_columns ? 1 : ldy), ldy))
+        return FALSE;
+    }
+  return TRUE;
+}
+
 static gint64
 cut (gint64 n, int part, int n_parts)
 {
   return n * part / n_parts / 16 * 16 + (part == n_parts ? n - n / 16 * 16 : 0);
 }
 
-/* The longer side of Y is cut into one part per thread; each part is a product of its own. Left to
+/* The longer side of Y is cut into one part per thread, or into as many as the shape says; each
+ * part is a product of its own. Left to
  * itself oneDNN cuts small products so finely that waiting for each other costs more than it
  * brings. */
 static gboolean
-sgemm_shared (int n_threads,
+sgemm_shared (const IrCall *call,
+              int n_parts,
               gboolean trans_a,
               gboolean trans_b,
               gint64 m,
@@ -88,36 +131,47 @@ sgemm_shared (int n_threads,
               float *y)
 {
   gboolean done = TRUE;
+  int n_threads = MIN (n_parts, (int) ir_threads_n (call->threads));
 
-  if (n_threads <= 1)
-    return sgemm (trans_a, trans_b, m, n, k, alpha, a, k_stride (trans_a, m, k), b,
-                  k_stride (!trans_b, n, k), beta, y, n);
+  if (n_parts <= 1)
+    return sgemm_pieces (call, trans_a, trans_b, m, n, k, alpha, a, k_stride (trans_a, m, k), b,
+                         k_stride (!trans_b, n, k), beta, y, n);
 #pragma omp parallel for num_threads(n_threads) schedule(static)
-  for (int part = 0; part < n_threads; part++)
+  for (int part = 0; part < n_parts; part++)
     {
       gboolean by_columns = n >= m;
-      gint64 side = by_columns ? n : m, first = cut (side, part, n_threads),
-             length = cut (side, part + 1, n_threads) - first;
+      gint64 side = by_columns ? n : m, first = cut (side, part, n_parts),
+             length = cut (side, part + 1, n_parts) - first;
       gint64 lda = k_stride (trans_a, m, k), ldb = k_stride (!trans_b, n, k);
       const float *a_part = by_columns ? a : a + first * (trans_a ? 1 : lda),
                   *b_part = by_columns ? b + first * (trans_b ? ldb : 1) : b;
       float *y_part = y + first * (by_columns ? 1 : n);
 
-      if (length > 0 && !sgemm (trans_a, trans_b, by_columns ? m : length, by_columns ? length : n,
-                                k, alpha, a_part, lda, b_part, ldb, beta, y_part, n))
+      if (length > 0 &&
+          !sgemm_pieces (call, trans_a, trans_b, by_columns ? m : length, by_columns ? length : n,
+                         k, alpha, a_part, lda, b_part, ldb, beta, y_part, n))
 #pragma omp atomic write
         done = FALSE;
     }
   return done;
 }
 
+/* How many parts a product of these sizes is cut into. */
 static int
 use_threads (const IrCall *call, gint64 m, gint64 n, gint64 k)
 {
-  int n_threads = cpu_n_threads (call, (guint64) (m * n) * (guint64) k / 64);
+  guint64 work = (guint64) (m * n) * (guint64) k / 64;
 
-  omp_set_num_threads (n_threads);
-  return n_threads;
+  cpu_library_threads (call, cpu_n_threads (call, work));
+  return cpu_n_parts (call, work);
+}
+
+/* What a product that did not get done leads to: nothing more if it was cancelled. */
+static gboolean
+give_up (IrCall *call, GError **error)
+{
+  return !g_cancellable_set_error_if_cancelled (call->cancellable, error) &&
+         call->op->ref (call, error);
 }
 
 /* C broadcast to [M, N], times beta, into Y. */
@@ -166,7 +220,7 @@ run_gemm (IrCall *call, GError **error)
         beta = c != NULL ? ir_call_float (call, "beta", 1) : 0;
   CpuEpilogue epilogue;
   gint64 dims[2], k;
-  int n_threads;
+  int n_parts;
   float *y;
 
   if (ir_tensor_rank (a) != 2 || ir_tensor_rank (b) != 2 || !epilogue_of (call, &epilogue))
@@ -180,12 +234,12 @@ run_gemm (IrCall *call, GError **error)
   y = cpu_new_floats_shaped (call, 0, 2, dims, error);
   if (y == NULL)
     return FALSE;
-  n_threads = use_threads (call, dims[0], dims[1], k);
+  n_parts = use_threads (call, dims[0], dims[1], k);
   if (beta != 0)
     spread_bias (c, beta, dims[0], dims[1], y);
-  if (!sgemm_shared (n_threads, trans_a, trans_b, dims[0], dims[1], k, alpha, ir_tensor_data (a),
-                     ir_tensor_data (b), beta != 0 ? 1 : 0, y))
-    return call->op->ref (call, error);
+  if (!sgemm_shared (call, n_parts, trans_a, trans_b, dims[0], dims[1], k, alpha,
+                     ir_tensor_data (a), ir_tensor_data (b), beta != 0 ? 1 : 0, y))
+    return give_up (call, error);
   cpu_epilogue_all (call, &epilogue, y, (guint64) (dims[0] * dims[1]));
   return TRUE;
 }
@@ -280,15 +334,20 @@ flatten_batch (Batch *batch, const IrTensor *b)
   batch->n_batches = 1;
 }
 
-/* One product of the batch, on @n_threads. */
+/* One product of the batch, in @n_parts. */
 static gboolean
-multiply_one (
-    const Batch *batch, gint64 index, int n_threads, const float *a, const float *b, float *y)
+multiply_one (const IrCall *call,
+              const Batch *batch,
+              gint64 index,
+              int n_parts,
+              const float *a,
+              const float *b,
+              float *y)
 {
   gint64 at_a, at_b;
 
   batch_place (batch, index, &at_a, &at_b);
-  return sgemm_shared (n_threads, FALSE, FALSE, batch->m, batch->n, batch->k, 1,
+  return sgemm_shared (call, n_parts, FALSE, FALSE, batch->m, batch->n, batch->k, 1,
                        a + at_a * batch->m * batch->k, b + at_b * batch->k * batch->n, 0,
                        y + index * batch->m * batch->n);
 }
@@ -298,18 +357,19 @@ multiply_one (
 static gboolean
 multiply (const IrCall *call, const Batch *batch, const float *a, const float *b, float *y)
 {
-  int n_threads = use_threads (call, batch->m * batch->n_batches, batch->n, batch->k);
+  int n_parts = use_threads (call, batch->m * batch->n_batches, batch->n, batch->k),
+      n_threads = MIN (n_parts, (int) ir_threads_n (call->threads));
   gboolean done = TRUE;
 
-  if (n_threads == 1 || batch->n_batches == 1 || batch->m * batch->n * batch->k >= LARGE_PRODUCT)
+  if (n_parts == 1 || batch->n_batches == 1 || batch->m * batch->n * batch->k >= LARGE_PRODUCT)
     {
       for (gint64 i = 0; i < batch->n_batches && done; i++)
-        done = multiply_one (batch, i, n_threads, a, b, y);
+        done = multiply_one (call, batch, i, n_parts, a, b, y);
       return done;
     }
 #pragma omp parallel for num_threads(n_threads) schedule(static)
   for (gint64 i = 0; i < batch->n_batches; i++)
-    if (!multiply_one (batch, i, 1, a, b, y))
+    if (!multiply_one (call, batch, i, 1, a, b, y))
 #pragma omp atomic write
       done = FALSE;
   return done;
@@ -331,7 +391,7 @@ run_matmul (IrCall *call, GError **error)
     return TRUE;
   flatten_batch (&batch, b);
   return multiply (call, &batch, ir_tensor_data (a), ir_tensor_data (b), y) ||
-         call->op->ref (call, error);
+         give_up (call, error);
 }
 
 const IrCpuKernel cpu_matmul = {
@@ -392,7 +452,7 @@ run_matmul_add (IrCall *call, GError **error)
     return FALSE;
   flatten_batch (&batch, b);
   if (!multiply (call, &batch, ir_tensor_data (a), ir_tensor_data (b), y))
-    return call->op->ref (call, error);
+    return give_up (call, error);
   add_and_activate (call, &epilogue, ir_tensor_data (c), whole && !row, batch.m * batch.n_batches,
                     batch.n, y);
   return TRUE;

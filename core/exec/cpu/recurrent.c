@@ -342,7 +342,7 @@ layer_run (Layer *l, guint n_gates, GError **error)
   int n = (int) l->sizes.n_directions;
   gint64 rows = l->steps * l->batch, work = l->batch * l->width * l->hidden;
   gboolean done = TRUE;
-  omp_set_num_threads (cpu_n_threads (call, (guint64) (rows * l->width * l->in) / 64));
+  cpu_library_threads (call, cpu_n_threads (call, (guint64) (rows * l->width * l->in) / 64));
   for (int i = 0; i < n && done; i++)
     {
       Direction *d = &l->directions[i];
@@ -350,7 +350,7 @@ layer_run (Layer *l, guint n_gates, GError **error)
       done = add_product (rows, l->width, l->in, cpu_floats (call, 0), d->w, d->gates, l->width);
     }
   int available = cpu_n_threads (call, (guint64) (l->steps * work) / 64);
-  omp_set_num_threads (work >= LARGE_STEP ? available : 1);
+  cpu_library_threads (call, work >= LARGE_STEP ? available : 1);
   /* Inside of a parallel region products run on one thread. */
 #pragma omp parallel for num_threads(MIN(n, available)) schedule(static) if (n > 1 && available > 1)
   for (int i = 0; i < n; i++)

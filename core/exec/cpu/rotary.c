@@ -344,11 +344,11 @@ run_gate (IrCall *call, GError **error)
   y = cpu_new_floats (call, 0, in, error);
   if (y == NULL)
     return FALSE;
-  int n_threads = cpu_n_threads (call, n);
+  int n_threads = cpu_n_threads (call, n), n_parts = cpu_n_parts (call, n);
 #pragma omp parallel for num_threads(n_threads) schedule(static)
-  for (int part = 0; part < n_threads; part++)
+  for (int part = 0; part < n_parts; part++)
     {
-      guint64 first = n * part / n_threads, end = n * (part + 1) / n_threads;
+      guint64 first = n * part / n_parts, end = n * (part + 1) / n_parts;
 
       gate (x + first, b != NULL ? b + first : NULL, alpha, y + first, end - first);
     }

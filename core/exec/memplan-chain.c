@@ -18,10 +18,9 @@
 
 #include <string.h>
 
-#define MAX_CHAIN  256
-#define MAX_STATES 50000
-#define MAX_UNITS                                                                                  \
-  1000 /* bytes are counted in this many parts of the budget where they differ much */
+#define MAX_CHAIN  64
+#define MAX_STATES 150000
+#define FEW_LINKS  24 /* so many come across few amounts of bytes; for more, they are rounded */
 
 #define NOT_POSSIBLE G_MAXUINT64
 
@@ -253,9 +252,10 @@ count_in_units (Chain *chain, guint64 *budget)
       unit = common_divisor (unit, link->gap);
     }
   unit = MAX (unit, 1);
-  /* Few links come across few amounts; for many, what is left is rounded to the safe side. */
-  if (chain->n > 24 && *budget / unit > MAX_UNITS)
-    unit = *budget / MAX_UNITS;
+  /* As fine as the number of states allows, and to the safe side. */
+  guint64 most = 2 * MAX_STATES / ((guint64) (chain->n + 1) * (chain->n + 1));
+  if (chain->n > FEW_LINKS && *budget / unit > most)
+    unit = *budget / most;
   for (guint i = 1; i <= chain->n; i++)
     {
       Link *link = link_at (chain, i);
@@ -439,10 +439,12 @@ find_chain (Chain *chain, guint64 *budget)
  * @budget: bytes that may live at once
  *
  * The cheapest order of runs in which tasks of the chain at the start of @problem are repeated, of
- * those that keep a checkpoint until it has been read. Nothing behind the chain runs twice.
+ * those that keep a checkpoint until it has been read. Nothing behind the chain runs twice, and
+ * only its first links (MAX_CHAIN) count as such. Of a chain with more than FEW_LINKS links bytes
+ * are rounded up, so that a cheaper order may just miss the budget.
  *
  * Returns: (transfer full) (nullable): tasks in the order of their runs; %NULL if @problem has no
- *   such chain, the budget is too small, or the chain too long
+ *   such chain, the budget is too small, or there is too much to try
  */
 GArray *
 ir_recompute_chain (const IrRecomputeProblem *problem, guint64 budget)

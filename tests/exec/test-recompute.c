@@ -7,8 +7,8 @@
 
 #include <string.h>
 
-#define MAX_TASKS  40
-#define MAX_VALUES 40
+#define MAX_TASKS  140
+#define MAX_VALUES 140
 #define NONE       IR_RECOMPUTE_NONE
 
 typedef struct
@@ -356,6 +356,34 @@ test_long_chain_needs_few_bytes (void)
   g_assert_cmpuint (before, >, 0);
 }
 
+/* So many amounts of bytes come up that they are rounded, to the safe side. */
+static void
+test_long_chain_of_unequal_sizes (void)
+{
+  g_autoptr (GRand) rand = g_rand_new_with_seed (13);
+  IrMemOptions options = { .align_bytes = 1, .max_steps = 2000 };
+  guint n_chains = 0;
+
+  for (guint round = 0; round < 4; round++)
+    {
+      Case c;
+      build_chain (&c, rand, 30 + 5 * round, FALSE);
+      for (guint i = 0; i < c.problem.n_values; i++)
+        c.sizes[i] = c.sizes[i] * 100 + (guint64) g_rand_int_range (rand, 0, 100);
+      g_autoptr (IrRecomputePlan) plain = ir_mem_recompute (&c.problem, G_MAXUINT64, &options);
+      for (guint percent = 30; percent < 100; percent += 30)
+        {
+          guint64 budget = plain->peak_bytes * percent / 100;
+          g_autoptr (IrRecomputePlan) plan = ir_mem_recompute (&c.problem, budget, &options);
+          check_plan (&c.problem, plan);
+          g_assert_true (plan->feasible);
+          n_chains += plan->method == IR_RECOMPUTE_CHAIN;
+        }
+    }
+  g_test_message ("%u of 12 by the chain", n_chains);
+  g_assert_cmpuint (n_chains, >, 6);
+}
+
 static void
 test_random_graphs (void)
 {
@@ -501,6 +529,8 @@ main (int argc, char **argv)
   g_test_add_func ("/recompute/a chain of unequal values is within its budget",
                    test_chain_of_unequal_sizes);
   g_test_add_func ("/recompute/a smaller budget never costs less", test_long_chain_needs_few_bytes);
+  g_test_add_func ("/recompute/a long chain of unequal values is held within its budget",
+                   test_long_chain_of_unequal_sizes);
   g_test_add_func ("/recompute/whatever runs finds its inputs in the arena", test_random_graphs);
   g_test_add_func ("/recompute/greedy plans are valid and not below the cheapest",
                    test_greedy_is_never_below_the_cheapest);

@@ -370,7 +370,7 @@ ir_session_get_skips (IrSession *self)
 /* -- measured times -- */
 
 #define MAX_TIMED 120 /* steps; of more, evenly chosen ones */
-#define ROUNDS    5   /* runs of each, one after the other over all steps */
+#define N_RUNS    5   /* of each, behind one that is not counted */
 
 typedef struct
 {
@@ -387,15 +387,6 @@ times_free (gpointer data)
   g_free (times);
 }
 
-static int
-compare_doubles (gconstpointer a, gconstpointer b)
-{
-  const double x = *(const double *) a, y = *(const double *) b;
-
-  return x < y ? -1 : x > y;
-}
-
-/* Rounds over all steps, so that what slows the machine for a while slows all of them. */
 static gboolean
 time_steps (const DebugRequest *request,
             IrTrial *trial,
@@ -404,30 +395,19 @@ time_steps (const DebugRequest *request,
             GCancellable *cancellable,
             GError **error)
 {
-  const guint stride = n_steps / MAX_TIMED + 1, n = n_steps + 1;
-  g_autofree double *samples = g_new0 (double, (gsize) n *ROUNDS);
-  g_autoptr (GArray) none = g_array_new (FALSE, FALSE, sizeof (IrValueId));
+  const guint stride = n_steps / MAX_TIMED + 1;
 
-  for (guint round = 0; round < ROUNDS; round++)
-    for (guint step = 0; step < n; step += stride)
-      {
-        g_autofree char *text = g_strdup_printf ("Measuring: round %u of %u, step %u", round + 1,
-                                                 ROUNDS, step);
-        g_autoptr (IrRun) run = ir_trial_run (trial, step, none, error);
-
-        if (run == NULL || g_cancellable_set_error_if_cancelled (cancellable, error))
-          return FALSE;
-        samples[(gsize) step * ROUNDS + round] = run->trace != NULL ? run->trace->duration_ns / 1e6
-                                                                    : NAN;
-        ir_job_report (request->job, (round + (double) step / n) / ROUNDS, text);
-      }
-  for (guint step = 0; step < n; step++)
+  for (guint step = 0; step <= n_steps; step++)
     {
-      double *of_step = samples + (gsize) step * ROUNDS;
+      g_autofree char *text = g_strdup_printf ("Measuring step %u of %u", step, n_steps);
+      IrRunTime time = { 0, NAN, NAN, NAN };
 
-      qsort (of_step, ROUNDS, sizeof (double), compare_doubles);
-      times->medians[step] = step % stride == 0 ? of_step[ROUNDS / 2] : NAN;
-      times->spreads[step] = of_step[ROUNDS - 1] - of_step[0];
+      if (step % stride == 0 && (!ir_trial_time (trial, step, N_RUNS, &time, error) ||
+                                 g_cancellable_set_error_if_cancelled (cancellable, error)))
+        return FALSE;
+      times->medians[step] = time.median_ms;
+      times->spreads[step] = time.max_ms - time.min_ms;
+      ir_job_report (request->job, (double) step / (n_steps + 1), text);
     }
   return TRUE;
 }

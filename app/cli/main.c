@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include "app/cli/command.h"
+#include "core/exec/threads.h"
 
 #include <errno.h>
 #include <locale.h>
@@ -127,6 +128,7 @@ main (int argc, char **argv)
   command = cli_command_find (argv[1]);
   if (command == NULL)
     return unknown_command (argv[1]);
+  ir_threads_limit_spinning (argv);
   watch.cancellable = g_cancellable_new ();
   start_signal_watch (&watch);
   return end_output (cli_main (command, argc - 1, argv + 1, watch.cancellable));

@@ -7,9 +7,13 @@
 #include "core/exec/threads.h"
 
 #include <pthread.h>
+#include <unistd.h>
 
-#define DETERMINISTIC_PARTS 4 /* enough for the cores of a small machine, few enough to be large   \
-                               */
+#define DETERMINISTIC_PARTS                                                                        \
+  4 /* enough for the cores of a small machine, few enough to be large                             \
+     */
+
+#define SPIN_COUNT "1000" /* tens of microseconds: what small nodes between large ones take */
 
 struct _IrThreads
 {
@@ -134,6 +138,24 @@ ir_threads_free (IrThreads *threads)
   pthread_cond_destroy (&threads->done);
   g_free (threads->threads);
   g_free (threads);
+}
+
+/**
+ * ir_threads_limit_spinning:
+ * @argv: arguments of main(), which calls this before anything else
+ *
+ * Threads of OpenMP that wait for each other spin for milliseconds before they sleep, which on a
+ * busy machine keeps the very thread from running that they wait for. The library reads how long
+ * once, when it is loaded, so the program starts itself again with a shorter time, unless the user
+ * has chosen one.
+ */
+void
+ir_threads_limit_spinning (char **argv)
+{
+  if (g_getenv ("GOMP_SPINCOUNT") != NULL || g_getenv ("OMP_WAIT_POLICY") != NULL ||
+      !g_setenv ("GOMP_SPINCOUNT", SPIN_COUNT, FALSE))
+    return;
+  execv ("/proc/self/exe", argv); /* where that fails, the program runs as it is */
 }
 
 /**

@@ -14,6 +14,7 @@ IrThreads *ir_threads_new (guint n_threads);
 void ir_threads_free (IrThreads *threads);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (IrThreads, ir_threads_free)
 
+void ir_threads_limit_spinning (char **argv);
 guint ir_threads_n (const IrThreads *threads);
 void ir_threads_set_deterministic (IrThreads *threads, gboolean deterministic);
 gboolean ir_threads_deterministic (const IrThreads *threads);

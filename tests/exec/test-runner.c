@@ -361,7 +361,12 @@ build_varied (Builder *b, IrValue *x)
   IrValue *soft = build_node (b, NULL, "Softmax", 1, square->outputs[0], END)->outputs[0];
   IrValue *mean = build_node (b, NULL, "ReduceMean", 1, soft, END)->outputs[0];
   IrValue *sum = build_node (b, NULL, "ReduceL2", 1, c, END)->outputs[0];
-  return build_node (b, NULL, "Add", 1, mean, sum, END)->outputs[0];
+  /* Many products for each of few sums: a library may share out the products of one sum. */
+  IrValue *tall = build_constant (b, "tall", tensor_random ("float[1,4096,3,3]", 4));
+  IrValue *deep = build_constant (b, "deep", tensor_random ("float[4096,8,3,3]", 5));
+  IrValue *from = build_node (b, NULL, "Add", 1, tall, mean, END)->outputs[0];
+  IrValue *wide = build_node (b, NULL, "ConvTranspose", 1, from, deep, END)->outputs[0];
+  return build_node (b, NULL, "Add", 1, wide, sum, END)->outputs[0];
 }
 
 static void

@@ -9,11 +9,12 @@
 #include <pthread.h>
 #include <unistd.h>
 
-#define DETERMINISTIC_PARTS                                                                        \
-  4 /* enough for the cores of a small machine, few enough to be large                             \
-     */
+/* Enough for the cores of a small machine, few enough for each to be large. */
+#define DETERMINISTIC_PARTS 4
 
-#define SPIN_COUNT "1000" /* tens of microseconds: what small nodes between large ones take */
+/* About 0.1 ms: small nodes between large ones take less, so that threads are awake when the next
+ * large one comes; a thread that waits for one that is not running gives its core away. */
+#define SPIN_COUNT "5000"
 
 struct _IrThreads
 {
@@ -152,10 +153,13 @@ ir_threads_free (IrThreads *threads)
 void
 ir_threads_limit_spinning (char **argv)
 {
-  if (g_getenv ("GOMP_SPINCOUNT") != NULL || g_getenv ("OMP_WAIT_POLICY") != NULL ||
-      !g_setenv ("GOMP_SPINCOUNT", SPIN_COUNT, FALSE))
+  g_autofree char *self = NULL;
+
+  if (g_getenv ("GOMP_SPINCOUNT") != NULL || g_getenv ("OMP_WAIT_POLICY") != NULL)
     return;
-  execv ("/proc/self/exe", argv); /* where that fails, the program runs as it is */
+  self = g_file_read_link ("/proc/self/exe", NULL);
+  if (self != NULL && g_setenv ("GOMP_SPINCOUNT", SPIN_COUNT, FALSE))
+    execv (self, argv); /* where that fails, the program runs as it is */
 }
 
 /**

@@ -5,14 +5,14 @@
 #include "config.h"
 
 #include "core/exec/exec-private.h"
+#include "core/exec/schedule-private.h"
 #include "core/op/infer.h"
 
 /* Orders of magnitude for one core of a current desktop; they shape the picture, and no test
  * compares them with measured time. */
-#define REF_FLOPS_PER_MS  1e6   /* 1 GFLOP/s: double accumulation, one element at a time */
-#define FAST_FLOPS_PER_MS 40e6  /* 40 GFLOP/s: vector kernels */
-#define BYTES_PER_MS      8e6   /* 8 GB/s */
-#define NODE_OVERHEAD_MS  0.005 /* finding inputs, giving memory, bookkeeping */
+#define REF_FLOPS_PER_MS  1e6  /* 1 GFLOP/s: double accumulation, one element at a time */
+#define FAST_FLOPS_PER_MS 40e6 /* 40 GFLOP/s: vector kernels */
+#define BYTES_PER_MS      8e6  /* 8 GB/s */
 
 /* The node of @graph that a node at any depth stands in, or NULL if it is not inside @graph. */
 static IrNode *
@@ -107,8 +107,8 @@ predicted_ms (const IrNode *node, gboolean fast)
   double bytes = (double) ir_cost_node_bytes (node, &partial);
 
   if (ir_node_is_constant (node) || (node->op != NULL && (node->op->flags & IR_OP_VIEW)))
-    return NODE_OVERHEAD_MS;
-  return NODE_OVERHEAD_MS +
+    return IR_NODE_OVERHEAD_MS;
+  return IR_NODE_OVERHEAD_MS +
          MAX (flops / (fast ? FAST_FLOPS_PER_MS : REF_FLOPS_PER_MS), bytes / BYTES_PER_MS);
 }
 
@@ -171,13 +171,20 @@ index_by_node (const GArray *items)
   return index;
 }
 
-/* Every duration is positive, so a node's bottom level exceeds that of all that wait for it, and
- * descending bottom levels are a valid order to place nodes in. */
-static void
-place_on_workers (IrSchedule *schedule)
+/**
+ * ir_schedule_place:
+ * @schedule: a schedule whose items end after as many ms as they take
+ *
+ * Lays the items out on the workers. A node's bottom level is at least that of all that wait for
+ * it, and these stand behind it, so descending bottom levels are a valid order to place nodes in.
+ */
+void
+ir_schedule_place (IrSchedule *schedule)
 {
   GArray *items = schedule->items;
   g_autoptr (GHashTable) index = index_by_node (items);
+
+  schedule->makespan_ms = schedule->critical_path_ms = schedule->work_ms = 0;
   g_autofree Priority *order = g_new0 (Priority, items->len);
   g_autofree double *free_ms = g_new0 (double, schedule->n_workers);
 
@@ -289,7 +296,7 @@ ir_schedule_new (IrModel *model, const IrBackend *backend, guint n_workers, GErr
       g_array_append_val (schedule->items, item);
     }
   plan_blocks (schedule, model, backend);
-  place_on_workers (schedule);
+  ir_schedule_place (schedule);
   return g_steal_pointer (&schedule);
 }
 

@@ -516,6 +516,14 @@ test_step_list (void)
 
 /* -- schedule and properties -- */
 
+static gboolean
+is_narrower (gpointer data)
+{
+  GtkWidget *const *widgets = data;
+
+  return gtk_widget_get_width (widgets[0]) <= gtk_widget_get_width (widgets[1]);
+}
+
 static void
 test_schedule (void)
 {
@@ -532,7 +540,8 @@ test_schedule (void)
   wait_for ("the run", is_idle, fixture.session);
   settle (300);
   g_assert_true (is_shown (fixture.view, "Measured"));
-  g_assert_cmpint (gtk_widget_get_width (area), <=, gtk_widget_get_width (fixture.view));
+  GtkWidget *widgets[] = { area, fixture.view };
+  wait_for ("the bars to fit the window", is_narrower, widgets);
   close_view (&fixture);
 }
 

@@ -1,70 +1,290 @@
-/* irscope schedule: which node runs when and where, by the cost model. */
+/* irscope schedule: which node runs when and where, by the cost model or by measured times. */
 #include "config.h"
 
 #include "app/cli/commands.h"
 #include "app/cli/output.h"
 #include "app/cli/plans.h"
+#include "core/exec/schedule-policies.h"
 
 #include <stdio.h>
 
 typedef struct
 {
   CliModelOptions model;
+  char *policy, *costs;
+  gint workers, max_group, max_groups;
 } Options;
 
-static void
-print_json (const IrModel *model, const IrSchedule *schedule)
+static const CliOption command_options[] = {
+  { "policy", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (Options, policy),
+    "How nodes are placed: file (the default), list, memory or ios", "NAME" },
+  { "workers", 0, G_OPTION_ARG_INT, G_STRUCT_OFFSET (Options, workers),
+    "Workers that run nodes beside each other (as many as threads)", "N" },
+  { "costs", 0, G_OPTION_ARG_FILENAME, G_STRUCT_OFFSET (Options, costs),
+    "Take times from a Chrome trace that 'irscope run --trace' wrote", "FILE" },
+  { "max-group", 0, G_OPTION_ARG_INT, G_STRUCT_OFFSET (Options, max_group),
+    "With ios: nodes in a group of a stage at most", "N" },
+  { "max-groups", 0, G_OPTION_ARG_INT, G_STRUCT_OFFSET (Options, max_groups),
+    "With ios: groups in a stage at most", "N" },
+  { NULL },
+};
+
+/* All that is printed. */
+typedef struct
 {
-  cJSON *json = cJSON_CreateObject (), *array;
+  const IrModel *model;
+  const IrSchedule *schedule;
+  const IrScheduleDetails *details;
+  const IrScheduleReport *report;
+  const IrStreams *streams;
+  const IrNodeCosts *costs; /* (nullable) */
+  const char *policy;
+} Answer;
 
-  cJSON_AddNumberToObject (json, "makespan_ms", schedule->makespan_ms);
-  cJSON_AddNumberToObject (json, "critical_path_ms", schedule->critical_path_ms);
-  cJSON_AddNumberToObject (json, "work_ms", schedule->work_ms);
-  cJSON_AddNumberToObject (json, "workers", schedule->n_workers);
-  array = cJSON_AddArrayToObject (json, "items");
-  for (guint i = 0; i < schedule->items->len; i++)
+static const char *const stage_names[] = {
+  [IR_STAGE_CONCURRENT] = "concurrent",
+  [IR_STAGE_MERGED] = "merged",
+  [IR_STAGE_LIST] = "list",
+};
+
+static const IrScheduleItem *
+item_of (const Answer *answer, guint i)
+{
+  return &g_array_index (answer->schedule->items, IrScheduleItem, i);
+}
+
+static double
+measured_ms (const Answer *answer, const IrScheduleItem *item)
+{
+  return answer->costs != NULL && item->node < answer->costs->n ? answer->costs->ms[item->node]
+                                                                : -1;
+}
+
+/* -- JSON -- */
+
+static void
+add_widths (cJSON *json, const Answer *answer)
+{
+  cJSON *array = cJSON_AddArrayToObject (json, "widths");
+
+  for (guint i = 0; i < answer->report->widths->len; i++)
     {
-      const IrScheduleItem *item = &g_array_index (schedule->items, IrScheduleItem, i);
-      const IrNode *node = ir_model_node (model, item->node);
+      const IrWidth *width = &g_array_index (answer->report->widths, IrWidth, i);
       cJSON *object = cJSON_CreateObject ();
-
-      cJSON_AddStringToObject (object, "node", node->name);
-      cJSON_AddStringToObject (object, "op", node->op_type);
-      cJSON_AddNumberToObject (object, "worker", item->worker);
-      cJSON_AddNumberToObject (object, "start_ms", item->start_ms);
-      cJSON_AddNumberToObject (object, "end_ms", item->end_ms);
-      cJSON_AddStringToObject (object, "device", item->device);
-      cJSON_AddStringToObject (object, "kernel", item->kernel);
-      if (item->why != NULL)
-        cJSON_AddStringToObject (object, "why", item->why);
-      if (item->layout != NULL)
-        cJSON_AddStringToObject (object, "layout", item->layout);
-      if (item->candidates != NULL)
-        cJSON_AddStringToObject (object, "candidates", item->candidates);
+      cJSON_AddNumberToObject (object, "from_ms", width->from_ms);
+      cJSON_AddNumberToObject (object, "n", width->n);
       cJSON_AddItemToArray (array, object);
     }
-  cli_json_print (json);
 }
 
 static void
-print_text (const IrModel *model, const IrSchedule *schedule)
+add_stages (cJSON *json, const IrStages *stages)
 {
-  printf ("makespan %.4f ms on %u workers; critical path %.4f ms, work %.4f ms (predicted)\n",
-          schedule->makespan_ms, schedule->n_workers, schedule->critical_path_ms,
-          schedule->work_ms);
-  for (guint i = 0; i < schedule->items->len; i++)
+  cJSON *search = cJSON_AddObjectToObject (json, "search");
+  cJSON *array = cJSON_AddArrayToObject (json, "stages");
+
+  cJSON_AddNumberToObject (search, "blocks", stages->n_blocks);
+  cJSON_AddNumberToObject (search, "contracted", stages->n_contracted);
+  cJSON_AddNumberToObject (search, "pruned", stages->n_pruned);
+  cJSON_AddNumberToObject (search, "listed", stages->n_listed);
+  cli_json_add_uint (search, "endings", stages->n_steps);
+  for (guint i = 0; i < stages->stages->len; i++)
     {
-      const IrScheduleItem *item = &g_array_index (schedule->items, IrScheduleItem, i);
-      g_autofree char *label = ir_node_label (ir_model_node (model, item->node));
-
-      const char *note = item->why != NULL ? item->why : item->layout;
-
-      printf ("%10.4f %10.4f  %u  %-28s %s%s%s%s%s%s\n", item->start_ms, item->end_ms, item->worker,
-              item->kernel, label, note != NULL ? "  # " : "", note != NULL ? note : "",
-              item->candidates != NULL ? "  [of " : "",
-              item->candidates != NULL ? item->candidates : "",
-              item->candidates != NULL ? ", ref]" : "");
+      const IrStage *stage = &g_array_index (stages->stages, IrStage, i);
+      cJSON *object = cJSON_CreateObject ();
+      cJSON_AddStringToObject (object, "kind", stage_names[stage->kind]);
+      cJSON_AddNumberToObject (object, "nodes", stage->n_tasks);
+      cJSON_AddNumberToObject (object, "groups", stage->n_groups);
+      cJSON_AddNumberToObject (object, "start_ms", stage->start_ms);
+      cJSON_AddNumberToObject (object, "end_ms", stage->end_ms);
+      cJSON_AddItemToArray (array, object);
     }
+}
+
+static void
+add_streams (cJSON *json, const Answer *answer)
+{
+  cJSON *streams = cJSON_AddObjectToObject (json, "streams");
+  cJSON_AddNumberToObject (streams, "n", answer->streams->n_streams);
+  cJSON_AddNumberToObject (streams, "events", answer->streams->n_events);
+  cJSON *array = cJSON_AddArrayToObject (streams, "waits");
+
+  for (guint i = 0; i < answer->streams->waits->len; i++)
+    {
+      const IrTaskEdge *wait = &g_array_index (answer->streams->waits, IrTaskEdge, i);
+      cJSON *object = cJSON_CreateObject ();
+      cJSON_AddNumberToObject (object, "from", wait->from);
+      cJSON_AddNumberToObject (object, "to", wait->to);
+      cJSON_AddItemToArray (array, object);
+    }
+}
+
+static void
+add_costs (cJSON *json, const IrNodeCosts *costs)
+{
+  cJSON *measured = cJSON_AddObjectToObject (json, "measured");
+
+  cJSON_AddNumberToObject (measured, "nodes", costs->n_nodes);
+  cJSON_AddNumberToObject (measured, "unknown", costs->n_unknown);
+  cJSON_AddNumberToObject (measured, "workers", costs->n_workers);
+  cJSON_AddNumberToObject (measured, "span_ms", costs->span_ms);
+}
+
+static cJSON *
+item_to_json (const Answer *answer, guint i)
+{
+  const IrScheduleItem *item = item_of (answer, i);
+  const IrNode *node = ir_model_node (answer->model, item->node);
+  double measured = measured_ms (answer, item);
+  cJSON *object = cJSON_CreateObject ();
+
+  cJSON_AddStringToObject (object, "node", node->name);
+  cJSON_AddStringToObject (object, "op", node->op_type);
+  cJSON_AddNumberToObject (object, "worker", item->worker);
+  cJSON_AddNumberToObject (object, "stream", answer->streams->stream[i]);
+  if (answer->details->stages != NULL)
+    cJSON_AddNumberToObject (object, "stage", answer->details->places[i].stage);
+  cJSON_AddNumberToObject (object, "start_ms", item->start_ms);
+  cJSON_AddNumberToObject (object, "end_ms", item->end_ms);
+  cJSON_AddNumberToObject (object, "predicted_ms", answer->details->predicted_ms[i]);
+  if (measured >= 0)
+    cJSON_AddNumberToObject (object, "measured_ms", measured);
+  cJSON_AddStringToObject (object, "device", item->device);
+  cJSON_AddStringToObject (object, "kernel", item->kernel);
+  if (item->why != NULL)
+    cJSON_AddStringToObject (object, "why", item->why);
+  if (item->layout != NULL)
+    cJSON_AddStringToObject (object, "layout", item->layout);
+  if (item->candidates != NULL)
+    cJSON_AddStringToObject (object, "candidates", item->candidates);
+  return object;
+}
+
+static void
+print_json (const Answer *answer)
+{
+  cJSON *json = cJSON_CreateObject (), *array;
+  const IrScheduleReport *report = answer->report;
+
+  cJSON_AddStringToObject (json, "policy", answer->policy);
+  cJSON_AddNumberToObject (json, "makespan_ms", answer->schedule->makespan_ms);
+  cJSON_AddNumberToObject (json, "critical_path_ms", answer->schedule->critical_path_ms);
+  cJSON_AddNumberToObject (json, "work_ms", answer->schedule->work_ms);
+  cJSON_AddNumberToObject (json, "bound_ms", report->bound_ms);
+  cJSON_AddNumberToObject (json, "workers", answer->schedule->n_workers);
+  cJSON_AddNumberToObject (json, "utilization", report->utilization);
+  cJSON_AddNumberToObject (json, "parallelism", report->parallelism);
+  cJSON_AddNumberToObject (json, "max_width", report->max_width);
+  if (answer->costs != NULL)
+    add_costs (json, answer->costs);
+  if (answer->details->stages != NULL)
+    add_stages (json, answer->details->stages);
+  array = cJSON_AddArrayToObject (json, "items");
+  for (guint i = 0; i < answer->schedule->items->len; i++)
+    cJSON_AddItemToArray (array, item_to_json (answer, i));
+  add_widths (json, answer);
+  add_streams (json, answer);
+  cli_json_print (json);
+}
+
+/* -- text -- */
+
+static void
+print_summary (const Answer *answer)
+{
+  const IrScheduleReport *report = answer->report;
+  const IrStages *stages = answer->details->stages;
+
+  printf ("makespan %.4f ms on %u workers; critical path %.4f ms, work %.4f ms (%s)\n",
+          answer->schedule->makespan_ms, answer->schedule->n_workers,
+          answer->schedule->critical_path_ms, answer->schedule->work_ms,
+          answer->costs != NULL ? "measured" : "predicted");
+  printf ("policy %s: %.3f of the lower bound, utilization %.0f %%, at most %u at once, %.2f on "
+          "average if workers never lacked\n",
+          answer->policy,
+          report->bound_ms > 0 ? answer->schedule->makespan_ms / report->bound_ms : 1,
+          100 * report->utilization, report->max_width, report->parallelism);
+  if (answer->costs != NULL)
+    printf ("trace: %u nodes measured, %u events of nodes that are not here, %.4f ms from first to "
+            "last on %u threads\n",
+            answer->costs->n_nodes, answer->costs->n_unknown, answer->costs->span_ms,
+            answer->costs->n_workers);
+  if (stages != NULL)
+    printf ("%u stages in %u blocks; chains taken as one in %u, groups bounded in %u, too wide to "
+            "search %u\n",
+            stages->stages->len, stages->n_blocks, stages->n_contracted, stages->n_pruned,
+            stages->n_listed);
+}
+
+static void
+print_item (const Answer *answer, guint i)
+{
+  const IrScheduleItem *item = item_of (answer, i);
+  g_autofree char *label = ir_node_label (ir_model_node (answer->model, item->node));
+  const char *note = item->why != NULL ? item->why : item->layout;
+  double measured = measured_ms (answer, item);
+
+  printf ("%10.4f %10.4f  %u  ", item->start_ms, item->end_ms, item->worker);
+  if (answer->costs != NULL)
+    {
+      g_autofree char *text = measured >= 0 ? g_strdup_printf ("%.4f", measured) : g_strdup ("-");
+      printf ("%10s %10.4f  ", text, answer->details->predicted_ms[i]);
+    }
+  printf ("%-28s %s%s%s%s%s%s\n", item->kernel, label, note != NULL ? "  # " : "",
+          note != NULL ? note : "", item->candidates != NULL ? "  [of " : "",
+          item->candidates != NULL ? item->candidates : "",
+          item->candidates != NULL ? ", ref]" : "");
+}
+
+static void
+print_text (const Answer *answer)
+{
+  print_summary (answer);
+  if (answer->costs != NULL)
+    printf ("     start        end       measured  predicted  (ms)\n");
+  for (guint i = 0; i < answer->schedule->items->len; i++)
+    print_item (answer, i);
+}
+
+/* -- making it -- */
+
+static gboolean
+read_options (const Cli *cli, IrScheduleOptions *plan)
+{
+  const Options *options = cli->options;
+
+  plan->policy = IR_SCHEDULE_FILE;
+  if (options->policy != NULL && !ir_schedule_policy_find (options->policy, &plan->policy))
+    {
+      g_printerr ("irscope schedule: found the policy “%s”, needed is file, list, memory or ios\n",
+                  options->policy);
+      return FALSE;
+    }
+  if (options->workers < 0 || options->workers > 4096 || options->max_group < 0 ||
+      options->max_groups < 0)
+    {
+      g_printerr ("irscope schedule: needed are 1 to 4096 workers, and groups of 1 or more\n");
+      return FALSE;
+    }
+  plan->stages.n_workers = options->workers > 0 ? (guint) options->workers
+                                                : cli_n_workers (&options->model);
+  plan->stages.max_group = (guint) options->max_group;
+  plan->stages.max_groups = (guint) options->max_groups;
+  return TRUE;
+}
+
+static IrNodeCosts *
+read_costs (const Options *options, const IrModel *model, GError **error)
+{
+  g_autofree char *text = NULL;
+  gsize length;
+
+  if (!g_file_get_contents (options->costs, &text, &length, error))
+    return NULL;
+  IrNodeCosts *costs = ir_node_costs_parse (model, text, length, error);
+  if (costs == NULL)
+    g_prefix_error (error, "%s: ", options->costs);
+  return costs;
 }
 
 static CliStatus
@@ -73,17 +293,37 @@ run (Cli *cli)
   Options *options = cli->options;
   g_auto (CliModel) opened = { 0 };
   g_autoptr (GError) error = NULL;
-  g_autoptr (IrModel) model = NULL;
-  g_autoptr (IrSchedule) schedule = NULL;
+  g_autoptr (IrNodeCosts) costs = NULL;
+  g_autoptr (IrScheduleDetails) details = NULL;
+  IrScheduleOptions plan = { 0 };
   CliStatus status;
 
+  if (!read_options (cli, &plan))
+    return CLI_BAD;
   if (!cli_model_open (cli, &options->model, cli->args[0], FALSE, &opened, &status))
     return status;
-  schedule = cli_schedule (&options->model, opened.model, cli_n_workers (&options->model), &model,
-                           &error);
+  const IrBackend *backend = cli_backend (&options->model, &error);
+  if (backend == NULL)
+    return cli_fail (cli_status_of (error), error);
+  g_autoptr (IrModel) model = cli_sized_model (&options->model, opened.model, &error);
+  if (model == NULL)
+    return cli_fail (cli_status_of (error), error);
+  if (options->costs != NULL)
+    {
+      plan.costs = costs = read_costs (options, model, &error);
+      if (costs == NULL)
+        return cli_fail (CLI_BAD, error);
+    }
+  g_autoptr (IrSchedule) schedule = ir_schedule_new_with (model, backend, &plan, &details, &error);
   if (schedule == NULL)
     return cli_fail (cli_status_of (error), error);
-  (cli->json ? print_json : print_text) (model, schedule);
+  g_autoptr (IrScheduleReport)
+      report = ir_tasks_report (details->tasks, schedule->n_workers, details->places);
+  g_autoptr (IrStreams) streams = ir_tasks_streams (details->tasks);
+  const Answer answer = {
+    model, schedule, details, report, streams, costs, ir_schedule_policy_name (plan.policy)
+  };
+  (cli->json ? print_json : print_text) (&answer);
   return CLI_OK;
 }
 
@@ -91,9 +331,14 @@ const CliCommand cli_command_schedule = {
   .name = "schedule",
   .arguments = "FILE",
   .summary = "Which node runs when, where and with which kernel, by the cost model",
-  .doc = "Times are predictions; 'irscope run --trace' measures.",
+  .doc = "Times are predictions; 'irscope run --trace' measures, and --costs takes what it wrote.\n"
+         "Policies: file keeps the order of the file; list lets a free worker take the node with\n"
+         "the longest path behind it; memory keeps few bytes living at once; ios finds stages of\n"
+         "groups that run beside each other, or as one kernel. With --json, the streams of a\n"
+         "device with the fewest waits between them, by places in items.",
   .min_args = 1,
   .max_args = 1,
+  .options = command_options,
   .model_options = cli_run_options,
   .options_size = sizeof (Options),
   .run = run,

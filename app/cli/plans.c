@@ -2,8 +2,8 @@
 
 #include "app/cli/plans.h"
 
-static IrModel *
-give_sizes (const CliModelOptions *options, IrModel *model, GError **error)
+IrModel *
+cli_sized_model (const CliModelOptions *options, IrModel *model, GError **error)
 {
   g_autoptr (IrModel) copy = ir_model_clone (model);
   g_autoptr (GHashTable) inputs = cli_inputs (options, model, error);
@@ -38,7 +38,7 @@ cli_schedule (const CliModelOptions *options,
 {
   const IrBackend *backend = cli_backend (options, error);
 
-  *sized = backend != NULL ? give_sizes (options, model, error) : NULL;
+  *sized = backend != NULL ? cli_sized_model (options, model, error) : NULL;
   return *sized != NULL ? ir_schedule_new (*sized, backend, n_workers, error) : NULL;
 }
 

@@ -11,6 +11,8 @@ IrSchedule *cli_schedule (const CliModelOptions *options,
                           guint n_workers,
                           IrModel **sized,
                           GError **error);
+/* A copy of @model in which symbols have sizes as above. */
+IrModel *cli_sized_model (const CliModelOptions *options, IrModel *model, GError **error);
 IrMemPlan *cli_mem_plan (const CliModelOptions *options,
                          IrModel *model,
                          IrModel **sized,

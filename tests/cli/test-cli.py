@@ -339,6 +339,24 @@ def _():
         assert judged.returncode == 0, judged.stdout + judged.stderr
 
 
+@test('schedule takes a policy, workers and measured times, and refuses what is neither')
+def _():
+    trace = path('schedule-trace.json')
+    assert irscope('run', DIGITS, '--threads', '1', '--trace', trace)[0] == 0
+    for policy in ('file', 'list', 'memory', 'ios'):
+        for options in ([], ['--costs', trace]):
+            plan = json_of('schedule', DIGITS, '--policy', policy, '--workers', '2', *options)
+            assert plan['policy'] == policy and plan['workers'] == 2 and ('stages' in plan) == (policy == 'ios')
+            assert policy == 'ios' or plan['bound_ms'] <= plan['makespan_ms'] * 1.000001, plan
+            assert ('measured' in plan) == any('measured_ms' in item for item in plan['items']) == bool(options)
+            assert plan['widths'][-1]['n'] == 0 and max(w['n'] for w in plan['widths']) == plan['max_width'] <= 2
+            assert plan['streams']['n'] == 1 + max(item['stream'] for item in plan['items'])
+    assert irscope('schedule', DIGITS, '--policy', 'ios', '--max-group', '1')[0] == 0
+    for options in (['--policy', 'fastest'], ['--workers', '-1'], ['--costs', DIGITS], ['--costs', path('absent.json')]):
+        code, out, err = irscope('schedule', DIGITS, *options)
+        assert code in (2, 3) and not out and err, (options, code, out[:99], err)
+
+
 @test('memory places a list of buffers, and says in which line one is wrong')
 def _():
     with open(path('buffers.csv'), 'w') as file:

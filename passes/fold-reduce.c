@@ -3,12 +3,14 @@
  *     Unsqueeze (ReduceX{keepdims=0} x, same axes)      ReduceX{keepdims=1} x
  *     ReduceMean{axes=[2..], keepdims=1} x[n,c,...]     GlobalAveragePool x
  *     ReduceMax{axes=[2..], keepdims=1} x[n,c,...]      GlobalMaxPool x
+ *     ReduceX x, over axes of size 1, kept              x
  *
  * Images only: with one axis behind the channels it is as likely the mean of a normalization.
  * Source: onnx/optimizer fuse_consecutive_reduce_unsqueeze; OnnxSlim FusionReduce. */
 #include "config.h"
 
 #include "passes/rule.h"
+#include "passes/step.h"
 
 /* Constant axes by attribute or, in newer opsets, input 1 alone, made non-negative for @rank and
  * sorted into a set of bits; 0 if they are not known. */
@@ -81,6 +83,19 @@ when_spatial (IrMatch *match)
   return TRUE;
 }
 
+/* What keeps its type keeps every axis, so those that are reduced have one element. */
+static gboolean
+when_one_element (IrMatch *match)
+{
+  const IrNode *reduce = ir_match_root (match);
+
+  if (ir_node_attr_int (reduce, "keepdims", 1) == 0)
+    return ir_match_fail (match, "the reduction drops its axes");
+  if (!ir_types_identical (ir_match_value (match, "x")->type, reduce->outputs[0]->type))
+    return ir_match_fail (match, "not every axis that is reduced is known to have one element");
+  return TRUE;
+}
+
 #define REDUCE                                                                                     \
   "ReduceSum|ReduceMean|ReduceMax|ReduceMin|ReduceProd|ReduceL1|ReduceL2|ReduceLogSum|"            \
   "ReduceLogSumExp|ReduceSumSquare"
@@ -100,6 +115,16 @@ static const IrRule rules[] = {
     "The maximum over all axes behind batch and channels is GlobalMaxPool.",
     "(float[n,3,4,5] x) => (float[n,3,1,1] y) { y = ReduceMax <axes: ints = [2,3]> (x) }",
     when_spatial },
+  { "reduce-one", "(ReduceMax|ReduceMin ?x ?*axes)", "?x", IR_CLASS_EXACT,
+    "The largest or least of one element is that element.",
+    "(float[n,1,4] x) => (float[n,1,4] y) { a = Neg (x)  r = ReduceMax <axes: ints = [1]> (a)  y = Abs "
+    "(r) }",
+    when_one_element },
+  { "reduce-one-number", "(ReduceSum|ReduceMean|ReduceProd ?x ?*axes)", "?x", IR_CLASS_ROUNDING,
+    "The sum, mean or product of one element is that element, but for the sign of 0.",
+    "(float[n,1,4] x) => (float[n,1,4] y) { a = Neg (x)  r = ReduceMean <axes: ints = [1]> (a)  y = "
+    "Abs (r) }",
+    when_one_element },
   { NULL },
 };
 
@@ -107,7 +132,8 @@ const IrPass ir_pass_fold_reduce = {
   .name = "fold-reduce",
   .title = "Simplify reductions",
   .doc = "A reduction keeps the axes that were put back behind it; the mean and the maximum over "
-         "all axes behind batch and channels are global pooling.",
+         "all axes behind batch and channels are global pooling; a reduction over axes of one "
+         "element does nothing.",
   .source = "onnx/optimizer fuse_consecutive_reduce_unsqueeze; OnnxSlim FusionReduce",
   .step_class = IR_CLASS_ROUNDING,
   .needs = "shapes",

@@ -595,14 +595,34 @@ is_not_last_axis (const IrFormChange *change, const IrNode *node)
   return axis != -1 && (rank == IR_RANK_UNKNOWN || (axis < 0 ? axis + rank : axis) != rank - 1);
 }
 
+static guint
+n_open_dims (const IrType *type)
+{
+  guint n = 0;
+
+  for (int i = 0; i < type->rank; i++)
+    n += type->dims[i] < 0;
+  return n;
+}
+
+/* Can a tensor of this type be put back into its shape, if sizes that are open may be 0? Without
+ * allowzero a computed 0 copies another size, but one open size may be left to the operator. */
+static gboolean
+can_unflatten (const IrUpgrade *upgrade, const IrType *type)
+{
+  return upgrade->target >= 14 || (ir_type_has_rank (type) && n_open_dims (type) <= 1);
+}
+
 static IrValue *
 shape_of (IrUpgrade *upgrade, const IrNode *at, IrValue *value)
 {
-  const IrType *type = value->type;
+  gint64 dims[IR_MAX_RANK];
 
-  if (ir_type_is_static (type))
-    return add_ints (upgrade, at, "shape", type->dims, type->rank);
-  return result_of (upgrade, add_node (upgrade, at, "Shape", 1, (IrValue *[]){ value }, 1));
+  if (!ir_type_is_static (value->type) && upgrade->target >= 14)
+    return result_of (upgrade, add_node (upgrade, at, "Shape", 1, (IrValue *[]){ value }, 1));
+  for (int i = 0; i < value->type->rank; i++)
+    dims[i] = MAX (value->type->dims[i], -1);
+  return add_ints (upgrade, at, "shape", dims, value->type->rank);
 }
 
 /* @value, of as many elements as @x, in the shape of @x. A size of 0 must not copy another one. */
@@ -614,6 +634,8 @@ add_unflatten (IrUpgrade *upgrade, const IrNode *at, IrValue *value, IrValue *x)
   if (upgrade->target >= 14 && !ir_type_is_static (x->type))
     ir_edit_set_attr (upgrade->context->edit, fresh->producer,
                       ir_attr_int (context_of (upgrade), "allowzero", 1));
+  else if (!ir_types_identical (fresh->type, x->type))
+    ir_edit_set_type (upgrade->context->edit, fresh, x->type);
   return fresh;
 }
 
@@ -646,6 +668,11 @@ write_softmax (IrUpgrade *upgrade, const IrFormChange *change, IrNode *node, GEr
       ir_edit_set_attr (edit, node, ir_attr_int (context, "axis", axis));
       return TRUE;
     }
+  if (!can_unflatten (upgrade, x->type))
+    return cannot (error,
+                   "several sizes of %s are not known, and before opset 14 a size of 0 could "
+                   "not be put back; upgrade to 14 or later",
+                   x->name);
   flatten = add_node (upgrade, node, "Flatten", 1, &x, 1);
   ir_edit_set_attr (edit, flatten, ir_attr_int (context, "axis", axis));
   fresh = result_of (upgrade, flatten);

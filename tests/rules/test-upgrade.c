@@ -237,6 +237,41 @@ test_functions (void)
   g_assert_cmpstr (node->inputs[1]->producer->op_type, ==, "Constant");
 }
 
+/* Before opset 14 a Reshape copies a size for each 0 in its shape, a computed one too. */
+static void
+test_empty_softmax (void)
+{
+  g_autoptr (GPtrArray) problems = ir_problems_new ();
+  g_autoptr (GError) error = NULL;
+  g_autoptr (IrModel) model = ir_text_read (
+      OLD ("11", "(float[n,3,4] x) => (float[n,3,4] y) { y = Softmax <axis: int = 0> (x) }"), -1,
+      problems, &error);
+  IrPipelineResult result;
+
+  g_assert_no_error (error);
+  g_assert_true (upgrade (model, 13, &result, &error));
+  g_assert_no_error (error);
+  for (gint64 n = 0; n < 3; n++)
+    {
+      const gint64 dims[] = { n, 3, 4 };
+      g_autoptr (GHashTable)
+          inputs = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify) ir_tensor_unref);
+      IrTensor *x = ir_tensor_new_alloc (IR_DTYPE_FLOAT, 3, dims, &error);
+      IrRunOptions options = { 0 };
+
+      g_assert_no_error (error);
+      memset (ir_tensor_data_writable (x), 0, ir_tensor_n_bytes (x));
+      g_hash_table_insert (inputs, GUINT_TO_POINTER (ir_graph_input (model->main, 0)->id), x);
+      g_autoptr (IrRun) run = ir_model_run (model, inputs, &options, NULL, &error);
+      g_assert_no_error (error);
+      const IrTensor *y = ir_run_value (run, ir_graph_output (model->main, 0)->id);
+      g_assert_cmpint (ir_tensor_rank (y), ==, 3);
+      g_assert_cmpint (ir_tensor_dims (y)[0], ==, n);
+      for (guint64 i = 0; i < ir_tensor_n_elements (y); i++)
+        g_assert_cmpfloat_with_epsilon (ir_tensor_get_double (y, i), 1.0 / (12 * n), 1e-6);
+    }
+}
+
 /* -- refusals -- */
 
 static void
@@ -265,6 +300,8 @@ test_refusals (void)
       "g (float[2,4,5] x, float[s] scale, float[4] bias) => (float[2,4,5] y) "
       "{ [norm] y = GroupNormalization <num_groups = 2> (x, scale, bias) }",
       0, "norm (GroupNormalization): cannot be upgraded to opset 21: *whether its scale is for*" },
+    { OLD ("11", "(float[n,k,4] x) => (float[n,k,4] y) { [top] y = Softmax <axis: int = 1> (x) }"),
+      13, "top (Softmax): cannot be upgraded to opset 13: *upgrade to 14 or later*" },
   };
 
   for (guint i = 0; i < G_N_ELEMENTS (rows); i++)
@@ -296,6 +333,7 @@ main (int argc, char **argv)
   g_test_add_func ("/upgrade/nodes change as far as the target needs", test_target);
   g_test_add_func ("/upgrade/initializers of old files stay constant", test_initializers);
   g_test_add_func ("/upgrade/functions are upgraded with their own imports", test_functions);
+  g_test_add_func ("/upgrade/a softmax of nothing stays one", test_empty_softmax);
   g_test_add_func ("/upgrade/what cannot be upgraded is named", test_refusals);
   return g_test_run ();
 }

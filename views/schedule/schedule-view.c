@@ -40,6 +40,7 @@ typedef struct
   IrModel *model; /* (nullable) whose schedule is to be predicted */
   gboolean measured;
   double width;
+  double pane; /* px that the chart should fit into; 0: it is scrolled */
 } Request;
 
 static void
@@ -52,6 +53,15 @@ request_free (gpointer data)
   g_free (request);
 }
 
+static IrScene *
+chart_of (const Request *request, IrSchedule *schedule, const IrChartOptions *options)
+{
+  return request->measured ? ir_chart_trace (request->run->trace, request->run->model, options)
+                           : ir_chart_schedule (schedule, request->model, options);
+}
+
+/* The last text of an axis may reach beyond it: then the chart is made again, that much narrower.
+ */
 static gpointer
 make_scene (IrJob *job, gpointer data, GCancellable *cancellable, GError **error)
 {
@@ -61,14 +71,26 @@ make_scene (IrJob *job, gpointer data, GCancellable *cancellable, GError **error
   IrChartOptions options = { .measure = ir_text_measure_width,
                              .measure_data = measure,
                              .width = request->width };
+  IrSchedule *planned = NULL;
+  IrScene *scene;
+  double excess;
 
-  if (request->measured)
-    return ir_chart_trace (request->run->trace, request->run->model, &options);
-  if (request->run != NULL && request->run->schedule != NULL)
-    return ir_chart_schedule (request->run->schedule, request->run->model, &options);
-  schedule = ir_schedule_new (request->model, ir_backend_find ("cpu"), g_get_num_processors (),
-                              error);
-  return schedule != NULL ? ir_chart_schedule (schedule, request->model, &options) : NULL;
+  if (request->run != NULL)
+    planned = request->run->schedule;
+  if (planned == NULL && !request->measured)
+    planned = schedule = ir_schedule_new (request->model, ir_backend_find ("cpu"),
+                                          g_get_num_processors (), error);
+  if (planned == NULL && !request->measured)
+    return NULL;
+  scene = chart_of (request, planned, &options);
+  excess = request->pane > 0 ? ceil (ir_scene_bounds (scene).width) - request->pane : 0;
+  if (excess > 0 && excess < options.width / 2)
+    {
+      options.width -= excess;
+      ir_scene_unref (scene);
+      scene = chart_of (request, planned, &options);
+    }
+  return scene;
 }
 
 static void show_selection (IrScheduleView *self);
@@ -151,6 +173,7 @@ rebuild (IrScheduleView *self)
     request->run = ir_run_ref (run);
   request->model = ir_model_ref (frame->model);
   request->width = self->width > 0 ? self->width : pane_width (self);
+  request->pane = self->width > 0 ? 0 : gtk_widget_get_width (self->scroller);
   self->wanted = request->width;
   show_note (self, request->measured, frame);
   self->job = ir_job_start (self, &(IrJobSpec){ .run = make_scene,

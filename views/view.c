@@ -36,6 +36,8 @@ static const IrViewInfo *const infos[] = {
 #undef IR_VIEW
 };
 
+#define LEAST_HEIGHT 120 /* px of what is scrolled */
+
 /**
  * ir_views:
  * @n: (out): number of views
@@ -302,4 +304,23 @@ ir_view_empty_page (const char *icon_name,
       adw_status_page_set_child (ADW_STATUS_PAGE (page), button);
     }
   return page;
+}
+
+/**
+ * ir_view_scrolled:
+ * @child: (transfer floating): what may be higher than its place
+ *
+ * Returns: (transfer floating): @child behind a vertical scroll bar; texts in it have to wrap
+ */
+GtkWidget *
+ir_view_scrolled (GtkWidget *child)
+{
+  GtkWidget *window = gtk_scrolled_window_new ();
+
+  gtk_scrolled_window_set_policy (GTK_SCROLLED_WINDOW (window), GTK_POLICY_NEVER,
+                                  GTK_POLICY_AUTOMATIC);
+  gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (window), child);
+  gtk_scrolled_window_set_min_content_height (GTK_SCROLLED_WINDOW (window), LEAST_HEIGHT);
+  gtk_widget_set_vexpand (window, TRUE);
+  return window;
 }

@@ -401,19 +401,6 @@ ir_differences_view_class_init (IrDifferencesViewClass *klass)
 }
 
 static GtkWidget *
-scrolled (GtkWidget *child)
-{
-  GtkWidget *window = gtk_scrolled_window_new ();
-
-  gtk_scrolled_window_set_policy (GTK_SCROLLED_WINDOW (window), GTK_POLICY_NEVER,
-                                  GTK_POLICY_AUTOMATIC);
-  gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (window), child);
-  gtk_scrolled_window_set_min_content_height (GTK_SCROLLED_WINDOW (window), 100);
-  gtk_widget_set_vexpand (window, TRUE);
-  return window;
-}
-
-static GtkWidget *
 make_list_box (const char *name)
 {
   GtkWidget *list = gtk_list_box_new ();
@@ -464,8 +451,8 @@ make_groups (IrDifferencesView *self)
   g_signal_connect (self->list, "row-selected", G_CALLBACK (on_group), self);
   g_signal_connect (self->members, "row-selected", G_CALLBACK (on_member), self);
   gtk_box_append (GTK_BOX (below), self->members_title);
-  gtk_box_append (GTK_BOX (below), scrolled (self->members));
-  gtk_paned_set_start_child (GTK_PANED (paned), scrolled (self->list));
+  gtk_box_append (GTK_BOX (below), ir_view_scrolled (self->members));
+  gtk_paned_set_start_child (GTK_PANED (paned), ir_view_scrolled (self->list));
   gtk_paned_set_end_child (GTK_PANED (paned), below);
   gtk_paned_set_shrink_start_child (GTK_PANED (paned), FALSE);
   gtk_paned_set_shrink_end_child (GTK_PANED (paned), FALSE);

@@ -661,19 +661,6 @@ ir_steps_view_class_init (IrStepsViewClass *klass)
 }
 
 static GtkWidget *
-scrolled (GtkWidget *child)
-{
-  GtkWidget *window = gtk_scrolled_window_new ();
-
-  gtk_scrolled_window_set_policy (GTK_SCROLLED_WINDOW (window), GTK_POLICY_NEVER,
-                                  GTK_POLICY_AUTOMATIC);
-  gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (window), child);
-  gtk_scrolled_window_set_min_content_height (GTK_SCROLLED_WINDOW (window), 120);
-  gtk_widget_set_vexpand (window, TRUE);
-  return window;
-}
-
-static GtkWidget *
 make_list (IrStepsView *self)
 {
   GtkListItemFactory *factory = gtk_signal_list_item_factory_new ();
@@ -707,7 +694,7 @@ make_list (IrStepsView *self)
   gtk_widget_set_margin_bottom (self->none, 6);
   gtk_box_append (GTK_BOX (box), self->search);
   gtk_box_append (GTK_BOX (box), self->none);
-  gtk_box_append (GTK_BOX (box), scrolled (self->list_view));
+  gtk_box_append (GTK_BOX (box), ir_view_scrolled (self->list_view));
   return box;
 }
 
@@ -716,7 +703,7 @@ make_details (IrStepsView *self)
 {
   self->details = gtk_box_new (GTK_ORIENTATION_VERTICAL, 6);
   gtk_widget_add_css_class (self->details, "step-details");
-  return scrolled (self->details);
+  return ir_view_scrolled (self->details);
 }
 
 static void

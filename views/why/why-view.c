@@ -353,19 +353,6 @@ ir_why_view_class_init (IrWhyViewClass *klass)
 }
 
 static GtkWidget *
-scrolled (GtkWidget *child)
-{
-  GtkWidget *window = gtk_scrolled_window_new ();
-
-  gtk_scrolled_window_set_policy (GTK_SCROLLED_WINDOW (window), GTK_POLICY_NEVER,
-                                  GTK_POLICY_AUTOMATIC);
-  gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (window), child);
-  gtk_scrolled_window_set_min_content_height (GTK_SCROLLED_WINDOW (window), 120);
-  gtk_widget_set_vexpand (window, TRUE);
-  return window;
-}
-
-static GtkWidget *
 make_heading (IrWhyView *self)
 {
   GtkWidget *box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 2);
@@ -406,7 +393,7 @@ make_list (IrWhyView *self)
   g_signal_connect_swapped (self->search, "activate", G_CALLBACK (focus_first), self);
   gtk_box_append (GTK_BOX (box), make_heading (self));
   gtk_box_append (GTK_BOX (box), self->search);
-  gtk_box_append (GTK_BOX (box), scrolled (self->list));
+  gtk_box_append (GTK_BOX (box), ir_view_scrolled (self->list));
   return box;
 }
 
@@ -418,7 +405,7 @@ ir_why_view_init (IrWhyView *self)
   self->details = gtk_box_new (GTK_ORIENTATION_VERTICAL, 6);
   gtk_widget_add_css_class (self->details, "step-details");
   gtk_paned_set_start_child (GTK_PANED (paned), make_list (self));
-  gtk_paned_set_end_child (GTK_PANED (paned), scrolled (self->details));
+  gtk_paned_set_end_child (GTK_PANED (paned), ir_view_scrolled (self->details));
   gtk_paned_set_shrink_start_child (GTK_PANED (paned), FALSE);
   gtk_paned_set_shrink_end_child (GTK_PANED (paned), FALSE);
   gtk_paned_set_position (GTK_PANED (paned), 380);

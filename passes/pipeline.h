@@ -78,6 +78,7 @@ typedef struct
   gint64 old_ns;      /* kernels of old sides that no run and no earlier step had computed */
   gint64 wide_ns;     /* float64, where the tolerance alone did not decide */
   gint64 compare_ns;  /* comparing contents */
+  guint n_old, n_new; /* kernels run for the two sides */
   gint64 steps_ns;    /* all of proving steps: the four above and what is around them */
 } IrProofCost;
 const IrProofCost *ir_prover_cost (const IrProver *prover);

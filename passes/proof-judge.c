@@ -238,13 +238,15 @@ judge_contents (Judge *judge, const IrValue *old, const IrTensor *a, const IrTen
 }
 
 static IrTensor *
-contents_of (Side *side, const IrValue *value, gint64 *duration_ns, GError **error)
+contents_of (Side *side, const IrValue *value, gint64 *duration_ns, guint *n_nodes, GError **error)
 {
   const IrEvaluatorWork *work = ir_evaluator_work (side->prover->evaluator);
   gint64 before = work->duration_ns;
+  guint n_before = work->n_nodes;
   IrTensor *tensor = ir_scope_contents (&side->scope, value, error);
 
   *duration_ns += work->duration_ns - before;
+  *n_nodes += work->n_nodes - n_before;
   return tensor != NULL ? ir_tensor_ref (tensor) : NULL;
 }
 
@@ -260,8 +262,8 @@ run_pair (Judge *judge, const IrValue *old, const IrValue *fresh, GError **error
     return FALSE;
   if (old_number == new_number)
     return TRUE; /* the same kernels on the same contents */
-  a = contents_of (&judge->old, old, &cost->old_ns, error);
-  b = a != NULL ? contents_of (&judge->fresh, fresh, &cost->new_ns, error) : NULL;
+  a = contents_of (&judge->old, old, &cost->old_ns, &cost->n_old, error);
+  b = a != NULL ? contents_of (&judge->fresh, fresh, &cost->new_ns, &cost->n_new, error) : NULL;
   if (b == NULL)
     return FALSE;
   if (judge_contents (judge, old, a, b) && ir_value_constant (fresh) != NULL)

@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include "core/ir/diff-private.h"
+#include "core/op/defaults.h"
 
 #include <string.h>
 
@@ -82,6 +83,14 @@ attrs_agree (const IrPairing *p, const IrAttr *a, const IrAttr *b)
   return ir_attr_equal (a, b);
 }
 
+/* Between files an attribute that is spelled out with its default is no difference to one that is
+ * left out; between steps it is what a rewrite did. */
+static gboolean
+says_nothing (const IrPairing *p, const IrNode *node, const IrAttr *attr)
+{
+  return p->a->context != p->b->context && ir_op_attr_is_default (node, attr);
+}
+
 static GPtrArray *
 compare_attrs (GPtrArray *changes, const IrPairing *p, const IrNode *a, const IrNode *b)
 {
@@ -97,7 +106,8 @@ compare_attrs (GPtrArray *changes, const IrPairing *p, const IrNode *a, const Ir
 
       i += order <= 0;
       k += order >= 0;
-      if (order == 0 && attrs_agree (p, from, to))
+      if (order == 0 ? attrs_agree (p, from, to)
+                     : says_nothing (p, order < 0 ? a : b, order < 0 ? from : to))
         continue;
       before = order <= 0 ? ir_attr_to_string (p->a->context, from, 8) : g_strdup ("none");
       after = order >= 0 ? ir_attr_to_string (p->b->context, to, 8) : g_strdup ("none");

@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include "core/ir/diff-private.h"
+#include "core/op/defaults.h"
 
 #include <string.h>
 
@@ -87,6 +88,8 @@ attrs_fingerprint (const IrModel *model, const IrNode *node)
       const IrAttr *attr = node->attrs[i];
       g_autofree char *text = NULL;
 
+      if (ir_op_attr_is_default (node, attr))
+        continue;
       hash = ir_diff_mix (hash, ir_diff_hash_text (attr->name));
       if (attr->kind == IR_ATTR_GRAPH || attr->kind == IR_ATTR_GRAPHS)
         continue;
@@ -111,8 +114,7 @@ subtree_fingerprints (const IrModel *model, const guint64 *roots)
       guint64 hash = ir_diff_mix (ir_diff_hash_text (node->op_type),
                                   ir_diff_hash_text (node->domain));
 
-      if (node->n_attrs > 0)
-        hash = ir_diff_mix (hash, attrs_fingerprint (model, node));
+      hash = ir_diff_mix (hash, attrs_fingerprint (model, node));
       ir_node_for_each_input (node, k, input)
         hash = ir_diff_mix (hash, values[input->id] + k);
       for (guint k = 0; k < node->n_outputs; k++)

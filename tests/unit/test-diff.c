@@ -210,12 +210,67 @@ test_renamed (void)
     }
 }
 
+static void
+set_attrs (IrEdit *edit, IrNode *node, gint64 each, float epsilon)
+{
+  IrContext *context = node->graph->model->context;
+
+  if (strcmp (node->op_type, "Conv") == 0)
+    {
+      ir_edit_set_attr (edit, node, ir_attr_string (context, "auto_pad", "NOTSET", -1));
+      ir_edit_set_attr (edit, node, ir_attr_ints (context, "strides", (gint64[]){ each, 1 }, 2));
+      ir_edit_set_attr (edit, node, ir_attr_ints (context, "pads", (gint64[]){ 0, 0, 0, 0 }, 4));
+      ir_edit_set_attr (edit, node, ir_attr_int (context, "group", 1));
+    }
+  else
+    ir_edit_set_attr (edit, node, ir_attr_float (context, "alpha", epsilon));
+}
+
+/* Conv and LeakyRelu with attributes that have their defaults, or others. */
+static IrModel *
+new_spelled_out (gint64 each, float alpha)
+{
+  IrModel *model = new_net ("n", 0.01f);
+  g_autoptr (IrEdit) edit = ir_edit_new_import (model);
+
+  for (guint id = 1; id <= 2; id++)
+    set_attrs (edit, ir_model_node (model, id), each, alpha);
+  return model;
+}
+
+static void
+test_defaults (void)
+{
+  g_autoptr (IrModel) a = new_net ("n", 0.01f);
+  g_autoptr (IrModel) spelled = new_spelled_out (1, 0.01f);
+  g_autoptr (IrModel) other = new_spelled_out (2, 0.01f);
+  g_autoptr (IrModel) bare = new_net ("n", 0.01f);
+  g_autoptr (IrEdit) edit = ir_edit_new_import (bare);
+
+  ir_edit_unset_attr (edit, ir_model_node (bare, 2), "alpha");
+  for (guint swap = 0; swap < 2; swap++)
+    {
+      g_autoptr (IrDiff) same = swap ? ir_diff_new (spelled, bare, FALSE)
+                                     : ir_diff_new (bare, spelled, FALSE);
+      g_autoptr (IrDiff) diff = swap ? ir_diff_new (other, a, FALSE)
+                                     : ir_diff_new (a, other, FALSE);
+      const IrNodeDiff *conv = ir_diff_of_a (diff, 1);
+
+      g_assert_cmpuint (same->n_nodes[IR_DIFF_SAME], ==, 3);
+      g_assert_cmpuint (diff->n_nodes[IR_DIFF_SAME], ==, 2);
+      g_assert_cmpint (conv->kind, ==, IR_DIFF_CHANGED);
+      g_assert_cmpuint (conv->changes->len, ==, 1);
+      g_assert_true (g_str_has_prefix (conv->changes->pdata[0], "attribute strides: "));
+    }
+}
+
 int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/diff/equal models have no difference", test_same);
   g_test_add_func ("/diff/a changed attribute is named", test_changed);
+  g_test_add_func ("/diff/an attribute with its default is as good as none", test_defaults);
   g_test_add_func ("/diff/nodes without names are paired by what they read", test_likeness);
   g_test_add_func ("/diff/two steps are compared by id", test_history);
   g_test_add_func ("/diff/values differ in type and contents", test_values);

@@ -159,11 +159,14 @@ typedef struct
   gsize memory_limit;      /* bytes; 0: a quarter of memory */
   gsize output_limit;      /* bytes of one value; 0: 1/4 of memory */
   guint64 iteration_limit; /* of all loops of a run together; 0: IR_RUN_DEFAULT_ITERATIONS */
-  guint time_limit_ms;     /* of a run, looked at between nodes; 0: none */
+  guint time_limit_ms;     /* of a run, looked at as often as cancelling is; 0: none */
   gboolean deterministic;  /* the same bits at any number of threads, for some speed */
   guint64 seed; /* of random operators that have no seed of their own; runs with it agree */
   void (*progress) (guint done, guint total, const IrNode *node, gpointer data);
   gpointer progress_data;
+  /* (nullable) called, from any thread, whenever a kernel has looked whether it is to stop */
+  void (*looked) (gpointer data);
+  gpointer looked_data;
 } IrRunOptions;
 
 typedef struct

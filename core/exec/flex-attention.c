@@ -87,6 +87,7 @@ ir_flex_attention_run (IrRunState *state, const IrNode *node, GError **error)
   ir_call_init (&call, node);
   call.threads = state->threads;
   call.cancellable = state->cancellable;
+  call.watch = &state->watch;
   call.max_output_bytes = state->output_limit;
   gboolean done = attend (state, &call, &local);
   if (done && node->outputs[0] != NULL)

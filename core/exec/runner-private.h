@@ -86,6 +86,7 @@ typedef struct
   IrPrepared *prepared;
   IrThreads *threads;
   GCancellable *cancellable; /* (nullable) */
+  IrWatch watch;
   IrRun *run;
   IrTensor **tensors;  /* by value id: what lives now; of bindings without a reference */
   guint8 *keep;        /* by value id: outlives its last use */

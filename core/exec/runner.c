@@ -63,6 +63,8 @@ ir_exec_error_from_kernel (const IrNode *node, GError *error)
   if (g_error_matches (error, G_IO_ERROR, G_IO_ERROR_CANCELLED) ||
       g_error_matches (error, IR_OP_ERROR, IR_OP_ERROR_CANCELLED))
     code = IR_EXEC_ERROR_CANCELLED;
+  else if (g_error_matches (error, G_IO_ERROR, G_IO_ERROR_TIMED_OUT))
+    code = IR_EXEC_ERROR_LIMIT;
   else if (g_error_matches (error, IR_OP_ERROR, IR_OP_ERROR_LIMIT))
     code = IR_EXEC_ERROR_MEMORY;
   else if (g_error_matches (error, IR_OP_ERROR, IR_OP_ERROR_UNSUPPORTED))
@@ -218,8 +220,7 @@ ir_run_check (IrRunState *state, const IrNode *node, GError **error)
                          "%s are in use, the limit is %s; raise the limit or capture fewer values",
                          used, limit);
     }
-  if (state->options->time_limit_ms > 0 &&
-      now_ns () - state->start_ns > (gint64) state->options->time_limit_ms * 1000000)
+  if (state->watch.deadline_us > 0 && g_get_monotonic_time () >= state->watch.deadline_us)
     return fail_limit (node, error, IR_EXEC_ERROR_LIMIT,
                        "the run has taken longer than its limit of %u ms",
                        state->options->time_limit_ms);
@@ -376,6 +377,7 @@ call_kernel (IrRunState *state, IrCall *call, const IrNode *node, GError **error
     return FALSE;
   call->threads = state->threads;
   call->cancellable = state->cancellable;
+  call->watch = &state->watch;
   call->random_seed = random_seed (state, node);
   call->max_output_bytes = MIN (state->output_limit, left);
   call->alloc = give_memory;
@@ -393,9 +395,9 @@ call_kernel (IrRunState *state, IrCall *call, const IrNode *node, GError **error
       call->outputs[i].memory_bytes = place->size;
     }
   ir_call_adapt (call);
-  /* A kernel that has seen that it is cancelled may leave its outputs incomplete. */
+  /* A kernel that has seen that it is to stop may leave its outputs incomplete. */
   if (!ir_call_check (call, error) || !plan->kernel (call, error) ||
-      g_cancellable_set_error_if_cancelled (state->cancellable, error))
+      ir_call_fail_if_stopped (call, error))
     return FALSE;
   for (guint i = 0; i < node->n_outputs; i++)
     if (!take_output (state, call, node, i, error))
@@ -870,6 +872,11 @@ ir_executable_run (IrExecutable *executable,
     .memory_limit = memory_limit (executable),
     .start_ns = now_ns (),
   };
+  state.watch.looked = executable->options.looked;
+  state.watch.looked_data = executable->options.looked_data;
+  if (executable->options.time_limit_ms > 0)
+    state.watch.deadline_us =
+        g_get_monotonic_time () + (gint64) executable->options.time_limit_ms * 1000;
   state.output_limit = executable->options.output_limit != 0 ? executable->options.output_limit
                                                              : ir_exec_default_memory_limit ();
   gboolean done = run_state (&state, inputs, &local);

@@ -810,14 +810,14 @@ ir_step_run (IrRunState *state, IrRunStep *step, GError **error)
     {
       call->threads = state->threads;
       call->cancellable = state->cancellable;
+      call->watch = &state->watch;
       call->max_output_bytes = state->output_limit;
       call->alloc = give_bound;
       call->alloc_data = step;
       call->scratch = &state->prepared->scratch;
       call->kernel_state = step->plan->state;
-      /* One that has seen that it is cancelled may leave its outputs incomplete. */
-      done = step->plan->kernel (call, error) &&
-             !g_cancellable_set_error_if_cancelled (state->cancellable, error);
+      /* One that has seen that it is to stop may leave its outputs incomplete. */
+      done = step->plan->kernel (call, error) && !ir_call_fail_if_stopped (call, error);
       for (guint i = 0; done && i < call->n_outputs; i++)
         done = take_bound (state, step, i, error);
       if (call->owned->len > step->n_owned)

@@ -347,6 +347,48 @@ ir_call_set_input (IrCall *call, guint slot, const IrTensor *tensor)
 }
 
 /**
+ * ir_call_stopped:
+ * @call: a call under way
+ *
+ * Tells a kernel whether it is to stop. To be asked, from any thread, at least once in a hundredth of
+ * a second of work; what it has not computed by then may be left out, as nobody reads it.
+ *
+ * Returns: whether the run was cancelled or has used up its time
+ */
+gboolean
+ir_call_stopped (const IrCall *call)
+{
+  const IrWatch *watch = call->watch;
+
+  if (watch != NULL && watch->looked != NULL)
+    watch->looked (watch->looked_data);
+  return g_cancellable_is_cancelled (call->cancellable) ||
+         (watch != NULL && watch->deadline_us > 0 &&
+          g_get_monotonic_time () >= watch->deadline_us);
+}
+
+/**
+ * ir_call_fail_if_stopped:
+ * @call: a call under way
+ * @error: return location for an error
+ *
+ * Fails with %G_IO_ERROR_CANCELLED if the run was cancelled, and with %G_IO_ERROR_TIMED_OUT if it has
+ * used up its time.
+ *
+ * Returns: %TRUE with an error if ir_call_stopped()
+ */
+gboolean
+ir_call_fail_if_stopped (const IrCall *call, GError **error)
+{
+  if (!ir_call_stopped (call))
+    return FALSE;
+  if (!g_cancellable_set_error_if_cancelled (call->cancellable, error))
+    g_set_error_literal (error, G_IO_ERROR, G_IO_ERROR_TIMED_OUT,
+                         "the run has used up its time; raise the limit or use smaller inputs");
+  return TRUE;
+}
+
+/**
  * ir_call_has_input:
  * @call: a call
  * @slot: any slot

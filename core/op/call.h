@@ -57,6 +57,14 @@ typedef struct
   guint8 block; /* execution: so many channels are wanted together; 0: plain */
 } IrCallOutput;
 
+/* What kernels that take long look at now and then, from any of their threads. */
+typedef struct
+{
+  gint64 deadline_us; /* of g_get_monotonic_time(): when the run has to end; 0: it need not */
+  void (*looked) (gpointer data); /* (nullable) told of every look */
+  gpointer looked_data;
+} IrWatch;
+
 /* Gives memory for outputs; NULL: the heap. */
 typedef IrTensor *(*IrAllocFunc) (
     IrCall *call, guint output, IrDtype dtype, guint rank, const gint64 *dims, GError **error);
@@ -77,6 +85,7 @@ struct _IrCall
   GPtrArray *owned;          /* scratch that lives as long as the call (made by adapters) */
   IrThreads *threads;        /* (nullable) one thread */
   GCancellable *cancellable; /* (nullable) */
+  const IrWatch *watch;      /* (nullable) */
   guint64 random_seed;       /* execution: for draws whose node has no seed of its own */
   gsize max_output_bytes;    /* 0 = no limit beyond the address space */
   IrAllocFunc alloc;
@@ -130,6 +139,10 @@ void ir_call_take_output (IrCall *call,
 
 /* Number of inputs and outputs, required inputs and attributes, against the row; after adapting. */
 gboolean ir_call_check (const IrCall *call, GError **error);
+
+/* -- stopping: kernels ask at least once in a hundredth of a second of work -- */
+gboolean ir_call_stopped (const IrCall *call);
+gboolean ir_call_fail_if_stopped (const IrCall *call, GError **error);
 
 /* -- errors: prefix with the node's label -- */
 gboolean ir_call_fail (const IrCall *call,

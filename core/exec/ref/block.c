@@ -154,11 +154,10 @@ ir_block_new_output (IrCall *call, guint slot, GError **error)
  * @call: a call
  * @error: return location for an error
  *
- * Returns: %TRUE with an error if the run was cancelled
+ * Returns: %TRUE with an error if the run was cancelled or has used up its time
  */
 gboolean
 ir_block_cancelled (const IrCall *call, GError **error)
 {
-  return call->cancellable != NULL &&
-         g_cancellable_set_error_if_cancelled (call->cancellable, error);
+  return ir_call_fail_if_stopped (call, error);
 }

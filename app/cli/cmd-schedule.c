@@ -45,6 +45,7 @@ static const char *const stage_names[] = {
   [IR_STAGE_CONCURRENT] = "concurrent",
   [IR_STAGE_MERGED] = "merged",
   [IR_STAGE_LIST] = "list",
+  [IR_STAGE_WIDE] = "wide",
 };
 
 static const IrScheduleItem *

@@ -65,9 +65,17 @@ typedef struct
   const IrNodeId *after; /* nodes whose end it waits for */
 } IrScheduleItem;
 
+/* Steps that the workers run beside each other, each on the worker of its item. */
+typedef struct
+{
+  guint first, last;            /* both inclusive */
+  double together_ms, apart_ms; /* predicted: so, and one at a time on the threads of all workers */
+} IrScheduleSpan;
+
 typedef struct
 {
   GArray *items; /* of IrScheduleItem, in execution order */
+  GArray *spans; /* (nullable) of IrScheduleSpan, ascending; all other steps run one at a time */
   guint n_workers;
   double makespan_ms, critical_path_ms, work_ms;
   guint8 *blocks; /* (nullable) by value id: channels that stand together; see core/exec/blocks.h */

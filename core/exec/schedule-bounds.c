@@ -87,7 +87,15 @@ ir_tasks_free (IrTasks *tasks)
   g_free (tasks->after_first);
   g_free (tasks->after);
   g_free (tasks->kin);
+  g_free (tasks->wide_ms);
   g_free (tasks);
+}
+
+/* How long @task takes at least. */
+static double
+shortest (const IrTasks *tasks, guint task)
+{
+  return tasks->wide_ms != NULL ? MIN (tasks->ms[task], tasks->wide_ms[task]) : tasks->ms[task];
 }
 
 /**
@@ -107,7 +115,7 @@ ir_tasks_bottom_levels (const IrTasks *tasks)
     {
       for (guint k = tasks->after_first[i]; k < tasks->after_first[i + 1]; k++)
         levels[i] = MAX (levels[i], levels[tasks->after[k]]);
-      levels[i] += tasks->ms[i];
+      levels[i] += shortest (tasks, i);
     }
   return levels;
 }
@@ -161,7 +169,8 @@ find_widths (IrScheduleReport *report, const IrTaskPlace *places, guint n)
  * @places: (array): where and when each runs
  *
  * Compares a placement with what no placement can undercut. One that runs several tasks as one
- * kernel can: the bounds are those of separate kernels.
+ * kernel can: the bounds are those of separate kernels. Where tasks can have the threads of all
+ * workers, the bounds take the shorter time, and the work that is less.
  *
  * Returns: (transfer full): the report
  */
@@ -178,8 +187,11 @@ ir_tasks_report (const IrTasks *tasks, guint n_workers, const IrTaskPlace *place
     {
       report->critical_path_ms = MAX (report->critical_path_ms, levels[i]);
       report->makespan_ms = MAX (report->makespan_ms, places[i].end_ms);
-      report->work_ms += tasks->ms[i];
-      busy_ms += places[i].end_ms - places[i].start_ms;
+      double busy = places[i].end_ms - places[i].start_ms, work = tasks->ms[i];
+      if (tasks->wide_ms != NULL)
+        work = MIN (work, n_workers * tasks->wide_ms[i]);
+      report->work_ms += work;
+      busy_ms += places[i].wide ? n_workers * busy : busy;
     }
   report->bound_ms = MAX (report->critical_path_ms, report->work_ms / n_workers);
   if (report->makespan_ms > 0)

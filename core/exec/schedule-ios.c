@@ -13,6 +13,9 @@
  * on every machine, chains are taken as one task, then groups are bounded too (r = 3 and s = 8 of
  * the paper), and what is still too wide gets list scheduling. The answer says how often.
  *
+ * Where it is known what tasks take on the threads of all workers too, a stage of one group is its
+ * tasks one at a time on all of them, so that the search chooses between the two ways.
+ *
  * Source: Ding and others, IOS: Inter-Operator Scheduler for CNN Acceleration, MLSys 2021. */
 #include "config.h"
 
@@ -31,7 +34,7 @@
 typedef struct
 {
   guint head, tail; /* tasks; the chain goes from the head along next */
-  double ms;
+  double ms, wide_ms;
   guint kin;
   guint64 before, after; /* sets of units */
 } Unit;
@@ -45,7 +48,7 @@ typedef struct
 
 typedef struct
 {
-  double ms;
+  double ms, wide_ms;
   guint64 set;
   guint worker;
 } Group;
@@ -62,6 +65,12 @@ typedef struct
   guint64 n_steps;
   guint max_group, max_groups;
 } Search;
+
+static double
+duration (const IrTasks *tasks, guint task, IrStageKind kind)
+{
+  return kind == IR_STAGE_WIDE && tasks->wide_ms != NULL ? tasks->wide_ms[task] : tasks->ms[task];
+}
 
 static guint
 lowest (guint64 set)
@@ -134,7 +143,10 @@ find_groups (const Search *search, guint64 ending, Group *groups)
         return 0;
       groups[n_groups] = (Group){ .set = set };
       UNITS_OF (set, i)
-      groups[n_groups].ms += search->units[i].ms;
+      {
+        groups[n_groups].ms += search->units[i].ms;
+        groups[n_groups].wide_ms += search->units[i].wide_ms;
+      }
       n_groups++;
       rest &= ~set;
     }
@@ -178,8 +190,15 @@ stage_ms (const Search *search, guint64 ending, IrStageKind *kind)
 
   if (n_groups == 0)
     return -1;
+  if (n_groups == 1 && search->tasks->wide_ms != NULL)
+    {
+      *kind = IR_STAGE_WIDE;
+      return groups[0].wide_ms;
+    }
   double ms = share_groups (groups, n_groups, search->options.n_workers);
   *kind = IR_STAGE_CONCURRENT;
+  if (n_groups > 1)
+    ms += search->tasks->fork_ms;
   if (can_merge (search, ending, n_groups))
     {
       double merged = merged_ms (search, groups, n_groups);
@@ -265,6 +284,7 @@ append_to_unit (Search *search, guint u, guint task)
     search->next[unit->tail] = task;
   unit->tail = task;
   unit->ms += search->tasks->ms[task];
+  unit->wide_ms += duration (search->tasks, task, IR_STAGE_WIDE);
   search->unit_of[task] = u;
 }
 
@@ -302,7 +322,7 @@ add_task (Search *search, guint task, gboolean contract)
   else if (search->n_units < MAX_UNITS)
     {
       u = search->n_units++;
-      search->units[u] = (Unit){ NONE, NONE, 0, tasks->kin[task], set, 0 };
+      search->units[u] = (Unit){ NONE, NONE, 0, 0, tasks->kin[task], set, 0 };
       UNITS_OF (set, other)
       search->units[other].after |= (guint64) 1 << u;
     }
@@ -335,11 +355,16 @@ make_units (Search *search, const guint *block, guint n, gboolean contract)
 /* -- from the best stages to places in time -- */
 
 static void
-place_unit (const Search *search, guint unit, double scale, IrTaskPlace *like, IrTaskPlace *places)
+place_unit (const Search *search,
+            guint unit,
+            IrStageKind kind,
+            double scale,
+            IrTaskPlace *like,
+            IrTaskPlace *places)
 {
   for (guint task = search->units[unit].head; task != NONE; task = search->next[task])
     {
-      like->end_ms = like->start_ms + search->tasks->ms[task] * scale;
+      like->end_ms = like->start_ms + duration (search->tasks, task, kind) * scale;
       places[task] = *like;
       like->start_ms = like->end_ms;
     }
@@ -353,7 +378,7 @@ place_stage (
   double free_ms[MAX_UNITS], sum_ms = 0;
   guint n_groups = find_groups (search, best->ending, groups), unit;
   IrStage stage = { best->kind, 0, n_groups, start_ms, start_ms };
-  IrTaskPlace place = { .stage = stages->stages->len };
+  IrTaskPlace place = { .stage = stages->stages->len, .wide = best->kind == IR_STAGE_WIDE };
 
   double ms = share_groups (groups, n_groups, search->options.n_workers);
   if (best->kind == IR_STAGE_MERGED)
@@ -370,10 +395,12 @@ place_stage (
       place.worker = merged ? 0 : groups[i].worker;
       place.start_ms = free_ms[place.worker];
       UNITS_OF (groups[i].set, unit)
-      place_unit (search, unit, merged && sum_ms > 0 ? ms / sum_ms : 1, &place, places);
+      place_unit (search, unit, best->kind, merged && sum_ms > 0 ? ms / sum_ms : 1, &place, places);
       free_ms[place.worker] = place.start_ms;
       stage.end_ms = MAX (stage.end_ms, place.start_ms);
     }
+  if (best->kind == IR_STAGE_CONCURRENT && n_groups > 1)
+    stage.end_ms += search->tasks->fork_ms;
   UNITS_OF (best->ending, unit)
   for (guint task = search->units[unit].head; task != NONE; task = search->next[task])
     stage.n_tasks++;
@@ -436,7 +463,27 @@ search_block (Search *search,
   return found;
 }
 
-/* List scheduling of one block, by itself. */
+/* The tasks of a block one after another, each on the threads of all workers. */
+static void
+line_up_block (const Search *search,
+               const guint *block,
+               guint n,
+               double start_ms,
+               IrStages *stages,
+               IrTaskPlace *places)
+{
+  IrStage stage = { IR_STAGE_WIDE, n, 1, start_ms, start_ms };
+
+  for (guint i = 0; i < n; i++)
+    {
+      double end_ms = stage.end_ms + duration (search->tasks, block[i], IR_STAGE_WIDE);
+      places[block[i]] = (IrTaskPlace){ 0, stages->stages->len, stage.end_ms, end_ms, TRUE };
+      stage.end_ms = end_ms;
+    }
+  g_array_append_val (stages->stages, stage);
+}
+
+/* List scheduling of one block, by itself, unless one at a time takes less. */
 static void
 list_block (const Search *search,
             const guint *block,
@@ -451,10 +498,12 @@ list_block (const Search *search,
   g_autofree double *ms = g_new (double, n);
   g_autofree IrTaskPlace *found = g_new0 (IrTaskPlace, n);
   IrStage stage = { IR_STAGE_LIST, n, 0, start_ms, start_ms };
+  double list_ms = tasks->fork_ms, wide_ms = 0;
 
   for (guint i = 0; i < n; i++)
     {
       ms[i] = tasks->ms[block[i]];
+      wide_ms += duration (tasks, block[i], IR_STAGE_WIDE);
       for (guint k = tasks->before_first[block[i]]; k < tasks->before_first[block[i] + 1]; k++)
         {
           IrTaskEdge edge = { 0, i };
@@ -471,12 +520,20 @@ list_block (const Search *search,
       part = ir_tasks_new (n, ms, (const IrTaskEdge *) (void *) edges->data, edges->len);
   ir_tasks_place_by_list (part, search->options.n_workers, found);
   for (guint i = 0; i < n; i++)
+    list_ms = MAX (list_ms, found[i].end_ms + tasks->fork_ms);
+  if (tasks->wide_ms != NULL && wide_ms <= list_ms)
+    {
+      line_up_block (search, block, n, start_ms, stages, places);
+      return;
+    }
+  for (guint i = 0; i < n; i++)
     {
       places[block[i]] = (IrTaskPlace){ found[i].worker, stages->stages->len,
                                         start_ms + found[i].start_ms, start_ms + found[i].end_ms };
       stage.n_groups = MAX (stage.n_groups, found[i].worker + 1);
       stage.end_ms = MAX (stage.end_ms, places[block[i]].end_ms);
     }
+  stage.end_ms += tasks->fork_ms;
   g_array_append_val (stages->stages, stage);
 }
 

@@ -135,8 +135,13 @@ find_kin (IrTasks *tasks, const IrSchedule *schedule, const IrModel *model)
 
 /* -- tasks of a schedule -- */
 
+/* @wide_ms: (nullable): what tasks take on the threads of all workers, which takes the place of
+ * running several as one kernel: there is no such kernel to run. */
 static IrTasks *
-make_tasks (const IrSchedule *schedule, const IrModel *model, const double *ms)
+make_tasks (const IrSchedule *schedule,
+            const IrModel *model,
+            const double *ms,
+            const double *wide_ms)
 {
   g_autoptr (GArray) edges = g_array_new (FALSE, FALSE, sizeof (IrTaskEdge));
   g_autoptr (GHashTable) index = g_hash_table_new (NULL, NULL);
@@ -155,7 +160,10 @@ make_tasks (const IrSchedule *schedule, const IrModel *model, const double *ms)
     }
   IrTasks *tasks = ir_tasks_new (schedule->items->len, ms,
                                  (const IrTaskEdge *) (void *) edges->data, edges->len);
-  find_kin (tasks, schedule, model);
+  if (wide_ms != NULL)
+    tasks->wide_ms = g_memdup2 (wide_ms, sizeof *wide_ms * ((gsize) tasks->n + 1));
+  else
+    find_kin (tasks, schedule, model);
   return tasks;
 }
 
@@ -209,20 +217,30 @@ compare_starts (gconstpointer a, gconstpointer b)
 {
   const Placed *x = a, *y = b;
 
+  if (x->place.stage != y->place.stage)
+    return x->place.stage < y->place.stage ? -1 : 1;
   if (x->place.start_ms < y->place.start_ms || x->place.start_ms > y->place.start_ms)
     return x->place.start_ms < y->place.start_ms ? -1 : 1;
   return x->item < y->item ? -1 : x->item > y->item;
 }
 
+static void
+sort_times (double *times, const Placed *sorted, guint n)
+{
+  g_autofree double *old = g_memdup2 (times, sizeof *old * n);
+
+  for (guint i = 0; i < n; i++)
+    times[i] = old[sorted[i].item];
+}
+
 /* Brings items, and what is known of them, into the order in which they start. */
 static void
-sort_items (IrSchedule *schedule, IrTaskPlace *places, double *predicted, double *ms)
+sort_items (
+    IrSchedule *schedule, IrTaskPlace *places, double *predicted, double *ms, double *wide_ms)
 {
   guint n = schedule->items->len;
   g_autofree Placed *sorted = g_new (Placed, (gsize) n + 1);
   g_autofree IrScheduleItem *items = g_memdup2 (schedule->items->data, sizeof *items * n);
-  g_autofree double *old = g_memdup2 (predicted, sizeof *old * n);
-  g_autofree double *old_ms = g_memdup2 (ms, sizeof *old_ms * n);
 
   for (guint i = 0; i < n; i++)
     sorted[i] = (Placed){ places[i], i };
@@ -232,8 +250,90 @@ sort_items (IrSchedule *schedule, IrTaskPlace *places, double *predicted, double
     {
       g_array_index (schedule->items, IrScheduleItem, i) = items[sorted[i].item];
       places[i] = sorted[i].place;
-      predicted[i] = old[sorted[i].item];
-      ms[i] = old_ms[sorted[i].item];
+    }
+  sort_times (predicted, sorted, n);
+  sort_times (ms, sorted, n);
+  if (wide_ms != NULL)
+    sort_times (wide_ms, sorted, n);
+}
+
+/* -- one at a time, or beside each other -- */
+
+/* Longer than any stage of others: what must not run beside them. */
+#define NEVER_MS 1e9
+
+static gboolean
+is_plain (const IrValue *value)
+{
+  return value == NULL || (value->type != NULL && ir_type_is_static (value->type) &&
+                           ir_type_is_tensor (value->type));
+}
+
+/* Whether a runner can run @node while others run: all is known of it before. */
+static gboolean
+is_independent (const IrNode *node)
+{
+  if (node->op == NULL || (node->op->flags & (IR_OP_SUBGRAPHS | IR_OP_RANDOM)))
+    return FALSE;
+  for (guint i = 0; i < node->n_inputs; i++)
+    if (!is_plain (node->inputs[i]))
+      return FALSE;
+  for (guint i = 0; i < node->n_outputs; i++)
+    if (!is_plain (node->outputs[i]))
+      return FALSE;
+  return TRUE;
+}
+
+/* What each item takes on all threads. */
+static double *
+wide_times (const IrSchedule *schedule, const IrNodeCosts *costs, const double *ms)
+{
+  guint n = schedule->items->len;
+  double *wide = g_memdup2 (ms, sizeof *wide * ((gsize) n + 1));
+
+  for (guint i = 0; i < n && costs != NULL; i++)
+    {
+      IrNodeId id = g_array_index (schedule->items, IrScheduleItem, i).node;
+      if (id < costs->n && costs->ms[id] >= 0)
+        wide[i] = costs->ms[id];
+    }
+  return wide;
+}
+
+/* Tasks to place: those that cannot run beside others take too long for it. */
+static IrTasks *
+tasks_to_place (const IrSchedule *schedule,
+                const IrModel *model,
+                const double *ms,
+                const double *wide_ms)
+{
+  g_autofree double *apart = g_memdup2 (ms, sizeof *ms * ((gsize) schedule->items->len + 1));
+
+  for (guint i = 0; i < schedule->items->len && wide_ms != NULL; i++)
+    if (!is_independent (
+            ir_model_node (model, g_array_index (schedule->items, IrScheduleItem, i).node)))
+      apart[i] = NEVER_MS;
+  return make_tasks (schedule, model, apart, wide_ms);
+}
+
+/* Which stages run beside each other, in steps. */
+static void
+find_spans (IrSchedule *schedule, const IrScheduleDetails *details)
+{
+  const IrTasks *tasks = details->tasks;
+
+  schedule->spans = g_array_new (FALSE, FALSE, sizeof (IrScheduleSpan));
+  for (guint first = 0, end; first < tasks->n; first = end)
+    {
+      const IrStage *stage = &g_array_index (details->stages->stages, IrStage,
+                                             details->places[first].stage);
+      IrScheduleSpan span = { first, first, stage->end_ms - stage->start_ms, 0 };
+      for (end = first;
+           end < tasks->n && details->places[end].stage == details->places[first].stage; end++)
+        span.apart_ms += tasks->wide_ms[end];
+      span.last = end - 1;
+      if (stage->kind != IR_STAGE_WIDE && span.last > span.first)
+        g_array_append_val (schedule->spans, span);
     }
 }
 
@@ -309,7 +409,11 @@ ir_schedule_new_with (IrModel *model,
   for (guint i = 0; i < n; i++)
     ms[i] = cost_of (model, options->costs, g_array_index (schedule->items, IrScheduleItem, i).node,
                      ms[i]);
-  found->tasks = make_tasks (schedule, model, ms);
+  g_autofree double *wide_ms = options->compare && options->policy == IR_SCHEDULE_IOS
+                                   ? wide_times (schedule, options->wide_costs, ms)
+                                   : NULL;
+  found->tasks = tasks_to_place (schedule, model, ms, wide_ms);
+  found->tasks->fork_ms = options->wide_costs != NULL ? IR_FORK_MS : 0;
   if (options->policy == IR_SCHEDULE_FILE)
     {
       for (guint i = 0; i < n && options->costs != NULL; i++)
@@ -321,10 +425,12 @@ ir_schedule_new_with (IrModel *model,
   else
     {
       place (found, options);
-      sort_items (schedule, found->places, found->predicted_ms, ms);
+      sort_items (schedule, found->places, found->predicted_ms, ms, wide_ms);
       ir_tasks_free (found->tasks);
-      found->tasks = make_tasks (schedule, model, ms);
+      found->tasks = make_tasks (schedule, model, ms, wide_ms);
       set_times (schedule, found->tasks, found->places);
+      if (wide_ms != NULL)
+        find_spans (schedule, found);
     }
   if (details != NULL)
     *details = g_steal_pointer (&found);

@@ -16,6 +16,10 @@ typedef struct
   guint *after;         /* ascending */
   guint *kin;           /* by task: those of one number other than 0 can run as one kernel */
   double kin_saving_ms; /* that one kernel saves for each task that it takes beside the first */
+  /* (nullable) By task: how long it takes when it runs alone, on the threads of all workers; ms is
+   * on the thread of one worker then. Stages choose between the two. */
+  double *wide_ms;
+  double fork_ms; /* what a stage takes beside its tasks where it has several groups */
 } IrTasks;
 typedef struct
 {
@@ -30,6 +34,7 @@ typedef struct
   guint worker;
   guint stage; /* number of its stage; 0 where there are none */
   double start_ms, end_ms;
+  gboolean wide; /* it has the threads of all workers */
 } IrTaskPlace;
 
 double *ir_tasks_bottom_levels (const IrTasks *tasks);
@@ -42,6 +47,7 @@ typedef enum
   IR_STAGE_CONCURRENT, /* groups beside each other, the tasks of a group one after another */
   IR_STAGE_MERGED,     /* all tasks as one kernel */
   IR_STAGE_LIST,       /* a block that was too wide to search: list scheduling */
+  IR_STAGE_WIDE,       /* one task after another, each on the threads of all workers */
 } IrStageKind;
 typedef struct
 {
@@ -140,6 +146,13 @@ typedef struct
   IrSchedulePolicy policy;
   const IrNodeCosts *costs; /* (nullable) in place of the cost model, where there are some */
   IrStageOptions stages;    /* n_workers counts for every policy */
+  /* With IR_SCHEDULE_IOS: each stage is nodes beside each other, on one thread each, as costs have
+   * it, or one at a time on the threads of all workers, whichever takes less. The schedule then says
+   * which steps a runner may run together. */
+  gboolean compare;
+  /* (nullable) By node id, on all threads, negative where that is unknown; NULL: threads bring
+   * nothing, so that all runs together that can. */
+  const IrNodeCosts *wide_costs;
 } IrScheduleOptions;
 /* What a schedule was made of, in the order of its items. */
 typedef struct

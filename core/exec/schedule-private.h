@@ -5,4 +5,8 @@
 
 #define IR_NODE_OVERHEAD_MS 0.005 /* finding inputs, giving memory, bookkeeping */
 
+/* Waking the workers for nodes beside each other and waiting for the last of them, awake as they are
+ * while a graph runs; more on a busy machine. */
+#define IR_FORK_MS 0.005
+
 void ir_schedule_place (IrSchedule *schedule);

@@ -323,6 +323,7 @@ ir_schedule_unref (IrSchedule *schedule)
   if (schedule == NULL || !g_atomic_ref_count_dec (&schedule->ref_count))
     return;
   g_array_unref (schedule->items);
+  g_clear_pointer (&schedule->spans, g_array_unref);
   g_free (schedule->blocks);
   g_free (schedule);
 }

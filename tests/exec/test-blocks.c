@@ -413,6 +413,51 @@ test_nan (void)
   g_assert_cmpuint (n_nan, ==, 5 * 9);
 }
 
+/* Groups that share blocks of channels, of sizes around those of a block; NaN and infinity in one
+ * channel reach the maps of its own group only. */
+static void
+test_groups (void)
+{
+  static const gint64 sizes[][3] = { { 2, 20, 18 }, { 4, 34, 34 }, { 3, 7, 9 },  { 4, 6, 28 },
+                                     { 5, 16, 8 },  { 2, 24, 48 }, { 3, 17, 17 } };
+  static const char *const ops[] = { "Conv", "irscope.ConvRelu", "irscope.ConvSigmoid" };
+  g_autoptr (GError) error = NULL;
+  IrRunOptions options = { .backend = ir_backend_find ("cpu"), .n_threads = 2 };
+  IrRunOptions ref = { .backend = ir_backend_find ("ref"), .n_threads = 1 };
+
+  for (guint k = 0; k < G_N_ELEMENTS (sizes); k++)
+    for (gint64 kernel = 1; kernel <= 3; kernel += 2)
+      {
+        gint64 groups = sizes[k][0], channels = sizes[k][1], maps = sizes[k][2];
+        gint64 dims[] = { groups * maps, channels, kernel, kernel };
+        g_autofree char *type = g_strdup_printf ("float[2,%d,7,6]", (int) (groups * channels));
+        g_autoptr (GRand) rand = g_rand_new_with_seed (k);
+        g_autoptr (GHashTable) inputs = inputs_new ();
+        g_auto (Builder) b = { 0 };
+        IrTensor *tensor = tensor_random (type, k);
+        float *places = ir_tensor_data_writable (tensor);
+
+        builder_init (&b, 17);
+        IrValue *x = build_input (&b, "x", type);
+        IrNode *conv = build_node (&b, NULL, ops[k % 3], 1, x,
+                                   random_constant (&b, "w", rand, 4, dims),
+                                   random_constant (&b, "b", rand, 1, dims), END);
+        build_int (&b, conv, "group", groups);
+        build_ints (&b, conv, "pads", 4, (int) kernel / 2, 0, 1, (int) kernel - 1);
+        build_output (&b, conv->outputs[0]);
+        build_done (&b);
+        places[(channels - 1) * 42 + 8] = NAN; /* the last channel of the first group */
+        places[channels * 42 + 30] = INFINITY; /* the first of the second */
+        inputs_add (inputs, x, tensor);
+        g_autoptr (IrRun) found = ir_model_run (b.model, inputs, &options, NULL, &error);
+        g_assert_no_error (error);
+        g_autoptr (IrRun) wanted = ir_model_run (b.model, inputs, &ref, NULL, &error);
+        g_assert_no_error (error);
+        assert_close (ir_run_value (found, conv->outputs[0]->id),
+                      ir_run_value (wanted, conv->outputs[0]->id), type);
+      }
+}
+
 static void
 test_there_and_back (void)
 {
@@ -447,5 +492,7 @@ main (int argc, char **argv)
   g_test_add_func ("/blocks/a node is run by the kernel that it asks for", test_wanted);
   g_test_add_func ("/blocks/statistics are of the graph's elements", test_stats);
   g_test_add_func ("/blocks/a NaN stays one", test_nan);
+  g_test_add_func ("/blocks/groups may share blocks, and keep what is not finite to themselves",
+                   test_groups);
   return g_test_run ();
 }

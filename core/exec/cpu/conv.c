@@ -13,6 +13,8 @@
 #include <string.h>
 
 #define MAX_AXES 3
+#define PIECE 5e8  /* multiply-adds between two looks at whether the call is to stop */
+#define MAP_STEP 64 /* maps of a piece are a multiple, which all blocked layouts divide */
 #define RESIDUAL 3 /* input that is added, of the forms that have one */
 
 typedef struct
@@ -265,12 +267,11 @@ bring_weights (Plan *plan, const float *weights, gboolean constant)
          reorder (plan, plan->reorder_w, plan->w_plain, plan->w);
 }
 
+/* @constant: the weights are, so that they are packed but once. */
 static gboolean
-execute (Plan *plan, const IrCall *call, float *y)
+execute (
+    Plan *plan, const float *x, const float *w, const float *b, gboolean constant, float *y)
 {
-  const float *x = cpu_floats (call, 0), *w = cpu_floats (call, 1), *b = cpu_floats (call, 2);
-  gboolean constant = call->node->inputs[1] != NULL &&
-                      ir_value_constant (call->node->inputs[1]) != NULL;
   dnnl_exec_arg_t args[4] = { { DNNL_ARG_SRC, plan->x },
                               { DNNL_ARG_WEIGHTS, plan->w },
                               { DNNL_ARG_DST, plan->y },
@@ -298,7 +299,7 @@ execute (Plan *plan, const IrCall *call, float *y)
 /* What is made in the first run, when all shapes are known for sure, and kept. */
 typedef struct
 {
-  Plan *plan;                             /* (nullable) on oneDNN */
+  Plan *plan, *rest;                      /* (nullable) on oneDNN: pieces, and what is left */
   CpuDirect *direct;                      /* (nullable) over blocks of channels */
   const float *packed_from, *packed_bias; /* what @direct was packed from */
 } State;
@@ -315,6 +316,7 @@ release (gpointer data)
   State *state = data;
 
   g_clear_pointer (&state->plan, plan_free);
+  g_clear_pointer (&state->rest, plan_free);
   g_clear_pointer (&state->direct, cpu_direct_free);
   g_free (state);
 }
@@ -349,6 +351,90 @@ n_threads_of (const IrCall *call, const IrTensor *y)
   return cpu_n_threads (call, ir_tensor_n_elements (y) * per_element / 32);
 }
 
+/* Elements of a tensor of oneDNN, the first @skip axes left out. */
+static gint64
+volume (const dnnl_dims_t dims, int ndims, int skip)
+{
+  gint64 n = 1;
+
+  for (int i = skip; i < ndims; i++)
+    n *= dims[i];
+  return n;
+}
+
+/* A convolution that takes long is done in pieces, so that cancelling is seen in time: some samples,
+ * or of one sample some groups, or some maps of its only group. All of them are contiguous. */
+typedef struct
+{
+  gint64 samples, maps; /* of a piece; the last ones may have fewer */
+} Pieces;
+
+static Pieces
+pieces_of (const Shape *s)
+{
+  int grouped = s->group > 1;
+  double sample = (double) volume (s->y, s->ndims, 1) *
+                  (double) volume (s->w, s->ndims + grouped, 1 + grouped);
+  gint64 unit = grouped ? s->y[1] / s->group : MAP_STEP;
+
+  if (sample <= PIECE)
+    return (Pieces){ CLAMP ((gint64) (PIECE / MAX (sample, 1)), 1, s->x[0]), s->y[1] };
+  gint64 maps = (gint64) ((double) s->y[1] * (PIECE / sample)) / unit * unit;
+  return (Pieces){ 1, CLAMP (maps, MIN (unit, s->y[1]), s->y[1]) };
+}
+
+/* The plan for @samples and @maps, made anew unless @plan is it. */
+static Plan *
+plan_for (Plan **plan, const Shape *shape, gint64 samples, gint64 maps)
+{
+  Shape wanted = *shape;
+
+  wanted.x[0] = wanted.y[0] = samples;
+  wanted.y[1] = wanted.b[0] = maps;
+  if (shape->group > 1 && maps != shape->y[1])
+    {
+      wanted.group = maps / (shape->y[1] / shape->group);
+      wanted.x[1] = shape->x[1] / shape->group * wanted.group;
+      wanted.w[0] = MAX (wanted.group, 1);
+    }
+  else if (shape->group <= 1)
+    wanted.w[0] = maps;
+  if (*plan != NULL && memcmp (&(*plan)->shape, &wanted, sizeof wanted) == 0)
+    return *plan;
+  g_clear_pointer (plan, plan_free);
+  return *plan = plan_new (&wanted);
+}
+
+/* FALSE: it was to stop, or oneDNN does not take it. */
+static gboolean
+execute_pieces (State *state, const IrCall *call, const Shape *s, float *y)
+{
+  const float *x = cpu_floats (call, 0), *w = cpu_floats (call, 1), *b = cpu_floats (call, 2);
+  Pieces each = pieces_of (s);
+  gboolean constant = call->node->inputs[1] != NULL &&
+                      ir_value_constant (call->node->inputs[1]) != NULL && each.maps == s->y[1];
+  gint64 plane = volume (s->y, s->ndims, 2), in_plane = volume (s->x, s->ndims, 2);
+  gint64 group_maps = s->y[1] / s->group, group_channels = s->x[1] / s->group;
+  gint64 map_weights = volume (s->w, s->ndims + (s->group > 1), s->group > 1 ? 2 : 1);
+
+  for (gint64 n = 0; n < s->x[0]; n += each.samples)
+    for (gint64 m = 0; m < s->y[1]; m += each.maps)
+      {
+        gint64 samples = MIN (each.samples, s->x[0] - n), maps = MIN (each.maps, s->y[1] - m);
+        gint64 channel = s->group > 1 ? m / group_maps * group_channels : 0;
+        gboolean whole = samples == each.samples && maps == each.maps;
+        Plan *plan = plan_for (whole ? &state->plan : &state->rest, s, samples, maps);
+
+        if ((n > 0 || m > 0) && ir_call_stopped (call))
+          return FALSE;
+        if (plan == NULL ||
+            !execute (plan, x + (n * s->x[1] + channel) * in_plane, w + m * map_weights,
+                      b != NULL ? b + m : NULL, constant, y + (n * s->y[1] + m) * plane))
+          return FALSE;
+      }
+  return TRUE;
+}
+
 /* On oneDNN, all operands plain. */
 static gboolean
 run_plain (IrCall *call, GError **error)
@@ -377,14 +463,11 @@ run_plain (IrCall *call, GError **error)
   cpu_library_threads (call, n_threads_of (call, y));
   if (state == NULL)
     state = &local;
-  if (state->plan != NULL && memcmp (&state->plan->shape, &shape, sizeof shape) != 0)
-    g_clear_pointer (&state->plan, plan_free);
-  if (state->plan == NULL)
-    state->plan = plan_new (&shape);
-  done = state->plan != NULL && execute (state->plan, call, ir_tensor_data_writable (y));
+  done = execute_pieces (state, call, &shape, ir_tensor_data_writable (y));
   g_clear_pointer (&local.plan, plan_free);
-  if (!done)
-    return call->op->ref (call, error); /* what oneDNN does not take */
+  g_clear_pointer (&local.rest, plan_free);
+  if (!done) /* what oneDNN does not take is left to the reference */
+    return !ir_call_fail_if_stopped (call, error) && call->op->ref (call, error);
   cpu_epilogue_all (call, &epilogue, ir_tensor_data_writable (y), ir_tensor_n_elements (y));
   return TRUE;
 }
@@ -449,7 +532,7 @@ takes_blocks (const IrNode *node, guint slot, guint lanes)
   CpuDirectShape shape;
   CpuPlanes out, residual;
 
-  if (!node_direct_shape (node, &shape) || !cpu_direct_keeps_blocks (&shape, lanes))
+  if (!node_direct_shape (node, &shape))
     return FALSE;
   if (slot == 0)
     return cpu_direct_in_block (&shape, lanes) == lanes;
@@ -464,7 +547,7 @@ gives_blocks (const IrNode *node, const guint8 *blocks, guint lanes)
 {
   CpuDirectShape shape;
 
-  return node_direct_shape (node, &shape) && cpu_direct_keeps_blocks (&shape, lanes);
+  return node_direct_shape (node, &shape);
 }
 
 /* Packs the weights where that has not been done, or where a run may bring new ones. */
@@ -493,7 +576,6 @@ run_direct (State *state, IrCall *call, const CpuDirectShape *shape, GError **er
   gint64 in[] = { shape->batch, shape->groups * shape->channels, shape->in[0], shape->in[1] };
   gint64 out[] = { shape->batch, shape->groups * shape->maps, shape->out[0], shape->out[1] };
   guint lanes = cpu_lanes ();
-  gint64 parts = cpu_direct_keeps_blocks (shape, lanes) ? 1 : shape->groups;
   CpuEpilogue epilogue;
   IrTensor *blocks;
 
@@ -505,22 +587,23 @@ run_direct (State *state, IrCall *call, const CpuDirectShape *shape, GError **er
     }
   if (!pack_direct (state, call))
     return FALSE;
-  const float *x = cpu_blocks_in (call, 0, in, parts, cpu_direct_in_block (shape, lanes), error);
+  const float *x = cpu_blocks_in (call, 0, in, 1, cpu_direct_in_block (shape, lanes), error);
   if (x == NULL ||
       (form_of (call->op->id)->residual &&
-       cpu_blocks_in (call, RESIDUAL, out, parts, lanes, error) == NULL) ||
+       cpu_blocks_in (call, RESIDUAL, out, 1, lanes, error) == NULL) ||
       !epilogue_of (call, NULL, &epilogue))
     return FALSE;
-  float *y = cpu_blocks_out (call, out, parts, lanes, &blocks, error);
+  float *y = cpu_blocks_out (call, out, 1, lanes, &blocks, error);
   if (y == NULL)
     return FALSE;
   if (!cpu_direct_run (state->direct, call, &epilogue, x, y))
     {
       if (call->outputs[0].block == 0)
         ir_tensor_unref (blocks);
-      return ir_call_fail (call, error, IR_OP_ERROR_CANCELLED, "cancelled");
+      ir_call_fail_if_stopped (call, error);
+      return FALSE;
     }
-  return cpu_blocks_done (call, out, parts, blocks, error);
+  return cpu_blocks_done (call, out, 1, blocks, error);
 }
 
 /* Whether the operands that follow the convolution are as run_direct() needs them. */

@@ -18,7 +18,14 @@
 #define MULTIPLY_ADD(a, b, c) _mm256_fmadd_ps (a, b, c)
 #define MAXIMUM(a, b)         _mm256_max_ps (a, b)
 #define MINIMUM(a, b)         _mm256_min_ps (a, b)
-#define IF_NAN(x, v)          _mm256_blendv_ps (x, v, _mm256_cmp_ps (v, v, _CMP_UNORD_Q))
+#define LANE_MASK             __m256i
+#define MASK(first, end)                                                                           \
+  _mm256_and_si256 (_mm256_cmpgt_epi32 (COUNT (), _mm256_set1_epi32 ((int) (first) -1)),           \
+                    _mm256_cmpgt_epi32 (_mm256_set1_epi32 ((int) (end)), COUNT ()))
+#define COUNT()              _mm256_setr_epi32 (0, 1, 2, 3, 4, 5, 6, 7)
+#define AND_MASK(a, b)       _mm256_and_si256 (a, b)
+#define STORE_LANES(p, m, v) _mm256_maskstore_ps (p, m, v)
+#define IF_NAN(x, v)         _mm256_blendv_ps (x, v, _mm256_cmp_ps (v, v, _CMP_UNORD_Q))
 #define IF_NEGATIVE(x, v)                                                                          \
   _mm256_blendv_ps (x, v, _mm256_cmp_ps (x, _mm256_setzero_ps (), _CMP_LT_OQ))
 

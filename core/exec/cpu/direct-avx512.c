@@ -18,6 +18,10 @@
 #define MULTIPLY_ADD(a, b, c) _mm512_fmadd_ps (a, b, c)
 #define MAXIMUM(a, b)         _mm512_max_ps (a, b)
 #define MINIMUM(a, b)         _mm512_min_ps (a, b)
+#define LANE_MASK             __mmask16
+#define MASK(first, end)      ((__mmask16) ((1u << (end)) - (1u << (first))))
+#define AND_MASK(a, b)        ((__mmask16) ((a) & (b)))
+#define STORE_LANES(p, m, v)  _mm512_mask_storeu_ps (p, m, v)
 #define IF_NAN(x, v)          _mm512_mask_mov_ps (x, _mm512_cmp_ps_mask (v, v, _CMP_UNORD_Q), v)
 #define IF_NEGATIVE(x, v)                                                                          \
   _mm512_mask_mov_ps (x, _mm512_cmp_ps_mask (x, _mm512_setzero_ps (), _CMP_LT_OQ), v)

@@ -74,6 +74,23 @@ under_tap (const CpuPanel *panel, gint64 pixel, gint64 at, gint64 tap)
   return inside ? panel->x + at + panel->steps[tap] : zeros;
 }
 
+/* Other groups have lanes in the first or the last block. */
+INLINE void
+store_lanes (
+    const CpuPanel *panel, const VECTOR *sums, float *y, const int n_pixels, const int n_maps)
+{
+  LANE_MASK all = MASK (0, LANES);
+  LANE_MASK begin = MASK (panel->lane, LANES), end = MASK (0, panel->lane_end);
+
+#pragma GCC unroll 8
+  for (int p = 0; p < n_pixels; p++)
+#pragma GCC unroll 4
+    for (int m = 0; m < n_maps; m++)
+      STORE_LANES (y + m * panel->out_stride + p * LANES,
+                   AND_MASK (m == 0 ? begin : all, m == n_maps - 1 ? end : all),
+                   sums[p * n_maps + m]);
+}
+
 INLINE void
 tile (const CpuPanel *panel, gint64 pixel, const int n_pixels, const int n_maps)
 {
@@ -91,7 +108,8 @@ tile (const CpuPanel *panel, gint64 pixel, const int n_pixels, const int n_maps)
                                            : LOAD (y + m * panel->out_stride + p * LANES);
   for (gint64 block = 0; block < panel->n_blocks; block++)
     {
-      gint64 n_channels = block == panel->n_blocks - 1 ? panel->last : panel->block;
+      gint64 first = block == 0 ? panel->first : 0;
+      gint64 end = block == panel->n_blocks - 1 ? panel->last : panel->block;
 
       for (gint64 tap = 0; tap < panel->n_taps; tap++)
         {
@@ -102,7 +120,7 @@ tile (const CpuPanel *panel, gint64 pixel, const int n_pixels, const int n_maps)
             from[p] = inside ? panel->x + (at[p] + panel->steps[tap])
                              : under_tap (panel, pixel + p, at[p], tap);
 #pragma GCC unroll 4
-          for (gint64 channel = 0; channel < n_channels; channel++)
+          for (gint64 channel = first; channel < end; channel++)
             {
               VECTOR weights[CPU_MOST_BLOCKS];
 
@@ -136,6 +154,11 @@ tile (const CpuPanel *panel, gint64 pixel, const int n_pixels, const int n_maps)
     }
   if (panel->ends)
     finish (panel, sums, n_pixels * n_maps);
+  if (panel->lane > 0 || panel->lane_end < LANES)
+    {
+      store_lanes (panel, sums, y, n_pixels, n_maps);
+      return;
+    }
 #pragma GCC unroll 8
   for (int p = 0; p < n_pixels; p++)
 #pragma GCC unroll 4

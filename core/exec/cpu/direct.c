@@ -27,9 +27,11 @@ struct _CpuDirect
   gboolean depthwise;
   gint64 in_plane, out_plane, n_taps; /* pixels */
   gint64 in_block;                    /* elements from one pixel of the input to the next */
-  gint64 in_blocks, out_blocks;       /* of one group */
-  guint n_panels;                     /* of one group */
-  gint32 *corners, *rows, *columns;   /* by pixel of the output */
+  gint64 n_groups;                    /* of channels that share their weights' lanes */
+  gint64 in_blocks, out_blocks;       /* of a sample */
+  gint64 *first_blocks;               /* by group: block of the output with its first map */
+  gint64 *packed_blocks; /* by group, and after the last: blocks of maps of those before */
+  gint32 *corners, *rows, *columns; /* by pixel of the output */
   guint8 *inside;
   gint32 *places;                         /* (nullable) by pixel and tap */
   gint32 *steps, *tap_rows, *tap_columns; /* by tap */
@@ -84,7 +86,9 @@ is_depthwise (const CpuDirectShape *shape)
  * @shape: a convolution
  * @lanes: channels in a block
  *
- * Groups of very few channels are left to others: most lanes would be idle.
+ * Groups of very few channels are left to others: most lanes would be idle. Groups need not consist
+ * of whole blocks: an input is read channel by channel wherever it is, and of a block of the output
+ * that two groups share each writes its own lanes.
  *
  * Returns: whether cpu_direct_new() can compute it
  */
@@ -104,23 +108,6 @@ cpu_direct_takes (const CpuDirectShape *shape, guint lanes)
     return FALSE;
   return shape->groups == 1 || is_depthwise (shape) ||
          (shape->channels > FEW_CHANNELS && 2 * shape->maps >= lanes);
-}
-
-/**
- * cpu_direct_keeps_blocks:
- * @shape: a convolution that cpu_direct_takes()
- * @lanes: channels in a block
- *
- * Where groups do not consist of whole blocks, the operands are in blocks of each group by itself,
- * as if it were a sample of its own.
- *
- * Returns: whether the operands are in blocks of all channels, as other nodes have them
- */
-gboolean
-cpu_direct_keeps_blocks (const CpuDirectShape *shape, guint lanes)
-{
-  return shape->groups == 1 || is_depthwise (shape) ||
-         (shape->channels % lanes == 0 && shape->maps % lanes == 0);
 }
 
 /**
@@ -202,6 +189,29 @@ fill_places (CpuDirect *direct)
       }
 }
 
+/* Blocks of the output that a group has maps in; of depthwise ones a block is a group. */
+static void
+fill_groups (CpuDirect *direct)
+{
+  const CpuDirectShape *s = &direct->shape;
+  gint64 lanes = direct->unit->lanes;
+  gint64 n = direct->depthwise ? (s->groups + lanes - 1) / lanes : s->groups;
+
+  direct->n_groups = n;
+  direct->in_blocks = (s->groups * s->channels + direct->in_block - 1) / direct->in_block;
+  direct->out_blocks = (s->groups * s->maps + lanes - 1) / lanes;
+  direct->first_blocks = g_new (gint64, n);
+  direct->packed_blocks = g_new0 (gint64, n + 1);
+  for (gint64 group = 0; group < n; group++)
+    {
+      gint64 first = direct->depthwise ? group : group * s->maps / lanes;
+      gint64 end = direct->depthwise ? group + 1 : ((group + 1) * s->maps + lanes - 1) / lanes;
+
+      direct->first_blocks[group] = first;
+      direct->packed_blocks[group + 1] = direct->packed_blocks[group] + end - first;
+    }
+}
+
 /**
  * cpu_direct_new:
  * @shape: a convolution that cpu_direct_takes()
@@ -213,7 +223,6 @@ CpuDirect *
 cpu_direct_new (const CpuDirectShape *shape, guint lanes)
 {
   CpuDirect *direct = g_new0 (CpuDirect, 1);
-  gint64 width = (gint64) lanes;
 
   direct->shape = *shape;
   direct->unit = cpu_vector_unit (lanes);
@@ -222,15 +231,7 @@ cpu_direct_new (const CpuDirectShape *shape, guint lanes)
   direct->out_plane = shape->out[0] * shape->out[1];
   direct->n_taps = shape->kernel[0] * shape->kernel[1];
   direct->in_block = cpu_direct_in_block (shape, lanes);
-  if (direct->depthwise)
-    direct->in_blocks = direct->out_blocks = 1; /* a panel is one block of channels */
-  else
-    {
-      direct->in_blocks = (shape->channels + direct->in_block - 1) / direct->in_block;
-      direct->out_blocks = (shape->maps + width - 1) / width;
-    }
-  direct->n_panels = (guint) ((direct->out_blocks + direct->unit->most_blocks - 1) /
-                              direct->unit->most_blocks);
+  fill_groups (direct);
   direct->corners = g_new (gint32, direct->out_plane);
   direct->rows = g_new (gint32, direct->out_plane);
   direct->columns = g_new (gint32, direct->out_plane);
@@ -252,6 +253,8 @@ cpu_direct_free (CpuDirect *direct)
 {
   if (direct == NULL)
     return;
+  g_free (direct->first_blocks);
+  g_free (direct->packed_blocks);
   g_free (direct->corners);
   g_free (direct->rows);
   g_free (direct->columns);
@@ -279,41 +282,64 @@ cpu_direct_shape (const CpuDirect *direct)
 
 /* -- weights -- */
 
-/* First block of maps of a panel; as even as whole blocks go. */
 static gint64
-panel_start (const CpuDirect *direct, guint panel)
+group_blocks (const CpuDirect *direct, gint64 group)
 {
-  return direct->out_blocks * panel / direct->n_panels;
+  return direct->packed_blocks[group + 1] - direct->packed_blocks[group];
 }
 
-/* Depthwise groups count as channels of one group; what follows speaks of groups of blocks. */
-static gint64
-n_groups (const CpuDirect *direct)
+static guint
+group_panels (const CpuDirect *direct, gint64 group)
 {
-  gint64 lanes = direct->unit->lanes;
+  guint most = direct->unit->most_blocks;
 
-  return direct->depthwise ? (direct->shape.groups + lanes - 1) / lanes : direct->shape.groups;
+  return ((guint) group_blocks (direct, group) + most - 1) / most;
+}
+
+/* First block of maps of a panel, in its group; as even as whole blocks go. */
+static gint64
+panel_start (const CpuDirect *direct, gint64 group, guint panel)
+{
+  return group_blocks (direct, group) * panel / group_panels (direct, group);
+}
+
+/* Where the channels of a group begin in their first block of the input. */
+static gint64
+group_skip (const CpuDirect *direct, gint64 group)
+{
+  return direct->depthwise ? 0 : group * direct->shape.channels % direct->in_block;
+}
+
+static gint64
+group_in_blocks (const CpuDirect *direct, gint64 group)
+{
+  gint64 end = group_skip (direct, group) + direct->shape.channels;
+
+  return (end + direct->in_block - 1) / direct->in_block;
 }
 
 /* Weights of all maps of a group in the order in which the tiles read them. */
 static void
-pack_group (const CpuDirect *direct, const float *from, float *to)
+pack_group (const CpuDirect *direct, gint64 group, const float *from, float *to)
 {
   const CpuDirectShape *s = &direct->shape;
-  gint64 lanes = direct->unit->lanes;
+  gint64 lanes = direct->unit->lanes, skip = group_skip (direct, group);
+  gint64 before = group * s->maps - direct->first_blocks[group] * lanes; /* lanes of others */
 
-  for (guint panel = 0; panel < direct->n_panels; panel++)
-    for (gint64 block = 0; block < direct->in_blocks; block++)
+  for (guint panel = 0; panel < group_panels (direct, group); panel++)
+    for (gint64 block = 0; block < group_in_blocks (direct, group); block++)
       for (gint64 tap = 0; tap < direct->n_taps; tap++)
         {
-          gint64 first = block * direct->in_block,
-                 end = MIN (first + direct->in_block, s->channels),
-                 map_end = panel_start (direct, panel + 1) * lanes;
+          gint64 first = MAX (block * direct->in_block - skip, 0),
+                 end = MIN ((block + 1) * direct->in_block - skip, s->channels),
+                 map_end = panel_start (direct, group, panel + 1) * lanes - before;
 
           for (gint64 channel = first; channel < end; channel++)
-            for (gint64 map = panel_start (direct, panel) * lanes; map < map_end; map++)
-              *to++ = map < s->maps ? from[(map * s->channels + channel) * direct->n_taps + tap]
-                                    : 0;
+            for (gint64 map = panel_start (direct, group, panel) * lanes - before; map < map_end;
+                 map++)
+              *to++ = map >= 0 && map < s->maps
+                          ? from[(map * s->channels + channel) * direct->n_taps + tap]
+                          : 0;
         }
 }
 
@@ -342,22 +368,22 @@ gboolean
 cpu_direct_pack (CpuDirect *direct, const float *weights, const float *bias)
 {
   const CpuDirectShape *s = &direct->shape;
-  gint64 lanes = direct->unit->lanes, groups = n_groups (direct);
+  gint64 lanes = direct->unit->lanes, n_blocks = direct->packed_blocks[direct->n_groups];
   gint64 own = s->maps * s->channels * direct->n_taps, /* of a group in @weights */
-      packed = direct->out_blocks * lanes * (direct->depthwise ? 1 : s->channels) * direct->n_taps;
+      packed = lanes * (direct->depthwise ? 1 : s->channels) * direct->n_taps; /* of a block */
 
   if (!all_finite (weights, own * s->groups))
     return FALSE;
   if (direct->weights == NULL)
-    direct->weights = aligned_floats (packed * groups);
+    direct->weights = aligned_floats (packed * n_blocks);
   if (direct->bias == NULL)
-    direct->bias = aligned_floats (direct->out_blocks * lanes * groups);
+    direct->bias = aligned_floats (lanes * n_blocks);
   if (direct->weights == NULL || direct->bias == NULL)
     return FALSE;
-  memset (direct->bias, 0, (gsize) (direct->out_blocks * lanes * groups) * sizeof (float));
+  memset (direct->bias, 0, (gsize) (lanes * n_blocks) * sizeof (float));
   if (direct->depthwise)
     {
-      for (gint64 c = 0; c < groups * lanes; c++)
+      for (gint64 c = 0; c < n_blocks * lanes; c++)
         for (gint64 tap = 0; tap < direct->n_taps; tap++)
           direct->weights[(c / lanes * direct->n_taps + tap) * lanes + c % lanes] =
               c < s->groups ? weights[c * direct->n_taps + tap] : 0;
@@ -365,11 +391,14 @@ cpu_direct_pack (CpuDirect *direct, const float *weights, const float *bias)
         memcpy (direct->bias, bias, (gsize) s->groups * sizeof (float));
       return TRUE;
     }
-  for (gint64 group = 0; group < groups; group++)
+  for (gint64 group = 0; group < direct->n_groups; group++)
     {
-      pack_group (direct, weights + group * own, direct->weights + group * packed);
+      gint64 at = direct->packed_blocks[group],
+             before = group * s->maps - direct->first_blocks[group] * lanes;
+
+      pack_group (direct, group, weights + group * own, direct->weights + at * packed);
       if (bias != NULL)
-        memcpy (direct->bias + group * direct->out_blocks * lanes, bias + group * s->maps,
+        memcpy (direct->bias + at * lanes + before, bias + group * s->maps,
                 (gsize) s->maps * sizeof (float));
     }
   return TRUE;
@@ -381,7 +410,7 @@ typedef struct
 {
   const CpuDirect *direct;
   const CpuEpilogue *epilogue;
-  GCancellable *cancellable;
+  const IrCall *call;
   const float *x;
   float *y;
   CpuPanel panel; /* what is the same for all */
@@ -445,6 +474,22 @@ run_after (const Job *job, const CpuPanel *panel, gint64 n_blocks, gint64 pixel,
                   (guint64) ((end - pixel) * lanes), 0);
 }
 
+/* The lanes of the group in the panel's first and last block. The last group fills its block up. */
+static void
+own_lanes (const CpuDirect *direct, gint64 group, gint64 start, gint64 end_block, CpuPanel *panel)
+{
+  gint64 lanes = direct->unit->lanes, maps = direct->shape.maps;
+
+  panel->lane = 0;
+  panel->lane_end = lanes;
+  if (direct->depthwise)
+    return;
+  if (start == 0)
+    panel->lane = group * maps - direct->first_blocks[group] * lanes;
+  if (end_block == group_blocks (direct, group) && group + 1 < direct->n_groups)
+    panel->lane_end = (group + 1) * maps - (direct->first_blocks[group] + end_block - 1) * lanes;
+}
+
 /* Tiles [first, end) of a panel: as many at once as fit into the cache with their sums, and for
  * those one part of the input channels after the other. */
 static void
@@ -452,48 +497,53 @@ run_panel (const Job *job, gint64 sample, gint64 group, guint index, gint64 firs
 {
   const CpuDirect *direct = job->direct;
   const CpuDirectShape *s = &direct->shape;
-  gint64 lanes = direct->unit->lanes, start = panel_start (direct, index),
-         n_blocks = panel_start (direct, index + 1) - start;
+  gint64 lanes = direct->unit->lanes, start = panel_start (direct, group, index),
+         end_block = panel_start (direct, group, index + 1), n_blocks = end_block - start;
   gint64 n_tiles = n_tiles_of (direct, n_blocks), plane = direct->out_plane;
-  gint64 channels = direct->depthwise ? 1 : s->channels;
-  gint64 block_weights = direct->n_taps * n_blocks * lanes * direct->in_block;
-  gint64 per_part = MAX (WEIGHT_BYTES / (block_weights * (gint64) sizeof (float)), 1);
-  gint64 n_parts = (direct->in_blocks + per_part - 1) / per_part;
-  gint64 out_block = (sample * n_groups (direct) + group) * direct->out_blocks + start;
-  gint64 in_block = (sample * n_groups (direct) + group) * direct->in_blocks;
+  gint64 channels = direct->depthwise ? 1 : s->channels, skip = group_skip (direct, group);
+  gint64 in_blocks = group_in_blocks (direct, group);
+  gint64 channel_weights = direct->n_taps * n_blocks * lanes;
+  gint64 per_part = MAX (
+      WEIGHT_BYTES / (channel_weights * direct->in_block * (gint64) sizeof (float)), 1);
+  gint64 n_parts = (in_blocks + per_part - 1) / per_part;
+  gint64 packed = direct->packed_blocks[group] + start;
+  gint64 out_block = sample * direct->out_blocks + direct->first_blocks[group] + start;
+  gint64 in_block = sample * direct->in_blocks +
+                    (direct->depthwise ? group : group * channels / direct->in_block);
   gint64 at_once = MAX (GROUP_BYTES / (n_blocks * lanes * (gint64) sizeof (float) *
                                        ((plane + n_tiles - 1) / n_tiles)),
                         1);
-  const float *weights = direct->weights +
-                         (group * direct->out_blocks + start) * lanes * channels * direct->n_taps;
+  const float *weights = direct->weights + packed * lanes * channels * direct->n_taps;
   CpuPanel panel = job->panel;
 
-  panel.bias = direct->bias + (group * direct->out_blocks + start) * lanes;
+  panel.bias = direct->bias + packed * lanes;
   panel.y = job->y + out_block * plane * lanes;
   panel.add = job->epilogue->add != NULL ? job->epilogue->add + out_block * plane * lanes : NULL;
+  own_lanes (direct, group, start, end_block, &panel);
   for (gint64 tile = first; tile < end; tile += at_once)
     {
       gint64 tile_end = MIN (tile + at_once, end);
 
-      if (job->cancellable != NULL && g_cancellable_is_cancelled (job->cancellable))
+      if (ir_call_stopped (job->call))
         return;
       for (gint64 part = 0; part < n_parts; part++)
         {
-          gint64 from = direct->in_blocks * part / n_parts,
-                 to = direct->in_blocks * (part + 1) / n_parts;
+          gint64 from = in_blocks * part / n_parts, to = in_blocks * (part + 1) / n_parts;
+          /* Channels of the group before this part, and before the next. */
+          gint64 done = MAX (from * direct->in_block - skip, 0),
+                 then = MIN (to * direct->in_block - skip, channels);
 
           panel.starts = part == 0;
           panel.ends = part == n_parts - 1;
           panel.x = job->x + (in_block + from) * panel.in_stride;
-          panel.w = weights + from * block_weights;
+          panel.w = weights + done * channel_weights;
           panel.n_blocks = to - from;
-          panel.last = panel.ends
-                           ? channels - from * direct->in_block - (to - from - 1) * direct->in_block
-                           : direct->in_block;
+          panel.first = part == 0 ? skip : 0;
+          panel.last = then + skip - (to - 1) * direct->in_block;
           /* What follows in the packed weights is the next part, or the next panel. */
           run_tiles (job, &panel, n_blocks, tile, tile_end,
-                     n_parts > 1 ? panel.w + panel.n_blocks * block_weights : NULL,
-                     MIN (to - from, direct->in_blocks - to) * block_weights);
+                     n_parts > 1 ? weights + then * channel_weights : NULL,
+                     MIN (then - done, channels - then) * channel_weights);
         }
       if (job->after)
         run_after (job, &panel, n_blocks, plane * tile / n_tiles, plane * tile_end / n_tiles);
@@ -505,19 +555,22 @@ static void
 run_part (const Job *job, gint64 part, gint64 n_parts)
 {
   const CpuDirect *direct = job->direct;
-  gint64 groups = n_groups (direct), total = 0, done = 0;
+  gint64 groups = direct->n_groups, total = 0, done = 0;
 
-  for (guint panel = 0; panel < direct->n_panels; panel++)
-    {
-      gint64 n_blocks = panel_start (direct, panel + 1) - panel_start (direct, panel);
-      total += n_blocks * n_tiles_of (direct, n_blocks);
-    }
-  total *= direct->shape.batch * groups;
+  for (gint64 group = 0; group < groups; group++)
+    for (guint panel = 0; panel < group_panels (direct, group); panel++)
+      {
+        gint64 n_blocks = panel_start (direct, group, panel + 1) -
+                          panel_start (direct, group, panel);
+        total += n_blocks * n_tiles_of (direct, n_blocks);
+      }
+  total *= direct->shape.batch;
   gint64 first = total * part / n_parts, end = total * (part + 1) / n_parts;
   for (gint64 i = 0; i < direct->shape.batch * groups && done < end; i++)
-    for (guint panel = 0; panel < direct->n_panels && done < end; panel++)
+    for (guint panel = 0; panel < group_panels (direct, i % groups) && done < end; panel++)
       {
-        gint64 n_blocks = panel_start (direct, panel + 1) - panel_start (direct, panel);
+        gint64 n_blocks = panel_start (direct, i % groups, panel + 1) -
+                          panel_start (direct, i % groups, panel);
         gint64 n_tiles = n_tiles_of (direct, n_blocks);
         gint64 from = CLAMP ((first - done + n_blocks - 1) / n_blocks, 0, n_tiles),
                to = CLAMP ((end - done + n_blocks - 1) / n_blocks, 0, n_tiles);
@@ -567,12 +620,12 @@ describe (Job *job)
 /**
  * cpu_direct_run:
  * @direct: a convolution with packed weights
- * @call: threads, and whether it was cancelled
+ * @call: threads, and whether it is to stop
  * @epilogue: what follows; its residual is in blocks, as @y
  * @x: input in blocks of cpu_direct_in_block() channels
  * @y: output in blocks of cpu_lanes() channels
  *
- * Returns: %FALSE if it was cancelled; @y is then incomplete
+ * Returns: %FALSE if it was to stop; @y is then incomplete
  */
 gboolean
 cpu_direct_run (const CpuDirect *direct,
@@ -583,15 +636,26 @@ cpu_direct_run (const CpuDirect *direct,
 {
   const CpuDirectShape *s = &direct->shape;
   Job job = {
-    .direct = direct, .epilogue = epilogue, .cancellable = call->cancellable, .x = x, .y = y
+    .direct = direct, .epilogue = epilogue, .call = call, .x = x, .y = y
   };
   guint64 work = (guint64) (s->batch * s->groups * s->maps * direct->out_plane) *
                  (guint64) (s->channels * direct->n_taps);
   int n_threads = cpu_n_threads (call, work / 32), n_parts = cpu_n_parts (call, work / 32);
 
   describe (&job);
+  /* Blocks that groups share are not complete before all have written their lanes. */
+  gboolean shared = !direct->depthwise && s->groups > 1 && s->maps % direct->unit->lanes != 0;
+  CpuEpilogue rest = *epilogue;
+  gboolean after = job.after && shared;
+
+  job.after = job.after && !shared;
+  rest.add = NULL; /* has been added */
 #pragma omp parallel for num_threads(n_threads) schedule(static)
   for (int part = 0; part < n_parts; part++)
     run_part (&job, part, n_parts);
-  return call->cancellable == NULL || !g_cancellable_is_cancelled (call->cancellable);
+  if (after)
+    cpu_epilogue_all (
+        call, &rest, y,
+        (guint64) (s->batch * direct->out_blocks * direct->unit->lanes * direct->out_plane));
+  return !ir_call_stopped (call);
 }

@@ -16,7 +16,6 @@ typedef struct
 typedef struct _CpuDirect CpuDirect;
 
 gboolean cpu_direct_takes (const CpuDirectShape *shape, guint lanes);
-gboolean cpu_direct_keeps_blocks (const CpuDirectShape *shape, guint lanes);
 CpuDirect *cpu_direct_new (const CpuDirectShape *shape, guint lanes);
 void cpu_direct_free (CpuDirect *direct);
 const CpuDirectShape *cpu_direct_shape (const CpuDirect *direct);
@@ -47,7 +46,9 @@ typedef struct
   const gint32 *tap_rows, *tap_columns;
   gint64 n_taps, height, width; /* of the input */
   gint64 in_stride, out_stride; /* elements from one block of channels to the next */
-  gint64 n_blocks, block, last; /* of the part: blocks, channels in each, and in the last */
+  gint64 n_blocks, block;       /* of the part: blocks, channels in each */
+  gint64 first, last;           /* first channel in the first block, end in the last */
+  gint64 lane, lane_end;        /* of maps: first in the first block, end in the last */
   gboolean starts, ends;        /* first part: from the bias; last part: what follows is done */
   CpuActivation activation;     /* NONE, RELU, CLIP, LEAKY_RELU or HARD_SWISH */
   float low, high, alpha;

@@ -335,6 +335,7 @@ attend (const IrCall *call, const Attention *a, const Rows *y)
   int n_threads = (int) MIN (cpu_n_threads (call, work), n_tasks);
   gboolean done = TRUE;
 
+  CpuWatch watch = cpu_watch (call, (gint64) (work / MAX ((guint64) n_tasks, 1)));
   cpu_library_threads (call, n_threads); /* where one is a region that OpenMP does not count */
 #pragma omp parallel num_threads(n_threads)
   {
@@ -343,7 +344,7 @@ attend (const IrCall *call, const Attention *a, const Rows *y)
     for (gint64 task = 0; task < n_tasks; task++)
       {
         gint64 head = task / n_blocks, first = task % n_blocks * BLOCK_ROWS;
-        if (g_cancellable_is_cancelled (call->cancellable))
+        if (cpu_watch_stopped (&watch, task))
           continue;
         if (scores == NULL || !attend_block (a, head / a->q_heads, head % a->q_heads, first,
                                              MIN (BLOCK_ROWS, a->queries - first), scores, y))
@@ -403,7 +404,8 @@ run_attention (IrCall *call, GError **error)
       !join_input (call, &a, 2, a.v_size, &a.v, &values, error))
     return FALSE;
   Rows y = rows_of (call->outputs[0].tensor, a.q_heads, &heads, &length, &size);
-  return attend (call, &a, &y) || call->op->ref (call, error);
+  return attend (call, &a, &y) ||
+         (!ir_call_fail_if_stopped (call, error) && call->op->ref (call, error));
 }
 
 static const char *

@@ -164,9 +164,11 @@ run_pool (IrCall *call, gboolean average, GError **error)
   if (y == NULL)
     return FALSE;
   int n_threads = cpu_n_threads (call, (guint64) (n * in_plane / 4));
+  CpuWatch watch = cpu_watch (call, in_plane);
 #pragma omp parallel for num_threads(n_threads) schedule(static)
   for (gint64 i = 0; i < n; i++)
-    pool_plane (&pool, (guint) lanes, x + i * in_plane, y + i * out_plane);
+    if (!cpu_watch_stopped (&watch, i))
+      pool_plane (&pool, (guint) lanes, x + i * in_plane, y + i * out_plane);
   return cpu_blocks_done (call, out, 1, blocks, error);
 }
 
@@ -199,12 +201,15 @@ run_global_average_pool (IrCall *call, GError **error)
   if (y == NULL)
     return FALSE;
   int n_threads = cpu_n_threads (call, (guint64) (in[0] * in[1] * plane));
+  CpuWatch watch = cpu_watch (call, plane * lanes);
 #pragma omp parallel for num_threads(n_threads) schedule(static)
   for (gint64 i = 0; i < in[0] * n_blocks; i++)
     {
       gint64 first = i % n_blocks * lanes;
       float means[MOST_LANES];
 
+      if (cpu_watch_stopped (&watch, i))
+        continue;
       (lanes == 16 ? mean_16 : mean_8) (x + i * plane * lanes, 0, 1, plane, (double) plane, means);
       memcpy (y + i / n_blocks * in[1] + first, means,
               (gsize) MIN (lanes, in[1] - first) * sizeof *y);
@@ -334,11 +339,14 @@ run_batch_norm (IrCall *call, GError **error)
   if (y == NULL)
     return FALSE;
   int n_threads = cpu_n_threads (call, (guint64) (in[0] * in[1] * plane));
+  CpuWatch watch = cpu_watch (call, plane * lanes);
 #pragma omp parallel for num_threads(n_threads) schedule(static)
   for (gint64 i = 0; i < in[0] * n_blocks; i++)
     {
       double means[MOST_LANES] = { 0 }, factors[MOST_LANES] = { 0 }, biases[MOST_LANES] = { 0 };
 
+      if (cpu_watch_stopped (&watch, i))
+        continue;
       for (gint64 k = 0, c = i % n_blocks * lanes; k < lanes && c < in[1]; k++, c++)
         {
           means[k] = mean[c];

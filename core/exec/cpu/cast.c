@@ -175,7 +175,7 @@ run_cast (IrCall *call, GError **error)
   if (from == to)
     {
       if (n > 0 && y != x)
-        memcpy (y, x, ir_tensor_n_bytes (in));
+        cpu_copy (call, y, x, ir_tensor_n_bytes (in));
       return TRUE;
     }
   gint64 in_size = ir_dtype_bits (types[from]) / 8, out_size = ir_dtype_bits (types[to]) / 8;
@@ -185,7 +185,8 @@ run_cast (IrCall *call, GError **error)
     {
       gint64 first = n * part / n_threads, end = n * (part + 1) / n_threads;
 
-      loops[from][to](x + first * in_size, y + first * out_size, end - first);
+      for (gint64 at = first; at < end && (at == first || !ir_call_stopped (call)); at += CPU_LOOK)
+        loops[from][to](x + at * in_size, y + at * out_size, MIN (end - at, CPU_LOOK));
     }
   return TRUE;
 }

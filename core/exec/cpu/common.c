@@ -6,6 +6,7 @@
 
 #include <math.h>
 #include <omp.h>
+#include <string.h>
 
 #define WORK_PER_THREAD 16384 /* elements: below, waking a thread costs more than it brings */
 
@@ -27,6 +28,26 @@ void
 cpu_library_threads (const IrCall *call, int n_threads)
 {
   omp_set_num_threads (ir_threads_deterministic (call->threads) ? 1 : n_threads);
+}
+
+/* Looks come at the last of so many parts, so that small loops have none. */
+CpuWatch
+cpu_watch (const IrCall *call, gint64 part_elements)
+{
+  gint64 n = CPU_LOOK / MAX (part_elements, 1), mask = 0;
+
+  while (mask + 1 < n)
+    mask = 2 * mask + 1;
+  return (CpuWatch){ .call = call, .mask = mask };
+}
+
+void
+cpu_copy (const IrCall *call, gpointer to, gconstpointer from, gsize n_bytes)
+{
+  const gsize each = 4 * CPU_LOOK;
+
+  for (gsize at = 0; at < n_bytes && (at == 0 || !ir_call_stopped (call)); at += each)
+    memcpy ((guint8 *) to + at, (const guint8 *) from + at, MIN (n_bytes - at, each));
 }
 
 const float *
@@ -252,6 +273,14 @@ cpu_epilogue (const CpuEpilogue *epilogue, float *y, guint64 n, guint64 offset)
     }
 }
 
+static void
+epilogue_pieces (
+    const IrCall *call, const CpuEpilogue *epilogue, float *y, guint64 n, guint64 offset)
+{
+  for (guint64 at = 0; at < n && (at == 0 || !ir_call_stopped (call)); at += CPU_LOOK)
+    cpu_epilogue (epilogue, y + at, MIN (n - at, CPU_LOOK), offset + at);
+}
+
 void
 cpu_epilogue_all (const IrCall *call, const CpuEpilogue *epilogue, float *y, guint64 n)
 {
@@ -261,13 +290,13 @@ cpu_epilogue_all (const IrCall *call, const CpuEpilogue *epilogue, float *y, gui
     return;
   if (n_parts == 1)
     {
-      cpu_epilogue (epilogue, y, n, 0);
+      epilogue_pieces (call, epilogue, y, n, 0);
       return;
     }
 #pragma omp parallel for num_threads(n_threads) schedule(static)
   for (int part = 0; part < n_parts; part++)
     {
       guint64 first = n * part / n_parts, end = n * (part + 1) / n_parts;
-      cpu_epilogue (epilogue, y + first, end - first, first);
+      epilogue_pieces (call, epilogue, y + first, end - first, first);
     }
 }

@@ -395,7 +395,12 @@ plan_for (Plan **plan, const Shape *shape, gint64 samples, gint64 maps)
     {
       wanted.group = maps / (shape->y[1] / shape->group);
       wanted.x[1] = shape->x[1] / shape->group * wanted.group;
-      wanted.w[0] = MAX (wanted.group, 1);
+      wanted.w[0] = wanted.group;
+      if (wanted.group == 1) /* then the axis of groups is not there */
+        {
+          memmove (wanted.w, wanted.w + 1, sizeof wanted.w - sizeof *wanted.w);
+          wanted.w[shape->ndims] = 0;
+        }
     }
   else if (shape->group <= 1)
     wanted.w[0] = maps;

@@ -55,6 +55,48 @@ int cpu_n_threads (const IrCall *call, guint64 work); /* 1 where the work is too
 /* Into how many parts to cut work if that may show in the last bits: as many as threads, but by the
  * shape alone where results must be deterministic. */
 int cpu_n_parts (const IrCall *call, guint64 work);
+/* -- stopping: what takes long looks now and then whether the run goes on -- */
+#define CPU_LOOK (1 << 20) /* elements that are worked on between two looks: about a millisecond */
+
+/* For a loop over parts, shared by its threads. */
+typedef struct
+{
+  const IrCall *call;
+  gint64 mask;
+  int stopped; /* atomic */
+} CpuWatch;
+
+CpuWatch cpu_watch (const IrCall *call, gint64 part_elements);
+
+/* Whether @part, and those after it, may be left out. */
+static inline gboolean
+cpu_watch_stopped (CpuWatch *watch, gint64 part)
+{
+  if ((part & watch->mask) == watch->mask && ir_call_stopped (watch->call))
+    __atomic_store_n (&watch->stopped, TRUE, __ATOMIC_RELAXED);
+  return __atomic_load_n (&watch->stopped, __ATOMIC_RELAXED) != 0;
+}
+
+/* memcpy() that may stop. */
+void cpu_copy (const IrCall *call, gpointer to, gconstpointer from, gsize n_bytes);
+
+/* Y [M, N] = alpha * A B + beta * Y, row-major with the given distances of rows, piece by piece where
+ * it takes long; FALSE: it was to stop, or oneDNN failed. */
+gboolean cpu_sgemm (const IrCall *call,
+                    gboolean trans_a,
+                    gboolean trans_b,
+                    gint64 m,
+                    gint64 n,
+                    gint64 k,
+                    float alpha,
+                    const float *a,
+                    gint64 lda,
+                    const float *b,
+                    gint64 ldb,
+                    float beta,
+                    float *y,
+                    gint64 ldy);
+
 /* How many threads oneDNN may use by itself from here on: 1 where results must be deterministic. */
 void cpu_library_threads (const IrCall *call, int n_threads);
 const float *cpu_floats (const IrCall *call, guint slot); /* NULL: absent, or of another type */

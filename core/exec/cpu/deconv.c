@@ -6,7 +6,6 @@
 #include "core/op/infer-window.h"
 
 #include <omp.h>
-#include <oneapi/dnnl/dnnl.h>
 #include <string.h>
 
 #define MAX_AXES 3
@@ -145,19 +144,21 @@ run (IrCall *call, GError **error)
     return ir_call_fail (call, error, IR_OP_ERROR_LIMIT, "the products do not fit into memory");
   int n_threads = cpu_n_threads (call, (guint64) (rows * g.in_plane * own / 32));
   cpu_library_threads (call, n_threads);
-  for (gint64 part = 0; part < batch * group; part++)
+  CpuWatch parts = cpu_watch (call, rows * g.in_plane);
+  for (gint64 part = 0; part < batch * group && !cpu_watch_stopped (&parts, part); part++)
     {
       float *to = y + part * each * g.out_plane;
       gint64 first = part % group * each;
 
-      if (dnnl_sgemm ('T', 'N', rows, g.in_plane, own, 1, w + part % group * own * rows, rows,
-                      x + part * own * g.in_plane, g.in_plane, 0, columns,
-                      g.in_plane) != dnnl_success)
-        return call->op->ref (call, error);
+      if (!cpu_sgemm (call, TRUE, FALSE, rows, g.in_plane, own, 1, w + part % group * own * rows,
+                      rows, x + part * own * g.in_plane, g.in_plane, 0, columns, g.in_plane))
+        return !ir_call_fail_if_stopped (call, error) && call->op->ref (call, error);
+      CpuWatch watch = cpu_watch (call, g.taps * g.in_plane);
 #pragma omp parallel for num_threads(n_threads) schedule(static)
       for (gint64 m = 0; m < each; m++)
-        add_channel (&g, columns + m * g.taps * g.in_plane, bias != NULL ? bias[first + m] : 0,
-                     to + m * g.out_plane);
+        if (!cpu_watch_stopped (&watch, m))
+          add_channel (&g, columns + m * g.taps * g.in_plane, bias != NULL ? bias[first + m] : 0,
+                       to + m * g.out_plane);
     }
   return TRUE;
 }

@@ -30,6 +30,13 @@
 
 typedef void (*UnaryLoop) (const float *in, float *out, guint64 n);
 
+static void
+run_pieces (const IrCall *call, UnaryLoop loop, const float *x, float *y, guint64 n)
+{
+  for (guint64 at = 0; at < n && (at == 0 || !ir_call_stopped (call)); at += CPU_LOOK)
+    loop (x + at, y + at, MIN (n - at, CPU_LOOK));
+}
+
 static gboolean
 run_unary (IrCall *call, UnaryLoop loop, GError **error)
 {
@@ -43,14 +50,14 @@ run_unary (IrCall *call, UnaryLoop loop, GError **error)
     return FALSE;
   if (n_parts == 1) /* a parallel region of one costs more than a small tensor */
     {
-      loop (x, y, n);
+      run_pieces (call, loop, x, y, n);
       return TRUE;
     }
 #pragma omp parallel for num_threads(n_threads) schedule(static)
   for (int part = 0; part < n_parts; part++)
     {
       guint64 first = n * part / n_parts, end = n * (part + 1) / n_parts;
-      loop (x + first, y + first, end - first);
+      run_pieces (call, loop, x + first, y + first, end - first);
     }
   return TRUE;
 }
@@ -372,16 +379,19 @@ run_binary (IrCall *call, BinaryLoop loop, IrDtype to, GError **error)
   int n_threads = cpu_n_threads (call, (guint64) (rows * binary.n)),
       n_parts = cpu_n_parts (call, (guint64) (rows * binary.n));
   /* One long row is cut, so that all threads have work. */
-  binary.chunks = rows < n_parts ? n_parts : 1;
+  binary.chunks = MAX (rows < n_parts ? n_parts : 1, (binary.n + CPU_LOOK - 1) / CPU_LOOK);
+  CpuWatch watch = cpu_watch (call, binary.n / binary.chunks);
   if (n_parts == 1)
     {
-      for (gint64 part = 0; part < rows; part++)
+      for (gint64 part = 0; part < rows * binary.chunks && !cpu_watch_stopped (&watch, part);
+           part++)
         run_part (&binary, &broadcast, loop, part);
       return TRUE;
     }
 #pragma omp parallel for num_threads(n_threads) schedule(static)
   for (gint64 part = 0; part < rows * binary.chunks; part++)
-    run_part (&binary, &broadcast, loop, part);
+    if (!cpu_watch_stopped (&watch, part))
+      run_part (&binary, &broadcast, loop, part);
   return TRUE;
 }
 

@@ -62,12 +62,15 @@ run_groups (IrCall *call, gint64 groups, GError **error)
     return FALSE;
   each = split.middle / groups;
   int n_threads = cpu_n_threads (call, ir_tensor_n_elements (in));
+  CpuWatch watch = cpu_watch (call, each * split.inner);
 #pragma omp parallel for num_threads(n_threads) schedule(static)
   for (gint64 group = 0; group < split.outer * groups; group++)
     {
       gint64 at = group * each * split.inner;
       Statistics s = statistics_of (x + at, each * split.inner, epsilon);
 
+      if (cpu_watch_stopped (&watch, group))
+        continue;
       for (gint64 c = 0; c < each; c++)
         {
           gint64 entry = n_scale == split.middle ? group % groups * each + c : group % groups;
@@ -120,12 +123,15 @@ run_lrn (IrCall *call, GError **error)
   if (y == NULL)
     return FALSE;
   int n_threads = cpu_n_threads (call, ir_tensor_n_elements (in));
+  CpuWatch watch = cpu_watch (call, split.inner * MIN (size, split.middle));
 #pragma omp parallel for num_threads(n_threads) schedule(static)
   for (gint64 plane = 0; plane < split.outer * split.middle; plane++)
     {
       gint64 c = plane % split.middle, base = plane - c;
       gint64 first = MAX (c - (size - 1) / 2, 0), last = c;
 
+      if (cpu_watch_stopped (&watch, plane))
+        continue;
       last += MIN (size / 2, split.middle - 1 - c);
       for (gint64 start = 0; start < split.inner; start += N_PLACES)
         {

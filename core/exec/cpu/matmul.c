@@ -68,23 +68,22 @@ k_stride (gboolean runs_across, gint64 across, gint64 k)
   return runs_across ? across : k;
 }
 
-/* One product of @call, piece by piece where it takes long, so that cancelling is seen in time:
- * rows of Y, or columns where there are few rows. */
-static gboolean
-sgemm_pieces (const IrCall *call,
-              gboolean trans_a,
-              gboolean trans_b,
-              gint64 m,
-              gint64 n,
-              gint64 k,
-              float alpha,
-              const float *a,
-              gint64 lda,
-              const float *b,
-              gint64 ldb,
-              float beta,
-              float *y,
-              gint64 ldy)
+/* Pieces are rows of Y, or columns where there are few rows. */
+gboolean
+cpu_sgemm (const IrCall *call,
+           gboolean trans_a,
+           gboolean trans_b,
+           gint64 m,
+           gint64 n,
+           gint64 k,
+           float alpha,
+           const float *a,
+           gint64 lda,
+           const float *b,
+           gint64 ldb,
+           float beta,
+           float *y,
+           gint64 ldy)
 {
   gboolean by_columns = m < PIECE_SIDE;
   gint64 side = by_columns ? n : m;
@@ -98,7 +97,7 @@ sgemm_pieces (const IrCall *call,
       const float *a_piece = by_columns ? a : a + first * (trans_a ? 1 : lda),
                   *b_piece = by_columns ? b + first * (trans_b ? ldb : 1) : b;
 
-      if (g_cancellable_is_cancelled (call->cancellable) ||
+      if ((work > PIECE && ir_call_stopped (call)) ||
           !sgemm (trans_a, trans_b, by_columns ? m : length, by_columns ? length : n, k, alpha,
                   a_piece, lda, b_piece, ldb, beta, y + first * (by_columns ? 1 : ldy), ldy))
         return FALSE;
@@ -134,8 +133,8 @@ sgemm_shared (const IrCall *call,
   int n_threads = MIN (n_parts, (int) ir_threads_n (call->threads));
 
   if (n_parts <= 1)
-    return sgemm_pieces (call, trans_a, trans_b, m, n, k, alpha, a, k_stride (trans_a, m, k), b,
-                         k_stride (!trans_b, n, k), beta, y, n);
+    return cpu_sgemm (call, trans_a, trans_b, m, n, k, alpha, a, k_stride (trans_a, m, k), b,
+                      k_stride (!trans_b, n, k), beta, y, n);
 #pragma omp parallel for num_threads(n_threads) schedule(static)
   for (int part = 0; part < n_parts; part++)
     {
@@ -148,8 +147,8 @@ sgemm_shared (const IrCall *call,
       float *y_part = y + first * (by_columns ? 1 : n);
 
       if (length > 0 &&
-          !sgemm_pieces (call, trans_a, trans_b, by_columns ? m : length, by_columns ? length : n,
-                         k, alpha, a_part, lda, b_part, ldb, beta, y_part, n))
+          !cpu_sgemm (call, trans_a, trans_b, by_columns ? m : length, by_columns ? length : n, k,
+                      alpha, a_part, lda, b_part, ldb, beta, y_part, n))
 #pragma omp atomic write
         done = FALSE;
     }
@@ -166,12 +165,11 @@ use_threads (const IrCall *call, gint64 m, gint64 n, gint64 k)
   return cpu_n_parts (call, work);
 }
 
-/* What a product that did not get done leads to: nothing more if it was cancelled. */
+/* What a product that did not get done leads to: nothing more if it was to stop. */
 static gboolean
 give_up (IrCall *call, GError **error)
 {
-  return !g_cancellable_set_error_if_cancelled (call->cancellable, error) &&
-         call->op->ref (call, error);
+  return !ir_call_fail_if_stopped (call, error) && call->op->ref (call, error);
 }
 
 /* C broadcast to [M, N], times beta, into Y. */
@@ -363,13 +361,15 @@ multiply (const IrCall *call, const Batch *batch, const float *a, const float *b
 
   if (n_parts == 1 || batch->n_batches == 1 || batch->m * batch->n * batch->k >= LARGE_PRODUCT)
     {
+      CpuWatch looks = cpu_watch (call, batch->m * batch->n * batch->k / 64);
       for (gint64 i = 0; i < batch->n_batches && done; i++)
-        done = multiply_one (call, batch, i, n_parts, a, b, y);
+        done = !cpu_watch_stopped (&looks, i) && multiply_one (call, batch, i, n_parts, a, b, y);
       return done;
     }
+  CpuWatch watch = cpu_watch (call, batch->m * batch->n * batch->k / 64);
 #pragma omp parallel for num_threads(n_threads) schedule(static)
   for (gint64 i = 0; i < batch->n_batches; i++)
-    if (!multiply_one (call, batch, i, 1, a, b, y))
+    if (cpu_watch_stopped (&watch, i) || !multiply_one (call, batch, i, 1, a, b, y))
 #pragma omp atomic write
       done = FALSE;
   return done;
@@ -419,10 +419,13 @@ add_and_activate (const IrCall *call,
                   float *y)
 {
   int n_threads = cpu_n_threads (call, (guint64) (rows * n));
+  CpuWatch watch = cpu_watch (call, n);
 
 #pragma omp parallel for num_threads(n_threads) schedule(static)
   for (gint64 i = 0; i < rows; i++)
     {
+      if (cpu_watch_stopped (&watch, i))
+        continue;
       add_row (y + i * n, whole ? c + i * n : c, n);
       cpu_epilogue (epilogue, y + i * n, (guint64) n, 0);
     }

@@ -115,11 +115,14 @@ walk_run (const IrCall *call, Walk *walk, const guint8 *in, guint8 *out)
   for (guint i = 0; i + 1 < walk->rank; i++)
     rows *= walk->dims[i];
   int n_threads = cpu_n_threads (call, (guint64) (rows * walk->dims[walk->rank - 1]));
+  CpuWatch watch = cpu_watch (call, walk->dims[walk->rank - 1]);
 #pragma omp parallel for num_threads(n_threads) schedule(static)
   for (gint64 row = 0; row < rows; row++)
     {
       gint64 at_in = 0, at_out = 0, index = row;
 
+      if (cpu_watch_stopped (&watch, row))
+        continue;
       for (guint i = walk->rank - 1; i > 0; i--)
         {
           gint64 at = index % walk->dims[i - 1];
@@ -238,10 +241,9 @@ run_split (IrCall *call, GError **error)
   return TRUE;
 }
 
-const IrCpuKernel cpu_concat = { .name = "block copy",
-                                 .refuses = refuses_first,
-                                 .run = run_concat,
-                                 .blocks = &cpu_concat_blocks };
+const IrCpuKernel cpu_concat = {
+  .name = "block copy", .refuses = refuses_first, .run = run_concat, .blocks = &cpu_concat_blocks
+};
 const IrCpuKernel cpu_split = { .name = "block copy", .refuses = refuses_first, .run = run_split };
 
 /* -- Slice, Expand, Tile, Pad -- */
@@ -418,7 +420,7 @@ run_dropout (IrCall *call, GError **error)
   if (y == NULL)
     return FALSE;
   if (ir_tensor_n_bytes (in) > 0 && (gconstpointer) y != ir_tensor_data (in))
-    memcpy (y, ir_tensor_data (in), ir_tensor_n_bytes (in));
+    cpu_copy (call, y, ir_tensor_data (in), ir_tensor_n_bytes (in));
   if (!ir_call_has_output (call, 1))
     return TRUE;
   mask = cpu_new_output (call, 1, error);
@@ -540,15 +542,18 @@ run_gather (IrCall *call, GError **error)
   inner = size > 0 ? inner / size : 0;
   gsize run = (gsize) inner * element;
   int n_threads = cpu_n_threads (call, (guint64) (outer * n * inner));
+  CpuWatch watch = cpu_watch (call, inner);
 #pragma omp parallel for num_threads(n_threads) schedule(static)
   for (gint64 k = 0; k < outer * n; k++)
-    memcpy (y + (gsize) k * run, x + (gsize) (k / n * size + places[k % n]) * run, run);
+    if (!cpu_watch_stopped (&watch, k))
+      memcpy (y + (gsize) k * run, x + (gsize) (k / n * size + places[k % n]) * run, run);
   return TRUE;
 }
 
 const IrCpuKernel cpu_gather = { .name = "block copy",
                                  .refuses = refuses_first,
-                                 .run = run_gather };
+                                 .run = run_gather,
+                                 .blocks = &cpu_gather_blocks };
 
 /* -- Where -- */
 
@@ -617,11 +622,15 @@ run_where (IrCall *call, GError **error)
   n = choice.dims[choice.rank - 1];
   rows = n > 0 ? (gint64) ir_tensor_n_elements (call->outputs[0].tensor) / n : 0;
   int n_threads = cpu_n_threads (call, (guint64) (rows * n));
+  CpuWatch watch = cpu_watch (call, n);
 #pragma omp parallel for num_threads(n_threads) schedule(static)
   for (gint64 row = 0; row < rows; row++)
     {
       gint64 at[3] = { 0 }, index = row;
       const gint64 last = choice.rank - 1;
+
+      if (cpu_watch_stopped (&watch, row))
+        continue;
 
       for (gint64 i = last; i > 0; i--)
         {

@@ -61,46 +61,54 @@ cpu_softmax_row (const float *x, float *y, gint64 n)
 
 #define N_LINES 64 /* neighbouring lines along an axis that are walked together */
 
+/* To be asked at every place of such lines. */
+static inline gboolean
+line_stopped (const IrCall *call, gint64 k)
+{
+  return k % (CPU_LOOK / N_LINES) == CPU_LOOK / N_LINES - 1 && ir_call_stopped (call);
+}
+
 /* Along an axis whose elements lie @step apart; @n_lines lines side by side. */
 static void
-softmax_lines (const float *x, float *y, gint64 n, gint64 step, gint64 n_lines)
+softmax_lines (const IrCall *call, const float *x, float *y, gint64 n, gint64 step, gint64 n_lines)
 {
   float most[N_LINES];
   double sums[N_LINES] = { 0 };
 
   for (gint64 i = 0; i < n_lines; i++)
     most[i] = x[i];
-  for (gint64 k = 1; k < n; k++)
+  for (gint64 k = 1; k < n && !line_stopped (call, k); k++)
     for (gint64 i = 0; i < n_lines; i++)
       most[i] = x[k * step + i] > most[i] ? x[k * step + i] : most[i];
-  for (gint64 k = 0; k < n; k++)
+  for (gint64 k = 0; k < n && !line_stopped (call, k); k++)
     for (gint64 i = 0; i < n_lines; i++)
       {
         y[k * step + i] = cpu_vector_exp (x[k * step + i] - most[i]);
         sums[i] += y[k * step + i];
       }
-  for (gint64 k = 0; k < n; k++)
+  for (gint64 k = 0; k < n && !line_stopped (call, k); k++)
     for (gint64 i = 0; i < n_lines; i++)
       y[k * step + i] *= (float) (1 / sums[i]);
 }
 
 static void
-log_softmax_lines (const float *x, float *y, gint64 n, gint64 step, gint64 n_lines)
+log_softmax_lines (
+    const IrCall *call, const float *x, float *y, gint64 n, gint64 step, gint64 n_lines)
 {
   float most[N_LINES];
   double sums[N_LINES] = { 0 };
 
   for (gint64 i = 0; i < n_lines; i++)
     most[i] = x[i];
-  for (gint64 k = 1; k < n; k++)
+  for (gint64 k = 1; k < n && !line_stopped (call, k); k++)
     for (gint64 i = 0; i < n_lines; i++)
       most[i] = x[k * step + i] > most[i] ? x[k * step + i] : most[i];
-  for (gint64 k = 0; k < n; k++)
+  for (gint64 k = 0; k < n && !line_stopped (call, k); k++)
     for (gint64 i = 0; i < n_lines; i++)
       sums[i] += cpu_vector_exp (x[k * step + i] - most[i]);
   for (gint64 i = 0; i < n_lines; i++)
     sums[i] = log (sums[i]);
-  for (gint64 k = 0; k < n; k++)
+  for (gint64 k = 0; k < n && !line_stopped (call, k); k++)
     for (gint64 i = 0; i < n_lines; i++)
       y[k * step + i] = (float) ((double) x[k * step + i] - most[i] - sums[i]);
 }
@@ -126,18 +134,21 @@ run_along_axis (IrCall *call, gboolean logarithm, GError **error)
     return FALSE;
   gint64 chunks = (split.inner + N_LINES - 1) / N_LINES;
   int n_threads = cpu_n_threads (call, ir_tensor_n_elements (in));
+  CpuWatch watch = cpu_watch (call, split.middle * MIN (N_LINES, split.inner));
 #pragma omp parallel for num_threads(n_threads) schedule(static)
   for (gint64 part = 0; part < split.outer * chunks; part++)
     {
       gint64 first = part % chunks * N_LINES, n_lines = MIN (N_LINES, split.inner - first),
              at = part / chunks * split.middle * split.inner + first;
 
+      if (cpu_watch_stopped (&watch, part))
+        continue;
       if (logarithm)
-        log_softmax_lines (x + at, y + at, split.middle, split.inner, n_lines);
-      else if (split.inner == 1)
+        log_softmax_lines (call, x + at, y + at, split.middle, split.inner, n_lines);
+      else if (split.inner == 1 && split.middle <= CPU_LOOK)
         cpu_softmax_row (x + at, y + at, split.middle);
       else
-        softmax_lines (x + at, y + at, split.middle, split.inner, n_lines);
+        softmax_lines (call, x + at, y + at, split.middle, split.inner, n_lines);
     }
   return TRUE;
 }
@@ -211,11 +222,13 @@ run_layer_norm (IrCall *call, GError **error)
   if (y == NULL)
     return FALSE;
   int n_threads = cpu_n_threads (call, (guint64) (split.outer * split.middle));
+  CpuWatch watch = cpu_watch (call, split.middle);
 #pragma omp parallel for num_threads(n_threads) schedule(static)
   for (gint64 i = 0; i < split.outer; i++)
-    layer_norm_row (x + i * split.middle, ir_tensor_data (scale),
-                    bias != NULL ? ir_tensor_data (bias) : NULL, epsilon, y + i * split.middle,
-                    split.middle);
+    if (!cpu_watch_stopped (&watch, i))
+      layer_norm_row (x + i * split.middle, ir_tensor_data (scale),
+                      bias != NULL ? ir_tensor_data (bias) : NULL, epsilon, y + i * split.middle,
+                      split.middle);
   return TRUE;
 }
 
@@ -243,11 +256,14 @@ run_skip_layer_norm (IrCall *call, GError **error)
   if (y == NULL)
     return FALSE;
   int n_threads = cpu_n_threads (call, (guint64) (split.outer * split.middle));
+  CpuWatch watch = cpu_watch (call, split.middle);
 #pragma omp parallel for num_threads(n_threads) schedule(static)
   for (gint64 i = 0; i < split.outer; i++)
     {
       float *row = y + i * split.middle;
 
+      if (cpu_watch_stopped (&watch, i))
+        continue;
       for (gint64 k = 0; k < split.middle; k++)
         row[k] = x[i * split.middle + k] + skip[i * split.middle + k];
       layer_norm_row (row, scale, bias, epsilon, row, split.middle);
@@ -321,11 +337,14 @@ run_embed_layer_norm (IrCall *call, GError **error)
   if (y == NULL)
     return FALSE;
   int n_threads = cpu_n_threads (call, (guint64) (n_rows * type->dims[rank]));
+  CpuWatch watch = cpu_watch (call, type->dims[rank]);
 #pragma omp parallel for num_threads(n_threads) schedule(static)
   for (gint64 i = 0; i < n_rows; i++)
     {
       float *row = y + i * type->dims[rank];
 
+      if (cpu_watch_stopped (&watch, i))
+        continue;
       if (add_table_rows (call, rank, type->dims, i, row))
         layer_norm_row (row, scale, bias, epsilon, row, type->dims[rank]);
       else
@@ -377,10 +396,14 @@ run_batch_norm (IrCall *call, GError **error)
   if (y == NULL)
     return FALSE;
   int n_threads = cpu_n_threads (call, ir_tensor_n_elements (in));
+  CpuWatch watch = cpu_watch (call, split.inner);
 #pragma omp parallel for num_threads(n_threads) schedule(static)
   for (gint64 plane = 0; plane < split.outer * split.middle; plane++)
     {
       gint64 c = plane % split.middle;
+
+      if (cpu_watch_stopped (&watch, plane))
+        continue;
       double factor = scale[c] / sqrt (variance[c] + epsilon);
 
       normalize (x + plane * split.inner, y + plane * split.inner, split.inner, mean[c], factor,
@@ -413,9 +436,11 @@ run_global_average_pool (IrCall *call, GError **error)
   if (y == NULL)
     return FALSE;
   int n_threads = cpu_n_threads (call, ir_tensor_n_elements (in));
+  CpuWatch watch = cpu_watch (call, split.middle);
 #pragma omp parallel for num_threads(n_threads) schedule(static)
   for (gint64 i = 0; i < split.outer; i++)
-    y[i] = (float) (row_sum (x + i * split.middle, split.middle) / split.middle);
+    if (!cpu_watch_stopped (&watch, i))
+      y[i] = (float) (row_sum (x + i * split.middle, split.middle) / split.middle);
   return TRUE;
 }
 

@@ -105,12 +105,15 @@ run_pool (IrCall *call, gboolean average, GError **error)
   if (y == NULL)
     return FALSE;
   int n_threads = cpu_n_threads (call, ir_tensor_n_elements (in));
+  CpuWatch watch = cpu_watch (call, window.in[0] * window.in[1]);
 #pragma omp parallel for num_threads(n_threads) schedule(static)
   for (gint64 plane = 0; plane < dims[0] * dims[1]; plane++)
     {
       const float *from = x + plane * window.in[0] * window.in[1];
       float *to = y + plane * window.out[0] * window.out[1];
 
+      if (cpu_watch_stopped (&watch, plane))
+        continue;
       if (average)
         average_plane (&window, count_padding, from, to);
       else

@@ -42,11 +42,18 @@ struct _Layer
 
 /* Y [m, n] (rows @ldy apart) += A [m, k] · B [n, k] transposed */
 static gboolean
-add_product (gint64 m, gint64 n, gint64 k, const float *a, const float *b, float *y, gint64 ldy)
+add_product (const Layer *l,
+             gint64 m,
+             gint64 n,
+             gint64 k,
+             const float *a,
+             const float *b,
+             float *y,
+             gint64 ldy)
 {
   if (m == 0 || n == 0 || k == 0)
     return TRUE;
-  return dnnl_sgemm ('N', 'T', m, n, k, 1, a, k, b, k, 1, y, ldy) == dnnl_success;
+  return cpu_sgemm (l->call, FALSE, TRUE, m, n, k, 1, a, k, b, k, 1, y, ldy);
 }
 
 static void
@@ -65,7 +72,7 @@ rnn_step (Direction *d, float *gates)
   const Layer *l = d->layer;
   gint64 n = l->hidden, apart = l->batch_rows * l->width;
 
-  if (!add_product (l->batch, n, n, d->h, d->r, gates, apart))
+  if (!add_product (l, l->batch, n, n, d->h, d->r, gates, apart))
     return FALSE;
   for (gint64 row = 0; row < l->batch; row++)
     {
@@ -108,12 +115,12 @@ gru_hidden (Direction *d, float *gates, gint64 apart)
     {
       for (gint64 row = 0; row < l->batch; row++)
         multiply_into (gates + row * apart + n, d->h + row * n, d->scratch + row * n, n);
-      return add_product (l->batch, n, n, d->scratch, r, gates + 2 * n, apart);
+      return add_product (l, l->batch, n, n, d->scratch, r, gates + 2 * n, apart);
     }
   memset (d->scratch, 0, sizeof (float) * (gsize) (l->batch * n));
   for (gint64 row = 0; d->r_bias != NULL && row < l->batch; row++)
     memcpy (d->scratch + row * n, d->r_bias + 2 * n, sizeof (float) * (gsize) n);
-  if (!add_product (l->batch, n, n, d->h, r, d->scratch, n))
+  if (!add_product (l, l->batch, n, n, d->h, r, d->scratch, n))
     return FALSE;
   for (gint64 row = 0; row < l->batch; row++)
     multiply_add (gates + row * apart + n, d->scratch + row * n, gates + row * apart + 2 * n, n);
@@ -127,7 +134,7 @@ gru_step (Direction *d, float *gates)
   const Layer *l = d->layer;
   gint64 n = l->hidden, apart = l->batch_rows * l->width;
 
-  if (!add_product (l->batch, 2 * n, n, d->h, d->r, gates, apart))
+  if (!add_product (l, l->batch, 2 * n, n, d->h, d->r, gates, apart))
     return FALSE;
   for (gint64 row = 0; row < l->batch; row++)
     activate (CPU_ACT_SIGMOID, gates + row * apart, 2 * n);
@@ -156,7 +163,7 @@ lstm_step (Direction *d, float *gates)
   const Layer *l = d->layer;
   gint64 n = l->hidden, apart = l->batch_rows * l->width;
 
-  if (!add_product (l->batch, 4 * n, n, d->h, d->r, gates, apart))
+  if (!add_product (l, l->batch, 4 * n, n, d->h, d->r, gates, apart))
     return FALSE;
   for (gint64 row = 0; row < l->batch; row++)
     {
@@ -246,7 +253,7 @@ run_direction (Direction *d)
   for (gint64 step = 0; step < l->steps; step++)
     {
       gint64 t = d->backwards ? l->steps - 1 - step : step;
-      if (l->call->cancellable != NULL && g_cancellable_is_cancelled (l->call->cancellable))
+      if (ir_call_stopped (l->call))
         return TRUE; /* the layer says so */
       if (!l->step (d, d->gates + t * l->step_rows * l->width))
         return FALSE;
@@ -347,7 +354,7 @@ layer_run (Layer *l, guint n_gates, GError **error)
     {
       Direction *d = &l->directions[i];
       spread_bias (d);
-      done = add_product (rows, l->width, l->in, cpu_floats (call, 0), d->w, d->gates, l->width);
+      done = add_product (l, rows, l->width, l->in, cpu_floats (call, 0), d->w, d->gates, l->width);
     }
   int available = cpu_n_threads (call, (guint64) (l->steps * work) / 64);
   cpu_library_threads (call, work >= LARGE_STEP ? available : 1);
@@ -357,7 +364,7 @@ layer_run (Layer *l, guint n_gates, GError **error)
     l->directions[i].done = done && run_direction (&l->directions[i]);
   for (int i = 0; i < n; i++)
     done = done && l->directions[i].done;
-  if (call->cancellable != NULL && g_cancellable_set_error_if_cancelled (call->cancellable, error))
+  if (ir_call_fail_if_stopped (call, error))
     return FALSE;
   return done || call->op->ref (call, error);
 }

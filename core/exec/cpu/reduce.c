@@ -163,7 +163,8 @@ axes_init (Axes *axes, const IrTensor *in, const gboolean *mask)
 
 /* Rows [first, end) along the innermost axis. */
 static void
-reduce_rows (const Axes *axes,
+reduce_rows (CpuWatch *watch,
+             const Axes *axes,
              const Reducer *reducer,
              const float *x,
              gint64 first,
@@ -174,7 +175,7 @@ reduce_rows (const Axes *axes,
   guint last = axes->rank - 1;
   gint64 n = axes->dims[last];
 
-  for (gint64 row = first; row < end; row++)
+  for (gint64 row = first; row < end && !cpu_watch_stopped (watch, row); row++)
     {
       gint64 at = 0, index = row;
 
@@ -183,9 +184,14 @@ reduce_rows (const Axes *axes,
           at += index % axes->dims[i - 1] * axes->out[i - 1];
           index /= axes->dims[i - 1];
         }
-      if (axes->reduced[last])
-        acc[at] = reducer->row (x + row * n, n, acc[at], largest != NULL ? largest[at] : 0);
-      else
+      for (gint64 i = 0; axes->reduced[last] && i < n; i += CPU_LOOK)
+        {
+          if (i > 0 && cpu_watch_stopped (watch, watch->mask))
+            return;
+          acc[at] = reducer->row (x + row * n + i, MIN (n - i, CPU_LOOK), acc[at],
+                                  largest != NULL ? largest[at] : 0);
+        }
+      if (!axes->reduced[last])
         reducer->rows (x + row * n, n, acc + at, largest != NULL ? largest + at : NULL);
     }
 }
@@ -212,9 +218,10 @@ accumulate (const IrCall *call,
   if (total == 0)
     return;
   int n_threads = cpu_n_threads (call, (guint64) total);
+  CpuWatch watch = cpu_watch (call, axes->dims[axes->rank - 1]);
 #pragma omp parallel for num_threads(n_threads) schedule(static)
   for (gint64 block = 0; block < blocks; block++)
-    reduce_rows (axes, reducer, x, rows * block / blocks, rows * (block + 1) / blocks, acc,
+    reduce_rows (&watch, axes, reducer, x, rows * block / blocks, rows * (block + 1) / blocks, acc,
                  largest);
 }
 
@@ -288,6 +295,13 @@ REDUCE (cpu_reduce_log_sum_exp, 0, exp_row, exp_rows, finish_log_exp, TRUE)
 
 #define N_LINES 256 /* neighbouring lines along an axis that are walked together */
 
+/* To be asked at every place of such lines. */
+static inline gboolean
+line_stopped (const IrCall *call, gint64 k)
+{
+  return k % (CPU_LOOK / N_LINES) == CPU_LOOK / N_LINES - 1 && ir_call_stopped (call);
+}
+
 /* Whether @x takes the place of @best: NaN beats all, as in numpy. */
 static inline gboolean
 beats (float x, float best, gboolean largest, gboolean last)
@@ -300,7 +314,8 @@ beats (float x, float best, gboolean largest, gboolean last)
 }
 
 static void
-arg_lines (const float *x,
+arg_lines (const IrCall *call,
+           const float *x,
            gint64 n,
            gint64 step,
            gint64 n_lines,
@@ -315,7 +330,7 @@ arg_lines (const float *x,
       best[i] = x[i];
       y[i] = 0;
     }
-  for (gint64 k = 1; k < n; k++)
+  for (gint64 k = 1; k < n && !line_stopped (call, k); k++)
     for (gint64 i = 0; i < n_lines; i++)
       if (beats (x[k * step + i], best[i], largest, last))
         {
@@ -342,12 +357,15 @@ run_arg (IrCall *call, gboolean largest, GError **error)
     return FALSE;
   gint64 chunks = (split.inner + N_LINES - 1) / N_LINES;
   int n_threads = cpu_n_threads (call, ir_tensor_n_elements (in));
+  CpuWatch watch = cpu_watch (call, split.middle * MIN (N_LINES, split.inner));
 #pragma omp parallel for num_threads(n_threads) schedule(static)
   for (gint64 part = 0; part < split.outer * chunks; part++)
     {
       gint64 outer = part / chunks, first = part % chunks * N_LINES;
 
-      arg_lines (x + outer * split.middle * split.inner + first, split.middle, split.inner,
+      if (cpu_watch_stopped (&watch, part))
+        continue;
+      arg_lines (call, x + outer * split.middle * split.inner + first, split.middle, split.inner,
                  MIN (N_LINES, split.inner - first), largest, last,
                  y + outer * split.inner + first);
     }
@@ -376,11 +394,11 @@ const IrCpuKernel cpu_arg_min = { .name = "row loop",
 /* -- CumSum -- */
 
 #define CUMULATE(Type, Sum)                                                                        \
-  static void cumulate_##Type (const Type *x, Type *y, gint64 n, gint64 step, gint64 n_lines,      \
-                               gboolean exclusive)                                                 \
+  static void cumulate_##Type (const IrCall *call, const Type *x, Type *y, gint64 n, gint64 step,  \
+                               gint64 n_lines, gboolean exclusive)                                 \
   {                                                                                                \
     Sum sums[N_LINES] = { 0 };                                                                     \
-    for (gint64 k = 0; k < n; k++)                                                                 \
+    for (gint64 k = 0; k < n && !line_stopped (call, k); k++)                                      \
       for (gint64 i = 0; i < n_lines; i++)                                                         \
         {                                                                                          \
           Sum before = sums[i];                                                                    \
@@ -426,21 +444,24 @@ run_cum_sum (IrCall *call, GError **error)
          step = reverse ? -split.inner : split.inner,
          start = reverse ? (split.middle - 1) * split.inner : 0;
   int n_threads = cpu_n_threads (call, ir_tensor_n_elements (in));
+  CpuWatch watch = cpu_watch (call, split.middle * MIN (N_LINES, split.inner));
 #pragma omp parallel for num_threads(n_threads) schedule(static)
   for (gint64 part = 0; part < split.outer * chunks; part++)
     {
       gint64 first = part % chunks * N_LINES, n_lines = MIN (N_LINES, split.inner - first),
              at = part / chunks * split.middle * split.inner + start + first;
 
+      if (cpu_watch_stopped (&watch, part))
+        continue;
       if (dtype == IR_DTYPE_FLOAT)
-        cumulate_float ((const float *) x + at, (float *) y + at, split.middle, step, n_lines,
+        cumulate_float (call, (const float *) x + at, (float *) y + at, split.middle, step, n_lines,
                         exclusive);
       else if (dtype == IR_DTYPE_INT64)
-        cumulate_gint64 ((const gint64 *) x + at, (gint64 *) y + at, split.middle, step, n_lines,
-                         exclusive);
+        cumulate_gint64 (call, (const gint64 *) x + at, (gint64 *) y + at, split.middle, step,
+                         n_lines, exclusive);
       else
-        cumulate_gint32 ((const gint32 *) x + at, (gint32 *) y + at, split.middle, step, n_lines,
-                         exclusive);
+        cumulate_gint32 (call, (const gint32 *) x + at, (gint32 *) y + at, split.middle, step,
+                         n_lines, exclusive);
     }
   return TRUE;
 }
@@ -465,9 +486,11 @@ run_global_max_pool (IrCall *call, GError **error)
   if (y == NULL)
     return FALSE;
   int n_threads = cpu_n_threads (call, ir_tensor_n_elements (in));
+  CpuWatch watch = cpu_watch (call, split.middle);
 #pragma omp parallel for num_threads(n_threads) schedule(static)
   for (gint64 i = 0; i < split.outer; i++)
-    y[i] = (float) most_row (x + i * split.middle, split.middle, -HUGE_VAL, 0);
+    if (!cpu_watch_stopped (&watch, i))
+      y[i] = (float) most_row (x + i * split.middle, split.middle, -HUGE_VAL, 0);
   return TRUE;
 }
 

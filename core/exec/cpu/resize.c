@@ -201,11 +201,14 @@ run_nearest (IrCall *call, const Plan *plan, GError **error)
     }
   n = plan->geometry.out[rank - 1];
   int n_threads = cpu_n_threads (call, (guint64) (rows * n));
+  CpuWatch watch = cpu_watch (call, n);
 #pragma omp parallel for num_threads(n_threads) schedule(static)
   for (gint64 row = 0; row < rows; row++)
     {
       gint64 at = 0, index = row;
 
+      if (cpu_watch_stopped (&watch, row))
+        continue;
       for (guint axis = rank - 1; axis > 0; axis--)
         {
           gint64 dim = plan->geometry.out[axis - 1];
@@ -310,12 +313,15 @@ interpolate (
 {
   int n_threads = cpu_n_threads (call, (guint64) (split.outer * out * split.inner) * table->n);
   gint64 inner = split.inner;
+  CpuWatch watch = cpu_watch (call, inner * table->n);
 
 #pragma omp parallel for num_threads(n_threads) schedule(static)
   for (gint64 row = 0; row < split.outer * out; row++)
     {
       gint64 i = row % out;
 
+      if (cpu_watch_stopped (&watch, row))
+        continue;
       mix_rows (x + row / out * split.middle * inner, table->index + i * table->n,
                 table->weights + i * table->n, table->n, y + row * inner, inner);
     }
@@ -353,8 +359,11 @@ run_interpolated (IrCall *call, const Plan *plan, GError **error)
           x = scratch = g_steal_pointer (&next);
         }
       done *= out;
+      if (ir_call_stopped (call))
+        break; /* what there is may be smaller than what is wanted; nobody reads it */
     }
-  memcpy (y, x, (gsize) done * sizeof *y);
+  if (!ir_call_stopped (call))
+    cpu_copy (call, y, x, (gsize) done * sizeof *y);
   return TRUE;
 }
 

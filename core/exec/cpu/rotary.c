@@ -54,11 +54,14 @@ run_rms_norm (IrCall *call, GError **error)
   if (y == NULL)
     return FALSE;
   int n_threads = cpu_n_threads (call, (guint64) (rows * size));
+  CpuWatch watch = cpu_watch (call, size);
 #pragma omp parallel for num_threads(n_threads) schedule(static)
   for (gint64 i = 0; i < rows; i++)
     {
       double square = sum_of_squares (x + i * size, size) / size;
 
+      if (cpu_watch_stopped (&watch, i))
+        continue;
       scale_row (x + i * size, 1 / sqrt (square + epsilon), ir_tensor_data (scale), y + i * size,
                  size);
     }
@@ -182,9 +185,12 @@ run_rotary_embedding (IrCall *call, GError **error)
   if (y == NULL)
     return FALSE;
   int n_threads = cpu_n_threads (call, ir_tensor_n_elements (ir_call_input (call, 0)));
+  CpuWatch watch = cpu_watch (call, (gint64) ir_tensor_n_elements (ir_call_input (call, 0)) /
+                                        MAX (r.batch * r.length, 1));
 #pragma omp parallel for num_threads(n_threads) schedule(static)
   for (gint64 i = 0; i < r.batch * r.length; i++)
-    rotate_position (&r, i, y);
+    if (!cpu_watch_stopped (&watch, i))
+      rotate_position (&r, i, y);
   return TRUE;
 }
 
@@ -305,9 +311,12 @@ run_half_rotary (IrCall *call, GError **error)
   for (guint i = 0; i < r.rank; i++)
     n_rows *= r.dims[i];
   int n_threads = cpu_n_threads (call, ir_tensor_n_elements (ir_call_input (call, 0)));
+  CpuWatch watch = cpu_watch (call, (gint64) ir_tensor_n_elements (ir_call_input (call, 0)) /
+                                        MAX (n_rows, 1));
 #pragma omp parallel for num_threads(n_threads) schedule(static)
   for (gint64 i = 0; i < n_rows; i++)
-    rotate_row (&r, i, y);
+    if (!cpu_watch_stopped (&watch, i))
+      rotate_row (&r, i, y);
   return TRUE;
 }
 
@@ -350,7 +359,8 @@ run_gate (IrCall *call, GError **error)
     {
       guint64 first = n * part / n_parts, end = n * (part + 1) / n_parts;
 
-      gate (x + first, b != NULL ? b + first : NULL, alpha, y + first, end - first);
+      for (guint64 at = first; at < end && (at == first || !ir_call_stopped (call)); at += CPU_LOOK)
+        gate (x + at, b != NULL ? b + at : NULL, alpha, y + at, MIN (end - at, CPU_LOOK));
     }
   return TRUE;
 }

@@ -139,9 +139,11 @@ gather (IrCall *call, const gint64 *offsets, gint64 n, gint64 run, GError **erro
   if (bytes == 0)
     return TRUE;
   int n_threads = cpu_n_threads (call, (guint64) (n * run));
+  CpuWatch watch = cpu_watch (call, run);
 #pragma omp parallel for num_threads(n_threads) schedule(static)
   for (gint64 i = 0; i < n; i++)
-    memcpy (y + (gsize) i * bytes, x + (gsize) offsets[i] * size, bytes);
+    if (!cpu_watch_stopped (&watch, i))
+      memcpy (y + (gsize) i * bytes, x + (gsize) offsets[i] * size, bytes);
   return TRUE;
 }
 
@@ -195,8 +197,9 @@ scatter (IrCall *call, const gint64 *offsets, gint64 n, gint64 run, GError **err
   if (y == NULL)
     return FALSE;
   if (ir_tensor_n_bytes (data) > 0 && (gconstpointer) y != ir_tensor_data (data))
-    memcpy (y, ir_tensor_data (data), ir_tensor_n_bytes (data));
-  for (gint64 i = 0; bytes > 0 && i < n; i++)
+    cpu_copy (call, y, ir_tensor_data (data), ir_tensor_n_bytes (data));
+  CpuWatch watch = cpu_watch (call, run);
+  for (gint64 i = 0; bytes > 0 && i < n && !cpu_watch_stopped (&watch, i); i++)
     if (adds)
       add_slice ((float *) y + offsets[i], (const float *) x + i * run, run);
     else
@@ -254,9 +257,10 @@ run_one_hot (IrCall *call, GError **error)
     return FALSE;
   CpuSplit split = cpu_split_axes (call->outputs[0].tensor, axis, axis + 1);
   gint64 n = split.outer * split.inner;
-  for (gint64 i = 0; i < n * split.middle; i++)
+  CpuWatch watch = cpu_watch (call, 1);
+  for (gint64 i = 0; i < n * split.middle && !cpu_watch_stopped (&watch, i); i++)
     memcpy (y + (gsize) i * size, off, size);
-  for (gint64 i = 0; i < n; i++)
+  for (gint64 i = 0; i < n && !cpu_watch_stopped (&watch, i); i++)
     {
       gint64 index = index_at (indices, i, split.middle),
              at = (i / split.inner * split.middle + index) * split.inner + i % split.inner;
@@ -301,13 +305,14 @@ run_non_zero (IrCall *call, GError **error)
   gconstpointer x = ir_tensor_data (in);
   IrTensor *out;
 
-  for (gint64 i = 0; i < total; i++)
+  CpuWatch watch = cpu_watch (call, 1);
+  for (gint64 i = 0; i < total && !cpu_watch_stopped (&watch, i); i++)
     dims[1] += is_non_zero (x, dtype, i);
   out = ir_call_new_output (call, 0, IR_DTYPE_INT64, 2, dims, error);
   if (out == NULL)
     return FALSE;
   gint64 *y = ir_tensor_data_writable (out);
-  for (gint64 i = 0; i < total; i++)
+  for (gint64 i = 0; i < total && !cpu_watch_stopped (&watch, i); i++)
     {
       if (is_non_zero (x, dtype, i))
         {
@@ -348,7 +353,8 @@ run_trilu (IrCall *call, GError **error)
     k = CLAMP (shift[0], -G_MAXINT64 / 2, G_MAXINT64 / 2);
   gint64 rows = ir_tensor_dims (in)[rank - 2], columns = ir_tensor_dims (in)[rank - 1];
   gint64 total = columns > 0 ? (gint64) ir_tensor_n_elements (in) / columns : 0;
-  for (gint64 i = 0; i < total; i++)
+  CpuWatch watch = cpu_watch (call, columns);
+  for (gint64 i = 0; i < total && !cpu_watch_stopped (&watch, i); i++)
     {
       gint64 edge = CLAMP (i % rows + k + (upper ? 0 : 1), 0, columns), first = upper ? edge : 0,
              end = upper ? columns : edge;

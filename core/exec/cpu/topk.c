@@ -7,6 +7,8 @@
 
 #include <math.h>
 
+#define LOOK 65536 /* elements between two looks; every one may go down the whole heap */
+
 typedef struct
 {
   float value;
@@ -44,13 +46,19 @@ sift_down (Candidate *heap, gint64 n, gint64 i, gboolean largest)
 }
 
 static void
-select_best (const float *x, gint64 n, gint64 step, Candidate *heap, gint64 k, gboolean largest)
+select_best (const IrCall *call,
+             const float *x,
+             gint64 n,
+             gint64 step,
+             Candidate *heap,
+             gint64 k,
+             gboolean largest)
 {
   for (gint64 i = 0; i < k; i++)
     heap[i] = (Candidate){ x[i * step], i };
   for (gint64 i = k / 2; i > 0; i--)
     sift_down (heap, k, i - 1, largest);
-  for (gint64 i = k; i < n; i++)
+  for (gint64 i = k; i < n && (i % LOOK != 0 || !ir_call_stopped (call)); i++)
     {
       Candidate next = { x[i * step], i };
 
@@ -59,7 +67,7 @@ select_best (const float *x, gint64 n, gint64 step, Candidate *heap, gint64 k, g
       heap[0] = next;
       sift_down (heap, k, 0, largest);
     }
-  for (gint64 left = k - 1; left > 0; left--)
+  for (gint64 left = k - 1; left > 0 && (left % LOOK != 0 || !ir_call_stopped (call)); left--)
     {
       Candidate worst = heap[0];
 
@@ -93,12 +101,15 @@ run (IrCall *call, GError **error)
   g_autofree Candidate *heap = g_try_new (Candidate, MAX (k, 1));
   if (heap == NULL || k > split.middle)
     return call->op->ref (call, error);
+  CpuWatch watch = cpu_watch (call, split.middle);
   for (gint64 line = 0; k > 0 && line < split.outer * split.inner; line++)
     {
       gint64 outer = line / split.inner, inner = line % split.inner;
 
-      select_best (x + outer * split.middle * split.inner + inner, split.middle, split.inner, heap,
-                   k, largest);
+      if (cpu_watch_stopped (&watch, line))
+        break;
+      select_best (call, x + outer * split.middle * split.inner + inner, split.middle, split.inner,
+                   heap, k, largest);
       for (gint64 i = 0; i < k; i++)
         {
           gint64 to = (outer * k + i) * split.inner + inner;

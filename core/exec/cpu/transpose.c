@@ -157,10 +157,20 @@ run (IrCall *call, GError **error)
          column_step = walk.strides[walk.rank - 1];
   gint64 planes = (gint64) ir_tensor_n_elements (out) / (rows * columns);
   int n_threads = cpu_n_threads (call, ir_tensor_n_elements (out));
+  /* A large plane is cut into bands of rows. */
+  gint64 band = MAX (CPU_LOOK / MAX (columns, 1) / TILE * TILE, TILE),
+         bands = (rows + band - 1) / band;
+  CpuWatch watch = cpu_watch (call, MIN (band, rows) * columns);
 #pragma omp parallel for num_threads(n_threads) schedule(static)
-  for (gint64 plane = 0; plane < planes; plane++)
-    copy_plane (size, x + place (&walk, plane, walk.rank > 2 ? walk.rank - 2 : 0) * (gint64) size,
-                rows, row_step, columns, column_step, y + plane * rows * columns * (gint64) size);
+  for (gint64 part = 0; part < planes * bands; part++)
+    {
+      gint64 plane = part / bands, first = part % bands * band;
+      gint64 at = place (&walk, plane, walk.rank > 2 ? walk.rank - 2 : 0) + first * row_step;
+
+      if (!cpu_watch_stopped (&watch, part))
+        copy_plane (size, x + at * (gint64) size, MIN (band, rows - first), row_step, columns,
+                    column_step, y + (plane * rows + first) * columns * (gint64) size);
+    }
   return TRUE;
 }
 

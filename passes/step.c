@@ -530,6 +530,29 @@ ir_pass_take_name (IrPassContext *context, const IrValue *old, IrValue *fresh)
   ir_edit_set_flags (context->edit, fresh, fresh->flags | IR_VALUE_NAMED_BY_USER);
 }
 
+/**
+ * ir_pass_replace_node:
+ * @context: a run of passes with an open step
+ * @old: a live node of one output
+ * @fresh: (transfer none): the output of a new node that is the same value
+ *
+ * @fresh stands for the output of @old from now on: with what is known of its type, for all its
+ * uses, under its name. @old goes, with its constant inputs that nothing else uses.
+ */
+void
+ir_pass_replace_node (IrPassContext *context, IrNode *old, IrValue *fresh)
+{
+  IrValue *value = old->outputs[0];
+  const IrType *merged = ir_type_merge (context->model->context, fresh->type, value->type);
+
+  if (merged != NULL && merged != fresh->type)
+    ir_edit_set_type (context->edit, fresh, merged);
+  ir_edit_replace_uses (context->edit, value, fresh);
+  ir_edit_step_map_node (context->edit, old->id, fresh->producer->id);
+  ir_pass_remove_node (context, old);
+  ir_pass_take_name (context, value, fresh);
+}
+
 /* Detached graphs, what fusion made, and bodies of what the op table has a row for: an operator is
  * not to be made from what defines it. */
 static gboolean

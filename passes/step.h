@@ -47,6 +47,8 @@ void ir_pass_remove_node (IrPassContext *context, IrNode *node);
 /* After @fresh has replaced @old everywhere and @old's producer is gone: @fresh gets the name that
  * a user gave to @old. */
 void ir_pass_take_name (IrPassContext *context, const IrValue *old, IrValue *fresh);
+/* The same value from another node: @fresh takes type, uses and name, and @old goes. */
+void ir_pass_replace_node (IrPassContext *context, IrNode *old, IrValue *fresh);
 /* The live main graph, bodies of functions, and subgraphs of both, outer ones first. */
 GPtrArray *ir_pass_graphs (IrPassContext *context);
 /* In the body of a function: some attribute is that of the call. */

@@ -85,6 +85,28 @@ static const struct
         "a", "x") "b = ReduceMean <axes = [2, 3]> (a)  " TO_BACK ("y", "b") "}" },
   { "push-transposes-through-sums",
     IMAGES "{ " TO_FRONT ("a", "x") "b = Softmax <axis = 1> (a)  " TO_BACK ("y", "b") "}" },
+  /* -- parts -- */
+  { "split-slices",
+    "(float[n,6] x) => (float[n,2] y, float[n,3] z) { ax = Constant <value = "
+    "int64[1] {-1}> ()  p = Constant <value = int64[1] {0}> ()  q = Constant <value "
+    "= int64[1] {2}> ()  r = Constant <value = int64[1] {-1}> ()  e = Constant "
+    "<value = int64[1] {99}> ()  y = Slice (x, p, q, ax)  z = Slice (x, q, r, ax)  "
+    "w = Slice (x, r, e, ax)  v = Add (w, z) }" },
+  { "split-slices",
+    "(float[n,5] x) => (float[n,3] y, float[n,2] z) { i = Constant <value = int64[2] {3, 4}> ()  j = "
+    "Constant <value = int64[3] {0, 1, -3}> ()  a = Gather <axis = 1> (x, i)  y = Gather <axis = 1> "
+    "(x, j)  z = Neg (a) }" },
+  { "split-sequences",
+    "(float[n,6] x) => (float[n,4] y, float[n,2] z) { k = Constant <value = int64 {4}> ()  i = "
+    "Constant <value = int64 {0}> ()  j = Constant <value = int64 {-1}> ()  s = SplitToSequence "
+    "<axis = 1> (x, k)  y = SequenceAt (s, i)  a = SequenceAt (s, j)  z = Neg (a) }" },
+  { "split-sequences",
+    "(float[n,3] x) => (float[n] y) { i = Constant <value = int64 {2}> ()  j = Constant <value = int64 "
+    "{-3}> ()  s = SplitToSequence <axis = -1, keepdims = 0> (x)  a = SequenceAt (s, i)  b = "
+    "SequenceAt (s, j)  y = Sub (a, b) }" },
+  { "split-sequences",
+    "(float[n,6] x) => (float[n,3] y) { k = Constant <value = int64[3] {1, 3, 2}> ()  i = Constant "
+    "<value = int64 {1}> ()  s = SplitToSequence <axis = 1> (x, k)  y = SequenceAt (s, i) }" },
   /* -- heads -- */
   { "fuse-heads",
     "(float[n,3,8] x, float[n,5,8] z, float[n,5,12] w, bool[3,5] keep) => (float[n,3,12] y) { f = "
@@ -206,6 +228,11 @@ static const struct
   "<value = int64[1] {2}> ()  four = Constant <value = int64[1] {4}> ()  big = Constant <value = "   \
   "int64[1] {99}> ()  last = Constant <value = int64[1] {-1}> ()  low = Constant <value = int64[1]"  \
   " {-99}> ()  a = Slice " FIRST "  y = Slice " SECOND " }"
+#define SHARED(FIRST, SECOND)                                                                         \
+  "(float[n,6,5] x) => (float[n,h,w] y, float[n,i,j] z) { one = Constant <value = int64[1] {1}> ()"   \
+  "  two = Constant <value = int64[1] {2}> ()  big = Constant <value = int64[1] {99}> ()  last = "    \
+  "Constant <value = int64[1] {-1}> ()  low = Constant <value = int64[1] {-99}> ()  y = Slice " FIRST \
+  "  z = Slice " SECOND " }"
 #define POOLED(ATTRS)                                                                               \
   "(float[n,2,5,6] x) => (float[n,2,h,w] y) { p = Constant <value = int64[8] {0, 0, 1, 1, 0, 0, 1," \
   " 1}> ()  a = Pad (x, p)  y = AveragePool <kernel_shape = [2, 3]" ATTRS "> (a) }"
@@ -219,6 +246,19 @@ static const struct
   { "merge-slices", SLICED ("(x, one, big, one)", "(a, two, big, one)") },
   { "merge-slices", SLICED ("(x, one, big, one, two)", "(a, one, four, last, one)") },
   { "merge-slices", SLICED ("(x, last, low, two, last)", "(a, one, four, one)") },
+  { "split-slices", SHARED ("(x, low, two, one)", "(x, one, big, one)") },
+  { "split-slices", SHARED ("(x, low, one, one)", "(x, two, big, one)") },
+  { "split-slices", SHARED ("(x, low, two, one)", "(x, two, last, one)") },
+  { "split-slices", SHARED ("(x, low, two, one)", "(x, two, big, two)") },
+  { "split-slices", SHARED ("(x, low, two, one, two)", "(x, two, big, one)") },
+  { "split-sequences",
+    "(float[n,6] x, int64 i) => (float[n,w] y) { k = Constant <value = int64 {4}> ()  j = Constant "
+    "<value = int64 {-1}> ()  s = SplitToSequence <axis = 1> (x, k)  y = SequenceAt (s, j)  l = "
+    "SequenceLength (s) }" },
+  { "split-sequences",
+    "(float[n,6] x) => (float[n,2] y, float[n,2] z) { k = Constant <value = int64 {2}> ()  i = "
+    "Constant <value = int64 {1}> ()  j = Constant <value = int64 {-2}> ()  s = SplitToSequence <axis "
+    "= 1> (x, k)  y = SequenceAt (s, j)  z = SequenceAt (s, i) }" },
   { "merge-concats-first", "(float[n,2] a) => (float[m,4] y) { c = Concat <axis = 1> (a, a)  y = "
                            "Concat <axis = 0> (c, c) }" },
   { "merge-concats-second", "(float[n,n] a) => (float[m,k] y) { c = Concat <axis = 0> (a, a)  y = "

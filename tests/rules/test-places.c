@@ -66,6 +66,14 @@ static const struct
   { "merge-matmuls",
     "(float[n,4] x, float[4,3] P, float[4,3] Q, float[4,3] R) => (float[n,3] y) { "
     "a = MatMul (x, P)  b = MatMul (x, Q)  c = MatMul (x, R)  d = Sub (a, b)  y = Mul (d, c) }" },
+  { "split-slices",
+    IO "{ a = Constant <value = int64[1] {0}> ()  b = Constant <value = int64[1] {1}> ()  c = "
+       "Constant <value = int64[1] {4}> ()  d = Slice (x, a, b, b)  e = Slice (x, b, c, b)  y = "
+       "Concat <axis = 1> (e, d) }" },
+  { "split-sequences",
+    IO "{ k = Constant <value = int64 {3}> ()  i = Constant <value = int64 {0}> ()  j = Constant "
+       "<value = int64 {-1}> ()  s = SplitToSequence <axis = 1> (x, k)  d = SequenceAt (s, i)  e = "
+       "SequenceAt (s, j)  y = Concat <axis = 1> (e, d) }" },
   { "inline-branch", IO "{ c = Constant <value = bool {1}> ()  y = If (c) <" BRANCHES "> }" },
   { "remove-loop", IO "{ m = Constant <value = int64 {0}> ()  a = Neg (x)  b = Loop (m, , a) " BODY
                       "t = Exp (s) }>  y = Abs (b) }" },

@@ -1,0 +1,236 @@
+/* Rows of the pass catalogue, each with its traps: a small model, what the pass leaves of it, and
+ * where it must not apply the reason that it gives. Whatever it does, results stay: on the
+ * reference and on the CPU kernels, on ordinary contents and, for exact rules, on NaN, infinities
+ * and -0. */
+#include "config.h"
+
+#include "tests/rules/pass-test.h"
+
+#include <string.h>
+
+typedef struct
+{
+  const char *name;
+  const char *passes;
+  guint n_nodes;      /* counted, after */
+  const char *reason; /* (nullable) part of a refusal */
+  double rtol;        /* 0: bit for bit, on any contents */
+  const char *text;
+} Case;
+
+#define OPSET(N)    "<ir_version: 8, opset_import: [\"\" : " N ", \"irscope\" : 1]>\ng "
+#define AT(NAME, N) NAME " = Constant <value = int64[1] {" #N "}> ()  "
+#define AXIS        AT ("ax", 1)
+
+/* -- split-slices -- */
+
+#define SLICES         "split-slices"
+#define THREE          "(float[n,6] x) => (float[n,2] a, float[n,3] b, float[n,1] c) { "
+#define TWO            "(float[n,6] x) => (float[n,p] a, float[n,q] b) { "
+#define OVERLAP        "two parts of the axis overlap"
+#define HOLE           "nothing takes a part of the axis"
+#define SHORT          "nothing takes the end of the axis"
+#define SLICE(Y, S, E) Y " = Slice (x, " S ", " E ", ax)  "
+
+/* -- split-sequences -- */
+
+#define SEQUENCES       "split-sequences"
+#define NUMBER(NAME, N) NAME " = Constant <value = int64 {" #N "}> ()  "
+#define READ(Y, I)      Y " = SequenceAt (s, " I ")  "
+
+static const Case cases[] = {
+  { "three slices that share out an axis are one Split", SLICES, 1, NULL, 0,
+    OPSET ("17") THREE AXIS AT ("p", 0) AT ("q", 2) AT ("r", 5) AT ("e", 9223372036854775807)
+        SLICE ("b", "q", "r") SLICE ("a", "p", "q") SLICE ("c", "r", "e") "}" },
+  { "starts and ends are counted from the end and clamped", SLICES, 1, NULL, 0,
+    OPSET ("17") THREE "ax = Constant <value = int64[1] {-1}> ()  " AT ("p", -99) AT ("q", -4)
+        AT ("r", -1) AT ("e", 7) SLICE ("a", "p", "q") SLICE ("b", "q", "r")
+            SLICE ("c", "r", "e") "}" },
+  { "sizes are an attribute before opset 13", SLICES, 1, NULL, 0,
+    OPSET ("11") TWO AXIS AT ("p", 0) AT ("q", 2) AT ("r", 6) SLICE ("a", "p", "q")
+        SLICE ("b", "q", "r") "}" },
+  { "before opset 10 the ranges are attributes", SLICES, 1, NULL, 0,
+    OPSET ("9") TWO "a = Slice <axes = [1], starts = [0], ends = [2]> (x)  b = Slice <axes = [1], "
+                    "starts = [2], ends = [9]> (x) }" },
+  { "Gathers of consecutive indices are slices", SLICES, 1, NULL, 0,
+    OPSET ("17") TWO
+    "i = Constant <value = int64[2] {0, 1}> ()  j = Constant <value = int64[4] {2, "
+    "-3, 4, -1}> ()  a = Gather <axis = 1> (x, i)  b = Gather <axis = -1> (x, j) "
+    "}" },
+  { "a part may be an output, and be read too", SLICES, 2, NULL, 0,
+    OPSET ("17") "(float[n,6] x) => (float[n,3] a, float[n,3] y) { " AXIS AT ("p", 0) AT ("q", 3)
+        AT ("r", 6) SLICE ("a", "p", "q") SLICE ("b", "q", "r") "y = Sub (a, b) }" },
+  { "parts that overlap stay", SLICES, 2, OVERLAP, 0,
+    OPSET ("17") TWO AXIS AT ("p", 0) AT ("q", 3) AT ("r", 2) AT ("e", 6) SLICE ("a", "p", "q")
+        SLICE ("b", "r", "e") "}" },
+  { "a part that is taken twice stays", SLICES, 3, OVERLAP, 0,
+    OPSET ("17") "(float[n,6] x) => (float[n,3] a, float[n,3] b, float[n,3] c) { " AXIS AT ("p", 0)
+        AT ("q", 3) AT ("e", 6) SLICE ("a", "p", "q") SLICE ("b", "q", "e")
+            SLICE ("c", "p", "q") "}" },
+  { "parts with a hole between them stay", SLICES, 2, HOLE, 0,
+    OPSET ("17") TWO AXIS AT ("p", 0) AT ("q", 2) AT ("r", 3) AT ("e", 6) SLICE ("a", "p", "q")
+        SLICE ("b", "r", "e") "}" },
+  { "parts that leave the end out stay", SLICES, 2, SHORT, 0,
+    OPSET ("17") TWO AXIS AT ("p", 0) AT ("q", 2) AT ("e", -1) SLICE ("a", "p", "q")
+        SLICE ("b", "q", "e") "}" },
+  { "an end that is clamped to the start takes nothing", SLICES, 2, NULL, 0,
+    OPSET ("17") TWO AXIS AT ("p", 0) AT ("q", 3) AT ("r", -99) SLICE ("a", "p", "q")
+        SLICE ("b", "q", "r") "}" },
+  { "parts along two axes stay", SLICES, 2, NULL, 0,
+    OPSET ("17") "(float[4,6] x) => (float[2,6] a, float[4,3] b) { " AXIS AT ("zero", 0) AT ("q", 2)
+        AT ("r", 3) AT ("e", 6) "a = Slice (x, zero, q, zero)  " SLICE ("b", "r", "e") "}" },
+  { "a Slice of two axes stays", SLICES, 2, NULL, 0,
+    OPSET ("17") "(float[4,6] x) => (float[4,3] a, float[2,3] b) { " AXIS AT ("zero", 0)
+        AT ("q", 3) "s = Constant <value = int64[2] {0, 3}> ()  t = Constant <value = int64[2] {2, "
+                    "6}> ()  u = Constant <value = int64[2] {0, 1}> ()  " SLICE (
+                        "a", "zero", "q") "b = Slice (x, s, t, u) }" },
+  { "steps other than 1 stay", SLICES, 2, NULL, 0,
+    OPSET ("17") "(float[n,6] x) => (float[n,3] a, float[n,3] b) { " AXIS AT ("p", 0) AT ("q", 1)
+        AT ("e", 6) AT ("two", 2) "a = Slice (x, p, e, ax, two)  b = Slice (x, q, e, ax, two) }" },
+  { "an axis of unknown size stays", SLICES, 2, NULL, 0,
+    OPSET ("17") "(float[m,4] x) => (float[p,4] a, float[q,4] b) { " AT ("ax", 0) AT ("p", 0)
+        AT ("q", 1) AT ("e", 99) SLICE ("a", "p", "q") SLICE ("b", "q", "e") "}" },
+  { "ranges that are not constant stay", SLICES, 2, NULL, 0,
+    OPSET ("17") "(float[n,6] x, int64[1] q) => (float[n,p] a, float[n,r] b) { " AXIS AT ("p", 0)
+        AT ("e", 6) SLICE ("a", "p", "q") SLICE ("b", "q", "e") "}" },
+  { "slices of two values stay", SLICES, 2, NULL, 0,
+    OPSET ("17") "(float[n,6] x, float[n,6] z) => (float[n,3] a, float[n,3] b) { " AXIS AT ("p", 0)
+        AT ("q", 3) AT ("e", 6) SLICE ("a", "p", "q") "b = Slice (z, q, e, ax) }" },
+  { "slices in two graphs stay", SLICES, 4, NULL, 0,
+    OPSET ("17") "(float[n,6] x, bool k) => (float[n,3] a, float[n,3] y) { " AXIS AT ("p", 0)
+        AT ("q", 3) AT ("e", 6) SLICE (
+            "a",
+            "p",
+            "q") "y = If (k) <then_branch = t () => "
+                 "(float[n,3] u) { u = Slice (x, q, e, ax) }, else_branch = f () => (float[n,3] v) { v = "
+                 "Neg (a) }> }" },
+  { "Gathers that drop the axis would be more nodes as a Split", SLICES, 2, NULL, 0,
+    OPSET ("17") "(float[n,2] x) => (float[n] a, float[n] b) { " NUMBER ("i", 0)
+        NUMBER ("j", 1) "a = Gather <axis = 1> (x, i)  b = Gather <axis = 1> (x, j) }" },
+  { "indices in another order are no slice", SLICES, 2, NULL, 0,
+    OPSET ("17") TWO
+    "i = Constant <value = int64[2] {1, 0}> ()  j = Constant <value = int64[4] {2, "
+    "3, 4, 5}> ()  a = Gather <axis = 1> (x, i)  b = Gather <axis = 1> (x, j) }" },
+
+  { "pieces of equal size are one Split", SEQUENCES, 1, NULL, 0,
+    OPSET ("17") TWO NUMBER ("two", 2) NUMBER ("i", 0) NUMBER (
+        "j", -1) "s = SplitToSequence <axis = 1> (x, two)  " READ ("a", "i") READ ("b", "j") "}" },
+  { "the last piece may be smaller", SEQUENCES, 1, NULL, 0,
+    OPSET ("17") TWO NUMBER ("four", 4) NUMBER ("i", 0) NUMBER (
+        "j", 1) "s = SplitToSequence <axis = -1> (x, four)  " READ ("a", "i") READ ("b", "j") "}" },
+  { "pieces of listed sizes are one Split, before opset 13 too", SEQUENCES, 1, NULL, 0,
+    OPSET ("11") TWO "k = Constant <value = int64[3] {1, 2, 3}> ()  " NUMBER ("i", 2) NUMBER (
+        "j", -3) "s = SplitToSequence <axis = 1> (x, k)  " READ ("a", "i") READ ("b", "j") "}" },
+  { "sizes that are listed need no size of the axis", SEQUENCES, 4, NULL, 0,
+    OPSET ("17") "(float[4,4] x, bool go) => (float[1,4] a, float[2,4] b) { k = Constant <value = int64[2] {1, 2}> ()  " AT (
+        "p", 1)
+        AT ("q", 4) "w = Where (go, p, p)  y = Slice (x, w, q)  t = Abs (y)  s = SplitToSequence (t, k)  " NUMBER (
+            "i", 0) NUMBER ("j", 1) READ ("a", "i") READ ("b", "j") "}" },
+  { "one piece alone is a Slice", SEQUENCES, 1, NULL, 0,
+    OPSET ("17") "(float[n,6] x) => (float[n,2] a) { " NUMBER ("two", 2)
+        NUMBER ("i", 1) "s = SplitToSequence <axis = 1> (x, two)  " READ ("a", "i") "}" },
+  { "places without their axis are Gathers", SEQUENCES, 2, NULL, 0,
+    OPSET ("17") "(float[n,3] x) => (float[n] a, float[n] b) { " NUMBER ("i", 0)
+        NUMBER ("j", -1) "s = SplitToSequence <axis = 1, keepdims = 0> (x)  " READ ("a", "i")
+            READ ("b", "j") "}" },
+  { "listed sizes keep the axis, whatever keepdims says", SEQUENCES, 1, NULL, 0,
+    OPSET ("17") "(float[n,2] x) => (float[n,1] a, float[n,1] b) { " NUMBER ("one", 1) NUMBER ("i",
+                                                                                               0)
+        NUMBER ("j", 1) "s = SplitToSequence <axis = 1, keepdims = 0> (x, one)  " READ ("a", "i")
+            READ ("b", "j") "}" },
+  { "a position that is computed stays", SEQUENCES, 4, "otherwise than at a constant position", 0,
+    OPSET ("17") "(float[n,6] x, bool q) => (float[n,2] a, float[n,2] b) { " NUMBER ("two", 2)
+        NUMBER ("i", 0) "j = Cast <to = 7> (q)  s = SplitToSequence <axis = 1> (x, two)  " READ (
+            "a", "i") READ ("b", "j") "}" },
+  { "a sequence whose length is asked for stays", SEQUENCES, 3,
+    "otherwise than at a constant position", 0,
+    OPSET ("17") "(float[n,6] x) => (float[n,2] a, int64 b) { " NUMBER ("two", 2)
+        NUMBER ("i", 0) "s = SplitToSequence <axis = 1> (x, two)  " READ (
+            "a", "i") "b = SequenceLength (s) }" },
+  { "pieces of an axis of unknown size stay", SEQUENCES, 2, "the size of the axis is not known", 0,
+    OPSET ("17") "(float[m,4] x) => (float[p,4] a) { " NUMBER ("one", 1)
+        NUMBER ("i", 0) "s = SplitToSequence <axis = 0> (x, one)  " READ ("a", "i") "}" },
+  { "a sequence that is read in a branch stays", SEQUENCES, 4, "in another graph", 0,
+    OPSET ("17") "(float[n,6] x, bool k) => (float[n,2] y) { " NUMBER ("two", 2) NUMBER (
+        "i",
+        0) "s = SplitToSequence <axis = 1> (x, two)  y = If (k) <then_branch = t () => (float[n,2] u) "
+           "{ u = SequenceAt (s, i) }, else_branch = f () => (float[n,2] v) { v = SequenceAt (s, i) "
+           "}> }" },
+  { "a piece that is an output twice stays", SEQUENCES, 3, "an output of the graph twice", 0,
+    OPSET ("17") TWO NUMBER ("two", 2) NUMBER ("i", 0) NUMBER (
+        "j", -3) "s = SplitToSequence <axis = 1> (x, two)  " READ ("a", "i") READ ("b", "j") "}" },
+};
+
+static gboolean
+says (const IrModel *model, const char *reason)
+{
+  for (guint i = 0; i < ir_history_n_refusals (model); i++)
+    {
+      const IrRefusal *refusal = ir_history_refusal (model, i);
+
+      if (strstr (refusal->reason, reason) != NULL)
+        return TRUE;
+      g_test_message ("refusal of %s: %s", refusal->rule, refusal->reason);
+    }
+  return FALSE;
+}
+
+static void
+compare_runs (const Case *c, IrModel *original, IrModel *model, gboolean adversarial)
+{
+  g_autoptr (GRand) rand = g_rand_new_with_seed (7);
+  g_autoptr (GHashTable) inputs = test_inputs (original, rand, adversarial);
+  g_autoptr (IrRun) before = test_run (original, inputs, "ref");
+  g_autoptr (IrRun) after = test_run (model, inputs, "ref");
+  g_autoptr (IrRun) fast = test_run (model, inputs, "cpu");
+  g_autofree char *difference = test_compare (original, before, model, after, c->rtol);
+  g_autofree char *other = test_compare (original, before, model, fast, MAX (c->rtol, 1e-5));
+
+  g_assert_cmpstr (difference, ==, NULL);
+  g_assert_cmpstr (other, ==, NULL);
+}
+
+static void
+test_case (gconstpointer data)
+{
+  const Case *c = data;
+  g_autoptr (IrModel) model = test_model (c->text);
+  g_autoptr (GRand) rand = g_rand_new_with_seed (5);
+  g_auto (GStrv) names = g_strsplit (c->passes, " ", -1);
+  g_autoptr (GError) error = NULL;
+  g_autoptr (IrPipeline)
+      pipeline = ir_pipeline_new_from_names ((const char *const *) names, &error);
+  IrPipelineOptions options = { .max_class = IR_CLASS_ROUNDING,
+                                .record_refusals = TRUE,
+                                .verify = TRUE };
+  IrPipelineResult result;
+
+  g_assert_no_error (error);
+  test_model_randomize (model, rand);
+  g_autoptr (IrModel) original = ir_model_clone (model);
+  guint n_before = ir_model_n_counted_nodes (model);
+  g_assert_true (ir_pipeline_run (model, pipeline, &options, &result, NULL, &error));
+  g_assert_no_error (error);
+  test_verify (model);
+  g_assert_cmpuint (ir_model_n_counted_nodes (model), ==, c->n_nodes);
+  g_assert_true (result.n_steps > 0 || n_before == c->n_nodes);
+  if (c->reason != NULL)
+    g_assert_true (says (model, c->reason));
+  compare_runs (c, original, model, FALSE);
+  if (c->rtol == 0)
+    compare_runs (c, original, model, TRUE);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_set_nonfatal_assertions ();
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      g_autofree char *path = g_strdup_printf ("/catalogue/%s", cases[i].name);
+
+      g_test_add_data_func (path, &cases[i], test_case);
+    }
+  return g_test_run ();
+}

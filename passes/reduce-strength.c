@@ -8,9 +8,11 @@
  *     reciprocal (sqrt x) * y      y / sqrt x
  *     log (softmax x)              log_softmax x
  *     c * (d * x)                  (c d) * x             constants only
+ *     reshape, swap, reshape       gather of channels    exact: a shuffle of groups of channels
  *
  * pow (x, 0.5) is not sqrt (x) for -0 and -infinity; that one is in rewrite-unsafe. Source:
- * Grappler convert_pow, convert_log_softmax; XLA AlgebraicSimplifier; tinygrad symbolic. */
+ * Grappler convert_pow, convert_log_softmax; XLA AlgebraicSimplifier; tinygrad symbolic. The
+ * shuffle: Zhang et al. 2018, ShuffleNet. */
 #include "config.h"
 
 #include "passes/rule.h"
@@ -105,6 +107,46 @@ when_softmax (IrMatch *match)
   return when_float (match);
 }
 
+/* The first Reshape cuts axis 1 in two, the Transpose swaps the halves, the last Reshape joins
+ * them. */
+static gboolean
+when_shuffle (IrMatch *match)
+{
+  const IrType *x = ir_match_value (match, "x")->type;
+  const IrType *cut = ir_match_node (match, "cut")->outputs[0]->type;
+  const IrType *y = ir_match_root (match)->outputs[0]->type;
+  guint n = 0;
+  const gint64 *perm = ir_node_attr_ints (ir_match_node (match, "swap"), "perm", &n);
+
+  if (x == NULL || cut == NULL || x != y || x->rank < 3 || cut->rank != x->rank + 1 ||
+      (int) n != cut->rank)
+    return ir_match_fail (match, "the shapes do not cut one axis in two");
+  for (int i = 0; i < cut->rank; i++)
+    if (perm[i] != (i == 1   ? 2
+                    : i == 2 ? 1
+                             : i) ||
+        (i != 1 && i != 2 && cut->dims[i] != x->dims[i < 1 ? i : i - 1]))
+      return ir_match_fail (match, "other axes change, too");
+  if (!ir_dim_is_known (cut->dims[1]) || !ir_dim_is_known (cut->dims[2]) ||
+      !ir_dim_is_known (x->dims[1]) || cut->dims[1] * cut->dims[2] != x->dims[1])
+    return ir_match_fail (match, "the number of channels is not known");
+  return TRUE;
+}
+
+static gboolean
+prepare_shuffle (IrMatch *match)
+{
+  const IrType *cut = ir_match_node (match, "cut")->outputs[0]->type;
+  gint64 groups = cut->dims[1], each = cut->dims[2];
+  g_autofree gint64 *order = g_new (gint64, groups * each);
+
+  for (gint64 i = 0; i < groups * each; i++)
+    order[i] = i % groups * each + i / groups;
+  ir_match_bind_tensor (match, "order", "order",
+                        ir_tensor_new_int64s (order, (guint64) (groups * each)));
+  return TRUE;
+}
+
 #define EXAMPLE(BODY)      "(float[n,4] x) => (float[n,4] y) { " BODY " }"
 #define FLOAT(NAME, VALUE) NAME " = Constant <value = float {" VALUE "}> ()  "
 
@@ -134,14 +176,21 @@ static const IrRule rules[] = {
     IR_CLASS_ROUNDING, "Two constant factors are one.",
     EXAMPLE (FLOAT ("c", "3.0") FLOAT ("d", "0.7") "a = Mul (x, d)  y = Mul (c, a)"),
     when_product_is_normal, prepare_product },
+  { "shuffle-channels", "(Reshape (Transpose@swap (Reshape@cut ?x ?a)) ?b)",
+    "(Gather{axis=1} ?x ?order)", IR_CLASS_EXACT,
+    "A shuffle of the groups of channels is one Gather along their axis.",
+    "(float[2,6,3] x) => (float[2,6,3] y) { a = Constant <value = int64[4] {2, 2, 3, 3}> ()  "
+    "b = Constant <value = int64[3] {2, 6, 3}> ()  c = Reshape (x, a)  "
+    "t = Transpose <perm = [0, 2, 1, 3]> (c)  y = Reshape (t, b) }",
+    when_shuffle, prepare_shuffle },
   { NULL },
 };
 
 const IrPass ir_pass_reduce_strength = {
   .name = "reduce-strength",
   .title = "Reduce the strength of arithmetic",
-  .doc = "Divisions by constants, powers, inverses of roots and logarithms of Softmax become "
-         "cheaper operators of the same meaning, and constant factors are merged.",
+  .doc = "Divisions by constants, powers, inverses of roots, logarithms of Softmax and shuffles of "
+         "channels become cheaper operators of the same meaning, and constant factors are merged.",
   .source = "Grappler convert_pow, convert_log_softmax; XLA AlgebraicSimplifier",
   .step_class = IR_CLASS_ROUNDING,
   .needs = "shapes",

@@ -112,12 +112,30 @@ add_gate (Builder *b, IrValue *x)
   return build_node (b, NULL, "Mul", 1, x, gate->outputs[0], END)->outputs[0];
 }
 
+/* The channels in another order, some of them twice. */
+static IrValue *
+add_gather (Builder *b, GRand *rand, IrValue *x, guint index)
+{
+  gint64 channels = size_of (x, 1), n = MAX (channels - 1 + g_rand_int_range (rand, 0, 3), 1);
+  g_autofree char *name = g_strdup_printf ("o%u", index);
+  g_autofree gint64 *order = g_new (gint64, n);
+
+  for (gint64 i = 0; i < n; i++)
+    order[i] = chance (rand, 0.7) ? i % 4 * channels / 4 + i / 4 % MAX (channels / 4, 1)
+                                  : g_rand_int_range (rand, -(gint32) channels, (gint32) channels);
+  IrNode *gather = build_node (b, NULL, "Gather", 1, x,
+                               build_constant (b, name, ir_tensor_new_int64s (order, (guint64) n)),
+                               END);
+  build_int (b, gather, "axis", 1);
+  return gather->outputs[0];
+}
+
 static IrValue *
 add_some (Builder *b, GRand *rand, IrValue *x, guint index)
 {
   IrValue *one = x;
 
-  switch (g_rand_int_range (rand, 0, 9))
+  switch (g_rand_int_range (rand, 0, 11))
     {
     case 0:
       return add_pool (b, rand, x, "MaxPool");
@@ -139,6 +157,8 @@ add_some (Builder *b, GRand *rand, IrValue *x, guint index)
       }
     case 6:
       return add_gate (b, x);
+    case 7:
+      return add_gather (b, rand, x, index);
     default:
       return add_conv (b, rand, x, index);
     }

@@ -360,3 +360,95 @@ run_batch_norm (IrCall *call, GError **error)
 }
 
 const IrCpuBlocks cpu_batch_norm_blocks = { takes_batch_norm, gives_batch_norm, run_batch_norm };
+
+/* -- Gather along the channels, by constant indices: a shuffle -- */
+
+static gboolean
+takes_gather (const IrNode *node, guint slot, guint lanes)
+{
+  const IrTensor *order = node->n_inputs == 2 && node->inputs[1] != NULL
+                              ? ir_value_constant (node->inputs[1])
+                              : NULL;
+  CpuPlanes in, out;
+  IrCall call;
+  gint64 axis;
+
+  if (slot != 0 || order == NULL || ir_tensor_rank (order) != 1 ||
+      (ir_tensor_dtype (order) != IR_DTYPE_INT64 && ir_tensor_dtype (order) != IR_DTYPE_INT32) ||
+      !cpu_planes_of (ir_node_input (node, 0), &in) ||
+      !cpu_planes_of (ir_node_output (node, 0), &out) || in.batch != out.batch ||
+      in.plane != out.plane)
+    return FALSE;
+  ir_call_init (&call, node);
+  axis = ir_call_int (&call, "axis", 0);
+  ir_call_clear (&call);
+  if (axis != 1 && axis != -3)
+    return FALSE;
+  for (gint64 i = 0; i < out.channels; i++)
+    {
+      gint64 channel = ir_tensor_get_int64 (order, (guint64) i);
+      if (channel < -in.channels || channel >= in.channels)
+        return FALSE; /* whoever runs it says so */
+    }
+  return TRUE;
+}
+
+static gboolean
+gives_gather (const IrNode *node, const guint8 *blocks, guint lanes)
+{
+  return first_in_blocks (node, blocks, lanes) && takes_gather (node, 0, lanes);
+}
+
+/* Where the channels of a block of the output come from: from few blocks, whose lanes are put
+ * together. */
+static void
+find_lanes (const IrTensor *order, gint64 first, gint64 channels, gint64 lanes, CpuShuffle *shuffle)
+{
+  *shuffle = (CpuShuffle){ 0 };
+  for (gint64 lane = 0; lane < lanes && first + lane < (gint64) ir_tensor_n_elements (order);
+       lane++)
+    {
+      gint64 channel = ir_tensor_get_int64 (order, (guint64) (first + lane));
+      gint64 from = channel < 0 ? channel + channels : channel;
+      guint k = 0;
+
+      while (k < shuffle->n && shuffle->blocks[k] != from / lanes)
+        k++;
+      shuffle->blocks[k] = from / lanes;
+      shuffle->n = MAX (shuffle->n, k + 1);
+      shuffle->lanes[k][lane] = (gint32) (from % lanes);
+      shuffle->masks[k] |= 1u << lane;
+    }
+}
+
+static gboolean
+run_gather (IrCall *call, GError **error)
+{
+  const IrTensor *order = ir_value_constant (call->node->inputs[1]);
+  const gint64 *in = dims_of (call->node->inputs[0]), *out = dims_of (call->node->outputs[0]);
+  gint64 lanes = cpu_lanes (), plane = in[2] * in[3], in_blocks = (in[1] + lanes - 1) / lanes,
+         out_blocks = (out[1] + lanes - 1) / lanes;
+  const CpuVectorUnit *unit = cpu_vector_unit ((guint) lanes);
+  IrTensor *blocks;
+  const float *x = cpu_blocks_in (call, 0, in, 1, (guint) lanes, error);
+  float *y = x != NULL ? cpu_blocks_out (call, out, 1, (guint) lanes, &blocks, error) : NULL;
+
+  if (y == NULL)
+    return FALSE;
+  int n_threads = cpu_n_threads (call, (guint64) (out[0] * out[1] * plane));
+  CpuWatch watch = cpu_watch (call, plane * lanes);
+#pragma omp parallel for num_threads(n_threads) schedule(static)
+  for (gint64 i = 0; i < out[0] * out_blocks; i++)
+    {
+      CpuShuffle shuffle;
+
+      if (cpu_watch_stopped (&watch, i))
+        continue;
+      find_lanes (order, i % out_blocks * lanes, in[1], lanes, &shuffle);
+      unit->shuffle (&shuffle, x + i / out_blocks * in_blocks * plane * lanes, plane,
+                     y + i * plane * lanes);
+    }
+  return cpu_blocks_done (call, out, 1, blocks, error);
+}
+
+const IrCpuBlocks cpu_gather_blocks = { takes_gather, gives_gather, run_gather };

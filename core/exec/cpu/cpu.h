@@ -172,4 +172,4 @@ gboolean cpu_blocks_done (
     IrCall *call, const gint64 *dims, gint64 parts, IrTensor *blocks, GError **error);
 gboolean cpu_run_in_order (IrKernelFunc run, IrCall *call, GError **error);
 extern const IrCpuBlocks cpu_max_pool_blocks, cpu_average_pool_blocks, cpu_concat_blocks,
-    cpu_global_average_pool_blocks, cpu_batch_norm_blocks;
+    cpu_global_average_pool_blocks, cpu_batch_norm_blocks, cpu_gather_blocks;

@@ -25,7 +25,15 @@
 #define COUNT()              _mm256_setr_epi32 (0, 1, 2, 3, 4, 5, 6, 7)
 #define AND_MASK(a, b)       _mm256_and_si256 (a, b)
 #define STORE_LANES(p, m, v) _mm256_maskstore_ps (p, m, v)
-#define IF_NAN(x, v)         _mm256_blendv_ps (x, v, _mm256_cmp_ps (v, v, _CMP_UNORD_Q))
+#define LANE_BITS(bits)                                                                            \
+  _mm256_cmpgt_epi32 (_mm256_and_si256 (_mm256_set1_epi32 ((int) (bits)),                          \
+                                        _mm256_setr_epi32 (1, 2, 4, 8, 16, 32, 64, 128)),          \
+                      _mm256_setzero_si256 ())
+#define LANE_PLACES    __m256i
+#define LOAD_PLACES(p) _mm256_loadu_si256 ((const __m256i *) (p))
+#define TAKE_LANES(old, m, places, v)                                                              \
+  _mm256_blendv_ps (old, _mm256_permutevar8x32_ps (v, places), _mm256_castsi256_ps (m))
+#define IF_NAN(x, v) _mm256_blendv_ps (x, v, _mm256_cmp_ps (v, v, _CMP_UNORD_Q))
 #define IF_NEGATIVE(x, v)                                                                          \
   _mm256_blendv_ps (x, v, _mm256_cmp_ps (x, _mm256_setzero_ps (), _CMP_LT_OQ))
 
@@ -41,6 +49,7 @@ const CpuVectorUnit cpu_unit_avx2 = {
   .tiles = { { NULL }, { ROW_8 (1) }, { ROW_6 (2) } },
   .depthwise = { DEPTHWISE_ROW },
   .pool_max = pool_max,
+  .shuffle = shuffle_block,
 };
 #else
 const CpuVectorUnit cpu_unit_avx2 = { .lanes = 0 };

@@ -6,23 +6,27 @@
 #ifdef __x86_64__
 #include <immintrin.h>
 
-#define VECTOR                __m512
-#define LANES                 16
-#define TARGET                __attribute__ ((target ("avx512f,avx512vl,avx512dq,avx512bw,fma")))
-#define LOAD(p)               _mm512_loadu_ps (p)
-#define STORE(p, v)           _mm512_storeu_ps (p, v)
-#define SPREAD(x)             _mm512_set1_ps (x)
-#define ZERO()                _mm512_setzero_ps ()
-#define ADD(a, b)             _mm512_add_ps (a, b)
-#define MULTIPLY(a, b)        _mm512_mul_ps (a, b)
-#define MULTIPLY_ADD(a, b, c) _mm512_fmadd_ps (a, b, c)
-#define MAXIMUM(a, b)         _mm512_max_ps (a, b)
-#define MINIMUM(a, b)         _mm512_min_ps (a, b)
-#define LANE_MASK             __mmask16
-#define MASK(first, end)      ((__mmask16) ((1u << (end)) - (1u << (first))))
-#define AND_MASK(a, b)        ((__mmask16) ((a) & (b)))
-#define STORE_LANES(p, m, v)  _mm512_mask_storeu_ps (p, m, v)
-#define IF_NAN(x, v)          _mm512_mask_mov_ps (x, _mm512_cmp_ps_mask (v, v, _CMP_UNORD_Q), v)
+#define VECTOR                        __m512
+#define LANES                         16
+#define TARGET                        __attribute__ ((target ("avx512f,avx512vl,avx512dq,avx512bw,fma")))
+#define LOAD(p)                       _mm512_loadu_ps (p)
+#define STORE(p, v)                   _mm512_storeu_ps (p, v)
+#define SPREAD(x)                     _mm512_set1_ps (x)
+#define ZERO()                        _mm512_setzero_ps ()
+#define ADD(a, b)                     _mm512_add_ps (a, b)
+#define MULTIPLY(a, b)                _mm512_mul_ps (a, b)
+#define MULTIPLY_ADD(a, b, c)         _mm512_fmadd_ps (a, b, c)
+#define MAXIMUM(a, b)                 _mm512_max_ps (a, b)
+#define MINIMUM(a, b)                 _mm512_min_ps (a, b)
+#define LANE_MASK                     __mmask16
+#define MASK(first, end)              ((__mmask16) ((1u << (end)) - (1u << (first))))
+#define AND_MASK(a, b)                ((__mmask16) ((a) & (b)))
+#define STORE_LANES(p, m, v)          _mm512_mask_storeu_ps (p, m, v)
+#define LANE_BITS(bits)               ((__mmask16) (bits))
+#define LANE_PLACES                   __m512i
+#define LOAD_PLACES(p)                _mm512_loadu_si512 (p)
+#define TAKE_LANES(old, m, places, v) _mm512_mask_permutexvar_ps (old, m, places, v)
+#define IF_NAN(x, v)                  _mm512_mask_mov_ps (x, _mm512_cmp_ps_mask (v, v, _CMP_UNORD_Q), v)
 #define IF_NEGATIVE(x, v)                                                                          \
   _mm512_mask_mov_ps (x, _mm512_cmp_ps_mask (x, _mm512_setzero_ps (), _CMP_LT_OQ), v)
 
@@ -40,6 +44,7 @@ const CpuVectorUnit cpu_unit_avx512 = {
   .tiles = { { NULL }, { ROW_8 (1) }, { ROW_8 (2) }, { ROW_8 (3) }, { ROW_6 (4) } },
   .depthwise = { DEPTHWISE_ROW },
   .pool_max = pool_max,
+  .shuffle = shuffle_block,
 };
 #else
 const CpuVectorUnit cpu_unit_avx512 = { .lanes = 0 };

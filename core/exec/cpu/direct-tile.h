@@ -217,6 +217,49 @@ pool_max (const float *x, gint64 row, gint64 n_rows, gint64 n_columns, float *y)
   STORE (y, most);
 }
 
+INLINE void
+shuffle_few (const CpuShuffle *shuffle, const float *x, gint64 plane, float *y, const guint n)
+{
+  const float *from[CPU_MOST_LANES];
+  LANE_PLACES places[CPU_MOST_LANES];
+  LANE_MASK masks[CPU_MOST_LANES];
+
+  for (guint k = 0; k < n; k++)
+    {
+      from[k] = x + shuffle->blocks[k] * plane * LANES;
+      places[k] = LOAD_PLACES (shuffle->lanes[k]);
+      masks[k] = LANE_BITS (shuffle->masks[k]);
+    }
+  for (gint64 pixel = 0; pixel < plane; pixel++)
+    {
+      VECTOR v = ZERO ();
+
+      for (guint k = 0; k < n; k++)
+        v = TAKE_LANES (v, masks[k], places[k], LOAD (from[k] + pixel * LANES));
+      STORE (y + pixel * LANES, v);
+    }
+}
+
+/* A block whose lanes come from other blocks. */
+static TARGET void
+shuffle_block (const CpuShuffle *shuffle, const float *x, gint64 plane, float *y)
+{
+  switch (shuffle->n)
+    {
+    case 2:
+      shuffle_few (shuffle, x, plane, y, 2);
+      break;
+    case 3:
+      shuffle_few (shuffle, x, plane, y, 3);
+      break;
+    case 4:
+      shuffle_few (shuffle, x, plane, y, 4);
+      break;
+    default:
+      shuffle_few (shuffle, x, plane, y, shuffle->n);
+    }
+}
+
 #define TILE(MAPS, PIXELS)                                                                         \
   static TARGET void tile_##MAPS##_##PIXELS (const CpuPanel *panel, gint64 pixel)                  \
   {                                                                                                \

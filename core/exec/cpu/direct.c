@@ -635,9 +635,7 @@ cpu_direct_run (const CpuDirect *direct,
                 float *y)
 {
   const CpuDirectShape *s = &direct->shape;
-  Job job = {
-    .direct = direct, .epilogue = epilogue, .call = call, .x = x, .y = y
-  };
+  Job job = { .direct = direct, .epilogue = epilogue, .call = call, .x = x, .y = y };
   guint64 work = (guint64) (s->batch * s->groups * s->maps * direct->out_plane) *
                  (guint64) (s->channels * direct->n_taps);
   int n_threads = cpu_n_threads (call, work / 32), n_parts = cpu_n_parts (call, work / 32);

@@ -59,8 +59,18 @@ typedef struct
 /* The pixels from @pixel on, as many as the function is made for. */
 typedef void (*CpuTileFunc) (const CpuPanel *panel, gint64 pixel);
 
+#define CPU_MOST_LANES  16
 #define CPU_MOST_BLOCKS 4 /* of maps in a panel */
 #define CPU_MOST_PIXELS 8 /* of a tile */
+
+/* How the lanes of a block are put together from those of others. */
+typedef struct
+{
+  guint n;
+  gint64 blocks[CPU_MOST_LANES];
+  guint32 masks[CPU_MOST_LANES]; /* lanes that come from the block */
+  gint32 lanes[CPU_MOST_LANES][CPU_MOST_LANES];
+} CpuShuffle;
 
 /* By blocks of maps and pixels, each from 1 on; NULL: too many for the registers. Depthwise ones
  * take one block. */
@@ -72,6 +82,8 @@ typedef struct
   CpuTileFunc depthwise[CPU_MOST_PIXELS + 1];
   /* The largest elements of a window; @row: elements from one row of the input to the next. */
   void (*pool_max) (const float *x, gint64 row, gint64 n_rows, gint64 n_columns, float *y);
+  /* One block of @plane pixels, from a sample. */
+  void (*shuffle) (const CpuShuffle *shuffle, const float *x, gint64 plane, float *y);
 } CpuVectorUnit;
 
 const CpuVectorUnit *cpu_vector_unit (guint lanes);

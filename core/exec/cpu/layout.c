@@ -124,13 +124,13 @@ takes (const Planner *planner, const IrNode *node, guint slot)
          operand_of (node->inputs[slot]->type, node->outputs[0]->type) == OPERAND_FULL;
 }
 
-/* Concat and operators element by element gain nothing themselves. */
+/* Concat, Gather and operators element by element gain nothing themselves. */
 static gboolean
 gains (const Planner *planner, const IrNode *node)
 {
   const IrCpuBlocks *own = blocks_of (node);
 
-  if (own != NULL && own != &cpu_concat_blocks)
+  if (own != NULL && own != &cpu_concat_blocks && own != &cpu_gather_blocks)
     return TRUE;
   return node->n_outputs > 0 && node->outputs[0] != NULL &&
          planner->wanted[node->outputs[0]->id] != 0;

@@ -210,7 +210,7 @@ ir_blocks_present (const IrTensor *blocks, const IrType *type, GError **error)
 
 /**
  * ir_schedule_block:
- * @schedule: a schedule
+ * @schedule: (nullable): a schedule; %NULL where a node runs without one
  * @value: a value of its model
  *
  * Returns: how many channels of @value stand together; 0: it is kept as the graph has it
@@ -218,8 +218,9 @@ ir_blocks_present (const IrTensor *blocks, const IrType *type, GError **error)
 guint
 ir_schedule_block (const IrSchedule *schedule, const IrValue *value)
 {
-  return schedule->blocks != NULL && value->id < schedule->n_blocks ? schedule->blocks[value->id]
-                                                                    : 0;
+  return schedule != NULL && schedule->blocks != NULL && value->id < schedule->n_blocks
+             ? schedule->blocks[value->id]
+             : 0;
 }
 
 /**

@@ -114,6 +114,34 @@ ir_pass_move_node (IrPassContext *context, IrPassNames *names, IrNode *node, IrG
 }
 
 /**
+ * ir_pass_make_names_unique:
+ * @context: a run of passes with an open step
+ * @names: names of the model
+ * @graph: a graph that is about to get other neighbours
+ *
+ * For graphs of nodes that move to where they were not visible before.
+ */
+void
+ir_pass_make_names_unique (IrPassContext *context, IrPassNames *names, const IrGraph *graph)
+{
+  g_autoptr (GPtrArray) nodes = ir_graph_nodes (graph), values = g_ptr_array_new ();
+  IrValue *const *live;
+  guint n;
+
+  live = ir_graph_values (graph, &n);
+  for (guint i = 0; i < n; i++)
+    g_ptr_array_add (values, live[i]);
+  for (guint i = 0; i < values->len; i++)
+    make_unique (context, names, values->pdata[i]);
+  for (guint i = 0; i < nodes->len; i++)
+    {
+      IrNode *node = nodes->pdata[i];
+      if (is_shared (names->nodes, node->name))
+        ir_edit_rename_node (context->edit, node, ir_edit_unique_name (context->edit, node->name));
+    }
+}
+
+/**
  * ir_pass_fit_type:
  * @context: a run of passes with an open step
  * @old: a value

@@ -18,6 +18,7 @@
 #include "passes/move.h"
 #include "passes/rule.h"
 #include "passes/step.h"
+#include "passes/trips.h"
 
 #define RULE_IF     "inline-branch"
 #define RULE_LOOP   "remove-loop"
@@ -39,19 +40,6 @@ names_of (Simplifier *s)
   if (s->names == NULL)
     s->names = ir_pass_names_new (s->context->model);
   return s->names;
-}
-
-/* The one element of a constant, as a number. */
-static gboolean
-constant_element (const IrValue *value, gint64 *element)
-{
-  const IrTensor *tensor = value != NULL ? ir_value_constant (value) : NULL;
-
-  if (tensor == NULL || ir_tensor_n_elements (tensor) != 1 ||
-      (ir_tensor_dtype (tensor) != IR_DTYPE_BOOL && ir_tensor_dtype (tensor) != IR_DTYPE_INT64))
-    return FALSE;
-  *element = ir_tensor_get_int64 (tensor, 0);
-  return TRUE;
 }
 
 /* How many nodes @graph has, with those of the graphs inside it; G_MAXUINT if some is random. */
@@ -184,7 +172,7 @@ simplify_if (Simplifier *s, IrNode *node)
 {
   gint64 condition;
 
-  if (!constant_element (ir_node_input (node, 0), &condition))
+  if (!ir_pass_constant_element (ir_node_input (node, 0), &condition))
     return;
   IrGraph *branch = ir_node_attr_graph (node, condition != 0 ? "then_branch" : "else_branch");
   if (branch == NULL || ir_graph_n_outputs (branch) != node->n_outputs ||
@@ -237,34 +225,23 @@ is_well_formed (const KnownLoop *loop)
   return are_all_there (outputs);
 }
 
-/* Whether @value, of the body, is true if the body runs. */
-static gboolean
-is_true_inside (const KnownLoop *loop, const IrValue *value)
-{
-  gint64 element;
-
-  while (value != NULL && value->producer != NULL && ir_node_is (value->producer, "Identity"))
-    value = ir_node_input (value->producer, 0);
-  return value != NULL && (value == ir_graph_input (loop->body, 1) ||
-                           (constant_element (value, &element) && element != 0));
-}
-
 /* How often the body runs, if the graph says so. */
 static gboolean
 count_trips (KnownLoop *loop)
 {
   const IrValue *limit = ir_node_input (loop->node, 0), *condition = ir_node_input (loop->node, 1);
-  gboolean limited = constant_element (limit, &loop->trips);
+  gboolean limited = ir_pass_constant_element (limit, &loop->trips);
   gint64 first = 1;
 
   loop->trips = limited ? MAX (loop->trips, 0) : -1;
-  if (condition != NULL && constant_element (condition, &first) && first == 0)
+  if (condition != NULL && ir_pass_constant_element (condition, &first) && first == 0)
     loop->trips = 0;
   if (loop->trips <= 0)
     return loop->trips == 0;
   return condition == NULL ||
-         (constant_element (condition, &first) &&
-          (loop->trips == 1 || is_true_inside (loop, ir_graph_output (loop->body, 0))));
+         (ir_pass_constant_element (condition, &first) &&
+          (loop->trips == 1 ||
+           ir_pass_is_true_inside (loop->body, ir_graph_output (loop->body, 0))));
 }
 
 /* What is stacked if nothing was; NULL if the shape of an element is not known. */

@@ -143,6 +143,32 @@ static const struct
     "(float[n,4] x, float[4] v) => (float[4] y, float[n,4] z) { k = Abs (v)  y, z = Scan (v, x) "
     "<num_scan_inputs = 1, body = b (float[4] s, float[4] e) => (float[4] t, float[4] r) { w = Mul "
     "(k, k)  t = Add (s, e)  r = Mul (t, w) }> }" },
+  { "merge-scans",
+    "(float[n,4] x, float[4] v) => (float[4] y, float[n,4] z, float[4] p, float[n,4] q) { w = Abs (v)"
+    "  y, z = Scan (v, x) <num_scan_inputs = 1, body = b (float[4] s, float[4] e) => (float[4] t, "
+    "float[4] r) { t = Add (s, e)  r = Mul (t, w) }>  p, q = Scan (w, x) <num_scan_inputs = 1, "
+    "scan_input_directions = [1], body = b2 (float[4] s, float[4] e) => (float[4] t, float[4] r) { "
+    "t = Sub (s, e)  r = Identity (t) }> }" },
+  { "merge-scans",
+    "(float[n,4] x, float[n,3] w) => (float[n,4] y, float[3,n] z) { y = Scan (x) <num_scan_inputs = "
+    "1, body = b (float[4] e) => (float[4] r) { r = Abs (e) }>  z = Scan (w) <num_scan_inputs = 1, "
+    "scan_output_axes = [1], body = b2 (float[3] e) => (float[3] r) { r = Neg (e) }> }" },
+  { "chain-scans",
+    "(float[n,4] x, float[4] v) => (float[4] y, float[n,4] z, float[4] p, float[n,4] q) { y, z = Scan"
+    " (v, x) <num_scan_inputs = 1, body = b (float[4] s, float[4] e) => (float[4] t, float[4] r) { t "
+    "= Add (s, e)  r = Abs (t) }>  p, q = Scan (v, z, x) <num_scan_inputs = 2, body = b2 (float[4] s,"
+    " float[4] e, float[4] f) => (float[4] t, float[4] r) { t = Sub (s, e)  r = Mul (e, f) }> }" },
+  { "chain-scans",
+    "(float[n,4] x) => (float[n,4] y) { a = Scan (x) <num_scan_inputs = 1, scan_input_directions = "
+    "[1], scan_output_axes = [-1], body = b (float[4] e) => (float[4] r) { r = Neg (e) }>  y = Scan "
+    "(a) <num_scan_inputs = 1, scan_input_axes = [1], scan_output_directions = [1], body = b2 "
+    "(float[4] e) => (float[4] r) { r = Abs (e) }> }" },
+  { "merge-loops",
+    "(float[n,4] x, int64 m) => (float[n,4] y, float[k,n,4] z, float[n,4] w) { " YES
+    "y, z = Loop (m, c, x) " BODY (
+        ", float[n,4] p") "{ " GO_ON "f = Cast <to = 1> (i)  t = Add (s, "
+                          "f)  p = Abs (s) }>  w = Loop (m, , x) <body = b2 (int64 i, bool go, float[n,4] s) => (bool more,"
+                          " float[n,4] t) { " GO_ON "e = Gather (z, i)  t = Sub (s, e) }> }" },
   { "inline-branch",
     ROWS "{ " YES "y = If (c) <then_branch = t () => (float[n,4] u) { a = Relu (x)"
          "  u = Neg (a) }, else_branch = e () => (float[n,4] v) { v = Exp (x) }> }" },
@@ -301,6 +327,16 @@ static const struct
     "= ReduceMax <axes = [2], keepdims = 0> (x)  y = Unsqueeze (a, k) }" },
   { "mean-to-global-pool",
     "(float[n,2,3,4] x) => (float[n,2,3,1] y) { y = ReduceMean <axes = [3]> (x) }" },
+  { "chain-scans",
+    "(float[n,4] x, float[4] v) => (float[4] y, float[n,4] z, float[4] p, float[n,4] q) { y, z = Scan"
+    " (v, x) <num_scan_inputs = 1, body = b (float[4] s, float[4] e) => (float[4] t, float[4] r) { t "
+    "= Add (s, e)  r = Abs (t) }>  p, q = Scan (y, z) <num_scan_inputs = 1, body = b2 (float[4] s, "
+    "float[4] e) => (float[4] t, float[4] r) { t = Sub (s, e)  r = Mul (e, y) }> }" },
+  { "chain-scans",
+    "(float[4,4] x, float[4] v) => (float[4,4] z, float[4,4] q) { z = Scan (x) <num_scan_inputs = 1, "
+    "scan_output_directions = [1], body = b (float[4] e) => (float[4] r) { r = Abs (e) }>  q = Scan "
+    "(z, x) <num_scan_inputs = 2, scan_input_axes = [1, 0], body = b2 (float[4] e, float[4] f) => "
+    "(float[4] r) { r = Mul (e, f) }> }" },
   { "dropout", "(float[2,3] x, bool train) => (float[2,3] y) <float none = {0}> { y = Dropout (x, "
                "none, train) }" },
 };

@@ -86,6 +86,18 @@ static const struct
   { "hoist-invariant",
     "(float[n,4] x, int64 often, float[4] A) => (float[n,4] y) { y = Loop (often, , x) " BODY
     "a = Mul (x, A)  t = Add (s, a) }> }" },
+  { "merge-scans",
+    "(float[n,4] x) => (float[n,4] y, float[n,4] z) { y = Scan (x) <num_scan_inputs = 1, body = b "
+    "(float[4] e) => (float[4] r) { r = Exp (e) }>  z = Scan (x) <num_scan_inputs = 1, body = b2 "
+    "(float[4] e) => (float[4] r) { k = Constant <value = float {2.5}> ()  r = Mul (e, k) }> }" },
+  { "chain-scans",
+    "(float[n,4] x) => (float[n,4] y) { a = Scan (x) <num_scan_inputs = 1, body = b (float[4] e) => "
+    "(float[4] r) { r = Exp (e) }>  y = Scan (a) <num_scan_inputs = 1, body = b2 (float[4] e) => "
+    "(float[4] r) { k = Constant <value = float {2.5}> ()  r = Mul (e, k) }> }" },
+  { "merge-loops",
+    "(float[n,4] x, int64 often) => (float[n,4] y, float[n,4] z) { y = Loop (often, , x) " BODY
+    "t = Neg (s) }>  z = Loop (often, , x) <body = b2 (int64 i, bool go, float[n,4] s) => (bool "
+    "more, float[n,4] t) { more = Identity (go)  t = Mul (s, x) }> }" },
 };
 
 /* Why a rule does not apply in some place. */

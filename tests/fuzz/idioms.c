@@ -254,6 +254,11 @@ static const struct
   "<value = int64[1] {2}> ()  four = Constant <value = int64[1] {4}> ()  big = Constant <value = "   \
   "int64[1] {99}> ()  last = Constant <value = int64[1] {-1}> ()  low = Constant <value = int64[1]"  \
   " {-99}> ()  a = Slice " FIRST "  y = Slice " SECOND " }"
+#define MAXED(FILL, X, ATTRS)                                                                      \
+  "(float[n,2,5,6] x) => (float[n,2,h,w] y) { f = Constant <value = float {" FILL "}> ()  p = "    \
+  "Constant <value = int64[8] {0, 0, 1, 1, 0, 0, 1, 1}> ()  r = Relu (x)  a = Pad (" X             \
+  ", p, f)  y "                                                                                    \
+  "= MaxPool <kernel_shape = [3, 2]" ATTRS "> (a) }"
 #define SHARED(FIRST, SECOND)                                                                         \
   "(float[n,6,5] x) => (float[n,h,w] y, float[n,i,j] z) { one = Constant <value = int64[1] {1}> ()"   \
   "  two = Constant <value = int64[1] {2}> ()  big = Constant <value = int64[1] {99}> ()  last = "    \
@@ -292,6 +297,11 @@ static const struct
   { "fold-pad-average-pool", POOLED ("") },
   { "fold-pad-average-pool", POOLED (", count_include_pad = 1, ceil_mode = 1, strides = [2, 2]") },
   { "fold-pad-average-pool", POOLED (", count_include_pad = 1, pads = [1, 0, 0, 1]") },
+  { "fold-pad-max-pool", MAXED ("-inf", "x", ", ceil_mode = 1, strides = [2, 2]") },
+  { "fold-pad-max-pool", MAXED ("-inf", "x", ", dilations = [3, 2]") },
+  { "fold-pad-max-pool", MAXED ("-1.0", "x", "") },
+  { "fold-zero-pad-max-pool", MAXED ("0.0", "x", "") },
+  { "fold-zero-pad-max-pool", MAXED ("0.0", "r", ", ceil_mode = 1, strides = [2, 2]") },
   { "fold-pad-conv",
     "(float[n,2,5] x, float[3,2,2] W) => (float[n,3,w] y) { p = Constant <value = int64[6] {0, 0, "
     "-1, 0, 0, 2}> ()  a = Pad (x, p)  y = Conv (a, W) }" },

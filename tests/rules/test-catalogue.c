@@ -38,6 +38,16 @@ typedef struct
 #define NUMBER(NAME, N) NAME " = Constant <value = int64 {" #N "}> ()  "
 #define READ(Y, I)      Y " = SequenceAt (s, " I ")  "
 
+/* -- fold-pad -- */
+
+#define PAD "fold-pad"
+#define PADDED(X, FILL)                                                                            \
+  "f = Constant <value = float {" FILL "}> ()  p = Constant <value = int64[8] {0, 0, 1, 1, 0, 0, " \
+  "1, 1}> ()  q = Pad (" X ", p, f)  "
+#define IMAGE      "(float[n,2,5,6] x) => (float[n,c,h,w] y) { "
+#define POOL(ATTR) "y = MaxPool <kernel_shape = [3, 3]" ATTR "> (q) }"
+#define MAY_WIN    "is filled in, and may win"
+
 static const Case cases[] = {
   { "three slices that share out an axis are one Split", SLICES, 1, NULL, 0,
     OPSET ("17") THREE AXIS AT ("p", 0) AT ("q", 2) AT ("r", 5) AT ("e", 9223372036854775807)
@@ -159,6 +169,66 @@ static const Case cases[] = {
   { "a piece that is an output twice stays", SEQUENCES, 3, "an output of the graph twice", 0,
     OPSET ("17") TWO NUMBER ("two", 2) NUMBER ("i", 0) NUMBER (
         "j", -3) "s = SplitToSequence <axis = 1> (x, two)  " READ ("a", "i") READ ("b", "j") "}" },
+
+  { "padding by -infinity is part of MaxPool", PAD, 1, NULL, 0,
+    OPSET ("17") IMAGE PADDED ("x", "-inf") POOL ("") },
+  { "pads of MaxPool's own are added", PAD, 1, NULL, 0,
+    OPSET ("17") IMAGE PADDED ("x", "-inf") POOL (", pads = [1, 0, 0, 1], strides = [2, 2]") },
+  { "padding by zeros of a Relu is part of MaxPool", PAD, 2, NULL, 1e-6,
+    OPSET ("17") IMAGE "r = Relu (x)  " PADDED ("r", "0.0") POOL ("") },
+  { "what is never negative is followed through a Transpose and a Concat", PAD, 5, NULL, 1e-6,
+    OPSET (
+        "17") "(float[n,5,6,2] x) => (float[n,4,h,w] y) { r = Sigmoid (x)  u = Abs (x)  c = Concat "
+              "<axis = -1> (r, u)  t = Transpose <perm = [0, 3, 1, 2]> (c)  " PADDED ("t", "0.0")
+                  POOL ("") },
+  { "the lowest finite number never wins behind a Clip", PAD, 2, NULL, 0,
+    OPSET ("17") IMAGE "lo = Constant <value = float {-1.5}> ()  r = Clip (x, lo)  " PADDED (
+        "r", "-3.4028235e38") POOL ("") },
+  { "0 is the lowest number of uint8", PAD, 1, NULL, 0,
+    OPSET (
+        "17") "(uint8[n,2,5,6] x) => (uint8[n,2,5,6] y) { p = Constant <value = int64[8] {0, 0, 1, "
+              "1, 0, 0, 1, 1}> ()  q = Pad (x, p)  " POOL ("") },
+  { "padding by zeros of what may be negative stays", PAD, 2, "may be negative, and lose to 0", 0,
+    OPSET ("17") IMAGE PADDED ("x", "0.0") POOL ("") },
+  { "the lowest finite number wins over -infinity", PAD, 2, MAY_WIN, 0,
+    OPSET ("17") IMAGE PADDED ("x", "-3.4028235e38") POOL ("") },
+  { "a Concat of which one part may be negative stays", PAD, 4, "may be negative", 0,
+    OPSET ("17") IMAGE "r = Relu (x)  c = Concat <axis = 1> (r, x)  " PADDED ("c", "0.0")
+        POOL ("") },
+  { "Indices counts what Pad adds", PAD, 2, "output 1, is used", 0,
+    OPSET ("17") "(float[n,2,5,6] x) => (float[n,2,h,w] y, int64[n,2,h,w] i) { " PADDED (
+        "x", "-inf") "y, i = MaxPool <kernel_shape = [3, 3]> (q) }" },
+  { "MaxPool that rounds up stays", PAD, 2, "rounds its size up", 0,
+    OPSET ("17") IMAGE PADDED ("x", "-inf") POOL (", ceil_mode = 1, strides = [2, 2]") },
+  { "MaxPool whose pads depend on its input stays", PAD, 2, "depend on its input", 0,
+    OPSET ("17") IMAGE PADDED ("x", "-inf") POOL (", auto_pad = \"SAME_UPPER\"") },
+  { "a kernel with holes stays", PAD, 2, "the kernel has holes", 0,
+    OPSET ("17") IMAGE PADDED ("x", "-inf") POOL (", dilations = [2, 2]") },
+  { "pads as large as the kernel stay", PAD, 2, "not below the kernel's size", 0,
+    OPSET ("17") IMAGE PADDED ("x", "-inf") "y = MaxPool <kernel_shape = [1, 2]> (q) }" },
+  { "pads as large as the kernel of AveragePool stay", PAD, 2, "not below the kernel's size", 0,
+    OPSET ("17") IMAGE PADDED ("x", "0.0") "y = AveragePool <kernel_shape = [2, 1]> (q) }" },
+  { "windows that an empty axis would have stay", PAD, 2, "where there are no elements", 0,
+    OPSET ("17") "(float[1,2,m,6] x) => (float[1,2,h,w] y) { " PADDED (
+        "x", "-inf") "y = MaxPool <kernel_shape = [2, 3]> (q) }" },
+  { "pads along channels stay", PAD, 2, "along batch or channels", 0,
+    OPSET (
+        "17") "(float[n,2,5,6] x) => (float[n,3,h,w] y) { f = Constant <value = float {-inf}> ()  p "
+              "= Constant <value = int64[8] {0, 1, 1, 1, 0, 0, 1, 1}> ()  q = Pad (x, p, f)  " POOL (
+                  "") },
+  { "negative pads stay", PAD, 2, "a pad is negative", 0,
+    OPSET (
+        "17") "(float[n,2,5,6] x) => (float[n,2,h,w] y) { f = Constant <value = float {-inf}> ()  p "
+              "= Constant <value = int64[8] {0, 0, -1, 1, 0, 0, 1, 1}> ()  q = Pad (x, p, f)  " POOL (
+                  "") },
+  { "padding that repeats the edge stays", PAD, 2, "not one constant number", 0,
+    OPSET ("17") IMAGE
+    "p = Constant <value = int64[8] {0, 0, 1, 1, 0, 0, 1, 1}> ()  q = Pad <mode = "
+    "\"edge\"> (x, p)  " POOL ("") },
+  { "padding by a number that is computed stays", PAD, 2, "not one constant number", 0,
+    OPSET (
+        "17") "(float[n,2,5,6] x, float f) => (float[n,2,h,w] y) { p = Constant <value = int64[8] {0, "
+              "0, 1, 1, 0, 0, 1, 1}> ()  q = Pad (x, p, f)  " POOL ("") },
 };
 
 static gboolean

@@ -13,7 +13,8 @@ typedef struct
   gsize bytes;
 } IrScratchPart;
 
-#define IR_SCRATCH_PARTS 11
+#define IR_SCRATCH_KERNEL 11 /* what a kernel needs itself; layouts take the parts before */
+#define IR_SCRATCH_PARTS  12
 
 struct _IrScratch
 {

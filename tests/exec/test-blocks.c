@@ -478,6 +478,115 @@ test_groups (void)
       }
 }
 
+static IrNode *
+build_three (Builder *b, const gint64 *size, const char *op, IrValue **x)
+{
+  g_autoptr (GRand) rand = g_rand_new_with_seed ((guint32) (size[1] * size[2]));
+  gint64 dims[] = { size[4], size[1], 3, 3 };
+  gint64 out[] = { size[0], size[4], size[2] + size[5] + size[6] - 2,
+                   size[3] + size[7] + size[5] - 2 };
+  g_autofree char *type = g_strdup_printf ("float[%d,%d,%d,%d]", (int) size[0], (int) size[1],
+                                           (int) size[2], (int) size[3]);
+  gboolean adds = strstr (op, "Add") != NULL;
+
+  builder_init (b, 17);
+  *x = build_input (b, "x", type);
+  IrValue *w = random_constant (b, "w", rand, 4, dims),
+          *bias = random_constant (b, "b", rand, 1, dims);
+  IrNode *conv = adds ? build_node (b, NULL, op, 1, *x, w, bias,
+                                    random_constant (b, "z", rand, 4, out), END)
+                      : build_node (b, NULL, op, 1, *x, w, bias, END);
+  build_ints (b, conv, "pads", 4, (int) size[5], (int) size[7], (int) size[6], (int) size[5]);
+  build_output (b, conv->outputs[0]);
+  build_done (b);
+  return conv;
+}
+
+/* Products of Winograd against the reference, which sums in double: sizes that are no multiples of
+ * tiles and blocks, uneven pads, all that may follow, at any number of threads; and as the direct
+ * convolution has it where something is not finite. */
+static void
+test_winograd (void)
+{
+  /* batch, channels, height, width, maps, then pads: top and right, bottom, left */
+  static const gint64 sizes[][8] = { { 1, 16, 8, 8, 16, 1, 1, 1 },  { 2, 20, 7, 9, 24, 1, 1, 1 },
+                                     { 1, 5, 3, 3, 1, 1, 1, 1 },    { 1, 32, 4, 5, 80, 0, 0, 0 },
+                                     { 3, 40, 13, 6, 33, 2, 0, 1 }, { 1, 130, 14, 14, 70, 1, 1, 1 },
+                                     { 1, 17, 30, 29, 16, 0, 2, 1 } };
+  static const char *const ops[] = { "Conv", "irscope.ConvRelu", "irscope.ConvSigmoid",
+                                     "irscope.ConvAddRelu", "irscope.ConvAdd" };
+  IrRunOptions ref = { .backend = ir_backend_find ("ref"), .n_threads = 1 };
+  g_autoptr (GError) error = NULL;
+
+  for (guint k = 0; k < G_N_ELEMENTS (sizes); k++)
+    for (guint finite = 0; finite < 2; finite++)
+      {
+        g_autoptr (GHashTable) inputs = inputs_new ();
+        g_autoptr (IrRun) first = NULL;
+        g_auto (Builder) b = { 0 };
+        IrValue *x;
+        IrNode *conv = build_three (&b, sizes[k], ops[k % G_N_ELEMENTS (ops)], &x);
+        g_autofree char *type = ir_type_to_string (b.model->context, x->type);
+        IrTensor *tensor = tensor_random (type, k);
+        const char *key = IR_META_KERNEL, *kernel = "winograd";
+        const IrProps *props = ir_props_new (b.model->context, 1, &key, &kernel);
+
+        if (!finite)
+          ((float *) ir_tensor_data_writable (tensor))[sizes[k][3] + 1] = k % 2 ? NAN : INFINITY;
+        inputs_add (inputs, x, tensor);
+        ir_edit_set_node_extra (b.edit, conv, ir_extra_new (b.model->context, NULL, props, NULL));
+        g_autoptr (IrRun) wanted = ir_model_run (b.model, inputs, &ref, NULL, &error);
+        g_assert_no_error (error);
+        for (guint n_threads = 1; n_threads <= 4; n_threads *= 2)
+          {
+            IrRunOptions options = { .backend = ir_backend_find ("cpu"), .n_threads = n_threads };
+            g_autoptr (IrRun) run = ir_model_run (b.model, inputs, &options, NULL, &error);
+            IrValueId y = conv->outputs[0]->id;
+
+            g_assert_no_error (error);
+            assert_close (ir_run_value (run, y), ir_run_value (wanted, y), type);
+            if (first == NULL)
+              first = g_steal_pointer (&run);
+            else
+              g_assert_true (ir_tensor_equal (ir_run_value (run, y), ir_run_value (first, y)));
+          }
+      }
+}
+
+static const char *
+kernel_of_three (const gint64 *size, const char *kernel)
+{
+  const char *key = IR_META_KERNEL, *found;
+  g_auto (Builder) b = { 0 };
+  IrValue *x;
+  IrNode *conv = build_three (&b, size, "Conv", &x);
+
+  if (kernel != NULL)
+    ir_edit_set_node_extra (b.edit, conv,
+                            ir_extra_new (b.model->context, NULL,
+                                          ir_props_new (b.model->context, 1, &key, &kernel), NULL));
+  g_autoptr (IrSchedule) schedule = ir_schedule_new (b.model, ir_backend_find ("cpu"), 1, NULL);
+  found = g_array_index (schedule->items, IrScheduleItem, 0).kernel;
+  return found;
+}
+
+static void
+test_choice (void)
+{
+  static const gint64 large[] = { 1, 64, 56, 56, 64, 1, 1, 1 },
+                      small[] = { 1, 8, 6, 6, 8, 1, 1, 1 };
+
+  if (g_str_has_prefix (kernel_of_three (large, NULL), "oneDNN"))
+    {
+      g_test_skip ("no kernels over blocks for this machine");
+      return;
+    }
+  g_assert_cmpstr (kernel_of_three (large, NULL), ==, "Winograd convolution");
+  g_assert_cmpstr (kernel_of_three (large, "direct"), ==, "direct convolution");
+  g_assert_cmpstr (kernel_of_three (small, NULL), ==, "direct convolution");
+  g_assert_cmpstr (kernel_of_three (small, "winograd"), ==, "Winograd convolution");
+}
+
 static void
 test_there_and_back (void)
 {
@@ -512,6 +621,8 @@ main (int argc, char **argv)
   g_test_add_func ("/blocks/a node is run by the kernel that it asks for", test_wanted);
   g_test_add_func ("/blocks/statistics are of the graph's elements", test_stats);
   g_test_add_func ("/blocks/a NaN stays one", test_nan);
+  g_test_add_func ("/blocks/convolutions by Winograd agree with the reference", test_winograd);
+  g_test_add_func ("/blocks/Winograd is taken where it is worth it, or asked for", test_choice);
   g_test_add_func ("/blocks/groups may share blocks, and keep what is not finite to themselves",
                    test_groups);
   return g_test_run ();

@@ -1,11 +1,12 @@
 /* Convolution with the fused forms: directly over blocks of channels (direct.c) where the machine
- * and the groups allow it, else on oneDNN (2.6, C API). Weights that are constant are packed once.
+ * and the groups allow it, of three by three perhaps by Winograd's way (winograd.c), else on oneDNN
+ * (2.6, C API). Weights that are constant are packed once.
  * On oneDNN activations come and go as NCHW and are reordered where the primitive wants blocks, and
  * what follows the convolution (residual, activation) is a loop of our own over the result: its
  * Relu turns NaN into 0, and a debugger must not hide a NaN. */
 #include "config.h"
 
-#include "core/exec/cpu/direct.h"
+#include "core/exec/cpu/winograd.h"
 #include "core/op/infer-window.h"
 
 #include <omp.h>
@@ -14,7 +15,8 @@
 
 #define MAX_AXES 3
 #define PIECE 5e8  /* multiply-adds between two looks at whether the call is to stop */
-#define MAP_STEP 64 /* maps of a piece are a multiple, which all blocked layouts divide */
+#define WIDE_STEP 64 /* maps of a piece are a multiple, which all blocked layouts divide */
+#define MAP_STEP 8 /* or of this, where so many take too long */
 #define RESIDUAL 3 /* input that is added, of the forms that have one */
 
 typedef struct
@@ -269,8 +271,7 @@ bring_weights (Plan *plan, const float *weights, gboolean constant)
 
 /* @constant: the weights are, so that they are packed but once. */
 static gboolean
-execute (
-    Plan *plan, const float *x, const float *w, const float *b, gboolean constant, float *y)
+execute (Plan *plan, const float *x, const float *w, const float *b, gboolean constant, float *y)
 {
   dnnl_exec_arg_t args[4] = { { DNNL_ARG_SRC, plan->x },
                               { DNNL_ARG_WEIGHTS, plan->w },
@@ -302,6 +303,8 @@ typedef struct
   Plan *plan, *rest;                      /* (nullable) on oneDNN: pieces, and what is left */
   CpuDirect *direct;                      /* (nullable) over blocks of channels */
   const float *packed_from, *packed_bias; /* what @direct was packed from */
+  CpuWinograd *winograd;                  /* (nullable) likewise */
+  const float *winograd_from, *winograd_bias;
 } State;
 
 static gpointer
@@ -318,6 +321,7 @@ release (gpointer data)
   g_clear_pointer (&state->plan, plan_free);
   g_clear_pointer (&state->rest, plan_free);
   g_clear_pointer (&state->direct, cpu_direct_free);
+  g_clear_pointer (&state->winograd, cpu_winograd_free);
   g_free (state);
 }
 
@@ -362,8 +366,9 @@ volume (const dnnl_dims_t dims, int ndims, int skip)
   return n;
 }
 
-/* A convolution that takes long is done in pieces, so that cancelling is seen in time: some samples,
- * or of one sample some groups, or some maps of its only group. All of them are contiguous. */
+/* A convolution that takes long is done in pieces, so that cancelling is seen in time: some
+ * samples, or of one sample some groups, or some maps of its only group. All of them are
+ * contiguous. */
 typedef struct
 {
   gint64 samples, maps; /* of a piece; the last ones may have fewer */
@@ -375,11 +380,12 @@ pieces_of (const Shape *s)
   int grouped = s->group > 1;
   double sample = (double) volume (s->y, s->ndims, 1) *
                   (double) volume (s->w, s->ndims + grouped, 1 + grouped);
-  gint64 unit = grouped ? s->y[1] / s->group : MAP_STEP;
 
   if (sample <= PIECE)
     return (Pieces){ CLAMP ((gint64) (PIECE / MAX (sample, 1)), 1, s->x[0]), s->y[1] };
-  gint64 maps = (gint64) ((double) s->y[1] * (PIECE / sample)) / unit * unit;
+  gint64 maps = (gint64) ((double) s->y[1] * (PIECE / sample));
+  gint64 unit = grouped ? s->y[1] / s->group : maps >= WIDE_STEP ? WIDE_STEP : MAP_STEP;
+  maps = maps / unit * unit;
   return (Pieces){ 1, CLAMP (maps, MIN (unit, s->y[1]), s->y[1]) };
 }
 
@@ -479,8 +485,9 @@ run_plain (IrCall *call, GError **error)
 
 /* -- over blocks of channels -- */
 
-#define DIRECT "direct"
-#define ONEDNN "onednn"
+#define DIRECT   "direct"
+#define ONEDNN   "onednn"
+#define WINOGRAD "winograd"
 
 static gboolean
 asks_for (const IrNode *node, const char *kernel)
@@ -555,16 +562,69 @@ gives_blocks (const IrNode *node, const guint8 *blocks, guint lanes)
   return node_direct_shape (node, &shape);
 }
 
-/* Packs the weights where that has not been done, or where a run may bring new ones. */
 static gboolean
-pack_direct (State *state, const IrCall *call)
+has_constant_weights (const IrNode *node)
+{
+  const IrValue *bias = ir_node_input (node, 2);
+
+  return ir_value_constant (node->inputs[1]) != NULL &&
+         (bias == NULL || ir_value_constant (bias) != NULL);
+}
+
+/* Asked for, or likely to be faster; weights of each run are not worth transforming. */
+static gboolean
+takes_winograd (const IrNode *node, const CpuDirectShape *shape)
+{
+  if (!cpu_winograd_takes (shape, cpu_lanes ()))
+    return FALSE;
+  return asks_for (node, WINOGRAD) || (!asks_for (node, DIRECT) && has_constant_weights (node) &&
+                                       cpu_winograd_wins (shape, cpu_lanes ()));
+}
+
+/* FALSE: the direct convolution has to do it. */
+static gboolean
+run_winograd (State *state,
+              IrCall *call,
+              const CpuDirectShape *shape,
+              const CpuEpilogue *epilogue,
+              const float *x,
+              float *y)
 {
   const float *w = cpu_floats (call, 1), *b = cpu_floats (call, 2);
-  const IrNode *node = call->node;
-  gboolean constant = ir_value_constant (node->inputs[1]) != NULL &&
-                      (b == NULL || ir_value_constant (node->inputs[2]) != NULL);
 
-  if (constant && state->packed_from == w && state->packed_bias == b)
+  if (epilogue->add == y)
+    return FALSE; /* the sum could not be made a second time */
+  if (state->winograd == NULL ||
+      memcmp (cpu_winograd_shape (state->winograd), shape, sizeof *shape) != 0)
+    {
+      g_clear_pointer (&state->winograd, cpu_winograd_free);
+      state->winograd = cpu_winograd_new (shape, cpu_lanes ());
+      state->winograd_from = NULL;
+    }
+  if (!has_constant_weights (call->node) || state->winograd_from != w || state->winograd_bias != b)
+    {
+      state->winograd_from = NULL;
+      if (!cpu_winograd_pack (state->winograd, call, w, b))
+        return FALSE;
+      state->winograd_from = w;
+      state->winograd_bias = b;
+    }
+  return cpu_winograd_run (state->winograd, call, epilogue, x, y);
+}
+
+/* Packs the weights where that has not been done, or where a run may bring new ones. */
+static gboolean
+pack_direct (State *state, const IrCall *call, const CpuDirectShape *shape)
+{
+  const float *w = cpu_floats (call, 1), *b = cpu_floats (call, 2);
+
+  if (state->direct == NULL || memcmp (cpu_direct_shape (state->direct), shape, sizeof *shape) != 0)
+    {
+      g_clear_pointer (&state->direct, cpu_direct_free);
+      state->direct = cpu_direct_new (shape, cpu_lanes ());
+      state->packed_from = NULL;
+    }
+  if (has_constant_weights (call->node) && state->packed_from == w && state->packed_bias == b)
     return TRUE;
   state->packed_from = NULL;
   if (!cpu_direct_pack (state->direct, w, b))
@@ -581,16 +641,11 @@ run_direct (State *state, IrCall *call, const CpuDirectShape *shape, GError **er
   gint64 in[] = { shape->batch, shape->groups * shape->channels, shape->in[0], shape->in[1] };
   gint64 out[] = { shape->batch, shape->groups * shape->maps, shape->out[0], shape->out[1] };
   guint lanes = cpu_lanes ();
+  gboolean winograd = takes_winograd (call->node, shape);
   CpuEpilogue epilogue;
   IrTensor *blocks;
 
-  if (state->direct == NULL || memcmp (cpu_direct_shape (state->direct), shape, sizeof *shape) != 0)
-    {
-      g_clear_pointer (&state->direct, cpu_direct_free);
-      state->direct = cpu_direct_new (shape, lanes);
-      state->packed_from = NULL;
-    }
-  if (!pack_direct (state, call))
+  if (!winograd && !pack_direct (state, call, shape))
     return FALSE;
   const float *x = cpu_blocks_in (call, 0, in, 1, cpu_direct_in_block (shape, lanes), error);
   if (x == NULL ||
@@ -599,9 +654,15 @@ run_direct (State *state, IrCall *call, const CpuDirectShape *shape, GError **er
       !epilogue_of (call, NULL, &epilogue))
     return FALSE;
   float *y = cpu_blocks_out (call, out, 1, lanes, &blocks, error);
+  gboolean done = FALSE;
+
   if (y == NULL)
     return FALSE;
-  if (!cpu_direct_run (state->direct, call, &epilogue, x, y))
+  if (winograd && run_winograd (state, call, shape, &epilogue, x, y))
+    done = !ir_call_stopped (call);
+  else if (!winograd || pack_direct (state, call, shape))
+    done = cpu_direct_run (state->direct, call, &epilogue, x, y);
+  if (!done)
     {
       if (call->outputs[0].block == 0)
         ir_tensor_unref (blocks);
@@ -641,6 +702,7 @@ run (IrCall *call, GError **error)
   if (direct_shape (call, &shape) && fits_direct (call, &shape))
     done = run_direct (state, call, &shape, &failed);
   g_clear_pointer (&local.direct, cpu_direct_free);
+  g_clear_pointer (&local.winograd, cpu_winograd_free);
   if (done)
     return TRUE;
   if (failed != NULL)
@@ -659,7 +721,7 @@ variant (const IrNode *node, const char **why)
 
   *why = NULL;
   if (node_direct_shape (node, &shape))
-    return "direct convolution";
+    return takes_winograd (node, &shape) ? "Winograd convolution" : "direct convolution";
   if (asks_for (node, ONEDNN))
     *why = "a property of the node asks for oneDNN";
   else if (cpu_lanes () == 0)
@@ -686,6 +748,6 @@ const IrCpuKernel cpu_conv = {
   .shares_state = TRUE,
   .run = run,
   .blocks = &conv_blocks,
-  .candidates = DIRECT ", " ONEDNN,
+  .candidates = DIRECT ", " WINOGRAD ", " ONEDNN,
   .variant = variant,
 };

@@ -33,11 +33,14 @@
 #define LOAD_PLACES(p) _mm256_loadu_si256 ((const __m256i *) (p))
 #define TAKE_LANES(old, m, places, v)                                                              \
   _mm256_blendv_ps (old, _mm256_permutevar8x32_ps (v, places), _mm256_castsi256_ps (m))
-#define IF_NAN(x, v) _mm256_blendv_ps (x, v, _mm256_cmp_ps (v, v, _CMP_UNORD_Q))
+#define SUBTRACT(a, b) _mm256_sub_ps (a, b)
+#define IS_ZERO(v)     (_mm256_movemask_ps (_mm256_cmp_ps (v, v, _CMP_UNORD_Q)) == 0)
+#define IF_NAN(x, v)   _mm256_blendv_ps (x, v, _mm256_cmp_ps (v, v, _CMP_UNORD_Q))
 #define IF_NEGATIVE(x, v)                                                                          \
   _mm256_blendv_ps (x, v, _mm256_cmp_ps (x, _mm256_setzero_ps (), _CMP_LT_OQ))
 
 #include "core/exec/cpu/direct-tile.h"
+#include "core/exec/cpu/winograd-tile.h"
 
 TILES_8 (1)
 TILES_6 (2)
@@ -50,6 +53,8 @@ const CpuVectorUnit cpu_unit_avx2 = {
   .depthwise = { DEPTHWISE_ROW },
   .pool_max = pool_max,
   .shuffle = shuffle_block,
+  .winograd_in = winograd_in,
+  .winograd_out = winograd_out,
 };
 #else
 const CpuVectorUnit cpu_unit_avx2 = { .lanes = 0 };

@@ -26,11 +26,14 @@
 #define LANE_PLACES                   __m512i
 #define LOAD_PLACES(p)                _mm512_loadu_si512 (p)
 #define TAKE_LANES(old, m, places, v) _mm512_mask_permutexvar_ps (old, m, places, v)
+#define SUBTRACT(a, b)                _mm512_sub_ps (a, b)
+#define IS_ZERO(v)                    (_mm512_cmp_ps_mask (v, v, _CMP_UNORD_Q) == 0)
 #define IF_NAN(x, v)                  _mm512_mask_mov_ps (x, _mm512_cmp_ps_mask (v, v, _CMP_UNORD_Q), v)
 #define IF_NEGATIVE(x, v)                                                                          \
   _mm512_mask_mov_ps (x, _mm512_cmp_ps_mask (x, _mm512_setzero_ps (), _CMP_LT_OQ), v)
 
 #include "core/exec/cpu/direct-tile.h"
+#include "core/exec/cpu/winograd-tile.h"
 
 TILES_8 (1)
 TILES_8 (2)
@@ -45,6 +48,8 @@ const CpuVectorUnit cpu_unit_avx512 = {
   .depthwise = { DEPTHWISE_ROW },
   .pool_max = pool_max,
   .shuffle = shuffle_block,
+  .winograd_in = winograd_in,
+  .winograd_out = winograd_out,
 };
 #else
 const CpuVectorUnit cpu_unit_avx512 = { .lanes = 0 };

@@ -123,11 +123,18 @@ cpu_direct_in_block (const CpuDirectShape *shape, guint lanes)
   return shape->groups == 1 && shape->channels <= FEW_CHANNELS ? FEW_CHANNELS : lanes;
 }
 
-/* Weights are read once from one end to the other: large pages spare looking up their addresses. */
-static gpointer
-aligned_floats (gint64 n)
+/**
+ * cpu_direct_memory:
+ * @bytes: how much is needed
+ *
+ * Weights are read once from one end to the other: large pages spare looking up their addresses.
+ *
+ * Returns: (transfer full) (nullable): memory with any contents; give it to free()
+ */
+gpointer
+cpu_direct_memory (gsize bytes)
 {
-  gsize bytes = (gsize) MAX (n, 16) * sizeof (float);
+  bytes = MAX (bytes, 64);
   gboolean large = bytes >= PAGE_BYTES;
   gpointer memory = NULL;
 
@@ -375,9 +382,9 @@ cpu_direct_pack (CpuDirect *direct, const float *weights, const float *bias)
   if (!all_finite (weights, own * s->groups))
     return FALSE;
   if (direct->weights == NULL)
-    direct->weights = aligned_floats (packed * n_blocks);
+    direct->weights = cpu_direct_memory ((gsize) (packed * n_blocks) * sizeof (float));
   if (direct->bias == NULL)
-    direct->bias = aligned_floats (lanes * n_blocks);
+    direct->bias = cpu_direct_memory ((gsize) (lanes * n_blocks) * sizeof (float));
   if (direct->weights == NULL || direct->bias == NULL)
     return FALSE;
   memset (direct->bias, 0, (gsize) (lanes * n_blocks) * sizeof (float));
@@ -425,18 +432,6 @@ n_tiles_of (const CpuDirect *direct, gint64 n_blocks)
   return (direct->out_plane + most - 1) / most;
 }
 
-/* A share of the weights that are needed next, on their way into the cache while this tile is
- * computed: where the output is small, nothing else hides how long they take. */
-static void
-fetch_ahead (const float *weights, gint64 n, gint64 index, gint64 count)
-{
-  const gint64 line = 64 / sizeof (float);
-  gint64 lines = (n + line - 1) / line;
-
-  for (gint64 i = lines * index / count; i < lines * (index + 1) / count; i++)
-    __builtin_prefetch (weights + i * line, 0, 2);
-}
-
 /* @ahead: (nullable): the next part's @n_ahead weights */
 static void
 run_tiles (const Job *job,
@@ -455,7 +450,7 @@ run_tiles (const Job *job,
       gint64 pixel = plane * tile / n_tiles, n = plane * (tile + 1) / n_tiles - pixel;
 
       if (ahead != NULL)
-        fetch_ahead (ahead, n_ahead, tile - first, end - first);
+        cpu_fetch_ahead (ahead, n_ahead, tile - first, end - first);
       (direct->depthwise ? direct->unit->depthwise : direct->unit->tiles[n_blocks])[n](panel,
                                                                                        pixel);
     }
@@ -583,16 +578,27 @@ run_part (const Job *job, gint64 part, gint64 n_parts)
       }
 }
 
+/**
+ * cpu_direct_knows:
+ * @epilogue: what follows a convolution
+ *
+ * Returns: whether the tiles compute its activation; otherwise it is a loop over their results
+ */
+gboolean
+cpu_direct_knows (const CpuEpilogue *epilogue)
+{
+  return epilogue->activation == CPU_ACT_NONE || epilogue->activation == CPU_ACT_RELU ||
+         epilogue->activation == CPU_ACT_LEAKY_RELU || epilogue->activation == CPU_ACT_HARD_SWISH ||
+         (epilogue->activation == CPU_ACT_CLIP && !isnan (epilogue->low) &&
+          !isnan (epilogue->high));
+}
+
 static void
 describe (Job *job)
 {
   const CpuDirect *direct = job->direct;
   const CpuEpilogue *epilogue = job->epilogue;
-  gboolean known = epilogue->activation == CPU_ACT_NONE || epilogue->activation == CPU_ACT_RELU ||
-                   epilogue->activation == CPU_ACT_LEAKY_RELU ||
-                   epilogue->activation == CPU_ACT_HARD_SWISH ||
-                   (epilogue->activation == CPU_ACT_CLIP && !isnan (epilogue->low) &&
-                    !isnan (epilogue->high));
+  gboolean known = cpu_direct_knows (epilogue);
 
   job->after = !known;
   job->panel = (CpuPanel){

@@ -21,6 +21,20 @@ void cpu_direct_free (CpuDirect *direct);
 const CpuDirectShape *cpu_direct_shape (const CpuDirect *direct);
 /* How many channels stand together in the input that cpu_direct_run() reads. */
 guint cpu_direct_in_block (const CpuDirectShape *shape, guint lanes);
+/* A share of the weights that are needed next, on their way into the cache while this tile is
+ * computed: where the output is small, nothing else hides how long they take. */
+static inline void
+cpu_fetch_ahead (const float *weights, gint64 n, gint64 index, gint64 count)
+{
+  const gint64 line = 64 / sizeof (float);
+  gint64 lines = (n + line - 1) / line;
+
+  for (gint64 i = lines * index / count; i < lines * (index + 1) / count; i++)
+    __builtin_prefetch (weights + i * line, 0, 2);
+}
+
+gpointer cpu_direct_memory (gsize bytes);
+gboolean cpu_direct_knows (const CpuEpilogue *epilogue);
 gboolean cpu_direct_pack (CpuDirect *direct, const float *weights, const float *bias);
 gboolean cpu_direct_run (const CpuDirect *direct,
                          const IrCall *call,
@@ -72,6 +86,16 @@ typedef struct
   gint32 lanes[CPU_MOST_LANES][CPU_MOST_LANES];
 } CpuShuffle;
 
+/* A tile of Winograd's convolution (winograd.c). */
+typedef struct
+{
+  gint64 row, column;    /* of the input, perhaps outside */
+  gint64 height, width;  /* of the input */
+  gint64 stride;         /* elements from one product to the next */
+  int n_rows, n_columns; /* of the tile's output that there are */
+  gint64 out_width, out_pixel;
+} CpuWinogradTile;
+
 /* By blocks of maps and pixels, each from 1 on; NULL: too many for the registers. Depthwise ones
  * take one block. */
 typedef struct
@@ -84,6 +108,9 @@ typedef struct
   void (*pool_max) (const float *x, gint64 row, gint64 n_rows, gint64 n_columns, float *y);
   /* One block of @plane pixels, from a sample. */
   void (*shuffle) (const CpuShuffle *shuffle, const float *x, gint64 plane, float *y);
+  /* One block of channels, there and back. */
+  void (*winograd_in) (const CpuWinogradTile *tile, const float *x, float *v);
+  gboolean (*winograd_out) (const CpuWinogradTile *tile, const CpuPanel *panel, const float *m);
 } CpuVectorUnit;
 
 const CpuVectorUnit *cpu_vector_unit (guint lanes);

@@ -9,8 +9,8 @@
 
 /* Parts of the scratch memory: inputs in blocks, inputs in order, and the output in blocks. A
  * kernel may want blocks of what has just been brought in order. */
-#define MOST_PARTS ((IR_SCRATCH_PARTS - 1) / 2)
-#define OUT_PART   (IR_SCRATCH_PARTS - 1)
+#define MOST_PARTS ((IR_SCRATCH_KERNEL - 1) / 2)
+#define OUT_PART   (IR_SCRATCH_KERNEL - 1)
 
 /**
  * cpu_planes_of:

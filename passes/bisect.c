@@ -59,6 +59,7 @@ ir_bisection_note_broken (IrBisection *result, const IrModel *model)
 void
 ir_bisection_clear (IrBisection *result)
 {
+  g_clear_pointer (&result->finding, g_free);
   g_clear_pointer (&result->problem, g_free);
   g_clear_pointer (&result->broken, g_array_unref);
 }
@@ -109,6 +110,8 @@ check (Search *search, guint step, gboolean *fails, GError **error)
   if (found.fails || search->result->answer == IR_BISECT_NOTHING_FAILS)
     {
       search->result->value = found.value;
+      g_free (search->result->finding);
+      search->result->finding = g_steal_pointer (&found.finding);
       g_free (search->result->problem);
       search->result->problem = g_steal_pointer (&found.problem);
     }

@@ -19,6 +19,7 @@ typedef struct
   guint last;          /* the last step that could be checked: later ones lack a named value */
   guint checks;        /* predicates checked, both ends included */
   double value;        /* measured after the step found, or at the end that gave the answer */
+  char *finding;       /* (owned) (nullable) the same in words: "y holds a NaN" */
   char *problem;       /* (owned) (nullable) why the graph does not run after the step */
   GArray *broken;      /* (owned) of guint: steps that a proof found broken, if one was made */
   IrValueId diverges;  /* first value after the step whose contents the step changed; 0: none */

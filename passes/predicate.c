@@ -77,6 +77,7 @@ typedef struct
   guint step;
   GHashTable *values; /* (nullable) value id -> IrTensor: those of the predicate, after the step */
   double value;
+  const Term *decided; /* (nullable) the test that gave @value */
 } Work;
 
 typedef enum
@@ -94,6 +95,7 @@ struct _Measure
   gboolean is_truth; /* no comparison follows */
   gboolean runs_graph;
   gboolean (*measure) (Work *work, const Term *term, double *result, GError **error);
+  char *(*describe) (const Term *term, double value); /* what was measured, in a sentence's words */
 };
 
 /* -- measuring -- */
@@ -354,14 +356,72 @@ measure_command (Work *work, const Term *term, double *result, GError **error)
   return done;
 }
 
+/* -- in words -- */
+
+static gboolean
+is_any_output (const Term *term)
+{
+  return strcmp (term->argument, "*") == 0;
+}
+
+static char *
+describe_max_abs (const Term *term, double value)
+{
+  return g_strdup_printf ("%s differs from the original by %.3g",
+                          is_any_output (term) ? "an output" : term->argument, value);
+}
+
+static char *
+describe_rel (const Term *term, double value)
+{
+  return g_strdup_printf ("%s differs from the original by %.3g %%",
+                          is_any_output (term) ? "an output" : term->argument, 100 * value);
+}
+
+static char *
+describe_has_nan (const Term *term, double value)
+{
+  if (is_any_output (term))
+    return g_strdup (value != 0 ? "an output holds a NaN" : "no output holds a NaN");
+  return g_strdup_printf (value != 0 ? "%s holds a NaN" : "%s holds no NaN", term->argument);
+}
+
+static char *
+describe_peak_memory (const Term *term, double value)
+{
+  g_autofree char *size = g_format_size_full ((guint64) value, G_FORMAT_SIZE_IEC_UNITS);
+
+  return g_strdup_printf ("the planned peak memory is %s", size);
+}
+
+static char *
+describe_nodes (const Term *term, double value)
+{
+  return g_strdup_printf ("the graph has %.0f %s%s%s", value,
+                          term->argument != NULL ? term->argument : "",
+                          term->argument != NULL ? " " : "", value == 1 ? "node" : "nodes");
+}
+
+static char *
+describe_flops (const Term *term, double value)
+{
+  return g_strdup_printf ("a run takes %.4g FLOPs", value);
+}
+
+static char *
+describe_command (const Term *term, double value)
+{
+  return g_strdup_printf ("the command's exit status is %.0f", value);
+}
+
 static const Measure measures[] = {
-  { "max_abs", ARGUMENT_VALUE, FALSE, TRUE, measure_max_abs },
-  { "rel", ARGUMENT_VALUE, FALSE, TRUE, measure_rel },
-  { "has_nan", ARGUMENT_VALUE, TRUE, TRUE, measure_has_nan },
-  { "peak_memory", ARGUMENT_NONE, FALSE, FALSE, measure_peak_memory },
-  { "nodes", ARGUMENT_OPERATOR, FALSE, FALSE, measure_nodes },
-  { "flops", ARGUMENT_NONE, FALSE, FALSE, measure_flops },
-  { "cmd", ARGUMENT_COMMAND, TRUE, FALSE, measure_command },
+  { "max_abs", ARGUMENT_VALUE, FALSE, TRUE, measure_max_abs, describe_max_abs },
+  { "rel", ARGUMENT_VALUE, FALSE, TRUE, measure_rel, describe_rel },
+  { "has_nan", ARGUMENT_VALUE, TRUE, TRUE, measure_has_nan, describe_has_nan },
+  { "peak_memory", ARGUMENT_NONE, FALSE, FALSE, measure_peak_memory, describe_peak_memory },
+  { "nodes", ARGUMENT_OPERATOR, FALSE, FALSE, measure_nodes, describe_nodes },
+  { "flops", ARGUMENT_NONE, FALSE, FALSE, measure_flops, describe_flops },
+  { "cmd", ARGUMENT_COMMAND, TRUE, FALSE, measure_command, describe_command },
 };
 
 #define MEASURES_IN_WORDS                                                                          \
@@ -394,6 +454,7 @@ evaluate (Work *work, const Term *term, gboolean *answer, GError **error)
     {
       if (!term->measure->measure (work, term, &work->value, error))
         return FALSE;
+      work->decided = term;
       *answer = term->measure->is_truth ? work->value != 0
                                         : holds (term->comparison, work->value, term->number);
       return TRUE;
@@ -893,7 +954,10 @@ ir_predicate_check (
   g_clear_pointer (&work.values, g_hash_table_unref);
   check->value = work.value;
   if (done)
-    return TRUE;
+    {
+      check->finding = work.decided->measure->describe (work.decided, work.value);
+      return TRUE;
+    }
   if (step == 0 || !blames_the_graph (local))
     {
       g_propagate_error (error, g_steal_pointer (&local));
@@ -912,5 +976,6 @@ ir_predicate_check (
 void
 ir_check_clear (IrCheck *check)
 {
+  g_clear_pointer (&check->finding, g_free);
   g_clear_pointer (&check->problem, g_free);
 }

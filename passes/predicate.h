@@ -23,6 +23,7 @@ typedef struct
   gboolean fails;
   double value;    /* of the test that was measured last, which decided; truth: 0 or 1 */
   gboolean broken; /* the graph does not run; value is NaN */
+  char *finding;   /* (owned) (nullable) what decided, in words: "y holds a NaN" */
   char *problem;   /* (owned) (nullable) why it does not run */
 } IrCheck;
 

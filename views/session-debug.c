@@ -784,18 +784,17 @@ ir_session_bisection_text (IrSession *self)
       if (found->problem != NULL)
         g_string_append_printf (text, ": the graph does not run after it: %s", found->problem);
       else
-        g_string_append_printf (text, ": measured %.4g after it", found->value);
+        g_string_append_printf (text, ": after it, %s", found->finding);
       append_divergence (text, model, found);
       break;
     case IR_BISECT_ORIGINAL_FAILS:
-      g_string_append_printf (text, "The original graph fails already: measured %.4g",
-                              found->value);
+      g_string_append_printf (text, "The original graph fails already: %s", found->finding);
       break;
     case IR_BISECT_NOTHING_FAILS:
     case IR_N_BISECT_ANSWERS:
     default:
-      g_string_append_printf (text, "Nothing fails up to step %u: measured %.4g there", found->last,
-                              found->value);
+      g_string_append_printf (text, "Nothing fails up to step %u: there, %s", found->last,
+                              found->finding);
     }
   return g_string_free (g_steal_pointer (&text), FALSE);
 }

@@ -102,6 +102,8 @@ print_json (const IrModel *model, const IrBisection *found)
     }
   cJSON_AddNumberToObject (json, "checks", found->checks);
   cli_json_add_double (json, "value", found->value);
+  if (found->finding != NULL)
+    cJSON_AddStringToObject (json, "finding", found->finding);
   cJSON_AddNumberToObject (json, "steps", ir_history_n_steps (model));
   cJSON_AddNumberToObject (json, "last", found->last);
   if (found->problem != NULL)
@@ -143,7 +145,7 @@ print_found (const IrModel *model, const IrBisection *found)
   if (found->problem != NULL)
     printf ("  the graph does not run after it: %s\n", found->problem);
   else
-    printf ("  measured after it: %g\n", found->value);
+    printf ("  after it, %s\n", found->finding);
   for (guint i = 0; i < step->n_records; i++)
     {
       g_autofree char *text = ir_record_to_string (
@@ -167,9 +169,9 @@ print_text (const IrModel *model, const IrBisection *found)
   if (found->answer == IR_BISECT_FOUND)
     print_found (model, found);
   else if (found->answer == IR_BISECT_ORIGINAL_FAILS)
-    printf ("the original graph fails already; measured: %g\n", found->value);
+    printf ("the original graph fails already: %s\n", found->finding);
   else
-    printf ("nothing fails up to step %u; measured there: %g\n", found->last, found->value);
+    printf ("nothing fails up to step %u: there, %s\n", found->last, found->finding);
   if (found->last < n)
     printf ("  from step %u on, a value that is named stands for nothing any more\n",
             found->last + 1);

@@ -6,6 +6,7 @@
 #include "views/overlay.h"
 
 #include <math.h>
+#include <string.h>
 
 IrPictureSettings *
 ir_picture_settings_new (guint serial,
@@ -26,6 +27,7 @@ ir_picture_settings_new (guint serial,
   g_hash_table_iter_init (&iter, folded);
   while (g_hash_table_iter_next (&iter, &key, NULL))
     g_hash_table_add (settings->folded, g_strdup (key));
+  settings->automatic = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
   settings->overlay = overlay;
   settings->run = run != NULL ? ir_run_ref (run) : NULL;
   settings->problems = g_ptr_array_ref (problems);
@@ -44,6 +46,24 @@ ir_picture_settings_with_problems (const IrPictureSettings *settings, GPtrArray 
 
   return ir_picture_settings_new (settings->serial, settings->show, none, settings->overlay, NULL,
                                   problems);
+}
+
+static void
+add_keys (GHashTable *set, GHashTable *keys)
+{
+  GHashTableIter iter;
+  gpointer key;
+
+  g_hash_table_iter_init (&iter, keys);
+  while (g_hash_table_iter_next (&iter, &key, NULL))
+    g_hash_table_add (set, g_strdup (key));
+}
+
+/* Before they are shared. */
+void
+ir_picture_settings_set_automatic (IrPictureSettings *settings, GHashTable *keys)
+{
+  add_keys (settings->automatic, keys);
 }
 
 /* Before they are shared. @marks: (nullable), drawn after @step. */
@@ -67,6 +87,7 @@ ir_picture_settings_unref (IrPictureSettings *settings)
   if (!g_atomic_ref_count_dec (&settings->ref_count))
     return;
   g_clear_pointer (&settings->folded, g_hash_table_unref);
+  g_clear_pointer (&settings->automatic, g_hash_table_unref);
   g_clear_pointer (&settings->run, ir_run_unref);
   g_clear_pointer (&settings->problems, g_ptr_array_unref);
   g_clear_pointer (&settings->marks, ir_scene_marks_unref);
@@ -128,6 +149,193 @@ largest_value (const IrOverlay *overlay, const IrOverlayContext *context)
   return max;
 }
 
+/* -- large graphs: scopes are closed until the rest can be read -- */
+
+#define MANY_BOXES   60     /* what is left open is not more, if that can be */
+#define MORE_BOXES   30     /* that may come to what lies outside of all scopes */
+#define SMALL_HEIGHT 1800.0 /* px; as much fits a window at a scale at which operators are read */
+#define SMALL_WIDTH  3000.0
+#define SCOPE        "scope:" /* of keys of folds in the main graph */
+
+/* The scopes of a picture, by box. */
+typedef struct
+{
+  guint n, deepest;
+  const IrSceneBox *boxes;
+  guint *depths;      /* scopes around a box, itself included if it is one */
+  gboolean *has_more; /* of a scope: there are scopes in it */
+} Scopes;
+
+static gboolean
+is_scope (const IrSceneBox *box)
+{
+  return box->kind == IR_SCENE_CLUSTER && box->fold != NULL && g_str_has_prefix (box->fold, SCOPE);
+}
+
+static void
+find_scopes (Scopes *scopes, const IrScene *scene)
+{
+  scopes->boxes = ir_scene_boxes (scene, &scopes->n);
+  scopes->deepest = 0;
+  scopes->depths = g_new0 (guint, scopes->n + 1);
+  scopes->has_more = g_new0 (gboolean, scopes->n + 1);
+  for (guint i = 0; i < scopes->n; i++)
+    {
+      for (gint32 k = (gint32) i; k >= 0; k = scopes->boxes[k].parent)
+        {
+          scopes->depths[i] += is_scope (&scopes->boxes[k]);
+          if (k != (gint32) i && is_scope (&scopes->boxes[i]))
+            scopes->has_more[k] = TRUE;
+        }
+      scopes->deepest = MAX (scopes->deepest, scopes->depths[i]);
+    }
+}
+
+/* Whether a scope is closed when those of @level are: these, and those that end before. */
+static gboolean
+is_closed (const Scopes *scopes, guint index, guint level)
+{
+  return is_scope (&scopes->boxes[index]) &&
+         (scopes->depths[index] == level ||
+          (scopes->depths[index] < level && !scopes->has_more[index]));
+}
+
+/* Boxes that are left then. */
+static guint
+left_at (const Scopes *scopes, guint level)
+{
+  guint left = 0;
+
+  for (guint i = 0; i < scopes->n; i++)
+    {
+      gint32 around = scopes->boxes[i].parent;
+
+      while (around >= 0 && !is_closed (scopes, (guint) around, level))
+        around = scopes->boxes[around].parent;
+      left += around < 0 &&
+              (scopes->boxes[i].kind != IR_SCENE_CLUSTER || is_closed (scopes, i, level));
+    }
+  return left;
+}
+
+static GHashTable *
+choose_level (const Scopes *scopes)
+{
+  GHashTable *keys;
+  guint level = scopes->deepest;
+  const guint outermost = left_at (scopes, 1);
+
+  if (scopes->deepest == 0 || 3 * outermost > scopes->n)
+    return NULL;
+  while (level > 1 && left_at (scopes, level) > MAX (MANY_BOXES, outermost + MORE_BOXES))
+    level--;
+  keys = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+  for (guint i = 0; i < scopes->n; i++)
+    if (is_closed (scopes, i, level))
+      g_hash_table_add (keys, g_strdup (scopes->boxes[i].fold));
+  return keys;
+}
+
+/**
+ * ir_picture_choose_folds:
+ * @scene: the picture of a graph with all scopes open
+ *
+ * Returns: (transfer full) (nullable): keys of the scopes to close so that the picture can be taken
+ *   in at once: those of the deepest level that leaves few boxes, or few more than closing the
+ *   outermost ones does; %NULL if the picture is small, or has no scopes to speak of
+ */
+GHashTable *
+ir_picture_choose_folds (const IrScene *scene)
+{
+  const IrLayoutRect bounds = ir_scene_bounds (scene);
+  Scopes scopes;
+  GHashTable *keys = NULL;
+
+  find_scopes (&scopes, scene);
+  if (scopes.n > MANY_BOXES && (bounds.height > SMALL_HEIGHT || bounds.width > SMALL_WIDTH))
+    keys = choose_level (&scopes);
+  g_free (scopes.depths);
+  g_free (scopes.has_more);
+  return keys;
+}
+
+/**
+ * ir_picture_reveal:
+ * @folds: keys of folds that are closed
+ * @node: a node
+ *
+ * Takes the scopes that @node lies in out of @folds.
+ *
+ * Returns: whether there were some
+ */
+gboolean
+ir_picture_reveal (GHashTable *folds, const IrNode *node)
+{
+  g_autofree char *key = node->scope != NULL ? g_strconcat (SCOPE, node->scope, NULL) : NULL;
+  gboolean any = FALSE;
+  char *slash;
+
+  if (key == NULL || g_hash_table_size (folds) == 0)
+    return FALSE;
+  do
+    {
+      any |= g_hash_table_remove (folds, key);
+      slash = strrchr (key, '/');
+      if (slash != NULL)
+        *slash = '\0';
+    }
+  while (slash != NULL);
+  return any;
+}
+
+#define MAX_REVEALED 60 /* nodes that changed: of more, the numbers on folds are told */
+
+static void
+reveal_changes (GHashTable *folds, const IrDiff *diff)
+{
+  if (diff->nodes->len - diff->n_nodes[IR_DIFF_SAME] > MAX_REVEALED)
+    return;
+  for (guint i = 0; i < diff->nodes->len; i++)
+    {
+      const IrNodeDiff *item = &g_array_index (diff->nodes, IrNodeDiff, i);
+
+      if (item->kind == IR_DIFF_SAME)
+        continue;
+      if (item->b != 0)
+        ir_picture_reveal (folds, ir_model_node (diff->b, item->b));
+      if (item->a != 0)
+        ir_picture_reveal (folds, ir_model_node (diff->a, item->a));
+    }
+}
+
+static void
+reveal_marks (GHashTable *folds, const IrModel *model, const IrSceneMarks *marks)
+{
+  GHashTableIter iter;
+  gpointer id;
+
+  g_hash_table_iter_init (&iter, marks->states);
+  while (g_hash_table_iter_next (&iter, &id, NULL))
+    if (ir_model_live_node (model, GPOINTER_TO_UINT (id)) != NULL)
+      ir_picture_reveal (folds, ir_model_live_node (model, GPOINTER_TO_UINT (id)));
+}
+
+/* What is closed in the picture of @frame: what was closed by hand, and by itself except where the
+ * frame shows something. */
+static GHashTable *
+closed_in (const IrFrame *frame, const IrPictureSettings *settings)
+{
+  GHashTable *closed = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+
+  add_keys (closed, settings->automatic);
+  if (frame->marks != NULL)
+    reveal_marks (closed, frame->model, frame->marks);
+  if (frame->foreign || frame->from != frame->to)
+    reveal_changes (closed, frame->diff);
+  add_keys (closed, settings->folded);
+  return closed;
+}
+
 /**
  * ir_picture_new:
  * @frame: the models and their diff
@@ -146,6 +354,7 @@ ir_picture_new (const IrFrame *frame,
 {
   const IrOverlay *overlay = ir_overlay_find (settings->overlay);
   g_autoptr (GHashTable) times = ir_overlay_times (settings->run);
+  g_autoptr (GHashTable) closed = closed_in (frame, settings);
   g_autoptr (IrTextMeasure) measure = ir_text_measure_new ();
   Tint tint = { .overlay = overlay, .context = { frame->model, times } };
   IrSceneOptions options = {
@@ -157,7 +366,7 @@ ir_picture_new (const IrFrame *frame,
     .flat = (settings->show & IR_SHOW_SCOPES) == 0,
     .direction = settings->show & IR_SHOW_SIDEWAYS ? IR_LAYOUT_LEFT_TO_RIGHT
                                                    : IR_LAYOUT_TOP_TO_BOTTOM,
-    .folded = settings->folded,
+    .folded = closed,
     .problems = settings->problems,
     .marks = frame->marks,
     /* a pattern is seen best where its nodes are close together */

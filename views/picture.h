@@ -11,9 +11,10 @@ typedef struct
   gatomicrefcount ref_count;
   guint serial;
   IrShow show;
-  GHashTable *folded;
-  const char *overlay; /* (nullable) interned */
-  IrRun *run;          /* (nullable) for overlays */
+  GHashTable *folded;    /* keys that were closed by hand */
+  GHashTable *automatic; /* keys that are closed unless something in them is to be seen */
+  const char *overlay;   /* (nullable) interned */
+  IrRun *run;            /* (nullable) for overlays */
   GPtrArray *problems;
   IrSceneMarks *marks; /* (nullable) of one step */
   guint marks_step;
@@ -27,6 +28,7 @@ IrPictureSettings *ir_picture_settings_new (guint serial,
                                             GPtrArray *problems);
 IrPictureSettings *ir_picture_settings_with_problems (const IrPictureSettings *settings,
                                                       GPtrArray *problems);
+void ir_picture_settings_set_automatic (IrPictureSettings *settings, GHashTable *keys);
 void ir_picture_settings_set_marks (IrPictureSettings *settings, IrSceneMarks *marks, guint step);
 IrPictureSettings *ir_picture_settings_ref (IrPictureSettings *settings);
 void ir_picture_settings_unref (IrPictureSettings *settings);
@@ -37,5 +39,9 @@ IrScene *ir_picture_new (const IrFrame *frame,
                          const IrFrame *previous,
                          GCancellable *cancellable,
                          GError **error);
+/* -- large graphs -- */
+GHashTable *ir_picture_choose_folds (const IrScene *scene); /* (transfer full) (nullable) */
+gboolean ir_picture_reveal (GHashTable *folds, const IrNode *node);
+
 gboolean ir_picture_is_format (const char *path);
 gboolean ir_picture_save (const IrFrame *frame, const char *path, GError **error);

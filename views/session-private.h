@@ -22,6 +22,8 @@ IrTimeline *ir_timeline_ref (IrTimeline *timeline);
 void ir_timeline_unref (IrTimeline *timeline);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (IrTimeline, ir_timeline_unref)
 
+typedef struct _IrPairValues IrPairValues; /* session-values.c */
+
 struct _IrSession
 {
   GObject parent_instance;
@@ -50,7 +52,8 @@ struct _IrSession
   IrNodeId hover;
   const char *overlay; /* interned */
   IrShow show;
-  GHashTable *folded; /* set of fold keys */
+  GHashTable *folded;    /* set of fold keys, closed by hand */
+  GHashTable *automatic; /* set of fold keys, closed because the graph is large */
   guint serial;       /* counts changes of what the picture depends on */
   double span_start_ms, span_end_ms;
 
@@ -77,6 +80,7 @@ struct _IrSession
   char *bisected;         /* (nullable) the predicate */
   IrModel *other;         /* (nullable) frozen: the file to compare with */
   char *other_path;       /* (nullable) */
+  IrPairValues *values;   /* (nullable) of a pair of graphs, not always the one on screen */
   GPtrArray *whys;        /* (nullable) of IrWhy, about @asked */
   IrNodeId asked;
   IrJob *why_job;                   /* (nullable) */
@@ -113,6 +117,13 @@ IrTimeline *ir_session_other_timeline (IrSession *self); /* (transfer full) (nul
 void ir_session_forget_other (IrSession *self);
 void ir_session_take_other (IrSession *self, IrModel *model, const char *path); /* takes @model */
 void ir_session_check_compare (IrSession *self);
+
+/* -- the values of both sides on screen -- */
+void ir_session_forget_values (IrSession *self);
+IrTensor *ir_session_pair_tensor (IrSession *self,
+                                  IrValueId value,
+                                  IrSide side,
+                                  gboolean *compared);
 
 /* -- why not -- */
 void ir_session_forget_whys (IrSession *self);

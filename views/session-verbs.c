@@ -8,6 +8,7 @@
 #include "core/ir/verify.h"
 #include "core/op/infer.h"
 #include "passes/pipeline.h"
+#include "views/count.h"
 #include "views/picture.h"
 #include "views/session-private.h"
 
@@ -88,6 +89,7 @@ picture_settings (IrSession *self)
                                                          self->overlay, self->runs[IR_SIDE_AFTER],
                                                          self->problems);
 
+  ir_picture_settings_set_automatic (settings, self->automatic);
   ir_picture_settings_set_marks (settings, self->marks, self->marks_step);
   return settings;
 }
@@ -163,7 +165,9 @@ on_frame (gpointer owner, gpointer result, const GError *error, gpointer data)
     {
       ir_job_free_later (self->frame, (GDestroyNotify) ir_frame_unref);
       self->frame = g_steal_pointer (&frame);
-      ir_session_changed (self, IR_CHANGED_FRAME);
+      /* other values belong to another pair of graphs */
+      ir_session_changed (self, self->values != NULL ? IR_CHANGED_FRAME | IR_CHANGED_RUNS
+                                                     : IR_CHANGED_FRAME);
       ir_session_select_pending (self);
     }
   g_clear_pointer (&frame, ir_frame_unref);
@@ -333,6 +337,7 @@ typedef struct
   char *message;     /* (nullable) what to say when it is done */
   IrWhatIf *what_if; /* (nullable) */
   IrModel *other;    /* (nullable) a file to compare with */
+  GHashTable *folds; /* (nullable) that are closed because the graph is large */
 } Opened;
 
 static void
@@ -345,6 +350,7 @@ opened_free (gpointer data)
   g_clear_pointer (&opened->problems, g_ptr_array_unref);
   g_clear_pointer (&opened->what_if, ir_what_if_free);
   g_clear_pointer (&opened->other, ir_model_unref);
+  g_clear_pointer (&opened->folds, g_hash_table_unref);
   g_free (opened->message);
   g_free (opened);
 }
@@ -394,6 +400,29 @@ open_request_free (gpointer data)
   g_free (request);
 }
 
+/* Of a graph that is too large to be taken in at once, scopes are closed. */
+static void
+fold_large (Opened *opened, const IrPictureSettings *settings, GCancellable *cancellable)
+{
+  IrFrame *frame = opened->frame;
+  g_autoptr (IrPictureSettings) folded = NULL;
+  g_autoptr (GError) error = NULL;
+  IrScene *scene;
+
+  if (frame->scene == NULL || (settings->show & IR_SHOW_SCOPES) == 0)
+    return;
+  opened->folds = ir_picture_choose_folds (frame->scene);
+  if (opened->folds == NULL)
+    return;
+  folded = ir_picture_settings_with_problems (settings, settings->problems);
+  ir_picture_settings_set_automatic (folded, opened->folds);
+  scene = ir_picture_new (frame, folded, NULL, cancellable, &error);
+  if (scene == NULL)
+    return;
+  ir_scene_unref (frame->scene);
+  frame->scene = scene;
+}
+
 static gpointer
 run_open (IrJob *job, gpointer data, GCancellable *cancellable, GError **error)
 {
@@ -418,6 +447,7 @@ run_open (IrJob *job, gpointer data, GCancellable *cancellable, GError **error)
   ir_job_report (job, -1, "Laying out the graph");
   settings = ir_picture_settings_with_problems (request->settings, problems);
   opened = opened_new (model, other, 0, 0, NULL, settings, cancellable);
+  fold_large (opened, settings, cancellable);
   opened->problems = g_steal_pointer (&problems);
   opened->other = g_steal_pointer (&other);
   return opened;
@@ -426,6 +456,7 @@ run_open (IrJob *job, gpointer data, GCancellable *cancellable, GError **error)
 static void
 swap_model (IrSession *self, Opened *opened)
 {
+  ir_session_forget_values (self);
   ir_session_take_timeline (self, g_steal_pointer (&opened->timeline),
                             g_steal_pointer (&opened->frame));
   if (opened->problems != NULL)
@@ -462,6 +493,13 @@ take_opened (
   swap_model (self, opened);
   if (opened->other != NULL)
     ir_session_take_other (self, g_steal_pointer (&opened->other), other);
+  g_hash_table_remove_all (self->folded);
+  g_hash_table_remove_all (self->automatic);
+  if (opened->folds != NULL)
+    {
+      g_hash_table_unref (self->automatic);
+      self->automatic = g_steal_pointer (&opened->folds);
+    }
   ir_session_check_compare (self);
   ir_session_changed (self, IR_CHANGED_ALL);
 }
@@ -705,12 +743,14 @@ static char *
 pipeline_message (IrTimeline *timeline, const IrModel *model, const char *proof)
 {
   const guint n_steps = ir_history_n_steps (model);
+  g_autofree char *steps = ir_count_text (n_steps),
+                  *before = ir_count_text (ir_model_n_counted_nodes (timeline->original)),
+                  *after = ir_count_text (ir_model_n_counted_nodes (model));
 
   if (n_steps == 0)
     return g_strdup ("Nothing to rewrite: no rule of the pipeline applies to this graph");
-  return g_strdup_printf (
-      "%u steps: %u nodes became %u%s%s", n_steps, ir_model_n_counted_nodes (timeline->original),
-      ir_model_n_counted_nodes (model), proof != NULL ? " · " : "", proof != NULL ? proof : "");
+  return g_strdup_printf ("%s %s: %s nodes became %s%s%s", steps, n_steps == 1 ? "step" : "steps",
+                          before, after, proof != NULL ? " · " : "", proof != NULL ? proof : "");
 }
 
 /* What if: both results beside each other, in a thread of the job. */

@@ -2,6 +2,7 @@
 
 #include "views/session.h"
 
+#include "views/picture.h"
 #include "views/session-private.h"
 
 enum
@@ -264,12 +265,14 @@ ir_session_finalize (GObject *object)
   ir_session_clear_debug (self);
   ir_session_forget_whys (self);
   ir_session_forget_other (self);
+  ir_session_forget_values (self);
   g_clear_pointer (&self->frame, ir_frame_unref);
   g_clear_pointer (&self->timeline, ir_timeline_unref);
   g_clear_pointer (&self->problems, g_ptr_array_unref);
   g_clear_pointer (&self->selection, gtk_bitset_unref);
   g_clear_pointer (&self->inputs, g_hash_table_unref);
   g_clear_pointer (&self->folded, g_hash_table_unref);
+  g_clear_pointer (&self->automatic, g_hash_table_unref);
   g_free (self->path);
   g_free (self->title);
   g_free (self->pipeline);
@@ -440,6 +443,7 @@ ir_session_init (IrSession *self)
   self->seed = 0; /* as irscope run does */
   self->show = IR_SHOW_SHAPES | IR_SHOW_NAMES | IR_SHOW_SCOPES;
   self->folded = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+  self->automatic = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
 }
 
 /**
@@ -625,6 +629,30 @@ ir_session_get_selected_value (IrSession *self)
   return self->selected_value;
 }
 
+#define MAX_REVEALED 60 /* nodes; of more that are selected at once, folds stay closed */
+
+/* What is selected is drawn: scopes that were closed by themselves open for it. */
+static void
+reveal_selection (IrSession *self)
+{
+  gboolean any = FALSE;
+  GtkBitsetIter iter;
+  guint id;
+
+  if (self->frame == NULL || gtk_bitset_get_size (self->selection) > MAX_REVEALED)
+    return;
+  for (gboolean more = gtk_bitset_iter_init_first (&iter, self->selection, &id); more;
+       more = gtk_bitset_iter_next (&iter, &id))
+    {
+      const IrNode *node = ir_frame_node (self->frame, id);
+
+      if (node != NULL && ir_frame_find_box (self->frame, id) < 0)
+        any |= ir_picture_reveal (self->automatic, node);
+    }
+  if (any)
+    ir_session_picture_changed (self);
+}
+
 /**
  * ir_session_select_node:
  * @node: 0 for nothing
@@ -643,6 +671,7 @@ ir_session_select_node (IrSession *self, IrNodeId node)
   self->selected_node = node;
   self->selected_value = 0;
   ir_session_changed (self, IR_CHANGED_SELECTION);
+  reveal_selection (self);
 }
 
 /**
@@ -685,6 +714,7 @@ ir_session_set_selection (IrSession *self, const GtkBitset *nodes)
   if (!gtk_bitset_contains (nodes, self->selected_node))
     self->selected_node = gtk_bitset_is_empty (nodes) ? 0 : gtk_bitset_get_minimum (nodes);
   ir_session_changed (self, IR_CHANGED_SELECTION);
+  reveal_selection (self);
 }
 
 void
@@ -754,6 +784,20 @@ ir_session_get_picture_serial (IrSession *self)
   return self->serial;
 }
 
+static gboolean
+is_drawn_open (IrSession *self, const char *fold)
+{
+  guint n = 0;
+  const IrSceneBox *boxes = self->frame != NULL && self->frame->scene != NULL
+                                ? ir_scene_boxes (self->frame->scene, &n)
+                                : NULL;
+
+  for (guint i = 0; i < n; i++)
+    if (boxes[i].kind == IR_SCENE_CLUSTER && g_strcmp0 (boxes[i].fold, fold) == 0)
+      return TRUE;
+  return FALSE;
+}
+
 /**
  * ir_session_toggle_fold:
  * @fold: the key of a scope or of a node with subgraphs, from a box of the scene
@@ -763,7 +807,11 @@ ir_session_get_picture_serial (IrSession *self)
 void
 ir_session_toggle_fold (IrSession *self, const char *fold)
 {
-  if (!g_hash_table_remove (self->folded, fold))
+  const gboolean was_closed = g_hash_table_remove (self->folded, fold);
+  const gboolean was_automatic = g_hash_table_remove (self->automatic, fold);
+
+  /* the picture may show one open that is closed elsewhere, because of what it holds */
+  if (is_drawn_open (self, fold) || (!was_closed && !was_automatic))
     g_hash_table_add (self->folded, g_strdup (fold));
   ir_session_picture_changed (self);
 }
@@ -886,7 +934,7 @@ other_side_tensor (IrSession *self, IrValueId id, IrSide side, char **reason)
   if (reason != NULL)
     *reason = g_strdup (side == IR_SIDE_AFTER
                             ? "This value is only on the other side of the comparison."
-                            : "The other side was not run: open it to run it.");
+                            : "The other side was not run: compare the values to run both.");
   return NULL;
 }
 
@@ -903,11 +951,21 @@ ir_session_dup_tensor (IrSession *self, IrValueId value, IrSide side, char **rea
 {
   const IrModel *model;
   IrTensor *tensor;
+  gboolean compared;
 
   if (reason != NULL)
     *reason = NULL;
   if (self->frame == NULL || value == 0)
     return NULL;
+  tensor = ir_session_pair_tensor (self, value, side, &compared);
+  if (tensor != NULL)
+    return ir_tensor_ref (tensor);
+  if (compared)
+    {
+      if (reason != NULL)
+        *reason = g_strdup ("No value of the other graph is paired with this one.");
+      return NULL;
+    }
   if (value & IR_OTHER_SIDE)
     return other_side_tensor (self, value, side, reason);
   model = side == IR_SIDE_BEFORE ? self->timeline->original : self->frame->model;

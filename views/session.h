@@ -12,6 +12,7 @@
 #include "core/ir/problem.h"
 #include "passes/bisect.h"
 #include "passes/breakpoint.h"
+#include "passes/compare-values.h"
 #include "passes/what-if.h"
 #include "passes/why.h"
 
@@ -216,6 +217,11 @@ gboolean ir_session_can_compare (IrSession *self, IrCompare compare);
 const char *ir_session_get_other_path (IrSession *self); /* (nullable) */
 char *ir_session_other_title (IrSession *self);          /* (transfer full) "old.onnx" */
 void ir_session_swap_files (IrSession *self);            /* what was compared with is opened */
+
+/* -- the values of both sides on screen (session-values.c) -- */
+gboolean ir_session_can_compare_values (IrSession *self);
+void ir_session_compare_values (IrSession *self);
+const IrComparedValues *ir_session_get_values (IrSession *self); /* (nullable) */
 
 /* -- why not (session-why.c) -- */
 /* Compares all rules that start at the operator of @node; %IR_CHANGED_DEBUG says when. */

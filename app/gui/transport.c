@@ -2,6 +2,7 @@
 
 #include "app/gui/transport.h"
 
+#include "views/count.h"
 #include "views/sparkline.h"
 
 #include <math.h>
@@ -51,14 +52,14 @@ update_label (IrTransport *self)
 {
   const guint n = ir_session_get_n_steps (self->session);
   const guint cursor = ir_session_get_cursor (self->session);
-  g_autofree char *text = NULL;
+  g_autofree char *text = NULL, *steps = ir_count_text (n), *at = ir_count_text (cursor);
 
   if (n == 0)
     text = g_strdup ("No steps yet");
   else if (cursor == 0)
-    text = g_strdup_printf ("Original · %u steps", n);
+    text = g_strdup_printf ("Original · %s steps", steps);
   else
-    text = g_strdup_printf ("Step %u of %u", cursor, n);
+    text = g_strdup_printf ("Step %s of %s", at, steps);
   gtk_label_set_text (self->label, text);
 }
 

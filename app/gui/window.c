@@ -9,6 +9,7 @@
 #include "app/gui/transport.h"
 #include "app/gui/welcome.h"
 #include "passes/pipeline.h"
+#include "views/count.h"
 #include "views/view.h"
 
 /* Short jobs would only flash. */
@@ -158,6 +159,12 @@ static void
 activate_compare_file (GSimpleAction *action, GVariant *parameter, gpointer user_data)
 {
   ir_session_compare_with (IR_WINDOW (user_data)->session, g_variant_get_string (parameter, NULL));
+}
+
+static void
+activate_compare_values (GSimpleAction *action, GVariant *parameter, gpointer user_data)
+{
+  ir_session_compare_values (IR_WINDOW (user_data)->session);
 }
 
 static void
@@ -463,7 +470,8 @@ enum
   NEEDS_EARLIER = 1 << 4, /* there are steps before it */
   NEEDS_STEPS = 1 << 5,
   NEEDS_WHAT_IF = 1 << 6, /* something is skipped */
-  NEEDS_OTHER = 1 << 7    /* another file to compare with */
+  NEEDS_OTHER = 1 << 7,   /* another file to compare with */
+  NEEDS_PAIR = 1 << 8     /* two graphs on screen */
 };
 
 static const struct
@@ -475,6 +483,7 @@ static const struct
   { { "open-file", activate_open_file, "s" }, NEEDS_IDLE },
   { { "compare", activate_compare }, NEEDS_GRAPH | NEEDS_IDLE },
   { { "compare-file", activate_compare_file, "s" }, NEEDS_GRAPH | NEEDS_IDLE },
+  { { "compare-values", activate_compare_values }, NEEDS_PAIR | NEEDS_IDLE },
   { { "swap-files", activate_swap_files }, NEEDS_OTHER | NEEDS_IDLE },
   { { "new", activate_new }, NEEDS_IDLE },
   { { "close-graph", activate_close_graph }, NEEDS_NOTHING },
@@ -524,6 +533,8 @@ update_actions (IrWindow *self)
   if (ir_session_get_path (self->session) != NULL &&
       ir_session_get_other_path (self->session) != NULL)
     have |= NEEDS_OTHER;
+  if (ir_session_can_compare_values (self->session))
+    have |= NEEDS_PAIR;
   for (guint i = 0; i < G_N_ELEMENTS (actions); i++)
     {
       GAction *action = g_action_map_lookup_action (G_ACTION_MAP (self), actions[i].entry.name);
@@ -538,7 +549,7 @@ static void
 update_title (IrWindow *self)
 {
   const IrFrame *frame = ir_session_get_frame (self->session);
-  g_autofree char *subtitle = NULL;
+  g_autofree char *subtitle = NULL, *before = NULL, *after = NULL;
   g_autofree char *title = NULL;
   const guint n_steps = ir_session_get_n_steps (self->session);
   guint original, now;
@@ -556,8 +567,10 @@ update_title (IrWindow *self)
   original = n_steps > 0
                  ? ir_history_step (ir_session_get_history (self->session), 1)->cost_before.n_nodes
                  : now;
-  subtitle = original == now ? g_strdup_printf ("%u nodes", now)
-                             : g_strdup_printf ("%u → %u nodes", original, now);
+  before = ir_count_text (original);
+  after = ir_count_text (now);
+  subtitle = original == now ? g_strdup_printf ("%s nodes", after)
+                             : g_strdup_printf ("%s → %s nodes", before, after);
   adw_window_title_set_title (self->title, title);
   adw_window_title_set_subtitle (self->title, subtitle);
   g_free (title);

@@ -1,7 +1,10 @@
 /* The differences of what is on screen: two steps, two results or two files. The same change in
- * many places is one row; choosing it selects them all in the graph and lists them below. */
+ * many places is one row; choosing it selects them all in the graph and lists them below. What the
+ * two graphs compute is compared on request, beside it (values.c). */
 #include "config.h"
 
+#include "views/count.h"
+#include "views/differences/values.h"
 #include "views/jobs.h"
 #include "views/view.h"
 
@@ -12,6 +15,7 @@ struct _IrDifferencesView
 {
   IrView parent;
   GtkWidget *stack, *title, *swap, *summary, *list, *members, *members_title;
+  GtkWidget *pages, *switcher, *values;
   IrFrame *frame;    /* (nullable) that the groups are of */
   GPtrArray *groups; /* (nullable) of IrDiffGroup */
   IrJob *job;        /* (nullable) */
@@ -68,24 +72,62 @@ value_of (IrDifferencesView *self, const IrDiffGroup *group, guint place)
   return row != NULL ? id_of (self, row->a, row->b) : 0;
 }
 
-/* The node to select: itself, or who makes or first takes the value. */
+/* The node of the place: itself, or who makes the value. */
 static IrNodeId
 node_of (IrDifferencesView *self, const IrDiffGroup *group, guint place)
 {
   const IrNodeDiff *row = group->of_values ? NULL : node_row (self, group, place);
   const IrValueId id = value_of (self, group, place);
   const IrValue *value;
-  const IrNode *node;
 
   if (row != NULL)
     return id_of (self, row->a, row->b);
   value = ir_frame_value (self->frame, id);
-  if (value == NULL)
-    return 0;
-  node = value->producer != NULL ? value->producer
-         : value->n_uses > 0     ? ir_value_use (value, 0).node
-                                 : NULL;
-  return node != NULL ? node->id | (id & IR_OTHER_SIDE) : 0;
+  return value != NULL && value->producer != NULL ? value->producer->id | (id & IR_OTHER_SIDE) : 0;
+}
+
+/* Adds the nodes that take @value, or, where those are written in their users, these. */
+static void
+add_users (IrDifferencesView *self, const IrValue *value, guint side, guint depth, GtkBitset *nodes)
+{
+  for (guint i = 0; i < value->n_uses; i++)
+    {
+      const IrNode *user = ir_value_use (value, i).node;
+
+      if (user == NULL)
+        continue;
+      if (ir_frame_find_box (self->frame, user->id | side) >= 0 || depth == 0)
+        gtk_bitset_add (nodes, user->id | side);
+      else
+        for (guint k = 0; k < user->n_outputs; k++)
+          if (user->outputs[k] != NULL)
+            add_users (self, user->outputs[k], side, depth - 1, nodes);
+    }
+}
+
+#define MAX_DEPTH 3 /* of constants that are made of constants */
+
+/* Adds what the graph shows of a place: constants are drawn as rows of the nodes that take them. */
+static void
+add_shown (IrDifferencesView *self, const IrDiffGroup *group, guint place, GtkBitset *nodes)
+{
+  const IrNodeId id = node_of (self, group, place);
+  const IrValueId value = value_of (self, group, place);
+  const IrNode *node = ir_frame_node (self->frame, id);
+  const guint64 before = gtk_bitset_get_size (nodes);
+
+  if (id != 0 && ir_frame_find_box (self->frame, id) >= 0)
+    {
+      gtk_bitset_add (nodes, id);
+      return;
+    }
+  for (guint i = 0; node != NULL && i < node->n_outputs; i++)
+    if (node->outputs[i] != NULL)
+      add_users (self, node->outputs[i], id & IR_OTHER_SIDE, MAX_DEPTH, nodes);
+  if (node == NULL && ir_frame_value (self->frame, value) != NULL)
+    add_users (self, ir_frame_value (self->frame, value), value & IR_OTHER_SIDE, MAX_DEPTH, nodes);
+  if (id != 0 && gtk_bitset_get_size (nodes) == before)
+    gtk_bitset_add (nodes, id);
 }
 
 static char *
@@ -114,21 +156,29 @@ changes_text (const IrDiffGroup *group)
 
 /* -- choosing -- */
 
+/* The value of a Constant, which no box of its own shows; 0 of other nodes. */
+static IrValueId
+constant_of (IrDifferencesView *self, const IrDiffGroup *group, guint place)
+{
+  const IrNodeId id = node_of (self, group, place);
+  const IrNode *node = ir_frame_node (self->frame, id);
+  const IrValue *value = node != NULL ? ir_node_output (node, 0) : NULL;
+
+  return value != NULL && ir_value_constant (value) != NULL ? value->id | (id & IR_OTHER_SIDE) : 0;
+}
+
 static void
 select_group (IrDifferencesView *self, const IrDiffGroup *group)
 {
   g_autoptr (GtkBitset) nodes = gtk_bitset_new_empty ();
 
   for (guint i = 0; i < group->items->len; i++)
-    {
-      const IrNodeId node = node_of (self, group, i);
-      if (node != 0)
-        gtk_bitset_add (nodes, node);
-    }
+    add_shown (self, group, i, nodes);
   ir_session_select_value (session (self), 0);
   ir_session_set_selection (session (self), nodes);
-  if (group->of_values && group->items->len == 1)
-    ir_session_select_value (session (self), value_of (self, group, 0));
+  if (group->items->len == 1)
+    ir_session_select_value (session (self), group->of_values ? value_of (self, group, 0)
+                                                              : constant_of (self, group, 0));
 }
 
 static const IrDiffGroup *
@@ -163,16 +213,15 @@ clear_list (GtkWidget *list)
 static void
 show_members (IrDifferencesView *self, const IrDiffGroup *group)
 {
-  g_autofree char *title = NULL;
+  g_autofree char *title = NULL, *count = ir_count_text (group != NULL ? group->items->len : 0);
 
   self->filling = TRUE;
   clear_list (self->members);
   if (group == NULL)
     title = g_strdup ("Choose a difference to select it in the graph.");
   else
-    title = group->items->len == 1
-                ? g_strdup ("In one place")
-                : g_strdup_printf ("The same change in %u places", group->items->len);
+    title = group->items->len == 1 ? g_strdup ("In one place")
+                                   : g_strdup_printf ("The same change in %s places", count);
   gtk_label_set_text (GTK_LABEL (self->members_title), title);
   gtk_widget_set_css_classes (
       self->members_title,
@@ -209,11 +258,17 @@ on_member (GtkListBox *list, GtkListBoxRow *row, IrDifferencesView *self)
   const guint place = row != NULL ? GPOINTER_TO_UINT (g_object_get_data (G_OBJECT (row), "index"))
                                   : 0;
 
+  g_autoptr (GtkBitset) nodes = gtk_bitset_new_empty ();
+
   if (self->filling || group == NULL || row == NULL || place >= group->items->len)
     return;
-  ir_session_select_node (session (self), node_of (self, group, place));
-  if (group->of_values)
-    ir_session_select_value (session (self), value_of (self, group, place));
+  add_shown (self, group, place, nodes);
+  if (gtk_bitset_get_size (nodes) == 1)
+    ir_session_select_node (session (self), gtk_bitset_get_nth (nodes, 0));
+  else
+    ir_session_set_selection (session (self), nodes);
+  ir_session_select_value (session (self), group->of_values ? value_of (self, group, place)
+                                                            : constant_of (self, group, place));
 }
 
 /* -- the list -- */
@@ -224,7 +279,7 @@ make_row (IrDifferencesView *self, const IrDiffGroup *group, guint index)
   GtkWidget *row = gtk_list_box_row_new (), *box = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 8),
             *texts = gtk_box_new (GTK_ORIENTATION_VERTICAL, 0), *badge, *title, *subtitle;
   g_autofree char *changes = changes_text (group), *first = name_of (self, group, 0),
-                  *count = g_strdup_printf ("%u", group->items->len), *name = NULL;
+                  *count = ir_count_text (group->items->len), *name = NULL;
   const char *what = group->op != NULL ? group->op : group->of_values ? "Values" : "Operator";
 
   badge = make_label (kinds[group->kind].glyph, "state-badge", 0.5f);
@@ -267,8 +322,12 @@ counts_text (const guint *n, gboolean is_cut)
 
   for (guint i = 0; i < G_N_ELEMENTS (parts); i++)
     if (n[parts[i].kind] > 0)
-      g_string_append_printf (text, "%s%u %s", text->len > 0 ? ", " : "Nodes: ", n[parts[i].kind],
-                              parts[i].word);
+      {
+        g_autofree char *count = ir_count_text (n[parts[i].kind]);
+
+        g_string_append_printf (text, "%s%s %s", text->len > 0 ? ", " : "Nodes: ", count,
+                                parts[i].word);
+      }
   if (is_cut)
     g_string_append (text, "; the largest groups are listed");
   return g_string_free (g_steal_pointer (&text), FALSE);
@@ -295,6 +354,7 @@ show_summary (IrDifferencesView *self)
   gtk_widget_set_tooltip_text (self->title, title);
   gtk_label_set_text (GTK_LABEL (self->summary), text);
   gtk_widget_set_visible (self->swap, frame->foreign && is_file);
+  gtk_widget_set_visible (self->switcher, ir_session_can_compare_values (session (self)));
 }
 
 static void
@@ -350,7 +410,12 @@ load (IrDifferencesView *self)
   IrFrame *frame = ir_session_get_frame (session (self));
 
   if (frame == NULL)
-    gtk_stack_set_visible_child_name (GTK_STACK (self->stack), "closed");
+    {
+      gtk_stack_set_visible_child_name (GTK_STACK (self->stack), "closed");
+      gtk_widget_set_visible (self->switcher, FALSE);
+    }
+  if (!ir_session_can_compare_values (session (self)))
+    gtk_stack_set_visible_child_name (GTK_STACK (self->pages), "structure");
   if (frame == NULL || frame == self->frame || self->job != NULL)
     return;
   self->job = ir_job_start (self, &(IrJobSpec){ .run = run_groups,
@@ -365,6 +430,8 @@ ir_differences_view_session_changed (IrView *view, IrSessionChanges changes)
 {
   if (changes & (IR_CHANGED_FRAME | IR_CHANGED_HISTORY))
     load (IR_DIFFERENCES_VIEW (view));
+  if (changes & (IR_CHANGED_FRAME | IR_CHANGED_HISTORY | IR_CHANGED_RUNS | IR_CHANGED_BUSY))
+    ir_values_page_update (IR_VALUES_PAGE (IR_DIFFERENCES_VIEW (view)->values));
 }
 
 static void
@@ -390,14 +457,6 @@ ir_differences_view_dispose (GObject *object)
   g_clear_pointer (&self->groups, g_ptr_array_unref);
   g_clear_pointer (&self->frame, ir_frame_unref);
   G_OBJECT_CLASS (ir_differences_view_parent_class)->dispose (object);
-}
-
-static void
-ir_differences_view_class_init (IrDifferencesViewClass *klass)
-{
-  G_OBJECT_CLASS (klass)->dispose = ir_differences_view_dispose;
-  IR_VIEW_CLASS (klass)->session_changed = ir_differences_view_session_changed;
-  IR_VIEW_CLASS (klass)->focus_content = ir_differences_view_focus_content;
 }
 
 static GtkWidget *
@@ -431,8 +490,13 @@ make_heading (IrDifferencesView *self)
   gtk_label_set_wrap (GTK_LABEL (self->summary), TRUE);
   gtk_box_append (GTK_BOX (line), self->title);
   gtk_box_append (GTK_BOX (line), self->swap);
+  self->switcher = gtk_stack_switcher_new ();
+  gtk_stack_switcher_set_stack (GTK_STACK_SWITCHER (self->switcher), GTK_STACK (self->pages));
+  gtk_widget_set_margin_top (self->switcher, 6);
+  gtk_widget_set_margin_bottom (self->switcher, 2);
   gtk_box_append (GTK_BOX (box), line);
   gtk_box_append (GTK_BOX (box), self->summary);
+  gtk_box_append (GTK_BOX (box), self->switcher);
   gtk_widget_add_css_class (box, "list-heading");
   return box;
 }
@@ -461,10 +525,12 @@ make_groups (IrDifferencesView *self)
 }
 
 static void
-ir_differences_view_init (IrDifferencesView *self)
+ir_differences_view_constructed (GObject *object)
 {
+  IrDifferencesView *self = IR_DIFFERENCES_VIEW (object);
   GtkWidget *box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 0), *content = gtk_stack_new ();
 
+  G_OBJECT_CLASS (ir_differences_view_parent_class)->constructed (object);
   self->stack = content;
   gtk_stack_add_named (GTK_STACK (content),
                        ir_view_empty_page ("document-open-symbolic", "No Graph",
@@ -478,10 +544,28 @@ ir_differences_view_init (IrDifferencesView *self)
                                            "win.compare", "Compare…"),
                        "same");
   gtk_stack_add_named (GTK_STACK (content), make_groups (self), "groups");
-  gtk_widget_set_vexpand (content, TRUE);
+  self->pages = gtk_stack_new ();
+  self->values = ir_values_page_new (session (self));
+  gtk_stack_add_titled (GTK_STACK (self->pages), content, "structure", "Structure");
+  gtk_stack_add_titled (GTK_STACK (self->pages), self->values, "values", "Values");
+  gtk_widget_set_vexpand (self->pages, TRUE);
   gtk_box_append (GTK_BOX (box), make_heading (self));
-  gtk_box_append (GTK_BOX (box), content);
+  gtk_box_append (GTK_BOX (box), self->pages);
   adw_bin_set_child (ADW_BIN (self), box);
+}
+
+static void
+ir_differences_view_class_init (IrDifferencesViewClass *klass)
+{
+  G_OBJECT_CLASS (klass)->constructed = ir_differences_view_constructed;
+  G_OBJECT_CLASS (klass)->dispose = ir_differences_view_dispose;
+  IR_VIEW_CLASS (klass)->session_changed = ir_differences_view_session_changed;
+  IR_VIEW_CLASS (klass)->focus_content = ir_differences_view_focus_content;
+}
+
+static void
+ir_differences_view_init (IrDifferencesView *self)
+{
 }
 
 const IrViewInfo ir_view_differences = {

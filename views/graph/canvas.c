@@ -11,7 +11,7 @@
 #include <math.h>
 #include <string.h>
 
-#define MIN_ZOOM       0.01
+#define MIN_ZOOM       0.001
 #define MAX_ZOOM       4.0
 #define ZOOM_STEP      1.2
 #define MAX_PROXIES    200
@@ -260,6 +260,45 @@ ir_canvas_fit (IrCanvas *self)
   fly_to_rect (self, &bounds, fit_zoom (self, &bounds));
 }
 
+#define MAX_FIRST 400 /* boxes at the beginning that are looked at */
+
+/* Of what lies above @bottom, the place where a view of this @width shows the most boxes whole: of
+ * the places that begin with a box. Returns the middle of those boxes. */
+static double
+crowded_middle (IrCanvas *self, double bottom, double width)
+{
+  guint n, n_best = 0;
+  const IrSceneBox *boxes = ir_scene_boxes (scene (self), &n);
+  g_autoptr (GPtrArray) first = g_ptr_array_new ();
+  const IrLayoutRect bounds = ir_scene_bounds (scene (self));
+  double middle = bounds.x + bounds.width / 2;
+
+  for (guint i = 0; i < n && first->len < MAX_FIRST; i++)
+    if (boxes[i].kind != IR_SCENE_CLUSTER && boxes[i].y + boxes[i].height <= bottom)
+      g_ptr_array_add (first, (gpointer) &boxes[i]);
+  for (guint i = 0; i < first->len; i++)
+    {
+      const double left = ((const IrSceneBox *) first->pdata[i])->x;
+      double right = left;
+      guint n_inside = 0;
+
+      for (guint k = 0; k < first->len; k++)
+        {
+          const IrSceneBox *box = first->pdata[k];
+          const gboolean is_inside = box->x >= left && box->x + box->width <= left + width;
+
+          n_inside += is_inside;
+          right = is_inside ? MAX (right, box->x + box->width) : right;
+        }
+      if (n_inside > n_best)
+        {
+          n_best = n_inside;
+          middle = (left + right) / 2;
+        }
+    }
+  return middle;
+}
+
 /* The first look at a graph: all of it where that is readable, else its beginning. */
 static void
 place_first (IrCanvas *self)
@@ -278,16 +317,8 @@ place_first (IrCanvas *self)
   else
     {
       const double zoom = CLAMP (across, READABLE_ZOOM, 1.0);
-      guint n;
-      const IrSceneBox *boxes = ir_scene_boxes (scene (self), &n);
-      double x = bounds.x + bounds.width / 2;
+      const double x = crowded_middle (self, bounds.y + height / zoom, width / zoom - 16);
 
-      for (guint i = 0; i < n; i++) /* the first input */
-        if (boxes[i].kind == IR_SCENE_INPUT)
-          {
-            x = boxes[i].x + boxes[i].width / 2;
-            break;
-          }
       set_camera (self, zoom, x * zoom - width / 2, bounds.y * zoom - 8);
     }
 }

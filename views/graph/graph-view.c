@@ -4,6 +4,7 @@
 
 #include "core/layout/scene.h"
 #include "core/render/palette.h"
+#include "views/count.h"
 #include "views/graph/canvas.h"
 #include "views/graph/search.h"
 #include "views/overlay.h"
@@ -50,7 +51,11 @@ update_search_label (IrGraphView *self)
   g_autofree char *text = NULL;
 
   if (self->hits->len > 0)
-    text = g_strdup_printf ("%u of %u", self->hit + 1, self->hits->len);
+    {
+      g_autofree char *hit = ir_count_text (self->hit + 1), *n = ir_count_text (self->hits->len);
+
+      text = g_strdup_printf ("%s of %s", hit, n);
+    }
   else if (gtk_editable_get_text (GTK_EDITABLE (self->search_entry))[0] != '\0')
     text = g_strdup ("Nothing found");
   gtk_label_set_text (self->search_label, text != NULL ? text : "");
@@ -166,7 +171,8 @@ activate_show_selected (GtkWidget *widget, const char *name, GVariant *parameter
 static void
 on_zoomed (IrGraphView *self)
 {
-  g_autofree char *text = g_strdup_printf ("%.0f %%", 100 * ir_canvas_get_zoom (self->canvas));
+  g_autofree char *text = g_strdup_printf ("%.*f %%", ir_canvas_get_zoom (self->canvas) < 0.02,
+                                           100 * ir_canvas_get_zoom (self->canvas));
 
   gtk_label_set_text (self->zoom_label, text);
 }
@@ -290,7 +296,8 @@ update_legend (IrGraphView *self)
       counts[boxes[i].state]++;
   for (int i = IR_SCENE_NEW; i < IR_N_SCENE_STATES; i++)
     {
-      g_autofree char *text = g_strdup_printf ("%u %s", counts[i], ir_scene_state_name (i));
+      g_autofree char *count = ir_count_text (counts[i]),
+                      *text = g_strdup_printf ("%s %s", count, ir_scene_state_name (i));
       const gboolean of_pattern = i > IR_SCENE_CHANGED;
 
       gtk_label_set_text (self->legend_labels[i], text);
@@ -404,8 +411,12 @@ ir_graph_view_session_changed (IrView *view, IrSessionChanges changes)
 
   if (changes & (IR_CHANGED_FRAME | IR_CHANGED_HISTORY))
     {
+      const gboolean was_drawn = ir_canvas_selected_box (self->canvas) >= 0;
+
       update_page (self);
       ir_canvas_frame_changed (self->canvas);
+      if (!was_drawn && ir_canvas_selected_box (self->canvas) >= 0)
+        ir_canvas_show_selection (self->canvas); /* its scopes were opened for it */
       update_legend (self);
       update_caption (self);
       if (gtk_search_bar_get_search_mode (self->search_bar))

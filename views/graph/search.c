@@ -46,12 +46,64 @@ matches (const GString *text, GStrv words)
   return TRUE;
 }
 
+/* The box of the closed scope that @node lies in, or -1. @folds: key -> index + 1. */
+static gint32
+fold_around (GHashTable *folds, const IrNode *node)
+{
+  g_autofree char *key = g_strconcat ("scope:", node->scope, NULL);
+  guint found = 0;
+
+  for (char *slash = key; found == 0 && slash != NULL;)
+    {
+      found = GPOINTER_TO_UINT (g_hash_table_lookup (folds, key));
+      slash = strrchr (key, '/');
+      if (slash != NULL)
+        *slash = '\0';
+    }
+  return (gint32) found - 1;
+}
+
+/* Boxes of closed scopes that hold a node that is found. */
+static void
+search_folds (const IrFrame *frame, GStrv words, GString *about, GArray *hits)
+{
+  guint n;
+  const IrSceneBox *boxes = ir_scene_boxes (frame->scene, &n);
+  g_autoptr (GHashTable) folds = g_hash_table_new (g_str_hash, g_str_equal);
+
+  for (guint i = 0; i < n; i++)
+    if (boxes[i].kind == IR_SCENE_FOLD && boxes[i].fold != NULL)
+      g_hash_table_insert (folds, (gpointer) boxes[i].fold, GUINT_TO_POINTER (i + 1));
+  for (guint i = 0; i < hits->len; i++) /* found by what it says itself */
+    if (boxes[g_array_index (hits, gint32, i)].kind == IR_SCENE_FOLD)
+      g_hash_table_remove (folds, boxes[g_array_index (hits, gint32, i)].fold);
+  for (guint id = 1; id < frame->model->nodes->len && g_hash_table_size (folds) > 0; id++)
+    {
+      const IrNode *node = ir_model_live_node (frame->model, id);
+      g_autofree char *lower = NULL;
+      gint32 fold;
+
+      if (node == NULL || node->scope == NULL || ir_frame_find_box (frame, id) >= 0 ||
+          (fold = fold_around (folds, node)) < 0)
+        continue;
+      g_string_truncate (about, 0);
+      append_node (about, node);
+      lower = g_utf8_strdown (about->str, (gssize) about->len);
+      g_string_assign (about, lower);
+      if (!matches (about, words))
+        continue;
+      g_array_append_val (hits, fold);
+      g_hash_table_remove (folds, boxes[fold].fold);
+    }
+}
+
 /**
  * ir_search_frame:
  * @text: words; each must occur in the operator, a name, the scope, the element type of an output,
  *   or the state in the diff ("new", "changed")
  *
- * Returns: (transfer full): the boxes found, of gint32
+ * Returns: (transfer full): the boxes found, of gint32; then those of closed scopes with such a
+ * node
  */
 GArray *
 ir_search_frame (const IrFrame *frame, const char *text)
@@ -75,5 +127,7 @@ ir_search_frame (const IrFrame *frame, const char *text)
       if (matches (about, words))
         g_array_append_val (hits, index);
     }
+  if (frame->scene != NULL)
+    search_folds (frame, words, about, hits);
   return hits;
 }

@@ -5,6 +5,7 @@
 
 #include "core/op/infer.h"
 #include "core/op/op.h"
+#include "views/count.h"
 #include "views/view.h"
 
 #include <string.h>
@@ -66,11 +67,12 @@ add_suffix (GtkWidget *row, const char *text, const char *css)
 static void
 add_more (GtkWidget *group, guint n)
 {
-  g_autofree char *text = NULL;
+  g_autofree char *text = NULL, *more = NULL;
 
   if (n <= MAX_LIST)
     return;
-  text = g_strdup_printf ("… %u more", n - MAX_LIST);
+  more = ir_count_text (n - MAX_LIST);
+  text = g_strdup_printf ("… %s more", more);
   add_row (group, text, "");
 }
 
@@ -471,12 +473,11 @@ show_model (IrPropertiesView *self, const IrModel *model)
   const char *path = ir_session_get_path (session);
   g_autofree char *name = path != NULL ? g_path_get_basename (path) : g_strdup ("New graph"),
                   *opsets = opsets_text (model);
-  g_autofree char *nodes = g_strdup_printf ("%u", ir_model_n_counted_nodes (model)),
+  g_autofree char *nodes = ir_count_text (ir_model_n_counted_nodes (model)),
                   *version = g_strdup_printf ("%" G_GINT64_FORMAT, model->info->ir_version);
   gboolean partial = FALSE;
   IrCost cost = ir_cost_model (model, &partial);
-  g_autofree char *params = g_strdup_printf ("%" G_GUINT64_FORMAT, cost.params),
-                  *flops = flops_text (cost.flops, partial);
+  g_autofree char *params = ir_count_text (cost.params), *flops = flops_text (cost.flops, partial);
   GtkWidget *group;
 
   add_heading (self, name, path, model->info->extra.doc);

@@ -3,6 +3,7 @@
  * which catches clicks near it. The scores are made in a job when the view is first looked at. */
 #include "config.h"
 
+#include "views/count.h"
 #include "views/sparkline.h"
 #include "views/view.h"
 
@@ -231,8 +232,9 @@ show_note (IrScoreboardView *self, const IrScoreboard *board)
   const guint n = count_spikes (board);
   IrSession *session = ir_view_get_session (IR_VIEW (self));
   g_autofree char *measured = measured_text (session, ir_session_get_cursor (session));
+  g_autofree char *count = ir_count_text (n);
   g_autofree char *rises = n == 0 ? g_strdup ("no step made the graph dearer")
-                                  : g_strdup_printf ("%u %s made the graph dearer (▲)", n,
+                                  : g_strdup_printf ("%s %s made the graph dearer (▲)", count,
                                                      n == 1 ? "step" : "steps");
   g_autofree char *text = g_strdup_printf ("%s · %s%s%s", measured, rises,
                                            board->problem != NULL ? " · " : "",

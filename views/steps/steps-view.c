@@ -4,6 +4,7 @@
 
 #include "passes/pipeline.h"
 #include "passes/rule.h"
+#include "views/count.h"
 #include "views/steps/step-list.h"
 #include "views/steps/what-if-bar.h"
 #include "views/view.h"
@@ -114,7 +115,7 @@ static void
 bind_pass (RowWidgets *row, GtkWidget *box, const IrPassRun *run)
 {
   const IrPass *pass = ir_pass_find (run->pass);
-  g_autofree char *count = g_strdup_printf ("%u", run->n_steps);
+  g_autofree char *count = ir_count_text (run->n_steps);
 
   gtk_widget_add_css_class (box, "pass-row");
   gtk_label_set_text (GTK_LABEL (row->number), "");
@@ -377,7 +378,7 @@ load_history (IrStepsView *self)
   IrSession *session = ir_view_get_session (IR_VIEW (self));
   IrModel *history = ir_session_get_history (session);
   guint n = ir_session_get_n_steps (session);
-  g_autofree char *count = n > 0 ? g_strdup_printf ("%u", n) : NULL;
+  g_autofree char *count = n > 0 ? ir_count_text (n) : NULL;
   const char *filter = gtk_editable_get_text (GTK_EDITABLE (self->search));
 
   self->syncing = TRUE;

@@ -2,6 +2,7 @@
 
 #include "views/tensor/tensor-facts.h"
 
+#include "views/count.h"
 #include "views/tensor/element-list.h"
 
 #include <math.h>
@@ -200,7 +201,8 @@ ir_tensor_facts_text (const IrTensorFacts *facts, IrSide side)
 {
   const IrTensor *tensor = facts->tensors[side];
   const IrTensorStats *stats = &facts->stats[side];
-  g_autofree char *type = type_text (tensor), *values = NULL;
+  g_autofree char *type = type_text (tensor), *values = NULL, *n = NULL, *zero = NULL,
+                  *other = NULL;
 
   if (ir_tensor_is_container (tensor))
     {
@@ -214,15 +216,17 @@ ir_tensor_facts_text (const IrTensorFacts *facts, IrSide side)
       values = values_text (tensor);
       return g_strdup_printf ("%s\n%s", type, values);
     }
+  n = ir_count_text (stats->n);
+  zero = ir_count_text (stats->n_zero);
   if (!has_numbers (tensor))
-    return g_strdup_printf ("%s\n%" G_GUINT64_FORMAT " strings", type, stats->n);
+    return g_strdup_printf ("%s\n%s strings", type, n);
+  other = ir_count_text (ir_tensor_dtype (tensor) == IR_DTYPE_BOOL ? stats->n - stats->n_zero
+                                                                   : stats->n_negative);
   if (ir_tensor_dtype (tensor) == IR_DTYPE_BOOL)
-    return g_strdup_printf ("%s\n%" G_GUINT64_FORMAT " true   %" G_GUINT64_FORMAT " false", type,
-                            stats->n - stats->n_zero, stats->n_zero);
-  return g_strdup_printf ("%s\nmin %.6g   max %.6g\nmean %.6g   std %.6g\n%" G_GUINT64_FORMAT
-                          " elements, %" G_GUINT64_FORMAT " zero, %" G_GUINT64_FORMAT " negative",
-                          type, stats->min, stats->max, stats->mean, stats->std, stats->n,
-                          stats->n_zero, stats->n_negative);
+    return g_strdup_printf ("%s\n%s true   %s false", type, other, zero);
+  return g_strdup_printf ("%s\nmin %.6g   max %.6g\nmean %.6g   std %.6g\n"
+                          "%s elements, %s zero, %s negative",
+                          type, stats->min, stats->max, stats->mean, stats->std, n, zero, other);
 }
 
 /**
@@ -234,13 +238,15 @@ char *
 ir_tensor_facts_warning (const IrTensorFacts *facts, IrSide side)
 {
   const IrTensorStats *stats = &facts->stats[side];
+  g_autofree char *nan = NULL, *positive = NULL, *negative = NULL;
   guint64 n_inf = stats->n_pos_inf + stats->n_neg_inf;
 
   if (facts->tensors[side] == NULL || (stats->n_nan == 0 && n_inf == 0))
     return NULL;
-  return g_strdup_printf ("⚠  %" G_GUINT64_FORMAT " NaN, %" G_GUINT64_FORMAT
-                          " +Inf, %" G_GUINT64_FORMAT " −Inf",
-                          stats->n_nan, stats->n_pos_inf, stats->n_neg_inf);
+  nan = ir_count_text (stats->n_nan);
+  positive = ir_count_text (stats->n_pos_inf);
+  negative = ir_count_text (stats->n_neg_inf);
+  return g_strdup_printf ("⚠  %s NaN, %s +Inf, %s −Inf", nan, positive, negative);
 }
 
 /**
@@ -251,7 +257,7 @@ ir_tensor_facts_warning (const IrTensorFacts *facts, IrSide side)
 char *
 ir_tensor_facts_relation_text (const IrTensorFacts *facts)
 {
-  g_autofree char *a = NULL, *b = NULL, *at = NULL;
+  g_autofree char *a = NULL, *b = NULL, *at = NULL, *different = NULL, *all = NULL;
 
   switch (facts->relation)
     {
@@ -269,9 +275,10 @@ ir_tensor_facts_relation_text (const IrTensorFacts *facts)
       at = ir_tensor_index_text (facts->tensors[IR_SIDE_AFTER], facts->worst);
       if (facts->relation == IR_TENSORS_NAN_DIFFERS)
         return g_strdup_printf ("✗  %s is NaN or infinite on one side only", at);
-      return g_strdup_printf (
-          "≈  %" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT " differ, most by %.3g at %s",
-          facts->n_different, facts->difference.n, fabs (facts->worst_difference), at);
+      different = ir_count_text (facts->n_different);
+      all = ir_count_text (facts->difference.n);
+      return g_strdup_printf ("≈  %s of %s differ, most by %.3g at %s", different, all,
+                              fabs (facts->worst_difference), at);
     case IR_TENSORS_NOT_COMPARED:
     default:
       return g_strdup ("");

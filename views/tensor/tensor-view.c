@@ -2,6 +2,7 @@
  * statistics, histogram, heat map, and a table of the values with their differences. */
 #include "config.h"
 
+#include "views/count.h"
 #include "views/jobs.h"
 #include "views/tensor/element-list.h"
 #include "views/tensor/tensor-facts.h"
@@ -169,8 +170,12 @@ show_table (IrTensorView *self)
   gtk_column_view_column_set_visible (self->columns[3], self->facts->difference.n > 0);
   gtk_column_view_column_set_title (self->columns[2], before == after ? "Value" : "After");
   if (n > ir_element_list_max_rows ())
-    more = g_strdup_printf ("The first %u of %" G_GUINT64_FORMAT " elements",
-                            ir_element_list_max_rows (), n);
+    {
+      g_autofree char *shown = ir_count_text (ir_element_list_max_rows ()),
+                      *all = ir_count_text (n);
+
+      more = g_strdup_printf ("The first %s of %s elements", shown, all);
+    }
   set_label (self->more, more);
   gtk_widget_set_sensitive (self->go_to, n > 0);
   ir_element_list_load (self->elements, before, after);

@@ -1,0 +1,11 @@
+/* What the two graphs on screen compute from the same inputs: asked for, then a list of the values
+ * that differ, in the order of execution or the largest first. */
+#pragma once
+
+#include "views/view.h"
+
+#define IR_TYPE_VALUES_PAGE (ir_values_page_get_type ())
+G_DECLARE_FINAL_TYPE (IrValuesPage, ir_values_page, IR, VALUES_PAGE, AdwBin)
+
+GtkWidget *ir_values_page_new (IrSession *session); /* (transfer floating) */
+void ir_values_page_update (IrValuesPage *self);    /* the frame or the runs changed */

@@ -140,7 +140,8 @@ typedef enum
   IR_CAPTURE_NONE,
   IR_CAPTURE_ALL,
   IR_CAPTURE_STATS,
-  IR_CAPTURE_CHOSEN
+  IR_CAPTURE_CHOSEN,
+  IR_CAPTURE_CHECKPOINTS /* so many that each other one is soon computed again */
 } IrCaptureKind;
 
 typedef struct
@@ -164,6 +165,9 @@ typedef struct
   guint n_threads;          /* 0: number of cores */
   IrCaptureKind capture;
   GArray *chosen;          /* (nullable) of IrValueId, for IR_CAPTURE_CHOSEN */
+  gsize capture_budget;    /* bytes of captured values in memory, the others go to a file; 0: a
+                            * quarter of memory, and no more than half of memory_limit */
+  gsize spill_limit;       /* bytes of that file; 0: what the folder for temporary files has */
   gsize memory_limit;      /* bytes; 0: a quarter of memory */
   gsize output_limit;      /* bytes of one value; 0: 1/4 of memory */
   guint64 iteration_limit; /* of all loops of a run together; 0: IR_RUN_DEFAULT_ITERATIONS */
@@ -192,6 +196,7 @@ typedef struct
   GError *error;      /* (nullable) a node failed: values before it are there */
   IrNodeId failed_node;
   GMutex presenting; /* guards values where ir_run_value() brings them into their layout */
+  struct _IrCapture *capture; /* what was captured elsewhere, and how the rest is had: capture.h */
   /* Nodes that ran, those of subgraphs once each: by kernels of the back end that was asked for, by
    * reference kernels in their place, and control flow, which the runner itself executes. */
   guint n_own, n_fallback, n_control;

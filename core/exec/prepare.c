@@ -7,9 +7,16 @@
 
 #define ARENA_ALIGN 64 /* bytes: a cache line, and the widest vector register */
 
-/* The model with the inputs' shapes put in and the types inferred from them, frozen. */
-static IrModel *
-bind_shapes (IrModel *base, GHashTable *inputs)
+/**
+ * ir_prepared_bind_shapes:
+ * @base: a model without function calls
+ * @inputs: value id -> #IrTensor
+ *
+ * Returns: (transfer full): @base with the shapes of @inputs put in and the types inferred from
+ *   them, frozen
+ */
+IrModel *
+ir_prepared_bind_shapes (IrModel *base, GHashTable *inputs)
 {
   g_autoptr (IrModel) model = ir_model_clone (base);
   g_autoptr (IrEdit) edit = ir_edit_new_import (model);
@@ -63,28 +70,59 @@ choose_kernels (IrPrepared *prepared,
   return TRUE;
 }
 
-/* Lets back ends pack weights and build primitives, which needs constants and shapes only. */
+/**
+ * ir_prepared_ready:
+ * @prepared: a plan
+ * @id: a node of its main graph
+ * @error: return location for an error
+ *
+ * Lets the back end pack weights and build primitives, which needs constants and shapes only.
+ *
+ * Returns: %TRUE if the kernel of the node can run
+ */
+gboolean
+ir_prepared_ready (IrPrepared *prepared, IrNodeId id, GError **error)
+{
+  IrNodePlan *plan = &prepared->nodes[id];
+  const IrNode *node = ir_model_node (prepared->model, id);
+  g_autoptr (GError) local = NULL;
+  IrCall call;
+
+  if (plan->kernel == NULL || plan->backend->prepare == NULL || plan->state != NULL)
+    return TRUE;
+  ir_call_init (&call, node);
+  plan->state = plan->backend->prepare (&call, &local);
+  ir_call_clear (&call);
+  if (local == NULL)
+    return TRUE;
+  g_propagate_error (error, ir_exec_error_from_kernel (node, g_steal_pointer (&local)));
+  return FALSE;
+}
+
+/**
+ * ir_prepared_unready:
+ * @prepared: a plan
+ * @id: a node of its main graph
+ *
+ * Lets go of what ir_prepared_ready() has made.
+ */
+void
+ir_prepared_unready (IrPrepared *prepared, IrNodeId id)
+{
+  IrNodePlan *plan = &prepared->nodes[id];
+
+  if (plan->state != NULL && plan->backend->release != NULL)
+    plan->backend->release (plan->state);
+  plan->state = NULL;
+}
+
 static gboolean
 prepare_states (IrPrepared *prepared, GError **error)
 {
   for (guint i = 0; i < prepared->schedule->items->len; i++)
-    {
-      IrNodeId id = g_array_index (prepared->schedule->items, IrScheduleItem, i).node;
-      IrNodePlan *plan = &prepared->nodes[id];
-      const IrNode *node = ir_model_node (prepared->model, id);
-      g_autoptr (GError) local = NULL;
-      IrCall call;
-      if (plan->kernel == NULL || plan->backend->prepare == NULL)
-        continue;
-      ir_call_init (&call, node);
-      plan->state = plan->backend->prepare (&call, &local);
-      ir_call_clear (&call);
-      if (local != NULL)
-        {
-          g_propagate_error (error, ir_exec_error_from_kernel (node, g_steal_pointer (&local)));
-          return FALSE;
-        }
-    }
+    if (!ir_prepared_ready (
+            prepared, g_array_index (prepared->schedule->items, IrScheduleItem, i).node, error))
+      return FALSE;
   return TRUE;
 }
 
@@ -139,7 +177,7 @@ ir_prepared_new (IrModel *base,
   g_autoptr (IrPrepared) prepared = g_new0 (IrPrepared, 1);
 
   prepared->shapes = shapes;
-  prepared->model = bind_shapes (base, inputs);
+  prepared->model = ir_prepared_bind_shapes (base, inputs);
   prepared->n_nodes = prepared->model->nodes->len;
   prepared->n_values = prepared->model->values->len;
   prepared->nodes = g_new0 (IrNodePlan, prepared->n_nodes + 1);
@@ -152,6 +190,39 @@ ir_prepared_new (IrModel *base,
   prepared->memplan = ir_mem_plan_new (prepared->model, prepared->schedule, ARENA_ALIGN);
   fill_places (prepared);
   return g_steal_pointer (&prepared);
+}
+
+/**
+ * ir_prepared_new_bare:
+ * @frozen: a model without function calls, with concrete shapes
+ * @schedule: of it
+ * @backend: which kernels are wanted
+ * @error: return location for an error
+ *
+ * A plan for running single nodes: nothing has a place in an arena, and nodes have to be made ready
+ * one by one with ir_prepared_ready().
+ *
+ * Returns: (transfer full) (nullable): the plan
+ */
+IrPrepared *
+ir_prepared_new_bare (IrModel *frozen,
+                      IrSchedule *schedule,
+                      const IrBackend *backend,
+                      GError **error)
+{
+  g_autoptr (IrPrepared) prepared = g_new0 (IrPrepared, 1);
+
+  prepared->model = ir_model_ref (frozen);
+  prepared->schedule = ir_schedule_ref (schedule);
+  prepared->n_nodes = frozen->nodes->len;
+  prepared->n_values = frozen->values->len;
+  prepared->nodes = g_new0 (IrNodePlan, prepared->n_nodes + 1);
+  prepared->places = g_new0 (IrPlace, prepared->n_values + 1);
+  prepared->spill = g_new0 (guint8, prepared->n_values + 1);
+  for (guint i = 0; i < prepared->n_values; i++)
+    prepared->places[i] = (IrPlace){ .offset = IR_PLACE_EXTERNAL };
+  return choose_kernels (prepared, frozen->main, backend, error) ? g_steal_pointer (&prepared)
+                                                                 : NULL;
 }
 
 /**

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/exec/blocks.h"
+#include "core/exec/capture.h"
 #include "core/exec/exec-private.h"
 
 /* How one node runs; by node id. */
@@ -55,7 +56,9 @@ typedef struct
   IrRunStep *steps;    /* (nullable) one per step of the schedule */
   IrBinding *bindings; /* by value id */
   IrCallInput **readers;
-  guint8 *keep;       /* by value id: outlives its last use */
+  guint8 *keep;       /* by value id: outlives its last use, of IrKeep */
+  guint8 *spill;      /* by value id: is written to a file when it is computed */
+  guint64 kept_bytes; /* of values that are kept in memory by plan */
   GArray *lasting;    /* of IrValueId: bound to memory of their own */
   GArray *views;      /* of guint, steps: views of such values, and of inputs and constants */
   GArray *sources;    /* of IrValueId: values without a producer */
@@ -96,7 +99,7 @@ typedef struct
   guint64 placed_bytes; /* of bound values in the arena, besides live_bytes */
   gboolean astray;      /* shapes are not what inference said: bindings hold no longer */
   guint64 arena_bytes;  /* how far values have reached into the arena */
-  gsize memory_limit, output_limit;
+  gsize memory_limit, output_limit, capture_budget;
   gint64 start_ns;
   guint64 n_iterations; /* of all loops so far */
   guint depth;          /* of control flow */
@@ -106,8 +109,29 @@ typedef struct
 gboolean ir_run_graph (IrRunState *state, const IrGraph *graph, GError **error);
 gboolean ir_run_check (IrRunState *state, const IrNode *node, GError **error);
 gboolean ir_run_count_iteration (IrRunState *state, const IrNode *node, GError **error);
+gboolean ir_run_node (IrRunState *state, const IrNode *node, GError **error);
 void ir_run_keep (IrRun *run, IrValueId id, IrTensor *tensor);
 void ir_run_capture (IrRunState *state, const IrValue *value, IrTensor *tensor);
+
+/* -- prepare.c -- */
+IrModel *ir_prepared_bind_shapes (IrModel *base, GHashTable *inputs);
+IrPrepared *ir_prepared_new_bare (IrModel *frozen,
+                                  IrSchedule *schedule,
+                                  const IrBackend *backend,
+                                  GError **error);
+gboolean ir_prepared_ready (IrPrepared *prepared, IrNodeId id, GError **error);
+void ir_prepared_unready (IrPrepared *prepared, IrNodeId id);
+
+/* -- capture-plan.c -- */
+typedef enum
+{
+  IR_KEEP_NOT,
+  IR_KEEP_PLANNED, /* in memory, and its bytes are counted already */
+  IR_KEEP_OPEN     /* in memory if there is room when its size is known, else in a file */
+} IrKeep;
+
+guint64 ir_capture_budget (const IrRunOptions *options);
+void ir_capture_plan (IrPrepared *prepared, const IrRunOptions *options);
 
 /* -- steps.c -- */
 gboolean ir_steps_make (IrPrepared *prepared,

@@ -75,108 +75,6 @@ ir_exec_error_from_kernel (const IrNode *node, GError *error)
   return result;
 }
 
-/* -- capture -- */
-
-static gboolean
-write_all (int fd, const guint8 *data, gsize size)
-{
-  while (size > 0)
-    {
-      gssize written = write (fd, data, MIN (size, (gsize) 1 << 30));
-      if (written < 0 && errno == EINTR)
-        continue;
-      if (written <= 0)
-        return FALSE;
-      data += written;
-      size -= (gsize) written;
-    }
-  return TRUE;
-}
-
-/* The same contents in an unlinked file under a map, so that the kernel may page them out; NULL
- * where that fails (no room): then the tensor stays where it is. */
-static IrTensor *
-spill (const IrTensor *tensor)
-{
-  g_autofree char *path = NULL;
-  const guint8 *data = ir_tensor_data (tensor);
-  IrTensor *spilled = NULL;
-
-  if (data == NULL || ir_tensor_n_bytes (tensor) == 0)
-    return NULL;
-  int fd = g_file_open_tmp ("irscope-XXXXXX", &path, NULL);
-  if (fd < 0)
-    return NULL;
-  g_unlink (path);
-  if (write_all (fd, data, ir_tensor_n_bytes (tensor)))
-    {
-      g_autoptr (GMappedFile) map = g_mapped_file_new_from_fd (fd, FALSE, NULL);
-      g_autoptr (GBytes) bytes = map != NULL ? g_mapped_file_get_bytes (map) : NULL;
-      if (bytes != NULL)
-        spilled = ir_tensor_new (ir_tensor_dtype (tensor), ir_tensor_rank (tensor),
-                                 ir_tensor_dims (tensor), bytes);
-    }
-  close (fd);
-  return spilled;
-}
-
-/**
- * ir_run_keep:
- * @run: a run under way
- * @id: a value of its model
- * @tensor: (transfer full): its contents
- *
- * Hands @tensor out with @run; what a body of a loop computed before is replaced.
- */
-void
-ir_run_keep (IrRun *run, IrValueId id, IrTensor *tensor)
-{
-  IrTensor *old = run->values[id];
-
-  run->values[id] = tensor;
-  if (old != NULL)
-    ir_tensor_unref (old);
-}
-
-/**
- * ir_run_capture:
- * @state: a run under way
- * @value: a value that has just got its contents
- * @tensor: (transfer none): its contents
- *
- * Keeps what the options of the run ask for.
- */
-void
-ir_run_capture (IrRunState *state, const IrValue *value, IrTensor *tensor)
-{
-  if (state->options->capture == IR_CAPTURE_STATS)
-    {
-      g_autoptr (IrTensor) plain = ir_schedule_block (state->prepared->schedule, value) != 0
-                                       ? ir_blocks_present (tensor, value->type, NULL)
-                                       : NULL;
-      IrTensorStats *stats = g_new (IrTensorStats, 1);
-      ir_tensor_stats (plain != NULL ? plain : tensor, G_N_ELEMENTS (stats->bins), stats);
-      g_hash_table_insert (state->run->stats, GUINT_TO_POINTER (value->id), stats);
-    }
-  if (!state->keep[value->id])
-    return;
-  g_autoptr (IrTensor) kept = NULL;
-  if (state->kept_bytes + ir_tensor_n_bytes (tensor) > state->memory_limit / 2)
-    kept = spill (tensor);
-  if (kept == NULL)
-    {
-      kept = ir_tensor_ref (tensor);
-      state->kept_bytes += ir_tensor_n_bytes (tensor);
-    }
-  else
-    {
-      /* Not charged: the kernel can page it out. */
-      ir_run_state_drop (state, value);
-      state->tensors[value->id] = ir_tensor_ref (kept);
-    }
-  ir_run_keep (state->run, value->id, g_steal_pointer (&kept));
-}
-
 /* -- one node -- */
 
 static gboolean fail_limit (const IrNode *node, GError **error, int code, const char *format, ...)
@@ -418,8 +316,18 @@ node_failed (IrRunState *state, const IrNode *node, GError *reason, GError **err
   return FALSE;
 }
 
-static gboolean
-run_node (IrRunState *state, const IrNode *node, GError **error)
+/**
+ * ir_run_node:
+ * @state: a run under way
+ * @node: the node that is next
+ * @error: return location for an error
+ *
+ * Runs @node on what its inputs hold now, subgraphs and all.
+ *
+ * Returns: %TRUE if its outputs have contents
+ */
+gboolean
+ir_run_node (IrRunState *state, const IrNode *node, GError **error)
 {
   GError *local = NULL;
   gboolean done;
@@ -460,7 +368,7 @@ ir_run_graph (IrRunState *state, const IrGraph *graph, GError **error)
   IrNode *const *nodes = ir_graph_order (graph, &n_nodes);
 
   for (guint i = 0; i < n_nodes; i++)
-    if (!run_node (state, nodes[i], error))
+    if (!ir_run_node (state, nodes[i], error))
       return FALSE;
   return TRUE;
 }
@@ -473,7 +381,7 @@ run_step (IrRunState *state, IrRunStep *step, GError **error)
   if (!step->bound || state->astray)
     {
       state->placed_bytes = step->placed_bytes;
-      return run_node (state, step->node, error);
+      return ir_run_node (state, step->node, error);
     }
   if (!ir_run_check (state, step->node, error))
     return FALSE;
@@ -489,7 +397,8 @@ release_values (IrRunState *state, guint step)
   const IrPrepared *prepared = state->prepared;
 
   for (guint i = prepared->release_start[step]; i < prepared->release_start[step + 1]; i++)
-    ir_run_state_drop (state, ir_model_value (prepared->model, prepared->release[i]));
+    if (state->run->values[prepared->release[i]] == NULL)
+      ir_run_state_drop (state, ir_model_value (prepared->model, prepared->release[i]));
 }
 
 /* The main graph: by the schedule, letting values go after their last use. */
@@ -641,7 +550,7 @@ check_inputs (const IrGraph *graph, GHashTable *inputs, GError **error)
 /* -- a run -- */
 
 static IrRun *
-run_new (IrPrepared *prepared)
+run_new (IrPrepared *prepared, const IrRunOptions *options, GHashTable *inputs)
 {
   IrRun *run = g_new0 (IrRun, 1);
 
@@ -650,6 +559,7 @@ run_new (IrPrepared *prepared)
   run->model = ir_model_ref (prepared->model);
   run->values = g_new0 (IrTensor *, prepared->n_values + 1);
   run->n_values = prepared->n_values;
+  run->capture = ir_capture_new (options, inputs);
   run->stats = g_hash_table_new_full (NULL, NULL, NULL, g_free);
   run->schedule = ir_schedule_ref (prepared->schedule);
   run->memplan = ir_mem_plan_ref (prepared->memplan);
@@ -725,11 +635,13 @@ run_state (IrRunState *state, GHashTable *inputs, GError **error)
   return done;
 }
 
+/* Captured values have a budget of their own unless the user has set a limit on everything. */
 static gsize
 memory_limit (const IrExecutable *executable)
 {
-  return executable->options.memory_limit != 0 ? executable->options.memory_limit
-                                               : ir_exec_default_memory_limit ();
+  return executable->options.memory_limit != 0
+             ? executable->options.memory_limit
+             : ir_exec_default_memory_limit () + ir_capture_budget (&executable->options);
 }
 
 static gboolean
@@ -858,7 +770,7 @@ ir_executable_run (IrExecutable *executable,
   if (!ir_model_check_file (executable->source, error) || !prepare (executable, inputs, error))
     return NULL;
   IrPrepared *prepared = executable->prepared;
-  g_autoptr (IrRun) run = run_new (prepared);
+  g_autoptr (IrRun) run = run_new (prepared, &executable->options, inputs);
   IrRunState state = {
     .options = &executable->options,
     .prepared = prepared,
@@ -870,6 +782,8 @@ ir_executable_run (IrExecutable *executable,
     .ran = g_new0 (guint8, prepared->n_nodes + 1),
     .charges = g_hash_table_new_full (NULL, NULL, NULL, g_free),
     .memory_limit = memory_limit (executable),
+    .capture_budget = ir_capture_budget (&executable->options),
+    .kept_bytes = prepared->kept_bytes,
     .start_ns = now_ns (),
   };
   state.watch.looked = executable->options.looked;
@@ -919,6 +833,7 @@ ir_run_unref (IrRun *run)
     g_clear_pointer (&run->values[id], ir_tensor_unref);
   g_free (run->values);
   g_hash_table_unref (run->stats);
+  ir_capture_free (run->capture);
   g_mutex_clear (&run->presenting);
   ir_trace_unref (run->trace);
   ir_schedule_unref (run->schedule);
@@ -926,51 +841,6 @@ ir_run_unref (IrRun *run)
   g_clear_error (&run->error);
   ir_model_unref (run->model);
   g_free (run);
-}
-
-/**
- * ir_run_n_kept:
- * @run: a run
- *
- * Returns: how many values ir_run_value() has contents of
- */
-guint
-ir_run_n_kept (const IrRun *run)
-{
-  guint n = 0;
-
-  for (guint id = 0; id < run->n_values; id++)
-    n += run->values[id] != NULL;
-  return n;
-}
-
-/**
- * ir_run_value:
- * @run: a run
- * @value: id of a value
- *
- * Returns: (transfer none) (nullable): its contents, as the graph has them: an output, or what was
- *   captured
- */
-IrTensor *
-ir_run_value (const IrRun *run, IrValueId value)
-{
-  IrTensor **slot = value < run->n_values ? &run->values[value] : NULL;
-  const IrValue *found = slot != NULL && *slot != NULL ? ir_model_value (run->model, value) : NULL;
-
-  if (found == NULL || ir_schedule_block (run->schedule, found) == 0)
-    return slot != NULL ? *slot : NULL;
-  /* Captured in blocks of channels: brought into the order of the graph when first looked at. */
-  g_mutex_lock ((GMutex *) &run->presenting);
-  if (ir_tensor_rank (*slot) != (guint) found->type->rank)
-    {
-      IrTensor *plain = ir_blocks_present (*slot, found->type, NULL);
-      if (plain != NULL)
-        ir_run_keep ((IrRun *) run, value, plain);
-    }
-  IrTensor *tensor = *slot;
-  g_mutex_unlock ((GMutex *) &run->presenting);
-  return tensor;
 }
 
 /**

@@ -249,7 +249,8 @@ mark_watched (const Binder *binder, IrRunStep *step)
   step->watched = binder->options->capture == IR_CAPTURE_STATS;
   for (guint i = 0; i < step->node->n_outputs; i++)
     if (step->node->outputs[i] != NULL)
-      step->watched = step->watched || binder->prepared->keep[step->node->outputs[i]->id];
+      step->watched = step->watched || binder->prepared->keep[step->node->outputs[i]->id] ||
+                      binder->prepared->spill[step->node->outputs[i]->id];
 }
 
 static void
@@ -420,7 +421,7 @@ shorten_releases (IrPrepared *prepared)
       for (guint i = first; i < end; i++)
         {
           const IrValue *value = ir_model_value (prepared->model, prepared->release[i]);
-          if (prepared->bindings[value->id].producer_slot == NULL && !prepared->keep[value->id])
+          if (prepared->bindings[value->id].producer_slot == NULL)
             prepared->release[n++] = value->id;
         }
     }
@@ -452,24 +453,6 @@ make_trace (IrPrepared *prepared)
 }
 
 /* -- once -- */
-
-static void
-mark_kept (IrPrepared *prepared, const IrRunOptions *options)
-{
-  const IrGraph *graph = prepared->model->main;
-  const GArray *chosen = options->chosen;
-
-  prepared->keep = g_new0 (guint8, prepared->n_values + 1);
-  if (options->capture == IR_CAPTURE_ALL)
-    memset (prepared->keep, TRUE, prepared->n_values);
-  if (options->capture == IR_CAPTURE_CHOSEN && chosen != NULL)
-    for (guint i = 0; i < chosen->len; i++)
-      if (g_array_index (chosen, IrValueId, i) < prepared->n_values)
-        prepared->keep[g_array_index (chosen, IrValueId, i)] = TRUE;
-  for (guint i = 0; i < ir_graph_n_outputs (graph); i++)
-    if (ir_graph_output (graph, i) != NULL)
-      prepared->keep[ir_graph_output (graph, i)->id] = TRUE;
-}
 
 static void
 find_sources (Binder *binder)
@@ -511,8 +494,8 @@ ir_steps_make (IrPrepared *prepared,
     return TRUE;
   ir_steps_free (prepared); /* what an attempt that failed has left */
   g_autofree guint8 *lasting = g_new0 (guint8, prepared->n_values + 1);
-  Binder binder = { prepared, options, memory_limit / 2, lasting };
-  mark_kept (prepared, options);
+  Binder binder = { prepared, options, memory_limit, lasting };
+  ir_capture_plan (prepared, options);
   prepared->steps = g_new0 (IrRunStep, MAX (n_steps, 1));
   prepared->bindings = g_new0 (IrBinding, prepared->n_values + 1);
   prepared->lasting = g_array_new (FALSE, FALSE, sizeof (IrValueId));
@@ -559,6 +542,7 @@ ir_steps_free (IrPrepared *prepared)
   g_clear_pointer (&prepared->bindings, g_free);
   g_clear_pointer (&prepared->readers, g_free);
   g_clear_pointer (&prepared->keep, g_free);
+  g_clear_pointer (&prepared->spill, g_free);
   g_clear_pointer (&prepared->lasting, g_array_unref);
   g_clear_pointer (&prepared->views, g_array_unref);
   g_clear_pointer (&prepared->sources, g_array_unref);
@@ -777,19 +761,8 @@ keep_outputs (IrRunState *state, const IrRunStep *step)
       IrTensor *tensor = state->tensors[value->id];
       if (!ir_steps_holds (state->prepared, value->id, tensor))
         continue; /* published already */
-      if (state->options->capture == IR_CAPTURE_STATS)
-        {
-          g_autoptr (IrTensor) plain = ir_schedule_block (state->prepared->schedule, value) != 0
-                                           ? ir_blocks_present (tensor, value->type, NULL)
-                                           : NULL;
-          IrTensorStats *stats = g_new (IrTensorStats, 1);
-          ir_tensor_stats (plain != NULL ? plain : tensor, G_N_ELEMENTS (stats->bins), stats);
-          g_hash_table_insert (state->run->stats, GUINT_TO_POINTER (value->id), stats);
-        }
-      if (state->keep[value->id])
-        ir_run_keep (state->run, value->id, ir_tensor_ref (tensor));
+      ir_run_capture (state, value, tensor);
     }
-  state->kept_bytes += step->kept_bytes;
 }
 
 /**

@@ -1,0 +1,64 @@
+/* What a run has captured, and how any value of its graph is had afterwards: from memory, from the
+ * file that a budget sends values to, or by running again the few nodes that lie between it and the
+ * nearest values that are there. */
+#pragma once
+
+#include "core/exec/exec.h"
+#include "core/ir/history.h"
+
+typedef struct _IrCapture IrCapture;
+
+/* How contents were had. */
+typedef enum
+{
+  IR_FOUND_NOT,
+  IR_FOUND_CONSTANT,
+  IR_FOUND_GIVEN,    /* an input of the run */
+  IR_FOUND_KEPT,     /* in memory */
+  IR_FOUND_SPILLED,  /* in a file, as the budget was used up */
+  IR_FOUND_COMPUTED, /* by running nodes again */
+  IR_N_FOUNDS
+} IrFoundHow;
+
+/* Cleared with ir_found_clear(). */
+typedef struct
+{
+  IrFoundHow how;
+  guint n_nodes;        /* computed: that ran */
+  gint64 duration_ns;   /* computed: what that took */
+  GArray *from;         /* (nullable) of IrValueId of the run: where computing began */
+  gboolean in_body;     /* it lies in a body: contents are those of the last round */
+  IrValueId stands_for; /* original values: the value of the run that holds the same; 0: none */
+} IrFound;
+void ir_found_clear (IrFound *found);
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (IrFound, ir_found_clear)
+const char *ir_found_name (IrFoundHow how); /* "kept" */
+char *ir_found_text (const IrFound *found, const IrModel *model);
+
+/* -- a run -- */
+/* What @value held in @run, at any price. (transfer full) (nullable) */
+IrTensor *ir_run_find (
+    IrRun *run, IrValueId value, GCancellable *cancellable, IrFound *found, GError **error);
+guint ir_run_n_spilled (const IrRun *run);
+guint64 ir_run_spilled_bytes (const IrRun *run);
+guint ir_run_n_lost (const IrRun *run);       /* that did not fit into the file */
+char *ir_run_capture_note (const IrRun *run); /* (nullable): what went wrong, in words */
+
+/* -- the original graph, from a run of the optimized one (capture-original.c) -- */
+typedef struct _IrOriginals IrOriginals;
+
+IrOriginals *ir_originals_new (IrModel *history, guint step, IrRun *run, GError **error);
+void ir_originals_free (IrOriginals *originals);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (IrOriginals, ir_originals_free)
+const IrModel *ir_originals_model (const IrOriginals *originals);
+IrTensor *ir_originals_find (IrOriginals *originals,
+                             IrValueId original,
+                             GCancellable *cancellable,
+                             IrFound *found,
+                             GError **error);
+/* Values of the optimized graph that ir_originals_find() would start from. */
+GArray *ir_originals_needs (IrModel *history, guint step, IrValueId original, GError **error);
+
+/* -- for the runner -- */
+IrCapture *ir_capture_new (const IrRunOptions *options, GHashTable *inputs);
+void ir_capture_free (IrCapture *capture);

@@ -1,0 +1,495 @@
+/* What runs capture: every policy, the budget and the file behind it, and any value afterwards with
+ * the bits that a run has given it which kept all of them. */
+#include "config.h"
+
+#include "core/exec/capture.h"
+#include "core/exec/exec-private.h"
+#include "core/exec/spill.h"
+#include "core/io/io.h"
+#include "tests/exec/graphs.h"
+
+#include <math.h>
+#include <string.h>
+#include <sys/resource.h>
+
+/* -- graphs -- */
+
+static IrModel *
+read_text (const char *text)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GPtrArray) problems = ir_problems_new ();
+  IrModel *model = ir_text_read (text, -1, problems, &error);
+
+  g_assert_no_error (error);
+  g_assert_cmpuint (ir_problems_count (problems, IR_SEVERITY_ERROR), ==, 0);
+  g_autoptr (IrEdit) edit = ir_edit_new_import (model);
+  ir_infer_model (edit, IR_INFER_DEFAULT, problems);
+  return model;
+}
+
+#define HEAD                                                                                       \
+  "<ir_version: 10, opset_import: [\"\" : 21, \"com.microsoft\" : 1, \"irscope\" : 1, \"f\" : 1]>\n"
+
+static const struct
+{
+  const char *title, *text;
+} texts[] = {
+  { "a chain with views",
+    HEAD "g (float[4,6] x) => (float[24] y) {\n"
+         "a = Exp (x) b = Relu (a) s = Constant <value = int64[1] {-1}> () c = Reshape (b, s)\n"
+         "d = Neg (c) e = Softmax (d) y = Add (e, c) }" },
+  { "a network of residual blocks of attention",
+    HEAD "g (float[2,8,16] x, float[16,48] w, float[16,16] v) => (float[2,8,16] y) {\n"
+         "p = MatMul (x, w) q, k, t = Split <axis = -1, num_outputs = 3> (p)\n"
+         "kt = Transpose <perm = [0, 2, 1]> (k) s = MatMul (q, kt) r = Softmax <axis = -1> (s)\n"
+         "o = MatMul (r, t) z = MatMul (o, v) n = Add (x, z) h = Gelu (n) y = Mul (h, n) }" },
+  { "loops, branches and values from outside", HEAD
+    "g (float[3] x) => (float[3] y, float[k, 3] all) {\n"
+    "n = Constant <value = int64 {4}> () t = Constant <value = bool {1}> () twice = Add (x, x)\n"
+    "last, all = Loop (n, t, x) <body = b (int64 i, bool c, float[3] v)\n"
+    "  => (bool c2, float[3] w, float[3] scan) { c2 = Identity (c) f = Cast <to = 1> (i)\n"
+    "  u = Mul (twice, f) w = Add (u, v) scan = Neg (w) }>\n"
+    "m = ReduceMax <keepdims = 0> (last) zero = Constant <value = float {0}> ()\n"
+    "is = Greater (m, zero)\n"
+    "y = If (is) <then_branch = p () => (float[3] r) { h = Exp (last) r = Sub (h, twice) },\n"
+    "  else_branch = o () => (float[3] s) { l = Abs (last) s = Sqrt (l) }> }" },
+  { "sequences, strings and shapes that only a run knows",
+    HEAD "g (float[5] x) => (float[k] y) {\n"
+         "zero = Constant <value = float {0}> () m = Greater (x, zero) p = Compress (x, m)\n"
+         "q = Exp (p) s = SequenceConstruct (p, q) i = Constant <value = int64 {1}> ()\n"
+         "r = SequenceAt (s, i) y = Add (r, p) }" },
+  { "calls of functions, and operators that run as their body",
+    HEAD "g (float[4,4] x) => (float[4,4] y) {\n"
+         "a = f.twice (x) b = Celu <alpha = 2.0> (a) c = f.twice (b) d = Shrink (c)\n"
+         "y = LayerNormalization <axis = -1> (d, b) }\n"
+         "<domain: \"f\", opset_import: [\"\" : 21]>\n"
+         "twice (v) => (w) { u = Add (v, v) w = Tanh (u) }" },
+  { "random numbers",
+    HEAD "g (float[4,4] x) => (float[4,4] y) {\n"
+         "a = RandomNormalLike (x) b = Add (a, x) c = RandomUniformLike (b) y = Mul (b, c) }" },
+};
+
+/* Convolutions that are kept in blocks of channels. */
+static IrModel *
+build_convolutions (void)
+{
+  g_auto (Builder) b = { 0 };
+  builder_init (&b, 17);
+  IrValue *at = build_input (&b, "x", "float[1,3,20,20]"), *skip = NULL;
+  for (guint i = 0; i < 6; i++)
+    {
+      g_autofree char *name = g_strdup_printf ("w%u", i);
+      IrValue *w = build_constant (
+          &b, name, tensor_random (i == 0 ? "float[24,3,3,3]" : "float[24,24,3,3]", i));
+      IrNode *conv = build_node (&b, NULL, "Conv", 1, at, w, END);
+      build_ints (&b, conv, "pads", 4, 1, 1, 1, 1);
+      at = build_node (&b, NULL, "Relu", 1, conv->outputs[0], END)->outputs[0];
+      if (i % 2 == 1)
+        at = build_node (&b, NULL, "Add", 1, at, skip, END)->outputs[0];
+      skip = at;
+    }
+  at = build_node (&b, NULL, "GlobalAveragePool", 1, at, END)->outputs[0];
+  at = build_node (&b, NULL, "Flatten", 1, at, END)->outputs[0];
+  build_output (&b, at);
+  build_done (&b);
+  return ir_model_ref (b.model);
+}
+
+#define N_MODELS (G_N_ELEMENTS (texts) + 1)
+
+static IrModel *
+model_of (guint index)
+{
+  return index < G_N_ELEMENTS (texts) ? read_text (texts[index].text) : build_convolutions ();
+}
+
+static IrRun *
+run_with (IrModel *model, GHashTable *inputs, const IrRunOptions *options)
+{
+  g_autoptr (GError) error = NULL;
+  IrRun *run = ir_model_run (model, inputs, options, NULL, &error);
+
+  g_assert_no_error (error);
+  return run;
+}
+
+static GHashTable *
+random_inputs (IrModel *model)
+{
+  g_autoptr (GError) error = NULL;
+  GHashTable *inputs = ir_random_inputs (model, 7, NULL, &error);
+
+  g_assert_no_error (error);
+  return inputs;
+}
+
+/* -- the same bits -- */
+
+typedef struct
+{
+  guint n[IR_N_FOUNDS], n_nodes;
+} Tally;
+
+/* Every value of @run, from the last to the first, so that nothing is there from before. */
+static Tally
+assert_same_bits (IrRun *run, IrRun *all)
+{
+  Tally tally = { 0 };
+
+  for (IrValueId id = run->n_values - 1; id > 0; id--)
+    {
+      g_autoptr (GError) error = NULL, wanted_error = NULL;
+      g_auto (IrFound) found = { 0 }, wanted_found = { 0 };
+      const IrValue *value = ir_model_live_value (run->model, id);
+      if (value == NULL)
+        continue;
+      g_autoptr (IrTensor) wanted = ir_run_find (all, id, NULL, &wanted_found, &wanted_error);
+      g_autoptr (IrTensor) tensor = ir_run_find (run, id, NULL, &found, &error);
+      if (wanted == NULL) /* a branch that was not taken */
+        {
+          g_assert_null (tensor);
+          g_assert_error (error, wanted_error->domain, wanted_error->code);
+          continue;
+        }
+      g_assert_no_error (error);
+      if (!ir_tensor_equal (tensor, wanted))
+        g_error ("%s differs, %s", value->name, ir_found_name (found.how));
+      g_autofree char *text = ir_found_text (&found, run->model);
+      g_assert_cmpint ((int) strlen (text), >, 0);
+      tally.n[found.how]++;
+      tally.n_nodes += found.n_nodes;
+    }
+  return tally;
+}
+
+static IrRunOptions
+options_for (guint round)
+{
+  static const char *const backends[] = { "cpu", "ref" };
+
+  return (IrRunOptions){ .backend = ir_backend_find (backends[round % 2]),
+                         .n_threads = 1 + round / 2 % 2,
+                         .seed = 3 };
+}
+
+static void
+test_policy (gconstpointer data)
+{
+  guint index = GPOINTER_TO_UINT (data);
+  g_autoptr (IrModel) model = model_of (index);
+  g_autoptr (GHashTable) inputs = random_inputs (model);
+
+  for (guint round = 0; round < 4; round++)
+    {
+      IrRunOptions options = options_for (round);
+      options.capture = IR_CAPTURE_ALL;
+      g_autoptr (IrRun) all = run_with (model, inputs, &options);
+      g_assert_cmpuint (ir_run_n_spilled (all), ==, 0);
+      g_assert_null (ir_run_capture_note (all));
+
+      options.capture = IR_CAPTURE_NONE;
+      g_autoptr (IrRun) none = run_with (model, inputs, &options);
+      Tally tally = assert_same_bits (none, all);
+      g_assert_cmpuint (tally.n[IR_FOUND_COMPUTED], >, 0);
+      g_assert_cmpuint (tally.n_nodes, >, 0);
+      g_assert_cmpuint (tally.n[IR_FOUND_SPILLED], ==, 0);
+
+      options.capture = IR_CAPTURE_CHECKPOINTS;
+      g_autoptr (IrRun) some = run_with (model, inputs, &options);
+      g_assert_cmpuint (assert_same_bits (some, all).n_nodes, <=, tally.n_nodes);
+
+      options.capture = IR_CAPTURE_STATS;
+      g_autoptr (IrRun) stats = run_with (model, inputs, &options);
+      g_assert_cmpuint (g_hash_table_size (stats->stats), >, 0);
+      assert_same_bits (stats, all);
+    }
+}
+
+/* A budget of one byte sends every value but the outputs to the file. */
+static void
+test_spill (gconstpointer data)
+{
+  guint index = GPOINTER_TO_UINT (data);
+  g_autoptr (IrModel) model = model_of (index);
+  g_autoptr (GHashTable) inputs = random_inputs (model);
+
+  for (guint round = 0; round < 4; round++)
+    {
+      IrRunOptions options = options_for (round);
+      options.capture = IR_CAPTURE_ALL;
+      g_autoptr (IrRun) all = run_with (model, inputs, &options);
+      options.capture_budget = 1;
+      g_autoptr (GError) error = NULL;
+      g_autoptr (IrExecutable) executable = ir_executable_new (model, &options, &error);
+      g_assert_no_error (error);
+      for (guint i = 0; i < 2; i++)
+        {
+          g_autoptr (IrRun) run = ir_executable_run (executable, inputs, NULL, NULL, &error);
+          g_assert_no_error (error);
+          g_assert_cmpuint (ir_run_n_spilled (run), >, 0);
+          Tally tally = assert_same_bits (run, all);
+          g_assert_cmpuint (tally.n[IR_FOUND_SPILLED], >, 0);
+          if (ir_run_n_lost (run) == 0)
+            g_assert_cmpuint (tally.n[IR_FOUND_COMPUTED], ==, 0);
+        }
+    }
+}
+
+/* A file that takes a few values only, or none: the run is as good, and the note says why. */
+static void
+test_full_disk (gconstpointer data)
+{
+  guint index = GPOINTER_TO_UINT (data);
+  g_autoptr (IrModel) model = model_of (index);
+  g_autoptr (GHashTable) inputs = random_inputs (model);
+
+  for (guint round = 0; round < 4; round++)
+    {
+      IrRunOptions options = options_for (round);
+      options.capture = IR_CAPTURE_ALL;
+      g_autoptr (IrRun) all = run_with (model, inputs, &options);
+      options.capture_budget = 1;
+      options.spill_limit = round < 2 ? 1 : 200;
+      g_autoptr (IrRun) run = run_with (model, inputs, &options);
+      g_autofree char *note = ir_run_capture_note (run);
+      g_assert_cmpuint (ir_run_n_lost (run), >, 0);
+      g_assert_nonnull (strstr (note, "computed again"));
+      g_assert_cmpuint (assert_same_bits (run, all).n[IR_FOUND_COMPUTED], >, 0);
+    }
+}
+
+/* The limit that the process has on sizes of files, which a write beyond would die of. */
+static void
+test_file_limit (void)
+{
+  g_autoptr (IrModel) model = build_convolutions ();
+  g_autoptr (GHashTable) inputs = random_inputs (model);
+  IrRunOptions options = options_for (0);
+  struct rlimit old, small = { 100000, 100000 };
+
+  options.capture = IR_CAPTURE_ALL;
+  g_autoptr (IrRun) all = run_with (model, inputs, &options);
+  options.capture_budget = 1;
+  g_assert_cmpint (getrlimit (RLIMIT_FSIZE, &old), ==, 0);
+  small.rlim_max = old.rlim_max;
+  g_assert_cmpint (setrlimit (RLIMIT_FSIZE, &small), ==, 0);
+  g_autoptr (IrRun) run = run_with (model, inputs, &options);
+  g_assert_cmpint (setrlimit (RLIMIT_FSIZE, &old), ==, 0);
+  g_autofree char *note = ir_run_capture_note (run);
+  g_assert_cmpuint (ir_run_n_spilled (run), >, 0);
+  g_assert_nonnull (strstr (note, g_strerror (EFBIG)));
+  assert_same_bits (run, all);
+}
+
+/* -- budgets -- */
+
+#define N_STEPS    64
+#define STEP_BYTES (64 * 64 * 4)
+
+static IrModel *
+build_chain (void)
+{
+  g_auto (Builder) b = { 0 };
+  builder_init (&b, 17);
+  IrValue *at = build_input (&b, "x", "float[64,64]");
+  for (guint i = 0; i < N_STEPS; i++)
+    at = build_node (&b, NULL,
+                     i % 3 == 0   ? "Sin"
+                     : i % 3 == 1 ? "Neg"
+                                  : "Exp",
+                     1, at, END)
+             ->outputs[0];
+  build_output (&b, at);
+  build_done (&b);
+  return ir_model_ref (b.model);
+}
+
+/* Values of sixteen times the budget, without a file: inspected at every node. */
+static void
+test_exceeds_budget (void)
+{
+  g_autoptr (IrModel) model = build_chain ();
+  g_autoptr (GHashTable) inputs = random_inputs (model);
+  IrRunOptions options = options_for (0);
+
+  options.capture = IR_CAPTURE_ALL;
+  g_autoptr (IrRun) all = run_with (model, inputs, &options);
+  options.capture_budget = 4 * STEP_BYTES;
+  options.spill_limit = 1;
+  g_autoptr (IrRun) run = run_with (model, inputs, &options);
+  guint64 kept = 0;
+  for (guint id = 0; id < run->n_values; id++)
+    {
+      const IrValue *value = ir_model_live_value (run->model, id);
+      if (run->values[id] != NULL && value->producer != NULL)
+        kept += ir_tensor_n_bytes (run->values[id]);
+    }
+  g_assert_cmpuint (kept, >, 0);
+  g_assert_cmpuint (kept, <=, 4 * STEP_BYTES);
+  g_assert_cmpuint (run->trace->peak_bytes, <=, 8 * STEP_BYTES);
+  assert_same_bits (run, all);
+}
+
+/* Only what was chosen is kept; the budget holds for that too. */
+static void
+test_chosen (void)
+{
+  g_autoptr (IrModel) model = build_chain ();
+  g_autoptr (GHashTable) inputs = random_inputs (model);
+  g_autoptr (GArray) chosen = g_array_new (FALSE, FALSE, sizeof (IrValueId));
+  IrRunOptions options = options_for (0);
+  guint n;
+  IrNode *const *nodes = ir_graph_order (model->main, &n);
+
+  for (guint i = 10; i < 20; i++)
+    g_array_append_val (chosen, nodes[i]->outputs[0]->id);
+  options.capture = IR_CAPTURE_ALL;
+  g_autoptr (IrRun) all = run_with (model, inputs, &options);
+  options.capture = IR_CAPTURE_CHOSEN;
+  options.chosen = chosen;
+  options.capture_budget = 5 * STEP_BYTES;
+  g_autoptr (IrRun) run = run_with (model, inputs, &options);
+  g_assert_cmpuint (ir_run_n_spilled (run), ==, 6); /* the output takes one place */
+  g_assert_cmpuint (ir_run_n_kept (run), ==, 11);
+  g_auto (IrFound) found = { 0 };
+  g_autoptr (IrTensor) near = ir_run_find (run, nodes[21]->outputs[0]->id, NULL, &found, NULL);
+  g_assert_nonnull (near);
+  g_assert_cmpuint (found.n_nodes, ==, 2); /* from the last one that was chosen */
+  g_assert_cmpuint (g_array_index (found.from, IrValueId, 0), ==, nodes[19]->outputs[0]->id);
+  assert_same_bits (run, all);
+}
+
+/* With checkpoints no value is far from a kept one, and few are kept. */
+static void
+test_checkpoints (void)
+{
+  g_autoptr (IrModel) model = build_chain ();
+  g_autoptr (GHashTable) inputs = random_inputs (model);
+  IrRunOptions options = options_for (0);
+
+  options.capture = IR_CAPTURE_CHECKPOINTS;
+  g_autoptr (IrRun) run = run_with (model, inputs, &options);
+  g_assert_cmpuint (ir_run_n_kept (run), <, N_STEPS * 3 / 4);
+  guint n;
+  IrNode *const *nodes = ir_graph_order (model->main, &n);
+  for (guint i = 0; i < n; i++)
+    {
+      g_auto (IrFound) found = { 0 };
+      g_autoptr (IrTensor) tensor = ir_run_find (run, nodes[i]->outputs[0]->id, NULL, &found, NULL);
+      g_assert_nonnull (tensor);
+      g_assert_cmpuint (found.n_nodes, <=, N_STEPS / 8);
+    }
+}
+
+/* A run that fails in the middle has what came before, also on demand. */
+static void
+test_failed (void)
+{
+  g_autoptr (IrModel) model = read_text (
+      HEAD "g (float[4] x, int64[1] s) => (y) { a = Exp (x) b = Neg (a) c = Reshape (b, s)\n"
+           "y = Relu (c) }");
+  g_autoptr (GHashTable) inputs = inputs_new ();
+  g_autoptr (GError) error = NULL;
+  g_autoptr (IrRun) partial = NULL;
+  IrRunOptions options = options_for (0);
+
+  inputs_add (inputs, ir_graph_input (model->main, 0), tensor_of ("float[4]", "1 2 3 4"));
+  inputs_add (inputs, ir_graph_input (model->main, 1), tensor_of ("int64[1]", "3"));
+  g_autoptr (IrExecutable) executable = ir_executable_new (model, &options, &error);
+  g_assert_no_error (error);
+  g_assert_null (ir_executable_run (executable, inputs, NULL, &partial, &error));
+  g_assert_nonnull (error);
+  g_clear_error (&error);
+  const IrValue *b = ir_graph_find_value (model->main, "b"),
+                *y = ir_graph_find_value (model->main, "y");
+  g_autoptr (IrTensor) tensor = ir_run_find (partial, b->id, NULL, NULL, &error);
+  g_assert_no_error (error);
+  g_assert_nonnull (tensor);
+  g_assert_null (ir_run_find (partial, y->id, NULL, NULL, &error));
+  g_assert_error (error, IR_EXEC_ERROR, IR_EXEC_ERROR_KERNEL);
+}
+
+static void
+test_cancelled (void)
+{
+  g_autoptr (IrModel) model = build_chain ();
+  g_autoptr (GHashTable) inputs = random_inputs (model);
+  g_autoptr (GCancellable) cancellable = g_cancellable_new ();
+  g_autoptr (GError) error = NULL;
+  IrRunOptions options = options_for (0);
+  g_autoptr (IrRun) run = run_with (model, inputs, &options);
+  guint n;
+  IrNode *const *nodes = ir_graph_order (model->main, &n);
+
+  g_cancellable_cancel (cancellable);
+  g_assert_null (ir_run_find (run, nodes[n / 2]->outputs[0]->id, cancellable, NULL, &error));
+  g_assert_error (error, IR_EXEC_ERROR, IR_EXEC_ERROR_CANCELLED);
+  g_clear_error (&error);
+  g_autoptr (IrTensor) tensor = ir_run_find (run, nodes[n / 2]->outputs[0]->id, NULL, NULL, &error);
+  g_assert_no_error (error);
+  g_assert_nonnull (tensor);
+}
+
+/* -- the file by itself -- */
+
+static void
+test_spill_file (void)
+{
+  g_autoptr (IrSpill) spill = ir_spill_new (0);
+  g_autoptr (IrTensor)
+      first = tensor_random ("float[7,3]", 1),
+      second = tensor_random ("float[5]", 2), large = tensor_random ("float[1000]", 3),
+      strings = ir_tensor_new_strings (0, NULL, (GBytes *[]){ g_bytes_new ("a", 1) });
+
+  g_assert_true (ir_spill_write (spill, 1, first));
+  g_autoptr (IrTensor) early = ir_spill_read (spill, 1, NULL);
+  g_assert_true (ir_tensor_equal (early, first));
+  guint64 bytes = ir_spill_bytes (spill);
+  g_assert_true (ir_spill_write (spill, 1, second)); /* in the same place */
+  g_assert_cmpuint (ir_spill_bytes (spill), ==, bytes);
+  g_assert_true (ir_spill_write (spill, 2, large));
+  g_assert_true (ir_spill_write (spill, 1, large)); /* behind */
+  g_autoptr (IrTensor) again = ir_spill_read (spill, 1, NULL),
+                       other = ir_spill_read (spill, 2, NULL);
+  g_assert_true (ir_tensor_equal (again, large));
+  g_assert_true (ir_tensor_equal (other, large));
+  g_assert_false (ir_spill_write (spill, 3, strings));
+  g_assert_false (ir_spill_has (spill, 3));
+  g_assert_null (ir_spill_read (spill, 3, NULL));
+  g_assert_cmpuint (ir_spill_n_lost (spill), ==, 1);
+  g_assert_cmpuint ((guintptr) ir_tensor_data (other) % 64, ==, 0);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  for (guint i = 0; i < N_MODELS; i++)
+    {
+      const char *title = i < G_N_ELEMENTS (texts) ? texts[i].title : "convolutions in blocks";
+      g_autofree char *policy = g_strdup_printf (
+          "/capture/policies/%s: every value has the bits of a run that kept all", title);
+      g_autofree char *spill = g_strdup_printf (
+          "/capture/spill/%s: values beyond the budget come back from a file", title);
+      g_autofree char *full = g_strdup_printf (
+          "/capture/full-disk/%s: what does not fit is computed again", title);
+      g_test_add_data_func (policy, GUINT_TO_POINTER (i), test_policy);
+      g_test_add_data_func (spill, GUINT_TO_POINTER (i), test_spill);
+      g_test_add_data_func (full, GUINT_TO_POINTER (i), test_full_disk);
+    }
+  g_test_add_func ("/capture/full-disk/a limit on sizes of files does not end the program",
+                   test_file_limit);
+  g_test_add_func ("/capture/budget/values of many times the budget are there at every node",
+                   test_exceeds_budget);
+  g_test_add_func ("/capture/budget/chosen values alone are kept, and others are near",
+                   test_chosen);
+  g_test_add_func ("/capture/budget/checkpoints are few, and nothing is far from one",
+                   test_checkpoints);
+  g_test_add_func ("/capture/a run that failed gives what came before, computed if need be",
+                   test_failed);
+  g_test_add_func ("/capture/computing again can be cancelled and asked for again", test_cancelled);
+  g_test_add_func ("/capture/the file replaces contents and refuses what has no bytes",
+                   test_spill_file);
+  return g_test_run ();
+}

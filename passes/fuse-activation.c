@@ -121,6 +121,16 @@ when_standard_gelu (IrMatch *match)
   return when_late_gelu (match);
 }
 
+static gboolean
+when_standard_tanh (IrMatch *match)
+{
+  const char *approximate = ir_node_attr_string (ir_match_root (match), "approximate", "none");
+
+  if (strcmp (approximate, "tanh") != 0)
+    return ir_match_fail (match, "approximate is %s, the fused operator takes tanh", approximate);
+  return when_late_gelu (match);
+}
+
 /* -- Swish -- */
 
 static gboolean
@@ -297,6 +307,20 @@ when_hard_swish_mul (IrMatch *match)
         when_late_gelu                                                                             \
   }
 
+#define FUSED_GELU_TANH(ID, BASE, REPLACEMENT, EXAMPLE, WHAT)                                      \
+  { "fuse-" ID "-standard-gelu-tanh",                                                              \
+    "(Gelu " BASE ")",                                                                             \
+    REPLACEMENT,                                                                                   \
+    IR_CLASS_ROUNDING,                                                                             \
+    "The approximation of Gelu with Tanh of " WHAT " is one operator.",                            \
+    HEAD_20 EXAMPLE ("y = Gelu <approximate: string = \"tanh\"> (c)"),                             \
+    when_standard_tanh },                                                                          \
+  {                                                                                                \
+    "fuse-" ID "-late-gelu-tanh", "(irscope.GeluTanh " BASE ")", REPLACEMENT, IR_CLASS_ROUNDING,   \
+        "irscope's GeluTanh of " WHAT " is one operator.", EXAMPLE ("y = irscope.GeluTanh (c)"),   \
+        when_late_gelu                                                                             \
+  }
+
 static const IrRule rules[] = {
   PLAIN ("Relu", "relu", IR_CLASS_EXACT, NULL),
   PLAIN ("Sigmoid", "sigmoid", IR_CLASS_ROUNDING, NULL),
@@ -367,6 +391,12 @@ static const IrRule rules[] = {
               "(irscope.MatMulAddGelu{@base} ?x ?w ?b)",
               STACKED_EXAMPLE,
               "a stacked matrix product with bias"),
+  FUSED_GELU_TANH ("gemm", GEMM, "(irscope.GemmGeluTanh{@base} ?x ?w ?b)", GEMM_EXAMPLE, "a Gemm"),
+  FUSED_GELU_TANH ("matmul-add",
+                   STACKED,
+                   "(irscope.MatMulAddGeluTanh{@base} ?x ?w ?b)",
+                   STACKED_EXAMPLE,
+                   "a stacked matrix product with bias"),
   { NULL },
 };
 

@@ -38,6 +38,13 @@ typedef struct
 #define NUMBER(NAME, N) NAME " = Constant <value = int64 {" #N "}> ()  "
 #define READ(Y, I)      Y " = SequenceAt (s, " I ")  "
 
+/* -- fuse-activation -- */
+
+#define ACTIVATION "fuse-bias fuse-activation"
+#define PRODUCT(TYPE)                                                                              \
+  "(" TYPE "[n,3,5] x, " TYPE "[5,4] W, " TYPE "[4] B) => (" TYPE                                  \
+  "[n,3,4] y) { m = MatMul (x, W)  c = Add (m, B)  "
+
 /* -- fold-pad -- */
 
 #define PAD "fold-pad"
@@ -229,6 +236,14 @@ static const Case cases[] = {
     OPSET (
         "17") "(float[n,2,5,6] x, float f) => (float[n,2,h,w] y) { p = Constant <value = int64[8] {0, "
               "0, 1, 1, 0, 0, 1, 1}> ()  q = Pad (x, p, f)  " POOL ("") },
+
+  { "Gelu by Tanh is fused as such", ACTIVATION, 1,
+    "approximate is tanh, the fused operator is exact", 1e-5,
+    OPSET ("20") PRODUCT ("float") "y = Gelu <approximate = \"tanh\"> (c) }" },
+  { "Gelu by Erf is not fused as that by Tanh", ACTIVATION, 1, NULL, 1e-5,
+    OPSET ("20") PRODUCT ("float") "y = Gelu (c) }" },
+  { "Gelu by Tanh in double precision stays", ACTIVATION, 2, "for float only", 1e-9,
+    OPSET ("20") PRODUCT ("double") "y = Gelu <approximate = \"tanh\"> (c) }" },
 };
 
 static gboolean

@@ -212,6 +212,13 @@ gelu (float *y, guint64 n)
     y[i] = cpu_vector_gelu (y[i]);
 }
 
+CPU_VECTORIZED static void
+gelu_tanh (float *y, guint64 n)
+{
+  for (guint64 i = 0; i < n; i++)
+    y[i] = cpu_vector_gelu_tanh (y[i]);
+}
+
 gboolean
 cpu_is_tail (const IrTensor *vector, const IrTensor *in, gint64 axis)
 {
@@ -269,6 +276,9 @@ cpu_epilogue (const CpuEpilogue *epilogue, float *y, guint64 n, guint64 offset)
       break;
     case CPU_ACT_GELU:
       gelu (y, n);
+      break;
+    case CPU_ACT_GELU_TANH:
+      gelu_tanh (y, n);
       break;
     }
 }

@@ -132,7 +132,8 @@ typedef enum
   CPU_ACT_TANH,
   CPU_ACT_HARD_SWISH,
   CPU_ACT_SILU,
-  CPU_ACT_GELU
+  CPU_ACT_GELU,
+  CPU_ACT_GELU_TANH
 } CpuActivation;
 
 typedef struct

@@ -38,6 +38,7 @@ finish (const CpuPanel *panel, VECTOR *sums, const int n)
     case CPU_ACT_TANH:
     case CPU_ACT_SILU:
     case CPU_ACT_GELU:
+    case CPU_ACT_GELU_TANH:
       break;
     }
 }

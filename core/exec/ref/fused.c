@@ -78,6 +78,12 @@ gelu (const Activation *activation, double value)
   return ir_block_round (dtype, value * raised) * 0.5;
 }
 
+static double
+gelu_tanh (const Activation *activation, double value)
+{
+  return 0.5 * value * (1 + tanh (sqrt (2 / G_PI) * (value + 0.044715 * value * value * value)));
+}
+
 /* -- adding: a residual of the output's shape, or an addend that broadcasts to it -- */
 
 static guint64
@@ -217,9 +223,11 @@ FUSED (gemm_leaky_relu, gemm, 0, 0, leaky_relu)
 FUSED (gemm_sigmoid, gemm, 0, 0, sigmoid)
 FUSED (gemm_tanh, gemm, 0, 0, hyperbolic_tangent)
 FUSED (gemm_gelu, gemm, 0, 0, gelu)
+FUSED (gemm_gelu_tanh, gemm, 0, 0, gelu_tanh)
 FUSED (matmul_add, matmul, 2, 0, NULL)
 FUSED (matmul_add_relu, matmul, 2, 0, relu)
 FUSED (matmul_add_sigmoid, matmul, 2, 0, sigmoid)
 FUSED (matmul_add_tanh, matmul, 2, 0, hyperbolic_tangent)
 FUSED (matmul_add_gelu, matmul, 2, 0, gelu)
+FUSED (matmul_add_gelu_tanh, matmul, 2, 0, gelu_tanh)
 /* clang-format on */

@@ -16,7 +16,7 @@
 typedef struct
 {
   CliModelOptions model;
-  char *capture;
+  char *capture, *parallel;
   gint runs, warmup;
   double seconds;
   IrCaptureKind captured; /* no option: what @capture says */
@@ -29,6 +29,10 @@ static const CliOption bench_options[] = {
     "Runs before them that are told apart, the first included (default 3)", "N" },
   { "seconds", 0, G_OPTION_ARG_DOUBLE, G_STRUCT_OFFSET (Options, seconds),
     "Stop the runs of a kind after so long, but not before 3 of them (default: no limit)", "S" },
+  { "parallel", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (Options, parallel),
+    "Run independent nodes beside each other: off (default), on, or auto, which takes 15 runs to "
+    "find out where: as many should be warm-up",
+    "off,on,auto" },
   { "capture", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (Options, capture),
     "Afterwards measure runs that keep all values, or their statistics", "all,stats,none" },
   { 0 },
@@ -189,7 +193,7 @@ measure_series (Cli *cli,
   };
   double start = now_ms ();
 
-  if (settings.backend == NULL)
+  if (settings.backend == NULL || !cli_parallel (options->parallel, &settings.parallel, error))
     return FALSE;
   g_autoptr (IrExecutable) executable = ir_executable_new (model, &settings, error);
   if (executable == NULL || !ir_executable_prepare (executable, inputs, error))

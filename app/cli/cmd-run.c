@@ -15,7 +15,7 @@
 typedef struct
 {
   CliModelOptions model;
-  char *capture, *out, *trace, *memory_limit, *output_limit;
+  char *capture, *out, *trace, *memory_limit, *output_limit, *parallel;
   gint runs;
   gint64 iterations;
   gboolean deterministic;
@@ -31,6 +31,10 @@ static const CliOption run_options[] = {
     "DIR" },
   { "deterministic", 0, G_OPTION_ARG_NONE, G_STRUCT_OFFSET (Options, deterministic),
     "Give the same bits at any number of threads; costs some speed", NULL },
+  { "parallel", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (Options, parallel),
+    "Run independent nodes beside each other, on one thread each: off (default), on, or auto: where "
+    "the first 15 runs show that it is faster",
+    "off,on,auto" },
   { "max-iterations", 0, G_OPTION_ARG_INT64, G_STRUCT_OFFSET (Options, iterations),
     "Most iterations of all loops of a run together (default 1000000)", "N" },
   { "time-limit", 0, G_OPTION_ARG_DOUBLE, G_STRUCT_OFFSET (Options, seconds),
@@ -336,6 +340,7 @@ run_model (Cli *cli, const Options *options, IrModel *model)
       !parse_size ("--memory-limit", options->memory_limit, &settings.memory_limit, &error) ||
       !parse_size ("--output-limit", options->output_limit, &settings.output_limit, &error) ||
       !parse_limits (options, &settings, &error) ||
+      !cli_parallel (options->parallel, &settings.parallel, &error) ||
       !parse_capture (options, model, &settings.capture, chosen, &error))
     return cli_fail (cli_status_of (error), error);
   if (options->out != NULL && g_mkdir_with_parents (options->out, 0777) != 0)

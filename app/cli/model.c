@@ -626,6 +626,16 @@ cli_inputs (const CliModelOptions *options, IrModel *model, GError **error)
   return inputs;
 }
 
+/* @text: (nullable): off */
+gboolean
+cli_parallel (const char *text, IrParallelMode *mode, GError **error)
+{
+  if (text == NULL || ir_parallel_mode_find (text, mode))
+    return TRUE;
+  g_set_error (error, CLI_ERROR, 0, "--parallel %s: needs off, on or auto", text);
+  return FALSE;
+}
+
 static void
 show_node (guint done, guint total, const IrNode *node, gpointer data)
 {

@@ -52,6 +52,7 @@ gboolean cli_run_pipeline (Cli *cli,
 GHashTable *cli_bindings (const CliModelOptions *options, GError **error); /* symbol -> gint64 * */
 /* Inputs as --input and --random say. */
 GHashTable *cli_inputs (const CliModelOptions *options, IrModel *model, GError **error);
+gboolean cli_parallel (const char *text, IrParallelMode *mode, GError **error);
 const IrBackend *cli_backend (const CliModelOptions *options, GError **error);
 IrRun *cli_run (Cli *cli,
                 const CliModelOptions *options,

@@ -159,10 +159,22 @@ void ir_tensor_stats (const IrTensor *tensor, guint n_bins, IrTensorStats *stats
 /* A loop without end stops within seconds; real ones run thousands of times. */
 #define IR_RUN_DEFAULT_ITERATIONS 1000000
 
+/* Whether nodes that do not wait for each other run beside each other, on one thread each. */
+typedef enum
+{
+  IR_PARALLEL_OFF,  /* one node at a time, on all threads */
+  IR_PARALLEL_ON,   /* wherever there are several */
+  IR_PARALLEL_AUTO, /* where the first runs show that it is faster: tune.c */
+  IR_N_PARALLEL
+} IrParallelMode;
+const char *ir_parallel_mode_name (IrParallelMode mode);
+gboolean ir_parallel_mode_find (const char *name, IrParallelMode *mode);
+
 typedef struct
 {
   const IrBackend *backend; /* NULL: cpu */
   guint n_threads;          /* 0: number of cores */
+  IrParallelMode parallel;
   IrCaptureKind capture;
   GArray *chosen;          /* (nullable) of IrValueId, for IR_CAPTURE_CHOSEN */
   gsize capture_budget;    /* bytes of captured values in memory, the others go to a file; 0: a

@@ -38,7 +38,8 @@ typedef enum
   REFUSAL_SIZE,
   REFUSAL_LAYOUT,
   REFUSAL_READ_LATER,
-  REFUSAL_READ_TWICE
+  REFUSAL_READ_TWICE,
+  REFUSAL_BESIDE
 } Refusal;
 
 static guint
@@ -115,7 +116,29 @@ static const char *const refusals[] = {
   [REFUSAL_LAYOUT] = "is kept in another layout",
   [REFUSAL_READ_LATER] = "is still read later, itself or through a view",
   [REFUSAL_READ_TWICE] = "is read by another input of the same node, too",
+  [REFUSAL_BESIDE] = "may be read by a node that runs beside this one",
 };
+
+/* The steps that run beside @step, itself included, or NULL where it runs alone. */
+static const IrScheduleSpan *
+span_of (const IrSchedule *schedule, guint step)
+{
+  const GArray *spans = schedule != NULL ? schedule->spans : NULL;
+  guint low = 0, high = spans != NULL ? spans->len : 0;
+
+  while (low < high)
+    {
+      guint middle = (low + high) / 2;
+      const IrScheduleSpan *span = &g_array_index (spans, IrScheduleSpan, middle);
+      if (step >= span->first && step <= span->last)
+        return span;
+      if (step < span->first)
+        high = middle;
+      else
+        low = middle + 1;
+    }
+  return NULL;
+}
 
 /* Whether the output of @node may be written over its input @slot: element by element, over bytes
  * that nothing reads again. */
@@ -139,6 +162,9 @@ may_overwrite (
     return REFUSAL_LAYOUT;
   if (g_array_index (planner->blocks, IrMemBlock, block).last != output->first)
     return REFUSAL_READ_LATER;
+  if ((item->alias_of != 0 || input->n_uses > 1) &&
+      span_of (planner->schedule, output->first) != NULL)
+    return REFUSAL_BESIDE;
   for (guint i = 0; i < node->n_inputs; i++)
     {
       const IrValue *other = node->inputs[i];
@@ -253,6 +279,31 @@ collect (Planner *planner, const IrSchedule *schedule)
     }
 }
 
+/* Steps that run beside each other are one moment: what lives in one of them lives in all. */
+static void
+widen (const IrSchedule *schedule, guint *first, guint *last)
+{
+  const IrScheduleSpan *from = span_of (schedule, *first), *to = span_of (schedule, *last);
+
+  *first = from != NULL ? from->first : *first;
+  *last = to != NULL ? to->last : *last;
+}
+
+static void
+widen_lives (Planner *planner, const IrSchedule *schedule)
+{
+  for (guint i = 0; i < planner->plan->items->len; i++)
+    {
+      IrMemItem *item = &g_array_index (planner->plan->items, IrMemItem, i);
+      widen (schedule, &item->first, &item->last);
+    }
+  for (guint i = 0; i < planner->blocks->len; i++)
+    {
+      IrMemBlock *block = &g_array_index (planner->blocks, IrMemBlock, i);
+      widen (schedule, &block->first, &block->last);
+    }
+}
+
 static void
 planner_init (Planner *planner, const IrGraph *graph, IrMemPlan *plan)
 {
@@ -315,6 +366,8 @@ ir_mem_plan_new_full (IrModel *model,
   planner.schedule = schedule;
   planner.separate = (flags & IR_MEM_SEPARATE) != 0;
   collect (&planner, schedule);
+  if (schedule->spans != NULL)
+    widen_lives (&planner, schedule);
   IrMemBlock *blocks = (IrMemBlock *) (void *) planner.blocks->data;
   IrMemResult *result = &plan->details->result;
   ir_mem_place (blocks, planner.blocks->len, options, result);

@@ -3,6 +3,8 @@
 #include "config.h"
 
 #include "core/exec/runner-private.h"
+#include "core/exec/schedule-policies.h"
+#include "core/exec/tune.h"
 #include "core/op/infer.h"
 
 #define ARENA_ALIGN 64 /* bytes: a cache line, and the widest vector register */
@@ -153,12 +155,59 @@ fill_places (IrPrepared *prepared)
     }
 }
 
+static IrSchedule *
+make_schedule (IrModel *model,
+               const IrBackend *backend,
+               guint n_threads,
+               IrParallelMode parallel,
+               GError **error)
+{
+  IrScheduleOptions options = {
+    .policy = IR_SCHEDULE_IOS,
+    .stages = { .n_workers = n_threads },
+    .compare = TRUE,
+  };
+
+  if (parallel != IR_PARALLEL_ON || n_threads < 2)
+    return ir_schedule_new (model, backend, n_threads, error);
+  return ir_schedule_new_with (model, backend, &options, NULL, error);
+}
+
+static void
+plan_memory (IrPrepared *prepared)
+{
+  g_clear_pointer (&prepared->memplan, ir_mem_plan_unref);
+  g_clear_pointer (&prepared->release, g_free);
+  g_clear_pointer (&prepared->release_start, g_free);
+  prepared->memplan = ir_mem_plan_new (prepared->model, prepared->schedule, ARENA_ALIGN);
+  fill_places (prepared);
+}
+
+/**
+ * ir_prepared_reschedule:
+ * @prepared: a plan that no run uses
+ * @schedule: (transfer full): of the same model
+ *
+ * Takes another order; what back ends have prepared stays. Arena and steps are made again before
+ * the next run.
+ */
+void
+ir_prepared_reschedule (IrPrepared *prepared, IrSchedule *schedule)
+{
+  ir_steps_free (prepared);
+  g_clear_pointer (&prepared->arena, free);
+  ir_schedule_unref (prepared->schedule);
+  prepared->schedule = schedule;
+  plan_memory (prepared);
+}
+
 /**
  * ir_prepared_new:
  * @base: the model without function calls
  * @inputs: value id -> #IrTensor
  * @backend: which kernels are wanted
- * @n_threads: workers of the displayed schedule
+ * @n_threads: workers of the schedule
+ * @parallel: whether nodes may run beside each other
  * @shapes: (transfer full): key of the inputs' shapes
  * @error: return location for an error
  *
@@ -171,6 +220,7 @@ ir_prepared_new (IrModel *base,
                  GHashTable *inputs,
                  const IrBackend *backend,
                  guint n_threads,
+                 IrParallelMode parallel,
                  char *shapes,
                  GError **error)
 {
@@ -182,13 +232,14 @@ ir_prepared_new (IrModel *base,
   prepared->n_values = prepared->model->values->len;
   prepared->nodes = g_new0 (IrNodePlan, prepared->n_nodes + 1);
   prepared->places = g_new0 (IrPlace, prepared->n_values + 1);
-  prepared->schedule = ir_schedule_new (prepared->model, backend, n_threads, error);
+  prepared->schedule = make_schedule (prepared->model, backend, n_threads, parallel, error);
   if (prepared->schedule == NULL ||
       !choose_kernels (prepared, prepared->model->main, backend, error) ||
       !prepare_states (prepared, error))
     return NULL;
-  prepared->memplan = ir_mem_plan_new (prepared->model, prepared->schedule, ARENA_ALIGN);
-  fill_places (prepared);
+  plan_memory (prepared);
+  if (parallel == IR_PARALLEL_AUTO && n_threads > 1)
+    prepared->tuner = ir_tuner_new (backend, n_threads);
   return g_steal_pointer (&prepared);
 }
 
@@ -235,6 +286,7 @@ ir_prepared_free (IrPrepared *prepared)
   if (prepared == NULL)
     return;
   ir_steps_free (prepared);
+  ir_tuner_free (prepared->tuner);
   for (guint i = 0; prepared->nodes != NULL && i < prepared->n_nodes; i++)
     if (prepared->nodes[i].state != NULL && prepared->nodes[i].backend->release != NULL)
       prepared->nodes[i].backend->release (prepared->nodes[i].state);

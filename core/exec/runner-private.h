@@ -45,6 +45,9 @@ typedef struct
   guint64 offset, size; /* bytes in the arena; offset IR_PLACE_EXTERNAL: the heap */
 } IrPlace;
 
+typedef struct _IrParallel IrParallel; /* parallel.c */
+typedef struct _IrTuner IrTuner;       /* tune.c */
+
 /* Everything that depends on the shapes of the inputs. */
 typedef struct
 {
@@ -71,14 +74,18 @@ typedef struct
   guint *release_start; /* by step: first index into release; n_steps + 1 entries */
   gpointer arena;       /* (nullable) plan->peak_bytes, aligned */
   IrScratch scratch;    /* of the kernels, one after the other */
+  IrTuner *tuner;       /* (nullable) what the first runs are to find out */
+  IrParallel *parallel; /* (nullable) for nodes beside each other, where the schedule has some */
 } IrPrepared;
 
 IrPrepared *ir_prepared_new (IrModel *base,
                              GHashTable *inputs,
                              const IrBackend *backend,
                              guint n_threads,
+                             IrParallelMode parallel,
                              char *shapes,
                              GError **error);
+void ir_prepared_reschedule (IrPrepared *prepared, IrSchedule *schedule);
 void ir_prepared_free (IrPrepared *prepared);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (IrPrepared, ir_prepared_free)
 
@@ -98,6 +105,7 @@ typedef struct
   guint64 live_bytes, peak_bytes, kept_bytes;
   guint64 placed_bytes; /* of bound values in the arena, besides live_bytes */
   gboolean astray;      /* shapes are not what inference said: bindings hold no longer */
+  gboolean beside;      /* several threads are at work: parallel.c */
   guint64 arena_bytes;  /* how far values have reached into the arena */
   gsize memory_limit, output_limit, capture_budget;
   gint64 start_ns;
@@ -107,6 +115,7 @@ typedef struct
 } IrRunState;
 
 gboolean ir_run_graph (IrRunState *state, const IrGraph *graph, GError **error);
+gint64 ir_run_elapsed_ns (const IrRunState *state);
 gboolean ir_run_check (IrRunState *state, const IrNode *node, GError **error);
 gboolean ir_run_count_iteration (IrRunState *state, const IrNode *node, GError **error);
 gboolean ir_run_node (IrRunState *state, const IrNode *node, GError **error);
@@ -141,6 +150,9 @@ gboolean ir_steps_make (IrPrepared *prepared,
 void ir_steps_free (IrPrepared *prepared);
 gboolean ir_steps_begin (IrRunState *state, GHashTable *inputs, GError **error);
 gboolean ir_step_run (IrRunState *state, IrRunStep *step, GError **error);
+gboolean ir_step_compute (
+    IrRunState *state, IrRunStep *step, IrThreads *threads, IrScratch *scratch, GError **error);
+void ir_step_finish (IrRunState *state, const IrRunStep *step);
 gboolean ir_steps_holds (const IrPrepared *prepared, IrValueId id, const IrTensor *tensor);
 void ir_steps_feed (IrRunState *state, const IrValue *value, IrTensor *tensor);
 

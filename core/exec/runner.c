@@ -9,7 +9,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "core/exec/runner-private.h"
+#include "core/exec/parallel.h"
+#include "core/exec/tune.h"
 #include "core/io/io.h"
 #include "core/op/infer.h"
 
@@ -29,6 +30,18 @@ now_ns (void)
 
   clock_gettime (CLOCK_MONOTONIC, &now);
   return (gint64) now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+/**
+ * ir_run_elapsed_ns:
+ * @state: a run under way
+ *
+ * Returns: how long it has been under way
+ */
+gint64
+ir_run_elapsed_ns (const IrRunState *state)
+{
+  return now_ns () - state->start_ns;
 }
 
 /**
@@ -401,6 +414,33 @@ release_values (IrRunState *state, guint step)
       ir_run_state_drop (state, ir_model_value (prepared->model, prepared->release[i]));
 }
 
+/* Steps that run beside each other; how many steps have run comes back in @done. */
+static gboolean
+run_span (IrRunState *state, const IrScheduleSpan *span, guint *done, GError **error)
+{
+  IrTraceItem *trace = (IrTraceItem *) (void *) state->run->trace->items->data;
+  const IrNode *failed;
+  GError *local = NULL;
+
+  gboolean good = ir_parallel_run (state, span, trace, done, &failed, &local);
+  for (guint step = span->first; step < *done; step++)
+    release_values (state, step);
+  if (good)
+    return TRUE;
+  if (failed != NULL)
+    return node_failed (state, failed, local, error);
+  g_propagate_error (error, local);
+  return FALSE;
+}
+
+static int
+compare_starts (gconstpointer a, gconstpointer b)
+{
+  const IrTraceItem *x = a, *y = b;
+
+  return x->start_ns < y->start_ns ? -1 : x->start_ns > y->start_ns;
+}
+
 /* The main graph: by the schedule, letting values go after their last use. */
 static gboolean
 run_schedule (IrRunState *state, GError **error)
@@ -408,24 +448,36 @@ run_schedule (IrRunState *state, GError **error)
   const IrPrepared *prepared = state->prepared;
   guint n_steps = prepared->schedule->items->len, done = 0;
   GArray *trace = state->run->trace->items;
-  gint64 start_ns = now_ns () - state->start_ns;
+  gint64 start_ns = ir_run_elapsed_ns (state);
+  gboolean spans = FALSE;
 
   g_array_append_vals (trace, prepared->trace, n_steps);
-  for (; done < n_steps; done++)
+  while (done < n_steps)
     {
       IrTraceItem *item = &g_array_index (trace, IrTraceItem, done);
       IrRunStep *step = &prepared->steps[done];
+      const IrScheduleSpan *span = ir_parallel_span (state, done);
+      if (span != NULL)
+        {
+          spans = TRUE;
+          if (!run_span (state, span, &done, error))
+            break;
+          start_ns = ir_run_elapsed_ns (state);
+          continue;
+        }
       if (!run_step (state, step, error))
         break;
       item->start_ns = start_ns;
-      item->end_ns = start_ns = now_ns () - state->start_ns;
-      release_values (state, done);
+      item->end_ns = start_ns = ir_run_elapsed_ns (state);
+      release_values (state, done++);
       if (state->options->progress != NULL)
-        state->options->progress (done + 1, n_steps, step->node, state->options->progress_data);
+        state->options->progress (done, n_steps, step->node, state->options->progress_data);
     }
   g_array_set_size (trace, done);
   if (done > 0)
     state->arena_bytes = MAX (state->arena_bytes, prepared->steps[done - 1].reach_bytes);
+  if (spans)
+    g_array_sort (trace, compare_starts);
   return done == n_steps;
 }
 
@@ -656,9 +708,10 @@ prepare (IrExecutable *executable, GHashTable *inputs, GError **error)
       g_clear_pointer (&executable->prepared, ir_prepared_free);
       executable->prepared = ir_prepared_new (executable->base, inputs, executable->options.backend,
                                               ir_threads_n (executable->threads),
+                                              executable->options.parallel,
                                               g_steal_pointer (&shapes), error);
     }
-  return executable->prepared != NULL &&
+  return executable->prepared != NULL && ir_tuner_next (executable->prepared, error) &&
          make_arena (executable->prepared, memory_limit (executable), error) &&
          ir_steps_make (executable->prepared, &executable->options, memory_limit (executable),
                         error);
@@ -799,7 +852,10 @@ ir_executable_run (IrExecutable *executable,
   if (done && !ir_model_check_file (executable->source, error))
     return NULL;
   if (done)
-    return g_steal_pointer (&run);
+    {
+      ir_tuner_note (prepared, run->trace);
+      return g_steal_pointer (&run);
+    }
   run->error = g_error_copy (local);
   g_propagate_error (error, g_steal_pointer (&local));
   if (partial != NULL)

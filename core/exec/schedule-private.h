@@ -9,4 +9,5 @@
  * while a graph runs; more on a busy machine. */
 #define IR_FORK_MS 0.005
 
+IrSchedule *ir_schedule_copy (const IrSchedule *schedule);
 void ir_schedule_place (IrSchedule *schedule);

@@ -314,6 +314,31 @@ ir_schedule_ref (IrSchedule *schedule)
 }
 
 /**
+ * ir_schedule_copy:
+ * @schedule: a schedule
+ *
+ * Returns: (transfer full): another one of the same contents
+ */
+IrSchedule *
+ir_schedule_copy (const IrSchedule *schedule)
+{
+  IrSchedule *copy = g_memdup2 (schedule, sizeof *schedule);
+
+  g_atomic_ref_count_init (&copy->ref_count);
+  copy->items = g_array_copy (schedule->items);
+  g_array_set_clear_func (copy->items, item_clear);
+  for (guint i = 0; i < copy->items->len; i++)
+    {
+      IrScheduleItem *item = &g_array_index (copy->items, IrScheduleItem, i);
+      item->after = g_memdup2 (item->after, sizeof *item->after * item->n_after);
+    }
+  copy->spans = schedule->spans != NULL ? g_array_copy (schedule->spans) : NULL;
+  copy->blocks = schedule->blocks != NULL ? g_memdup2 (schedule->blocks, schedule->n_blocks + 1)
+                                          : NULL;
+  return copy;
+}
+
+/**
  * ir_schedule_unref:
  * @schedule: (transfer full) (nullable): a schedule
  */

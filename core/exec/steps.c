@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/exec/runner-private.h"
+#include "core/exec/parallel.h"
 #include "core/op/infer.h"
 
 typedef struct
@@ -538,6 +538,7 @@ ir_steps_free (IrPrepared *prepared)
       }
   for (guint id = 0; prepared->bindings != NULL && id < prepared->n_values; id++)
     g_clear_pointer (&prepared->bindings[id].tensor, ir_tensor_unref);
+  g_clear_pointer (&prepared->parallel, ir_parallel_free);
   g_clear_pointer (&prepared->steps, g_free);
   g_clear_pointer (&prepared->bindings, g_free);
   g_clear_pointer (&prepared->readers, g_free);
@@ -743,6 +744,9 @@ take_bound (IrRunState *state, IrRunStep *step, guint slot, GError **error)
         memmove (to, from, ir_tensor_n_bytes (wanted));
       return TRUE;
     }
+  if (state->beside)
+    return ir_call_fail (&step->call, error, IR_OP_ERROR_SHAPE,
+                         "output %u (%s) is of another shape than was inferred", slot, value->name);
   state->astray = TRUE;
   ir_run_state_publish (state, value, tensor);
   return TRUE;
@@ -766,6 +770,62 @@ keep_outputs (IrRunState *state, const IrRunStep *step)
 }
 
 /**
+ * ir_step_compute:
+ * @state: a run under way
+ * @step: a bound step that has something to compute
+ * @threads: for its kernel
+ * @scratch: for its kernel alone
+ * @error: return location for an error
+ *
+ * Runs the kernel. Several threads may do so for steps of one run at once; the run's account is
+ * kept by ir_step_finish().
+ *
+ * Returns: %TRUE if its outputs have contents
+ */
+gboolean
+ir_step_compute (
+    IrRunState *state, IrRunStep *step, IrThreads *threads, IrScratch *scratch, GError **error)
+{
+  IrCall *call = &step->call;
+
+  call->threads = threads;
+  call->cancellable = state->cancellable;
+  call->watch = &state->watch;
+  call->max_output_bytes = state->output_limit;
+  call->alloc = give_bound;
+  call->alloc_data = step;
+  call->scratch = scratch;
+  call->kernel_state = step->plan->state;
+  /* One that has seen that it is to stop may leave its outputs incomplete. */
+  gboolean done = step->plan->kernel (call, error) && !ir_call_fail_if_stopped (call, error);
+  for (guint i = 0; done && i < call->n_outputs; i++)
+    done = take_bound (state, step, i, error);
+  if (call->owned->len > step->n_owned)
+    g_ptr_array_set_size (call->owned, (gint) step->n_owned);
+  if (!done)
+    for (guint i = 0; i < call->n_outputs; i++)
+      g_clear_pointer (&call->outputs[i].tensor, ir_tensor_unref);
+  return done;
+}
+
+/**
+ * ir_step_finish:
+ * @state: a run under way
+ * @step: a bound step that has run
+ *
+ * Counts its memory and keeps of its outputs what the options ask for.
+ */
+void
+ir_step_finish (IrRunState *state, const IrRunStep *step)
+{
+  state->placed_bytes = step->placed_bytes;
+  state->live_bytes += step->kept_bytes;
+  state->peak_bytes = MAX (state->peak_bytes, state->live_bytes + step->placed_bytes);
+  if (step->watched)
+    keep_outputs (state, step);
+}
+
+/**
  * ir_step_run:
  * @state: a run under way
  * @step: a bound step
@@ -776,35 +836,9 @@ keep_outputs (IrRunState *state, const IrRunStep *step)
 gboolean
 ir_step_run (IrRunState *state, IrRunStep *step, GError **error)
 {
-  IrCall *call = &step->call;
-  gboolean done = TRUE;
-
-  if (!step->idle)
-    {
-      call->threads = state->threads;
-      call->cancellable = state->cancellable;
-      call->watch = &state->watch;
-      call->max_output_bytes = state->output_limit;
-      call->alloc = give_bound;
-      call->alloc_data = step;
-      call->scratch = &state->prepared->scratch;
-      call->kernel_state = step->plan->state;
-      /* One that has seen that it is to stop may leave its outputs incomplete. */
-      done = step->plan->kernel (call, error) && !ir_call_fail_if_stopped (call, error);
-      for (guint i = 0; done && i < call->n_outputs; i++)
-        done = take_bound (state, step, i, error);
-      if (call->owned->len > step->n_owned)
-        g_ptr_array_set_size (call->owned, (gint) step->n_owned);
-      if (!done)
-        for (guint i = 0; i < call->n_outputs; i++)
-          g_clear_pointer (&call->outputs[i].tensor, ir_tensor_unref);
-    }
-  if (!done)
+  if (!step->idle &&
+      !ir_step_compute (state, step, state->threads, &state->prepared->scratch, error))
     return FALSE;
-  state->placed_bytes = step->placed_bytes;
-  state->live_bytes += step->kept_bytes;
-  state->peak_bytes = MAX (state->peak_bytes, state->live_bytes + step->placed_bytes);
-  if (step->watched)
-    keep_outputs (state, step);
+  ir_step_finish (state, step);
   return TRUE;
 }

@@ -478,6 +478,57 @@ test_groups (void)
       }
 }
 
+/* Depthwise windows that have kernels of their own, and others, over edges on all sides. */
+static void
+test_depthwise (void)
+{
+  static const char *const ops[] = { "Conv", "irscope.ConvRelu", "irscope.ConvSilu",
+                                     "irscope.ConvAdd" };
+  static const gint64 sizes[][2] = { { 7, 7 }, { 14, 15 }, { 3, 2 }, { 29, 1 }, { 5, 33 } };
+  IrRunOptions options = { .backend = ir_backend_find ("cpu"), .n_threads = 2 };
+  IrRunOptions ref = { .backend = ir_backend_find ("ref"), .n_threads = 1 };
+  g_autoptr (GError) error = NULL;
+
+  for (guint k = 0; k < G_N_ELEMENTS (sizes) * 4 * 2; k++)
+    {
+      const gint64 *size = sizes[k % G_N_ELEMENTS (sizes)];
+      gint64 window = 2 + k / G_N_ELEMENTS (sizes) % 4, stride = 1 + k / 20, channels = 21;
+      gint64 low = window / 2, high = k % 2 == 0 ? low : (window - 1) / 2 + 1;
+      gint64 dims[] = { channels, 1, window, window };
+      gint64 out[] = { 2, channels, (size[0] + low + high - window) / stride + 1,
+                       (size[1] + low + high - window) / stride + 1 };
+      const char *op = ops[k % G_N_ELEMENTS (ops)];
+      g_autofree char *type = g_strdup_printf ("float[2,%d,%d,%d]", (int) channels, (int) size[0],
+                                               (int) size[1]);
+      g_autoptr (GRand) rand = g_rand_new_with_seed (k);
+      g_autoptr (GHashTable) inputs = inputs_new ();
+      g_auto (Builder) b = { 0 };
+      IrTensor *tensor = tensor_random (type, k);
+
+      builder_init (&b, 17);
+      IrValue *x = build_input (&b, "x", type);
+      IrValue *w = random_constant (&b, "w", rand, 4, dims),
+              *bias = random_constant (&b, "b", rand, 1, dims);
+      IrNode *conv = strcmp (op, "irscope.ConvAdd") == 0
+                         ? build_node (&b, NULL, op, 1, x, w, bias,
+                                       random_constant (&b, "z", rand, 4, out), END)
+                         : build_node (&b, NULL, op, 1, x, w, bias, END);
+      build_int (&b, conv, "group", channels);
+      build_ints (&b, conv, "strides", 2, (int) stride, (int) stride);
+      build_ints (&b, conv, "pads", 4, (int) low, (int) low, (int) high, (int) high);
+      build_output (&b, conv->outputs[0]);
+      build_done (&b);
+      ((float *) ir_tensor_data_writable (tensor))[size[0] * size[1]] = k % 3 ? 1 : NAN;
+      inputs_add (inputs, x, tensor);
+      g_autoptr (IrRun) found = ir_model_run (b.model, inputs, &options, NULL, &error);
+      g_assert_no_error (error);
+      g_autoptr (IrRun) wanted = ir_model_run (b.model, inputs, &ref, NULL, &error);
+      g_assert_no_error (error);
+      assert_close (ir_run_value (found, conv->outputs[0]->id),
+                    ir_run_value (wanted, conv->outputs[0]->id), type);
+    }
+}
+
 static IrNode *
 build_three (Builder *b, const gint64 *size, const char *op, IrValue **x)
 {
@@ -591,7 +642,7 @@ static void
 test_there_and_back (void)
 {
   static const gint64 sizes[][4] = {
-    { 1, 16, 9, 16 }, { 2, 20, 7, 16 }, { 3, 5, 1, 8 }, { 1, 3, 100, 4 }
+    { 1, 16, 9, 16 }, { 2, 20, 7, 16 }, { 3, 5, 1, 8 }, { 1, 3, 101, 4 }
   };
 
   for (guint k = 0; k < G_N_ELEMENTS (sizes); k++)
@@ -621,6 +672,8 @@ main (int argc, char **argv)
   g_test_add_func ("/blocks/a node is run by the kernel that it asks for", test_wanted);
   g_test_add_func ("/blocks/statistics are of the graph's elements", test_stats);
   g_test_add_func ("/blocks/a NaN stays one", test_nan);
+  g_test_add_func ("/blocks/depthwise windows of any size agree with the reference",
+                   test_depthwise);
   g_test_add_func ("/blocks/convolutions by Winograd agree with the reference", test_winograd);
   g_test_add_func ("/blocks/Winograd is taken where it is worth it, or asked for", test_choice);
   g_test_add_func ("/blocks/groups may share blocks, and keep what is not finite to themselves",

@@ -51,6 +51,7 @@ const CpuVectorUnit cpu_unit_avx2 = {
   .most_pixels = { 0, 8, 6 },
   .tiles = { { NULL }, { ROW_8 (1) }, { ROW_6 (2) } },
   .depthwise = { DEPTHWISE_ROW },
+  .depthwise_row = { DEPTHWISE_SQUARES },
   .pool_max = pool_max,
   .shuffle = shuffle_block,
   .winograd_in = winograd_in,

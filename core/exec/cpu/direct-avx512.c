@@ -46,6 +46,7 @@ const CpuVectorUnit cpu_unit_avx512 = {
   .most_pixels = { 0, 8, 8, 8, 6 },
   .tiles = { { NULL }, { ROW_8 (1) }, { ROW_8 (2) }, { ROW_8 (3) }, { ROW_6 (4) } },
   .depthwise = { DEPTHWISE_ROW },
+  .depthwise_row = { DEPTHWISE_SQUARES },
   .pool_max = pool_max,
   .shuffle = shuffle_block,
   .winograd_in = winograd_in,

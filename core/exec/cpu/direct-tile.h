@@ -203,6 +203,117 @@ depthwise (const CpuPanel *panel, gint64 pixel, const int n_pixels)
     STORE (y + p * LANES, sums[p]);
 }
 
+/* Neighbours of one row whose windows lie inside: what they share is read once. */
+INLINE void
+depthwise_run (const CpuPanel *panel,
+               const CpuDepthwiseRow *row,
+               gint64 pixel,
+               const int n_pixels,
+               const int kernel,
+               const int stride)
+{
+  const float *x = row->x + (pixel * stride - row->pad) * LANES, *w = row->w;
+  VECTOR sums[CPU_MOST_PIXELS];
+
+#pragma GCC unroll 8
+  for (int p = 0; p < n_pixels; p++)
+    sums[p] = LOAD (panel->bias);
+  for (gint64 r = 0; r < row->n_rows; r++)
+    {
+      VECTOR weights[5];
+
+#pragma GCC unroll 5
+      for (int t = 0; t < kernel; t++)
+        weights[t] = LOAD (w + t * LANES);
+#pragma GCC unroll 20
+      for (int k = 0; k < (n_pixels - 1) * stride + kernel; k++)
+        {
+          VECTOR v = LOAD (x + k * LANES);
+#pragma GCC unroll 8
+          for (int p = 0; p < n_pixels; p++)
+            if (k >= p * stride && k < p * stride + kernel)
+              sums[p] = MULTIPLY_ADD (v, weights[k - p * stride], sums[p]);
+        }
+      x += row->width * LANES;
+      w += kernel * LANES;
+    }
+  if (row->add != NULL)
+    {
+#pragma GCC unroll 8
+      for (int p = 0; p < n_pixels; p++)
+        sums[p] = ADD (sums[p], LOAD (row->add + (pixel + p) * LANES));
+    }
+  finish (panel, sums, n_pixels);
+#pragma GCC unroll 8
+  for (int p = 0; p < n_pixels; p++)
+    STORE (row->y + (pixel + p) * LANES, sums[p]);
+}
+
+/* A pixel whose window reaches over the left or right edge. */
+INLINE void
+depthwise_edge (
+    const CpuPanel *panel, const CpuDepthwiseRow *row, gint64 pixel, const int kernel, int stride)
+{
+  gint64 column = pixel * stride - row->pad;
+  gint64 first = MAX (0, -column), end = MIN (kernel, row->width - column);
+  VECTOR sum = LOAD (panel->bias);
+
+  for (gint64 r = 0; r < row->n_rows; r++)
+    for (gint64 t = first; t < end; t++)
+      sum = MULTIPLY_ADD (LOAD (row->x + (r * row->width + column + t) * LANES),
+                          LOAD (row->w + (r * kernel + t) * LANES), sum);
+  if (row->add != NULL)
+    sum = ADD (sum, LOAD (row->add + pixel * LANES));
+  finish (panel, &sum, 1);
+  STORE (row->y + pixel * LANES, sum);
+}
+
+INLINE void
+depthwise_row (const CpuPanel *panel,
+               const CpuDepthwiseRow *row,
+               const int kernel,
+               const int stride)
+{
+  gint64 pixel = 0;
+
+  for (; pixel < row->inside; pixel++)
+    depthwise_edge (panel, row, pixel, kernel, stride);
+  for (; pixel + 8 <= row->end; pixel += 8)
+    depthwise_run (panel, row, pixel, 8, kernel, stride);
+  if (pixel + 4 <= row->end)
+    {
+      depthwise_run (panel, row, pixel, 4, kernel, stride);
+      pixel += 4;
+    }
+  if (pixel + 2 <= row->end)
+    {
+      depthwise_run (panel, row, pixel, 2, kernel, stride);
+      pixel += 2;
+    }
+  if (pixel < row->end)
+    {
+      depthwise_run (panel, row, pixel, 1, kernel, stride);
+      pixel++;
+    }
+  for (; pixel < row->n; pixel++)
+    depthwise_edge (panel, row, pixel, kernel, stride);
+}
+
+#define DEPTHWISE_SQUARE(KERNEL, STRIDE)                                                           \
+  static TARGET void depthwise_square_##KERNEL##_##STRIDE (const CpuPanel *panel,                  \
+                                                           const CpuDepthwiseRow *row)             \
+  {                                                                                                \
+    depthwise_row (panel, row, KERNEL, STRIDE);                                                    \
+  }
+DEPTHWISE_SQUARE (3, 1)
+DEPTHWISE_SQUARE (3, 2)
+DEPTHWISE_SQUARE (5, 1)
+DEPTHWISE_SQUARE (5, 2)
+
+#define DEPTHWISE_SQUARES                                                                          \
+  [3] = { NULL, depthwise_square_3_1, depthwise_square_3_2 }, [5] = { NULL, depthwise_square_5_1,  \
+                                                                      depthwise_square_5_2 }
+
 /* The largest of each channel under a window; a NaN wins and stays. */
 static TARGET void
 pool_max (const float *x, gint64 row, gint64 n_rows, gint64 n_columns, float *y)

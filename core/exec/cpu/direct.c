@@ -31,6 +31,7 @@ struct _CpuDirect
   gint64 in_blocks, out_blocks;       /* of a sample */
   gint64 *first_blocks;               /* by group: block of the output with its first map */
   gint64 *packed_blocks; /* by group, and after the last: blocks of maps of those before */
+  void (*rows_func) (const CpuPanel *panel, const CpuDepthwiseRow *row); /* (nullable) depthwise */
   gint32 *corners, *rows, *columns; /* by pixel of the output */
   guint8 *inside;
   gint32 *places;                         /* (nullable) by pixel and tap */
@@ -246,6 +247,9 @@ cpu_direct_new (const CpuDirectShape *shape, guint lanes)
   direct->steps = g_new (gint32, direct->n_taps);
   direct->tap_rows = g_new (gint32, direct->n_taps);
   direct->tap_columns = g_new (gint32, direct->n_taps);
+  if (direct->depthwise && shape->kernel[0] == shape->kernel[1] && shape->kernel[1] <= 5 &&
+      shape->stride[1] <= 2 && shape->dilation[0] == 1 && shape->dilation[1] == 1)
+    direct->rows_func = direct->unit->depthwise_row[shape->kernel[1]][shape->stride[1]];
   fill_windows (direct);
   fill_places (direct);
   return direct;
@@ -545,6 +549,47 @@ run_panel (const Job *job, gint64 sample, gint64 group, guint index, gint64 firs
     }
 }
 
+/* Rows of all blocks of a depthwise convolution with a kernel for its window. */
+static void
+run_rows (const Job *job, gint64 part, gint64 n_parts)
+{
+  const CpuDirect *direct = job->direct;
+  const CpuDirectShape *s = &direct->shape;
+  gint64 lanes = direct->unit->lanes, n_rows = s->out[0], step = s->stride[1], pad = s->pad[1];
+  gint64 total = s->batch * direct->n_groups * n_rows, end = total * (part + 1) / n_parts;
+  CpuPanel panel = job->panel;
+  CpuDepthwiseRow row = { .width = s->in[1], .pad = pad, .n = s->out[1] };
+
+  row.inside = MIN ((pad + step - 1) / step, row.n);
+  if (row.width + pad >= s->kernel[1])
+    row.end = MIN ((row.width + pad - s->kernel[1]) / step + 1, row.n);
+  row.end = MAX (row.end, row.inside);
+  for (gint64 i = total * part / n_parts; i < end; i++)
+    {
+      gint64 block = i / n_rows, group = block % direct->n_groups;
+      gint64 top = i % n_rows * s->stride[0] - s->pad[0], first = MAX (0, -top);
+      gint64 at = i * row.n * lanes;
+
+      if (i % n_rows == 0 && ir_call_stopped (job->call))
+        return;
+      row.n_rows = MAX (MIN (s->kernel[0], s->in[0] - top) - first, 0);
+      row.x = job->x +
+              (block * direct->in_plane + (row.n_rows > 0 ? top + first : 0) * row.width) * lanes;
+      row.w = direct->weights + (group * direct->n_taps + first * s->kernel[1]) * lanes;
+      row.y = job->y + at;
+      row.add = job->epilogue->add != NULL ? job->epilogue->add + at : NULL;
+      panel.bias = direct->bias + group * lanes;
+      direct->rows_func (&panel, &row);
+      if (job->after)
+        {
+          CpuEpilogue epilogue = *job->epilogue;
+
+          epilogue.add = NULL; /* has been added */
+          cpu_epilogue (&epilogue, row.y, (guint64) (row.n * lanes), 0);
+        }
+    }
+}
+
 /* All tiles in one row, counted by how many blocks of maps they have; every thread takes a part. */
 static void
 run_part (const Job *job, gint64 part, gint64 n_parts)
@@ -656,7 +701,7 @@ cpu_direct_run (const CpuDirect *direct,
   rest.add = NULL; /* has been added */
 #pragma omp parallel for num_threads(n_threads) schedule(static)
   for (int part = 0; part < n_parts; part++)
-    run_part (&job, part, n_parts);
+    (direct->rows_func != NULL ? run_rows : run_part) (&job, part, n_parts);
   if (after)
     cpu_epilogue_all (
         call, &rest, y,

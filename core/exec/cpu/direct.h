@@ -86,6 +86,17 @@ typedef struct
   gint32 lanes[CPU_MOST_LANES][CPU_MOST_LANES];
 } CpuShuffle;
 
+/* A row of the output of a depthwise convolution, of one block of channels. */
+typedef struct
+{
+  const float *x, *w; /* of the window's first row that is inside the input */
+  const float *add;   /* (nullable) */
+  float *y;
+  gint64 n_rows;         /* of the window, inside */
+  gint64 width, pad;     /* of the input; columns before it */
+  gint64 n, inside, end; /* pixels; those of [inside, end) have whole windows */
+} CpuDepthwiseRow;
+
 /* A tile of Winograd's convolution (winograd.c). */
 typedef struct
 {
@@ -104,6 +115,8 @@ typedef struct
   guint most_pixels[CPU_MOST_BLOCKS + 1];
   CpuTileFunc tiles[CPU_MOST_BLOCKS + 1][CPU_MOST_PIXELS + 1];
   CpuTileFunc depthwise[CPU_MOST_PIXELS + 1];
+  /* By columns of a square window and stride; NULL: the one above. */
+  void (*depthwise_row[6][3]) (const CpuPanel *panel, const CpuDepthwiseRow *row);
   /* The largest elements of a window; @row: elements from one row of the input to the next. */
   void (*pool_max) (const float *x, gint64 row, gint64 n_rows, gint64 n_columns, float *y);
   /* One block of @plane pixels, from a sample. */

@@ -180,6 +180,30 @@ ir_infer_half_rotary (IrCall *call, GError **error)
   return TRUE;
 }
 
+/**
+ * ir_infer_pair_rotary:
+ * @call: X; cosines and sines, which broadcast to it and have its last axis in full
+ * @error: return location for an error
+ *
+ * Sets the output to X's type. Fails with %IR_OP_ERROR_SHAPE if the last axis has no pairs.
+ *
+ * Source: irscope PairRotaryEmbedding 1.
+ *
+ * Returns: %TRUE if the output type was set
+ */
+gboolean
+ir_infer_pair_rotary (IrCall *call, GError **error)
+{
+  int rank = ir_call_input_rank (call, 0);
+  IrDim size = rank > 0 ? ir_call_input_dims (call, 0)[rank - 1] : IR_DIM_UNKNOWN;
+
+  if (ir_dim_is_known (size) && size % 2 != 0)
+    return ir_call_fail (call, error, IR_OP_ERROR_SHAPE,
+                         "the last axis of X has %" G_GINT64_FORMAT " elements, which are no pairs",
+                         size);
+  return ir_infer_half_rotary (call, error);
+}
+
 /* -- embeddings -- */
 
 /* Rows of the table in input @slot, as many as the ids behind it, broadcast with those of @dims. */

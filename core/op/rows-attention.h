@@ -11,6 +11,7 @@ IR_DECLARE_INFER (tensor_scatter)
 IR_DECLARE_INFER (swiglu)
 IR_DECLARE_INFER (packed_attention)
 IR_DECLARE_INFER (half_rotary)
+IR_DECLARE_INFER (pair_rotary)
 IR_DECLARE_INFER (embed_layer_norm)
 
 IR_DECLARE_COST (attention)
@@ -27,6 +28,7 @@ IR_DECLARE_REF (tensor_scatter)
 IR_DECLARE_REF (swiglu)
 IR_DECLARE_REF (packed_attention)
 IR_DECLARE_REF (half_rotary)
+IR_DECLARE_REF (pair_rotary)
 IR_DECLARE_REF (embed_layer_norm)
 
 /* FlexAttention, between whose steps the runner runs the graphs of the node. Results: (transfer

@@ -81,6 +81,8 @@ shape_of (const IrOp *op, const char *input)
     { "", "position_ids", "int64[1,3]" },
     { "RotaryEmbedding", "cos", "float[3,8]" },
     { "RotaryEmbedding", "sin", "float[2,1,8]" },
+    { "PairRotary", "cos", "float[3,8]" },
+    { "PairRotary", "sin", "float[2,1,8]" },
     { "MultiHeadRotary", "X", "float[2,3,8]" },
     { "MultiHeadRotary", "cos", "float[3,4]" },
     { "MultiHeadRotary", "sin", "float[2,1,3,4]" },

@@ -131,6 +131,19 @@ static const struct
     "= Transpose <perm = [2, 0, 3, 1, 4]> (r)  q = Gather <axis = 0> (p, zero)  k = Gather <axis = "
     "0> (p, one)  v = Gather <axis = 0> (p, two)  o = Attention (q, k, v)  t = Transpose <perm = "
     "[0, 2, 1, 3]> (o)  y = Reshape (t, g) }" },
+  { "fuse-late-pair-rotary",
+    "(float[n,3,2,4] x, float[3,1,4] C, float[2,4] S) => (float[n,3,2,4] y) { z = Constant <value = "
+    "int64[1] {0}> ()  i = Constant <value = int64[1] {1}> ()  e = Constant <value = int64[1] {99}> "
+    "()  l = Constant <value = int64[1] {3}> ()  t = Constant <value = int64[1] {2}> ()  h = Constan"
+    "t <value = int64[4] {0, 0, 0, 4}> ()  a = Slice (x, z, e, l, t)  b = Slice (x, i, e, l, t)  o ="
+    " Neg (b)  v = Constant <value = int64[1] {4}> ()  ou = Unsqueeze (o, v)  au = Unsqueeze (a, v) "
+    " m = Concat <axis = -1> (ou, au)  r = Reshape (m, h)  p = Mul (C, x)  q = Mul (r, S)  y = Add ("
+    "q, p) }" },
+  { "fuse-late-pair-rotary",
+    "(float[n,3,2,4] x, float[3,1,4] c, float[2,4] s) => (float[n,3,2,4] y) { d = Constant <value = "
+    "int64[5] {0, 0, 0, 2, 2}> ()  h = Constant <value = int64[4] {0, 0, 0, 4}> ()  k = Constant <va"
+    "lue = int64[2] {1, 1}> ()  w = Reshape (x, d)  a, b = Split <axis = 4> (w, k)  o = Neg (b)  m ="
+    " Concat <axis = 4> (o, a)  r = Reshape (m, h)  p = Mul (x, c)  q = Mul (r, s)  y = Add (p, q) }" },
   /* -- elementwise groups -- */
   { "fuse-elementwise", "(float[n,4] x, float[4] s) => (float[n,4] y) { a = Mul (x, s)  b = Add (a,"
                         " x)  c = Tanh (b)  y = Sub (c, s) }" },
@@ -347,6 +360,11 @@ static const struct
     "scan_output_directions = [1], body = b (float[4] e) => (float[4] r) { r = Abs (e) }>  q = Scan "
     "(z, x) <num_scan_inputs = 2, scan_input_axes = [1, 0], body = b2 (float[4] e, float[4] f) => "
     "(float[4] r) { r = Mul (e, f) }> }" },
+  { "fuse-late-pair-rotary",
+    "(float[n,3,2,4] x, float[3,1,4] c, float[2,4] s) => (float[n,3,2,4] y) { d = Constant <value = "
+    "int64[5] {0, 0, 0, 2, 2}> ()  h = Constant <value = int64[4] {0, 0, 0, 4}> ()  k = Constant <va"
+    "lue = int64[2] {1, 1}> ()  w = Reshape (x, d)  a, b = Split <axis = 4> (w, k)  o = Neg (a)  m ="
+    " Concat <axis = 4> (b, o)  r = Reshape (m, h)  p = Mul (x, c)  q = Mul (r, s)  y = Add (p, q) }" },
   { "dropout", "(float[2,3] x, bool train) => (float[2,3] y) <float none = {0}> { y = Dropout (x, "
                "none, train) }" },
 };

@@ -80,6 +80,7 @@ static const Recipe recipes[] = {
   { "PackedAttention", "f2x3x12", "scale=0.5 num_heads=2" },
   { "MaskedPackedAttention", "f2x3x12 f2x1x3", "scale=0.5 num_heads=2" },
   { "SelectedPackedAttention", "f2x3x12 b3x3", "scale=0.5 fill=-3 num_heads=2" },
+  { "PairRotaryEmbedding", "f2x3x4 f3x4 f2x1x4", "" },
   { "MultiHeadRotaryEmbedding", "f2x3x8 f3x4 f2x1x3x4", "num_heads=2" },
   { "EmbedLayerNormalization", "f5x4 i2x3<5 f2x4 i2x3<2 f3x4 i1x3<3 f4 f4", "" },
   { "TensorScatter", "f2x3x4 f2x2x4 i2<2", "" },

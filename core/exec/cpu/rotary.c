@@ -207,7 +207,7 @@ const IrCpuKernel cpu_rotary_embedding = { .name = "row loop",
                                            .refuses = refuses_rotary_embedding,
                                            .run = run_rotary_embedding };
 
-/* -- rotary embedding by halves: cosines and sines for both halves, broadcast to X -- */
+/* -- rotary embedding by halves or pairs: cosines and sines for each element, broadcast to X -- */
 
 /* Rows [batch, heads, positions] where heads lie side by side in X, else X's axes but the last. */
 typedef struct
@@ -215,6 +215,7 @@ typedef struct
   guint rank;
   gint64 dims[IR_MAX_RANK]; /* of the rows */
   gint64 size, heads;       /* heads 0: rows are in the order of X's memory */
+  void (*rotate) (const float *x, const float *cosines, const float *sines, float *y, gint64 half);
   const float *x, *cos, *sin;
   gint64 cos_steps[IR_MAX_RANK],
       sin_steps[IR_MAX_RANK]; /* elements from row to row along an axis */
@@ -272,6 +273,17 @@ rotate_both (const float *x, const float *cosines, const float *sines, float *y,
     }
 }
 
+CPU_VECTORIZED static void
+rotate_neighbours (const float *x, const float *cosines, const float *sines, float *y, gint64 half)
+{
+  for (gint64 i = 0; i < half; i++)
+    {
+      float a = x[2 * i], b = x[2 * i + 1];
+      y[2 * i] = a * cosines[2 * i] + -b * sines[2 * i];
+      y[2 * i + 1] = b * cosines[2 * i + 1] + a * sines[2 * i + 1];
+    }
+}
+
 static void
 rotate_row (const HalfRotary *r, gint64 row, float *y)
 {
@@ -290,39 +302,62 @@ rotate_row (const HalfRotary *r, gint64 row, float *y)
       gint64 length = r->dims[2], batch = row / (r->heads * length);
       at = ((batch * length + row % length) * r->heads + row / length % r->heads) * r->size;
     }
-  rotate_both (r->x + at, r->cos + cos, r->sin + sin, y + at, r->size / 2);
+  r->rotate (r->x + at, r->cos + cos, r->sin + sin, y + at, r->size / 2);
 }
 
+/* @r: set up */
 static gboolean
-run_half_rotary (IrCall *call, GError **error)
+rotate_rows (const HalfRotary *r, IrCall *call, GError **error)
 {
-  HalfRotary r;
   gint64 n_rows = 1;
   float *y;
 
-  if (!ir_infer_half_rotary (call, error))
-    return FALSE;
-  half_rotary_init (&r, call);
-  if (r.size % 2 != 0)
+  if (r->size % 2 != 0)
     return call->op->ref (call, error);
   y = cpu_new_floats (call, 0, ir_call_input (call, 0), error);
   if (y == NULL)
     return FALSE;
-  for (guint i = 0; i < r.rank; i++)
-    n_rows *= r.dims[i];
+  for (guint i = 0; i < r->rank; i++)
+    n_rows *= r->dims[i];
   int n_threads = cpu_n_threads (call, ir_tensor_n_elements (ir_call_input (call, 0)));
   CpuWatch watch = cpu_watch (call, (gint64) ir_tensor_n_elements (ir_call_input (call, 0)) /
                                         MAX (n_rows, 1));
 #pragma omp parallel for num_threads(n_threads) schedule(static)
   for (gint64 i = 0; i < n_rows; i++)
     if (!cpu_watch_stopped (&watch, i))
-      rotate_row (&r, i, y);
+      rotate_row (r, i, y);
   return TRUE;
+}
+
+static gboolean
+run_half_rotary (IrCall *call, GError **error)
+{
+  HalfRotary r = { .rotate = rotate_both };
+
+  if (!ir_infer_half_rotary (call, error))
+    return FALSE;
+  half_rotary_init (&r, call);
+  return rotate_rows (&r, call, error);
 }
 
 const IrCpuKernel cpu_half_rotary = { .name = "row loop",
                                       .refuses = cpu_needs_float,
                                       .run = run_half_rotary };
+
+static gboolean
+run_pair_rotary (IrCall *call, GError **error)
+{
+  HalfRotary r = { .rotate = rotate_neighbours };
+
+  if (!ir_infer_pair_rotary (call, error))
+    return FALSE;
+  half_rotary_init (&r, call);
+  return rotate_rows (&r, call, error);
+}
+
+const IrCpuKernel cpu_pair_rotary = { .name = "row loop",
+                                      .refuses = cpu_needs_float,
+                                      .run = run_pair_rotary };
 
 /* -- Swish and SwiGLU -- */
 

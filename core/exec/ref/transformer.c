@@ -91,7 +91,7 @@ broadcast_row (const Rows *rows, guint64 row, guint rank, const gint64 *dims)
   return at;
 }
 
-/* -- rotary embedding by halves -- */
+/* -- rotary embedding by halves, and by pairs -- */
 
 /* The heads of X: rows in the order of X's memory if its axes are apart; else [batch, positions,
  * heads], while cosines and sines line up with [batch, heads, positions]. */
@@ -134,37 +134,38 @@ start_of_row (const Heads *heads, guint64 row)
   return ((batch * length + row % length) * heads->heads + head) * heads->size;
 }
 
-/* Each product and the sum are elements of X's type, as in the function body. */
-static void
-rotate_row (
-    IrDtype dtype, guint64 n, const double *x, const double *cos, const double *sin, double *y)
+/* What element @i of @n is turned against: by halves, or by pairs of neighbours. */
+static double
+turned (const double *x, guint64 n, guint64 i, gboolean pairs)
 {
   guint64 half = n / 2, first = n - half;
 
-  for (guint64 i = 0; i < n; i++)
-    {
-      double other = i < first ? -x[half + i] : x[i - first];
-      y[i] = ir_block_round (dtype, x[i] * cos[i]) + ir_block_round (dtype, other * sin[i]);
-    }
+  if (pairs)
+    return i % 2 == 0 ? -x[i + 1] : x[i - 1];
+  return i < first ? -x[half + i] : x[i - first];
 }
 
-/**
- * ir_ref_half_rotary:
- * @call: X; cosines and sines that broadcast to it
- * @error: return location for an error
- *
- * Source: irscope RotaryEmbedding 1, MultiHeadRotaryEmbedding 1.
- *
- * Returns: %TRUE if the output was computed
- */
-gboolean
-ir_ref_half_rotary (IrCall *call, GError **error)
+/* Each product and the sum are elements of X's type, as in the function body. */
+static void
+rotate_row (IrDtype dtype,
+            guint64 n,
+            gboolean pairs,
+            const double *x,
+            const double *cos,
+            const double *sin,
+            double *y)
+{
+  for (guint64 i = 0; i < n; i++)
+    y[i] = ir_block_round (dtype, x[i] * cos[i]) +
+           ir_block_round (dtype, turned (x, n, i, pairs) * sin[i]);
+}
+
+static gboolean
+rotate_rows (IrCall *call, gboolean pairs, GError **error)
 {
   const IrTensor *x = ir_call_input (call, 0), *cos = ir_call_input (call, 1),
                  *sin = ir_call_input (call, 2);
 
-  if (!ir_block_check_float (call, error) || !ir_infer_half_rotary (call, error))
-    return FALSE;
   Heads heads = rotated_heads (call);
   guint64 n = heads.size;
   IrTensor *y = ir_block_new_output (call, 0, error);
@@ -183,10 +184,42 @@ ir_ref_half_rotary (IrCall *call, GError **error)
       ir_block_load (
           sin, n * broadcast_row (&heads.rows, i, ir_tensor_rank (sin) - 1, ir_tensor_dims (sin)),
           n, row + 2 * n);
-      rotate_row (ir_tensor_dtype (x), n, row, row + n, row + 2 * n, row + 3 * n);
+      rotate_row (ir_tensor_dtype (x), n, pairs, row, row + n, row + 2 * n, row + 3 * n);
       ir_block_store (y, at, n, row + 3 * n);
     }
   return TRUE;
+}
+
+/**
+ * ir_ref_half_rotary:
+ * @call: X; cosines and sines that broadcast to it
+ * @error: return location for an error
+ *
+ * Source: irscope RotaryEmbedding 1, MultiHeadRotaryEmbedding 1.
+ *
+ * Returns: %TRUE if the output was computed
+ */
+gboolean
+ir_ref_half_rotary (IrCall *call, GError **error)
+{
+  return ir_block_check_float (call, error) && ir_infer_half_rotary (call, error) &&
+         rotate_rows (call, FALSE, error);
+}
+
+/**
+ * ir_ref_pair_rotary:
+ * @call: X; cosines and sines that broadcast to it
+ * @error: return location for an error
+ *
+ * Source: irscope PairRotaryEmbedding 1.
+ *
+ * Returns: %TRUE if the output was computed
+ */
+gboolean
+ir_ref_pair_rotary (IrCall *call, GError **error)
+{
+  return ir_block_check_float (call, error) && ir_infer_pair_rotary (call, error) &&
+         rotate_rows (call, TRUE, error);
 }
 
 /* -- embeddings -- */

@@ -29,6 +29,7 @@ struct _IrWindow
   gboolean close_confirmed, panes_placed;
 
   AdwToastOverlay *toasts;
+  AdwToast *toast; /* (nullable) weak: the message on screen */
   AdwWindowTitle *title;
   GtkWidget *run_controls, *export_button, *search_button;
   GtkDropDown *pipelines;
@@ -355,6 +356,32 @@ change_prove (GSimpleAction *action, GVariant *value, gpointer user_data)
   g_simple_action_set_state (action, value);
 }
 
+/* What runs keep; the names are those of the menu. */
+static const struct
+{
+  const char *name;
+  IrCaptureKind capture;
+} captures[] = {
+  { "all", IR_CAPTURE_ALL },
+  { "checkpoints", IR_CAPTURE_CHECKPOINTS },
+  { "statistics", IR_CAPTURE_STATS },
+  { "outputs", IR_CAPTURE_NONE },
+};
+
+static void
+change_capture (GSimpleAction *action, GVariant *value, gpointer user_data)
+{
+  const char *name = g_variant_get_string (value, NULL);
+
+  for (guint i = 0; i < G_N_ELEMENTS (captures); i++)
+    if (strcmp (captures[i].name, name) == 0)
+      {
+        ir_session_set_capture (IR_WINDOW (user_data)->session, captures[i].capture);
+        ir_state_set_string ("capture", name);
+        g_simple_action_set_state (action, value);
+      }
+}
+
 static void
 change_show_start (GSimpleAction *action, GVariant *value, gpointer user_data)
 {
@@ -494,6 +521,7 @@ static const struct
   { { "inputs", activate_inputs }, NEEDS_GRAPH },
   { { "cancel", activate_cancel }, NEEDS_BUSY },
   { { "prove", NULL, NULL, "true", change_prove }, NEEDS_NOTHING },
+  { { "capture", NULL, "s", "'all'", change_capture }, NEEDS_NOTHING },
   { { "next-step", activate_next_step }, NEEDS_LATER },
   { { "previous-step", activate_previous_step }, NEEDS_EARLIER },
   { { "next-pass", activate_next_pass }, NEEDS_LATER },
@@ -744,7 +772,10 @@ on_message (IrWindow *self, const char *text, IrSession *session)
   AdwToast *toast = adw_toast_new ("");
   g_autofree char *escaped = g_markup_escape_text (text, -1);
 
+  if (self->toast != NULL) /* what was done before is of no interest any more */
+    adw_toast_dismiss (self->toast);
   adw_toast_set_title (toast, escaped);
+  g_set_weak_pointer (&self->toast, toast);
   adw_toast_overlay_add_toast (self->toasts, toast);
 }
 
@@ -992,6 +1023,7 @@ ir_window_dispose (GObject *object)
   IrWindow *self = IR_WINDOW (object);
 
   g_clear_handle_id (&self->activity_timeout, g_source_remove);
+  g_clear_weak_pointer (&self->toast);
   if (self->session != NULL)
     {
       g_signal_handlers_disconnect_by_data (self->session, self);
@@ -1066,11 +1098,14 @@ ir_window_init (IrWindow *self)
   for (guint i = 0; i < G_N_ELEMENTS (actions); i++)
     g_action_map_add_action_entries (G_ACTION_MAP (self), &actions[i].entry, 1, self);
   connect_session (self);
-  g_action_group_change_action_state (G_ACTION_GROUP (self), "prove",
-                                      g_variant_new_boolean (ir_state_get_boolean ("prove", TRUE)));
+  g_autofree char *capture = ir_state_get_string ("capture", "all");
+  g_action_group_change_action_state (G_ACTION_GROUP (self), "capture",
+                                      g_variant_new_string (capture));
   fill_pipelines (self);
   build_panes (self);
   ir_transport_set_session (self->transport, self->session);
+  g_action_group_change_action_state (G_ACTION_GROUP (self), "prove",
+                                      g_variant_new_boolean (ir_state_get_boolean ("prove", TRUE)));
   gtk_menu_button_set_popover (self->banner_button, ir_problems_popover_new (self->session));
   g_signal_connect_object (self->pipelines, "notify::selected", G_CALLBACK (on_pipeline_selected),
                            self, G_CONNECT_SWAPPED);

@@ -45,7 +45,7 @@ eval_call (IrCall *call,
     call->kernel_state = *options->state;
   else if (chosen->prepare != NULL)
     call->kernel_state = chosen->prepare (call, &local);
-  gboolean done = local == NULL && kernel (call, &local);
+  gboolean done = local == NULL && kernel (call, &local) && !ir_call_fail_if_stopped (call, &local);
   if (shared)
     *options->state = g_steal_pointer (&call->kernel_state);
   if (call->kernel_state != NULL && chosen->release != NULL)

@@ -1,7 +1,9 @@
 /* A generated network with seeded random weights, against the outputs that numpy computed in
  * float64. Arguments: the folder with the network, then how to run it: "ref" and "cpu" are devices,
  * "optimized" is cpu after the default pipeline, "random" runs on random inputs with no option at
- * all, and "wrong" expects that the outputs differ, because a weight was transposed.
+ * all, "deterministic" compares every value bit by bit between runs at 1, 2 and 4 threads, of the
+ * graph in the file and of the optimized one, and "wrong" expects that the outputs differ, because
+ * a weight was transposed.
  *
  * The rule is |a - b| <= 1e-3 |b| + 1e-6 max |b|; an output that hardly varies would prove nothing.
  */
@@ -179,6 +181,85 @@ test_random (gconstpointer data)
     }
 }
 
+static void
+assert_same_bits (const IrRun *a, const IrRun *b)
+{
+  g_assert_cmpuint (a->n_values, ==, b->n_values);
+  for (IrValueId id = 1; id < a->n_values; id++)
+    {
+      const IrTensor *x = ir_run_value (a, id), *y = ir_run_value (b, id);
+      g_assert_true ((x == NULL) == (y == NULL));
+      if (x == NULL || ir_tensor_dtype (x) == IR_DTYPE_STRING || ir_tensor_is_container (x))
+        continue;
+      g_assert_cmpuint (ir_tensor_n_bytes (x), ==, ir_tensor_n_bytes (y));
+      if (memcmp (ir_tensor_data (x), ir_tensor_data (y), ir_tensor_n_bytes (x)) != 0)
+        {
+          g_test_message ("%s differs", ir_model_value (a->model, id)->name);
+          g_test_fail ();
+        }
+    }
+}
+
+/* The first round runs as fast as it can and must only agree with itself; the others must agree at
+ * any number of threads. */
+static void
+compare_bits (IrModel *model, GHashTable *inputs)
+{
+  static const guint n_threads[] = { 2, 2, 1, 2, 4 };
+  g_autoptr (IrRun) first = NULL;
+
+  for (guint i = 0; i < G_N_ELEMENTS (n_threads); i++)
+    {
+      g_autoptr (GError) error = NULL;
+      IrRunOptions options = { .n_threads = n_threads[i],
+                               .capture = IR_CAPTURE_ALL,
+                               .deterministic = i >= 2 };
+      g_autoptr (IrRun) run = ir_model_run (model, inputs, &options, NULL, &error);
+      g_assert_no_error (error);
+      g_assert_cmpuint (ir_run_n_kept (run), >, 10);
+      if (i == 2)
+        g_clear_pointer (&first, ir_run_unref);
+      if (first == NULL)
+        first = g_steal_pointer (&run);
+      else
+        assert_same_bits (first, run);
+    }
+}
+
+static void
+test_deterministic (gconstpointer data)
+{
+  const Case *c = data;
+  g_autoptr (IrModel) model = load_model (c);
+  cJSON *manifest = read_manifest (c);
+  g_autoptr (GHashTable) inputs = load_inputs (c, model, manifest);
+
+  compare_bits (model, inputs);
+  optimize (model);
+  compare_bits (model, inputs);
+  cJSON_Delete (manifest);
+}
+
+static char *
+path_of (const char *mode)
+{
+  if (strcmp (mode, "random") == 0)
+    return g_strdup ("/generated/runs on random inputs without options");
+  if (strcmp (mode, "wrong") == 0)
+    return g_strdup ("/generated/a transposed weight is found out");
+  if (strcmp (mode, "deterministic") == 0)
+    return g_strdup ("/generated/gives the same bits at 1, 2 and 4 threads");
+  return g_strdup_printf ("/generated/gives what numpy computes when run as %s", mode);
+}
+
+static GTestDataFunc
+test_of (const char *mode)
+{
+  if (strcmp (mode, "deterministic") == 0)
+    return test_deterministic;
+  return strcmp (mode, "random") == 0 ? test_random : test_expected;
+}
+
 int
 main (int argc, char **argv)
 {
@@ -187,15 +268,9 @@ main (int argc, char **argv)
   g_autofree Case *cases = g_new0 (Case, argc);
   for (int i = 2; i < argc; i++)
     {
-      gboolean random = strcmp (argv[i], "random") == 0;
-      gboolean wrong = strcmp (argv[i], "wrong") == 0;
-      g_autofree char *path = random ? g_strdup ("/generated/runs on random inputs without options")
-                              : wrong ? g_strdup ("/generated/a transposed weight is found out")
-                                      : g_strdup_printf (
-                                            "/generated/gives what numpy computes when run as %s",
-                                            argv[i]);
+      g_autofree char *path = path_of (argv[i]);
       cases[i] = (Case){ .folder = argv[1], .mode = argv[i] };
-      g_test_add_data_func (path, &cases[i], random ? test_random : test_expected);
+      g_test_add_data_func (path, &cases[i], test_of (argv[i]));
     }
   return g_test_run ();
 }

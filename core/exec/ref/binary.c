@@ -19,7 +19,8 @@ typedef struct
 } Functions;
 
 static gboolean
-apply_real (IrTensor *out,
+apply_real (const IrCall *call,
+            IrTensor *out,
             const IrTensor *a,
             const IrTensor *b,
             const IrRefLayout *at_a,
@@ -29,7 +30,7 @@ apply_real (IrTensor *out,
   guint64 total = ir_tensor_n_elements (out);
   gint64 offsets[IR_REF_CHUNK];
   double x[IR_REF_CHUNK], y[IR_REF_CHUNK];
-  for (guint64 first = 0; first < total; first += IR_REF_CHUNK)
+  for (guint64 first = 0; first < total && !ir_block_stopped (call, first); first += IR_REF_CHUNK)
     {
       guint n = (guint) MIN (total - first, IR_REF_CHUNK);
       ir_ref_layout_offsets (at_a, first, n, 0, offsets);
@@ -56,7 +57,7 @@ apply_int (IrCall *call,
   guint64 total = ir_tensor_n_elements (out);
   gint64 offsets[IR_REF_CHUNK], x[IR_REF_CHUNK], y[IR_REF_CHUNK];
   const char *fault = NULL;
-  for (guint64 first = 0; first < total; first += IR_REF_CHUNK)
+  for (guint64 first = 0; first < total && !ir_block_stopped (call, first); first += IR_REF_CHUNK)
     {
       guint n = (guint) MIN (total - first, IR_REF_CHUNK);
       ir_ref_layout_offsets (at_a, first, n, 0, offsets);
@@ -92,7 +93,7 @@ binary (IrCall *call, const Functions *functions, GError **error)
   ir_ref_layout_broadcast (&at_a, a, ir_tensor_rank (out), ir_tensor_dims (out));
   ir_ref_layout_broadcast (&at_b, b, ir_tensor_rank (out), ir_tensor_dims (out));
   if (kind == IR_REF_REAL)
-    return apply_real (out, a, b, &at_a, &at_b, functions->real);
+    return apply_real (call, out, a, b, &at_a, &at_b, functions->real);
   return apply_int (call, out, a, b, &at_a, &at_b, integer, error);
 }
 
@@ -352,7 +353,7 @@ ir_ref_pow (IrCall *call, GError **error)
   if (kind_a != IR_REF_REAL && kind_b != IR_REF_REAL)
     return apply_int (call, out, a, b, &at_a, &at_b, kind_b == IR_REF_SINT ? sint_pow : uint_pow,
                       error);
-  return apply_real (out, a, b, &at_a, &at_b, pow);
+  return apply_real (call, out, a, b, &at_a, &at_b, pow);
 }
 
 /* -- any number of inputs -- */
@@ -375,7 +376,7 @@ variadic (IrCall *call, const Functions *functions, gboolean mean, GError **erro
   gint64 offsets[IR_REF_CHUNK], i_sum[IR_REF_CHUNK], i_next[IR_REF_CHUNK];
   double r_sum[IR_REF_CHUNK], r_next[IR_REF_CHUNK];
   const char *fault = NULL;
-  for (guint64 first = 0; first < total; first += IR_REF_CHUNK)
+  for (guint64 first = 0; first < total && !ir_block_stopped (call, first); first += IR_REF_CHUNK)
     {
       guint n = (guint) MIN (total - first, IR_REF_CHUNK);
       for (guint slot = 0; slot < call->n_inputs; slot++)
@@ -437,13 +438,17 @@ ir_ref_mean (IrCall *call, GError **error)
 /* A limit that is left out does not limit. Both are scalars of the data's type (or of any, after
  * adapting an old opset). */
 static gboolean
-clip_real (const IrTensor *in, const IrTensor *low, const IrTensor *high, IrTensor *out)
+clip_real (const IrCall *call,
+           const IrTensor *in,
+           const IrTensor *low,
+           const IrTensor *high,
+           IrTensor *out)
 {
   guint64 total = ir_tensor_n_elements (in);
   double lowest = low != NULL ? ir_tensor_get_double (low, 0) : -HUGE_VAL;
   double highest = high != NULL ? ir_tensor_get_double (high, 0) : HUGE_VAL;
   double x[IR_REF_CHUNK];
-  for (guint64 first = 0; first < total; first += IR_REF_CHUNK)
+  for (guint64 first = 0; first < total && !ir_block_stopped (call, first); first += IR_REF_CHUNK)
     {
       guint n = (guint) MIN (total - first, IR_REF_CHUNK);
       ir_block_load (in, first, n, x);
@@ -455,7 +460,11 @@ clip_real (const IrTensor *in, const IrTensor *low, const IrTensor *high, IrTens
 }
 
 static gboolean
-clip_int (const IrTensor *in, const IrTensor *low, const IrTensor *high, IrTensor *out)
+clip_int (const IrCall *call,
+          const IrTensor *in,
+          const IrTensor *low,
+          const IrTensor *high,
+          IrTensor *out)
 {
   guint64 total = ir_tensor_n_elements (in);
   gboolean is_signed = ir_ref_kind (ir_tensor_dtype (in)) == IR_REF_SINT;
@@ -500,7 +509,8 @@ ir_ref_clip (IrCall *call, GError **error)
   IrTensor *out = ir_block_new_output (call, 0, error);
   if (out == NULL)
     return FALSE;
-  return kind == IR_REF_REAL ? clip_real (in, low, high, out) : clip_int (in, low, high, out);
+  return kind == IR_REF_REAL ? clip_real (call, in, low, high, out)
+                             : clip_int (call, in, low, high, out);
 }
 
 /* -- Where -- */
@@ -528,7 +538,7 @@ ir_ref_where (IrCall *call, GError **error)
   for (guint slot = 0; slot < 3; slot++)
     ir_ref_layout_broadcast (&layouts[slot], ir_call_input (call, slot), (guint) type->rank,
                              type->dims);
-  for (guint64 first = 0; first < out.n; first += IR_REF_CHUNK)
+  for (guint64 first = 0; first < out.n && !ir_block_stopped (call, first); first += IR_REF_CHUNK)
     {
       guint n = (guint) MIN (out.n - first, IR_REF_CHUNK);
       for (guint slot = 0; slot < 3; slot++)

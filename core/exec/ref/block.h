@@ -13,3 +13,11 @@ double *ir_block_load_new (const IrCall *call, guint slot, GError **error);
 gboolean ir_block_check_float (const IrCall *call, GError **error);
 IrTensor *ir_block_new_output (IrCall *call, guint slot, GError **error);
 gboolean ir_block_cancelled (const IrCall *call, GError **error);
+
+/* For loops over elements, or chunks of IR_REF_CHUNK of them, by where they are: whether what is
+ * left may be left out. The runner sees by itself that the call was to stop. */
+static inline gboolean
+ir_block_stopped (const IrCall *call, guint64 place)
+{
+  return place != 0 && place % 4096 == 0 && ir_call_stopped (call);
+}

@@ -51,7 +51,7 @@ store_reals (IrTensor *out, guint64 first, guint n, const double *reals, Rules r
 
 /* Integers keep their low bits; floats lose their fraction. */
 static gboolean
-cast_numbers (const IrTensor *in, IrTensor *out, Rules rules)
+cast_numbers (const IrCall *call, const IrTensor *in, IrTensor *out, Rules rules)
 {
   guint64 total = ir_tensor_n_elements (in);
   gboolean integers = ir_ref_kind (ir_tensor_dtype (in)) != IR_REF_REAL;
@@ -60,7 +60,7 @@ cast_numbers (const IrTensor *in, IrTensor *out, Rules rules)
   gboolean wide = ir_dtype_bits (ir_tensor_dtype (out)) >= 32;
   gint64 offsets[IR_REF_CHUNK], whole[IR_REF_CHUNK];
   double reals[IR_REF_CHUNK];
-  for (guint64 first = 0; first < total; first += IR_REF_CHUNK)
+  for (guint64 first = 0; first < total && !ir_block_stopped (call, first); first += IR_REF_CHUNK)
     {
       guint n = (guint) MIN (total - first, IR_REF_CHUNK);
       for (guint i = 0; i < n; i++)
@@ -212,7 +212,7 @@ ir_ref_cast (IrCall *call, GError **error)
   if (!from_number || !to_number)
     return ir_ref_fail_dtype (call, from_number ? to : from, error);
   IrTensor *out = ir_block_new_output (call, 0, error);
-  return out != NULL && cast_numbers (in, out, rules);
+  return out != NULL && cast_numbers (call, in, out, rules);
 }
 
 /* Both types have elements of the same width, so the bytes of one are those of the other. */

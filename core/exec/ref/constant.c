@@ -75,7 +75,7 @@ ir_ref_constant_of_shape (IrCall *call, GError **error)
     return FALSE;
   if (value.n == 0)
     memset (out.data, 0, out.n * out.size);
-  for (guint64 i = 0; value.n == 1 && i < out.n; i++)
+  for (guint64 i = 0; value.n == 1 && i < out.n && !ir_block_stopped (call, i); i++)
     ir_ref_copy_run (&out, i, &value, 0, 1);
   return ir_ref_writer_finish (&out, error);
 }
@@ -100,7 +100,7 @@ ir_ref_range (IrCall *call, GError **error)
     return FALSE;
   gint64 first = ir_tensor_get_int64 (start, 0), step = ir_tensor_get_int64 (delta, 0);
   double first_real = ir_tensor_get_double (start, 0), step_real = ir_tensor_get_double (delta, 0);
-  for (guint64 i = 0; i < ir_tensor_n_elements (out); i++)
+  for (guint64 i = 0; i < ir_tensor_n_elements (out) && !ir_block_stopped (call, i); i++)
     {
       double real = first_real + (double) i * step_real;
       gint64 whole = (gint64) ((guint64) first + i * (guint64) step);
@@ -127,7 +127,7 @@ ir_ref_eye_like (IrCall *call, GError **error)
     return FALSE;
   gint64 columns = ir_tensor_dims (out)[1];
   gint64 k = CLAMP (ir_call_int (call, "k", 0), -G_MAXINT64 / 2, G_MAXINT64 / 2);
-  for (guint64 i = 0; i < ir_tensor_n_elements (out); i++)
+  for (guint64 i = 0; i < ir_tensor_n_elements (out) && !ir_block_stopped (call, i); i++)
     {
       gint64 row = (gint64) i / columns, column = (gint64) i % columns;
       double element = column - row == k;

@@ -144,13 +144,13 @@ run_channels (guint64 first, guint64 end, guint worker, gpointer data)
       g_atomic_int_set (&conv->no_memory, TRUE);
       return;
     }
-  for (guint64 m = first; m < end && !g_cancellable_is_cancelled (conv->call->cancellable); m++)
+  for (guint64 m = first; m < end && !ir_call_stopped (conv->call); m++)
     {
       guint64 group = m / y_each;
       double start = bias != NULL ? ir_tensor_get_double (bias, m) : 0;
       for (guint64 i = 0; i < conv->y_plane; i++)
         y[i] = start;
-      for (guint64 c = 0; c < x_each; c++)
+      for (guint64 c = 0; c < x_each && !ir_call_stopped (conv->call); c++)
         {
           guint64 channel = group * x_each + c;
           guint64 pair = conv->transposed ? channel * y_each + m % y_each : m * x_each + c;

@@ -115,7 +115,7 @@ run_places (guint64 first, guint64 end, guint worker, gpointer data)
       g_atomic_int_set (&d->no_memory, 1);
       return;
     }
-  for (guint64 i = first; i < end; i++)
+  for (guint64 i = first; i < end && !ir_call_stopped (d->call); i++)
     {
       gint64 batch = (gint64) i / d->out_plane, out = (gint64) i % d->out_plane;
       sample_place (d, batch, out, samples);

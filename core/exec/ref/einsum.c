@@ -50,6 +50,7 @@ typedef struct
   Operand *result;
   gboolean is_real;
   Space kept, summed;
+  const IrCall *call;
 } Contraction;
 
 /* -- operands -- */
@@ -153,7 +154,7 @@ sum_products (const Contraction *c, const gint64 *start)
 
   for (guint i = 0; i < space->n; i++)
     at[i] = 0;
-  while (more)
+  while (more && !ir_call_stopped (c->call))
     {
       add_line (c, &sum, offsets);
       more = FALSE;
@@ -178,7 +179,7 @@ contract_range (guint64 first, guint64 end, guint worker, gpointer data)
 {
   const Contraction *c = data;
 
-  for (guint64 i = first; i < end; i++)
+  for (guint64 i = first; i < end && !ir_call_stopped (c->call); i++)
     {
       guint64 rest = i;
       gint64 offsets[2] = { 0, 0 };
@@ -255,7 +256,8 @@ contract_all (IrCall *call, const IrEinsum *einsum, Operand *result, GError **er
       g_auto (Operand) left = *result, right = { 0 };
       Contraction c = { .operands = { &left, t < n ? &right : NULL },
                         .result = result,
-                        .is_real = is_real };
+                        .is_real = is_real,
+                        .call = call };
       memset (result, 0, sizeof *result);
       if (t < n && !operand_load (&right, call, t, &einsum->terms[t], error))
         return FALSE;

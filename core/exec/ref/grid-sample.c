@@ -169,8 +169,8 @@ run (const Sampling *sampling, IrCall *call, GError **error)
   g_autofree double *places = ir_block_load_new (call, 1, error);
   if (values == NULL || places == NULL)
     return FALSE;
-  for (gint64 n = 0; n < dims[0]; n++)
-    for (gint64 p = 0; p < y_plane; p++)
+  for (gint64 n = 0; n < dims[0] && !ir_call_stopped (call); n++)
+    for (gint64 p = 0; p < y_plane && !ir_call_stopped (call); p++)
       {
         const double *place = places + (n * y_plane + p) * sampling->n_axes;
         for (guint i = 0; i < sampling->n_axes; i++)

@@ -52,8 +52,8 @@ ir_ref_gather (IrCall *call, GError **error)
   gint64 size = ir_tensor_dims (data)[axis];
   gint64 n_indices = (gint64) ir_tensor_n_elements (indices);
   ir_ref_split_at (rank, ir_tensor_dims (data), (guint) axis, &outer, &inner);
-  for (gint64 o = 0; out.n > 0 && o < outer; o++)
-    for (gint64 k = 0; k < n_indices; k++)
+  for (gint64 o = 0; out.n > 0 && o < outer && !ir_call_stopped (call); o++)
+    for (gint64 k = 0; k < n_indices && !ir_block_stopped (call, (guint64) k * 16); k++)
       {
         if (!index_at (call, indices, (guint64) k, size, &index, error))
           return FALSE;
@@ -120,7 +120,7 @@ ir_ref_gather_elements (IrCall *call, GError **error)
     return FALSE;
   ir_ref_layout_init (&at_data, ir_tensor_rank (data), ir_tensor_dims (data));
   ir_ref_layout_init (&at_indices, ir_tensor_rank (data), ir_tensor_dims (indices));
-  for (guint64 i = 0; i < out.n; i++)
+  for (guint64 i = 0; i < out.n && !ir_block_stopped (call, i); i++)
     {
       if (!index_at (call, indices, i, at_data.dims[axis], &index, error))
         return FALSE;
@@ -203,7 +203,7 @@ ir_ref_gather_nd (IrCall *call, GError **error)
       !ir_ref_reader_init (&in, call, ir_call_input (call, 0), error) ||
       !ir_ref_writer_init (&out, call, 0, error))
     return FALSE;
-  for (guint64 i = 0; out.n > 0 && i < tuples.n_tuples; i++)
+  for (guint64 i = 0; out.n > 0 && i < tuples.n_tuples && !ir_call_stopped (call); i++)
     {
       if (!tuple_offset (&tuples, call, i, &offset, error))
         return FALSE;
@@ -353,7 +353,7 @@ ir_ref_scatter_elements (IrCall *call, GError **error)
                          updates.n, ir_tensor_n_elements (indices));
   ir_ref_layout_init (&at_data, ir_tensor_rank (data), ir_tensor_dims (data));
   ir_ref_layout_init (&at_indices, ir_tensor_rank (data), ir_tensor_dims (indices));
-  for (guint64 i = 0; i < updates.n; i++)
+  for (guint64 i = 0; i < updates.n && !ir_block_stopped (call, i); i++)
     {
       if (!index_at (call, indices, i, at_data.dims[axis], &index, error))
         return FALSE;
@@ -380,7 +380,7 @@ ir_ref_scatter_nd (IrCall *call, GError **error)
                          "%" G_GUINT64_FORMAT " updates, %" G_GUINT64_FORMAT
                          " slices of %" G_GINT64_FORMAT " elements are needed",
                          updates.n, tuples.n_tuples, tuples.run);
-  for (guint64 i = 0; updates.n > 0 && i < tuples.n_tuples; i++)
+  for (guint64 i = 0; updates.n > 0 && i < tuples.n_tuples && !ir_call_stopped (call); i++)
     {
       if (!tuple_offset (&tuples, call, i, &offset, error))
         return FALSE;
@@ -417,7 +417,7 @@ ir_ref_one_hot (IrCall *call, GError **error)
     return FALSE;
   gint64 depth = type->dims[axis];
   ir_ref_split_at ((guint) type->rank, type->dims, (guint) axis, &outer, &inner);
-  for (guint64 i = 0; i < out.n; i++)
+  for (guint64 i = 0; i < out.n && !ir_block_stopped (call, i); i++)
     {
       gint64 place = (gint64) i / inner % depth;
       gint64 from = (gint64) i / inner / depth * inner + (gint64) i % inner;
@@ -458,14 +458,14 @@ ir_ref_non_zero (IrCall *call, GError **error)
   IrRefLayout layout;
   if (ir_ref_kind (dtype) == IR_REF_OTHER && dtype != IR_DTYPE_STRING)
     return ir_ref_fail_dtype (call, dtype, error);
-  for (guint64 i = 0; i < total; i++)
+  for (guint64 i = 0; i < total && !ir_block_stopped (call, i); i++)
     dims[1] += is_non_zero (in, i);
   IrTensor *out = ir_call_new_output (call, 0, IR_DTYPE_INT64, 2, dims, error);
   if (out == NULL)
     return FALSE;
   ir_ref_layout_init (&layout, ir_tensor_rank (in), ir_tensor_dims (in));
   gint64 column = 0;
-  for (guint64 i = 0; i < total; i++)
+  for (guint64 i = 0; i < total && !ir_block_stopped (call, i); i++)
     {
       if (!is_non_zero (in, i))
         continue;
@@ -507,7 +507,7 @@ ir_ref_compress (IrCall *call, GError **error)
                            size);
   if (!ir_ref_reader_init (&in, call, data, error) || !ir_ref_writer_init (&out, call, 0, error))
     return FALSE;
-  for (gint64 o = 0; out.n > 0 && o < outer; o++)
+  for (gint64 o = 0; out.n > 0 && o < outer && !ir_call_stopped (call); o++)
     for (gint64 i = 0; i < MIN (n, size); i++)
       if (is_non_zero (condition, (guint64) i))
         {
@@ -542,7 +542,7 @@ ir_ref_trilu (IrCall *call, GError **error)
                  ? CLAMP (shift[0], -G_MAXINT64 / 2, G_MAXINT64 / 2)
                  : 0;
   gint64 rows = ir_tensor_dims (data)[rank - 2], columns = ir_tensor_dims (data)[rank - 1];
-  for (guint64 i = 0; i < out.n; i++)
+  for (guint64 i = 0; i < out.n && !ir_block_stopped (call, i); i++)
     {
       gint64 column = (gint64) (i % (guint64) columns);
       gint64 row = (gint64) (i / (guint64) columns % (guint64) rows);
@@ -578,7 +578,7 @@ ir_ref_reverse_sequence (IrCall *call, GError **error)
   if (!ir_ref_reader_init (&in, call, data, error) || !ir_ref_writer_init (&out, call, 0, error))
     return FALSE;
   ir_ref_layout_init (&layout, ir_tensor_rank (data), dims);
-  for (guint64 i = 0; i < out.n; i++)
+  for (guint64 i = 0; i < out.n && !ir_block_stopped (call, i); i++)
     {
       coordinates (&layout, i, at);
       length = ir_tensor_get_int64 (lengths, (guint64) at[batch]);
@@ -606,6 +606,9 @@ typedef struct
 {
   IrRefKind kind;
   gboolean largest;
+  const IrCall *call;
+  guint64 n_compared;
+  gboolean stopped;
 } Order;
 
 static int
@@ -626,7 +629,10 @@ static int
 compare_candidates (gconstpointer a, gconstpointer b, gpointer data)
 {
   const Candidate *left = a, *right = b;
-  const Order *order = data;
+  Order *order = data;
+  order->stopped = order->stopped || ir_block_stopped (order->call, ++order->n_compared);
+  if (order->stopped)
+    return 0;
   int value = compare_values (left, right, order->kind);
   if (value != 0)
     return order->largest ? -value : value;
@@ -641,7 +647,7 @@ ir_ref_top_k (IrCall *call, GError **error)
     return FALSE;
   const IrTensor *in = ir_call_input (call, 0);
   IrDtype dtype = ir_tensor_dtype (in);
-  Order order = { ir_ref_kind (dtype), ir_call_int (call, "largest", 1) != 0 };
+  Order order = { ir_ref_kind (dtype), ir_call_int (call, "largest", 1) != 0, call };
   guint rank = ir_tensor_rank (in);
   if (order.kind == IR_REF_OTHER)
     return ir_ref_fail_dtype (call, dtype, error);
@@ -658,7 +664,7 @@ ir_ref_top_k (IrCall *call, GError **error)
   if (line == NULL)
     return ir_call_fail (call, error, IR_OP_ERROR_LIMIT, "no memory to sort an axis");
   ir_ref_split_at (rank, ir_tensor_dims (in), (guint) axis, &outer, &inner);
-  for (gint64 l = 0; k > 0 && l < outer * inner; l++)
+  for (gint64 l = 0; k > 0 && l < outer * inner && !ir_call_stopped (call); l++)
     {
       gint64 start = l / inner * n * inner + l % inner;
       gint64 to = l / inner * k * inner + l % inner;

@@ -36,7 +36,7 @@ static void
 add_products (const Product *p, guint64 n_rows, const double *a, double *b, double *sums)
 {
   if (p->trans_b)
-    for (guint64 n = 0; n < p->n; n++)
+    for (guint64 n = 0; n < p->n && !ir_call_stopped (p->call); n++)
       {
         ir_block_load (p->b, p->b_start + n * p->k, p->k, b);
         for (guint64 r = 0; r < n_rows; r++)
@@ -44,7 +44,7 @@ add_products (const Product *p, guint64 n_rows, const double *a, double *b, doub
             sums[r * p->n + n] += a[r * p->k + k] * b[k];
       }
   else
-    for (guint64 k = 0; k < p->k; k++)
+    for (guint64 k = 0; k < p->k && !ir_call_stopped (p->call); k++)
       {
         ir_block_load (p->b, p->b_start + k * p->n, p->n, b);
         for (guint64 r = 0; r < n_rows; r++)
@@ -88,7 +88,7 @@ run_rows (guint64 first, guint64 end, guint worker, gpointer data)
   for (guint64 group = first; group < end; group++)
     {
       guint64 row = group * ROWS, n_rows = MIN (p->m - row, ROWS);
-      if (g_cancellable_is_cancelled (p->call->cancellable))
+      if (ir_call_stopped (p->call))
         return;
       memset (sums, 0, sizeof (double) * n_rows * p->n);
       for (guint64 r = 0; r < n_rows; r++)

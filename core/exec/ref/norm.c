@@ -143,7 +143,7 @@ ir_ref_batch_norm (IrCall *call, GError **error)
                                            error);
   if (y == NULL || plane == NULL)
     return FALSE;
-  for (guint64 c = 0; c < planes.channels; c++)
+  for (guint64 c = 0; c < planes.channels && !ir_call_stopped (call); c++)
     {
       double scale = ir_tensor_get_double (ir_call_input (call, 1), c);
       double shift = ir_tensor_get_double (ir_call_input (call, 2), c);
@@ -193,7 +193,7 @@ normalize_groups (IrCall *call, guint64 groups, GError **error)
   g_autofree double *values = ir_block_new (call, size, error);
   if (y == NULL || values == NULL)
     return FALSE;
-  for (guint64 group = 0; group < planes.batch * groups; group++)
+  for (guint64 group = 0; group < planes.batch * groups && !ir_call_stopped (call); group++)
     {
       ir_block_load (planes.x, group * size, size, values);
       double mean = mean_of (values, size);
@@ -304,7 +304,7 @@ normalize_layers (IrCall *call, gboolean centre, GError **error)
   g_autofree double *row = ir_block_new (call, size, error);
   if (row == NULL)
     return FALSE;
-  for (guint64 r = 0; r < n_rows; r++)
+  for (guint64 r = 0; r < n_rows && !ir_call_stopped (call); r++)
     {
       ir_block_load (x, r * size, size, row);
       double mean = centre ? mean_of (row, size) : 0;
@@ -431,7 +431,8 @@ ir_ref_lp_norm (IrCall *call, GError **error)
   if (y == NULL)
     return FALSE;
   guint64 size = (guint64) ir_tensor_dims (x)[axis], inner = count_from (x, (guint) axis + 1);
-  for (guint64 row = 0; row < count_before (x, (guint) axis) * inner; row++)
+  for (guint64 row = 0; row < count_before (x, (guint) axis) * inner && !ir_call_stopped (call);
+       row++)
     {
       guint64 start = row / inner * size * inner + row % inner;
       double sum = 0;

@@ -130,7 +130,7 @@ run_pool (Pool *pool, GError **error)
       if (ir_block_cancelled (call, error))
         return FALSE;
       ir_block_load (x, p * x_plane, x_plane, plane);
-      for (guint64 i = 0; i < y_plane; i++)
+      for (guint64 i = 0; i < y_plane && !ir_block_stopped (call, i); i++)
         {
           results[i] = run_window (pool, at);
           if (indices != NULL)

@@ -66,13 +66,15 @@ typedef struct
 } Reducer;
 
 static double
-reduce_real (const IrTensor *in, const Split *split, gint64 base, const Reducer *reducer)
+reduce_real (
+    const IrCall *call, const IrTensor *in, const Split *split, gint64 base, const Reducer *reducer)
 {
   Real acc = { .sum = reducer->start, .largest = -HUGE_VAL, .n = split->n_reduced };
   gint64 offsets[IR_REF_CHUNK];
   double x[IR_REF_CHUNK];
   for (int pass = reducer->finds_largest ? 0 : 1; pass < 2; pass++)
-    for (guint64 first = 0; first < split->n_reduced; first += IR_REF_CHUNK)
+    for (guint64 first = 0; first < split->n_reduced && !ir_block_stopped (call, first);
+         first += IR_REF_CHUNK)
       {
         guint n = (guint) MIN (split->n_reduced - first, IR_REF_CHUNK);
         ir_ref_layout_offsets (&split->reduced, first, n, base, offsets);
@@ -97,13 +99,15 @@ limit_of (IrDtype dtype, gboolean largest)
 }
 
 static gint64
-reduce_int (const IrTensor *in, const Split *split, gint64 base, const Reducer *reducer)
+reduce_int (
+    const IrCall *call, const IrTensor *in, const Split *split, gint64 base, const Reducer *reducer)
 {
   gboolean is_signed = ir_ref_kind (ir_tensor_dtype (in)) == IR_REF_SINT;
   gint64 offsets[IR_REF_CHUNK], x[IR_REF_CHUNK];
   gint64 acc = reducer->extreme == 0 ? reducer->int_start
                                      : limit_of (ir_tensor_dtype (in), reducer->extreme > 0);
-  for (guint64 first = 0; first < split->n_reduced; first += IR_REF_CHUNK)
+  for (guint64 first = 0; first < split->n_reduced && !ir_block_stopped (call, first);
+       first += IR_REF_CHUNK)
     {
       guint n = (guint) MIN (split->n_reduced - first, IR_REF_CHUNK);
       ir_ref_layout_offsets (&split->reduced, first, n, base, offsets);
@@ -136,16 +140,16 @@ reduce (IrCall *call, const Reducer *reducer, GError **error)
     {
       gint64 base;
       ir_ref_layout_offsets (&split.kept, i, 1, 0, &base);
-      if ((i & 1023) == 0 && ir_block_cancelled (call, error))
+      if (ir_call_fail_if_stopped (call, error))
         return FALSE;
       if (exact)
         {
-          gint64 result = reduce_int (in, &split, base, reducer);
+          gint64 result = reduce_int (call, in, &split, base, reducer);
           ir_ref_store_int (out, i, 1, &result);
         }
       else
         {
-          double result = reduce_real (in, &split, base, reducer);
+          double result = reduce_real (call, in, &split, base, reducer);
           ir_ref_store_real (out, i, 1, &result);
         }
     }

@@ -514,7 +514,8 @@ ir_ref_copy_layout (IrRefWriter *writer,
   guint64 total = ir_ref_layout_count (layout);
   gint64 offsets[IR_REF_CHUNK];
   gsize size = writer->size;
-  for (guint64 done = 0; done < total; done += IR_REF_CHUNK)
+  for (guint64 done = 0; done < total && !ir_block_stopped (writer->call, done);
+       done += IR_REF_CHUNK)
     {
       guint n = (guint) MIN (total - done, IR_REF_CHUNK);
       guint8 *to = writer->data + (first + done) * size;

@@ -301,7 +301,7 @@ interpolate (const Resize *resize,
   gint64 before = (gint64) floor (-reach) + 1;
   guint n = (guint) (2 - 2 * before);
 
-  for (gint64 i = 0; i < out; i++)
+  for (gint64 i = 0; i < out && !ir_call_stopped (resize->call); i++)
     {
       double at = source (resize, axis, i, in);
       gboolean outside = is_outside (resize, at, in);

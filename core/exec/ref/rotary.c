@@ -121,7 +121,7 @@ ir_ref_rotary_embedding (IrCall *call, GError **error)
   g_autofree double *sines = ir_block_new (call, rotary.half, error);
   if (y == NULL || head == NULL || cosines == NULL || sines == NULL)
     return FALSE;
-  for (guint64 i = 0; i < rotary.batch * rotary.length; i++)
+  for (guint64 i = 0; i < rotary.batch * rotary.length && !ir_call_stopped (call); i++)
     {
       guint64 batch = i / rotary.length, row = i % rotary.length;
       if (!cache_row (&rotary, call, batch, row, &at, error))
@@ -214,7 +214,7 @@ ir_ref_tensor_scatter (IrCall *call, GError **error)
     .inner = (guint64) inner,
   };
   ir_ref_copy_run (&writer, 0, &cache, 0, cache.n);
-  for (guint64 i = 0; i < scatter.outer && cache.n > 0; i++)
+  for (guint64 i = 0; i < scatter.outer && cache.n > 0 && !ir_call_stopped (call); i++)
     {
       guint64 first;
       if (!write_index (&scatter, call, i / scatter.per_batch, &first, error))
@@ -253,7 +253,7 @@ ir_ref_swiglu (IrCall *call, GError **error)
   IrDtype dtype = ir_tensor_dtype (y);
   double alpha = ir_block_round (dtype, ir_call_float (call, "alpha", 1));
   guint64 n = ir_tensor_n_elements (y);
-  for (guint64 i = 0; i < n; i++)
+  for (guint64 i = 0; i < n && !ir_block_stopped (call, i); i++)
     {
       double gate = 1 / (1 + exp (-ir_block_round (dtype, alpha * a[i])));
       b[i] *= ir_block_round (dtype, a[i] * ir_block_round (dtype, gate));

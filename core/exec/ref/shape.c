@@ -340,7 +340,7 @@ ir_ref_pad (IrCall *call, GError **error)
     return FALSE;
   ir_ref_layout_init (&source, (guint) type->rank, ir_tensor_dims (tensor));
   ir_ref_layout_init (&places, (guint) type->rank, type->dims);
-  for (guint64 first = 0; first < out.n; first += IR_REF_CHUNK)
+  for (guint64 first = 0; first < out.n && !ir_block_stopped (call, first); first += IR_REF_CHUNK)
     {
       guint n = (guint) MIN (out.n - first, IR_REF_CHUNK);
       for (guint i = 0; i < n; i++)

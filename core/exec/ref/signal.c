@@ -21,7 +21,7 @@ cosine_window (IrCall *call, double offset, double first, double second, GError 
     return FALSE;
   guint64 size = ir_tensor_n_elements (out);
   guint64 period = ir_call_int (call, "periodic", 1) != 0 ? size : size - 1;
-  for (guint64 i = 0; i < size; i++)
+  for (guint64 i = 0; i < size && !ir_block_stopped (call, i); i++)
     {
       /* A symmetric window of one element is its middle. */
       double turn = period > 0 ? (double) i / (double) period : 0.5;

@@ -173,7 +173,7 @@ rotate_rows (IrCall *call, gboolean pairs, GError **error)
                                      : NULL;
   if (row == NULL)
     return FALSE;
-  for (guint64 i = 0; n > 0 && i < rows_count (&heads.rows); i++)
+  for (guint64 i = 0; n > 0 && i < rows_count (&heads.rows) && !ir_block_stopped (call, i); i++)
     {
       guint64 at = start_of_row (&heads, i);
 
@@ -238,7 +238,7 @@ add_rows (IrCall *call,
   IrDtype dtype = ir_tensor_dtype (table);
   gint64 n = ir_tensor_dims (table)[0];
 
-  for (guint64 i = 0; i < rows_count (rows); i++)
+  for (guint64 i = 0; i < rows_count (rows) && !ir_block_stopped (call, i); i++)
     {
       gint64 id = ir_tensor_get_int64 (
           ids, broadcast_row (rows, i, ir_tensor_rank (ids), ir_tensor_dims (ids)));

@@ -1,0 +1,281 @@
+/* Runs that are stopped in the middle of a kernel: by whoever cancels them, or by their limit of
+ * time. Kernels look at regular amounts of work whether they are to stop; the tests count those
+ * looks, so no test depends on how fast the machine is. */
+#include "config.h"
+
+#include <string.h>
+
+#include "tests/exec/graphs.h"
+
+/* One node with inputs x and w (perhaps); at least @looks looks at what is to be computed. */
+typedef struct
+{
+  const char *backend, *op, *x, *w;
+  const char *attr; /* (nullable) */
+  gint64 value;
+  int looks;
+} Kind;
+
+static const Kind kinds[] = {
+  { "cpu", "MatMul", "float[1536,1536]", "float[1536,1536]", NULL, 0, 2 },
+  { "cpu", "MatMul", "float[600,8,300]", "float[600,300,300]", NULL, 0, 4 },
+  { "cpu", "Gemm", "float[1536,1536]", "float[1536,1536]", NULL, 0, 2 },
+  { "cpu", "Conv", "float[1,64,128,128]", "float[64,64,3,3]", NULL, 0, 8 },
+  { "cpu", "Conv", "float[1,64,128,128]", "float[256,16,3,3]", "group", 4, 8 },
+  { "cpu", "Conv", "float[2,256,2048]", "float[256,256,5]", NULL, 0, 2 },
+  { "cpu", "Conv", "float[1,24,24,64,64]", "float[64,24,3,3,3]", NULL, 0, 6 },
+  { "cpu", "Conv", "float[9,24,32,32,32]", "float[33,8,3,3,3]", "group", 3, 3 },
+  { "cpu", "ConvTranspose", "float[1,512,48,48]", "float[512,256,3,3]", NULL, 0, 2 },
+  { "cpu", "Sigmoid", "float[5000000]", NULL, NULL, 0, 3 },
+  { "cpu", "Cos", "float[2500,2000]", NULL, NULL, 0, 3 },
+  { "cpu", "Add", "float[5000000]", "float[5000000]", NULL, 0, 3 },
+  { "cpu", "Mul", "float[2500,2000]", "float[2500,1]", NULL, 0, 3 },
+  { "cpu", "PRelu", "float[2500,2000]", "float[2000]", NULL, 0, 1 },
+  { "cpu", "ReduceSum", "float[5000000]", NULL, NULL, 0, 3 },
+  { "cpu", "ReduceMax", "float[2500,2000]", NULL, NULL, 0, 3 },
+  { "cpu", "ReduceLogSumExp", "float[2500,2000]", NULL, NULL, 0, 3 },
+  { "cpu", "ArgMax", "float[5000000]", NULL, NULL, 0, 3 },
+  { "cpu", "ArgMin", "float[2500,2000]", NULL, "axis", 1, 3 },
+  { "cpu", "Softmax", "float[2500,2000]", NULL, NULL, 0, 3 },
+  { "cpu", "Softmax", "float[2500,2000]", NULL, "axis", 0, 3 },
+  { "cpu", "Softmax", "float[5000000]", NULL, NULL, 0, 3 },
+  { "cpu", "LogSoftmax", "float[2500,2000]", NULL, "axis", 0, 3 },
+  { "cpu", "Transpose", "float[2500,2000]", NULL, NULL, 0, 3 },
+  { "cpu", "Transpose", "float[30,200,1000]", NULL, NULL, 0, 3 },
+  { "cpu", "MaxPool", "float[1,144,250,250]", NULL, NULL, 0, 4 },
+  { "cpu", "GlobalAveragePool", "float[144,1,250,250]", NULL, NULL, 0, 4 },
+  { "cpu", "GlobalMaxPool", "float[144,1,250,250]", NULL, NULL, 0, 4 },
+  { "cpu", "DepthToSpace", "float[1,144,250,250]", NULL, "blocksize", 2, 4 },
+  { "cpu", "TopK", "float[2500,2000]", "int64[1]", NULL, 0, 3 },
+  { "cpu", "TopK", "float[5000000]", "int64[1]", NULL, 0, 3 },
+  { "cpu", "CumSum", "float[5000000]", "int64[]", NULL, 0, 3 },
+  { "cpu", "CumSum", "float[2500,2000]", "int64[]", NULL, 0, 3 },
+  { "cpu", "Cast", "float[5000000]", NULL, "to", 6, 3 },
+  { "cpu", "Gather", "float[2000,2000]", "int64[3000]", NULL, 0, 3 },
+  { "cpu", "NonZero", "float[5000000]", NULL, NULL, 0, 3 },
+  { "cpu", "Trilu", "float[2500,2000]", NULL, NULL, 0, 3 },
+  { "cpu", "LRN", "float[1,80,250,250]", NULL, "size", 5, 6 },
+  { "ref", "MatMul", "float[256,256]", "float[256,256]", NULL, 0, 32 },
+  { "ref", "Conv", "float[1,16,64,64]", "float[16,16,3,3]", NULL, 0, 64 },
+  { "ref", "ConvTranspose", "float[1,16,64,64]", "float[16,16,3,3]", NULL, 0, 64 },
+  { "ref", "Sigmoid", "float[100000]", NULL, NULL, 0, 16 },
+  { "ref", "Add", "float[100000]", "float[100000]", NULL, 0, 16 },
+  { "ref", "ReduceSum", "float[100000]", NULL, NULL, 0, 16 },
+  { "ref", "ReduceMax", "float[1000,100]", NULL, "keepdims", 0, 16 },
+  { "ref", "Softmax", "float[1000,100]", NULL, NULL, 0, 16 },
+  { "ref", "Transpose", "float[1000,100]", NULL, NULL, 0, 16 },
+  { "ref", "MaxPool", "float[1,16,80,80]", NULL, NULL, 0, 16 },
+  { "ref", "TopK", "float[1000,100]", "int64[1]", NULL, 0, 16 },
+  { "ref", "TopK", "float[100000]", "int64[1]", NULL, 0, 16 },
+  { "ref", "Cast", "float[100000]", NULL, "to", 6, 16 },
+  { "ref", "Gather", "float[200,100]", "int64[1000]", NULL, 0, 16 },
+  { "ref", "NonZero", "float[100000]", NULL, NULL, 0, 16 },
+  { "ref", "Trilu", "float[300,300]", NULL, NULL, 0, 16 },
+  { "ref", "LpNormalization", "float[1000,100]", NULL, NULL, 0, 16 },
+};
+
+/* What a test hears of the looks of a run. */
+typedef struct
+{
+  int n_looks; /* atomic */
+  int stop_at; /* cancel at this look; 0: never */
+  GCancellable *cancellable;
+} Ear;
+
+static void
+heard (gpointer data)
+{
+  Ear *ear = data;
+
+  if (g_atomic_int_add (&ear->n_looks, 1) + 1 == ear->stop_at)
+    g_cancellable_cancel (ear->cancellable);
+}
+
+typedef struct
+{
+  Builder b;
+  GHashTable *inputs;
+  IrValue *y;
+} Single;
+
+static IrTensor *
+second_operand (const char *type)
+{
+  if (g_str_has_prefix (type, "int64[]"))
+    return tensor_of (type, "0");
+  if (strcmp (type, "int64[1]") == 0)
+    return tensor_of (type, "17"); /* of TopK */
+  return tensor_of (type, g_str_has_prefix (type, "int64") ? "1 0 3 2" : "0.5");
+}
+
+static void
+single_init (Single *single, const Kind *kind)
+{
+  Builder *b = &single->b;
+
+  builder_init (b, 17);
+  single->inputs = inputs_new ();
+  IrValue *x = build_input (b, "x", kind->x);
+  IrValue *w = kind->w != NULL ? build_constant (b, "w", second_operand (kind->w)) : NULL;
+  guint n_outputs = strcmp (kind->op, "TopK") == 0 ? 2 : 1;
+  IrNode *node = w != NULL ? build_node (b, NULL, kind->op, n_outputs, x, w, END)
+                           : build_node (b, NULL, kind->op, n_outputs, x, END);
+  if (kind->attr != NULL)
+    build_int (b, node, kind->attr, kind->value);
+  if (strcmp (kind->op, "MaxPool") == 0)
+    build_ints (b, node, "kernel_shape", 2, 3, 3);
+  single->y = node->outputs[0];
+  build_output (b, single->y);
+  build_done (b);
+  inputs_add (single->inputs, x, tensor_of (kind->x, "0.25 -0.75 2.5"));
+}
+
+static void
+single_clear (Single *single)
+{
+  g_hash_table_unref (single->inputs);
+  builder_clear (&single->b);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Single, single_clear)
+
+static void
+test_stops_inside (gconstpointer data)
+{
+  const Kind *kind = data;
+
+  for (guint n_threads = 1; n_threads <= 2; n_threads++)
+    {
+      g_auto (Single) s = { 0 };
+      single_init (&s, kind);
+      g_autoptr (GError) error = NULL;
+      g_autoptr (GCancellable) cancellable = g_cancellable_new ();
+      g_autoptr (IrRun) partial = NULL;
+      Ear ear = { .cancellable = cancellable };
+      IrRunOptions options = { .backend = ir_backend_find (kind->backend),
+                               .n_threads = n_threads,
+                               .looked = heard,
+                               .looked_data = &ear };
+      g_autoptr (IrExecutable) executable = ir_executable_new (s.b.model, &options, &error);
+      g_assert_no_error (error);
+      g_autoptr (IrRun) whole = ir_executable_run (executable, s.inputs, NULL, NULL, &error);
+      g_assert_no_error (error);
+      int n_looks = g_atomic_int_get (&ear.n_looks);
+      g_assert_cmpint (n_looks, >=, kind->looks);
+
+      /* In the middle: what follows is one look of each thread, of each kind of loop that is left,
+       * and of the runner. */
+      g_atomic_int_set (&ear.n_looks, 0);
+      ear.stop_at = MAX (n_looks / 2, 1);
+      g_assert_null (ir_executable_run (executable, s.inputs, cancellable, &partial, &error));
+      g_assert_error (error, IR_EXEC_ERROR, IR_EXEC_ERROR_CANCELLED);
+      g_clear_error (&error);
+      int after = g_atomic_int_get (&ear.n_looks) - ear.stop_at;
+      g_test_message ("%s on %s, %u threads: %d looks, %d after being cancelled", kind->op,
+                      kind->backend, n_threads, n_looks, after);
+      g_assert_cmpint (after, <=, 12 * (int) n_threads);
+      g_assert_nonnull (partial);
+      g_assert_null (ir_run_value (partial, s.y->id)); /* nothing incomplete is handed out */
+
+      /* The same executable is still good. */
+      ear.stop_at = 0;
+      g_autoptr (IrRun) again = ir_executable_run (executable, s.inputs, NULL, NULL, &error);
+      g_assert_no_error (error);
+      g_assert_true (
+          ir_tensor_equal (ir_run_value (whole, s.y->id), ir_run_value (again, s.y->id)));
+    }
+}
+
+/* -- from another thread -- */
+
+static gpointer
+cancel_at (gpointer data)
+{
+  Ear *ear = data;
+
+  while (g_atomic_int_get (&ear->n_looks) < ear->stop_at)
+    g_usleep (50);
+  g_cancellable_cancel (ear->cancellable);
+  return NULL;
+}
+
+static void
+count (gpointer data)
+{
+  Ear *ear = data;
+
+  g_atomic_int_inc (&ear->n_looks);
+}
+
+static void
+test_another_thread (void)
+{
+  const Kind kind = { "cpu", "Conv", "float[1,24,24,64,64]", "float[256,24,3,3,3]", NULL, 0, 1 };
+  g_auto (Single) s = { 0 };
+  single_init (&s, &kind);
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GCancellable) cancellable = g_cancellable_new ();
+  Ear ear = { .cancellable = cancellable };
+  IrRunOptions options = { .n_threads = 1, .looked = count, .looked_data = &ear };
+  g_autoptr (IrExecutable) executable = ir_executable_new (s.b.model, &options, &error);
+  g_assert_no_error (error);
+  g_autoptr (IrRun) whole = ir_executable_run (executable, s.inputs, NULL, NULL, &error);
+  g_assert_no_error (error);
+  int n_looks = g_atomic_int_get (&ear.n_looks);
+  g_atomic_int_set (&ear.n_looks, 0);
+  ear.stop_at = n_looks / 8;
+  GThread *thread = g_thread_new ("canceller", cancel_at, &ear);
+  g_assert_null (ir_executable_run (executable, s.inputs, cancellable, NULL, &error));
+  g_assert_error (error, IR_EXEC_ERROR, IR_EXEC_ERROR_CANCELLED);
+  g_thread_join (thread);
+  g_test_message ("%d looks of %d", g_atomic_int_get (&ear.n_looks), n_looks);
+  g_assert_cmpint (g_atomic_int_get (&ear.n_looks), <, n_looks);
+}
+
+/* -- the limit of time -- */
+
+/* Hears the first look only when the time is over, so that all that follow come too late. */
+static void
+sleep_once (gpointer data)
+{
+  Ear *ear = data;
+
+  if (g_atomic_int_add (&ear->n_looks, 1) == 0)
+    g_usleep (60000);
+}
+
+static void
+test_time_limit_inside (void)
+{
+  const Kind kind = { "cpu", "Conv", "float[1,24,24,64,64]", "float[64,24,3,3,3]", NULL, 0, 1 };
+  g_auto (Single) s = { 0 };
+  single_init (&s, &kind);
+  g_autoptr (GError) error = NULL;
+  Ear ear = { 0 };
+  IrRunOptions options = {
+    .n_threads = 1, .time_limit_ms = 50, .looked = sleep_once, .looked_data = &ear
+  };
+  g_assert_null (ir_model_run (s.b.model, s.inputs, &options, NULL, &error));
+  g_assert_error (error, IR_EXEC_ERROR, IR_EXEC_ERROR_LIMIT);
+  g_assert_nonnull (strstr (error->message, "time"));
+  g_assert_cmpint (g_atomic_int_get (&ear.n_looks), <=, 4);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  for (guint i = 0; i < G_N_ELEMENTS (kinds); i++)
+    {
+      const Kind *kind = &kinds[i];
+      g_autofree char *more = kind->attr != NULL
+                                  ? g_strdup_printf (" with %s %d", kind->attr, (int) kind->value)
+                                  : g_strdup ("");
+      g_autofree char *path = g_strdup_printf (
+          "/stopping/%s %s of %s%s%s%s stops in the middle", kind->backend, kind->op, kind->x,
+          kind->w != NULL ? " by " : "", kind->w != NULL ? kind->w : "", more);
+      g_test_add_data_func (path, kind, test_stops_inside);
+    }
+  g_test_add_func ("/stopping/a kernel stops for another thread", test_another_thread);
+  g_test_add_func ("/stopping/the limit of time holds inside a kernel", test_time_limit_inside);
+  return g_test_run ();
+}

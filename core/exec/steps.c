@@ -130,7 +130,7 @@ lay_out (const IrPrepared *prepared, IrRunStep *step)
     }
   call->settled = is_settled (call);
   bind_blocks (prepared, step);
-  step->n_owned = call->owned->len;
+  step->n_owned = ir_call_n_owned (call);
   return TRUE;
 }
 
@@ -800,8 +800,7 @@ ir_step_compute (
   gboolean done = step->plan->kernel (call, error) && !ir_call_fail_if_stopped (call, error);
   for (guint i = 0; done && i < call->n_outputs; i++)
     done = take_bound (state, step, i, error);
-  if (call->owned->len > step->n_owned)
-    g_ptr_array_set_size (call->owned, (gint) step->n_owned);
+  ir_call_disown (call, step->n_owned);
   if (!done)
     for (guint i = 0; i < call->n_outputs; i++)
       g_clear_pointer (&call->outputs[i].tensor, ir_tensor_unref);

@@ -372,13 +372,10 @@ build_operator (Reader *reader, DotNode *node, IrDraftGraph *graph)
       add_value (graph->outputs, value);
     }
   for (guint i = 0; i < node->inputs->len; i++)
-    g_array_append_val (draft->inputs, g_array_index (node->inputs, Input, i).value);
+    ir_draft_names_add (reader->draft, &draft->inputs,
+                        g_array_index (node->inputs, Input, i).value);
   for (guint i = 0; i < node->outputs->len; i++)
-    {
-      const char *value = node->outputs->pdata[i];
-
-      g_array_append_val (draft->outputs, value);
-    }
+    ir_draft_names_add (reader->draft, &draft->outputs, node->outputs->pdata[i]);
   for (guint i = 0; i < node->attrs->len; i += 2)
     {
       IrDraftAttr attr = { .attr = ir_attr_string (reader->context, node->attrs->pdata[i],

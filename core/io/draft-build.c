@@ -167,9 +167,9 @@ build_node_outputs (Builder *builder, const IrDraftGraph *draft, Scope *scope)
     {
       const IrDraftNode *node = draft->nodes->pdata[n];
 
-      for (guint i = 0; i < node->outputs->len; i++)
+      for (guint i = 0; i < node->outputs.n; i++)
         {
-          const char *name = g_array_index (node->outputs, const char *, i);
+          const char *name = node->outputs.names[i];
 
           g_ptr_array_add (values,
                            name[0] != '\0' ? define (builder, scope, name, node->place) : NULL);
@@ -261,7 +261,7 @@ report_undefined (Builder *builder, IrNode *node, const IrValue *value, IrDraftP
 static void
 build_node (Builder *builder, const IrDraftNode *draft, Scope *scope, IrValue *const *outputs)
 {
-  guint n_inputs = draft->inputs->len;
+  guint n_inputs = draft->inputs.n;
   IrValue *few_inputs[8];
   gboolean few_undefined[G_N_ELEMENTS (few_inputs)] = { FALSE };
   g_autofree gpointer many = n_inputs > G_N_ELEMENTS (few_inputs)
@@ -273,13 +273,12 @@ build_node (Builder *builder, const IrDraftNode *draft, Scope *scope, IrValue *c
 
   for (guint i = 0; i < n_inputs; i++)
     {
-      const char *name = g_array_index (draft->inputs, const char *, i);
+      const char *name = draft->inputs.names[i];
 
       inputs[i] = name[0] != '\0' ? resolve (builder, scope, name, &undefined[i]) : NULL;
     }
   node = ir_edit_add_node_with_outputs (builder->edit, scope->graph, draft->op_type, draft->domain,
-                                        draft->name, n_inputs, inputs, draft->outputs->len,
-                                        outputs);
+                                        draft->name, n_inputs, inputs, draft->outputs.n, outputs);
   for (guint i = 0; i < n_inputs; i++)
     if (undefined[i])
       report_undefined (builder, node, inputs[i], draft->place);
@@ -360,8 +359,8 @@ build_body (Builder *builder, const IrDraftGraph *draft, Scope *scope)
       const IrDraftNode *node = draft->nodes->pdata[n];
 
       build_node (builder, node, scope,
-                  node->outputs->len > 0 ? (IrValue *const *) outputs->pdata + first_output : NULL);
-      first_output += node->outputs->len;
+                  node->outputs.n > 0 ? (IrValue *const *) outputs->pdata + first_output : NULL);
+      first_output += node->outputs.n;
     }
   build_infos (builder, draft, scope);
   build_outputs (builder, draft, scope);
@@ -456,6 +455,7 @@ ir_draft_build (IrDraft *draft, IrModel *model)
 
   if (draft->metadata->len > 0)
     draft->info.extra.props = metadata_props (draft);
+  ir_edit_take_interned (edit);
   ir_edit_set_info (edit, &draft->info);
   for (guint i = 0; i < draft->opsets->len; i++)
     {

@@ -154,6 +154,33 @@ sized_array (IrDraft *draft, gsize element_size, guint n)
   return array;
 }
 
+static void
+names_reserve (IrDraft *draft, IrDraftNames *names, guint size)
+{
+  const char **grown = ir_arena_alloc (draft->arena, sizeof (const char *) * size);
+
+  if (names->n > 0)
+    memcpy (grown, names->names, sizeof (const char *) * names->n);
+  names->names = grown;
+  names->size = size;
+}
+
+/**
+ * ir_draft_names_add:
+ * @draft: owns the list
+ * @names: a list, empty when zeroed
+ * @name: interned
+ *
+ * Appends a name.
+ */
+void
+ir_draft_names_add (IrDraft *draft, IrDraftNames *names, const char *name)
+{
+  if (names->n == names->size)
+    names_reserve (draft, names, MAX (2 * names->size, 4));
+  names->names[names->n++] = name;
+}
+
 /**
  * ir_draft_node_new_sized:
  * @draft: owns the node
@@ -170,8 +197,8 @@ ir_draft_node_new_sized (IrDraft *draft, guint n_inputs, guint n_outputs, guint 
   const char *empty = ir_context_intern (draft->context, "");
 
   node->op_type = node->domain = node->overload = node->name = node->device = empty;
-  node->inputs = sized_array (draft, sizeof (const char *), n_inputs);
-  node->outputs = sized_array (draft, sizeof (const char *), n_outputs);
+  names_reserve (draft, &node->inputs, n_inputs);
+  names_reserve (draft, &node->outputs, n_outputs);
   if (n_attrs == 0 && draft->no_attrs == NULL)
     draft->no_attrs = sized_array (draft, sizeof (IrDraftAttr), 0);
   node->attrs = n_attrs == 0 ? draft->no_attrs : sized_array (draft, sizeof (IrDraftAttr), n_attrs);
@@ -269,7 +296,7 @@ ir_draft_function_info (IrDraft *draft,
                         const char *domain,
                         const char *name,
                         const char *overload,
-                        const GArray *names,
+                        const IrDraftNames *names,
                         const GArray *attrs,
                         const GArray *opsets)
 {
@@ -288,8 +315,8 @@ ir_draft_function_info (IrDraft *draft,
   info->name = name;
   info->overload = overload;
   info->attr_defaults = defaults;
-  info->n_attr_names = names->len;
-  info->attr_names = ir_context_dup (context, names->data, sizeof (char *) * names->len);
+  info->n_attr_names = names->n;
+  info->attr_names = ir_context_dup (context, names->names, sizeof (char *) * names->n);
   info->opsets = imports;
   return info;
 }

@@ -45,11 +45,18 @@ typedef struct
   GBytes *unknown;    /* graph attributes only, (nullable), (owned by the context) */
 } IrDraftAttr;
 
+/* A list in the draft's arena: most are short, and there are two per node. */
+typedef struct
+{
+  const char **names; /* interned, "" = left out */
+  guint n, size;
+} IrDraftNames;
+
 typedef struct
 {
   const char *op_type, *domain, *overload, *name, *device; /* interned */
   const char *scope;                                       /* (nullable) NULL: from the name */
-  GArray *inputs, *outputs; /* of const char *, interned, "" = left out */
+  IrDraftNames inputs, outputs;
   GArray *attrs;            /* of IrDraftAttr */
   const char *const *after; /* (nullable) NULL-terminated: first outputs of nodes to wait for */
   const IrExtra *extra;
@@ -95,6 +102,7 @@ IrDraftNode *ir_draft_node_new_sized (IrDraft *draft,
                                       guint n_inputs,
                                       guint n_outputs,
                                       guint n_attrs);
+void ir_draft_names_add (IrDraft *draft, IrDraftNames *names, const char *name);
 IrTensor *ir_draft_own_tensor (IrDraft *draft, IrTensor *tensor);
 GBytes *ir_draft_own_bytes (IrDraft *draft, GBytes *bytes);
 void ir_draft_problem (IrDraft *draft,
@@ -103,12 +111,12 @@ void ir_draft_problem (IrDraft *draft,
                        IrDraftPlace place,
                        const char *format,
                        ...) G_GNUC_PRINTF (5, 6);
-/* @names: of const char *; @attrs: of IrDraftAttr, defaults; @opsets: of IrOpset */
+/* @attrs: of IrDraftAttr, defaults; @opsets: of IrOpset */
 const IrFunctionInfo *ir_draft_function_info (IrDraft *draft,
                                               const char *domain,
                                               const char *name,
                                               const char *overload,
-                                              const GArray *names,
+                                              const IrDraftNames *names,
                                               const GArray *attrs,
                                               const GArray *opsets);
 IrDim ir_draft_dim (IrContext *context, const char *text);

@@ -458,7 +458,7 @@ read_attr (Reader *reader, const cJSON *object, guint depth, GArray *attrs)
 /* -- graphs -- */
 
 static void
-read_names (Reader *reader, const cJSON *list, GArray *names)
+read_names (Reader *reader, const cJSON *list, IrDraftNames *names)
 {
   const cJSON *item;
 
@@ -468,7 +468,7 @@ read_names (Reader *reader, const cJSON *list, GArray *names)
                                           cJSON_IsString (item) ? item->valuestring : "");
 
     if (ir_draft_spend (reader->draft))
-      g_array_append_val (names, name);
+      ir_draft_names_add (reader->draft, names, name);
   }
 }
 
@@ -505,8 +505,8 @@ read_node (Reader *reader, const cJSON *object, guint depth, GPtrArray *nodes)
   node->op_type = text_or (reader, object, "op_type", "");
   node->domain = text_or (reader, object, "domain", "");
   node->overload = text_or (reader, object, "overload", "");
-  read_names (reader, cJSON_GetObjectItemCaseSensitive (object, "inputs"), node->inputs);
-  read_names (reader, cJSON_GetObjectItemCaseSensitive (object, "outputs"), node->outputs);
+  read_names (reader, cJSON_GetObjectItemCaseSensitive (object, "inputs"), &node->inputs);
+  read_names (reader, cJSON_GetObjectItemCaseSensitive (object, "outputs"), &node->outputs);
   cJSON_ArrayForEach (item, cJSON_GetObjectItemCaseSensitive (object, "attributes"))
       read_attr (reader, item, depth, node->attrs);
   node->extra = read_extra (reader, object);
@@ -558,19 +558,19 @@ read_function (Reader *reader, const cJSON *object)
 {
   IrDraftGraph *graph = read_graph (reader, object, 0);
   GArray *attrs = ir_draft_array (reader->draft, sizeof (IrDraftAttr));
-  GArray *names = ir_draft_array (reader->draft, sizeof (const char *));
+  IrDraftNames names = { 0 };
   GArray *opsets = ir_draft_array (reader->draft, sizeof (IrOpset));
   const cJSON *item;
 
   if (graph == NULL)
     return;
   read_opsets (reader, object, opsets);
-  read_names (reader, cJSON_GetObjectItemCaseSensitive (object, "attribute_names"), names);
+  read_names (reader, cJSON_GetObjectItemCaseSensitive (object, "attribute_names"), &names);
   cJSON_ArrayForEach (item, cJSON_GetObjectItemCaseSensitive (object, "attribute_defaults"))
       read_attr (reader, item, 0, attrs);
   graph->function = ir_draft_function_info (reader->draft, text_or (reader, object, "domain", ""),
                                             graph->name, text_or (reader, object, "overload", ""),
-                                            names, attrs, opsets);
+                                            &names, attrs, opsets);
   g_ptr_array_add (reader->draft->functions, graph);
 }
 

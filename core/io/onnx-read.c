@@ -483,12 +483,12 @@ intern_domain (IrOnnxReader *reader, const IrWireField *field)
 }
 
 static void
-read_name (IrOnnxReader *reader, const IrWireField *field, GArray *names)
+read_name (IrOnnxReader *reader, const IrWireField *field, IrDraftNames *names)
 {
   const char *name = ir_onnx_intern (reader, field);
 
   if (ir_draft_spend (reader->draft))
-    g_array_append_val (names, name);
+    ir_draft_names_add (reader->draft, names, name);
 }
 
 static void
@@ -497,10 +497,10 @@ read_node_field (IrOnnxReader *reader, const IrWireField *field, IrDraftNode *no
   switch (field->id)
     {
     case 1:
-      read_name (reader, field, node->inputs);
+      read_name (reader, field, &node->inputs);
       break;
     case 2:
-      read_name (reader, field, node->outputs);
+      read_name (reader, field, &node->outputs);
       break;
     case 3:
       node->name = ir_onnx_intern (reader, field);
@@ -666,9 +666,9 @@ typedef struct
 {
   IrDraftGraph *graph;
   IrFunctionInfo info;
-  GArray *inputs, *outputs, *attr_names; /* of const char * */
-  GArray *attrs;                         /* of IrDraftAttr */
-  GArray *opsets;                        /* of IrOpset */
+  IrDraftNames inputs, outputs, attr_names;
+  GArray *attrs;  /* of IrDraftAttr */
+  GArray *opsets; /* of IrOpset */
   Extra extra;
 } FunctionParts;
 
@@ -681,13 +681,13 @@ read_function_field (IrOnnxReader *reader, const IrWireField *field, FunctionPar
       function->info.name = ir_onnx_intern (reader, field);
       break;
     case 4:
-      read_name (reader, field, function->inputs);
+      read_name (reader, field, &function->inputs);
       break;
     case 5:
-      read_name (reader, field, function->outputs);
+      read_name (reader, field, &function->outputs);
       break;
     case 6:
-      read_name (reader, field, function->attr_names);
+      read_name (reader, field, &function->attr_names);
       break;
     case 7:
       read_node (reader, field, 0, function->graph->nodes);
@@ -719,11 +719,11 @@ read_function_field (IrOnnxReader *reader, const IrWireField *field, FunctionPar
 }
 
 static void
-names_to_values (const GArray *names, GArray *values)
+names_to_values (const IrDraftNames *names, GArray *values)
 {
-  for (guint i = 0; i < names->len; i++)
+  for (guint i = 0; i < names->n; i++)
     {
-      IrDraftValue value = { .name = g_array_index (names, const char *, i) };
+      IrDraftValue value = { .name = names->names[i] };
 
       g_array_append_val (values, value);
     }
@@ -741,21 +741,18 @@ read_function (IrOnnxReader *reader, const IrWireField *field)
     return;
   function.graph = ir_draft_graph_new (reader->draft);
   function.info.domain = function.info.name = function.info.overload = empty;
-  function.inputs = ir_draft_array (reader->draft, sizeof (const char *));
-  function.outputs = ir_draft_array (reader->draft, sizeof (const char *));
-  function.attr_names = ir_draft_array (reader->draft, sizeof (const char *));
   function.attrs = ir_draft_array (reader->draft, sizeof (IrDraftAttr));
   function.opsets = ir_draft_array (reader->draft, sizeof (IrOpset));
   ir_wire_init_field (&wire, field);
   while (ir_wire_next (&wire, &part))
     read_function_field (reader, &part, &function);
   ir_onnx_check_end (reader, &wire, "a function");
-  names_to_values (function.inputs, function.graph->inputs);
-  names_to_values (function.outputs, function.graph->outputs);
+  names_to_values (&function.inputs, function.graph->inputs);
+  names_to_values (&function.outputs, function.graph->outputs);
   function.graph->name = function.info.name;
   function.graph->function = ir_draft_function_info (
       reader->draft, function.info.domain, function.info.name, function.info.overload,
-      function.attr_names, function.attrs, function.opsets);
+      &function.attr_names, function.attrs, function.opsets);
   function.graph->extra = extra_finish (reader, &function.extra);
   g_ptr_array_add (reader->draft->functions, function.graph);
 }

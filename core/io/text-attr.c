@@ -363,8 +363,11 @@ finish (IrTextParser *parser, const Value *value, const IrExtra *note, GArray *a
 
 /* @tensor_name: what an elided tensor is looked up by. */
 static gboolean
-read_attr (
-    IrTextParser *parser, GArray *attrs, GArray *bare_names, const char *tensor_name, guint depth)
+read_attr (IrTextParser *parser,
+           GArray *attrs,
+           IrDraftNames *bare_names,
+           const char *tensor_name,
+           guint depth)
 {
   const IrExtra *note = ir_text_take_note (&parser->lexer);
   Value value = { 0 };
@@ -376,7 +379,7 @@ read_attr (
   if (bare_names != NULL && ir_text_peek (&parser->lexer) != ':' &&
       ir_text_peek (&parser->lexer) != '=')
     {
-      g_array_append_val (bare_names, value.name);
+      ir_draft_names_add (parser->draft, bare_names, value.name);
       return TRUE;
     }
   value.ints = g_array_new (FALSE, FALSE, sizeof (gint64));
@@ -396,15 +399,18 @@ read_attr (
  * ir_text_read_attrs:
  * @parser: a parser
  * @attrs: of IrDraftAttr, appended to
- * @bare_names: (nullable): of const char *: takes names without a value; in heads of functions
+ * @bare_names: (nullable): takes names without a value; in heads of functions
  * @tensor_name: (nullable): what an elided tensor is looked up by
  * @depth: graphs around this one
  *
  * Reads `<a = 1, b: floats = [1, 2]>` if there is one.
  */
 gboolean
-ir_text_read_attrs (
-    IrTextParser *parser, GArray *attrs, GArray *bare_names, const char *tensor_name, guint depth)
+ir_text_read_attrs (IrTextParser *parser,
+                    GArray *attrs,
+                    IrDraftNames *bare_names,
+                    const char *tensor_name,
+                    guint depth)
 {
   if (!ir_text_match (&parser->lexer, '<') || ir_text_match (&parser->lexer, '>'))
     return TRUE;

@@ -127,6 +127,6 @@ const IrAttr *ir_text_make_attr (IrContext *context,
                                  const IrTextElements *values);
 IrAttrKind ir_text_single_kind (IrAttrKind kind);
 gboolean ir_text_read_attrs (
-    IrTextParser *parser, GArray *attrs, GArray *bare_names, const char *tensor_name, guint depth);
+    IrTextParser *parser, GArray *attrs, IrDraftNames *bare_names, const char *tensor_name, guint depth);
 /* text-read.c */
 gboolean ir_text_read_graph (IrTextParser *parser, guint depth, IrDraftGraph **graph);

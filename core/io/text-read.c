@@ -64,7 +64,7 @@ read_values (IrTextParser *parser,
 }
 
 static gboolean
-read_names (IrTextParser *parser, GArray *names)
+read_names (IrTextParser *parser, IrDraftNames *names)
 {
   IrTextLexer *lexer = &parser->lexer;
   const char *name;
@@ -83,7 +83,7 @@ read_names (IrTextParser *parser, GArray *names)
         break;
       if (!ir_draft_spend (parser->draft))
         return FALSE;
-      g_array_append_val (names, name);
+      ir_draft_names_add (parser->draft, names, name);
     }
   while (ir_text_match (lexer, ','));
   return TRUE;
@@ -123,12 +123,12 @@ read_node (IrTextParser *parser, IrDraftNode *node, guint depth)
       ((ir_text_at_name (lexer) && !ir_text_name (lexer, "the name of a node", &node->name)) ||
        !ir_text_expect (lexer, ']', "the name of a node")))
     return FALSE;
-  if (!read_names (parser, node->outputs) || !ir_text_expect (lexer, '=', "a node") ||
+  if (!read_names (parser, &node->outputs) || !ir_text_expect (lexer, '=', "a node") ||
       !read_operator (parser, node))
     return FALSE;
-  tensor_name = node->outputs->len > 0 ? g_array_index (node->outputs, const char *, 0) : NULL;
+  tensor_name = node->outputs.n > 0 ? node->outputs.names[0] : NULL;
   if (!ir_text_read_attrs (parser, node->attrs, NULL, tensor_name, depth) ||
-      !ir_text_expect (lexer, '(', "a node") || !read_names (parser, node->inputs) ||
+      !ir_text_expect (lexer, '(', "a node") || !read_names (parser, &node->inputs) ||
       !ir_text_expect (lexer, ')', "the inputs of a node"))
     return FALSE;
   return node->attrs->len > 0 || ir_text_read_attrs (parser, node->attrs, NULL, tensor_name, depth);
@@ -338,7 +338,7 @@ head_init (IrTextParser *parser, Head *head)
 /* -- functions and model -- */
 
 static gboolean
-read_function_head (IrTextParser *parser, IrDraftGraph *graph, GArray *attrs, GArray *names)
+read_function_head (IrTextParser *parser, IrDraftGraph *graph, GArray *attrs, IrDraftNames *names)
 {
   return ir_text_read_attrs (parser, attrs, names, NULL, 0) &&
          read_values (parser, '(', ')', graph->inputs, NULL, FALSE) && read_arrow (parser) &&
@@ -353,7 +353,7 @@ read_function (IrTextParser *parser)
   IrTextLexer *lexer = &parser->lexer;
   IrDraftGraph *graph = ir_draft_graph_new (parser->draft);
   GArray *attrs = ir_draft_array (parser->draft, sizeof (IrDraftAttr));
-  GArray *names = ir_draft_array (parser->draft, sizeof (const char *));
+  IrDraftNames names = { 0 };
   const IrExtra *note = ir_text_take_note (lexer);
   gboolean ok;
   Head head;
@@ -361,7 +361,7 @@ read_function (IrTextParser *parser)
   head_init (parser, &head);
   graph->place = ir_text_place (lexer);
   ok = read_head (parser, &head) && ir_text_name (lexer, "the name of a function", &graph->name) &&
-       read_function_head (parser, graph, attrs, names);
+       read_function_head (parser, graph, attrs, &names);
   if (!ok && !skip_to_body (lexer))
     return FALSE;
   if (!read_nodes (parser, graph, 0))
@@ -369,7 +369,7 @@ read_function (IrTextParser *parser)
   graph->function = ir_draft_function_info (
       parser->draft, head.domain != NULL ? head.domain : ir_context_intern (parser->context, ""),
       graph->name, head.overload != NULL ? head.overload : ir_context_intern (parser->context, ""),
-      names, attrs, head.opsets);
+      &names, attrs, head.opsets);
   graph->extra = head.doc == NULL
                      ? note
                      : ir_extra_new (parser->context, head.doc, note != NULL ? note->props : NULL,

@@ -12,6 +12,7 @@ struct _IrEdit
 {
   IrModel *model;
   gboolean recording;
+  gboolean interned; /* strings that are given are the context's already */
   gboolean record_refusals;
   const char *pipeline; /* interned, nullable */
   gint pass_run;        /* index of the open one, or -1 */
@@ -111,9 +112,24 @@ ir_edit_model (IrEdit *edit)
   return edit->model;
 }
 
+/**
+ * ir_edit_take_interned:
+ * @edit: an edit
+ *
+ * For readers: every string that @edit is given from now on is one of the model's context, so that
+ * none is looked up again.
+ */
+void
+ir_edit_take_interned (IrEdit *edit)
+{
+  edit->interned = TRUE;
+}
+
 static const char *
 intern (IrEdit *edit, const char *string)
 {
+  if (edit->interned && string != NULL)
+    return string;
   return ir_context_intern (edit->model->context, string != NULL ? string : "");
 }
 
@@ -498,7 +514,7 @@ make_node (IrEdit *edit,
   const IrNode *anchor = edit->step != NULL ? ir_model_node (model, edit->step->anchor) : NULL;
 
   if (domain != NULL && strcmp (domain, "ai.onnx") == 0)
-    domain = "";
+    domain = NULL;
   node->graph = graph;
   node->op_type = intern (edit, op_type);
   node->domain = intern (edit, domain);

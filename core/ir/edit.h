@@ -22,6 +22,7 @@ typedef enum
 
 IrEdit *ir_edit_new (IrModel *model);        /* recording; cuts off steps beyond the cursor */
 IrEdit *ir_edit_new_import (IrModel *model); /* for readers: nothing recorded */
+void ir_edit_take_interned (IrEdit *edit);   /* for readers: strings are the context's */
 void ir_edit_free (IrEdit *edit);            /* ends what is open */
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (IrEdit, ir_edit_free)
 IrModel *ir_edit_model (IrEdit *edit);

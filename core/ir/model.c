@@ -387,7 +387,7 @@ static gint64
 opsets_find (const IrOpsets *opsets, const char *domain)
 {
   for (guint i = 0; opsets != NULL && i < opsets->n; i++)
-    if (g_str_equal (opsets->opsets[i].domain, domain))
+    if (opsets->opsets[i].domain == domain || strcmp (opsets->opsets[i].domain, domain) == 0)
       return opsets->opsets[i].version;
   return 0;
 }

@@ -40,10 +40,14 @@ owned_free (gpointer data)
 static void
 call_own (const IrCall *call, gpointer object, GDestroyNotify destroy)
 {
+  GPtrArray **list = &((IrCall *) call)->owned;
   Owned *owned = g_new (Owned, 1);
+
   owned->object = object;
   owned->destroy = destroy;
-  g_ptr_array_add (call->owned, owned);
+  if (*list == NULL)
+    *list = g_ptr_array_new_with_free_func (owned_free);
+  g_ptr_array_add (*list, owned);
 }
 
 /* -- life -- */
@@ -94,7 +98,6 @@ ir_call_layout (IrCall *call, const IrNode *node)
   call->op = node->op;
   call->context = node->graph->model->context;
   call->opset = ir_node_opset (node);
-  call->owned = g_ptr_array_new_with_free_func (owned_free);
   layout_inputs (call, node);
   call->n_outputs = node->n_outputs;
   call->outputs = g_new0 (IrCallOutput, MAX (node->n_outputs, 1));
@@ -104,7 +107,7 @@ ir_call_layout (IrCall *call, const IrNode *node)
       call->outputs[i].type = node->outputs[i] != NULL ? node->outputs[i]->type : NULL;
     }
   call->n_attrs = node->n_attrs;
-  call->attrs = g_new (const IrAttr *, MAX (node->n_attrs, 1));
+  call->attrs = g_new (const IrAttr *, node->n_attrs);
   for (guint i = 0; i < node->n_attrs; i++)
     call->attrs[i] = node->attrs[i];
 }
@@ -140,6 +143,32 @@ ir_call_init (IrCall *call, const IrNode *node)
 {
   ir_call_layout (call, node);
   ir_call_adapt (call);
+}
+
+/**
+ * ir_call_n_owned:
+ * @call: a call
+ *
+ * Returns: how many things the call owns: scratch of adapters and of what was asked of it
+ */
+guint
+ir_call_n_owned (const IrCall *call)
+{
+  return call->owned != NULL ? call->owned->len : 0;
+}
+
+/**
+ * ir_call_disown:
+ * @call: a call
+ * @n: what ir_call_n_owned() has said before
+ *
+ * Frees what the call has come to own since.
+ */
+void
+ir_call_disown (IrCall *call, guint n)
+{
+  if (ir_call_n_owned (call) > n)
+    g_ptr_array_set_size (call->owned, (gint) n);
 }
 
 /**
@@ -350,8 +379,8 @@ ir_call_set_input (IrCall *call, guint slot, const IrTensor *tensor)
  * ir_call_stopped:
  * @call: a call under way
  *
- * Tells a kernel whether it is to stop. To be asked, from any thread, at least once in a hundredth of
- * a second of work; what it has not computed by then may be left out, as nobody reads it.
+ * Tells a kernel whether it is to stop. To be asked, from any thread, at least once in a hundredth
+ * of a second of work; what it has not computed by then may be left out, as nobody reads it.
  *
  * Returns: whether the run was cancelled or has used up its time
  */
@@ -363,8 +392,7 @@ ir_call_stopped (const IrCall *call)
   if (watch != NULL && watch->looked != NULL)
     watch->looked (watch->looked_data);
   return g_cancellable_is_cancelled (call->cancellable) ||
-         (watch != NULL && watch->deadline_us > 0 &&
-          g_get_monotonic_time () >= watch->deadline_us);
+         (watch != NULL && watch->deadline_us > 0 && g_get_monotonic_time () >= watch->deadline_us);
 }
 
 /**
@@ -372,8 +400,8 @@ ir_call_stopped (const IrCall *call)
  * @call: a call under way
  * @error: return location for an error
  *
- * Fails with %G_IO_ERROR_CANCELLED if the run was cancelled, and with %G_IO_ERROR_TIMED_OUT if it has
- * used up its time.
+ * Fails with %G_IO_ERROR_CANCELLED if the run was cancelled, and with %G_IO_ERROR_TIMED_OUT if it
+ * has used up its time.
  *
  * Returns: %TRUE with an error if ir_call_stopped()
  */

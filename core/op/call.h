@@ -43,7 +43,8 @@ typedef struct
   gboolean present;        /* FALSE: optional input left out */
   guint8 align_axis;       /* opset < 7: 1 + axis of input 0 that axis 0 of this one lines up with;
                               0: as numpy does. The accessors below apply it. */
-  guint8 block; /* execution: @tensor has so many channels together (core/exec/blocks.h); 0: plain */
+  guint8
+      block; /* execution: @tensor has so many channels together (core/exec/blocks.h); 0: plain */
 } IrCallInput;
 
 typedef struct
@@ -82,7 +83,7 @@ struct _IrCall
   IrCallInput *inputs;
   IrCallOutput *outputs;
   const IrAttr **attrs;
-  GPtrArray *owned;          /* scratch that lives as long as the call (made by adapters) */
+  GPtrArray *owned;          /* (nullable) scratch that lives as long as the call */
   IrThreads *threads;        /* (nullable) one thread */
   GCancellable *cancellable; /* (nullable) */
   const IrWatch *watch;      /* (nullable) */
@@ -107,6 +108,8 @@ void ir_call_adapt (IrCall *call);                      /* the adapters alone; o
 void ir_call_set_input (IrCall *call, guint slot, const IrTensor *tensor);
 const IrType *ir_call_value_type (const IrCall *call, const IrValue *value); /* (nullable) */
 void ir_call_clear (IrCall *call);
+guint ir_call_n_owned (const IrCall *call);
+void ir_call_disown (IrCall *call, guint n);
 
 /* -- attributes, canonical -- */
 const IrAttr *ir_call_attr (const IrCall *call, const char *name);

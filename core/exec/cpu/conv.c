@@ -26,6 +26,7 @@ typedef struct
   dnnl_dims_t strides, dilations, pad_begin, pad_end;
   dnnl_dim_t group;
   gboolean has_bias;
+  int n_threads; /* that the primitive is made for */
 } Shape;
 
 typedef struct
@@ -471,7 +472,8 @@ run_plain (IrCall *call, GError **error)
   if (ir_tensor_n_elements (ir_call_input (call, 0)) == 0 ||
       ir_tensor_n_elements (ir_call_input (call, 1)) == 0)
     return call->op->ref (call, error);
-  cpu_library_threads (call, n_threads_of (call, y));
+  shape.n_threads = n_threads_of (call, y);
+  cpu_library_threads (call, shape.n_threads);
   if (state == NULL)
     state = &local;
   done = execute_pieces (state, call, &shape, ir_tensor_data_writable (y));

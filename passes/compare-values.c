@@ -205,6 +205,10 @@ ir_compare_values (const IrDiff *diff,
   return g_steal_pointer (&self);
 }
 
+/**
+ * ir_compared_values_free:
+ * @values: (transfer full): what ir_compare_values() returned
+ */
 void
 ir_compared_values_free (IrComparedValues *values)
 {

@@ -1,8 +1,9 @@
-/* The session's debugger: scoreboard, breakpoints, what-if and bisection. Each works on a fork of
- * the history in a job; the two results of a what-if are two timelines, of which one is on screen
- * and the other is kept, so that going back takes no time. */
+/* The session's debugger: scoreboard, breakpoints, what-if, bisection and reproducer. Each works on
+ * a fork of the history in a job; the two results of a what-if are two timelines, of which one is
+ * on screen and the other is kept, so that going back takes no time. */
 #include "config.h"
 
+#include "passes/bundle.h"
 #include "passes/pipeline.h"
 #include "views/session-private.h"
 
@@ -746,6 +747,120 @@ const char *
 ir_session_get_bisected (IrSession *self)
 {
   return self->bisected;
+}
+
+/* -- the reproducer -- */
+
+typedef struct
+{
+  DebugRequest *debug;
+  char *folder;
+} ReproduceRequest;
+
+static void
+reproduce_request_free (gpointer data)
+{
+  ReproduceRequest *request = data;
+
+  debug_request_free (request->debug);
+  g_free (request->folder);
+  g_free (request);
+}
+
+static void
+bundle_free (gpointer data)
+{
+  ir_bundle_clear (data);
+  g_free (data);
+}
+
+/* The steps are bisected again: what that found holds ids of a trial that is gone. */
+static gpointer
+run_reproduce (IrJob *job, gpointer data, GCancellable *cancellable, GError **error)
+{
+  const ReproduceRequest *request = data;
+  g_autoptr (IrTrial) trial = trial_new (request->debug, cancellable, error);
+  g_autoptr (IrPredicate) predicate = ir_predicate_parse (request->debug->predicate, error);
+  g_auto (IrBisection) found = { 0 };
+  IrReproduceOptions how = { .max_class = IR_CLASS_ROUNDING,
+                             .backend = ir_backend_find ("cpu"),
+                             .cancellable = cancellable };
+  const IrBundleOptions where = { .folder = request->folder };
+  IrBundle *bundle;
+
+  request->debug->job = job;
+  if (trial == NULL || predicate == NULL ||
+      !ir_bisect (trial, predicate, on_check, job, &found, error) ||
+      (ir_predicate_runs_graph (predicate) && !ir_bisect_find_divergence (trial, &found, error)))
+    return NULL;
+  ir_job_report (job, -1, "Cutting out the smallest part that fails");
+  how.pass = ir_pass_find (ir_history_pass_of (ir_trial_history (trial), found.step));
+  bundle = g_new0 (IrBundle, 1);
+  if (ir_bundle_write (trial, &found, request->debug->predicate, &how, &where, bundle, error) &&
+      !g_cancellable_set_error_if_cancelled (cancellable, error))
+    return bundle;
+  bundle_free (bundle);
+  return NULL;
+}
+
+static void
+on_reproduced (gpointer owner, gpointer result, const GError *error, gpointer data)
+{
+  IrSession *self = owner;
+  const ReproduceRequest *request = data;
+  IrBundle *bundle = result;
+
+  ir_session_end_job (self);
+  ir_session_changed (self, IR_CHANGED_BUSY);
+  if (bundle == NULL)
+    {
+      ir_session_failed (self, "The reproducer could not be written", error);
+      return;
+    }
+  if (bundle->reproduced)
+    ir_session_message (self, "Reproducer with %u of %u nodes written to %s", bundle->part.n_part,
+                        bundle->part.n_whole, request->folder);
+  else
+    ir_session_message (self, "Written to %s, but it does not fail when read back",
+                        request->folder);
+  bundle_free (bundle);
+}
+
+/**
+ * ir_session_can_reproduce:
+ *
+ * Returns: whether a bisection found the step of a pass, which can be run alone
+ */
+gboolean
+ir_session_can_reproduce (IrSession *self)
+{
+  return self->bisection != NULL && self->bisection->answer == IR_BISECT_FOUND &&
+         ir_pass_find (ir_history_pass_of (self->timeline->model, self->bisection->step)) != NULL;
+}
+
+/**
+ * ir_session_reproduce:
+ * @folder: where to write; it is made
+ *
+ * Writes a bundle that shows the failure that was found last, as irscope reproduce does.
+ */
+void
+ir_session_reproduce (IrSession *self, const char *folder)
+{
+  ReproduceRequest *request;
+
+  if (!ir_session_can_reproduce (self))
+    return;
+  request = g_new0 (ReproduceRequest, 1);
+  request->debug = debug_request_new (self);
+  request->debug->predicate = g_strdup (self->bisected);
+  request->folder = g_strdup (folder);
+  ir_session_start_job (self, "Writing a reproducer",
+                        &(IrJobSpec){ .run = run_reproduce,
+                                      .data = request,
+                                      .data_free = reproduce_request_free,
+                                      .result_free = bundle_free,
+                                      .done = on_reproduced });
 }
 
 static void

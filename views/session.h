@@ -260,3 +260,6 @@ void ir_session_bisect (IrSession *self, const char *predicate);
 const IrBisection *ir_session_get_bisection (IrSession *self); /* (nullable) */
 const char *ir_session_get_bisected (IrSession *self);         /* (nullable) the predicate */
 char *ir_session_bisection_text (IrSession *self);             /* (transfer full) for people */
+/* Writes what shows the failure that was found, without the rest of the graph, into @folder. */
+void ir_session_reproduce (IrSession *self, const char *folder);
+gboolean ir_session_can_reproduce (IrSession *self);

@@ -9,7 +9,7 @@
 typedef struct
 {
   IrSession *session; /* referenced */
-  GtkWidget *window, *entry, *find, *cancel, *verdict, *progress, *result;
+  GtkWidget *window, *entry, *find, *cancel, *verdict, *progress, *result, *reproduce;
   gboolean started; /* by this dialog */
 } Dialog;
 
@@ -54,6 +54,8 @@ update (Dialog *self)
   gtk_widget_set_sensitive (self->find, predicate != NULL && !busy &&
                                             ir_session_get_n_steps (self->session) > 0);
   gtk_widget_set_visible (self->cancel, busy && self->started);
+  gtk_widget_set_visible (self->reproduce, ir_session_can_reproduce (self->session));
+  gtk_widget_set_sensitive (self->reproduce, !busy);
 }
 
 static void
@@ -80,6 +82,39 @@ show_result (Dialog *self)
 
   if (text[0] != '\0' && g_strcmp0 (of, gtk_editable_get_text (GTK_EDITABLE (self->entry))) == 0)
     gtk_label_set_text (GTK_LABEL (self->result), text);
+}
+
+static void
+on_folder (GtkNativeDialog *chooser, int response, gpointer user_data)
+{
+  Dialog *self = g_object_get_data (user_data, "dialog");
+
+  if (response == GTK_RESPONSE_ACCEPT)
+    {
+      g_autoptr (GFile) folder = gtk_file_chooser_get_file (GTK_FILE_CHOOSER (chooser));
+      g_autofree char *path = g_file_get_path (folder);
+
+      if (path != NULL)
+        {
+          self->started = TRUE;
+          ir_session_reproduce (self->session, path);
+        }
+    }
+  g_object_unref (chooser);
+}
+
+/* A new folder, so that nothing is mixed up with what is there. */
+static void
+choose_folder (Dialog *self)
+{
+  GtkFileChooserNative *chooser = gtk_file_chooser_native_new (
+      "Write a Reproducer", GTK_WINDOW (self->window), GTK_FILE_CHOOSER_ACTION_SAVE, "_Write",
+      "_Cancel");
+
+  gtk_file_chooser_set_current_name (GTK_FILE_CHOOSER (chooser), "reproducer");
+  gtk_native_dialog_set_modal (GTK_NATIVE_DIALOG (chooser), TRUE);
+  g_signal_connect_object (chooser, "response", G_CALLBACK (on_folder), self->window, 0);
+  gtk_native_dialog_show (GTK_NATIVE_DIALOG (chooser));
 }
 
 static void
@@ -190,6 +225,11 @@ make_content (Dialog *self)
   g_signal_connect_swapped (self->entry, "activate", G_CALLBACK (start), self);
   self->verdict = make_label (NULL, "caption");
   self->result = make_label (NULL, NULL);
+  self->reproduce = gtk_button_new_with_label ("Write a Reproducer…");
+  gtk_widget_set_tooltip_text (self->reproduce, "The smallest part of the graph that still fails, "
+                                                "with its inputs and a command, in a folder");
+  gtk_widget_set_halign (self->reproduce, GTK_ALIGN_START);
+  g_signal_connect_swapped (self->reproduce, "clicked", G_CALLBACK (choose_folder), self);
   gtk_label_set_selectable (GTK_LABEL (self->result), TRUE);
   gtk_widget_set_can_focus (self->result, FALSE);
   gtk_box_append (
@@ -201,6 +241,7 @@ make_content (Dialog *self)
   gtk_box_append (GTK_BOX (box), self->verdict);
   gtk_box_append (GTK_BOX (box), make_buttons (self));
   gtk_box_append (GTK_BOX (box), self->result);
+  gtk_box_append (GTK_BOX (box), self->reproduce);
   gtk_box_append (GTK_BOX (box), make_label ("Examples", "heading"));
   gtk_box_append (GTK_BOX (box), make_examples (self));
   gtk_widget_set_margin_top (box, 18);

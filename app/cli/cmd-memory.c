@@ -147,6 +147,13 @@ run_instance (Cli *cli)
 
 /* -- a graph -- */
 
+static void
+add_value (cJSON *object, const char *key, const IrModel *model, IrValueId id)
+{
+  if (id != 0)
+    cJSON_AddStringToObject (object, key, ir_model_value (model, id)->name);
+}
+
 static cJSON *
 plan_json (const IrModel *model, const IrMemPlan *plan)
 {
@@ -171,8 +178,10 @@ plan_json (const IrModel *model, const IrMemPlan *plan)
       cli_json_add_uint (object, "size", item->size);
       cJSON_AddNumberToObject (object, "first", item->first);
       cJSON_AddNumberToObject (object, "last", item->last);
-      if (item->alias_of != 0)
-        cJSON_AddStringToObject (object, "alias_of", ir_model_value (model, item->alias_of)->name);
+      add_value (object, "alias_of", model, item->alias_of);
+      add_value (object, "view_of", model, item->view_of);
+      add_value (object, "over", model, item->over);
+      add_value (object, "part_of", model, item->part_of);
       cJSON_AddItemToArray (array, object);
     }
   return json;
@@ -206,6 +215,22 @@ print_csv (const IrModel *model, const IrMemPlan *plan)
 }
 
 static void
+print_relation (const IrModel *model,
+                const IrMemPlan *plan,
+                const IrMemItem *item,
+                const char *verb,
+                IrValueId id)
+{
+  guint64 at = ir_mem_plan_distance (plan, id, item->value);
+
+  if (id == 0)
+    return;
+  printf ("; %s %s", verb, ir_model_value (model, id)->name);
+  if (at > 0)
+    printf (" + %" G_GUINT64_FORMAT, at);
+}
+
+static void
 print_text (const IrModel *model, const IrMemPlan *plan)
 {
   g_autofree char *peak = cli_format_bytes (plan->peak_bytes),
@@ -217,9 +242,14 @@ print_text (const IrModel *model, const IrMemPlan *plan)
   for (guint i = 0; i < plan->items->len; i++)
     {
       const IrMemItem *item = &g_array_index (plan->items, IrMemItem, i);
-      if (item->offset != IR_PLACE_EXTERNAL)
-        printf ("%12" G_GUINT64_FORMAT " %12" G_GUINT64_FORMAT "  %5u-%-5u %s\n", item->offset,
-                item->size, item->first, item->last, ir_model_value (model, item->value)->name);
+      if (item->offset == IR_PLACE_EXTERNAL)
+        continue;
+      printf ("%12" G_GUINT64_FORMAT " %12" G_GUINT64_FORMAT "  %5u-%-5u %s", item->offset,
+              item->size, item->first, item->last, ir_model_value (model, item->value)->name);
+      print_relation (model, plan, item, "is in", item->view_of);
+      print_relation (model, plan, item, "is written over", item->over);
+      print_relation (model, plan, item, "is part of", item->part_of);
+      printf ("\n");
     }
 }
 

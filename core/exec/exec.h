@@ -96,7 +96,10 @@ typedef struct
   IrValueId value;
   guint64 offset, size; /* bytes; offset IR_PLACE_EXTERNAL: inputs, outputs, constants */
   guint first, last;    /* steps of the schedule, both inclusive */
-  IrValueId alias_of;   /* 0, or the value whose bytes it shares (views, in place) */
+  IrValueId alias_of;   /* 0, or the value whose bytes it lies in; the next three say why */
+  IrValueId view_of;    /* 0, or what it has the contents of, or of a part of it */
+  IrValueId over;       /* 0, or the input of its node that it is written over */
+  IrValueId part_of;    /* 0, or the output of a Concat that it is written into in its place */
 } IrMemItem;
 
 typedef struct

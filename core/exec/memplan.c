@@ -1,59 +1,35 @@
 /* The memory plan: where in one arena every intermediate value lies, and from which step to which.
- * Liveness comes from the schedule; values that share bytes (views, and kernels that may write over
- * their input) are one block that lives as long as any of them; memplan-place.c places the blocks.
+ * Liveness comes from the schedule; values that share bytes (memplan-share.c) are one block that
+ * lives as long as any of them; memplan-place.c places the blocks.
  */
 #include "config.h"
 
-#include "core/exec/blocks.h"
-#include "core/exec/exec-private.h"
-#include "core/exec/memplan-private.h"
-
-struct _IrMemDetails
-{
-  IrMemResult result;
-  GArray *block_of; /* of guint, one per item: index into blocks, G_MAXUINT: none */
-  GArray *blocks;   /* of IrMemBlock */
-  GArray *owners;   /* of IrValueId, one per block: the value that it was made for */
-};
+#include "core/exec/memplan-graph.h"
 
 /* -- what lives when -- */
 
-typedef struct
-{
-  const IrGraph *graph;
-  const IrSchedule *schedule; /* (nullable) */
-  IrMemPlan *plan;
-  GHashTable *step_of; /* node id -> step + 1 */
-  GHashTable *item_of; /* value id -> index into plan->items, + 1 */
-  GArray *block_of;    /* of guint, one per item: index into blocks, G_MAXUINT: none */
-  GArray *blocks;      /* of IrMemBlock */
-  GArray *owners;      /* of IrValueId, one per block */
-  gboolean separate;
-} Planner;
-
-typedef enum
-{
-  REFUSAL_NONE,
-  REFUSAL_EXTERNAL,
-  REFUSAL_SIZE,
-  REFUSAL_LAYOUT,
-  REFUSAL_READ_LATER,
-  REFUSAL_READ_TWICE,
-  REFUSAL_BESIDE
-} Refusal;
-
 static guint
-step_of (const Planner *planner, const IrNode *node)
+step_of (const IrMemPlanner *planner, const IrNode *node)
 {
   gpointer step = g_hash_table_lookup (planner->step_of, GUINT_TO_POINTER (node->id));
 
   return step != NULL ? GPOINTER_TO_UINT (step) - 1 : 0;
 }
 
-static IrMemItem *
-find_item (const Planner *planner, const IrValue *value, guint *index)
+/**
+ * ir_mem_planner_find:
+ * @planner: a planner
+ * @value: (nullable): a value
+ * @index: (out): of its item
+ *
+ * Returns: (transfer none) (nullable): its item; %NULL: there is none yet
+ */
+IrMemItem *
+ir_mem_planner_find (const IrMemPlanner *planner, const IrValue *value, guint *index)
 {
-  gpointer found = g_hash_table_lookup (planner->item_of, GUINT_TO_POINTER (value->id));
+  gpointer found = value != NULL
+                       ? g_hash_table_lookup (planner->item_of, GUINT_TO_POINTER (value->id))
+                       : NULL;
 
   if (found == NULL)
     return NULL;
@@ -63,7 +39,7 @@ find_item (const Planner *planner, const IrValue *value, guint *index)
 
 /* The last step that reads @value, and whether the value must outlive the run. */
 static guint
-last_use (const Planner *planner, const IrValue *value, guint first, gboolean *escapes)
+last_use (const IrMemPlanner *planner, const IrValue *value, guint first, gboolean *escapes)
 {
   guint last = first;
 
@@ -79,185 +55,173 @@ last_use (const Planner *planner, const IrValue *value, guint first, gboolean *e
   return last;
 }
 
-static void
-add_item (Planner *planner, const IrMemItem *item, const IrValue *value, guint block)
+/**
+ * ir_mem_planner_add:
+ * @planner: a planner
+ * @item: an item
+ * @value: its value
+ * @block: a block without a parent, or %IR_MEM_NO_BLOCK
+ * @at: bytes from the start of the block
+ */
+void
+ir_mem_planner_add (
+    IrMemPlanner *planner, const IrMemItem *item, const IrValue *value, guint block, guint64 at)
 {
+  guint index = planner->plan->items->len;
+
   g_array_append_val (planner->plan->items, *item);
   g_array_append_val (planner->block_of, block);
+  g_array_append_val (planner->at_of, at);
   g_hash_table_insert (planner->item_of, GUINT_TO_POINTER (value->id),
-                       GUINT_TO_POINTER (planner->plan->items->len));
+                       GUINT_TO_POINTER (index + 1));
+  if (block != IR_MEM_NO_BLOCK)
+    g_array_append_val (g_array_index (planner->ranges, IrMemRange, block).items, index);
 }
 
-static guint
-block_of (const Planner *planner, const IrValue *value)
+/**
+ * ir_mem_planner_new_block:
+ * @planner: a planner
+ * @item: what it is for
+ *
+ * Returns: the index of a new block that lives as long as @item
+ */
+guint
+ir_mem_planner_new_block (IrMemPlanner *planner, const IrMemItem *item)
 {
-  return planner->schedule != NULL ? ir_schedule_block (planner->schedule, value) : 0;
+  IrMemBlock block = { .size = item->size, .first = item->first, .last = item->last };
+  IrMemRange range = { .parent = IR_MEM_NO_BLOCK, .owner = item->value };
+
+  ir_mem_planner_widen (planner, &block.first, &block.last);
+  range.items = g_array_new (FALSE, FALSE, sizeof (guint));
+  g_array_append_val (planner->blocks, block);
+  g_array_append_val (planner->ranges, range);
+  return planner->blocks->len - 1;
 }
 
-static void
-add_external (Planner *planner, const IrValue *value, guint first)
-{
-  IrMemItem item = { .value = value->id, .offset = IR_PLACE_EXTERNAL, .first = first };
-  gboolean escapes;
-  gsize size = 0;
-
-  if (value->type != NULL && ir_blocks_bytes (value->type, block_of (planner, value), &size))
-    item.size = size;
-  item.last = last_use (planner, value, first, &escapes);
-  add_item (planner, &item, value, G_MAXUINT);
-}
-
-/* -- sharing bytes -- */
-
-static const char *const refusals[] = {
-  [REFUSAL_NONE] = "",
-  [REFUSAL_EXTERNAL] = "lies outside the arena",
-  [REFUSAL_SIZE] = "has another size or type",
-  [REFUSAL_LAYOUT] = "is kept in another layout",
-  [REFUSAL_READ_LATER] = "is still read later, itself or through a view",
-  [REFUSAL_READ_TWICE] = "is read by another input of the same node, too",
-  [REFUSAL_BESIDE] = "may be read by a node that runs beside this one",
-};
-
-/* The steps that run beside @step, itself included, or NULL where it runs alone. */
 static const IrScheduleSpan *
-span_of (const IrSchedule *schedule, guint step)
+span_of (const IrMemPlanner *planner, guint step)
 {
-  const GArray *spans = schedule != NULL ? schedule->spans : NULL;
+  const GArray *spans = planner->schedule != NULL ? planner->schedule->spans : NULL;
   guint low = 0, high = spans != NULL ? spans->len : 0;
 
   while (low < high)
     {
       guint middle = (low + high) / 2;
       const IrScheduleSpan *span = &g_array_index (spans, IrScheduleSpan, middle);
-      if (step >= span->first && step <= span->last)
-        return span;
       if (step < span->first)
         high = middle;
-      else
+      else if (step > span->last)
         low = middle + 1;
+      else
+        return span;
     }
   return NULL;
 }
 
-/* Whether the output of @node may be written over its input @slot: element by element, over bytes
- * that nothing reads again. */
-static Refusal
-may_overwrite (
-    const Planner *planner, const IrNode *node, guint slot, const IrMemItem *output, guint *index)
+/**
+ * ir_mem_planner_widen:
+ * @planner: a planner
+ * @first: (inout): a step
+ * @last: (inout): a step
+ *
+ * Steps that run beside each other have no order: what lives in one of them lives in all.
+ */
+void
+ir_mem_planner_widen (const IrMemPlanner *planner, guint *first, guint *last)
 {
-  const IrValue *input = ir_node_input (node, slot);
-  IrMemItem *item = input != NULL ? find_item (planner, input, index) : NULL;
+  const IrScheduleSpan *begin = span_of (planner, *first), *end = span_of (planner, *last);
 
-  if (item == NULL)
-    return REFUSAL_EXTERNAL;
-  guint block = g_array_index (planner->block_of, guint, *index);
-  if (block == G_MAXUINT)
-    return REFUSAL_EXTERNAL;
-  /* Beyond the first input equal bytes may hide another number of elements, which are repeated. */
-  if (item->size != output->size ||
-      (slot > 0 && input->type->dtype != node->outputs[0]->type->dtype))
-    return REFUSAL_SIZE;
-  if (block_of (planner, input) != block_of (planner, node->outputs[0]))
-    return REFUSAL_LAYOUT;
-  if (g_array_index (planner->blocks, IrMemBlock, block).last != output->first)
-    return REFUSAL_READ_LATER;
-  if ((item->alias_of != 0 || input->n_uses > 1) &&
-      span_of (planner->schedule, output->first) != NULL)
-    return REFUSAL_BESIDE;
-  for (guint i = 0; i < node->n_inputs; i++)
+  if (begin != NULL)
+    *first = begin->first;
+  if (end != NULL)
+    *last = end->last;
+}
+
+/**
+ * ir_mem_planner_beside:
+ * @planner: a planner
+ * @node: a node of the schedule
+ * @value: a value
+ *
+ * Returns: whether another worker may read @value while @node runs
+ */
+gboolean
+ir_mem_planner_beside (const IrMemPlanner *planner, const IrNode *node, const IrValue *value)
+{
+  const IrScheduleSpan *span = span_of (planner, step_of (planner, node));
+  const GArray *items = planner->schedule != NULL ? planner->schedule->items : NULL;
+
+  for (guint i = 0; span != NULL && i < value->n_uses; i++)
     {
-      const IrValue *other = node->inputs[i];
-      guint other_index;
-      if (i != slot && other != NULL && find_item (planner, other, &other_index) != NULL &&
-          g_array_index (planner->block_of, guint, other_index) == block)
-        return REFUSAL_READ_TWICE;
+      const IrNode *reader = ir_use_node_in (planner->graph, ir_value_use (value, i));
+      guint step = reader != NULL ? step_of (planner, reader) : 0;
+      if (reader != NULL && step >= span->first && step <= span->last &&
+          g_array_index (items, IrScheduleItem, step).worker !=
+              g_array_index (items, IrScheduleItem, step_of (planner, node)).worker)
+        return TRUE;
     }
-  return REFUSAL_NONE;
-}
-
-/* How many inputs come into question: the flag promises it of the first; a kernel of two operands
- * reads both elements before it writes theirs. */
-static guint
-n_overwritable (const IrNode *node)
-{
-  const guint both = IR_OP_INPLACE | IR_OP_ELEMENTWISE;
-
-  if (node->op == NULL || !(node->op->flags & IR_OP_INPLACE))
-    return 0;
-  return (node->op->flags & both) == both && node->n_inputs == 2 && node->n_outputs == 1 ? 2 : 1;
-}
-
-static gboolean
-find_overwritable (const Planner *planner, const IrNode *node, const IrMemItem *item, guint *index)
-{
-  for (guint slot = 0; slot < n_overwritable (node) && slot < node->n_inputs; slot++)
-    if (may_overwrite (planner, node, slot, item, index) == REFUSAL_NONE)
-      return TRUE;
   return FALSE;
 }
 
-static void
-share_block (Planner *planner, IrMemItem *item, guint of, const IrValue *value)
+/**
+ * ir_mem_planner_layout:
+ * @planner: a planner
+ * @value: a value
+ *
+ * Returns: how many channels of it stand together; 0: it is plain
+ */
+guint
+ir_mem_planner_layout (const IrMemPlanner *planner, const IrValue *value)
 {
-  const IrMemItem *base = &g_array_index (planner->plan->items, IrMemItem, of);
-  guint block = g_array_index (planner->block_of, guint, of);
-
-  item->alias_of = base->alias_of != 0 ? base->alias_of : base->value;
-  if (block != G_MAXUINT)
-    {
-      IrMemBlock *shared = &g_array_index (planner->blocks, IrMemBlock, block);
-      shared->last = MAX (shared->last, item->last);
-    }
-  else
-    item->offset = IR_PLACE_EXTERNAL;
-  add_item (planner, item, value, block);
+  return planner->schedule != NULL ? ir_schedule_block (planner->schedule, value) : 0;
 }
 
 static void
-add_output (Planner *planner, const IrNode *node, guint slot, guint step)
+add_external (IrMemPlanner *planner, const IrValue *value, guint first)
+{
+  IrMemItem item = { .value = value->id, .offset = IR_PLACE_EXTERNAL, .first = first };
+  gboolean escapes;
+  gsize size = 0;
+
+  if (value->type != NULL &&
+      ir_blocks_bytes (value->type, ir_mem_planner_layout (planner, value), &size))
+    item.size = size;
+  item.last = last_use (planner, value, first, &escapes);
+  ir_mem_planner_add (planner, &item, value, IR_MEM_NO_BLOCK, 0);
+}
+
+static void
+add_output (IrMemPlanner *planner, const IrNode *node, guint slot, guint step)
 {
   const IrValue *value = node->outputs[slot];
   IrMemItem item = { .value = value->id, .first = step };
   gboolean escapes, sized;
   gsize size = 0;
-  guint of;
 
   sized = value->type != NULL && ir_type_is_tensor (value->type) &&
-          ir_blocks_bytes (value->type, block_of (planner, value), &size);
+          ir_blocks_bytes (value->type, ir_mem_planner_layout (planner, value), &size);
   item.size = size;
   item.last = last_use (planner, value, step, &escapes);
   if (escapes || !sized || size == 0 || ir_value_constant (value) != NULL ||
       ir_node_is_constant (node))
     {
       item.offset = IR_PLACE_EXTERNAL;
-      add_item (planner, &item, value, G_MAXUINT);
+      ir_mem_planner_add (planner, &item, value, IR_MEM_NO_BLOCK, 0);
       return;
     }
-  const IrValue *input = ir_node_input (node, 0);
-  if (slot == 0 && node->op != NULL && (node->op->flags & IR_OP_VIEW) && input != NULL &&
-      !planner->separate && find_item (planner, input, &of) != NULL &&
-      block_of (planner, input) == 0)
-    {
-      share_block (planner, &item, of, value);
-      return;
-    }
+  if (ir_mem_share_view (planner, node, slot, &item))
+    return;
   planner->plan->naive_bytes += ir_mem_align (size, planner->plan->align_bytes);
-  if (slot == 0 && !planner->separate && find_overwritable (planner, node, &item, &of))
-    {
-      share_block (planner, &item, of, value);
-      return;
-    }
-  IrMemBlock block = { .size = size, .first = step, .last = item.last };
-  guint index = planner->blocks->len;
-  g_array_append_val (planner->blocks, block);
-  g_array_append_val (planner->owners, value->id);
-  add_item (planner, &item, value, index);
+  if (ir_mem_share_over (planner, node, slot, &item))
+    return;
+  guint block = ir_mem_planner_new_block (planner, &item);
+  ir_mem_planner_add (planner, &item, value, block, 0);
 }
 
 static void
-collect (Planner *planner, const IrSchedule *schedule)
+collect (IrMemPlanner *planner)
 {
+  const IrSchedule *schedule = planner->schedule;
   IrModel *model = planner->graph->model;
   guint n_values;
   IrValue *const *values = ir_graph_values (planner->graph, &n_values);
@@ -276,59 +240,165 @@ collect (Planner *planner, const IrSchedule *schedule)
       for (guint slot = 0; node != NULL && slot < node->n_outputs; slot++)
         if (node->outputs[slot] != NULL)
           add_output (planner, node, slot, step);
+      if (node != NULL)
+        ir_mem_share_parts (planner, node);
     }
 }
 
-/* Steps that run beside each other are one moment: what lives in one of them lives in all. */
-static void
-widen (const IrSchedule *schedule, guint *first, guint *last)
-{
-  const IrScheduleSpan *from = span_of (schedule, *first), *to = span_of (schedule, *last);
+/* -- from items to a plan -- */
 
-  *first = from != NULL ? from->first : *first;
-  *last = to != NULL ? to->last : *last;
+static IrMemPlan *
+plan_empty (guint align_bytes)
+{
+  IrMemPlan *plan = g_new0 (IrMemPlan, 1);
+
+  g_atomic_ref_count_init (&plan->ref_count);
+  plan->align_bytes = align_bytes;
+  plan->items = g_array_new (FALSE, FALSE, sizeof (IrMemItem));
+  plan->details = g_new0 (struct _IrMemDetails, 1);
+  plan->details->block_of = g_array_new (FALSE, FALSE, sizeof (guint));
+  plan->details->blocks = g_array_new (FALSE, FALSE, sizeof (IrMemBlock));
+  plan->details->owners = g_array_new (FALSE, FALSE, sizeof (IrValueId));
+  plan->details->refusals = g_array_new (FALSE, FALSE, sizeof (IrMemRefusal));
+  return plan;
 }
 
-static void
-widen_lives (Planner *planner, const IrSchedule *schedule)
+/**
+ * ir_mem_planner_init:
+ * @planner: (out): a planner without items
+ * @graph: what it is for
+ * @schedule: (nullable): order of its nodes, and layouts
+ */
+void
+ir_mem_planner_init (IrMemPlanner *planner, const IrGraph *graph, const IrSchedule *schedule)
 {
-  for (guint i = 0; i < planner->plan->items->len; i++)
-    {
-      IrMemItem *item = &g_array_index (planner->plan->items, IrMemItem, i);
-      widen (schedule, &item->first, &item->last);
-    }
-  for (guint i = 0; i < planner->blocks->len; i++)
-    {
-      IrMemBlock *block = &g_array_index (planner->blocks, IrMemBlock, i);
-      widen (schedule, &block->first, &block->last);
-    }
-}
-
-static void
-planner_init (Planner *planner, const IrGraph *graph, IrMemPlan *plan)
-{
-  *planner = (Planner){
+  *planner = (IrMemPlanner){
     .graph = graph,
-    .plan = plan,
+    .schedule = schedule,
     .step_of = g_hash_table_new (NULL, NULL),
     .item_of = g_hash_table_new (NULL, NULL),
     .block_of = g_array_new (FALSE, FALSE, sizeof (guint)),
+    .at_of = g_array_new (FALSE, FALSE, sizeof (guint64)),
     .blocks = g_array_new (FALSE, FALSE, sizeof (IrMemBlock)),
-    .owners = g_array_new (FALSE, FALSE, sizeof (IrValueId)),
+    .ranges = g_array_new (FALSE, FALSE, sizeof (IrMemRange)),
   };
 }
 
-/* What is worth keeping goes into the plan. */
-static void
-planner_finish (Planner *planner)
+/**
+ * ir_mem_planner_clear:
+ * @planner: a planner; its plan stays
+ */
+void
+ir_mem_planner_clear (IrMemPlanner *planner)
 {
-  struct _IrMemDetails *details = planner->plan->details;
-
-  details->block_of = planner->block_of;
-  details->blocks = planner->blocks;
-  details->owners = planner->owners;
+  for (guint i = 0; i < planner->ranges->len; i++)
+    g_clear_pointer (&g_array_index (planner->ranges, IrMemRange, i).items, g_array_unref);
+  g_array_unref (planner->block_of);
+  g_array_unref (planner->at_of);
+  g_array_unref (planner->blocks);
+  g_array_unref (planner->ranges);
   g_hash_table_unref (planner->step_of);
   g_hash_table_unref (planner->item_of);
+}
+
+/* Blocks that became ranges of others are left out; the rest goes into the plan. */
+static void
+number_blocks (const IrMemPlanner *planner)
+{
+  struct _IrMemDetails *details = planner->plan->details;
+  g_autofree guint *number = g_new (guint, planner->blocks->len + 1);
+
+  for (guint i = 0; i < planner->blocks->len; i++)
+    {
+      const IrMemRange *range = &g_array_index (planner->ranges, IrMemRange, i);
+      if (range->parent != IR_MEM_NO_BLOCK)
+        continue;
+      number[i] = details->blocks->len;
+      g_array_append_val (details->blocks, g_array_index (planner->blocks, IrMemBlock, i));
+      g_array_append_val (details->owners, range->owner);
+    }
+  for (guint i = 0; i < planner->block_of->len; i++)
+    {
+      IrMemItem *item = &g_array_index (planner->plan->items, IrMemItem, i);
+      guint64 at;
+      guint root = ir_mem_root_of (planner, i, &at), block = IR_MEM_NO_BLOCK;
+      if (root != IR_MEM_NO_BLOCK)
+        {
+          IrValueId owner = g_array_index (planner->ranges, IrMemRange, root).owner;
+          block = number[root];
+          item->offset = at;
+          item->alias_of = owner != item->value ? owner : 0;
+        }
+      g_array_append_val (details->block_of, block);
+    }
+}
+
+static IrMemPlan *
+place (const IrMemPlanner *planner, const IrMemOptions *options)
+{
+  IrMemPlan *plan = planner->plan;
+  IrMemResult *result = &plan->details->result;
+
+  number_blocks (planner);
+  IrMemBlock *blocks = (IrMemBlock *) (void *) plan->details->blocks->data;
+  ir_mem_place (blocks, plan->details->blocks->len, options, result);
+  plan->peak_bytes = result->peak_bytes;
+  plan->lower_bound_bytes = result->lower_bound_bytes;
+  for (guint i = 0; i < plan->items->len; i++)
+    {
+      guint block = g_array_index (plan->details->block_of, guint, i);
+      if (block != IR_MEM_NO_BLOCK)
+        g_array_index (plan->items, IrMemItem, i).offset += blocks[block].offset;
+    }
+  return plan;
+}
+
+/* How many bytes live at each step, and at most. */
+static void
+measure (const IrMemPlanner *from, IrMemPlanner *to)
+{
+  guint n_steps = from->schedule->items->len;
+  gint64 bytes = 0;
+
+  to->live = g_new0 (gint64, n_steps + 2);
+  for (guint i = 0; i < from->blocks->len; i++)
+    {
+      const IrMemBlock *block = &g_array_index (from->blocks, IrMemBlock, i);
+      gint64 size = (gint64) ir_mem_align (block->size, from->plan->align_bytes);
+      to->live[block->first] += size;
+      to->live[block->last + 1] -= size;
+    }
+  for (guint step = 0; step < n_steps; step++)
+    {
+      bytes += to->live[step];
+      to->live[step] = bytes;
+      to->most = MAX (to->most, bytes);
+    }
+}
+
+/* The same once more, with parts in their wholes; the one that needs more is let go. */
+static IrMemPlan *
+plan_slices (const IrMemPlanner *without, const IrMemOptions *options)
+{
+  IrMemPlanner planner;
+
+  ir_mem_planner_init (&planner, without->graph, without->schedule);
+  planner.plan = plan_empty (options->align_bytes);
+  planner.refusals = planner.plan->details->refusals;
+  planner.slices = TRUE;
+  measure (without, &planner);
+  collect (&planner);
+  IrMemPlan *plan = place (&planner, options);
+  gboolean low = plan->peak_bytes <= (guint64) planner.most;
+  g_free (planner.live);
+  ir_mem_planner_clear (&planner);
+  if (low)
+    return plan;
+  IrMemPlan *other = place (without, options);
+  if (plan->peak_bytes <= other->peak_bytes)
+    return plan;
+  ir_mem_plan_unref (plan);
+  return other;
 }
 
 /**
@@ -340,8 +410,9 @@ planner_finish (Planner *planner)
  *
  * Plans one arena for the intermediate values of the main graph. Graph inputs, graph outputs,
  * constants and values of unknown size are %IR_PLACE_EXTERNAL. Views share the bytes of their
- * input; where a kernel may work in place and nothing reads its input again, the output takes that
- * place.
+ * input, and so do ranges that Split and Slice cut out; where a kernel may work in place and
+ * nothing reads its input again, the output takes that place; what Concat joins lies in the whole
+ * from the beginning. Ranges are shared only where no more lives at once than without.
  *
  * Cost: see ir_mem_place().
  *
@@ -355,31 +426,23 @@ ir_mem_plan_new_full (IrModel *model,
 {
   g_return_val_if_fail (model != NULL && schedule != NULL && options != NULL, NULL);
   g_return_val_if_fail (options->align_bytes > 0, NULL);
-  IrMemPlan *plan = g_new0 (IrMemPlan, 1);
-  Planner planner;
+  IrMemPlanner planner;
+  IrMemPlan *plan;
 
-  g_atomic_ref_count_init (&plan->ref_count);
-  plan->align_bytes = options->align_bytes;
-  plan->items = g_array_new (FALSE, FALSE, sizeof (IrMemItem));
-  plan->details = g_new0 (struct _IrMemDetails, 1);
-  planner_init (&planner, model->main, plan);
-  planner.schedule = schedule;
+  ir_mem_planner_init (&planner, model->main, schedule);
+  planner.plan = plan_empty (options->align_bytes);
+  planner.refusals = planner.plan->details->refusals;
   planner.separate = (flags & IR_MEM_SEPARATE) != 0;
-  collect (&planner, schedule);
-  if (schedule->spans != NULL)
-    widen_lives (&planner, schedule);
-  IrMemBlock *blocks = (IrMemBlock *) (void *) planner.blocks->data;
-  IrMemResult *result = &plan->details->result;
-  ir_mem_place (blocks, planner.blocks->len, options, result);
-  plan->peak_bytes = result->peak_bytes;
-  plan->lower_bound_bytes = result->lower_bound_bytes;
-  for (guint i = 0; i < plan->items->len; i++)
+  collect (&planner);
+  if (planner.n_slices == 0)
+    plan = place (&planner, options);
+  else
     {
-      guint block = g_array_index (planner.block_of, guint, i);
-      if (block != G_MAXUINT)
-        g_array_index (plan->items, IrMemItem, i).offset = blocks[block].offset;
+      plan = plan_slices (&planner, options);
+      if (plan != planner.plan)
+        ir_mem_plan_unref (planner.plan);
     }
-  planner_finish (&planner);
+  ir_mem_planner_clear (&planner);
   return plan;
 }
 
@@ -442,115 +505,28 @@ ir_mem_plan_block_value (const IrMemPlan *plan, guint block)
   return g_array_index (plan->details->owners, IrValueId, block);
 }
 
-/* -- answers -- */
-
-static void
-explain_sharing (GString *text, const IrMemPlan *plan, const IrModel *model, guint index)
-{
-  const IrMemItem *item = &g_array_index (plan->items, IrMemItem, index);
-  const IrNode *node = ir_model_value (model, item->value)->producer;
-  Planner planner;
-
-  if (item->alias_of != 0)
-    {
-      g_string_append_printf (text, "It shares the bytes of %s.\n",
-                              ir_model_value (model, item->alias_of)->name);
-      return;
-    }
-  if (node == NULL || n_overwritable (node) == 0)
-    {
-      g_string_append (text, "The kernel of its node cannot work in place.\n");
-      return;
-    }
-  planner_init (&planner, model->main, (IrMemPlan *) plan);
-  g_clear_pointer (&planner.block_of, g_array_unref);
-  g_clear_pointer (&planner.blocks, g_array_unref);
-  planner.block_of = g_array_ref (plan->details->block_of);
-  planner.blocks = g_array_ref (plan->details->blocks);
-  for (guint i = 0; i < plan->items->len; i++)
-    g_hash_table_insert (planner.item_of,
-                         GUINT_TO_POINTER (g_array_index (plan->items, IrMemItem, i).value),
-                         GUINT_TO_POINTER (i + 1));
-  for (guint slot = 0; slot < n_overwritable (node) && slot < node->n_inputs; slot++)
-    {
-      guint of;
-      Refusal refusal = may_overwrite (&planner, node, slot, item, &of);
-      if (node->inputs[slot] != NULL && refusal != REFUSAL_NONE)
-        g_string_append_printf (text, "It cannot be written over %s, which %s.\n",
-                                node->inputs[slot]->name, refusals[refusal]);
-    }
-  g_array_unref (planner.block_of);
-  g_array_unref (planner.blocks);
-  g_array_unref (planner.owners);
-  g_hash_table_unref (planner.step_of);
-  g_hash_table_unref (planner.item_of);
-}
-
-/* What lives at some step of the block's life, and would have to go for it to lie at 0. */
-static void
-explain_conflicts (GString *text, const IrMemPlan *plan, const IrModel *model, guint block)
-{
-  const GArray *blocks = plan->details->blocks;
-  const IrMemBlock *mine = &g_array_index (blocks, IrMemBlock, block);
-  guint n_others = 0;
-
-  for (guint i = 0; i < blocks->len; i++)
-    {
-      const IrMemBlock *other = &g_array_index (blocks, IrMemBlock, i);
-      if (i == block || other->last < mine->first || other->first > mine->last)
-        continue;
-      n_others++;
-      g_string_append_printf (
-          text, "  %s %s: steps %u to %u, bytes %" G_GUINT64_FORMAT " to %" G_GUINT64_FORMAT "\n",
-          other->offset < mine->offset ? "below" : "above",
-          ir_model_value (model, ir_mem_plan_block_value (plan, i))->name, other->first,
-          other->last, other->offset, other->offset + other->size);
-    }
-  g_string_append_printf (text, "%u other blocks live at the same time%s\n", n_others,
-                          n_others > 0 ? " (above)." : ".");
-}
-
 /**
- * ir_mem_plan_explain:
+ * ir_mem_plan_distance:
  * @plan: a plan
- * @model: the model that it is of
- * @value: one of its values
+ * @from: a value of the arena, or 0
+ * @to: a value that lies in it
  *
- * Says where @value lies and for how long, what it shares bytes with or why it does not, and which
- * blocks live at the same time, so that it cannot have their bytes.
- *
- * Returns: (transfer full): lines of text
+ * Returns: how many bytes behind the start of @from @to begins; 0 where there is no @from
  */
-char *
-ir_mem_plan_explain (const IrMemPlan *plan, const IrModel *model, IrValueId value)
+guint64
+ir_mem_plan_distance (const IrMemPlan *plan, IrValueId from, IrValueId to)
 {
-  GString *text = g_string_new (NULL);
-  guint index = 0;
+  guint64 start = 0, end = 0;
 
-  while (index < plan->items->len && g_array_index (plan->items, IrMemItem, index).value != value)
-    index++;
-  if (index == plan->items->len)
+  for (guint i = 0; from != 0 && i < plan->items->len; i++)
     {
-      g_string_append (text, "The plan does not know this value.\n");
-      return g_string_free (text, FALSE);
+      const IrMemItem *item = &g_array_index (plan->items, IrMemItem, i);
+      if (item->value == from)
+        start = item->offset;
+      if (item->value == to)
+        end = item->offset;
     }
-  const IrMemItem *item = &g_array_index (plan->items, IrMemItem, index);
-  guint block = g_array_index (plan->details->block_of, guint, index);
-  const char *name = ir_model_value (model, value)->name;
-  if (block == G_MAXUINT)
-    g_string_append_printf (text,
-                            "%s lies outside the arena: it is an input, an output or a constant "
-                            "of the graph, shares the bytes of one, or has no known size.\n",
-                            name);
-  else
-    {
-      g_string_append_printf (
-          text, "%s: bytes %" G_GUINT64_FORMAT " to %" G_GUINT64_FORMAT ", steps %u to %u.\n", name,
-          item->offset, item->offset + item->size, item->first, item->last);
-      explain_sharing (text, plan, model, index);
-      explain_conflicts (text, plan, model, block);
-    }
-  return g_string_free (text, FALSE);
+  return end - start;
 }
 
 /**
@@ -579,6 +555,7 @@ ir_mem_plan_unref (IrMemPlan *plan)
   g_array_unref (plan->details->block_of);
   g_array_unref (plan->details->blocks);
   g_array_unref (plan->details->owners);
+  g_array_unref (plan->details->refusals);
   g_free (plan->details);
   g_free (plan);
 }

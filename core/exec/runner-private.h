@@ -156,6 +156,7 @@ void ir_step_finish (IrRunState *state, const IrRunStep *step);
 gboolean ir_steps_holds (const IrPrepared *prepared, IrValueId id, const IrTensor *tensor);
 void ir_steps_feed (IrRunState *state, const IrValue *value, IrTensor *tensor);
 
+gboolean ir_steps_may_place (const IrPrepared *prepared, const IrCall *call);
 /* -- live.c -- */
 IrTensor *ir_run_state_tensor (IrRunState *state, const IrValue *value);
 void ir_run_state_set (IrRunState *state, const IrValue *value, IrTensor *tensor);

@@ -300,7 +300,8 @@ call_kernel (IrRunState *state, IrCall *call, const IrNode *node, GError **error
       const IrPlace *place = value != NULL ? &state->prepared->places[value->id] : NULL;
       if (value != NULL)
         call->outputs[i].block = (guint8) ir_schedule_block (state->prepared->schedule, value);
-      if (place == NULL || place->offset == IR_PLACE_EXTERNAL || state->keep[value->id])
+      if (place == NULL || place->offset == IR_PLACE_EXTERNAL || state->keep[value->id] ||
+          !ir_steps_may_place (state->prepared, call))
         continue;
       call->outputs[i].memory = (guint8 *) state->prepared->arena + place->offset;
       call->outputs[i].memory_bytes = place->size;

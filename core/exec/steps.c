@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "core/exec/parallel.h"
+#include "core/exec/slices.h"
 #include "core/op/infer.h"
 
 typedef struct
@@ -175,6 +176,33 @@ in_arena (const IrPrepared *prepared, const IrValue *value)
   return prepared->places[value->id].offset != IR_PLACE_EXTERNAL && !prepared->keep[value->id];
 }
 
+/* TRUE: nothing to run; every part lies in its place in the whole already: the inputs of a Concat,
+ * or the outputs of what cuts. */
+static gboolean
+is_in_place (const IrPrepared *prepared, const IrNode *node)
+{
+  gboolean joins = ir_node_is (node, "Concat"), some = FALSE;
+  const IrValue *whole = joins ? ir_node_output (node, 0) : ir_node_input (node, 0);
+
+  if (whole == NULL || !in_arena (prepared, whole) ||
+      (!joins && prepared->bindings[whole->id].tensor == NULL))
+    return FALSE;
+  for (guint i = 0; i < (joins ? node->n_inputs : node->n_outputs); i++)
+    {
+      const IrValue *part = joins ? node->inputs[i] : node->outputs[i];
+      guint64 at;
+      if (part == NULL && !joins)
+        continue;
+      if (part == NULL || !in_arena (prepared, part) ||
+          (joins && prepared->bindings[part->id].tensor == NULL) ||
+          !(joins ? ir_slice_of_whole : ir_slice_of_input) (prepared->schedule, node, i, &at) ||
+          prepared->places[part->id].offset != prepared->places[whole->id].offset + at)
+        return FALSE;
+      some = TRUE;
+    }
+  return some;
+}
+
 /* TRUE: nothing to run; the output is the input under another shape. */
 static gboolean
 bind_view (Binder *binder, IrRunStep *step, guint index)
@@ -294,9 +322,12 @@ bind_step (Binder *binder, IrRunStep *step, guint index, GError **error)
       return TRUE;
     }
   else
-    for (guint i = 0; i < node->n_outputs && done; i++)
-      if (node->outputs[i] != NULL)
-        done = bind_output (binder, step, i, error);
+    {
+      step->idle = is_in_place (binder->prepared, node);
+      for (guint i = 0; i < node->n_outputs && done; i++)
+        if (node->outputs[i] != NULL)
+          done = bind_output (binder, step, i, error);
+    }
   step->bound = TRUE;
   mark_watched (binder, step);
   return done;
@@ -367,32 +398,50 @@ rebind (IrPrepared *prepared, IrValueId id, IrTensor *tensor)
 
 /* -- bytes -- */
 
-/* Values that share a place live, together, from the first's first step to the last's last. */
-static void
-count_placed (const Binder *binder)
+typedef struct
 {
-  IrPrepared *prepared = binder->prepared;
+  guint64 low, high; /* bytes of the arena */
+  guint first, last; /* steps */
+} Stay;
+
+/* Values that share a place live, together, from the first's first step to the last's last. */
+static Stay *
+find_stays (const IrPrepared *prepared)
+{
   const GArray *items = prepared->memplan->items;
   guint n_steps = prepared->schedule->items->len;
-  g_autofree gint64 *change = g_new0 (gint64, n_steps + 2);
-  g_autofree guint *last = g_new0 (guint, prepared->n_values + 1);
-  gint64 bytes = 0;
+  Stay *stays = g_new0 (Stay, prepared->n_values + 1);
 
   for (guint i = 0; i < items->len; i++)
     {
       const IrMemItem *item = &g_array_index (items, IrMemItem, i);
-      IrValueId root = item->alias_of != 0 ? item->alias_of : item->value;
-      last[root] = MAX (last[root], MIN (item->last, n_steps - 1));
-    }
-  for (guint i = 0; i < items->len; i++)
-    {
-      const IrMemItem *item = &g_array_index (items, IrMemItem, i);
-      const IrValue *value = ir_model_value (prepared->model, item->value);
-      if (item->alias_of != 0 || prepared->bindings[item->value].tensor == NULL ||
-          !in_arena (prepared, value))
+      Stay *stay = &stays[item->alias_of != 0 ? item->alias_of : item->value];
+      if (item->offset == IR_PLACE_EXTERNAL || prepared->bindings[item->value].tensor == NULL ||
+          !in_arena (prepared, ir_model_value (prepared->model, item->value)))
         continue;
-      change[item->first] += (gint64) item->size;
-      change[last[item->value] + 1] -= (gint64) item->size;
+      if (stay->high == 0)
+        *stay = (Stay){ item->offset, 0, item->first, 0 };
+      stay->low = MIN (stay->low, item->offset);
+      stay->high = MAX (stay->high, item->offset + item->size);
+      stay->first = MIN (stay->first, item->first);
+      stay->last = MAX (stay->last, MIN (item->last, n_steps - 1));
+    }
+  return stays;
+}
+
+static void
+count_placed (const Binder *binder)
+{
+  IrPrepared *prepared = binder->prepared;
+  guint n_steps = prepared->schedule->items->len;
+  g_autofree gint64 *change = g_new0 (gint64, n_steps + 2);
+  g_autofree Stay *stays = find_stays (prepared);
+  gint64 bytes = 0;
+
+  for (guint id = 0; id < prepared->n_values; id++)
+    {
+      change[stays[id].first] += (gint64) (stays[id].high - stays[id].low);
+      change[stays[id].last + 1] -= (gint64) (stays[id].high - stays[id].low);
     }
   guint64 reach = 0;
   for (guint k = 0; k < n_steps; k++)
@@ -683,6 +732,28 @@ has_type (const IrTensor *tensor, const IrType *type)
          ir_tensor_sparse_values (tensor) == NULL && ir_tensor_dtype (tensor) == type->dtype &&
          ir_tensor_rank (tensor) == (guint) type->rank &&
          memcmp (ir_tensor_dims (tensor), type->dims, sizeof (gint64) * (guint) type->rank) == 0;
+}
+
+/**
+ * ir_steps_may_place:
+ * @prepared: a plan
+ * @call: a call whose inputs have contents
+ *
+ * Parts lie in wholes at offsets that follow from inferred shapes; where those turn out to be
+ * others, a kernel would write over what it still has to read.
+ *
+ * Returns: whether the call may write where the memory plan wants its outputs
+ */
+gboolean
+ir_steps_may_place (const IrPrepared *prepared, const IrCall *call)
+{
+  const IrNode *node = call->node;
+
+  for (guint i = 0; ir_slice_is_possible (node) && i < node->n_inputs; i++)
+    if (node->inputs[i] != NULL &&
+        !has_type (call->inputs[i].tensor, kept_type (prepared, node->inputs[i])))
+      return FALSE;
+  return TRUE;
 }
 
 /**

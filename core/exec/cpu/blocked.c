@@ -278,6 +278,8 @@ run_concat (IrCall *call, GError **error)
         {
           float *to = y + (n * sample + at) * plane * lanes;
 
+          if (call->inputs[i].block != 0 && x + n * own * plane * lanes == to)
+            continue; /* the memory plan has let it lie there */
           if (call->inputs[i].block == 0)
             {
               ir_blocks_from_plain (x + n * channels * plane, to, 1, channels, plane, lanes,

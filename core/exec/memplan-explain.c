@@ -1,0 +1,190 @@
+/* What a memory plan can say about one value: where it lies, what it shares bytes with, why it
+ * does not share more, and what lives at the same time. */
+#include "config.h"
+
+#include "core/exec/memplan-graph.h"
+
+static const char *const refusals[] = {
+  [REFUSAL_NONE] = "",
+  [REFUSAL_EXTERNAL] = "lies outside the arena",
+  [REFUSAL_SIZE] = "has another size or type",
+  [REFUSAL_LAYOUT] = "is kept in another layout, or is not one range of it",
+  [REFUSAL_READ_LATER] = "is still read later, itself or through a view",
+  [REFUSAL_READ_TWICE] = "is read by another input of the same node, too",
+  [REFUSAL_ALIGN] = "would not begin at a multiple of the alignment",
+  [REFUSAL_PART] = "lies in another value already",
+  [REFUSAL_PEAK] = "would make more live at once",
+};
+G_STATIC_ASSERT (G_N_ELEMENTS (refusals) == N_REFUSALS);
+
+static const char *
+name_of (const IrModel *model, IrValueId id)
+{
+  return ir_model_value (model, id)->name;
+}
+
+/* What was made when the plan was, with every item: its end is the end of the plan. */
+static void
+planner_of (IrMemPlanner *planner, const IrMemPlan *plan, const IrModel *model)
+{
+  const GArray *blocks = plan->details->blocks;
+
+  ir_mem_planner_init (planner, model->main, NULL);
+  planner->plan = (IrMemPlan *) plan;
+  g_array_append_vals (planner->blocks, blocks->data, blocks->len);
+  g_array_append_vals (planner->block_of, plan->details->block_of->data,
+                       plan->details->block_of->len);
+  for (guint i = 0; i < blocks->len; i++)
+    {
+      IrMemRange range = { .parent = IR_MEM_NO_BLOCK };
+      range.items = g_array_new (FALSE, FALSE, sizeof (guint));
+      g_array_append_val (planner->ranges, range);
+    }
+  for (guint i = 0; i < plan->items->len; i++)
+    {
+      const IrMemItem *item = &g_array_index (plan->items, IrMemItem, i);
+      guint block = g_array_index (plan->details->block_of, guint, i);
+      guint64 at = 0;
+      if (block != IR_MEM_NO_BLOCK)
+        {
+          at = item->offset - g_array_index (blocks, IrMemBlock, block).offset;
+          g_array_append_val (g_array_index (planner->ranges, IrMemRange, block).items, i);
+        }
+      g_array_append_val (planner->at_of, at);
+      g_hash_table_insert (planner->item_of, GUINT_TO_POINTER (item->value),
+                           GUINT_TO_POINTER (i + 1));
+    }
+}
+
+static void
+explain_in_place (GString *text, const IrMemPlan *plan, const IrModel *model, guint index)
+{
+  const IrMemItem *item = &g_array_index (plan->items, IrMemItem, index);
+  const IrNode *node = ir_model_value (model, item->value)->producer;
+  guint n = node != NULL ? ir_mem_n_overwritable (node) : 0;
+  IrMemPlanner planner;
+
+  if (n == 0)
+    {
+      g_string_append (text, "The kernel of its node cannot work in place.\n");
+      return;
+    }
+  for (guint slot = 0; slot < n && slot < node->n_inputs; slot++)
+    {
+      guint of;
+      planner_of (&planner, plan, model); /* asking lets go of items that are read no more */
+      Refusal refusal = ir_mem_may_overwrite (&planner, node, slot, item, &of);
+      ir_mem_planner_clear (&planner);
+      if (node->inputs[slot] != NULL && refusal != REFUSAL_NONE)
+        g_string_append_printf (text, "It cannot be written over %s, which %s.\n",
+                                node->inputs[slot]->name, refusals[refusal]);
+    }
+}
+
+static void
+explain_parts (GString *text, const IrMemPlan *plan, const IrModel *model, const IrMemItem *item)
+{
+  for (guint i = 0; i < plan->items->len; i++)
+    {
+      const IrMemItem *part = &g_array_index (plan->items, IrMemItem, i);
+      if (part->part_of == item->value)
+        g_string_append_printf (text, "%s lies in it, from byte %" G_GUINT64_FORMAT " on.\n",
+                                name_of (model, part->value), part->offset - item->offset);
+    }
+  for (guint i = 0; i < plan->details->refusals->len; i++)
+    {
+      const IrMemRefusal *row = &g_array_index (plan->details->refusals, IrMemRefusal, i);
+      if (row->whole == item->value || row->part == item->value)
+        g_string_append_printf (text, "%s does not lie in %s: it %s.\n", name_of (model, row->part),
+                                name_of (model, row->whole), refusals[row->refusal]);
+    }
+}
+
+static void
+explain_sharing (GString *text, const IrMemPlan *plan, const IrModel *model, guint index)
+{
+  const IrMemItem *item = &g_array_index (plan->items, IrMemItem, index);
+
+  if (item->view_of != 0)
+    g_string_append_printf (text, "It is what %s holds from byte %" G_GUINT64_FORMAT " on.\n",
+                            name_of (model, item->view_of),
+                            ir_mem_plan_distance (plan, item->view_of, item->value));
+  else if (item->over != 0)
+    g_string_append_printf (text, "It is written over %s.\n", name_of (model, item->over));
+  else
+    explain_in_place (text, plan, model, index);
+  if (item->part_of != 0)
+    g_string_append_printf (
+        text, "It is written into its place in %s, from byte %" G_GUINT64_FORMAT " on.\n",
+        name_of (model, item->part_of), ir_mem_plan_distance (plan, item->part_of, item->value));
+  explain_parts (text, plan, model, item);
+  if (item->alias_of != 0)
+    g_string_append_printf (text, "It shares the bytes of %s.\n", name_of (model, item->alias_of));
+}
+
+/* What lives at some step of the block's life, and would have to go for it to lie at 0. */
+static void
+explain_conflicts (GString *text, const IrMemPlan *plan, const IrModel *model, guint block)
+{
+  const GArray *blocks = plan->details->blocks;
+  const IrMemBlock *mine = &g_array_index (blocks, IrMemBlock, block);
+  guint n_others = 0;
+
+  for (guint i = 0; i < blocks->len; i++)
+    {
+      const IrMemBlock *other = &g_array_index (blocks, IrMemBlock, i);
+      if (i == block || other->last < mine->first || other->first > mine->last)
+        continue;
+      n_others++;
+      g_string_append_printf (
+          text, "  %s %s: steps %u to %u, bytes %" G_GUINT64_FORMAT " to %" G_GUINT64_FORMAT "\n",
+          other->offset < mine->offset ? "below" : "above",
+          ir_model_value (model, ir_mem_plan_block_value (plan, i))->name, other->first,
+          other->last, other->offset, other->offset + other->size);
+    }
+  g_string_append_printf (text, "%u other blocks live at the same time%s\n", n_others,
+                          n_others > 0 ? " (above)." : ".");
+}
+
+/**
+ * ir_mem_plan_explain:
+ * @plan: a plan
+ * @model: the model that it is of
+ * @value: one of its values
+ *
+ * Says where @value lies and for how long, what it shares bytes with or why it does not, and which
+ * blocks live at the same time, so that it cannot have their bytes.
+ *
+ * Returns: (transfer full): lines of text
+ */
+char *
+ir_mem_plan_explain (const IrMemPlan *plan, const IrModel *model, IrValueId value)
+{
+  GString *text = g_string_new (NULL);
+  guint index = 0;
+
+  while (index < plan->items->len && g_array_index (plan->items, IrMemItem, index).value != value)
+    index++;
+  if (index == plan->items->len)
+    {
+      g_string_append (text, "The plan does not know this value.\n");
+      return g_string_free (text, FALSE);
+    }
+  const IrMemItem *item = &g_array_index (plan->items, IrMemItem, index);
+  guint block = g_array_index (plan->details->block_of, guint, index);
+  const char *name = ir_model_value (model, value)->name;
+  if (block == IR_MEM_NO_BLOCK)
+    g_string_append_printf (text,
+                            "%s lies outside the arena: it is an input, an output or a constant "
+                            "of the graph, shares the bytes of one, or has no known size.\n",
+                            name);
+  else
+    {
+      g_string_append_printf (
+          text, "%s: bytes %" G_GUINT64_FORMAT " to %" G_GUINT64_FORMAT ", steps %u to %u.\n", name,
+          item->offset, item->offset + item->size, item->first, item->last);
+      explain_sharing (text, plan, model, index);
+      explain_conflicts (text, plan, model, block);
+    }
+  return g_string_free (text, FALSE);
+}

@@ -6,7 +6,14 @@
  * A group grows from its last node upwards: a producer joins if it is elementwise, gives a tensor
  * of the very shape of the last one, and all its uses lie in the group already. So no path leaves a
  * group and comes back, nothing is computed twice, and only the last value is seen outside.
- * Operands of other shapes are broadcast inside. Groups of one structure share one function, so
+ * Operands of other shapes are broadcast inside. A reduction that alone reads the last value, over
+ * constant axes, ends the group and belongs to it; the axes are constants of the body:
+ *
+ *     d = Sub (x, m)  s = Mul (d, d)  v = ReduceSum (s, [1])    v = irscope.fused.SubMulReduceSum
+ * (..)
+ *
+ * The nodes of the body are the same as before, in one order, so results are bit for bit the same.
+ * Groups of one structure share one function, so
  * that a file stays small and every other runtime can run it. Source: Rammer and XLA instruction
  * fusion (elementwise, no duplication), TVM FuseOps (kElemWise). */
 #include "config.h"
@@ -14,7 +21,10 @@
 #include "passes/rule.h"
 #include "passes/step.h"
 
-#define RULE "fuse-elementwise"
+#include <string.h>
+
+#define RULE           "fuse-elementwise"
+#define RULE_REDUCTION "fuse-reduction"
 
 /* A body that can still be read. */
 #define MOST_NODES 32
@@ -22,19 +32,21 @@
 typedef struct
 {
   IrPassContext *context;
-  IrNode *root;
+  IrNode *root;        /* the last elementwise one */
+  IrNode *reduction;   /* (nullable) of what the root gives */
   GPtrArray *nodes;    /* of IrNode, the root first; then, sorted, in the order of execution */
   GHashTable *members; /* set of the same */
   GPtrArray *inputs;   /* of IrValue, each once, in the order of first use */
 } Group;
 
 static Group *
-group_new (IrPassContext *context, IrNode *root)
+group_new (IrPassContext *context, IrNode *root, IrNode *reduction)
 {
   Group *group = g_new0 (Group, 1);
 
   group->context = context;
   group->root = root;
+  group->reduction = reduction;
   group->nodes = g_ptr_array_new ();
   group->members = g_hash_table_new (NULL, NULL);
   group->inputs = g_ptr_array_new ();
@@ -104,6 +116,39 @@ why_outside (const Group *group, const IrValue *value)
   return group->nodes->len >= MOST_NODES ? "the group has enough nodes" : NULL;
 }
 
+static IrNode *
+last_of (const Group *group)
+{
+  return group->reduction != NULL ? group->reduction : group->root;
+}
+
+/* Over axes that are an attribute, left out, or a constant. */
+static gboolean
+is_reduction (const IrPassContext *context, const IrNode *node)
+{
+  return node->state == IR_STATE_LIVE && node->op != NULL && node->op->family == IR_FAMILY_REDUCE &&
+         g_str_has_prefix (node->op_type, "Reduce") && node->n_inputs > 0 &&
+         node->inputs[0] != NULL && node->n_outputs == 1 && node->outputs[0] != NULL &&
+         !ir_pass_has_control (context, node);
+}
+
+/* Why the reduction cannot end a group, or NULL. */
+static const char *
+why_not_reduced (const IrPassContext *context, const IrNode *node)
+{
+  const IrNode *root = node->inputs[0]->producer;
+
+  if (root == NULL || root->graph != node->graph || !is_elementwise (context, root))
+    return "what it reduces is not made by an elementwise node of this graph";
+  if (node->inputs[0]->n_uses != 1)
+    return "what it reduces is used elsewhere too";
+  if (strcmp (root->device, node->device) != 0)
+    return "it is placed on another device than what it reduces";
+  return ir_node_input (node, 1) != NULL && ir_value_constant (node->inputs[1]) == NULL
+             ? "its axes are not constant"
+             : NULL;
+}
+
 static void
 grow (Group *group)
 {
@@ -139,13 +184,22 @@ visit (Group *group, IrNode *node, GHashTable *seen, GPtrArray *sorted)
   g_ptr_array_add (sorted, node);
 }
 
+/* The axes of the reduction, which go into the body. */
+static gboolean
+is_inner_constant (const Group *group, const IrNode *node, guint slot)
+{
+  return node == group->reduction && slot > 0;
+}
+
 static void
 sort (Group *group)
 {
   g_autoptr (GHashTable) seen = g_hash_table_new (NULL, NULL);
   GPtrArray *sorted = g_ptr_array_new ();
 
-  visit (group, group->root, seen, sorted);
+  if (group->reduction != NULL)
+    g_hash_table_add (group->members, group->reduction);
+  visit (group, last_of (group), seen, sorted);
   g_ptr_array_unref (group->nodes);
   group->nodes = sorted;
   for (guint i = 0; i < sorted->len; i++)
@@ -154,7 +208,8 @@ sort (Group *group)
 
       ir_node_for_each_input (node, slot, value)
         {
-          if (!g_hash_table_contains (group->members, value->producer) &&
+          if (!is_inner_constant (group, node, slot) &&
+              !g_hash_table_contains (group->members, value->producer) &&
               !g_ptr_array_find (group->inputs, value, NULL))
             g_ptr_array_add (group->inputs, value);
         }
@@ -162,6 +217,15 @@ sort (Group *group)
 }
 
 /* -- functions -- */
+
+static void
+describe_numbers (GString *text, const IrTensor *tensor)
+{
+  g_string_append (text, " [");
+  for (guint64 i = 0; i < ir_tensor_n_elements (tensor); i++)
+    g_string_append_printf (text, " %" G_GINT64_FORMAT, ir_tensor_get_int64 (tensor, i));
+  g_string_append_printf (text, " ]%u", ir_tensor_rank (tensor));
+}
 
 static void
 describe_value (GString *text, GPtrArray *inputs, GPtrArray *nodes, const IrValue *value)
@@ -174,6 +238,8 @@ describe_value (GString *text, GPtrArray *inputs, GPtrArray *nodes, const IrValu
     g_string_append_printf (text, " x%u", at);
   else if (value->producer != NULL && g_ptr_array_find (nodes, value->producer, &at))
     g_string_append_printf (text, " v%u", at);
+  else if (ir_value_constant (value) != NULL)
+    describe_numbers (text, ir_value_constant (value));
   else
     g_string_append (text, " ?");
 }
@@ -207,6 +273,9 @@ describe_function (const IrGraph *graph)
 {
   g_autoptr (GPtrArray) nodes = ir_graph_nodes (graph), inputs = g_ptr_array_new ();
 
+  for (guint i = nodes->len; i > 0; i--)
+    if (ir_node_is (nodes->pdata[i - 1], "Constant"))
+      g_ptr_array_remove_index (nodes, i - 1);
   for (guint i = 0; i < ir_graph_n_inputs (graph); i++)
     g_ptr_array_add (inputs, ir_graph_input (graph, i));
   return describe (graph->model->context, inputs, nodes);
@@ -244,6 +313,13 @@ function_name (IrModel *model, const GPtrArray *nodes)
   return ir_context_intern (model->context, name->str);
 }
 
+static IrValue *
+copy_constant (const Group *group, IrGraph *body, const IrValue *value)
+{
+  return ir_pass_add_constant (group->context, body, "axes",
+                               (IrTensor *) ir_value_constant (value));
+}
+
 static void
 write_body (Group *group, IrGraph *body)
 {
@@ -267,7 +343,9 @@ write_body (Group *group, IrGraph *body)
       g_autofree IrValue **operands = g_new0 (IrValue *, node->n_inputs);
 
       for (guint k = 0; k < node->n_inputs; k++)
-        operands[k] = g_hash_table_lookup (here, node->inputs[k]);
+        operands[k] = is_inner_constant (group, node, k) && node->inputs[k] != NULL
+                          ? copy_constant (group, body, node->inputs[k])
+                          : g_hash_table_lookup (here, node->inputs[k]);
       last = ir_edit_add_node (edit, body, node->op_type, node->domain, NULL, node->n_inputs,
                                operands, 1);
       for (guint k = 0; k < node->n_attrs; k++)
@@ -306,14 +384,15 @@ write_call (Group *group, const IrGraph *function)
 {
   IrPassContext *context = group->context;
   IrEdit *edit = context->edit;
-  const IrValue *old = group->root->outputs[0];
-  IrNode *call = ir_edit_add_node (edit, group->root->graph, function->function->name,
+  IrNode *last = last_of (group);
+  IrValue *old = last->outputs[0];
+  IrNode *call = ir_edit_add_node (edit, last->graph, function->function->name,
                                    function->function->domain, NULL, group->inputs->len,
                                    (IrValue *const *) group->inputs->pdata, 1);
 
   ir_edit_set_type (edit, call->outputs[0], old->type);
-  ir_edit_set_scope (edit, call, group->root->scope);
-  ir_edit_replace_uses (edit, group->root->outputs[0], call->outputs[0]);
+  ir_edit_set_scope (edit, call, last->scope);
+  ir_edit_replace_uses (edit, old, call->outputs[0]);
   for (guint i = group->nodes->len; i > 0; i--)
     {
       IrNode *node = group->nodes->pdata[i - 1];
@@ -325,9 +404,26 @@ write_call (Group *group, const IrGraph *function)
 }
 
 static void
+fuse (Group *group, GHashTable *known, const char *rule)
+{
+  IrPassContext *context = group->context;
+
+  sort (group);
+  if (!ir_pass_begin (context, rule, IR_CLASS_EXACT, last_of (group)))
+    return;
+  if (group->reduction != NULL)
+    ir_edit_step_reason (context->edit, "%u nodes over the same elements, and a reduction of them",
+                         group->nodes->len - 1);
+  else
+    ir_edit_step_reason (context->edit, "%u nodes over the same elements", group->nodes->len);
+  write_call (group, write_function (group, known));
+  ir_pass_end (context);
+}
+
+static void
 fuse_from (IrPassContext *context, IrNode *root, GHashTable *known)
 {
-  g_autoptr (Group) group = group_new (context, root);
+  g_autoptr (Group) group = group_new (context, root, NULL);
 
   if (!same_shape (root->outputs[0]->type, root->outputs[0]->type))
     {
@@ -335,21 +431,36 @@ fuse_from (IrPassContext *context, IrNode *root, GHashTable *known)
       return;
     }
   grow (group);
-  if (group->nodes->len < 2)
+  if (group->nodes->len >= 2)
     {
-      ir_node_for_each_input (root, slot, value)
-        {
-          if (value->producer != NULL && is_elementwise (context, value->producer))
-            ir_edit_refuse (context->edit, RULE, root->id, why_outside (group, value));
-        }
+      fuse (group, known, RULE);
       return;
     }
-  sort (group);
-  if (!ir_pass_begin (context, RULE, IR_CLASS_EXACT, root))
-    return;
-  ir_edit_step_reason (context->edit, "%u nodes over the same elements", group->nodes->len);
-  write_call (group, write_function (group, known));
-  ir_pass_end (context);
+  ir_node_for_each_input (root, slot, value)
+    {
+      if (value->producer != NULL && is_elementwise (context, value->producer))
+        ir_edit_refuse (context->edit, RULE, root->id, why_outside (group, value));
+    }
+}
+
+/* What the reduction reads, and what that is computed from. */
+static void
+fuse_reduction (IrPassContext *context, IrNode *reduction, GHashTable *known)
+{
+  IrNode *root = reduction->inputs[0]->producer;
+  const char *why = why_not_reduced (context, reduction);
+  g_autoptr (Group) group = NULL;
+
+  if (why == NULL && !same_shape (root->outputs[0]->type, root->outputs[0]->type))
+    why = "the shape of what it reduces is not known";
+  if (why != NULL)
+    {
+      ir_edit_refuse (context->edit, RULE_REDUCTION, reduction->id, why);
+      return;
+    }
+  group = group_new (context, root, reduction);
+  grow (group);
+  fuse (group, known, RULE_REDUCTION);
 }
 
 /* Bodies of functions stay as they are: these are what groups become. */
@@ -378,7 +489,9 @@ run (IrPassContext *context, GError **error)
 
           if (ir_pass_cancelled (context, error))
             return FALSE;
-          if (is_elementwise (context, node))
+          if (is_reduction (context, node))
+            fuse_reduction (context, node, known);
+          else if (is_elementwise (context, node))
             fuse_from (context, node, known);
         }
     }
@@ -389,6 +502,9 @@ static const IrRule rules[] = {
   { RULE, "elementwise nodes over the same elements, used by each other alone",
     "one call of a function that holds them", IR_CLASS_EXACT,
     "What is computed element by element is computed in one go." },
+  { RULE_REDUCTION, "a reduction over constant axes of what elementwise nodes give to it alone",
+    "one call of a function that holds them, and the reduction last", IR_CLASS_EXACT,
+    "What is computed only to be reduced is reduced in one go." },
   { NULL },
 };
 
@@ -398,7 +514,8 @@ const IrPass ir_pass_fuse_elementwise = {
   .doc =
       "Elementwise nodes that lie one behind the other, over the same elements and without other "
       "uses of what lies between, become one call of a function of the model (domain "
-      "irscope.fused) with these nodes as its body. Groups alike share the function.",
+      "irscope.fused) with these nodes as its body; a reduction that alone reads the last of them "
+      "belongs to it. Groups alike share the function.",
   .source = "TVM FuseOps; XLA instruction fusion; Rammer",
   .step_class = IR_CLASS_EXACT,
   .needs = "shapes",

@@ -149,6 +149,13 @@ static const struct
                         " x)  c = Tanh (b)  y = Sub (c, s) }" },
   { "fuse-elementwise", "(float[n,4] x, float[1,4] s) => (float[n,4] y, float[n,4] z) { a = Mul (s,"
                         " x)  z = Neg (a)  b = Less (a, s)  y = Where (b, x, a) }" },
+  { "fuse-reduction", "(float[n,4] x, float[n,1] m) => (float[n,1] y) { k = Constant <value = "
+                      "int64[1] {1}> ()  d = Sub (x, m)  s = Mul (d, d)  y = ReduceSum (s, k) }" },
+  { "fuse-reduction",
+    "(float[n,4,3] x, float[3] s) => (float[n,3] y, float[n,4,3] z) { a = Mul (s, "
+    "x)  e = Exp (a)  y = ReduceMean <axes = [1], keepdims = 0> (e)  z = Neg (x) }" },
+  { "fuse-reduction",
+    "(int32[n,4] x) => (int32 y) { a = Abs (x)  y = ReduceMax <keepdims = 0> (a) }" },
   /* -- control flow and functions -- */
   { "hoist-invariant", LOOP_ROWS "{ " YES "w = Abs (x)  y = Loop (m, c, x) " BODY (
                            "") "{ " GO_ON "a = Mul (w, w)  b = Abs (a)  t = Add (s, b) }> }" },

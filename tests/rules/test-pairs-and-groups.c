@@ -1,5 +1,6 @@
-/* Rotary embeddings of neighbours: what becomes one operator, and what only looks like it, with the
- * reason that is given. Results stay on both back ends. */
+/* Rotary embeddings of neighbours, and groups of elementwise nodes that end in a reduction: what
+ * becomes one operator or one call, and what only looks like it, with the reason that is given.
+ * Results stay on both back ends, bit for bit where a rule is exact. */
 #include "config.h"
 
 #include "tests/rules/pass-test.h"
@@ -35,6 +36,11 @@ typedef struct
   ", l)  m = Concat <axis = -1> (bu, au)  "                                                        \
   "r = Reshape (m, h)  "
 #define SUM "p = Mul (x, C)  q = Mul (r, S)  y = Add (p, q) }"
+
+/* -- reductions -- */
+
+#define GROUPS "fuse-elementwise"
+#define ONE    "i = Constant <value = int64[1] {1}> ()  "
 
 static const Case cases[] = {
   { "every second element, stacked", ROTARY, PAIR, 1, NULL, 2e-5,
@@ -97,6 +103,47 @@ static const Case cases[] = {
     OPSET (
         "17") "(float[1,3,2,4] x, float[5,3,1,4] C, float[1,3,1,4] S) => (float[5,3,2,4] y) { " NUMBERS
         STRIDES "o = Neg (b)  " STACK ("o", "a") SUM },
+  { "a sum of squares of differences", GROUPS, "SubMulReduceSum", 1, NULL, 0,
+    OPSET ("17") "(float[n,4] x, float[n,1] m) => (float[n,1] y) { " ONE
+                 "d = Sub (x, m)  s = Mul (d, d)  y = ReduceSum (s, i) }" },
+  { "a mean over axes that are an attribute, without keeping them", GROUPS, "ExpReduceMean", 1,
+    NULL, 0,
+    OPSET ("17") "(float[n,4,3] x) => (float[n,3] y) { e = Exp (x)  y = ReduceMean <axes = [-2], "
+                 "keepdims = 0> (e) }" },
+  { "a maximum over all axes", GROUPS, "AbsReduceMax", 1, NULL, 0,
+    OPSET ("18") "(float[n,4] x) => (float[1,1] y) { a = Abs (x)  y = ReduceMax (a) }" },
+  { "a reduction over no axes", GROUPS, "AbsReduceSumSquare", 1, NULL, 0,
+    OPSET (
+        "18") "(float[n,4] x) => (float[n,4] y) { o = Constant <value = int64[0] {}> ()  a = Abs "
+              "(x)  y = ReduceSumSquare <noop_with_empty_axes = 1> (a, o) }" },
+  { "elementwise nodes behind the reduction are a group of their own", GROUPS, "AbsReduceL2", 2,
+    NULL, 0,
+    OPSET ("18") "(float[n,4] x) => (float[n,1] y) { " ONE "a = Abs (x)  r = ReduceL2 (a, i)  s = "
+                 "Sqrt (r)  y = Neg (s) }" },
+  { "groups alike share a function, by their axes", GROUPS, "AbsReduceMax_2", 3, NULL, 0,
+    OPSET (
+        "18") "(float[n,4] x, float[n,4] z) => (float[n,1] y, float[n,1] v, float[1,4] w) { " ONE
+              "o = Constant <value = int64[1] {0}> ()  a = Abs (x)  y = ReduceMax (a, i)  b = Abs "
+              "(z)  v = ReduceMax (b, i)  c = Abs (x)  w = ReduceMax (c, o) }" },
+  { "what is reduced is read elsewhere too", GROUPS, NULL, 3, "is used elsewhere too", 0,
+    OPSET ("17") "(float[n,4] x) => (float[n,1] y, float[n,12] z) { " ONE
+                 "a = Abs (x)  y = ReduceSum (a, i)  z = Concat <axis = 1> (a, a, x) }" },
+  { "what is reduced is an output", GROUPS, NULL, 2, "is used elsewhere too", 0,
+    OPSET ("17") "(float[n,4] x) => (float[n,1] y, float[n,4] a) { " ONE
+                 "a = Abs (x)  y = ReduceSum (a, i) }" },
+  { "axes that are computed", GROUPS, NULL, 3, "axes are not constant", 0,
+    OPSET ("17") "(float[2,4] x, float[1] v) => (float[n,m] y) { i = Shape (v)  a = Abs (x)  y = "
+                 "ReduceSum (a, i) }" },
+  { "axes that a caller may override", GROUPS, NULL, 2, "axes are not constant", 0,
+    OPSET (
+        "17") "(float[2,4] x, int64[1] i) => (float[n,m] y) <int64[1] i = {1}> { a = Abs (x)  y = "
+              "ReduceSum (a, i) }" },
+  { "what is reduced comes from no elementwise node", GROUPS, NULL, 2, "by an elementwise node", 0,
+    OPSET (
+        "17") "(float[n,4] x) => (float[1,n] y) { t = Transpose (x)  y = ReduceMax <axes = [0]> (t) "
+              "}" },
+  { "a place of the maximum is no reduction", GROUPS, NULL, 2, NULL, 0,
+    OPSET ("17") "(float[n,4] x) => (int64[n,1] y) { a = Abs (x)  y = ArgMax <axis = 1> (a) }" },
 };
 
 static gboolean

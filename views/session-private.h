@@ -36,6 +36,7 @@ struct _IrSession
   GPtrArray *problems;
   char *pipeline;
   gboolean prove;
+  IrCaptureKind capture; /* of runs */
 
   /* where the frame is going */
   guint cursor, pinned;

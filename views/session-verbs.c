@@ -918,6 +918,7 @@ typedef struct
   guint step;
   GHashTable *inputs;
   guint64 seed;
+  IrCaptureKind capture;
   IrJob *job;
   const char *what;
 } RunRequest;
@@ -981,7 +982,7 @@ inputs_of (const IrModel *model, GHashTable *inputs)
   return own;
 }
 
-/* A run with every value kept. One that fails half way is a result too: what was computed before
+/* A run that keeps what was asked for. One that fails half way is a result too: what was computed before
  * can be looked at, and the run says which node failed. */
 static IrRun *
 run_model (RunRequest *request,
@@ -990,7 +991,7 @@ run_model (RunRequest *request,
            GCancellable *cancellable,
            GError **error)
 {
-  const IrRunOptions options = { .capture = IR_CAPTURE_ALL,
+  const IrRunOptions options = { .capture = request->capture,
                                  .progress = on_node_progress,
                                  .progress_data = request };
   g_autoptr (IrExecutable) executable = ir_executable_new (model, &options, error);
@@ -1168,7 +1169,8 @@ on_ran (gpointer owner, gpointer result, const GError *error, gpointer data)
 /**
  * ir_session_run_graph:
  *
- * Runs the original graph and the graph at the cursor on the same inputs, keeping every value.
+ * Runs the original graph and the graph at the cursor on the same inputs, keeping what
+ * ir_session_set_capture() says.
  */
 void
 ir_session_run_graph (IrSession *self)
@@ -1184,6 +1186,7 @@ ir_session_run_graph (IrSession *self)
   request->step = self->frame->to;
   request->inputs = ir_session_copy_inputs (self->inputs);
   request->seed = self->seed;
+  request->capture = self->capture;
   ir_session_start_job (self, "Running the graph",
                         &(IrJobSpec){ .run = run_graph,
                                       .data = request,

@@ -439,6 +439,7 @@ ir_session_init (IrSession *self)
   self->pipeline = g_strdup ("default");
   self->title = g_strdup ("");
   self->prove = TRUE;
+  self->capture = IR_CAPTURE_ALL;
   self->progress = -1;
   self->seed = 0; /* as irscope run does */
   self->show = IR_SHOW_SHAPES | IR_SHOW_NAMES | IR_SHOW_SCOPES;
@@ -936,6 +937,47 @@ other_side_tensor (IrSession *self, IrValueId id, IrSide side, char **reason)
                             ? "This value is only on the other side of the comparison."
                             : "The other side was not run: compare the values to run both.");
   return NULL;
+}
+
+/**
+ * ir_session_dup_run_of:
+ * @value: a value of any step
+ * @side: whether it is asked for as it was before or as it is after the optimization
+ * @id: (out): which value of the run it is
+ *
+ * Returns: (transfer full) (nullable): the run that has it, or can compute it with ir_run_find()
+ */
+IrRun *
+ir_session_dup_run_of (IrSession *self, IrValueId value, IrSide side, IrValueId *id)
+{
+  IrRun *run = self->runs[side];
+
+  *id = 0;
+  if (self->frame == NULL || run == NULL || value == 0 || (value & IR_OTHER_SIDE))
+    return NULL;
+  *id = side == IR_SIDE_BEFORE ? original_value (self, value) : value;
+  return *id != 0 && ir_model_live_value (run->model, *id) != NULL ? ir_run_ref (run) : NULL;
+}
+
+/**
+ * ir_session_get_capture:
+ *
+ * Returns: what runs keep
+ */
+IrCaptureKind
+ir_session_get_capture (IrSession *self)
+{
+  return self->capture;
+}
+
+/**
+ * ir_session_set_capture:
+ * @capture: what runs keep from now on; the last one stays as it is
+ */
+void
+ir_session_set_capture (IrSession *self, IrCaptureKind capture)
+{
+  self->capture = capture;
 }
 
 /**

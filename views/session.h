@@ -158,6 +158,12 @@ guint ir_session_get_run_step (IrSession *self);          /* the step that IR_SI
  * IR_SIDE_BEFORE through the lineage (the original value that @value stands for). NULL with
  * @reason (transfer full): a sentence that says why not and what to do. */
 IrTensor *ir_session_dup_tensor (IrSession *self, IrValueId value, IrSide side, char **reason);
+/* The run that has, or can compute, what @value holds on a side, and which of its values that is.
+ * (transfer full) (nullable): there is none; ir_run_find() is for a job. */
+IrRun *ir_session_dup_run_of (IrSession *self, IrValueId value, IrSide side, IrValueId *id);
+/* What runs keep: all values, statistics of all, or outputs alone. */
+IrCaptureKind ir_session_get_capture (IrSession *self);
+void ir_session_set_capture (IrSession *self, IrCaptureKind capture);
 GHashTable *ir_session_get_inputs (IrSession *self); /* value id -> IrTensor: those given */
 void ir_session_set_input (IrSession *self, IrValueId input, IrTensor *tensor); /* (nullable) */
 guint64 ir_session_get_seed (IrSession *self); /* of the random inputs */

@@ -3,6 +3,7 @@
 
 #include "app/cli/commands.h"
 #include "app/cli/model.h"
+#include "app/cli/origin.h"
 #include "app/cli/output.h"
 #include "core/io/io.h"
 
@@ -15,7 +16,7 @@
 typedef struct
 {
   CliModelOptions model;
-  char *capture, *out, *trace, *memory_limit, *output_limit, *parallel;
+  char *capture, *out, *trace, *memory_limit, *output_limit, *capture_budget, *parallel;
   gint runs;
   gint64 iterations;
   gboolean deterministic;
@@ -24,8 +25,13 @@ typedef struct
 
 static const CliOption run_options[] = {
   { "capture", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (Options, capture),
-    "What to keep beside the outputs: all, stats, none (default), or names of values",
-    "all,stats,none,NAME.." },
+    "What to keep beside the outputs: all, checkpoints (few, the others are computed again), stats, "
+    "none (default), original (all values of the graph before the pipeline), or names of values",
+    "POLICY|NAME.." },
+  { "capture-budget", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (Options, capture_budget),
+    "Most memory of captured values; the others go to a file in TMPDIR (default: a quarter of "
+    "memory)",
+    "SIZE" },
   { "out", 'o', G_OPTION_ARG_FILENAME, G_STRUCT_OFFSET (Options, out),
     "Write outputs and captured values there as .npy, those that NumPy has no type for as .pb",
     "DIR" },
@@ -94,6 +100,12 @@ parse_limits (const Options *options, IrRunOptions *settings, GError **error)
 }
 
 static gboolean
+wants_original (const Options *options)
+{
+  return g_strcmp0 (options->capture, "original") == 0;
+}
+
+static gboolean
 parse_capture (const Options *options,
                const IrModel *model,
                IrCaptureKind *kind,
@@ -105,9 +117,11 @@ parse_capture (const Options *options,
   *kind = IR_CAPTURE_NONE;
   if (options->capture == NULL || strcmp (options->capture, "none") == 0)
     return TRUE;
-  *kind = strcmp (options->capture, "all") == 0     ? IR_CAPTURE_ALL
-          : strcmp (options->capture, "stats") == 0 ? IR_CAPTURE_STATS
-                                                    : IR_CAPTURE_CHOSEN;
+  *kind = strcmp (options->capture, "all") == 0           ? IR_CAPTURE_ALL
+          : wants_original (options)                      ? IR_CAPTURE_ALL
+          : strcmp (options->capture, "checkpoints") == 0 ? IR_CAPTURE_CHECKPOINTS
+          : strcmp (options->capture, "stats") == 0       ? IR_CAPTURE_STATS
+                                                          : IR_CAPTURE_CHOSEN;
   if (*kind != IR_CAPTURE_CHOSEN)
     return TRUE;
   names = g_strsplit (options->capture, ",", -1);
@@ -184,8 +198,12 @@ summarize (GArray *ms)
 }
 
 static void
-add_result (
-    cJSON *array, const IrRun *run, const IrValue *value, const IrTensor *tensor, const char *path)
+add_result (cJSON *array,
+            const IrRun *run,
+            const IrValue *value,
+            const IrTensor *tensor,
+            const IrFound *found,
+            const char *path)
 {
   cJSON *object = cJSON_CreateObject ();
   const IrTensorStats *stats = run->stats != NULL
@@ -195,8 +213,10 @@ add_result (
   cJSON_AddStringToObject (object, "name", value->name);
   if (tensor != NULL)
     cli_json_add_contents (object, tensor);
-  if (stats != NULL)
+  if (stats != NULL && value->graph->model == run->model)
     cli_json_add_stats (object, stats);
+  if (found->how != IR_FOUND_NOT)
+    cli_json_add_origin (object, found, run->model);
   if (path != NULL)
     cJSON_AddStringToObject (object, "file", path);
   else
@@ -204,39 +224,103 @@ add_result (
   cJSON_AddItemToArray (array, object);
 }
 
+/* What is written of a run: of the graph that ran, or of the original one. */
+typedef struct
+{
+  Cli *cli;
+  const Options *options;
+  IrRun *run;
+  IrOriginals *originals; /* (nullable) */
+  GHashTable *taken;      /* names of files */
+  cJSON *outputs, *captured;
+} Report;
+
+static gboolean
+has_stats (const IrRun *run, const IrValue *value)
+{
+  return run->stats != NULL && g_hash_table_contains (run->stats, GUINT_TO_POINTER (value->id));
+}
+
+/* Whether the policy promises contents of @value, kept or not. */
+static gboolean
+is_promised (const Report *report, const IrValue *value)
+{
+  const char *capture = report->options->capture;
+
+  return value->graph->kind != IR_GRAPH_FUNCTION && report->run->error == NULL && capture != NULL &&
+         (strcmp (capture, "all") == 0 || strcmp (capture, "checkpoints") == 0);
+}
+
+/* (transfer full) (nullable): nothing is kept, and nothing was promised, or no run came through */
+static IrTensor *
+contents_of (const Report *report, const IrValue *value, IrFound *found)
+{
+  GCancellable *cancellable = report->cli->cancellable;
+
+  if (report->originals != NULL)
+    return ir_originals_find (report->originals, value->id, cancellable, found, NULL);
+  if (ir_run_value (report->run, value->id) == NULL && !is_promised (report, value))
+    return NULL;
+  return ir_run_find (report->run, value->id, cancellable, found, NULL);
+}
+
+static gboolean
+report_value (const Report *report, const IrValue *value, gboolean is_output, GError **error)
+{
+  g_auto (IrFound) found = { 0 };
+  g_autoptr (IrTensor) tensor = contents_of (report, value, &found);
+  g_autofree char *path = NULL;
+
+  if (tensor == NULL && !is_output && !has_stats (report->run, value))
+    return TRUE;
+  if (!save_value (report->options, value, tensor, report->taken, &path, error))
+    return FALSE;
+  if (report->cli->json)
+    add_result (is_output ? report->outputs : report->captured, report->run, value, tensor, &found,
+                path);
+  else if (tensor != NULL && (is_output || report->options->out == NULL))
+    {
+      cli_print_contents (value->name, value->graph->model->context, tensor, 10, path);
+      if (found.how == IR_FOUND_COMPUTED || report->originals != NULL)
+        cli_print_origin (&found, report->run->model);
+    }
+  return TRUE;
+}
+
 /* Outputs of the main graph first, then what was captured, by id. */
 static gboolean
-report_values (const Cli *cli,
-               const Options *options,
-               const IrRun *run,
-               cJSON *outputs,
-               cJSON *captured,
-               GError **error)
+report_values (const Report *report, GError **error)
 {
-  g_autoptr (GHashTable) taken = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
-  const IrModel *model = run->model;
+  const IrModel *model = report->originals != NULL ? ir_originals_model (report->originals)
+                                                   : report->run->model;
 
   for (guint pass = 0; pass < 2; pass++)
     for (guint i = 1; i < model->values->len; i++)
       {
         const IrValue *value = model->values->pdata[i];
-        const IrTensor *tensor = ir_run_value (run, value->id);
-        gboolean has_stats = run->stats != NULL &&
-                             g_hash_table_contains (run->stats, GUINT_TO_POINTER (value->id));
         gboolean is_output = value->graph == model->main && ir_value_is_graph_output (value);
-        g_autofree char *path = NULL;
 
-        if (value->state != IR_STATE_LIVE || is_output != (pass == 0) ||
-            (tensor == NULL && !has_stats && pass == 1))
-          continue;
-        if (!save_value (options, value, tensor, taken, &path, error))
+        if (value->state == IR_STATE_LIVE && is_output == (pass == 0) &&
+            !report_value (report, value, is_output, error))
           return FALSE;
-        if (cli->json)
-          add_result (pass == 0 ? outputs : captured, run, value, tensor, path);
-        else if (tensor != NULL && (pass == 0 || options->out == NULL))
-          cli_print_contents (value->name, model->context, tensor, 10, path);
       }
   return TRUE;
+}
+
+static void
+report_capture (const IrRun *run, cJSON *json)
+{
+  g_autofree char *note = ir_run_capture_note (run);
+  cJSON *capture = cJSON_AddObjectToObject (json, "capture");
+
+  cJSON_AddNumberToObject (capture, "kept", ir_run_n_kept (run));
+  cJSON_AddNumberToObject (capture, "spilled", ir_run_n_spilled (run));
+  cli_json_add_uint (capture, "spilled_bytes", ir_run_spilled_bytes (run));
+  cJSON_AddNumberToObject (capture, "lost", ir_run_n_lost (run));
+  if (note != NULL)
+    cJSON_AddStringToObject (capture, "note", note);
+  if (note != NULL)
+    g_printerr ("irscope run: %s\n", note);
 }
 
 static gboolean
@@ -253,14 +337,17 @@ write_trace (const Options *options, const IrRun *run, GError **error)
 }
 
 static CliStatus
-report (const Cli *cli,
+report (Cli *cli,
         const Options *options,
-        const IrRun *run,
+        IrModel *history,
+        IrRun *run,
         const Times *times,
         const GError *failure)
 {
   cJSON *json = cJSON_CreateObject ();
   cJSON *outputs = cJSON_AddArrayToObject (json, "outputs"), *wall, *captured;
+  g_autoptr (GHashTable) taken = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+  g_autoptr (IrOriginals) originals = NULL;
   g_autoptr (GError) error = NULL;
 
   wall = cJSON_AddObjectToObject (json, "wall_ms");
@@ -272,7 +359,11 @@ report (const Cli *cli,
   captured = cJSON_AddArrayToObject (json, "captured");
   if (failure != NULL)
     cJSON_AddStringToObject (json, "error", failure->message);
-  if (!report_values (cli, options, run, outputs, captured, &error) ||
+  if (wants_original (options))
+    originals = ir_originals_new (history, ir_history_cursor (history), run, &error);
+  Report what = { cli, options, run, originals, taken, outputs, captured };
+  report_capture (run, json);
+  if ((wants_original (options) && originals == NULL) || !report_values (&what, &error) ||
       (run->trace != NULL && !write_trace (options, run, &error)))
     {
       cJSON_Delete (json);
@@ -338,6 +429,7 @@ run_model (Cli *cli, const Options *options, IrModel *model)
   settings.backend = cli_backend (&options->model, &error);
   if (settings.backend == NULL ||
       !parse_size ("--memory-limit", options->memory_limit, &settings.memory_limit, &error) ||
+      !parse_size ("--capture-budget", options->capture_budget, &settings.capture_budget, &error) ||
       !parse_size ("--output-limit", options->output_limit, &settings.output_limit, &error) ||
       !parse_limits (options, &settings, &error) ||
       !cli_parallel (options->parallel, &settings.parallel, &error) ||
@@ -356,7 +448,7 @@ run_model (Cli *cli, const Options *options, IrModel *model)
     return cli_fail (cli_status_of (error), error);
   if (result != NULL)
     times = summarize (ms);
-  return report (cli, options, result != NULL ? result : partial, &times, error);
+  return report (cli, options, model, result != NULL ? result : partial, &times, error);
 }
 
 static CliStatus

@@ -3,6 +3,7 @@
 
 #include "app/cli/commands.h"
 #include "app/cli/model.h"
+#include "app/cli/origin.h"
 #include "app/cli/output.h"
 #include "core/io/io.h"
 
@@ -29,17 +30,99 @@ static const CliOption tensor_options[] = {
   { 0 },
 };
 
-static void
-print_json (const IrValue *value,
-            const IrTensor *tensor,
-            const IrTensorStats *stats,
-            const char *file)
+/* The value asked for, and how its contents were had. */
+typedef struct
 {
+  IrModel *original; /* (nullable) the graph before the pipeline, where @value is of that */
+  const IrValue *value;
+  IrTensor *tensor;
+  IrRun *run; /* (nullable) a constant needs none */
+  IrFound found;
+} Answer;
+
+static void
+answer_clear (Answer *answer)
+{
+  g_clear_pointer (&answer->tensor, ir_tensor_unref);
+  g_clear_pointer (&answer->run, ir_run_unref);
+  g_clear_pointer (&answer->original, ir_model_unref);
+  ir_found_clear (&answer->found);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Answer, answer_clear)
+
+static const IrModel *
+model_of (const Answer *answer)
+{
+  return answer->run != NULL ? answer->run->model : answer->value->graph->model;
+}
+
+/* Only what the value is computed from is kept by the run. */
+static gboolean
+compute (Cli *cli, const CliModelOptions *options, IrModel *model, Answer *answer, GError **error)
+{
+  guint step = ir_history_cursor (model);
+  IrValueId id = answer->value->id;
+  g_autoptr (GArray) chosen = NULL;
+  g_autoptr (IrOriginals) originals = NULL;
+
+  if (answer->original != NULL)
+    chosen = ir_originals_needs (model, step, id, error);
+  else
+    {
+      chosen = g_array_new (FALSE, FALSE, sizeof (IrValueId));
+      g_array_append_val (chosen, id);
+    }
+  if (chosen != NULL)
+    answer->run = cli_run (cli, options, model, IR_CAPTURE_CHOSEN, chosen, NULL, error);
+  if (answer->run == NULL)
+    return FALSE;
+  if (answer->original == NULL)
+    answer->tensor = ir_run_find (answer->run, id, cli->cancellable, &answer->found, error);
+  else if ((originals = ir_originals_new (model, step, answer->run, error)) != NULL)
+    answer->tensor = ir_originals_find (originals, id, cli->cancellable, &answer->found, error);
+  return answer->tensor != NULL;
+}
+
+/* A value that the pipeline took away is one of the original graph. */
+static gboolean
+find_answer (Cli *cli,
+             const CliModelOptions *options,
+             IrModel *model,
+             const char *name,
+             Answer *answer,
+             GError **error)
+{
+  g_autoptr (GError) local = NULL;
+
+  answer->value = cli_find_value (model, name, &local);
+  if (answer->value == NULL && ir_history_cursor (model) > 0)
+    {
+      answer->original = ir_history_snapshot (model, 0);
+      answer->value = cli_find_value (answer->original, name, NULL);
+    }
+  if (answer->value == NULL)
+    {
+      g_propagate_error (error, g_steal_pointer (&local));
+      return FALSE;
+    }
+  if (ir_value_constant (answer->value) == NULL)
+    return compute (cli, options, model, answer, error);
+  answer->tensor = ir_tensor_ref ((IrTensor *) ir_value_constant (answer->value));
+  answer->found.how = IR_FOUND_CONSTANT;
+  return TRUE;
+}
+
+static void
+print_json (const Answer *answer, const IrTensorStats *stats, const char *file)
+{
+  const IrValue *value = answer->value;
+  const IrTensor *tensor = answer->tensor;
   cJSON *json = cJSON_CreateObject ();
 
   cJSON_AddStringToObject (json, "name", value->name);
   cli_json_add_contents (json, tensor);
   cli_json_add_stats (json, stats);
+  cli_json_add_origin (json, &answer->found, model_of (answer));
   if (file != NULL)
     cJSON_AddStringToObject (json, "file", file);
   else
@@ -68,11 +151,10 @@ print_histogram (const IrTensorStats *stats)
 }
 
 static void
-print_text (const Options *options,
-            const IrValue *value,
-            const IrTensor *tensor,
-            const IrTensorStats *stats)
+print_text (const Options *options, const Answer *answer, const IrTensorStats *stats)
 {
+  const IrValue *value = answer->value;
+  const IrTensor *tensor = answer->tensor;
   IrContext *context = value->graph->model->context;
   guint max_elements = options->values > 0 ? (guint) options->values : 100;
 
@@ -85,6 +167,7 @@ print_text (const Options *options,
   g_autofree char *text = ir_tensor_to_string (tensor, max_elements);
 
   printf ("%s  %s\n", value->name, type);
+  cli_print_origin (&answer->found, model_of (answer));
   if (ir_dtype_kind (ir_tensor_dtype (tensor)) != IR_DTYPE_KIND_STRING)
     {
       printf ("min %.9g  max %.9g  mean %.9g  std %.9g\n", stats->min, stats->max, stats->mean,
@@ -104,25 +187,22 @@ run (Cli *cli)
   g_autofree char *file = options->at > 0 ? g_strdup_printf ("%s@%d", cli->args[0], options->at)
                                           : g_strdup (cli->args[0]);
   g_auto (CliModel) opened = { 0 };
+  g_auto (Answer) answer = { 0 };
   g_autoptr (GError) error = NULL;
-  g_autoptr (IrTensor) tensor = NULL;
   IrTensorStats stats;
-  const IrValue *value;
   CliStatus status;
 
   if (!cli_model_open (cli, &options->model, file, FALSE, &opened, &status))
     return status;
-  value = cli_find_value (opened.model, cli->args[1], &error);
-  if (value == NULL)
-    return cli_fail (CLI_BAD, error);
-  tensor = cli_contents (cli, &options->model, opened.model, value, &error);
-  if (tensor == NULL || (options->out != NULL && !ir_tensor_save (tensor, options->out, &error)))
+  if (!find_answer (cli, &options->model, opened.model, cli->args[1], &answer, &error))
+    return cli_fail (answer.value == NULL ? CLI_BAD : cli_status_of (error), error);
+  if (options->out != NULL && !ir_tensor_save (answer.tensor, options->out, &error))
     return cli_fail (cli_status_of (error), error);
-  ir_tensor_stats (tensor, N_BINS, &stats);
+  ir_tensor_stats (answer.tensor, N_BINS, &stats);
   if (cli->json)
-    print_json (value, tensor, &stats, options->out);
+    print_json (&answer, &stats, options->out);
   else
-    print_text (options, value, tensor, &stats);
+    print_text (options, &answer, &stats);
   return CLI_OK;
 }
 
@@ -131,7 +211,7 @@ const CliCommand cli_command_tensor = {
   .arguments = "FILE NAME",
   .summary = "Statistics, histogram and values of one tensor",
   .doc =
-      "Constants are read from the file; other values are computed, with the inputs given or random.",
+      "Constants are read from the file; other values are computed, with the inputs given or random.\nOf a value that a pipeline took away it says from which others, and by how many nodes of the\noriginal graph, it was computed.",
   .min_args = 2,
   .max_args = 2,
   .options = tensor_options,

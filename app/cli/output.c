@@ -151,6 +151,8 @@ cli_json_add_stats (cJSON *object, const IrTensorStats *stats)
   cli_json_add_uint (object, "inf", stats->n_pos_inf + stats->n_neg_inf);
   cli_json_add_uint (object, "zeros", stats->n_zero);
   cli_json_add_uint (object, "negative", stats->n_negative);
+  g_autofree char *checksum = g_strdup_printf ("%016" G_GINT64_MODIFIER "x", stats->checksum);
+  cJSON_AddStringToObject (object, "checksum", checksum);
   histogram = cJSON_AddObjectToObject (object, "histogram");
   cli_json_add_double (histogram, "low", stats->bin_low);
   cli_json_add_double (histogram, "high", stats->bin_high);

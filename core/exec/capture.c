@@ -14,6 +14,7 @@ struct _IrCapture
   GHashTable *inputs; /* value id -> IrTensor */
   IrSpill *spill;     /* (nullable) until something was spilled */
   guint n_dropped;    /* values that could be neither kept nor spilled */
+  guint8 *beside;     /* (nullable) by node id: ran beside others, on one thread */
   GMutex lock;        /* guards replay */
   IrReplay *replay;   /* (nullable) until something has to be computed again */
 };
@@ -55,6 +56,7 @@ ir_capture_free (IrCapture *capture)
     return;
   g_clear_pointer (&capture->replay, ir_replay_free);
   g_clear_pointer (&capture->spill, ir_spill_unref);
+  g_free (capture->beside);
   g_hash_table_unref (capture->inputs);
   g_mutex_clear (&capture->lock);
   g_free (capture);
@@ -185,7 +187,59 @@ ir_run_capture (IrRunState *state, const IrValue *value, IrTensor *tensor)
     spill_value (state, value, tensor);
 }
 
+/**
+ * ir_capture_ran_beside:
+ * @run: a run under way
+ * @node: a node that has run beside others, on one thread
+ *
+ * Notes it, as the number of threads shows in the last bits.
+ */
+void
+ir_capture_ran_beside (IrRun *run, IrNodeId node)
+{
+  if (run->capture->beside == NULL)
+    run->capture->beside = g_new0 (guint8, run->model->nodes->len);
+  run->capture->beside[node] = TRUE;
+}
+
+/**
+ * ir_capture_is_beside:
+ * @run: a run
+ * @node: a node
+ *
+ * Returns: whether it ran beside others, on one thread
+ */
+gboolean
+ir_capture_is_beside (const IrRun *run, IrNodeId node)
+{
+  return run->capture != NULL && run->capture->beside != NULL && run->capture->beside[node];
+}
+
 /* -- afterwards -- */
+
+/**
+ * ir_run_options:
+ * @run: a run
+ *
+ * Returns: (transfer none): what it was made with; the list of chosen values is not kept
+ */
+const IrRunOptions *
+ir_run_options (const IrRun *run)
+{
+  return &run->capture->options;
+}
+
+/**
+ * ir_run_inputs:
+ * @run: a run
+ *
+ * Returns: (transfer none): value id -> #IrTensor that it was given
+ */
+GHashTable *
+ir_run_inputs (const IrRun *run)
+{
+  return run->capture->inputs;
+}
 
 static gboolean
 is_spilled (const IrRun *run, IrValueId id)
@@ -336,6 +390,8 @@ compute_again (
   if (capture->replay == NULL)
     capture->replay = ir_replay_new (run->model, run->schedule, &capture->options, capture->inputs,
                                      known_to_run, run, error);
+  if (capture->replay != NULL)
+    ir_replay_set_run (capture->replay, run);
   return capture->replay != NULL
              ? ir_replay_find (capture->replay, value, cancellable, found, error)
              : NULL;
@@ -399,7 +455,7 @@ ir_run_find (IrRun *run, IrValueId value, GCancellable *cancellable, IrFound *fo
 void
 ir_found_clear (IrFound *found)
 {
-  g_clear_pointer (&found->from, g_array_unref);
+  g_clear_pointer (&found->from, g_ptr_array_unref);
   *found = (IrFound){ 0 };
 }
 
@@ -423,16 +479,13 @@ ir_found_name (IrFoundHow how)
 #define MAX_NAMES 4 /* where computing began; more are counted */
 
 static void
-append_from (GString *text, const IrFound *found, const IrModel *model)
+append_from (GString *text, const IrFound *found)
 {
   guint n = found->from != NULL ? found->from->len : 0;
 
   for (guint i = 0; i < MIN (n, MAX_NAMES); i++)
-    {
-      const IrValue *value = ir_model_value (model, g_array_index (found->from, IrValueId, i));
-      g_string_append_printf (text, "%s%s", i == 0 ? " from " : ", ",
-                              value != NULL ? value->name : "?");
-    }
+    g_string_append_printf (text, "%s%s", i == 0 ? " from " : ", ",
+                            (const char *) g_ptr_array_index (found->from, i));
   if (n > MAX_NAMES)
     g_string_append_printf (text, " and %u more", n - MAX_NAMES);
 }
@@ -461,7 +514,7 @@ ir_found_text (const IrFound *found, const IrModel *model)
     g_string_append (text, " before");
   else if (found->how == IR_FOUND_COMPUTED)
     {
-      append_from (text, found, model);
+      append_from (text, found);
       g_string_append_printf (text, " by %u %s in %.3g ms", found->n_nodes,
                               found->n_nodes == 1 ? "node" : "nodes",
                               (double) found->duration_ns / 1e6);

@@ -26,7 +26,7 @@ typedef struct
   IrFoundHow how;
   guint n_nodes;        /* computed: that ran */
   gint64 duration_ns;   /* computed: what that took */
-  GArray *from;         /* (nullable) of IrValueId of the run: where computing began */
+  GPtrArray *from;      /* (nullable) of char *: names of values where computing began */
   gboolean in_body;     /* it lies in a body: contents are those of the last round */
   IrValueId stands_for; /* original values: the value of the run that holds the same; 0: none */
 } IrFound;
@@ -59,6 +59,11 @@ IrTensor *ir_originals_find (IrOriginals *originals,
 /* Values of the optimized graph that ir_originals_find() would start from. */
 GArray *ir_originals_needs (IrModel *history, guint step, IrValueId original, GError **error);
 
+const IrRunOptions *ir_run_options (const IrRun *run); /* (transfer none): that it was made with */
+GHashTable *ir_run_inputs (const IrRun *run);          /* (transfer none): value id -> IrTensor */
+
 /* -- for the runner -- */
+void ir_capture_ran_beside (IrRun *run, IrNodeId node);
+gboolean ir_capture_is_beside (const IrRun *run, IrNodeId node);
 IrCapture *ir_capture_new (const IrRunOptions *options, GHashTable *inputs);
 void ir_capture_free (IrCapture *capture);

@@ -156,6 +156,7 @@ typedef struct
   guint n_bins;
   double bin_low, bin_high;
   guint64 bins[64]; /* over finite elements */
+  guint64 checksum; /* of the bytes */
 } IrTensorStats;
 void ir_tensor_stats (const IrTensor *tensor, guint n_bins, IrTensorStats *stats);
 

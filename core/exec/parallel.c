@@ -376,6 +376,7 @@ ir_parallel_run (IrRunState *state,
     {
       ir_step_finish (state, &prepared->steps[step]);
       state->ran[prepared->steps[step].node->id] = TRUE;
+      ir_capture_ran_beside (state->run, prepared->steps[step].node->id);
     }
   if (*done > span->last)
     {

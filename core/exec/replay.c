@@ -18,7 +18,8 @@ struct _IrReplay
   IrRunOptions options;
   GHashTable *inputs; /* value id -> IrTensor */
   IrPrepared *prepared;
-  IrThreads *threads;
+  IrThreads *threads, *lane; /* lane: one thread, for nodes that ran beside others */
+  const IrRun *run;          /* (nullable) (unowned) whose bits are wanted */
   IrReplayKnown known;
   gpointer data;
   GHashTable *cache; /* value id -> IrTensor, as kernels left it */
@@ -77,7 +78,22 @@ ir_replay_new (IrModel *frozen,
     return NULL;
   replay->threads = ir_threads_new (options->n_threads);
   ir_threads_set_deterministic (replay->threads, options->deterministic);
+  replay->lane = ir_threads_new (1);
+  ir_threads_set_deterministic (replay->lane, options->deterministic);
   return g_steal_pointer (&replay);
+}
+
+/**
+ * ir_replay_set_run:
+ * @replay: a replay
+ * @run: (transfer none): the run whose bits it is to give; has to live as long
+ *
+ * Nodes that ran beside others in @run, each on one thread, do so again.
+ */
+void
+ir_replay_set_run (IrReplay *replay, const IrRun *run)
+{
+  replay->run = run;
 }
 
 /**
@@ -93,6 +109,7 @@ ir_replay_free (IrReplay *replay)
   g_clear_pointer (&replay->cache, g_hash_table_unref);
   g_clear_pointer (&replay->prepared, ir_prepared_free);
   g_clear_pointer (&replay->threads, ir_threads_free);
+  g_clear_pointer (&replay->lane, ir_threads_free);
   g_clear_pointer (&replay->inputs, g_hash_table_unref);
   g_free (replay);
 }
@@ -271,6 +288,8 @@ question_clear (Question *question)
 {
   IrRunState *state = &question->state;
 
+  if (state->prepared == NULL)
+    return;
   for (guint id = 0; id < state->prepared->n_values; id++)
     {
       g_clear_pointer (&state->tensors[id], ir_tensor_unref);
@@ -309,7 +328,7 @@ take_read (Question *question, const IrValue *value, GPtrArray *todo, GError **e
   if (tensor != NULL)
     {
       ir_run_state_set (state, value, tensor);
-      g_array_append_val (question->found->from, value->id);
+      g_ptr_array_add (question->found->from, g_strdup (value->name));
       return TRUE;
     }
   if (value->producer == NULL)
@@ -379,6 +398,10 @@ run_needed (Question *question, IrValueId wanted, GError **error)
       const IrNode *node = ir_model_node (prepared->model, id);
       if (!question->needed[id])
         continue;
+      question->state.threads = question->replay->run != NULL &&
+                                        ir_capture_is_beside (question->replay->run, id)
+                                    ? question->replay->lane
+                                    : question->replay->threads;
       gboolean done = ir_prepared_ready (prepared, id, error) &&
                       ir_run_node (&question->state, node, error);
       ir_prepared_unready (prepared, id);
@@ -397,7 +420,7 @@ compute (Question *question, const IrValue *value, const IrNode *maker, GError *
   gint64 start_us = g_get_monotonic_time ();
 
   question->state.keep[value->id] = value->graph->kind == IR_GRAPH_SUBGRAPH;
-  question->found->from = g_array_new (FALSE, FALSE, sizeof (IrValueId));
+  question->found->from = g_ptr_array_new_with_free_func (g_free);
   if (!find_needed (question, maker, error) || !run_needed (question, value->id, error))
     return NULL;
   IrTensor *tensor = question->run.values[value->id] != NULL ? question->run.values[value->id]

@@ -17,6 +17,7 @@ IrReplay *ir_replay_new (IrModel *frozen,
                          IrReplayKnown known,
                          gpointer data,
                          GError **error);
+void ir_replay_set_run (IrReplay *replay, const IrRun *run);
 void ir_replay_free (IrReplay *replay);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (IrReplay, ir_replay_free)
 IrTensor *ir_replay_find (IrReplay *replay,

@@ -138,6 +138,29 @@ def _():
     assert sum(event.get('ph') == 'X' for event in events) > 20
 
 
+@test('run keeps to a budget, spills the rest, and gives every value of the original graph')
+def _():
+    everything = json_of('run', DIGITS, '--capture', 'all', '--threads', '1')
+    assert everything['capture']['spilled'] == 0 and everything['capture']['lost'] == 0
+    for arguments in (['--capture', 'all', '--capture-budget', '1'], ['--capture', 'checkpoints']):
+        answer = json_of('run', DIGITS, '--threads', '1', '--out', path('some'), *arguments)
+        assert [c['name'] for c in answer['captured']] == [c['name'] for c in everything['captured']]
+        hows = {c['origin']['how'] for c in answer['captured']}
+        assert ('spilled' if 'all' in arguments else 'recomputed') in hows, hows
+    assert answer['capture']['kept'] < everything['capture']['kept']
+    original = json_of('run', DIGITS, '--capture', 'original', '--pipeline', 'deploy', '--out', path('original'))
+    names = {value['name']: value['origin'] for value in original['captured'] + original['outputs']}
+    assert {c['name'] for c in everything['captured']} <= set(names)
+    gone = [name for name, origin in names.items() if origin['how'] == 'recomputed' and 'stands_for' not in origin]
+    assert gone and any(value.get('stands_for') for value in names.values())
+    tensor = json_of('tensor', DIGITS, gone[-1], '--pipeline', 'deploy')
+    assert tensor['origin']['how'] == 'recomputed' and tensor['origin']['nodes'] >= 1 and 'recomputed' in tensor['origin']['text']
+    plain = json_of('tensor', DIGITS, gone[-1])
+    assert abs(plain['mean'] - tensor['mean']) < 1e-4 * max(1, abs(plain['mean'])) and plain['shape'] == tensor['shape']
+    assert 'origin: recomputed' in irscope('tensor', DIGITS, gone[-1], '--pipeline', 'deploy')[1]
+    assert irscope('tensor', DIGITS, 'nonsense', '--pipeline', 'deploy')[0] == 2
+
+
 @test('bench measures every kind of run, and its quantiles are in order')
 def _():
     answer = json_of('bench', DIGITS, DIGITS, '--runs', '5', '--warmup', '2', '--capture', 'all', '--threads', '1', '--pipeline', 'deploy')

@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include "views/count.h"
+#include "core/exec/capture.h"
 #include "views/jobs.h"
 #include "views/tensor/element-list.h"
 #include "views/tensor/tensor-facts.h"
@@ -12,7 +13,7 @@
 typedef struct
 {
   GtkWidget *box, *heading, *facts, *warning, *plot, *message;
-  char *reason; /* (nullable) why there are no contents */
+  char *reason; /* (nullable) why there are no contents, or how they were had */
 } Side;
 
 struct _IrTensorView
@@ -73,9 +74,9 @@ show_side (IrTensorView *self, IrSide which)
 
   set_label (side->facts, text);
   set_label (side->warning, warning);
-  set_label (side->message, tensor != NULL         ? NULL
-                            : side->reason != NULL ? side->reason
-                                                   : "There are no contents.");
+  set_label (side->message, side->reason != NULL ? side->reason
+                            : tensor == NULL     ? "There are no contents."
+                                                 : NULL);
   ir_tensor_plot_load (IR_TENSOR_PLOT (side->plot), tensor, NULL, &facts->stats[which]);
 }
 
@@ -205,7 +206,41 @@ show_facts (IrTensorView *self)
 typedef struct
 {
   IrTensor *tensors[IR_N_SIDES]; /* (nullable) */
+  IrRun *runs[IR_N_SIDES];       /* (nullable) that compute what they have not kept */
+  IrValueId ids[IR_N_SIDES];     /* of the runs */
 } Request;
+
+typedef struct
+{
+  IrTensorFacts *facts;
+  char *reasons[IR_N_SIDES]; /* (nullable) of values that no run has kept */
+} Answer;
+
+static void
+answer_free (gpointer data)
+{
+  Answer *answer = data;
+
+  g_clear_pointer (&answer->facts, ir_tensor_facts_free);
+  for (IrSide side = 0; side < IR_N_SIDES; side++)
+    g_free (answer->reasons[side]);
+  g_free (answer);
+}
+
+/* What the run has not kept is computed now. (transfer full): how, or why not, as a sentence */
+static char *
+compute_side (Request *request, IrSide side, GCancellable *cancellable)
+{
+  g_auto (IrFound) found = { 0 };
+  g_autoptr (GError) error = NULL;
+  IrRun *run = request->runs[side];
+
+  request->tensors[side] = ir_run_find (run, request->ids[side], cancellable, &found, &error);
+  if (error != NULL)
+    return g_strdup (error->message);
+  g_autofree char *text = ir_found_text (&found, run->model);
+  return g_strdup_printf ("The run did not keep this value: it was %s.", text);
+}
 
 static void
 request_free (gpointer data)
@@ -213,16 +248,25 @@ request_free (gpointer data)
   Request *request = data;
 
   for (IrSide side = 0; side < IR_N_SIDES; side++)
-    g_clear_pointer (&request->tensors[side], ir_tensor_unref);
+    {
+      g_clear_pointer (&request->tensors[side], ir_tensor_unref);
+      g_clear_pointer (&request->runs[side], ir_run_unref);
+    }
   g_free (request);
 }
 
 static gpointer
 make_facts (IrJob *job, gpointer data, GCancellable *cancellable, GError **error)
 {
-  const Request *request = data;
-  return ir_tensor_facts_new (request->tensors[IR_SIDE_BEFORE], request->tensors[IR_SIDE_AFTER],
-                              cancellable);
+  Request *request = data;
+  Answer *answer = g_new0 (Answer, 1);
+
+  for (IrSide side = 0; side < IR_N_SIDES; side++)
+    if (request->tensors[side] == NULL && request->runs[side] != NULL)
+      answer->reasons[side] = compute_side (request, side, cancellable);
+  answer->facts = ir_tensor_facts_new (request->tensors[IR_SIDE_BEFORE],
+                                       request->tensors[IR_SIDE_AFTER], cancellable);
+  return answer;
 }
 
 static void reload (IrTensorView *self);
@@ -231,18 +275,25 @@ static void
 on_facts (gpointer owner, gpointer result, const GError *error, gpointer data)
 {
   IrTensorView *self = IR_TENSOR_VIEW (owner);
-  g_autoptr (IrTensorFacts) facts = result;
+  Answer *answer = result;
 
   g_clear_pointer (&self->job, ir_job_unref);
-  if (self->stale)
+  if (self->stale || answer == NULL || answer->facts == NULL)
     {
-      reload (self);
+      g_clear_pointer (&answer, answer_free);
+      if (self->stale)
+        reload (self);
       return;
     }
-  if (facts == NULL)
-    return;
   g_clear_pointer (&self->facts, ir_tensor_facts_free);
-  self->facts = g_steal_pointer (&facts);
+  self->facts = g_steal_pointer (&answer->facts);
+  for (IrSide side = 0; side < IR_N_SIDES; side++)
+    if (answer->reasons[side] != NULL)
+      {
+        g_free (self->sides[side].reason);
+        self->sides[side].reason = g_steal_pointer (&answer->reasons[side]);
+      }
+  answer_free (answer);
   show_facts (self);
   gtk_stack_set_visible_child_name (GTK_STACK (self->stack), "tensor");
 }
@@ -275,12 +326,15 @@ reload (IrTensorView *self)
       g_clear_pointer (&self->sides[side].reason, g_free);
       request->tensors[side] = ir_session_dup_tensor (session, self->shown, side,
                                                       &self->sides[side].reason);
+      if (request->tensors[side] == NULL)
+        request->runs[side] = ir_session_dup_run_of (session, self->shown, side,
+                                                     &request->ids[side]);
     }
   self->job = ir_job_start (self,
                             &(IrJobSpec){ .run = make_facts,
                                           .data = request,
                                           .data_free = request_free,
-                                          .result_free = (GDestroyNotify) ir_tensor_facts_free,
+                                          .result_free = answer_free,
                                           .done = on_facts });
 }
 

@@ -437,6 +437,32 @@ def _():
         assert code == 2 and '--budget ' + wrong in err, (wrong, code, err)
 
 
+@test('memory lets parts lie in wholes, says where, and a checker sees when they do not')
+def _():
+    source = as_text('parts.onnxtxt', '<ir_version: 8, opset_import: ["" : 17]>\ng (float[4,16] x) => (float[2,16] y) { '
+                     'a = Exp (x) b = Tanh (x) c = Concat <axis: int = 0> (a, b) d = Neg (x) e = Concat <axis: int = 0> (c, d) '
+                     's, t, u = Split <axis: int = 0> (e) v = Neg (s) w = Add (v, t) z = Sub (w, u) i, j = Split <axis: int = 0> (z) '
+                     'y = Mul (i, j) }')
+    checker = os.path.join(ROOT, 'tests/scripts/check-memory.py')
+
+    def judged(plan):
+        return subprocess.run([sys.executable, checker], input=json.dumps(plan), capture_output=True, text=True)
+
+    plan = json_of('memory', source)
+    values = {value['name']: value for value in plan['values']}
+    assert values['b']['part_of'] == 'c' and values['c']['part_of'] == 'e' and values['b']['alias_of'] == 'e', values
+    assert [values[name]['offset'] - values['e']['offset'] for name in 'abcdstu'] == [0, 256, 0, 512, 0, 256, 512], values
+    assert values['t']['view_of'] == 'e' and values['v']['over'] == 's' and plan['peak_bytes'] == 768, values
+    assert judged(plan).returncode == 0, judged(plan).stdout + judged(plan).stderr
+    assert 'b; is part of c + 256' in irscope('memory', source)[1]
+    assert 'It is written into its place in c, from byte 256 on.' in irscope('memory', source, '--why', 'b')[1]
+    for name, key, value in (('b', 'offset', 0), ('t', 'offset', 640), ('s', 'last', 99), ('u', 'offset', 768), ('a', 'last', 0)):
+        damaged = json.loads(json.dumps(plan))
+        next(v for v in damaged['values'] if v['name'] == name)[key] = value
+        assert judged(damaged).returncode == 1, (name, key, judged(damaged).stdout)
+    assert irscope('run', source)[0] == 0
+
+
 @test('an optimized file carries its lineage, whatever its IR version')
 def _():
     for version in (8, 10):

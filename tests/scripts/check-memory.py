@@ -7,7 +7,9 @@
 
 Computes the lower bound (the most bytes that live at once), the height of the placement, and every pair of blocks that
 overlap in time and in space. Prints them and exits with 1 if two overlap or the placement is higher than the capacity.
-Values of a graph that share bytes are judged as one block: those that name another in alias_of belong to its block.
+Values of a graph that share bytes are judged as one block: those that name another in alias_of belong to its block, and
+must lie in it. Within a block, a value with contents of its own must not be written over bytes that a later step reads;
+view_of, over and part_of say whose bytes those may be, and are checked.
 Of a plan with a budget, the runs are followed as well, over an arena that notes who wrote where: every node must find
 what it reads, each must run, for the first time in order, and the FLOPs of those that run again must be what it says."""
 
@@ -29,6 +31,9 @@ def blocks_of_json(text):
     for index, value in enumerate(plan['values']):
         key = value.get('alias_of') or value['name']
         groups.setdefault(key, []).append(value)
+    for name, values in groups.items():
+        for sentence in sharing(name, values, align):
+            raise SystemExit(sentence)
     blocks = []
     for name, values in groups.items():
         low = min(int(value['offset']) for value in values)
@@ -40,6 +45,76 @@ def blocks_of_json(text):
         if height != int(plan['peak_bytes']):
             raise SystemExit(f'the plan says its peak is {plan["peak_bytes"]}, its values end at {height}')
     return blocks
+
+
+def span(value):
+    return int(value['offset']), int(value['offset']) + int(value['size'])
+
+
+def meet(one, other):
+    """Whether two values have bytes in common."""
+    (low, high), (low2, high2) = span(one), span(other)
+    return low < high2 and low2 < high
+
+
+def within(part, whole):
+    return span(whole)[0] <= span(part)[0] and span(part)[1] <= span(whole)[1]
+
+
+def pieces_left(whole, parts):
+    """The ranges of a whole that none of its parts covers: those that its own node writes."""
+    at, end = span(whole)
+    for low, high in sorted(span(part) for part in parts):
+        if at < low:
+            yield at, low
+        at = max(at, high)
+    if at < end:
+        yield at, end
+
+
+def sharing(root, values, align):
+    """What is wrong in a block of values that share bytes, as sentences."""
+    named = {value['name']: value for value in values}
+    if root not in named:
+        yield f'{root} is no value of its own block'
+        return
+    for value in values:
+        name = value['name']
+        if int(value['offset']) % align != 0 or not within(value, named[root]):
+            yield f'{name} does not lie in {root}'
+        if sum(key in value for key in ('view_of', 'over')) > 1:
+            yield f'{name} is both a view and written over something'
+        for key in ('view_of', 'over', 'part_of'):
+            if key in value and value[key] not in named:
+                yield f'{name} names {value[key]}, which lies in another block'
+                return
+        if 'view_of' in value:
+            base = named[value['view_of']]
+            if not within(value, base) or not base['first'] <= value['first'] <= base['last']:
+                yield f'{name} is no view of {base["name"]}'
+        if 'over' in value:
+            base = named[value['over']]
+            if span(value) != span(base) or base['last'] != value['first']:
+                yield f'{name} is written over {base["name"]}, which is not the same bytes, or is read later'
+        if 'part_of' in value:
+            whole = named[value['part_of']]
+            if not within(value, whole) or not value['first'] < whole['first'] <= value['last']:
+                yield f'{name} is no part of {whole["name"]}'
+        if 'view_of' in value:
+            continue
+        # What the node of the value writes, and what must still be there afterwards.
+        parts = [part for part in values if part.get('part_of') == name]
+        for low, high in pieces_left(value, parts):
+            written = {'offset': low, 'size': high - low}
+            for other in values:
+                lives = other['first'] <= value['first'] < other['last'] or other['first'] == value['first']
+                if other is not value and lives and meet(written, other):
+                    yield f'{name} is written over {other["name"]}, which is still read'
+        # Parts overlap nobody but what they are views of, or were views of them.
+        for part in parts:
+            for other in parts:
+                if other is not part and meet(part, other):
+                    yield f'{part["name"]} and {other["name"]} are one part of {name}'
 
 
 def follow(plan):

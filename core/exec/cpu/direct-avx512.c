@@ -49,8 +49,8 @@ const CpuVectorUnit cpu_unit_avx512 = {
   .depthwise_row = { DEPTHWISE_SQUARES },
   .pool_max = pool_max,
   .shuffle = shuffle_block,
-  .winograd_in = winograd_in,
-  .winograd_out = winograd_out,
+  .winograd_in = { winograd_in_4, winograd_in_6 },
+  .winograd_out = { winograd_out_4, winograd_out_6 },
 };
 #else
 const CpuVectorUnit cpu_unit_avx512 = { .lanes = 0 };

@@ -121,9 +121,9 @@ typedef struct
   void (*pool_max) (const float *x, gint64 row, gint64 n_rows, gint64 n_columns, float *y);
   /* One block of @plane pixels, from a sample. */
   void (*shuffle) (const CpuShuffle *shuffle, const float *x, gint64 plane, float *y);
-  /* One block of channels, there and back. */
-  void (*winograd_in) (const CpuWinogradTile *tile, const float *x, float *v);
-  gboolean (*winograd_out) (const CpuWinogradTile *tile, const CpuPanel *panel, const float *m);
+  /* One block of channels, there and back: of tiles of four by four pixels, and of six by six. */
+  void (*winograd_in[2]) (const CpuWinogradTile *tile, const float *x, float *v);
+  gboolean (*winograd_out[2]) (const CpuWinogradTile *tile, const CpuPanel *panel, const float *m);
 } CpuVectorUnit;
 
 const CpuVectorUnit *cpu_vector_unit (guint lanes);

@@ -1,7 +1,8 @@
 /* Winograd's convolution of three by three in steps of one, over blocks of channels: four by four
- * pixels of the output from 36 products for each pair of channels, and not from 144. Some tiles at
- * once are transformed into memory that stays in the second cache, multiplied by the tiles of the
- * direct convolution as 36 convolutions of one by one, and transformed back.
+ * pixels of the output from 36 products for each pair of channels, and not from 144; or two by two
+ * from 16, and not from 36, whose weights are fewer. Some tiles at once are transformed into memory
+ * that stays in the second cache, multiplied by the tiles of the direct convolution as so many
+ * convolutions of one by one, and transformed back.
  *
  * Results are rounded otherwise than by direct sums: weights are transformed in double and rounded
  * once, and the transforms add numbers up to a hundred times as large. Where an element of the
@@ -14,20 +15,23 @@
 #include "core/exec/cpu/winograd.h"
 
 #include <math.h>
+#include <omp.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-#define IN         6 /* pixels of a tile along an axis, */
-#define OUT        4 /* of its output, */
-#define PRODUCTS   36
-#define TAPS       9
-#define TILE_BYTES (768 << 10) /* of transformed input at once: what stays in the second cache */
-#define MOST_TILES 48
+#define MOST_IN       6  /* pixels of a tile along an axis */
+#define MOST_PRODUCTS 36 /* of it */
+#define TAPS          9
+#define LEAST_BYTES   (256 << 10) /* of transformed input at once */
+#define MOST_BYTES    (1 << 20)
+#define MOST_TILES    96
 
 struct _CpuWinograd
 {
   CpuDirectShape shape;
   const CpuVectorUnit *unit;
+  gint64 in, out, n_products;   /* pixels of a tile along an axis, and of its output */
   gint64 high, wide;            /* tiles of a sample along each axis */
   gint64 in_blocks, out_blocks; /* of channels */
   guint n_panels;
@@ -60,32 +64,56 @@ cpu_winograd_takes (const CpuDirectShape *shape, guint lanes)
   return shape->groups == 1 && cpu_direct_in_block (shape, lanes) == lanes;
 }
 
+/* A model in vector operations: products, which are a third less efficient than those of long sums,
+ * both transforms, and the weights, of which there are more and which come from farther away.
+ * Fitted to times of the layers of ResNet-50. @out: pixels of the output of a tile along an axis,
+ * 1: the direct convolution. */
+static double
+cost_of (const CpuDirectShape *shape, guint lanes, gint64 out)
+{
+  double tiles = (double) (shape->batch * ((shape->out[0] + out - 1) / out) *
+                           ((shape->out[1] + out - 1) / out));
+  double in_blocks = (double) round_up (shape->channels, lanes) / lanes,
+         out_blocks = (double) round_up (shape->maps, lanes) / lanes;
+  double pairs = (double) shape->channels * out_blocks, fetch = 30;
+  double products = out == 1 ? TAPS : (double) ((out + 2) * (out + 2));
+
+  if (out == 1)
+    return (tiles + fetch) * products * pairs;
+  return tiles * products * (1.3 * pairs + 14 * in_blocks + 11 * out_blocks) +
+         fetch * products * pairs;
+}
+
+static gint64
+best_out (const CpuDirectShape *shape, guint lanes)
+{
+  return cost_of (shape, lanes, 2) < cost_of (shape, lanes, 4) ? 2 : 4;
+}
+
 /**
  * cpu_winograd_wins:
  * @shape: a convolution that cpu_winograd_takes()
  * @lanes: channels in a block
- *
- * A model in vector operations: products, which are a third less efficient than those of long sums,
- * both transforms, and the weights, of which there are four times as many and which come from
- * farther away. Fitted to times of the layers of ResNet-50: 0.47 of the direct one at 56 by 56
- * pixels of 64 channels, 0.57 at 28 by 28 of 128, 0.96 at 14 by 14 of 256, 1.7 at 7 by 7 of 512.
  *
  * Returns: whether it is likely to be faster than the direct convolution
  */
 gboolean
 cpu_winograd_wins (const CpuDirectShape *shape, guint lanes)
 {
-  double tiles = (double) (shape->batch * ((shape->out[0] + OUT - 1) / OUT) *
-                           ((shape->out[1] + OUT - 1) / OUT));
-  double in = (double) round_up (shape->channels, lanes) / lanes,
-         out = (double) round_up (shape->maps, lanes) / lanes;
-  double pixels = (double) (shape->batch * shape->out[0] * shape->out[1]);
-  double pairs = (double) shape->channels * out, fetch = 30;
-  double direct = (pixels + fetch) * TAPS * pairs;
-  double winograd = tiles * (1.3 * PRODUCTS * pairs + 500 * in + 400 * out) +
-                    fetch * PRODUCTS * pairs;
+  return cost_of (shape, lanes, best_out (shape, lanes)) < 0.85 * cost_of (shape, lanes, 1);
+}
 
-  return winograd < 0.85 * direct;
+/* What leaves as much of the second cache to the products and the weights. Results do not depend on
+ * it. */
+static gint64
+tile_bytes (void)
+{
+  long cache = 0;
+
+#ifdef _SC_LEVEL2_CACHE_SIZE
+  cache = sysconf (_SC_LEVEL2_CACHE_SIZE);
+#endif
+  return CLAMP (cache / 2, LEAST_BYTES, MOST_BYTES);
 }
 
 /**
@@ -103,12 +131,15 @@ cpu_winograd_new (const CpuDirectShape *shape, guint lanes)
 
   w->shape = *shape;
   w->unit = cpu_vector_unit (lanes);
-  w->high = (shape->out[0] + OUT - 1) / OUT;
-  w->wide = (shape->out[1] + OUT - 1) / OUT;
+  w->out = best_out (shape, lanes);
+  w->in = w->out + 2;
+  w->n_products = w->in * w->in;
+  w->high = (shape->out[0] + w->out - 1) / w->out;
+  w->wide = (shape->out[1] + w->out - 1) / w->out;
   w->in_blocks = round_up (shape->channels, width) / width;
   w->out_blocks = round_up (shape->maps, width) / width;
   w->n_panels = ((guint) w->out_blocks + w->unit->most_blocks - 1) / w->unit->most_blocks;
-  most = TILE_BYTES / (PRODUCTS * w->in_blocks * width * (gint64) sizeof (float));
+  most = tile_bytes () / (w->n_products * w->in_blocks * width * (gint64) sizeof (float));
   w->at_once = CLAMP (most, 6, MOST_TILES);
   for (gint32 i = 0; i < MOST_TILES; i++)
     {
@@ -160,23 +191,27 @@ product_weights (const CpuWinograd *w)
 }
 
 static void
-transform_weights (const float *g, double u[PRODUCTS])
+transform_weights (const CpuWinograd *w, const float *g, double *u)
 {
-  static const double lines[IN][3] = { { 0.25, 0, 0 },
-                                       { -1 / 6., -1 / 6., -1 / 6. },
-                                       { -1 / 6., 1 / 6., -1 / 6. },
-                                       { 1 / 24., 1 / 12., 1 / 6. },
-                                       { 1 / 24., -1 / 12., 1 / 6. },
-                                       { 0, 0, 1 } };
-  double half[IN][3];
+  static const double lines_4[4][3] = {
+    { 1, 0, 0 }, { 0.5, 0.5, 0.5 }, { 0.5, -0.5, 0.5 }, { 0, 0, 1 }
+  };
+  static const double lines_6[6][3] = { { 0.25, 0, 0 },
+                                        { -1 / 6., -1 / 6., -1 / 6. },
+                                        { -1 / 6., 1 / 6., -1 / 6. },
+                                        { 1 / 24., 1 / 12., 1 / 6. },
+                                        { 1 / 24., -1 / 12., 1 / 6. },
+                                        { 0, 0, 1 } };
+  const double (*lines)[3] = w->in == 4 ? lines_4 : lines_6;
+  double half[MOST_IN][3];
 
-  for (guint i = 0; i < IN; i++)
+  for (gint64 i = 0; i < w->in; i++)
     for (guint k = 0; k < 3; k++)
       half[i][k] = lines[i][0] * g[k] + lines[i][1] * g[3 + k] + lines[i][2] * g[6 + k];
-  for (guint i = 0; i < IN; i++)
-    for (guint k = 0; k < IN; k++)
-      u[i * IN + k] = half[i][0] * lines[k][0] + half[i][1] * lines[k][1] +
-                      half[i][2] * lines[k][2];
+  for (gint64 i = 0; i < w->in; i++)
+    for (gint64 k = 0; k < w->in; k++)
+      u[i * w->in + k] = half[i][0] * lines[k][0] + half[i][1] * lines[k][1] +
+                         half[i][2] * lines[k][2];
 }
 
 /* [panel][product][channel][map of the panel]. Returns: whether all are finite. */
@@ -191,13 +226,13 @@ pack_map (const CpuWinograd *w, const float *weights, gint64 map)
     panel++;
   gint64 first = panel_start (w, panel) * lanes,
          n_maps = panel_start (w, panel + 1) * lanes - first;
-  float *to = w->weights + PRODUCTS * first * channels + map - first;
+  float *to = w->weights + w->n_products * first * channels + map - first;
   for (gint64 channel = 0; channel < channels; channel++)
     {
-      double u[PRODUCTS];
+      double u[MOST_PRODUCTS];
 
-      transform_weights (weights + (map * channels + channel) * TAPS, u);
-      for (gint64 k = 0; k < PRODUCTS; k++)
+      transform_weights (w, weights + (map * channels + channel) * TAPS, u);
+      for (gint64 k = 0; k < w->n_products; k++)
         {
           float rounded = (float) u[k];
           finite &= isfinite (rounded) != 0;
@@ -225,7 +260,7 @@ cpu_winograd_pack (CpuWinograd *winograd,
                    const float *bias)
 {
   gint64 maps = winograd->shape.maps, filled = winograd->out_blocks * winograd->unit->lanes;
-  gsize bytes = (gsize) (PRODUCTS * product_weights (winograd)) * sizeof (float);
+  gsize bytes = (gsize) (winograd->n_products * product_weights (winograd)) * sizeof (float);
   int finite = TRUE;
 
   if (winograd->weights == NULL)
@@ -266,36 +301,37 @@ static gint64
 place_tile (const CpuWinograd *w, gint64 index, CpuWinogradTile *tile)
 {
   const CpuDirectShape *s = &w->shape;
-  gint64 row = index / w->wide % w->high * OUT, column = index % w->wide * OUT;
+  gint64 row = index / w->wide % w->high * w->out, column = index % w->wide * w->out;
 
   *tile = (CpuWinogradTile){
     .row = row - s->pad[0],
     .column = column - s->pad[1],
     .height = s->in[0],
     .width = s->in[1],
-    .n_rows = (int) MIN (OUT, s->out[0] - row),
-    .n_columns = (int) MIN (OUT, s->out[1] - column),
+    .n_rows = (int) MIN (w->out, s->out[0] - row),
+    .n_columns = (int) MIN (w->out, s->out[1] - column),
     .out_width = s->out[1],
     .out_pixel = row * s->out[1] + column,
   };
   return index / w->wide / w->high;
 }
 
+/* Of the @n tiles from @first on, those of [@from, @end). */
 static void
-transform_in (const Job *job, gint64 first, gint64 n, float *v)
+transform_in (const Job *job, gint64 first, gint64 n, gint64 from, gint64 end, float *v)
 {
   const CpuWinograd *w = job->winograd;
   gint64 lanes = w->unit->lanes, block = w->shape.in[0] * w->shape.in[1] * lanes;
 
-  for (gint64 i = 0; i < n; i++)
+  for (gint64 i = from; i < end; i++)
     {
       CpuWinogradTile tile;
       gint64 sample = place_tile (w, first + i, &tile);
 
       tile.stride = job->stride;
       for (gint64 b = 0; b < w->in_blocks; b++)
-        w->unit->winograd_in (&tile, job->x + (sample * w->in_blocks + b) * block,
-                              v + (b * n + i) * lanes);
+        w->unit->winograd_in[w->in == 6](&tile, job->x + (sample * w->in_blocks + b) * block,
+                                         v + (b * n + i) * lanes);
     }
 }
 
@@ -310,16 +346,16 @@ multiply (const Job *job, guint index, gint64 n, const float *v, float *m)
   CpuPanel panel = job->product;
 
   panel.in_stride = panel.out_stride = n * lanes;
-  for (gint64 k = 0; k < PRODUCTS; k++)
+  for (gint64 k = 0; k < w->n_products; k++)
     {
       panel.x = v + k * job->stride;
-      panel.w = w->weights + PRODUCTS * start * lanes * w->shape.channels + k * n_weights;
+      panel.w = w->weights + w->n_products * start * lanes * w->shape.channels + k * n_weights;
       panel.y = m + k * job->out_stride;
       for (gint64 tile = 0; tile < n_tiles; tile++)
         {
           gint64 pixel = n * tile / n_tiles, end = n * (tile + 1) / n_tiles;
 
-          if (k + 1 < PRODUCTS)
+          if (k + 1 < w->n_products)
             cpu_fetch_ahead (panel.w + n_weights, n_weights, tile, n_tiles);
           w->unit->tiles[n_blocks][end - pixel](&panel, pixel);
         }
@@ -348,7 +384,8 @@ transform_out (const Job *job, guint index, gint64 first, gint64 n, const float 
           panel.bias = w->bias + b * lanes;
           panel.y = job->y + at;
           panel.add = job->epilogue->add != NULL ? job->epilogue->add + at : NULL;
-          finite &= w->unit->winograd_out (&tile, &panel, m + ((b - start) * n + i) * lanes);
+          finite &= w->unit->winograd_out[w->in == 6](&tile, &panel,
+                                                      m + ((b - start) * n + i) * lanes);
         }
     }
   return finite;
@@ -363,9 +400,15 @@ stride_of (const CpuWinograd *w, gint64 n_blocks)
 }
 
 static gsize
-scratch_floats (const CpuWinograd *w)
+in_floats (const CpuWinograd *w)
 {
-  return (gsize) (PRODUCTS * (stride_of (w, w->in_blocks) + stride_of (w, CPU_MOST_BLOCKS)));
+  return (gsize) (w->n_products * stride_of (w, w->in_blocks));
+}
+
+static gsize
+out_floats (const CpuWinograd *w)
+{
+  return (gsize) (w->n_products * stride_of (w, CPU_MOST_BLOCKS));
 }
 
 /* Tiles [first, end) of all samples. */
@@ -374,7 +417,7 @@ run_part (const Job *job, gint64 first, gint64 end, float *scratch)
 {
   const CpuWinograd *w = job->winograd;
   gint64 n_groups = (end - first + w->at_once - 1) / w->at_once;
-  float *m = scratch + PRODUCTS * job->stride;
+  float *m = scratch + w->n_products * job->stride;
   gboolean finite = TRUE;
 
   for (gint64 group = 0; group < n_groups && finite; group++)
@@ -384,12 +427,41 @@ run_part (const Job *job, gint64 first, gint64 end, float *scratch)
 
       if (ir_call_stopped (job->call))
         break;
-      transform_in (job, from, n, scratch);
+      transform_in (job, from, n, 0, n, scratch);
       for (guint panel = 0; panel < w->n_panels && finite; panel++)
         {
           multiply (job, panel, n, scratch, m);
           finite = transform_out (job, panel, from, n, m);
         }
+    }
+  return finite;
+}
+
+/* All tiles, by a team of threads: each transforms some of the tiles and multiplies them all with
+ * some of the weights, which so are read but once. */
+static gboolean
+run_member (const Job *job, gint64 member, gint64 n_members, float *v, float *m)
+{
+  const CpuWinograd *w = job->winograd;
+  gint64 total = w->shape.batch * w->high * w->wide,
+         n_groups = (total + w->at_once - 1) / w->at_once;
+  gboolean finite = TRUE;
+
+  for (gint64 group = 0; group < n_groups; group++)
+    {
+      gint64 first = total * group / n_groups, n = total * (group + 1) / n_groups - first;
+      gboolean stopped = ir_call_stopped (job->call);
+
+      if (!stopped)
+        transform_in (job, first, n, n * member / n_members, n * (member + 1) / n_members, v);
+#pragma omp barrier
+      for (guint panel = (guint) (w->n_panels * member / n_members);
+           panel < w->n_panels * (member + 1) / n_members && finite && !stopped; panel++)
+        {
+          multiply (job, panel, n, v, m);
+          finite = transform_out (job, panel, first, n, m);
+        }
+#pragma omp barrier
     }
   return finite;
 }
@@ -448,24 +520,36 @@ cpu_winograd_run (const CpuWinograd *winograd,
   const CpuWinograd *w = winograd;
   Job job = { .winograd = w, .call = call, .epilogue = epilogue, .x = x, .y = y };
   gint64 n_tiles = w->shape.batch * w->high * w->wide;
-  guint64 work = (guint64) (n_tiles * PRODUCTS) * (guint64) (w->shape.channels * w->shape.maps);
+  guint64 work = (guint64) (n_tiles * w->n_products) *
+                 (guint64) (w->shape.channels * w->shape.maps);
   int n_threads = (int) MIN (cpu_n_threads (call, work / 32), n_tiles), finite = TRUE;
-  gsize floats = scratch_floats (w);
+  gboolean team = n_threads > 1 && w->n_panels % (guint) n_threads == 0;
+  gsize in = in_floats (w), out = out_floats (w),
+        bytes = (in * (team ? 1 : (gsize) n_threads) + out * (gsize) n_threads) * sizeof (float);
   gpointer own = NULL;
   float *scratch;
 
   if (call->scratch != NULL)
-    scratch = ir_scratch_get (call->scratch, IR_SCRATCH_KERNEL,
-                              floats * (gsize) n_threads * sizeof (float));
+    scratch = ir_scratch_get (call->scratch, IR_SCRATCH_KERNEL, bytes);
   else
-    scratch = own = cpu_direct_memory (floats * (gsize) n_threads * sizeof (float));
+    scratch = own = cpu_direct_memory (bytes);
   if (scratch == NULL)
     return FALSE;
   describe (&job);
+  if (team)
+    {
+#pragma omp parallel num_threads(n_threads) reduction(&& : finite)
+      finite = run_member (&job, omp_get_thread_num (), omp_get_num_threads (), scratch,
+                           scratch + in + (gsize) omp_get_thread_num () * out);
+    }
+  else
+    {
 #pragma omp parallel for num_threads(n_threads) schedule(static) reduction(&& : finite)
-  for (int part = 0; part < n_threads; part++)
-    finite = finite && run_part (&job, n_tiles * part / n_threads, n_tiles * (part + 1) / n_threads,
-                                 scratch + (gsize) part * floats);
+      for (int part = 0; part < n_threads; part++)
+        finite = finite &&
+                 run_part (&job, n_tiles * part / n_threads, n_tiles * (part + 1) / n_threads,
+                           scratch + (gsize) part * (in + out));
+    }
   free (own);
   if (finite && !cpu_direct_knows (epilogue))
     {

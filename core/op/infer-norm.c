@@ -138,11 +138,11 @@ ir_infer_layer_norm (IrCall *call, GError **error)
  * @call: X and Skip, of one type and shape
  * @error: return location for an error
  *
- * Sets the output to X's type.
+ * Sets all outputs to X's type.
  *
- * Source: irscope SkipLayerNormalization 1.
+ * Source: irscope SkipLayerNormalization 1, AddLayerNormalization 1.
  *
- * Returns: %TRUE if the output type was set
+ * Returns: %TRUE if the output types were set
  */
 gboolean
 ir_infer_skip_layer_norm (IrCall *call, GError **error)
@@ -151,7 +151,8 @@ ir_infer_skip_layer_norm (IrCall *call, GError **error)
 
   if (x != NULL && skip != NULL && ir_type_merge (call->context, x, skip) == NULL)
     return ir_call_fail (call, error, IR_OP_ERROR_SHAPE, "X and Skip differ in type or shape");
-  ir_call_same_shape (call, 0, 0, ir_call_input_dtype (call, 0));
+  for (guint i = 0; i < call->n_outputs; i++)
+    ir_call_same_shape (call, i, 0, ir_call_input_dtype (call, 0));
   return TRUE;
 }
 

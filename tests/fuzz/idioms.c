@@ -108,6 +108,20 @@ static const struct
     "(float[n,6] x) => (float[n,3] y) { k = Constant <value = int64[3] {1, 3, 2}> ()  i = Constant "
     "<value = int64 {1}> ()  s = SplitToSequence <axis = 1> (x, k)  y = SequenceAt (s, i) }" },
   /* -- heads -- */
+  { "share-heads",
+    "(float[n,4,3,8] q, float[n,2,5,8] k, float[n,2,5,6] v, bool[3,5] keep) => (float[n,4,3,6] y) { two "
+    "= Constant <value = int64[1] {2}> ()  e = Constant <value = int64[5] {1, 1, 2, 1, 1}> ()  g = "
+    "Constant <value = int64[4] {0, 4, 5, 8}> ()  h = Constant <value = int64[4] {0, 4, 5, 6}> ()  ku = "
+    "Unsqueeze (k, two)  ke = Expand (ku, e)  kr = Reshape (ke, g)  vu = Unsqueeze (v, two)  ve = Tile "
+    "(vu, e)  vr = Reshape (ve, h)  y = irscope.SelectedAttention <scale: float = 0.5, fill: float = "
+    "-100.0> (q, kr, vr, keep) }" },
+  { "share-heads",
+    "(float[n,4,3,8] q, float[n,1,5,8] k, float[n,1,1,5] m) => (float[n,4,3,8] y) { i = Constant <value "
+    "= int64[4] {0, 0, 0, 0}> ()  v = Neg (k)  kr = Gather <axis = 1> (k, i)  vr = Gather <axis = 1> (v, "
+    "i)  y = irscope.MaskedAttention <scale: float = 0.5> (q, kr, vr, m) }" },
+  { "fuse-shared-residual",
+    "(float[n,3,6] x, float[n,3,6] z, float[6] G, float[6] B) => (float[n,3,6] y) { s = Add (x, z)  v = "
+    "LayerNormalization (s, G, B)  y = Sub (v, s) }" },
   { "fuse-heads",
     "(float[n,3,8] x, float[n,5,8] z, float[n,5,12] w, bool[3,5] keep) => (float[n,3,12] y) { f = "
     "Constant <value = int64[4] {0, 0, 2, 4}> ()  s = Constant <value = int64[4] {0, 0, 2, 6}> ()  "

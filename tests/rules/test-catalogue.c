@@ -45,6 +45,27 @@ typedef struct
   "(" TYPE "[n,3,5] x, " TYPE "[5,4] W, " TYPE "[4] B) => (" TYPE                                  \
   "[n,3,4] y) { m = MatMul (x, W)  c = Add (m, B)  "
 
+/* -- fuse-shared-residual -- */
+
+#define RESIDUAL "fuse-shared-residual"
+#define NORMED                                                                                     \
+  "(float[n,3,6] x, float[n,3,6] z, float[6] G, float[6] B) => (float[n,3,6] y, float[n,3,6] s) { "
+#define CARRIED(ATTR) "s = Add (x, z)  v = LayerNormalization" ATTR " (s, G, B)  y = Mul (v, s) }"
+
+/* -- share-heads -- */
+
+#define HEADS "fuse-attention share-heads"
+#define GQA   "(float[n,4,3,8] q, float[n,2,5,8] k, float[n,2,5,8] v) => (float[n,4,3,8] y) { "
+#define REPEAT(Y, X)                                                                               \
+  Y "u = Unsqueeze (" X ", two)  " Y "e = Expand (" Y "u, five)  " Y " = Reshape (" Y "e, four)  "
+#define SHAPES                                                                                       \
+  AT ("two", 2)                                                                                      \
+  "five = Constant <value = int64[5] {1, 1, 2, 1, 1}> ()  four = Constant <value = int64[4] {0, 4, " \
+  "5, 8}> ()  c = Constant <value = float {0.5}> ()  "
+#define ATTEND                                                                                      \
+  "t = Transpose <perm = [0, 1, 3, 2]> (K)  s = MatMul (q, t)  r = Mul (s, c)  p = Softmax (r)  y " \
+  "= MatMul (p, V) }"
+
 /* -- fold-pad -- */
 
 #define PAD "fold-pad"
@@ -244,6 +265,58 @@ static const Case cases[] = {
     OPSET ("20") PRODUCT ("float") "y = Gelu (c) }" },
   { "Gelu by Tanh in double precision stays", ACTIVATION, 2, "for float only", 1e-9,
     OPSET ("20") PRODUCT ("double") "y = Gelu <approximate = \"tanh\"> (c) }" },
+
+  { "a residual that is carried on is one operator with its normalization", RESIDUAL, 2, NULL, 1e-5,
+    OPSET ("17") NORMED CARRIED ("") },
+  { "the sum may be read by a branch", RESIDUAL, 4, NULL, 1e-5,
+    OPSET ("17") "(float[n,6] x, float[n,6] z, float[6] G, float[6] B, bool q) => (float[n,6] y, "
+                 "float[n,6] w) { s = Add (x, z)  y = LayerNormalization (s, G, B)  w = If (q) "
+                 "<then_branch = t () => (float[n,6] a) { a = Neg (s) }, else_branch = f () => "
+                 "(float[n,6] b) { b = Exp (x) }> }" },
+  { "a normalization over two axes stays", RESIDUAL, 3, "not over the last axis alone", 1e-5,
+    OPSET ("17") "(float[n,3,6] x, float[n,3,6] z, float[3,6] G, float[3,6] B) => (float[n,3,6] y, "
+                 "float[n,3,6] s) { " CARRIED (" <axis = 1>") },
+  { "a normalization whose mean is wanted stays", RESIDUAL, 2, "mean or deviation are wanted", 1e-5,
+    OPSET (
+        "17") "(float[n,6] x, float[n,6] z, float[6] G, float[6] B) => (float[n,6] y, float[n,1] "
+              "m, float[n,6] s) { s = Add (x, z)  y, m = LayerNormalization (s, G, B) }" },
+  { "summands of two shapes stay", RESIDUAL, 3, "do not provably have one shape", 1e-5,
+    OPSET ("17") "(float[n,3,6] x, float[3,6] z, float[6] G, float[6] B) => (float[n,3,6] y, "
+                 "float[n,3,6] s) { " CARRIED ("") },
+  { "a scale that is computed from the sum stays", RESIDUAL, 4, "there from the start", 1e-5,
+    OPSET (
+        "17") "(float[6] x, float[6] z, float[6] B) => (float[6] y, float[6] s) { s = Add (x, z)  g = "
+              "Abs (s)  v = LayerNormalization (s, g, B)  y = Mul (v, s) }" },
+  { "double precision stays", RESIDUAL, 3, "for float only", 1e-9,
+    OPSET ("17") "(double[n,6] x, double[n,6] z, double[6] G, double[6] B) => (double[n,6] y, "
+                 "double[n,6] s) { " CARRIED ("") },
+
+  { "keys and values that are repeated for groups of heads are shared", HEADS, 1, NULL, 1e-5,
+    OPSET ("17") GQA SHAPES REPEAT ("K", "k") REPEAT ("V", "v") ATTEND },
+  { "the standard operator reads fewer heads as it is", HEADS, 1, NULL, 1e-5,
+    OPSET ("23") GQA SHAPES REPEAT ("K", "k") REPEAT ("V", "v") ATTEND },
+  { "heads that are gathered again and again are shared", HEADS, 1, NULL, 1e-5,
+    OPSET ("17") GQA SHAPES
+    "i = Constant <value = int64[4] {0, 0, 1, 1}> ()  K = Gather <axis = 1> (k, "
+    "i)  V = Gather <axis = 1> (v, i)  " ATTEND },
+  { "a Concat of one value with itself repeats, a Tile too", HEADS, 1, NULL, 1e-5,
+    OPSET ("17") GQA SHAPES
+    "Ku = Unsqueeze (k, two)  Ke = Concat <axis = 2> (Ku, Ku)  K = Reshape (Ke, "
+    "four)  Vu = Unsqueeze (v, two)  Ve = Tile (Vu, five)  V = Reshape (Ve, four)  " ATTEND },
+  { "heads in turns are no groups", HEADS, 5, NULL, 1e-5,
+    OPSET ("17") GQA SHAPES
+    "i = Constant <value = int64[4] {0, 1, 0, 1}> ()  K = Gather <axis = 1> (k, "
+    "i)  V = Gather <axis = 1> (v, i)  " ATTEND },
+  { "keys alone that are repeated stay", HEADS, 7, "only one of keys and values", 1e-5,
+    OPSET (
+        "17") "(float[n,4,3,8] q, float[n,2,5,8] k, float[n,4,5,8] v) => (float[n,4,3,8] y) { " SHAPES
+        REPEAT ("K", "k") "V = Neg (v)  " ATTEND },
+  { "keys that are repeated as a whole, not head by head, stay", HEADS, 9, NULL, 1e-5,
+    OPSET ("17") GQA SHAPES AT (
+        "one",
+        1) "five2 = Constant <value = int64[5] {1, 2, 1, 1, 1}> ()  Ku = "
+           "Unsqueeze (k, one)  Ke = Expand (Ku, five2)  K = Reshape (Ke, four)  Vu = Unsqueeze (v, "
+           "one)  Ve = Expand (Vu, five2)  V = Reshape (Ve, four)  " ATTEND },
 };
 
 static gboolean

@@ -74,6 +74,13 @@ static const struct
     IO "{ k = Constant <value = int64 {3}> ()  i = Constant <value = int64 {0}> ()  j = Constant "
        "<value = int64 {-1}> ()  s = SplitToSequence <axis = 1> (x, k)  d = SequenceAt (s, i)  e = "
        "SequenceAt (s, j)  y = Concat <axis = 1> (e, d) }" },
+  { "fuse-shared-residual",
+    "(float[n,4] x, float[n,4] z, float[4] G, float[4] B) => (float[n,4] y) { s = Add (x, z)  v = "
+    "LayerNormalization (s, G, B)  y = Mul (v, s) }" },
+  { "share-heads",
+    "(float[n,4,3,8] q, float[n,2,5,8] k) => (float[n,4,3,8] y) { i = Constant <value = int64[4] {0, "
+    "0, 1, 1}> ()  v = Neg (k)  K = Gather <axis = 1> (k, i)  V = Gather <axis = 1> (v, i)  y = "
+    "irscope.Attention <scale: float = 0.5> (q, K, V) }" },
   { "inline-branch", IO "{ c = Constant <value = bool {1}> ()  y = If (c) <" BRANCHES "> }" },
   { "remove-loop", IO "{ m = Constant <value = int64 {0}> ()  a = Neg (x)  b = Loop (m, , a) " BODY
                       "t = Exp (s) }>  y = Abs (b) }" },

@@ -236,7 +236,7 @@ const IrCpuKernel cpu_layer_norm = { .name = "row loop",
                                      .refuses = cpu_needs_float,
                                      .run = run_layer_norm };
 
-/* SkipLayerNormalization: the sum goes where the result will be. */
+/* SkipLayerNormalization: the sum goes where the result will be, or to an output of its own. */
 static gboolean
 run_skip_layer_norm (IrCall *call, GError **error)
 {
@@ -245,7 +245,7 @@ run_skip_layer_norm (IrCall *call, GError **error)
               *scale = cpu_floats (call, 2), *bias = cpu_floats (call, 3);
   double epsilon = ir_call_float (call, "epsilon", 1e-5f);
   CpuSplit split = cpu_split_axes (in, (gint64) ir_tensor_rank (in) - 1, ir_tensor_rank (in));
-  float *y;
+  float *y, *sums = NULL;
 
   if (ir_tensor_rank (in) == 0 || split.middle == 0 ||
       !cpu_is_tail (ir_call_input (call, 2), in, (gint64) ir_tensor_rank (in) - 1) ||
@@ -255,18 +255,20 @@ run_skip_layer_norm (IrCall *call, GError **error)
   y = cpu_new_floats (call, 0, in, error);
   if (y == NULL)
     return FALSE;
+  if (ir_call_has_output (call, 1) && (sums = cpu_new_floats (call, 1, in, error)) == NULL)
+    return FALSE;
   int n_threads = cpu_n_threads (call, (guint64) (split.outer * split.middle));
   CpuWatch watch = cpu_watch (call, split.middle);
 #pragma omp parallel for num_threads(n_threads) schedule(static)
   for (gint64 i = 0; i < split.outer; i++)
     {
-      float *row = y + i * split.middle;
+      float *sum = (sums != NULL ? sums : y) + i * split.middle;
 
       if (cpu_watch_stopped (&watch, i))
         continue;
       for (gint64 k = 0; k < split.middle; k++)
-        row[k] = x[i * split.middle + k] + skip[i * split.middle + k];
-      layer_norm_row (row, scale, bias, epsilon, row, split.middle);
+        sum[k] = x[i * split.middle + k] + skip[i * split.middle + k];
+      layer_norm_row (sum, scale, bias, epsilon, y + i * split.middle, split.middle);
     }
   return TRUE;
 }

@@ -78,10 +78,18 @@ gelu (const Activation *activation, double value)
   return ir_block_round (dtype, value * raised) * 0.5;
 }
 
+/* Rounded after each operator of the body. */
 static double
 gelu_tanh (const Activation *activation, double value)
 {
-  return 0.5 * value * (1 + tanh (sqrt (2 / G_PI) * (value + 0.044715 * value * value * value)));
+  IrDtype dtype = activation->dtype;
+  double cube = ir_block_round (dtype, ir_block_round (dtype, value * value) * value);
+  double part = ir_block_round (dtype, (double) 0.044715f * cube);
+  double inner = ir_block_round (dtype, value + part);
+  double bent = tanh (ir_block_round (dtype, (double) 0.7978846f * inner));
+  double raised = ir_block_round (dtype, ir_block_round (dtype, bent) + 1);
+
+  return ir_block_round (dtype, 0.5 * value) * raised;
 }
 
 /* -- adding: a residual of the output's shape, or an addend that broadcasts to it -- */

@@ -4,6 +4,8 @@
 #include "core/exec/ref/block.h"
 #include "core/op/rows.h"
 
+#include <string.h>
+
 /* X + Skip, rounded to the element type as between two nodes. */
 static IrTensor *
 sum_of_inputs (IrCall *call, GError **error)
@@ -24,6 +26,19 @@ sum_of_inputs (IrCall *call, GError **error)
   return sum;
 }
 
+static gboolean
+normalize_sum (IrCall *call, IrTensor *sum, GError **error)
+{
+  IrCallInput inputs[] = { call->inputs[0], call->inputs[2], call->inputs[3] };
+  IrCall inner = *call;
+
+  inputs[0].tensor = sum;
+  inner.inputs = inputs;
+  inner.n_inputs = G_N_ELEMENTS (inputs);
+  inner.n_outputs = 1;
+  return ir_ref_layer_norm (&inner, error);
+}
+
 /**
  * ir_ref_skip_layer_norm:
  * @call: X, Skip of one shape; Scale and B broadcast to the last axis
@@ -41,13 +56,36 @@ ir_ref_skip_layer_norm (IrCall *call, GError **error)
   if (!ir_block_check_float (call, error) || !ir_infer_skip_layer_norm (call, error))
     return FALSE;
   g_autoptr (IrTensor) sum = sum_of_inputs (call, error);
-  IrCallInput inputs[] = { call->inputs[0], call->inputs[2], call->inputs[3] };
-  IrCall inner = *call;
 
-  inputs[0].tensor = sum;
-  inner.inputs = inputs;
-  inner.n_inputs = G_N_ELEMENTS (inputs);
-  return sum != NULL && ir_ref_layer_norm (&inner, error);
+  return sum != NULL && normalize_sum (call, sum, error);
+}
+
+/**
+ * ir_ref_add_layer_norm:
+ * @call: X, Skip of one shape; Scale and B broadcast to the last axis
+ * @error: return location for an error
+ *
+ * LayerNormalization over the last axis of X + Skip, and the sum.
+ *
+ * Source: irscope AddLayerNormalization 1.
+ *
+ * Returns: %TRUE if the outputs were computed
+ */
+gboolean
+ir_ref_add_layer_norm (IrCall *call, GError **error)
+{
+  if (!ir_block_check_float (call, error) || !ir_infer_skip_layer_norm (call, error))
+    return FALSE;
+  g_autoptr (IrTensor) sum = sum_of_inputs (call, error);
+
+  if (sum == NULL || !normalize_sum (call, sum, error))
+    return FALSE;
+  if (!ir_call_has_output (call, 1))
+    return TRUE;
+  IrTensor *out = ir_block_new_output (call, 1, error);
+  if (out != NULL)
+    memcpy (ir_tensor_data_writable (out), ir_tensor_data (sum), ir_tensor_n_bytes (sum));
+  return out != NULL;
 }
 
 /* -- rows with broadcasting -- */

@@ -66,6 +66,11 @@ typedef struct
   "t = Transpose <perm = [0, 1, 3, 2]> (K)  s = MatMul (q, t)  r = Mul (s, c)  p = Softmax (r)  y " \
   "= MatMul (p, V) }"
 
+/* -- fold-reduce -- */
+
+#define ONE         "fold-reduce"
+#define ONE_IN(OUT) "(float[n,1,4] x) => (float" OUT " y) { "
+
 /* -- fold-pad -- */
 
 #define PAD "fold-pad"
@@ -317,6 +322,28 @@ static const Case cases[] = {
         1) "five2 = Constant <value = int64[5] {1, 2, 1, 1, 1}> ()  Ku = "
            "Unsqueeze (k, one)  Ke = Expand (Ku, five2)  K = Reshape (Ke, four)  Vu = Unsqueeze (v, "
            "one)  Ve = Expand (Vu, five2)  V = Reshape (Ve, four)  " ATTEND },
+
+  { "the largest of one element without its axis is a Squeeze", ONE, 1, NULL, 0,
+    OPSET ("17") ONE_IN ("[n,4]") "y = ReduceMax <axes = [-2], keepdims = 0> (x) }" },
+  { "axes by input are dropped", ONE, 1, NULL, 1e-6,
+    OPSET (
+        "18") "(float[1,n,1] x) => (float[n] y) { a = Constant <value = int64[2] {-1, 0}> ()  y = "
+              "ReduceMean <keepdims = 0> (x, a) }" },
+  { "axes are an attribute of Squeeze before opset 13", ONE, 1, NULL, 1e-6,
+    OPSET ("11") ONE_IN ("[n,4]") "y = ReduceSum <axes = [1], keepdims = 0> (x) }" },
+  { "a norm of one element is its absolute value", ONE, 1, NULL, 0,
+    OPSET ("17") ONE_IN ("[n,1,4]") "y = ReduceL1 <axes = [1]> (x) }" },
+  { "a norm that drops its axis stays", ONE, 1, "the reduction drops its axes", 0,
+    OPSET ("17") ONE_IN ("[n,4]") "y = ReduceL1 <axes = [1], keepdims = 0> (x) }" },
+  { "the logarithm of a sum of exponentials stays", ONE, 1, NULL, 1e-6,
+    OPSET ("17") ONE_IN ("[n,1,4]") "y = ReduceLogSumExp <axes = [1]> (x) }" },
+  { "a reduction over all axes without a list stays", ONE, 1, "not known, or none", 0,
+    OPSET ("17") "(float[1,1] x) => (float y) { y = ReduceMax <keepdims = 0> (x) }" },
+  { "an axis that may have more elements stays", ONE, 1, "is known to have one element", 0,
+    OPSET (
+        "17") "(float[n,m,4] x) => (float[n,4] y) { y = ReduceMax <axes = [1], keepdims = 0> (x) }" },
+  { "squares of integers stay", ONE, 1, "may overflow", 0,
+    OPSET ("17") "(int32[n,1,4] x) => (int32[n,1,4] y) { y = ReduceSumSquare <axes = [1]> (x) }" },
 };
 
 static gboolean

@@ -93,6 +93,29 @@ store_lanes (
 }
 
 INLINE void
+add_channel (VECTOR *sums,
+             const float *const *from,
+             gint64 channel,
+             const float *w,
+             const int n_pixels,
+             const int n_maps)
+{
+  VECTOR weights[CPU_MOST_BLOCKS];
+
+#pragma GCC unroll 4
+  for (int m = 0; m < n_maps; m++)
+    weights[m] = LOAD (w + m * LANES);
+#pragma GCC unroll 8
+  for (int p = 0; p < n_pixels; p++)
+    {
+      VECTOR x = SPREAD (from[p][channel]);
+#pragma GCC unroll 4
+      for (int m = 0; m < n_maps; m++)
+        sums[p * n_maps + m] = MULTIPLY_ADD (x, weights[m], sums[p * n_maps + m]);
+    }
+}
+
+INLINE void
 tile (const CpuPanel *panel, gint64 pixel, const int n_pixels, const int n_maps)
 {
   VECTOR sums[CPU_MOST_PIXELS * CPU_MOST_BLOCKS];
@@ -120,24 +143,16 @@ tile (const CpuPanel *panel, gint64 pixel, const int n_pixels, const int n_maps)
           for (int p = 0; p < n_pixels; p++)
             from[p] = inside ? panel->x + (at[p] + panel->steps[tap])
                              : under_tap (panel, pixel + p, at[p], tap);
-#pragma GCC unroll 4
-          for (gint64 channel = first; channel < end; channel++)
+          if (end - first == 3) /* of a picture: known, the loop vanishes */
             {
-              VECTOR weights[CPU_MOST_BLOCKS];
-
 #pragma GCC unroll 4
-              for (int m = 0; m < n_maps; m++)
-                weights[m] = LOAD (w + m * LANES);
-#pragma GCC unroll 8
-              for (int p = 0; p < n_pixels; p++)
-                {
-                  VECTOR x = SPREAD (from[p][channel]);
-#pragma GCC unroll 4
-                  for (int m = 0; m < n_maps; m++)
-                    sums[p * n_maps + m] = MULTIPLY_ADD (x, weights[m], sums[p * n_maps + m]);
-                }
-              w += n_maps * LANES;
+              for (int channel = 0; channel < 3; channel++, w += n_maps * LANES)
+                add_channel (sums, from, first + channel, w, n_pixels, n_maps);
+              continue;
             }
+#pragma GCC unroll 4
+          for (gint64 channel = first; channel < end; channel++, w += n_maps * LANES)
+            add_channel (sums, from, channel, w, n_pixels, n_maps);
         }
 #pragma GCC unroll 8
       for (int p = 0; p < n_pixels; p++)

@@ -18,6 +18,7 @@ typedef struct
   CliModelOptions model;
   char *capture, *parallel;
   gint runs, warmup;
+  gboolean deterministic;
   double seconds;
   IrCaptureKind captured; /* no option: what @capture says */
 } Options;
@@ -33,6 +34,10 @@ static const CliOption bench_options[] = {
     "Run independent nodes beside each other: off (default), on, or auto, which takes 15 runs to "
     "find out where: as many should be warm-up",
     "off,on,auto" },
+  { "deterministic", 0, G_OPTION_ARG_NONE, G_STRUCT_OFFSET (Options, deterministic),
+    "Then measure runs that give the same bits at any number of threads, in turn with those that "
+    "need not",
+    NULL },
   { "capture", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (Options, capture),
     "Afterwards measure runs that keep all values, or their statistics", "all,stats,none" },
   { 0 },
@@ -54,6 +59,7 @@ typedef struct
   CliTimes open;
   guint64 opened_rss_bytes;
   Series plain, captured;
+  CliTimes free, fixed, ratio; /* bits that may and may not depend on threads; n 0: not asked for */
 } Result;
 
 static double
@@ -175,6 +181,69 @@ run_series (Cli *cli,
   return TRUE;
 }
 
+static IrRunOptions
+run_settings (const Options *options, GError **error)
+{
+  return (IrRunOptions){
+    .backend = cli_backend (&options->model, error),
+    .n_threads = (guint) MAX (options->model.threads, 0),
+    .seed = (guint64) options->model.seed,
+  };
+}
+
+/* What the same bits at any number of threads cost: pairs of runs, either kind first in turn. */
+static gboolean
+measure_deterministic (Cli *cli,
+                       const Options *options,
+                       IrModel *model,
+                       GHashTable *inputs,
+                       Result *result,
+                       GError **error)
+{
+  gint n = options->runs > 0 ? options->runs : 20, warmup = MAX (options->warmup, 1);
+  IrRunOptions settings = run_settings (options, error);
+  g_autoptr (GArray) ratios = g_array_new (FALSE, FALSE, sizeof (double));
+  g_autoptr (GArray) free_ms = g_array_new (FALSE, FALSE, sizeof (double));
+  g_autoptr (GArray) fixed_ms = g_array_new (FALSE, FALSE, sizeof (double));
+  GArray *const ms[2] = { free_ms, fixed_ms };
+  g_autoptr (IrExecutable) loose = NULL;
+  g_autoptr (IrExecutable) fixed = NULL;
+
+  if (settings.backend == NULL)
+    return FALSE;
+  loose = ir_executable_new (model, &settings, error);
+  settings.deterministic = TRUE;
+  fixed = loose != NULL ? ir_executable_new (model, &settings, error) : NULL;
+  if (fixed == NULL)
+    return FALSE;
+  for (gint i = 0; i < warmup + n; i++)
+    {
+      double taken[2];
+
+      for (guint k = 0; k < 2; k++)
+        {
+          guint which = (k + (guint) i) % 2;
+          g_autoptr (IrRun) run = NULL;
+          double start = now_ms ();
+
+          if (!run_once (cli, which == 0 ? loose : fixed, inputs, &run, error))
+            return FALSE;
+          taken[which] = now_ms () - start;
+          if (i >= warmup)
+            g_array_append_val (ms[which], taken[which]);
+        }
+      double ratio = taken[1] / MAX (taken[0], 1e-6);
+      if (i >= warmup)
+        g_array_append_val (ratios, ratio);
+      cli_progress (cli, "pairs", (guint) i + 1, (guint) (warmup + n));
+    }
+  cli_progress_end (cli);
+  result->free = cli_times (free_ms);
+  result->fixed = cli_times (fixed_ms);
+  result->ratio = cli_times (ratios);
+  return TRUE;
+}
+
 static gboolean
 measure_series (Cli *cli,
                 const Options *options,
@@ -185,14 +254,10 @@ measure_series (Cli *cli,
                 Result *result,
                 GError **error)
 {
-  IrRunOptions settings = {
-    .backend = cli_backend (&options->model, error),
-    .n_threads = (guint) MAX (options->model.threads, 0),
-    .seed = (guint64) options->model.seed,
-    .capture = capture,
-  };
+  IrRunOptions settings = run_settings (options, error);
   double start = now_ms ();
 
+  settings.capture = capture;
   if (settings.backend == NULL || !cli_parallel (options->parallel, &settings.parallel, error))
     return FALSE;
   g_autoptr (IrExecutable) executable = ir_executable_new (model, &settings, error);
@@ -231,7 +296,9 @@ measure (Cli *cli, const Options *options, const char *file, Result *result, Cli
                       &error) &&
       (options->captured == IR_CAPTURE_NONE ||
        measure_series (cli, options, opened.model, inputs, options->captured, &result->captured,
-                       result, &error)))
+                       result, &error)) &&
+      (!options->deterministic ||
+       measure_deterministic (cli, options, opened.model, inputs, result, &error)))
     return TRUE;
   *status = cli_fail (cli_status_of (error), error);
   return FALSE;
@@ -273,6 +340,15 @@ result_to_json (const Result *result)
   cJSON_AddNumberToObject (object, "pipeline_ms", result->pipeline_ms);
   add_series (object, "plain", &result->plain);
   add_series (object, "captured", &result->captured);
+  if (result->ratio.n > 0)
+    {
+      cJSON *added = cJSON_AddObjectToObject (object, "deterministic");
+      cli_json_add_times (added, "free_ms", &result->free);
+      cli_json_add_times (added, "run_ms", &result->fixed);
+      cli_json_add_times (added, "ratio", &result->ratio);
+    }
+  else
+    cJSON_AddNullToObject (object, "deterministic");
   return object;
 }
 
@@ -308,6 +384,12 @@ print_result (const Result *result)
     printf ("  %-9s %10.3f ms\n", "pipeline", result->pipeline_ms);
   print_series ("run", &result->plain);
   print_series ("captured", &result->captured);
+  if (result->ratio.n == 0)
+    return;
+  print_times ("any bits", &result->free);
+  print_times ("same bits", &result->fixed);
+  printf ("  %-9s %10.3f     (half of %u pairs between %.3f and %.3f)\n", "ratio",
+          result->ratio.median, result->ratio.n, result->ratio.q1, result->ratio.q3);
 }
 
 static CliStatus

@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <glib/gstdio.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,7 +45,7 @@ static const CliOption run_options[] = {
   { "max-iterations", 0, G_OPTION_ARG_INT64, G_STRUCT_OFFSET (Options, iterations),
     "Most iterations of all loops of a run together (default 1000000)", "N" },
   { "time-limit", 0, G_OPTION_ARG_DOUBLE, G_STRUCT_OFFSET (Options, seconds),
-    "Seconds that a run may take (default: no limit)", "S" },
+    "Seconds that a run may take (default: an hour); inf: no limit", "S" },
   { "trace", 0, G_OPTION_ARG_FILENAME, G_STRUCT_OFFSET (Options, trace),
     "Write a Chrome trace (opens in Perfetto)", "FILE" },
   { "runs", 'n', G_OPTION_ARG_INT, G_STRUCT_OFFSET (Options, runs),
@@ -88,14 +89,17 @@ parse_size (const char *option, const char *text, gsize *bytes, GError **error)
 static gboolean
 parse_limits (const Options *options, IrRunOptions *settings, GError **error)
 {
-  if (options->iterations < 0 || !(options->seconds >= 0 && options->seconds < 4e6))
+  if (options->iterations < 0 ||
+      !(options->seconds >= 0 && (options->seconds < 4e6 || isinf (options->seconds))))
     {
       g_set_error_literal (error, IR_EXEC_ERROR, IR_EXEC_ERROR_INPUT,
                            "--max-iterations and --time-limit must be positive; 0: the default");
       return FALSE;
     }
   settings->iteration_limit = (guint64) options->iterations;
-  settings->time_limit_ms = options->seconds > 0 ? (guint) MAX (options->seconds * 1000, 1) : 0;
+  settings->time_limit_ms = isinf (options->seconds) ? G_MAXUINT
+                            : options->seconds > 0   ? (guint) MAX (options->seconds * 1000, 1)
+                                                     : 0;
   return TRUE;
 }
 

@@ -16,6 +16,7 @@
   C (trace_node)                                                                                   \
   C (tensor)                                                                                       \
   C (schedule)                                                                                     \
+  C (kernels)                                                                                      \
   C (memory)                                                                                       \
   C (render)                                                                                       \
   C (convert)                                                                                      \

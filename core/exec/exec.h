@@ -162,6 +162,8 @@ void ir_tensor_stats (const IrTensor *tensor, guint n_bins, IrTensorStats *stats
 
 /* A loop without end stops within seconds; real ones run thousands of times. */
 #define IR_RUN_DEFAULT_ITERATIONS 1000000
+/* What nobody waits for ends by itself: an hour. */
+#define IR_RUN_DEFAULT_TIME_MS 3600000
 
 /* Whether nodes that do not wait for each other run beside each other, on one thread each. */
 typedef enum
@@ -187,7 +189,8 @@ typedef struct
   gsize memory_limit;      /* bytes; 0: a quarter of memory */
   gsize output_limit;      /* bytes of one value; 0: 1/4 of memory */
   guint64 iteration_limit; /* of all loops of a run together; 0: IR_RUN_DEFAULT_ITERATIONS */
-  guint time_limit_ms;     /* of a run, looked at as often as cancelling is; 0: none */
+  guint time_limit_ms;     /* of a run, looked at as often as cancelling is; 0:
+                              IR_RUN_DEFAULT_TIME_MS, G_MAXUINT: none */
   gboolean deterministic;  /* the same bits at any number of threads, for some speed */
   guint64 seed; /* of random operators that have no seed of their own; runs with it agree */
   void (*progress) (guint done, guint total, const IrNode *node, gpointer data);

@@ -133,8 +133,8 @@ ir_run_check (IrRunState *state, const IrNode *node, GError **error)
     }
   if (state->watch.deadline_us > 0 && g_get_monotonic_time () >= state->watch.deadline_us)
     return fail_limit (node, error, IR_EXEC_ERROR_LIMIT,
-                       "the run has taken longer than its limit of %u ms",
-                       state->options->time_limit_ms);
+                       "the run has taken longer than its limit of time; raise the limit or use "
+                       "smaller inputs");
   return TRUE;
 }
 
@@ -324,8 +324,8 @@ node_failed (IrRunState *state, const IrNode *node, GError *reason, GError **err
   if (state->run->failed_node == 0)
     state->run->failed_node = node->id;
   if (reason == NULL)
-    g_set_error (&reason, IR_EXEC_ERROR, IR_EXEC_ERROR_KERNEL,
-                 "The kernel failed and gave no reason");
+    g_set_error_literal (&reason, IR_OP_ERROR, IR_OP_ERROR_VALUE,
+                         "the kernel failed and gave no reason");
   g_propagate_error (error, ir_exec_error_from_kernel (node, reason));
   return FALSE;
 }
@@ -842,9 +842,10 @@ ir_executable_run (IrExecutable *executable,
   };
   state.watch.looked = executable->options.looked;
   state.watch.looked_data = executable->options.looked_data;
-  if (executable->options.time_limit_ms > 0)
-    state.watch.deadline_us =
-        g_get_monotonic_time () + (gint64) executable->options.time_limit_ms * 1000;
+  guint time_limit_ms = executable->options.time_limit_ms > 0 ? executable->options.time_limit_ms
+                                                              : IR_RUN_DEFAULT_TIME_MS;
+  if (time_limit_ms != G_MAXUINT)
+    state.watch.deadline_us = g_get_monotonic_time () + (gint64) time_limit_ms * 1000;
   state.output_limit = executable->options.output_limit != 0 ? executable->options.output_limit
                                                              : ir_exec_default_memory_limit ();
   gboolean done = run_state (&state, inputs, &local);

@@ -52,6 +52,13 @@ item_to_json (const IrTraceItem *item, const IrModel *model)
   cJSON_AddStringToObject (args, "kernel", item->kernel);
   cJSON_AddNumberToObject (args, "bytes", (double) item->bytes);
   cJSON_AddNumberToObject (args, "flops", (double) item->flops);
+  /* Operations, or bytes, per nanosecond are billions per second. */
+  if (item->end_ns > item->start_ns)
+    {
+      double ns = (double) (item->end_ns - item->start_ns);
+      cJSON_AddNumberToObject (args, "gflops", (double) item->flops / ns);
+      cJSON_AddNumberToObject (args, "gbps", (double) item->bytes / ns);
+    }
   return event;
 }
 

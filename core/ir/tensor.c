@@ -12,6 +12,7 @@
 
 /* Wide enough for a cache line and for any vector load of the kernels. */
 #define ALLOC_ALIGN_BYTES 64
+#define SMALL_BYTES       1024
 
 static gboolean
 count_elements (guint rank, const gint64 *dims, guint64 *n)
@@ -75,19 +76,24 @@ ir_tensor_new (IrDtype dtype, guint rank, const gint64 *dims, GBytes *bytes)
   return tensor;
 }
 
-/* calloc() rather than an aligned allocation: big blocks come zeroed from the system for free. */
+/* calloc() rather than an aligned allocation: big blocks come zeroed from the system for free.
+ * Shapes, axes and scalars are like all small objects of GLib: without memory for them the program
+ * ends, so that those who make them need not ask. */
 static GBytes *
 alloc_bytes (gsize n_bytes)
 {
-  char *memory = n_bytes <= G_MAXSSIZE - ALLOC_ALIGN_BYTES ? calloc (1, n_bytes + ALLOC_ALIGN_BYTES)
-                                                           : NULL;
+  gboolean small = n_bytes <= SMALL_BYTES;
+  char *memory = small ? g_malloc0 (n_bytes + ALLOC_ALIGN_BYTES)
+                 : n_bytes <= G_MAXSSIZE - ALLOC_ALIGN_BYTES
+                     ? calloc (1, n_bytes + ALLOC_ALIGN_BYTES)
+                     : NULL;
   gsize past;
 
   if (memory == NULL)
     return NULL;
   past = (gsize) ((guintptr) memory % ALLOC_ALIGN_BYTES);
   return g_bytes_new_with_free_func (memory + (past > 0 ? ALLOC_ALIGN_BYTES - past : 0), n_bytes,
-                                     free, memory);
+                                     small ? g_free : free, memory);
 }
 
 /**

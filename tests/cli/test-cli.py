@@ -791,6 +791,47 @@ def _():
     assert code == 3 and 'nonsense' in err, (code, err)
 
 
+@test('kernels shows every kernel of a node with its times, the one that is taken first')
+def _():
+    nodes = json_of('kernels', DIGITS, '--runs', '2', '--threads', '1')['nodes']
+    plan = json_of('schedule', DIGITS)['items']
+    assert [n['node'] for n in nodes] == [item['node'] for item in plan]
+    for node, item in zip(nodes, plan):
+        first, *others = node['candidates']
+        assert first['taken'] and first['kernel'] == item['kernel'] and not any(c['taken'] for c in others)
+        assert first['ms']['runs'] == 2 and all(c['ms'] is None or c['ms']['min'] <= c['ms']['median'] <= c['ms']['max'] for c in others)
+        names = [c['name'] for c in others]
+        assert len(set(names)) == len(names) and None not in names
+    assert any('ref' in [c['name'] for c in n['candidates'][1:]] for n in nodes)
+    assert irscope('kernels', DIGITS, '--runs', '-1')[0] == 2
+
+
+@test('bench tells what the same bits at any number of threads cost')
+def _():
+    assert json_of('bench', DIGITS, '--runs', '1')['models'][0]['deterministic'] is None
+    cost = json_of('bench', DIGITS, '--runs', '3', '--deterministic')['models'][0]['deterministic']
+    assert all(cost[key]['runs'] == 3 for key in ('free_ms', 'run_ms', 'ratio'))
+
+
+@test('a run that was given up leaves its trace and what it had captured')
+def _():
+    source = as_text('endless.onnxtxt', '<ir_version: 8, opset_import: ["" : 17]>\n'
+                     'g (float[1] x) => (float[1] y) <int64 n = {9223372036854775807}, bool go = {1}> {\n'
+                     '  early = Neg (x)\n'
+                     '  y = Loop (n, go, early) <body = b (int64 i, bool c, float[1] a) => (bool d, float[1] e) '
+                     '{ d = Identity (c) e = Neg (a) }>\n}')
+    for options, word in ((['--max-iterations', '10'], 'iterations'), (['--time-limit', '0.001', '--max-iterations', '9000000000'], 'time')):
+        trace = path('endless-trace.json')
+        code, out, err = irscope('run', source, '--capture', 'all', '--trace', trace, '--json', *options)
+        assert code != 0 and word in err, err
+        found = json.loads(out)
+        assert word in found['error'] and 'early' in [value['name'] for value in found['captured']]
+        events = json.load(open(trace))['traceEvents']
+        assert len([e for e in events if e['ph'] == 'X']) >= 1 and all('flops' in e['args'] for e in events if e['ph'] == 'X')
+    code, _, err = irscope('run', DIGITS, '--time-limit', 'inf')
+    assert code == 0, err
+
+
 @test('nothing but the result goes to standard output, and no display is needed')
 def _():
     code, out, err = irscope('info', DIGITS, '--json', DISPLAY='', WAYLAND_DISPLAY='')

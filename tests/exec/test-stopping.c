@@ -25,35 +25,35 @@ static const Kind kinds[] = {
   { "cpu", "Conv", "float[2,256,2048]", "float[256,256,5]", NULL, 0, 2 },
   { "cpu", "Conv", "float[1,24,24,64,64]", "float[64,24,3,3,3]", NULL, 0, 6 },
   { "cpu", "Conv", "float[9,24,32,32,32]", "float[33,8,3,3,3]", "group", 3, 3 },
-  { "cpu", "ConvTranspose", "float[1,512,48,48]", "float[512,256,3,3]", NULL, 0, 2 },
-  { "cpu", "Sigmoid", "float[5000000]", NULL, NULL, 0, 3 },
-  { "cpu", "Cos", "float[2500,2000]", NULL, NULL, 0, 3 },
-  { "cpu", "Add", "float[5000000]", "float[5000000]", NULL, 0, 3 },
-  { "cpu", "Mul", "float[2500,2000]", "float[2500,1]", NULL, 0, 3 },
-  { "cpu", "PRelu", "float[2500,2000]", "float[2000]", NULL, 0, 1 },
-  { "cpu", "ReduceSum", "float[5000000]", NULL, NULL, 0, 3 },
-  { "cpu", "ReduceMax", "float[2500,2000]", NULL, NULL, 0, 3 },
-  { "cpu", "ReduceLogSumExp", "float[2500,2000]", NULL, NULL, 0, 3 },
-  { "cpu", "ArgMax", "float[5000000]", NULL, NULL, 0, 3 },
-  { "cpu", "ArgMin", "float[2500,2000]", NULL, "axis", 1, 3 },
-  { "cpu", "Softmax", "float[2500,2000]", NULL, NULL, 0, 3 },
-  { "cpu", "Softmax", "float[2500,2000]", NULL, "axis", 0, 3 },
-  { "cpu", "Softmax", "float[5000000]", NULL, NULL, 0, 3 },
-  { "cpu", "LogSoftmax", "float[2500,2000]", NULL, "axis", 0, 3 },
-  { "cpu", "Transpose", "float[2500,2000]", NULL, NULL, 0, 3 },
+  { "cpu", "ConvTranspose", "float[1,512,40,40]", "float[512,128,3,3]", NULL, 0, 1 },
+  { "cpu", "Sigmoid", "float[3300000]", NULL, NULL, 0, 2 },
+  { "cpu", "Cos", "float[1650,2000]", NULL, NULL, 0, 2 },
+  { "cpu", "Add", "float[3300000]", "float[3300000]", NULL, 0, 2 },
+  { "cpu", "Mul", "float[1650,2000]", "float[1650,1]", NULL, 0, 2 },
+  { "cpu", "PRelu", "float[1650,2000]", "float[2000]", NULL, 0, 1 },
+  { "cpu", "ReduceSum", "float[3300000]", NULL, NULL, 0, 2 },
+  { "cpu", "ReduceMax", "float[1650,2000]", NULL, NULL, 0, 2 },
+  { "cpu", "ReduceLogSumExp", "float[1650,2000]", NULL, NULL, 0, 2 },
+  { "cpu", "ArgMax", "float[3300000]", NULL, NULL, 0, 2 },
+  { "cpu", "ArgMin", "float[1650,2000]", NULL, "axis", 1, 2 },
+  { "cpu", "Softmax", "float[1650,2000]", NULL, NULL, 0, 2 },
+  { "cpu", "Softmax", "float[1650,2000]", NULL, "axis", 0, 2 },
+  { "cpu", "Softmax", "float[3300000]", NULL, NULL, 0, 2 },
+  { "cpu", "LogSoftmax", "float[1650,2000]", NULL, "axis", 0, 2 },
+  { "cpu", "Transpose", "float[1650,2000]", NULL, NULL, 0, 2 },
   { "cpu", "Transpose", "float[30,200,1000]", NULL, NULL, 0, 3 },
   { "cpu", "MaxPool", "float[1,144,250,250]", NULL, NULL, 0, 4 },
   { "cpu", "GlobalAveragePool", "float[144,1,250,250]", NULL, NULL, 0, 4 },
   { "cpu", "GlobalMaxPool", "float[144,1,250,250]", NULL, NULL, 0, 4 },
   { "cpu", "DepthToSpace", "float[1,144,250,250]", NULL, "blocksize", 2, 4 },
-  { "cpu", "TopK", "float[2500,2000]", "int64[1]", NULL, 0, 3 },
-  { "cpu", "TopK", "float[5000000]", "int64[1]", NULL, 0, 3 },
-  { "cpu", "CumSum", "float[5000000]", "int64[]", NULL, 0, 3 },
-  { "cpu", "CumSum", "float[2500,2000]", "int64[]", NULL, 0, 3 },
-  { "cpu", "Cast", "float[5000000]", NULL, "to", 6, 3 },
+  { "cpu", "TopK", "float[1650,2000]", "int64[1]", NULL, 0, 2 },
+  { "cpu", "TopK", "float[3300000]", "int64[1]", NULL, 0, 2 },
+  { "cpu", "CumSum", "float[3300000]", "int64[]", NULL, 0, 2 },
+  { "cpu", "CumSum", "float[1650,2000]", "int64[]", NULL, 0, 2 },
+  { "cpu", "Cast", "float[3300000]", NULL, "to", 6, 2 },
   { "cpu", "Gather", "float[2000,2000]", "int64[3000]", NULL, 0, 3 },
-  { "cpu", "NonZero", "float[5000000]", NULL, NULL, 0, 3 },
-  { "cpu", "Trilu", "float[2500,2000]", NULL, NULL, 0, 3 },
+  { "cpu", "NonZero", "float[3300000]", NULL, NULL, 0, 2 },
+  { "cpu", "Trilu", "float[1650,2000]", NULL, NULL, 0, 2 },
   { "cpu", "LRN", "float[1,80,250,250]", NULL, "size", 5, 6 },
   { "ref", "MatMul", "float[256,256]", "float[256,256]", NULL, 0, 32 },
   { "ref", "Conv", "float[1,16,64,64]", "float[16,16,3,3]", NULL, 0, 64 },
@@ -143,46 +143,43 @@ test_stops_inside (gconstpointer data)
 {
   const Kind *kind = data;
 
-  for (guint n_threads = 1; n_threads <= 2; n_threads++)
-    {
-      g_auto (Single) s = { 0 };
-      single_init (&s, kind);
-      g_autoptr (GError) error = NULL;
-      g_autoptr (GCancellable) cancellable = g_cancellable_new ();
-      g_autoptr (IrRun) partial = NULL;
-      Ear ear = { .cancellable = cancellable };
-      IrRunOptions options = { .backend = ir_backend_find (kind->backend),
-                               .n_threads = n_threads,
-                               .looked = heard,
-                               .looked_data = &ear };
-      g_autoptr (IrExecutable) executable = ir_executable_new (s.b.model, &options, &error);
-      g_assert_no_error (error);
-      g_autoptr (IrRun) whole = ir_executable_run (executable, s.inputs, NULL, NULL, &error);
-      g_assert_no_error (error);
-      int n_looks = g_atomic_int_get (&ear.n_looks);
-      g_assert_cmpint (n_looks, >=, kind->looks);
+  guint n_threads = 1 + (guint) (kind - kinds) % 2;
+  g_auto (Single) s = { 0 };
+  single_init (&s, kind);
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GCancellable) cancellable = g_cancellable_new ();
+  g_autoptr (IrRun) partial = NULL;
+  Ear ear = { .cancellable = cancellable };
+  IrRunOptions options = { .backend = ir_backend_find (kind->backend),
+                           .n_threads = n_threads,
+                           .looked = heard,
+                           .looked_data = &ear };
+  g_autoptr (IrExecutable) executable = ir_executable_new (s.b.model, &options, &error);
+  g_assert_no_error (error);
+  g_autoptr (IrRun) whole = ir_executable_run (executable, s.inputs, NULL, NULL, &error);
+  g_assert_no_error (error);
+  int n_looks = g_atomic_int_get (&ear.n_looks);
+  g_assert_cmpint (n_looks, >=, kind->looks);
 
-      /* In the middle: what follows is one look of each thread, of each kind of loop that is left,
-       * and of the runner. */
-      g_atomic_int_set (&ear.n_looks, 0);
-      ear.stop_at = MAX (n_looks / 2, 1);
-      g_assert_null (ir_executable_run (executable, s.inputs, cancellable, &partial, &error));
-      g_assert_error (error, IR_EXEC_ERROR, IR_EXEC_ERROR_CANCELLED);
-      g_clear_error (&error);
-      int after = g_atomic_int_get (&ear.n_looks) - ear.stop_at;
-      g_test_message ("%s on %s, %u threads: %d looks, %d after being cancelled", kind->op,
-                      kind->backend, n_threads, n_looks, after);
-      g_assert_cmpint (after, <=, 12 * (int) n_threads);
-      g_assert_nonnull (partial);
-      g_assert_null (ir_run_value (partial, s.y->id)); /* nothing incomplete is handed out */
+  /* In the middle: what follows is one look of each thread, of each kind of loop that is left,
+   * and of the runner. */
+  g_atomic_int_set (&ear.n_looks, 0);
+  ear.stop_at = MAX (n_looks / 2, 1);
+  g_assert_null (ir_executable_run (executable, s.inputs, cancellable, &partial, &error));
+  g_assert_error (error, IR_EXEC_ERROR, IR_EXEC_ERROR_CANCELLED);
+  g_clear_error (&error);
+  int after = g_atomic_int_get (&ear.n_looks) - ear.stop_at;
+  g_test_message ("%s on %s, %u threads: %d looks, %d after being cancelled", kind->op,
+                  kind->backend, n_threads, n_looks, after);
+  g_assert_cmpint (after, <=, 12 * (int) n_threads);
+  g_assert_nonnull (partial);
+  g_assert_null (ir_run_value (partial, s.y->id)); /* nothing incomplete is handed out */
 
-      /* The same executable is still good. */
-      ear.stop_at = 0;
-      g_autoptr (IrRun) again = ir_executable_run (executable, s.inputs, NULL, NULL, &error);
-      g_assert_no_error (error);
-      g_assert_true (
-          ir_tensor_equal (ir_run_value (whole, s.y->id), ir_run_value (again, s.y->id)));
-    }
+  /* The same executable is still good. */
+  ear.stop_at = 0;
+  g_autoptr (IrRun) again = ir_executable_run (executable, s.inputs, NULL, NULL, &error);
+  g_assert_no_error (error);
+  g_assert_true (ir_tensor_equal (ir_run_value (whole, s.y->id), ir_run_value (again, s.y->id)));
 }
 
 /* -- from another thread -- */

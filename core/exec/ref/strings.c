@@ -33,6 +33,9 @@ write_string (IrRefWriter *out, guint64 i, GPtrArray *kept, const char *data, gs
 
 /* -- StringConcat -- */
 
+#define MOST_BYTES                                                                                 \
+  ((gsize) 1 << 28) /* of strings that grow: GLib ends the program without memory */
+
 /**
  * ir_ref_string_concat:
  * @call: X and Y, strings that broadcast
@@ -57,7 +60,8 @@ ir_ref_string_concat (IrCall *call, GError **error)
   for (guint slot = 0; slot < 2; slot++)
     ir_ref_layout_broadcast (&layouts[slot], ir_call_input (call, slot), (guint) type->rank,
                              type->dims);
-  for (guint64 i = 0; i < out.n; i++)
+  gsize total = 0;
+  for (guint64 i = 0; i < out.n && !ir_block_stopped (call, i); i++)
     {
       g_string_truncate (text, 0);
       for (guint slot = 0; slot < 2; slot++)
@@ -65,6 +69,10 @@ ir_ref_string_concat (IrCall *call, GError **error)
           gsize length;
           ir_ref_layout_offsets (&layouts[slot], i, 1, 0, &place);
           const char *part = string_at (ir_call_input (call, slot), (guint64) place, &length);
+          total += length;
+          if (total > MOST_BYTES || (call->max_output_bytes > 0 && total > call->max_output_bytes))
+            return ir_call_fail (call, error, IR_OP_ERROR_LIMIT,
+                                 "the strings need more memory than the limit");
           g_string_append_len (text, part, (gssize) length);
         }
       write_string (&out, i, kept, text->str, text->len);

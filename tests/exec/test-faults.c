@@ -1,0 +1,350 @@
+/* Things that go wrong in a run: memory that is not there, kernels that fail, runs that are
+ * cancelled at every step. Each must end with an error that says what happened and leave an
+ * executable that gives the right results in the next run. The linker puts the functions below
+ * before those of GLib and the C library that may fail (see meson.build), so every such allocation
+ * of the core is asked. */
+#include "config.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "tests/exec/graphs.h"
+
+/* -- allocations -- */
+
+static struct
+{
+  int n;     /* atomic: so many were asked for */
+  int fails; /* atomic: this one is refused, counted from 1; 0: none */
+} allocations;
+
+static gboolean
+refused (void)
+{
+  return g_atomic_int_add (&allocations.n, 1) + 1 == g_atomic_int_get (&allocations.fails);
+}
+
+#define WRAP(name, parameters, arguments)                                                          \
+  gpointer __real_##name parameters;                                                               \
+  gpointer __wrap_##name parameters;                                                               \
+  gpointer __wrap_##name parameters { return refused () ? NULL : __real_##name arguments; }
+
+WRAP (calloc, (size_t n, size_t size), (n, size))
+WRAP (g_try_malloc, (gsize size), (size))
+WRAP (g_try_malloc0, (gsize size), (size))
+WRAP (g_try_malloc_n, (gsize n, gsize size), (n, size))
+WRAP (g_try_malloc0_n, (gsize n, gsize size), (n, size))
+WRAP (g_try_realloc, (gpointer old, gsize size), (old, size))
+WRAP (g_try_realloc_n, (gpointer old, gsize n, gsize size), (old, n, size))
+
+int __real_posix_memalign (void **memory, size_t align, size_t size);
+int __wrap_posix_memalign (void **memory, size_t align, size_t size);
+int
+__wrap_posix_memalign (void **memory, size_t align, size_t size)
+{
+  return refused () ? ENOMEM : __real_posix_memalign (memory, align, size);
+}
+
+/* -- a model with kernels of many kinds -- */
+
+typedef struct
+{
+  Builder b;
+  GHashTable *inputs;
+  IrValue *y, *places;
+} Varied;
+
+static void
+varied_init (Varied *v)
+{
+  Builder *b = &v->b;
+
+  *v = (Varied){ 0 };
+  builder_init (b, 17);
+  IrValue *x = build_input (b, "x", "float[1,16,12,12]");
+  IrValue *w = build_constant (b, "w", tensor_random ("float[24,16,3,3]", 1));
+  IrValue *c = build_node (b, NULL, "Conv", 1, x, w, END)->outputs[0];
+  c = build_node (b, NULL, "Relu", 1, c, END)->outputs[0];
+  IrValue *deep = build_constant (b, "deep", tensor_random ("float[24,8,2,2]", 2));
+  c = build_node (b, NULL, "ConvTranspose", 1, c, deep, END)->outputs[0];
+  IrValue *rows = build_constant (b, "rows", ir_tensor_new_int64s ((gint64[]){ 4, -1 }, 2));
+  c = build_node (b, NULL, "Reshape", 1, c, rows, END)->outputs[0];
+  IrValue *m = build_constant (b, "m", tensor_random ("float[242,32]", 3));
+  c = build_node (b, NULL, "MatMul", 1, c, m, END)->outputs[0];
+  c = build_node (b, NULL, "Softmax", 1, c, END)->outputs[0];
+  IrNode *sum = build_node (b, NULL, "ReduceL2", 1, c, END);
+  build_ints (b, sum, "axes", 1, (gint64) 1);
+  c = build_node (b, NULL, "Mul", 1, c, sum->outputs[0], END)->outputs[0];
+  IrValue *order = build_constant (b, "order", ir_tensor_new_int64s ((gint64[]){ 3, 1, 2, 0 }, 4));
+  c = build_node (b, NULL, "Gather", 1, c, order, END)->outputs[0];
+  IrValue *k = build_constant (b, "k", ir_tensor_new_int64s ((gint64[]){ 5 }, 1));
+  IrNode *top = build_node (b, NULL, "TopK", 2, c, k, END);
+  v->places = top->outputs[1];
+  v->y = build_node (b, NULL, "Einsum", 1, top->outputs[0], END)->outputs[0];
+  build_string (b, v->y->producer, "equation", "ij->ji");
+  build_output (b, v->y);
+  build_output (b, v->places);
+  build_done (b);
+  v->inputs = inputs_new ();
+  inputs_add (v->inputs, x, tensor_random ("float[1,16,12,12]", 4));
+}
+
+static void
+varied_clear (Varied *v)
+{
+  g_hash_table_unref (v->inputs);
+  builder_clear (&v->b);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Varied, varied_clear)
+
+static void
+assert_same_results (const Varied *v, const IrRun *a, const IrRun *b)
+{
+  g_assert_true (ir_tensor_equal (ir_run_value (a, v->y->id), ir_run_value (b, v->y->id)));
+  g_assert_true (
+      ir_tensor_equal (ir_run_value (a, v->places->id), ir_run_value (b, v->places->id)));
+}
+
+static IrRun *
+run_well (const Varied *v, IrExecutable *executable)
+{
+  g_autoptr (GError) error = NULL;
+  IrRun *run = ir_executable_run (executable, v->inputs, NULL, NULL, &error);
+
+  g_assert_no_error (error);
+  return run;
+}
+
+/* What a run that failed says: an error of execution in words, which names no memory that was
+ * there. */
+static void
+check_error (GError **error)
+{
+  g_assert_nonnull (*error);
+  g_assert_cmpuint (strlen ((*error)->message), >, 10);
+  g_clear_error (error);
+}
+
+/* One allocation after the other fails, from a first run with preparation on, or in a later run. */
+static void
+check_allocations (const char *backend, IrCaptureKind capture, gboolean prepared)
+{
+  g_auto (Varied) v = { 0 };
+  varied_init (&v);
+  IrRunOptions options = { .backend = ir_backend_find (backend),
+                           .n_threads = 2,
+                           .capture = capture };
+  g_autoptr (GError) error = NULL;
+  g_autoptr (IrRun) expected = ir_model_run (v.b.model, v.inputs, &options, NULL, &error);
+  g_assert_no_error (error);
+  guint n_failed = 0, n = 0;
+
+  for (gboolean more = TRUE; more; n++)
+    {
+      g_autoptr (IrExecutable) executable = ir_executable_new (v.b.model, &options, &error);
+      g_autoptr (IrRun) partial = NULL;
+      g_assert_no_error (error);
+      if (prepared)
+        ir_run_unref (run_well (&v, executable));
+      g_atomic_int_set (&allocations.n, 0);
+      g_atomic_int_set (&allocations.fails, (int) n + 1);
+      g_autoptr (IrRun) run = ir_executable_run (executable, v.inputs, NULL, &partial, &error);
+      more = g_atomic_int_get (&allocations.n) > (int) n;
+      g_atomic_int_set (&allocations.fails, 0);
+      /* A kernel may do without: then the result is right. */
+      if (run != NULL)
+        assert_same_results (&v, expected, run);
+      else
+        {
+          check_error (&error);
+          n_failed++;
+        }
+      g_autoptr (IrRun) again = run_well (&v, executable);
+      assert_same_results (&v, expected, again);
+    }
+  g_test_message ("%u allocations, %u of them needed", n - 1, n_failed);
+  g_assert_cmpuint (n, <, 5000);
+  if (!prepared)
+    g_assert_cmpuint (n_failed, >, 3);
+}
+
+static void
+test_allocations (gconstpointer backend)
+{
+  check_allocations (backend, IR_CAPTURE_NONE, FALSE);
+  check_allocations (backend, IR_CAPTURE_NONE, TRUE);
+  check_allocations (backend, IR_CAPTURE_ALL, FALSE);
+  check_allocations (backend, IR_CAPTURE_ALL, TRUE);
+}
+
+static void
+test_random_inputs (void)
+{
+  g_auto (Varied) v = { 0 };
+  varied_init (&v);
+  gboolean more = TRUE;
+
+  for (int n = 1; more; n++)
+    {
+      g_autoptr (GError) error = NULL;
+      g_atomic_int_set (&allocations.n, 0);
+      g_atomic_int_set (&allocations.fails, n);
+      g_autoptr (GHashTable) inputs = ir_random_inputs (v.b.model, 1, NULL, &error);
+      more = g_atomic_int_get (&allocations.n) >= n;
+      g_atomic_int_set (&allocations.fails, 0);
+      if (inputs == NULL)
+        check_error (&error);
+    }
+}
+
+/* -- kernels -- */
+
+static struct
+{
+  int n, fails; /* atomic, as above */
+  gboolean silent;
+} kernels;
+
+static gboolean
+run_or_fail (IrCall *call, GError **error)
+{
+  if (g_atomic_int_add (&kernels.n, 1) + 1 != kernels.fails)
+    return call->op->ref (call, error);
+  return kernels.silent ? FALSE : ir_call_fail (call, error, IR_OP_ERROR_VALUE, "planted failure");
+}
+
+static const char *
+refuses_none (const IrNode *node)
+{
+  return node->op == NULL || node->op->ref == NULL ? "there is no kernel" : NULL;
+}
+
+static IrKernelFunc
+kernel_of (const IrNode *node)
+{
+  return run_or_fail;
+}
+
+static const IrBackend failing = {
+  .name = "failing", .title = "Failing", .refuses = refuses_none, .kernel = kernel_of
+};
+
+static void
+test_kernels (void)
+{
+  g_auto (Varied) v = { 0 };
+  varied_init (&v);
+  g_autoptr (GError) error = NULL;
+  IrRunOptions options = { .backend = &failing, .n_threads = 2, .capture = IR_CAPTURE_ALL };
+  g_autoptr (IrExecutable) executable = ir_executable_new (v.b.model, &options, &error);
+  g_assert_no_error (error);
+  kernels.fails = kernels.n = 0;
+  g_autoptr (IrRun) expected = run_well (&v, executable);
+  int n_calls = g_atomic_int_get (&kernels.n);
+  g_assert_cmpint (n_calls, >, 8);
+
+  for (int k = 1; k <= 2 * n_calls; k++)
+    {
+      g_autoptr (IrRun) partial = NULL;
+      kernels.n = 0;
+      kernels.fails = (k + 1) / 2;
+      kernels.silent = k % 2 == 0;
+      g_assert_null (ir_executable_run (executable, v.inputs, NULL, &partial, &error));
+      g_assert_error (error, IR_EXEC_ERROR, IR_EXEC_ERROR_KERNEL);
+      g_assert_nonnull (partial);
+      g_assert_cmpuint (partial->failed_node, !=, 0);
+      const IrNode *node = ir_model_node (partial->model, partial->failed_node);
+      g_autofree char *label = ir_node_label (node);
+      g_assert_nonnull (strstr (error->message, label));
+      g_assert_true (kernels.silent || strstr (error->message, "planted failure") != NULL);
+      g_assert_null (ir_run_value (partial, node->outputs[0]->id));
+      g_assert_cmpuint (partial->trace->items->len, <, expected->trace->items->len);
+      g_clear_error (&error);
+      kernels.fails = 0;
+      g_autoptr (IrRun) again = run_well (&v, executable);
+      assert_same_results (&v, expected, again);
+    }
+}
+
+/* -- cancelling -- */
+
+typedef struct
+{
+  GCancellable *cancellable;
+  guint at;
+} Stop;
+
+static void
+stop_at (guint done, guint total, const IrNode *node, gpointer data)
+{
+  Stop *stop = data;
+
+  if (done == stop->at)
+    g_cancellable_cancel (stop->cancellable);
+}
+
+/* What was computed up to there stays to be looked at. */
+static void
+test_cancelled_steps (gconstpointer backend)
+{
+  g_auto (Varied) v = { 0 };
+  varied_init (&v);
+  g_autoptr (GError) error = NULL;
+  Stop stop = { 0 };
+  IrRunOptions options = { .backend = ir_backend_find (backend),
+                           .n_threads = 2,
+                           .capture = IR_CAPTURE_ALL,
+                           .progress = stop_at,
+                           .progress_data = &stop };
+  g_autoptr (IrExecutable) executable = ir_executable_new (v.b.model, &options, &error);
+  g_assert_no_error (error);
+  g_autoptr (IrRun) expected = run_well (&v, executable);
+  guint n_steps = expected->trace->items->len;
+
+  for (guint k = 1; k < n_steps; k++)
+    {
+      g_autoptr (GCancellable) cancellable = g_cancellable_new ();
+      g_autoptr (IrRun) partial = NULL;
+      stop = (Stop){ cancellable, k };
+      g_assert_null (ir_executable_run (executable, v.inputs, cancellable, &partial, &error));
+      g_assert_error (error, IR_EXEC_ERROR, IR_EXEC_ERROR_CANCELLED);
+      g_clear_error (&error);
+      g_assert_nonnull (partial);
+      g_assert_cmpuint (partial->trace->items->len, ==, k);
+      for (guint i = 0; i < k; i++)
+        {
+          const IrTraceItem *item = &g_array_index (partial->trace->items, IrTraceItem, i);
+          const IrNode *node = ir_model_node (partial->model, item->node);
+          g_assert_cmpint (item->end_ns, >=, item->start_ns);
+          g_assert_true (ir_tensor_equal (ir_run_value (partial, node->outputs[0]->id),
+                                          ir_run_value (expected, node->outputs[0]->id)));
+        }
+      g_autofree char *json = ir_trace_to_chrome_json (partial->trace, partial->model);
+      g_assert_nonnull (strstr (json, "\"traceEvents\""));
+      stop.at = 0;
+      g_autoptr (IrRun) again = run_well (&v, executable);
+      assert_same_results (&v, expected, again);
+    }
+}
+
+int
+main (int argc, char **argv)
+{
+  static const char *const backends[] = { "ref", "cpu" };
+
+  g_test_init (&argc, &argv, NULL);
+  for (guint i = 0; i < G_N_ELEMENTS (backends); i++)
+    {
+      if (ir_backend_find (backends[i]) == NULL)
+        continue;
+      g_autofree char *memory = g_strdup_printf (
+          "/faults/every allocation of %s may fail and the next run is right", backends[i]);
+      g_autofree char *cancel = g_strdup_printf (
+          "/faults/a run on %s that is cancelled at any step keeps what it has", backends[i]);
+      g_test_add_data_func (memory, backends[i], test_allocations);
+      g_test_add_data_func (cancel, backends[i], test_cancelled_steps);
+    }
+  g_test_add_func ("/faults/every allocation of random inputs may fail", test_random_inputs);
+  g_test_add_func ("/faults/every kernel may fail and is named", test_kernels);
+  return g_test_run ();
+}

@@ -11,7 +11,7 @@
 typedef struct
 {
   CliModelOptions model;
-  char *policy, *costs;
+  char *policy, *costs, *wide_costs;
   gint workers, max_group, max_groups;
 } Options;
 
@@ -22,6 +22,10 @@ static const CliOption command_options[] = {
     "Workers that run nodes beside each other (as many as threads)", "N" },
   { "costs", 0, G_OPTION_ARG_FILENAME, G_STRUCT_OFFSET (Options, costs),
     "Take times from a Chrome trace that 'irscope run --trace' wrote", "FILE" },
+  { "wide-costs", 0, G_OPTION_ARG_FILENAME, G_STRUCT_OFFSET (Options, wide_costs),
+    "With ios: times on all threads, likewise; each stage is then nodes beside each other, with the "
+    "times of --costs on one thread, or one at a time, whichever takes less",
+    "FILE" },
   { "max-group", 0, G_OPTION_ARG_INT, G_STRUCT_OFFSET (Options, max_group),
     "With ios: nodes in a group of a stage at most", "N" },
   { "max-groups", 0, G_OPTION_ARG_INT, G_STRUCT_OFFSET (Options, max_groups),
@@ -37,7 +41,8 @@ typedef struct
   const IrScheduleDetails *details;
   const IrScheduleReport *report;
   const IrStreams *streams;
-  const IrNodeCosts *costs; /* (nullable) */
+  const IrNodeCosts *costs;      /* (nullable) */
+  const IrNodeCosts *wide_costs; /* (nullable) */
   const char *policy;
 } Answer;
 
@@ -74,6 +79,39 @@ add_widths (cJSON *json, const Answer *answer)
       cJSON *object = cJSON_CreateObject ();
       cJSON_AddNumberToObject (object, "from_ms", width->from_ms);
       cJSON_AddNumberToObject (object, "n", width->n);
+      cJSON_AddItemToArray (array, object);
+    }
+}
+
+/* What was compared: all of the graph one node at a time, and the stages that were faster. */
+static double
+one_at_a_time_ms (const Answer *answer)
+{
+  const IrTasks *tasks = answer->details->tasks;
+  double ms = 0;
+
+  for (guint i = 0; i < tasks->n; i++)
+    ms += tasks->wide_ms[i];
+  return ms;
+}
+
+static void
+add_spans (cJSON *json, const Answer *answer)
+{
+  const GArray *spans = answer->schedule->spans;
+  cJSON *compared = cJSON_AddObjectToObject (json, "compared");
+
+  cJSON_AddNumberToObject (compared, "one_at_a_time_ms", one_at_a_time_ms (answer));
+  cJSON_AddNumberToObject (compared, "measured_ms", answer->wide_costs->span_ms);
+  cJSON *array = cJSON_AddArrayToObject (compared, "beside");
+  for (guint i = 0; i < spans->len; i++)
+    {
+      const IrScheduleSpan *span = &g_array_index (spans, IrScheduleSpan, i);
+      cJSON *object = cJSON_CreateObject ();
+      cJSON_AddNumberToObject (object, "first", span->first);
+      cJSON_AddNumberToObject (object, "last", span->last);
+      cJSON_AddNumberToObject (object, "beside_ms", span->together_ms);
+      cJSON_AddNumberToObject (object, "one_at_a_time_ms", span->apart_ms);
       cJSON_AddItemToArray (array, object);
     }
 }
@@ -180,6 +218,8 @@ print_json (const Answer *answer)
     add_costs (json, answer->costs);
   if (answer->details->stages != NULL)
     add_stages (json, answer->details->stages);
+  if (answer->wide_costs != NULL)
+    add_spans (json, answer);
   array = cJSON_AddArrayToObject (json, "items");
   for (guint i = 0; i < answer->schedule->items->len; i++)
     cJSON_AddItemToArray (array, item_to_json (answer, i));
@@ -218,6 +258,28 @@ print_summary (const Answer *answer)
 }
 
 static void
+print_spans (const Answer *answer)
+{
+  const GArray *spans = answer->schedule->spans;
+  double wide_ms = one_at_a_time_ms (answer);
+
+  printf (
+      "one at a time on all threads %.4f ms, %.4f ms in the trace; nodes beside each other in %u "
+      "stages save %.4f ms\n",
+      wide_ms, answer->wide_costs->span_ms, spans->len, wide_ms - answer->schedule->makespan_ms);
+  for (guint i = 0; i < spans->len; i++)
+    {
+      const IrScheduleSpan *span = &g_array_index (spans, IrScheduleSpan, i);
+      g_autofree char *from = ir_node_label (
+          ir_model_node (answer->model, item_of (answer, span->first)->node));
+      g_autofree char *to = ir_node_label (
+          ir_model_node (answer->model, item_of (answer, span->last)->node));
+      printf ("  %s to %s: %u nodes beside each other %.4f ms, one at a time %.4f ms\n", from, to,
+              span->last + 1 - span->first, span->together_ms, span->apart_ms);
+    }
+}
+
+static void
 print_item (const Answer *answer, guint i)
 {
   const IrScheduleItem *item = item_of (answer, i);
@@ -241,6 +303,8 @@ static void
 print_text (const Answer *answer)
 {
   print_summary (answer);
+  if (answer->wide_costs != NULL)
+    print_spans (answer);
   if (answer->costs != NULL)
     printf ("     start        end       measured  predicted  (ms)\n");
   for (guint i = 0; i < answer->schedule->items->len; i++)
@@ -267,6 +331,13 @@ read_options (const Cli *cli, IrScheduleOptions *plan)
       g_printerr ("irscope schedule: needed are 1 to 4096 workers, and groups of 1 or more\n");
       return FALSE;
     }
+  if (options->wide_costs != NULL && plan->policy != IR_SCHEDULE_IOS)
+    {
+      g_printerr (
+          "irscope schedule: --wide-costs needs --policy ios, which has stages to compare\n");
+      return FALSE;
+    }
+  plan->compare = options->wide_costs != NULL;
   plan->stages.n_workers = options->workers > 0 ? (guint) options->workers
                                                 : cli_n_workers (&options->model);
   plan->stages.max_group = (guint) options->max_group;
@@ -275,16 +346,16 @@ read_options (const Cli *cli, IrScheduleOptions *plan)
 }
 
 static IrNodeCosts *
-read_costs (const Options *options, const IrModel *model, GError **error)
+read_costs (const char *file, const IrModel *model, GError **error)
 {
   g_autofree char *text = NULL;
   gsize length;
 
-  if (!g_file_get_contents (options->costs, &text, &length, error))
+  if (!g_file_get_contents (file, &text, &length, error))
     return NULL;
   IrNodeCosts *costs = ir_node_costs_parse (model, text, length, error);
   if (costs == NULL)
-    g_prefix_error (error, "%s: ", options->costs);
+    g_prefix_error (error, "%s: ", file);
   return costs;
 }
 
@@ -295,6 +366,7 @@ run (Cli *cli)
   g_auto (CliModel) opened = { 0 };
   g_autoptr (GError) error = NULL;
   g_autoptr (IrNodeCosts) costs = NULL;
+  g_autoptr (IrNodeCosts) wide_costs = NULL;
   g_autoptr (IrScheduleDetails) details = NULL;
   IrScheduleOptions plan = { 0 };
   CliStatus status;
@@ -311,8 +383,14 @@ run (Cli *cli)
     return cli_fail (cli_status_of (error), error);
   if (options->costs != NULL)
     {
-      plan.costs = costs = read_costs (options, model, &error);
+      plan.costs = costs = read_costs (options->costs, model, &error);
       if (costs == NULL)
+        return cli_fail (CLI_BAD, error);
+    }
+  if (options->wide_costs != NULL)
+    {
+      plan.wide_costs = wide_costs = read_costs (options->wide_costs, model, &error);
+      if (wide_costs == NULL)
         return cli_fail (CLI_BAD, error);
     }
   g_autoptr (IrSchedule) schedule = ir_schedule_new_with (model, backend, &plan, &details, &error);
@@ -321,9 +399,8 @@ run (Cli *cli)
   g_autoptr (IrScheduleReport)
       report = ir_tasks_report (details->tasks, schedule->n_workers, details->places);
   g_autoptr (IrStreams) streams = ir_tasks_streams (details->tasks);
-  const Answer answer = {
-    model, schedule, details, report, streams, costs, ir_schedule_policy_name (plan.policy)
-  };
+  const Answer answer = { model,   schedule, details,    report,
+                          streams, costs,    wide_costs, ir_schedule_policy_name (plan.policy) };
   (cli->json ? print_json : print_text) (&answer);
   return CLI_OK;
 }
@@ -332,11 +409,13 @@ const CliCommand cli_command_schedule = {
   .name = "schedule",
   .arguments = "FILE",
   .summary = "Which node runs when, where and with which kernel, by the cost model",
-  .doc = "Times are predictions; 'irscope run --trace' measures, and --costs takes what it wrote.\n"
-         "Policies: file keeps the order of the file; list lets a free worker take the node with\n"
-         "the longest path behind it; memory keeps few bytes living at once; ios finds stages of\n"
-         "groups that run beside each other, or as one kernel. With --json, the streams of a\n"
-         "device with the fewest waits between them, by places in items.",
+  .doc =
+      "Times are predictions; 'irscope run --trace' measures, and --costs takes what it wrote.\n"
+      "Policies: file keeps the order of the file; list lets a free worker take the node with\n"
+      "the longest path behind it; memory keeps few bytes living at once; ios finds stages of\n"
+      "groups that run beside each other, or as one kernel; with --wide-costs, where that takes\n"
+      "less than one node at a time on all threads: 'irscope run --parallel' runs such stages. With\n"
+      "--json, the streams of a device with the fewest waits between them, by places in items.",
   .min_args = 1,
   .max_args = 1,
   .options = command_options,

@@ -374,8 +374,18 @@ def _():
             assert ('measured' in plan) == any('measured_ms' in item for item in plan['items']) == bool(options)
             assert plan['widths'][-1]['n'] == 0 and max(w['n'] for w in plan['widths']) == plan['max_width'] <= 2
             assert plan['streams']['n'] == 1 + max(item['stream'] for item in plan['items'])
+    wide = path('schedule-wide.json')
+    assert irscope('run', DIGITS, '--threads', '2', '--trace', wide)[0] == 0
+    plan = json_of('schedule', DIGITS, '--policy', 'ios', '--workers', '2', '--costs', trace, '--wide-costs', wide)
+    assert plan['makespan_ms'] <= plan['compared']['one_at_a_time_ms'] * 1.000001
+    for span in plan['compared']['beside']:
+        assert span['beside_ms'] < span['one_at_a_time_ms'] and span['first'] < span['last'] < len(plan['items'])
+    for mode in ('off', 'on', 'auto'):
+        assert irscope('run', DIGITS, '--threads', '2', '--runs', '18', '--parallel', mode)[0] == 0
+    assert irscope('run', DIGITS, '--parallel', 'maybe')[0] != 0
     assert irscope('schedule', DIGITS, '--policy', 'ios', '--max-group', '1')[0] == 0
-    for options in (['--policy', 'fastest'], ['--workers', '-1'], ['--costs', DIGITS], ['--costs', path('absent.json')]):
+    for options in (['--policy', 'fastest'], ['--workers', '-1'], ['--costs', DIGITS], ['--costs', path('absent.json')],
+                    ['--wide-costs', trace], ['--policy', 'ios', '--wide-costs', DIGITS]):
         code, out, err = irscope('schedule', DIGITS, *options)
         assert code in (2, 3) and not out and err, (options, code, out[:99], err)
 

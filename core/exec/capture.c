@@ -5,6 +5,7 @@
 
 #include "core/exec/replay.h"
 #include "core/exec/runner-private.h"
+#include "core/exec/shelf.h"
 #include "core/exec/spill.h"
 
 struct _IrCapture
@@ -15,6 +16,8 @@ struct _IrCapture
   IrSpill *spill;     /* (nullable) until something was spilled */
   guint n_dropped;    /* values that could be neither kept nor spilled */
   guint8 *beside;     /* (nullable) by node id: ran beside others, on one thread */
+  IrShelf *shelf;     /* (nullable) keeps the values that are borrowed */
+  guint8 *borrowed;   /* (nullable) by value id: no reference of its own */
   GMutex lock;        /* guards replay */
   IrReplay *replay;   /* (nullable) until something has to be computed again */
 };
@@ -56,6 +59,8 @@ ir_capture_free (IrCapture *capture)
     return;
   g_clear_pointer (&capture->replay, ir_replay_free);
   g_clear_pointer (&capture->spill, ir_spill_unref);
+  g_clear_pointer (&capture->shelf, ir_shelf_unref);
+  g_free (capture->borrowed);
   g_free (capture->beside);
   g_hash_table_unref (capture->inputs);
   g_mutex_clear (&capture->lock);
@@ -63,6 +68,61 @@ ir_capture_free (IrCapture *capture)
 }
 
 /* -- while it runs -- */
+
+/* Lets go of what the run has of a value. */
+static void
+drop_value (IrRun *run, IrValueId id)
+{
+  guint8 *borrowed = run->capture != NULL ? run->capture->borrowed : NULL;
+
+  if (run->values[id] != NULL && (borrowed == NULL || !borrowed[id]))
+    ir_tensor_unref (run->values[id]);
+  run->values[id] = NULL;
+  if (borrowed != NULL)
+    borrowed[id] = FALSE;
+}
+
+/**
+ * ir_capture_drop_values:
+ * @run: a run that nobody has any more
+ *
+ * Lets go of everything that it kept.
+ */
+void
+ir_capture_drop_values (IrRun *run)
+{
+  for (guint id = 0; id < run->n_values; id++)
+    if (run->values[id] != NULL)
+      drop_value (run, id);
+}
+
+/**
+ * ir_run_adopt:
+ * @state: a run that ends
+ * @n_steps: how many steps of its schedule have run
+ *
+ * Hands out the tensors that the plan keeps for values which outlive their last use, all at once.
+ */
+void
+ir_run_adopt (IrRunState *state, guint n_steps)
+{
+  const IrPrepared *prepared = state->prepared;
+  IrCapture *capture = state->run->capture;
+  guint n = n_steps > 0 ? prepared->steps[n_steps - 1].n_lasting : 0;
+
+  if (n == 0)
+    return;
+  capture->shelf = ir_shelf_ref (prepared->shelf);
+  capture->borrowed = g_new0 (guint8, state->run->n_values + 1);
+  for (guint i = 0; i < n; i++)
+    {
+      IrValueId id = g_array_index (prepared->lasting, IrValueId, i);
+      if (state->run->values[id] != NULL) /* it got another shape than inference said */
+        continue;
+      state->run->values[id] = prepared->bindings[id].tensor;
+      capture->borrowed[id] = TRUE;
+    }
+}
 
 /**
  * ir_run_keep:
@@ -75,11 +135,8 @@ ir_capture_free (IrCapture *capture)
 void
 ir_run_keep (IrRun *run, IrValueId id, IrTensor *tensor)
 {
-  IrTensor *old = run->values[id];
-
+  drop_value (run, id);
   run->values[id] = tensor;
-  if (old != NULL)
-    ir_tensor_unref (old);
 }
 
 /* Items of sequences count, shared ones too often. */
@@ -148,7 +205,7 @@ keep_if_fits (IrRunState *state, const IrValue *value, IrTensor *tensor)
       ir_run_keep (run, value->id, ir_tensor_ref (tensor));
       return;
     }
-  g_clear_pointer (&run->values[value->id], ir_tensor_unref);
+  drop_value (run, value->id);
   spill_value (state, value, tensor);
 }
 

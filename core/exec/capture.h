@@ -67,3 +67,4 @@ void ir_capture_ran_beside (IrRun *run, IrNodeId node);
 gboolean ir_capture_is_beside (const IrRun *run, IrNodeId node);
 IrCapture *ir_capture_new (const IrRunOptions *options, GHashTable *inputs);
 void ir_capture_free (IrCapture *capture);
+void ir_capture_drop_values (IrRun *run);

@@ -5,6 +5,7 @@
 #include "core/exec/blocks.h"
 #include "core/exec/capture.h"
 #include "core/exec/exec-private.h"
+#include "core/exec/shelf.h"
 
 /* How one node runs; by node id. */
 typedef struct
@@ -22,7 +23,8 @@ typedef struct
   const IrNodePlan *plan;
   gboolean bound;       /* the fields below are there */
   gboolean idle;        /* nothing to compute: outputs are constants, or views made beforehand */
-  gboolean watched;     /* outputs are kept, or their statistics are */
+  gboolean watched;     /* outputs need a look: statistics, files, views that are kept */
+  guint n_lasting;      /* entries of prepared->lasting up to here */
   guint n_owned;        /* scratch of the call itself; what lies behind is of one run */
   IrTensor **outputs;   /* one per output of the node; NULL: nobody wants it */
   guint64 kept_bytes;   /* of outputs that lie outside of the arena */
@@ -62,6 +64,7 @@ typedef struct
   guint8 *keep;       /* by value id: outlives its last use, of IrKeep */
   guint8 *spill;      /* by value id: is written to a file when it is computed */
   guint64 kept_bytes; /* of values that are kept in memory by plan */
+  IrShelf *shelf;     /* (nullable) stands for the tensors of lasting where a run has them */
   GArray *lasting;    /* of IrValueId: bound to memory of their own */
   GArray *views;      /* of guint, steps: views of such values, and of inputs and constants */
   GArray *sources;    /* of IrValueId: values without a producer */
@@ -120,6 +123,7 @@ gboolean ir_run_check (IrRunState *state, const IrNode *node, GError **error);
 gboolean ir_run_count_iteration (IrRunState *state, const IrNode *node, GError **error);
 gboolean ir_run_node (IrRunState *state, const IrNode *node, GError **error);
 void ir_run_keep (IrRun *run, IrValueId id, IrTensor *tensor);
+void ir_run_adopt (IrRunState *state, guint n_steps);
 void ir_run_capture (IrRunState *state, const IrValue *value, IrTensor *tensor);
 
 /* -- prepare.c -- */

@@ -475,6 +475,7 @@ run_schedule (IrRunState *state, GError **error)
         state->options->progress (done, n_steps, step->node, state->options->progress_data);
     }
   g_array_set_size (trace, done);
+  ir_run_adopt (state, done);
   if (done > 0)
     state->arena_bytes = MAX (state->arena_bytes, prepared->steps[done - 1].reach_bytes);
   if (spans)
@@ -887,8 +888,7 @@ ir_run_unref (IrRun *run)
 {
   if (run == NULL || !g_atomic_ref_count_dec (&run->ref_count))
     return;
-  for (guint id = 0; id < run->n_values; id++)
-    g_clear_pointer (&run->values[id], ir_tensor_unref);
+  ir_capture_drop_values (run);
   g_free (run->values);
   g_hash_table_unref (run->stats);
   ir_capture_free (run->capture);

@@ -271,14 +271,21 @@ fits (const Binder *binder, const IrNode *node)
   return needed <= binder->budget;
 }
 
+/* Tensors of its own that a step fills, @n_lasting of them, are handed out with all others when the
+ * run ends: see ir_run_adopt(). */
 static void
-mark_watched (const Binder *binder, IrRunStep *step)
+mark_watched (const Binder *binder, IrRunStep *step, guint n_lasting)
 {
+  guint n_kept = 0;
+
   step->watched = binder->options->capture == IR_CAPTURE_STATS;
   for (guint i = 0; i < step->node->n_outputs; i++)
     if (step->node->outputs[i] != NULL)
-      step->watched = step->watched || binder->prepared->keep[step->node->outputs[i]->id] ||
-                      binder->prepared->spill[step->node->outputs[i]->id];
+      {
+        n_kept += binder->prepared->keep[step->node->outputs[i]->id] != IR_KEEP_NOT;
+        step->watched = step->watched || binder->prepared->spill[step->node->outputs[i]->id];
+      }
+  step->watched = step->watched || n_kept != n_lasting;
 }
 
 static void
@@ -299,6 +306,7 @@ static gboolean
 bind_step (Binder *binder, IrRunStep *step, guint index, GError **error)
 {
   const IrNode *node = step->node;
+  guint n_before = binder->prepared->lasting->len;
   gboolean done = TRUE;
 
   if (!lay_out (binder->prepared, step))
@@ -329,7 +337,7 @@ bind_step (Binder *binder, IrRunStep *step, guint index, GError **error)
           done = bind_output (binder, step, i, error);
     }
   step->bound = TRUE;
-  mark_watched (binder, step);
+  mark_watched (binder, step, binder->prepared->lasting->len - n_before);
   return done;
 }
 
@@ -559,6 +567,7 @@ ir_steps_make (IrPrepared *prepared,
       step->plan = &prepared->nodes[step->node->id];
       if (!bind_step (&binder, step, k, error))
         return FALSE;
+      step->n_lasting = prepared->lasting->len;
     }
   find_readers (prepared);
   for (guint id = 0; id < prepared->n_values; id++)
@@ -570,6 +579,21 @@ ir_steps_make (IrPrepared *prepared,
   return TRUE;
 }
 
+/* Where a run still has the tensors of the plan, they are its own from now on. */
+static void
+leave_lasting (IrPrepared *prepared)
+{
+  if (prepared->shelf != NULL && ir_shelf_is_lent (prepared->shelf))
+    {
+      for (guint i = 0; i < prepared->lasting->len; i++)
+        ir_shelf_leave (
+            prepared->shelf,
+            g_steal_pointer (
+                &prepared->bindings[g_array_index (prepared->lasting, IrValueId, i)].tensor));
+      g_clear_pointer (&prepared->shelf, ir_shelf_unref);
+    }
+}
+
 /**
  * ir_steps_free:
  * @prepared: a plan
@@ -579,6 +603,9 @@ ir_steps_make (IrPrepared *prepared,
 void
 ir_steps_free (IrPrepared *prepared)
 {
+  if (prepared->bindings != NULL && prepared->lasting != NULL)
+    leave_lasting (prepared);
+  g_clear_pointer (&prepared->shelf, ir_shelf_unref);
   for (guint k = 0; prepared->steps != NULL && k < prepared->schedule->items->len; k++)
     if (prepared->steps[k].bound)
       {
@@ -633,6 +660,9 @@ load_source (IrRunState *state, const IrValue *value, GHashTable *inputs, GError
 static gboolean
 renew_lasting (IrPrepared *prepared, GError **error)
 {
+  leave_lasting (prepared);
+  if (prepared->shelf == NULL)
+    prepared->shelf = ir_shelf_new ();
   for (guint i = 0; i < prepared->lasting->len; i++)
     {
       IrValueId id = g_array_index (prepared->lasting, IrValueId, i);

@@ -12,6 +12,7 @@ Needs a display and a session bus of its own: xvfb-run dbus-run-session end-to-e
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -24,7 +25,7 @@ warnings.simplefilter('ignore', DeprecationWarning)
 GUI, CLI, WRONG_GUI, WRONG_CLI, DATA = sys.argv[1:6]
 SHOTS = sys.argv[6] if len(sys.argv) > 6 else None
 DIGITS = os.path.join(DATA, 'examples', 'digits.onnx')
-PATIENCE_S = 20
+PATIENCE_S = int(os.environ.get('IRSCOPE_PATIENCE_S', 20))
 STATES = {'added': 'new', 'removed': 'removed', 'changed': 'changed'}
 
 # What the accessibility bus prints must not come between the lines of the result.
@@ -67,8 +68,12 @@ def shot(name):
 class Window:
     """The application as assistive technology sees it."""
 
-    def __init__(self, program=GUI, **more):
+    def __init__(self, program=GUI, settings=None, **more):
         home = tempfile.mkdtemp(prefix='irscope-home-')
+        if settings is not None:
+            os.mkdir(os.path.join(home, 'irscope'))
+            with open(os.path.join(home, 'irscope', 'window.ini'), 'w') as f:
+                f.write(f'[window]\n{settings}\n')
         environment = dict(os.environ, HOME=home, XDG_CONFIG_HOME=home, XDG_DATA_HOME=home,
                            GSK_RENDERER='cairo', IRSCOPE_NON_UNIQUE='1', **more)
         environment.pop('GTK_A11Y', None)
@@ -175,7 +180,7 @@ def file_dialog(window, title, path):
         n.get_name() == title for n in (window.application.get_child_at_index(i)
                                         for i in range(window.application.get_child_count()))))
     time.sleep(0.5)
-    if title == 'Export':
+    if title in ('Export', 'Write a Reproducer'):
         key('ctrl+a')
         type_text(path)
     else:
@@ -319,9 +324,57 @@ def stops_at_breakpoints(window, n):
     for step in folds:
         key('F9')
         where(window, step, n)
+    key('F8')
+    where(window, folds[-1] + 1, n)
+    check('a step goes on from a breakpoint', True)
+    key('shift+F9')
+    where(window, folds[-1], n)
     key('shift+F9')
     where(window, folds[-2], n)
     check('F9 and Shift+F9 run to breakpoints, forth and back', True)
+    key('F9')
+    where(window, folds[-1], n)
+    key('F9')  # there is none behind the last
+    where(window, n, n)
+    check('and to the end, where there is none', True)
+
+
+def act(window, action):
+    """An action of a widget by its name, as assistive technology does it."""
+    for node in window.walk():
+        interface = node.get_action_iface()
+        names = ([interface.get_action_name(i) for i in range(interface.get_n_actions())]
+                 if interface is not None else [])
+        if action in names:
+            interface.do_action(names.index(action))
+            return
+    raise RuntimeError(f'nothing has the action {action}')
+
+
+def proves_a_step():
+    """In a window that does not check every step by itself."""
+    steps = irscope('steps', DIGITS, '--pipeline', 'default', '--prove')['steps']
+    fold = next(s for s in steps if s['rule'] == 'fold-conv-bn')
+    window = Window(settings='prove=false')
+    try:
+        opens(window, DIGITS)
+        key('F5')
+        where(window, len(steps), len(steps))
+        check('steps have no verdict before they are proved', not any(
+            text in ('✓ exact', '≈ rounding', 'bit-exact', 'rounding') for text in window.labels()),
+            window.labels())
+        key('alt+8')
+        window.expect('text', 'New breakpoint')
+        type_text(f'rule={fold["rule"]}')
+        key('Return')
+        key('alt+1', 'Home', 'F9')
+        where(window, fold['index'], len(steps))
+        act(window, 'steps.prove')
+        window.expect('label', rf'[✓≈✗] {fold["verdict"]}')  # in the row; a message would go again
+        check('a step that is proved gets the verdict of the command line', True)
+        shot('13-proved')
+    finally:
+        end(window)
 
 
 def scores_the_steps(window, n):
@@ -332,6 +385,44 @@ def scores_the_steps(window, n):
          if re.fullmatch(rf'Nodes: .* after step {n}', node.get_name() or '')), None))
     check('the scoreboard counts the nodes', label == f'Nodes: {score["nodes"]} after step {n}', label)
     shot('6-scoreboard')
+
+
+def follows_a_spike():
+    """With the pipeline for deployment, which has a step that needs more memory, in its own window."""
+    model = os.path.join(DATA, 'examples', 'transformer-block.onnx')
+    steps = irscope('steps', model, '--pipeline', 'deploy', '--scoreboard')['steps']
+    dearer = [s['index'] for s in steps if s['spikes']]
+    assert dearer, steps
+    data = os.path.join(tempfile.mkdtemp(prefix='irscope-deploy-'), 'data')
+    shutil.copytree(DATA, data)
+    shutil.copy(os.path.join(DATA, 'pipelines', 'deploy.json'), os.path.join(data, 'pipelines', 'default.json'))
+    window = Window(IRSCOPE_DATADIR=data)
+    try:
+        opens(window, model)
+        key('F5')
+        where(window, len(steps), len(steps))
+        key('Home', 'alt+7')
+        window.wait('the scoreboard', lambda: window.text_with('made the graph dearer'))
+        for step in dearer:
+            window.click('push button', 'Next Rise')
+            where(window, step, len(steps))
+        check('rises of the scoreboard lead to their steps', True)
+        shot('6-spike')
+    finally:
+        end(window)
+
+
+def opens(window, path):
+    window.expect('label', 'Look inside a computation graph')
+    key('ctrl+o')
+    file_dialog(window, 'Open a Graph', path)
+    window.expect('frame', re.escape(os.path.basename(path)) + ' — irscope')
+
+
+def end(window):
+    window.process.kill()
+    window.process.wait()
+    time.sleep(0.5)  # the X server lets go of the window
 
 
 def tells_why_not(window):
@@ -381,12 +472,20 @@ def traces_the_lineage(window):
                for o in irscope('trace-node', DIGITS, node if isinstance(node, str) else node['name'])['from']]
     check('the fused node names the nodes that it was made of',
           len(origins) > 1 and all(name in labels for name in origins), f'{origins}\n{labels}')
+    key('alt+1', 'Home')
+    find_node(window, 'block/relu2')
+    key('alt+4')
+    window.expect('label', 'Ends up in')
+    labels = window.labels()
+    now = [o if isinstance(o, str) else o['name'] for o in trace['to']]
+    check('the original node names what it became', now and all(name in labels for name in now),
+          f'{now}\n{labels}')
 
 
 def asks_what_if(window, n):
     steps = irscope('steps', DIGITS, '--pipeline', 'default')['steps']
     fold = next(s['index'] for s in steps if s['rule'] == 'fold-conv-bn')
-    without = irscope('optimize', DIGITS, '--skip', str(fold))
+    without, with_all = irscope('optimize', DIGITS, '--skip', str(fold)), irscope('optimize', DIGITS)
     key('alt+1', 'Home', 'F9')
     where(window, fold, n)
     key('alt+3', 'ctrl+Delete')
@@ -398,6 +497,11 @@ def asks_what_if(window, n):
     window.click('toggle button|push button', 'Show the difference')
     window.expect('label', 'Compared with the original result')
     check('the two results are drawn as one difference', True)
+    window.click('toggle button|push button', 'Without')
+    window.expect('label', re.escape(f'{without["nodes_before"]} → {with_all["nodes_after"]} nodes'))
+    window.click('toggle button|push button', 'Without')
+    window.expect('label', re.escape(title))
+    check('the results can be swapped', True)
     key('ctrl+BackSpace')
     where(window, fold, n)
     check('the original result comes back', True)
@@ -432,7 +536,45 @@ def compares_files(window):
         {node.get_name() for node in window.walk() if node.get_role_name() == 'list item'}))
     check('the same changes are one row, as on the command line', wanted <= rows, wanted)
     shot('10-comparison')
+    compares_values(window, other)
     window.click('push button', 'Back to the steps')
+
+
+def compares_values(window, other):
+    numbers = irscope('diff', '--values', other, DIGITS)['numbers']
+    differ = [v for v in numbers['values'] if not v['same']]
+    assert differ, numbers
+    window.click('radio button|toggle button|page tab', 'Values')
+    window.click('push button', 'Compare Values')
+    text = window.wait('the values', lambda: window.text_with(' compared: '))
+    check('as many values are compared, and differ, as on the command line',
+          f'{numbers["compared"]} compared: {numbers["differ"]} differ' in text, f'{text}\n{numbers}')
+    rows = [n.get_name() for n in window.walk() if n.get_role_name() == 'list item'
+            and re.match(r'.* (differs|diverges): by ', n.get_name() or '')]
+    check('they are listed in the order of execution',
+          [r.rsplit(' ', 1)[0].split(' differs: ')[0].split(' diverges: ')[0] for r in rows] ==
+          [v['b'] for v in differ], f'{rows}\n{differ}')
+    window.click('push button', 'First D.*')
+    time.sleep(0.5)
+    labels = window.labels()
+    check('the first is selected, and its contents on both sides are shown',
+          differ[0]['b'] in labels and any(re.match(r'≈ .* differ, most by', t) for t in labels), labels)
+    shot('10-values')
+    window.click('radio button|toggle button|page tab', 'Structure')
+
+
+def writes_a_reproducer(window, found):
+    folder = os.path.join(tempfile.mkdtemp(prefix='irscope-reproducer-'), 'bundle')
+    window.click('push button', 'Write a Reproducer…')
+    file_dialog(window, 'Write a Reproducer', folder)
+    window.wait('the reproducer', lambda: os.path.exists(os.path.join(folder, 'README.md')))
+    readme = open(os.path.join(folder, 'README.md')).read()
+    command = next(line.strip() for line in readme.splitlines() if line.startswith('    irscope '))
+    again = subprocess.run([WRONG_CLI, *shlex.split(command)[1:], '--json'], cwd=folder, text=True,
+                           stdout=subprocess.PIPE)
+    answer = json.loads(again.stdout)
+    check('the reproducer that the window writes finds the rule again',
+          answer.get('rule') == found['rule'], f'{command}\n{answer}')
 
 
 def planted_pipeline():
@@ -454,10 +596,7 @@ def finds_a_planted_rule():
     assert found['rule'] == 'wrong-sign', found
     window = Window(WRONG_GUI, IRSCOPE_DATADIR=data)
     try:
-        window.expect('label', 'Look inside a computation graph')
-        key('ctrl+o')
-        file_dialog(window, 'Open a Graph', DIGITS)
-        window.expect('frame', 'digits.onnx — irscope')
+        opens(window, DIGITS)
         key('F5')
         where(window, n, n)
         check('the steps are said to be broken',
@@ -476,32 +615,37 @@ def finds_a_planted_rule():
         check('its diff is on screen', any(b.startswith('Sub ') for b in changed) and
               any(b.startswith('Add ') for b in changed), changed)
         shot('11-planted')
+        writes_a_reproducer(window, found)
         key('Escape')
         time.sleep(0.5)
         shot('12-planted-diff')
     finally:
-        window.process.kill()
-        window.process.wait()
-        time.sleep(0.5)  # the X server lets go of the window
+        end(window)
 
 
 def in_a_process(act):
     """AT-SPI's desktop does not get over the end of an application."""
     global n_checks, failures
+    reader, writer = os.pipe()
     child = os.fork()
     if child == 0:
         act()
-        os._exit(100 * failures + n_checks)
-    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    if status < 1:
+        os.write(writer, json.dumps([n_checks, failures]).encode())
+        os._exit(0)
+    os.close(writer)
+    os.waitpid(child, 0)
+    counts = os.read(reader, 100)  # empty: it did not get to its end
+    os.close(reader)
+    if not counts:
         print('Bail out!', file=TAP, flush=True)
         sys.exit(1)
-    n_checks += status % 100
-    failures += status // 100
+    n_checks, failures = json.loads(counts)
 
 
 def main():
     in_a_process(finds_a_planted_rule)
+    in_a_process(follows_a_spike)
+    in_a_process(proves_a_step)
     window = Window()
     try:
         opens_the_model(window)

@@ -382,32 +382,6 @@ change_capture (GSimpleAction *action, GVariant *value, gpointer user_data)
       }
 }
 
-/* What runs keep; the names are those of the menu. */
-static const struct
-{
-  const char *name;
-  IrCaptureKind capture;
-} captures[] = {
-  { "all", IR_CAPTURE_ALL },
-  { "checkpoints", IR_CAPTURE_CHECKPOINTS },
-  { "statistics", IR_CAPTURE_STATS },
-  { "outputs", IR_CAPTURE_NONE },
-};
-
-static void
-change_capture (GSimpleAction *action, GVariant *value, gpointer user_data)
-{
-  const char *name = g_variant_get_string (value, NULL);
-
-  for (guint i = 0; i < G_N_ELEMENTS (captures); i++)
-    if (strcmp (captures[i].name, name) == 0)
-      {
-        ir_session_set_capture (IR_WINDOW (user_data)->session, captures[i].capture);
-        ir_state_set_string ("capture", name);
-        g_simple_action_set_state (action, value);
-      }
-}
-
 static void
 change_show_start (GSimpleAction *action, GVariant *value, gpointer user_data)
 {
@@ -547,7 +521,6 @@ static const struct
   { { "inputs", activate_inputs }, NEEDS_GRAPH },
   { { "cancel", activate_cancel }, NEEDS_BUSY },
   { { "prove", NULL, NULL, "true", change_prove }, NEEDS_NOTHING },
-  { { "capture", NULL, "s", "'all'", change_capture }, NEEDS_NOTHING },
   { { "capture", NULL, "s", "'all'", change_capture }, NEEDS_NOTHING },
   { { "next-step", activate_next_step }, NEEDS_LATER },
   { { "previous-step", activate_previous_step }, NEEDS_EARLIER },
@@ -1133,9 +1106,6 @@ ir_window_init (IrWindow *self)
   ir_transport_set_session (self->transport, self->session);
   g_action_group_change_action_state (G_ACTION_GROUP (self), "prove",
                                       g_variant_new_boolean (ir_state_get_boolean ("prove", TRUE)));
-  g_autofree char *capture = ir_state_get_string ("capture", "all");
-  g_action_group_change_action_state (G_ACTION_GROUP (self), "capture",
-                                      g_variant_new_string (capture));
   gtk_menu_button_set_popover (self->banner_button, ir_problems_popover_new (self->session));
   g_signal_connect_object (self->pipelines, "notify::selected", G_CALLBACK (on_pipeline_selected),
                            self, G_CONNECT_SWAPPED);

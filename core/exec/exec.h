@@ -40,6 +40,9 @@ struct _IrBackend
   /* (nullable) Names that IR_META_KERNEL of @node may have, beside "ref"; NULL: there is one kernel
    * only. The first that fits is taken where nobody asks for another. */
   const char *(*candidates) (const IrNode *node);
+  /* (nullable) Whether pieces of the float32 operands of @node give the same piece of its output, on
+   * any thread and without scratch memory. */
+  gboolean (*in_pieces) (const IrNode *node);
 };
 const IrBackend *ir_backend_find (
     const char *name); /* "ref", "cpu"; NULL if unknown or not built */

@@ -15,6 +15,19 @@ typedef struct
   gpointer state; /* (nullable) what the back end prepared */
 } IrNodePlan;
 
+/* What a piece of the output needs of an operand: chain.c. */
+typedef enum
+{
+  IR_OPERAND_UNFIT,
+  IR_OPERAND_ABSENT,
+  IR_OPERAND_FULL, /* the same piece */
+  IR_OPERAND_ONE,  /* its one element */
+  IR_OPERAND_TAIL, /* all of it, again for each unit of elements */
+  IR_OPERAND_LEAD  /* one element for each unit */
+} IrOperandForm;
+
+#define IR_CHAIN_OPERANDS 3
+
 /* One step of the schedule. Where all types are known, its call is laid out once, its outputs have
  * their tensors before the kernel runs, and inputs are set by whoever makes them. */
 typedef struct
@@ -30,6 +43,9 @@ typedef struct
   guint64 kept_bytes;   /* of outputs that lie outside of the arena */
   guint64 placed_bytes; /* of bound values that lie in the arena while it runs */
   guint64 reach_bytes;  /* how far such values have reached into the arena up to here */
+  guint chain;          /* steps that this one runs in pieces, itself included; 0: itself as a whole */
+  guint64 unit;         /* elements that a piece consists of as wholes */
+  IrOperandForm forms[IR_CHAIN_OPERANDS];
   IrCall call;
 } IrRunStep;
 

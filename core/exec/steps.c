@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/exec/chain.h"
 #include "core/exec/parallel.h"
 #include "core/exec/slices.h"
 #include "core/op/infer.h"
@@ -488,7 +489,7 @@ shorten_releases (IrPrepared *prepared)
 static void
 make_trace (IrPrepared *prepared)
 {
-  guint n_steps = prepared->schedule->items->len;
+  guint n_steps = prepared->schedule->items->len, in_chain = 0;
 
   prepared->trace = g_new0 (IrTraceItem, MAX (n_steps, 1));
   for (guint k = 0; k < n_steps; k++)
@@ -499,6 +500,14 @@ make_trace (IrPrepared *prepared)
       item->node = step->node->id;
       item->device = "cpu";
       item->kernel = g_array_index (prepared->schedule->items, IrScheduleItem, k).kernel;
+      if (step->chain > 0)
+        in_chain = step->chain;
+      if (in_chain > 0)
+        {
+          item->kernel = step->chain > 0 ? "in pieces, with those that follow"
+                                         : "in pieces, with those before";
+          in_chain--;
+        }
       if (step->bound)
         ir_cost_call (&step->call, &item->flops, &item->bytes);
       else
@@ -575,6 +584,7 @@ ir_steps_make (IrPrepared *prepared,
       tell_readers (prepared, id, prepared->bindings[id].tensor);
   count_placed (&binder);
   shorten_releases (prepared);
+  ir_chains_find (prepared);
   make_trace (prepared);
   return TRUE;
 }
@@ -889,6 +899,8 @@ ir_step_compute (
 {
   IrCall *call = &step->call;
 
+  if (step->chain > 0)
+    return ir_chain_run (state, step, threads, error);
   call->threads = threads;
   call->cancellable = state->cancellable;
   call->watch = &state->watch;

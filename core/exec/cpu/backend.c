@@ -150,6 +150,15 @@ shares_state (const IrNode *node)
   return cpu_kernel_of (node) != NULL && cpu_kernel_of (node)->shares_state;
 }
 
+static gboolean
+in_pieces (const IrNode *node)
+{
+  const IrCpuKernel *found = cpu_kernel_of (node);
+
+  return found != NULL && found->in_pieces && found->blocks == NULL &&
+         cpu_needs_float (node) == NULL;
+}
+
 const IrBackend ir_backend_cpu = {
   .name = "cpu",
   .title = "CPU kernels",
@@ -163,4 +172,5 @@ const IrBackend ir_backend_cpu = {
   .plan_blocks = cpu_plan_blocks,
   .explain_blocks = cpu_explain_blocks,
   .candidates = candidates,
+  .in_pieces = in_pieces,
 };

@@ -26,7 +26,9 @@
   {                                                                                                \
     return run_unary (call, kernel##_loop, error);                                                 \
   }                                                                                                \
-  const IrCpuKernel kernel = { .name = title, .refuses = cpu_needs_float, .run = kernel##_run };
+  const IrCpuKernel kernel = {                                                                     \
+    .name = title, .refuses = cpu_needs_float, .in_pieces = TRUE, .run = kernel##_run              \
+  };
 
 typedef void (*UnaryLoop) (const float *in, float *out, guint64 n);
 
@@ -151,15 +153,15 @@ run_hard_swish (IrCall *call, GError **error)
   return run_with_epilogue (call, &epilogue, error);
 }
 
-const IrCpuKernel cpu_leaky_relu = { .name = "vector loop",
-                                     .refuses = cpu_needs_float,
-                                     .run = run_leaky_relu };
-const IrCpuKernel cpu_clip = { .name = "vector loop",
-                               .refuses = cpu_needs_first_float,
-                               .run = run_clip };
-const IrCpuKernel cpu_hard_swish = { .name = "vector loop",
-                                     .refuses = cpu_needs_float,
-                                     .run = run_hard_swish };
+const IrCpuKernel cpu_leaky_relu = {
+  .name = "vector loop", .refuses = cpu_needs_float, .run = run_leaky_relu, .in_pieces = TRUE
+};
+const IrCpuKernel cpu_clip = {
+  .name = "vector loop", .refuses = cpu_needs_first_float, .run = run_clip, .in_pieces = TRUE
+};
+const IrCpuKernel cpu_hard_swish = {
+  .name = "vector loop", .refuses = cpu_needs_float, .run = run_hard_swish, .in_pieces = TRUE
+};
 
 /* -- with attributes -- */
 
@@ -222,10 +224,12 @@ run_not (IrCall *call, GError **error)
   return out != NULL;
 }
 
-const IrCpuKernel cpu_hard_sigmoid = { .name = "vector loop",
-                                       .refuses = cpu_needs_float,
-                                       .run = run_hard_sigmoid };
-const IrCpuKernel cpu_elu = { .name = "loop", .refuses = cpu_needs_float, .run = run_elu };
+const IrCpuKernel cpu_hard_sigmoid = {
+  .name = "vector loop", .refuses = cpu_needs_float, .run = run_hard_sigmoid, .in_pieces = TRUE
+};
+const IrCpuKernel cpu_elu = {
+  .name = "loop", .refuses = cpu_needs_float, .run = run_elu, .in_pieces = TRUE
+};
 const IrCpuKernel cpu_not = { .name = "vector loop", .refuses = needs_bool, .run = run_not };
 
 /* -- binary -- */
@@ -401,7 +405,9 @@ run_binary (IrCall *call, BinaryLoop loop, IrDtype to, GError **error)
   {                                                                                                \
     return run_binary (call, kernel##_loop, IR_DTYPE_FLOAT, error);                                \
   }                                                                                                \
-  const IrCpuKernel kernel = { .name = title, .refuses = cpu_needs_float, .run = kernel##_run };
+  const IrCpuKernel kernel = {                                                                     \
+    .name = title, .refuses = cpu_needs_float, .in_pieces = TRUE, .run = kernel##_run              \
+  };
 
 /* The square is what exporters write for a variance; powf would cost twenty times as much. */
 BINARY (cpu_pow, "loop", b == 2 ? a * a : powf (a, b))
@@ -484,9 +490,9 @@ run_integers (IrCall *call, BinaryLoop wide, BinaryLoop narrow, GError **error)
       return run_binary (call, kernel##_float_loop, IR_DTYPE_FLOAT, error);                        \
     return run_integers (call, kernel##_int64_loop, kernel##_int32_loop, error);                   \
   }                                                                                                \
-  const IrCpuKernel kernel = { .name = "vector loop",                                              \
-                               .refuses = needs_arithmetic,                                        \
-                               .run = kernel##_run };
+  const IrCpuKernel kernel = {                                                                     \
+    .name = "vector loop", .refuses = needs_arithmetic, .in_pieces = TRUE, .run = kernel##_run     \
+  };
 
 ARITHMETIC (cpu_add, a + b, a + b)
 
@@ -518,9 +524,9 @@ ARITHMETIC (cpu_add, a + b, a + b)
       }                                                                                            \
     return out != NULL;                                                                            \
   }                                                                                                \
-  const IrCpuKernel kernel = { .name = "vector loop",                                              \
-                               .refuses = needs_arithmetic,                                        \
-                               .run = kernel##_run };
+  const IrCpuKernel kernel = {                                                                     \
+    .name = "vector loop", .refuses = needs_arithmetic, .in_pieces = TRUE, .run = kernel##_run     \
+  };
 
 WHOLE_UNARY (cpu_neg, -x, x == 0 ? own : opposite)
 WHOLE_UNARY (cpu_abs, fabsf (x), x < 0 ? opposite : own)
@@ -550,7 +556,9 @@ run_div (IrCall *call, GError **error)
                         : call->op->ref (call, error);
 }
 
-const IrCpuKernel cpu_div = { .name = "vector loop", .refuses = needs_arithmetic, .run = run_div };
+const IrCpuKernel cpu_div = {
+  .name = "vector loop", .refuses = needs_arithmetic, .run = run_div, .in_pieces = TRUE
+};
 
 INTEGERS (fmod, b == -1 ? 0 : a % b)
 INTEGERS (mod, b == -1 ? 0 : a % b != 0 && (a % b < 0) != (b < 0) ? a % b + b : a % b)

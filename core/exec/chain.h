@@ -1,0 +1,7 @@
+/* Chains of steps that run together, piece by piece. */
+#pragma once
+
+#include "core/exec/runner-private.h"
+
+void ir_chains_find (IrPrepared *prepared);
+gboolean ir_chain_run (IrRunState *state, IrRunStep *head, IrThreads *threads, GError **error);

@@ -185,6 +185,10 @@ show_table (IrTensorView *self)
 static void
 show_facts (IrTensorView *self)
 {
+  IrSession *session = ir_view_get_session (IR_VIEW (self));
+  const IrFrame *frame = ir_session_get_frame (session);
+  const gboolean of_pair = frame != NULL && frame->foreign &&
+                           ir_session_get_values (session) != NULL;
   IrTensor *const *tensors = self->facts->tensors;
   const gboolean one = tensors[IR_SIDE_BEFORE] == tensors[IR_SIDE_AFTER] &&
                        g_strcmp0 (self->sides[IR_SIDE_BEFORE].reason,
@@ -192,8 +196,12 @@ show_facts (IrTensorView *self)
 
   /* the same contents, such as of a constant, or reason need not be shown twice */
   gtk_widget_set_visible (self->sides[IR_SIDE_BEFORE].box, !one);
+  gtk_label_set_text (GTK_LABEL (self->sides[IR_SIDE_BEFORE].heading),
+                      of_pair ? "Before: the other graph" : "Before: the original graph");
   gtk_label_set_text (GTK_LABEL (self->sides[IR_SIDE_AFTER].heading),
-                      one ? "Contents" : "After: the graph that ran");
+                      one       ? "Contents"
+                      : of_pair ? "After: this graph"
+                                : "After: the graph that ran");
   for (IrSide side = 0; side < IR_N_SIDES; side++)
     show_side (self, side);
   show_relation (self);
@@ -330,12 +338,11 @@ reload (IrTensorView *self)
         request->runs[side] = ir_session_dup_run_of (session, self->shown, side,
                                                      &request->ids[side]);
     }
-  self->job = ir_job_start (self,
-                            &(IrJobSpec){ .run = make_facts,
-                                          .data = request,
-                                          .data_free = request_free,
-                                          .result_free = answer_free,
-                                          .done = on_facts });
+  self->job = ir_job_start (self, &(IrJobSpec){ .run = make_facts,
+                                                .data = request,
+                                                .data_free = request_free,
+                                                .result_free = answer_free,
+                                                .done = on_facts });
 }
 
 static void

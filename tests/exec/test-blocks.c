@@ -78,9 +78,9 @@ add_pool (Builder *b, GRand *rand, IrValue *x, const char *op)
 {
   IrNode *pool = build_node (b, NULL, op, 1, x, END);
 
-  build_ints (b, pool, "kernel_shape", 2, 2, 3);
-  build_ints (b, pool, "pads", 4, 1, 1, 1, 1);
-  build_ints (b, pool, "strides", 2, g_rand_int_range (rand, 1, 3), 1);
+  build_ints (b, pool, "kernel_shape", 2, 2, g_rand_int_range (rand, 2, 4));
+  build_ints (b, pool, "pads", 4, 1, 1, 1, g_rand_int_range (rand, 0, 2));
+  build_ints (b, pool, "strides", 2, g_rand_int_range (rand, 1, 3), g_rand_int_range (rand, 1, 4));
   return pool->outputs[0];
 }
 
@@ -529,6 +529,45 @@ test_depthwise (void)
     }
 }
 
+/* Rows of windows that share columns, with a NaN under some of them, which stays. */
+static void
+test_pools (void)
+{
+  static const int strides[] = { 1, 2, 3 }, widths[] = { 2, 3, 5 };
+  IrRunOptions options = { .backend = ir_backend_find ("cpu"), .n_threads = 2 };
+  IrRunOptions ref = { .backend = ir_backend_find ("ref"), .n_threads = 1 };
+  g_autoptr (GError) error = NULL;
+
+  for (guint k = 0; k < 18; k++)
+    {
+      g_autoptr (GRand) rand = g_rand_new_with_seed (k);
+      g_autoptr (GHashTable) inputs = inputs_new ();
+      g_auto (Builder) b = { 0 };
+      IrTensor *tensor = tensor_random ("float[1,20,9,13]", k);
+      gint64 dims[] = { 20, 20, 1, 1 };
+
+      builder_init (&b, 17);
+      IrValue *x = build_input (&b, "x", "float[1,20,9,13]");
+      IrNode *conv = build_node (&b, NULL, "Conv", 1, x, random_constant (&b, "w", rand, 4, dims),
+                                 END);
+      IrNode *pool = build_node (&b, NULL, "MaxPool", 1, conv->outputs[0], END);
+      build_ints (&b, pool, "kernel_shape", 2, 3, widths[k % 3]);
+      build_ints (&b, pool, "strides", 2, strides[k / 6], strides[k / 3 % 3]);
+      build_ints (&b, pool, "pads", 4, 1, (int) k % 2, 0, 1);
+      build_output (&b, pool->outputs[0]);
+      build_done (&b);
+      ((float *) ir_tensor_data_writable (tensor))[3 * 13 + 4] = NAN;
+      ((float *) ir_tensor_data_writable (tensor))[8 * 13 + 12] = -INFINITY;
+      inputs_add (inputs, x, tensor);
+      g_autoptr (IrRun) found = ir_model_run (b.model, inputs, &options, NULL, &error);
+      g_assert_no_error (error);
+      g_autoptr (IrRun) wanted = ir_model_run (b.model, inputs, &ref, NULL, &error);
+      g_assert_no_error (error);
+      assert_close (ir_run_value (found, pool->outputs[0]->id),
+                    ir_run_value (wanted, pool->outputs[0]->id), "pool");
+    }
+}
+
 static IrNode *
 build_three (Builder *b, const gint64 *size, const char *op, IrValue **x)
 {
@@ -674,6 +713,7 @@ main (int argc, char **argv)
   g_test_add_func ("/blocks/a NaN stays one", test_nan);
   g_test_add_func ("/blocks/depthwise windows of any size agree with the reference",
                    test_depthwise);
+  g_test_add_func ("/blocks/poolings of rows agree with the reference", test_pools);
   g_test_add_func ("/blocks/convolutions by Winograd agree with the reference", test_winograd);
   g_test_add_func ("/blocks/Winograd is taken where it is worth it, or asked for", test_choice);
   g_test_add_func ("/blocks/groups may share blocks, and keep what is not finite to themselves",

@@ -76,30 +76,48 @@ POOL (16, 16)
 POOL (8, 8)
 
 static void
+pool_pixel (const Pool *pool, guint lanes, const float *x, float *y, gint64 i, gint64 j)
+{
+  const IrWindow *w = &pool->window;
+  gint64 top, bottom, left, right, n_rows, n_columns, row = w->in[1] * lanes;
+  float *to = y + (i * w->out[1] + j) * lanes;
+
+  span_of (w, 0, i, &top, &bottom, &n_rows);
+  span_of (w, 1, j, &left, &right, &n_columns);
+  const float *from = x + top * row + left * lanes;
+  double n = pool->count_padding ? (double) (n_rows * n_columns)
+                                 : (double) ((bottom - top) * (right - left));
+
+  if (pool->average)
+    (lanes == 16 ? mean_16 : mean_8) (from, row, bottom - top, right - left, n, to);
+  else
+    cpu_vector_unit (lanes)->pool_max (from, row, bottom - top, right - left, to);
+}
+
+static void
 pool_plane (const Pool *pool, guint lanes, const float *x, float *y)
 {
   const IrWindow *w = &pool->window;
-  void (*largest) (const float *, gint64, gint64, gint64,
-                   float *) = cpu_vector_unit (lanes)->pool_max;
-  gint64 row = w->in[1] * lanes;
+  gint64 row = w->in[1] * lanes, step = w->stride[1], pad = w->pad_begin[1];
+  /* Windows of [inside, end) reach over neither the left nor the right edge. */
+  gint64 inside = MIN ((pad + step - 1) / step, w->out[1]), end = inside;
 
+  if (!pool->average && w->in[1] + pad >= w->kernel[1])
+    end = CLAMP ((w->in[1] + pad - w->kernel[1]) / step + 1, inside, w->out[1]);
   for (gint64 i = 0; i < w->out[0]; i++)
-    for (gint64 j = 0; j < w->out[1]; j++)
-      {
-        gint64 top, bottom, left, right, n_rows, n_columns;
-        float *to = y + (i * w->out[1] + j) * lanes;
+    {
+      gint64 top, bottom, n_rows;
 
-        span_of (w, 0, i, &top, &bottom, &n_rows);
-        span_of (w, 1, j, &left, &right, &n_columns);
-        const float *from = x + top * row + left * lanes;
-        double n = pool->count_padding ? (double) (n_rows * n_columns)
-                                       : (double) ((bottom - top) * (right - left));
-
-        if (pool->average)
-          (lanes == 16 ? mean_16 : mean_8) (from, row, bottom - top, right - left, n, to);
-        else
-          largest (from, row, bottom - top, right - left, to);
-      }
+      for (gint64 j = 0; j < inside; j++)
+        pool_pixel (pool, lanes, x, y, i, j);
+      span_of (w, 0, i, &top, &bottom, &n_rows);
+      if (inside < end)
+        cpu_vector_unit (lanes)->pool_max_row (x + top * row + (inside * step - pad) * lanes, row,
+                                               bottom - top, w->kernel[1], step, end - inside,
+                                               y + (i * w->out[1] + inside) * lanes);
+      for (gint64 j = end; j < w->out[1]; j++)
+        pool_pixel (pool, lanes, x, y, i, j);
+    }
 }
 
 /* Every window must touch the input, and dilation is left to the reference kernel. */

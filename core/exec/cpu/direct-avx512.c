@@ -48,6 +48,7 @@ const CpuVectorUnit cpu_unit_avx512 = {
   .depthwise = { DEPTHWISE_ROW },
   .depthwise_row = { DEPTHWISE_SQUARES },
   .pool_max = pool_max,
+  .pool_max_row = pool_max_row,
   .shuffle = shuffle_block,
   .winograd_in = { winograd_in_4, winograd_in_6 },
   .winograd_out = { winograd_out_4, winograd_out_6 },

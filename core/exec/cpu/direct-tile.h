@@ -344,6 +344,49 @@ pool_max (const float *x, gint64 row, gint64 n_rows, gint64 n_columns, float *y)
   STORE (y, most);
 }
 
+#define LARGER(v, most) IF_NAN (MAXIMUM (v, most), v)
+
+INLINE VECTOR
+column_max (const float *x, gint64 row, gint64 n_rows)
+{
+  VECTOR most = LOAD (x);
+
+  for (gint64 r = 1; r < n_rows; r++)
+    {
+      VECTOR v = LOAD (x + r * row);
+      most = LARGER (v, most);
+    }
+  return most;
+}
+
+/* Windows of three columns share some of them. */
+static TARGET void
+pool_max_row (
+    const float *x, gint64 row, gint64 n_rows, gint64 n_columns, gint64 step, gint64 n, float *y)
+{
+  VECTOR left, middle, right;
+
+  if (n_columns != 3 || step > 2)
+    {
+      for (gint64 p = 0; p < n; p++)
+        pool_max (x + p * step * LANES, row, n_rows, n_columns, y + p * LANES);
+      return;
+    }
+  left = column_max (x, row, n_rows);
+  middle = column_max (x + LANES, row, n_rows);
+  for (gint64 p = 0; p < n; p++)
+    {
+      right = column_max (x + (p * step + 2) * LANES, row, n_rows);
+      left = LARGER (middle, left);
+      left = LARGER (right, left);
+      STORE (y + p * LANES, left);
+      if (p + 1 == n)
+        break;
+      left = step == 1 ? middle : right;
+      middle = step == 1 ? right : column_max (x + (p * step + 3) * LANES, row, n_rows);
+    }
+}
+
 INLINE void
 shuffle_few (const CpuShuffle *shuffle, const float *x, gint64 plane, float *y, const guint n)
 {

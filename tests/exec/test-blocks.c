@@ -538,8 +538,9 @@ test_pools (void)
   IrRunOptions ref = { .backend = ir_backend_find ("ref"), .n_threads = 1 };
   g_autoptr (GError) error = NULL;
 
-  for (guint k = 0; k < 18; k++)
+  for (guint k = 0; k < 36; k++)
     {
+      gboolean average = k >= 18;
       g_autoptr (GRand) rand = g_rand_new_with_seed (k);
       g_autoptr (GHashTable) inputs = inputs_new ();
       g_auto (Builder) b = { 0 };
@@ -550,9 +551,12 @@ test_pools (void)
       IrValue *x = build_input (&b, "x", "float[1,20,9,13]");
       IrNode *conv = build_node (&b, NULL, "Conv", 1, x, random_constant (&b, "w", rand, 4, dims),
                                  END);
-      IrNode *pool = build_node (&b, NULL, "MaxPool", 1, conv->outputs[0], END);
+      IrNode *pool = build_node (&b, NULL, average ? "AveragePool" : "MaxPool", 1, conv->outputs[0],
+                                 END);
       build_ints (&b, pool, "kernel_shape", 2, 3, widths[k % 3]);
-      build_ints (&b, pool, "strides", 2, strides[k / 6], strides[k / 3 % 3]);
+      build_ints (&b, pool, "strides", 2, strides[k / 6 % 3], strides[k / 3 % 3]);
+      if (average)
+        build_int (&b, pool, "count_include_pad", k / 3 % 2);
       build_ints (&b, pool, "pads", 4, 1, (int) k % 2, 0, 1);
       build_output (&b, pool->outputs[0]);
       build_done (&b);

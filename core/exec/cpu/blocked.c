@@ -98,11 +98,12 @@ static void
 pool_plane (const Pool *pool, guint lanes, const float *x, float *y)
 {
   const IrWindow *w = &pool->window;
+  const CpuVectorUnit *unit = cpu_vector_unit (lanes);
   gint64 row = w->in[1] * lanes, step = w->stride[1], pad = w->pad_begin[1];
   /* Windows of [inside, end) reach over neither the left nor the right edge. */
   gint64 inside = MIN ((pad + step - 1) / step, w->out[1]), end = inside;
 
-  if (!pool->average && w->in[1] + pad >= w->kernel[1])
+  if ((!pool->average || (w->kernel[1] == 3 && step <= 2)) && w->in[1] + pad >= w->kernel[1])
     end = CLAMP ((w->in[1] + pad - w->kernel[1]) / step + 1, inside, w->out[1]);
   for (gint64 i = 0; i < w->out[0]; i++)
     {
@@ -111,10 +112,13 @@ pool_plane (const Pool *pool, guint lanes, const float *x, float *y)
       for (gint64 j = 0; j < inside; j++)
         pool_pixel (pool, lanes, x, y, i, j);
       span_of (w, 0, i, &top, &bottom, &n_rows);
-      if (inside < end)
-        cpu_vector_unit (lanes)->pool_max_row (x + top * row + (inside * step - pad) * lanes, row,
-                                               bottom - top, w->kernel[1], step, end - inside,
-                                               y + (i * w->out[1] + inside) * lanes);
+      const float *from = x + top * row + (inside * step - pad) * lanes;
+      float *to = y + (i * w->out[1] + inside) * lanes;
+      if (inside < end && pool->average)
+        unit->pool_mean_row (from, row, bottom - top, step, end - inside,
+                             (double) (3 * (pool->count_padding ? n_rows : bottom - top)), to);
+      else if (inside < end)
+        unit->pool_max_row (from, row, bottom - top, w->kernel[1], step, end - inside, to);
       for (gint64 j = end; j < w->out[1]; j++)
         pool_pixel (pool, lanes, x, y, i, j);
     }

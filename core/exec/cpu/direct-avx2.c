@@ -33,9 +33,15 @@
 #define LOAD_PLACES(p) _mm256_loadu_si256 ((const __m256i *) (p))
 #define TAKE_LANES(old, m, places, v)                                                              \
   _mm256_blendv_ps (old, _mm256_permutevar8x32_ps (v, places), _mm256_castsi256_ps (m))
-#define SUBTRACT(a, b) _mm256_sub_ps (a, b)
-#define IS_ZERO(v)     (_mm256_movemask_ps (_mm256_cmp_ps (v, v, _CMP_UNORD_Q)) == 0)
-#define IF_NAN(x, v)   _mm256_blendv_ps (x, v, _mm256_cmp_ps (v, v, _CMP_UNORD_Q))
+#define DOUBLES                __m256d
+#define LOAD_DOUBLES(p)        _mm256_cvtps_pd (_mm_loadu_ps (p))
+#define ADD_DOUBLES(a, b)      _mm256_add_pd (a, b)
+#define MULTIPLY_DOUBLES(a, b) _mm256_mul_pd (a, b)
+#define SPREAD_DOUBLES(x)      _mm256_set1_pd (x)
+#define STORE_DOUBLES(p, v)    _mm_storeu_ps (p, _mm256_cvtpd_ps (v))
+#define SUBTRACT(a, b)         _mm256_sub_ps (a, b)
+#define IS_ZERO(v)             (_mm256_movemask_ps (_mm256_cmp_ps (v, v, _CMP_UNORD_Q)) == 0)
+#define IF_NAN(x, v)           _mm256_blendv_ps (x, v, _mm256_cmp_ps (v, v, _CMP_UNORD_Q))
 #define IF_NEGATIVE(x, v)                                                                          \
   _mm256_blendv_ps (x, v, _mm256_cmp_ps (x, _mm256_setzero_ps (), _CMP_LT_OQ))
 
@@ -54,6 +60,7 @@ const CpuVectorUnit cpu_unit_avx2 = {
   .depthwise_row = { DEPTHWISE_SQUARES },
   .pool_max = pool_max,
   .pool_max_row = pool_max_row,
+  .pool_mean_row = pool_mean_row,
   .shuffle = shuffle_block,
   .winograd_in = { winograd_in_4, winograd_in_6 },
   .winograd_out = { winograd_out_4, winograd_out_6 },

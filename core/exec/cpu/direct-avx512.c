@@ -26,6 +26,12 @@
 #define LANE_PLACES                   __m512i
 #define LOAD_PLACES(p)                _mm512_loadu_si512 (p)
 #define TAKE_LANES(old, m, places, v) _mm512_mask_permutexvar_ps (old, m, places, v)
+#define DOUBLES                       __m512d
+#define LOAD_DOUBLES(p)               _mm512_cvtps_pd (_mm256_loadu_ps (p))
+#define ADD_DOUBLES(a, b)             _mm512_add_pd (a, b)
+#define MULTIPLY_DOUBLES(a, b)        _mm512_mul_pd (a, b)
+#define SPREAD_DOUBLES(x)             _mm512_set1_pd (x)
+#define STORE_DOUBLES(p, v)           _mm256_storeu_ps (p, _mm512_cvtpd_ps (v))
 #define SUBTRACT(a, b)                _mm512_sub_ps (a, b)
 #define IS_ZERO(v)                    (_mm512_cmp_ps_mask (v, v, _CMP_UNORD_Q) == 0)
 #define IF_NAN(x, v)                  _mm512_mask_mov_ps (x, _mm512_cmp_ps_mask (v, v, _CMP_UNORD_Q), v)
@@ -49,6 +55,7 @@ const CpuVectorUnit cpu_unit_avx512 = {
   .depthwise_row = { DEPTHWISE_SQUARES },
   .pool_max = pool_max,
   .pool_max_row = pool_max_row,
+  .pool_mean_row = pool_mean_row,
   .shuffle = shuffle_block,
   .winograd_in = { winograd_in_4, winograd_in_6 },
   .winograd_out = { winograd_out_4, winograd_out_6 },

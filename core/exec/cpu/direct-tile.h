@@ -387,6 +387,47 @@ pool_max_row (
     }
 }
 
+/* One column of a window in double: the lower and the upper half of the lanes. */
+typedef struct
+{
+  DOUBLES low, high;
+} Wide;
+
+INLINE Wide
+column_sum (const float *x, gint64 row, gint64 n_rows)
+{
+  Wide sum = { LOAD_DOUBLES (x), LOAD_DOUBLES (x + LANES / 2) };
+
+  for (gint64 r = 1; r < n_rows; r++)
+    {
+      sum.low = ADD_DOUBLES (sum.low, LOAD_DOUBLES (x + r * row));
+      sum.high = ADD_DOUBLES (sum.high, LOAD_DOUBLES (x + r * row + LANES / 2));
+    }
+  return sum;
+}
+
+static TARGET void
+pool_mean_row (
+    const float *x, gint64 row, gint64 n_rows, gint64 step, gint64 n, double counted, float *y)
+{
+  const DOUBLES factor = SPREAD_DOUBLES (1 / counted);
+  Wide left = column_sum (x, row, n_rows), middle = column_sum (x + LANES, row, n_rows);
+
+  for (gint64 p = 0; p < n; p++)
+    {
+      Wide right = column_sum (x + (p * step + 2) * LANES, row, n_rows);
+      DOUBLES low = ADD_DOUBLES (ADD_DOUBLES (left.low, middle.low), right.low);
+      DOUBLES high = ADD_DOUBLES (ADD_DOUBLES (left.high, middle.high), right.high);
+
+      STORE_DOUBLES (y + p * LANES, MULTIPLY_DOUBLES (low, factor));
+      STORE_DOUBLES (y + p * LANES + LANES / 2, MULTIPLY_DOUBLES (high, factor));
+      if (p + 1 == n)
+        break;
+      left = step == 1 ? middle : right;
+      middle = step == 1 ? right : column_sum (x + (p * step + 3) * LANES, row, n_rows);
+    }
+}
+
 INLINE void
 shuffle_few (const CpuShuffle *shuffle, const float *x, gint64 plane, float *y, const guint n)
 {

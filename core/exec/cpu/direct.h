@@ -119,6 +119,9 @@ typedef struct
   void (*depthwise_row[6][3]) (const CpuPanel *panel, const CpuDepthwiseRow *row);
   /* The largest elements of a window; @row: elements from one row of the input to the next. */
   void (*pool_max) (const float *x, gint64 row, gint64 n_rows, gint64 n_columns, float *y);
+  /* The means of @n windows of three columns, @step pixels apart; sums in double. */
+  void (*pool_mean_row) (
+      const float *x, gint64 row, gint64 n_rows, gint64 step, gint64 n, double counted, float *y);
   /* Of @n windows, @step pixels apart. */
   void (*pool_max_row) (
       const float *x, gint64 row, gint64 n_rows, gint64 n_columns, gint64 step, gint64 n, float *y);

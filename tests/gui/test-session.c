@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include "app/gui/window.h"
+#include "core/exec/capture.h"
 #include "core/io/io.h"
 #include "core/layout/scene.h"
 #include "passes/pipeline.h"
@@ -269,6 +270,40 @@ test_run (Fixture *fixture, gconstpointer data)
                                     ir_tensor_get_double (after, i), 1e-4);
 }
 
+/* A value in the middle of the graph that is on screen. */
+static IrValueId
+inner_value (IrSession *session)
+{
+  guint n;
+  IrNode *const *order = ir_graph_order (ir_session_get_frame (session)->model->main, &n);
+
+  return order[n / 2]->outputs[0]->id;
+}
+
+/* Where runs keep outputs alone, the run computes any other value, with the same bits. */
+static void
+test_on_demand (Fixture *fixture, gconstpointer data)
+{
+  IrValueId inner = inner_value (fixture->session), id;
+  g_autoptr (GError) error = NULL;
+  g_autofree char *reason = NULL;
+
+  ir_session_run_graph (fixture->session);
+  wait_for ("the run", is_idle, fixture->session);
+  g_autoptr (IrTensor) kept = ir_session_dup_tensor (fixture->session, inner, IR_SIDE_AFTER, NULL);
+  g_assert_nonnull (kept);
+  ir_session_set_capture (fixture->session, IR_CAPTURE_NONE);
+  ir_session_run_graph (fixture->session);
+  wait_for ("the run", is_idle, fixture->session);
+  g_assert_null (ir_session_dup_tensor (fixture->session, inner, IR_SIDE_AFTER, &reason));
+  g_assert_nonnull (reason);
+  g_autoptr (IrRun) run = ir_session_dup_run_of (fixture->session, inner, IR_SIDE_AFTER, &id);
+  g_assert_nonnull (run);
+  g_autoptr (IrTensor) tensor = ir_run_find (run, id, NULL, NULL, &error);
+  g_assert_no_error (error);
+  g_assert_true (ir_tensor_equal (tensor, kept));
+}
+
 /* A given input is what runs: the trained network recognizes the picture. */
 static void
 test_given_input (Fixture *fixture, gconstpointer data)
@@ -469,6 +504,53 @@ draws_something (GtkWidget *widget)
     return FALSE;
   gsk_render_node_unref (node);
   return TRUE;
+}
+
+static gboolean
+has_label (GtkWidget *widget, const char *text)
+{
+  if (GTK_IS_LABEL (widget) && gtk_widget_get_mapped (widget) &&
+      strstr (gtk_label_get_text (GTK_LABEL (widget)), text) != NULL)
+    return TRUE;
+  for (GtkWidget *child = gtk_widget_get_first_child (widget); child != NULL;
+       child = gtk_widget_get_next_sibling (child))
+    if (has_label (child, text))
+      return TRUE;
+  return FALSE;
+}
+
+static gboolean
+says_computed (gpointer view)
+{
+  return has_label (view, "The run did not keep this value: it was recomputed");
+}
+
+/* The tensor view computes what the run did not keep, and says so. */
+static void
+test_tensor_on_demand (void)
+{
+  Fixture fixture = { 0 };
+  GtkWidget *window = gtk_window_new (), *view = NULL;
+  g_autofree char *path = example ("digits.onnx");
+  guint n;
+  const IrViewInfo *const *infos = ir_views (&n);
+
+  set_up (&fixture, NULL);
+  for (guint i = 0; i < n; i++)
+    if (strcmp (infos[i]->id, "tensor") == 0)
+      view = GTK_WIDGET (ir_view_info_create (infos[i], fixture.session));
+  gtk_window_set_default_size (GTK_WINDOW (window), 500, 400);
+  gtk_window_set_child (GTK_WINDOW (window), view);
+  gtk_window_present (GTK_WINDOW (window));
+  ir_session_open (fixture.session, path);
+  wait_for ("the session", is_idle, fixture.session);
+  ir_session_set_capture (fixture.session, IR_CAPTURE_STATS);
+  ir_session_run_graph (fixture.session);
+  wait_for ("the run", is_idle, fixture.session);
+  ir_session_select_value (fixture.session, inner_value (fixture.session));
+  wait_for ("the value", says_computed, view);
+  gtk_window_destroy (GTK_WINDOW (window));
+  tear_down (&fixture, NULL);
 }
 
 /* Each view alone in a window, through the life of a session. */
@@ -899,6 +981,7 @@ main (int argc, char **argv)
   add_session_test ("ends a burst of moves at the last one", "digits.onnx", test_burst);
   add_session_test ("moves from pass to pass", "digits.onnx", test_passes);
   add_session_test ("gives every value before and after", "digits.onnx", test_run);
+  add_session_test ("computes what a run did not keep", "digits.onnx", test_on_demand);
   add_session_test ("runs on given inputs", "digits.onnx", test_given_input);
   add_session_test ("keeps edits as steps before the pipeline", "digits.onnx", test_edit);
   add_session_test ("stays as it was after a cancel", "digits.onnx", test_cancel);
@@ -920,6 +1003,8 @@ main (int argc, char **argv)
 
       g_test_add_data_func (path, infos[i], test_view);
     }
+  g_test_add_func ("/views/tensor computes what a run did not keep, and says so",
+                   test_tensor_on_demand);
   g_test_add_func ("/canvas/zooms, selects and tells assistive technology", test_canvas);
   g_test_add_func ("/canvas/folds, tints and turns", test_options);
   g_test_add_func ("/window/enables what can be done", test_window);

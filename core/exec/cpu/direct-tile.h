@@ -5,7 +5,12 @@
 #pragma once
 
 #define GATE(v) MULTIPLY_ADD (SPREAD (0.16666667f), v, SPREAD (0.5f)) /* of HardSwish */
-#define INLINE  static inline __attribute__ ((always_inline)) TARGET
+#ifdef __SANITIZE_ADDRESS__
+#define INLINE                                                                                     \
+  static TARGET __attribute__ ((noinline)) /* checks in all copies compile for minutes */
+#else
+#define INLINE static inline __attribute__ ((always_inline)) TARGET
+#endif
 
 /* Where windows reach over the edge of the input. */
 static const float zeros[16] = { 0 };

@@ -303,6 +303,65 @@ test_same_bits (void)
   g_assert_cmpuint (n_found, >, 1000);
 }
 
+/* How many nodes wait for one that another worker runs in the same span. */
+static guint
+n_waiting (const IrRun *run)
+{
+  g_autofree guint *step_of = g_new0 (guint, run->model->nodes->len + 1);
+  const GArray *items = run->schedule->items;
+  guint n = 0;
+
+  for (guint k = 0; k < items->len; k++)
+    step_of[g_array_index (items, IrScheduleItem, k).node] = k;
+  for (guint i = 0; i < run->schedule->spans->len; i++)
+    {
+      const IrScheduleSpan *span = &g_array_index (run->schedule->spans, IrScheduleSpan, i);
+      for (guint k = span->first; k <= span->last; k++)
+        {
+          const IrScheduleItem *item = &g_array_index (items, IrScheduleItem, k);
+          for (guint j = 0; j < item->n_after; j++)
+            {
+              guint other = step_of[item->after[j]];
+              n += other >= span->first &&
+                   g_array_index (items, IrScheduleItem, other).worker != item->worker;
+            }
+        }
+    }
+  return n;
+}
+
+/* Blocks that are too wide for groups of their own: by list scheduling, workers wait for each
+ * other. */
+static void
+test_waiting (void)
+{
+  g_autoptr (GRand) rand = g_rand_new_with_seed (8);
+  guint n = 0;
+
+  for (guint round = 0; round < 6; round++)
+    {
+      g_auto (Random) random = { 0 };
+      g_autoptr (GError) error = NULL;
+      random_init (&random, rand, 150, FALSE);
+      IrRunOptions options = { .n_threads = 2 + round % 3, .deterministic = TRUE };
+      g_autoptr (IrRun) expected = run_once (random.b.model, random.inputs, &options);
+      options.parallel = IR_PARALLEL_ON;
+      g_autoptr (IrExecutable) executable = ir_executable_new (random.b.model, &options, &error);
+      g_assert_no_error (error);
+      for (guint again = 0; again < 30; again++)
+        {
+          g_autoptr (IrRun) run = ir_executable_run (executable, random.inputs, NULL, NULL, &error);
+          g_assert_no_error (error);
+          assert_same_values (run, expected);
+          if (again > 0)
+            continue;
+          check_memory (run);
+          n += n_waiting (run);
+        }
+    }
+  g_assert_cmpuint (n, >, 40);
+}
+
 /* One setting, one result: without asking for determinism, too. */
 static void
 test_run_to_run (void)
@@ -509,6 +568,7 @@ test_cancel (void)
   g_test_message ("%u of 200 runs were cancelled", n_cancelled);
   g_autoptr (IrRun) run = ir_executable_run (executable, inputs, NULL, NULL, &error);
   g_assert_no_error (error);
+  g_assert_nonnull (run);
 }
 
 static void
@@ -601,7 +661,7 @@ test_never_longer (void)
       g_assert_cmpfloat (both, <=, apart + 1e-9);
       if (tasks->fork_ms > 0)
         continue;
-      g_autofree double *wide = g_steal_pointer (&tasks->wide_ms);
+      g_clear_pointer (&tasks->wide_ms, g_free);
       double beside = stages_ms (tasks, &options);
       g_assert_cmpfloat (both, <=, beside + 1e-9);
       n_mixed += both < beside - 1e-9 && both < apart - 1e-9;
@@ -638,6 +698,7 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/parallel/nodes beside each other give the bits of one at a time",
                    test_same_bits);
+  g_test_add_func ("/parallel/workers wait for what others compute", test_waiting);
   g_test_add_func ("/parallel/runs of one setting give the same bits", test_run_to_run);
   g_test_add_func ("/parallel/the first runs decide, and change no bit", test_auto);
   g_test_add_func (

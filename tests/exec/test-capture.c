@@ -65,6 +65,12 @@ static const struct
          "y = LayerNormalization <axis = 0> (d, b) }\n"
          "<domain: \"f\", opset_import: [\"\" : 21]>\n"
          "twice (v) => (w) { u = Add (v, v) w = Tanh (u) }" },
+  { "parts that lie in wholes",
+    HEAD "g (float[4,6] x, float[4,6] z) => (float[8,6] y, float[2,6] last) {\n"
+         "a = Exp (x) b = Neg (z) c = Concat <axis = 0> (a, b) d = Relu (c)\n"
+         "p, q = Split <axis = 0, num_outputs = 2> (d) r = Add (p, q) s = Tanh (q)\n"
+         "e = Concat <axis = 0> (r, s) y = Mul (e, c)\n"
+         "i, j, k, l = Split <axis = 0, num_outputs = 4> (y) last = Sub (k, i) }" },
   { "random numbers",
     HEAD "g (float[4,4] x) => (float[4,4] y) {\n"
          "a = RandomNormalLike (x) b = Add (a, x) c = RandomUniformLike (b) y = Mul (b, c) }" },
@@ -206,7 +212,7 @@ test_policy (gconstpointer data)
     }
 }
 
-/* A budget of one byte sends every value but the outputs to the file. */
+/* A budget of one byte sends every value but the outputs to the file; larger ones only some. */
 static void
 test_spill (gconstpointer data)
 {
@@ -219,7 +225,7 @@ test_spill (gconstpointer data)
       IrRunOptions options = options_for (round);
       options.capture = IR_CAPTURE_ALL;
       g_autoptr (IrRun) all = run_with (model, inputs, &options);
-      options.capture_budget = 1;
+      options.capture_budget = round == 0 ? 1 : round * 250;
       g_autoptr (GError) error = NULL;
       g_autoptr (IrExecutable) executable = ir_executable_new (model, &options, &error);
       g_assert_no_error (error);
@@ -227,9 +233,9 @@ test_spill (gconstpointer data)
         {
           g_autoptr (IrRun) run = ir_executable_run (executable, inputs, NULL, NULL, &error);
           g_assert_no_error (error);
-          g_assert_cmpuint (ir_run_n_spilled (run), >, 0);
           Tally tally = assert_same_bits (run, all);
-          g_assert_cmpuint (tally.n[IR_FOUND_SPILLED], >, 0);
+          if (round == 0)
+            g_assert_cmpuint (tally.n[IR_FOUND_SPILLED], >, 0);
           if (ir_run_n_lost (run) == 0)
             g_assert_cmpuint (tally.n[IR_FOUND_COMPUTED], ==, 0);
         }
@@ -431,6 +437,77 @@ test_cancelled (void)
   g_assert_nonnull (tensor);
 }
 
+/* -- tensors that are lent -- */
+
+static GHashTable *
+copies_of (IrRun *run)
+{
+  GHashTable *copies = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify) ir_tensor_unref);
+
+  for (guint id = 1; id < run->n_values; id++)
+    {
+      const IrTensor *tensor = ir_run_value (run, id);
+      if (tensor != NULL)
+        g_hash_table_insert (copies, GUINT_TO_POINTER (id),
+                             ir_tensor_new_copy (ir_tensor_dtype (tensor), ir_tensor_rank (tensor),
+                                                 ir_tensor_dims (tensor), ir_tensor_data (tensor)));
+    }
+  return copies;
+}
+
+static void
+assert_unchanged (IrRun *run, GHashTable *copies)
+{
+  GHashTableIter iter;
+  gpointer id, copy;
+
+  g_hash_table_iter_init (&iter, copies);
+  while (g_hash_table_iter_next (&iter, &id, &copy))
+    g_assert_true (ir_tensor_equal (ir_run_value (run, GPOINTER_TO_UINT (id)), copy));
+}
+
+/* Runs that somebody still has stay what they are while the plan runs again, and after it is gone;
+ * so does one tensor of a run that is gone. */
+static void
+test_lent (void)
+{
+  g_autoptr (IrModel) model = build_chain ();
+  g_autoptr (GHashTable) inputs = random_inputs (model), others = inputs_new ();
+  g_autoptr (GError) error = NULL;
+  g_autoptr (IrTensor) alone = NULL, copy = NULL;
+  IrRunOptions options = options_for (0);
+  guint n;
+  IrNode *const *nodes = ir_graph_order (model->main, &n);
+  IrValueId early = nodes[0]->outputs[0]->id;
+
+  inputs_add (others, ir_graph_input (model->main, 0), tensor_random ("float[64,64]", 99));
+  options.capture = IR_CAPTURE_ALL;
+  g_autoptr (IrExecutable) executable = ir_executable_new (model, &options, &error);
+  g_assert_no_error (error);
+  g_autoptr (IrRun) first = ir_executable_run (executable, inputs, NULL, NULL, &error);
+  g_autoptr (GHashTable) copies = copies_of (first);
+  g_assert_cmpuint (g_hash_table_size (copies), >=, N_STEPS);
+  for (guint i = 0; i < 3; i++)
+    {
+      g_autoptr (IrRun) run = ir_executable_run (executable, others, NULL, NULL, &error);
+      g_assert_no_error (error);
+      g_assert_false (ir_tensor_equal (ir_run_value (run, early), ir_run_value (first, early)));
+      assert_unchanged (first, copies);
+      if (i > 0)
+        continue;
+      alone = ir_tensor_ref (ir_run_value (run, early));
+      copy = ir_tensor_new_copy (IR_DTYPE_FLOAT, 2, ir_tensor_dims (alone), ir_tensor_data (alone));
+    }
+  g_autoptr (IrRun) last = ir_executable_run (executable, inputs, NULL, NULL, &error);
+  g_autoptr (IrRun) shared = ir_run_ref (last);
+  assert_unchanged (last, copies);
+  g_assert_true (ir_tensor_equal (alone, copy));
+  g_clear_pointer (&executable, ir_executable_free);
+  assert_unchanged (first, copies);
+  g_clear_pointer (&last, ir_run_unref);
+  assert_unchanged (shared, copies);
+}
+
 /* -- the file by itself -- */
 
 static void
@@ -489,6 +566,8 @@ main (int argc, char **argv)
   g_test_add_func ("/capture/a run that failed gives what came before, computed if need be",
                    test_failed);
   g_test_add_func ("/capture/computing again can be cancelled and asked for again", test_cancelled);
+  g_test_add_func ("/capture/tensors that are lent stay what they are while somebody has them",
+                   test_lent);
   g_test_add_func ("/capture/the file replaces contents and refuses what has no bytes",
                    test_spill_file);
   return g_test_run ();

@@ -5,6 +5,7 @@
 #include "app/cli/model.h"
 #include "app/cli/origin.h"
 #include "app/cli/output.h"
+#include "core/exec/roofline.h"
 #include "core/io/io.h"
 
 #include <errno.h>
@@ -13,6 +14,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+#define PROGRESS_US 200000 /* between two looks of the user at it */
 
 typedef struct
 {
@@ -20,7 +24,11 @@ typedef struct
   char *capture, *out, *trace, *memory_limit, *output_limit, *capture_budget, *parallel;
   gint runs;
   gint64 iterations;
-  gboolean deterministic;
+  gboolean deterministic, roofline;
+  gint warmup;
+  /* No options: what stands in the trace beside the last run. */
+  IrRoofline peaks;
+  GPtrArray *traces; /* of IrTrace: those before the timed runs, then these */
   double seconds;
 } Options;
 
@@ -48,8 +56,12 @@ static const CliOption run_options[] = {
     "Seconds that a run may take (default: an hour); inf: no limit", "S" },
   { "trace", 0, G_OPTION_ARG_FILENAME, G_STRUCT_OFFSET (Options, trace),
     "Write a Chrome trace (opens in Perfetto)", "FILE" },
+  { "roofline", 0, G_OPTION_ARG_NONE, G_STRUCT_OFFSET (Options, roofline),
+    "First measure what the machine can do at most, and show what share of it nodes got", NULL },
   { "runs", 'n', G_OPTION_ARG_INT, G_STRUCT_OFFSET (Options, runs),
     "Run so many times; the times are of all of them", "N" },
+  { "warmup", 'w', G_OPTION_ARG_INT, G_STRUCT_OFFSET (Options, warmup),
+    "Runs before them that are told apart", "N" },
   { "memory-limit", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (Options, memory_limit),
     "Most memory of all values together: bytes, or with K, M or G (default: a quarter of memory)",
     "SIZE" },
@@ -89,6 +101,12 @@ parse_size (const char *option, const char *text, gsize *bytes, GError **error)
 static gboolean
 parse_limits (const Options *options, IrRunOptions *settings, GError **error)
 {
+  if (options->warmup < 0)
+    {
+      g_set_error_literal (error, IR_EXEC_ERROR, IR_EXEC_ERROR_INPUT,
+                           "--warmup must not be negative");
+      return FALSE;
+    }
   if (options->iterations < 0 ||
       !(options->seconds >= 0 && (options->seconds < 4e6 || isinf (options->seconds))))
     {
@@ -335,7 +353,16 @@ write_trace (const Options *options, const IrRun *run, GError **error)
 
   if (options->trace == NULL)
     return TRUE;
-  text = ir_trace_to_chrome_json (run->trace, run->model);
+  gint warmup = run->error == NULL ? options->warmup : 0;
+  g_autoptr (GPtrArray) timed = g_ptr_array_new ();
+  for (guint i = (guint) warmup; i < options->traces->len; i++)
+    g_ptr_array_add (timed, options->traces->pdata[i]);
+  IrTraceExtras extras = {
+    .roofline = options->roofline ? &options->peaks : NULL,
+    .warmup = warmup > 0 ? options->traces->pdata[warmup - 1] : NULL,
+    .runs = timed->len > 1 ? timed : NULL,
+  };
+  text = ir_trace_to_chrome_json_with (run->trace, run->model, &extras);
   bytes = g_bytes_new (text, strlen (text));
   return ir_file_write_atomic (options->trace, bytes, error);
 }
@@ -359,6 +386,13 @@ report (Cli *cli,
   cJSON_AddNumberToObject (wall, "min", times->min);
   cJSON_AddNumberToObject (wall, "max", times->max);
   cJSON_AddNumberToObject (wall, "runs", times->runs);
+  if (options->roofline)
+    {
+      cJSON *peaks = cJSON_AddObjectToObject (json, "roofline");
+      cJSON_AddNumberToObject (peaks, "gflops", options->peaks.gflops);
+      cJSON_AddNumberToObject (peaks, "gbps", options->peaks.gbps);
+      cJSON_AddNumberToObject (peaks, "threads", options->peaks.n_threads);
+    }
   cli_json_add_uint (json, "peak_bytes", run->trace != NULL ? run->trace->peak_bytes : 0);
   captured = cJSON_AddArrayToObject (json, "captured");
   if (failure != NULL)
@@ -400,7 +434,7 @@ run_often (Cli *cli,
 
   if (executable == NULL)
     return NULL;
-  for (gint i = 0; i < MAX (options->runs, 1); i++)
+  for (gint i = -options->warmup; i < MAX (options->runs, 1); i++)
     {
       double elapsed;
 
@@ -410,14 +444,37 @@ run_often (Cli *cli,
       if (run == NULL)
         return NULL;
       elapsed = run->trace->duration_ns / 1e6;
-      g_array_append_val (ms, elapsed);
+      if (options->trace != NULL)
+        g_ptr_array_add (options->traces, ir_trace_ref (run->trace));
+      if (i >= 0)
+        g_array_append_val (ms, elapsed);
     }
   return run;
 }
 
-static CliStatus
-run_model (Cli *cli, const Options *options, IrModel *model)
+typedef struct
 {
+  const Cli *cli;
+  gint64 shown_us; /* when last */
+} Progress;
+
+static void
+show_progress (guint done, guint total, const IrNode *node, gpointer data)
+{
+  Progress *progress = data;
+  gint64 now_us = g_get_monotonic_time ();
+
+  if (now_us - progress->shown_us < PROGRESS_US)
+    return;
+  progress->shown_us = now_us;
+  cli_progress (progress->cli, "node", done, total);
+}
+
+static CliStatus
+run_model (Cli *cli, Options *options, IrModel *model)
+{
+  Progress progress = { cli, g_get_monotonic_time () };
+  g_autoptr (GPtrArray) traces = g_ptr_array_new_with_free_func ((GDestroyNotify) ir_trace_unref);
   g_autoptr (GArray) chosen = g_array_new (FALSE, FALSE, sizeof (IrValueId));
   g_autoptr (GArray) ms = g_array_new (FALSE, FALSE, sizeof (double));
   g_autoptr (GHashTable) inputs = NULL;
@@ -427,6 +484,8 @@ run_model (Cli *cli, const Options *options, IrModel *model)
   IrRunOptions settings = { .chosen = chosen,
                             .n_threads = MAX (options->model.threads, 0),
                             .deterministic = options->deterministic,
+                            .progress = isatty (STDERR_FILENO) ? show_progress : NULL,
+                            .progress_data = &progress,
                             .seed = (guint64) options->model.seed };
   Times times = { 0 };
 
@@ -446,6 +505,10 @@ run_model (Cli *cli, const Options *options, IrModel *model)
     }
   inputs = cli_inputs (&options->model, model, &error);
   if (inputs == NULL)
+    return cli_fail (cli_status_of (error), error);
+  options->traces = traces;
+  if (options->roofline &&
+      !ir_roofline_measure (settings.backend, settings.n_threads, &options->peaks, &error))
     return cli_fail (cli_status_of (error), error);
   result = run_often (cli, options, model, inputs, &settings, ms, &partial, &error);
   if (result == NULL && partial == NULL)

@@ -823,6 +823,26 @@ def _():
     assert all(cost[key]['runs'] == 3 for key in ('free_ms', 'run_ms', 'ratio'))
 
 
+@test('a trace tells rates, shares of what the machine can do, the spread of runs and the warm-up')
+def _():
+    trace = path('rates.json')
+    answer = json_of('run', DIGITS, '--runs', '5', '--warmup', '2', '--roofline', '--threads', '1', '--trace', trace)
+    assert answer['wall_ms']['runs'] == 5 and answer['roofline']['gflops'] > 0 and answer['roofline']['gbps'] > 0
+    found = json.load(open(trace))
+    assert found['otherData']['peak_gflops'] == answer['roofline']['gflops']
+    events = [e for e in found['traceEvents'] if e['ph'] == 'X']
+    timed, warmup = ([e for e in events if e['pid'] == pid] for pid in (1, 2))
+    assert len(timed) == len(warmup) > 0 and [e['name'] for e in timed] == [e['name'] for e in warmup]
+    assert {e['args']['name'] for e in found['traceEvents'] if e['ph'] == 'M'} == {'last run', 'warm-up'}
+    for event in timed:
+        args = event['args']
+        assert args['runs'] == 5 and args['q1_us'] <= args['median_us'] <= args['q3_us']
+        least = max(args['flops'] / answer['roofline']['gflops'], args['bytes'] / answer['roofline']['gbps']) / 1000
+        assert event['dur'] == 0 or abs(args['roofline'] * event['dur'] - least) <= 1e-6 * max(least, 1e-3), args
+    assert all('median_us' not in e['args'] for e in warmup)
+    assert irscope('run', DIGITS, '--warmup', '-1')[0] == 2
+
+
 @test('a run that was given up leaves its trace and what it had captured')
 def _():
     source = as_text('endless.onnxtxt', '<ir_version: 8, opset_import: ["" : 17]>\n'

@@ -68,7 +68,7 @@ static const Kind kinds[] = {
   { "ref", "TopK", "float[1000,100]", "int64[1]", NULL, 0, 16 },
   { "ref", "TopK", "float[100000]", "int64[1]", NULL, 0, 16 },
   { "ref", "Cast", "float[100000]", NULL, "to", 6, 16 },
-  { "ref", "Gather", "float[200,100]", "int64[1000]", NULL, 0, 16 },
+  { "ref", "Gather", "float[200,100]", "int64[1000]", NULL, 0, 4 },
   { "ref", "NonZero", "float[100000]", NULL, NULL, 0, 16 },
   { "ref", "Trilu", "float[300,300]", NULL, NULL, 0, 16 },
   { "ref", "LpNormalization", "float[1000,100]", NULL, NULL, 0, 16 },

@@ -176,6 +176,7 @@ options_for (guint round)
 
   return (IrRunOptions){ .backend = ir_backend_find (backends[round % 2]),
                          .n_threads = 1 + round / 2 % 2,
+                         .parallel = round < 2 ? IR_PARALLEL_OFF : IR_PARALLEL_ON,
                          .seed = 3 };
 }
 
@@ -508,6 +509,85 @@ test_lent (void)
   assert_unchanged (shared, copies);
 }
 
+/* -- statistics -- */
+
+/* Element by element, against what runs over vectors, at sizes around those of vectors and blocks.
+ */
+static void
+test_stats (void)
+{
+  static const char *const types[] = { "float", "double",  "int64", "int32",
+                                       "uint8", "float16", "bool" };
+  static const guint sizes[] = { 1, 3, 4, 5, 1023, 1024, 1025, 5000 };
+
+  for (guint i = 0; i < G_N_ELEMENTS (types) * G_N_ELEMENTS (sizes); i++)
+    {
+      guint n = sizes[i % G_N_ELEMENTS (sizes)];
+      const char *name = types[i / G_N_ELEMENTS (sizes)];
+      g_autofree char *type = g_strdup_printf ("%s[%u]", name, n);
+      gboolean is_float = strcmp (name, "float") == 0 || strcmp (name, "double") == 0;
+      g_autoptr (IrTensor) tensor = tensor_of (
+          type, is_float ? "1000.5 -3 0 nan 7 inf 2.25 -inf 0 1e3 -1e-3" : "1 0 1 1 0");
+      IrTensorStats stats;
+      guint64 n_finite = 0, n_zero = 0, n_nan = 0, n_inf = 0, in_bins = 0;
+      double sum = 0, squares = 0, low = INFINITY, high = -INFINITY;
+      for (guint k = 0; k < n; k++)
+        {
+          double x = ir_tensor_get_double (tensor, k);
+          n_nan += isnan (x) != 0;
+          n_inf += isinf (x) != 0;
+          if (!isfinite (x))
+            continue;
+          n_finite++;
+          n_zero += x == 0;
+          sum += x;
+          squares += x * x;
+          low = MIN (low, x);
+          high = MAX (high, x);
+        }
+      ir_tensor_stats (tensor, 16, &stats);
+      double mean = sum / (double) n_finite;
+      g_assert_cmpuint (stats.n, ==, n);
+      g_assert_cmpuint (stats.n_zero, ==, n_zero);
+      g_assert_cmpuint (stats.n_nan, ==, n_nan);
+      g_assert_cmpuint (stats.n_pos_inf + stats.n_neg_inf, ==, n_inf);
+      g_assert_cmpfloat (stats.min, ==, low);
+      g_assert_cmpfloat (stats.max, ==, high);
+      g_assert_cmpfloat_with_epsilon (stats.mean, mean, 1e-9 * (1 + fabs (mean)));
+      g_assert_cmpfloat_with_epsilon (
+          stats.std, sqrt (MAX (squares / (double) n_finite - mean * mean, 0)), 1e-4);
+      for (guint k = 0; k < stats.n_bins; k++)
+        in_bins += stats.bins[k];
+      g_assert_cmpuint (in_bins, ==, n_finite);
+    }
+}
+
+/* A large mean does not cancel, large numbers do not overflow, and one bit changes the checksum. */
+static void
+test_stats_extremes (void)
+{
+  g_autoptr (IrTensor) shifted = tensor_of ("double[4000]", "1000000001 1000000003"),
+                       huge = tensor_of ("double[2000]", "1e308"),
+                       same = tensor_of ("double[4000]", "1000000001 1000000003");
+  IrTensorStats stats, other;
+
+  ir_tensor_stats (shifted, 8, &stats);
+  g_assert_cmpfloat_with_epsilon (stats.std, 1, 1e-9);
+  g_assert_cmpfloat_with_epsilon (stats.mean, 1000000002, 1e-6);
+  ir_tensor_stats (same, 0, &other);
+  g_assert_cmpuint (stats.checksum, ==, other.checksum);
+  for (guint i = 0; i < 64; i++)
+    {
+      guint64 *words = ir_tensor_data_writable (same);
+      words[i * 37] ^= G_GUINT64_CONSTANT (1) << i;
+      ir_tensor_stats (same, 0, &other);
+      g_assert_cmpuint (stats.checksum, !=, other.checksum);
+      words[i * 37] ^= G_GUINT64_CONSTANT (1) << i;
+    }
+  ir_tensor_stats (huge, 4, &stats);
+  g_assert_cmpfloat_with_epsilon (stats.mean / 1e308, 1, 1e-9);
+}
+
 /* -- the file by itself -- */
 
 static void
@@ -568,6 +648,9 @@ main (int argc, char **argv)
   g_test_add_func ("/capture/computing again can be cancelled and asked for again", test_cancelled);
   g_test_add_func ("/capture/tensors that are lent stay what they are while somebody has them",
                    test_lent);
+  g_test_add_func ("/capture/statistics/over vectors are those element by element", test_stats);
+  g_test_add_func ("/capture/statistics/neither cancel nor overflow, and see every bit",
+                   test_stats_extremes);
   g_test_add_func ("/capture/the file replaces contents and refuses what has no bytes",
                    test_spill_file);
   return g_test_run ();

@@ -578,9 +578,9 @@ sleep_at (guint done, guint total, const IrNode *node, gpointer data)
 
   g_assert_cmpuint (done, >, *last);
   g_assert_cmpuint (done, <=, total);
-  *last = done;
-  if (done < 3)
+  if (*last == 0)
     g_usleep (30000);
+  *last = done;
 }
 
 static void

@@ -476,7 +476,8 @@ ir_tensor_reclaim (IrTensor *tensor)
 {
   if (!g_atomic_ref_count_compare (&tensor->ref_count, 1) || !tensor->writable)
     return FALSE;
-  g_atomic_pointer_set (&tensor->hash, 0);
+  if ((gsize) g_atomic_pointer_get (&tensor->hash) != 0) /* a store would cost more than the look */
+    g_atomic_pointer_set (&tensor->hash, 0);
   g_clear_pointer (&tensor->origin, free_origin);
   return TRUE;
 }

@@ -3,6 +3,7 @@
 
 #include "passes/pipeline.h"
 
+#include "core/ir/history.h"
 #include "core/ir/verify.h"
 #include "passes/rule.h"
 #include "passes/step.h"
@@ -262,7 +263,8 @@ run_all (IrPassContext *context,
  * behind the cursor are forgotten. Main graph, subgraphs and bodies of functions are rewritten;
  * in a body holds what all of its calls agree on.
  *
- * Returns: %FALSE if cancelled, or if the verifier found a mistake; the steps so far stay
+ * Returns: %FALSE if cancelled, where the steps so far stay, or if a pass failed or the verifier
+ *   found a mistake, where the steps so far are undone
  */
 gboolean
 ir_pipeline_run (IrModel *model,
@@ -282,6 +284,7 @@ ir_pipeline_run (IrModel *model,
 
   if (options == NULL)
     options = &defaults;
+  guint cursor = ir_history_cursor (model);
   g_autoptr (IrEdit) edit = ir_edit_new (model);
   context.max_class = options->max_class;
   context.policy = options->policy;
@@ -307,6 +310,9 @@ ir_pipeline_run (IrModel *model,
   if (options->rule_totals != NULL)
     add_rule_totals (&context, pipeline, options->rule_totals);
   ir_pass_context_clear (&context);
+  g_clear_pointer (&edit, ir_edit_free);
+  if (!done && !g_cancellable_is_cancelled (cancellable)) /* a pass may have been in its middle */
+    ir_history_goto (model, cursor);
   if (result != NULL)
     *result = own;
   return done;

@@ -43,7 +43,8 @@ ir_capture_new (const IrRunOptions *options, GHashTable *inputs)
   capture->inputs = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify) ir_tensor_unref);
   g_hash_table_iter_init (&iter, inputs);
   while (g_hash_table_iter_next (&iter, &id, &tensor))
-    g_hash_table_insert (capture->inputs, id, ir_tensor_ref (tensor));
+    if (tensor != NULL) /* else it is not given */
+      g_hash_table_insert (capture->inputs, id, ir_tensor_ref (tensor));
   g_mutex_init (&capture->lock);
   return capture;
 }
@@ -240,7 +241,7 @@ ir_run_capture (IrRunState *state, const IrValue *value, IrTensor *tensor)
     ir_run_keep (state->run, value->id, ir_tensor_ref (tensor));
   else if (keep == IR_KEEP_OPEN)
     keep_if_fits (state, value, tensor);
-  else if (state->prepared->spill[value->id])
+  else if (state->prepared->spill != NULL && state->prepared->spill[value->id])
     spill_value (state, value, tensor);
 }
 

@@ -235,7 +235,6 @@ run_piece (const Job *job, const IrRunStep *step, guint64 first, guint64 n, GErr
   call.scratch = NULL;
   call.cancellable = job->state->cancellable;
   call.watch = &job->state->watch;
-  call.watch = &job->state->watch;
   call.max_output_bytes = 0;
   call.alloc = give_piece;
   call.alloc_data = out;
@@ -297,7 +296,6 @@ ir_chain_run (IrRunState *state, IrRunStep *head, IrThreads *threads, GError **e
 
   job.piece = MAX (PIECE_ELEMENTS / head->unit, 1) * head->unit;
   head->call.cancellable = state->cancellable;
-  head->call.watch = &state->watch;
   head->call.watch = &state->watch;
   g_mutex_init (&job.lock);
   ir_threads_for (threads, (job.n + job.piece - 1) / job.piece, 4, run_all, &job);

@@ -43,8 +43,8 @@ typedef struct
   guint64 kept_bytes;   /* of outputs that lie outside of the arena */
   guint64 placed_bytes; /* of bound values that lie in the arena while it runs */
   guint64 reach_bytes;  /* how far such values have reached into the arena up to here */
-  guint chain;          /* steps that this one runs in pieces, itself included; 0: itself as a whole */
-  guint64 unit;         /* elements that a piece consists of as wholes */
+  guint chain;  /* steps that this one runs in pieces, itself included; 0: itself as a whole */
+  guint64 unit; /* elements that a piece consists of as wholes */
   IrOperandForm forms[IR_CHAIN_OPERANDS];
   IrCall call;
 } IrRunStep;
@@ -78,7 +78,7 @@ typedef struct
   IrBinding *bindings; /* by value id */
   IrCallInput **readers;
   guint8 *keep;       /* by value id: outlives its last use, of IrKeep */
-  guint8 *spill;      /* by value id: is written to a file when it is computed */
+  guint8 *spill;      /* (nullable) by value id: is written to a file when it is computed */
   guint64 kept_bytes; /* of values that are kept in memory by plan */
   IrShelf *shelf;     /* (nullable) stands for the tensors of lasting where a run has them */
   GArray *lasting;    /* of IrValueId: bound to memory of their own */

@@ -106,16 +106,8 @@ fail_limit (const IrNode *node, GError **error, int code, const char *format, ..
   return FALSE;
 }
 
-/**
- * ir_run_check:
- * @state: a run under way
- * @node: the node that is next
- * @error: return location for an error
- *
- * Returns: %FALSE with an error if the run was cancelled or has used up its memory or its time
- */
-gboolean
-ir_run_check (IrRunState *state, const IrNode *node, GError **error)
+static gboolean
+check_use (IrRunState *state, const IrNode *node, GError **error)
 {
   if (g_cancellable_is_cancelled (state->cancellable))
     {
@@ -131,6 +123,22 @@ ir_run_check (IrRunState *state, const IrNode *node, GError **error)
                          "%s are in use, the limit is %s; raise the limit or capture fewer values",
                          used, limit);
     }
+  return TRUE;
+}
+
+/**
+ * ir_run_check:
+ * @state: a run under way
+ * @node: the node that is next
+ * @error: return location for an error
+ *
+ * Returns: %FALSE with an error if the run was cancelled or has used up its memory or its time
+ */
+gboolean
+ir_run_check (IrRunState *state, const IrNode *node, GError **error)
+{
+  if (!check_use (state, node, error))
+    return FALSE;
   if (state->watch.deadline_us > 0 && g_get_monotonic_time () >= state->watch.deadline_us)
     return fail_limit (node, error, IR_EXEC_ERROR_LIMIT,
                        "the run has taken longer than its limit of time; raise the limit or use "
@@ -397,7 +405,7 @@ run_step (IrRunState *state, IrRunStep *step, GError **error)
       state->placed_bytes = step->placed_bytes;
       return ir_run_node (state, step->node, error);
     }
-  if (!ir_run_check (state, step->node, error))
+  if (!check_use (state, step->node, error))
     return FALSE;
   if (!ir_step_run (state, step, &local))
     return node_failed (state, step->node, local, error);
@@ -442,6 +450,14 @@ compare_starts (gconstpointer a, gconstpointer b)
   return x->start_ns < y->start_ns ? -1 : x->start_ns > y->start_ns;
 }
 
+/* Whether the limit of time is reached, by a time that was taken already. */
+static gboolean
+is_late (const IrRunState *state, gint64 elapsed_ns)
+{
+  return state->watch.deadline_us > 0 &&
+         state->start_ns + elapsed_ns >= state->watch.deadline_us * 1000;
+}
+
 /* The main graph: by the schedule, letting values go after their last use. */
 static gboolean
 run_schedule (IrRunState *state, GError **error)
@@ -466,6 +482,8 @@ run_schedule (IrRunState *state, GError **error)
           start_ns = ir_run_elapsed_ns (state);
           continue;
         }
+      if (is_late (state, start_ns) && !ir_run_check (state, step->node, error))
+        break;
       if (!run_step (state, step, error))
         break;
       item->start_ns = start_ns;
@@ -708,10 +726,9 @@ prepare (IrExecutable *executable, GHashTable *inputs, GError **error)
   if (executable->prepared == NULL || strcmp (executable->prepared->shapes, shapes) != 0)
     {
       g_clear_pointer (&executable->prepared, ir_prepared_free);
-      executable->prepared = ir_prepared_new (executable->base, inputs, executable->options.backend,
-                                              ir_threads_n (executable->threads),
-                                              executable->options.parallel,
-                                              g_steal_pointer (&shapes), error);
+      executable->prepared = ir_prepared_new (
+          executable->base, inputs, executable->options.backend, ir_threads_n (executable->threads),
+          executable->options.parallel, g_steal_pointer (&shapes), error);
     }
   return executable->prepared != NULL && ir_tuner_next (executable->prepared, error) &&
          make_arena (executable->prepared, memory_limit (executable), error) &&

@@ -910,7 +910,7 @@ ir_step_compute (
   call->scratch = scratch;
   call->kernel_state = step->plan->state;
   /* One that has seen that it is to stop may leave its outputs incomplete. */
-  gboolean done = step->plan->kernel (call, error) && !ir_call_fail_if_stopped (call, error);
+  gboolean done = step->plan->kernel (call, error) && !ir_call_fail_if_cut (call, error);
   for (guint i = 0; done && i < call->n_outputs; i++)
     done = take_bound (state, step, i, error);
   ir_call_disown (call, step->n_owned);

@@ -387,12 +387,34 @@ ir_call_set_input (IrCall *call, guint slot, const IrTensor *tensor)
 gboolean
 ir_call_stopped (const IrCall *call)
 {
-  const IrWatch *watch = call->watch;
+  IrWatch *watch = call->watch;
+  gboolean stopped;
 
   if (watch != NULL && watch->looked != NULL)
     watch->looked (watch->looked_data);
-  return g_cancellable_is_cancelled (call->cancellable) ||
-         (watch != NULL && watch->deadline_us > 0 && g_get_monotonic_time () >= watch->deadline_us);
+  stopped = g_cancellable_is_cancelled (call->cancellable) ||
+            (watch != NULL && watch->deadline_us > 0 &&
+             g_get_monotonic_time () >= watch->deadline_us);
+  if (stopped && watch != NULL)
+    g_atomic_int_set (&watch->stopped, 1);
+  return stopped;
+}
+
+/**
+ * ir_call_fail_if_cut:
+ * @call: a call whose kernel has returned
+ * @error: return location for an error
+ *
+ * Fails as ir_call_fail_if_stopped() if a kernel of this run was told to stop, so that what it gave
+ * may be incomplete. Reads no clock.
+ *
+ * Returns: %TRUE with an error if so
+ */
+gboolean
+ir_call_fail_if_cut (const IrCall *call, GError **error)
+{
+  return call->watch != NULL && g_atomic_int_get (&call->watch->stopped) != 0 &&
+         ir_call_fail_if_stopped (call, error);
 }
 
 /**

@@ -64,6 +64,7 @@ typedef struct
   gint64 deadline_us; /* of g_get_monotonic_time(): when the run has to end; 0: it need not */
   void (*looked) (gpointer data); /* (nullable) told of every look */
   gpointer looked_data;
+  gint stopped; /* atomic: whether a look has said so */
 } IrWatch;
 
 /* Gives memory for outputs; NULL: the heap. */
@@ -86,7 +87,7 @@ struct _IrCall
   GPtrArray *owned;          /* (nullable) scratch that lives as long as the call */
   IrThreads *threads;        /* (nullable) one thread */
   GCancellable *cancellable; /* (nullable) */
-  const IrWatch *watch;      /* (nullable) */
+  IrWatch *watch;            /* (nullable) */
   guint64 random_seed;       /* execution: for draws whose node has no seed of its own */
   gsize max_output_bytes;    /* 0 = no limit beyond the address space */
   IrAllocFunc alloc;
@@ -146,6 +147,7 @@ gboolean ir_call_check (const IrCall *call, GError **error);
 /* -- stopping: kernels ask at least once in a hundredth of a second of work -- */
 gboolean ir_call_stopped (const IrCall *call);
 gboolean ir_call_fail_if_stopped (const IrCall *call, GError **error);
+gboolean ir_call_fail_if_cut (const IrCall *call, GError **error);
 
 /* -- errors: prefix with the node's label -- */
 gboolean ir_call_fail (const IrCall *call,

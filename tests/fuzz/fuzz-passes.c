@@ -250,10 +250,15 @@ optimize (const Trial *trial, IrModel *model, const char *what, guint *n_steps)
   IrPipelineResult result = { 0 };
 
   if (!ir_pipeline_run (model, &pipeline, &options, &result, NULL, &error))
-    /* An upgrade that a node cannot follow says so, and takes back what it did. */
-    return strstr (error->message, "cannot be upgraded") != NULL
-               ? NULL
-               : g_strdup_printf ("%s: pipeline: %s", what, error->message);
+    {
+      if (strstr (error->message, "cannot be upgraded") == NULL)
+        return g_strdup_printf ("%s: pipeline: %s", what, error->message);
+      /* An upgrade that a node cannot follow says so, and takes back what it did. */
+      if (ir_history_cursor (model) != 0)
+        return g_strdup_printf ("%s: pipeline: half of an upgrade is left", what);
+      ir_edit_free (ir_edit_new (model)); /* forgets the steps that were taken back */
+      return NULL;
+    }
   if (result.reached_limit)
     return g_strdup_printf ("%s: limit: the passes do not come to an end", what);
   if (n_steps != NULL)

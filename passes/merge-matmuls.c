@@ -53,21 +53,34 @@ fits_together (const IrNode *a, const IrNode *b)
              ir_tensor_dims (ir_value_constant (b->inputs[1]))[0];
 }
 
-/* The products of @value that go together with the first of them, in the order of their ids. */
 static GPtrArray *
-group_of (IrPassContext *context, const IrValue *value)
+candidates_of (IrPassContext *context, const IrValue *value)
 {
-  GPtrArray *group = g_ptr_array_new ();
+  GPtrArray *nodes = g_ptr_array_new ();
 
   for (guint i = 0; i < value->n_uses; i++)
     {
       IrUse use = ir_value_use (value, i);
 
-      if (use.node == NULL || use.slot != 0 || !is_candidate (context, use.node) ||
-          (group->len > 0 && !fits_together (group->pdata[0], use.node)))
-        continue;
-      g_ptr_array_add (group, use.node);
+      if (use.node != NULL && use.slot == 0 && is_candidate (context, use.node))
+        g_ptr_array_add (nodes, use.node);
     }
+  return nodes;
+}
+
+/* Takes the first of @nodes and those that go together with it out of them, in their order. */
+static GPtrArray *
+take_group (GPtrArray *nodes)
+{
+  GPtrArray *group = g_ptr_array_new ();
+  guint n_left = 0;
+
+  for (guint i = 0; i < nodes->len; i++)
+    if (group->len == 0 || fits_together (group->pdata[0], nodes->pdata[i]))
+      g_ptr_array_add (group, nodes->pdata[i]);
+    else
+      nodes->pdata[n_left++] = nodes->pdata[i];
+  g_ptr_array_set_size (nodes, (gint) n_left);
   return group;
 }
 
@@ -160,9 +173,13 @@ merge_uses (IrPassContext *context, const IrValue *value)
 {
   if (value == NULL || value->n_uses < LEAST)
     return;
-  g_autoptr (GPtrArray) group = group_of (context, value);
-  if (group->len >= LEAST)
-    merge_group (context, group);
+  g_autoptr (GPtrArray) nodes = candidates_of (context, value);
+  while (nodes->len >= LEAST && !context->stopped)
+    {
+      g_autoptr (GPtrArray) group = take_group (nodes);
+      if (group->len >= LEAST)
+        merge_group (context, group);
+    }
 }
 
 /* Split takes its sizes as an input from opset 13 on. */

@@ -219,6 +219,21 @@ test_product_is_output (void)
   assert_refused (model, "merge-matmuls", "output of the graph");
 }
 
+/* One value, six products, two groups in turns. */
+static void
+test_two_groups (void)
+{
+  g_autoptr (IrModel) model = merged (
+      HEAD THREE
+      " => (float[n,3,18] y) { p = irscope.MatMulAdd (x, W, B)  a = MatMul (x, W)  "
+      "q = irscope.MatMulAdd (x, V, C)  b = MatMul (x, V)  r = irscope.MatMulAdd (x, U, D)  "
+      "c = MatMul (x, U)  y = Concat <axis: int = -1> (r, q, p, c, b, a) }");
+
+  g_assert_cmpuint (count (model, "MatMulAdd"), ==, 1);
+  g_assert_cmpuint (count (model, "MatMul"), ==, 1);
+  g_assert_cmpuint (count (model, "Split"), ==, 2);
+}
+
 /* -- fusions that must not happen -- */
 
 /* A mask with more batches than the scores makes the result bigger. */
@@ -275,6 +290,7 @@ main (int argc, char **argv)
   g_test_add_func ("/fusions/contents that inference knows are constant", test_known_contents);
   g_test_add_func ("/fusions/equal contents are shared", test_equal_contents);
   g_test_add_func ("/fusions/three products become one", test_three_products);
+  g_test_add_func ("/fusions/products of one value merge in groups", test_two_groups);
   g_test_add_func ("/fusions/two products stay", test_two_products);
   g_test_add_func ("/fusions/a product that is an output stays", test_product_is_output);
   g_test_add_func ("/fusions/a mask that makes the scores bigger is refused", test_mask_that_grows);

@@ -25,7 +25,7 @@ warnings.simplefilter('ignore', DeprecationWarning)
 GUI, CLI, WRONG_GUI, WRONG_CLI, DATA = map(os.path.abspath, sys.argv[1:6])
 SHOTS = sys.argv[6] if len(sys.argv) > 6 else None
 DIGITS = os.path.join(DATA, 'examples', 'digits.onnx')
-PATIENCE_S = int(os.environ.get('IRSCOPE_PATIENCE_S', 20))
+PATIENCE_S = int(os.environ.get('IRSCOPE_PATIENCE_S', 60))
 STATES = {'added': 'new', 'removed': 'removed', 'changed': 'changed'}
 
 # What the accessibility bus prints must not come between the lines of the result.

@@ -66,6 +66,25 @@ when_inner_is_lossless (IrMatch *match)
   return TRUE;
 }
 
+/* Text depends on the type of a number; and what an integer cannot hold becomes something else from
+ * a float than from an integer. */
+static gboolean
+when_mergeable (IrMatch *match)
+{
+  IrDtype from = ir_value_dtype (ir_match_value (match, "x"));
+  IrDtype over = ir_value_dtype (ir_match_node (match, "inner")->outputs[0]);
+  IrDtype to = ir_value_dtype (ir_match_root (match)->outputs[0]);
+  IrDtypeKind kind = ir_dtype_kind (to);
+
+  if (to == IR_DTYPE_STRING)
+    return ir_match_fail (match, "the text of a number depends on its type");
+  if ((kind == IR_DTYPE_KIND_SINT || kind == IR_DTYPE_KIND_UINT) && ir_dtype_is_float (over) &&
+      !holds_all (to, from))
+    return ir_match_fail (match, "what %s does not hold becomes another one from %s than from %s",
+                          ir_dtype_name (to), ir_dtype_name (over), ir_dtype_name (from));
+  return when_inner_is_lossless (match);
+}
+
 static gboolean
 when_back (IrMatch *match)
 {
@@ -108,10 +127,11 @@ static const IrRule rules[] = {
     " y = Neg (b) }",
     when_back },
   { "merge-casts", "(Cast@outer (Cast@inner ?x))", "(Cast{@outer} ?x)", IR_CLASS_EXACT,
-    "A cast to a wider type before another cast does not matter.",
+    "A cast to a wider type before another cast does not matter, but to text, or to integers that do "
+    "not hold all values.",
     "(float16[n,4] x) => (double[n,4] y) { a = Cast <to: int = 1> (x)  y = Cast <to: int = 11> (a) "
     "}",
-    when_inner_is_lossless },
+    when_mergeable },
   { NULL },
 };
 

@@ -735,10 +735,10 @@ merge (const Pair *pair)
     ir_edit_set_output (edit, b->node, i, NULL);
   ir_edit_step_map_node (edit, b->node->id, a->node->id);
   ir_edit_step_map_node (edit, a->node->id, a->node->id);
-  ir_pass_remove_node (context, b->node);
   if (a->is_scan)
     set_attrs (context, &m, a->node);
   set_ends (context, &m, a);
+  ir_pass_remove_node (context, b->node); /* last: what only it read goes with it */
   return TRUE;
 }
 

@@ -6,10 +6,10 @@
  * By the reference kernels, or without one where elements only move (fold-direct.c), in topological
  * order, so a chain folds in one run. Not folded: random
  * operators, operators with subgraphs, Constant (it is one), QuantizeLinear and its kin (the
- * pattern is what quantized back ends look for), and results above the limit (a ConstantOfShape can
- * be huge). An overridable initializer is no constant. A result that is an output of the graph
- * becomes an initializer under the output's name. Source: ONNX Runtime ConstantFolding;
- * onnx-simplifier. */
+ * pattern is what quantized back ends look for), and results above the limit that are bigger than
+ * what they are made of (a ConstantOfShape can be huge). An overridable initializer is no constant.
+ * A result that is an output of the graph becomes an initializer under the output's name. Source:
+ * ONNX Runtime ConstantFolding; onnx-simplifier. */
 #include "config.h"
 
 #include "passes/fold-direct.h"
@@ -90,6 +90,21 @@ fold_by_type (const IrNode *node, IrTensor **outputs)
   return outputs[0] != NULL;
 }
 
+/* Bytes that a result may have: the limit, or as many as what it is made of, as a Transpose of
+ * weights has. */
+static gsize
+most_bytes (const IrPassContext *context, const IrNode *node)
+{
+  gsize bytes = 0;
+
+  ir_node_for_each_input (node, slot, value)
+    {
+      const IrTensor *constant = ir_value_constant (value);
+      bytes += constant != NULL ? ir_tensor_n_bytes (constant) : 0;
+    }
+  return MAX (bytes, context->fold_limit_bytes);
+}
+
 static gboolean
 small_enough (IrPassContext *context, const IrNode *node, const char **why)
 {
@@ -98,9 +113,9 @@ small_enough (IrPassContext *context, const IrNode *node, const char **why)
       gsize bytes;
 
       if (node->outputs[i] != NULL && node->outputs[i]->type != NULL &&
-          ir_type_n_bytes (node->outputs[i]->type, &bytes) && bytes > context->fold_limit_bytes)
+          ir_type_n_bytes (node->outputs[i]->type, &bytes) && bytes > most_bytes (context, node))
         {
-          *why = "the result is bigger than the limit";
+          *why = "the result is bigger than the limit, and than what it is made of";
           return FALSE;
         }
     }
@@ -151,7 +166,7 @@ evaluate (IrPassContext *context,
     return TRUE;
   ir_node_for_each_input (node, i, value)
     inputs[i] = ir_value_constant (value);
-  if (ir_eval_node (node, inputs, outputs, backend_of (context, node), context->fold_limit_bytes,
+  if (ir_eval_node (node, inputs, outputs, backend_of (context, node), most_bytes (context, node),
                     &error))
     {
       for (guint i = 0; i < node->n_outputs && *why == NULL; i++)
@@ -308,8 +323,10 @@ static const IrRule rules[] = {
 const IrPass ir_pass_fold_constants = {
   .name = "fold-constants",
   .title = "Fold constants",
-  .doc = "Computes nodes whose inputs are all constant, and Shape and Size of values of known "
-         "shape. Random operators, quantization and results above a limit are left alone.",
+  .doc =
+      "Computes nodes whose inputs are all constant, and Shape and Size of values of known "
+      "shape. Random operators, quantization and results above a limit that outgrow what they are "
+      "made of are left alone.",
   .source = "ONNX Runtime ConstantFolding; onnx-simplifier",
   .step_class = IR_CLASS_EXACT,
   .needs = "shapes",

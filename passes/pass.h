@@ -40,7 +40,7 @@ struct _IrPassContext
   const char *const *disabled_rules; /* (nullable) NULL-terminated */
   gboolean record_refusals;
   GCancellable *cancellable;
-  gsize fold_limit_bytes;      /* constant folding: largest result */
+  gsize fold_limit_bytes;      /* constant folding: largest result that outgrows its constants */
   const IrBackend *backend;    /* (nullable) constant folding: whose kernels; NULL: reference */
   gint64 opset;                /* upgrade-opset: version of ai.onnx; 0: the newest */
   gboolean stopped;            /* the policy said stop */

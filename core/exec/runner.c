@@ -20,8 +20,12 @@ struct _IrExecutable
   IrModel *source;
   IrRunOptions options;
   IrThreads *threads;
-  IrPrepared *prepared; /* (nullable) for the shapes of the last run */
+  GPtrArray *plans;     /* of IrPrepared, by shapes of inputs, that of the last run first */
+  IrPrepared *prepared; /* (nullable) the one of them for the shapes of the last run */
+  guint64 constant_bytes;
 };
+
+#define MAX_PLANS 4 /* that are kept for shapes that may come again */
 
 static gint64
 now_ns (void)
@@ -716,6 +720,53 @@ memory_limit (const IrExecutable *executable)
              : ir_exec_default_memory_limit () + ir_capture_budget (&executable->options);
 }
 
+static guint64
+constant_bytes (const IrModel *model)
+{
+  guint64 bytes = 0;
+
+  for (guint i = 1; i < model->values->len; i++)
+    {
+      const IrValue *value = model->values->pdata[i];
+      if (value->state == IR_STATE_LIVE && value->initializer != NULL)
+        bytes += ir_tensor_n_bytes (value->initializer);
+    }
+  return bytes;
+}
+
+/* Leaves room for one more. Plans that wait for their shapes to come again, with an arena and
+ * packed constants each, hold at most half of the memory that a run may use. */
+static void
+forget_plans (IrExecutable *executable)
+{
+  GPtrArray *plans = executable->plans;
+  guint64 held = 0;
+  guint n = 0;
+
+  for (; n < MIN (plans->len, MAX_PLANS - 1); n++)
+    {
+      held += ((IrPrepared *) plans->pdata[n])->memplan->peak_bytes + executable->constant_bytes;
+      if (held > memory_limit (executable) / 2)
+        break;
+    }
+  g_ptr_array_set_size (plans, (gint) n);
+}
+
+static IrPrepared *
+find_plan (IrExecutable *executable, const char *shapes)
+{
+  GPtrArray *plans = executable->plans;
+
+  for (guint i = 0; i < plans->len; i++)
+    if (strcmp (((IrPrepared *) plans->pdata[i])->shapes, shapes) == 0)
+      {
+        IrPrepared *found = g_ptr_array_steal_index (plans, i);
+        g_ptr_array_insert (plans, 0, found);
+        return found;
+      }
+  return NULL;
+}
+
 static gboolean
 prepare (IrExecutable *executable, GHashTable *inputs, GError **error)
 {
@@ -724,11 +775,15 @@ prepare (IrExecutable *executable, GHashTable *inputs, GError **error)
   if (shapes == NULL)
     return FALSE;
   if (executable->prepared == NULL || strcmp (executable->prepared->shapes, shapes) != 0)
+    executable->prepared = find_plan (executable, shapes);
+  if (executable->prepared == NULL)
     {
-      g_clear_pointer (&executable->prepared, ir_prepared_free);
+      forget_plans (executable);
       executable->prepared = ir_prepared_new (
           executable->base, inputs, executable->options.backend, ir_threads_n (executable->threads),
           executable->options.parallel, g_steal_pointer (&shapes), error);
+      if (executable->prepared != NULL)
+        g_ptr_array_insert (executable->plans, 0, executable->prepared);
     }
   return executable->prepared != NULL && ir_tuner_next (executable->prepared, error) &&
          make_arena (executable->prepared, memory_limit (executable), error) &&
@@ -768,6 +823,8 @@ ir_executable_new (IrModel *model, const IrRunOptions *options, GError **error)
   executable->base = ir_exec_expand (model, error);
   if (executable->base == NULL)
     return NULL;
+  executable->plans = g_ptr_array_new_with_free_func ((GDestroyNotify) ir_prepared_free);
+  executable->constant_bytes = constant_bytes (executable->base);
   executable->threads = ir_threads_new (executable->options.n_threads);
   ir_threads_set_deterministic (executable->threads, executable->options.deterministic);
   g_autoptr (IrSchedule)
@@ -784,7 +841,7 @@ ir_executable_free (IrExecutable *executable)
 {
   if (executable == NULL)
     return;
-  g_clear_pointer (&executable->prepared, ir_prepared_free);
+  g_clear_pointer (&executable->plans, g_ptr_array_unref);
   g_clear_pointer (&executable->options.chosen, g_array_unref);
   ir_threads_free (executable->threads);
   g_clear_pointer (&executable->base, ir_model_unref);

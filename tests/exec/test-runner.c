@@ -125,6 +125,63 @@ test_symbolic_shapes (void)
     }
 }
 
+static int n_prepared; /* of prepare_counted() */
+
+static gpointer
+prepare_counted (IrCall *call, GError **error)
+{
+  n_prepared++;
+  return ir_backend_find ("cpu")->prepare (call, error);
+}
+
+/* Sizes that take turns are planned once each, and give what they gave; after many others the
+ * first are forgotten. */
+static void
+test_shapes_in_turns (void)
+{
+  g_autoptr (GError) error = NULL;
+  g_auto (Chain) c = { 0 };
+  chain_init (&c, "float[rows,3]");
+  IrBackend counted = *ir_backend_find ("cpu");
+  counted.prepare = prepare_counted;
+  IrRunOptions options = { .backend = &counted, .n_threads = 1 };
+  g_autoptr (IrExecutable) executable = ir_executable_new (c.b.model, &options, &error);
+  g_assert_no_error (error);
+  g_autoptr (GPtrArray) first = g_ptr_array_new_with_free_func ((GDestroyNotify) ir_tensor_unref);
+  int n_each = 0;
+  n_prepared = 0;
+  for (gint64 i = 0; i < 9; i++)
+    {
+      gint64 rows = 1 + i % 3;
+      g_autofree char *type = g_strdup_printf ("float[%" G_GINT64_FORMAT ",3]", rows);
+      g_autoptr (GHashTable) inputs = inputs_new ();
+      inputs_add (inputs, c.x, tensor_random (type, 3));
+      g_autoptr (IrRun) run = ir_executable_run (executable, inputs, NULL, NULL, &error);
+      g_assert_no_error (error);
+      if (i < 3)
+        g_ptr_array_add (first, ir_tensor_ref (ir_run_value (run, c.y->id)));
+      else
+        g_assert_true (ir_tensor_equal (ir_run_value (run, c.y->id), first->pdata[i % 3]));
+      n_each = i == 0 ? n_prepared : n_each;
+    }
+  g_assert_cmpint (n_each, >, 0);
+  g_assert_cmpint (n_prepared, ==, 3 * n_each);
+  for (gint64 rows = 3; rows <= 7; rows++)
+    {
+      g_autofree char *type = g_strdup_printf ("float[%" G_GINT64_FORMAT ",3]", rows);
+      g_autoptr (GHashTable) inputs = inputs_new ();
+      inputs_add (inputs, c.x, tensor_random (type, 3));
+      g_autoptr (IrRun) run = ir_executable_run (executable, inputs, NULL, NULL, &error);
+      g_assert_no_error (error);
+    }
+  g_assert_cmpint (n_prepared, ==, 7 * n_each);
+  g_autoptr (GHashTable) inputs = inputs_new ();
+  inputs_add (inputs, c.x, tensor_random ("float[1,3]", 3));
+  g_autoptr (IrRun) run = ir_executable_run (executable, inputs, NULL, NULL, &error);
+  g_assert_no_error (error);
+  g_assert_cmpint (n_prepared, ==, 8 * n_each);
+}
+
 static void
 test_capture_all (void)
 {
@@ -825,6 +882,7 @@ main (int argc, char **argv)
   g_test_add_func ("/run/a planned run equals evaluating node by node",
                    test_equals_direct_evaluation);
   g_test_add_func ("/run/symbols take the sizes of the inputs", test_symbolic_shapes);
+  g_test_add_func ("/run/plans of shapes that come again are kept", test_shapes_in_turns);
   g_test_add_func ("/run/capturing all keeps every value", test_capture_all);
   g_test_add_func ("/run/capturing chosen values keeps these", test_capture_chosen);
   g_test_add_func ("/run/capturing statistics keeps no tensors", test_capture_stats);

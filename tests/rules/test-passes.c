@@ -1,6 +1,7 @@
 /* The runner and the engine: policies, keys, costs, refusals, limits, cancelling, size. */
 #include "config.h"
 
+#include "core/ir/dump.h"
 #include "tests/rules/pass-test.h"
 
 #include <glib/gstdio.h>
@@ -272,6 +273,47 @@ test_cancel (void)
   test_verify (model);
 }
 
+/* Above the limit a result folds that is no bigger than what it is made of. */
+static void
+test_fold_limit (void)
+{
+  g_autoptr (IrModel) model = model_of (
+      "<ir_version: 8, opset_import: [\"\" : 17]> g (float[n,2] x) => (float[n,3] y, float[3,3] z) "
+      "<float[3,2] w = {1, 2, 3, 4, 5, 6}, int64[2] s = {3, 3}> { t = Transpose (w)  "
+      "y = MatMul (x, t)  c = ConstantOfShape (s)  z = Neg (c) }");
+  IrPipelineOptions options = defaults ();
+  IrPipelineResult result;
+
+  options.fold_limit_bytes = 20;
+  options.record_refusals = TRUE;
+  run (model, "fold-constants", &options, &result);
+  g_assert_cmpuint (result.n_steps, ==, 1);
+  g_assert_cmpstr (ir_history_step (model, 1)->reason, ==, "t = [[1, 3, 5], [2, 4, 6]]");
+}
+
+/* A pass that fails in its middle leaves nothing behind: no node of a newer opset. */
+static void
+test_failure_is_taken_back (void)
+{
+  g_autoptr (IrModel) model = model_of (
+      "<ir_version: 8, opset_import: [\"\" : 9]> g (float[3] a, float[2] b, float[n,m,o] x) => "
+      "(float[3] y, float[n,m,o] z) <int64[2] i = {2, 0}> { y = Scatter (a, i, b)  "
+      "r = Relu (x)  z = Softmax (r) }");
+  g_autofree char *start = ir_model_dump (model), *end = NULL;
+  g_autoptr (GError) error = NULL;
+  const char *names[] = { "upgrade-opset", NULL };
+  g_autoptr (IrPipeline) pipeline = ir_pipeline_new_from_names (names, &error);
+  IrPipelineOptions options = defaults ();
+
+  g_assert_no_error (error);
+  options.opset = 13;
+  g_assert_false (ir_pipeline_run (model, pipeline, &options, NULL, NULL, &error));
+  g_assert_nonnull (strstr (error->message, "cannot be upgraded to opset 13"));
+  end = ir_model_dump (model);
+  g_assert_cmpstr (end, ==, start);
+  g_assert_cmpuint (ir_history_cursor (model), ==, 0);
+}
+
 /* A long chain whose every second node goes: the work list must not look at all nodes each time. */
 static void
 test_long_chain (void)
@@ -361,6 +403,8 @@ int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/passes/what outgrows its constants folds up to a limit only", test_fold_limit);
+  g_test_add_func ("/passes/a pass that fails takes back what it did", test_failure_is_taken_back);
   g_test_add_func ("/passes/a skipped step is skipped by its key in a re-run", test_skip);
   g_test_add_func ("/passes/a policy that says stop ends the pipeline", test_stop);
   g_test_add_func ("/passes/rules above the class do not apply", test_class);

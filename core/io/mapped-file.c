@@ -341,6 +341,25 @@ ir_mapped_file_set_scattered (IrMappedFile *file, gboolean scattered)
 }
 
 /**
+ * ir_mapped_file_give_back:
+ * @data: bytes, of any memory
+ * @length: how many
+ *
+ * For those who have made what they need of @data, as packed weights: the pages that lie whole
+ * within it leave the memory of the process if they are of a mapped file. When they are read again
+ * they come from the file.
+ */
+void
+ir_mapped_file_give_back (gconstpointer data, gsize length)
+{
+  guintptr mask = (guintptr) sysconf (_SC_PAGESIZE) - 1;
+  guintptr start = ((guintptr) data + mask) & ~mask, end = ((guintptr) data + length) & ~mask;
+
+  if (start < end && find_guard ((guintptr) data) != NULL)
+    madvise ((void *) start, end - start, MADV_DONTNEED);
+}
+
+/**
  * ir_mapped_file_is_mapped:
  * @file: a file
  *

@@ -15,4 +15,5 @@ const char *ir_mapped_file_path (const IrMappedFile *file);
 GBytes *ir_mapped_file_bytes (IrMappedFile *file);
 gboolean ir_mapped_file_check (const IrMappedFile *file, GError **error);
 gboolean ir_mapped_file_is_mapped (const IrMappedFile *file);
+void ir_mapped_file_give_back (gconstpointer data, gsize length);
 void ir_mapped_file_set_scattered (IrMappedFile *file, gboolean scattered);

@@ -1,6 +1,7 @@
 /* Damaged, hostile and changing files: nothing crashes, everything is said. */
 #include "config.h"
 
+#include "core/io/mapped-file.h"
 #include "core/io/protobuf.h"
 #include "tests/io/models.h"
 
@@ -42,6 +43,44 @@ try_onnx (const guint8 *data, gsize length, GPtrArray *problems)
       g_assert_nonnull (again);
     }
   return model != NULL;
+}
+
+static long
+resident_file_kib (void)
+{
+  g_autofree char *status = NULL;
+
+  g_assert_true (g_file_get_contents ("/proc/self/status", &status, NULL, NULL));
+  const char *line = strstr (status, "RssFile:");
+  g_assert_nonnull (line);
+  return strtol (line + strlen ("RssFile:"), NULL, 10);
+}
+
+/* Pages of a mapped file that are given back leave the memory, and come again when read. */
+static void
+test_give_back (void)
+{
+  gsize length = 16 << 20;
+  g_autofree char *folder = g_dir_make_tmp ("irscope-io-XXXXXX", NULL);
+  g_autofree char *path = g_build_filename (folder, "weights", NULL);
+  g_autofree char *content = g_malloc (length);
+  g_autoptr (GError) error = NULL;
+
+  for (gsize i = 0; i < length; i++)
+    content[i] = (char) (i / 4096 + i);
+  g_assert_true (g_file_set_contents (path, content, (gssize) length, &error));
+  g_autoptr (IrMappedFile) file = ir_mapped_file_open (path, &error);
+  g_assert_no_error (error);
+  g_autoptr (GBytes) bytes = ir_mapped_file_bytes (file);
+  const char *data = g_bytes_get_data (bytes, NULL);
+  g_assert_cmpint (memcmp (data, content, length), ==, 0);
+  long all = resident_file_kib ();
+  ir_mapped_file_give_back (data + 100, length - 200);
+  ir_mapped_file_give_back (content, length); /* not of a file: stays what it is */
+  g_assert_cmpint (resident_file_kib (), <, all - 15 * 1024);
+  g_assert_cmpint (memcmp (data, content, length), ==, 0);
+  g_unlink (path);
+  g_rmdir (folder);
 }
 
 static void
@@ -632,6 +671,7 @@ int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/io/damage/pages that are given back come again", test_give_back);
   g_test_add_func ("/io/damage/a model cut at any byte is read as far as it goes", test_truncation);
   g_test_add_func ("/io/damage/flipped bits of ONNX do no harm", test_flips_onnx);
   g_test_add_func ("/io/damage/flipped bits of text and JSON do no harm", test_flips_text);

@@ -7,17 +7,18 @@
 #include "config.h"
 
 #include "core/exec/cpu/winograd.h"
+#include "core/io/mapped-file.h"
 #include "core/op/infer-window.h"
 
 #include <omp.h>
 #include <oneapi/dnnl/dnnl.h>
 #include <string.h>
 
-#define MAX_AXES 3
-#define PIECE 5e8  /* multiply-adds between two looks at whether the call is to stop */
-#define WIDE_STEP 64 /* maps of a piece are a multiple, which all blocked layouts divide */
-#define MAP_STEP 8 /* or of this, where so many take too long */
-#define RESIDUAL 3 /* input that is added, of the forms that have one */
+#define MAX_AXES  3
+#define PIECE     5e8 /* multiply-adds between two looks at whether the call is to stop */
+#define WIDE_STEP 64  /* maps of a piece are a multiple, which all blocked layouts divide */
+#define MAP_STEP  8   /* or of this, where so many take too long */
+#define RESIDUAL  3   /* input that is added, of the forms that have one */
 
 typedef struct
 {
@@ -573,6 +574,16 @@ has_constant_weights (const IrNode *node)
          (bias == NULL || ir_value_constant (bias) != NULL);
 }
 
+/* What is packed is not read again. */
+static void
+give_back_weights (const IrCall *call)
+{
+  const IrTensor *weights = ir_call_input (call, 1);
+
+  if (has_constant_weights (call->node))
+    ir_mapped_file_give_back (ir_tensor_data (weights), ir_tensor_n_bytes (weights));
+}
+
 /* Asked for, or likely to be faster; weights of each run are not worth transforming. */
 static gboolean
 takes_winograd (const IrNode *node, const CpuDirectShape *shape)
@@ -610,6 +621,7 @@ run_winograd (State *state,
         return FALSE;
       state->winograd_from = w;
       state->winograd_bias = b;
+      give_back_weights (call);
     }
   return cpu_winograd_run (state->winograd, call, epilogue, x, y);
 }
@@ -633,6 +645,7 @@ pack_direct (State *state, const IrCall *call, const CpuDirectShape *shape)
     return FALSE;
   state->packed_from = w;
   state->packed_bias = b;
+  give_back_weights (call);
   return TRUE;
 }
 

@@ -663,9 +663,9 @@ write_softmax (IrUpgrade *upgrade, const IrFormChange *change, IrNode *node, GEr
     return cannot (error, "attribute axis is given by the caller of the function");
   if (rank != IR_RANK_UNKNOWN && axis < 0)
     axis += rank;
-  if (axis == rank - 1 || is_empty (x))
+  if (axis == rank - 1 || is_empty (x) || rank == 0) /* a scalar has no axis to be flattened at */
     {
-      ir_edit_set_attr (edit, node, ir_attr_int (context, "axis", axis));
+      ir_edit_set_attr (edit, node, ir_attr_int (context, "axis", rank == 0 ? -1 : axis));
       return TRUE;
     }
   if (!can_unflatten (upgrade, x->type))

@@ -281,23 +281,7 @@ visit (IrPassContext *context, IrNode *node)
 static gboolean
 run (IrPassContext *context, GError **error)
 {
-  g_autoptr (GPtrArray) graphs = ir_pass_graphs (context);
-
-  for (guint i = 0; i < graphs->len; i++)
-    {
-      g_autoptr (GPtrArray) nodes = ir_graph_nodes (graphs->pdata[i]);
-
-      for (guint k = 0; k < nodes->len && !context->stopped; k++)
-        {
-          IrNode *node = nodes->pdata[k];
-
-          if (ir_pass_cancelled (context, error))
-            return FALSE;
-          if (node->state == IR_STATE_LIVE)
-            visit (context, node);
-        }
-    }
-  return TRUE;
+  return ir_pass_visit_nodes (context, visit, error);
 }
 
 static const IrRule rules[] = {

@@ -592,6 +592,38 @@ ir_pass_graphs (IrPassContext *context)
 }
 
 /**
+ * ir_pass_visit_nodes:
+ * @context: a pass that runs
+ * @visit: called with each node that is still live; may write
+ * @error: return location for an error
+ *
+ * Goes through the nodes of all graphs that may be rewritten, as they were when their graph came.
+ *
+ * Returns: %FALSE with an error if cancelled
+ */
+gboolean
+ir_pass_visit_nodes (IrPassContext *context, IrPassVisit visit, GError **error)
+{
+  g_autoptr (GPtrArray) graphs = ir_pass_graphs (context);
+
+  for (guint i = 0; i < graphs->len; i++)
+    {
+      g_autoptr (GPtrArray) nodes = ir_graph_nodes (graphs->pdata[i]);
+
+      for (guint k = 0; k < nodes->len && !context->stopped; k++)
+        {
+          IrNode *node = nodes->pdata[k];
+
+          if (ir_pass_cancelled (context, error))
+            return FALSE;
+          if (node->state == IR_STATE_LIVE)
+            visit (context, node);
+        }
+    }
+  return TRUE;
+}
+
+/**
  * ir_pass_is_open:
  * @node: a node
  *

@@ -51,6 +51,8 @@ void ir_pass_take_name (IrPassContext *context, const IrValue *old, IrValue *fre
 void ir_pass_replace_node (IrPassContext *context, IrNode *old, IrValue *fresh);
 /* The live main graph, bodies of functions, and subgraphs of both, outer ones first. */
 GPtrArray *ir_pass_graphs (IrPassContext *context);
+typedef void (*IrPassVisit) (IrPassContext *context, IrNode *node);
+gboolean ir_pass_visit_nodes (IrPassContext *context, IrPassVisit visit, GError **error);
 /* In the body of a function: some attribute is that of the call. */
 gboolean ir_pass_is_open (const IrNode *node);
 /* A new initializer; functions have none, there it is a Constant. */

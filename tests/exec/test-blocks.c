@@ -704,6 +704,64 @@ test_there_and_back (void)
     }
 }
 
+/* Convolutions that are large enough for several threads, which share their pixels or their maps:
+ * same bits for any number of threads, and as the reference has them. */
+static void
+test_sharing (void)
+{
+  /* batch, groups, channels and maps of one, height (one less than the width), window, step */
+  static const gint64 sizes[][7] = {
+    { 1, 1, 16, 96, 48, 1, 1 }, { 1, 1, 96, 16, 48, 1, 1 },  { 3, 1, 20, 24, 31, 1, 1 },
+    { 1, 1, 192, 80, 7, 1, 1 }, { 2, 1, 160, 200, 6, 1, 1 }, { 1, 1, 40, 40, 20, 3, 2 },
+    { 1, 1, 3, 32, 60, 3, 2 },  { 1, 2, 48, 72, 17, 1, 1 },  { 1, 40, 1, 1, 64, 3, 1 },
+    { 2, 200, 1, 1, 15, 3, 1 }, { 1, 320, 1, 1, 15, 5, 2 },  { 1, 96, 1, 1, 40, 4, 1 },
+  };
+  static const char *const ops[] = { "Conv", "irscope.ConvRelu", "irscope.ConvSilu" };
+  IrRunOptions ref = { .backend = ir_backend_find ("ref"), .n_threads = 1 };
+  g_autoptr (GError) error = NULL;
+
+  for (guint k = 0; k < G_N_ELEMENTS (sizes); k++)
+    {
+      const gint64 *s = sizes[k];
+      gint64 dims[] = { s[1] * s[3], s[2], s[5], s[5] };
+      g_autofree char *type = g_strdup_printf ("float[%d,%d,%d,%d]", (int) s[0],
+                                               (int) (s[1] * s[2]), (int) s[4], (int) s[4] + 1);
+      g_autoptr (GRand) rand = g_rand_new_with_seed (k);
+      g_autoptr (GHashTable) inputs = inputs_new ();
+      g_autoptr (IrRun) first = NULL;
+      g_auto (Builder) b = { 0 };
+
+      builder_init (&b, 17);
+      IrValue *x = build_input (&b, "x", type);
+      IrNode *conv = build_node (&b, NULL, ops[k % G_N_ELEMENTS (ops)], 1, x,
+                                 random_constant (&b, "w", rand, 4, dims),
+                                 random_constant (&b, "b", rand, 1, dims), END);
+      build_int (&b, conv, "group", s[1]);
+      build_ints (&b, conv, "strides", 2, (int) s[6], (int) s[6]);
+      build_ints (&b, conv, "pads", 4, (int) s[5] / 2, 0, 0, (int) s[5] / 2);
+      build_output (&b, conv->outputs[0]);
+      build_done (&b);
+      inputs_add (inputs, x, tensor_random (type, k));
+      g_autoptr (IrRun) wanted = ir_model_run (b.model, inputs, &ref, NULL, &error);
+      g_assert_no_error (error);
+      for (guint i = 0; i < 6; i++)
+        {
+          IrRunOptions options = { .backend = ir_backend_find ("cpu"),
+                                   .n_threads = 1 + i % 4,
+                                   .deterministic = i >= 4 };
+          IrValueId y = conv->outputs[0]->id;
+          g_autoptr (IrRun) run = ir_model_run (b.model, inputs, &options, NULL, &error);
+
+          g_assert_no_error (error);
+          assert_close (ir_run_value (run, y), ir_run_value (wanted, y), type);
+          if (first == NULL)
+            first = g_steal_pointer (&run);
+          else
+            g_assert_true (ir_tensor_equal (ir_run_value (run, y), ir_run_value (first, y)));
+        }
+    }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -717,6 +775,7 @@ main (int argc, char **argv)
   g_test_add_func ("/blocks/a NaN stays one", test_nan);
   g_test_add_func ("/blocks/depthwise windows of any size agree with the reference",
                    test_depthwise);
+  g_test_add_func ("/blocks/threads share pixels or maps, and give the same bits", test_sharing);
   g_test_add_func ("/blocks/poolings of rows agree with the reference", test_pools);
   g_test_add_func ("/blocks/convolutions by Winograd agree with the reference", test_winograd);
   g_test_add_func ("/blocks/Winograd is taken where it is worth it, or asked for", test_choice);

@@ -127,6 +127,7 @@ tile (const CpuPanel *panel, gint64 pixel, const int n_pixels, const int n_maps)
   gint64 at[CPU_MOST_PIXELS];
   const float *w = panel->w;
   float *y = panel->y + pixel * LANES;
+  guintptr ahead = panel->ahead, next = (guintptr) (n_pixels * panel->pixel_bytes);
   gboolean inside = corners_of (panel, pixel, at, n_pixels);
 
 #pragma GCC unroll 8
@@ -148,6 +149,14 @@ tile (const CpuPanel *panel, gint64 pixel, const int n_pixels, const int n_maps)
           for (int p = 0; p < n_pixels; p++)
             from[p] = inside ? panel->x + (at[p] + panel->steps[tap])
                              : under_tap (panel, pixel + p, at[p], tap);
+          for (gint64 line = 0; line < panel->ahead_lines; line++, ahead += CPU_LINE)
+            __builtin_prefetch ((gconstpointer) ahead, 0, 2);
+          if (panel->n_taps == 1) /* of larger windows the neighbours' have most */
+            {
+#pragma GCC unroll 8
+              for (int p = 0; p < n_pixels; p++)
+                __builtin_prefetch ((gconstpointer) ((guintptr) from[p] + next), 0, 3);
+            }
           if (end - first == 3) /* of a picture: known, the loop vanishes */
             {
 #pragma GCC unroll 4

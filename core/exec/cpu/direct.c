@@ -20,11 +20,16 @@
 #define MOST_PLACES  65536     /* taps of all pixels that a table is kept for */
 #define FEW_CHANNELS 4         /* of a picture: they stand together by themselves */
 
+/* Multiplications that take as long as an element of a loop over vectors. */
+#define PRODUCTS_PER_ELEMENT  16
+#define DEPTHWISE_PER_ELEMENT 4
+
 struct _CpuDirect
 {
   CpuDirectShape shape;
   const CpuVectorUnit *unit;
   gboolean depthwise;
+  gboolean by_rows;                   /* threads share the pixels, and else the maps */
   gint64 in_plane, out_plane, n_taps; /* pixels */
   gint64 in_block;                    /* elements from one pixel of the input to the next */
   gint64 n_groups;                    /* of channels that share their weights' lanes */
@@ -80,6 +85,23 @@ static gboolean
 is_depthwise (const CpuDirectShape *shape)
 {
   return shape->groups > 1 && shape->channels == 1 && shape->maps == 1;
+}
+
+/* How threads share a convolution. What a thread has written lies in its own cache, so it should
+ * read that again: if all convolutions in a row are shared by pixels, only the edges of the parts
+ * come from the other cores, but each thread reads all weights; if they are shared by maps, each
+ * reads its own weights and the whole input. Depthwise ones have next to no weights and either way
+ * read what is their own, as long as their neighbours, which are thought to be of one by one and a
+ * sixth of the channels, are shared in the same way. */
+static gboolean
+shares_pixels (const CpuDirectShape *s)
+{
+  gint64 in = s->in[0] * s->in[1], out = s->out[0] * s->out[1];
+
+  if (is_depthwise (s))
+    return in > s->groups * 8 / 7;
+  return s->groups * (in * s->channels + out * s->maps) >
+         8 * s->groups * s->maps * s->channels * s->kernel[0] * s->kernel[1];
 }
 
 /**
@@ -240,6 +262,7 @@ cpu_direct_new (const CpuDirectShape *shape, guint lanes)
   direct->n_taps = shape->kernel[0] * shape->kernel[1];
   direct->in_block = cpu_direct_in_block (shape, lanes);
   fill_groups (direct);
+  direct->by_rows = shares_pixels (shape);
   direct->corners = g_new (gint32, direct->out_plane);
   direct->rows = g_new (gint32, direct->out_plane);
   direct->columns = g_new (gint32, direct->out_plane);
@@ -302,9 +325,10 @@ group_blocks (const CpuDirect *direct, gint64 group)
 static guint
 group_panels (const CpuDirect *direct, gint64 group)
 {
-  guint most = direct->unit->most_blocks;
+  guint most = direct->unit->most_blocks,
+        n = ((guint) group_blocks (direct, group) + most - 1) / most;
 
-  return ((guint) group_blocks (direct, group) + most - 1) / most;
+  return n >= 3 && n % 2 != 0 && !direct->by_rows && !direct->depthwise ? n + 1 : n;
 }
 
 /* First block of maps of a panel, in its group; as even as whole blocks go. */
@@ -436,10 +460,10 @@ n_tiles_of (const CpuDirect *direct, gint64 n_blocks)
   return (direct->out_plane + most - 1) / most;
 }
 
-/* @ahead: (nullable): the next part's @n_ahead weights */
+/* @ahead: (nullable): the @n_ahead weights that are needed next */
 static void
 run_tiles (const Job *job,
-           const CpuPanel *panel,
+           CpuPanel *panel,
            gint64 n_blocks,
            gint64 first,
            gint64 end,
@@ -454,7 +478,7 @@ run_tiles (const Job *job,
       gint64 pixel = plane * tile / n_tiles, n = plane * (tile + 1) / n_tiles - pixel;
 
       if (ahead != NULL)
-        cpu_fetch_ahead (ahead, n_ahead, tile - first, end - first);
+        cpu_fetch_ahead (panel, ahead, n_ahead, tile - first, end - first);
       (direct->depthwise ? direct->unit->depthwise : direct->unit->tiles[n_blocks])[n](panel,
                                                                                        pixel);
     }
@@ -513,6 +537,8 @@ run_panel (const Job *job, gint64 sample, gint64 group, guint index, gint64 firs
                                        ((plane + n_tiles - 1) / n_tiles)),
                         1);
   const float *weights = direct->weights + packed * lanes * channels * direct->n_taps;
+  const float *weights_end = direct->weights + direct->packed_blocks[direct->n_groups] * lanes *
+                                                   channels * direct->n_taps;
   CpuPanel panel = job->panel;
 
   panel.bias = direct->bias + packed * lanes;
@@ -540,23 +566,25 @@ run_panel (const Job *job, gint64 sample, gint64 group, guint index, gint64 firs
           panel.first = part == 0 ? skip : 0;
           panel.last = then + skip - (to - 1) * direct->in_block;
           /* What follows in the packed weights is the next part, or the next panel. */
+          panel.ahead_lines = 0;
+          const float *ahead = weights + then * channel_weights;
+          gint64 n_ahead = MIN ((then - done) * channel_weights, weights_end - ahead);
           run_tiles (job, &panel, n_blocks, tile, tile_end,
-                     n_parts > 1 ? weights + then * channel_weights : NULL,
-                     MIN (then - done, channels - then) * channel_weights);
+                     then < channels || tile_end == end ? ahead : NULL, n_ahead);
         }
       if (job->after)
         run_after (job, &panel, n_blocks, plane * tile / n_tiles, plane * tile_end / n_tiles);
     }
 }
 
-/* Rows of all blocks of a depthwise convolution with a kernel for its window. */
+/* Rows [first, end) of block @block of a depthwise convolution with a kernel for its window. */
 static void
-run_rows (const Job *job, gint64 part, gint64 n_parts)
+run_rows_of (const Job *job, gint64 block, gint64 first_row, gint64 end_row)
 {
   const CpuDirect *direct = job->direct;
   const CpuDirectShape *s = &direct->shape;
   gint64 lanes = direct->unit->lanes, n_rows = s->out[0], step = s->stride[1], pad = s->pad[1];
-  gint64 total = s->batch * direct->n_groups * n_rows, end = total * (part + 1) / n_parts;
+  gint64 group = block % direct->n_groups;
   CpuPanel panel = job->panel;
   CpuDepthwiseRow row = { .width = s->in[1], .pad = pad, .n = s->out[1] };
 
@@ -564,21 +592,18 @@ run_rows (const Job *job, gint64 part, gint64 n_parts)
   if (row.width + pad >= s->kernel[1])
     row.end = MIN ((row.width + pad - s->kernel[1]) / step + 1, row.n);
   row.end = MAX (row.end, row.inside);
-  for (gint64 i = total * part / n_parts; i < end; i++)
+  panel.bias = direct->bias + group * lanes;
+  for (gint64 i = first_row; i < end_row; i++)
     {
-      gint64 block = i / n_rows, group = block % direct->n_groups;
-      gint64 top = i % n_rows * s->stride[0] - s->pad[0], first = MAX (0, -top);
-      gint64 at = i * row.n * lanes;
+      gint64 top = i * s->stride[0] - s->pad[0], first = MAX (0, -top);
+      gint64 at = (block * n_rows + i) * row.n * lanes;
 
-      if (i % n_rows == 0 && ir_call_stopped (job->call))
-        return;
       row.n_rows = MAX (MIN (s->kernel[0], s->in[0] - top) - first, 0);
       row.x = job->x +
               (block * direct->in_plane + (row.n_rows > 0 ? top + first : 0) * row.width) * lanes;
       row.w = direct->weights + (group * direct->n_taps + first * s->kernel[1]) * lanes;
       row.y = job->y + at;
       row.add = job->epilogue->add != NULL ? job->epilogue->add + at : NULL;
-      panel.bias = direct->bias + group * lanes;
       direct->rows_func (&panel, &row);
       if (job->after)
         {
@@ -588,6 +613,68 @@ run_rows (const Job *job, gint64 part, gint64 n_parts)
           cpu_epilogue (&epilogue, row.y, (guint64) (row.n * lanes), 0);
         }
     }
+}
+
+/* Of @n that all samples have each, those of sample @sample that belong to a part. */
+static void
+share_of_sample (const CpuDirect *direct,
+                 gint64 sample,
+                 gint64 n,
+                 gint64 part,
+                 gint64 n_parts,
+                 gint64 *first,
+                 gint64 *end)
+{
+  gint64 total = direct->shape.batch * n;
+
+  *first = CLAMP (total * part / n_parts - sample * n, 0, n);
+  *end = CLAMP (total * (part + 1) / n_parts - sample * n, 0, n);
+}
+
+static void
+run_rows (const Job *job, gint64 part, gint64 n_parts)
+{
+  const CpuDirect *direct = job->direct;
+  gint64 n_rows = direct->shape.out[0], n_blocks = direct->shape.batch * direct->n_groups;
+  gint64 total = n_blocks * n_rows, begin = total * part / n_parts,
+         stop = total * (part + 1) / n_parts;
+
+  for (gint64 block = 0; block < n_blocks; block++)
+    {
+      gint64 first, end;
+
+      if (direct->by_rows)
+        share_of_sample (direct, block / direct->n_groups, n_rows, part, n_parts, &first, &end);
+      else
+        {
+          first = CLAMP (begin - block * n_rows, 0, n_rows);
+          end = CLAMP (stop - block * n_rows, 0, n_rows);
+        }
+      if (first < end && ir_call_stopped (job->call))
+        return;
+      run_rows_of (job, block, first, end);
+    }
+}
+
+/* Of every panel the same part of the pixels. */
+static void
+run_pixels (const Job *job, gint64 part, gint64 n_parts)
+{
+  const CpuDirect *direct = job->direct;
+  gint64 groups = direct->n_groups;
+
+  for (gint64 i = 0; i < direct->shape.batch * groups; i++)
+    for (guint panel = 0; panel < group_panels (direct, i % groups); panel++)
+      {
+        gint64 n_blocks = panel_start (direct, i % groups, panel + 1) -
+                          panel_start (direct, i % groups, panel);
+        gint64 first, end;
+
+        share_of_sample (direct, i / groups, n_tiles_of (direct, n_blocks), part, n_parts, &first,
+                         &end);
+        if (first < end)
+          run_panel (job, i / groups, i % groups, panel, first, end);
+      }
 }
 
 /* All tiles in one row, counted by how many blocks of maps they have; every thread takes a part. */
@@ -660,6 +747,7 @@ describe (Job *job)
     .width = direct->shape.in[1],
     .in_stride = direct->in_plane * direct->in_block,
     .out_stride = direct->out_plane * direct->unit->lanes,
+    .pixel_bytes = direct->shape.stride[1] * direct->in_block * (gint64) sizeof (float),
     .block = direct->in_block,
     .activation = known ? epilogue->activation : CPU_ACT_NONE,
     .low = epilogue->low,
@@ -688,8 +776,9 @@ cpu_direct_run (const CpuDirect *direct,
   const CpuDirectShape *s = &direct->shape;
   Job job = { .direct = direct, .epilogue = epilogue, .call = call, .x = x, .y = y };
   guint64 work = (guint64) (s->batch * s->groups * s->maps * direct->out_plane) *
-                 (guint64) (s->channels * direct->n_taps);
-  int n_threads = cpu_n_threads (call, work / 32), n_parts = cpu_n_parts (call, work / 32);
+                 (guint64) (s->channels * direct->n_taps) /
+                 (direct->depthwise ? DEPTHWISE_PER_ELEMENT : PRODUCTS_PER_ELEMENT);
+  int n_threads = cpu_n_threads (call, work), n_parts = cpu_n_parts (call, work);
 
   describe (&job);
   /* Blocks that groups share are not complete before all have written their lanes. */
@@ -701,7 +790,9 @@ cpu_direct_run (const CpuDirect *direct,
   rest.add = NULL; /* has been added */
 #pragma omp parallel for num_threads(n_threads) schedule(static)
   for (int part = 0; part < n_parts; part++)
-    (direct->rows_func != NULL ? run_rows : run_part) (&job, part, n_parts);
+    (direct->rows_func != NULL ? run_rows
+     : direct->by_rows         ? run_pixels
+                               : run_part) (&job, part, n_parts);
   if (after)
     cpu_epilogue_all (
         call, &rest, y,

@@ -21,18 +21,6 @@ void cpu_direct_free (CpuDirect *direct);
 const CpuDirectShape *cpu_direct_shape (const CpuDirect *direct);
 /* How many channels stand together in the input that cpu_direct_run() reads. */
 guint cpu_direct_in_block (const CpuDirectShape *shape, guint lanes);
-/* A share of the weights that are needed next, on their way into the cache while this tile is
- * computed: where the output is small, nothing else hides how long they take. */
-static inline void
-cpu_fetch_ahead (const float *weights, gint64 n, gint64 index, gint64 count)
-{
-  const gint64 line = 64 / sizeof (float);
-  gint64 lines = (n + line - 1) / line;
-
-  for (gint64 i = lines * index / count; i < lines * (index + 1) / count; i++)
-    __builtin_prefetch (weights + i * line, 0, 2);
-}
-
 gpointer cpu_direct_memory (gsize bytes);
 gboolean cpu_direct_knows (const CpuEpilogue *epilogue);
 gboolean cpu_direct_pack (CpuDirect *direct, const float *weights, const float *bias);
@@ -60,13 +48,31 @@ typedef struct
   const gint32 *tap_rows, *tap_columns;
   gint64 n_taps, height, width; /* of the input */
   gint64 in_stride, out_stride; /* elements from one block of channels to the next */
+  gint64 pixel_bytes;           /* from the window of one pixel to that of the next */
   gint64 n_blocks, block;       /* of the part: blocks, channels in each */
   gint64 first, last;           /* first channel in the first block, end in the last */
   gint64 lane, lane_end;        /* of maps: first in the first block, end in the last */
   gboolean starts, ends;        /* first part: from the bias; last part: what follows is done */
   CpuActivation activation;     /* NONE, RELU, CLIP, LEAKY_RELU or HARD_SWISH */
   float low, high, alpha;
+  guintptr ahead;     /* address of weights that are needed later */
+  gint64 ahead_lines; /* lines of them to fetch with each tap of a block */
 } CpuPanel;
+
+#define CPU_LINE 64 /* bytes that the caches move together */
+
+/* Weights that are needed after those of @panel are fetched into the cache with its tiles, a few
+ * with each step, since only so many can be on their way: where the output is small, nothing else
+ * hides how long they take. @index: tile, of @count. */
+static inline void
+cpu_fetch_ahead (CpuPanel *panel, const float *weights, gint64 n, gint64 index, gint64 count)
+{
+  gint64 steps = panel->n_blocks * panel->n_taps, n_lines = n * (gint64) sizeof (float) / CPU_LINE;
+  gint64 each = (n_lines + steps * count - 1) / (steps * count);
+
+  panel->ahead = (guintptr) weights + (guintptr) (index * steps * each * CPU_LINE);
+  panel->ahead_lines = index * steps * each < n_lines ? each : 0;
+}
 
 #define CPU_OUTSIDE G_MININT32
 

@@ -26,6 +26,7 @@
 #define LEAST_BYTES   (256 << 10) /* of transformed input at once */
 #define MOST_BYTES    (1 << 20)
 #define MOST_TILES    96
+#define WEIGHT_BYTES  24576 /* of a part of the channels: what stays in the first cache */
 
 struct _CpuWinograd
 {
@@ -335,6 +336,16 @@ transform_in (const Job *job, gint64 first, gint64 n, gint64 from, gint64 end, f
     }
 }
 
+static gint64
+parts_of (const CpuWinograd *w, gint64 n_blocks)
+{
+  gint64 lanes = w->unit->lanes,
+         most = WEIGHT_BYTES / (n_blocks * lanes * lanes * (gint64) sizeof (float));
+
+  return (w->in_blocks + most - 1) / MAX (most, 1);
+}
+
+/* Each product in parts of the channels whose weights stay in the first cache. */
 static void
 multiply (const Job *job, guint index, gint64 n, const float *v, float *m)
 {
@@ -342,24 +353,37 @@ multiply (const Job *job, guint index, gint64 n, const float *v, float *m)
   gint64 lanes = w->unit->lanes, start = panel_start (w, index),
          n_blocks = panel_start (w, index + 1) - start;
   gint64 most = w->unit->most_pixels[n_blocks], n_tiles = (n + most - 1) / most;
-  gint64 n_weights = n_blocks * lanes * w->shape.channels;
+  gint64 block_weights = n_blocks * lanes * lanes;
+  gint64 n_parts = parts_of (w, n_blocks);
   CpuPanel panel = job->product;
 
   panel.in_stride = panel.out_stride = n * lanes;
+  panel.w = w->weights + w->n_products * start * lanes * w->shape.channels;
   for (gint64 k = 0; k < w->n_products; k++)
-    {
-      panel.x = v + k * job->stride;
-      panel.w = w->weights + w->n_products * start * lanes * w->shape.channels + k * n_weights;
-      panel.y = m + k * job->out_stride;
-      for (gint64 tile = 0; tile < n_tiles; tile++)
-        {
-          gint64 pixel = n * tile / n_tiles, end = n * (tile + 1) / n_tiles;
+    for (gint64 part = 0; part < n_parts; part++)
+      {
+        gint64 from = w->in_blocks * part / n_parts, to = w->in_blocks * (part + 1) / n_parts;
+        gint64 n_weights = MIN (to * lanes, w->shape.channels) * n_blocks * lanes -
+                           from * block_weights;
 
-          if (k + 1 < w->n_products)
-            cpu_fetch_ahead (panel.w + n_weights, n_weights, tile, n_tiles);
-          w->unit->tiles[n_blocks][end - pixel](&panel, pixel);
-        }
-    }
+        panel.x = v + k * job->stride + from * panel.in_stride;
+        panel.y = m + k * job->out_stride;
+        panel.n_blocks = to - from;
+        panel.last = to == w->in_blocks ? w->shape.channels - (to - 1) * lanes : lanes;
+        panel.starts = part == 0;
+        panel.ends = part + 1 == n_parts;
+        for (gint64 tile = 0; tile < n_tiles; tile++)
+          {
+            gint64 pixel = n * tile / n_tiles, end = n * (tile + 1) / n_tiles;
+
+            if (k + 1 < w->n_products || !panel.ends)
+              cpu_fetch_ahead (&panel, panel.w + n_weights, n_weights, tile, n_tiles);
+            else
+              panel.ahead_lines = 0;
+            w->unit->tiles[n_blocks][end - pixel](&panel, pixel);
+          }
+        panel.w += n_weights;
+      }
 }
 
 static gboolean
@@ -484,6 +508,7 @@ describe (Job *job)
     .steps = no_steps,
     .n_taps = 1,
     .n_blocks = w->in_blocks,
+    .pixel_bytes = lanes * (gint64) sizeof (float),
     .block = lanes,
     .last = w->shape.channels - (w->in_blocks - 1) * lanes,
     .lane_end = lanes,

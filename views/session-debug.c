@@ -311,7 +311,7 @@ swap_results (IrSession *self)
 static void
 results_changed (IrSession *self)
 {
-  ir_job_free_later (g_steal_pointer (&self->runs[IR_SIDE_AFTER]), (GDestroyNotify) ir_run_unref);
+  ir_session_forget_after (self);
   ir_session_keep_live_selection (self);
   ir_session_changed (self, IR_CHANGED_HISTORY | IR_CHANGED_FRAME | IR_CHANGED_SELECTION |
                                 IR_CHANGED_RUNS | IR_CHANGED_DEBUG);

@@ -4,6 +4,7 @@
 #include "core/layout/scene.h"
 #include "passes/bisect.h"
 #include "views/jobs.h"
+#include "views/session-runs.h"
 #include "views/session.h"
 
 /* The live model with its history. Held by the session and by every job that reads it; the lock
@@ -24,6 +25,23 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (IrTimeline, ir_timeline_unref)
 
 typedef struct _IrPairValues IrPairValues; /* session-values.c */
 
+/* A run of the graph on screen, of which times stay when another has taken its place. */
+typedef struct
+{
+  gatomicrefcount ref_count;
+  guint step;
+  IrRun *run;    /* (nullable): until the next one was compared with it */
+  IrTimes times; /* ms */
+  GArray *nodes; /* of IrTimes, by node id, ms */
+} IrRunRecord;
+
+/* Of a node, by id. */
+typedef struct
+{
+  gboolean compared;
+  IrDifference difference;
+} IrOutputChange;
+
 struct _IrSession
 {
   GObject parent_instance;
@@ -36,7 +54,6 @@ struct _IrSession
   GPtrArray *problems;
   char *pipeline;
   gboolean prove;
-  IrCaptureKind capture; /* of runs */
 
   /* where the frame is going */
   guint cursor, pinned;
@@ -55,7 +72,7 @@ struct _IrSession
   IrShow show;
   GHashTable *folded;    /* set of fold keys, closed by hand */
   GHashTable *automatic; /* set of fold keys, closed because the graph is large */
-  guint serial;       /* counts changes of what the picture depends on */
+  guint serial;          /* counts changes of what the picture depends on */
   double span_start_ms, span_end_ms;
 
   GHashTable *inputs;      /* value id -> IrTensor, given */
@@ -63,8 +80,15 @@ struct _IrSession
   guint64 seed;
   IrRun *runs[IR_N_SIDES]; /* (nullable) */
   guint run_step;
-  IrDivergence *divergence; /* (nullable) of the runs */
-  double *times, *spreads;  /* (nullable) (array length = steps + 1) ms, of the timeline */
+  IrRunSettings settings;
+  IrRunRecord *record, *earlier; /* (nullable) the last run, and the one before it */
+  IrRunChange *change;           /* (nullable) between these */
+  GArray *output_changes;        /* (nullable) of IrOutputChange, by node id */
+  GPtrArray *kernel_times;       /* (nullable) of IrKernelTime */
+  IrNodeId kernel_node;          /* whose they are */
+  guint kernel_step;             /* where they were measured */
+  IrDivergence *divergence;      /* (nullable) of the runs */
+  double *times, *spreads;       /* (nullable) (array length = steps + 1) ms, of the timeline */
 
   /* the debugger: session-debug.c */
   IrScoreboard *board; /* (nullable) of the timeline */
@@ -110,6 +134,17 @@ void ir_session_end_job (IrSession *self); /* first line of every done function 
 IrModel *ir_timeline_fork (IrTimeline *timeline, guint step);
 GHashTable *ir_session_all_inputs (IrModel *model, GHashTable *given, guint64 seed, GError **error);
 GHashTable *ir_session_copy_inputs (GHashTable *inputs);
+
+/* -- running -- */
+/* The graph on screen is another now: its run is gone, unless @self can compare the next with it.
+ */
+void ir_session_forget_after (IrSession *self);
+void ir_session_forget_records (IrSession *self); /* ids mean something else from now on */
+IrRun *ir_session_run_once (IrExecutable *executable,
+                            IrModel *model,
+                            GHashTable *inputs,
+                            GCancellable *cancellable,
+                            GError **error);
 
 /* -- comparing with what has another history -- */
 gboolean ir_compare_is_foreign (IrCompare compare);

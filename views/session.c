@@ -262,6 +262,7 @@ ir_session_finalize (GObject *object)
   IrSession *self = IR_SESSION (object);
 
   ir_session_clear_runs (self);
+  ir_session_forget_records (self);
   ir_session_clear_debug (self);
   ir_session_forget_whys (self);
   ir_session_forget_other (self);
@@ -439,7 +440,7 @@ ir_session_init (IrSession *self)
   self->pipeline = g_strdup ("default");
   self->title = g_strdup ("");
   self->prove = TRUE;
-  self->capture = IR_CAPTURE_ALL;
+  self->settings = (IrRunSettings){ .options = { .capture = IR_CAPTURE_ALL }, .n_runs = 1 };
   self->progress = -1;
   self->seed = 0; /* as irscope run does */
   self->show = IR_SHOW_SHAPES | IR_SHOW_NAMES | IR_SHOW_SCOPES;
@@ -957,27 +958,6 @@ ir_session_dup_run_of (IrSession *self, IrValueId value, IrSide side, IrValueId 
     return NULL;
   *id = side == IR_SIDE_BEFORE ? original_value (self, value) : value;
   return *id != 0 && ir_model_live_value (run->model, *id) != NULL ? ir_run_ref (run) : NULL;
-}
-
-/**
- * ir_session_get_capture:
- *
- * Returns: what runs keep
- */
-IrCaptureKind
-ir_session_get_capture (IrSession *self)
-{
-  return self->capture;
-}
-
-/**
- * ir_session_set_capture:
- * @capture: what runs keep from now on; the last one stays as it is
- */
-void
-ir_session_set_capture (IrSession *self, IrCaptureKind capture)
-{
-  self->capture = capture;
 }
 
 /**

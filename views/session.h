@@ -161,9 +161,6 @@ IrTensor *ir_session_dup_tensor (IrSession *self, IrValueId value, IrSide side, 
 /* The run that has, or can compute, what @value holds on a side, and which of its values that is.
  * (transfer full) (nullable): there is none; ir_run_find() is for a job. */
 IrRun *ir_session_dup_run_of (IrSession *self, IrValueId value, IrSide side, IrValueId *id);
-/* What runs keep: all values, statistics of all, or outputs alone. */
-IrCaptureKind ir_session_get_capture (IrSession *self);
-void ir_session_set_capture (IrSession *self, IrCaptureKind capture);
 GHashTable *ir_session_get_inputs (IrSession *self); /* value id -> IrTensor: those given */
 void ir_session_set_input (IrSession *self, IrValueId input, IrTensor *tensor); /* (nullable) */
 guint64 ir_session_get_seed (IrSession *self); /* of the random inputs */
@@ -192,7 +189,7 @@ void ir_session_run_pipeline (IrSession *self, const char *name); /* (nullable):
 void ir_session_set_pipeline (IrSession *self, const char *name);
 void ir_session_set_prove (IrSession *self, gboolean prove); /* verdicts on steps */
 gboolean ir_session_get_prove (IrSession *self);
-void ir_session_run_graph (IrSession *self); /* the original and the cursor's, capturing all */
+void ir_session_run_graph (IrSession *self); /* the original and the cursor's: session-runs.h */
 void ir_session_goto (IrSession *self, guint step);
 void ir_session_step_by (IrSession *self, int n_steps);
 void ir_session_pass_by (IrSession *self, int n_passes); /* to ends of pass runs */

@@ -47,7 +47,7 @@ static const CliOption bench_options[] = {
 typedef struct
 {
   double prepare_ms, first_ms;
-  CliTimes warmup, run; /* warmup: without the first */
+  IrTimes warmup, run; /* warmup: without the first */
   guint64 value_bytes, arena_bytes, rss_bytes;
 } Series;
 
@@ -56,10 +56,10 @@ typedef struct
   const char *file; /* as it was given */
   guint n_nodes, n_own, n_fallback, n_control;
   double open_first_ms, pipeline_ms;
-  CliTimes open;
+  IrTimes open;
   guint64 opened_rss_bytes;
   Series plain, captured;
-  CliTimes free, fixed, ratio; /* bits that may and may not depend on threads; n 0: not asked for */
+  IrTimes free, fixed, ratio; /* bits that may and may not depend on threads; n 0: not asked for */
 } Result;
 
 static double
@@ -127,7 +127,7 @@ measure_open (Cli *cli, const char *file, Result *result, GError **error)
       else
         g_array_append_val (ms, taken);
     }
-  result->open = cli_times (ms);
+  result->open = ir_times (ms);
   return TRUE;
 }
 
@@ -171,8 +171,8 @@ run_series (Cli *cli,
         break;
     }
   cli_progress_end (cli);
-  series->warmup = cli_times (early);
-  series->run = cli_times (timed);
+  series->warmup = ir_times (early);
+  series->run = ir_times (timed);
   series->value_bytes = run->trace->peak_bytes;
   series->arena_bytes = run->trace->arena_bytes;
   result->n_own = run->n_own;
@@ -238,9 +238,9 @@ measure_deterministic (Cli *cli,
       cli_progress (cli, "pairs", (guint) i + 1, (guint) (warmup + n));
     }
   cli_progress_end (cli);
-  result->free = cli_times (free_ms);
-  result->fixed = cli_times (fixed_ms);
-  result->ratio = cli_times (ratios);
+  result->free = ir_times (free_ms);
+  result->fixed = ir_times (fixed_ms);
+  result->ratio = ir_times (ratios);
   return TRUE;
 }
 
@@ -353,7 +353,7 @@ result_to_json (const Result *result)
 }
 
 static void
-print_times (const char *name, const CliTimes *times)
+print_times (const char *name, const IrTimes *times)
 {
   printf ("  %-9s %10.3f ms  (%.3f to %.3f, half of %u between %.3f and %.3f)\n", name,
           times->median, times->min, times->max, times->n, times->q1, times->q3);

@@ -223,15 +223,15 @@ typedef struct
 {
   const char *name, *kernel, *why; /* name as --kernel takes it; NULL: there is but this one */
   gboolean taken;
-  CliTimes ms;
+  IrTimes ms;
 } Candidate;
 
-static CliTimes
+static IrTimes
 times_of (const Variant *variant, IrNodeId node)
 {
   if (node >= variant->n_ms || variant->ms[node] == NULL)
-    return (CliTimes){ 0 };
-  return cli_times (variant->ms[node]);
+    return (IrTimes){ 0 };
+  return ir_times (variant->ms[node]);
 }
 
 /* What is taken first, with the times of the graph as it runs; then the others. */

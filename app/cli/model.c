@@ -3,6 +3,7 @@
 #include "app/cli/model.h"
 
 #include "app/cli/output.h"
+#include "core/exec/kernel-choice.h"
 #include "core/io/io.h"
 #include "passes/rule.h"
 #include "passes/upgrade.h"
@@ -374,49 +375,6 @@ go_to_step (Cli *cli, CliModel *model, GError **error)
   return TRUE;
 }
 
-static const IrProps *
-props_with (IrContext *context, const IrProps *old, const char *key, const char *value)
-{
-  g_autoptr (GPtrArray) keys = g_ptr_array_new ();
-  g_autoptr (GPtrArray) values = g_ptr_array_new ();
-
-  for (guint i = 0; old != NULL && i < old->n; i++)
-    if (strcmp (old->pairs[i].key, key) != 0)
-      {
-        g_ptr_array_add (keys, (gpointer) old->pairs[i].key);
-        g_ptr_array_add (values, (gpointer) old->pairs[i].value);
-      }
-  g_ptr_array_add (keys, (gpointer) key);
-  g_ptr_array_add (values, (gpointer) value);
-  return ir_props_new (context, keys->len, (const char *const *) keys->pdata,
-                       (const char *const *) values->pdata);
-}
-
-static void
-ask_for_kernel (IrEdit *edit, IrNode *node, const char *kernel)
-{
-  IrContext *context = ir_edit_model (edit)->context;
-  const IrExtra *old = node->extra;
-  const IrProps *props = props_with (context, old != NULL ? old->props : NULL, IR_META_KERNEL,
-                                     kernel);
-
-  ir_edit_begin_step (edit, "ask-for-kernel", IR_CLASS_ROUNDING, node->id);
-  ir_edit_set_node_extra (edit, node,
-                          ir_extra_new (context, old != NULL ? old->doc : NULL, props,
-                                        old != NULL ? old->unknown : NULL));
-  ir_edit_end_step (edit);
-}
-
-/* Whether the back end has that kernel for @node, or could fall back on it. */
-static gboolean
-has_kernel (const IrBackend *backend, const IrNode *node, const char *kernel)
-{
-  const char *known = backend->candidates != NULL ? backend->candidates (node) : NULL;
-  g_auto (GStrv) names = g_strsplit (known != NULL ? known : "", ", ", -1);
-
-  return strcmp (kernel, "ref") == 0 || g_strv_contains ((const char *const *) names, kernel);
-}
-
 /* --kernel: recorded like any other step, so that whatever is made of the model has it. */
 static gboolean
 ask_for_kernels (const CliModelOptions *options, IrModel *model, GError **error)
@@ -444,9 +402,9 @@ ask_for_kernels (const CliModelOptions *options, IrModel *model, GError **error)
       for (guint k = 0; k < (only != NULL ? 1 : n_nodes); k++)
         {
           IrNode *node = only != NULL ? only : copy[k];
-          if (!has_kernel (backend, node, kernel))
+          if (!ir_kernel_is_choice (backend, node, kernel))
             continue;
-          ask_for_kernel (edit, node, kernel);
+          ir_edit_ask_for_kernel (edit, node, kernel);
           n_asked++;
         }
       if (n_asked > 0)

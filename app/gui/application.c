@@ -25,6 +25,7 @@ static const struct
   { "win.export('onnx')", { "<Control><Shift>s" } },
   { "win.optimize", { "F5" } },
   { "win.run", { "<Control>r" } },
+  { "win.measure-kernels", { "<Control>k" } },
   { "win.inputs", { "<Control>i" } },
   { "win.next-step", { "F8" } },
   { "win.previous-step", { "<Shift>F8" } },

@@ -10,6 +10,7 @@
 #include "app/gui/welcome.h"
 #include "passes/pipeline.h"
 #include "views/count.h"
+#include "views/session-runs.h"
 #include "views/view.h"
 
 /* Short jobs would only flash. */
@@ -279,6 +280,14 @@ activate_cancel (GSimpleAction *action, GVariant *parameter, gpointer user_data)
 }
 
 static void
+activate_measure_kernels (GSimpleAction *action, GVariant *parameter, gpointer user_data)
+{
+  IrSession *session = IR_WINDOW (user_data)->session;
+
+  ir_session_measure_kernels (session, ir_session_get_selected_node (session));
+}
+
+static void
 activate_inputs (GSimpleAction *action, GVariant *parameter, gpointer user_data)
 {
   IrWindow *self = IR_WINDOW (user_data);
@@ -376,7 +385,11 @@ change_capture (GSimpleAction *action, GVariant *value, gpointer user_data)
   for (guint i = 0; i < G_N_ELEMENTS (captures); i++)
     if (strcmp (captures[i].name, name) == 0)
       {
-        ir_session_set_capture (IR_WINDOW (user_data)->session, captures[i].capture);
+        IrSession *session = IR_WINDOW (user_data)->session;
+        IrRunSettings settings = *ir_session_get_run_settings (session);
+
+        settings.options.capture = captures[i].capture;
+        ir_session_set_run_settings (session, &settings);
         ir_state_set_string ("capture", name);
         g_simple_action_set_state (action, value);
       }
@@ -498,7 +511,8 @@ enum
   NEEDS_STEPS = 1 << 5,
   NEEDS_WHAT_IF = 1 << 6, /* something is skipped */
   NEEDS_OTHER = 1 << 7,   /* another file to compare with */
-  NEEDS_PAIR = 1 << 8     /* two graphs on screen */
+  NEEDS_PAIR = 1 << 8,    /* two graphs on screen */
+  NEEDS_NODE = 1 << 9     /* one is selected */
 };
 
 static const struct
@@ -518,6 +532,7 @@ static const struct
   { { "export-to", activate_export_to, "s" }, NEEDS_GRAPH | NEEDS_IDLE },
   { { "optimize", activate_optimize }, NEEDS_GRAPH | NEEDS_IDLE },
   { { "run", activate_run }, NEEDS_GRAPH | NEEDS_IDLE },
+  { { "measure-kernels", activate_measure_kernels }, NEEDS_NODE | NEEDS_IDLE },
   { { "inputs", activate_inputs }, NEEDS_GRAPH },
   { { "cancel", activate_cancel }, NEEDS_BUSY },
   { { "prove", NULL, NULL, "true", change_prove }, NEEDS_NOTHING },
@@ -563,6 +578,8 @@ update_actions (IrWindow *self)
     have |= NEEDS_OTHER;
   if (ir_session_can_compare_values (self->session))
     have |= NEEDS_PAIR;
+  if (ir_session_get_selected_node (self->session) != 0)
+    have |= NEEDS_NODE;
   for (guint i = 0; i < G_N_ELEMENTS (actions); i++)
     {
       GAction *action = g_action_map_lookup_action (G_ACTION_MAP (self), actions[i].entry.name);

@@ -169,3 +169,19 @@ ir_backend_choose (const IrBackend *backend,
                  backend->name, refusal);
   return FALSE;
 }
+
+/**
+ * ir_backend_kernel_name:
+ * @backend: the back end that was chosen
+ * @node: a node
+ * @kernel: (nullable): its kernel; %NULL for nodes that the runner itself executes
+ *
+ * Returns: (transfer none): what the schedule calls the kernel
+ */
+const char *
+ir_backend_kernel_name (const IrBackend *backend, const IrNode *node, IrKernelFunc kernel)
+{
+  if (kernel == NULL)
+    return "runner";
+  return backend->kernel_name != NULL ? backend->kernel_name (node) : backend->name;
+}

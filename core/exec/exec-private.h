@@ -15,6 +15,9 @@ gboolean ir_backend_choose (const IrBackend *backend,
                             const IrBackend **chosen,
                             const char **why,
                             GError **error);
+const char *ir_backend_kernel_name (const IrBackend *backend,
+                                    const IrNode *node,
+                                    IrKernelFunc kernel);
 
 /* -- subgraph.c -- */
 gboolean ir_subgraph_runs (const IrNode *node);

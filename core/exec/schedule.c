@@ -120,12 +120,6 @@ item_clear (gpointer data)
   g_free ((gpointer) item->after);
 }
 
-static const char *
-kernel_name (const IrBackend *backend, const IrNode *node)
-{
-  return backend->kernel_name != NULL ? backend->kernel_name (node) : backend->name;
-}
-
 static gboolean
 fill_item (IrScheduleItem *item, const IrNode *node, const IrBackend *backend, GError **error)
 {
@@ -136,7 +130,7 @@ fill_item (IrScheduleItem *item, const IrNode *node, const IrBackend *backend, G
     return FALSE;
   item->node = node->id;
   item->device = "cpu";
-  item->kernel = kernel == NULL ? "runner" : kernel_name (chosen, node);
+  item->kernel = ir_backend_kernel_name (chosen, node, kernel);
   g_autoptr (GArray) after = predecessors (node);
   item->n_after = after->len;
   item->after = g_memdup2 (after->data, sizeof (IrNodeId) * after->len);

@@ -9,8 +9,8 @@
  * the 95 % bootstrap interval of the median (Efron 1979, 10,000 draws with a fixed seed). */
 #include "config.h"
 
-#include "app/cli/times.h"
 #include "core/exec/exec-private.h"
+#include "core/exec/times.h"
 #include "core/io/io.h"
 #include "passes/pipeline.h"
 
@@ -88,15 +88,15 @@ add_interval (cJSON *json, const GArray *ratios)
           gint at = g_rand_int_range (rand, 0, (gint) ratios->len);
           g_array_append_val (draw, g_array_index (ratios, double, at));
         }
-      double median = cli_times (draw).median;
+      double median = ir_times (draw).median;
       g_array_append_val (medians, median);
     }
   g_array_sort (medians, compare);
-  cJSON_AddNumberToObject (json, "ratio", cli_times (ratios).median);
+  cJSON_AddNumberToObject (json, "ratio", ir_times (ratios).median);
   cJSON_AddNumberToObject (json, "ratio_low",
-                           cli_quantile ((double *) (void *) medians->data, N_DRAWS, 0.025));
+                           ir_quantile ((double *) (void *) medians->data, N_DRAWS, 0.025));
   cJSON_AddNumberToObject (json, "ratio_high",
-                           cli_quantile ((double *) (void *) medians->data, N_DRAWS, 0.975));
+                           ir_quantile ((double *) (void *) medians->data, N_DRAWS, 0.975));
 }
 
 /* What the plan has chosen, and what it expects of it. */
@@ -144,7 +144,7 @@ measure (IrModel *model, GHashTable *inputs, IrParallelMode mode, cJSON *json, G
       double ratio = g_array_index (beside.ms, double, i) / g_array_index (apart.ms, double, i);
       g_array_append_val (ratios, ratio);
     }
-  CliTimes apart_times = cli_times (apart.ms), beside_times = cli_times (beside.ms);
+  IrTimes apart_times = ir_times (apart.ms), beside_times = ir_times (beside.ms);
   add_choice (json, beside.last);
   cli_json_add_times (json, "apart_ms", &apart_times);
   cli_json_add_times (json, "beside_ms", &beside_times);

@@ -3,13 +3,13 @@
 
 #include "app/cli/times.h"
 
-static CliTimes
+static IrTimes
 times_of (guint n, const double *samples)
 {
   g_autoptr (GArray) array = g_array_new (FALSE, FALSE, sizeof (double));
 
   g_array_append_vals (array, samples, n);
-  CliTimes times = cli_times (array);
+  IrTimes times = ir_times (array);
   for (guint i = 0; i < n; i++)
     g_assert_cmpfloat (g_array_index (array, double, i), ==, samples[i]);
   return times;
@@ -19,7 +19,7 @@ static void
 test_order (void)
 {
   const double samples[] = { 9, 1, 5, 3, 7 };
-  CliTimes times = times_of (5, samples);
+  IrTimes times = times_of (5, samples);
 
   g_assert_cmpuint (times.n, ==, 5);
   g_assert_cmpfloat (times.median, ==, 5);
@@ -33,7 +33,7 @@ static void
 test_even (void)
 {
   const double samples[] = { 4, 1, 2, 3 };
-  CliTimes times = times_of (4, samples);
+  IrTimes times = times_of (4, samples);
 
   g_assert_cmpfloat (times.median, ==, 2.5);
   g_assert_cmpfloat (times.q1, ==, 1.75);
@@ -44,7 +44,7 @@ static void
 test_few (void)
 {
   const double one[] = { 2 };
-  CliTimes times = times_of (1, one);
+  IrTimes times = times_of (1, one);
 
   g_assert_cmpfloat (times.median, ==, 2);
   g_assert_cmpfloat (times.q1, ==, 2);
@@ -57,7 +57,7 @@ test_few (void)
 static void
 test_json (void)
 {
-  const CliTimes none = { 0 },
+  const IrTimes none = { 0 },
                  some = { .n = 3, .median = 2, .min = 1, .max = 4, .q1 = 1.5, .q3 = 3 };
   cJSON *json = cJSON_CreateObject ();
 

@@ -3,12 +3,14 @@
 
 #include "app/gui/window.h"
 #include "core/exec/capture.h"
+#include "core/exec/kernel-choice.h"
 #include "core/io/io.h"
 #include "core/layout/scene.h"
 #include "passes/pipeline.h"
 #include "views/graph/canvas.h"
 #include "views/graph/proxy.h"
 #include "views/graph/search.h"
+#include "views/session-runs.h"
 #include "views/view.h"
 
 #include <glib/gstdio.h>
@@ -280,6 +282,15 @@ inner_value (IrSession *session)
   return order[n / 2]->outputs[0]->id;
 }
 
+static void
+set_capture (IrSession *session, IrCaptureKind capture)
+{
+  IrRunSettings settings = *ir_session_get_run_settings (session);
+
+  settings.options.capture = capture;
+  ir_session_set_run_settings (session, &settings);
+}
+
 /* Where runs keep outputs alone, the run computes any other value, with the same bits. */
 static void
 test_on_demand (Fixture *fixture, gconstpointer data)
@@ -292,7 +303,7 @@ test_on_demand (Fixture *fixture, gconstpointer data)
   wait_for ("the run", is_idle, fixture->session);
   g_autoptr (IrTensor) kept = ir_session_dup_tensor (fixture->session, inner, IR_SIDE_AFTER, NULL);
   g_assert_nonnull (kept);
-  ir_session_set_capture (fixture->session, IR_CAPTURE_NONE);
+  set_capture (fixture->session, IR_CAPTURE_NONE);
   ir_session_run_graph (fixture->session);
   wait_for ("the run", is_idle, fixture->session);
   g_assert_null (ir_session_dup_tensor (fixture->session, inner, IR_SIDE_AFTER, &reason));
@@ -302,6 +313,154 @@ test_on_demand (Fixture *fixture, gconstpointer data)
   g_autoptr (IrTensor) tensor = ir_run_find (run, id, NULL, NULL, &error);
   g_assert_no_error (error);
   g_assert_true (ir_tensor_equal (tensor, kept));
+}
+
+/* -- kernels -- */
+
+/* The first node that has several kernels. */
+static IrNodeId
+node_with_kernels (IrSession *session)
+{
+  guint n;
+  IrNode *const *order = ir_graph_order (ir_session_get_frame (session)->model->main, &n);
+
+  for (guint i = 0; i < n; i++)
+    {
+      g_auto (GStrv) names = ir_kernel_choices (ir_backend_find ("cpu"), order[i]);
+
+      if (g_strv_length (names) > 2)
+        return order[i]->id;
+    }
+  g_assert_not_reached ();
+}
+
+static const char *
+kernel_of (IrSession *session, IrNodeId node)
+{
+  const char *why, *layout;
+
+  return ir_session_get_kernel (
+      session, ir_model_live_node (ir_session_get_frame (session)->model, node), &why, &layout);
+}
+
+/* Asking for the reference kernel is a step; the next run has it, and is compared with the one
+ * before; a step back takes the wish away. */
+static void
+test_kernel (Fixture *fixture, gconstpointer data)
+{
+  IrSession *session = fixture->session;
+  const IrNodeId node = node_with_kernels (session);
+  const char *before = kernel_of (session, node);
+  const IrRunChange *change;
+  IrNodeChange node_change;
+
+  ir_session_run_graph (session);
+  wait_for ("the run", is_idle, session);
+  g_assert_cmpuint (ir_session_get_run_times (session).n, ==, 1);
+  g_assert_cmpuint (ir_session_get_node_times (session, node).n, ==, 1);
+  g_assert_null (ir_session_get_run_change (session));
+  ir_session_ask_for_kernel (session, node, "ref");
+  wait_for ("the edit", is_idle, session);
+  g_assert_cmpuint (ir_session_get_n_steps (session), ==, 1);
+  g_assert_cmpstr (kernel_of (session, node), ==, "ref");
+  ir_session_ask_for_kernel (session, node, "ref");
+  wait_for ("nothing", is_idle, session);
+  g_assert_cmpuint (ir_session_get_n_steps (session), ==, 1);
+
+  ir_session_run_graph (session);
+  wait_for ("the run", is_idle, session);
+  g_assert_cmpstr (kernel_of (session, node), ==, "ref");
+  change = ir_session_get_run_change (session);
+  g_assert_nonnull (change);
+  g_assert_cmpuint (change->from_step, ==, 0);
+  g_assert_cmpuint (change->step, ==, 1);
+  g_assert_cmpuint (change->n_compared, >, 10);
+  g_assert_cmpfloat (change->worst_difference.max_abs, <, 1e-3);
+  g_assert_true (ir_session_get_node_change (session, node, &node_change));
+  g_assert_true (node_change.compared);
+  g_assert_cmpfloat (node_change.difference.max_abs, <, 1e-3);
+
+  ir_session_goto (session, 0);
+  wait_for ("step 0", is_idle, session);
+  g_assert_cmpstr (kernel_of (session, node), ==, before);
+  ir_session_goto (session, 1);
+  wait_for ("step 1", is_idle, session);
+  ir_session_ask_for_kernel (session, node, NULL);
+  wait_for ("the edit", is_idle, session);
+  g_assert_cmpuint (ir_session_get_n_steps (session), ==, 2);
+  g_assert_cmpstr (kernel_of (session, node), ==, before);
+}
+
+/* Runs on other inputs say nothing of each other's values. */
+static void
+test_change_of_inputs (Fixture *fixture, gconstpointer data)
+{
+  IrSession *session = fixture->session;
+
+  ir_session_run_graph (session);
+  wait_for ("the run", is_idle, session);
+  ir_session_run_graph (session);
+  wait_for ("the run again", is_idle, session);
+  g_assert_cmpuint (ir_session_get_run_change (session)->n_compared, >, 10);
+  g_assert_cmpuint (ir_session_get_run_change (session)->n_differ, ==, 0);
+  g_assert_false (ir_session_get_run_change (session)->other_inputs);
+  ir_session_set_seed (session, 7);
+  ir_session_run_graph (session);
+  wait_for ("the run on others", is_idle, session);
+  g_assert_true (ir_session_get_run_change (session)->other_inputs);
+  g_assert_cmpuint (ir_session_get_run_change (session)->n_compared, ==, 0);
+}
+
+static void
+test_measured_kernels (Fixture *fixture, gconstpointer data)
+{
+  IrSession *session = fixture->session;
+  const IrNodeId node = node_with_kernels (session);
+  GPtrArray *times;
+  guint step;
+
+  g_assert_null (ir_session_get_kernel_times (session, node, &step));
+  ir_session_measure_kernels (session, node);
+  wait_for ("the kernels", is_idle, session);
+  times = ir_session_get_kernel_times (session, node, &step);
+  g_assert_nonnull (times);
+  g_assert_cmpuint (times->len, >, 2);
+  for (guint i = 0; i < times->len; i++)
+    {
+      const IrKernelTime *time = times->pdata[i];
+
+      g_assert_cmpint (time->taken, ==, i == 0);
+      g_assert_cmpuint (time->ms.n, ==, 7);
+      g_assert_cmpfloat (time->ms.q1, <=, time->ms.median);
+      g_assert_true (time->compared);
+      g_assert_cmpfloat (time->difference.max_abs, <, 1e-3);
+    }
+  g_assert_cmpuint (ir_session_get_n_steps (session), ==, 0);
+  ir_session_run_graph (session);
+  wait_for ("the run", is_idle, session);
+  times = ir_session_get_kernel_times (session, node, &step);
+  g_assert_cmpstr (((IrKernelTime *) times->pdata[0])->kernel, ==, kernel_of (session, node));
+}
+
+/* Of several runs those that warm up do not count. */
+static void
+test_several_runs (Fixture *fixture, gconstpointer data)
+{
+  IrRunSettings settings = *ir_session_get_run_settings (fixture->session);
+  g_autofree char *text = NULL;
+
+  settings.n_runs = 4;
+  settings.options.n_threads = 1;
+  settings.options.deterministic = TRUE;
+  ir_session_set_run_settings (fixture->session, &settings);
+  ir_session_run_graph (fixture->session);
+  wait_for ("the runs", is_idle, fixture->session);
+  g_assert_cmpuint (ir_session_get_run_times (fixture->session).n, ==, 4);
+  text = ir_session_run_text (fixture->session);
+  g_assert_nonnull (strstr (text, "4 runs"));
+  g_assert_nonnull (strstr (text, "1 thread "));
+  g_assert_nonnull (strstr (text, "deterministic"));
+  g_assert_nonnull (strstr (text, "all values kept"));
 }
 
 /* A given input is what runs: the trained network recognizes the picture. */
@@ -544,7 +703,7 @@ test_tensor_on_demand (void)
   gtk_window_present (GTK_WINDOW (window));
   ir_session_open (fixture.session, path);
   wait_for ("the session", is_idle, fixture.session);
-  ir_session_set_capture (fixture.session, IR_CAPTURE_STATS);
+  set_capture (fixture.session, IR_CAPTURE_STATS);
   ir_session_run_graph (fixture.session);
   wait_for ("the run", is_idle, fixture.session);
   ir_session_select_value (fixture.session, inner_value (fixture.session));
@@ -982,6 +1141,10 @@ main (int argc, char **argv)
   add_session_test ("moves from pass to pass", "digits.onnx", test_passes);
   add_session_test ("gives every value before and after", "digits.onnx", test_run);
   add_session_test ("computes what a run did not keep", "digits.onnx", test_on_demand);
+  add_session_test ("asks for another kernel and compares the runs", "digits.onnx", test_kernel);
+  add_session_test ("compares no runs on other inputs", "digits.onnx", test_change_of_inputs);
+  add_session_test ("measures all kernels of a node", "digits.onnx", test_measured_kernels);
+  add_session_test ("tells several runs by median and spread", "digits.onnx", test_several_runs);
   add_session_test ("runs on given inputs", "digits.onnx", test_given_input);
   add_session_test ("keeps edits as steps before the pipeline", "digits.onnx", test_edit);
   add_session_test ("stays as it was after a cancel", "digits.onnx", test_cancel);

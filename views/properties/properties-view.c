@@ -6,6 +6,8 @@
 #include "core/op/infer.h"
 #include "core/op/op.h"
 #include "views/count.h"
+#include "views/kernel-chooser.h"
+#include "views/session-runs.h"
 #include "views/view.h"
 
 #include <string.h>
@@ -17,6 +19,8 @@ struct _IrPropertiesView
 {
   IrView parent;
   GtkWidget *stack, *scroller, *box;
+  GtkWidget *chooser; /* (nullable) of the kernel, while a node is shown */
+  IrNodeId shown;
 };
 
 #define IR_TYPE_PROPERTIES_VIEW (ir_properties_view_get_type ())
@@ -360,6 +364,100 @@ add_cost (IrPropertiesView *self, const IrNode *node)
     add_row (group, "Device", node->device);
 }
 
+/* -- kernels -- */
+
+/* What the node does otherwise than in the run before. */
+static void
+add_node_change (IrSession *session, GtkWidget *group, IrNodeId id)
+{
+  IrNodeChange change;
+  g_autofree char *before = NULL, *after = NULL, *difference = NULL, *text = NULL;
+
+  if (!ir_session_get_node_change (session, id, &change))
+    return;
+  before = ir_ms_text (change.before.median);
+  after = ir_ms_text (change.after.median);
+  difference = change.compared ? ir_difference_text (&change.difference)
+                               : g_strdup ("values not compared");
+  text = g_strdup_printf ("%s → %s (%+.0f %%)\n%s", before, after,
+                          100 * (change.after.median / change.before.median - 1), difference);
+  add_row (group, "Since the run before", text);
+}
+
+/* Every kernel that was measured; the one in use has a check mark. */
+static void
+add_kernel_times (IrSession *session, GtkWidget *group, const IrNode *node, const char *kernel)
+{
+  guint step;
+  const GPtrArray *times = ir_session_get_kernel_times (session, node->id, &step);
+
+  for (guint i = 0; times != NULL && i < times->len; i++)
+    {
+      const IrKernelTime *time = times->pdata[i];
+      g_autofree char *ms = ir_times_text (&time->ms),
+                      *difference = time->compared && !time->taken
+                                        ? ir_difference_text (&time->difference)
+                                        : NULL,
+                      *subtitle = g_strdup_printf ("%s%s%s", ms, difference != NULL ? "\n" : "",
+                                                   difference != NULL ? difference : "");
+      g_autofree char *tip = ir_times_tip (&time->ms);
+      GtkWidget *row = add_row (group, time->kernel, subtitle);
+
+      gtk_widget_set_tooltip_text (row, tip);
+      if (g_strcmp0 (time->kernel, kernel) == 0)
+        {
+          GtkWidget *mark = gtk_image_new_from_icon_name ("object-select-symbolic");
+
+          gtk_widget_set_tooltip_text (mark, "In use");
+          adw_action_row_add_suffix (ADW_ACTION_ROW (row), mark);
+        }
+    }
+}
+
+static GtkWidget *
+measure_button (void)
+{
+  GtkWidget *button = gtk_button_new_with_label ("Measure All");
+
+  gtk_widget_set_tooltip_text (
+      button, "Run the graph with each kernel of this node, seven times each, in turn (Ctrl+K)");
+  gtk_actionable_set_action_name (GTK_ACTIONABLE (button), "win.measure-kernels");
+  gtk_widget_set_valign (button, GTK_ALIGN_CENTER);
+  gtk_widget_add_css_class (button, "flat");
+  return button;
+}
+
+static void
+add_kernel (IrPropertiesView *self, const IrNode *node)
+{
+  IrSession *session = ir_view_get_session (IR_VIEW (self));
+  const char *why, *layout, *kernel = ir_session_get_kernel (session, node, &why, &layout);
+  IrTimes times = ir_session_get_node_times (session, node->id);
+  GtkWidget *chooser = ir_kernel_chooser_new (session), *group = add_group (self, "Kernel"), *row;
+  g_autofree char *time = NULL, *tip = NULL;
+
+  row = add_row (group, kernel != NULL ? kernel : "none",
+                 why != NULL      ? why
+                 : layout != NULL ? layout
+                                  : "the first that fits");
+  if (!ir_kernel_chooser_set_node (chooser, node))
+    g_object_unref (g_object_ref_sink (chooser));
+  else
+    {
+      adw_action_row_add_suffix (ADW_ACTION_ROW (row), chooser);
+      self->chooser = chooser;
+      adw_preferences_group_set_header_suffix (ADW_PREFERENCES_GROUP (group), measure_button ());
+    }
+  if (times.n > 0)
+    {
+      time = ir_times_text (&times);
+      tip = ir_times_tip (&times);
+      gtk_widget_set_tooltip_text (add_row (group, "Last run", time), tip);
+    }
+  add_node_change (session, group, node->id);
+  add_kernel_times (session, group, node, kernel);
+}
+
 static void
 show_node (IrPropertiesView *self, const IrNode *node)
 {
@@ -375,6 +473,9 @@ show_node (IrPropertiesView *self, const IrNode *node)
                    ? node->op->doc
                    : "irscope does not know this operator: it is shown and kept as it is.");
   add_problems (self, node->id);
+  if (ir_model_live_node (ir_session_get_frame (ir_view_get_session (IR_VIEW (self)))->model,
+                          node->id) == node)
+    add_kernel (self, node);
   add_attrs (self, node);
   add_slots (self, "Inputs", node, node->n_inputs, node->inputs, ir_op_input_name);
   add_slots (self, "Outputs", node, node->n_outputs, node->outputs, ir_op_output_name);
@@ -466,6 +567,36 @@ add_divergence (IrPropertiesView *self)
                     found->worst);
 }
 
+/* How the last run was made and what it took. */
+static void
+add_run (IrPropertiesView *self)
+{
+  IrSession *session = ir_view_get_session (IR_VIEW (self));
+  const IrRunChange *change = ir_session_get_run_change (session);
+  const IrModel *history = ir_session_get_history (session);
+  g_autofree char *text = ir_session_run_text (session), *values = NULL, *times = NULL;
+  g_autofree char *before = NULL, *after = NULL;
+  GtkWidget *group, *row;
+
+  if (text == NULL)
+    return;
+  group = add_group (self, "Last run");
+  row = add_row (group, "How it ran", text);
+  adw_action_row_set_subtitle_lines (ADW_ACTION_ROW (row), 6);
+  if (change == NULL)
+    return;
+  before = ir_ms_text (change->before.median);
+  after = ir_ms_text (change->after.median);
+  values = ir_run_change_text (change, history);
+  times = g_strdup_printf ("%s at step %u → %s at step %u (%+.0f %%)\n%s", before,
+                           change->from_step, after, change->step,
+                           100 * (change->after.median / change->before.median - 1), values);
+  row = add_row (group, "Since the run before", times);
+  adw_action_row_set_subtitle_lines (ADW_ACTION_ROW (row), 5);
+  if (change->worst != 0)
+    make_activatable (row, G_CALLBACK (on_value_row), change->worst);
+}
+
 static void
 show_model (IrPropertiesView *self, const IrModel *model)
 {
@@ -486,6 +617,7 @@ show_model (IrPropertiesView *self, const IrModel *model)
   add_row (group, "Nodes", nodes);
   add_row (group, "Parameters", params);
   add_row (group, "Work of one run", flops);
+  add_run (self);
   add_divergence (self);
   add_interface (self, "Inputs", model, ir_graph_n_inputs (model->main), ir_graph_input);
   add_interface (self, "Outputs", model, ir_graph_n_outputs (model->main), ir_graph_output);
@@ -505,8 +637,11 @@ rebuild (IrPropertiesView *self)
   IrFrame *frame = ir_session_get_frame (session);
   IrNodeId id = ir_session_get_selected_node (session);
   const IrNode *node = NULL;
-  GtkWidget *child;
+  GtkWidget *child, *focus = gtk_root_get_focus (gtk_widget_get_root (GTK_WIDGET (self)));
+  const gboolean choosing = self->chooser != NULL && focus != NULL && self->shown == id &&
+                            gtk_widget_is_ancestor (focus, self->chooser);
 
+  self->chooser = NULL;
   while ((child = gtk_widget_get_first_child (self->box)) != NULL)
     gtk_box_remove (GTK_BOX (self->box), child);
   gtk_stack_set_visible_child_name (GTK_STACK (self->stack),
@@ -521,8 +656,12 @@ rebuild (IrPropertiesView *self)
     show_absent (self, id);
   else
     show_model (self, frame->model);
-  gtk_adjustment_set_value (
-      gtk_scrolled_window_get_vadjustment (GTK_SCROLLED_WINDOW (self->scroller)), 0);
+  if (choosing && self->chooser != NULL)
+    gtk_widget_grab_focus (self->chooser);
+  if (self->shown != id)
+    gtk_adjustment_set_value (
+        gtk_scrolled_window_get_vadjustment (GTK_SCROLLED_WINDOW (self->scroller)), 0);
+  self->shown = id;
 }
 
 static void

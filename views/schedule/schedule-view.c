@@ -7,6 +7,8 @@
 #include "core/layout/charts.h"
 #include "core/render/render.h"
 #include "views/jobs.h"
+#include "views/kernel-chooser.h"
+#include "views/session-runs.h"
 #include "views/view.h"
 
 #include <math.h>
@@ -21,7 +23,8 @@ struct _IrScheduleView
   IrView parent;
   GtkWidget *stack, *area, *scroller, *message, *note;
   GtkWidget *measured, *predicted;
-  IrScene *scene; /* (nullable) */
+  GtkWidget *node_bar, *node_text, *chooser; /* of the selected node; (nullable) the last */
+  IrScene *scene;                            /* (nullable) */
   double width;   /* px of the drawing area of the chart; 0 = as wide as the pane */
   double wanted;  /* px: what the newest chart was asked for */
   IrJob *job;     /* (nullable) makes the scene */
@@ -191,6 +194,41 @@ on_page_size (IrScheduleView *self)
     rebuild (self);
 }
 
+/* -- the selected node -- */
+
+static char *
+node_text (IrSession *session, const IrNode *node)
+{
+  const char *why, *layout, *kernel = ir_session_get_kernel (session, node, &why, &layout);
+  const IrTimes times = ir_session_get_node_times (session, node->id);
+  g_autofree char *label = ir_node_label (node), *time = ir_times_text (&times);
+
+  return g_strdup_printf ("%s · %s%s%s · %s", label, kernel != NULL ? kernel : "no kernel",
+                          why != NULL ? ": " : "", why != NULL ? why : "", time);
+}
+
+/* What runs the selected node, how long that took, and what else could. */
+static void
+show_node (IrScheduleView *self)
+{
+  IrSession *session = ir_view_get_session (IR_VIEW (self));
+  const IrFrame *frame = ir_session_get_frame (session);
+  const IrNode *node = frame != NULL ? ir_model_live_node (frame->model,
+                                                           ir_session_get_selected_node (session))
+                                     : NULL;
+  g_autofree char *text = node != NULL ? node_text (session, node) : NULL;
+
+  if (self->chooser == NULL)
+    {
+      self->chooser = ir_kernel_chooser_new (session);
+      gtk_box_append (GTK_BOX (self->node_bar), self->chooser);
+    }
+  gtk_widget_set_visible (self->chooser, ir_kernel_chooser_set_node (self->chooser, node));
+  gtk_label_set_text (GTK_LABEL (self->node_text), text != NULL ? text : "");
+  gtk_widget_set_tooltip_text (self->node_text, text);
+  gtk_widget_set_visible (self->node_bar, node != NULL);
+}
+
 static void
 ir_schedule_view_session_changed (IrView *view, IrSessionChanges changes)
 {
@@ -201,6 +239,8 @@ ir_schedule_view_session_changed (IrView *view, IrSessionChanges changes)
     gtk_toggle_button_set_active (GTK_TOGGLE_BUTTON (self->measured), TRUE);
   if (changes & (IR_CHANGED_RUNS | IR_CHANGED_FRAME | IR_CHANGED_HISTORY))
     rebuild (self);
+  if (changes & (IR_CHANGED_RUNS | IR_CHANGED_FRAME | IR_CHANGED_HISTORY | IR_CHANGED_SELECTION))
+    show_node (self);
   if (changes & IR_CHANGED_SELECTION)
     show_selection (self);
   if (changes & (IR_CHANGED_SELECTION | IR_CHANGED_HOVER))
@@ -536,6 +576,21 @@ make_toolbar (IrScheduleView *self)
 }
 
 static GtkWidget *
+make_node_bar (IrScheduleView *self)
+{
+  GtkWidget *box = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 6);
+
+  self->node_text = gtk_label_new (NULL);
+  gtk_label_set_xalign (GTK_LABEL (self->node_text), 0);
+  gtk_label_set_ellipsize (GTK_LABEL (self->node_text), PANGO_ELLIPSIZE_END);
+  gtk_widget_set_hexpand (self->node_text, TRUE);
+  gtk_box_append (GTK_BOX (box), self->node_text);
+  gtk_widget_add_css_class (box, "view-toolbar");
+  gtk_widget_set_visible (box, FALSE);
+  return box;
+}
+
+static GtkWidget *
 make_chart (IrScheduleView *self)
 {
   GtkWidget *box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 0);
@@ -559,6 +614,8 @@ make_chart (IrScheduleView *self)
   gtk_widget_set_focusable (self->area, TRUE);
   gtk_box_append (GTK_BOX (box), make_toolbar (self));
   gtk_box_append (GTK_BOX (box), self->scroller);
+  self->node_bar = make_node_bar (self);
+  gtk_box_append (GTK_BOX (box), self->node_bar);
   return box;
 }
 

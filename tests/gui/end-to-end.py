@@ -623,6 +623,82 @@ def finds_a_planted_rule():
         end(window)
 
 
+def focused(window):
+    """The roles and names from what has the focus up to the window."""
+    for node in window.walk():
+        try:
+            if node.get_state_set().contains(window.atspi.StateType.FOCUSED):
+                path = []
+                while node is not None and node.get_role_name() != 'frame':
+                    path.append((node.get_role_name(), node.get_name()))
+                    node = node.get_parent()
+                return path
+        except Exception:  # the tree changed while it was read
+            pass
+    return []
+
+
+def tab_to(window, role, name, most=40):
+    """By the keyboard alone to the widget of that name, or to what lies in it."""
+    for _ in range(most):
+        if (role, name) in focused(window):
+            return
+        key('Tab')
+        time.sleep(0.05)
+    raise RuntimeError(f'Tab does not lead to {role} {name}: {focused(window)}')
+
+
+def chooses_a_kernel():
+    """In a window of its own, at step 0, where nodes are called as in the file."""
+    node = '/conv1/Conv'
+    kernels = next(n for n in irscope('kernels', DIGITS, '--runs', '1')['nodes']
+                   if n['node'] == node)['candidates']
+    taken = next(k for k in kernels if k['taken'])
+    window = Window()
+    try:
+        opens(window, DIGITS)
+        key('ctrl+r')
+        window.expect('label', 'Last run')
+        find_node(window, node)
+        window.expect('label', 'Kernel')
+        check('the kernel of a node is that of the command line',
+              window.find('label', re.escape(taken['kernel'])) is not None, f'{taken}\n{window.labels()}')
+        key('ctrl+k')
+        window.wait('the times', lambda: window.text_with(', 7 runs)'))
+        labels = window.labels()
+        check('all its kernels are measured', all(k['kernel'] in labels for k in kernels),
+              f'{kernels}\n{labels}')
+        check('with their spread and their difference',
+              sum(bool(re.fullmatch(r'.*–.*, 7 runs\)(\n.*)?', t)) for t in labels) == len(kernels) and
+              sum('off by at most' in t or t.endswith('the same numbers') for t in labels) == len(kernels) - 1,
+              labels)
+        shot('14-kernels')
+        key('alt+4')
+        tab_to(window, 'combo box', 'Kernel')
+        key('space')
+        time.sleep(0.5)
+        key('End', 'Return')  # the reference kernel is the last
+        where(window, 1, 1)
+        window.expect('label', 'a property of the node asks for the reference kernel')
+        check('another kernel is asked for by the keyboard, as a step', True)
+        key('ctrl+r')
+        window.expect('label', 'Since the run before')
+        labels = window.labels()
+        check('the next run says how long the node took in both, and how far its values are apart',
+              any(re.fullmatch(r'\S+ \S+ → \S+ \S+ \([-+]\d+ %\)\n(off by at most .*|the same numbers)', t)
+                  for t in labels), labels)
+        key('alt+5')
+        window.wait('the bar of the node', lambda: window.text_with(f'{node} (Conv) · ref'))
+        check('so does the schedule', True)
+        shot('14-other-kernel')
+        key('alt+1', 'shift+F8')
+        window.expect('label', r'Original · 1 step.*')
+        check('a step back takes it away',
+              window.find('label', 'a property of the node asks for the reference kernel') is None)
+    finally:
+        end(window)
+
+
 def in_a_process(act):
     """AT-SPI's desktop does not get over the end of an application."""
     global n_checks, failures
@@ -646,6 +722,7 @@ def main():
     in_a_process(finds_a_planted_rule)
     in_a_process(follows_a_spike)
     in_a_process(proves_a_step)
+    in_a_process(chooses_a_kernel)
     window = Window()
     try:
         opens_the_model(window)

@@ -688,7 +688,7 @@ def chooses_a_kernel():
               any(re.fullmatch(r'\S+ \S+ → \S+ \S+ \([-+]\d+ %\)\n(off by at most .*|the same numbers)', t)
                   for t in labels), labels)
         key('alt+5')
-        window.wait('the bar of the node', lambda: window.text_with(f'{node} (Conv) · ref'))
+        window.wait('the kernel', lambda: window.find('label', r'ref · .* \(one run\)'))
         check('so does the schedule', True)
         shot('14-other-kernel')
         key('alt+1', 'shift+F8')

@@ -23,8 +23,8 @@ struct _IrScheduleView
   IrView parent;
   GtkWidget *stack, *area, *scroller, *message, *note;
   GtkWidget *measured, *predicted;
-  GtkWidget *node_bar, *node_text, *chooser; /* of the selected node; (nullable) the last */
-  IrScene *scene;                            /* (nullable) */
+  GtkWidget *node_text, *chooser_place, *chooser; /* of the selected node; (nullable) the last */
+  IrScene *scene;                                 /* (nullable) */
   double width;   /* px of the drawing area of the chart; 0 = as wide as the pane */
   double wanted;  /* px: what the newest chart was asked for */
   IrJob *job;     /* (nullable) makes the scene */
@@ -146,9 +146,9 @@ show_note (IrScheduleView *self, gboolean of_run, const IrFrame *frame)
   g_autofree char *text = NULL;
 
   if (of_run && step != frame->to)
-    text = g_strdup_printf ("of step %u; the graph is at %u", step, frame->to);
+    text = g_strdup_printf ("The run was of step %u; the graph is at %u.", step, frame->to);
   gtk_label_set_text (GTK_LABEL (self->note), text != NULL ? text : "");
-  gtk_widget_set_tooltip_text (self->note, text);
+  gtk_widget_set_visible (self->note, text != NULL);
 }
 
 static void
@@ -197,14 +197,16 @@ on_page_size (IrScheduleView *self)
 /* -- the selected node -- */
 
 static char *
-node_text (IrSession *session, const IrNode *node)
+node_text (IrSession *session, const IrNode *node, char **tip)
 {
   const char *why, *layout, *kernel = ir_session_get_kernel (session, node, &why, &layout);
   const IrTimes times = ir_session_get_node_times (session, node->id);
   g_autofree char *label = ir_node_label (node), *time = ir_times_text (&times);
+  char *text = g_strdup_printf ("%s · %s", kernel != NULL ? kernel : "no kernel", time);
 
-  return g_strdup_printf ("%s · %s%s%s · %s", label, kernel != NULL ? kernel : "no kernel",
-                          why != NULL ? ": " : "", why != NULL ? why : "", time);
+  *tip = g_strdup_printf ("%s\n%s%s%s", label, text, why != NULL ? "\n" : "",
+                          why != NULL ? why : "");
+  return text;
 }
 
 /* What runs the selected node, how long that took, and what else could. */
@@ -216,17 +218,16 @@ show_node (IrScheduleView *self)
   const IrNode *node = frame != NULL ? ir_model_live_node (frame->model,
                                                            ir_session_get_selected_node (session))
                                      : NULL;
-  g_autofree char *text = node != NULL ? node_text (session, node) : NULL;
+  g_autofree char *tip = NULL, *text = node != NULL ? node_text (session, node, &tip) : NULL;
 
   if (self->chooser == NULL)
     {
       self->chooser = ir_kernel_chooser_new (session);
-      gtk_box_append (GTK_BOX (self->node_bar), self->chooser);
+      gtk_box_append (GTK_BOX (self->chooser_place), self->chooser);
     }
   gtk_widget_set_visible (self->chooser, ir_kernel_chooser_set_node (self->chooser, node));
   gtk_label_set_text (GTK_LABEL (self->node_text), text != NULL ? text : "");
-  gtk_widget_set_tooltip_text (self->node_text, text);
-  gtk_widget_set_visible (self->node_bar, node != NULL);
+  gtk_widget_set_tooltip_text (self->node_text, tip);
 }
 
 static void
@@ -558,13 +559,14 @@ make_toolbar (IrScheduleView *self)
   gtk_widget_add_css_class (kinds, "linked");
   gtk_box_append (GTK_BOX (kinds), self->predicted);
   gtk_box_append (GTK_BOX (kinds), self->measured);
-  self->note = gtk_label_new (NULL);
-  gtk_label_set_xalign (GTK_LABEL (self->note), 0);
-  gtk_label_set_ellipsize (GTK_LABEL (self->note), PANGO_ELLIPSIZE_END);
-  gtk_widget_set_hexpand (self->note, TRUE);
-  gtk_widget_add_css_class (self->note, "dim-label");
+  self->node_text = gtk_label_new (NULL);
+  gtk_label_set_xalign (GTK_LABEL (self->node_text), 1);
+  gtk_label_set_ellipsize (GTK_LABEL (self->node_text), PANGO_ELLIPSIZE_END);
+  gtk_widget_set_hexpand (self->node_text, TRUE);
+  self->chooser_place = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 0);
   gtk_box_append (GTK_BOX (box), kinds);
-  gtk_box_append (GTK_BOX (box), self->note);
+  gtk_box_append (GTK_BOX (box), self->node_text);
+  gtk_box_append (GTK_BOX (box), self->chooser_place);
   gtk_box_append (GTK_BOX (box), icon_button ("zoom-out-symbolic", "Zoom out (−)",
                                               G_CALLBACK (on_zoom_out), self));
   gtk_box_append (GTK_BOX (box),
@@ -572,21 +574,6 @@ make_toolbar (IrScheduleView *self)
   gtk_box_append (GTK_BOX (box), icon_button ("zoom-fit-best-symbolic", "As wide as the pane (0)",
                                               G_CALLBACK (on_fit), self));
   gtk_widget_add_css_class (box, "view-toolbar");
-  return box;
-}
-
-static GtkWidget *
-make_node_bar (IrScheduleView *self)
-{
-  GtkWidget *box = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 6);
-
-  self->node_text = gtk_label_new (NULL);
-  gtk_label_set_xalign (GTK_LABEL (self->node_text), 0);
-  gtk_label_set_ellipsize (GTK_LABEL (self->node_text), PANGO_ELLIPSIZE_END);
-  gtk_widget_set_hexpand (self->node_text, TRUE);
-  gtk_box_append (GTK_BOX (box), self->node_text);
-  gtk_widget_add_css_class (box, "view-toolbar");
-  gtk_widget_set_visible (box, FALSE);
   return box;
 }
 
@@ -612,10 +599,14 @@ make_chart (IrScheduleView *self)
                             self->area);
   g_signal_connect_swapped (down, "value-changed", G_CALLBACK (gtk_widget_queue_draw), self->area);
   gtk_widget_set_focusable (self->area, TRUE);
+  self->note = gtk_label_new (NULL);
+  gtk_label_set_xalign (GTK_LABEL (self->note), 0);
+  gtk_label_set_ellipsize (GTK_LABEL (self->note), PANGO_ELLIPSIZE_END);
+  gtk_widget_set_margin_start (self->note, 12);
+  gtk_widget_add_css_class (self->note, "dim-label");
   gtk_box_append (GTK_BOX (box), make_toolbar (self));
+  gtk_box_append (GTK_BOX (box), self->note);
   gtk_box_append (GTK_BOX (box), self->scroller);
-  self->node_bar = make_node_bar (self);
-  gtk_box_append (GTK_BOX (box), self->node_bar);
   return box;
 }
 

@@ -10,6 +10,8 @@
 
 #include "passes/fold-direct.h"
 
+#include "core/io/mapped-file.h"
+
 #include <string.h>
 
 #define BLOCK 16 /* rows and columns that are turned at a time */
@@ -167,7 +169,8 @@ simplify (Turn *turn)
 
 /* out[i * out_stride + j] = in[i + j * in_stride] for i < rows, j < columns. */
 #define TURN_BLOCKS(TYPE)                                                                          \
-  static void turn_##TYPE (const TYPE *in, gint64 in_stride, TYPE *out, gint64 out_stride,         \
+  typedef TYPE Loose_##TYPE __attribute__ ((aligned (1))); /* as files have them */                \
+  static void turn_##TYPE (const Loose_##TYPE *in, gint64 in_stride, TYPE *out, gint64 out_stride, \
                            gint64 rows, gint64 columns)                                            \
   {                                                                                                \
     for (gint64 i = 0; i < rows; i += BLOCK)                                                       \
@@ -193,11 +196,14 @@ turn_plane (gsize size,
   if (size == 1)
     turn_guint8 (in, in_stride, out, out_stride, rows, columns);
   else if (size == 2)
-    turn_guint16 ((const guint16 *) in, in_stride, (guint16 *) out, out_stride, rows, columns);
+    turn_guint16 ((const Loose_guint16 *) in, in_stride, (guint16 *) out, out_stride, rows,
+                  columns);
   else if (size == 4)
-    turn_guint32 ((const guint32 *) in, in_stride, (guint32 *) out, out_stride, rows, columns);
+    turn_guint32 ((const Loose_guint32 *) in, in_stride, (guint32 *) out, out_stride, rows,
+                  columns);
   else
-    turn_guint64 ((const guint64 *) in, in_stride, (guint64 *) out, out_stride, rows, columns);
+    turn_guint64 ((const Loose_guint64 *) in, in_stride, (guint64 *) out, out_stride, rows,
+                  columns);
 }
 
 /* The axis of the output along which the input is contiguous. */
@@ -256,7 +262,7 @@ transpose (const IrNode *node, const IrTensor *x)
   IrTensor *out;
 
   if (size == 0 || (size & (size - 1)) != 0 || rank == 0 || (perm != NULL && n != rank) ||
-      ir_tensor_n_elements (x) == 0 || ir_tensor_data (x) == NULL)
+      ir_tensor_n_elements (x) == 0 || ir_tensor_raw (x) == NULL)
     return NULL;
   strides[rank - 1] = 1;
   for (guint i = rank - 1; i-- > 0;)
@@ -275,8 +281,10 @@ transpose (const IrNode *node, const IrTensor *x)
   if (turn.rank <= 1)
     return ir_tensor_reshape ((IrTensor *) x, rank, dims);
   out = ir_tensor_new_alloc (ir_tensor_dtype (x), rank, dims, NULL);
-  if (out != NULL)
-    turn_all (&turn, size, ir_tensor_data (x), ir_tensor_data_writable (out));
+  if (out == NULL)
+    return NULL;
+  turn_all (&turn, size, ir_tensor_raw (x), ir_tensor_data_writable (out));
+  ir_mapped_file_give_back (ir_tensor_raw (x), ir_tensor_n_bytes (x));
   return out;
 }
 

@@ -10,6 +10,7 @@
  * XLA DotMerger. */
 #include "config.h"
 
+#include "core/io/mapped-file.h"
 #include "passes/rule.h"
 #include "passes/step.h"
 
@@ -104,7 +105,8 @@ side_by_side (const GPtrArray *group, guint slot)
 
       for (gint64 r = 0; r < rows; r++)
         memcpy ((float *) ir_tensor_data_writable (all) + r * columns + at,
-                (const float *) ir_tensor_data (part) + r * n, sizeof (float) * (gsize) n);
+                (const float *) ir_tensor_raw (part) + r * n, sizeof (float) * (gsize) n);
+      ir_mapped_file_give_back (ir_tensor_raw (part), ir_tensor_n_bytes (part));
       at += n;
     }
   return all;

@@ -3,6 +3,8 @@
 
 #include "passes/per-channel.h"
 
+#include "core/io/mapped-file.h"
+
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -129,8 +131,10 @@ set_checked (IrTensor *tensor, gpointer data, guint64 at, double value, gboolean
 #endif
 
 /* A row of single precision, at the speed of memory: each product in double, rounded once. */
+typedef float LooseFloat __attribute__ ((aligned (1))); /* as files have them */
+
 VECTORIZED static gboolean
-scale_floats (const float *w, float *out, gint64 n, double scale)
+scale_floats (const LooseFloat *w, float *out, gint64 n, double scale)
 {
   gint32 overflows = 0;
 
@@ -149,7 +153,8 @@ scale_row (const IrTensor *w, IrTensor *out, guint64 at, gint64 n, double scale)
   gboolean finite = TRUE;
 
   if (ir_tensor_dtype (w) == IR_DTYPE_FLOAT)
-    return scale_floats ((const float *) ir_tensor_data (w) + at, (float *) data + at, n, scale);
+    return scale_floats ((const LooseFloat *) ir_tensor_raw (w) + at, (float *) data + at, n,
+                         scale);
   for (gint64 k = 0; k < n; k++)
     {
       double element = ir_tensor_get_double (w, at + k);
@@ -180,6 +185,7 @@ scale_weight (const IrConvParts *parts, const double *scale, gboolean *finite)
         gint64 channel = transposed ? a / (dims[0] / group) * dims[1] + b : a;
         *finite &= scale_row (parts->w, out, at, inner, scale[channel]);
       }
+  ir_mapped_file_give_back (ir_tensor_raw (parts->w), ir_tensor_n_bytes (parts->w));
   return g_steal_pointer (&out);
 }
 

@@ -552,7 +552,7 @@ permuted_constant (const IrTensor *tensor, const Perm *perm)
   guint lead = perm->n - ir_tensor_rank (tensor);
   guint bits = ir_dtype_bits (ir_tensor_dtype (tensor));
   gsize size = bits % 8 == 0 ? bits / 8 : 0;
-  const guint8 *from = ir_tensor_data (tensor);
+  const guint8 *from = ir_tensor_raw (tensor);
   guint64 n = ir_tensor_n_elements (tensor), offset = 0;
   gint64 stride = 1;
   IrTensor *result;

@@ -208,6 +208,7 @@ ir_prepared_reschedule (IrPrepared *prepared, IrSchedule *schedule)
  * @backend: which kernels are wanted
  * @n_threads: workers of the schedule
  * @parallel: whether nodes may run beside each other
+ * @packed: what kernels make of constants
  * @shapes: (transfer full): key of the inputs' shapes
  * @error: return location for an error
  *
@@ -221,11 +222,13 @@ ir_prepared_new (IrModel *base,
                  const IrBackend *backend,
                  guint n_threads,
                  IrParallelMode parallel,
+                 IrPacked *packed,
                  char *shapes,
                  GError **error)
 {
   g_autoptr (IrPrepared) prepared = g_new0 (IrPrepared, 1);
 
+  prepared->packed = ir_packed_ref (packed);
   prepared->shapes = shapes;
   prepared->model = ir_prepared_bind_shapes (base, inputs);
   prepared->n_nodes = prepared->model->nodes->len;
@@ -263,6 +266,7 @@ ir_prepared_new_bare (IrModel *frozen,
 {
   g_autoptr (IrPrepared) prepared = g_new0 (IrPrepared, 1);
 
+  prepared->packed = ir_packed_new ();
   prepared->model = ir_model_ref (frozen);
   prepared->schedule = ir_schedule_ref (schedule);
   prepared->n_nodes = frozen->nodes->len;
@@ -292,6 +296,7 @@ ir_prepared_free (IrPrepared *prepared)
       prepared->nodes[i].backend->release (prepared->nodes[i].state);
   free (prepared->arena); /* from posix_memalign() */
   ir_scratch_clear (&prepared->scratch);
+  ir_packed_unref (prepared->packed);
   g_free (prepared->release_start);
   g_free (prepared->release);
   g_free (prepared->places);

@@ -5,6 +5,7 @@
 #include "core/exec/blocks.h"
 #include "core/exec/capture.h"
 #include "core/exec/exec-private.h"
+#include "core/exec/packed.h"
 #include "core/exec/shelf.h"
 
 /* How one node runs; by node id. */
@@ -93,6 +94,7 @@ typedef struct
   guint *release_start; /* by step: first index into release; n_steps + 1 entries */
   gpointer arena;       /* (nullable) plan->peak_bytes, aligned */
   IrScratch scratch;    /* of the kernels, one after the other */
+  IrPacked *packed;     /* of the kernels, for all plans of the executable */
   IrTuner *tuner;       /* (nullable) what the first runs are to find out */
   IrParallel *parallel; /* (nullable) for nodes beside each other, where the schedule has some */
 } IrPrepared;
@@ -102,6 +104,7 @@ IrPrepared *ir_prepared_new (IrModel *base,
                              const IrBackend *backend,
                              guint n_threads,
                              IrParallelMode parallel,
+                             IrPacked *packed,
                              char *shapes,
                              GError **error);
 void ir_prepared_reschedule (IrPrepared *prepared, IrSchedule *schedule);

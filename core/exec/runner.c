@@ -20,6 +20,7 @@ struct _IrExecutable
   IrModel *source;
   IrRunOptions options;
   IrThreads *threads;
+  IrPacked *packed;     /* what kernels make of constants */
   GPtrArray *plans;     /* of IrPrepared, by shapes of inputs, that of the last run first */
   IrPrepared *prepared; /* (nullable) the one of them for the shapes of the last run */
   guint64 constant_bytes;
@@ -306,6 +307,7 @@ call_kernel (IrRunState *state, IrCall *call, const IrNode *node, GError **error
   call->alloc = give_memory;
   call->kernel_state = plan->state;
   call->scratch = &state->prepared->scratch;
+  call->packed = state->prepared->packed;
   for (guint i = 0; i < node->n_outputs; i++)
     {
       const IrValue *value = node->outputs[i];
@@ -781,7 +783,7 @@ prepare (IrExecutable *executable, GHashTable *inputs, GError **error)
       forget_plans (executable);
       executable->prepared = ir_prepared_new (
           executable->base, inputs, executable->options.backend, ir_threads_n (executable->threads),
-          executable->options.parallel, g_steal_pointer (&shapes), error);
+          executable->options.parallel, executable->packed, g_steal_pointer (&shapes), error);
       if (executable->prepared != NULL)
         g_ptr_array_insert (executable->plans, 0, executable->prepared);
     }
@@ -825,6 +827,7 @@ ir_executable_new (IrModel *model, const IrRunOptions *options, GError **error)
     return NULL;
   executable->plans = g_ptr_array_new_with_free_func ((GDestroyNotify) ir_prepared_free);
   executable->constant_bytes = constant_bytes (executable->base);
+  executable->packed = ir_packed_new ();
   executable->threads = ir_threads_new (executable->options.n_threads);
   ir_threads_set_deterministic (executable->threads, executable->options.deterministic);
   g_autoptr (IrSchedule)
@@ -844,6 +847,7 @@ ir_executable_free (IrExecutable *executable)
   g_clear_pointer (&executable->plans, g_ptr_array_unref);
   g_clear_pointer (&executable->options.chosen, g_array_unref);
   ir_threads_free (executable->threads);
+  ir_packed_unref (executable->packed);
   g_clear_pointer (&executable->base, ir_model_unref);
   g_clear_pointer (&executable->source, ir_model_unref);
   g_free (executable);

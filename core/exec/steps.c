@@ -908,6 +908,7 @@ ir_step_compute (
   call->alloc = give_bound;
   call->alloc_data = step;
   call->scratch = scratch;
+  call->packed = state->prepared->packed;
   call->kernel_state = step->plan->state;
   /* One that has seen that it is to stop may leave its outputs incomplete. */
   gboolean done = step->plan->kernel (call, error) && !ir_call_fail_if_cut (call, error);

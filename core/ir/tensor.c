@@ -447,6 +447,25 @@ ir_tensor_data (const IrTensor *tensor)
 }
 
 /**
+ * ir_tensor_raw:
+ * @tensor: a tensor
+ *
+ * For those who copy elements once, as when they pack weights: ir_tensor_data() would keep an
+ * aligned copy of what lies in a file at any address.
+ *
+ * Returns: (transfer none) (nullable): the elements as they lie, perhaps not aligned for their
+ * type; otherwise as ir_tensor_data()
+ */
+gconstpointer
+ir_tensor_raw (const IrTensor *tensor)
+{
+  GBytes *bytes = ir_tensor_bytes (tensor);
+  gconstpointer data = bytes != NULL ? g_bytes_get_data (bytes, NULL) : NULL;
+
+  return data != NULL ? data : ir_tensor_data (tensor);
+}
+
+/**
  * ir_tensor_data_writable:
  * @tensor: a tensor made by ir_tensor_new_alloc(), _copy(), _scalar(), _int64s() or _static(), not
  *   yet shared

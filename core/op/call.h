@@ -25,6 +25,7 @@ typedef enum
 typedef struct _IrCall IrCall;
 typedef struct _IrThreads IrThreads; /* core/exec/threads.h */
 typedef struct _IrScratch IrScratch; /* core/exec/blocks.h */
+typedef struct _IrPacked IrPacked;   /* core/exec/packed.h */
 
 /* Contents of a small integer tensor (a shape, an axis list) known element by element, symbols
  * included: how dims propagate through Shape, Gather, Concat, Slice and arithmetic. */
@@ -93,6 +94,7 @@ struct _IrCall
   IrAllocFunc alloc;
   gpointer alloc_data;
   IrScratch *scratch;    /* (nullable) memory that back ends may use during the call */
+  IrPacked *packed;      /* (nullable) what back ends make of constants, once for many calls */
   gpointer kernel_state; /* back ends: prepared state of the node (packed weights …) */
   /* (nullable) inference inside function bodies: types that are not in the values themselves */
   const IrType *(*type_of) (gpointer data, const IrValue *value);

@@ -28,11 +28,12 @@ typedef struct
   /* (nullable) what can be done once per shape: primitives, packed weights */
   gpointer (*prepare) (IrCall *call, GError **error);
   void (*release) (gpointer state);
-  gboolean shares_state; /* what was prepared serves every node of the kernel, one after the other */
+  gboolean
+      shares_state; /* what was prepared serves every node of the kernel, one after the other */
   IrKernelFunc run;
   const IrCpuBlocks *blocks; /* (nullable) plain values only, or operators element by element */
   gboolean in_pieces; /* float32 element by element: pieces of operands give pieces of the output */
-  const char *candidates;    /* (nullable) names of its variants, as users ask for them */
+  const char *candidates; /* (nullable) names of its variants, as users ask for them */
   /* (nullable) Name of the variant that @node gets, and in words why it is not another. */
   const char *(*variant) (const IrNode *node, const char **why);
 } IrCpuKernel;
@@ -57,7 +58,8 @@ int cpu_n_threads (const IrCall *call, guint64 work); /* 1 where the work is too
  * shape alone where results must be deterministic. */
 int cpu_n_parts (const IrCall *call, guint64 work);
 /* -- stopping: what takes long looks now and then whether the run goes on -- */
-#define CPU_LOOK (1 << 20) /* elements that are worked on between two looks: about a millisecond */
+#define CPU_LOOK (1 << 20) /* elements that are worked on between two looks: about a millisecond   \
+                            */
 
 /* For a loop over parts, shared by its threads. */
 typedef struct
@@ -81,22 +83,32 @@ cpu_watch_stopped (CpuWatch *watch, gint64 part)
 /* memcpy() that may stop. */
 void cpu_copy (const IrCall *call, gpointer to, gconstpointer from, gsize n_bytes);
 
-/* Y [M, N] = alpha * A B + beta * Y, row-major with the given distances of rows, piece by piece where
- * it takes long; FALSE: it was to stop, or oneDNN failed. */
-gboolean cpu_sgemm (const IrCall *call,
-                    gboolean trans_a,
-                    gboolean trans_b,
-                    gint64 m,
-                    gint64 n,
-                    gint64 k,
-                    float alpha,
-                    const float *a,
-                    gint64 lda,
-                    const float *b,
-                    gint64 ldb,
-                    float beta,
-                    float *y,
-                    gint64 ldy);
+/* -- products of matrices: product.c -- */
+typedef struct
+{
+  const float *data;
+  gint64 distance;     /* from row to row as it lies, in elements */
+  gboolean transposed; /* it lies as the transpose of what is multiplied */
+} CpuMatrix;
+
+/* Y [m, n] = alpha * A [m, k] B [k, n] + beta * Y, all by rows. */
+typedef struct
+{
+  gint64 m, n, k;
+  float alpha, beta;
+  CpuMatrix a, b;
+  float *y;
+  gint64 y_distance;
+} CpuProduct;
+
+gboolean cpu_multiply (const IrCall *call, const CpuProduct *product);
+gboolean cpu_multiply_parts (const IrCall *call, const CpuProduct *product, int n_parts);
+
+/* -- constants as products read them: padded.c -- */
+CpuMatrix cpu_constant_matrix (
+    const IrCall *call, gint64 m, gint64 n, gint64 k, gboolean transposed);
+const char *cpu_product_variant (const IrNode *node, const char **why);
+extern const char cpu_product_candidates[];
 
 /* How many threads oneDNN may use by itself from here on: 1 where results must be deterministic. */
 void cpu_library_threads (const IrCall *call, int n_threads);

@@ -150,8 +150,16 @@ run (IrCall *call, GError **error)
       float *to = y + part * each * g.out_plane;
       gint64 first = part % group * each;
 
-      if (!cpu_sgemm (call, TRUE, FALSE, rows, g.in_plane, own, 1, w + part % group * own * rows,
-                      rows, x + part * own * g.in_plane, g.in_plane, 0, columns, g.in_plane))
+      CpuProduct product = { .m = rows,
+                             .n = g.in_plane,
+                             .k = own,
+                             .alpha = 1,
+                             .a = { w + part % group * own * rows, rows, TRUE },
+                             .b = { x + part * own * g.in_plane, g.in_plane, FALSE },
+                             .y = columns,
+                             .y_distance = g.in_plane };
+
+      if (!cpu_multiply (call, &product))
         return !ir_call_fail_if_stopped (call, error) && call->op->ref (call, error);
       CpuWatch watch = cpu_watch (call, g.taps * g.in_plane);
 #pragma omp parallel for num_threads(n_threads) schedule(static)

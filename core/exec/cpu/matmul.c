@@ -5,12 +5,8 @@
 #include "core/exec/cpu/cpu.h"
 
 #include <omp.h>
-#include <oneapi/dnnl/dnnl.h>
 #include <string.h>
 
-#define PIECE 1e9 /* multiply-adds between two looks at whether the call is cancelled */
-#define PIECE_SIDE                                                                                 \
-  192 /* fewest rows of a piece: packing the other matrix again costs little then */
 #define LARGE_PRODUCT 2000000 /* multiply-adds: from here on one product is worth all threads */
 
 typedef struct
@@ -41,120 +37,6 @@ activation_of (const IrCall *call)
     if (forms[i].op == call->op->id)
       return forms[i].activation;
   return CPU_ACT_NONE;
-}
-
-/* Y [M, N] = alpha * A B + beta * Y, all row-major with the given distances of rows. */
-static gboolean
-sgemm (gboolean trans_a,
-       gboolean trans_b,
-       gint64 m,
-       gint64 n,
-       gint64 k,
-       float alpha,
-       const float *a,
-       gint64 lda,
-       const float *b,
-       gint64 ldb,
-       float beta,
-       float *y,
-       gint64 ldy)
-{
-  return dnnl_sgemm (trans_a ? 'T' : 'N', trans_b ? 'T' : 'N', m, n, k, alpha, a, MAX (lda, 1), b,
-                     MAX (ldb, 1), beta, y, MAX (ldy, 1)) == dnnl_success;
-}
-
-/* Distance of the rows of an operand: @across if they run along it, else along K. */
-static gint64
-k_stride (gboolean runs_across, gint64 across, gint64 k)
-{
-  return runs_across ? across : k;
-}
-
-/* Pieces are rows of Y, or columns where there are few rows. */
-gboolean
-cpu_sgemm (const IrCall *call,
-           gboolean trans_a,
-           gboolean trans_b,
-           gint64 m,
-           gint64 n,
-           gint64 k,
-           float alpha,
-           const float *a,
-           gint64 lda,
-           const float *b,
-           gint64 ldb,
-           float beta,
-           float *y,
-           gint64 ldy)
-{
-  gboolean by_columns = m < PIECE_SIDE;
-  gint64 side = by_columns ? n : m;
-  double work = (double) m * (double) n * (double) k;
-  gint64 each = work > PIECE ? (gint64) ((double) side * (PIECE / work)) : side;
-
-  each = work > PIECE ? (each + PIECE_SIDE - 1) / PIECE_SIDE * PIECE_SIDE : side;
-  for (gint64 first = 0; first < side; first += each)
-    {
-      gint64 length = MIN (each, side - first);
-      const float *a_piece = by_columns ? a : a + first * (trans_a ? 1 : lda),
-                  *b_piece = by_columns ? b + first * (trans_b ? ldb : 1) : b;
-
-      if ((work > PIECE && ir_call_stopped (call)) ||
-          !sgemm (trans_a, trans_b, by_columns ? m : length, by_columns ? length : n, k, alpha,
-                  a_piece, lda, b_piece, ldb, beta, y + first * (by_columns ? 1 : ldy), ldy))
-        return FALSE;
-    }
-  return TRUE;
-}
-
-static gint64
-cut (gint64 n, int part, int n_parts)
-{
-  return n * part / n_parts / 16 * 16 + (part == n_parts ? n - n / 16 * 16 : 0);
-}
-
-/* The longer side of Y is cut into one part per thread, or into as many as the shape says; each
- * part is a product of its own. Left to
- * itself oneDNN cuts small products so finely that waiting for each other costs more than it
- * brings. */
-static gboolean
-sgemm_shared (const IrCall *call,
-              int n_parts,
-              gboolean trans_a,
-              gboolean trans_b,
-              gint64 m,
-              gint64 n,
-              gint64 k,
-              float alpha,
-              const float *a,
-              const float *b,
-              float beta,
-              float *y)
-{
-  gboolean done = TRUE;
-  int n_threads = MIN (n_parts, (int) ir_threads_n (call->threads));
-
-  if (n_parts <= 1)
-    return cpu_sgemm (call, trans_a, trans_b, m, n, k, alpha, a, k_stride (trans_a, m, k), b,
-                      k_stride (!trans_b, n, k), beta, y, n);
-#pragma omp parallel for num_threads(n_threads) schedule(static)
-  for (int part = 0; part < n_parts; part++)
-    {
-      gboolean by_columns = n >= m;
-      gint64 side = by_columns ? n : m, first = cut (side, part, n_parts),
-             length = cut (side, part + 1, n_parts) - first;
-      gint64 lda = k_stride (trans_a, m, k), ldb = k_stride (!trans_b, n, k);
-      const float *a_part = by_columns ? a : a + first * (trans_a ? 1 : lda),
-                  *b_part = by_columns ? b + first * (trans_b ? ldb : 1) : b;
-      float *y_part = y + first * (by_columns ? 1 : n);
-
-      if (length > 0 &&
-          !cpu_sgemm (call, trans_a, trans_b, by_columns ? m : length, by_columns ? length : n, k,
-                      alpha, a_part, lda, b_part, ldb, beta, y_part, n))
-#pragma omp atomic write
-        done = FALSE;
-    }
-  return done;
 }
 
 /* How many parts a product of these sizes is cut into. */
@@ -237,8 +119,16 @@ run_gemm (IrCall *call, GError **error)
   n_parts = use_threads (call, dims[0], dims[1], k);
   if (beta != 0)
     spread_bias (c, beta, dims[0], dims[1], y);
-  if (!sgemm_shared (call, n_parts, trans_a, trans_b, dims[0], dims[1], k, alpha,
-                     ir_tensor_data (a), ir_tensor_data (b), beta != 0 ? 1 : 0, y))
+  CpuProduct product = { .m = dims[0],
+                         .n = dims[1],
+                         .k = k,
+                         .alpha = alpha,
+                         .beta = beta != 0 ? 1 : 0,
+                         .a = { ir_tensor_data (a), trans_a ? dims[0] : k, trans_a },
+                         .b = cpu_constant_matrix (call, dims[0], dims[1], k, trans_b),
+                         .y = y,
+                         .y_distance = dims[1] };
+  if (!cpu_multiply_parts (call, &product, n_parts))
     return give_up (call, error);
   cpu_epilogue_all (call, &epilogue, y, (guint64) (dims[0] * dims[1]));
   return TRUE;
@@ -247,6 +137,8 @@ run_gemm (IrCall *call, GError **error)
 const IrCpuKernel cpu_gemm = {
   .name = "oneDNN sgemm",
   .refuses = cpu_needs_float,
+  .candidates = cpu_product_candidates,
+  .variant = cpu_product_variant,
   .run = run_gemm,
 };
 
@@ -334,6 +226,17 @@ flatten_batch (Batch *batch, const IrTensor *b)
   batch->n_batches = 1;
 }
 
+/* B where one serves all of the batch, perhaps packed; else the first one. */
+static CpuMatrix
+constant_of (const IrCall *call, const Batch *batch)
+{
+  const IrTensor *b = ir_call_input (call, 1);
+
+  if (ir_tensor_n_elements (b) != (guint64) (batch->k * batch->n))
+    return (CpuMatrix){ ir_tensor_data (b), batch->n, FALSE };
+  return cpu_constant_matrix (call, batch->m * batch->n_batches, batch->n, batch->k, FALSE);
+}
+
 /* One product of the batch, in @n_parts. */
 static gboolean
 multiply_one (const IrCall *call,
@@ -341,37 +244,45 @@ multiply_one (const IrCall *call,
               gint64 index,
               int n_parts,
               const float *a,
-              const float *b,
+              const CpuMatrix *b,
               float *y)
 {
   gint64 at_a, at_b;
 
   batch_place (batch, index, &at_a, &at_b);
-  return sgemm_shared (call, n_parts, FALSE, FALSE, batch->m, batch->n, batch->k, 1,
-                       a + at_a * batch->m * batch->k, b + at_b * batch->k * batch->n, 0,
-                       y + index * batch->m * batch->n);
+  CpuProduct product = { .m = batch->m,
+                         .n = batch->n,
+                         .k = batch->k,
+                         .alpha = 1,
+                         .a = { a + at_a * batch->m * batch->k, batch->k, FALSE },
+                         .b = { b->data + at_b * batch->k * b->distance, b->distance, FALSE },
+                         .y = y + index * batch->m * batch->n,
+                         .y_distance = batch->n };
+  return cpu_multiply_parts (call, &product, n_parts);
 }
 
 /* Many small products are dealt out whole, a large one is cut. The two are never nested: OpenMP
  * would start new threads for the inner one each time. */
 static gboolean
-multiply (const IrCall *call, const Batch *batch, const float *a, const float *b, float *y)
+multiply_batch (const IrCall *call, const Batch *batch, float *y)
 {
+  const float *a = ir_tensor_data (ir_call_input (call, 0));
   int n_parts = use_threads (call, batch->m * batch->n_batches, batch->n, batch->k),
       n_threads = MIN (n_parts, (int) ir_threads_n (call->threads));
   gboolean done = TRUE;
+  CpuMatrix b = constant_of (call, batch);
 
   if (n_parts == 1 || batch->n_batches == 1 || batch->m * batch->n * batch->k >= LARGE_PRODUCT)
     {
       CpuWatch looks = cpu_watch (call, batch->m * batch->n * batch->k / 64);
       for (gint64 i = 0; i < batch->n_batches && done; i++)
-        done = !cpu_watch_stopped (&looks, i) && multiply_one (call, batch, i, n_parts, a, b, y);
+        done = !cpu_watch_stopped (&looks, i) && multiply_one (call, batch, i, n_parts, a, &b, y);
       return done;
     }
   CpuWatch watch = cpu_watch (call, batch->m * batch->n * batch->k / 64);
 #pragma omp parallel for num_threads(n_threads) schedule(static)
   for (gint64 i = 0; i < batch->n_batches; i++)
-    if (cpu_watch_stopped (&watch, i) || !multiply_one (call, batch, i, 1, a, b, y))
+    if (cpu_watch_stopped (&watch, i) || !multiply_one (call, batch, i, 1, a, &b, y))
 #pragma omp atomic write
       done = FALSE;
   return done;
@@ -392,13 +303,14 @@ run_matmul (IrCall *call, GError **error)
   if (ir_tensor_n_elements (call->outputs[0].tensor) == 0)
     return TRUE;
   flatten_batch (&batch, b);
-  return multiply (call, &batch, ir_tensor_data (a), ir_tensor_data (b), y) ||
-         give_up (call, error);
+  return multiply_batch (call, &batch, y) || give_up (call, error);
 }
 
 const IrCpuKernel cpu_matmul = {
   .name = "oneDNN sgemm",
   .refuses = cpu_needs_float,
+  .candidates = cpu_product_candidates,
+  .variant = cpu_product_variant,
   .run = run_matmul,
 };
 
@@ -456,7 +368,7 @@ run_matmul_add (IrCall *call, GError **error)
   if (y == NULL)
     return FALSE;
   flatten_batch (&batch, b);
-  if (!multiply (call, &batch, ir_tensor_data (a), ir_tensor_data (b), y))
+  if (!multiply_batch (call, &batch, y))
     return give_up (call, error);
   add_and_activate (call, &epilogue, ir_tensor_data (c), whole && !row, batch.m * batch.n_batches,
                     batch.n, y);
@@ -466,5 +378,7 @@ run_matmul_add (IrCall *call, GError **error)
 const IrCpuKernel cpu_matmul_add = {
   .name = "oneDNN sgemm",
   .refuses = cpu_needs_float,
+  .candidates = cpu_product_candidates,
+  .variant = cpu_product_variant,
   .run = run_matmul_add,
 };

@@ -532,7 +532,7 @@ run_gather (IrCall *call, GError **error)
   const IrTensor *data = ir_call_input (call, 0), *indices = ir_call_input (call, 1);
   gint64 axis, outer, inner, size, n = (gint64) ir_tensor_n_elements (indices);
   gsize element = element_size (data);
-  const guint8 *x = ir_tensor_data (data);
+  const guint8 *x = ir_tensor_raw (data); /* of a large table few rows are read */
   guint8 *y;
 
   if ((ir_tensor_dtype (indices) != IR_DTYPE_INT64 &&
@@ -562,10 +562,9 @@ run_gather (IrCall *call, GError **error)
   return TRUE;
 }
 
-const IrCpuKernel cpu_gather = { .name = "block copy",
-                                 .refuses = refuses_first,
-                                 .run = run_gather,
-                                 .blocks = &cpu_gather_blocks };
+const IrCpuKernel cpu_gather = {
+  .name = "block copy", .refuses = refuses_first, .run = run_gather, .blocks = &cpu_gather_blocks
+};
 
 /* -- Where -- */
 

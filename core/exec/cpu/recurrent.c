@@ -40,7 +40,7 @@ struct _Layer
   float *memory;
 };
 
-/* Y [m, n] (rows @ldy apart) += A [m, k] · B [n, k] transposed */
+/* Y [m, n] (rows @y_distance apart) += A [m, k] · B [n, k] transposed */
 static gboolean
 add_product (const Layer *l,
              gint64 m,
@@ -49,11 +49,21 @@ add_product (const Layer *l,
              const float *a,
              const float *b,
              float *y,
-             gint64 ldy)
+             gint64 y_distance)
 {
   if (m == 0 || n == 0 || k == 0)
     return TRUE;
-  return cpu_sgemm (l->call, FALSE, TRUE, m, n, k, 1, a, k, b, k, 1, y, ldy);
+  return cpu_multiply (l->call, &(CpuProduct){
+                                    .m = m,
+                                    .n = n,
+                                    .k = k,
+                                    .alpha = 1,
+                                    .beta = 1,
+                                    .a = { a, k, FALSE },
+                                    .b = { b, k, TRUE },
+                                    .y = y,
+                                    .y_distance = y_distance,
+                                });
 }
 
 static void

@@ -1,0 +1,109 @@
+/* Products of matrices on dnnl_sgemm, cut into pieces that can be stopped and parts for threads. */
+#include "config.h"
+
+#include "core/exec/cpu/cpu.h"
+
+#include <oneapi/dnnl/dnnl.h>
+
+#define PIECE 1e9 /* multiply-adds between two looks at whether the call is cancelled */
+#define PIECE_SIDE                                                                                 \
+  192 /* fewest rows of a piece: packing the other matrix again costs little then */
+
+static gboolean
+multiply (const CpuProduct *p)
+{
+  return dnnl_sgemm (p->a.transposed ? 'T' : 'N', p->b.transposed ? 'T' : 'N', p->m, p->n, p->k,
+                     p->alpha, p->a.data, MAX (p->a.distance, 1), p->b.data, MAX (p->b.distance, 1),
+                     p->beta, p->y, MAX (p->y_distance, 1)) == dnnl_success;
+}
+
+static CpuProduct
+columns_of (const CpuProduct *product, gint64 first, gint64 n)
+{
+  CpuProduct part = *product;
+
+  part.n = n;
+  part.b.data += first * (part.b.transposed ? part.b.distance : 1);
+  part.y += first;
+  return part;
+}
+
+static CpuProduct
+rows_of (const CpuProduct *product, gint64 first, gint64 m)
+{
+  CpuProduct part = *product;
+
+  part.m = m;
+  part.a.data += first * (part.a.transposed ? 1 : part.a.distance);
+  part.y += first * part.y_distance;
+  return part;
+}
+
+/**
+ * cpu_multiply:
+ * @call: what it is for, which may be cancelled
+ * @product: operands and result
+ *
+ * Goes piece by piece where it takes long: rows of Y, or columns where there are few rows.
+ *
+ * Returns: %FALSE if it was to stop, or oneDNN failed
+ */
+gboolean
+cpu_multiply (const IrCall *call, const CpuProduct *product)
+{
+  gboolean by_columns = product->m < PIECE_SIDE;
+  gint64 side = by_columns ? product->n : product->m;
+  double work = (double) product->m * (double) product->n * (double) product->k;
+  gint64 each = work > PIECE ? (gint64) ((double) side * (PIECE / work)) : side;
+
+  each = work > PIECE ? (each + PIECE_SIDE - 1) / PIECE_SIDE * PIECE_SIDE : side;
+  for (gint64 first = 0; first < side; first += each)
+    {
+      gint64 n = MIN (each, side - first);
+      CpuProduct piece = by_columns ? columns_of (product, first, n) : rows_of (product, first, n);
+
+      if ((work > PIECE && ir_call_stopped (call)) || !multiply (&piece))
+        return FALSE;
+    }
+  return TRUE;
+}
+
+static gint64
+cut (gint64 n, int part, int n_parts)
+{
+  return n * part / n_parts / 16 * 16 + (part == n_parts ? n - n / 16 * 16 : 0);
+}
+
+/**
+ * cpu_multiply_parts:
+ * @call: what it is for, which may be cancelled
+ * @product: operands and result
+ * @n_parts: of cpu_n_parts()
+ *
+ * The longer side of Y is cut into parts for the threads of @call; each is a product of its own.
+ * Left to itself oneDNN cuts small products so finely that waiting for each other costs more than
+ * it brings.
+ *
+ * Returns: %FALSE if it was to stop, or oneDNN failed
+ */
+gboolean
+cpu_multiply_parts (const IrCall *call, const CpuProduct *product, int n_parts)
+{
+  gboolean by_columns = product->n >= product->m, done = TRUE;
+  gint64 side = by_columns ? product->n : product->m;
+  int n_threads = MIN (n_parts, (int) ir_threads_n (call->threads));
+
+  if (n_parts <= 1)
+    return cpu_multiply (call, product);
+#pragma omp parallel for num_threads(n_threads) schedule(static)
+  for (int i = 0; i < n_parts; i++)
+    {
+      gint64 first = cut (side, i, n_parts), n = cut (side, i + 1, n_parts) - first;
+      CpuProduct part = by_columns ? columns_of (product, first, n) : rows_of (product, first, n);
+
+      if (n > 0 && !cpu_multiply (call, &part))
+#pragma omp atomic write
+        done = FALSE;
+    }
+  return done;
+}

@@ -1,0 +1,16 @@
+/* What kernels make of constants, once for all plans of an executable: weights in the order in
+ * which they are read. Several nodes, and plans for several shapes, may share one constant. */
+#pragma once
+
+#include "core/ir/tensor.h"
+#include "core/op/call.h"
+
+/* Returns (nullable): memory from posix_memalign(); NULL: there is none, or it was to stop. */
+typedef gpointer (*IrPackFunc) (const IrTensor *constant, gpointer data);
+
+IrPacked *ir_packed_new (void);
+IrPacked *ir_packed_ref (IrPacked *packed);
+void ir_packed_unref (IrPacked *packed);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (IrPacked, ir_packed_unref)
+gconstpointer ir_packed_get (
+    IrPacked *packed, const IrTensor *constant, guint64 form, IrPackFunc pack, gpointer data);

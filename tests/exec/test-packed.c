@@ -274,7 +274,7 @@ test_nodes_and_plans_share (void)
   g_test_message ("%.1f MB for %.1f MB of weights", (double) grown / 1e6,
                   (double) weight_bytes / 1e6);
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-  g_assert_cmpuint (grown, >=, weight_bytes);
+  g_assert_cmpuint (grown, >, weight_bytes * 3 / 4); /* else nothing was packed */
   g_assert_cmpuint (grown, <, weight_bytes * 3 / 2);
 #endif
 }

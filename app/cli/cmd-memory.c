@@ -18,7 +18,7 @@ typedef struct
   gboolean csv, separate;
   gint64 capacity;
   gint time_limit;
-  char *order, *why, *budget;
+  char *order, *why, *budget, *parallel;
 } Options;
 
 static const CliOption command_options[] = {
@@ -28,6 +28,10 @@ static const CliOption command_options[] = {
     "Give every value bytes of its own: no views, nothing in place", NULL },
   { "order", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (Options, order),
     "Order of the nodes: file (the default) or memory, which keeps the peak low", "ORDER" },
+  { "parallel", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (Options, parallel),
+    "The plan of a run with this option, in which nodes beside each other need what they need at "
+    "once: off (the default), on, or auto, which runs FILE until it is decided",
+    "off,on,auto" },
   { "why", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (Options, why),
     "Say why a value lies where it lies, and what it could not share bytes with", "VALUE" },
   { "budget", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (Options, budget),
@@ -154,16 +158,63 @@ add_value (cJSON *object, const char *key, const IrModel *model, IrValueId id)
     cJSON_AddStringToObject (object, key, ir_model_value (model, id)->name);
 }
 
+/* When a value is read, for it has to be there until then. */
+static void
+add_readers (cJSON *object, const IrModel *model, const IrMemPlan *plan, IrValueId id)
+{
+  g_autoptr (GArray) steps = ir_mem_plan_readers (plan, model, id);
+  cJSON *array = cJSON_AddArrayToObject (object, "read_by");
+
+  for (guint i = 0; i < steps->len; i++)
+    cJSON_AddItemToArray (array, cJSON_CreateNumber (g_array_index (steps, guint, i)));
+}
+
+/* Steps have workers where they run beside each other. */
+static void
+add_steps (cJSON *json, const IrModel *model, const IrSchedule *schedule)
+{
+  cJSON *spans = cJSON_AddArrayToObject (json, "spans");
+  cJSON *steps = cJSON_AddArrayToObject (json, "steps");
+  guint next = 0;
+
+  for (guint i = 0; schedule->spans != NULL && i < schedule->spans->len; i++)
+    {
+      const IrScheduleSpan *span = &g_array_index (schedule->spans, IrScheduleSpan, i);
+      cJSON *object = cJSON_CreateObject ();
+      cJSON_AddNumberToObject (object, "first", span->first);
+      cJSON_AddNumberToObject (object, "last", span->last);
+      cJSON_AddItemToArray (spans, object);
+    }
+  for (guint i = 0; i < schedule->items->len; i++)
+    {
+      const IrScheduleItem *item = &g_array_index (schedule->items, IrScheduleItem, i);
+      const IrNode *node = ir_model_node (model, item->node);
+      cJSON *object = cJSON_CreateObject ();
+      while (schedule->spans != NULL && next < schedule->spans->len &&
+             g_array_index (schedule->spans, IrScheduleSpan, next).last < i)
+        next++;
+      cJSON_AddStringToObject (object, "node", node->name);
+      cJSON_AddStringToObject (object, "op", node->op_type);
+      if (schedule->spans != NULL && next < schedule->spans->len &&
+          g_array_index (schedule->spans, IrScheduleSpan, next).first <= i)
+        cJSON_AddNumberToObject (object, "worker", item->worker);
+      cJSON_AddItemToArray (steps, object);
+    }
+}
+
 static cJSON *
 plan_json (const IrModel *model, const IrMemPlan *plan)
 {
+  const IrSchedule *schedule = ir_mem_plan_schedule (plan);
   cJSON *json = cJSON_CreateObject (), *array;
 
   cli_json_add_uint (json, "lower_bound_bytes", plan->lower_bound_bytes);
   cli_json_add_uint (json, "peak_bytes", plan->peak_bytes);
   cli_json_add_uint (json, "naive_bytes", plan->naive_bytes);
   cJSON_AddNumberToObject (json, "align_bytes", plan->align_bytes);
+  cJSON_AddNumberToObject (json, "workers", schedule->n_workers);
   add_result (json, ir_mem_plan_result (plan));
+  add_steps (json, model, schedule);
   array = cJSON_AddArrayToObject (json, "values");
   for (guint i = 0; i < plan->items->len; i++)
     {
@@ -178,6 +229,7 @@ plan_json (const IrModel *model, const IrMemPlan *plan)
       cli_json_add_uint (object, "size", item->size);
       cJSON_AddNumberToObject (object, "first", item->first);
       cJSON_AddNumberToObject (object, "last", item->last);
+      add_readers (object, model, plan, item->value);
       add_value (object, "alias_of", model, item->alias_of);
       add_value (object, "view_of", model, item->view_of);
       add_value (object, "over", model, item->over);
@@ -231,6 +283,21 @@ print_relation (const IrModel *model,
 }
 
 static void
+print_spans (const IrModel *model, const IrSchedule *schedule)
+{
+  for (guint i = 0; schedule->spans != NULL && i < schedule->spans->len; i++)
+    {
+      const IrScheduleSpan *span = &g_array_index (schedule->spans, IrScheduleSpan, i);
+      g_autofree char *from = ir_node_label (
+          ir_model_node (model, g_array_index (schedule->items, IrScheduleItem, span->first).node));
+      g_autofree char *to = ir_node_label (
+          ir_model_node (model, g_array_index (schedule->items, IrScheduleItem, span->last).node));
+      printf ("steps %u to %u beside each other on %u workers: %s to %s\n", span->first, span->last,
+              schedule->n_workers, from, to);
+    }
+}
+
+static void
 print_text (const IrModel *model, const IrMemPlan *plan)
 {
   g_autofree char *peak = cli_format_bytes (plan->peak_bytes),
@@ -239,6 +306,7 @@ print_text (const IrModel *model, const IrMemPlan *plan)
 
   printf ("peak %s; lower bound %s; without reuse %s\n", peak, bound, naive);
   print_result (ir_mem_plan_result (plan));
+  print_spans (model, ir_mem_plan_schedule (plan));
   for (guint i = 0; i < plan->items->len; i++)
     {
       const IrMemItem *item = &g_array_index (plan->items, IrMemItem, i);
@@ -300,11 +368,37 @@ run_budget (Cli *cli, IrModel *model, const IrSchedule *schedule, const IrMemPla
   return again->feasible ? CLI_OK : CLI_NO;
 }
 
+static gboolean
+is_in_memory_order (const Options *options)
+{
+  return g_strcmp0 (options->order, "memory") == 0;
+}
+
+static gboolean
+read_options (const Options *options, IrParallelMode *mode)
+{
+  g_autoptr (GError) error = NULL;
+
+  if (options->order != NULL && strcmp (options->order, "file") != 0 &&
+      !is_in_memory_order (options))
+    g_printerr ("irscope memory: found the order “%s”, needed is file or memory\n", options->order);
+  else if (!cli_parallel (options->parallel, mode, &error))
+    g_printerr ("irscope memory: %s\n", error->message);
+  else if (*mode != IR_PARALLEL_OFF && (is_in_memory_order (options) || options->budget != NULL))
+    g_printerr (
+        "irscope memory: --order memory and --budget are plans of nodes one at a time; leave "
+        "out --parallel, or them\n");
+  else
+    return TRUE;
+  return FALSE;
+}
+
 static CliStatus
 run (Cli *cli)
 {
   Options *options = cli->options;
   g_auto (CliModel) opened = { 0 };
+  IrParallelMode mode = IR_PARALLEL_OFF;
   g_autoptr (GError) error = NULL;
   g_autoptr (IrModel) model = NULL;
   g_autoptr (IrMemPlan) plan = NULL;
@@ -313,19 +407,14 @@ run (Cli *cli)
 
   if (g_str_has_suffix (cli->args[0], ".csv"))
     return run_instance (cli);
-  if (options->order != NULL && strcmp (options->order, "file") != 0 &&
-      strcmp (options->order, "memory") != 0)
-    {
-      g_printerr ("irscope memory: found the order “%s”, needed is file or memory\n",
-                  options->order);
-      return CLI_BAD;
-    }
+  if (!read_options (options, &mode))
+    return CLI_BAD;
   if (!cli_model_open (cli, &options->model, cli->args[0], FALSE, &opened, &status))
     return status;
-  schedule = cli_schedule (&options->model, opened.model, 1, &model, &error);
+  schedule = cli_run_schedule (cli, &options->model, opened.model, mode, &model, NULL, &error);
   if (schedule == NULL)
     return cli_fail (cli_status_of (error), error);
-  if (options->order != NULL && strcmp (options->order, "memory") == 0)
+  if (is_in_memory_order (options))
     ir_schedule_order_for_memory (schedule, model);
   IrMemOptions place = { .align_bytes = CLI_ALIGN_BYTES, .max_steps = IR_MEM_DEFAULT_STEPS };
   place.capacity = (guint64) MAX (options->capacity, 0);
@@ -351,7 +440,8 @@ const CliCommand cli_command_memory = {
          "A FILE that ends in .csv is a list of buffers with the columns id, lower, upper and\n"
          "size; each lives from lower to before upper. With --capacity the exit status is 1 if\n"
          "no placement was found that fits. With --budget values are dropped and their nodes run\n"
-         "again, at the price of more FLOPs; the exit status is 1 if the budget cannot be held.",
+         "again, at the price of more FLOPs; the exit status is 1 if the budget cannot be held.\n"
+         "The plan is the one that 'irscope run' with the same options follows.",
   .min_args = 1,
   .max_args = 1,
   .options = command_options,

@@ -394,6 +394,7 @@ report (Cli *cli,
       cJSON_AddNumberToObject (peaks, "threads", options->peaks.n_threads);
     }
   cli_json_add_uint (json, "peak_bytes", run->trace != NULL ? run->trace->peak_bytes : 0);
+  cli_json_add_uint (json, "arena_bytes", run->trace != NULL ? run->trace->arena_bytes : 0);
   captured = cJSON_AddArrayToObject (json, "captured");
   if (failure != NULL)
     cJSON_AddStringToObject (json, "error", failure->message);

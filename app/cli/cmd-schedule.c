@@ -11,7 +11,7 @@
 typedef struct
 {
   CliModelOptions model;
-  char *policy, *costs, *wide_costs;
+  char *policy, *costs, *wide_costs, *parallel;
   gint workers, max_group, max_groups;
 } Options;
 
@@ -26,6 +26,9 @@ static const CliOption command_options[] = {
     "With ios: times on all threads, likewise; each stage is then nodes beside each other, with the "
     "times of --costs on one thread, or one at a time, whichever takes less",
     "FILE" },
+  { "parallel", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (Options, parallel),
+    "The schedule of a run with this option: off, on, or auto, which runs FILE until it is decided",
+    "off,on,auto" },
   { "max-group", 0, G_OPTION_ARG_INT, G_STRUCT_OFFSET (Options, max_group),
     "With ios: nodes in a group of a stage at most", "N" },
   { "max-groups", 0, G_OPTION_ARG_INT, G_STRUCT_OFFSET (Options, max_groups),
@@ -44,6 +47,7 @@ typedef struct
   const IrNodeCosts *costs;      /* (nullable) */
   const IrNodeCosts *wide_costs; /* (nullable) */
   const char *policy;
+  IrParallelMode parallel;
 } Answer;
 
 static const char *const stage_names[] = {
@@ -99,12 +103,9 @@ static void
 add_spans (cJSON *json, const Answer *answer)
 {
   const GArray *spans = answer->schedule->spans;
-  cJSON *compared = cJSON_AddObjectToObject (json, "compared");
+  cJSON *array = cJSON_AddArrayToObject (json, "beside");
 
-  cJSON_AddNumberToObject (compared, "one_at_a_time_ms", one_at_a_time_ms (answer));
-  cJSON_AddNumberToObject (compared, "measured_ms", answer->wide_costs->span_ms);
-  cJSON *array = cJSON_AddArrayToObject (compared, "beside");
-  for (guint i = 0; i < spans->len; i++)
+  for (guint i = 0; spans != NULL && i < spans->len; i++)
     {
       const IrScheduleSpan *span = &g_array_index (spans, IrScheduleSpan, i);
       cJSON *object = cJSON_CreateObject ();
@@ -114,6 +115,16 @@ add_spans (cJSON *json, const Answer *answer)
       cJSON_AddNumberToObject (object, "one_at_a_time_ms", span->apart_ms);
       cJSON_AddItemToArray (array, object);
     }
+}
+
+static void
+add_compared (cJSON *json, const Answer *answer)
+{
+  cJSON *compared = cJSON_AddObjectToObject (json, "compared");
+
+  cJSON_AddNumberToObject (compared, "one_at_a_time_ms", one_at_a_time_ms (answer));
+  cJSON_AddNumberToObject (compared, "measured_ms", answer->wide_costs->span_ms);
+  add_spans (compared, answer);
 }
 
 static void
@@ -219,6 +230,9 @@ print_json (const Answer *answer)
   if (answer->details->stages != NULL)
     add_stages (json, answer->details->stages);
   if (answer->wide_costs != NULL)
+    add_compared (json, answer);
+  cJSON_AddStringToObject (json, "parallel", ir_parallel_mode_name (answer->parallel));
+  if (answer->parallel != IR_PARALLEL_OFF)
     add_spans (json, answer);
   array = cJSON_AddArrayToObject (json, "items");
   for (guint i = 0; i < answer->schedule->items->len; i++)
@@ -258,16 +272,23 @@ print_summary (const Answer *answer)
 }
 
 static void
-print_spans (const Answer *answer)
+print_compared (const Answer *answer)
 {
-  const GArray *spans = answer->schedule->spans;
   double wide_ms = one_at_a_time_ms (answer);
 
   printf (
       "one at a time on all threads %.4f ms, %.4f ms in the trace; nodes beside each other in %u "
       "stages save %.4f ms\n",
-      wide_ms, answer->wide_costs->span_ms, spans->len, wide_ms - answer->schedule->makespan_ms);
-  for (guint i = 0; i < spans->len; i++)
+      wide_ms, answer->wide_costs->span_ms, answer->schedule->spans->len,
+      wide_ms - answer->schedule->makespan_ms);
+}
+
+static void
+print_spans (const Answer *answer)
+{
+  const GArray *spans = answer->schedule->spans;
+
+  for (guint i = 0; spans != NULL && i < spans->len; i++)
     {
       const IrScheduleSpan *span = &g_array_index (spans, IrScheduleSpan, i);
       g_autofree char *from = ir_node_label (
@@ -304,7 +325,11 @@ print_text (const Answer *answer)
 {
   print_summary (answer);
   if (answer->wide_costs != NULL)
-    print_spans (answer);
+    print_compared (answer);
+  if (answer->parallel == IR_PARALLEL_AUTO)
+    printf ("decided by runs of the model: nodes beside each other in %u stages\n",
+            answer->schedule->spans != NULL ? answer->schedule->spans->len : 0);
+  print_spans (answer);
   if (answer->costs != NULL)
     printf ("     start        end       measured  predicted  (ms)\n");
   for (guint i = 0; i < answer->schedule->items->len; i++)
@@ -314,7 +339,30 @@ print_text (const Answer *answer)
 /* -- making it -- */
 
 static gboolean
-read_options (const Cli *cli, IrScheduleOptions *plan)
+read_parallel (const Options *options, IrScheduleOptions *plan, IrParallelMode *mode)
+{
+  g_autoptr (GError) error = NULL;
+
+  if (options->parallel == NULL)
+    return TRUE;
+  if (!cli_parallel (options->parallel, mode, &error))
+    {
+      g_printerr ("irscope schedule: %s\n", error->message);
+      return FALSE;
+    }
+  if (options->policy != NULL || options->costs != NULL || options->wide_costs != NULL ||
+      options->workers != 0 || options->max_group != 0 || options->max_groups != 0)
+    {
+      g_printerr ("irscope schedule: --parallel is the schedule of a run, which takes none of "
+                  "--policy, --workers, --costs, --wide-costs, --max-group and --max-groups\n");
+      return FALSE;
+    }
+  *plan = ir_schedule_run_options (cli_n_workers (&options->model), *mode);
+  return TRUE;
+}
+
+static gboolean
+read_options (const Cli *cli, IrScheduleOptions *plan, IrParallelMode *mode)
 {
   const Options *options = cli->options;
 
@@ -342,7 +390,7 @@ read_options (const Cli *cli, IrScheduleOptions *plan)
                                                 : cli_n_workers (&options->model);
   plan->stages.max_group = (guint) options->max_group;
   plan->stages.max_groups = (guint) options->max_groups;
-  return TRUE;
+  return read_parallel (options, plan, mode);
 }
 
 static IrNodeCosts *
@@ -368,17 +416,24 @@ run (Cli *cli)
   g_autoptr (IrNodeCosts) costs = NULL;
   g_autoptr (IrNodeCosts) wide_costs = NULL;
   g_autoptr (IrScheduleDetails) details = NULL;
+  g_autoptr (IrSchedule) schedule = NULL;
+  g_autoptr (IrModel) model = NULL;
   IrScheduleOptions plan = { 0 };
+  IrParallelMode mode = IR_PARALLEL_OFF;
   CliStatus status;
 
-  if (!read_options (cli, &plan))
+  if (!read_options (cli, &plan, &mode))
     return CLI_BAD;
   if (!cli_model_open (cli, &options->model, cli->args[0], FALSE, &opened, &status))
     return status;
   const IrBackend *backend = cli_backend (&options->model, &error);
   if (backend == NULL)
     return cli_fail (cli_status_of (error), error);
-  g_autoptr (IrModel) model = cli_sized_model (&options->model, opened.model, &error);
+  if (mode == IR_PARALLEL_AUTO)
+    schedule = cli_run_schedule (cli, &options->model, opened.model, mode, &model, &details,
+                                 &error);
+  else
+    model = cli_sized_model (&options->model, opened.model, &error);
   if (model == NULL)
     return cli_fail (cli_status_of (error), error);
   if (options->costs != NULL)
@@ -393,14 +448,22 @@ run (Cli *cli)
       if (wide_costs == NULL)
         return cli_fail (CLI_BAD, error);
     }
-  g_autoptr (IrSchedule) schedule = ir_schedule_new_with (model, backend, &plan, &details, &error);
+  if (schedule == NULL)
+    schedule = ir_schedule_new_with (model, backend, &plan, &details, &error);
   if (schedule == NULL)
     return cli_fail (cli_status_of (error), error);
   g_autoptr (IrScheduleReport)
       report = ir_tasks_report (details->tasks, schedule->n_workers, details->places);
   g_autoptr (IrStreams) streams = ir_tasks_streams (details->tasks);
-  const Answer answer = { model,   schedule, details,    report,
-                          streams, costs,    wide_costs, ir_schedule_policy_name (plan.policy) };
+  const Answer answer = { .model = model,
+                          .schedule = schedule,
+                          .details = details,
+                          .report = report,
+                          .streams = streams,
+                          .costs = costs,
+                          .wide_costs = wide_costs,
+                          .policy = ir_schedule_policy_name (plan.policy),
+                          .parallel = mode };
   (cli->json ? print_json : print_text) (&answer);
   return CLI_OK;
 }

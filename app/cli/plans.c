@@ -2,16 +2,18 @@
 
 #include "app/cli/plans.h"
 
+#include "app/cli/output.h"
+
 IrModel *
 cli_sized_model (const CliModelOptions *options, IrModel *model, GError **error)
 {
-  g_autoptr (IrModel) copy = ir_model_clone (model);
-  g_autoptr (GHashTable) inputs = cli_inputs (options, model, error);
+  g_autoptr (IrModel) copy = ir_exec_expand (model, error);
+  g_autoptr (GHashTable) inputs = copy != NULL ? cli_inputs (options, model, error) : NULL;
   g_autoptr (IrEdit) edit = NULL;
   GHashTableIter iter;
   gpointer id, tensor;
 
-  if (inputs == NULL)
+  if (copy == NULL || inputs == NULL)
     return NULL;
   edit = ir_edit_new_import (copy);
   g_hash_table_iter_init (&iter, inputs);
@@ -40,6 +42,64 @@ cli_schedule (const CliModelOptions *options,
 
   *sized = backend != NULL ? cli_sized_model (options, model, error) : NULL;
   return *sized != NULL ? ir_schedule_new (*sized, backend, n_workers, error) : NULL;
+}
+
+/* Runs @model until it is decided which nodes run beside each other. */
+static IrSchedule *
+measured_schedule (Cli *cli,
+                   const CliModelOptions *options,
+                   IrModel *model,
+                   const IrBackend *backend,
+                   IrModel **sized,
+                   GError **error)
+{
+  IrRunOptions settings = { .backend = backend,
+                            .n_threads = cli_n_workers (options),
+                            .parallel = IR_PARALLEL_AUTO,
+                            .seed = (guint64) options->seed };
+  g_autoptr (GHashTable) inputs = cli_inputs (options, model, error);
+  g_autoptr (IrExecutable) executable = inputs != NULL ? ir_executable_new (model, &settings, error)
+                                                       : NULL;
+  g_autoptr (IrRun) run = NULL;
+
+  for (guint i = 0; i <= IR_PARALLEL_AUTO_RUNS && executable != NULL; i++)
+    {
+      g_clear_pointer (&run, ir_run_unref);
+      run = ir_executable_run (executable, inputs, cli->cancellable, NULL, error);
+      if (run == NULL)
+        return NULL;
+      cli_progress (cli, "run", i + 1, IR_PARALLEL_AUTO_RUNS + 1);
+    }
+  cli_progress_end (cli);
+  if (run == NULL)
+    return NULL;
+  *sized = ir_model_ref (run->model);
+  return g_steal_pointer (&run->schedule);
+}
+
+IrSchedule *
+cli_run_schedule (Cli *cli,
+                  const CliModelOptions *options,
+                  IrModel *model,
+                  IrParallelMode mode,
+                  IrModel **sized,
+                  IrScheduleDetails **details,
+                  GError **error)
+{
+  const IrBackend *backend = cli_backend (options, error);
+  IrScheduleOptions plan = ir_schedule_run_options (cli_n_workers (options), mode);
+
+  if (backend == NULL)
+    return NULL;
+  if (mode == IR_PARALLEL_AUTO)
+    {
+      IrSchedule *schedule = measured_schedule (cli, options, model, backend, sized, error);
+      if (schedule != NULL && details != NULL)
+        *details = ir_schedule_details_new (schedule, *sized);
+      return schedule;
+    }
+  *sized = cli_sized_model (options, model, error);
+  return *sized != NULL ? ir_schedule_new_with (*sized, backend, &plan, details, error) : NULL;
 }
 
 IrMemPlan *

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "app/cli/model.h"
+#include "core/exec/schedule-policies.h"
 
 #define CLI_ALIGN_BYTES 64 /* of values in the arena, as the runner places them */
 
@@ -11,7 +12,16 @@ IrSchedule *cli_schedule (const CliModelOptions *options,
                           guint n_workers,
                           IrModel **sized,
                           GError **error);
-/* A copy of @model in which symbols have sizes as above. */
+/* The schedule that a run has, for --parallel on or off; auto runs the model as often as deciding
+ * takes, for which @options say with what. @details: (optional) */
+IrSchedule *cli_run_schedule (Cli *cli,
+                              const CliModelOptions *options,
+                              IrModel *model,
+                              IrParallelMode mode,
+                              IrModel **sized,
+                              IrScheduleDetails **details,
+                              GError **error);
+/* A copy of @model without calls of functions, in which symbols have sizes as above. */
 IrModel *cli_sized_model (const CliModelOptions *options, IrModel *model, GError **error);
 IrMemPlan *cli_mem_plan (const CliModelOptions *options,
                          IrModel *model,

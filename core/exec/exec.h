@@ -176,6 +176,8 @@ typedef enum
   IR_PARALLEL_AUTO, /* where the first runs show that it is faster: tune.c */
   IR_N_PARALLEL
 } IrParallelMode;
+/* Runs of a plan after which IR_PARALLEL_AUTO has decided. */
+#define IR_PARALLEL_AUTO_RUNS 15
 const char *ir_parallel_mode_name (IrParallelMode mode);
 gboolean ir_parallel_mode_find (const char *name, IrParallelMode *mode);
 

@@ -10,6 +10,7 @@ static const char *const refusals[] = {
   [REFUSAL_SIZE] = "has another size or type",
   [REFUSAL_LAYOUT] = "is kept in another layout, or is not one range of it",
   [REFUSAL_READ_LATER] = "is still read later, itself or through a view",
+  [REFUSAL_BESIDE] = "another worker may read while its node runs",
   [REFUSAL_READ_TWICE] = "is read by another input of the same node, too",
   [REFUSAL_ALIGN] = "would not begin at a multiple of the alignment",
   [REFUSAL_PART] = "lies in another value already",
@@ -29,7 +30,9 @@ planner_of (IrMemPlanner *planner, const IrMemPlan *plan, const IrModel *model)
 {
   const GArray *blocks = plan->details->blocks;
 
-  ir_mem_planner_init (planner, model->main, NULL);
+  ir_mem_planner_init (planner, model->main, plan->details->schedule);
+  g_hash_table_unref (planner->step_of);
+  planner->step_of = g_hash_table_ref (plan->details->step_of);
   planner->plan = (IrMemPlan *) plan;
   g_array_append_vals (planner->blocks, blocks->data, blocks->len);
   g_array_append_vals (planner->block_of, plan->details->block_of->data,
@@ -122,12 +125,53 @@ explain_sharing (GString *text, const IrMemPlan *plan, const IrModel *model, gui
     g_string_append_printf (text, "It shares the bytes of %s.\n", name_of (model, item->alias_of));
 }
 
+/* Steps that have no order among themselves, in which its bytes are therefore taken throughout. */
+static void
+explain_spans (GString *text, const IrMemPlan *plan, const IrModel *model, const IrMemItem *item)
+{
+  const IrScheduleSpan *spans[2];
+  IrMemPlanner planner;
+
+  planner_of (&planner, plan, model);
+  spans[0] = ir_mem_planner_span (&planner, item->first);
+  spans[1] = ir_mem_planner_span (&planner, item->last);
+  ir_mem_planner_clear (&planner);
+  for (guint i = 0; i < G_N_ELEMENTS (spans); i++)
+    if (spans[i] != NULL && (i == 0 || spans[i] != spans[0]))
+      g_string_append_printf (text,
+                              "Steps %u to %u run beside each other, so what one of them needs is "
+                              "kept for all of them.\n",
+                              spans[i]->first, spans[i]->last);
+}
+
+/* The lives of blocks as they would be if steps ran one at a time. */
+static IrMemBlock *
+lives_in_order (const IrMemPlan *plan)
+{
+  const GArray *blocks = plan->details->blocks;
+  IrMemBlock *lives = g_new0 (IrMemBlock, blocks->len + 1);
+
+  for (guint i = 0; i < blocks->len; i++)
+    lives[i].first = G_MAXUINT;
+  for (guint i = 0; i < plan->items->len; i++)
+    {
+      const IrMemItem *item = &g_array_index (plan->items, IrMemItem, i);
+      guint block = g_array_index (plan->details->block_of, guint, i);
+      if (block == IR_MEM_NO_BLOCK)
+        continue;
+      lives[block].first = MIN (lives[block].first, item->first);
+      lives[block].last = MAX (lives[block].last, item->last);
+    }
+  return lives;
+}
+
 /* What lives at some step of the block's life, and would have to go for it to lie at 0. */
 static void
 explain_conflicts (GString *text, const IrMemPlan *plan, const IrModel *model, guint block)
 {
   const GArray *blocks = plan->details->blocks;
   const IrMemBlock *mine = &g_array_index (blocks, IrMemBlock, block);
+  g_autofree IrMemBlock *lives = lives_in_order (plan);
   guint n_others = 0;
 
   for (guint i = 0; i < blocks->len; i++)
@@ -136,11 +180,13 @@ explain_conflicts (GString *text, const IrMemPlan *plan, const IrModel *model, g
       if (i == block || other->last < mine->first || other->first > mine->last)
         continue;
       n_others++;
+      gboolean beside = lives[i].last < lives[block].first || lives[i].first > lives[block].last;
       g_string_append_printf (
-          text, "  %s %s: steps %u to %u, bytes %" G_GUINT64_FORMAT " to %" G_GUINT64_FORMAT "\n",
+          text, "  %s %s: steps %u to %u, bytes %" G_GUINT64_FORMAT " to %" G_GUINT64_FORMAT "%s\n",
           other->offset < mine->offset ? "below" : "above",
           ir_model_value (model, ir_mem_plan_block_value (plan, i))->name, other->first,
-          other->last, other->offset, other->offset + other->size);
+          other->last, other->offset, other->offset + other->size,
+          beside ? ", for its steps run beside those of this value" : "");
     }
   g_string_append_printf (text, "%u other blocks live at the same time%s\n", n_others,
                           n_others > 0 ? " (above)." : ".");
@@ -183,8 +229,13 @@ ir_mem_plan_explain (const IrMemPlan *plan, const IrModel *model, IrValueId valu
       g_string_append_printf (
           text, "%s: bytes %" G_GUINT64_FORMAT " to %" G_GUINT64_FORMAT ", steps %u to %u.\n", name,
           item->offset, item->offset + item->size, item->first, item->last);
+      explain_spans (text, plan, model, item);
       explain_sharing (text, plan, model, index);
       explain_conflicts (text, plan, model, block);
+      g_string_append_printf (text,
+                              "Without reuse the arena would have %" G_GUINT64_FORMAT
+                              " bytes; it has %" G_GUINT64_FORMAT ".\n",
+                              plan->naive_bytes, plan->peak_bytes);
     }
   return g_string_free (text, FALSE);
 }

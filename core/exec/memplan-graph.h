@@ -15,6 +15,8 @@ struct _IrMemDetails
   GArray *blocks;   /* of IrMemBlock */
   GArray *owners;   /* of IrValueId, one per block: the value that it was made for */
   GArray *refusals; /* of IrMemRefusal: what is copied where it might have been shared */
+  IrSchedule *schedule;
+  GHashTable *step_of; /* node id -> step + 1 */
 };
 
 typedef enum
@@ -24,6 +26,7 @@ typedef enum
   REFUSAL_SIZE,
   REFUSAL_LAYOUT,
   REFUSAL_READ_LATER,
+  REFUSAL_BESIDE,
   REFUSAL_READ_TWICE,
   REFUSAL_ALIGN,
   REFUSAL_PART,
@@ -72,6 +75,7 @@ IrMemItem *ir_mem_planner_find (const IrMemPlanner *planner, const IrValue *valu
 void ir_mem_planner_add (
     IrMemPlanner *planner, const IrMemItem *item, const IrValue *value, guint block, guint64 at);
 guint ir_mem_planner_new_block (IrMemPlanner *planner, const IrMemItem *item);
+const IrScheduleSpan *ir_mem_planner_span (const IrMemPlanner *planner, guint step);
 void ir_mem_planner_widen (const IrMemPlanner *planner, guint *first, guint *last);
 gboolean ir_mem_planner_beside (const IrMemPlanner *planner,
                                 const IrNode *node,

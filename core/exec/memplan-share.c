@@ -72,9 +72,10 @@ read_beside (const IrMemPlanner *planner, const IrNode *node, const IrMemItem *i
          ir_mem_planner_beside (planner, node, ir_model_value (planner->graph->model, item->value));
 }
 
-/* Items that no later step reads can be in nobody's way. */
-static gboolean
-read_later (const IrMemPlanner *planner,
+/* Why bytes of @root must stay as they are while @node runs. Items that no later step reads can be
+ * in nobody's way. */
+static Refusal
+still_read (const IrMemPlanner *planner,
             guint root,
             guint64 at,
             guint64 size,
@@ -83,7 +84,7 @@ read_later (const IrMemPlanner *planner,
 {
   GArray *items = range_at (planner, root)->items;
   guint n = 0, step = now, end = now;
-  gboolean found = FALSE;
+  Refusal found = REFUSAL_NONE;
 
   ir_mem_planner_widen (planner, &step, &end);
   for (guint i = 0; i < items->len; i++)
@@ -93,8 +94,13 @@ read_later (const IrMemPlanner *planner,
       if (item->last < step)
         continue;
       g_array_index (items, guint, n++) = index;
-      found = found || (item->first <= now && overlaps (planner, index, root, at, size) &&
-                        (item->last > now || read_beside (planner, node, item)));
+      if (found == REFUSAL_READ_LATER || item->first > now ||
+          !overlaps (planner, index, root, at, size))
+        continue;
+      if (item->last > now)
+        found = REFUSAL_READ_LATER;
+      else if (read_beside (planner, node, item))
+        found = REFUSAL_BESIDE;
     }
   g_array_set_size (items, n);
   return found;
@@ -135,8 +141,9 @@ ir_mem_may_overwrite (const IrMemPlanner *planner,
     return REFUSAL_SIZE;
   if (ir_mem_planner_layout (planner, input) != ir_mem_planner_layout (planner, node->outputs[0]))
     return REFUSAL_LAYOUT;
-  if (read_later (planner, root, at, item->size, node, output->first))
-    return REFUSAL_READ_LATER;
+  Refusal refusal = still_read (planner, root, at, item->size, node, output->first);
+  if (refusal != REFUSAL_NONE)
+    return refusal;
   for (guint i = 0; i < node->n_inputs; i++)
     {
       const IrValue *other = node->inputs[i];

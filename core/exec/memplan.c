@@ -98,8 +98,15 @@ ir_mem_planner_new_block (IrMemPlanner *planner, const IrMemItem *item)
   return planner->blocks->len - 1;
 }
 
-static const IrScheduleSpan *
-span_of (const IrMemPlanner *planner, guint step)
+/**
+ * ir_mem_planner_span:
+ * @planner: a planner
+ * @step: a step of its schedule
+ *
+ * Returns: (transfer none) (nullable): the span that @step runs in; %NULL: it runs alone
+ */
+const IrScheduleSpan *
+ir_mem_planner_span (const IrMemPlanner *planner, guint step)
 {
   const GArray *spans = planner->schedule != NULL ? planner->schedule->spans : NULL;
   guint low = 0, high = spans != NULL ? spans->len : 0;
@@ -129,7 +136,8 @@ span_of (const IrMemPlanner *planner, guint step)
 void
 ir_mem_planner_widen (const IrMemPlanner *planner, guint *first, guint *last)
 {
-  const IrScheduleSpan *begin = span_of (planner, *first), *end = span_of (planner, *last);
+  const IrScheduleSpan *begin = ir_mem_planner_span (planner, *first),
+                       *end = ir_mem_planner_span (planner, *last);
 
   if (begin != NULL)
     *first = begin->first;
@@ -148,7 +156,7 @@ ir_mem_planner_widen (const IrMemPlanner *planner, guint *first, guint *last)
 gboolean
 ir_mem_planner_beside (const IrMemPlanner *planner, const IrNode *node, const IrValue *value)
 {
-  const IrScheduleSpan *span = span_of (planner, step_of (planner, node));
+  const IrScheduleSpan *span = ir_mem_planner_span (planner, step_of (planner, node));
   const GArray *items = planner->schedule != NULL ? planner->schedule->items : NULL;
 
   for (guint i = 0; span != NULL && i < value->n_uses; i++)
@@ -248,7 +256,7 @@ collect (IrMemPlanner *planner)
 /* -- from items to a plan -- */
 
 static IrMemPlan *
-plan_empty (guint align_bytes)
+plan_empty (const IrMemPlanner *planner, guint align_bytes)
 {
   IrMemPlan *plan = g_new0 (IrMemPlan, 1);
 
@@ -260,6 +268,8 @@ plan_empty (guint align_bytes)
   plan->details->blocks = g_array_new (FALSE, FALSE, sizeof (IrMemBlock));
   plan->details->owners = g_array_new (FALSE, FALSE, sizeof (IrValueId));
   plan->details->refusals = g_array_new (FALSE, FALSE, sizeof (IrMemRefusal));
+  plan->details->schedule = ir_schedule_ref ((IrSchedule *) planner->schedule);
+  plan->details->step_of = g_hash_table_ref (planner->step_of);
   return plan;
 }
 
@@ -383,7 +393,7 @@ plan_slices (const IrMemPlanner *without, const IrMemOptions *options)
   IrMemPlanner planner;
 
   ir_mem_planner_init (&planner, without->graph, without->schedule);
-  planner.plan = plan_empty (options->align_bytes);
+  planner.plan = plan_empty (&planner, options->align_bytes);
   planner.refusals = planner.plan->details->refusals;
   planner.slices = TRUE;
   measure (without, &planner);
@@ -430,7 +440,7 @@ ir_mem_plan_new_full (IrModel *model,
   IrMemPlan *plan;
 
   ir_mem_planner_init (&planner, model->main, schedule);
-  planner.plan = plan_empty (options->align_bytes);
+  planner.plan = plan_empty (&planner, options->align_bytes);
   planner.refusals = planner.plan->details->refusals;
   planner.separate = (flags & IR_MEM_SEPARATE) != 0;
   collect (&planner);
@@ -506,6 +516,60 @@ ir_mem_plan_block_value (const IrMemPlan *plan, guint block)
 }
 
 /**
+ * ir_mem_plan_schedule:
+ * @plan: a plan
+ *
+ * Returns: (transfer none): the order that it is for
+ */
+const IrSchedule *
+ir_mem_plan_schedule (const IrMemPlan *plan)
+{
+  return plan->details->schedule;
+}
+
+static int
+compare_steps (gconstpointer a, gconstpointer b)
+{
+  const guint *x = a, *y = b;
+
+  return *x < *y ? -1 : *x > *y;
+}
+
+/**
+ * ir_mem_plan_readers:
+ * @plan: a plan
+ * @model: the model that it is of
+ * @value: one of its values
+ *
+ * Returns: (transfer full): of guint, ascending: the steps whose nodes read @value, themselves or
+ *   by their subgraphs
+ */
+GArray *
+ir_mem_plan_readers (const IrMemPlan *plan, const IrModel *model, IrValueId value)
+{
+  GArray *steps = g_array_new (FALSE, FALSE, sizeof (guint));
+  const IrValue *read = ir_model_value (model, value);
+  guint n = 0;
+
+  for (guint i = 0; i < read->n_uses; i++)
+    {
+      const IrNode *node = ir_use_node_in (model->main, ir_value_use (read, i));
+      gpointer found = node != NULL ? g_hash_table_lookup (plan->details->step_of,
+                                                           GUINT_TO_POINTER (node->id))
+                                    : NULL;
+      guint step = GPOINTER_TO_UINT (found) - 1;
+      if (found != NULL)
+        g_array_append_val (steps, step);
+    }
+  g_array_sort (steps, compare_steps);
+  for (guint i = 0; i < steps->len; i++)
+    if (n == 0 || g_array_index (steps, guint, n - 1) != g_array_index (steps, guint, i))
+      g_array_index (steps, guint, n++) = g_array_index (steps, guint, i);
+  g_array_set_size (steps, n);
+  return steps;
+}
+
+/**
  * ir_mem_plan_distance:
  * @plan: a plan
  * @from: a value of the arena, or 0
@@ -556,6 +620,8 @@ ir_mem_plan_unref (IrMemPlan *plan)
   g_array_unref (plan->details->blocks);
   g_array_unref (plan->details->owners);
   g_array_unref (plan->details->refusals);
+  ir_schedule_unref (plan->details->schedule);
+  g_hash_table_unref (plan->details->step_of);
   g_free (plan->details);
   g_free (plan);
 }

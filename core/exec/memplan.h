@@ -79,6 +79,8 @@ const IrMemResult *ir_mem_plan_result (const IrMemPlan *plan);
 /* The blocks of the arena, and the first value of each. (transfer none) */
 const IrMemBlock *ir_mem_plan_blocks (const IrMemPlan *plan, guint *n);
 IrValueId ir_mem_plan_block_value (const IrMemPlan *plan, guint block);
+const IrSchedule *ir_mem_plan_schedule (const IrMemPlan *plan);
+GArray *ir_mem_plan_readers (const IrMemPlan *plan, const IrModel *model, IrValueId value);
 /* Bytes from the start of @from to that of @to. */
 guint64 ir_mem_plan_distance (const IrMemPlan *plan, IrValueId from, IrValueId to);
 /* Where @value lies, what it shares bytes with or why with nothing, and what stands next to it. */

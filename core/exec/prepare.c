@@ -162,13 +162,9 @@ make_schedule (IrModel *model,
                IrParallelMode parallel,
                GError **error)
 {
-  IrScheduleOptions options = {
-    .policy = IR_SCHEDULE_IOS,
-    .stages = { .n_workers = n_threads },
-    .compare = TRUE,
-  };
+  IrScheduleOptions options = ir_schedule_run_options (n_threads, parallel);
 
-  if (parallel != IR_PARALLEL_ON || n_threads < 2)
+  if (!options.compare)
     return ir_schedule_new (model, backend, n_threads, error);
   return ir_schedule_new_with (model, backend, &options, NULL, error);
 }

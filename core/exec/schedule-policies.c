@@ -438,6 +438,44 @@ ir_schedule_new_with (IrModel *model,
 }
 
 /**
+ * ir_schedule_run_options:
+ * @n_threads: threads of the run
+ * @mode: whether nodes may run beside each other
+ *
+ * Returns: how the schedule of such a run is made, before anything has been measured
+ */
+IrScheduleOptions
+ir_schedule_run_options (guint n_threads, IrParallelMode mode)
+{
+  gboolean beside = mode == IR_PARALLEL_ON && n_threads > 1;
+
+  return (IrScheduleOptions){
+    .policy = beside ? IR_SCHEDULE_IOS : IR_SCHEDULE_FILE,
+    .stages = { .n_workers = n_threads },
+    .compare = beside,
+  };
+}
+
+/**
+ * ir_schedule_details_new:
+ * @schedule: a schedule
+ * @model: the model that it is of
+ *
+ * Returns: (transfer full): its items as tasks that take as long as it says; no stages
+ */
+IrScheduleDetails *
+ir_schedule_details_new (const IrSchedule *schedule, const IrModel *model)
+{
+  IrScheduleDetails *details = g_new0 (IrScheduleDetails, 1);
+
+  details->predicted_ms = durations (schedule);
+  details->places = g_new0 (IrTaskPlace, (gsize) schedule->items->len + 1);
+  details->tasks = make_tasks (schedule, model, details->predicted_ms, NULL);
+  take_times (schedule, details->places);
+  return details;
+}
+
+/**
  * ir_schedule_details_free:
  * @details: (transfer full) (nullable): details
  */

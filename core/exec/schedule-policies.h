@@ -147,13 +147,15 @@ typedef struct
   const IrNodeCosts *costs; /* (nullable) in place of the cost model, where there are some */
   IrStageOptions stages;    /* n_workers counts for every policy */
   /* With IR_SCHEDULE_IOS: each stage is nodes beside each other, on one thread each, as costs have
-   * it, or one at a time on the threads of all workers, whichever takes less. The schedule then says
-   * which steps a runner may run together. */
+   * it, or one at a time on the threads of all workers, whichever takes less. The schedule then
+   * says which steps a runner may run together. */
   gboolean compare;
   /* (nullable) By node id, on all threads, negative where that is unknown; NULL: threads bring
    * nothing, so that all runs together that can. */
   const IrNodeCosts *wide_costs;
 } IrScheduleOptions;
+/* What a run asks for; with %IR_PARALLEL_AUTO, its first one. */
+IrScheduleOptions ir_schedule_run_options (guint n_threads, IrParallelMode mode);
 /* What a schedule was made of, in the order of its items. */
 typedef struct
 {
@@ -167,5 +169,7 @@ IrSchedule *ir_schedule_new_with (IrModel *model,
                                   const IrScheduleOptions *options,
                                   IrScheduleDetails **details,
                                   GError **error);
+/* The same of a schedule that is there: its times are its costs. */
+IrScheduleDetails *ir_schedule_details_new (const IrSchedule *schedule, const IrModel *model);
 void ir_schedule_details_free (IrScheduleDetails *details);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (IrScheduleDetails, ir_schedule_details_free)

@@ -153,9 +153,11 @@ ir_trace_to_chrome_json_with (const IrTrace *trace,
       add_process (events, 1, "last run");
       add_process (events, 2, "warm-up");
     }
+  cJSON *data = cJSON_AddObjectToObject (root, "otherData");
+  cJSON_AddNumberToObject (data, "peak_bytes", (double) trace->peak_bytes);
+  cJSON_AddNumberToObject (data, "arena_bytes", (double) trace->arena_bytes);
   if (extras->roofline != NULL)
     {
-      cJSON *data = cJSON_AddObjectToObject (root, "otherData");
       cJSON_AddNumberToObject (data, "peak_gflops", extras->roofline->gflops);
       cJSON_AddNumberToObject (data, "peak_gbps", extras->roofline->gbps);
       cJSON_AddNumberToObject (data, "threads", extras->roofline->n_threads);

@@ -21,6 +21,8 @@
 #define MAX_ENDINGS 20000 /* tried per block: tens of ms */
 #define MAX_STEPS   20000 /* of a graph; in larger ones nodes are small */
 
+G_STATIC_ASSERT (3 * (N_RUNS + 1) == IR_PARALLEL_AUTO_RUNS);
+
 typedef enum
 {
   PHASE_APART,

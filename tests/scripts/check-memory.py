@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Checks a memory plan from nothing but its text: the bytes and lives that irscope printed.
 
-    irscope memory --csv FILE | check-memory.py [--capacity BYTES]
+    irscope memory --csv FILE | check-memory.py [--capacity BYTES] [--spans PLAN.json]
     irscope memory --json FILE | check-memory.py [--capacity BYTES]
     irscope memory --json --budget SIZE FILE | check-memory.py
 
@@ -9,7 +9,10 @@ Computes the lower bound (the most bytes that live at once), the height of the p
 overlap in time and in space. Prints them and exits with 1 if two overlap or the placement is higher than the capacity.
 Values of a graph that share bytes are judged as one block: those that name another in alias_of belong to its block, and
 must lie in it. Within a block, a value with contents of its own must not be written over bytes that a later step reads;
-view_of, over and part_of say whose bytes those may be, and are checked.
+view_of, over and part_of say whose bytes those may be, and are checked. A value must stay until the last step of read_by.
+Steps of a span run beside each other, in no order but that of their worker: what lives in one of them lives in all, and
+nothing may be written over bytes that another worker reads in the same span. A list of blocks does not say which steps
+those are; --spans FILE takes them from the JSON of the same plan.
 Of a plan with a budget, the runs are followed as well, over an arena that notes who wrote where: every node must find
 what it reads, each must run, for the first time in order, and the FLOPs of those that run again must be what it says."""
 
@@ -19,27 +22,62 @@ import json
 import sys
 
 
-def blocks_of_csv(text):
+class Spans:
+    """Steps that run beside each other."""
+
+    def __init__(self, plan):
+        self.spans = [(int(span['first']), int(span['last'])) for span in plan.get('spans', [])]
+        self.workers = [step.get('worker') for step in plan.get('steps', [])]
+        for (first, last), (after, _) in zip(self.spans, self.spans[1:] + [(len(self.workers), 0)]):
+            if not first < last < after:
+                raise SystemExit(f'steps {first} to {last} are no span')
+        for step, worker in enumerate(self.workers):
+            if (worker is None) != (self.of(step) is None) or not 0 <= (worker or 0) < int(plan['workers']):
+                raise SystemExit(f'step {step} has the worker {worker}')
+
+    def of(self, step):
+        return next((span for span in self.spans if span[0] <= step <= span[1]), None)
+
+    def widened(self, first, last):
+        """From when to when something lives that lives in these steps."""
+        begin, end = self.of(first), self.of(last)
+        return begin[0] if begin else first, end[1] if end else last
+
+    def beside(self, step, other):
+        """Whether two steps have no order."""
+        return self.of(step) is not None and self.of(step) == self.of(other) and self.workers[step] != self.workers[other]
+
+
+def blocks_of_csv(text, spans):
     rows = csv.DictReader(io.StringIO(text))
-    return [(row['id'], int(row['lower']), int(row['upper']), int(row['size']), int(row['offset'])) for row in rows]
+    blocks = []
+    for row in rows:
+        first, last = spans.widened(int(row['lower']), int(row['upper']) - 1)
+        blocks.append((row['id'], first, last + 1, int(row['size']), int(row['offset'])))
+    return blocks
 
 
 def blocks_of_json(text):
     plan = json.loads(text)
     align = int(plan['align_bytes'])
+    spans = Spans(plan)
     groups = {}
-    for index, value in enumerate(plan['values']):
+    for value in plan['values']:
+        if 'read_by' in value and value['last'] != max([value['first'], *value['read_by']]):
+            raise SystemExit(f'{value["name"]} stays until {value["last"]}, and is read in {value["read_by"]}')
+        if any(step <= value['first'] for step in value.get('read_by', [])):
+            raise SystemExit(f'{value["name"]} is read before it is there')
         key = value.get('alias_of') or value['name']
         groups.setdefault(key, []).append(value)
     for name, values in groups.items():
-        for sentence in sharing(name, values, align):
+        for sentence in sharing(name, values, align, spans):
             raise SystemExit(sentence)
     blocks = []
     for name, values in groups.items():
         low = min(int(value['offset']) for value in values)
         high = max(int(value['offset']) + -(-int(value['size']) // align) * align for value in values)
-        blocks.append((name, min(value['first'] for value in values), max(value['last'] for value in values) + 1,
-                       high - low, low))
+        first, last = spans.widened(min(value['first'] for value in values), max(value['last'] for value in values))
+        blocks.append((name, first, last + 1, high - low, low))
     if 'peak_bytes' in plan and blocks:
         height = max(offset + size for _, _, _, size, offset in blocks)
         if height != int(plan['peak_bytes']):
@@ -72,7 +110,19 @@ def pieces_left(whole, parts):
         yield at, end
 
 
-def sharing(root, values, align):
+def must_stay(other, value, spans):
+    """Whether the bytes of one value must be as they are when another is written."""
+    first = value['first']
+    reads = other.get('read_by', [])
+    if other['first'] <= first < other['last'] or other['first'] == first:
+        return True
+    if any(spans.beside(first, step) for step in reads):
+        return True
+    # One that another worker has just written is there for the node that reads it, and for nobody else.
+    return spans.beside(first, other['first']) and first not in reads
+
+
+def sharing(root, values, align, spans):
     """What is wrong in a block of values that share bytes, as sentences."""
     named = {value['name']: value for value in values}
     if root not in named:
@@ -107,8 +157,7 @@ def sharing(root, values, align):
         for low, high in pieces_left(value, parts):
             written = {'offset': low, 'size': high - low}
             for other in values:
-                lives = other['first'] <= value['first'] < other['last'] or other['first'] == value['first']
-                if other is not value and lives and meet(written, other):
+                if other is not value and must_stay(other, value, spans) and meet(written, other):
                     yield f'{name} is written over {other["name"]}, which is still read'
         # Parts overlap nobody but what they are views of, or were views of them.
         for part in parts:
@@ -187,22 +236,24 @@ def judge(blocks):
 def main():
     capacity = int(sys.argv[sys.argv.index('--capacity') + 1]) if '--capacity' in sys.argv else None
     text = sys.stdin.read()
-    plans = [blocks_of_json(text) if text.lstrip().startswith('{') else blocks_of_csv(text)]
+    plan = json.loads(open(sys.argv[sys.argv.index('--spans') + 1], encoding='utf-8').read()) if '--spans' in sys.argv else {}
+    plans = [blocks_of_json(text) if text.lstrip().startswith('{') else blocks_of_csv(text, Spans(plan))]
     again = json.loads(text).get('recompute') if text.lstrip().startswith('{') else None
     wrong = []
     if again is not None:
         plans.append(blocks_of_lives(again))
         wrong = follow(again)
     failed = False
-    for blocks in plans:
+    claims = [json.loads(text), again] if text.lstrip().startswith('{') else [None]
+    for blocks, claim in zip(plans, claims):
         bound, height, overlaps = judge(blocks)
+        if claim is not None and bound != int(claim['lower_bound_bytes']):
+            wrong.append(f'the lower bound is {bound}, the plan says {claim["lower_bound_bytes"]}')
         print(f'{len(blocks)} blocks, lower bound {bound}, height {height}, {len(overlaps)} overlaps')
         for pair in overlaps[:10]:
             print('overlap:', *pair)
         failed = failed or bool(overlaps) or any(block[4] < 0 for block in blocks)
         failed = failed or (capacity is not None and height > capacity)
-    if again is not None and bound != int(again['lower_bound_bytes']):
-        wrong.append(f'the lower bound is {bound}, the plan says {again["lower_bound_bytes"]}')
     for sentence in wrong[:10]:
         print(sentence)
     sys.exit(1 if failed or wrong else 0)

@@ -211,3 +211,45 @@ test_verify (IrModel *model)
   print_problems (problems);
   g_assert_cmpuint (ir_problems_count (problems, IR_SEVERITY_ERROR), ==, 0);
 }
+
+static gboolean
+says (const IrModel *model, const char *reason)
+{
+  for (guint i = 0; i < ir_history_n_refusals (model); i++)
+    {
+      const IrRefusal *refusal = ir_history_refusal (model, i);
+
+      if (strstr (refusal->reason, reason) != NULL)
+        return TRUE;
+      g_test_message ("refusal of %s: %s", refusal->rule, refusal->reason);
+    }
+  return FALSE;
+}
+
+IrModel *
+test_rewrite (
+    const char *text, const char *passes, guint n_nodes, const char *reason, IrModel **original)
+{
+  g_autoptr (IrModel) model = test_model (text);
+  g_autoptr (GRand) rand = g_rand_new_with_seed (5);
+  g_auto (GStrv) names = g_strsplit (passes, " ", -1);
+  g_autoptr (GError) error = NULL;
+  g_autoptr (IrPipeline)
+      pipeline = ir_pipeline_new_from_names ((const char *const *) names, &error);
+  IrPipelineOptions options = { .max_class = IR_CLASS_ROUNDING,
+                                .record_refusals = TRUE,
+                                .verify = TRUE };
+  IrPipelineResult result;
+
+  g_assert_no_error (error);
+  test_model_randomize (model, rand);
+  *original = ir_model_clone (model);
+  g_assert_true (ir_pipeline_run (model, pipeline, &options, &result, NULL, &error));
+  g_assert_no_error (error);
+  test_verify (model);
+  g_assert_cmpuint (ir_model_n_counted_nodes (model), ==, n_nodes);
+  g_assert_true (result.n_steps > 0 || ir_model_n_counted_nodes (*original) == n_nodes);
+  if (reason != NULL)
+    g_assert_true (says (model, reason));
+  return g_steal_pointer (&model);
+}

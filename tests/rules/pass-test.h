@@ -18,3 +18,8 @@ IrRun *test_run (IrModel *model, GHashTable *inputs, const char *backend);
 char *test_compare (IrModel *a, IrRun *run_a, IrModel *b, IrRun *run_b, double rtol);
 IrPipeline *test_pipeline (const IrPass *pass);
 void test_verify (IrModel *model);
+
+/* Runs @passes, names with spaces between, over @text with random constants: @n_nodes are left, and
+ * a refusal has @reason (nullable) in it. (transfer full): the model; @original: what it was. */
+IrModel *test_rewrite (
+    const char *text, const char *passes, guint n_nodes, const char *reason, IrModel **original);

@@ -889,6 +889,8 @@ test_dark (void)
   adw_style_manager_set_color_scheme (style, ADW_COLOR_SCHEME_FORCE_DARK);
   settle (200);
   g_assert_true (adw_style_manager_get_dark (style));
+  for (guint i = 0; i < 30 && !draws_something (GTK_WIDGET (window)); i++)
+    settle (100);
   g_assert_true (draws_something (GTK_WIDGET (window)));
   adw_style_manager_set_color_scheme (style, ADW_COLOR_SCHEME_DEFAULT);
   settle (200);

@@ -6,6 +6,7 @@
 #include "app/cli/origin.h"
 #include "app/cli/output.h"
 #include "core/exec/roofline.h"
+#include "core/exec/size.h"
 #include "core/io/io.h"
 
 #include <errno.h>
@@ -70,31 +71,19 @@ static const CliOption run_options[] = {
   { 0 },
 };
 
-/* "64M" is 64 MiB; without an option, 0. */
+/* Without an option, 0. */
 static gboolean
 parse_size (const char *option, const char *text, gsize *bytes, GError **error)
 {
-  static const char units[] = "KMGT";
-  char *end = NULL;
-  const char *unit;
-  guint64 number, scale = 1;
+  guint64 size = 0;
 
-  *bytes = 0;
-  if (text == NULL)
-    return TRUE;
-  number = g_ascii_isdigit (text[0]) ? g_ascii_strtoull (text, &end, 10) : 0;
-  if (end != NULL && *end != '\0' && (unit = strchr (units, g_ascii_toupper (*end))) != NULL)
-    {
-      scale = G_GUINT64_CONSTANT (1) << (10 * (unit - units + 1));
-      end++;
-    }
-  if (number == 0 || *end != '\0' || number > G_MAXSIZE / scale)
+  if (text != NULL && !ir_size_parse (text, 0, &size))
     {
       g_set_error (error, IR_EXEC_ERROR, IR_EXEC_ERROR_INPUT,
                    "%s %s: needs a size from 1 on, such as 500M or 2G", option, text);
       return FALSE;
     }
-  *bytes = number * scale;
+  *bytes = size;
   return TRUE;
 }
 

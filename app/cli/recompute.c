@@ -2,37 +2,21 @@
 
 #include "app/cli/recompute.h"
 
+#include "core/exec/size.h"
+
 #include <stdio.h>
 #include <string.h>
 
 gboolean
 cli_parse_budget (const char *text, guint64 whole, guint64 *bytes, GError **error)
 {
-  static const char units[] = "KMGT";
-  char *end = NULL;
-  guint64 number = g_ascii_isdigit (text[0]) ? g_ascii_strtoull (text, &end, 10) : 0, scale = 1;
-  const char *unit = end != NULL && *end != '\0' ? strchr (units, g_ascii_toupper (*end)) : NULL;
-
-  if (unit != NULL)
-    {
-      scale = G_GUINT64_CONSTANT (1) << (10 * (unit - units + 1));
-      end++;
-    }
-  else if (end != NULL && strcmp (end, "%") == 0 && number <= 1000)
-    {
-      *bytes = (guint64) ((double) whole * (double) number / 100);
-      return TRUE;
-    }
-  if (number == 0 || *end != '\0' || number > G_MAXINT64 / scale)
-    {
-      g_set_error (error, IR_EXEC_ERROR, IR_EXEC_ERROR_INPUT,
-                   "--budget %s: needs bytes from 1 on, such as 500000 or 20M, or a part of the "
-                   "peak without a budget, such as 50%%",
-                   text);
-      return FALSE;
-    }
-  *bytes = number * scale;
-  return TRUE;
+  if (ir_size_parse (text, MAX (whole, 1), bytes))
+    return TRUE;
+  g_set_error (error, IR_EXEC_ERROR, IR_EXEC_ERROR_INPUT,
+               "--budget %s: needs bytes from 1 on, such as 500000 or 20M, or a part of the "
+               "peak without a budget, such as 50%%",
+               text);
+  return FALSE;
 }
 
 static const IrNode *

@@ -27,6 +27,7 @@ static const struct
   { "win.run", { "<Control>r" } },
   { "win.measure-kernels", { "<Control>k" } },
   { "win.inputs", { "<Control>i" } },
+  { "win.run-options", { "<Control><Shift>r" } },
   { "win.next-step", { "F8" } },
   { "win.previous-step", { "<Shift>F8" } },
   { "win.run-on", { "F9" } },

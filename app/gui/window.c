@@ -5,6 +5,7 @@
 #include "app/gui/bisect.h"
 #include "app/gui/inputs.h"
 #include "app/gui/problems.h"
+#include "app/gui/run-options.h"
 #include "app/gui/state.h"
 #include "app/gui/transport.h"
 #include "app/gui/welcome.h"
@@ -42,6 +43,7 @@ struct _IrWindow
   GtkPaned *start_paned, *end_paned, *bottom_paned;
   GtkBox *start_box, *centre_box, *end_box, *bottom_box;
   IrTransport *transport;
+  GtkLabel *run_status;
   GtkRevealer *activity;
   GtkLabel *activity_label;
   GtkProgressBar *activity_bar;
@@ -296,6 +298,14 @@ activate_inputs (GSimpleAction *action, GVariant *parameter, gpointer user_data)
 }
 
 static void
+activate_run_options (GSimpleAction *action, GVariant *parameter, gpointer user_data)
+{
+  IrWindow *self = IR_WINDOW (user_data);
+
+  ir_run_options_present (GTK_WINDOW (self), self->session);
+}
+
+static void
 activate_next_step (GSimpleAction *action, GVariant *parameter, gpointer user_data)
 {
   ir_session_step_by (IR_WINDOW (user_data)->session, 1);
@@ -363,36 +373,6 @@ change_prove (GSimpleAction *action, GVariant *value, gpointer user_data)
   ir_session_set_prove (IR_WINDOW (user_data)->session, g_variant_get_boolean (value));
   ir_state_set_boolean ("prove", g_variant_get_boolean (value));
   g_simple_action_set_state (action, value);
-}
-
-/* What runs keep; the names are those of the menu. */
-static const struct
-{
-  const char *name;
-  IrCaptureKind capture;
-} captures[] = {
-  { "all", IR_CAPTURE_ALL },
-  { "checkpoints", IR_CAPTURE_CHECKPOINTS },
-  { "statistics", IR_CAPTURE_STATS },
-  { "outputs", IR_CAPTURE_NONE },
-};
-
-static void
-change_capture (GSimpleAction *action, GVariant *value, gpointer user_data)
-{
-  const char *name = g_variant_get_string (value, NULL);
-
-  for (guint i = 0; i < G_N_ELEMENTS (captures); i++)
-    if (strcmp (captures[i].name, name) == 0)
-      {
-        IrSession *session = IR_WINDOW (user_data)->session;
-        IrRunSettings settings = *ir_session_get_run_settings (session);
-
-        settings.options.capture = captures[i].capture;
-        ir_session_set_run_settings (session, &settings);
-        ir_state_set_string ("capture", name);
-        g_simple_action_set_state (action, value);
-      }
 }
 
 static void
@@ -534,9 +514,9 @@ static const struct
   { { "run", activate_run }, NEEDS_GRAPH | NEEDS_IDLE },
   { { "measure-kernels", activate_measure_kernels }, NEEDS_NODE | NEEDS_IDLE },
   { { "inputs", activate_inputs }, NEEDS_GRAPH },
+  { { "run-options", activate_run_options }, NEEDS_NOTHING },
   { { "cancel", activate_cancel }, NEEDS_BUSY },
   { { "prove", NULL, NULL, "true", change_prove }, NEEDS_NOTHING },
-  { { "capture", NULL, "s", "'all'", change_capture }, NEEDS_NOTHING },
   { { "next-step", activate_next_step }, NEEDS_LATER },
   { { "previous-step", activate_previous_step }, NEEDS_EARLIER },
   { { "next-pass", activate_next_pass }, NEEDS_LATER },
@@ -763,6 +743,17 @@ remember_file (IrWindow *self)
                                                    .app_exec = "irscope-gtk %u" });
 }
 
+/* How the last run was made stands below the graph until the next one. */
+static void
+update_run_status (IrWindow *self)
+{
+  g_autofree char *text = ir_session_run_text (self->session);
+
+  gtk_label_set_text (self->run_status, text != NULL ? text : "");
+  gtk_widget_set_tooltip_text (GTK_WIDGET (self->run_status), text);
+  gtk_widget_set_visible (GTK_WIDGET (self->run_status), text != NULL);
+}
+
 static void
 on_session_changed (IrWindow *self, guint changes, IrSession *session)
 {
@@ -771,6 +762,8 @@ on_session_changed (IrWindow *self, guint changes, IrSession *session)
       update_page (self);
       update_title (self);
     }
+  if (changes & IR_CHANGED_RUNS)
+    update_run_status (self);
   if (changes & IR_CHANGED_PROBLEMS)
     update_banner (self);
   if (changes & IR_CHANGED_BUSY)
@@ -1082,6 +1075,7 @@ ir_window_class_init (IrWindowClass *klass)
   BIND (end_box);
   BIND (bottom_box);
   BIND (transport);
+  BIND (run_status);
   BIND (activity);
   BIND (activity_label);
   BIND (activity_bar);
@@ -1115,9 +1109,7 @@ ir_window_init (IrWindow *self)
   for (guint i = 0; i < G_N_ELEMENTS (actions); i++)
     g_action_map_add_action_entries (G_ACTION_MAP (self), &actions[i].entry, 1, self);
   connect_session (self);
-  g_autofree char *capture = ir_state_get_string ("capture", "all");
-  g_action_group_change_action_state (G_ACTION_GROUP (self), "capture",
-                                      g_variant_new_string (capture));
+  ir_run_options_load (self->session);
   fill_pipelines (self);
   build_panes (self);
   ir_transport_set_session (self->transport, self->session);

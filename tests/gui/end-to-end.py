@@ -70,9 +70,10 @@ class Window:
 
     def __init__(self, program=GUI, settings=None, **more):
         home = tempfile.mkdtemp(prefix='irscope-home-')
+        self.settings_file = os.path.join(home, 'irscope', 'window.ini')
         if settings is not None:
             os.mkdir(os.path.join(home, 'irscope'))
-            with open(os.path.join(home, 'irscope', 'window.ini'), 'w') as f:
+            with open(self.settings_file, 'w') as f:
                 f.write(f'[window]\n{settings}\n')
         environment = dict(os.environ, HOME=home, XDG_CONFIG_HOME=home, XDG_DATA_HOME=home,
                            GSK_RENDERER='cairo', IRSCOPE_NON_UNIQUE='1', **more)
@@ -624,8 +625,9 @@ def finds_a_planted_rule():
 
 
 def focused(window):
-    """The roles and names from what has the focus up to the window."""
-    for node in window.walk():
+    """The roles and names from what has the focus up to the window; that of a dialog comes first."""
+    top = [window.application.get_child_at_index(i) for i in range(window.application.get_child_count())]
+    for node in (node for root in reversed(top) if root is not None for node in window.walk(root)):
         try:
             if node.get_state_set().contains(window.atspi.StateType.FOCUSED):
                 path = []
@@ -699,6 +701,79 @@ def chooses_a_kernel():
         end(window)
 
 
+RUN_SETTINGS = {'runs': '5', 'threads': '1', 'parallel': 'on', 'deterministic': 'true', 'capture': 'statistics',
+                'capture-budget': '64M', 'memory-limit': '50%', 'time-limit': '30'}
+
+
+def sets_how_graphs_run():
+    """Each row of the run options by the keyboard; they hold for the next run, and for the next window."""
+    window = Window()
+    wanted = RUN_SETTINGS
+    try:
+        opens(window, DIGITS)
+        key('ctrl+shift+r')
+        window.wait('the dialog', lambda: any(n.get_name() == 'Run Options' for n in window.walk()))
+        time.sleep(0.5)
+        for role, name, value in (('spin button', 'Runs that count', wanted['runs']),
+                                  ('spin button', 'Threads', wanted['threads'])):
+            tab_to(window, role, name)
+            key('ctrl+a')
+            type_text(value)
+        tab_to(window, 'combo box', 'Nodes beside each other')
+        key('space')
+        time.sleep(0.4)
+        key('Down', 'Return')
+        tab_to(window, 'check box', 'Deterministic')
+        key('space')
+        tab_to(window, 'combo box', 'Keep')
+        key('space')
+        time.sleep(0.4)
+        key('Down', 'Down', 'Return')
+        tab_to(window, 'text', 'Memory for kept values')
+        type_text(wanted['capture-budget'])
+        tab_to(window, 'text', 'File for the others')
+        type_text('much')  # is no size, and not kept
+        tab_to(window, 'text', 'Memory of all values')
+        type_text(wanted['memory-limit'])
+        tab_to(window, 'spin button', 'Seconds of one run')
+        key('ctrl+a')
+        type_text(wanted['time-limit'])
+        key('Tab')
+        shot('15-run-options')
+        window.wait('the settings', lambda: kept_settings(window).get('time-limit') == wanted['time-limit'])
+        kept = kept_settings(window)
+        check('run options are set by the keyboard and kept',
+              all(kept.get(k) == v for k, v in wanted.items()), kept)
+        check('what is no size is not', kept.get('spill-limit', '') == '', kept)
+        key('Escape')
+        runs_as_set(window, 'the next run is made so, and says it')
+    finally:
+        end(window)
+
+
+def keeps_how_graphs_run():
+    window = Window(settings='\n'.join(f'{k}={v}' for k, v in RUN_SETTINGS.items()))
+    try:
+        opens(window, DIGITS)
+        runs_as_set(window, 'another window runs graphs in the same way')
+    finally:
+        end(window)
+
+
+def kept_settings(window):
+    if not os.path.exists(window.settings_file):
+        return {}
+    return dict(line.strip().split('=', 1) for line in open(window.settings_file) if '=' in line)
+
+
+def runs_as_set(window, what):
+    time.sleep(0.3)
+    key('ctrl+r')
+    line = window.expect('label', 'Ran in .*').get_name()
+    check(what, re.fullmatch(r'Ran in \S+ \S+ \(.*, 5 runs\) · 1 thread · (no|\d+) nodes beside others · '
+                             r'deterministic · statistics kept', line), line)
+
+
 def in_a_process(act):
     """AT-SPI's desktop does not get over the end of an application."""
     global n_checks, failures
@@ -723,6 +798,8 @@ def main():
     in_a_process(follows_a_spike)
     in_a_process(proves_a_step)
     in_a_process(chooses_a_kernel)
+    in_a_process(sets_how_graphs_run)
+    in_a_process(keeps_how_graphs_run)
     window = Window()
     try:
         opens_the_model(window)

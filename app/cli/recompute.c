@@ -109,6 +109,20 @@ add_runs (cJSON *json,
 }
 
 static void
+add_life (cJSON *object,
+          const char *key,
+          const IrModel *model,
+          const IrRecomputeGraph *graph,
+          const IrRecomputePlan *plan,
+          guint life)
+{
+  if (life != IR_RECOMPUTE_NONE)
+    cJSON_AddStringToObject (
+        object, key,
+        name_of (model, graph, g_array_index (plan->lives, IrRecomputeLife, life).value));
+}
+
+static void
 add_lives (cJSON *json,
            const IrModel *model,
            const IrRecomputeGraph *graph,
@@ -129,6 +143,9 @@ add_lives (cJSON *json,
       cJSON_AddNumberToObject (object, "first", life->first);
       cJSON_AddNumberToObject (object, "last", life->last);
       cJSON_AddNumberToObject (object, "block", life->block);
+      add_life (object, "view_of", model, graph, plan, life->view_of);
+      add_life (object, "over", model, graph, plan, life->over);
+      add_life (object, "part_of", model, graph, plan, life->part_of);
       cJSON_AddItemToArray (values, object);
       if (next[i] == IR_RECOMPUTE_NONE)
         continue;
@@ -219,12 +236,15 @@ cli_recompute_print_csv (const IrModel *model,
                          const IrRecomputeGraph *graph,
                          const IrRecomputePlan *plan)
 {
-  g_autofree guint *last = g_new0 (guint, plan->lives->len + 1);
+  g_autofree IrMemBlock *blocks = g_new0 (IrMemBlock, plan->lives->len + 1);
 
   for (guint i = 0; i < plan->lives->len; i++)
     {
       const IrRecomputeLife *life = &g_array_index (plan->lives, IrRecomputeLife, i);
-      last[life->block] = MAX (last[life->block], life->last);
+      IrMemBlock *block = &blocks[life->block];
+      block->offset = life->offset - life->at;
+      block->size = MAX (block->size, life->at + graph->problem.sizes[life->value]);
+      block->last = MAX (block->last, life->last);
     }
   printf ("id,lower,upper,size,offset\n");
   for (guint i = 0, n_blocks = 0; i < plan->lives->len; i++)
@@ -236,7 +256,7 @@ cli_recompute_print_csv (const IrModel *model,
       /* The format has no quotes. */
       g_autofree char *name = g_strdup (name_of (model, graph, life->value));
       printf ("%s@%u,%u,%u,%" G_GUINT64_FORMAT ",%" G_GUINT64_FORMAT "\n",
-              g_strdelimit (name, ",\r\n", '_'), life->first, life->first, last[life->block] + 1,
-              graph->problem.sizes[life->value], life->offset);
+              g_strdelimit (name, ",\r\n", '_'), life->first, life->first,
+              blocks[life->block].last + 1, blocks[life->block].size, blocks[life->block].offset);
     }
 }

@@ -15,6 +15,7 @@
 typedef struct
 {
   const IrRecomputeProblem *problem;
+  gboolean slices; /* parts take no bytes of their own while they are joined or cut out */
   guint64 budget, live_bytes;
   GArray *runs; /* of guint */
   GArray *live; /* of guint: values */
@@ -186,6 +187,25 @@ drop_if_done (Evictor *evictor, guint value, guint step)
     drop (evictor, value);
 }
 
+/* Bytes that the writes of @task share with what it reads: parts that lie in their whole, or in the
+ * place that they have in it. Those that end here go with it; the others are counted twice later,
+ * but not while the task runs. */
+static guint64
+shared (const Evictor *evictor, const IrRecomputeTask *task)
+{
+  guint64 bytes = 0;
+
+  for (guint i = 0; evictor->slices && i < task->n_ranges; i++)
+    {
+      const IrRecomputeRange *range = &task->ranges[i];
+      gboolean known = is_live (evictor, range->part) && is_live (evictor, range->whole);
+      for (guint k = 0; k < i && !known; k++)
+        known = task->ranges[k].part == range->part;
+      bytes += known ? 0 : evictor->problem->sizes[range->part];
+    }
+  return bytes;
+}
+
 /* Bytes that the first write of @task takes over from an input that nobody needs any more. */
 static guint64
 taken_over (Evictor *evictor, const IrRecomputeTask *task, guint next_step)
@@ -217,7 +237,7 @@ run_task (Evictor *evictor, guint index, guint step)
         needed += evictor->problem->sizes[value];
       evictor->waiting[value]++; /* it stays while room is made for the others */
     }
-  needed -= taken_over (evictor, task, next_step);
+  needed -= MIN (needed, taken_over (evictor, task, next_step) + shared (evictor, task));
   while (evictor->live_bytes + needed > evictor->budget)
     if (!evict_one (evictor, step))
       return FALSE;
@@ -320,6 +340,8 @@ simulate (Evictor *evictor)
  * ir_recompute_evict:
  * @problem: tasks and values
  * @budget: bytes that may live at once
+ * @slices: whether what is joined or cut out is taken to need no bytes beside its whole, which is
+ *   hoped, and not always so
  *
  * Source: Kirisame et al. 2021, with known next uses. Cost: O(runs · live values · closure), the
  * closure bounded.
@@ -328,13 +350,14 @@ simulate (Evictor *evictor)
  *   not fit whatever is evicted
  */
 GArray *
-ir_recompute_evict (const IrRecomputeProblem *problem, guint64 budget)
+ir_recompute_evict (const IrRecomputeProblem *problem, guint64 budget, gboolean slices)
 {
   Evictor evictor;
   GArray *runs = NULL;
   Outcome outcome = OUTCOME_KEEP_MORE;
 
   evictor_init (&evictor, problem, budget);
+  evictor.slices = slices;
   for (guint i = 0; i < MAX_ATTEMPTS && outcome == OUTCOME_KEEP_MORE; i++)
     outcome = simulate (&evictor);
   if (outcome == OUTCOME_FITS)

@@ -6,8 +6,6 @@
 #include "core/exec/memplan-private.h"
 #include "core/exec/memplan-recompute.h"
 
-#include <string.h>
-
 #define MAX_BISECTIONS 16
 #define MAX_TIGHTER    4 /* attempts to make up for gaps between blocks */
 
@@ -32,118 +30,45 @@ ir_recompute_method_name (IrRecomputeMethod method)
 
 /* -- what an order of runs means -- */
 
-typedef struct
+static guint64
+place_lives (const IrRecomputeProblem *problem,
+             IrRecomputePlan *plan,
+             gboolean slices,
+             const IrMemOptions *options)
 {
-  const IrRecomputeProblem *problem;
-  GArray *lives;
-  guint *current; /* by value: its life in lives; IR_RECOMPUTE_NONE: not computed yet */
-  guint n_blocks;
-} Lives;
+  g_autoptr (GArray)
+      blocks = ir_recompute_share (problem, plan->runs, options->align_bytes, slices, plan->lives);
+  IrMemBlock *data = (IrMemBlock *) (void *) blocks->data;
+  IrMemResult result;
 
-static gboolean
-read_all (Lives *lives, const IrRecomputeTask *task, guint run)
-{
-  for (guint i = 0; i < task->n_reads; i++)
+  ir_mem_place (data, blocks->len, options, &result);
+  plan->peak_bytes = result.peak_bytes;
+  plan->lower_bound_bytes = result.lower_bound_bytes;
+  for (guint i = 0; i < plan->lives->len; i++)
     {
-      guint life = lives->current[task->reads[i]];
-      if (life == IR_RECOMPUTE_NONE)
-        return FALSE;
-      g_array_index (lives->lives, IrRecomputeLife, life).last = run;
+      IrRecomputeLife *life = &g_array_index (plan->lives, IrRecomputeLife, i);
+      life->offset = data[life->block].offset + life->at;
     }
-  return TRUE;
+  return result.peak_bytes;
 }
 
+/* Parts lie in their wholes where that does not raise the peak. */
 static void
-write_all (Lives *lives, const IrRecomputeTask *task, guint run)
+place_plan (const IrRecomputeProblem *problem, IrRecomputePlan *plan, const IrMemOptions *options)
 {
-  for (guint i = 0; i < task->n_writes; i++)
+  if (!ir_recompute_has_ranges (problem))
     {
-      IrRecomputeLife life = { .value = task->writes[i], .first = run, .last = run };
-      lives->current[life.value] = lives->lives->len;
-      g_array_append_val (lives->lives, life);
+      place_lives (problem, plan, FALSE, options);
+      return;
     }
-}
-
-/* Bytes pass from a life to the next where the task may write over what nobody reads again. */
-static void
-share_blocks (Lives *lives, const guint *runs)
-{
-  const IrRecomputeProblem *problem = lives->problem;
-  g_autofree guint *ends = g_new (guint, problem->n_values + 1);
-
-  memset (ends, 0xff, sizeof *ends * (problem->n_values + 1));
-  for (guint i = 0; i < lives->lives->len; i++)
-    {
-      IrRecomputeLife *life = &g_array_index (lives->lives, IrRecomputeLife, i);
-      const IrRecomputeTask *task = &problem->tasks[runs[life->first]];
-      gboolean shared = FALSE;
-      for (guint k = 0; k < G_N_ELEMENTS (task->over) && !shared; k++)
-        {
-          guint over = task->over[k];
-          if (task->writes[0] != life->value || over == IR_RECOMPUTE_NONE ||
-              ends[over] == IR_RECOMPUTE_NONE ||
-              problem->sizes[over] != problem->sizes[life->value])
-            continue;
-          const IrRecomputeLife *before = &g_array_index (lives->lives, IrRecomputeLife,
-                                                          ends[over]);
-          shared = before->last == life->first && before->first < life->first;
-          if (shared)
-            life->block = before->block;
-        }
-      if (!shared)
-        life->block = lives->n_blocks++;
-      ends[life->value] = i;
-    }
-}
-
-/**
- * ir_recompute_lives:
- * @problem: tasks and values
- * @runs: (array length=n_runs): tasks in the order in which they run
- * @n_runs: number of runs
- *
- * Each value stays from a run that computes it to the last that reads it before it is computed
- * again. Lives of which one may be written over the other have one block.
- *
- * Returns: (transfer full) (nullable): of IrRecomputeLife, by first run, offsets 0; %NULL if a task
- *   reads what has not been computed
- */
-GArray *
-ir_recompute_lives (const IrRecomputeProblem *problem, const guint *runs, guint n_runs)
-{
-  g_autoptr (GArray) array = g_array_new (FALSE, FALSE, sizeof (IrRecomputeLife));
-  g_autofree guint *current = g_new (guint, problem->n_values + 1);
-  Lives lives = { .problem = problem, .lives = array, .current = current };
-
-  memset (current, 0xff, sizeof *current * (problem->n_values + 1));
-  for (guint run = 0; run < n_runs; run++)
-    {
-      const IrRecomputeTask *task = &problem->tasks[runs[run]];
-      if (!read_all (&lives, task, run))
-        return NULL;
-      write_all (&lives, task, run);
-    }
-  share_blocks (&lives, runs);
-  return g_steal_pointer (&array);
-}
-
-static GArray *
-blocks_of (const IrRecomputeProblem *problem, const GArray *lives)
-{
-  GArray *blocks = g_array_new (FALSE, TRUE, sizeof (IrMemBlock));
-
-  for (guint i = 0; i < lives->len; i++)
-    {
-      const IrRecomputeLife *life = &g_array_index (lives, IrRecomputeLife, i);
-      if (life->block == blocks->len)
-        {
-          IrMemBlock block = { .size = problem->sizes[life->value], .first = life->first };
-          g_array_append_val (blocks, block);
-        }
-      IrMemBlock *block = &g_array_index (blocks, IrMemBlock, life->block);
-      block->last = MAX (block->last, life->last);
-    }
-  return blocks;
+  guint64 peak = place_lives (problem, plan, TRUE, options), bound = plan->lower_bound_bytes;
+  g_autoptr (GArray) lives = g_array_copy (plan->lives);
+  if (place_lives (problem, plan, FALSE, options) < peak)
+    return;
+  plan->peak_bytes = peak;
+  plan->lower_bound_bytes = bound;
+  g_array_unref (plan->lives);
+  plan->lives = g_steal_pointer (&lives);
 }
 
 /* (transfer full) @runs */
@@ -154,7 +79,6 @@ plan_of (const IrRecomputeProblem *problem,
          const IrMemOptions *options)
 {
   IrRecomputePlan *plan = g_new0 (IrRecomputePlan, 1);
-  IrMemResult result;
 
   plan->method = method;
   plan->runs = runs;
@@ -164,16 +88,7 @@ plan_of (const IrRecomputeProblem *problem,
       ir_recompute_plan_free (plan);
       g_return_val_if_reached (NULL);
     }
-  g_autoptr (GArray) blocks = blocks_of (problem, plan->lives);
-  IrMemBlock *data = (IrMemBlock *) (void *) blocks->data;
-  ir_mem_place (data, blocks->len, options, &result);
-  plan->peak_bytes = result.peak_bytes;
-  plan->lower_bound_bytes = result.lower_bound_bytes;
-  for (guint i = 0; i < plan->lives->len; i++)
-    {
-      IrRecomputeLife *life = &g_array_index (plan->lives, IrRecomputeLife, i);
-      life->offset = data[life->block].offset;
-    }
+  place_plan (problem, plan, options);
   for (guint i = 0; i < problem->n_tasks; i++)
     plan->flops += problem->tasks[i].flops;
   for (guint i = 0; i < runs->len; i++)
@@ -184,44 +99,77 @@ plan_of (const IrRecomputeProblem *problem,
 
 /* -- choosing -- */
 
+static guint
+head_of (guint *family, guint value)
+{
+  while (family[value] != value)
+    value = family[value] = family[family[value]];
+  return value;
+}
+
+/* By value: one of those that it may share bytes with, being a range of one another. */
+static guint *
+find_families (const IrRecomputeProblem *problem)
+{
+  guint *family = g_new (guint, (gsize) problem->n_values + 1);
+
+  for (guint i = 0; i < problem->n_values; i++)
+    family[i] = i;
+  for (guint i = 0; i < problem->n_tasks; i++)
+    for (guint k = 0; k < problem->tasks[i].n_ranges; k++)
+      {
+        const IrRecomputeRange *range = &problem->tasks[i].ranges[k];
+        family[head_of (family, range->part)] = head_of (family, range->whole);
+      }
+  return family;
+}
+
+/* What the widest task needs: of values that may share bytes the largest. */
 static guint64
 floor_bytes (const IrRecomputeProblem *problem)
 {
+  g_autofree guint *family = find_families (problem);
+  g_autofree guint64 *largest = g_new0 (guint64, (gsize) problem->n_values + 1);
   guint64 most = 0;
 
   for (guint i = 0; i < problem->n_tasks; i++)
     {
       const IrRecomputeTask *task = &problem->tasks[i];
       gboolean over = task->over[0] != IR_RECOMPUTE_NONE || task->over[1] != IR_RECOMPUTE_NONE;
+      guint n = task->n_reads + task->n_writes;
       guint64 bytes = 0;
-      for (guint k = 0; k < task->n_reads; k++)
-        bytes += problem->sizes[task->reads[k]];
-      for (guint k = over ? 1 : 0; k < task->n_writes; k++)
-        bytes += problem->sizes[task->writes[k]];
+      for (guint k = 0; k < n; k++)
+        {
+          guint value = k < task->n_reads ? task->reads[k] : task->writes[k - task->n_reads];
+          guint64 *known = &largest[head_of (family, value)];
+          if (k == task->n_reads && over)
+            continue;
+          bytes += MAX (problem->sizes[value], *known) - *known;
+          *known = MAX (problem->sizes[value], *known);
+        }
       most = MAX (most, bytes);
+      for (guint k = 0; k < n; k++)
+        largest[head_of (family,
+                         k < task->n_reads ? task->reads[k] : task->writes[k - task->n_reads])] = 0;
     }
   return most;
 }
-
-typedef GArray *(*Method) (const IrRecomputeProblem *problem, guint64 budget);
 
 /* What one method makes of the budget; gaps between blocks are made up for by asking for less. */
 static IrRecomputePlan *
 try_method (const IrRecomputeProblem *problem,
             IrRecomputeMethod method,
+            gboolean slices,
             guint64 budget,
             const IrMemOptions *options)
 {
-  static const Method methods[] = {
-    [IR_RECOMPUTE_CHAIN] = ir_recompute_chain,
-    [IR_RECOMPUTE_EVICT] = ir_recompute_evict,
-  };
   g_autoptr (IrRecomputePlan) best = NULL;
   guint64 asked = budget;
 
   for (guint i = 0; i < MAX_TIGHTER; i++)
     {
-      GArray *runs = methods[method](problem, asked);
+      GArray *runs = method == IR_RECOMPUTE_CHAIN ? ir_recompute_chain (problem, asked)
+                                                  : ir_recompute_evict (problem, asked, slices);
       if (runs == NULL)
         break;
       g_autoptr (IrRecomputePlan) plan = plan_of (problem, runs, method, options);
@@ -272,8 +220,15 @@ try_methods (const IrRecomputeProblem *problem,
              const IrMemOptions *options,
              IrRecomputePlan **best)
 {
-  take_better (best, try_method (problem, IR_RECOMPUTE_CHAIN, asked, options), budget);
-  take_better (best, try_method (problem, IR_RECOMPUTE_EVICT, asked, options), budget);
+  IrRecomputePlan *found = try_method (problem, IR_RECOMPUTE_CHAIN, FALSE, asked, options);
+
+  take_better (best, found, budget);
+  found = try_method (problem, IR_RECOMPUTE_EVICT, FALSE, asked, options);
+  take_better (best, found, budget);
+  if (!ir_recompute_has_ranges (problem))
+    return;
+  found = try_method (problem, IR_RECOMPUTE_EVICT, TRUE, asked, options);
+  take_better (best, found, budget);
 }
 
 /* The budget cannot be held: how far down it goes. */

@@ -1,11 +1,20 @@
 /* Computing values again instead of keeping them: which tasks run a second time so that no more
  * bytes live at once than a budget allows, and what that costs. The problem is plain numbers
- * (memplan-recompute.c, memplan-chain.c, memplan-evict.c); memplan-tasks.c makes it of a graph. */
+ * (memplan-recompute.c, memplan-chain.c, memplan-evict.c, memplan-lives.c); memplan-tasks.c makes
+ * it of a graph. */
 #pragma once
 
 #include "core/exec/memplan.h"
 
 #define IR_RECOMPUTE_NONE G_MAXUINT
+
+/* One value is a range of bytes of another: what a task reads, of what it joins it to, or what it
+ * writes, of what it cuts it from. Where the part lies there, nothing is copied. */
+typedef struct
+{
+  guint part, whole;
+  guint64 at; /* bytes from the start of the whole */
+} IrRecomputeRange;
 
 typedef struct
 {
@@ -13,6 +22,8 @@ typedef struct
   guint n_reads, n_writes;
   const guint *reads, *writes; /* values, each once */
   guint over[2]; /* values that its first write may replace; IR_RECOMPUTE_NONE: none */
+  guint n_ranges;
+  const IrRecomputeRange *ranges; /* (nullable) */
   gboolean once; /* what it gives may differ when it runs again, or its cost is unknown */
 } IrRecomputeTask;
 
@@ -36,8 +47,12 @@ typedef enum
 typedef struct
 {
   guint value, first, last; /* runs, both inclusive */
-  guint block;              /* lives that follow each other in the same bytes have one block */
+  guint block;              /* lives that share bytes have one block */
+  guint64 at;               /* bytes from the start of the block */
   guint64 offset;           /* bytes from the start of the arena */
+  /* Lives, or IR_RECOMPUTE_NONE: what it is a range of, what it is written over, and what it is
+   * written into in its place, which is joined later. */
+  guint view_of, over, part_of;
 } IrRecomputeLife;
 
 typedef struct
@@ -62,10 +77,15 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (IrRecomputePlan, ir_recompute_plan_free)
 
 /* Each method alone: the runs, or NULL where it finds none. (transfer full) of guint */
 GArray *ir_recompute_chain (const IrRecomputeProblem *problem, guint64 budget);
-GArray *ir_recompute_evict (const IrRecomputeProblem *problem, guint64 budget);
-/* How long each value stays when tasks run in this order; NULL: something is read before it is
- * computed. (transfer full) of IrRecomputeLife, offsets 0 */
+GArray *ir_recompute_evict (const IrRecomputeProblem *problem, guint64 budget, gboolean slices);
+/* -- memplan-lives.c -- */
 GArray *ir_recompute_lives (const IrRecomputeProblem *problem, const guint *runs, guint n_runs);
+gboolean ir_recompute_has_ranges (const IrRecomputeProblem *problem);
+GArray *ir_recompute_share (const IrRecomputeProblem *problem,
+                            const GArray *runs,
+                            guint64 align_bytes,
+                            gboolean slices,
+                            GArray *lives);
 
 /* -- of a graph -- */
 typedef struct

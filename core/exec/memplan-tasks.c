@@ -6,6 +6,7 @@
 #include "core/exec/exec-private.h"
 #include "core/exec/memplan-private.h"
 #include "core/exec/memplan-recompute.h"
+#include "core/exec/slices.h"
 #include "core/op/infer.h"
 
 typedef struct
@@ -140,6 +141,34 @@ find_overwritable (const Maker *maker, const IrNode *node, IrRecomputeTask *task
     }
 }
 
+static void
+add_range (GArray *ranges, guint part, guint whole, guint64 at)
+{
+  IrRecomputeRange range = { part, whole, at };
+
+  if (part != IR_RECOMPUTE_NONE && whole != IR_RECOMPUTE_NONE && part != whole)
+    g_array_append_val (ranges, range);
+}
+
+/* What Concat joins, and what Split and Slice cut out, where it is one range of the whole. */
+static void
+find_ranges (const Maker *maker, const IrNode *node, GArray *ranges)
+{
+  const IrValue *output = ir_node_output (node, 0), *input = ir_node_input (node, 0);
+  guint64 at;
+
+  if (maker->separate || !ir_slice_is_possible (node))
+    return;
+  for (guint slot = 0; output != NULL && slot < node->n_inputs; slot++)
+    if (node->inputs[slot] != NULL && ir_slice_of_whole (maker->schedule, node, slot, &at))
+      add_range (ranges, index_of (maker->value_of, node->inputs[slot]->id),
+                 index_of (maker->value_of, output->id), at);
+  for (guint slot = 0; input != NULL && slot < node->n_outputs; slot++)
+    if (node->outputs[slot] != NULL && ir_slice_of_input (maker->schedule, node, slot, &at))
+      add_range (ranges, index_of (maker->value_of, node->outputs[slot]->id),
+                 index_of (maker->value_of, input->id), at);
+}
+
 static gboolean
 must_run_once (const IrNode *node)
 {
@@ -148,12 +177,12 @@ must_run_once (const IrNode *node)
 }
 
 /* (transfer full) @array */
-static const guint *
+static gconstpointer
 keep_array (Maker *maker, GArray *array, guint *n)
 {
   *n = array->len;
   g_ptr_array_add (maker->out->memory, array);
-  return (const guint *) (const void *) array->data;
+  return array->data;
 }
 
 static void
@@ -167,6 +196,7 @@ make_tasks (Maker *maker, IrModel *model)
     {
       const IrNode *node = ir_model_node (model, g_array_index (maker->out->nodes, IrNodeId, i));
       GArray *writes = g_array_new (FALSE, FALSE, sizeof (guint));
+      GArray *ranges = g_array_new (FALSE, FALSE, sizeof (IrRecomputeRange));
       gboolean partial = FALSE;
       for (guint slot = 0; slot < node->n_outputs; slot++)
         if (node->outputs[slot] != NULL)
@@ -174,6 +204,8 @@ make_tasks (Maker *maker, IrModel *model)
       tasks[i].writes = keep_array (maker, writes, &tasks[i].n_writes);
       tasks[i].flops = ir_cost_node_flops (node, &partial);
       tasks[i].once = must_run_once (node);
+      find_ranges (maker, node, ranges);
+      tasks[i].ranges = keep_array (maker, ranges, &tasks[i].n_ranges);
       find_overwritable (maker, node, &tasks[i]);
     }
   for (guint i = 0; i < maker->out->nodes->len; i++)

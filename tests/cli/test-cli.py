@@ -517,6 +517,41 @@ def _():
         assert code == 2 and '--budget ' + wrong in err, (wrong, code, err)
 
 
+@test('memory under a budget keeps parts in their wholes, and a checker sees when they are not there')
+def _():
+    down = ' '.join(f'd{i} = MatMul (d{i - 1}, w)' for i in range(1, 7))
+    up = ' '.join(f'l{i}, r{i} = Split <axis: int = 0> (d{i}) v{i} = MatMul (l{i}, w) c{i} = Concat <axis: int = 0> (u{i + 1}, v{i}, r{i}) n{i} = Neg (c{i}) '
+                  f's{i} = Slice (n{i}, begin, end) m{i} = MatMul (s{i}, w) u{i} = Tanh (m{i})' for i in range(6, 0, -1))
+    source = as_text('joined.onnxtxt', '<ir_version: 8, opset_import: ["" : 17]>\ng (float[16,16] d0, float[16,16] w) => (float[16,16] y) '
+                     '<int64[1] begin = {16}, int64[1] end = {32}> { ' + down + ' u7 = Exp (d6) ' + up + ' y = MatMul (u1, w) }')
+    checker = os.path.join(ROOT, 'tests/scripts/check-memory.py')
+
+    def judged(plan):
+        return subprocess.run([sys.executable, checker], input=plan if isinstance(plan, str) else json.dumps(plan),
+                              capture_output=True, text=True)
+
+    plan = json_of('memory', source, '--budget', '100%')
+    kinds = [{(v['name'], key, v[key]) for v in values for key in ('view_of', 'part_of') if key in v}
+             for values in (plan['values'], plan['recompute']['values'])]
+    assert kinds[0] == kinds[1] and {key for _, key, _ in kinds[0]} == {'view_of', 'part_of'}, kinds
+    assert plan['peak_bytes'] == plan['recompute']['peak_bytes'] == plan['recompute']['plain_peak_bytes']
+    plan = json_of('memory', source, '--budget', '70%')
+    again = plan['recompute']
+    assert again['feasible'] and again['extra_flops'] > 0 and judged(plan).returncode == 0, judged(plan).stdout
+    assert judged(irscope('memory', source, '--budget', '70%', '--csv')[1]).returncode == 0
+    lives = again['values']
+    view = next(i for i, life in enumerate(lives) if 'view_of' in life)
+    part, other = next((i, other) for i, life in enumerate(lives) for other in lives if 'part_of' in life and other is not life and
+                       all(life[key] == other.get(key) for key in ('part_of', 'block')))
+    for index, change in ((part, {'part_of': None}), (view, {'view_of': None}), (part, {'offset': other['offset']}),
+                          (view, {'offset': int(again['peak_bytes']) - int(lives[view]['size'])}), (part, {'last': lives[part]['first']})):
+        damaged = json.loads(json.dumps(plan))
+        damaged['recompute']['values'][index].update(change)
+        for key in [key for key, value in change.items() if value is None]:
+            del damaged['recompute']['values'][index][key]
+        assert judged(damaged).returncode == 1, (lives[index], change, judged(damaged).stdout)
+
+
 @test('memory lets parts lie in wholes, says where, and a checker sees when they do not')
 def _():
     source = as_text('parts.onnxtxt', '<ir_version: 8, opset_import: ["" : 17]>\ng (float[4,16] x) => (float[2,16] y) { '

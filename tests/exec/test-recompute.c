@@ -16,6 +16,7 @@ typedef struct
   IrRecomputeProblem problem;
   IrRecomputeTask tasks[MAX_TASKS];
   guint reads[MAX_TASKS][8], writes[MAX_TASKS][2];
+  IrRecomputeRange ranges[MAX_TASKS][8];
   guint64 sizes[MAX_VALUES];
 } Case;
 
@@ -34,9 +35,11 @@ add_task (Case *c, guint64 flops)
   guint index = c->problem.n_tasks++;
 
   g_assert_cmpuint (index, <, MAX_TASKS);
-  c->tasks[index] = (IrRecomputeTask){
-    .flops = flops, .reads = c->reads[index], .writes = c->writes[index], .over = { NONE, NONE }
-  };
+  c->tasks[index] = (IrRecomputeTask){ .flops = flops,
+                                       .reads = c->reads[index],
+                                       .writes = c->writes[index],
+                                       .ranges = c->ranges[index],
+                                       .over = { NONE, NONE } };
   return index;
 }
 
@@ -104,6 +107,78 @@ build_random (Case *c, GRand *rand, guint n, gboolean in_place)
         add_write (c, task, (guint64) g_rand_int_range (rand, 1, 6));
       c->tasks[task].once = g_rand_int_range (rand, 0, 8) == 0;
       if (in_place && c->tasks[task].n_reads > 0 && g_rand_boolean (rand))
+        c->tasks[task].over[0] = c->reads[task][0];
+    }
+}
+
+static void
+add_range (Case *c, guint task, guint part, guint whole, guint64 at)
+{
+  c->ranges[task][c->tasks[task].n_ranges++] = (IrRecomputeRange){ part, whole, at };
+}
+
+static guint
+late_value (const Case *c, GRand *rand)
+{
+  gint n = (gint) c->problem.n_values;
+
+  return (guint) g_rand_int_range (rand, MAX (0, n - 5), n);
+}
+
+/* What is joined, of two or three values, one of them twice at times, or cut in two. */
+static void
+build_slice (Case *c, GRand *rand, guint task)
+{
+  guint64 size = 0;
+
+  if (g_rand_boolean (rand))
+    {
+      guint parts[3], n = (guint) g_rand_int_range (rand, 2, 4);
+      for (guint k = 0; k < n; k++)
+        {
+          parts[k] = late_value (c, rand);
+          add_read (c, task, parts[k]);
+          size += c->sizes[parts[k]];
+        }
+      guint whole = add_write (c, task, size);
+      for (guint k = 0; k < n; k++)
+        {
+          size = 0;
+          for (guint j = 0; j < k; j++)
+            size += c->sizes[parts[j]];
+          add_range (c, task, parts[k], whole, size);
+        }
+      return;
+    }
+  guint whole = late_value (c, rand);
+  add_read (c, task, whole);
+  size = c->sizes[whole];
+  if (size < 2)
+    {
+      add_write (c, task, 1);
+      return;
+    }
+  guint64 first = (guint64) g_rand_int_range (rand, 1, (gint) size);
+  add_range (c, task, add_write (c, task, first), whole, 0);
+  add_range (c, task, add_write (c, task, size - first), whole, first);
+}
+
+static void
+build_slices (Case *c, GRand *rand, guint n)
+{
+  case_init (c);
+  for (guint i = 0; i < n; i++)
+    {
+      guint task = add_task (c, (guint64) g_rand_int_range (rand, 0, 20));
+      if (i > 1 && g_rand_int_range (rand, 0, 3) == 0)
+        {
+          build_slice (c, rand, task);
+          continue;
+        }
+      for (gint k = g_rand_int_range (rand, 0, 3); k > 0 && i > 0; k--)
+        add_read (c, task, late_value (c, rand));
+      add_write (c, task, (guint64) g_rand_int_range (rand, 1, 6));
+      if (c->tasks[task].n_reads > 0 && g_rand_boolean (rand))
         c->tasks[task].over[0] = c->reads[task][0];
     }
 }
@@ -177,6 +252,83 @@ check_plan (const IrRecomputeProblem *problem, const IrRecomputePlan *plan)
   g_assert_true (plan->feasible == (plan->peak_bytes <= plan->budget_bytes));
   g_assert_cmpuint (plan->floor_bytes, <=, plan->peak_bytes);
   g_assert_cmpuint (plan->peak_bytes, <=, plan->plain_peak_bytes);
+}
+
+/* Which byte of which value byte @byte of @value really is: a part's, once it was joined. */
+static guint
+contents_of (const Case *c, guint value, guint64 byte)
+{
+  for (guint i = 0; i < c->problem.n_tasks; i++)
+    for (guint k = 0; k < c->tasks[i].n_ranges; k++)
+      {
+        const IrRecomputeRange *range = &c->tasks[i].ranges[k];
+        gboolean cut = c->writes[i][0] != range->whole;
+        if (cut && range->part == value)
+          return contents_of (c, range->whole, range->at + byte);
+        if (!cut && range->whole == value && byte >= range->at &&
+            byte < range->at + c->sizes[range->part])
+          return contents_of (c, range->part, byte - range->at);
+      }
+  return value * 1000 + (guint) byte + 1;
+}
+
+static gboolean
+is_in_place (const Case *c, const IrRecomputePlan *plan, const IrRecomputeLife *life, guint64 byte)
+{
+  if (life->view_of != NONE)
+    return TRUE;
+  for (guint i = 0; i < plan->lives->len; i++)
+    {
+      const IrRecomputeLife *part = &g_array_index (plan->lives, IrRecomputeLife, i);
+      if (part->part_of != NONE &&
+          &g_array_index (plan->lives, IrRecomputeLife, part->part_of) == life &&
+          life->offset + byte >= part->offset &&
+          life->offset + byte < part->offset + c->sizes[part->value])
+        return TRUE;
+    }
+  return FALSE;
+}
+
+/* Runs a plan over an arena of bytes that know what they are; what lies in place is not written. */
+static guint
+check_contents (const Case *c, const IrRecomputePlan *plan)
+{
+  g_autofree guint *arena = g_new0 (guint, plan->peak_bytes + 1);
+  guint n_in_place = 0;
+
+  for (guint run = 0; run < plan->runs->len; run++)
+    {
+      const IrRecomputeTask *task = &c->tasks[g_array_index (plan->runs, guint, run)];
+      for (guint after = 0; after < 2; after++)
+        {
+          for (guint k = 0; k < task->n_reads; k++)
+            {
+              const IrRecomputeLife *life = life_during (plan, task->reads[k], run, TRUE);
+              g_assert_nonnull (life);
+              for (guint64 byte = 0; byte < c->sizes[life->value] && (!after || life->last > run);
+                   byte++)
+                g_assert_cmpuint (arena[life->offset + byte], ==,
+                                  contents_of (c, life->value, byte));
+            }
+          for (guint k = 0; k < task->n_writes && !after; k++)
+            {
+              const IrRecomputeLife *life = life_during (plan, task->writes[k], run, FALSE);
+              g_assert_nonnull (life);
+              g_assert_cmpuint (life->offset + c->sizes[life->value], <=, plan->peak_bytes);
+              for (guint64 byte = 0; byte < c->sizes[life->value]; byte++)
+                {
+                  guint *at = &arena[life->offset + byte],
+                        contents = contents_of (c, life->value, byte);
+                  if (is_in_place (c, plan, life, byte))
+                    g_assert_cmpuint (*at, ==, contents);
+                  else
+                    *at = contents;
+                }
+              n_in_place += is_in_place (c, plan, life, 0);
+            }
+        }
+    }
+  return n_in_place;
 }
 
 static guint64
@@ -297,7 +449,7 @@ test_chain_is_optimal (void)
             continue;
           g_assert_cmpuint (flops_of (&c.problem, runs), ==, best);
           g_assert_cmpuint (most_live (&c.problem, runs), <=, budget);
-          g_autoptr (GArray) greedy = ir_recompute_evict (&c.problem, budget);
+          g_autoptr (GArray) greedy = ir_recompute_evict (&c.problem, budget, FALSE);
           n_cheaper += greedy == NULL || flops_of (&c.problem, greedy) > best;
         }
     }
@@ -422,7 +574,7 @@ test_greedy_is_never_below_the_cheapest (void)
       build_random (&c, rand, 7, FALSE);
       for (guint64 budget = 6; budget < 24 && c.problem.n_values <= 9; budget += 3)
         {
-          g_autoptr (GArray) runs = ir_recompute_evict (&c.problem, budget);
+          g_autoptr (GArray) runs = ir_recompute_evict (&c.problem, budget, FALSE);
           guint64 best = cheapest_of_all (&c.problem, budget);
           if (runs == NULL)
             continue;
@@ -433,6 +585,70 @@ test_greedy_is_never_below_the_cheapest (void)
         }
     }
   g_assert_cmpuint (n_plans, >, 50);
+}
+
+static void
+test_parts_lie_in_wholes (void)
+{
+  g_autoptr (GRand) rand = g_rand_new_with_seed (14);
+  IrMemOptions options = { .align_bytes = 1, .max_steps = 2000 };
+  guint n_in_place = 0, n_lower = 0, n_again = 0;
+
+  for (guint round = 0; round < 300; round++)
+    {
+      Case c;
+      build_slices (&c, rand, (guint) g_rand_int_range (rand, 4, 24));
+      for (guint percent = 40; percent <= 100; percent += 20)
+        {
+          g_autoptr (IrRecomputePlan) plain = ir_mem_recompute (&c.problem, G_MAXUINT64, &options);
+          guint64 budget = plain->peak_bytes * percent / 100;
+          g_autoptr (IrRecomputePlan) plan = ir_mem_recompute (&c.problem, budget, &options);
+          n_in_place += check_contents (&c, plan);
+          g_assert_cmpuint (plan->floor_bytes, <=, plan->peak_bytes);
+          g_assert_cmpuint (plan->peak_bytes, <=, plain->peak_bytes);
+          n_again += plan->runs->len > c.problem.n_tasks;
+          for (guint i = 0; i < c.problem.n_tasks && percent == 100; i++)
+            c.tasks[i].n_ranges = 0;
+          g_autoptr (IrRecomputePlan)
+              apart = ir_mem_recompute (&c.problem, percent == 100 ? G_MAXUINT64 : 0, &options);
+          g_assert_true (percent < 100 || plain->peak_bytes <= apart->peak_bytes);
+          n_lower += percent == 100 && plain->peak_bytes < apart->peak_bytes;
+        }
+    }
+  g_test_message ("%u values in place, %u peaks lower, %u plans run something again", n_in_place,
+                  n_lower, n_again);
+  g_assert_cmpuint (n_in_place, >, 500);
+  g_assert_cmpuint (n_lower, >, 20);
+  g_assert_cmpuint (n_again, >, 20);
+}
+
+static void
+test_joining_is_the_widest (void)
+{
+  IrMemOptions options = { .align_bytes = 64 };
+  Case c;
+
+  /* Two values of 64 bytes, joined: 128 with the parts in their places, 256 without. */
+  case_init (&c);
+  guint left = add_write (&c, add_task (&c, 1), 64), right = add_write (&c, add_task (&c, 1), 64);
+  guint join = add_task (&c, 0);
+  add_read (&c, join, left);
+  add_read (&c, join, right);
+  guint whole = add_write (&c, join, 128);
+  add_range (&c, join, left, whole, 0);
+  add_range (&c, join, right, whole, 64);
+  add_read (&c, add_task (&c, 1), whole);
+  g_autoptr (IrRecomputePlan) plan = ir_mem_recompute (&c.problem, 128, &options);
+  g_assert_true (plan->feasible);
+  g_assert_cmpuint (plan->peak_bytes, ==, 128);
+  g_assert_cmpuint (plan->floor_bytes, ==, 128);
+  g_assert_cmpuint (plan->runs->len, ==, 4);
+  g_assert_cmpuint (check_contents (&c, plan), ==, 1);
+  g_assert_cmpuint (g_array_index (plan->lives, IrRecomputeLife, 0).part_of, ==, 2);
+  /* Not where they would not begin at a multiple of the alignment. */
+  c.ranges[join][1].at = 65;
+  g_autoptr (IrRecomputePlan) apart = ir_mem_recompute (&c.problem, 128, &options);
+  g_assert_cmpuint (apart->peak_bytes, >, 128);
 }
 
 static void
@@ -534,6 +750,10 @@ main (int argc, char **argv)
   g_test_add_func ("/recompute/whatever runs finds its inputs in the arena", test_random_graphs);
   g_test_add_func ("/recompute/greedy plans are valid and not below the cheapest",
                    test_greedy_is_never_below_the_cheapest);
+  g_test_add_func ("/recompute/parts lie in their wholes, and hold what they should",
+                   test_parts_lie_in_wholes);
+  g_test_add_func ("/recompute/joining needs no bytes beside the whole",
+                   test_joining_is_the_widest);
   g_test_add_func ("/recompute/too small a budget gives the lowest peak that was found",
                    test_too_small_a_budget);
   g_test_add_func ("/recompute/a graph with long skips fits into less", test_graph_with_long_skips);

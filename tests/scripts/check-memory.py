@@ -13,8 +13,9 @@ view_of, over and part_of say whose bytes those may be, and are checked. A value
 Steps of a span run beside each other, in no order but that of their worker: what lives in one of them lives in all, and
 nothing may be written over bytes that another worker reads in the same span. A list of blocks does not say which steps
 those are; --spans FILE takes them from the JSON of the same plan.
-Of a plan with a budget, the runs are followed as well, over an arena that notes who wrote where: every node must find
-what it reads, each must run, for the first time in order, and the FLOPs of those that run again must be what it says."""
+Of a plan with a budget, the runs are followed as well, over an arena that notes whose bytes are where: every node must
+find what it reads, be it in the place that it has in a whole, each must run, for the first time in order, and the FLOPs of
+those that run again must be what it says."""
 
 import csv
 import io
@@ -166,19 +167,69 @@ def sharing(root, values, align, spans):
                     yield f'{part["name"]} and {other["name"]} are one part of {name}'
 
 
+class Arena:
+    """Which stays of values each byte of the arena belongs to: one, or a whole and its parts."""
+
+    def __init__(self):
+        self.pieces = []  # (low, high, stays); apart from each other
+
+    def cut(self, low, high):
+        """What lies between two places, and what lies elsewhere."""
+        inside, outside = [], []
+        for first, last, stays in self.pieces:
+            for begin, end in ((first, min(last, low)), (max(first, high), last)):
+                if begin < end:
+                    outside.append((begin, end, stays))
+            if max(first, low) < min(last, high):
+                inside.append((max(first, low), min(last, high), stays))
+        return inside, outside
+
+    def write(self, stay, low, high):
+        self.pieces = self.cut(low, high)[1] + [(low, high, {stay})]
+
+    def share(self, stay, low, high):
+        """Gives bytes to another one, too, which leaves them as they are."""
+        inside, outside = self.cut(low, high)
+        self.pieces = outside + [(first, last, stays | {stay}) for first, last, stays in inside]
+
+    def holds(self, stay, low, high):
+        inside, _ = self.cut(low, high)
+        return sum(last - first for first, last, stays in inside if stay in stays) == high - low
+
+
 def follow(plan):
     """What is wrong with the runs of a plan under a budget, as a list of sentences."""
-    wrong, written, lives, seen = [], [], {}, set()
-    for life in plan['values']:
-        lives.setdefault(life['name'], []).append(life)
+    wrong, lives, seen, arena = [], {}, set(), Arena()
+    for number, life in enumerate(plan['values']):
+        lives.setdefault(life['name'], []).append({**life, 'stay': number})
     flops = once = 0
 
-    def holds(name, low, high):
-        """Whether nobody wrote there after the value itself."""
-        for other, first, last in reversed(written):
-            if first < high and low < last:
-                return other == name and first <= low and high <= last
-        return False
+    def stay_of(name, index):
+        """The stay of a value that a run reads, if there is one."""
+        stays = [life for life in lives.get(name, []) if life['first'] < index <= life['last']]
+        return stays[0] if len(stays) == 1 else None
+
+    def write(index, run, name):
+        stays = [life for life in lives.get(name, []) if life['first'] == index]
+        if len(stays) != 1:
+            return f'has no place for {name}'
+        life = stays[0]
+        low, high = span(life)
+        if 'view_of' in life:
+            whole = stay_of(life['view_of'], index)
+            if whole is None or life['view_of'] not in run['reads'] or not arena.holds(whole['stay'], low, high):
+                return f'does not find {name} in {life["view_of"]}'
+            arena.share(life['stay'], low, high)
+            return None
+        parts = [stay_of(part, index) for part in run['reads']]
+        parts = [part for part in parts if part is not None and part.get('part_of') == name and within(part, life)]
+        if any(one is not other and meet(one, other) for one in parts for other in parts):
+            return f'joins parts of {name} that overlap'
+        for first, last in pieces_left(life, parts):
+            arena.write(life['stay'], first, last)
+        for part in parts:
+            arena.share(life['stay'], *span(part))
+        return None
 
     for index, run in enumerate(plan['runs']):
         key = (run['node'], run['op'], *run['writes'])
@@ -189,15 +240,18 @@ def follow(plan):
         flops += int(run['flops'])
         once += 0 if run['again'] else int(run['flops'])
         for name in run['reads']:
-            stays = [life for life in lives.get(name, []) if life['first'] < index <= life['last']]
-            if len(stays) != 1 or not holds(name, int(stays[0]['offset']), int(stays[0]['offset']) + int(stays[0]['size'])):
+            life = stay_of(name, index)
+            if life is None or not arena.holds(life['stay'], *span(life)):
                 wrong.append(f'run {index}: {run["node"]} does not find {name}')
         for name in run['writes']:
-            stays = [life for life in lives.get(name, []) if life['first'] == index]
-            if len(stays) != 1:
-                wrong.append(f'run {index}: {run["node"]} has no place for {name}')
-                continue
-            written.append((name, int(stays[0]['offset']), int(stays[0]['offset']) + int(stays[0]['size'])))
+            sentence = write(index, run, name)
+            if sentence is not None:
+                wrong.append(f'run {index}: {run["node"]} {sentence}')
+        # What is read and no longer there afterwards must have been for this run only.
+        for name in run['reads']:
+            life = stay_of(name, index)
+            if life is not None and life['last'] > index and not arena.holds(life['stay'], *span(life)):
+                wrong.append(f'run {index}: {run["node"]} writes over {name}, which is still read')
     if flops - once != int(plan['extra_flops']) or once != int(plan['flops']):
         wrong.append(f'FLOPs are {once} and {flops - once} more, the plan says {plan["flops"]} and {plan["extra_flops"]}')
     height = max((int(life['offset']) + int(life['size']) for life in plan['values']), default=0)
@@ -206,16 +260,29 @@ def follow(plan):
     return wrong
 
 
+def written_where_read(plan):
+    """Runs that write where their own inputs lie, unless it is over one or into the place of a part, as sentences."""
+    for index, run in enumerate(plan['runs']):
+        reads = [life for life in plan['values'] if life['name'] in run['reads'] and life['first'] < index <= life['last']]
+        for life in plan['values']:
+            if life['name'] not in run['writes'] or life['first'] != index or 'view_of' in life:
+                continue
+            for read in reads:
+                over = life.get('over') == read['name'] and read['last'] == index and span(read) == span(life)
+                part = read.get('part_of') == life['name'] and within(read, life)
+                if meet(life, read) and not over and not part:
+                    yield f'run {index}: {run["node"]} writes {life["name"]} where it reads {read["name"]}'
+
+
 def blocks_of_lives(plan):
     groups = {}
     for life in plan['values']:
         groups.setdefault(life['block'], []).append(life)
+    blocks = []
     for lives in groups.values():
-        for before, after in zip(lives, lives[1:]):
-            if before['last'] != after['first'] or before['offset'] != after['offset'] or before['size'] != after['size']:
-                raise SystemExit(f'block {before["block"]} passes from {before["name"]} to {after["name"]}, which do not meet')
-    return [(lives[0]['name'], lives[0]['first'], lives[-1]['last'] + 1, int(lives[0]['size']), int(lives[0]['offset']))
-            for lives in groups.values()]
+        low, high = min(span(life)[0] for life in lives), max(span(life)[1] for life in lives)
+        blocks.append((lives[0]['name'], min(life['first'] for life in lives), max(life['last'] for life in lives) + 1, high - low, low))
+    return blocks
 
 
 def judge(blocks):
@@ -242,7 +309,7 @@ def main():
     wrong = []
     if again is not None:
         plans.append(blocks_of_lives(again))
-        wrong = follow(again)
+        wrong = follow(again) + list(written_where_read(again))
     failed = False
     claims = [json.loads(text), again] if text.lstrip().startswith('{') else [None]
     for blocks, claim in zip(plans, claims):

@@ -1,0 +1,482 @@
+/* How long values stay when tasks run in an order, some of them again, and which of those stays
+ * share bytes: what memplan-share.c is for the values of a graph, of which each stays once.
+ *
+ * Bytes pass from a life to the next where the task may write over what nobody reads again. A part
+ * lies in its whole: what is cut out stays where it is, and what is joined is written there from
+ * the beginning, so that the block of the whole lives from its first part to the last use of all.
+ * Parts lie there only where no more lives at once than without. */
+#include "config.h"
+
+#include "core/exec/memplan-private.h"
+#include "core/exec/memplan-recompute.h"
+
+#include <string.h>
+
+#define NONE IR_RECOMPUTE_NONE
+
+/* A block may become a range of another. */
+typedef struct
+{
+  guint64 size;
+  guint first, last; /* runs, both inclusive */
+  guint parent;      /* NONE: none */
+  guint64 at;        /* bytes from the start of the parent */
+  GArray *lives;     /* (nullable) of guint, with those of its ranges; of roots */
+} Block;
+
+typedef struct
+{
+  const IrRecomputeProblem *problem;
+  const guint *runs;
+  guint n_runs;
+  guint64 align_bytes;
+  gboolean slices;
+  GArray *lives;
+  GArray *blocks; /* of Block */
+  guint *current; /* by value: its life; NONE: not computed yet */
+  gint64 *live;   /* (nullable) by run: bytes that live without slices, changed with each */
+  gint64 most;    /* bytes that may live at once */
+} Sharer;
+
+/**
+ * ir_recompute_has_ranges:
+ * @problem: tasks and values
+ *
+ * Returns: whether some value is a range of another
+ */
+gboolean
+ir_recompute_has_ranges (const IrRecomputeProblem *problem)
+{
+  for (guint i = 0; i < problem->n_tasks; i++)
+    if (problem->tasks[i].n_ranges > 0)
+      return TRUE;
+  return FALSE;
+}
+
+/* -- how long -- */
+
+/**
+ * ir_recompute_lives:
+ * @problem: tasks and values
+ * @runs: (array length=n_runs): tasks in the order in which they run
+ * @n_runs: number of runs
+ *
+ * Each value stays from a run that computes it to the last that reads it before it is computed
+ * again.
+ *
+ * Returns: (transfer full) (nullable): of IrRecomputeLife, by first run, each in a block of its own
+ *   and offsets 0; %NULL if a task reads what has not been computed
+ */
+GArray *
+ir_recompute_lives (const IrRecomputeProblem *problem, const guint *runs, guint n_runs)
+{
+  g_autoptr (GArray) lives = g_array_new (FALSE, FALSE, sizeof (IrRecomputeLife));
+  g_autofree guint *current = g_new (guint, problem->n_values + 1);
+
+  memset (current, 0xff, sizeof *current * (problem->n_values + 1));
+  for (guint run = 0; run < n_runs; run++)
+    {
+      const IrRecomputeTask *task = &problem->tasks[runs[run]];
+      for (guint i = 0; i < task->n_reads; i++)
+        {
+          if (current[task->reads[i]] == NONE)
+            return NULL;
+          g_array_index (lives, IrRecomputeLife, current[task->reads[i]]).last = run;
+        }
+      for (guint i = 0; i < task->n_writes; i++)
+        {
+          IrRecomputeLife life = { .value = task->writes[i],
+                                   .first = run,
+                                   .last = run,
+                                   .block = lives->len,
+                                   .view_of = NONE,
+                                   .over = NONE,
+                                   .part_of = NONE };
+          current[life.value] = lives->len;
+          g_array_append_val (lives, life);
+        }
+    }
+  return g_steal_pointer (&lives);
+}
+
+/* -- where lives lie -- */
+
+static IrRecomputeLife *
+life_at (const Sharer *sharer, guint index)
+{
+  return &g_array_index (sharer->lives, IrRecomputeLife, index);
+}
+
+static Block *
+block_at (const Sharer *sharer, guint index)
+{
+  return &g_array_index (sharer->blocks, Block, index);
+}
+
+static guint64
+size_of (const Sharer *sharer, guint life)
+{
+  return sharer->problem->sizes[life_at (sharer, life)->value];
+}
+
+/* The block that holds the life, and where in it, all joining done. */
+static guint
+root_of (const Sharer *sharer, guint life, guint64 *at)
+{
+  guint block = life_at (sharer, life)->block;
+
+  *at = life_at (sharer, life)->at;
+  while (block_at (sharer, block)->parent != NONE)
+    {
+      *at += block_at (sharer, block)->at;
+      block = block_at (sharer, block)->parent;
+    }
+  return block;
+}
+
+static gboolean
+overlaps (const Sharer *sharer, guint life, guint root, guint64 at, guint64 size)
+{
+  guint64 own;
+
+  return root_of (sharer, life, &own) == root && own < at + size &&
+         at < own + size_of (sharer, life);
+}
+
+static void
+lie_in (Sharer *sharer, guint life, guint root, guint64 at)
+{
+  IrRecomputeLife *row = life_at (sharer, life);
+  Block *block = block_at (sharer, root);
+
+  row->block = root;
+  row->at = at;
+  block->last = MAX (block->last, row->last);
+  g_array_append_val (block->lives, life);
+}
+
+static void
+lie_alone (Sharer *sharer, guint life)
+{
+  const IrRecomputeLife *row = life_at (sharer, life);
+  Block block = { size_of (sharer, life), row->first, row->last, NONE, 0, NULL };
+
+  block.lives = g_array_new (FALSE, FALSE, sizeof (guint));
+  g_array_append_val (sharer->blocks, block);
+  lie_in (sharer, life, sharer->blocks->len - 1, 0);
+}
+
+/* -- how much lives at once -- */
+
+static void
+add_live (Sharer *sharer, guint first, guint last, gint64 bytes)
+{
+  for (guint run = first; run <= last; run++)
+    sharer->live[run] += bytes;
+}
+
+static gboolean
+is_low (const Sharer *sharer, guint first, guint last)
+{
+  for (guint run = first; run <= last; run++)
+    if (sharer->live[run] > sharer->most)
+      return FALSE;
+  return TRUE;
+}
+
+static void
+measure (Sharer *to, const GArray *blocks)
+{
+  gint64 bytes = 0;
+
+  to->live = g_new0 (gint64, (gsize) to->n_runs + 2);
+  for (guint i = 0; i < blocks->len; i++)
+    {
+      const IrMemBlock *block = &g_array_index (blocks, IrMemBlock, i);
+      to->live[block->first] += (gint64) block->size;
+      to->live[block->last + 1] -= (gint64) block->size;
+    }
+  for (guint run = 0; run < to->n_runs; run++)
+    {
+      bytes += to->live[run];
+      to->live[run] = bytes;
+      to->most = MAX (to->most, bytes);
+    }
+}
+
+/* -- written over -- */
+
+/* Whether bytes that @base has are needed by others while @run writes over them. */
+static gboolean
+is_needed (const Sharer *sharer, guint base, guint run)
+{
+  const IrRecomputeTask *task = &sharer->problem->tasks[sharer->runs[run]];
+  guint64 at, size = size_of (sharer, base);
+  guint root = root_of (sharer, base, &at);
+  const GArray *others = block_at (sharer, root)->lives;
+
+  for (guint i = 0; i < others->len; i++)
+    {
+      guint other = g_array_index (others, guint, i);
+      const IrRecomputeLife *life = life_at (sharer, other);
+      if (other != base && (life->last > run || life->first == run) &&
+          overlaps (sharer, other, root, at, size))
+        return TRUE;
+    }
+  for (guint i = 0; i < task->n_reads; i++)
+    {
+      guint other = sharer->current[task->reads[i]];
+      if (other != base && overlaps (sharer, other, root, at, size))
+        return TRUE;
+    }
+  return FALSE;
+}
+
+static gboolean
+share_over (Sharer *sharer, guint life)
+{
+  const IrRecomputeLife *row = life_at (sharer, life);
+  const IrRecomputeTask *task = &sharer->problem->tasks[sharer->runs[row->first]];
+  guint64 at;
+
+  for (guint k = 0; k < G_N_ELEMENTS (task->over); k++)
+    {
+      guint base = task->writes[0] == row->value && task->over[k] != NONE
+                       ? sharer->current[task->over[k]]
+                       : NONE;
+      if (base == NONE || size_of (sharer, base) != size_of (sharer, life) ||
+          life_at (sharer, base)->last != row->first ||
+          life_at (sharer, base)->first >= row->first || is_needed (sharer, base, row->first))
+        continue;
+      guint root = root_of (sharer, base, &at);
+      life_at (sharer, life)->over = base;
+      lie_in (sharer, life, root, at);
+      return TRUE;
+    }
+  return FALSE;
+}
+
+/* -- cut out -- */
+
+/* A small part may keep a large whole. */
+static gboolean
+is_worth_cutting (Sharer *sharer, guint life, guint root)
+{
+  const IrRecomputeLife *row = life_at (sharer, life);
+  const Block *block = block_at (sharer, root);
+  gint64 part = (gint64) size_of (sharer, life), whole = (gint64) block->size;
+
+  for (int sign = 1; sign >= -1; sign -= 2)
+    {
+      add_live (sharer, row->first, row->last, -sign * part);
+      if (row->last > block->last)
+        add_live (sharer, block->last + 1, row->last, sign * whole);
+      if (sign > 0 && is_low (sharer, row->first, row->last))
+        return TRUE;
+    }
+  return FALSE;
+}
+
+static gboolean
+share_cut (Sharer *sharer, guint life)
+{
+  const IrRecomputeLife *row = life_at (sharer, life);
+  const IrRecomputeTask *task = &sharer->problem->tasks[sharer->runs[row->first]];
+  guint64 at;
+
+  for (guint i = 0; i < task->n_ranges; i++)
+    {
+      const IrRecomputeRange *range = &task->ranges[i];
+      guint whole = range->part == row->value ? sharer->current[range->whole] : NONE;
+      if (whole == NONE)
+        continue;
+      guint root = root_of (sharer, whole, &at);
+      if ((at + range->at) % sharer->align_bytes != 0 || !is_worth_cutting (sharer, life, root))
+        continue;
+      life_at (sharer, life)->view_of = whole;
+      lie_in (sharer, life, root, at + range->at);
+      return TRUE;
+    }
+  return FALSE;
+}
+
+/* -- joined -- */
+
+typedef struct
+{
+  guint life, block, first;
+  guint64 at;
+} Part;
+
+/* Latest first: those cost the fewest bytes that wait. */
+static int
+compare_parts (gconstpointer a, gconstpointer b)
+{
+  const Part *left = a, *right = b;
+
+  return left->first != right->first ? (left->first < right->first ? 1 : -1)
+                                     : (left->at > right->at) - (left->at < right->at);
+}
+
+/* The whole lives longer by what the part does, whose own bytes are no longer needed. */
+static gboolean
+is_worth_joining (Sharer *sharer, guint whole, guint part)
+{
+  const Block *own = block_at (sharer, part), *all = block_at (sharer, whole);
+  guint first = MIN (own->first, all->first), last = MAX (own->last, all->last);
+
+  for (int sign = 1; sign >= -1; sign -= 2)
+    {
+      add_live (sharer, own->first, own->last, -sign * (gint64) own->size);
+      if (first < all->first)
+        add_live (sharer, first, all->first - 1, sign * (gint64) all->size);
+      if (last > all->last)
+        add_live (sharer, all->last + 1, last, sign * (gint64) all->size);
+      if (sign > 0 && is_low (sharer, first, last))
+        return TRUE;
+    }
+  return FALSE;
+}
+
+static void
+join (Sharer *sharer, guint whole, guint root, const Part *part)
+{
+  Block *all = block_at (sharer, root), *own = block_at (sharer, part->block);
+
+  all->first = MIN (all->first, own->first);
+  all->last = MAX (all->last, own->last);
+  own->parent = root;
+  own->at = part->at;
+  g_array_append_vals (all->lives, own->lives->data, own->lives->len);
+  g_clear_pointer (&own->lives, g_array_unref);
+  life_at (sharer, part->life)->part_of = whole;
+}
+
+/* A block that has been made for nothing but the part can become a range of the whole. */
+static void
+share_parts (Sharer *sharer, guint whole)
+{
+  const IrRecomputeLife *row = life_at (sharer, whole);
+  const IrRecomputeTask *task = &sharer->problem->tasks[sharer->runs[row->first]];
+  g_autoptr (GArray) parts = g_array_new (FALSE, FALSE, sizeof (Part));
+  guint64 at;
+  guint root = root_of (sharer, whole, &at);
+
+  if (at != 0 || block_at (sharer, root)->size != size_of (sharer, whole))
+    return;
+  for (guint i = 0; i < task->n_ranges; i++)
+    {
+      const IrRecomputeRange *range = &task->ranges[i];
+      Part part = { .life = sharer->current[range->part], .at = range->at };
+      if (range->whole != row->value || range->at % sharer->align_bytes != 0)
+        continue;
+      part.block = root_of (sharer, part.life, &at);
+      part.first = block_at (sharer, part.block)->first;
+      if (part.block != root && at == 0 &&
+          block_at (sharer, part.block)->size == size_of (sharer, part.life))
+        g_array_append_val (parts, part);
+    }
+  g_array_sort (parts, compare_parts);
+  for (guint i = 0; i < parts->len; i++)
+    {
+      const Part *part = &g_array_index (parts, Part, i);
+      /* What is joined twice lies in the first place only. */
+      if (block_at (sharer, part->block)->parent == NONE &&
+          is_worth_joining (sharer, root, part->block))
+        join (sharer, whole, root, part);
+    }
+}
+
+/* -- all of it -- */
+
+static void
+share_all (Sharer *sharer)
+{
+  memset (sharer->current, 0xff, sizeof (guint) * (sharer->problem->n_values + 1));
+  for (guint i = 0; i < sharer->lives->len; i++)
+    {
+      IrRecomputeLife *life = life_at (sharer, i);
+      life->view_of = life->over = life->part_of = NONE;
+      if (!(sharer->slices && share_cut (sharer, i)) && !share_over (sharer, i))
+        lie_alone (sharer, i);
+      sharer->current[life->value] = i;
+      if (sharer->slices)
+        share_parts (sharer, i);
+    }
+}
+
+/* Roots, by the first life that lies in each. */
+static GArray *
+number_blocks (Sharer *sharer)
+{
+  GArray *blocks = g_array_new (FALSE, TRUE, sizeof (IrMemBlock));
+  g_autofree guint *number = g_new (guint, (gsize) sharer->blocks->len + 1);
+
+  memset (number, 0xff, sizeof *number * ((gsize) sharer->blocks->len + 1));
+  for (guint i = 0; i < sharer->lives->len; i++)
+    {
+      IrRecomputeLife *life = life_at (sharer, i);
+      guint root = root_of (sharer, i, &life->at);
+      const Block *from = block_at (sharer, root);
+      if (number[root] == NONE)
+        {
+          IrMemBlock block = { .size = from->size, .first = from->first, .last = from->last };
+          number[root] = blocks->len;
+          g_array_append_val (blocks, block);
+        }
+      life->block = root;
+    }
+  for (guint i = 0; i < sharer->lives->len; i++)
+    life_at (sharer, i)->block = number[life_at (sharer, i)->block];
+  return blocks;
+}
+
+static GArray *
+share (Sharer *sharer)
+{
+  g_autofree guint *current = g_new (guint, (gsize) sharer->problem->n_values + 1);
+
+  sharer->current = current;
+  sharer->blocks = g_array_new (FALSE, FALSE, sizeof (Block));
+  share_all (sharer);
+  GArray *blocks = number_blocks (sharer);
+  for (guint i = 0; i < sharer->blocks->len; i++)
+    g_clear_pointer (&block_at (sharer, i)->lives, g_array_unref);
+  g_array_unref (sharer->blocks);
+  return blocks;
+}
+
+/**
+ * ir_recompute_share:
+ * @problem: tasks and values
+ * @runs: of guint: tasks in the order in which they run
+ * @align_bytes: parts begin at multiples of it
+ * @slices: whether parts may lie in their wholes
+ * @lives: (inout): from ir_recompute_lives(); each gets its block, its place in it, and whose bytes
+ *   those are
+ *
+ * Returns: (transfer full): of IrMemBlock: the blocks that have to be placed
+ */
+GArray *
+ir_recompute_share (const IrRecomputeProblem *problem,
+                    const GArray *runs,
+                    guint64 align_bytes,
+                    gboolean slices,
+                    GArray *lives)
+{
+  Sharer sharer = { .problem = problem,
+                    .runs = (const guint *) (const void *) runs->data,
+                    .n_runs = runs->len,
+                    .align_bytes = align_bytes,
+                    .lives = lives };
+  GArray *blocks = share (&sharer);
+
+  if (!slices)
+    return blocks;
+  measure (&sharer, blocks);
+  g_array_unref (blocks);
+  sharer.slices = TRUE;
+  blocks = share (&sharer);
+  g_free (sharer.live);
+  return blocks;
+}

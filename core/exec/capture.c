@@ -216,10 +216,14 @@ take_stats (IrRunState *state, const IrValue *value, IrTensor *tensor)
   g_autoptr (IrTensor) plain = ir_schedule_block (state->prepared->schedule, value) != 0
                                    ? ir_blocks_present (tensor, value->type, NULL)
                                    : NULL;
-  IrTensorStats *stats = g_new (IrTensorStats, 1);
+  const IrCall call = { .threads = state->threads,
+                        .cancellable = state->cancellable,
+                        .watch = &state->watch };
+  g_autofree IrTensorStats *stats = g_new (IrTensorStats, 1);
 
-  ir_tensor_stats (plain != NULL ? plain : tensor, G_N_ELEMENTS (stats->bins), stats);
-  g_hash_table_insert (state->run->stats, GUINT_TO_POINTER (value->id), stats);
+  if (ir_tensor_stats_with (plain != NULL ? plain : tensor, G_N_ELEMENTS (stats->bins), &call,
+                            stats))
+    g_hash_table_insert (state->run->stats, GUINT_TO_POINTER (value->id), g_steal_pointer (&stats));
 }
 
 /**

@@ -162,6 +162,10 @@ typedef struct
   guint64 checksum; /* of the bytes */
 } IrTensorStats;
 void ir_tensor_stats (const IrTensor *tensor, guint n_bins, IrTensorStats *stats);
+gboolean ir_tensor_stats_with (const IrTensor *tensor,
+                               guint n_bins,
+                               const IrCall *call,
+                               IrTensorStats *stats);
 
 /* A loop without end stops within seconds; real ones run thousands of times. */
 #define IR_RUN_DEFAULT_ITERATIONS 1000000

@@ -80,6 +80,14 @@ cpu_watch_stopped (CpuWatch *watch, gint64 part)
   return __atomic_load_n (&watch->stopped, __ATOMIC_RELAXED) != 0;
 }
 
+/* For the pieces of a row that is longer than what is worked on between two looks: whether the one
+ * at @at is to be left out. */
+static inline gboolean
+cpu_piece_stopped (const IrCall *call, gint64 at)
+{
+  return at > 0 && ir_call_stopped (call);
+}
+
 /* memcpy() that may stop. */
 void cpu_copy (const IrCall *call, gpointer to, gconstpointer from, gsize n_bytes);
 

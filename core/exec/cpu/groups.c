@@ -12,10 +12,10 @@ typedef struct
   double mean, factor;
 } Statistics;
 
-CPU_VECTORIZED static Statistics
-statistics_of (const float *x, gint64 n, double epsilon)
+CPU_VECTORIZED static double
+sum_of (const float *x, gint64 n)
 {
-  double sums[8] = { 0 }, squares[8] = { 0 }, sum = 0, square = 0, mean;
+  double sums[8] = { 0 }, sum = 0;
   gint64 whole = n / 8 * 8;
 
   for (gint64 i = 0; i < whole; i += 8)
@@ -25,7 +25,15 @@ statistics_of (const float *x, gint64 n, double epsilon)
     sum += x[i];
   for (int k = 0; k < 8; k++)
     sum += sums[k];
-  mean = sum / (double) n;
+  return sum;
+}
+
+CPU_VECTORIZED static double
+squares_of (const float *x, double mean, gint64 n)
+{
+  double squares[8] = { 0 }, square = 0;
+  gint64 whole = n / 8 * 8;
+
   for (gint64 i = 0; i < whole; i += 8)
     for (int k = 0; k < 8; k++)
       squares[k] += (x[i + k] - mean) * (x[i + k] - mean);
@@ -33,6 +41,20 @@ statistics_of (const float *x, gint64 n, double epsilon)
     square += (x[i] - mean) * (x[i] - mean);
   for (int k = 0; k < 8; k++)
     square += squares[k];
+  return square;
+}
+
+/* Piece by piece, where there are many. */
+static Statistics
+statistics_of (const IrCall *call, const float *x, gint64 n, double epsilon)
+{
+  double sum = 0, square = 0, mean;
+
+  for (gint64 at = 0; at < n && !cpu_piece_stopped (call, at); at += CPU_LOOK)
+    sum += sum_of (x + at, MIN (n - at, CPU_LOOK));
+  mean = sum / (double) n;
+  for (gint64 at = 0; at < n && !cpu_piece_stopped (call, at); at += CPU_LOOK)
+    square += squares_of (x + at, mean, MIN (n - at, CPU_LOOK));
   return (Statistics){ mean, 1 / sqrt (square / (double) n + epsilon) };
 }
 
@@ -67,16 +89,18 @@ run_groups (IrCall *call, gint64 groups, GError **error)
   for (gint64 group = 0; group < split.outer * groups; group++)
     {
       gint64 at = group * each * split.inner;
-      Statistics s = statistics_of (x + at, each * split.inner, epsilon);
 
       if (cpu_watch_stopped (&watch, group))
         continue;
-      for (gint64 c = 0; c < each; c++)
+      Statistics s = statistics_of (call, x + at, each * split.inner, epsilon);
+      for (gint64 i = 0; i < each * split.inner; i += MIN (split.inner - i % split.inner, CPU_LOOK))
         {
+          gint64 c = i / split.inner, n = MIN (split.inner - i % split.inner, CPU_LOOK);
           gint64 entry = n_scale == split.middle ? group % groups * each + c : group % groups;
 
-          normalize (x + at + c * split.inner, y + at + c * split.inner, split.inner, s,
-                     scale[entry], bias[entry]);
+          if (n == CPU_LOOK && cpu_piece_stopped (call, i))
+            break;
+          normalize (x + at + i, y + at + i, n, s, scale[entry], bias[entry]);
         }
     }
   return TRUE;
@@ -137,6 +161,9 @@ run_lrn (IrCall *call, GError **error)
         {
           gint64 n = MIN (N_PLACES, split.inner - start);
           double squares[N_PLACES] = { 0 };
+
+          if (start % (CPU_LOOK / 8) == 0 && cpu_piece_stopped (call, start))
+            break;
 
           for (gint64 k = first; k <= last; k++)
             for (gint64 i = 0; i < n; i++)

@@ -84,10 +84,10 @@ COPY_RUN (guint32)
 COPY_RUN (guint64)
 
 static void
-copy_run (const Walk *walk, const guint8 *in, guint8 *out)
+copy_piece (const Walk *walk, const guint8 *in, guint8 *out, gint64 n)
 {
   guint last = walk->rank - 1;
-  gint64 n = walk->dims[last], in_step = walk->in[last], out_step = walk->out[last];
+  gint64 in_step = walk->in[last], out_step = walk->out[last];
 
   if (in_step == 1 && out_step == 1)
     memcpy (out, in, (gsize) n * walk->size);
@@ -99,6 +99,17 @@ copy_run (const Walk *walk, const guint8 *in, guint8 *out)
     copy_run_guint16 ((const guint16 *) in, in_step, (guint16 *) out, out_step, n);
   else
     copy_run_guint8 (in, in_step, out, out_step, n);
+}
+
+static void
+copy_run (const IrCall *call, const Walk *walk, const guint8 *in, guint8 *out)
+{
+  guint last = walk->rank - 1;
+  gint64 n = walk->dims[last], size = (gint64) walk->size;
+
+  for (gint64 at = 0; at < n && !cpu_piece_stopped (call, at); at += CPU_LOOK)
+    copy_piece (walk, in + at * walk->in[last] * size, out + at * walk->out[last] * size,
+                MIN (n - at, CPU_LOOK));
 }
 
 /* The memory plan may let a part lie in the whole. */
@@ -143,7 +154,7 @@ walk_run (const IrCall *call, Walk *walk, const guint8 *in, guint8 *out)
           at_out += at * walk->out[i - 1];
           index /= walk->dims[i - 1];
         }
-      copy_run (walk, in + at_in * (gint64) walk->size, out + at_out * (gint64) walk->size);
+      copy_run (call, walk, in + at_in * (gint64) walk->size, out + at_out * (gint64) walk->size);
     }
 }
 
@@ -165,7 +176,7 @@ run_view (IrCall *call, GError **error)
   if (ir_tensor_n_bytes (call->outputs[0].tensor) != n_bytes)
     return call->op->ref (call, error);
   if (n_bytes > 0 && (gconstpointer) y != ir_tensor_data (in))
-    memcpy (y, ir_tensor_data (in), n_bytes);
+    cpu_copy (call, y, ir_tensor_data (in), n_bytes);
   return TRUE;
 }
 
@@ -357,17 +368,18 @@ run_tile (IrCall *call, GError **error)
 }
 
 static void
-fill (guint8 *y, guint64 n, const guint8 *element, gsize size)
+fill (const IrCall *call, guint8 *y, guint64 n, const guint8 *element, gsize size)
 {
   gboolean zero = TRUE;
 
   for (gsize i = 0; i < size; i++)
     zero &= element[i] == 0;
-  if (zero)
-    memset (y, 0, n * size);
-  else
-    for (guint64 i = 0; i < n; i++)
-      memcpy (y + i * size, element, size);
+  for (guint64 at = 0; at < n && !cpu_piece_stopped (call, (gint64) at); at += CPU_LOOK)
+    if (zero)
+      memset (y + at * size, 0, MIN (n - at, CPU_LOOK) * size);
+    else
+      for (guint64 i = at; i < MIN (n, at + CPU_LOOK); i++)
+        memcpy (y + i * size, element, size);
 }
 
 /* Constant mode without negative pads; the rest is the reference kernel's. */
@@ -393,7 +405,7 @@ run_pad (IrCall *call, GError **error)
   y = cpu_new_output (call, 0, error);
   if (y == NULL)
     return FALSE;
-  fill (y, ir_tensor_n_elements (call->outputs[0].tensor),
+  fill (call, y, ir_tensor_n_elements (call->outputs[0].tensor),
         value != NULL ? ir_tensor_data (value) : nothing, walk.size);
   strides_of (ir_tensor_dims (in), rank, in_strides);
   strides_of (ir_tensor_dims (call->outputs[0].tensor), rank, out_strides);
@@ -558,7 +570,7 @@ run_gather (IrCall *call, GError **error)
 #pragma omp parallel for num_threads(n_threads) schedule(static)
   for (gint64 k = 0; k < outer * n; k++)
     if (!cpu_watch_stopped (&watch, k))
-      memcpy (y + (gsize) k * run, x + (gsize) (k / n * size + places[k % n]) * run, run);
+      cpu_copy (call, y + (gsize) k * run, x + (gsize) (k / n * size + places[k % n]) * run, run);
   return TRUE;
 }
 
@@ -611,6 +623,27 @@ CHOOSE (guint16)
 CHOOSE (guint32)
 CHOOSE (guint64)
 
+static void
+choose_piece (gsize size,
+              const guint8 *c,
+              gint64 sc,
+              const guint8 *x,
+              gint64 sx,
+              const guint8 *y,
+              gint64 sy,
+              guint8 *out,
+              gint64 n)
+{
+  if (size == 4)
+    choose_guint32 (c, sc, (const guint32 *) x, sx, (const guint32 *) y, sy, (guint32 *) out, n);
+  else if (size == 8)
+    choose_guint64 (c, sc, (const guint64 *) x, sx, (const guint64 *) y, sy, (guint64 *) out, n);
+  else if (size == 2)
+    choose_guint16 (c, sc, (const guint16 *) x, sx, (const guint16 *) y, sy, (guint16 *) out, n);
+  else
+    choose_guint8 (c, sc, x, sx, y, sy, out, n);
+}
+
 static gboolean
 run_where (IrCall *call, GError **error)
 {
@@ -651,19 +684,10 @@ run_where (IrCall *call, GError **error)
         }
       gint64 sc = choice.strides[0][last], sx = choice.strides[1][last],
              sy = choice.strides[2][last];
-      const guint8 *px = x + at[1] * (gint64) size, *py = y + at[2] * (gint64) size;
-      guint8 *to = out + row * n * (gint64) size;
-      if (size == 4)
-        choose_guint32 (c + at[0], sc, (const guint32 *) px, sx, (const guint32 *) py, sy,
-                        (guint32 *) to, n);
-      else if (size == 8)
-        choose_guint64 (c + at[0], sc, (const guint64 *) px, sx, (const guint64 *) py, sy,
-                        (guint64 *) to, n);
-      else if (size == 2)
-        choose_guint16 (c + at[0], sc, (const guint16 *) px, sx, (const guint16 *) py, sy,
-                        (guint16 *) to, n);
-      else
-        choose_guint8 (c + at[0], sc, px, sx, py, sy, to, n);
+      for (gint64 i = 0; i < n && !cpu_piece_stopped (call, i); i += CPU_LOOK)
+        choose_piece (size, c + at[0] + i * sc, sc, x + (at[1] + i * sx) * (gint64) size, sx,
+                      y + (at[2] + i * sy) * (gint64) size, sy, out + (row * n + i) * (gint64) size,
+                      MIN (n - i, CPU_LOOK));
     }
   return TRUE;
 }
@@ -687,7 +711,7 @@ run_fill (IrCall *call, GError **error)
   y = cpu_new_output (call, 0, error);
   if (y == NULL)
     return FALSE;
-  fill (y, ir_tensor_n_elements (call->outputs[0].tensor),
+  fill (call, y, ir_tensor_n_elements (call->outputs[0].tensor),
         value != NULL ? ir_tensor_data (value) : nothing,
         value != NULL ? element_size (value) : sizeof nothing);
   return TRUE;

@@ -50,6 +50,17 @@ row_sum (const float *x, gint64 n)
   return sum;
 }
 
+/* Sums and squares of rows of any length, piece by piece. */
+static double
+sum_of_row (const IrCall *call, const float *x, gint64 n)
+{
+  double sum = 0;
+
+  for (gint64 at = 0; at < n && !cpu_piece_stopped (call, at); at += CPU_LOOK)
+    sum += row_sum (x + at, MIN (n - at, CPU_LOOK));
+  return sum;
+}
+
 /* The softmax of @n >= 1 floats; @y may be @x. A NaN anywhere makes the sum, and so the row, NaN.
  */
 void
@@ -191,14 +202,35 @@ row_squares (const float *x, double mean, gint64 n)
 }
 
 static void
-layer_norm_row (
-    const float *x, const float *scale, const float *bias, double epsilon, float *y, gint64 n)
+shift_row (const float *x,
+           double mean,
+           double inverse,
+           const float *scale,
+           const float *bias,
+           float *y,
+           gint64 n)
 {
-  double mean = row_sum (x, n) / n;
-  double inverse = 1 / sqrt (row_squares (x, mean, n) / n + epsilon);
-
   for (gint64 i = 0; i < n; i++)
     y[i] = (float) ((x[i] - mean) * inverse) * scale[i] + (bias != NULL ? bias[i] : 0);
+}
+
+static void
+layer_norm_row (const IrCall *call,
+                const float *x,
+                const float *scale,
+                const float *bias,
+                double epsilon,
+                float *y,
+                gint64 n)
+{
+  double mean = sum_of_row (call, x, n) / n, squares = 0;
+
+  for (gint64 at = 0; at < n && !cpu_piece_stopped (call, at); at += CPU_LOOK)
+    squares += row_squares (x + at, mean, MIN (n - at, CPU_LOOK));
+  double inverse = 1 / sqrt (squares / n + epsilon);
+  for (gint64 at = 0; at < n && !cpu_piece_stopped (call, at); at += CPU_LOOK)
+    shift_row (x + at, mean, inverse, scale + at, bias != NULL ? bias + at : NULL, y + at,
+               MIN (n - at, CPU_LOOK));
 }
 
 static gboolean
@@ -226,7 +258,7 @@ run_layer_norm (IrCall *call, GError **error)
 #pragma omp parallel for num_threads(n_threads) schedule(static)
   for (gint64 i = 0; i < split.outer; i++)
     if (!cpu_watch_stopped (&watch, i))
-      layer_norm_row (x + i * split.middle, ir_tensor_data (scale),
+      layer_norm_row (call, x + i * split.middle, ir_tensor_data (scale),
                       bias != NULL ? ir_tensor_data (bias) : NULL, epsilon, y + i * split.middle,
                       split.middle);
   return TRUE;
@@ -266,9 +298,10 @@ run_skip_layer_norm (IrCall *call, GError **error)
 
       if (cpu_watch_stopped (&watch, i))
         continue;
-      for (gint64 k = 0; k < split.middle; k++)
-        sum[k] = x[i * split.middle + k] + skip[i * split.middle + k];
-      layer_norm_row (sum, scale, bias, epsilon, y + i * split.middle, split.middle);
+      for (gint64 at = 0; at < split.middle && !cpu_piece_stopped (call, at); at += CPU_LOOK)
+        for (gint64 k = at; k < MIN (at + CPU_LOOK, split.middle); k++)
+          sum[k] = x[i * split.middle + k] + skip[i * split.middle + k];
+      layer_norm_row (call, sum, scale, bias, epsilon, y + i * split.middle, split.middle);
     }
   return TRUE;
 }
@@ -348,7 +381,7 @@ run_embed_layer_norm (IrCall *call, GError **error)
       if (cpu_watch_stopped (&watch, i))
         continue;
       if (add_table_rows (call, rank, type->dims, i, row))
-        layer_norm_row (row, scale, bias, epsilon, row, type->dims[rank]);
+        layer_norm_row (call, row, scale, bias, epsilon, row, type->dims[rank]);
       else
 #pragma omp atomic write
         found = FALSE;
@@ -408,8 +441,9 @@ run_batch_norm (IrCall *call, GError **error)
         continue;
       double factor = scale[c] / sqrt (variance[c] + epsilon);
 
-      normalize (x + plane * split.inner, y + plane * split.inner, split.inner, mean[c], factor,
-                 bias[c]);
+      for (gint64 at = 0; at < split.inner && !cpu_piece_stopped (call, at); at += CPU_LOOK)
+        normalize (x + plane * split.inner + at, y + plane * split.inner + at,
+                   MIN (split.inner - at, CPU_LOOK), mean[c], factor, bias[c]);
     }
   return TRUE;
 }
@@ -442,7 +476,7 @@ run_global_average_pool (IrCall *call, GError **error)
 #pragma omp parallel for num_threads(n_threads) schedule(static)
   for (gint64 i = 0; i < split.outer; i++)
     if (!cpu_watch_stopped (&watch, i))
-      y[i] = (float) (row_sum (x + i * split.middle, split.middle) / split.middle);
+      y[i] = (float) (sum_of_row (call, x + i * split.middle, split.middle) / split.middle);
   return TRUE;
 }
 

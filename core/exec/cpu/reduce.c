@@ -191,8 +191,13 @@ reduce_rows (CpuWatch *watch,
           acc[at] = reducer->row (x + row * n + i, MIN (n - i, CPU_LOOK), acc[at],
                                   largest != NULL ? largest[at] : 0);
         }
-      if (!axes->reduced[last])
-        reducer->rows (x + row * n, n, acc + at, largest != NULL ? largest + at : NULL);
+      for (gint64 i = 0; !axes->reduced[last] && i < n; i += CPU_LOOK)
+        {
+          if (i > 0 && cpu_watch_stopped (watch, watch->mask))
+            return;
+          reducer->rows (x + row * n + i, MIN (n - i, CPU_LOOK), acc + at + i,
+                         largest != NULL ? largest + at + i : NULL);
+        }
     }
 }
 
@@ -490,7 +495,13 @@ run_global_max_pool (IrCall *call, GError **error)
 #pragma omp parallel for num_threads(n_threads) schedule(static)
   for (gint64 i = 0; i < split.outer; i++)
     if (!cpu_watch_stopped (&watch, i))
-      y[i] = (float) most_row (x + i * split.middle, split.middle, -HUGE_VAL, 0);
+      {
+        double most = -HUGE_VAL;
+
+        for (gint64 at = 0; at < split.middle && !cpu_piece_stopped (call, at); at += CPU_LOOK)
+          most = most_row (x + i * split.middle + at, MIN (split.middle - at, CPU_LOOK), most, 0);
+        y[i] = (float) most;
+      }
   return TRUE;
 }
 

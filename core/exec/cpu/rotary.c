@@ -58,12 +58,16 @@ run_rms_norm (IrCall *call, GError **error)
 #pragma omp parallel for num_threads(n_threads) schedule(static)
   for (gint64 i = 0; i < rows; i++)
     {
-      double square = sum_of_squares (x + i * size, size) / size;
+      double square = 0;
 
       if (cpu_watch_stopped (&watch, i))
         continue;
-      scale_row (x + i * size, 1 / sqrt (square + epsilon), ir_tensor_data (scale), y + i * size,
-                 size);
+      for (gint64 at = 0; at < size && !cpu_piece_stopped (call, at); at += CPU_LOOK)
+        square += sum_of_squares (x + i * size + at, MIN (size - at, CPU_LOOK));
+      double factor = 1 / sqrt (square / size + epsilon);
+      for (gint64 at = 0; at < size && !cpu_piece_stopped (call, at); at += CPU_LOOK)
+        scale_row (x + i * size + at, factor, cpu_floats (call, 1) + at, y + i * size + at,
+                   MIN (size - at, CPU_LOOK));
     }
   return TRUE;
 }

@@ -143,7 +143,7 @@ gather (IrCall *call, const gint64 *offsets, gint64 n, gint64 run, GError **erro
 #pragma omp parallel for num_threads(n_threads) schedule(static)
   for (gint64 i = 0; i < n; i++)
     if (!cpu_watch_stopped (&watch, i))
-      memcpy (y + (gsize) i * bytes, x + (gsize) offsets[i] * size, bytes);
+      cpu_copy (call, y + (gsize) i * bytes, x + (gsize) offsets[i] * size, bytes);
   return TRUE;
 }
 
@@ -203,7 +203,7 @@ scatter (IrCall *call, const gint64 *offsets, gint64 n, gint64 run, GError **err
     if (adds)
       add_slice ((float *) y + offsets[i], (const float *) x + i * run, run);
     else
-      memcpy (y + (gsize) offsets[i] * size, x + (gsize) i * bytes, bytes);
+      cpu_copy (call, y + (gsize) offsets[i] * size, x + (gsize) i * bytes, bytes);
   return TRUE;
 }
 

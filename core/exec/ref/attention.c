@@ -59,17 +59,24 @@ row_start (const Heads *heads, guint64 batch, guint64 head, guint64 row)
 }
 
 static void
-load_rows (const Heads *heads, guint64 batch, guint64 head, guint64 first_row, double *values)
+load_rows (const IrCall *call,
+           const Heads *heads,
+           guint64 batch,
+           guint64 head,
+           guint64 first_row,
+           double *values)
 {
-  for (guint64 row = 0; row < heads->length; row++)
+  IrBlockWatch watch = { .call = call };
+
+  for (guint64 row = 0; row < heads->length && !ir_block_worked (&watch, heads->size); row++)
     ir_block_load (heads->tensor, row_start (heads, batch, head, row), heads->size,
                    values + (first_row + row) * heads->size);
 }
 
 static void
-scale_all (IrDtype dtype, double factor, guint64 n, double *values)
+scale_all (const IrCall *call, IrDtype dtype, double factor, guint64 n, double *values)
 {
-  for (guint64 i = 0; i < n; i++)
+  for (guint64 i = 0; i < n && !ir_block_stopped (call, i); i++)
     values[i] = ir_block_round (dtype, values[i] * factor);
 }
 
@@ -85,10 +92,17 @@ root_of_scale (const IrCall *call, IrDtype dtype, guint64 head_size)
 
 /* One row of scores: a query times each key. */
 static void
-multiply_keys (
-    IrDtype dtype, const double *query, const double *keys, guint64 n, guint64 size, double *scores)
+multiply_keys (const IrCall *call,
+               IrDtype dtype,
+               const double *query,
+               const double *keys,
+               guint64 n,
+               guint64 size,
+               double *scores)
 {
-  for (guint64 j = 0; j < n; j++)
+  IrBlockWatch watch = { .call = call };
+
+  for (guint64 j = 0; j < n && !ir_block_worked (&watch, size); j++)
     {
       double sum = 0;
       for (guint64 k = 0; k < size; k++)
@@ -99,11 +113,18 @@ multiply_keys (
 
 /* A product of matrices: a weight of 0 does not hide an infinite or undefined value. */
 static void
-weigh_values (const double *weights, const double *values, guint64 n, guint64 size, double *sums)
+weigh_values (const IrCall *call,
+              const double *weights,
+              const double *values,
+              guint64 n,
+              guint64 size,
+              double *sums)
 {
+  IrBlockWatch watch = { .call = call };
+
   for (guint64 k = 0; k < size; k++)
     sums[k] = 0;
-  for (guint64 j = 0; j < n; j++)
+  for (guint64 j = 0; j < n && !ir_block_worked (&watch, size); j++)
     for (guint64 k = 0; k < size; k++)
       sums[k] += weights[j] * values[j * size + k];
 }
@@ -197,11 +218,16 @@ attention_scratch (Attention *a, GError **error)
 
 /* Past and new rows of one head behind each other. */
 static void
-load_sequence (const Heads *past, const Heads *now, guint64 batch, guint64 head, double *values)
+load_sequence (const IrCall *call,
+               const Heads *past,
+               const Heads *now,
+               guint64 batch,
+               guint64 head,
+               double *values)
 {
   if (past->tensor != NULL)
-    load_rows (past, batch, head, 0, values);
-  load_rows (now, batch, head, past->length, values);
+    load_rows (call, past, batch, head, 0, values);
+  load_rows (call, now, batch, head, past->length, values);
 }
 
 static gboolean
@@ -217,8 +243,8 @@ store_present (
     return FALSE;
   for (guint64 i = 0; n > 0 && i < now->batch * now->heads; i++)
     {
-      load_sequence (past, now, i / now->heads, i % now->heads, scratch);
-      ir_block_store (present, i * n, n, scratch);
+      load_sequence (call, past, now, i / now->heads, i % now->heads, scratch);
+      ir_block_store_many (call, present, i * n, n, scratch);
     }
   return TRUE;
 }
@@ -258,7 +284,7 @@ sees (const Attention *a, gint64 position, gint64 key, gint64 valid)
 static void
 select_scores (const Attention *a, guint64 batch, guint64 head, guint64 row)
 {
-  for (guint64 j = 0; a->selects && j < a->total; j++)
+  for (guint64 j = 0; a->selects && j < a->total && !ir_block_stopped (a->call, j); j++)
     if (mask_bias (a, (guint64[]){ batch, head, row, j }) != 0)
       a->scores[j] = a->fill;
 }
@@ -271,7 +297,7 @@ bias_row (Attention *a, guint64 batch, guint64 head, guint64 row)
   gint64 offset = a->nonpad != NULL ? valid - (gint64) a->q.length : (gint64) a->past;
   gboolean some = FALSE;
 
-  for (guint64 j = 0; j < a->total; j++)
+  for (guint64 j = 0; j < a->total && !ir_block_stopped (a->call, j); j++)
     {
       a->bias[j] = a->mask != NULL && !a->selects
                        ? mask_bias (a, (guint64[]){ batch, head, row, j })
@@ -286,7 +312,7 @@ bias_row (Attention *a, guint64 batch, guint64 head, guint64 row)
 static void
 cap_scores (const Attention *a)
 {
-  for (guint64 j = 0; a->softcap > 0 && j < a->total; j++)
+  for (guint64 j = 0; a->softcap > 0 && j < a->total && !ir_block_stopped (a->call, j); j++)
     {
       double part = ir_block_round (a->dtype, a->scores[j] / a->softcap);
       double bent = ir_block_round (a->dtype, tanh (part));
@@ -306,24 +332,24 @@ static void
 attend_row (Attention *a, guint64 batch, guint64 head, guint64 row, guint64 index)
 {
   ir_block_load (a->q.tensor, row_start (&a->q, batch, head, row), a->q.size, a->query);
-  scale_all (a->dtype, a->root, a->q.size, a->query);
-  multiply_keys (a->dtype, a->query, a->keys, a->total, a->q.size, a->scores);
+  scale_all (a->call, a->dtype, a->root, a->q.size, a->query);
+  multiply_keys (a->call, a->dtype, a->query, a->keys, a->total, a->q.size, a->scores);
   keep_scores (a, 0, index);
   cap_scores (a);
   keep_scores (a, 1, index);
   gboolean some = bias_row (a, batch, head, row) || !a->empty_is_0;
   select_scores (a, batch, head, row);
-  for (guint64 j = 0; j < a->total; j++)
+  for (guint64 j = 0; j < a->total && !ir_block_stopped (a->call, j); j++)
     a->scores[j] = ir_block_round (a->dtype, a->scores[j] + a->bias[j]);
   keep_scores (a, 2, index);
-  for (guint64 j = 0; j < a->total; j++)
+  for (guint64 j = 0; j < a->total && !ir_block_stopped (a->call, j); j++)
     a->scores[j] = ir_block_round (a->precision, a->scores[j]);
   if (some)
-    ir_block_softmax (a->precision, a->scores, a->total);
-  for (guint64 j = 0; j < a->total; j++)
+    ir_block_softmax (a->call, a->precision, a->scores, a->total);
+  for (guint64 j = 0; j < a->total && !ir_block_stopped (a->call, j); j++)
     a->scores[j] = some ? ir_block_round (a->dtype, a->scores[j]) : 0;
   keep_scores (a, 3, index);
-  weigh_values (a->scores, a->values, a->total, a->v.size, a->sums);
+  weigh_values (a->call, a->scores, a->values, a->total, a->v.size, a->sums);
 }
 
 static gboolean
@@ -350,10 +376,10 @@ attend_heads (Attention *a, GError **error)
   for (guint64 i = 0; i < a->q.batch * a->q.heads; i++)
     {
       guint64 batch = i / a->q.heads, head = i % a->q.heads;
-      load_sequence (&a->past_key, &a->k, batch, head / group, a->keys);
-      load_sequence (&a->past_value, &a->v, batch, head / group, a->values);
-      scale_all (a->dtype, a->root, a->total * a->k.size, a->keys);
-      for (guint64 row = 0; row < a->q.length; row++)
+      load_sequence (a->call, &a->past_key, &a->k, batch, head / group, a->keys);
+      load_sequence (a->call, &a->past_value, &a->v, batch, head / group, a->values);
+      scale_all (a->call, a->dtype, a->root, a->total * a->k.size, a->keys);
+      for (guint64 row = 0; row < a->q.length && !ir_call_stopped (a->call); row++)
         {
           attend_row (a, batch, head, row, i * a->q.length + row);
           ir_block_store (a->y, row_start (&out, batch, head, row), a->v.size, a->sums);
@@ -493,13 +519,13 @@ ir_ref_flex_attention_scores (IrCall *call, GError **error)
     return NULL;
   for (guint64 i = 0; i < q.batch * q.heads; i++)
     {
-      load_rows (&k, i / q.heads, i % q.heads / group, 0, keys);
-      scale_all (dtype, root, k.length * k.size, keys);
-      for (guint64 at = 0; at < q.length; at++)
+      load_rows (call, &k, i / q.heads, i % q.heads / group, 0, keys);
+      scale_all (call, dtype, root, k.length * k.size, keys);
+      for (guint64 at = 0; at < q.length && !ir_call_stopped (call); at++)
         {
           ir_block_load (q.tensor, row_start (&q, i / q.heads, i % q.heads, at), q.size, query);
-          scale_all (dtype, root, q.size, query);
-          multiply_keys (dtype, query, keys, k.length, q.size, row);
+          scale_all (call, dtype, root, q.size, query);
+          multiply_keys (call, dtype, query, keys, k.length, q.size, row);
           ir_block_store (scores, (i * q.length + at) * k.length, k.length, row);
         }
       if (ir_block_cancelled (call, error))
@@ -525,10 +551,10 @@ ir_ref_flex_attention_softmax (IrCall *call, IrTensor *scores, GError **error)
 
   if (row == NULL)
     return FALSE;
-  for (guint64 i = 0; i < n_rows; i++)
+  for (guint64 i = 0; i < n_rows && !ir_call_stopped (call); i++)
     {
       ir_block_load (scores, i * n, n, row);
-      ir_block_softmax (ir_tensor_dtype (scores), row, n);
+      ir_block_softmax (call, ir_tensor_dtype (scores), row, n);
       ir_block_store (scores, i * n, n, row);
     }
   return TRUE;
@@ -561,13 +587,13 @@ ir_ref_flex_attention_output (IrCall *call, const IrTensor *probs, GError **erro
     return FALSE;
   for (guint64 i = 0; i < q.batch * q.heads; i++)
     {
-      load_rows (&v, i / q.heads, i % q.heads / group, 0, values);
-      scale_all (precision, 1, v.length * v.size, values);
-      for (guint64 at = i * q.length; at < (i + 1) * q.length; at++)
+      load_rows (call, &v, i / q.heads, i % q.heads / group, 0, values);
+      scale_all (call, precision, 1, v.length * v.size, values);
+      for (guint64 at = i * q.length; at < (i + 1) * q.length && !ir_call_stopped (call); at++)
         {
           ir_block_load (probs, at * v.length, v.length, weights);
-          weigh_values (weights, values, v.length, v.size, sums);
-          scale_all (precision, 1, v.size, sums);
+          weigh_values (call, weights, values, v.length, v.size, sums);
+          scale_all (call, precision, 1, v.size, sums);
           ir_block_store (y, at * v.size, v.size, sums);
         }
     }

@@ -195,7 +195,7 @@ equal_strings (IrCall *call, GError **error)
   gint64 place_a, place_b;
   ir_ref_layout_broadcast (&at_a, a, ir_tensor_rank (out), ir_tensor_dims (out));
   ir_ref_layout_broadcast (&at_b, b, ir_tensor_rank (out), ir_tensor_dims (out));
-  for (guint64 i = 0; i < ir_tensor_n_elements (out); i++)
+  for (guint64 i = 0; i < ir_tensor_n_elements (out) && !ir_block_stopped (call, i); i++)
     {
       ir_ref_layout_offsets (&at_a, i, 1, 0, &place_a);
       ir_ref_layout_offsets (&at_b, i, 1, 0, &place_b);

@@ -3,6 +3,11 @@
 
 #include "core/exec/ref/block.h"
 
+#include <string.h>
+
+#define PIECE (1 << 16) /* elements that are loaded or stored between two looks */
+#define RUN   4096      /* elements that are sorted without one */
+
 /**
  * ir_block_load:
  * @tensor: a numeric tensor
@@ -49,6 +54,137 @@ ir_block_store (IrTensor *tensor, guint64 first, guint64 n, const double *values
   else
     for (guint64 i = 0; i < n; i++)
       ir_dtype_set_double (dtype, data, first + i, values[i]);
+}
+
+/**
+ * ir_block_load_many:
+ * @call: a call under way
+ * @tensor: a numeric tensor
+ * @first: index of the first element
+ * @n: number of elements
+ * @values: (out caller-allocates) (array length=n): the elements, widened
+ *
+ * As ir_block_load(), but stops when the run does.
+ */
+void
+ir_block_load_many (
+    const IrCall *call, const IrTensor *tensor, guint64 first, guint64 n, double *values)
+{
+  for (guint64 i = 0; i < n && (i == 0 || !ir_call_stopped (call)); i += PIECE)
+    ir_block_load (tensor, first + i, MIN (n - i, PIECE), values + i);
+}
+
+/**
+ * ir_block_store_many:
+ * @call: a call under way
+ * @tensor: a numeric tensor that may be written
+ * @first: index of the first element
+ * @n: number of elements
+ * @values: (array length=n): the elements; rounded to the type of @tensor
+ *
+ * As ir_block_store(), but stops when the run does.
+ */
+void
+ir_block_store_many (
+    const IrCall *call, IrTensor *tensor, guint64 first, guint64 n, const double *values)
+{
+  for (guint64 i = 0; i < n && (i == 0 || !ir_call_stopped (call)); i += PIECE)
+    ir_block_store (tensor, first + i, MIN (n - i, PIECE), values + i);
+}
+
+/**
+ * ir_block_fill:
+ * @call: a call under way
+ * @values: (out caller-allocates) (array length=n): where to write
+ * @n: number of elements
+ * @value: what to write
+ *
+ * Stops when the run does.
+ */
+void
+ir_block_fill (const IrCall *call, double *values, guint64 n, double value)
+{
+  for (guint64 i = 0; i < n && !ir_block_stopped (call, i); i++)
+    values[i] = value;
+}
+
+/**
+ * ir_block_clear:
+ * @call: a call under way
+ * @data: where to write zeros
+ * @n_bytes: how many
+ *
+ * As memset(), but stops when the run does.
+ */
+void
+ir_block_clear (const IrCall *call, gpointer data, gsize n_bytes)
+{
+  const gsize each = 64 * PIECE;
+
+  for (gsize i = 0; i < n_bytes && (i == 0 || !ir_call_stopped (call)); i += each)
+    memset ((guint8 *) data + i, 0, MIN (n_bytes - i, each));
+}
+
+/* Both sides of @middle are sorted; @room holds the left one meanwhile. */
+static gboolean
+merge (IrBlockWatch *watch,
+       gint64 *order,
+       gint64 middle,
+       gint64 n,
+       gint64 *room,
+       GCompareDataFunc compare,
+       gpointer data)
+{
+  gint64 left = 0, right = middle, to = 0;
+
+  for (; left < middle && !ir_block_worked (watch, 1); left++)
+    room[left] = order[left];
+  for (left = 0; left < middle && right < n && !ir_block_worked (watch, 1);)
+    order[to++] = compare (&order[right], &room[left], data) < 0 ? order[right++] : room[left++];
+  while (left < middle && !ir_block_worked (watch, 1))
+    order[to++] = room[left++];
+  return !watch->stopped;
+}
+
+static gboolean
+sort (IrBlockWatch *watch,
+      gint64 *order,
+      gint64 n,
+      gint64 *room,
+      GCompareDataFunc compare,
+      gpointer data)
+{
+  if (n <= RUN)
+    {
+      g_qsort_with_data (order, (gint) n, sizeof *order, compare, data);
+      return !ir_block_worked (watch, (guint64) n * 8);
+    }
+  gint64 middle = n / 2;
+  return sort (watch, order, middle, room, compare, data) &&
+         sort (watch, order + middle, n - middle, room, compare, data) &&
+         merge (watch, order, middle, n, room, compare, data);
+}
+
+/**
+ * ir_block_sort:
+ * @call: a call under way
+ * @order: (array length=n): what to sort
+ * @n: number of elements
+ * @compare: gets pointers to two elements
+ * @data: for @compare
+ *
+ * A stable sort of any length that stops when the run does. Source: merge sort, as
+ * g_qsort_with_data().
+ *
+ * Returns: %FALSE if it was to stop, or there is no memory: @order is then in no order
+ */
+gboolean
+ir_block_sort (const IrCall *call, gint64 *order, gint64 n, GCompareDataFunc compare, gpointer data)
+{
+  IrBlockWatch watch = { .call = call };
+  g_autofree gint64 *room = n > RUN ? g_try_new (gint64, (gsize) (n / 2)) : NULL;
+
+  return (room != NULL || n <= RUN) && sort (&watch, order, n, room, compare, data);
 }
 
 /**
@@ -104,11 +240,14 @@ ir_block_load_new (const IrCall *call, guint slot, GError **error)
 {
   const IrTensor *tensor = ir_call_input (call, slot);
   guint64 n = ir_tensor_n_elements (tensor);
-  double *values = ir_block_new (call, n, error);
+  g_autofree double *values = ir_block_new (call, n, error);
 
-  if (values != NULL)
-    ir_block_load (tensor, 0, n, values);
-  return values;
+  if (values == NULL)
+    return NULL;
+  ir_block_load_many (call, tensor, 0, n, values);
+  if (n > PIECE && ir_block_cancelled (call, error))
+    return NULL;
+  return g_steal_pointer (&values);
 }
 
 /**

@@ -121,7 +121,7 @@ cast_to_strings (IrCall *call, const IrTensor *in, GError **error)
   g_autoptr (GPtrArray) texts = g_ptr_array_new_with_free_func ((GDestroyNotify) g_bytes_unref);
   if (!ir_ref_writer_init (&out, call, 0, error))
     return FALSE;
-  for (guint64 i = 0; i < out.n; i++)
+  for (guint64 i = 0; i < out.n && !ir_block_stopped (call, i); i++)
     {
       char *text = number_to_string (in, i);
       GBytes *bytes = g_bytes_new_take (text, strlen (text));
@@ -163,7 +163,7 @@ cast_from_strings (IrCall *call, const IrTensor *in, Rules rules, GError **error
   if (out == NULL)
     return FALSE;
   gboolean integers = ir_ref_kind (ir_tensor_dtype (out)) != IR_REF_REAL;
-  for (guint64 i = 0; i < ir_tensor_n_elements (in); i++)
+  for (guint64 i = 0; i < ir_tensor_n_elements (in) && !ir_block_stopped (call, i); i++)
     {
       double real = 0;
       gint64 whole = 0;

@@ -103,7 +103,9 @@ add_channel (const Conv *conv, const double *weights, const double *x, double *y
 {
   gint64 tap[IR_WINDOW_MAX_AXES] = { 0 };
 
-  for (guint64 i = 0; i < conv->taps; i++)
+  IrBlockWatch watch = { .call = conv->call };
+
+  for (guint64 i = 0; i < conv->taps && !ir_block_worked (&watch, conv->y_plane); i++)
     {
       add_tap (conv, tap, weights[i], x, y);
       for (guint axis = conv->window.n_axes; axis-- > 0;)
@@ -121,7 +123,7 @@ finish_whole (const Conv *conv, guint64 m, double *y)
 {
   const Whole *whole = conv->whole;
 
-  for (guint64 i = 0; i < conv->y_plane; i++)
+  for (guint64 i = 0; i < conv->y_plane && !ir_block_stopped (conv->call, i); i++)
     if (whole->scale != NULL)
       y[i] = ir_ref_quantize (ir_tensor_dtype (conv->y), y[i] * whole->scale[m], whole->y_zero);
     else
@@ -148,8 +150,7 @@ run_channels (guint64 first, guint64 end, guint worker, gpointer data)
     {
       guint64 group = m / y_each;
       double start = bias != NULL ? ir_tensor_get_double (bias, m) : 0;
-      for (guint64 i = 0; i < conv->y_plane; i++)
-        y[i] = start;
+      ir_block_fill (conv->call, y, conv->y_plane, start);
       for (guint64 c = 0; c < x_each && !ir_call_stopped (conv->call); c++)
         {
           guint64 channel = group * x_each + c;
@@ -162,7 +163,7 @@ run_channels (guint64 first, guint64 end, guint worker, gpointer data)
       guint64 row = conv->sample * (guint64) conv->y_channels + m;
       if (conv->whole != NULL)
         finish_whole (conv, m, y);
-      ir_block_store (conv->y, row * conv->y_plane, conv->y_plane, y);
+      ir_block_store_many (conv->call, conv->y, row * conv->y_plane, conv->y_plane, y);
     }
 }
 
@@ -192,8 +193,9 @@ run (Conv *conv, GError **error)
   conv->x = sample;
   for (conv->sample = 0; conv->sample < (guint64) conv->batch; conv->sample++)
     {
-      ir_block_load (x, conv->sample * sample_size, sample_size, sample);
-      for (guint64 i = 0; conv->whole != NULL && i < sample_size; i++)
+      ir_block_load_many (call, x, conv->sample * sample_size, sample_size, sample);
+      for (guint64 i = 0; conv->whole != NULL && i < sample_size && !ir_block_stopped (call, i);
+           i++)
         sample[i] -= conv->whole->x_zero;
       ir_threads_for (call->threads, (guint64) conv->y_channels, 1, run_channels, conv);
       if (ir_block_cancelled (call, error))

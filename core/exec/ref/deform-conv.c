@@ -109,6 +109,7 @@ run_places (guint64 first, guint64 end, guint worker, gpointer data)
   gint64 per_group = d->channels / d->group, each = d->out_channels / d->group;
   gint64 weights = per_group * d->n_taps;
   g_autofree double *samples = g_try_new (double, (gsize) MAX (d->channels * d->n_taps, 1));
+  IrBlockWatch watch = { .call = d->call };
 
   if (samples == NULL)
     {
@@ -119,7 +120,7 @@ run_places (guint64 first, guint64 end, guint worker, gpointer data)
     {
       gint64 batch = (gint64) i / d->out_plane, out = (gint64) i % d->out_plane;
       sample_place (d, batch, out, samples);
-      for (gint64 m = 0; m < d->out_channels; m++)
+      for (gint64 m = 0; m < d->out_channels && !ir_block_worked (&watch, (guint64) weights); m++)
         {
           const double *seen = samples + m / each * weights, *w = d->w + m * weights;
           double sum = d->bias != NULL ? d->bias[m] : 0;

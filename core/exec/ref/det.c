@@ -8,14 +8,15 @@
 
 /* Of @m [n, n], which is overwritten. */
 static double
-determinant (double *m, gint64 n)
+determinant (const IrCall *call, double *m, gint64 n)
 {
+  IrBlockWatch watch = { .call = call };
   double result = 1;
 
   for (gint64 column = 0; column < n; column++)
     {
       gint64 pivot = column;
-      for (gint64 row = column + 1; row < n; row++)
+      for (gint64 row = column + 1; row < n && !ir_block_worked (&watch, 1); row++)
         if (fabs (m[row * n + column]) > fabs (m[pivot * n + column]))
           pivot = row;
       if (m[pivot * n + column] == 0)
@@ -27,7 +28,7 @@ determinant (double *m, gint64 n)
           m[column * n + i] = other;
         }
       result *= pivot != column ? -m[column * n + column] : m[column * n + column];
-      for (gint64 row = column + 1; row < n; row++)
+      for (gint64 row = column + 1; row < n && !ir_block_worked (&watch, (guint64) n); row++)
         {
           double factor = m[row * n + column] / m[column * n + column];
           for (gint64 i = column; i < n; i++)
@@ -63,8 +64,8 @@ ir_ref_det (IrCall *call, GError **error)
     {
       if (ir_block_cancelled (call, error))
         return FALSE;
-      ir_block_load (x, i * (guint64) (n * n), (guint64) (n * n), matrix);
-      double value = determinant (matrix, n);
+      ir_block_load_many (call, x, i * (guint64) (n * n), (guint64) (n * n), matrix);
+      double value = determinant (call, matrix, n);
       ir_block_store (y, i, 1, &value);
     }
   return TRUE;

@@ -14,12 +14,6 @@ typedef struct
   double low[2], high[2];
 } Box;
 
-typedef struct
-{
-  gint64 index;
-  double score;
-} Candidate;
-
 static Box
 read_box (const double *numbers, gboolean by_centre)
 {
@@ -57,9 +51,10 @@ intersection_over_union (const Box *a, const Box *b)
 static int
 by_falling_score (gconstpointer a, gconstpointer b, gpointer data)
 {
-  const Candidate *first = a, *second = b;
+  const double *scores = data;
+  double first = scores[*(const gint64 *) a], second = scores[*(const gint64 *) b];
 
-  return (first->score < second->score) - (first->score > second->score);
+  return (first < second) - (first > second);
 }
 
 /* A number of an optional input. */
@@ -82,27 +77,30 @@ typedef struct
   double most, overlap, least; /* limits: boxes of a class, intersection over union, score */
   const Box *boxes;
   gint64 n_boxes;
+  IrBlockWatch watch;
 } Suppression;
 
-/* Appends the boxes of one class that stay: [batch, class, box] each. */
-static void
-suppress (const Suppression *s, const double *scores, gint64 batch, gint64 class, GArray *rows)
+/* Appends the boxes of one class that stay: [batch, class, box] each. FALSE: they are in no order.
+ */
+static gboolean
+suppress (Suppression *s, const double *scores, gint64 batch, gint64 class, GArray *rows)
 {
-  g_autoptr (GArray) candidates = g_array_new (FALSE, FALSE, sizeof (Candidate));
+  g_autoptr (GArray) candidates = g_array_new (FALSE, FALSE, sizeof (gint64));
   g_autoptr (GArray) kept = g_array_new (FALSE, FALSE, sizeof (gint64));
 
-  for (gint64 i = 0; i < s->n_boxes; i++)
+  for (gint64 i = 0; i < s->n_boxes && !ir_block_worked (&s->watch, 1); i++)
     if (scores[i] > s->least)
       {
-        Candidate candidate = { i, scores[i] };
-        g_array_append_val (candidates, candidate);
+        g_array_append_val (candidates, i);
       }
-  g_array_sort_with_data (candidates, by_falling_score, NULL);
+  if (!ir_block_sort (s->watch.call, (gint64 *) (gpointer) candidates->data, candidates->len,
+                      by_falling_score, (gpointer) scores))
+    return FALSE;
   for (guint c = 0; c < candidates->len && kept->len < s->most; c++)
     {
-      gint64 index = g_array_index (candidates, Candidate, c).index;
+      gint64 index = g_array_index (candidates, gint64, c);
       gboolean stays = TRUE;
-      for (guint k = 0; k < kept->len && stays; k++)
+      for (guint k = 0; k < kept->len && stays && !ir_block_worked (&s->watch, 4); k++)
         stays = intersection_over_union (&s->boxes[index],
                                          &s->boxes[g_array_index (kept, gint64, k)]) <= s->overlap;
       if (!stays)
@@ -111,6 +109,7 @@ suppress (const Suppression *s, const double *scores, gint64 batch, gint64 class
       g_array_append_val (kept, index);
       g_array_append_vals (rows, row, 3);
     }
+  return TRUE;
 }
 
 static gboolean
@@ -134,7 +133,7 @@ check_numbers (const IrCall *call, GError **error)
 gboolean
 ir_ref_non_max_suppression (IrCall *call, GError **error)
 {
-  Suppression s = { 0 };
+  Suppression s = { .watch = { .call = call } };
 
   if (!ir_call_check (call, error) || !call->op->infer (call, error) ||
       !check_numbers (call, error) || !read_scalar (call, 2, 0, &s.most, error) ||
@@ -153,16 +152,19 @@ ir_ref_non_max_suppression (IrCall *call, GError **error)
   s.n_boxes = dims[2];
   for (gint64 batch = 0; batch < dims[0]; batch++)
     {
-      for (gint64 i = 0; i < s.n_boxes; i++)
+      for (gint64 i = 0; i < s.n_boxes && !ir_block_worked (&s.watch, 4); i++)
         boxes[i] = read_box (corners + (batch * s.n_boxes + i) * 4, by_centre);
-      for (gint64 class = 0; class < dims[1] && s.n_boxes > 0; class ++)
-        suppress (&s, scores + (batch * dims[1] + class) * s.n_boxes, batch, class, rows);
+      for (gint64 class = 0; class < dims[1] && s.n_boxes > 0 && !s.watch.stopped; class ++)
+        if (!suppress (&s, scores + (batch * dims[1] + class) * s.n_boxes, batch, class, rows))
+          return ir_block_cancelled (call, error)
+                     ? FALSE
+                     : ir_call_fail (call, error, IR_OP_ERROR_LIMIT, "no memory to sort boxes");
     }
   gint64 shape[2] = { rows->len / 3, 3 };
   IrTensor *out = ir_call_new_output (call, 0, IR_DTYPE_INT64, 2, shape, error);
   if (out == NULL)
     return FALSE;
-  for (guint i = 0; i < rows->len; i++)
+  for (guint i = 0; i < rows->len && !ir_block_stopped (call, i); i++)
     ir_ref_store_int (out, i, 1, &g_array_index (rows, gint64, i));
   return TRUE;
 }
@@ -274,9 +276,11 @@ align_region (IrCall *call, gint64 region, const double *roi, const double *x, G
   for (guint i = 0; i < 2; i++)
     if (!read_side (call, &sides[i], dims[2 + i], roi[1 - i], roi[3 - i], cells[i], error))
       return FALSE;
+  IrBlockWatch watch = { .call = call };
+  guint64 work = 8 * (guint64) (sides[0].n * sides[1].n + 1);
   for (gint64 c = 0; c < dims[1]; c++)
     for (gint64 row = 0; row < cells[0]; row++)
-      for (gint64 column = 0; column < cells[1]; column++)
+      for (gint64 column = 0; column < cells[1] && !ir_block_worked (&watch, work); column++)
         {
           const double *plane = x + (batch * dims[1] + c) * dims[2] * dims[3];
           double value = pool_cell (plane, sides, row, column, maximum);

@@ -82,7 +82,7 @@ operand_load (
     operand->dims[i] = ir_tensor_dims (tensor)[i];
   if (!operand_alloc (operand, call, error))
     return FALSE;
-  for (guint64 i = 0; i < operand->n; i++)
+  for (guint64 i = 0; i < operand->n && !ir_block_stopped (call, i); i++)
     {
       gint64 offset = (gint64) i, integer;
       if (is_real)
@@ -136,10 +136,10 @@ add_line (const Contraction *c, Number *sum, const gint64 *offsets)
   const Number *b = c->operands[1] != NULL ? c->operands[1]->numbers + offsets[1] : &one;
 
   if (c->is_real)
-    for (gint64 i = 0; i < n; i++)
+    for (gint64 i = 0; i < n && !ir_block_stopped (c->call, (guint64) i); i++)
       sum->real += a[i * step_a].real * b[i * step_b].real;
   else
-    for (gint64 i = 0; i < n; i++)
+    for (gint64 i = 0; i < n && !ir_block_stopped (c->call, (guint64) i); i++)
       sum->integer += a[i * step_a].integer * b[i * step_b].integer;
 }
 
@@ -218,7 +218,7 @@ contract (Contraction *c, const IrEinsum *einsum, IrCall *call, GError **error)
   if (!operand_alloc (result, call, error))
     return FALSE;
   if (empty)
-    memset (result->numbers, 0, sizeof (Number) * result->n);
+    ir_block_clear (call, result->numbers, sizeof (Number) * result->n);
   else if (result->n > 0)
     ir_threads_for (call->threads, result->n, GRAIN, contract_range, c);
   return !ir_block_cancelled (call, error);

@@ -6,6 +6,8 @@
 
 #include "core/exec/ref/fft.h"
 
+#include "core/exec/ref/block.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -15,6 +17,7 @@
 
 struct _IrFft
 {
+  const IrCall *call; /* asked whether to stop */
   guint64 n;
   guint n_factors;
   guint factors[MAX_FACTORS]; /* of n; none: the chirp */
@@ -85,7 +88,7 @@ combine (const IrFft *fft, IrComplex *out, guint64 n, guint radix)
   guint64 part = n / radix, turn = fft->n / n;
   IrComplex terms[LARGEST_RADIX];
 
-  for (guint64 k = 0; k < part; k++)
+  for (guint64 k = 0; k < part && !ir_block_stopped (fft->call, k); k++)
     {
       for (guint r = 0; r < radix; r++)
         terms[r] = product (out[r * part + k], fft->roots[r * k * turn]);
@@ -119,7 +122,7 @@ transform (const IrFft *fft,
     }
   guint radix = factors[0];
   guint64 part = n / radix;
-  for (guint r = 0; r < radix; r++)
+  for (guint r = 0; r < radix && (part < 4096 || !ir_call_stopped (fft->call)); r++)
     transform (fft, in + r * stride, stride * radix, out + r * part, part, factors + 1);
   combine (fft, out, n, radix);
 }
@@ -133,14 +136,14 @@ prepare_chirp (IrFft *fft)
 
   while (m < 2 * n - 1)
     m *= 2;
-  fft->convolution = ir_fft_new (m);
+  fft->convolution = ir_fft_new (fft->call, m);
   fft->chirp = complex_new (n);
   fft->kernel = complex_new (m);
   fft->scratch = complex_new (m);
   if (fft->convolution == NULL || fft->chirp == NULL || fft->kernel == NULL || fft->scratch == NULL)
     return FALSE;
-  memset (fft->kernel, 0, sizeof *fft->kernel * m);
-  for (guint64 k = 0, square = 0; k < n; k++)
+  ir_block_clear (fft->call, fft->kernel, sizeof *fft->kernel * m);
+  for (guint64 k = 0, square = 0; k < n && !ir_block_stopped (fft->call, k); k++)
     {
       fft->chirp[k] = root_of_unity (square, 2 * n);
       IrComplex conjugate = { fft->chirp[k].re / (double) m, -fft->chirp[k].im / (double) m };
@@ -158,19 +161,20 @@ run_chirp (IrFft *fft, IrComplex *signal)
   guint64 m = fft->convolution->n;
   IrComplex *a = fft->scratch;
 
-  memset (a, 0, sizeof *a * m);
-  for (guint64 k = 0; k < fft->n; k++)
+  ir_block_clear (fft->call, a, sizeof *a * m);
+  for (guint64 k = 0; k < fft->n && !ir_block_stopped (fft->call, k); k++)
     a[k] = product (signal[k], fft->chirp[k]);
   ir_fft_run (fft->convolution, a, FALSE);
-  for (guint64 k = 0; k < m; k++)
+  for (guint64 k = 0; k < m && !ir_block_stopped (fft->call, k); k++)
     a[k] = product (a[k], fft->kernel[k]);
   ir_fft_run (fft->convolution, a, TRUE);
-  for (guint64 k = 0; k < fft->n; k++)
+  for (guint64 k = 0; k < fft->n && !ir_block_stopped (fft->call, k); k++)
     signal[k] = product (a[k], fft->chirp[k]);
 }
 
 /**
  * ir_fft_new:
+ * @call: a call under way, which may stop it; outlives the plan
  * @n: length, at least 1
  *
  * Prepares transforms of length @n. One object serves one thread at a time.
@@ -180,11 +184,12 @@ run_chirp (IrFft *fft, IrComplex *signal)
  * Returns: (transfer full) (nullable): the transform, or %NULL if there is no memory
  */
 IrFft *
-ir_fft_new (guint64 n)
+ir_fft_new (const IrCall *call, guint64 n)
 {
   if (n < 1 || n > MAX_LENGTH)
     return NULL;
   g_autoptr (IrFft) fft = g_new0 (IrFft, 1);
+  fft->call = call;
   fft->n = n;
   if (!factorize (fft))
     {
@@ -195,7 +200,7 @@ ir_fft_new (guint64 n)
   fft->scratch = complex_new (n);
   if (fft->roots == NULL || fft->scratch == NULL)
     return NULL;
-  for (guint64 k = 0; k < n; k++)
+  for (guint64 k = 0; k < n && !ir_block_stopped (call, k); k++)
     fft->roots[k] = root_of_unity (k, n);
   return g_steal_pointer (&fft);
 }
@@ -228,15 +233,16 @@ ir_fft_free (IrFft *fft)
 void
 ir_fft_run (IrFft *fft, IrComplex *signal, gboolean inverse)
 {
-  for (guint64 k = 0; inverse && k < fft->n; k++)
+  for (guint64 k = 0; inverse && k < fft->n && !ir_block_stopped (fft->call, k); k++)
     signal[k].im = -signal[k].im;
   if (fft->convolution != NULL)
     run_chirp (fft, signal);
   else
     {
-      memcpy (fft->scratch, signal, sizeof *signal * fft->n);
+      for (guint64 k = 0; k < fft->n && !ir_block_stopped (fft->call, k); k++)
+        fft->scratch[k] = signal[k];
       transform (fft, fft->scratch, 1, signal, fft->n, fft->factors);
     }
-  for (guint64 k = 0; inverse && k < fft->n; k++)
+  for (guint64 k = 0; inverse && k < fft->n && !ir_block_stopped (fft->call, k); k++)
     signal[k].im = -signal[k].im;
 }

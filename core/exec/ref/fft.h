@@ -1,7 +1,7 @@
 /* Discrete Fourier transforms of one length, of doubles, in O(n log n) for every n. */
 #pragma once
 
-#include <glib.h>
+#include "core/op/call.h"
 
 typedef struct
 {
@@ -10,7 +10,7 @@ typedef struct
 
 typedef struct _IrFft IrFft;
 
-IrFft *ir_fft_new (guint64 n);
+IrFft *ir_fft_new (const IrCall *call, guint64 n);
 void ir_fft_free (IrFft *fft);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (IrFft, ir_fft_free)
 

@@ -28,7 +28,7 @@ store_complex (IrTensor *tensor, gint64 place, guint n_parts, IrComplex value)
 static gboolean
 buffers_new (const IrCall *call, gint64 n, IrFft **fft, IrComplex **signal, GError **error)
 {
-  *fft = ir_fft_new ((guint64) n);
+  *fft = ir_fft_new (call, (guint64) n);
   *signal = *fft != NULL ? g_try_new (IrComplex, (gsize) n) : NULL;
   return *signal != NULL ||
          ir_call_fail (call, error, IR_OP_ERROR_LIMIT,
@@ -55,6 +55,7 @@ read_integer (const IrCall *call, guint slot, gint64 fallback, gint64 *value, GE
 
 typedef struct
 {
+  const IrCall *call;
   const IrTensor *x;
   IrTensor *y;
   gint64 length;             /* of the transform */
@@ -82,14 +83,14 @@ transform_line (const Dft *dft, IrFft *fft, IrComplex *signal, gint64 line)
   gboolean half = dft->inverse && dft->onesided;
   gint64 wanted = half ? n / 2 + 1 : n;
 
-  for (gint64 k = 0; k < wanted; k++)
+  for (gint64 k = 0; k < wanted && !ir_block_stopped (dft->call, (guint64) k); k++)
     signal[k] = k < dft->n_in ? load_complex (dft->x, (outer * dft->n_in + k) * dft->inner + at,
                                               dft->parts_in)
                               : (IrComplex){ 0, 0 };
   if (half)
     mirror (signal, n);
   ir_fft_run (fft, signal, dft->inverse);
-  for (gint64 k = 0; k < dft->n_out; k++)
+  for (gint64 k = 0; k < dft->n_out && !ir_block_stopped (dft->call, (guint64) k); k++)
     {
       IrComplex value = signal[k];
       if (dft->inverse)
@@ -104,6 +105,7 @@ dft_init (Dft *dft, IrCall *call, gint64 *n_lines, GError **error)
   const gint64 *dims;
   gint64 axis;
 
+  dft->call = call;
   dft->x = ir_call_input (call, 0);
   dft->inverse = ir_call_int (call, "inverse", 0) != 0;
   dft->onesided = ir_call_int (call, "onesided", 0) != 0;
@@ -205,14 +207,14 @@ ir_ref_stft (IrCall *call, GError **error)
       gint64 first = row / dims[1] * n_in + row % dims[1] * step;
       if (ir_block_cancelled (call, error))
         return FALSE;
-      for (gint64 k = 0; k < length; k++)
+      for (gint64 k = 0; k < length && !ir_block_stopped (call, (guint64) k); k++)
         {
           double weight = window != NULL ? window[k] : 1;
           IrComplex value = load_complex (x, first + k, (guint) ir_tensor_dims (x)[2]);
           frame[k] = (IrComplex){ value.re * weight, value.im * weight };
         }
       ir_fft_run (fft, frame, FALSE);
-      for (gint64 k = 0; k < dims[2]; k++)
+      for (gint64 k = 0; k < dims[2] && !ir_block_stopped (call, (guint64) k); k++)
         store_complex (y, row * dims[2] + k, 2, frame[k]);
     }
   return TRUE;

@@ -384,7 +384,7 @@ ir_ref_scatter_nd (IrCall *call, GError **error)
     {
       if (!tuple_offset (&tuples, call, i, &offset, error))
         return FALSE;
-      for (gint64 k = 0; k < tuples.run; k++)
+      for (gint64 k = 0; k < tuples.run && !ir_block_stopped (call, (guint64) k); k++)
         combine_element (&out, combine, (guint64) (offset + k), &updates,
                          i * (guint64) tuples.run + (guint64) k);
     }
@@ -500,7 +500,7 @@ ir_ref_compress (IrCall *call, GError **error)
   gint64 n = (gint64) ir_tensor_n_elements (condition);
   if (ir_tensor_dtype (condition) != IR_DTYPE_BOOL)
     return ir_ref_fail_dtype (call, ir_tensor_dtype (condition), error);
-  for (gint64 i = size; i < n; i++)
+  for (gint64 i = size; i < n && !ir_block_stopped (call, (guint64) i); i++)
     if (is_non_zero (condition, (guint64) i))
       return ir_call_fail (call, error, IR_OP_ERROR_VALUE,
                            "the condition picks slice %" G_GINT64_FORMAT " of %" G_GINT64_FORMAT, i,
@@ -508,7 +508,7 @@ ir_ref_compress (IrCall *call, GError **error)
   if (!ir_ref_reader_init (&in, call, data, error) || !ir_ref_writer_init (&out, call, 0, error))
     return FALSE;
   for (gint64 o = 0; out.n > 0 && o < outer && !ir_call_stopped (call); o++)
-    for (gint64 i = 0; i < MIN (n, size); i++)
+    for (gint64 i = 0; i < MIN (n, size) && !ir_block_stopped (call, (guint64) i); i++)
       if (is_non_zero (condition, (guint64) i))
         {
           ir_ref_copy_run (&out, (guint64) (done * inner), &in, (guint64) ((o * size + i) * inner),
@@ -606,9 +606,7 @@ typedef struct
 {
   IrRefKind kind;
   gboolean largest;
-  const IrCall *call;
-  guint64 n_compared;
-  gboolean stopped;
+  const Candidate *line;
 } Order;
 
 static int
@@ -628,11 +626,9 @@ compare_values (const Candidate *a, const Candidate *b, IrRefKind kind)
 static int
 compare_candidates (gconstpointer a, gconstpointer b, gpointer data)
 {
-  const Candidate *left = a, *right = b;
-  Order *order = data;
-  order->stopped = order->stopped || ir_block_stopped (order->call, ++order->n_compared);
-  if (order->stopped)
-    return 0;
+  const Order *order = data;
+  const Candidate *left = &order->line[*(const gint64 *) a];
+  const Candidate *right = &order->line[*(const gint64 *) b];
   int value = compare_values (left, right, order->kind);
   if (value != 0)
     return order->largest ? -value : value;
@@ -647,7 +643,7 @@ ir_ref_top_k (IrCall *call, GError **error)
     return FALSE;
   const IrTensor *in = ir_call_input (call, 0);
   IrDtype dtype = ir_tensor_dtype (in);
-  Order order = { ir_ref_kind (dtype), ir_call_int (call, "largest", 1) != 0, call };
+  Order order = { ir_ref_kind (dtype), ir_call_int (call, "largest", 1) != 0, NULL };
   guint rank = ir_tensor_rank (in);
   if (order.kind == IR_REF_OTHER)
     return ir_ref_fail_dtype (call, dtype, error);
@@ -660,33 +656,38 @@ ir_ref_top_k (IrCall *call, GError **error)
     return FALSE;
   gint64 n = ir_tensor_dims (in)[axis];
   gint64 k = call->outputs[values != NULL ? 0 : 1].type->dims[axis];
-  g_autofree Candidate *line = g_try_new (Candidate, MAX (n, 1));
-  if (line == NULL)
+  g_autofree Candidate *line = g_try_new0 (Candidate, MAX (n, 1));
+  g_autofree gint64 *sorted = g_try_new0 (gint64, MAX (n, 1));
+  order.line = line;
+  if (line == NULL || sorted == NULL)
     return ir_call_fail (call, error, IR_OP_ERROR_LIMIT, "no memory to sort an axis");
   ir_ref_split_at (rank, ir_tensor_dims (in), (guint) axis, &outer, &inner);
   for (gint64 l = 0; k > 0 && l < outer * inner && !ir_call_stopped (call); l++)
     {
       gint64 start = l / inner * n * inner + l % inner;
       gint64 to = l / inner * k * inner + l % inner;
-      for (gint64 i = 0; i < n; i++)
+      for (gint64 i = 0; i < n && !ir_block_stopped (call, (guint64) i); i++)
         {
           gint64 at = start + i * inner;
-          line[i].place = i;
+          line[i].place = sorted[i] = i;
           if (order.kind == IR_REF_REAL)
             ir_ref_load_real (in, &at, 1, &line[i].real);
           else
             ir_ref_load_int (in, &at, 1, &line[i].whole);
         }
-      g_qsort_with_data (line, (gint) MIN (n, G_MAXINT32), sizeof *line, compare_candidates,
-                         &order);
-      for (gint64 i = 0; i < k; i++)
+      if (!ir_block_sort (call, sorted, n, compare_candidates, &order))
+        return ir_block_cancelled (call, error)
+                   ? FALSE
+                   : ir_call_fail (call, error, IR_OP_ERROR_LIMIT, "no memory to sort an axis");
+      for (gint64 i = 0; i < k && !ir_block_stopped (call, (guint64) i); i++)
         {
+          const Candidate *taken = &line[sorted[i]];
           if (values != NULL && order.kind == IR_REF_REAL)
-            ir_ref_store_real (values, (guint64) (to + i * inner), 1, &line[i].real);
+            ir_ref_store_real (values, (guint64) (to + i * inner), 1, &taken->real);
           else if (values != NULL)
-            ir_ref_store_int (values, (guint64) (to + i * inner), 1, &line[i].whole);
+            ir_ref_store_int (values, (guint64) (to + i * inner), 1, &taken->whole);
           if (places != NULL)
-            ir_ref_store_int (places, (guint64) (to + i * inner), 1, &line[i].place);
+            ir_ref_store_int (places, (guint64) (to + i * inner), 1, &taken->place);
         }
     }
   return TRUE;

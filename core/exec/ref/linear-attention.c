@@ -157,13 +157,14 @@ ir_ref_linear_attention (IrCall *call, GError **error)
       (ir_call_has_output (call, 1) && (present = ir_block_new_output (call, 1, error)) == NULL))
     return FALSE;
   guint64 n = linear.k_size * linear.v_size;
+  IrBlockWatch watch = { .call = call };
   for (guint64 i = 0; i < linear.batch * linear.kv_heads; i++)
     {
       if (ir_call_has_input (call, 3))
         ir_block_load (ir_call_input (call, 3), i * n, n, linear.state);
       else
         memset (linear.state, 0, sizeof (double) * n);
-      for (guint64 t = 0; t < linear.length; t++)
+      for (guint64 t = 0; t < linear.length && !ir_block_worked (&watch, n); t++)
         step (&linear, i / linear.kv_heads * linear.length + t, i % linear.kv_heads);
       if (present != NULL)
         ir_block_store (present, i * n, n, linear.state);
@@ -190,7 +191,8 @@ filter_channel (const IrCall *call,
   gboolean gate = strcmp (ir_call_string (call, "activation", "none"), "none") != 0;
   double offset = bias != NULL ? ir_tensor_get_double (bias, channel) : 0;
 
-  for (guint64 i = 0; i < length; i++)
+  IrBlockWatch watch = { .call = call };
+  for (guint64 i = 0; i < length && !ir_block_worked (&watch, n_taps); i++)
     {
       double sum = offset;
       for (guint64 k = 0; k < n_taps; k++)
@@ -238,7 +240,7 @@ ir_ref_causal_conv (IrCall *call, GError **error)
         ir_block_load (past, row * kept, kept, padded);
       else
         memset (padded, 0, sizeof (double) * kept);
-      ir_block_load (x, row * length, length, padded + kept);
+      ir_block_load_many (call, x, row * length, length, padded + kept);
       ir_block_load (w, row % channels * n_taps, n_taps, taps);
       if (output != NULL)
         filter_channel (call, output, row % channels, row * length, padded, length, taps, n_taps);

@@ -40,7 +40,7 @@ add_products (const Product *p, guint64 n_rows, const double *a, double *b, doub
       {
         ir_block_load (p->b, p->b_start + n * p->k, p->k, b);
         for (guint64 r = 0; r < n_rows; r++)
-          for (guint64 k = 0; k < p->k; k++)
+          for (guint64 k = 0; k < p->k && !ir_block_stopped (p->call, k); k++)
             sums[r * p->n + n] += a[r * p->k + k] * b[k];
       }
   else
@@ -48,7 +48,7 @@ add_products (const Product *p, guint64 n_rows, const double *a, double *b, doub
       {
         ir_block_load (p->b, p->b_start + k * p->n, p->n, b);
         for (guint64 r = 0; r < n_rows; r++)
-          for (guint64 n = 0; n < p->n; n++)
+          for (guint64 n = 0; n < p->n && !ir_block_stopped (p->call, n); n++)
             sums[r * p->n + n] += a[r * p->k + k] * b[n];
       }
 }

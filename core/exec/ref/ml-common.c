@@ -374,6 +374,7 @@ ir_ml_samples_init (IrMlSamples *samples, const IrCall *call, GError **error)
   guint rank = ir_tensor_rank (tensor);
   const gint64 *dims = ir_tensor_dims (tensor);
 
+  samples->call = call;
   samples->tensor = tensor;
   samples->n = rank == 2 ? (guint64) dims[0] : 1;
   samples->n_features = (guint64) dims[rank - 1];
@@ -391,7 +392,8 @@ ir_ml_samples_init (IrMlSamples *samples, const IrCall *call, GError **error)
 const double *
 ir_ml_samples_read (IrMlSamples *samples, guint64 index)
 {
-  ir_block_load (samples->tensor, index * samples->n_features, samples->n_features, samples->row);
+  ir_block_load_many (samples->call, samples->tensor, index * samples->n_features,
+                      samples->n_features, samples->row);
   return samples->row;
 }
 

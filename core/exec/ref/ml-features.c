@@ -39,12 +39,13 @@ ir_ref_ml_array_feature_extractor (IrCall *call, GError **error)
 {
   g_auto (IrRefReader) reader = { 0 };
   g_auto (IrRefWriter) writer = { 0 };
+  IrBlockWatch watch = { .call = call };
 
   if (!ir_ref_prepare (call, error))
     return FALSE;
   const IrTensor *in = ir_call_input (call, 0), *picks = ir_call_input (call, 1);
   guint64 length = row_length (in), n = ir_tensor_n_elements (picks);
-  for (guint64 i = 0; i < n; i++)
+  for (guint64 i = 0; i < n && !ir_block_stopped (call, i); i++)
     {
       gint64 pick = ir_tensor_get_int64 (picks, i);
       if (pick < 0 || (guint64) pick >= length)
@@ -55,8 +56,8 @@ ir_ref_ml_array_feature_extractor (IrCall *call, GError **error)
   if (!ir_ref_reader_init (&reader, call, in, error) ||
       !ir_ref_writer_init (&writer, call, 0, error))
     return FALSE;
-  for (guint64 row = 0; row < n_rows (in); row++)
-    for (guint64 i = 0; i < n; i++)
+  for (guint64 row = 0, rest = n_rows (in); row < rest; row++)
+    for (guint64 i = 0; i < n && !ir_block_worked (&watch, 1); i++)
       ir_ref_copy_run (&writer, row * n + i, &reader,
                        row * length + (guint64) ir_tensor_get_int64 (picks, i), 1);
   return ir_ref_writer_finish (&writer, error);
@@ -82,7 +83,7 @@ ir_ref_ml_binarizer (IrCall *call, GError **error)
   IrTensor *out = ir_block_new_output (call, 0, error);
   if (out == NULL)
     return FALSE;
-  for (guint64 i = 0; i < ir_tensor_n_elements (in); i++)
+  for (guint64 i = 0; i < ir_tensor_n_elements (in) && !ir_block_stopped (call, i); i++)
     {
       ir_block_load (in, i, 1, &value);
       value = value > threshold ? 1 : 0;
@@ -125,7 +126,7 @@ ir_ref_ml_scaler (IrCall *call, GError **error)
   IrTensor *out = ir_block_new_output (call, 0, error);
   if (out == NULL)
     return FALSE;
-  for (guint64 i = 0; i < ir_tensor_n_elements (in); i++)
+  for (guint64 i = 0; i < ir_tensor_n_elements (in) && !ir_block_stopped (call, i); i++)
     {
       guint64 feature = i % length;
       ir_block_load (in, i, 1, &value);
@@ -139,11 +140,11 @@ ir_ref_ml_scaler (IrCall *call, GError **error)
 }
 
 static double
-norm_of (const char *name, guint64 n, const double *row)
+norm_of (IrBlockWatch *watch, const char *name, guint64 n, const double *row)
 {
   double max = -G_MAXDOUBLE, absolute = 0, squares = 0;
 
-  for (guint64 i = 0; i < n; i++)
+  for (guint64 i = 0; i < n && !ir_block_worked (watch, 1); i++)
     {
       max = MAX (max, row[i]);
       absolute += fabs (row[i]);
@@ -180,13 +181,14 @@ ir_ref_ml_normalizer (IrCall *call, GError **error)
   g_autofree double *row = ir_block_new (call, length, error);
   if (out == NULL || row == NULL)
     return FALSE;
-  for (guint64 r = 0; r < n_rows (in); r++)
+  IrBlockWatch watch = { .call = call };
+  for (guint64 r = 0; r < n_rows (in) && !watch.stopped; r++)
     {
-      ir_block_load (in, r * length, length, row);
-      double norm = norm_of (name, length, row);
-      for (guint64 i = 0; i < length && norm != 0; i++)
+      ir_block_load_many (call, in, r * length, length, row);
+      double norm = norm_of (&watch, name, length, row);
+      for (guint64 i = 0; i < length && norm != 0 && !ir_block_worked (&watch, 1); i++)
         row[i] /= norm;
-      ir_block_store (out, r * length, length, row);
+      ir_block_store_many (call, out, r * length, length, row);
     }
   return TRUE;
 }
@@ -242,7 +244,7 @@ ir_ref_ml_imputer (IrCall *call, GError **error)
     return FALSE;
   double from = ir_call_float (call, "replaced_value_float", 0);
   gint64 from_int = ir_call_int (call, "replaced_value_int64", 0);
-  for (guint64 i = 0; i < ir_tensor_n_elements (in); i++)
+  for (guint64 i = 0; i < ir_tensor_n_elements (in) && !ir_block_stopped (call, i); i++)
     if (real)
       impute_float (in, out, i, from, &values);
     else
@@ -267,10 +269,12 @@ put_columns (IrCall *call, guint slot, IrTensor *out, gint64 column, gint64 *wid
   if (row == NULL)
     return FALSE;
   memset (row, 0, (gsize) *width * sizeof *row);
-  for (gint64 r = 0; r < call->outputs[0].type->dims[0]; r++)
+  IrBlockWatch watch = { .call = call };
+  for (gint64 r = 0;
+       r < call->outputs[0].type->dims[0] && !ir_block_worked (&watch, (guint64) *width); r++)
     {
-      ir_block_load (in, (guint64) (r * length), (guint64) n_taken, row);
-      ir_block_store (out, (guint64) (r * n_columns + column), (guint64) *width, row);
+      ir_block_load_many (call, in, (guint64) (r * length), (guint64) n_taken, row);
+      ir_block_store_many (call, out, (guint64) (r * n_columns + column), (guint64) *width, row);
     }
   return TRUE;
 }
@@ -328,6 +332,8 @@ put_strings (IrCall *call,
 
   for (guint64 i = 0; i < n; i++)
     {
+      if (ir_block_stopped (call, i))
+        return ir_block_cancelled (call, error), FALSE;
       GBytes *string = places[i] == 0   ? g_bytes_ref (fallback)
                        : values != NULL ? ir_ml_list_string (values, places[i] - 1)
                                         : NULL;
@@ -379,7 +385,7 @@ put_integers (IrCall *call,
                                       : ir_call_int (call, "default_int64", -1);
   IrTensor *out = ir_block_new_output (call, 0, error);
 
-  for (guint64 i = 0; i < n && out != NULL; i++)
+  for (guint64 i = 0; i < n && out != NULL && !ir_block_stopped (call, i); i++)
     ir_dtype_set_int64 (ir_tensor_dtype (out), ir_tensor_data_writable (out), i,
                         places[i] > 0 ? ir_ml_list_int (values, places[i] - 1) : otherwise);
   return out != NULL;
@@ -397,7 +403,7 @@ put_floats (IrCall *call,
                                       : ir_call_float (call, "default_float", -0.0);
   IrTensor *out = ir_block_new_output (call, 0, error);
 
-  for (guint64 i = 0; i < n && out != NULL; i++)
+  for (guint64 i = 0; i < n && out != NULL && !ir_block_stopped (call, i); i++)
     {
       double value = places[i] > 0 ? ir_ml_list_double (values, places[i] - 1) : otherwise;
       ir_block_store (out, i, 1, &value);
@@ -412,12 +418,12 @@ find_places (const IrCall *call, const IrMlList *keys, GError **error)
   const IrTensor *in = ir_call_input (call, 0);
   guint64 n = ir_tensor_n_elements (in);
   g_autoptr (GHashTable) index = ir_ml_list_index (keys);
-  guint32 *places = n < G_MAXUINT32 ? g_try_new (guint32, (gsize) MAX (n, 1)) : NULL;
+  guint32 *places = n < G_MAXUINT32 ? g_try_new0 (guint32, (gsize) MAX (n, 1)) : NULL;
 
   if (places == NULL)
     ir_call_fail (call, error, IR_OP_ERROR_LIMIT, "no memory for %" G_GUINT64_FORMAT " elements",
                   n);
-  for (guint64 i = 0; i < n && places != NULL; i++)
+  for (guint64 i = 0; i < n && places != NULL && !ir_block_stopped (call, i); i++)
     {
       g_autoptr (GBytes) key = ir_ml_tensor_key (in, i);
       places[i] = GPOINTER_TO_UINT (g_hash_table_lookup (index, key));
@@ -576,8 +582,8 @@ ir_ref_ml_one_hot_encoder (IrCall *call, GError **error)
   if (out == NULL)
     return FALSE;
   float *data = ir_tensor_data_writable (out);
-  memset (data, 0, ir_tensor_n_bytes (out));
-  for (guint64 i = 0; i < ir_tensor_n_elements (in); i++)
+  ir_block_clear (call, data, ir_tensor_n_bytes (out));
+  for (guint64 i = 0; i < ir_tensor_n_elements (in) && !ir_block_stopped (call, i); i++)
     {
       g_autoptr (GBytes) key = category_key (in, i);
       guint place = GPOINTER_TO_UINT (g_hash_table_lookup (index, key));

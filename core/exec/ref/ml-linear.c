@@ -11,6 +11,7 @@ typedef struct
   IrMlList coefficients, intercepts; /* [n, F], and [n] or nothing */
   IrMlTransform transform;
   guint n;
+  IrBlockWatch watch;
 } Linear;
 
 static gboolean
@@ -26,12 +27,12 @@ linear_init (Linear *linear, const IrCall *call, guint64 n_features, GError **er
 }
 
 static void
-linear_run (const Linear *linear, guint64 n_features, const double *x, double *scores)
+linear_run (Linear *linear, guint64 n_features, const double *x, double *scores)
 {
-  for (guint k = 0; k < linear->n; k++)
+  for (guint k = 0; k < linear->n && !linear->watch.stopped; k++)
     {
       double sum = linear->intercepts.n > 0 ? ir_ml_list_double (&linear->intercepts, k) : 0;
-      for (guint64 i = 0; i < n_features; i++)
+      for (guint64 i = 0; i < n_features && !ir_block_worked (&linear->watch, 1); i++)
         sum += x[i] * ir_ml_list_double (&linear->coefficients, k * n_features + i);
       scores[k] = sum;
     }
@@ -53,7 +54,7 @@ ir_ref_ml_linear_classifier (IrCall *call, GError **error)
 {
   g_auto (IrMlSamples) samples = { 0 };
   g_auto (IrMlClasses) classes = { 0 };
-  Linear linear = { 0 };
+  Linear linear = { .watch = { .call = call } };
 
   if (!ir_ref_prepare (call, error) || !ir_ml_samples_init (&samples, call, error) ||
       !ir_ml_classes_init (&classes, call, "classlabels_ints", error))
@@ -64,7 +65,8 @@ ir_ref_ml_linear_classifier (IrCall *call, GError **error)
   if (!linear_init (&linear, call, samples.n_features, error))
     return FALSE;
   g_autofree double *scores = ir_block_new (call, n_labels, error);
-  for (guint64 row = 0; row < samples.n && scores != NULL; row++)
+  for (guint64 row = 0;
+       row < samples.n && scores != NULL && !ir_block_worked (&linear.watch, n_labels); row++)
     {
       linear_run (&linear, samples.n_features, ir_ml_samples_read (&samples, row), scores);
       if (linear.n < n_labels)
@@ -89,7 +91,7 @@ gboolean
 ir_ref_ml_linear_regressor (IrCall *call, GError **error)
 {
   g_auto (IrMlSamples) samples = { 0 };
-  Linear linear = { 0 };
+  Linear linear = { .watch = { .call = call } };
 
   if (!ir_ref_prepare (call, error) || !ir_ml_samples_init (&samples, call, error))
     return FALSE;
@@ -100,7 +102,7 @@ ir_ref_ml_linear_regressor (IrCall *call, GError **error)
   g_autofree double *scores = ir_block_new (call, linear.n, error);
   if (out == NULL || scores == NULL)
     return FALSE;
-  for (guint64 row = 0; row < samples.n; row++)
+  for (guint64 row = 0; row < samples.n && !ir_block_worked (&linear.watch, linear.n); row++)
     {
       linear_run (&linear, samples.n_features, ir_ml_samples_read (&samples, row), scores);
       ir_ml_transform_run (linear.transform, linear.n, scores);

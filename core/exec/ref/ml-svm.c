@@ -26,6 +26,7 @@ typedef struct
   guint64 n_vectors; /* 0: a linear model */
   guint64 n_features;
   double *products; /* [n_vectors]: the kernel of the sample with each support vector */
+  IrBlockWatch watch;
 } Svm;
 
 static void
@@ -88,11 +89,11 @@ svm_init (Svm *svm,
 }
 
 static double
-kernel_of (const Svm *svm, const double *x, const IrMlList *vectors, guint64 first)
+kernel_of (Svm *svm, const double *x, const IrMlList *vectors, guint64 first)
 {
   double dot = 0, distance = 0;
 
-  for (guint64 i = 0; i < svm->n_features; i++)
+  for (guint64 i = 0; i < svm->n_features && !ir_block_worked (&svm->watch, 1); i++)
     {
       double v = ir_ml_list_double (vectors, first + i);
       dot += x[i] * v;
@@ -109,17 +110,17 @@ kernel_of (const Svm *svm, const double *x, const IrMlList *vectors, guint64 fir
 static void
 multiply (Svm *svm, const double *x)
 {
-  for (guint64 i = 0; i < svm->n_vectors; i++)
+  for (guint64 i = 0; i < svm->n_vectors && !ir_block_worked (&svm->watch, 1); i++)
     svm->products[i] = kernel_of (svm, x, &svm->vectors, i * svm->n_features);
 }
 
 /* A linear model has no kernel. */
 static double
-linear_score (const Svm *svm, const double *x, guint64 row)
+linear_score (Svm *svm, const double *x, guint64 row)
 {
   double sum = ir_ml_list_double (&svm->rho, 0);
 
-  for (guint64 i = 0; i < svm->n_features; i++)
+  for (guint64 i = 0; i < svm->n_features && !ir_block_worked (&svm->watch, 1); i++)
     sum += x[i] * ir_ml_list_double (&svm->coefficients, row * svm->n_features + i);
   return sum;
 }
@@ -139,7 +140,7 @@ gboolean
 ir_ref_ml_svm_regressor (IrCall *call, GError **error)
 {
   g_auto (IrMlSamples) samples = { 0 };
-  g_auto (Svm) svm = { 0 };
+  g_auto (Svm) svm = { .watch = { .call = call } };
   IrMlTransform transform;
   gint64 n_supports = ir_call_int (call, "n_supports", 0);
   gboolean one_class = ir_call_int (call, "one_class", 0) != 0;
@@ -156,7 +157,7 @@ ir_ref_ml_svm_regressor (IrCall *call, GError **error)
   IrTensor *out = ir_block_new_output (call, 0, error);
   if (out == NULL)
     return FALSE;
-  for (guint64 row = 0; row < samples.n; row++)
+  for (guint64 row = 0; row < samples.n && !ir_block_worked (&svm.watch, 4); row++)
     {
       const double *x = ir_ml_samples_read (&samples, row);
       double sum = ir_ml_list_double (&svm.rho, 0);
@@ -252,11 +253,12 @@ classifier_init (Classifier *c, Svm *svm, const IrCall *call, guint64 n_features
 
 /* Sum over the support vectors of class @of, weighted by row @row of the coefficients. */
 static double
-sum_class (const Classifier *c, const Svm *svm, guint of, guint row)
+sum_class (const Classifier *c, Svm *svm, guint of, guint row)
 {
   double sum = 0;
 
-  for (guint64 k = c->starts[of]; k < c->starts[of] + (guint64) c->sizes[of]; k++)
+  for (guint64 k = c->starts[of];
+       k < c->starts[of] + (guint64) c->sizes[of] && !ir_block_worked (&svm->watch, 1); k++)
     sum += svm->products[k] * ir_ml_list_double (&svm->coefficients, row * svm->n_vectors + k);
   return sum;
 }
@@ -264,7 +266,7 @@ sum_class (const Classifier *c, const Svm *svm, guint of, guint row)
 /* Each class has n - 1 rows of coefficients, one for each other class: of two classes, the row of
  * the greater against the smaller is the smaller's number. */
 static void
-decide_pairs (Classifier *c, const Svm *svm)
+decide_pairs (Classifier *c, Svm *svm)
 {
   guint64 pair = 0;
 
@@ -315,7 +317,7 @@ couple_once (guint n, const double *q, double *p, double *qp)
  * Lin, R. C. Weng, "Probability estimates for multi-class classification by pairwise coupling"
  * (2004), algorithm 2, with the limits of libsvm. */
 static void
-couple (guint n, const double *r, double *q, double *qp, double *p)
+couple (IrBlockWatch *watch, guint n, const double *r, double *q, double *qp, double *p)
 {
   for (guint t = 0; t < n; t++)
     {
@@ -329,12 +331,13 @@ couple (guint n, const double *r, double *q, double *qp, double *p)
           }
     }
   for (guint i = 0; i < MAX (100, n) && couple_once (n, q, p, qp) >= 0.005 / n; i++)
-    ;
+    if (ir_block_worked (watch, 4 * (guint64) n * n))
+      break;
 }
 
 /* The scores of the pairs become probabilities of the classes. */
 static void
-estimate (Classifier *c)
+estimate (Classifier *c, IrBlockWatch *watch)
 {
   guint64 pair = 0;
 
@@ -347,7 +350,7 @@ estimate (Classifier *c)
         c->pairs[i * c->n + j] = p;
         c->pairs[j * c->n + i] = 1 - p;
       }
-  couple (c->n, c->pairs, c->work, c->work + (gsize) c->n * c->n, c->scores);
+  couple (watch, c->n, c->pairs, c->work, c->work + (gsize) c->n * c->n, c->scores);
 }
 
 static void
@@ -367,7 +370,7 @@ classify (Classifier *c, Svm *svm, IrMlClasses *classes, guint64 row, const doub
       decide_pairs (c, svm);
       top = ir_ml_top (c->n, c->votes);
       if (c->prob_a.n > 0)
-        estimate (c);
+        estimate (c, &svm->watch);
       else if (c->n == 2)
         ir_ml_complement (c->transform, FALSE, c->scores[0], c->scores);
       else if (c->n == 1)
@@ -394,7 +397,7 @@ ir_ref_ml_svm_classifier (IrCall *call, GError **error)
   g_auto (IrMlSamples) samples = { 0 };
   g_auto (IrMlClasses) classes = { 0 };
   g_auto (Classifier) c = { 0 };
-  g_auto (Svm) svm = { 0 };
+  g_auto (Svm) svm = { .watch = { .call = call } };
 
   if (!ir_ref_prepare (call, error) || !ir_ml_samples_init (&samples, call, error) ||
       !ir_ml_classes_init (&classes, call, "classlabels_ints", error))

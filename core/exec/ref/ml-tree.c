@@ -49,6 +49,7 @@ typedef struct
   Weight *weights;
   double *members;
   GHashTable *places; /* (nullable) (tree, node) -> 1 + place, while building */
+  const IrCall *call;
 } Forest;
 
 static void
@@ -569,7 +570,7 @@ forest_run (
 {
   memset (scores, 0, n * sizeof *scores);
   memset (met, 0, n * sizeof *met);
-  for (guint i = 0; i < forest->n_roots; i++)
+  for (guint i = 0; i < forest->n_roots && !ir_block_stopped (forest->call, i); i++)
     {
       const Node *leaf = find_leaf (forest, forest->roots[i], x);
       for (guint k = 0; k < leaf->n; k++)
@@ -640,7 +641,7 @@ gboolean
 ir_ref_ml_tree_ensemble (IrCall *call, GError **error)
 {
   g_auto (IrMlSamples) samples = { 0 };
-  g_auto (Forest) forest = { 0 };
+  g_auto (Forest) forest = { .call = call };
 
   return ir_ref_prepare (call, error) && ir_ml_samples_init (&samples, call, error) &&
          build_placed (&forest, call, samples.n_features, (guint) call->outputs[0].type->dims[1],
@@ -663,7 +664,7 @@ ir_ref_ml_tree_regressor (IrCall *call, GError **error)
   static const char *const weights[] = { "target_weights", "target_weights_as_tensor", NULL };
   static const WeightNames names = { "target_treeids", "target_nodeids", "target_ids", weights };
   g_auto (IrMlSamples) samples = { 0 };
-  g_auto (Forest) forest = { 0 };
+  g_auto (Forest) forest = { .call = call };
 
   return ir_ref_prepare (call, error) && ir_ml_samples_init (&samples, call, error) &&
          build_named (&forest, call, samples.n_features, error) &&
@@ -743,7 +744,7 @@ ir_ref_ml_tree_classifier (IrCall *call, GError **error)
   static const WeightNames names = { "class_treeids", "class_nodeids", "class_ids", weights };
   g_auto (IrMlSamples) samples = { 0 };
   g_auto (IrMlClasses) classes = { 0 };
-  g_auto (Forest) forest = { 0 };
+  g_auto (Forest) forest = { .call = call };
   g_auto (Votes) votes = { 0 };
 
   if (!ir_ref_prepare (call, error) || !ir_ml_samples_init (&samples, call, error) ||

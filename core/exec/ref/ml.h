@@ -51,6 +51,7 @@ guint ir_ml_top (guint n, const double *scores); /* the first of the highest */
 /* -- X [N, F], or [F] as one sample -- */
 typedef struct
 {
+  const IrCall *call;
   const IrTensor *tensor;
   guint64 n, n_features;
   double *row; /* the sample that was read last */

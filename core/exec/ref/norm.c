@@ -9,21 +9,21 @@
 #include <math.h>
 
 static double
-mean_of (const double *values, guint64 n)
+mean_of (const IrCall *call, const double *values, guint64 n)
 {
   double sum = 0;
 
-  for (guint64 i = 0; i < n; i++)
+  for (guint64 i = 0; i < n && !ir_block_stopped (call, i); i++)
     sum += values[i];
   return n > 0 ? sum / (double) n : 0;
 }
 
 static double
-variance_of (const double *values, guint64 n, double mean)
+variance_of (const IrCall *call, const double *values, guint64 n, double mean)
 {
   double sum = 0;
 
-  for (guint64 i = 0; i < n; i++)
+  for (guint64 i = 0; i < n && !ir_block_stopped (call, i); i++)
     sum += (values[i] - mean) * (values[i] - mean);
   return n > 0 ? sum / (double) n : 0;
 }
@@ -77,14 +77,18 @@ planes_of (const IrCall *call)
 
 /* Mean and variance of channel @c over batch and plane. */
 static void
-channel_statistics (
-    const Planes *planes, guint64 c, double *scratch, double *mean, double *variance)
+channel_statistics (const IrCall *call,
+                    const Planes *planes,
+                    guint64 c,
+                    double *scratch,
+                    double *mean,
+                    double *variance)
 {
-  for (guint64 n = 0; n < planes->batch; n++)
-    ir_block_load (planes->x, (n * planes->channels + c) * planes->plane, planes->plane,
-                   scratch + n * planes->plane);
-  *mean = mean_of (scratch, planes->batch * planes->plane);
-  *variance = variance_of (scratch, planes->batch * planes->plane, *mean);
+  for (guint64 n = 0; n < planes->batch && !ir_block_stopped (call, n); n++)
+    ir_block_load_many (call, planes->x, (n * planes->channels + c) * planes->plane, planes->plane,
+                        scratch + n * planes->plane);
+  *mean = mean_of (call, scratch, planes->batch * planes->plane);
+  *variance = variance_of (call, scratch, planes->batch * planes->plane, *mean);
 }
 
 static gboolean
@@ -143,6 +147,7 @@ ir_ref_batch_norm (IrCall *call, GError **error)
                                            error);
   if (y == NULL || plane == NULL)
     return FALSE;
+  IrBlockWatch watch = { .call = call };
   for (guint64 c = 0; c < planes.channels && !ir_call_stopped (call); c++)
     {
       double scale = ir_tensor_get_double (ir_call_input (call, 1), c);
@@ -152,19 +157,19 @@ ir_ref_batch_norm (IrCall *call, GError **error)
       if (training)
         {
           double old_mean = mean, old_variance = variance;
-          channel_statistics (&planes, c, plane, &mean, &variance);
+          channel_statistics (call, &planes, c, plane, &mean, &variance);
           if (!store_running (call, 1, c, old_mean, mean, error) ||
               !store_running (call, 2, c, old_variance, variance, error))
             return FALSE;
         }
       double factor = scale / sqrt (variance + epsilon);
-      for (guint64 n = 0; n < planes.batch; n++)
+      for (guint64 n = 0; n < planes.batch && !watch.stopped; n++)
         {
           guint64 start = (n * planes.channels + c) * planes.plane;
-          ir_block_load (planes.x, start, planes.plane, plane);
-          for (guint64 i = 0; i < planes.plane; i++)
+          ir_block_load_many (call, planes.x, start, planes.plane, plane);
+          for (guint64 i = 0; i < planes.plane && !ir_block_worked (&watch, 1); i++)
             plane[i] = (plane[i] - mean) * factor + shift;
-          ir_block_store (y, start, planes.plane, plane);
+          ir_block_store_many (call, y, start, planes.plane, plane);
         }
     }
   return TRUE;
@@ -195,17 +200,17 @@ normalize_groups (IrCall *call, guint64 groups, GError **error)
     return FALSE;
   for (guint64 group = 0; group < planes.batch * groups && !ir_call_stopped (call); group++)
     {
-      ir_block_load (planes.x, group * size, size, values);
-      double mean = mean_of (values, size);
-      double factor = 1 / sqrt (variance_of (values, size, mean) + epsilon);
-      for (guint64 i = 0; i < size; i++)
+      ir_block_load_many (call, planes.x, group * size, size, values);
+      double mean = mean_of (call, values, size);
+      double factor = 1 / sqrt (variance_of (call, values, size, mean) + epsilon);
+      for (guint64 i = 0; i < size && !ir_block_stopped (call, i); i++)
         {
           guint64 channel = group % groups * each + i / planes.plane;
           guint64 entry = n_scale == planes.channels ? channel : group % groups;
           values[i] = (values[i] - mean) * factor * ir_tensor_get_double (scale, entry) +
                       ir_tensor_get_double (bias, entry);
         }
-      ir_block_store (y, group * size, size, values);
+      ir_block_store_many (call, y, group * size, size, values);
     }
   return TRUE;
 }
@@ -306,14 +311,14 @@ normalize_layers (IrCall *call, gboolean centre, GError **error)
     return FALSE;
   for (guint64 r = 0; r < n_rows && !ir_call_stopped (call); r++)
     {
-      ir_block_load (x, r * size, size, row);
-      double mean = centre ? mean_of (row, size) : 0;
-      double factor = 1 / sqrt (variance_of (row, size, mean) + epsilon);
-      for (guint64 i = 0; i < size; i++)
+      ir_block_load_many (call, x, r * size, size, row);
+      double mean = centre ? mean_of (call, row, size) : 0;
+      double factor = 1 / sqrt (variance_of (call, row, size, mean) + epsilon);
+      for (guint64 i = 0; i < size && !ir_block_stopped (call, i); i++)
         row[i] = (row[i] - mean) * factor * broadcast_element (scale, x, (guint) axis, i) +
                  (bias != NULL ? broadcast_element (bias, x, (guint) axis, i) : 0);
       if (outputs[0] != NULL)
-        ir_block_store (outputs[0], r * size, size, row);
+        ir_block_store_many (call, outputs[0], r * size, size, row);
       if (outputs[1] != NULL)
         ir_block_store (outputs[1], r, 1, &mean);
       if (outputs[2] != NULL)
@@ -380,14 +385,16 @@ ir_ref_lrn (IrCall *call, GError **error)
   g_autofree double *row = ir_block_new (call, planes.plane, error);
   if (y == NULL || x == NULL || row == NULL)
     return FALSE;
-  for (guint64 n = 0; n < planes.batch; n++)
+  IrBlockWatch watch = { .call = call };
+  for (guint64 n = 0; n < planes.batch && !watch.stopped; n++)
     {
-      ir_block_load (planes.x, n * sample, sample, x);
-      for (gint64 c = 0; c < channels; c++)
+      ir_block_load_many (call, planes.x, n * sample, sample, x);
+      for (gint64 c = 0; c < channels && !watch.stopped; c++)
         {
           gint64 first = MAX (c - (size - 1) / 2, 0);
           gint64 last = MIN (c + size / 2, channels - 1);
-          for (guint64 i = 0; i < planes.plane; i++)
+          for (guint64 i = 0;
+               i < planes.plane && !ir_block_worked (&watch, (guint64) (last - first + 4)); i++)
             {
               double squares = 0;
               for (gint64 k = first; k <= last; k++)
@@ -398,7 +405,7 @@ ir_ref_lrn (IrCall *call, GError **error)
               row[i] = x[(guint64) c * planes.plane + i] /
                        pow (bias + alpha / (double) size * squares, beta);
             }
-          ir_block_store (y, n * sample + (guint64) c * planes.plane, planes.plane, row);
+          ir_block_store_many (call, y, n * sample + (guint64) c * planes.plane, planes.plane, row);
         }
     }
   return TRUE;
@@ -436,13 +443,13 @@ ir_ref_lp_norm (IrCall *call, GError **error)
     {
       guint64 start = row / inner * size * inner + row % inner;
       double sum = 0;
-      for (guint64 i = 0; i < size; i++)
+      for (guint64 i = 0; i < size && !ir_block_stopped (call, i); i++)
         {
           double value = ir_tensor_get_double (x, start + i * inner);
           sum += p == 1 ? fabs (value) : value * value;
         }
       double norm = p == 1 ? sum : sqrt (sum);
-      for (guint64 i = 0; i < size; i++)
+      for (guint64 i = 0; i < size && !ir_block_stopped (call, i); i++)
         {
           double value = norm == 0 ? 0 : ir_tensor_get_double (x, start + i * inner) / norm;
           ir_block_store (y, start + i * inner, 1, &value);
@@ -509,20 +516,20 @@ ir_ref_mean_variance_norm (IrCall *call, GError **error)
   if (y == NULL || values == NULL || mean == NULL || variance == NULL)
     return FALSE;
   double each = n_statistics > 0 ? (double) (n / n_statistics) : 1;
-  for (guint64 i = 0; i < n_statistics; i++)
-    mean[i] = variance[i] = 0;
-  for (guint64 i = 0; i < n; i++)
+  ir_block_fill (call, mean, n_statistics, 0);
+  ir_block_fill (call, variance, n_statistics, 0);
+  for (guint64 i = 0; i < n && !ir_block_stopped (call, i); i++)
     mean[statistic_index (x, mask, i)] += values[i] / each;
-  for (guint64 i = 0; i < n; i++)
+  for (guint64 i = 0; i < n && !ir_block_stopped (call, i); i++)
     {
       double centred = values[i] - mean[statistic_index (x, mask, i)];
       variance[statistic_index (x, mask, i)] += centred * centred / each;
     }
-  for (guint64 i = 0; i < n; i++)
+  for (guint64 i = 0; i < n && !ir_block_stopped (call, i); i++)
     {
       guint64 k = statistic_index (x, mask, i);
       values[i] = (values[i] - mean[k]) / (sqrt (variance[k]) + 1e-9);
     }
-  ir_block_store (y, 0, n, values);
+  ir_block_store_many (call, y, 0, n, values);
   return TRUE;
 }

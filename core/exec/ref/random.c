@@ -109,7 +109,7 @@ ir_ref_bernoulli (IrCall *call, GError **error)
   if (out == NULL)
     return FALSE;
   ir_twister_init_call (&twister, call);
-  for (guint64 i = 0; i < ir_tensor_n_elements (in); i++)
+  for (guint64 i = 0; i < ir_tensor_n_elements (in) && !ir_block_stopped (call, i); i++)
     {
       ir_block_load (in, i, 1, &p);
       if (!(p >= 0 && p <= 1))
@@ -129,9 +129,9 @@ sum_weights (const IrCall *call, double *weights, gint64 n, GError **error)
 {
   double largest = -HUGE_VAL, sum = 0;
 
-  for (gint64 i = 0; i < n; i++)
+  for (gint64 i = 0; i < n && !ir_block_stopped (call, (guint64) i); i++)
     largest = MAX (largest, weights[i]);
-  for (gint64 i = 0; i < n; i++)
+  for (gint64 i = 0; i < n && !ir_block_stopped (call, (guint64) i); i++)
     {
       sum += exp (weights[i] - largest);
       weights[i] = sum;
@@ -185,10 +185,10 @@ ir_ref_multinomial (IrCall *call, GError **error)
   ir_twister_init_call (&twister, call);
   for (gint64 row = 0; row < ir_tensor_dims (in)[0]; row++)
     {
-      ir_block_load (in, (guint64) (row * n), (guint64) n, sums);
+      ir_block_load_many (call, in, (guint64) (row * n), (guint64) n, sums);
       if (ir_block_cancelled (call, error) || !sum_weights (call, sums, n, error))
         return FALSE;
-      for (gint64 i = 0; i < samples; i++)
+      for (gint64 i = 0; i < samples && !ir_block_stopped (call, (guint64) i); i++)
         {
           gint64 drawn = find_class (sums, n, ir_twister_uniform (&twister) * sums[n - 1]);
           ir_ref_store_int (out, (guint64) (row * samples + i), 1, &drawn);

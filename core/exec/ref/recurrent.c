@@ -423,7 +423,9 @@ run_sequence (const Layer *layer, gint64 d, gint64 sequence, GError **error)
   store_state (layer, 1, d, sequence, layer->h);
   store_state (layer, 2, d, sequence, layer->c);
   memset (layer->h, 0, sizeof *layer->h * (gsize) layer->hidden);
-  for (gint64 t = length; t < sizes->steps; t++)
+  IrBlockWatch watch = { .call = layer->call };
+  for (gint64 t = length; t < sizes->steps && !ir_block_worked (&watch, (guint64) layer->hidden);
+       t++)
     store_step (layer, t, d, sequence, layer->h);
   return TRUE;
 }

@@ -339,12 +339,13 @@ arg_reduce (IrCall *call, gboolean largest, GError **error)
     return FALSE;
   if (split.n_reduced == 0 && split.n_kept > 0)
     return ir_call_fail (call, error, IR_OP_ERROR_VALUE, "no elements to choose from");
-  for (guint64 i = 0; i < split.n_kept; i++)
+  IrBlockWatch watch = { .call = call };
+  for (guint64 i = 0; i < split.n_kept && !watch.stopped; i++)
     {
       gint64 base, best = 0, offset, x_int = 0, best_int = 0;
       double x = 0, best_real = 0;
       ir_ref_layout_offsets (&split.kept, i, 1, 0, &base);
-      for (guint64 k = 0; k < split.n_reduced; k++)
+      for (guint64 k = 0; k < split.n_reduced && !ir_block_worked (&watch, 1); k++)
         {
           offset = base + (gint64) k * split.reduced.strides[0];
           if (kind == IR_REF_REAL)
@@ -403,12 +404,13 @@ cumulate (IrCall *call, gboolean multiply, GError **error)
   gboolean reverse = ir_call_int (call, "reverse", 0) != 0;
   gint64 n = ir_tensor_dims (in)[axis];
   ir_ref_split_at (rank, ir_tensor_dims (in), (guint) axis, &outer, &inner);
-  for (gint64 line = 0; n > 0 && line < outer * inner; line++)
+  IrBlockWatch watch = { .call = call };
+  for (gint64 line = 0; n > 0 && line < outer * inner && !watch.stopped; line++)
     {
       gint64 start = line / inner * n * inner + line % inner;
       double so_far = multiply ? 1 : 0, x = 0;
       gint64 so_far_int = multiply ? 1 : 0, x_int = 0;
-      for (gint64 k = 0; k < n; k++)
+      for (gint64 k = 0; k < n && !ir_block_worked (&watch, 1); k++)
         {
           gint64 at = start + (reverse ? n - 1 - k : k) * inner;
           if (kind == IR_REF_REAL)

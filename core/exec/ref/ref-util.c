@@ -537,5 +537,9 @@ void
 ir_ref_copy_run (
     IrRefWriter *writer, guint64 to, const IrRefReader *reader, guint64 from, guint64 n)
 {
-  memcpy (writer->data + to * writer->size, reader->data + from * reader->size, n * writer->size);
+  const guint64 most = 1 << 18; /* elements between two looks */
+
+  for (guint64 i = 0; i < n && (i == 0 || !ir_call_stopped (writer->call)); i += most)
+    memcpy (writer->data + (to + i) * writer->size, reader->data + (from + i) * reader->size,
+            MIN (n - i, most) * writer->size);
 }

@@ -215,7 +215,7 @@ run_nearest (const Resize *resize, GError **error)
       for (gint64 i = 0; i < resize->geometry.out[axis]; i++)
         indices[axis][i] = nearest (resize, axis, i, layout.dims[axis]);
     }
-  for (guint64 i = 0; i < out.n; i++)
+  for (guint64 i = 0; i < out.n && !ir_block_stopped (resize->call, i); i++)
     {
       gint64 offset = 0;
       gboolean outside = FALSE;
@@ -300,6 +300,7 @@ interpolate (const Resize *resize,
   double reach = (resize->mode == MODE_LINEAR ? 1 : 2) / stretch;
   gint64 before = (gint64) floor (-reach) + 1;
   guint n = (guint) (2 - 2 * before);
+  IrBlockWatch watch = { .call = resize->call };
 
   for (gint64 i = 0; i < out && !ir_call_stopped (resize->call); i++)
     {
@@ -308,8 +309,8 @@ interpolate (const Resize *resize,
       gint64 first = (gint64) floor (at) + before;
       if (!outside)
         set_weights (resize, stretch, at, in, first, n, weights);
-      for (gint64 o = 0; o < outer; o++)
-        for (gint64 r = 0; r < inner; r++)
+      for (gint64 o = 0; o < outer && !watch.stopped; o++)
+        for (gint64 r = 0; r < inner && !ir_block_worked (&watch, n); r++)
           {
             double sum = outside ? resize->extrapolation : 0;
             for (guint k = 0; k < n && !outside; k++)
@@ -372,7 +373,7 @@ run_interpolated (const Resize *resize, GError **error)
       g_free (values);
       values = g_steal_pointer (&next);
     }
-  ir_block_store (y, 0, ir_tensor_n_elements (y), values);
+  ir_block_store_many (call, y, 0, ir_tensor_n_elements (y), values);
   return TRUE;
 }
 

@@ -121,6 +121,7 @@ ir_ref_rotary_embedding (IrCall *call, GError **error)
   g_autofree double *sines = ir_block_new (call, rotary.half, error);
   if (y == NULL || head == NULL || cosines == NULL || sines == NULL)
     return FALSE;
+  IrBlockWatch watch = { .call = call };
   for (guint64 i = 0; i < rotary.batch * rotary.length && !ir_call_stopped (call); i++)
     {
       guint64 batch = i / rotary.length, row = i % rotary.length;
@@ -128,7 +129,7 @@ ir_ref_rotary_embedding (IrCall *call, GError **error)
         return FALSE;
       ir_block_load (rotary.cos, at * rotary.half, rotary.half, cosines);
       ir_block_load (rotary.sin, at * rotary.half, rotary.half, sines);
-      for (guint64 h = 0; h < rotary.heads; h++)
+      for (guint64 h = 0; h < rotary.heads && !ir_block_worked (&watch, rotary.size); h++)
         {
           guint64 first = batch * rotary.batch_stride + h * rotary.head_stride +
                           row * rotary.row_stride;
@@ -213,13 +214,15 @@ ir_ref_tensor_scatter (IrCall *call, GError **error)
     .update_length = (guint64) ir_tensor_dims (ir_call_input (call, 1))[axis],
     .inner = (guint64) inner,
   };
+  IrBlockWatch watch = { .call = call };
   ir_ref_copy_run (&writer, 0, &cache, 0, cache.n);
   for (guint64 i = 0; i < scatter.outer && cache.n > 0 && !ir_call_stopped (call); i++)
     {
       guint64 first;
       if (!write_index (&scatter, call, i / scatter.per_batch, &first, error))
         return FALSE;
-      for (guint64 k = 0; k < scatter.update_length; k++)
+      for (guint64 k = 0; k < scatter.update_length && !ir_block_worked (&watch, scatter.inner);
+           k++)
         ir_ref_copy_run (&writer,
                          (i * scatter.length + (first + k) % scatter.length) * scatter.inner,
                          &update, (i * scatter.update_length + k) * scatter.inner, scatter.inner);

@@ -99,6 +99,7 @@ ir_ref_concat (IrCall *call, GError **error)
   if (!ir_call_axis (call, ir_call_int (call, "axis", 0), type->rank, &axis, error))
     return FALSE;
   ir_ref_split_at ((guint) type->rank, type->dims, (guint) axis, &outer, &inner);
+  IrBlockWatch watch = { .call = call };
   for (guint slot = 0; out.n > 0 && slot < call->n_inputs; slot++)
     {
       g_auto (IrRefReader) in = { 0 };
@@ -106,7 +107,7 @@ ir_ref_concat (IrCall *call, GError **error)
       if (!ir_ref_reader_init (&in, call, tensor, error))
         return FALSE;
       gint64 part = ir_tensor_dims (tensor)[axis];
-      for (gint64 o = 0; o < outer; o++)
+      for (gint64 o = 0; o < outer && !ir_block_worked (&watch, (guint64) (part * inner)); o++)
         ir_ref_copy_run (&out, (guint64) ((o * type->dims[axis] + done) * inner), &in,
                          (guint64) (o * part * inner), (guint64) (part * inner));
       done += part;

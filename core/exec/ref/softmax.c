@@ -9,14 +9,14 @@
 
 #include <math.h>
 
-typedef void (*RowFunc) (IrDtype dtype, double *row, guint64 n);
+typedef void (*RowFunc) (const IrCall *call, IrDtype dtype, double *row, guint64 n);
 
 static double
-largest (const double *row, guint64 n)
+largest (const IrCall *call, const double *row, guint64 n)
 {
   double most = -INFINITY;
 
-  for (guint64 i = 0; i < n; i++)
+  for (guint64 i = 0; i < n && !ir_block_stopped (call, i); i++)
     most = isnan (row[i]) || row[i] > most ? row[i] : most;
   return most;
 }
@@ -27,14 +27,16 @@ largest (const double *row, guint64 n)
  * all other types are summed in a wider one. Halves are summed first: from left to right a long row
  * of bfloat16 would stop growing at 256 times its elements. */
 static double
-sum_of (IrDtype dtype, const double *row, guint64 n)
+sum_of (IrBlockWatch *watch, IrDtype dtype, const double *row, guint64 n)
 {
   gboolean rounds = dtype == IR_DTYPE_BFLOAT16;
   double sum = 0;
 
+  if (ir_block_worked (watch, 1))
+    return 0;
   if (n >= RUN)
     {
-      sum = sum_of (dtype, row, n / 2) + sum_of (dtype, row + n / 2, n - n / 2);
+      sum = sum_of (watch, dtype, row, n / 2) + sum_of (watch, dtype, row + n / 2, n - n / 2);
       return rounds ? ir_block_round (dtype, sum) : sum;
     }
   for (guint64 i = 0; i < n; i++)
@@ -44,6 +46,7 @@ sum_of (IrDtype dtype, const double *row, guint64 n)
 
 /**
  * ir_block_softmax:
+ * @call: a call under way, which may stop it
  * @dtype: type of the elements
  * @row: (array length=n): elements; replaced by their exponentials divided by the sum of these
  * @n: number of elements
@@ -55,37 +58,38 @@ sum_of (IrDtype dtype, const double *row, guint64 n)
  * Source: ONNX Softmax 13, function body.
  */
 void
-ir_block_softmax (IrDtype dtype, double *row, guint64 n)
+ir_block_softmax (const IrCall *call, IrDtype dtype, double *row, guint64 n)
 {
-  double most = largest (row, n);
+  IrBlockWatch watch = { .call = call };
+  double most = largest (call, row, n);
 
-  for (guint64 i = 0; i < n; i++)
+  for (guint64 i = 0; i < n && !ir_block_stopped (call, i); i++)
     row[i] = ir_block_round (dtype, exp (ir_block_round (dtype, row[i] - most)));
-  double sum = ir_block_round (dtype, sum_of (dtype, row, n));
-  for (guint64 i = 0; i < n; i++)
+  double sum = ir_block_round (dtype, sum_of (&watch, dtype, row, n));
+  for (guint64 i = 0; i < n && !ir_block_stopped (call, i); i++)
     row[i] = ir_block_round (dtype, row[i] / sum);
 }
 
 static void
-log_softmax_row (IrDtype dtype, double *row, guint64 n)
+log_softmax_row (const IrCall *call, IrDtype dtype, double *row, guint64 n)
 {
-  double most = largest (row, n), sum = 0;
+  double most = largest (call, row, n), sum = 0;
 
-  for (guint64 i = 0; i < n; i++)
+  for (guint64 i = 0; i < n && !ir_block_stopped (call, i); i++)
     sum += exp (row[i] - most);
-  for (guint64 i = 0; i < n; i++)
+  for (guint64 i = 0; i < n && !ir_block_stopped (call, i); i++)
     row[i] = row[i] - most - log (sum);
 }
 
 static void
-hardmax_row (IrDtype dtype, double *row, guint64 n)
+hardmax_row (const IrCall *call, IrDtype dtype, double *row, guint64 n)
 {
   guint64 best = 0;
 
-  for (guint64 i = 1; i < n; i++)
+  for (guint64 i = 1; i < n && !ir_block_stopped (call, i); i++)
     if (row[i] > row[best])
       best = i;
-  for (guint64 i = 0; i < n; i++)
+  for (guint64 i = 0; i < n && !ir_block_stopped (call, i); i++)
     row[i] = i == best;
 }
 
@@ -120,18 +124,19 @@ each_row (IrCall *call, RowFunc func, GError **error)
   g_autofree double *row = ir_block_new (call, size, error);
   if (y == NULL || slab == NULL || row == NULL)
     return FALSE;
+  IrBlockWatch watch = { .call = call };
   for (guint64 o = 0; o < outer && size > 0; o++)
     {
-      ir_block_load (x, o * size * inner, size * inner, slab);
-      for (guint64 i = 0; i < inner; i++)
+      ir_block_load_many (call, x, o * size * inner, size * inner, slab);
+      for (guint64 i = 0; i < inner && !ir_block_worked (&watch, size); i++)
         {
-          for (guint64 k = 0; k < size; k++)
+          for (guint64 k = 0; k < size && !ir_block_stopped (call, k); k++)
             row[k] = slab[k * inner + i];
-          func (ir_tensor_dtype (x), row, size);
-          for (guint64 k = 0; k < size; k++)
+          func (call, ir_tensor_dtype (x), row, size);
+          for (guint64 k = 0; k < size && !ir_block_stopped (call, k); k++)
             slab[k * inner + i] = row[k];
         }
-      ir_block_store (y, o * size * inner, size * inner, slab);
+      ir_block_store_many (call, y, o * size * inner, size * inner, slab);
       if (ir_block_cancelled (call, error))
         return FALSE;
     }

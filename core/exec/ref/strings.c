@@ -94,6 +94,7 @@ typedef struct
   gsize delimiter_length; /* 0: whitespace */
   gint64 most;            /* splits; < 0: no limit */
   GArray *parts;          /* of Part, in the order of the elements */
+  IrBlockWatch *watch;
 } Splitter;
 
 /* Bytes of the whitespace that stands at @at, 0 if none does. */
@@ -137,12 +138,13 @@ split_words (const Splitter *splitter, guint64 element, const char *data, gsize 
   gsize at = skip_space (data, 0, length);
   gint64 n = 0;
 
-  while (at < length)
+  while (at < length && !ir_block_worked (splitter->watch, 1))
     {
       gsize end = at;
       if (splitter->most >= 0 && n == splitter->most)
         end = length;
-      while (end < length && space_length (data, end, length) == 0)
+      while (end < length && space_length (data, end, length) == 0 &&
+             !ir_block_worked (splitter->watch, 1))
         end++;
       add_part (splitter, element, at, end);
       n++;
@@ -157,7 +159,7 @@ find_delimiter (const Splitter *splitter, const char *data, gsize at, gsize leng
 {
   gsize width = splitter->delimiter_length;
 
-  for (; at + width <= length; at++)
+  for (; at + width <= length && !ir_block_worked (splitter->watch, 1); at++)
     if (memcmp (data + at, splitter->delimiter, width) == 0)
       return at;
   return length;
@@ -195,7 +197,7 @@ store_parts (IrCall *call, const Splitter *splitter, gint64 width, GError **erro
   dims[rank] = width;
   if (!ir_ref_writer_init_dims (&out, call, 0, IR_DTYPE_STRING, rank + 1, dims, error))
     return FALSE;
-  for (guint i = 0; i < splitter->parts->len; i++)
+  for (guint i = 0; i < splitter->parts->len && !ir_block_stopped (call, i); i++)
     {
       const Part *part = &g_array_index (splitter->parts, Part, i);
       gsize length;
@@ -220,9 +222,11 @@ gboolean
 ir_ref_string_split (IrCall *call, GError **error)
 {
   g_autoptr (GArray) parts = g_array_new (FALSE, FALSE, sizeof (Part));
+  IrBlockWatch watch = { .call = call };
   Splitter splitter = { .delimiter = ir_call_string (call, "delimiter", ""),
                         .most = ir_call_int (call, "maxsplit", -1),
-                        .parts = parts };
+                        .parts = parts,
+                        .watch = &watch };
   gint64 width = 0;
 
   if (!ir_call_check (call, error) || !call->op->infer (call, error))
@@ -232,7 +236,7 @@ ir_ref_string_split (IrCall *call, GError **error)
   IrTensor *counts = ir_call_has_output (call, 1) ? ir_block_new_output (call, 1, error) : NULL;
   if (counts == NULL && ir_call_has_output (call, 1))
     return FALSE;
-  for (guint64 i = 0; i < ir_tensor_n_elements (in); i++)
+  for (guint64 i = 0; i < ir_tensor_n_elements (in) && !ir_block_worked (&watch, 16); i++)
     {
       gsize length;
       const char *data = string_at (in, i, &length);

@@ -84,7 +84,7 @@ ir_ref_string_normalizer (IrCall *call, GError **error)
     return FALSE;
   const IrTensor *in = ir_call_input (call, 0);
   g_autoptr (GHashTable) stop_words = read_stop_words (call, compared);
-  for (guint64 i = 0; i < ir_tensor_n_elements (in); i++)
+  for (guint64 i = 0; i < ir_tensor_n_elements (in) && !ir_block_stopped (call, i); i++)
     {
       g_autoptr (GBytes) key = change_case (ir_tensor_string (in, i), compared);
       if (!g_hash_table_contains (stop_words, key))
@@ -113,6 +113,7 @@ typedef struct
   const float *weights; /* (nullable) */
   gint64 min, max, max_skip;
   gboolean counts, weighs;
+  IrBlockWatch watch;
 } Vectorizer;
 
 static void
@@ -220,14 +221,14 @@ vectorizer_init (Vectorizer *v, const IrCall *call, GError **error)
 
 /* Adds the n-grams of @length words that begin at @row, @step words apart. */
 static void
-count_at (const Vectorizer *v, const gint64 *row, gint64 length, gint64 step, double *counts)
+count_at (Vectorizer *v, const gint64 *row, gint64 length, gint64 step, double *counts)
 {
   gint64 start = 0, before = 0, n;
 
   for (gint64 shorter = 1; shorter < length; shorter++)
     before += n_grams (v, shorter, &start);
   n = n_grams (v, length, &start);
-  for (gint64 gram = 0; gram < n; gram++)
+  for (gint64 gram = 0; gram < n && !ir_block_worked (&v->watch, 1); gram++)
     {
       gint64 k = 0;
       while (k < length && row[k * step] == v->pool[start + gram * length + k])
@@ -238,14 +239,15 @@ count_at (const Vectorizer *v, const gint64 *row, gint64 length, gint64 step, do
 }
 
 static void
-count_row (const Vectorizer *v, const gint64 *row, gint64 n, double *counts)
+count_row (Vectorizer *v, const gint64 *row, gint64 n, double *counts)
 {
   for (gint64 length = v->min; length <= MIN (v->max, n); length++)
     {
       /* One word has no gap: it is counted once. */
       gint64 last_step = length == 1 ? 1 : MIN (v->max_skip, n) + 1;
       for (gint64 step = 1; step <= last_step; step++)
-        for (gint64 first = 0; first + (length - 1) * step < n; first++)
+        for (gint64 first = 0; first + (length - 1) * step < n && !ir_block_worked (&v->watch, 1);
+             first++)
           count_at (v, row + first, length, step, counts);
     }
 }
@@ -262,7 +264,7 @@ count_row (const Vectorizer *v, const gint64 *row, gint64 n, double *counts)
 gboolean
 ir_ref_tf_idf_vectorizer (IrCall *call, GError **error)
 {
-  g_auto (Vectorizer) v = { 0 };
+  g_auto (Vectorizer) v = { .watch = { .call = call } };
 
   if (!ir_ref_prepare (call, error) || !vectorizer_init (&v, call, error))
     return FALSE;
@@ -273,12 +275,12 @@ ir_ref_tf_idf_vectorizer (IrCall *call, GError **error)
   IrTensor *out = ir_block_new_output (call, 0, error);
   g_autofree double *counts = ir_block_new (call, v.n_columns, error);
   g_autofree double *result = ir_block_new (call, (guint64) width, error);
-  g_autofree gint64 *row = g_try_new (gint64, (gsize) MAX (n, 1));
+  g_autofree gint64 *row = g_try_new0 (gint64, (gsize) MAX (n, 1));
   if (out == NULL || counts == NULL || result == NULL || row == NULL)
     return row != NULL || ir_call_fail (call, error, IR_OP_ERROR_LIMIT, "no memory for a row");
-  for (gint64 r = 0; r < n_rows; r++)
+  for (gint64 r = 0; r < n_rows && !ir_block_worked (&v.watch, v.n_columns); r++)
     {
-      for (gint64 i = 0; i < n; i++)
+      for (gint64 i = 0; i < n && !ir_block_worked (&v.watch, 4); i++)
         {
           g_autoptr (GBytes) word = word_of (in, (guint64) (r * n + i));
           row[i] = (gint64) GPOINTER_TO_UINT (g_hash_table_lookup (v.numbers, word)) - 1;

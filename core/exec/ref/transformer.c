@@ -206,12 +206,13 @@ rotate_rows (IrCall *call, gboolean pairs, GError **error)
 
   Heads heads = rotated_heads (call);
   guint64 n = heads.size;
+  IrBlockWatch watch = { .call = call };
   IrTensor *y = ir_block_new_output (call, 0, error);
   g_autofree double *row = y != NULL ? ir_block_new (call, 4 * MIN (n, G_MAXUINT64 / 8), error)
                                      : NULL;
   if (row == NULL)
     return FALSE;
-  for (guint64 i = 0; n > 0 && i < rows_count (&heads.rows) && !ir_block_stopped (call, i); i++)
+  for (guint64 i = 0; n > 0 && i < rows_count (&heads.rows) && !ir_block_worked (&watch, n); i++)
     {
       guint64 at = start_of_row (&heads, i);
 
@@ -275,8 +276,9 @@ add_rows (IrCall *call,
   const IrTensor *table = ir_call_input (call, slot), *ids = ir_call_input (call, slot + 1);
   IrDtype dtype = ir_tensor_dtype (table);
   gint64 n = ir_tensor_dims (table)[0];
+  IrBlockWatch watch = { .call = call };
 
-  for (guint64 i = 0; i < rows_count (rows) && !ir_block_stopped (call, i); i++)
+  for (guint64 i = 0; i < rows_count (rows) && !ir_block_worked (&watch, width); i++)
     {
       gint64 id = ir_tensor_get_int64 (
           ids, broadcast_row (rows, i, ir_tensor_rank (ids), ir_tensor_dims (ids)));
@@ -312,12 +314,11 @@ sum_of_embeddings (IrCall *call, GError **error)
   g_autofree double *row = sums != NULL ? ir_block_new (call, width, error) : NULL;
   if (row == NULL)
     return NULL;
-  for (guint64 i = 0; i < n; i++)
-    sums[i] = -0.0;
+  ir_block_fill (call, sums, n, -0.0);
   for (guint slot = 0; slot < 6; slot += 2)
     if (!add_rows (call, slot, &rows, width, sums, row, error))
       return NULL;
-  ir_block_store (sum, 0, n, sums);
+  ir_block_store_many (call, sum, 0, n, sums);
   return g_steal_pointer (&sum);
 }
 

@@ -11,6 +11,7 @@ typedef struct
   const IrTensor *in;
   IrRefKind kind;
   gint64 outer, n, inner; /* X as [outer, n, inner] */
+  IrBlockWatch watch;
 } Slices;
 
 /* NaN stands behind all numbers, and equals itself. */
@@ -45,11 +46,11 @@ compare_elements (const Slices *slices, gint64 a, gint64 b)
 static int
 compare_slices (gconstpointer a, gconstpointer b, gpointer data)
 {
-  const Slices *slices = data;
+  Slices *slices = data;
   gint64 first = *(const gint64 *) a, second = *(const gint64 *) b;
 
   for (gint64 o = 0; o < slices->outer; o++)
-    for (gint64 i = 0; i < slices->inner; i++)
+    for (gint64 i = 0; i < slices->inner && !ir_block_worked (&slices->watch, 1); i++)
       {
         int order = compare_elements (slices, (o * slices->n + first) * slices->inner + i,
                                       (o * slices->n + second) * slices->inner + i);
@@ -84,32 +85,37 @@ groups_clear (Groups *groups)
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Groups, groups_clear)
 
-/* The sort is stable, so the first of equal slices is the one that stands first. */
-static void
+/* The sort is stable, so the first of equal slices is the one that stands first. FALSE: it was to
+ * stop. */
+static gboolean
 find_groups (Slices *slices, gboolean sorted, Groups *groups)
 {
+  const IrCall *call = slices->watch.call;
   g_autofree gint64 *order = g_new (gint64, MAX (slices->n, 1));
-  g_autofree gint64 *leader = g_new (gint64, MAX (slices->n, 1));
+  g_autofree gint64 *leader = g_new0 (gint64, MAX (slices->n, 1));
 
   for (gint64 i = 0; i < slices->n; i++)
     order[i] = i;
-  g_qsort_with_data (order, (gint) slices->n, sizeof *order, compare_slices, slices);
-  for (gint64 i = 0; i < slices->n; i++)
+  if (!ir_block_sort (call, order, slices->n, compare_slices, slices))
+    return FALSE;
+  for (gint64 i = 0; i < slices->n && !slices->watch.stopped; i++)
     {
       gboolean same = i > 0 && compare_slices (&order[i - 1], &order[i], slices) == 0;
       leader[order[i]] = same ? leader[order[i - 1]] : order[i];
       if (!same)
         groups->first[groups->n++] = order[i];
     }
-  if (!sorted)
-    g_qsort_with_data (groups->first, (gint) groups->n, sizeof *order, compare_numbers, NULL);
+  if (slices->watch.stopped ||
+      (!sorted && !ir_block_sort (call, groups->first, groups->n, compare_numbers, NULL)))
+    return FALSE;
   for (gint64 g = 0; g < groups->n; g++)
     groups->inverse[groups->first[g]] = g;
-  for (gint64 i = 0; i < slices->n; i++)
+  for (gint64 i = 0; i < slices->n && !ir_block_stopped (call, (guint64) i); i++)
     {
       groups->inverse[i] = groups->inverse[leader[i]];
       groups->count[groups->inverse[i]]++;
     }
+  return TRUE;
 }
 
 static gboolean
@@ -120,7 +126,7 @@ store_numbers (IrCall *call, guint slot, gint64 n, const gint64 *values, GError 
   IrTensor *out = ir_call_new_output (call, slot, IR_DTYPE_INT64, 1, &n, error);
   if (out == NULL)
     return FALSE;
-  for (gint64 i = 0; i < n; i++)
+  for (gint64 i = 0; i < n && !ir_block_stopped (call, (guint64) i); i++)
     ir_ref_store_int (out, (guint64) i, 1, &values[i]);
   return TRUE;
 }
@@ -139,8 +145,9 @@ store_slices (IrCall *call, const Slices *slices, const Groups *groups, gint64 a
   if (!ir_ref_reader_init (&in, call, slices->in, error) ||
       !ir_ref_writer_init_dims (&out, call, 0, in.dtype, rank, dims, error))
     return FALSE;
+  IrBlockWatch watch = { .call = call };
   for (gint64 o = 0; o < slices->outer && out.n > 0; o++)
-    for (gint64 g = 0; g < groups->n; g++)
+    for (gint64 g = 0; g < groups->n && !ir_block_worked (&watch, (guint64) slices->inner); g++)
       ir_ref_copy_run (&out, (guint64) ((o * groups->n + g) * slices->inner), &in,
                        (guint64) ((o * slices->n + groups->first[g]) * slices->inner),
                        (guint64) slices->inner);
@@ -166,8 +173,12 @@ ir_ref_unique (IrCall *call, GError **error)
     return FALSE;
   const IrTensor *in = ir_call_input (call, 0);
   guint rank = ir_tensor_rank (in);
-  Slices slices = { in, ir_ref_kind (ir_tensor_dtype (in)), 1, (gint64) ir_tensor_n_elements (in),
-                    1 };
+  Slices slices = { .in = in,
+                    .kind = ir_ref_kind (ir_tensor_dtype (in)),
+                    .outer = 1,
+                    .n = (gint64) ir_tensor_n_elements (in),
+                    .inner = 1,
+                    .watch = { .call = call } };
   if (slices.kind == IR_REF_OTHER && ir_tensor_dtype (in) != IR_DTYPE_STRING)
     return ir_ref_fail_dtype (call, ir_tensor_dtype (in), error);
   if (ir_call_attr (call, "axis") != NULL)
@@ -183,7 +194,10 @@ ir_ref_unique (IrCall *call, GError **error)
   groups.first = g_new0 (gint64, MAX (slices.n, 1));
   groups.count = g_new0 (gint64, MAX (slices.n, 1));
   groups.inverse = g_new0 (gint64, MAX (slices.n, 1));
-  find_groups (&slices, ir_call_int (call, "sorted", 1) != 0, &groups);
+  if (!find_groups (&slices, ir_call_int (call, "sorted", 1) != 0, &groups))
+    return ir_block_cancelled (call, error)
+               ? FALSE
+               : ir_call_fail (call, error, IR_OP_ERROR_LIMIT, "no memory to sort an axis");
   return store_slices (call, &slices, &groups, axis, error) &&
          store_numbers (call, 1, groups.n, groups.first, error) &&
          store_numbers (call, 2, slices.n, groups.inverse, error) &&

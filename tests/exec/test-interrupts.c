@@ -1,0 +1,260 @@
+/* Kernels of every kind stop in the middle of one long row, sort or scan: looks are counted, as in
+ * test-stopping.c, and what follows the one that cancels is bounded. */
+#include "config.h"
+
+#include <string.h>
+
+#include "core/op/infer-util.h"
+#include "tests/exec/bodies.h"
+#include "tests/exec/graphs.h"
+
+#define INTS(NAME, SHAPE, VALUES)   NAME " = Constant <value = int64" SHAPE " {" VALUES "}> ()\n"
+#define FLOATS(NAME, SHAPE, VALUES) NAME " = Constant <value = float" SHAPE " {" VALUES "}> ()\n"
+#define TREE                                                                                       \
+  "nodes_treeids = [7, 7, 7], nodes_nodeids = [1, 10, 2], nodes_featureids = [0, 0, 0], "          \
+  "nodes_values = [0.5, 0.0, 1.0], nodes_modes = [\"BRANCH_LEQ\", \"LEAF\", \"LEAF\"], "           \
+  "nodes_truenodeids = [10, 0, 0], nodes_falsenodeids = [2, 0, 0]"
+
+/* At least @looks looks at @body, whose inputs are long. */
+typedef struct
+{
+  const char *backend, *signature, *body;
+  int looks;
+} Kind;
+
+static const Kind kinds[] = {
+  /* one row of more elements than are worked on between two looks */
+  { "cpu", "(float[1,3300000] x, float[3300000] w) => (float[] y)",
+    "y = LayerNormalization (x, w, w)", 6 },
+  { "cpu", "(float[1,3300000] x, float[3300000] w) => (float[] y)", "y = RMSNormalization (x, w)",
+    5 },
+  { "cpu", "(float[1,1,3300000] x, float[1] w) => (float[] y)",
+    "y = InstanceNormalization (x, w, w)", 6 },
+  { "cpu", "(float[1,2,1700000] x, float[2] w) => (float[] y)",
+    "y = GroupNormalization <num_groups = 1> (x, w, w)", 6 },
+  { "cpu", "(float[1,1,3300000] x, float[1] w) => (float[] y)",
+    "y = BatchNormalization (x, w, w, w, w)", 3 },
+  { "cpu", "(float[1,1,3300000] x) => (float[] y)", "y = GlobalAveragePool (x)", 3 },
+  { "cpu", "(float[1,1,3300000] x) => (float[] y)", "y = GlobalMaxPool (x)", 3 },
+  { "cpu", "(float[1,1,3300000] x) => (float[] y)", "y = LRN <size = 3> (x)", 3 },
+  { "cpu", "(float[3300000] x) => (float[] y)", "y = Concat <axis = 0> (x, x)", 6 },
+  { "cpu", "(bool[3300000] c, float[3300000] x) => (float[] y)", "y = Where (c, x, x)", 3 },
+  { "cpu", "(float[2,1600000] x) => (float[] y)", INTS ("a", "[1]", "0") "y = ReduceSum (x, a)",
+    1 },
+  { "cpu", "(float[1,3300000] x) => (float[] y)", INTS ("i", "[2]", "0, 0") "y = Gather (x, i)",
+    6 },
+  { "cpu", "(int64[1] s) => (float[] y)", "y = ConstantOfShape (s)", 3 },
+  { "cpu", "(int64 n) => (int64[] y)",
+    INTS ("z", "", "0") INTS ("o", "", "1") "y = Range (z, n, o)", 3 },
+  /* sorts */
+  { "ref", "(float[100000] x) => (float[] y)", "y = Unique (x)", 40 },
+  { "ref", "(int64[300,300] x) => (int64[] y)", "y = Unique <axis = 1, sorted = 0> (x)", 5 },
+  { "ref", "(float[100000] x) => (float[] v, int64[] y)",
+    INTS ("k", "[1]", "50000") "v, y = TopK (x, k)", 20 },
+  { "ref", "(float[1,3000,4] b, float[1,1,3000] s) => (int64[] y)",
+    INTS ("k", "", "3000") FLOATS ("o", "", "0.9") "y = NonMaxSuppression (b, s, k, o)", 5 },
+  /* rows of the reference kernels */
+  { "ref", "(float[1,100000] x, float[100000] w) => (float[] y)",
+    "y = LayerNormalization (x, w, w)", 20 },
+  { "ref", "(float[1,1,100000] x, float[1] w) => (float[] y)",
+    "y = InstanceNormalization (x, w, w)", 20 },
+  { "ref", "(float[1,1,100000] x, float[1] w) => (float[] y)",
+    "y = BatchNormalization (x, w, w, w, w)", 5 },
+  { "ref", "(float[1,10,100,100] x) => (float[] y)", "y = MeanVarianceNormalization (x)", 20 },
+  { "ref", "(float[1,1,100000] x) => (float[] y)", "y = LRN <size = 3> (x)", 5 },
+  { "ref", "(float[100000] x) => (float[] y)", "y = Softmax (x)", 20 },
+  { "ref", "(float[100000] x) => (float[] y)", "y = LogSoftmax (x)", 20 },
+  { "ref", "(float[100000] x) => (float[] y)", "y = Hardmax (x)", 20 },
+  { "ref", "(float[100000] x) => (int64[] y)", "y = ArgMax (x)", 5 },
+  { "ref", "(float[100000] x) => (float[] y)", INTS ("a", "", "0") "y = CumSum (x, a)", 5 },
+  { "ref", "(float[1,1,100000] x) => (float[] y)", "y = GlobalAveragePool (x)", 5 },
+  { "ref", "(float[1,1,100,100] x) => (float[] y)", "y = MaxPool <kernel_shape = [9, 9]> (x)", 20 },
+  { "ref", "(float[300,300] x) => (float y)", "y = Det (x)", 100 },
+  { "ref", "(float[1,65536,1] x) => (float[] y)", "y = DFT (x)", 40 },
+  { "ref", "(float[1,30011,1] x) => (float[] y)", "y = DFT (x)", 60 },
+  { "ref", "(float[100000] x) => (float y)", "y = Einsum <equation = \"i,i->\"> (x, x)", 20 },
+  { "ref", "(float[1,1,200,200] x) => (float[] y)",
+    INTS ("s", "[4]", "1, 1, 300, 300") "y = Resize <mode = \"linear\"> (x, , , s)", 5 },
+  { "ref", "(float[1,1,201,201] x) => (float[] y)",
+    INTS ("s", "[4]", "1, 1, 300, 300") "y = Resize <mode = \"nearest\"> (x, , , s)", 15 },
+  { "ref", "(float[1,2,300,20] x) => (float[] y)", "y = Attention (x, x, x)", 100 },
+  { "ref", "(float[100000,3] x) => (float[] y)",
+    INTS ("s", "[2]", "90000, 3") "y = CenterCropPad (x, s)", 20 },
+  /* numbers */
+  { "ref", "(float[100000] x) => (float[] y)", "y = Bernoulli (x)", 20 },
+  { "ref", "(float[1,100000] x) => (int32[] y)", "y = Multinomial <sample_size = 9> (x)", 20 },
+  { "ref", "(int8[100000] x) => (float[] y)", FLOATS ("s", "", "0.5") "y = DequantizeLinear (x, s)",
+    40 },
+  { "ref", "(float[100000] x) => (uint8[] y, float s, uint8 z)",
+    "y, s, z = DynamicQuantizeLinear (x)", 40 },
+  { "ref", "(uint8[200,200] x) => (int32[] y)", "y = MatMulInteger (x, x)", 100 },
+  { "ref", "(float[100,1000] x, int64[100] t) => (float y)", "y = SoftmaxCrossEntropyLoss (x, t)",
+    10 },
+  { "ref", "(float r, int64 t, float[100000] x) => (float[] y, float[] h)",
+    "y, h = ai.onnx.preview.training.Adagrad (r, t, x, x, x)", 20 },
+  /* strings */
+  { "ref", "(string[100000] x) => (string[] y, int64[] n)",
+    "y, n = StringSplit <delimiter = \"-\"> (x)", 20 },
+  { "ref", "(string[100000] x) => (bool[] y)", "y = RegexFullMatch <pattern = \"[a-z]*\"> (x)",
+    1000 },
+  { "ref", "(string[100000] x) => (string[] y)",
+    "y = StringNormalizer <case_change_action = \"UPPER\"> (x)", 20 },
+  { "ref", "(int64[100000] x) => (float[] y)",
+    "y = TfIdfVectorizer <max_gram_length = 2, max_skip_count = 2, min_gram_length = 2, "
+    "mode = \"TF\", ngram_counts = [0, 3], ngram_indexes = [0, 1, 2, 3, 4], "
+    "pool_int64s = [1, 2, 3, 4, 5, 6, 7]> (x)",
+    20 },
+  { "ref", "(string[100000] x) => (bool[] y)", "y = Equal (x, x)", 20 },
+  { "ref", "(float[100000] x) => (string[] y)", "y = Cast <to = 8> (x)", 20 },
+  /* ai.onnx.ml */
+  { "ref", "(float[100000,1] x) => (float[] y)",
+    "y = ai.onnx.ml.TreeEnsembleRegressor <" TREE ", n_targets = 1, target_treeids = [7, 7], "
+    "target_nodeids = [10, 2], target_ids = [0, 0], target_weights = [1.0, 2.0]> (x)",
+    1000 },
+  { "ref", "(float[50000,2] x) => (int64[] y, float[] z)",
+    "y, z = ai.onnx.ml.SVMClassifier <support_vectors = [1.0, 0.0, 0.0, 1.0], "
+    "vectors_per_class = [1, 1], coefficients = [2.0, -3.0], rho = [0.5], "
+    "classlabels_ints = [4, 9]> (x)",
+    100 },
+  { "ref", "(float[50000,2] x) => (float[] y)",
+    "y = ai.onnx.ml.SVMRegressor <support_vectors = [1.0, 0.0, 0.0, 1.0], n_supports = 2, "
+    "coefficients = [2.0, -3.0], rho = [0.5]> (x)",
+    10 },
+  { "ref", "(float[50000,2] x) => (float[] y)",
+    "y = ai.onnx.ml.LinearRegressor <coefficients = [2.0, -3.0], targets = 1> (x)", 5 },
+  { "ref", "(float[1,100000] x) => (float[] y)", "y = ai.onnx.ml.Normalizer <norm = \"L2\"> (x)",
+    10 },
+  { "ref", "(float[100000] x) => (float[] y)", "y = ai.onnx.ml.Binarizer (x)", 20 },
+  { "ref", "(float[100000,1] x) => (float[] y)",
+    "y = ai.onnx.ml.Scaler <offset = [1.0], scale = [2.0]> (x)", 20 },
+  { "ref", "(int64[100000] x) => (string[] y)",
+    "y = ai.onnx.ml.LabelEncoder <keys_int64s = [1, 2], values_strings = [\"a\", \"b\"]> (x)", 40 },
+  { "ref", "(int64[100000] x) => (float[] y)",
+    "y = ai.onnx.ml.OneHotEncoder <cats_int64s = [1, 2]> (x)", 20 },
+};
+
+/* -- inputs: what repeats, but is in no order -- */
+
+static IrTensor *
+strings_like (const IrType *type)
+{
+  guint64 n = ir_type_count (type);
+  g_autoptr (GPtrArray) words = g_ptr_array_new_with_free_func ((GDestroyNotify) g_bytes_unref);
+
+  for (guint64 i = 0; i < n; i++)
+    {
+      char *word = g_strdup_printf ("a-b%u", (guint) (i * 7919 % 100));
+      g_ptr_array_add (words, g_bytes_new_take (word, strlen (word)));
+    }
+  return ir_tensor_new_strings ((guint) type->rank, type->dims,
+                                (GBytes **) (gpointer) words->pdata);
+}
+
+static IrTensor *
+tensor_like (const IrType *type)
+{
+  g_autoptr (GError) error = NULL;
+
+  if (type->dtype == IR_DTYPE_STRING)
+    return strings_like (type);
+  IrTensor *tensor = ir_tensor_new_alloc (type->dtype, (guint) type->rank, type->dims, &error);
+  g_assert_no_error (error);
+  guint64 n = ir_tensor_n_elements (tensor);
+  gboolean is_float = ir_dtype_is_float (type->dtype);
+  for (guint64 i = 0; i < n; i++)
+    ir_dtype_set_double (type->dtype, ir_tensor_data_writable (tensor), i,
+                         n <= 1     ? 3300000
+                         : is_float ? (double) (i * 7919 % 1009) / 1009
+                                    : (double) (i * 7919 % 90));
+  return tensor;
+}
+
+static GHashTable *
+inputs_of (IrModel *model)
+{
+  GHashTable *inputs = inputs_new ();
+
+  for (guint i = 0; i < model->main->inputs->n; i++)
+    {
+      const IrValue *value = ir_model_value (model, model->main->inputs->ids[i]);
+      inputs_add (inputs, value, tensor_like (value->type));
+    }
+  return inputs;
+}
+
+/* -- looks -- */
+
+typedef struct
+{
+  int n_looks; /* atomic */
+  int stop_at; /* cancel at this look; 0: never */
+  GCancellable *cancellable;
+} Ear;
+
+static void
+heard (gpointer data)
+{
+  Ear *ear = data;
+
+  if (g_atomic_int_add (&ear->n_looks, 1) + 1 == ear->stop_at)
+    g_cancellable_cancel (ear->cancellable);
+}
+
+static void
+test_stops_inside (gconstpointer data)
+{
+  const Kind *kind = data;
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GCancellable) cancellable = g_cancellable_new ();
+  g_autoptr (IrModel) model = read_graph (23, kind->signature, kind->body);
+  g_autoptr (GHashTable) inputs = inputs_of (model);
+  Ear ear = { .cancellable = cancellable };
+  IrRunOptions options = { .backend = ir_backend_find (kind->backend),
+                           .n_threads = 1,
+                           .seed = 5,
+                           .looked = heard,
+                           .looked_data = &ear };
+  g_autoptr (IrExecutable) executable = ir_executable_new (model, &options, &error);
+  g_assert_no_error (error);
+  g_autoptr (IrRun) whole = ir_executable_run (executable, inputs, NULL, NULL, &error);
+  g_assert_no_error (error);
+  int n_looks = g_atomic_int_get (&ear.n_looks);
+
+  /* In the middle, and early. */
+  for (int part = 2; part <= 10; part += 8)
+    {
+      ear = (Ear){ .stop_at = MAX (n_looks / part, 1), .cancellable = cancellable };
+      g_cancellable_reset (cancellable);
+      g_assert_null (ir_executable_run (executable, inputs, cancellable, NULL, &error));
+      g_assert_error (error, IR_EXEC_ERROR, IR_EXEC_ERROR_CANCELLED);
+      g_clear_error (&error);
+      int after = g_atomic_int_get (&ear.n_looks) - ear.stop_at;
+      g_test_message ("%d looks, %d after being cancelled at %d", n_looks, after, ear.stop_at);
+      g_assert_cmpint (after, <=, 16);
+    }
+  g_assert_cmpint (n_looks, >=, kind->looks);
+  ear = (Ear){ 0 };
+  g_autoptr (IrRun) again = ir_executable_run (executable, inputs, NULL, NULL, &error);
+  g_assert_no_error (error);
+  const IrValue *y = ir_graph_find_value (whole->model->main, "y");
+  g_assert_true (ir_tensor_equal (ir_run_value (whole, y->id), ir_run_value (again, y->id)));
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  for (guint i = 0; i < G_N_ELEMENTS (kinds); i++)
+    {
+      const char *body = strstr (kinds[i].body, "y = ");
+      const char *start = body != NULL ? body : strstr (kinds[i].body, " = ");
+      g_autofree char *op = g_strndup (start + (body != NULL ? 4 : 3),
+                                       strcspn (start + (body != NULL ? 4 : 3), " "));
+      g_autofree char *inputs = g_strndup (kinds[i].signature,
+                                           strcspn (kinds[i].signature, ")") + 1);
+      g_autofree char *path = g_strdup_printf ("/interrupts/%s %s of %s stops in the middle",
+                                               kinds[i].backend, op, inputs);
+      g_test_add_data_func (path, &kinds[i], test_stops_inside);
+    }
+  return g_test_run ();
+}

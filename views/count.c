@@ -25,3 +25,22 @@ ir_count_text (guint64 count)
     }
   return g_string_free (g_steal_pointer (&text), FALSE);
 }
+
+/**
+ * ir_flops_text:
+ * @flops: how many
+ * @partial: of some nodes it is not known
+ *
+ * Returns: (transfer full): the number in the unit that leaves one to three digits before the point
+ */
+char *
+ir_flops_text (guint64 flops, gboolean partial)
+{
+  static const char *const units[] = { "", "k", "M", "G", "T", "P" };
+  double number = (double) flops;
+  guint unit = 0;
+
+  for (; number >= 1000 && unit + 1 < G_N_ELEMENTS (units); unit++)
+    number /= 1000;
+  return g_strdup_printf ("%s%.4g %sFLOP", partial ? "at least " : "", number, units[unit]);
+}

@@ -3,4 +3,5 @@
 
 #include <glib.h>
 
-char *ir_count_text (guint64 count); /* (transfer full) "108,892,966" */
+char *ir_count_text (guint64 count);                   /* (transfer full) "108,892,966" */
+char *ir_flops_text (guint64 flops, gboolean partial); /* (transfer full) "1.07 MFLOP" */

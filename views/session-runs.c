@@ -6,6 +6,7 @@
 #include "views/session-runs.h"
 
 #include "core/exec/capture.h"
+#include "core/op/infer.h"
 #include "views/count.h"
 #include "views/session-private.h"
 
@@ -84,6 +85,75 @@ ir_session_set_run_settings (IrSession *self, const IrRunSettings *settings)
 {
   self->settings = *settings;
   self->settings.n_runs = MAX (settings->n_runs, 1);
+}
+
+/* -- shapes -- */
+
+struct _IrSizer
+{
+  IrModel *model; /* frozen */
+  GHashTable *inputs;
+  guint64 seed;
+};
+
+/**
+ * ir_session_new_sizer:
+ *
+ * Returns: (transfer full) (nullable): what ir_sizer_make() needs; %NULL: nothing is open
+ */
+IrSizer *
+ir_session_new_sizer (IrSession *self)
+{
+  IrSizer *sizer;
+
+  if (self->frame == NULL)
+    return NULL;
+  sizer = g_new0 (IrSizer, 1);
+  sizer->model = ir_model_ref (self->frame->model);
+  sizer->inputs = ir_session_copy_inputs (self->inputs);
+  sizer->seed = self->seed;
+  return sizer;
+}
+
+void
+ir_sizer_free (IrSizer *sizer)
+{
+  ir_model_unref (sizer->model);
+  g_hash_table_unref (sizer->inputs);
+  g_free (sizer);
+}
+
+/**
+ * ir_sizer_make:
+ * @error: return location for an error
+ *
+ * Returns: (transfer full) (nullable): a copy of the graph in which symbols have the sizes of the
+ *   inputs that a run would take
+ */
+IrModel *
+ir_sizer_make (const IrSizer *sizer, GError **error)
+{
+  g_autoptr (GHashTable)
+      inputs = ir_session_all_inputs (sizer->model, sizer->inputs, sizer->seed, error);
+  g_autoptr (IrEdit) edit = NULL;
+  IrModel *copy;
+  GHashTableIter iter;
+  gpointer id, tensor;
+
+  if (inputs == NULL)
+    return NULL;
+  copy = ir_model_clone (sizer->model);
+  edit = ir_edit_new_import (copy);
+  g_hash_table_iter_init (&iter, inputs);
+  while (g_hash_table_iter_next (&iter, &id, &tensor))
+    {
+      IrValue *input = ir_model_live_value (copy, GPOINTER_TO_UINT (id));
+
+      if (input != NULL && ir_value_is_graph_input (input) && !ir_tensor_is_container (tensor))
+        ir_infer_bind_input (edit, input, ir_tensor_rank (tensor), ir_tensor_dims (tensor));
+    }
+  ir_infer_model (edit, IR_INFER_DEFAULT, NULL);
+  return copy;
 }
 
 /* -- the job -- */

@@ -14,6 +14,14 @@ typedef struct
 const IrRunSettings *ir_session_get_run_settings (IrSession *self);
 void ir_session_set_run_settings (IrSession *self, const IrRunSettings *settings);
 
+/* The graph on screen with the shapes that a run of it would have: plans need them. Made in the
+ * main thread, asked in any. */
+typedef struct _IrSizer IrSizer;
+IrSizer *ir_session_new_sizer (IrSession *self);
+IrModel *ir_sizer_make (const IrSizer *sizer, GError **error); /* (transfer full) */
+void ir_sizer_free (IrSizer *sizer);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (IrSizer, ir_sizer_free)
+
 /* -- what the last run took, ms -- */
 IrTimes ir_session_get_run_times (IrSession *self); /* n 0: none */
 IrTimes ir_session_get_node_times (IrSession *self, IrNodeId node);

@@ -49,6 +49,7 @@ static const struct
   { "win.show('steps')", { "<Alt>3" } },
   { "win.show('properties')", { "<Alt>4" } },
   { "win.show('schedule')", { "<Alt>5" } },
+  { "win.show('memory')", { "<Alt>m" } },
   { "win.show('tensor')", { "<Alt>6" } },
   { "win.show('scoreboard')", { "<Alt>7" } },
   { "win.show('breakpoints')", { "<Alt>8" } },

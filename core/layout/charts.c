@@ -23,8 +23,9 @@
 typedef struct
 {
   IrScene *scene;
-  double width; /* px of the drawing area */
-  double top;   /* px: first lane or row */
+  double width;  /* px of the drawing area */
+  double height; /* px of it, of memory plans */
+  double top;    /* px: first lane or row */
 } Chart;
 
 static void
@@ -33,6 +34,7 @@ chart_init (Chart *chart, const IrChartOptions *options)
   chart->scene = ir_scene_new (options != NULL ? options->measure : NULL,
                                options != NULL ? options->measure_data : NULL);
   chart->width = options != NULL && options->width > 0 ? options->width : DEFAULT_WIDTH;
+  chart->height = options != NULL && options->height > 0 ? options->height : MEMORY_HEIGHT;
   chart->top = TITLE_HEIGHT;
 }
 
@@ -132,6 +134,115 @@ add_bar (Chart *chart, IrSceneBox *box, const char *text)
               box->y + box->height / 2 + 4, box->width - 12);
 }
 
+/* -- spans: nodes beside each other -- */
+
+/* A frame behind the bars of a span, from @low to @high on the x axis in px. */
+static void
+add_span (
+    Chart *chart, guint index, const IrScheduleSpan *span, double low, double high, double height)
+{
+  g_autofree char *id = g_strdup_printf ("s%u", index), *tip = NULL, *together = NULL,
+                  *apart = NULL;
+  IrSceneBox box = { .kind = IR_SCENE_CLUSTER,
+                     .colour = IR_SCENE_COLOUR_CLUSTER,
+                     .parent = -1,
+                     .x = low,
+                     .y = chart->top,
+                     .width = MAX (high - low, LEAST_BAR),
+                     .height = height,
+                     .id = id };
+
+  together = format_ms (round (span->together_ms * 1e6) / 1e6);
+  apart = format_ms (round (span->apart_ms * 1e6) / 1e6);
+  tip = g_strdup_printf ("Steps %u to %u run beside each other\npredicted %s so, %s one at a time",
+                         span->first, span->last, together, apart);
+  box.tip = tip;
+  ir_scene_add_box (chart->scene, &box);
+}
+
+static guint
+n_spans (const IrSchedule *schedule)
+{
+  return schedule != NULL && schedule->spans != NULL ? schedule->spans->len : 0;
+}
+
+/* When the nodes of a span run, ms. */
+static void
+span_in_schedule (const IrSchedule *schedule, const IrScheduleSpan *span, double *low, double *high)
+{
+  *low = INFINITY;
+  *high = 0;
+  for (guint i = span->first; i <= span->last && i < schedule->items->len; i++)
+    {
+      const IrScheduleItem *item = &g_array_index (schedule->items, IrScheduleItem, i);
+      *low = MIN (*low, item->start_ms);
+      *high = MAX (*high, item->end_ms);
+    }
+}
+
+/* By node id: which span of @schedule it runs in, from 1 on; 0: none. */
+static guint *
+spans_of_nodes (const IrSchedule *schedule, guint n_nodes)
+{
+  guint *spans = g_new0 (guint, n_nodes + 1);
+
+  for (guint k = 0; k < n_spans (schedule); k++)
+    {
+      const IrScheduleSpan *span = &g_array_index (schedule->spans, IrScheduleSpan, k);
+      for (guint i = span->first; i <= span->last && i < schedule->items->len; i++)
+        {
+          IrNodeId node = g_array_index (schedule->items, IrScheduleItem, i).node;
+          if (node < n_nodes)
+            spans[node] = k + 1;
+        }
+    }
+  return spans;
+}
+
+static void
+add_measured_spans (Chart *chart,
+                    const IrTrace *trace,
+                    const IrModel *model,
+                    const IrSchedule *schedule,
+                    double height)
+{
+  const guint n = n_spans (schedule), n_nodes = model->nodes->len;
+  const double scale = trace->duration_ns > 0 ? chart->width / (double) trace->duration_ns : 0;
+  g_autofree guint *spans = n > 0 ? spans_of_nodes (schedule, n_nodes) : NULL;
+  g_autofree gint64 *low = g_new (gint64, n + 1), *high = g_new0 (gint64, n + 1);
+
+  for (guint k = 0; k <= n; k++)
+    low[k] = G_MAXINT64;
+  for (guint i = 0; n > 0 && i < trace->items->len; i++)
+    {
+      const IrTraceItem *item = &g_array_index (trace->items, IrTraceItem, i);
+      const guint k = item->node < n_nodes ? spans[item->node] : 0;
+      low[k] = MIN (low[k], item->start_ns);
+      high[k] = MAX (high[k], item->end_ns);
+    }
+  for (guint k = 0; k < n; k++)
+    if (high[k + 1] > 0)
+      add_span (chart, k, &g_array_index (schedule->spans, IrScheduleSpan, k),
+                LABEL_WIDTH + (double) low[k + 1] * scale,
+                LABEL_WIDTH + (double) high[k + 1] * scale, height);
+}
+
+static void
+add_predicted_spans (Chart *chart, const IrSchedule *schedule, double height)
+{
+  const double scale = schedule->makespan_ms > 0 ? chart->width / schedule->makespan_ms : 0;
+
+  for (guint k = 0; k < n_spans (schedule); k++)
+    {
+      const IrScheduleSpan *span = &g_array_index (schedule->spans, IrScheduleSpan, k);
+      double low, high;
+
+      span_in_schedule (schedule, span, &low, &high);
+      if (high > low)
+        add_span (chart, k, span, LABEL_WIDTH + low * scale, LABEL_WIDTH + high * scale, height);
+    }
+}
+
 /* -- time -- */
 
 static void
@@ -196,6 +307,7 @@ ir_chart_schedule (const IrSchedule *schedule, const IrModel *model, const IrCha
   chart_init (&chart, options);
   add_text (&chart, title, IR_SCENE_TEXT_CAPTION, IR_SCENE_ALIGN_START, -1, 0, 14,
             LABEL_WIDTH + chart.width);
+  add_predicted_spans (&chart, schedule, schedule->n_workers * LANE_HEIGHT);
   add_lanes (&chart, schedule->n_workers, schedule->makespan_ms);
   for (guint i = 0; i < schedule->items->len; i++)
     {
@@ -233,6 +345,8 @@ ir_chart_trace (const IrTrace *trace, const IrModel *model, const IrChartOptions
     n_lanes = MAX (n_lanes, g_array_index (trace->items, IrTraceItem, i).worker + 1);
   add_text (&chart, title, IR_SCENE_TEXT_CAPTION, IR_SCENE_ALIGN_START, -1, 0, 14,
             LABEL_WIDTH + chart.width);
+  add_measured_spans (&chart, trace, model, options != NULL ? options->beside : NULL,
+                      n_lanes * LANE_HEIGHT);
   add_lanes (&chart, n_lanes, total_ms);
   for (guint i = 0; i < trace->items->len; i++)
     {
@@ -266,23 +380,36 @@ add_memory_box (
   box.x = LABEL_WIDTH + item->first * per_step;
   box.width = MAX ((item->last + 1 - item->first) * per_step, LEAST_BAR);
   box.height = MAX (item->size * per_byte, LEAST_BAR);
-  box.y = chart->top + MEMORY_HEIGHT - (item->offset + item->size) * per_byte;
+  box.y = chart->top + chart->height - (item->offset + item->size) * per_byte;
   add_bar (chart, &box, value->name);
 }
 
 static void
-add_memory_axis (Chart *chart, const IrMemPlan *plan, double per_byte)
+add_memory_axis (Chart *chart, guint64 top, double per_byte)
 {
-  double step = round_step (MAX (plan->peak_bytes, 1) / 1024.0, 6) * 1024;
+  const double bytes = (double) MAX (top, 1), unit = pow (1024, floor (log (bytes) / log (1024)));
+  const double step = unit * round_step (bytes / unit, CLAMP (chart->height / 32, 1, 6));
 
-  for (double tick = 0; tick <= plan->peak_bytes; tick += step)
+  for (double tick = 0; tick <= (double) top; tick += step)
     {
-      double y = chart->top + MEMORY_HEIGHT - tick * per_byte;
+      double y = chart->top + chart->height - tick * per_byte;
       g_autofree char *text = format_bytes (tick);
 
       add_grid_line (chart, LABEL_WIDTH - 4, y, LABEL_WIDTH + chart->width, y);
       add_text (chart, text, IR_SCENE_TEXT_CAPTION, IR_SCENE_ALIGN_END, -1, LABEL_WIDTH - 8, y + 4,
                 LABEL_WIDTH - 8);
+    }
+}
+
+/* Program order is the x axis. */
+static void
+add_step_spans (Chart *chart, const IrSchedule *schedule, double per_step)
+{
+  for (guint k = 0; k < n_spans (schedule); k++)
+    {
+      const IrScheduleSpan *span = &g_array_index (schedule->spans, IrScheduleSpan, k);
+      add_span (chart, k, span, LABEL_WIDTH + span->first * per_step,
+                LABEL_WIDTH + (span->last + 1) * per_step, chart->height);
     }
 }
 
@@ -313,14 +440,107 @@ ir_chart_memory (const IrMemPlan *plan, const IrModel *model, const IrChartOptio
     n_steps = MAX (n_steps, g_array_index (plan->items, IrMemItem, i).last + 1);
   add_text (&chart, title, IR_SCENE_TEXT_CAPTION, IR_SCENE_ALIGN_START, -1, 0, 14,
             LABEL_WIDTH + chart.width);
-  add_memory_axis (&chart, plan, MEMORY_HEIGHT / MAX (plan->peak_bytes, 1));
+  add_step_spans (&chart, options != NULL ? options->beside : NULL, chart.width / n_steps);
+  add_memory_axis (&chart, plan->peak_bytes, chart.height / MAX (plan->peak_bytes, 1));
   for (guint i = 0; i < plan->items->len; i++)
     {
       const IrMemItem *item = &g_array_index (plan->items, IrMemItem, i);
       if (item->offset != IR_PLACE_EXTERNAL && item->size > 0)
         add_memory_box (&chart, model, item, chart.width / n_steps,
-                        MEMORY_HEIGHT / MAX (plan->peak_bytes, 1));
+                        chart.height / MAX (plan->peak_bytes, 1));
     }
+  ir_scene_finish (chart.scene);
+  return chart.scene;
+}
+
+/* -- memory under a budget -- */
+
+/* A stay of a value that was there before is one that was computed again. */
+static void
+add_life (Chart *chart,
+          const IrModel *model,
+          const IrRecomputeGraph *graph,
+          const IrRecomputeLife *life,
+          guint index,
+          gboolean again,
+          double per_run,
+          double per_byte)
+{
+  const IrValue *value = ir_model_value (model,
+                                         g_array_index (graph->values, IrValueId, life->value));
+  const guint64 bytes = graph->problem.sizes[life->value];
+  g_autofree char *size = format_bytes ((double) bytes), *tip = NULL,
+                  *id = g_strdup_printf ("l%u", index);
+  IrSceneBox box = { .colour = value->producer != NULL ? colour_of (value->producer)
+                                                       : IR_SCENE_COLOUR_INPUT,
+                     .state = again ? IR_SCENE_CHANGED : IR_SCENE_SAME,
+                     .value = value->id,
+                     .key = index + 1,
+                     .id = id };
+
+  tip = g_strdup_printf ("%s%s\n%s at %" G_GUINT64_FORMAT ", runs %u to %u", value->name,
+                         again ? ", computed again" : "", size, life->offset, life->first,
+                         life->last);
+  box.tip = tip;
+  box.node = value->producer != NULL ? value->producer->id : 0;
+  box.x = LABEL_WIDTH + life->first * per_run;
+  box.width = MAX ((life->last + 1 - life->first) * per_run, LEAST_BAR);
+  box.height = MAX ((double) bytes * per_byte, LEAST_BAR);
+  box.y = chart->top + chart->height - (double) (life->offset + bytes) * per_byte;
+  add_bar (chart, &box, value->name);
+}
+
+static void
+add_budget (Chart *chart, guint64 budget, double per_byte)
+{
+  const double y = chart->top + chart->height - (double) budget * per_byte;
+
+  add_grid_line (chart, LABEL_WIDTH - 4, y, LABEL_WIDTH + chart->width, y);
+  add_text (chart, "budget", IR_SCENE_TEXT_CAPTION, IR_SCENE_ALIGN_END, -1,
+            LABEL_WIDTH + chart->width, y - 4, TICK_DISTANCE);
+}
+
+/**
+ * ir_chart_recompute:
+ * @graph: the tasks and values of @model
+ * @plan: the order in which they run so that the budget holds, some of them again
+ * @model: the model that it is of
+ * @options: (nullable): how to draw
+ *
+ * Stays of values in memory as rectangles: runs to the right, address upwards, and the budget as a
+ * line. Those that were computed again have the colour of what changed.
+ *
+ * Returns: (transfer full): the picture
+ */
+IrScene *
+ir_chart_recompute (const IrRecomputeGraph *graph,
+                    const IrRecomputePlan *plan,
+                    const IrModel *model,
+                    const IrChartOptions *options)
+{
+  const guint64 top = MAX (MAX (plan->peak_bytes, plan->budget_bytes), 1);
+  g_autofree char *peak = format_bytes ((double) plan->peak_bytes),
+                  *plain = format_bytes ((double) plan->plain_peak_bytes),
+                  *budget = format_bytes ((double) plan->budget_bytes);
+  g_autofree char *title = g_strdup_printf (
+      "Budget %s: %s; peak %s, with nothing computed again %s", budget,
+      plan->feasible ? "held" : "not held", peak, plain);
+  g_autofree gboolean *seen = g_new0 (gboolean, graph->problem.n_values + 1);
+  Chart chart;
+
+  chart_init (&chart, options);
+  add_text (&chart, title, IR_SCENE_TEXT_CAPTION, IR_SCENE_ALIGN_START, -1, 0, 14,
+            LABEL_WIDTH + chart.width);
+  add_memory_axis (&chart, top, chart.height / (double) top);
+  for (guint i = 0; i < plan->lives->len; i++)
+    {
+      const IrRecomputeLife *life = &g_array_index (plan->lives, IrRecomputeLife, i);
+
+      add_life (&chart, model, graph, life, i, seen[life->value],
+                chart.width / MAX (plan->runs->len, 1), chart.height / (double) top);
+      seen[life->value] = TRUE;
+    }
+  add_budget (&chart, plan->budget_bytes, chart.height / (double) top);
   ir_scene_finish (chart.scene);
   return chart.scene;
 }

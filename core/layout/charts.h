@@ -5,13 +5,18 @@
  * and what the views paint. */
 
 #include "core/exec/exec.h"
+#include "core/exec/memplan-recompute.h"
 #include "core/layout/scene.h"
 
 typedef struct
 {
   IrSceneMeasure measure; /* (nullable) as in IrSceneOptions */
   gpointer measure_data;
-  double width; /* px of the drawing area; 0 = 1200 */
+  double width;  /* px of the drawing area; 0 = 1200 */
+  double height; /* px of it, for memory plans; 0 = 560 */
+  /* (nullable) traces and memory plans: the schedule that was followed, whose spans of nodes beside
+   * each other are framed */
+  const IrSchedule *beside;
 } IrChartOptions;
 
 IrScene *ir_chart_schedule (const IrSchedule *schedule,
@@ -21,6 +26,10 @@ IrScene *ir_chart_trace (const IrTrace *trace, const IrModel *model, const IrCha
 IrScene *ir_chart_memory (const IrMemPlan *plan,
                           const IrModel *model,
                           const IrChartOptions *options);
+IrScene *ir_chart_recompute (const IrRecomputeGraph *graph,
+                             const IrRecomputePlan *plan,
+                             const IrModel *model,
+                             const IrChartOptions *options);
 IrScene *ir_chart_histogram (const IrTensorStats *stats,
                              const char *title,
                              const IrChartOptions *options);

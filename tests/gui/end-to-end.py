@@ -774,6 +774,69 @@ def runs_as_set(window, what):
                              r'deterministic · statistics kept', line), line)
 
 
+WIDE = """<ir_version: 8, opset_import: ["" : 17]>
+wide (float[64,16] x) => (float[64,16] y)
+{
+  kept = Exp (x)
+  turned = Transpose <perm = [1, 0]> (kept)
+  square = MatMul (kept, turned)
+  again = Transpose <perm = [1, 0]> (square)
+  both = MatMul (square, again)
+  low = ReduceMax <axes = [1], keepdims = 1> (both)
+  y = Add (kept, low)
+}
+"""
+
+
+def plans_memory():
+    """A graph in which one value is worth computing again, as it runs and under a budget."""
+    path = os.path.join(tempfile.mkdtemp(prefix='irscope-wide-'), 'wide.onnxtxt')
+    with open(path, 'w') as f:
+        f.write(WIDE)
+    plan = irscope('memory', path, '--budget', '95%')
+    window = Window()
+    try:
+        opens(window, path)
+        key('alt+m')
+        window.expect('label', 'as a run would have it')
+        key('ctrl+r')
+        window.expect('label', 'as the last run had it')
+        check('the memory plan is the one that the last run followed', True)
+        key('alt+m', 'Home')
+        first = plan['values'][0]['name']
+        why = subprocess.run([CLI, 'memory', path, '--why', first], text=True,
+                             stdout=subprocess.PIPE).stdout.strip()
+        window.wait('the reason', lambda: why in window.labels())
+        check('keys select a value, and it says why it lies there, as the command line does', True)
+        shot('16-memory')
+        tab_to(window, 'push button', 'Under a budget', most=80)
+        key('space')
+        tab_to(window, 'text', 'Budget', most=80)
+        key('ctrl+a')
+        type_text('95%')
+        key('Return')
+        again = plan['recompute']
+        text = window.expect('label', 'held · .*').get_name()
+        n = sum(r['again'] for r in again['runs'])
+        extra = f'(+{100 * again["extra_flops"] / again["flops"]:.1f} %)'
+        check('a plan under a budget says what it costs, as the command line does',
+              text.startswith(f'held · {n} run') and extra in text and again['method'] in text, f'{text}\n{again}')
+        dropped = again['evicted'][0]
+        labels = window.labels()
+        check('and what is dropped and computed again', dropped['value'] in labels and
+              f'dropped after run {dropped["after"]}, again in run {dropped["again"]}' in labels,
+              f'{dropped}\n{labels}')
+        shot('16-budget')
+        tab_to(window, 'text', 'Budget', most=80)
+        key('ctrl+a')
+        type_text('much')
+        key('Return')
+        window.wait('the refusal', lambda: window.text_with('“much” is no budget'))
+        check('what is no budget is refused in words', True)
+    finally:
+        end(window)
+
+
 def in_a_process(act):
     """AT-SPI's desktop does not get over the end of an application."""
     global n_checks, failures
@@ -800,6 +863,7 @@ def main():
     in_a_process(chooses_a_kernel)
     in_a_process(sets_how_graphs_run)
     in_a_process(keeps_how_graphs_run)
+    in_a_process(plans_memory)
     window = Window()
     try:
         opens_the_model(window)

@@ -334,26 +334,13 @@ add_heading (IrPropertiesView *self, const char *title, const char *subtitle, co
   gtk_box_append (GTK_BOX (self->box), box);
 }
 
-/* "1.07 MFLOP": in the unit that leaves one to three digits before the point. */
-static char *
-flops_text (guint64 flops, gboolean partial)
-{
-  static const char *const units[] = { "", "k", "M", "G", "T", "P" };
-  double number = (double) flops;
-  guint unit = 0;
-
-  for (; number >= 1000 && unit + 1 < G_N_ELEMENTS (units); unit++)
-    number /= 1000;
-  return g_strdup_printf ("%s%.4g %sFLOP", partial ? "at least " : "", number, units[unit]);
-}
-
 static void
 add_cost (IrPropertiesView *self, const IrNode *node)
 {
   gboolean partial = FALSE;
   guint64 flops = ir_cost_node_flops (node, &partial), bytes = ir_cost_node_bytes (node, &partial);
   g_autofree char *size = g_format_size_full (bytes, G_FORMAT_SIZE_IEC_UNITS),
-                  *amount = flops_text (flops, partial),
+                  *amount = ir_flops_text (flops, partial),
                   *work = g_strdup_printf ("%s, %s moved", amount, size);
   GtkWidget *group = add_group (self, "Place and cost");
 
@@ -608,7 +595,8 @@ show_model (IrPropertiesView *self, const IrModel *model)
                   *version = g_strdup_printf ("%" G_GINT64_FORMAT, model->info->ir_version);
   gboolean partial = FALSE;
   IrCost cost = ir_cost_model (model, &partial);
-  g_autofree char *params = ir_count_text (cost.params), *flops = flops_text (cost.flops, partial);
+  g_autofree char *params = ir_count_text (cost.params),
+                  *flops = ir_flops_text (cost.flops, partial);
   GtkWidget *group;
 
   add_heading (self, name, path, model->info->extra.doc);

@@ -1,0 +1,632 @@
+#include "config.h"
+
+#include "views/chart-area.h"
+
+#include "core/render/render.h"
+#include "views/jobs.h"
+
+#include <math.h>
+
+#define LEAST_WIDTH 240.0 /* px of the drawing area */
+#define MOST_WIDTH  60000.0
+#define ZOOM_STEP   1.25
+#define LABELS      168.0 /* px beside the drawing area: names of lanes and margins */
+#define HEADINGS    104.0 /* px above and below it: title and margins */
+#define LEAST_LINES 80.0  /* px of height */
+
+/* What a chart is made from. */
+typedef struct
+{
+  IrChartFunc make;
+  gpointer data;
+  GDestroyNotify data_free;
+  double width;
+  double height;
+  double pane; /* px that the chart should fit into; 0: it is scrolled */
+} Request;
+
+struct _IrChartArea
+{
+  AdwBin parent_instance;
+  GtkWidget *area, *scroller;
+  gboolean by_value;
+  IrScene *scene; /* (nullable) */
+  double width;   /* px of the drawing area of the chart; 0 = as wide as the pane */
+  double wanted;  /* px: what the newest chart was asked for */
+  double wanted_height;
+  IrJob *job;       /* (nullable) makes a scene */
+  Request *waiting; /* (nullable) what is to be made when the job has ended */
+  gboolean cleared; /* nobody wants what the job makes */
+};
+
+enum
+{
+  RESIZED,
+  LOADED,
+  N_SIGNALS
+};
+
+static guint signals[N_SIGNALS];
+
+G_DEFINE_FINAL_TYPE (IrChartArea, ir_chart_area, ADW_TYPE_BIN)
+
+static IrSession *
+session_of (IrChartArea *self)
+{
+  return ir_view_get_session (IR_VIEW (gtk_widget_get_ancestor (GTK_WIDGET (self), IR_TYPE_VIEW)));
+}
+
+/* -- the chart: made in a job -- */
+
+static void
+request_free (gpointer data)
+{
+  Request *request = data;
+
+  if (request->data_free != NULL)
+    request->data_free (request->data);
+  g_free (request);
+}
+
+/* The last text of an axis may reach beyond it: then the chart is made again, that much narrower.
+ */
+static gpointer
+make_scene (IrJob *job, gpointer data, GCancellable *cancellable, GError **error)
+{
+  const Request *request = data;
+  g_autoptr (IrTextMeasure) measure = ir_text_measure_new ();
+  IrChartOptions options = { .measure = ir_text_measure_width,
+                             .measure_data = measure,
+                             .width = request->width,
+                             .height = request->height };
+  IrScene *scene = request->make (request->data, &options, cancellable, error);
+  double excess;
+
+  if (scene == NULL)
+    return NULL;
+  excess = request->pane > 0 ? ceil (ir_scene_bounds (scene).width) - request->pane : 0;
+  if (excess > 0 && excess < options.width / 2)
+    {
+      options.width -= excess;
+      ir_scene_unref (scene);
+      scene = request->make (request->data, &options, cancellable, error);
+    }
+  return scene;
+}
+
+static void
+show_scene (IrChartArea *self, IrScene *scene)
+{
+  IrLayoutRect bounds = { 0 };
+
+  g_clear_pointer (&self->scene, ir_scene_unref);
+  self->scene = scene;
+  if (scene != NULL)
+    bounds = ir_scene_bounds (scene);
+  gtk_widget_set_size_request (self->area, (int) ceil (bounds.width), (int) ceil (bounds.height));
+  gtk_widget_queue_draw (self->area);
+}
+
+static void start (IrChartArea *self, Request *request);
+
+static void
+on_scene (gpointer owner, gpointer result, const GError *error, gpointer data)
+{
+  IrChartArea *self = IR_CHART_AREA (owner);
+  g_autoptr (IrScene) scene = result;
+
+  g_clear_pointer (&self->job, ir_job_unref);
+  if (self->waiting != NULL)
+    start (self, g_steal_pointer (&self->waiting));
+  else if (!self->cleared)
+    {
+      show_scene (self, g_steal_pointer (&scene));
+      g_signal_emit (self, signals[LOADED], 0, error != NULL ? error->message : NULL);
+    }
+}
+
+static void
+start (IrChartArea *self, Request *request)
+{
+  self->cleared = FALSE;
+  self->job = ir_job_start (self, &(IrJobSpec){ .run = make_scene,
+                                                .data = request,
+                                                .data_free = request_free,
+                                                .result_free = (GDestroyNotify) ir_scene_unref,
+                                                .done = on_scene });
+}
+
+static double
+pane_width (IrChartArea *self)
+{
+  double width = gtk_widget_get_width (self->scroller) - LABELS;
+  return MAX (width, LEAST_WIDTH);
+}
+
+static double
+pane_height (IrChartArea *self)
+{
+  double height = gtk_widget_get_height (self->scroller) - HEADINGS;
+  return MAX (height, LEAST_LINES);
+}
+
+/**
+ * ir_chart_area_load:
+ * @make: makes the chart
+ * @request: (transfer full): what @make reads
+ * @request_free: frees @request, in any thread
+ *
+ * The chart that is on screen stays until the new one is there.
+ */
+void
+ir_chart_area_load (IrChartArea *self, IrChartFunc make, gpointer data, GDestroyNotify data_free)
+{
+  Request *request = g_new0 (Request, 1);
+
+  request->make = make;
+  request->data = data;
+  request->data_free = data_free;
+  request->width = self->width > 0 ? self->width : pane_width (self);
+  request->pane = self->width > 0 ? 0 : gtk_widget_get_width (self->scroller);
+  request->height = pane_height (self);
+  self->wanted = request->width;
+  self->wanted_height = request->height;
+  if (self->job == NULL)
+    {
+      start (self, request);
+      return;
+    }
+  g_clear_pointer (&self->waiting, request_free);
+  self->waiting = request;
+}
+
+/**
+ * ir_chart_area_clear:
+ *
+ * There is nothing to be shown any more.
+ */
+void
+ir_chart_area_clear (IrChartArea *self)
+{
+  g_clear_pointer (&self->waiting, request_free);
+  self->cleared = TRUE;
+  show_scene (self, NULL);
+}
+
+/* The pane got wider or narrower, or higher. Timelines are as high as their lanes. */
+static void
+on_page_size (IrChartArea *self)
+{
+  const gboolean other_width = self->width == 0 && fabs (pane_width (self) - self->wanted) >= 8,
+                 other_height = self->by_value &&
+                                fabs (pane_height (self) - self->wanted_height) >= 8;
+
+  if (self->wanted > 0 && (other_width || other_height))
+    g_signal_emit (self, signals[RESIZED], 0);
+}
+
+/* -- drawing -- */
+
+static const IrSceneBox *
+boxes_of (IrChartArea *self, guint *n)
+{
+  *n = 0;
+  return self->scene != NULL ? ir_scene_boxes (self->scene, n) : NULL;
+}
+
+/* Frames of spans are no bars. */
+static gboolean
+is_bar (const IrSceneBox *box)
+{
+  return box->kind != IR_SCENE_CLUSTER;
+}
+
+/* Whether a bar stands for what is selected. */
+static gboolean
+is_selected (IrChartArea *self, const IrSceneBox *box)
+{
+  IrSession *session = session_of (self);
+  const IrValueId value = ir_session_get_selected_value (session);
+
+  if (!is_bar (box))
+    return FALSE;
+  return self->by_value && value != 0
+             ? box->value == value
+             : box->node != 0 && box->node == ir_session_get_selected_node (session);
+}
+
+static void
+outline (const IrSceneBox *box, cairo_t *cr, guint32 colour)
+{
+  cairo_set_source_rgb (cr, (colour >> 16 & 255) / 255.0, (colour >> 8 & 255) / 255.0,
+                        (colour & 255) / 255.0);
+  cairo_set_line_width (cr, 2);
+  cairo_rectangle (cr, box->x - 1, box->y - 1, box->width + 2, box->height + 2);
+  cairo_stroke (cr);
+}
+
+static void
+draw_outlines (IrChartArea *self, const IrPalette *palette, cairo_t *cr)
+{
+  const IrNodeId hover = ir_session_get_hover (session_of (self));
+  guint n;
+  const IrSceneBox *boxes = boxes_of (self, &n);
+
+  for (guint i = 0; i < n; i++)
+    if (is_selected (self, &boxes[i]))
+      outline (&boxes[i], cr, palette->selection);
+    else if (hover != 0 && boxes[i].node == hover && is_bar (&boxes[i]))
+      outline (&boxes[i], cr, palette->hover);
+}
+
+static void
+draw (GtkDrawingArea *area, cairo_t *cr, int width, int height, gpointer data)
+{
+  IrChartArea *self = data;
+  const IrPalette *palette = ir_palette (
+      adw_style_manager_get_dark (adw_style_manager_get_default ()));
+  GtkAdjustment *across = gtk_scrolled_window_get_hadjustment (
+                    GTK_SCROLLED_WINDOW (self->scroller)),
+                *down = gtk_scrolled_window_get_vadjustment (GTK_SCROLLED_WINDOW (self->scroller));
+  IrLayoutRect bounds, clip;
+
+  if (self->scene == NULL)
+    return;
+  bounds = ir_scene_bounds (self->scene);
+  cairo_rectangle (cr, gtk_adjustment_get_value (across), gtk_adjustment_get_value (down),
+                   gtk_adjustment_get_page_size (across), gtk_adjustment_get_page_size (down));
+  cairo_clip (cr);
+  cairo_translate (cr, -bounds.x, -bounds.y);
+  clip = (IrLayoutRect){ gtk_adjustment_get_value (across) + bounds.x,
+                         gtk_adjustment_get_value (down) + bounds.y,
+                         gtk_adjustment_get_page_size (across),
+                         gtk_adjustment_get_page_size (down) };
+  ir_render_cairo (self->scene, palette, &clip, cr);
+  draw_outlines (self, palette, cr);
+}
+
+/* -- selection -- */
+
+static gint32
+selected_bar (IrChartArea *self)
+{
+  guint n;
+  const IrSceneBox *boxes = boxes_of (self, &n);
+
+  for (guint i = 0; i < n; i++)
+    if (is_selected (self, &boxes[i]))
+      return (gint32) i;
+  return -1;
+}
+
+/* Scrolls so that the bar of what is selected is in sight. */
+static void
+show_selection (IrChartArea *self)
+{
+  GtkScrolledWindow *scroller = GTK_SCROLLED_WINDOW (self->scroller);
+  const gint32 index = selected_bar (self);
+  guint n;
+  const IrSceneBox *box = index >= 0 ? &boxes_of (self, &n)[index] : NULL;
+  IrLayoutRect bounds;
+
+  if (box == NULL)
+    return;
+  bounds = ir_scene_bounds (self->scene);
+  gtk_adjustment_clamp_page (gtk_scrolled_window_get_hadjustment (scroller), box->x - bounds.x - 4,
+                             box->x - bounds.x + box->width + 4);
+  gtk_adjustment_clamp_page (gtk_scrolled_window_get_vadjustment (scroller), box->y - bounds.y - 4,
+                             box->y - bounds.y + box->height + 4);
+}
+
+static void
+select_box (IrChartArea *self, const IrSceneBox *box)
+{
+  IrSession *session = session_of (self);
+
+  ir_session_select_node (session, box != NULL ? box->node : 0);
+  if (self->by_value && box != NULL && box->value != 0)
+    ir_session_select_value (session, box->value);
+}
+
+/* The next bar in the order of the chart, or the one before it; @far: the last, or the first. */
+static void
+select_by (IrChartArea *self, int direction, gboolean far)
+{
+  guint n;
+  const IrSceneBox *boxes = boxes_of (self, &n);
+  const gint32 selected = far ? -1 : selected_bar (self);
+  gint64 index = selected >= 0 ? selected + direction : (direction > 0) == far ? (gint64) n - 1 : 0;
+
+  if (far)
+    direction = -direction;
+  while (index >= 0 && index < n && !is_bar (&boxes[index]))
+    index += direction;
+  if (index >= 0 && index < n)
+    select_box (self, &boxes[index]);
+}
+
+/**
+ * ir_chart_area_session_changed:
+ * @changes: as the view heard of them
+ *
+ * Follows the selection and what the pointer is on.
+ */
+void
+ir_chart_area_session_changed (IrChartArea *self, IrSessionChanges changes)
+{
+  if (changes & IR_CHANGED_SELECTION)
+    show_selection (self);
+  if (changes & (IR_CHANGED_SELECTION | IR_CHANGED_HOVER))
+    gtk_widget_queue_draw (self->area);
+}
+
+/* -- pointer -- */
+
+static const IrSceneBox *
+box_at (IrChartArea *self, double x, double y)
+{
+  IrLayoutRect bounds;
+  IrSceneHit hit;
+  guint n;
+
+  if (self->scene == NULL)
+    return NULL;
+  bounds = ir_scene_bounds (self->scene);
+  hit = ir_scene_pick (self->scene, x + bounds.x, y + bounds.y, 2);
+  return hit.box >= 0 ? &ir_scene_boxes (self->scene, &n)[hit.box] : NULL;
+}
+
+static void
+on_pressed (GtkGestureClick *gesture, int n_press, double x, double y, IrChartArea *self)
+{
+  gtk_widget_grab_focus (self->area);
+  select_box (self, box_at (self, x, y));
+}
+
+static void
+on_motion (GtkEventControllerMotion *controller, double x, double y, IrChartArea *self)
+{
+  const IrSceneBox *box = box_at (self, x, y);
+
+  ir_session_set_hover (session_of (self), box != NULL ? box->node : 0);
+}
+
+static void
+on_leave (GtkEventControllerMotion *controller, IrChartArea *self)
+{
+  ir_session_set_hover (session_of (self), 0);
+}
+
+static gboolean
+on_query_tooltip (
+    GtkWidget *area, int x, int y, gboolean keyboard, GtkTooltip *tooltip, IrChartArea *self)
+{
+  const IrSceneBox *box = keyboard ? NULL : box_at (self, x, y);
+
+  if (box == NULL || box->tip == NULL)
+    return FALSE;
+  gtk_tooltip_set_text (tooltip, box->tip);
+  return TRUE;
+}
+
+/* -- zoom -- */
+
+static void
+zoom (IrChartArea *self, double factor)
+{
+  double width = CLAMP ((self->width > 0 ? self->width : pane_width (self)) * factor, LEAST_WIDTH,
+                        MOST_WIDTH);
+
+  if (width == self->width)
+    return;
+  self->width = width;
+  g_signal_emit (self, signals[RESIZED], 0);
+}
+
+static void
+fit (IrChartArea *self)
+{
+  self->width = 0;
+  g_signal_emit (self, signals[RESIZED], 0);
+}
+
+static gboolean
+on_key (GtkEventControllerKey *controller,
+        guint key,
+        guint code,
+        GdkModifierType state,
+        IrChartArea *self)
+{
+  if (self->scene == NULL || state & (GDK_CONTROL_MASK | GDK_ALT_MASK))
+    return FALSE;
+  switch (key)
+    {
+    case GDK_KEY_Right:
+    case GDK_KEY_Left:
+      select_by (self, key == GDK_KEY_Right ? 1 : -1, FALSE);
+      return TRUE;
+    case GDK_KEY_Home:
+    case GDK_KEY_End:
+      select_by (self, key == GDK_KEY_End ? 1 : -1, TRUE);
+      return TRUE;
+    case GDK_KEY_plus:
+    case GDK_KEY_equal:
+    case GDK_KEY_KP_Add:
+      zoom (self, ZOOM_STEP);
+      return TRUE;
+    case GDK_KEY_minus:
+    case GDK_KEY_KP_Subtract:
+      zoom (self, 1 / ZOOM_STEP);
+      return TRUE;
+    case GDK_KEY_0:
+    case GDK_KEY_KP_0:
+      fit (self);
+      return TRUE;
+    default:
+      return FALSE;
+    }
+}
+
+static gboolean
+on_scroll (GtkEventControllerScroll *controller, double dx, double dy, IrChartArea *self)
+{
+  GdkModifierType state = gtk_event_controller_get_current_event_state (
+      GTK_EVENT_CONTROLLER (controller));
+
+  if ((state & GDK_CONTROL_MASK) == 0)
+    return FALSE;
+  zoom (self, dy < 0 ? ZOOM_STEP : 1 / ZOOM_STEP);
+  return TRUE;
+}
+
+static void
+on_zoom_in (GtkButton *button, IrChartArea *self)
+{
+  zoom (self, ZOOM_STEP);
+}
+
+static void
+on_zoom_out (GtkButton *button, IrChartArea *self)
+{
+  zoom (self, 1 / ZOOM_STEP);
+}
+
+static void
+on_fit (GtkButton *button, IrChartArea *self)
+{
+  fit (self);
+}
+
+static GtkWidget *
+icon_button (const char *icon, const char *label, GCallback callback, gpointer data)
+{
+  GtkWidget *button = gtk_button_new_from_icon_name (icon);
+
+  gtk_widget_set_tooltip_text (button, label);
+  gtk_accessible_update_property (GTK_ACCESSIBLE (button), GTK_ACCESSIBLE_PROPERTY_LABEL, label,
+                                  -1);
+  gtk_widget_add_css_class (button, "flat");
+  g_signal_connect_object (button, "clicked", callback, data, 0);
+  return button;
+}
+
+/**
+ * ir_chart_area_new_zoom_buttons:
+ *
+ * Returns: (transfer floating): buttons for out, in and as wide as the pane
+ */
+GtkWidget *
+ir_chart_area_new_zoom_buttons (IrChartArea *self)
+{
+  GtkWidget *box = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 6);
+
+  gtk_box_append (GTK_BOX (box), icon_button ("zoom-out-symbolic", "Zoom out (−)",
+                                              G_CALLBACK (on_zoom_out), self));
+  gtk_box_append (GTK_BOX (box),
+                  icon_button ("zoom-in-symbolic", "Zoom in (+)", G_CALLBACK (on_zoom_in), self));
+  gtk_box_append (GTK_BOX (box), icon_button ("zoom-fit-best-symbolic", "As wide as the pane (0)",
+                                              G_CALLBACK (on_fit), self));
+  return box;
+}
+
+/* -- object -- */
+
+static gboolean
+ir_chart_area_grab_focus (GtkWidget *widget)
+{
+  return gtk_widget_grab_focus (IR_CHART_AREA (widget)->area);
+}
+
+static void
+ir_chart_area_dispose (GObject *object)
+{
+  IrChartArea *self = IR_CHART_AREA (object);
+
+  g_clear_pointer (&self->scene, ir_scene_unref);
+  g_clear_pointer (&self->waiting, request_free);
+  if (self->job != NULL)
+    ir_job_cancel (self->job);
+  g_clear_pointer (&self->job, ir_job_unref);
+  G_OBJECT_CLASS (ir_chart_area_parent_class)->dispose (object);
+}
+
+static void
+ir_chart_area_class_init (IrChartAreaClass *klass)
+{
+  const GType type = G_TYPE_FROM_CLASS (klass);
+
+  G_OBJECT_CLASS (klass)->dispose = ir_chart_area_dispose;
+  GTK_WIDGET_CLASS (klass)->grab_focus = ir_chart_area_grab_focus;
+  signals[RESIZED] = g_signal_new ("resized", type, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL,
+                                   G_TYPE_NONE, 0);
+  signals[LOADED] = g_signal_new ("loaded", type, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL,
+                                  G_TYPE_NONE, 1, G_TYPE_STRING);
+}
+
+static void
+add_controllers (IrChartArea *self)
+{
+  GtkGesture *click = gtk_gesture_click_new ();
+  GtkEventController *motion = gtk_event_controller_motion_new (),
+                     *keys = gtk_event_controller_key_new ();
+  GtkEventController *scroll = gtk_event_controller_scroll_new (
+      GTK_EVENT_CONTROLLER_SCROLL_VERTICAL);
+
+  g_signal_connect (click, "pressed", G_CALLBACK (on_pressed), self);
+  g_signal_connect (motion, "motion", G_CALLBACK (on_motion), self);
+  g_signal_connect (motion, "leave", G_CALLBACK (on_leave), self);
+  g_signal_connect (scroll, "scroll", G_CALLBACK (on_scroll), self);
+  gtk_event_controller_set_propagation_phase (scroll, GTK_PHASE_CAPTURE);
+  gtk_widget_add_controller (self->area, GTK_EVENT_CONTROLLER (click));
+  gtk_widget_add_controller (self->area, motion);
+  g_signal_connect (keys, "key-pressed", G_CALLBACK (on_key), self);
+  gtk_widget_add_controller (self->area, keys);
+  gtk_widget_add_controller (self->scroller, scroll);
+  gtk_widget_set_has_tooltip (self->area, TRUE);
+  g_signal_connect (self->area, "query-tooltip", G_CALLBACK (on_query_tooltip), self);
+}
+
+static void
+ir_chart_area_init (IrChartArea *self)
+{
+  GtkAdjustment *across, *down;
+
+  self->area = gtk_drawing_area_new ();
+  gtk_drawing_area_set_draw_func (GTK_DRAWING_AREA (self->area), draw, self, NULL);
+  gtk_widget_set_halign (self->area, GTK_ALIGN_START);
+  gtk_widget_set_valign (self->area, GTK_ALIGN_START);
+  gtk_widget_set_focusable (self->area, TRUE);
+  self->scroller = gtk_scrolled_window_new ();
+  gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (self->scroller), self->area);
+  across = gtk_scrolled_window_get_hadjustment (GTK_SCROLLED_WINDOW (self->scroller));
+  down = gtk_scrolled_window_get_vadjustment (GTK_SCROLLED_WINDOW (self->scroller));
+  g_signal_connect_swapped (across, "notify::page-size", G_CALLBACK (on_page_size), self);
+  g_signal_connect_swapped (down, "notify::page-size", G_CALLBACK (on_page_size), self);
+  g_signal_connect_swapped (across, "value-changed", G_CALLBACK (gtk_widget_queue_draw),
+                            self->area);
+  g_signal_connect_swapped (down, "value-changed", G_CALLBACK (gtk_widget_queue_draw), self->area);
+  g_signal_connect_object (adw_style_manager_get_default (), "notify::dark",
+                           G_CALLBACK (gtk_widget_queue_draw), self->area, G_CONNECT_SWAPPED);
+  add_controllers (self);
+  gtk_widget_set_vexpand (GTK_WIDGET (self), TRUE);
+  gtk_widget_set_hexpand (GTK_WIDGET (self), TRUE);
+  adw_bin_set_child (ADW_BIN (self), self->scroller);
+}
+
+/**
+ * ir_chart_area_new:
+ * @label: what the chart is, for assistive technology
+ * @by_value: bars are values, and are selected as such, with the node that makes them
+ *
+ * Returns: (transfer floating): an empty chart
+ */
+GtkWidget *
+ir_chart_area_new (const char *label, gboolean by_value)
+{
+  IrChartArea *self = g_object_new (IR_TYPE_CHART_AREA, NULL);
+
+  self->by_value = by_value;
+  gtk_accessible_update_property (GTK_ACCESSIBLE (self->area), GTK_ACCESSIBLE_PROPERTY_LABEL, label,
+                                  -1);
+  return GTK_WIDGET (self);
+}

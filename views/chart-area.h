@@ -1,0 +1,33 @@
+/* A chart of core/layout/charts.h that can be zoomed, pointed at and walked through by keys. Bars
+ * are nodes, or values where @by_value: a click or the arrow keys select, the selection is
+ * outlined. It lies within an IrView, whose session it reads and writes; it is made in a job, and
+ * only what is in sight is drawn.
+ *
+ * Signals:
+ *   resized ()                    load it anew: it was zoomed, or its pane got another width
+ *   loaded (const char *problem)  (nullable) why there is no chart */
+#pragma once
+
+#include "core/layout/charts.h"
+#include "views/view.h"
+
+#define IR_TYPE_CHART_AREA (ir_chart_area_get_type ())
+G_DECLARE_FINAL_TYPE (IrChartArea, ir_chart_area, IR, CHART_AREA, AdwBin)
+
+/* Runs in a thread, twice where the chart came out wider than its pane. */
+typedef IrScene *(*IrChartFunc) (gpointer request,
+                                 const IrChartOptions *options,
+                                 GCancellable *cancellable,
+                                 GError **error);
+
+GtkWidget *ir_chart_area_new (const char *label, gboolean by_value); /* floating */
+/* Makes the chart from @request, which is freed by @request_free; a newer one takes the place of
+ * one that waits. */
+void ir_chart_area_load (IrChartArea *self,
+                         IrChartFunc make,
+                         gpointer request,
+                         GDestroyNotify request_free);
+void ir_chart_area_clear (IrChartArea *self);
+void ir_chart_area_session_changed (IrChartArea *self, IrSessionChanges changes);
+/* Buttons that zoom, to be put into a toolbar. (transfer floating) */
+GtkWidget *ir_chart_area_new_zoom_buttons (IrChartArea *self);

@@ -1,0 +1,471 @@
+/* Memory: where each value lies and when, as the last run had it or, without one, as it would be;
+ * and the order of runs under which everything fits into a budget, with what is dropped on the way
+ * and computed again. Beside the picture: why the selected value lies where it lies, or the list of
+ * what is dropped. */
+#include "config.h"
+
+#include "core/exec/memplan.h"
+#include "core/exec/size.h"
+#include "views/chart-area.h"
+#include "views/count.h"
+#include "views/session-runs.h"
+
+#include <string.h>
+
+#define ALIGN_BYTES  64   /* of values in the arena, as the runner places them */
+#define BUDGET_STEPS 5000 /* of search for each of the many placements on the way to a plan */
+#define MAX_ROWS     200
+
+/* -- the plans: data, made in the job of the chart -- */
+
+typedef struct
+{
+  gatomicrefcount ref_count;
+  IrRun *run;     /* (nullable) whose plan it is */
+  IrSizer *sizer; /* (nullable) what it is made from where there is no run */
+  char *budget;   /* (nullable) as text */
+  /* made by the job */
+  gboolean made;
+  IrModel *model;       /* (nullable) */
+  IrSchedule *schedule; /* (nullable) */
+  IrMemPlan *plan;      /* (nullable) */
+  IrRecomputeGraph *graph;
+  IrRecomputePlan *again; /* (nullable) under the budget */
+} Memory;
+
+static Memory *
+memory_ref (Memory *memory)
+{
+  g_atomic_ref_count_inc (&memory->ref_count);
+  return memory;
+}
+
+static void
+memory_unref (gpointer data)
+{
+  Memory *memory = data;
+
+  if (!g_atomic_ref_count_dec (&memory->ref_count))
+    return;
+  g_clear_pointer (&memory->again, ir_recompute_plan_free);
+  g_clear_pointer (&memory->graph, ir_recompute_graph_free);
+  if (memory->run == NULL) /* else they are the run's */
+    {
+      g_clear_pointer (&memory->plan, ir_mem_plan_unref);
+      g_clear_pointer (&memory->schedule, ir_schedule_unref);
+      g_clear_pointer (&memory->model, ir_model_unref);
+    }
+  g_clear_pointer (&memory->run, ir_run_unref);
+  g_clear_pointer (&memory->sizer, ir_sizer_free);
+  g_free (memory->budget);
+  g_free (memory);
+}
+
+static gboolean
+make_plan (Memory *memory, GError **error)
+{
+  if (memory->run != NULL)
+    {
+      memory->model = memory->run->model;
+      memory->schedule = memory->run->schedule;
+      memory->plan = memory->run->memplan;
+      return TRUE;
+    }
+  memory->model = ir_sizer_make (memory->sizer, error);
+  if (memory->model != NULL)
+    memory->schedule = ir_schedule_new (memory->model, ir_backend_find ("cpu"), 1, error);
+  if (memory->schedule != NULL)
+    memory->plan = ir_mem_plan_new (memory->model, memory->schedule, ALIGN_BYTES);
+  return memory->plan != NULL;
+}
+
+static gboolean
+make_budget (Memory *memory, GError **error)
+{
+  const IrMemOptions place = { .align_bytes = ALIGN_BYTES, .max_steps = BUDGET_STEPS };
+  guint64 budget;
+
+  if (memory->budget == NULL)
+    return TRUE;
+  if (!ir_size_parse (memory->budget, MAX (memory->plan->peak_bytes, 1), &budget))
+    {
+      g_set_error (error, IR_EXEC_ERROR, IR_EXEC_ERROR_INPUT,
+                   "“%s” is no budget: it needs bytes, such as 500000 or 20M, or a part of the "
+                   "peak without one, such as 50%%.",
+                   memory->budget);
+      return FALSE;
+    }
+  memory->graph = ir_recompute_graph_new (memory->model, memory->schedule, 0, ALIGN_BYTES);
+  memory->again = ir_mem_recompute (&memory->graph->problem, budget, &place);
+  return TRUE;
+}
+
+static IrScene *
+make_scene (gpointer data, const IrChartOptions *options, GCancellable *cancellable, GError **error)
+{
+  Memory *memory = data;
+  IrChartOptions full = *options;
+
+  if (!memory->made && (!make_plan (memory, error) || !make_budget (memory, error)))
+    return NULL;
+  memory->made = TRUE;
+  full.beside = memory->schedule;
+  return memory->again != NULL
+             ? ir_chart_recompute (memory->graph, memory->again, memory->model, options)
+             : ir_chart_memory (memory->plan, memory->model, &full);
+}
+
+/* -- the view -- */
+
+struct _IrMemoryView
+{
+  IrView parent;
+  GtkWidget *stack, *message, *planned, *budgeted, *budget, *summary;
+  GtkWidget *side, *why, *dropped; /* beside the chart: a text, or a list */
+  IrChartArea *chart;
+  Memory *memory; /* (nullable) what the chart shows or is going to */
+};
+
+#define IR_TYPE_MEMORY_VIEW (ir_memory_view_get_type ())
+G_DECLARE_FINAL_TYPE (IrMemoryView, ir_memory_view, IR, MEMORY_VIEW, IrView)
+G_DEFINE_FINAL_TYPE (IrMemoryView, ir_memory_view, IR_TYPE_VIEW)
+
+static gboolean
+is_budgeted (IrMemoryView *self)
+{
+  return gtk_toggle_button_get_active (GTK_TOGGLE_BUTTON (self->budgeted));
+}
+
+static void
+load (IrMemoryView *self)
+{
+  if (self->memory != NULL)
+    ir_chart_area_load (self->chart, make_scene, memory_ref (self->memory), memory_unref);
+}
+
+/* The plan that the run followed, if the graph on screen is the one that ran. */
+static void
+rebuild (IrMemoryView *self)
+{
+  IrSession *session = ir_view_get_session (IR_VIEW (self));
+  const IrFrame *frame = ir_session_get_frame (session);
+  IrRun *run = ir_session_get_run (session, IR_SIDE_AFTER);
+  gboolean of_run;
+
+  g_clear_pointer (&self->memory, memory_unref);
+  gtk_widget_set_sensitive (self->budget, is_budgeted (self));
+  if (frame == NULL)
+    {
+      ir_chart_area_clear (self->chart);
+      gtk_stack_set_visible_child_name (GTK_STACK (self->stack), "closed");
+      return;
+    }
+  of_run = run != NULL && run->memplan != NULL && run->schedule != NULL &&
+           ir_session_get_run_step (session) == frame->to;
+  self->memory = g_new0 (Memory, 1);
+  g_atomic_ref_count_init (&self->memory->ref_count);
+  if (of_run)
+    self->memory->run = ir_run_ref (run);
+  else
+    self->memory->sizer = ir_session_new_sizer (session);
+  if (is_budgeted (self))
+    self->memory->budget = g_strstrip (
+        g_strdup (gtk_editable_get_text (GTK_EDITABLE (self->budget))));
+  load (self);
+}
+
+/* -- beside the chart -- */
+
+static void
+set_summary (IrMemoryView *self, const char *text)
+{
+  gtk_label_set_text (GTK_LABEL (self->summary), text);
+  gtk_widget_set_tooltip_text (self->summary, text);
+}
+
+static char *
+plan_text (const IrMemPlan *plan)
+{
+  const IrMemResult *result = ir_mem_plan_result (plan);
+
+  return g_strdup_printf ("Placed by %s%s.\nSelect a value to see why it lies where it lies.",
+                          ir_mem_algorithm_name (result->algorithm),
+                          result->proven ? ", and no placement is lower" : "");
+}
+
+static void
+show_why (IrMemoryView *self)
+{
+  const IrValueId value = ir_session_get_selected_value (ir_view_get_session (IR_VIEW (self)));
+  g_autofree char *text = NULL;
+
+  if (self->memory == NULL || !self->memory->made || self->memory->plan == NULL)
+    return;
+  text = value != 0 && ir_model_live_value (self->memory->model, value) != NULL
+             ? ir_mem_plan_explain (self->memory->plan, self->memory->model, value)
+             : plan_text (self->memory->plan);
+  gtk_label_set_text (GTK_LABEL (self->why), g_strchomp (text));
+}
+
+static void
+on_row (GtkListBox *list, GtkListBoxRow *row, IrMemoryView *self)
+{
+  IrSession *session = ir_view_get_session (IR_VIEW (self));
+  const IrValueId id = GPOINTER_TO_UINT (g_object_get_data (G_OBJECT (row), "value"));
+  const IrValue *value = ir_model_live_value (self->memory->model, id);
+
+  if (value == NULL)
+    return;
+  ir_session_select_node (session, value->producer != NULL ? value->producer->id : 0);
+  ir_session_select_value (session, id);
+}
+
+static void
+add_row (IrMemoryView *self, const char *title, const char *subtitle, IrValueId value)
+{
+  GtkWidget *row = adw_action_row_new ();
+
+  adw_preferences_row_set_use_markup (ADW_PREFERENCES_ROW (row), FALSE);
+  adw_preferences_row_set_title (ADW_PREFERENCES_ROW (row), title);
+  adw_action_row_set_subtitle (ADW_ACTION_ROW (row), subtitle);
+  gtk_widget_add_css_class (row, "property-row");
+  gtk_list_box_row_set_activatable (GTK_LIST_BOX_ROW (row), value != 0);
+  g_object_set_data (G_OBJECT (row), "value", GUINT_TO_POINTER (value));
+  gtk_list_box_append (GTK_LIST_BOX (self->dropped), row);
+}
+
+/* The stay of the same value that comes after @index; the number of stays: none. */
+static guint
+next_life (const GArray *lives, guint index)
+{
+  const guint value = g_array_index (lives, IrRecomputeLife, index).value;
+
+  do
+    index++;
+  while (index < lives->len && g_array_index (lives, IrRecomputeLife, index).value != value);
+  return index;
+}
+
+/* What is dropped, in the order of runs. */
+static guint
+show_dropped (IrMemoryView *self)
+{
+  const Memory *memory = self->memory;
+  const GArray *lives = memory->again->lives;
+  GtkWidget *child;
+  guint n = 0;
+
+  while ((child = gtk_widget_get_first_child (self->dropped)) != NULL)
+    gtk_list_box_remove (GTK_LIST_BOX (self->dropped), child);
+  for (guint i = 0; i < lives->len; i++)
+    {
+      const IrRecomputeLife *life = &g_array_index (lives, IrRecomputeLife, i);
+      const guint next = next_life (lives, i);
+      const IrValueId id = g_array_index (memory->graph->values, IrValueId, life->value);
+      g_autofree char *subtitle = NULL;
+
+      if (next == lives->len || ++n > MAX_ROWS)
+        continue;
+      subtitle = g_strdup_printf ("dropped after run %u, again in run %u", life->last,
+                                  g_array_index (lives, IrRecomputeLife, next).first);
+      add_row (self, ir_model_value (memory->model, id)->name, subtitle, id);
+    }
+  if (n > MAX_ROWS)
+    {
+      g_autofree char *more = g_strdup_printf ("… %u more", n - MAX_ROWS);
+      add_row (self, more, "", 0);
+    }
+  if (n == 0)
+    add_row (self, "Nothing is dropped", memory->again->feasible ? "everything fits" : "", 0);
+  return n;
+}
+
+static void
+show_again (IrMemoryView *self)
+{
+  const IrRecomputePlan *again = self->memory->again;
+  const guint n = again->runs->len - self->memory->graph->problem.n_tasks;
+  g_autofree char *extra = ir_flops_text (again->extra_flops, FALSE), *text = NULL;
+
+  show_dropped (self);
+  text = g_strdup_printf (
+      "%s · %u %s again · %s more (+%.1f %%) · by %s", again->feasible ? "held" : "not held", n,
+      n == 1 ? "run" : "runs", extra,
+      again->flops > 0 ? 100.0 * (double) again->extra_flops / (double) again->flops : 0.0,
+      ir_recompute_method_name (again->method));
+  set_summary (self, text);
+}
+
+static void
+on_loaded (IrMemoryView *self, const char *problem)
+{
+  const gboolean budgeted = problem == NULL && self->memory->again != NULL;
+
+  gtk_stack_set_visible_child_name (GTK_STACK (self->stack), problem == NULL ? "chart" : "message");
+  gtk_label_set_text (GTK_LABEL (self->message), problem != NULL ? problem : "");
+  gtk_stack_set_visible_child_name (GTK_STACK (self->side), budgeted ? "dropped" : "why");
+  set_summary (self, "");
+  if (budgeted)
+    show_again (self);
+  else if (problem == NULL)
+    {
+      set_summary (self, self->memory->run != NULL ? "as the last run had it"
+                                                   : "as a run would have it");
+      show_why (self);
+    }
+}
+
+/* -- changes -- */
+
+static void
+ir_memory_view_session_changed (IrView *view, IrSessionChanges changes)
+{
+  IrMemoryView *self = IR_MEMORY_VIEW (view);
+
+  if (changes & (IR_CHANGED_RUNS | IR_CHANGED_FRAME | IR_CHANGED_HISTORY | IR_CHANGED_INPUTS))
+    rebuild (self);
+  else if (changes & IR_CHANGED_SELECTION)
+    show_why (self);
+  ir_chart_area_session_changed (self->chart, changes);
+}
+
+/* -- object -- */
+
+static void
+ir_memory_view_focus_content (IrView *view)
+{
+  gtk_widget_grab_focus (GTK_WIDGET (IR_MEMORY_VIEW (view)->chart));
+}
+
+static void
+ir_memory_view_dispose (GObject *object)
+{
+  g_clear_pointer (&IR_MEMORY_VIEW (object)->memory, memory_unref);
+  G_OBJECT_CLASS (ir_memory_view_parent_class)->dispose (object);
+}
+
+static void
+ir_memory_view_class_init (IrMemoryViewClass *klass)
+{
+  G_OBJECT_CLASS (klass)->dispose = ir_memory_view_dispose;
+  IR_VIEW_CLASS (klass)->session_changed = ir_memory_view_session_changed;
+  IR_VIEW_CLASS (klass)->focus_content = ir_memory_view_focus_content;
+}
+
+static GtkWidget *
+make_toolbar (IrMemoryView *self)
+{
+  GtkWidget *box = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 6),
+            *kinds = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 0);
+
+  self->planned = gtk_toggle_button_new_with_label ("As it runs");
+  self->budgeted = gtk_toggle_button_new_with_label ("Under a budget");
+  gtk_toggle_button_set_group (GTK_TOGGLE_BUTTON (self->budgeted),
+                               GTK_TOGGLE_BUTTON (self->planned));
+  gtk_toggle_button_set_active (GTK_TOGGLE_BUTTON (self->planned), TRUE);
+  g_signal_connect_swapped (self->budgeted, "toggled", G_CALLBACK (rebuild), self);
+  gtk_widget_add_css_class (kinds, "linked");
+  gtk_box_append (GTK_BOX (kinds), self->planned);
+  gtk_box_append (GTK_BOX (kinds), self->budgeted);
+  self->budget = gtk_entry_new ();
+  gtk_editable_set_text (GTK_EDITABLE (self->budget), "50%");
+  gtk_editable_set_width_chars (GTK_EDITABLE (self->budget), 7);
+  gtk_editable_set_max_width_chars (GTK_EDITABLE (self->budget), 7);
+  gtk_widget_set_sensitive (self->budget, FALSE);
+  gtk_widget_set_tooltip_text (self->budget,
+                               "Bytes, such as 500000 or 20M, or a part of the peak, such as 50%");
+  gtk_accessible_update_property (GTK_ACCESSIBLE (self->budget), GTK_ACCESSIBLE_PROPERTY_LABEL,
+                                  "Budget", -1);
+  g_signal_connect_swapped (self->budget, "activate", G_CALLBACK (rebuild), self);
+  self->summary = gtk_label_new (NULL);
+  gtk_label_set_xalign (GTK_LABEL (self->summary), 0);
+  gtk_label_set_ellipsize (GTK_LABEL (self->summary), PANGO_ELLIPSIZE_END);
+  gtk_widget_add_css_class (self->summary, "dim-label");
+  gtk_widget_set_hexpand (self->summary, TRUE);
+  gtk_box_append (GTK_BOX (box), kinds);
+  gtk_box_append (GTK_BOX (box), self->budget);
+  gtk_box_append (GTK_BOX (box), self->summary);
+  gtk_box_append (GTK_BOX (box), ir_chart_area_new_zoom_buttons (self->chart));
+  gtk_widget_add_css_class (box, "view-toolbar");
+  return box;
+}
+
+static GtkWidget *
+scrolled (GtkWidget *child)
+{
+  GtkWidget *scroller = gtk_scrolled_window_new ();
+
+  gtk_scrolled_window_set_policy (GTK_SCROLLED_WINDOW (scroller), GTK_POLICY_NEVER,
+                                  GTK_POLICY_AUTOMATIC);
+  gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (scroller), child);
+  return scroller;
+}
+
+static GtkWidget *
+make_side (IrMemoryView *self)
+{
+  self->why = gtk_label_new (NULL);
+  gtk_label_set_xalign (GTK_LABEL (self->why), 0);
+  gtk_label_set_yalign (GTK_LABEL (self->why), 0);
+  gtk_label_set_wrap (GTK_LABEL (self->why), TRUE);
+  gtk_label_set_wrap_mode (GTK_LABEL (self->why), PANGO_WRAP_WORD_CHAR);
+  gtk_label_set_selectable (GTK_LABEL (self->why), TRUE);
+  gtk_widget_add_css_class (self->why, "memory-why");
+  gtk_widget_add_css_class (self->why, "caption");
+  self->dropped = gtk_list_box_new ();
+  gtk_list_box_set_selection_mode (GTK_LIST_BOX (self->dropped), GTK_SELECTION_NONE);
+  gtk_accessible_update_property (GTK_ACCESSIBLE (self->dropped), GTK_ACCESSIBLE_PROPERTY_LABEL,
+                                  "Dropped values", -1);
+  g_signal_connect (self->dropped, "row-activated", G_CALLBACK (on_row), self);
+  self->side = gtk_stack_new ();
+  gtk_stack_add_named (GTK_STACK (self->side), scrolled (self->why), "why");
+  gtk_stack_add_named (GTK_STACK (self->side), scrolled (self->dropped), "dropped");
+  gtk_widget_set_size_request (self->side, 200, -1);
+  return self->side;
+}
+
+static GtkWidget *
+make_page (IrMemoryView *self)
+{
+  GtkWidget *box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 0),
+            *panes = gtk_paned_new (GTK_ORIENTATION_HORIZONTAL);
+
+  self->chart = IR_CHART_AREA (ir_chart_area_new ("Memory plan", TRUE));
+  g_signal_connect_object (self->chart, "resized", G_CALLBACK (load), self, G_CONNECT_SWAPPED);
+  g_signal_connect_object (self->chart, "loaded", G_CALLBACK (on_loaded), self, G_CONNECT_SWAPPED);
+  gtk_paned_set_start_child (GTK_PANED (panes), GTK_WIDGET (self->chart));
+  gtk_paned_set_end_child (GTK_PANED (panes), make_side (self));
+  gtk_paned_set_resize_end_child (GTK_PANED (panes), FALSE);
+  gtk_paned_set_shrink_start_child (GTK_PANED (panes), FALSE);
+  gtk_paned_set_shrink_end_child (GTK_PANED (panes), FALSE);
+  gtk_widget_set_vexpand (panes, TRUE);
+  gtk_box_append (GTK_BOX (box), make_toolbar (self));
+  self->stack = gtk_stack_new ();
+  gtk_box_append (GTK_BOX (box), self->stack);
+  self->message = gtk_label_new (NULL);
+  gtk_label_set_wrap (GTK_LABEL (self->message), TRUE);
+  gtk_widget_add_css_class (self->message, "dim-label");
+  gtk_stack_add_named (GTK_STACK (self->stack), panes, "chart");
+  gtk_stack_add_named (GTK_STACK (self->stack), self->message, "message");
+  gtk_stack_add_named (GTK_STACK (self->stack),
+                       ir_view_empty_page ("drive-multidisk-symbolic", "No Graph",
+                                           "The memory plan of a graph is shown here.", "win.open",
+                                           "Open…"),
+                       "closed");
+  return box;
+}
+
+static void
+ir_memory_view_init (IrMemoryView *self)
+{
+  adw_bin_set_child (ADW_BIN (self), make_page (self));
+}
+
+const IrViewInfo ir_view_memory = {
+  .id = "memory",
+  .title = "Memory",
+  .icon_name = "drive-multidisk-symbolic",
+  .doc = "Where each value lies and when, and what fits into a budget.",
+  .place = IR_VIEW_BOTTOM,
+  .get_type = ir_memory_view_get_type,
+};

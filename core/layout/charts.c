@@ -522,9 +522,8 @@ ir_chart_recompute (const IrRecomputeGraph *graph,
   g_autofree char *peak = format_bytes ((double) plan->peak_bytes),
                   *plain = format_bytes ((double) plan->plain_peak_bytes),
                   *budget = format_bytes ((double) plan->budget_bytes);
-  g_autofree char *title = g_strdup_printf (
-      "Budget %s: %s; peak %s, with nothing computed again %s", budget,
-      plan->feasible ? "held" : "not held", peak, plain);
+  g_autofree char *title = g_strdup_printf ("Budget %s, peak %s; without budget %s", budget, peak,
+                                            plain);
   g_autofree gboolean *seen = g_new0 (gboolean, graph->problem.n_values + 1);
   Chart chart;
 

@@ -798,9 +798,9 @@ def plans_memory():
     try:
         opens(window, path)
         key('alt+m')
-        window.expect('label', 'as a run would have it')
+        window.expect('label', 'The plan that a run would follow')
         key('ctrl+r')
-        window.expect('label', 'as the last run had it')
+        window.expect('label', 'The plan that the last run followed')
         check('the memory plan is the one that the last run followed', True)
         key('alt+m', 'Home')
         first = plan['values'][0]['name']
@@ -816,11 +816,11 @@ def plans_memory():
         type_text('95%')
         key('Return')
         again = plan['recompute']
-        text = window.expect('label', 'held · .*').get_name()
+        text = window.expect('label', 'Held · .*').get_name()
         n = sum(r['again'] for r in again['runs'])
         extra = f'(+{100 * again["extra_flops"] / again["flops"]:.1f} %)'
         check('a plan under a budget says what it costs, as the command line does',
-              text.startswith(f'held · {n} run') and extra in text and again['method'] in text, f'{text}\n{again}')
+              text.startswith(f'Held · {n} run') and extra in text and again['method'] in text, f'{text}\n{again}')
         dropped = again['evicted'][0]
         labels = window.labels()
         check('and what is dropped and computed again', dropped['value'] in labels and

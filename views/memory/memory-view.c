@@ -176,13 +176,6 @@ rebuild (IrMemoryView *self)
 
 /* -- beside the chart -- */
 
-static void
-set_summary (IrMemoryView *self, const char *text)
-{
-  gtk_label_set_text (GTK_LABEL (self->summary), text);
-  gtk_widget_set_tooltip_text (self->summary, text);
-}
-
 static char *
 plan_text (const IrMemPlan *plan)
 {
@@ -289,11 +282,11 @@ show_again (IrMemoryView *self)
 
   show_dropped (self);
   text = g_strdup_printf (
-      "%s · %u %s again · %s more (+%.1f %%) · by %s", again->feasible ? "held" : "not held", n,
+      "%s · %u %s again · %s more (+%.1f %%) · by %s", again->feasible ? "Held" : "Not held", n,
       n == 1 ? "run" : "runs", extra,
       again->flops > 0 ? 100.0 * (double) again->extra_flops / (double) again->flops : 0.0,
       ir_recompute_method_name (again->method));
-  set_summary (self, text);
+  gtk_label_set_text (GTK_LABEL (self->summary), text);
 }
 
 static void
@@ -304,13 +297,14 @@ on_loaded (IrMemoryView *self, const char *problem)
   gtk_stack_set_visible_child_name (GTK_STACK (self->stack), problem == NULL ? "chart" : "message");
   gtk_label_set_text (GTK_LABEL (self->message), problem != NULL ? problem : "");
   gtk_stack_set_visible_child_name (GTK_STACK (self->side), budgeted ? "dropped" : "why");
-  set_summary (self, "");
+  gtk_label_set_text (GTK_LABEL (self->summary), "");
   if (budgeted)
     show_again (self);
   else if (problem == NULL)
     {
-      set_summary (self, self->memory->run != NULL ? "as the last run had it"
-                                                   : "as a run would have it");
+      gtk_label_set_text (GTK_LABEL (self->summary), self->memory->run != NULL
+                                                         ? "The plan that the last run followed"
+                                                         : "The plan that a run would follow");
       show_why (self);
     }
 }
@@ -377,14 +371,10 @@ make_toolbar (IrMemoryView *self)
   gtk_accessible_update_property (GTK_ACCESSIBLE (self->budget), GTK_ACCESSIBLE_PROPERTY_LABEL,
                                   "Budget", -1);
   g_signal_connect_swapped (self->budget, "activate", G_CALLBACK (rebuild), self);
-  self->summary = gtk_label_new (NULL);
-  gtk_label_set_xalign (GTK_LABEL (self->summary), 0);
-  gtk_label_set_ellipsize (GTK_LABEL (self->summary), PANGO_ELLIPSIZE_END);
-  gtk_widget_add_css_class (self->summary, "dim-label");
-  gtk_widget_set_hexpand (self->summary, TRUE);
+  gtk_widget_set_hexpand (self->budget, TRUE);
+  gtk_widget_set_halign (self->budget, GTK_ALIGN_START);
   gtk_box_append (GTK_BOX (box), kinds);
   gtk_box_append (GTK_BOX (box), self->budget);
-  gtk_box_append (GTK_BOX (box), self->summary);
   gtk_box_append (GTK_BOX (box), ir_chart_area_new_zoom_buttons (self->chart));
   gtk_widget_add_css_class (box, "view-toolbar");
   return box;
@@ -402,26 +392,41 @@ scrolled (GtkWidget *child)
 }
 
 static GtkWidget *
+side_label (void)
+{
+  GtkWidget *label = gtk_label_new (NULL);
+
+  gtk_label_set_xalign (GTK_LABEL (label), 0);
+  gtk_label_set_yalign (GTK_LABEL (label), 0);
+  gtk_label_set_wrap (GTK_LABEL (label), TRUE);
+  gtk_label_set_wrap_mode (GTK_LABEL (label), PANGO_WRAP_WORD_CHAR);
+  gtk_label_set_selectable (GTK_LABEL (label), TRUE);
+  gtk_widget_add_css_class (label, "caption");
+  return label;
+}
+
+static GtkWidget *
 make_side (IrMemoryView *self)
 {
-  self->why = gtk_label_new (NULL);
-  gtk_label_set_xalign (GTK_LABEL (self->why), 0);
-  gtk_label_set_yalign (GTK_LABEL (self->why), 0);
-  gtk_label_set_wrap (GTK_LABEL (self->why), TRUE);
-  gtk_label_set_wrap_mode (GTK_LABEL (self->why), PANGO_WRAP_WORD_CHAR);
-  gtk_label_set_selectable (GTK_LABEL (self->why), TRUE);
-  gtk_widget_add_css_class (self->why, "memory-why");
-  gtk_widget_add_css_class (self->why, "caption");
+  GtkWidget *box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 0);
+
+  self->summary = side_label ();
+  gtk_widget_add_css_class (self->summary, "dim-label");
+  self->why = side_label ();
   self->dropped = gtk_list_box_new ();
   gtk_list_box_set_selection_mode (GTK_LIST_BOX (self->dropped), GTK_SELECTION_NONE);
   gtk_accessible_update_property (GTK_ACCESSIBLE (self->dropped), GTK_ACCESSIBLE_PROPERTY_LABEL,
                                   "Dropped values", -1);
   g_signal_connect (self->dropped, "row-activated", G_CALLBACK (on_row), self);
   self->side = gtk_stack_new ();
+  gtk_widget_set_vexpand (self->side, TRUE);
   gtk_stack_add_named (GTK_STACK (self->side), scrolled (self->why), "why");
   gtk_stack_add_named (GTK_STACK (self->side), scrolled (self->dropped), "dropped");
-  gtk_widget_set_size_request (self->side, 200, -1);
-  return self->side;
+  gtk_box_append (GTK_BOX (box), self->summary);
+  gtk_box_append (GTK_BOX (box), self->side);
+  gtk_widget_set_size_request (box, 200, -1);
+  gtk_widget_add_css_class (box, "memory-side");
+  return box;
 }
 
 static GtkWidget *

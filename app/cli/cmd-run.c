@@ -25,10 +25,11 @@ typedef struct
   char *capture, *out, *trace, *memory_limit, *output_limit, *capture_budget, *parallel;
   gint runs;
   gint64 iterations;
-  gboolean deterministic, roofline;
+  gboolean deterministic, roofline, nodes;
   gint warmup;
   /* No options: what stands in the trace beside the last run. */
   IrRoofline peaks;
+  IrModel *expanded; /* (nullable) the model with bodies of functions in place of their calls */
   GPtrArray *traces; /* of IrTrace: those before the timed runs, then these */
   double seconds;
 } Options;
@@ -36,7 +37,8 @@ typedef struct
 static const CliOption run_options[] = {
   { "capture", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (Options, capture),
     "What to keep beside the outputs: all, checkpoints (few, the others are computed again), stats, "
-    "none (default), original (all values of the graph before the pipeline), or names of values",
+    "none (default), original (all values of the graph before the pipeline), or names of values; one in "
+    "a function's body is NODE/NAME, with the node that calls it",
     "POLICY|NAME.." },
   { "capture-budget", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (Options, capture_budget),
     "Most memory of captured values; the others go to a file in TMPDIR (default: a quarter of "
@@ -59,6 +61,8 @@ static const CliOption run_options[] = {
     "Write a Chrome trace (opens in Perfetto)", "FILE" },
   { "roofline", 0, G_OPTION_ARG_NONE, G_STRUCT_OFFSET (Options, roofline),
     "First measure what the machine can do at most, and show what share of it nodes got", NULL },
+  { "nodes", 0, G_OPTION_ARG_NONE, G_STRUCT_OFFSET (Options, nodes),
+    "Show what each node took and did; JSON has it always", NULL },
   { "runs", 'n', G_OPTION_ARG_INT, G_STRUCT_OFFSET (Options, runs),
     "Run so many times; the times are of all of them", "N" },
   { "warmup", 'w', G_OPTION_ARG_INT, G_STRUCT_OFFSET (Options, warmup),
@@ -116,12 +120,31 @@ wants_original (const Options *options)
   return g_strcmp0 (options->capture, "original") == 0;
 }
 
+/* Values in a function's body have a name only in what runs, where each call has its own: the name
+ * of the call's node, '/', and the name in the body. Then that is what is run, as names are given
+ * once. */
 static gboolean
-parse_capture (const Options *options,
-               const IrModel *model,
-               IrCaptureKind *kind,
-               GArray *chosen,
-               GError **error)
+choose_value (Options *options, IrModel *model, const char *name, GArray *chosen, GError **error)
+{
+  const IrValue *value = cli_find_value (model, name, error);
+
+  if (value == NULL && strchr (name, '/') != NULL)
+    {
+      if (options->expanded == NULL)
+        options->expanded = ir_exec_expand (model, NULL);
+      if (options->expanded != NULL)
+        value = cli_find_value (options->expanded, name, NULL);
+    }
+  if (value == NULL)
+    return FALSE;
+  g_clear_error (error);
+  g_array_append_val (chosen, value->id);
+  return TRUE;
+}
+
+static gboolean
+parse_capture (
+    Options *options, IrModel *model, IrCaptureKind *kind, GArray *chosen, GError **error)
 {
   g_auto (GStrv) names = NULL;
 
@@ -137,12 +160,8 @@ parse_capture (const Options *options,
     return TRUE;
   names = g_strsplit (options->capture, ",", -1);
   for (guint i = 0; names[i] != NULL; i++)
-    {
-      const IrValue *value = cli_find_value (model, names[i], error);
-      if (value == NULL)
-        return FALSE;
-      g_array_append_val (chosen, value->id);
-    }
+    if (!choose_value (options, model, names[i], chosen, error))
+      return FALSE;
   return TRUE;
 }
 
@@ -334,6 +353,17 @@ report_capture (const IrRun *run, cJSON *json)
     g_printerr ("irscope run: %s\n", note);
 }
 
+/* The traces of the runs that count; those of a run that failed are its own. */
+static GPtrArray *
+timed_traces (const Options *options, const IrRun *run)
+{
+  GPtrArray *timed = g_ptr_array_new ();
+
+  for (guint i = (guint) options->warmup; run->error == NULL && i < options->traces->len; i++)
+    g_ptr_array_add (timed, options->traces->pdata[i]);
+  return timed;
+}
+
 static gboolean
 write_trace (const Options *options, const IrRun *run, GError **error)
 {
@@ -343,9 +373,7 @@ write_trace (const Options *options, const IrRun *run, GError **error)
   if (options->trace == NULL)
     return TRUE;
   gint warmup = run->error == NULL ? options->warmup : 0;
-  g_autoptr (GPtrArray) timed = g_ptr_array_new ();
-  for (guint i = (guint) warmup; i < options->traces->len; i++)
-    g_ptr_array_add (timed, options->traces->pdata[i]);
+  g_autoptr (GPtrArray) timed = timed_traces (options, run);
   IrTraceExtras extras = {
     .roofline = options->roofline ? &options->peaks : NULL,
     .warmup = warmup > 0 ? options->traces->pdata[warmup - 1] : NULL,
@@ -354,6 +382,126 @@ write_trace (const Options *options, const IrRun *run, GError **error)
   text = ir_trace_to_chrome_json_with (run->trace, run->model, &extras);
   bytes = g_bytes_new (text, strlen (text));
   return ir_file_write_atomic (options->trace, bytes, error);
+}
+
+/* -- what each node took -- */
+
+/* Operations, or bytes, per nanosecond are billions per second; by the median where there is one.
+ */
+static double
+per_ns (guint64 n, const IrTraceItem *item, const IrTraceSpread *spread)
+{
+  double ns = spread->n > 0 ? spread->median_ns : (double) (item->end_ns - item->start_ns);
+
+  return ns > 0 ? (double) n / ns : 0;
+}
+
+/* As the trace of the last run has it, with the share of the peaks that the median got. */
+static double
+share_of (const IrRoofline *peaks, const IrTraceItem *item, const IrTraceSpread *spread)
+{
+  IrTraceItem typical = *item;
+
+  if (spread->n > 0)
+    typical.end_ns = typical.start_ns + (gint64) (spread->median_ns + 0.5);
+  return ir_roofline_share (peaks, &typical);
+}
+
+static void
+add_node (cJSON *array,
+          const Options *options,
+          const IrModel *model,
+          const IrTraceItem *item,
+          const IrTraceSpread *spread)
+{
+  const IrNode *node = ir_model_node (model, item->node);
+  cJSON *object = cJSON_CreateObject ();
+
+  cJSON_AddStringToObject (object, "node", node != NULL ? node->name : "");
+  cJSON_AddNumberToObject (object, "id", item->node);
+  cJSON_AddStringToObject (object, "op", node != NULL ? node->op_type : "");
+  cJSON_AddStringToObject (object, "device", item->device);
+  cJSON_AddStringToObject (object, "kernel", item->kernel);
+  cJSON_AddNumberToObject (object, "worker", item->worker);
+  cJSON_AddNumberToObject (object, "start_ms", (double) item->start_ns / 1e6);
+  cJSON_AddNumberToObject (object, "end_ms", (double) item->end_ns / 1e6);
+  cli_json_add_uint (object, "bytes", item->bytes);
+  cli_json_add_uint (object, "flops", item->flops);
+  cJSON_AddNumberToObject (object, "gflops", per_ns (item->flops, item, spread));
+  cJSON_AddNumberToObject (object, "gbps", per_ns (item->bytes, item, spread));
+  if (options->roofline)
+    {
+      gboolean compute = ir_roofline_bound_by_compute (&options->peaks, item);
+      cJSON_AddStringToObject (object, "bound", compute ? "compute" : "memory");
+      cJSON_AddNumberToObject (object, "roofline", share_of (&options->peaks, item, spread));
+    }
+  if (spread->n > 0)
+    {
+      cJSON *ms = cJSON_AddObjectToObject (object, "ms");
+      cJSON_AddNumberToObject (ms, "median", spread->median_ns / 1e6);
+      cJSON_AddNumberToObject (ms, "min", spread->min_ns / 1e6);
+      cJSON_AddNumberToObject (ms, "q1", spread->q1_ns / 1e6);
+      cJSON_AddNumberToObject (ms, "q3", spread->q3_ns / 1e6);
+      cJSON_AddNumberToObject (ms, "max", spread->max_ns / 1e6);
+      cJSON_AddNumberToObject (ms, "runs", spread->n);
+    }
+  cJSON_AddItemToArray (array, object);
+}
+
+static void
+print_node (const Options *options,
+            const IrModel *model,
+            const IrTraceItem *item,
+            const IrTraceSpread *spread)
+{
+  const IrNode *node = ir_model_node (model, item->node);
+  g_autofree char *label = node != NULL ? ir_node_label (node) : g_strdup ("?");
+
+  printf ("%10.4f ms (%.4f to %.4f)  worker %u  %8.2f GFLOP/s %7.2f GB/s", spread->median_ns / 1e6,
+          spread->q1_ns / 1e6, spread->q3_ns / 1e6, item->worker,
+          per_ns (item->flops, item, spread), per_ns (item->bytes, item, spread));
+  if (options->roofline)
+    printf ("  %3.0f %% of %s", CLAMP (100 * share_of (&options->peaks, item, spread), 0, 999),
+            ir_roofline_bound_by_compute (&options->peaks, item) ? "compute" : "memory ");
+  printf ("  %s\n", label);
+}
+
+/* @json: (nullable): where to, instead of standard output */
+static void
+report_nodes (const Options *options, const IrRun *run, cJSON *json)
+{
+  cJSON *array = json != NULL ? cJSON_AddArrayToObject (json, "nodes") : NULL;
+
+  if (run->trace == NULL)
+    return;
+  g_autoptr (GPtrArray) timed = timed_traces (options, run);
+  g_autoptr (GArray) spreads = ir_trace_spreads (run->trace, timed);
+  for (guint i = 0; i < run->trace->items->len; i++)
+    {
+      const IrTraceItem *item = &g_array_index (run->trace->items, IrTraceItem, i);
+      const IrTraceSpread *spread = &g_array_index (spreads, IrTraceSpread, i);
+
+      if (run->error != NULL && item->end_ns == 0)
+        continue; /* it did not come to that */
+      if (array != NULL)
+        add_node (array, options, run->model, item, spread);
+      else
+        print_node (options, run->model, item, spread);
+    }
+}
+
+/* Runs before those that count, each by itself: the first one prepares. */
+static void
+add_warmup (cJSON *json, const Options *options, const IrRun *run)
+{
+  cJSON *array = cJSON_AddArrayToObject (json, "warmup_ms");
+
+  for (guint i = 0; run->error == NULL && i < MIN ((guint) options->warmup, options->traces->len);
+       i++)
+    {
+      const IrTrace *trace = options->traces->pdata[i];
+      cJSON_AddItemToArray (array, cJSON_CreateNumber ((double) trace->duration_ns / 1e6));
+    }
 }
 
 static CliStatus
@@ -398,12 +546,18 @@ report (Cli *cli,
       return cli_fail (CLI_FAILED, error);
     }
   if (cli->json)
-    cli_json_print (json);
+    {
+      add_warmup (json, options, run);
+      report_nodes (options, run, json);
+      cli_json_print (json);
+    }
   else
     {
       g_autofree char *peak = cli_format_bytes (run->trace != NULL ? run->trace->peak_bytes : 0);
       printf ("%.3f ms (median of %u, %.3f to %.3f), peak %s\n", times->median, times->runs,
               times->min, times->max, peak);
+      if (options->nodes || options->roofline)
+        report_nodes (options, run, NULL);
       cJSON_Delete (json);
     }
   return failure != NULL ? cli_fail (cli_status_of (failure), failure) : CLI_OK;
@@ -434,7 +588,7 @@ run_often (Cli *cli,
       if (run == NULL)
         return NULL;
       elapsed = run->trace->duration_ns / 1e6;
-      if (options->trace != NULL)
+      if (options->trace != NULL || cli->json || options->nodes || options->roofline)
         g_ptr_array_add (options->traces, ir_trace_ref (run->trace));
       if (i >= 0)
         g_array_append_val (ms, elapsed);
@@ -493,6 +647,8 @@ run_model (Cli *cli, Options *options, IrModel *model)
       g_printerr ("irscope run: cannot make the folder %s: %s\n", options->out, g_strerror (errno));
       return CLI_FAILED;
     }
+  if (options->expanded != NULL)
+    model = options->expanded;
   inputs = cli_inputs (&options->model, model, &error);
   if (inputs == NULL)
     return cli_fail (cli_status_of (error), error);
@@ -518,7 +674,9 @@ run (Cli *cli)
   if (!cli_model_open (cli, &options->model, cli->args[0], FALSE, &opened, &status))
     return status;
   cli_print_problems (opened.problems, IR_SEVERITY_ERROR);
-  return run_model (cli, options, opened.model);
+  status = run_model (cli, options, opened.model);
+  g_clear_pointer (&options->expanded, ir_model_unref);
+  return status;
 }
 
 const CliCommand cli_command_run = {

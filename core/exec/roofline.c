@@ -93,3 +93,16 @@ ir_roofline_share (const IrRoofline *roofline, const IrTraceItem *item)
     return 0;
   return MAX ((double) item->flops / roofline->gflops, (double) item->bytes / roofline->gbps) / ns;
 }
+
+/**
+ * ir_roofline_bound_by_compute:
+ * @roofline: the peaks
+ * @item: what a node did
+ *
+ * Returns: %TRUE if its operations take at least as long as moving its bytes, both at their peaks
+ */
+gboolean
+ir_roofline_bound_by_compute (const IrRoofline *roofline, const IrTraceItem *item)
+{
+  return (double) item->flops * roofline->gbps >= (double) item->bytes * roofline->gflops;
+}

@@ -41,27 +41,103 @@ compare_doubles (gconstpointer a, gconstpointer b)
   return x < y ? -1 : x > y;
 }
 
-/* Median and quartiles of step @i over the runs, which follow the same schedule. */
-static void
-add_spread (cJSON *args, const GPtrArray *runs, guint i)
-{
-  g_autofree double *us = g_new (double, MAX (runs->len, 1));
-  guint n = 0;
+/* -- the same steps in several runs -- */
 
-  for (guint k = 0; k < runs->len; k++)
+typedef struct
+{
+  IrNodeId node;
+  guint place; /* in the items */
+} Step;
+
+static int
+compare_steps (gconstpointer a, gconstpointer b)
+{
+  const Step *x = a, *y = b;
+
+  if (x->node != y->node)
+    return x->node < y->node ? -1 : 1;
+  return x->place < y->place ? -1 : x->place > y->place;
+}
+
+/* By node, and those of one node as they ran: the same step has the same place in all runs,
+ * whatever ran beside it. */
+static GArray *
+sorted_steps (const IrTrace *trace)
+{
+  GArray *steps = g_array_sized_new (FALSE, FALSE, sizeof (Step), trace->items->len);
+
+  for (guint i = 0; i < trace->items->len; i++)
     {
-      const GArray *items = ((const IrTrace *) g_ptr_array_index (runs, k))->items;
-      const IrTraceItem *item = i < items->len ? &g_array_index (items, IrTraceItem, i) : NULL;
-      if (item != NULL)
-        us[n++] = (double) (item->end_ns - item->start_ns) / 1e3;
+      Step step = { g_array_index (trace->items, IrTraceItem, i).node, i };
+      g_array_append_val (steps, step);
     }
+  g_array_sort (steps, compare_steps);
+  return steps;
+}
+
+/* @ns: gets sorted */
+static IrTraceSpread
+spread_of (double *ns, guint n)
+{
   if (n == 0)
+    return (IrTraceSpread){ 0 };
+  qsort (ns, n, sizeof *ns, compare_doubles);
+  return (IrTraceSpread){ .n = n,
+                          .median_ns = (ns[(n - 1) / 2] + ns[n / 2]) / 2,
+                          .min_ns = ns[0],
+                          .max_ns = ns[n - 1],
+                          .q1_ns = ns[(n - 1) / 4],
+                          .q3_ns = ns[n - 1 - (n - 1) / 4] };
+}
+
+/**
+ * ir_trace_spreads:
+ * @trace: one of the runs
+ * @runs: (element-type IrTrace): all of them
+ *
+ * Returns: (transfer full) (element-type IrTraceSpread): one for each item of @trace
+ */
+GArray *
+ir_trace_spreads (const IrTrace *trace, const GPtrArray *runs)
+{
+  g_return_val_if_fail (trace != NULL && runs != NULL, NULL);
+  guint n = trace->items->len;
+  g_autoptr (GArray) steps = sorted_steps (trace);
+  g_autoptr (GPtrArray) others = g_ptr_array_new_with_free_func ((GDestroyNotify) g_array_unref);
+  g_autofree double *ns = g_new (double, MAX (runs->len, 1));
+  GArray *spreads = g_array_new (FALSE, TRUE, sizeof (IrTraceSpread));
+
+  g_array_set_size (spreads, n);
+  for (guint k = 0; k < runs->len; k++)
+    g_ptr_array_add (others, sorted_steps (runs->pdata[k]));
+  for (guint i = 0; i < n; i++)
+    {
+      const Step *step = &g_array_index (steps, Step, i);
+      guint n_found = 0;
+      for (guint k = 0; k < runs->len; k++)
+        {
+          const GArray *other = others->pdata[k];
+          const Step *same = i < other->len ? &g_array_index (other, Step, i) : NULL;
+          if (same == NULL || same->node != step->node)
+            continue;
+          const IrTrace *run = runs->pdata[k];
+          const IrTraceItem *item = &g_array_index (run->items, IrTraceItem, same->place);
+          ns[n_found++] = (double) (item->end_ns - item->start_ns);
+        }
+      g_array_index (spreads, IrTraceSpread, step->place) = spread_of (ns, n_found);
+    }
+  return spreads;
+}
+
+static void
+add_spread (cJSON *args, const IrTraceSpread *spread)
+{
+  if (spread->n == 0)
     return;
-  qsort (us, n, sizeof *us, compare_doubles);
-  cJSON_AddNumberToObject (args, "median_us", (us[(n - 1) / 2] + us[n / 2]) / 2);
-  cJSON_AddNumberToObject (args, "q1_us", us[(n - 1) / 4]);
-  cJSON_AddNumberToObject (args, "q3_us", us[n - 1 - (n - 1) / 4]);
-  cJSON_AddNumberToObject (args, "runs", n);
+  cJSON_AddNumberToObject (args, "median_us", spread->median_ns / 1e3);
+  cJSON_AddNumberToObject (args, "q1_us", spread->q1_ns / 1e3);
+  cJSON_AddNumberToObject (args, "q3_us", spread->q3_ns / 1e3);
+  cJSON_AddNumberToObject (args, "runs", spread->n);
 }
 
 static cJSON *
@@ -92,7 +168,11 @@ item_to_json (const IrTraceItem *item, const IrModel *model, const IrTraceExtras
       cJSON_AddNumberToObject (args, "gflops", (double) item->flops / ns);
       cJSON_AddNumberToObject (args, "gbps", (double) item->bytes / ns);
       if (extras->roofline != NULL)
-        cJSON_AddNumberToObject (args, "roofline", ir_roofline_share (extras->roofline, item));
+        {
+          gboolean compute = ir_roofline_bound_by_compute (extras->roofline, item);
+          cJSON_AddNumberToObject (args, "roofline", ir_roofline_share (extras->roofline, item));
+          cJSON_AddStringToObject (args, "bound", compute ? "compute" : "memory");
+        }
     }
   return event;
 }
@@ -130,6 +210,7 @@ ir_trace_to_chrome_json_with (const IrTrace *trace,
 {
   static const IrTraceExtras none = { NULL };
   g_return_val_if_fail (trace != NULL && model != NULL && extras != NULL, NULL);
+  g_autoptr (GArray) spreads = extras->runs != NULL ? ir_trace_spreads (trace, extras->runs) : NULL;
   cJSON *root = cJSON_CreateObject ();
   cJSON *events = cJSON_AddArrayToObject (root, "traceEvents");
 
@@ -137,8 +218,9 @@ ir_trace_to_chrome_json_with (const IrTrace *trace,
   for (guint i = 0; i < trace->items->len; i++)
     {
       cJSON *event = item_to_json (&g_array_index (trace->items, IrTraceItem, i), model, extras);
-      if (extras->runs != NULL)
-        add_spread (cJSON_GetObjectItem (event, "args"), extras->runs, i);
+      if (spreads != NULL)
+        add_spread (cJSON_GetObjectItem (event, "args"),
+                    &g_array_index (spreads, IrTraceSpread, i));
       cJSON_AddItemToArray (events, event);
     }
   for (guint i = 0; extras->warmup != NULL && i < extras->warmup->items->len; i++)

@@ -7,10 +7,12 @@ statuses and messages; prints TAP.
 import json
 import os
 import shlex
+import signal
 import struct
 import subprocess
 import sys
 import tempfile
+import time
 
 PROGRAM, ROOT = sys.argv[1], sys.argv[2]
 DIGITS = os.path.join(ROOT, 'data/examples/digits.onnx')
@@ -946,6 +948,103 @@ def _():
         assert event['dur'] == 0 or abs(args['roofline'] * event['dur'] - least) <= 1e-6 * max(least, 1e-3), args
     assert all('median_us' not in e['args'] for e in warmup)
     assert irscope('run', DIGITS, '--warmup', '-1')[0] == 2
+
+
+@test('a run tells per node when it ran, where, how fast, and how that varies over the runs')
+def _():
+    answer = json_of('run', DIGITS, '--runs', '5', '--warmup', '2', '--roofline', '--threads', '1')
+    assert len(answer['warmup_ms']) == 2 and all(ms > 0 for ms in answer['warmup_ms'])
+    peaks, nodes = answer['roofline'], answer['nodes']
+    assert {n['op'] for n in nodes} >= {'Conv', 'Gemm'} and len({n['id'] for n in nodes}) == len(nodes)
+    last = 0
+    for node in nodes:
+        assert last <= node['start_ms'] <= node['end_ms'] and node['worker'] == 0, node
+        last = node['start_ms']
+        ms = node['ms']
+        assert ms['runs'] == 5 and ms['min'] <= ms['q1'] <= ms['median'] <= ms['q3'] <= ms['max'], node
+        limits = {'compute': node['flops'] / peaks['gflops'], 'memory': node['bytes'] / peaks['gbps']}
+        assert limits[node['bound']] == max(limits.values()), node
+        if ms['median'] > 0:
+            assert abs(node['gflops'] * ms['median'] * 1e6 - node['flops']) <= 1e-6 * node['flops']
+            assert abs(node['gbps'] * ms['median'] * 1e6 - node['bytes']) <= 1e-6 * node['bytes']
+            ns = round(ms['median'] * 1e6 + 1e-9)
+            assert abs(node['roofline'] * ns / max(limits.values()) - 1) < 2 / ns + 1e-6 if node['bytes'] else True, node
+    assert any(n['op'] == 'Conv' and n['flops'] > 0 and n['gflops'] > 0 for n in nodes)
+    plain = json_of('run', DIGITS)
+    assert plain['warmup_ms'] == [] and all('roofline' not in n and n['ms']['runs'] == 1 for n in plain['nodes'])
+    code, out, _ = irscope('run', DIGITS, '--nodes', '--runs', '3')
+    assert code == 0 and sum('GFLOP/s' in line for line in out.splitlines()) == len(nodes), out
+
+
+@test('values in a body of a function are captured by the name of the call and theirs')
+def _():
+    source = as_text('called.onnxtxt', '<ir_version: 8, opset_import: ["" : 17, "local" : 1]>\n'
+                     'g (float[2] x) => (float[2] y) <float[2] one = {1, 2}> {\n'
+                     '  [first] a = local.twice (one)\n  [second] y = local.twice (a)\n}\n'
+                     '<domain: "local", opset_import: ["" : 17]>\n'
+                     'twice (p) => (q) { half = Neg (p)  q = Sub (p, half) }')
+    for name, wanted in (('first/half', (-1, -2)), ('second/half', (-2, -4))):
+        captured = json_of('run', source, '--capture', name, '--out', path('called'))['captured']
+        assert [v['name'] for v in captured] == [name], captured
+        with open(captured[0]['file'], 'rb') as file:
+            assert struct.unpack('<2f', file.read()[-8:]) == wanted, name
+    code, _, err = irscope('run', source, '--capture', 'third/half')
+    assert code == 2 and 'third/half' in err, err
+
+
+# Minutes of products, with nodes between them that passes take away.
+LONG = as_text('long.onnxtxt', '<ir_version: 8, opset_import: ["" : 17]>\n'
+               'g (float[1536,1536] x) => (float[1536,1536] y)\n{\n  y0 = Identity (x)\n' +
+               ''.join(f'  z{i} = MatMul (y{i - 1}, x)\n  y{i} = Identity (z{i})\n' for i in range(1, 400)) +
+               '  y = Identity (y399)\n}')
+
+
+def interrupted(arguments, signals, environment):
+    """Exit status and messages after @signals, which come in the middle."""
+    child = subprocess.Popen([PROGRAM, *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                             text=True, env={**os.environ, **environment})
+    patience = time.monotonic() + 60
+
+    def seconds_worked():
+        with open(f'/proc/{child.pid}/stat') as file:
+            return sum(map(int, file.read().rsplit(')', 1)[1].split()[11:13])) / os.sysconf('SC_CLK_TCK')
+
+    try:
+        while seconds_worked() < 1 and time.monotonic() < patience:  # it is computing by now
+            assert child.poll() is None, f'ended by itself: {child.stderr.read()}'
+            time.sleep(0.02)
+        for number in signals:
+            child.send_signal(number)
+        _, err = child.communicate(timeout=60)
+    finally:
+        child.kill()
+        child.wait()
+    return child.returncode, err
+
+
+@test('SIGINT ends what takes long with a message and exit status 3, and leaves nothing half done')
+def _():
+    for arguments in (['run', LONG], ['run', LONG, '--capture', 'all', '--capture-budget', '20M', '--out', path('interrupted')],
+                      ['run', LONG, '--device', 'ref'], ['bench', LONG], ['kernels', LONG],
+                      ['optimize', LONG, '--pipeline', 'deploy', '--prove'], ['bisect', LONG, '--fail', 'max_abs(y) > 1'],
+                      ['tensor', LONG, 'y']):
+        temporary = path('temporary')
+        os.makedirs(temporary, exist_ok=True)
+        code, err = interrupted([*arguments, '--threads', '1'], [signal.SIGINT], {'TMPDIR': temporary})
+        assert code == 3, f'{arguments}: exit status {code}, {err}'
+        assert 'cancel' in err.lower(), f'{arguments}: {err}'
+        assert os.listdir(temporary) == [], f'{arguments}: {os.listdir(temporary)} is left'
+    for name in os.listdir(path('interrupted')):
+        with open(os.path.join(path('interrupted'), name), 'rb') as file:
+            data = file.read()
+        header = struct.unpack('<H', data[8:10])[0]
+        assert name.endswith('.npy') and len(data) == 10 + header + 4 * 1536 * 1536, name
+
+
+@test('a second signal ends the program at once')
+def _():
+    code, err = interrupted(['run', LONG, '--threads', '1'], [signal.SIGINT, signal.SIGTERM], {})
+    assert code == 3, (code, err)
 
 
 @test('a run that was given up leaves its trace and what it had captured')

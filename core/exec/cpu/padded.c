@@ -5,7 +5,7 @@
  * at 90. */
 #include "config.h"
 
-#include "core/exec/cpu/cpu.h"
+#include "core/exec/cpu/direct.h"
 #include "core/exec/packed.h"
 
 #include <stdlib.h>
@@ -58,11 +58,10 @@ pack (const IrTensor *constant, gpointer data)
          part_elements = p->turned ? p->rows * LINE : p->columns;
   int n_threads = cpu_n_threads (p->call, (guint64) (p->rows * p->columns));
   CpuWatch watch = cpu_watch (p->call, part_elements);
-  gpointer memory;
+  float *to = cpu_direct_memory (sizeof (float) * (gsize) (p->rows * p->distance));
 
-  if (posix_memalign (&memory, 64, sizeof (float) * (gsize) (p->rows * p->distance)) != 0)
+  if (to == NULL)
     return NULL;
-  float *to = memory;
 #pragma omp parallel for num_threads(n_threads) schedule(static)
   for (gint64 part = 0; part < n_parts; part++)
     if (cpu_watch_stopped (&watch, part))
@@ -73,8 +72,8 @@ pack (const IrTensor *constant, gpointer data)
       memcpy (to + part * p->distance, from + part * p->columns,
               sizeof (float) * (gsize) p->columns);
   if (!watch.stopped)
-    return memory;
-  free (memory);
+    return to;
+  free (to);
   return NULL;
 }
 

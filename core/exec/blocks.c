@@ -103,27 +103,6 @@ turn_square (const float *from, gint64 from_row, float *to, gint64 to_row)
   store (to + 3 * to_row, __builtin_shufflevector (high_ab, high_cd, 2, 3, 6, 7));
 }
 
-/* The channels of a picture, which are fewer than four, with zeros after them: four pixels at once.
- */
-static void
-turn_picture (const float *from, gint64 plane, gint64 n_rows, gint64 n, float *to)
-{
-  const Four none = { 0 };
-  gint64 columns = n / 4 * 4;
-
-  for (gint64 column = 0; column < columns; column += 4)
-    {
-      float rows[4][4];
-
-      for (gint64 row = 0; row < 4; row++)
-        store (rows[row], row < n_rows ? load (from + row * plane + column) : none);
-      turn_square (rows[0], 4, to + column * 4, 4);
-    }
-  for (gint64 column = columns; column < n; column++)
-    for (gint64 row = 0; row < 4; row++)
-      to[column * 4 + row] = row < n_rows ? from[row * plane + column] : 0;
-}
-
 /* @n_rows rows of @n elements, @from_row apart, become @n rows of @n_rows, @to_row apart. */
 static void
 turn (const float *from, gint64 from_row, gint64 n_rows, gint64 n, float *to, gint64 to_row)
@@ -161,7 +140,7 @@ ir_blocks_from_plain (const float *plain,
 {
   gint64 n_blocks = (channels + block - 1) / block;
 
-  /* Few blocks, as of a picture, are cut, so that all threads have some. */
+  /* Few blocks are cut, so that all threads have some. */
   gint64 cuts = batch * n_blocks < n_threads ? n_threads : 1;
 
 #pragma omp parallel for num_threads(n_threads) schedule(static)
@@ -173,11 +152,6 @@ ir_blocks_from_plain (const float *plain,
       const float *from = plain + (i / n_blocks * channels + first) * plane + pixel;
       float *to = blocks + (i * plane + pixel) * block;
 
-      if (block == 4)
-        {
-          turn_picture (from, plane, n, n_pixels, to);
-          continue;
-        }
       if (n < block)
         memset (to, 0, (gsize) (n_pixels * block) * sizeof *to);
       turn (from, plane, n, n_pixels, to, block);

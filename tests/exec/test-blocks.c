@@ -338,7 +338,7 @@ test_plan (void)
   if ((block = block_of (schedule, between)) == 0)
     return;
   g_assert_cmpstr (g_array_index (schedule->items, IrScheduleItem, 0).layout, ==,
-                   "brings its input into blocks of channels, and gives such");
+                   "reads a plain value, and gives blocks of channels");
   g_assert_cmpstr (g_array_index (schedule->items, IrScheduleItem, 1).layout, ==,
                    "reads and gives blocks of channels");
   g_autoptr (IrMemPlan) plan = ir_mem_plan_new (b.model, schedule, 64);

@@ -94,8 +94,9 @@ pool_pixel (const Pool *pool, guint lanes, const float *x, float *y, gint64 i, g
     cpu_vector_unit (lanes)->pool_max (from, row, bottom - top, right - left, to);
 }
 
+/* Rows [first, last) of a plane. */
 static void
-pool_plane (const Pool *pool, guint lanes, const float *x, float *y)
+pool_rows (const Pool *pool, guint lanes, const float *x, float *y, gint64 first, gint64 last)
 {
   const IrWindow *w = &pool->window;
   const CpuVectorUnit *unit = cpu_vector_unit (lanes);
@@ -105,7 +106,7 @@ pool_plane (const Pool *pool, guint lanes, const float *x, float *y)
 
   if ((!pool->average || (w->kernel[1] == 3 && step <= 2)) && w->in[1] + pad >= w->kernel[1])
     end = CLAMP ((w->in[1] + pad - w->kernel[1]) / step + 1, inside, w->out[1]);
-  for (gint64 i = 0; i < w->out[0]; i++)
+  for (gint64 i = first; i < last; i++)
     {
       gint64 top, bottom, n_rows;
 
@@ -186,11 +187,17 @@ run_pool (IrCall *call, gboolean average, GError **error)
   if (y == NULL)
     return FALSE;
   int n_threads = cpu_n_threads (call, (guint64) (n * in_plane / 4));
-  CpuWatch watch = cpu_watch (call, in_plane);
+  /* Rows of large planes, as the convolutions before and after are shared, or whole planes. */
+  gint64 cuts = n_threads > 1 && cpu_shares_pixels (in[1], in[2] * in[3]) ? n_threads : 1;
+  CpuWatch watch = cpu_watch (call, in_plane / cuts);
 #pragma omp parallel for num_threads(n_threads) schedule(static)
-  for (gint64 i = 0; i < n; i++)
-    if (!cpu_watch_stopped (&watch, i))
-      pool_plane (&pool, (guint) lanes, x + i * in_plane, y + i * out_plane);
+  for (gint64 part = 0; part < n * cuts; part++)
+    {
+      gint64 i = part % n, rows = out[2] * (part / n) / cuts, end = out[2] * (part / n + 1) / cuts;
+
+      if (!cpu_watch_stopped (&watch, part))
+        pool_rows (&pool, (guint) lanes, x + i * in_plane, y + i * out_plane, rows, end);
+    }
   return cpu_blocks_done (call, out, 1, blocks, error);
 }
 
@@ -363,13 +370,16 @@ run_batch_norm (IrCall *call, GError **error)
   if (y == NULL)
     return FALSE;
   int n_threads = cpu_n_threads (call, (guint64) (in[0] * in[1] * plane));
-  CpuWatch watch = cpu_watch (call, plane * lanes);
+  gint64 n = in[0] * n_blocks, cuts = cpu_shares_pixels (in[1], plane) ? n_threads : 1;
+  CpuWatch watch = cpu_watch (call, plane * lanes / cuts);
 #pragma omp parallel for num_threads(n_threads) schedule(static)
-  for (gint64 i = 0; i < in[0] * n_blocks; i++)
+  for (gint64 part = 0; part < n * cuts; part++)
     {
+      gint64 i = part % n, pixel = plane * (part / n) / cuts, end = plane * (part / n + 1) / cuts,
+             at = (i * plane + pixel) * lanes;
       double means[MOST_LANES] = { 0 }, factors[MOST_LANES] = { 0 }, biases[MOST_LANES] = { 0 };
 
-      if (cpu_watch_stopped (&watch, i))
+      if (cpu_watch_stopped (&watch, part))
         continue;
       for (gint64 k = 0, c = i % n_blocks * lanes; k < lanes && c < in[1]; k++, c++)
         {
@@ -377,8 +387,7 @@ run_batch_norm (IrCall *call, GError **error)
           factors[k] = scale[c] / sqrt (variance[c] + epsilon);
           biases[k] = bias[c];
         }
-      (lanes == 16 ? scale_16 : scale_8) (x + i * plane * lanes, means, factors, biases, plane,
-                                          y + i * plane * lanes);
+      (lanes == 16 ? scale_16 : scale_8) (x + at, means, factors, biases, end - pixel, y + at);
     }
   return cpu_blocks_done (call, in, 1, blocks, error);
 }

@@ -299,9 +299,21 @@ execute (Plan *plan, const float *x, const float *w, const float *b, gboolean co
 
 /* -- the kernel -- */
 
+/* How a node is computed. */
+typedef struct
+{
+  CpuDirectShape shape;
+  gboolean direct;   /* over blocks of channels, and so is what follows */
+  gboolean winograd; /* and by Winograd's way, if all is finite */
+  gboolean constant; /* weights and bias are */
+} Choice;
+
 /* What is made in the first run, when all shapes are known for sure, and kept. */
 typedef struct
 {
+  const IrNode *chosen_for; /* (nullable) whose @choice it is: of a call that is settled */
+  const IrType *chosen_x, *chosen_w;
+  Choice choice;
   Plan *plan, *rest;                      /* (nullable) on oneDNN: pieces, and what is left */
   CpuDirect *direct;                      /* (nullable) over blocks of channels */
   const float *packed_from, *packed_bias; /* what @direct was packed from */
@@ -540,7 +552,7 @@ node_direct_shape (const IrNode *node, CpuDirectShape *shape)
   return fits;
 }
 
-/* Pictures have too few channels for a block; the kernel orders them in its own way. */
+/* Pictures have too few channels for a block, and are read plain. */
 static gboolean
 takes_blocks (const IrNode *node, guint slot, guint lanes)
 {
@@ -576,11 +588,11 @@ has_constant_weights (const IrNode *node)
 
 /* What is packed is not read again. */
 static void
-give_back_weights (const IrCall *call)
+give_back_weights (const IrCall *call, const Choice *choice)
 {
   const IrTensor *weights = ir_call_input (call, 1);
 
-  if (has_constant_weights (call->node))
+  if (choice->constant)
     ir_mapped_file_give_back (ir_tensor_data (weights), ir_tensor_n_bytes (weights));
 }
 
@@ -598,11 +610,12 @@ takes_winograd (const IrNode *node, const CpuDirectShape *shape)
 static gboolean
 run_winograd (State *state,
               IrCall *call,
-              const CpuDirectShape *shape,
+              const Choice *choice,
               const CpuEpilogue *epilogue,
               const float *x,
               float *y)
 {
+  const CpuDirectShape *shape = &choice->shape;
   const float *w = cpu_floats (call, 1), *b = cpu_floats (call, 2);
 
   if (epilogue->add == y)
@@ -614,22 +627,23 @@ run_winograd (State *state,
       state->winograd = cpu_winograd_new (shape, cpu_lanes ());
       state->winograd_from = NULL;
     }
-  if (!has_constant_weights (call->node) || state->winograd_from != w || state->winograd_bias != b)
+  if (!choice->constant || state->winograd_from != w || state->winograd_bias != b)
     {
       state->winograd_from = NULL;
       if (!cpu_winograd_pack (state->winograd, call, w, b))
         return FALSE;
       state->winograd_from = w;
       state->winograd_bias = b;
-      give_back_weights (call);
+      give_back_weights (call, choice);
     }
   return cpu_winograd_run (state->winograd, call, epilogue, x, y);
 }
 
 /* Packs the weights where that has not been done, or where a run may bring new ones. */
 static gboolean
-pack_direct (State *state, const IrCall *call, const CpuDirectShape *shape)
+pack_direct (State *state, const IrCall *call, const Choice *choice)
 {
+  const CpuDirectShape *shape = &choice->shape;
   const float *w = cpu_floats (call, 1), *b = cpu_floats (call, 2);
 
   if (state->direct == NULL || memcmp (cpu_direct_shape (state->direct), shape, sizeof *shape) != 0)
@@ -638,31 +652,33 @@ pack_direct (State *state, const IrCall *call, const CpuDirectShape *shape)
       state->direct = cpu_direct_new (shape, cpu_lanes ());
       state->packed_from = NULL;
     }
-  if (has_constant_weights (call->node) && state->packed_from == w && state->packed_bias == b)
+  if (choice->constant && state->packed_from == w && state->packed_bias == b)
     return TRUE;
   state->packed_from = NULL;
   if (!cpu_direct_pack (state->direct, w, b))
     return FALSE;
   state->packed_from = w;
   state->packed_bias = b;
-  give_back_weights (call);
+  give_back_weights (call, choice);
   return TRUE;
 }
 
 /* Everything in place; FALSE without an error: this convolution is not for direct.c after all. */
 static gboolean
-run_direct (State *state, IrCall *call, const CpuDirectShape *shape, GError **error)
+run_direct (State *state, IrCall *call, const Choice *choice, GError **error)
 {
+  const CpuDirectShape *shape = &choice->shape;
   gint64 in[] = { shape->batch, shape->groups * shape->channels, shape->in[0], shape->in[1] };
   gint64 out[] = { shape->batch, shape->groups * shape->maps, shape->out[0], shape->out[1] };
   guint lanes = cpu_lanes ();
-  gboolean winograd = takes_winograd (call->node, shape);
   CpuEpilogue epilogue;
   IrTensor *blocks;
 
-  if (!winograd && !pack_direct (state, call, shape))
+  if (!choice->winograd && !pack_direct (state, call, choice))
     return FALSE;
-  const float *x = cpu_blocks_in (call, 0, in, 1, cpu_direct_in_block (shape, lanes), error);
+  guint in_block = cpu_direct_in_block (shape, lanes);
+  const float *x = in_block == 0 ? cpu_floats (call, 0)
+                                 : cpu_blocks_in (call, 0, in, 1, in_block, error);
   if (x == NULL ||
       (form_of (call->op->id)->residual &&
        cpu_blocks_in (call, RESIDUAL, out, 1, lanes, error) == NULL) ||
@@ -673,9 +689,9 @@ run_direct (State *state, IrCall *call, const CpuDirectShape *shape, GError **er
 
   if (y == NULL)
     return FALSE;
-  if (winograd && run_winograd (state, call, shape, &epilogue, x, y))
+  if (choice->winograd && run_winograd (state, call, choice, &epilogue, x, y))
     done = !ir_call_stopped (call);
-  else if (!winograd || pack_direct (state, call, shape))
+  else if (!choice->winograd || pack_direct (state, call, choice))
     done = cpu_direct_run (state->direct, call, &epilogue, x, y);
   if (!done)
     {
@@ -704,18 +720,38 @@ fits_direct (const IrCall *call, const CpuDirectShape *shape)
                              memcmp (residual->dims, out, sizeof out) == 0);
 }
 
+/* A settled call is of a plan, in which neither types nor attributes change any more: next to a
+ * small convolution finding all this out again would take long, and on one thread. */
+static const Choice *
+choose (State *state, const IrCall *call)
+{
+  const IrType *x = ir_call_input_type (call, 0), *w = ir_call_input_type (call, 1);
+  Choice *choice = &state->choice;
+
+  if (call->settled && state->chosen_for == call->node && state->chosen_x == x &&
+      state->chosen_w == w)
+    return choice;
+  choice->direct = direct_shape (call, &choice->shape) && fits_direct (call, &choice->shape);
+  choice->winograd = choice->direct && takes_winograd (call->node, &choice->shape);
+  choice->constant = choice->direct && has_constant_weights (call->node);
+  state->chosen_for = call->settled ? call->node : NULL;
+  state->chosen_x = x;
+  state->chosen_w = w;
+  return choice;
+}
+
 static gboolean
 run (IrCall *call, GError **error)
 {
   State *state = call->kernel_state, local = { 0 };
   g_autoptr (GError) failed = NULL;
-  CpuDirectShape shape;
   gboolean done = FALSE;
 
   if (state == NULL)
     state = &local;
-  if (direct_shape (call, &shape) && fits_direct (call, &shape))
-    done = run_direct (state, call, &shape, &failed);
+  const Choice *choice = choose (state, call);
+  if (choice->direct)
+    done = run_direct (state, call, choice, &failed);
   g_clear_pointer (&local.direct, cpu_direct_free);
   g_clear_pointer (&local.winograd, cpu_winograd_free);
   if (done)

@@ -120,6 +120,33 @@ add_channel (VECTOR *sums,
     }
 }
 
+/* One tap of the few channels of a plain input. */
+INLINE void
+add_plain (const CpuPanel *panel,
+           VECTOR *sums,
+           const float *const *from,
+           gboolean inside,
+           const float *w,
+           const int n_pixels,
+           const int n_maps)
+{
+  for (gint64 channel = 0; channel < panel->last; channel++, w += n_maps * LANES)
+    {
+      gint64 skip = channel * panel->between;
+      const float *own[CPU_MOST_PIXELS];
+
+      if (inside)
+        {
+          add_channel (sums, from, skip, w, n_pixels, n_maps);
+          continue;
+        }
+#pragma GCC unroll 8
+      for (int p = 0; p < n_pixels; p++)
+        own[p] = from[p] == zeros ? zeros : from[p] + skip;
+      add_channel (sums, own, 0, w, n_pixels, n_maps);
+    }
+}
+
 INLINE void
 tile (const CpuPanel *panel, gint64 pixel, const int n_pixels, const int n_maps)
 {
@@ -157,11 +184,10 @@ tile (const CpuPanel *panel, gint64 pixel, const int n_pixels, const int n_maps)
               for (int p = 0; p < n_pixels; p++)
                 __builtin_prefetch ((gconstpointer) ((guintptr) from[p] + next), 0, 3);
             }
-          if (end - first == 3) /* of a picture: known, the loop vanishes */
+          if (panel->between != 1)
             {
-#pragma GCC unroll 4
-              for (int channel = 0; channel < 3; channel++, w += n_maps * LANES)
-                add_channel (sums, from, first + channel, w, n_pixels, n_maps);
+              add_plain (panel, sums, from, inside, w, n_pixels, n_maps);
+              w += end * n_maps * LANES;
               continue;
             }
 #pragma GCC unroll 4

@@ -18,7 +18,7 @@
 #define GROUP_BYTES  98304 /* of the output that is worked on together: what stays in the second */
 #define PAGE_BYTES   (2 << 20) /* of a large page, where the system has such */
 #define MOST_PLACES  65536     /* taps of all pixels that a table is kept for */
-#define FEW_CHANNELS 4         /* of a picture: they stand together by themselves */
+#define FEW_CHANNELS 4         /* of a picture, which is read plain */
 
 /* Multiplications that take as long as an element of a loop over vectors. */
 #define PRODUCTS_PER_ELEMENT  16
@@ -31,7 +31,9 @@ struct _CpuDirect
   gboolean depthwise;
   gboolean by_rows;                   /* threads share the pixels, and else the maps */
   gint64 in_plane, out_plane, n_taps; /* pixels */
-  gint64 in_block;                    /* elements from one pixel of the input to the next */
+  gboolean plain;                     /* the input is, and no blocks of channels */
+  gint64 in_block;                    /* channels of the input that come one after the other */
+  gint64 in_pixel;                    /* elements from one of its pixels to the next */
   gint64 n_groups;                    /* of channels that share their weights' lanes */
   gint64 in_blocks, out_blocks;       /* of a sample */
   gint64 *first_blocks;               /* by group: block of the output with its first map */
@@ -87,21 +89,34 @@ is_depthwise (const CpuDirectShape *shape)
   return shape->groups > 1 && shape->channels == 1 && shape->maps == 1;
 }
 
-/* How threads share a convolution. What a thread has written lies in its own cache, so it should
- * read that again: if all convolutions in a row are shared by pixels, only the edges of the parts
- * come from the other cores, but each thread reads all weights; if they are shared by maps, each
- * reads its own weights and the whole input. Depthwise ones have next to no weights and either way
- * read what is their own, as long as their neighbours, which are thought to be of one by one and a
- * sixth of the channels, are shared in the same way. */
+/**
+ * cpu_shares_pixels:
+ * @channels: of a value
+ * @plane: pixels of a channel
+ *
+ * What a thread has written lies in its own cache, so it should read that again. If nodes in a row
+ * are shared by pixels, only the edges of the parts come from other cores; if they are shared by
+ * channels, what reads all channels has most of them from there, but each thread reads only its own
+ * weights.
+ *
+ * Returns: whether threads share the pixels of a node without many weights, because convolutions
+ *   of one by one beside it that have a sixth of the channels on their other side do so
+ */
+gboolean
+cpu_shares_pixels (gint64 channels, gint64 plane)
+{
+  return plane > channels * 8 / 7;
+}
+
+/* The weights, which every thread would read, against the rest. */
 static gboolean
 shares_pixels (const CpuDirectShape *s)
 {
   gint64 in = s->in[0] * s->in[1], out = s->out[0] * s->out[1];
 
   if (is_depthwise (s))
-    return in > s->groups * 8 / 7;
-  return s->groups * (in * s->channels + out * s->maps) >
-         8 * s->groups * s->maps * s->channels * s->kernel[0] * s->kernel[1];
+    return cpu_shares_pixels (s->groups, in);
+  return in * s->channels + out * s->maps > 8 * s->maps * s->channels * s->kernel[0] * s->kernel[1];
 }
 
 /**
@@ -138,12 +153,15 @@ cpu_direct_takes (const CpuDirectShape *shape, guint lanes)
  * @shape: a convolution that cpu_direct_takes()
  * @lanes: channels in a block of values that are kept so
  *
- * Returns: how many channels stand together in its input: the lanes, or fewer for pictures
+ * Pictures have too few channels to fill a block, and ordering them would take a third of the time
+ * of the convolution.
+ *
+ * Returns: how many channels stand together in its input; 0: it is read plain
  */
 guint
 cpu_direct_in_block (const CpuDirectShape *shape, guint lanes)
 {
-  return shape->groups == 1 && shape->channels <= FEW_CHANNELS ? FEW_CHANNELS : lanes;
+  return shape->groups == 1 && shape->channels <= FEW_CHANNELS ? 0 : lanes;
 }
 
 /**
@@ -182,7 +200,7 @@ fill_windows (CpuDirect *direct)
 
       direct->tap_rows[tap] = (gint32) row;
       direct->tap_columns[tap] = (gint32) column;
-      direct->steps[tap] = (gint32) ((row * s->in[1] + column) * direct->in_block);
+      direct->steps[tap] = (gint32) ((row * s->in[1] + column) * direct->in_pixel);
     }
   for (gint64 pixel = 0; pixel < direct->out_plane; pixel++)
     {
@@ -191,7 +209,7 @@ fill_windows (CpuDirect *direct)
 
       direct->rows[pixel] = (gint32) row;
       direct->columns[pixel] = (gint32) column;
-      direct->corners[pixel] = (gint32) ((row * s->in[1] + column) * direct->in_block);
+      direct->corners[pixel] = (gint32) ((row * s->in[1] + column) * direct->in_pixel);
       direct->inside[pixel] = row >= 0 && column >= 0 &&
                               row + (s->kernel[0] - 1) * s->dilation[0] < s->in[0] &&
                               column + (s->kernel[1] - 1) * s->dilation[1] < s->in[1];
@@ -260,7 +278,9 @@ cpu_direct_new (const CpuDirectShape *shape, guint lanes)
   direct->in_plane = shape->in[0] * shape->in[1];
   direct->out_plane = shape->out[0] * shape->out[1];
   direct->n_taps = shape->kernel[0] * shape->kernel[1];
-  direct->in_block = cpu_direct_in_block (shape, lanes);
+  direct->plain = cpu_direct_in_block (shape, lanes) == 0;
+  direct->in_block = direct->plain ? shape->channels : lanes;
+  direct->in_pixel = direct->plain ? 1 : lanes;
   fill_groups (direct);
   direct->by_rows = shares_pixels (shape);
   direct->corners = g_new (gint32, direct->out_plane);
@@ -747,7 +767,8 @@ describe (Job *job)
     .width = direct->shape.in[1],
     .in_stride = direct->in_plane * direct->in_block,
     .out_stride = direct->out_plane * direct->unit->lanes,
-    .pixel_bytes = direct->shape.stride[1] * direct->in_block * (gint64) sizeof (float),
+    .between = direct->plain ? direct->in_plane : 1,
+    .pixel_bytes = direct->shape.stride[1] * direct->in_pixel * (gint64) sizeof (float),
     .block = direct->in_block,
     .activation = known ? epilogue->activation : CPU_ACT_NONE,
     .low = epilogue->low,
@@ -761,7 +782,7 @@ describe (Job *job)
  * @direct: a convolution with packed weights
  * @call: threads, and whether it is to stop
  * @epilogue: what follows; its residual is in blocks, as @y
- * @x: input in blocks of cpu_direct_in_block() channels
+ * @x: input in blocks of cpu_direct_in_block() channels, or plain
  * @y: output in blocks of cpu_lanes() channels
  *
  * Returns: %FALSE if it was to stop; @y is then incomplete

@@ -15,11 +15,13 @@ typedef struct
 
 typedef struct _CpuDirect CpuDirect;
 
+gboolean cpu_shares_pixels (gint64 channels, gint64 plane);
+
 gboolean cpu_direct_takes (const CpuDirectShape *shape, guint lanes);
 CpuDirect *cpu_direct_new (const CpuDirectShape *shape, guint lanes);
 void cpu_direct_free (CpuDirect *direct);
 const CpuDirectShape *cpu_direct_shape (const CpuDirect *direct);
-/* How many channels stand together in the input that cpu_direct_run() reads. */
+/* How many channels stand together in the input that cpu_direct_run() reads; 0: it is plain. */
 guint cpu_direct_in_block (const CpuDirectShape *shape, guint lanes);
 gpointer cpu_direct_memory (gsize bytes);
 gboolean cpu_direct_knows (const CpuEpilogue *epilogue);
@@ -48,6 +50,7 @@ typedef struct
   const gint32 *tap_rows, *tap_columns;
   gint64 n_taps, height, width; /* of the input */
   gint64 in_stride, out_stride; /* elements from one block of channels to the next */
+  gint64 between;               /* elements from one channel to the next; not 1: one plain block */
   gint64 pixel_bytes;           /* from the window of one pixel to that of the next */
   gint64 n_blocks, block;       /* of the part: blocks, channels in each */
   gint64 first, last;           /* first channel in the first block, end in the last */

@@ -232,6 +232,8 @@ cpu_explain_blocks (const IrNode *node, const guint8 *blocks)
     in |= node->inputs[slot] != NULL && blocks[node->inputs[slot]->id] != 0;
   if (in && out)
     return "reads and gives blocks of channels";
+  if (out && own != NULL && !own->takes (node, 0, cpu_lanes ()))
+    return "reads a plain value, and gives blocks of channels";
   if (out)
     return "brings its input into blocks of channels, and gives such";
   if (in && own != NULL)

@@ -508,6 +508,7 @@ describe (Job *job)
     .steps = no_steps,
     .n_taps = 1,
     .n_blocks = w->in_blocks,
+    .between = 1,
     .pixel_bytes = lanes * (gint64) sizeof (float),
     .block = lanes,
     .last = w->shape.channels - (w->in_blocks - 1) * lanes,

@@ -43,6 +43,9 @@ struct _IrBackend
   /* (nullable) Whether pieces of the float32 operands of @node give the same piece of its output, on
    * any thread and without scratch memory. */
   gboolean (*in_pieces) (const IrNode *node);
+  /* (nullable) The input that output 0 of @node may be written over, beside those that
+   * IR_OP_INPLACE promises: its kernel reads each element before it writes there. -1: none. */
+  int (*overwrites) (const IrNode *node);
 };
 const IrBackend *ir_backend_find (
     const char *name); /* "ref", "cpu"; NULL if unknown or not built */
@@ -62,6 +65,8 @@ typedef struct
   const char *why;    /* (nullable) the decision in words: why a fallback */
   const char *layout; /* (nullable) in words: what it does about values in blocks of channels */
   const char *candidates; /* (nullable) names of the back end's kernels, if there are several */
+  guint overwrites; /* 1 + the input that the kernel may write output 0 over, beside those that
+                     * IR_OP_INPLACE promises; 0: none */
   guint worker;
   double start_ms, end_ms; /* predicted by the cost model */
   guint n_after;

@@ -64,24 +64,24 @@ explain_in_place (GString *text, const IrMemPlan *plan, const IrModel *model, gu
 {
   const IrMemItem *item = &g_array_index (plan->items, IrMemItem, index);
   const IrNode *node = ir_model_value (model, item->value)->producer;
-  guint n = node != NULL ? ir_mem_n_overwritable (node) : 0;
+  gboolean some = FALSE;
   IrMemPlanner planner;
 
-  if (n == 0)
-    {
-      g_string_append (text, "The kernel of its node cannot work in place.\n");
-      return;
-    }
-  for (guint slot = 0; slot < n && slot < node->n_inputs; slot++)
+  for (guint slot = 0; node != NULL && slot < node->n_inputs; slot++)
     {
       guint of;
       planner_of (&planner, plan, model); /* asking lets go of items that are read no more */
-      Refusal refusal = ir_mem_may_overwrite (&planner, node, slot, item, &of);
+      gboolean asked = ir_mem_is_overwritable (&planner, node, slot);
+      Refusal refusal = asked ? ir_mem_may_overwrite (&planner, node, slot, item, &of)
+                              : REFUSAL_NONE;
       ir_mem_planner_clear (&planner);
+      some |= asked;
       if (node->inputs[slot] != NULL && refusal != REFUSAL_NONE)
         g_string_append_printf (text, "It cannot be written over %s, which %s.\n",
                                 node->inputs[slot]->name, refusals[refusal]);
     }
+  if (!some)
+    g_string_append (text, "The kernel of its node cannot work in place.\n");
 }
 
 static void

@@ -84,7 +84,7 @@ guint ir_mem_planner_layout (const IrMemPlanner *planner, const IrValue *value);
 
 /* -- memplan-share.c -- */
 guint ir_mem_root_of (const IrMemPlanner *planner, guint item, guint64 *at);
-guint ir_mem_n_overwritable (const IrNode *node);
+gboolean ir_mem_is_overwritable (const IrMemPlanner *planner, const IrNode *node, guint slot);
 Refusal ir_mem_may_overwrite (const IrMemPlanner *planner,
                               const IrNode *node,
                               guint slot,

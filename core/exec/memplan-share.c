@@ -156,21 +156,39 @@ ir_mem_may_overwrite (const IrMemPlanner *planner,
   return REFUSAL_NONE;
 }
 
+/* Of the kernel that the schedule has chosen. */
+static gboolean
+kernel_overwrites (const IrMemPlanner *planner, const IrNode *node, guint slot)
+{
+  gsize step = GPOINTER_TO_SIZE (
+      g_hash_table_lookup (planner->step_of, GUINT_TO_POINTER (node->id)));
+
+  return planner->schedule != NULL && step > 0 && step <= planner->schedule->items->len &&
+         g_array_index (planner->schedule->items, IrScheduleItem, step - 1).overwrites == slot + 1;
+}
+
 /**
- * ir_mem_n_overwritable:
+ * ir_mem_is_overwritable:
+ * @planner: a planner
  * @node: a node
+ * @slot: one of its inputs
  *
- * Returns: how many inputs come into question: the flag promises it of the first; a kernel of two
- *   operands reads both elements before it writes theirs
+ * Returns: whether the kernel reads each element of the input before it writes output 0 there: the
+ *   flag promises it of the first, and of both where there are two and it works element by element;
+ *   of others the schedule says it
  */
-guint
-ir_mem_n_overwritable (const IrNode *node)
+gboolean
+ir_mem_is_overwritable (const IrMemPlanner *planner, const IrNode *node, guint slot)
 {
   const guint both = IR_OP_INPLACE | IR_OP_ELEMENTWISE;
 
-  if (node->op == NULL || !(node->op->flags & IR_OP_INPLACE))
-    return 0;
-  return (node->op->flags & both) == both && node->n_inputs == 2 && node->n_outputs == 1 ? 2 : 1;
+  if (node->op == NULL)
+    return FALSE;
+  if (slot == 0 && (node->op->flags & IR_OP_INPLACE))
+    return TRUE;
+  if (slot == 1 && (node->op->flags & both) == both && node->n_inputs == 2 && node->n_outputs == 1)
+    return TRUE;
+  return kernel_overwrites (planner, node, slot);
 }
 
 static void
@@ -210,10 +228,11 @@ lie_in (IrMemPlanner *planner, IrMemItem *item, guint of, guint64 at, const IrVa
 gboolean
 ir_mem_share_over (IrMemPlanner *planner, const IrNode *node, guint slot, IrMemItem *item)
 {
-  guint n = slot == 0 && !planner->separate ? ir_mem_n_overwritable (node) : 0, of;
+  guint n = slot == 0 && !planner->separate ? node->n_inputs : 0, of;
 
-  for (guint input = 0; input < n && input < node->n_inputs; input++)
-    if (ir_mem_may_overwrite (planner, node, input, item, &of) == REFUSAL_NONE)
+  for (guint input = 0; input < n; input++)
+    if (ir_mem_is_overwritable (planner, node, input) &&
+        ir_mem_may_overwrite (planner, node, input, item, &of) == REFUSAL_NONE)
       {
         item->over = item_at (planner, of)->value;
         lie_in (planner, item, of, 0, node->outputs[0]);

@@ -131,6 +131,7 @@ fill_item (IrScheduleItem *item, const IrNode *node, const IrBackend *backend, G
   item->node = node->id;
   item->device = "cpu";
   item->kernel = ir_backend_kernel_name (chosen, node, kernel);
+  item->overwrites = chosen->overwrites != NULL ? (guint) (chosen->overwrites (node) + 1) : 0;
   g_autoptr (GArray) after = predecessors (node);
   item->n_after = after->len;
   item->after = g_memdup2 (after->data, sizeof (IrNodeId) * after->len);

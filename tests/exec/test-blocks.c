@@ -2,7 +2,7 @@
  * with the reference in every value between the nodes, whatever layout they are kept in. */
 #include "config.h"
 
-#include "core/exec/blocks.h"
+#include "core/exec/cpu/cpu.h"
 #include "core/exec/memplan.h"
 #include "tests/exec/graphs.h"
 
@@ -762,6 +762,183 @@ test_sharing (void)
     }
 }
 
+/* What takes long on oneDNN is cut along its longest axis: with pads, steps and distances of any
+ * size, as the direct convolution has it in one piece. */
+static void
+test_cuts (void)
+{
+  /* height, width, window; then pads above, left, below, right; step, distance of taps, groups */
+  static const gint64 sizes[][10] = { { 900, 300, 3, 1, 1, 1, 1, 1, 1, 1 },
+                                      { 310, 1000, 3, 2, 2, 0, 1, 1, 3, 1 },
+                                      { 1900, 701, 3, 0, 1, 1, 0, 2, 1, 1 },
+                                      { 500, 700, 2, 1, 0, 0, 1, 1, 2, 2 } };
+  static const char *const kernels[] = { "direct", "onednn" };
+  g_autoptr (GError) error = NULL;
+
+  if (cpu_lanes () == 0)
+    {
+      g_test_skip ("no kernels over blocks for this machine");
+      return;
+    }
+  for (guint k = 0; k < G_N_ELEMENTS (sizes); k++)
+    {
+      const gint64 *s = sizes[k];
+      gint64 dims[] = { 8 * s[9], 60, s[2], s[2] };
+      g_autofree char *type = g_strdup_printf ("float[1,%d,%d,%d]", (int) (60 * s[9]), (int) s[0],
+                                               (int) s[1]);
+      g_autoptr (GRand) rand = g_rand_new_with_seed (k);
+      g_autoptr (GHashTable) inputs = inputs_new ();
+      g_autoptr (IrRun) first = NULL;
+      g_auto (Builder) b = { 0 };
+
+      builder_init (&b, 17);
+      IrValue *x = build_input (&b, "x", type);
+      IrNode *conv = build_node (&b, NULL, "Conv", 1, x, random_constant (&b, "w", rand, 4, dims),
+                                 random_constant (&b, "b", rand, 1, dims), END);
+      build_ints (&b, conv, "pads", 4, (int) s[3], (int) s[4], (int) s[5], (int) s[6]);
+      build_ints (&b, conv, "strides", 2, (int) s[7], (int) s[7]);
+      build_ints (&b, conv, "dilations", 2, (int) s[8], (int) s[8]);
+      build_int (&b, conv, "group", s[9]);
+      build_output (&b, conv->outputs[0]);
+      build_done (&b);
+      inputs_add (inputs, x, tensor_random (type, k));
+      for (guint i = 0; i < G_N_ELEMENTS (kernels); i++)
+        {
+          IrRunOptions options = { .backend = ir_backend_find ("cpu"), .n_threads = 2 };
+          const char *key = IR_META_KERNEL;
+          const IrProps *props = ir_props_new (b.model->context, 1, &key, &kernels[i]);
+          IrValueId y = conv->outputs[0]->id;
+
+          ir_edit_set_node_extra (b.edit, conv, ir_extra_new (b.model->context, NULL, props, NULL));
+          g_autoptr (IrRun) run = ir_model_run (b.model, inputs, &options, NULL, &error);
+          g_assert_no_error (error);
+          if (first == NULL)
+            first = g_steal_pointer (&run);
+          else
+            assert_close (ir_run_value (run, y), ir_run_value (first, y), type);
+        }
+    }
+}
+
+static const IrMemItem *
+item_of (const IrMemPlan *plan, const IrValue *value)
+{
+  for (guint i = 0; i < plan->items->len; i++)
+    if (g_array_index (plan->items, IrMemItem, i).value == value->id)
+      return &g_array_index (plan->items, IrMemItem, i);
+  return NULL;
+}
+
+typedef struct
+{
+  const char *op, *kernel;
+  gint64 groups, channels, maps, size, window;
+  gboolean plain, finite; /* operands; weights */
+  gboolean in_place;
+} Sum;
+
+/* A convolution of x, to which -z is added, or minus a convolution of it. */
+static void
+build_sum (Builder *b, const Sum *sum, IrValue **x, IrValue **z, IrNode **conv, IrNode **add)
+{
+  g_autoptr (GRand) rand = g_rand_new_with_seed (7);
+  gint64 dims[] = { sum->groups * sum->maps, sum->channels, sum->window, sum->window };
+  gint64 one[] = { dims[0], dims[0], 1, 1 };
+  g_autofree char *type = g_strdup_printf ("float[2,%d,%d,%d]", (int) (sum->groups * sum->channels),
+                                           (int) sum->size, (int) sum->size);
+  g_autofree char *out = g_strdup_printf ("float[2,%d,%d,%d]", (int) dims[0], (int) sum->size,
+                                          (int) sum->size);
+
+  builder_init (b, 17);
+  *x = build_input (b, "x", type);
+  *z = build_input (b, "z", out);
+  IrValue *w = random_constant (b, "w", rand, 4, dims), *first = *z;
+  if (!sum->finite)
+    ((float *) ir_tensor_data_writable ((IrTensor *) ir_value_constant (w)))[3] = INFINITY;
+  if (!sum->plain)
+    first = build_node (b, NULL, "Conv", 1, *z, random_constant (b, "v", rand, 4, one), END)
+                ->outputs[0];
+  *add = build_node (b, NULL, "Neg", 1, first, END);
+  *conv = build_node (b, NULL, sum->op, 1, *x, w, random_constant (b, "b", rand, 1, dims),
+                      (*add)->outputs[0], END);
+  build_int (b, *conv, "group", sum->groups);
+  build_ints (b, *conv, "pads", 4, (int) sum->window / 2, (int) sum->window / 2,
+              (int) sum->window / 2, (int) sum->window / 2);
+  IrNode *last = build_node (b, NULL, sum->plain ? "Transpose" : "Abs", 1, (*conv)->outputs[0],
+                             END);
+  if (!sum->plain)
+    last = build_node (b, NULL, "Conv", 1, last->outputs[0], random_constant (b, "u", rand, 4, one),
+                       END);
+  build_output (b, last->outputs[0]);
+  build_done (b);
+}
+
+/* The output of a convolution over what is added to it: as the schedule's kernel allows, and with
+ * the bits of a run that keeps all values, in which nothing is written over. */
+static void
+test_sums_in_place (void)
+{
+  static const Sum sums[] = {
+    { "irscope.ConvAdd", NULL, 1, 300, 90, 9, 1, FALSE, TRUE, TRUE },
+    { "irscope.ConvAddRelu", NULL, 1, 200, 40, 30, 1, FALSE, TRUE, TRUE },
+    { "irscope.ConvAddSigmoid", NULL, 1, 130, 64, 8, 3, FALSE, TRUE, TRUE },
+    { "irscope.ConvAddRelu", NULL, 70, 1, 1, 20, 3, FALSE, TRUE, TRUE },
+    { "irscope.ConvAddRelu", NULL, 2, 100, 32, 9, 1, FALSE, TRUE, TRUE },
+    { "irscope.ConvAddRelu", NULL, 2, 100, 20, 9, 1, FALSE, TRUE, FALSE },
+    { "irscope.ConvAdd", "onednn", 1, 40, 40, 9, 1, FALSE, TRUE, FALSE },
+    { "irscope.ConvAdd", "winograd", 1, 40, 40, 9, 3, FALSE, TRUE, FALSE },
+    { "irscope.ConvAdd", "ref", 1, 40, 40, 9, 1, FALSE, TRUE, FALSE },
+    { "irscope.ConvAddRelu", NULL, 1, 300, 90, 9, 1, TRUE, TRUE, TRUE },
+    { "irscope.ConvAddRelu", NULL, 1, 300, 90, 9, 1, TRUE, FALSE, TRUE },
+    { "irscope.ConvAddRelu", NULL, 1, 300, 90, 9, 1, FALSE, FALSE, TRUE },
+  };
+  g_autoptr (GError) error = NULL;
+
+  if (cpu_lanes () == 0)
+    {
+      g_test_skip ("no kernels over blocks for this machine");
+      return;
+    }
+  for (guint k = 0; k < G_N_ELEMENTS (sums); k++)
+    {
+      const Sum *sum = &sums[k];
+      g_autoptr (GHashTable) inputs = inputs_new ();
+      g_auto (Builder) b = { 0 };
+      IrNode *conv, *add;
+      IrValue *x, *z;
+
+      build_sum (&b, sum, &x, &z, &conv, &add);
+      g_autofree char *x_type = ir_type_to_string (b.model->context, x->type),
+                      *z_type = ir_type_to_string (b.model->context, z->type);
+      if (sum->kernel != NULL)
+        {
+          const char *key = IR_META_KERNEL;
+          const IrProps *props = ir_props_new (b.model->context, 1, &key, &sum->kernel);
+          ir_edit_set_node_extra (b.edit, conv, ir_extra_new (b.model->context, NULL, props, NULL));
+        }
+      inputs_add (inputs, x, tensor_random (x_type, k));
+      inputs_add (inputs, z, tensor_random (z_type, k + 50));
+      for (guint n_threads = 1; n_threads <= 3; n_threads++)
+        {
+          IrRunOptions options = { .backend = ir_backend_find ("cpu"), .n_threads = n_threads };
+          IrRunOptions kept = options;
+          IrValueId y = ir_graph_output (b.model->main, 0)->id;
+
+          kept.capture = IR_CAPTURE_ALL;
+          g_autoptr (IrRun) run = ir_model_run (b.model, inputs, &options, NULL, &error);
+          g_assert_no_error (error);
+          g_autoptr (IrRun) apart = ir_model_run (b.model, inputs, &kept, NULL, &error);
+          g_assert_no_error (error);
+          g_autoptr (IrMemPlan) plan = ir_mem_plan_new (b.model, run->schedule, 64);
+          IrValueId over = item_of (plan, conv->outputs[0])->over;
+          g_assert_cmpuint (over, ==, sum->in_place ? add->outputs[0]->id : 0);
+          const IrTensor *found = ir_run_value (run, y), *wanted = ir_run_value (apart, y);
+          g_assert_cmpmem (ir_tensor_data (found), ir_tensor_n_bytes (found),
+                           ir_tensor_data (wanted), ir_tensor_n_bytes (wanted));
+        }
+    }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -776,6 +953,9 @@ main (int argc, char **argv)
   g_test_add_func ("/blocks/depthwise windows of any size agree with the reference",
                    test_depthwise);
   g_test_add_func ("/blocks/threads share pixels or maps, and give the same bits", test_sharing);
+  g_test_add_func ("/blocks/sums are written over what is added, where the kernel allows it",
+                   test_sums_in_place);
+  g_test_add_func ("/blocks/long convolutions on oneDNN are cut along an axis", test_cuts);
   g_test_add_func ("/blocks/poolings of rows agree with the reference", test_pools);
   g_test_add_func ("/blocks/convolutions by Winograd agree with the reference", test_winograd);
   g_test_add_func ("/blocks/Winograd is taken where it is worth it, or asked for", test_choice);

@@ -24,6 +24,7 @@ static const Kind kinds[] = {
   { "cpu", "Conv", "float[1,64,128,128]", "float[256,16,3,3]", "group", 4, 7 },
   { "cpu", "Conv", "float[2,256,2048]", "float[256,256,5]", NULL, 0, 1 },
   { "cpu", "Conv", "float[1,24,24,64,64]", "float[64,24,3,3,3]", NULL, 0, 5 },
+  { "cpu", "Conv", "float[1,24,40,300,70]", "float[4,24,3,3,3]", NULL, 0, 3 },
   { "cpu", "Conv", "float[9,24,32,32,32]", "float[33,8,3,3,3]", "group", 3, 2 },
   { "cpu", "ConvTranspose", "float[1,512,40,40]", "float[512,128,3,3]", NULL, 0, 1 },
   { "cpu", "Sigmoid", "float[3300000]", NULL, NULL, 0, 1 },

@@ -159,6 +159,14 @@ in_pieces (const IrNode *node)
          cpu_needs_float (node) == NULL;
 }
 
+static int
+overwrites (const IrNode *node)
+{
+  const IrCpuKernel *found = cpu_kernel_of (node);
+
+  return found != NULL && found->overwrites != NULL ? found->overwrites (node) : -1;
+}
+
 const IrBackend ir_backend_cpu = {
   .name = "cpu",
   .title = "CPU kernels",
@@ -173,4 +181,5 @@ const IrBackend ir_backend_cpu = {
   .explain_blocks = cpu_explain_blocks,
   .candidates = candidates,
   .in_pieces = in_pieces,
+  .overwrites = overwrites,
 };

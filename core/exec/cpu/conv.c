@@ -25,6 +25,7 @@ typedef struct
   int ndims; /* of X */
   dnnl_dims_t x, w, b, y;
   dnnl_dims_t strides, dilations, pad_begin, pad_end;
+  dnnl_dims_t x_of, y_of; /* what x and y are cut out from, by spatial axes */
   dnnl_dim_t group;
   gboolean has_bias;
   int n_threads; /* that the primitive is made for */
@@ -118,6 +119,8 @@ shape_of (Shape *shape, const IrCall *call, const IrWindow *window)
       shape->w[at++] = window->kernel[i];
       shape->x[i + 2] = window->in[i];
       shape->y[i + 2] = window->out[i];
+      shape->x_of[i + 2] = window->in[i];
+      shape->y_of[i + 2] = window->out[i];
       shape->strides[i] = window->stride[i];
       shape->dilations[i] = window->dilation[i] - 1;
       shape->pad_begin[i] = window->pad_begin[i];
@@ -164,6 +167,22 @@ plan_free (gpointer data)
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (Plan, plan_free)
 
+/* Plain; @of: (nullable): spatial sizes of what it is cut out from. */
+static gboolean
+describe_plain (dnnl_memory_desc_t *desc, const dnnl_dims_t dims, const dnnl_dims_t of, int ndims)
+{
+  dnnl_dims_t strides;
+
+  if (of == NULL || memcmp (dims + 2, of + 2, (gsize) (ndims - 2) * sizeof *dims) == 0)
+    return dnnl_memory_desc_init_by_tag (desc, ndims, dims, dnnl_f32, plain_tag (ndims)) ==
+           dnnl_success;
+  strides[ndims - 1] = 1;
+  for (int i = ndims - 2; i > 0; i--)
+    strides[i] = strides[i + 1] * of[i + 1];
+  strides[0] = strides[1] * dims[1];
+  return dnnl_memory_desc_init_by_strides (desc, ndims, dims, dnnl_f32, strides) == dnnl_success;
+}
+
 /* One side of the convolution: a plain memory, and where the primitive wants another layout a
  * buffer in that layout with the reorder between the two. */
 static gboolean
@@ -171,6 +190,7 @@ plan_side (Plan *plan,
            dnnl_query_t query,
            int index,
            const dnnl_dims_t dims,
+           const dnnl_dims_t of,
            int ndims,
            gboolean outwards,
            dnnl_memory_t *plain,
@@ -183,8 +203,7 @@ plan_side (Plan *plan,
   dnnl_primitive_desc_t desc;
   gsize bytes = dnnl_memory_desc_get_size (wanted);
 
-  if (dnnl_memory_desc_init_by_tag (&given, ndims, dims, dnnl_f32, plain_tag (ndims)) !=
-          dnnl_success ||
+  if (!describe_plain (&given, dims, of, ndims) ||
       dnnl_memory_create (plain, &given, plan->engine, DNNL_MEMORY_NONE) != dnnl_success)
     return FALSE;
   if (dnnl_memory_desc_equal (wanted, &given))
@@ -237,12 +256,12 @@ plan_new (const Shape *shape)
   if (dnnl_engine_create (&plan->engine, dnnl_cpu, 0) != dnnl_success ||
       dnnl_stream_create (&plan->stream, plan->engine, dnnl_stream_default_flags) != dnnl_success ||
       !describe (plan) ||
-      !plan_side (plan, dnnl_query_src_md, 0, shape->x, shape->ndims, FALSE, &plan->x_plain,
-                  &plan->x, &plan->reorder_x, &plan->x_buffer) ||
-      !plan_side (plan, dnnl_query_weights_md, 0, shape->w, w_ndims, FALSE, &plan->w_plain,
+      !plan_side (plan, dnnl_query_src_md, 0, shape->x, shape->x_of, shape->ndims, FALSE,
+                  &plan->x_plain, &plan->x, &plan->reorder_x, &plan->x_buffer) ||
+      !plan_side (plan, dnnl_query_weights_md, 0, shape->w, NULL, w_ndims, FALSE, &plan->w_plain,
                   &plan->w, &plan->reorder_w, &plan->w_buffer) ||
-      !plan_side (plan, dnnl_query_dst_md, 0, shape->y, shape->ndims, TRUE, &plan->y_plain,
-                  &plan->y, &plan->reorder_y, &plan->y_buffer))
+      !plan_side (plan, dnnl_query_dst_md, 0, shape->y, shape->y_of, shape->ndims, TRUE,
+                  &plan->y_plain, &plan->y, &plan->reorder_y, &plan->y_buffer))
     return NULL;
   if (shape->has_bias &&
       (dnnl_memory_desc_init_by_tag (&b, 1, shape->b, dnnl_f32, dnnl_a) != dnnl_success ||
@@ -381,26 +400,81 @@ volume (const dnnl_dims_t dims, int ndims, int skip)
 }
 
 /* A convolution that takes long is done in pieces, so that cancelling is seen in time: some
- * samples, or of one sample some groups, or some maps of its only group. All of them are
- * contiguous. */
+ * samples, or of one sample some groups, or some maps of its only group. Those are contiguous.
+ * Where even few maps take too long, they are cut along their longest axis, too. */
 typedef struct
 {
-  gint64 samples, maps; /* of a piece; the last ones may have fewer */
+  gint64 samples, maps, rows; /* of a piece; the last ones may have fewer */
+  int axis;                   /* along which rows are counted */
 } Pieces;
+
+/* Elements of the input that a window reaches over. */
+static gint64
+reach (const Shape *s, int axis)
+{
+  gint64 taps = s->w[axis + (s->group > 1)];
+
+  return (taps - 1) * (s->dilations[axis - 2] + 1) + 1;
+}
+
+/* Rows whose windows lie in the padding alone would need no input at all: there is no such piece.
+ */
+static gboolean
+may_cut (const Shape *s, int axis)
+{
+  return s->pad_begin[axis - 2] < reach (s, axis) && s->pad_end[axis - 2] < reach (s, axis);
+}
+
+static int
+longest_axis (const Shape *s)
+{
+  int axis = 2;
+
+  for (int i = 3; i < s->ndims; i++)
+    if (s->y[i] > s->y[axis])
+      axis = i;
+  return axis;
+}
 
 static Pieces
 pieces_of (const Shape *s)
 {
-  int grouped = s->group > 1;
-  double sample = (double) volume (s->y, s->ndims, 1) *
-                  (double) volume (s->w, s->ndims + grouped, 1 + grouped);
+  int grouped = s->group > 1, axis = longest_axis (s);
+  Pieces each = { 1, s->y[1], s->y[axis], axis };
+  double map = (double) volume (s->y, s->ndims, 2) *
+               (double) volume (s->w, s->ndims + grouped, 1 + grouped);
+  double sample = map * (double) s->y[1];
 
   if (sample <= PIECE)
-    return (Pieces){ CLAMP ((gint64) (PIECE / MAX (sample, 1)), 1, s->x[0]), s->y[1] };
-  gint64 maps = (gint64) ((double) s->y[1] * (PIECE / sample));
+    {
+      each.samples = CLAMP ((gint64) (PIECE / MAX (sample, 1)), 1, s->x[0]);
+      return each;
+    }
+  gint64 maps = (gint64) (PIECE / map);
   gint64 unit = grouped ? s->y[1] / s->group : maps >= WIDE_STEP ? WIDE_STEP : MAP_STEP;
   maps = maps / unit * unit;
-  return (Pieces){ 1, CLAMP (maps, MIN (unit, s->y[1]), s->y[1]) };
+  each.maps = CLAMP (maps, MIN (unit, s->y[1]), s->y[1]);
+  double piece = map * (double) each.maps;
+  if (piece > 2 * PIECE && may_cut (s, axis))
+    each.rows = CLAMP ((gint64) ((double) each.rows * (PIECE / piece)), 1, each.rows);
+  return each;
+}
+
+/* Rows [first, first + rows) of the output along @axis, and what of the input they need. Returns:
+ * the first element of that. */
+static gint64
+cut_rows (Shape *wanted, int axis, gint64 first, gint64 rows)
+{
+  gint64 from = first * wanted->strides[axis - 2] - wanted->pad_begin[axis - 2];
+  gint64 to = from + (rows - 1) * wanted->strides[axis - 2] + reach (wanted, axis);
+
+  if (rows == wanted->y[axis])
+    return 0;
+  wanted->pad_begin[axis - 2] = MAX (-from, 0);
+  wanted->pad_end[axis - 2] = MAX (to - wanted->x[axis], 0);
+  wanted->x[axis] = MIN (to, wanted->x[axis]) - MAX (from, 0);
+  wanted->y[axis] = rows;
+  return MAX (from, 0);
 }
 
 /* The plan for @samples and @maps, made anew unless @plan is it. */
@@ -439,24 +513,50 @@ execute_pieces (State *state, const IrCall *call, const Shape *s, float *y)
   gboolean constant = call->node->inputs[1] != NULL &&
                       ir_value_constant (call->node->inputs[1]) != NULL && each.maps == s->y[1];
   gint64 plane = volume (s->y, s->ndims, 2), in_plane = volume (s->x, s->ndims, 2);
+  gint64 n_rows = s->y[each.axis], row = volume (s->y, s->ndims, each.axis + 1),
+         in_row = volume (s->x, s->ndims, each.axis + 1);
   gint64 group_maps = s->y[1] / s->group, group_channels = s->x[1] / s->group;
   gint64 map_weights = volume (s->w, s->ndims + (s->group > 1), s->group > 1 ? 2 : 1);
 
   for (gint64 n = 0; n < s->x[0]; n += each.samples)
-    for (gint64 m = 0; m < s->y[1]; m += each.maps)
-      {
-        gint64 samples = MIN (each.samples, s->x[0] - n), maps = MIN (each.maps, s->y[1] - m);
-        gint64 channel = s->group > 1 ? m / group_maps * group_channels : 0;
-        gboolean whole = samples == each.samples && maps == each.maps;
-        Plan *plan = plan_for (whole ? &state->plan : &state->rest, s, samples, maps);
+    for (gint64 at = 0; at < n_rows; at += each.rows)
+      for (gint64 m = 0; m < s->y[1]; m += each.maps)
+        {
+          gint64 samples = MIN (each.samples, s->x[0] - n), maps = MIN (each.maps, s->y[1] - m);
+          gint64 channel = s->group > 1 ? m / group_maps * group_channels : 0;
+          gint64 rows = MIN (each.rows, n_rows - at);
+          gboolean whole = samples == each.samples && maps == each.maps &&
+                           (rows == n_rows || (at > 0 && at + rows < n_rows));
+          Shape cut = *s;
+          gint64 from = cut_rows (&cut, each.axis, at, rows);
+          Plan *plan = plan_for (whole ? &state->plan : &state->rest, &cut, samples, maps);
 
-        if ((n > 0 || m > 0) && ir_call_stopped (call))
-          return FALSE;
-        if (plan == NULL ||
-            !execute (plan, x + (n * s->x[1] + channel) * in_plane, w + m * map_weights,
-                      b != NULL ? b + m : NULL, constant, y + (n * s->y[1] + m) * plane))
-          return FALSE;
-      }
+          if ((n > 0 || at > 0 || m > 0) && ir_call_stopped (call))
+            return FALSE;
+          if (plan == NULL ||
+              !execute (plan, x + (n * s->x[1] + channel) * in_plane + from * in_row,
+                        w + m * map_weights, b != NULL ? b + m : NULL, constant,
+                        y + (n * s->y[1] + m) * plane + at * row))
+            return FALSE;
+        }
+  return TRUE;
+}
+
+/* oneDNN writes the output before anything is added to it. */
+static gboolean
+move_residual (IrCall *call, const IrTensor *y, GError **error)
+{
+  const IrTensor *add = ir_call_input (call, RESIDUAL);
+  IrTensor *copy;
+
+  if (add == NULL || ir_tensor_data (add) != ir_tensor_data (y))
+    return TRUE;
+  copy = ir_tensor_new_alloc (ir_tensor_dtype (add), ir_tensor_rank (add), ir_tensor_dims (add),
+                              error);
+  if (copy == NULL)
+    return FALSE;
+  cpu_copy (call, ir_tensor_data_writable (copy), ir_tensor_data (add), ir_tensor_n_bytes (add));
+  ir_call_set_input_tensor (call, RESIDUAL, copy);
   return TRUE;
 }
 
@@ -476,7 +576,7 @@ run_plain (IrCall *call, GError **error)
   shape_of (&shape, call, &window);
   y = ir_call_new_output (call, 0, IR_DTYPE_FLOAT, (guint) shape.ndims, (const gint64 *) shape.y,
                           error);
-  if (y == NULL)
+  if (y == NULL || (form_of (call->op->id)->residual && !move_residual (call, y, error)))
     return FALSE;
   if (ir_tensor_n_elements (y) == 0)
     return TRUE;
@@ -552,21 +652,30 @@ node_direct_shape (const IrNode *node, CpuDirectShape *shape)
   return fits;
 }
 
+/* Whether what is added has an element for each of the output. */
+static gboolean
+takes_residual (const IrNode *node)
+{
+  CpuPlanes out, residual;
+
+  return form_of (node->op->id)->residual &&
+         cpu_planes_of (ir_node_input (node, RESIDUAL), &residual) &&
+         cpu_planes_of (ir_node_output (node, 0), &out) &&
+         memcmp (ir_node_input (node, RESIDUAL)->type->dims, ir_node_output (node, 0)->type->dims,
+                 4 * sizeof (IrDim)) == 0;
+}
+
 /* Pictures have too few channels for a block, and are read plain. */
 static gboolean
 takes_blocks (const IrNode *node, guint slot, guint lanes)
 {
   CpuDirectShape shape;
-  CpuPlanes out, residual;
 
   if (!node_direct_shape (node, &shape))
     return FALSE;
   if (slot == 0)
     return cpu_direct_in_block (&shape, lanes) == lanes;
-  return slot == RESIDUAL && form_of (node->op->id)->residual &&
-         cpu_planes_of (ir_node_input (node, RESIDUAL), &residual) &&
-         cpu_planes_of (ir_node_output (node, 0), &out) &&
-         memcmp (&residual, &out, sizeof out) == 0;
+  return slot == RESIDUAL && takes_residual (node);
 }
 
 static gboolean
@@ -789,6 +898,18 @@ variant (const IrNode *node, const char **why)
   return "oneDNN convolution";
 }
 
+/* Winograd's way may find out too late that it cannot do it, when what is added is gone. */
+static int
+overwrites (const IrNode *node)
+{
+  CpuDirectShape shape;
+
+  return takes_residual (node) && node_direct_shape (node, &shape) &&
+                 cpu_direct_adds_in_place (&shape, cpu_lanes ()) && !takes_winograd (node, &shape)
+             ? RESIDUAL
+             : -1;
+}
+
 static const IrCpuBlocks conv_blocks = { takes_blocks, gives_blocks, run };
 
 const IrCpuKernel cpu_conv = {
@@ -801,4 +922,5 @@ const IrCpuKernel cpu_conv = {
   .blocks = &conv_blocks,
   .candidates = DIRECT ", " WINOGRAD ", " ONEDNN,
   .variant = variant,
+  .overwrites = overwrites,
 };

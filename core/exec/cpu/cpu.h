@@ -36,6 +36,9 @@ typedef struct
   const char *candidates; /* (nullable) names of its variants, as users ask for them */
   /* (nullable) Name of the variant that @node gets, and in words why it is not another. */
   const char *(*variant) (const IrNode *node, const char **why);
+  /* (nullable) The input whose elements are each read before output 0 is written there, beside
+   * those that IR_OP_INPLACE promises; -1: none. */
+  int (*overwrites) (const IrNode *node);
 } IrCpuKernel;
 
 extern const IrBackend ir_backend_cpu;

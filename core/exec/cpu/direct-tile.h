@@ -154,6 +154,7 @@ tile (const CpuPanel *panel, gint64 pixel, const int n_pixels, const int n_maps)
   gint64 at[CPU_MOST_PIXELS];
   const float *w = panel->w;
   float *y = panel->y + pixel * LANES;
+  float *kept = panel->sums + (pixel - panel->sums_pixel) * LANES;
   guintptr ahead = panel->ahead, next = (guintptr) (n_pixels * panel->pixel_bytes);
   gboolean inside = corners_of (panel, pixel, at, n_pixels);
 
@@ -162,7 +163,7 @@ tile (const CpuPanel *panel, gint64 pixel, const int n_pixels, const int n_maps)
 #pragma GCC unroll 4
     for (int m = 0; m < n_maps; m++)
       sums[p * n_maps + m] = panel->starts ? LOAD (panel->bias + m * LANES)
-                                           : LOAD (y + m * panel->out_stride + p * LANES);
+                                           : LOAD (kept + m * panel->sums_stride + p * LANES);
   for (gint64 block = 0; block < panel->n_blocks; block++)
     {
       gint64 first = block == 0 ? panel->first : 0;
@@ -215,11 +216,13 @@ tile (const CpuPanel *panel, gint64 pixel, const int n_pixels, const int n_maps)
       store_lanes (panel, sums, y, n_pixels, n_maps);
       return;
     }
+  float *to = panel->ends ? y : kept;
+  gint64 stride = panel->ends ? panel->out_stride : panel->sums_stride;
 #pragma GCC unroll 8
   for (int p = 0; p < n_pixels; p++)
 #pragma GCC unroll 4
     for (int m = 0; m < n_maps; m++)
-      STORE (y + m * panel->out_stride + p * LANES, sums[p * n_maps + m]);
+      STORE (to + m * stride + p * LANES, sums[p * n_maps + m]);
 }
 
 /* Each channel by itself: a vector of the input by a vector of weights. */

@@ -534,7 +534,8 @@ own_lanes (const CpuDirect *direct, gint64 group, gint64 start, gint64 end_block
 }
 
 /* Tiles [first, end) of a panel: as many at once as fit into the cache with their sums, and for
- * those one part of the input channels after the other. */
+ * those one part of the input channels after the other. What is added is read with the last part
+ * only; where the output is written over it, sums wait elsewhere until then. */
 static void
 run_panel (const Job *job, gint64 sample, gint64 group, guint index, gint64 first, gint64 end)
 {
@@ -560,10 +561,14 @@ run_panel (const Job *job, gint64 sample, gint64 group, guint index, gint64 firs
   const float *weights_end = direct->weights + direct->packed_blocks[direct->n_groups] * lanes *
                                                    channels * direct->n_taps;
   CpuPanel panel = job->panel;
+  float aside[GROUP_BYTES / sizeof (float)] __attribute__ ((aligned (64)));
 
   panel.bias = direct->bias + packed * lanes;
   panel.y = job->y + out_block * plane * lanes;
   panel.add = job->epilogue->add != NULL ? job->epilogue->add + out_block * plane * lanes : NULL;
+  panel.sums = panel.add == panel.y ? aside : panel.y;
+  panel.sums_stride = panel.out_stride;
+  panel.sums_pixel = 0;
   own_lanes (direct, group, start, end_block, &panel);
   for (gint64 tile = first; tile < end; tile += at_once)
     {
@@ -571,6 +576,11 @@ run_panel (const Job *job, gint64 sample, gint64 group, guint index, gint64 firs
 
       if (ir_call_stopped (job->call))
         return;
+      if (panel.sums == aside)
+        {
+          panel.sums_pixel = plane * tile / n_tiles;
+          panel.sums_stride = (plane * tile_end / n_tiles - panel.sums_pixel) * lanes;
+        }
       for (gint64 part = 0; part < n_parts; part++)
         {
           gint64 from = in_blocks * part / n_parts, to = in_blocks * (part + 1) / n_parts;
@@ -745,6 +755,20 @@ cpu_direct_knows (const CpuEpilogue *epilogue)
           !isnan (epilogue->high));
 }
 
+/**
+ * cpu_direct_adds_in_place:
+ * @shape: a convolution that cpu_direct_takes()
+ * @lanes: channels in a block
+ *
+ * Returns: whether the output may be written over what is added to it: not where groups share
+ *   blocks of the output
+ */
+gboolean
+cpu_direct_adds_in_place (const CpuDirectShape *shape, guint lanes)
+{
+  return shape->groups == 1 || is_depthwise (shape) || shape->maps % lanes == 0;
+}
+
 static void
 describe (Job *job)
 {
@@ -781,7 +805,8 @@ describe (Job *job)
  * cpu_direct_run:
  * @direct: a convolution with packed weights
  * @call: threads, and whether it is to stop
- * @epilogue: what follows; its residual is in blocks, as @y
+ * @epilogue: what follows; its residual is in blocks, as @y, and may be @y where
+ *   cpu_direct_adds_in_place()
  * @x: input in blocks of cpu_direct_in_block() channels, or plain
  * @y: output in blocks of cpu_lanes() channels
  *

@@ -24,6 +24,7 @@ const CpuDirectShape *cpu_direct_shape (const CpuDirect *direct);
 /* How many channels stand together in the input that cpu_direct_run() reads; 0: it is plain. */
 guint cpu_direct_in_block (const CpuDirectShape *shape, guint lanes);
 gpointer cpu_direct_memory (gsize bytes);
+gboolean cpu_direct_adds_in_place (const CpuDirectShape *shape, guint lanes);
 gboolean cpu_direct_knows (const CpuEpilogue *epilogue);
 gboolean cpu_direct_pack (CpuDirect *direct, const float *weights, const float *bias);
 gboolean cpu_direct_run (const CpuDirect *direct,
@@ -42,9 +43,11 @@ typedef struct
   const float *bias; /* [block of maps][lane] */
   const float *add;  /* (nullable) residual, where y is */
   float *y;
-  const gint32 *corners;        /* by pixel of the output: first element under the window */
-  const gint32 *rows, *columns; /* by pixel: of the window's corner in the input */
-  const guint8 *inside;         /* by pixel: the window lies inside the input */
+  float *sums; /* between parts: y, or, where that is what has to be added, memory aside */
+  gint64 sums_stride, sums_pixel; /* of it: from block to block, and the first pixel */
+  const gint32 *corners;          /* by pixel of the output: first element under the window */
+  const gint32 *rows, *columns;   /* by pixel: of the window's corner in the input */
+  const guint8 *inside;           /* by pixel: the window lies inside the input */
   const gint32 *places; /* (nullable) by pixel and tap: elements from the corner, or CPU_OUTSIDE */
   const gint32 *steps;  /* by tap: elements from the corner */
   const gint32 *tap_rows, *tap_columns;

@@ -357,7 +357,7 @@ multiply (const Job *job, guint index, gint64 n, const float *v, float *m)
   gint64 n_parts = parts_of (w, n_blocks);
   CpuPanel panel = job->product;
 
-  panel.in_stride = panel.out_stride = n * lanes;
+  panel.in_stride = panel.out_stride = panel.sums_stride = n * lanes;
   panel.w = w->weights + w->n_products * start * lanes * w->shape.channels;
   for (gint64 k = 0; k < w->n_products; k++)
     for (gint64 part = 0; part < n_parts; part++)
@@ -367,7 +367,7 @@ multiply (const Job *job, guint index, gint64 n, const float *v, float *m)
                            from * block_weights;
 
         panel.x = v + k * job->stride + from * panel.in_stride;
-        panel.y = m + k * job->out_stride;
+        panel.y = panel.sums = m + k * job->out_stride;
         panel.n_blocks = to - from;
         panel.last = to == w->in_blocks ? w->shape.channels - (to - 1) * lanes : lanes;
         panel.starts = part == 0;

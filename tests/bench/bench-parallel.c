@@ -9,8 +9,8 @@
  * the 95 % bootstrap interval of the median (Efron 1979, 10,000 draws with a fixed seed). */
 #include "config.h"
 
+#include "app/cli/times.h"
 #include "core/exec/exec-private.h"
-#include "core/exec/times.h"
 #include "core/io/io.h"
 #include "passes/pipeline.h"
 

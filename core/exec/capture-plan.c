@@ -3,6 +3,8 @@
  * the arena as if nobody wanted it and is written to a file when it is computed, so that memory
  * holds the arena and the budget, whatever the model.
  *
+ * What lies in another value costs nothing beside it, and takes all of its memory at once.
+ *
  * Checkpoints: a value is kept if computing it from values kept before would cost more than a
  * small part of the run. Each other one is then that near to kept ones. */
 #include "config.h"
@@ -16,6 +18,7 @@ typedef struct
   IrPrepared *prepared;
   guint64 budget; /* bytes */
   guint8 *wanted; /* by value id */
+  guint8 *taken;  /* by value id: its memory is counted in kept_bytes */
 } Planner;
 
 /**
@@ -43,21 +46,33 @@ size_of (const Planner *planner, const IrValue *value, gsize *bytes)
          ir_type_n_bytes (type, bytes);
 }
 
-static gboolean
-is_view_of_kept (const Planner *planner, const IrNode *node, gsize bytes)
+/* Bytes that keeping @value takes beside what is kept already. Where that of which it is a part
+ * does not fit, it gets memory of its own. */
+static guint64
+find_room (Planner *planner, const IrValue *value, gsize bytes, IrValueId *root)
 {
-  const IrValue *in = ir_node_input (node, 0);
-  gsize in_bytes = 0;
+  IrPrepared *prepared = planner->prepared;
+  guint64 at;
+  gsize all = 0;
 
-  return node->op != NULL && (node->op->flags & IR_OP_VIEW) && in != NULL && in->producer != NULL &&
-         planner->prepared->keep[in->id] == IR_KEEP_PLANNED && size_of (planner, in, &in_bytes) &&
-         in_bytes == bytes;
+  *root = ir_capture_root (prepared, value->id, &at);
+  if (planner->taken[*root])
+    return 0;
+  if (*root == value->id || !size_of (planner, ir_model_value (prepared->model, *root), &all))
+    return bytes;
+  if (prepared->kept_bytes + all <= planner->budget ||
+      ir_value_is_graph_output (ir_model_value (prepared->model, *root)))
+    return all; /* outputs are kept in any case */
+  prepared->within[value->id].of = 0;
+  *root = value->id;
+  return bytes;
 }
 
 static void
 plan_value (Planner *planner, const IrValue *value, gboolean is_output)
 {
   IrPrepared *prepared = planner->prepared;
+  IrValueId root = value->id;
   gsize bytes = 0;
 
   if (value->graph != prepared->model->main ||
@@ -67,12 +82,12 @@ plan_value (Planner *planner, const IrValue *value, gboolean is_output)
       prepared->keep[value->id] = IR_KEEP_OPEN;
       return;
     }
-  if (value->producer != NULL && bytes > 0 && is_view_of_kept (planner, value->producer, bytes))
-    bytes = 0;
-  if (is_output || prepared->kept_bytes + bytes <= planner->budget)
+  guint64 room = find_room (planner, value, bytes, &root);
+  if (is_output || prepared->kept_bytes + room <= planner->budget)
     {
       prepared->keep[value->id] = IR_KEEP_PLANNED;
-      prepared->kept_bytes += bytes;
+      prepared->kept_bytes += room;
+      planner->taken[root] = TRUE;
     }
   else
     prepared->spill[value->id] = TRUE;
@@ -144,9 +159,46 @@ want (Planner *planner, const IrRunOptions *options)
     }
 }
 
+/* What of the wanted values can lie in another one: made by the run, and of a known size. Views of
+ * what the run is given lie there. */
+static void
+share (Planner *planner, const GArray *items)
+{
+  IrPrepared *prepared = planner->prepared;
+  const IrGraph *graph = prepared->model->main;
+  g_autofree guint8 *apt = g_memdup2 (planner->wanted, prepared->n_values + 1),
+                    *given = g_new0 (guint8, prepared->n_values + 1);
+
+  for (guint i = 0; i < ir_graph_n_outputs (graph); i++)
+    if (ir_graph_output (graph, i) != NULL)
+      apt[ir_graph_output (graph, i)->id] = TRUE;
+  for (guint id = 1; id < prepared->n_values; id++)
+    {
+      const IrValue *value = ir_model_live_value (prepared->model, id);
+      given[id] = value != NULL && (value->producer == NULL || ir_value_constant (value) != NULL);
+      apt[id] = apt[id] && value != NULL && value->graph == graph && !given[id];
+    }
+  for (guint i = 0; i < items->len; i++)
+    {
+      const IrNode *node = ir_model_node (prepared->model,
+                                          g_array_index (items, IrScheduleItem, i).node);
+      if (ir_step_is_view (prepared, node) && given[node->inputs[0]->id])
+        given[node->outputs[0]->id] = TRUE;
+      for (guint k = 0; k < node->n_outputs; k++)
+        {
+          const IrValue *value = node->outputs[k];
+          gsize bytes = 0;
+          if (value != NULL)
+            apt[value->id] = apt[value->id] && !given[value->id] &&
+                             size_of (planner, value, &bytes) && bytes > 0;
+        }
+    }
+  ir_capture_share (prepared, apt);
+}
+
 /**
  * ir_capture_plan:
- * @prepared: a plan with schedule and places; gets keep, spill and kept_bytes
+ * @prepared: a plan with schedule and places; gets keep, spill, within and kept_bytes
  * @options: of its runs
  *
  * Outputs of the graph are always kept in memory; what has no producer is there anyway.
@@ -154,15 +206,17 @@ want (Planner *planner, const IrRunOptions *options)
 void
 ir_capture_plan (IrPrepared *prepared, const IrRunOptions *options)
 {
-  g_autofree guint8 *wanted = g_new0 (guint8, prepared->n_values + 1);
+  g_autofree guint8 *wanted = g_new0 (guint8, prepared->n_values + 1),
+                    *taken = g_new0 (guint8, prepared->n_values + 1);
   const IrGraph *graph = prepared->model->main;
   const GArray *items = prepared->schedule->items;
-  Planner planner = { prepared, ir_capture_budget (options), wanted };
+  Planner planner = { prepared, ir_capture_budget (options), wanted, taken };
 
   prepared->keep = g_new0 (guint8, prepared->n_values + 1);
   prepared->spill = g_new0 (guint8, prepared->n_values + 1);
   prepared->kept_bytes = 0;
   want (&planner, options);
+  share (&planner, items);
   for (guint i = 0; i < ir_graph_n_outputs (graph); i++)
     if (ir_graph_output (graph, i) != NULL)
       {

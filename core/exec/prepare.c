@@ -290,7 +290,7 @@ ir_prepared_free (IrPrepared *prepared)
   for (guint i = 0; prepared->nodes != NULL && i < prepared->n_nodes; i++)
     if (prepared->nodes[i].state != NULL && prepared->nodes[i].backend->release != NULL)
       prepared->nodes[i].backend->release (prepared->nodes[i].state);
-  free (prepared->arena); /* from posix_memalign() */
+  free (prepared->arena); /* from ir_pages_new() */
   ir_scratch_clear (&prepared->scratch);
   ir_packed_unref (prepared->packed);
   g_free (prepared->release_start);

@@ -41,7 +41,7 @@ typedef struct
   guint n_lasting;      /* entries of prepared->lasting up to here */
   guint n_owned;        /* scratch of the call itself; what lies behind is of one run */
   IrTensor **outputs;   /* one per output of the node; NULL: nobody wants it */
-  guint64 kept_bytes;   /* of outputs that lie outside of the arena */
+  guint64 kept_bytes;   /* outside of the arena: those that its outputs take as the first */
   guint64 placed_bytes; /* of bound values that lie in the arena while it runs */
   guint64 reach_bytes;  /* how far such values have reached into the arena up to here */
   guint chain;  /* steps that this one runs in pieces, itself included; 0: itself as a whole */
@@ -64,6 +64,26 @@ typedef struct
   guint64 offset, size; /* bytes in the arena; offset IR_PLACE_EXTERNAL: the heap */
 } IrPlace;
 
+/* Among whose bytes a kept value lies; by value id. */
+typedef struct
+{
+  IrValueId of; /* 0: it has memory of its own */
+  guint64 at;   /* bytes from the start of that one */
+} IrWithin;
+
+/* Memory of kept values, and where one lies in it: lasting.c. */
+typedef struct
+{
+  GBytes *memory;
+  guint64 bytes, used;
+} IrLastingChunk;
+
+typedef struct
+{
+  guint chunk; /* 1 + its index; 0: nowhere yet */
+  guint64 at;  /* bytes */
+} IrLastingSpot;
+
 typedef struct _IrParallel IrParallel; /* parallel.c */
 typedef struct _IrTuner IrTuner;       /* tune.c */
 
@@ -78,11 +98,15 @@ typedef struct
   IrRunStep *steps;    /* (nullable) one per step of the schedule */
   IrBinding *bindings; /* by value id */
   IrCallInput **readers;
-  guint8 *keep;       /* by value id: outlives its last use, of IrKeep */
-  guint8 *spill;      /* (nullable) by value id: is written to a file when it is computed */
-  guint64 kept_bytes; /* of values that are kept in memory by plan */
-  IrShelf *shelf;     /* (nullable) stands for the tensors of lasting where a run has them */
-  GArray *lasting;    /* of IrValueId: bound to memory of their own */
+  guint8 *keep;         /* by value id: outlives its last use, of IrKeep */
+  guint8 *spill;        /* (nullable) by value id: is written to a file when it is computed */
+  guint64 kept_bytes;   /* of values that are kept in memory by plan */
+  IrShelf *shelf;       /* (nullable) stands for the tensors of lasting where a run has them */
+  IrWithin *within;     /* by value id */
+  GArray *lasting;      /* of IrValueId: bound to memory that is handed out */
+  IrLastingSpot *spots; /* by value id: of those, and of what they lie in */
+  GArray *chunks;       /* of IrLastingChunk */
+  guint64 expected_bytes, taken_bytes; /* of chunks */
   GArray *views;      /* of guint, steps: views of such values, and of inputs and constants */
   GArray *sources;    /* of IrValueId: values without a producer */
   IrTraceItem *trace; /* one per step, without times */
@@ -165,7 +189,21 @@ typedef enum
 guint64 ir_capture_budget (const IrRunOptions *options);
 void ir_capture_plan (IrPrepared *prepared, const IrRunOptions *options);
 
+/* -- capture-share.c -- */
+void ir_capture_share (IrPrepared *prepared, const guint8 *apt);
+IrValueId ir_capture_root (const IrPrepared *prepared, IrValueId id, guint64 *at);
+
+/* -- lasting.c -- */
+void ir_lasting_init (IrPrepared *prepared);
+guint64 ir_lasting_needs (const IrPrepared *prepared, const IrValue *value);
+IrTensor *ir_lasting_tensor (IrPrepared *prepared, const IrValue *value, GError **error);
+gboolean ir_lasting_renew (IrPrepared *prepared, GError **error);
+void ir_lasting_leave (IrPrepared *prepared);
+void ir_lasting_clear (IrPrepared *prepared);
+
 /* -- steps.c -- */
+gboolean ir_step_is_view (const IrPrepared *prepared, const IrNode *node);
+void ir_steps_rebind (IrPrepared *prepared, IrValueId id, IrTensor *tensor);
 gboolean ir_steps_make (IrPrepared *prepared,
                         const IrRunOptions *options,
                         gsize memory_limit,

@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/exec/pages.h"
 #include "core/exec/parallel.h"
 #include "core/exec/tune.h"
 #include "core/io/io.h"
@@ -654,12 +655,12 @@ make_arena (IrPrepared *prepared, gsize memory_limit, GError **error)
 
   if (prepared->arena != NULL || plan->peak_bytes == 0)
     return TRUE;
-  if (plan->peak_bytes > memory_limit ||
-      posix_memalign (&prepared->arena, plan->align_bytes, plan->peak_bytes) != 0)
+  if (plan->peak_bytes <= memory_limit)
+    prepared->arena = ir_pages_new (plan->peak_bytes);
+  if (prepared->arena == NULL)
     {
       g_autofree char *needed = g_format_size (plan->peak_bytes);
       g_autofree char *limit = g_format_size (memory_limit);
-      prepared->arena = NULL;
       g_set_error (error, IR_EXEC_ERROR, IR_EXEC_ERROR_MEMORY,
                    "The values between the nodes need %s at once, the limit is %s; use smaller "
                    "inputs or raise the limit",

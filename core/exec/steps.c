@@ -1,7 +1,7 @@
 /* Steps that are bound once: where every type is known before a run, the call of a node is laid
  * out, adapted, checked and inferred when the first run begins, its outputs get tensors for good,
- * in the arena or, for values that are kept, of their own, and each tensor is written into the
- * calls that read it. A step then is its kernel and little else. Views of memory that lasts are
+ * in the arena or, for values that are kept, in memory that lasts, and each tensor is written into
+ * the calls that read it. A step then is its kernel and little else. Views of memory that lasts are
  * made before the nodes run.
  *
  * What is kept is handed out; a buffer that its receiver has let go is filled again by the next
@@ -139,12 +139,6 @@ lay_out (const IrPrepared *prepared, IrRunStep *step)
 /* -- where outputs go -- */
 
 static IrTensor *
-new_lasting (const IrType *type, GError **error)
-{
-  return ir_tensor_new_alloc (type->dtype, (guint) type->rank, type->dims, error);
-}
-
-static IrTensor *
 new_placed (const IrPrepared *prepared, const IrPlace *place, const IrType *type)
 {
   return ir_tensor_new_static (type->dtype, (guint) type->rank, type->dims,
@@ -160,21 +154,50 @@ is_constant_output (const IrNode *node)
   return TRUE;
 }
 
-/* Whether the step only says that the bytes of its first input have another shape. */
-static gboolean
-is_view (const IrPrepared *prepared, const IrNode *node)
+/**
+ * ir_step_is_view:
+ * @prepared: a plan
+ * @node: a node
+ *
+ * Returns: whether @node only says that the bytes of its first input have another shape
+ */
+gboolean
+ir_step_is_view (const IrPrepared *prepared, const IrNode *node)
 {
   const IrValue *in = ir_node_input (node, 0), *out = ir_node_output (node, 0);
 
-  return (node->op->flags & IR_OP_VIEW) && node->n_outputs == 1 && in != NULL && out != NULL &&
+  return node->op != NULL && (node->op->flags & IR_OP_VIEW) && node->n_outputs == 1 && in != NULL &&
+         out != NULL && is_plain (in->type) && is_plain (out->type) &&
          in->type->dtype == out->type->dtype && bytes_of (in->type) == bytes_of (out->type) &&
-         ir_schedule_block (prepared->schedule, in) == 0;
+         ir_schedule_block (prepared->schedule, in) == 0 &&
+         ir_schedule_block (prepared->schedule, out) == 0;
 }
 
 static gboolean
 in_arena (const IrPrepared *prepared, const IrValue *value)
 {
   return prepared->places[value->id].offset != IR_PLACE_EXTERNAL && !prepared->keep[value->id];
+}
+
+/* Where a value lies, or is going to: in the arena (root 0), or among the bytes of a kept value. */
+static gboolean
+find_spot (const IrPrepared *prepared, const IrValue *value, IrValueId *root, guint64 *at)
+{
+  *root = 0;
+  *at = prepared->places[value->id].offset;
+  if (in_arena (prepared, value))
+    return TRUE;
+  *root = ir_capture_root (prepared, value->id, at);
+  return prepared->spots[*root].chunk != 0;
+}
+
+/* The same of one that has its tensor there. */
+static gboolean
+find_bound (const IrPrepared *prepared, const IrValue *value, IrValueId *root, guint64 *at)
+{
+  return prepared->bindings[value->id].tensor != NULL &&
+         (in_arena (prepared, value) || prepared->spots[value->id].chunk != 0) &&
+         find_spot (prepared, value, root, at);
 }
 
 /* TRUE: nothing to run; every part lies in its place in the whole already: the inputs of a Concat,
@@ -184,39 +207,43 @@ is_in_place (const IrPrepared *prepared, const IrNode *node)
 {
   gboolean joins = ir_node_is (node, "Concat"), some = FALSE;
   const IrValue *whole = joins ? ir_node_output (node, 0) : ir_node_input (node, 0);
+  IrValueId root;
+  guint64 from;
 
-  if (whole == NULL || !in_arena (prepared, whole) ||
-      (!joins && prepared->bindings[whole->id].tensor == NULL))
+  if (!ir_slice_is_possible (node) || whole == NULL ||
+      !(joins ? find_spot : find_bound) (prepared, whole, &root, &from))
     return FALSE;
   for (guint i = 0; i < (joins ? node->n_inputs : node->n_outputs); i++)
     {
       const IrValue *part = joins ? node->inputs[i] : node->outputs[i];
-      guint64 at;
+      guint64 at, there;
+      IrValueId other;
       if (part == NULL && !joins)
         continue;
-      if (part == NULL || !in_arena (prepared, part) ||
-          (joins && prepared->bindings[part->id].tensor == NULL) ||
+      if (part == NULL || !(joins ? find_bound : find_spot) (prepared, part, &other, &there) ||
+          other != root ||
           !(joins ? ir_slice_of_whole : ir_slice_of_input) (prepared->schedule, node, i, &at) ||
-          prepared->places[part->id].offset != prepared->places[whole->id].offset + at)
+          there != from + at)
         return FALSE;
       some = TRUE;
     }
   return some;
 }
 
-/* TRUE: nothing to run; the output is the input under another shape. */
+/* TRUE: nothing to run; the output is the input under another shape: in its own place already
+ * (@bound), or made so when a run begins. */
 static gboolean
-bind_view (Binder *binder, IrRunStep *step, guint index)
+bind_view (Binder *binder, IrRunStep *step, guint index, gboolean *bound)
 {
   IrPrepared *prepared = binder->prepared;
   const IrValue *in = step->node->inputs[0], *out = step->node->outputs[0];
-  const IrTensor *base = prepared->bindings[in->id].tensor;
+  IrValueId root, other;
+  guint64 at, from;
 
-  if (in_arena (prepared, out))
-    return base != NULL && in_arena (prepared, in) &&
-           prepared->places[in->id].offset == prepared->places[out->id].offset;
-  if (!binder->lasting[in->id])
-    return FALSE;
+  *bound = find_bound (prepared, in, &root, &at) && find_spot (prepared, out, &other, &from) &&
+           root == other && at == from;
+  if (*bound || in_arena (prepared, out) || !binder->lasting[in->id])
+    return *bound;
   binder->lasting[out->id] = TRUE;
   g_array_append_val (prepared->views, index);
   return TRUE;
@@ -232,12 +259,13 @@ bind_output (Binder *binder, IrRunStep *step, guint slot, GError **error)
 
   if (in_arena (prepared, value))
     tensor = new_placed (prepared, &prepared->places[value->id], type);
-  else if ((tensor = new_lasting (type, error)) != NULL)
+  else
     {
+      guint64 bytes = ir_lasting_needs (prepared, value);
+      tensor = ir_lasting_tensor (prepared, value, error);
       binder->lasting[value->id] = TRUE;
-      binder->budget -= bytes_of (type);
-      step->kept_bytes += bytes_of (type);
-      g_array_append_val (prepared->lasting, value->id);
+      binder->budget -= bytes;
+      step->kept_bytes += bytes;
     }
   prepared->bindings[value->id].tensor = tensor;
   step->outputs[slot] = tensor;
@@ -267,7 +295,7 @@ fits (const Binder *binder, const IrNode *node)
       else if (!binder->prepared->keep[value->id])
         return FALSE;
       else
-        needed += bytes;
+        needed += ir_lasting_needs (binder->prepared, value);
     }
   return needed <= binder->budget;
 }
@@ -308,7 +336,7 @@ bind_step (Binder *binder, IrRunStep *step, guint index, GError **error)
 {
   const IrNode *node = step->node;
   guint n_before = binder->prepared->lasting->len;
-  gboolean done = TRUE;
+  gboolean done = TRUE, bound = FALSE;
 
   if (!lay_out (binder->prepared, step))
     return TRUE;
@@ -318,10 +346,10 @@ bind_step (Binder *binder, IrRunStep *step, guint index, GError **error)
       step->idle = TRUE;
       bind_constants (binder, step);
     }
-  else if (is_view (binder->prepared, node) && bind_view (binder, step, index))
+  else if (ir_step_is_view (binder->prepared, node) && bind_view (binder, step, index, &bound))
     {
       step->idle = TRUE;
-      if (in_arena (binder->prepared, node->outputs[0]))
+      if (bound)
         done = bind_output (binder, step, 0, error);
     }
   else if (!fits (binder, node))
@@ -393,8 +421,14 @@ tell_readers (const IrPrepared *prepared, IrValueId id, const IrTensor *tensor)
     prepared->readers[binding->first + i]->tensor = tensor;
 }
 
-static void
-rebind (IrPrepared *prepared, IrValueId id, IrTensor *tensor)
+/**
+ * ir_steps_rebind:
+ * @prepared: a plan with its steps
+ * @id: a value that is bound
+ * @tensor: (transfer full) (nullable): its tensor from now on
+ */
+void
+ir_steps_rebind (IrPrepared *prepared, IrValueId id, IrTensor *tensor)
 {
   IrBinding *binding = &prepared->bindings[id];
 
@@ -564,7 +598,7 @@ ir_steps_make (IrPrepared *prepared,
   ir_capture_plan (prepared, options);
   prepared->steps = g_new0 (IrRunStep, MAX (n_steps, 1));
   prepared->bindings = g_new0 (IrBinding, prepared->n_values + 1);
-  prepared->lasting = g_array_new (FALSE, FALSE, sizeof (IrValueId));
+  ir_lasting_init (prepared);
   prepared->views = g_array_new (FALSE, FALSE, sizeof (guint));
   prepared->sources = g_array_new (FALSE, FALSE, sizeof (IrValueId));
   find_sources (&binder);
@@ -589,21 +623,6 @@ ir_steps_make (IrPrepared *prepared,
   return TRUE;
 }
 
-/* Where a run still has the tensors of the plan, they are its own from now on. */
-static void
-leave_lasting (IrPrepared *prepared)
-{
-  if (prepared->shelf != NULL && ir_shelf_is_lent (prepared->shelf))
-    {
-      for (guint i = 0; i < prepared->lasting->len; i++)
-        ir_shelf_leave (
-            prepared->shelf,
-            g_steal_pointer (
-                &prepared->bindings[g_array_index (prepared->lasting, IrValueId, i)].tensor));
-      g_clear_pointer (&prepared->shelf, ir_shelf_unref);
-    }
-}
-
 /**
  * ir_steps_free:
  * @prepared: a plan
@@ -613,9 +632,7 @@ leave_lasting (IrPrepared *prepared)
 void
 ir_steps_free (IrPrepared *prepared)
 {
-  if (prepared->bindings != NULL && prepared->lasting != NULL)
-    leave_lasting (prepared);
-  g_clear_pointer (&prepared->shelf, ir_shelf_unref);
+  ir_lasting_clear (prepared);
   for (guint k = 0; prepared->steps != NULL && k < prepared->schedule->items->len; k++)
     if (prepared->steps[k].bound)
       {
@@ -630,7 +647,6 @@ ir_steps_free (IrPrepared *prepared)
   g_clear_pointer (&prepared->readers, g_free);
   g_clear_pointer (&prepared->keep, g_free);
   g_clear_pointer (&prepared->spill, g_free);
-  g_clear_pointer (&prepared->lasting, g_array_unref);
   g_clear_pointer (&prepared->views, g_array_unref);
   g_clear_pointer (&prepared->sources, g_array_unref);
   g_clear_pointer (&prepared->trace, g_free);
@@ -666,27 +682,6 @@ load_source (IrRunState *state, const IrValue *value, GHashTable *inputs, GError
   return TRUE;
 }
 
-/* A buffer whose last receiver has let it go is used again. */
-static gboolean
-renew_lasting (IrPrepared *prepared, GError **error)
-{
-  leave_lasting (prepared);
-  if (prepared->shelf == NULL)
-    prepared->shelf = ir_shelf_new ();
-  for (guint i = 0; i < prepared->lasting->len; i++)
-    {
-      IrValueId id = g_array_index (prepared->lasting, IrValueId, i);
-      IrTensor *tensor = prepared->bindings[id].tensor;
-      if (tensor != NULL && ir_tensor_reclaim (tensor))
-        continue;
-      tensor = new_lasting (kept_type (prepared, ir_model_value (prepared->model, id)), error);
-      rebind (prepared, id, tensor);
-      if (tensor == NULL)
-        return FALSE;
-    }
-  return TRUE;
-}
-
 static gboolean
 make_views (IrRunState *state, GError **error)
 {
@@ -701,7 +696,7 @@ make_views (IrRunState *state, GError **error)
       IrTensor *view = base != NULL
                            ? ir_tensor_reshape (base, (guint) out->type->rank, out->type->dims)
                            : NULL;
-      rebind (prepared, out->id, view);
+      ir_steps_rebind (prepared, out->id, view);
       if (view == NULL)
         {
           g_autofree char *label = ir_node_label (node);
@@ -732,9 +727,10 @@ ir_steps_begin (IrRunState *state, GHashTable *inputs, GError **error)
   IrPrepared *prepared = state->prepared;
 
   for (guint i = 0; i < prepared->views->len; i++)
-    rebind (prepared,
-            prepared->steps[g_array_index (prepared->views, guint, i)].node->outputs[0]->id, NULL);
-  if (!renew_lasting (prepared, error))
+    ir_steps_rebind (
+        prepared, prepared->steps[g_array_index (prepared->views, guint, i)].node->outputs[0]->id,
+        NULL);
+  if (!ir_lasting_renew (prepared, error))
     return FALSE;
   for (guint i = 0; i < prepared->sources->len; i++)
     {

@@ -290,6 +290,34 @@ ir_tensor_new_static (IrDtype dtype, guint rank, const gint64 *dims, gpointer da
 }
 
 /**
+ * ir_tensor_new_within:
+ * @dtype: element type with a fixed size
+ * @rank: number of dims
+ * @dims: (array length=rank): all >= 0
+ * @memory: (transfer none): writable memory
+ * @at: bytes from its start, at which elements may begin
+ *
+ * Returns: (transfer full) (nullable): the tensor, which keeps all of @memory; %NULL if it does not
+ *   fit
+ */
+IrTensor *
+ir_tensor_new_within (IrDtype dtype, guint rank, const gint64 *dims, GBytes *memory, gsize at)
+{
+  guint64 n_elements;
+  gsize n_bytes;
+  IrTensor *tensor;
+
+  if (!count_elements (rank, dims, &n_elements) ||
+      !ir_dtype_storage_bytes (dtype, n_elements, &n_bytes) || at > g_bytes_get_size (memory) ||
+      n_bytes > g_bytes_get_size (memory) - at)
+    return NULL;
+  tensor = ir_tensor_new_header (dtype, rank, dims, n_elements, n_bytes);
+  tensor->bytes = g_bytes_new_from_bytes (memory, at, n_bytes);
+  tensor->writable = TRUE;
+  return tensor;
+}
+
+/**
  * ir_tensor_ref:
  * @tensor: a tensor
  *

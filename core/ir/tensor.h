@@ -26,6 +26,9 @@ IrTensor *ir_tensor_reshape (IrTensor *tensor, guint rank, const gint64 *dims);
 /* A tensor over memory that the caller keeps alive and may write until it is shared. */
 IrTensor *ir_tensor_new_static (
     IrDtype dtype, guint rank, const gint64 *dims, gpointer data, gsize bytes);
+/* The same over a part of memory that lives as long as the tensor. */
+IrTensor *ir_tensor_new_within (
+    IrDtype dtype, guint rank, const gint64 *dims, GBytes *memory, gsize at);
 IrTensor *ir_tensor_ref (IrTensor *tensor);
 void ir_tensor_unref (IrTensor *tensor);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (IrTensor, ir_tensor_unref)

@@ -17,7 +17,9 @@ typedef struct
   GHashTable *inputs;
   guint64 seed;
   guint serial;    /* scoreboard: which request */
-  char *predicate; /* (nullable) bisection */
+  guint step;      /* proof: of which step */
+  char *predicate; /* (nullable) bisection, reproducer */
+  char *folder;    /* (nullable) reproducer: where it is written */
   IrJob *job;      /* (transfer none) for progress */
 } DebugRequest;
 
@@ -40,6 +42,7 @@ debug_request_free (gpointer data)
   g_clear_pointer (&request->timeline, ir_timeline_unref);
   g_clear_pointer (&request->inputs, g_hash_table_unref);
   g_free (request->predicate);
+  g_free (request->folder);
   g_free (request);
 }
 
@@ -490,30 +493,15 @@ ir_session_get_time (IrSession *self, guint step, double *spread)
 
 /* -- the proof of one step -- */
 
-typedef struct
-{
-  DebugRequest *debug;
-  guint step;
-} ProveRequest;
-
-static void
-prove_request_free (gpointer data)
-{
-  ProveRequest *request = data;
-
-  debug_request_free (request->debug);
-  g_free (request);
-}
-
 /* On a fork: the history on screen is not written while views may read it. */
 static gpointer
 run_prove (IrJob *job, gpointer data, GCancellable *cancellable, GError **error)
 {
-  const ProveRequest *request = data;
-  IrTimeline *timeline = request->debug->timeline;
+  const DebugRequest *request = data;
+  IrTimeline *timeline = request->timeline;
   g_autoptr (IrModel) model = ir_timeline_fork (timeline, ir_history_n_steps (timeline->model));
-  g_autoptr (GHashTable) inputs = ir_session_all_inputs (timeline->original, request->debug->inputs,
-                                                         request->debug->seed, error);
+  g_autoptr (GHashTable)
+      inputs = ir_session_all_inputs (timeline->original, request->inputs, request->seed, error);
   g_autoptr (IrProver) prover = NULL;
   IrProof *proof;
 
@@ -533,11 +521,11 @@ static void
 on_proved (gpointer owner, gpointer result, const GError *error, gpointer data)
 {
   IrSession *self = owner;
-  const ProveRequest *request = data;
+  const DebugRequest *request = data;
   g_autofree IrProof *proof = result;
 
   ir_session_end_job (self);
-  if (proof != NULL && request->debug->timeline == self->timeline)
+  if (proof != NULL && request->timeline == self->timeline)
     {
       g_mutex_lock (&self->timeline->lock);
       ir_history_set_proof (self->timeline->model, request->step, proof);
@@ -559,17 +547,16 @@ on_proved (gpointer owner, gpointer result, const GError *error, gpointer data)
 void
 ir_session_prove_step (IrSession *self, guint step)
 {
-  ProveRequest *request;
+  DebugRequest *request;
 
   if (self->frame == NULL || step == 0 || step > ir_session_get_n_steps (self))
     return;
-  request = g_new0 (ProveRequest, 1);
-  request->debug = debug_request_new (self);
+  request = debug_request_new (self);
   request->step = step;
   ir_session_start_job (self, "Proving the step",
                         &(IrJobSpec){ .run = run_prove,
                                       .data = request,
-                                      .data_free = prove_request_free,
+                                      .data_free = debug_request_free,
                                       .result_free = g_free,
                                       .done = on_proved });
 }
@@ -751,22 +738,6 @@ ir_session_get_bisected (IrSession *self)
 
 /* -- the reproducer -- */
 
-typedef struct
-{
-  DebugRequest *debug;
-  char *folder;
-} ReproduceRequest;
-
-static void
-reproduce_request_free (gpointer data)
-{
-  ReproduceRequest *request = data;
-
-  debug_request_free (request->debug);
-  g_free (request->folder);
-  g_free (request);
-}
-
 static void
 bundle_free (gpointer data)
 {
@@ -778,9 +749,9 @@ bundle_free (gpointer data)
 static gpointer
 run_reproduce (IrJob *job, gpointer data, GCancellable *cancellable, GError **error)
 {
-  const ReproduceRequest *request = data;
-  g_autoptr (IrTrial) trial = trial_new (request->debug, cancellable, error);
-  g_autoptr (IrPredicate) predicate = ir_predicate_parse (request->debug->predicate, error);
+  DebugRequest *request = data;
+  g_autoptr (IrTrial) trial = trial_new (request, cancellable, error);
+  g_autoptr (IrPredicate) predicate = ir_predicate_parse (request->predicate, error);
   g_auto (IrBisection) found = { 0 };
   IrReproduceOptions how = { .max_class = IR_CLASS_ROUNDING,
                              .backend = ir_backend_find ("cpu"),
@@ -788,7 +759,7 @@ run_reproduce (IrJob *job, gpointer data, GCancellable *cancellable, GError **er
   const IrBundleOptions where = { .folder = request->folder };
   IrBundle *bundle;
 
-  request->debug->job = job;
+  request->job = job;
   if (trial == NULL || predicate == NULL ||
       !ir_bisect (trial, predicate, on_check, job, &found, error) ||
       (ir_predicate_runs_graph (predicate) && !ir_bisect_find_divergence (trial, &found, error)))
@@ -796,7 +767,7 @@ run_reproduce (IrJob *job, gpointer data, GCancellable *cancellable, GError **er
   ir_job_report (job, -1, "Cutting out the smallest part that fails");
   how.pass = ir_pass_find (ir_history_pass_of (ir_trial_history (trial), found.step));
   bundle = g_new0 (IrBundle, 1);
-  if (ir_bundle_write (trial, &found, request->debug->predicate, &how, &where, bundle, error) &&
+  if (ir_bundle_write (trial, &found, request->predicate, &how, &where, bundle, error) &&
       !g_cancellable_set_error_if_cancelled (cancellable, error))
     return bundle;
   bundle_free (bundle);
@@ -807,7 +778,7 @@ static void
 on_reproduced (gpointer owner, gpointer result, const GError *error, gpointer data)
 {
   IrSession *self = owner;
-  const ReproduceRequest *request = data;
+  const DebugRequest *request = data;
   IrBundle *bundle = result;
 
   ir_session_end_job (self);
@@ -847,18 +818,17 @@ ir_session_can_reproduce (IrSession *self)
 void
 ir_session_reproduce (IrSession *self, const char *folder)
 {
-  ReproduceRequest *request;
+  DebugRequest *request;
 
   if (!ir_session_can_reproduce (self))
     return;
-  request = g_new0 (ReproduceRequest, 1);
-  request->debug = debug_request_new (self);
-  request->debug->predicate = g_strdup (self->bisected);
+  request = debug_request_new (self);
+  request->predicate = g_strdup (self->bisected);
   request->folder = g_strdup (folder);
   ir_session_start_job (self, "Writing a reproducer",
                         &(IrJobSpec){ .run = run_reproduce,
                                       .data = request,
-                                      .data_free = reproduce_request_free,
+                                      .data_free = debug_request_free,
                                       .result_free = bundle_free,
                                       .done = on_reproduced });
 }

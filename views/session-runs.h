@@ -31,6 +31,17 @@ char *ir_ms_text (double ms);              /* (transfer full) "52.1 µs" */
 /* (transfer full) (nullable): the last run in a line: time, threads, policies, what it kept */
 char *ir_session_run_text (IrSession *self);
 
+/* -- values that the graph that ran has not got, as a fused kernel computes what came of them -- */
+/* Asked for in the main thread, found in any: by running the few nodes of the original graph that
+ * lie between it and the nearest values of the run. */
+typedef struct _IrFusedValue IrFusedValue;
+IrFusedValue *ir_session_new_fused_value (IrSession *self, IrValueId value); /* (nullable) */
+IrTensor *ir_fused_value_find (IrFusedValue *value,
+                               GCancellable *cancellable,
+                               char **how,
+                               GError **error);
+void ir_fused_value_free (IrFusedValue *value);
+
 /* -- what it changed against the run before -- */
 typedef struct
 {

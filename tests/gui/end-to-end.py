@@ -282,6 +282,20 @@ def opens_a_tensor(window):
     shot('5-tensor')
 
 
+def looks_into_a_fused_kernel(window):
+    """A value of the original graph that the graph that ran has not got."""
+    key('alt+1', 'Home')
+    window.expect('label', r'Original · \d+ steps')
+    find_node(window, 'block/conv1')
+    key('alt+6')
+    text = window.wait('where it lies', lambda: window.text_with('It lies inside '))
+    check('a value inside a fused kernel says so, and how it was had',
+          re.search(r'It lies inside .*\(ConvRelu\) of the graph that ran: it was recomputed from .* by \d+ nodes?',
+                    text) is not None, text)
+    shot('5-fused')
+    key('alt+1', 'End')
+
+
 def exports_dot(window):
     key('Escape', 'Home')
     window.expect('label', r'Original · \d+ steps')
@@ -871,6 +885,7 @@ def main():
         steps_and_reads_the_diff(window, n)
         runs_the_graph(window)
         opens_a_tensor(window)
+        looks_into_a_fused_kernel(window)
         stops_at_breakpoints(window, n)
         scores_the_steps(window, n)
         tells_why_not(window)

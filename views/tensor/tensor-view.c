@@ -5,6 +5,7 @@
 #include "views/count.h"
 #include "core/exec/capture.h"
 #include "views/jobs.h"
+#include "views/session-runs.h"
 #include "views/tensor/element-list.h"
 #include "views/tensor/tensor-facts.h"
 #include "views/tensor/tensor-plot.h"
@@ -216,6 +217,7 @@ typedef struct
   IrTensor *tensors[IR_N_SIDES]; /* (nullable) */
   IrRun *runs[IR_N_SIDES];       /* (nullable) that compute what they have not kept */
   IrValueId ids[IR_N_SIDES];     /* of the runs */
+  IrFusedValue *fused;           /* (nullable) what the graph that ran does not have */
 } Request;
 
 typedef struct
@@ -247,7 +249,20 @@ compute_side (Request *request, IrSide side, GCancellable *cancellable)
   if (error != NULL)
     return g_strdup (error->message);
   g_autofree char *text = ir_found_text (&found, run->model);
-  return g_strdup_printf ("The run did not keep this value: it was %s.", text);
+  return g_strdup_printf (found.how == IR_FOUND_COMPUTED
+                              ? "The run did not keep this value: it was %s."
+                              : "This value was %s.",
+                          text);
+}
+
+static char *
+compute_fused (Request *request, GCancellable *cancellable)
+{
+  g_autoptr (GError) error = NULL;
+  char *how;
+
+  request->tensors[IR_SIDE_AFTER] = ir_fused_value_find (request->fused, cancellable, &how, &error);
+  return error != NULL ? g_strdup (error->message) : how;
 }
 
 static void
@@ -260,6 +275,7 @@ request_free (gpointer data)
       g_clear_pointer (&request->tensors[side], ir_tensor_unref);
       g_clear_pointer (&request->runs[side], ir_run_unref);
     }
+  g_clear_pointer (&request->fused, ir_fused_value_free);
   g_free (request);
 }
 
@@ -272,6 +288,8 @@ make_facts (IrJob *job, gpointer data, GCancellable *cancellable, GError **error
   for (IrSide side = 0; side < IR_N_SIDES; side++)
     if (request->tensors[side] == NULL && request->runs[side] != NULL)
       answer->reasons[side] = compute_side (request, side, cancellable);
+  if (request->fused != NULL)
+    answer->reasons[IR_SIDE_AFTER] = compute_fused (request, cancellable);
   answer->facts = ir_tensor_facts_new (request->tensors[IR_SIDE_BEFORE],
                                        request->tensors[IR_SIDE_AFTER], cancellable);
   return answer;
@@ -338,6 +356,9 @@ reload (IrTensorView *self)
         request->runs[side] = ir_session_dup_run_of (session, self->shown, side,
                                                      &request->ids[side]);
     }
+  if (request->tensors[IR_SIDE_AFTER] == NULL && request->runs[IR_SIDE_AFTER] == NULL &&
+      !ir_session_get_values (session))
+    request->fused = ir_session_new_fused_value (session, self->shown);
   self->job = ir_job_start (self, &(IrJobSpec){ .run = make_facts,
                                                 .data = request,
                                                 .data_free = request_free,

@@ -9,9 +9,6 @@
 
 #include <stdio.h>
 
-/* Many placements are judged on the way to one plan under a budget. */
-#define BUDGET_STEPS 5000
-
 typedef struct
 {
   CliModelOptions model;
@@ -348,7 +345,7 @@ static CliStatus
 run_budget (Cli *cli, IrModel *model, const IrSchedule *schedule, const IrMemPlan *plan)
 {
   const Options *options = cli->options;
-  IrMemOptions place = { .align_bytes = CLI_ALIGN_BYTES, .max_steps = BUDGET_STEPS };
+  IrMemOptions place = { .align_bytes = CLI_ALIGN_BYTES, .max_steps = CLI_BUDGET_STEPS };
   g_autoptr (GError) error = NULL;
   guint64 budget;
 

@@ -4,6 +4,7 @@
 #include "app/cli/commands.h"
 #include "app/cli/output.h"
 #include "app/cli/plans.h"
+#include "app/cli/recompute.h"
 #include "app/cli/why.h"
 #include "core/io/io.h"
 #include "core/ir/diff.h"
@@ -18,7 +19,7 @@
 typedef struct
 {
   CliModelOptions model;
-  char *output, *diff, *why, *view, *tensor;
+  char *output, *diff, *why, *view, *tensor, *budget;
   gint at;
   gboolean dark, constants, flat, left_to_right;
   gdouble scale;
@@ -39,6 +40,8 @@ static const CliOption render_options[] = {
     "graph (default), schedule, trace, memory or tensor", "VIEW" },
   { "tensor", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (Options, tensor),
     "With --view tensor: which value", "NAME" },
+  { "budget", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (Options, budget),
+    "With --view memory: compute values again so that all fit, as 'irscope memory' does", "SIZE" },
   { "dark", 0, G_OPTION_ARG_NONE, G_STRUCT_OFFSET (Options, dark), "Light on dark", NULL },
   { "constants", 0, G_OPTION_ARG_NONE, G_STRUCT_OFFSET (Options, constants),
     "Draw constants as boxes of their own", NULL },
@@ -170,13 +173,36 @@ schedule_scene (
 }
 
 static IrScene *
+budget_scene (const Options *options,
+              IrModel *model,
+              const IrSchedule *schedule,
+              const IrMemPlan *plan,
+              const IrChartOptions *chart,
+              GError **error)
+{
+  const IrMemOptions place = { .align_bytes = CLI_ALIGN_BYTES, .max_steps = CLI_BUDGET_STEPS };
+  guint64 budget;
+
+  if (!cli_parse_budget (options->budget, plan->peak_bytes, &budget, error))
+    return NULL;
+  g_autoptr (IrRecomputeGraph) graph = ir_recompute_graph_new (model, schedule, 0, CLI_ALIGN_BYTES);
+  g_autoptr (IrRecomputePlan) again = ir_mem_recompute (&graph->problem, budget, &place);
+  return ir_chart_recompute (graph, again, model, chart);
+}
+
+static IrScene *
 memory_scene (
     Cli *cli, const Options *options, IrModel *model, const IrChartOptions *chart, GError **error)
 {
   g_autoptr (IrModel) sized = NULL;
-  g_autoptr (IrMemPlan) plan = cli_mem_plan (&options->model, model, &sized, error);
+  g_autoptr (IrSchedule) schedule = cli_schedule (&options->model, model, 1, &sized, error);
+  g_autoptr (IrMemPlan) plan = NULL;
 
-  return plan != NULL ? ir_chart_memory (plan, sized, chart) : NULL;
+  if (schedule == NULL)
+    return NULL;
+  plan = ir_mem_plan_new (sized, schedule, CLI_ALIGN_BYTES);
+  return options->budget != NULL ? budget_scene (options, sized, schedule, plan, chart, error)
+                                 : ir_chart_memory (plan, sized, chart);
 }
 
 static IrScene *

@@ -101,10 +101,3 @@ cli_run_schedule (Cli *cli,
   *sized = cli_sized_model (options, model, error);
   return *sized != NULL ? ir_schedule_new_with (*sized, backend, &plan, details, error) : NULL;
 }
-
-IrMemPlan *
-cli_mem_plan (const CliModelOptions *options, IrModel *model, IrModel **sized, GError **error)
-{
-  g_autoptr (IrSchedule) schedule = cli_schedule (options, model, 1, sized, error);
-  return schedule != NULL ? ir_mem_plan_new (*sized, schedule, CLI_ALIGN_BYTES) : NULL;
-}

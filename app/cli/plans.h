@@ -5,6 +5,8 @@
 #include "core/exec/schedule-policies.h"
 
 #define CLI_ALIGN_BYTES 64 /* of values in the arena, as the runner places them */
+/* Of search for one placement: many are judged on the way to one plan under a budget. */
+#define CLI_BUDGET_STEPS 5000
 
 /* Symbols that --dim and --shape leave open get the sizes that a random run would take. */
 IrSchedule *cli_schedule (const CliModelOptions *options,
@@ -23,8 +25,4 @@ IrSchedule *cli_run_schedule (Cli *cli,
                               GError **error);
 /* A copy of @model without calls of functions, in which symbols have sizes as above. */
 IrModel *cli_sized_model (const CliModelOptions *options, IrModel *model, GError **error);
-IrMemPlan *cli_mem_plan (const CliModelOptions *options,
-                         IrModel *model,
-                         IrModel **sized,
-                         GError **error);
 guint cli_n_workers (const CliModelOptions *options);

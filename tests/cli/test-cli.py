@@ -732,7 +732,8 @@ def _():
 def _():
     for name, arguments in {'g.svg': [], 'g.pdf': [], 'g.png': ['--dark'], 'g.dot': [], 'd.svg': ['--diff', '0:5'],
                             'a.svg': ['--at', '3'], 's.svg': ['--view', 'schedule'], 'm.svg': ['--view', 'memory'],
-                            'c.svg': ['--view', 'trace'], 't.svg': ['--view', 'tensor', '--tensor', 'probabilities']}.items():
+                            'b.svg': ['--view', 'memory', '--budget', '90%'], 'c.svg': ['--view', 'trace'],
+                            't.svg': ['--view', 'tensor', '--tensor', 'probabilities']}.items():
         code, out, err = irscope('render', DIGITS, '-o', path(name), *arguments)
         assert code == 0 and out == '' and os.path.getsize(path(name)) > 200, f'{name}: {code} {err}'
     json_of('render', DIGITS, '-o', path('j.svg'))

@@ -645,7 +645,8 @@ make_header (IrTensorView *self)
   g_signal_connect (self->worst, "clicked", G_CALLBACK (on_worst), self);
   self->go_to = gtk_entry_new ();
   gtk_entry_set_placeholder_text (GTK_ENTRY (self->go_to), "Index");
-  gtk_editable_set_width_chars (GTK_EDITABLE (self->go_to), 10);
+  gtk_editable_set_width_chars (GTK_EDITABLE (self->go_to), 9);
+  gtk_editable_set_max_width_chars (GTK_EDITABLE (self->go_to), 9);
   gtk_widget_set_tooltip_text (self->go_to, "Scroll the table to an element, such as 0, 3, 1");
   gtk_accessible_update_property (GTK_ACCESSIBLE (self->go_to), GTK_ACCESSIBLE_PROPERTY_LABEL,
                                   "Go to index", -1);

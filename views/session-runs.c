@@ -649,14 +649,6 @@ on_ran (gpointer owner, gpointer result, const GError *error, gpointer data)
     ir_session_message (self, "First tensor to differ from the original: %s, by %.3g",
                         ir_model_value (self->timeline->model, self->divergence->first)->name,
                         self->divergence->first_difference.max_abs);
-  else
-    {
-      g_autofree char *time = ir_ms_text (after->trace != NULL ? after->trace->duration_ns / 1e6
-                                                               : 0.0);
-
-      ir_session_message (self, "Ran in %s: %u values are kept, select one to see it", time,
-                          ir_run_n_kept (after));
-    }
 }
 
 /**

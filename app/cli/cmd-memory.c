@@ -14,7 +14,7 @@ typedef struct
   CliModelOptions model;
   gboolean csv, separate;
   gint64 capacity;
-  gint time_limit;
+  gint time_limit, seed;
   char *order, *why, *budget, *parallel;
 } Options;
 
@@ -39,6 +39,8 @@ static const CliOption command_options[] = {
     "Stop the search at a placement that fits into this many bytes", "BYTES" },
   { "time-limit", 0, G_OPTION_ARG_INT, G_STRUCT_OFFSET (Options, time_limit),
     "Search for this many seconds of processor time (60 for a list of buffers)", "SECONDS" },
+  { "seed", 0, G_OPTION_ARG_INT, G_STRUCT_OFFSET (Options, seed),
+    "Seed of what the search leaves to chance (default 0); the same one gives the same plan", "N" },
   { NULL },
 };
 
@@ -123,6 +125,7 @@ run_instance (Cli *cli)
     .capacity = (guint64) MAX (options->capacity, 0),
     .max_steps = G_MAXUINT64,
     .time_limit_ms = (guint) CLAMP (options->time_limit, 0, 1000000) * 1000,
+    .seed = (guint) options->seed,
   };
   IrMemResult result;
   if (options->time_limit <= 0)
@@ -415,6 +418,7 @@ run (Cli *cli)
     ir_schedule_order_for_memory (schedule, model);
   IrMemOptions place = { .align_bytes = CLI_ALIGN_BYTES, .max_steps = IR_MEM_DEFAULT_STEPS };
   place.capacity = (guint64) MAX (options->capacity, 0);
+  place.seed = (guint) options->seed;
   if (options->time_limit > 0)
     {
       place.max_steps = G_MAXUINT64;

@@ -32,28 +32,31 @@
 #define MAX_NEIGHBOURS (8u << 20) /* pairs: 32 MiB of indices */
 #define FIRST_LIMIT    1000       /* steps of each try in the first round */
 #define MORE           250        /* what is added for the lowest floor in each round */
-#define SHORT_LIMIT    2500       /* steps of later tries that are led by sections */
-#define SHORT_TRIES    4          /* of these in each round */
-#define BLUR           0.3        /* how far keys differ between tries, as a part of themselves */
-#define SEED           1          /* of that blur: the same in every search */
-#define CHECK_STEPS    256        /* steps between two looks at the clock */
-#define TABLE_BITS     18         /* of the table of refuted states: 2 MiB */
+#define SHORT_LIMIT    1000       /* steps of later tries that are led by sections, and at least */
+#define SHORT_FACTOR   3   /* so many for each block: a try that succeeds hardly turns back */
+#define SHORT_TRIES    8   /* of these in each round */
+#define BLUR           0.3 /* how far keys differ between tries, as a part of themselves */
+#define SEED           1   /* of that blur, where none is asked for */
+#define CHECK_STEPS    256 /* steps between two looks at the clock */
+#define TABLE_BITS     18  /* of the table of refuted states: 2 MiB */
 #define NOTHING        G_MAXUINT
 #define MAX_LIFE       ((guint64) 1 << 40) /* times a size stays below 2^63 in units */
 #define HIGH           G_MAXINT64
 
+/* What the search looks at most comes first. */
 typedef struct
 {
-  guint block;  /* index in the caller's array */
+  gint64 floor; /* it cannot lie below this */
+  gint64 top;   /* of the highest placed block below it: where it would lie now */
+  guint8 placed, queued;
   guint lo, hi; /* sections, both inclusive */
-  gint64 size, life;
-  gint64 crowd; /* the most that lives at once while this does */
-  guint n_neighbours;
+  guint rank;   /* in the static order */
+  gint64 size;
   const guint *neighbours; /* blocks that live with it in some section */
-  gint64 floor;            /* it cannot lie below this */
-  gint64 top;              /* of the highest placed block below it: where it would lie now */
-  guint rank;              /* in the static order */
-  gboolean placed, queued;
+  guint n_neighbours;
+  guint block; /* index in the caller's array */
+  gint64 life;
+  gint64 crowd; /* the most that lives at once while this does */
 } Item;
 
 typedef struct
@@ -664,8 +667,9 @@ try_next (Search *search, guint64 number, guint64 left)
     return try_order (search, number % 2 == 0 ? FOCUS_LOWEST : FOCUS_MIXED, orders[number / 2],
                       FALSE, MIN (FIRST_LIMIT, left));
   guint64 round = (number - n_first) / (1 + SHORT_TRIES);
+  guint64 limit = MAX (SHORT_LIMIT, SHORT_FACTOR * (guint64) search->n_items);
   if ((number - n_first) % (1 + SHORT_TRIES) > 0)
-    return try_order (search, FOCUS_MIXED, orders[0], TRUE, MIN (SHORT_LIMIT, left));
+    return try_order (search, FOCUS_MIXED, orders[0], TRUE, MIN (limit, left));
   return try_order (search, FOCUS_LOWEST, orders[round % G_N_ELEMENTS (orders)], FALSE,
                     MIN (FIRST_LIMIT + round * MORE, left));
 }
@@ -925,7 +929,7 @@ ir_mem_search (IrMemBlock *blocks, guint n, const IrMemOptions *options, guint64
                       (clock_t) ((gint64) options->time_limit_ms * CLOCKS_PER_SEC / 1000);
   if (fill_neighbours (&search))
     {
-      search.random = g_rand_new_with_seed (SEED);
+      search.random = g_rand_new_with_seed (SEED + options->seed);
       search.refuted = g_new0 (guint64, (gsize) 1 << TABLE_BITS);
       search.changes = g_array_new (FALSE, FALSE, sizeof (Change));
       search.hanging = g_array_new (FALSE, FALSE, sizeof (guint));

@@ -118,6 +118,7 @@ probe (Descent *descent, guint64 capacity, guint64 steps)
     .capacity = capacity,
     .max_steps = MIN (steps, left),
     .time_limit_ms = descent->options->time_limit_ms > 0 ? time_left (descent) : 0,
+    .seed = descent->options->seed,
   };
 
   if (over (descent))

@@ -28,6 +28,7 @@ typedef struct
   guint64 capacity;    /* bytes: a placement no higher is good enough; 0: the lower bound */
   guint64 max_steps;   /* placements that the exact search may try; 0: it is not run */
   guint time_limit_ms; /* of processor time for the exact search; 0: none */
+  guint seed;          /* of what is left to chance there; the same one gives the same placement */
 } IrMemOptions;
 
 typedef struct

@@ -76,6 +76,38 @@ test_chain_of_blocks (void)
   g_assert_cmpuint (ir_mem_blocks_place (blocks, 10, 64), ==, 128);
 }
 
+/* Whatever is left to chance, all are placed within their capacity, which the name of the file has.
+ */
+static void
+check_search (const IrMemBlock *blocks, guint n, const char *name)
+{
+  g_auto (GStrv) parts = g_strsplit (name, ".", -1);
+  g_autofree IrMemBlock *first = g_memdup2 (blocks, n * sizeof *blocks);
+  g_autofree IrMemBlock *again = g_memdup2 (blocks, n * sizeof *blocks);
+
+  g_assert_cmpuint (g_strv_length (parts), ==, 3);
+  for (guint seed = 0; seed < 2; seed++)
+    {
+      IrMemOptions options = { .align_bytes = 1,
+                               .capacity = g_ascii_strtoull (parts[1], NULL, 10),
+                               .max_steps = 1000000,
+                               .seed = seed };
+      guint64 n_steps = 0, n_steps_again = 0;
+      g_assert_cmpint (ir_mem_search (first, n, &options, &n_steps), ==, IR_MEM_SEARCH_FOUND);
+      guint64 end = 0;
+      for (guint i = 0; i < n; i++)
+        end = MAX (end, first[i].offset + first[i].size);
+      check_blocks (first, n, 1, end);
+      g_assert_cmpuint (end, <=, options.capacity);
+      g_test_message ("%s: %u steps", name, (guint) n_steps);
+      if (seed > 0 || n_steps > 10000)
+        continue;
+      ir_mem_search (again, n, &options, &n_steps_again);
+      g_assert_cmpuint (n_steps, ==, n_steps_again);
+      g_assert_cmpmem (first, n * sizeof *first, again, n * sizeof *again);
+    }
+}
+
 static void
 test_hard_instances (void)
 {
@@ -113,6 +145,8 @@ test_hard_instances (void)
       guint64 bound = ir_mem_blocks_lower_bound (data, blocks->len, 1);
       g_test_message ("%s: %.3f of the lower bound", name, (double) peak / (double) bound);
       g_assert_cmpfloat ((double) peak, <, 1.5 * (double) bound);
+      if (!g_str_has_prefix (name, "I.")) /* which takes seconds: tests/bench/bench-memory.py */
+        check_search (data, blocks->len, name);
       n_files++;
     }
   g_assert_cmpuint (n_files, >, 0);

@@ -107,28 +107,41 @@ add_value (Maker *maker, const IrNode *node, guint slot, GArray *writes)
   add_readers (maker, value, index);
 }
 
-/* Inputs that the kernel may write over: it reads each element before it writes it. */
-static void
-find_overwritable (const Maker *maker, const IrNode *node, IrRecomputeTask *task)
+/* Whether the kernel reads each element of an input before it writes it. */
+static gboolean
+is_overwritable (const IrNode *node, guint slot, const IrScheduleItem *item)
 {
   const guint both = IR_OP_INPLACE | IR_OP_ELEMENTWISE;
+
+  if (slot == 0 && (node->op->flags & IR_OP_INPLACE))
+    return TRUE;
+  if (slot == 1 && (node->op->flags & both) == both && node->n_inputs == 2 && node->n_outputs == 1)
+    return TRUE;
+  return item->overwrites == slot + 1;
+}
+
+static void
+find_overwritable (const Maker *maker,
+                   const IrNode *node,
+                   const IrScheduleItem *item,
+                   IrRecomputeTask *task)
+{
   const IrValue *output = node->n_outputs > 0 ? node->outputs[0] : NULL;
   guint n = 0;
 
   task->over[0] = task->over[1] = IR_RECOMPUTE_NONE;
-  if (maker->separate || node->op == NULL || !(node->op->flags & IR_OP_INPLACE) || output == NULL ||
-      task->n_writes == 0 || index_of (maker->value_of, output->id) != task->writes[0])
+  if (maker->separate || node->op == NULL || output == NULL || task->n_writes == 0 ||
+      index_of (maker->value_of, output->id) != task->writes[0])
     return;
-  n = (node->op->flags & both) == both && node->n_inputs == 2 && node->n_outputs == 1 ? 2 : 1;
-  for (guint slot = 0; slot < MIN (n, node->n_inputs); slot++)
+  for (guint slot = 0; slot < node->n_inputs && n < G_N_ELEMENTS (task->over); slot++)
     {
       const IrValue *input = node->inputs[slot];
       guint index = input != NULL ? index_of (maker->value_of, input->id) : IR_RECOMPUTE_NONE;
       gsize size = 0, input_size = 0;
       guint block = ir_schedule_block (maker->schedule, output);
       gboolean again = FALSE;
-      if (index == IR_RECOMPUTE_NONE || input->type == NULL ||
-          ir_schedule_block (maker->schedule, input) != block ||
+      if (index == IR_RECOMPUTE_NONE || !is_overwritable (node, slot, item) ||
+          input->type == NULL || ir_schedule_block (maker->schedule, input) != block ||
           (slot > 0 && input->type->dtype != output->type->dtype) ||
           !ir_blocks_bytes (output->type, block, &size) ||
           !ir_blocks_bytes (input->type, block, &input_size) || size != input_size)
@@ -137,7 +150,7 @@ find_overwritable (const Maker *maker, const IrNode *node, IrRecomputeTask *task
         again = again || (i != slot && node->inputs[i] != NULL &&
                           index_of (maker->value_of, node->inputs[i]->id) == index);
       if (!again)
-        task->over[slot] = index;
+        task->over[n++] = index;
     }
 }
 
@@ -206,7 +219,8 @@ make_tasks (Maker *maker, IrModel *model)
       tasks[i].once = must_run_once (node);
       find_ranges (maker, node, ranges);
       tasks[i].ranges = keep_array (maker, ranges, &tasks[i].n_ranges);
-      find_overwritable (maker, node, &tasks[i]);
+      find_overwritable (maker, node, &g_array_index (maker->schedule->items, IrScheduleItem, i),
+                         &tasks[i]);
     }
   for (guint i = 0; i < maker->out->nodes->len; i++)
     tasks[i].reads = keep_array (maker, g_array_ref (g_ptr_array_index (maker->reads, i)),

@@ -1,5 +1,6 @@
-/* The runner's own structures, shared by prepare.c (once per set of input shapes), runner.c (once
- * per run), live.c (what its values hold) and subgraph.c (control flow). */
+/* The runner's own structures, shared by prepare.c (once per set of input shapes), executable.c
+ * (once per run), runner.c (node by node), live.c (what its values hold) and subgraph.c (control
+ * flow). */
 #pragma once
 
 #include "core/exec/blocks.h"
@@ -161,6 +162,8 @@ typedef struct
 } IrRunState;
 
 gboolean ir_run_graph (IrRunState *state, const IrGraph *graph, GError **error);
+gboolean ir_run_schedule (IrRunState *state, GError **error);
+gint64 ir_run_now_ns (void);
 gint64 ir_run_elapsed_ns (const IrRunState *state);
 gboolean ir_run_check (IrRunState *state, const IrNode *node, GError **error);
 gboolean ir_run_count_iteration (IrRunState *state, const IrNode *node, GError **error);

@@ -95,7 +95,7 @@ typedef struct
   char *shapes;   /* key: the inputs' types as text */
   IrSchedule *schedule;
   IrMemPlan *memplan;
-  /* What the first run adds, when it is known which values are kept: steps.c. */
+  /* What the first run adds, when it is known which values are kept: bind.c. */
   IrRunStep *steps;    /* (nullable) one per step of the schedule */
   IrBinding *bindings; /* by value id */
   IrCallInput **readers;
@@ -204,14 +204,18 @@ gboolean ir_lasting_renew (IrPrepared *prepared, GError **error);
 void ir_lasting_leave (IrPrepared *prepared);
 void ir_lasting_clear (IrPrepared *prepared);
 
-/* -- steps.c -- */
+/* -- bind.c -- */
+gboolean ir_step_is_plain (const IrType *type);
 gboolean ir_step_is_view (const IrPrepared *prepared, const IrNode *node);
-void ir_steps_rebind (IrPrepared *prepared, IrValueId id, IrTensor *tensor);
 gboolean ir_steps_make (IrPrepared *prepared,
                         const IrRunOptions *options,
                         gsize memory_limit,
                         GError **error);
+void ir_steps_tell (const IrPrepared *prepared, IrValueId id, const IrTensor *tensor);
+void ir_steps_rebind (IrPrepared *prepared, IrValueId id, IrTensor *tensor);
 void ir_steps_free (IrPrepared *prepared);
+
+/* -- steps.c -- */
 gboolean ir_steps_begin (IrRunState *state, GHashTable *inputs, GError **error);
 gboolean ir_step_run (IrRunState *state, IrRunStep *step, GError **error);
 gboolean ir_step_compute (

@@ -58,6 +58,14 @@ cpu_floats (const IrCall *call, guint slot)
                                                                       : NULL;
 }
 
+const CpuLooseFloat *
+cpu_loose_floats (const IrCall *call, guint slot)
+{
+  const IrTensor *tensor = ir_call_input (call, slot);
+  return tensor != NULL && ir_tensor_dtype (tensor) == IR_DTYPE_FLOAT ? ir_tensor_raw (tensor)
+                                                                      : NULL;
+}
+
 float *
 cpu_new_floats (IrCall *call, guint slot, const IrTensor *like, GError **error)
 {

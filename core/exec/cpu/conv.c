@@ -333,11 +333,13 @@ typedef struct
   const IrNode *chosen_for; /* (nullable) whose @choice it is: of a call that is settled */
   const IrType *chosen_x, *chosen_w;
   Choice choice;
-  Plan *plan, *rest;                      /* (nullable) on oneDNN: pieces, and what is left */
-  CpuDirect *direct;                      /* (nullable) over blocks of channels */
-  const float *packed_from, *packed_bias; /* what @direct was packed from */
-  CpuWinograd *winograd;                  /* (nullable) likewise */
-  const float *winograd_from, *winograd_bias;
+  Plan *plan, *rest;                /* (nullable) on oneDNN: pieces, and what is left */
+  CpuDirect *direct;                /* (nullable) over blocks of channels */
+  const CpuLooseFloat *packed_from; /* what @direct was packed from */
+  const float *packed_bias;
+  CpuWinograd *winograd; /* (nullable) likewise */
+  const CpuLooseFloat *winograd_from;
+  const float *winograd_bias;
 } State;
 
 static gpointer
@@ -702,7 +704,7 @@ give_back_weights (const IrCall *call, const Choice *choice)
   const IrTensor *weights = ir_call_input (call, 1);
 
   if (choice->constant)
-    ir_mapped_file_give_back (ir_tensor_data (weights), ir_tensor_n_bytes (weights));
+    ir_mapped_file_give_back (ir_tensor_raw (weights), ir_tensor_n_bytes (weights));
 }
 
 /* Asked for, or likely to be faster; weights of each run are not worth transforming. */
@@ -725,7 +727,8 @@ run_winograd (State *state,
               float *y)
 {
   const CpuDirectShape *shape = &choice->shape;
-  const float *w = cpu_floats (call, 1), *b = cpu_floats (call, 2);
+  const CpuLooseFloat *w = cpu_loose_floats (call, 1);
+  const float *b = cpu_floats (call, 2);
 
   if (epilogue->add == y)
     return FALSE; /* the sum could not be made a second time */
@@ -753,7 +756,8 @@ static gboolean
 pack_direct (State *state, const IrCall *call, const Choice *choice)
 {
   const CpuDirectShape *shape = &choice->shape;
-  const float *w = cpu_floats (call, 1), *b = cpu_floats (call, 2);
+  const CpuLooseFloat *w = cpu_loose_floats (call, 1);
+  const float *b = cpu_floats (call, 2);
 
   if (state->direct == NULL || memcmp (cpu_direct_shape (state->direct), shape, sizeof *shape) != 0)
     {
@@ -821,7 +825,7 @@ fits_direct (const IrCall *call, const CpuDirectShape *shape)
   gint64 out[] = { shape->batch, shape->groups * shape->maps, shape->out[0], shape->out[1] };
   CpuEpilogue limits;
 
-  if (cpu_floats (call, 1) == NULL || cpu_floats (call, 0) == NULL)
+  if (cpu_loose_floats (call, 1) == NULL || cpu_floats (call, 0) == NULL)
     return FALSE;
   if (form->activation == CPU_ACT_CLIP && !cpu_limits (call, form->residual ? 4 : 3, &limits))
     return FALSE;

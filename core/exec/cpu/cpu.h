@@ -61,8 +61,9 @@ int cpu_n_threads (const IrCall *call, guint64 work); /* 1 where the work is too
  * shape alone where results must be deterministic. */
 int cpu_n_parts (const IrCall *call, guint64 work);
 /* -- stopping: what takes long looks now and then whether the run goes on -- */
-#define CPU_LOOK (1 << 20) /* elements that are worked on between two looks: about a millisecond   \
-                            */
+#define CPU_LOOK                                                                                   \
+  (1 << 20) /* elements that are worked on between two looks: about a millisecond                  \
+             */
 
 /* For a loop over parts, shared by its threads. */
 typedef struct
@@ -124,6 +125,9 @@ extern const char cpu_product_candidates[];
 /* How many threads oneDNN may use by itself from here on: 1 where results must be deterministic. */
 void cpu_library_threads (const IrCall *call, int n_threads);
 const float *cpu_floats (const IrCall *call, guint slot); /* NULL: absent, or of another type */
+/* The same for what is read but once, as when weights are packed: no aligned copy is made. */
+typedef float CpuLooseFloat __attribute__ ((aligned (1))); /* as files have them, at any address */
+const CpuLooseFloat *cpu_loose_floats (const IrCall *call, guint slot);
 float *cpu_new_floats (IrCall *call, guint slot, const IrTensor *like, GError **error);
 float *cpu_new_floats_shaped (
     IrCall *call, guint slot, guint rank, const gint64 *dims, GError **error);

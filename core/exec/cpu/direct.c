@@ -375,7 +375,7 @@ group_in_blocks (const CpuDirect *direct, gint64 group)
 
 /* Weights of all maps of a group in the order in which the tiles read them. */
 static void
-pack_group (const CpuDirect *direct, gint64 group, const float *from, float *to)
+pack_group (const CpuDirect *direct, gint64 group, const CpuLooseFloat *from, float *to)
 {
   const CpuDirectShape *s = &direct->shape;
   gint64 lanes = direct->unit->lanes, skip = group_skip (direct, group);
@@ -399,7 +399,7 @@ pack_group (const CpuDirect *direct, gint64 group, const float *from, float *to)
 }
 
 static gboolean
-all_finite (const float *x, gint64 n)
+all_finite (const CpuLooseFloat *x, gint64 n)
 {
   gboolean finite = TRUE;
 
@@ -420,7 +420,7 @@ all_finite (const float *x, gint64 n)
  * Returns: %FALSE if this convolution cannot be computed so
  */
 gboolean
-cpu_direct_pack (CpuDirect *direct, const float *weights, const float *bias)
+cpu_direct_pack (CpuDirect *direct, const CpuLooseFloat *weights, const float *bias)
 {
   const CpuDirectShape *s = &direct->shape;
   gint64 lanes = direct->unit->lanes, n_blocks = direct->packed_blocks[direct->n_groups];

@@ -26,7 +26,7 @@ guint cpu_direct_in_block (const CpuDirectShape *shape, guint lanes);
 gpointer cpu_direct_memory (gsize bytes);
 gboolean cpu_direct_adds_in_place (const CpuDirectShape *shape, guint lanes);
 gboolean cpu_direct_knows (const CpuEpilogue *epilogue);
-gboolean cpu_direct_pack (CpuDirect *direct, const float *weights, const float *bias);
+gboolean cpu_direct_pack (CpuDirect *direct, const CpuLooseFloat *weights, const float *bias);
 gboolean cpu_direct_run (const CpuDirect *direct,
                          const IrCall *call,
                          const CpuEpilogue *epilogue,

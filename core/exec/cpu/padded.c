@@ -19,8 +19,6 @@
 #define HARMFUL      256 /* floats: multiples of this distance are avoided */
 #define MIN_ELEMENTS (1 << 14)
 
-typedef float LooseFloat __attribute__ ((aligned (1))); /* as files have them */
-
 /* How a matrix is packed. */
 typedef struct
 {
@@ -39,7 +37,7 @@ padded_distance (gint64 n)
 
 /* LINE columns from @first on, which are rows of the constant. */
 static void
-turn_panel (const Packing *p, const LooseFloat *from, float *to, gint64 first)
+turn_panel (const Packing *p, const CpuLooseFloat *from, float *to, gint64 first)
 {
   gint64 end = MIN (first + LINE, p->columns);
 
@@ -53,7 +51,7 @@ static gpointer
 pack (const IrTensor *constant, gpointer data)
 {
   const Packing *p = data;
-  const LooseFloat *from = ir_tensor_raw (constant);
+  const CpuLooseFloat *from = ir_tensor_raw (constant);
   gint64 n_parts = p->turned ? (p->columns + LINE - 1) / LINE : p->rows,
          part_elements = p->turned ? p->rows * LINE : p->columns;
   int n_threads = cpu_n_threads (p->call, (guint64) (p->rows * p->columns));

@@ -192,7 +192,7 @@ product_weights (const CpuWinograd *w)
 }
 
 static void
-transform_weights (const CpuWinograd *w, const float *g, double *u)
+transform_weights (const CpuWinograd *w, const CpuLooseFloat *g, double *u)
 {
   static const double lines_4[4][3] = {
     { 1, 0, 0 }, { 0.5, 0.5, 0.5 }, { 0.5, -0.5, 0.5 }, { 0, 0, 1 }
@@ -217,7 +217,7 @@ transform_weights (const CpuWinograd *w, const float *g, double *u)
 
 /* [panel][product][channel][map of the panel]. Returns: whether all are finite. */
 static gboolean
-pack_map (const CpuWinograd *w, const float *weights, gint64 map)
+pack_map (const CpuWinograd *w, const CpuLooseFloat *weights, gint64 map)
 {
   gint64 lanes = w->unit->lanes, channels = w->shape.channels;
   gboolean finite = TRUE;
@@ -257,7 +257,7 @@ pack_map (const CpuWinograd *w, const float *weights, gint64 map)
 gboolean
 cpu_winograd_pack (CpuWinograd *winograd,
                    const IrCall *call,
-                   const float *weights,
+                   const CpuLooseFloat *weights,
                    const float *bias)
 {
   gint64 maps = winograd->shape.maps, filled = winograd->out_blocks * winograd->unit->lanes;

@@ -130,6 +130,26 @@ random_inputs (IrModel *model)
   return inputs;
 }
 
+typedef struct
+{
+  IrModel *model;
+  GHashTable *inputs;
+} Subject;
+
+static Subject
+subject_of (IrModel *model) /* (transfer full) */
+{
+  return (Subject){ model, random_inputs (model) };
+}
+
+static void
+subject_clear (Subject *subject)
+{
+  g_clear_pointer (&subject->inputs, g_hash_table_unref);
+  g_clear_pointer (&subject->model, ir_model_unref);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Subject, subject_clear)
+
 /* -- the same bits -- */
 
 typedef struct
@@ -184,30 +204,29 @@ static void
 test_policy (gconstpointer data)
 {
   guint index = GPOINTER_TO_UINT (data);
-  g_autoptr (IrModel) model = model_of (index);
-  g_autoptr (GHashTable) inputs = random_inputs (model);
+  g_auto (Subject) subject = subject_of (model_of (index));
 
   for (guint round = 0; round < 4; round++)
     {
       IrRunOptions options = options_for (round);
       options.capture = IR_CAPTURE_ALL;
-      g_autoptr (IrRun) all = run_with (model, inputs, &options);
+      g_autoptr (IrRun) all = run_with (subject.model, subject.inputs, &options);
       g_assert_cmpuint (ir_run_n_spilled (all), ==, 0);
       g_assert_null (ir_run_capture_note (all));
 
       options.capture = IR_CAPTURE_NONE;
-      g_autoptr (IrRun) none = run_with (model, inputs, &options);
+      g_autoptr (IrRun) none = run_with (subject.model, subject.inputs, &options);
       Tally tally = assert_same_bits (none, all);
       g_assert_cmpuint (tally.n[IR_FOUND_COMPUTED], >, 0);
       g_assert_cmpuint (tally.n_nodes, >, 0);
       g_assert_cmpuint (tally.n[IR_FOUND_SPILLED], ==, 0);
 
       options.capture = IR_CAPTURE_CHECKPOINTS;
-      g_autoptr (IrRun) some = run_with (model, inputs, &options);
+      g_autoptr (IrRun) some = run_with (subject.model, subject.inputs, &options);
       g_assert_cmpuint (assert_same_bits (some, all).n_nodes, <=, tally.n_nodes);
 
       options.capture = IR_CAPTURE_STATS;
-      g_autoptr (IrRun) stats = run_with (model, inputs, &options);
+      g_autoptr (IrRun) stats = run_with (subject.model, subject.inputs, &options);
       g_assert_cmpuint (g_hash_table_size (stats->stats), >, 0);
       assert_same_bits (stats, all);
     }
@@ -218,21 +237,21 @@ static void
 test_spill (gconstpointer data)
 {
   guint index = GPOINTER_TO_UINT (data);
-  g_autoptr (IrModel) model = model_of (index);
-  g_autoptr (GHashTable) inputs = random_inputs (model);
+  g_auto (Subject) subject = subject_of (model_of (index));
 
   for (guint round = 0; round < 4; round++)
     {
       IrRunOptions options = options_for (round);
       options.capture = IR_CAPTURE_ALL;
-      g_autoptr (IrRun) all = run_with (model, inputs, &options);
+      g_autoptr (IrRun) all = run_with (subject.model, subject.inputs, &options);
       options.capture_budget = round == 0 ? 1 : round * 250;
       g_autoptr (GError) error = NULL;
-      g_autoptr (IrExecutable) executable = ir_executable_new (model, &options, &error);
+      g_autoptr (IrExecutable) executable = ir_executable_new (subject.model, &options, &error);
       g_assert_no_error (error);
       for (guint i = 0; i < 2; i++)
         {
-          g_autoptr (IrRun) run = ir_executable_run (executable, inputs, NULL, NULL, &error);
+          g_autoptr (IrRun)
+              run = ir_executable_run (executable, subject.inputs, NULL, NULL, &error);
           g_assert_no_error (error);
           Tally tally = assert_same_bits (run, all);
           if (round == 0)
@@ -248,17 +267,16 @@ static void
 test_full_disk (gconstpointer data)
 {
   guint index = GPOINTER_TO_UINT (data);
-  g_autoptr (IrModel) model = model_of (index);
-  g_autoptr (GHashTable) inputs = random_inputs (model);
+  g_auto (Subject) subject = subject_of (model_of (index));
 
   for (guint round = 0; round < 4; round++)
     {
       IrRunOptions options = options_for (round);
       options.capture = IR_CAPTURE_ALL;
-      g_autoptr (IrRun) all = run_with (model, inputs, &options);
+      g_autoptr (IrRun) all = run_with (subject.model, subject.inputs, &options);
       options.capture_budget = 1;
       options.spill_limit = round < 2 ? 1 : 100;
-      g_autoptr (IrRun) run = run_with (model, inputs, &options);
+      g_autoptr (IrRun) run = run_with (subject.model, subject.inputs, &options);
       g_autofree char *note = ir_run_capture_note (run);
       g_assert_cmpuint (ir_run_n_lost (run), >, 0);
       g_assert_nonnull (strstr (note, "computed again"));
@@ -270,18 +288,17 @@ test_full_disk (gconstpointer data)
 static void
 test_file_limit (void)
 {
-  g_autoptr (IrModel) model = build_convolutions ();
-  g_autoptr (GHashTable) inputs = random_inputs (model);
+  g_auto (Subject) subject = subject_of (build_convolutions ());
   IrRunOptions options = options_for (0);
   struct rlimit old, small = { 100000, 100000 };
 
   options.capture = IR_CAPTURE_ALL;
-  g_autoptr (IrRun) all = run_with (model, inputs, &options);
+  g_autoptr (IrRun) all = run_with (subject.model, subject.inputs, &options);
   options.capture_budget = 1;
   g_assert_cmpint (getrlimit (RLIMIT_FSIZE, &old), ==, 0);
   small.rlim_max = old.rlim_max;
   g_assert_cmpint (setrlimit (RLIMIT_FSIZE, &small), ==, 0);
-  g_autoptr (IrRun) run = run_with (model, inputs, &options);
+  g_autoptr (IrRun) run = run_with (subject.model, subject.inputs, &options);
   g_assert_cmpint (setrlimit (RLIMIT_FSIZE, &old), ==, 0);
   g_autofree char *note = ir_run_capture_note (run);
   g_assert_cmpuint (ir_run_n_spilled (run), >, 0);
@@ -316,15 +333,14 @@ build_chain (void)
 static void
 test_exceeds_budget (void)
 {
-  g_autoptr (IrModel) model = build_chain ();
-  g_autoptr (GHashTable) inputs = random_inputs (model);
+  g_auto (Subject) subject = subject_of (build_chain ());
   IrRunOptions options = options_for (0);
 
   options.capture = IR_CAPTURE_ALL;
-  g_autoptr (IrRun) all = run_with (model, inputs, &options);
+  g_autoptr (IrRun) all = run_with (subject.model, subject.inputs, &options);
   options.capture_budget = 4 * STEP_BYTES;
   options.spill_limit = 1;
-  g_autoptr (IrRun) run = run_with (model, inputs, &options);
+  g_autoptr (IrRun) run = run_with (subject.model, subject.inputs, &options);
   guint64 kept = 0;
   for (guint id = 0; id < run->n_values; id++)
     {
@@ -342,21 +358,20 @@ test_exceeds_budget (void)
 static void
 test_chosen (void)
 {
-  g_autoptr (IrModel) model = build_chain ();
-  g_autoptr (GHashTable) inputs = random_inputs (model);
+  g_auto (Subject) subject = subject_of (build_chain ());
   g_autoptr (GArray) chosen = g_array_new (FALSE, FALSE, sizeof (IrValueId));
   IrRunOptions options = options_for (0);
   guint n;
-  IrNode *const *nodes = ir_graph_order (model->main, &n);
+  IrNode *const *nodes = ir_graph_order (subject.model->main, &n);
 
   for (guint i = 10; i < 20; i++)
     g_array_append_val (chosen, nodes[i]->outputs[0]->id);
   options.capture = IR_CAPTURE_ALL;
-  g_autoptr (IrRun) all = run_with (model, inputs, &options);
+  g_autoptr (IrRun) all = run_with (subject.model, subject.inputs, &options);
   options.capture = IR_CAPTURE_CHOSEN;
   options.chosen = chosen;
   options.capture_budget = 5 * STEP_BYTES;
-  g_autoptr (IrRun) run = run_with (model, inputs, &options);
+  g_autoptr (IrRun) run = run_with (subject.model, subject.inputs, &options);
   g_assert_cmpuint (ir_run_n_spilled (run), ==, 6); /* the output takes one place */
   g_assert_cmpuint (ir_run_n_kept (run), ==, 11);
   g_auto (IrFound) found = { 0 };
@@ -371,15 +386,14 @@ test_chosen (void)
 static void
 test_checkpoints (void)
 {
-  g_autoptr (IrModel) model = build_chain ();
-  g_autoptr (GHashTable) inputs = random_inputs (model);
+  g_auto (Subject) subject = subject_of (build_chain ());
   IrRunOptions options = options_for (0);
 
   options.capture = IR_CAPTURE_CHECKPOINTS;
-  g_autoptr (IrRun) run = run_with (model, inputs, &options);
+  g_autoptr (IrRun) run = run_with (subject.model, subject.inputs, &options);
   g_assert_cmpuint (ir_run_n_kept (run), <, N_STEPS * 3 / 4);
   guint n;
-  IrNode *const *nodes = ir_graph_order (model->main, &n);
+  IrNode *const *nodes = ir_graph_order (subject.model->main, &n);
   for (guint i = 0; i < n; i++)
     {
       g_auto (IrFound) found = { 0 };
@@ -420,14 +434,13 @@ test_failed (void)
 static void
 test_cancelled (void)
 {
-  g_autoptr (IrModel) model = build_chain ();
-  g_autoptr (GHashTable) inputs = random_inputs (model);
+  g_auto (Subject) subject = subject_of (build_chain ());
   g_autoptr (GCancellable) cancellable = g_cancellable_new ();
   g_autoptr (GError) error = NULL;
   IrRunOptions options = options_for (0);
-  g_autoptr (IrRun) run = run_with (model, inputs, &options);
+  g_autoptr (IrRun) run = run_with (subject.model, subject.inputs, &options);
   guint n;
-  IrNode *const *nodes = ir_graph_order (model->main, &n);
+  IrNode *const *nodes = ir_graph_order (subject.model->main, &n);
 
   g_cancellable_cancel (cancellable);
   g_assert_null (ir_run_find (run, nodes[n / 2]->outputs[0]->id, cancellable, NULL, &error));

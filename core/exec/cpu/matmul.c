@@ -39,11 +39,12 @@ activation_of (const IrCall *call)
   return CPU_ACT_NONE;
 }
 
-/* How many parts a product of these sizes is cut into. */
+/* How many parts a product of these sizes is cut into. With few rows of A, reading B is what takes
+ * long. */
 static int
 use_threads (const IrCall *call, gint64 m, gint64 n, gint64 k)
 {
-  guint64 work = (guint64) (m * n) * (guint64) k / 64;
+  guint64 matrix = (guint64) n * (guint64) k, work = MAX ((guint64) m * matrix / 64, matrix / 4);
 
   cpu_library_threads (call, cpu_n_threads (call, work));
   return cpu_n_parts (call, work);

@@ -1,5 +1,5 @@
-/* Memory of values: on large pages where that is worth it, as a run that goes through some
- * megabytes of values otherwise waits for entries of page tables at every 4 KiB. */
+/* Memory of values and packed weights: on large pages where that is worth it, as a run that goes
+ * through some megabytes otherwise waits for entries of page tables at every 4 KiB. */
 #include "config.h"
 
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 
 /**
  * ir_pages_new:
- * @bytes: more than 0
+ * @bytes: how much is needed
  *
  * Only whole large pages are asked for, so that nothing is resident that nobody writes. What is in
  * the memory is not defined.
@@ -26,7 +26,7 @@ ir_pages_new (gsize bytes)
   gboolean large = bytes >= LARGE_PAGE;
   gpointer memory = NULL;
 
-  if (posix_memalign (&memory, large ? LARGE_PAGE : ALIGN, bytes) != 0)
+  if (posix_memalign (&memory, large ? LARGE_PAGE : ALIGN, MAX (bytes, ALIGN)) != 0)
     return NULL;
 #ifdef MADV_HUGEPAGE
   if (large) /* where the system has none, they are as good as before */

@@ -1,4 +1,4 @@
-/* Memory for the values of a run. */
+/* Memory for the values of a run, and for packed weights. */
 #pragma once
 
 #include <glib.h>

@@ -12,13 +12,11 @@
 #include <oneapi/dnnl/dnnl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #define WEIGHT_BYTES 24576 /* of a part of the input channels: what stays in the first cache */
 #define GROUP_BYTES  98304 /* of the output that is worked on together: what stays in the second */
-#define PAGE_BYTES   (2 << 20) /* of a large page, where the system has such */
-#define MOST_PLACES  65536     /* taps of all pixels that a table is kept for */
-#define FEW_CHANNELS 4         /* of a picture, which is read plain */
+#define MOST_PLACES  65536 /* taps of all pixels that a table is kept for */
+#define FEW_CHANNELS 4     /* of a picture, which is read plain */
 
 /* Multiplications that take as long as an element of a loop over vectors. */
 #define PRODUCTS_PER_ELEMENT  16
@@ -162,30 +160,6 @@ guint
 cpu_direct_in_block (const CpuDirectShape *shape, guint lanes)
 {
   return shape->groups == 1 && shape->channels <= FEW_CHANNELS ? 0 : lanes;
-}
-
-/**
- * cpu_direct_memory:
- * @bytes: how much is needed
- *
- * Weights are read once from one end to the other: large pages spare looking up their addresses.
- *
- * Returns: (transfer full) (nullable): memory with any contents; give it to free()
- */
-gpointer
-cpu_direct_memory (gsize bytes)
-{
-  bytes = MAX (bytes, 64);
-  gboolean large = bytes >= PAGE_BYTES;
-  gpointer memory = NULL;
-
-  if (posix_memalign (&memory, large ? PAGE_BYTES : 64, bytes) != 0)
-    return NULL;
-#ifdef MADV_HUGEPAGE
-  if (large)
-    madvise (memory, bytes, MADV_HUGEPAGE); /* a hint: it may fail */
-#endif
-  return memory;
 }
 
 static void
@@ -430,9 +404,9 @@ cpu_direct_pack (CpuDirect *direct, const CpuLooseFloat *weights, const float *b
   if (!all_finite (weights, own * s->groups))
     return FALSE;
   if (direct->weights == NULL)
-    direct->weights = cpu_direct_memory ((gsize) (packed * n_blocks) * sizeof (float));
+    direct->weights = ir_pages_new ((gsize) (packed * n_blocks) * sizeof (float));
   if (direct->bias == NULL)
-    direct->bias = cpu_direct_memory ((gsize) (lanes * n_blocks) * sizeof (float));
+    direct->bias = ir_pages_new ((gsize) (lanes * n_blocks) * sizeof (float));
   if (direct->weights == NULL || direct->bias == NULL)
     return FALSE;
   memset (direct->bias, 0, (gsize) (lanes * n_blocks) * sizeof (float));

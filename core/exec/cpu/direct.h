@@ -4,6 +4,7 @@
 #pragma once
 
 #include "core/exec/cpu/cpu.h"
+#include "core/exec/pages.h"
 
 /* Of one convolution along two axes; sizes in elements. */
 typedef struct
@@ -23,7 +24,6 @@ void cpu_direct_free (CpuDirect *direct);
 const CpuDirectShape *cpu_direct_shape (const CpuDirect *direct);
 /* How many channels stand together in the input that cpu_direct_run() reads; 0: it is plain. */
 guint cpu_direct_in_block (const CpuDirectShape *shape, guint lanes);
-gpointer cpu_direct_memory (gsize bytes);
 gboolean cpu_direct_adds_in_place (const CpuDirectShape *shape, guint lanes);
 gboolean cpu_direct_knows (const CpuEpilogue *epilogue);
 gboolean cpu_direct_pack (CpuDirect *direct, const CpuLooseFloat *weights, const float *bias);

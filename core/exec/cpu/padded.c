@@ -5,8 +5,9 @@
  * at 90. */
 #include "config.h"
 
-#include "core/exec/cpu/direct.h"
+#include "core/exec/cpu/cpu.h"
 #include "core/exec/packed.h"
+#include "core/exec/pages.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -56,7 +57,7 @@ pack (const IrTensor *constant, gpointer data)
          part_elements = p->turned ? p->rows * LINE : p->columns;
   int n_threads = cpu_n_threads (p->call, (guint64) (p->rows * p->columns));
   CpuWatch watch = cpu_watch (p->call, part_elements);
-  float *to = cpu_direct_memory (sizeof (float) * (gsize) (p->rows * p->distance));
+  float *to = ir_pages_new (sizeof (float) * (gsize) (p->rows * p->distance));
 
   if (to == NULL)
     return NULL;

@@ -265,9 +265,9 @@ cpu_winograd_pack (CpuWinograd *winograd,
   int finite = TRUE;
 
   if (winograd->weights == NULL)
-    winograd->weights = cpu_direct_memory (bytes);
+    winograd->weights = ir_pages_new (bytes);
   if (winograd->bias == NULL)
-    winograd->bias = cpu_direct_memory ((gsize) filled * sizeof (float));
+    winograd->bias = ir_pages_new ((gsize) filled * sizeof (float));
   if (winograd->weights == NULL || winograd->bias == NULL)
     return FALSE;
   if (filled > maps)
@@ -558,7 +558,7 @@ cpu_winograd_run (const CpuWinograd *winograd,
   if (call->scratch != NULL)
     scratch = ir_scratch_get (call->scratch, IR_SCRATCH_KERNEL, bytes);
   else
-    scratch = own = cpu_direct_memory (bytes);
+    scratch = own = ir_pages_new (bytes);
   if (scratch == NULL)
     return FALSE;
   describe (&job);

@@ -64,7 +64,7 @@ add_row (const float *x, float *y, gint64 stride, gint64 n)
 
 /* One tap of one channel of the output. */
 static void
-add_tap (const Geometry *g, const gint64 *tap, const float *columns, float *y)
+add_tap (const Geometry *g, CpuWatch *watch, const gint64 *tap, const float *columns, float *y)
 {
   gint64 shift[MAX_AXES], low[MAX_AXES], high[MAX_AXES];
 
@@ -78,6 +78,8 @@ add_tap (const Geometry *g, const gint64 *tap, const float *columns, float *y)
   for (gint64 a = low[0]; a < high[0]; a++)
     for (gint64 b = low[1]; b < high[1]; b++)
       {
+        if (cpu_watch_stopped (watch, a * g->in[1] + b))
+          return;
         gint64 row = (a * g->stride[0] + shift[0]) * g->out[1] + b * g->stride[1] + shift[1];
 
         add_row (columns + (a * g->in[1] + b) * g->in[2] + low[2],
@@ -87,16 +89,19 @@ add_tap (const Geometry *g, const gint64 *tap, const float *columns, float *y)
 }
 
 static void
-add_channel (const Geometry *g, const float *columns, float bias, float *y)
+add_channel (const IrCall *call, const Geometry *g, const float *columns, float bias, float *y)
 {
-  for (gint64 i = 0; i < g->out_plane; i++)
-    y[i] = bias;
-  for (gint64 k = 0; k < g->taps; k++)
+  CpuWatch watch = cpu_watch (call, g->in[2]); /* of the rows of this channel */
+
+  for (gint64 at = 0; at < g->out_plane && !cpu_piece_stopped (call, at); at += CPU_LOOK)
+    for (gint64 i = at; i < MIN (at + CPU_LOOK, g->out_plane); i++)
+      y[i] = bias;
+  for (gint64 k = 0; k < g->taps && !watch.stopped; k++)
     {
       gint64 tap[] = { k / (g->kernel[1] * g->kernel[2]), k / g->kernel[2] % g->kernel[1],
                        k % g->kernel[2] };
 
-      add_tap (g, tap, columns + k * g->in_plane, y);
+      add_tap (g, &watch, tap, columns + k * g->in_plane, y);
     }
 }
 
@@ -165,8 +170,8 @@ run (IrCall *call, GError **error)
 #pragma omp parallel for num_threads(n_threads) schedule(static)
       for (gint64 m = 0; m < each; m++)
         if (!cpu_watch_stopped (&watch, m))
-          add_channel (&g, columns + m * g.taps * g.in_plane, bias != NULL ? bias[first + m] : 0,
-                       to + m * g.out_plane);
+          add_channel (call, &g, columns + m * g.taps * g.in_plane,
+                       bias != NULL ? bias[first + m] : 0, to + m * g.out_plane);
     }
   return TRUE;
 }

@@ -21,48 +21,43 @@ span_of (const IrWindow *w, guint axis, gint64 out)
   return (Span){ MAX (start, 0), MIN (end, w->in[axis]), MIN (end, limit) - start };
 }
 
+/* Row @i of the output of one plane. */
 static void
-max_plane (const IrWindow *w, const float *x, float *y)
+max_row (const IrWindow *w, gint64 i, const float *x, float *y)
 {
-  for (gint64 i = 0; i < w->out[0]; i++)
+  Span rows = span_of (w, 0, i);
+
+  for (gint64 j = 0; j < w->out[1]; j++)
     {
-      Span rows = span_of (w, 0, i);
+      Span columns = span_of (w, 1, j);
+      float most = x[rows.low * w->in[1] + columns.low];
 
-      for (gint64 j = 0; j < w->out[1]; j++)
-        {
-          Span columns = span_of (w, 1, j);
-          float most = x[rows.low * w->in[1] + columns.low];
-
-          for (gint64 r = rows.low; r < rows.high; r++)
-            for (gint64 c = columns.low; c < columns.high; c++)
-              {
-                float v = x[r * w->in[1] + c];
-                most = v > most || v != v ? v : most; /* a NaN wins and stays */
-              }
-          y[i * w->out[1] + j] = most;
-        }
+      for (gint64 r = rows.low; r < rows.high; r++)
+        for (gint64 c = columns.low; c < columns.high; c++)
+          {
+            float v = x[r * w->in[1] + c];
+            most = v > most || v != v ? v : most; /* a NaN wins and stays */
+          }
+      y[j] = most;
     }
 }
 
 static void
-average_plane (const IrWindow *w, gboolean count_padding, const float *x, float *y)
+average_row (const IrWindow *w, gboolean count_padding, gint64 i, const float *x, float *y)
 {
-  for (gint64 i = 0; i < w->out[0]; i++)
+  Span rows = span_of (w, 0, i);
+
+  for (gint64 j = 0; j < w->out[1]; j++)
     {
-      Span rows = span_of (w, 0, i);
+      Span columns = span_of (w, 1, j);
+      gint64 n = count_padding ? rows.counted * columns.counted
+                               : (rows.high - rows.low) * (columns.high - columns.low);
+      double sum = 0;
 
-      for (gint64 j = 0; j < w->out[1]; j++)
-        {
-          Span columns = span_of (w, 1, j);
-          gint64 n = count_padding ? rows.counted * columns.counted
-                                   : (rows.high - rows.low) * (columns.high - columns.low);
-          double sum = 0;
-
-          for (gint64 r = rows.low; r < rows.high; r++)
-            for (gint64 c = columns.low; c < columns.high; c++)
-              sum += x[r * w->in[1] + c];
-          y[i * w->out[1] + j] = (float) (sum / n);
-        }
+      for (gint64 r = rows.low; r < rows.high; r++)
+        for (gint64 c = columns.low; c < columns.high; c++)
+          sum += x[r * w->in[1] + c];
+      y[j] = (float) (sum / n);
     }
 }
 
@@ -105,19 +100,19 @@ run_pool (IrCall *call, gboolean average, GError **error)
   if (y == NULL)
     return FALSE;
   int n_threads = cpu_n_threads (call, ir_tensor_n_elements (in));
-  CpuWatch watch = cpu_watch (call, window.in[0] * window.in[1]);
+  CpuWatch watch = cpu_watch (call, window.kernel[0] * window.in[1]);
 #pragma omp parallel for num_threads(n_threads) schedule(static)
-  for (gint64 plane = 0; plane < dims[0] * dims[1]; plane++)
+  for (gint64 row = 0; row < dims[0] * dims[1] * dims[2]; row++)
     {
-      const float *from = x + plane * window.in[0] * window.in[1];
-      float *to = y + plane * window.out[0] * window.out[1];
+      const float *from = x + row / dims[2] * window.in[0] * window.in[1];
+      float *to = y + row * dims[3];
 
-      if (cpu_watch_stopped (&watch, plane))
+      if (cpu_watch_stopped (&watch, row))
         continue;
       if (average)
-        average_plane (&window, count_padding, from, to);
+        average_row (&window, count_padding, row % dims[2], from, to);
       else
-        max_plane (&window, from, to);
+        max_row (&window, row % dims[2], from, to);
     }
   return TRUE;
 }

@@ -5,13 +5,14 @@
 
 #include "core/io/mapped-file.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 
 struct _IrPacked
 {
   gatomicrefcount ref_count;
-  GMutex mutex;        /* nodes beside each other ask at once */
-  GHashTable *entries; /* set of Entry */
+  pthread_mutex_t mutex; /* nodes beside each other ask at once; one that race checkers know */
+  GHashTable *entries;   /* set of Entry */
 };
 
 typedef struct
@@ -58,7 +59,7 @@ ir_packed_new (void)
   IrPacked *packed = g_new0 (IrPacked, 1);
 
   g_atomic_ref_count_init (&packed->ref_count);
-  g_mutex_init (&packed->mutex);
+  pthread_mutex_init (&packed->mutex, NULL);
   packed->entries = g_hash_table_new_full (entry_hash, entry_equal, entry_free, NULL);
   return packed;
 }
@@ -86,8 +87,25 @@ ir_packed_unref (IrPacked *packed)
   if (packed == NULL || !g_atomic_ref_count_dec (&packed->ref_count))
     return;
   g_hash_table_unref (packed->entries);
-  g_mutex_clear (&packed->mutex);
+  pthread_mutex_destroy (&packed->mutex);
   g_free (packed);
+}
+
+static gconstpointer
+find_or_pack (
+    IrPacked *packed, const IrTensor *constant, guint64 form, IrPackFunc pack, gpointer data)
+{
+  const Entry key = { (IrTensor *) constant, form, NULL };
+  const Entry *found = g_hash_table_lookup (packed->entries, &key);
+  gpointer memory = found != NULL ? found->memory : pack (constant, data);
+
+  if (found != NULL || memory == NULL)
+    return memory;
+  Entry *entry = g_new (Entry, 1);
+  *entry = (Entry){ ir_tensor_ref ((IrTensor *) constant), form, memory };
+  g_hash_table_add (packed->entries, entry);
+  ir_mapped_file_give_back (ir_tensor_raw (constant), ir_tensor_n_bytes (constant));
+  return memory;
 }
 
 /**
@@ -107,16 +125,10 @@ gconstpointer
 ir_packed_get (
     IrPacked *packed, const IrTensor *constant, guint64 form, IrPackFunc pack, gpointer data)
 {
-  const Entry key = { (IrTensor *) constant, form, NULL };
-  g_autoptr (GMutexLocker) locker = g_mutex_locker_new (&packed->mutex);
-  const Entry *found = g_hash_table_lookup (packed->entries, &key);
-  gpointer memory = found != NULL ? found->memory : pack (constant, data);
+  gconstpointer memory;
 
-  if (found != NULL || memory == NULL)
-    return memory;
-  Entry *entry = g_new (Entry, 1);
-  *entry = (Entry){ ir_tensor_ref ((IrTensor *) constant), form, memory };
-  g_hash_table_add (packed->entries, entry);
-  ir_mapped_file_give_back (ir_tensor_raw (constant), ir_tensor_n_bytes (constant));
+  pthread_mutex_lock (&packed->mutex);
+  memory = find_or_pack (packed, constant, form, pack, data);
+  pthread_mutex_unlock (&packed->mutex);
   return memory;
 }

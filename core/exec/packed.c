@@ -44,7 +44,7 @@ entry_free (gpointer data)
   Entry *entry = data;
 
   ir_tensor_unref (entry->constant);
-  free (entry->memory); /* from posix_memalign() */
+  free (entry->memory); /* from IrPackFunc */
   g_free (entry);
 }
 

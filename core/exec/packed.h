@@ -5,7 +5,8 @@
 #include "core/ir/tensor.h"
 #include "core/op/call.h"
 
-/* Returns (nullable): memory from posix_memalign(); NULL: there is none, or it was to stop. */
+/* Returns (nullable): memory for free(), as of ir_pages_new(); NULL: there is none, or it was to
+ * stop. */
 typedef gpointer (*IrPackFunc) (const IrTensor *constant, gpointer data);
 
 IrPacked *ir_packed_new (void);

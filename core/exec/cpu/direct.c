@@ -291,7 +291,7 @@ cpu_direct_free (CpuDirect *direct)
   g_free (direct->steps);
   g_free (direct->tap_rows);
   g_free (direct->tap_columns);
-  free (direct->weights); /* from posix_memalign() */
+  free (direct->weights); /* from ir_pages_new() */
   free (direct->bias);
   g_free (direct);
 }

@@ -159,7 +159,7 @@ cpu_winograd_free (CpuWinograd *winograd)
 {
   if (winograd == NULL)
     return;
-  free (winograd->weights); /* from posix_memalign() */
+  free (winograd->weights); /* from ir_pages_new() */
   free (winograd->bias);
   g_free (winograd);
 }

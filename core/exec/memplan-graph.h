@@ -65,8 +65,7 @@ typedef struct
   gboolean separate;   /* nothing is shared */
   gboolean slices;     /* parts may lie in wholes */
   guint n_slices;      /* wholes and parts that were seen */
-  gint64 *live;        /* (nullable) by step: bytes that live without slices, changed with each */
-  gint64 most;         /* bytes that may live at once */
+  IrMemLive live;      /* without slices, changed with each */
 } IrMemPlanner;
 
 void ir_mem_planner_init (IrMemPlanner *planner, const IrGraph *graph, const IrSchedule *schedule);

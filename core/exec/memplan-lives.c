@@ -34,8 +34,7 @@ typedef struct
   GArray *lives;
   GArray *blocks; /* of Block */
   guint *current; /* by value: its life; NONE: not computed yet */
-  gint64 *live;   /* (nullable) by run: bytes that live without slices, changed with each */
-  gint64 most;    /* bytes that may live at once */
+  IrMemLive live; /* without slices, changed with each */
 } Sharer;
 
 /**
@@ -166,44 +165,6 @@ lie_alone (Sharer *sharer, guint life)
   lie_in (sharer, life, sharer->blocks->len - 1, 0);
 }
 
-/* -- how much lives at once -- */
-
-static void
-add_live (Sharer *sharer, guint first, guint last, gint64 bytes)
-{
-  for (guint run = first; run <= last; run++)
-    sharer->live[run] += bytes;
-}
-
-static gboolean
-is_low (const Sharer *sharer, guint first, guint last)
-{
-  for (guint run = first; run <= last; run++)
-    if (sharer->live[run] > sharer->most)
-      return FALSE;
-  return TRUE;
-}
-
-static void
-measure (Sharer *to, const GArray *blocks)
-{
-  gint64 bytes = 0;
-
-  to->live = g_new0 (gint64, (gsize) to->n_runs + 2);
-  for (guint i = 0; i < blocks->len; i++)
-    {
-      const IrMemBlock *block = &g_array_index (blocks, IrMemBlock, i);
-      to->live[block->first] += (gint64) block->size;
-      to->live[block->last + 1] -= (gint64) block->size;
-    }
-  for (guint run = 0; run < to->n_runs; run++)
-    {
-      bytes += to->live[run];
-      to->live[run] = bytes;
-      to->most = MAX (to->most, bytes);
-    }
-}
-
 /* -- written over -- */
 
 /* Whether bytes that @base has are needed by others while @run writes over them. */
@@ -268,10 +229,10 @@ is_worth_cutting (Sharer *sharer, guint life, guint root)
 
   for (int sign = 1; sign >= -1; sign -= 2)
     {
-      add_live (sharer, row->first, row->last, -sign * part);
+      ir_mem_live_add (&sharer->live, row->first, row->last, -sign * part);
       if (row->last > block->last)
-        add_live (sharer, block->last + 1, row->last, sign * whole);
-      if (sign > 0 && is_low (sharer, row->first, row->last))
+        ir_mem_live_add (&sharer->live, block->last + 1, row->last, sign * whole);
+      if (sign > 0 && ir_mem_live_is_low (&sharer->live, row->first, row->last))
         return TRUE;
     }
   return FALSE;
@@ -327,12 +288,12 @@ is_worth_joining (Sharer *sharer, guint whole, guint part)
 
   for (int sign = 1; sign >= -1; sign -= 2)
     {
-      add_live (sharer, own->first, own->last, -sign * (gint64) own->size);
+      ir_mem_live_add (&sharer->live, own->first, own->last, -sign * (gint64) own->size);
       if (first < all->first)
-        add_live (sharer, first, all->first - 1, sign * (gint64) all->size);
+        ir_mem_live_add (&sharer->live, first, all->first - 1, sign * (gint64) all->size);
       if (last > all->last)
-        add_live (sharer, all->last + 1, last, sign * (gint64) all->size);
-      if (sign > 0 && is_low (sharer, first, last))
+        ir_mem_live_add (&sharer->live, all->last + 1, last, sign * (gint64) all->size);
+      if (sign > 0 && ir_mem_live_is_low (&sharer->live, first, last))
         return TRUE;
     }
   return FALSE;
@@ -473,10 +434,10 @@ ir_recompute_share (const IrRecomputeProblem *problem,
 
   if (!slices)
     return blocks;
-  measure (&sharer, blocks);
+  ir_mem_live_init (&sharer.live, blocks, sharer.n_runs, align_bytes);
   g_array_unref (blocks);
   sharer.slices = TRUE;
   blocks = share (&sharer);
-  g_free (sharer.live);
+  ir_mem_live_clear (&sharer.live);
   return blocks;
 }

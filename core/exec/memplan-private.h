@@ -1,9 +1,22 @@
-/* What the algorithms that place blocks one by one share: finding a gap among those that stand. */
+/* What planners share: how much lives at each step, and, for the algorithms that place blocks one
+ * by one, finding a gap among those that stand. */
 #pragma once
 
 #include "core/exec/memplan.h"
 
 typedef struct _IrMemGaps IrMemGaps;
+
+/* How many bytes live at each step: memplan-live.c. */
+typedef struct
+{
+  gint64 *bytes; /* (nullable) by step */
+  gint64 most;   /* of them, when it was made */
+} IrMemLive;
+
+void ir_mem_live_init (IrMemLive *live, const GArray *blocks, guint n_steps, guint64 align_bytes);
+void ir_mem_live_clear (IrMemLive *live);
+void ir_mem_live_add (IrMemLive *live, guint first, guint last, gint64 bytes);
+gboolean ir_mem_live_is_low (const IrMemLive *live, guint first, guint last);
 
 guint64 ir_mem_align (guint64 size, guint64 align_bytes);
 IrMemGaps *ir_mem_gaps_new (IrMemBlock *blocks, guint n, guint64 align_bytes);

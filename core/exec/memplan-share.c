@@ -4,7 +4,7 @@
  *
  * A block that holds parts lives from the first that is made to the last use of all: bytes that
  * wait for their part are lost meanwhile. So a part joins only where no more lives at once than
- * without any sharing of this kind (planner->most). */
+ * without any sharing of this kind (planner->live.most). */
 #include "config.h"
 
 #include "core/exec/memplan-graph.h"
@@ -241,25 +241,6 @@ ir_mem_share_over (IrMemPlanner *planner, const IrNode *node, guint slot, IrMemI
   return FALSE;
 }
 
-/* -- how much lives at once -- */
-
-/* Steps @first to @last get @bytes more. */
-static void
-add_live (IrMemPlanner *planner, guint first, guint last, gint64 bytes)
-{
-  for (guint step = first; step <= last; step++)
-    planner->live[step] += bytes;
-}
-
-static gboolean
-is_low (const IrMemPlanner *planner, guint first, guint last)
-{
-  for (guint step = first; step <= last; step++)
-    if (planner->live[step] > planner->most)
-      return FALSE;
-  return TRUE;
-}
-
 static gint64
 aligned (const IrMemPlanner *planner, guint64 size)
 {
@@ -294,10 +275,10 @@ may_cut (IrMemPlanner *planner, const IrMemItem *item, guint of, guint64 at)
   ir_mem_planner_widen (planner, &first, &last);
   for (int sign = 1; sign >= -1; sign -= 2)
     {
-      add_live (planner, first, last, -sign * part);
+      ir_mem_live_add (&planner->live, first, last, -sign * part);
       if (last > end)
-        add_live (planner, end + 1, last, sign * whole);
-      if (sign > 0 && is_low (planner, first, last))
+        ir_mem_live_add (&planner->live, end + 1, last, sign * whole);
+      if (sign > 0 && ir_mem_live_is_low (&planner->live, first, last))
         return REFUSAL_NONE;
     }
   return REFUSAL_PEAK;
@@ -405,12 +386,12 @@ is_worth (IrMemPlanner *planner, guint whole, guint part)
 
   for (int sign = 1; sign >= -1; sign -= 2)
     {
-      add_live (planner, own->first, own->last, -sign * aligned (planner, own->size));
+      ir_mem_live_add (&planner->live, own->first, own->last, -sign * aligned (planner, own->size));
       if (first < all->first)
-        add_live (planner, first, all->first - 1, sign * size);
+        ir_mem_live_add (&planner->live, first, all->first - 1, sign * size);
       if (last > all->last)
-        add_live (planner, all->last + 1, last, sign * size);
-      if (sign > 0 && is_low (planner, first, last))
+        ir_mem_live_add (&planner->live, all->last + 1, last, sign * size);
+      if (sign > 0 && ir_mem_live_is_low (&planner->live, first, last))
         return TRUE;
     }
   return FALSE;

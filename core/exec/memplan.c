@@ -363,29 +363,6 @@ place (const IrMemPlanner *planner, const IrMemOptions *options)
   return plan;
 }
 
-/* How many bytes live at each step, and at most. */
-static void
-measure (const IrMemPlanner *from, IrMemPlanner *to)
-{
-  guint n_steps = from->schedule->items->len;
-  gint64 bytes = 0;
-
-  to->live = g_new0 (gint64, n_steps + 2);
-  for (guint i = 0; i < from->blocks->len; i++)
-    {
-      const IrMemBlock *block = &g_array_index (from->blocks, IrMemBlock, i);
-      gint64 size = (gint64) ir_mem_align (block->size, from->plan->align_bytes);
-      to->live[block->first] += size;
-      to->live[block->last + 1] -= size;
-    }
-  for (guint step = 0; step < n_steps; step++)
-    {
-      bytes += to->live[step];
-      to->live[step] = bytes;
-      to->most = MAX (to->most, bytes);
-    }
-}
-
 /* The same once more, with parts in their wholes; the one that needs more is let go. */
 static IrMemPlan *
 plan_slices (const IrMemPlanner *without, const IrMemOptions *options)
@@ -396,11 +373,12 @@ plan_slices (const IrMemPlanner *without, const IrMemOptions *options)
   planner.plan = plan_empty (&planner, options->align_bytes);
   planner.refusals = planner.plan->details->refusals;
   planner.slices = TRUE;
-  measure (without, &planner);
+  ir_mem_live_init (&planner.live, without->blocks, without->schedule->items->len,
+                    options->align_bytes);
   collect (&planner);
   IrMemPlan *plan = place (&planner, options);
-  gboolean low = plan->peak_bytes <= (guint64) planner.most;
-  g_free (planner.live);
+  gboolean low = plan->peak_bytes <= (guint64) planner.live.most;
+  ir_mem_live_clear (&planner.live);
   ir_mem_planner_clear (&planner);
   if (low)
     return plan;

@@ -184,22 +184,6 @@ inputs_of (IrModel *model)
 
 /* -- looks -- */
 
-typedef struct
-{
-  int n_looks; /* atomic */
-  int stop_at; /* cancel at this look; 0: never */
-  GCancellable *cancellable;
-} Ear;
-
-static void
-heard (gpointer data)
-{
-  Ear *ear = data;
-
-  if (g_atomic_int_add (&ear->n_looks, 1) + 1 == ear->stop_at)
-    g_cancellable_cancel (ear->cancellable);
-}
-
 static void
 test_stops_inside (gconstpointer data)
 {
@@ -212,7 +196,7 @@ test_stops_inside (gconstpointer data)
   IrRunOptions options = { .backend = ir_backend_find (kind->backend),
                            .n_threads = 1,
                            .seed = 5,
-                           .looked = heard,
+                           .looked = ear_heard,
                            .looked_data = &ear };
   g_autoptr (IrExecutable) executable = ir_executable_new (model, &options, &error);
   g_assert_no_error (error);

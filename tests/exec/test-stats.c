@@ -206,29 +206,13 @@ test_checksum (void)
 
 /* -- stopping -- */
 
-typedef struct
-{
-  int n_looks; /* atomic */
-  int stop_at;
-  GCancellable *cancellable;
-} Ear;
-
-static void
-heard (gpointer data)
-{
-  Ear *ear = data;
-
-  if (g_atomic_int_add (&ear->n_looks, 1) + 1 == ear->stop_at)
-    g_cancellable_cancel (ear->cancellable);
-}
-
 static void
 test_stops (void)
 {
   g_autoptr (IrTensor) tensor = tensor_of_bits (IR_DTYPE_INT8, 5 << 20, 1);
   g_autoptr (GCancellable) cancellable = g_cancellable_new ();
   Ear ear = { .cancellable = cancellable };
-  IrWatch watch = { .looked = heard, .looked_data = &ear };
+  IrWatch watch = { .looked = ear_heard, .looked_data = &ear };
   const IrCall call = { .cancellable = cancellable, .watch = &watch };
   IrTensorStats stats;
 

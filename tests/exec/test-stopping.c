@@ -77,23 +77,6 @@ static const Kind kinds[] = {
   { "ref", "LpNormalization", "float[1000,100]", NULL, NULL, 0, 15 },
 };
 
-/* What a test hears of the looks of a run. */
-typedef struct
-{
-  int n_looks; /* atomic */
-  int stop_at; /* cancel at this look; 0: never */
-  GCancellable *cancellable;
-} Ear;
-
-static void
-heard (gpointer data)
-{
-  Ear *ear = data;
-
-  if (g_atomic_int_add (&ear->n_looks, 1) + 1 == ear->stop_at)
-    g_cancellable_cancel (ear->cancellable);
-}
-
 typedef struct
 {
   Builder b;
@@ -155,7 +138,7 @@ test_stops_inside (gconstpointer data)
   Ear ear = { .cancellable = cancellable };
   IrRunOptions options = { .backend = ir_backend_find (kind->backend),
                            .n_threads = n_threads,
-                           .looked = heard,
+                           .looked = ear_heard,
                            .looked_data = &ear };
   g_autoptr (IrExecutable) executable = ir_executable_new (s.b.model, &options, &error);
   g_assert_no_error (error);

@@ -126,12 +126,14 @@ run_instance (Cli *cli)
     .max_steps = G_MAXUINT64,
     .time_limit_ms = (guint) CLAMP (options->time_limit, 0, 1000000) * 1000,
     .seed = (guint) options->seed,
+    .cancellable = cli->cancellable,
   };
   IrMemResult result;
   if (options->time_limit <= 0)
     place.time_limit_ms = 60000;
-  ir_mem_place ((IrMemBlock *) (void *) instance->blocks->data, instance->blocks->len, &place,
-                &result);
+  if (!ir_mem_place ((IrMemBlock *) (void *) instance->blocks->data, instance->blocks->len, &place,
+                     &result))
+    return cli_cancelled (cli);
   if (cli->json)
     print_instance_json (instance, &result);
   else if (options->csv)
@@ -348,15 +350,20 @@ static CliStatus
 run_budget (Cli *cli, IrModel *model, const IrSchedule *schedule, const IrMemPlan *plan)
 {
   const Options *options = cli->options;
-  IrMemOptions place = { .align_bytes = CLI_ALIGN_BYTES, .max_steps = CLI_BUDGET_STEPS };
+  IrMemOptions place = { .align_bytes = CLI_ALIGN_BYTES,
+                         .max_steps = CLI_BUDGET_STEPS,
+                         .cancellable = cli->cancellable };
   g_autoptr (GError) error = NULL;
   guint64 budget;
 
   if (!cli_parse_budget (options->budget, plan->peak_bytes, &budget, &error))
     return cli_fail (CLI_BAD, error);
   g_autoptr (IrRecomputeGraph) graph = ir_recompute_graph_new (
-      model, schedule, options->separate ? IR_MEM_SEPARATE : 0, CLI_ALIGN_BYTES);
-  g_autoptr (IrRecomputePlan) again = ir_mem_recompute (&graph->problem, budget, &place);
+      model, schedule, options->separate ? IR_MEM_SEPARATE : 0, &place);
+  g_autoptr (IrRecomputePlan)
+      again = graph != NULL ? ir_mem_recompute (&graph->problem, budget, &place) : NULL;
+  if (again == NULL)
+    return cli_cancelled (cli);
   if (cli->json)
     {
       cJSON *json = plan_json (model, plan);
@@ -416,7 +423,9 @@ run (Cli *cli)
     return cli_fail (cli_status_of (error), error);
   if (is_in_memory_order (options))
     ir_schedule_order_for_memory (schedule, model);
-  IrMemOptions place = { .align_bytes = CLI_ALIGN_BYTES, .max_steps = IR_MEM_DEFAULT_STEPS };
+  IrMemOptions place = { .align_bytes = CLI_ALIGN_BYTES,
+                         .max_steps = IR_MEM_DEFAULT_STEPS,
+                         .cancellable = cli->cancellable };
   place.capacity = (guint64) MAX (options->capacity, 0);
   place.seed = (guint) options->seed;
   if (options->time_limit > 0)
@@ -425,6 +434,8 @@ run (Cli *cli)
       place.time_limit_ms = (guint) MIN (options->time_limit, 1000000) * 1000;
     }
   plan = ir_mem_plan_new_full (model, schedule, options->separate ? IR_MEM_SEPARATE : 0, &place);
+  if (plan == NULL)
+    return cli_cancelled (cli);
   if (options->why != NULL)
     return print_why (model, plan, options->why);
   if (options->budget != NULL)

@@ -173,20 +173,29 @@ schedule_scene (
 }
 
 static IrScene *
-budget_scene (const Options *options,
+budget_scene (Cli *cli,
+              const Options *options,
               IrModel *model,
               const IrSchedule *schedule,
               const IrMemPlan *plan,
               const IrChartOptions *chart,
               GError **error)
 {
-  const IrMemOptions place = { .align_bytes = CLI_ALIGN_BYTES, .max_steps = CLI_BUDGET_STEPS };
+  const IrMemOptions place = { .align_bytes = CLI_ALIGN_BYTES,
+                               .max_steps = CLI_BUDGET_STEPS,
+                               .cancellable = cli->cancellable };
   guint64 budget;
 
   if (!cli_parse_budget (options->budget, plan->peak_bytes, &budget, error))
     return NULL;
-  g_autoptr (IrRecomputeGraph) graph = ir_recompute_graph_new (model, schedule, 0, CLI_ALIGN_BYTES);
-  g_autoptr (IrRecomputePlan) again = ir_mem_recompute (&graph->problem, budget, &place);
+  g_autoptr (IrRecomputeGraph) graph = ir_recompute_graph_new (model, schedule, 0, &place);
+  g_autoptr (IrRecomputePlan)
+      again = graph != NULL ? ir_mem_recompute (&graph->problem, budget, &place) : NULL;
+  if (again == NULL)
+    {
+      g_cancellable_set_error_if_cancelled (cli->cancellable, error);
+      return NULL;
+    }
   return ir_chart_recompute (graph, again, model, chart);
 }
 
@@ -201,7 +210,7 @@ memory_scene (
   if (schedule == NULL)
     return NULL;
   plan = ir_mem_plan_new (sized, schedule, CLI_ALIGN_BYTES);
-  return options->budget != NULL ? budget_scene (options, sized, schedule, plan, chart, error)
+  return options->budget != NULL ? budget_scene (cli, options, sized, schedule, plan, chart, error)
                                  : ir_chart_memory (plan, sized, chart);
 }
 

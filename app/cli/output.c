@@ -314,6 +314,15 @@ cli_fail (CliStatus status, const GError *error)
   return status;
 }
 
+CliStatus
+cli_cancelled (const Cli *cli)
+{
+  g_autoptr (GError) error = NULL;
+
+  g_cancellable_set_error_if_cancelled (cli->cancellable, &error);
+  return cli_fail (CLI_FAILED, error);
+}
+
 char *
 cli_format_count (guint64 n)
 {

@@ -24,6 +24,7 @@ void cli_print_contents (const char *name,
                          const char *path);
 void cli_print_problems (const GPtrArray *problems, IrSeverity at_least); /* to stderr */
 CliStatus cli_fail (CliStatus status, const GError *error);               /* prints it to stderr */
+CliStatus cli_cancelled (const Cli *cli);                                 /* says that it was */
 CliStatus cli_status_of (const GError *error); /* bad input or could not, by domain and code */
 char *cli_format_count (guint64 n);            /* "25.6 M" */
 char *cli_format_bytes (guint64 n);            /* "97.7 MiB" */

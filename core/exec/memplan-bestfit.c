@@ -21,14 +21,14 @@ compare_birth (gconstpointer a, gconstpointer b, gpointer data)
  * ir_mem_place_best_fit:
  * @blocks: (inout) (array length=n): sizes in bytes and inclusive lifetimes; gets the offsets
  * @n: number of blocks
- * @align_bytes: offsets are multiples of this
+ * @options: the alignment, and what stops it
  *
  * Source: best fit, as in Sekiyama et al. 2018. Cost: O(n · blocks that live near in time).
  *
- * Returns: end of the highest block, in bytes
+ * Returns: end of the highest block, in bytes; of no use if it was cancelled
  */
 guint64
-ir_mem_place_best_fit (IrMemBlock *blocks, guint n, guint64 align_bytes)
+ir_mem_place_best_fit (IrMemBlock *blocks, guint n, const IrMemOptions *options)
 {
-  return ir_mem_place_in_order (blocks, n, align_bytes, compare_birth);
+  return ir_mem_place_in_order (blocks, n, options, compare_birth);
 }

@@ -82,23 +82,23 @@ breadths (const IrMemBlock *blocks, guint n, guint64 align_bytes, guint n_steps)
  * ir_mem_place_by_breadth:
  * @blocks: (inout) (array length=n): sizes in bytes and inclusive lifetimes; gets the offsets
  * @n: number of blocks
- * @align_bytes: offsets are multiples of this
+ * @options: the alignment, and what stops it
  *
  * Source: Pisarchyk and Lee 2020, greedy by breadth. Cost: O(n · blocks that live near in time).
  *
- * Returns: end of the highest block, in bytes
+ * Returns: end of the highest block, in bytes; of no use if it was cancelled
  */
 guint64
-ir_mem_place_by_breadth (IrMemBlock *blocks, guint n, guint64 align_bytes)
+ir_mem_place_by_breadth (IrMemBlock *blocks, guint n, const IrMemOptions *options)
 {
   guint n_steps = 0;
   guint64 peak = 0;
 
   for (guint i = 0; i < n; i++)
     n_steps = MAX (n_steps, blocks[i].last + 1);
-  g_autofree guint64 *breadth = breadths (blocks, n, align_bytes, n_steps);
+  g_autofree guint64 *breadth = breadths (blocks, n, options->align_bytes, n_steps);
   g_autoptr (GPtrArray) table = broadest_ranges (breadth, n_steps);
-  g_autoptr (IrMemGaps) gaps = ir_mem_gaps_new (blocks, n, align_bytes);
+  g_autoptr (IrMemGaps) gaps = ir_mem_gaps_new (blocks, n, options->align_bytes);
   g_autofree Turn *turns = g_new (Turn, n);
   for (guint i = 0; i < n; i++)
     {
@@ -107,7 +107,7 @@ ir_mem_place_by_breadth (IrMemBlock *blocks, guint n, guint64 align_bytes)
     }
   if (n > 0)
     qsort (turns, n, sizeof *turns, compare_turns);
-  for (guint i = 0; i < n; i++)
+  for (guint i = 0; i < n && !ir_mem_stopped (options); i++)
     {
       guint64 end = ir_mem_gaps_place (gaps, turns[i].block);
       peak = MAX (peak, end);

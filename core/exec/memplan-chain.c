@@ -14,6 +14,7 @@
  * costs. Cost: O(n^3) for each amount of bytes that comes up. */
 #include "config.h"
 
+#include "core/exec/memplan-private.h"
 #include "core/exec/memplan-recompute.h"
 
 #include <string.h>
@@ -51,9 +52,10 @@ typedef struct
 typedef struct
 {
   const IrRecomputeProblem *problem;
-  GArray *links; /* of Link; 0 stands for what lies outside the arena */
-  guint n;       /* the last link */
-  GArray *rest;  /* of guint: tasks after the chain */
+  const IrMemOptions *options; /* (nullable) */
+  GArray *links;               /* of Link; 0 stands for what lies outside the arena */
+  guint n;                     /* the last link */
+  GArray *rest;                /* of guint: tasks after the chain */
   GHashTable *answers;
   gboolean gave_up;
   Answer none; /* what is said after that */
@@ -311,7 +313,8 @@ solve (Chain *chain, guint i, guint j, guint64 left)
 
   if (answer != NULL)
     return answer;
-  chain->gave_up = chain->gave_up || g_hash_table_size (chain->answers) >= MAX_STATES;
+  chain->gave_up = chain->gave_up || g_hash_table_size (chain->answers) >= MAX_STATES ||
+                   ir_mem_stopped (chain->options);
   if (chain->gave_up)
     return &chain->none;
   answer = g_new0 (Answer, 1);
@@ -420,7 +423,7 @@ static gboolean
 find_chain (Chain *chain, guint64 *budget)
 {
   find_links (chain);
-  for (guint n = chain->n; n >= 2; n--)
+  for (guint n = chain->n; n >= 2 && !ir_mem_stopped (chain->options); n--)
     {
       cut_after (chain, n);
       if (find_reads (chain))
@@ -437,6 +440,7 @@ find_chain (Chain *chain, guint64 *budget)
  * ir_recompute_chain:
  * @problem: tasks and values
  * @budget: bytes that may live at once
+ * @options: (nullable): what stops it
  *
  * The cheapest order of runs in which tasks of the chain at the start of @problem are repeated, of
  * those that keep a checkpoint until it has been read. Nothing behind the chain runs twice, and
@@ -444,10 +448,10 @@ find_chain (Chain *chain, guint64 *budget)
  * are rounded up, so that a cheaper order may just miss the budget.
  *
  * Returns: (transfer full) (nullable): tasks in the order of their runs; %NULL if @problem has no
- *   such chain, the budget is too small, or there is too much to try
+ *   such chain, the budget is too small, there is too much to try, or it was cancelled
  */
 GArray *
-ir_recompute_chain (const IrRecomputeProblem *problem, guint64 budget)
+ir_recompute_chain (const IrRecomputeProblem *problem, guint64 budget, const IrMemOptions *options)
 {
   g_autoptr (GArray) links = g_array_new (FALSE, FALSE, sizeof (Link));
   g_autoptr (GArray) rest = g_array_new (FALSE, FALSE, sizeof (guint));
@@ -455,6 +459,7 @@ ir_recompute_chain (const IrRecomputeProblem *problem, guint64 budget)
   g_autoptr (GHashTable) answers = g_hash_table_new_full (state_hash, state_equal, g_free, NULL);
   g_autofree gboolean *is_out = g_new0 (gboolean, problem->n_tasks + 1);
   Chain chain = { .problem = problem,
+                  .options = options,
                   .links = links,
                   .rest = rest,
                   .answers = answers,

@@ -5,6 +5,7 @@
  */
 #include "config.h"
 
+#include "core/exec/memplan-private.h"
 #include "core/exec/memplan-recompute.h"
 
 #include <string.h>
@@ -15,6 +16,7 @@
 typedef struct
 {
   const IrRecomputeProblem *problem;
+  const IrMemOptions *options; /* (nullable) */
   gboolean slices; /* parts take no bytes of their own while they are joined or cut out */
   guint64 budget, live_bytes;
   GArray *runs; /* of guint */
@@ -239,7 +241,7 @@ run_task (Evictor *evictor, guint index, guint step)
     }
   needed -= MIN (needed, taken_over (evictor, task, next_step) + shared (evictor, task));
   while (evictor->live_bytes + needed > evictor->budget)
-    if (!evict_one (evictor, step))
+    if (ir_mem_stopped (evictor->options) || !evict_one (evictor, step))
       return FALSE;
   for (guint i = 0; i < task->n_writes; i++)
     if (!is_live (evictor, task->writes[i]))
@@ -329,7 +331,7 @@ simulate (Evictor *evictor)
       if (!find_closure (evictor, step))
         return OUTCOME_KEEP_MORE;
       for (guint i = 0; i < evictor->closure->len; i++)
-        if (evictor->runs->len >= max_runs ||
+        if (evictor->runs->len >= max_runs || ir_mem_stopped (evictor->options) ||
             !run_task (evictor, g_array_index (evictor->closure, guint, i), step))
           return OUTCOME_TOO_LARGE;
     }
@@ -342,15 +344,19 @@ simulate (Evictor *evictor)
  * @budget: bytes that may live at once
  * @slices: whether what is joined or cut out is taken to need no bytes beside its whole, which is
  *   hoped, and not always so
+ * @options: (nullable): what stops it
  *
  * Source: Kirisame et al. 2021, with known next uses. Cost: O(runs · live values · closure), the
  * closure bounded.
  *
  * Returns: (transfer full) (nullable): tasks in the order of their runs; %NULL if some task does
- *   not fit whatever is evicted
+ *   not fit whatever is evicted, or it was cancelled
  */
 GArray *
-ir_recompute_evict (const IrRecomputeProblem *problem, guint64 budget, gboolean slices)
+ir_recompute_evict (const IrRecomputeProblem *problem,
+                    guint64 budget,
+                    gboolean slices,
+                    const IrMemOptions *options)
 {
   Evictor evictor;
   GArray *runs = NULL;
@@ -358,6 +364,7 @@ ir_recompute_evict (const IrRecomputeProblem *problem, guint64 budget, gboolean 
 
   evictor_init (&evictor, problem, budget);
   evictor.slices = slices;
+  evictor.options = options;
   for (guint i = 0; i < MAX_ATTEMPTS && outcome == OUTCOME_KEEP_MORE; i++)
     outcome = simulate (&evictor);
   if (outcome == OUTCOME_FITS)

@@ -24,6 +24,7 @@
 #include "config.h"
 
 #include "core/exec/memplan-exact.h"
+#include "core/exec/memplan-private.h"
 
 #define FIRST_LIMIT  1000 /* steps of each try in the first round */
 #define MORE         250  /* what is added for the lowest floor in each round */
@@ -189,6 +190,8 @@ count_step (IrExactSearch *search)
 {
   search->n_total++;
   if (search->deadline != 0 && search->n_total % CHECK_STEPS == 0 && clock () > search->deadline)
+    search->stopped = search->out_of_time = TRUE;
+  if (ir_mem_stopped (search->options))
     search->stopped = search->out_of_time = TRUE;
   if (++search->n_steps > search->limit)
     search->stopped = TRUE;
@@ -406,6 +409,7 @@ ir_mem_search (IrMemBlock *blocks, guint n, const IrMemOptions *options, guint64
   IrMemSearchStatus status = IR_MEM_SEARCH_GAVE_UP;
 
   gint64 unit = ir_exact_search_init (&search, blocks, n, options);
+  search.options = options;
   if (search.n_items == 0 || options->max_steps == 0 || options->capacity > G_MAXINT64 / 4)
     {
       ir_exact_search_clear (&search);
@@ -416,7 +420,7 @@ ir_mem_search (IrMemBlock *blocks, guint n, const IrMemOptions *options, guint64
   if (options->time_limit_ms > 0)
     search.deadline = clock () +
                       (clock_t) ((gint64) options->time_limit_ms * CLOCKS_PER_SEC / 1000);
-  if (!search.crowded)
+  if (!search.crowded && !ir_mem_stopped (options))
     {
       search.random = g_rand_new_with_seed (SEED + options->seed);
       search.refuted = g_new0 (guint64, (gsize) 1 << TABLE_BITS);

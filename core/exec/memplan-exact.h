@@ -76,7 +76,8 @@ typedef struct
   guint64 n_steps, limit; /* of this try */
   guint64 n_total;
   clock_t deadline; /* 0: none */
-  gboolean stopped, out_of_time;
+  const IrMemOptions *options;
+  gboolean stopped, out_of_time; /* this try; all of it, or it was cancelled */
 } IrExactSearch;
 
 /* -- memplan-floors.c -- */

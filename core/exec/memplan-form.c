@@ -109,7 +109,7 @@ orient_time (IrExactItem *items, guint n, guint n_sections)
 }
 
 static void
-fill_sections (IrExactSearch *search)
+fill_sections (IrExactSearch *search, const IrMemOptions *options)
 {
   gsize n_members = 0, filled = 0;
   guint first = 0;
@@ -118,7 +118,7 @@ fill_sections (IrExactSearch *search)
   for (guint i = 0; i < search->n_items; i++)
     n_members += search->items[i].hi - search->items[i].lo + 1;
   search->members = g_new (guint, n_members);
-  for (guint s = 0; s < search->n_sections; s++)
+  for (guint s = 0; s < search->n_sections && !ir_mem_stopped (options); s++)
     {
       IrExactSection *section = &search->sections[s];
       section->items = search->members + filled;
@@ -140,9 +140,9 @@ fill_sections (IrExactSearch *search)
       search->items[i].crowd = MAX (search->items[i].crowd, search->sections[s].waiting);
 }
 
-/* FALSE: there are too many pairs. */
+/* FALSE: there are too many pairs, or it was cancelled. */
 static gboolean
-fill_neighbours (IrExactSearch *search)
+fill_neighbours (IrExactSearch *search, const IrMemOptions *options)
 {
   g_autoptr (GArray) pairs = g_array_new (FALSE, FALSE, sizeof (guint));
 
@@ -155,7 +155,7 @@ fill_neighbours (IrExactSearch *search)
             g_array_append_val (pairs, j);
             item->n_neighbours++;
           }
-      if (pairs->len > MAX_NEIGHBOURS)
+      if (pairs->len > MAX_NEIGHBOURS || ir_mem_stopped (options))
         return FALSE;
     }
   search->neighbours = (guint *) (void *) g_array_free (g_steal_pointer (&pairs), FALSE);
@@ -215,7 +215,7 @@ take_items (IrExactSearch *search, const IrMemBlock *blocks, guint n, guint alig
  * @search: (out): a search in which all blocks wait; ir_exact_search_clear() frees what it holds
  * @blocks: (array length=n): sizes in bytes and inclusive lifetimes
  * @n: number of blocks
- * @options: alignment and capacity in bytes
+ * @options: alignment and capacity in bytes, and what stops it: then the search is crowded
  *
  * Brings the instance to one form. Without blocks of any size there are no items.
  *
@@ -236,7 +236,7 @@ ir_exact_search_init (IrExactSearch *search,
   search->n_sections = cut_time (blocks, search->items, search->n_items);
   search->sections = g_new0 (IrExactSection, search->n_sections);
   orient_time (search->items, search->n_items, search->n_sections);
-  fill_sections (search);
-  search->crowded = !fill_neighbours (search);
+  fill_sections (search, options);
+  search->crowded = !fill_neighbours (search, options);
   return unit;
 }

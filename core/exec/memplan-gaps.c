@@ -153,9 +153,12 @@ ir_mem_gaps_place (IrMemGaps *gaps, guint index)
 /* Places the blocks one by one in the order that @compare gives for pointers to their indices, with
  * the blocks as data. Returns the end of the highest. */
 guint64
-ir_mem_place_in_order (IrMemBlock *blocks, guint n, guint64 align_bytes, GCompareDataFunc compare)
+ir_mem_place_in_order (IrMemBlock *blocks,
+                       guint n,
+                       const IrMemOptions *options,
+                       GCompareDataFunc compare)
 {
-  g_autoptr (IrMemGaps) gaps = ir_mem_gaps_new (blocks, n, align_bytes);
+  g_autoptr (IrMemGaps) gaps = ir_mem_gaps_new (blocks, n, options->align_bytes);
   g_autofree guint *order = g_new (guint, n);
   guint64 peak = 0;
 
@@ -163,7 +166,7 @@ ir_mem_place_in_order (IrMemBlock *blocks, guint n, guint64 align_bytes, GCompar
     order[i] = i;
   if (n > 0)
     g_qsort_with_data (order, (gint) n, sizeof *order, compare, blocks);
-  for (guint i = 0; i < n; i++)
+  for (guint i = 0; i < n && !ir_mem_stopped (options); i++)
     {
       guint64 end = ir_mem_gaps_place (gaps, order[i]);
       peak = MAX (peak, end);

@@ -53,7 +53,8 @@ typedef struct
 typedef struct
 {
   const IrGraph *graph;
-  const IrSchedule *schedule; /* (nullable) */
+  const IrSchedule *schedule;  /* (nullable) */
+  const IrMemOptions *options; /* (nullable) what stops it */
   IrMemPlan *plan;
   GHashTable *step_of; /* node id -> step + 1 */
   GHashTable *item_of; /* value id -> index into plan->items, + 1 */

@@ -30,6 +30,7 @@ typedef struct
   const guint *runs;
   guint n_runs;
   guint64 align_bytes;
+  const IrMemOptions *options;
   gboolean slices;
   GArray *lives;
   GArray *blocks; /* of Block */
@@ -350,13 +351,15 @@ share_parts (Sharer *sharer, guint whole)
 
 /* -- all of it -- */
 
-static void
+static gboolean
 share_all (Sharer *sharer)
 {
   memset (sharer->current, 0xff, sizeof (guint) * (sharer->problem->n_values + 1));
   for (guint i = 0; i < sharer->lives->len; i++)
     {
       IrRecomputeLife *life = life_at (sharer, i);
+      if (ir_mem_stopped (sharer->options))
+        return FALSE;
       life->view_of = life->over = life->part_of = NONE;
       if (!(sharer->slices && share_cut (sharer, i)) && !share_over (sharer, i))
         lie_alone (sharer, i);
@@ -364,6 +367,7 @@ share_all (Sharer *sharer)
       if (sharer->slices)
         share_parts (sharer, i);
     }
+  return TRUE;
 }
 
 /* Roots, by the first life that lies in each. */
@@ -392,6 +396,7 @@ number_blocks (Sharer *sharer)
   return blocks;
 }
 
+/* NULL: cancelled. */
 static GArray *
 share (Sharer *sharer)
 {
@@ -399,8 +404,7 @@ share (Sharer *sharer)
 
   sharer->current = current;
   sharer->blocks = g_array_new (FALSE, FALSE, sizeof (Block));
-  share_all (sharer);
-  GArray *blocks = number_blocks (sharer);
+  GArray *blocks = share_all (sharer) ? number_blocks (sharer) : NULL;
   for (guint i = 0; i < sharer->blocks->len; i++)
     g_clear_pointer (&block_at (sharer, i)->lives, g_array_unref);
   g_array_unref (sharer->blocks);
@@ -411,30 +415,32 @@ share (Sharer *sharer)
  * ir_recompute_share:
  * @problem: tasks and values
  * @runs: of guint: tasks in the order in which they run
- * @align_bytes: parts begin at multiples of it
  * @slices: whether parts may lie in their wholes
+ * @options: the alignment, at whose multiples parts begin, and what stops it
  * @lives: (inout): from ir_recompute_lives(); each gets its block, its place in it, and whose bytes
  *   those are
  *
- * Returns: (transfer full): of IrMemBlock: the blocks that have to be placed
+ * Returns: (transfer full) (nullable): of IrMemBlock: the blocks that have to be placed; %NULL if
+ * it was cancelled
  */
 GArray *
 ir_recompute_share (const IrRecomputeProblem *problem,
                     const GArray *runs,
-                    guint64 align_bytes,
                     gboolean slices,
+                    const IrMemOptions *options,
                     GArray *lives)
 {
   Sharer sharer = { .problem = problem,
                     .runs = (const guint *) (const void *) runs->data,
                     .n_runs = runs->len,
-                    .align_bytes = align_bytes,
+                    .align_bytes = options->align_bytes,
+                    .options = options,
                     .lives = lives };
   GArray *blocks = share (&sharer);
 
-  if (!slices)
+  if (!slices || blocks == NULL)
     return blocks;
-  ir_mem_live_init (&sharer.live, blocks, sharer.n_runs, align_bytes);
+  ir_mem_live_init (&sharer.live, blocks, sharer.n_runs, options->align_bytes);
   g_array_unref (blocks);
   sharer.slices = TRUE;
   blocks = share (&sharer);

@@ -9,7 +9,7 @@
 
 #define FIRST_PROBE 20000 /* steps of the exact search for each height of the first round */
 
-typedef guint64 (*Greedy) (IrMemBlock *blocks, guint n, guint64 align_bytes);
+typedef guint64 (*Greedy) (IrMemBlock *blocks, guint n, const IrMemOptions *options);
 
 static const struct
 {
@@ -33,6 +33,22 @@ ir_mem_algorithm_name (IrMemAlgorithm algorithm)
 {
   g_return_val_if_fail (algorithm < IR_MEM_N_ALGORITHMS, NULL);
   return algorithms[algorithm].name;
+}
+
+/**
+ * ir_mem_stopped:
+ * @options: (nullable): of the plan
+ *
+ * Returns: whether nobody wants it any more
+ */
+gboolean
+ir_mem_stopped (const IrMemOptions *options)
+{
+  if (options == NULL)
+    return FALSE;
+  if (options->looked != NULL)
+    options->looked (options->looked_data);
+  return g_cancellable_is_cancelled (options->cancellable);
 }
 
 /**
@@ -104,7 +120,8 @@ static gboolean
 over (const Descent *descent)
 {
   return descent->result->n_steps >= descent->options->max_steps ||
-         (descent->options->time_limit_ms > 0 && time_left (descent) == 0);
+         (descent->options->time_limit_ms > 0 && time_left (descent) == 0) ||
+         ir_mem_stopped (descent->options);
 }
 
 /* Tries to get down to @capacity; the placement found may be lower. */
@@ -119,6 +136,9 @@ probe (Descent *descent, guint64 capacity, guint64 steps)
     .max_steps = MIN (steps, left),
     .time_limit_ms = descent->options->time_limit_ms > 0 ? time_left (descent) : 0,
     .seed = descent->options->seed,
+    .cancellable = descent->options->cancellable,
+    .looked = descent->options->looked,
+    .looked_data = descent->options->looked_data,
   };
 
   if (over (descent))
@@ -197,20 +217,22 @@ descend (Descent *descent)
  *
  * Cost: that of the greedy algorithms, and up to @options->max_steps steps, each about as many
  * operations as there are blocks that live at the same time as one.
+ *
+ * Returns: %FALSE if it was cancelled; offsets and @result are of no use then
  */
-void
+gboolean
 ir_mem_place (IrMemBlock *blocks, guint n, const IrMemOptions *options, IrMemResult *result)
 {
-  g_return_if_fail (options != NULL && options->align_bytes > 0 && result != NULL);
+  g_return_val_if_fail (options != NULL && options->align_bytes > 0 && result != NULL, FALSE);
   g_autofree IrMemBlock *trial = g_memdup2 (blocks, n * sizeof *blocks);
 
   *result = (IrMemResult){ 0 };
   result->lower_bound_bytes = ir_mem_blocks_lower_bound (blocks, n, options->align_bytes);
   for (guint i = 0; i < IR_MEM_N_ALGORITHMS; i++)
     {
-      if (algorithms[i].place == NULL || n == 0)
+      if (algorithms[i].place == NULL || n == 0 || ir_mem_stopped (options))
         continue;
-      result->peaks[i] = algorithms[i].place (trial, n, options->align_bytes);
+      result->peaks[i] = algorithms[i].place (trial, n, options);
       if (result->peak_bytes > 0 && result->peaks[i] >= result->peak_bytes)
         continue;
       result->peak_bytes = result->peaks[i];
@@ -225,4 +247,5 @@ ir_mem_place (IrMemBlock *blocks, guint n, const IrMemOptions *options, IrMemRes
     }
   result->proven = result->peak_bytes <=
                    MAX (result->lower_bound_bytes, descent.proven + options->align_bytes);
+  return !ir_mem_stopped (options);
 }

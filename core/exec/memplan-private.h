@@ -19,11 +19,14 @@ void ir_mem_live_add (IrMemLive *live, guint first, guint last, gint64 bytes);
 gboolean ir_mem_live_is_low (const IrMemLive *live, guint first, guint last);
 
 guint64 ir_mem_align (guint64 size, guint64 align_bytes);
+/* Looks whether the plan is still wanted; (nullable) @options. Planners ask for each block, step of
+ * a search, or run. */
+gboolean ir_mem_stopped (const IrMemOptions *options);
 IrMemGaps *ir_mem_gaps_new (IrMemBlock *blocks, guint n, guint64 align_bytes);
 guint64 ir_mem_gaps_place (IrMemGaps *gaps, guint index);
 guint64 ir_mem_place_in_order (IrMemBlock *blocks,
                                guint n,
-                               guint64 align_bytes,
+                               const IrMemOptions *options,
                                GCompareDataFunc compare);
 void ir_mem_gaps_free (IrMemGaps *gaps);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (IrMemGaps, ir_mem_gaps_free)

@@ -30,18 +30,22 @@ ir_recompute_method_name (IrRecomputeMethod method)
 
 /* -- what an order of runs means -- */
 
-static guint64
+/* FALSE: cancelled. */
+static gboolean
 place_lives (const IrRecomputeProblem *problem,
              IrRecomputePlan *plan,
              gboolean slices,
              const IrMemOptions *options)
 {
   g_autoptr (GArray)
-      blocks = ir_recompute_share (problem, plan->runs, options->align_bytes, slices, plan->lives);
+      blocks = ir_recompute_share (problem, plan->runs, slices, options, plan->lives);
+  if (blocks == NULL)
+    return FALSE;
   IrMemBlock *data = (IrMemBlock *) (void *) blocks->data;
   IrMemResult result;
 
-  ir_mem_place (data, blocks->len, options, &result);
+  if (!ir_mem_place (data, blocks->len, options, &result))
+    return FALSE;
   plan->peak_bytes = result.peak_bytes;
   plan->lower_bound_bytes = result.lower_bound_bytes;
   for (guint i = 0; i < plan->lives->len; i++)
@@ -49,29 +53,31 @@ place_lives (const IrRecomputeProblem *problem,
       IrRecomputeLife *life = &g_array_index (plan->lives, IrRecomputeLife, i);
       life->offset = data[life->block].offset + life->at;
     }
-  return result.peak_bytes;
+  return TRUE;
 }
 
-/* Parts lie in their wholes where that does not raise the peak. */
-static void
+/* Parts lie in their wholes where that does not raise the peak. FALSE: cancelled. */
+static gboolean
 place_plan (const IrRecomputeProblem *problem, IrRecomputePlan *plan, const IrMemOptions *options)
 {
   if (!ir_recompute_has_ranges (problem))
-    {
-      place_lives (problem, plan, FALSE, options);
-      return;
-    }
-  guint64 peak = place_lives (problem, plan, TRUE, options), bound = plan->lower_bound_bytes;
+    return place_lives (problem, plan, FALSE, options);
+  if (!place_lives (problem, plan, TRUE, options))
+    return FALSE;
+  guint64 peak = plan->peak_bytes, bound = plan->lower_bound_bytes;
   g_autoptr (GArray) lives = g_array_copy (plan->lives);
-  if (place_lives (problem, plan, FALSE, options) < peak)
-    return;
+  if (!place_lives (problem, plan, FALSE, options))
+    return FALSE;
+  if (plan->peak_bytes < peak)
+    return TRUE;
   plan->peak_bytes = peak;
   plan->lower_bound_bytes = bound;
   g_array_unref (plan->lives);
   plan->lives = g_steal_pointer (&lives);
+  return TRUE;
 }
 
-/* (transfer full) @runs */
+/* (transfer full) @runs; NULL: cancelled */
 static IrRecomputePlan *
 plan_of (const IrRecomputeProblem *problem,
          GArray *runs,
@@ -88,7 +94,11 @@ plan_of (const IrRecomputeProblem *problem,
       ir_recompute_plan_free (plan);
       g_return_val_if_reached (NULL);
     }
-  place_plan (problem, plan, options);
+  if (!place_plan (problem, plan, options))
+    {
+      ir_recompute_plan_free (plan);
+      return NULL;
+    }
   for (guint i = 0; i < problem->n_tasks; i++)
     plan->flops += problem->tasks[i].flops;
   for (guint i = 0; i < runs->len; i++)
@@ -168,8 +178,9 @@ try_method (const IrRecomputeProblem *problem,
 
   for (guint i = 0; i < MAX_TIGHTER; i++)
     {
-      GArray *runs = method == IR_RECOMPUTE_CHAIN ? ir_recompute_chain (problem, asked)
-                                                  : ir_recompute_evict (problem, asked, slices);
+      GArray *runs = method == IR_RECOMPUTE_CHAIN
+                         ? ir_recompute_chain (problem, asked, options)
+                         : ir_recompute_evict (problem, asked, slices, options);
       if (runs == NULL)
         break;
       g_autoptr (IrRecomputePlan) plan = plan_of (problem, runs, method, options);
@@ -243,6 +254,8 @@ search_lowest (const IrRecomputeProblem *problem,
 
   for (guint i = 0; i < MAX_BISECTIONS && low + options->align_bytes < (*best)->peak_bytes; i++)
     {
+      if (ir_mem_stopped (options))
+        return;
       guint64 middle = low + ((*best)->peak_bytes - low) / 2, before = (*best)->peak_bytes;
       try_methods (problem, middle, budget, options, best);
       if ((*best)->peak_bytes > middle || (*best)->peak_bytes == before)
@@ -254,14 +267,15 @@ search_lowest (const IrRecomputeProblem *problem,
  * ir_mem_recompute:
  * @problem: tasks and values
  * @budget: bytes that the arena may have
- * @options: how blocks are placed; sizes in @problem are multiples of its alignment
+ * @options: how blocks are placed, and what stops it; sizes in @problem are multiples of its
+ *   alignment
  *
  * Finds an order of runs, some of them repeated, in which the values fit into @budget. If all fits
  * without, nothing runs again. Otherwise the cheaper of two plans is taken: the best one for a
  * chain (ir_recompute_chain()), and a greedy one (ir_recompute_evict()). If neither fits, the
  * result is the lowest that they reach at any budget, and says so.
  *
- * Returns: (transfer full): the plan
+ * Returns: (transfer full) (nullable): the plan; %NULL if it was cancelled
  */
 IrRecomputePlan *
 ir_mem_recompute (const IrRecomputeProblem *problem, guint64 budget, const IrMemOptions *options)
@@ -281,6 +295,11 @@ ir_mem_recompute (const IrRecomputeProblem *problem, guint64 budget, const IrMem
     try_methods (problem, budget, budget, &place, &best);
   if (best->peak_bytes > budget)
     search_lowest (problem, budget, lowest, &place, &best);
+  if (ir_mem_stopped (options))
+    {
+      ir_recompute_plan_free (best);
+      return NULL;
+    }
   best->budget_bytes = budget;
   best->feasible = best->peak_bytes <= budget;
   best->plain_peak_bytes = plain_peak;

@@ -76,15 +76,20 @@ void ir_recompute_plan_free (IrRecomputePlan *plan);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (IrRecomputePlan, ir_recompute_plan_free)
 
 /* Each method alone: the runs, or NULL where it finds none. (transfer full) of guint */
-GArray *ir_recompute_chain (const IrRecomputeProblem *problem, guint64 budget);
-GArray *ir_recompute_evict (const IrRecomputeProblem *problem, guint64 budget, gboolean slices);
+GArray *ir_recompute_chain (const IrRecomputeProblem *problem,
+                            guint64 budget,
+                            const IrMemOptions *options);
+GArray *ir_recompute_evict (const IrRecomputeProblem *problem,
+                            guint64 budget,
+                            gboolean slices,
+                            const IrMemOptions *options);
 /* -- memplan-lives.c -- */
 GArray *ir_recompute_lives (const IrRecomputeProblem *problem, const guint *runs, guint n_runs);
 gboolean ir_recompute_has_ranges (const IrRecomputeProblem *problem);
 GArray *ir_recompute_share (const IrRecomputeProblem *problem,
                             const GArray *runs,
-                            guint64 align_bytes,
                             gboolean slices,
+                            const IrMemOptions *options,
                             GArray *lives);
 
 /* -- of a graph -- */
@@ -99,6 +104,6 @@ typedef struct
 IrRecomputeGraph *ir_recompute_graph_new (IrModel *model,
                                           const IrSchedule *schedule,
                                           IrMemFlags flags,
-                                          guint64 align_bytes);
+                                          const IrMemOptions *options);
 void ir_recompute_graph_free (IrRecomputeGraph *graph);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (IrRecomputeGraph, ir_recompute_graph_free)

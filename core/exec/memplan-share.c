@@ -436,7 +436,7 @@ ir_mem_share_parts (IrMemPlanner *planner, const IrNode *node)
   if (!planner->slices)
     return;
   g_autoptr (GArray) parts = g_array_new (FALSE, FALSE, sizeof (Part));
-  for (guint slot = 0; slot < node->n_inputs; slot++)
+  for (guint slot = 0; slot < node->n_inputs && !ir_mem_stopped (planner->options); slot++)
     {
       Part part;
       Refusal refusal = may_join (planner, node, slot, whole, &part);
@@ -446,7 +446,7 @@ ir_mem_share_parts (IrMemPlanner *planner, const IrNode *node)
         note (planner, node->inputs[slot]->id, output->id, refusal);
     }
   g_array_sort (parts, compare_parts);
-  for (guint i = 0; i < parts->len; i++)
+  for (guint i = 0; i < parts->len && !ir_mem_stopped (planner->options); i++)
     {
       const Part *part = &g_array_index (parts, Part, i);
       Refusal refusal = REFUSAL_NONE;

@@ -22,16 +22,16 @@ compare_size (gconstpointer a, gconstpointer b, gpointer data)
  * ir_mem_blocks_place:
  * @blocks: (inout) (array length=n): sizes in bytes and inclusive lifetimes; gets the offsets
  * @n: number of blocks
- * @align_bytes: offsets are multiples of this
+ * @options: the alignment, and what stops it
  *
  * Places blocks so that no two that live at the same step overlap.
  *
  * Source: Pisarchyk and Lee 2020, greedy by size. Cost: O(n · blocks that live near in time).
  *
- * Returns: end of the highest block, in bytes
+ * Returns: end of the highest block, in bytes; of no use if it was cancelled
  */
 guint64
-ir_mem_blocks_place (IrMemBlock *blocks, guint n, guint64 align_bytes)
+ir_mem_blocks_place (IrMemBlock *blocks, guint n, const IrMemOptions *options)
 {
-  return ir_mem_place_in_order (blocks, n, align_bytes, compare_size);
+  return ir_mem_place_in_order (blocks, n, options, compare_size);
 }

@@ -14,7 +14,7 @@ typedef struct
   IrRecomputeGraph *out;
   const IrGraph *graph;
   const IrSchedule *schedule;
-  guint64 align_bytes;
+  const IrMemOptions *options;
   gboolean separate;
   GHashTable *value_of; /* value id -> index + 1 */
   GHashTable *task_of;  /* node id -> index + 1 */
@@ -50,7 +50,7 @@ arena_bytes (const Maker *maker, const IrNode *node, const IrValue *value)
       ir_value_constant (value) != NULL || ir_node_is_constant (node) ||
       escapes (maker->graph, value))
     return 0;
-  return ir_mem_align (size, maker->align_bytes);
+  return ir_mem_align (size, maker->options->align_bytes);
 }
 
 static gboolean
@@ -173,11 +173,15 @@ find_ranges (const Maker *maker, const IrNode *node, GArray *ranges)
   if (maker->separate || !ir_slice_is_possible (node))
     return;
   for (guint slot = 0; output != NULL && slot < node->n_inputs; slot++)
-    if (node->inputs[slot] != NULL && ir_slice_of_whole (maker->schedule, node, slot, &at))
+    if (ir_mem_stopped (maker->options))
+      return;
+    else if (node->inputs[slot] != NULL && ir_slice_of_whole (maker->schedule, node, slot, &at))
       add_range (ranges, index_of (maker->value_of, node->inputs[slot]->id),
                  index_of (maker->value_of, output->id), at);
   for (guint slot = 0; input != NULL && slot < node->n_outputs; slot++)
-    if (node->outputs[slot] != NULL && ir_slice_of_input (maker->schedule, node, slot, &at))
+    if (ir_mem_stopped (maker->options))
+      return;
+    else if (node->outputs[slot] != NULL && ir_slice_of_input (maker->schedule, node, slot, &at))
       add_range (ranges, index_of (maker->value_of, node->outputs[slot]->id),
                  index_of (maker->value_of, input->id), at);
 }
@@ -205,7 +209,7 @@ make_tasks (Maker *maker, IrModel *model)
 
   maker->out->problem.tasks = tasks;
   maker->out->problem.n_tasks = maker->out->nodes->len;
-  for (guint i = 0; i < maker->out->nodes->len; i++)
+  for (guint i = 0; i < maker->out->nodes->len && !ir_mem_stopped (maker->options); i++)
     {
       const IrNode *node = ir_model_node (model, g_array_index (maker->out->nodes, IrNodeId, i));
       GArray *writes = g_array_new (FALSE, FALSE, sizeof (guint));
@@ -232,20 +236,22 @@ make_tasks (Maker *maker, IrModel *model)
  * @model: the model, with types
  * @schedule: order of the nodes of its main graph
  * @flags: as for ir_mem_plan_new_full()
- * @align_bytes: sizes are rounded up to multiples of it
+ * @options: the alignment, to whose multiples sizes are rounded up, and what stops it
  *
  * Tasks are the nodes of the schedule; values are those that the memory plan would give bytes of
  * the arena. Nodes that draw random numbers, own subgraphs or give sequences run once.
  *
- * Returns: (transfer full): the problem, and which nodes and values it speaks of
+ * Returns: (transfer full) (nullable): the problem, and which nodes and values it speaks of; %NULL
+ *   if it was cancelled
  */
 IrRecomputeGraph *
 ir_recompute_graph_new (IrModel *model,
                         const IrSchedule *schedule,
                         IrMemFlags flags,
-                        guint64 align_bytes)
+                        const IrMemOptions *options)
 {
-  g_return_val_if_fail (model != NULL && schedule != NULL && align_bytes > 0, NULL);
+  g_return_val_if_fail (model != NULL && schedule != NULL && options != NULL, NULL);
+  g_return_val_if_fail (options->align_bytes > 0, NULL);
   g_autoptr (GHashTable) value_of = g_hash_table_new (NULL, NULL);
   g_autoptr (GHashTable) task_of = g_hash_table_new (NULL, NULL);
   g_autoptr (GPtrArray) reads = g_ptr_array_new_with_free_func ((GDestroyNotify) g_array_unref);
@@ -253,7 +259,7 @@ ir_recompute_graph_new (IrModel *model,
   Maker maker = { .out = out,
                   .graph = model->main,
                   .schedule = schedule,
-                  .align_bytes = align_bytes,
+                  .options = options,
                   .separate = (flags & IR_MEM_SEPARATE) != 0,
                   .value_of = value_of,
                   .task_of = task_of,
@@ -274,7 +280,10 @@ ir_recompute_graph_new (IrModel *model,
   out->problem.n_values = maker.sizes->len;
   out->problem.sizes = (const guint64 *) (const void *) maker.sizes->data;
   g_ptr_array_add (out->memory, maker.sizes);
-  return out;
+  if (!ir_mem_stopped (options))
+    return out;
+  ir_recompute_graph_free (out);
+  return NULL;
 }
 
 /**

@@ -226,7 +226,8 @@ add_output (IrMemPlanner *planner, const IrNode *node, guint slot, guint step)
   ir_mem_planner_add (planner, &item, value, block, 0);
 }
 
-static void
+/* FALSE: cancelled. */
+static gboolean
 collect (IrMemPlanner *planner)
 {
   const IrSchedule *schedule = planner->schedule;
@@ -246,11 +247,14 @@ collect (IrMemPlanner *planner)
       const IrScheduleItem *item = &g_array_index (schedule->items, IrScheduleItem, step);
       const IrNode *node = ir_model_node (model, item->node);
       for (guint slot = 0; node != NULL && slot < node->n_outputs; slot++)
-        if (node->outputs[slot] != NULL)
+        if (ir_mem_stopped (planner->options))
+          return FALSE;
+        else if (node->outputs[slot] != NULL)
           add_output (planner, node, slot, step);
       if (node != NULL)
         ir_mem_share_parts (planner, node);
     }
+  return !ir_mem_stopped (planner->options);
 }
 
 /* -- from items to a plan -- */
@@ -343,7 +347,8 @@ number_blocks (const IrMemPlanner *planner)
     }
 }
 
-static IrMemPlan *
+/* FALSE: cancelled. */
+static gboolean
 place (const IrMemPlanner *planner, const IrMemOptions *options)
 {
   IrMemPlan *plan = planner->plan;
@@ -351,7 +356,8 @@ place (const IrMemPlanner *planner, const IrMemOptions *options)
 
   number_blocks (planner);
   IrMemBlock *blocks = (IrMemBlock *) (void *) plan->details->blocks->data;
-  ir_mem_place (blocks, plan->details->blocks->len, options, result);
+  if (!ir_mem_place (blocks, plan->details->blocks->len, options, result))
+    return FALSE;
   plan->peak_bytes = result->peak_bytes;
   plan->lower_bound_bytes = result->lower_bound_bytes;
   for (guint i = 0; i < plan->items->len; i++)
@@ -360,10 +366,10 @@ place (const IrMemPlanner *planner, const IrMemOptions *options)
       if (block != IR_MEM_NO_BLOCK)
         g_array_index (plan->items, IrMemItem, i).offset += blocks[block].offset;
     }
-  return plan;
+  return TRUE;
 }
 
-/* The same once more, with parts in their wholes; the one that needs more is let go. */
+/* The same once more, with parts in their wholes; of both plans the better, or NULL. */
 static IrMemPlan *
 plan_slices (const IrMemPlanner *without, const IrMemOptions *options)
 {
@@ -373,20 +379,20 @@ plan_slices (const IrMemPlanner *without, const IrMemOptions *options)
   planner.plan = plan_empty (&planner, options->align_bytes);
   planner.refusals = planner.plan->details->refusals;
   planner.slices = TRUE;
+  planner.options = options;
   ir_mem_live_init (&planner.live, without->blocks, without->schedule->items->len,
                     options->align_bytes);
-  collect (&planner);
-  IrMemPlan *plan = place (&planner, options);
+  g_autoptr (IrMemPlan) plan = planner.plan;
+  gboolean done = collect (&planner) && place (&planner, options);
   gboolean low = plan->peak_bytes <= (guint64) planner.live.most;
   ir_mem_live_clear (&planner.live);
   ir_mem_planner_clear (&planner);
-  if (low)
-    return plan;
-  IrMemPlan *other = place (without, options);
-  if (plan->peak_bytes <= other->peak_bytes)
-    return plan;
-  ir_mem_plan_unref (plan);
-  return other;
+  if (done && low)
+    return g_steal_pointer (&plan);
+  if (!done || !place (without, options))
+    return NULL;
+  return plan->peak_bytes <= without->plan->peak_bytes ? g_steal_pointer (&plan)
+                                                       : ir_mem_plan_ref (without->plan);
 }
 
 /**
@@ -394,7 +400,7 @@ plan_slices (const IrMemPlanner *without, const IrMemOptions *options)
  * @model: the model, with types
  * @schedule: (transfer none): order of the nodes of its main graph
  * @flags: what not to do
- * @options: alignment, e.g. 64 for the vector units of a CPU, and how hard to search
+ * @options: alignment, e.g. 64 for the vector units of a CPU, how hard to search, and what stops it
  *
  * Plans one arena for the intermediate values of the main graph. Graph inputs, graph outputs,
  * constants and values of unknown size are %IR_PLACE_EXTERNAL. Views share the bytes of their
@@ -404,7 +410,8 @@ plan_slices (const IrMemPlanner *without, const IrMemOptions *options)
  *
  * Cost: see ir_mem_place().
  *
- * Returns: (transfer full): the plan; free with ir_mem_plan_unref()
+ * Returns: (transfer full) (nullable): the plan; free with ir_mem_plan_unref(); %NULL if it was
+ *   cancelled
  */
 IrMemPlan *
 ir_mem_plan_new_full (IrModel *model,
@@ -415,21 +422,21 @@ ir_mem_plan_new_full (IrModel *model,
   g_return_val_if_fail (model != NULL && schedule != NULL && options != NULL, NULL);
   g_return_val_if_fail (options->align_bytes > 0, NULL);
   IrMemPlanner planner;
-  IrMemPlan *plan;
+  IrMemPlan *plan = NULL;
 
   ir_mem_planner_init (&planner, model->main, schedule);
   planner.plan = plan_empty (&planner, options->align_bytes);
   planner.refusals = planner.plan->details->refusals;
   planner.separate = (flags & IR_MEM_SEPARATE) != 0;
-  collect (&planner);
-  if (planner.n_slices == 0)
-    plan = place (&planner, options);
-  else
+  planner.options = options;
+  if (collect (&planner))
     {
-      plan = plan_slices (&planner, options);
-      if (plan != planner.plan)
-        ir_mem_plan_unref (planner.plan);
+      if (planner.n_slices > 0)
+        plan = plan_slices (&planner, options);
+      else if (place (&planner, options))
+        plan = ir_mem_plan_ref (planner.plan);
     }
+  ir_mem_plan_unref (planner.plan);
   ir_mem_planner_clear (&planner);
   return plan;
 }

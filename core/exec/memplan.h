@@ -29,6 +29,9 @@ typedef struct
   guint64 max_steps;   /* placements that the exact search may try; 0: it is not run */
   guint time_limit_ms; /* of processor time for the exact search; 0: none */
   guint seed;          /* of what is left to chance there; the same one gives the same placement */
+  GCancellable *cancellable;      /* (nullable) whoever cancels it gets no plan */
+  void (*looked) (gpointer data); /* (nullable) told whenever the planner looks at it */
+  gpointer looked_data;
 } IrMemOptions;
 
 typedef struct
@@ -47,24 +50,27 @@ typedef struct
 const char *ir_mem_algorithm_name (IrMemAlgorithm algorithm);
 
 /* Each algorithm alone; returns the end of the highest block. */
-guint64 ir_mem_blocks_place (IrMemBlock *blocks, guint n, guint64 align_bytes);
-guint64 ir_mem_place_by_breadth (IrMemBlock *blocks, guint n, guint64 align_bytes);
-guint64 ir_mem_place_best_fit (IrMemBlock *blocks, guint n, guint64 align_bytes);
+guint64 ir_mem_blocks_place (IrMemBlock *blocks, guint n, const IrMemOptions *options);
+guint64 ir_mem_place_by_breadth (IrMemBlock *blocks, guint n, const IrMemOptions *options);
+guint64 ir_mem_place_best_fit (IrMemBlock *blocks, guint n, const IrMemOptions *options);
 guint64 ir_mem_blocks_lower_bound (const IrMemBlock *blocks, guint n, guint64 align_bytes);
 
 typedef enum
 {
   IR_MEM_SEARCH_FOUND,
   IR_MEM_SEARCH_IMPOSSIBLE, /* proven: no placement fits */
-  IR_MEM_SEARCH_GAVE_UP     /* the limit was reached first */
+  IR_MEM_SEARCH_GAVE_UP     /* the limit was reached first, or it was cancelled */
 } IrMemSearchStatus;
 IrMemSearchStatus ir_mem_search (IrMemBlock *blocks,
                                  guint n,
                                  const IrMemOptions *options,
                                  guint64 *n_steps);
 
-/* All of them, the best taken. */
-void ir_mem_place (IrMemBlock *blocks, guint n, const IrMemOptions *options, IrMemResult *result);
+/* All of them, the best taken. FALSE: cancelled, and nothing is placed. */
+gboolean ir_mem_place (IrMemBlock *blocks,
+                       guint n,
+                       const IrMemOptions *options,
+                       IrMemResult *result);
 
 /* -- plans of graphs -- */
 typedef enum

@@ -1000,6 +1000,16 @@ LONG = as_text('long.onnxtxt', '<ir_version: 8, opset_import: ["" : 17]>\n'
                '  y = Identity (y399)\n}')
 
 
+# A minute of search, and a graph whose values are all read again at the end, under a budget.
+CROWDED = as_text('crowded.csv', 'id,lower,upper,size\n' +
+                  ''.join(f'{i},{i * 7919 % 61},{i * 7919 % 61 + 1 + i * 104729 % 37},{97 + i * 15485863 % 8191}\n' for i in range(400)))
+DEEP = as_text('deep.onnxtxt', '<ir_version: 8, opset_import: ["" : 17]>\n'
+               'g (float[4096] x) => (float[4096] y)\n{\n  y0 = Exp (x)\n' +
+               ''.join(f'  y{i} = Exp (y{i - 1})\n' for i in range(1, 8000)) + '  z7999 = Exp (y7999)\n' +
+               ''.join(f'  z{i} = Add (z{i + 1}, y{i})\n' for i in range(7998, -1, -1)) +
+               '  y = Neg (z0)\n}')
+
+
 def interrupted(arguments, signals, environment):
     """Exit status and messages after @signals, which come in the middle."""
     child = subprocess.Popen([PROGRAM, *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
@@ -1028,10 +1038,11 @@ def _():
     for arguments in (['run', LONG], ['run', LONG, '--capture', 'all', '--capture-budget', '20M', '--out', path('interrupted')],
                       ['run', LONG, '--device', 'ref'], ['bench', LONG], ['kernels', LONG],
                       ['optimize', LONG, '--pipeline', 'deploy', '--prove'], ['bisect', LONG, '--fail', 'max_abs(y) > 1'],
-                      ['tensor', LONG, 'y']):
+                      ['tensor', LONG, 'y'], ['memory', CROWDED], ['memory', DEEP, '--budget', '20%']):
         temporary = path('temporary')
         os.makedirs(temporary, exist_ok=True)
-        code, err = interrupted([*arguments, '--threads', '1'], [signal.SIGINT], {'TMPDIR': temporary})
+        threads = [] if arguments[0] == 'memory' else ['--threads', '1']
+        code, err = interrupted([*arguments, *threads], [signal.SIGINT], {'TMPDIR': temporary})
         assert code == 3, f'{arguments}: exit status {code}, {err}'
         assert 'cancel' in err.lower(), f'{arguments}: {err}'
         assert os.listdir(temporary) == [], f'{arguments}: {os.listdir(temporary)} is left'

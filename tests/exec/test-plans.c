@@ -60,7 +60,8 @@ test_random_blocks (void)
           blocks[i].first = (guint) g_rand_int_range (rand, 0, 40);
           blocks[i].last = blocks[i].first + (guint) g_rand_int_range (rand, 0, 12);
         }
-      guint64 peak = ir_mem_blocks_place (blocks, n, align);
+      IrMemOptions options = { .align_bytes = (guint) align };
+      guint64 peak = ir_mem_blocks_place (blocks, n, &options);
       check_blocks (blocks, n, align, peak);
     }
 }
@@ -70,10 +71,11 @@ test_chain_of_blocks (void)
 {
   /* Two buffers that take turns are enough for a chain. */
   IrMemBlock blocks[10];
+  IrMemOptions options = { .align_bytes = 64 };
 
   for (guint i = 0; i < 10; i++)
     blocks[i] = (IrMemBlock){ .size = 64, .first = i, .last = i + 1 };
-  g_assert_cmpuint (ir_mem_blocks_place (blocks, 10, 64), ==, 128);
+  g_assert_cmpuint (ir_mem_blocks_place (blocks, 10, &options), ==, 128);
 }
 
 /* Whatever is left to chance, all are placed within their capacity, which the name of the file has.
@@ -140,7 +142,8 @@ test_hard_instances (void)
           g_array_append_val (blocks, block);
         }
       IrMemBlock *data = (IrMemBlock *) (void *) blocks->data;
-      guint64 peak = ir_mem_blocks_place (data, blocks->len, 1);
+      IrMemOptions options = { .align_bytes = 1 };
+      guint64 peak = ir_mem_blocks_place (data, blocks->len, &options);
       check_blocks (data, blocks->len, 1, peak);
       guint64 bound = ir_mem_blocks_lower_bound (data, blocks->len, 1);
       g_test_message ("%s: %.3f of the lower bound", name, (double) peak / (double) bound);

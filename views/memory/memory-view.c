@@ -95,7 +95,7 @@ make_budget (Memory *memory, GError **error)
                    memory->budget);
       return FALSE;
     }
-  memory->graph = ir_recompute_graph_new (memory->model, memory->schedule, 0, ALIGN_BYTES);
+  memory->graph = ir_recompute_graph_new (memory->model, memory->schedule, 0, &place);
   memory->again = ir_mem_recompute (&memory->graph->problem, budget, &place);
   return TRUE;
 }

@@ -35,6 +35,14 @@ typedef struct
   GArray *nodes; /* of IrTimes, by node id, ms */
 } IrRunRecord;
 
+/* What runs took, as they are made. */
+typedef struct
+{
+  GArray *total; /* (nullable) of double, ms */
+  GPtrArray
+      *nodes; /* (element-type GArray): of double, ms; by node id, NULL where there are none */
+} IrRunSamples;
+
 /* Of a node, by id. */
 typedef struct
 {
@@ -136,6 +144,21 @@ GHashTable *ir_session_all_inputs (IrModel *model, GHashTable *given, guint64 se
 GHashTable *ir_session_copy_inputs (GHashTable *inputs);
 
 /* -- running -- */
+void ir_run_samples_init (IrRunSamples *samples);
+void ir_run_samples_take (IrRunSamples *samples, const IrTrace *trace);
+void ir_run_samples_clear (IrRunSamples *samples);
+IrRunRecord *ir_run_record_new (guint step, IrRun *run, const IrRunSamples *samples);
+IrRunRecord *ir_run_record_ref (IrRunRecord *record);
+void ir_run_record_unref (IrRunRecord *record);
+IrRunChange *ir_run_record_compare (const IrRunRecord *before,
+                                    const IrRunRecord *after,
+                                    const IrModel *model,
+                                    GCancellable *cancellable,
+                                    GArray **outputs);
+void ir_session_take_record (IrSession *self,
+                             IrRunRecord *record,
+                             IrRunChange *change,
+                             GArray *outputs);
 /* The graph on screen is another now: its run is gone, unless @self can compare the next with it.
  */
 void ir_session_forget_after (IrSession *self);

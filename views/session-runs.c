@@ -1,72 +1,12 @@
 /* Running the graph: the original and the one on screen, on the same inputs, as often as the
- * settings say. Of the last two runs of the graph on screen the times of all nodes are kept; what
- * the values of the first were is compared with the second, and then let go. */
+ * settings say. */
 #include "config.h"
 
 #include "views/session-runs.h"
 
 #include "core/exec/capture.h"
 #include "core/op/infer.h"
-#include "views/count.h"
 #include "views/session-private.h"
-
-#include <math.h>
-#include <string.h>
-
-/* -- records -- */
-
-static IrRunRecord *
-record_ref (IrRunRecord *record)
-{
-  g_atomic_ref_count_inc (&record->ref_count);
-  return record;
-}
-
-static void
-record_unref (IrRunRecord *record)
-{
-  if (!g_atomic_ref_count_dec (&record->ref_count))
-    return;
-  g_clear_pointer (&record->run, ir_run_unref);
-  g_clear_pointer (&record->nodes, g_array_unref);
-  g_free (record);
-}
-
-static IrTimes
-times_of_node (const IrRunRecord *record, IrNodeId node)
-{
-  if (record == NULL || node >= record->nodes->len)
-    return (IrTimes){ 0 };
-  return g_array_index (record->nodes, IrTimes, node);
-}
-
-/**
- * ir_session_forget_records:
- *
- * What ids name is something else from now on: no run can be compared with those that were.
- */
-void
-ir_session_forget_records (IrSession *self)
-{
-  g_clear_pointer (&self->record, record_unref);
-  g_clear_pointer (&self->earlier, record_unref);
-  g_clear_pointer (&self->change, g_free);
-  g_clear_pointer (&self->output_changes, g_array_unref);
-  g_clear_pointer (&self->kernel_times, g_ptr_array_unref);
-  self->kernel_node = 0;
-}
-
-/**
- * ir_session_forget_after:
- *
- * The graph on screen is a new one, whose steps were made anew.
- */
-void
-ir_session_forget_after (IrSession *self)
-{
-  ir_job_free_later (g_steal_pointer (&self->runs[IR_SIDE_AFTER]), (GDestroyNotify) ir_run_unref);
-  ir_session_forget_records (self);
-}
 
 /* -- settings -- */
 
@@ -190,7 +130,7 @@ run_request_free (gpointer data)
   g_clear_pointer (&request->original, ir_model_unref);
   g_clear_pointer (&request->model, ir_model_unref);
   g_clear_pointer (&request->inputs, g_hash_table_unref);
-  g_clear_pointer (&request->before, record_unref);
+  g_clear_pointer (&request->before, ir_run_record_unref);
   g_free (request);
 }
 
@@ -203,7 +143,7 @@ ran_free (gpointer data)
     g_clear_pointer (&ran->runs[i], ir_run_unref);
   g_clear_pointer (&ran->inputs, g_hash_table_unref);
   g_free (ran->divergence);
-  g_clear_pointer (&ran->record, record_unref);
+  g_clear_pointer (&ran->record, ir_run_record_unref);
   g_free (ran->change);
   g_clear_pointer (&ran->output_changes, g_array_unref);
   g_free (ran);
@@ -293,63 +233,6 @@ run_model (RunRequest *request,
                             : NULL;
 }
 
-/* -- times of several runs -- */
-
-typedef struct
-{
-  GArray *total; /* of double, ms */
-  GPtrArray
-      *nodes; /* (element-type GArray): of double, ms; by node id, NULL where there are none */
-} Samples;
-
-static void
-unref_samples (gpointer data)
-{
-  if (data != NULL)
-    g_array_unref (data);
-}
-
-static void
-take_sample (GArray **samples, double ms)
-{
-  if (*samples == NULL)
-    *samples = g_array_new (FALSE, FALSE, sizeof (double));
-  g_array_append_val (*samples, ms);
-}
-
-static void
-take_trace (Samples *samples, const IrTrace *trace)
-{
-  take_sample (&samples->total, (double) trace->duration_ns / 1e6);
-  for (guint i = 0; i < trace->items->len; i++)
-    {
-      const IrTraceItem *item = &g_array_index (trace->items, IrTraceItem, i);
-
-      if (item->node >= samples->nodes->len)
-        g_ptr_array_set_size (samples->nodes, (int) item->node + 1);
-      take_sample ((GArray **) &samples->nodes->pdata[item->node],
-                   (double) (item->end_ns - item->start_ns) / 1e6);
-    }
-}
-
-static IrRunRecord *
-record_new (guint step, IrRun *run, const Samples *samples)
-{
-  IrRunRecord *record = g_new0 (IrRunRecord, 1);
-
-  g_atomic_ref_count_init (&record->ref_count);
-  record->step = step;
-  record->run = ir_run_ref (run);
-  if (samples->total != NULL)
-    record->times = ir_times (samples->total);
-  record->nodes = g_array_new (FALSE, TRUE, sizeof (IrTimes));
-  g_array_set_size (record->nodes, samples->nodes->len);
-  for (guint i = 0; i < samples->nodes->len; i++)
-    if (samples->nodes->pdata[i] != NULL)
-      g_array_index (record->nodes, IrTimes, i) = ir_times (samples->nodes->pdata[i]);
-  return record;
-}
-
 /* Runs that are not counted: memory is touched for the first time, and which nodes are faster
  * beside each other is found out by the first fifteen. */
 #define N_TUNING_RUNS 16
@@ -372,9 +255,10 @@ run_often (RunRequest *request,
   const guint n_early = n_warming_up (&request->settings);
   const guint n = n_early + request->settings.n_runs;
   g_autofree char *plain = g_strdup (request->what);
-  Samples samples = { NULL, g_ptr_array_new_with_free_func (unref_samples) };
+  IrRunSamples samples;
   IrRun *run = NULL;
 
+  ir_run_samples_init (&samples);
   for (guint i = 0; executable != NULL && i < n; i++)
     {
       g_autofree char *what = n > 1 ? g_strdup_printf ("%s, run %u of %u", plain, i + 1, n)
@@ -384,16 +268,14 @@ run_often (RunRequest *request,
       g_clear_pointer (&run, ir_run_unref);
       run = ir_session_run_once (executable, request->model, inputs, cancellable, error);
       if (run != NULL && run->trace != NULL && (i >= n_early || run->error != NULL))
-        take_trace (&samples, run->trace);
+        ir_run_samples_take (&samples, run->trace);
       if (run == NULL || run->error != NULL || g_cancellable_is_cancelled (cancellable))
         break;
     }
   request->what = NULL;
   if (run != NULL)
-    *record = record_new (request->step, run, &samples);
-  if (samples.total != NULL)
-    g_array_unref (samples.total);
-  g_ptr_array_unref (samples.nodes);
+    *record = ir_run_record_new (request->step, run, &samples);
+  ir_run_samples_clear (&samples);
   return run;
 }
 
@@ -483,86 +365,6 @@ find_divergence (const RunRequest *request, const Ran *ran, GCancellable *cancel
   return found;
 }
 
-/* -- what changed against the run before -- */
-
-static gboolean
-same_inputs (GHashTable *a, GHashTable *b)
-{
-  GHashTableIter iter;
-  gpointer id, tensor;
-
-  g_hash_table_iter_init (&iter, a);
-  while (g_hash_table_iter_next (&iter, &id, &tensor))
-    {
-      const IrTensor *other = g_hash_table_lookup (b, id);
-
-      if (other != NULL && other != tensor && !ir_tensor_equal (other, tensor))
-        return FALSE;
-    }
-  return TRUE;
-}
-
-/* Steps that were cut off may have given the same id to something else. */
-static const IrTensor *
-same_value_before (const IrRun *before, const IrValue *value)
-{
-  const IrValue *other = ir_model_live_value (before->model, value->id);
-
-  return other != NULL && g_strcmp0 (other->name, value->name) == 0
-             ? ir_run_value (before, value->id)
-             : NULL;
-}
-
-static void
-compare_output (const IrRun *before,
-                const IrRun *after,
-                const IrValue *value,
-                IrRunChange *change,
-                IrOutputChange *node)
-{
-  const IrTensor *now = ir_run_value (after, value->id),
-                 *then = now != NULL ? same_value_before (before, value) : NULL;
-  IrDifference difference;
-
-  if (then == NULL)
-    return;
-  ir_trial_difference (then, now, &difference);
-  change->n_compared++;
-  change->n_differ += difference.max_abs > 0;
-  node->compared = TRUE;
-  node->difference.max_abs = MAX (node->difference.max_abs, difference.max_abs);
-  node->difference.max_rel = MAX (node->difference.max_rel, difference.max_rel);
-  if (difference.max_abs > change->worst_difference.max_abs)
-    {
-      change->worst = value->id;
-      change->worst_difference = difference;
-    }
-}
-
-static void
-find_change (const RunRequest *request, Ran *ran, GCancellable *cancellable)
-{
-  const IrRunRecord *before = request->before;
-  IrRunChange *change = ran->change = g_new0 (IrRunChange, 1);
-  guint n;
-  IrNode *const *order = ir_graph_order (request->model->main, &n);
-
-  change->from_step = before->step;
-  change->step = request->step;
-  change->before = before->times;
-  change->after = ran->record->times;
-  change->other_inputs = !same_inputs (ir_run_inputs (before->run),
-                                       ir_run_inputs (ran->record->run));
-  ran->output_changes = g_array_new (FALSE, TRUE, sizeof (IrOutputChange));
-  g_array_set_size (ran->output_changes, request->model->nodes->len);
-  for (guint i = 0; i < n && !change->other_inputs && !g_cancellable_is_cancelled (cancellable);
-       i++)
-    for (guint k = 0; k < order[i]->n_outputs; k++)
-      if (order[i]->outputs[k] != NULL)
-        compare_output (before->run, ran->record->run, order[i]->outputs[k], change,
-                        &g_array_index (ran->output_changes, IrOutputChange, order[i]->id));
-}
-
 /* -- running -- */
 
 /* The original may be what cannot run, as when an edit repaired it: then there is no before. */
@@ -588,28 +390,14 @@ run_graph (IrJob *job, gpointer data, GCancellable *cancellable, GError **error)
   if (request->step > 0 && ran->runs[IR_SIDE_BEFORE] != NULL && ran->runs[IR_SIDE_AFTER] != NULL)
     ran->divergence = find_divergence (request, ran, cancellable);
   if (ran->record != NULL && request->before != NULL && request->before->run != NULL)
-    find_change (request, ran, cancellable);
+    ran->change = ir_run_record_compare (request->before, ran->record, request->model, cancellable,
+                                         &ran->output_changes);
   if (ran->runs[IR_SIDE_AFTER] != NULL && !g_cancellable_is_cancelled (cancellable))
     return ran;
   if (*error == NULL)
     g_cancellable_set_error_if_cancelled (cancellable, error);
   ran_free (ran);
   return NULL;
-}
-
-/* Of the run before only the times are needed any more. */
-static void
-take_record (IrSession *self, Ran *ran)
-{
-  g_clear_pointer (&self->earlier, record_unref);
-  self->earlier = g_steal_pointer (&self->record);
-  if (self->earlier != NULL)
-    ir_job_free_later (g_steal_pointer (&self->earlier->run), (GDestroyNotify) ir_run_unref);
-  self->record = g_steal_pointer (&ran->record);
-  g_free (self->change);
-  self->change = g_steal_pointer (&ran->change);
-  g_clear_pointer (&self->output_changes, g_array_unref);
-  self->output_changes = g_steal_pointer (&ran->output_changes);
 }
 
 static void
@@ -634,7 +422,8 @@ on_ran (gpointer owner, gpointer result, const GError *error, gpointer data)
   self->run_step = request->step;
   self->divergence = g_steal_pointer (&ran->divergence);
   if (request->timeline == self->timeline)
-    take_record (self, ran);
+    ir_session_take_record (self, g_steal_pointer (&ran->record), g_steal_pointer (&ran->change),
+                            g_steal_pointer (&ran->output_changes));
   ran_free (ran);
   after = self->runs[IR_SIDE_AFTER];
   ir_session_changed (self, IR_CHANGED_RUNS | IR_CHANGED_BUSY);
@@ -672,340 +461,11 @@ ir_session_run_graph (IrSession *self)
   request->inputs = ir_session_copy_inputs (self->inputs);
   request->seed = self->seed;
   request->settings = self->settings;
-  request->before = self->record != NULL ? record_ref (self->record) : NULL;
+  request->before = self->record != NULL ? ir_run_record_ref (self->record) : NULL;
   ir_session_start_job (self, "Running the graph",
                         &(IrJobSpec){ .run = run_graph,
                                       .data = request,
                                       .data_free = run_request_free,
                                       .result_free = ran_free,
                                       .done = on_ran });
-}
-
-/* -- what the last run took -- */
-
-IrTimes
-ir_session_get_run_times (IrSession *self)
-{
-  return self->record != NULL ? self->record->times : (IrTimes){ 0 };
-}
-
-IrTimes
-ir_session_get_node_times (IrSession *self, IrNodeId node)
-{
-  return times_of_node (self->record, node);
-}
-
-const IrRunChange *
-ir_session_get_run_change (IrSession *self)
-{
-  return self->change;
-}
-
-/**
- * ir_session_get_node_change:
- * @change: (out caller-allocates): what of @node is otherwise than in the run before
- *
- * Returns: whether both runs had the node
- */
-gboolean
-ir_session_get_node_change (IrSession *self, IrNodeId node, IrNodeChange *change)
-{
-  const IrOutputChange *outputs;
-
-  *change = (IrNodeChange){ .before = times_of_node (self->earlier, node),
-                            .after = times_of_node (self->record, node) };
-  if (self->change == NULL || change->before.n == 0 || change->after.n == 0)
-    return FALSE;
-  if (node < self->output_changes->len)
-    {
-      outputs = &g_array_index (self->output_changes, IrOutputChange, node);
-      change->compared = outputs->compared;
-      change->difference = outputs->difference;
-    }
-  return TRUE;
-}
-
-/* -- values inside fused kernels -- */
-
-struct _IrFusedValue
-{
-  IrTimeline *timeline;
-  IrRun *run;
-  guint step;
-  IrValueId original;
-  char *inside; /* (nullable) the node that computes what came of it */
-};
-
-/* The node of the run that the one that made @value ended up in. */
-static char *
-label_of_fused (IrSession *self, const IrValue *value)
-{
-  g_autoptr (GArray)
-      nodes = value->producer != NULL
-                  ? ir_session_descendants (self, value->producer->id, self->run_step)
-                  : NULL;
-  const IrNode *node = nodes != NULL && nodes->len > 0
-                           ? ir_model_live_node (self->runs[IR_SIDE_AFTER]->model,
-                                                 g_array_index (nodes, IrNodeId, 0))
-                           : NULL;
-
-  return node != NULL ? ir_node_label (node) : NULL;
-}
-
-/**
- * ir_session_new_fused_value:
- * @value: a value of any step
- *
- * Returns: (transfer full) (nullable): what finds the contents of @value in a run of a graph that
- *   does not have it; %NULL if there is no such run, or @value is none of the original graph
- */
-IrFusedValue *
-ir_session_new_fused_value (IrSession *self, IrValueId value)
-{
-  IrRun *run = self->runs[IR_SIDE_AFTER];
-  const IrValue *original = self->timeline != NULL && (value & IR_OTHER_SIDE) == 0
-                                ? ir_model_live_value (self->timeline->original, value)
-                                : NULL;
-  IrFusedValue *fused;
-
-  if (run == NULL || run->error != NULL || original == NULL || self->run_step == 0 ||
-      ir_model_live_value (run->model, value) != NULL)
-    return NULL;
-  fused = g_new0 (IrFusedValue, 1);
-  fused->timeline = ir_timeline_ref (self->timeline);
-  fused->run = ir_run_ref (run);
-  fused->step = self->run_step;
-  fused->original = value;
-  fused->inside = label_of_fused (self, original);
-  return fused;
-}
-
-void
-ir_fused_value_free (IrFusedValue *value)
-{
-  ir_timeline_unref (value->timeline);
-  ir_run_unref (value->run);
-  g_free (value->inside);
-  g_free (value);
-}
-
-/**
- * ir_fused_value_find:
- * @value: made by ir_session_new_fused_value()
- * @cancellable: (nullable): ends it
- * @how: (out) (transfer full): how the contents were had, as a sentence
- * @error: return location for an error
- *
- * Returns: (transfer full) (nullable): the contents, on the inputs of the run
- */
-IrTensor *
-ir_fused_value_find (IrFusedValue *value, GCancellable *cancellable, char **how, GError **error)
-{
-  g_autoptr (IrOriginals) originals = NULL;
-  g_auto (IrFound) found = { 0 };
-  g_autofree char *text = NULL;
-  IrTensor *tensor;
-
-  *how = NULL;
-  g_mutex_lock (&value->timeline->lock);
-  originals = ir_originals_new (value->timeline->model, value->step, value->run, error);
-  g_mutex_unlock (&value->timeline->lock);
-  if (originals == NULL)
-    return NULL;
-  tensor = ir_originals_find (originals, value->original, cancellable, &found, error);
-  if (tensor == NULL)
-    return NULL;
-  text = ir_found_text (&found, value->run->model);
-  *how = found.stands_for == 0 && value->inside != NULL
-             ? g_strdup_printf ("It lies inside %s of the graph that ran: it was %s.",
-                                value->inside, text)
-             : g_strdup_printf ("The graph that ran does not have this value: it was %s.", text);
-  return tensor;
-}
-
-/* -- as text -- */
-
-/**
- * ir_ms_text:
- * @ms: a time
- *
- * Returns: (transfer full): in the unit in which it has three digits: "52.1 µs"
- */
-char *
-ir_ms_text (double ms)
-{
-  static const char *const units[] = { "µs", "ms", "s" };
-  double number = ms * 1000;
-  guint unit = 0;
-
-  for (; number >= 999.5 && unit + 1 < G_N_ELEMENTS (units); unit++)
-    number /= 1000;
-  return number >= 100  ? g_strdup_printf ("%.0f %s", number, units[unit])
-         : number >= 10 ? g_strdup_printf ("%.1f %s", number, units[unit])
-                        : g_strdup_printf ("%.2f %s", number, units[unit]);
-}
-
-/* "11.9–20.3 µs"; each with its own unit where these differ. */
-static char *
-range_text (double low_ms, double high_ms)
-{
-  g_autofree char *low = ir_ms_text (low_ms), *high = ir_ms_text (high_ms);
-  char *unit = strchr (low, ' ');
-
-  if (g_str_has_suffix (high, unit))
-    *unit = '\0';
-  return g_strdup_printf ("%s–%s", low, high);
-}
-
-/**
- * ir_times_text:
- * @times: ms
- *
- * Returns: (transfer full): the median, and between which times half of the runs lie
- */
-char *
-ir_times_text (const IrTimes *times)
-{
-  g_autofree char *median = ir_ms_text (times->median), *range = NULL;
-
-  if (times->n == 0)
-    return g_strdup ("not measured");
-  if (times->n == 1)
-    return g_strdup_printf ("%s (one run)", median);
-  range = range_text (times->q1, times->q3);
-  return g_strdup_printf ("%s (%s, %u runs)", median, range, times->n);
-}
-
-/**
- * ir_times_tip:
- * @times: ms
- *
- * Returns: (transfer full) (nullable): what the figures of ir_times_text() are; %NULL where that
- *   needs no words
- */
-char *
-ir_times_tip (const IrTimes *times)
-{
-  g_autofree char *half = NULL, *all = NULL;
-
-  if (times->n < 2)
-    return NULL;
-  half = range_text (times->q1, times->q3);
-  all = range_text (times->min, times->max);
-  return g_strdup_printf ("The median of %u runs; half of them took %s, all of them %s", times->n,
-                          half, all);
-}
-
-/**
- * ir_difference_text:
- * @difference: of two tensors
- *
- * Returns: (transfer full): how large it is, absolute and relative
- */
-char *
-ir_difference_text (const IrDifference *difference)
-{
-  if (difference->max_abs == 0)
-    return g_strdup ("the same numbers");
-  if (!isfinite (difference->max_abs))
-    return g_strdup ("NaN or infinite on one side, or of another shape");
-  return g_strdup_printf ("off by at most %.3g, relative %.3g", difference->max_abs,
-                          difference->max_rel);
-}
-
-/**
- * ir_run_change_text:
- * @change: what the last run changed
- * @model: that ran
- *
- * Returns: (transfer full): how many values differ, and the one that differs most
- */
-char *
-ir_run_change_text (const IrRunChange *change, const IrModel *model)
-{
-  g_autofree char *all = ir_count_text (change->n_compared),
-                  *some = ir_count_text (change->n_differ);
-  g_autofree char *worst = NULL;
-
-  if (change->other_inputs)
-    return g_strdup ("its inputs were others");
-  if (change->n_compared == 0)
-    return g_strdup ("no value was kept in both");
-  if (change->worst == 0)
-    return g_strdup_printf ("all %s values are the same numbers", all);
-  worst = ir_difference_text (&change->worst_difference);
-  return g_strdup_printf ("%s of %s values differ, most: %s, %s", some, all,
-                          ir_model_value (model, change->worst)->name, worst);
-}
-
-static void
-append_kept (GString *text, const IrRun *run)
-{
-  static const char *const words[] = { [IR_CAPTURE_NONE] = "outputs kept",
-                                       [IR_CAPTURE_ALL] = "all values kept",
-                                       [IR_CAPTURE_STATS] = "statistics kept",
-                                       [IR_CAPTURE_CHOSEN] = "chosen values kept",
-                                       [IR_CAPTURE_CHECKPOINTS] = "checkpoints kept" };
-  g_autofree char *spilled = g_format_size_full (ir_run_spilled_bytes (run),
-                                                 G_FORMAT_SIZE_IEC_UNITS);
-  g_autofree char *note = ir_run_capture_note (run);
-
-  g_string_append_printf (text, " · %s", words[ir_run_options (run)->capture]);
-  if (ir_run_n_spilled (run) > 0)
-    g_string_append_printf (text, ", %u of them in a file (%s)", ir_run_n_spilled (run), spilled);
-  if (ir_run_n_lost (run) > 0)
-    g_string_append_printf (text, ", %u not", ir_run_n_lost (run));
-  if (note != NULL)
-    g_string_append_printf (text, ": %s", note);
-}
-
-/* Which nodes ran beside each other: where that was asked for. */
-static void
-append_parallel (GString *text, const IrRun *run)
-{
-  const IrParallelMode mode = ir_run_options (run)->parallel;
-  const GArray *spans = run->schedule != NULL ? run->schedule->spans : NULL;
-  guint n = 0;
-
-  if (mode == IR_PARALLEL_OFF)
-    return;
-  for (guint i = 0; spans != NULL && i < spans->len; i++)
-    {
-      const IrScheduleSpan *span = &g_array_index (spans, IrScheduleSpan, i);
-      n += span->last - span->first + 1;
-    }
-  if (n > 0)
-    g_string_append_printf (text, " · %u nodes beside others", n);
-  else
-    g_string_append (text, " · no nodes beside others");
-  g_string_append (text, mode == IR_PARALLEL_AUTO ? " (auto)" : "");
-}
-
-/**
- * ir_session_run_text:
- *
- * Returns: (transfer full) (nullable): the last run in a line, and how it was made; %NULL: there is
- *   none
- */
-char *
-ir_session_run_text (IrSession *self)
-{
-  const IrRun *run = self->runs[IR_SIDE_AFTER];
-  const IrRunOptions *options;
-  g_autoptr (GString) text = g_string_new (NULL);
-  g_autofree char *times = NULL;
-  guint n_threads;
-
-  if (run == NULL || self->record == NULL)
-    return NULL;
-  options = ir_run_options (run);
-  times = ir_times_text (&self->record->times);
-  n_threads = options->n_threads != 0 ? options->n_threads : g_get_num_processors ();
-  g_string_append_printf (text, "Ran in %s · %u %s", times, n_threads,
-                          n_threads == 1 ? "thread" : "threads");
-  append_parallel (text, run);
-  if (options->deterministic)
-    g_string_append (text, " · deterministic");
-  append_kept (text, run);
-  return g_string_free (g_steal_pointer (&text), FALSE);
 }

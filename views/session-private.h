@@ -23,7 +23,8 @@ IrTimeline *ir_timeline_ref (IrTimeline *timeline);
 void ir_timeline_unref (IrTimeline *timeline);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (IrTimeline, ir_timeline_unref)
 
-typedef struct _IrPairValues IrPairValues; /* session-values.c */
+typedef struct _IrPairValues IrPairValues;     /* session-values.c */
+typedef struct _IrRunOriginals IrRunOriginals; /* session-originals.c */
 
 /* A run of the graph on screen, of which times stay when another has taken its place. */
 typedef struct
@@ -88,7 +89,11 @@ struct _IrSession
   guint64 seed;
   IrRun *runs[IR_N_SIDES]; /* (nullable) */
   guint run_step;
+  gboolean one_run;          /* the run says what the original graph's values were */
+  IrRunOriginals *originals; /* (nullable) of the run */
+  char *unknown;             /* (nullable) chosen values that neither graph had */
   IrRunSettings settings;
+  char *chosen;                  /* (nullable) the settings' */
   IrRunRecord *record, *earlier; /* (nullable) the last run, and the one before it */
   IrRunChange *change;           /* (nullable) between these */
   GArray *output_changes;        /* (nullable) of IrOutputChange, by node id */
@@ -142,6 +147,7 @@ void ir_session_end_job (IrSession *self); /* first line of every done function 
 IrModel *ir_timeline_fork (IrTimeline *timeline, guint step);
 GHashTable *ir_session_all_inputs (IrModel *model, GHashTable *given, guint64 seed, GError **error);
 GHashTable *ir_session_copy_inputs (GHashTable *inputs);
+IrValueId ir_session_original_value (IrSession *self, IrValueId value); /* 0: none */
 
 /* -- running -- */
 void ir_run_samples_init (IrRunSamples *samples);
@@ -162,6 +168,7 @@ void ir_session_take_record (IrSession *self,
 /* The graph on screen is another now: its run is gone, unless @self can compare the next with it.
  */
 void ir_session_forget_after (IrSession *self);
+void ir_session_forget_originals (IrSession *self);
 void ir_session_forget_records (IrSession *self); /* ids mean something else from now on */
 IrRun *ir_session_run_once (IrExecutable *executable,
                             IrModel *model,

@@ -59,6 +59,7 @@ void
 ir_session_forget_after (IrSession *self)
 {
   ir_job_free_later (g_steal_pointer (&self->runs[IR_SIDE_AFTER]), (GDestroyNotify) ir_run_unref);
+  ir_session_forget_originals (self);
   ir_session_forget_records (self);
 }
 

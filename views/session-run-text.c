@@ -122,7 +122,7 @@ ir_run_change_text (const IrRunChange *change, const IrModel *model)
 }
 
 static void
-append_kept (GString *text, const IrRun *run)
+append_kept (GString *text, const IrSession *self, const IrRun *run)
 {
   static const char *const words[] = { [IR_CAPTURE_NONE] = "outputs kept",
                                        [IR_CAPTURE_ALL] = "all values kept",
@@ -133,7 +133,11 @@ append_kept (GString *text, const IrRun *run)
                                                  G_FORMAT_SIZE_IEC_UNITS);
   g_autofree char *note = ir_run_capture_note (run);
 
-  g_string_append_printf (text, " · %s", words[ir_run_options (run)->capture]);
+  g_string_append_printf (text, " · %s",
+                          self->one_run ? "all values of the original graph in one run"
+                                        : words[ir_run_options (run)->capture]);
+  if (self->unknown != NULL)
+    g_string_append_printf (text, ", no graph has %s", self->unknown);
   if (ir_run_n_spilled (run) > 0)
     g_string_append_printf (text, ", %u of them in a file (%s)", ir_run_n_spilled (run), spilled);
   if (ir_run_n_lost (run) > 0)
@@ -189,6 +193,6 @@ ir_session_run_text (IrSession *self)
   append_parallel (text, run);
   if (options->deterministic)
     g_string_append (text, " · deterministic");
-  append_kept (text, run);
+  append_kept (text, self, run);
   return g_string_free (g_steal_pointer (&text), FALSE);
 }

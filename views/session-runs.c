@@ -23,8 +23,12 @@ ir_session_get_run_settings (IrSession *self)
 void
 ir_session_set_run_settings (IrSession *self, const IrRunSettings *settings)
 {
+  char *chosen = g_strdup (settings->chosen);
+
   self->settings = *settings;
   self->settings.n_runs = MAX (settings->n_runs, 1);
+  g_free (self->chosen);
+  self->settings.chosen = self->chosen = chosen;
 }
 
 /* -- shapes -- */
@@ -106,6 +110,7 @@ typedef struct
   GHashTable *inputs;
   guint64 seed;
   IrRunSettings settings;
+  GPtrArray *chosen;   /* (nullable) of char *: names, of IR_CAPTURE_CHOSEN */
   IrRunRecord *before; /* (nullable) the run to compare with */
   IrJob *job;
   const char *what;
@@ -119,6 +124,7 @@ typedef struct
   IrRunRecord *record;
   IrRunChange *change;    /* (nullable) */
   GArray *output_changes; /* (nullable) of IrOutputChange */
+  char *unknown;          /* (nullable) names of chosen values that neither graph has */
 } Ran;
 
 static void
@@ -131,6 +137,7 @@ run_request_free (gpointer data)
   g_clear_pointer (&request->model, ir_model_unref);
   g_clear_pointer (&request->inputs, g_hash_table_unref);
   g_clear_pointer (&request->before, ir_run_record_unref);
+  g_clear_pointer (&request->chosen, g_ptr_array_unref);
   g_free (request);
 }
 
@@ -146,6 +153,7 @@ ran_free (gpointer data)
   g_clear_pointer (&ran->record, ir_run_record_unref);
   g_free (ran->change);
   g_clear_pointer (&ran->output_changes, g_array_unref);
+  g_free (ran->unknown);
   g_free (ran);
 }
 
@@ -209,11 +217,85 @@ ir_session_run_once (IrExecutable *executable,
   return run != NULL ? run : partial;
 }
 
+/* -- what is kept -- */
+
+static GPtrArray *
+names_of (const char *text)
+{
+  g_auto (GStrv) parts = g_strsplit (text != NULL ? text : "", ",", -1);
+  GPtrArray *names = g_ptr_array_new_with_free_func (g_free);
+
+  for (guint i = 0; parts[i] != NULL; i++)
+    if (g_strstrip (parts[i])[0] != '\0')
+      g_ptr_array_add (names, g_strdup (parts[i]));
+  return names;
+}
+
+static const IrValue *
+find_value (const IrModel *model, const char *name)
+{
+  IrValue *found = NULL;
+
+  for (guint i = 1; i < model->graphs->len && found == NULL; i++)
+    found = ir_graph_find_value (model->graphs->pdata[i], name);
+  return found;
+}
+
+/* Of a value that @model does not have any more, those that it is computed from. */
+static void
+choose (const RunRequest *request, const IrModel *model, const char *name, GArray *chosen)
+{
+  const IrValue *value = find_value (model, name), *original = find_value (request->original, name);
+  g_autoptr (GArray) needs = NULL;
+
+  if (value != NULL)
+    g_array_append_val (chosen, value->id);
+  if (value != NULL || original == NULL)
+    return;
+  g_mutex_lock (&request->timeline->lock);
+  needs = ir_originals_needs (request->timeline->model, request->step, original->id, NULL);
+  g_mutex_unlock (&request->timeline->lock);
+  if (needs != NULL)
+    g_array_append_vals (chosen, needs->data, needs->len);
+}
+
+/* (transfer full) (nullable): of IrValueId, what a run of @model keeps */
+static GArray *
+chosen_values (const RunRequest *request, const IrModel *model)
+{
+  GArray *chosen;
+
+  if (request->chosen == NULL)
+    return NULL;
+  chosen = g_array_new (FALSE, FALSE, sizeof (IrValueId));
+  for (guint i = 0; i < request->chosen->len; i++)
+    choose (request, model, request->chosen->pdata[i], chosen);
+  return chosen;
+}
+
+/* (transfer full) (nullable): names that say nothing to either graph, with commas between */
+static char *
+unknown_values (const RunRequest *request)
+{
+  g_autoptr (GString) text = g_string_new (NULL);
+
+  for (guint i = 0; request->chosen != NULL && i < request->chosen->len; i++)
+    {
+      const char *name = request->chosen->pdata[i];
+
+      if (find_value (request->model, name) == NULL && find_value (request->original, name) == NULL)
+        g_string_append_printf (text, "%s%s", text->len > 0 ? ", " : "", name);
+    }
+  return text->len > 0 ? g_string_free (g_steal_pointer (&text), FALSE) : NULL;
+}
+
+/* @chosen: (nullable): has to live as long as what is returned */
 static IrExecutable *
-prepare (RunRequest *request, IrModel *model, GError **error)
+prepare (RunRequest *request, IrModel *model, GArray *chosen, GError **error)
 {
   IrRunOptions options = request->settings.options;
 
+  options.chosen = chosen;
   options.seed = request->seed;
   options.progress = on_node_progress;
   options.progress_data = request;
@@ -227,7 +309,8 @@ run_model (RunRequest *request,
            GCancellable *cancellable,
            GError **error)
 {
-  g_autoptr (IrExecutable) executable = prepare (request, model, error);
+  g_autoptr (GArray) chosen = chosen_values (request, model);
+  g_autoptr (IrExecutable) executable = prepare (request, model, chosen, error);
 
   return executable != NULL ? ir_session_run_once (executable, model, inputs, cancellable, error)
                             : NULL;
@@ -251,7 +334,8 @@ run_often (RunRequest *request,
            GCancellable *cancellable,
            GError **error)
 {
-  g_autoptr (IrExecutable) executable = prepare (request, request->model, error);
+  g_autoptr (GArray) chosen = chosen_values (request, request->model);
+  g_autoptr (IrExecutable) executable = prepare (request, request->model, chosen, error);
   const guint n_early = n_warming_up (&request->settings);
   const guint n = n_early + request->settings.n_runs;
   g_autofree char *plain = g_strdup (request->what);
@@ -376,7 +460,8 @@ run_graph (IrJob *job, gpointer data, GCancellable *cancellable, GError **error)
 
   request->job = job;
   ran->inputs = run_inputs (request, error);
-  if (ran->inputs != NULL && request->step > 0)
+  ran->unknown = unknown_values (request);
+  if (ran->inputs != NULL && request->step > 0 && !request->settings.one_run)
     {
       request->what = "Running the original graph";
       ran->runs[IR_SIDE_BEFORE] = run_model (request, request->original, ran->inputs, cancellable,
@@ -420,6 +505,8 @@ on_ran (gpointer owner, gpointer result, const GError *error, gpointer data)
     self->runs[i] = g_steal_pointer (&ran->runs[i]);
   self->used_inputs = g_steal_pointer (&ran->inputs);
   self->run_step = request->step;
+  self->one_run = request->settings.one_run;
+  self->unknown = g_steal_pointer (&ran->unknown);
   self->divergence = g_steal_pointer (&ran->divergence);
   if (request->timeline == self->timeline)
     ir_session_take_record (self, g_steal_pointer (&ran->record), g_steal_pointer (&ran->change),
@@ -461,6 +548,9 @@ ir_session_run_graph (IrSession *self)
   request->inputs = ir_session_copy_inputs (self->inputs);
   request->seed = self->seed;
   request->settings = self->settings;
+  if (self->settings.options.capture == IR_CAPTURE_CHOSEN)
+    request->chosen = names_of (self->settings.chosen);
+  request->settings.chosen = NULL;
   request->before = self->record != NULL ? ir_run_record_ref (self->record) : NULL;
   ir_session_start_job (self, "Running the graph",
                         &(IrJobSpec){ .run = run_graph,

@@ -7,8 +7,13 @@
 
 typedef struct
 {
-  IrRunOptions options; /* without back end, seed and callbacks, which the session adds */
+  IrRunOptions options; /* without back end, seed, chosen values and callbacks, which the session
+                         * adds */
   guint n_runs;         /* that count; where there are several, those that warm up do not */
+  gboolean one_run;     /* the original graph does not run: what its values were is had from the run
+                         * of the graph on screen */
+  const char *chosen;   /* (nullable) of IR_CAPTURE_CHOSEN: names of values, with commas between;
+                         * those that a graph does not have are passed over */
 } IrRunSettings;
 
 const IrRunSettings *ir_session_get_run_settings (IrSession *self);
@@ -31,16 +36,20 @@ char *ir_ms_text (double ms);              /* (transfer full) "52.1 µs" */
 /* (transfer full) (nullable): the last run in a line: time, threads, policies, what it kept */
 char *ir_session_run_text (IrSession *self);
 
-/* -- values that the graph that ran has not got, as a fused kernel computes what came of them -- */
-/* Asked for in the main thread, found in any: by running the few nodes of the original graph that
- * lie between it and the nearest values of the run. */
-typedef struct _IrFusedValue IrFusedValue;
-IrFusedValue *ir_session_new_fused_value (IrSession *self, IrValueId value); /* (nullable) */
-IrTensor *ir_fused_value_find (IrFusedValue *value,
-                               GCancellable *cancellable,
-                               char **how,
-                               GError **error);
-void ir_fused_value_free (IrFusedValue *value);
+/* -- values of the original graph that no run has got: a fused kernel computes what came of them,
+ * or the original graph did not run -- */
+/* Asked for in the main thread, found in any: what stands for it in the run of the graph on screen,
+ * or by running the few nodes of the original graph that lie between it and the nearest values of
+ * that run. */
+typedef struct _IrOriginalValue IrOriginalValue;
+IrOriginalValue *ir_session_new_original_value (IrSession *self,
+                                                IrValueId value,
+                                                IrSide side); /* (nullable) */
+IrTensor *ir_original_value_find (IrOriginalValue *value,
+                                  GCancellable *cancellable,
+                                  char **how,
+                                  GError **error);
+void ir_original_value_free (IrOriginalValue *value);
 
 /* -- what it changed against the run before -- */
 typedef struct

@@ -277,6 +277,7 @@ ir_session_finalize (GObject *object)
   g_free (self->path);
   g_free (self->title);
   g_free (self->pipeline);
+  g_free (self->chosen);
   g_free (self->progress_text);
   G_OBJECT_CLASS (ir_session_parent_class)->finalize (object);
 }
@@ -859,8 +860,10 @@ ir_session_clear_runs (IrSession *self)
 {
   for (guint i = 0; i < IR_N_SIDES; i++)
     ir_job_free_later (g_steal_pointer (&self->runs[i]), (GDestroyNotify) ir_run_unref);
+  ir_session_forget_originals (self);
   g_clear_pointer (&self->used_inputs, g_hash_table_unref);
   g_clear_pointer (&self->divergence, g_free);
+  g_clear_pointer (&self->unknown, g_free);
   self->run_step = 0;
 }
 
@@ -883,9 +886,14 @@ ir_session_get_run_step (IrSession *self)
   return self->run_step;
 }
 
-/* The value of the original graph that @value is or stands for; 0 = none. */
-static IrValueId
-original_value (IrSession *self, IrValueId value)
+/**
+ * ir_session_original_value:
+ * @value: a value of any step
+ *
+ * Returns: the value of the original graph that @value is or stands for; 0: none
+ */
+IrValueId
+ir_session_original_value (IrSession *self, IrValueId value)
 {
   g_autoptr (GMutexLocker) locker = NULL;
 
@@ -956,7 +964,7 @@ ir_session_dup_run_of (IrSession *self, IrValueId value, IrSide side, IrValueId 
   *id = 0;
   if (self->frame == NULL || run == NULL || value == 0 || (value & IR_OTHER_SIDE))
     return NULL;
-  *id = side == IR_SIDE_BEFORE ? original_value (self, value) : value;
+  *id = side == IR_SIDE_BEFORE ? ir_session_original_value (self, value) : value;
   return *id != 0 && ir_model_live_value (run->model, *id) != NULL ? ir_run_ref (run) : NULL;
 }
 
@@ -993,7 +1001,7 @@ ir_session_dup_tensor (IrSession *self, IrValueId value, IrSide side, char **rea
   model = side == IR_SIDE_BEFORE ? self->timeline->original : self->frame->model;
   if (side == IR_SIDE_BEFORE)
     {
-      value = original_value (self, value);
+      value = ir_session_original_value (self, value);
       if (value == 0)
         {
           if (reason != NULL)

@@ -18,12 +18,14 @@ typedef enum
   KIND_CHOICE,
   KIND_SWITCH,
   KIND_NUMBER,
-  KIND_SIZE /* empty: the default */
+  KIND_SIZE,  /* empty: the default */
+  KIND_VALUES /* names, with commas between */
 } Kind;
 
 typedef struct
 {
   const char *name, *title;
+  const char *doc; /* (nullable): in place of the row's subtitle while it is chosen */
 } Choice;
 
 typedef struct
@@ -37,21 +39,28 @@ typedef struct
   gboolean (*apply) (IrRunSettings *settings, const char *text);
   const Choice *choices; /* (nullable) ends with a NULL name */
   double most;           /* of numbers */
+  const char *only_with; /* (nullable): what "capture" has to be for the row to mean something */
 } Row;
 
 static const Choice captures[] = {
-  { "all", "All values" },
-  { "checkpoints", "A few; others again" },
-  { "statistics", "Statistics of all" },
-  { "outputs", "Outputs only" },
-  { NULL, NULL },
+  { "all", "All values", "Of the graph on screen and of the original one, which both run" },
+  { "original", "All of the original graph",
+    "From one run of the graph on screen; the original graph does not run" },
+  { "chosen", "Chosen values", "Others are computed again when they are looked at" },
+  { "checkpoints", "A few; others again",
+    "So many that each other one is soon computed again when it is looked at" },
+  { "statistics", "Statistics of all", "The values are computed again when they are looked at" },
+  { "outputs", "Outputs only", "Others are computed again when they are looked at" },
+  { NULL, NULL, NULL },
 };
 
-static const IrCaptureKind capture_kinds[] = {
-  IR_CAPTURE_ALL,
-  IR_CAPTURE_CHECKPOINTS,
-  IR_CAPTURE_STATS,
-  IR_CAPTURE_NONE,
+static const struct
+{
+  IrCaptureKind kind;
+  gboolean one_run;
+} capture_kinds[] = {
+  { IR_CAPTURE_ALL, FALSE },         { IR_CAPTURE_ALL, TRUE },    { IR_CAPTURE_CHOSEN, FALSE },
+  { IR_CAPTURE_CHECKPOINTS, FALSE }, { IR_CAPTURE_STATS, FALSE }, { IR_CAPTURE_NONE, FALSE },
 };
 
 static const Choice parallel_modes[] = {
@@ -114,7 +123,16 @@ apply_capture (IrRunSettings *settings, const char *text)
 
   if (captures[index].name == NULL)
     return FALSE;
-  settings->options.capture = capture_kinds[index];
+  settings->options.capture = capture_kinds[index].kind;
+  settings->one_run = capture_kinds[index].one_run;
+  return TRUE;
+}
+
+/* Lent: the session copies it. */
+static gboolean
+apply_chosen (IrRunSettings *settings, const char *text)
+{
+  settings->chosen = text;
   return TRUE;
 }
 
@@ -184,8 +202,9 @@ static const Row rows[] = {
   { NULL, "deterministic", "Deterministic",
     "The same bits at any number of threads, for some speed", KIND_SWITCH, "false",
     apply_deterministic },
-  { "What is kept", "capture", "Keep", "What is not kept is computed again when it is looked at",
-    KIND_CHOICE, "all", apply_capture, captures },
+  { "What is kept", "capture", "Keep", NULL, KIND_CHOICE, "all", apply_capture, captures },
+  { NULL, "chosen-values", "Chosen values", "Names with commas between", KIND_VALUES, "",
+    apply_chosen, .only_with = "chosen" },
   { NULL, "capture-budget", "Memory for kept values",
     "Such as 500M, or 10% of memory; the others go to a file. Empty: a quarter of memory",
     KIND_SIZE, "", apply_budget },
@@ -203,11 +222,13 @@ static void
 apply_all (IrSession *session)
 {
   IrRunSettings settings = { 0 };
+  g_autoptr (GPtrArray) texts = g_ptr_array_new_with_free_func (g_free);
 
   for (guint i = 0; i < G_N_ELEMENTS (rows); i++)
     {
-      g_autofree char *text = ir_state_get_string (rows[i].key, rows[i].fallback);
+      char *text = ir_state_get_string (rows[i].key, rows[i].fallback);
 
+      g_ptr_array_add (texts, text);
       if (!rows[i].apply (&settings, text))
         rows[i].apply (&settings, rows[i].fallback);
     }
@@ -230,6 +251,7 @@ ir_run_options_load (IrSession *session)
 typedef struct
 {
   const Row *row;
+  GtkWidget *widget;  /* (unowned) of the row: it has the control that holds this */
   IrSession *session; /* referenced */
 } Setter;
 
@@ -256,12 +278,38 @@ set (const Setter *self, const char *text)
   return TRUE;
 }
 
+/* Rows that mean nothing with the choice that was made cannot be changed. */
+static void
+update_dependents (GtkWidget *widget, const char *chosen)
+{
+  GtkWidget *group = gtk_widget_get_parent (widget);
+
+  for (GtkWidget *child = gtk_widget_get_first_child (group); child != NULL;
+       child = gtk_widget_get_next_sibling (child))
+    {
+      const char *only_with = g_object_get_data (G_OBJECT (child), "only-with");
+
+      if (only_with != NULL)
+        gtk_widget_set_sensitive (child, strcmp (only_with, chosen) == 0);
+    }
+}
+
+static void
+show_choice (GtkWidget *widget, const Choice *choice)
+{
+  if (choice->doc != NULL)
+    adw_action_row_set_subtitle (ADW_ACTION_ROW (widget), choice->doc);
+  update_dependents (widget, choice->name);
+}
+
 static void
 on_choice (GtkDropDown *widget, GParamSpec *pspec, gpointer data)
 {
   const Setter *self = data;
+  const Choice *choice = &self->row->choices[gtk_drop_down_get_selected (widget)];
 
-  set (self, self->row->choices[gtk_drop_down_get_selected (widget)].name);
+  set (self, choice->name);
+  show_choice (self->widget, choice);
 }
 
 static void
@@ -329,6 +377,86 @@ size_widget (const Row *row, const char *text)
   return widget;
 }
 
+static void
+on_values (GtkEditable *widget, gpointer data)
+{
+  set (data, gtk_editable_get_text (widget));
+}
+
+static GtkWidget *
+values_widget (const Row *row, const char *text)
+{
+  GtkWidget *widget = gtk_entry_new ();
+
+  gtk_editable_set_text (GTK_EDITABLE (widget), text);
+  gtk_editable_set_width_chars (GTK_EDITABLE (widget), 20);
+  gtk_editable_set_max_width_chars (GTK_EDITABLE (widget), 20);
+  gtk_entry_set_placeholder_text (GTK_ENTRY (widget), "none");
+  return widget;
+}
+
+/* (nullable): of the value that is selected, or that the selected node gives first */
+static const char *
+selected_name (IrSession *session)
+{
+  const IrFrame *frame = ir_session_get_frame (session);
+  const IrNode *node;
+  const IrValue *value;
+
+  if (frame == NULL)
+    return NULL;
+  node = ir_frame_node (frame, ir_session_get_selected_node (session));
+  value = ir_frame_value (frame, ir_session_get_selected_value (session));
+  if (value == NULL && node != NULL)
+    value = ir_node_output (node, 0);
+  return value != NULL ? value->name : NULL;
+}
+
+static gboolean
+is_listed (const char *text, const char *name)
+{
+  g_auto (GStrv) names = g_strsplit (text, ",", -1);
+
+  for (guint i = 0; names[i] != NULL; i++)
+    if (strcmp (g_strstrip (names[i]), name) == 0)
+      return TRUE;
+  return FALSE;
+}
+
+static void
+on_add_selected (GtkButton *button, GtkEditable *entry)
+{
+  const char *name = g_object_get_data (G_OBJECT (button), "name"),
+             *text = gtk_editable_get_text (entry);
+  g_autofree char *more = NULL;
+
+  if (is_listed (text, name))
+    return;
+  more = text[0] != '\0' ? g_strdup_printf ("%s, %s", text, name) : g_strdup (name);
+  gtk_editable_set_text (entry, more);
+}
+
+/* What is selected stays so while the window, which is modal, is there. */
+static GtkWidget *
+add_selected_button (IrSession *session, GtkWidget *entry)
+{
+  const char *name = selected_name (session);
+  GtkWidget *button = gtk_button_new_from_icon_name ("list-add-symbolic");
+  g_autofree char *tip = name != NULL
+                             ? g_strdup_printf ("Add %s, which is selected", name)
+                             : g_strdup ("Adds the value that is selected: there is none now");
+
+  gtk_widget_set_tooltip_text (button, tip);
+  gtk_accessible_update_property (GTK_ACCESSIBLE (button), GTK_ACCESSIBLE_PROPERTY_LABEL,
+                                  "Add what is selected", -1);
+  gtk_widget_add_css_class (button, "flat");
+  gtk_widget_set_valign (button, GTK_ALIGN_CENTER);
+  gtk_widget_set_sensitive (button, name != NULL);
+  g_object_set_data_full (G_OBJECT (button), "name", g_strdup (name), g_free);
+  g_signal_connect_object (button, "clicked", G_CALLBACK (on_add_selected), entry, 0);
+  return button;
+}
+
 static GtkWidget *
 switch_widget (const Row *row, const char *text)
 {
@@ -349,6 +477,7 @@ static const struct
   [KIND_SWITCH] = { switch_widget, "notify::active", G_CALLBACK (on_switch) },
   [KIND_NUMBER] = { number_widget, "value-changed", G_CALLBACK (on_number) },
   [KIND_SIZE] = { size_widget, "changed", G_CALLBACK (on_size) },
+  [KIND_VALUES] = { values_widget, "changed", G_CALLBACK (on_values) },
 };
 
 static GtkWidget *
@@ -359,16 +488,21 @@ row_new (const Row *row, IrSession *session)
   Setter *setter = g_new0 (Setter, 1);
 
   setter->row = row;
+  setter->widget = widget;
   setter->session = g_object_ref (session);
   control = kinds[row->kind].make (row, text);
   gtk_widget_set_valign (control, GTK_ALIGN_CENTER);
-  gtk_accessible_update_property (GTK_ACCESSIBLE (control), GTK_ACCESSIBLE_PROPERTY_DESCRIPTION,
-                                  row->subtitle, -1);
+  if (row->subtitle != NULL)
+    gtk_accessible_update_property (GTK_ACCESSIBLE (control), GTK_ACCESSIBLE_PROPERTY_DESCRIPTION,
+                                    row->subtitle, -1);
   g_signal_connect_data (control, kinds[row->kind].signal, kinds[row->kind].changed, setter,
                          setter_free, 0);
   adw_preferences_row_set_title (ADW_PREFERENCES_ROW (widget), row->title);
   adw_action_row_set_subtitle (ADW_ACTION_ROW (widget), row->subtitle);
   adw_action_row_add_suffix (ADW_ACTION_ROW (widget), control);
+  if (row->kind == KIND_VALUES)
+    adw_action_row_add_suffix (ADW_ACTION_ROW (widget), add_selected_button (session, control));
+  g_object_set_data (G_OBJECT (widget), "only-with", (gpointer) row->only_with);
   adw_action_row_set_activatable_widget (ADW_ACTION_ROW (widget), control); /* and names it */
   return widget;
 }
@@ -384,7 +518,7 @@ void
 ir_run_options_present (GtkWindow *parent, IrSession *session)
 {
   GtkWidget *window = adw_preferences_window_new (), *page = adw_preferences_page_new (),
-            *group = NULL;
+            *group = NULL, *widgets[G_N_ELEMENTS (rows)];
 
   for (guint i = 0; i < G_N_ELEMENTS (rows); i++)
     {
@@ -394,8 +528,17 @@ ir_run_options_present (GtkWindow *parent, IrSession *session)
           adw_preferences_group_set_title (ADW_PREFERENCES_GROUP (group), rows[i].group);
           adw_preferences_page_add (ADW_PREFERENCES_PAGE (page), ADW_PREFERENCES_GROUP (group));
         }
-      adw_preferences_group_add (ADW_PREFERENCES_GROUP (group), row_new (&rows[i], session));
+      widgets[i] = row_new (&rows[i], session);
+      adw_preferences_group_add (ADW_PREFERENCES_GROUP (group), widgets[i]);
     }
+  for (guint i = 0; i < G_N_ELEMENTS (rows); i++)
+    if (rows[i].kind == KIND_CHOICE)
+      {
+        g_autofree char *text = ir_state_get_string (rows[i].key, rows[i].fallback);
+        const Choice *choice = &rows[i].choices[choice_index (rows[i].choices, text)];
+
+        show_choice (widgets[i], choice->name != NULL ? choice : rows[i].choices);
+      }
   adw_preferences_window_add (ADW_PREFERENCES_WINDOW (window), ADW_PREFERENCES_PAGE (page));
   adw_preferences_window_set_search_enabled (ADW_PREFERENCES_WINDOW (window), FALSE);
   gtk_window_set_title (GTK_WINDOW (window), "Run Options");

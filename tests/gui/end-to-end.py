@@ -655,10 +655,13 @@ def focused(window):
 
 
 def tab_to(window, role, name, most=40):
-    """By the keyboard alone to the widget of that name, or to what lies in it."""
+    """By the keyboard alone to the widget of that name, or to what lies in it. Returns the names on the way."""
+    passed = set()
     for _ in range(most):
-        if (role, name) in focused(window):
-            return
+        path = focused(window)
+        if (role, name) in path:
+            return passed
+        passed |= {name for _, name in path}
         key('Tab')
         time.sleep(0.05)
     raise RuntimeError(f'Tab does not lead to {role} {name}: {focused(window)}')
@@ -742,7 +745,7 @@ def sets_how_graphs_run():
         tab_to(window, 'combo box', 'Keep')
         key('space')
         time.sleep(0.4)
-        key('Down', 'Down', 'Return')
+        key('Home', 'Down', 'Down', 'Down', 'Down', 'Return')
         tab_to(window, 'text', 'Memory for kept values')
         type_text(wanted['capture-budget'])
         tab_to(window, 'text', 'File for the others')
@@ -770,6 +773,72 @@ def keeps_how_graphs_run():
     try:
         opens(window, DIGITS)
         runs_as_set(window, 'another window runs graphs in the same way')
+    finally:
+        end(window)
+
+
+def opens_run_options(window):
+    key('ctrl+shift+r')
+    window.wait('the dialog', lambda: any(n.get_name() == 'Run Options' for n in window.walk()))
+    time.sleep(0.5)
+
+
+def keeps(window, place, setting):
+    """Chooses what runs keep, by its place in the list, in the dialog that is open."""
+    tab_to(window, 'combo box', 'Keep')
+    key('space')
+    time.sleep(0.4)
+    key('Home', *['Down'] * place, 'Return')
+    window.wait('the setting', lambda: kept_settings(window).get('capture') == setting)
+
+
+def without_time(text):
+    return re.sub(r' in \S+ ms', '', text)
+
+
+def chooses_what_is_kept():
+    """What is selected is kept alone, and all of the original graph in one run of the optimized one."""
+    node, value = '/conv2/Conv', '/conv2/Conv_output_0'
+    window = Window()
+    try:
+        opens(window, DIGITS)
+        find_node(window, node)
+        window.wait('the tensor', lambda: window.text_with('Run the graph to see this value'))
+        opens_run_options(window)
+        keeps(window, 2, 'chosen')
+        names = tab_to(window, 'push button', 'Add what is selected')
+        key('space')
+        window.wait('the name', lambda: kept_settings(window).get('chosen-values') == value)
+        check('what is selected is chosen by the keyboard', 'Chosen values' in names, names)
+        shot('17-chosen')
+        key('Escape')
+        time.sleep(0.3)
+        key('ctrl+r')
+        window.expect('label', 'Ran in .* · chosen values kept')
+        window.wait('its statistics', lambda: window.text_with('mean '))
+        check('a run keeps what was chosen', window.text_with('did not keep') is None, window.labels())
+        find_node(window, '/conv1/Conv')
+        window.wait('the other value', lambda: window.text_with('The run did not keep this value: it was recomputed'))
+        check('and computes other values again', True)
+        opens_run_options(window)
+        keeps(window, 1, 'original')
+        names = tab_to(window, 'text', 'Memory for kept values')
+        check('the names mean nothing then', 'Chosen values' not in names, names)
+        key('Escape')
+        key('F5')
+        window.expect('label', r'Step \d+ of \d+')
+        key('ctrl+r')
+        window.expect('label', 'Ran in .* · all values of the original graph in one run')
+        key('Home')
+        window.expect('label', r'Original · \d+ steps')
+        find_node(window, node)
+        run = irscope('run', DIGITS, '--pipeline', 'default', '--capture', 'original')
+        origin = next(v for v in run['captured'] if v['name'] == value)['origin']['text']
+        wanted = without_time(f'The original graph did not run: this was {origin}.')
+        text = window.wait('how it was had', lambda: window.text_with('The original graph did not run'))
+        check('one run says what the original graph computed, and how that was had, as the command line does',
+              wanted in without_time(text), f'{wanted}\n{text}')
+        shot('17-original')
     finally:
         end(window)
 
@@ -877,6 +946,7 @@ def main():
     in_a_process(chooses_a_kernel)
     in_a_process(sets_how_graphs_run)
     in_a_process(keeps_how_graphs_run)
+    in_a_process(chooses_what_is_kept)
     in_a_process(plans_memory)
     window = Window()
     try:

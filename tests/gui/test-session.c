@@ -315,6 +315,130 @@ test_on_demand (Fixture *fixture, gconstpointer data)
   g_assert_true (ir_tensor_equal (tensor, kept));
 }
 
+/* The first value of the original graph that the graph on screen does not have any more. */
+static const IrValue *
+value_gone (IrSession *session)
+{
+  const IrModel *now = ir_session_get_frame (session)->model;
+  g_autoptr (IrModel) original = ir_history_snapshot (ir_session_get_history (session), 0);
+  guint n;
+  IrNode *const *order = ir_graph_order (original->main, &n);
+
+  for (guint i = 0; i < n; i++)
+    if (strcmp (order[i]->op_type, "Conv") == 0 &&
+        ir_model_live_value (now, order[i]->outputs[0]->id) == NULL)
+      return ir_model_value (ir_session_get_history (session), order[i]->outputs[0]->id);
+  g_assert_not_reached ();
+}
+
+/* (transfer full): of the original graph, from the run of the one on screen */
+static IrTensor *
+find_original (IrSession *session, IrValueId value, IrSide side, char **how)
+{
+  IrOriginalValue *asked = ir_session_new_original_value (session, value, side);
+  g_autoptr (GError) error = NULL;
+  IrTensor *tensor;
+
+  g_assert_nonnull (asked);
+  tensor = ir_original_value_find (asked, NULL, how, &error);
+  g_assert_no_error (error);
+  ir_original_value_free (asked);
+  return tensor;
+}
+
+static void
+assert_near (const IrTensor *a, const IrTensor *b)
+{
+  IrDifference difference;
+
+  ir_trial_difference (a, b, &difference);
+  g_assert_cmpfloat (difference.max_abs, <, 1e-4);
+}
+
+/* One run of the optimized graph says what every value of the original one was. */
+static void
+test_original_in_one_run (Fixture *fixture, gconstpointer data)
+{
+  IrSession *session = fixture->session;
+  IrRunSettings settings = *ir_session_get_run_settings (session);
+  g_autofree char *text = NULL;
+  guint n, n_compared = 0;
+
+  settings.options.capture = IR_CAPTURE_ALL;
+  ir_session_set_run_settings (session, &settings);
+  ir_session_run_pipeline (session, "default");
+  wait_for ("the pipeline", is_idle, session);
+  ir_session_run_graph (session);
+  wait_for ("the runs", is_idle, session);
+  g_autoptr (IrRun) both = ir_run_ref (ir_session_get_run (session, IR_SIDE_BEFORE));
+  g_assert_nonnull (ir_session_get_divergence (session));
+  g_assert_null (ir_session_new_original_value (session, value_gone (session)->id, IR_SIDE_BEFORE));
+  settings.one_run = TRUE;
+  ir_session_set_run_settings (session, &settings);
+  ir_session_run_graph (session);
+  wait_for ("the run", is_idle, session);
+  g_assert_null (ir_session_get_run (session, IR_SIDE_BEFORE));
+  g_assert_null (ir_session_get_divergence (session));
+  text = ir_session_run_text (session);
+  g_assert_nonnull (strstr (text, "all values of the original graph in one run"));
+  IrNode *const *order = ir_graph_order (both->model->main, &n);
+  for (guint i = 0; i < n; i++)
+    {
+      const IrValueId id = order[i]->outputs[0]->id;
+      g_autofree char *how = NULL;
+      const IrTensor *expected = ir_run_value (both, id);
+      g_autoptr (IrTensor)
+          tensor = expected != NULL ? find_original (session, id, IR_SIDE_BEFORE, &how) : NULL;
+
+      if (expected == NULL)
+        continue;
+      g_assert_true (g_str_has_prefix (how, "The original graph did not run: this was "));
+      assert_near (tensor, expected);
+      n_compared++;
+    }
+  g_assert_cmpuint (n_compared, >, 30);
+}
+
+/* Names choose; of what the optimized graph does not have any more, what it is computed from. */
+static void
+test_chosen_values (Fixture *fixture, gconstpointer data)
+{
+  IrSession *session = fixture->session;
+  IrRunSettings settings = *ir_session_get_run_settings (session);
+  g_autofree char *names = NULL, *text = NULL, *how = NULL;
+  const IrValue *gone, *inner;
+
+  ir_session_run_pipeline (session, "default");
+  wait_for ("the pipeline", is_idle, session);
+  gone = value_gone (session);
+  inner = ir_model_live_value (ir_session_get_frame (session)->model, inner_value (session));
+  ir_session_run_graph (session);
+  wait_for ("the runs", is_idle, session);
+  g_autoptr (IrRun) all = ir_run_ref (ir_session_get_run (session, IR_SIDE_BEFORE));
+  settings.options.capture = IR_CAPTURE_CHOSEN;
+  settings.chosen = names = g_strdup_printf ("%s , nonsense,%s", inner->name, gone->name);
+  ir_session_set_run_settings (session, &settings);
+  ir_session_run_graph (session);
+  wait_for ("the runs", is_idle, session);
+  IrRun *before = ir_session_get_run (session, IR_SIDE_BEFORE),
+        *after = ir_session_get_run (session, IR_SIDE_AFTER);
+  g_assert_nonnull (ir_run_value (before, gone->id));
+  g_assert_nonnull (ir_run_value (after, inner->id));
+  g_assert_cmpuint (ir_run_n_kept (after), <, ir_run_n_kept (all));
+  text = ir_session_run_text (session);
+  g_assert_nonnull (strstr (text, "chosen values kept, no graph has nonsense"));
+  g_autoptr (IrTensor) tensor = find_original (session, gone->id, IR_SIDE_AFTER, &how);
+  assert_near (tensor, ir_run_value (all, gone->id));
+  g_assert_nonnull (strstr (how, " by 1 node ")); /* from what was kept for it */
+  g_clear_pointer (&text, g_free);
+  settings.chosen = inner->name;
+  ir_session_set_run_settings (session, &settings);
+  ir_session_run_graph (session);
+  wait_for ("the runs", is_idle, session);
+  text = ir_session_run_text (session);
+  g_assert_null (strstr (text, "no graph has"));
+}
+
 /* -- kernels -- */
 
 /* The first node that has several kernels. */
@@ -1143,6 +1267,10 @@ main (int argc, char **argv)
   add_session_test ("moves from pass to pass", "digits.onnx", test_passes);
   add_session_test ("gives every value before and after", "digits.onnx", test_run);
   add_session_test ("computes what a run did not keep", "digits.onnx", test_on_demand);
+  add_session_test ("says what the original graph computed from one run of the optimized one", "digits.onnx",
+                    test_original_in_one_run);
+  add_session_test ("keeps the values that names choose, or what they are computed from", "digits.onnx",
+                    test_chosen_values);
   add_session_test ("asks for another kernel and compares the runs", "digits.onnx", test_kernel);
   add_session_test ("compares no runs on other inputs", "digits.onnx", test_change_of_inputs);
   add_session_test ("measures all kernels of a node", "digits.onnx", test_measured_kernels);

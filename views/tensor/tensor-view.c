@@ -214,10 +214,10 @@ show_facts (IrTensorView *self)
 
 typedef struct
 {
-  IrTensor *tensors[IR_N_SIDES]; /* (nullable) */
-  IrRun *runs[IR_N_SIDES];       /* (nullable) that compute what they have not kept */
-  IrValueId ids[IR_N_SIDES];     /* of the runs */
-  IrFusedValue *fused;           /* (nullable) what the graph that ran does not have */
+  IrTensor *tensors[IR_N_SIDES];          /* (nullable) */
+  IrRun *runs[IR_N_SIDES];                /* (nullable) that compute what they have not kept */
+  IrValueId ids[IR_N_SIDES];              /* of the runs */
+  IrOriginalValue *originals[IR_N_SIDES]; /* (nullable) what no run has, by themselves */
 } Request;
 
 typedef struct
@@ -256,12 +256,13 @@ compute_side (Request *request, IrSide side, GCancellable *cancellable)
 }
 
 static char *
-compute_fused (Request *request, GCancellable *cancellable)
+compute_original (Request *request, IrSide side, GCancellable *cancellable)
 {
   g_autoptr (GError) error = NULL;
   char *how;
 
-  request->tensors[IR_SIDE_AFTER] = ir_fused_value_find (request->fused, cancellable, &how, &error);
+  request->tensors[side] = ir_original_value_find (request->originals[side], cancellable, &how,
+                                                   &error);
   return error != NULL ? g_strdup (error->message) : how;
 }
 
@@ -274,8 +275,8 @@ request_free (gpointer data)
     {
       g_clear_pointer (&request->tensors[side], ir_tensor_unref);
       g_clear_pointer (&request->runs[side], ir_run_unref);
+      g_clear_pointer (&request->originals[side], ir_original_value_free);
     }
-  g_clear_pointer (&request->fused, ir_fused_value_free);
   g_free (request);
 }
 
@@ -288,8 +289,8 @@ make_facts (IrJob *job, gpointer data, GCancellable *cancellable, GError **error
   for (IrSide side = 0; side < IR_N_SIDES; side++)
     if (request->tensors[side] == NULL && request->runs[side] != NULL)
       answer->reasons[side] = compute_side (request, side, cancellable);
-  if (request->fused != NULL)
-    answer->reasons[IR_SIDE_AFTER] = compute_fused (request, cancellable);
+    else if (request->originals[side] != NULL)
+      answer->reasons[side] = compute_original (request, side, cancellable);
   answer->facts = ir_tensor_facts_new (request->tensors[IR_SIDE_BEFORE],
                                        request->tensors[IR_SIDE_AFTER], cancellable);
   return answer;
@@ -355,10 +356,10 @@ reload (IrTensorView *self)
       if (request->tensors[side] == NULL)
         request->runs[side] = ir_session_dup_run_of (session, self->shown, side,
                                                      &request->ids[side]);
+      if (request->tensors[side] == NULL && request->runs[side] == NULL &&
+          !ir_session_get_values (session))
+        request->originals[side] = ir_session_new_original_value (session, self->shown, side);
     }
-  if (request->tensors[IR_SIDE_AFTER] == NULL && request->runs[IR_SIDE_AFTER] == NULL &&
-      !ir_session_get_values (session))
-    request->fused = ir_session_new_fused_value (session, self->shown);
   self->job = ir_job_start (self, &(IrJobSpec){ .run = make_facts,
                                                 .data = request,
                                                 .data_free = request_free,

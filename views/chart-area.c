@@ -3,7 +3,6 @@
 #include "views/chart-area.h"
 
 #include "core/render/render.h"
-#include "views/jobs.h"
 
 #include <math.h>
 
@@ -13,6 +12,7 @@
 #define LABELS      168.0 /* px beside the drawing area: names of lanes and margins */
 #define HEADINGS    104.0 /* px above and below it: title and margins */
 #define LEAST_LINES 80.0  /* px of height */
+#define PATIENCE_MS 250   /* before a job is told of */
 
 /* What a chart is made from. */
 typedef struct
@@ -29,12 +29,15 @@ struct _IrChartArea
 {
   AdwBin parent_instance;
   GtkWidget *area, *scroller;
+  GtkWidget *busy, *busy_text, *busy_bar; /* what the job does, if that takes long */
+  guint busy_timeout;
   gboolean by_value;
   IrScene *scene; /* (nullable) */
   double width;   /* px of the drawing area of the chart; 0 = as wide as the pane */
   double wanted;  /* px: what the newest chart was asked for */
   double wanted_height;
   IrJob *job;       /* (nullable) makes a scene */
+  gpointer making;  /* (unowned): what it makes it from; compared only */
   Request *waiting; /* (nullable) what is to be made when the job has ended */
   gboolean cleared; /* nobody wants what the job makes */
 };
@@ -79,7 +82,7 @@ make_scene (IrJob *job, gpointer data, GCancellable *cancellable, GError **error
                              .measure_data = measure,
                              .width = request->width,
                              .height = request->height };
-  IrScene *scene = request->make (request->data, &options, cancellable, error);
+  IrScene *scene = request->make (job, request->data, &options, cancellable, error);
   double excess;
 
   if (scene == NULL)
@@ -89,7 +92,7 @@ make_scene (IrJob *job, gpointer data, GCancellable *cancellable, GError **error
     {
       options.width -= excess;
       ir_scene_unref (scene);
-      scene = request->make (request->data, &options, cancellable, error);
+      scene = request->make (job, request->data, &options, cancellable, error);
     }
   return scene;
 }
@@ -107,7 +110,90 @@ show_scene (IrChartArea *self, IrScene *scene)
   gtk_widget_queue_draw (self->area);
 }
 
+/* -- what takes long -- */
+
+static gboolean
+reveal_busy (gpointer data)
+{
+  IrChartArea *self = data;
+
+  self->busy_timeout = 0;
+  gtk_widget_show (self->busy);
+  return G_SOURCE_REMOVE;
+}
+
+static void
+show_busy (IrChartArea *self)
+{
+  if (self->busy_timeout == 0 && !gtk_widget_get_visible (self->busy))
+    self->busy_timeout = g_timeout_add (PATIENCE_MS, reveal_busy, self);
+}
+
+static void
+hide_busy (IrChartArea *self)
+{
+  g_clear_handle_id (&self->busy_timeout, g_source_remove);
+  gtk_widget_hide (self->busy);
+  gtk_label_set_text (GTK_LABEL (self->busy_text), "Making the chart…");
+}
+
+static void
+on_progress (gpointer owner, double fraction, const char *text)
+{
+  IrChartArea *self = IR_CHART_AREA (owner);
+
+  if (text != NULL)
+    gtk_label_set_text (GTK_LABEL (self->busy_text), text);
+  if (fraction >= 0)
+    gtk_progress_bar_set_fraction (GTK_PROGRESS_BAR (self->busy_bar), fraction);
+  else
+    gtk_progress_bar_pulse (GTK_PROGRESS_BAR (self->busy_bar));
+}
+
+static void
+on_cancel (GtkButton *button, IrChartArea *self)
+{
+  if (self->job != NULL)
+    ir_job_cancel (self->job);
+}
+
+static GtkWidget *
+make_busy (IrChartArea *self)
+{
+  GtkWidget *cancel = gtk_button_new_with_label ("Cancel");
+
+  self->busy = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 12);
+  self->busy_text = gtk_label_new (NULL);
+  self->busy_bar = gtk_progress_bar_new ();
+  gtk_progress_bar_set_pulse_step (GTK_PROGRESS_BAR (self->busy_bar), 0.02);
+  gtk_widget_set_valign (self->busy_bar, GTK_ALIGN_CENTER);
+  gtk_accessible_update_property (GTK_ACCESSIBLE (self->busy_bar), GTK_ACCESSIBLE_PROPERTY_LABEL,
+                                  "Progress of the chart", -1);
+  gtk_accessible_update_property (GTK_ACCESSIBLE (cancel), GTK_ACCESSIBLE_PROPERTY_LABEL,
+                                  "Cancel the chart", -1);
+  g_signal_connect (cancel, "clicked", G_CALLBACK (on_cancel), self);
+  gtk_box_append (GTK_BOX (self->busy), self->busy_text);
+  gtk_box_append (GTK_BOX (self->busy), self->busy_bar);
+  gtk_box_append (GTK_BOX (self->busy), cancel);
+  gtk_widget_set_halign (self->busy, GTK_ALIGN_CENTER);
+  gtk_widget_set_valign (self->busy, GTK_ALIGN_START);
+  gtk_widget_add_css_class (self->busy, "canvas-note");
+  hide_busy (self);
+  return self->busy;
+}
+
+/* -- starting and ending -- */
+
 static void start (IrChartArea *self, Request *request);
+
+static const char *
+problem_of (const GError *error)
+{
+  if (error == NULL)
+    return NULL;
+  return g_error_matches (error, G_IO_ERROR, G_IO_ERROR_CANCELLED) ? "This was cancelled."
+                                                                   : error->message;
+}
 
 static void
 on_scene (gpointer owner, gpointer result, const GError *error, gpointer data)
@@ -116,12 +202,17 @@ on_scene (gpointer owner, gpointer result, const GError *error, gpointer data)
   g_autoptr (IrScene) scene = result;
 
   g_clear_pointer (&self->job, ir_job_unref);
+  self->making = NULL;
   if (self->waiting != NULL)
-    start (self, g_steal_pointer (&self->waiting));
-  else if (!self->cleared)
+    {
+      start (self, g_steal_pointer (&self->waiting));
+      return;
+    }
+  hide_busy (self);
+  if (!self->cleared)
     {
       show_scene (self, g_steal_pointer (&scene));
-      g_signal_emit (self, signals[LOADED], 0, error != NULL ? error->message : NULL);
+      g_signal_emit (self, signals[LOADED], 0, problem_of (error));
     }
 }
 
@@ -129,11 +220,14 @@ static void
 start (IrChartArea *self, Request *request)
 {
   self->cleared = FALSE;
+  self->making = request->data;
+  show_busy (self);
   self->job = ir_job_start (self, &(IrJobSpec){ .run = make_scene,
                                                 .data = request,
                                                 .data_free = request_free,
                                                 .result_free = (GDestroyNotify) ir_scene_unref,
-                                                .done = on_scene });
+                                                .done = on_scene,
+                                                .progress = on_progress });
 }
 
 static double
@@ -156,7 +250,8 @@ pane_height (IrChartArea *self)
  * @request: (transfer full): what @make reads
  * @request_free: frees @request, in any thread
  *
- * The chart that is on screen stays until the new one is there.
+ * The chart that is on screen stays until the new one is there. What is made from something else
+ * is not waited for; what is made from the same data, such as for a pane of another size, is.
  */
 void
 ir_chart_area_load (IrChartArea *self, IrChartFunc make, gpointer data, GDestroyNotify data_free)
@@ -176,6 +271,8 @@ ir_chart_area_load (IrChartArea *self, IrChartFunc make, gpointer data, GDestroy
       start (self, request);
       return;
     }
+  if (self->making != data)
+    ir_job_cancel (self->job);
   g_clear_pointer (&self->waiting, request_free);
   self->waiting = request;
 }
@@ -189,6 +286,8 @@ void
 ir_chart_area_clear (IrChartArea *self)
 {
   g_clear_pointer (&self->waiting, request_free);
+  if (self->job != NULL)
+    ir_job_cancel (self->job);
   self->cleared = TRUE;
   show_scene (self, NULL);
 }
@@ -542,6 +641,7 @@ ir_chart_area_dispose (GObject *object)
 {
   IrChartArea *self = IR_CHART_AREA (object);
 
+  g_clear_handle_id (&self->busy_timeout, g_source_remove);
   g_clear_pointer (&self->scene, ir_scene_unref);
   g_clear_pointer (&self->waiting, request_free);
   if (self->job != NULL)
@@ -589,6 +689,7 @@ add_controllers (IrChartArea *self)
 static void
 ir_chart_area_init (IrChartArea *self)
 {
+  GtkWidget *overlay = gtk_overlay_new ();
   GtkAdjustment *across, *down;
 
   self->area = gtk_drawing_area_new ();
@@ -610,7 +711,9 @@ ir_chart_area_init (IrChartArea *self)
   add_controllers (self);
   gtk_widget_set_vexpand (GTK_WIDGET (self), TRUE);
   gtk_widget_set_hexpand (GTK_WIDGET (self), TRUE);
-  adw_bin_set_child (ADW_BIN (self), self->scroller);
+  gtk_overlay_set_child (GTK_OVERLAY (overlay), self->scroller);
+  gtk_overlay_add_overlay (GTK_OVERLAY (overlay), make_busy (self));
+  adw_bin_set_child (ADW_BIN (self), overlay);
 }
 
 /**

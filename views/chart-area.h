@@ -5,17 +5,21 @@
  *
  * Signals:
  *   resized ()                    load it anew: it was zoomed, or its pane got another width
- *   loaded (const char *problem)  (nullable) why there is no chart */
+ *   loaded (const char *problem)  (nullable) why there is no chart
+ *
+ * What takes longer says so above the chart, with a button that cancels it. */
 #pragma once
 
 #include "core/layout/charts.h"
+#include "views/jobs.h"
 #include "views/view.h"
 
 #define IR_TYPE_CHART_AREA (ir_chart_area_get_type ())
 G_DECLARE_FINAL_TYPE (IrChartArea, ir_chart_area, IR, CHART_AREA, AdwBin)
 
 /* Runs in a thread, twice where the chart came out wider than its pane. */
-typedef IrScene *(*IrChartFunc) (gpointer request,
+typedef IrScene *(*IrChartFunc) (IrJob *job,
+                                 gpointer request,
                                  const IrChartOptions *options,
                                  GCancellable *cancellable,
                                  GError **error);

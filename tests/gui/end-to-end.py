@@ -920,6 +920,103 @@ def plans_memory():
         end(window)
 
 
+TURNS = """<ir_version: 8, opset_import: ["" : 17]>
+turns (float[64,64] x) => (float[64,1] y)
+{
+  one = Exp (x)
+  two = Tanh (x)
+  over = Neg (one)
+  low = ReduceMax <axes = [1], keepdims = 1> (over)
+  high = ReduceMax <axes = [1], keepdims = 1> (two)
+  y = Add (low, high)
+}
+"""
+
+
+def sets_how_plans_are_made():
+    """A graph whose nodes need less memory in another order, and whose values can share bytes."""
+    path = os.path.join(tempfile.mkdtemp(prefix='irscope-turns-'), 'turns.onnxtxt')
+    with open(path, 'w') as f:
+        f.write(TURNS)
+    peaks = [irscope('memory', path, *options)['peak_bytes'] for options in ((), ('--order', 'memory'), ('--separate',))]
+    check('order and sharing make a difference', len(set(peaks)) == 3, peaks)
+    window = Window()
+
+    def why(*options):
+        return subprocess.run([CLI, 'memory', path, '--why', 'two', *options], text=True,
+                              stdout=subprocess.PIPE).stdout.strip()
+
+    def toggle(name):
+        tab_to(window, 'check box', name)
+        key('space')
+
+    try:
+        opens(window, path)
+        find_node(window, 'two')
+        key('alt+m')
+        window.expect('label', 'The plan that a run would follow')
+        key('Home', 'Right')
+        window.wait('the reason', lambda: why() in window.labels())
+        window.click('toggle button|push button', 'How the plan is made')
+        toggle('Memory order')
+        window.expect('label', 'A plan in memory order')
+        window.wait('the reason in memory order', lambda: why('--order', 'memory') in window.labels())
+        check('a plan in memory order is that of the command line', why('--order', 'memory') != why())
+        toggle('Every value by itself')
+        window.expect('label', 'A plan in memory order, every value by itself')
+        toggle('Memory order')
+        window.expect('label', 'A plan with every value by itself')
+        window.wait('the reason with values apart', lambda: why('--separate') in window.labels())
+        check('so is one in which values share nothing', why('--separate') != why())
+        shot('18-separate')
+        toggle('Every value by itself')
+        window.expect('label', 'The plan that a run would follow')
+    finally:
+        end(window)
+
+
+def long_graph(n):
+    """A chain whose values are all needed again, in the opposite order."""
+    lines = ['<ir_version: 8, opset_import: ["" : 17]>', 'long (float[64,64] x) => (float[64,64] y)', '{',
+             '  v0 = Exp (x)']
+    lines += [f'  v{i} = Tanh (v{i - 1})' for i in range(1, n)]
+    lines += [f'  w{i} = Add ({f"w{i + 1}" if i < n - 2 else f"v{n - 1}"}, v{i})' for i in reversed(range(n - 1))]
+    return '\n'.join([*lines, '  y = Identity (w0)', '}'])
+
+
+def cancels_a_plan():
+    """A plan that takes many seconds."""
+    path = os.path.join(tempfile.mkdtemp(prefix='irscope-long-'), 'long.onnxtxt')
+    with open(path, 'w') as f:
+        f.write(long_graph(6000))
+    window = Window()
+    try:
+        opens(window, path)
+        key('alt+m')
+        window.expect('label', 'The plan that a run would follow')
+        window.click('toggle button|push button', 'Under a budget')
+        tab_to(window, 'text', 'Budget', most=80)
+        key('ctrl+a')
+        type_text('5%')
+        key('Return')
+        window.expect('label', 'Looking for what to compute again…|Placing the values…')
+        window.wait('the button', lambda: window.find('push button', 'Cancel the chart'))
+        shot('18-planning')
+        began = time.monotonic()
+        window.click('push button', 'Cancel the chart')
+        window.expect('label', 'This was cancelled.')
+        check('a plan that takes long is cancelled', time.monotonic() - began < PATIENCE_S / 4,
+              f'{time.monotonic() - began:.1f} s')
+        shot('18-cancelled')
+        key('ctrl+a')
+        type_text('100%')
+        key('Return')
+        window.expect('label', 'Held · 0 runs again .*')
+        check('and another one is made then', True)
+    finally:
+        end(window)
+
+
 def in_a_process(act):
     """AT-SPI's desktop does not get over the end of an application."""
     global n_checks, failures
@@ -948,6 +1045,8 @@ def main():
     in_a_process(keeps_how_graphs_run)
     in_a_process(chooses_what_is_kept)
     in_a_process(plans_memory)
+    in_a_process(sets_how_plans_are_made)
+    in_a_process(cancels_a_plan)
     window = Window()
     try:
         opens_the_model(window)

@@ -1,7 +1,8 @@
 /* Memory: where each value lies and when, as the last run had it or, without one, as it would be;
- * and the order of runs under which everything fits into a budget, with what is dropped on the way
- * and computed again. Beside the picture: why the selected value lies where it lies, or the list of
- * what is dropped. */
+ * with nodes in an order that keeps the peak low, or with values that share nothing; and the order
+ * of runs under which everything fits into a budget, with what is dropped on the way and computed
+ * again. Beside the picture: why the selected value lies where it lies, or the list of what is
+ * dropped. */
 #include "config.h"
 
 #include "core/exec/memplan.h"
@@ -21,14 +22,17 @@
 typedef struct
 {
   gatomicrefcount ref_count;
-  IrRun *run;     /* (nullable) whose plan it is */
+  IrRun *run;     /* (nullable) whose graph it is, and whose plan unless one is asked for */
   IrSizer *sizer; /* (nullable) what it is made from where there is no run */
   char *budget;   /* (nullable) as text */
+  gboolean memory_order, separate;
   /* made by the job */
   gboolean made;
-  IrModel *model;       /* (nullable) */
-  IrSchedule *schedule; /* (nullable) */
-  IrMemPlan *plan;      /* (nullable) */
+  IrModel *model;             /* (nullable) */
+  const IrSchedule *schedule; /* (nullable): the run's, or the next */
+  IrSchedule *own_schedule;   /* (nullable) */
+  const IrMemPlan *plan;      /* (nullable): likewise */
+  IrMemPlan *own_plan;        /* (nullable) */
   IrRecomputeGraph *graph;
   IrRecomputePlan *again; /* (nullable) under the budget */
 } Memory;
@@ -49,40 +53,88 @@ memory_unref (gpointer data)
     return;
   g_clear_pointer (&memory->again, ir_recompute_plan_free);
   g_clear_pointer (&memory->graph, ir_recompute_graph_free);
-  if (memory->run == NULL) /* else they are the run's */
-    {
-      g_clear_pointer (&memory->plan, ir_mem_plan_unref);
-      g_clear_pointer (&memory->schedule, ir_schedule_unref);
-      g_clear_pointer (&memory->model, ir_model_unref);
-    }
+  g_clear_pointer (&memory->own_plan, ir_mem_plan_unref);
+  g_clear_pointer (&memory->own_schedule, ir_schedule_unref);
+  g_clear_pointer (&memory->model, ir_model_unref);
   g_clear_pointer (&memory->run, ir_run_unref);
   g_clear_pointer (&memory->sizer, ir_sizer_free);
   g_free (memory->budget);
   g_free (memory);
 }
 
-static gboolean
-make_plan (Memory *memory, GError **error)
+/* What the planner tells that it is at work. */
+typedef struct
 {
-  if (memory->run != NULL)
+  IrJob *job;
+  const char *text;
+} Working;
+
+static void
+on_looked (gpointer data)
+{
+  const Working *working = data;
+
+  ir_job_report (working->job, -1, working->text);
+}
+
+static IrMemFlags
+flags_of (const Memory *memory)
+{
+  return memory->separate ? IR_MEM_SEPARATE : 0;
+}
+
+static gboolean
+make_schedule (Memory *memory, GError **error)
+{
+  memory->model = memory->run != NULL ? ir_model_ref (memory->run->model)
+                                      : ir_sizer_make (memory->sizer, error);
+  if (memory->model == NULL)
+    return FALSE;
+  if (memory->run != NULL && !memory->memory_order)
     {
-      memory->model = memory->run->model;
       memory->schedule = memory->run->schedule;
+      return TRUE;
+    }
+  memory->own_schedule = ir_schedule_new (memory->model, ir_backend_find ("cpu"), 1, error);
+  if (memory->own_schedule != NULL && memory->memory_order)
+    ir_schedule_order_for_memory (memory->own_schedule, memory->model);
+  memory->schedule = memory->own_schedule;
+  return memory->schedule != NULL;
+}
+
+static gboolean
+make_plan (Memory *memory, IrJob *job, GCancellable *cancellable, GError **error)
+{
+  Working working = { job, "Placing the values…" };
+  const IrMemOptions place = { .align_bytes = ALIGN_BYTES,
+                               .max_steps = IR_MEM_DEFAULT_STEPS,
+                               .cancellable = cancellable,
+                               .looked = on_looked,
+                               .looked_data = &working };
+
+  if (!make_schedule (memory, error))
+    return FALSE;
+  if (memory->run != NULL && !memory->memory_order && !memory->separate)
+    {
       memory->plan = memory->run->memplan;
       return TRUE;
     }
-  memory->model = ir_sizer_make (memory->sizer, error);
-  if (memory->model != NULL)
-    memory->schedule = ir_schedule_new (memory->model, ir_backend_find ("cpu"), 1, error);
-  if (memory->schedule != NULL)
-    memory->plan = ir_mem_plan_new (memory->model, memory->schedule, ALIGN_BYTES);
+  memory->own_plan = ir_mem_plan_new_full (memory->model, memory->schedule, flags_of (memory),
+                                           &place);
+  memory->plan = memory->own_plan;
+  g_cancellable_set_error_if_cancelled (memory->plan == NULL ? cancellable : NULL, error);
   return memory->plan != NULL;
 }
 
 static gboolean
-make_budget (Memory *memory, GError **error)
+make_budget (Memory *memory, IrJob *job, GCancellable *cancellable, GError **error)
 {
-  const IrMemOptions place = { .align_bytes = ALIGN_BYTES, .max_steps = BUDGET_STEPS };
+  Working working = { job, "Looking for what to compute again…" };
+  const IrMemOptions place = { .align_bytes = ALIGN_BYTES,
+                               .max_steps = BUDGET_STEPS,
+                               .cancellable = cancellable,
+                               .looked = on_looked,
+                               .looked_data = &working };
   guint64 budget;
 
   if (memory->budget == NULL)
@@ -95,18 +147,27 @@ make_budget (Memory *memory, GError **error)
                    memory->budget);
       return FALSE;
     }
-  memory->graph = ir_recompute_graph_new (memory->model, memory->schedule, 0, &place);
-  memory->again = ir_mem_recompute (&memory->graph->problem, budget, &place);
-  return TRUE;
+  memory->graph = ir_recompute_graph_new (memory->model, memory->schedule, flags_of (memory),
+                                          &place);
+  if (memory->graph != NULL)
+    memory->again = ir_mem_recompute (&memory->graph->problem, budget, &place);
+  if (memory->again == NULL)
+    g_cancellable_set_error_if_cancelled (cancellable, error);
+  return memory->again != NULL;
 }
 
 static IrScene *
-make_scene (gpointer data, const IrChartOptions *options, GCancellable *cancellable, GError **error)
+make_scene (IrJob *job,
+            gpointer data,
+            const IrChartOptions *options,
+            GCancellable *cancellable,
+            GError **error)
 {
   Memory *memory = data;
   IrChartOptions full = *options;
 
-  if (!memory->made && (!make_plan (memory, error) || !make_budget (memory, error)))
+  if (!memory->made && (!make_plan (memory, job, cancellable, error) ||
+                        !make_budget (memory, job, cancellable, error)))
     return NULL;
   memory->made = TRUE;
   full.beside = memory->schedule;
@@ -120,10 +181,11 @@ make_scene (gpointer data, const IrChartOptions *options, GCancellable *cancella
 struct _IrMemoryView
 {
   IrView parent;
-  GtkWidget *stack, *message, *planned, *budgeted, *budget, *summary;
+  GtkWidget *stack, *message, *planned, *budgeted, *budget, *memory_order, *separate, *summary;
   GtkWidget *side, *why, *dropped; /* beside the chart: a text, or a list */
   IrChartArea *chart;
   Memory *memory; /* (nullable) what the chart shows or is going to */
+  gboolean shown; /* it shows it */
 };
 
 #define IR_TYPE_MEMORY_VIEW (ir_memory_view_get_type ())
@@ -153,6 +215,7 @@ rebuild (IrMemoryView *self)
   gboolean of_run;
 
   g_clear_pointer (&self->memory, memory_unref);
+  self->shown = FALSE;
   gtk_widget_set_sensitive (self->budget, is_budgeted (self));
   if (frame == NULL)
     {
@@ -171,6 +234,9 @@ rebuild (IrMemoryView *self)
   if (is_budgeted (self))
     self->memory->budget = g_strstrip (
         g_strdup (gtk_editable_get_text (GTK_EDITABLE (self->budget))));
+  self->memory->memory_order = gtk_check_button_get_active (GTK_CHECK_BUTTON (self->memory_order));
+  self->memory->separate = gtk_check_button_get_active (GTK_CHECK_BUTTON (self->separate));
+  gtk_stack_set_visible_child_name (GTK_STACK (self->stack), "chart");
   load (self);
 }
 
@@ -192,7 +258,7 @@ show_why (IrMemoryView *self)
   const IrValueId value = ir_session_get_selected_value (ir_view_get_session (IR_VIEW (self)));
   g_autofree char *text = NULL;
 
-  if (self->memory == NULL || !self->memory->made || self->memory->plan == NULL)
+  if (!self->shown)
     return;
   text = value != 0 && ir_model_live_value (self->memory->model, value) != NULL
              ? ir_mem_plan_explain (self->memory->plan, self->memory->model, value)
@@ -273,6 +339,19 @@ show_dropped (IrMemoryView *self)
   return n;
 }
 
+static const char *
+plan_title (const Memory *memory)
+{
+  if (memory->memory_order && memory->separate)
+    return "A plan in memory order, every value by itself";
+  if (memory->memory_order)
+    return "A plan in memory order";
+  if (memory->separate)
+    return "A plan with every value by itself";
+  return memory->run != NULL ? "The plan that the last run followed"
+                             : "The plan that a run would follow";
+}
+
 static void
 show_again (IrMemoryView *self)
 {
@@ -289,24 +368,28 @@ show_again (IrMemoryView *self)
   gtk_label_set_text (GTK_LABEL (self->summary), text);
 }
 
+/* What was cancelled or refused is not tried again before something else is asked for. */
 static void
 on_loaded (IrMemoryView *self, const char *problem)
 {
-  const gboolean budgeted = problem == NULL && self->memory->again != NULL;
-
   gtk_stack_set_visible_child_name (GTK_STACK (self->stack), problem == NULL ? "chart" : "message");
   gtk_label_set_text (GTK_LABEL (self->message), problem != NULL ? problem : "");
-  gtk_stack_set_visible_child_name (GTK_STACK (self->side), budgeted ? "dropped" : "why");
   gtk_label_set_text (GTK_LABEL (self->summary), "");
-  if (budgeted)
-    show_again (self);
-  else if (problem == NULL)
+  self->shown = problem == NULL;
+  if (problem != NULL)
     {
-      gtk_label_set_text (GTK_LABEL (self->summary), self->memory->run != NULL
-                                                         ? "The plan that the last run followed"
-                                                         : "The plan that a run would follow");
-      show_why (self);
+      g_clear_pointer (&self->memory, memory_unref);
+      return;
     }
+  gtk_stack_set_visible_child_name (GTK_STACK (self->side),
+                                    self->memory->again != NULL ? "dropped" : "why");
+  if (self->memory->again != NULL)
+    {
+      show_again (self);
+      return;
+    }
+  gtk_label_set_text (GTK_LABEL (self->summary), plan_title (self->memory));
+  show_why (self);
 }
 
 /* -- changes -- */
@@ -347,12 +430,45 @@ ir_memory_view_class_init (IrMemoryViewClass *klass)
 }
 
 static GtkWidget *
+option (IrMemoryView *self, const char *label, const char *tip)
+{
+  GtkWidget *widget = gtk_check_button_new_with_label (label);
+
+  gtk_widget_set_tooltip_text (widget, tip);
+  g_signal_connect_swapped (widget, "toggled", G_CALLBACK (rebuild), self);
+  return widget;
+}
+
+static GtkWidget *
+make_options (IrMemoryView *self)
+{
+  GtkWidget *button = gtk_menu_button_new (), *popover = gtk_popover_new (),
+            *box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 6);
+
+  self->memory_order = option (self, "Memory order",
+                               "Nodes in an order that keeps the peak low, if there is one that is "
+                               "lower than that of the graph");
+  self->separate = option (self, "Every value by itself",
+                           "Bytes of its own for each value: no views, nothing in place");
+  gtk_box_append (GTK_BOX (box), self->memory_order);
+  gtk_box_append (GTK_BOX (box), self->separate);
+  gtk_popover_set_child (GTK_POPOVER (popover), box);
+  gtk_menu_button_set_popover (GTK_MENU_BUTTON (button), popover);
+  gtk_menu_button_set_icon_name (GTK_MENU_BUTTON (button), "view-more-symbolic");
+  gtk_widget_set_tooltip_text (button, "How the plan is made");
+  gtk_accessible_update_property (GTK_ACCESSIBLE (button), GTK_ACCESSIBLE_PROPERTY_LABEL,
+                                  "How the plan is made", -1);
+  gtk_widget_add_css_class (button, "flat");
+  return button;
+}
+
+static GtkWidget *
 make_toolbar (IrMemoryView *self)
 {
   GtkWidget *box = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 6),
-            *kinds = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 0);
+            *kinds = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 0), *options;
 
-  self->planned = gtk_toggle_button_new_with_label ("As it runs");
+  self->planned = gtk_toggle_button_new_with_label ("No budget");
   self->budgeted = gtk_toggle_button_new_with_label ("Under a budget");
   gtk_toggle_button_set_group (GTK_TOGGLE_BUTTON (self->budgeted),
                                GTK_TOGGLE_BUTTON (self->planned));
@@ -371,10 +487,12 @@ make_toolbar (IrMemoryView *self)
   gtk_accessible_update_property (GTK_ACCESSIBLE (self->budget), GTK_ACCESSIBLE_PROPERTY_LABEL,
                                   "Budget", -1);
   g_signal_connect_swapped (self->budget, "activate", G_CALLBACK (rebuild), self);
-  gtk_widget_set_hexpand (self->budget, TRUE);
-  gtk_widget_set_halign (self->budget, GTK_ALIGN_START);
+  options = make_options (self);
+  gtk_widget_set_hexpand (options, TRUE);
+  gtk_widget_set_halign (options, GTK_ALIGN_START);
   gtk_box_append (GTK_BOX (box), kinds);
   gtk_box_append (GTK_BOX (box), self->budget);
+  gtk_box_append (GTK_BOX (box), options);
   gtk_box_append (GTK_BOX (box), ir_chart_area_new_zoom_buttons (self->chart));
   gtk_widget_add_css_class (box, "view-toolbar");
   return box;

@@ -40,7 +40,11 @@ request_free (gpointer data)
 }
 
 static IrScene *
-make_scene (gpointer data, const IrChartOptions *options, GCancellable *cancellable, GError **error)
+make_scene (IrJob *job,
+            gpointer data,
+            const IrChartOptions *options,
+            GCancellable *cancellable,
+            GError **error)
 {
   const Request *request = data;
   IrChartOptions full = *options;

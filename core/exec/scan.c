@@ -79,7 +79,7 @@ count_slices (const Scan *scan, IrTensor *const *scanned, gint64 *n, GError **er
 {
   for (guint i = 0; i < scan->n_scanned; i++)
     {
-      guint axis;
+      guint axis = 0;
       if (!scan_axis (scan, scanned[i], i, &axis, error))
         return FALSE;
       gint64 length = ir_tensor_dims (scanned[i])[axis];

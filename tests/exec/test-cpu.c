@@ -162,11 +162,40 @@ make_binary (Case *c, const IrOp *op)
       if (chance (c, 0.01))
         dims[0][i] = dim + 1;
     }
+  if (rank >= 2 && chance (c, 0.15)) /* one operand repeats after a few elements, many times */
+    {
+      gint few = pick (c, 0, 1);
+      dims[0][rank - 1] = dims[1][rank - 1] = pick (c, 2, 70);
+      dims[few][rank - 2] = 1;
+      dims[1 - few][rank - 2] = pick (c, 2, 400);
+    }
   if (chance (c, 0.5))
     from[pick (c, 0, 1)] = (guint) pick (c, 0, (gint) rank);
   IrValue *inputs[2];
   for (guint k = 0; k < 2; k++)
     inputs[k] = operand (c, k == 0 ? "a" : "b", rank - from[k], dims[k] + from[k]);
+  make_node (c, op, inputs, 2);
+}
+
+/* Exponents that have loops of their own, or any. */
+static void
+make_power (Case *c, const IrOp *op)
+{
+  static const double exponents[] = { 2, 3, 0.5, -1 };
+  gint64 dims[] = { pick (c, 1, 5), pick (c, 1, 70) };
+
+  if (chance (c, 0.3))
+    {
+      make_binary (c, op);
+      return;
+    }
+  double exponent = exponents[pick (c, 0, G_N_ELEMENTS (exponents) - 1)];
+  gint64 one[] = { 1, 1, 1 }; /* of a higher rank now and then, which the result has as well */
+  IrValue *x = operand (c, "x", 2, dims);
+  IrTensor *by = contents (c, (guint) pick (c, 0, 3), one);
+  *(float *) ir_tensor_data_writable (by) = (float) exponent;
+  IrValue *inputs[] = { x, build_constant (&c->b, "by", by) };
+  g_string_append_printf (c->text, " to the power of %g", exponent);
   make_node (c, op, inputs, 2);
 }
 
@@ -935,6 +964,7 @@ static const struct
   { IR_FAMILY_NORM, "RMSNormalization", make_layer_norm },
   { IR_FAMILY_OTHER, "RotaryEmbedding", make_rotary },
   { IR_FAMILY_ELEMENTWISE, "CastLike", make_binary },
+  { IR_FAMILY_ELEMENTWISE, "Pow", make_power },
   { IR_FAMILY_ELEMENTWISE, "Cast", make_cast },
   { IR_FAMILY_CONSTANT, "Range", make_range },
   { IR_FAMILY_ACTIVATION, "PRelu", make_slope },

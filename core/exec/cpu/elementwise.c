@@ -341,7 +341,63 @@ typedef struct
   guint8 *y;
   gint64 in_size, out_size; /* bytes of an element */
   gint64 n, chunks;         /* elements of a row, and parts that it is cut into */
+  gint64 period; /* elements after which one operand repeats within a row; 0: it does not */
+  gboolean few_is_a;
 } Binary;
+
+#define REPEATED_BYTES  4096 /* of an operand that repeats, side by side */
+#define SHORTEST_PERIOD 64   /* elements: from here on rows are no shorter than what they cost */
+
+/* One operand repeats after few elements, such as one vector for each block of channels: both inner
+ * axes become one, and the loop gets several repetitions at once. */
+static void
+find_period (Binary *binary, Broadcast *b)
+{
+  gint64 period = b->dims[0];
+
+  binary->n = period;
+  if (b->rank < 2 || period <= 1 || period >= SHORTEST_PERIOD || b->sa[0] != 1 || b->sb[0] != 1 ||
+      (b->sa[1] == 0) == (b->sb[1] == 0) || MAX (b->sa[1], b->sb[1]) != period)
+    return;
+  binary->period = period;
+  binary->few_is_a = b->sa[1] == 0;
+  binary->n = period * b->dims[1];
+  b->dims[0] = binary->n;
+  b->rank--;
+  for (guint i = 1; i < b->rank; i++)
+    {
+      b->dims[i] = b->dims[i + 1];
+      b->sa[i] = b->sa[i + 1];
+      b->sb[i] = b->sb[i + 1];
+    }
+}
+
+/* Elements [first, end) of a row whose operands begin at @a and @b. */
+static void
+run_repeated (const Binary *binary,
+              BinaryLoop loop,
+              const guint8 *a,
+              const guint8 *b,
+              guint8 *y,
+              gint64 first,
+              gint64 end)
+{
+  guint8 repeated[REPEATED_BYTES];
+  const guint8 *few = binary->few_is_a ? a : b;
+  gint64 size = binary->in_size, period = binary->period, offset = first % period;
+  gint64 n = MIN (REPEATED_BYTES / (size * period) * period, end - first);
+
+  for (gint64 i = 0, at = offset; i < n; at = 0)
+    {
+      gint64 some = MIN (period - at, n - i);
+      memcpy (repeated + i * size, few + at * size, (gsize) (some * size));
+      i += some;
+    }
+  for (gint64 at = first; at < end; at += n)
+    loop (binary->few_is_a ? repeated : a + at * size, 1,
+          binary->few_is_a ? b + at * size : repeated, 1, y + at * binary->out_size,
+          MIN (n, end - at));
+}
 
 static void
 run_part (const Binary *binary, const Broadcast *broadcast, BinaryLoop loop, gint64 part)
@@ -351,9 +407,14 @@ run_part (const Binary *binary, const Broadcast *broadcast, BinaryLoop loop, gin
   gint64 end = n * (part % binary->chunks + 1) / binary->chunks, at_a, at_b;
 
   broadcast_place (broadcast, row, &at_a, &at_b);
-  loop (binary->a + (at_a + first * broadcast->sa[0]) * binary->in_size, broadcast->sa[0],
-        binary->b + (at_b + first * broadcast->sb[0]) * binary->in_size, broadcast->sb[0],
-        binary->y + (row * n + first) * binary->out_size, end - first);
+  const guint8 *a = binary->a + at_a * binary->in_size, *b = binary->b + at_b * binary->in_size;
+  guint8 *y = binary->y + row * n * binary->out_size;
+  if (binary->period != 0)
+    run_repeated (binary, loop, a, b, y, first, end);
+  else
+    loop (a + first * broadcast->sa[0] * binary->in_size, broadcast->sa[0],
+          b + first * broadcast->sb[0] * binary->in_size, broadcast->sb[0],
+          y + first * binary->out_size, end - first);
 }
 
 /* @loop reads elements of the first input's type and writes those of @to. */
@@ -373,12 +434,12 @@ run_binary (IrCall *call, BinaryLoop loop, IrDtype to, GError **error)
   Binary binary = { .a = ir_tensor_data (ta),
                     .b = ir_tensor_data (tb),
                     .in_size = ir_dtype_bits (ir_tensor_dtype (ta)) / 8,
-                    .out_size = ir_dtype_bits (to) / 8,
-                    .n = broadcast.dims[0] };
+                    .out_size = ir_dtype_bits (to) / 8 };
   out = ir_call_new_output (call, 0, to, broadcast.out_rank, broadcast.out_dims, error);
   if (out == NULL)
     return FALSE;
   binary.y = ir_tensor_data_writable (out);
+  find_period (&binary, &broadcast);
   rows = binary.n > 0 ? (gint64) ir_tensor_n_elements (out) / binary.n : 0;
   int n_threads = cpu_n_threads (call, (guint64) (rows * binary.n)),
       n_parts = cpu_n_parts (call, (guint64) (rows * binary.n));
@@ -409,8 +470,36 @@ run_binary (IrCall *call, BinaryLoop loop, IrDtype to, GError **error)
     .name = title, .refuses = cpu_needs_float, .in_pieces = TRUE, .run = kernel##_run              \
   };
 
-/* The square is what exporters write for a variance; powf would cost twenty times as much. */
-BINARY (cpu_pow, "loop", b == 2 ? a * a : powf (a, b))
+/* Powers that exporters write: of a variance, of the polynomial in GELU, of a norm. powf would cost
+ * twenty times as much. A cube is rounded once, as powf does. */
+UNARY_LOOP (square, x *x)
+UNARY_LOOP (cube, (float) ((double) x *x *x))
+UNARY_LOOP (root, x == -INFINITY ? INFINITY : sqrtf (x + 0.0f)) /* of -0: 0 */
+UNARY_LOOP (inverse, 1 / x)
+BINARY_LOOP (power, float, float, b == 2 ? a * a : powf (a, b))
+
+static gboolean
+run_pow (IrCall *call, GError **error)
+{
+  static const struct
+  {
+    float exponent;
+    UnaryLoop loop;
+  } special[] = { { 2, square_loop }, { 3, cube_loop }, { 0.5, root_loop }, { -1, inverse_loop } };
+  const IrTensor *x = ir_call_input (call, 0), *by = ir_call_input (call, 1);
+  const float *exponent = cpu_floats (call, 1);
+
+  if (exponent != NULL && ir_tensor_n_elements (by) == 1 &&
+      ir_tensor_rank (by) <= ir_tensor_rank (x))
+    for (guint i = 0; i < G_N_ELEMENTS (special); i++)
+      if (*exponent == special[i].exponent)
+        return run_unary (call, special[i].loop, error);
+  return run_binary (call, power_loop, IR_DTYPE_FLOAT, error);
+}
+
+const IrCpuKernel cpu_pow = {
+  .name = "loop", .refuses = cpu_needs_float, .in_pieces = TRUE, .run = run_pow
+};
 
 /* The slope broadcasts to the input, not the other way round. */
 BINARY_LOOP (prelu, float, float, a < 0 ? a * b : a)

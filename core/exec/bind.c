@@ -260,6 +260,13 @@ bind_output (Binder *binder, IrRunStep *step, guint slot, GError **error)
 
   if (in_arena (prepared, value))
     tensor = new_placed (prepared, &prepared->places[value->id], type);
+  else if (step->fixed)
+    {
+      tensor = ir_lasting_fixed (prepared, value, error);
+      binder->lasting[value->id] = TRUE;
+      binder->budget -= bytes_of (type);
+      step->kept_bytes += bytes_of (type);
+    }
   else
     {
       guint64 bytes = ir_lasting_needs (prepared, value);
@@ -332,6 +339,17 @@ bind_constants (Binder *binder, IrRunStep *step)
     }
 }
 
+/* Where the budget sends one of its values to a file, the node runs in every run. */
+static gboolean
+stays_fixed (const IrPrepared *prepared, const IrNode *node)
+{
+  for (guint i = 0; i < node->n_outputs; i++)
+    if (node->outputs[i] != NULL && (!prepared->fixed[node->outputs[i]->id] ||
+                                     prepared->keep[node->outputs[i]->id] != IR_KEEP_PLANNED))
+      return FALSE;
+  return TRUE;
+}
+
 static gboolean
 bind_step (Binder *binder, IrRunStep *step, guint index, GError **error)
 {
@@ -361,6 +379,7 @@ bind_step (Binder *binder, IrRunStep *step, guint index, GError **error)
     }
   else
     {
+      step->fixed = stays_fixed (binder->prepared, node);
       step->idle = is_in_place (binder->prepared, node);
       for (guint i = 0; i < node->n_outputs && done; i++)
         if (node->outputs[i] != NULL)
@@ -529,10 +548,29 @@ shorten_releases (IrPrepared *prepared)
   prepared->release_start[n_steps] = n;
 }
 
+/* The first step of a chain does the work of all, and takes their time. */
+static void
+trace_chain (const IrPrepared *prepared, guint first)
+{
+  IrTraceItem *head = &prepared->trace[first];
+
+  head->kernel = "in pieces, with those that follow";
+  for (guint k = first + 1; k < first + prepared->steps[first].chain; k++)
+    {
+      IrTraceItem *item = &prepared->trace[k];
+      if (prepared->steps[k].link == 0)
+        continue;
+      item->kernel = "in pieces, with those before";
+      head->flops += item->flops;
+      head->bytes += item->bytes;
+      item->flops = item->bytes = 0;
+    }
+}
+
 static void
 make_trace (IrPrepared *prepared)
 {
-  guint n_steps = prepared->schedule->items->len, in_chain = 0;
+  guint n_steps = prepared->schedule->items->len;
 
   prepared->trace = g_new0 (IrTraceItem, MAX (n_steps, 1));
   for (guint k = 0; k < n_steps; k++)
@@ -543,14 +581,6 @@ make_trace (IrPrepared *prepared)
       item->node = step->node->id;
       item->device = "cpu";
       item->kernel = g_array_index (prepared->schedule->items, IrScheduleItem, k).kernel;
-      if (step->chain > 0)
-        in_chain = step->chain;
-      if (in_chain > 0)
-        {
-          item->kernel = step->chain > 0 ? "in pieces, with those that follow"
-                                         : "in pieces, with those before";
-          in_chain--;
-        }
       if (step->bound)
         ir_cost_call (&step->call, &item->flops, &item->bytes);
       else
@@ -559,6 +589,9 @@ make_trace (IrPrepared *prepared)
           item->flops = ir_cost_node_flops (step->node, &partial);
         }
     }
+  for (guint k = 0; k < n_steps; k++)
+    if (prepared->steps[k].chain > 0)
+      trace_chain (prepared, k);
 }
 
 /* -- once -- */

@@ -159,8 +159,30 @@ want (Planner *planner, const IrRunOptions *options)
     }
 }
 
-/* What of the wanted values can lie in another one: made by the run, and of a known size. Views of
- * what the run is given lie there. */
+/* Whether all that @node reads is the same in every run, and so is what it gives. */
+static gboolean
+is_fixed (const Planner *planner, const IrNode *node)
+{
+  const guint8 *fixed = planner->prepared->fixed;
+  gsize bytes;
+
+  if (node->op == NULL || (node->op->flags & (IR_OP_RANDOM | IR_OP_SUBGRAPHS | IR_OP_VIEW)) ||
+      planner->prepared->nodes[node->id].kernel == NULL || node->n_inputs == 0)
+    return FALSE;
+  for (guint i = 0; i < node->n_inputs; i++)
+    if (node->inputs[i] != NULL && ir_value_constant (node->inputs[i]) == NULL &&
+        !fixed[node->inputs[i]->id])
+      return FALSE;
+  for (guint i = 0; i < node->n_outputs; i++)
+    if (node->outputs[i] != NULL &&
+        (!planner->wanted[node->outputs[i]->id] || ir_value_is_graph_output (node->outputs[i]) ||
+         !size_of (planner, node->outputs[i], &bytes)))
+      return FALSE;
+  return TRUE;
+}
+
+/* What of the wanted values can lie in another one: made by each run, and of a known size. Views of
+ * what the run is given, and of what is the same in every run, lie there. */
 static void
 share (Planner *planner, const GArray *items)
 {
@@ -182,12 +204,15 @@ share (Planner *planner, const GArray *items)
     {
       const IrNode *node = ir_model_node (prepared->model,
                                           g_array_index (items, IrScheduleItem, i).node);
+      gboolean fixed = is_fixed (planner, node);
       if (ir_step_is_view (prepared, node) && given[node->inputs[0]->id])
         given[node->outputs[0]->id] = TRUE;
       for (guint k = 0; k < node->n_outputs; k++)
         {
           const IrValue *value = node->outputs[k];
           gsize bytes = 0;
+          if (value != NULL && fixed)
+            given[value->id] = prepared->fixed[value->id] = TRUE;
           if (value != NULL)
             apt[value->id] = apt[value->id] && !given[value->id] &&
                              size_of (planner, value, &bytes) && bytes > 0;
@@ -198,7 +223,7 @@ share (Planner *planner, const GArray *items)
 
 /**
  * ir_capture_plan:
- * @prepared: a plan with schedule and places; gets keep, spill, within and kept_bytes
+ * @prepared: a plan with schedule and places; gets keep, spill, within, fixed and kept_bytes
  * @options: of its runs
  *
  * Outputs of the graph are always kept in memory; what has no producer is there anyway.
@@ -214,6 +239,7 @@ ir_capture_plan (IrPrepared *prepared, const IrRunOptions *options)
 
   prepared->keep = g_new0 (guint8, prepared->n_values + 1);
   prepared->spill = g_new0 (guint8, prepared->n_values + 1);
+  prepared->fixed = g_new0 (guint8, prepared->n_values + 1);
   prepared->kept_bytes = 0;
   want (&planner, options);
   share (&planner, items);

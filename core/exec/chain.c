@@ -3,7 +3,8 @@
  * other, each of which writes over what the one before it gives, form a chain: then running all of
  * them with the first writes nothing that the memory plan has not given them by then. The last one
  * may also give a value with memory of its own. A value whose contents somebody wants to see ends
- * its chain, unless it has memory of its own.
+ * its chain, unless it has memory of its own. Such a value that only its chain reads is computed in
+ * a piece of spare memory, which stays in the cache, and written past the caches where it is kept.
  *
  * Every kernel sees pieces of its operands as if they were all. */
 #include "config.h"
@@ -12,14 +13,21 @@
 
 #include <string.h>
 
-#define PIECE_ELEMENTS 8192
-#define LEAST_BYTES    (1 << 20) /* of a value: smaller ones stay in the cache by themselves */
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
+#define PIECE_ELEMENTS   16384
+#define LEAST_BYTES      (1 << 20)   /* of a value: smaller ones stay in the cache by themselves */
+#define LEAST_KEPT_BYTES (128 << 10) /* of one that is kept: it leaves the cache in any case */
+#define STREAM_BYTES     64          /* what is written past the caches at once */
 
 typedef struct
 {
   IrRunState *state;
   const IrRunStep *head;
   guint64 n, piece; /* elements of every value, and of a piece */
+  float *spare;     /* (nullable) of every worker, one piece for each step */
   GError *error;    /* (nullable) the first */
   const IrRunStep *failed;
   GMutex lock;
@@ -86,11 +94,11 @@ fits (const IrPrepared *prepared, IrRunStep *step, guint64 *unit)
   const IrBackend *backend = step->plan->backend;
   gsize bytes = 0;
 
-  if (!step->bound || step->idle || !step->call.settled || backend == NULL ||
+  if (!step->bound || step->idle || step->fixed || !step->call.settled || backend == NULL ||
       backend->in_pieces == NULL || !backend->in_pieces (node) ||
       step->call.n_inputs > IR_CHAIN_OPERANDS || step->call.n_outputs != 1 ||
       step->call.n_inputs != node->n_inputs || !ir_type_n_bytes (node->outputs[0]->type, &bytes) ||
-      bytes < LEAST_BYTES)
+      bytes < (prepared->keep[node->outputs[0]->id] ? LEAST_KEPT_BYTES : LEAST_BYTES))
     return FALSE;
   for (guint i = 0; i < node->n_inputs; i++)
     {
@@ -140,6 +148,78 @@ is_beside (const IrSchedule *schedule, guint step)
   return FALSE;
 }
 
+/* -- what is read by the chain alone -- */
+
+/* The member of the chain of @head that runs @node. (nullable) */
+static IrRunStep *
+find_member (IrRunStep *head, const IrNode *node)
+{
+  for (guint i = 0; i < head->chain; i++)
+    if (head[i].node == node)
+      return head[i].link != 0 ? &head[i] : NULL;
+  return NULL;
+}
+
+static gboolean
+stays_inside (IrRunStep *head, const IrValue *value)
+{
+  for (guint i = 0; i < value->n_uses; i++)
+    if (find_member (head, ir_value_use (value, i).node) == NULL)
+      return FALSE;
+  return value->n_uses > 0;
+}
+
+static void
+find_streams (const IrPrepared *prepared, IrRunStep *head)
+{
+  for (IrRunStep *step = head; step < head + head->chain; step++)
+    {
+      if (step->link == 0)
+        continue;
+      const IrValue *value = step->node->outputs[0];
+      step->streams = !in_arena (prepared, value) && stays_inside (head, value);
+      for (guint k = 0; k < step->node->n_inputs; k++)
+        {
+          const IrValue *read = step->node->inputs[k];
+          const IrRunStep *maker = read != NULL && read->producer != NULL
+                                       ? find_member (head, read->producer)
+                                       : NULL;
+          step->sources[k] = maker != NULL && maker->streams ? (guint) (step - maker) : 0;
+        }
+    }
+}
+
+/* -- finding them -- */
+
+/* What a Constant gives is there before the run. */
+static gboolean
+is_nothing (const IrRunStep *step)
+{
+  return step->bound && step->idle && step->node->n_inputs == 0;
+}
+
+/* Makes a chain of the steps from @first on, if there are two at least. Returns the step behind. */
+static guint
+find_chain (IrPrepared *prepared, guint first, guint64 *unit)
+{
+  IrRunStep *steps = prepared->steps, *last = NULL;
+  guint n_steps = prepared->schedule->items->len, end = first;
+
+  for (guint i = first; i < n_steps; i++)
+    {
+      guint64 wider = *unit;
+      if (last != NULL && is_nothing (&steps[i]))
+        continue;
+      if (!fits (prepared, &steps[i], &wider) || is_beside (prepared->schedule, i) ||
+          (last != NULL && !follows (prepared, last, &steps[i])))
+        break;
+      *unit = wider;
+      last = &steps[i];
+      end = i + 1;
+    }
+  return end;
+}
+
 /**
  * ir_chains_find:
  * @prepared: a plan with its steps
@@ -153,24 +233,20 @@ ir_chains_find (IrPrepared *prepared)
 
   for (guint first = 0; first < n_steps; first = MAX (end, first + 1))
     {
-      IrRunStep *steps = prepared->steps;
+      IrRunStep *head = &prepared->steps[first];
       guint64 unit = 1;
-      end = first;
-      while (end < n_steps)
-        {
-          guint64 wider = unit;
-          if (!fits (prepared, &steps[end], &wider) || is_beside (prepared->schedule, end) ||
-              (end > first && !follows (prepared, &steps[end - 1], &steps[end])))
-            break;
-          unit = wider;
-          end++;
-        }
-      if (end - first < 2 || unit > 8 * PIECE_ELEMENTS)
+      end = find_chain (prepared, first, &unit);
+      if (end < first + 2 || unit > 8 * PIECE_ELEMENTS)
         continue;
-      steps[first].chain = end - first;
-      steps[first].unit = unit;
-      for (guint i = first + 1; i < end; i++)
-        steps[i].idle = TRUE;
+      head->chain = end - first;
+      head->unit = unit;
+      for (IrRunStep *step = head; step < head + head->chain; step++)
+        if (!is_nothing (step))
+          {
+            step->link = ++head->n_links;
+            step->idle = step != head;
+          }
+      find_streams (prepared, head);
     }
 }
 
@@ -209,21 +285,50 @@ give_piece (
   return NULL;
 }
 
+/* What is read next is in the cache; what is kept here has no reader before the run has ended. */
+static void
+stream (float *to, const float *from, gsize bytes)
+{
+#ifdef __SSE2__
+  if ((guintptr) to % STREAM_BYTES == 0)
+    for (; bytes >= STREAM_BYTES; bytes -= STREAM_BYTES)
+      for (guint i = 0; i < STREAM_BYTES / sizeof (__m128); i++, to += 4, from += 4)
+        _mm_stream_ps (to, _mm_loadu_ps (from));
+#endif
+  memcpy (to, from, bytes);
+}
+
+/* Where worker's piece of what a step gives is computed: its own memory, or spare one. */
+static IrTensor *
+piece_of_output (const Job *job, const IrRunStep *step, guint worker, guint64 first, guint64 n)
+{
+  gint64 dims[2] = { (gint64) (n / job->head->unit), (gint64) job->head->unit };
+  guint64 index = worker * job->head->n_links + step->link - 1;
+
+  if (!step->streams || job->spare == NULL)
+    return piece_of (IR_OPERAND_FULL, step->outputs[0], first, n, job->head->unit);
+  return ir_tensor_new_static (IR_DTYPE_FLOAT, 2, dims, job->spare + index * job->piece,
+                               n * sizeof (float));
+}
+
 static gboolean
-run_piece (const Job *job, const IrRunStep *step, guint64 first, guint64 n, GError **error)
+run_piece (
+    const Job *job, const IrRunStep *step, guint worker, guint64 first, guint64 n, GError **error)
 {
   guint64 unit = job->head->unit;
   IrTensor *pieces[IR_CHAIN_OPERANDS] = { NULL };
   IrCallInput inputs[IR_CHAIN_OPERANDS];
   IrCallOutput output = step->call.outputs[0];
-  g_autoptr (IrTensor) out = piece_of (IR_OPERAND_FULL, step->outputs[0], first, n, unit);
+  g_autoptr (IrTensor) out = piece_of_output (job, step, worker, first, n);
   IrCall call = step->call;
 
   memcpy (inputs, step->call.inputs, call.n_inputs * sizeof *inputs);
   for (guint i = 0; i < call.n_inputs; i++)
     if (step->forms[i] != IR_OPERAND_ABSENT)
       {
-        pieces[i] = piece_of (step->forms[i], step->call.inputs[i].tensor, first, n, unit);
+        pieces[i] = step->sources[i] != 0
+                        ? piece_of_output (job, step - step->sources[i], worker, first, n)
+                        : piece_of (step->forms[i], step->call.inputs[i].tensor, first, n, unit);
         inputs[i].tensor = pieces[i];
         inputs[i].block = 0;
       }
@@ -245,6 +350,9 @@ run_piece (const Job *job, const IrRunStep *step, guint64 first, guint64 n, GErr
   g_clear_pointer (&output.tensor, ir_tensor_unref);
   for (guint i = 0; i < call.n_inputs; i++)
     g_clear_pointer (&pieces[i], ir_tensor_unref);
+  if (done && step->streams && job->spare != NULL)
+    stream ((float *) ir_tensor_data_writable (step->outputs[0]) + first, ir_tensor_data (out),
+            n * sizeof (float));
   return done;
 }
 
@@ -271,11 +379,15 @@ run_all (guint64 first, guint64 end, guint worker, gpointer data)
       {
         GError *error = NULL;
         guint64 at = i * job->piece;
-        if (run_piece (job, &job->head[k], at, MIN (job->piece, job->n - at), &error))
+        if (job->head[k].link == 0 ||
+            run_piece (job, &job->head[k], worker, at, MIN (job->piece, job->n - at), &error))
           continue;
         fail (job, &job->head[k], error);
         return;
       }
+#ifdef __SSE2__
+  _mm_sfence ();
+#endif
 }
 
 /**
@@ -283,6 +395,7 @@ run_all (guint64 first, guint64 end, guint worker, gpointer data)
  * @state: a run under way
  * @head: the first step of a chain
  * @threads: (nullable): workers that share the pieces
+ * @scratch: (nullable): for this step alone
  * @error: return location for an error
  *
  * Every element is computed as without: pieces do not show in the bits.
@@ -290,11 +403,16 @@ run_all (guint64 first, guint64 end, guint worker, gpointer data)
  * Returns: %TRUE if all steps of the chain have run
  */
 gboolean
-ir_chain_run (IrRunState *state, IrRunStep *head, IrThreads *threads, GError **error)
+ir_chain_run (
+    IrRunState *state, IrRunStep *head, IrThreads *threads, IrScratch *scratch, GError **error)
 {
   Job job = { .state = state, .head = head, .n = ir_tensor_n_elements (head->outputs[0]) };
 
   job.piece = MAX (PIECE_ELEMENTS / head->unit, 1) * head->unit;
+  if (scratch != NULL)
+    job.spare = ir_scratch_get (scratch, IR_SCRATCH_KERNEL,
+                                ir_threads_n (threads) * head->n_links * job.piece *
+                                    sizeof (float));
   head->call.cancellable = state->cancellable;
   head->call.watch = &state->watch;
   g_mutex_init (&job.lock);

@@ -1,6 +1,7 @@
 /* Memory of the values that a run hands out. They lie one behind the other, in the order of the
  * schedule, in chunks of some megabytes. A value that lies within another one (capture-share.c) has
- * no bytes of its own.
+ * no bytes of its own, and one that is computed from constants alone has memory of its own, as it
+ * is the same in every run.
  *
  * What a receiver has let go is filled again by the next run; where he still has one tensor of a
  * chunk, the chunk is his, and the plan takes another. */
@@ -152,6 +153,29 @@ ir_lasting_tensor (IrPrepared *prepared, const IrValue *value, GError **error)
 }
 
 /**
+ * ir_lasting_fixed:
+ * @prepared: a plan
+ * @value: one that is kept, and holds the same in every run
+ * @error: return location for an error
+ *
+ * Fails where there is not enough memory.
+ *
+ * Returns: (transfer full) (nullable): its tensor, in memory of its own, which all runs share
+ */
+IrTensor *
+ir_lasting_fixed (const IrPrepared *prepared, const IrValue *value, GError **error)
+{
+  const IrType *type = ir_schedule_kept_type (prepared->schedule, value);
+  gsize bytes = 0;
+
+  ir_type_n_bytes (type, &bytes);
+  g_autoptr (GBytes) memory = new_memory (bytes, error);
+  return memory != NULL
+             ? ir_tensor_new_within (type->dtype, (guint) type->rank, type->dims, memory, 0)
+             : NULL;
+}
+
+/**
  * ir_lasting_leave:
  * @prepared: a plan
  *
@@ -240,4 +264,5 @@ ir_lasting_clear (IrPrepared *prepared)
   g_clear_pointer (&prepared->chunks, g_array_unref);
   g_clear_pointer (&prepared->spots, g_free);
   g_clear_pointer (&prepared->within, g_free);
+  g_clear_pointer (&prepared->fixed, g_free);
 }

@@ -38,6 +38,7 @@ typedef struct
   const IrNodePlan *plan;
   gboolean bound;       /* the fields below are there */
   gboolean idle;        /* nothing to compute: outputs are constants, or views made beforehand */
+  gboolean fixed;       /* from constants alone: the first run that comes through makes it idle */
   gboolean watched;     /* outputs need a look: statistics, files, views that are kept */
   guint n_lasting;      /* entries of prepared->lasting up to here */
   guint n_owned;        /* scratch of the call itself; what lies behind is of one run */
@@ -45,9 +46,13 @@ typedef struct
   guint64 kept_bytes;   /* outside of the arena: those that its outputs take as the first */
   guint64 placed_bytes; /* of bound values that lie in the arena while it runs */
   guint64 reach_bytes;  /* how far such values have reached into the arena up to here */
-  guint chain;  /* steps that this one runs in pieces, itself included; 0: itself as a whole */
+  guint chain; /* steps up to the last that this one runs in pieces, itself included; 0: none */
+  guint link;  /* 1 + its place among those; 0: a constant among them, or no chain */
+  guint n_links;
   guint64 unit; /* elements that a piece consists of as wholes */
   IrOperandForm forms[IR_CHAIN_OPERANDS];
+  guint sources[IR_CHAIN_OPERANDS]; /* how many steps before, in spare memory; 0: where it lies */
+  gboolean streams;                 /* only its chain reads its output, which is kept */
   IrCall call;
 } IrRunStep;
 
@@ -104,6 +109,7 @@ typedef struct
   guint64 kept_bytes;   /* of values that are kept in memory by plan */
   IrShelf *shelf;       /* (nullable) stands for the tensors of lasting where a run has them */
   IrWithin *within;     /* by value id */
+  guint8 *fixed;        /* by value id: computed from constants alone, and kept for all runs */
   GArray *lasting;      /* of IrValueId: bound to memory that is handed out */
   IrLastingSpot *spots; /* by value id: of those, and of what they lie in */
   GArray *chunks;       /* of IrLastingChunk */
@@ -200,6 +206,7 @@ IrValueId ir_capture_root (const IrPrepared *prepared, IrValueId id, guint64 *at
 void ir_lasting_init (IrPrepared *prepared);
 guint64 ir_lasting_needs (const IrPrepared *prepared, const IrValue *value);
 IrTensor *ir_lasting_tensor (IrPrepared *prepared, const IrValue *value, GError **error);
+IrTensor *ir_lasting_fixed (const IrPrepared *prepared, const IrValue *value, GError **error);
 gboolean ir_lasting_renew (IrPrepared *prepared, GError **error);
 void ir_lasting_leave (IrPrepared *prepared);
 void ir_lasting_clear (IrPrepared *prepared);
@@ -220,7 +227,7 @@ gboolean ir_steps_begin (IrRunState *state, GHashTable *inputs, GError **error);
 gboolean ir_step_run (IrRunState *state, IrRunStep *step, GError **error);
 gboolean ir_step_compute (
     IrRunState *state, IrRunStep *step, IrThreads *threads, IrScratch *scratch, GError **error);
-void ir_step_finish (IrRunState *state, const IrRunStep *step);
+void ir_step_finish (IrRunState *state, IrRunStep *step);
 gboolean ir_steps_holds (const IrPrepared *prepared, IrValueId id, const IrTensor *tensor);
 void ir_steps_feed (IrRunState *state, const IrValue *value, IrTensor *tensor);
 

@@ -237,6 +237,17 @@ keep_outputs (IrRunState *state, const IrRunStep *step)
     }
 }
 
+/* From the next run on its outputs are there. */
+static void
+fix_step (IrPrepared *prepared, IrRunStep *step)
+{
+  IrTraceItem *item = &prepared->trace[step - prepared->steps];
+
+  step->idle = TRUE;
+  item->kernel = "kept from the first run, as only constants lead to it";
+  item->flops = item->bytes = 0;
+}
+
 /**
  * ir_step_compute:
  * @state: a run under way
@@ -257,7 +268,7 @@ ir_step_compute (
   IrCall *call = &step->call;
 
   if (step->chain > 0)
-    return ir_chain_run (state, step, threads, error);
+    return ir_chain_run (state, step, threads, scratch, error);
   call->threads = threads;
   call->cancellable = state->cancellable;
   call->watch = &state->watch;
@@ -286,13 +297,15 @@ ir_step_compute (
  * Counts its memory and keeps of its outputs what the options ask for.
  */
 void
-ir_step_finish (IrRunState *state, const IrRunStep *step)
+ir_step_finish (IrRunState *state, IrRunStep *step)
 {
   state->placed_bytes = step->placed_bytes;
   state->live_bytes += step->kept_bytes;
   state->peak_bytes = MAX (state->peak_bytes, state->live_bytes + step->placed_bytes);
   if (step->watched)
     keep_outputs (state, step);
+  if (step->fixed && !step->idle)
+    fix_step (state->prepared, step);
 }
 
 /**

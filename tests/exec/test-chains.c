@@ -127,18 +127,23 @@ check_chosen (Case *c, IrRun *everything, guint first)
 }
 
 static void
-case_end (Case *c, guint n_wanted)
+case_end_with (Case *c, guint n_wanted, guint n_kept)
 {
   build_output (&c->b, c->last);
   build_done (&c->b);
   g_autoptr (IrRun) everything = run (c, 1, IR_CAPTURE_ALL, NULL);
   check_nodes (c, everything);
+  g_assert_cmpuint (n_in_pieces (everything), ==, n_kept);
   for (guint n_threads = 1; n_threads <= 4; n_threads++)
     {
       g_autoptr (IrRun) plain = run (c, n_threads, IR_CAPTURE_NONE, NULL);
       assert_same (ir_run_value (plain, c->last->id), ir_run_value (everything, c->last->id));
       g_assert_cmpuint (n_in_pieces (plain), ==, n_wanted);
       g_assert_cmpuint (plain->trace->arena_bytes, ==, plain->memplan->peak_bytes);
+      g_autoptr (IrRun) all = run (c, n_threads, IR_CAPTURE_ALL, NULL);
+      for (guint i = 0; i < everything->n_values; i++)
+        if (ir_run_value (everything, i) != NULL)
+          assert_same (ir_run_value (all, i), ir_run_value (everything, i));
     }
   g_autoptr (IrRun) stats = run (c, 2, IR_CAPTURE_STATS, NULL);
   assert_same (ir_run_value (stats, c->last->id), ir_run_value (everything, c->last->id));
@@ -157,6 +162,12 @@ case_end (Case *c, guint n_wanted)
     check_chosen (c, everything, first);
   builder_clear (&c->b);
   g_hash_table_unref (c->inputs);
+}
+
+static void
+case_end (Case *c, guint n_wanted)
+{
+  case_end_with (c, n_wanted, n_wanted);
 }
 
 static void
@@ -206,7 +217,31 @@ test_what_is_no_chain (void)
   then (&c, "Tanh", NULL); /* may not write over what Sub reads */
   then (&c, "Softmax", NULL);
   then (&c, "Sub", twice);
-  case_end (&c, 3);
+  case_end_with (&c, 3, 4); /* where all are kept, Tanh has memory of its own */
+}
+
+/* What the chain alone reads, once or several times, and what others read as well. Constants lie
+ * between the nodes. The rows are of no number that pieces or lines have. */
+static void
+test_kept_values (void)
+{
+  Case c;
+
+  case_begin (&c, "float[201,331]");
+  IrValue *x = then (&c, "Neg", NULL);
+  IrNode *constant = build_node (&c.b, NULL, "Constant", 1, END);
+  ir_edit_set_attr (
+      c.b.edit, constant,
+      ir_attr_tensor (c.b.model->context, "value", ir_tensor_new_scalar (IR_DTYPE_FLOAT, 3)));
+  then (&c, "Add", constant->outputs[0]);
+  IrValue *gate = then (&c, "Sigmoid", NULL);
+  then (&c, "Mul", x);
+  then (&c, "Sub", build_constant (&c.b, "row", tensor_random ("float[331]", 1)));
+  then (&c, "Mul", gate);
+  then (&c, "Softmax", NULL);
+  then (&c, "Add", gate);
+  then (&c, "Exp", NULL);
+  case_end_with (&c, 0, 8);
 }
 
 static void
@@ -248,6 +283,7 @@ main (int argc, char **argv)
   g_test_add_func ("/chains/rows with a bias, and operands on either side", test_rows);
   g_test_add_func ("/chains/what is read twice, or works on rows, ends a chain",
                    test_what_is_no_chain);
+  g_test_add_func ("/chains/kept values, read inside of their chain or outside", test_kept_values);
   g_test_add_func ("/chains/small values run node by node", test_small_values);
   g_test_add_func ("/chains/a cancelled run ends", test_cancelling);
   return g_test_run ();

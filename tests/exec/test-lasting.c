@@ -92,6 +92,13 @@ static const struct
          "a = Exp (x) b = Neg (a) c = Concat <axis = 0> (a, b)\n"
          "s = Constant <value = int64[1] {-1}> () y = Reshape (c, s) }",
     "a c 0;b c 256;y c 0" },
+  { "what only constants lead to, and views of it",
+    HEAD "g (float[2,3] x) => (float[2,9] y) {\n"
+         "w = Constant <value = float[3,2] {1, 2, 3, 4, 5, 6}> () t = Transpose (w) a = Exp (x)\n"
+         "s = Constant <value = int64[1] {-1}> () u = Reshape (t, s) v = Neg (u)\n"
+         "r = Constant <value = int64[2] {2, 3}> () z = Reshape (v, r)\n"
+         "y = Concat <axis = 1> (t, z, a) }",
+    "u t 0;z v 0;t y -;z y -" },
   { "parts that only a run gives a shape",
     HEAD "g (float[8] x) => (float[n] y) {\n"
          "zero = Constant <value = float {0}> () m = Greater (x, zero) p = Compress (x, m)\n"
@@ -354,6 +361,112 @@ test_lent (void)
   g_assert_true (ir_tensor_equal (part, copy));
 }
 
+/* -- the same in every run -- */
+
+static const char *
+kernel_of (const IrRun *run, const char *output)
+{
+  for (guint i = 0; i < run->trace->items->len; i++)
+    {
+      const IrTraceItem *item = &g_array_index (run->trace->items, IrTraceItem, i);
+      const IrNode *node = ir_model_node (run->model, item->node);
+      if (strcmp (node->outputs[0]->name, output) == 0)
+        return item->kernel;
+    }
+  g_assert_not_reached ();
+}
+
+static gboolean
+is_from_before (const IrRun *run, const char *output)
+{
+  return strstr (kernel_of (run, output), "kept from the first run") != NULL;
+}
+
+static const char fixed_text[] = HEAD
+    "g (float[2,3] x) => (float[2,3] y, float[2,3] v) {\n"
+    "w = Constant <value = float[3,2] {1, 2, 3, 4, 5, 6}> () t = Transpose (w) u = Exp (t)\n"
+    "r = RandomUniformLike (u) a = Exp (x) b = Add (a, u) y = Mul (b, r) v = Neg (t) }";
+
+/* Nodes that only constants lead to run once, unless they draw at random, are views or give an
+ * output of the graph; all runs have the same tensor. */
+static void
+test_fixed (void)
+{
+  g_autoptr (IrModel) model = read_text (fixed_text);
+  g_autoptr (GHashTable) inputs = random_inputs (model, 1), others = random_inputs (model, 2);
+  g_autoptr (IrExecutable) executable = executable_for (model, "cpu", IR_CAPTURE_ALL, 0);
+  g_autoptr (IrRun) first = run_again (executable, inputs);
+  g_autoptr (IrRun) second = run_again (executable, others);
+
+  assert_right (model, inputs, "cpu", first);
+  assert_right (model, others, "cpu", second);
+  for (const char *name = "tuayvrb"; *name != 0; name++)
+    {
+      const char text[] = { *name, 0 };
+      gboolean fixed = *name == 't' || *name == 'u';
+      g_assert_false (is_from_before (first, text));
+      g_assert_cmpint (is_from_before (second, text), ==, fixed);
+      g_assert_cmpint (ir_tensor_data (kept (first, text)) == ir_tensor_data (kept (second, text)),
+                       ==, fixed);
+    }
+  g_clear_pointer (&executable, ir_executable_free);
+  g_clear_pointer (&first, ir_run_unref);
+  assert_right (model, others, "cpu", second);
+}
+
+static void
+test_fixed_alone (void)
+{
+  g_autoptr (IrModel) model = read_text (fixed_text);
+  g_autoptr (GHashTable) inputs = random_inputs (model, 1);
+  const struct
+  {
+    IrCaptureKind capture;
+    guint64 budget;
+  } kinds[] = { { IR_CAPTURE_NONE, 0 }, { IR_CAPTURE_STATS, 0 }, { IR_CAPTURE_ALL, 1 } };
+
+  for (guint i = 0; i < G_N_ELEMENTS (kinds); i++)
+    {
+      g_autoptr (IrExecutable)
+          executable = executable_for (model, "cpu", kinds[i].capture, kinds[i].budget);
+      g_autoptr (IrRun) first = run_again (executable, inputs);
+      g_autoptr (IrRun) second = run_again (executable, inputs);
+      g_assert_false (is_from_before (second, "t"));
+      assert_right (model, inputs, "cpu", second);
+    }
+}
+
+static void
+cancel_at (guint done, guint total, const IrNode *node, gpointer cancellable)
+{
+  if (strcmp (node->outputs[0]->name, "w") == 0)
+    g_cancellable_cancel (cancellable);
+}
+
+/* What a run that was cancelled did not come to is not there in the next one. */
+static void
+test_fixed_after_cancelling (void)
+{
+  g_autoptr (IrModel) model = read_text (fixed_text);
+  g_autoptr (GHashTable) inputs = random_inputs (model, 1);
+  g_autoptr (GCancellable) cancellable = g_cancellable_new ();
+  g_autoptr (GError) error = NULL;
+  IrRunOptions options = {
+    .n_threads = 1, .capture = IR_CAPTURE_ALL, .progress = cancel_at, .progress_data = cancellable
+  };
+  g_autoptr (IrExecutable) executable = ir_executable_new (model, &options, &error);
+  g_assert_no_error (error);
+
+  g_assert_null (ir_executable_run (executable, inputs, cancellable, NULL, &error));
+  g_assert_error (error, IR_EXEC_ERROR, IR_EXEC_ERROR_CANCELLED);
+  g_autoptr (IrRun) second = run_again (executable, inputs);
+  g_assert_false (is_from_before (second, "t"));
+  assert_right (model, inputs, "cpu", second);
+  g_autoptr (IrRun) third = run_again (executable, inputs);
+  g_assert_true (is_from_before (third, "t"));
+  assert_right (model, inputs, "cpu", third);
+}
+
 /* -- blocks of channels -- */
 
 /* A dense block of convolutions, in blocks of channels where the machine has vectors. */
@@ -431,6 +544,11 @@ main (int argc, char **argv)
     }
   g_test_add_func ("/lasting/parts and wholes stay what they are while somebody has them",
                    test_lent);
+  g_test_add_func ("/lasting/what only constants lead to is computed once", test_fixed);
+  g_test_add_func ("/lasting/nodes run every time where their values are not kept",
+                   test_fixed_alone);
+  g_test_add_func ("/lasting/what a cancelled run did not come to is computed by the next",
+                   test_fixed_after_cancelling);
   g_test_add_func ("/lasting/a dense block in blocks of channels is kept once", test_blocks);
   return g_test_run ();
 }

@@ -12,26 +12,27 @@
 typedef struct
 {
   CliModelOptions model;
-  gboolean csv, separate;
+  CliPlanOptions plan;
+  gboolean csv;
   gint64 capacity;
   gint time_limit, seed;
-  char *order, *why, *budget, *parallel;
+  char *why;
 } Options;
 
 static const CliOption command_options[] = {
   { "csv", 0, G_OPTION_ARG_NONE, G_STRUCT_OFFSET (Options, csv),
     "Print buffers as lines of id,lower,upper,size,offset", NULL },
-  { "separate", 0, G_OPTION_ARG_NONE, G_STRUCT_OFFSET (Options, separate),
-    "Give every value bytes of its own: no views, nothing in place", NULL },
-  { "order", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (Options, order),
-    "Order of the nodes: file (the default) or memory, which keeps the peak low", "ORDER" },
-  { "parallel", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (Options, parallel),
+  { "separate", 0, G_OPTION_ARG_NONE, G_STRUCT_OFFSET (Options, plan.separate), CLI_SEPARATE_DOC,
+    NULL },
+  { "order", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (Options, plan.order), CLI_ORDER_DOC,
+    "ORDER" },
+  { "parallel", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (Options, plan.parallel),
     "The plan of a run with this option, in which nodes beside each other need what they need at "
     "once: off (the default), on, or auto, which runs FILE until it is decided",
     "off,on,auto" },
   { "why", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (Options, why),
     "Say why a value lies where it lies, and what it could not share bytes with", "VALUE" },
-  { "budget", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (Options, budget),
+  { "budget", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (Options, plan.budget),
     "Compute values again so that all fit into this: bytes, with K, M or G, or a part of the peak "
     "without, such as 50%",
     "SIZE" },
@@ -347,7 +348,11 @@ print_why (const IrModel *model, const IrMemPlan *plan, const char *name)
 
 /* The plan beside it is the one in which nothing runs again. */
 static CliStatus
-run_budget (Cli *cli, IrModel *model, const IrSchedule *schedule, const IrMemPlan *plan)
+run_budget (Cli *cli,
+            const CliPlanChoice *choice,
+            IrModel *model,
+            const IrSchedule *schedule,
+            const IrMemPlan *plan)
 {
   const Options *options = cli->options;
   IrMemOptions place = { .align_bytes = CLI_ALIGN_BYTES,
@@ -356,10 +361,10 @@ run_budget (Cli *cli, IrModel *model, const IrSchedule *schedule, const IrMemPla
   g_autoptr (GError) error = NULL;
   guint64 budget;
 
-  if (!cli_parse_budget (options->budget, plan->peak_bytes, &budget, &error))
+  if (!cli_parse_budget (options->plan.budget, plan->peak_bytes, &budget, &error))
     return cli_fail (CLI_BAD, error);
-  g_autoptr (IrRecomputeGraph) graph = ir_recompute_graph_new (
-      model, schedule, options->separate ? IR_MEM_SEPARATE : 0, &place);
+  g_autoptr (IrRecomputeGraph)
+      graph = ir_recompute_graph_new (model, schedule, choice->flags, &place);
   g_autoptr (IrRecomputePlan)
       again = graph != NULL ? ir_mem_recompute (&graph->problem, budget, &place) : NULL;
   if (again == NULL)
@@ -375,37 +380,12 @@ run_budget (Cli *cli, IrModel *model, const IrSchedule *schedule, const IrMemPla
   return again->feasible ? CLI_OK : CLI_NO;
 }
 
-static gboolean
-is_in_memory_order (const Options *options)
-{
-  return g_strcmp0 (options->order, "memory") == 0;
-}
-
-static gboolean
-read_options (const Options *options, IrParallelMode *mode)
-{
-  g_autoptr (GError) error = NULL;
-
-  if (options->order != NULL && strcmp (options->order, "file") != 0 &&
-      !is_in_memory_order (options))
-    g_printerr ("irscope memory: found the order “%s”, needed is file or memory\n", options->order);
-  else if (!cli_parallel (options->parallel, mode, &error))
-    g_printerr ("irscope memory: %s\n", error->message);
-  else if (*mode != IR_PARALLEL_OFF && (is_in_memory_order (options) || options->budget != NULL))
-    g_printerr (
-        "irscope memory: --order memory and --budget are plans of nodes one at a time; leave "
-        "out --parallel, or them\n");
-  else
-    return TRUE;
-  return FALSE;
-}
-
 static CliStatus
 run (Cli *cli)
 {
   Options *options = cli->options;
   g_auto (CliModel) opened = { 0 };
-  IrParallelMode mode = IR_PARALLEL_OFF;
+  CliPlanChoice choice;
   g_autoptr (GError) error = NULL;
   g_autoptr (IrModel) model = NULL;
   g_autoptr (IrMemPlan) plan = NULL;
@@ -414,15 +394,13 @@ run (Cli *cli)
 
   if (g_str_has_suffix (cli->args[0], ".csv"))
     return run_instance (cli);
-  if (!read_options (options, &mode))
-    return CLI_BAD;
+  if (!cli_plan_choice (&options->plan, &choice, &error))
+    return cli_fail (CLI_BAD, error);
   if (!cli_model_open (cli, &options->model, cli->args[0], FALSE, &opened, &status))
     return status;
-  schedule = cli_run_schedule (cli, &options->model, opened.model, mode, &model, NULL, &error);
+  schedule = cli_plan_schedule (cli, &options->model, &choice, opened.model, &model, &error);
   if (schedule == NULL)
     return cli_fail (cli_status_of (error), error);
-  if (is_in_memory_order (options))
-    ir_schedule_order_for_memory (schedule, model);
   IrMemOptions place = { .align_bytes = CLI_ALIGN_BYTES,
                          .max_steps = IR_MEM_DEFAULT_STEPS,
                          .cancellable = cli->cancellable };
@@ -433,13 +411,13 @@ run (Cli *cli)
       place.max_steps = G_MAXUINT64;
       place.time_limit_ms = (guint) MIN (options->time_limit, 1000000) * 1000;
     }
-  plan = ir_mem_plan_new_full (model, schedule, options->separate ? IR_MEM_SEPARATE : 0, &place);
+  plan = ir_mem_plan_new_full (model, schedule, choice.flags, &place);
   if (plan == NULL)
     return cli_cancelled (cli);
   if (options->why != NULL)
     return print_why (model, plan, options->why);
-  if (options->budget != NULL)
-    return run_budget (cli, model, schedule, plan);
+  if (options->plan.budget != NULL)
+    return run_budget (cli, &choice, model, schedule, plan);
   (cli->json ? print_json : options->csv ? print_csv : print_text) (model, plan);
   return place.capacity == 0 || plan->peak_bytes <= place.capacity ? CLI_OK : CLI_NO;
 }

@@ -19,7 +19,8 @@
 typedef struct
 {
   CliModelOptions model;
-  char *output, *diff, *why, *view, *tensor, *budget;
+  CliPlanOptions plan;
+  char *output, *diff, *why, *view, *tensor;
   gint at;
   gboolean dark, constants, flat, left_to_right;
   gdouble scale;
@@ -40,8 +41,17 @@ static const CliOption render_options[] = {
     "graph (default), schedule, trace, memory or tensor", "VIEW" },
   { "tensor", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (Options, tensor),
     "With --view tensor: which value", "NAME" },
-  { "budget", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (Options, budget),
+  { "budget", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (Options, plan.budget),
     "With --view memory: compute values again so that all fit, as 'irscope memory' does", "SIZE" },
+  { "order", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (Options, plan.order),
+    "With --view memory: order of the nodes, file (the default) or memory, which keeps the peak low",
+    "ORDER" },
+  { "separate", 0, G_OPTION_ARG_NONE, G_STRUCT_OFFSET (Options, plan.separate),
+    "With --view memory: give every value bytes of its own, no views, nothing in place", NULL },
+  { "parallel", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (Options, plan.parallel),
+    "With --view memory or schedule: the plan of a run with this option: off (the default), on, or "
+    "auto, which runs FILE until it is decided",
+    "off,on,auto" },
   { "dark", 0, G_OPTION_ARG_NONE, G_STRUCT_OFFSET (Options, dark), "Light on dark", NULL },
   { "constants", 0, G_OPTION_ARG_NONE, G_STRUCT_OFFSET (Options, constants),
     "Draw constants as boxes of their own", NULL },
@@ -166,15 +176,22 @@ schedule_scene (
     Cli *cli, const Options *options, IrModel *model, const IrChartOptions *chart, GError **error)
 {
   g_autoptr (IrModel) sized = NULL;
-  g_autoptr (IrSchedule) schedule = cli_schedule (&options->model, model,
-                                                  cli_n_workers (&options->model), &sized, error);
+  g_autoptr (IrSchedule) schedule = NULL;
+  IrParallelMode mode = IR_PARALLEL_OFF;
 
+  if (!cli_parallel (options->plan.parallel, &mode, error))
+    return NULL;
+  schedule = options->plan.parallel != NULL
+                 ? cli_run_schedule (cli, &options->model, model, mode, &sized, NULL, error)
+                 : cli_schedule (&options->model, model, cli_n_workers (&options->model), &sized,
+                                 error);
   return schedule != NULL ? ir_chart_schedule (schedule, sized, chart) : NULL;
 }
 
 static IrScene *
 budget_scene (Cli *cli,
               const Options *options,
+              const CliPlanChoice *choice,
               IrModel *model,
               const IrSchedule *schedule,
               const IrMemPlan *plan,
@@ -186,9 +203,10 @@ budget_scene (Cli *cli,
                                .cancellable = cli->cancellable };
   guint64 budget;
 
-  if (!cli_parse_budget (options->budget, plan->peak_bytes, &budget, error))
+  if (!cli_parse_budget (options->plan.budget, plan->peak_bytes, &budget, error))
     return NULL;
-  g_autoptr (IrRecomputeGraph) graph = ir_recompute_graph_new (model, schedule, 0, &place);
+  g_autoptr (IrRecomputeGraph)
+      graph = ir_recompute_graph_new (model, schedule, choice->flags, &place);
   g_autoptr (IrRecomputePlan)
       again = graph != NULL ? ir_mem_recompute (&graph->problem, budget, &place) : NULL;
   if (again == NULL)
@@ -203,15 +221,28 @@ static IrScene *
 memory_scene (
     Cli *cli, const Options *options, IrModel *model, const IrChartOptions *chart, GError **error)
 {
+  const IrMemOptions place = { .align_bytes = CLI_ALIGN_BYTES,
+                               .max_steps = IR_MEM_DEFAULT_STEPS,
+                               .cancellable = cli->cancellable };
   g_autoptr (IrModel) sized = NULL;
-  g_autoptr (IrSchedule) schedule = cli_schedule (&options->model, model, 1, &sized, error);
+  g_autoptr (IrSchedule) schedule = NULL;
   g_autoptr (IrMemPlan) plan = NULL;
+  IrChartOptions full = *chart;
+  CliPlanChoice choice;
 
+  if (!cli_plan_choice (&options->plan, &choice, error))
+    return NULL;
+  schedule = cli_plan_schedule (cli, &options->model, &choice, model, &sized, error);
   if (schedule == NULL)
     return NULL;
-  plan = ir_mem_plan_new (sized, schedule, CLI_ALIGN_BYTES);
-  return options->budget != NULL ? budget_scene (cli, options, sized, schedule, plan, chart, error)
-                                 : ir_chart_memory (plan, sized, chart);
+  plan = ir_mem_plan_new_full (sized, schedule, choice.flags, &place);
+  if (plan == NULL)
+    g_cancellable_set_error_if_cancelled (cli->cancellable, error);
+  if (plan == NULL || options->plan.budget != NULL)
+    return plan != NULL ? budget_scene (cli, options, &choice, sized, schedule, plan, chart, error)
+                        : NULL;
+  full.beside = schedule;
+  return ir_chart_memory (plan, sized, &full);
 }
 
 static IrScene *
@@ -238,6 +269,25 @@ static const struct
   { "tensor", tensor_scene },
 };
 
+/* Options of plans with another picture would say nothing. */
+static gboolean
+check_plan_options (const Options *options, const char *view, GError **error)
+{
+  const CliPlanOptions *plan = &options->plan;
+  const gboolean of_memory = strcmp (view, "memory") == 0;
+  const char *option = of_memory                                                  ? NULL
+                       : plan->order != NULL                                      ? "--order"
+                       : plan->separate                                           ? "--separate"
+                       : plan->budget != NULL                                     ? "--budget"
+                       : plan->parallel != NULL && strcmp (view, "schedule") != 0 ? "--parallel"
+                                                                                  : NULL;
+
+  if (option != NULL)
+    g_set_error (error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE, "%s: needs --view memory%s",
+                 option, strcmp (option, "--parallel") == 0 ? " or schedule" : "");
+  return option == NULL;
+}
+
 static IrScene *
 make_scene (
     Cli *cli, const Options *options, CliModel *opened, IrTextMeasure *measure, GError **error)
@@ -245,6 +295,8 @@ make_scene (
   const char *view = options->view != NULL ? options->view : "graph";
   IrChartOptions chart = { .measure = ir_text_measure_width, .measure_data = measure };
 
+  if (!check_plan_options (options, view, error))
+    return NULL;
   if (strcmp (view, "graph") == 0)
     return graph_scene (cli, options, opened, measure, error);
   for (guint i = 0; i < G_N_ELEMENTS (charts); i++)

@@ -4,6 +4,8 @@
 
 #include "app/cli/output.h"
 
+#include <string.h>
+
 IrModel *
 cli_sized_model (const CliModelOptions *options, IrModel *model, GError **error)
 {
@@ -100,4 +102,43 @@ cli_run_schedule (Cli *cli,
     }
   *sized = cli_sized_model (options, model, error);
   return *sized != NULL ? ir_schedule_new_with (*sized, backend, &plan, details, error) : NULL;
+}
+
+gboolean
+cli_plan_choice (const CliPlanOptions *options, CliPlanChoice *choice, GError **error)
+{
+  *choice = (CliPlanChoice){ .in_memory_order = g_strcmp0 (options->order, "memory") == 0,
+                             .flags = options->separate ? IR_MEM_SEPARATE : 0 };
+  if (!cli_parallel (options->parallel, &choice->parallel, error))
+    return FALSE;
+  if (options->order != NULL && strcmp (options->order, "file") != 0 && !choice->in_memory_order)
+    {
+      g_set_error (error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
+                   "--order %s: needs file or memory", options->order);
+      return FALSE;
+    }
+  if (choice->parallel != IR_PARALLEL_OFF && (choice->in_memory_order || options->budget != NULL))
+    {
+      g_set_error_literal (error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
+                           "--order memory and --budget are plans of nodes one at a time; leave "
+                           "out --parallel, or them");
+      return FALSE;
+    }
+  return TRUE;
+}
+
+IrSchedule *
+cli_plan_schedule (Cli *cli,
+                   const CliModelOptions *options,
+                   const CliPlanChoice *choice,
+                   IrModel *model,
+                   IrModel **sized,
+                   GError **error)
+{
+  IrSchedule *schedule = cli_run_schedule (cli, options, model, choice->parallel, sized, NULL,
+                                           error);
+
+  if (schedule != NULL && choice->in_memory_order)
+    ir_schedule_order_for_memory (schedule, *sized);
+  return schedule;
 }

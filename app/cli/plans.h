@@ -2,11 +2,38 @@
 #pragma once
 
 #include "app/cli/model.h"
+#include "core/exec/memplan.h"
 #include "core/exec/schedule-policies.h"
 
 #define CLI_ALIGN_BYTES 64 /* of values in the arena, as the runner places them */
 /* Of search for one placement: many are judged on the way to one plan under a budget. */
 #define CLI_BUDGET_STEPS 5000
+
+/* How a plan of memory is asked for, as options are given: all nullable. */
+typedef struct
+{
+  char *order, *parallel, *budget;
+  gboolean separate;
+} CliPlanOptions;
+
+#define CLI_ORDER_DOC    "Order of the nodes: file (the default) or memory, which keeps the peak low"
+#define CLI_SEPARATE_DOC "Give every value bytes of its own: no views, nothing in place"
+
+/* The same as read. */
+typedef struct
+{
+  IrParallelMode parallel;
+  gboolean in_memory_order;
+  IrMemFlags flags;
+} CliPlanChoice;
+gboolean cli_plan_choice (const CliPlanOptions *options, CliPlanChoice *choice, GError **error);
+/* The schedule that is planned for, and the model with its sizes; (transfer full) (nullable) */
+IrSchedule *cli_plan_schedule (Cli *cli,
+                               const CliModelOptions *options,
+                               const CliPlanChoice *choice,
+                               IrModel *model,
+                               IrModel **sized,
+                               GError **error);
 
 /* Symbols that --dim and --shape leave open get the sizes that a random run would take. */
 IrSchedule *cli_schedule (const CliModelOptions *options,

@@ -5,7 +5,7 @@
 #include "app/cli/model.h"
 #include "app/cli/origin.h"
 #include "app/cli/output.h"
-#include "core/exec/roofline.h"
+#include "app/cli/rates.h"
 #include "core/exec/size.h"
 #include "core/io/io.h"
 
@@ -120,26 +120,14 @@ wants_original (const Options *options)
   return g_strcmp0 (options->capture, "original") == 0;
 }
 
-/* Values in a function's body have a name only in what runs, where each call has its own: the name
- * of the call's node, '/', and the name in the body. Then that is what is run, as names are given
- * once. */
 static gboolean
 choose_value (Options *options, IrModel *model, const char *name, GArray *chosen, GError **error)
 {
-  const IrValue *value = cli_find_value (model, name, error);
+  const IrValue *value = cli_find_run_value (model, &options->expanded, name, error);
 
-  if (value == NULL && strchr (name, '/') != NULL)
-    {
-      if (options->expanded == NULL)
-        options->expanded = ir_exec_expand (model, NULL);
-      if (options->expanded != NULL)
-        value = cli_find_value (options->expanded, name, NULL);
-    }
-  if (value == NULL)
-    return FALSE;
-  g_clear_error (error);
-  g_array_append_val (chosen, value->id);
-  return TRUE;
+  if (value != NULL)
+    g_array_append_val (chosen, value->id);
+  return value != NULL;
 }
 
 static gboolean
@@ -386,25 +374,14 @@ write_trace (const Options *options, const IrRun *run, GError **error)
 
 /* -- what each node took -- */
 
-/* Operations, or bytes, per nanosecond are billions per second; by the median where there is one.
- */
-static double
-per_ns (guint64 n, const IrTraceItem *item, const IrTraceSpread *spread)
+/* By the median where there is one. */
+static CliRates
+rates_of (const IrTraceItem *item, const IrTraceSpread *spread)
 {
-  double ns = spread->n > 0 ? spread->median_ns : (double) (item->end_ns - item->start_ns);
-
-  return ns > 0 ? (double) n / ns : 0;
-}
-
-/* As the trace of the last run has it, with the share of the peaks that the median got. */
-static double
-share_of (const IrRoofline *peaks, const IrTraceItem *item, const IrTraceSpread *spread)
-{
-  IrTraceItem typical = *item;
-
-  if (spread->n > 0)
-    typical.end_ns = typical.start_ns + (gint64) (spread->median_ns + 0.5);
-  return ir_roofline_share (peaks, &typical);
+  return (CliRates){ .bytes = item->bytes,
+                     .flops = item->flops,
+                     .ns = spread->n > 0 ? spread->median_ns
+                                         : (double) (item->end_ns - item->start_ns) };
 }
 
 static void
@@ -415,6 +392,7 @@ add_node (cJSON *array,
           const IrTraceSpread *spread)
 {
   const IrNode *node = ir_model_node (model, item->node);
+  const CliRates rates = rates_of (item, spread);
   cJSON *object = cJSON_CreateObject ();
 
   cJSON_AddStringToObject (object, "node", node != NULL ? node->name : "");
@@ -425,16 +403,7 @@ add_node (cJSON *array,
   cJSON_AddNumberToObject (object, "worker", item->worker);
   cJSON_AddNumberToObject (object, "start_ms", (double) item->start_ns / 1e6);
   cJSON_AddNumberToObject (object, "end_ms", (double) item->end_ns / 1e6);
-  cli_json_add_uint (object, "bytes", item->bytes);
-  cli_json_add_uint (object, "flops", item->flops);
-  cJSON_AddNumberToObject (object, "gflops", per_ns (item->flops, item, spread));
-  cJSON_AddNumberToObject (object, "gbps", per_ns (item->bytes, item, spread));
-  if (options->roofline)
-    {
-      gboolean compute = ir_roofline_bound_by_compute (&options->peaks, item);
-      cJSON_AddStringToObject (object, "bound", compute ? "compute" : "memory");
-      cJSON_AddNumberToObject (object, "roofline", share_of (&options->peaks, item, spread));
-    }
+  cli_json_add_rates (object, &rates, options->roofline ? &options->peaks : NULL);
   if (spread->n > 0)
     {
       cJSON *ms = cJSON_AddObjectToObject (object, "ms");
@@ -455,14 +424,15 @@ print_node (const Options *options,
             const IrTraceSpread *spread)
 {
   const IrNode *node = ir_model_node (model, item->node);
+  const CliRates rates = rates_of (item, spread);
   g_autofree char *label = node != NULL ? ir_node_label (node) : g_strdup ("?");
 
   printf ("%10.4f ms (%.4f to %.4f)  worker %u  %8.2f GFLOP/s %7.2f GB/s", spread->median_ns / 1e6,
-          spread->q1_ns / 1e6, spread->q3_ns / 1e6, item->worker,
-          per_ns (item->flops, item, spread), per_ns (item->bytes, item, spread));
+          spread->q1_ns / 1e6, spread->q3_ns / 1e6, item->worker, cli_rates_gflops (&rates),
+          cli_rates_gbps (&rates));
   if (options->roofline)
-    printf ("  %3.0f %% of %s", CLAMP (100 * share_of (&options->peaks, item, spread), 0, 999),
-            ir_roofline_bound_by_compute (&options->peaks, item) ? "compute" : "memory ");
+    printf ("  %3.0f %% of %-7s", CLAMP (100 * cli_rates_share (&rates, &options->peaks), 0, 999),
+            cli_rates_bound (&rates, &options->peaks));
   printf ("  %s\n", label);
 }
 
@@ -524,12 +494,7 @@ report (Cli *cli,
   cJSON_AddNumberToObject (wall, "max", times->max);
   cJSON_AddNumberToObject (wall, "runs", times->runs);
   if (options->roofline)
-    {
-      cJSON *peaks = cJSON_AddObjectToObject (json, "roofline");
-      cJSON_AddNumberToObject (peaks, "gflops", options->peaks.gflops);
-      cJSON_AddNumberToObject (peaks, "gbps", options->peaks.gbps);
-      cJSON_AddNumberToObject (peaks, "threads", options->peaks.n_threads);
-    }
+    cli_json_add_peaks (json, "roofline", &options->peaks);
   cli_json_add_uint (json, "peak_bytes", run->trace != NULL ? run->trace->peak_bytes : 0);
   cli_json_add_uint (json, "arena_bytes", run->trace != NULL ? run->trace->arena_bytes : 0);
   captured = cJSON_AddArrayToObject (json, "captured");

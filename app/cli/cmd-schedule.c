@@ -4,7 +4,9 @@
 #include "app/cli/commands.h"
 #include "app/cli/output.h"
 #include "app/cli/plans.h"
+#include "app/cli/rates.h"
 #include "core/exec/schedule-policies.h"
+#include "core/op/infer.h"
 
 #include <stdio.h>
 
@@ -21,7 +23,9 @@ static const CliOption command_options[] = {
   { "workers", 0, G_OPTION_ARG_INT, G_STRUCT_OFFSET (Options, workers),
     "Workers that run nodes beside each other (as many as threads)", "N" },
   { "costs", 0, G_OPTION_ARG_FILENAME, G_STRUCT_OFFSET (Options, costs),
-    "Take times from a Chrome trace that 'irscope run --trace' wrote", "FILE" },
+    "Take times from a Chrome trace that 'irscope run --trace' wrote; with --roofline, also what share "
+    "of it nodes got, in JSON",
+    "FILE" },
   { "wide-costs", 0, G_OPTION_ARG_FILENAME, G_STRUCT_OFFSET (Options, wide_costs),
     "With ios: times on all threads, likewise; each stage is then nodes beside each other, with the "
     "times of --costs on one thread, or one at a time, whichever takes less",
@@ -68,6 +72,24 @@ measured_ms (const Answer *answer, const IrScheduleItem *item)
 {
   return answer->costs != NULL && item->node < answer->costs->n ? answer->costs->ms[item->node]
                                                                 : -1;
+}
+
+/* What the trace of the costs says of the machine. (nullable) */
+static const IrRoofline *
+peaks_of (const Answer *answer)
+{
+  return answer->costs != NULL && answer->costs->peaks.gflops > 0 ? &answer->costs->peaks : NULL;
+}
+
+static CliRates
+rates_of (const Answer *answer, const IrScheduleItem *item)
+{
+  const IrNode *node = ir_model_node (answer->model, item->node);
+  gboolean partial = FALSE;
+
+  return (CliRates){ .bytes = ir_cost_node_bytes (node, &partial),
+                     .flops = ir_cost_node_flops (node, &partial),
+                     .ns = measured_ms (answer, item) * 1e6 };
 }
 
 /* -- JSON -- */
@@ -185,6 +207,7 @@ item_to_json (const Answer *answer, guint i)
 {
   const IrScheduleItem *item = item_of (answer, i);
   const IrNode *node = ir_model_node (answer->model, item->node);
+  const CliRates rates = rates_of (answer, item);
   double measured = measured_ms (answer, item);
   cJSON *object = cJSON_CreateObject ();
 
@@ -199,6 +222,7 @@ item_to_json (const Answer *answer, guint i)
   cJSON_AddNumberToObject (object, "predicted_ms", answer->details->predicted_ms[i]);
   if (measured >= 0)
     cJSON_AddNumberToObject (object, "measured_ms", measured);
+  cli_json_add_rates (object, &rates, peaks_of (answer));
   cJSON_AddStringToObject (object, "device", item->device);
   cJSON_AddStringToObject (object, "kernel", item->kernel);
   if (item->why != NULL)
@@ -227,6 +251,8 @@ print_json (const Answer *answer)
   cJSON_AddNumberToObject (json, "max_width", report->max_width);
   if (answer->costs != NULL)
     add_costs (json, answer->costs);
+  if (peaks_of (answer) != NULL)
+    cli_json_add_peaks (json, "roofline", peaks_of (answer));
   if (answer->details->stages != NULL)
     add_stages (json, answer->details->stages);
   if (answer->wide_costs != NULL)

@@ -34,6 +34,7 @@ static const CliOption tensor_options[] = {
 typedef struct
 {
   IrModel *original; /* (nullable) the graph before the pipeline, where @value is of that */
+  IrModel *expanded; /* (nullable) the graph with bodies for calls, where @value is in one */
   const IrValue *value;
   IrTensor *tensor;
   IrRun *run; /* (nullable) a constant needs none */
@@ -46,6 +47,7 @@ answer_clear (Answer *answer)
   g_clear_pointer (&answer->tensor, ir_tensor_unref);
   g_clear_pointer (&answer->run, ir_run_unref);
   g_clear_pointer (&answer->original, ir_model_unref);
+  g_clear_pointer (&answer->expanded, ir_model_unref);
   ir_found_clear (&answer->found);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Answer, answer_clear)
@@ -73,7 +75,8 @@ compute (Cli *cli, const CliModelOptions *options, IrModel *model, Answer *answe
       g_array_append_val (chosen, id);
     }
   if (chosen != NULL)
-    answer->run = cli_run (cli, options, model, IR_CAPTURE_CHOSEN, chosen, NULL, error);
+    answer->run = cli_run (cli, options, answer->expanded != NULL ? answer->expanded : model,
+                           IR_CAPTURE_CHOSEN, chosen, NULL, error);
   if (answer->run == NULL)
     return FALSE;
   if (answer->original == NULL)
@@ -94,7 +97,7 @@ find_answer (Cli *cli,
 {
   g_autoptr (GError) local = NULL;
 
-  answer->value = cli_find_value (model, name, &local);
+  answer->value = cli_find_run_value (model, &answer->expanded, name, &local);
   if (answer->value == NULL && ir_history_cursor (model) > 0)
     {
       answer->original = ir_history_snapshot (model, 0);
@@ -103,6 +106,14 @@ find_answer (Cli *cli,
   if (answer->value == NULL)
     {
       g_propagate_error (error, g_steal_pointer (&local));
+      return FALSE;
+    }
+  if (answer->value->graph->kind == IR_GRAPH_FUNCTION)
+    {
+      g_set_error (error, IR_EXEC_ERROR, IR_EXEC_ERROR_INPUT,
+                   "%s lies in the body of a function, which has one for each call; give the node "
+                   "that calls it as well: CALL/%s",
+                   name, name);
       return FALSE;
     }
   if (ir_value_constant (answer->value) == NULL)
@@ -211,7 +222,7 @@ const CliCommand cli_command_tensor = {
   .arguments = "FILE NAME",
   .summary = "Statistics, histogram and values of one tensor",
   .doc =
-      "Constants are read from the file; other values are computed, with the inputs given or random.\nOf a value that a pipeline took away it says from which others, and by how many nodes of the\noriginal graph, it was computed.",
+      "Constants are read from the file; other values are computed, with the inputs given or random.\nOf a value that a pipeline took away it says from which others, and by how many nodes of the\noriginal graph, it was computed. A value in the body of a function is named by the node that\ncalls it: CALL/NAME.",
   .min_args = 2,
   .max_args = 2,
   .options = tensor_options,

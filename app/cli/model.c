@@ -703,3 +703,21 @@ cli_find_value (const IrModel *model, const char *name, GError **error)
                  name);
   return found;
 }
+
+IrValue *
+cli_find_run_value (IrModel *model, IrModel **expanded, const char *name, GError **error)
+{
+  g_autoptr (GError) local = NULL;
+  IrValue *value = cli_find_value (model, name, &local);
+
+  if (value == NULL && strchr (name, '/') != NULL)
+    {
+      if (*expanded == NULL)
+        *expanded = ir_exec_expand (model, NULL);
+      if (*expanded != NULL)
+        value = cli_find_value (*expanded, name, NULL);
+    }
+  if (value == NULL)
+    g_propagate_error (error, g_steal_pointer (&local));
+  return value;
+}

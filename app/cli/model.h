@@ -14,9 +14,9 @@ typedef struct
   char *device;
   char **kernels; /* NODE=NAME */
   gint threads;
-  gint64 opset; /* 0: as the model is */
+  gint64 opset;             /* 0: as the model is */
   gboolean record_refusals; /* no option: set by commands that need them */
-  GArray *rule_totals; /* (unowned) (nullable) of IrRuleTotal: gets what rules cost */
+  GArray *rule_totals;      /* (unowned) (nullable) of IrRuleTotal: gets what rules cost */
 } CliModelOptions;
 
 extern const CliOption cli_pass_options[];  /* --pipeline --pass --class --skip */
@@ -66,3 +66,7 @@ IrTensor *cli_contents (
     Cli *cli, const CliModelOptions *options, IrModel *model, const IrValue *value, GError **error);
 IrNode *cli_find_node (const IrModel *model, const char *name, GError **error);   /* name or #id */
 IrValue *cli_find_value (const IrModel *model, const char *name, GError **error); /* name or #id */
+/* Also in the body of the function that a node calls: the node's name, '/', and the name in the
+ * body. Such values are only in what runs, with bodies in place of calls: then @expanded (inout)
+ * (nullable) is that, and is what has to be run, with the same ids. */
+IrValue *cli_find_run_value (IrModel *model, IrModel **expanded, const char *name, GError **error);

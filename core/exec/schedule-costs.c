@@ -118,6 +118,17 @@ take_medians (IrNodeCosts *costs, GHashTable *found)
   costs->n_nodes = g_hash_table_size (found);
 }
 
+static void
+read_peaks (const cJSON *root, IrNodeCosts *costs)
+{
+  const cJSON *data = cJSON_GetObjectItemCaseSensitive (root, "otherData");
+  const double gflops = number_of (data, "peak_gflops", 0), gbps = number_of (data, "peak_gbps", 0),
+               threads = number_of (data, "threads", 1);
+
+  if (gflops > 0 && gflops < 1e9 && gbps > 0 && gbps < 1e9)
+    costs->peaks = (IrRoofline){ gflops, gbps, (guint) CLAMP (threads, 1, 1e6) };
+}
+
 /**
  * ir_node_costs_parse:
  * @model: the model that ran
@@ -126,7 +137,8 @@ take_medians (IrNodeCosts *costs, GHashTable *found)
  * @error: return location for an error
  *
  * Takes the duration of complete events ("ph": "X") of nodes of the main graph, the median where
- * one ran several times. Other events are counted or passed over.
+ * one ran several times. Other events are counted or passed over. What the machine can do at most
+ * is taken where the trace has it.
  *
  * Fails with %IR_EXEC_ERROR_INPUT if @text is no JSON, has no events, or none of a node of @model.
  *
@@ -160,6 +172,7 @@ ir_node_costs_parse (const IrModel *model, const char *text, gsize length, GErro
   costs->n = model->nodes->len;
   costs->ms = g_new (double, costs->n + 1);
   cJSON_ArrayForEach (event, events) read_event (&reading, event, costs);
+  read_peaks (root, costs);
   cJSON_Delete (root);
   g_clear_pointer (&reading.by_label, g_hash_table_unref);
   take_medians (costs, ms);

@@ -3,7 +3,7 @@
  * make their own; ir_schedule_new_with() makes them of a model. */
 #pragma once
 
-#include "core/exec/exec.h"
+#include "core/exec/roofline.h"
 
 /* -- tasks that wait for each other -- */
 typedef struct
@@ -115,12 +115,13 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (IrStreams, ir_streams_free)
 /* -- what nodes cost, measured -- */
 typedef struct
 {
-  double *ms;      /* by node id: the median, or negative where nothing was measured */
-  guint n;         /* its length */
-  guint n_nodes;   /* that were measured */
-  guint n_unknown; /* events of nodes that the model does not have */
-  guint n_workers; /* threads in the trace */
-  double span_ms;  /* from the first start to the last end in the trace */
+  double *ms;       /* by node id: the median, or negative where nothing was measured */
+  guint n;          /* its length */
+  guint n_nodes;    /* that were measured */
+  guint n_unknown;  /* events of nodes that the model does not have */
+  guint n_workers;  /* threads in the trace */
+  double span_ms;   /* from the first start to the last end in the trace */
+  IrRoofline peaks; /* that were measured before the run; all 0: none */
 } IrNodeCosts;
 IrNodeCosts *ir_node_costs_parse (const IrModel *model,
                                   const char *text,

@@ -376,6 +376,16 @@ def _():
             assert ('measured' in plan) == any('measured_ms' in item for item in plan['items']) == bool(options)
             assert plan['widths'][-1]['n'] == 0 and max(w['n'] for w in plan['widths']) == plan['max_width'] <= 2
             assert plan['streams']['n'] == 1 + max(item['stream'] for item in plan['items'])
+    assert all(item['bytes'] >= 0 and item['flops'] >= 0 and 'gflops' not in item for item in json_of('schedule', DIGITS)['items'])
+    peaks = json_of('run', DIGITS, '--threads', '1', '--trace', path('schedule-roofline.json'), '--roofline')
+    plan = json_of('schedule', DIGITS, '--costs', path('schedule-roofline.json'))
+    names = {node['node']: node for node in peaks['nodes']}
+    assert plan['roofline'] == peaks['roofline'] and 'roofline' not in json_of('schedule', DIGITS, '--costs', trace)
+    for item in plan['items']:  # the same figures as those of the run that wrote the trace
+        node = names[item['node']]
+        assert [item[k] for k in ('flops', 'bound')] == [node[k] for k in ('flops', 'bound')], (item, node)
+        assert abs(item['gflops'] - node['gflops']) <= 0.01 * node['gflops'] + 1e-3, (item, node)
+        assert abs(item['roofline'] - node['roofline']) <= 0.01 * node['roofline'] + 1e-3, (item, node)
     wide = path('schedule-wide.json')
     assert irscope('run', DIGITS, '--threads', '2', '--trace', wide)[0] == 0
     plan = json_of('schedule', DIGITS, '--policy', 'ios', '--workers', '2', '--costs', trace, '--wide-costs', wide)
@@ -732,6 +742,7 @@ def _():
 def _():
     for name, arguments in {'g.svg': [], 'g.pdf': [], 'g.png': ['--dark'], 'g.dot': [], 'd.svg': ['--diff', '0:5'],
                             'a.svg': ['--at', '3'], 's.svg': ['--view', 'schedule'], 'm.svg': ['--view', 'memory'],
+                            'sp.svg': ['--view', 'schedule', '--parallel', 'on', '--threads', '2'],
                             'b.svg': ['--view', 'memory', '--budget', '90%'], 'c.svg': ['--view', 'trace'],
                             't.svg': ['--view', 'tensor', '--tensor', 'probabilities']}.items():
         code, out, err = irscope('render', DIGITS, '-o', path(name), *arguments)
@@ -977,6 +988,36 @@ def _():
     assert code == 0 and sum('GFLOP/s' in line for line in out.splitlines()) == len(nodes), out
 
 
+@test('pictures of plans are made as memory and schedule make the plans')
+def _():
+    source = as_text('turns.onnxtxt', '<ir_version: 8, opset_import: ["" : 17]>\n'
+                     'turns (float[64,64] x) => (float[64,1] y) {\n'
+                     '  one = Exp (x)  two = Tanh (x)  over = Neg (one)\n'
+                     '  low = ReduceMax <axes = [1], keepdims = 1> (over)\n'
+                     '  high = ReduceMax <axes = [1], keepdims = 1> (two)\n  y = Add (low, high) }')
+    pictures = set()
+    for options in ([], ['--order', 'memory'], ['--separate'], ['--parallel', 'on', '--threads', '2']):
+        assert irscope('render', source, '--view', 'memory', '-o', path('plan.svg'), *options)[0] == 0
+        with open(path('plan.svg')) as file:
+            picture = file.read().replace('\u00a0', ' ')
+        peak = json_of('memory', source, *options)['peak_bytes']
+        assert f'Peak {peak / 1024:.1f} KiB' in picture, (options, peak)
+        pictures.add(picture)
+    assert len(pictures) == 4
+    pictures = set()
+    for options in ([], ['--parallel', 'on', '--threads', '2']):
+        assert irscope('render', source, '--view', 'schedule', '-o', path('plan.svg'), *options)[0] == 0
+        with open(path('plan.svg')) as file:
+            pictures.add(file.read())
+    assert len(pictures) == 2
+    assert irscope('render', DIGITS, '--view', 'schedule', '--parallel', 'auto', '-o', path('plan.svg'))[0] == 0
+    for view, options in (('graph', ['--separate']), ('schedule', ['--order', 'memory']), ('trace', ['--parallel', 'on']),
+                          ('memory', ['--order', 'up']), ('memory', ['--parallel', 'maybe']), ('graph', ['--budget', '50%']),
+                          ('memory', ['--parallel', 'on', '--order', 'memory'])):
+        code, _, err = irscope('render', source, '--view', view, '-o', path('refused.svg'), *options)
+        assert code == 2 and any(option in err for option in options), (view, options, code, err)
+
+
 @test('values in a body of a function are captured by the name of the call and theirs')
 def _():
     source = as_text('called.onnxtxt', '<ir_version: 8, opset_import: ["" : 17, "local" : 1]>\n'
@@ -989,8 +1030,15 @@ def _():
         assert [v['name'] for v in captured] == [name], captured
         with open(captured[0]['file'], 'rb') as file:
             assert struct.unpack('<2f', file.read()[-8:]) == wanted, name
-    code, _, err = irscope('run', source, '--capture', 'third/half')
-    assert code == 2 and 'third/half' in err, err
+        tensor = json_of('tensor', source, name, '--out', path('half.npy'))
+        assert tensor['name'] == name and (tensor['min'], tensor['max']) == (wanted[1], wanted[0]), tensor
+        with open(path('half.npy'), 'rb') as file:
+            assert struct.unpack('<2f', file.read()[-8:]) == wanted, name
+    for command in (['run', source, '--capture', 'third/half'], ['tensor', source, 'third/half']):
+        code, _, err = irscope(*command)
+        assert code == 2 and 'third/half' in err, err
+    code, _, err = irscope('tensor', source, 'half')
+    assert code == 2 and 'CALL/half' in err, (code, err)
 
 
 # Minutes of products, with nodes between them that passes take away.

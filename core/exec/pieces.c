@@ -5,11 +5,15 @@
 
 #include <string.h>
 
+#define LOOK (1 << 16) /* elements that are moved between two looks */
+
 /* A tensor under construction. */
 typedef struct
 {
-  IrTensor *tensor; /* (nullable) all but strings */
-  GBytes **strings; /* (nullable) borrowed from the sources */
+  const IrCall *call; /* looks whether it is to stop */
+  guint64 n_moved;    /* elements since the last look */
+  IrTensor *tensor;   /* (nullable) all but strings */
+  GBytes **strings;   /* (nullable) borrowed from the sources */
   guint rank;
   gint64 dims[IR_MAX_RANK];
   IrDtype dtype;
@@ -52,9 +56,8 @@ result_init (Result *result, IrDtype dtype, gsize max_bytes, GError **error)
   return result->tensor != NULL || result->strings != NULL;
 }
 
-/* Elements [from, from + n) of @source become those from @to on. */
 static void
-result_copy (Result *result, guint64 to, const IrTensor *source, guint64 from, guint64 n)
+copy_some (Result *result, guint64 to, const IrTensor *source, guint64 from, guint64 n)
 {
   if (result->strings != NULL)
     for (guint64 i = 0; i < n; i++)
@@ -66,6 +69,34 @@ result_copy (Result *result, guint64 to, const IrTensor *source, guint64 from, g
     for (guint64 i = 0; i < n; i++)
       ir_dtype_set_code (result->dtype, ir_tensor_data_writable (result->tensor), to + i,
                          ir_dtype_get_code (result->dtype, ir_tensor_data (source), from + i));
+}
+
+/* Elements [from, from + n) of @source become those from @to on. FALSE: it is to stop. */
+static gboolean
+result_copy (Result *result, guint64 to, const IrTensor *source, guint64 from, guint64 n)
+{
+  for (guint64 i = 0; i < n;)
+    {
+      guint64 some = MIN (n - i, LOOK - result->n_moved);
+      copy_some (result, to + i, source, from + i, some);
+      i += some;
+      result->n_moved += some;
+      if (result->n_moved < LOOK)
+        break;
+      result->n_moved = 0;
+      if (ir_call_stopped (result->call))
+        return FALSE;
+    }
+  return TRUE;
+}
+
+static IrTensor *
+result_cancel (Result *result, GError **error)
+{
+  g_clear_pointer (&result->tensor, ir_tensor_unref);
+  g_clear_pointer (&result->strings, g_free);
+  ir_call_fail_if_stopped (result->call, error);
+  return NULL;
 }
 
 static IrTensor *
@@ -100,6 +131,7 @@ check_piece (const IrTensor *piece, GError **error)
 
 /**
  * ir_pieces_cut:
+ * @call: what it is for, which may be stopped
  * @whole: a dense tensor
  * @axis: one of its axes
  * @start: first place along @axis; the piece lies within @whole
@@ -108,12 +140,14 @@ check_piece (const IrTensor *piece, GError **error)
  * @max_bytes: of the piece; 0: no limit
  * @error: return location for an error
  *
- * Fails with %IR_OP_ERROR_DTYPE if @whole is not dense, with %IR_OP_ERROR_LIMIT beyond @max_bytes.
+ * Fails with %IR_OP_ERROR_DTYPE if @whole is not dense, with %IR_OP_ERROR_LIMIT beyond @max_bytes,
+ * and as ir_call_fail_if_stopped() does.
  *
  * Returns: (transfer full) (nullable): a copy of that part
  */
 IrTensor *
-ir_pieces_cut (const IrTensor *whole,
+ir_pieces_cut (const IrCall *call,
+               const IrTensor *whole,
                guint axis,
                gint64 start,
                gint64 length,
@@ -121,7 +155,7 @@ ir_pieces_cut (const IrTensor *whole,
                gsize max_bytes,
                GError **error)
 {
-  Result result = { 0 };
+  Result result = { .call = call };
   const gint64 *dims = ir_tensor_dims (whole);
   guint rank = ir_tensor_rank (whole);
 
@@ -138,19 +172,21 @@ ir_pieces_cut (const IrTensor *whole,
       guint64 outer = product (dims, 0, axis), inner = product (dims, axis + 1, rank);
       guint64 run = (guint64) length * inner;
       for (guint64 i = 0; i < outer; i++)
-        result_copy (&result, i * run, whole, (i * (guint64) dims[axis] + (guint64) start) * inner,
-                     run);
+        if (!result_copy (&result, i * run, whole,
+                          (i * (guint64) dims[axis] + (guint64) start) * inner, run))
+          return result_cancel (&result, error);
     }
   return result_finish (&result);
 }
 
 /* All pieces must have the type of the first and, but for @free_axis, its dims. */
 static gboolean
-check_pieces (IrTensor *const *pieces, guint n, guint free_axis, GError **error)
+check_pieces (const IrCall *call, IrTensor *const *pieces, guint n, guint free_axis, GError **error)
 {
   for (guint i = 0; i < n; i++)
     {
-      if (!check_piece (pieces[i], error))
+      if (!check_piece (pieces[i], error) ||
+          (i % LOOK == LOOK - 1 && ir_call_fail_if_stopped (call, error)))
         return FALSE;
       gboolean fits = ir_tensor_dtype (pieces[i]) == ir_tensor_dtype (pieces[0]) &&
                       ir_tensor_rank (pieces[i]) == ir_tensor_rank (pieces[0]);
@@ -169,6 +205,7 @@ check_pieces (IrTensor *const *pieces, guint n, guint free_axis, GError **error)
 
 /**
  * ir_pieces_join:
+ * @call: what it is for, which may be stopped
  * @pieces: (array length=n): dense tensors of one element type
  * @n: how many, at least 1
  * @how: axis and direction
@@ -183,12 +220,13 @@ check_pieces (IrTensor *const *pieces, guint n, guint free_axis, GError **error)
  * Returns: (transfer full) (nullable): all of them in one tensor
  */
 IrTensor *
-ir_pieces_join (IrTensor *const *pieces, guint n, const IrPiecesJoin *how, GError **error)
+ir_pieces_join (
+    const IrCall *call, IrTensor *const *pieces, guint n, const IrPiecesJoin *how, GError **error)
 {
   g_return_val_if_fail (n > 0, NULL);
   guint piece_rank = ir_tensor_rank (pieces[0]);
   gint64 rank = (gint64) piece_rank + (how->new_axis ? 1 : 0);
-  Result result = { .rank = (guint) rank };
+  Result result = { .call = call, .rank = (guint) rank };
   gint64 total = 0;
 
   if (rank > IR_MAX_RANK || how->axis < -rank || how->axis >= rank)
@@ -200,7 +238,7 @@ ir_pieces_join (IrTensor *const *pieces, guint n, const IrPiecesJoin *how, GErro
       return NULL;
     }
   guint axis = (guint) (how->axis < 0 ? how->axis + rank : how->axis);
-  if (!check_pieces (pieces, n, how->new_axis ? G_MAXUINT : axis, error))
+  if (!check_pieces (call, pieces, n, how->new_axis ? G_MAXUINT : axis, error))
     return NULL;
   for (guint i = 0; i < n; i++)
     if (total < G_MAXINT64 / 2)
@@ -220,8 +258,9 @@ ir_pieces_join (IrTensor *const *pieces, guint n, const IrPiecesJoin *how, GErro
       const IrTensor *piece = pieces[how->backward ? n - 1 - i : i];
       guint64 length = how->new_axis ? 1 : (guint64) ir_tensor_dims (piece)[axis];
       for (guint64 o = 0; length > 0 && o < outer; o++)
-        result_copy (&result, (o * (guint64) total + place) * inner, piece, o * length * inner,
-                     length * inner);
+        if (!result_copy (&result, (o * (guint64) total + place) * inner, piece, o * length * inner,
+                          length * inner))
+          return result_cancel (&result, error);
       place += length;
     }
   return result_finish (&result);

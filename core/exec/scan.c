@@ -93,6 +93,7 @@ count_slices (const Scan *scan, IrTensor *const *scanned, gint64 *n, GError **er
 /* One slice of each scanned input, behind the states that @inputs holds already. */
 static gboolean
 add_slices (const Scan *scan,
+            IrRunState *state,
             IrTensor *const *scanned,
             gint64 round,
             gint64 n_rounds,
@@ -100,6 +101,7 @@ add_slices (const Scan *scan,
             GError **error)
 {
   const char *attr = scan->batched ? "directions" : "scan_input_directions";
+  const IrCall call = ir_run_call (state);
 
   for (guint i = 0; i < scan->n_scanned; i++)
     {
@@ -107,7 +109,7 @@ add_slices (const Scan *scan,
       gint64 place = list_entry (scan, attr, i) == 1 ? n_rounds - 1 - round : round;
       if (!scan_axis (scan, scanned[i], i, &axis, error))
         return FALSE;
-      IrTensor *slice = ir_pieces_cut (scanned[i], axis, place, 1, FALSE, 0, error);
+      IrTensor *slice = ir_pieces_cut (&call, scanned[i], axis, place, 1, FALSE, 0, error);
       if (slice == NULL)
         return FALSE;
       g_ptr_array_add (inputs, slice);
@@ -132,7 +134,7 @@ run_rounds (Scan *scan,
       for (guint i = 0; i < scan->n_states; i++)
         g_ptr_array_add (inputs, ir_tensor_ref (g_ptr_array_index (states, i)));
       if (!ir_run_check (state, scan->node, error) ||
-          !add_slices (scan, scanned, round, n_rounds, inputs, error) ||
+          !add_slices (scan, state, scanned, round, n_rounds, inputs, error) ||
           !ir_body_run (&scan->body, state, (IrTensor *const *) inputs->pdata, error))
         return FALSE;
       const GPtrArray *results = scan->body.results;
@@ -284,13 +286,14 @@ run_entry (Scan *scan, IrRunState *state, Batch *batch, gint64 entry, GError **e
   g_autoptr (GPtrArray) states = g_ptr_array_new_with_free_func ((GDestroyNotify) ir_tensor_unref);
   g_autoptr (GPtrArray) scanned = g_ptr_array_new_with_free_func ((GDestroyNotify) ir_tensor_unref);
   g_auto (IrRounds) scans = { 0 };
+  const IrCall call = ir_run_call (state);
   gint64 n_rounds = 0;
 
   ir_rounds_init (&scans, scan->n_scans);
   for (guint i = scan->first; i < scan->node->n_inputs; i++)
     {
-      IrTensor *part = ir_pieces_cut (ir_subgraph_input (state, scan->node, i), 0, entry, 1, FALSE,
-                                      0, error);
+      IrTensor *part = ir_pieces_cut (&call, ir_subgraph_input (state, scan->node, i), 0, entry, 1,
+                                      FALSE, 0, error);
       if (part == NULL)
         return FALSE;
       g_ptr_array_add (i < scan->first + scan->n_states ? states : scanned, part);

@@ -249,7 +249,7 @@ ir_rounds_stack (const IrRounds *rounds,
                  gint64 axis,
                  gboolean backward,
                  const IrValue *like,
-                 const IrRunState *state,
+                 IrRunState *state,
                  GError **error)
 {
   const GPtrArray *list = rounds->lists[index];
@@ -257,7 +257,8 @@ ir_rounds_stack (const IrRounds *rounds,
 
   if (list->len == 0)
     return stack_nothing (axis, like, error);
-  return ir_pieces_join ((IrTensor *const *) list->pdata, list->len, &how, error);
+  const IrCall call = ir_run_call (state);
+  return ir_pieces_join (&call, (IrTensor *const *) list->pdata, list->len, &how, error);
 }
 
 /* -- If -- */

@@ -46,6 +46,27 @@ static const Kind kinds[] = {
   { "cpu", "(int64[1] s) => (float[] y)", "y = ConstantOfShape (s)", 3 },
   { "cpu", "(int64 n) => (int64[] y)",
     INTS ("z", "", "0") INTS ("o", "", "1") "y = Range (z, n, o)", 3 },
+  { "cpu", "(float[3300000] x) => (float[] y)", "y = Elu (x)", 3 },
+  { "cpu", "(float[3300000] x) => (float[] y)", "y = HardSigmoid (x)", 3 },
+  { "cpu", "(bool[3300000] x) => (bool[] y)", "y = Not (x)", 3 },
+  { "cpu", "(float[1,1,300,300] x) => (float[] y)", "y = MaxPool <kernel_shape = [100, 100]> (x)",
+    200 },
+  { "cpu", "(float[1,1,300,300] x) => (float[] y)",
+    "y = AveragePool <kernel_shape = [100, 100]> (x)", 200 },
+  /* a small matrix of long sums */
+  { "cpu", "(float[16,2200000] x, float[2200000,16] w) => (float[] y)", "y = MatMul (x, w)", 3 },
+  /* sequences */
+  { "ref", "(float[100000] x) => (float[] y)",
+    "q = SplitToSequence <axis = 0, keepdims = 0> (x) "
+    "y = ConcatFromSequence <axis = 0, new_axis = 1> (q)",
+    120 },
+  { "ref", "(float[700000] x) => (float[] y)",
+    "q = SequenceConstruct (x, x) y = ConcatFromSequence <axis = 0> (q)", 20 },
+  /* elements that have to be unpacked, or are taken one by one */
+  { "ref", "(float[1,100000] x) => (int4[] y)", "q = Cast <to = 22> (x) y = Transpose (q)", 95 },
+  { "ref", "(string[1,100000] x) => (string[] y)", "y = Transpose (x)", 45 },
+  { "ref", "(int64[1] s) => (float[] y)", "y = ConstantOfShape (s)", 3 },
+  { "ref", "(int32[200,200] x) => (int32[] y)", "y = MatMul (x, x)", 70 },
   /* sorts */
   { "ref", "(float[100000] x) => (float[] y)", "y = Unique (x)", 40 },
   { "ref", "(int64[300,300] x) => (int64[] y)", "y = Unique <axis = 1, sorted = 0> (x)", 5 },

@@ -302,7 +302,8 @@ weigh_row (const Attention *a, gint64 batch, gint64 head, gint64 row, float *x)
 
 /* Rows [first, first + n) of one head of queries. */
 static gboolean
-attend_block (const Attention *a,
+attend_block (const IrCall *call,
+              const Attention *a,
               gint64 batch,
               gint64 head,
               gint64 first,
@@ -316,13 +317,20 @@ attend_block (const Attention *a,
   const float *v = a->v.data + batch * a->v.batch + kv_head * a->v.head;
   float *out = (float *) y->data + batch * y->batch + head * y->head + first * y->row;
 
-  if (dnnl_sgemm ('N', 'T', n, total, a->size, a->scale, q, a->q.row, k, a->k.row, 0, scores,
-                  total) != dnnl_success)
+  CpuProduct scored = { .m = n, .n = total, .k = a->size, .alpha = a->scale, .y = scores };
+  scored.a = (CpuMatrix){ q, a->q.row, FALSE };
+  scored.b = (CpuMatrix){ k, a->k.row, TRUE };
+  scored.y_distance = total;
+  if (!cpu_multiply (call, &scored))
     return FALSE;
-  for (gint64 i = 0; i < n; i++)
+  CpuWatch watch = cpu_watch (call, total);
+  for (gint64 i = 0; i < n && !cpu_watch_stopped (&watch, i); i++)
     weigh_row (a, batch, head, first + i, scores + i * total);
-  return dnnl_sgemm ('N', 'N', n, a->v_size, total, 1, scores, total, v, a->v.row, 0, out,
-                     y->row) == dnnl_success;
+  CpuProduct weighed = { .m = n, .n = a->v_size, .k = total, .alpha = 1, .y = out };
+  weighed.a = (CpuMatrix){ scores, total, FALSE };
+  weighed.b = (CpuMatrix){ v, a->v.row, FALSE };
+  weighed.y_distance = y->row;
+  return !watch.stopped && cpu_multiply (call, &weighed);
 }
 
 static gboolean
@@ -346,7 +354,7 @@ attend (const IrCall *call, const Attention *a, const Rows *y)
         gint64 head = task / n_blocks, first = task % n_blocks * BLOCK_ROWS;
         if (cpu_watch_stopped (&watch, task))
           continue;
-        if (scores == NULL || !attend_block (a, head / a->q_heads, head % a->q_heads, first,
+        if (scores == NULL || !attend_block (call, a, head / a->q_heads, head % a->q_heads, first,
                                              MIN (BLOCK_ROWS, a->queries - first), scores, y))
 #pragma omp atomic write
           done = FALSE;

@@ -79,9 +79,12 @@ CpuWatch cpu_watch (const IrCall *call, gint64 part_elements);
 static inline gboolean
 cpu_watch_stopped (CpuWatch *watch, gint64 part)
 {
-  if ((part & watch->mask) == watch->mask && ir_call_stopped (watch->call))
-    __atomic_store_n (&watch->stopped, TRUE, __ATOMIC_RELAXED);
-  return __atomic_load_n (&watch->stopped, __ATOMIC_RELAXED) != 0;
+  if (__atomic_load_n (&watch->stopped, __ATOMIC_RELAXED) != 0)
+    return TRUE;
+  if ((part & watch->mask) != watch->mask || !ir_call_stopped (watch->call))
+    return FALSE;
+  __atomic_store_n (&watch->stopped, TRUE, __ATOMIC_RELAXED);
+  return TRUE;
 }
 
 /* For the pieces of a row that is longer than what is worked on between two looks: whether the one

@@ -173,14 +173,16 @@ run_hard_sigmoid (IrCall *call, GError **error)
   float beta = (float) ir_call_float (call, "beta", 0.5);
   const float *x = ir_tensor_data (in);
   float *y = cpu_new_floats (call, 0, in, error);
+  gint64 n = (gint64) ir_tensor_n_elements (in);
 
-  for (guint64 i = 0; y != NULL && i < ir_tensor_n_elements (in); i++)
-    {
-      float gate = alpha * x[i] + beta;
+  for (gint64 at = 0; y != NULL && at < n && !cpu_piece_stopped (call, at); at += CPU_LOOK)
+    for (gint64 i = at; i < MIN (at + CPU_LOOK, n); i++)
+      {
+        float gate = alpha * x[i] + beta;
 
-      gate = gate < 0 ? 0 : gate;
-      y[i] = gate > 1 ? 1 : gate;
-    }
+        gate = gate < 0 ? 0 : gate;
+        y[i] = gate > 1 ? 1 : gate;
+      }
   return y != NULL;
 }
 
@@ -191,9 +193,11 @@ run_elu (IrCall *call, GError **error)
   float alpha = (float) ir_call_float (call, "alpha", 1);
   const float *x = ir_tensor_data (in);
   float *y = cpu_new_floats (call, 0, in, error);
+  gint64 n = (gint64) ir_tensor_n_elements (in);
 
-  for (guint64 i = 0; y != NULL && i < ir_tensor_n_elements (in); i++)
-    y[i] = x[i] < 0 ? alpha * expm1f (x[i]) : x[i];
+  for (gint64 at = 0; y != NULL && at < n && !cpu_piece_stopped (call, at); at += CPU_LOOK)
+    for (gint64 i = at; i < MIN (at + CPU_LOOK, n); i++)
+      y[i] = x[i] < 0 ? alpha * expm1f (x[i]) : x[i];
   return y != NULL;
 }
 
@@ -218,9 +222,11 @@ run_not (IrCall *call, GError **error)
   IrTensor *out = ir_call_new_output (call, 0, IR_DTYPE_BOOL, ir_tensor_rank (in),
                                       ir_tensor_dims (in), error);
   guint8 *y = out != NULL ? ir_tensor_data_writable (out) : NULL;
+  gint64 n = (gint64) ir_tensor_n_elements (in);
 
-  for (guint64 i = 0; out != NULL && i < ir_tensor_n_elements (in); i++)
-    y[i] = x[i] == 0;
+  for (gint64 at = 0; out != NULL && at < n && !cpu_piece_stopped (call, at); at += CPU_LOOK)
+    for (gint64 i = at; i < MIN (at + CPU_LOOK, n); i++)
+      y[i] = x[i] == 0;
   return out != NULL;
 }
 

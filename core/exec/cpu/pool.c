@@ -21,13 +21,13 @@ span_of (const IrWindow *w, guint axis, gint64 out)
   return (Span){ MAX (start, 0), MIN (end, w->in[axis]), MIN (end, limit) - start };
 }
 
-/* Row @i of the output of one plane. */
+/* Places [first, end) of row @i of the output of one plane. */
 static void
-max_row (const IrWindow *w, gint64 i, const float *x, float *y)
+max_row (const IrWindow *w, gint64 i, gint64 first, gint64 end, const float *x, float *y)
 {
   Span rows = span_of (w, 0, i);
 
-  for (gint64 j = 0; j < w->out[1]; j++)
+  for (gint64 j = first; j < end; j++)
     {
       Span columns = span_of (w, 1, j);
       float most = x[rows.low * w->in[1] + columns.low];
@@ -43,11 +43,17 @@ max_row (const IrWindow *w, gint64 i, const float *x, float *y)
 }
 
 static void
-average_row (const IrWindow *w, gboolean count_padding, gint64 i, const float *x, float *y)
+average_row (const IrWindow *w,
+             gboolean count_padding,
+             gint64 i,
+             gint64 first,
+             gint64 end,
+             const float *x,
+             float *y)
 {
   Span rows = span_of (w, 0, i);
 
-  for (gint64 j = 0; j < w->out[1]; j++)
+  for (gint64 j = first; j < end; j++)
     {
       Span columns = span_of (w, 1, j);
       gint64 n = count_padding ? rows.counted * columns.counted
@@ -61,11 +67,13 @@ average_row (const IrWindow *w, gboolean count_padding, gint64 i, const float *x
     }
 }
 
-/* Every window must touch the input, and dilation is left to the reference kernel. */
+/* Every window must touch the input. Dilation is left to the reference kernel, and so are windows
+ * that take long by themselves. */
 static gboolean
 takes (const IrWindow *w)
 {
-  if (w->n_axes != 2)
+  if (w->n_axes != 2 ||
+      ir_mul_saturated ((guint64) w->kernel[0], (guint64) w->kernel[1]) > 8 * CPU_LOOK)
     return FALSE;
   for (guint axis = 0; axis < 2; axis++)
     {
@@ -100,7 +108,8 @@ run_pool (IrCall *call, gboolean average, GError **error)
   if (y == NULL)
     return FALSE;
   int n_threads = cpu_n_threads (call, ir_tensor_n_elements (in));
-  CpuWatch watch = cpu_watch (call, window.kernel[0] * window.in[1]);
+  gint64 area = window.kernel[0] * window.kernel[1], each = MAX (CPU_LOOK / area, 1);
+  CpuWatch watch = cpu_watch (call, area * MIN (dims[3], each));
 #pragma omp parallel for num_threads(n_threads) schedule(static)
   for (gint64 row = 0; row < dims[0] * dims[1] * dims[2]; row++)
     {
@@ -109,10 +118,12 @@ run_pool (IrCall *call, gboolean average, GError **error)
 
       if (cpu_watch_stopped (&watch, row))
         continue;
-      if (average)
-        average_row (&window, count_padding, row % dims[2], from, to);
-      else
-        max_row (&window, row % dims[2], from, to);
+      for (gint64 at = 0; at < dims[3] && !cpu_piece_stopped (call, at); at += each)
+        if (average)
+          average_row (&window, count_padding, row % dims[2], at, MIN (at + each, dims[3]), from,
+                       to);
+        else
+          max_row (&window, row % dims[2], at, MIN (at + each, dims[3]), from, to);
     }
   return TRUE;
 }

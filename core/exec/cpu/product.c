@@ -8,6 +8,8 @@
 #define PIECE 1e9 /* multiply-adds between two looks at whether the call is cancelled */
 #define PIECE_SIDE                                                                                 \
   192 /* fewest rows of a piece: packing the other matrix again costs little then */
+#define READING                                                                                    \
+  16 /* multiply-adds in the time that an element of a large matrix takes to be read */
 
 static gboolean
 multiply (const CpuProduct *p)
@@ -29,6 +31,18 @@ columns_of (const CpuProduct *product, gint64 first, gint64 n)
 }
 
 static CpuProduct
+terms_of (const CpuProduct *product, gint64 first, gint64 k)
+{
+  CpuProduct part = *product;
+
+  part.k = k;
+  part.a.data += first * (part.a.transposed ? part.a.distance : 1);
+  part.b.data += first * (part.b.transposed ? 1 : part.b.distance);
+  part.beta = first > 0 ? 1 : part.beta;
+  return part;
+}
+
+static CpuProduct
 rows_of (const CpuProduct *product, gint64 first, gint64 m)
 {
   CpuProduct part = *product;
@@ -39,12 +53,37 @@ rows_of (const CpuProduct *product, gint64 first, gint64 m)
   return part;
 }
 
+/* In multiply-adds; where they are few for what is read, reading takes longer. */
+static double
+work_of (const CpuProduct *p)
+{
+  double m = (double) p->m, n = (double) p->n, k = (double) p->k;
+
+  return MAX (m * n * k, READING * (m * k + k * n));
+}
+
+/* FALSE: it was to stop, or oneDNN failed. Y is small, and its sums are long. */
+static gboolean
+multiply_terms (const IrCall *call, const CpuProduct *product, double work)
+{
+  gint64 n_pieces = (gint64) (work / PIECE) + 1, each = (product->k + n_pieces - 1) / n_pieces;
+
+  for (gint64 first = 0; first < product->k; first += each)
+    {
+      CpuProduct piece = terms_of (product, first, MIN (each, product->k - first));
+      if (ir_call_stopped (call) || !multiply (&piece))
+        return FALSE;
+    }
+  return TRUE;
+}
+
 /**
  * cpu_multiply:
  * @call: what it is for, which may be cancelled
  * @product: operands and result
  *
- * Goes piece by piece where it takes long: rows of Y, or columns where there are few rows.
+ * Goes piece by piece where it takes long: rows of Y, or columns where there are few rows, or terms
+ * of the sums where both are few.
  *
  * Returns: %FALSE if it was to stop, or oneDNN failed
  */
@@ -53,10 +92,12 @@ cpu_multiply (const IrCall *call, const CpuProduct *product)
 {
   gboolean by_columns = product->m < PIECE_SIDE;
   gint64 side = by_columns ? product->n : product->m;
-  double work = (double) product->m * (double) product->n * (double) product->k;
+  double work = work_of (product);
   gint64 each = work > PIECE ? (gint64) ((double) side * (PIECE / work)) : side;
 
   each = work > PIECE ? (each + PIECE_SIDE - 1) / PIECE_SIDE * PIECE_SIDE : side;
+  if (work > PIECE && work / (double) side * (double) MIN (each, side) > 2 * PIECE)
+    return multiply_terms (call, product, work);
   for (gint64 first = 0; first < side; first += each)
     {
       gint64 n = MIN (each, side - first);

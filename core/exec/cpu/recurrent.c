@@ -197,10 +197,13 @@ spread_bias (const Direction *d)
   const Layer *l = d->layer;
   gint64 shared = l->linear_before_reset ? 2 * l->hidden : l->width;
 
-  memset (d->gates, 0, sizeof (float) * (gsize) (l->steps * l->batch * l->width));
-  for (gint64 row = 0; d->w_bias != NULL && row < l->steps * l->batch; row++)
-    for (gint64 i = 0; i < l->width; i++)
-      d->gates[row * l->width + i] = d->w_bias[i] + (i < shared ? d->r_bias[i] : 0);
+  CpuWatch watch = cpu_watch (l->call, l->width);
+  for (gint64 row = 0; row < l->steps * l->batch && !cpu_watch_stopped (&watch, row); row++)
+    if (d->w_bias == NULL)
+      memset (d->gates + row * l->width, 0, sizeof (float) * (gsize) l->width);
+    else
+      for (gint64 i = 0; i < l->width; i++)
+        d->gates[row * l->width + i] = d->w_bias[i] + (i < shared ? d->r_bias[i] : 0);
 }
 
 static gint64

@@ -25,7 +25,11 @@ take_strings (IrCall *call, const IrAttr *attr, GError **error)
   g_autoptr (GPtrArray) strings = g_ptr_array_new_with_free_func ((GDestroyNotify) g_bytes_unref);
   gint64 n = attr->n;
   for (guint i = 0; i < attr->n; i++)
-    g_ptr_array_add (strings, g_bytes_new (attr->strings[i].data, attr->strings[i].length));
+    {
+      if (ir_block_stopped (call, i))
+        return ir_block_cancelled (call, error), FALSE;
+      g_ptr_array_add (strings, g_bytes_new (attr->strings[i].data, attr->strings[i].length));
+    }
   IrTensor *tensor = ir_tensor_new_strings (attr->kind == IR_ATTR_STRINGS, &n,
                                             (GBytes **) (gpointer) strings->pdata);
   if (tensor == NULL)
@@ -74,7 +78,7 @@ ir_ref_constant_of_shape (IrCall *call, GError **error)
   if (!ir_ref_writer_init (&out, call, 0, error))
     return FALSE;
   if (value.n == 0)
-    memset (out.data, 0, out.n * out.size);
+    ir_block_clear (call, out.data, out.n * out.size);
   for (guint64 i = 0; value.n == 1 && i < out.n && !ir_block_stopped (call, i); i++)
     ir_ref_copy_run (&out, i, &value, 0, 1);
   return ir_ref_writer_finish (&out, error);

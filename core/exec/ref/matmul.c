@@ -100,45 +100,77 @@ run_rows (guint64 first, guint64 end, guint worker, gpointer data)
     }
 }
 
-static gint64
-element (const IrTensor *tensor, guint64 index)
+static void
+load_integers (const IrTensor *tensor, guint64 first, guint64 n, guint64 apart, guint64 *values)
 {
-  return ir_tensor_get_int64 (tensor, index);
+  IrDtype dtype = ir_tensor_dtype (tensor);
+  const void *data = ir_tensor_data (tensor);
+
+  for (guint64 i = 0; i < n; i++)
+    ir_dtype_get_int64 (dtype, data, first + i * apart, (gint64 *) &values[i]);
 }
 
-/* Integers: exact, modulo 2^64, then modulo the width of the type. */
+/* sums[r, :] += A[row + r, k] · B[k, :]. Integers: exact, modulo 2^64. */
 static void
-run_integers (const Product *p)
+add_integers (const Product *p, guint64 row, guint64 n_rows, guint64 *b, guint64 *sums)
 {
-  gboolean per_column = FALSE, per_row = FALSE;
+  IrBlockWatch watch = { .call = p->call };
+
+  for (guint64 k = 0; k < p->k && !ir_block_worked (&watch, p->n); k++)
+    {
+      load_integers (p->b, p->b_start + k * (p->trans_b ? 1 : p->n), p->n, p->trans_b ? p->k : 1,
+                     b);
+      for (guint64 r = 0; r < n_rows; r++)
+        {
+          guint64 a, *sum = sums + r * p->n;
+          load_integers (p->a,
+                         p->a_start + (p->trans_a ? k * p->m + row + r : (row + r) * p->k + k), 1,
+                         1, &a);
+          for (guint64 n = 0; n < p->n && !ir_block_stopped (p->call, n); n++)
+            sum[n] += a * b[n];
+        }
+    }
+}
+
+static guint64
+integer_of_c (const Product *p, guint64 m, guint64 n)
+{
+  guint rank = ir_tensor_rank (p->c);
+  gboolean per_column = rank >= 1 && ir_tensor_dims (p->c)[rank - 1] != 1;
+  gboolean per_row = rank >= 2 && ir_tensor_dims (p->c)[rank - 2] != 1;
+
+  return (guint64) ir_tensor_get_int64 (p->c, (per_row ? m * (per_column ? p->n : 1) : 0) +
+                                                  (per_column ? n : 0));
+}
+
+/* Groups [first, end) of ROWS rows, modulo the width of the type in the end. */
+static void
+run_integers (guint64 first, guint64 end, guint worker, gpointer data)
+{
+  Product *p = data;
+  g_autofree guint64 *b = (guint64 *) (gpointer) ir_block_new (p->call, p->n, NULL);
+  g_autofree guint64 *sums = (guint64 *) (gpointer) ir_block_new (p->call, ROWS * p->n, NULL);
   gint64 alpha = (gint64) p->alpha, beta = (gint64) p->beta;
 
-  if (p->c != NULL)
+  if (b == NULL || sums == NULL)
     {
-      guint rank = ir_tensor_rank (p->c);
-      per_column = rank >= 1 && ir_tensor_dims (p->c)[rank - 1] != 1;
-      per_row = rank >= 2 && ir_tensor_dims (p->c)[rank - 2] != 1;
+      g_atomic_int_set (&p->no_memory, TRUE);
+      return;
     }
-  for (guint64 m = 0; m < p->m; m++)
-    for (guint64 n = 0; n < p->n; n++)
-      {
-        guint64 sum = 0;
-        for (guint64 k = 0; k < p->k; k++)
-          {
-            guint64 at_a = p->trans_a ? k * p->m + m : m * p->k + k;
-            guint64 at_b = p->trans_b ? n * p->k + k : k * p->n + n;
-            sum += (guint64) element (p->a, p->a_start + at_a) *
-                   (guint64) element (p->b, p->b_start + at_b);
-          }
-        sum *= (guint64) alpha;
-        if (p->c != NULL)
-          {
-            guint64 at = (per_row ? m * (per_column ? p->n : 1) : 0) + (per_column ? n : 0);
-            sum += (guint64) beta * (guint64) element (p->c, at);
-          }
-        ir_dtype_set_int64 (ir_tensor_dtype (p->y), ir_tensor_data_writable (p->y),
-                            p->y_start + m * p->n + n, (gint64) sum);
-      }
+  for (guint64 group = first; group < end && !ir_call_stopped (p->call); group++)
+    {
+      guint64 row = group * ROWS, n_rows = MIN (p->m - row, ROWS);
+      memset (sums, 0, sizeof *sums * n_rows * p->n);
+      add_integers (p, row, n_rows, b, sums);
+      for (guint64 i = 0; i < n_rows * p->n && !ir_block_stopped (p->call, i); i++)
+        {
+          guint64 sum = sums[i] * (guint64) alpha;
+          if (p->c != NULL)
+            sum += (guint64) beta * integer_of_c (p, row + i / p->n, i % p->n);
+          ir_dtype_set_int64 (ir_tensor_dtype (p->y), ir_tensor_data_writable (p->y),
+                              p->y_start + row * p->n + i, (gint64) sum);
+        }
+    }
 }
 
 static gboolean
@@ -146,10 +178,9 @@ run (Product *p, GError **error)
 {
   IrDtype dtype = ir_tensor_dtype (p->a);
 
-  if (ir_dtype_is_integer (dtype))
-    run_integers (p);
-  else if (ir_dtype_is_float (dtype))
-    ir_threads_for (p->call->threads, (p->m + ROWS - 1) / ROWS, 1, run_rows, p);
+  if (ir_dtype_is_integer (dtype) || ir_dtype_is_float (dtype))
+    ir_threads_for (p->call->threads, (p->m + ROWS - 1) / ROWS, 1,
+                    ir_dtype_is_float (dtype) ? run_rows : run_integers, p);
   else
     return ir_call_fail (p->call, error, IR_OP_ERROR_DTYPE,
                          "A is %s, needed is a floating-point or integer type",

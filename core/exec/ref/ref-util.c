@@ -321,16 +321,16 @@ scratch_failed (const IrCall *call, guint64 n, GError **error)
 
 /* Elements below 8 bits to a byte each, and back. */
 static void
-unpack_codes (IrDtype dtype, const void *packed, guint64 n, guint8 *bytes)
+unpack_codes (const IrCall *call, IrDtype dtype, const void *packed, guint64 n, guint8 *bytes)
 {
-  for (guint64 i = 0; i < n; i++)
+  for (guint64 i = 0; i < n && !ir_block_stopped (call, i); i++)
     bytes[i] = (guint8) ir_dtype_get_code (dtype, packed, (gsize) i);
 }
 
 static void
-pack_codes (IrDtype dtype, const guint8 *bytes, guint64 n, void *packed)
+pack_codes (const IrCall *call, IrDtype dtype, const guint8 *bytes, guint64 n, void *packed)
 {
-  for (guint64 i = 0; i < n; i++)
+  for (guint64 i = 0; i < n && !ir_block_stopped (call, i); i++)
     ir_dtype_set_code (dtype, packed, (gsize) i, bytes[i]);
 }
 
@@ -366,11 +366,12 @@ ir_ref_reader_init (IrRefReader *reader, const IrCall *call, const IrTensor *ten
   if (reader->owned == NULL)
     return scratch_failed (call, reader->n, error);
   if (reader->dtype != IR_DTYPE_STRING)
-    unpack_codes (reader->dtype, ir_tensor_data (tensor), reader->n, reader->owned);
+    unpack_codes (call, reader->dtype, ir_tensor_data (tensor), reader->n, reader->owned);
   else
-    for (guint64 i = 0; i < reader->n; i++)
+    for (guint64 i = 0; i < reader->n && !ir_block_stopped (call, i); i++)
       ((GBytes **) reader->owned)[i] = ir_tensor_string (tensor, i);
-  return TRUE;
+  /* What was not filled in must not be read. */
+  return reader->n <= 4096 || !ir_block_cancelled (call, error);
 }
 
 /**
@@ -476,9 +477,11 @@ ir_ref_writer_finish (IrRefWriter *writer, GError **error)
     {
       gpointer packed = ir_tensor_data_writable (shape);
       memset (packed, 0, ir_tensor_n_bytes (shape)); /* the bits behind the last element, too */
-      pack_codes (writer->dtype, writer->data, writer->n, packed);
+      pack_codes (writer->call, writer->dtype, writer->data, writer->n, packed);
       return TRUE;
     }
+  if (writer->n > 4096 && ir_block_cancelled (writer->call, error))
+    return FALSE;
   IrTensor *tensor = strings_tensor (writer, ir_tensor_rank (shape), ir_tensor_dims (shape));
   if (tensor == NULL)
     return ir_call_fail (writer->call, error, IR_OP_ERROR_LIMIT, "too many strings");

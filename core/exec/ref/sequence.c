@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include "core/exec/pieces.h"
+#include "core/exec/ref/block.h"
 #include "core/exec/ref/ref-util.h"
 #include "core/op/rows.h"
 
@@ -46,7 +47,7 @@ borrow_items (const IrCall *call)
   const IrTensor *sequence = ir_call_input (call, 0);
   GPtrArray *items = g_ptr_array_new ();
 
-  for (guint i = 0; i < ir_tensor_n_items (sequence); i++)
+  for (guint i = 0; i < ir_tensor_n_items (sequence) && !ir_block_stopped (call, i); i++)
     g_ptr_array_add (items, ir_tensor_item (sequence, i));
   return items;
 }
@@ -176,7 +177,8 @@ piece_sizes (const IrCall *call, gint64 whole, GError **error)
                     "pieces of size %" G_GINT64_FORMAT " cannot be cut", each);
       return NULL;
     }
-  for (guint64 i = 0; is_list && i < ir_tensor_n_elements (split); i++)
+  for (guint64 i = 0; is_list && i < ir_tensor_n_elements (split) && !ir_block_stopped (call, i);
+       i++)
     {
       gint64 size = ir_tensor_get_int64 (split, i);
       if (size < 0 || size > left)
@@ -220,8 +222,10 @@ ir_ref_split_to_sequence (IrCall *call, GError **error)
     return FALSE;
   for (guint i = 0; i < sizes->len; i++)
     {
+      if (i % 1024 == 1023 && ir_block_cancelled (call, error))
+        return FALSE;
       gint64 size = g_array_index (sizes, gint64, i);
-      IrTensor *piece = ir_pieces_cut (whole, (guint) axis, start, size, keep,
+      IrTensor *piece = ir_pieces_cut (call, whole, (guint) axis, start, size, keep,
                                        call->max_output_bytes, error);
       if (piece == NULL)
         return FALSE;
@@ -246,7 +250,8 @@ ir_ref_concat_from_sequence (IrCall *call, GError **error)
                          "an empty sequence has no shape to put together");
   how.axis = ir_call_int (call, "axis", 0);
   how.new_axis = ir_call_int (call, "new_axis", 0) != 0;
-  IrTensor *joined = ir_pieces_join ((IrTensor *const *) items->pdata, items->len, &how, error);
+  IrTensor *joined = ir_pieces_join (call, (IrTensor *const *) items->pdata, items->len, &how,
+                                     error);
   if (joined == NULL)
     return FALSE;
   ir_call_take_output (call, 0, joined);

@@ -117,8 +117,42 @@ turn (const float *from, gint64 from_row, gint64 n_rows, gint64 n, float *to, gi
       to[column * to_row + row] = from[row * from_row + column];
 }
 
+#define LOOK (1 << 20) /* elements that are brought into another order between two looks */
+
+/* Blocks are cut, so that all threads have some, and none takes long. */
+typedef struct
+{
+  const IrCall *call; /* (nullable) */
+  gint64 n_cuts, mask;
+  int stopped; /* atomic */
+} Cuts;
+
+static Cuts
+cuts_of (const IrCall *call, gint64 n_blocks, gint64 block_elements, int n_threads)
+{
+  Cuts cuts = { .call = call, .n_cuts = block_elements / LOOK + 1 };
+
+  if (n_blocks < n_threads)
+    cuts.n_cuts = MAX (cuts.n_cuts, n_threads);
+  while ((cuts.mask + 1) * (block_elements / cuts.n_cuts) < LOOK / 2 && cuts.mask < LOOK)
+    cuts.mask = 2 * cuts.mask + 1;
+  return cuts;
+}
+
+static gboolean
+is_cut (Cuts *cuts, gint64 part)
+{
+  if (__atomic_load_n (&cuts->stopped, __ATOMIC_RELAXED) != 0)
+    return TRUE;
+  if (cuts->call == NULL || (part & cuts->mask) != cuts->mask || !ir_call_stopped (cuts->call))
+    return FALSE;
+  __atomic_store_n (&cuts->stopped, TRUE, __ATOMIC_RELAXED);
+  return TRUE;
+}
+
 /**
  * ir_blocks_from_plain:
+ * @call: (nullable): what it is for, which may be stopped
  * @plain: [batch, channels, plane]
  * @blocks: (out caller-allocates): [batch, channels / block, plane, block]
  * @batch: number of samples
@@ -130,7 +164,8 @@ turn (const float *from, gint64 from_row, gint64 n_rows, gint64 n, float *to, gi
  * Channels that fill up the last block become 0.
  */
 void
-ir_blocks_from_plain (const float *plain,
+ir_blocks_from_plain (const IrCall *call,
+                      const float *plain,
                       float *blocks,
                       gint64 batch,
                       gint64 channels,
@@ -139,15 +174,15 @@ ir_blocks_from_plain (const float *plain,
                       int n_threads)
 {
   gint64 n_blocks = (channels + block - 1) / block;
-
-  /* Few blocks are cut, so that all threads have some. */
-  gint64 cuts = batch * n_blocks < n_threads ? n_threads : 1;
+  Cuts cuts = cuts_of (call, batch * n_blocks, plane * block, n_threads);
 
 #pragma omp parallel for num_threads(n_threads) schedule(static)
-  for (gint64 part = 0; part < batch * n_blocks * cuts; part++)
+  for (gint64 part = 0; part < batch * n_blocks * cuts.n_cuts; part++)
     {
-      gint64 i = part / cuts, pixel = plane * (part % cuts) / cuts,
-             n_pixels = plane * (part % cuts + 1) / cuts - pixel;
+      gint64 i = part / cuts.n_cuts, cut = part % cuts.n_cuts, pixel = plane * cut / cuts.n_cuts,
+             n_pixels = plane * (cut + 1) / cuts.n_cuts - pixel;
+      if (is_cut (&cuts, part))
+        continue;
       gint64 first = i % n_blocks * block, n = MIN (block, channels - first);
       const float *from = plain + (i / n_blocks * channels + first) * plane + pixel;
       float *to = blocks + (i * plane + pixel) * block;
@@ -160,6 +195,7 @@ ir_blocks_from_plain (const float *plain,
 
 /**
  * ir_blocks_to_plain:
+ * @call: (nullable): what it is for, which may be stopped
  * @blocks: [batch, channels / block, plane, block]
  * @plain: (out caller-allocates): [batch, channels, plane]
  * @batch: number of samples
@@ -171,7 +207,8 @@ ir_blocks_from_plain (const float *plain,
  * The way back of ir_blocks_from_plain().
  */
 void
-ir_blocks_to_plain (const float *blocks,
+ir_blocks_to_plain (const IrCall *call,
+                    const float *blocks,
                     float *plain,
                     gint64 batch,
                     gint64 channels,
@@ -180,15 +217,20 @@ ir_blocks_to_plain (const float *blocks,
                     int n_threads)
 {
   gint64 n_blocks = (channels + block - 1) / block;
+  Cuts cuts = cuts_of (call, batch * n_blocks, plane * block, n_threads);
 
 #pragma omp parallel for num_threads(n_threads) schedule(static)
-  for (gint64 i = 0; i < batch * n_blocks; i++)
+  for (gint64 part = 0; part < batch * n_blocks * cuts.n_cuts; part++)
     {
+      gint64 i = part / cuts.n_cuts, cut = part % cuts.n_cuts, pixel = plane * cut / cuts.n_cuts,
+             n_pixels = plane * (cut + 1) / cuts.n_cuts - pixel;
+      if (is_cut (&cuts, part))
+        continue;
       gint64 first = i % n_blocks * block, n = MIN (block, channels - first);
-      const float *from = blocks + i * plane * block;
-      float *to = plain + (i / n_blocks * channels + first) * plane;
+      const float *from = blocks + (i * plane + pixel) * block;
+      float *to = plain + (i / n_blocks * channels + first) * plane + pixel;
 
-      turn (from, block, plane, n, to, plane);
+      turn (from, block, n_pixels, n, to, plane);
     }
 }
 
@@ -207,9 +249,9 @@ ir_blocks_present (const IrTensor *blocks, const IrType *type, GError **error)
   IrTensor *plain = ir_tensor_new_alloc (IR_DTYPE_FLOAT, 4, type->dims, error);
 
   if (plain != NULL && ir_tensor_n_elements (plain) > 0)
-    ir_blocks_to_plain (ir_tensor_data (blocks), ir_tensor_data_writable (plain), type->dims[0],
-                        type->dims[1], type->dims[2] * type->dims[3], ir_tensor_dims (blocks)[4],
-                        1);
+    ir_blocks_to_plain (NULL, ir_tensor_data (blocks), ir_tensor_data_writable (plain),
+                        type->dims[0], type->dims[1], type->dims[2] * type->dims[3],
+                        ir_tensor_dims (blocks)[4], 1);
   return plain;
 }
 

@@ -25,14 +25,16 @@ gpointer ir_scratch_get (IrScratch *scratch, guint part, gsize bytes);
 void ir_scratch_clear (IrScratch *scratch);
 
 gboolean ir_blocks_bytes (const IrType *type, guint block, gsize *bytes);
-void ir_blocks_from_plain (const float *plain,
+void ir_blocks_from_plain (const IrCall *call,
+                           const float *plain,
                            float *blocks,
                            gint64 batch,
                            gint64 channels,
                            gint64 plane,
                            gint64 block,
                            int n_threads);
-void ir_blocks_to_plain (const float *blocks,
+void ir_blocks_to_plain (const IrCall *call,
+                         const float *blocks,
                          float *plain,
                          gint64 batch,
                          gint64 channels,

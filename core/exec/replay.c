@@ -198,8 +198,8 @@ to_layout (const IrReplay *replay, const IrValue *value, IrTensor *tensor, GErro
   if (blocks != NULL && ir_tensor_n_elements (blocks) > 0)
     {
       const gint64 *dims = ir_tensor_dims (tensor);
-      ir_blocks_from_plain (ir_tensor_data (tensor), ir_tensor_data_writable (blocks), dims[0],
-                            dims[1], dims[2] * dims[3], block, 1);
+      ir_blocks_from_plain (NULL, ir_tensor_data (tensor), ir_tensor_data_writable (blocks),
+                            dims[0], dims[1], dims[2] * dims[3], block, 1);
     }
   return blocks;
 }

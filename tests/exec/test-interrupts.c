@@ -53,6 +53,14 @@ static const Kind kinds[] = {
     200 },
   { "cpu", "(float[1,1,300,300] x) => (float[] y)",
     "y = AveragePool <kernel_shape = [100, 100]> (x)", 200 },
+  { "cpu", "(float[2,9000000] x) => (float[] y)", "y = Trilu (x)", 3 },
+  { "cpu", "(float[9000000] x) => (float[] y, bool[] m)", "y, m = Dropout (x)", 10 },
+  { "cpu", "(float[3000,2] x, float[2,4000] w, float[3000,1] c) => (float[] y)",
+    "y = Gemm (x, w, c)", 3 },
+  { "cpu",
+    "(float[1,4,1,64] q, float[1,4,1,64] k, float[1,4,16000,64] p) => (float[] y, float[] a, "
+    "float[] b)",
+    "y, a, b = Attention (q, k, k, , p, p)", 7 },
   /* a small matrix of long sums */
   { "cpu", "(float[16,2200000] x, float[2200000,16] w) => (float[] y)", "y = MatMul (x, w)", 3 },
   /* sequences */

@@ -123,7 +123,8 @@ attention_init (Attention *a, const IrCall *call)
 /* -- keys and values with the past before them -- */
 
 static void
-join (const float *past,
+join (const IrCall *call,
+      const float *past,
       gint64 n_past,
       const Rows *now,
       const Attention *a,
@@ -131,11 +132,13 @@ join (const float *past,
       gint64 size,
       float *to)
 {
-  for (gint64 i = 0; i < a->batch * a->kv_heads; i++)
+  CpuWatch watch = cpu_watch (call, (n_past + length) * size);
+
+  for (gint64 i = 0; i < a->batch * a->kv_heads && !cpu_watch_stopped (&watch, i); i++)
     {
       const float *from = now->data + i / a->kv_heads * now->batch + i % a->kv_heads * now->head;
       if (n_past > 0)
-        memcpy (to, past + i * n_past * size, sizeof (float) * n_past * size);
+        cpu_copy (call, to, past + i * n_past * size, sizeof (float) * n_past * size);
       to += n_past * size;
       for (gint64 row = 0; row < length; row++, to += size)
         memcpy (to, from + row * now->row, sizeof (float) * size);
@@ -166,7 +169,7 @@ join_input (IrCall *call,
     return wanted ? FALSE
                   : ir_call_fail (call, error, IR_OP_ERROR_LIMIT,
                                   "no memory for past and present together");
-  join (cpu_floats (call, 3 + slot), a->past, rows, a, a->keys, size, to);
+  join (call, cpu_floats (call, 3 + slot), a->past, rows, a, a->keys, size, to);
   *rows = (Rows){ to, a->kv_heads * total * size, total * size, size };
   return TRUE;
 }

@@ -302,23 +302,26 @@ run_concat (IrCall *call, GError **error)
     {
       gint64 channels = dims_of (call->node->inputs[i])[1], own = (channels + lanes - 1) / lanes;
       const float *x = ir_tensor_data (ir_call_input (call, i));
+      CpuWatch watch = cpu_watch (call, own * plane * lanes);
 
       for (gint64 n = 0; n < out[0]; n++)
         {
           float *to = y + (n * sample + at) * plane * lanes;
 
+          if (cpu_watch_stopped (&watch, n))
+            continue;
           if (call->inputs[i].block != 0 && x + n * own * plane * lanes == to)
             continue; /* the memory plan has let it lie there */
           if (call->inputs[i].block == 0)
             {
-              ir_blocks_from_plain (x + n * channels * plane, to, 1, channels, plane, lanes,
+              ir_blocks_from_plain (call, x + n * channels * plane, to, 1, channels, plane, lanes,
                                     n_threads);
               continue;
             }
 #pragma omp parallel for num_threads(n_threads) schedule(static)
           for (gint64 b = 0; b < own; b++)
-            memcpy (to + b * plane * lanes, x + (n * own + b) * plane * lanes,
-                    (gsize) (plane * lanes) * sizeof *to);
+            cpu_copy (call, to + b * plane * lanes, x + (n * own + b) * plane * lanes,
+                      (gsize) (plane * lanes) * sizeof *to);
         }
       at += own;
     }

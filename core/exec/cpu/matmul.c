@@ -59,14 +59,15 @@ give_up (IrCall *call, GError **error)
 
 /* C broadcast to [M, N], times beta, into Y. */
 static void
-spread_bias (const IrTensor *c, float beta, gint64 m, gint64 n, float *y)
+spread_bias (const IrCall *call, const IrTensor *c, float beta, gint64 m, gint64 n, float *y)
 {
   guint rank = c != NULL ? ir_tensor_rank (c) : 0;
   const gint64 *dims = c != NULL ? ir_tensor_dims (c) : NULL;
   const float *data = c != NULL ? ir_tensor_data (c) : NULL;
   gint64 columns = rank >= 1 ? dims[rank - 1] : 1, rows = rank >= 2 ? dims[rank - 2] : 1;
+  CpuWatch watch = cpu_watch (call, n);
 
-  for (gint64 i = 0; i < m; i++)
+  for (gint64 i = 0; i < m && !cpu_watch_stopped (&watch, i); i++)
     for (gint64 j = 0; j < n; j++)
       y[i * n + j] = beta * data[(rows == 1 ? 0 : i) * columns + (columns == 1 ? 0 : j)];
 }
@@ -119,7 +120,7 @@ run_gemm (IrCall *call, GError **error)
     return FALSE;
   n_parts = use_threads (call, dims[0], dims[1], k);
   if (beta != 0)
-    spread_bias (c, beta, dims[0], dims[1], y);
+    spread_bias (call, c, beta, dims[0], dims[1], y);
   CpuProduct product = { .m = dims[0],
                          .n = dims[1],
                          .k = k,

@@ -448,8 +448,9 @@ run_dropout (IrCall *call, GError **error)
   if (!ir_call_has_output (call, 1))
     return TRUE;
   mask = cpu_new_output (call, 1, error);
-  if (mask != NULL && ir_tensor_n_elements (in) > 0)
-    memset (mask, 1, ir_tensor_n_elements (in));
+  gint64 n = (gint64) ir_tensor_n_elements (in);
+  for (gint64 at = 0; mask != NULL && at < n && !cpu_piece_stopped (call, at); at += 4 * CPU_LOOK)
+    memset (mask + at, 1, (gsize) MIN (n - at, 4 * CPU_LOOK));
   return mask != NULL;
 }
 

@@ -9,7 +9,7 @@
 #define PIECE_SIDE                                                                                 \
   192 /* fewest rows of a piece: packing the other matrix again costs little then */
 #define READING                                                                                    \
-  16 /* multiply-adds in the time that an element of a large matrix takes to be read */
+  32 /* multiply-adds in the time that an element of a large matrix takes to be read */
 
 static gboolean
 multiply (const CpuProduct *p)

@@ -360,10 +360,16 @@ run_trilu (IrCall *call, GError **error)
              end = upper ? columns : edge;
       guint8 *to = y + (gsize) (i * columns) * size;
 
-      memmove (to + (gsize) first * size, x + (gsize) (i * columns + first) * size,
-               (gsize) (end - first) * size);
-      memset (to, 0, (gsize) first * size);
-      memset (to + (gsize) end * size, 0, (gsize) (columns - end) * size);
+      /* A row that takes long is cut. */
+      for (gint64 at = 0; at < columns && !cpu_piece_stopped (call, at); at += 4 * CPU_LOOK)
+        {
+          gint64 next = MIN (at + 4 * CPU_LOOK, columns), low = CLAMP (first, at, next),
+                 high = CLAMP (end, low, next);
+          memmove (to + (gsize) low * size, x + (gsize) (i * columns + low) * size,
+                   (gsize) (high - low) * size);
+          memset (to + (gsize) at * size, 0, (gsize) (low - at) * size);
+          memset (to + (gsize) high * size, 0, (gsize) (next - high) * size);
+        }
     }
   return TRUE;
 }

@@ -54,9 +54,10 @@ ir_ref_constant (IrCall *call, GError **error)
   if (out == NULL)
     return FALSE;
   if (attr->n > 0 && ir_tensor_dtype (out) == IR_DTYPE_FLOAT)
-    memcpy (ir_tensor_data_writable (out), attr->floats, attr->n * sizeof *attr->floats);
+    ir_block_copy (call, ir_tensor_data_writable (out), attr->floats,
+                   attr->n * sizeof *attr->floats);
   else if (attr->n > 0)
-    memcpy (ir_tensor_data_writable (out), attr->ints, attr->n * sizeof *attr->ints);
+    ir_block_copy (call, ir_tensor_data_writable (out), attr->ints, attr->n * sizeof *attr->ints);
   return TRUE;
 }
 

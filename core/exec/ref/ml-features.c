@@ -268,7 +268,7 @@ put_columns (IrCall *call, guint slot, IrTensor *out, gint64 column, gint64 *wid
   g_autofree double *row = ir_block_new (call, (guint64) MAX (*width, n_taken), error);
   if (row == NULL)
     return FALSE;
-  memset (row, 0, (gsize) *width * sizeof *row);
+  ir_block_clear (call, row, (gsize) *width * sizeof *row);
   IrBlockWatch watch = { .call = call };
   for (gint64 r = 0;
        r < call->outputs[0].type->dims[0] && !ir_block_worked (&watch, (guint64) *width); r++)

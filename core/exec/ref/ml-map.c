@@ -319,7 +319,7 @@ cast_entries (IrCall *call,
   if (!texts && out == NULL)
     return FALSE;
   if (!texts)
-    memset (ir_tensor_data_writable (out), 0, ir_tensor_n_bytes (out));
+    ir_block_clear (call, ir_tensor_data_writable (out), ir_tensor_n_bytes (out));
   for (guint64 i = 0; i < n; i++)
     {
       guint64 to = sparse ? (guint64) entries[i].key : i, from = entries[i].place;

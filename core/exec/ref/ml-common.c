@@ -160,22 +160,29 @@ ir_ml_list_string (const IrMlList *list, guint64 index)
  * ir_ml_int_key:
  * @value: a number
  *
- * Returns: (transfer full): a key for hash tables
+ * Returns: its key
  */
-GBytes *
+IrMlKey
 ir_ml_int_key (gint64 value)
 {
-  return g_bytes_new (&value, sizeof value);
+  return (IrMlKey){ .number = value };
 }
 
 /* All NaNs are one key, and so are both zeros. */
-static GBytes *
+static IrMlKey
 real_key (double value)
 {
-  if (isnan (value))
-    return g_bytes_new_static ("NaN", 3);
-  value += 0.0;
-  return g_bytes_new (&value, sizeof value);
+  IrMlKey key = { .text = NULL };
+
+  value = isnan (value) ? (double) NAN : value + 0.0;
+  memcpy (&key.number, &value, sizeof value);
+  return key;
+}
+
+static IrMlKey
+text_key (const char *text, gsize length)
+{
+  return (IrMlKey){ text != NULL ? text : "", length, 0 };
 }
 
 /**
@@ -185,15 +192,19 @@ real_key (double value)
  *
  * Keys of equal elements are equal, whatever the width of their types.
  *
- * Returns: (transfer full): a key for hash tables
+ * Returns: the key of the element, valid as long as @tensor
  */
-GBytes *
+IrMlKey
 ir_ml_tensor_key (const IrTensor *tensor, guint64 index)
 {
   IrDtype dtype = ir_tensor_dtype (tensor);
+  gsize length;
 
   if (dtype == IR_DTYPE_STRING)
-    return g_bytes_ref (ir_tensor_string (tensor, index));
+    {
+      const char *text = g_bytes_get_data (ir_tensor_string (tensor, index), &length);
+      return text_key (text, length);
+    }
   return ir_dtype_is_float (dtype) ? real_key (ir_tensor_get_double (tensor, index))
                                    : ir_ml_int_key (ir_tensor_get_int64 (tensor, index));
 }
@@ -203,34 +214,77 @@ ir_ml_tensor_key (const IrTensor *tensor, guint64 index)
  * @list: a list
  * @index: below its length
  *
- * Returns: (transfer full): the key of the element, as ir_ml_tensor_key() gives it
+ * Returns: the key of the element, as ir_ml_tensor_key() gives it
  */
-GBytes *
+IrMlKey
 ir_ml_list_key (const IrMlList *list, guint64 index)
 {
   if (list->tensor != NULL)
     return ir_ml_tensor_key (list->tensor, index);
   if (list->dtype == IR_DTYPE_STRING)
-    return ir_ml_list_string (list, index);
+    return text_key (list->attr->strings[index].data, list->attr->strings[index].length);
   return list->dtype == IR_DTYPE_FLOAT ? real_key ((double) list->attr->floats[index])
                                        : ir_ml_int_key (list->attr->ints[index]);
 }
 
-/**
- * ir_ml_list_index:
- * @list: a list with fewer than 2^31 elements
- *
- * Returns: (transfer full): for each key, 1 + where it stands in the list; of equal ones the last
- */
-GHashTable *
-ir_ml_list_index (const IrMlList *list)
+static gboolean
+has_key (gconstpointer list, guint32 place, gconstpointer key)
 {
-  GHashTable *index = g_hash_table_new_full (g_bytes_hash, g_bytes_equal,
-                                             (GDestroyNotify) g_bytes_unref, NULL);
+  const IrMlKey *wanted = key;
+  IrMlKey own = ir_ml_list_key (list, place);
 
-  for (guint64 i = 0; i < MIN (list->n, G_MAXINT32); i++)
-    g_hash_table_replace (index, ir_ml_list_key (list, i), GUINT_TO_POINTER ((guint) i + 1));
-  return index;
+  return (own.text != NULL) == (wanted->text != NULL) && own.number == wanted->number &&
+         own.length == wanted->length &&
+         (own.text == NULL || memcmp (own.text, wanted->text, own.length) == 0);
+}
+
+static guint64
+key_hash (const IrMlKey *key)
+{
+  guint64 hash = (guint64) key->number;
+
+  for (gsize i = 0; i < key->length; i++)
+    hash = (hash ^ (guint8) key->text[i]) * G_GUINT64_CONSTANT (0x100000001b3);
+  return ir_places_mix (hash);
+}
+
+/**
+ * ir_ml_index_init:
+ * @index: (out caller-allocates): the index
+ * @list: a list with fewer than 2^31 elements, which must outlive the index
+ * @call: a call under way
+ * @error: return location for an error
+ *
+ * Finds keys by ir_ml_index_find(); of equal ones the last.
+ *
+ * Returns: %FALSE if there is no memory, or the run is to stop
+ */
+gboolean
+ir_ml_index_init (IrPlaces *index, const IrMlList *list, const IrCall *call, GError **error)
+{
+  guint64 n = MIN (list->n, G_MAXINT32 - 1);
+
+  if (!ir_places_init (index, call, n, has_key, list, error))
+    return FALSE;
+  for (guint64 i = 0; i < n && !index->watch.stopped; i++)
+    {
+      IrMlKey key = ir_ml_list_key (list, i);
+      ir_places_put (index, key_hash (&key), &key, (guint32) i);
+    }
+  return !index->watch.stopped || !ir_block_cancelled (call, error);
+}
+
+/**
+ * ir_ml_index_find:
+ * @index: an index
+ * @key: what to look for
+ *
+ * Returns: 1 + where it stands in the list; 0: nowhere
+ */
+guint32
+ir_ml_index_find (IrPlaces *index, IrMlKey key)
+{
+  return ir_places_find (index, key_hash (&key), &key);
 }
 
 /* -- scores -- */

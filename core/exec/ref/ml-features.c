@@ -417,17 +417,16 @@ find_places (const IrCall *call, const IrMlList *keys, GError **error)
 {
   const IrTensor *in = ir_call_input (call, 0);
   guint64 n = ir_tensor_n_elements (in);
-  g_autoptr (GHashTable) index = ir_ml_list_index (keys);
+  g_auto (IrPlaces) index = { 0 };
+  if (!ir_ml_index_init (&index, keys, call, error))
+    return NULL;
   guint32 *places = n < G_MAXUINT32 ? g_try_new0 (guint32, (gsize) MAX (n, 1)) : NULL;
 
   if (places == NULL)
     ir_call_fail (call, error, IR_OP_ERROR_LIMIT, "no memory for %" G_GUINT64_FORMAT " elements",
                   n);
   for (guint64 i = 0; i < n && places != NULL && !ir_block_stopped (call, i); i++)
-    {
-      g_autoptr (GBytes) key = ir_ml_tensor_key (in, i);
-      places[i] = GPOINTER_TO_UINT (g_hash_table_lookup (index, key));
-    }
+    places[i] = ir_ml_index_find (&index, ir_ml_tensor_key (in, i));
   return places;
 }
 
@@ -505,7 +504,7 @@ encode_classes (IrCall *call, GError **error)
   if (places == NULL)
     return FALSE;
   IrMlList numbers = { .dtype = IR_DTYPE_INT64, .n = names.n, .tensor = places };
-  for (guint64 i = 0; i < names.n; i++)
+  for (guint64 i = 0; i < names.n && !ir_block_stopped (call, i); i++)
     ((gint64 *) ir_tensor_data_writable (places))[i] = (gint64) i;
   return encode_names (call, &names, &numbers, error);
 }
@@ -538,14 +537,14 @@ ir_ref_ml_label_encoder (IrCall *call, GError **error)
 }
 
 /* Numbers are cut to integers before they are looked up. */
-static GBytes *
+static IrMlKey
 category_key (const IrTensor *tensor, guint64 i)
 {
   if (!ir_dtype_is_float (ir_tensor_dtype (tensor)))
     return ir_ml_tensor_key (tensor, i);
   double value = trunc (ir_tensor_get_double (tensor, i));
   if (!(fabs (value) < 9.2e18))
-    return g_bytes_new_static ("", 0); /* no integer: no category */
+    return (IrMlKey){ .text = "" }; /* no integer: no category */
   return ir_ml_int_key ((gint64) value);
 }
 
@@ -577,7 +576,9 @@ ir_ref_ml_one_hot_encoder (IrCall *call, GError **error)
   if (!strings && !ir_dtype_is_float (ir_tensor_dtype (in)) &&
       !ir_dtype_is_integer (ir_tensor_dtype (in)))
     return ir_ref_fail_dtype (call, ir_tensor_dtype (in), error);
-  g_autoptr (GHashTable) index = ir_ml_list_index (&categories);
+  g_auto (IrPlaces) index = { 0 };
+  if (!ir_ml_index_init (&index, &categories, call, error))
+    return FALSE;
   IrTensor *out = ir_block_new_output (call, 0, error);
   if (out == NULL)
     return FALSE;
@@ -585,11 +586,10 @@ ir_ref_ml_one_hot_encoder (IrCall *call, GError **error)
   ir_block_clear (call, data, ir_tensor_n_bytes (out));
   for (guint64 i = 0; i < ir_tensor_n_elements (in) && !ir_block_stopped (call, i); i++)
     {
-      g_autoptr (GBytes) key = category_key (in, i);
-      guint place = GPOINTER_TO_UINT (g_hash_table_lookup (index, key));
+      guint place = ir_ml_index_find (&index, category_key (in, i));
       if (place > 0)
         data[i * categories.n + place - 1] = 1;
-      else if (strict)
+      else if (strict && !index.watch.stopped)
         return ir_call_fail (call, error, IR_OP_ERROR_VALUE,
                              "element %" G_GUINT64_FORMAT " of X is no category", i);
     }

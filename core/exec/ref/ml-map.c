@@ -34,7 +34,7 @@ read_map (const IrCall *call, const IrTensor **keys, const IrTensor **values, GE
 /* -- ZipMap -- */
 
 static IrTensor *
-labels_tensor (const IrMlList *labels)
+labels_tensor (const IrCall *call, const IrMlList *labels, GError **error)
 {
   gint64 n = (gint64) labels->n;
 
@@ -42,7 +42,11 @@ labels_tensor (const IrMlList *labels)
     return ir_tensor_new_int64s (labels->attr->ints, (gssize) n);
   g_autoptr (GPtrArray) names = g_ptr_array_new_with_free_func ((GDestroyNotify) g_bytes_unref);
   for (guint64 i = 0; i < labels->n; i++)
-    g_ptr_array_add (names, ir_ml_list_string (labels, i));
+    {
+      if (ir_block_stopped (call, i))
+        return ir_block_cancelled (call, error), NULL;
+      g_ptr_array_add (names, ir_ml_list_string (labels, i));
+    }
   return ir_tensor_new_strings (1, &n, (GBytes **) (gpointer) names->pdata);
 }
 
@@ -57,11 +61,13 @@ read_labels (const IrCall *call, IrTensor **keys, guint64 n_columns, GError **er
   if (labels.attr == NULL || labels.dtype == IR_DTYPE_FLOAT || labels.n != n_columns)
     return ir_call_fail (call, error, IR_OP_ERROR_ATTRIBUTE,
                          "%" G_GUINT64_FORMAT " labels are needed, one for each column", n_columns);
-  g_autoptr (GHashTable) index = ir_ml_list_index (&labels);
-  if (g_hash_table_size (index) != labels.n)
+  g_auto (IrPlaces) index = { 0 };
+  if (!ir_ml_index_init (&index, &labels, call, error))
+    return FALSE;
+  if (index.n != labels.n)
     return ir_call_fail (call, error, IR_OP_ERROR_ATTRIBUTE, "two labels are the same");
-  *keys = labels_tensor (&labels);
-  return TRUE;
+  *keys = labels_tensor (call, &labels, error);
+  return *keys != NULL;
 }
 
 /**
@@ -118,33 +124,40 @@ check_vocabulary (const IrCall *call, const IrMlList *words, const IrTensor *key
 /* For each word its place in X, plus 1; 0: X has none. Words twice in the vocabulary are filled in
  * twice; keys of X that are no words are left out. */
 static guint32 *
-find_words (const IrMlList *words, const IrTensor *keys)
+find_words (const IrCall *call, const IrMlList *words, const IrTensor *keys, GError **error)
 {
   IrMlList list = { .dtype = ir_tensor_dtype (keys),
                     .n = ir_tensor_n_elements (keys),
                     .tensor = keys };
-  g_autoptr (GHashTable) index = ir_ml_list_index (&list);
-  guint32 *places = g_new (guint32, MAX (words->n, 1));
+  g_auto (IrPlaces) index = { 0 };
 
-  for (guint64 i = 0; i < words->n; i++)
-    {
-      g_autoptr (GBytes) key = ir_ml_list_key (words, i);
-      places[i] = GPOINTER_TO_UINT (g_hash_table_lookup (index, key));
-    }
+  if (!ir_ml_index_init (&index, &list, call, error))
+    return NULL;
+  guint32 *places = g_try_new0 (guint32, (gsize) MAX (words->n, 1));
+  if (places == NULL)
+    ir_call_fail (call, error, IR_OP_ERROR_LIMIT, "there are too many words");
+  for (guint64 i = 0; places != NULL && i < words->n && !ir_block_stopped (call, i); i++)
+    places[i] = ir_ml_index_find (&index, ir_ml_list_key (words, i));
   return places;
 }
 
-static void
-put_words (IrCall *call, const IrTensor *values, const guint32 *places, guint64 n)
+static gboolean
+put_words (IrCall *call, const IrTensor *values, const guint32 *places, guint64 n, GError **error)
 {
   g_autoptr (GPtrArray) strings = g_ptr_array_new_with_free_func ((GDestroyNotify) g_bytes_unref);
   gint64 dims[2] = { 1, (gint64) n };
 
   for (guint64 i = 0; i < n; i++)
-    g_ptr_array_add (strings, places[i] > 0 ? g_bytes_ref (ir_tensor_string (values, places[i] - 1))
-                                            : g_bytes_new_static ("", 0));
+    {
+      if (ir_block_stopped (call, i))
+        return ir_block_cancelled (call, error), FALSE;
+      g_ptr_array_add (strings, places[i] > 0
+                                    ? g_bytes_ref (ir_tensor_string (values, places[i] - 1))
+                                    : g_bytes_new_static ("", 0));
+    }
   ir_call_take_output (call, 0,
                        ir_tensor_new_strings (2, dims, (GBytes **) (gpointer) strings->pdata));
+  return TRUE;
 }
 
 /**
@@ -169,15 +182,14 @@ ir_ref_ml_dict_vectorizer (IrCall *call, GError **error)
       !check_vocabulary (call, &words, keys, error))
     return FALSE;
   IrDtype dtype = ir_tensor_dtype (values);
-  g_autofree guint32 *places = find_words (&words, keys);
+  g_autofree guint32 *places = find_words (call, &words, keys, error);
   gint64 dims[2] = { 1, (gint64) words.n };
+  if (places == NULL)
+    return FALSE;
   if (dtype == IR_DTYPE_STRING)
-    {
-      put_words (call, values, places, words.n);
-      return TRUE;
-    }
+    return put_words (call, values, places, words.n, error);
   IrTensor *out = ir_call_new_output (call, 0, dtype, 2, dims, error);
-  for (guint64 i = 0; i < words.n && out != NULL; i++)
+  for (guint64 i = 0; i < words.n && out != NULL && !ir_block_stopped (call, i); i++)
     {
       gpointer data = ir_tensor_data_writable (out);
       if (ir_dtype_is_float (dtype))
@@ -192,17 +204,14 @@ ir_ref_ml_dict_vectorizer (IrCall *call, GError **error)
 
 /* -- CastMap -- */
 
-typedef struct
-{
-  gint64 key;
-  guint64 place;
-} Entry;
-
+/* Entries by their keys. */
 static int
-compare_entries (gconstpointer a, gconstpointer b)
+compare_keys (gconstpointer a, gconstpointer b, gpointer data)
 {
-  const Entry *left = a, *right = b;
-  return left->key < right->key ? -1 : left->key > right->key;
+  const gint64 *keys = data;
+  gint64 left = keys[*(const gint64 *) a], right = keys[*(const gint64 *) b];
+
+  return left < right ? -1 : left > right;
 }
 
 /* The shortest text that reads as the same number. */
@@ -293,18 +302,19 @@ put_entry (const IrCall *call,
 }
 
 static GPtrArray *
-zero_strings (guint64 n)
+zero_strings (const IrCall *call, guint64 n)
 {
   GPtrArray *strings = g_ptr_array_new_with_free_func ((GDestroyNotify) g_bytes_unref);
 
-  for (guint64 i = 0; i < n; i++)
+  for (guint64 i = 0; i < n && !ir_block_stopped (call, i); i++)
     g_ptr_array_add (strings, g_bytes_new_static ("0", 1));
   return strings;
 }
 
 static gboolean
 cast_entries (IrCall *call,
-              const Entry *entries,
+              const gint64 *order,
+              const gint64 *keys,
               guint64 n,
               const IrTensor *values,
               const gint64 *dims,
@@ -313,16 +323,19 @@ cast_entries (IrCall *call,
 {
   IrDtype dtype = call->outputs[0].type->dtype;
   gboolean texts = dtype == IR_DTYPE_STRING;
-  g_autoptr (GPtrArray) strings = zero_strings (texts ? (guint64) dims[1] : 0);
+  g_autoptr (GPtrArray) strings = zero_strings (call, texts ? (guint64) dims[1] : 0);
   IrTensor *out = texts ? NULL : ir_call_new_output (call, 0, dtype, 2, dims, error);
 
-  if (!texts && out == NULL)
+  if ((!texts && out == NULL) ||
+      (texts && strings->len < dims[1] && ir_block_cancelled (call, error)))
     return FALSE;
   if (!texts)
     ir_block_clear (call, ir_tensor_data_writable (out), ir_tensor_n_bytes (out));
   for (guint64 i = 0; i < n; i++)
     {
-      guint64 to = sparse ? (guint64) entries[i].key : i, from = entries[i].place;
+      guint64 from = (guint64) order[i], to = sparse ? (guint64) keys[from] : i;
+      if (i % 1024 == 0 && ir_block_cancelled (call, error))
+        return FALSE;
       if (!texts && !put_entry (call, out, to, values, from, error))
         return FALSE;
       if (!texts)
@@ -361,17 +374,23 @@ ir_ref_ml_cast_map (IrCall *call, GError **error)
                          ir_dtype_name (ir_tensor_dtype (keys)));
   guint64 n = ir_tensor_n_elements (keys);
   gint64 dims[2] = { 1, sparse ? max : (gint64) n };
-  g_autofree Entry *entries = g_try_new (Entry, (gsize) MAX (n, 1));
-  if (entries == NULL)
+  g_autofree gint64 *numbers = g_try_new (gint64, (gsize) MAX (n, 1));
+  g_autofree gint64 *order = g_try_new (gint64, (gsize) MAX (n, 1));
+  if (numbers == NULL || order == NULL)
     return ir_call_fail (call, error, IR_OP_ERROR_LIMIT, "there are too many entries");
   for (guint64 i = 0; i < n; i++)
     {
-      entries[i] = (Entry){ ir_tensor_get_int64 (keys, i), i };
-      if (sparse && (entries[i].key < 0 || entries[i].key >= max))
+      if (ir_block_stopped (call, i))
+        return ir_block_cancelled (call, error), FALSE;
+      numbers[i] = ir_tensor_get_int64 (keys, i);
+      order[i] = (gint64) i;
+      if (sparse && (numbers[i] < 0 || numbers[i] >= max))
         return ir_call_fail (call, error, IR_OP_ERROR_VALUE,
                              "X has the key %" G_GINT64_FORMAT ", max_map is %" G_GINT64_FORMAT,
-                             entries[i].key, max);
+                             numbers[i], max);
     }
-  qsort (entries, n, sizeof *entries, compare_entries);
-  return cast_entries (call, entries, n, values, dims, sparse, error);
+  if (!ir_block_sort (call, order, (gint64) n, compare_keys, numbers))
+    return !ir_block_cancelled (call, error) &&
+           ir_call_fail (call, error, IR_OP_ERROR_LIMIT, "no memory to sort the entries");
+  return cast_entries (call, order, numbers, n, values, dims, sparse, error);
 }

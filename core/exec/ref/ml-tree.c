@@ -48,8 +48,10 @@ typedef struct
   guint32 *roots;
   Weight *weights;
   double *members;
-  GHashTable *places; /* (nullable) (tree, node) -> 1 + place, while building */
+  IrPlaces places; /* where (tree, node) stands, while building */
+  const gint64 *trees, *ids;
   const IrCall *call;
+  IrBlockWatch watch;
 } Forest;
 
 static void
@@ -59,11 +61,18 @@ forest_clear (Forest *forest)
   g_clear_pointer (&forest->roots, g_free);
   g_clear_pointer (&forest->weights, g_free);
   g_clear_pointer (&forest->members, g_free);
-  g_clear_pointer (&forest->places, g_hash_table_unref);
+  ir_places_clear (&forest->places);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Forest, forest_clear)
 
 /* -- building: what both ways share -- */
+
+/* Whether to give up after work on one element more, with the error that says why. */
+static gboolean
+is_stopped (Forest *forest, GError **error)
+{
+  return ir_block_worked (&forest->watch, 1) && ir_block_cancelled (forest->call, error);
+}
 
 /* Room for the nodes, in the order of the attributes, and then the leaves of the new way. */
 static gboolean
@@ -118,7 +127,7 @@ read_missing (Forest *forest, const IrCall *call, guint n, GError **error)
     return TRUE;
   if (!read_ints (call, "nodes_missing_value_tracks_true", n, &tracks, error))
     return FALSE;
-  for (guint i = 0; i < n; i++)
+  for (guint i = 0; i < n && !ir_block_worked (&forest->watch, 1); i++)
     forest->nodes[i].missing_is_true = tracks[i] != 0;
   return TRUE;
 }
@@ -141,10 +150,10 @@ enter (GArray *path, guint8 *is_open, guint32 at)
 /* Walks through all that a root reaches, depth first; FALSE at a node that is on its own path.
  * @state: 0: not met, 1: on the path, 2: done. */
 static gboolean
-walk_all (const Forest *forest, guint32 root, guint8 *state, GArray *path, guint32 *cycle)
+walk_all (Forest *forest, guint32 root, guint8 *state, GArray *path, guint32 *cycle)
 {
   enter (path, state, root);
-  while (path->len > 0)
+  while (path->len > 0 && !ir_block_worked (&forest->watch, 1))
     {
       Frame *frame = &g_array_index (path, Frame, path->len - 1);
       const Node *node = &forest->nodes[frame->at];
@@ -167,7 +176,7 @@ walk_all (const Forest *forest, guint32 root, guint8 *state, GArray *path, guint
 }
 
 static gboolean
-check_acyclic (const Forest *forest, const IrCall *call, GError **error)
+check_acyclic (Forest *forest, const IrCall *call, GError **error)
 {
   g_autofree guint8 *state = g_new0 (guint8, MAX (forest->n_nodes, 1));
   g_autoptr (GArray) path = g_array_new (FALSE, FALSE, sizeof (Frame));
@@ -177,29 +186,37 @@ check_acyclic (const Forest *forest, const IrCall *call, GError **error)
     if (state[forest->roots[i]] == 0 && !walk_all (forest, forest->roots[i], state, path, &cycle))
       return ir_call_fail (call, error, IR_OP_ERROR_ATTRIBUTE,
                            "the trees have a cycle: node %u is behind itself", cycle);
-  return TRUE;
+  return !forest->watch.stopped || !ir_block_cancelled (call, error);
 }
 
 /* -- building, the old way: nodes and weights are named by (tree, node) -- */
 
-static GBytes *
-place_key (gint64 tree, gint64 node)
+static gboolean
+has_name (gconstpointer list, guint32 place, gconstpointer key)
 {
-  gint64 pair[2] = { tree, node };
-  return g_bytes_new (pair, sizeof pair);
+  const Forest *forest = list;
+  const gint64 *pair = key;
+
+  return forest->trees[place] == pair[0] && forest->ids[place] == pair[1];
+}
+
+static guint64
+hash_of (const gint64 *pair)
+{
+  return ir_places_mix (ir_places_mix ((guint64) pair[0]) + (guint64) pair[1]);
 }
 
 static gboolean
-find_place (const Forest *forest,
-            const IrCall *call,
-            gint64 tree,
-            gint64 node,
-            guint32 *place,
-            GError **error)
+find_place (
+    Forest *forest, const IrCall *call, gint64 tree, gint64 node, guint32 *place, GError **error)
 {
-  g_autoptr (GBytes) key = place_key (tree, node);
+  const gint64 pair[2] = { tree, node };
 
-  *place = GPOINTER_TO_UINT (g_hash_table_lookup (forest->places, key)) - 1;
+  if (is_stopped (forest, error))
+    return FALSE;
+  *place = ir_places_find (&forest->places, hash_of (pair), pair) - 1;
+  if (forest->places.watch.stopped)
+    return !ir_block_cancelled (call, error);
   return *place != G_MAXUINT32 ||
          ir_call_fail (call, error, IR_OP_ERROR_ATTRIBUTE,
                        "tree %" G_GINT64_FORMAT " has no node %" G_GINT64_FORMAT, tree, node);
@@ -212,13 +229,18 @@ name_nodes (
 {
   g_autoptr (GHashTable) seen = g_hash_table_new (g_int64_hash, g_int64_equal);
 
-  forest->places = g_hash_table_new_full (g_bytes_hash, g_bytes_equal,
-                                          (GDestroyNotify) g_bytes_unref, NULL);
+  forest->trees = trees;
+  forest->ids = ids;
+  if (!ir_places_init (&forest->places, call, forest->n_nodes, has_name, forest, error))
+    return FALSE;
   forest->roots = g_new (guint32, MAX (forest->n_nodes, 1));
   for (guint i = 0; i < forest->n_nodes; i++)
     {
-      if (!g_hash_table_insert (forest->places, place_key (trees[i], ids[i]),
-                                GUINT_TO_POINTER (i + 1)))
+      const gint64 pair[2] = { trees[i], ids[i] };
+      guint32 before = ir_places_put (&forest->places, hash_of (pair), pair, i);
+      if (forest->places.watch.stopped)
+        return !ir_block_cancelled (call, error);
+      if (before != 0)
         return ir_call_fail (call, error, IR_OP_ERROR_ATTRIBUTE,
                              "tree %" G_GINT64_FORMAT " has the node %" G_GINT64_FORMAT " twice",
                              trees[i], ids[i]);
@@ -262,6 +284,8 @@ read_tests (Forest *forest, const IrCall *call, guint64 n_features, GError **err
     {
       Node *node = &forest->nodes[i];
       guint test = test_from_name (&modes->strings[i]);
+      if (is_stopped (forest, error))
+        return FALSE;
       if (test == N_TESTS)
         return ir_call_fail (call, error, IR_OP_ERROR_ATTRIBUTE, "node %u has the mode \"%s\"", i,
                              modes->strings[i].data);
@@ -333,6 +357,8 @@ name_weights (
     }
   for (guint i = 0; i < forest->n_nodes; i++)
     {
+      if (is_stopped (forest, error))
+        return FALSE;
       forest->nodes[i].first = next;
       next += forest->nodes[i].n;
       forest->nodes[i].n = 0;
@@ -378,7 +404,8 @@ read_branches (Forest *forest, const IrCall *call, guint n, guint n_leaves, GErr
       !read_ints (call, "nodes_falseleafs", n, &false_is_leaf, error))
     return FALSE;
   for (guint i = 0; i < n; i++)
-    if (!child (call, if_true[i], true_is_leaf[i] != 0, n, n_leaves, &forest->nodes[i].if_true,
+    if (is_stopped (forest, error) ||
+        !child (call, if_true[i], true_is_leaf[i] != 0, n, n_leaves, &forest->nodes[i].if_true,
                 error) ||
         !child (call, if_false[i], false_is_leaf[i] != 0, n, n_leaves, &forest->nodes[i].if_false,
                 error))
@@ -400,21 +427,28 @@ read_members (Forest *forest, const IrCall *call, GError **error)
       (forest->members = g_try_new (double, (gsize) MAX (values.n, 1))) == NULL)
     return ir_call_fail (call, error, IR_OP_ERROR_LIMIT, "there are too many members");
   for (guint64 i = 0; i < values.n; i++)
-    forest->members[i] = ir_ml_list_double (&values, i);
+    if (is_stopped (forest, error))
+      return FALSE;
+    else
+      forest->members[i] = ir_ml_list_double (&values, i);
   for (guint i = 0; i < forest->n_nodes; i++)
     {
       Node *node = &forest->nodes[i];
+      if (is_stopped (forest, error))
+        return FALSE;
       if (node->test != TEST_MEMBER)
         continue;
       if (at >= values.n)
         return ir_call_fail (call, error, IR_OP_ERROR_ATTRIBUTE,
                              "membership_values has no set for node %u", i);
       node->first = (guint32) at;
-      while (at < values.n && !isnan (forest->members[at]))
+      while (at < values.n && !isnan (forest->members[at]) && !ir_block_worked (&forest->watch, 1))
         at++;
       node->n = (guint32) at - node->first;
       at++;
     }
+  if (forest->watch.stopped)
+    return !ir_block_cancelled (call, error);
   return at >= values.n || ir_call_fail (call, error, IR_OP_ERROR_ATTRIBUTE,
                                          "membership_values has more sets than there are nodes");
 }
@@ -434,6 +468,8 @@ read_placed_tests (Forest *forest, const IrCall *call, guint n, guint64 n_featur
   for (guint i = 0; i < n; i++)
     {
       double mode = ir_ml_list_double (&modes, i);
+      if (is_stopped (forest, error))
+        return FALSE;
       if (!check_feature (call, i, features[i], n_features, error))
         return FALSE;
       if (!(mode >= 0 && mode <= TEST_MEMBER) || mode != trunc (mode))
@@ -460,6 +496,8 @@ read_leaves (Forest *forest, const IrCall *call, guint n, guint n_targets, GErro
     return FALSE;
   for (guint i = 0; i < n_leaves; i++)
     {
+      if (is_stopped (forest, error))
+        return FALSE;
       if (targets[i] < 0 || targets[i] >= n_targets)
         return ir_call_fail (call, error, IR_OP_ERROR_ATTRIBUTE,
                              "leaf %u is for target %" G_GINT64_FORMAT " of %u", i, targets[i],
@@ -488,7 +526,8 @@ build_placed (
     return FALSE;
   forest->roots = g_new (guint32, MAX (n_roots, 1));
   for (guint i = 0; i < n_roots; i++)
-    if (!child (call, roots[i], FALSE, n, n_leaves, &forest->roots[i], error))
+    if (is_stopped (forest, error) ||
+        !child (call, roots[i], FALSE, n, n_leaves, &forest->roots[i], error))
       return FALSE;
   forest->n_roots = n_roots;
   return check_acyclic (forest, call, error);
@@ -641,7 +680,7 @@ gboolean
 ir_ref_ml_tree_ensemble (IrCall *call, GError **error)
 {
   g_auto (IrMlSamples) samples = { 0 };
-  g_auto (Forest) forest = { .call = call };
+  g_auto (Forest) forest = { .call = call, .watch = { .call = call } };
 
   return ir_ref_prepare (call, error) && ir_ml_samples_init (&samples, call, error) &&
          build_placed (&forest, call, samples.n_features, (guint) call->outputs[0].type->dims[1],
@@ -664,7 +703,7 @@ ir_ref_ml_tree_regressor (IrCall *call, GError **error)
   static const char *const weights[] = { "target_weights", "target_weights_as_tensor", NULL };
   static const WeightNames names = { "target_treeids", "target_nodeids", "target_ids", weights };
   g_auto (IrMlSamples) samples = { 0 };
-  g_auto (Forest) forest = { .call = call };
+  g_auto (Forest) forest = { .call = call, .watch = { .call = call } };
 
   return ir_ref_prepare (call, error) && ir_ml_samples_init (&samples, call, error) &&
          build_named (&forest, call, samples.n_features, error) &&
@@ -698,7 +737,7 @@ votes_init (Votes *votes, const Forest *forest, const IrCall *call, GError **err
 {
   votes->one_score = votes->n == 2;
   votes->probability = TRUE;
-  for (guint i = 0; i < forest->n_weights; i++)
+  for (guint i = 0; i < forest->n_weights && !ir_block_stopped (call, i); i++)
     {
       votes->one_score = votes->one_score && forest->weights[i].target == 0;
       votes->probability = votes->probability && forest->weights[i].value >= 0;
@@ -744,7 +783,7 @@ ir_ref_ml_tree_classifier (IrCall *call, GError **error)
   static const WeightNames names = { "class_treeids", "class_nodeids", "class_ids", weights };
   g_auto (IrMlSamples) samples = { 0 };
   g_auto (IrMlClasses) classes = { 0 };
-  g_auto (Forest) forest = { .call = call };
+  g_auto (Forest) forest = { .call = call, .watch = { .call = call } };
   g_auto (Votes) votes = { 0 };
 
   if (!ir_ref_prepare (call, error) || !ir_ml_samples_init (&samples, call, error) ||

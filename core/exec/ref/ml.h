@@ -2,7 +2,7 @@
  * and what is made of them at the end. */
 #pragma once
 
-#include "core/op/call.h"
+#include "core/exec/ref/places.h"
 
 /* -- attributes that hold lists -- */
 typedef struct
@@ -23,12 +23,25 @@ gboolean ir_ml_list_check (
     const IrMlList *list, const IrCall *call, const char *name, guint64 n, GError **error);
 double ir_ml_list_double (const IrMlList *list, guint64 index);
 gint64 ir_ml_list_int (const IrMlList *list, guint64 index);
-GBytes *ir_ml_list_string (const IrMlList *list, guint64 index);  /* (transfer full) */
-GBytes *ir_ml_list_key (const IrMlList *list, guint64 index);     /* (transfer full) */
-GBytes *ir_ml_tensor_key (const IrTensor *tensor, guint64 index); /* (transfer full) */
-GBytes *ir_ml_int_key (gint64 value);                             /* (transfer full) */
-/* Keys to 1 + their place in the list; of equal ones the last. */
-GHashTable *ir_ml_list_index (const IrMlList *list);
+GBytes *ir_ml_list_string (const IrMlList *list, guint64 index); /* (transfer full) */
+
+/* -- what stands where in a list -- */
+typedef struct
+{
+  const char *text; /* (nullable) not terminated; NULL: a number */
+  gsize length;
+  gint64 number; /* or the bits of a double */
+} IrMlKey;
+
+IrMlKey ir_ml_list_key (const IrMlList *list, guint64 index);
+IrMlKey ir_ml_tensor_key (const IrTensor *tensor, guint64 index);
+IrMlKey ir_ml_int_key (gint64 value);
+/* Of equal keys the last counts; the list must outlive the index. */
+gboolean ir_ml_index_init (IrPlaces *index,
+                           const IrMlList *list,
+                           const IrCall *call,
+                           GError **error);
+guint32 ir_ml_index_find (IrPlaces *index, IrMlKey key); /* 1 + place; 0: nowhere */
 
 /* -- scores -- */
 typedef enum

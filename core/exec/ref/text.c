@@ -56,7 +56,9 @@ read_stop_words (const IrCall *call, Case compared)
                                              (GDestroyNotify) g_bytes_unref, NULL);
   const IrAttr *attr = ir_call_attr (call, "stopwords");
 
-  for (guint i = 0; attr != NULL && attr->kind == IR_ATTR_STRINGS && i < attr->n; i++)
+  for (guint i = 0;
+       attr != NULL && attr->kind == IR_ATTR_STRINGS && i < attr->n && !ir_block_stopped (call, i);
+       i++)
     {
       g_autoptr (GBytes) word = g_bytes_new (attr->strings[i].data, attr->strings[i].length);
       g_hash_table_add (words, change_case (word, compared));
@@ -139,8 +141,8 @@ read_pool (Vectorizer *v, const IrAttr *attr)
   v->numbers = g_hash_table_new_full (g_bytes_hash, g_bytes_equal, (GDestroyNotify) g_bytes_unref,
                                       NULL);
   v->n_pool = attr->n;
-  v->pool = g_new (gint64, MAX (attr->n, 1));
-  for (guint i = 0; i < attr->n; i++)
+  v->pool = g_new0 (gint64, MAX (attr->n, 1));
+  for (guint i = 0; i < attr->n && !ir_block_worked (&v->watch, 4); i++)
     {
       g_autoptr (GBytes) word = attr->kind == IR_ATTR_STRINGS
                                     ? g_bytes_new (attr->strings[i].data, attr->strings[i].length)

@@ -1,0 +1,113 @@
+/* An open hash table of places: see places.h. At most half of its slots are taken, and the next
+ * free one follows the one that a key asks for. */
+#include "config.h"
+
+#include "core/exec/ref/places.h"
+
+/**
+ * ir_places_init:
+ * @places: (out caller-allocates): the table
+ * @call: a call under way
+ * @n: most keys that are put into it, below 2^31
+ * @equal: compares a key with what the list has
+ * @list: for @equal
+ * @error: return location for an error
+ *
+ * Returns: %FALSE if there is no memory
+ */
+gboolean
+ir_places_init (IrPlaces *places,
+                const IrCall *call,
+                guint64 n,
+                IrPlacesEqual equal,
+                gconstpointer list,
+                GError **error)
+{
+  guint64 n_slots = 16;
+
+  while (n_slots < 2 * n)
+    n_slots *= 2;
+  *places = (IrPlaces){
+    .mask = n_slots - 1, .equal = equal, .list = list, .watch = { .call = call }
+  };
+  places->slots = n < G_MAXINT32 ? g_try_new0 (guint32, (gsize) n_slots) : NULL;
+  return places->slots != NULL ||
+         ir_call_fail (call, error, IR_OP_ERROR_LIMIT,
+                       "no memory for a table of %" G_GUINT64_FORMAT " keys", n);
+}
+
+/**
+ * ir_places_clear:
+ * @places: a table
+ */
+void
+ir_places_clear (IrPlaces *places)
+{
+  g_clear_pointer (&places->slots, g_free);
+}
+
+/**
+ * ir_places_mix:
+ * @bits: a number
+ *
+ * Source: the finalizer of splitmix64.
+ *
+ * Returns: a hash of it
+ */
+guint64
+ir_places_mix (guint64 bits)
+{
+  bits = (bits ^ (bits >> 30)) * G_GUINT64_CONSTANT (0xbf58476d1ce4e5b9);
+  bits = (bits ^ (bits >> 27)) * G_GUINT64_CONSTANT (0x94d049bb133111eb);
+  return bits ^ (bits >> 31);
+}
+
+/**
+ * ir_places_put:
+ * @places: a table
+ * @hash: of @key
+ * @key: what the list has at @place
+ * @place: where
+ *
+ * Each slot that is looked at counts as work: places->watch says whether to go on.
+ *
+ * Returns: 1 + where the key stood before, which is forgotten; 0: nowhere
+ */
+guint32
+ir_places_put (IrPlaces *places, guint64 hash, gconstpointer key, guint32 place)
+{
+  guint64 at = hash & places->mask;
+  guint32 before = 0;
+
+  for (; places->slots[at] != 0 && !ir_block_worked (&places->watch, 1);
+       at = (at + 1) & places->mask)
+    if (places->equal (places->list, places->slots[at] - 1, key))
+      {
+        before = places->slots[at];
+        break;
+      }
+  ir_block_worked (&places->watch, 1);
+  places->n += before == 0;
+  places->slots[at] = place + 1;
+  return before;
+}
+
+/**
+ * ir_places_find:
+ * @places: a table
+ * @hash: of @key
+ * @key: what to look for
+ *
+ * Counts as work as ir_places_put() does.
+ *
+ * Returns: 1 + where it stands; 0: nowhere
+ */
+guint32
+ir_places_find (IrPlaces *places, guint64 hash, gconstpointer key)
+{
+  for (guint64 at = hash & places->mask;
+       places->slots[at] != 0 && !ir_block_worked (&places->watch, 1); at = (at + 1) & places->mask)
+    if (places->equal (places->list, places->slots[at] - 1, key))
+      return places->slots[at];
+  return 0;
+}

@@ -4,7 +4,8 @@
  * is the same in every run.
  *
  * What a receiver has let go is filled again by the next run; where he still has one tensor of a
- * chunk, the chunk is his, and the plan takes another. */
+ * chunk, the chunk is his, and the plan takes another. Tensors are looked at one by one only where
+ * one of them has given notice, as they may be many. */
 #include "config.h"
 
 #include <stdlib.h>
@@ -19,6 +20,8 @@
  * of a page (4 KiB) would wait for stores that only look as if they went there. */
 #define STAGGER    (5 * ALIGN)
 #define PAGE_BYTES 4096
+
+#define NOTICE_BYTES ALIGN /* of a chunk, before its values */
 
 /* -- chunks -- */
 
@@ -47,6 +50,23 @@ chunk_at (const IrPrepared *prepared, guint index)
   return &g_array_index (prepared->chunks, IrLastingChunk, index);
 }
 
+/* Set when somebody refers to a tensor of the chunk, and as long as not all are there: it lies in
+ * the memory of the chunk, which they all keep. */
+static gint *
+notice_of (const IrLastingChunk *chunk)
+{
+  return (gint *) (gpointer) g_bytes_get_data (chunk->memory, NULL);
+}
+
+static gboolean
+fill_chunk (IrLastingChunk *chunk, GError **error)
+{
+  chunk->memory = new_memory (chunk->bytes, error);
+  if (chunk->memory != NULL)
+    g_atomic_int_set (notice_of (chunk), 1);
+  return chunk->memory != NULL;
+}
+
 /* Room for one value more. What is still expected bounds a chunk, so that small plans stay small.
  */
 static gboolean
@@ -61,9 +81,9 @@ take_room (IrPrepared *prepared, guint64 bytes, IrLastingSpot *spot, GError **er
       guint64 left = prepared->expected_bytes > prepared->taken_bytes
                          ? prepared->expected_bytes - prepared->taken_bytes
                          : 0;
-      IrLastingChunk chunk = { .bytes = MAX (room, MIN (left, CHUNK_BYTES)) };
-      chunk.memory = new_memory (chunk.bytes, error);
-      if (chunk.memory == NULL)
+      IrLastingChunk chunk = { .bytes = NOTICE_BYTES + MAX (room, MIN (left, CHUNK_BYTES)),
+                               .used = NOTICE_BYTES };
+      if (!fill_chunk (&chunk, error))
         return FALSE;
       g_array_append_val (prepared->chunks, chunk);
       last = chunk_at (prepared, prepared->chunks->len - 1);
@@ -82,9 +102,12 @@ tensor_at (const IrPrepared *prepared, IrValueId id)
   const IrType *type = ir_schedule_kept_type (prepared->schedule,
                                               ir_model_value (prepared->model, id));
   const IrLastingSpot *spot = &prepared->spots[id];
+  IrLastingChunk *chunk = chunk_at (prepared, spot->chunk - 1);
+  IrTensor *tensor = ir_tensor_new_within (type->dtype, (guint) type->rank, type->dims,
+                                           chunk->memory, spot->at);
 
-  return ir_tensor_new_within (type->dtype, (guint) type->rank, type->dims,
-                               chunk_at (prepared, spot->chunk - 1)->memory, spot->at);
+  ir_tensor_set_notice (tensor, notice_of (chunk));
+  return tensor;
 }
 
 /**
@@ -186,6 +209,9 @@ ir_lasting_leave (IrPrepared *prepared)
 {
   if (prepared->shelf == NULL || !ir_shelf_is_lent (prepared->shelf))
     return;
+  for (guint i = 0; i < prepared->chunks->len; i++)
+    if (chunk_at (prepared, i)->memory != NULL)
+      g_atomic_int_set (notice_of (chunk_at (prepared, i)), 1);
   for (guint i = 0; i < prepared->lasting->len; i++)
     ir_shelf_leave (
         prepared->shelf,
@@ -203,8 +229,7 @@ renew_chunks (IrPrepared *prepared, const guint8 *gone, GError **error)
       if (!gone[i])
         continue;
       g_clear_pointer (&chunk->memory, g_bytes_unref);
-      chunk->memory = new_memory (chunk->bytes, error);
-      if (chunk->memory == NULL)
+      if (!fill_chunk (chunk, error))
         return FALSE;
     }
   for (guint i = 0; i < prepared->lasting->len; i++)
@@ -214,6 +239,19 @@ renew_chunks (IrPrepared *prepared, const guint8 *gone, GError **error)
         ir_steps_rebind (prepared, id, tensor_at (prepared, id));
     }
   return TRUE;
+}
+
+/* Whether somebody may have one of the tensors, or they are not all there. */
+static gboolean
+is_noticed (const IrPrepared *prepared)
+{
+  for (guint i = 0; i < prepared->chunks->len; i++)
+    {
+      const IrLastingChunk *chunk = chunk_at (prepared, i);
+      if (chunk->memory == NULL || g_atomic_int_get (notice_of (chunk)) != 0)
+        return TRUE;
+    }
+  return FALSE;
 }
 
 /**
@@ -235,6 +273,8 @@ ir_lasting_renew (IrPrepared *prepared, GError **error)
   ir_lasting_leave (prepared);
   if (prepared->shelf == NULL)
     prepared->shelf = ir_shelf_new ();
+  if (!is_noticed (prepared))
+    return TRUE;
   for (guint i = 0; i < prepared->lasting->len; i++)
     {
       IrValueId id = g_array_index (prepared->lasting, IrValueId, i);
@@ -245,7 +285,11 @@ ir_lasting_renew (IrPrepared *prepared, GError **error)
         gone = g_new0 (guint8, prepared->chunks->len);
       gone[prepared->spots[id].chunk - 1] = TRUE;
     }
-  return gone == NULL || renew_chunks (prepared, gone, error);
+  if (gone != NULL && !renew_chunks (prepared, gone, error))
+    return FALSE;
+  for (guint i = 0; i < prepared->chunks->len; i++)
+    g_atomic_int_set (notice_of (chunk_at (prepared, i)), 0);
+  return TRUE;
 }
 
 /**

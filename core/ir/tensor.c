@@ -317,6 +317,13 @@ ir_tensor_new_within (IrDtype dtype, guint rank, const gint64 *dims, GBytes *mem
   return tensor;
 }
 
+static void
+give_notice (const IrTensor *tensor)
+{
+  if (tensor->notice != NULL && g_atomic_int_get (tensor->notice) == 0)
+    g_atomic_int_set (tensor->notice, 1);
+}
+
 /**
  * ir_tensor_ref:
  * @tensor: a tensor
@@ -326,8 +333,38 @@ ir_tensor_new_within (IrDtype dtype, guint rank, const gint64 *dims, GBytes *mem
 IrTensor *
 ir_tensor_ref (IrTensor *tensor)
 {
+  give_notice (tensor);
   g_atomic_ref_count_inc (&tensor->ref_count);
   return tensor;
+}
+
+/**
+ * ir_tensor_lend:
+ * @tensor: a tensor
+ *
+ * For the owner of many tensors, to whom it gets back before he looks at the notice.
+ *
+ * Returns: (transfer full): @tensor, as by ir_tensor_ref(), but without notice
+ */
+IrTensor *
+ir_tensor_lend (IrTensor *tensor)
+{
+  g_atomic_ref_count_inc (&tensor->ref_count);
+  return tensor;
+}
+
+/**
+ * ir_tensor_set_notice:
+ * @tensor: a tensor made by ir_tensor_new_within()
+ * @notice: in the memory that @tensor keeps
+ *
+ * For owners of many tensors: as long as *@notice is 0, ir_tensor_reclaim() would be %TRUE and
+ * would do nothing for any tensor that has it, since nobody has taken a reference or the hash.
+ */
+void
+ir_tensor_set_notice (IrTensor *tensor, gint *notice)
+{
+  tensor->notice = notice;
 }
 
 static void
@@ -864,6 +901,7 @@ ir_tensor_hash (const IrTensor *tensor)
   if (hash == 0)
     {
       hash = MAX (compute_hash (tensor), 1);
+      give_notice (tensor);
       g_atomic_pointer_set (&mutable->hash, hash);
     }
   return hash;

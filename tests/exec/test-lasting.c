@@ -361,6 +361,29 @@ test_lent (void)
   g_assert_true (ir_tensor_equal (part, copy));
 }
 
+/* What is known of contents is forgotten with them, also where nobody took a reference. */
+static void
+test_hashes (void)
+{
+  g_autoptr (IrModel) model = read_text (cases[1].text);
+  g_autoptr (GHashTable) inputs = random_inputs (model, 1), others = random_inputs (model, 2);
+  g_autoptr (IrExecutable) executable = executable_for (model, "cpu", IR_CAPTURE_ALL, 0);
+  g_autoptr (GHashTable) seen = g_hash_table_new (NULL, NULL);
+
+  for (guint round = 0; round < 6; round++)
+    {
+      g_autoptr (IrRun) run = run_again (executable, round % 2 == 0 ? inputs : others);
+      const IrTensor *tensor = kept (run, "g");
+      g_autoptr (IrTensor)
+          copy = ir_tensor_new_copy (ir_tensor_dtype (tensor), ir_tensor_rank (tensor),
+                                     ir_tensor_dims (tensor), ir_tensor_data (tensor));
+      g_hash_table_add (seen, (gpointer) ir_tensor_data (tensor));
+      if (round < 2 || round == 4) /* not in every run */
+        g_assert_cmpuint (ir_tensor_hash (tensor), ==, ir_tensor_hash (copy));
+    }
+  g_assert_cmpuint (g_hash_table_size (seen), ==, 1);
+}
+
 /* -- the same in every run -- */
 
 static const char *
@@ -544,6 +567,7 @@ main (int argc, char **argv)
     }
   g_test_add_func ("/lasting/parts and wholes stay what they are while somebody has them",
                    test_lent);
+  g_test_add_func ("/lasting/hashes are forgotten with what they are of", test_hashes);
   g_test_add_func ("/lasting/what only constants lead to is computed once", test_fixed);
   g_test_add_func ("/lasting/nodes run every time where their values are not kept",
                    test_fixed_alone);

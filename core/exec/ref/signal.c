@@ -125,7 +125,7 @@ store_triangle (IrBlockWatch *watch, IrTensor *out, guint64 column, const double
 gboolean
 ir_ref_mel_weight_matrix (IrCall *call, GError **error)
 {
-  double bins, length, rate, lower, upper;
+  double bins = 0, length = 0, rate = 0, lower = 0, upper = 0;
 
   if (!ir_ref_prepare (call, error) || !read_number (call, 0, &bins, error) ||
       !read_number (call, 1, &length, error) || !read_number (call, 2, &rate, error) ||

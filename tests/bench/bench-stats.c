@@ -5,9 +5,9 @@
  * them. */
 #include "config.h"
 
-#include "app/cli/times.h"
 #include "core/exec/exec.h"
 #include "core/exec/threads.h"
+#include "core/exec/times.h"
 
 #include <stdio.h>
 
@@ -83,7 +83,7 @@ main (int argc, char **argv)
       }
   for (guint i = 0; i < G_N_ELEMENTS (dtypes); i++)
     {
-      CliTimes times = cli_times (rates[i]);
+      IrTimes times = ir_times (rates[i]);
 
       printf ("%-14s %6.2f GB/s (%.2f to %.2f, %u rounds, %u threads)\n", ir_dtype_name (dtypes[i]),
               times.median, times.q1, times.q3, times.n, ir_threads_n (threads));

@@ -9,7 +9,7 @@
 #define PIECE_SIDE                                                                                 \
   192 /* fewest rows of a piece: packing the other matrix again costs little then */
 #define READING                                                                                    \
-  32 /* multiply-adds in the time that an element of a large matrix takes to be read */
+  16 /* multiply-adds in the time that an element of a large matrix takes to be read */
 
 static gboolean
 multiply (const CpuProduct *p)
@@ -83,7 +83,7 @@ multiply_terms (const IrCall *call, const CpuProduct *product, double work)
  * @product: operands and result
  *
  * Goes piece by piece where it takes long: rows of Y, or columns where there are few rows, or terms
- * of the sums where both are few.
+ * of the sums where both are few or reading B is most of it.
  *
  * Returns: %FALSE if it was to stop, or oneDNN failed
  */
@@ -96,7 +96,11 @@ cpu_multiply (const IrCall *call, const CpuProduct *product)
   gint64 each = work > PIECE ? (gint64) ((double) side * (PIECE / work)) : side;
 
   each = work > PIECE ? (each + PIECE_SIDE - 1) / PIECE_SIDE * PIECE_SIDE : side;
-  if (work > PIECE && work / (double) side * (double) MIN (each, side) > 2 * PIECE)
+  /* Rows of B are read where they lie, columns of it in bits of rows, which takes half as long
+   * again.
+   */
+  if (work > PIECE && (work / (double) side * (double) MIN (each, side) > 2 * PIECE ||
+                       (product->m < READING && !product->b.transposed)))
     return multiply_terms (call, product, work);
   for (gint64 first = 0; first < side; first += each)
     {

@@ -13,6 +13,7 @@
 /* Wide enough for a cache line and for any vector load of the kernels. */
 #define ALLOC_ALIGN_BYTES 64
 #define SMALL_BYTES       1024
+#define COPIED_BYTES      ((gsize) 4 << 20) /* between two questions whether to stop */
 
 static gboolean
 count_elements (guint rank, const gint64 *dims, guint64 *n)
@@ -469,12 +470,21 @@ alignment_of (IrDtype dtype)
   return CLAMP (ir_dtype_kind (dtype) == IR_DTYPE_KIND_COMPLEX ? bytes / 2 : bytes, 1, 8);
 }
 
+/* NULL: it was stopped. */
 static gpointer
-make_aligned_copy (IrTensor *tensor, gconstpointer data)
+make_aligned_copy (IrTensor *tensor, gconstpointer data, IrTensorStopped stopped, gpointer user)
 {
-  gpointer copy = g_aligned_alloc (1, MAX (tensor->n_bytes, 1), ALLOC_ALIGN_BYTES);
+  guint8 *copy = g_aligned_alloc (1, MAX (tensor->n_bytes, 1), ALLOC_ALIGN_BYTES);
 
-  memcpy (copy, data, tensor->n_bytes);
+  for (gsize at = 0; at < tensor->n_bytes; at += COPIED_BYTES)
+    {
+      if (at > 0 && stopped != NULL && stopped (user))
+        {
+          g_aligned_free (copy);
+          return NULL;
+        }
+      memcpy (copy + at, (const guint8 *) data + at, MIN (tensor->n_bytes - at, COPIED_BYTES));
+    }
   if (g_atomic_pointer_compare_and_exchange (&tensor->aligned, NULL, copy))
     tensor->owns_copy = TRUE; /* read only when the last reference goes */
   else
@@ -506,9 +516,33 @@ ir_tensor_data (const IrTensor *tensor)
   if (data == NULL)
     return tensor->dims; /* an empty tensor: some valid address */
   if ((guintptr) data % alignment_of (tensor->dtype) != 0)
-    return make_aligned_copy (mutable, data);
+    return make_aligned_copy (mutable, data, NULL, NULL);
   g_atomic_pointer_set (&mutable->aligned, (gpointer) data);
   return data;
+}
+
+/**
+ * ir_tensor_align:
+ * @tensor: a tensor
+ * @stopped: asked now and then
+ * @user: for @stopped
+ *
+ * Makes the aligned copy that ir_tensor_data() may have to make, but may be stopped.
+ *
+ * Returns: %FALSE if it was: ir_tensor_data() would begin anew
+ */
+gboolean
+ir_tensor_align (const IrTensor *tensor, IrTensorStopped stopped, gpointer user)
+{
+  IrTensor *mutable = (IrTensor *) tensor;
+
+  if (tensor->base != NULL)
+    return ir_tensor_align (tensor->base, stopped, user);
+  if (tensor->bytes == NULL || g_atomic_pointer_get (&mutable->aligned) != NULL)
+    return TRUE;
+  gconstpointer data = g_bytes_get_data (tensor->bytes, NULL);
+  return (guintptr) data % alignment_of (tensor->dtype) == 0 ||
+         make_aligned_copy (mutable, data, stopped, user) != NULL;
 }
 
 /**

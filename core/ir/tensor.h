@@ -50,9 +50,12 @@ guint ir_tensor_rank (const IrTensor *tensor);
 const gint64 *ir_tensor_dims (const IrTensor *tensor);
 guint64 ir_tensor_n_elements (const IrTensor *tensor);
 gsize ir_tensor_n_bytes (const IrTensor *tensor);
-gconstpointer ir_tensor_data (const IrTensor *tensor);            /* NULL for strings and sparse */
-gconstpointer ir_tensor_raw (const IrTensor *tensor); /* (nullable) at any alignment */
-gpointer ir_tensor_data_writable (IrTensor *tensor);              /* only before it is shared */
+gconstpointer ir_tensor_data (const IrTensor *tensor); /* NULL for strings and sparse */
+gconstpointer ir_tensor_raw (const IrTensor *tensor);  /* (nullable) at any alignment */
+typedef gboolean (*IrTensorStopped) (gpointer user);
+/* Makes the aligned copy that ir_tensor_data() needs; FALSE: @stopped said so. */
+gboolean ir_tensor_align (const IrTensor *tensor, IrTensorStopped stopped, gpointer user);
+gpointer ir_tensor_data_writable (IrTensor *tensor); /* only before it is shared */
 /* Makes a tensor that nobody else refers to writable again, as if it were new; FALSE if somebody
  * does. */
 gboolean ir_tensor_reclaim (IrTensor *tensor);

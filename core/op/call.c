@@ -23,6 +23,8 @@ ir_op_error_quark (void)
 /* More elements than this are weights, not shapes. */
 #define MAX_NUMBERS (1u << 20)
 
+#define MAX_SILENT_BYTES ((gsize) 4 << 20) /* that are copied without a look */
+
 typedef struct
 {
   gpointer object;
@@ -398,6 +400,35 @@ ir_call_stopped (const IrCall *call)
   if (stopped && watch != NULL)
     g_atomic_int_set (&watch->stopped, 1);
   return stopped;
+}
+
+static gboolean
+is_stopped (gpointer call)
+{
+  return ir_call_stopped (call);
+}
+
+/**
+ * ir_call_align:
+ * @call: a call under way
+ * @error: return location for an error
+ *
+ * What a file has at an odd address is copied when it is first read by ir_tensor_data(). Large
+ * inputs are copied here, as long as the run goes on.
+ *
+ * Returns: %FALSE if the run is to stop
+ */
+gboolean
+ir_call_align (IrCall *call, GError **error)
+{
+  for (guint i = 0; i < call->n_inputs; i++)
+    {
+      const IrTensor *tensor = call->inputs[i].tensor;
+      if (tensor != NULL && ir_tensor_n_bytes (tensor) > MAX_SILENT_BYTES &&
+          !ir_tensor_align (tensor, is_stopped, call))
+        return !ir_call_fail_if_stopped (call, error);
+    }
+  return TRUE;
 }
 
 /**

@@ -150,6 +150,7 @@ gboolean ir_call_check (const IrCall *call, GError **error);
 gboolean ir_call_stopped (const IrCall *call);
 gboolean ir_call_fail_if_stopped (const IrCall *call, GError **error);
 gboolean ir_call_fail_if_cut (const IrCall *call, GError **error);
+gboolean ir_call_align (IrCall *call, GError **error);
 
 /* -- errors: prefix with the node's label -- */
 gboolean ir_call_fail (const IrCall *call,

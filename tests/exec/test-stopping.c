@@ -214,6 +214,82 @@ test_another_thread (void)
   g_assert_cmpint (g_atomic_int_get (&ear.n_looks), <, n_looks);
 }
 
+/* -- constants at odd addresses, as files have them -- */
+
+#define N_ODD 3300000
+
+static IrTensor *
+odd_tensor (void)
+{
+  gsize n_bytes = N_ODD * sizeof (float);
+  guint8 *memory = g_malloc0 (n_bytes + 1);
+  g_autoptr (GBytes) all = g_bytes_new_take (memory, n_bytes + 1);
+  g_autoptr (GBytes) odd = g_bytes_new_from_bytes (all, 1, n_bytes);
+
+  for (gsize i = 1; i <= n_bytes; i++)
+    memory[i] = (guint8) (i % 60);
+  return ir_tensor_new (IR_DTYPE_FLOAT, 1, (gint64[1]){ N_ODD }, odd);
+}
+
+static gboolean
+stop_third (gpointer data)
+{
+  return ++*(guint *) data == 3;
+}
+
+static void
+test_aligned_copy_stops (void)
+{
+  g_autoptr (IrTensor) tensor = odd_tensor ();
+  guint n_asked = 0;
+
+  g_assert_false (ir_tensor_align (tensor, stop_third, &n_asked));
+  g_assert_cmpuint (n_asked, ==, 3);
+  g_assert_true (ir_tensor_align (tensor, stop_third, &n_asked)); /* begins anew */
+  g_assert_cmpuint (n_asked, ==, 6);
+  const float *data = ir_tensor_data (tensor);
+  g_assert_cmpuint ((guintptr) data % sizeof (float), ==, 0);
+  g_assert_cmpmem (data, N_ODD * sizeof (float), ir_tensor_raw (tensor), N_ODD * sizeof (float));
+  g_assert_true (ir_tensor_align (tensor, stop_third, &n_asked)); /* there is one */
+  g_assert_cmpuint (n_asked, ==, 6);
+}
+
+static void
+test_runs_stop_while_they_align (gconstpointer backend)
+{
+  g_auto (Builder) b = { 0 };
+  g_autoptr (GHashTable) inputs = inputs_new ();
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GCancellable) cancellable = g_cancellable_new ();
+  Ear ear = { .cancellable = cancellable };
+  IrRunOptions options = {
+    .backend = ir_backend_find (backend), .n_threads = 1, .looked = ear_heard, .looked_data = &ear
+  };
+
+  builder_init (&b, 17);
+  IrValue *x = build_input (&b, "x", "float[1]");
+  IrValue *w = build_constant (&b, "w", odd_tensor ());
+  build_output (&b, build_node (&b, NULL, "Mul", 1, w, x, END)->outputs[0]);
+  build_done (&b);
+  inputs_add (inputs, x, tensor_of ("float[1]", "2"));
+  g_autoptr (IrExecutable) executable = ir_executable_new (b.model, &options, &error);
+  g_assert_no_error (error);
+  ear.stop_at = 2;
+  g_assert_null (ir_executable_run (executable, inputs, cancellable, NULL, &error));
+  g_assert_error (error, IR_EXEC_ERROR, IR_EXEC_ERROR_CANCELLED);
+  g_clear_error (&error);
+  g_assert_cmpint (ear.n_looks, <=, 4);
+  ear = (Ear){ 0 };
+  g_autoptr (IrRun) first = ir_executable_run (executable, inputs, NULL, NULL, &error);
+  g_assert_no_error (error);
+  int n_first = ear.n_looks;
+  ear = (Ear){ 0 };
+  g_autoptr (IrRun) second = ir_executable_run (executable, inputs, NULL, NULL, &error);
+  g_assert_no_error (error);
+  g_test_message ("%d looks, and %d the second time", n_first, ear.n_looks);
+  g_assert_cmpint (n_first, >=, ear.n_looks + 3);
+}
+
 /* -- the limit of time -- */
 
 /* Hears the first look only when the time is over, so that all that follow come too late. */
@@ -258,6 +334,12 @@ main (int argc, char **argv)
           kind->w != NULL ? " by " : "", kind->w != NULL ? kind->w : "", more);
       g_test_add_data_func (path, kind, test_stops_inside);
     }
+  g_test_add_func ("/stopping/a copy of what a file has at an odd address stops",
+                   test_aligned_copy_stops);
+  g_test_add_data_func ("/stopping/a run on cpu stops while it aligns a constant", "cpu",
+                        test_runs_stop_while_they_align);
+  g_test_add_data_func ("/stopping/a run on ref stops while it aligns a constant", "ref",
+                        test_runs_stop_while_they_align);
   g_test_add_func ("/stopping/a kernel stops for another thread", test_another_thread);
   g_test_add_func ("/stopping/the limit of time holds inside a kernel", test_time_limit_inside);
   return g_test_run ();

@@ -85,6 +85,8 @@ run (IrCall *call, GError **error)
   State *state = call->kernel_state;
   gboolean done;
 
+  if (!kernel->loose && !ir_call_align (call, error))
+    return FALSE;
   call->kernel_state = state != NULL ? state->state : NULL;
   if (kernel->blocks != NULL || cpu_call_has_blocks (call))
     done = run_in_blocks (kernel, call, error);

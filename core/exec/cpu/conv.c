@@ -919,6 +919,7 @@ static const IrCpuBlocks conv_blocks = { takes_blocks, gives_blocks, run };
 const IrCpuKernel cpu_conv = {
   .name = "convolution",
   .refuses = refuses,
+  .loose = TRUE,
   .prepare = prepare,
   .release = release,
   .shares_state = TRUE,

@@ -32,6 +32,7 @@ typedef struct
       shares_state; /* what was prepared serves every node of the kernel, one after the other */
   IrKernelFunc run;
   const IrCpuBlocks *blocks; /* (nullable) plain values only, or operators element by element */
+  gboolean loose;            /* reads large inputs at any address, as files have them */
   gboolean in_pieces; /* float32 element by element: pieces of operands give pieces of the output */
   const char *candidates; /* (nullable) names of its variants, as users ask for them */
   /* (nullable) Name of the variant that @node gets, and in words why it is not another. */

@@ -130,7 +130,7 @@ run_gemm (IrCall *call, GError **error)
                          .b = cpu_constant_matrix (call, dims[0], dims[1], k, trans_b),
                          .y = y,
                          .y_distance = dims[1] };
-  if (!cpu_multiply_parts (call, &product, n_parts))
+  if (product.b.data == NULL || !cpu_multiply_parts (call, &product, n_parts))
     return give_up (call, error);
   cpu_epilogue_all (call, &epilogue, y, (guint64) (dims[0] * dims[1]));
   return TRUE;
@@ -139,6 +139,7 @@ run_gemm (IrCall *call, GError **error)
 const IrCpuKernel cpu_gemm = {
   .name = "oneDNN sgemm",
   .refuses = cpu_needs_float,
+  .loose = TRUE,
   .candidates = cpu_product_candidates,
   .variant = cpu_product_variant,
   .run = run_gemm,
@@ -235,7 +236,8 @@ constant_of (const IrCall *call, const Batch *batch)
   const IrTensor *b = ir_call_input (call, 1);
 
   if (ir_tensor_n_elements (b) != (guint64) (batch->k * batch->n))
-    return (CpuMatrix){ ir_tensor_data (b), batch->n, FALSE };
+    return (CpuMatrix){ ir_call_align ((IrCall *) call, NULL) ? ir_tensor_data (b) : NULL, batch->n,
+                        FALSE };
   return cpu_constant_matrix (call, batch->m * batch->n_batches, batch->n, batch->k, FALSE);
 }
 
@@ -274,6 +276,8 @@ multiply_batch (const IrCall *call, const Batch *batch, float *y)
   gboolean done = TRUE;
   CpuMatrix b = constant_of (call, batch);
 
+  if (b.data == NULL)
+    return FALSE;
   if (n_parts == 1 || batch->n_batches == 1 || batch->m * batch->n * batch->k >= LARGE_PRODUCT)
     {
       CpuWatch looks = cpu_watch (call, batch->m * batch->n * batch->k / 64);
@@ -311,6 +315,7 @@ run_matmul (IrCall *call, GError **error)
 const IrCpuKernel cpu_matmul = {
   .name = "oneDNN sgemm",
   .refuses = cpu_needs_float,
+  .loose = TRUE,
   .candidates = cpu_product_candidates,
   .variant = cpu_product_variant,
   .run = run_matmul,
@@ -380,6 +385,7 @@ run_matmul_add (IrCall *call, GError **error)
 const IrCpuKernel cpu_matmul_add = {
   .name = "oneDNN sgemm",
   .refuses = cpu_needs_float,
+  .loose = TRUE,
   .candidates = cpu_product_candidates,
   .variant = cpu_product_variant,
   .run = run_matmul_add,

@@ -575,9 +575,11 @@ run_gather (IrCall *call, GError **error)
   return TRUE;
 }
 
-const IrCpuKernel cpu_gather = {
-  .name = "block copy", .refuses = refuses_first, .run = run_gather, .blocks = &cpu_gather_blocks
-};
+const IrCpuKernel cpu_gather = { .name = "block copy",
+                                 .refuses = refuses_first,
+                                 .loose = TRUE,
+                                 .run = run_gather,
+                                 .blocks = &cpu_gather_blocks };
 
 /* -- Where -- */
 

@@ -26,7 +26,7 @@ ir_ref_prepare (IrCall *call, GError **error)
       return ir_call_fail (call, error, IR_OP_ERROR_VALUE, "input %u has no contents", i);
   for (guint i = 0; i < call->n_outputs; i++)
     call->outputs[i].type = NULL;
-  if (!call->op->infer (call, error))
+  if (!ir_call_align (call, error) || !call->op->infer (call, error))
     return FALSE;
   for (guint i = 0; i < call->n_outputs; i++)
     if (call->outputs[i].present &&

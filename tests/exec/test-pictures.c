@@ -58,12 +58,54 @@ test_absent (void)
   g_assert_nonnull (strstr (error->message, "JPEG 2000"));
 }
 
+/* Between pieces of the file, rows of the picture, and pixels of the output. */
+static void
+test_stops_inside (void)
+{
+  static const char header[] = "P6\n1000 1000\n255\n";
+  const gint64 n = 3000000 + (gint64) strlen (header);
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GCancellable) cancellable = g_cancellable_new ();
+  g_autoptr (GHashTable) inputs = inputs_new ();
+  g_autofree char *signature = g_strdup_printf ("(uint8[%d] x) => (uint8[] y)", (int) n);
+  g_autoptr (IrModel) model = read_graph (20, signature, "y = ImageDecoder (x)");
+  IrTensor *file = ir_tensor_new_alloc (IR_DTYPE_UINT8, 1, &n, &error);
+  Ear ear = { .cancellable = cancellable };
+  IrRunOptions options = { .n_threads = 1, .looked = ear_heard, .looked_data = &ear };
+
+  g_assert_no_error (error);
+  memcpy (ir_tensor_data_writable (file), header, strlen (header));
+  inputs_add (inputs, ir_graph_find_value (model->main, "x"), file);
+  g_autoptr (IrExecutable) executable = ir_executable_new (model, &options, &error);
+  g_assert_no_error (error);
+  g_autoptr (IrRun) whole = ir_executable_run (executable, inputs, NULL, NULL, &error);
+  if (error != NULL && strstr (error->message, "no library") != NULL)
+    {
+      g_test_skip ("irscope was built without gdk-pixbuf");
+      return;
+    }
+  g_assert_no_error (error);
+  int n_looks = ear.n_looks;
+  g_test_message ("%d looks", n_looks);
+  g_assert_cmpint (n_looks, >=, 3000000 / 4096 + 1000000 / 4096 + 10);
+  for (int part = 1; part <= 7; part += 2)
+    {
+      ear = (Ear){ .stop_at = MAX (n_looks * part / 8, 1), .cancellable = cancellable };
+      g_cancellable_reset (cancellable);
+      g_assert_null (ir_executable_run (executable, inputs, cancellable, NULL, &error));
+      g_assert_error (error, IR_EXEC_ERROR, IR_EXEC_ERROR_CANCELLED);
+      g_clear_error (&error);
+      g_assert_cmpint (ear.n_looks - ear.stop_at, <=, 4);
+    }
+}
+
 int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/pictures/pixels come in the order that is asked for", test_formats);
   g_test_add_func ("/pictures/what is no picture gives an empty one", test_damage);
+  g_test_add_func ("/pictures/decoding stops in the middle", test_stops_inside);
   g_test_add_func ("/pictures/a format without a library is an error", test_absent);
   return g_test_run ();
 }

@@ -7,11 +7,11 @@
 
 typedef IrImageStatus (*Decoder) (const guint8 *data,
                                   gsize length,
-                                  gsize max_bytes,
+                                  const IrImageLimits *limits,
                                   IrImage *image);
 
 static IrImageStatus
-decode_absent (const guint8 *data, gsize length, gsize max_bytes, IrImage *image)
+decode_absent (const guint8 *data, gsize length, const IrImageLimits *limits, IrImage *image)
 {
   return IR_IMAGE_ABSENT;
 }
@@ -37,15 +37,18 @@ static const struct
  * ir_image_decode:
  * @data: a file
  * @length: its bytes
- * @max_bytes: limit of the decoded picture; 0: none
+ * @limits: of the decoded picture, and what stops it
  * @image: (out caller-allocates): the picture, if it could be decoded
  * @format: (out): what it is, for messages
  *
  * Returns: whether there is a picture, and if not, why
  */
 IrImageStatus
-ir_image_decode (
-    gconstpointer data, gsize length, gsize max_bytes, IrImage *image, const char **format)
+ir_image_decode (gconstpointer data,
+                 gsize length,
+                 const IrImageLimits *limits,
+                 IrImage *image,
+                 const char **format)
 {
   memset (image, 0, sizeof *image);
   *format = "a picture";
@@ -54,7 +57,7 @@ ir_image_decode (
         memcmp ((const guint8 *) data + formats[i].offset, formats[i].magic, formats[i].n) == 0)
       {
         *format = formats[i].name;
-        return formats[i].decode (data, length, max_bytes > 0 ? max_bytes : G_MAXSIZE, image);
+        return formats[i].decode (data, length, limits, image);
       }
   return IR_IMAGE_DAMAGED;
 }

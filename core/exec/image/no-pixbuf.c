@@ -7,13 +7,16 @@
  * ir_image_decode_pixbuf:
  * @data: a file
  * @length: its bytes
- * @max_bytes: limit of the decoded picture
+ * @limits: of the decoded picture, and what stops it
  * @image: (out caller-allocates): the picture, if it could be decoded; zeroed before
  *
  * Returns: whether there is a picture, and if not, why
  */
 IrImageStatus
-ir_image_decode_pixbuf (const guint8 *data, gsize length, gsize max_bytes, IrImage *image)
+ir_image_decode_pixbuf (const guint8 *data,
+                        gsize length,
+                        const IrImageLimits *limits,
+                        IrImage *image)
 {
   return IR_IMAGE_ABSENT;
 }

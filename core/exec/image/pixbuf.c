@@ -1,5 +1,6 @@
 /* Pictures by gdk-pixbuf. The size is checked as soon as the file says it, before memory is taken:
- * the loader gets the file in pieces. */
+ * the loader gets the file in pieces, and between them it may be stopped. TIFF alone is decoded as
+ * a whole when all of the file is there. */
 #include "config.h"
 
 #include "core/exec/image/image.h"
@@ -29,7 +30,7 @@ size_prepared (GdkPixbufLoader *loader, int width, int height, gpointer data)
 
 /* Alpha is left out: the standard knows three channels or one. */
 static IrImageStatus
-copy_pixels (const GdkPixbuf *pixbuf, IrImage *image)
+copy_pixels (const GdkPixbuf *pixbuf, const IrImageLimits *limits, IrImage *image)
 {
   int width = gdk_pixbuf_get_width (pixbuf), height = gdk_pixbuf_get_height (pixbuf);
   gsize n_channels = (gsize) gdk_pixbuf_get_n_channels (pixbuf);
@@ -42,8 +43,11 @@ copy_pixels (const GdkPixbuf *pixbuf, IrImage *image)
   image->width = width;
   image->height = height;
   for (gsize y = 0; y < (gsize) height; y++)
-    for (gsize x = 0; x < (gsize) width; x++)
-      memcpy (image->rgb + (y * (gsize) width + x) * 3, pixels + y * stride + x * n_channels, 3);
+    if (y % 64 == 63 && limits->stopped (limits->user))
+      return IR_IMAGE_STOPPED;
+    else
+      for (gsize x = 0; x < (gsize) width; x++)
+        memcpy (image->rgb + (y * (gsize) width + x) * 3, pixels + y * stride + x * n_channels, 3);
   return IR_IMAGE_DECODED;
 }
 
@@ -51,24 +55,30 @@ copy_pixels (const GdkPixbuf *pixbuf, IrImage *image)
  * ir_image_decode_pixbuf:
  * @data: a file
  * @length: its bytes
- * @max_bytes: limit of the decoded picture
+ * @limits: of the decoded picture, and what stops it
  * @image: (out caller-allocates): the picture, if it could be decoded; zeroed before
  *
  * Returns: whether there is a picture, and if not, why
  */
 IrImageStatus
-ir_image_decode_pixbuf (const guint8 *data, gsize length, gsize max_bytes, IrImage *image)
+ir_image_decode_pixbuf (const guint8 *data,
+                        gsize length,
+                        const IrImageLimits *limits,
+                        IrImage *image)
 {
   g_autoptr (GdkPixbufLoader) loader = gdk_pixbuf_loader_new ();
-  Check check = { max_bytes, FALSE };
-  gboolean good = TRUE;
+  Check check = { limits->max_bytes, FALSE };
+  gboolean good = TRUE, stopped = FALSE;
 
   g_signal_connect (loader, "size-prepared", G_CALLBACK (size_prepared), &check);
-  for (gsize at = 0; good && !check.large && at < length; at += PIECE_BYTES)
-    good = gdk_pixbuf_loader_write (loader, data + at, MIN (PIECE_BYTES, length - at), NULL);
+  for (gsize at = 0; good && !check.large && !stopped && at < length; at += PIECE_BYTES)
+    {
+      good = gdk_pixbuf_loader_write (loader, data + at, MIN (PIECE_BYTES, length - at), NULL);
+      stopped = limits->stopped (limits->user);
+    }
   good = gdk_pixbuf_loader_close (loader, NULL) && good;
-  if (check.large)
-    return IR_IMAGE_LARGE;
+  if (check.large || stopped)
+    return check.large ? IR_IMAGE_LARGE : IR_IMAGE_STOPPED;
   const GdkPixbuf *pixbuf = good ? gdk_pixbuf_loader_get_pixbuf (loader) : NULL;
-  return pixbuf != NULL ? copy_pixels (pixbuf, image) : IR_IMAGE_DAMAGED;
+  return pixbuf != NULL ? copy_pixels (pixbuf, limits, image) : IR_IMAGE_DAMAGED;
 }

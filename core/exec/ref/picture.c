@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include "core/exec/image/image.h"
+#include "core/exec/ref/block.h"
 #include "core/op/rows.h"
 #include <string.h>
 
@@ -44,7 +45,7 @@ put_pixels (IrCall *call, const IrImage *image, Pixel pixel, GError **error)
   guint8 *to = out != NULL ? ir_tensor_data_writable (out) : NULL;
   gsize n = (gsize) image->width * (gsize) image->height;
 
-  for (gsize i = 0; to != NULL && i < n; i++)
+  for (gsize i = 0; to != NULL && i < n && !ir_block_stopped (call, i); i++)
     {
       const guint8 *from = image->rgb + 3 * i;
       if (pixel == PIXEL_GRAYSCALE)
@@ -53,6 +54,12 @@ put_pixels (IrCall *call, const IrImage *image, Pixel pixel, GError **error)
         to[3 * i + c] = from[pixel == PIXEL_BGR ? 2 - c : c];
     }
   return out != NULL;
+}
+
+static gboolean
+is_stopped (gpointer call)
+{
+  return ir_call_stopped (call);
 }
 
 /**
@@ -78,12 +85,16 @@ ir_ref_image_decoder (IrCall *call, GError **error)
       !read_pixel (call, &pixel, error))
     return FALSE;
   const IrTensor *file = ir_call_input (call, 0);
-  IrImageStatus status = ir_image_decode (ir_tensor_data (file), ir_tensor_n_bytes (file),
-                                          call->max_output_bytes, &image, &format);
+  IrImageLimits limits = { call->max_output_bytes > 0 ? call->max_output_bytes : G_MAXSIZE,
+                           is_stopped, call };
+  IrImageStatus status = ir_image_decode (ir_tensor_data (file), ir_tensor_n_bytes (file), &limits,
+                                          &image, &format);
   g_autofree guint8 *rgb = image.rgb;
   if (status == IR_IMAGE_ABSENT)
     return ir_call_fail (call, error, IR_OP_ERROR_UNSUPPORTED,
                          "the file is %s, which this build of irscope has no library for", format);
+  if (status == IR_IMAGE_STOPPED)
+    return !ir_block_cancelled (call, error);
   if (status == IR_IMAGE_LARGE)
     return ir_call_fail (call, error, IR_OP_ERROR_LIMIT, "the picture does not fit into memory");
   return put_pixels (call, &image, pixel, error);

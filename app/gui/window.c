@@ -2,405 +2,30 @@
 
 #include "app/gui/window.h"
 
-#include "app/gui/bisect.h"
-#include "app/gui/inputs.h"
 #include "app/gui/problems.h"
 #include "app/gui/run-options.h"
 #include "app/gui/state.h"
-#include "app/gui/transport.h"
 #include "app/gui/welcome.h"
+#include "app/gui/window-private.h"
 #include "passes/pipeline.h"
 #include "views/count.h"
 #include "views/session-runs.h"
-#include "views/view.h"
 
 /* Short jobs would only flash. */
 #define ACTIVITY_DELAY_MS 250
 #define MAX_RECENT        8
 
-struct _IrWindow
-{
-  AdwApplicationWindow parent_instance;
-
-  IrSession *session;
-  GPtrArray *views; /* of IrView, (transfer none) */
-  GtkStack *stacks[IR_N_VIEW_PLACES];
-  GStrv pipeline_names;
-  guint activity_timeout;
-  gboolean updating; /* widgets follow the session, not the other way round */
-  gboolean close_confirmed, panes_placed;
-
-  AdwToastOverlay *toasts;
-  AdwToast *toast; /* (nullable) weak: the message on screen */
-  AdwWindowTitle *title;
-  GtkWidget *run_controls, *export_button, *search_button;
-  GtkDropDown *pipelines;
-  GtkInfoBar *banner;
-  GtkLabel *banner_label;
-  GtkMenuButton *banner_button;
-  GtkStack *pages;
-  AdwBin *welcome;
-  GtkPaned *start_paned, *end_paned, *bottom_paned;
-  GtkBox *start_box, *centre_box, *end_box, *bottom_box;
-  IrTransport *transport;
-  GtkLabel *run_status;
-  GtkRevealer *activity;
-  GtkLabel *activity_label;
-  GtkProgressBar *activity_bar;
-  GMenu *recent_section;
-};
-
 G_DEFINE_FINAL_TYPE (IrWindow, ir_window, ADW_TYPE_APPLICATION_WINDOW)
 
-/* -- opening and exporting -- */
+/* -- views -- */
 
 /**
- * ir_window_open:
- * @file: a local file
+ * ir_window_visible_view:
  *
- * Opens it in this window.
+ * Returns: (transfer none) (nullable): the view in front at @place
  */
-void
-ir_window_open (IrWindow *self, GFile *file)
-{
-  g_autofree char *path = g_file_get_path (file);
-  g_autofree char *uri = g_file_get_uri (file);
-
-  if (path == NULL)
-    {
-      g_autofree char *text = g_strdup_printf ("“%s” is not a local file", uri);
-
-      adw_toast_overlay_add_toast (self->toasts, adw_toast_new (text));
-      return;
-    }
-  ir_session_open (self->session, path);
-}
-
-static void
-on_open_response (GtkNativeDialog *dialog, int response, gpointer user_data)
-{
-  IrWindow *self = IR_WINDOW (user_data);
-
-  if (response == GTK_RESPONSE_ACCEPT)
-    {
-      g_autoptr (GFile) file = gtk_file_chooser_get_file (GTK_FILE_CHOOSER (dialog));
-
-      ir_window_open (self, file);
-    }
-  g_object_unref (dialog);
-}
-
-/* Returns: (transfer full): a dialog, in the folder of the graph that is open. */
-static GtkFileChooserNative *
-choose_graph (IrWindow *self, const char *title, const char *accept)
-{
-  g_autoptr (GtkFileFilter) graphs = gtk_file_filter_new ();
-  g_autoptr (GtkFileFilter) all = gtk_file_filter_new ();
-  g_autofree char *examples = ir_welcome_examples_dir ();
-  GtkFileChooserNative *dialog = gtk_file_chooser_native_new (
-      title, GTK_WINDOW (self), GTK_FILE_CHOOSER_ACTION_OPEN, accept, "_Cancel");
-
-  gtk_file_filter_set_name (graphs, "Graphs (ONNX, ONNX text, JSON, DOT)");
-  for (const char *const *s = (const char *const[]){ "onnx", "onnxtxt", "json", "dot", "gv", NULL };
-       *s != NULL; s++)
-    gtk_file_filter_add_suffix (graphs, *s);
-  gtk_file_filter_set_name (all, "All files");
-  gtk_file_filter_add_pattern (all, "*");
-  gtk_file_chooser_add_filter (GTK_FILE_CHOOSER (dialog), graphs);
-  gtk_file_chooser_add_filter (GTK_FILE_CHOOSER (dialog), all);
-  if (ir_session_get_path (self->session) != NULL)
-    {
-      g_autoptr (GFile) file = g_file_new_for_path (ir_session_get_path (self->session));
-
-      gtk_file_chooser_set_file (GTK_FILE_CHOOSER (dialog), file, NULL);
-    }
-  else if (examples != NULL)
-    {
-      g_autoptr (GFile) folder = g_file_new_for_path (examples);
-
-      gtk_file_chooser_add_shortcut_folder (GTK_FILE_CHOOSER (dialog), folder, NULL);
-    }
-  gtk_native_dialog_set_modal (GTK_NATIVE_DIALOG (dialog), TRUE);
-  return dialog;
-}
-
-static void
-activate_open (GSimpleAction *action, GVariant *parameter, gpointer user_data)
-{
-  IrWindow *self = IR_WINDOW (user_data);
-  GtkFileChooserNative *dialog = choose_graph (self, "Open a Graph", "_Open");
-
-  g_signal_connect_object (dialog, "response", G_CALLBACK (on_open_response), self, 0);
-  gtk_native_dialog_show (GTK_NATIVE_DIALOG (dialog));
-}
-
-static void
-on_compare_response (GtkNativeDialog *dialog, int response, gpointer user_data)
-{
-  if (response == GTK_RESPONSE_ACCEPT)
-    {
-      g_autoptr (GFile) file = gtk_file_chooser_get_file (GTK_FILE_CHOOSER (dialog));
-      g_autofree char *path = g_file_get_path (file);
-
-      if (path != NULL)
-        ir_session_compare_with (IR_WINDOW (user_data)->session, path);
-    }
-  g_object_unref (dialog);
-}
-
-static void
-activate_compare (GSimpleAction *action, GVariant *parameter, gpointer user_data)
-{
-  IrWindow *self = IR_WINDOW (user_data);
-  GtkFileChooserNative *dialog = choose_graph (self, "Compare With…", "_Compare");
-
-  g_signal_connect_object (dialog, "response", G_CALLBACK (on_compare_response), self, 0);
-  gtk_native_dialog_show (GTK_NATIVE_DIALOG (dialog));
-}
-
-/* The same without a dialog: for scripts and tests. */
-static void
-activate_compare_file (GSimpleAction *action, GVariant *parameter, gpointer user_data)
-{
-  ir_session_compare_with (IR_WINDOW (user_data)->session, g_variant_get_string (parameter, NULL));
-}
-
-static void
-activate_compare_values (GSimpleAction *action, GVariant *parameter, gpointer user_data)
-{
-  ir_session_compare_values (IR_WINDOW (user_data)->session);
-}
-
-static void
-activate_swap_files (GSimpleAction *action, GVariant *parameter, gpointer user_data)
-{
-  ir_session_swap_files (IR_WINDOW (user_data)->session);
-}
-
-static void
-activate_open_file (GSimpleAction *action, GVariant *parameter, gpointer user_data)
-{
-  g_autoptr (GFile) file = g_file_new_for_commandline_arg (g_variant_get_string (parameter, NULL));
-
-  ir_window_open (IR_WINDOW (user_data), file);
-}
-
-static void
-activate_new (GSimpleAction *action, GVariant *parameter, gpointer user_data)
-{
-  IrWindow *self = IR_WINDOW (user_data);
-
-  ir_session_new_model (self->session);
-  g_action_group_activate_action (G_ACTION_GROUP (self), "show", g_variant_new_string ("text"));
-}
-
-static void
-on_export_response (GtkNativeDialog *dialog, int response, gpointer user_data)
-{
-  IrWindow *self = IR_WINDOW (user_data);
-  g_autoptr (GFile) file = NULL;
-  g_autofree char *path = NULL;
-
-  if (response == GTK_RESPONSE_ACCEPT)
-    file = gtk_file_chooser_get_file (GTK_FILE_CHOOSER (dialog));
-  path = file != NULL ? g_file_get_path (file) : NULL;
-  if (path != NULL)
-    {
-      const char *format = g_object_get_data (G_OBJECT (dialog), "format");
-      g_autofree char *suffix = g_strconcat (".", format, NULL);
-      g_autofree char *full = g_str_has_suffix (path, suffix) ? g_strdup (path)
-                                                              : g_strconcat (path, suffix, NULL);
-
-      ir_session_export (self->session, full);
-    }
-  g_object_unref (dialog);
-}
-
-/* "digits.onnx" at step 12 becomes "digits-step12.svg", the original "digits.svg". */
-static char *
-export_name (IrWindow *self, const char *format)
-{
-  g_autofree char *stem = g_strdup (ir_session_get_title (self->session));
-  const guint cursor = ir_session_get_cursor (self->session);
-  char *dot = strrchr (stem, '.');
-
-  if (dot != NULL && dot != stem)
-    *dot = '\0';
-  if (cursor == 0)
-    return g_strdup_printf ("%s.%s", stem, format);
-  if (cursor == ir_session_get_n_steps (self->session))
-    return g_strdup_printf ("%s-optimized.%s", stem, format);
-  return g_strdup_printf ("%s-step%u.%s", stem, cursor, format);
-}
-
-static void
-activate_export (GSimpleAction *action, GVariant *parameter, gpointer user_data)
-{
-  IrWindow *self = IR_WINDOW (user_data);
-  const char *format = g_variant_get_string (parameter, NULL);
-  g_autofree char *name = export_name (self, format);
-  g_autoptr (GtkFileFilter) filter = gtk_file_filter_new ();
-  g_autofree char *upper = g_ascii_strup (format, -1);
-  GtkFileChooserNative *dialog = gtk_file_chooser_native_new (
-      "Export", GTK_WINDOW (self), GTK_FILE_CHOOSER_ACTION_SAVE, "_Export", "_Cancel");
-
-  gtk_file_filter_set_name (filter, upper);
-  gtk_file_filter_add_suffix (filter, format);
-  gtk_file_chooser_add_filter (GTK_FILE_CHOOSER (dialog), filter);
-  gtk_file_chooser_set_current_name (GTK_FILE_CHOOSER (dialog), name);
-  g_object_set_data_full (G_OBJECT (dialog), "format", g_strdup (format), g_free);
-  gtk_native_dialog_set_modal (GTK_NATIVE_DIALOG (dialog), TRUE);
-  g_signal_connect_object (dialog, "response", G_CALLBACK (on_export_response), self, 0);
-  gtk_native_dialog_show (GTK_NATIVE_DIALOG (dialog));
-}
-
-/* The same without a dialog: for scripts and tests. */
-static void
-activate_export_to (GSimpleAction *action, GVariant *parameter, gpointer user_data)
-{
-  ir_session_export (IR_WINDOW (user_data)->session, g_variant_get_string (parameter, NULL));
-}
-
-/* -- verbs -- */
-
-static void
-activate_optimize (GSimpleAction *action, GVariant *parameter, gpointer user_data)
-{
-  ir_session_run_pipeline (IR_WINDOW (user_data)->session, NULL);
-}
-
-static void
-activate_run (GSimpleAction *action, GVariant *parameter, gpointer user_data)
-{
-  ir_session_run_graph (IR_WINDOW (user_data)->session);
-}
-
-static void
-activate_cancel (GSimpleAction *action, GVariant *parameter, gpointer user_data)
-{
-  ir_session_cancel (IR_WINDOW (user_data)->session);
-}
-
-static void
-activate_measure_kernels (GSimpleAction *action, GVariant *parameter, gpointer user_data)
-{
-  IrSession *session = IR_WINDOW (user_data)->session;
-
-  ir_session_measure_kernels (session, ir_session_get_selected_node (session));
-}
-
-static void
-activate_inputs (GSimpleAction *action, GVariant *parameter, gpointer user_data)
-{
-  IrWindow *self = IR_WINDOW (user_data);
-
-  ir_inputs_dialog_present (GTK_WINDOW (self), self->session);
-}
-
-static void
-activate_run_options (GSimpleAction *action, GVariant *parameter, gpointer user_data)
-{
-  IrWindow *self = IR_WINDOW (user_data);
-
-  ir_run_options_present (GTK_WINDOW (self), self->session);
-}
-
-static void
-activate_next_step (GSimpleAction *action, GVariant *parameter, gpointer user_data)
-{
-  ir_session_step_by (IR_WINDOW (user_data)->session, 1);
-}
-
-static void
-activate_previous_step (GSimpleAction *action, GVariant *parameter, gpointer user_data)
-{
-  ir_session_step_by (IR_WINDOW (user_data)->session, -1);
-}
-
-static void
-activate_next_pass (GSimpleAction *action, GVariant *parameter, gpointer user_data)
-{
-  ir_session_pass_by (IR_WINDOW (user_data)->session, 1);
-}
-
-static void
-activate_previous_pass (GSimpleAction *action, GVariant *parameter, gpointer user_data)
-{
-  ir_session_pass_by (IR_WINDOW (user_data)->session, -1);
-}
-
-static void
-activate_run_on (GSimpleAction *action, GVariant *parameter, gpointer user_data)
-{
-  ir_session_run_to_breakpoint (IR_WINDOW (user_data)->session, TRUE);
-}
-
-static void
-activate_run_back (GSimpleAction *action, GVariant *parameter, gpointer user_data)
-{
-  ir_session_run_to_breakpoint (IR_WINDOW (user_data)->session, FALSE);
-}
-
-static void
-activate_bisect (GSimpleAction *action, GVariant *parameter, gpointer user_data)
-{
-  IrWindow *self = IR_WINDOW (user_data);
-
-  ir_bisect_dialog_present (GTK_WINDOW (self), self->session);
-}
-
-static void
-activate_skip_nothing (GSimpleAction *action, GVariant *parameter, gpointer user_data)
-{
-  ir_session_skip_nothing (IR_WINDOW (user_data)->session);
-}
-
-static void
-activate_first (GSimpleAction *action, GVariant *parameter, gpointer user_data)
-{
-  ir_session_goto (IR_WINDOW (user_data)->session, 0);
-}
-
-static void
-activate_last (GSimpleAction *action, GVariant *parameter, gpointer user_data)
-{
-  ir_session_goto (IR_WINDOW (user_data)->session, G_MAXUINT);
-}
-
-static void
-change_prove (GSimpleAction *action, GVariant *value, gpointer user_data)
-{
-  ir_session_set_prove (IR_WINDOW (user_data)->session, g_variant_get_boolean (value));
-  ir_state_set_boolean ("prove", g_variant_get_boolean (value));
-  g_simple_action_set_state (action, value);
-}
-
-static void
-change_show_start (GSimpleAction *action, GVariant *value, gpointer user_data)
-{
-  gtk_widget_set_visible (GTK_WIDGET (IR_WINDOW (user_data)->start_box),
-                          g_variant_get_boolean (value));
-  g_simple_action_set_state (action, value);
-}
-
-static void
-change_show_end (GSimpleAction *action, GVariant *value, gpointer user_data)
-{
-  gtk_widget_set_visible (GTK_WIDGET (IR_WINDOW (user_data)->end_box),
-                          g_variant_get_boolean (value));
-  g_simple_action_set_state (action, value);
-}
-
-static void
-change_show_bottom (GSimpleAction *action, GVariant *value, gpointer user_data)
-{
-  gtk_widget_set_visible (GTK_WIDGET (IR_WINDOW (user_data)->bottom_box),
-                          g_variant_get_boolean (value));
-  g_simple_action_set_state (action, value);
-}
-
-static IrView *
-visible_view (IrWindow *self, IrViewPlace place)
+IrView *
+ir_window_visible_view (IrWindow *self, IrViewPlace place)
 {
   GtkWidget *child = self->stacks[place] != NULL ? gtk_stack_get_visible_child (self->stacks[place])
                                                  : NULL;
@@ -408,20 +33,14 @@ visible_view (IrWindow *self, IrViewPlace place)
   return child != NULL ? IR_VIEW (child) : NULL;
 }
 
-/* win.view('zoom-in') is "view.zoom-in" of the centre view on top. */
-static void
-activate_view (GSimpleAction *action, GVariant *parameter, gpointer user_data)
-{
-  IrView *view = visible_view (IR_WINDOW (user_data), IR_VIEW_CENTRE);
-  g_autofree char *name = g_strconcat ("view.", g_variant_get_string (parameter, NULL), NULL);
-
-  if (view != NULL)
-    gtk_widget_activate_action (GTK_WIDGET (view), name, NULL);
-}
-
-/* Brings the view in front, opening its pane. */
-static void
-show_view (IrWindow *self, const char *id)
+/**
+ * ir_window_show_view:
+ * @id: of a view
+ *
+ * Brings the view in front, opening its pane.
+ */
+void
+ir_window_show_view (IrWindow *self, const char *id)
 {
   static const char *const pane_actions[IR_N_VIEW_PLACES] = {
     [IR_VIEW_START] = "show-start",
@@ -436,136 +55,6 @@ show_view (IrWindow *self, const char *id)
     g_action_group_change_action_state (G_ACTION_GROUP (self), pane_actions[info->place],
                                         g_variant_new_boolean (TRUE));
   gtk_stack_set_visible_child_name (self->stacks[info->place], id);
-}
-
-static void
-activate_show (GSimpleAction *action, GVariant *parameter, gpointer user_data)
-{
-  IrWindow *self = IR_WINDOW (user_data);
-  const IrViewInfo *info = ir_view_find (g_variant_get_string (parameter, NULL));
-
-  if (info == NULL)
-    return;
-  show_view (self, info->id);
-  ir_view_focus_content (visible_view (self, info->place));
-}
-
-static void
-activate_next_pane (GSimpleAction *action, GVariant *parameter, gpointer user_data)
-{
-  static const IrViewPlace order[] = { IR_VIEW_START, IR_VIEW_CENTRE, IR_VIEW_END, IR_VIEW_BOTTOM };
-  IrWindow *self = IR_WINDOW (user_data);
-  GtkWidget *focus = gtk_window_get_focus (GTK_WINDOW (self));
-  guint current = 0;
-
-  for (guint i = 0; i < G_N_ELEMENTS (order); i++)
-    if (focus != NULL && self->stacks[order[i]] != NULL &&
-        gtk_widget_is_ancestor (focus, GTK_WIDGET (self->stacks[order[i]])))
-      current = i;
-  for (guint i = 1; i <= G_N_ELEMENTS (order); i++)
-    {
-      IrView *view = visible_view (self, order[(current + i) % G_N_ELEMENTS (order)]);
-
-      if (view != NULL && gtk_widget_get_mapped (GTK_WIDGET (view)))
-        {
-          ir_view_focus_content (view);
-          return;
-        }
-    }
-}
-
-static void
-activate_close_graph (GSimpleAction *action, GVariant *parameter, gpointer user_data)
-{
-  gtk_window_close (GTK_WINDOW (user_data));
-}
-
-enum
-{
-  NEEDS_NOTHING = 0,
-  NEEDS_GRAPH = 1 << 0, /* something is open */
-  NEEDS_IDLE = 1 << 1,  /* no long job is going on */
-  NEEDS_BUSY = 1 << 2,
-  NEEDS_LATER = 1 << 3,   /* there are steps after the cursor */
-  NEEDS_EARLIER = 1 << 4, /* there are steps before it */
-  NEEDS_STEPS = 1 << 5,
-  NEEDS_WHAT_IF = 1 << 6, /* something is skipped */
-  NEEDS_OTHER = 1 << 7,   /* another file to compare with */
-  NEEDS_PAIR = 1 << 8,    /* two graphs on screen */
-  NEEDS_NODE = 1 << 9     /* one is selected */
-};
-
-static const struct
-{
-  GActionEntry entry;
-  guint needs;
-} actions[] = {
-  { { "open", activate_open }, NEEDS_IDLE },
-  { { "open-file", activate_open_file, "s" }, NEEDS_IDLE },
-  { { "compare", activate_compare }, NEEDS_GRAPH | NEEDS_IDLE },
-  { { "compare-file", activate_compare_file, "s" }, NEEDS_GRAPH | NEEDS_IDLE },
-  { { "compare-values", activate_compare_values }, NEEDS_PAIR | NEEDS_IDLE },
-  { { "swap-files", activate_swap_files }, NEEDS_OTHER | NEEDS_IDLE },
-  { { "new", activate_new }, NEEDS_IDLE },
-  { { "close-graph", activate_close_graph }, NEEDS_NOTHING },
-  { { "export", activate_export, "s" }, NEEDS_GRAPH | NEEDS_IDLE },
-  { { "export-to", activate_export_to, "s" }, NEEDS_GRAPH | NEEDS_IDLE },
-  { { "optimize", activate_optimize }, NEEDS_GRAPH | NEEDS_IDLE },
-  { { "run", activate_run }, NEEDS_GRAPH | NEEDS_IDLE },
-  { { "measure-kernels", activate_measure_kernels }, NEEDS_NODE | NEEDS_IDLE },
-  { { "inputs", activate_inputs }, NEEDS_GRAPH },
-  { { "run-options", activate_run_options }, NEEDS_NOTHING },
-  { { "cancel", activate_cancel }, NEEDS_BUSY },
-  { { "prove", NULL, NULL, "true", change_prove }, NEEDS_NOTHING },
-  { { "next-step", activate_next_step }, NEEDS_LATER },
-  { { "previous-step", activate_previous_step }, NEEDS_EARLIER },
-  { { "next-pass", activate_next_pass }, NEEDS_LATER },
-  { { "previous-pass", activate_previous_pass }, NEEDS_EARLIER },
-  { { "run-on", activate_run_on }, NEEDS_LATER },
-  { { "run-back", activate_run_back }, NEEDS_EARLIER },
-  { { "bisect", activate_bisect }, NEEDS_GRAPH | NEEDS_STEPS },
-  { { "skip-nothing", activate_skip_nothing }, NEEDS_WHAT_IF | NEEDS_IDLE },
-  { { "first", activate_first }, NEEDS_EARLIER },
-  { { "last", activate_last }, NEEDS_LATER },
-  { { "view", activate_view, "s" }, NEEDS_GRAPH },
-  { { "show", activate_show, "s" }, NEEDS_GRAPH },
-  { { "show-start", NULL, NULL, "true", change_show_start }, NEEDS_GRAPH },
-  { { "show-end", NULL, NULL, "true", change_show_end }, NEEDS_GRAPH },
-  { { "show-bottom", NULL, NULL, "true", change_show_bottom }, NEEDS_GRAPH },
-  { { "next-pane", activate_next_pane }, NEEDS_GRAPH },
-};
-
-static void
-update_actions (IrWindow *self)
-{
-  const guint n_steps = ir_session_get_n_steps (self->session);
-  const guint cursor = ir_session_get_cursor (self->session);
-  guint have = 0;
-
-  if (!ir_session_is_empty (self->session))
-    have |= NEEDS_GRAPH;
-  have |= ir_session_get_busy (self->session) ? NEEDS_BUSY : NEEDS_IDLE;
-  if (cursor < n_steps)
-    have |= NEEDS_LATER;
-  if (cursor > 0)
-    have |= NEEDS_EARLIER;
-  if (n_steps > 0)
-    have |= NEEDS_STEPS;
-  if (ir_session_get_skips (self->session) != NULL)
-    have |= NEEDS_WHAT_IF;
-  if (ir_session_get_path (self->session) != NULL &&
-      ir_session_get_other_path (self->session) != NULL)
-    have |= NEEDS_OTHER;
-  if (ir_session_can_compare_values (self->session))
-    have |= NEEDS_PAIR;
-  if (ir_session_get_selected_node (self->session) != 0)
-    have |= NEEDS_NODE;
-  for (guint i = 0; i < G_N_ELEMENTS (actions); i++)
-    {
-      GAction *action = g_action_map_lookup_action (G_ACTION_MAP (self), actions[i].entry.name);
-
-      g_simple_action_set_enabled (G_SIMPLE_ACTION (action), (actions[i].needs & ~have) == 0);
-    }
 }
 
 /* -- following the session -- */
@@ -690,7 +179,7 @@ update_page (IrWindow *self)
   gtk_widget_set_visible (self->export_button, !empty);
   gtk_widget_set_visible (self->search_button, !empty);
   if (focus_centre)
-    ir_view_focus_content (visible_view (self, IR_VIEW_CENTRE));
+    ir_view_focus_content (ir_window_visible_view (self, IR_VIEW_CENTRE));
 }
 
 static void
@@ -773,7 +262,7 @@ on_session_changed (IrWindow *self, guint changes, IrSession *session)
       update_pipelines (self);
       remember_file (self);
     }
-  update_actions (self);
+  ir_window_update_actions (self);
 }
 
 static void
@@ -825,7 +314,7 @@ on_drop (GtkDropTarget *target, const GValue *value, double x, double y, gpointe
       if (before == NULL || after == NULL)
         return FALSE;
       ir_session_open_pair (IR_WINDOW (user_data)->session, before, after);
-      show_view (IR_WINDOW (user_data), "differences");
+      ir_window_show_view (IR_WINDOW (user_data), "differences");
     }
   return TRUE;
 }
@@ -1089,13 +578,13 @@ connect_session (IrWindow *self)
   self->session = ir_session_new ();
   g_signal_connect_object (self->session, "changed", G_CALLBACK (on_session_changed), self,
                            G_CONNECT_SWAPPED);
-  g_signal_connect_object (self->session, "notify::cursor", G_CALLBACK (update_actions), self,
-                           G_CONNECT_SWAPPED);
+  g_signal_connect_object (self->session, "notify::cursor", G_CALLBACK (ir_window_update_actions),
+                           self, G_CONNECT_SWAPPED);
   g_signal_connect_object (self->session, "message", G_CALLBACK (on_message), self,
                            G_CONNECT_SWAPPED);
   g_signal_connect_object (self->session, "failed", G_CALLBACK (on_failed), self,
                            G_CONNECT_SWAPPED);
-  g_signal_connect_object (self->session, "show-view", G_CALLBACK (show_view), self,
+  g_signal_connect_object (self->session, "show-view", G_CALLBACK (ir_window_show_view), self,
                            G_CONNECT_SWAPPED);
 }
 
@@ -1106,8 +595,7 @@ ir_window_init (IrWindow *self)
 
   gtk_widget_init_template (GTK_WIDGET (self));
   self->views = g_ptr_array_new ();
-  for (guint i = 0; i < G_N_ELEMENTS (actions); i++)
-    g_action_map_add_action_entries (G_ACTION_MAP (self), &actions[i].entry, 1, self);
+  ir_window_add_actions (self);
   connect_session (self);
   ir_run_options_load (self->session);
   fill_pipelines (self);

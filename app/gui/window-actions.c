@@ -1,0 +1,305 @@
+/* The verbs of menus and keys, each an action of the window, and when they mean something. */
+#include "config.h"
+
+#include "app/gui/bisect.h"
+#include "app/gui/inputs.h"
+#include "app/gui/run-options.h"
+#include "app/gui/state.h"
+#include "app/gui/window-private.h"
+#include "views/session-runs.h"
+
+static void
+activate_compare_values (GSimpleAction *action, GVariant *parameter, gpointer user_data)
+{
+  ir_session_compare_values (IR_WINDOW (user_data)->session);
+}
+
+static void
+activate_optimize (GSimpleAction *action, GVariant *parameter, gpointer user_data)
+{
+  ir_session_run_pipeline (IR_WINDOW (user_data)->session, NULL);
+}
+
+static void
+activate_run (GSimpleAction *action, GVariant *parameter, gpointer user_data)
+{
+  ir_session_run_graph (IR_WINDOW (user_data)->session);
+}
+
+static void
+activate_cancel (GSimpleAction *action, GVariant *parameter, gpointer user_data)
+{
+  ir_session_cancel (IR_WINDOW (user_data)->session);
+}
+
+static void
+activate_measure_kernels (GSimpleAction *action, GVariant *parameter, gpointer user_data)
+{
+  IrSession *session = IR_WINDOW (user_data)->session;
+
+  ir_session_measure_kernels (session, ir_session_get_selected_node (session));
+}
+
+static void
+activate_inputs (GSimpleAction *action, GVariant *parameter, gpointer user_data)
+{
+  IrWindow *self = IR_WINDOW (user_data);
+
+  ir_inputs_dialog_present (GTK_WINDOW (self), self->session);
+}
+
+static void
+activate_run_options (GSimpleAction *action, GVariant *parameter, gpointer user_data)
+{
+  IrWindow *self = IR_WINDOW (user_data);
+
+  ir_run_options_present (GTK_WINDOW (self), self->session);
+}
+
+static void
+activate_next_step (GSimpleAction *action, GVariant *parameter, gpointer user_data)
+{
+  ir_session_step_by (IR_WINDOW (user_data)->session, 1);
+}
+
+static void
+activate_previous_step (GSimpleAction *action, GVariant *parameter, gpointer user_data)
+{
+  ir_session_step_by (IR_WINDOW (user_data)->session, -1);
+}
+
+static void
+activate_next_pass (GSimpleAction *action, GVariant *parameter, gpointer user_data)
+{
+  ir_session_pass_by (IR_WINDOW (user_data)->session, 1);
+}
+
+static void
+activate_previous_pass (GSimpleAction *action, GVariant *parameter, gpointer user_data)
+{
+  ir_session_pass_by (IR_WINDOW (user_data)->session, -1);
+}
+
+static void
+activate_run_on (GSimpleAction *action, GVariant *parameter, gpointer user_data)
+{
+  ir_session_run_to_breakpoint (IR_WINDOW (user_data)->session, TRUE);
+}
+
+static void
+activate_run_back (GSimpleAction *action, GVariant *parameter, gpointer user_data)
+{
+  ir_session_run_to_breakpoint (IR_WINDOW (user_data)->session, FALSE);
+}
+
+static void
+activate_bisect (GSimpleAction *action, GVariant *parameter, gpointer user_data)
+{
+  IrWindow *self = IR_WINDOW (user_data);
+
+  ir_bisect_dialog_present (GTK_WINDOW (self), self->session);
+}
+
+static void
+activate_skip_nothing (GSimpleAction *action, GVariant *parameter, gpointer user_data)
+{
+  ir_session_skip_nothing (IR_WINDOW (user_data)->session);
+}
+
+static void
+activate_first (GSimpleAction *action, GVariant *parameter, gpointer user_data)
+{
+  ir_session_goto (IR_WINDOW (user_data)->session, 0);
+}
+
+static void
+activate_last (GSimpleAction *action, GVariant *parameter, gpointer user_data)
+{
+  ir_session_goto (IR_WINDOW (user_data)->session, G_MAXUINT);
+}
+
+static void
+change_prove (GSimpleAction *action, GVariant *value, gpointer user_data)
+{
+  ir_session_set_prove (IR_WINDOW (user_data)->session, g_variant_get_boolean (value));
+  ir_state_set_boolean ("prove", g_variant_get_boolean (value));
+  g_simple_action_set_state (action, value);
+}
+
+static void
+change_show_start (GSimpleAction *action, GVariant *value, gpointer user_data)
+{
+  gtk_widget_set_visible (GTK_WIDGET (IR_WINDOW (user_data)->start_box),
+                          g_variant_get_boolean (value));
+  g_simple_action_set_state (action, value);
+}
+
+static void
+change_show_end (GSimpleAction *action, GVariant *value, gpointer user_data)
+{
+  gtk_widget_set_visible (GTK_WIDGET (IR_WINDOW (user_data)->end_box),
+                          g_variant_get_boolean (value));
+  g_simple_action_set_state (action, value);
+}
+
+static void
+change_show_bottom (GSimpleAction *action, GVariant *value, gpointer user_data)
+{
+  gtk_widget_set_visible (GTK_WIDGET (IR_WINDOW (user_data)->bottom_box),
+                          g_variant_get_boolean (value));
+  g_simple_action_set_state (action, value);
+}
+
+/* win.view('zoom-in') is "view.zoom-in" of the centre view on top. */
+static void
+activate_view (GSimpleAction *action, GVariant *parameter, gpointer user_data)
+{
+  IrView *view = ir_window_visible_view (IR_WINDOW (user_data), IR_VIEW_CENTRE);
+  g_autofree char *name = g_strconcat ("view.", g_variant_get_string (parameter, NULL), NULL);
+
+  if (view != NULL)
+    gtk_widget_activate_action (GTK_WIDGET (view), name, NULL);
+}
+
+static void
+activate_show (GSimpleAction *action, GVariant *parameter, gpointer user_data)
+{
+  IrWindow *self = IR_WINDOW (user_data);
+  const IrViewInfo *info = ir_view_find (g_variant_get_string (parameter, NULL));
+
+  if (info == NULL)
+    return;
+  ir_window_show_view (self, info->id);
+  ir_view_focus_content (ir_window_visible_view (self, info->place));
+}
+
+static void
+activate_next_pane (GSimpleAction *action, GVariant *parameter, gpointer user_data)
+{
+  static const IrViewPlace order[] = { IR_VIEW_START, IR_VIEW_CENTRE, IR_VIEW_END, IR_VIEW_BOTTOM };
+  IrWindow *self = IR_WINDOW (user_data);
+  GtkWidget *focus = gtk_window_get_focus (GTK_WINDOW (self));
+  guint current = 0;
+
+  for (guint i = 0; i < G_N_ELEMENTS (order); i++)
+    if (focus != NULL && self->stacks[order[i]] != NULL &&
+        gtk_widget_is_ancestor (focus, GTK_WIDGET (self->stacks[order[i]])))
+      current = i;
+  for (guint i = 1; i <= G_N_ELEMENTS (order); i++)
+    {
+      IrView *view = ir_window_visible_view (self, order[(current + i) % G_N_ELEMENTS (order)]);
+
+      if (view != NULL && gtk_widget_get_mapped (GTK_WIDGET (view)))
+        {
+          ir_view_focus_content (view);
+          return;
+        }
+    }
+}
+
+static void
+activate_close_graph (GSimpleAction *action, GVariant *parameter, gpointer user_data)
+{
+  gtk_window_close (GTK_WINDOW (user_data));
+}
+
+static const IrWindowAction actions[] = {
+  { { "compare-values", activate_compare_values }, NEEDS_PAIR | NEEDS_IDLE },
+  { { "close-graph", activate_close_graph }, NEEDS_NOTHING },
+  { { "optimize", activate_optimize }, NEEDS_GRAPH | NEEDS_IDLE },
+  { { "run", activate_run }, NEEDS_GRAPH | NEEDS_IDLE },
+  { { "measure-kernels", activate_measure_kernels }, NEEDS_NODE | NEEDS_IDLE },
+  { { "inputs", activate_inputs }, NEEDS_GRAPH },
+  { { "run-options", activate_run_options }, NEEDS_NOTHING },
+  { { "cancel", activate_cancel }, NEEDS_BUSY },
+  { { "prove", NULL, NULL, "true", change_prove }, NEEDS_NOTHING },
+  { { "next-step", activate_next_step }, NEEDS_LATER },
+  { { "previous-step", activate_previous_step }, NEEDS_EARLIER },
+  { { "next-pass", activate_next_pass }, NEEDS_LATER },
+  { { "previous-pass", activate_previous_pass }, NEEDS_EARLIER },
+  { { "run-on", activate_run_on }, NEEDS_LATER },
+  { { "run-back", activate_run_back }, NEEDS_EARLIER },
+  { { "bisect", activate_bisect }, NEEDS_GRAPH | NEEDS_STEPS },
+  { { "skip-nothing", activate_skip_nothing }, NEEDS_WHAT_IF | NEEDS_IDLE },
+  { { "first", activate_first }, NEEDS_EARLIER },
+  { { "last", activate_last }, NEEDS_LATER },
+  { { "view", activate_view, "s" }, NEEDS_GRAPH },
+  { { "show", activate_show, "s" }, NEEDS_GRAPH },
+  { { "show-start", NULL, NULL, "true", change_show_start }, NEEDS_GRAPH },
+  { { "show-end", NULL, NULL, "true", change_show_end }, NEEDS_GRAPH },
+  { { "show-bottom", NULL, NULL, "true", change_show_bottom }, NEEDS_GRAPH },
+  { { "next-pane", activate_next_pane }, NEEDS_GRAPH },
+};
+
+/* Those of the window itself, and those that read and write files. */
+static void
+for_each_action (IrWindow *self,
+                 void (*func) (IrWindow *self, const IrWindowAction *action, guint have),
+                 guint have)
+{
+  guint n;
+  const IrWindowAction *files = ir_window_file_actions (&n);
+
+  for (guint i = 0; i < G_N_ELEMENTS (actions); i++)
+    func (self, &actions[i], have);
+  for (guint i = 0; i < n; i++)
+    func (self, &files[i], have);
+}
+
+static void
+add_action (IrWindow *self, const IrWindowAction *action, guint have)
+{
+  g_action_map_add_action_entries (G_ACTION_MAP (self), &action->entry, 1, self);
+}
+
+static void
+enable_action (IrWindow *self, const IrWindowAction *action, guint have)
+{
+  GAction *found = g_action_map_lookup_action (G_ACTION_MAP (self), action->entry.name);
+
+  g_simple_action_set_enabled (G_SIMPLE_ACTION (found), (action->needs & ~have) == 0);
+}
+
+/**
+ * ir_window_add_actions:
+ *
+ * Adds all actions to a new window.
+ */
+void
+ir_window_add_actions (IrWindow *self)
+{
+  for_each_action (self, add_action, 0);
+}
+
+/**
+ * ir_window_update_actions:
+ *
+ * Enables those that mean something now.
+ */
+void
+ir_window_update_actions (IrWindow *self)
+{
+  const guint n_steps = ir_session_get_n_steps (self->session);
+  const guint cursor = ir_session_get_cursor (self->session);
+  guint have = 0;
+
+  if (!ir_session_is_empty (self->session))
+    have |= NEEDS_GRAPH;
+  have |= ir_session_get_busy (self->session) ? NEEDS_BUSY : NEEDS_IDLE;
+  if (cursor < n_steps)
+    have |= NEEDS_LATER;
+  if (cursor > 0)
+    have |= NEEDS_EARLIER;
+  if (n_steps > 0)
+    have |= NEEDS_STEPS;
+  if (ir_session_get_skips (self->session) != NULL)
+    have |= NEEDS_WHAT_IF;
+  if (ir_session_get_path (self->session) != NULL &&
+      ir_session_get_other_path (self->session) != NULL)
+    have |= NEEDS_OTHER;
+  if (ir_session_can_compare_values (self->session))
+    have |= NEEDS_PAIR;
+  if (ir_session_get_selected_node (self->session) != 0)
+    have |= NEEDS_NODE;
+  for_each_action (self, enable_action, have);
+}

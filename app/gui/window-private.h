@@ -1,0 +1,67 @@
+/* The window's fields, and what its files share: window-files.c opens and exports, window-actions.c
+ * has the verbs of menus and keys, window.c follows the session. */
+#pragma once
+
+#include "app/gui/transport.h"
+#include "app/gui/window.h"
+#include "views/view.h"
+
+struct _IrWindow
+{
+  AdwApplicationWindow parent_instance;
+
+  IrSession *session;
+  GPtrArray *views; /* of IrView, (transfer none) */
+  GtkStack *stacks[IR_N_VIEW_PLACES];
+  GStrv pipeline_names;
+  guint activity_timeout;
+  gboolean updating; /* widgets follow the session, not the other way round */
+  gboolean close_confirmed, panes_placed;
+
+  AdwToastOverlay *toasts;
+  AdwToast *toast; /* (nullable) weak: the message on screen */
+  AdwWindowTitle *title;
+  GtkWidget *run_controls, *export_button, *search_button;
+  GtkDropDown *pipelines;
+  GtkInfoBar *banner;
+  GtkLabel *banner_label;
+  GtkMenuButton *banner_button;
+  GtkStack *pages;
+  AdwBin *welcome;
+  GtkPaned *start_paned, *end_paned, *bottom_paned;
+  GtkBox *start_box, *centre_box, *end_box, *bottom_box;
+  IrTransport *transport;
+  GtkLabel *run_status;
+  GtkRevealer *activity;
+  GtkLabel *activity_label;
+  GtkProgressBar *activity_bar;
+  GMenu *recent_section;
+};
+
+/* What has to be so for an action to mean something. */
+enum
+{
+  NEEDS_NOTHING = 0,
+  NEEDS_GRAPH = 1 << 0, /* something is open */
+  NEEDS_IDLE = 1 << 1,  /* no long job is going on */
+  NEEDS_BUSY = 1 << 2,
+  NEEDS_LATER = 1 << 3,   /* there are steps after the cursor */
+  NEEDS_EARLIER = 1 << 4, /* there are steps before it */
+  NEEDS_STEPS = 1 << 5,
+  NEEDS_WHAT_IF = 1 << 6, /* something is skipped */
+  NEEDS_OTHER = 1 << 7,   /* another file to compare with */
+  NEEDS_PAIR = 1 << 8,    /* two graphs on screen */
+  NEEDS_NODE = 1 << 9     /* one is selected */
+};
+
+typedef struct
+{
+  GActionEntry entry;
+  guint needs;
+} IrWindowAction;
+
+const IrWindowAction *ir_window_file_actions (guint *n);
+void ir_window_add_actions (IrWindow *self);
+void ir_window_update_actions (IrWindow *self);
+IrView *ir_window_visible_view (IrWindow *self, IrViewPlace place);
+void ir_window_show_view (IrWindow *self, const char *id);

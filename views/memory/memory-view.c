@@ -19,23 +19,51 @@
 
 /* -- the plans: data, made in the job of the chart -- */
 
+/* The plan in which nothing runs again; plans under several budgets share it. */
 typedef struct
 {
   gatomicrefcount ref_count;
   IrRun *run;     /* (nullable) whose graph it is, and whose plan unless one is asked for */
   IrSizer *sizer; /* (nullable) what it is made from where there is no run */
-  char *budget;   /* (nullable) as text */
   gboolean memory_order, separate;
+  /* made by the job; all nullable */
+  IrModel *model;
+  const IrSchedule *schedule; /* the run's, or the next */
+  IrSchedule *own_schedule;
+  const IrMemPlan *plan; /* likewise */
+  IrMemPlan *own_plan;
+} Plain;
+
+typedef struct
+{
+  gatomicrefcount ref_count;
+  Plain *plain;
+  char *budget; /* (nullable) as text */
   /* made by the job */
   gboolean made;
-  IrModel *model;             /* (nullable) */
-  const IrSchedule *schedule; /* (nullable): the run's, or the next */
-  IrSchedule *own_schedule;   /* (nullable) */
-  const IrMemPlan *plan;      /* (nullable): likewise */
-  IrMemPlan *own_plan;        /* (nullable) */
   IrRecomputeGraph *graph;
   IrRecomputePlan *again; /* (nullable) under the budget */
 } Memory;
+
+static Plain *
+plain_ref (Plain *plain)
+{
+  g_atomic_ref_count_inc (&plain->ref_count);
+  return plain;
+}
+
+static void
+plain_unref (Plain *plain)
+{
+  if (!g_atomic_ref_count_dec (&plain->ref_count))
+    return;
+  g_clear_pointer (&plain->own_plan, ir_mem_plan_unref);
+  g_clear_pointer (&plain->own_schedule, ir_schedule_unref);
+  g_clear_pointer (&plain->model, ir_model_unref);
+  g_clear_pointer (&plain->run, ir_run_unref);
+  g_clear_pointer (&plain->sizer, ir_sizer_free);
+  g_free (plain);
+}
 
 static Memory *
 memory_ref (Memory *memory)
@@ -53,11 +81,7 @@ memory_unref (gpointer data)
     return;
   g_clear_pointer (&memory->again, ir_recompute_plan_free);
   g_clear_pointer (&memory->graph, ir_recompute_graph_free);
-  g_clear_pointer (&memory->own_plan, ir_mem_plan_unref);
-  g_clear_pointer (&memory->own_schedule, ir_schedule_unref);
-  g_clear_pointer (&memory->model, ir_model_unref);
-  g_clear_pointer (&memory->run, ir_run_unref);
-  g_clear_pointer (&memory->sizer, ir_sizer_free);
+  plain_unref (memory->plain);
   g_free (memory->budget);
   g_free (memory);
 }
@@ -78,32 +102,36 @@ on_looked (gpointer data)
 }
 
 static IrMemFlags
-flags_of (const Memory *memory)
+flags_of (const Plain *plain)
 {
-  return memory->separate ? IR_MEM_SEPARATE : 0;
+  return plain->separate ? IR_MEM_SEPARATE : 0;
 }
 
 static gboolean
-make_schedule (Memory *memory, GError **error)
+make_schedule (Plain *plain, GError **error)
 {
-  memory->model = memory->run != NULL ? ir_model_ref (memory->run->model)
-                                      : ir_sizer_make (memory->sizer, error);
-  if (memory->model == NULL)
+  if (plain->schedule != NULL)
+    return TRUE;
+  if (plain->model == NULL)
+    plain->model = plain->run != NULL ? ir_model_ref (plain->run->model)
+                                      : ir_sizer_make (plain->sizer, error);
+  if (plain->model == NULL)
     return FALSE;
-  if (memory->run != NULL && !memory->memory_order)
+  if (plain->run != NULL && !plain->memory_order)
     {
-      memory->schedule = memory->run->schedule;
+      plain->schedule = plain->run->schedule;
       return TRUE;
     }
-  memory->own_schedule = ir_schedule_new (memory->model, ir_backend_find ("cpu"), 1, error);
-  if (memory->own_schedule != NULL && memory->memory_order)
-    ir_schedule_order_for_memory (memory->own_schedule, memory->model);
-  memory->schedule = memory->own_schedule;
-  return memory->schedule != NULL;
+  plain->own_schedule = ir_schedule_new (plain->model, ir_backend_find ("cpu"), 1, error);
+  if (plain->own_schedule != NULL && plain->memory_order)
+    ir_schedule_order_for_memory (plain->own_schedule, plain->model);
+  plain->schedule = plain->own_schedule;
+  return plain->schedule != NULL;
 }
 
+/* Goes on where it was cancelled before. */
 static gboolean
-make_plan (Memory *memory, IrJob *job, GCancellable *cancellable, GError **error)
+make_plain (Plain *plain, IrJob *job, GCancellable *cancellable, GError **error)
 {
   Working working = { job, "Placing the values…" };
   const IrMemOptions place = { .align_bytes = ALIGN_BYTES,
@@ -112,18 +140,18 @@ make_plan (Memory *memory, IrJob *job, GCancellable *cancellable, GError **error
                                .looked = on_looked,
                                .looked_data = &working };
 
-  if (!make_schedule (memory, error))
+  if (plain->plan != NULL)
+    return TRUE;
+  if (!make_schedule (plain, error))
     return FALSE;
-  if (memory->run != NULL && !memory->memory_order && !memory->separate)
-    {
-      memory->plan = memory->run->memplan;
-      return TRUE;
-    }
-  memory->own_plan = ir_mem_plan_new_full (memory->model, memory->schedule, flags_of (memory),
-                                           &place);
-  memory->plan = memory->own_plan;
-  g_cancellable_set_error_if_cancelled (memory->plan == NULL ? cancellable : NULL, error);
-  return memory->plan != NULL;
+  if (plain->run != NULL && !plain->memory_order && !plain->separate)
+    plain->plan = plain->run->memplan;
+  else
+    plain->plan = plain->own_plan = ir_mem_plan_new_full (plain->model, plain->schedule,
+                                                          flags_of (plain), &place);
+  if (plain->plan == NULL)
+    g_cancellable_set_error_if_cancelled (cancellable, error);
+  return plain->plan != NULL;
 }
 
 static gboolean
@@ -139,7 +167,7 @@ make_budget (Memory *memory, IrJob *job, GCancellable *cancellable, GError **err
 
   if (memory->budget == NULL)
     return TRUE;
-  if (!ir_size_parse (memory->budget, MAX (memory->plan->peak_bytes, 1), &budget))
+  if (!ir_size_parse (memory->budget, MAX (memory->plain->plan->peak_bytes, 1), &budget))
     {
       g_set_error (error, IR_EXEC_ERROR, IR_EXEC_ERROR_INPUT,
                    "“%s” is no budget: it needs bytes, such as 500000 or 20M, or a part of the "
@@ -147,8 +175,8 @@ make_budget (Memory *memory, IrJob *job, GCancellable *cancellable, GError **err
                    memory->budget);
       return FALSE;
     }
-  memory->graph = ir_recompute_graph_new (memory->model, memory->schedule, flags_of (memory),
-                                          &place);
+  memory->graph = ir_recompute_graph_new (memory->plain->model, memory->plain->schedule,
+                                          flags_of (memory->plain), &place);
   if (memory->graph != NULL)
     memory->again = ir_mem_recompute (&memory->graph->problem, budget, &place);
   if (memory->again == NULL)
@@ -166,14 +194,14 @@ make_scene (IrJob *job,
   Memory *memory = data;
   IrChartOptions full = *options;
 
-  if (!memory->made && (!make_plan (memory, job, cancellable, error) ||
+  if (!memory->made && (!make_plain (memory->plain, job, cancellable, error) ||
                         !make_budget (memory, job, cancellable, error)))
     return NULL;
   memory->made = TRUE;
-  full.beside = memory->schedule;
+  full.beside = memory->plain->schedule;
   return memory->again != NULL
-             ? ir_chart_recompute (memory->graph, memory->again, memory->model, options)
-             : ir_chart_memory (memory->plan, memory->model, &full);
+             ? ir_chart_recompute (memory->graph, memory->again, memory->plain->model, options)
+             : ir_chart_memory (memory->plain->plan, memory->plain->model, &full);
 }
 
 /* -- the view -- */
@@ -184,6 +212,7 @@ struct _IrMemoryView
   GtkWidget *stack, *message, *planned, *budgeted, *budget, *memory_order, *separate, *summary;
   GtkWidget *side, *why, *dropped; /* beside the chart: a text, or a list */
   IrChartArea *chart;
+  Plain *plain;   /* (nullable) of the graph on screen, as the options say */
   Memory *memory; /* (nullable) what the chart shows or is going to */
   gboolean shown; /* it shows it */
 };
@@ -205,39 +234,57 @@ load (IrMemoryView *self)
     ir_chart_area_load (self->chart, make_scene, memory_ref (self->memory), memory_unref);
 }
 
+/* Under another budget, or none. */
+static void
+rebuild_budget (IrMemoryView *self)
+{
+  g_clear_pointer (&self->memory, memory_unref);
+  self->shown = FALSE;
+  gtk_widget_set_sensitive (self->budget, is_budgeted (self));
+  if (self->plain == NULL)
+    return;
+  self->memory = g_new0 (Memory, 1);
+  g_atomic_ref_count_init (&self->memory->ref_count);
+  self->memory->plain = plain_ref (self->plain);
+  if (is_budgeted (self))
+    self->memory->budget = g_strstrip (
+        g_strdup (gtk_editable_get_text (GTK_EDITABLE (self->budget))));
+  gtk_stack_set_visible_child_name (GTK_STACK (self->stack), "chart");
+  load (self);
+}
+
 /* The plan that the run followed, if the graph on screen is the one that ran. */
+static Plain *
+plain_new (IrMemoryView *self, IrSession *session, const IrFrame *frame)
+{
+  IrRun *run = ir_session_get_run (session, IR_SIDE_AFTER);
+  Plain *plain = g_new0 (Plain, 1);
+
+  g_atomic_ref_count_init (&plain->ref_count);
+  if (run != NULL && run->memplan != NULL && run->schedule != NULL &&
+      ir_session_get_run_step (session) == frame->to)
+    plain->run = ir_run_ref (run);
+  else
+    plain->sizer = ir_session_new_sizer (session);
+  plain->memory_order = gtk_check_button_get_active (GTK_CHECK_BUTTON (self->memory_order));
+  plain->separate = gtk_check_button_get_active (GTK_CHECK_BUTTON (self->separate));
+  return plain;
+}
+
 static void
 rebuild (IrMemoryView *self)
 {
   IrSession *session = ir_view_get_session (IR_VIEW (self));
   const IrFrame *frame = ir_session_get_frame (session);
-  IrRun *run = ir_session_get_run (session, IR_SIDE_AFTER);
-  gboolean of_run;
 
-  g_clear_pointer (&self->memory, memory_unref);
-  self->shown = FALSE;
-  gtk_widget_set_sensitive (self->budget, is_budgeted (self));
-  if (frame == NULL)
-    {
-      ir_chart_area_clear (self->chart);
-      gtk_stack_set_visible_child_name (GTK_STACK (self->stack), "closed");
-      return;
-    }
-  of_run = run != NULL && run->memplan != NULL && run->schedule != NULL &&
-           ir_session_get_run_step (session) == frame->to;
-  self->memory = g_new0 (Memory, 1);
-  g_atomic_ref_count_init (&self->memory->ref_count);
-  if (of_run)
-    self->memory->run = ir_run_ref (run);
-  else
-    self->memory->sizer = ir_session_new_sizer (session);
-  if (is_budgeted (self))
-    self->memory->budget = g_strstrip (
-        g_strdup (gtk_editable_get_text (GTK_EDITABLE (self->budget))));
-  self->memory->memory_order = gtk_check_button_get_active (GTK_CHECK_BUTTON (self->memory_order));
-  self->memory->separate = gtk_check_button_get_active (GTK_CHECK_BUTTON (self->separate));
-  gtk_stack_set_visible_child_name (GTK_STACK (self->stack), "chart");
-  load (self);
+  g_clear_pointer (&self->plain, plain_unref);
+  if (frame != NULL)
+    self->plain = plain_new (self, session, frame);
+  rebuild_budget (self);
+  if (frame != NULL)
+    return;
+  ir_chart_area_clear (self->chart);
+  gtk_stack_set_visible_child_name (GTK_STACK (self->stack), "closed");
 }
 
 /* -- beside the chart -- */
@@ -260,9 +307,9 @@ show_why (IrMemoryView *self)
 
   if (!self->shown)
     return;
-  text = value != 0 && ir_model_live_value (self->memory->model, value) != NULL
-             ? ir_mem_plan_explain (self->memory->plan, self->memory->model, value)
-             : plan_text (self->memory->plan);
+  text = value != 0 && ir_model_live_value (self->memory->plain->model, value) != NULL
+             ? ir_mem_plan_explain (self->memory->plain->plan, self->memory->plain->model, value)
+             : plan_text (self->memory->plain->plan);
   gtk_label_set_text (GTK_LABEL (self->why), g_strchomp (text));
 }
 
@@ -271,7 +318,7 @@ on_row (GtkListBox *list, GtkListBoxRow *row, IrMemoryView *self)
 {
   IrSession *session = ir_view_get_session (IR_VIEW (self));
   const IrValueId id = GPOINTER_TO_UINT (g_object_get_data (G_OBJECT (row), "value"));
-  const IrValue *value = ir_model_live_value (self->memory->model, id);
+  const IrValue *value = ir_model_live_value (self->memory->plain->model, id);
 
   if (value == NULL)
     return;
@@ -327,7 +374,7 @@ show_dropped (IrMemoryView *self)
         continue;
       subtitle = g_strdup_printf ("dropped after run %u, again in run %u", life->last,
                                   g_array_index (lives, IrRecomputeLife, next).first);
-      add_row (self, ir_model_value (memory->model, id)->name, subtitle, id);
+      add_row (self, ir_model_value (memory->plain->model, id)->name, subtitle, id);
     }
   if (n > MAX_ROWS)
     {
@@ -340,16 +387,16 @@ show_dropped (IrMemoryView *self)
 }
 
 static const char *
-plan_title (const Memory *memory)
+plan_title (const Plain *plain)
 {
-  if (memory->memory_order && memory->separate)
+  if (plain->memory_order && plain->separate)
     return "A plan in memory order, every value by itself";
-  if (memory->memory_order)
+  if (plain->memory_order)
     return "A plan in memory order";
-  if (memory->separate)
+  if (plain->separate)
     return "A plan with every value by itself";
-  return memory->run != NULL ? "The plan that the last run followed"
-                             : "The plan that a run would follow";
+  return plain->run != NULL ? "The plan that the last run followed"
+                            : "The plan that a run would follow";
 }
 
 static void
@@ -388,7 +435,7 @@ on_loaded (IrMemoryView *self, const char *problem)
       show_again (self);
       return;
     }
-  gtk_label_set_text (GTK_LABEL (self->summary), plan_title (self->memory));
+  gtk_label_set_text (GTK_LABEL (self->summary), plan_title (self->memory->plain));
   show_why (self);
 }
 
@@ -418,6 +465,7 @@ static void
 ir_memory_view_dispose (GObject *object)
 {
   g_clear_pointer (&IR_MEMORY_VIEW (object)->memory, memory_unref);
+  g_clear_pointer (&IR_MEMORY_VIEW (object)->plain, plain_unref);
   G_OBJECT_CLASS (ir_memory_view_parent_class)->dispose (object);
 }
 
@@ -473,7 +521,7 @@ make_toolbar (IrMemoryView *self)
   gtk_toggle_button_set_group (GTK_TOGGLE_BUTTON (self->budgeted),
                                GTK_TOGGLE_BUTTON (self->planned));
   gtk_toggle_button_set_active (GTK_TOGGLE_BUTTON (self->planned), TRUE);
-  g_signal_connect_swapped (self->budgeted, "toggled", G_CALLBACK (rebuild), self);
+  g_signal_connect_swapped (self->budgeted, "toggled", G_CALLBACK (rebuild_budget), self);
   gtk_widget_add_css_class (kinds, "linked");
   gtk_box_append (GTK_BOX (kinds), self->planned);
   gtk_box_append (GTK_BOX (kinds), self->budgeted);
@@ -486,7 +534,7 @@ make_toolbar (IrMemoryView *self)
                                "Bytes, such as 500000 or 20M, or a part of the peak, such as 50%");
   gtk_accessible_update_property (GTK_ACCESSIBLE (self->budget), GTK_ACCESSIBLE_PROPERTY_LABEL,
                                   "Budget", -1);
-  g_signal_connect_swapped (self->budget, "activate", G_CALLBACK (rebuild), self);
+  g_signal_connect_swapped (self->budget, "activate", G_CALLBACK (rebuild_budget), self);
   options = make_options (self);
   gtk_widget_set_hexpand (options, TRUE);
   gtk_widget_set_halign (options, GTK_ALIGN_START);

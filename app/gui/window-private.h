@@ -19,7 +19,8 @@ struct _IrWindow
   gboolean close_confirmed, panes_placed;
 
   AdwToastOverlay *toasts;
-  AdwToast *toast; /* (nullable) weak: the message on screen */
+  AdwToast *toast; /* (nullable) weak: the message on screen, until it fades */
+  gint64 toast_us; /* when it came */
   AdwWindowTitle *title;
   GtkWidget *run_controls, *export_button, *search_button;
   GtkDropDown *pipelines;

@@ -14,6 +14,7 @@
 /* Short jobs would only flash. */
 #define ACTIVITY_DELAY_MS 250
 #define MAX_RECENT        8
+#define TOAST_COMES_US    1000000
 
 G_DEFINE_FINAL_TYPE (IrWindow, ir_window, ADW_TYPE_APPLICATION_WINDOW)
 
@@ -266,15 +267,33 @@ on_session_changed (IrWindow *self, guint changes, IrSession *session)
 }
 
 static void
+on_toast_dismissed (IrWindow *self, AdwToast *toast)
+{
+  if (self->toast == toast) /* it fades, and must not be dismissed again */
+    g_clear_weak_pointer (&self->toast);
+}
+
+/* What was done before is of no interest any more. libadwaita 1.2 does not get over a toast that is
+ * dismissed while it comes: then it gets the new text. */
+static void
 on_message (IrWindow *self, const char *text, IrSession *session)
 {
-  AdwToast *toast = adw_toast_new ("");
+  const gint64 now_us = g_get_monotonic_time ();
   g_autofree char *escaped = g_markup_escape_text (text, -1);
+  AdwToast *toast;
 
-  if (self->toast != NULL) /* what was done before is of no interest any more */
+  if (self->toast != NULL && now_us - self->toast_us < TOAST_COMES_US)
+    {
+      adw_toast_set_title (self->toast, escaped);
+      return;
+    }
+  if (self->toast != NULL)
     adw_toast_dismiss (self->toast);
-  adw_toast_set_title (toast, escaped);
+  toast = adw_toast_new (escaped);
   g_set_weak_pointer (&self->toast, toast);
+  self->toast_us = now_us;
+  g_signal_connect_object (toast, "dismissed", G_CALLBACK (on_toast_dismissed), self,
+                           G_CONNECT_SWAPPED);
   adw_toast_overlay_add_toast (self->toasts, toast);
 }
 

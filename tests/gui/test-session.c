@@ -978,6 +978,27 @@ test_options (void)
   close_window (window);
 }
 
+/* A message takes the place of one that comes, stays or fades. */
+static void
+test_messages (void)
+{
+  static const guint pauses_ms[] = { 0, 20, 100, 300, 600, 1100, 5, 1050, 1200, 0 };
+  IrWindow *window = open_window (NULL);
+  IrSession *session = ir_window_get_session (window);
+
+  g_object_set (gtk_settings_get_default (), "gtk-enable-animations", TRUE, NULL);
+  for (guint i = 0; i < 2 * G_N_ELEMENTS (pauses_ms); i++)
+    {
+      g_autofree char *text = g_strdup_printf ("Message %u", i);
+
+      g_signal_emit_by_name (session, "message", text);
+      settle (pauses_ms[i % G_N_ELEMENTS (pauses_ms)]);
+    }
+  settle (600);
+  g_object_set (gtk_settings_get_default (), "gtk-enable-animations", FALSE, NULL);
+  close_window (window);
+}
+
 static void
 test_window (void)
 {
@@ -1267,10 +1288,10 @@ main (int argc, char **argv)
   add_session_test ("moves from pass to pass", "digits.onnx", test_passes);
   add_session_test ("gives every value before and after", "digits.onnx", test_run);
   add_session_test ("computes what a run did not keep", "digits.onnx", test_on_demand);
-  add_session_test ("says what the original graph computed from one run of the optimized one", "digits.onnx",
-                    test_original_in_one_run);
-  add_session_test ("keeps the values that names choose, or what they are computed from", "digits.onnx",
-                    test_chosen_values);
+  add_session_test ("says what the original graph computed from one run of the optimized one",
+                    "digits.onnx", test_original_in_one_run);
+  add_session_test ("keeps the values that names choose, or what they are computed from",
+                    "digits.onnx", test_chosen_values);
   add_session_test ("asks for another kernel and compares the runs", "digits.onnx", test_kernel);
   add_session_test ("compares no runs on other inputs", "digits.onnx", test_change_of_inputs);
   add_session_test ("measures all kernels of a node", "digits.onnx", test_measured_kernels);
@@ -1301,6 +1322,8 @@ main (int argc, char **argv)
   g_test_add_func ("/canvas/zooms, selects and tells assistive technology", test_canvas);
   g_test_add_func ("/canvas/folds, tints and turns", test_options);
   g_test_add_func ("/window/enables what can be done", test_window);
+  g_test_add_func ("/window/lets a message take the place of one that comes, stays or fades",
+                   test_messages);
   g_test_add_func ("/window/follows dark and light", test_dark);
   return g_test_run ();
 }

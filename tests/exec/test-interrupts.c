@@ -61,6 +61,9 @@ static const Kind kinds[] = {
     "(float[1,4,1,64] q, float[1,4,1,64] k, float[1,4,16000,64] p) => (float[] y, float[] a, "
     "float[] b)",
     "y, a, b = Attention (q, k, k, , p, p)", 7 },
+  { "cpu", "(float[90] x, int64[900000,1] i) => (float[] y)", "y = GatherND (x, i)", 6 },
+  { "cpu", "(float[900000] x, int64[900000] i) => (float[] y)", "y = GatherElements (x, i)", 6 },
+  { "cpu", "(float[90,1] x, int64[900000] i) => (float[] y)", "y = Gather (x, i)", 6 },
   /* a small matrix of long sums */
   { "cpu", "(float[190,60000] x, float[60000,190] w) => (float[] y)", "y = MatMul (x, w)", 3 },
   /* sequences */

@@ -529,6 +529,8 @@ read_indices (IrCall *call, const IrTensor *indices, gint64 size, gint64 *places
     {
       gint64 index = ir_tensor_get_int64 (indices, i);
 
+      if (i % (CPU_LOOK / 8) == CPU_LOOK / 8 - 1 && ir_call_fail_if_stopped (call, error))
+        return FALSE;
       if (index < -size || index >= size)
         return ir_call_fail (call, error, IR_OP_ERROR_VALUE,
                              "index %" G_GINT64_FORMAT " at place %" G_GUINT64_FORMAT

@@ -41,7 +41,8 @@ index_at (const IrTensor *indices, gint64 i, gint64 size)
 
 /* -- tuples of indices -- */
 
-/* Where the slice of each tuple lies, in elements; NULL: something does not fit. */
+/* Where the slice of each tuple lies, in elements; NULL: something does not fit, or it was to stop.
+ */
 static gint64 *
 slice_offsets (const IrCall *call, gint64 batch, gint64 *n_tuples, gint64 *run)
 {
@@ -67,8 +68,11 @@ slice_offsets (const IrCall *call, gint64 batch, gint64 *n_tuples, gint64 *run)
       per_batch /= MAX (dims[i], 1);
     }
   g_autofree gint64 *offsets = g_try_new (gint64, MAX (*n_tuples, 1));
+  CpuWatch watch = cpu_watch (call, 8 * tuple);
   for (gint64 i = 0; offsets != NULL && i < *n_tuples; i++)
     {
+      if (cpu_watch_stopped (&watch, i))
+        return NULL;
       offsets[i] = batch > 0 ? i / per_batch * strides[batch] : 0;
       for (gint64 k = 0; k < tuple; k++)
         {
@@ -84,7 +88,8 @@ slice_offsets (const IrCall *call, gint64 batch, gint64 *n_tuples, gint64 *run)
 
 /* -- one index per element -- */
 
-/* Where each element lies in the data, in elements; NULL: something does not fit. */
+/* Where each element lies in the data, in elements; NULL: something does not fit, or it was to
+ * stop. */
 static gint64 *
 element_offsets (IrCall *call)
 {
@@ -105,8 +110,11 @@ element_offsets (IrCall *call)
       stride *= dims[i - 1];
     }
   g_autofree gint64 *offsets = g_try_new (gint64, MAX (n, 1));
+  CpuWatch watch = cpu_watch (call, 8);
   for (gint64 i = 0; offsets != NULL && i < n; i++)
     {
+      if (cpu_watch_stopped (&watch, i))
+        return NULL;
       gint64 index = index_at (indices, i, dims[axis]), offset = 0;
 
       if (index < 0)
@@ -130,7 +138,7 @@ gather (IrCall *call, const gint64 *offsets, gint64 n, gint64 run, GError **erro
   gsize size = element_size (data), bytes = (gsize) run * size;
 
   if (offsets == NULL)
-    return call->op->ref (call, error);
+    return !ir_call_fail_if_stopped (call, error) && call->op->ref (call, error);
   guint8 *y = cpu_new_output (call, 0, error);
   if (y == NULL)
     return FALSE;
@@ -192,7 +200,7 @@ scatter (IrCall *call, const gint64 *offsets, gint64 n, gint64 run, GError **err
   if (offsets == NULL || ir_tensor_dtype (news) != ir_tensor_dtype (data) ||
       ir_tensor_n_elements (news) != (guint64) (n * run) ||
       (!adds && strcmp (reduction, "none") != 0))
-    return call->op->ref (call, error);
+    return !ir_call_fail_if_stopped (call, error) && call->op->ref (call, error);
   guint8 *y = cpu_new_output (call, 0, error);
   if (y == NULL)
     return FALSE;

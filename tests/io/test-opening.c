@@ -1,0 +1,107 @@
+/* Opening leaves weights in the file: of a mapped model only the pages between its tensors are
+ * read, and those of a tensor when somebody looks at it. */
+#include "config.h"
+
+#include "core/ir/edit.h"
+#include "tests/io/models.h"
+
+#include <string.h>
+
+#define N_TENSORS    8
+#define TENSOR_BYTES ((gsize) 8 << 20)
+
+static void
+write_model (const char *path)
+{
+  g_autoptr (IrModel) model = ir_model_new ();
+  g_autoptr (IrEdit) edit = ir_edit_new_import (model);
+  const gint64 dims[] = { TENSOR_BYTES / sizeof (float) };
+  g_autoptr (GBytes) bytes = g_bytes_new_take (g_malloc0 (TENSOR_BYTES), TENSOR_BYTES);
+  const IrType *type = ir_type_tensor (model->context, IR_DTYPE_FLOAT, 1, dims);
+  IrValue *value = ir_edit_add_value (edit, model->main, "x", type);
+  g_autoptr (GError) error = NULL;
+
+  ir_edit_set_opset (edit, "", 17);
+  ir_edit_set_graph_inputs (edit, model->main, &value, 1);
+  for (guint i = 0; i < N_TENSORS; i++)
+    {
+      IrTensor *tensor = ir_tensor_new (IR_DTYPE_FLOAT, 1, dims, bytes);
+      IrValue *inputs[] = { value, ir_edit_add_initializer (edit, model->main, NULL, tensor) };
+
+      value = ir_edit_add_node (edit, model->main, "Add", "", "", 2, inputs, 1)->outputs[0];
+      ir_context_own (model->context, tensor, (GDestroyNotify) ir_tensor_unref);
+    }
+  ir_edit_set_graph_outputs (edit, model->main, &value, 1);
+  ir_model_save (model, path, "onnx", &error);
+  g_assert_no_error (error);
+}
+
+/* Bytes of the pages of @path that this process has touched; -1: the system does not tell. */
+static gint64
+touched_bytes (const char *path)
+{
+  g_autofree char *text = NULL;
+  gint64 bytes = 0;
+  gboolean here = FALSE, some = FALSE;
+
+  if (!g_file_get_contents ("/proc/self/smaps", &text, NULL, NULL))
+    return -1;
+  g_auto (GStrv) lines = g_strsplit (text, "\n", -1);
+  for (guint i = 0; lines[i] != NULL; i++)
+    {
+      const char *space = strchr (lines[i], ' '), *colon = strchr (lines[i], ':');
+      if (space != NULL && (colon == NULL || space < colon)) /* a range of addresses */
+        here = g_str_has_suffix (lines[i], path);
+      else if (here && g_str_has_prefix (lines[i], "Rss:"))
+        {
+          bytes += g_ascii_strtoll (lines[i] + strlen ("Rss:"), NULL, 10) * 1024;
+          some = TRUE;
+        }
+    }
+  return some ? bytes : -1;
+}
+
+static void
+test_weights_stay (void)
+{
+  g_autofree char *folder = test_folder ();
+  g_autofree char *path = g_build_filename (folder, "big.onnx", NULL);
+  g_autoptr (GError) error = NULL;
+  const guint64 all = N_TENSORS * TENSOR_BYTES;
+  guint n_typed = 0;
+
+  write_model (path);
+  g_autoptr (IrModel) model = ir_model_load (path, NULL, NULL, &error);
+  g_assert_no_error (error);
+  gint64 opened = touched_bytes (path);
+  if (opened < 0)
+    {
+      g_test_skip ("the system does not tell which pages are there");
+      test_remove_folder (folder);
+      return;
+    }
+  for (IrValueId id = 1; id < model->values->len; id++)
+    {
+      const IrValue *value = ir_model_live_value (model, id);
+      n_typed += value != NULL && value->type != NULL && ir_type_is_static (value->type);
+    }
+  g_assert_cmpuint (n_typed, ==, 1 + 2 * N_TENSORS);
+  g_assert_cmpint (opened, <, all / 16);
+  for (IrValueId id = 1; id < model->values->len; id++)
+    {
+      const IrValue *value = ir_model_live_value (model, id);
+      if (value != NULL && value->initializer != NULL)
+        ir_tensor_hash (value->initializer);
+    }
+  g_assert_cmpint (touched_bytes (path), >, all - all / 16);
+  g_clear_pointer (&model, ir_model_unref);
+  test_remove_folder (folder);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/io/opening/weights are read when they are looked at", test_weights_stay);
+  return g_test_run ();
+}

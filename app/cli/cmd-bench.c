@@ -290,7 +290,7 @@ measure (Cli *cli, const Options *options, const char *file, Result *result, Cli
   if (options->model.pipeline != NULL || options->model.passes != NULL)
     result->pipeline_ms = MAX (now_ms () - start - result->open.median, 0);
   result->n_nodes = ir_model_n_counted_nodes (opened.model);
-  inputs = cli_inputs (&options->model, opened.model, &error);
+  inputs = cli_inputs (cli, &options->model, opened.model, &error);
   if (inputs != NULL &&
       measure_series (cli, options, opened.model, inputs, IR_CAPTURE_NONE, &result->plain, result,
                       &error) &&

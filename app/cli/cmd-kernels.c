@@ -31,6 +31,7 @@ typedef struct
 {
   char *name; /* NULL: none, as the graph runs */
   CliModel opened;
+  IrModel *sized; /* what the schedule is of: bodies of functions in place of their calls */
   IrSchedule *schedule;
   IrExecutable *executable;
   GHashTable *inputs;
@@ -51,6 +52,8 @@ variant_free (gpointer data)
   ir_executable_free (variant->executable);
   if (variant->schedule != NULL)
     ir_schedule_unref (variant->schedule);
+  if (variant->sized != NULL)
+    ir_model_unref (variant->sized);
   g_clear_pointer (&variant->inputs, g_hash_table_unref);
   cli_model_clear (&variant->opened);
   g_free (variant->name);
@@ -81,7 +84,6 @@ variant_new (Cli *cli, const Options *options, const char *name, CliStatus *stat
   g_autoptr (GPtrArray) kernels = g_ptr_array_new_with_free_func (g_free);
   CliModelOptions asked = options->model;
   g_autoptr (GError) error = NULL;
-  IrModel *sized = NULL;
 
   for (guint i = 0; asked.kernels != NULL && asked.kernels[i] != NULL; i++)
     g_ptr_array_add (kernels, g_strdup (asked.kernels[i]));
@@ -102,13 +104,11 @@ variant_new (Cli *cli, const Options *options, const char *name, CliStatus *stat
     .time_limit_ms = (guint) CLAMP (options->seconds * 1000, 1, 4e9),
   };
   if (settings.backend != NULL)
-    variant->inputs = cli_inputs (&asked, variant->opened.model, &error);
+    variant->inputs = cli_inputs (cli, &asked, variant->opened.model, &error);
   if (variant->inputs != NULL)
-    variant->schedule = cli_schedule (&asked, variant->opened.model, 1, &sized, &error);
+    variant->schedule = cli_schedule (&asked, variant->opened.model, 1, &variant->sized, &error);
   if (variant->schedule != NULL)
     variant->executable = ir_executable_new (variant->opened.model, &settings, &error);
-  if (sized != NULL)
-    ir_model_unref (sized);
   if (variant->executable != NULL)
     return variant;
   *status = cli_fail (cli_status_of (error), error);
@@ -199,7 +199,7 @@ names_of (const Variant *variant, const IrBackend *backend)
       for (guint k = 0; own[k] != NULL; k++)
         add_name (names, own[k]);
     }
-  if (strcmp (backend->name, "ref") != 0)
+  if (strcmp (backend->name, "ref") != 0 && variant->schedule->items->len > 0)
     add_name (names, "ref");
   return names;
 }
@@ -222,6 +222,7 @@ could_run (const Variant *variant, const IrScheduleItem *base, const IrScheduleI
 typedef struct
 {
   const char *name, *kernel, *why; /* name as --kernel takes it; NULL: there is but this one */
+  const char *layout;              /* (nullable) what it does about blocks of channels */
   gboolean taken;
   IrTimes ms;
 } Candidate;
@@ -240,7 +241,8 @@ candidates_of (GPtrArray *variants, const IrScheduleItem *base)
 {
   GArray *found = g_array_new (FALSE, TRUE, sizeof (Candidate));
   Candidate taken = { .kernel = base->kernel,
-                      .why = base->why,
+                      .why = base->why != NULL ? base->why : base->choice,
+                      .layout = base->layout != base->choice ? base->layout : NULL,
                       .taken = TRUE,
                       .ms = times_of (g_ptr_array_index (variants, 0), base->node) };
 
@@ -260,7 +262,6 @@ candidates_of (GPtrArray *variants, const IrScheduleItem *base)
         }
       Candidate other = { .name = variant->name,
                           .kernel = own->kernel,
-                          .why = own->why,
                           .ms = times_of (variant, base->node) };
       g_array_append_val (found, other);
     }
@@ -280,6 +281,8 @@ candidate_to_json (const Candidate *candidate)
   cJSON_AddBoolToObject (object, "taken", candidate->taken);
   if (candidate->why != NULL)
     cJSON_AddStringToObject (object, "why", candidate->why);
+  if (candidate->layout != NULL)
+    cJSON_AddStringToObject (object, "layout", candidate->layout);
   cli_json_add_times (object, "ms", &candidate->ms);
   return object;
 }
@@ -307,7 +310,7 @@ report (const Cli *cli, GPtrArray *variants)
   for (guint i = 0; i < base->schedule->items->len; i++)
     {
       const IrScheduleItem *item = item_at (base->schedule, i);
-      const IrNode *node = ir_model_node (base->opened.model, item->node);
+      const IrNode *node = ir_model_node (base->sized, item->node);
       g_autoptr (GArray) candidates = candidates_of (variants, item);
       g_autofree char *label = ir_node_label (node);
       cJSON *object = cJSON_CreateObject (), *array;

@@ -248,6 +248,22 @@ print_json (const IrModel *model, const IrMemPlan *plan)
   cli_json_print (plan_json (model, plan));
 }
 
+/* The plan, and the lines that explain one value. */
+static void
+print_why_json (const IrModel *model, const IrMemPlan *plan, const IrValue *value, const char *text)
+{
+  cJSON *json = plan_json (model, plan), *why = cJSON_AddObjectToObject (json, "why");
+  cJSON *array;
+  g_auto (GStrv) lines = g_strsplit (text, "\n", -1);
+
+  cJSON_AddStringToObject (why, "value", value->name);
+  array = cJSON_AddArrayToObject (why, "lines");
+  for (guint i = 0; lines[i] != NULL; i++)
+    if (*lines[i] != '\0')
+      cJSON_AddItemToArray (array, cJSON_CreateString (g_strstrip (lines[i])));
+  cli_json_print (json);
+}
+
 /* One line per block of the arena: values that share bytes are named by the first of them. */
 static void
 print_csv (const IrModel *model, const IrMemPlan *plan)
@@ -325,7 +341,7 @@ print_text (const IrModel *model, const IrMemPlan *plan)
 }
 
 static CliStatus
-print_why (const IrModel *model, const IrMemPlan *plan, const char *name)
+print_why (const Cli *cli, const IrModel *model, const IrMemPlan *plan, const char *name)
 {
   const IrValue *value = NULL;
 
@@ -342,7 +358,10 @@ print_why (const IrModel *model, const IrMemPlan *plan, const char *name)
       return CLI_BAD;
     }
   g_autofree char *text = ir_mem_plan_explain (plan, model, value->id);
-  fputs (text, stdout);
+  if (cli->json)
+    print_why_json (model, plan, value, text);
+  else
+    fputs (text, stdout);
   return CLI_OK;
 }
 
@@ -380,6 +399,26 @@ run_budget (Cli *cli,
   return again->feasible ? CLI_OK : CLI_NO;
 }
 
+/* Of a list of buffers, what is said of graphs would go unheard. */
+static gboolean
+check_options (const Options *options, gboolean of_graph)
+{
+  const CliPlanOptions *plan = &options->plan;
+
+  if (options->capacity < 0 || options->time_limit < 0)
+    g_printerr ("irscope memory: --capacity and --time-limit must not be negative\n");
+  else if (options->why != NULL && (options->csv || plan->budget != NULL))
+    g_printerr ("irscope memory: --why tells of one value of the plan without a budget; leave out "
+                "--csv and --budget\n");
+  else if (!of_graph && (plan->separate || plan->order != NULL || options->why != NULL ||
+                         plan->budget != NULL || plan->parallel != NULL))
+    g_printerr ("irscope memory: a list of buffers takes none of --separate, --order, --why, "
+                "--budget and --parallel, which are of graphs\n");
+  else
+    return TRUE;
+  return FALSE;
+}
+
 static CliStatus
 run (Cli *cli)
 {
@@ -392,7 +431,10 @@ run (Cli *cli)
   g_autoptr (IrSchedule) schedule = NULL;
   CliStatus status;
 
-  if (g_str_has_suffix (cli->args[0], ".csv"))
+  gboolean of_graph = !g_str_has_suffix (cli->args[0], ".csv");
+  if (!check_options (options, of_graph))
+    return CLI_BAD;
+  if (!of_graph)
     return run_instance (cli);
   if (!cli_plan_choice (&options->plan, &choice, &error))
     return cli_fail (CLI_BAD, error);
@@ -415,7 +457,7 @@ run (Cli *cli)
   if (plan == NULL)
     return cli_cancelled (cli);
   if (options->why != NULL)
-    return print_why (model, plan, options->why);
+    return print_why (cli, model, plan, options->why);
   if (options->plan.budget != NULL)
     return run_budget (cli, &choice, model, schedule, plan);
   (cli->json ? print_json : options->csv ? print_csv : print_text) (model, plan);

@@ -94,10 +94,16 @@ parse_size (const char *option, const char *text, gsize *bytes, GError **error)
 static gboolean
 parse_limits (const Options *options, IrRunOptions *settings, GError **error)
 {
-  if (options->warmup < 0)
+  if (options->warmup < 0 || options->runs < 0)
     {
       g_set_error_literal (error, IR_EXEC_ERROR, IR_EXEC_ERROR_INPUT,
-                           "--warmup must not be negative");
+                           "--runs and --warmup must not be negative");
+      return FALSE;
+    }
+  if (options->capture_budget != NULL && options->capture == NULL)
+    {
+      g_set_error_literal (error, IR_EXEC_ERROR, IR_EXEC_ERROR_INPUT,
+                           "--capture-budget is of captured values; --capture says of which");
       return FALSE;
     }
   if (options->iterations < 0 ||
@@ -282,6 +288,15 @@ contents_of (const Report *report, const IrValue *value, IrFound *found)
   return ir_run_find (report->run, value->id, cancellable, found, NULL);
 }
 
+static void
+print_stats (const IrValue *value, const IrTensorStats *stats)
+{
+  printf ("%s  min %.9g  max %.9g  mean %.9g  std %.9g  NaN %" G_GUINT64_FORMAT
+          "  Inf %" G_GUINT64_FORMAT "  zeros %" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT "\n",
+          value->name, stats->min, stats->max, stats->mean, stats->std, stats->n_nan,
+          stats->n_pos_inf + stats->n_neg_inf, stats->n_zero, stats->n);
+}
+
 static gboolean
 report_value (const Report *report, const IrValue *value, gboolean is_output, GError **error)
 {
@@ -302,6 +317,8 @@ report_value (const Report *report, const IrValue *value, gboolean is_output, GE
       if (found.how == IR_FOUND_COMPUTED || report->originals != NULL)
         cli_print_origin (&found, report->run->model);
     }
+  else if (!is_output && has_stats (report->run, value))
+    print_stats (value, g_hash_table_lookup (report->run->stats, GUINT_TO_POINTER (value->id)));
   return TRUE;
 }
 
@@ -474,6 +491,26 @@ add_warmup (cJSON *json, const Options *options, const IrRun *run)
     }
 }
 
+/* What was kept, and of the runs that do not count how long the first and the last took. */
+static void
+print_summary (const Options *options, const IrRun *run)
+{
+  guint n = run->error == NULL ? MIN ((guint) options->warmup, options->traces->len) : 0;
+
+  if (n > 0)
+    {
+      const IrTrace *first = options->traces->pdata[0], *last = options->traces->pdata[n - 1];
+      printf ("%u before them to warm up: first %.3f ms, last %.3f ms\n", n,
+              (double) first->duration_ns / 1e6, (double) last->duration_ns / 1e6);
+    }
+  if (ir_run_n_spilled (run) > 0)
+    {
+      g_autofree char *bytes = cli_format_bytes (ir_run_spilled_bytes (run));
+      printf ("%u values kept in memory, %u in a file, %s\n", ir_run_n_kept (run),
+              ir_run_n_spilled (run), bytes);
+    }
+}
+
 static CliStatus
 report (Cli *cli,
         const Options *options,
@@ -521,6 +558,7 @@ report (Cli *cli,
       g_autofree char *peak = cli_format_bytes (run->trace != NULL ? run->trace->peak_bytes : 0);
       printf ("%.3f ms (median of %u, %.3f to %.3f), peak %s\n", times->median, times->runs,
               times->min, times->max, peak);
+      print_summary (options, run);
       if (options->nodes || options->roofline)
         report_nodes (options, run, NULL);
       cJSON_Delete (json);
@@ -553,7 +591,7 @@ run_often (Cli *cli,
       if (run == NULL)
         return NULL;
       elapsed = run->trace->duration_ns / 1e6;
-      if (options->trace != NULL || cli->json || options->nodes || options->roofline)
+      if (options->trace != NULL || cli->json || options->nodes || options->roofline || i < 0)
         g_ptr_array_add (options->traces, ir_trace_ref (run->trace));
       if (i >= 0)
         g_array_append_val (ms, elapsed);
@@ -577,6 +615,15 @@ show_progress (guint done, guint total, const IrNode *node, gpointer data)
     return;
   progress->shown_us = now_us;
   cli_progress (progress->cli, "node", done, total);
+}
+
+/* Asked before the run, whose work would be lost. */
+static gboolean
+is_writable_place (const char *path)
+{
+  g_autofree char *folder = g_path_get_dirname (path);
+
+  return *path != '\0' && g_access (folder, W_OK) == 0 && !g_file_test (path, G_FILE_TEST_IS_DIR);
 }
 
 static CliStatus
@@ -607,6 +654,12 @@ run_model (Cli *cli, Options *options, IrModel *model)
       !cli_parallel (options->parallel, &settings.parallel, &error) ||
       !parse_capture (options, model, &settings.capture, chosen, &error))
     return cli_fail (cli_status_of (error), error);
+  if (options->trace != NULL && !is_writable_place (options->trace))
+    {
+      g_printerr ("irscope run: --trace %s: its folder cannot be written to; choose another\n",
+                  options->trace);
+      return CLI_FAILED;
+    }
   if (options->out != NULL && g_mkdir_with_parents (options->out, 0777) != 0)
     {
       g_printerr ("irscope run: cannot make the folder %s: %s\n", options->out, g_strerror (errno));
@@ -614,7 +667,7 @@ run_model (Cli *cli, Options *options, IrModel *model)
     }
   if (options->expanded != NULL)
     model = options->expanded;
-  inputs = cli_inputs (&options->model, model, &error);
+  inputs = cli_inputs_within (cli, &options->model, model, settings.memory_limit, &error);
   if (inputs == NULL)
     return cli_fail (cli_status_of (error), error);
   options->traces = traces;

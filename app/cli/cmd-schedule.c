@@ -227,6 +227,8 @@ item_to_json (const Answer *answer, guint i)
   cJSON_AddStringToObject (object, "kernel", item->kernel);
   if (item->why != NULL)
     cJSON_AddStringToObject (object, "why", item->why);
+  if (item->choice != NULL)
+    cJSON_AddStringToObject (object, "choice", item->choice);
   if (item->layout != NULL)
     cJSON_AddStringToObject (object, "layout", item->layout);
   if (item->candidates != NULL)
@@ -332,6 +334,8 @@ print_item (const Answer *answer, guint i)
   const IrScheduleItem *item = item_of (answer, i);
   g_autofree char *label = ir_node_label (ir_model_node (answer->model, item->node));
   const char *note = item->why != NULL ? item->why : item->layout;
+  /* Where nothing else is to say of the layout, it is the choice. */
+  const char *choice = item->choice != item->layout ? item->choice : NULL;
   double measured = measured_ms (answer, item);
 
   printf ("%10.4f %10.4f  %u  ", item->start_ms, item->end_ms, item->worker);
@@ -340,10 +344,11 @@ print_item (const Answer *answer, guint i)
       g_autofree char *text = measured >= 0 ? g_strdup_printf ("%.4f", measured) : g_strdup ("-");
       printf ("%10s %10.4f  ", text, answer->details->predicted_ms[i]);
     }
-  printf ("%-28s %s%s%s%s%s%s\n", item->kernel, label, note != NULL ? "  # " : "",
-          note != NULL ? note : "", item->candidates != NULL ? "  [of " : "",
-          item->candidates != NULL ? item->candidates : "",
-          item->candidates != NULL ? ", ref]" : "");
+  printf (
+      "%-28s %s%s%s%s%s%s%s%s\n", item->kernel, label, note != NULL || choice != NULL ? "  # " : "",
+      note != NULL ? note : "", note != NULL && choice != NULL ? "; " : "",
+      choice != NULL ? choice : "", item->candidates != NULL ? "  [of " : "",
+      item->candidates != NULL ? item->candidates : "", item->candidates != NULL ? ", ref]" : "");
 }
 
 static void

@@ -148,7 +148,7 @@ score (Cli *cli, const CliModelOptions *options, IrModel *model, GError **error)
     return NULL;
   /* The inputs are those of the graph as it was opened. */
   ir_history_goto (model, 0);
-  inputs = cli_inputs (options, model, error);
+  inputs = cli_inputs (cli, options, model, error);
   ir_history_goto (model, ir_history_n_steps (model));
   if (inputs == NULL)
     return NULL;

@@ -121,7 +121,7 @@ cli_diff_values (Cli *cli,
   g_autoptr (IrComparedValues) values = NULL;
 
   if (run.run.backend == NULL || (bindings = cli_bindings (options, error)) == NULL ||
-      (inputs_a = cli_inputs (options, diff->a, error)) == NULL)
+      (inputs_a = cli_inputs (cli, options, diff->a, error)) == NULL)
     return FALSE;
   inputs_b = ir_matching_inputs (diff->a, inputs_a, diff->b, (guint64) options->seed, bindings,
                                  error);

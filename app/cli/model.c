@@ -3,6 +3,7 @@
 #include "app/cli/model.h"
 
 #include "app/cli/output.h"
+#include "app/cli/plans.h"
 #include "core/exec/kernel-choice.h"
 #include "core/io/io.h"
 #include "passes/rule.h"
@@ -380,11 +381,13 @@ static gboolean
 ask_for_kernels (const CliModelOptions *options, IrModel *model, GError **error)
 {
   const IrBackend *backend = options->kernels != NULL ? cli_backend (options, error) : NULL;
+  g_autoptr (IrModel) sized = NULL;
   g_autoptr (IrEdit) edit = NULL;
   guint n_nodes;
 
   if (options->kernels == NULL || backend == NULL)
     return options->kernels == NULL;
+  sized = cli_sized_model (options, model, NULL);
   edit = ir_edit_new (model);
   for (guint i = 0; options->kernels[i] != NULL; i++)
     {
@@ -402,7 +405,8 @@ ask_for_kernels (const CliModelOptions *options, IrModel *model, GError **error)
       for (guint k = 0; k < (only != NULL ? 1 : n_nodes); k++)
         {
           IrNode *node = only != NULL ? only : copy[k];
-          if (!ir_kernel_is_choice (backend, node, kernel))
+          const IrNode *known = sized != NULL ? ir_model_live_node (sized, node->id) : NULL;
+          if (!ir_kernel_is_choice (backend, known != NULL ? known : node, kernel))
             continue;
           ir_edit_ask_for_kernel (edit, node, kernel);
           n_asked++;
@@ -410,7 +414,8 @@ ask_for_kernels (const CliModelOptions *options, IrModel *model, GError **error)
       if (n_asked > 0)
         continue;
       g_set_error (error, CLI_ERROR, 0,
-                   "--kernel %s: device %s has no such kernel there; 'irscope schedule' names them",
+                   "--kernel %s: device %s has no such kernel there, or it does not fit; 'irscope "
+                   "schedule' names those that do",
                    options->kernels[i], backend->name);
       return FALSE;
     }
@@ -559,29 +564,59 @@ bind_from_inputs (IrModel *model, GHashTable *given, GHashTable *bindings)
     }
 }
 
-GHashTable *
-cli_inputs (const CliModelOptions *options, IrModel *model, GError **error)
+/* (transfer full) (nullable): those of --input; their sizes are added to @bindings */
+static GHashTable *
+given_inputs (const CliModelOptions *options, IrModel *model, GHashTable *bindings, GError **error)
 {
   g_autoptr (GHashTable)
       given = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify) ir_tensor_unref);
-  g_autoptr (GHashTable) bindings = cli_bindings (options, error);
-  GHashTable *inputs;
-  GHashTableIter iter;
-  gpointer id, tensor;
 
-  if (bindings == NULL)
-    return NULL;
   for (guint i = 0; options->inputs != NULL && options->inputs[i] != NULL; i++)
     if (!load_input (model, options->inputs[i], given, error))
       return NULL;
   bind_from_inputs (model, given, bindings);
-  inputs = ir_random_inputs_beside (model, options->seed, bindings, given, error);
+  return g_steal_pointer (&given);
+}
+
+GHashTable *
+cli_inputs_within (
+    Cli *cli, const CliModelOptions *options, IrModel *model, guint64 limit, GError **error)
+{
+  g_autoptr (GHashTable) bindings = cli_bindings (options, error);
+  g_autoptr (GHashTable) given = bindings != NULL ? given_inputs (options, model, bindings, error)
+                                                  : NULL;
+  IrRandomOptions random = { .seed = (guint64) options->seed,
+                             .bindings = bindings,
+                             .given = given,
+                             .limit = limit,
+                             .cancellable = cli->cancellable };
+  GHashTable *inputs = given != NULL ? ir_random_inputs_with (model, &random, error) : NULL;
+  GHashTableIter iter;
+  gpointer id, tensor;
+
   if (inputs == NULL)
     return NULL;
   g_hash_table_iter_init (&iter, given);
   while (g_hash_table_iter_next (&iter, &id, &tensor))
     g_hash_table_replace (inputs, id, ir_tensor_ref (tensor));
   return inputs;
+}
+
+GHashTable *
+cli_inputs (Cli *cli, const CliModelOptions *options, IrModel *model, GError **error)
+{
+  return cli_inputs_within (cli, options, model, 0, error);
+}
+
+gboolean
+cli_bind_sizes (const CliModelOptions *options, IrModel *model, IrEdit *edit, GError **error)
+{
+  g_autoptr (GHashTable) bindings = cli_bindings (options, error);
+  g_autoptr (GHashTable) given = bindings != NULL ? given_inputs (options, model, bindings, error)
+                                                  : NULL;
+  IrRandomOptions random = { .bindings = bindings, .given = given };
+
+  return given != NULL && ir_random_bind_sizes (edit, &random, error);
 }
 
 /* @text: (nullable): off */
@@ -622,7 +657,7 @@ cli_run (Cli *cli,
   };
   IrRun *run;
 
-  if (run_options.backend == NULL || (inputs = cli_inputs (options, model, error)) == NULL)
+  if (run_options.backend == NULL || (inputs = cli_inputs (cli, options, model, error)) == NULL)
     return NULL;
   executable = ir_executable_new (model, &run_options, error);
   if (executable == NULL)

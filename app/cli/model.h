@@ -51,7 +51,15 @@ gboolean cli_run_pipeline (Cli *cli,
                            GError **error);
 GHashTable *cli_bindings (const CliModelOptions *options, GError **error); /* symbol -> gint64 * */
 /* Inputs as --input and --random say. */
-GHashTable *cli_inputs (const CliModelOptions *options, IrModel *model, GError **error);
+GHashTable *cli_inputs (Cli *cli, const CliModelOptions *options, IrModel *model, GError **error);
+/* The same with a limit on the bytes of those that are made; 0: a quarter of memory. */
+GHashTable *cli_inputs_within (
+    Cli *cli, const CliModelOptions *options, IrModel *model, guint64 limit, GError **error);
+/* Gives the inputs of the model that @edit writes the sizes that those would have. */
+gboolean cli_bind_sizes (const CliModelOptions *options,
+                         IrModel *model,
+                         IrEdit *edit,
+                         GError **error);
 gboolean cli_parallel (const char *text, IrParallelMode *mode, GError **error);
 const IrBackend *cli_backend (const CliModelOptions *options, GError **error);
 IrRun *cli_run (Cli *cli,

@@ -10,18 +10,10 @@ IrModel *
 cli_sized_model (const CliModelOptions *options, IrModel *model, GError **error)
 {
   g_autoptr (IrModel) copy = ir_exec_expand (model, error);
-  g_autoptr (GHashTable) inputs = copy != NULL ? cli_inputs (options, model, error) : NULL;
-  g_autoptr (IrEdit) edit = NULL;
-  GHashTableIter iter;
-  gpointer id, tensor;
+  g_autoptr (IrEdit) edit = copy != NULL ? ir_edit_new_import (copy) : NULL;
 
-  if (copy == NULL || inputs == NULL)
+  if (edit == NULL || !cli_bind_sizes (options, model, edit, error))
     return NULL;
-  edit = ir_edit_new_import (copy);
-  g_hash_table_iter_init (&iter, inputs);
-  while (g_hash_table_iter_next (&iter, &id, &tensor))
-    ir_infer_bind_input (edit, ir_model_value (copy, GPOINTER_TO_UINT (id)),
-                         ir_tensor_rank (tensor), ir_tensor_dims (tensor));
   ir_infer_model (edit, IR_INFER_DEFAULT, NULL);
   g_clear_pointer (&edit, ir_edit_free);
   return g_steal_pointer (&copy);
@@ -59,7 +51,7 @@ measured_schedule (Cli *cli,
                             .n_threads = cli_n_workers (options),
                             .parallel = IR_PARALLEL_AUTO,
                             .seed = (guint64) options->seed };
-  g_autoptr (GHashTable) inputs = cli_inputs (options, model, error);
+  g_autoptr (GHashTable) inputs = cli_inputs (cli, options, model, error);
   g_autoptr (IrExecutable) executable = inputs != NULL ? ir_executable_new (model, &settings, error)
                                                        : NULL;
   g_autoptr (IrRun) run = NULL;

@@ -27,7 +27,7 @@ cli_prove (Cli *cli,
   if (backend == NULL)
     return FALSE;
   ir_history_goto (model, 0);
-  inputs = cli_inputs (options, model, error);
+  inputs = cli_inputs (cli, options, model, error);
   ir_history_goto (model, cursor);
   if (inputs == NULL)
     return FALSE;
@@ -63,7 +63,7 @@ cli_trial (Cli *cli, const CliModelOptions *options, CliModel *opened, GError **
   keep_steps (opened);
   /* The inputs are those of the graph as it was opened. */
   ir_history_goto (model, 0);
-  inputs = cli_inputs (options, model, error);
+  inputs = cli_inputs (cli, options, model, error);
   ir_history_goto (model, ir_history_n_steps (model));
   if (inputs == NULL)
     return NULL;

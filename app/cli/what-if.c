@@ -44,7 +44,7 @@ cli_what_if (Cli *cli,
   IrPipelineResult done;
 
   everything.skip = NULL;
-  if (backend == NULL || (inputs = cli_inputs (options, original, error)) == NULL)
+  if (backend == NULL || (inputs = cli_inputs (cli, options, original, error)) == NULL)
     return FALSE;
   result->with = ir_model_clone (original);
   if (!cli_run_pipeline (cli, &everything, result->with, &done, error))

@@ -40,6 +40,8 @@ struct _IrBackend
   /* (nullable) Names that IR_META_KERNEL of @node may have, beside "ref"; NULL: there is one kernel
    * only. The first that fits is taken where nobody asks for another. */
   const char *(*candidates) (const IrNode *node);
+  /* (nullable) In words, why @node gets the one that it gets; NULL: nothing to say */
+  const char *(*explain_choice) (const IrNode *node);
   /* (nullable) Whether pieces of the float32 operands of @node give the same piece of its output, on
    * any thread and without scratch memory. */
   gboolean (*in_pieces) (const IrNode *node);
@@ -65,6 +67,7 @@ typedef struct
   const char *why;    /* (nullable) the decision in words: why a fallback */
   const char *layout; /* (nullable) in words: what it does about values in blocks of channels */
   const char *candidates; /* (nullable) names of the back end's kernels, if there are several */
+  const char *choice;     /* (nullable) in words: why the one that is taken, not another of them */
   guint overwrites; /* 1 + the input that the kernel may write output 0 over, beside those that
                      * IR_OP_INPLACE promises; 0: none */
   guint worker;
@@ -265,6 +268,19 @@ IrRun *ir_model_run (IrModel *model,
 /* Random inputs that respect what uses allow: integer indices within Gather's extent, 0/1 masks,
  * positive lengths; symbolic dims from @bindings (name -> gint64 *), else 1 for a first dim named
  * batch or N and a small sensible number otherwise. Same seed, same tensors. */
+typedef struct
+{
+  guint64 seed;
+  GHashTable *bindings;      /* (nullable) symbol name -> gint64 *: sizes of symbolic dims */
+  GHashTable *given;         /* (nullable) value id -> IrTensor: inputs that need none */
+  guint64 limit;             /* most bytes of all of them together; 0: a quarter of memory */
+  GCancellable *cancellable; /* (nullable) */
+} IrRandomOptions;
+GHashTable *ir_random_inputs_with (IrModel *model, const IrRandomOptions *options, GError **error);
+struct _IrEdit;
+gboolean ir_random_bind_sizes (struct _IrEdit *edit,
+                               const IrRandomOptions *options,
+                               GError **error);
 GHashTable *ir_random_inputs (IrModel *model, guint64 seed, GHashTable *bindings, GError **error);
 GHashTable *ir_random_inputs_beside (
     IrModel *model, guint64 seed, GHashTable *bindings, GHashTable *given, GError **error);

@@ -233,9 +233,12 @@ run_state (IrRunState *state, GHashTable *inputs, GError **error)
 static gsize
 memory_limit (const IrExecutable *executable)
 {
-  return executable->options.memory_limit != 0
-             ? executable->options.memory_limit
-             : ir_exec_default_memory_limit () + ir_capture_budget (&executable->options);
+  const IrRunOptions *options = &executable->options;
+
+  if (options->memory_limit != 0)
+    return options->memory_limit;
+  return ir_exec_default_memory_limit () +
+         (options->capture != IR_CAPTURE_NONE ? ir_capture_budget (options) : 0);
 }
 
 static guint64

@@ -188,8 +188,8 @@ explain_conflicts (GString *text, const IrMemPlan *plan, const IrModel *model, g
           other->last, other->offset, other->offset + other->size,
           beside ? ", for its steps run beside those of this value" : "");
     }
-  g_string_append_printf (text, "%u other blocks live at the same time%s\n", n_others,
-                          n_others > 0 ? " (above)." : ".");
+  g_string_append_printf (text, "%u other block%s at the same time%s\n", n_others,
+                          n_others == 1 ? " lives" : "s live", n_others > 0 ? " (above)." : ".");
 }
 
 /**

@@ -8,8 +8,9 @@
 #include <math.h>
 #include <string.h>
 
-#define SEQUENCE_ITEMS       3  /* of a sequence */
-#define PICTURE_SIZE         64 /* so that networks may halve it a few times */
+#define SEQUENCE_ITEMS       3         /* of a sequence */
+#define LOOK_ELEMENTS        (1 << 16) /* between looks whether to stop: a millisecond or two */
+#define PICTURE_SIZE         64        /* so that networks may halve it a few times */
 #define MAX_PICTURE_CHANNELS 4
 #define MAX_DEPTH                                                                                  \
   32 /* of the walk: masks pass through about ten nodes in exported transformers                   \
@@ -427,46 +428,73 @@ input_range (const IrValue *input)
   return range;
 }
 
+static guint64
+n_elements_of (const IrValue *input, const gint64 *dims)
+{
+  guint64 n = 1;
+
+  for (int i = 0; i < tensor_part (input->type)->rank; i++)
+    n *= (guint64) dims[i];
+  return n;
+}
+
+static void
+fill (IrDtype dtype, const Range *range, void *data, guint64 from, guint64 to, guint64 *state)
+{
+  for (guint64 i = from; i < to; i++)
+    if (ir_dtype_is_float (dtype))
+      {
+        double value = range->mask ? (double) next_in_range (state, 0, 1) : next_normal (state);
+        ir_dtype_set_double (dtype, data, i, range->positive ? fabs (value) + 0.01 : value);
+      }
+    else
+      ir_dtype_set_int64 (dtype, data, i, next_in_range (state, range->low, range->high));
+}
+
 static IrTensor *
-random_tensor (const IrValue *input, const gint64 *dims, guint64 state, GError **error)
+random_tensor (const IrValue *input,
+               const gint64 *dims,
+               guint64 state,
+               GCancellable *cancellable,
+               GError **error)
 {
   IrDtype dtype = tensor_part (input->type)->dtype;
   guint rank = (guint) MAX (tensor_part (input->type)->rank, 0);
-  guint64 n = 1;
+  guint64 n = n_elements_of (input, dims);
 
-  for (guint i = 0; i < rank; i++)
-    n *= (guint64) dims[i];
   if (dtype == IR_DTYPE_STRING)
     return random_strings (rank, dims, n, &state);
-  IrTensor *tensor = ir_tensor_new_alloc (dtype, rank, dims, error);
+  g_autoptr (IrTensor) tensor = ir_tensor_new_alloc (dtype, rank, dims, error);
   if (tensor == NULL)
     return NULL;
   Range range = input_range (input);
-  void *data = ir_tensor_data_writable (tensor);
-  for (guint64 i = 0; i < n; i++)
-    if (ir_dtype_is_float (dtype))
-      {
-        double value = range.mask ? (double) next_in_range (&state, 0, 1) : next_normal (&state);
-        ir_dtype_set_double (dtype, data, i, range.positive ? fabs (value) + 0.01 : value);
-      }
-    else
-      ir_dtype_set_int64 (dtype, data, i, next_in_range (&state, range.low, range.high));
-  return tensor;
+  for (guint64 i = 0; i < n; i += LOOK_ELEMENTS)
+    {
+      if (g_cancellable_set_error_if_cancelled (cancellable, error))
+        return NULL;
+      fill (dtype, &range, ir_tensor_data_writable (tensor), i, MIN (n, i + LOOK_ELEMENTS), &state);
+    }
+  return g_steal_pointer (&tensor);
 }
 
 /* A tensor, a sequence of some, or an optional that holds one of these. (transfer full) */
 static IrTensor *
-random_value (
-    const IrValue *input, const IrType *type, const gint64 *dims, guint64 state, GError **error)
+random_value (const IrValue *input,
+              const IrType *type,
+              const gint64 *dims,
+              guint64 state,
+              GCancellable *cancellable,
+              GError **error)
 {
   g_autoptr (GPtrArray) items = g_ptr_array_new_with_free_func ((GDestroyNotify) ir_tensor_unref);
   guint n_items = type->kind == IR_TYPE_SEQUENCE ? SEQUENCE_ITEMS : 1;
 
   if (ir_type_is_tensor (type))
-    return random_tensor (input, dims, state, error);
+    return random_tensor (input, dims, state, cancellable, error);
   for (guint i = 0; i < n_items; i++)
     {
-      IrTensor *item = random_value (input, type->element, dims, next_bits (&state), error);
+      IrTensor *item = random_value (input, type->element, dims, next_bits (&state), cancellable,
+                                     error);
       if (item == NULL)
         return NULL;
       g_ptr_array_add (items, item);
@@ -536,28 +564,144 @@ GHashTable *
 ir_random_inputs_beside (
     IrModel *model, guint64 seed, GHashTable *bindings, GHashTable *given, GError **error)
 {
+  IrRandomOptions options = { .seed = seed, .bindings = bindings, .given = given };
+
+  return ir_random_inputs_with (model, &options, error);
+}
+
+/* Whether contents have to be made for @input. */
+static gboolean
+needs_contents (const IrValue *input, const IrRandomOptions *options)
+{
+  return input != NULL && input->initializer == NULL &&
+         (options->given == NULL ||
+          !g_hash_table_contains (options->given, GUINT_TO_POINTER (input->id)));
+}
+
+/* Sequences in each other hold as many items each. */
+static gboolean
+bytes_of (const IrValue *input, const gint64 *dims, guint64 *bytes)
+{
+  IrDtype dtype = tensor_part (input->type)->dtype;
+  gsize storage = 0;
+
+  if (dtype == IR_DTYPE_STRING)
+    storage = n_elements_of (input, dims) * sizeof (GBytes *);
+  else if (!ir_dtype_storage_bytes (dtype, n_elements_of (input, dims), &storage))
+    return FALSE;
+  *bytes = storage;
+  for (const IrType *type = input->type; type->kind == IR_TYPE_SEQUENCE; type = type->element)
+    if (!g_uint64_checked_mul (bytes, *bytes, SEQUENCE_ITEMS))
+      return FALSE;
+  return TRUE;
+}
+
+/* Before anything is filled: what takes long to make must not be refused afterwards. */
+static gboolean
+check_limit (const IrGraph *graph,
+             const IrRandomOptions *options,
+             GHashTable *sizes,
+             GError **error)
+{
+  guint64 limit = options->limit != 0 ? options->limit : ir_exec_default_memory_limit ();
+  guint64 all = 0;
+
+  for (guint i = 0; i < ir_graph_n_inputs (graph); i++)
+    {
+      const IrValue *input = ir_graph_input (graph, i);
+      gint64 dims[IR_MAX_RANK];
+      guint64 bytes;
+      if (!needs_contents (input, options))
+        continue;
+      if (!check_kind (input, error) || !input_dims (input, sizes, dims, error))
+        return FALSE;
+      if (bytes_of (input, dims, &bytes) && g_uint64_checked_add (&all, all, bytes) && all <= limit)
+        continue;
+      g_autofree char *needed = g_format_size (all), *most = g_format_size (limit);
+      g_set_error (error, IR_EXEC_ERROR, IR_EXEC_ERROR_LIMIT,
+                   "input %s: random contents of the inputs would need %s or more, the limit is "
+                   "%s; choose smaller sizes or raise the limit on memory",
+                   input->name, needed, most);
+      return FALSE;
+    }
+  return TRUE;
+}
+
+/**
+ * ir_random_inputs_with:
+ * @model: a model
+ * @options: what to make
+ * @error: return location for an error
+ *
+ * As ir_random_inputs(). Fails with %IR_EXEC_ERROR_LIMIT, before anything is made, where the limit
+ * would not hold, and with %G_IO_ERROR_CANCELLED.
+ *
+ * Returns: (transfer full) (nullable): value id -> #IrTensor
+ */
+GHashTable *
+ir_random_inputs_with (IrModel *model, const IrRandomOptions *options, GError **error)
+{
   g_return_val_if_fail (model != NULL, NULL);
   g_autoptr (IrModel) flat = ir_exec_expand (model, error);
 
   if (flat == NULL)
     return NULL;
-  g_autoptr (GHashTable) sizes = choose_sizes (flat->main, bindings);
+  g_autoptr (GHashTable) sizes = choose_sizes (flat->main, options->bindings);
   g_autoptr (GHashTable)
       inputs = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify) ir_tensor_unref);
+  if (!check_limit (flat->main, options, sizes, error))
+    return NULL;
   for (guint i = 0; i < ir_graph_n_inputs (flat->main); i++)
     {
       const IrValue *input = ir_graph_input (flat->main, i);
       gint64 dims[IR_MAX_RANK];
-      if (input == NULL || input->initializer != NULL ||
-          (given != NULL && g_hash_table_contains (given, GUINT_TO_POINTER (input->id))))
+      if (!needs_contents (input, options))
         continue;
-      if (!check_kind (input, error) || !input_dims (input, sizes, dims, error))
+      if (!input_dims (input, sizes, dims, error))
         return NULL;
-      guint64 state = seed ^ (G_GUINT64_CONSTANT (0xd1b54a32d192ed03) * (i + 1));
-      IrTensor *tensor = random_value (input, input->type, dims, state, error);
+      guint64 state = options->seed ^ (G_GUINT64_CONSTANT (0xd1b54a32d192ed03) * (i + 1));
+      IrTensor *tensor = random_value (input, input->type, dims, state, options->cancellable,
+                                       error);
       if (tensor == NULL)
         return NULL;
       g_hash_table_insert (inputs, GUINT_TO_POINTER (input->id), tensor);
     }
   return g_steal_pointer (&inputs);
+}
+
+/**
+ * ir_random_bind_sizes:
+ * @edit: an edit of a model without function calls that imports
+ * @options: what ir_random_inputs_with() would be asked for; seed and limit do not matter
+ * @error: return location for an error
+ *
+ * Gives the inputs the sizes that they would have in a run, without making contents: plans need no
+ * more. Call ir_infer_model() then.
+ *
+ * Returns: %TRUE on success
+ */
+gboolean
+ir_random_bind_sizes (IrEdit *edit, const IrRandomOptions *options, GError **error)
+{
+  const IrGraph *graph = ir_edit_model (edit)->main;
+  g_autoptr (GHashTable) sizes = choose_sizes (graph, options->bindings);
+
+  for (guint i = 0; i < ir_graph_n_inputs (graph); i++)
+    {
+      IrValue *input = ir_graph_input (graph, i);
+      const IrTensor *given = options->given != NULL && input != NULL
+                                  ? g_hash_table_lookup (options->given,
+                                                         GUINT_TO_POINTER (input->id))
+                                  : NULL;
+      gint64 dims[IR_MAX_RANK];
+      if (given != NULL)
+        ir_infer_bind_input (edit, input, ir_tensor_rank (given), ir_tensor_dims (given));
+      if (!needs_contents (input, options))
+        continue;
+      if (!check_kind (input, error) || !input_dims (input, sizes, dims, error))
+        return FALSE;
+      if (ir_type_is_tensor (input->type))
+        ir_infer_bind_input (edit, input, (guint) input->type->rank, dims);
+    }
+  return TRUE;
 }

@@ -237,13 +237,12 @@ plan_blocks (IrSchedule *schedule, IrModel *model, const IrBackend *backend)
   for (guint i = 0; i < schedule->items->len; i++)
     {
       IrScheduleItem *item = &g_array_index (schedule->items, IrScheduleItem, i);
-      if (item->why == NULL)
-        item->candidates = backend->candidates != NULL
-                               ? backend->candidates (ir_model_node (model, item->node))
-                               : NULL;
-      if (item->why == NULL)
-        item->layout = backend->explain_blocks (ir_model_node (model, item->node),
-                                                schedule->blocks);
+      const IrNode *node = ir_model_node (model, item->node);
+      if (item->why != NULL)
+        continue;
+      item->candidates = backend->candidates != NULL ? backend->candidates (node) : NULL;
+      item->choice = backend->explain_choice != NULL ? backend->explain_choice (node) : NULL;
+      item->layout = backend->explain_blocks (node, schedule->blocks);
     }
 }
 

@@ -20,6 +20,7 @@ struct _IrEdit
   IrStep *step; /* (nullable) the open one */
   gint64 step_started_ns;
   GHashTable *name_counters; /* base name -> last number tried */
+  GHashTable *names; /* (nullable) set of those that the model has, where nothing is recorded */
 };
 
 static gint64
@@ -96,6 +97,7 @@ ir_edit_free (IrEdit *edit)
     ir_edit_end_pass (edit);
   edit->model->log->editing = FALSE;
   g_hash_table_unref (edit->name_counters);
+  g_clear_pointer (&edit->names, g_hash_table_unref);
   ir_model_unref (edit->model);
   g_free (edit);
 }
@@ -473,12 +475,55 @@ ir_edit_refuse (IrEdit *edit, const char *rule, IrNodeId anchor, const char *rea
 
 /* -- names -- */
 
+/* @name, which something of the model gets. */
+static const char *
+give_name (IrEdit *edit, const char *name)
+{
+  const char *interned = intern (edit, name);
+
+  if (edit->names != NULL)
+    g_hash_table_add (edit->names, (gpointer) interned);
+  return interned;
+}
+
+static GHashTable *
+collect_names (const IrModel *model)
+{
+  GHashTable *names = g_hash_table_new (g_str_hash, g_str_equal);
+
+  for (guint i = 1; i < model->nodes->len; i++)
+    g_hash_table_add (names, (gpointer) ((const IrNode *) model->nodes->pdata[i])->name);
+  for (guint i = 1; i < model->values->len; i++)
+    g_hash_table_add (names, (gpointer) ((const IrValue *) model->values->pdata[i])->name);
+  return names;
+}
+
+/**
+ * ir_edit_name_is_free:
+ * @edit: an edit
+ * @name: any
+ *
+ * A history may bring names back, so what is recorded takes none that any model of the context has
+ * seen. Otherwise the answer depends on the model alone, not on what was made of its other copies.
+ *
+ * Returns: whether nothing in the model has ever had @name
+ */
+gboolean
+ir_edit_name_is_free (IrEdit *edit, const char *name)
+{
+  if (edit->recording)
+    return !ir_context_has_string (edit->model->context, name);
+  if (edit->names == NULL)
+    edit->names = collect_names (edit->model);
+  return !g_hash_table_contains (edit->names, name);
+}
+
 /**
  * ir_edit_unique_name:
  * @edit: an edit
  * @base: what the name should begin with
  *
- * Returns: (transfer none): an interned name that nothing in the model has ever had
+ * Returns: (transfer none): an interned name that ir_edit_name_is_free()
  */
 const char *
 ir_edit_unique_name (IrEdit *edit, const char *base)
@@ -492,9 +537,9 @@ ir_edit_unique_name (IrEdit *edit, const char *base)
       g_free (name);
       name = g_strdup_printf ("%s_%u", base, ++n);
     }
-  while (ir_context_has_string (edit->model->context, name));
+  while (!ir_edit_name_is_free (edit, name));
   g_hash_table_insert (edit->name_counters, (gpointer) key, GUINT_TO_POINTER (n));
-  return intern (edit, name);
+  return ir_context_intern (edit->model->context, name);
 }
 
 /* -- nodes -- */
@@ -518,7 +563,7 @@ make_node (IrEdit *edit,
   node->graph = graph;
   node->op_type = intern (edit, op_type);
   node->domain = intern (edit, domain);
-  node->name = intern (edit, name);
+  node->name = give_name (edit, name);
   node->op = ir_op_find (node->domain, node->op_type);
   node->rank = anchor != NULL ? anchor->rank : node->id;
   node->scope = anchor != NULL ? anchor->scope : node->scope;
@@ -570,7 +615,8 @@ ir_edit_add_node (IrEdit *edit,
       IrValue *value = ir_model_new_value (edit->model);
 
       value->graph = graph;
-      value->name = ir_edit_unique_name (edit, node->name[0] != '\0' ? node->name : node->op_type);
+      value->name = give_name (
+          edit, ir_edit_unique_name (edit, node->name[0] != '\0' ? node->name : node->op_type));
       value->producer = node;
       value->output_slot = i;
       node->outputs[i] = value;
@@ -821,7 +867,7 @@ ir_edit_set_op (
 void
 ir_edit_rename_node (IrEdit *edit, IrNode *node, const char *name)
 {
-  write_slot (edit, IR_RECORD_NODE_NAME, node->id, 0, as_pointer (intern (edit, name)));
+  write_slot (edit, IR_RECORD_NODE_NAME, node->id, 0, as_pointer (give_name (edit, name)));
 }
 
 /**
@@ -963,7 +1009,7 @@ ir_edit_add_value (IrEdit *edit, IrGraph *graph, const char *name, const IrType 
   IrValue *value = ir_model_new_value (edit->model);
 
   value->graph = graph;
-  value->name = name != NULL ? intern (edit, name) : ir_edit_unique_name (edit, "value");
+  value->name = give_name (edit, name != NULL ? name : ir_edit_unique_name (edit, "value"));
   value->type = type;
   write_change (edit, IR_RECORD_VALUE_STATE, value->id, 0, as_number (IR_STATE_UNBORN),
                 as_number (IR_STATE_LIVE));
@@ -992,7 +1038,7 @@ ir_edit_add_initializer (IrEdit *edit, IrGraph *graph, const char *name, IrTenso
 
   own_tensor (edit, tensor);
   value->graph = graph;
-  value->name = name != NULL ? intern (edit, name) : ir_edit_unique_name (edit, "constant");
+  value->name = give_name (edit, name != NULL ? name : ir_edit_unique_name (edit, "constant"));
   value->initializer = tensor;
   value->type = ir_tensor_type (tensor, edit->model->context);
   write_change (edit, IR_RECORD_VALUE_STATE, value->id, 0, as_number (IR_STATE_UNBORN),
@@ -1059,7 +1105,7 @@ ir_edit_set_initializer (IrEdit *edit, IrValue *value, IrTensor *tensor)
 void
 ir_edit_rename_value (IrEdit *edit, IrValue *value, const char *name)
 {
-  write_slot (edit, IR_RECORD_VALUE_NAME, value->id, 0, as_pointer (intern (edit, name)));
+  write_slot (edit, IR_RECORD_VALUE_NAME, value->id, 0, as_pointer (give_name (edit, name)));
 }
 
 /**

@@ -101,6 +101,7 @@ void ir_edit_move_value (IrEdit *edit, IrValue *value, IrGraph *graph);
  * its name there: @with takes the name over, or, when @with is itself an input, an initializer or
  * an output already, an Identity node carries it. Records that @with stands for @old. */
 void ir_edit_replace_uses (IrEdit *edit, IrValue *old, IrValue *with);
+gboolean ir_edit_name_is_free (IrEdit *edit, const char *name);
 const char *ir_edit_unique_name (IrEdit *edit, const char *base); /* unused so far in the model */
 
 /* -- graphs and model -- */

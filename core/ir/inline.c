@@ -61,7 +61,7 @@ name_within (const Expansion *expansion, const char *name)
   const char *prefix = call->name[0] != '\0' ? call->name : call->op_type;
   g_autofree char *joined = g_strconcat (prefix, "/", name, NULL);
 
-  if (!ir_context_has_string (expansion->model->context, joined))
+  if (ir_edit_name_is_free (expansion->edit, joined))
     return ir_context_intern (expansion->model->context, joined);
   return ir_edit_unique_name (expansion->edit, joined);
 }

@@ -935,6 +935,82 @@ def _():
     assert irscope('kernels', DIGITS, '--runs', '-1')[0] == 2
 
 
+@test('a kernel that is asked for runs, changes the bits, and is refused where it does not fit')
+def _():
+    kernels = {n['node']: [c['name'] for c in n['candidates']] for n in json_of('kernels', DIGITS, '--runs', '1')['nodes']}
+    node = next((name for name, names in kernels.items() if 'winograd' in names), None)
+    if node is None:
+        return  # a machine without wide vectors has one kind of convolution
+    plain = [item for item in json_of('schedule', DIGITS)['items'] if item['node'] == node][0]
+    assert plain['kernel'] == 'direct convolution' and 'Winograd' in plain['choice'], plain
+    forced = [item for item in json_of('schedule', DIGITS, '--kernel', f'{node}=winograd')['items'] if item['node'] == node][0]
+    assert forced['kernel'] == 'Winograd convolution' and 'asks for' in forced['choice'], forced
+    run = json_of('run', DIGITS, '--kernel', f'{node}=winograd', '--out', path('forced'))
+    assert [n['kernel'] for n in run['nodes'] if n['node'] == node] == ['Winograd convolution']
+    free = json_of('run', DIGITS, '--out', path('free'))
+    first, second = (open(answer['outputs'][0]['file'], 'rb').read() for answer in (free, run))
+    assert first != second
+    other = next(name for name, names in kernels.items() if 'onednn' in names and 'winograd' not in names)
+    for asked in (f'{other}=winograd', f'{node}=nonsense', 'nonsense=ref'):
+        code, out, err = irscope('run', DIGITS, '--kernel', asked)
+        assert code == 2 and not out and err, (asked, code, err)
+
+
+FUNCTIONS = '<ir_version: 8, opset_import: ["" : 17, "local" : 1]>\n' \
+            'g (float[N,2] x) => (float[N,2] y) { a = local.twice (x)  y = local.twice (a) }\n' \
+            '<domain: "local", opset_import: ["" : 17]>\n' \
+            'twice (p) => (q) { half = Neg (p)  q = Sub (p, half) }'
+
+
+@test('every command calls the nodes in bodies of functions by the same names')
+def _():
+    source, trace = as_text('functions.onnxtxt', FUNCTIONS), path('functions-trace.json')
+    names = [n['node'] for n in json_of('run', source, '--trace', trace)['nodes']]
+    assert len(set(names)) == 4 and all(name.startswith('twice/') for name in names), names
+    assert [item['node'] for item in json_of('schedule', source)['items']] == names
+    assert [step['node'] for step in json_of('memory', source)['steps']] == names
+    assert [n['node'] for n in json_of('kernels', source, '--runs', '1')['nodes']] == names
+    assert json_of('schedule', source, '--costs', trace)['measured'] == {**json_of('schedule', source, '--costs', trace)['measured'], 'nodes': 4, 'unknown': 0}
+    assert json_of('kernels', as_text('nothing.onnxtxt', '<ir_version: 8, opset_import: ["" : 17]>\ng (float[2] x) => (float[2] x) { }'))['nodes'] == []
+
+
+@test('a plan takes no contents, and contents are limited before they are made')
+def _():
+    source = as_text('functions.onnxtxt', FUNCTIONS)
+    begin = time.monotonic()
+    plan = json_of('memory', source, '--dim', 'N=1000000000')
+    assert plan['peak_bytes'] >= 8 * 10 ** 9
+    assert json_of('schedule', source, '--dim', 'N=1000000000')['items']
+    code, out, err = irscope('run', source, '--dim', 'N=2000000', '--memory-limit', '10M')
+    assert code == 3 and not out and 'input x' in err and 'limit' in err, (code, err)
+    assert time.monotonic() - begin < 20
+
+
+@test('memory and run refuse options that would go unheard, and say why in JSON too')
+def _():
+    buffers = as_text('buffers.csv', 'id,lower,upper,size\na,0,5,100\n')
+    for arguments in ([DIGITS, '--capacity', '-1'], [DIGITS, '--time-limit', '-1'], [DIGITS, '--csv', '--why', 'image'],
+                      [buffers, '--why', 'a'], [buffers, '--budget', '50%'], [buffers, '--parallel', 'on'], [buffers, '--order', 'memory']):
+        code, out, err = irscope('memory', *arguments)
+        assert code == 2 and not out and err, (arguments, code, err)
+    for arguments in (['--runs', '-1'], ['--warmup', '-1'], ['--capture-budget', '1M'], ['--trace', path('absent/trace.json')], ['--trace', '']):
+        code, out, err = irscope('run', DIGITS, *arguments)
+        assert code in (2, 3) and not out and err, (arguments, code, err)
+    name = json_of('memory', DIGITS)['values'][0]['name']
+    why = json_of('memory', DIGITS, '--why', name)['why']
+    assert why['value'] == name and '\n'.join(why['lines']) == '\n'.join(line.strip() for line in irscope('memory', DIGITS, '--why', name)[1].splitlines())
+
+
+@test('the text of a run tells statistics, the warm-up, and what went to a file')
+def _():
+    captured = json_of('run', DIGITS, '--capture', 'stats')['captured']
+    out = irscope('run', DIGITS, '--capture', 'stats', '--warmup', '2')[1]
+    assert all(f'{value["name"]}  min ' in out for value in captured) and len(captured) > 20
+    assert '2 before them to warm up' in out, out[-300:]
+    out = irscope('run', DIGITS, '--capture', 'all', '--capture-budget', '1')[1]
+    assert ' in a file, ' in out.splitlines()[-1], out[-300:]
+
+
 @test('bench tells what the same bits at any number of threads cost')
 def _():
     assert json_of('bench', DIGITS, '--runs', '1')['models'][0]['deterministic'] is None

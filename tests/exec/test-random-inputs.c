@@ -147,6 +147,30 @@ test_too_large (void)
   g_assert_error (error, IR_EXEC_ERROR, IR_EXEC_ERROR_INPUT);
 }
 
+/* What is refused is refused before it is made, and making it can be given up. */
+static void
+test_limits (void)
+{
+  g_auto (Builder) b = { 0 };
+  g_autoptr (GError) limit = NULL, cancelled = NULL;
+  g_autoptr (GCancellable) cancellable = g_cancellable_new ();
+  IrRandomOptions options = { .seed = 1, .limit = 1200, .cancellable = cancellable };
+
+  builder_init (&b, 17);
+  build_input (&b, "x", "float[200]");
+  build_input (&b, "y", "float[100]");
+  g_autoptr (GHashTable) inputs = ir_random_inputs_with (b.model, &options, NULL);
+  g_assert_cmpuint (g_hash_table_size (inputs), ==, 2);
+  options.limit = 1199;
+  g_assert_null (ir_random_inputs_with (b.model, &options, &limit));
+  g_assert_error (limit, IR_EXEC_ERROR, IR_EXEC_ERROR_LIMIT);
+  g_assert_nonnull (strstr (limit->message, "input y"));
+  options.limit = 0;
+  g_cancellable_cancel (cancellable);
+  g_assert_null (ir_random_inputs_with (b.model, &options, &cancelled));
+  g_assert_error (cancelled, G_IO_ERROR, G_IO_ERROR_CANCELLED);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -155,6 +179,7 @@ main (int argc, char **argv)
   g_test_add_func ("/random/indices lie within the table", test_indices);
   g_test_add_func ("/random/masks are 0 or 1", test_masks);
   g_test_add_func ("/random/symbols have sensible sizes", test_default_sizes);
+  g_test_add_func ("/random/limits hold before anything is made", test_limits);
   g_test_add_func ("/random/a size beyond memory is refused", test_too_large);
   return g_test_run ();
 }

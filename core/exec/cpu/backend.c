@@ -114,7 +114,22 @@ kernel_name (const IrNode *node)
 static const char *
 candidates (const IrNode *node)
 {
-  return cpu_kernel_of (node) != NULL ? cpu_kernel_of (node)->candidates : NULL;
+  const IrCpuKernel *found = cpu_kernel_of (node);
+
+  if (found == NULL)
+    return NULL;
+  return found->candidates_for != NULL ? found->candidates_for (node) : found->candidates;
+}
+
+static const char *
+explain_choice (const IrNode *node)
+{
+  const IrCpuKernel *found = cpu_kernel_of (node);
+  const char *why = NULL;
+
+  if (found != NULL && found->variant != NULL)
+    found->variant (node, &why);
+  return why;
 }
 
 static gpointer
@@ -182,6 +197,7 @@ const IrBackend ir_backend_cpu = {
   .plan_blocks = cpu_plan_blocks,
   .explain_blocks = cpu_explain_blocks,
   .candidates = candidates,
+  .explain_choice = explain_choice,
   .in_pieces = in_pieces,
   .overwrites = overwrites,
 };

@@ -612,15 +612,15 @@ asks_for (const IrNode *node, const char *kernel)
   return g_strcmp0 (ir_node_wanted_kernel (node), kernel) == 0;
 }
 
-/* From the types of the inputs; FALSE if they do not say all, or it is not for direct.c. */
+/* From the types of the inputs; FALSE if they do not say all, or direct.c cannot do it. */
 static gboolean
-direct_shape (const IrCall *call, CpuDirectShape *shape)
+possible_shape (const IrCall *call, CpuDirectShape *shape)
 {
   const IrType *x = ir_call_input_type (call, 0), *w = ir_call_input_type (call, 1);
   IrWindow window;
 
-  if (asks_for (call->node, ONEDNN) || x == NULL || w == NULL || x->rank != 4 || w->rank != 4 ||
-      !ir_type_is_static (x) || !ir_type_is_static (w) || !ir_window_of_conv (&window, call, NULL))
+  if (x == NULL || w == NULL || x->rank != 4 || w->rank != 4 || !ir_type_is_static (x) ||
+      !ir_type_is_static (w) || !ir_window_of_conv (&window, call, NULL))
     return FALSE;
   memset (shape, 0, sizeof *shape);
   shape->batch = x->dims[0];
@@ -640,6 +640,13 @@ direct_shape (const IrCall *call, CpuDirectShape *shape)
       shape->pad[i] = window.pad_begin[i];
     }
   return cpu_direct_takes (shape, cpu_lanes ());
+}
+
+/* Likewise, and nobody asks for another. */
+static gboolean
+direct_shape (const IrCall *call, CpuDirectShape *shape)
+{
+  return !asks_for (call->node, ONEDNN) && possible_shape (call, shape);
 }
 
 static gboolean
@@ -877,6 +884,24 @@ run (IrCall *call, GError **error)
   return cpu_run_in_order (run_plain, call, error);
 }
 
+/* Why direct.c computes a convolution of @shape itself, or leaves it to winograd.c. */
+static const char *
+explain_direct (const IrNode *node, const CpuDirectShape *shape)
+{
+  if (!cpu_winograd_takes (shape, cpu_lanes ()))
+    return "Winograd's way is for windows of three by three in steps of one, over one group of "
+           "many channels";
+  if (asks_for (node, WINOGRAD))
+    return "a property of the node asks for Winograd's way";
+  if (asks_for (node, DIRECT))
+    return "a property of the node asks for the direct convolution";
+  if (!has_constant_weights (node))
+    return "weights that each run brings are not worth transforming for Winograd's way";
+  return cpu_winograd_wins (shape, cpu_lanes ())
+             ? "a model of products and transforms says that Winograd's way is faster here"
+             : "a model of products and transforms says that Winograd's way gains nothing here";
+}
+
 static const char *
 variant (const IrNode *node, const char **why)
 {
@@ -885,7 +910,10 @@ variant (const IrNode *node, const char **why)
 
   *why = NULL;
   if (node_direct_shape (node, &shape))
-    return takes_winograd (node, &shape) ? "Winograd convolution" : "direct convolution";
+    {
+      *why = explain_direct (node, &shape);
+      return takes_winograd (node, &shape) ? "Winograd convolution" : "direct convolution";
+    }
   if (asks_for (node, ONEDNN))
     *why = "a property of the node asks for oneDNN";
   else if (cpu_lanes () == 0)
@@ -900,6 +928,26 @@ variant (const IrNode *node, const char **why)
   else
     *why = "groups of few channels would leave most lanes of the direct convolution idle";
   return "oneDNN convolution";
+}
+
+static const char *
+candidates_for (const IrNode *node)
+{
+  const IrValue *x = ir_node_input (node, 0), *w = ir_node_input (node, 1);
+  CpuDirectShape shape;
+  gboolean direct;
+  IrCall call;
+
+  if (x == NULL || w == NULL || x->type == NULL || w->type == NULL ||
+      !ir_type_is_static (x->type) || !ir_type_is_static (w->type))
+    return DIRECT ", " WINOGRAD ", " ONEDNN;
+  ir_call_init (&call, node);
+  direct = possible_shape (&call, &shape);
+  ir_call_clear (&call);
+  if (!direct)
+    return ONEDNN;
+  return cpu_winograd_takes (&shape, cpu_lanes ()) ? DIRECT ", " WINOGRAD ", " ONEDNN
+                                                   : DIRECT ", " ONEDNN;
 }
 
 /* Winograd's way may find out too late that it cannot do it, when what is added is gone. */
@@ -925,7 +973,7 @@ const IrCpuKernel cpu_conv = {
   .shares_state = TRUE,
   .run = run,
   .blocks = &conv_blocks,
-  .candidates = DIRECT ", " WINOGRAD ", " ONEDNN,
+  .candidates_for = candidates_for,
   .variant = variant,
   .overwrites = overwrites,
 };

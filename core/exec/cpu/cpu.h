@@ -35,6 +35,8 @@ typedef struct
   gboolean loose;            /* reads large inputs at any address, as files have them */
   gboolean in_pieces; /* float32 element by element: pieces of operands give pieces of the output */
   const char *candidates; /* (nullable) names of its variants, as users ask for them */
+  /* (nullable) Those of them that can run @node, as far as its types tell. */
+  const char *(*candidates_for) (const IrNode *node);
   /* (nullable) Name of the variant that @node gets, and in words why it is not another. */
   const char *(*variant) (const IrNode *node, const char **why);
   /* (nullable) The input whose elements are each read before output 0 is written there, beside

@@ -4,6 +4,7 @@
 #include "config.h"
 
 #include "core/exec/exec-private.h"
+#include "core/op/infer.h"
 
 #include <math.h>
 #include <string.h>

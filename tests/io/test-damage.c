@@ -3,7 +3,6 @@
 
 #include "core/io/mapped-file.h"
 #include "core/io/protobuf.h"
-#include "core/ir/edit.h"
 #include "tests/io/models.h"
 
 #include <glib/gstdio.h>
@@ -80,43 +79,6 @@ test_give_back (void)
   ir_mapped_file_give_back (content, length); /* not of a file: stays what it is */
   g_assert_cmpint (resident_file_kib (), <, all - 15 * 1024);
   g_assert_cmpint (memcmp (data, content, length), ==, 0);
-  g_unlink (path);
-  g_rmdir (folder);
-}
-
-/* A model of 32 MB of weights is there with all its types before any of them is read. */
-static void
-test_unread_weights (void)
-{
-  const gint64 dims[] = { 8 << 20 };
-  g_autofree char *folder = g_dir_make_tmp ("irscope-io-XXXXXX", NULL);
-  g_autofree char *path = g_build_filename (folder, "weights.onnx", NULL);
-  g_autoptr (GError) error = NULL;
-
-  {
-    g_autoptr (IrModel) model = ir_model_new ();
-    g_autoptr (IrEdit) edit = ir_edit_new_import (model);
-    g_autoptr (GBytes)
-        bytes = g_bytes_new_take (g_malloc0 (4 * (gsize) dims[0]), 4 * (gsize) dims[0]);
-    g_autoptr (IrTensor) tensor = ir_tensor_new (IR_DTYPE_FLOAT, 1, dims, bytes);
-    IrValue *weights = ir_edit_add_initializer (edit, model->main, "w", tensor);
-    IrValue *output = ir_edit_add_node (edit, model->main, "Neg", "", "", 1, &weights, 1)
-                          ->outputs[0];
-    ir_edit_set_opset (edit, "", 17);
-    ir_edit_set_graph_outputs (edit, model->main, &output, 1);
-    ir_model_save (model, path, "onnx", &error);
-    g_assert_no_error (error);
-  }
-  long before = resident_file_kib ();
-  g_autoptr (IrModel) model = ir_model_load (path, NULL, NULL, &error);
-  g_assert_no_error (error);
-  const IrTensor *tensor = ir_value_constant (ir_graph_find_value (model->main, "w"));
-  g_assert_cmpuint (ir_tensor_n_bytes (tensor), ==, 32 << 20);
-  g_assert_cmpint (resident_file_kib (), <, before + 4 * 1024);
-  const volatile char *data = ir_tensor_data (tensor);
-  for (gsize i = 0; i < 32 << 20; i += 4096)
-    g_assert_cmpint (data[i], ==, 0);
-  g_assert_cmpint (resident_file_kib (), >, before + 28 * 1024); /* the measure sees what is read */
   g_unlink (path);
   g_rmdir (folder);
 }
@@ -709,7 +671,6 @@ int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
-  g_test_add_func ("/io/opening leaves weights unread", test_unread_weights);
   g_test_add_func ("/io/damage/pages that are given back come again", test_give_back);
   g_test_add_func ("/io/damage/a model cut at any byte is read as far as it goes", test_truncation);
   g_test_add_func ("/io/damage/flipped bits of ONNX do no harm", test_flips_onnx);

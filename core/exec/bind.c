@@ -616,11 +616,12 @@ find_sources (Binder *binder)
  * @prepared: a plan with its arena
  * @options: of its runs
  * @memory_limit: bytes of all values together
+ * @cancellable: (nullable): looked at between nodes
  * @error: return location for an error
  *
- * Binds what can be bound; only the first call does something.
+ * Binds what can be bound; only the first call that comes through does something.
  *
- * Fails where there is not enough memory.
+ * Fails where there is not enough memory, or it was cancelled.
  *
  * Returns: %TRUE if @prepared is ready for ir_steps_begin()
  */
@@ -628,6 +629,7 @@ gboolean
 ir_steps_make (IrPrepared *prepared,
                const IrRunOptions *options,
                gsize memory_limit,
+               GCancellable *cancellable,
                GError **error)
 {
   guint n_steps = prepared->schedule->items->len;
@@ -650,7 +652,7 @@ ir_steps_make (IrPrepared *prepared,
       step->node = ir_model_node (
           prepared->model, g_array_index (prepared->schedule->items, IrScheduleItem, k).node);
       step->plan = &prepared->nodes[step->node->id];
-      if (!bind_step (&binder, step, k, error))
+      if (ir_prepared_cancelled (cancellable, k, error) || !bind_step (&binder, step, k, error))
         return FALSE;
       step->n_lasting = prepared->lasting->len;
     }

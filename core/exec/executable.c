@@ -289,7 +289,7 @@ find_plan (IrExecutable *executable, const char *shapes)
 }
 
 static gboolean
-prepare (IrExecutable *executable, GHashTable *inputs, GError **error)
+prepare (IrExecutable *executable, GHashTable *inputs, GCancellable *cancellable, GError **error)
 {
   g_autofree char *shapes = check_inputs (executable->base->main, inputs, error);
 
@@ -300,16 +300,21 @@ prepare (IrExecutable *executable, GHashTable *inputs, GError **error)
   if (executable->prepared == NULL)
     {
       forget_plans (executable);
-      executable->prepared = ir_prepared_new (
-          executable->base, inputs, executable->options.backend, ir_threads_n (executable->threads),
-          executable->options.parallel, executable->packed, g_steal_pointer (&shapes), error);
+      const IrPreparing from = { .base = executable->base,
+                                 .inputs = inputs,
+                                 .backend = executable->options.backend,
+                                 .n_threads = ir_threads_n (executable->threads),
+                                 .parallel = executable->options.parallel,
+                                 .packed = executable->packed,
+                                 .cancellable = cancellable };
+      executable->prepared = ir_prepared_new (&from, g_steal_pointer (&shapes), error);
       if (executable->prepared != NULL)
         g_ptr_array_insert (executable->plans, 0, executable->prepared);
     }
   return executable->prepared != NULL && ir_tuner_next (executable->prepared, error) &&
          make_arena (executable->prepared, memory_limit (executable), error) &&
          ir_steps_make (executable->prepared, &executable->options, memory_limit (executable),
-                        error);
+                        cancellable, error);
 }
 
 /**
@@ -390,14 +395,16 @@ ir_executable_prepare (IrExecutable *executable, GHashTable *inputs, GError **er
 {
   g_return_val_if_fail (executable != NULL && inputs != NULL, FALSE);
 
-  return ir_model_check_file (executable->source, error) && prepare (executable, inputs, error);
+  return ir_model_check_file (executable->source, error) &&
+         prepare (executable, inputs, NULL, error);
 }
 
 /**
  * ir_executable_run:
  * @executable: an executable
  * @inputs: value id -> #IrTensor; overridable inputs may be left out
- * @cancellable: (nullable): looked at between nodes, and inside kernels that take long
+ * @cancellable: (nullable): looked at while the plan is made, between nodes, and inside kernels
+ *   that take long
  * @partial: (out) (optional) (nullable) (transfer full): where a node failed, the run up to there
  * @error: return location for an error
  *
@@ -419,7 +426,8 @@ ir_executable_run (IrExecutable *executable,
 
   if (partial != NULL)
     *partial = NULL;
-  if (!ir_model_check_file (executable->source, error) || !prepare (executable, inputs, error))
+  if (!ir_model_check_file (executable->source, error) ||
+      !prepare (executable, inputs, cancellable, error))
     return NULL;
   IrPrepared *prepared = executable->prepared;
   g_autoptr (IrRun) run = run_new (prepared, &executable->options, inputs);

@@ -7,7 +7,26 @@
 #include "core/exec/tune.h"
 #include "core/op/infer.h"
 
-#define ARENA_ALIGN 64 /* bytes: a cache line, and the widest vector register */
+#define ARENA_ALIGN 64  /* bytes: a cache line, and the widest vector register */
+#define LOOK_NODES  256 /* between two looks whether to stop */
+
+/**
+ * ir_prepared_cancelled:
+ * @cancellable: (nullable): what may stop a plan under way
+ * @index: of the node that is next; every 256th is looked at, the first among them
+ * @error: return location for an error
+ *
+ * Returns: %TRUE with an %IR_EXEC_ERROR_CANCELLED if it was cancelled
+ */
+gboolean
+ir_prepared_cancelled (GCancellable *cancellable, guint index, GError **error)
+{
+  if (index % LOOK_NODES != 0 || !g_cancellable_is_cancelled (cancellable))
+    return FALSE;
+  g_set_error_literal (error, IR_EXEC_ERROR, IR_EXEC_ERROR_CANCELLED,
+                       "Cancelled while the run was prepared");
+  return TRUE;
+}
 
 /**
  * ir_prepared_bind_shapes:
@@ -53,6 +72,7 @@ static gboolean
 choose_kernels (IrPrepared *prepared,
                 const IrGraph *graph,
                 const IrBackend *backend,
+                GCancellable *cancellable,
                 GError **error)
 {
   guint n_nodes;
@@ -62,11 +82,13 @@ choose_kernels (IrPrepared *prepared,
     {
       const char *why;
       IrNodePlan *plan = &prepared->nodes[nodes[i]->id];
-      if (!ir_backend_choose (backend, nodes[i], &plan->kernel, &plan->backend, &why, error))
+      if (ir_prepared_cancelled (cancellable, i, error) ||
+          !ir_backend_choose (backend, nodes[i], &plan->kernel, &plan->backend, &why, error))
         return FALSE;
       g_autoptr (GPtrArray) subgraphs = ir_node_subgraphs (nodes[i]);
       for (guint j = 0; subgraphs != NULL && j < subgraphs->len; j++)
-        if (!choose_kernels (prepared, g_ptr_array_index (subgraphs, j), backend, error))
+        if (!choose_kernels (prepared, g_ptr_array_index (subgraphs, j), backend, cancellable,
+                             error))
           return FALSE;
     }
   return TRUE;
@@ -119,10 +141,11 @@ ir_prepared_unready (IrPrepared *prepared, IrNodeId id)
 }
 
 static gboolean
-prepare_states (IrPrepared *prepared, GError **error)
+prepare_states (IrPrepared *prepared, GCancellable *cancellable, GError **error)
 {
   for (guint i = 0; i < prepared->schedule->items->len; i++)
-    if (!ir_prepared_ready (
+    if (ir_prepared_cancelled (cancellable, 0, error) ||
+        !ir_prepared_ready (
             prepared, g_array_index (prepared->schedule->items, IrScheduleItem, i).node, error))
       return FALSE;
   return TRUE;
@@ -169,14 +192,21 @@ make_schedule (IrModel *model,
   return ir_schedule_new_with (model, backend, &options, NULL, error);
 }
 
-static void
-plan_memory (IrPrepared *prepared)
+static gboolean
+plan_memory (IrPrepared *prepared, GCancellable *cancellable, GError **error)
 {
+  const IrMemOptions options = { .align_bytes = ARENA_ALIGN,
+                                 .max_steps = IR_MEM_DEFAULT_STEPS,
+                                 .cancellable = cancellable };
+
   g_clear_pointer (&prepared->memplan, ir_mem_plan_unref);
   g_clear_pointer (&prepared->release, g_free);
   g_clear_pointer (&prepared->release_start, g_free);
-  prepared->memplan = ir_mem_plan_new (prepared->model, prepared->schedule, ARENA_ALIGN);
+  prepared->memplan = ir_mem_plan_new_full (prepared->model, prepared->schedule, 0, &options);
+  if (prepared->memplan == NULL)
+    return !ir_prepared_cancelled (cancellable, 0, error);
   fill_places (prepared);
+  return TRUE;
 }
 
 /**
@@ -194,51 +224,43 @@ ir_prepared_reschedule (IrPrepared *prepared, IrSchedule *schedule)
   g_clear_pointer (&prepared->arena, free);
   ir_schedule_unref (prepared->schedule);
   prepared->schedule = schedule;
-  plan_memory (prepared);
+  plan_memory (prepared, NULL, NULL);
 }
 
 /**
  * ir_prepared_new:
- * @base: the model without function calls
- * @inputs: value id -> #IrTensor
- * @backend: which kernels are wanted
- * @n_threads: workers of the schedule
- * @parallel: whether nodes may run beside each other
- * @packed: what kernels make of constants
+ * @from: what it is made from
  * @shapes: (transfer full): key of the inputs' shapes
  * @error: return location for an error
  *
- * Fails with %IR_EXEC_ERROR_UNSUPPORTED where a node has no kernel.
+ * Fails with %IR_EXEC_ERROR_UNSUPPORTED where a node has no kernel, and with
+ * %IR_EXEC_ERROR_CANCELLED.
  *
  * Returns: (transfer full) (nullable): the plan
  */
 IrPrepared *
-ir_prepared_new (IrModel *base,
-                 GHashTable *inputs,
-                 const IrBackend *backend,
-                 guint n_threads,
-                 IrParallelMode parallel,
-                 IrPacked *packed,
-                 char *shapes,
-                 GError **error)
+ir_prepared_new (const IrPreparing *from, char *shapes, GError **error)
 {
   g_autoptr (IrPrepared) prepared = g_new0 (IrPrepared, 1);
+  GCancellable *cancellable = from->cancellable;
 
-  prepared->packed = ir_packed_ref (packed);
+  prepared->packed = ir_packed_ref (from->packed);
   prepared->shapes = shapes;
-  prepared->model = ir_prepared_bind_shapes (base, inputs);
+  prepared->model = ir_prepared_bind_shapes (from->base, from->inputs);
   prepared->n_nodes = prepared->model->nodes->len;
   prepared->n_values = prepared->model->values->len;
   prepared->nodes = g_new0 (IrNodePlan, prepared->n_nodes + 1);
   prepared->places = g_new0 (IrPlace, prepared->n_values + 1);
-  prepared->schedule = make_schedule (prepared->model, backend, n_threads, parallel, error);
-  if (prepared->schedule == NULL ||
-      !choose_kernels (prepared, prepared->model->main, backend, error) ||
-      !prepare_states (prepared, error))
+  if (ir_prepared_cancelled (cancellable, 0, error))
     return NULL;
-  plan_memory (prepared);
-  if (parallel == IR_PARALLEL_AUTO && n_threads > 1)
-    prepared->tuner = ir_tuner_new (backend, n_threads);
+  prepared->schedule = make_schedule (prepared->model, from->backend, from->n_threads,
+                                      from->parallel, error);
+  if (prepared->schedule == NULL ||
+      !choose_kernels (prepared, prepared->model->main, from->backend, cancellable, error) ||
+      !prepare_states (prepared, cancellable, error) || !plan_memory (prepared, cancellable, error))
+    return NULL;
+  if (from->parallel == IR_PARALLEL_AUTO && from->n_threads > 1)
+    prepared->tuner = ir_tuner_new (from->backend, from->n_threads);
   return g_steal_pointer (&prepared);
 }
 
@@ -272,8 +294,8 @@ ir_prepared_new_bare (IrModel *frozen,
   prepared->spill = g_new0 (guint8, prepared->n_values + 1);
   for (guint i = 0; i < prepared->n_values; i++)
     prepared->places[i] = (IrPlace){ .offset = IR_PLACE_EXTERNAL };
-  return choose_kernels (prepared, frozen->main, backend, error) ? g_steal_pointer (&prepared)
-                                                                 : NULL;
+  return choose_kernels (prepared, frozen->main, backend, NULL, error) ? g_steal_pointer (&prepared)
+                                                                       : NULL;
 }
 
 /**

@@ -28,8 +28,8 @@ typedef struct
   double median_ns, min_ns, max_ns, q1_ns, q3_ns;
 } IrTraceSpread;
 
-/* One for each item of @trace, which is one of @runs: those of the same node, in their order, though
- * the schedule may have changed from run to run. (transfer full) */
+/* One for each item of @trace, which is one of @runs: those of the same node, in their order,
+ * though the schedule may have changed from run to run. (transfer full) */
 GArray *ir_trace_spreads (const IrTrace *trace, const GPtrArray *runs);
 
 /* What may stand in a trace beside the last run. */
@@ -40,6 +40,9 @@ typedef struct
   GPtrArray
       *runs; /* (nullable) of IrTrace: all that count, of which nodes get median and quartiles */
 } IrTraceExtras;
+
+/* Name of the process in a trace to which runs that warmed up belong. */
+#define IR_TRACE_WARMUP "warm-up"
 
 char *ir_trace_to_chrome_json_with (const IrTrace *trace,
                                     const IrModel *model,

@@ -130,14 +130,20 @@ typedef struct
   IrParallel *parallel; /* (nullable) for nodes beside each other, where the schedule has some */
 } IrPrepared;
 
-IrPrepared *ir_prepared_new (IrModel *base,
-                             GHashTable *inputs,
-                             const IrBackend *backend,
-                             guint n_threads,
-                             IrParallelMode parallel,
-                             IrPacked *packed,
-                             char *shapes,
-                             GError **error);
+/* What a plan is made from. */
+typedef struct
+{
+  IrModel *base;      /* without function calls */
+  GHashTable *inputs; /* value id -> IrTensor */
+  const IrBackend *backend;
+  guint n_threads; /* workers of the schedule */
+  IrParallelMode parallel;
+  IrPacked *packed;          /* what kernels make of constants */
+  GCancellable *cancellable; /* (nullable) looked at between nodes and placements */
+} IrPreparing;
+
+IrPrepared *ir_prepared_new (const IrPreparing *from, char *shapes, GError **error);
+gboolean ir_prepared_cancelled (GCancellable *cancellable, guint index, GError **error);
 void ir_prepared_reschedule (IrPrepared *prepared, IrSchedule *schedule);
 void ir_prepared_free (IrPrepared *prepared);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (IrPrepared, ir_prepared_free)
@@ -217,6 +223,7 @@ gboolean ir_step_is_view (const IrPrepared *prepared, const IrNode *node);
 gboolean ir_steps_make (IrPrepared *prepared,
                         const IrRunOptions *options,
                         gsize memory_limit,
+                        GCancellable *cancellable,
                         GError **error);
 void ir_steps_tell (const IrPrepared *prepared, IrValueId id, const IrTensor *tensor);
 void ir_steps_rebind (IrPrepared *prepared, IrValueId id, IrTensor *tensor);

@@ -5,6 +5,7 @@
 
 #include <cjson/cJSON.h>
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "core/exec/schedule-policies.h"
@@ -15,6 +16,7 @@ typedef struct
   GHashTable *by_label; /* (nullable) label -> node id */
   GHashTable *threads;  /* set of thread ids */
   GHashTable *ms;       /* node id -> GArray of double */
+  double warmup;        /* id of the process of runs that warmed up; NAN: there are none */
   double start_us, end_us;
 } Reading;
 
@@ -59,13 +61,31 @@ node_of (Reading *reading, const cJSON *event)
   return GPOINTER_TO_UINT (g_hash_table_lookup (reading->by_label, name));
 }
 
+static double
+find_warmup (const cJSON *events)
+{
+  const cJSON *event;
+
+  cJSON_ArrayForEach (event, events)
+  {
+    const cJSON *args = cJSON_GetObjectItemCaseSensitive (event, "args");
+    if (g_strcmp0 (cJSON_GetStringValue (cJSON_GetObjectItemCaseSensitive (event, "name")),
+                   "process_name") == 0 &&
+        g_strcmp0 (cJSON_GetStringValue (cJSON_GetObjectItemCaseSensitive (args, "name")),
+                   IR_TRACE_WARMUP) == 0)
+      return number_of (event, "pid", NAN);
+  }
+  return NAN;
+}
+
 static void
 read_event (Reading *reading, const cJSON *event, IrNodeCosts *costs)
 {
   const char *phase = cJSON_GetStringValue (cJSON_GetObjectItemCaseSensitive (event, "ph"));
   double start_us = number_of (event, "ts", -1), us = number_of (event, "dur", -1);
 
-  if (g_strcmp0 (phase, "X") != 0 || !(us >= 0 && us < 1e15) || !(start_us >= 0 && start_us < 1e15))
+  if (g_strcmp0 (phase, "X") != 0 || number_of (event, "pid", 0) == reading->warmup ||
+      !(us >= 0 && us < 1e15) || !(start_us >= 0 && start_us < 1e15))
     return;
   IrNodeId id = node_of (reading, event);
   if (id == 0)
@@ -137,8 +157,8 @@ read_peaks (const cJSON *root, IrNodeCosts *costs)
  * @error: return location for an error
  *
  * Takes the duration of complete events ("ph": "X") of nodes of the main graph, the median where
- * one ran several times. Other events are counted or passed over. What the machine can do at most
- * is taken where the trace has it.
+ * one ran several times, without the runs that warmed up. Other events are counted or passed over.
+ * What the machine can do at most is taken where the trace has it.
  *
  * Fails with %IR_EXEC_ERROR_INPUT if @text is no JSON, has no events, or none of a node of @model.
  *
@@ -167,7 +187,11 @@ ir_node_costs_parse (const IrModel *model, const char *text, gsize length, GErro
   g_autoptr (GHashTable) threads = g_hash_table_new (NULL, NULL);
   g_autoptr (GHashTable)
       ms = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify) g_array_unref);
-  Reading reading = { model, NULL, threads, ms, G_MAXDOUBLE, 0 };
+  Reading reading = { .model = model,
+                      .threads = threads,
+                      .ms = ms,
+                      .start_us = G_MAXDOUBLE,
+                      .warmup = find_warmup (events) };
 
   costs->n = model->nodes->len;
   costs->ms = g_new (double, costs->n + 1);

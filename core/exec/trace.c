@@ -233,7 +233,7 @@ ir_trace_to_chrome_json_with (const IrTrace *trace,
   if (extras->warmup != NULL)
     {
       add_process (events, 1, "last run");
-      add_process (events, 2, "warm-up");
+      add_process (events, 2, IR_TRACE_WARMUP);
     }
   cJSON *data = cJSON_AddObjectToObject (root, "otherData");
   cJSON_AddNumberToObject (data, "peak_bytes", (double) trace->peak_bytes);

@@ -125,12 +125,16 @@ test_symbolic_shapes (void)
     }
 }
 
-static int n_prepared; /* of prepare_counted() */
+/* Back ends' functions have no data of the caller. */
+static int n_prepared;                     /* of prepare_counted() */
+static GCancellable *cancelled_by_prepare; /* (nullable) by the same */
 
 static gpointer
 prepare_counted (IrCall *call, GError **error)
 {
   n_prepared++;
+  if (cancelled_by_prepare != NULL)
+    g_cancellable_cancel (cancelled_by_prepare);
   return ir_backend_find ("cpu")->prepare (call, error);
 }
 
@@ -325,6 +329,34 @@ test_cancel (void)
   g_assert_nonnull (partial);
   g_assert_nonnull (ir_run_value (partial, c.relu->id));
   g_assert_null (ir_run_value (partial, c.flat->id));
+}
+
+/* Neither more nodes are prepared nor one runs, and the executable is as good as before. */
+static void
+test_cancel_while_preparing (void)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GCancellable) cancellable = g_cancellable_new ();
+  g_autoptr (IrRun) partial = NULL;
+  IrBackend counted = *ir_backend_find ("cpu");
+  g_auto (Chain) c = { 0 };
+  chain_init (&c, "float[2,3]");
+  IrRunOptions options = { .backend = &counted, .n_threads = 1 };
+  counted.prepare = prepare_counted;
+  g_autoptr (IrExecutable) executable = ir_executable_new (c.b.model, &options, &error);
+  g_assert_no_error (error);
+
+  cancelled_by_prepare = cancellable;
+  n_prepared = 0;
+  g_assert_null (ir_executable_run (executable, c.inputs, cancellable, &partial, &error));
+  g_assert_error (error, IR_EXEC_ERROR, IR_EXEC_ERROR_CANCELLED);
+  g_assert_null (partial);
+  cancelled_by_prepare = NULL;
+  g_assert_cmpint (n_prepared, ==, 1);
+  g_clear_error (&error);
+  g_autoptr (IrRun) run = ir_executable_run (executable, c.inputs, NULL, NULL, &error);
+  g_assert_no_error (error);
+  g_assert_cmpint (n_prepared, >, 2);
 }
 
 /* -- the same bits at any number of threads -- */
@@ -893,6 +925,7 @@ main (int argc, char **argv)
   g_test_add_func ("/run/limits on memory are kept", test_small_limits);
   g_test_add_func ("/run/captured values spill to a file", test_spill);
   g_test_add_func ("/run/cancelling stops between nodes", test_cancel);
+  g_test_add_func ("/run/cancelling stops while a run is prepared", test_cancel_while_preparing);
   g_test_add_func ("/run/deterministic runs give the same bits at 1, 2 and 4 threads",
                    test_deterministic);
   g_test_add_func ("/run/deterministic runs of random graphs give the same bits at any number",

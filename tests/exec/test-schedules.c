@@ -619,15 +619,18 @@ test_traces_as_text (void)
   IrNode *const *nodes = ir_graph_order (b.model->main, &n_nodes);
   g_autofree char *label = ir_node_label (nodes[0]);
   g_autoptr (GError) error = NULL;
-  /* A wrong id does no harm where the label is right; other events are passed over. */
+  /* A wrong id does no harm where the label is right; other events are passed over, and so is what
+   * warmed up. */
   g_autofree char *text = g_strdup_printf (
       "[{\"ph\":\"M\",\"name\":\"x\"},"
       "{\"ph\":\"X\",\"name\":\"%s\",\"ts\":0,\"dur\":9000,\"tid\":1,\"args\":{\"node\":99999}},"
       "{\"ph\":\"X\",\"name\":\"%s\",\"ts\":9000,\"dur\":1000,\"tid\":2},"
       "{\"ph\":\"X\",\"name\":\"%s\",\"ts\":12000,\"dur\":2000,\"tid\":2},"
       "{\"ph\":\"X\",\"name\":\"%s\",\"ts\":12000,\"dur\":-2},"
+      "{\"ph\":\"X\",\"name\":\"%s\",\"ts\":0,\"dur\":90000,\"pid\":9,\"tid\":3},"
+      "{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":9,\"args\":{\"name\":\"warm-up\"}},"
       "{\"ph\":\"X\",\"name\":\"nothing\",\"ts\":0,\"dur\":1}, 7, null]",
-      label, label, label, label);
+      label, label, label, label, label);
   const char *bad[] = { "",
                         "{",
                         "7",

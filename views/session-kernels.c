@@ -14,7 +14,7 @@
 /**
  * ir_session_get_kernel:
  * @node: a node of the graph on screen
- * @why: (out) (nullable): why it is not the back end's own kernel
+ * @why: (out) (nullable): why it is not the back end's own kernel, or which of its own it is
  * @layout: (out) (nullable): what it does about values in blocks of channels
  *
  * Returns: (transfer none) (nullable): what ran @node, where the graph on screen was run; else what
@@ -33,8 +33,8 @@ ir_session_get_kernel (IrSession *self, const IrNode *node, const char **why, co
 
         if (item->node != node->id)
           continue;
-        *why = item->why;
-        *layout = item->layout;
+        *why = item->why != NULL ? item->why : item->choice;
+        *layout = item->layout != item->choice ? item->layout : NULL;
         return item->kernel;
       }
   return ir_kernel_taken (ir_backend_find ("cpu"), node, why);

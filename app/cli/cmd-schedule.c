@@ -410,10 +410,13 @@ read_options (const Cli *cli, IrScheduleOptions *plan, IrParallelMode *mode)
       g_printerr ("irscope schedule: needed are 1 to 4096 workers, and groups of 1 or more\n");
       return FALSE;
     }
-  if (options->wide_costs != NULL && plan->policy != IR_SCHEDULE_IOS)
+  if ((options->wide_costs != NULL || options->max_group > 0 || options->max_groups > 0) &&
+      plan->policy != IR_SCHEDULE_IOS)
     {
-      g_printerr (
-          "irscope schedule: --wide-costs needs --policy ios, which has stages to compare\n");
+      g_printerr ("irscope schedule: %s needs --policy ios, which has stages of groups\n",
+                  options->wide_costs != NULL ? "--wide-costs"
+                  : options->max_group > 0    ? "--max-group"
+                                              : "--max-groups");
       return FALSE;
     }
   plan->compare = options->wide_costs != NULL;

@@ -51,7 +51,7 @@ ir_kernel_is_choice (const IrBackend *backend, const IrNode *node, const char *k
  * ir_kernel_taken:
  * @backend: the back end that runs the graph
  * @node: a node
- * @why: (out) (nullable): why it is not the back end's own kernel
+ * @why: (out) (nullable): why it is not the back end's own kernel, or which of its own it is
  *
  * Returns: (transfer none) (nullable): the kernel that would run @node, as the schedule names it;
  *   %NULL: none can
@@ -68,6 +68,8 @@ ir_kernel_taken (const IrBackend *backend, const IrNode *node, const char **why)
       *why = backend->refuses (node);
       return NULL;
     }
+  if (*why == NULL && chosen->explain_choice != NULL)
+    *why = chosen->explain_choice (node);
   return ir_backend_kernel_name (chosen, node, kernel);
 }
 

@@ -397,7 +397,7 @@ def _():
     assert irscope('run', DIGITS, '--parallel', 'maybe')[0] != 0
     assert irscope('schedule', DIGITS, '--policy', 'ios', '--max-group', '1')[0] == 0
     for options in (['--policy', 'fastest'], ['--workers', '-1'], ['--costs', DIGITS], ['--costs', path('absent.json')],
-                    ['--wide-costs', trace], ['--policy', 'ios', '--wide-costs', DIGITS]):
+                    ['--wide-costs', trace], ['--policy', 'ios', '--wide-costs', DIGITS], ['--max-group', '2'], ['--max-groups', '2']):
         code, out, err = irscope('schedule', DIGITS, *options)
         assert code in (2, 3) and not out and err, (options, code, out[:99], err)
 

@@ -25,7 +25,7 @@ def main():
         return 0
     with tempfile.TemporaryDirectory(prefix="irscope-") as folder:
         made = subprocess.run([sys.executable, *generator, "--out", folder], stdout=subprocess.PIPE, text=True)
-        print("#", made.stdout.strip(), flush=True)
+        print("\n".join("# " + line for line in made.stdout.splitlines()), flush=True)
         if made.returncode != 0:
             print("1..1\nnot ok 1 the network can be made")
             return 1

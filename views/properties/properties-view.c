@@ -421,10 +421,13 @@ add_kernel (IrPropertiesView *self, const IrNode *node)
   const char *why, *layout, *kernel = ir_session_get_kernel (session, node, &why, &layout);
   IrTimes times = ir_session_get_node_times (session, node->id);
   GtkWidget *chooser = ir_kernel_chooser_new (session), *group = add_group (self, "Kernel"), *row;
-  g_autofree char *time = NULL, *tip = NULL;
+  g_autofree char *time = NULL, *tip = NULL,
+                  *reasons = why != NULL && layout != NULL ? g_strdup_printf ("%s\n%s", why, layout)
+                                                           : NULL;
 
   row = add_row (group, kernel != NULL ? kernel : "none",
-                 why != NULL      ? why
+                 reasons != NULL  ? reasons
+                 : why != NULL    ? why
                  : layout != NULL ? layout
                                   : "the first that fits");
   if (!ir_kernel_chooser_set_node (chooser, node))

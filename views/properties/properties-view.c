@@ -421,15 +421,10 @@ add_kernel (IrPropertiesView *self, const IrNode *node)
   const char *why, *layout, *kernel = ir_session_get_kernel (session, node, &why, &layout);
   IrTimes times = ir_session_get_node_times (session, node->id);
   GtkWidget *chooser = ir_kernel_chooser_new (session), *group = add_group (self, "Kernel"), *row;
-  g_autofree char *time = NULL, *tip = NULL,
-                  *reasons = why != NULL && layout != NULL ? g_strdup_printf ("%s\n%s", why, layout)
-                                                           : NULL;
+  g_autofree char *time = NULL, *tip = NULL;
 
   row = add_row (group, kernel != NULL ? kernel : "none",
-                 reasons != NULL  ? reasons
-                 : why != NULL    ? why
-                 : layout != NULL ? layout
-                                  : "the first that fits");
+                 why == NULL && layout == NULL ? "the first that fits" : NULL);
   if (!ir_kernel_chooser_set_node (chooser, node))
     g_object_unref (g_object_ref_sink (chooser));
   else
@@ -438,6 +433,10 @@ add_kernel (IrPropertiesView *self, const IrNode *node)
       self->chooser = chooser;
       adw_preferences_group_set_header_suffix (ADW_PREFERENCES_GROUP (group), measure_button ());
     }
+  if (why != NULL)
+    adw_action_row_set_subtitle_lines (ADW_ACTION_ROW (add_row (group, "Why", why)), 0);
+  if (layout != NULL)
+    add_row (group, "Layout", layout);
   if (times.n > 0)
     {
       time = ir_times_text (&times);

@@ -230,9 +230,8 @@ test_kept_values (void)
   case_begin (&c, "float[201,331]");
   IrValue *x = then (&c, "Neg", NULL);
   IrNode *constant = build_node (&c.b, NULL, "Constant", 1, END);
-  ir_edit_set_attr (
-      c.b.edit, constant,
-      ir_attr_tensor (c.b.model->context, "value", ir_tensor_new_scalar (IR_DTYPE_FLOAT, 3)));
+  g_autoptr (IrTensor) three = ir_tensor_new_scalar (IR_DTYPE_FLOAT, 3);
+  ir_edit_set_attr (c.b.edit, constant, ir_attr_tensor (c.b.model->context, "value", three));
   then (&c, "Add", constant->outputs[0]);
   IrValue *gate = then (&c, "Sigmoid", NULL);
   then (&c, "Mul", x);

@@ -11,6 +11,7 @@
 
 #include "core/exec/chain.h"
 
+#include <omp.h>
 #include <string.h>
 
 #ifdef __SSE2__
@@ -21,6 +22,9 @@
 #define LEAST_BYTES      (1 << 20)   /* of a value: smaller ones stay in the cache by themselves */
 #define LEAST_KEPT_BYTES (128 << 10) /* of one that is kept: it leaves the cache in any case */
 #define STREAM_BYTES     64          /* what is written past the caches at once */
+#define LINE_ELEMENTS    (STREAM_BYTES / sizeof (float))
+#define WORK_PER_THREAD  32768 /* elements of all steps: below, waking a thread costs more */
+#define MOST_LINKS       16    /* of one chain: their pieces together stay in the cache */
 
 typedef struct
 {
@@ -33,7 +37,7 @@ typedef struct
   GMutex lock;
 } Job;
 
-/* -- finding them -- */
+/* -- which steps can run in pieces -- */
 
 static guint64
 count (const IrType *type, int first)
@@ -198,14 +202,15 @@ is_nothing (const IrRunStep *step)
   return step->bound && step->idle && step->node->n_inputs == 0;
 }
 
-/* Makes a chain of the steps from @first on, if there are two at least. Returns the step behind. */
+/* The step behind the longest chain that begins with @first, and what its pieces consist of;
+ * @first itself: there is none. */
 static guint
-find_chain (IrPrepared *prepared, guint first, guint64 *unit)
+find_end (IrPrepared *prepared, guint first, guint64 *unit)
 {
   IrRunStep *steps = prepared->steps, *last = NULL;
-  guint n_steps = prepared->schedule->items->len, end = first;
+  guint n_steps = prepared->schedule->items->len, end = first, n_links = 0;
 
-  for (guint i = first; i < n_steps; i++)
+  for (guint i = first; i < n_steps && n_links < MOST_LINKS; i++)
     {
       guint64 wider = *unit;
       if (last != NULL && is_nothing (&steps[i]))
@@ -216,6 +221,7 @@ find_chain (IrPrepared *prepared, guint first, guint64 *unit)
       *unit = wider;
       last = &steps[i];
       end = i + 1;
+      n_links++;
     }
   return end;
 }
@@ -235,7 +241,7 @@ ir_chains_find (IrPrepared *prepared)
     {
       IrRunStep *head = &prepared->steps[first];
       guint64 unit = 1;
-      end = find_chain (prepared, first, &unit);
+      end = find_end (prepared, first, &unit);
       if (end < first + 2 || unit > 8 * PIECE_ELEMENTS)
         continue;
       head->chain = end - first;
@@ -370,10 +376,8 @@ fail (Job *job, const IrRunStep *step, GError *error)
 }
 
 static void
-run_all (guint64 first, guint64 end, guint worker, gpointer data)
+run_pieces (Job *job, guint64 first, guint64 end, guint worker)
 {
-  Job *job = data;
-
   for (guint64 i = first; i < end && !ir_call_stopped (&job->head->call); i++)
     for (guint k = 0; k < job->head->chain; k++)
       {
@@ -388,6 +392,21 @@ run_all (guint64 first, guint64 end, guint worker, gpointer data)
 #ifdef __SSE2__
   _mm_sfence ();
 #endif
+}
+
+/* Pieces of whole units, as many for each thread; where they are streamed, they begin at lines. */
+static guint64
+cut (Job *job, int n_threads)
+{
+  guint64 unit = job->head->unit, n_units = job->n / unit;
+  guint64 n_pieces = (job->n + PIECE_ELEMENTS - 1) / PIECE_ELEMENTS;
+
+  n_pieces = (n_pieces + (guint64) n_threads - 1) / (guint64) n_threads * (guint64) n_threads;
+  guint64 each = (n_units + n_pieces - 1) / n_pieces;
+  if (each > LINE_ELEMENTS)
+    each = (each + LINE_ELEMENTS - 1) / LINE_ELEMENTS * LINE_ELEMENTS;
+  job->piece = each * unit;
+  return (n_units + each - 1) / each;
 }
 
 /**
@@ -408,15 +427,22 @@ ir_chain_run (
 {
   Job job = { .state = state, .head = head, .n = ir_tensor_n_elements (head->outputs[0]) };
 
-  job.piece = MAX (PIECE_ELEMENTS / head->unit, 1) * head->unit;
+  int n_threads = (int) CLAMP (job.n * head->n_links / WORK_PER_THREAD, 1, ir_threads_n (threads));
+  guint64 n_pieces = cut (&job, n_threads);
   if (scratch != NULL)
     job.spare = ir_scratch_get (scratch, IR_SCRATCH_KERNEL,
-                                ir_threads_n (threads) * head->n_links * job.piece *
-                                    sizeof (float));
+                                (gsize) n_threads * head->n_links * job.piece * sizeof (float));
   head->call.cancellable = state->cancellable;
   head->call.watch = &state->watch;
   g_mutex_init (&job.lock);
-  ir_threads_for (threads, (job.n + job.piece - 1) / job.piece, 4, run_all, &job);
+  if (n_threads == 1)
+    run_pieces (&job, 0, n_pieces, 0);
+  else
+#pragma omp parallel num_threads(n_threads)
+    {
+      guint worker = (guint) omp_get_thread_num (), n = (guint) omp_get_num_threads ();
+      run_pieces (&job, n_pieces * worker / n, n_pieces * (worker + 1) / n, worker);
+    }
   g_mutex_clear (&job.lock);
   if (job.failed != NULL)
     {

@@ -243,6 +243,18 @@ test_kept_values (void)
   case_end_with (&c, 0, 8);
 }
 
+/* Chains end after some nodes, so that their pieces stay in the cache, and others begin. */
+static void
+test_long (void)
+{
+  Case c;
+
+  case_begin (&c, "float[600,700]");
+  for (guint i = 0; i < 40; i++)
+    then (&c, i % 2 == 0 ? "Neg" : "Abs", NULL);
+  case_end (&c, 40);
+}
+
 static void
 test_small_values (void)
 {
@@ -283,6 +295,7 @@ main (int argc, char **argv)
   g_test_add_func ("/chains/what is read twice, or works on rows, ends a chain",
                    test_what_is_no_chain);
   g_test_add_func ("/chains/kept values, read inside of their chain or outside", test_kept_values);
+  g_test_add_func ("/chains/many nodes are several chains", test_long);
   g_test_add_func ("/chains/small values run node by node", test_small_values);
   g_test_add_func ("/chains/a cancelled run ends", test_cancelling);
   return g_test_run ();

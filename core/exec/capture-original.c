@@ -183,7 +183,7 @@ ir_originals_new (IrModel *history, guint step, IrRun *run, GError **error)
   g_autoptr (IrModel) expanded = ir_exec_expand (originals->original, error);
   if (expanded == NULL)
     return NULL;
-  originals->flat = ir_prepared_bind_shapes (expanded, originals->inputs);
+  originals->flat = ir_prepared_bind_shapes (expanded, originals->inputs, NULL);
   g_autoptr (IrSchedule)
       schedule = ir_schedule_new (originals->flat, &originals->backend, 1, error);
   if (schedule == NULL)

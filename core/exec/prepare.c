@@ -32,13 +32,16 @@ ir_prepared_cancelled (GCancellable *cancellable, guint index, GError **error)
  * ir_prepared_bind_shapes:
  * @base: a model without function calls
  * @inputs: value id -> #IrTensor
+ * @cancellable: (nullable): looked at between the parts of it
  *
- * Returns: (transfer full): @base with the shapes of @inputs put in and the types inferred from
- *   them, frozen
+ * Returns: (transfer full) (nullable): @base with the shapes of @inputs put in and the types
+ *   inferred from them, frozen; %NULL: cancelled
  */
 IrModel *
-ir_prepared_bind_shapes (IrModel *base, GHashTable *inputs)
+ir_prepared_bind_shapes (IrModel *base, GHashTable *inputs, GCancellable *cancellable)
 {
+  if (g_cancellable_is_cancelled (cancellable))
+    return NULL;
   g_autoptr (IrModel) model = ir_model_clone (base);
   g_autoptr (IrEdit) edit = ir_edit_new_import (model);
 
@@ -64,8 +67,10 @@ ir_prepared_bind_shapes (IrModel *base, GHashTable *inputs)
       else if (!ir_type_is_static (input->type))
         ir_infer_bind_input (edit, input, ir_tensor_rank (tensor), ir_tensor_dims (tensor));
     }
+  if (g_cancellable_is_cancelled (cancellable))
+    return NULL;
   ir_infer_model (edit, IR_INFER_DEFAULT, NULL);
-  return ir_model_snapshot (model);
+  return g_cancellable_is_cancelled (cancellable) ? NULL : ir_model_snapshot (model);
 }
 
 static gboolean
@@ -246,13 +251,13 @@ ir_prepared_new (const IrPreparing *from, char *shapes, GError **error)
 
   prepared->packed = ir_packed_ref (from->packed);
   prepared->shapes = shapes;
-  prepared->model = ir_prepared_bind_shapes (from->base, from->inputs);
+  prepared->model = ir_prepared_bind_shapes (from->base, from->inputs, cancellable);
+  if (ir_prepared_cancelled (cancellable, 0, error) || prepared->model == NULL)
+    return NULL;
   prepared->n_nodes = prepared->model->nodes->len;
   prepared->n_values = prepared->model->values->len;
   prepared->nodes = g_new0 (IrNodePlan, prepared->n_nodes + 1);
   prepared->places = g_new0 (IrPlace, prepared->n_values + 1);
-  if (ir_prepared_cancelled (cancellable, 0, error))
-    return NULL;
   prepared->schedule = make_schedule (prepared->model, from->backend, from->n_threads,
                                       from->parallel, error);
   if (prepared->schedule == NULL ||
@@ -321,7 +326,7 @@ ir_prepared_free (IrPrepared *prepared)
   g_free (prepared->nodes);
   ir_mem_plan_unref (prepared->memplan);
   ir_schedule_unref (prepared->schedule);
-  ir_model_unref (prepared->model);
+  g_clear_pointer (&prepared->model, ir_model_unref);
   g_free (prepared->shapes);
   g_free (prepared);
 }

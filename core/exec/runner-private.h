@@ -185,7 +185,7 @@ void ir_run_adopt (IrRunState *state, guint n_steps);
 void ir_run_capture (IrRunState *state, const IrValue *value, IrTensor *tensor);
 
 /* -- prepare.c -- */
-IrModel *ir_prepared_bind_shapes (IrModel *base, GHashTable *inputs);
+IrModel *ir_prepared_bind_shapes (IrModel *base, GHashTable *inputs, GCancellable *cancellable);
 IrPrepared *ir_prepared_new_bare (IrModel *frozen,
                                   IrSchedule *schedule,
                                   const IrBackend *backend,

@@ -354,6 +354,10 @@ test_cancel_while_preparing (void)
   cancelled_by_prepare = NULL;
   g_assert_cmpint (n_prepared, ==, 1);
   g_clear_error (&error);
+  g_assert_null (ir_executable_run (executable, c.inputs, cancellable, &partial, &error));
+  g_assert_error (error, IR_EXEC_ERROR, IR_EXEC_ERROR_CANCELLED);
+  g_assert_cmpint (n_prepared, ==, 1); /* not even its shapes were bound */
+  g_clear_error (&error);
   g_autoptr (IrRun) run = ir_executable_run (executable, c.inputs, NULL, NULL, &error);
   g_assert_no_error (error);
   g_assert_cmpint (n_prepared, >, 2);

@@ -1,4 +1,4 @@
-/* The session's fields, for session.c and session-verbs.c only. */
+/* The session's fields, for the files session*.c alone. */
 #pragma once
 
 #include "core/layout/scene.h"

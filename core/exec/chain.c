@@ -1,7 +1,8 @@
 /* Chains of nodes that work element by element on large values: run together, piece by piece, so
  * that what one gives is still in the cache when the next reads it. Only steps that follow each
- * other, each of which writes over what the one before it gives, form a chain: then running all of
- * them with the first writes nothing that the memory plan has not given them by then. The last one
+ * other, with nothing but constants between, each of which writes over what the one before it
+ * gives, form a chain: then running all of them with the first writes nothing that the memory plan
+ * has not given them by then. The last one
  * may also give a value with memory of its own. A value whose contents somebody wants to see ends
  * its chain, unless it has memory of its own. Such a value that only its chain reads is computed in
  * a piece of spare memory, which stays in the cache, and written past the caches where it is kept.

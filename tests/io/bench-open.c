@@ -2,7 +2,6 @@
  * weights must stay in the file, so neither may grow with them. Prints JSON. */
 #include "config.h"
 
-#include "core/ir/edit.h"
 #include "tests/io/models.h"
 
 #include <stdlib.h>
@@ -33,31 +32,6 @@ private_mebibytes (void)
   return line != NULL ? (double) g_ascii_strtoull (line + strlen ("RssAnon:"), NULL, 10) / 1024 : 0;
 }
 
-static void
-write_model (const char *path, guint megabytes)
-{
-  g_autoptr (IrModel) model = ir_model_new ();
-  g_autoptr (IrEdit) edit = ir_edit_new_import (model);
-  const gint64 dims[] = { TENSOR_BYTES / sizeof (float) };
-  g_autoptr (GBytes) bytes = g_bytes_new_take (g_malloc0 (TENSOR_BYTES), TENSOR_BYTES);
-  IrValue *value = ir_edit_add_value (edit, model->main, "x", NULL);
-  g_autoptr (GError) error = NULL;
-
-  ir_edit_set_opset (edit, "", 17);
-  ir_edit_set_graph_inputs (edit, model->main, &value, 1);
-  for (gsize done = 0; done < (gsize) megabytes * 1000 * 1000; done += TENSOR_BYTES)
-    {
-      IrTensor *tensor = ir_tensor_new (IR_DTYPE_FLOAT, 1, dims, bytes);
-      IrValue *inputs[] = { value, ir_edit_add_initializer (edit, model->main, NULL, tensor) };
-
-      value = ir_edit_add_node (edit, model->main, "Add", "", "", 2, inputs, 1)->outputs[0];
-      ir_context_own (model->context, tensor, (GDestroyNotify) ir_tensor_unref);
-    }
-  ir_edit_set_graph_outputs (edit, model->main, &value, 1);
-  ir_model_save (model, path, "onnx", &error);
-  g_assert_no_error (error);
-}
-
 int
 main (int argc, char **argv)
 {
@@ -70,7 +44,9 @@ main (int argc, char **argv)
   g_autoptr (GError) error = NULL;
   gint64 start;
 
-  write_model (path, megabytes);
+  test_write_weights (path,
+                      (guint) (((gsize) megabytes * 1000 * 1000 + TENSOR_BYTES - 1) / TENSOR_BYTES),
+                      TENSOR_BYTES);
   for (guint i = 0; i < N_RUNS; i++)
     {
       g_autoptr (IrModel) opened = NULL;

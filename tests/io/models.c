@@ -2,6 +2,8 @@
 
 #include "tests/io/models.h"
 
+#include "core/ir/edit.h"
+
 #include <glib/gstdio.h>
 #include <string.h>
 
@@ -192,4 +194,31 @@ test_remove_folder (const char *folder)
         g_unlink (path);
     }
   g_rmdir (folder);
+}
+
+/* An ONNX file of a chain of Adds, each with @tensor_bytes of weights. */
+void
+test_write_weights (const char *path, guint n_tensors, gsize tensor_bytes)
+{
+  g_autoptr (IrModel) model = ir_model_new ();
+  g_autoptr (IrEdit) edit = ir_edit_new_import (model);
+  const gint64 dims[] = { (gint64) (tensor_bytes / sizeof (float)) };
+  g_autoptr (GBytes) bytes = g_bytes_new_take (g_malloc0 (tensor_bytes), tensor_bytes);
+  const IrType *type = ir_type_tensor (model->context, IR_DTYPE_FLOAT, 1, dims);
+  IrValue *value = ir_edit_add_value (edit, model->main, "x", type);
+  g_autoptr (GError) error = NULL;
+
+  ir_edit_set_opset (edit, "", 17);
+  ir_edit_set_graph_inputs (edit, model->main, &value, 1);
+  for (guint i = 0; i < n_tensors; i++)
+    {
+      IrTensor *tensor = ir_tensor_new (IR_DTYPE_FLOAT, 1, dims, bytes);
+      IrValue *inputs[] = { value, ir_edit_add_initializer (edit, model->main, NULL, tensor) };
+
+      value = ir_edit_add_node (edit, model->main, "Add", "", "", 2, inputs, 1)->outputs[0];
+      ir_context_own (model->context, tensor, (GDestroyNotify) ir_tensor_unref);
+    }
+  ir_edit_set_graph_outputs (edit, model->main, &value, 1);
+  ir_model_save (model, path, "onnx", &error);
+  g_assert_no_error (error);
 }

@@ -16,3 +16,4 @@ void test_assert_no_errors (const GPtrArray *problems);
 gboolean test_has_problem (const GPtrArray *problems, IrProblemCode code);
 char *test_folder (void); /* a new temporary one */
 void test_remove_folder (const char *folder);
+void test_write_weights (const char *path, guint n_tensors, gsize tensor_bytes); /* sums of zeros */

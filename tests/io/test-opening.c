@@ -2,39 +2,12 @@
  * read, and those of a tensor when somebody looks at it. */
 #include "config.h"
 
-#include "core/ir/edit.h"
 #include "tests/io/models.h"
 
 #include <string.h>
 
 #define N_TENSORS    8
 #define TENSOR_BYTES ((gsize) 8 << 20)
-
-static void
-write_model (const char *path)
-{
-  g_autoptr (IrModel) model = ir_model_new ();
-  g_autoptr (IrEdit) edit = ir_edit_new_import (model);
-  const gint64 dims[] = { TENSOR_BYTES / sizeof (float) };
-  g_autoptr (GBytes) bytes = g_bytes_new_take (g_malloc0 (TENSOR_BYTES), TENSOR_BYTES);
-  const IrType *type = ir_type_tensor (model->context, IR_DTYPE_FLOAT, 1, dims);
-  IrValue *value = ir_edit_add_value (edit, model->main, "x", type);
-  g_autoptr (GError) error = NULL;
-
-  ir_edit_set_opset (edit, "", 17);
-  ir_edit_set_graph_inputs (edit, model->main, &value, 1);
-  for (guint i = 0; i < N_TENSORS; i++)
-    {
-      IrTensor *tensor = ir_tensor_new (IR_DTYPE_FLOAT, 1, dims, bytes);
-      IrValue *inputs[] = { value, ir_edit_add_initializer (edit, model->main, NULL, tensor) };
-
-      value = ir_edit_add_node (edit, model->main, "Add", "", "", 2, inputs, 1)->outputs[0];
-      ir_context_own (model->context, tensor, (GDestroyNotify) ir_tensor_unref);
-    }
-  ir_edit_set_graph_outputs (edit, model->main, &value, 1);
-  ir_model_save (model, path, "onnx", &error);
-  g_assert_no_error (error);
-}
 
 /* Bytes of the pages of @path that this process has touched; -1: the system does not tell. */
 static gint64
@@ -70,7 +43,7 @@ test_weights_stay (void)
   const guint64 all = N_TENSORS * TENSOR_BYTES;
   guint n_typed = 0;
 
-  write_model (path);
+  test_write_weights (path, N_TENSORS, TENSOR_BYTES);
   g_autoptr (IrModel) model = ir_model_load (path, NULL, NULL, &error);
   g_assert_no_error (error);
   gint64 opened = touched_bytes (path);

@@ -192,6 +192,72 @@ explain_conflicts (GString *text, const IrMemPlan *plan, const IrModel *model, g
                           n_others == 1 ? " lives" : "s live", n_others > 0 ? " (above)." : ".");
 }
 
+/* -- outside the arena -- */
+
+/* In the order of what is true of a value first: a constant may be an output, too. */
+static const char *
+reason_outside (const IrValue *value, const IrMemItem *item)
+{
+  if (item->alias_of != 0)
+    return "it shares the bytes of what lies there";
+  if (ir_value_constant (value) == NULL && ir_value_is_graph_input (value) && value->initializer != NULL)
+    return "it is an input of the graph with contents in the model: the bytes are the model's, or "
+           "the caller's where the caller gives it";
+  if (ir_value_is_graph_input (value))
+    return "it is an input of the graph: the bytes are the caller's, and only read";
+  if (ir_value_constant (value) != NULL ||
+      (value->producer != NULL && ir_node_is_constant (value->producer)))
+    return "it is a constant: the bytes are the model's, and stay";
+  if (ir_value_is_graph_output (value))
+    return "it is an output of the graph: it is handed out, and the next run uses the arena again";
+  if (value->type != NULL && !ir_type_is_tensor (value->type))
+    return "it is no tensor, so it has no one range of bytes";
+  if (value->type != NULL && item->size == 0 && ir_type_n_bytes (value->type, &(gsize){ 0 }))
+    return "it is empty";
+  return "its size is known only when the run comes to it, which then makes the bytes";
+}
+
+static void
+explain_readers (GString *text, const IrMemPlan *plan, const IrModel *model, IrValueId value)
+{
+  g_autoptr (GArray) steps = ir_mem_plan_readers (plan, model, value);
+  const guint *step = (const guint *) (const void *) steps->data;
+
+  if (steps->len == 0)
+    g_string_append (text, "No step reads it.\n");
+  else if (steps->len == 1)
+    g_string_append_printf (text, "Step %u reads it.\n", step[0]);
+  else
+    g_string_append_printf (text, "%u steps read it, the first %u and the last %u.\n", steps->len,
+                            step[0], step[steps->len - 1]);
+}
+
+static void
+explain_outside (GString *text, const IrMemPlan *plan, const IrModel *model, guint index)
+{
+  const IrMemItem *item = &g_array_index (plan->items, IrMemItem, index);
+  const IrValue *value = ir_model_value (model, item->value);
+  gboolean output = ir_value_is_graph_output (value);
+
+  g_string_append_printf (text, "%s lies outside the arena: %s.\n", value->name,
+                          reason_outside (value, item));
+  if (item->view_of != 0)
+    g_string_append_printf (text, "It is what %s holds from byte %" G_GUINT64_FORMAT " on.\n",
+                            name_of (model, item->view_of),
+                            ir_mem_plan_distance (plan, item->view_of, item->value));
+  if (item->alias_of != 0 && item->alias_of != item->view_of)
+    g_string_append_printf (text, "It shares the bytes of %s.\n", name_of (model, item->alias_of));
+  if (item->size > 0)
+    g_string_append_printf (text, "It has %" G_GUINT64_FORMAT " bytes.\n", item->size);
+  if (value->producer != NULL && ir_value_constant (value) == NULL &&
+      !ir_node_is_constant (value->producer))
+    g_string_append_printf (text, "Step %u makes it%s.\n", item->first,
+                            output ? ", and it stays when the run has ended" : "");
+  else if (output)
+    g_string_append (text, "It is an output of the graph as well, handed out as it is.\n");
+  explain_readers (text, plan, model, item->value);
+}
+
 /**
  * ir_mem_plan_explain:
  * @plan: a plan
@@ -199,7 +265,8 @@ explain_conflicts (GString *text, const IrMemPlan *plan, const IrModel *model, g
  * @value: one of its values
  *
  * Says where @value lies and for how long, what it shares bytes with or why it does not, and which
- * blocks live at the same time, so that it cannot have their bytes.
+ * blocks live at the same time, so that it cannot have their bytes; of what lies outside the arena,
+ * whose bytes it has, and which steps make and read it.
  *
  * Returns: (transfer full): lines of text
  */
@@ -220,10 +287,7 @@ ir_mem_plan_explain (const IrMemPlan *plan, const IrModel *model, IrValueId valu
   guint block = g_array_index (plan->details->block_of, guint, index);
   const char *name = ir_model_value (model, value)->name;
   if (block == IR_MEM_NO_BLOCK)
-    g_string_append_printf (text,
-                            "%s lies outside the arena: it is an input, an output or a constant "
-                            "of the graph, shares the bytes of one, or has no known size.\n",
-                            name);
+    explain_outside (text, plan, model, index);
   else
     {
       g_string_append_printf (

@@ -666,6 +666,63 @@ test_in_place_and_views (void)
     }
 }
 
+static void
+assert_explained (const IrMemPlan *plan,
+                  const IrModel *model,
+                  const IrValue *value,
+                  const char *why)
+{
+  g_autofree char *text = ir_mem_plan_explain (plan, model, value->id);
+  g_autofree char *wanted = g_strdup_printf ("%s lies outside the arena: %s", value->name, why);
+
+  g_assert_cmpstr (text, ==, wanted);
+}
+
+static void
+test_outside_the_arena (void)
+{
+  g_autoptr (GError) error = NULL;
+  g_auto (Builder) b = { 0 };
+  builder_init (&b, 17);
+  IrValue *x = build_input (&b, "x", "float[4,16]"), *unread = build_input (&b, "u", "float[2]");
+  IrValue *shape = build_constant (&b, "shape", ir_tensor_new_int64s ((gint64[]){ 64 }, 1));
+  IrNode *view = build_node (&b, NULL, "Reshape", 1, x, shape, END);
+  IrNode *exp = build_node (&b, NULL, "Exp", 1, view->outputs[0], END);
+  IrNode *where = build_node (&b, NULL, "NonZero", 1, x, END);
+  IrNode *size = build_node (&b, NULL, "Size", 1, where->outputs[0], END);
+  IrNode *last = build_node (&b, NULL, "Tanh", 1, exp->outputs[0], END);
+  build_output (&b, exp->outputs[0]);
+  build_output (&b, size->outputs[0]);
+  build_output (&b, last->outputs[0]);
+  build_output (&b, unread);
+  build_done (&b);
+  g_autoptr (IrSchedule) schedule = ir_schedule_new (b.model, &ir_backend_ref, 1, &error);
+  g_assert_no_error (error);
+  g_autoptr (IrMemPlan) plan = ir_mem_plan_new (b.model, schedule, 64);
+  assert_explained (plan, b.model, x,
+                    "it is an input of the graph: the bytes are the caller's, and only read.\n"
+                    "It has 256 bytes.\n2 steps read it, the first 0 and the last 2.\n");
+  assert_explained (plan, b.model, unread,
+                    "it is an input of the graph: the bytes are the caller's, and only read.\n"
+                    "It has 8 bytes.\nIt is an output of the graph as well, handed out as it "
+                    "is.\nNo step reads it.\n");
+  assert_explained (plan, b.model, shape,
+                    "it is a constant: the bytes are the model's, and stay.\nIt has 8 bytes.\n"
+                    "Step 0 reads it.\n");
+  g_autofree char *shared = g_strdup_printf ("it shares the bytes of what lies there.\nIt is what "
+                                             "%s holds from byte 0 on.\nIt has 256 bytes.\n"
+                                             "Step 0 makes it.\nStep 1 reads it.\n",
+                                             x->name);
+  assert_explained (plan, b.model, view->outputs[0], shared);
+  assert_explained (plan, b.model, exp->outputs[0],
+                    "it is an output of the graph: it is handed out, and the next run uses the "
+                    "arena again.\nIt has 256 bytes.\nStep 1 makes it, and it stays when the run "
+                    "has ended.\nStep 4 reads it.\n");
+  assert_explained (plan, b.model, where->outputs[0],
+                    "its size is known only when the run comes to it, which then makes the "
+                    "bytes.\nStep 2 makes it.\nStep 3 reads it.\n");
+}
+
 /* Runs with the arena, and with every value captured, which leaves the arena unused. */
 static void
 check_run_in_arena (Builder *b, GHashTable *inputs, const IrValue *output, const char *backend)
@@ -956,6 +1013,8 @@ main (int argc, char **argv)
                    test_hard_instances);
   g_test_add_func ("/plans/random graphs keep every value until its last use", test_random_graphs);
   g_test_add_func ("/plans/views and kernels in place share bytes", test_in_place_and_views);
+  g_test_add_func ("/plans/what lies outside the arena says whose bytes it has, and when",
+                   test_outside_the_arena);
   g_test_add_func ("/plans/a run stays within the arena of its plan, and fills it",
                    test_second_operand_in_place);
   g_test_add_func ("/plans/the order for memory needs less where the file's wastes some",

@@ -117,3 +117,70 @@ ir_edit_ask_for_kernel (IrEdit *edit, IrNode *node, const char *kernel)
                                         old != NULL ? old->unknown : NULL));
   ir_edit_end_step (edit);
 }
+
+/* -- nodes in bodies of functions -- */
+
+#define META_SOURCE "irscope.kernel-source" /* in private copies of models only */
+
+static gboolean
+is_in_function (const IrNode *node)
+{
+  const IrGraph *graph = node->graph;
+
+  while (graph != NULL && graph->kind == IR_GRAPH_SUBGRAPH)
+    graph = ir_graph_outer (graph);
+  return graph != NULL && graph->kind == IR_GRAPH_FUNCTION;
+}
+
+/**
+ * ir_kernel_marked:
+ * @model: a model
+ *
+ * Returns: (transfer full): a copy of @model in which nodes of bodies of functions say which they
+ *   are; what is made of them, as by ir_exec_expand(), says so, too: see ir_kernel_asker()
+ */
+IrModel *
+ir_kernel_marked (IrModel *model)
+{
+  g_autoptr (IrModel) copy = ir_model_clone (model);
+  g_autoptr (IrEdit) edit = ir_edit_new_import (copy);
+
+  for (guint i = 1; i < copy->nodes->len; i++)
+    {
+      IrNode *node = copy->nodes->pdata[i];
+      const IrExtra *old = node->extra;
+      char id[16];
+
+      if (node->state != IR_STATE_LIVE || !is_in_function (node))
+        continue;
+      g_snprintf (id, sizeof id, "%u", node->id);
+      const IrProps *props = props_with (copy->context, old != NULL ? old->props : NULL,
+                                         META_SOURCE, id);
+      ir_edit_set_node_extra (edit, node,
+                              ir_extra_new (copy->context, old != NULL ? old->doc : NULL, props,
+                                            old != NULL ? old->unknown : NULL));
+    }
+  return g_steal_pointer (&copy);
+}
+
+/**
+ * ir_kernel_asker:
+ * @model: a model
+ * @running: a node of what was made of ir_kernel_marked() of @model
+ *
+ * Returns: (transfer none) (nullable): the node of @model whose %IR_META_KERNEL @running has; %NULL
+ *   if it is in none of its bodies, as where an operator runs as the body that its row has, or if
+ *   it does not run, being the body itself
+ */
+IrNode *
+ir_kernel_asker (const IrModel *model, const IrNode *running)
+{
+  const char *source = running->extra != NULL && running->extra->props != NULL
+                           ? ir_props_get (running->extra->props, META_SOURCE)
+                           : NULL;
+
+  if (is_in_function (running))
+    return NULL;
+  return ir_model_live_node (model, source != NULL ? (IrNodeId) g_ascii_strtoull (source, NULL, 10)
+                                                   : running->id);
+}

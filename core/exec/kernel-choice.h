@@ -14,3 +14,9 @@ const char *ir_kernel_taken (const IrBackend *backend, const IrNode *node, const
 gboolean ir_kernel_is_choice (const IrBackend *backend, const IrNode *node, const char *kernel);
 /* One step; @kernel: (nullable): nothing is asked for any more. */
 void ir_edit_ask_for_kernel (IrEdit *edit, IrNode *node, const char *kernel);
+/* Nodes in bodies of functions run as copies, one for each call, which have what the body asks for.
+ * ir_kernel_marked() gives a copy of @model whose expansion tells where each node comes from. */
+IrModel *ir_kernel_marked (IrModel *model);
+/* The node of @model that asks for what @running does; @running: of an expansion of that copy.
+ * (transfer none) (nullable): it is of a body that the run itself puts in */
+IrNode *ir_kernel_asker (const IrModel *model, const IrNode *running);

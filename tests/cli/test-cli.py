@@ -6,6 +6,7 @@ statuses and messages; prints TAP.
 
 import json
 import os
+import re
 import shlex
 import signal
 import struct
@@ -583,6 +584,8 @@ def _():
     assert judged(plan).returncode == 0, judged(plan).stdout + judged(plan).stderr
     assert 'b; is part of c + 256' in irscope('memory', source)[1]
     assert 'It is written into its place in c, from byte 256 on.' in irscope('memory', source, '--why', 'b')[1]
+    assert 'x lies outside the arena: it is an input of the graph' in irscope('memory', source, '--why', 'x')[1]
+    assert 'y lies outside the arena: it is an output of the graph' in irscope('memory', source, '--why', 'y')[1]
     for name, key, value in (('b', 'offset', 0), ('t', 'offset', 640), ('s', 'last', 99), ('u', 'offset', 768), ('a', 'last', 0)):
         damaged = json.loads(json.dumps(plan))
         next(v for v in damaged['values'] if v['name'] == name)[key] = value
@@ -972,6 +975,34 @@ def _():
     assert [n['node'] for n in json_of('kernels', source, '--runs', '1')['nodes']] == names
     assert json_of('schedule', source, '--costs', trace)['measured'] == {**json_of('schedule', source, '--costs', trace)['measured'], 'nodes': 4, 'unknown': 0}
     assert json_of('kernels', as_text('nothing.onnxtxt', '<ir_version: 8, opset_import: ["" : 17]>\ng (float[2] x) => (float[2] x) { }'))['nodes'] == []
+
+
+@test('kernels are asked for in bodies of functions and of branches, too')
+def _():
+    def kernels(file, *asked):
+        options = [word for text in asked for word in ('--kernel', text)]
+        return {n['node']: n['kernel'] == 'ref' for n in json_of('run', file, *options)['nodes']}
+
+    source = as_text('functions.onnxtxt', FUNCTIONS)
+    names = list(kernels(source))
+    assert not any(kernels(source).values()) and all(kernels(source, '*=ref').values())
+    assert all('ref' in [c['name'] for c in n['candidates']] for n in json_of('kernels', source, '--runs', '1')['nodes'])
+    code, _, err = irscope('run', source, '--kernel', f'{names[0]}=ref')  # it is one node of one body, which runs twice
+    assert code == 2 and '2 places' in err and '--pass inline-functions' in err, (code, err)
+    assert kernels(source, re.search(r"'(#\d+)=NAME'", err)[1] + '=ref') == {name: '/Neg' in name for name in names}
+    inlined = json_of('run', source, '--pass', 'inline-functions', '--kernel', f'{names[0]}=ref')['nodes']
+    assert [n['kernel'] == 'ref' for n in inlined] == [True, False, False, False], inlined
+    once = as_text('once.onnxtxt', FUNCTIONS.replace('a = local.twice (x)', '').replace('(a)', '(x)'))
+    assert list(kernels(once, 'twice/Neg=ref').values()) == [True, False]
+    assert irscope('run', once, '--kernel', 'twice/Exp=ref')[0] == 2
+    branches = as_text('branches.onnxtxt', '<ir_version: 8, opset_import: ["" : 17]>\ng (float[64] x) => (float[64] y) '
+                       '<bool c = {1}> { y = If (c) <then_branch = t () => (float[64] a) { a = Exp (x) }, '
+                       'else_branch = e () => (float[64] b) { b = Neg (x) }> }')
+    results = []
+    for options in (['--kernel', '*=ref'], ['--device', 'ref']):
+        with open(json_of('run', branches, '--out', path('branches'), *options)['outputs'][0]['file'], 'rb') as file:
+            results.append(file.read())
+    assert results[0] == results[1]
 
 
 @test('a plan takes no contents, and contents are limited before they are made')

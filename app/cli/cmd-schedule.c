@@ -452,6 +452,7 @@ run (Cli *cli)
   g_autoptr (IrScheduleDetails) details = NULL;
   g_autoptr (IrSchedule) schedule = NULL;
   g_autoptr (IrModel) model = NULL;
+  const IrStop stop = { .cancellable = cli->cancellable };
   IrScheduleOptions plan = { 0 };
   IrParallelMode mode = IR_PARALLEL_OFF;
   CliStatus status;
@@ -482,13 +483,16 @@ run (Cli *cli)
       if (wide_costs == NULL)
         return cli_fail (CLI_BAD, error);
     }
+  plan.stages.stop = &stop;
   if (schedule == NULL)
     schedule = ir_schedule_new_with (model, backend, &plan, &details, &error);
   if (schedule == NULL)
     return cli_fail (cli_status_of (error), error);
   g_autoptr (IrScheduleReport)
       report = ir_tasks_report (details->tasks, schedule->n_workers, details->places);
-  g_autoptr (IrStreams) streams = ir_tasks_streams (details->tasks);
+  g_autoptr (IrStreams) streams = ir_tasks_streams (details->tasks, &stop);
+  if (streams == NULL)
+    return cli_cancelled (cli);
   const Answer answer = { .model = model,
                           .schedule = schedule,
                           .details = details,

@@ -81,6 +81,7 @@ cli_run_schedule (Cli *cli,
                   GError **error)
 {
   const IrBackend *backend = cli_backend (options, error);
+  const IrStop stop = { .cancellable = cli->cancellable };
   IrScheduleOptions plan = ir_schedule_run_options (cli_n_workers (options), mode);
 
   if (backend == NULL)
@@ -92,6 +93,7 @@ cli_run_schedule (Cli *cli,
         *details = ir_schedule_details_new (schedule, *sized);
       return schedule;
     }
+  plan.stages.stop = &stop;
   *sized = cli_sized_model (options, model, error);
   return *sized != NULL ? ir_schedule_new_with (*sized, backend, &plan, details, error) : NULL;
 }
@@ -127,10 +129,11 @@ cli_plan_schedule (Cli *cli,
                    IrModel **sized,
                    GError **error)
 {
+  const IrStop stop = { .cancellable = cli->cancellable };
   IrSchedule *schedule = cli_run_schedule (cli, options, model, choice->parallel, sized, NULL,
                                            error);
 
   if (schedule != NULL && choice->in_memory_order)
-    ir_schedule_order_for_memory (schedule, *sized);
+    ir_schedule_order_for_memory (schedule, *sized, &stop);
   return schedule;
 }

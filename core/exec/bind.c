@@ -214,17 +214,18 @@ is_in_place (const IrPrepared *prepared, const IrNode *node)
   if (!ir_slice_is_possible (node) || whole == NULL ||
       !(joins ? find_spot : find_bound) (prepared, whole, &root, &from))
     return FALSE;
+  g_autofree guint64 *at = (joins ? ir_slices_of_whole : ir_slices_of_input) (prepared->schedule,
+                                                                              node);
   for (guint i = 0; i < (joins ? node->n_inputs : node->n_outputs); i++)
     {
       const IrValue *part = joins ? node->inputs[i] : node->outputs[i];
-      guint64 at, there;
+      guint64 there;
       IrValueId other;
       if (part == NULL && !joins)
         continue;
-      if (part == NULL || !(joins ? find_bound : find_spot) (prepared, part, &other, &there) ||
-          other != root ||
-          !(joins ? ir_slice_of_whole : ir_slice_of_input) (prepared->schedule, node, i, &at) ||
-          there != from + at)
+      if (at[i] == IR_SLICE_NOWHERE ||
+          !(joins ? find_bound : find_spot) (prepared, part, &other, &there) || other != root ||
+          there != from + at[i])
         return FALSE;
       some = TRUE;
     }

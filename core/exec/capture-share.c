@@ -73,13 +73,13 @@ lie_in (Sharer *sharer, const IrValue *part, const IrValue *whole, guint64 at)
 
 /* Whether all that @node joins lies one behind the other already, within one value. */
 static gboolean
-is_joined (const Sharer *sharer, const IrNode *node, IrWithin *range)
+is_joined (const Sharer *sharer, const IrNode *node, const guint64 *slices, IrWithin *range)
 {
   for (guint i = 0; i < node->n_inputs; i++)
     {
-      guint64 at, from;
+      guint64 at = slices[i], from;
       if (!is_apt (sharer, node->inputs[i]) || is_free (sharer, node->inputs[i]) ||
-          !ir_slice_of_whole (sharer->prepared->schedule, node, i, &at))
+          at == IR_SLICE_NOWHERE)
         return FALSE;
       IrValueId root = ir_capture_root (sharer->prepared, node->inputs[i]->id, &from);
       if (from < at || (i > 0 && (root != range->of || from - at != range->at)))
@@ -97,18 +97,15 @@ share_joined (Sharer *sharer, const IrNode *node)
 
   if (!is_apt (sharer, whole))
     return;
-  if (is_free (sharer, whole) && is_joined (sharer, node, &range))
+  g_autofree guint64 *at = ir_slices_of_whole (sharer->prepared->schedule, node);
+  if (is_free (sharer, whole) && is_joined (sharer, node, at, &range))
     {
       lie_in (sharer, whole, ir_model_value (sharer->prepared->model, range.of), range.at);
       return;
     }
   for (guint i = 0; i < node->n_inputs; i++)
-    {
-      guint64 at;
-      if (is_free (sharer, node->inputs[i]) &&
-          ir_slice_of_whole (sharer->prepared->schedule, node, i, &at))
-        lie_in (sharer, node->inputs[i], whole, at);
-    }
+    if (is_free (sharer, node->inputs[i]) && at[i] != IR_SLICE_NOWHERE)
+      lie_in (sharer, node->inputs[i], whole, at[i]);
 }
 
 /* The source of a view lies where the view has been led to. */
@@ -128,14 +125,12 @@ share_results (Sharer *sharer, const IrNode *node)
   if (!is_apt (sharer, source) || !(ir_step_is_view (sharer->prepared, node) ||
                                     (ir_slice_is_possible (node) && !ir_node_is (node, "Concat"))))
     return;
+  g_autofree guint64 *at = ir_slice_is_possible (node)
+                               ? ir_slices_of_input (sharer->prepared->schedule, node)
+                               : NULL;
   for (guint i = 0; i < node->n_outputs; i++)
-    {
-      guint64 at = 0;
-      if (is_free (sharer, node->outputs[i]) &&
-          (!ir_slice_is_possible (node) ||
-           ir_slice_of_input (sharer->prepared->schedule, node, i, &at)))
-        lie_in (sharer, node->outputs[i], source, at);
-    }
+    if (is_free (sharer, node->outputs[i]) && (at == NULL || at[i] != IR_SLICE_NOWHERE))
+      lie_in (sharer, node->outputs[i], source, at != NULL ? at[i] : 0);
 }
 
 /**

@@ -28,8 +28,8 @@ struct _IrBackend
   /* (nullable) prepared state per node (packed weights, primitives); called once per plan */
   gpointer (*prepare) (IrCall *call, GError **error);
   void (*release) (gpointer state);
-  /* (nullable) Whether what was prepared for @node serves other nodes of the same kernel_name() too:
-   * it is made anew where shapes or weights are others. */
+  /* (nullable) Whether what was prepared for @node serves other nodes of the same kernel_name()
+   * too: it is made anew where shapes or weights are others. */
   gboolean (*shares_state) (const IrNode *node);
   gboolean falls_back; /* nodes without a kernel run on ref, by a recorded decision */
   /* (nullable) Which values of @graph are kept in blocks of channels: by value id, channels in a
@@ -42,8 +42,8 @@ struct _IrBackend
   const char *(*candidates) (const IrNode *node);
   /* (nullable) In words, why @node gets the one that it gets; NULL: nothing to say */
   const char *(*explain_choice) (const IrNode *node);
-  /* (nullable) Whether pieces of the float32 operands of @node give the same piece of its output, on
-   * any thread and without scratch memory. */
+  /* (nullable) Whether pieces of the float32 operands of @node give the same piece of its output,
+   * on any thread and without scratch memory. */
   gboolean (*in_pieces) (const IrNode *node);
   /* (nullable) The input that output 0 of @node may be written over, beside those that
    * IR_OP_INPLACE promises: its kernel reads each element before it writes there. -1: none. */
@@ -53,19 +53,28 @@ const IrBackend *ir_backend_find (
     const char *name); /* "ref", "cpu"; NULL if unknown or not built */
 const IrBackend *const *ir_backends (guint *n);
 
-/* Property (metadata_props) of a node that asks for a kernel: "ref", or one of the candidates of the
- * back end. One that does not fit is passed over, and the schedule says what is taken. */
+/* Property (metadata_props) of a node that asks for a kernel: "ref", or one of the candidates of
+ * the back end. One that does not fit is passed over, and the schedule says what is taken. */
 #define IR_META_KERNEL "irscope.kernel"
 const char *ir_node_wanted_kernel (const IrNode *node); /* (nullable) */
+
+/* What may stop a plan while it is made. */
+typedef struct
+{
+  GCancellable *cancellable;      /* (nullable) */
+  void (*looked) (gpointer data); /* (nullable) told whenever it has been looked at */
+  gpointer looked_data;
+} IrStop;
+gboolean ir_stopped (const IrStop *stop);
 
 /* -- schedule -- */
 typedef struct
 {
   IrNodeId node;
-  const char *device; /* "cpu" */
-  const char *kernel; /* which kernel: "cpu: oneDNN convolution", "ref" */
-  const char *why;    /* (nullable) the decision in words: why a fallback */
-  const char *layout; /* (nullable) in words: what it does about values in blocks of channels */
+  const char *device;     /* "cpu" */
+  const char *kernel;     /* which kernel: "cpu: oneDNN convolution", "ref" */
+  const char *why;        /* (nullable) the decision in words: why a fallback */
+  const char *layout;     /* (nullable) in words: what it does about values in blocks of channels */
   const char *candidates; /* (nullable) names of the back end's kernels, if there are several */
   const char *choice;     /* (nullable) in words: why the one that is taken, not another of them */
   guint overwrites; /* 1 + the input that the kernel may write output 0 over, beside those that
@@ -220,18 +229,18 @@ typedef struct
 typedef struct
 {
   gatomicrefcount ref_count;
-  IrModel *model;     /* the frozen model that ran, with concrete shapes */
+  IrModel *model; /* the frozen model that ran, with concrete shapes */
   /* By value id, n_values entries, NULL where nothing is kept: outputs, and what was captured; read
    * them with ir_run_value(), as some are in another layout before somebody looks. */
   IrTensor **values;
   guint n_values;
-  GHashTable *stats;  /* IrValueId -> IrTensorStats, for IR_CAPTURE_STATS */
+  GHashTable *stats; /* IrValueId -> IrTensorStats, for IR_CAPTURE_STATS */
   IrTrace *trace;
   IrSchedule *schedule;
   IrMemPlan *memplan; /* (nullable) where shapes were not all known before */
   GError *error;      /* (nullable) a node failed: values before it are there */
   IrNodeId failed_node;
-  GMutex presenting; /* guards values where ir_run_value() brings them into their layout */
+  GMutex presenting;          /* guards values where ir_run_value() brings them into their layout */
   struct _IrCapture *capture; /* what was captured elsewhere, and how the rest is had: capture.h */
   /* Nodes that ran, those of subgraphs once each: by kernels of the back end that was asked for, by
    * reference kernels in their place, and control flow, which the runner itself executes. */
@@ -304,8 +313,8 @@ typedef struct
   /* (nullable) what a value holds that the node's subgraphs use and that lies outside of them */
   const IrTensor *(*contents) (const IrValue *value, gpointer data);
   gpointer data;
-  /* (nullable) In: NULL, or what was prepared for another node, if the back end shares it; out: what
-   * is prepared now, for the caller to release. */
+  /* (nullable) In: NULL, or what was prepared for another node, if the back end shares it; out:
+   * what is prepared now, for the caller to release. */
   gpointer *state;
 } IrEvalOptions;
 gboolean ir_eval_node_with (const IrNode *node,

@@ -25,6 +25,7 @@
 
 #include "core/exec/memplan-exact.h"
 #include "core/exec/memplan-private.h"
+#include "core/ir/mix.h"
 
 #define FIRST_LIMIT  1000 /* steps of each try in the first round */
 #define MORE         250  /* what is added for the lowest floor in each round */
@@ -198,14 +199,6 @@ count_step (IrExactSearch *search)
   return !search->stopped;
 }
 
-static guint64
-mix (guint64 bits)
-{
-  bits = (bits ^ (bits >> 30)) * G_GUINT64_CONSTANT (0xbf58476d1ce4e5b9);
-  bits = (bits ^ (bits >> 27)) * G_GUINT64_CONSTANT (0x94d049bb133111eb);
-  return bits ^ (bits >> 31);
-}
-
 /* What decides whether the rest can be placed: which blocks wait, and on what height each would
  * lie. How the blocks below them are stacked does not matter; nor do raised floors, for they follow
  * from what has been refuted for all that stands on the same heights. */
@@ -218,9 +211,9 @@ state_key (const IrExactSearch *search, guint lo, guint hi)
     {
       const IrExactItem *item = &search->items[i];
       if (!item->placed)
-        key += mix ((guint64) (item->top + 1) * (search->n_items + 1) + i);
+        key += ir_mix64 ((guint64) (item->top + 1) * (search->n_items + 1) + i);
     }
-  return mix (key) | 1;
+  return ir_mix64 (key) | 1;
 }
 
 /* Places all that waits in the sections from @lo to @hi, or leaves everything as it was. */

@@ -40,7 +40,7 @@ planner_of (IrMemPlanner *planner, const IrMemPlan *plan, const IrModel *model)
   for (guint i = 0; i < blocks->len; i++)
     {
       IrMemRange range = { .parent = IR_MEM_NO_BLOCK };
-      range.items = g_array_new (FALSE, FALSE, sizeof (guint));
+      range.spots = ir_mem_spots_new ();
       g_array_append_val (planner->ranges, range);
     }
   for (guint i = 0; i < plan->items->len; i++)
@@ -51,7 +51,8 @@ planner_of (IrMemPlanner *planner, const IrMemPlan *plan, const IrModel *model)
       if (block != IR_MEM_NO_BLOCK)
         {
           at = item->offset - g_array_index (blocks, IrMemBlock, block).offset;
-          g_array_append_val (g_array_index (planner->ranges, IrMemRange, block).items, i);
+          ir_mem_spots_add (g_array_index (planner->ranges, IrMemRange, block).spots, i, at,
+                            item->size);
         }
       g_array_append_val (planner->at_of, at);
       g_hash_table_insert (planner->item_of, GUINT_TO_POINTER (item->value),
@@ -67,19 +68,21 @@ explain_in_place (GString *text, const IrMemPlan *plan, const IrModel *model, gu
   gboolean some = FALSE;
   IrMemPlanner planner;
 
+  planner_of (&planner, plan, model);
   for (guint slot = 0; node != NULL && slot < node->n_inputs; slot++)
     {
       guint of;
-      planner_of (&planner, plan, model); /* asking lets go of items that are read no more */
-      gboolean asked = ir_mem_is_overwritable (&planner, node, slot);
-      Refusal refusal = asked ? ir_mem_may_overwrite (&planner, node, slot, item, &of)
-                              : REFUSAL_NONE;
-      ir_mem_planner_clear (&planner);
-      some |= asked;
+      if (!ir_mem_is_overwritable (&planner, node, slot))
+        continue;
+      Refusal refusal = ir_mem_may_overwrite (&planner, node, slot, item, &of);
+      some = TRUE;
       if (node->inputs[slot] != NULL && refusal != REFUSAL_NONE)
         g_string_append_printf (text, "It cannot be written over %s, which %s.\n",
                                 node->inputs[slot]->name, refusals[refusal]);
+      ir_mem_planner_clear (&planner); /* asking lets go of items that are read no more */
+      planner_of (&planner, plan, model);
     }
+  ir_mem_planner_clear (&planner);
   if (!some)
     g_string_append (text, "The kernel of its node cannot work in place.\n");
 }

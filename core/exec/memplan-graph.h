@@ -17,6 +17,7 @@ struct _IrMemDetails
   GArray *refusals; /* of IrMemRefusal: what is copied where it might have been shared */
   IrSchedule *schedule;
   GHashTable *step_of; /* node id -> step + 1 */
+  GHashTable *item_of; /* value id -> index into items, + 1 */
 };
 
 typedef enum
@@ -41,13 +42,31 @@ typedef struct
   Refusal refusal;
 } IrMemRefusal;
 
+/* -- memplan-spots.c: which items lie where in a block -- */
+typedef struct _IrMemSpots IrMemSpots;
+typedef enum
+{
+  IR_MEM_SPOT_STAYS,
+  IR_MEM_SPOT_GOES,  /* it is taken out */
+  IR_MEM_SPOT_ENOUGH /* it stays, and no other one is asked for */
+} IrMemSpotVerdict;
+typedef IrMemSpotVerdict (*IrMemSpotFunc) (guint item, gpointer data);
+
+IrMemSpots *ir_mem_spots_new (void);
+void ir_mem_spots_add (IrMemSpots *spots, guint item, guint64 at, guint64 size);
+void ir_mem_spots_visit (
+    IrMemSpots *spots, guint64 at, guint64 size, IrMemSpotFunc look, gpointer data);
+IrMemSpots *ir_mem_spots_join (
+    IrMemSpots *whole, IrMemSpots *part, guint64 at, IrMemSpotFunc look, gpointer data);
+void ir_mem_spots_free (IrMemSpots *spots);
+
 /* While the schedule is walked, a block may become a range of a later one. */
 typedef struct
 {
   guint parent; /* IR_MEM_NO_BLOCK: none */
   guint64 at;   /* bytes from the start of the parent */
   IrValueId owner;
-  GArray *items; /* (nullable) of guint: those that may still be read; of roots */
+  IrMemSpots *spots; /* (nullable) those that may still be read; of roots */
 } IrMemRange;
 
 typedef struct
@@ -66,6 +85,8 @@ typedef struct
   gboolean separate;   /* nothing is shared */
   gboolean slices;     /* parts may lie in wholes */
   guint n_slices;      /* wholes and parts that were seen */
+  IrNodeId cut_by;     /* 0, or the node that cuts; it is the last that was asked for */
+  guint64 *cuts;       /* (nullable) by its outputs: from ir_slices_of_input() */
   IrMemLive live;      /* without slices, changed with each */
 } IrMemPlanner;
 

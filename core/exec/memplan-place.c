@@ -7,7 +7,8 @@
 
 #include "core/exec/memplan-private.h"
 
-#define FIRST_PROBE 20000 /* steps of the exact search for each height of the first round */
+#define FIRST_PROBE 20000     /* steps of the exact search for each height of the first round */
+#define MOST_PAIRS  (1 << 24) /* of blocks that live at once, for algorithms that look at all */
 
 typedef guint64 (*Greedy) (IrMemBlock *blocks, guint n, const IrMemOptions *options);
 
@@ -204,6 +205,65 @@ descend (Descent *descent)
     round_of_probes (descent, steps);
 }
 
+/* Whether looking at all that live with each would take seconds. */
+static gboolean
+is_vast (const IrMemBlock *blocks, guint n)
+{
+  guint n_steps = 0, n_living = 0, most = 0;
+
+  for (guint i = 0; i < n; i++)
+    n_steps = MAX (n_steps, blocks[i].last + 1);
+  g_autofree guint *born = g_new0 (guint, (gsize) n_steps + 1),
+                   *died = g_new0 (guint, (gsize) n_steps + 1);
+  for (guint i = 0; i < n; i++)
+    {
+      born[blocks[i].first]++;
+      died[blocks[i].last + 1]++;
+    }
+  for (guint step = 0; step < n_steps; step++)
+    {
+      n_living += born[step] - died[step];
+      most = MAX (most, n_living);
+    }
+  return (guint64) n * most > MOST_PAIRS;
+}
+
+static void
+try_greedy (IrMemAlgorithm algorithm,
+            IrMemBlock *blocks,
+            IrMemBlock *trial,
+            guint n,
+            const IrMemOptions *options,
+            IrMemResult *result)
+{
+  if (algorithms[algorithm].place == NULL || result->peaks[algorithm] != 0 || n == 0 ||
+      ir_mem_stopped (options))
+    return;
+  result->peaks[algorithm] = algorithms[algorithm].place (trial, n, options);
+  if (result->peak_bytes > 0 && result->peaks[algorithm] >= result->peak_bytes)
+    return;
+  result->peak_bytes = result->peaks[algorithm];
+  result->algorithm = algorithm;
+  memcpy (blocks, trial, n * sizeof *blocks);
+}
+
+static void
+place_greedily (IrMemBlock *blocks,
+                IrMemBlock *trial,
+                guint n,
+                const IrMemOptions *options,
+                IrMemResult *result)
+{
+  if (is_vast (blocks, n))
+    {
+      try_greedy (IR_MEM_BEST_FIT, blocks, trial, n, options, result);
+      if (result->peak_bytes <= MAX (result->lower_bound_bytes, options->capacity))
+        return;
+    }
+  for (guint i = 0; i < IR_MEM_N_ALGORITHMS; i++)
+    try_greedy (i, blocks, trial, n, options, result);
+}
+
 /**
  * ir_mem_place:
  * @blocks: (inout) (array length=n): sizes in bytes and inclusive lifetimes; gets the offsets
@@ -212,8 +272,9 @@ descend (Descent *descent)
  * @result: (out): what was reached, and by which algorithm
  *
  * Places blocks so that no two that live at the same step overlap, as low as the limits allow. The
- * greedy algorithms run always; the exact search only where they miss what is good enough. Without
- * a limit on time the same blocks give the same offsets.
+ * greedy algorithms run always, except that where very many blocks live at once the fast one is
+ * enough if it reaches what is good enough; the exact search only where they miss that. Without a
+ * limit on time the same blocks give the same offsets.
  *
  * Cost: that of the greedy algorithms, and up to @options->max_steps steps, each about as many
  * operations as there are blocks that live at the same time as one.
@@ -228,17 +289,7 @@ ir_mem_place (IrMemBlock *blocks, guint n, const IrMemOptions *options, IrMemRes
 
   *result = (IrMemResult){ 0 };
   result->lower_bound_bytes = ir_mem_blocks_lower_bound (blocks, n, options->align_bytes);
-  for (guint i = 0; i < IR_MEM_N_ALGORITHMS; i++)
-    {
-      if (algorithms[i].place == NULL || n == 0 || ir_mem_stopped (options))
-        continue;
-      result->peaks[i] = algorithms[i].place (trial, n, options);
-      if (result->peak_bytes > 0 && result->peaks[i] >= result->peak_bytes)
-        continue;
-      result->peak_bytes = result->peaks[i];
-      result->algorithm = i;
-      memcpy (blocks, trial, n * sizeof *blocks);
-    }
+  place_greedily (blocks, trial, n, options, result);
   Descent descent = { blocks, n, options, result, trial, clock (), 0 };
   if (n > 0 && options->max_steps > 0 && !is_good (&descent))
     {

@@ -9,8 +9,11 @@ typedef struct _IrMemGaps IrMemGaps;
 /* How many bytes live at each step: memplan-live.c. */
 typedef struct
 {
-  gint64 *bytes; /* (nullable) by step */
-  gint64 most;   /* of them, when it was made */
+  gint64
+      *added;  /* (nullable) by node of the tree; 1 is the root, the children of i are 2i, 2i + 1 */
+  gint64 *top; /* by node: the most bytes at one of its steps, without what is added above it */
+  guint n_leaves;
+  gint64 most; /* bytes at one step, when it was made */
 } IrMemLive;
 
 void ir_mem_live_init (IrMemLive *live, const GArray *blocks, guint n_steps, guint64 align_bytes);

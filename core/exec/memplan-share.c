@@ -18,6 +18,9 @@
  * @item: index of an item
  * @at: (out): bytes from the start of the block
  *
+ * Blocks on the way are led past the one above them, so that asking often is cheap however deep
+ * they are joined.
+ *
  * Returns: the block that holds the item, all joining done; %IR_MEM_NO_BLOCK: none
  */
 guint
@@ -28,9 +31,15 @@ ir_mem_root_of (const IrMemPlanner *planner, guint item, guint64 *at)
   *at = g_array_index (planner->at_of, guint64, item);
   while (block != IR_MEM_NO_BLOCK)
     {
-      const IrMemRange *range = &g_array_index (planner->ranges, IrMemRange, block);
+      IrMemRange *range = &g_array_index (planner->ranges, IrMemRange, block);
       if (range->parent == IR_MEM_NO_BLOCK)
         break;
+      const IrMemRange *above = &g_array_index (planner->ranges, IrMemRange, range->parent);
+      if (above->parent != IR_MEM_NO_BLOCK)
+        {
+          range->at += above->at;
+          range->parent = above->parent;
+        }
       *at += range->at;
       block = range->parent;
     }
@@ -72,8 +81,36 @@ read_beside (const IrMemPlanner *planner, const IrNode *node, const IrMemItem *i
          ir_mem_planner_beside (planner, node, ir_model_value (planner->graph->model, item->value));
 }
 
-/* Why bytes of @root must stay as they are while @node runs. Items that no later step reads can be
- * in nobody's way. */
+typedef struct
+{
+  const IrMemPlanner *planner;
+  const IrNode *node;
+  guint now, step; /* of the node; the first of those beside it */
+  Refusal found;
+} Reading;
+
+/* Items that no later step reads can be in nobody's way. */
+static IrMemSpotVerdict
+look_at_reader (guint index, gpointer data)
+{
+  Reading *reading = data;
+  const IrMemItem *item = item_at (reading->planner, index);
+
+  if (item->last < reading->step)
+    return IR_MEM_SPOT_GOES;
+  if (item->first > reading->now)
+    return IR_MEM_SPOT_STAYS;
+  if (item->last > reading->now)
+    {
+      reading->found = REFUSAL_READ_LATER;
+      return IR_MEM_SPOT_ENOUGH;
+    }
+  if (read_beside (reading->planner, reading->node, item))
+    reading->found = REFUSAL_BESIDE;
+  return IR_MEM_SPOT_STAYS;
+}
+
+/* Why bytes of @root must stay as they are while @node runs. */
 static Refusal
 still_read (const IrMemPlanner *planner,
             guint root,
@@ -82,28 +119,12 @@ still_read (const IrMemPlanner *planner,
             const IrNode *node,
             guint now)
 {
-  GArray *items = range_at (planner, root)->items;
-  guint n = 0, step = now, end = now;
-  Refusal found = REFUSAL_NONE;
+  Reading reading = { planner, node, now, now, REFUSAL_NONE };
+  guint end = now;
 
-  ir_mem_planner_widen (planner, &step, &end);
-  for (guint i = 0; i < items->len; i++)
-    {
-      guint index = g_array_index (items, guint, i);
-      const IrMemItem *item = item_at (planner, index);
-      if (item->last < step)
-        continue;
-      g_array_index (items, guint, n++) = index;
-      if (found == REFUSAL_READ_LATER || item->first > now ||
-          !overlaps (planner, index, root, at, size))
-        continue;
-      if (item->last > now)
-        found = REFUSAL_READ_LATER;
-      else if (read_beside (planner, node, item))
-        found = REFUSAL_BESIDE;
-    }
-  g_array_set_size (items, n);
-  return found;
+  ir_mem_planner_widen (planner, &reading.step, &end);
+  ir_mem_spots_visit (range_at (planner, root)->spots, at, size, look_at_reader, &reading);
+  return reading.found;
 }
 
 /* -- in place -- */
@@ -284,15 +305,27 @@ may_cut (IrMemPlanner *planner, const IrMemItem *item, guint of, guint64 at)
   return REFUSAL_PEAK;
 }
 
+/* Outputs of a node are asked for one after the other. */
+static guint64
+cut_at (IrMemPlanner *planner, const IrNode *node, guint slot)
+{
+  if (planner->cut_by != node->id)
+    {
+      g_free (planner->cuts);
+      planner->cuts = ir_slices_of_input (planner->schedule, node);
+      planner->cut_by = node->id;
+    }
+  return planner->cuts[slot];
+}
+
 static gboolean
 share_cut (IrMemPlanner *planner, const IrNode *node, guint slot, IrMemItem *item)
 {
   const IrValue *whole = ir_node_input (node, 0);
-  guint64 at;
+  guint64 at = ir_slice_is_possible (node) ? cut_at (planner, node, slot) : IR_SLICE_NOWHERE;
   guint of;
 
-  if (!ir_slice_of_input (planner->schedule, node, slot, &at) ||
-      ir_mem_planner_find (planner, whole, &of) == NULL)
+  if (at == IR_SLICE_NOWHERE || ir_mem_planner_find (planner, whole, &of) == NULL)
     return FALSE;
   planner->n_slices++;
   if (!planner->slices)
@@ -352,7 +385,7 @@ may_join (const IrMemPlanner *planner, const IrNode *node, guint slot, guint who
 
   if (ir_mem_planner_find (planner, node->inputs[slot], &part->item) == NULL)
     return REFUSAL_EXTERNAL;
-  if (!ir_slice_of_whole (planner->schedule, node, slot, &part->at))
+  if (part->at == IR_SLICE_NOWHERE)
     return REFUSAL_LAYOUT;
   part->block = ir_mem_root_of (planner, part->item, &from);
   if (part->block == IR_MEM_NO_BLOCK)
@@ -397,8 +430,18 @@ is_worth (IrMemPlanner *planner, guint whole, guint part)
   return FALSE;
 }
 
+static IrMemSpotVerdict
+look_whether_over (guint index, gpointer data)
+{
+  const Reading *reading = data;
+
+  return item_at (reading->planner, index)->last < reading->step ? IR_MEM_SPOT_GOES
+                                                                 : IR_MEM_SPOT_STAYS;
+}
+
+/* @reading: of the node that joins. */
 static void
-join (IrMemPlanner *planner, guint whole, const Part *part, IrValueId owner)
+join (IrMemPlanner *planner, guint whole, const Part *part, IrValueId owner, Reading *reading)
 {
   IrMemBlock *all = block_at (planner, whole), *own = block_at (planner, part->block);
   IrMemRange *range = range_at (planner, part->block), *into = range_at (planner, whole);
@@ -407,8 +450,8 @@ join (IrMemPlanner *planner, guint whole, const Part *part, IrValueId owner)
   all->last = MAX (all->last, own->last);
   range->parent = whole;
   range->at = part->at;
-  g_array_append_vals (into->items, range->items->data, range->items->len);
-  g_clear_pointer (&range->items, g_array_unref);
+  into->spots = ir_mem_spots_join (into->spots, g_steal_pointer (&range->spots), part->at,
+                                   look_whether_over, reading);
   item_at (planner, part->item)->part_of = owner;
 }
 
@@ -435,10 +478,15 @@ ir_mem_share_parts (IrMemPlanner *planner, const IrNode *node)
   planner->n_slices++;
   if (!planner->slices)
     return;
+  Reading reading = { planner, node, item_at (planner, index)->first, 0, REFUSAL_NONE };
+  guint end = reading.now;
+  reading.step = reading.now;
+  ir_mem_planner_widen (planner, &reading.step, &end);
+  g_autofree guint64 *slices = ir_slices_of_whole (planner->schedule, node);
   g_autoptr (GArray) parts = g_array_new (FALSE, FALSE, sizeof (Part));
   for (guint slot = 0; slot < node->n_inputs && !ir_mem_stopped (planner->options); slot++)
     {
-      Part part;
+      Part part = { .at = slices[slot] };
       Refusal refusal = may_join (planner, node, slot, whole, &part);
       if (refusal == REFUSAL_NONE)
         g_array_append_val (parts, part);
@@ -455,7 +503,7 @@ ir_mem_share_parts (IrMemPlanner *planner, const IrNode *node)
       else if (!is_worth (planner, whole, part->block))
         refusal = REFUSAL_PEAK;
       else
-        join (planner, whole, part, output->id);
+        join (planner, whole, part, output->id, &reading);
       note (planner, item_at (planner, part->item)->value, output->id, refusal);
     }
 }

@@ -168,22 +168,19 @@ static void
 find_ranges (const Maker *maker, const IrNode *node, GArray *ranges)
 {
   const IrValue *output = ir_node_output (node, 0), *input = ir_node_input (node, 0);
-  guint64 at;
 
   if (maker->separate || !ir_slice_is_possible (node))
     return;
-  for (guint slot = 0; output != NULL && slot < node->n_inputs; slot++)
-    if (ir_mem_stopped (maker->options))
-      return;
-    else if (node->inputs[slot] != NULL && ir_slice_of_whole (maker->schedule, node, slot, &at))
+  g_autofree guint64 *joined = ir_slices_of_whole (maker->schedule, node);
+  g_autofree guint64 *cut = ir_slices_of_input (maker->schedule, node);
+  for (guint slot = 0; slot < node->n_inputs && !ir_mem_stopped (maker->options); slot++)
+    if (joined[slot] != IR_SLICE_NOWHERE)
       add_range (ranges, index_of (maker->value_of, node->inputs[slot]->id),
-                 index_of (maker->value_of, output->id), at);
-  for (guint slot = 0; input != NULL && slot < node->n_outputs; slot++)
-    if (ir_mem_stopped (maker->options))
-      return;
-    else if (node->outputs[slot] != NULL && ir_slice_of_input (maker->schedule, node, slot, &at))
+                 index_of (maker->value_of, output->id), joined[slot]);
+  for (guint slot = 0; slot < node->n_outputs && !ir_mem_stopped (maker->options); slot++)
+    if (cut[slot] != IR_SLICE_NOWHERE)
       add_range (ranges, index_of (maker->value_of, node->outputs[slot]->id),
-                 index_of (maker->value_of, input->id), at);
+                 index_of (maker->value_of, input->id), cut[slot]);
 }
 
 static gboolean

@@ -75,7 +75,8 @@ ir_mem_planner_add (
   g_hash_table_insert (planner->item_of, GUINT_TO_POINTER (value->id),
                        GUINT_TO_POINTER (index + 1));
   if (block != IR_MEM_NO_BLOCK)
-    g_array_append_val (g_array_index (planner->ranges, IrMemRange, block).items, index);
+    ir_mem_spots_add (g_array_index (planner->ranges, IrMemRange, block).spots, index, at,
+                      item->size);
 }
 
 /**
@@ -92,7 +93,7 @@ ir_mem_planner_new_block (IrMemPlanner *planner, const IrMemItem *item)
   IrMemRange range = { .parent = IR_MEM_NO_BLOCK, .owner = item->value };
 
   ir_mem_planner_widen (planner, &block.first, &block.last);
-  range.items = g_array_new (FALSE, FALSE, sizeof (guint));
+  range.spots = ir_mem_spots_new ();
   g_array_append_val (planner->blocks, block);
   g_array_append_val (planner->ranges, range);
   return planner->blocks->len - 1;
@@ -274,6 +275,7 @@ plan_empty (const IrMemPlanner *planner, guint align_bytes)
   plan->details->refusals = g_array_new (FALSE, FALSE, sizeof (IrMemRefusal));
   plan->details->schedule = ir_schedule_ref ((IrSchedule *) planner->schedule);
   plan->details->step_of = g_hash_table_ref (planner->step_of);
+  plan->details->item_of = g_hash_table_ref (planner->item_of);
   return plan;
 }
 
@@ -306,13 +308,14 @@ void
 ir_mem_planner_clear (IrMemPlanner *planner)
 {
   for (guint i = 0; i < planner->ranges->len; i++)
-    g_clear_pointer (&g_array_index (planner->ranges, IrMemRange, i).items, g_array_unref);
+    ir_mem_spots_free (g_array_index (planner->ranges, IrMemRange, i).spots);
   g_array_unref (planner->block_of);
   g_array_unref (planner->at_of);
   g_array_unref (planner->blocks);
   g_array_unref (planner->ranges);
   g_hash_table_unref (planner->step_of);
   g_hash_table_unref (planner->item_of);
+  g_free (planner->cuts);
 }
 
 /* Blocks that became ranges of others are left out; the rest goes into the plan. */
@@ -554,6 +557,15 @@ ir_mem_plan_readers (const IrMemPlan *plan, const IrModel *model, IrValueId valu
   return steps;
 }
 
+static guint64
+offset_of (const IrMemPlan *plan, IrValueId value)
+{
+  gpointer found = g_hash_table_lookup (plan->details->item_of, GUINT_TO_POINTER (value));
+
+  return found != NULL ? g_array_index (plan->items, IrMemItem, GPOINTER_TO_UINT (found) - 1).offset
+                       : 0;
+}
+
 /**
  * ir_mem_plan_distance:
  * @plan: a plan
@@ -565,17 +577,7 @@ ir_mem_plan_readers (const IrMemPlan *plan, const IrModel *model, IrValueId valu
 guint64
 ir_mem_plan_distance (const IrMemPlan *plan, IrValueId from, IrValueId to)
 {
-  guint64 start = 0, end = 0;
-
-  for (guint i = 0; from != 0 && i < plan->items->len; i++)
-    {
-      const IrMemItem *item = &g_array_index (plan->items, IrMemItem, i);
-      if (item->value == from)
-        start = item->offset;
-      if (item->value == to)
-        end = item->offset;
-    }
-  return end - start;
+  return from != 0 ? offset_of (plan, to) - offset_of (plan, from) : 0;
 }
 
 /**
@@ -607,6 +609,7 @@ ir_mem_plan_unref (IrMemPlan *plan)
   g_array_unref (plan->details->refusals);
   ir_schedule_unref (plan->details->schedule);
   g_hash_table_unref (plan->details->step_of);
+  g_hash_table_unref (plan->details->item_of);
   g_free (plan->details);
   g_free (plan);
 }

@@ -93,7 +93,7 @@ guint64 ir_mem_plan_distance (const IrMemPlan *plan, IrValueId from, IrValueId t
 /* Where @value lies, what it shares bytes with or why with nothing, and what stands next to it. */
 char *ir_mem_plan_explain (const IrMemPlan *plan, const IrModel *model, IrValueId value);
 /* memplan-order.c: reorders @schedule so that less lives at once, if that can be found. */
-gboolean ir_schedule_order_for_memory (IrSchedule *schedule, IrModel *model);
+gboolean ir_schedule_order_for_memory (IrSchedule *schedule, IrModel *model, const IrStop *stop);
 
 /* -- memplan-csv.c: instances of MiniMalloc's format -- */
 typedef struct

@@ -4,6 +4,7 @@
 
 #include "core/exec/runner-private.h"
 #include "core/exec/schedule-policies.h"
+#include "core/exec/schedule-private.h"
 #include "core/exec/tune.h"
 #include "core/op/infer.h"
 
@@ -188,12 +189,15 @@ make_schedule (IrModel *model,
                const IrBackend *backend,
                guint n_threads,
                IrParallelMode parallel,
+               GCancellable *cancellable,
                GError **error)
 {
+  const IrStop stop = { .cancellable = cancellable };
   IrScheduleOptions options = ir_schedule_run_options (n_threads, parallel);
 
+  options.stages.stop = &stop;
   if (!options.compare)
-    return ir_schedule_new (model, backend, n_threads, error);
+    return ir_schedule_new_until (model, backend, n_threads, &stop, error);
   return ir_schedule_new_with (model, backend, &options, NULL, error);
 }
 
@@ -259,7 +263,7 @@ ir_prepared_new (const IrPreparing *from, char *shapes, GError **error)
   prepared->nodes = g_new0 (IrNodePlan, prepared->n_nodes + 1);
   prepared->places = g_new0 (IrPlace, prepared->n_values + 1);
   prepared->schedule = make_schedule (prepared->model, from->backend, from->n_threads,
-                                      from->parallel, error);
+                                      from->parallel, cancellable, error);
   if (prepared->schedule == NULL ||
       !choose_kernels (prepared, prepared->model->main, from->backend, cancellable, error) ||
       !prepare_states (prepared, cancellable, error) || !plan_memory (prepared, cancellable, error))

@@ -4,6 +4,7 @@
 #include "config.h"
 
 #include "core/exec/exec-private.h"
+#include "core/ir/mix.h"
 #include "core/op/infer.h"
 
 #include <math.h>
@@ -361,11 +362,7 @@ input_dims (const IrValue *input, GHashTable *sizes, gint64 *dims, GError **erro
 static guint64
 next_bits (guint64 *state)
 {
-  guint64 z = *state += G_GUINT64_CONSTANT (0x9e3779b97f4a7c15);
-
-  z = (z ^ (z >> 30)) * G_GUINT64_CONSTANT (0xbf58476d1ce4e5b9);
-  z = (z ^ (z >> 27)) * G_GUINT64_CONSTANT (0x94d049bb133111eb);
-  return z ^ (z >> 31);
+  return ir_mix64 (*state += G_GUINT64_CONSTANT (0x9e3779b97f4a7c15));
 }
 
 static double

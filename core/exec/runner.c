@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "core/exec/parallel.h"
+#include "core/ir/mix.h"
 #include "core/op/infer.h"
 
 /**
@@ -255,10 +256,8 @@ ir_exec_random_seed (const IrNode *node, guint64 seed, guint round)
   if (node->op == NULL || (node->op->flags & IR_OP_RANDOM) == 0)
     return 0;
   seed ^= ((guint64) round << 32) ^ g_str_hash (value != NULL ? value->name : node->name);
-  /* The finalizer of SplitMix64 (Steele, Lea and Flood 2014) spreads what differs in few bits. */
-  seed = (seed ^ (seed >> 30)) * G_GUINT64_CONSTANT (0xbf58476d1ce4e5b9);
-  seed = (seed ^ (seed >> 27)) * G_GUINT64_CONSTANT (0x94d049bb133111eb);
-  return seed ^ (seed >> 31);
+  /* Spreads what differs in few bits. */
+  return ir_mix64 (seed);
 }
 
 static guint64

@@ -21,6 +21,7 @@
 
 #include "core/exec/schedule-policies.h"
 
+#define LOOK_ENDINGS  256             /* between two looks whether to stop */
 #define MAX_UNITS     64              /* bits of a set */
 #define NONE          G_MAXUINT       /* no task; no unit: not in the block */
 #define WAITING       (G_MAXUINT - 1) /* no unit yet */
@@ -64,6 +65,7 @@ typedef struct
   GHashTable *best; /* of guint64 *, a set -> Best * */
   guint64 n_steps;
   guint max_group, max_groups;
+  gboolean stopped;
 } Search;
 
 static double
@@ -215,12 +217,18 @@ stage_ms (const Search *search, guint64 ending, IrStageKind *kind)
 
 static double shortest (Search *search, guint64 set);
 
+static gboolean
+is_over (const Search *search)
+{
+  return search->stopped || search->n_steps > search->options.max_steps;
+}
+
 /* Tries every ending of @set that has @ending and of @candidates what else may be in it. The
  * highest unit is decided first: all that waits for it is decided then. */
 static void
 try_endings (Search *search, guint64 set, guint64 candidates, guint64 ending, Best *best)
 {
-  while (candidates != 0 && search->n_steps <= search->options.max_steps)
+  while (candidates != 0 && !is_over (search))
     {
       guint top = 63 - (guint) __builtin_clzll (candidates);
       candidates &= ~((guint64) 1 << top);
@@ -235,7 +243,8 @@ try_endings (Search *search, guint64 set, guint64 candidates, guint64 ending, Be
   if (candidates != 0 || ending == 0)
     return;
   IrStageKind kind;
-  search->n_steps++;
+  if (search->n_steps++ % LOOK_ENDINGS == 0)
+    search->stopped = search->stopped || ir_stopped (search->options.stop);
   double ms = stage_ms (search, ending, &kind);
   if (ms < 0 || ms >= best->ms)
     return;
@@ -255,7 +264,7 @@ shortest (Search *search, guint64 set)
   if (known != NULL)
     return known->ms;
   try_endings (search, set, set, 0, &best);
-  if (search->n_steps > search->options.max_steps)
+  if (is_over (search))
     return G_MAXDOUBLE;
   g_hash_table_insert (search->best, g_memdup2 (&set, sizeof set), g_memdup2 (&best, sizeof best));
   return best.ms;
@@ -448,13 +457,13 @@ search_block (Search *search,
     }
   search->n_steps = 0;
   g_hash_table_remove_all (search->best);
-  gboolean found = make_units (search, block, n, contract);
+  gboolean found = !search->stopped && make_units (search, block, n, contract);
   if (found)
     {
       guint64 all = search->n_units == 64 ? G_MAXUINT64 : ((guint64) 1 << search->n_units) - 1;
       shortest (search, all);
       stages->n_steps += search->n_steps;
-      found = search->n_steps <= options->max_steps;
+      found = !is_over (search);
       if (found)
         place_stages (search, all, start_ms, stages, places);
     }
@@ -546,6 +555,7 @@ place_block (Search *search,
              IrTaskPlace *places)
 {
   stages->n_blocks++;
+  search->stopped = search->stopped || ir_stopped (search->options.stop);
   if (!search_block (search, block, n, FALSE, FALSE, start_ms, stages, places))
     {
       stages->n_contracted++;

@@ -383,7 +383,7 @@ place (IrScheduleDetails *details, const IrScheduleOptions *options)
  * file, each on a worker by the longest path behind it. The others put the items into the order in
  * which they start: by list scheduling, in the order that needs little memory, or in stages.
  *
- * Fails as ir_schedule_new() does.
+ * Fails as ir_schedule_new() does, and with %IR_EXEC_ERROR_CANCELLED.
  *
  * Returns: (transfer full) (nullable): the schedule
  */
@@ -395,12 +395,12 @@ ir_schedule_new_with (IrModel *model,
                       GError **error)
 {
   g_return_val_if_fail (model != NULL && backend != NULL && options != NULL, NULL);
-  g_autoptr (IrSchedule)
-      schedule = ir_schedule_new (model, backend, options->stages.n_workers, error);
+  g_autoptr (IrSchedule) schedule = ir_schedule_new_until (
+      model, backend, options->stages.n_workers, options->stages.stop, error);
   if (schedule == NULL)
     return NULL;
   if (options->policy == IR_SCHEDULE_MEMORY)
-    ir_schedule_order_for_memory (schedule, model);
+    ir_schedule_order_for_memory (schedule, model, options->stages.stop);
   g_autoptr (IrScheduleDetails) found = g_new0 (IrScheduleDetails, 1);
   guint n = schedule->items->len;
   g_autofree double *ms = durations (schedule);
@@ -432,6 +432,8 @@ ir_schedule_new_with (IrModel *model,
       if (wide_ms != NULL)
         find_spans (schedule, found);
     }
+  if (ir_schedule_stopped (options->stages.stop, error))
+    return NULL;
   if (details != NULL)
     *details = g_steal_pointer (&found);
   return g_steal_pointer (&schedule);

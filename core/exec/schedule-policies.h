@@ -60,9 +60,10 @@ typedef struct
 typedef struct
 {
   guint n_workers;
-  guint max_group;   /* tasks in a group: r in the paper; 0: any number */
-  guint max_groups;  /* groups in a stage: s in the paper; 0: any number */
-  guint64 max_steps; /* endings tried in each search of a block; 0: IR_STAGES_DEFAULT_STEPS */
+  guint max_group;    /* tasks in a group: r in the paper; 0: any number */
+  guint max_groups;   /* groups in a stage: s in the paper; 0: any number */
+  guint64 max_steps;  /* endings tried in each search of a block; 0: IR_STAGES_DEFAULT_STEPS */
+  const IrStop *stop; /* (nullable) what may stop it; what was not searched gets list scheduling */
 } IrStageOptions;
 typedef struct
 {
@@ -108,7 +109,7 @@ typedef struct
   GArray *waits;  /* of IrTaskEdge: the stream of to waits for the event behind from */
   guint n_events; /* tasks with an event behind them */
 } IrStreams;
-IrStreams *ir_tasks_streams (const IrTasks *tasks);
+IrStreams *ir_tasks_streams (const IrTasks *tasks, const IrStop *stop);
 void ir_streams_free (IrStreams *streams);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (IrStreams, ir_streams_free)
 
@@ -146,7 +147,7 @@ typedef struct
 {
   IrSchedulePolicy policy;
   const IrNodeCosts *costs; /* (nullable) in place of the cost model, where there are some */
-  IrStageOptions stages;    /* n_workers counts for every policy */
+  IrStageOptions stages;    /* n_workers and stop count for every policy */
   /* With IR_SCHEDULE_IOS: each stage is nodes beside each other, on one thread each, as costs have
    * it, or one at a time on the threads of all workers, whichever takes less. The schedule then
    * says which steps a runner may run together. */

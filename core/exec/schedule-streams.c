@@ -17,18 +17,35 @@
 
 #include "core/exec/schedule-policies.h"
 
-#define NONE G_MAXUINT
+#define NONE       G_MAXUINT
+#define LOOK_EDGES 4096 /* between two looks whether to stop */
+
+/* Something that takes many small steps, and looks now and then whether it is to stop. */
+typedef struct
+{
+  const IrStop *stop; /* (nullable) */
+  guint n;
+  gboolean over;
+} Watch;
+
+static gboolean
+is_over (Watch *watch)
+{
+  if (watch->n++ % LOOK_EDGES == 0)
+    watch->over = watch->over || ir_stopped (watch->stop);
+  return watch->over;
+}
 
 /* The edges that no path beside them replaces, as successors; a copy of @tasks without the others.
  * Cost: for each task with several predecessors, the edges between the first of them and it. */
 static IrTasks *
-reduce_transitively (const IrTasks *tasks)
+reduce_transitively (const IrTasks *tasks, Watch *watch)
 {
   g_autoptr (GArray) edges = g_array_new (FALSE, FALSE, sizeof (IrTaskEdge));
   g_autoptr (GArray) stack = g_array_new (FALSE, FALSE, sizeof (guint));
   g_autofree guint *seen = g_new0 (guint, (gsize) tasks->n + 1); /* task + 1 that looked at it */
 
-  for (guint i = 0; i < tasks->n; i++)
+  for (guint i = 0; i < tasks->n && !is_over (watch); i++)
     {
       guint first = tasks->before_first[i], last = tasks->before_first[i + 1];
       for (guint k = first; k < last && last - first > 1; k++)
@@ -38,7 +55,8 @@ reduce_transitively (const IrTasks *tasks)
           guint at = g_array_index (stack, guint, stack->len - 1);
           g_array_set_size (stack, stack->len - 1);
           for (guint k = tasks->before_first[at]; k < tasks->before_first[at + 1]; k++)
-            if (tasks->before[k] >= tasks->before[first] && seen[tasks->before[k]] != i + 1)
+            if (!is_over (watch) && tasks->before[k] >= tasks->before[first] &&
+                seen[tasks->before[k]] != i + 1)
               {
                 seen[tasks->before[k]] = i + 1;
                 g_array_append_val (stack, tasks->before[k]);
@@ -62,7 +80,19 @@ typedef struct
   guint *at;       /* by task: the edge that the search stands at */
   gboolean *tried; /* by task: as a successor, in this round */
   guint *path;     /* tasks from the one that wants a successor on */
+  Watch *watch;
 } Matching;
+
+static void
+turn_round (const Matching *m, guint depth)
+{
+  for (guint i = 0; i <= depth; i++)
+    {
+      guint from = m->path[i], to = m->reduced->after[m->at[from]];
+      m->next[from] = to;
+      m->previous[to] = from;
+    }
+}
 
 /* Looks for a path of edges in turn outside and inside the matching, which ends at a task without a
  * predecessor in its stream; turning it round gives @root a successor. */
@@ -74,7 +104,7 @@ augment (Matching *m, guint root)
 
   m->path[0] = root;
   m->at[root] = tasks->after_first[root];
-  for (;;)
+  while (!is_over (m->watch))
     {
       guint from = m->path[depth];
       if (m->at[from] == tasks->after_first[from + 1])
@@ -92,17 +122,14 @@ augment (Matching *m, guint root)
         }
       m->tried[to] = TRUE;
       if (m->previous[to] == NONE)
-        break;
+        {
+          turn_round (m, depth);
+          return TRUE;
+        }
       m->path[++depth] = m->previous[to];
       m->at[m->path[depth]] = tasks->after_first[m->path[depth]];
     }
-  for (guint i = 0; i <= depth; i++)
-    {
-      guint from = m->path[i], to = tasks->after[m->at[from]];
-      m->next[from] = to;
-      m->previous[to] = from;
-    }
-  return TRUE;
+  return FALSE;
 }
 
 static void
@@ -140,6 +167,7 @@ list_waits (IrStreams *streams, const IrTasks *reduced, const guint *previous)
 /**
  * ir_tasks_streams:
  * @tasks: tasks
+ * @stop: (nullable): what may stop it
  *
  * Gives each task a stream, so that tasks that could run at once are in different streams and as
  * few waits as possible between streams keep the order. Tasks of one stream are issued in the order
@@ -148,22 +176,26 @@ list_waits (IrStreams *streams, const IrTasks *reduced, const guint *previous)
  * Source: Nimble (NeurIPS 2020). Cost: O(edges) searches of the matching in the worst case, each
  * O(edges); few for graphs of layers.
  *
- * Returns: (transfer full): the streams, numbered by their first tasks
+ * Returns: (transfer full) (nullable): the streams, numbered by their first tasks; %NULL if it was
+ *   stopped
  */
 IrStreams *
-ir_tasks_streams (const IrTasks *tasks)
+ir_tasks_streams (const IrTasks *tasks, const IrStop *stop)
 {
-  IrStreams *streams = g_new0 (IrStreams, 1);
-  g_autoptr (IrTasks) reduced = reduce_transitively (tasks);
+  Watch watch = { .stop = stop };
+  g_autoptr (IrTasks) reduced = reduce_transitively (tasks, &watch);
   gsize n = (gsize) tasks->n + 1;
   g_autofree guint *next = g_new (guint, n), *previous = g_new (guint, n);
   g_autofree guint *at = g_new0 (guint, n), *path = g_new0 (guint, n);
   g_autofree gboolean *tried = g_new0 (gboolean, n);
-  Matching matching = { reduced, next, previous, at, tried, path };
+  Matching matching = { reduced, next, previous, at, tried, path, &watch };
 
   for (guint i = 0; i < tasks->n; i++)
     next[i] = previous[i] = NONE;
   match (&matching);
+  if (watch.over)
+    return NULL;
+  IrStreams *streams = g_new0 (IrStreams, 1);
   streams->stream = g_new0 (guint, n);
   streams->waits = g_array_new (FALSE, FALSE, sizeof (IrTaskEdge));
   for (guint i = 0; i < tasks->n; i++)

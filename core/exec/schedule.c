@@ -14,6 +14,41 @@
 #define FAST_FLOPS_PER_MS 40e6 /* 40 GFLOP/s: vector kernels */
 #define BYTES_PER_MS      8e6  /* 8 GB/s */
 
+#define LOOK_NODES 256 /* between two looks whether to stop */
+
+/**
+ * ir_stopped:
+ * @stop: (nullable): what may stop a plan under way
+ *
+ * Returns: whether nobody wants the plan any more
+ */
+gboolean
+ir_stopped (const IrStop *stop)
+{
+  if (stop == NULL)
+    return FALSE;
+  if (stop->looked != NULL)
+    stop->looked (stop->looked_data);
+  return g_cancellable_is_cancelled (stop->cancellable);
+}
+
+/**
+ * ir_schedule_stopped:
+ * @stop: (nullable): what may stop a schedule under way
+ * @error: return location for an error
+ *
+ * Returns: %TRUE with an %IR_EXEC_ERROR_CANCELLED if nobody wants it any more
+ */
+gboolean
+ir_schedule_stopped (const IrStop *stop, GError **error)
+{
+  if (!ir_stopped (stop))
+    return FALSE;
+  g_set_error_literal (error, IR_EXEC_ERROR, IR_EXEC_ERROR_CANCELLED,
+                       "Cancelled while the schedule was made");
+  return TRUE;
+}
+
 /* The node of @graph that a node at any depth stands in, or NULL if it is not inside @graph. */
 static IrNode *
 enclosing_node (const IrGraph *graph, IrNode *node)
@@ -43,21 +78,29 @@ ir_use_node_in (const IrGraph *graph, IrUse use)
   return enclosing_node (graph, ir_model_live_node (graph->model, use.graph->owner));
 }
 
-static void
-add_predecessor (GArray *after, const IrNode *node, const IrNode *predecessor)
+/* The nodes that one waits for. */
+typedef struct
 {
-  if (predecessor == NULL || predecessor == node)
+  const IrNode *node;
+  GArray *ids;    /* of IrNodeId */
+  IrNodeId *seen; /* by node id: the last node that was found to wait for it */
+} Waiting;
+
+static void
+add_predecessor (Waiting *waiting, const IrNode *predecessor)
+{
+  if (predecessor == NULL || predecessor == waiting->node ||
+      waiting->seen[predecessor->id] == waiting->node->id)
     return;
-  for (guint i = 0; i < after->len; i++)
-    if (g_array_index (after, IrNodeId, i) == predecessor->id)
-      return;
-  g_array_append_val (after, predecessor->id);
+  waiting->seen[predecessor->id] = waiting->node->id;
+  g_array_append_val (waiting->ids, predecessor->id);
 }
 
 /* Producers of what the subgraphs of @node take from @graph, at any depth. */
 static void
-add_captured (GArray *after, const IrNode *node, const IrGraph *inner)
+add_captured (Waiting *waiting, const IrGraph *inner)
 {
+  const IrGraph *graph = waiting->node->graph;
   guint n_nodes;
   IrNode *const *nodes = ir_graph_order (inner, &n_nodes);
 
@@ -65,38 +108,38 @@ add_captured (GArray *after, const IrNode *node, const IrGraph *inner)
     {
       ir_node_for_each_input (nodes[i], slot, value)
         {
-          if (value->graph == node->graph)
-            add_predecessor (after, node, value->producer);
+          if (value->graph == graph)
+            add_predecessor (waiting, value->producer);
         }
       g_autoptr (GPtrArray) deeper = ir_node_subgraphs (nodes[i]);
       for (guint j = 0; deeper != NULL && j < deeper->len; j++)
-        add_captured (after, node, g_ptr_array_index (deeper, j));
+        add_captured (waiting, g_ptr_array_index (deeper, j));
     }
   for (guint i = 0; i < ir_graph_n_outputs (inner); i++)
     {
       const IrValue *output = ir_graph_output (inner, i);
-      if (output != NULL && output->graph == node->graph)
-        add_predecessor (after, node, output->producer);
+      if (output != NULL && output->graph == graph)
+        add_predecessor (waiting, output->producer);
     }
 }
 
-/* The nodes whose end @node waits for, ids ascending. */
+/* The nodes whose end @node waits for, in the order in which it names them. */
 static GArray *
-predecessors (const IrNode *node)
+predecessors (const IrNode *node, IrNodeId *seen)
 {
-  GArray *after = g_array_new (FALSE, FALSE, sizeof (IrNodeId));
+  Waiting waiting = { node, g_array_new (FALSE, FALSE, sizeof (IrNodeId)), seen };
 
   ir_node_for_each_input (node, slot, value)
     {
       if (value->graph == node->graph)
-        add_predecessor (after, node, value->producer);
+        add_predecessor (&waiting, value->producer);
     }
   g_autoptr (GPtrArray) subgraphs = ir_node_subgraphs (node);
   for (guint i = 0; subgraphs != NULL && i < subgraphs->len; i++)
-    add_captured (after, node, g_ptr_array_index (subgraphs, i));
+    add_captured (&waiting, g_ptr_array_index (subgraphs, i));
   for (guint i = 0; node->controls != NULL && i < node->controls->n; i++)
-    add_predecessor (after, node, ir_model_live_node (node->graph->model, node->controls->ids[i]));
-  return after;
+    add_predecessor (&waiting, ir_model_live_node (node->graph->model, node->controls->ids[i]));
+  return waiting.ids;
 }
 
 static double
@@ -121,7 +164,11 @@ item_clear (gpointer data)
 }
 
 static gboolean
-fill_item (IrScheduleItem *item, const IrNode *node, const IrBackend *backend, GError **error)
+fill_item (IrScheduleItem *item,
+           const IrNode *node,
+           const IrBackend *backend,
+           IrNodeId *seen,
+           GError **error)
 {
   const IrBackend *chosen;
   IrKernelFunc kernel;
@@ -132,7 +179,7 @@ fill_item (IrScheduleItem *item, const IrNode *node, const IrBackend *backend, G
   item->device = "cpu";
   item->kernel = ir_backend_kernel_name (chosen, node, kernel);
   item->overwrites = chosen->overwrites != NULL ? (guint) (chosen->overwrites (node) + 1) : 0;
-  g_autoptr (GArray) after = predecessors (node);
+  g_autoptr (GArray) after = predecessors (node, seen);
   item->n_after = after->len;
   item->after = g_memdup2 (after->data, sizeof (IrNodeId) * after->len);
   item->end_ms = predicted_ms (node, chosen != &ir_backend_ref); /* for now, the duration */
@@ -265,6 +312,25 @@ plan_blocks (IrSchedule *schedule, IrModel *model, const IrBackend *backend)
 IrSchedule *
 ir_schedule_new (IrModel *model, const IrBackend *backend, guint n_workers, GError **error)
 {
+  return ir_schedule_new_until (model, backend, n_workers, NULL, error);
+}
+
+/**
+ * ir_schedule_new_until:
+ * @model: a model without cycles
+ * @backend: which kernels are wanted
+ * @n_workers: threads to lay the predicted times out on, at least 1
+ * @stop: (nullable): what may stop it
+ * @error: return location for an error
+ *
+ * As ir_schedule_new(). Fails also with %IR_EXEC_ERROR_CANCELLED.
+ *
+ * Returns: (transfer full) (nullable): the schedule
+ */
+IrSchedule *
+ir_schedule_new_until (
+    IrModel *model, const IrBackend *backend, guint n_workers, const IrStop *stop, GError **error)
+{
   g_return_val_if_fail (model != NULL && backend != NULL, NULL);
   if (ir_graph_is_cyclic (model->main))
     {
@@ -277,6 +343,7 @@ ir_schedule_new (IrModel *model, const IrBackend *backend, guint n_workers, GErr
   g_autoptr (IrSchedule) schedule = g_new0 (IrSchedule, 1);
   guint n_nodes;
   IrNode *const *nodes = ir_graph_order (model->main, &n_nodes);
+  g_autofree IrNodeId *seen = g_new0 (IrNodeId, (gsize) model->nodes->len + 1);
 
   g_atomic_ref_count_init (&schedule->ref_count);
   schedule->n_workers = MAX (n_workers, 1);
@@ -285,7 +352,8 @@ ir_schedule_new (IrModel *model, const IrBackend *backend, guint n_workers, GErr
   for (guint i = 0; i < n_nodes; i++)
     {
       IrScheduleItem item = { 0 };
-      if (!fill_item (&item, nodes[i], backend, error))
+      if ((i % LOOK_NODES == 0 && ir_schedule_stopped (stop, error)) ||
+          !fill_item (&item, nodes[i], backend, seen, error))
         return NULL;
       g_array_append_val (schedule->items, item);
     }

@@ -7,8 +7,6 @@
 #include "core/exec/slices.h"
 #include "core/op/infer-util.h"
 
-#define NOWHERE G_MAXUINT64
-
 /* Sizes must be known, and elements must have bytes of their own. */
 static gboolean
 is_fit (const IrValue *value)
@@ -52,7 +50,7 @@ axis_of (IrCall *call, const IrType *whole, gint64 fallback, gint64 *axis)
  * ir_slice_is_possible:
  * @node: a node
  *
- * Returns: whether ir_slice_of_whole() or ir_slice_of_input() may hold for it
+ * Returns: whether ir_slices_of_whole() or ir_slices_of_input() may find something
  */
 gboolean
 ir_slice_is_possible (const IrNode *node)
@@ -61,75 +59,89 @@ ir_slice_is_possible (const IrNode *node)
                               node->op->id == IR_OP_SLICE);
 }
 
-/* -- Concat -- */
-
-/* Bytes that entries of the joined axis before those of @slot take, in blocks of channels or not.
- */
-static guint64
-joined_at (const IrNode *node, guint slot, gint64 axis, guint block)
+static guint64 *
+nowhere (guint n)
 {
-  const IrType *whole = node->outputs[0]->type;
-  guint64 entries = 0;
+  guint64 *at = g_new (guint64, (gsize) n + 1);
 
-  for (guint i = 0; i < slot; i++)
-    entries += (guint64) node->inputs[i]->type->dims[axis];
-  if (block == 0)
-    return entries * entry_bytes (whole, axis);
-  return axis == 1 && whole->rank == 4 && entries % block == 0 ? entries * entry_bytes (whole, axis)
-                                                               : NOWHERE;
+  for (guint i = 0; i <= n; i++)
+    at[i] = IR_SLICE_NOWHERE;
+  return at;
 }
 
-/**
- * ir_slice_of_whole:
- * @schedule: (nullable): says which values are in blocks of channels
- * @node: a node
- * @slot: one of its inputs
- * @at: (out): bytes from the start of output 0
- *
- * Returns: whether the input is one range of bytes of output 0, in the same layout
- */
-gboolean
-ir_slice_of_whole (const IrSchedule *schedule, const IrNode *node, guint slot, guint64 *at)
-{
-  const IrValue *whole = ir_node_output (node, 0);
-  guint block = 0;
-  IrCall call;
-  gint64 axis;
+/* -- Concat -- */
 
+static gboolean
+can_join (const IrNode *node, const IrValue *whole)
+{
   if (node->op == NULL || node->op->id != IR_OP_CONCAT || !is_fit (whole))
     return FALSE;
   for (guint i = 0; i < node->n_inputs; i++)
     if (!is_fit (node->inputs[i]) || node->inputs[i]->type->rank != whole->type->rank ||
         node->inputs[i]->type->dtype != whole->type->dtype)
       return FALSE;
-  if (schedule != NULL)
-    block = ir_schedule_block (schedule, whole);
-  if (schedule != NULL && ir_schedule_block (schedule, node->inputs[slot]) != block)
-    return FALSE;
+  return TRUE;
+}
+
+/**
+ * ir_slices_of_whole:
+ * @schedule: (nullable): says which values are in blocks of channels
+ * @node: a node
+ *
+ * Cost: O(inputs).
+ *
+ * Returns: (transfer full): for each input, where in output 0 it is one range of bytes, in the same
+ *   layout: bytes from the start, or %IR_SLICE_NOWHERE
+ */
+guint64 *
+ir_slices_of_whole (const IrSchedule *schedule, const IrNode *node)
+{
+  const IrValue *whole = ir_node_output (node, 0);
+  guint64 *at = nowhere (node->n_inputs), entries = 0;
+  IrCall call;
+  gint64 axis;
+
+  if (!can_join (node, whole))
+    return at;
+  guint block = schedule != NULL ? ir_schedule_block (schedule, whole) : 0;
   ir_call_init (&call, node);
-  *at = axis_of (&call, whole->type, 0, &axis) ? joined_at (node, slot, axis, block) : NOWHERE;
+  gboolean fits = axis_of (&call, whole->type, 0, &axis);
   ir_call_clear (&call);
-  return *at != NOWHERE;
+  if (!fits || (block != 0 && (axis != 1 || whole->type->rank != 4)))
+    return at;
+  guint64 bytes = entry_bytes (whole->type, axis);
+  for (guint i = 0; i < node->n_inputs; i++)
+    {
+      const IrValue *part = node->inputs[i];
+      if ((schedule == NULL || ir_schedule_block (schedule, part) == block) &&
+          (block == 0 || entries % block == 0))
+        at[i] = entries * bytes;
+      entries += (guint64) part->type->dims[axis];
+    }
+  return at;
 }
 
 /* -- Split and Slice -- */
 
-static guint64
-split_at (IrCall *call, const IrNode *node, guint slot)
+/* Up to the first output that is missing, or of an unknown size: what follows may begin anywhere.
+ */
+static void
+find_split (IrCall *call, const IrNode *node, guint64 *at)
 {
   const IrType *whole = node->inputs[0]->type;
-  guint64 entries = 0;
+  guint64 entries = 0, bytes;
   gint64 axis;
 
   if (!axis_of (call, whole, 0, &axis))
-    return NOWHERE;
-  for (guint i = 0; i < slot; i++)
+    return;
+  bytes = entry_bytes (whole, axis);
+  for (guint i = 0; i < node->n_outputs; i++)
     {
+      at[i] = entries * bytes;
       if (node->outputs[i] == NULL || !is_fit (node->outputs[i]))
-        return NOWHERE;
+        return;
       entries += (guint64) node->outputs[i]->type->dims[axis];
     }
-  return entries * entry_bytes (whole, axis);
 }
 
 /* The last axis that is cut; all of those before it must have one entry left. */
@@ -144,9 +156,9 @@ is_one_range (const IrType *whole, const IrType *part)
 }
 
 static guint64
-slice_at (IrCall *call, const IrNode *node, guint slot)
+slice_at (IrCall *call, const IrNode *node)
 {
-  const IrType *whole = node->inputs[0]->type, *part = node->outputs[slot]->type;
+  const IrType *whole = node->inputs[0]->type, *part = node->outputs[0]->type;
   g_autofree gint64 *starts = NULL, *axes = NULL, *steps = NULL;
   guint n = 0, n_axes = 0, n_steps = 0;
   guint64 at = 0;
@@ -156,16 +168,16 @@ slice_at (IrCall *call, const IrNode *node, guint slot)
       (ir_call_has_input (call, 3) && !ir_call_input_ints (call, 3, &axes, &n_axes)) ||
       (ir_call_has_input (call, 4) && !ir_call_input_ints (call, 4, &steps, &n_steps)) ||
       n > (guint) whole->rank || (axes != NULL && n_axes != n) || (steps != NULL && n_steps != n))
-    return NOWHERE;
+    return IR_SLICE_NOWHERE;
   for (guint i = 0; i < n; i++)
     {
       gint64 axis, start, size;
       if (!ir_call_axis (call, axes != NULL ? axes[i] : (gint64) i, whole->rank, &axis, NULL))
-        return NOWHERE;
+        return IR_SLICE_NOWHERE;
       size = whole->dims[axis];
       start = CLAMP (starts[i] < 0 ? starts[i] + size : starts[i], 0, size - 1);
       if (steps != NULL && steps[i] != 1 && part->dims[axis] > 1)
-        return NOWHERE;
+        return IR_SLICE_NOWHERE;
       guint64 stride = ir_dtype_bits (whole->dtype) / 8;
       for (int k = (int) axis + 1; k < whole->rank; k++)
         stride *= (guint64) whole->dims[k];
@@ -174,36 +186,49 @@ slice_at (IrCall *call, const IrNode *node, guint slot)
   return at;
 }
 
+/* Whether output @slot may be one range of input 0. */
+static gboolean
+can_cut (const IrSchedule *schedule, const IrNode *node, guint slot)
+{
+  const IrValue *whole = node->inputs[0], *part = node->outputs[slot];
+
+  return is_fit (part) && part->type->dtype == whole->type->dtype &&
+         part->type->rank == whole->type->rank &&
+         (schedule == NULL || ir_schedule_block (schedule, part) == 0);
+}
+
 /**
- * ir_slice_of_input:
+ * ir_slices_of_input:
  * @schedule: (nullable): says which values are in blocks of channels
  * @node: a node
- * @slot: one of its outputs
- * @at: (out): bytes from the start of input 0
  *
- * Returns: whether the output is one range of bytes of input 0, in the same layout
+ * Cost: O(outputs).
+ *
+ * Returns: (transfer full): for each output, where in input 0 it is one range of bytes, in the same
+ *   layout: bytes from the start, or %IR_SLICE_NOWHERE
  */
-gboolean
-ir_slice_of_input (const IrSchedule *schedule, const IrNode *node, guint slot, guint64 *at)
+guint64 *
+ir_slices_of_input (const IrSchedule *schedule, const IrNode *node)
 {
-  const IrValue *whole = ir_node_input (node, 0), *part = ir_node_output (node, slot);
-  guint64 (*find) (IrCall *, const IrNode *, guint) = NULL;
+  const IrValue *whole = ir_node_input (node, 0);
+  guint64 *at = nowhere (node->n_outputs);
   gsize bytes = 0, all = 0;
   IrCall call;
 
-  if (node->op != NULL && node->op->id == IR_OP_SPLIT)
-    find = split_at;
-  else if (node->op != NULL && node->op->id == IR_OP_SLICE)
-    find = slice_at;
-  if (find == NULL || !is_fit (whole) || !is_fit (part) ||
-      part->type->dtype != whole->type->dtype || part->type->rank != whole->type->rank ||
-      (schedule != NULL &&
-       (ir_schedule_block (schedule, whole) != 0 || ir_schedule_block (schedule, part) != 0)))
-    return FALSE;
+  if (node->op == NULL || (node->op->id != IR_OP_SPLIT && node->op->id != IR_OP_SLICE) ||
+      !is_fit (whole) || (schedule != NULL && ir_schedule_block (schedule, whole) != 0))
+    return at;
   ir_call_init (&call, node);
-  *at = find (&call, node, slot);
+  if (node->op->id == IR_OP_SPLIT)
+    find_split (&call, node, at);
+  else if (node->n_outputs > 0 && can_cut (schedule, node, 0))
+    at[0] = slice_at (&call, node);
   ir_call_clear (&call);
-  ir_type_n_bytes (part->type, &bytes);
   ir_type_n_bytes (whole->type, &all);
-  return *at != NOWHERE && *at <= all && bytes <= all - *at;
+  for (guint i = 0; i < node->n_outputs; i++)
+    if (at[i] != IR_SLICE_NOWHERE &&
+        (!can_cut (schedule, node, i) || !ir_type_n_bytes (node->outputs[i]->type, &bytes) ||
+         at[i] > all || bytes > all - at[i]))
+      at[i] = IR_SLICE_NOWHERE;
+  return at;
 }

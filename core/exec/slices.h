@@ -4,11 +4,7 @@
 #include "core/exec/exec.h"
 
 gboolean ir_slice_is_possible (const IrNode *node);
-gboolean ir_slice_of_whole (const IrSchedule *schedule,
-                            const IrNode *node,
-                            guint slot,
-                            guint64 *at);
-gboolean ir_slice_of_input (const IrSchedule *schedule,
-                            const IrNode *node,
-                            guint slot,
-                            guint64 *at);
+#define IR_SLICE_NOWHERE G_MAXUINT64
+
+guint64 *ir_slices_of_whole (const IrSchedule *schedule, const IrNode *node);
+guint64 *ir_slices_of_input (const IrSchedule *schedule, const IrNode *node);

@@ -467,7 +467,7 @@ test_streams (void)
       gboolean tiny = round < 200;
       g_autoptr (IrTasks)
           tasks = random_tasks (rand, 1 + round % (tiny ? 5 : MANY), 0.1 + 0.1 * (round % 6), 1);
-      g_autoptr (IrStreams) streams = ir_tasks_streams (tasks);
+      g_autoptr (IrStreams) streams = ir_tasks_streams (tasks, NULL);
       const IrTaskEdge *waits = (const IrTaskEdge *) (void *) streams->waits->data;
       guint over[MANY], before[MANY], stream[MANY], events = 0;
       all_before (tasks, before);
@@ -489,7 +489,7 @@ static void
 test_long_graphs (void)
 {
   g_autoptr (IrTasks) tasks = chains (50, 1000);
-  g_autoptr (IrStreams) streams = ir_tasks_streams (tasks);
+  g_autoptr (IrStreams) streams = ir_tasks_streams (tasks, NULL);
   g_autofree IrTaskPlace *places = g_new0 (IrTaskPlace, tasks->n);
 
   g_assert_cmpuint (streams->n_streams, ==, 50);

@@ -107,9 +107,21 @@ flags_of (const Plain *plain)
   return plain->separate ? IR_MEM_SEPARATE : 0;
 }
 
-static gboolean
-make_schedule (Plain *plain, GError **error)
+static IrMemOptions
+place_options (Working *working, guint64 max_steps, GCancellable *cancellable)
 {
+  return (IrMemOptions){ .align_bytes = ALIGN_BYTES,
+                         .max_steps = max_steps,
+                         .cancellable = cancellable,
+                         .looked = on_looked,
+                         .looked_data = working };
+}
+
+static gboolean
+make_schedule (Plain *plain, GCancellable *cancellable, GError **error)
+{
+  const IrStop stop = { .cancellable = cancellable };
+
   if (plain->schedule != NULL)
     return TRUE;
   if (plain->model == NULL)
@@ -124,7 +136,9 @@ make_schedule (Plain *plain, GError **error)
     }
   plain->own_schedule = ir_schedule_new (plain->model, ir_backend_find ("cpu"), 1, error);
   if (plain->own_schedule != NULL && plain->memory_order)
-    ir_schedule_order_for_memory (plain->own_schedule, plain->model);
+    ir_schedule_order_for_memory (plain->own_schedule, plain->model, &stop);
+  if (plain->own_schedule != NULL && g_cancellable_set_error_if_cancelled (cancellable, error))
+    g_clear_pointer (&plain->own_schedule, ir_schedule_unref);
   plain->schedule = plain->own_schedule;
   return plain->schedule != NULL;
 }
@@ -134,15 +148,11 @@ static gboolean
 make_plain (Plain *plain, IrJob *job, GCancellable *cancellable, GError **error)
 {
   Working working = { job, "Placing the values…" };
-  const IrMemOptions place = { .align_bytes = ALIGN_BYTES,
-                               .max_steps = IR_MEM_DEFAULT_STEPS,
-                               .cancellable = cancellable,
-                               .looked = on_looked,
-                               .looked_data = &working };
+  const IrMemOptions place = place_options (&working, IR_MEM_DEFAULT_STEPS, cancellable);
 
   if (plain->plan != NULL)
     return TRUE;
-  if (!make_schedule (plain, error))
+  if (!make_schedule (plain, cancellable, error))
     return FALSE;
   if (plain->run != NULL && !plain->memory_order && !plain->separate)
     plain->plan = plain->run->memplan;
@@ -158,11 +168,7 @@ static gboolean
 make_budget (Memory *memory, IrJob *job, GCancellable *cancellable, GError **error)
 {
   Working working = { job, "Looking for what to compute again…" };
-  const IrMemOptions place = { .align_bytes = ALIGN_BYTES,
-                               .max_steps = BUDGET_STEPS,
-                               .cancellable = cancellable,
-                               .looked = on_looked,
-                               .looked_data = &working };
+  const IrMemOptions place = place_options (&working, BUDGET_STEPS, cancellable);
   guint64 budget;
 
   if (memory->budget == NULL)

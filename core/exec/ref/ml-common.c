@@ -4,6 +4,7 @@
 #include "core/exec/ref/ml.h"
 
 #include "core/exec/ref/block.h"
+#include "core/ir/mix.h"
 #include <math.h>
 #include <string.h>
 
@@ -245,7 +246,7 @@ key_hash (const IrMlKey *key)
 
   for (gsize i = 0; i < key->length; i++)
     hash = (hash ^ (guint8) key->text[i]) * G_GUINT64_CONSTANT (0x100000001b3);
-  return ir_places_mix (hash);
+  return ir_mix64 (hash);
 }
 
 /**

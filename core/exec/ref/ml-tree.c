@@ -8,6 +8,7 @@
 #include "core/exec/ref/block.h"
 #include "core/exec/ref/ml.h"
 #include "core/exec/ref/ref-util.h"
+#include "core/ir/mix.h"
 #include "core/op/rows.h"
 #include <math.h>
 #include <string.h>
@@ -203,7 +204,7 @@ has_name (gconstpointer list, guint32 place, gconstpointer key)
 static guint64
 hash_of (const gint64 *pair)
 {
-  return ir_places_mix (ir_places_mix ((guint64) pair[0]) + (guint64) pair[1]);
+  return ir_mix64 (ir_mix64 ((guint64) pair[0]) + (guint64) pair[1]);
 }
 
 static gboolean

@@ -47,22 +47,6 @@ ir_places_clear (IrPlaces *places)
 }
 
 /**
- * ir_places_mix:
- * @bits: a number
- *
- * Source: the finalizer of splitmix64.
- *
- * Returns: a hash of it
- */
-guint64
-ir_places_mix (guint64 bits)
-{
-  bits = (bits ^ (bits >> 30)) * G_GUINT64_CONSTANT (0xbf58476d1ce4e5b9);
-  bits = (bits ^ (bits >> 27)) * G_GUINT64_CONSTANT (0x94d049bb133111eb);
-  return bits ^ (bits >> 31);
-}
-
-/**
  * ir_places_put:
  * @places: a table
  * @hash: of @key

@@ -25,6 +25,5 @@ gboolean ir_places_init (IrPlaces *places,
                          GError **error);
 guint32 ir_places_put (IrPlaces *places, guint64 hash, gconstpointer key, guint32 place);
 guint32 ir_places_find (IrPlaces *places, guint64 hash, gconstpointer key);
-guint64 ir_places_mix (guint64 bits);
 void ir_places_clear (IrPlaces *places);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (IrPlaces, ir_places_clear)

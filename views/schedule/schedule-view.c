@@ -115,7 +115,7 @@ node_text (IrSession *session, const IrNode *node, char **tip)
   const char *why, *layout, *kernel = ir_session_get_kernel (session, node, &why, &layout);
   const IrTimes times = ir_session_get_node_times (session, node->id);
   g_autofree char *label = ir_node_label (node), *time = ir_times_text (&times);
-  char *text = g_strdup_printf ("%s · %s", kernel != NULL ? kernel : "no kernel", time);
+  char *text = g_strdup_printf ("%s\n%s", kernel != NULL ? kernel : "no kernel", time);
 
   *tip = g_strdup_printf ("%s\n%s%s%s", label, text, why != NULL ? "\n" : "",
                           why != NULL ? why : "");
@@ -190,7 +190,9 @@ make_toolbar (IrScheduleView *self)
   gtk_box_append (GTK_BOX (kinds), self->measured);
   self->node_text = gtk_label_new (NULL);
   gtk_label_set_xalign (GTK_LABEL (self->node_text), 1);
+  gtk_label_set_justify (GTK_LABEL (self->node_text), GTK_JUSTIFY_RIGHT);
   gtk_label_set_ellipsize (GTK_LABEL (self->node_text), PANGO_ELLIPSIZE_END);
+  gtk_widget_add_css_class (self->node_text, "caption");
   gtk_widget_set_hexpand (self->node_text, TRUE);
   self->chooser_place = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 0);
   gtk_box_append (GTK_BOX (box), kinds);

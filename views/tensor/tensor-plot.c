@@ -10,12 +10,15 @@
 #include <math.h>
 
 #define HISTOGRAM_WIDTH 180
+#define HISTOGRAM_LEAST 120 /* pixels: the heat map needs the room */
 #define HEIGHT          160
 #define CAPTION_HEIGHT  20 /* below both pictures */
 #define GAP             20
 #define WRAP            128  /* columns: one row that is longer is wrapped */
 #define MAX_SIDE        1024 /* pixels a side of a heat map; larger planes are sampled */
 #define LEGEND_WIDTH    64
+#define LEGEND_LEAST    24
+#define SWATCHES_HEIGHT 16 /* what NaN and Inf look like, below the legend */
 #define LEGEND_HEIGHT   8
 
 /* Which elements are where in the picture. */
@@ -284,6 +287,34 @@ start_heat_map (IrTensorPlot *self)
                                         .done = on_heat_map }));
 }
 
+/* -- where what lies -- */
+
+/* Narrower where the heat map and its legend would not have their room. */
+static double
+histogram_width (IrTensorPlot *self)
+{
+  return CLAMP (gtk_widget_get_width (GTK_WIDGET (self)) - GAP - HEIGHT, HISTOGRAM_LEAST,
+                HISTOGRAM_WIDTH);
+}
+
+static double
+heat_map_x (IrTensorPlot *self)
+{
+  return histogram_width (self) + GAP;
+}
+
+static gboolean
+has_swatches (const IrTensorPlot *self)
+{
+  return self->stats.n_nan + self->stats.n_pos_inf + self->stats.n_neg_inf > 0;
+}
+
+static int
+caption_height (const IrTensorPlot *self)
+{
+  return CAPTION_HEIGHT + (has_swatches (self) ? SWATCHES_HEIGHT : 0);
+}
+
 /* -- drawing -- */
 
 static const IrPalette *
@@ -322,7 +353,7 @@ draw_bars (IrTensorPlot *self, cairo_t *cr, double height)
 {
   const IrPalette *palette = palette_now ();
   const IrTensorStats *stats = &self->stats;
-  double width = (double) HISTOGRAM_WIDTH / MAX (stats->n_bins, 1);
+  double width = histogram_width (self) / MAX (stats->n_bins, 1);
   guint64 most = 1;
 
   for (guint i = 0; i < stats->n_bins; i++)
@@ -345,15 +376,16 @@ static void
 draw_histogram (IrTensorPlot *self, cairo_t *cr, double height)
 {
   const IrTensorStats *stats = &self->stats;
-  g_autofree char *low = g_strdup_printf ("%.4g", stats->bin_low),
-                  *high = g_strdup_printf ("%.4g", stats->bin_high);
+  const double width = histogram_width (self);
+  const int digits = width < HISTOGRAM_WIDTH ? 3 : 4;
+  g_autofree char *low = g_strdup_printf ("%.*g", digits, stats->bin_low),
+                  *high = g_strdup_printf ("%.*g", digits, stats->bin_high);
 
   draw_bars (self, cr, height);
   set_source (cr, palette_now ()->line);
-  cairo_rectangle (cr, 0, height - 1, HISTOGRAM_WIDTH, 1);
+  cairo_rectangle (cr, 0, height - 1, width, 1);
   if (stats->bin_low < 0 && stats->bin_high > 0)
-    cairo_rectangle (cr,
-                     floor (-stats->bin_low / (stats->bin_high - stats->bin_low) * HISTOGRAM_WIDTH),
+    cairo_rectangle (cr, floor (-stats->bin_low / (stats->bin_high - stats->bin_low) * width),
                      height - 1, 1, 5);
   cairo_fill (cr);
   if (stats->n_bins == 0)
@@ -363,7 +395,7 @@ draw_histogram (IrTensorPlot *self, cairo_t *cr, double height)
   else
     {
       draw_text (self, cr, low, 0, height + 3, 0);
-      draw_text (self, cr, high, HISTOGRAM_WIDTH, height + 3, 1);
+      draw_text (self, cr, high, width, height + 3, 1);
     }
 }
 
@@ -415,18 +447,27 @@ static void
 draw_legend (IrTensorPlot *self, cairo_t *cr, double x, double y)
 {
   const IrPalette *palette = palette_now ();
-  double most = MAX (fabs (self->stats.min), fabs (self->stats.max));
+  const double right = gtk_widget_get_width (GTK_WIDGET (self));
+  double most = MAX (fabs (self->stats.min), fabs (self->stats.max)), end = x;
   g_autofree char *low = g_strdup_printf ("%.3g", -most), *high = g_strdup_printf ("%.3g", most);
 
-  x += draw_text (self, cr, low, x, y, 0) + 6;
-  for (int i = 0; i < LEGEND_WIDTH; i++)
+  end += draw_text (self, cr, low, x, y, 0) + 6;
+  /* What is above nothing is about as wide as what is below. */
+  const int width = (int) CLAMP (right - end - (end - x), LEGEND_LEAST, LEGEND_WIDTH);
+  for (int i = 0; i < width; i++)
     {
-      set_source (cr, colour_of ((i - LEGEND_WIDTH / 2) / (LEGEND_WIDTH / 2.0), 1, palette));
-      cairo_rectangle (cr, x + i, y + 4, 1, LEGEND_HEIGHT);
+      set_source (cr, colour_of ((i - width / 2) / (width / 2.0), 1, palette));
+      cairo_rectangle (cr, end + i, y + 4, 1, LEGEND_HEIGHT);
       cairo_fill (cr);
     }
-  x += LEGEND_WIDTH + 6;
-  x += draw_text (self, cr, high, x, y, 0) + 14;
+  draw_text (self, cr, high, end + width + 6, y, 0);
+}
+
+static void
+draw_swatches (IrTensorPlot *self, cairo_t *cr, double x, double y)
+{
+  const IrPalette *palette = palette_now ();
+
   if (self->stats.n_nan > 0)
     x = draw_swatch (self, cr, palette->problem[IR_SEVERITY_ERROR], "NaN", x, y);
   if (self->stats.n_pos_inf + self->stats.n_neg_inf > 0)
@@ -438,19 +479,20 @@ ir_tensor_plot_snapshot (GtkWidget *widget, GtkSnapshot *snapshot)
 {
   IrTensorPlot *self = IR_TENSOR_PLOT (widget);
   int width = gtk_widget_get_width (widget),
-      height = gtk_widget_get_height (widget) - CAPTION_HEIGHT;
-  const double x = HISTOGRAM_WIDTH + GAP;
+      height = gtk_widget_get_height (widget) - caption_height (self);
+  const double x = heat_map_x (self);
   cairo_t *cr;
 
   if (!has_numbers (self->tensor) || width <= 0 || height <= 0)
     return;
-  cr = gtk_snapshot_append_cairo (snapshot,
-                                  &GRAPHENE_RECT_INIT (0, 0, width, height + CAPTION_HEIGHT));
+  cr = gtk_snapshot_append_cairo (
+      snapshot, &GRAPHENE_RECT_INIT (0, 0, width, height + caption_height (self)));
   draw_histogram (self, cr, height);
   if (self->heat_map != NULL && width > x + GAP)
     {
       draw_heat_map (self, cr, x, width - x, height);
       draw_legend (self, cr, x, height + 3);
+      draw_swatches (self, cr, x, height + 3 + SWATCHES_HEIGHT);
     }
   cairo_destroy (cr);
 }
@@ -465,9 +507,10 @@ ir_tensor_plot_measure (GtkWidget *widget,
                         int *natural_baseline)
 {
   const gboolean horizontal = orientation == GTK_ORIENTATION_HORIZONTAL;
+  const int height = HEIGHT + caption_height (IR_TENSOR_PLOT (widget));
 
-  *minimum = horizontal ? HISTOGRAM_WIDTH : HEIGHT + CAPTION_HEIGHT;
-  *natural = horizontal ? HISTOGRAM_WIDTH + GAP + HEIGHT : HEIGHT + CAPTION_HEIGHT;
+  *minimum = horizontal ? HISTOGRAM_WIDTH : height;
+  *natural = horizontal ? HISTOGRAM_WIDTH + GAP + HEIGHT : height;
 }
 
 /* -- pointer -- */
@@ -476,11 +519,11 @@ ir_tensor_plot_measure (GtkWidget *widget,
 static gboolean
 element_at (IrTensorPlot *self, double x, double y, guint64 *index)
 {
-  double height = gtk_widget_get_height (GTK_WIDGET (self)) - CAPTION_HEIGHT,
-         width = gtk_widget_get_width (GTK_WIDGET (self)) - HISTOGRAM_WIDTH - GAP, scale;
+  double height = gtk_widget_get_height (GTK_WIDGET (self)) - caption_height (self),
+         width = gtk_widget_get_width (GTK_WIDGET (self)) - heat_map_x (self), scale;
   guint64 row, column;
 
-  x -= HISTOGRAM_WIDTH + GAP;
+  x -= heat_map_x (self);
   if (self->heat_map == NULL || self->working || self->tensor == NULL || x < 0 || y < 0)
     return FALSE;
   scale = heat_map_scale (self, width, height);
@@ -590,6 +633,7 @@ ir_tensor_plot_load (IrTensorPlot *self,
     self->stats = *stats;
   self->plane = 0;
   gtk_widget_set_visible (GTK_WIDGET (self), has_numbers (tensor));
+  gtk_widget_queue_resize (GTK_WIDGET (self)); /* the caption may have other lines */
   start_heat_map (self);
   gtk_widget_queue_draw (GTK_WIDGET (self));
 }

@@ -391,21 +391,23 @@ typedef struct
 {
   const char *title;
   char *(*text) (IrElement *element);
+  gboolean number; /* its digits stand below each other, and its title above them */
 } Column;
 
 static const Column columns[] = {
-  { "Index", ir_element_index_text },
-  { "Before", ir_element_before_text },
-  { "After", ir_element_after_text },
-  { "Difference", ir_element_difference_text },
+  { "Index", ir_element_index_text, FALSE },
+  { "Before", ir_element_before_text, TRUE },
+  { "After", ir_element_after_text, TRUE },
+  { "Difference", ir_element_difference_text, TRUE },
 };
 
 static void
 setup_cell (GtkSignalListItemFactory *factory, GtkListItem *item, gpointer data)
 {
+  const Column *column = data;
   GtkWidget *label = gtk_label_new (NULL);
 
-  gtk_label_set_xalign (GTK_LABEL (label), 1);
+  gtk_label_set_xalign (GTK_LABEL (label), column->number ? 1 : 0);
   gtk_widget_add_css_class (label, "numeric");
   gtk_list_item_set_child (item, label);
 }
@@ -467,7 +469,7 @@ add_column (GtkWidget *table, const Column *info)
   GtkListItemFactory *factory = gtk_signal_list_item_factory_new ();
   GtkColumnViewColumn *column;
 
-  g_signal_connect (factory, "setup", G_CALLBACK (setup_cell), NULL);
+  g_signal_connect (factory, "setup", G_CALLBACK (setup_cell), (gpointer) info);
   g_signal_connect (factory, "bind", G_CALLBACK (bind_cell), (gpointer) info);
   column = gtk_column_view_column_new (info->title, factory);
   gtk_column_view_column_set_expand (column, TRUE);
@@ -475,6 +477,22 @@ add_column (GtkWidget *table, const Column *info)
   gtk_column_view_append_column (GTK_COLUMN_VIEW (table), column);
   g_object_unref (column);
   return column;
+}
+
+/* Titles have no property for that: each is a button of the header, around a box. */
+static void
+align_titles (GtkWidget *table)
+{
+  GtkWidget *header = gtk_widget_get_first_child (table);
+  GtkWidget *title = header != NULL ? gtk_widget_get_first_child (header) : NULL;
+
+  for (guint i = 0; i < G_N_ELEMENTS (columns) && title != NULL; i++)
+    {
+      GtkWidget *box = gtk_widget_get_first_child (title);
+      if (box != NULL && columns[i].number)
+        gtk_widget_set_halign (box, GTK_ALIGN_END);
+      title = gtk_widget_get_next_sibling (title);
+    }
 }
 
 /* Tab would walk through all rows of a column view; it leaves the table instead. */
@@ -523,6 +541,7 @@ make_table (IrTensorView *self)
   gtk_widget_add_css_class (table, "data-table");
   for (guint i = 0; i < G_N_ELEMENTS (columns); i++)
     self->columns[i] = add_column (table, &columns[i]);
+  align_titles (table);
   self->table = table;
   GtkEventController *keys = gtk_event_controller_key_new ();
   gtk_event_controller_set_propagation_phase (keys, GTK_PHASE_CAPTURE);

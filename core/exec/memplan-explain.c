@@ -203,7 +203,8 @@ reason_outside (const IrValue *value, const IrMemItem *item)
 {
   if (item->alias_of != 0)
     return "it shares the bytes of what lies there";
-  if (ir_value_constant (value) == NULL && ir_value_is_graph_input (value) && value->initializer != NULL)
+  if (ir_value_constant (value) == NULL && ir_value_is_graph_input (value) &&
+      value->initializer != NULL)
     return "it is an input of the graph with contents in the model: the bytes are the model's, or "
            "the caller's where the caller gives it";
   if (ir_value_is_graph_input (value))
@@ -283,7 +284,9 @@ ir_mem_plan_explain (const IrMemPlan *plan, const IrModel *model, IrValueId valu
     index++;
   if (index == plan->items->len)
     {
-      g_string_append (text, "The plan does not know this value.\n");
+      g_string_append (
+          text, "This value is not in the plan, which is of the main graph; what bodies of loops "
+                "and branches need is had when they run.\n");
       return g_string_free (text, FALSE);
     }
   const IrMemItem *item = &g_array_index (plan->items, IrMemItem, index);

@@ -300,22 +300,36 @@ plan_text (const IrMemPlan *plan)
 {
   const IrMemResult *result = ir_mem_plan_result (plan);
 
-  return g_strdup_printf ("Placed by %s%s.\nSelect a value to see why it lies where it lies.",
+  return g_strdup_printf ("Placement: %s%s.\nSelect a value to see why it lies where it lies.",
                           ir_mem_algorithm_name (result->algorithm),
-                          result->proven ? ", and no placement is lower" : "");
+                          result->proven ? "; none can be lower" : "");
+}
+
+/* (nullable): the value that is selected, or that the selected node gives first */
+static const IrValue *
+asked_value (IrMemoryView *self)
+{
+  IrSession *session = ir_view_get_session (IR_VIEW (self));
+  const IrModel *model = self->memory->plain->model;
+  const IrValueId id = ir_session_get_selected_value (session);
+  const IrNode *node = ir_model_live_node (model, ir_session_get_selected_node (session));
+
+  if (id != 0)
+    return ir_model_live_value (model, id);
+  return node != NULL ? ir_node_output (node, 0) : NULL;
 }
 
 static void
 show_why (IrMemoryView *self)
 {
-  const IrValueId value = ir_session_get_selected_value (ir_view_get_session (IR_VIEW (self)));
+  const IrValue *value = self->shown ? asked_value (self) : NULL;
   g_autofree char *text = NULL;
 
   if (!self->shown)
     return;
-  text = value != 0 && ir_model_live_value (self->memory->plain->model, value) != NULL
-             ? ir_mem_plan_explain (self->memory->plain->plan, self->memory->plain->model, value)
-             : plan_text (self->memory->plain->plan);
+  text = value != NULL ? ir_mem_plan_explain (self->memory->plain->plan, self->memory->plain->model,
+                                              value->id)
+                       : plan_text (self->memory->plain->plan);
   gtk_label_set_text (GTK_LABEL (self->why), g_strchomp (text));
 }
 
@@ -483,29 +497,42 @@ ir_memory_view_class_init (IrMemoryViewClass *klass)
   IR_VIEW_CLASS (klass)->focus_content = ir_memory_view_focus_content;
 }
 
-static GtkWidget *
-option (IrMemoryView *self, const char *label, const char *tip)
-{
-  GtkWidget *widget = gtk_check_button_new_with_label (label);
+#define DOC_INDENT 28 /* pixels: where the title of a choice begins */
 
-  gtk_widget_set_tooltip_text (widget, tip);
-  g_signal_connect_swapped (widget, "toggled", G_CALLBACK (rebuild), self);
-  return widget;
+/* Adds a choice and, below it, what it means: in lines, as a popover leaves no height for text that
+ * is wrapped. Returns: (transfer none): the choice */
+static GtkWidget *
+add_option (IrMemoryView *self, GtkWidget *box, const char *title, const char *doc)
+{
+  GtkWidget *button = gtk_check_button_new_with_label (title), *label = gtk_label_new (doc),
+            *row = gtk_box_new (GTK_ORIENTATION_VERTICAL, 0);
+
+  gtk_label_set_xalign (GTK_LABEL (label), 0);
+  gtk_widget_set_margin_start (label, DOC_INDENT);
+  gtk_widget_add_css_class (label, "dim-label");
+  gtk_widget_add_css_class (label, "caption");
+  gtk_accessible_update_property (GTK_ACCESSIBLE (button), GTK_ACCESSIBLE_PROPERTY_DESCRIPTION, doc,
+                                  -1);
+  g_signal_connect_swapped (button, "toggled", G_CALLBACK (rebuild), self);
+  gtk_box_append (GTK_BOX (row), button);
+  gtk_box_append (GTK_BOX (row), label);
+  gtk_box_append (GTK_BOX (box), row);
+  return button;
 }
 
 static GtkWidget *
 make_options (IrMemoryView *self)
 {
   GtkWidget *button = gtk_menu_button_new (), *popover = gtk_popover_new (),
-            *box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 6);
+            *box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 12);
 
-  self->memory_order = option (self, "Memory order",
-                               "Nodes in an order that keeps the peak low, if there is one that is "
-                               "lower than that of the graph");
-  self->separate = option (self, "Every value by itself",
-                           "Bytes of its own for each value: no views, nothing in place");
-  gtk_box_append (GTK_BOX (box), self->memory_order);
-  gtk_box_append (GTK_BOX (box), self->separate);
+  self->memory_order = add_option (self, box, "Memory order",
+                                   "Nodes in the order with the lowest peak,\n"
+                                   "if it is lower than that of the graph");
+  self->separate = add_option (self, box, "Every value by itself",
+                               "Bytes of its own for each value:\nno views, nothing in place");
+  gtk_widget_set_margin_start (box, 6);
+  gtk_widget_set_margin_end (box, 6);
   gtk_popover_set_child (GTK_POPOVER (popover), box);
   gtk_menu_button_set_popover (GTK_MENU_BUTTON (button), popover);
   gtk_menu_button_set_icon_name (GTK_MENU_BUTTON (button), "view-more-symbolic");

@@ -106,7 +106,8 @@ variant_new (Cli *cli, const Options *options, const char *name, CliStatus *stat
   if (settings.backend != NULL)
     variant->inputs = cli_inputs (cli, &asked, variant->opened.model, &error);
   if (variant->inputs != NULL)
-    variant->schedule = cli_schedule (&asked, variant->opened.model, 1, &variant->sized, &error);
+    variant->schedule = cli_schedule (cli, &asked, variant->opened.model, 1, &variant->sized,
+                                      &error);
   if (variant->schedule != NULL)
     variant->executable = ir_executable_new (variant->opened.model, &settings, &error);
   if (variant->executable != NULL)

@@ -183,8 +183,8 @@ schedule_scene (
     return NULL;
   schedule = options->plan.parallel != NULL
                  ? cli_run_schedule (cli, &options->model, model, mode, &sized, NULL, error)
-                 : cli_schedule (&options->model, model, cli_n_workers (&options->model), &sized,
-                                 error);
+                 : cli_schedule (cli, &options->model, model, cli_n_workers (&options->model),
+                                 &sized, error);
   return schedule != NULL ? ir_chart_schedule (schedule, sized, chart) : NULL;
 }
 

@@ -576,7 +576,8 @@ run_often (Cli *cli,
            IrRun **partial,
            GError **error)
 {
-  g_autoptr (IrExecutable) executable = ir_executable_new (model, run_options_, error);
+  const IrStop stop = { .cancellable = cli->cancellable };
+  g_autoptr (IrExecutable) executable = ir_executable_new_until (model, run_options_, &stop, error);
   IrRun *run = NULL;
 
   if (executable == NULL)

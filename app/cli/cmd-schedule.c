@@ -468,7 +468,7 @@ run (Cli *cli)
     schedule = cli_run_schedule (cli, &options->model, opened.model, mode, &model, &details,
                                  &error);
   else
-    model = cli_sized_model (&options->model, opened.model, &error);
+    model = cli_sized_model (&options->model, opened.model, &stop, &error);
   if (model == NULL)
     return cli_fail (cli_status_of (error), error);
   if (options->costs != NULL)

@@ -498,7 +498,7 @@ ask_for_kernels (const CliModelOptions *options, IrModel *model, GError **error)
   if (options->kernels == NULL || backend == NULL)
     return options->kernels == NULL;
   g_autoptr (IrModel) marked = ir_kernel_marked (model);
-  g_autoptr (IrModel) sized = cli_sized_model (options, marked, NULL);
+  g_autoptr (IrModel) sized = cli_sized_model (options, marked, NULL, NULL);
   g_autoptr (IrEdit) edit = ir_edit_new (model);
   const KernelRequest request = { backend, model, sized, edit };
   for (guint i = 0; options->kernels[i] != NULL; i++)
@@ -744,7 +744,8 @@ cli_run (Cli *cli,
 
   if (run_options.backend == NULL || (inputs = cli_inputs (cli, options, model, error)) == NULL)
     return NULL;
-  executable = ir_executable_new (model, &run_options, error);
+  const IrStop stop = { .cancellable = cli->cancellable };
+  executable = ir_executable_new_until (model, &run_options, &stop, error);
   if (executable == NULL)
     return NULL;
   run = ir_executable_run (executable, inputs, cli->cancellable, partial, error);

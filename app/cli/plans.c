@@ -7,14 +7,19 @@
 #include <string.h>
 
 IrModel *
-cli_sized_model (const CliModelOptions *options, IrModel *model, GError **error)
+cli_sized_model (const CliModelOptions *options, IrModel *model, const IrStop *stop, GError **error)
 {
-  g_autoptr (IrModel) copy = ir_exec_expand (model, error);
+  g_autoptr (IrModel) copy = ir_exec_expand_until (model, stop, error);
   g_autoptr (IrEdit) edit = copy != NULL ? ir_edit_new_import (copy) : NULL;
 
   if (edit == NULL || !cli_bind_sizes (options, model, edit, error))
     return NULL;
-  ir_infer_model (edit, IR_INFER_DEFAULT, NULL);
+  if (!ir_infer_model_until (edit, IR_INFER_DEFAULT, NULL, stop))
+    {
+      g_set_error_literal (error, IR_EXEC_ERROR, IR_EXEC_ERROR_CANCELLED,
+                           "Cancelled while the types of the values were found");
+      return NULL;
+    }
   g_clear_pointer (&edit, ir_edit_free);
   return g_steal_pointer (&copy);
 }
@@ -26,16 +31,19 @@ cli_n_workers (const CliModelOptions *options)
 }
 
 IrSchedule *
-cli_schedule (const CliModelOptions *options,
+cli_schedule (Cli *cli,
+              const CliModelOptions *options,
               IrModel *model,
               guint n_workers,
               IrModel **sized,
               GError **error)
 {
   const IrBackend *backend = cli_backend (options, error);
+  const IrStop stop = { .cancellable = cli->cancellable };
+  const IrScheduleOptions plan = { .stages = { .n_workers = n_workers, .stop = &stop } };
 
-  *sized = backend != NULL ? cli_sized_model (options, model, error) : NULL;
-  return *sized != NULL ? ir_schedule_new (*sized, backend, n_workers, error) : NULL;
+  *sized = backend != NULL ? cli_sized_model (options, model, &stop, error) : NULL;
+  return *sized != NULL ? ir_schedule_new_with (*sized, backend, &plan, NULL, error) : NULL;
 }
 
 /* Runs @model until it is decided which nodes run beside each other. */
@@ -94,7 +102,7 @@ cli_run_schedule (Cli *cli,
       return schedule;
     }
   plan.stages.stop = &stop;
-  *sized = cli_sized_model (options, model, error);
+  *sized = cli_sized_model (options, model, &stop, error);
   return *sized != NULL ? ir_schedule_new_with (*sized, backend, &plan, details, error) : NULL;
 }
 

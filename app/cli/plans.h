@@ -36,7 +36,8 @@ IrSchedule *cli_plan_schedule (Cli *cli,
                                GError **error);
 
 /* Symbols that --dim and --shape leave open get the sizes that a random run would take. */
-IrSchedule *cli_schedule (const CliModelOptions *options,
+IrSchedule *cli_schedule (Cli *cli,
+                          const CliModelOptions *options,
                           IrModel *model,
                           guint n_workers,
                           IrModel **sized,
@@ -51,5 +52,8 @@ IrSchedule *cli_run_schedule (Cli *cli,
                               IrScheduleDetails **details,
                               GError **error);
 /* A copy of @model without calls of functions, in which symbols have sizes as above. */
-IrModel *cli_sized_model (const CliModelOptions *options, IrModel *model, GError **error);
+IrModel *cli_sized_model (const CliModelOptions *options,
+                          IrModel *model,
+                          const IrStop *stop, /* (nullable) */
+                          GError **error);
 guint cli_n_workers (const CliModelOptions *options);

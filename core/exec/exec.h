@@ -1,6 +1,7 @@
 /* Execution: plans as plain data, made by pure functions, and the runner that follows them. */
 #pragma once
 #include "core/ir/model.h"
+#include "core/ir/stop.h"
 #include "core/op/op.h"
 
 #define IR_EXEC_ERROR (ir_exec_error_quark ())
@@ -57,15 +58,6 @@ const IrBackend *const *ir_backends (guint *n);
  * the back end. One that does not fit is passed over, and the schedule says what is taken. */
 #define IR_META_KERNEL "irscope.kernel"
 const char *ir_node_wanted_kernel (const IrNode *node); /* (nullable) */
-
-/* What may stop a plan while it is made. */
-typedef struct
-{
-  GCancellable *cancellable;      /* (nullable) */
-  void (*looked) (gpointer data); /* (nullable) told whenever it has been looked at */
-  gpointer looked_data;
-} IrStop;
-gboolean ir_stopped (const IrStop *stop);
 
 /* -- schedule -- */
 typedef struct
@@ -250,6 +242,10 @@ typedef struct
 /* A prepared plan for one model, back end and set of input shapes; run it many times. */
 typedef struct _IrExecutable IrExecutable;
 IrExecutable *ir_executable_new (IrModel *model, const IrRunOptions *options, GError **error);
+IrExecutable *ir_executable_new_until (IrModel *model,
+                                       const IrRunOptions *options,
+                                       const IrStop *stop, /* (nullable) */
+                                       GError **error);
 void ir_executable_free (IrExecutable *executable);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (IrExecutable, ir_executable_free)
 /* Makes the plan for inputs of these shapes, which the first run with them would do otherwise. */
@@ -324,3 +320,6 @@ gboolean ir_eval_node_with (const IrNode *node,
                             GError **error);
 /* A copy of @model in which function calls are replaced by bodies: what is run. (transfer full) */
 IrModel *ir_exec_expand (IrModel *model, GError **error);
+IrModel *ir_exec_expand_until (IrModel *model,
+                               const IrStop *stop, /* (nullable) */
+                               GError **error);

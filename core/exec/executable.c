@@ -6,6 +6,7 @@
 
 #include "core/exec/pages.h"
 #include "core/exec/runner-private.h"
+#include "core/exec/schedule-private.h"
 #include "core/exec/tune.h"
 #include "core/io/io.h"
 
@@ -334,6 +335,26 @@ prepare (IrExecutable *executable, GHashTable *inputs, GCancellable *cancellable
 IrExecutable *
 ir_executable_new (IrModel *model, const IrRunOptions *options, GError **error)
 {
+  return ir_executable_new_until (model, options, NULL, error);
+}
+
+/**
+ * ir_executable_new_until:
+ * @model: the model to run
+ * @options: (nullable): how to run; %NULL: all defaults
+ * @stop: (nullable): what may stop it
+ * @error: return location for an error
+ *
+ * As ir_executable_new(). Fails also with %IR_EXEC_ERROR_CANCELLED.
+ *
+ * Returns: (transfer full) (nullable): the executable; to be used by one thread at a time
+ */
+IrExecutable *
+ir_executable_new_until (IrModel *model,
+                         const IrRunOptions *options,
+                         const IrStop *stop,
+                         GError **error)
+{
   g_return_val_if_fail (model != NULL, NULL);
   g_autoptr (IrExecutable) executable = g_new0 (IrExecutable, 1);
 
@@ -346,7 +367,7 @@ ir_executable_new (IrModel *model, const IrRunOptions *options, GError **error)
   if (executable->options.backend == NULL)
     executable->options.backend = ir_backend_require (NULL, NULL);
   executable->source = ir_model_ref (model);
-  executable->base = ir_exec_expand (model, error);
+  executable->base = ir_exec_expand_until (model, stop, error);
   if (executable->base == NULL)
     return NULL;
   executable->plans = g_ptr_array_new_with_free_func ((GDestroyNotify) ir_prepared_free);
@@ -354,8 +375,8 @@ ir_executable_new (IrModel *model, const IrRunOptions *options, GError **error)
   executable->packed = ir_packed_new ();
   executable->threads = ir_threads_new (executable->options.n_threads);
   ir_threads_set_deterministic (executable->threads, executable->options.deterministic);
-  g_autoptr (IrSchedule)
-      schedule = ir_schedule_new (executable->base, executable->options.backend, 1, error);
+  g_autoptr (IrSchedule) schedule = ir_schedule_new_until (
+      executable->base, executable->options.backend, 1, stop, error);
   return schedule != NULL ? g_steal_pointer (&executable) : NULL;
 }
 
@@ -511,7 +532,7 @@ ir_run_unref (IrRun *run)
  * @model: a model
  * @inputs: value id -> #IrTensor
  * @options: (nullable): how to run
- * @cancellable: (nullable): looked at between nodes
+ * @cancellable: (nullable): looked at while it is prepared and runs
  * @error: return location for an error
  *
  * Prepares, runs once and frees.
@@ -525,7 +546,8 @@ ir_model_run (IrModel *model,
               GCancellable *cancellable,
               GError **error)
 {
-  g_autoptr (IrExecutable) executable = ir_executable_new (model, options, error);
+  const IrStop stop = { .cancellable = cancellable };
+  g_autoptr (IrExecutable) executable = ir_executable_new_until (model, options, &stop, error);
 
   return executable != NULL ? ir_executable_run (executable, inputs, cancellable, NULL, error)
                             : NULL;

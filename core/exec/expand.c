@@ -142,6 +142,22 @@ drop_known_functions (IrEdit *edit)
 IrModel *
 ir_exec_expand (IrModel *model, GError **error)
 {
+  return ir_exec_expand_until (model, NULL, error);
+}
+
+/**
+ * ir_exec_expand_until:
+ * @model: a model
+ * @stop: (nullable): what may stop it
+ * @error: return location for an error
+ *
+ * As ir_exec_expand(). Fails also with %IR_EXEC_ERROR_CANCELLED.
+ *
+ * Returns: (transfer full) (nullable): the copy
+ */
+IrModel *
+ir_exec_expand_until (IrModel *model, const IrStop *stop, GError **error)
+{
   g_autoptr (IrModel) copy = ir_model_clone (model);
   g_autoptr (GPtrArray) problems = ir_problems_new ();
   g_autoptr (IrEdit) edit = ir_edit_new_import (copy);
@@ -157,6 +173,11 @@ ir_exec_expand (IrModel *model, GError **error)
     }
   if (!ir_exec_expand_gradients (edit, error))
     return NULL;
-  ir_infer_model (edit, IR_INFER_DEFAULT, NULL);
+  if (!ir_infer_model_until (edit, IR_INFER_DEFAULT, NULL, stop))
+    {
+      g_set_error_literal (error, IR_EXEC_ERROR, IR_EXEC_ERROR_CANCELLED,
+                           "Cancelled while the types of the values were found");
+      return NULL;
+    }
   return g_steal_pointer (&copy);
 }

@@ -41,6 +41,8 @@ ir_prepared_cancelled (GCancellable *cancellable, guint index, GError **error)
 IrModel *
 ir_prepared_bind_shapes (IrModel *base, GHashTable *inputs, GCancellable *cancellable)
 {
+  const IrStop stop = { .cancellable = cancellable };
+
   if (g_cancellable_is_cancelled (cancellable))
     return NULL;
   g_autoptr (IrModel) model = ir_model_clone (base);
@@ -68,10 +70,8 @@ ir_prepared_bind_shapes (IrModel *base, GHashTable *inputs, GCancellable *cancel
       else if (!ir_type_is_static (input->type))
         ir_infer_bind_input (edit, input, ir_tensor_rank (tensor), ir_tensor_dims (tensor));
     }
-  if (g_cancellable_is_cancelled (cancellable))
-    return NULL;
-  ir_infer_model (edit, IR_INFER_DEFAULT, NULL);
-  return g_cancellable_is_cancelled (cancellable) ? NULL : ir_model_snapshot (model);
+  return ir_infer_model_until (edit, IR_INFER_DEFAULT, NULL, &stop) ? ir_model_snapshot (model)
+                                                                    : NULL;
 }
 
 static gboolean

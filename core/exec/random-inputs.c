@@ -640,10 +640,16 @@ GHashTable *
 ir_random_inputs_with (IrModel *model, const IrRandomOptions *options, GError **error)
 {
   g_return_val_if_fail (model != NULL, NULL);
-  g_autoptr (IrModel) flat = ir_exec_expand (model, error);
+  const IrStop stop = { .cancellable = options->cancellable };
+  g_autoptr (GError) local = NULL;
+  g_autoptr (IrModel) flat = ir_exec_expand_until (model, &stop, &local);
 
   if (flat == NULL)
-    return NULL;
+    {
+      if (!g_cancellable_set_error_if_cancelled (options->cancellable, error))
+        g_propagate_error (error, g_steal_pointer (&local));
+      return NULL;
+    }
   g_autoptr (GHashTable) sizes = choose_sizes (flat->main, options->bindings);
   g_autoptr (GHashTable)
       inputs = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify) ir_tensor_unref);

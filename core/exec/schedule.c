@@ -17,22 +17,6 @@
 #define LOOK_NODES 256 /* between two looks whether to stop */
 
 /**
- * ir_stopped:
- * @stop: (nullable): what may stop a plan under way
- *
- * Returns: whether nobody wants the plan any more
- */
-gboolean
-ir_stopped (const IrStop *stop)
-{
-  if (stop == NULL)
-    return FALSE;
-  if (stop->looked != NULL)
-    stop->looked (stop->looked_data);
-  return g_cancellable_is_cancelled (stop->cancellable);
-}
-
-/**
  * ir_schedule_stopped:
  * @stop: (nullable): what may stop a schedule under way
  * @error: return location for an error

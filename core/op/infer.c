@@ -22,6 +22,8 @@
 #define MAX_DEMAND 256
 /* How often ir_infer_node() may come back to a node. */
 #define MAX_TIMES 64
+/* Nodes between two looks whether to stop. */
+#define LOOK_NODES 256
 
 typedef struct
 {
@@ -32,6 +34,8 @@ typedef struct
   guint visits, body_visits;
   IrVisitFunc visit; /* (nullable) */
   gpointer visit_data;
+  const IrStop *stop; /* (nullable) */
+  gboolean stopped;
 } Driver;
 
 typedef struct
@@ -322,10 +326,11 @@ infer_one (Frame *frame, const IrNode *node)
   g_autoptr (GError) error = NULL;
   IrCall call;
   gboolean news = FALSE;
-  if (is_left_open (frame, node) || driver->visits >= MAX_VISITS ||
+  if (driver->stopped || is_left_open (frame, node) || driver->visits >= MAX_VISITS ||
       (frame->depth > 0 && driver->body_visits >= MAX_BODY_VISITS))
     return FALSE;
-  driver->visits++;
+  if (driver->visits++ % LOOK_NODES == 0 && ir_stopped (driver->stop))
+    driver->stopped = TRUE;
   driver->body_visits += frame->depth > 0 ? 1 : 0;
   call_init (frame, &call, node, 0);
   if (!infer_call (frame, &call, &error))
@@ -446,12 +451,31 @@ infer_model (Driver *driver, gboolean own_types)
 void
 ir_infer_model (IrEdit *edit, IrInferFlags flags, GPtrArray *problems)
 {
+  ir_infer_model_until (edit, flags, problems, NULL);
+}
+
+/**
+ * ir_infer_model_until:
+ * @edit: an edit of the model, within a step unless it imports
+ * @flags: what to do about contradictions
+ * @problems: (nullable): list that findings are added to
+ * @stop: (nullable): what may stop it
+ *
+ * As ir_infer_model().
+ *
+ * Returns: %FALSE if it was stopped: some values have no types yet
+ */
+gboolean
+ir_infer_model_until (IrEdit *edit, IrInferFlags flags, GPtrArray *problems, const IrStop *stop)
+{
   Driver driver = { .model = ir_edit_model (edit),
                     .edit = edit,
                     .problems = problems,
                     .severity = (flags & IR_INFER_STRICT) != 0 ? IR_SEVERITY_ERROR
-                                                               : IR_SEVERITY_WARNING };
+                                                               : IR_SEVERITY_WARNING,
+                    .stop = stop };
   infer_model (&driver, FALSE);
+  return !driver.stopped;
 }
 
 /**

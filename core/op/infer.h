@@ -4,6 +4,7 @@
 #include "core/ir/edit.h"
 #include "core/ir/history.h"
 #include "core/ir/problem.h"
+#include "core/ir/stop.h"
 #include "core/op/call.h"
 
 typedef enum
@@ -14,6 +15,11 @@ typedef enum
 
 /* Infers all nodes in order (functions by their bodies, subgraphs inside their owners). */
 void ir_infer_model (IrEdit *edit, IrInferFlags flags, GPtrArray *problems); /* problems nullable */
+/* The same as long as it is wanted; @stop nullable. */
+gboolean ir_infer_model_until (IrEdit *edit,
+                               IrInferFlags flags,
+                               GPtrArray *problems,
+                               const IrStop *stop);
 /* As ir_infer_model(), but writes nothing: for verifying. */
 void ir_infer_check (IrModel *model, GPtrArray *problems);
 /* What is known of the contents of shape-like values: IrValue -> IrShapeData. */

@@ -26,10 +26,17 @@ ref_refuses (const IrNode *node)
   return node->op->ref != NULL ? NULL : "the operator has no reference kernel";
 }
 
+/* Not all of them see to it themselves that what is read has been copied from an odd address. */
+static gboolean
+run_ref (IrCall *call, GError **error)
+{
+  return ir_call_align (call, error) && call->op->ref (call, error);
+}
+
 static IrKernelFunc
 ref_kernel (const IrNode *node)
 {
-  return node->op != NULL ? node->op->ref : NULL;
+  return node->op != NULL && node->op->ref != NULL ? run_ref : NULL;
 }
 
 const IrBackend ir_backend_ref = {

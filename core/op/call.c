@@ -421,10 +421,26 @@ is_stopped (gpointer call)
 gboolean
 ir_call_align (IrCall *call, GError **error)
 {
+  return ir_call_align_others (call, G_MAXUINT, error);
+}
+
+/**
+ * ir_call_align_others:
+ * @call: a call under way
+ * @slot: input slot that may stay as it is
+ * @error: return location for an error
+ *
+ * As ir_call_align(), for kernels that read one input at any address.
+ *
+ * Returns: %FALSE if the run is to stop
+ */
+gboolean
+ir_call_align_others (IrCall *call, guint slot, GError **error)
+{
   for (guint i = 0; i < call->n_inputs; i++)
     {
       const IrTensor *tensor = call->inputs[i].tensor;
-      if (tensor != NULL && ir_tensor_n_bytes (tensor) > MAX_SILENT_BYTES &&
+      if (i != slot && tensor != NULL && ir_tensor_n_bytes (tensor) > MAX_SILENT_BYTES &&
           !ir_tensor_align (tensor, is_stopped, call))
         return !ir_call_fail_if_stopped (call, error);
     }

@@ -151,6 +151,7 @@ gboolean ir_call_stopped (const IrCall *call);
 gboolean ir_call_fail_if_stopped (const IrCall *call, GError **error);
 gboolean ir_call_fail_if_cut (const IrCall *call, GError **error);
 gboolean ir_call_align (IrCall *call, GError **error);
+gboolean ir_call_align_others (IrCall *call, guint slot, GError **error);
 
 /* -- errors: prefix with the node's label -- */
 gboolean ir_call_fail (const IrCall *call,

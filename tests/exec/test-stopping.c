@@ -219,7 +219,7 @@ test_another_thread (void)
 #define N_ODD 3300000
 
 static IrTensor *
-odd_tensor (void)
+odd_tensor (guint rank, const gint64 *dims)
 {
   gsize n_bytes = N_ODD * sizeof (float);
   guint8 *memory = g_malloc0 (n_bytes + 1);
@@ -228,7 +228,7 @@ odd_tensor (void)
 
   for (gsize i = 1; i <= n_bytes; i++)
     memory[i] = (guint8) (i % 60);
-  return ir_tensor_new (IR_DTYPE_FLOAT, 1, (gint64[1]){ N_ODD }, odd);
+  return ir_tensor_new (IR_DTYPE_FLOAT, rank, dims, odd);
 }
 
 static gboolean
@@ -240,7 +240,7 @@ stop_third (gpointer data)
 static void
 test_aligned_copy_stops (void)
 {
-  g_autoptr (IrTensor) tensor = odd_tensor ();
+  g_autoptr (IrTensor) tensor = odd_tensor (1, (gint64[1]){ N_ODD });
   guint n_asked = 0;
 
   g_assert_false (ir_tensor_align (tensor, stop_third, &n_asked));
@@ -254,24 +254,44 @@ test_aligned_copy_stops (void)
   g_assert_cmpuint (n_asked, ==, 6);
 }
 
-static void
-test_runs_stop_while_they_align (gconstpointer backend)
+typedef struct
 {
+  const char *backend, *op, *x;
+  gint64 dims[3]; /* of the constant, N_ODD elements; the rest are 0 */
+  gboolean first; /* it is the first input */
+} Odd;
+
+static const Odd odds[] = {
+  { "cpu", "Mul", "float[1]", { N_ODD }, TRUE },
+  { "ref", "Mul", "float[1]", { N_ODD }, TRUE },
+  { "cpu", "MatMul", "float[3000,1]", { 1100, 3000 }, TRUE },
+  { "ref", "MatMul", "float[1,1100]", { 1100, 3000 }, FALSE },
+  { "cpu", "Conv", "float[1,3000,1]", { 1100, 3000, 1 }, FALSE },
+  { "ref", "Conv", "float[1,3000,1]", { 1100, 3000, 1 }, FALSE },
+};
+
+static void
+test_runs_stop_while_they_align (gconstpointer data)
+{
+  const Odd *odd = data;
   g_auto (Builder) b = { 0 };
   g_autoptr (GHashTable) inputs = inputs_new ();
   g_autoptr (GError) error = NULL;
   g_autoptr (GCancellable) cancellable = g_cancellable_new ();
   Ear ear = { .cancellable = cancellable };
-  IrRunOptions options = {
-    .backend = ir_backend_find (backend), .n_threads = 1, .looked = ear_heard, .looked_data = &ear
-  };
+  IrRunOptions options = { .backend = ir_backend_find (odd->backend),
+                           .n_threads = 1,
+                           .looked = ear_heard,
+                           .looked_data = &ear };
+  guint rank = odd->dims[1] == 0 ? 1 : odd->dims[2] == 0 ? 2 : 3;
 
   builder_init (&b, 17);
-  IrValue *x = build_input (&b, "x", "float[1]");
-  IrValue *w = build_constant (&b, "w", odd_tensor ());
-  build_output (&b, build_node (&b, NULL, "Mul", 1, w, x, END)->outputs[0]);
+  IrValue *x = build_input (&b, "x", odd->x);
+  IrValue *w = build_constant (&b, "w", odd_tensor (rank, odd->dims));
+  IrNode *node = build_node (&b, NULL, odd->op, 1, odd->first ? w : x, odd->first ? x : w, END);
+  build_output (&b, node->outputs[0]);
   build_done (&b);
-  inputs_add (inputs, x, tensor_of ("float[1]", "2"));
+  inputs_add (inputs, x, tensor_of (odd->x, "2"));
   g_autoptr (IrExecutable) executable = ir_executable_new (b.model, &options, &error);
   g_assert_no_error (error);
   ear.stop_at = 2;
@@ -288,6 +308,63 @@ test_runs_stop_while_they_align (gconstpointer backend)
   g_assert_no_error (error);
   g_test_message ("%d looks, and %d the second time", n_first, ear.n_looks);
   g_assert_cmpint (n_first, >=, ear.n_looks + 3);
+}
+
+/* -- weights brought into another order, in the first run -- */
+
+typedef struct
+{
+  const char *x, *w;
+  gint64 group, stride;
+  int looks; /* more than in the second run, at least */
+} Packing;
+
+static const Packing packings[] = {
+  { "float[1,512,4,4]", "float[512,512,3,3]", 1, 2, 17 },       /* direct */
+  { "float[1,256,8,8]", "float[512,64,5,5]", 4, 1, 4 },         /* in groups */
+  { "float[1,40000,9,9]", "float[40000,1,9,9]", 40000, 1, 22 }, /* depthwise */
+  { "float[1,256,16,16]", "float[256,256,3,3]", 1, 1, 3 },      /* by Winograd's way */
+  { "float[1,5,1600,1600]", "float[1,5,1,1]", 1, 1, 2 },        /* with a table of pixels */
+};
+
+static void
+test_runs_stop_while_they_pack (gconstpointer data)
+{
+  const Packing *packing = data;
+  g_auto (Builder) b = { 0 };
+  g_autoptr (GHashTable) inputs = inputs_new ();
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GCancellable) cancellable = g_cancellable_new ();
+  Ear ear = { .cancellable = cancellable };
+  IrRunOptions options = { .n_threads = 1, .looked = ear_heard, .looked_data = &ear };
+
+  builder_init (&b, 17);
+  IrValue *x = build_input (&b, "x", packing->x);
+  IrValue *w = build_constant (&b, "w", tensor_of (packing->w, "0.25 -0.5 1"));
+  IrNode *node = build_node (&b, NULL, "Conv", 1, x, w, END);
+  build_int (&b, node, "group", packing->group);
+  build_ints (&b, node, "strides", 2, (int) packing->stride, (int) packing->stride);
+  build_output (&b, node->outputs[0]);
+  build_done (&b);
+  inputs_add (inputs, x, tensor_of (packing->x, "0.25 -0.75 2.5"));
+  g_autoptr (IrExecutable) executable = ir_executable_new (b.model, &options, &error);
+  g_assert_no_error (error);
+  ear.stop_at = 2;
+  g_assert_null (ir_executable_run (executable, inputs, cancellable, NULL, &error));
+  g_assert_error (error, IR_EXEC_ERROR, IR_EXEC_ERROR_CANCELLED);
+  g_clear_error (&error);
+  g_assert_cmpint (ear.n_looks, <=, 6);
+  ear = (Ear){ 0 };
+  g_autoptr (IrRun) first = ir_executable_run (executable, inputs, NULL, NULL, &error);
+  g_assert_no_error (error);
+  int n_first = ear.n_looks;
+  ear = (Ear){ 0 };
+  g_autoptr (IrRun) second = ir_executable_run (executable, inputs, NULL, NULL, &error);
+  g_assert_no_error (error);
+  g_test_message ("%d looks, and %d the second time", n_first, ear.n_looks);
+  g_assert_cmpint (n_first, >=, ear.n_looks + packing->looks);
+  g_assert_true (ir_tensor_equal (ir_run_value (first, node->outputs[0]->id),
+                                  ir_run_value (second, node->outputs[0]->id)));
 }
 
 /* -- the limit of time -- */
@@ -336,10 +413,19 @@ main (int argc, char **argv)
     }
   g_test_add_func ("/stopping/a copy of what a file has at an odd address stops",
                    test_aligned_copy_stops);
-  g_test_add_data_func ("/stopping/a run on cpu stops while it aligns a constant", "cpu",
-                        test_runs_stop_while_they_align);
-  g_test_add_data_func ("/stopping/a run on ref stops while it aligns a constant", "ref",
-                        test_runs_stop_while_they_align);
+  for (guint i = 0; i < G_N_ELEMENTS (odds); i++)
+    {
+      g_autofree char *path = g_strdup_printf ("/stopping/%s %s stops while it aligns its %s input",
+                                               odds[i].backend, odds[i].op,
+                                               odds[i].first ? "first" : "second");
+      g_test_add_data_func (path, &odds[i], test_runs_stop_while_they_align);
+    }
+  for (guint i = 0; i < G_N_ELEMENTS (packings); i++)
+    {
+      g_autofree char *path = g_strdup_printf ("/stopping/Conv of %s by %s stops while it packs",
+                                               packings[i].x, packings[i].w);
+      g_test_add_data_func (path, &packings[i], test_runs_stop_while_they_pack);
+    }
   g_test_add_func ("/stopping/a kernel stops for another thread", test_another_thread);
   g_test_add_func ("/stopping/the limit of time holds inside a kernel", test_time_limit_inside);
   return g_test_run ();

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #define BLOCK_ROWS 64                 /* queries at a time: enough for sgemm, scores stay in L2 */
+#define LEAST_TASK 1024               /* elements of a vector loop: the least that a block takes */
 #define MAX_SCORES (64 * 1024 * 1024) /* floats of one block; more goes to the reference */
 
 /* Rows of one head lie @row apart, heads @head, batches @batch; in elements. */
@@ -132,7 +133,7 @@ join (const IrCall *call,
       gint64 size,
       float *to)
 {
-  CpuWatch watch = cpu_watch (call, (n_past + length) * size);
+  CpuWatch watch = cpu_watch (call, (n_past + length) * size), rows = cpu_watch (call, size);
 
   for (gint64 i = 0; i < a->batch * a->kv_heads && !cpu_watch_stopped (&watch, i); i++)
     {
@@ -140,7 +141,7 @@ join (const IrCall *call,
       if (n_past > 0)
         cpu_copy (call, to, past + i * n_past * size, sizeof (float) * n_past * size);
       to += n_past * size;
-      for (gint64 row = 0; row < length; row++, to += size)
+      for (gint64 row = 0; row < length && !cpu_watch_stopped (&rows, row); row++, to += size)
         memcpy (to, from + row * now->row, sizeof (float) * size);
     }
 }
@@ -346,7 +347,7 @@ attend (const IrCall *call, const Attention *a, const Rows *y)
   int n_threads = (int) MIN (cpu_n_threads (call, work), n_tasks);
   gboolean done = TRUE;
 
-  CpuWatch watch = cpu_watch (call, (gint64) (work / MAX ((guint64) n_tasks, 1)));
+  CpuWatch watch = cpu_watch (call, MAX ((gint64) (work / MAX ((guint64) n_tasks, 1)), LEAST_TASK));
   cpu_library_threads (call, n_threads); /* where one is a region that OpenMP does not count */
 #pragma omp parallel num_threads(n_threads)
   {

@@ -85,7 +85,7 @@ run (IrCall *call, GError **error)
   State *state = call->kernel_state;
   gboolean done;
 
-  if (!kernel->loose && !ir_call_align (call, error))
+  if (!ir_call_align_others (call, kernel->loose - 1, error))
     return FALSE;
   call->kernel_state = state != NULL ? state->state : NULL;
   if (kernel->blocks != NULL || cpu_call_has_blocks (call))

@@ -9,6 +9,8 @@
 #include <string.h>
 
 #define MOST_LANES 16
+#define LONG_ROW   (64 * CPU_LOOK) /* additions of a row of a pooling: more take too long at once */
+#define LONG_PLANE (2 * CPU_LOOK)  /* pixels, likewise */
 
 static const gint64 *
 dims_of (const IrValue *value)
@@ -62,6 +64,16 @@ span_of (const IrWindow *w, guint axis, gint64 out, gint64 *low, gint64 *high, g
           sums[k] += x[r * row + c * LANES + k];                                                   \
     for (int k = 0; k < LANES; k++)                                                                \
       y[k] = (float) (sums[k] / n);                                                                \
+  }                                                                                                \
+  CPU_VECTORIZED static void add_##NAME (const float *x, gint64 n, double *all)                    \
+  {                                                                                                \
+    double sums[LANES];                                                                            \
+                                                                                                   \
+    memcpy (sums, all, sizeof sums);                                                               \
+    for (gint64 i = 0; i < n; i++)                                                                 \
+      for (int k = 0; k < LANES; k++)                                                              \
+        sums[k] += x[i * LANES + k];                                                               \
+    memcpy (all, sums, sizeof sums);                                                               \
   }                                                                                                \
   CPU_VECTORIZED static void scale_##NAME (const float *x, const double *mean,                     \
                                            const double *factor, const double *bias, gint64 n,     \
@@ -125,20 +137,28 @@ pool_rows (const Pool *pool, guint lanes, const float *x, float *y, gint64 first
     }
 }
 
-/* Every window must touch the input, and dilation is left to the reference kernel. */
+/* Multiply-adds, or as much, of a row of the output. */
+static double
+row_work (const IrWindow *w, guint lanes)
+{
+  return (double) w->kernel[0] * (double) w->kernel[1] * (double) w->out[1] * lanes;
+}
+
+/* Every window must touch the input, and dilation is left to the reference kernel; rows that take
+ * long are cut by the kernel over plain values. */
 static gboolean
 pool_fits (const IrWindow *w)
 {
-  if (w->n_axes != 2)
+  if (w->n_axes != 2 || row_work (w, MOST_LANES) > LONG_ROW)
     return FALSE;
   for (guint axis = 0; axis < 2; axis++)
     {
       if (w->dilation[axis] != 1 || w->in[axis] <= 0 || w->out[axis] <= 0)
         return FALSE;
-      for (gint64 out = 0; out < w->out[axis]; out++)
+      for (guint k = 0; k < 2; k++) /* if the first and the last one do, those between them do */
         {
           gint64 low, high, counted;
-          span_of (w, axis, out, &low, &high, &counted);
+          span_of (w, axis, k == 0 ? 0 : w->out[axis] - 1, &low, &high, &counted);
           if (low >= high)
             return FALSE;
         }
@@ -189,7 +209,9 @@ run_pool (IrCall *call, gboolean average, GError **error)
   int n_threads = cpu_n_threads (call, (guint64) (n * in_plane / 4));
   /* Rows of large planes, as the convolutions before and after are shared, or whole planes. */
   gint64 cuts = n_threads > 1 && cpu_shares_pixels (in[1], in[2] * in[3]) ? n_threads : 1;
-  CpuWatch watch = cpu_watch (call, in_plane / cuts);
+  double work = row_work (&pool.window, (guint) lanes) * (double) out[2];
+  cuts *= (gint64) (work / (double) cuts / (8 * CPU_LOOK)) + 1;
+  CpuWatch watch = cpu_watch (call, (gint64) (work / (double) cuts));
 #pragma omp parallel for num_threads(n_threads) schedule(static)
   for (gint64 part = 0; part < n * cuts; part++)
     {
@@ -218,6 +240,18 @@ const IrCpuBlocks cpu_average_pool_blocks = { takes_pool, gives_pool, run_averag
 
 /* -- GlobalAveragePool: a plain value, as small as it is -- */
 
+/* The sums go on from piece to piece. */
+static void
+mean_of_plane (const IrCall *call, const float *x, gint64 plane, gint64 lanes, float *means)
+{
+  double sums[MOST_LANES] = { 0 };
+
+  for (gint64 at = 0; at < plane && !cpu_piece_stopped (call, at); at += CPU_LOOK)
+    (lanes == 16 ? add_16 : add_8) (x + at * lanes, MIN (plane - at, CPU_LOOK), sums);
+  for (gint64 k = 0; k < lanes; k++)
+    means[k] = (float) (sums[k] / (double) plane);
+}
+
 static gboolean
 run_global_average_pool (IrCall *call, GError **error)
 {
@@ -239,7 +273,7 @@ run_global_average_pool (IrCall *call, GError **error)
 
       if (cpu_watch_stopped (&watch, i))
         continue;
-      (lanes == 16 ? mean_16 : mean_8) (x + i * plane * lanes, 0, 1, plane, (double) plane, means);
+      mean_of_plane (call, x + i * plane * lanes, plane, lanes, means);
       memcpy (y + i / n_blocks * in[1] + first, means,
               (gsize) MIN (lanes, in[1] - first) * sizeof *y);
     }
@@ -302,7 +336,8 @@ run_concat (IrCall *call, GError **error)
     {
       gint64 channels = dims_of (call->node->inputs[i])[1], own = (channels + lanes - 1) / lanes;
       const float *x = ir_tensor_data (ir_call_input (call, i));
-      CpuWatch watch = cpu_watch (call, own * plane * lanes);
+      CpuWatch watch = cpu_watch (call, own * plane * lanes),
+               each = cpu_watch (call, plane * lanes);
 
       for (gint64 n = 0; n < out[0]; n++)
         {
@@ -320,8 +355,9 @@ run_concat (IrCall *call, GError **error)
             }
 #pragma omp parallel for num_threads(n_threads) schedule(static)
           for (gint64 b = 0; b < own; b++)
-            cpu_copy (call, to + b * plane * lanes, x + (n * own + b) * plane * lanes,
-                      (gsize) (plane * lanes) * sizeof *to);
+            if (!cpu_watch_stopped (&each, b))
+              cpu_copy (call, to + b * plane * lanes, x + (n * own + b) * plane * lanes,
+                        (gsize) (plane * lanes) * sizeof *to);
         }
       at += own;
     }
@@ -374,6 +410,7 @@ run_batch_norm (IrCall *call, GError **error)
     return FALSE;
   int n_threads = cpu_n_threads (call, (guint64) (in[0] * in[1] * plane));
   gint64 n = in[0] * n_blocks, cuts = cpu_shares_pixels (in[1], plane) ? n_threads : 1;
+  cuts *= plane * lanes / cuts / (8 * CPU_LOOK) + 1;
   CpuWatch watch = cpu_watch (call, plane * lanes / cuts);
 #pragma omp parallel for num_threads(n_threads) schedule(static)
   for (gint64 part = 0; part < n * cuts; part++)
@@ -413,7 +450,7 @@ takes_gather (const IrNode *node, guint slot, guint lanes)
       (ir_tensor_dtype (order) != IR_DTYPE_INT64 && ir_tensor_dtype (order) != IR_DTYPE_INT32) ||
       !cpu_planes_of (ir_node_input (node, 0), &in) ||
       !cpu_planes_of (ir_node_output (node, 0), &out) || in.batch != out.batch ||
-      in.plane != out.plane)
+      in.plane != out.plane || in.plane > LONG_PLANE)
     return FALSE;
   ir_call_init (&call, node);
   axis = ir_call_int (&call, "axis", 0);

@@ -30,15 +30,23 @@ cpu_library_threads (const IrCall *call, int n_threads)
   omp_set_num_threads (ir_threads_deterministic (call->threads) ? 1 : n_threads);
 }
 
+#define LEAST_PART 64 /* elements that take as long as finding out where a part is, or more */
+
 /* Looks come at the last of so many parts, so that small loops have none. */
 CpuWatch
 cpu_watch (const IrCall *call, gint64 part_elements)
 {
-  gint64 n = CPU_LOOK / MAX (part_elements, 1), mask = 0;
+  gint64 n = CPU_LOOK / MAX (part_elements, LEAST_PART), mask = 0;
 
   while (mask + 1 < n)
     mask = 2 * mask + 1;
   return (CpuWatch){ .call = call, .mask = mask };
+}
+
+gboolean
+cpu_run_ref (IrCall *call, GError **error)
+{
+  return ir_call_align (call, error) && call->op->ref (call, error);
 }
 
 void
@@ -48,6 +56,15 @@ cpu_copy (const IrCall *call, gpointer to, gconstpointer from, gsize n_bytes)
 
   for (gsize at = 0; at < n_bytes && (at == 0 || !ir_call_stopped (call)); at += each)
     memcpy ((guint8 *) to + at, (const guint8 *) from + at, MIN (n_bytes - at, each));
+}
+
+void
+cpu_clear (const IrCall *call, gpointer data, gsize n_bytes)
+{
+  const gsize each = 4 * CPU_LOOK;
+
+  for (gsize at = 0; at < n_bytes && (at == 0 || !ir_call_stopped (call)); at += each)
+    memset ((guint8 *) data + at, 0, MIN (n_bytes - at, each));
 }
 
 const float *

@@ -16,9 +16,10 @@
 
 #define MAX_AXES  3
 #define PIECE     5e8 /* multiply-adds between two looks at whether the call is to stop */
-#define WIDE_STEP 64  /* maps of a piece are a multiple, which all blocked layouts divide */
-#define MAP_STEP  8   /* or of this, where so many take too long */
-#define RESIDUAL  3   /* input that is added, of the forms that have one */
+#define MOVING    16 /* of them in the time that an element takes to be brought into another order */
+#define WIDE_STEP 64 /* maps of a piece are a multiple, which all blocked layouts divide */
+#define MAP_STEP  8  /* or of this, where so many take too long */
+#define RESIDUAL  3  /* input that is added, of the forms that have one */
 
 typedef struct
 {
@@ -40,7 +41,8 @@ typedef struct
   dnnl_primitive_t conv, reorder_x, reorder_w, reorder_y; /* reorders NULL where layouts agree */
   dnnl_memory_t x_plain, x, w_plain, w, b, y, y_plain;    /* handles are set before each use */
   gpointer x_buffer, w_buffer, y_buffer;
-  const void *packed_from; /* weights that w_buffer was packed from */
+  GHashTable *packed;       /* (nullable) of constant weights: element of the first -> memory */
+  const float *packed_from; /* weights that @packed was made of */
 } Plan;
 
 /* -- the fused operators, by what they add to Conv -- */
@@ -159,6 +161,7 @@ plan_free (gpointer data)
     dnnl_stream_destroy (plan->stream);
   if (plan->engine != NULL)
     dnnl_engine_destroy (plan->engine);
+  g_clear_pointer (&plan->packed, g_hash_table_unref);
   free (plan->x_buffer);
   free (plan->w_buffer);
   free (plan->y_buffer);
@@ -184,7 +187,7 @@ describe_plain (dnnl_memory_desc_t *desc, const dnnl_dims_t dims, const dnnl_dim
 }
 
 /* One side of the convolution: a plain memory, and where the primitive wants another layout a
- * buffer in that layout with the reorder between the two. */
+ * buffer in that layout, if @buffer is given, with the reorder between the two. */
 static gboolean
 plan_side (Plan *plan,
            dnnl_query_t query,
@@ -208,9 +211,10 @@ plan_side (Plan *plan,
     return FALSE;
   if (dnnl_memory_desc_equal (wanted, &given))
     return dnnl_memory_create (blocked, &given, plan->engine, DNNL_MEMORY_NONE) == dnnl_success;
-  if (posix_memalign (buffer, 64, MAX (bytes, 64)) != 0)
+  if (buffer != NULL && posix_memalign (buffer, 64, MAX (bytes, 64)) != 0)
     return FALSE;
-  if (dnnl_memory_create (blocked, wanted, plan->engine, *buffer) != dnnl_success ||
+  if (dnnl_memory_create (blocked, wanted, plan->engine,
+                          buffer != NULL ? *buffer : DNNL_MEMORY_NONE) != dnnl_success ||
       dnnl_reorder_primitive_desc_create (&desc, outwards ? wanted : &given, plan->engine,
                                           outwards ? &given : wanted, plan->engine,
                                           NULL) != dnnl_success)
@@ -259,7 +263,7 @@ plan_new (const Shape *shape)
       !plan_side (plan, dnnl_query_src_md, 0, shape->x, shape->x_of, shape->ndims, FALSE,
                   &plan->x_plain, &plan->x, &plan->reorder_x, &plan->x_buffer) ||
       !plan_side (plan, dnnl_query_weights_md, 0, shape->w, NULL, w_ndims, FALSE, &plan->w_plain,
-                  &plan->w, &plan->reorder_w, &plan->w_buffer) ||
+                  &plan->w, &plan->reorder_w, NULL) ||
       !plan_side (plan, dnnl_query_dst_md, 0, shape->y, shape->y_of, shape->ndims, TRUE,
                   &plan->y_plain, &plan->y, &plan->reorder_y, &plan->y_buffer))
     return NULL;
@@ -277,22 +281,59 @@ reorder (Plan *plan, dnnl_primitive_t primitive, dnnl_memory_t from, dnnl_memory
   return dnnl_primitive_execute (primitive, plan->stream, 2, args) == dnnl_success;
 }
 
+/* Those of a piece, from element @first of the weights on. */
+typedef struct
+{
+  const float *weights;
+  gint64 first;
+  gboolean constant; /* they are, so that they are packed but once */
+} Weights;
+
+/* Memory for a piece in the order of the primitive. */
+static gpointer
+packed_memory (Plan *plan, const Weights *w)
+{
+  gpointer memory = NULL;
+  gsize bytes = dnnl_memory_desc_get_size (
+      dnnl_primitive_desc_query_md (plan->desc, dnnl_query_weights_md, 0));
+
+  if (!w->constant && plan->w_buffer != NULL)
+    return plan->w_buffer;
+  if (posix_memalign (&memory, 64, MAX (bytes, 64)) != 0)
+    return NULL;
+  if (!w->constant)
+    return plan->w_buffer = memory;
+  if (plan->packed == NULL || plan->packed_from != w->weights)
+    {
+      g_clear_pointer (&plan->packed, g_hash_table_unref);
+      plan->packed = g_hash_table_new_full (NULL, NULL, NULL, free);
+      plan->packed_from = w->weights;
+    }
+  g_hash_table_insert (plan->packed, GSIZE_TO_POINTER (w->first), memory);
+  return memory;
+}
+
 /* Constant weights are packed once; others each time, since a run may bring new ones. */
 static gboolean
-bring_weights (Plan *plan, const float *weights, gboolean constant)
+bring_weights (Plan *plan, const Weights *w)
 {
+  void *from = (void *) (w->weights + w->first);
+  gpointer memory = NULL;
+
   if (plan->reorder_w == NULL)
-    return dnnl_memory_set_data_handle (plan->w, (void *) weights) == dnnl_success;
-  if (constant && plan->packed_from == weights)
-    return TRUE;
-  plan->packed_from = weights;
-  return dnnl_memory_set_data_handle (plan->w_plain, (void *) weights) == dnnl_success &&
+    return dnnl_memory_set_data_handle (plan->w, from) == dnnl_success;
+  if (w->constant && plan->packed != NULL && plan->packed_from == w->weights)
+    memory = g_hash_table_lookup (plan->packed, GSIZE_TO_POINTER (w->first));
+  if (memory != NULL)
+    return dnnl_memory_set_data_handle (plan->w, memory) == dnnl_success;
+  memory = packed_memory (plan, w);
+  return memory != NULL && dnnl_memory_set_data_handle (plan->w, memory) == dnnl_success &&
+         dnnl_memory_set_data_handle (plan->w_plain, from) == dnnl_success &&
          reorder (plan, plan->reorder_w, plan->w_plain, plan->w);
 }
 
-/* @constant: the weights are, so that they are packed but once. */
 static gboolean
-execute (Plan *plan, const float *x, const float *w, const float *b, gboolean constant, float *y)
+execute (Plan *plan, const float *x, const Weights *w, const float *b, float *y)
 {
   dnnl_exec_arg_t args[4] = { { DNNL_ARG_SRC, plan->x },
                               { DNNL_ARG_WEIGHTS, plan->w },
@@ -304,7 +345,7 @@ execute (Plan *plan, const float *x, const float *w, const float *b, gboolean co
       dnnl_memory_set_data_handle (plan->reorder_y != NULL ? plan->y_plain : plan->y, y) !=
           dnnl_success ||
       (plan->b != NULL && dnnl_memory_set_data_handle (plan->b, (void *) b) != dnnl_success) ||
-      !bring_weights (plan, w, constant))
+      !bring_weights (plan, w))
     return FALSE;
   if (plan->reorder_x != NULL && !reorder (plan, plan->reorder_x, plan->x_plain, plan->x))
     return FALSE;
@@ -443,20 +484,27 @@ pieces_of (const Shape *s)
 {
   int grouped = s->group > 1, axis = longest_axis (s);
   Pieces each = { 1, s->y[1], s->y[axis], axis };
-  double map = (double) volume (s->y, s->ndims, 2) *
-               (double) volume (s->w, s->ndims + grouped, 1 + grouped);
-  double sample = map * (double) s->y[1];
+  double plane = (double) volume (s->y, s->ndims, 2), x = (double) volume (s->x, s->ndims, 1);
+  double weights = (double) volume (s->w, s->ndims + grouped, 1 + grouped); /* of a map */
+  double own = grouped ? x / (double) s->y[1] : 0; /* of the input, that other pieces do not read */
+  double sums = plane * weights, moved = MOVING * (plane + own), packed = MOVING * weights;
+  double map = MAX (sums, moved + packed), n_maps = (double) s->y[1];
+  double shared = grouped ? 0 : MOVING * x; /* of each piece */
 
-  if (sample <= PIECE)
+  if (MAX (map * n_maps, shared) <= PIECE)
     {
+      double sample = MAX (MAX (sums, moved) * n_maps, shared);
       each.samples = CLAMP ((gint64) (PIECE / MAX (sample, 1)), 1, s->x[0]);
       return each;
     }
   gint64 maps = (gint64) (PIECE / map);
-  gint64 unit = grouped ? s->y[1] / s->group : maps >= WIDE_STEP ? WIDE_STEP : MAP_STEP;
+  gint64 unit = grouped                          ? s->y[1] / s->group
+                : maps >= WIDE_STEP              ? WIDE_STEP
+                : packed * MAP_STEP <= 2 * PIECE ? MAP_STEP
+                                                 : 1;
   maps = maps / unit * unit;
   each.maps = CLAMP (maps, MIN (unit, s->y[1]), s->y[1]);
-  double piece = map * (double) each.maps;
+  double piece = MAX (map * (double) each.maps, shared);
   if (piece > 2 * PIECE && may_cut (s, axis))
     each.rows = CLAMP ((gint64) ((double) each.rows * (PIECE / piece)), 1, each.rows);
   return each;
@@ -510,10 +558,12 @@ plan_for (Plan **plan, const Shape *shape, gint64 samples, gint64 maps)
 static gboolean
 execute_pieces (State *state, const IrCall *call, const Shape *s, float *y)
 {
+  if (!ir_call_align ((IrCall *) call, NULL))
+    return FALSE;
   const float *x = cpu_floats (call, 0), *w = cpu_floats (call, 1), *b = cpu_floats (call, 2);
   Pieces each = pieces_of (s);
   gboolean constant = call->node->inputs[1] != NULL &&
-                      ir_value_constant (call->node->inputs[1]) != NULL && each.maps == s->y[1];
+                      ir_value_constant (call->node->inputs[1]) != NULL;
   gint64 plane = volume (s->y, s->ndims, 2), in_plane = volume (s->x, s->ndims, 2);
   gint64 n_rows = s->y[each.axis], row = volume (s->y, s->ndims, each.axis + 1),
          in_row = volume (s->x, s->ndims, each.axis + 1);
@@ -533,12 +583,13 @@ execute_pieces (State *state, const IrCall *call, const Shape *s, float *y)
           gint64 from = cut_rows (&cut, each.axis, at, rows);
           Plan *plan = plan_for (whole ? &state->plan : &state->rest, &cut, samples, maps);
 
+          Weights weights = { w, m * map_weights, constant };
+
           if ((n > 0 || at > 0 || m > 0) && ir_call_stopped (call))
             return FALSE;
           if (plan == NULL ||
-              !execute (plan, x + (n * s->x[1] + channel) * in_plane + from * in_row,
-                        w + m * map_weights, b != NULL ? b + m : NULL, constant,
-                        y + (n * s->y[1] + m) * plane + at * row))
+              !execute (plan, x + (n * s->x[1] + channel) * in_plane + from * in_row, &weights,
+                        b != NULL ? b + m : NULL, y + (n * s->y[1] + m) * plane + at * row))
             return FALSE;
         }
   return TRUE;
@@ -583,10 +634,10 @@ run_plain (IrCall *call, GError **error)
   if (ir_tensor_n_elements (y) == 0)
     return TRUE;
   if (!epilogue_of (call, y, &epilogue))
-    return call->op->ref (call, error); /* which says what does not fit */
+    return cpu_run_ref (call, error); /* which says what does not fit */
   if (ir_tensor_n_elements (ir_call_input (call, 0)) == 0 ||
       ir_tensor_n_elements (ir_call_input (call, 1)) == 0)
-    return call->op->ref (call, error);
+    return cpu_run_ref (call, error);
   shape.n_threads = n_threads_of (call, y);
   cpu_library_threads (call, shape.n_threads);
   if (state == NULL)
@@ -595,7 +646,7 @@ run_plain (IrCall *call, GError **error)
   g_clear_pointer (&local.plan, plan_free);
   g_clear_pointer (&local.rest, plan_free);
   if (!done) /* what oneDNN does not take is left to the reference */
-    return !ir_call_fail_if_stopped (call, error) && call->op->ref (call, error);
+    return !ir_call_fail_if_stopped (call, error) && cpu_run_ref (call, error);
   cpu_epilogue_all (call, &epilogue, ir_tensor_data_writable (y), ir_tensor_n_elements (y));
   return TRUE;
 }
@@ -769,13 +820,15 @@ pack_direct (State *state, const IrCall *call, const Choice *choice)
   if (state->direct == NULL || memcmp (cpu_direct_shape (state->direct), shape, sizeof *shape) != 0)
     {
       g_clear_pointer (&state->direct, cpu_direct_free);
-      state->direct = cpu_direct_new (shape, cpu_lanes ());
+      state->direct = cpu_direct_new (shape, call, cpu_lanes ());
       state->packed_from = NULL;
     }
+  if (state->direct == NULL)
+    return FALSE;
   if (choice->constant && state->packed_from == w && state->packed_bias == b)
     return TRUE;
   state->packed_from = NULL;
-  if (!cpu_direct_pack (state->direct, w, b))
+  if (!cpu_direct_pack (state->direct, call, w, b))
     return FALSE;
   state->packed_from = w;
   state->packed_bias = b;
@@ -795,7 +848,10 @@ run_direct (State *state, IrCall *call, const Choice *choice, GError **error)
   IrTensor *blocks;
 
   if (!choice->winograd && !pack_direct (state, call, choice))
-    return FALSE;
+    {
+      ir_call_fail_if_stopped (call, error);
+      return FALSE;
+    }
   guint in_block = cpu_direct_in_block (shape, lanes);
   const float *x = in_block == 0 ? cpu_floats (call, 0)
                                  : cpu_blocks_in (call, 0, in, 1, in_block, error);
@@ -967,7 +1023,7 @@ static const IrCpuBlocks conv_blocks = { takes_blocks, gives_blocks, run };
 const IrCpuKernel cpu_conv = {
   .name = "convolution",
   .refuses = refuses,
-  .loose = TRUE,
+  .loose = 2,
   .prepare = prepare,
   .release = release,
   .shares_state = TRUE,

@@ -32,7 +32,7 @@ typedef struct
       shares_state; /* what was prepared serves every node of the kernel, one after the other */
   IrKernelFunc run;
   const IrCpuBlocks *blocks; /* (nullable) plain values only, or operators element by element */
-  gboolean loose;            /* reads large inputs at any address, as files have them */
+  guint loose;        /* 1 + the input that it reads at any address, as files have them; 0: none */
   gboolean in_pieces; /* float32 element by element: pieces of operands give pieces of the output */
   const char *candidates; /* (nullable) names of its variants, as users ask for them */
   /* (nullable) Those of them that can run @node, as far as its types tell. */
@@ -98,8 +98,12 @@ cpu_piece_stopped (const IrCall *call, gint64 at)
   return at > 0 && ir_call_stopped (call);
 }
 
-/* memcpy() that may stop. */
+/* The reference kernel, for kernels that read an input at any address: it does not. */
+gboolean cpu_run_ref (IrCall *call, GError **error);
+
+/* memcpy() that may stop, and the like. */
 void cpu_copy (const IrCall *call, gpointer to, gconstpointer from, gsize n_bytes);
+void cpu_clear (const IrCall *call, gpointer data, gsize n_bytes); /* memset() of zeros */
 
 /* -- products of matrices: product.c -- */
 typedef struct

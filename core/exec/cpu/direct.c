@@ -17,6 +17,11 @@
 #define GROUP_BYTES  98304 /* of the output that is worked on together: what stays in the second */
 #define MOST_PLACES  65536 /* taps of all pixels that a table is kept for */
 #define FEW_CHANNELS 4     /* of a picture, which is read plain */
+#define MOST_TAPS    65536 /* of a window: more take long for a single pixel */
+#define LOOK_WORK    2e8   /* multiply-adds between two looks */
+#define MOVED        32    /* of them in the time that an element is read and one is written */
+#define LONG_ROW     (1 << 20)      /* pixels: more are not written without a look */
+#define PACKED_LOOK  (CPU_LOOK / 8) /* weights that are packed between two looks */
 
 /* Multiplications that take as long as an element of a loop over vectors. */
 #define PRODUCTS_PER_ELEMENT  16
@@ -140,7 +145,8 @@ cpu_direct_takes (const CpuDirectShape *shape, guint lanes)
       return FALSE;
   if (shape->in[0] * shape->in[1] > most || shape->out[0] * shape->out[1] > most ||
       shape->kernel[0] * shape->dilation[0] > 32768 ||
-      shape->kernel[1] * shape->dilation[1] > 32768)
+      shape->kernel[1] * shape->dilation[1] > 32768 ||
+      shape->kernel[0] * shape->kernel[1] > MOST_TAPS)
     return FALSE;
   return shape->groups == 1 || is_depthwise (shape) ||
          (shape->channels > FEW_CHANNELS && 2 * shape->maps >= lanes);
@@ -163,7 +169,21 @@ cpu_direct_in_block (const CpuDirectShape *shape, guint lanes)
 }
 
 static void
-fill_windows (CpuDirect *direct)
+fill_pixel (CpuDirect *direct, gint64 pixel, gint64 row, gint64 column)
+{
+  const CpuDirectShape *s = &direct->shape;
+
+  direct->rows[pixel] = (gint32) row;
+  direct->columns[pixel] = (gint32) column;
+  direct->corners[pixel] = (gint32) ((row * s->in[1] + column) * direct->in_pixel);
+  direct->inside[pixel] = row >= 0 && column >= 0 &&
+                          row + (s->kernel[0] - 1) * s->dilation[0] < s->in[0] &&
+                          column + (s->kernel[1] - 1) * s->dilation[1] < s->in[1];
+}
+
+/* FALSE: it was to stop. */
+static gboolean
+fill_windows (CpuDirect *direct, const IrCall *call)
 {
   const CpuDirectShape *s = &direct->shape;
 
@@ -176,18 +196,14 @@ fill_windows (CpuDirect *direct)
       direct->tap_columns[tap] = (gint32) column;
       direct->steps[tap] = (gint32) ((row * s->in[1] + column) * direct->in_pixel);
     }
-  for (gint64 pixel = 0; pixel < direct->out_plane; pixel++)
-    {
-      gint64 row = pixel / s->out[1] * s->stride[0] - s->pad[0],
-             column = pixel % s->out[1] * s->stride[1] - s->pad[1];
-
-      direct->rows[pixel] = (gint32) row;
-      direct->columns[pixel] = (gint32) column;
-      direct->corners[pixel] = (gint32) ((row * s->in[1] + column) * direct->in_pixel);
-      direct->inside[pixel] = row >= 0 && column >= 0 &&
-                              row + (s->kernel[0] - 1) * s->dilation[0] < s->in[0] &&
-                              column + (s->kernel[1] - 1) * s->dilation[1] < s->in[1];
-    }
+  for (gint64 i = 0, pixel = 0; i < s->out[0]; i++)
+    for (gint64 j = 0; j < s->out[1]; j++, pixel++)
+      {
+        if (pixel % CPU_LOOK == CPU_LOOK - 1 && ir_call_stopped (call))
+          return FALSE;
+        fill_pixel (direct, pixel, i * s->stride[0] - s->pad[0], j * s->stride[1] - s->pad[1]);
+      }
+  return TRUE;
 }
 
 /* Where windows reach over the edge every tap has to be looked at; small outputs have mostly such,
@@ -237,12 +253,14 @@ fill_groups (CpuDirect *direct)
 /**
  * cpu_direct_new:
  * @shape: a convolution that cpu_direct_takes()
+ * @call: what it is for, which may be to stop
  * @lanes: channels in a block, from cpu_lanes()
  *
- * Returns: (transfer full): geometry without weights; free with cpu_direct_free()
+ * Returns: (transfer full) (nullable): geometry without weights; free with cpu_direct_free();
+ * %NULL: it was to stop
  */
 CpuDirect *
-cpu_direct_new (const CpuDirectShape *shape, guint lanes)
+cpu_direct_new (const CpuDirectShape *shape, const IrCall *call, guint lanes)
 {
   CpuDirect *direct = g_new0 (CpuDirect, 1);
 
@@ -264,10 +282,15 @@ cpu_direct_new (const CpuDirectShape *shape, guint lanes)
   direct->steps = g_new (gint32, direct->n_taps);
   direct->tap_rows = g_new (gint32, direct->n_taps);
   direct->tap_columns = g_new (gint32, direct->n_taps);
-  if (direct->depthwise && shape->kernel[0] == shape->kernel[1] && shape->kernel[1] <= 5 &&
-      shape->stride[1] <= 2 && shape->dilation[0] == 1 && shape->dilation[1] == 1)
+  if (direct->depthwise && shape->out[1] <= LONG_ROW && shape->kernel[0] == shape->kernel[1] &&
+      shape->kernel[1] <= 5 && shape->stride[1] <= 2 && shape->dilation[0] == 1 &&
+      shape->dilation[1] == 1)
     direct->rows_func = direct->unit->depthwise_row[shape->kernel[1]][shape->stride[1]];
-  fill_windows (direct);
+  if (!fill_windows (direct, call))
+    {
+      cpu_direct_free (direct);
+      return NULL;
+    }
   fill_places (direct);
   return direct;
 }
@@ -347,10 +370,24 @@ group_in_blocks (const CpuDirect *direct, gint64 group)
   return (end + direct->in_block - 1) / direct->in_block;
 }
 
+/* Counts what is packed: whether @n elements more may be left out, as it is to stop. */
+static gboolean
+has_packed (CpuWatch *watch, gint64 *n_packed, gint64 n)
+{
+  *n_packed += n;
+  if (*n_packed < PACKED_LOOK || watch->stopped)
+    return watch->stopped != 0;
+  *n_packed = 0;
+  return cpu_watch_stopped (watch, watch->mask);
+}
+
 /* Weights of all maps of a group in the order in which the tiles read them. */
 static void
-pack_group (const CpuDirect *direct, gint64 group, const CpuLooseFloat *from, float *to)
+pack_group (
+    const CpuDirect *direct, CpuWatch *watch, gint64 group, const CpuLooseFloat *from, float *to)
 {
+  gint64 n_packed = 0;
+
   const CpuDirectShape *s = &direct->shape;
   gint64 lanes = direct->unit->lanes, skip = group_skip (direct, group);
   gint64 before = group * s->maps - direct->first_blocks[group] * lanes; /* lanes of others */
@@ -361,11 +398,13 @@ pack_group (const CpuDirect *direct, gint64 group, const CpuLooseFloat *from, fl
         {
           gint64 first = MAX (block * direct->in_block - skip, 0),
                  end = MIN ((block + 1) * direct->in_block - skip, s->channels),
+                 map_first = panel_start (direct, group, panel) * lanes - before,
                  map_end = panel_start (direct, group, panel + 1) * lanes - before;
 
+          if (has_packed (watch, &n_packed, (end - first) * (map_end - map_first)))
+            return;
           for (gint64 channel = first; channel < end; channel++)
-            for (gint64 map = panel_start (direct, group, panel) * lanes - before; map < map_end;
-                 map++)
+            for (gint64 map = map_first; map < map_end; map++)
               *to++ = map >= 0 && map < s->maps
                           ? from[(map * s->channels + channel) * direct->n_taps + tap]
                           : 0;
@@ -373,35 +412,62 @@ pack_group (const CpuDirect *direct, gint64 group, const CpuLooseFloat *from, fl
 }
 
 static gboolean
-all_finite (const CpuLooseFloat *x, gint64 n)
+all_finite (const IrCall *call, const CpuLooseFloat *x, gint64 n)
 {
   gboolean finite = TRUE;
 
-  for (gint64 i = 0; i < n; i++)
-    finite &= isfinite (x[i]) != 0;
+  for (gint64 at = 0; at < n && finite; at += CPU_LOOK)
+    {
+      if (cpu_piece_stopped (call, at))
+        return FALSE;
+      for (gint64 i = at; i < MIN (n, at + CPU_LOOK); i++)
+        finite &= isfinite (x[i]) != 0;
+    }
   return finite;
+}
+
+/* Weights of a depthwise convolution: lane by lane. */
+static void
+pack_depthwise (const CpuDirect *direct, CpuWatch *watch, const CpuLooseFloat *from, float *to)
+{
+  gint64 lanes = direct->unit->lanes, n_taps = direct->n_taps, n_packed = 0;
+  gint64 n_blocks = direct->packed_blocks[direct->n_groups];
+
+  for (gint64 block = 0; block < n_blocks; block++)
+    for (gint64 tap = 0; tap < n_taps; tap++)
+      {
+        if (has_packed (watch, &n_packed, lanes))
+          return;
+        for (gint64 c = block * lanes; c < (block + 1) * lanes; c++)
+          *to++ = c < direct->shape.groups ? from[c * n_taps + tap] : 0;
+      }
 }
 
 /**
  * cpu_direct_pack:
  * @direct: a convolution
+ * @call: what it is for, which may be to stop
  * @weights: as the standard has them: [groups * maps, channels, kernel]
  * @bias: (nullable): by map
  *
  * Brings the weights into the order in which they are read. Weights that are not finite are
  * refused: beyond the edges of the input they would be multiplied with zeros.
  *
- * Returns: %FALSE if this convolution cannot be computed so
+ * Returns: %FALSE if this convolution cannot be computed so, or is to stop
  */
 gboolean
-cpu_direct_pack (CpuDirect *direct, const CpuLooseFloat *weights, const float *bias)
+cpu_direct_pack (CpuDirect *direct,
+                 const IrCall *call,
+                 const CpuLooseFloat *weights,
+                 const float *bias)
 {
   const CpuDirectShape *s = &direct->shape;
   gint64 lanes = direct->unit->lanes, n_blocks = direct->packed_blocks[direct->n_groups];
   gint64 own = s->maps * s->channels * direct->n_taps, /* of a group in @weights */
       packed = lanes * (direct->depthwise ? 1 : s->channels) * direct->n_taps; /* of a block */
 
-  if (!all_finite (weights, own * s->groups))
+  CpuWatch watch = cpu_watch (call, CPU_LOOK), groups = cpu_watch (call, own);
+  if (!all_finite (call, weights, own * s->groups))
     return FALSE;
   if (direct->weights == NULL)
     direct->weights = ir_pages_new ((gsize) (packed * n_blocks) * sizeof (float));
@@ -412,25 +478,24 @@ cpu_direct_pack (CpuDirect *direct, const CpuLooseFloat *weights, const float *b
   memset (direct->bias, 0, (gsize) (lanes * n_blocks) * sizeof (float));
   if (direct->depthwise)
     {
-      for (gint64 c = 0; c < n_blocks * lanes; c++)
-        for (gint64 tap = 0; tap < direct->n_taps; tap++)
-          direct->weights[(c / lanes * direct->n_taps + tap) * lanes + c % lanes] =
-              c < s->groups ? weights[c * direct->n_taps + tap] : 0;
+      pack_depthwise (direct, &watch, weights, direct->weights);
       if (bias != NULL)
         memcpy (direct->bias, bias, (gsize) s->groups * sizeof (float));
-      return TRUE;
+      return !watch.stopped;
     }
-  for (gint64 group = 0; group < direct->n_groups; group++)
+  for (gint64 group = 0; group < direct->n_groups && !watch.stopped; group++)
     {
       gint64 at = direct->packed_blocks[group],
              before = group * s->maps - direct->first_blocks[group] * lanes;
 
-      pack_group (direct, group, weights + group * own, direct->weights + at * packed);
+      if (cpu_watch_stopped (&groups, group))
+        return FALSE;
+      pack_group (direct, &watch, group, weights + group * own, direct->weights + at * packed);
       if (bias != NULL)
         memcpy (direct->bias + at * lanes + before, bias + group * s->maps,
                 (gsize) s->maps * sizeof (float));
     }
-  return TRUE;
+  return !watch.stopped;
 }
 
 /* -- running -- */
@@ -444,7 +509,19 @@ typedef struct
   float *y;
   CpuPanel panel; /* what is the same for all */
   gboolean after; /* an activation that the tiles do not know follows */
+  CpuWatch *watch;
 } Job;
+
+/* Whether what is left may be left out, after @work multiply-adds more of one thread. */
+static inline gboolean
+has_worked (const Job *job, double *done, double work)
+{
+  *done += work;
+  if (*done < LOOK_WORK)
+    return FALSE;
+  *done = 0;
+  return cpu_watch_stopped (job->watch, job->watch->mask);
+}
 
 static gint64
 n_tiles_of (const CpuDirect *direct, gint64 n_blocks)
@@ -454,15 +531,21 @@ n_tiles_of (const CpuDirect *direct, gint64 n_blocks)
   return (direct->out_plane + most - 1) / most;
 }
 
-/* @ahead: (nullable): the @n_ahead weights that are needed next */
-static void
+/* @ahead: (nullable): the @n_ahead weights that are needed next
+ * @pixel_work: multiply-adds of a pixel
+ * @done: (inout): of them since the last look
+ *
+ * FALSE: it was to stop. */
+static gboolean
 run_tiles (const Job *job,
            CpuPanel *panel,
            gint64 n_blocks,
            gint64 first,
            gint64 end,
            const float *ahead,
-           gint64 n_ahead)
+           gint64 n_ahead,
+           double pixel_work,
+           double *done)
 {
   const CpuDirect *direct = job->direct;
   gint64 n_tiles = n_tiles_of (direct, n_blocks), plane = direct->out_plane;
@@ -471,11 +554,14 @@ run_tiles (const Job *job,
     {
       gint64 pixel = plane * tile / n_tiles, n = plane * (tile + 1) / n_tiles - pixel;
 
+      if (has_worked (job, done, pixel_work * (double) n))
+        return FALSE;
       if (ahead != NULL)
         cpu_fetch_ahead (panel, ahead, n_ahead, tile - first, end - first);
       (direct->depthwise ? direct->unit->depthwise : direct->unit->tiles[n_blocks])[n](panel,
                                                                                        pixel);
     }
+  return TRUE;
 }
 
 /* The activations that are too long for the tiles, while the pixels are in the cache. */
@@ -535,6 +621,7 @@ run_panel (const Job *job, gint64 sample, gint64 group, guint index, gint64 firs
   const float *weights_end = direct->weights + direct->packed_blocks[direct->n_groups] * lanes *
                                                    channels * direct->n_taps;
   CpuPanel panel = job->panel;
+  double work = 0; /* since the last look */
   float aside[GROUP_BYTES / sizeof (float)] __attribute__ ((aligned (64)));
 
   panel.bias = direct->bias + packed * lanes;
@@ -548,7 +635,7 @@ run_panel (const Job *job, gint64 sample, gint64 group, guint index, gint64 firs
     {
       gint64 tile_end = MIN (tile + at_once, end);
 
-      if (ir_call_stopped (job->call))
+      if (cpu_watch_stopped (job->watch, job->watch->mask))
         return;
       if (panel.sums == aside)
         {
@@ -573,8 +660,10 @@ run_panel (const Job *job, gint64 sample, gint64 group, guint index, gint64 firs
           panel.ahead_lines = 0;
           const float *ahead = weights + then * channel_weights;
           gint64 n_ahead = MIN ((then - done) * channel_weights, weights_end - ahead);
-          run_tiles (job, &panel, n_blocks, tile, tile_end,
-                     then < channels || tile_end == end ? ahead : NULL, n_ahead);
+          if (!run_tiles (job, &panel, n_blocks, tile, tile_end,
+                          then < channels || tile_end == end ? ahead : NULL, n_ahead,
+                          (double) ((then - done) * channel_weights), &work))
+            return;
         }
       if (job->after)
         run_after (job, &panel, n_blocks, plane * tile / n_tiles, plane * tile_end / n_tiles);
@@ -591,6 +680,7 @@ run_rows_of (const Job *job, gint64 block, gint64 first_row, gint64 end_row)
   gint64 group = block % direct->n_groups;
   CpuPanel panel = job->panel;
   CpuDepthwiseRow row = { .width = s->in[1], .pad = pad, .n = s->out[1] };
+  double work = 0; /* since the last look */
 
   row.inside = MIN ((pad + step - 1) / step, row.n);
   if (row.width + pad >= s->kernel[1])
@@ -601,6 +691,9 @@ run_rows_of (const Job *job, gint64 block, gint64 first_row, gint64 end_row)
     {
       gint64 top = i * s->stride[0] - s->pad[0], first = MAX (0, -top);
       gint64 at = (block * n_rows + i) * row.n * lanes;
+
+      if (has_worked (job, &work, MOVED * (double) (row.n * lanes)))
+        return;
 
       row.n_rows = MAX (MIN (s->kernel[0], s->in[0] - top) - first, 0);
       row.x = job->x +
@@ -654,10 +747,16 @@ run_rows (const Job *job, gint64 part, gint64 n_parts)
           first = CLAMP (begin - block * n_rows, 0, n_rows);
           end = CLAMP (stop - block * n_rows, 0, n_rows);
         }
-      if (first < end && ir_call_stopped (job->call))
+      if (first < end && cpu_watch_stopped (job->watch, job->watch->mask))
         return;
       run_rows_of (job, block, first, end);
     }
+}
+
+static gboolean
+is_stopped (const Job *job)
+{
+  return __atomic_load_n (&job->watch->stopped, __ATOMIC_RELAXED) != 0;
 }
 
 /* Of every panel the same part of the pixels. */
@@ -667,7 +766,7 @@ run_pixels (const Job *job, gint64 part, gint64 n_parts)
   const CpuDirect *direct = job->direct;
   gint64 groups = direct->n_groups;
 
-  for (gint64 i = 0; i < direct->shape.batch * groups; i++)
+  for (gint64 i = 0; i < direct->shape.batch * groups && !is_stopped (job); i++)
     for (guint panel = 0; panel < group_panels (direct, i % groups); panel++)
       {
         gint64 n_blocks = panel_start (direct, i % groups, panel + 1) -
@@ -697,7 +796,7 @@ run_part (const Job *job, gint64 part, gint64 n_parts)
       }
   total *= direct->shape.batch;
   gint64 first = total * part / n_parts, end = total * (part + 1) / n_parts;
-  for (gint64 i = 0; i < direct->shape.batch * groups && done < end; i++)
+  for (gint64 i = 0; i < direct->shape.batch * groups && done < end && !is_stopped (job); i++)
     for (guint panel = 0; panel < group_panels (direct, i % groups) && done < end; panel++)
       {
         gint64 n_blocks = panel_start (direct, i % groups, panel + 1) -
@@ -794,7 +893,8 @@ cpu_direct_run (const CpuDirect *direct,
                 float *y)
 {
   const CpuDirectShape *s = &direct->shape;
-  Job job = { .direct = direct, .epilogue = epilogue, .call = call, .x = x, .y = y };
+  CpuWatch watch = cpu_watch (call, CPU_LOOK);
+  Job job = { direct, epilogue, call, x, y, .watch = &watch };
   guint64 work = (guint64) (s->batch * s->groups * s->maps * direct->out_plane) *
                  (guint64) (s->channels * direct->n_taps) /
                  (direct->depthwise ? DEPTHWISE_PER_ELEMENT : PRODUCTS_PER_ELEMENT);

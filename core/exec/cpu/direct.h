@@ -19,14 +19,17 @@ typedef struct _CpuDirect CpuDirect;
 gboolean cpu_shares_pixels (gint64 channels, gint64 plane);
 
 gboolean cpu_direct_takes (const CpuDirectShape *shape, guint lanes);
-CpuDirect *cpu_direct_new (const CpuDirectShape *shape, guint lanes);
+CpuDirect *cpu_direct_new (const CpuDirectShape *shape, const IrCall *call, guint lanes);
 void cpu_direct_free (CpuDirect *direct);
 const CpuDirectShape *cpu_direct_shape (const CpuDirect *direct);
 /* How many channels stand together in the input that cpu_direct_run() reads; 0: it is plain. */
 guint cpu_direct_in_block (const CpuDirectShape *shape, guint lanes);
 gboolean cpu_direct_adds_in_place (const CpuDirectShape *shape, guint lanes);
 gboolean cpu_direct_knows (const CpuEpilogue *epilogue);
-gboolean cpu_direct_pack (CpuDirect *direct, const CpuLooseFloat *weights, const float *bias);
+gboolean cpu_direct_pack (CpuDirect *direct,
+                          const IrCall *call,
+                          const CpuLooseFloat *weights,
+                          const float *bias);
 gboolean cpu_direct_run (const CpuDirect *direct,
                          const IrCall *call,
                          const CpuEpilogue *epilogue,

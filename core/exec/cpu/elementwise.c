@@ -557,12 +557,18 @@ divides (const IrCall *call)
   gint64 n = (gint64) ir_tensor_n_elements (by);
   gboolean zero = FALSE;
 
-  if (ir_tensor_dtype (by) == IR_DTYPE_INT64)
-    for (gint64 i = 0; i < n; i++)
-      zero |= ((const gint64 *) ir_tensor_data (by))[i] == 0;
-  else if (ir_tensor_dtype (by) == IR_DTYPE_INT32)
-    for (gint64 i = 0; i < n; i++)
-      zero |= ((const gint32 *) ir_tensor_data (by))[i] == 0;
+  gconstpointer data = ir_tensor_data (by);
+  IrDtype dtype = ir_tensor_dtype (by);
+
+  for (gint64 at = 0; at < n && !zero; at += CPU_LOOK)
+    {
+      if (cpu_piece_stopped (call, at))
+        return FALSE; /* what was not looked at must not be divided by */
+      for (gint64 i = at; i < MIN (n, at + CPU_LOOK) && dtype == IR_DTYPE_INT64; i++)
+        zero |= ((const gint64 *) data)[i] == 0;
+      for (gint64 i = at; i < MIN (n, at + CPU_LOOK) && dtype == IR_DTYPE_INT32; i++)
+        zero |= ((const gint32 *) data)[i] == 0;
+    }
   return !zero;
 }
 
@@ -591,6 +597,12 @@ run_integers (IrCall *call, BinaryLoop wide, BinaryLoop narrow, GError **error)
 
 ARITHMETIC (cpu_add, a + b, a + b)
 
+static inline gboolean
+look (const IrCall *call, guint64 i)
+{
+  return i % CPU_LOOK == CPU_LOOK - 1 && ir_call_stopped (call);
+}
+
 /* The least integer is its own opposite. */
 #define WHOLE_UNARY(kernel, REAL, WHOLE)                                                           \
   UNARY_LOOP (kernel, REAL)                                                                        \
@@ -605,13 +617,13 @@ ARITHMETIC (cpu_add, a + b, a + b)
     guint64 n = out != NULL ? ir_tensor_n_elements (out) : 0;                                      \
     gconstpointer from = ir_tensor_data (in);                                                      \
     gpointer to = out != NULL ? ir_tensor_data_writable (out) : NULL;                              \
-    for (guint64 i = 0; i < n && dtype == IR_DTYPE_INT64; i++)                                     \
+    for (guint64 i = 0; i < n && dtype == IR_DTYPE_INT64 && !look (call, i); i++)                  \
       {                                                                                            \
         gint64 x = ((const gint64 *) from)[i];                                                     \
         guint64 own = (guint64) x, opposite = -own;                                                \
         ((guint64 *) to)[i] = WHOLE;                                                               \
       }                                                                                            \
-    for (guint64 i = 0; i < n && dtype == IR_DTYPE_INT32; i++)                                     \
+    for (guint64 i = 0; i < n && dtype == IR_DTYPE_INT32 && !look (call, i); i++)                  \
       {                                                                                            \
         gint32 x = ((const gint32 *) from)[i];                                                     \
         guint32 own = (guint32) x, opposite = -own;                                                \
@@ -648,7 +660,7 @@ run_div (IrCall *call, GError **error)
   if (ir_tensor_dtype (ir_call_input (call, 0)) == IR_DTYPE_FLOAT)
     return run_binary (call, cpu_div_loop, IR_DTYPE_FLOAT, error);
   return divides (call) ? run_integers (call, div_int64_loop, div_int32_loop, error)
-                        : call->op->ref (call, error);
+                        : !ir_call_fail_if_stopped (call, error) && call->op->ref (call, error);
 }
 
 const IrCpuKernel cpu_div = {
@@ -662,7 +674,7 @@ static gboolean
 run_mod (IrCall *call, GError **error)
 {
   if (!divides (call))
-    return call->op->ref (call, error);
+    return !ir_call_fail_if_stopped (call, error) && call->op->ref (call, error);
   return ir_call_int (call, "fmod", 0) != 0
              ? run_integers (call, fmod_int64_loop, fmod_int32_loop, error)
              : run_integers (call, mod_int64_loop, mod_int32_loop, error);

@@ -93,14 +93,16 @@ run_groups (IrCall *call, gint64 groups, GError **error)
       if (cpu_watch_stopped (&watch, group))
         continue;
       Statistics s = statistics_of (call, x + at, each * split.inner, epsilon);
-      for (gint64 i = 0; i < each * split.inner; i += MIN (split.inner - i % split.inner, CPU_LOOK))
+      CpuWatch pieces = cpu_watch (call, MIN (split.inner, CPU_LOOK));
+      for (gint64 i = 0, piece = 0; i < each * split.inner; piece++)
         {
           gint64 c = i / split.inner, n = MIN (split.inner - i % split.inner, CPU_LOOK);
           gint64 entry = n_scale == split.middle ? group % groups * each + c : group % groups;
 
-          if (n == CPU_LOOK && cpu_piece_stopped (call, i))
+          if (cpu_watch_stopped (&pieces, piece))
             break;
           normalize (x + at + i, y + at + i, n, s, scale[entry], bias[entry]);
+          i += n;
         }
     }
   return TRUE;
@@ -156,15 +158,15 @@ run_lrn (IrCall *call, GError **error)
 
       if (cpu_watch_stopped (&watch, plane))
         continue;
+      CpuWatch places = cpu_watch (call, N_PLACES * (8 + MIN (size, split.middle)));
       last += MIN (size / 2, split.middle - 1 - c);
       for (gint64 start = 0; start < split.inner; start += N_PLACES)
         {
           gint64 n = MIN (N_PLACES, split.inner - start);
           double squares[N_PLACES] = { 0 };
 
-          if (start % (CPU_LOOK / 8) == 0 && cpu_piece_stopped (call, start))
+          if (cpu_watch_stopped (&places, start / N_PLACES))
             break;
-
           for (gint64 k = first; k <= last; k++)
             for (gint64 i = 0; i < n; i++)
               {

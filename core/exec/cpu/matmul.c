@@ -8,6 +8,7 @@
 #include <string.h>
 
 #define LARGE_PRODUCT 2000000 /* multiply-adds: from here on one product is worth all threads */
+#define SMALL_PRODUCT 512     /* elements of a vector loop: the least that one takes */
 
 typedef struct
 {
@@ -54,7 +55,7 @@ use_threads (const IrCall *call, gint64 m, gint64 n, gint64 k)
 static gboolean
 give_up (IrCall *call, GError **error)
 {
-  return !ir_call_fail_if_stopped (call, error) && call->op->ref (call, error);
+  return !ir_call_fail_if_stopped (call, error) && cpu_run_ref (call, error);
 }
 
 /* C broadcast to [M, N], times beta, into Y. */
@@ -68,8 +69,9 @@ spread_bias (const IrCall *call, const IrTensor *c, float beta, gint64 m, gint64
   CpuWatch watch = cpu_watch (call, n);
 
   for (gint64 i = 0; i < m && !cpu_watch_stopped (&watch, i); i++)
-    for (gint64 j = 0; j < n; j++)
-      y[i * n + j] = beta * data[(rows == 1 ? 0 : i) * columns + (columns == 1 ? 0 : j)];
+    for (gint64 at = 0; at < n && !cpu_piece_stopped (call, at); at += CPU_LOOK)
+      for (gint64 j = at; j < MIN (n, at + CPU_LOOK); j++)
+        y[i * n + j] = beta * data[(rows == 1 ? 0 : i) * columns + (columns == 1 ? 0 : j)];
 }
 
 static gboolean
@@ -108,13 +110,13 @@ run_gemm (IrCall *call, GError **error)
   float *y;
 
   if (ir_tensor_rank (a) != 2 || ir_tensor_rank (b) != 2 || !epilogue_of (call, &epilogue))
-    return call->op->ref (call, error);
+    return cpu_run_ref (call, error);
   dims[0] = ir_tensor_dims (a)[trans_a ? 1 : 0];
   dims[1] = ir_tensor_dims (b)[trans_b ? 0 : 1];
   k = ir_tensor_dims (a)[trans_a ? 0 : 1];
   if (ir_tensor_dims (b)[trans_b ? 1 : 0] != k || k == 0 || alpha == 0 ||
       (c != NULL && !bias_fits (c, dims[0], dims[1])))
-    return call->op->ref (call, error); /* empty sums, 0 times NaN, what does not fit */
+    return cpu_run_ref (call, error); /* empty sums, 0 times NaN, what does not fit */
   y = cpu_new_floats_shaped (call, 0, 2, dims, error);
   if (y == NULL)
     return FALSE;
@@ -139,7 +141,7 @@ run_gemm (IrCall *call, GError **error)
 const IrCpuKernel cpu_gemm = {
   .name = "oneDNN sgemm",
   .refuses = cpu_needs_float,
-  .loose = TRUE,
+  .loose = 2,
   .candidates = cpu_product_candidates,
   .variant = cpu_product_variant,
   .run = run_gemm,
@@ -265,6 +267,13 @@ multiply_one (const IrCall *call,
   return cpu_multiply_parts (call, &product, n_parts);
 }
 
+/* Of one product, in elements of a vector loop; calling the library takes long as well. */
+static gint64
+work_of (const Batch *batch)
+{
+  return MAX (batch->m * batch->n * batch->k / 64, SMALL_PRODUCT);
+}
+
 /* Many small products are dealt out whole, a large one is cut. The two are never nested: OpenMP
  * would start new threads for the inner one each time. */
 static gboolean
@@ -280,12 +289,12 @@ multiply_batch (const IrCall *call, const Batch *batch, float *y)
     return FALSE;
   if (n_parts == 1 || batch->n_batches == 1 || batch->m * batch->n * batch->k >= LARGE_PRODUCT)
     {
-      CpuWatch looks = cpu_watch (call, batch->m * batch->n * batch->k / 64);
+      CpuWatch looks = cpu_watch (call, work_of (batch));
       for (gint64 i = 0; i < batch->n_batches && done; i++)
         done = !cpu_watch_stopped (&looks, i) && multiply_one (call, batch, i, n_parts, a, &b, y);
       return done;
     }
-  CpuWatch watch = cpu_watch (call, batch->m * batch->n * batch->k / 64);
+  CpuWatch watch = cpu_watch (call, work_of (batch));
 #pragma omp parallel for num_threads(n_threads) schedule(static)
   for (gint64 i = 0; i < batch->n_batches; i++)
     if (cpu_watch_stopped (&watch, i) || !multiply_one (call, batch, i, 1, a, &b, y))
@@ -302,7 +311,7 @@ run_matmul (IrCall *call, GError **error)
   float *y;
 
   if (!batch_init (&batch, a, b) || batch.k == 0)
-    return call->op->ref (call, error);
+    return cpu_run_ref (call, error);
   y = cpu_new_floats_shaped (call, 0, batch.rank, batch.dims, error);
   if (y == NULL)
     return FALSE;
@@ -315,7 +324,7 @@ run_matmul (IrCall *call, GError **error)
 const IrCpuKernel cpu_matmul = {
   .name = "oneDNN sgemm",
   .refuses = cpu_needs_float,
-  .loose = TRUE,
+  .loose = 2,
   .candidates = cpu_product_candidates,
   .variant = cpu_product_variant,
   .run = run_matmul,
@@ -347,8 +356,13 @@ add_and_activate (const IrCall *call,
     {
       if (cpu_watch_stopped (&watch, i))
         continue;
-      add_row (y + i * n, whole ? c + i * n : c, n);
-      cpu_epilogue (epilogue, y + i * n, (guint64) n, 0);
+      for (gint64 at = 0; at < n && !cpu_piece_stopped (call, at); at += CPU_LOOK)
+        {
+          gint64 first = i * n + at, each = MIN (n - at, CPU_LOOK);
+
+          add_row (y + first, c + (whole ? first : at), each);
+          cpu_epilogue (epilogue, y + first, (guint64) each, 0);
+        }
     }
 }
 
@@ -364,13 +378,13 @@ run_matmul_add (IrCall *call, GError **error)
   float *y;
 
   if (!batch_init (&batch, a, b) || batch.k == 0 || !epilogue_of (call, &epilogue))
-    return call->op->ref (call, error);
+    return cpu_run_ref (call, error);
   n_y = (guint64) (batch.n_batches * batch.m * batch.n);
   row = n_c == (guint64) batch.n && ir_tensor_rank (c) >= 1 &&
         ir_tensor_dims (c)[ir_tensor_rank (c) - 1] == batch.n && ir_tensor_rank (c) <= batch.rank;
   whole = n_c == n_y && ir_tensor_rank (c) == batch.rank;
   if ((!row && !whole) || n_y == 0)
-    return call->op->ref (call, error);
+    return cpu_run_ref (call, error);
   y = cpu_new_floats_shaped (call, 0, batch.rank, batch.dims, error);
   if (y == NULL)
     return FALSE;
@@ -385,7 +399,7 @@ run_matmul_add (IrCall *call, GError **error)
 const IrCpuKernel cpu_matmul_add = {
   .name = "oneDNN sgemm",
   .refuses = cpu_needs_float,
-  .loose = TRUE,
+  .loose = 2,
   .candidates = cpu_product_candidates,
   .variant = cpu_product_variant,
   .run = run_matmul_add,

@@ -553,7 +553,7 @@ run_gather (IrCall *call, GError **error)
   if ((ir_tensor_dtype (indices) != IR_DTYPE_INT64 &&
        ir_tensor_dtype (indices) != IR_DTYPE_INT32) ||
       !ir_call_axis (call, ir_call_int (call, "axis", 0), (int) ir_tensor_rank (data), &axis, NULL))
-    return call->op->ref (call, error);
+    return cpu_run_ref (call, error);
   size = ir_tensor_dims (data)[axis];
   g_autofree gint64 *places = g_try_new (gint64, MAX (n, 1));
   if (places == NULL)
@@ -579,7 +579,7 @@ run_gather (IrCall *call, GError **error)
 
 const IrCpuKernel cpu_gather = { .name = "block copy",
                                  .refuses = refuses_first,
-                                 .loose = TRUE,
+                                 .loose = 1,
                                  .run = run_gather,
                                  .blocks = &cpu_gather_blocks };
 

@@ -344,8 +344,9 @@ add_table_rows (const IrCall *call, guint rank, const IrDim *dims, gint64 row, f
       if (id < -n || id >= n)
         return FALSE;
       const float *from = cpu_floats (call, slot) + (id < 0 ? id + n : id) * width;
-      for (gint64 k = 0; k < width; k++)
-        y[k] = slot == 0 ? from[k] : y[k] + from[k];
+      for (gint64 at = 0; at < width && !cpu_piece_stopped (call, at); at += CPU_LOOK)
+        for (gint64 k = at; k < MIN (at + CPU_LOOK, width); k++)
+          y[k] = slot == 0 ? from[k] : y[k] + from[k];
     }
   return TRUE;
 }

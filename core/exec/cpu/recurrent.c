@@ -84,7 +84,8 @@ rnn_step (Direction *d, float *gates)
 
   if (!add_product (l, l->batch, n, n, d->h, d->r, gates, apart))
     return FALSE;
-  for (gint64 row = 0; row < l->batch; row++)
+  CpuWatch watch = cpu_watch (l->call, 2 * n);
+  for (gint64 row = 0; row < l->batch && !cpu_watch_stopped (&watch, row); row++)
     {
       activate (CPU_ACT_TANH, gates + row * apart, n);
       memcpy (d->h + row * n, gates + row * apart, sizeof (float) * (gsize) n);
@@ -120,19 +121,21 @@ gru_hidden (Direction *d, float *gates, gint64 apart)
   const Layer *l = d->layer;
   gint64 n = l->hidden;
   const float *r = d->r + 2 * n * n;
+  CpuWatch watch = cpu_watch (l->call, n);
 
   if (!l->linear_before_reset)
     {
-      for (gint64 row = 0; row < l->batch; row++)
+      for (gint64 row = 0; row < l->batch && !cpu_watch_stopped (&watch, row); row++)
         multiply_into (gates + row * apart + n, d->h + row * n, d->scratch + row * n, n);
       return add_product (l, l->batch, n, n, d->scratch, r, gates + 2 * n, apart);
     }
-  memset (d->scratch, 0, sizeof (float) * (gsize) (l->batch * n));
-  for (gint64 row = 0; d->r_bias != NULL && row < l->batch; row++)
+  cpu_clear (l->call, d->scratch, sizeof (float) * (gsize) (l->batch * n));
+  for (gint64 row = 0; d->r_bias != NULL && row < l->batch && !cpu_watch_stopped (&watch, row);
+       row++)
     memcpy (d->scratch + row * n, d->r_bias + 2 * n, sizeof (float) * (gsize) n);
   if (!add_product (l, l->batch, n, n, d->h, r, d->scratch, n))
     return FALSE;
-  for (gint64 row = 0; row < l->batch; row++)
+  for (gint64 row = 0; row < l->batch && !cpu_watch_stopped (&watch, row); row++)
     multiply_add (gates + row * apart + n, d->scratch + row * n, gates + row * apart + 2 * n, n);
   return TRUE;
 }
@@ -146,11 +149,12 @@ gru_step (Direction *d, float *gates)
 
   if (!add_product (l, l->batch, 2 * n, n, d->h, d->r, gates, apart))
     return FALSE;
-  for (gint64 row = 0; row < l->batch; row++)
+  CpuWatch watch = cpu_watch (l->call, 2 * n);
+  for (gint64 row = 0; row < l->batch && !cpu_watch_stopped (&watch, row); row++)
     activate (CPU_ACT_SIGMOID, gates + row * apart, 2 * n);
   if (!gru_hidden (d, gates, apart))
     return FALSE;
-  for (gint64 row = 0; row < l->batch; row++)
+  for (gint64 row = 0; row < l->batch && !cpu_watch_stopped (&watch, row); row++)
     {
       float *hidden = gates + row * apart + 2 * n;
       activate (CPU_ACT_TANH, hidden, n);
@@ -175,7 +179,8 @@ lstm_step (Direction *d, float *gates)
 
   if (!add_product (l, l->batch, 4 * n, n, d->h, d->r, gates, apart))
     return FALSE;
-  for (gint64 row = 0; row < l->batch; row++)
+  CpuWatch watch = cpu_watch (l->call, 5 * n);
+  for (gint64 row = 0; row < l->batch && !cpu_watch_stopped (&watch, row); row++)
     {
       float *g = gates + row * apart, *c = d->c + row * n;
       activate (CPU_ACT_SIGMOID, g, 3 * n);
@@ -220,8 +225,9 @@ load_state (const Direction *d, guint slot, float *state)
 {
   const Layer *l = d->layer;
   const float *initial = cpu_floats (l->call, slot);
+  CpuWatch watch = cpu_watch (l->call, l->hidden);
 
-  for (gint64 row = 0; row < l->batch; row++)
+  for (gint64 row = 0; row < l->batch && !cpu_watch_stopped (&watch, row); row++)
     if (initial != NULL)
       memcpy (state + row * l->hidden, initial + state_place (d, row),
               sizeof (float) * (gsize) l->hidden);
@@ -237,7 +243,8 @@ store_state (const Direction *d, guint slot, const float *state)
   if (!ir_call_has_output (l->call, slot))
     return;
   float *last = ir_tensor_data_writable (l->call->outputs[slot].tensor);
-  for (gint64 row = 0; row < l->batch; row++)
+  CpuWatch watch = cpu_watch (l->call, l->hidden);
+  for (gint64 row = 0; row < l->batch && !cpu_watch_stopped (&watch, row); row++)
     memcpy (last + state_place (d, row), state + row * l->hidden,
             sizeof (float) * (gsize) l->hidden);
 }
@@ -247,8 +254,9 @@ store_step (const Direction *d, gint64 t)
 {
   const Layer *l = d->layer;
   gint64 n = l->sizes.n_directions;
+  CpuWatch watch = cpu_watch (l->call, l->hidden);
 
-  for (gint64 row = 0; l->y != NULL && row < l->batch; row++)
+  for (gint64 row = 0; l->y != NULL && row < l->batch && !cpu_watch_stopped (&watch, row); row++)
     {
       gint64 place = l->sizes.batch_first ? (row * l->steps + t) * n + d->index
                                           : (t * n + d->index) * l->batch + row;

@@ -213,8 +213,9 @@ accumulate (const IrCall *call,
 {
   gint64 blocks = axes->reduced[0] || axes->rank == 1 ? 1 : axes->dims[0], rows = 1, total = 1;
 
-  for (gint64 i = 0; i < n_out; i++)
-    acc[i] = reducer->start;
+  for (gint64 at = 0; at < n_out && !cpu_piece_stopped (call, at); at += CPU_LOOK)
+    for (gint64 i = at; i < MIN (n_out, at + CPU_LOOK); i++)
+      acc[i] = reducer->start;
   for (guint i = 0; i < axes->rank; i++)
     {
       total *= axes->dims[i];
@@ -268,10 +269,11 @@ reduce (IrCall *call, const Reducer *reducer, GError **error)
   if (largest != NULL)
     accumulate (call, &axes, &finds_top, ir_tensor_data (in), largest, n, NULL);
   accumulate (call, &axes, reducer, ir_tensor_data (in), acc, n, largest);
-  for (gint64 i = 0; i < n; i++)
-    y[i] = (float) (reducer->finish != NULL
-                        ? reducer->finish (acc[i], axes.n_reduced, largest != NULL ? largest[i] : 0)
-                        : acc[i]);
+  for (gint64 at = 0; at < n && !cpu_piece_stopped (call, at); at += CPU_LOOK)
+    for (gint64 i = at; i < MIN (n, at + CPU_LOOK); i++)
+      y[i] = (float) (reducer->finish != NULL ? reducer->finish (acc[i], axes.n_reduced,
+                                                                 largest != NULL ? largest[i] : 0)
+                                              : acc[i]);
   return TRUE;
 }
 

@@ -78,6 +78,8 @@ const IrCpuKernel cpu_rms_norm = { .name = "row loop",
 
 /* -- RotaryEmbedding -- */
 
+#define LOOKED_UP 64 /* elements of a vector loop in the time that a position is looked up */
+
 /* The halves of a head turned against each other. */
 CPU_VECTORIZED static void
 rotate_halves (const float *x, const float *cosines, const float *sines, float *y, gint64 half)
@@ -148,22 +150,26 @@ cache_row (const Rotary *r, gint64 at)
 }
 
 static gboolean
-positions_fit (const Rotary *r)
+positions_fit (const Rotary *r, const IrCall *call)
 {
+  CpuWatch watch = cpu_watch (call, LOOKED_UP);
+
   for (gint64 i = 0; r->positions != NULL && i < r->batch * r->length; i++)
-    if (cache_row (r, i) < 0)
+    if (cpu_watch_stopped (&watch, i) || cache_row (r, i) < 0)
       return FALSE;
   return TRUE;
 }
 
 /* All heads of one position. */
 static void
-rotate_position (const Rotary *r, gint64 at, float *y)
+rotate_position (const Rotary *r, const IrCall *call, gint64 at, float *y)
 {
+  CpuWatch watch = cpu_watch (call, r->size);
+
   gint64 row = cache_row (r, at), rest = r->size - 2 * r->half;
   const float *cosines = r->cos + row * r->half, *sines = r->sin + row * r->half;
 
-  for (gint64 head = 0; head < r->heads; head++)
+  for (gint64 head = 0; head < r->heads && !cpu_watch_stopped (&watch, head); head++)
     {
       gint64 first = at / r->length * r->batch_stride + head * r->head_stride +
                      at % r->length * r->row_stride;
@@ -183,8 +189,8 @@ run_rotary_embedding (IrCall *call, GError **error)
   if (!ir_infer_rotary_embedding (call, error))
     return FALSE;
   rotary_init (&r, call);
-  if (!positions_fit (&r))
-    return call->op->ref (call, error);
+  if (!positions_fit (&r, call))
+    return !ir_call_fail_if_stopped (call, error) && call->op->ref (call, error);
   y = cpu_new_floats (call, 0, ir_call_input (call, 0), error);
   if (y == NULL)
     return FALSE;
@@ -194,7 +200,7 @@ run_rotary_embedding (IrCall *call, GError **error)
 #pragma omp parallel for num_threads(n_threads) schedule(static)
   for (gint64 i = 0; i < r.batch * r.length; i++)
     if (!cpu_watch_stopped (&watch, i))
-      rotate_position (&r, i, y);
+      rotate_position (&r, call, i, y);
   return TRUE;
 }
 

@@ -182,10 +182,11 @@ const IrCpuKernel cpu_gather_elements = { .name = "element copy",
 /* -- into a copy of the data, one after the other: a place may be named twice -- */
 
 static void
-add_slice (float *y, const float *x, gint64 n)
+add_slice (const IrCall *call, float *y, const float *x, gint64 n)
 {
-  for (gint64 i = 0; i < n; i++)
-    y[i] += x[i];
+  for (gint64 at = 0; at < n && !cpu_piece_stopped (call, at); at += CPU_LOOK)
+    for (gint64 i = at; i < MIN (n, at + CPU_LOOK); i++)
+      y[i] += x[i];
 }
 
 static gboolean
@@ -209,7 +210,7 @@ scatter (IrCall *call, const gint64 *offsets, gint64 n, gint64 run, GError **err
   CpuWatch watch = cpu_watch (call, run);
   for (gint64 i = 0; bytes > 0 && i < n && !cpu_watch_stopped (&watch, i); i++)
     if (adds)
-      add_slice ((float *) y + offsets[i], (const float *) x + i * run, run);
+      add_slice (call, (float *) y + offsets[i], (const float *) x + i * run, run);
     else
       cpu_copy (call, y + (gsize) offsets[i] * size, x + (gsize) i * bytes, bytes);
   return TRUE;

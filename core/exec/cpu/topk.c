@@ -54,9 +54,9 @@ select_best (const IrCall *call,
              gint64 k,
              gboolean largest)
 {
-  for (gint64 i = 0; i < k; i++)
+  for (gint64 i = 0; i < k && (i % LOOK != LOOK - 1 || !ir_call_stopped (call)); i++)
     heap[i] = (Candidate){ x[i * step], i };
-  for (gint64 i = k / 2; i > 0; i--)
+  for (gint64 i = k / 2; i > 0 && (i % LOOK != 0 || !ir_call_stopped (call)); i--)
     sift_down (heap, k, i - 1, largest);
   for (gint64 i = k; i < n && (i % LOOK != 0 || !ir_call_stopped (call)); i++)
     {
@@ -110,7 +110,7 @@ run (IrCall *call, GError **error)
         break;
       select_best (call, x + outer * split.middle * split.inner + inner, split.middle, split.inner,
                    heap, k, largest);
-      for (gint64 i = 0; i < k; i++)
+      for (gint64 i = 0; i < k && (i % LOOK != LOOK - 1 || !ir_call_stopped (call)); i++)
         {
           gint64 to = (outer * k + i) * split.inner + inner;
 

@@ -62,19 +62,20 @@ place (const Walk *walk, gint64 index, guint n_axes)
 
 #define COPY_PLANE(Type)                                                                           \
   static void copy_plane_##Type (const Type *in, gint64 rows, gint64 row_step, gint64 columns,     \
-                                 gint64 column_step, Type *out)                                    \
+                                 gint64 column_step, Type *out, gint64 out_step)                   \
   {                                                                                                \
     for (gint64 r = 0; r < rows; r += TILE)                                                        \
       for (gint64 c = 0; c < columns; c += TILE)                                                   \
         for (gint64 i = r; i < MIN (r + TILE, rows); i++)                                          \
           for (gint64 j = c; j < MIN (c + TILE, columns); j++)                                     \
-            out[i * columns + j] = in[i * row_step + j * column_step];                             \
+            out[i * out_step + j] = in[i * row_step + j * column_step];                            \
   }
 COPY_PLANE (guint8)
 COPY_PLANE (guint16)
 COPY_PLANE (guint32)
 COPY_PLANE (guint64)
 
+/* Rows and columns of the output, whose rows are @out_step apart. */
 static void
 copy_plane (gsize size,
             const guint8 *in,
@@ -82,22 +83,24 @@ copy_plane (gsize size,
             gint64 row_step,
             gint64 columns,
             gint64 column_step,
-            guint8 *out)
+            guint8 *out,
+            gint64 out_step)
 {
   if (column_step == 1)
     for (gint64 i = 0; i < rows; i++)
-      memcpy (out + i * columns * (gint64) size, in + i * row_step * (gint64) size, columns * size);
+      memcpy (out + i * out_step * (gint64) size, in + i * row_step * (gint64) size,
+              columns * size);
   else if (size == 4)
-    copy_plane_guint32 ((const guint32 *) in, rows, row_step, columns, column_step,
-                        (guint32 *) out);
+    copy_plane_guint32 ((const guint32 *) in, rows, row_step, columns, column_step, (guint32 *) out,
+                        out_step);
   else if (size == 8)
-    copy_plane_guint64 ((const guint64 *) in, rows, row_step, columns, column_step,
-                        (guint64 *) out);
+    copy_plane_guint64 ((const guint64 *) in, rows, row_step, columns, column_step, (guint64 *) out,
+                        out_step);
   else if (size == 2)
-    copy_plane_guint16 ((const guint16 *) in, rows, row_step, columns, column_step,
-                        (guint16 *) out);
+    copy_plane_guint16 ((const guint16 *) in, rows, row_step, columns, column_step, (guint16 *) out,
+                        out_step);
   else
-    copy_plane_guint8 (in, rows, row_step, columns, column_step, out);
+    copy_plane_guint8 (in, rows, row_step, columns, column_step, out, out_step);
 }
 
 static const char *
@@ -157,19 +160,23 @@ run (IrCall *call, GError **error)
          column_step = walk.strides[walk.rank - 1];
   gint64 planes = (gint64) ir_tensor_n_elements (out) / (rows * columns);
   int n_threads = cpu_n_threads (call, ir_tensor_n_elements (out));
-  /* A large plane is cut into bands of rows. */
+  /* A large plane is cut into bands of rows, and those of long rows into pieces. */
   gint64 band = MAX (CPU_LOOK / MAX (columns, 1) / TILE * TILE, TILE),
          bands = (rows + band - 1) / band;
-  CpuWatch watch = cpu_watch (call, MIN (band, rows) * columns);
+  gint64 length = MIN (columns, CPU_LOOK / TILE), pieces = (columns + length - 1) / length;
+  CpuWatch watch = cpu_watch (call, MIN (band, rows) * length);
 #pragma omp parallel for num_threads(n_threads) schedule(static)
-  for (gint64 part = 0; part < planes * bands; part++)
+  for (gint64 part = 0; part < planes * bands * pieces; part++)
     {
-      gint64 plane = part / bands, first = part % bands * band;
-      gint64 at = place (&walk, plane, walk.rank > 2 ? walk.rank - 2 : 0) + first * row_step;
+      gint64 plane = part / pieces / bands, first = part / pieces % bands * band,
+             column = part % pieces * length;
+      gint64 at = place (&walk, plane, walk.rank > 2 ? walk.rank - 2 : 0) + first * row_step +
+                  column * column_step;
 
       if (!cpu_watch_stopped (&watch, part))
-        copy_plane (size, x + at * (gint64) size, MIN (band, rows - first), row_step, columns,
-                    column_step, y + (plane * rows + first) * columns * (gint64) size);
+        copy_plane (size, x + at * (gint64) size, MIN (band, rows - first), row_step,
+                    MIN (length, columns - column), column_step,
+                    y + ((plane * rows + first) * columns + column) * (gint64) size, columns);
     }
   return TRUE;
 }

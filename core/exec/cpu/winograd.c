@@ -27,6 +27,7 @@
 #define MOST_BYTES    (1 << 20)
 #define MOST_TILES    96
 #define WEIGHT_BYTES  24576 /* of a part of the channels: what stays in the first cache */
+#define PACKED_LOOK   8192  /* channels of a map that are transformed between two looks */
 
 struct _CpuWinograd
 {
@@ -217,7 +218,7 @@ transform_weights (const CpuWinograd *w, const CpuLooseFloat *g, double *u)
 
 /* [panel][product][channel][map of the panel]. Returns: whether all are finite. */
 static gboolean
-pack_map (const CpuWinograd *w, const CpuLooseFloat *weights, gint64 map)
+pack_map (const CpuWinograd *w, const IrCall *call, const CpuLooseFloat *weights, gint64 map)
 {
   gint64 lanes = w->unit->lanes, channels = w->shape.channels;
   gboolean finite = TRUE;
@@ -231,6 +232,9 @@ pack_map (const CpuWinograd *w, const CpuLooseFloat *weights, gint64 map)
   for (gint64 channel = 0; channel < channels; channel++)
     {
       double u[MOST_PRODUCTS];
+
+      if (channel % PACKED_LOOK == PACKED_LOOK - 1 && ir_call_stopped (call))
+        return FALSE;
 
       transform_weights (w, weights + (map * channels + channel) * TAPS, u);
       for (gint64 k = 0; k < w->n_products; k++)
@@ -252,7 +256,7 @@ pack_map (const CpuWinograd *w, const CpuLooseFloat *weights, gint64 map)
  *
  * Transforms the weights and brings them into the order in which they are read.
  *
- * Returns: %FALSE if they are not finite or there is no memory
+ * Returns: %FALSE if they are not finite, there is no memory, or the run is to stop
  */
 gboolean
 cpu_winograd_pack (CpuWinograd *winograd,
@@ -271,14 +275,15 @@ cpu_winograd_pack (CpuWinograd *winograd,
   if (winograd->weights == NULL || winograd->bias == NULL)
     return FALSE;
   if (filled > maps)
-    memset (winograd->weights, 0, bytes);
+    cpu_clear (call, winograd->weights, bytes);
   memset (winograd->bias, 0, (gsize) filled * sizeof (float));
   if (bias != NULL)
     memcpy (winograd->bias, bias, (gsize) maps * sizeof (float));
   int n_threads = cpu_n_threads (call, bytes);
+  CpuWatch watch = cpu_watch (call, winograd->shape.channels * 4 * winograd->n_products);
 #pragma omp parallel for num_threads(n_threads) schedule(static) reduction(&& : finite)
   for (gint64 map = 0; map < maps; map++)
-    finite = finite && pack_map (winograd, weights, map);
+    finite = finite && !cpu_watch_stopped (&watch, map) && pack_map (winograd, call, weights, map);
   return finite != 0;
 }
 

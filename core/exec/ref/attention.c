@@ -324,7 +324,7 @@ static void
 keep_scores (const Attention *a, gint64 mode, guint64 row)
 {
   if (a->scores_out != NULL && a->mode == mode)
-    ir_block_store (a->scores_out, row * a->total, a->total, a->scores);
+    ir_block_store_many (a->call, a->scores_out, row * a->total, a->total, a->scores);
 }
 
 /* @index: row of the scores, over all batches and heads. */
@@ -526,7 +526,7 @@ ir_ref_flex_attention_scores (IrCall *call, GError **error)
           ir_block_load (q.tensor, row_start (&q, i / q.heads, i % q.heads, at), q.size, query);
           scale_all (call, dtype, root, q.size, query);
           multiply_keys (call, dtype, query, keys, k.length, q.size, row);
-          ir_block_store (scores, (i * q.length + at) * k.length, k.length, row);
+          ir_block_store_many (call, scores, (i * q.length + at) * k.length, k.length, row);
         }
       if (ir_block_cancelled (call, error))
         return NULL;
@@ -553,9 +553,9 @@ ir_ref_flex_attention_softmax (IrCall *call, IrTensor *scores, GError **error)
     return FALSE;
   for (guint64 i = 0; i < n_rows && !ir_call_stopped (call); i++)
     {
-      ir_block_load (scores, i * n, n, row);
+      ir_block_load_many (call, scores, i * n, n, row);
       ir_block_softmax (call, ir_tensor_dtype (scores), row, n);
-      ir_block_store (scores, i * n, n, row);
+      ir_block_store_many (call, scores, i * n, n, row);
     }
   return TRUE;
 }
@@ -591,7 +591,7 @@ ir_ref_flex_attention_output (IrCall *call, const IrTensor *probs, GError **erro
       scale_all (call, precision, 1, v.length * v.size, values);
       for (guint64 at = i * q.length; at < (i + 1) * q.length && !ir_call_stopped (call); at++)
         {
-          ir_block_load (probs, at * v.length, v.length, weights);
+          ir_block_load_many (call, probs, at * v.length, v.length, weights);
           weigh_values (call, weights, values, v.length, v.size, sums);
           scale_all (call, precision, 1, v.size, sums);
           ir_block_store (y, at * v.size, v.size, sums);

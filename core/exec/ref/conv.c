@@ -52,7 +52,12 @@ floor_div (gint64 a, gint64 b)
  * (base): the output in a convolution, the input in a transposed one; position base · stride + tap
  * · dilation - pad of the larger one (target) must lie inside. */
 static void
-add_tap (const Conv *conv, const gint64 *tap, double weight, const double *x, double *y)
+add_tap (const Conv *conv,
+         IrBlockWatch *watch,
+         const gint64 *tap,
+         double weight,
+         const double *x,
+         double *y)
 {
   const IrWindow *window = &conv->window;
   const IrDim *base = conv->transposed ? window->in : window->out;
@@ -81,12 +86,18 @@ add_tap (const Conv *conv, const gint64 *tap, double weight, const double *x, do
                        (i < last ? at[i] * window->stride[i] + shift[i] : shift[i]);
         }
       gint64 stride = window->stride[last];
-      if (conv->transposed)
-        for (gint64 column = low[last]; column < high[last]; column++)
-          y[target_row + column * stride] += weight * x[base_row + column];
-      else
-        for (gint64 column = low[last]; column < high[last]; column++)
-          y[base_row + column] += weight * x[target_row + column * stride];
+      for (gint64 from = low[last]; from < high[last]; from += IR_BLOCK_LOOK)
+        {
+          gint64 to = MIN (from + IR_BLOCK_LOOK, high[last]);
+          if (ir_block_worked (watch, (guint64) (to - from)))
+            return;
+          if (conv->transposed)
+            for (gint64 column = from; column < to; column++)
+              y[target_row + column * stride] += weight * x[base_row + column];
+          else
+            for (gint64 column = from; column < to; column++)
+              y[base_row + column] += weight * x[target_row + column * stride];
+        }
       guint axis = last;
       while (axis > 0 && ++at[axis - 1] == high[axis - 1])
         {
@@ -105,9 +116,9 @@ add_channel (const Conv *conv, const double *weights, const double *x, double *y
 
   IrBlockWatch watch = { .call = conv->call };
 
-  for (guint64 i = 0; i < conv->taps && !ir_block_worked (&watch, conv->y_plane); i++)
+  for (guint64 i = 0; i < conv->taps && !ir_block_worked (&watch, 8); i++)
     {
-      add_tap (conv, tap, weights[i], x, y);
+      add_tap (conv, &watch, tap, weights[i], x, y);
       for (guint axis = conv->window.n_axes; axis-- > 0;)
         {
           if (++tap[axis] < conv->window.kernel[axis])
@@ -155,8 +166,9 @@ run_channels (guint64 first, guint64 end, guint worker, gpointer data)
         {
           guint64 channel = group * x_each + c;
           guint64 pair = conv->transposed ? channel * y_each + m % y_each : m * x_each + c;
-          ir_block_load (w, pair * conv->taps, conv->taps, weights);
-          for (guint64 i = 0; conv->whole != NULL && i < conv->taps; i++)
+          ir_block_load_many (conv->call, w, pair * conv->taps, conv->taps, weights);
+          for (guint64 i = 0;
+               conv->whole != NULL && i < conv->taps && !ir_block_stopped (conv->call, i); i++)
             weights[i] -= conv->whole->w_zero[m];
           add_channel (conv, weights, conv->x + channel * conv->x_plane, y);
         }
@@ -275,7 +287,7 @@ run_whole (IrCall *call, Whole *whole, guint w, guint w_zero, guint bias, GError
   whole->w_zero = ir_block_new (call, channels, error);
   if (whole->w_zero == NULL)
     return FALSE;
-  for (guint64 m = 0; m < channels; m++)
+  for (guint64 m = 0; m < channels && !ir_block_stopped (call, m); m++)
     whole->w_zero[m] = number_of (call, w_zero, m, 0);
   ir_call_as_conv (call, w, bias, inputs, &view);
   Conv conv = { .call = &view, .whole = whole };
@@ -324,7 +336,7 @@ ir_ref_q_linear_conv (IrCall *call, GError **error)
   whole.scale = ir_block_new (call, channels, error);
   if (whole.scale == NULL)
     return FALSE;
-  for (guint64 m = 0; m < channels; m++)
+  for (guint64 m = 0; m < channels && !ir_block_stopped (call, m); m++)
     whole.scale[m] = number_of (call, 1, 0, 1) * number_of (call, 4, m, 1) /
                      number_of (call, 6, 0, 1);
   whole.x_zero = number_of (call, 2, 0, 0);

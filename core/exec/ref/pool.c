@@ -65,6 +65,8 @@ run_window (Pool *pool, const gint64 *at)
         index = index * window->in[i] + start[i] + tap[i] * window->dilation[i];
       pool->fold (pool, pool->plane[index], (guint64) index);
       pool->n_inside++;
+      if (ir_block_stopped (pool->call, pool->n_inside))
+        break;
       more = FALSE;
       for (guint axis = window->n_axes; axis-- > 0 && !more;)
         {

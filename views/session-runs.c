@@ -110,8 +110,9 @@ typedef struct
   GHashTable *inputs;
   guint64 seed;
   IrRunSettings settings;
-  GPtrArray *chosen;   /* (nullable) of char *: names, of IR_CAPTURE_CHOSEN */
-  IrRunRecord *before; /* (nullable) the run to compare with */
+  GPtrArray *chosen;             /* (nullable) of char *: names, of IR_CAPTURE_CHOSEN */
+  IrModel *expanded[IR_N_SIDES]; /* (nullable) as they run, once a name was looked for there */
+  IrRunRecord *before;           /* (nullable) the run to compare with */
   IrJob *job;
   const char *what;
 } RunRequest;
@@ -138,6 +139,8 @@ run_request_free (gpointer data)
   g_clear_pointer (&request->inputs, g_hash_table_unref);
   g_clear_pointer (&request->before, ir_run_record_unref);
   g_clear_pointer (&request->chosen, g_ptr_array_unref);
+  for (guint i = 0; i < IR_N_SIDES; i++)
+    g_clear_pointer (&request->expanded[i], ir_model_unref);
   g_free (request);
 }
 
@@ -231,23 +234,41 @@ names_of (const char *text)
   return names;
 }
 
+/* The bodies of functions have values of their own for each call. */
 static const IrValue *
 find_value (const IrModel *model, const char *name)
 {
   IrValue *found = NULL;
 
   for (guint i = 1; i < model->graphs->len && found == NULL; i++)
-    found = ir_graph_find_value (model->graphs->pdata[i], name);
+    if (((const IrGraph *) model->graphs->pdata[i])->kind != IR_GRAPH_FUNCTION)
+      found = ir_graph_find_value (model->graphs->pdata[i], name);
   return found;
+}
+
+/* "CALL/NAME" is a value of what runs, in which bodies are in the place of calls. */
+static const IrValue *
+find_body_value (RunRequest *request, IrModel *model, const char *name)
+{
+  IrModel **expanded = &request
+                            ->expanded[model == request->original ? IR_SIDE_BEFORE : IR_SIDE_AFTER];
+
+  if (strchr (name, '/') == NULL)
+    return NULL;
+  if (*expanded == NULL)
+    *expanded = ir_exec_expand (model, NULL);
+  return *expanded != NULL ? find_value (*expanded, name) : NULL;
 }
 
 /* Of a value that @model does not have any more, those that it is computed from. */
 static void
-choose (const RunRequest *request, const IrModel *model, const char *name, GArray *chosen)
+choose (RunRequest *request, IrModel *model, const char *name, GArray *chosen)
 {
   const IrValue *value = find_value (model, name), *original = find_value (request->original, name);
   g_autoptr (GArray) needs = NULL;
 
+  if (value == NULL && original == NULL)
+    value = find_body_value (request, model, name);
   if (value != NULL)
     g_array_append_val (chosen, value->id);
   if (value != NULL || original == NULL)
@@ -261,7 +282,7 @@ choose (const RunRequest *request, const IrModel *model, const char *name, GArra
 
 /* (transfer full) (nullable): of IrValueId, what a run of @model keeps */
 static GArray *
-chosen_values (const RunRequest *request, const IrModel *model)
+chosen_values (RunRequest *request, IrModel *model)
 {
   GArray *chosen;
 
@@ -275,7 +296,7 @@ chosen_values (const RunRequest *request, const IrModel *model)
 
 /* (transfer full) (nullable): names that say nothing to either graph, with commas between */
 static char *
-unknown_values (const RunRequest *request)
+unknown_values (RunRequest *request)
 {
   g_autoptr (GString) text = g_string_new (NULL);
 
@@ -283,7 +304,10 @@ unknown_values (const RunRequest *request)
     {
       const char *name = request->chosen->pdata[i];
 
-      if (find_value (request->model, name) == NULL && find_value (request->original, name) == NULL)
+      if (find_value (request->model, name) == NULL &&
+          find_value (request->original, name) == NULL &&
+          find_body_value (request, request->model, name) == NULL &&
+          find_body_value (request, request->original, name) == NULL)
         g_string_append_printf (text, "%s%s", text->len > 0 ? ", " : "", name);
     }
   return text->len > 0 ? g_string_free (g_steal_pointer (&text), FALSE) : NULL;

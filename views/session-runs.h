@@ -13,7 +13,8 @@ typedef struct
   gboolean one_run;     /* the original graph does not run: what its values were is had from the run
                          * of the graph on screen */
   const char *chosen;   /* (nullable) of IR_CAPTURE_CHOSEN: names of values, with commas between;
-                         * those that a graph does not have are passed over */
+                         * CALL/NAME in the body of a function; those that a
+                         * graph does not have are passed over */
 } IrRunSettings;
 
 const IrRunSettings *ir_session_get_run_settings (IrSession *self);
@@ -50,6 +51,14 @@ IrTensor *ir_original_value_find (IrOriginalValue *value,
                                   char **how,
                                   GError **error);
 void ir_original_value_free (IrOriginalValue *value);
+
+/* -- values in bodies of functions, which only a run has (session-bodies.c) -- */
+const IrValue *ir_session_get_body_value (IrSession *self,
+                                          IrValueId id,
+                                          IrRun **run); /* (nullable) */
+/* (transfer container) (nullable): of IrValue; NULL: no run of the graph on screen ran the body of
+ * @call */
+GPtrArray *ir_session_get_body_values (IrSession *self, const IrNode *call);
 
 /* -- what it changed against the run before -- */
 typedef struct

@@ -959,9 +959,14 @@ other_side_tensor (IrSession *self, IrValueId id, IrSide side, char **reason)
 IrRun *
 ir_session_dup_run_of (IrSession *self, IrValueId value, IrSide side, IrValueId *id)
 {
-  IrRun *run = self->runs[side];
+  IrRun *run = self->runs[side], *own;
 
   *id = 0;
+  if (ir_session_get_body_value (self, value, &own) != NULL)
+    {
+      *id = value;
+      return ir_run_ref (own);
+    }
   if (self->frame == NULL || run == NULL || value == 0 || (value & IR_OTHER_SIDE))
     return NULL;
   *id = side == IR_SIDE_BEFORE ? ir_session_original_value (self, value) : value;
@@ -971,7 +976,8 @@ ir_session_dup_run_of (IrSession *self, IrValueId value, IrSide side, IrValueId 
 /**
  * ir_session_dup_tensor:
  * @value: a value of any step
- * @side: whether it is asked for as it was before or as it is after the optimization
+ * @side: whether it is asked for as it was before or as it is after the optimization; a value in
+ *   the body of a function is the same in both
  * @reason: (out) (optional) (transfer full): why there is none, and what to do
  *
  * Returns: (transfer full) (nullable): the contents
@@ -981,12 +987,18 @@ ir_session_dup_tensor (IrSession *self, IrValueId value, IrSide side, char **rea
 {
   const IrModel *model;
   IrTensor *tensor;
+  IrRun *own;
   gboolean compared;
 
   if (reason != NULL)
     *reason = NULL;
   if (self->frame == NULL || value == 0)
     return NULL;
+  if (ir_session_get_body_value (self, value, &own) != NULL)
+    {
+      tensor = ir_run_value (own, value);
+      return tensor != NULL ? ir_tensor_ref (tensor) : NULL;
+    }
   tensor = ir_session_pair_tensor (self, value, side, &compared);
   if (tensor != NULL)
     return ir_tensor_ref (tensor);

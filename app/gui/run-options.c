@@ -203,8 +203,9 @@ static const Row rows[] = {
     "The same bits at any number of threads, for some speed", KIND_SWITCH, "false",
     apply_deterministic },
   { "What is kept", "capture", "Keep", NULL, KIND_CHOICE, "all", apply_capture, captures },
-  { NULL, "chosen-values", "Chosen values", "Names with commas between", KIND_VALUES, "",
-    apply_chosen, .only_with = "chosen" },
+  { NULL, "chosen-values", "Chosen values",
+    "Names with commas between; CALL/NAME in the body of a function", KIND_VALUES, "", apply_chosen,
+    .only_with = "chosen" },
   { NULL, "capture-budget", "Memory for kept values",
     "Such as 500M, or 10% of memory; the others go to a file. Empty: a quarter of memory",
     KIND_SIZE, "", apply_budget },
@@ -407,6 +408,8 @@ selected_name (IrSession *session)
     return NULL;
   node = ir_frame_node (frame, ir_session_get_selected_node (session));
   value = ir_frame_value (frame, ir_session_get_selected_value (session));
+  if (value == NULL)
+    value = ir_session_get_body_value (session, ir_session_get_selected_value (session), NULL);
   if (value == NULL && node != NULL)
     value = ir_node_output (node, 0);
   return value != NULL ? value->name : NULL;

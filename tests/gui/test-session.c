@@ -439,6 +439,76 @@ test_chosen_values (Fixture *fixture, gconstpointer data)
   g_assert_null (strstr (text, "no graph has"));
 }
 
+/* -- bodies of functions -- */
+
+static const char calls[] =
+    "<ir_version: 8, opset_import: [\"\" : 17, \"local\" : 1]>\n"
+    "g (float[4] x) => (float[4] y) { [one] a = local.twice (x) [two] y = local.twice (a) }\n"
+    "<domain: \"local\", opset_import: [\"\" : 17]>\n"
+    "twice (p) => (q) { half = Neg (p) q = Sub (p, half) }\n";
+
+static void
+assert_negative (const IrTensor *tensor, const IrTensor *of)
+{
+  g_assert_nonnull (tensor);
+  g_assert_cmpuint (ir_tensor_n_elements (tensor), ==, 4);
+  for (guint i = 0; i < 4; i++)
+    g_assert_cmpfloat (ir_tensor_get_double (tensor, i), ==, -ir_tensor_get_double (of, i));
+}
+
+/* What a call computes on the way is named by the call, and is shown and kept by that name. */
+static void
+test_bodies (Fixture *fixture, gconstpointer data)
+{
+  IrSession *session = fixture->session;
+  IrRunSettings settings = *ir_session_get_run_settings (session);
+  g_autofree char *folder = g_dir_make_tmp ("irscope-calls-XXXXXX", NULL);
+  g_autofree char *path = g_build_filename (folder, "calls.onnxtxt", NULL), *text = NULL;
+  IrValueId id;
+
+  g_assert_true (g_file_set_contents (path, calls, -1, NULL));
+  ir_session_open (session, path);
+  wait_for ("the session", is_idle, session);
+  g_autoptr (IrModel) model = ir_model_ref (ir_session_get_frame (session)->model);
+  const IrNode *one = ir_graph_find_node (model->main, "one"),
+               *two = ir_graph_find_node (model->main, "two");
+  g_assert_null (ir_session_get_body_values (session, one));
+  ir_session_run_graph (session);
+  wait_for ("the run", is_idle, session);
+  g_autoptr (GPtrArray) values = ir_session_get_body_values (session, one);
+  g_assert_cmpuint (values->len, ==, 1);
+  const IrValue *half = values->pdata[0];
+  g_assert_cmpstr (half->name, ==, "one/half");
+  g_assert_true (ir_session_get_body_value (session, half->id, NULL) == half);
+  g_assert_null (ir_session_get_body_value (session, one->outputs[0]->id, NULL));
+  g_autoptr (IrTensor) x = ir_session_dup_tensor (session, one->inputs[0]->id, IR_SIDE_AFTER, NULL);
+  g_autoptr (IrTensor) before = ir_session_dup_tensor (session, half->id, IR_SIDE_BEFORE, NULL);
+  g_autoptr (IrTensor) after = ir_session_dup_tensor (session, half->id, IR_SIDE_AFTER, NULL);
+  assert_negative (after, x);
+  g_assert_true (before == after);
+
+  settings.options.capture = IR_CAPTURE_CHOSEN;
+  settings.chosen = "two/half, half";
+  ir_session_set_run_settings (session, &settings);
+  ir_session_run_graph (session);
+  wait_for ("the run", is_idle, session);
+  text = ir_session_run_text (session);
+  g_assert_nonnull (strstr (text, "chosen values kept, no graph has half"));
+  g_autoptr (GPtrArray) others = ir_session_get_body_values (session, two);
+  IrRun *run = ir_session_get_run (session, IR_SIDE_AFTER);
+  g_assert_nonnull (ir_run_value (run, ((const IrValue *) others->pdata[0])->id));
+  g_autoptr (GPtrArray) again = ir_session_get_body_values (session, one);
+  half = again->pdata[0];
+  g_assert_null (ir_run_value (run, half->id));
+  g_autoptr (IrRun) own = ir_session_dup_run_of (session, half->id, IR_SIDE_BEFORE, &id);
+  g_assert_true (own == run && id == half->id);
+  g_auto (IrFound) found = { 0 };
+  g_autoptr (IrTensor) computed = ir_run_find (run, id, NULL, &found, NULL);
+  assert_negative (computed, x);
+  g_remove (path);
+  g_rmdir (folder);
+}
+
 /* -- kernels -- */
 
 /* The first node that has several kernels. */
@@ -1292,6 +1362,8 @@ main (int argc, char **argv)
                     "digits.onnx", test_original_in_one_run);
   add_session_test ("keeps the values that names choose, or what they are computed from",
                     "digits.onnx", test_chosen_values);
+  add_session_test ("shows and keeps values in bodies of functions by the names of their calls",
+                    NULL, test_bodies);
   add_session_test ("asks for another kernel and compares the runs", "digits.onnx", test_kernel);
   add_session_test ("compares no runs on other inputs", "digits.onnx", test_change_of_inputs);
   add_session_test ("measures all kernels of a node", "digits.onnx", test_measured_kernels);

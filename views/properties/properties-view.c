@@ -3,6 +3,7 @@
  * leaves out are shown with their defaults. */
 #include "config.h"
 
+#include "core/ir/inline.h"
 #include "core/op/infer.h"
 #include "core/op/op.h"
 #include "views/count.h"
@@ -174,6 +175,36 @@ add_slots (IrPropertiesView *self,
   add_more (group, n);
 }
 
+/* -- the body of a function -- */
+
+static void
+add_body (IrPropertiesView *self, const IrNode *call)
+{
+  g_autoptr (GPtrArray)
+      values = ir_session_get_body_values (ir_view_get_session (IR_VIEW (self)), call);
+  GtkWidget *group;
+
+  if (values == NULL && ir_node_function (call) == NULL)
+    return;
+  if (values != NULL && values->len == 0)
+    return;
+  group = add_group (self, "In its body");
+  if (values == NULL)
+    {
+      GtkWidget *row = add_row (group, "Values", "Run the graph to see what the body computes");
+      adw_action_row_set_subtitle_lines (ADW_ACTION_ROW (row), 0);
+      return;
+    }
+  for (guint i = 0; i < MIN (values->len, MAX_LIST); i++)
+    {
+      const IrValue *value = values->pdata[i];
+      g_autofree char *type = type_text (value);
+
+      make_activatable (add_row (group, value->name, type), G_CALLBACK (on_value_row), value->id);
+    }
+  add_more (group, values->len);
+}
+
 /* -- attributes -- */
 
 static void
@@ -310,6 +341,22 @@ add_problems (IrPropertiesView *self, IrNodeId node)
 }
 
 /* -- one node -- */
+
+/* Runs as the nodes of a body that the file has. */
+static gboolean
+is_call (const IrNode *node)
+{
+  return node->op == NULL && ir_node_function (node) != NULL;
+}
+
+static const char *
+doc_of (const IrNode *node)
+{
+  if (node->op != NULL)
+    return node->op->doc;
+  return is_call (node) ? "A function of the file: it runs as the nodes of its body."
+                        : "irscope does not know this operator: it is shown and kept as it is.";
+}
 
 static void
 add_heading (IrPropertiesView *self, const char *title, const char *subtitle, const char *doc)
@@ -457,17 +504,16 @@ show_node (IrPropertiesView *self, const IrNode *node)
                                   ? g_strdup_printf ("%s  #%u", node->name, node->id)
                                   : g_strdup_printf ("#%u", node->id);
 
-  add_heading (self, title, subtitle,
-               node->op != NULL
-                   ? node->op->doc
-                   : "irscope does not know this operator: it is shown and kept as it is.");
+  add_heading (self, title, subtitle, doc_of (node));
   add_problems (self, node->id);
-  if (ir_model_live_node (ir_session_get_frame (ir_view_get_session (IR_VIEW (self)))->model,
+  if (!is_call (node) &&
+      ir_model_live_node (ir_session_get_frame (ir_view_get_session (IR_VIEW (self)))->model,
                           node->id) == node)
     add_kernel (self, node);
   add_attrs (self, node);
   add_slots (self, "Inputs", node, node->n_inputs, node->inputs, ir_op_input_name);
   add_slots (self, "Outputs", node, node->n_outputs, node->outputs, ir_op_output_name);
+  add_body (self, node);
   add_cost (self, node);
   add_lineage (self, node->id);
 }

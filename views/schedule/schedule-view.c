@@ -3,6 +3,7 @@
  * the kernel, and lets another be chosen. */
 #include "config.h"
 
+#include "core/ir/inline.h"
 #include "views/chart-area.h"
 #include "views/kernel-chooser.h"
 #include "views/session-runs.h"
@@ -115,8 +116,12 @@ node_text (IrSession *session, const IrNode *node, char **tip)
   const char *why, *layout, *kernel = ir_session_get_kernel (session, node, &why, &layout);
   const IrTimes times = ir_session_get_node_times (session, node->id);
   g_autofree char *label = ir_node_label (node), *time = ir_times_text (&times);
-  char *text = g_strdup_printf ("%s\n%s", kernel != NULL ? kernel : "no kernel", time);
+  const gboolean call = kernel == NULL && ir_node_function (node) != NULL;
+  char *text = call ? g_strdup ("runs as the nodes\nof its body")
+                    : g_strdup_printf ("%s\n%s", kernel != NULL ? kernel : "no kernel", time);
 
+  if (call)
+    why = NULL;
   *tip = g_strdup_printf ("%s\n%s%s%s", label, text, why != NULL ? "\n" : "",
                           why != NULL ? why : "");
   return text;

@@ -50,6 +50,8 @@ value_to_show (IrSession *session, IrValueId *shown)
   if (frame == NULL)
     return NULL;
   value = id != 0 ? ir_frame_value (frame, id) : node != NULL ? ir_node_output (node, 0) : NULL;
+  if (value == NULL)
+    value = ir_session_get_body_value (session, id, NULL);
   if (value != NULL)
     *shown = value->id | ((id != 0 ? id : node_id) & IR_OTHER_SIDE);
   return value;
@@ -237,14 +239,22 @@ answer_free (gpointer data)
   g_free (answer);
 }
 
-/* What the run has not kept is computed now. (transfer full): how, or why not, as a sentence */
+/* What the run has not kept is computed now, once if both sides are the same; @before: (nullable):
+ * what was said of the first. (transfer full): how, or why not, as a sentence */
 static char *
-compute_side (Request *request, IrSide side, GCancellable *cancellable)
+compute_side (Request *request, IrSide side, const char *before, GCancellable *cancellable)
 {
   g_auto (IrFound) found = { 0 };
   g_autoptr (GError) error = NULL;
   IrRun *run = request->runs[side];
 
+  if (side == IR_SIDE_AFTER && run == request->runs[IR_SIDE_BEFORE] &&
+      request->ids[IR_SIDE_AFTER] == request->ids[IR_SIDE_BEFORE] &&
+      request->tensors[IR_SIDE_BEFORE] != NULL)
+    {
+      request->tensors[side] = ir_tensor_ref (request->tensors[IR_SIDE_BEFORE]);
+      return g_strdup (before);
+    }
   request->tensors[side] = ir_run_find (run, request->ids[side], cancellable, &found, &error);
   if (error != NULL)
     return g_strdup (error->message);
@@ -288,7 +298,8 @@ make_facts (IrJob *job, gpointer data, GCancellable *cancellable, GError **error
 
   for (IrSide side = 0; side < IR_N_SIDES; side++)
     if (request->tensors[side] == NULL && request->runs[side] != NULL)
-      answer->reasons[side] = compute_side (request, side, cancellable);
+      answer->reasons[side] = compute_side (request, side, answer->reasons[IR_SIDE_BEFORE],
+                                            cancellable);
     else if (request->originals[side] != NULL)
       answer->reasons[side] = compute_original (request, side, cancellable);
   answer->facts = ir_tensor_facts_new (request->tensors[IR_SIDE_BEFORE],

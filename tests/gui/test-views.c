@@ -334,6 +334,14 @@ test_elements (void)
   g_assert_cmpstr (index, ==, "[1, 2, 3]");
   g_assert_cmpstr (before, ==, "");
   g_assert_cmpstr (after, ==, "23");
+  const float odd[] = { -NAN, INFINITY, -INFINITY, 0.1f };
+  const char *const texts[] = { "NaN", "Inf", "-Inf", "0.100000001" };
+  g_autoptr (IrTensor) odds = ir_tensor_new_copy (IR_DTYPE_FLOAT, 1, (const gint64[]){ 4 }, odd);
+  for (guint i = 0; i < G_N_ELEMENTS (odd); i++)
+    {
+      g_autofree char *text = ir_tensor_element_text (odds, i);
+      g_assert_cmpstr (text, ==, texts[i]);
+    }
   g_assert_cmpstr (difference, ==, "");
   g_assert_null (g_list_model_get_item (G_LIST_MODEL (list), 24));
   g_assert_true (ir_tensor_index_parse (tensor, "1, 2, 3", &flat));

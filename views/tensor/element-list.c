@@ -121,6 +121,17 @@ complex_text (const IrTensor *tensor, guint64 index)
   return g_strdup_printf ("%.9g %s %.9gi", re, signbit (im) ? "−" : "+", fabs (im));
 }
 
+/* Whether a NaN is negative means nothing. */
+static char *
+real_text (double value, int digits)
+{
+  if (isnan (value))
+    return g_strdup ("NaN");
+  if (isinf (value))
+    return g_strdup (value < 0 ? "-Inf" : "Inf");
+  return g_strdup_printf ("%.*g", digits, value);
+}
+
 /**
  * ir_tensor_element_text:
  * @tensor: (nullable)
@@ -150,8 +161,7 @@ ir_tensor_element_text (const IrTensor *tensor, guint64 index)
                             ((const guint64 *) ir_tensor_data (tensor))[index]);
   if (ir_dtype_is_integer (dtype))
     return g_strdup_printf ("%" G_GINT64_FORMAT, ir_tensor_get_int64 (tensor, index));
-  return g_strdup_printf (dtype == IR_DTYPE_DOUBLE ? "%.17g" : "%.9g",
-                          ir_tensor_get_double (tensor, index));
+  return real_text (ir_tensor_get_double (tensor, index), dtype == IR_DTYPE_DOUBLE ? 17 : 9);
 }
 
 char *

@@ -843,6 +843,37 @@ def chooses_what_is_kept():
         end(window)
 
 
+CALLS = """<ir_version: 8, opset_import: ["" : 17, "local" : 1]>
+calls (float[16,64] x) => (float[16,64] y) { [one] a = local.twice (x) [two] y = local.twice (a) }
+<domain: "local", opset_import: ["" : 17]>
+twice (p) => (q) { half = Neg (p) q = Sub (p, half) }
+"""
+
+
+def looks_into_a_call():
+    """What the body of a function computes in one call of it."""
+    path = os.path.join(tempfile.mkdtemp(prefix='irscope-calls-'), 'calls.onnxtxt')
+    with open(path, 'w') as f:
+        f.write(CALLS)
+    tensor = irscope('tensor', path, 'two/half')
+    window = Window()
+    try:
+        opens(window, path)
+        key('ctrl+r')
+        window.expect('label', 'Ran in .*')
+        find_node(window, 'two')
+        window.expect('label', 'In its body')
+        key('alt+4')
+        tab_to(window, 'list item', 'two/half')
+        key('Return')
+        text = window.wait('the value', lambda: window.text_with(f'max {tensor["max"]:.6g}'))
+        check('a value in the body of a function is found at its call, with the contents of the command line',
+              f'min {tensor["min"]:.6g}' in text and f'mean {tensor["mean"]:.6g}' in text, f'{text}\n{tensor}')
+        shot('19-body')
+    finally:
+        end(window)
+
+
 def kept_settings(window):
     if not os.path.exists(window.settings_file):
         return {}
@@ -1044,6 +1075,7 @@ def main():
     in_a_process(sets_how_graphs_run)
     in_a_process(keeps_how_graphs_run)
     in_a_process(chooses_what_is_kept)
+    in_a_process(looks_into_a_call)
     in_a_process(plans_memory)
     in_a_process(sets_how_plans_are_made)
     in_a_process(cancels_a_plan)

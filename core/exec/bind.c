@@ -17,6 +17,7 @@ typedef struct
   IrPrepared *prepared;
   const IrRunOptions *options;
   guint64 budget;  /* bytes that tensors of their own may still take */
+  guint64 limit;   /* bytes of one value */
   guint8 *lasting; /* by value id: its memory is not of the arena and there before it is read */
 } Binder;
 
@@ -286,7 +287,7 @@ bind_output (Binder *binder, IrRunStep *step, guint slot, GError **error)
 static gboolean
 fits (const Binder *binder, const IrNode *node)
 {
-  guint64 needed = 0, limit = binder->options->output_limit;
+  guint64 needed = 0;
 
   for (guint i = 0; i < node->n_outputs; i++)
     {
@@ -294,7 +295,7 @@ fits (const Binder *binder, const IrNode *node)
       if (value == NULL)
         continue;
       guint64 bytes = bytes_of (kept_type (binder->prepared, value));
-      if (bytes > (limit != 0 ? limit : ir_exec_default_memory_limit ()))
+      if (bytes > binder->limit)
         return FALSE;
       if (in_arena (binder->prepared, value))
         {
@@ -639,7 +640,10 @@ ir_steps_make (IrPrepared *prepared,
     return TRUE;
   ir_steps_free (prepared); /* what an attempt that failed has left */
   g_autofree guint8 *lasting = g_new0 (guint8, prepared->n_values + 1);
-  Binder binder = { prepared, options, memory_limit, lasting };
+  Binder binder = { prepared, options, memory_limit,
+                    options->output_limit != 0 ? options->output_limit
+                                               : ir_exec_default_memory_limit (),
+                    lasting };
   ir_capture_plan (prepared, options);
   prepared->steps = g_new0 (IrRunStep, MAX (n_steps, 1));
   prepared->bindings = g_new0 (IrBinding, prepared->n_values + 1);
@@ -657,11 +661,15 @@ ir_steps_make (IrPrepared *prepared,
         return FALSE;
       step->n_lasting = prepared->lasting->len;
     }
+  if (ir_prepared_cancelled (cancellable, 0, error))
+    return FALSE;
   find_readers (prepared);
   for (guint id = 0; id < prepared->n_values; id++)
     if (prepared->bindings[id].tensor != NULL)
       ir_steps_tell (prepared, id, prepared->bindings[id].tensor);
   count_placed (&binder);
+  if (ir_prepared_cancelled (cancellable, 0, error))
+    return FALSE;
   shorten_releases (prepared);
   ir_chains_find (prepared);
   make_trace (prepared);

@@ -10,8 +10,9 @@
 
 #include <string.h>
 
-#define MAX_CLOSURE  64 /* tasks looked at for the cost of computing one value again */
-#define MAX_ATTEMPTS 32 /* each keeps one more value that turned out not to be computable again */
+#define MAX_CLOSURE  64  /* tasks looked at for the cost of computing one value again */
+#define LOOK_VALUES  256 /* between two looks whether to stop */
+#define MAX_ATTEMPTS 32  /* each keeps one more value that turned out not to be computable again */
 
 typedef struct
 {
@@ -28,6 +29,8 @@ typedef struct
   guint *waiting;   /* by value: tasks of the current closure that read it */
   guint *mark;      /* by task: the last search that met it */
   guint n_marks;
+  guint *met; /* by value: the last task whose ranges were found to have it as a part */
+  guint n_met;
   guint8 *kept; /* by value: never evicted */
   GArray *stack, *closure;
 } Evictor;
@@ -47,6 +50,7 @@ evictor_init (Evictor *evictor, const IrRecomputeProblem *problem, guint64 budge
     .next = g_new0 (guint, n + 1),
     .waiting = g_new0 (guint, n + 1),
     .mark = g_new0 (guint, problem->n_tasks + 1),
+    .met = g_new0 (guint, n + 1),
     .kept = g_new0 (guint8, n + 1),
     .stack = g_array_new (FALSE, FALSE, sizeof (guint)),
     .closure = g_array_new (FALSE, FALSE, sizeof (guint)),
@@ -78,6 +82,7 @@ evictor_clear (Evictor *evictor)
   g_free (evictor->next);
   g_free (evictor->waiting);
   g_free (evictor->mark);
+  g_free (evictor->met);
   g_free (evictor->kept);
 }
 
@@ -166,6 +171,8 @@ evict_one (Evictor *evictor, guint step)
       guint value = g_array_index (evictor->live, guint, i);
       guint64 size = evictor->problem->sizes[value];
       guint use = next_use (evictor, value, step);
+      if (i % LOOK_VALUES == LOOK_VALUES - 1 && ir_mem_stopped (evictor->options))
+        return FALSE;
       if (evictor->kept[value] || evictor->waiting[value] > 0 || size == 0)
         continue;
       double cost = use == IR_RECOMPUTE_NONE ? 0 : cost_of (evictor, value);
@@ -193,16 +200,17 @@ drop_if_done (Evictor *evictor, guint value, guint step)
  * place that they have in it. Those that end here go with it; the others are counted twice later,
  * but not while the task runs. */
 static guint64
-shared (const Evictor *evictor, const IrRecomputeTask *task)
+shared (Evictor *evictor, const IrRecomputeTask *task)
 {
   guint64 bytes = 0;
 
+  evictor->n_met++;
   for (guint i = 0; evictor->slices && i < task->n_ranges; i++)
     {
       const IrRecomputeRange *range = &task->ranges[i];
-      gboolean known = is_live (evictor, range->part) && is_live (evictor, range->whole);
-      for (guint k = 0; k < i && !known; k++)
-        known = task->ranges[k].part == range->part;
+      gboolean known = (is_live (evictor, range->part) && is_live (evictor, range->whole)) ||
+                       evictor->met[range->part] == evictor->n_met;
+      evictor->met[range->part] = evictor->n_met;
       bytes += known ? 0 : evictor->problem->sizes[range->part];
     }
   return bytes;

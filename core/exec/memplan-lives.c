@@ -7,6 +7,7 @@
  * Parts lie there only where no more lives at once than without. */
 #include "config.h"
 
+#include "core/exec/memplan-graph.h"
 #include "core/exec/memplan-private.h"
 #include "core/exec/memplan-recompute.h"
 
@@ -21,7 +22,7 @@ typedef struct
   guint first, last; /* runs, both inclusive */
   guint parent;      /* NONE: none */
   guint64 at;        /* bytes from the start of the parent */
-  GArray *lives;     /* (nullable) of guint, with those of its ranges; of roots */
+  IrMemSpots *spots; /* (nullable) lives that are of use, with those of its ranges; of roots */
 } Block;
 
 typedef struct
@@ -33,9 +34,10 @@ typedef struct
   const IrMemOptions *options;
   gboolean slices;
   GArray *lives;
-  GArray *blocks; /* of Block */
-  guint *current; /* by value: its life; NONE: not computed yet */
-  IrMemLive live; /* without slices, changed with each */
+  GArray *blocks;   /* of Block */
+  guint *current;   /* by value: its life; NONE: not computed yet */
+  IrMemLive live;   /* without slices, changed with each */
+  guint next_range; /* of the task whose life was asked for last: that behind the one found */
 } Sharer;
 
 /**
@@ -119,7 +121,8 @@ size_of (const Sharer *sharer, guint life)
   return sharer->problem->sizes[life_at (sharer, life)->value];
 }
 
-/* The block that holds the life, and where in it, all joining done. */
+/* The block that holds the life, and where in it, all joining done. Blocks on the way are led past
+ * the one above them. */
 static guint
 root_of (const Sharer *sharer, guint life, guint64 *at)
 {
@@ -128,8 +131,14 @@ root_of (const Sharer *sharer, guint life, guint64 *at)
   *at = life_at (sharer, life)->at;
   while (block_at (sharer, block)->parent != NONE)
     {
-      *at += block_at (sharer, block)->at;
-      block = block_at (sharer, block)->parent;
+      Block *below = block_at (sharer, block), *above = block_at (sharer, below->parent);
+      if (above->parent != NONE)
+        {
+          below->at += above->at;
+          below->parent = above->parent;
+        }
+      *at += below->at;
+      block = below->parent;
     }
   return block;
 }
@@ -152,7 +161,7 @@ lie_in (Sharer *sharer, guint life, guint root, guint64 at)
   row->block = root;
   row->at = at;
   block->last = MAX (block->last, row->last);
-  g_array_append_val (block->lives, life);
+  ir_mem_spots_add (block->spots, life, at, size_of (sharer, life));
 }
 
 static void
@@ -161,12 +170,43 @@ lie_alone (Sharer *sharer, guint life)
   const IrRecomputeLife *row = life_at (sharer, life);
   Block block = { size_of (sharer, life), row->first, row->last, NONE, 0, NULL };
 
-  block.lives = g_array_new (FALSE, FALSE, sizeof (guint));
+  block.spots = ir_mem_spots_new ();
   g_array_append_val (sharer->blocks, block);
   lie_in (sharer, life, sharer->blocks->len - 1, 0);
 }
 
 /* -- written over -- */
+
+typedef struct
+{
+  const Sharer *sharer;
+  guint base, run;
+  gboolean needed;
+} Needing;
+
+/* Runs come one after the other: what has been read for the last time is in nobody's way. */
+static IrMemSpotVerdict
+look_at_life (guint index, gpointer data)
+{
+  Needing *needing = data;
+  const IrRecomputeLife *life = life_at (needing->sharer, index);
+
+  if (index == needing->base)
+    return IR_MEM_SPOT_STAYS;
+  if (life->last <= needing->run && life->first != needing->run)
+    return life->last < needing->run ? IR_MEM_SPOT_GOES : IR_MEM_SPOT_STAYS;
+  needing->needed = TRUE;
+  return IR_MEM_SPOT_ENOUGH;
+}
+
+static IrMemSpotVerdict
+look_whether_over (guint index, gpointer data)
+{
+  const Needing *needing = data;
+
+  return life_at (needing->sharer, index)->last < needing->run ? IR_MEM_SPOT_GOES
+                                                               : IR_MEM_SPOT_STAYS;
+}
 
 /* Whether bytes that @base has are needed by others while @run writes over them. */
 static gboolean
@@ -175,16 +215,12 @@ is_needed (const Sharer *sharer, guint base, guint run)
   const IrRecomputeTask *task = &sharer->problem->tasks[sharer->runs[run]];
   guint64 at, size = size_of (sharer, base);
   guint root = root_of (sharer, base, &at);
-  const GArray *others = block_at (sharer, root)->lives;
+  Needing needing = { sharer, base, run, FALSE };
 
-  for (guint i = 0; i < others->len; i++)
-    {
-      guint other = g_array_index (others, guint, i);
-      const IrRecomputeLife *life = life_at (sharer, other);
-      if (other != base && (life->last > run || life->first == run) &&
-          overlaps (sharer, other, root, at, size))
-        return TRUE;
-    }
+  if (size > 0)
+    ir_mem_spots_visit (block_at (sharer, root)->spots, at, size, look_at_life, &needing);
+  if (needing.needed)
+    return TRUE;
   for (guint i = 0; i < task->n_reads; i++)
     {
       guint other = sharer->current[task->reads[i]];
@@ -246,12 +282,15 @@ share_cut (Sharer *sharer, guint life)
   const IrRecomputeTask *task = &sharer->problem->tasks[sharer->runs[row->first]];
   guint64 at;
 
+  /* Lives of one task come in the order of its ranges, each of which has another part. */
   for (guint i = 0; i < task->n_ranges; i++)
     {
-      const IrRecomputeRange *range = &task->ranges[i];
+      guint index = (sharer->next_range + i) % task->n_ranges;
+      const IrRecomputeRange *range = &task->ranges[index];
       guint whole = range->part == row->value ? sharer->current[range->whole] : NONE;
       if (whole == NONE)
         continue;
+      sharer->next_range = index + 1;
       guint root = root_of (sharer, whole, &at);
       if ((at + range->at) % sharer->align_bytes != 0 || !is_worth_cutting (sharer, life, root))
         continue;
@@ -309,8 +348,9 @@ join (Sharer *sharer, guint whole, guint root, const Part *part)
   all->last = MAX (all->last, own->last);
   own->parent = root;
   own->at = part->at;
-  g_array_append_vals (all->lives, own->lives->data, own->lives->len);
-  g_clear_pointer (&own->lives, g_array_unref);
+  Needing needing = { sharer, NONE, life_at (sharer, whole)->first, FALSE };
+  all->spots = ir_mem_spots_join (all->spots, g_steal_pointer (&own->spots), part->at,
+                                  look_whether_over, &needing);
   life_at (sharer, part->life)->part_of = whole;
 }
 
@@ -339,7 +379,7 @@ share_parts (Sharer *sharer, guint whole)
         g_array_append_val (parts, part);
     }
   g_array_sort (parts, compare_parts);
-  for (guint i = 0; i < parts->len; i++)
+  for (guint i = 0; i < parts->len && !ir_mem_stopped (sharer->options); i++)
     {
       const Part *part = &g_array_index (parts, Part, i);
       /* What is joined twice lies in the first place only. */
@@ -406,7 +446,7 @@ share (Sharer *sharer)
   sharer->blocks = g_array_new (FALSE, FALSE, sizeof (Block));
   GArray *blocks = share_all (sharer) ? number_blocks (sharer) : NULL;
   for (guint i = 0; i < sharer->blocks->len; i++)
-    g_clear_pointer (&block_at (sharer, i)->lives, g_array_unref);
+    ir_mem_spots_free (block_at (sharer, i)->spots);
   g_array_unref (sharer->blocks);
   return blocks;
 }

@@ -111,6 +111,7 @@ IrModel *
 ir_model_load (const char *path, GPtrArray *problems, GCancellable *cancellable, GError **error)
 {
   const IrFormat *format = ir_format_find (path);
+  const IrStop stop = { .cancellable = cancellable };
   g_autoptr (IrModel) model = NULL;
   g_autoptr (IrEdit) edit = NULL;
 
@@ -122,7 +123,11 @@ ir_model_load (const char *path, GPtrArray *problems, GCancellable *cancellable,
   if (model == NULL || g_cancellable_set_error_if_cancelled (cancellable, error))
     return NULL;
   edit = ir_edit_new_import (model);
-  ir_infer_model (edit, IR_INFER_DEFAULT, problems);
+  if (!ir_infer_model_until (edit, IR_INFER_DEFAULT, problems, &stop))
+    {
+      g_cancellable_set_error_if_cancelled (cancellable, error);
+      return NULL;
+    }
   return g_steal_pointer (&model);
 }
 

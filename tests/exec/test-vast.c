@@ -4,6 +4,7 @@
 #include "config.h"
 
 #include "core/exec/memplan-graph.h"
+#include "core/exec/memplan-recompute.h"
 #include "core/exec/schedule-policies.h"
 #include "core/exec/slices.h"
 #include "tests/exec/graphs.h"
@@ -717,6 +718,55 @@ test_joining_stops (void)
     }
 }
 
+/* Many parts that are cut, with less memory than they need together. */
+static void
+test_budget_for_many (void)
+{
+  g_auto (Builder) b = { 0 };
+  const IrMemOptions options = { .align_bytes = 64 };
+
+  build_cut (&b, MANY);
+  g_autoptr (IrSchedule) schedule = schedule_of (&b);
+  g_autoptr (IrRecomputeGraph) graph = ir_recompute_graph_new (b.model, schedule, 0, &options);
+  g_autoptr (IrRecomputePlan) plan = ir_mem_recompute (&graph->problem, 64ul * MANY, &options);
+  /* The parts lie in the whole, and what is made of each in its place. */
+  g_assert_true (plan->feasible);
+  g_assert_cmpuint (plan->runs->len, ==, MANY + 4); /* none again */
+  g_assert_cmpuint (plan->peak_bytes, ==, 64ul * MANY);
+}
+
+/* Each value that goes is chosen among thousands. */
+static void
+test_evicting_stops (void)
+{
+  g_auto (Builder) b = { 0 };
+  g_autoptr (GCancellable) cancellable = g_cancellable_new ();
+  Ear ear = { .cancellable = cancellable };
+  const IrMemOptions options = {
+    .align_bytes = 64, .cancellable = cancellable, .looked = ear_heard, .looked_data = &ear
+  };
+
+  build_shrinking (&b, 2000);
+  g_autoptr (IrSchedule) schedule = schedule_of (&b);
+  g_autoptr (IrRecomputeGraph) graph = ir_recompute_graph_new (b.model, schedule, 0, &options);
+  guint64 budget = 256 * 1990;
+  ear.n_looks = 0;
+  g_autoptr (GArray) runs = ir_recompute_evict (&graph->problem, budget, FALSE, &options);
+  int n_looks = count_looks (&ear);
+  g_assert_nonnull (runs);
+  g_test_message ("%d looks, %u runs", n_looks, runs->len);
+  g_assert_cmpuint (runs->len, >, graph->problem.n_tasks); /* so many went */
+  g_assert_cmpint (n_looks, >=,
+                   (int) (runs->len + (runs->len - graph->problem.n_tasks) * 2000 / 300));
+  for (int stop_at = 1; stop_at <= n_looks; stop_at += 1 + stop_at / 2)
+    {
+      ear = (Ear){ .stop_at = stop_at, .cancellable = cancellable };
+      g_cancellable_reset (cancellable);
+      g_assert_null (ir_recompute_evict (&graph->problem, budget, FALSE, &options));
+      g_assert_cmpint (ear.n_looks - stop_at, <=, 2);
+    }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -743,5 +793,7 @@ main (int argc, char **argv)
     }
   g_test_add_func ("/vast/finding streams stops", test_streams_stop);
   g_test_add_func ("/vast/joining parts stops", test_joining_stops);
+  g_test_add_func ("/vast/a budget for many parts is planned", test_budget_for_many);
+  g_test_add_func ("/vast/choosing among many what goes stops", test_evicting_stops);
   return g_test_run ();
 }

@@ -4,6 +4,7 @@
 
 #include "app/cli/command.h"
 #include "core/exec/threads.h"
+#include "core/ir/release.h"
 
 #include <errno.h>
 #include <locale.h>
@@ -129,6 +130,7 @@ main (int argc, char **argv)
   if (command == NULL)
     return unknown_command (argv[1]);
   ir_threads_limit_spinning (argv);
+  ir_release_steadily ();
   watch.cancellable = g_cancellable_new ();
   start_signal_watch (&watch);
   return end_output (cli_main (command, argc - 1, argv + 1, watch.cancellable));

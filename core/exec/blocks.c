@@ -162,8 +162,10 @@ is_cut (Cuts *cuts, gint64 part)
  * @n_threads: how many threads may share the work
  *
  * Channels that fill up the last block become 0.
+ *
+ * Returns: %FALSE if it was stopped
  */
-void
+gboolean
 ir_blocks_from_plain (const IrCall *call,
                       const float *plain,
                       float *blocks,
@@ -191,6 +193,7 @@ ir_blocks_from_plain (const IrCall *call,
         memset (to, 0, (gsize) (n_pixels * block) * sizeof *to);
       turn (from, plane, n, n_pixels, to, block);
     }
+  return __atomic_load_n (&cuts.stopped, __ATOMIC_RELAXED) == 0;
 }
 
 /**
@@ -205,8 +208,10 @@ ir_blocks_from_plain (const IrCall *call,
  * @n_threads: how many threads may share the work
  *
  * The way back of ir_blocks_from_plain().
+ *
+ * Returns: %FALSE if it was stopped
  */
-void
+gboolean
 ir_blocks_to_plain (const IrCall *call,
                     const float *blocks,
                     float *plain,
@@ -232,27 +237,31 @@ ir_blocks_to_plain (const IrCall *call,
 
       turn (from, block, n_pixels, n, to, plane);
     }
+  return __atomic_load_n (&cuts.stopped, __ATOMIC_RELAXED) == 0;
 }
 
 /**
  * ir_blocks_present:
+ * @call: what it is for, which may be stopped
  * @blocks: contents in blocks of channels, of rank 5
  * @type: the value's type in the graph, of rank 4
  * @error: return location for an error
  *
  * Returns: (transfer full) (nullable): the same contents as the graph has them; %NULL if there is
- * no memory
+ * no memory, or it is to stop
  */
 IrTensor *
-ir_blocks_present (const IrTensor *blocks, const IrType *type, GError **error)
+ir_blocks_present (const IrCall *call, const IrTensor *blocks, const IrType *type, GError **error)
 {
-  IrTensor *plain = ir_tensor_new_alloc (IR_DTYPE_FLOAT, 4, type->dims, error);
+  g_autoptr (IrTensor) plain = ir_tensor_new_alloc (IR_DTYPE_FLOAT, 4, type->dims, error);
 
-  if (plain != NULL && ir_tensor_n_elements (plain) > 0)
-    ir_blocks_to_plain (NULL, ir_tensor_data (blocks), ir_tensor_data_writable (plain),
-                        type->dims[0], type->dims[1], type->dims[2] * type->dims[3],
-                        ir_tensor_dims (blocks)[4], 1);
-  return plain;
+  if (plain == NULL || ir_tensor_n_elements (plain) == 0)
+    return g_steal_pointer (&plain);
+  if (!ir_blocks_to_plain (call, ir_tensor_data (blocks), ir_tensor_data_writable (plain),
+                           type->dims[0], type->dims[1], type->dims[2] * type->dims[3],
+                           ir_tensor_dims (blocks)[4], 1))
+    return ir_call_fail_if_stopped (call, error), NULL;
+  return g_steal_pointer (&plain);
 }
 
 /**

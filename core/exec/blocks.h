@@ -25,22 +25,25 @@ gpointer ir_scratch_get (IrScratch *scratch, guint part, gsize bytes);
 void ir_scratch_clear (IrScratch *scratch);
 
 gboolean ir_blocks_bytes (const IrType *type, guint block, gsize *bytes);
-void ir_blocks_from_plain (const IrCall *call,
-                           const float *plain,
-                           float *blocks,
-                           gint64 batch,
-                           gint64 channels,
-                           gint64 plane,
-                           gint64 block,
-                           int n_threads);
-void ir_blocks_to_plain (const IrCall *call,
-                         const float *blocks,
-                         float *plain,
-                         gint64 batch,
-                         gint64 channels,
-                         gint64 plane,
-                         gint64 block,
-                         int n_threads);
-IrTensor *ir_blocks_present (const IrTensor *blocks, const IrType *type, GError **error);
+gboolean ir_blocks_from_plain (const IrCall *call,
+                               const float *plain,
+                               float *blocks,
+                               gint64 batch,
+                               gint64 channels,
+                               gint64 plane,
+                               gint64 block,
+                               int n_threads);
+gboolean ir_blocks_to_plain (const IrCall *call,
+                             const float *blocks,
+                             float *plain,
+                             gint64 batch,
+                             gint64 channels,
+                             gint64 plane,
+                             gint64 block,
+                             int n_threads);
+IrTensor *ir_blocks_present (const IrCall *call,
+                             const IrTensor *blocks,
+                             const IrType *type,
+                             GError **error);
 guint ir_schedule_block (const IrSchedule *schedule, const IrValue *value);
 const IrType *ir_schedule_kept_type (const IrSchedule *schedule, const IrValue *value);

@@ -140,18 +140,14 @@ ir_run_keep (IrRun *run, IrValueId id, IrTensor *tensor)
   run->values[id] = tensor;
 }
 
-/* Items of sequences count, shared ones too often. */
+/* Items of sequences count, shared ones too often; of their own items, the list does not. */
 static guint64
 bytes_of (const IrTensor *tensor)
 {
-  guint64 bytes = ir_tensor_n_bytes (tensor);
+  gboolean strings = ir_tensor_dtype (tensor) == IR_DTYPE_STRING;
 
-  for (guint i = 0; i < ir_tensor_n_items (tensor); i++)
-    bytes += sizeof (gpointer) + bytes_of (ir_tensor_item (tensor, i));
-  for (guint64 i = 0;
-       ir_tensor_dtype (tensor) == IR_DTYPE_STRING && i < ir_tensor_n_elements (tensor); i++)
-    bytes += sizeof (GBytes *) + g_bytes_get_size (ir_tensor_string (tensor, i));
-  return bytes;
+  return ir_tensor_n_bytes (tensor) + sizeof (gpointer) * ir_tensor_n_items (tensor) +
+         (strings ? sizeof (GBytes *) * ir_tensor_n_elements (tensor) : 0);
 }
 
 /* Views of what was spilled need no bytes of their own, outside of loops. */
@@ -181,10 +177,11 @@ spill_value (IrRunState *state, const IrValue *value, IrTensor *tensor)
     capture->spill = ir_spill_new (capture->options.spill_limit);
   if (spill_view (state, value, tensor))
     return;
-  g_autoptr (IrTensor) plain = blocked ? ir_blocks_present (tensor, value->type, NULL)
+  const IrCall call = ir_run_call (state);
+  g_autoptr (IrTensor) plain = blocked ? ir_blocks_present (&call, tensor, value->type, NULL)
                                        : ir_tensor_ref (tensor);
   if (plain != NULL)
-    ir_spill_write (capture->spill, value->id, plain);
+    ir_spill_write (capture->spill, value->id, plain, &call);
   else
     capture->n_dropped++;
 }
@@ -213,16 +210,15 @@ keep_if_fits (IrRunState *state, const IrValue *value, IrTensor *tensor)
 static void
 take_stats (IrRunState *state, const IrValue *value, IrTensor *tensor)
 {
-  g_autoptr (IrTensor) plain = ir_schedule_block (state->prepared->schedule, value) != 0
-                                   ? ir_blocks_present (tensor, value->type, NULL)
-                                   : NULL;
   const IrCall call = { .threads = state->threads,
                         .cancellable = state->cancellable,
                         .watch = &state->watch };
+  g_autoptr (IrTensor) plain = ir_schedule_block (state->prepared->schedule, value) != 0
+                                   ? ir_blocks_present (&call, tensor, value->type, NULL)
+                                   : ir_tensor_ref (tensor);
   g_autofree IrTensorStats *stats = g_new (IrTensorStats, 1);
 
-  if (ir_tensor_stats_with (plain != NULL ? plain : tensor, G_N_ELEMENTS (stats->bins), &call,
-                            stats))
+  if (plain != NULL && ir_tensor_stats_with (plain, G_N_ELEMENTS (stats->bins), &call, stats))
     g_hash_table_insert (state->run->stats, GUINT_TO_POINTER (value->id), g_steal_pointer (&stats));
 }
 
@@ -391,7 +387,7 @@ ir_run_capture_note (const IrRun *run)
 /* Captured in blocks of channels: brought into the order of the graph when first looked at. What
  * was spilled is a slice of a map, which costs no memory. */
 static IrTensor *
-find_captured (IrRun *run, IrValueId id, gboolean plain)
+find_captured (IrRun *run, IrValueId id, gboolean plain, GCancellable *cancellable, GError **error)
 {
   const IrValue *value = ir_model_value (run->model, id);
 
@@ -400,11 +396,28 @@ find_captured (IrRun *run, IrValueId id, gboolean plain)
   if (plain && run->values[id] != NULL && ir_schedule_block (run->schedule, value) != 0 &&
       ir_tensor_rank (run->values[id]) != (guint) value->type->rank)
     {
-      IrTensor *presented = ir_blocks_present (run->values[id], value->type, NULL);
-      if (presented != NULL)
-        ir_run_keep (run, id, presented);
+      const IrCall call = { .cancellable = cancellable };
+      IrTensor *presented = ir_blocks_present (&call, run->values[id], value->type, error);
+      if (presented == NULL)
+        return NULL;
+      ir_run_keep (run, id, presented);
     }
   return run->values[id];
+}
+
+/* (nullable) NULL without an error: it is not there. */
+static IrTensor *
+present (IrRun *run, IrValueId value, GCancellable *cancellable, GError **error)
+{
+  const IrValue *found = value < run->n_values ? ir_model_value (run->model, value) : NULL;
+
+  if (found == NULL ||
+      (run->values[value] != NULL && ir_schedule_block (run->schedule, found) == 0))
+    return found != NULL ? run->values[value] : NULL;
+  g_mutex_lock (&run->presenting);
+  IrTensor *tensor = find_captured (run, value, TRUE, cancellable, error);
+  g_mutex_unlock (&run->presenting);
+  return tensor;
 }
 
 /**
@@ -418,15 +431,7 @@ find_captured (IrRun *run, IrValueId id, gboolean plain)
 IrTensor *
 ir_run_value (const IrRun *run, IrValueId value)
 {
-  const IrValue *found = value < run->n_values ? ir_model_value (run->model, value) : NULL;
-
-  if (found == NULL ||
-      (run->values[value] != NULL && ir_schedule_block (run->schedule, found) == 0))
-    return found != NULL ? run->values[value] : NULL;
-  g_mutex_lock ((GMutex *) &run->presenting);
-  IrTensor *tensor = find_captured ((IrRun *) run, value, TRUE);
-  g_mutex_unlock ((GMutex *) &run->presenting);
-  return tensor;
+  return present ((IrRun *) run, value, NULL, NULL);
 }
 
 static IrTensor *
@@ -435,7 +440,8 @@ known_to_run (const IrValue *value, GCancellable *cancellable, gpointer data)
   IrRun *run = data;
 
   g_mutex_lock (&run->presenting);
-  IrTensor *tensor = value->id < run->n_values ? find_captured (run, value->id, FALSE) : NULL;
+  IrTensor *tensor = value->id < run->n_values ? find_captured (run, value->id, FALSE, NULL, NULL)
+                                               : NULL;
   if (tensor != NULL)
     ir_tensor_ref (tensor);
   g_mutex_unlock (&run->presenting);
@@ -481,6 +487,7 @@ ir_run_find (IrRun *run, IrValueId value, GCancellable *cancellable, IrFound *fo
 {
   const IrValue *what = ir_model_live_value (run->model, value);
   g_auto (IrFound) unwanted = { 0 };
+  g_autoptr (GError) local = NULL;
   const IrTensor *constant = what != NULL ? ir_value_constant (what) : NULL;
   IrTensor *tensor;
 
@@ -499,7 +506,12 @@ ir_run_find (IrRun *run, IrValueId value, GCancellable *cancellable, IrFound *fo
   if (tensor != NULL)
     return ir_tensor_ref (tensor);
   found->how = is_spilled (run, value) ? IR_FOUND_SPILLED : IR_FOUND_KEPT;
-  tensor = ir_run_value (run, value);
+  tensor = present (run, value, cancellable, &local);
+  if (local != NULL)
+    {
+      g_propagate_error (error, g_steal_pointer (&local));
+      return NULL;
+    }
   if (tensor == NULL && what->initializer != NULL)
     tensor = what->initializer;
   if (tensor != NULL)

@@ -152,12 +152,12 @@ ir_eval_control (const IrNode *node,
   state.tensors = g_new0 (IrTensor *, prepared.n_values + 1);
   state.keep = g_new0 (guint8, prepared.n_values + 1);
   state.ran = g_new0 (guint8, prepared.n_nodes + 1);
-  state.charges = g_hash_table_new_full (NULL, NULL, NULL, g_free);
+  state.charges = ir_charges_new ();
   done = run (&eval, inputs, outputs, error);
   for (guint id = 0; id < prepared.n_values; id++)
     g_clear_pointer (&state.tensors[id], ir_tensor_unref);
   g_clear_pointer (&state.draws, g_hash_table_unref);
-  g_hash_table_unref (state.charges);
+  ir_charges_free (state.charges);
   g_free (state.tensors);
   g_free (state.keep);
   g_free (state.ran);

@@ -192,7 +192,7 @@ state_clear (IrRunState *state)
   for (guint id = 0; id < state->prepared->n_values; id++)
     if (state->tensors[id] != NULL && !ir_steps_holds (state->prepared, id, state->tensors[id]))
       ir_tensor_unref (state->tensors[id]);
-  g_hash_table_unref (state->charges);
+  ir_charges_free (state->charges);
   g_clear_pointer (&state->draws, g_hash_table_unref);
   g_free (state->tensors);
   g_free (state->ran);
@@ -461,7 +461,7 @@ ir_executable_run (IrExecutable *executable,
     .tensors = g_new0 (IrTensor *, prepared->n_values + 1),
     .keep = prepared->keep,
     .ran = g_new0 (guint8, prepared->n_nodes + 1),
-    .charges = g_hash_table_new_full (NULL, NULL, NULL, g_free),
+    .charges = ir_charges_new (),
     .memory_limit = memory_limit (executable),
     .capture_budget = ir_capture_budget (&executable->options),
     .kept_bytes = prepared->kept_bytes,

@@ -91,7 +91,7 @@ ir_flex_attention_run (IrRunState *state, const IrNode *node, GError **error)
   call.max_output_bytes = state->output_limit;
   gboolean done = attend (state, &call, &local);
   if (done && node->outputs[0] != NULL)
-    ir_run_state_publish (state, node->outputs[0], call.outputs[0].tensor);
+    done = ir_run_state_publish (state, node->outputs[0], call.outputs[0].tensor, &local);
   ir_call_clear (&call);
   drop_values (state, node, "score_mod");
   drop_values (state, node, "prob_mod");

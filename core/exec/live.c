@@ -1,14 +1,10 @@
-/* Which tensors live while a model runs, and how much memory they hold. Bytes that several values
- * share count once; items of sequences count beside the list of them. */
+/* Which tensors live while a model runs. */
 #include "config.h"
 
 #include "core/exec/runner-private.h"
+#include "core/ir/release.h"
 
-typedef struct
-{
-  guint64 bytes;
-  guint count; /* values and containers that share them */
-} Charge;
+#define LOOK 4096 /* items of a sequence between two looks */
 
 static gboolean
 in_arena (const IrRunState *state, gconstpointer data)
@@ -18,49 +14,21 @@ in_arena (const IrRunState *state, gconstpointer data)
   return arena != NULL && byte >= arena && byte < arena + state->prepared->memplan->peak_bytes;
 }
 
-/* What the bytes of @tensor are known by; several tensors may share them. */
-static gconstpointer
-key_of (const IrTensor *tensor)
-{
-  gconstpointer data = ir_tensor_data (tensor);
-
-  return data != NULL ? data : tensor; /* strings and containers */
-}
-
-/* A container is counted by its list of items; the items by themselves, once. */
 static void
 charge (IrRunState *state, const IrTensor *tensor)
 {
-  gconstpointer key = key_of (tensor);
-  Charge *found = g_hash_table_lookup (state->charges, key);
+  const IrCall call = ir_run_call (state);
 
-  if (found == NULL)
-    {
-      guint n_items = ir_tensor_n_items (tensor);
-      found = g_new0 (Charge, 1);
-      found->bytes = ir_tensor_is_container (tensor) ? n_items * sizeof (gpointer)
-                                                     : ir_tensor_n_bytes (tensor);
-      g_hash_table_insert (state->charges, (gpointer) key, found);
-      state->live_bytes += found->bytes;
-      state->peak_bytes = MAX (state->peak_bytes, state->live_bytes + state->placed_bytes);
-      for (guint i = 0; i < n_items; i++)
-        charge (state, ir_tensor_item (tensor, i));
-    }
-  found->count++;
+  state->live_bytes += ir_charges_add (state->charges, tensor, &call);
+  state->peak_bytes = MAX (state->peak_bytes, state->live_bytes + state->placed_bytes);
 }
 
 static void
 discharge (IrRunState *state, const IrTensor *tensor)
 {
-  gconstpointer key = key_of (tensor);
-  Charge *found = g_hash_table_lookup (state->charges, key);
+  const IrCall call = ir_run_call (state);
 
-  if (found == NULL || --found->count > 0)
-    return;
-  state->live_bytes -= found->bytes;
-  g_hash_table_remove (state->charges, key);
-  for (guint i = 0; i < ir_tensor_n_items (tensor); i++)
-    discharge (state, ir_tensor_item (tensor, i));
+  state->live_bytes -= ir_charges_remove (state->charges, tensor, &call);
 }
 
 /**
@@ -117,32 +85,53 @@ ir_run_state_drop (IrRunState *state, const IrValue *value)
   ir_tensor_unref (tensor);
 }
 
+/* Whether any of it lies in the arena; also if the run is to stop. */
 static gboolean
-reaches_arena (const IrRunState *state, const IrTensor *tensor)
+reaches_arena (const IrRunState *state, const IrTensor *tensor, const IrCall *call)
 {
   gconstpointer data = ir_tensor_data (tensor);
 
   if (data != NULL)
     return in_arena (state, data);
   for (guint i = 0; i < ir_tensor_n_items (tensor); i++)
-    if (reaches_arena (state, ir_tensor_item (tensor, i)))
+    if ((i % LOOK == LOOK - 1 && ir_call_stopped (call)) ||
+        reaches_arena (state, ir_tensor_item (tensor, i), call))
       return TRUE;
   return FALSE;
 }
 
-/* The same contents with nothing in the arena, items of containers included. (transfer full) */
+static IrTensor *leave_arena (const IrRunState *state,
+                              IrTensor *tensor,
+                              const IrCall *call,
+                              GError **error);
+
+/* (transfer full) (nullable) */
 static IrTensor *
-leave_arena (const IrRunState *state, IrTensor *tensor)
+items_leave_arena (const IrRunState *state, IrTensor *tensor, const IrCall *call, GError **error)
 {
-  if (!reaches_arena (state, tensor))
-    return ir_tensor_ref (tensor);
-  if (!ir_tensor_is_container (tensor))
-    return ir_tensor_new_copy (ir_tensor_dtype (tensor), ir_tensor_rank (tensor),
-                               ir_tensor_dims (tensor), ir_tensor_data (tensor));
-  g_autoptr (GPtrArray) items = g_ptr_array_new_with_free_func ((GDestroyNotify) ir_tensor_unref);
+  g_autoptr (IrLongArray) items = g_ptr_array_new_with_free_func ((GDestroyNotify) ir_tensor_unref);
+
   for (guint i = 0; i < ir_tensor_n_items (tensor); i++)
-    g_ptr_array_add (items, leave_arena (state, ir_tensor_item (tensor, i)));
+    {
+      if (i % LOOK == LOOK - 1 && ir_call_fail_if_stopped (call, error))
+        return NULL;
+      IrTensor *item = leave_arena (state, ir_tensor_item (tensor, i), call, error);
+      if (item == NULL)
+        return NULL;
+      g_ptr_array_add (items, item);
+    }
   return ir_tensor_with_items (tensor, (IrTensor *const *) items->pdata);
+}
+
+/* The same contents with nothing in the arena, items of containers included. (transfer full)
+ * (nullable) */
+static IrTensor *
+leave_arena (const IrRunState *state, IrTensor *tensor, const IrCall *call, GError **error)
+{
+  if (!reaches_arena (state, tensor, call))
+    return ir_tensor_ref (tensor);
+  return ir_tensor_is_container (tensor) ? items_leave_arena (state, tensor, call, error)
+                                         : ir_call_new_copy (call, tensor, error);
 }
 
 /**
@@ -150,22 +139,30 @@ leave_arena (const IrRunState *state, IrTensor *tensor)
  * @state: a run under way
  * @value: output of a node that has just run
  * @tensor: (transfer none): its contents
+ * @error: return location for an error
  *
  * Sets the contents of @value, copied out of the arena unless they lie where the plan put @value,
  * and captures them.
+ *
+ * Returns: %FALSE if the run is to stop, or there is no memory
  */
-void
-ir_run_state_publish (IrRunState *state, const IrValue *value, IrTensor *tensor)
+gboolean
+ir_run_state_publish (IrRunState *state, const IrValue *value, IrTensor *tensor, GError **error)
 {
+  const IrCall call = ir_run_call (state);
   const IrPlace *place = &state->prepared->places[value->id];
   gboolean placed = place->offset != IR_PLACE_EXTERNAL && !state->keep[value->id] &&
                     ir_tensor_data (tensor) ==
                         (gpointer) ((guint8 *) state->prepared->arena + place->offset);
-  g_autoptr (IrTensor) own = placed ? ir_tensor_ref (tensor) : leave_arena (state, tensor);
+  g_autoptr (IrTensor) own = placed ? ir_tensor_ref (tensor)
+                                    : leave_arena (state, tensor, &call, error);
 
+  if (own == NULL)
+    return FALSE;
   if (placed)
     state->arena_bytes = MAX (state->arena_bytes, place->offset + ir_tensor_n_bytes (tensor));
   ir_run_state_set (state, value, own);
   ir_run_capture (state, value, own);
   ir_steps_feed (state, value, state->tensors[value->id]);
+  return TRUE;
 }

@@ -118,7 +118,8 @@ loop_publish (const Loop *loop, IrRunState *state, GError **error)
                                           ir_graph_output (loop->body.graph, i + 1), state, error);
       if (result == NULL)
         return FALSE;
-      ir_run_state_publish (state, loop->node->outputs[i], result);
+      if (!ir_run_state_publish (state, loop->node->outputs[i], result, error))
+        return FALSE;
     }
   return TRUE;
 }

@@ -100,12 +100,14 @@ result_cancel (Result *result, GError **error)
 }
 
 static IrTensor *
-result_finish (Result *result)
+result_finish (Result *result, GError **error)
 {
-  IrTensor *tensor = result->tensor;
-
-  if (result->strings != NULL)
-    tensor = ir_tensor_new_strings (result->rank, result->dims, result->strings);
+  if (result->strings == NULL)
+    return result->tensor;
+  IrTensor *tensor = ir_call_new_strings (result->call, result->rank, result->dims,
+                                          result->strings);
+  if (tensor == NULL)
+    return result_cancel (result, error);
   g_free (result->strings);
   return tensor;
 }
@@ -176,7 +178,7 @@ ir_pieces_cut (const IrCall *call,
                           (i * (guint64) dims[axis] + (guint64) start) * inner, run))
           return result_cancel (&result, error);
     }
-  return result_finish (&result);
+  return result_finish (&result, error);
 }
 
 /* All pieces must have the type of the first and, but for @free_axis, its dims. */
@@ -263,5 +265,5 @@ ir_pieces_join (
           return result_cancel (&result, error);
       place += length;
     }
-  return result_finish (&result);
+  return result_finish (&result, error);
 }

@@ -186,32 +186,44 @@ ir_replay_maker (const IrValue *value)
 
 /* Contents in the layout that the kernels of the schedule expect. (transfer full) */
 static IrTensor *
-to_layout (const IrReplay *replay, const IrValue *value, IrTensor *tensor, GError **error)
+to_layout (const IrReplay *replay,
+           const IrValue *value,
+           IrTensor *tensor,
+           GCancellable *cancellable,
+           GError **error)
 {
+  const IrCall call = { .cancellable = cancellable };
   const IrSchedule *schedule = replay->prepared->schedule;
   guint block = ir_schedule_block (schedule, value);
   const IrType *type = block != 0 ? ir_schedule_kept_type (schedule, value) : NULL;
 
   if (block == 0 || ir_tensor_rank (tensor) == (guint) type->rank)
     return ir_tensor_ref (tensor);
-  IrTensor *blocks = ir_tensor_new_alloc (type->dtype, (guint) type->rank, type->dims, error);
-  if (blocks != NULL && ir_tensor_n_elements (blocks) > 0)
-    {
-      const gint64 *dims = ir_tensor_dims (tensor);
-      ir_blocks_from_plain (NULL, ir_tensor_data (tensor), ir_tensor_data_writable (blocks),
-                            dims[0], dims[1], dims[2] * dims[3], block, 1);
-    }
-  return blocks;
+  g_autoptr (IrTensor)
+      blocks = ir_tensor_new_alloc (type->dtype, (guint) type->rank, type->dims, error);
+  if (blocks == NULL || ir_tensor_n_elements (blocks) == 0)
+    return g_steal_pointer (&blocks);
+  const gint64 *dims = ir_tensor_dims (tensor);
+  if (!ir_blocks_from_plain (&call, ir_tensor_data (tensor), ir_tensor_data_writable (blocks),
+                             dims[0], dims[1], dims[2] * dims[3], block, 1))
+    return ir_call_fail_if_stopped (&call, error), NULL;
+  return g_steal_pointer (&blocks);
 }
 
 /* As the graph has them. (transfer full) */
 static IrTensor *
-to_plain (const IrReplay *replay, const IrValue *value, IrTensor *tensor, GError **error)
+to_plain (const IrReplay *replay,
+          const IrValue *value,
+          IrTensor *tensor,
+          GCancellable *cancellable,
+          GError **error)
 {
+  const IrCall call = { .cancellable = cancellable };
+
   if (ir_schedule_block (replay->prepared->schedule, value) == 0 ||
       ir_tensor_rank (tensor) == (guint) value->type->rank)
     return ir_tensor_ref (tensor);
-  return ir_blocks_present (tensor, value->type, error);
+  return ir_blocks_present (&call, tensor, value->type, error);
 }
 
 /* (transfer full) (nullable) NULL without an error: it has to be computed. */
@@ -230,7 +242,7 @@ lookup (IrReplay *replay, const IrValue *value, GCancellable *cancellable, GErro
   if (value->initializer != NULL)
     return ir_tensor_ref (value->initializer);
   g_autoptr (IrTensor) known = replay->known (value, cancellable, replay->data);
-  return known != NULL ? to_layout (replay, value, known, error) : NULL;
+  return known != NULL ? to_layout (replay, value, known, cancellable, error) : NULL;
 }
 
 static void
@@ -277,7 +289,7 @@ question_init (Question *question, IrReplay *replay, GCancellable *cancellable, 
     .tensors = g_new0 (IrTensor *, prepared->n_values + 1),
     .keep = g_new0 (guint8, prepared->n_values + 1),
     .ran = g_new0 (guint8, prepared->n_nodes + 1),
-    .charges = g_hash_table_new_full (NULL, NULL, NULL, g_free),
+    .charges = ir_charges_new (),
     .memory_limit = options->memory_limit != 0 ? options->memory_limit : limit,
     .output_limit = options->output_limit != 0 ? options->output_limit : limit,
   };
@@ -295,7 +307,7 @@ question_clear (Question *question)
       g_clear_pointer (&state->tensors[id], ir_tensor_unref);
       g_clear_pointer (&question->run.values[id], ir_tensor_unref);
     }
-  g_hash_table_unref (state->charges);
+  ir_charges_free (state->charges);
   g_clear_pointer (&state->draws, g_hash_table_unref);
   g_free (state->tensors);
   g_free (state->keep);
@@ -436,7 +448,7 @@ compute (Question *question, const IrValue *value, const IrNode *maker, GError *
     remember (replay, value->id, tensor);
   question->found->how = IR_FOUND_COMPUTED;
   question->found->duration_ns = (g_get_monotonic_time () - start_us) * 1000;
-  return to_plain (replay, value, tensor, error);
+  return to_plain (replay, value, tensor, question->state.cancellable, error);
 }
 
 /**
@@ -468,7 +480,7 @@ ir_replay_find (IrReplay *replay,
   if (cached != NULL)
     {
       found->how = IR_FOUND_COMPUTED;
-      return to_plain (replay, value, cached, error);
+      return to_plain (replay, value, cached, cancellable, error);
     }
   question_init (&question, replay, cancellable, found);
   if (maker == NULL)

@@ -5,6 +5,7 @@
 
 #include "core/exec/blocks.h"
 #include "core/exec/capture.h"
+#include "core/exec/charges.h"
 #include "core/exec/exec-private.h"
 #include "core/exec/packed.h"
 #include "core/exec/shelf.h"
@@ -157,10 +158,10 @@ typedef struct
   GCancellable *cancellable; /* (nullable) */
   IrWatch watch;
   IrRun *run;
-  IrTensor **tensors;  /* by value id: what lives now; of bindings without a reference */
-  guint8 *keep;        /* by value id: outlives its last use */
-  guint8 *ran;         /* by node id: has run at least once */
-  GHashTable *charges; /* data pointer -> Charge: live memory, shared bytes counted once */
+  IrTensor **tensors; /* by value id: what lives now; of bindings without a reference */
+  guint8 *keep;       /* by value id: outlives its last use */
+  guint8 *ran;        /* by node id: has run at least once */
+  IrCharges *charges;
   guint64 live_bytes, peak_bytes, kept_bytes;
   guint64 placed_bytes; /* of bound values in the arena, besides live_bytes */
   gboolean astray;      /* shapes are not what inference said: bindings hold no longer */
@@ -172,6 +173,13 @@ typedef struct
   guint depth;          /* of control flow */
   GHashTable *draws;    /* (nullable) node id -> how often a random node has run */
 } IrRunState;
+
+/* For what no node is the reason of: nothing but whether the run is to stop. */
+static inline IrCall
+ir_run_call (IrRunState *state)
+{
+  return (IrCall){ .cancellable = state->cancellable, .watch = &state->watch };
+}
 
 gboolean ir_run_graph (IrRunState *state, const IrGraph *graph, GError **error);
 gboolean ir_run_schedule (IrRunState *state, GError **error);
@@ -242,7 +250,10 @@ gboolean ir_steps_may_place (const IrPrepared *prepared, const IrCall *call);
 /* -- live.c -- */
 IrTensor *ir_run_state_tensor (IrRunState *state, const IrValue *value);
 void ir_run_state_set (IrRunState *state, const IrValue *value, IrTensor *tensor);
-void ir_run_state_publish (IrRunState *state, const IrValue *value, IrTensor *tensor);
+gboolean ir_run_state_publish (IrRunState *state,
+                               const IrValue *value,
+                               IrTensor *tensor,
+                               GError **error);
 void ir_run_state_drop (IrRunState *state, const IrValue *value);
 
 /* flex-attention.c */

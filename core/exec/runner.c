@@ -203,8 +203,7 @@ take_output (IrRunState *state, IrCall *call, const IrNode *node, guint slot, GE
   if (tensor == NULL)
     return ir_call_fail (call, error, IR_OP_ERROR_UNSUPPORTED,
                          "the kernel does not compute output %u (%s)", slot, value->name);
-  ir_run_state_publish (state, value, tensor);
-  return TRUE;
+  return ir_run_state_publish (state, value, tensor, error);
 }
 
 /* Contents in blocks of channels have a rank of their own; kernels see the type of the graph. */

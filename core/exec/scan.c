@@ -157,14 +157,11 @@ scan_result (const Scan *scan, guint index)
 
 /* @tensor: (transfer full) (nullable) */
 static gboolean
-publish (const Scan *scan, IrRunState *state, guint output, IrTensor *tensor)
+publish (const Scan *scan, IrRunState *state, guint output, IrTensor *tensor, GError **error)
 {
   g_autoptr (IrTensor) result = tensor;
 
-  if (result == NULL)
-    return FALSE;
-  ir_run_state_publish (state, scan->node->outputs[output], result);
-  return TRUE;
+  return result != NULL && ir_run_state_publish (state, scan->node->outputs[output], result, error);
 }
 
 /* -- opset 9 and later -- */
@@ -198,7 +195,8 @@ run_plain (Scan *scan, IrRunState *state, GError **error)
                         : ir_rounds_stack (&scans, index,
                                            list_entry (scan, "scan_output_axes", index),
                                            list_entry (scan, "scan_output_directions", index) == 1,
-                                           scan_result (scan, index), state, error)))
+                                           scan_result (scan, index), state, error),
+                    error))
         return FALSE;
     }
   return TRUE;
@@ -326,7 +324,8 @@ publish_batch (const Scan *scan, IrRunState *state, const Batch *batch, GError *
           !publish (scan, state, i,
                     ir_rounds_stack (is_state ? &batch->states : &batch->scans,
                                      is_state ? i : i - scan->n_states, 0, FALSE,
-                                     ir_graph_output (scan->body.graph, i), state, error)))
+                                     ir_graph_output (scan->body.graph, i), state, error),
+                    error))
         return FALSE;
     }
   return TRUE;

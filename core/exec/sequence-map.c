@@ -85,7 +85,8 @@ map_publish (const Map *map, IrRunState *state, GError **error)
       if (sequence == NULL)
         return ir_subgraph_fail (map->node, error, IR_EXEC_ERROR_KERNEL,
                                  "the body gives different element types for different items");
-      ir_run_state_publish (state, map->node->outputs[i], sequence);
+      if (!ir_run_state_publish (state, map->node->outputs[i], sequence, error))
+        return FALSE;
     }
   return TRUE;
 }

@@ -16,8 +16,11 @@
 #include <unistd.h>
 
 #include "core/exec/spill.h"
+#include "core/ir/release.h"
 
-#define SPILL_ALIGN 64 /* bytes: what kernels expect of data */
+#define SPILL_ALIGN 64                  /* bytes: what kernels expect of data */
+#define WRITE_BYTES ((gsize) 1 << 20)   /* between two looks; a disk may be slow */
+#define LARGE_BYTES ((guint64) 1 << 30) /* that a file system takes back in a tenth of a second */
 
 typedef struct
 {
@@ -71,6 +74,20 @@ ir_spill_ref (IrSpill *spill)
   return spill;
 }
 
+static void
+spill_free (gpointer data)
+{
+  IrSpill *spill = data;
+
+  if (spill->fd >= 0)
+    close (spill->fd);
+  g_clear_pointer (&spill->map, g_bytes_unref);
+  g_hash_table_unref (spill->entries);
+  g_free (spill->problem);
+  g_mutex_clear (&spill->lock);
+  g_free (spill);
+}
+
 /**
  * ir_spill_unref:
  * @spill: (transfer full) (nullable): a file
@@ -80,15 +97,8 @@ ir_spill_ref (IrSpill *spill)
 void
 ir_spill_unref (IrSpill *spill)
 {
-  if (spill == NULL || !g_atomic_ref_count_dec (&spill->ref_count))
-    return;
-  if (spill->fd >= 0)
-    close (spill->fd);
-  g_clear_pointer (&spill->map, g_bytes_unref);
-  g_hash_table_unref (spill->entries);
-  g_free (spill->problem);
-  g_mutex_clear (&spill->lock);
-  g_free (spill);
+  if (spill != NULL && g_atomic_ref_count_dec (&spill->ref_count))
+    ir_release (spill, spill_free, spill->end >= LARGE_BYTES ? G_MAXUINT64 : 0);
 }
 
 static int
@@ -109,12 +119,13 @@ open_file (void)
   return fd;
 }
 
+/* FALSE with errno ECANCELED if it is to stop. */
 static gboolean
-write_all (int fd, const guint8 *data, gsize size, guint64 offset)
+write_all (int fd, const guint8 *data, gsize size, guint64 offset, const IrCall *call)
 {
   while (size > 0)
     {
-      gssize written = pwrite (fd, data, MIN (size, (gsize) 1 << 30), (off_t) offset);
+      gssize written = pwrite (fd, data, MIN (size, WRITE_BYTES), (off_t) offset);
       if (written < 0 && errno == EINTR)
         continue;
       if (written == 0)
@@ -124,6 +135,11 @@ write_all (int fd, const guint8 *data, gsize size, guint64 offset)
       data += written;
       size -= (gsize) written;
       offset += (guint64) written;
+      if (size > 0 && ir_call_stopped (call))
+        {
+          errno = ECANCELED;
+          return FALSE;
+        }
     }
   return TRUE;
 }
@@ -152,6 +168,8 @@ static gboolean
 lose (IrSpill *spill, guint32 key, int code)
 {
   g_hash_table_remove (spill->entries, GUINT_TO_POINTER (key));
+  if (code == ECANCELED)
+    return FALSE;
   spill->n_lost++;
   if (spill->problem == NULL)
     spill->problem = g_strdup_printf ("%s: %s", g_get_tmp_dir (),
@@ -188,13 +206,14 @@ entry_of (const IrTensor *tensor, guint64 offset, guint64 room)
  * @spill: a file
  * @key: what to find it by
  * @tensor: contents; containers, strings and sparse tensors cannot be written
+ * @call: looked at whether it is to stop; then @key has nothing any more
  *
  * Replaces what @key had. Once writing has failed, nothing more is written.
  *
  * Returns: whether @key can be read now
  */
 gboolean
-ir_spill_write (IrSpill *spill, guint32 key, const IrTensor *tensor)
+ir_spill_write (IrSpill *spill, guint32 key, const IrTensor *tensor, const IrCall *call)
 {
   g_autoptr (GMutexLocker) locker = g_mutex_locker_new (&spill->lock);
   guint64 bytes = ir_tensor_n_bytes (tensor), offset = spill->end;
@@ -213,7 +232,7 @@ ir_spill_write (IrSpill *spill, guint32 key, const IrTensor *tensor)
   if (spill->fd < 0)
     spill->fd = open_file ();
   if (spill->fd < 0 || !is_allowed (spill, offset + bytes) ||
-      !write_all (spill->fd, ir_tensor_data (tensor), bytes, offset))
+      !write_all (spill->fd, ir_tensor_data (tensor), bytes, offset, call))
     return lose (spill, key, errno);
   spill->end = MAX (spill->end, offset + room);
   g_hash_table_insert (spill->entries, GUINT_TO_POINTER (key), entry_of (tensor, offset, room));

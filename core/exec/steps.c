@@ -208,16 +208,14 @@ take_bound (IrRunState *state, IrRunStep *step, guint slot, GError **error)
     {
       gconstpointer from = ir_tensor_data (tensor);
       gpointer to = ir_tensor_data_writable (wanted);
-      if (from != to)
-        memmove (to, from, ir_tensor_n_bytes (wanted));
-      return TRUE;
+      return from == to || ir_call_copy (&step->call, to, from, ir_tensor_n_bytes (wanted)) ||
+             !ir_call_fail_if_stopped (&step->call, error);
     }
   if (state->beside)
     return ir_call_fail (&step->call, error, IR_OP_ERROR_SHAPE,
                          "output %u (%s) is of another shape than was inferred", slot, value->name);
   state->astray = TRUE;
-  ir_run_state_publish (state, value, tensor);
-  return TRUE;
+  return ir_run_state_publish (state, value, tensor, error);
 }
 
 static void

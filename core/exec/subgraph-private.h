@@ -24,13 +24,6 @@ gboolean ir_body_init (
 gboolean ir_body_run (IrBody *body, IrRunState *state, IrTensor *const *inputs, GError **error);
 void ir_body_clear (IrBody *body, IrRunState *state);
 
-/* What pieces of tensors are cut and joined for: nothing but whether the run is to stop. */
-static inline IrCall
-ir_run_call (IrRunState *state)
-{
-  return (IrCall){ .cancellable = state->cancellable, .watch = &state->watch };
-}
-
 /* -- tensors of all rounds, one list per output -- */
 typedef struct
 {

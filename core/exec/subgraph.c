@@ -6,6 +6,7 @@
 #include "core/exec/subgraph-private.h"
 
 #include "core/exec/pieces.h"
+#include "core/ir/release.h"
 
 #define MAX_DEPTH 64 /* of subgraphs in subgraphs; more is hostile */
 
@@ -113,7 +114,10 @@ ir_body_run (IrBody *body, IrRunState *state, IrTensor *const *inputs, GError **
   for (guint i = 0; i < ir_graph_n_inputs (body->graph); i++)
     {
       const IrValue *input = ir_graph_input (body->graph, i);
-      (state->keep[input->id] ? ir_run_state_publish : ir_run_state_set) (state, input, inputs[i]);
+      if (!state->keep[input->id])
+        ir_run_state_set (state, input, inputs[i]);
+      else if (!ir_run_state_publish (state, input, inputs[i], error))
+        return FALSE;
     }
   if (!ir_run_graph (state, body->graph, error))
     return FALSE;
@@ -167,7 +171,7 @@ void
 ir_rounds_clear (IrRounds *rounds)
 {
   for (guint i = 0; i < rounds->n; i++)
-    g_ptr_array_unref (rounds->lists[i]);
+    ir_long_array_unref (rounds->lists[i]);
   g_clear_pointer (&rounds->lists, g_free);
   rounds->n = 0;
 }
@@ -287,7 +291,7 @@ run_if (IrRunState *state, const IrNode *node, GError **error)
         done = ir_subgraph_fail (node, error, IR_EXEC_ERROR_KERNEL,
                                  "an output of the branch has no contents");
       else if (node->outputs[i] != NULL)
-        ir_run_state_publish (state, node->outputs[i], contents);
+        done = ir_run_state_publish (state, node->outputs[i], contents, error);
     }
   ir_subgraph_drop (state, branch);
   return done;

@@ -7,7 +7,8 @@
 
 #include <string.h>
 
-#define MAX_DEPTH 16 /* of containers in containers: a loop must not nest them without end */
+#define MAX_DEPTH 16        /* of containers in containers: a loop must not nest them without end */
+#define LOOK      (1 << 14) /* items between two questions whether to stop */
 
 /* -- types without dims -- */
 
@@ -120,38 +121,70 @@ join_types (IrContext *context, const IrType *a, const IrType *b)
 
 /* -- making -- */
 
-/* @declared: (transfer full). NULL if the nesting is too deep or the bytes cannot be counted. */
-static IrTensor *
-new_container (IrTypeKind kind, IrType *declared, IrTensor *const *items, guint n_items)
+/* What a container is to hold, and what may stop those who fill it. */
+typedef struct
 {
-  gsize bytes = 0;
-  gboolean counted = depth_of (declared) < MAX_DEPTH;
+  IrTensor *const *items;
+  guint n;
+  IrTensorStopped stopped; /* (nullable) */
+  gpointer user;
+} Filling;
 
-  for (guint i = 0; counted && i < n_items; i++)
-    counted = g_size_checked_add (&bytes, bytes, items[i]->n_bytes);
-  if (!counted)
+static gboolean
+is_stopped (const Filling *filling, guint i)
+{
+  return i % LOOK == LOOK - 1 && filling->stopped != NULL && filling->stopped (filling->user);
+}
+
+/* Dense tensors of one shape; FALSE for what would have to be looked into. */
+static gboolean
+same_shape (const IrTensor *a, const IrTensor *b)
+{
+  return a->kind == IR_TYPE_TENSOR && b->kind == IR_TYPE_TENSOR && a->dtype == b->dtype &&
+         a->rank == b->rank && memcmp (a->dims, b->dims, sizeof *a->dims * a->rank) == 0;
+}
+
+/* FALSE: it is to stop, or the bytes cannot be counted. */
+static gboolean
+fill (IrTensor *tensor, const Filling *filling)
+{
+  tensor->items = g_new0 (IrTensor *, filling->n + 1);
+  tensor->alike = TRUE;
+  for (guint i = 0; i < filling->n; i++)
     {
-      free_declared (declared);
-      return NULL;
+      IrTensor *item = filling->items[i];
+      if (is_stopped (filling, i) ||
+          !g_size_checked_add (&tensor->n_bytes, tensor->n_bytes, item->n_bytes))
+        return FALSE;
+      tensor->alike = tensor->alike && same_shape (filling->items[0], item);
+      tensor->items[i] = ir_tensor_ref (item);
+      tensor->n_items++;
     }
-  IrTensor *tensor = ir_tensor_new_header (IR_DTYPE_UNDEFINED, 0, NULL, 0, bytes);
+  return TRUE;
+}
+
+/* @declared: (transfer full). NULL if the nesting is too deep, or it could not be filled. */
+static IrTensor *
+new_container (IrTypeKind kind, IrType *declared, const Filling *filling)
+{
+  g_autoptr (IrTensor) tensor = ir_tensor_new_header (IR_DTYPE_UNDEFINED, 0, NULL, 0, 0);
+
   tensor->kind = kind;
   tensor->declared = declared;
-  tensor->n_items = n_items;
-  tensor->items = g_new0 (IrTensor *, n_items + 1);
-  for (guint i = 0; i < n_items; i++)
-    tensor->items[i] = ir_tensor_ref (items[i]);
-  return tensor;
+  return depth_of (declared) < MAX_DEPTH && fill (tensor, filling) ? g_steal_pointer (&tensor)
+                                                                   : NULL;
 }
 
 static gboolean
-items_agree (const IrType *declared, IrTensor *const *items, guint n_items)
+items_agree (const IrType *declared, const Filling *filling)
 {
   gboolean agree = TRUE;
 
-  for (guint i = 0; agree && i < n_items; i++)
+  for (guint i = 0; agree && i < filling->n; i++)
     {
-      IrType *found = declare_item (items[i]);
+      if (is_stopped (filling, i))
+        return FALSE;
+      IrType *found = declare_item (filling->items[i]);
       agree = same_declared (declared, found);
       free_declared (found);
     }
@@ -159,8 +192,10 @@ items_agree (const IrType *declared, IrTensor *const *items, guint n_items)
 }
 
 static IrTensor *
-new_checked (IrTypeKind kind, const IrType *element, IrTensor *const *items, guint n_items)
+new_checked (IrTypeKind kind, const IrType *element, const Filling *filling)
 {
+  IrTensor *const *items = filling->items;
+  guint n_items = filling->n;
   IrType *declared;
 
   if (element == NULL && n_items == 0)
@@ -173,12 +208,12 @@ new_checked (IrTypeKind kind, const IrType *element, IrTensor *const *items, gui
       free_declared (declared);
       declared = declare_item (items[0]);
     }
-  if (!items_agree (declared, items, n_items))
+  if (!items_agree (declared, filling))
     {
       free_declared (declared);
       return NULL;
     }
-  return new_container (kind, declared, items, n_items);
+  return new_container (kind, declared, filling);
 }
 
 /**
@@ -193,7 +228,29 @@ new_checked (IrTypeKind kind, const IrType *element, IrTensor *const *items, gui
 IrTensor *
 ir_tensor_new_sequence (const IrType *element, IrTensor *const *items, guint n_items)
 {
-  return new_checked (IR_TYPE_SEQUENCE, element, items, n_items);
+  return ir_tensor_new_sequence_unless (element, items, n_items, NULL, NULL);
+}
+
+/**
+ * ir_tensor_new_sequence_unless:
+ * @element: (nullable): as in ir_tensor_new_sequence()
+ * @items: (array length=n_items) (transfer none): the items, shared
+ * @n_items: how many
+ * @stopped: (nullable): asked now and then
+ * @user: for @stopped
+ *
+ * As ir_tensor_new_sequence(), but may be stopped.
+ *
+ * Returns: (transfer full) (nullable): the sequence; %NULL also if it was stopped
+ */
+IrTensor *
+ir_tensor_new_sequence_unless (const IrType *element,
+                               IrTensor *const *items,
+                               guint n_items,
+                               IrTensorStopped stopped,
+                               gpointer user)
+{
+  return new_checked (IR_TYPE_SEQUENCE, element, &(Filling){ items, n_items, stopped, user });
 }
 
 /**
@@ -206,7 +263,7 @@ ir_tensor_new_sequence (const IrType *element, IrTensor *const *items, guint n_i
 IrTensor *
 ir_tensor_new_optional (const IrType *element, IrTensor *item)
 {
-  return new_checked (IR_TYPE_OPTIONAL, element, &item, item != NULL ? 1 : 0);
+  return new_checked (IR_TYPE_OPTIONAL, element, &(Filling){ .items = &item, .n = item != NULL });
 }
 
 /**
@@ -231,7 +288,7 @@ ir_tensor_new_map (IrTensor *keys, IrTensor *values)
   return new_container (IR_TYPE_MAP,
                         values->kind == IR_TYPE_SEQUENCE ? copy_declared (values->declared)
                                                          : declare_item (values),
-                        items, 2);
+                        &(Filling){ .items = items, .n = 2 });
 }
 
 /**
@@ -273,8 +330,8 @@ ir_tensor_entry (const IrTensor *tensor, guint64 index)
 IrTensor *
 ir_tensor_with_items (const IrTensor *container, IrTensor *const *items)
 {
-  return new_container (container->kind, copy_declared (container->declared), items,
-                        container->n_items);
+  return new_container (container->kind, copy_declared (container->declared),
+                        &(Filling){ .items = items, .n = container->n_items });
 }
 
 void
@@ -339,12 +396,16 @@ ir_tensor_item (const IrTensor *tensor, guint index)
   return index < tensor->n_items ? tensor->items[index] : NULL;
 }
 
-/* Dense tensors of one type; FALSE for what would have to be looked into. */
+/* Whether @item says nothing new; FALSE for what would have to be looked into. */
 static gboolean
-same_shape (const IrTensor *a, const IrTensor *b)
+fits (const IrType *type, const IrTensor *item)
 {
-  return a->kind == IR_TYPE_TENSOR && b->kind == IR_TYPE_TENSOR && a->dtype == b->dtype &&
-         a->rank == b->rank && memcmp (a->dims, b->dims, sizeof *a->dims * a->rank) == 0;
+  if (type->kind != IR_TYPE_TENSOR || item->kind != IR_TYPE_TENSOR)
+    return FALSE;
+  gboolean fits = type->rank == IR_RANK_UNKNOWN || type->rank == (int) item->rank;
+  for (int i = 0; fits && i < type->rank; i++)
+    fits = type->dims[i] == IR_DIM_UNKNOWN || type->dims[i] == item->dims[i];
+  return fits;
 }
 
 /**
@@ -364,10 +425,9 @@ ir_tensor_item_type (const IrTensor *tensor, IrContext *context)
     return tensor->items[1]->kind == IR_TYPE_SEQUENCE
                ? ir_tensor_item_type (tensor->items[1], context)
                : ir_type_tensor (context, tensor->items[1]->dtype, 0, NULL);
-  for (guint i = 0; i < tensor->n_items; i++)
+  for (guint i = 0; i < (tensor->alike ? MIN (tensor->n_items, 1) : tensor->n_items); i++)
     {
-      /* Long sequences mostly hold tensors of one shape. */
-      if (i > 0 && same_shape (tensor->items[i - 1], tensor->items[i]))
+      if (type != NULL && fits (type, tensor->items[i]))
         continue;
       const IrType *item = ir_tensor_type (tensor->items[i], context);
       type = type != NULL ? join_types (context, type, item) : item;

@@ -123,5 +123,4 @@ IrSubject ir_record_subject (IrRecordKind kind);
 IrPayload ir_record_payload (IrRecordKind kind);
 void ir_record_apply (IrModel *model, const IrRecord *record, gboolean forward);
 /* All of them, last one first if not @forward. */
-void
-ir_record_apply_range (IrModel *model, const IrRecord *records, gsize n, gboolean forward);
+void ir_record_apply_range (IrModel *model, const IrRecord *records, gsize n, gboolean forward);

@@ -7,8 +7,8 @@
 /* Derived facts of one graph, rebuilt when the model's stamp has moved on. */
 typedef struct
 {
-  GPtrArray *order;                         /* of IrNode */
-  GPtrArray *values;                        /* of IrValue */
+  GPtrArray *order;  /* of IrNode */
+  GPtrArray *values; /* of IrValue */
   /* (nullable) interned name -> first live one by id; made when first asked for */
   GHashTable *value_by_name, *node_by_name;
   gboolean cyclic;
@@ -21,7 +21,7 @@ struct _IrModelCache
   IrArena *arena; /* of structs and arrays of this model */
   guint64 facts_stamp;
   guint64 n_retyped; /* edits since then that the facts do not depend on */
-  GPtrArray *facts; /* of IrGraphFacts, index = graph id, entries nullable */
+  GPtrArray *facts;  /* of IrGraphFacts, index = graph id, entries nullable */
   guint64 controls_stamp;
   GHashTable *control_sources; /* node ids that some live node waits for */
   GHashTable *constants;       /* IrAttr or sparse IrTensor -> dense IrTensor */

@@ -21,6 +21,7 @@ struct _IrTensor
   IrTensor *values, *indices; /* (nullable) sparse */
   IrTensor **items;           /* (nullable) containers: n_items; maps: keys and values */
   guint n_items;
+  gboolean alike;         /* containers: all items are dense tensors of one shape and type */
   IrType *declared;       /* (nullable) containers: a copy of the element type, no dims */
   IrTensorOrigin *origin; /* (nullable) */
   gsize hash;             /* (atomic) 0 = not known yet */

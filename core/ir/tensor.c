@@ -3,6 +3,7 @@
  * by whichever thread comes first, and kept. */
 #include "config.h"
 
+#include "core/ir/release.h"
 #include "core/ir/tensor-private.h"
 
 #include <gio/gio.h>
@@ -14,6 +15,8 @@
 #define ALLOC_ALIGN_BYTES 64
 #define SMALL_BYTES       1024
 #define COPIED_BYTES      ((gsize) 4 << 20) /* between two questions whether to stop */
+#define REFERENCES        (1 << 16)         /* taken between two such questions */
+#define LARGE_BYTES       ((gsize) 1 << 30) /* that the system takes back in some 30 ms */
 
 static gboolean
 count_elements (guint rank, const gint64 *dims, guint64 *n)
@@ -77,6 +80,12 @@ ir_tensor_new (IrDtype dtype, guint rank, const gint64 *dims, GBytes *bytes)
   return tensor;
 }
 
+static void
+free_large (gpointer memory)
+{
+  ir_release (memory, free, G_MAXUINT64);
+}
+
 /* calloc() rather than an aligned allocation: big blocks come zeroed from the system for free.
  * Shapes, axes and scalars are like all small objects of GLib: without memory for them the program
  * ends, so that those who make them need not ask. */
@@ -94,7 +103,10 @@ alloc_bytes (gsize n_bytes)
     return NULL;
   past = (gsize) ((guintptr) memory % ALLOC_ALIGN_BYTES);
   return g_bytes_new_with_free_func (memory + (past > 0 ? ALLOC_ALIGN_BYTES - past : 0), n_bytes,
-                                     small ? g_free : free, memory);
+                                     small                    ? g_free
+                                     : n_bytes >= LARGE_BYTES ? free_large
+                                                              : free,
+                                     memory);
 }
 
 /**
@@ -168,8 +180,28 @@ ir_tensor_new_copy (IrDtype dtype, guint rank, const gint64 *dims, gconstpointer
 IrTensor *
 ir_tensor_new_strings (guint rank, const gint64 *dims, GBytes **strings)
 {
+  return ir_tensor_new_strings_unless (rank, dims, strings, NULL, NULL);
+}
+
+/**
+ * ir_tensor_new_strings_unless:
+ * @rank: number of dims
+ * @dims: (array length=rank): all >= 0
+ * @strings: (transfer none): as many as the shape has elements
+ * @stopped: (nullable): asked now and then
+ * @user: for @stopped
+ *
+ * As ir_tensor_new_strings(), but may be stopped.
+ *
+ * Returns: (transfer full) (nullable): the tensor; %NULL if it was stopped or there is no such
+ * shape
+ */
+IrTensor *
+ir_tensor_new_strings_unless (
+    guint rank, const gint64 *dims, GBytes **strings, IrTensorStopped stopped, gpointer user)
+{
   guint64 n;
-  IrTensor *tensor;
+  g_autoptr (IrTensor) tensor = NULL;
 
   if (!count_elements (rank, dims, &n) || n > G_MAXUINT32)
     return NULL;
@@ -177,10 +209,12 @@ ir_tensor_new_strings (guint rank, const gint64 *dims, GBytes **strings)
   tensor->strings = g_new0 (GBytes *, n + 1);
   for (guint64 i = 0; i < n; i++)
     {
+      if (i % REFERENCES == REFERENCES - 1 && stopped != NULL && stopped (user))
+        return NULL;
       tensor->strings[i] = g_bytes_ref (strings[i]);
       tensor->n_bytes += g_bytes_get_size (strings[i]);
     }
-  return tensor;
+  return g_steal_pointer (&tensor);
 }
 
 /**
@@ -378,18 +412,15 @@ free_origin (IrTensorOrigin *origin)
   g_free (origin);
 }
 
-/**
- * ir_tensor_unref:
- * @tensor: (transfer full): a tensor
- */
-void
-ir_tensor_unref (IrTensor *tensor)
+static void
+tensor_free (gpointer data)
 {
-  if (!g_atomic_ref_count_dec (&tensor->ref_count))
-    return;
+  IrTensor *tensor = data;
+
   if (tensor->owns_copy)
-    free (tensor->aligned);
-  for (guint64 i = 0; tensor->strings != NULL && i < tensor->n_elements; i++)
+    (tensor->n_bytes >= LARGE_BYTES ? free_large : free) (tensor->aligned);
+  for (guint64 i = 0;
+       tensor->strings != NULL && i < tensor->n_elements && tensor->strings[i] != NULL; i++)
     g_bytes_unref (tensor->strings[i]);
   g_free (tensor->strings);
   g_clear_pointer (&tensor->bytes, g_bytes_unref);
@@ -399,6 +430,20 @@ ir_tensor_unref (IrTensor *tensor)
   ir_container_clear (tensor);
   g_clear_pointer (&tensor->origin, free_origin);
   g_free (tensor);
+}
+
+/**
+ * ir_tensor_unref:
+ * @tensor: (transfer full): a tensor
+ *
+ * Millions of strings or items are given back by another thread.
+ */
+void
+ir_tensor_unref (IrTensor *tensor)
+{
+  if (g_atomic_ref_count_dec (&tensor->ref_count))
+    ir_release (tensor, tensor_free,
+                tensor->strings != NULL ? tensor->n_elements : tensor->n_items);
 }
 
 /* -- reading -- */

@@ -11,11 +11,14 @@
 #include "core/ir/type.h"
 
 typedef struct _IrTensor IrTensor;
+typedef gboolean (*IrTensorStopped) (gpointer user); /* whether what takes long is to end */
 
 IrTensor *ir_tensor_new (IrDtype dtype, guint rank, const gint64 *dims, GBytes *bytes);
 IrTensor *ir_tensor_new_alloc (IrDtype dtype, guint rank, const gint64 *dims, GError **error);
 IrTensor *ir_tensor_new_copy (IrDtype dtype, guint rank, const gint64 *dims, gconstpointer data);
 IrTensor *ir_tensor_new_strings (guint rank, const gint64 *dims, GBytes **strings);
+IrTensor *ir_tensor_new_strings_unless (
+    guint rank, const gint64 *dims, GBytes **strings, IrTensorStopped stopped, gpointer user);
 IrTensor *ir_tensor_new_sparse (guint rank,
                                 const gint64 *dims,
                                 IrTensor *values,
@@ -35,6 +38,11 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (IrTensor, ir_tensor_unref)
 
 /* -- containers (container.c): immutable, items shared; NULL if the items do not fit -- */
 IrTensor *ir_tensor_new_sequence (const IrType *element, IrTensor *const *items, guint n_items);
+IrTensor *ir_tensor_new_sequence_unless (const IrType *element,
+                                         IrTensor *const *items,
+                                         guint n_items,
+                                         IrTensorStopped stopped,
+                                         gpointer user);
 IrTensor *ir_tensor_new_optional (const IrType *element, IrTensor *item);
 IrTensor *ir_tensor_new_map (IrTensor *keys, IrTensor *values);    /* [N]; [N] or a sequence of N */
 IrTensor *ir_tensor_entry (const IrTensor *tensor, guint64 index); /* (transfer full) a scalar */
@@ -52,7 +60,6 @@ guint64 ir_tensor_n_elements (const IrTensor *tensor);
 gsize ir_tensor_n_bytes (const IrTensor *tensor);
 gconstpointer ir_tensor_data (const IrTensor *tensor); /* NULL for strings and sparse */
 gconstpointer ir_tensor_raw (const IrTensor *tensor);  /* (nullable) at any alignment */
-typedef gboolean (*IrTensorStopped) (gpointer user);
 /* Makes the aligned copy that ir_tensor_data() needs; FALSE: @stopped said so. */
 gboolean ir_tensor_align (const IrTensor *tensor, IrTensorStopped stopped, gpointer user);
 gpointer ir_tensor_data_writable (IrTensor *tensor); /* only before it is shared */
@@ -60,8 +67,8 @@ gpointer ir_tensor_data_writable (IrTensor *tensor); /* only before it is shared
  * does. */
 gboolean ir_tensor_reclaim (IrTensor *tensor);
 void ir_tensor_set_notice (IrTensor *tensor, gint *notice);
-IrTensor *ir_tensor_lend (IrTensor *tensor); /* (transfer full): a reference without notice */
-GBytes *ir_tensor_bytes (const IrTensor *tensor);                 /* (transfer none): as stored */
+IrTensor *ir_tensor_lend (IrTensor *tensor);      /* (transfer full): a reference without notice */
+GBytes *ir_tensor_bytes (const IrTensor *tensor); /* (transfer none): as stored */
 GBytes *ir_tensor_string (const IrTensor *tensor, guint64 index); /* (transfer none) */
 const IrTensor *ir_tensor_sparse_values (const IrTensor *tensor);
 const IrTensor *ir_tensor_sparse_indices (const IrTensor *tensor);

@@ -409,6 +409,118 @@ is_stopped (gpointer call)
 }
 
 /**
+ * ir_call_copy:
+ * @call: a call under way
+ * @to: where to write
+ * @from: what
+ * @n_bytes: how many
+ *
+ * As memmove(), but stops when the run does.
+ *
+ * Returns: %FALSE if it did
+ */
+gboolean
+ir_call_copy (const IrCall *call, gpointer to, gconstpointer from, gsize n_bytes)
+{
+  gboolean forward = (guintptr) to <= (guintptr) from;
+
+  for (gsize done = 0, n; done < n_bytes; done += n)
+    {
+      n = MIN (n_bytes - done, MAX_SILENT_BYTES);
+      gsize at = forward ? done : n_bytes - done - n;
+      if (done > 0 && ir_call_stopped (call))
+        return FALSE;
+      memmove ((guint8 *) to + at, (const guint8 *) from + at, n);
+    }
+  return TRUE;
+}
+
+/**
+ * ir_call_new_copy:
+ * @call: a call under way
+ * @tensor: a dense tensor, not of strings
+ * @error: return location for an error
+ *
+ * Returns: (transfer full) (nullable): the same elements in memory of their own; %NULL if the run
+ * is to stop or there is no memory
+ */
+IrTensor *
+ir_call_new_copy (const IrCall *call, const IrTensor *tensor, GError **error)
+{
+  IrTensor *copy = ir_tensor_new_alloc (ir_tensor_dtype (tensor), ir_tensor_rank (tensor),
+                                        ir_tensor_dims (tensor), error);
+
+  if (copy == NULL)
+    return NULL;
+  if (ir_call_copy (call, ir_tensor_data_writable (copy), ir_tensor_data (tensor),
+                    ir_tensor_n_bytes (tensor)))
+    return copy;
+  ir_call_fail_if_stopped (call, error);
+  ir_tensor_unref (copy);
+  return NULL;
+}
+
+/**
+ * ir_call_new_strings:
+ * @call: a call under way
+ * @rank: number of dims
+ * @dims: (array length=rank): all >= 0
+ * @strings: (transfer none): as many as the shape has elements
+ *
+ * Returns: (transfer full) (nullable): as ir_tensor_new_strings(); %NULL also if the run is to stop
+ */
+IrTensor *
+ir_call_new_strings (const IrCall *call, guint rank, const gint64 *dims, GBytes **strings)
+{
+  return ir_tensor_new_strings_unless (rank, dims, strings, is_stopped, (gpointer) call);
+}
+
+/**
+ * ir_call_take_strings:
+ * @call: a call under way
+ * @slot: output slot
+ * @rank: number of dims
+ * @dims: (array length=rank): all >= 0
+ * @strings: (transfer none): as many as the shape has elements
+ * @error: return location for an error
+ *
+ * Makes them the output, as long as the run goes on. Fails with %IR_OP_ERROR_LIMIT where there are
+ * too many.
+ *
+ * Returns: whether there is an output
+ */
+gboolean
+ir_call_take_strings (
+    IrCall *call, guint slot, guint rank, const gint64 *dims, GBytes **strings, GError **error)
+{
+  IrTensor *tensor = ir_call_new_strings (call, rank, dims, strings);
+
+  if (tensor != NULL)
+    ir_call_take_output (call, slot, tensor);
+  return tensor != NULL || (!ir_call_fail_if_stopped (call, error) &&
+                            ir_call_fail (call, error, IR_OP_ERROR_LIMIT, "too many strings"));
+}
+
+/**
+ * ir_call_new_sequence:
+ * @call: a call under way
+ * @element: (nullable): as in ir_tensor_new_sequence()
+ * @items: (array length=n_items) (transfer none): the items, shared
+ * @n_items: how many
+ *
+ * Returns: (transfer full) (nullable): as ir_tensor_new_sequence(); %NULL also if the run is to
+ * stop
+ */
+IrTensor *
+ir_call_new_sequence (const IrCall *call,
+                      const IrType *element,
+                      IrTensor *const *items,
+                      guint n_items)
+{
+  return ir_tensor_new_sequence_unless (element, items, n_items, is_stopped, (gpointer) call);
+}
+
+/**
  * ir_call_align:
  * @call: a call under way
  * @error: return location for an error

@@ -152,6 +152,19 @@ gboolean ir_call_fail_if_stopped (const IrCall *call, GError **error);
 gboolean ir_call_fail_if_cut (const IrCall *call, GError **error);
 gboolean ir_call_align (IrCall *call, GError **error);
 gboolean ir_call_align_others (IrCall *call, guint slot, GError **error);
+/* Many bytes, strings or tensors, as long as the run goes on. */
+gboolean ir_call_copy (const IrCall *call, gpointer to, gconstpointer from, gsize n_bytes);
+IrTensor *ir_call_new_copy (const IrCall *call, const IrTensor *tensor, GError **error);
+IrTensor *ir_call_new_strings (const IrCall *call,
+                               guint rank,
+                               const gint64 *dims,
+                               GBytes **strings);
+gboolean ir_call_take_strings (
+    IrCall *call, guint slot, guint rank, const gint64 *dims, GBytes **strings, GError **error);
+IrTensor *ir_call_new_sequence (const IrCall *call,
+                                const IrType *element,
+                                IrTensor *const *items,
+                                guint n_items);
 
 /* -- errors: prefix with the node's label -- */
 gboolean ir_call_fail (const IrCall *call,

@@ -5,11 +5,6 @@
 
 #include <string.h>
 
-typedef IrImageStatus (*Decoder) (const guint8 *data,
-                                  gsize length,
-                                  const IrImageLimits *limits,
-                                  IrImage *image);
-
 static IrImageStatus
 decode_absent (const guint8 *data, gsize length, const IrImageLimits *limits, IrImage *image)
 {
@@ -20,7 +15,7 @@ static const struct
 {
   const char *name, *magic;
   gsize offset, n;
-  Decoder decode;
+  IrImageDecoder decode;
 } formats[] = {
   { "BMP", "BM", 0, 2, ir_image_decode_pixbuf },
   { "JPEG", "\xff\xd8\xff", 0, 3, ir_image_decode_pixbuf },
@@ -57,7 +52,7 @@ ir_image_decode (gconstpointer data,
         memcmp ((const guint8 *) data + formats[i].offset, formats[i].magic, formats[i].n) == 0)
       {
         *format = formats[i].name;
-        return formats[i].decode (data, length, limits, image);
+        return ir_image_decode_aside (formats[i].decode, data, length, limits, image);
       }
   return IR_IMAGE_DAMAGED;
 }

@@ -1,6 +1,6 @@
 /* Pictures by gdk-pixbuf. The size is checked as soon as the file says it, before memory is taken:
- * the loader gets the file in pieces, and between them it may be stopped. TIFF alone is decoded as
- * a whole when all of the file is there. */
+ * the loader gets the file in pieces, and between them it may be stopped; a TIFF is decoded
+ * as a whole when all of the file is there. */
 #include "config.h"
 
 #include "core/exec/image/image.h"

@@ -125,24 +125,6 @@ ir_block_clear (const IrCall *call, gpointer data, gsize n_bytes)
     memset ((guint8 *) data + i, 0, MIN (n_bytes - i, each));
 }
 
-/**
- * ir_block_copy:
- * @call: a call under way
- * @to: where to write
- * @from: what
- * @n_bytes: how many
- *
- * As memcpy(), but stops when the run does.
- */
-void
-ir_block_copy (const IrCall *call, gpointer to, gconstpointer from, gsize n_bytes)
-{
-  const gsize each = 64 * PIECE;
-
-  for (gsize i = 0; i < n_bytes && (i == 0 || !ir_call_stopped (call)); i += each)
-    memcpy ((guint8 *) to + i, (const guint8 *) from + i, MIN (n_bytes - i, each));
-}
-
 /* Both sides of @middle are sorted; @room holds the left one meanwhile. */
 static gboolean
 merge (IrBlockWatch *watch,

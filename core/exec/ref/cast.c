@@ -3,6 +3,7 @@
 
 #include "core/exec/ref/block.h"
 #include "core/exec/ref/ref-util.h"
+#include "core/ir/release.h"
 #include "core/op/rows.h"
 #include <math.h>
 #include <string.h>
@@ -118,7 +119,7 @@ static gboolean
 cast_to_strings (IrCall *call, const IrTensor *in, GError **error)
 {
   g_auto (IrRefWriter) out = { 0 };
-  g_autoptr (GPtrArray) texts = g_ptr_array_new_with_free_func ((GDestroyNotify) g_bytes_unref);
+  g_autoptr (IrLongArray) texts = g_ptr_array_new_with_free_func ((GDestroyNotify) g_bytes_unref);
   if (!ir_ref_writer_init (&out, call, 0, error))
     return FALSE;
   for (guint64 i = 0; i < out.n && !ir_block_stopped (call, i); i++)

@@ -3,6 +3,7 @@
 
 #include "core/exec/ref/block.h"
 #include "core/exec/ref/ref-util.h"
+#include "core/ir/release.h"
 #include "core/op/rows.h"
 #include <math.h>
 #include <string.h>
@@ -22,7 +23,7 @@ take_tensor (IrCall *call, IrTensor *tensor, GError **error)
 static gboolean
 take_strings (IrCall *call, const IrAttr *attr, GError **error)
 {
-  g_autoptr (GPtrArray) strings = g_ptr_array_new_with_free_func ((GDestroyNotify) g_bytes_unref);
+  g_autoptr (IrLongArray) strings = g_ptr_array_new_with_free_func ((GDestroyNotify) g_bytes_unref);
   gint64 n = attr->n;
   for (guint i = 0; i < attr->n; i++)
     {
@@ -30,12 +31,8 @@ take_strings (IrCall *call, const IrAttr *attr, GError **error)
         return ir_block_cancelled (call, error), FALSE;
       g_ptr_array_add (strings, g_bytes_new (attr->strings[i].data, attr->strings[i].length));
     }
-  IrTensor *tensor = ir_tensor_new_strings (attr->kind == IR_ATTR_STRINGS, &n,
-                                            (GBytes **) (gpointer) strings->pdata);
-  if (tensor == NULL)
-    return ir_call_fail (call, error, IR_OP_ERROR_LIMIT, "too many strings");
-  ir_call_take_output (call, 0, tensor);
-  return TRUE;
+  return ir_call_take_strings (call, 0, attr->kind == IR_ATTR_STRINGS, &n,
+                               (GBytes **) (gpointer) strings->pdata, error);
 }
 
 gboolean
@@ -54,10 +51,10 @@ ir_ref_constant (IrCall *call, GError **error)
   if (out == NULL)
     return FALSE;
   if (attr->n > 0 && ir_tensor_dtype (out) == IR_DTYPE_FLOAT)
-    ir_block_copy (call, ir_tensor_data_writable (out), attr->floats,
+    ir_call_copy (call, ir_tensor_data_writable (out), attr->floats,
                    attr->n * sizeof *attr->floats);
   else if (attr->n > 0)
-    ir_block_copy (call, ir_tensor_data_writable (out), attr->ints, attr->n * sizeof *attr->ints);
+    ir_call_copy (call, ir_tensor_data_writable (out), attr->ints, attr->n * sizeof *attr->ints);
   return TRUE;
 }
 

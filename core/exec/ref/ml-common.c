@@ -5,6 +5,7 @@
 
 #include "core/exec/ref/block.h"
 #include "core/ir/mix.h"
+#include "core/ir/release.h"
 #include <math.h>
 #include <string.h>
 
@@ -520,19 +521,18 @@ ir_ml_classes_write (IrMlClasses *classes, guint64 row, guint label, const doubl
 /**
  * ir_ml_classes_finish:
  * @classes: what a classifier writes, all samples written
+ * @error: return location for an error
  *
- * Returns: %TRUE
+ * Returns: %FALSE if it is to stop
  */
 gboolean
-ir_ml_classes_finish (IrMlClasses *classes)
+ir_ml_classes_finish (IrMlClasses *classes, GError **error)
 {
   gint64 n = classes->names != NULL ? classes->names->len : 0;
 
-  if (classes->names != NULL)
-    ir_call_take_output (
-        classes->call, 0,
-        ir_tensor_new_strings (1, &n, (GBytes **) (gpointer) classes->names->pdata));
-  return TRUE;
+  return classes->names == NULL ||
+         ir_call_take_strings (classes->call, 0, 1, &n,
+                               (GBytes **) (gpointer) classes->names->pdata, error);
 }
 
 /**
@@ -542,5 +542,5 @@ ir_ml_classes_finish (IrMlClasses *classes)
 void
 ir_ml_classes_clear (IrMlClasses *classes)
 {
-  g_clear_pointer (&classes->names, g_ptr_array_unref);
+  g_clear_pointer (&classes->names, ir_long_array_unref);
 }

@@ -4,6 +4,7 @@
 #include "core/exec/ref/block.h"
 #include "core/exec/ref/ml.h"
 #include "core/exec/ref/ref-util.h"
+#include "core/ir/release.h"
 #include "core/op/rows.h"
 #include <math.h>
 #include <string.h>
@@ -328,7 +329,7 @@ put_strings (IrCall *call,
              GError **error)
 {
   const IrType *type = call->outputs[0].type;
-  g_autoptr (GPtrArray) strings = g_ptr_array_new_with_free_func ((GDestroyNotify) g_bytes_unref);
+  g_autoptr (IrLongArray) strings = g_ptr_array_new_with_free_func ((GDestroyNotify) g_bytes_unref);
 
   for (guint64 i = 0; i < n; i++)
     {
@@ -339,12 +340,8 @@ put_strings (IrCall *call,
                                         : NULL;
       g_ptr_array_add (strings, string);
     }
-  IrTensor *out = ir_tensor_new_strings ((guint) type->rank, type->dims,
-                                         (GBytes **) (gpointer) strings->pdata);
-  if (out == NULL)
-    return ir_call_fail (call, error, IR_OP_ERROR_LIMIT, "there are too many strings");
-  ir_call_take_output (call, 0, out);
-  return TRUE;
+  return ir_call_take_strings (call, 0, (guint) type->rank, type->dims,
+                               (GBytes **) (gpointer) strings->pdata, error);
 }
 
 static GBytes *

@@ -75,7 +75,7 @@ ir_ref_ml_linear_classifier (IrCall *call, GError **error)
       ir_ml_transform_run (linear.transform, n_labels, scores);
       ir_ml_classes_write (&classes, row, top, scores);
     }
-  return scores != NULL && ir_ml_classes_finish (&classes);
+  return scores != NULL && ir_ml_classes_finish (&classes, error);
 }
 
 /**

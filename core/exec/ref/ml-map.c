@@ -4,6 +4,7 @@
 #include "core/exec/ref/block.h"
 #include "core/exec/ref/ml.h"
 #include "core/exec/ref/ref-util.h"
+#include "core/ir/release.h"
 #include "core/op/rows.h"
 #include <errno.h>
 #include <math.h>
@@ -40,14 +41,17 @@ labels_tensor (const IrCall *call, const IrMlList *labels, GError **error)
 
   if (labels->dtype == IR_DTYPE_INT64)
     return ir_tensor_new_int64s (labels->attr->ints, (gssize) n);
-  g_autoptr (GPtrArray) names = g_ptr_array_new_with_free_func ((GDestroyNotify) g_bytes_unref);
+  g_autoptr (IrLongArray) names = g_ptr_array_new_with_free_func ((GDestroyNotify) g_bytes_unref);
   for (guint64 i = 0; i < labels->n; i++)
     {
       if (ir_block_stopped (call, i))
         return ir_block_cancelled (call, error), NULL;
       g_ptr_array_add (names, ir_ml_list_string (labels, i));
     }
-  return ir_tensor_new_strings (1, &n, (GBytes **) (gpointer) names->pdata);
+  IrTensor *tensor = ir_call_new_strings (call, 1, &n, (GBytes **) (gpointer) names->pdata);
+  if (tensor == NULL)
+    ir_block_cancelled (call, error);
+  return tensor;
 }
 
 static gboolean
@@ -84,7 +88,7 @@ ir_ref_ml_zip_map (IrCall *call, GError **error)
 {
   g_auto (IrMlSamples) samples = { 0 };
   g_autoptr (IrTensor) keys = NULL;
-  g_autoptr (GPtrArray) maps = g_ptr_array_new_with_free_func ((GDestroyNotify) ir_tensor_unref);
+  g_autoptr (IrLongArray) maps = g_ptr_array_new_with_free_func ((GDestroyNotify) ir_tensor_unref);
 
   if (!prepare (call, error) || !ir_ml_samples_init (&samples, call, error) ||
       !read_labels (call, &keys, samples.n_features, error))
@@ -99,10 +103,11 @@ ir_ref_ml_zip_map (IrCall *call, GError **error)
       ir_block_store (values, 0, (guint64) n, ir_ml_samples_read (&samples, row));
       g_ptr_array_add (maps, ir_tensor_new_map (keys, values));
     }
-  IrTensor *sequence = ir_tensor_new_sequence (
-      call->outputs[0].type->element, (IrTensor *const *) (gpointer) maps->pdata, maps->len);
+  IrTensor *sequence = ir_call_new_sequence (call, call->outputs[0].type->element,
+                                             (IrTensor *const *) (gpointer) maps->pdata, maps->len);
   if (sequence == NULL)
-    return ir_call_fail (call, error, IR_OP_ERROR_LIMIT, "there is no such sequence of maps");
+    return !ir_block_cancelled (call, error) &&
+           ir_call_fail (call, error, IR_OP_ERROR_LIMIT, "there is no such sequence of maps");
   ir_call_take_output (call, 0, sequence);
   return TRUE;
 }
@@ -144,7 +149,7 @@ find_words (const IrCall *call, const IrMlList *words, const IrTensor *keys, GEr
 static gboolean
 put_words (IrCall *call, const IrTensor *values, const guint32 *places, guint64 n, GError **error)
 {
-  g_autoptr (GPtrArray) strings = g_ptr_array_new_with_free_func ((GDestroyNotify) g_bytes_unref);
+  g_autoptr (IrLongArray) strings = g_ptr_array_new_with_free_func ((GDestroyNotify) g_bytes_unref);
   gint64 dims[2] = { 1, (gint64) n };
 
   for (guint64 i = 0; i < n; i++)
@@ -155,9 +160,7 @@ put_words (IrCall *call, const IrTensor *values, const guint32 *places, guint64 
                                     ? g_bytes_ref (ir_tensor_string (values, places[i] - 1))
                                     : g_bytes_new_static ("", 0));
     }
-  ir_call_take_output (call, 0,
-                       ir_tensor_new_strings (2, dims, (GBytes **) (gpointer) strings->pdata));
-  return TRUE;
+  return ir_call_take_strings (call, 0, 2, dims, (GBytes **) (gpointer) strings->pdata, error);
 }
 
 /**
@@ -323,7 +326,7 @@ cast_entries (IrCall *call,
 {
   IrDtype dtype = call->outputs[0].type->dtype;
   gboolean texts = dtype == IR_DTYPE_STRING;
-  g_autoptr (GPtrArray) strings = zero_strings (call, texts ? (guint64) dims[1] : 0);
+  g_autoptr (IrLongArray) strings = zero_strings (call, texts ? (guint64) dims[1] : 0);
   IrTensor *out = texts ? NULL : ir_call_new_output (call, 0, dtype, 2, dims, error);
 
   if ((!texts && out == NULL) ||
@@ -345,10 +348,8 @@ cast_entries (IrCall *call,
                                ? g_bytes_ref (ir_tensor_string (values, from))
                                : number_text (values, from);
     }
-  if (texts)
-    ir_call_take_output (call, 0,
-                         ir_tensor_new_strings (2, dims, (GBytes **) (gpointer) strings->pdata));
-  return TRUE;
+  return !texts ||
+         ir_call_take_strings (call, 0, 2, dims, (GBytes **) (gpointer) strings->pdata, error);
 }
 
 /**

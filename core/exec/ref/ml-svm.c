@@ -411,5 +411,5 @@ ir_ref_ml_svm_classifier (IrCall *call, GError **error)
         return FALSE;
       classify (&c, &svm, &classes, row, ir_ml_samples_read (&samples, row));
     }
-  return ir_ml_classes_finish (&classes);
+  return ir_ml_classes_finish (&classes, error);
 }

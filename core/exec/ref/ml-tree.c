@@ -801,5 +801,5 @@ ir_ref_ml_tree_classifier (IrCall *call, GError **error)
         return FALSE;
       vote (&votes, &forest, &classes, row, ir_ml_samples_read (&samples, row));
     }
-  return ir_ml_classes_finish (&classes);
+  return ir_ml_classes_finish (&classes, error);
 }

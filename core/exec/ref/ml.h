@@ -91,6 +91,6 @@ gboolean ir_ml_classes_init (IrMlClasses *classes,
                              const char *int_labels,
                              GError **error);
 void ir_ml_classes_write (IrMlClasses *classes, guint64 row, guint label, const double *scores);
-gboolean ir_ml_classes_finish (IrMlClasses *classes);
+gboolean ir_ml_classes_finish (IrMlClasses *classes, GError **error);
 void ir_ml_classes_clear (IrMlClasses *classes);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (IrMlClasses, ir_ml_classes_clear)

@@ -449,15 +449,16 @@ ir_ref_writer_init (IrRefWriter *writer, IrCall *call, guint slot, GError **erro
 }
 
 /* An element that nobody wrote is the empty string. */
-static IrTensor *
-strings_tensor (const IrRefWriter *writer, guint rank, const gint64 *dims)
+static gboolean
+finish_strings (IrRefWriter *writer, const IrTensor *shape, GError **error)
 {
   g_autoptr (GBytes) empty = g_bytes_new_static ("", 0);
   GBytes **strings = (GBytes **) (gpointer) writer->data;
   for (guint64 i = 0; i < writer->n; i++)
     if (strings[i] == NULL)
       strings[i] = empty;
-  return ir_tensor_new_strings (rank, dims, strings);
+  return ir_call_take_strings (writer->call, writer->slot, ir_tensor_rank (shape),
+                               ir_tensor_dims (shape), strings, error);
 }
 
 /**
@@ -483,11 +484,7 @@ ir_ref_writer_finish (IrRefWriter *writer, GError **error)
     }
   if (writer->n > 4096 && ir_block_cancelled (writer->call, error))
     return FALSE;
-  IrTensor *tensor = strings_tensor (writer, ir_tensor_rank (shape), ir_tensor_dims (shape));
-  if (tensor == NULL)
-    return ir_call_fail (writer->call, error, IR_OP_ERROR_LIMIT, "too many strings");
-  ir_call_take_output (writer->call, writer->slot, tensor);
-  return TRUE;
+  return finish_strings (writer, shape, error);
 }
 
 /**

@@ -5,6 +5,7 @@
 #include "core/exec/pieces.h"
 #include "core/exec/ref/block.h"
 #include "core/exec/ref/ref-util.h"
+#include "core/ir/release.h"
 #include "core/op/rows.h"
 
 /* Checks the call and infers, as ir_ref_prepare() does; sequences have no static type. */
@@ -31,10 +32,11 @@ need_sequence (const IrCall *call, GError **error)
 static gboolean
 take_sequence (IrCall *call, const IrType *element, IrTensor *const *items, guint n, GError **error)
 {
-  IrTensor *sequence = ir_tensor_new_sequence (element, items, n);
+  IrTensor *sequence = ir_call_new_sequence (call, element, items, n);
 
   if (sequence == NULL)
-    return ir_call_fail (call, error, IR_OP_ERROR_DTYPE,
+    return !ir_block_cancelled (call, error) &&
+           ir_call_fail (call, error, IR_OP_ERROR_DTYPE,
                          "the tensors of a sequence must be dense and of one element type");
   ir_call_take_output (call, 0, sequence);
   return TRUE;
@@ -205,7 +207,8 @@ piece_sizes (const IrCall *call, gint64 whole, GError **error)
 gboolean
 ir_ref_split_to_sequence (IrCall *call, GError **error)
 {
-  g_autoptr (GPtrArray) pieces = g_ptr_array_new_with_free_func ((GDestroyNotify) ir_tensor_unref);
+  g_autoptr (IrLongArray)
+      pieces = g_ptr_array_new_with_free_func ((GDestroyNotify) ir_tensor_unref);
   gint64 axis, start = 0;
 
   if (!prepare (call, error))

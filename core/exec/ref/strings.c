@@ -4,6 +4,7 @@
 
 #include "core/exec/ref/block.h"
 #include "core/exec/ref/ref-util.h"
+#include "core/ir/release.h"
 #include "core/op/rows.h"
 #include <string.h>
 
@@ -15,7 +16,7 @@ string_at (const IrTensor *tensor, guint64 i, gsize *length)
   return data != NULL ? data : "";
 }
 
-static GPtrArray *
+static IrLongArray *
 strings_new (void)
 {
   return g_ptr_array_new_with_free_func ((GDestroyNotify) g_bytes_unref);
@@ -48,7 +49,7 @@ write_string (IrRefWriter *out, guint64 i, GPtrArray *kept, const char *data, gs
 gboolean
 ir_ref_string_concat (IrCall *call, GError **error)
 {
-  g_autoptr (GPtrArray) kept = strings_new ();
+  g_autoptr (IrLongArray) kept = strings_new ();
   g_autoptr (GString) text = g_string_new (NULL);
   g_auto (IrRefWriter) out = { 0 };
   IrRefLayout layouts[2];
@@ -186,7 +187,7 @@ split_parts (const Splitter *splitter, guint64 element, const char *data, gsize 
 static gboolean
 store_parts (IrCall *call, const Splitter *splitter, gint64 width, GError **error)
 {
-  g_autoptr (GPtrArray) kept = strings_new ();
+  g_autoptr (IrLongArray) kept = strings_new ();
   g_auto (IrRefWriter) out = { 0 };
   const IrTensor *in = ir_call_input (call, 0);
   guint rank = ir_tensor_rank (in);

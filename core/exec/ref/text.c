@@ -3,6 +3,7 @@
 
 #include "core/exec/ref/block.h"
 #include "core/exec/ref/ref-util.h"
+#include "core/ir/release.h"
 #include "core/op/rows.h"
 #include <string.h>
 
@@ -78,14 +79,14 @@ read_stop_words (const IrCall *call, Case compared)
 gboolean
 ir_ref_string_normalizer (IrCall *call, GError **error)
 {
-  g_autoptr (GPtrArray) kept = g_ptr_array_new_with_free_func ((GDestroyNotify) g_bytes_unref);
+  g_autoptr (IrLongArray) kept = g_ptr_array_new_with_free_func ((GDestroyNotify) g_bytes_unref);
   Case action, compared = ir_call_int (call, "is_case_sensitive", 0) ? CASE_NONE : CASE_LOWER;
 
   if (!ir_call_check (call, error) || !call->op->infer (call, error) ||
       !read_action (call, &action, error))
     return FALSE;
   const IrTensor *in = ir_call_input (call, 0);
-  g_autoptr (GHashTable) stop_words = read_stop_words (call, compared);
+  g_autoptr (IrLargeTable) stop_words = read_stop_words (call, compared);
   for (guint64 i = 0; i < ir_tensor_n_elements (in) && !ir_block_stopped (call, i); i++)
     {
       g_autoptr (GBytes) key = change_case (ir_tensor_string (in, i), compared);
@@ -96,10 +97,8 @@ ir_ref_string_normalizer (IrCall *call, GError **error)
     g_ptr_array_add (kept, g_bytes_new_static ("", 0));
   gint64 dims[2] = { 1, kept->len };
   guint rank = ir_tensor_rank (in);
-  ir_call_take_output (call, 0,
-                       ir_tensor_new_strings (rank, rank == 2 ? dims : &dims[1],
-                                              (GBytes **) (gpointer) kept->pdata));
-  return TRUE;
+  return ir_call_take_strings (call, 0, rank, rank == 2 ? dims : &dims[1],
+                               (GBytes **) (gpointer) kept->pdata, error);
 }
 
 /* -- TfIdfVectorizer -- */
@@ -121,7 +120,7 @@ typedef struct
 static void
 vectorizer_clear (Vectorizer *v)
 {
-  g_clear_pointer (&v->numbers, g_hash_table_unref);
+  g_clear_pointer (&v->numbers, ir_large_table_unref);
   g_clear_pointer (&v->pool, g_free);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Vectorizer, vectorizer_clear)

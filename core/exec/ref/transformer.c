@@ -84,7 +84,7 @@ ir_ref_add_layer_norm (IrCall *call, GError **error)
     return TRUE;
   IrTensor *out = ir_block_new_output (call, 1, error);
   if (out != NULL)
-    ir_block_copy (call, ir_tensor_data_writable (out), ir_tensor_data (sum),
+    ir_call_copy (call, ir_tensor_data_writable (out), ir_tensor_data (sum),
                    ir_tensor_n_bytes (sum));
   return out != NULL;
 }

@@ -1,0 +1,12 @@
+/* How much memory the tensors of a run hold. Bytes that several share count once; items of
+ * sequences count beside the list of them. */
+#pragma once
+
+#include "core/op/call.h"
+
+typedef struct _IrCharges IrCharges;
+
+IrCharges *ir_charges_new (void);
+void ir_charges_free (IrCharges *charges);
+guint64 ir_charges_add (IrCharges *charges, const IrTensor *tensor, const IrCall *call);
+guint64 ir_charges_remove (IrCharges *charges, const IrTensor *tensor, const IrCall *call);

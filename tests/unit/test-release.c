@@ -1,0 +1,128 @@
+/* What is many is let go by another thread, and made only as long as it is wanted. */
+#include "config.h"
+
+#include "core/ir/release.h"
+#include "core/ir/tensor.h"
+
+#define MANY 300000
+
+/* Which thread has given something back. */
+typedef struct
+{
+  GMutex lock;
+  GCond changed;
+  GThread *thread; /* (nullable) guarded by lock */
+} Witness;
+
+static void
+witness (gpointer data)
+{
+  Witness *self = data;
+
+  g_mutex_lock (&self->lock);
+  self->thread = g_thread_self ();
+  g_cond_signal (&self->changed);
+  g_mutex_unlock (&self->lock);
+}
+
+static GThread *
+await (Witness *self)
+{
+  g_mutex_lock (&self->lock);
+  while (self->thread == NULL)
+    g_cond_wait (&self->changed, &self->lock);
+  GThread *thread = self->thread;
+  self->thread = NULL;
+  g_mutex_unlock (&self->lock);
+  return thread;
+}
+
+static void
+test_threads (void)
+{
+  static Witness seen;
+
+  ir_release (&seen, witness, 1);
+  g_assert_true (await (&seen) == g_thread_self ());
+  ir_release (&seen, witness, MANY);
+  g_assert_true (await (&seen) != g_thread_self ());
+}
+
+static void
+test_arrays (void)
+{
+  static Witness seen;
+  IrLongArray *array = g_ptr_array_new_with_free_func (witness);
+  IrLargeTable *table = g_hash_table_new_full (NULL, NULL, witness, NULL);
+
+  g_ptr_array_add (array, &seen);
+  g_hash_table_add (table, &seen);
+  ir_long_array_unref (array);
+  g_assert_true (await (&seen) == g_thread_self ());
+  ir_large_table_unref (table);
+  g_assert_true (await (&seen) == g_thread_self ());
+}
+
+static gboolean
+at_second_look (gpointer n_looks)
+{
+  return ++*(int *) n_looks == 2;
+}
+
+static void
+test_strings (void)
+{
+  static Witness seen;
+  const gint64 n = MANY;
+  g_autofree GBytes **strings = g_new (GBytes *, MANY);
+  g_autoptr (GBytes) word = g_bytes_new_static ("word", 4);
+  int n_looks = 0;
+
+  for (int i = 0; i < MANY; i++)
+    strings[i] = word;
+  g_assert_null (ir_tensor_new_strings_unless (1, &n, strings, at_second_look, &n_looks));
+  g_assert_cmpint (n_looks, ==, 2);
+  g_autoptr (GBytes) last = g_bytes_new_with_free_func ("z", 1, witness, &seen);
+  strings[MANY - 1] = last;
+  IrTensor *tensor = ir_tensor_new_strings_unless (1, &n, strings, at_second_look, &n_looks);
+  g_assert_cmpint (n_looks, >, 4);
+  g_assert_cmpuint (ir_tensor_n_bytes (tensor), ==, 4 * (MANY - 1) + 1);
+  g_clear_pointer (&last, g_bytes_unref);
+  ir_tensor_unref (tensor);
+  g_assert_true (await (&seen) != g_thread_self ());
+}
+
+static void
+test_items (void)
+{
+  static Witness seen;
+  const gint64 one = 1;
+  g_autofree IrTensor **items = g_new (IrTensor *, MANY);
+  g_autoptr (IrTensor) item = ir_tensor_new_scalar (IR_DTYPE_FLOAT, 1);
+  g_autoptr (GBytes) bytes = g_bytes_new_with_free_func ("1234", 4, witness, &seen);
+  g_autoptr (IrTensor) last = ir_tensor_new (IR_DTYPE_FLOAT, 1, &one, bytes);
+  int n_looks = 0;
+
+  for (int i = 0; i < MANY; i++)
+    items[i] = item;
+  g_assert_null (ir_tensor_new_sequence_unless (NULL, items, MANY, at_second_look, &n_looks));
+  g_assert_cmpint (n_looks, ==, 2);
+  items[MANY - 1] = last;
+  IrTensor *sequence = ir_tensor_new_sequence_unless (NULL, items, MANY, at_second_look, &n_looks);
+  g_assert_cmpuint (ir_tensor_n_items (sequence), ==, MANY);
+  g_clear_pointer (&last, ir_tensor_unref);
+  g_clear_pointer (&bytes, g_bytes_unref);
+  ir_tensor_unref (sequence);
+  g_assert_true (await (&seen) != g_thread_self ());
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/release/many are given back by another thread", test_threads);
+  g_test_add_func ("/release/arrays and tables give back what they hold", test_arrays);
+  g_test_add_func ("/release/strings are made and let go without waiting", test_strings);
+  g_test_add_func ("/release/items of a sequence are made and let go without waiting", test_items);
+  return g_test_run ();
+}

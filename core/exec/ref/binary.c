@@ -474,7 +474,7 @@ clip_int (const IrCall *call,
     ir_ref_load_int (low, &zero, 1, &lowest);
   if (high != NULL)
     ir_ref_load_int (high, &zero, 1, &highest);
-  for (guint64 i = 0; i < total; i++)
+  for (guint64 i = 0; i < total && !ir_block_stopped (call, i); i++)
     {
       gint64 offset = (gint64) i;
       ir_ref_load_int (in, &offset, 1, &x);

@@ -96,7 +96,7 @@ suppress (Suppression *s, const double *scores, gint64 batch, gint64 class, GArr
   if (!ir_block_sort (s->watch.call, (gint64 *) (gpointer) candidates->data, candidates->len,
                       by_falling_score, (gpointer) scores))
     return FALSE;
-  for (guint c = 0; c < candidates->len && kept->len < s->most; c++)
+  for (guint c = 0; c < candidates->len && kept->len < s->most && !s->watch.stopped; c++)
     {
       gint64 index = g_array_index (candidates, gint64, c);
       gboolean stays = TRUE;
@@ -214,11 +214,16 @@ sample (const double *plane, const Side sides[2], double y, double x, gboolean m
 }
 
 static double
-pool_cell (const double *plane, const Side sides[2], gint64 row, gint64 column, gboolean maximum)
+pool_cell (IrBlockWatch *watch,
+           const double *plane,
+           const Side sides[2],
+           gint64 row,
+           gint64 column,
+           gboolean maximum)
 {
   double result = maximum ? -INFINITY : 0;
 
-  for (gint64 i = 0; i < sides[0].n; i++)
+  for (gint64 i = 0; i < sides[0].n && !ir_block_worked (watch, 8 * (guint64) sides[1].n); i++)
     for (gint64 k = 0; k < sides[1].n; k++)
       {
         double y = ((double) row + ((double) i + 0.5) / (double) sides[0].n) * sides[0].cell;
@@ -277,13 +282,12 @@ align_region (IrCall *call, gint64 region, const double *roi, const double *x, G
     if (!read_side (call, &sides[i], dims[2 + i], roi[1 - i], roi[3 - i], cells[i], error))
       return FALSE;
   IrBlockWatch watch = { .call = call };
-  guint64 work = 8 * (guint64) (sides[0].n * sides[1].n + 1);
   for (gint64 c = 0; c < dims[1]; c++)
     for (gint64 row = 0; row < cells[0]; row++)
-      for (gint64 column = 0; column < cells[1] && !ir_block_worked (&watch, work); column++)
+      for (gint64 column = 0; column < cells[1] && !ir_block_worked (&watch, 8); column++)
         {
           const double *plane = x + (batch * dims[1] + c) * dims[2] * dims[3];
-          double value = pool_cell (plane, sides, row, column, maximum);
+          double value = pool_cell (&watch, plane, sides, row, column, maximum);
           gint64 place = ((region * dims[1] + c) * cells[0] + row) * cells[1] + column;
           ir_block_store (y, (guint64) place, 1, &value);
         }

@@ -297,7 +297,7 @@ ir_ref_einsum (IrCall *call, GError **error)
   IrTensor *y = ir_block_new_output (call, 0, error);
   if (y == NULL || !contract_all (call, &einsum, &result, error))
     return FALSE;
-  for (guint64 i = 0; i < result.n; i++)
+  for (guint64 i = 0; i < result.n && !ir_block_stopped (call, i); i++)
     if (ir_ref_kind (dtype) == IR_REF_REAL)
       ir_block_store (y, i, 1, &result.numbers[i].real);
     else

@@ -67,12 +67,12 @@ typedef struct
 /* The whole spectrum of a real signal from its first half: the rest is its mirror image, and what
  * has no partner is real. */
 static void
-mirror (IrComplex *spectrum, gint64 n)
+mirror (const IrCall *call, IrComplex *spectrum, gint64 n)
 {
   spectrum[0].im = 0;
   if (n % 2 == 0)
     spectrum[n / 2].im = 0;
-  for (gint64 k = 1; k < (n + 1) / 2; k++)
+  for (gint64 k = 1; k < (n + 1) / 2 && !ir_block_stopped (call, (guint64) k); k++)
     spectrum[n - k] = (IrComplex){ spectrum[k].re, -spectrum[k].im };
 }
 
@@ -88,7 +88,7 @@ transform_line (const Dft *dft, IrFft *fft, IrComplex *signal, gint64 line)
                                               dft->parts_in)
                               : (IrComplex){ 0, 0 };
   if (half)
-    mirror (signal, n);
+    mirror (dft->call, signal, n);
   ir_fft_run (fft, signal, dft->inverse);
   for (gint64 k = 0; k < dft->n_out && !ir_block_stopped (dft->call, (guint64) k); k++)
     {

@@ -120,7 +120,8 @@ step (const Linear *linear, guint64 row, guint64 head)
   for (guint64 d = 0; d < linear->k_size; d++)
     for (guint64 m = 0; m < linear->v_size; m++)
       linear->state[d * linear->v_size + m] += linear->key[d] * linear->value[m];
-  for (guint64 q = head * group; linear->output != NULL && q < (head + 1) * group; q++)
+  for (guint64 q = head * group;
+       linear->output != NULL && q < (head + 1) * group && !ir_call_stopped (linear->call); q++)
     {
       guint64 at = row * linear->q_heads + q;
       ir_block_load (ir_call_input (linear->call, 0), at * linear->k_size, linear->k_size,
@@ -161,13 +162,13 @@ ir_ref_linear_attention (IrCall *call, GError **error)
   for (guint64 i = 0; i < linear.batch * linear.kv_heads; i++)
     {
       if (ir_call_has_input (call, 3))
-        ir_block_load (ir_call_input (call, 3), i * n, n, linear.state);
+        ir_block_load_many (call, ir_call_input (call, 3), i * n, n, linear.state);
       else
-        memset (linear.state, 0, sizeof (double) * n);
+        ir_block_clear (call, linear.state, sizeof (double) * n);
       for (guint64 t = 0; t < linear.length && !ir_block_worked (&watch, n); t++)
         step (&linear, i / linear.kv_heads * linear.length + t, i % linear.kv_heads);
       if (present != NULL)
-        ir_block_store (present, i * n, n, linear.state);
+        ir_block_store_many (call, present, i * n, n, linear.state);
       if (ir_block_cancelled (call, error))
         return FALSE;
     }
@@ -234,7 +235,8 @@ ir_ref_causal_conv (IrCall *call, GError **error)
   g_autofree double *taps = ir_block_new (call, n_taps, error);
   if (padded == NULL || taps == NULL)
     return FALSE;
-  for (guint64 row = 0; row < rows; row++)
+  IrBlockWatch watch = { .call = call };
+  for (guint64 row = 0; row < rows && !ir_block_worked (&watch, 16 + kept); row++)
     {
       if (past != NULL)
         ir_block_load (past, row * kept, kept, padded);

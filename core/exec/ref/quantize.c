@@ -377,7 +377,7 @@ multiply (IrCall *call,
         for (gint64 column = 0; column < n && !ir_block_worked (&watch, (guint64) k); column++)
           {
             double sum = 0;
-            for (gint64 j = 0; j < k; j++)
+            for (gint64 j = 0; j < k && !ir_block_stopped (call, (guint64) j); j++)
               sum += a[at_a * m * k + row * k + j] * b[at_b * k * n + j * n + column];
             sums[((gint64) i * m + row) * n + column] = sum;
           }

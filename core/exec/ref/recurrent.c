@@ -183,6 +183,7 @@ struct _Layer
       const Layer *layer, const Direction *direction, const double *x, double *h, double *c);
   Direction directions[2];
   double *x, *weights[3], *bias, *peephole;
+  IrBlockWatch *watch;
   double *gates; /* scratch of a step: [gates · hidden] */
   double *h, *c; /* states of the sequence in hand: [hidden] */
 };
@@ -204,6 +205,13 @@ dot (const double *a, const double *b, gint64 n)
   return sum;
 }
 
+/* Whether what is left of a step may be left out; to be asked at each row of the weights. */
+static gboolean
+has_stopped (const Layer *layer)
+{
+  return ir_block_worked (layer->watch, (guint64) (layer->in + layer->hidden));
+}
+
 static double
 from_input (const Layer *layer, const Direction *d, gint64 row, const double *x)
 {
@@ -222,7 +230,7 @@ rnn_step (const Layer *layer, const Direction *d, const double *x, double *h, do
 {
   double *sums = layer->gates;
 
-  for (gint64 row = 0; row < layer->hidden; row++)
+  for (gint64 row = 0; row < layer->hidden && !has_stopped (layer); row++)
     sums[row] = from_input (layer, d, row, x) + from_state (layer, d, row, h);
   for (gint64 row = 0; row < layer->hidden; row++)
     h[row] = activate (layer, &d->activations[0], sums[row]);
@@ -235,20 +243,20 @@ gru_step (const Layer *layer, const Direction *d, const double *x, double *h, do
   gint64 n = layer->hidden;
   double *update = layer->gates, *reset = update + n, *hidden = reset + n;
 
-  for (gint64 row = 0; row < 2 * n; row++)
+  for (gint64 row = 0; row < 2 * n && !has_stopped (layer); row++)
     layer->gates[row] = activate (layer, &d->activations[0],
                                   from_input (layer, d, row, x) + from_state (layer, d, row, h));
   if (layer->linear_before_reset)
-    for (gint64 k = 0; k < n; k++)
+    for (gint64 k = 0; k < n && !has_stopped (layer); k++)
       hidden[k] = reset[k] * from_state (layer, d, 2 * n + k, h);
   else
     {
       for (gint64 k = 0; k < n; k++)
         reset[k] *= h[k];
-      for (gint64 k = 0; k < n; k++)
+      for (gint64 k = 0; k < n && !has_stopped (layer); k++)
         hidden[k] = from_state (layer, d, 2 * n + k, reset);
     }
-  for (gint64 k = 0; k < n; k++)
+  for (gint64 k = 0; k < n && !has_stopped (layer); k++)
     {
       hidden[k] = activate (layer, &d->activations[1],
                             from_input (layer, d, 2 * n + k, x) + hidden[k]);
@@ -264,7 +272,7 @@ lstm_step (const Layer *layer, const Direction *d, const double *x, double *h, d
   const Activation *f = &d->activations[0], *g = &d->activations[1], *last = &d->activations[2];
   const double *gates = layer->gates, *peephole = d->peephole;
 
-  for (gint64 row = 0; row < 4 * n; row++)
+  for (gint64 row = 0; row < 4 * n && !has_stopped (layer); row++)
     layer->gates[row] = from_input (layer, d, row, x) + from_state (layer, d, row, h);
   for (gint64 k = 0; k < n; k++)
     {
@@ -438,12 +446,14 @@ layer_run (Layer *layer,
            GError **error)
 {
   IrCall *call = layer->call;
+  IrBlockWatch watch = { .call = call };
   Activation chosen[2][MAX_ACTIVATIONS];
 
   if (!ir_ref_prepare (call, error) || !ir_recurrent_init (&layer->sizes, call, n_gates, error) ||
       !read_activations (call, activations, n_activations, layer->sizes.n_directions, chosen,
                          error))
     return FALSE;
+  layer->watch = &watch;
   layer->clip = ir_call_float (call, "clip", INFINITY);
   if (!(layer->clip > 0))
     return ir_call_fail (call, error, IR_OP_ERROR_ATTRIBUTE, "clip is %g, it must be positive",

@@ -270,7 +270,7 @@ set_weights (const Resize *resize,
 {
   double sum = 0;
 
-  for (guint k = 0; k < n; k++)
+  for (guint k = 0; k < n && !ir_block_stopped (resize->call, k); k++)
     {
       double distance = ((double) (first + k) - x) * stretch;
       gboolean outside = first + k < 0 || first + k >= in;
@@ -280,7 +280,7 @@ set_weights (const Resize *resize,
         weights[k] = 0;
       sum += weights[k];
     }
-  for (guint k = 0; k < n; k++)
+  for (guint k = 0; k < n && !ir_block_stopped (resize->call, k); k++)
     weights[k] /= sum;
 }
 
@@ -313,7 +313,7 @@ interpolate (const Resize *resize,
         for (gint64 r = 0; r < inner && !ir_block_worked (&watch, n); r++)
           {
             double sum = outside ? resize->extrapolation : 0;
-            for (guint k = 0; k < n && !outside; k++)
+            for (guint k = 0; k < n && !outside && !ir_block_stopped (resize->call, k); k++)
               sum += weights[k] * x[(o * in + CLAMP (first + k, 0, in - 1)) * inner + r];
             y[(o * out + i) * inner + r] = sum;
           }

@@ -261,6 +261,6 @@ ir_ref_swiglu (IrCall *call, GError **error)
       double gate = 1 / (1 + exp (-ir_block_round (dtype, alpha * a[i])));
       b[i] *= ir_block_round (dtype, a[i] * ir_block_round (dtype, gate));
     }
-  ir_block_store (y, 0, n, b);
+  ir_block_store_many (call, y, 0, n, b);
   return TRUE;
 }

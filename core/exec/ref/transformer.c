@@ -20,9 +20,9 @@ sum_of_inputs (IrCall *call, GError **error)
 
   if (sum == NULL || ir_tensor_n_elements (skip) != n)
     return sum;
-  for (guint64 i = 0; i < n; i++)
+  for (guint64 i = 0; i < n && !ir_block_stopped (call, i); i++)
     a[i] += b[i];
-  ir_block_store (sum, 0, n, a);
+  ir_block_store_many (call, sum, 0, n, a);
   return sum;
 }
 

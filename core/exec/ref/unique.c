@@ -94,9 +94,9 @@ find_groups (Slices *slices, gboolean sorted, Groups *groups)
   g_autofree gint64 *order = g_new (gint64, MAX (slices->n, 1));
   g_autofree gint64 *leader = g_new0 (gint64, MAX (slices->n, 1));
 
-  for (gint64 i = 0; i < slices->n; i++)
+  for (gint64 i = 0; i < slices->n && !ir_block_worked (&slices->watch, 1); i++)
     order[i] = i;
-  if (!ir_block_sort (call, order, slices->n, compare_slices, slices))
+  if (slices->watch.stopped || !ir_block_sort (call, order, slices->n, compare_slices, slices))
     return FALSE;
   for (gint64 i = 0; i < slices->n && !slices->watch.stopped; i++)
     {
@@ -108,7 +108,7 @@ find_groups (Slices *slices, gboolean sorted, Groups *groups)
   if (slices->watch.stopped ||
       (!sorted && !ir_block_sort (call, groups->first, groups->n, compare_numbers, NULL)))
     return FALSE;
-  for (gint64 g = 0; g < groups->n; g++)
+  for (gint64 g = 0; g < groups->n && !ir_block_stopped (call, (guint64) g); g++)
     groups->inverse[groups->first[g]] = g;
   for (gint64 i = 0; i < slices->n && !ir_block_stopped (call, (guint64) i); i++)
     {

@@ -932,7 +932,7 @@ def plans_memory():
         again = plan['recompute']
         text = window.expect('label', 'Held · .*').get_name()
         n = sum(r['again'] for r in again['runs'])
-        extra = f'(+{100 * again["extra_flops"] / again["flops"]:.1f} %)'
+        extra = f'(+{100 * again["extra_flops"] / again["flops"]:.1f}\u00a0%)'
         check('a plan under a budget says what it costs, as the command line does',
               text.startswith(f'Held · {n} run') and extra in text and again['method'] in text, f'{text}\n{again}')
         dropped = again['evicted'][0]

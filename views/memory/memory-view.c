@@ -428,8 +428,8 @@ show_again (IrMemoryView *self)
 
   show_dropped (self);
   text = g_strdup_printf (
-      "%s · %u %s again · %s more (+%.1f %%) · by %s", again->feasible ? "Held" : "Not held", n,
-      n == 1 ? "run" : "runs", extra,
+      "%s · %u %s again · %s more (+%.1f %%) · method: %s", again->feasible ? "Held" : "Not held",
+      n, n == 1 ? "run" : "runs", extra,
       again->flops > 0 ? 100.0 * (double) again->extra_flops / (double) again->flops : 0.0,
       ir_recompute_method_name (again->method));
   gtk_label_set_text (GTK_LABEL (self->summary), text);

@@ -864,7 +864,8 @@ def looks_into_a_call():
         find_node(window, 'two')
         window.expect('label', 'In its body')
         key('alt+4')
-        tab_to(window, 'list item', 'two/half')
+        names = tab_to(window, 'list item', 'two/half')
+        check('what a call reads and gives is called as in the function', {'p', 'q'} <= names, names)
         key('Return')
         text = window.wait('the value', lambda: window.text_with(f'max {tensor["max"]:.6g}'))
         check('a value in the body of a function is found at its call, with the contents of the command line',

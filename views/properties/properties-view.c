@@ -154,6 +154,19 @@ add_value (GtkWidget *group, const char *slot, const IrValue *value)
   make_activatable (row, G_CALLBACK (on_value_row), value->id);
 }
 
+/* (transfer full): what the function that @node calls names that input or output; else a number */
+static char *
+slot_of_call (const IrNode *node, gboolean input, guint slot)
+{
+  const IrGraph *body = ir_node_function (node);
+  const guint n = body == NULL ? 0 : input ? ir_graph_n_inputs (body) : ir_graph_n_outputs (body);
+  const IrValue *formal = NULL;
+
+  if (slot < n)
+    formal = input ? ir_graph_input (body, slot) : ir_graph_output (body, slot);
+  return formal != NULL ? g_strdup (formal->name) : g_strdup_printf ("%u", slot);
+}
+
 static void
 add_slots (IrPropertiesView *self,
            const char *title,
@@ -169,7 +182,8 @@ add_slots (IrPropertiesView *self,
   group = add_group (self, title);
   for (guint i = 0; i < MIN (n, MAX_LIST); i++)
     {
-      g_autofree char *slot = node->op != NULL ? name (node->op, i) : g_strdup_printf ("%u", i);
+      g_autofree char *slot = node->op != NULL ? name (node->op, i)
+                                               : slot_of_call (node, values == node->inputs, i);
       add_value (group, slot, values[i]);
     }
   add_more (group, n);

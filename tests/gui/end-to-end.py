@@ -1022,7 +1022,7 @@ def cancels_a_plan():
     """A plan that takes many seconds."""
     path = os.path.join(tempfile.mkdtemp(prefix='irscope-long-'), 'long.onnxtxt')
     with open(path, 'w') as f:
-        f.write(long_graph(6000))
+        f.write(long_graph(18000))
     window = Window()
     try:
         opens(window, path)
@@ -1031,7 +1031,7 @@ def cancels_a_plan():
         window.click('toggle button|push button', 'Under a budget')
         tab_to(window, 'text', 'Budget', most=80)
         key('ctrl+a')
-        type_text('5%')
+        type_text('20%')
         key('Return')
         window.expect('label', 'Looking for what to compute again…')  # the plan without a budget stays
         window.wait('the button', lambda: window.find('push button', 'Cancel the chart'))

@@ -7,7 +7,7 @@
 
 #include <math.h>
 
-#define LOOK 65536 /* elements between two looks; every one may go down the whole heap */
+#define LOOK 16384 /* elements between two looks; every one may go down the whole heap */
 
 typedef struct
 {

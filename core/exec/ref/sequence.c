@@ -194,6 +194,8 @@ piece_sizes (const IrCall *call, gint64 whole, GError **error)
   for (; !is_list && left > 0; left -= each)
     {
       gint64 size = MIN (each, left);
+      if (ir_block_stopped (call, sizes->len))
+        return ir_block_cancelled (call, error), NULL;
       g_array_append_val (sizes, size);
     }
   if (!is_list || left == 0)

@@ -2,9 +2,10 @@
  * sequences count beside the list of them. */
 #pragma once
 
+#include "core/ir/large-table.h"
 #include "core/op/call.h"
 
-typedef struct _IrCharges IrCharges;
+typedef IrLargeTable IrCharges; /* address of bytes -> what they are charged */
 
 IrCharges *ir_charges_new (void);
 void ir_charges_free (IrCharges *charges);

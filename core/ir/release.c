@@ -63,18 +63,6 @@ ir_long_array_unref (IrLongArray *array)
 }
 
 /**
- * ir_large_table_unref:
- * @table: (transfer full): a table that only the caller has
- *
- * As g_hash_table_unref(), without the caller waiting for it.
- */
-void
-ir_large_table_unref (IrLargeTable *table)
-{
-  ir_release (table, (GDestroyNotify) g_hash_table_unref, g_hash_table_size (table));
-}
-
-/**
  * ir_release_steadily:
  *
  * For main(). By itself the C library sets small pieces aside that are given back, and puts all of

@@ -12,9 +12,3 @@ typedef GPtrArray IrLongArray;
 
 void ir_long_array_unref (IrLongArray *array);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (IrLongArray, ir_long_array_unref)
-
-/* A #GHashTable that may hold millions. */
-typedef GHashTable IrLargeTable;
-
-void ir_large_table_unref (IrLargeTable *table);
-G_DEFINE_AUTOPTR_CLEANUP_FUNC (IrLargeTable, ir_large_table_unref)

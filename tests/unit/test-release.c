@@ -1,6 +1,7 @@
 /* What is many is let go by another thread, and made only as long as it is wanted. */
 #include "config.h"
 
+#include "core/ir/large-table.h"
 #include "core/ir/release.h"
 #include "core/ir/tensor.h"
 
@@ -53,14 +54,27 @@ test_arrays (void)
 {
   static Witness seen;
   IrLongArray *array = g_ptr_array_new_with_free_func (witness);
-  IrLargeTable *table = g_hash_table_new_full (NULL, NULL, witness, NULL);
 
   g_ptr_array_add (array, &seen);
-  g_hash_table_add (table, &seen);
   ir_long_array_unref (array);
   g_assert_true (await (&seen) == g_thread_self ());
-  ir_large_table_unref (table);
-  g_assert_true (await (&seen) == g_thread_self ());
+}
+
+static void
+test_tables (void)
+{
+  g_autoptr (IrLargeTable) table = ir_large_table_new (g_direct_hash, g_direct_equal, NULL, NULL);
+
+  for (guint i = 1; i <= 1000; i++)
+    ir_large_table_insert (table, GUINT_TO_POINTER (i), GUINT_TO_POINTER (i * i));
+  ir_large_table_insert (table, GUINT_TO_POINTER (7), GUINT_TO_POINTER (1));
+  g_assert_cmpuint (ir_large_table_size (table), ==, 1000);
+  g_assert_true (ir_large_table_lookup (table, GUINT_TO_POINTER (31)) == GUINT_TO_POINTER (961));
+  g_assert_true (ir_large_table_lookup (table, GUINT_TO_POINTER (7)) == GUINT_TO_POINTER (1));
+  ir_large_table_remove (table, GUINT_TO_POINTER (31));
+  ir_large_table_remove (table, GUINT_TO_POINTER (1001));
+  g_assert_null (ir_large_table_lookup (table, GUINT_TO_POINTER (31)));
+  g_assert_cmpuint (ir_large_table_size (table), ==, 999);
 }
 
 static gboolean
@@ -121,7 +135,8 @@ main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/release/many are given back by another thread", test_threads);
-  g_test_add_func ("/release/arrays and tables give back what they hold", test_arrays);
+  g_test_add_func ("/release/arrays give back what they hold", test_arrays);
+  g_test_add_func ("/release/large tables find what they hold", test_tables);
   g_test_add_func ("/release/strings are made and let go without waiting", test_strings);
   g_test_add_func ("/release/items of a sequence are made and let go without waiting", test_items);
   return g_test_run ();

@@ -3,6 +3,7 @@
 
 #include "core/exec/ref/block.h"
 #include "core/exec/ref/ref-util.h"
+#include "core/ir/large-table.h"
 #include "core/ir/release.h"
 #include "core/op/rows.h"
 #include <string.h>
@@ -50,11 +51,11 @@ read_action (const IrCall *call, Case *action, GError **error)
                        "case_change_action is \"%s\"; LOWER, UPPER or NONE is needed", name);
 }
 
-static GHashTable *
+static IrLargeTable *
 read_stop_words (const IrCall *call, Case compared)
 {
-  GHashTable *words = g_hash_table_new_full (g_bytes_hash, g_bytes_equal,
-                                             (GDestroyNotify) g_bytes_unref, NULL);
+  IrLargeTable *words = ir_large_table_new (g_bytes_hash, g_bytes_equal,
+                                            (GDestroyNotify) g_bytes_unref, NULL);
   const IrAttr *attr = ir_call_attr (call, "stopwords");
 
   for (guint i = 0;
@@ -62,7 +63,7 @@ read_stop_words (const IrCall *call, Case compared)
        i++)
     {
       g_autoptr (GBytes) word = g_bytes_new (attr->strings[i].data, attr->strings[i].length);
-      g_hash_table_add (words, change_case (word, compared));
+      ir_large_table_insert (words, change_case (word, compared), words);
     }
   return words;
 }
@@ -90,7 +91,7 @@ ir_ref_string_normalizer (IrCall *call, GError **error)
   for (guint64 i = 0; i < ir_tensor_n_elements (in) && !ir_block_stopped (call, i); i++)
     {
       g_autoptr (GBytes) key = change_case (ir_tensor_string (in, i), compared);
-      if (!g_hash_table_contains (stop_words, key))
+      if (ir_large_table_lookup (stop_words, key) == NULL)
         g_ptr_array_add (kept, change_case (ir_tensor_string (in, i), action));
     }
   if (kept->len == 0)
@@ -106,7 +107,7 @@ ir_ref_string_normalizer (IrCall *call, GError **error)
 /* Words, whatever their type, are numbers of a dictionary made of the pool; -1: in no n-gram. */
 typedef struct
 {
-  GHashTable *numbers; /* word -> number + 1 */
+  IrLargeTable *numbers; /* word -> number + 1 */
   gint64 *pool;
   gint64 n_pool;
   const gint64 *starts, *columns;
@@ -120,7 +121,7 @@ typedef struct
 static void
 vectorizer_clear (Vectorizer *v)
 {
-  g_clear_pointer (&v->numbers, ir_large_table_unref);
+  g_clear_pointer (&v->numbers, ir_large_table_free);
   g_clear_pointer (&v->pool, g_free);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Vectorizer, vectorizer_clear)
@@ -137,8 +138,8 @@ word_of (const IrTensor *tensor, guint64 i)
 static void
 read_pool (Vectorizer *v, const IrAttr *attr)
 {
-  v->numbers = g_hash_table_new_full (g_bytes_hash, g_bytes_equal, (GDestroyNotify) g_bytes_unref,
-                                      NULL);
+  v->numbers = ir_large_table_new (g_bytes_hash, g_bytes_equal, (GDestroyNotify) g_bytes_unref,
+                                   NULL);
   v->n_pool = attr->n;
   v->pool = g_new0 (gint64, MAX (attr->n, 1));
   for (guint i = 0; i < attr->n && !ir_block_worked (&v->watch, 4); i++)
@@ -146,11 +147,11 @@ read_pool (Vectorizer *v, const IrAttr *attr)
       g_autoptr (GBytes) word = attr->kind == IR_ATTR_STRINGS
                                     ? g_bytes_new (attr->strings[i].data, attr->strings[i].length)
                                     : g_bytes_new (&attr->ints[i], sizeof attr->ints[i]);
-      guint number = GPOINTER_TO_UINT (g_hash_table_lookup (v->numbers, word));
+      guint number = GPOINTER_TO_UINT (ir_large_table_lookup (v->numbers, word));
       if (number == 0)
         {
-          number = g_hash_table_size (v->numbers) + 1;
-          g_hash_table_insert (v->numbers, g_bytes_ref (word), GUINT_TO_POINTER (number));
+          number = (guint) ir_large_table_size (v->numbers) + 1;
+          ir_large_table_insert (v->numbers, g_bytes_ref (word), GUINT_TO_POINTER (number));
         }
       v->pool[i] = number - 1;
     }

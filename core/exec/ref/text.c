@@ -285,7 +285,7 @@ ir_ref_tf_idf_vectorizer (IrCall *call, GError **error)
       for (gint64 i = 0; i < n && !ir_block_worked (&v.watch, 4); i++)
         {
           g_autoptr (GBytes) word = word_of (in, (guint64) (r * n + i));
-          row[i] = (gint64) GPOINTER_TO_UINT (g_hash_table_lookup (v.numbers, word)) - 1;
+          row[i] = (gint64) GPOINTER_TO_UINT (ir_large_table_lookup (v.numbers, word)) - 1;
         }
       memset (counts, 0, v.n_columns * sizeof *counts);
       memset (result, 0, (gsize) width * sizeof *result);

@@ -40,8 +40,9 @@ run_original (
   g_autoptr (IrRun) run = NULL, partial = NULL;
   g_autoptr (GError) local = NULL;
   gint64 start = ir_evaluator_clock_ns ();
+  const IrStop stop = { .cancellable = prover->cancellable };
 
-  executable = ir_executable_new (original, &options, &local);
+  executable = ir_executable_new_until (original, &options, &stop, &local);
   if (executable != NULL)
     run = ir_executable_run (executable, inputs, prover->cancellable, &partial, &local);
   prover->cost.captured_ns = ir_evaluator_clock_ns () - start;

@@ -119,8 +119,9 @@ ir_trial_run (IrTrial *trial, guint step, GArray *chosen, GError **error)
     .capture = chosen != NULL ? IR_CAPTURE_CHOSEN : IR_CAPTURE_ALL,
     .chosen = chosen,
   };
+  const IrStop stop = { .cancellable = trial->cancellable };
 
-  executable = ir_executable_new (snapshot, &options, error);
+  executable = ir_executable_new_until (snapshot, &options, &stop, error);
   if (executable == NULL)
     return NULL;
   return ir_executable_run (executable, trial->inputs, trial->cancellable, NULL, error);
@@ -158,7 +159,8 @@ ir_trial_time (IrTrial *trial, guint step, guint n_runs, IrRunTime *time, GError
                                  .n_threads = trial->n_threads,
                                  .capture = IR_CAPTURE_CHOSEN,
                                  .chosen = none };
-  g_autoptr (IrExecutable) executable = ir_executable_new (snapshot, &options, error);
+  const IrStop stop = { .cancellable = trial->cancellable };
+  g_autoptr (IrExecutable) executable = ir_executable_new_until (snapshot, &options, &stop, error);
 
   for (guint i = 0; i <= n_runs; i++)
     {
@@ -323,7 +325,8 @@ IrMemPlan *
 ir_trial_plan (IrTrial *trial, guint step, GError **error)
 {
   g_autoptr (IrModel) sized = ir_trial_sized (trial, step);
-  g_autoptr (IrSchedule) schedule = ir_schedule_new (sized, trial->backend, 1, error);
+  const IrStop stop = { .cancellable = trial->cancellable };
+  g_autoptr (IrSchedule) schedule = ir_schedule_new_until (sized, trial->backend, 1, &stop, error);
 
   return schedule != NULL ? ir_mem_plan_new (sized, schedule, ALIGN_BYTES) : NULL;
 }

@@ -149,8 +149,12 @@ variant_free (gpointer data)
 }
 
 static Variant *
-variant_new (const KernelRequest *request, const char *name, GError **error)
+variant_new (const KernelRequest *request,
+             const char *name,
+             GCancellable *cancellable,
+             GError **error)
 {
+  const IrStop stop = { .cancellable = cancellable };
   Variant *variant = g_new0 (Variant, 1);
   IrRunOptions options = request->settings.options;
   const IrNode *node = ir_model_live_node (request->model, request->node);
@@ -176,7 +180,7 @@ variant_new (const KernelRequest *request, const char *name, GError **error)
   options.chosen = outputs;
   options.time_limit_ms = options.time_limit_ms != 0 ? MIN (options.time_limit_ms, MOST_TIME_MS)
                                                      : MOST_TIME_MS;
-  variant->executable = ir_executable_new (variant->model, &options, error);
+  variant->executable = ir_executable_new_until (variant->model, &options, &stop, error);
   if (variant->executable != NULL)
     return variant;
   variant_free (variant);
@@ -310,7 +314,7 @@ run_kernels (IrJob *job, gpointer data, GCancellable *cancellable, GError **erro
 
   for (guint i = 0; inputs != NULL && i < n; i++)
     {
-      Variant *variant = variant_new (request, i > 0 ? names[i - 1] : NULL, error);
+      Variant *variant = variant_new (request, i > 0 ? names[i - 1] : NULL, cancellable, error);
 
       if (variant == NULL)
         return NULL;

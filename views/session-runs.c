@@ -315,15 +315,17 @@ unknown_values (RunRequest *request)
 
 /* @chosen: (nullable): has to live as long as what is returned */
 static IrExecutable *
-prepare (RunRequest *request, IrModel *model, GArray *chosen, GError **error)
+prepare (
+    RunRequest *request, IrModel *model, GArray *chosen, GCancellable *cancellable, GError **error)
 {
+  const IrStop stop = { .cancellable = cancellable };
   IrRunOptions options = request->settings.options;
 
   options.chosen = chosen;
   options.seed = request->seed;
   options.progress = on_node_progress;
   options.progress_data = request;
-  return ir_executable_new (model, &options, error);
+  return ir_executable_new_until (model, &options, &stop, error);
 }
 
 static IrRun *
@@ -334,7 +336,7 @@ run_model (RunRequest *request,
            GError **error)
 {
   g_autoptr (GArray) chosen = chosen_values (request, model);
-  g_autoptr (IrExecutable) executable = prepare (request, model, chosen, error);
+  g_autoptr (IrExecutable) executable = prepare (request, model, chosen, cancellable, error);
 
   return executable != NULL ? ir_session_run_once (executable, model, inputs, cancellable, error)
                             : NULL;
@@ -359,7 +361,8 @@ run_often (RunRequest *request,
            GError **error)
 {
   g_autoptr (GArray) chosen = chosen_values (request, request->model);
-  g_autoptr (IrExecutable) executable = prepare (request, request->model, chosen, error);
+  g_autoptr (IrExecutable)
+      executable = prepare (request, request->model, chosen, cancellable, error);
   const guint n_early = n_warming_up (&request->settings);
   const guint n = n_early + request->settings.n_runs;
   g_autofree char *plain = g_strdup (request->what);

@@ -202,6 +202,7 @@ measure_deterministic (Cli *cli,
 {
   gint n = options->runs > 0 ? options->runs : 20, warmup = MAX (options->warmup, 1);
   IrRunOptions settings = run_settings (options, error);
+  const IrStop stop = { .cancellable = cli->cancellable };
   g_autoptr (GArray) ratios = g_array_new (FALSE, FALSE, sizeof (double));
   g_autoptr (GArray) free_ms = g_array_new (FALSE, FALSE, sizeof (double));
   g_autoptr (GArray) fixed_ms = g_array_new (FALSE, FALSE, sizeof (double));
@@ -211,9 +212,9 @@ measure_deterministic (Cli *cli,
 
   if (settings.backend == NULL)
     return FALSE;
-  loose = ir_executable_new (model, &settings, error);
+  loose = ir_executable_new_until (model, &settings, &stop, error);
   settings.deterministic = TRUE;
-  fixed = loose != NULL ? ir_executable_new (model, &settings, error) : NULL;
+  fixed = loose != NULL ? ir_executable_new_until (model, &settings, &stop, error) : NULL;
   if (fixed == NULL)
     return FALSE;
   for (gint i = 0; i < warmup + n; i++)
@@ -255,13 +256,14 @@ measure_series (Cli *cli,
                 GError **error)
 {
   IrRunOptions settings = run_settings (options, error);
+  const IrStop stop = { .cancellable = cli->cancellable };
   double start = now_ms ();
 
   settings.capture = capture;
   if (settings.backend == NULL || !cli_parallel (options->parallel, &settings.parallel, error))
     return FALSE;
-  g_autoptr (IrExecutable) executable = ir_executable_new (model, &settings, error);
-  if (executable == NULL || !ir_executable_prepare (executable, inputs, error))
+  g_autoptr (IrExecutable) executable = ir_executable_new_until (model, &settings, &stop, error);
+  if (executable == NULL || !ir_executable_prepare (executable, inputs, cli->cancellable, error))
     return FALSE;
   series->prepare_ms = now_ms () - start;
   if (!run_series (cli, options, executable, inputs, series, result, error))

@@ -313,7 +313,7 @@ report_value (const Report *report, const IrValue *value, gboolean is_output, GE
                 path);
   else if (tensor != NULL && (is_output || report->options->out == NULL))
     {
-      cli_print_contents (value->name, value->graph->model->context, tensor, 10, path);
+      cli_print_contents (report->cli, value->name, value->graph->model->context, tensor, 10, path);
       if (found.how == IR_FOUND_COMPUTED || report->originals != NULL)
         cli_print_origin (&found, report->run->model);
     }
@@ -335,6 +335,8 @@ report_values (const Report *report, GError **error)
         const IrValue *value = model->values->pdata[i];
         gboolean is_output = value->graph == model->main && ir_value_is_graph_output (value);
 
+        if (g_cancellable_set_error_if_cancelled (report->cli->cancellable, error))
+          return FALSE;
         if (value->state == IR_STATE_LIVE && is_output == (pass == 0) &&
             !report_value (report, value, is_output, error))
           return FALSE;

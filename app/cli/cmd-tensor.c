@@ -162,8 +162,9 @@ print_histogram (const IrTensorStats *stats)
 }
 
 static void
-print_text (const Options *options, const Answer *answer, const IrTensorStats *stats)
+print_text (const Cli *cli, const Answer *answer, const IrTensorStats *stats)
 {
+  const Options *options = cli->options;
   const IrValue *value = answer->value;
   const IrTensor *tensor = answer->tensor;
   IrContext *context = value->graph->model->context;
@@ -171,7 +172,7 @@ print_text (const Options *options, const Answer *answer, const IrTensorStats *s
 
   if (ir_tensor_is_container (tensor))
     {
-      cli_print_contents (value->name, context, tensor, max_elements, NULL);
+      cli_print_contents (cli, value->name, context, tensor, max_elements, NULL);
       return;
     }
   g_autofree char *type = ir_type_to_string (context, ir_tensor_type (tensor, context));
@@ -213,7 +214,7 @@ run (Cli *cli)
   if (cli->json)
     print_json (&answer, &stats, options->out);
   else
-    print_text (options, &answer, &stats);
+    print_text (cli, &answer, &stats);
   return CLI_OK;
 }
 

@@ -236,7 +236,8 @@ print_line (const char *name,
 }
 
 void
-cli_print_contents (const char *name,
+cli_print_contents (const Cli *cli,
+                    const char *name,
                     IrContext *context,
                     const IrTensor *tensor,
                     guint max_elements,
@@ -252,12 +253,13 @@ cli_print_contents (const char *name,
       return;
     }
   print_line (name, context, tensor, max_elements, path);
-  for (guint i = 0; i < ir_tensor_n_items (tensor); i++)
+  for (guint i = 0;
+       i < ir_tensor_n_items (tensor) && !g_cancellable_is_cancelled (cli->cancellable); i++)
     {
       g_autofree char *inner = ir_tensor_kind (tensor) == IR_TYPE_MAP
                                    ? g_strdup_printf ("%s.%s", name, map_parts[i])
                                    : g_strdup_printf ("%s[%u]", name, i);
-      cli_print_contents (inner, context, ir_tensor_item (tensor, i), max_elements, NULL);
+      cli_print_contents (cli, inner, context, ir_tensor_item (tensor, i), max_elements, NULL);
     }
 }
 

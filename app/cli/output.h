@@ -17,7 +17,8 @@ cJSON *cli_json_problems (const GPtrArray *problems, const IrModel *model);
 void cli_json_print (cJSON *json); /* (transfer full) to stdout, indented, with a newline */
 
 /* "NAME  TYPE  VALUES", and a line for each item of a sequence, an optional or a map. */
-void cli_print_contents (const char *name,
+void cli_print_contents (const Cli *cli,
+                         const char *name,
                          IrContext *context,
                          const IrTensor *tensor,
                          guint max_elements,

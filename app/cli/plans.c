@@ -59,9 +59,10 @@ measured_schedule (Cli *cli,
                             .n_threads = cli_n_workers (options),
                             .parallel = IR_PARALLEL_AUTO,
                             .seed = (guint64) options->seed };
+  const IrStop stop = { .cancellable = cli->cancellable };
   g_autoptr (GHashTable) inputs = cli_inputs (cli, options, model, error);
-  g_autoptr (IrExecutable) executable = inputs != NULL ? ir_executable_new (model, &settings, error)
-                                                       : NULL;
+  g_autoptr (IrExecutable)
+      executable = inputs != NULL ? ir_executable_new_until (model, &settings, &stop, error) : NULL;
   g_autoptr (IrRun) run = NULL;
 
   for (guint i = 0; i <= IR_PARALLEL_AUTO_RUNS && executable != NULL; i++)

@@ -98,6 +98,11 @@ IrSchedule *ir_schedule_new (IrModel *model,
                              const IrBackend *backend,
                              guint n_workers,
                              GError **error);
+IrSchedule *ir_schedule_new_until (IrModel *model,
+                                   const IrBackend *backend,
+                                   guint n_workers,
+                                   const IrStop *stop, /* (nullable) */
+                                   GError **error);
 void ir_schedule_unref (IrSchedule *schedule);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (IrSchedule, ir_schedule_unref)
 
@@ -249,7 +254,10 @@ IrExecutable *ir_executable_new_until (IrModel *model,
 void ir_executable_free (IrExecutable *executable);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (IrExecutable, ir_executable_free)
 /* Makes the plan for inputs of these shapes, which the first run with them would do otherwise. */
-gboolean ir_executable_prepare (IrExecutable *executable, GHashTable *inputs, GError **error);
+gboolean ir_executable_prepare (IrExecutable *executable,
+                                GHashTable *inputs,
+                                GCancellable *cancellable,
+                                GError **error);
 /* @inputs: value id -> IrTensor; overridable inputs may be left out. A failing node gives NULL and
  * @error, and, if @partial is not NULL, what was computed before. */
 IrRun *ir_executable_run (IrExecutable *executable,

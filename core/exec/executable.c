@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "core/exec/pages.h"
+#include "core/ir/pages.h"
 #include "core/exec/runner-private.h"
 #include "core/exec/schedule-private.h"
 #include "core/exec/tune.h"
@@ -402,6 +402,7 @@ ir_executable_free (IrExecutable *executable)
  * ir_executable_prepare:
  * @executable: an executable
  * @inputs: value id -> #IrTensor; overridable inputs may be left out
+ * @cancellable: (nullable): looked at meanwhile
  * @error: return location for an error
  *
  * Makes the plan for the shapes of @inputs: types, schedule, memory, packed weights. A run with
@@ -412,12 +413,15 @@ ir_executable_free (IrExecutable *executable)
  * Returns: %TRUE if the plan is there
  */
 gboolean
-ir_executable_prepare (IrExecutable *executable, GHashTable *inputs, GError **error)
+ir_executable_prepare (IrExecutable *executable,
+                       GHashTable *inputs,
+                       GCancellable *cancellable,
+                       GError **error)
 {
   g_return_val_if_fail (executable != NULL && inputs != NULL, FALSE);
 
   return ir_model_check_file (executable->source, error) &&
-         prepare (executable, inputs, NULL, error);
+         prepare (executable, inputs, cancellable, error);
 }
 
 /**

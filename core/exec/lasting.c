@@ -10,7 +10,7 @@
 
 #include <stdlib.h>
 
-#include "core/exec/pages.h"
+#include "core/ir/pages.h"
 #include "core/exec/runner-private.h"
 
 #define ALIGN       64        /* bytes: what kernels expect of data */

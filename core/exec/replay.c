@@ -232,13 +232,14 @@ lookup (IrReplay *replay, const IrValue *value, GCancellable *cancellable, GErro
 {
   gpointer key = GUINT_TO_POINTER (value->id);
   IrTensor *tensor = g_hash_table_lookup (replay->cache, key);
+  const IrCall call = { .cancellable = cancellable };
 
   if (tensor == NULL)
     tensor = g_hash_table_lookup (replay->inputs, key);
   if (tensor != NULL)
     return ir_tensor_ref (tensor);
   if (value->initializer != NULL && ir_tensor_sparse_values (value->initializer) != NULL)
-    return ir_tensor_densify (value->initializer, error);
+    return ir_call_densify (&call, value->initializer, error);
   if (value->initializer != NULL)
     return ir_tensor_ref (value->initializer);
   g_autoptr (IrTensor) known = replay->known (value, cancellable, replay->data);

@@ -9,8 +9,6 @@
  * are while a graph runs; more on a busy machine. */
 #define IR_FORK_MS 0.005
 
-IrSchedule *ir_schedule_new_until (
-    IrModel *model, const IrBackend *backend, guint n_workers, const IrStop *stop, GError **error);
 gboolean ir_schedule_stopped (const IrStop *stop, GError **error);
 IrSchedule *ir_schedule_copy (const IrSchedule *schedule);
 void ir_schedule_place (IrSchedule *schedule);

@@ -24,7 +24,8 @@ load_source (IrRunState *state, const IrValue *value, GHashTable *inputs, GError
     state->tensors[value->id] = ir_tensor_ref (given);
   else if (value->initializer != NULL && ir_tensor_sparse_values (value->initializer) != NULL)
     {
-      state->tensors[value->id] = ir_tensor_densify (value->initializer, error);
+      const IrCall call = ir_run_call (state);
+      state->tensors[value->id] = ir_call_densify (&call, value->initializer, error);
       if (state->tensors[value->id] == NULL)
         return FALSE;
     }

@@ -228,11 +228,11 @@ new_checked (IrTypeKind kind, const IrType *element, const Filling *filling)
 IrTensor *
 ir_tensor_new_sequence (const IrType *element, IrTensor *const *items, guint n_items)
 {
-  return ir_tensor_new_sequence_unless (element, items, n_items, NULL, NULL);
+  return ir_tensor_new_sequence_until (element, items, n_items, NULL, NULL);
 }
 
 /**
- * ir_tensor_new_sequence_unless:
+ * ir_tensor_new_sequence_until:
  * @element: (nullable): as in ir_tensor_new_sequence()
  * @items: (array length=n_items) (transfer none): the items, shared
  * @n_items: how many
@@ -244,11 +244,11 @@ ir_tensor_new_sequence (const IrType *element, IrTensor *const *items, guint n_i
  * Returns: (transfer full) (nullable): the sequence; %NULL also if it was stopped
  */
 IrTensor *
-ir_tensor_new_sequence_unless (const IrType *element,
-                               IrTensor *const *items,
-                               guint n_items,
-                               IrTensorStopped stopped,
-                               gpointer user)
+ir_tensor_new_sequence_until (const IrType *element,
+                              IrTensor *const *items,
+                              guint n_items,
+                              IrTensorStopped stopped,
+                              gpointer user)
 {
   return new_checked (IR_TYPE_SEQUENCE, element, &(Filling){ items, n_items, stopped, user });
 }

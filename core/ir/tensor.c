@@ -3,6 +3,7 @@
  * by whichever thread comes first, and kept. */
 #include "config.h"
 
+#include "core/ir/pages.h"
 #include "core/ir/release.h"
 #include "core/ir/tensor-private.h"
 
@@ -15,7 +16,7 @@
 #define ALLOC_ALIGN_BYTES 64
 #define SMALL_BYTES       1024
 #define COPIED_BYTES      ((gsize) 4 << 20) /* between two questions whether to stop */
-#define REFERENCES        (1 << 16)         /* taken between two such questions */
+#define REFERENCES        (1 << 16)         /* taken, or elements placed, meanwhile */
 #define LARGE_BYTES       ((gsize) 1 << 30) /* that the system takes back in some 30 ms */
 
 static gboolean
@@ -81,9 +82,15 @@ ir_tensor_new (IrDtype dtype, guint rank, const gint64 *dims, GBytes *bytes)
 }
 
 static void
+free_bytes (gpointer memory, gsize n_bytes)
+{
+  ir_release (memory, free, n_bytes >= LARGE_BYTES ? G_MAXUINT64 : 0);
+}
+
+static void
 free_large (gpointer memory)
 {
-  ir_release (memory, free, G_MAXUINT64);
+  free_bytes (memory, LARGE_BYTES);
 }
 
 /* calloc() rather than an aligned allocation: big blocks come zeroed from the system for free.
@@ -180,11 +187,11 @@ ir_tensor_new_copy (IrDtype dtype, guint rank, const gint64 *dims, gconstpointer
 IrTensor *
 ir_tensor_new_strings (guint rank, const gint64 *dims, GBytes **strings)
 {
-  return ir_tensor_new_strings_unless (rank, dims, strings, NULL, NULL);
+  return ir_tensor_new_strings_until (rank, dims, strings, NULL, NULL);
 }
 
 /**
- * ir_tensor_new_strings_unless:
+ * ir_tensor_new_strings_until:
  * @rank: number of dims
  * @dims: (array length=rank): all >= 0
  * @strings: (transfer none): as many as the shape has elements
@@ -197,7 +204,7 @@ ir_tensor_new_strings (guint rank, const gint64 *dims, GBytes **strings)
  * shape
  */
 IrTensor *
-ir_tensor_new_strings_unless (
+ir_tensor_new_strings_until (
     guint rank, const gint64 *dims, GBytes **strings, IrTensorStopped stopped, gpointer user)
 {
   guint64 n;
@@ -418,7 +425,7 @@ tensor_free (gpointer data)
   IrTensor *tensor = data;
 
   if (tensor->owns_copy)
-    (tensor->n_bytes >= LARGE_BYTES ? free_large : free) (tensor->aligned);
+    free_bytes (tensor->aligned, tensor->n_bytes);
   for (guint64 i = 0;
        tensor->strings != NULL && i < tensor->n_elements && tensor->strings[i] != NULL; i++)
     g_bytes_unref (tensor->strings[i]);
@@ -519,13 +526,16 @@ alignment_of (IrDtype dtype)
 static gpointer
 make_aligned_copy (IrTensor *tensor, gconstpointer data, IrTensorStopped stopped, gpointer user)
 {
-  guint8 *copy = g_aligned_alloc (1, MAX (tensor->n_bytes, 1), ALLOC_ALIGN_BYTES);
+  guint8 *copy = ir_pages_new (tensor->n_bytes);
+
+  if (copy == NULL) /* as for other things that cannot fail, GLib ends the program */
+    copy = g_malloc (tensor->n_bytes);
 
   for (gsize at = 0; at < tensor->n_bytes; at += COPIED_BYTES)
     {
       if (at > 0 && stopped != NULL && stopped (user))
         {
-          g_aligned_free (copy);
+          free_bytes (copy, tensor->n_bytes);
           return NULL;
         }
       memcpy (copy + at, (const guint8 *) data + at, MIN (tensor->n_bytes - at, COPIED_BYTES));
@@ -533,7 +543,7 @@ make_aligned_copy (IrTensor *tensor, gconstpointer data, IrTensorStopped stopped
   if (g_atomic_pointer_compare_and_exchange (&tensor->aligned, NULL, copy))
     tensor->owns_copy = TRUE; /* read only when the last reference goes */
   else
-    g_aligned_free (copy);
+    free_bytes (copy, tensor->n_bytes);
   return g_atomic_pointer_get (&tensor->aligned);
 }
 
@@ -739,6 +749,24 @@ copy_element (IrDtype dtype, gpointer to, gsize to_index, gconstpointer from, gs
 IrTensor *
 ir_tensor_densify (IrTensor *tensor, GError **error)
 {
+  return ir_tensor_densify_until (tensor, NULL, NULL, error);
+}
+
+/**
+ * ir_tensor_densify_until:
+ * @tensor: (transfer none): a tensor
+ * @stopped: (nullable): asked now and then
+ * @user: for @stopped
+ * @error: return location for an error, or %NULL
+ *
+ * As ir_tensor_densify(), but may be stopped.
+ *
+ * Returns: (transfer full) (nullable): the tensor with all its zeros; %NULL without an error if it
+ *   was stopped
+ */
+IrTensor *
+ir_tensor_densify_until (IrTensor *tensor, IrTensorStopped stopped, gpointer user, GError **error)
+{
   g_autoptr (IrTensor) dense = NULL;
   gconstpointer values;
 
@@ -756,6 +784,8 @@ ir_tensor_densify (IrTensor *tensor, GError **error)
     return NULL;
   for (gint64 i = 0; i < tensor->values->dims[0]; i++)
     {
+      if (i % REFERENCES == REFERENCES - 1 && stopped != NULL && stopped (user))
+        return NULL;
       gint64 position = sparse_position (tensor, i);
       if (position < 0)
         {

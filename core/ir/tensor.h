@@ -17,7 +17,7 @@ IrTensor *ir_tensor_new (IrDtype dtype, guint rank, const gint64 *dims, GBytes *
 IrTensor *ir_tensor_new_alloc (IrDtype dtype, guint rank, const gint64 *dims, GError **error);
 IrTensor *ir_tensor_new_copy (IrDtype dtype, guint rank, const gint64 *dims, gconstpointer data);
 IrTensor *ir_tensor_new_strings (guint rank, const gint64 *dims, GBytes **strings);
-IrTensor *ir_tensor_new_strings_unless (
+IrTensor *ir_tensor_new_strings_until (
     guint rank, const gint64 *dims, GBytes **strings, IrTensorStopped stopped, gpointer user);
 IrTensor *ir_tensor_new_sparse (guint rank,
                                 const gint64 *dims,
@@ -38,11 +38,11 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (IrTensor, ir_tensor_unref)
 
 /* -- containers (container.c): immutable, items shared; NULL if the items do not fit -- */
 IrTensor *ir_tensor_new_sequence (const IrType *element, IrTensor *const *items, guint n_items);
-IrTensor *ir_tensor_new_sequence_unless (const IrType *element,
-                                         IrTensor *const *items,
-                                         guint n_items,
-                                         IrTensorStopped stopped,
-                                         gpointer user);
+IrTensor *ir_tensor_new_sequence_until (const IrType *element,
+                                        IrTensor *const *items,
+                                        guint n_items,
+                                        IrTensorStopped stopped,
+                                        gpointer user);
 IrTensor *ir_tensor_new_optional (const IrType *element, IrTensor *item);
 IrTensor *ir_tensor_new_map (IrTensor *keys, IrTensor *values);    /* [N]; [N] or a sequence of N */
 IrTensor *ir_tensor_entry (const IrTensor *tensor, guint64 index); /* (transfer full) a scalar */
@@ -73,6 +73,10 @@ GBytes *ir_tensor_string (const IrTensor *tensor, guint64 index); /* (transfer n
 const IrTensor *ir_tensor_sparse_values (const IrTensor *tensor);
 const IrTensor *ir_tensor_sparse_indices (const IrTensor *tensor);
 IrTensor *ir_tensor_densify (IrTensor *tensor, GError **error); /* (transfer full) */
+IrTensor *ir_tensor_densify_until (IrTensor *tensor,
+                                   IrTensorStopped stopped,
+                                   gpointer user,
+                                   GError **error);
 const IrType *ir_tensor_type (const IrTensor *tensor, IrContext *context);
 
 /* Facts of the file it came from, for writing back; all (nullable). Set once, before sharing. */

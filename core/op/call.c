@@ -461,6 +461,27 @@ ir_call_new_copy (const IrCall *call, const IrTensor *tensor, GError **error)
 }
 
 /**
+ * ir_call_densify:
+ * @call: a call under way
+ * @tensor: (transfer none): a tensor
+ * @error: return location for an error
+ *
+ * Returns: (transfer full) (nullable): as ir_tensor_densify(); %NULL also if the run is to stop
+ */
+IrTensor *
+ir_call_densify (const IrCall *call, IrTensor *tensor, GError **error)
+{
+  g_autoptr (GError) local = NULL;
+  IrTensor *dense = ir_tensor_densify_until (tensor, is_stopped, (gpointer) call, &local);
+
+  if (local != NULL)
+    g_propagate_error (error, g_steal_pointer (&local));
+  else if (dense == NULL)
+    ir_call_fail_if_stopped (call, error);
+  return dense;
+}
+
+/**
  * ir_call_new_strings:
  * @call: a call under way
  * @rank: number of dims
@@ -472,7 +493,7 @@ ir_call_new_copy (const IrCall *call, const IrTensor *tensor, GError **error)
 IrTensor *
 ir_call_new_strings (const IrCall *call, guint rank, const gint64 *dims, GBytes **strings)
 {
-  return ir_tensor_new_strings_unless (rank, dims, strings, is_stopped, (gpointer) call);
+  return ir_tensor_new_strings_until (rank, dims, strings, is_stopped, (gpointer) call);
 }
 
 /**
@@ -517,7 +538,7 @@ ir_call_new_sequence (const IrCall *call,
                       IrTensor *const *items,
                       guint n_items)
 {
-  return ir_tensor_new_sequence_unless (element, items, n_items, is_stopped, (gpointer) call);
+  return ir_tensor_new_sequence_until (element, items, n_items, is_stopped, (gpointer) call);
 }
 
 /**

@@ -94,11 +94,11 @@ test_strings (void)
 
   for (int i = 0; i < MANY; i++)
     strings[i] = word;
-  g_assert_null (ir_tensor_new_strings_unless (1, &n, strings, at_second_look, &n_looks));
+  g_assert_null (ir_tensor_new_strings_until (1, &n, strings, at_second_look, &n_looks));
   g_assert_cmpint (n_looks, ==, 2);
   g_autoptr (GBytes) last = g_bytes_new_with_free_func ("z", 1, witness, &seen);
   strings[MANY - 1] = last;
-  IrTensor *tensor = ir_tensor_new_strings_unless (1, &n, strings, at_second_look, &n_looks);
+  IrTensor *tensor = ir_tensor_new_strings_until (1, &n, strings, at_second_look, &n_looks);
   g_assert_cmpint (n_looks, >, 4);
   g_assert_cmpuint (ir_tensor_n_bytes (tensor), ==, 4 * (MANY - 1) + 1);
   g_clear_pointer (&last, g_bytes_unref);
@@ -119,15 +119,32 @@ test_items (void)
 
   for (int i = 0; i < MANY; i++)
     items[i] = item;
-  g_assert_null (ir_tensor_new_sequence_unless (NULL, items, MANY, at_second_look, &n_looks));
+  g_assert_null (ir_tensor_new_sequence_until (NULL, items, MANY, at_second_look, &n_looks));
   g_assert_cmpint (n_looks, ==, 2);
   items[MANY - 1] = last;
-  IrTensor *sequence = ir_tensor_new_sequence_unless (NULL, items, MANY, at_second_look, &n_looks);
+  IrTensor *sequence = ir_tensor_new_sequence_until (NULL, items, MANY, at_second_look, &n_looks);
   g_assert_cmpuint (ir_tensor_n_items (sequence), ==, MANY);
   g_clear_pointer (&last, ir_tensor_unref);
   g_clear_pointer (&bytes, g_bytes_unref);
   ir_tensor_unref (sequence);
   g_assert_true (await (&seen) != g_thread_self ());
+}
+
+static void
+test_sparse (void)
+{
+  const gint64 n = MANY;
+  g_autoptr (IrTensor) values = ir_tensor_new_alloc (IR_DTYPE_FLOAT, 1, &n, NULL),
+                       places = ir_tensor_new_alloc (IR_DTYPE_INT64, 1, &n, NULL);
+  g_autoptr (IrTensor) sparse = ir_tensor_new_sparse (1, &n, values, places);
+  g_autoptr (GError) error = NULL;
+  int n_looks = 0;
+
+  g_assert_null (ir_tensor_densify_until (sparse, at_second_look, &n_looks, &error));
+  g_assert_no_error (error);
+  g_assert_cmpint (n_looks, ==, 2);
+  g_autoptr (IrTensor) dense = ir_tensor_densify_until (sparse, at_second_look, &n_looks, &error);
+  g_assert_cmpuint (ir_tensor_n_elements (dense), ==, MANY);
 }
 
 int
@@ -139,5 +156,7 @@ main (int argc, char **argv)
   g_test_add_func ("/release/large tables find what they hold", test_tables);
   g_test_add_func ("/release/strings are made and let go without waiting", test_strings);
   g_test_add_func ("/release/items of a sequence are made and let go without waiting", test_items);
+  g_test_add_func ("/release/sparse tensors become dense only as long as that is wanted",
+                   test_sparse);
   return g_test_run ();
 }

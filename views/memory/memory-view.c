@@ -134,7 +134,8 @@ make_schedule (Plain *plain, GCancellable *cancellable, GError **error)
       plain->schedule = plain->run->schedule;
       return TRUE;
     }
-  plain->own_schedule = ir_schedule_new (plain->model, ir_backend_find ("cpu"), 1, error);
+  plain->own_schedule = ir_schedule_new_until (plain->model, ir_backend_find ("cpu"), 1, &stop,
+                                               error);
   if (plain->own_schedule != NULL && plain->memory_order)
     ir_schedule_order_for_memory (plain->own_schedule, plain->model, &stop);
   if (plain->own_schedule != NULL && g_cancellable_set_error_if_cancelled (cancellable, error))

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "core/exec/cpu/cpu.h"
-#include "core/exec/pages.h"
+#include "core/ir/pages.h"
 
 /* Of one convolution along two axes; sizes in elements. */
 typedef struct

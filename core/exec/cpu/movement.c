@@ -734,7 +734,7 @@ run_constant (IrCall *call, GError **error)
 
   if (attr == NULL || attr->kind != IR_ATTR_TENSOR)
     return call->op->ref (call, error);
-  dense = ir_tensor_densify (attr->tensors[0], error);
+  dense = ir_call_densify (call, attr->tensors[0], error);
   if (dense != NULL)
     ir_call_take_output (call, 0, dense);
   return dense != NULL;

@@ -7,7 +7,7 @@
 
 #include "core/exec/cpu/cpu.h"
 #include "core/exec/packed.h"
-#include "core/exec/pages.h"
+#include "core/ir/pages.h"
 
 #include <stdlib.h>
 #include <string.h>

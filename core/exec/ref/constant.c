@@ -13,7 +13,7 @@
 static gboolean
 take_tensor (IrCall *call, IrTensor *tensor, GError **error)
 {
-  IrTensor *dense = ir_tensor_densify (tensor, error);
+  IrTensor *dense = ir_call_densify (call, tensor, error);
   if (dense == NULL)
     return FALSE;
   ir_call_take_output (call, 0, dense);
@@ -52,7 +52,7 @@ ir_ref_constant (IrCall *call, GError **error)
     return FALSE;
   if (attr->n > 0 && ir_tensor_dtype (out) == IR_DTYPE_FLOAT)
     ir_call_copy (call, ir_tensor_data_writable (out), attr->floats,
-                   attr->n * sizeof *attr->floats);
+                  attr->n * sizeof *attr->floats);
   else if (attr->n > 0)
     ir_call_copy (call, ir_tensor_data_writable (out), attr->ints, attr->n * sizeof *attr->ints);
   return TRUE;

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-#include "core/exec/pages.h"
+#include "core/ir/pages.h"
 
 #define ALIGN      64        /* bytes: a cache line, and the widest vector register */
 #define LARGE_PAGE (2 << 20) /* bytes */

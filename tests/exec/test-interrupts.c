@@ -159,6 +159,9 @@ static const Kind kinds[] = {
   { "ref", "(float[300,300] x) => (float y)", "y = Det (x)", 100 },
   { "ref", "(float[1,65536,1] x) => (float[] y)", "y = DFT (x)", 40 },
   { "ref", "(float[1,30011,1] x) => (float[] y)", "y = DFT (x)", 60 },
+  /* more than inference reads */
+  { "ref", "(float[1,1100000] x, bool[1100000] c) => (float[] y)",
+    "y = Compress <axis = -1> (x, c)", 400 },
   { "ref", "(float[100000] x) => (float y)", "y = Einsum <equation = \"i,i->\"> (x, x)", 20 },
   { "ref", "(float[1,1,200,200] x) => (float[] y)",
     INTS ("s", "[4]", "1, 1, 300, 300") "y = Resize <mode = \"linear\"> (x, , , s)", 5 },

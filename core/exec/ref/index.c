@@ -479,40 +479,83 @@ ir_ref_non_zero (IrCall *call, GError **error)
 
 /* -- Compress -- */
 
+/* How the picked slices lie. */
+typedef struct
+{
+  gint64 outer, size, inner; /* of the input; size: along the axis */
+  gint64 n;                  /* of the condition, at most size */
+  guint rank;                /* of the output */
+  gint64 dims[IR_MAX_RANK];
+} Compress;
+
+static gboolean
+compress_axis (const IrCall *call, Compress *compress, GError **error)
+{
+  const IrTensor *data = ir_call_input (call, 0);
+  gint64 axis = 0;
+
+  *compress = (Compress){ 1, (gint64) ir_tensor_n_elements (data), 1, 0, 1, { 0 } };
+  if (ir_call_attr (call, "axis") == NULL)
+    return TRUE;
+  if (!ir_call_axis (call, ir_call_int (call, "axis", 0), (int) ir_tensor_rank (data), &axis,
+                     error))
+    return FALSE;
+  compress->rank = ir_tensor_rank (data);
+  memcpy (compress->dims, ir_tensor_dims (data), sizeof (gint64) * compress->rank);
+  compress->size = compress->dims[axis];
+  compress->dims[axis] = 0;
+  ir_ref_split_at (compress->rank, ir_tensor_dims (data), (guint) axis, &compress->outer,
+                   &compress->inner);
+  return TRUE;
+}
+
+/* The size of the output depends on the condition, which inference does not read where it is long.
+ */
+static gboolean
+compress_init (const IrCall *call, Compress *compress, GError **error)
+{
+  const IrTensor *condition = ir_call_input (call, 1);
+  gint64 n = (gint64) ir_tensor_n_elements (condition), count = 0;
+  gint64 axis = ir_call_attr (call, "axis") != NULL ? ir_call_int (call, "axis", 0) : 0;
+
+  if (ir_tensor_dtype (condition) != IR_DTYPE_BOOL)
+    return ir_ref_fail_dtype (call, ir_tensor_dtype (condition), error);
+  if (!compress_axis (call, compress, error))
+    return FALSE;
+  for (gint64 i = 0; i < n && !ir_block_stopped (call, (guint64) i); i++)
+    {
+      gboolean picked = is_non_zero (condition, (guint64) i);
+      if (picked && i >= compress->size)
+        return ir_call_fail (call, error, IR_OP_ERROR_VALUE,
+                             "the condition picks slice %" G_GINT64_FORMAT " of %" G_GINT64_FORMAT,
+                             i, compress->size);
+      count += picked;
+    }
+  compress->n = MIN (n, compress->size);
+  compress->dims[axis < 0 ? axis + (gint64) compress->rank : axis] = count;
+  return !ir_block_cancelled (call, error);
+}
+
 gboolean
 ir_ref_compress (IrCall *call, GError **error)
 {
   g_auto (IrRefReader) in = { 0 };
   g_auto (IrRefWriter) out = { 0 };
-  gint64 axis = 0, outer = 1, inner = 1, done = 0;
-  if (!ir_ref_prepare (call, error))
+  Compress c;
+  gint64 done = 0;
+
+  if (!ir_ref_check (call, error) || !compress_init (call, &c, error))
     return FALSE;
   const IrTensor *data = ir_call_input (call, 0), *condition = ir_call_input (call, 1);
-  gint64 size = (gint64) ir_tensor_n_elements (data);
-  if (ir_call_attr (call, "axis") != NULL)
-    {
-      if (!ir_call_axis (call, ir_call_int (call, "axis", 0), (int) ir_tensor_rank (data), &axis,
-                         error))
-        return FALSE;
-      size = ir_tensor_dims (data)[axis];
-      ir_ref_split_at (ir_tensor_rank (data), ir_tensor_dims (data), (guint) axis, &outer, &inner);
-    }
-  gint64 n = (gint64) ir_tensor_n_elements (condition);
-  if (ir_tensor_dtype (condition) != IR_DTYPE_BOOL)
-    return ir_ref_fail_dtype (call, ir_tensor_dtype (condition), error);
-  for (gint64 i = size; i < n && !ir_block_stopped (call, (guint64) i); i++)
-    if (is_non_zero (condition, (guint64) i))
-      return ir_call_fail (call, error, IR_OP_ERROR_VALUE,
-                           "the condition picks slice %" G_GINT64_FORMAT " of %" G_GINT64_FORMAT, i,
-                           size);
-  if (!ir_ref_reader_init (&in, call, data, error) || !ir_ref_writer_init (&out, call, 0, error))
+  if (!ir_ref_reader_init (&in, call, data, error) ||
+      !ir_ref_writer_init_dims (&out, call, 0, ir_tensor_dtype (data), c.rank, c.dims, error))
     return FALSE;
-  for (gint64 o = 0; out.n > 0 && o < outer && !ir_call_stopped (call); o++)
-    for (gint64 i = 0; i < MIN (n, size) && !ir_block_stopped (call, (guint64) i); i++)
+  for (gint64 o = 0; out.n > 0 && o < c.outer && !ir_call_stopped (call); o++)
+    for (gint64 i = 0; i < c.n && !ir_block_stopped (call, (guint64) i); i++)
       if (is_non_zero (condition, (guint64) i))
         {
-          ir_ref_copy_run (&out, (guint64) (done * inner), &in, (guint64) ((o * size + i) * inner),
-                           (guint64) inner);
+          ir_ref_copy_run (&out, (guint64) (done * c.inner), &in,
+                           (guint64) ((o * c.size + i) * c.inner), (guint64) c.inner);
           done++;
         }
   return ir_ref_writer_finish (&out, error);

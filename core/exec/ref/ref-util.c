@@ -8,6 +8,28 @@
 #include <string.h>
 
 /**
+ * ir_ref_check:
+ * @call: a call with contents
+ * @error: return location for an error
+ *
+ * Checks the call against its row and infers what can be known of the types of its outputs.
+ *
+ * Returns: %FALSE if the call is not valid
+ */
+gboolean
+ir_ref_check (IrCall *call, GError **error)
+{
+  if (!ir_call_check (call, error))
+    return FALSE;
+  for (guint i = 0; i < call->n_inputs; i++)
+    if (call->inputs[i].present && ir_call_input (call, i) == NULL)
+      return ir_call_fail (call, error, IR_OP_ERROR_VALUE, "input %u has no contents", i);
+  for (guint i = 0; i < call->n_outputs; i++)
+    call->outputs[i].type = NULL;
+  return ir_call_align (call, error) && call->op->infer (call, error);
+}
+
+/**
  * ir_ref_prepare:
  * @call: a call with contents
  * @error: return location for an error
@@ -19,14 +41,7 @@
 gboolean
 ir_ref_prepare (IrCall *call, GError **error)
 {
-  if (!ir_call_check (call, error))
-    return FALSE;
-  for (guint i = 0; i < call->n_inputs; i++)
-    if (call->inputs[i].present && ir_call_input (call, i) == NULL)
-      return ir_call_fail (call, error, IR_OP_ERROR_VALUE, "input %u has no contents", i);
-  for (guint i = 0; i < call->n_outputs; i++)
-    call->outputs[i].type = NULL;
-  if (!ir_call_align (call, error) || !call->op->infer (call, error))
+  if (!ir_ref_check (call, error))
     return FALSE;
   for (guint i = 0; i < call->n_outputs; i++)
     if (call->outputs[i].present &&

@@ -11,6 +11,7 @@
 /* -- before a kernel -- */
 /* Checks the call against its row and infers; then the types of all outputs that are wanted must
  * be known. Kernels start with it and rely on what inference checks. */
+gboolean ir_ref_check (IrCall *call, GError **error);
 gboolean ir_ref_prepare (IrCall *call, GError **error);
 guint64 ir_ref_count (const IrType *type); /* elements of a static type */
 

@@ -55,35 +55,36 @@
         "Give an input its shape", "INPUT=1x128"                                                   \
   }
 
-#define RUN_OPTIONS                                                                                                                                        \
-  MODEL_OPTIONS,                                                                                                                                           \
-      { "input",                                                                                                                                           \
-        'i',                                                                                                                                               \
-        G_OPTION_ARG_STRING_ARRAY,                                                                                                                         \
-        G_STRUCT_OFFSET (CliModelOptions, inputs),                                                                                                         \
-        "Contents of an input, from a .npy or TensorProto .pb file",                                                                                       \
-        "NAME=FILE" },                                                                                                                                     \
-      { "random",                                                                                                                                          \
-        0,                                                                                                                                                 \
-        G_OPTION_ARG_INT64,                                                                                                                                \
-        G_STRUCT_OFFSET (CliModelOptions, seed),                                                                                                           \
-        "Seed of the random contents of the inputs that are not given (default 0)",                                                                        \
-        "SEED" },                                                                                                                                          \
-      { "device",                                                                                                                                          \
-        0,                                                                                                                                                 \
-        G_OPTION_ARG_STRING,                                                                                                                               \
-        G_STRUCT_OFFSET (CliModelOptions, device),                                                                                                         \
-        "Back end: cpu (default), ref, gpu",                                                                                                               \
-        "NAME" },                                                                                                                                          \
-      { "kernel",                                                                                                                                          \
-        0,                                                                                                                                                 \
-        G_OPTION_ARG_STRING_ARRAY,                                                                                                                         \
-        G_STRUCT_OFFSET (CliModelOptions, kernels),                                                                                                        \
-        "Run a node, or with * all, by this kernel: ref, or a candidate that schedule names; one in a function's body is CALL/NODE, as schedule calls it", \
-        "NODE=NAME" },                                                                                                                                     \
-  {                                                                                                                                                        \
-    "threads", 0, G_OPTION_ARG_INT, G_STRUCT_OFFSET (CliModelOptions, threads),                                                                            \
-        "Number of threads (default: all cores)", "N"                                                                                                      \
+#define RUN_OPTIONS                                                                                \
+  MODEL_OPTIONS,                                                                                   \
+      { "input",                                                                                   \
+        'i',                                                                                       \
+        G_OPTION_ARG_STRING_ARRAY,                                                                 \
+        G_STRUCT_OFFSET (CliModelOptions, inputs),                                                 \
+        "Contents of an input, from a .npy or TensorProto .pb file",                               \
+        "NAME=FILE" },                                                                             \
+      { "random",                                                                                  \
+        0,                                                                                         \
+        G_OPTION_ARG_INT64,                                                                        \
+        G_STRUCT_OFFSET (CliModelOptions, seed),                                                   \
+        "Seed of the random contents of the inputs that are not given (default 0)",                \
+        "SEED" },                                                                                  \
+      { "device",                                                                                  \
+        0,                                                                                         \
+        G_OPTION_ARG_STRING,                                                                       \
+        G_STRUCT_OFFSET (CliModelOptions, device),                                                 \
+        "Back end: cpu (default), ref, gpu",                                                       \
+        "NAME" },                                                                                  \
+      { "kernel",                                                                                  \
+        0,                                                                                         \
+        G_OPTION_ARG_STRING_ARRAY,                                                                 \
+        G_STRUCT_OFFSET (CliModelOptions, kernels),                                                \
+        "Run a node, or with * all, by this kernel: ref, or a candidate that schedule names; "     \
+        "one in a function's body is CALL/NODE, as schedule calls it",                             \
+        "NODE=NAME" },                                                                             \
+  {                                                                                                \
+    "threads", 0, G_OPTION_ARG_INT, G_STRUCT_OFFSET (CliModelOptions, threads),                    \
+        "Number of threads (default: all cores)", "N"                                              \
   }
 
 const CliOption cli_pass_options[] = { PASS_OPTIONS, { 0 } };

@@ -4,11 +4,11 @@
 
 #include <string.h>
 
-#include "core/ir/pages.h"
 #include "core/exec/runner-private.h"
 #include "core/exec/schedule-private.h"
 #include "core/exec/tune.h"
 #include "core/io/io.h"
+#include "core/ir/pages.h"
 
 struct _IrExecutable
 {

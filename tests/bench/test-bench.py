@@ -28,7 +28,7 @@ def load(name):
     return module
 
 
-peers, memory = load('bench-peers'), load('bench-memory')
+peers, memory, stop = load('bench-peers'), load('bench-memory'), load('bench-stop')
 
 
 def entry(pair, ours, theirs, **others):
@@ -213,6 +213,26 @@ def statistics_are_rated_for_every_type():
 
 def jumps_in_a_history_are_timed():
     assert re.search(r'\d', run('bench-history', '100', '50')), 'bench-history'
+
+
+def what_goes_on_after_an_interrupt_is_timed():
+    ends = ['sh', '-c', 'trap "sleep 0.2; exit 3" INT; while :; do sleep 0.01; done']
+    assert stop.interrupt(ends, 0.2) >= 200
+    assert stop.interrupt(['true'], 0.2) is None, 'it had ended before'
+    assert stop.interrupt(['sh', '-c', 'trap "exit 0" INT; while :; do sleep 0.01; done'], 0.2) is None, 'it ended well'
+    whole, taken = stop.measure([IRSCOPE, 'run', '-q', MODEL], 2)
+    assert whole > 0 and len(taken) <= 2, (whole, taken)
+    assert stop.row('nodes', 1.5, [10, 30, 20]) == '| 50,000 tiny nodes | 1.50 | 3 | 20 | 30 |'
+    assert stop.row('nodes', 1.5, []) == '| 50,000 tiny nodes | 1.50 | 0 | | |'
+
+
+def graphs_to_interrupt_are_read():
+    small = {'nodes': stop.tiny_nodes(3), 'joined': stop.joined(3), 'chain': stop.chain('2,2', ['Exp (@)', 'MatMul (@, v0)'])}
+    for name, text in small.items():
+        path = os.path.join(WORK, name + '.onnxtxt')
+        with open(path, 'w', encoding='utf-8') as file:
+            file.write(text)
+        subprocess.run([IRSCOPE, 'run', '-q', path], check=True, stdout=subprocess.DEVNULL)
 
 
 TESTS = [value for value in list(globals().values()) if isinstance(value, types.FunctionType) and

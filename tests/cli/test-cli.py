@@ -1160,8 +1160,8 @@ CROWDED = as_text('crowded.csv', 'id,lower,upper,size\n' +
                   ''.join(f'{i},{i * 7919 % 61},{i * 7919 % 61 + 1 + i * 104729 % 37},{97 + i * 15485863 % 8191}\n' for i in range(400)))
 DEEP = as_text('deep.onnxtxt', '<ir_version: 8, opset_import: ["" : 17]>\n'
                'g (float[4096] x) => (float[4096] y)\n{\n  y0 = Exp (x)\n' +
-               ''.join(f'  y{i} = Exp (y{i - 1})\n' for i in range(1, 8000)) + '  z7999 = Exp (y7999)\n' +
-               ''.join(f'  z{i} = Add (z{i + 1}, y{i})\n' for i in range(7998, -1, -1)) +
+               ''.join(f'  y{i} = Exp (y{i - 1})\n' for i in range(1, 20000)) + '  z19999 = Exp (y19999)\n' +
+               ''.join(f'  z{i} = Add (z{i + 1}, y{i})\n' for i in range(19998, -1, -1)) +
                '  y = Neg (z0)\n}')
 
 

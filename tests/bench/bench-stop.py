@@ -1,6 +1,7 @@
 #!/usr/bin/python3
-"""How long `irscope run` goes on after an interrupt: from the signal to the end of the process, which includes giving back
-its memory, at moments that are spread over a run and made by a fixed seed. A run that ended before is left out.
+"""How long `irscope run` goes on after an interrupt: from the signal to its message, when the run has ended, and to the end
+of the process, when the system has its memory back; at moments that are spread over a run and made by a fixed seed. A run that
+ended before is left out.
 
     bench-stop.py IRSCOPE [--trials N] [--graph NAME]..."""
 
@@ -67,31 +68,35 @@ GRAPHS = {
 
 
 def interrupt(command, delay_s):
-    """Milliseconds from the signal to the end; None: it had ended before."""
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    """Milliseconds from the signal to the message and to the end; None: it had ended before."""
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
     time.sleep(delay_s)
     if process.poll() is not None:
         return None
     start = time.monotonic()
     process.send_signal(signal.SIGINT)
+    process.stderr.readline()
+    message = time.monotonic()
+    process.stderr.close()
     process.wait()
-    return (time.monotonic() - start) * 1000 if process.returncode != 0 else None
+    return ((message - start) * 1000, (time.monotonic() - start) * 1000) if process.returncode != 0 else None
 
 
 def measure(command, trials):
-    """Seconds of a whole run, and milliseconds of those that were interrupted."""
+    """Seconds of a whole run, and what interrupt() says of those that were interrupted."""
     start = time.monotonic()
     subprocess.run(command, stdout=subprocess.DEVNULL, check=True)
     whole = time.monotonic() - start
     chance = random.Random(5)
     taken = [interrupt(command, chance.uniform(0.02, 0.95) * whole) for _ in range(trials)]
-    return whole, [ms for ms in taken if ms is not None]
+    return whole, [both for both in taken if both is not None]
 
 
 def row(name, whole, taken):
     if not taken:
         return f'| {GRAPHS[name][0]} | {whole:.2f} | 0 | | |'
-    return f'| {GRAPHS[name][0]} | {whole:.2f} | {len(taken)} | {statistics.median(taken):.0f} | {max(taken):.0f} |'
+    columns = [f'{statistics.median(ms):.0f}, {max(ms):.0f}' for ms in zip(*taken)]
+    return f'| {GRAPHS[name][0]} | {whole:.2f} | {len(taken)} | ' + ' | '.join(columns) + ' |'
 
 
 def main():
@@ -100,7 +105,7 @@ def main():
     parser.add_argument('--trials', type=int, default=15)
     parser.add_argument('--graph', action='append', choices=list(GRAPHS))
     options = parser.parse_args()
-    print('| run of | whole run s | interrupted | median ms | most ms |\n|---|---|---|---|---|')
+    print('| run of | whole run s | interrupted | message ms: median, most | end ms |\n|---|---|---|---|---|')
     with tempfile.TemporaryDirectory(prefix='irscope-stop-') as folder:
         for name in options.graph or GRAPHS:
             path = os.path.join(folder, name + '.onnxtxt')

@@ -5,6 +5,7 @@
 #include "tests/exec/bodies.h"
 #include "tests/exec/graphs.h"
 
+#include <pthread.h>
 #include <string.h>
 
 #define HEADER "80, 54, 10, 50, 32, 49, 10, 50, 53, 53, 10"
@@ -63,28 +64,28 @@ test_absent (void)
 
 typedef struct
 {
-  GMutex lock;
-  GCond changed;
+  pthread_mutex_t lock;
+  pthread_cond_t changed;
   gboolean may_end, ended; /* guarded by lock */
   int n_looks;
 } Slow;
 
-static Slow slow;
+static Slow slow = { .lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER };
 
 /* A library that does not look: it ends when the test says so. */
 static IrImageStatus
 decode_slowly (const guint8 *data, gsize length, const IrImageLimits *limits, IrImage *image)
 {
-  g_mutex_lock (&slow.lock);
+  pthread_mutex_lock (&slow.lock);
   while (!slow.may_end)
-    g_cond_wait (&slow.changed, &slow.lock);
-  g_mutex_unlock (&slow.lock);
+    pthread_cond_wait (&slow.changed, &slow.lock);
+  pthread_mutex_unlock (&slow.lock);
   *image = (IrImage){ 1, 1, g_memdup2 (data, 3) };
   gboolean stopped = limits->stopped (limits->user);
-  g_mutex_lock (&slow.lock);
+  pthread_mutex_lock (&slow.lock);
   slow.ended = stopped;
-  g_cond_signal (&slow.changed);
-  g_mutex_unlock (&slow.lock);
+  pthread_cond_signal (&slow.changed);
+  pthread_mutex_unlock (&slow.lock);
   return IR_IMAGE_DECODED;
 }
 
@@ -106,12 +107,12 @@ test_leaves_slow (void)
   g_assert_null (image.rgb);
   g_assert_cmpint (slow.n_looks, ==, 3);
   g_clear_pointer (&file, g_free); /* it has a copy */
-  g_mutex_lock (&slow.lock);
+  pthread_mutex_lock (&slow.lock);
   slow.may_end = TRUE;
-  g_cond_broadcast (&slow.changed);
+  pthread_cond_broadcast (&slow.changed);
   while (!slow.ended)
-    g_cond_wait (&slow.changed, &slow.lock);
-  g_mutex_unlock (&slow.lock);
+    pthread_cond_wait (&slow.changed, &slow.lock);
+  pthread_mutex_unlock (&slow.lock);
 }
 
 static gboolean

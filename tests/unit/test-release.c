@@ -5,13 +5,19 @@
 #include "core/ir/release.h"
 #include "core/ir/tensor.h"
 
+#include <pthread.h>
+
 #define MANY 300000
+#define WITNESS                                                                                    \
+  {                                                                                                \
+    PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, NULL                                      \
+  }
 
 /* Which thread has given something back. */
 typedef struct
 {
-  GMutex lock;
-  GCond changed;
+  pthread_mutex_t lock;
+  pthread_cond_t changed;
   GThread *thread; /* (nullable) guarded by lock */
 } Witness;
 
@@ -20,28 +26,28 @@ witness (gpointer data)
 {
   Witness *self = data;
 
-  g_mutex_lock (&self->lock);
+  pthread_mutex_lock (&self->lock);
   self->thread = g_thread_self ();
-  g_cond_signal (&self->changed);
-  g_mutex_unlock (&self->lock);
+  pthread_cond_signal (&self->changed);
+  pthread_mutex_unlock (&self->lock);
 }
 
 static GThread *
 await (Witness *self)
 {
-  g_mutex_lock (&self->lock);
+  pthread_mutex_lock (&self->lock);
   while (self->thread == NULL)
-    g_cond_wait (&self->changed, &self->lock);
+    pthread_cond_wait (&self->changed, &self->lock);
   GThread *thread = self->thread;
   self->thread = NULL;
-  g_mutex_unlock (&self->lock);
+  pthread_mutex_unlock (&self->lock);
   return thread;
 }
 
 static void
 test_threads (void)
 {
-  static Witness seen;
+  static Witness seen = WITNESS;
 
   ir_release (&seen, witness, 1);
   g_assert_true (await (&seen) == g_thread_self ());
@@ -52,7 +58,7 @@ test_threads (void)
 static void
 test_arrays (void)
 {
-  static Witness seen;
+  static Witness seen = WITNESS;
   IrLongArray *array = g_ptr_array_new_with_free_func (witness);
 
   g_ptr_array_add (array, &seen);
@@ -86,7 +92,7 @@ at_second_look (gpointer n_looks)
 static void
 test_strings (void)
 {
-  static Witness seen;
+  static Witness seen = WITNESS;
   const gint64 n = MANY;
   g_autofree GBytes **strings = g_new (GBytes *, MANY);
   g_autoptr (GBytes) word = g_bytes_new_static ("word", 4);
@@ -109,7 +115,7 @@ test_strings (void)
 static void
 test_items (void)
 {
-  static Witness seen;
+  static Witness seen = WITNESS;
   const gint64 one = 1;
   g_autofree IrTensor **items = g_new (IrTensor *, MANY);
   g_autoptr (IrTensor) item = ir_tensor_new_scalar (IR_DTYPE_FLOAT, 1);

@@ -6,19 +6,21 @@
 
 #include "core/exec/image/image.h"
 
+#include <pthread.h>
 #include <string.h>
+#include <time.h>
 
-#define LOOK_US    5000
+#define LOOK_NS    5000000
 #define COPY_BYTES ((gsize) 4 << 20) /* between two looks */
 
 typedef struct
 {
-  gatomicrefcount ref_count;
+  int ref_count; /* atomic */
   IrImageDecoder decode;
   guint8 *data; /* a copy: what the caller has may not live as long */
   gsize length, max_bytes;
-  GMutex lock;
-  GCond changed;
+  pthread_mutex_t lock;
+  pthread_cond_t changed;
   gboolean done; /* guarded by lock, as are the next two */
   IrImageStatus status;
   IrImage image;
@@ -28,15 +30,28 @@ typedef struct
 static void
 decoding_unref (Decoding *decoding)
 {
-  if (!g_atomic_ref_count_dec (&decoding->ref_count))
+  if (__atomic_sub_fetch (&decoding->ref_count, 1, __ATOMIC_ACQ_REL) > 0)
     return;
-  g_mutex_clear (&decoding->lock);
-  g_cond_clear (&decoding->changed);
+  pthread_mutex_destroy (&decoding->lock);
+  pthread_cond_destroy (&decoding->changed);
   g_free (decoding->image.rgb);
   g_free (decoding->data);
   g_free (decoding);
 }
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (Decoding, decoding_unref)
+
+/* Waiting must not depend on somebody setting the clock. */
+static void
+init_lock (Decoding *decoding)
+{
+  pthread_condattr_t attributes;
+
+  pthread_mutex_init (&decoding->lock, NULL);
+  pthread_condattr_init (&attributes);
+  pthread_condattr_setclock (&attributes, CLOCK_MONOTONIC);
+  pthread_cond_init (&decoding->changed, &attributes);
+  pthread_condattr_destroy (&attributes);
+}
 
 /* (nullable): stopped, or no memory */
 static Decoding *
@@ -48,9 +63,8 @@ decoding_new (IrImageDecoder decode,
 {
   g_autoptr (Decoding) decoding = g_new0 (Decoding, 1);
 
-  g_atomic_ref_count_init (&decoding->ref_count);
-  g_mutex_init (&decoding->lock);
-  g_cond_init (&decoding->changed);
+  decoding->ref_count = 1;
+  init_lock (decoding);
   decoding->decode = decode;
   decoding->length = length;
   decoding->max_bytes = limits->max_bytes;
@@ -70,7 +84,7 @@ decoding_new (IrImageDecoder decode,
 static gboolean
 is_left (gpointer decoding)
 {
-  return g_atomic_int_get (&((Decoding *) decoding)->left) != 0;
+  return __atomic_load_n (&((Decoding *) decoding)->left, __ATOMIC_RELAXED) != 0;
 }
 
 static gpointer
@@ -81,13 +95,26 @@ decode (gpointer user)
   IrImage image = { 0 };
   IrImageStatus status = decoding->decode (decoding->data, decoding->length, &limits, &image);
 
-  g_mutex_lock (&decoding->lock);
+  pthread_mutex_lock (&decoding->lock);
   decoding->status = status;
   decoding->image = image;
   decoding->done = TRUE;
-  g_cond_signal (&decoding->changed);
-  g_mutex_unlock (&decoding->lock);
+  pthread_cond_signal (&decoding->changed);
+  pthread_mutex_unlock (&decoding->lock);
   return NULL;
+}
+
+/* FALSE: nothing has happened. */
+static gboolean
+wait_a_little (Decoding *decoding)
+{
+  struct timespec until;
+
+  clock_gettime (CLOCK_MONOTONIC, &until);
+  until.tv_nsec += LOOK_NS;
+  until.tv_sec += until.tv_nsec / 1000000000;
+  until.tv_nsec %= 1000000000;
+  return pthread_cond_timedwait (&decoding->changed, &decoding->lock, &until) == 0;
 }
 
 /* Until it is done or to be stopped. */
@@ -97,9 +124,9 @@ await (Decoding *decoding, const IrImageLimits *limits, IrImage *image)
   IrImageStatus status = IR_IMAGE_STOPPED;
   gboolean stopped = FALSE;
 
-  g_mutex_lock (&decoding->lock);
+  pthread_mutex_lock (&decoding->lock);
   while (!decoding->done && !stopped)
-    if (!g_cond_wait_until (&decoding->changed, &decoding->lock, g_get_monotonic_time () + LOOK_US))
+    if (!wait_a_little (decoding))
       stopped = limits->stopped (limits->user);
   if (decoding->done)
     {
@@ -107,7 +134,7 @@ await (Decoding *decoding, const IrImageLimits *limits, IrImage *image)
       *image = decoding->image;
       decoding->image = (IrImage){ 0 };
     }
-  g_mutex_unlock (&decoding->lock);
+  pthread_mutex_unlock (&decoding->lock);
   return status;
 }
 
@@ -133,15 +160,15 @@ ir_image_decode_aside (IrImageDecoder decoder,
 
   if (decoding == NULL)
     return status;
-  g_atomic_ref_count_inc (&decoding->ref_count);
+  __atomic_add_fetch (&decoding->ref_count, 1, __ATOMIC_RELAXED);
   GThread *thread = g_thread_try_new ("irscope-decode", decode, decoding, NULL);
   if (thread == NULL)
     {
-      g_atomic_ref_count_dec (&decoding->ref_count);
+      __atomic_sub_fetch (&decoding->ref_count, 1, __ATOMIC_RELAXED);
       return decoder (data, length, limits, image);
     }
   g_thread_unref (thread);
   status = await (decoding, limits, image);
-  g_atomic_int_set (&decoding->left, 1);
+  __atomic_store_n (&decoding->left, 1, __ATOMIC_RELAXED);
   return status;
 }

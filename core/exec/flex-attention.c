@@ -27,9 +27,11 @@ apply_graph (IrRunState *state, IrCall *call, const char *attr, IrTensor **tenso
       ir_tensor_type (result, call->context) != ir_tensor_type (*tensor, call->context))
     return ir_call_fail (call, error, IR_OP_ERROR_SHAPE,
                          "the graph %s gives another shape or element type than it gets", attr);
+  IrTensor *copy = ir_call_new_copy (call, result, error);
+  if (copy == NULL)
+    return FALSE;
   ir_tensor_unref (*tensor);
-  *tensor = ir_tensor_new_copy (ir_tensor_dtype (result), ir_tensor_rank (result),
-                                ir_tensor_dims (result), ir_tensor_data (result));
+  *tensor = copy;
   return TRUE;
 }
 

@@ -139,7 +139,7 @@ join (const IrCall *call,
     {
       const float *from = now->data + i / a->kv_heads * now->batch + i % a->kv_heads * now->head;
       if (n_past > 0)
-        cpu_copy (call, to, past + i * n_past * size, sizeof (float) * n_past * size);
+        ir_call_copy (call, to, past + i * n_past * size, sizeof (float) * n_past * size);
       to += n_past * size;
       for (gint64 row = 0; row < length && !cpu_watch_stopped (&rows, row); row++, to += size)
         memcpy (to, from + row * now->row, sizeof (float) * size);

@@ -356,8 +356,8 @@ run_concat (IrCall *call, GError **error)
 #pragma omp parallel for num_threads(n_threads) schedule(static)
           for (gint64 b = 0; b < own; b++)
             if (!cpu_watch_stopped (&each, b))
-              cpu_copy (call, to + b * plane * lanes, x + (n * own + b) * plane * lanes,
-                        (gsize) (plane * lanes) * sizeof *to);
+              ir_call_copy (call, to + b * plane * lanes, x + (n * own + b) * plane * lanes,
+                            (gsize) (plane * lanes) * sizeof *to);
         }
       at += own;
     }

@@ -175,7 +175,7 @@ run_cast (IrCall *call, GError **error)
   if (from == to)
     {
       if (n > 0 && y != x)
-        cpu_copy (call, y, x, ir_tensor_n_bytes (in));
+        ir_call_copy (call, y, x, ir_tensor_n_bytes (in));
       return TRUE;
     }
   gint64 in_size = ir_dtype_bits (types[from]) / 8, out_size = ir_dtype_bits (types[to]) / 8;

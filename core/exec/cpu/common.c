@@ -50,15 +50,6 @@ cpu_run_ref (IrCall *call, GError **error)
 }
 
 void
-cpu_copy (const IrCall *call, gpointer to, gconstpointer from, gsize n_bytes)
-{
-  const gsize each = 4 * CPU_LOOK;
-
-  for (gsize at = 0; at < n_bytes && (at == 0 || !ir_call_stopped (call)); at += each)
-    memcpy ((guint8 *) to + at, (const guint8 *) from + at, MIN (n_bytes - at, each));
-}
-
-void
 cpu_clear (const IrCall *call, gpointer data, gsize n_bytes)
 {
   const gsize each = 4 * CPU_LOOK;

@@ -608,7 +608,8 @@ move_residual (IrCall *call, const IrTensor *y, GError **error)
                               error);
   if (copy == NULL)
     return FALSE;
-  cpu_copy (call, ir_tensor_data_writable (copy), ir_tensor_data (add), ir_tensor_n_bytes (add));
+  ir_call_copy (call, ir_tensor_data_writable (copy), ir_tensor_data (add),
+                ir_tensor_n_bytes (add));
   ir_call_set_input_tensor (call, RESIDUAL, copy);
   return TRUE;
 }

@@ -101,9 +101,8 @@ cpu_piece_stopped (const IrCall *call, gint64 at)
 /* The reference kernel, for kernels that read an input at any address: it does not. */
 gboolean cpu_run_ref (IrCall *call, GError **error);
 
-/* memcpy() that may stop, and the like. */
-void cpu_copy (const IrCall *call, gpointer to, gconstpointer from, gsize n_bytes);
-void cpu_clear (const IrCall *call, gpointer data, gsize n_bytes); /* memset() of zeros */
+/* memset() of zeros that may stop; ir_call_copy() is its memcpy(). */
+void cpu_clear (const IrCall *call, gpointer data, gsize n_bytes);
 
 /* -- products of matrices: product.c -- */
 typedef struct

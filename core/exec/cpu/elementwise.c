@@ -120,7 +120,7 @@ run_with_epilogue (IrCall *call, const CpuEpilogue *epilogue, GError **error)
   if (y == NULL)
     return FALSE;
   if ((gconstpointer) y != ir_tensor_data (in))
-    cpu_copy (call, y, ir_tensor_data (in), ir_tensor_n_bytes (in));
+    ir_call_copy (call, y, ir_tensor_data (in), ir_tensor_n_bytes (in));
   cpu_epilogue_all (call, epilogue, y, ir_tensor_n_elements (in));
   return TRUE;
 }

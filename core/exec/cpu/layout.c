@@ -472,9 +472,10 @@ run_plain (const IrCpuKernel *kernel, IrCall *call, GError **error)
       IrTensor *tensor = call->outputs[i].tensor;
       if (tensor == NULL || !lies_in_scratch (call, tensor))
         continue;
-      ir_call_take_output (call, i,
-                           ir_tensor_new_copy (ir_tensor_dtype (tensor), ir_tensor_rank (tensor),
-                                               ir_tensor_dims (tensor), ir_tensor_data (tensor)));
+      tensor = ir_call_new_copy (call, tensor, error);
+      if (tensor == NULL)
+        return FALSE;
+      ir_call_take_output (call, i, tensor);
     }
   return TRUE;
 }

@@ -176,7 +176,7 @@ run_view (IrCall *call, GError **error)
   if (ir_tensor_n_bytes (call->outputs[0].tensor) != n_bytes)
     return call->op->ref (call, error);
   if (n_bytes > 0 && (gconstpointer) y != ir_tensor_data (in))
-    cpu_copy (call, y, ir_tensor_data (in), n_bytes);
+    ir_call_copy (call, y, ir_tensor_data (in), n_bytes);
   return TRUE;
 }
 
@@ -444,7 +444,7 @@ run_dropout (IrCall *call, GError **error)
   if (y == NULL)
     return FALSE;
   if (ir_tensor_n_bytes (in) > 0 && (gconstpointer) y != ir_tensor_data (in))
-    cpu_copy (call, y, ir_tensor_data (in), ir_tensor_n_bytes (in));
+    ir_call_copy (call, y, ir_tensor_data (in), ir_tensor_n_bytes (in));
   if (!ir_call_has_output (call, 1))
     return TRUE;
   mask = cpu_new_output (call, 1, error);
@@ -573,7 +573,8 @@ run_gather (IrCall *call, GError **error)
 #pragma omp parallel for num_threads(n_threads) schedule(static)
   for (gint64 k = 0; k < outer * n; k++)
     if (!cpu_watch_stopped (&watch, k))
-      cpu_copy (call, y + (gsize) k * run, x + (gsize) (k / n * size + places[k % n]) * run, run);
+      ir_call_copy (call, y + (gsize) k * run, x + (gsize) (k / n * size + places[k % n]) * run,
+                    run);
   return TRUE;
 }
 

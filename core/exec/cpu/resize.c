@@ -387,7 +387,7 @@ run_interpolated (IrCall *call, const Plan *plan, GError **error)
         break; /* what there is may be smaller than what is wanted; nobody reads it */
     }
   if (!ir_call_stopped (call))
-    cpu_copy (call, y, x, (gsize) done * sizeof *y);
+    ir_call_copy (call, y, x, (gsize) done * sizeof *y);
   return TRUE;
 }
 

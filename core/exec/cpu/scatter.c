@@ -151,7 +151,7 @@ gather (IrCall *call, const gint64 *offsets, gint64 n, gint64 run, GError **erro
 #pragma omp parallel for num_threads(n_threads) schedule(static)
   for (gint64 i = 0; i < n; i++)
     if (!cpu_watch_stopped (&watch, i))
-      cpu_copy (call, y + (gsize) i * bytes, x + (gsize) offsets[i] * size, bytes);
+      ir_call_copy (call, y + (gsize) i * bytes, x + (gsize) offsets[i] * size, bytes);
   return TRUE;
 }
 
@@ -206,13 +206,13 @@ scatter (IrCall *call, const gint64 *offsets, gint64 n, gint64 run, GError **err
   if (y == NULL)
     return FALSE;
   if (ir_tensor_n_bytes (data) > 0 && (gconstpointer) y != ir_tensor_data (data))
-    cpu_copy (call, y, ir_tensor_data (data), ir_tensor_n_bytes (data));
+    ir_call_copy (call, y, ir_tensor_data (data), ir_tensor_n_bytes (data));
   CpuWatch watch = cpu_watch (call, run);
   for (gint64 i = 0; bytes > 0 && i < n && !cpu_watch_stopped (&watch, i); i++)
     if (adds)
       add_slice (call, (float *) y + offsets[i], (const float *) x + i * run, run);
     else
-      cpu_copy (call, y + (gsize) offsets[i] * size, x + (gsize) i * bytes, bytes);
+      ir_call_copy (call, y + (gsize) offsets[i] * size, x + (gsize) i * bytes, bytes);
   return TRUE;
 }
 

@@ -115,7 +115,7 @@ static const Kind kinds[] = {
   { "ref", "(float[1,1,100,100] x, float[1,4] r) => (float[] y)",
     INTS ("i", "[1]", "0") "y = RoiAlign <sampling_ratio = 1000> (x, r, i)", 300 },
   { "ref", "(uint8[1,300000] x, uint8[300000,1] w) => (int32[] y)", "y = MatMulInteger (x, w)",
-    370 },
+    315 },
   { "ref", "(float[1,1,1,100000] x) => (float[] y)",
     INTS ("s", "[4]", "1, 1, 1, 1") "y = Resize <mode = \"linear\", antialias = 1> (x, , , s)",
     120 },
@@ -196,6 +196,40 @@ static const Kind kinds[] = {
     20 },
   { "ref", "(string[100000] x) => (bool[] y)", "y = Equal (x, x)", 20 },
   { "ref", "(float[100000] x) => (string[] y)", "y = Cast <to = 8> (x)", 20 },
+  /* one head, row, state or region that is long */
+  { "cpu", "(float[1,1,1,6600000] x, float[1,1,3300000] w) => (float[] y)",
+    "y = RotaryEmbedding (x, w, w)", 4 },
+  { "cpu", "(float[1,1,1,6600002] x, float[1,1,3300001] w) => (float[] y)",
+    "y = RotaryEmbedding <interleaved = 1> (x, w, w)", 4 },
+  { "cpu", "(float[1,1,1,6600000] x, float[1,1,1] w) => (float[] y)",
+    "y = RotaryEmbedding <rotary_embedding_dim = 2> (x, w, w)", 6 },
+  { "cpu", "(float[1,1,1,6600000] x) => (float[] y)", "y = irscope.RotaryEmbedding (x, x, x)", 3 },
+  { "cpu", "(float[1,1,1,6600000] x) => (float[] y)", "y = irscope.PairRotaryEmbedding (x, x, x)",
+    3 },
+  { "ref", "(float[1,1,1,200000] x, float[1,1,100000] w) => (float[] y)",
+    "y = RotaryEmbedding (x, w, w)", 20 },
+  { "ref", "(float[1,1,1,200000] x) => (float[] y)", "y = irscope.RotaryEmbedding (x, x, x)", 30 },
+  { "ref", "(float[1,1,1,200000] x) => (float[] y)", "y = Attention (x, x, x)", 115 },
+  { "ref", "(float[1,1,1] q, float[1,1,200000] x) => (float[] y)",
+    "y = LinearAttention <q_num_heads = 1, kv_num_heads = 1, update_rule = \"linear\"> (q, q, x)",
+    25 },
+  { "ref", "(float[1,1,200000] q, float[1,1,1] x) => (float[] y)",
+    "y = LinearAttention <q_num_heads = 1, kv_num_heads = 1, update_rule = \"linear\"> (q, q, x)",
+    30 },
+  { "ref", "(float[1,1,100] x, float[1,1,100000] w) => (float[] y)",
+    "y = CausalConvWithState (x, w)", 400 },
+  { "ref", "(float[1,1,200000] x, float[1,1,200000] w, float[1,1,1] r) => (float[] y)",
+    "y = RNN <hidden_size = 1> (x, w, r)", 16 },
+  { "ref", "(float[1,1,1,200000] x) => (float[] y)",
+    FLOATS ("r", "[1,5]", "0, 0, 0, 199999, 0") "y = MaxRoiPool <pooled_shape = [1, 1]> (x, r)",
+    12 },
+  { "ref", "(float[1,20000,1] x) => (float[] y)", "y = LRN <size = 20000> (x)", 16000 },
+  { "ref", "(float[1,1,1,2] x) => (float[] y)",
+    INTS ("s", "[4]", "1, 1, 1, 200000") "y = Resize <mode = \"nearest\"> (x, , , s)", 70 },
+  { "ref", "(float n) => (float[] y)",
+    INTS ("b", "", "100000") INTS ("d", "", "1") INTS ("r", "", "16000") FLOATS ("l", "", "0")
+        FLOATS ("u", "", "8000") "y = MelWeightMatrix (b, d, r, l, u)",
+    30 },
   /* ai.onnx.ml */
   { "ref", "(float[100000,1] x) => (float[] y)",
     "y = ai.onnx.ml.TreeEnsembleRegressor <" TREE ", n_targets = 1, target_treeids = [7, 7], "
@@ -223,9 +257,9 @@ static const Kind kinds[] = {
     "y = ai.onnx.ml.OneHotEncoder <cats_int64s = [1, 2]> (x)", 20 },
 };
 
-/* What is read of attributes before anything is computed. In the bodies $I stands for the numbers
- * from 0 to N_ENTRIES - 1, $Z for as many zeros, $F for them as floats, $S for as many words, and
- * $L for LEAF, as often. */
+/* What reads or goes through long attributes. In the bodies $I stands for the numbers from 0 to
+ * N_ENTRIES - 1, $N for those that follow each, $Z for as many zeros, $F for the numbers as floats,
+ * $S for as many words, $L for LEAF and $B for BRANCH_LEQ, as often; $300I for 300 of them. */
 #define N_ENTRIES 100000
 
 static const Kind tables[] = {
@@ -240,7 +274,7 @@ static const Kind tables[] = {
     "nodes_featureids = [$Z], nodes_values = [$F], nodes_modes = [$L], nodes_truenodeids = [$Z], "
     "nodes_falsenodeids = [$Z], n_targets = 1, target_treeids = [$I], target_nodeids = [$Z], "
     "target_ids = [$Z], target_weights = [$F]> (x)",
-    75 },
+    72 },
   { "ref", "(float[1,100000] x) => (float[] y)",
     "s = ai.onnx.ml.ZipMap <classlabels_int64s = [$I]> (x) i = Constant <value_int = 0> () "
     "m = SequenceAt (s, i) y = ai.onnx.ml.DictVectorizer <int64_vocabulary = [$I]> (m)",
@@ -249,7 +283,55 @@ static const Kind tables[] = {
     "s = ai.onnx.ml.ZipMap <classlabels_int64s = [$I]> (x) i = Constant <value_int = 0> () "
     "m = SequenceAt (s, i) y = ai.onnx.ml.CastMap <cast_to = \"TO_FLOAT\"> (m)",
     185 },
+  { "ref", "(float[1,1] x) => (int64[] y, float[] z)",
+    "y, z = ai.onnx.ml.SVMClassifier <support_vectors = [1.0], vectors_per_class = [1, $299Z], "
+    "coefficients = [$299F], rho = [$44850F], prob_a = [$44850F], prob_b = [$44850F], "
+    "classlabels_ints = [$300I]> (x)",
+    20 },
+  { "ref", "(float[16,1] x) => (float[] y)",
+    "y = ai.onnx.ml.SVMRegressor <support_vectors = [$F], n_supports = 100000, "
+    "coefficients = [$F], rho = [0.5]> (x)",
+    250 },
+  { "ref", "(float[16,1] x) => (float[] y)",
+    "y = ai.onnx.ml.LinearRegressor <coefficients = [$F], targets = 100000, "
+    "post_transform = \"SOFTMAX\"> (x)",
+    300 },
+  { "ref", "(float[16,1] x) => (int64[] y, float[] z)",
+    "y, z = ai.onnx.ml.LinearClassifier <coefficients = [$F], classlabels_ints = [$I], "
+    "post_transform = \"LOGISTIC\"> (x)",
+    250 },
+  { "ref", "(float[64,1] x) => (float[] y)",
+    "y = ai.onnx.ml.TreeEnsembleRegressor <nodes_treeids = [$Z, 0], nodes_nodeids = [$I, 100000], "
+    "nodes_featureids = [$Z, 0], nodes_values = [$F, 0.0], nodes_modes = [$B, \"LEAF\"], "
+    "nodes_truenodeids = [$N, 0], nodes_falsenodeids = [$N, 0], n_targets = 1, "
+    "target_treeids = [0], target_nodeids = [100000], target_ids = [0], target_weights = [1.0]> (x)",
+    350 },
+  { "ref", "(float[64,1] x) => (float[] y)",
+    "y = ai.onnx.ml.TreeEnsemble <nodes_featureids = [0], nodes_splits = float[1] {0.0}, "
+    "nodes_modes = uint8[1] {6}, nodes_truenodeids = [0], nodes_falsenodeids = [1], "
+    "nodes_trueleafs = [1], nodes_falseleafs = [1], leaf_targetids = [0, 0], "
+    "leaf_weights = float[2] {1.0, 2.0}, tree_roots = [0], n_targets = 1, "
+    "membership_values = float[100001] {$F, nan}> (x)",
+    300 },
 };
+
+static void
+append_entries (GString *text, char kind, guint n)
+{
+  for (guint i = 0; i < n; i++)
+    {
+      g_string_append (text, i > 0 ? ", " : "");
+      if (kind == 'S')
+        g_string_append_printf (text, "\"w%u\"", i);
+      else if (kind == 'L' || kind == 'B')
+        g_string_append (text, kind == 'L' ? "\"LEAF\"" : "\"BRANCH_LEQ\"");
+      else
+        g_string_append_printf (text, kind == 'F' ? "%u.5" : "%u",
+                                kind == 'Z'   ? 0
+                                : kind == 'N' ? i + 1
+                                              : i);
+    }
+}
 
 static char *
 with_entries (const char *body)
@@ -260,16 +342,13 @@ with_entries (const char *body)
     if (*at != '$')
       g_string_append_c (text, *at);
     else
-      for (guint i = *++at == '\0' ? N_ENTRIES : 0; i < N_ENTRIES; i++)
-        {
-          g_string_append (text, i > 0 ? ", " : "");
-          if (*at == 'S')
-            g_string_append_printf (text, "\"w%u\"", i);
-          else if (*at == 'L')
-            g_string_append (text, "\"LEAF\"");
-          else
-            g_string_append_printf (text, *at == 'F' ? "%u.5" : "%u", *at == 'Z' ? 0 : i);
-        }
+      {
+        char *end;
+        guint64 n = g_ascii_strtoull (at + 1, &end, 10);
+
+        append_entries (text, *end, n > 0 ? (guint) n : N_ENTRIES);
+        at = end;
+      }
   return g_string_free (g_steal_pointer (&text), FALSE);
 }
 

@@ -80,11 +80,26 @@ const IrCpuKernel cpu_rms_norm = { .name = "row loop",
 
 #define LOOKED_UP 64 /* elements of a vector loop in the time that a position is looked up */
 
+/* Pairs [first, end) of a head of @half pairs; the others are left alone. */
+typedef void (*Rotate) (const float *x,
+                        const float *cosines,
+                        const float *sines,
+                        float *y,
+                        gint64 half,
+                        gint64 first,
+                        gint64 end);
+
 /* The halves of a head turned against each other. */
 CPU_VECTORIZED static void
-rotate_halves (const float *x, const float *cosines, const float *sines, float *y, gint64 half)
+rotate_halves (const float *x,
+               const float *cosines,
+               const float *sines,
+               float *y,
+               gint64 half,
+               gint64 first,
+               gint64 end)
 {
-  for (gint64 i = 0; i < half; i++)
+  for (gint64 i = first; i < end; i++)
     {
       float a = x[i], b = x[half + i];
       y[i] = cosines[i] * a - sines[i] * b;
@@ -93,14 +108,34 @@ rotate_halves (const float *x, const float *cosines, const float *sines, float *
 }
 
 CPU_VECTORIZED static void
-rotate_pairs (const float *x, const float *cosines, const float *sines, float *y, gint64 half)
+rotate_pairs (const float *x,
+              const float *cosines,
+              const float *sines,
+              float *y,
+              G_GNUC_UNUSED gint64 half,
+              gint64 first,
+              gint64 end)
 {
-  for (gint64 i = 0; i < half; i++)
+  for (gint64 i = first; i < end; i++)
     {
       float a = x[2 * i], b = x[2 * i + 1];
       y[2 * i] = cosines[i] * a - sines[i] * b;
       y[2 * i + 1] = sines[i] * a + cosines[i] * b;
     }
+}
+
+/* All pairs of a head. */
+static void
+rotate_head (const IrCall *call,
+             Rotate rotate,
+             const float *x,
+             const float *cosines,
+             const float *sines,
+             float *y,
+             gint64 half)
+{
+  for (gint64 at = 0; at < half && !cpu_piece_stopped (call, at); at += CPU_LOOK)
+    rotate (x, cosines, sines, y, half, at, MIN (at + CPU_LOOK, half));
 }
 
 typedef struct
@@ -174,9 +209,10 @@ rotate_position (const Rotary *r, const IrCall *call, gint64 at, float *y)
       gint64 first = at / r->length * r->batch_stride + head * r->head_stride +
                      at % r->length * r->row_stride;
 
-      (r->interleaved ? rotate_pairs : rotate_halves) (r->x + first, cosines, sines, y + first,
-                                                       r->half);
-      memcpy (y + first + 2 * r->half, r->x + first + 2 * r->half, sizeof (float) * rest);
+      rotate_head (call, r->interleaved ? rotate_pairs : rotate_halves, r->x + first, cosines,
+                   sines, y + first, r->half);
+      ir_call_copy (call, y + first + 2 * r->half, r->x + first + 2 * r->half,
+                    sizeof (float) * (gsize) rest);
     }
 }
 
@@ -225,7 +261,7 @@ typedef struct
   guint rank;
   gint64 dims[IR_MAX_RANK]; /* of the rows */
   gint64 size, heads;       /* heads 0: rows are in the order of X's memory */
-  void (*rotate) (const float *x, const float *cosines, const float *sines, float *y, gint64 half);
+  Rotate rotate;
   const float *x, *cos, *sin;
   gint64 cos_steps[IR_MAX_RANK],
       sin_steps[IR_MAX_RANK]; /* elements from row to row along an axis */
@@ -273,9 +309,15 @@ half_rotary_init (HalfRotary *r, const IrCall *call)
 }
 
 CPU_VECTORIZED static void
-rotate_both (const float *x, const float *cosines, const float *sines, float *y, gint64 half)
+rotate_both (const float *x,
+             const float *cosines,
+             const float *sines,
+             float *y,
+             gint64 half,
+             gint64 first,
+             gint64 end)
 {
-  for (gint64 i = 0; i < half; i++)
+  for (gint64 i = first; i < end; i++)
     {
       float a = x[i], b = x[half + i];
       y[i] = a * cosines[i] + -b * sines[i];
@@ -284,9 +326,15 @@ rotate_both (const float *x, const float *cosines, const float *sines, float *y,
 }
 
 CPU_VECTORIZED static void
-rotate_neighbours (const float *x, const float *cosines, const float *sines, float *y, gint64 half)
+rotate_neighbours (const float *x,
+                   const float *cosines,
+                   const float *sines,
+                   float *y,
+                   G_GNUC_UNUSED gint64 half,
+                   gint64 first,
+                   gint64 end)
 {
-  for (gint64 i = 0; i < half; i++)
+  for (gint64 i = first; i < end; i++)
     {
       float a = x[2 * i], b = x[2 * i + 1];
       y[2 * i] = a * cosines[2 * i] + -b * sines[2 * i];
@@ -295,7 +343,7 @@ rotate_neighbours (const float *x, const float *cosines, const float *sines, flo
 }
 
 static void
-rotate_row (const HalfRotary *r, gint64 row, float *y)
+rotate_row (const HalfRotary *r, const IrCall *call, gint64 row, float *y)
 {
   gint64 rest = row, cos = 0, sin = 0, at = row * r->size;
 
@@ -312,7 +360,7 @@ rotate_row (const HalfRotary *r, gint64 row, float *y)
       gint64 length = r->dims[2], batch = row / (r->heads * length);
       at = ((batch * length + row % length) * r->heads + row / length % r->heads) * r->size;
     }
-  r->rotate (r->x + at, r->cos + cos, r->sin + sin, y + at, r->size / 2);
+  rotate_head (call, r->rotate, r->x + at, r->cos + cos, r->sin + sin, y + at, r->size / 2);
 }
 
 /* @r: set up */
@@ -335,7 +383,7 @@ rotate_rows (const HalfRotary *r, IrCall *call, GError **error)
 #pragma omp parallel for num_threads(n_threads) schedule(static)
   for (gint64 i = 0; i < n_rows; i++)
     if (!cpu_watch_stopped (&watch, i))
-      rotate_row (r, i, y);
+      rotate_row (r, call, i, y);
   return TRUE;
 }
 

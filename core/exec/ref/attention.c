@@ -69,8 +69,8 @@ load_rows (const IrCall *call,
   IrBlockWatch watch = { .call = call };
 
   for (guint64 row = 0; row < heads->length && !ir_block_worked (&watch, heads->size); row++)
-    ir_block_load (heads->tensor, row_start (heads, batch, head, row), heads->size,
-                   values + (first_row + row) * heads->size);
+    ir_block_load_many (call, heads->tensor, row_start (heads, batch, head, row), heads->size,
+                        values + (first_row + row) * heads->size);
 }
 
 static void
@@ -102,13 +102,8 @@ multiply_keys (const IrCall *call,
 {
   IrBlockWatch watch = { .call = call };
 
-  for (guint64 j = 0; j < n && !ir_block_worked (&watch, size); j++)
-    {
-      double sum = 0;
-      for (guint64 k = 0; k < size; k++)
-        sum += query[k] * keys[j * size + k];
-      scores[j] = ir_block_round (dtype, sum);
-    }
+  for (guint64 j = 0; j < n && !ir_block_worked (&watch, 1); j++)
+    scores[j] = ir_block_round (dtype, ir_block_dot (&watch, query, keys + j * size, size));
 }
 
 /* A product of matrices: a weight of 0 does not hide an infinite or undefined value. */
@@ -122,11 +117,9 @@ weigh_values (const IrCall *call,
 {
   IrBlockWatch watch = { .call = call };
 
-  for (guint64 k = 0; k < size; k++)
-    sums[k] = 0;
-  for (guint64 j = 0; j < n && !ir_block_worked (&watch, size); j++)
-    for (guint64 k = 0; k < size; k++)
-      sums[k] += weights[j] * values[j * size + k];
+  ir_block_clear (call, sums, size * sizeof *sums);
+  for (guint64 j = 0; j < n && !ir_block_worked (&watch, 1); j++)
+    ir_block_add_scaled (&watch, weights[j], values + j * size, size, sums);
 }
 
 /* -- Attention -- */
@@ -241,7 +234,7 @@ store_present (
   IrTensor *present = ir_block_new_output (call, slot, error);
   if (present == NULL)
     return FALSE;
-  for (guint64 i = 0; n > 0 && i < now->batch * now->heads; i++)
+  for (guint64 i = 0; n > 0 && i < now->batch * now->heads && !ir_call_stopped (call); i++)
     {
       load_sequence (call, past, now, i / now->heads, i % now->heads, scratch);
       ir_block_store_many (call, present, i * n, n, scratch);
@@ -331,7 +324,8 @@ keep_scores (const Attention *a, gint64 mode, guint64 row)
 static void
 attend_row (Attention *a, guint64 batch, guint64 head, guint64 row, guint64 index)
 {
-  ir_block_load (a->q.tensor, row_start (&a->q, batch, head, row), a->q.size, a->query);
+  ir_block_load_many (a->call, a->q.tensor, row_start (&a->q, batch, head, row), a->q.size,
+                      a->query);
   scale_all (a->call, a->dtype, a->root, a->q.size, a->query);
   multiply_keys (a->call, a->dtype, a->query, a->keys, a->total, a->q.size, a->scores);
   keep_scores (a, 0, index);
@@ -355,7 +349,7 @@ attend_row (Attention *a, guint64 batch, guint64 head, guint64 row, guint64 inde
 static gboolean
 check_nonpad (const Attention *a, GError **error)
 {
-  for (guint64 i = 0; a->nonpad != NULL && i < a->q.batch; i++)
+  for (guint64 i = 0; a->nonpad != NULL && i < a->q.batch && !ir_block_stopped (a->call, i); i++)
     {
       gint64 valid = ir_tensor_get_int64 (a->nonpad, i);
       if (valid < 0 || (guint64) valid > a->total)
@@ -382,7 +376,8 @@ attend_heads (Attention *a, GError **error)
       for (guint64 row = 0; row < a->q.length && !ir_call_stopped (a->call); row++)
         {
           attend_row (a, batch, head, row, i * a->q.length + row);
-          ir_block_store (a->y, row_start (&out, batch, head, row), a->v.size, a->sums);
+          ir_block_store_many (a->call, a->y, row_start (&out, batch, head, row), a->v.size,
+                               a->sums);
         }
       if (ir_block_cancelled (a->call, error))
         return FALSE;
@@ -523,7 +518,8 @@ ir_ref_flex_attention_scores (IrCall *call, GError **error)
       scale_all (call, dtype, root, k.length * k.size, keys);
       for (guint64 at = 0; at < q.length && !ir_call_stopped (call); at++)
         {
-          ir_block_load (q.tensor, row_start (&q, i / q.heads, i % q.heads, at), q.size, query);
+          ir_block_load_many (call, q.tensor, row_start (&q, i / q.heads, i % q.heads, at), q.size,
+                              query);
           scale_all (call, dtype, root, q.size, query);
           multiply_keys (call, dtype, query, keys, k.length, q.size, row);
           ir_block_store_many (call, scores, (i * q.length + at) * k.length, k.length, row);
@@ -585,7 +581,7 @@ ir_ref_flex_attention_output (IrCall *call, const IrTensor *probs, GError **erro
   g_autofree double *sums = ir_block_new (call, v.size, error);
   if (y == NULL || values == NULL || weights == NULL || sums == NULL)
     return FALSE;
-  for (guint64 i = 0; i < q.batch * q.heads; i++)
+  for (guint64 i = 0; i < q.batch * q.heads && !ir_call_stopped (call); i++)
     {
       load_rows (call, &v, i / q.heads, i % q.heads / group, 0, values);
       scale_all (call, precision, 1, v.length * v.size, values);
@@ -594,7 +590,7 @@ ir_ref_flex_attention_output (IrCall *call, const IrTensor *probs, GError **erro
           ir_block_load_many (call, probs, at * v.length, v.length, weights);
           weigh_values (call, weights, values, v.length, v.size, sums);
           scale_all (call, precision, 1, v.size, sums);
-          ir_block_store (y, at * v.size, v.size, sums);
+          ir_block_store_many (call, y, at * v.size, v.size, sums);
         }
     }
   return TRUE;

@@ -125,6 +125,47 @@ ir_block_clear (const IrCall *call, gpointer data, gsize n_bytes)
     memset ((guint8 *) data + i, 0, MIN (n_bytes - i, each));
 }
 
+/**
+ * ir_block_dot:
+ * @watch: of a call under way
+ * @a: (array length=n): numbers
+ * @b: (array length=n): as many
+ * @n: how many
+ *
+ * Returns: the sum of their products, from the first to the last; a part of it if the run is to
+ * stop
+ */
+double
+ir_block_dot (IrBlockWatch *watch, const double *a, const double *b, guint64 n)
+{
+  double sum = 0;
+
+  for (guint64 at = 0; at < n && !ir_block_worked (watch, MIN (n - at, IR_BLOCK_LOOK));
+       at += IR_BLOCK_LOOK)
+    for (guint64 i = at; i < MIN (n, at + IR_BLOCK_LOOK); i++)
+      sum += a[i] * b[i];
+  return sum;
+}
+
+/**
+ * ir_block_add_scaled:
+ * @watch: of a call under way
+ * @factor: what @x is multiplied by
+ * @x: (array length=n): numbers
+ * @n: how many
+ * @y: (inout) (array length=n): what they are added to
+ *
+ * Leaves out the rest when the run is to stop.
+ */
+void
+ir_block_add_scaled (IrBlockWatch *watch, double factor, const double *x, guint64 n, double *y)
+{
+  for (guint64 at = 0; at < n && !ir_block_worked (watch, MIN (n - at, IR_BLOCK_LOOK));
+       at += IR_BLOCK_LOOK)
+    for (guint64 i = at; i < MIN (n, at + IR_BLOCK_LOOK); i++)
+      y[i] += factor * x[i];
+}
+
 /* Both sides of @middle are sorted; @room holds the left one meanwhile. */
 static gboolean
 merge (IrBlockWatch *watch,

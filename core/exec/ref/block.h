@@ -53,6 +53,11 @@ ir_block_worked (IrBlockWatch *watch, guint64 n)
   return watch->stopped;
 }
 
+/* Sums in their order, in pieces between which it looks; nothing of use if it was to stop. */
+double ir_block_dot (IrBlockWatch *watch, const double *a, const double *b, guint64 n);
+void ir_block_add_scaled (
+    IrBlockWatch *watch, double factor, const double *x, guint64 n, double *y);
+
 /* Sorts stably, as g_qsort_with_data() does; FALSE: it was to stop, and @order is in no order. */
 gboolean ir_block_sort (
     const IrCall *call, gint64 *order, gint64 n, GCompareDataFunc compare, gpointer data);

@@ -80,7 +80,7 @@ sample_place (const Deform *d, IrBlockWatch *watch, gint64 batch, gint64 out, do
   gint64 n_axes = window->n_axes, taps = d->offset_group * d->n_taps;
   gint64 per_group = d->channels / d->offset_group;
 
-  for (gint64 tap = 0; tap < taps; tap++)
+  for (gint64 tap = 0; tap < taps && !watch->stopped; tap++)
     {
       double place[MAX_AXES];
       gint64 rest_out = out, rest_tap = tap % d->n_taps, first = tap / d->n_taps * per_group;

@@ -282,8 +282,8 @@ align_region (IrCall *call, gint64 region, const double *roi, const double *x, G
     if (!read_side (call, &sides[i], dims[2 + i], roi[1 - i], roi[3 - i], cells[i], error))
       return FALSE;
   IrBlockWatch watch = { .call = call };
-  for (gint64 c = 0; c < dims[1]; c++)
-    for (gint64 row = 0; row < cells[0]; row++)
+  for (gint64 c = 0; c < dims[1] && !watch.stopped; c++)
+    for (gint64 row = 0; row < cells[0] && !watch.stopped; row++)
       for (gint64 column = 0; column < cells[1] && !ir_block_worked (&watch, 8); column++)
         {
           const double *plane = x + (batch * dims[1] + c) * dims[2] * dims[3];

@@ -386,8 +386,8 @@ largest_in_cell (
 
   roi_cell (&sides[0], row, &top, &bottom);
   roi_cell (&sides[1], column, &left, &right);
-  for (gint64 y = top; y < bottom && !ir_block_worked (watch, (guint64) MAX (right - left, 1)); y++)
-    for (gint64 x = left; x < right; x++)
+  for (gint64 y = top; y < bottom && !ir_block_worked (watch, 1); y++)
+    for (gint64 x = left; x < right && !ir_block_worked (watch, 1); x++)
       {
         double value = plane[y * sides[1].size + x];
         if (value > best || isnan (value))
@@ -412,8 +412,8 @@ pool_region (IrCall *call, gint64 region, const double *roi, const double *x, GE
     if (!roi_side_init (&sides[i], call, roi[2 - i], roi[4 - i], out[2 + i], error))
       return FALSE;
   IrBlockWatch watch = { .call = call };
-  for (gint64 c = 0; c < dims[1]; c++)
-    for (gint64 row = 0; row < out[2]; row++)
+  for (gint64 c = 0; c < dims[1] && !watch.stopped; c++)
+    for (gint64 row = 0; row < out[2] && !watch.stopped; row++)
       for (gint64 column = 0; column < out[3] && !ir_block_worked (&watch, 4); column++)
         {
           const double *plane = x + ((gint64) roi[0] * dims[1] + c) * dims[2] * dims[3];

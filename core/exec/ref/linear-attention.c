@@ -13,6 +13,7 @@
 typedef struct
 {
   IrCall *call;
+  IrBlockWatch watch;
   guint64 batch, length, q_heads, kv_heads, k_size, v_size;
   gboolean per_key;   /* decay has one entry per key element, not one per head */
   guint64 beta_heads; /* 1: all heads share an entry */
@@ -42,6 +43,7 @@ linear_init (Linear *linear, IrCall *call, GError **error)
   const IrTensor *decay = ir_call_input (call, 4), *beta = ir_call_input (call, 5);
 
   linear->call = call;
+  linear->watch.call = call;
   linear->batch = (guint64) q[0];
   linear->length = (guint64) q[1];
   linear->q_heads = (guint64) ir_call_int (call, "q_num_heads", 1);
@@ -63,35 +65,35 @@ linear_init (Linear *linear, IrCall *call, GError **error)
 
 /* sums[m] = sum over d of vector[d] * state[d, m] */
 static void
-read_state (const Linear *linear, const double *vector)
+read_state (Linear *linear, const double *vector)
 {
-  for (guint64 m = 0; m < linear->v_size; m++)
-    linear->sums[m] = 0;
-  for (guint64 d = 0; d < linear->k_size; d++)
-    for (guint64 m = 0; m < linear->v_size; m++)
-      linear->sums[m] += vector[d] * linear->state[d * linear->v_size + m];
+  ir_block_clear (linear->call, linear->sums, linear->v_size * sizeof *linear->sums);
+  for (guint64 d = 0; d < linear->k_size && !ir_block_worked (&linear->watch, 1); d++)
+    ir_block_add_scaled (&linear->watch, vector[d], linear->state + d * linear->v_size,
+                         linear->v_size, linear->sums);
 }
 
 static void
-decay_state (const Linear *linear, guint64 row, guint64 head)
+decay_state (Linear *linear, guint64 row, guint64 head)
 {
   const IrTensor *decay = ir_call_input (linear->call, 4);
   guint64 each = linear->per_key ? linear->k_size : 1;
 
   if (decay == NULL)
     return;
-  ir_block_load (decay, (row * linear->kv_heads + head) * each, each, linear->decay);
-  for (guint64 d = 0; d < linear->k_size; d++)
+  ir_block_load_many (linear->call, decay, (row * linear->kv_heads + head) * each, each,
+                      linear->decay);
+  for (guint64 d = 0; d < linear->k_size && !ir_block_worked (&linear->watch, 1); d++)
     {
       double factor = exp (linear->decay[linear->per_key ? d : 0]);
-      for (guint64 m = 0; m < linear->v_size; m++)
+      for (guint64 m = 0; m < linear->v_size && !ir_block_worked (&linear->watch, 1); m++)
         linear->state[d * linear->v_size + m] *= factor;
     }
 }
 
 /* The value becomes beta * (value - what the state says of the key). */
 static void
-correct_value (const Linear *linear, guint64 row, guint64 head)
+correct_value (Linear *linear, guint64 row, guint64 head)
 {
   const IrTensor *beta = ir_call_input (linear->call, 5);
   double rate;
@@ -100,36 +102,39 @@ correct_value (const Linear *linear, guint64 row, guint64 head)
     return;
   ir_block_load (beta, row * linear->beta_heads + (linear->beta_heads > 1 ? head : 0), 1, &rate);
   read_state (linear, linear->key);
-  for (guint64 m = 0; m < linear->v_size; m++)
+  for (guint64 m = 0; m < linear->v_size && !ir_block_worked (&linear->watch, 1); m++)
     linear->value[m] = rate * (linear->value[m] - linear->sums[m]);
 }
 
 /* One position of one head of keys: the state is updated, then read by the queries that share it.
  * @row: position over all batches. */
 static void
-step (const Linear *linear, guint64 row, guint64 head)
+step (Linear *linear, guint64 row, guint64 head)
 {
   guint64 group = linear->q_heads / linear->kv_heads;
 
-  ir_block_load (ir_call_input (linear->call, 1), (row * linear->kv_heads + head) * linear->k_size,
-                 linear->k_size, linear->key);
-  ir_block_load (ir_call_input (linear->call, 2), (row * linear->kv_heads + head) * linear->v_size,
-                 linear->v_size, linear->value);
+  ir_block_load_many (linear->call, ir_call_input (linear->call, 1),
+                      (row * linear->kv_heads + head) * linear->k_size, linear->k_size,
+                      linear->key);
+  ir_block_load_many (linear->call, ir_call_input (linear->call, 2),
+                      (row * linear->kv_heads + head) * linear->v_size, linear->v_size,
+                      linear->value);
   decay_state (linear, row, head);
   correct_value (linear, row, head);
-  for (guint64 d = 0; d < linear->k_size; d++)
-    for (guint64 m = 0; m < linear->v_size; m++)
-      linear->state[d * linear->v_size + m] += linear->key[d] * linear->value[m];
+  for (guint64 d = 0; d < linear->k_size && !ir_block_worked (&linear->watch, 1); d++)
+    ir_block_add_scaled (&linear->watch, linear->key[d], linear->value, linear->v_size,
+                         linear->state + d * linear->v_size);
   for (guint64 q = head * group;
        linear->output != NULL && q < (head + 1) * group && !ir_call_stopped (linear->call); q++)
     {
       guint64 at = row * linear->q_heads + q;
-      ir_block_load (ir_call_input (linear->call, 0), at * linear->k_size, linear->k_size,
-                     linear->query);
+      ir_block_load_many (linear->call, ir_call_input (linear->call, 0), at * linear->k_size,
+                          linear->k_size, linear->query);
       read_state (linear, linear->query);
-      for (guint64 m = 0; m < linear->v_size; m++)
+      for (guint64 m = 0; m < linear->v_size && !ir_block_worked (&linear->watch, 1); m++)
         linear->sums[m] *= linear->scale;
-      ir_block_store (linear->output, at * linear->v_size, linear->v_size, linear->sums);
+      ir_block_store_many (linear->call, linear->output, at * linear->v_size, linear->v_size,
+                           linear->sums);
     }
 }
 
@@ -158,14 +163,13 @@ ir_ref_linear_attention (IrCall *call, GError **error)
       (ir_call_has_output (call, 1) && (present = ir_block_new_output (call, 1, error)) == NULL))
     return FALSE;
   guint64 n = linear.k_size * linear.v_size;
-  IrBlockWatch watch = { .call = call };
   for (guint64 i = 0; i < linear.batch * linear.kv_heads; i++)
     {
       if (ir_call_has_input (call, 3))
         ir_block_load_many (call, ir_call_input (call, 3), i * n, n, linear.state);
       else
         ir_block_clear (call, linear.state, sizeof (double) * n);
-      for (guint64 t = 0; t < linear.length && !ir_block_worked (&watch, n); t++)
+      for (guint64 t = 0; t < linear.length && !ir_block_worked (&linear.watch, 1); t++)
         step (&linear, i / linear.kv_heads * linear.length + t, i % linear.kv_heads);
       if (present != NULL)
         ir_block_store_many (call, present, i * n, n, linear.state);
@@ -193,10 +197,10 @@ filter_channel (const IrCall *call,
   double offset = bias != NULL ? ir_tensor_get_double (bias, channel) : 0;
 
   IrBlockWatch watch = { .call = call };
-  for (guint64 i = 0; i < length && !ir_block_worked (&watch, n_taps); i++)
+  for (guint64 i = 0; i < length && !ir_block_worked (&watch, 1); i++)
     {
       double sum = offset;
-      for (guint64 k = 0; k < n_taps; k++)
+      for (guint64 k = 0; k < n_taps && !ir_block_worked (&watch, 1); k++)
         sum += padded[i + k] * taps[k];
       sum = ir_block_round (ir_tensor_dtype (output), sum);
       if (gate)
@@ -239,15 +243,15 @@ ir_ref_causal_conv (IrCall *call, GError **error)
   for (guint64 row = 0; row < rows && !ir_block_worked (&watch, 16 + kept); row++)
     {
       if (past != NULL)
-        ir_block_load (past, row * kept, kept, padded);
+        ir_block_load_many (call, past, row * kept, kept, padded);
       else
-        memset (padded, 0, sizeof (double) * kept);
+        ir_block_clear (call, padded, sizeof (double) * kept);
       ir_block_load_many (call, x, row * length, length, padded + kept);
-      ir_block_load (w, row % channels * n_taps, n_taps, taps);
+      ir_block_load_many (call, w, row % channels * n_taps, n_taps, taps);
       if (output != NULL)
         filter_channel (call, output, row % channels, row * length, padded, length, taps, n_taps);
       if (present != NULL)
-        ir_block_store (present, row * kept, kept, padded + length);
+        ir_block_store_many (call, present, row * kept, kept, padded + length);
       if (row % channels == 0 && ir_block_cancelled (call, error))
         return FALSE;
     }

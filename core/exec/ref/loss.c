@@ -45,7 +45,7 @@ add_up (const Loss *loss, GError **error)
   if (out == NULL)
     return FALSE;
   IrBlockWatch watch = { .call = loss->call };
-  for (gint64 o = 0; o < loss->outer; o++)
+  for (gint64 o = 0; o < loss->outer && !watch.stopped; o++)
     for (gint64 i = 0; i < loss->inner && !ir_block_worked (&watch, 4); i++)
       {
         g_autoptr (GError) bad = NULL;
@@ -79,7 +79,7 @@ log_softmax (const Loss *loss)
 {
   IrBlockWatch watch = { .call = loss->call };
 
-  for (gint64 o = 0; o < loss->outer; o++)
+  for (gint64 o = 0; o < loss->outer && !watch.stopped; o++)
     for (gint64 i = 0; i < loss->inner && !watch.stopped; i++)
       {
         double *x = loss->scores + o * loss->classes * loss->inner + i;

@@ -241,11 +241,11 @@ has_key (gconstpointer list, guint32 place, gconstpointer key)
 }
 
 static guint64
-key_hash (const IrMlKey *key)
+key_hash (IrBlockWatch *watch, const IrMlKey *key)
 {
   guint64 hash = (guint64) key->number;
 
-  for (gsize i = 0; i < key->length; i++)
+  for (gsize i = 0; i < key->length && !ir_block_worked (watch, 1); i++)
     hash = (hash ^ (guint8) key->text[i]) * G_GUINT64_CONSTANT (0x100000001b3);
   return ir_mix64 (hash);
 }
@@ -271,7 +271,7 @@ ir_ml_index_init (IrPlaces *index, const IrMlList *list, const IrCall *call, GEr
   for (guint64 i = 0; i < n && !index->watch.stopped; i++)
     {
       IrMlKey key = ir_ml_list_key (list, i);
-      ir_places_put (index, key_hash (&key), &key, (guint32) i);
+      ir_places_put (index, key_hash (&index->watch, &key), &key, (guint32) i);
     }
   return !index->watch.stopped || !ir_block_cancelled (call, error);
 }
@@ -286,7 +286,7 @@ ir_ml_index_init (IrPlaces *index, const IrMlList *list, const IrCall *call, GEr
 guint32
 ir_ml_index_find (IrPlaces *index, IrMlKey key)
 {
-  return ir_places_find (index, key_hash (&key), &key);
+  return ir_places_find (index, key_hash (&index->watch, &key), &key);
 }
 
 /* -- scores -- */
@@ -343,39 +343,42 @@ probit (double p)
 }
 
 static void
-softmax (guint n, double *scores, gboolean keep_zeros)
+softmax (IrBlockWatch *watch, guint n, double *scores, gboolean keep_zeros)
 {
   double max = -G_MAXDOUBLE, sum = 0;
 
-  for (guint i = 0; i < n; i++)
+  for (guint i = 0; i < n && !ir_block_worked (watch, 1); i++)
     max = MAX (max, scores[i]);
-  for (guint i = 0; i < n; i++)
+  for (guint i = 0; i < n && !ir_block_worked (watch, 1); i++)
     {
       /* "Zero" is what the ONNX reference implementation takes for it. */
       gboolean zero = keep_zeros && fabs (scores[i]) <= 1e-7;
       scores[i] = zero ? scores[i] * exp (-max) : exp (scores[i] - max);
       sum += scores[i];
     }
-  for (guint i = 0; i < n; i++)
+  for (guint i = 0; i < n && !ir_block_worked (watch, 1); i++)
     scores[i] = sum != 0 ? scores[i] / sum : 0.5;
 }
 
 /**
  * ir_ml_transform_run:
+ * @watch: of the call
  * @transform: what to do
  * @n: number of scores
  * @scores: (inout) (array length=n): the scores of one sample
  *
+ * Leaves the rest as it is when the run is to stop.
+ *
  * Source: ONNX-ML, the attribute post_transform.
  */
 void
-ir_ml_transform_run (IrMlTransform transform, guint n, double *scores)
+ir_ml_transform_run (IrBlockWatch *watch, IrMlTransform transform, guint n, double *scores)
 {
   if (transform == IR_ML_SOFTMAX || transform == IR_ML_SOFTMAX_ZERO)
-    softmax (n, scores, transform == IR_ML_SOFTMAX_ZERO);
-  for (guint i = 0; i < n && transform == IR_ML_LOGISTIC; i++)
+    softmax (watch, n, scores, transform == IR_ML_SOFTMAX_ZERO);
+  for (guint i = 0; i < n && transform == IR_ML_LOGISTIC && !ir_block_worked (watch, 1); i++)
     scores[i] = ir_ml_logistic (scores[i]);
-  for (guint i = 0; i < n && transform == IR_ML_PROBIT; i++)
+  for (guint i = 0; i < n && transform == IR_ML_PROBIT && !ir_block_worked (watch, 1); i++)
     scores[i] = probit (scores[i]);
 }
 
@@ -397,17 +400,18 @@ ir_ml_complement (IrMlTransform transform, gboolean probability, double score, d
 
 /**
  * ir_ml_top:
+ * @watch: of the call
  * @n: number of scores, at least 1
  * @scores: (array length=n): the scores
  *
- * Returns: the place of the highest; of equal ones the first
+ * Returns: the place of the highest, of equal ones the first; any place if the run is to stop
  */
 guint
-ir_ml_top (guint n, const double *scores)
+ir_ml_top (IrBlockWatch *watch, guint n, const double *scores)
 {
   guint top = 0;
 
-  for (guint i = 1; i < n; i++)
+  for (guint i = 1; i < n && !ir_block_worked (watch, 1); i++)
     if (scores[i] > scores[top])
       top = i;
   return top;
@@ -515,7 +519,8 @@ ir_ml_classes_write (IrMlClasses *classes, guint64 row, guint label, const doubl
     ir_dtype_set_int64 (IR_DTYPE_INT64, ir_tensor_data_writable (classes->numbers), row,
                         known ? ir_ml_list_int (&classes->labels, label) : 0);
   if (classes->scores != NULL)
-    ir_block_store (classes->scores, row * classes->n_scores, classes->n_scores, scores);
+    ir_block_store_many (classes->call, classes->scores, row * classes->n_scores, classes->n_scores,
+                         scores);
 }
 
 /**

@@ -57,7 +57,7 @@ ir_ref_ml_array_feature_extractor (IrCall *call, GError **error)
   if (!ir_ref_reader_init (&reader, call, in, error) ||
       !ir_ref_writer_init (&writer, call, 0, error))
     return FALSE;
-  for (guint64 row = 0, rest = n_rows (in); row < rest; row++)
+  for (guint64 row = 0, rest = n_rows (in); row < rest && !ir_block_worked (&watch, 1); row++)
     for (guint64 i = 0; i < n && !ir_block_worked (&watch, 1); i++)
       ir_ref_copy_run (&writer, row * n + i, &reader,
                        row * length + (guint64) ir_tensor_get_int64 (picks, i), 1);

@@ -71,8 +71,8 @@ ir_ref_ml_linear_classifier (IrCall *call, GError **error)
       linear_run (&linear, samples.n_features, ir_ml_samples_read (&samples, row), scores);
       if (linear.n < n_labels)
         ir_ml_complement (linear.transform, FALSE, scores[0], scores);
-      guint top = n_labels == 1 && scores[0] <= 0 ? 1 : ir_ml_top (n_labels, scores);
-      ir_ml_transform_run (linear.transform, n_labels, scores);
+      guint top = n_labels == 1 && scores[0] <= 0 ? 1 : ir_ml_top (&linear.watch, n_labels, scores);
+      ir_ml_transform_run (&linear.watch, linear.transform, n_labels, scores);
       ir_ml_classes_write (&classes, row, top, scores);
     }
   return scores != NULL && ir_ml_classes_finish (&classes, error);
@@ -105,8 +105,8 @@ ir_ref_ml_linear_regressor (IrCall *call, GError **error)
   for (guint64 row = 0; row < samples.n && !ir_block_worked (&linear.watch, linear.n); row++)
     {
       linear_run (&linear, samples.n_features, ir_ml_samples_read (&samples, row), scores);
-      ir_ml_transform_run (linear.transform, linear.n, scores);
-      ir_block_store (out, row * linear.n, linear.n, scores);
+      ir_ml_transform_run (&linear.watch, linear.transform, linear.n, scores);
+      ir_block_store_many (call, out, row * linear.n, linear.n, scores);
     }
   return TRUE;
 }

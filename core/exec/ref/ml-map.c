@@ -100,7 +100,7 @@ ir_ref_ml_zip_map (IrCall *call, GError **error)
       g_autoptr (IrTensor) values = ir_tensor_new_alloc (dtype, 1, &n, error);
       if (values == NULL || ir_block_cancelled (call, error))
         return FALSE;
-      ir_block_store (values, 0, (guint64) n, ir_ml_samples_read (&samples, row));
+      ir_block_store_many (call, values, 0, (guint64) n, ir_ml_samples_read (&samples, row));
       g_ptr_array_add (maps, ir_tensor_new_map (keys, values));
     }
   IrTensor *sequence = ir_call_new_sequence (call, call->outputs[0].type->element,

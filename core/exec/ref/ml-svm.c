@@ -162,13 +162,13 @@ ir_ref_ml_svm_regressor (IrCall *call, GError **error)
       const double *x = ir_ml_samples_read (&samples, row);
       double sum = ir_ml_list_double (&svm.rho, 0);
       multiply (&svm, x);
-      for (guint64 i = 0; i < svm.n_vectors; i++)
+      for (guint64 i = 0; i < svm.n_vectors && !ir_block_worked (&svm.watch, 1); i++)
         sum += svm.products[i] * ir_ml_list_double (&svm.coefficients, i);
       if (svm.n_vectors == 0)
         sum = linear_score (&svm, x, 0);
       if (one_class)
         sum = sum > 0 ? 1 : -1;
-      ir_ml_transform_run (transform, 1, &sum);
+      ir_ml_transform_run (&svm.watch, transform, 1, &sum);
       ir_block_store (out, row, 1, &sum);
     }
   return TRUE;
@@ -209,7 +209,7 @@ read_sizes (Classifier *c, const IrCall *call, guint64 *n_vectors, GError **erro
   *n_vectors = 0;
   c->sizes = ir_call_ints (call, "vectors_per_class", &n_sizes);
   c->starts = g_new0 (guint64, MAX (c->n, 1));
-  for (guint i = 0; i < n_sizes; i++)
+  for (guint i = 0; i < n_sizes && !ir_block_stopped (call, i); i++)
     {
       if (c->sizes[i] < 0 || c->sizes[i] >= G_MAXINT32)
         return ir_call_fail (call, error, IR_OP_ERROR_ATTRIBUTE,
@@ -273,7 +273,7 @@ decide_pairs (Classifier *c, Svm *svm)
   for (guint i = 0; i < c->n; i++)
     c->votes[i] = 0;
   for (guint i = 0; i < c->n; i++)
-    for (guint j = i + 1; j < c->n; j++, pair++)
+    for (guint j = i + 1; j < c->n && !ir_block_worked (&svm->watch, 1); j++, pair++)
       {
         double score = sum_class (c, svm, i, j - 1) + sum_class (c, svm, j, i) +
                        ir_ml_list_double (&svm->rho, pair);
@@ -282,14 +282,16 @@ decide_pairs (Classifier *c, Svm *svm)
       }
 }
 
-/* One step of the iteration below; gives the largest error before it. */
+/* One step of the iteration below; gives the largest error before it, or 0 if it is to stop. */
 static double
-couple_once (guint n, const double *q, double *p, double *qp)
+couple_once (IrBlockWatch *watch, guint n, const double *q, double *p, double *qp)
 {
   double pqp = 0, error = 0;
 
   for (guint t = 0; t < n; t++)
     {
+      if (ir_block_worked (watch, n))
+        return 0;
       qp[t] = 0;
       for (guint j = 0; j < n; j++)
         qp[t] += q[t * n + j] * p[j];
@@ -302,6 +304,8 @@ couple_once (guint n, const double *q, double *p, double *qp)
   for (guint t = 0; t < n; t++)
     {
       double step = (pqp - qp[t]) / q[t * n + t];
+      if (ir_block_worked (watch, n))
+        return 0;
       p[t] += step;
       pqp = (pqp + step * (step * q[t * n + t] + 2 * qp[t])) / (1 + step) / (1 + step);
       for (guint j = 0; j < n; j++)
@@ -321,6 +325,8 @@ couple (IrBlockWatch *watch, guint n, const double *r, double *q, double *qp, do
 {
   for (guint t = 0; t < n; t++)
     {
+      if (ir_block_worked (watch, n))
+        return;
       p[t] = 1.0 / n;
       q[t * n + t] = 0;
       for (guint j = 0; j < n; j++)
@@ -330,9 +336,8 @@ couple (IrBlockWatch *watch, guint n, const double *r, double *q, double *qp, do
             q[t * n + j] = -r[j * n + t] * r[t * n + j];
           }
     }
-  for (guint i = 0; i < MAX (100, n) && couple_once (n, q, p, qp) >= 0.005 / n; i++)
-    if (ir_block_worked (watch, 4 * (guint64) n * n))
-      break;
+  for (guint i = 0; i < MAX (100, n) && couple_once (watch, n, q, p, qp) >= 0.005 / n; i++)
+    ;
 }
 
 /* The scores of the pairs become probabilities of the classes. */
@@ -341,7 +346,7 @@ estimate (Classifier *c, IrBlockWatch *watch)
 {
   guint64 pair = 0;
 
-  for (guint i = 0; i < c->n; i++)
+  for (guint i = 0; i < c->n && !ir_block_worked (watch, c->n); i++)
     for (guint j = i + 1; j < c->n; j++, pair++)
       {
         double value = c->scores[pair] * ir_ml_list_double (&c->prob_a, pair) +
@@ -360,15 +365,15 @@ classify (Classifier *c, Svm *svm, IrMlClasses *classes, guint64 row, const doub
 
   if (svm->n_vectors == 0)
     {
-      for (guint i = 0; i < c->n; i++)
+      for (guint i = 0; i < c->n && !ir_block_worked (&svm->watch, 1); i++)
         c->scores[i] = linear_score (svm, x, i);
-      top = c->n == 1 && c->scores[0] <= 0 ? 1 : ir_ml_top (c->n, c->scores);
+      top = c->n == 1 && c->scores[0] <= 0 ? 1 : ir_ml_top (&svm->watch, c->n, c->scores);
     }
   else
     {
       multiply (svm, x);
       decide_pairs (c, svm);
-      top = ir_ml_top (c->n, c->votes);
+      top = ir_ml_top (&svm->watch, c->n, c->votes);
       if (c->prob_a.n > 0)
         estimate (c, &svm->watch);
       else if (c->n == 2)
@@ -376,7 +381,7 @@ classify (Classifier *c, Svm *svm, IrMlClasses *classes, guint64 row, const doub
       else if (c->n == 1)
         c->scores[0] = 0; /* no pair: nothing speaks for or against the only class */
     }
-  ir_ml_transform_run (c->transform, classes->n_scores, c->scores);
+  ir_ml_transform_run (&svm->watch, c->transform, classes->n_scores, c->scores);
   ir_ml_classes_write (classes, row, top, c->scores);
 }
 

@@ -223,29 +223,36 @@ find_place (
                        "tree %" G_GINT64_FORMAT " has no node %" G_GINT64_FORMAT, tree, node);
 }
 
+static gboolean
+has_tree (gconstpointer list, guint32 place, gconstpointer key)
+{
+  return ((const gint64 *) list)[place] == *(const gint64 *) key;
+}
+
 /* The first node of each tree is its root. */
 static gboolean
 name_nodes (
     Forest *forest, const IrCall *call, const gint64 *trees, const gint64 *ids, GError **error)
 {
-  g_autoptr (GHashTable) seen = g_hash_table_new (g_int64_hash, g_int64_equal);
+  g_auto (IrPlaces) seen = { 0 };
 
   forest->trees = trees;
   forest->ids = ids;
-  if (!ir_places_init (&forest->places, call, forest->n_nodes, has_name, forest, error))
+  if (!ir_places_init (&forest->places, call, forest->n_nodes, has_name, forest, error) ||
+      !ir_places_init (&seen, call, forest->n_nodes, has_tree, trees, error))
     return FALSE;
   forest->roots = g_new (guint32, MAX (forest->n_nodes, 1));
   for (guint i = 0; i < forest->n_nodes; i++)
     {
       const gint64 pair[2] = { trees[i], ids[i] };
       guint32 before = ir_places_put (&forest->places, hash_of (pair), pair, i);
-      if (forest->places.watch.stopped)
+      if (forest->places.watch.stopped || seen.watch.stopped)
         return !ir_block_cancelled (call, error);
       if (before != 0)
         return ir_call_fail (call, error, IR_OP_ERROR_ATTRIBUTE,
                              "tree %" G_GINT64_FORMAT " has the node %" G_GINT64_FORMAT " twice",
                              trees[i], ids[i]);
-      if (g_hash_table_add (seen, (gpointer) &trees[i]))
+      if (ir_places_put (&seen, ir_mix64 ((guint64) trees[i]), &trees[i], i) == 0)
         forest->roots[forest->n_roots++] = i;
     }
   return TRUE;
@@ -537,7 +544,7 @@ build_placed (
 /* -- running -- */
 
 static gboolean
-holds (const Forest *forest, const Node *node, double x)
+holds (Forest *forest, const Node *node, double x)
 {
   if (isnan (x))
     return node->missing_is_true;
@@ -556,7 +563,7 @@ holds (const Forest *forest, const Node *node, double x)
     case TEST_NEQ:
       return x != node->split;
     case TEST_MEMBER:
-      for (guint i = 0; i < node->n; i++)
+      for (guint i = 0; i < node->n && !ir_block_worked (&forest->watch, 1); i++)
         if (x == forest->members[node->first + i])
           return TRUE;
       return FALSE;
@@ -568,11 +575,11 @@ holds (const Forest *forest, const Node *node, double x)
 }
 
 static const Node *
-find_leaf (const Forest *forest, guint32 root, const double *x)
+find_leaf (Forest *forest, guint32 root, const double *x)
 {
   const Node *node = &forest->nodes[root];
 
-  while (node->test != TEST_LEAF)
+  while (node->test != TEST_LEAF && !ir_block_worked (&forest->watch, 1))
     node = &forest->nodes[holds (forest, node, x[node->feature]) ? node->if_true : node->if_false];
   return node;
 }
@@ -605,15 +612,14 @@ read_take (const IrCall *call, Take *take, GError **error)
 
 /* Scores of one sample; a target that no leaf has a weight for gets 0. @met: scratch. */
 static void
-forest_run (
-    const Forest *forest, Take take, const double *x, guint n, double *scores, gboolean *met)
+forest_run (Forest *forest, Take take, const double *x, guint n, double *scores, gboolean *met)
 {
-  memset (scores, 0, n * sizeof *scores);
-  memset (met, 0, n * sizeof *met);
-  for (guint i = 0; i < forest->n_roots && !ir_block_stopped (forest->call, i); i++)
+  ir_block_clear (forest->call, scores, n * sizeof *scores);
+  ir_block_clear (forest->call, met, n * sizeof *met);
+  for (guint i = 0; i < forest->n_roots && !ir_block_worked (&forest->watch, 1); i++)
     {
       const Node *leaf = find_leaf (forest, forest->roots[i], x);
-      for (guint k = 0; k < leaf->n; k++)
+      for (guint k = 0; k < leaf->n && !ir_block_worked (&forest->watch, 1); k++)
         {
           const Weight *weight = &forest->weights[leaf->first + k];
           double *score = &scores[weight->target];
@@ -625,7 +631,9 @@ forest_run (
           met[weight->target] = TRUE;
         }
     }
-  for (guint i = 0; i < n && take == TAKE_AVERAGE && forest->n_roots > 0; i++)
+  for (guint i = 0;
+       i < n && take == TAKE_AVERAGE && forest->n_roots > 0 && !ir_block_worked (&forest->watch, 1);
+       i++)
     scores[i] /= forest->n_roots;
 }
 
@@ -640,7 +648,7 @@ read_base (IrMlList *base, const IrCall *call, guint64 n, gboolean one_will_do, 
 }
 
 static gboolean
-run_regression (IrCall *call, const Forest *forest, IrMlSamples *samples, GError **error)
+run_regression (IrCall *call, Forest *forest, IrMlSamples *samples, GError **error)
 {
   guint n = (guint) call->outputs[0].type->dims[1];
   IrMlTransform transform;
@@ -660,10 +668,10 @@ run_regression (IrCall *call, const Forest *forest, IrMlSamples *samples, GError
       if (ir_block_cancelled (call, error))
         return FALSE;
       forest_run (forest, take, ir_ml_samples_read (samples, row), n, scores, met);
-      for (guint i = 0; i < base.n; i++)
+      for (guint i = 0; i < base.n && !ir_block_worked (&forest->watch, 1); i++)
         scores[i] += ir_ml_list_double (&base, i);
-      ir_ml_transform_run (transform, n, scores);
-      ir_block_store (out, row * n, n, scores);
+      ir_ml_transform_run (&forest->watch, transform, n, scores);
+      ir_block_store_many (call, out, row * n, n, scores);
     }
   return TRUE;
 }
@@ -751,17 +759,17 @@ votes_init (Votes *votes, const Forest *forest, const IrCall *call, GError **err
 
 /* The label goes by the scores before the transform, which keeps their order. */
 static void
-vote (Votes *votes, const Forest *forest, IrMlClasses *classes, guint64 row, const double *x)
+vote (Votes *votes, Forest *forest, IrMlClasses *classes, guint64 row, const double *x)
 {
   double *scores = votes->scores;
 
   forest_run (forest, TAKE_SUM, x, votes->n, scores, votes->met);
-  for (guint i = 0; i < votes->base.n; i++)
+  for (guint i = 0; i < votes->base.n && !ir_block_worked (&forest->watch, 1); i++)
     scores[i] += ir_ml_list_double (&votes->base, i);
   if (votes->one_score)
     ir_ml_complement (votes->transform, votes->probability, scores[0], scores);
-  guint top = votes->n == 1 && scores[0] <= 0 ? 1 : ir_ml_top (votes->n, scores);
-  ir_ml_transform_run (votes->transform, votes->n, scores);
+  guint top = votes->n == 1 && scores[0] <= 0 ? 1 : ir_ml_top (&forest->watch, votes->n, scores);
+  ir_ml_transform_run (&forest->watch, votes->transform, votes->n, scores);
   ir_ml_classes_write (classes, row, top, scores);
 }
 

@@ -55,11 +55,11 @@ typedef enum
 } IrMlTransform; /* the numbers are those of TreeEnsemble's post_transform */
 
 gboolean ir_ml_transform_init (IrMlTransform *transform, const IrCall *call, GError **error);
-void ir_ml_transform_run (IrMlTransform transform, guint n, double *scores);
+void ir_ml_transform_run (IrBlockWatch *watch, IrMlTransform transform, guint n, double *scores);
+guint ir_ml_top (IrBlockWatch *watch, guint n, const double *scores); /* the first of the highest */
 /* One score of two classes becomes both. */
 void ir_ml_complement (IrMlTransform transform, gboolean probability, double score, double *scores);
 double ir_ml_logistic (double value);
-guint ir_ml_top (guint n, const double *scores); /* the first of the highest */
 
 /* -- X [N, F], or [F] as one sample -- */
 typedef struct

@@ -393,11 +393,10 @@ ir_ref_lrn (IrCall *call, GError **error)
         {
           gint64 first = MAX (c - (size - 1) / 2, 0);
           gint64 last = MIN (c + size / 2, channels - 1);
-          for (guint64 i = 0;
-               i < planes.plane && !ir_block_worked (&watch, (guint64) (last - first + 4)); i++)
+          for (guint64 i = 0; i < planes.plane && !ir_block_worked (&watch, 4); i++)
             {
               double squares = 0;
-              for (gint64 k = first; k <= last; k++)
+              for (gint64 k = first; k <= last && !ir_block_worked (&watch, 1); k++)
                 {
                   double value = x[(guint64) k * planes.plane + i];
                   squares += value * value;

@@ -373,11 +373,11 @@ multiply (IrCall *call,
         return FALSE;
       ir_ref_layout_offsets (&a_batch, i, 1, 0, &at_a);
       ir_ref_layout_offsets (&b_batch, i, 1, 0, &at_b);
-      for (gint64 row = 0; row < m; row++)
-        for (gint64 column = 0; column < n && !ir_block_worked (&watch, (guint64) k); column++)
+      for (gint64 row = 0; row < m && !watch.stopped; row++)
+        for (gint64 column = 0; column < n && !ir_block_worked (&watch, 1); column++)
           {
             double sum = 0;
-            for (gint64 j = 0; j < k && !ir_block_stopped (call, (guint64) j); j++)
+            for (gint64 j = 0; j < k && !ir_block_worked (&watch, 1); j++)
               sum += a[at_a * m * k + row * k + j] * b[at_b * k * n + j * n + column];
             sums[((gint64) i * m + row) * n + column] = sum;
           }

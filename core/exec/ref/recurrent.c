@@ -195,33 +195,25 @@ activate (const Layer *layer, const Activation *activation, double x)
                                      activation->beta);
 }
 
-static double
-dot (const double *a, const double *b, gint64 n)
-{
-  double sum = 0;
-
-  for (gint64 i = 0; i < n; i++)
-    sum += a[i] * b[i];
-  return sum;
-}
-
 /* Whether what is left of a step may be left out; to be asked at each row of the weights. */
 static gboolean
 has_stopped (const Layer *layer)
 {
-  return ir_block_worked (layer->watch, (guint64) (layer->in + layer->hidden));
+  return ir_block_worked (layer->watch, 1);
 }
 
 static double
 from_input (const Layer *layer, const Direction *d, gint64 row, const double *x)
 {
-  return dot (d->w + row * layer->in, x, layer->in) + d->w_bias[row];
+  return ir_block_dot (layer->watch, d->w + row * layer->in, x, (guint64) layer->in) +
+         d->w_bias[row];
 }
 
 static double
 from_state (const Layer *layer, const Direction *d, gint64 row, const double *h)
 {
-  return dot (d->r + row * layer->hidden, h, layer->hidden) + d->r_bias[row];
+  return ir_block_dot (layer->watch, d->r + row * layer->hidden, h, (guint64) layer->hidden) +
+         d->r_bias[row];
 }
 
 /* H = f (W x + R H + B) */

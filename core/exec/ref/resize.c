@@ -210,10 +210,17 @@ run_nearest (const Resize *resize, GError **error)
   ir_ref_layout_init (&layout, rank, ir_tensor_dims (x));
   for (guint axis = 0; axis < rank && out.n > 0; axis++)
     {
-      indices[axis] = g_new (gint64, (gsize) resize->geometry.out[axis]);
+      gint64 n = resize->geometry.out[axis];
+      indices[axis] = g_try_new (gint64, (gsize) n);
+      if (indices[axis] == NULL)
+        return ir_call_fail (resize->call, error, IR_OP_ERROR_LIMIT,
+                             "no memory for the places along an axis");
       g_ptr_array_add (tables, indices[axis]);
-      for (gint64 i = 0; i < resize->geometry.out[axis]; i++)
-        indices[axis][i] = nearest (resize, axis, i, layout.dims[axis]);
+      for (gint64 i = 0; i < n; i++)
+        if (ir_block_stopped (resize->call, (guint64) i))
+          return !ir_block_cancelled (resize->call, error);
+        else
+          indices[axis][i] = nearest (resize, axis, i, layout.dims[axis]);
     }
   for (guint64 i = 0; i < out.n && !ir_block_stopped (resize->call, i); i++)
     {

@@ -79,11 +79,15 @@ cache_row (const Rotary *rotary,
 
 /* Each product and each sum is an element of X's type, as in the function body. */
 static void
-rotate_head (const Rotary *rotary, const double *cosines, const double *sines, double *head)
+rotate_head (const Rotary *rotary,
+             IrBlockWatch *watch,
+             const double *cosines,
+             const double *sines,
+             double *head)
 {
   IrDtype dtype = rotary->dtype;
 
-  for (guint64 i = 0; i < rotary->half; i++)
+  for (guint64 i = 0; i < rotary->half && !ir_block_worked (watch, 4); i++)
     {
       double *a = head + (rotary->interleaved ? 2 * i : i);
       double *b = head + (rotary->interleaved ? 2 * i + 1 : i + rotary->half);
@@ -127,15 +131,15 @@ ir_ref_rotary_embedding (IrCall *call, GError **error)
       guint64 batch = i / rotary.length, row = i % rotary.length;
       if (!cache_row (&rotary, call, batch, row, &at, error))
         return FALSE;
-      ir_block_load (rotary.cos, at * rotary.half, rotary.half, cosines);
-      ir_block_load (rotary.sin, at * rotary.half, rotary.half, sines);
-      for (guint64 h = 0; h < rotary.heads && !ir_block_worked (&watch, rotary.size); h++)
+      ir_block_load_many (call, rotary.cos, at * rotary.half, rotary.half, cosines);
+      ir_block_load_many (call, rotary.sin, at * rotary.half, rotary.half, sines);
+      for (guint64 h = 0; h < rotary.heads && !ir_block_worked (&watch, 1); h++)
         {
           guint64 first = batch * rotary.batch_stride + h * rotary.head_stride +
                           row * rotary.row_stride;
-          ir_block_load (rotary.x, first, rotary.size, head);
-          rotate_head (&rotary, cosines, sines, head);
-          ir_block_store (y, first, rotary.size, head);
+          ir_block_load_many (call, rotary.x, first, rotary.size, head);
+          rotate_head (&rotary, &watch, cosines, sines, head);
+          ir_block_store_many (call, y, first, rotary.size, head);
         }
     }
   return TRUE;

@@ -144,7 +144,8 @@ ir_ref_mel_weight_matrix (IrCall *call, GError **error)
   double step = (high - low) / (bins + 2);
   double corners[3] = { 0, 0, 0 };
   IrBlockWatch watch = { .call = call };
-  for (gint64 column = -2; column < ir_tensor_dims (out)[1]; column++)
+  for (gint64 column = -2; column < ir_tensor_dims (out)[1] && !ir_block_worked (&watch, 8);
+       column++)
     {
       double hertz = 700 * (pow (10, ((double) (column + 2) * step + low) / 2595) - 1);
       corners[0] = corners[1];

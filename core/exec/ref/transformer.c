@@ -85,7 +85,7 @@ ir_ref_add_layer_norm (IrCall *call, GError **error)
   IrTensor *out = ir_block_new_output (call, 1, error);
   if (out != NULL)
     ir_call_copy (call, ir_tensor_data_writable (out), ir_tensor_data (sum),
-                   ir_tensor_n_bytes (sum));
+                  ir_tensor_n_bytes (sum));
   return out != NULL;
 }
 
@@ -186,7 +186,8 @@ turned (const double *x, guint64 n, guint64 i, gboolean pairs)
 
 /* Each product and the sum are elements of X's type, as in the function body. */
 static void
-rotate_row (IrDtype dtype,
+rotate_row (IrBlockWatch *watch,
+            IrDtype dtype,
             guint64 n,
             gboolean pairs,
             const double *x,
@@ -194,7 +195,7 @@ rotate_row (IrDtype dtype,
             const double *sin,
             double *y)
 {
-  for (guint64 i = 0; i < n; i++)
+  for (guint64 i = 0; i < n && !ir_block_worked (watch, 4); i++)
     y[i] = ir_block_round (dtype, x[i] * cos[i]) +
            ir_block_round (dtype, turned (x, n, i, pairs) * sin[i]);
 }
@@ -213,19 +214,21 @@ rotate_rows (IrCall *call, gboolean pairs, GError **error)
                                      : NULL;
   if (row == NULL)
     return FALSE;
-  for (guint64 i = 0; n > 0 && i < rows_count (&heads.rows) && !ir_block_worked (&watch, n); i++)
+  for (guint64 i = 0; n > 0 && i < rows_count (&heads.rows) && !ir_block_worked (&watch, 1); i++)
     {
       guint64 at = start_of_row (&heads, i);
 
-      ir_block_load (x, at, n, row);
-      ir_block_load (
-          cos, n * broadcast_row (&heads.rows, i, ir_tensor_rank (cos) - 1, ir_tensor_dims (cos)),
-          n, row + n);
-      ir_block_load (
-          sin, n * broadcast_row (&heads.rows, i, ir_tensor_rank (sin) - 1, ir_tensor_dims (sin)),
-          n, row + 2 * n);
-      rotate_row (ir_tensor_dtype (x), n, pairs, row, row + n, row + 2 * n, row + 3 * n);
-      ir_block_store (y, at, n, row + 3 * n);
+      ir_block_load_many (call, x, at, n, row);
+      ir_block_load_many (
+          call, cos,
+          n * broadcast_row (&heads.rows, i, ir_tensor_rank (cos) - 1, ir_tensor_dims (cos)), n,
+          row + n);
+      ir_block_load_many (
+          call, sin,
+          n * broadcast_row (&heads.rows, i, ir_tensor_rank (sin) - 1, ir_tensor_dims (sin)), n,
+          row + 2 * n);
+      rotate_row (&watch, ir_tensor_dtype (x), n, pairs, row, row + n, row + 2 * n, row + 3 * n);
+      ir_block_store_many (call, y, at, n, row + 3 * n);
     }
   return TRUE;
 }
@@ -279,7 +282,7 @@ add_rows (IrCall *call,
   gint64 n = ir_tensor_dims (table)[0];
   IrBlockWatch watch = { .call = call };
 
-  for (guint64 i = 0; i < rows_count (rows) && !ir_block_worked (&watch, width); i++)
+  for (guint64 i = 0; i < rows_count (rows) && !ir_block_worked (&watch, 1); i++)
     {
       gint64 id = ir_tensor_get_int64 (
           ids, broadcast_row (rows, i, ir_tensor_rank (ids), ir_tensor_dims (ids)));
@@ -289,8 +292,8 @@ add_rows (IrCall *call,
                              "id %" G_GINT64_FORMAT " is not one of the %" G_GINT64_FORMAT
                              " rows of input %u",
                              id, n, slot);
-      ir_block_load (table, (guint64) (id < 0 ? id + n : id) * width, width, row);
-      for (guint64 k = 0; k < width; k++)
+      ir_block_load_many (call, table, (guint64) (id < 0 ? id + n : id) * width, width, row);
+      for (guint64 k = 0; k < width && !ir_block_worked (&watch, 1); k++)
         sum[i * width + k] = ir_block_round (dtype, sum[i * width + k] + row[k]);
     }
   return TRUE;

@@ -49,7 +49,7 @@ compare_slices (gconstpointer a, gconstpointer b, gpointer data)
   Slices *slices = data;
   gint64 first = *(const gint64 *) a, second = *(const gint64 *) b;
 
-  for (gint64 o = 0; o < slices->outer; o++)
+  for (gint64 o = 0; o < slices->outer && !slices->watch.stopped; o++)
     for (gint64 i = 0; i < slices->inner && !ir_block_worked (&slices->watch, 1); i++)
       {
         int order = compare_elements (slices, (o * slices->n + first) * slices->inner + i,
@@ -146,7 +146,7 @@ store_slices (IrCall *call, const Slices *slices, const Groups *groups, gint64 a
       !ir_ref_writer_init_dims (&out, call, 0, in.dtype, rank, dims, error))
     return FALSE;
   IrBlockWatch watch = { .call = call };
-  for (gint64 o = 0; o < slices->outer && out.n > 0; o++)
+  for (gint64 o = 0; o < slices->outer && out.n > 0 && !watch.stopped; o++)
     for (gint64 g = 0; g < groups->n && !ir_block_worked (&watch, (guint64) slices->inner); g++)
       ir_ref_copy_run (&out, (guint64) ((o * groups->n + g) * slices->inner), &in,
                        (guint64) ((o * slices->n + groups->first[g]) * slices->inner),

@@ -230,6 +230,14 @@ static const Kind kinds[] = {
     INTS ("b", "", "100000") INTS ("d", "", "1") INTS ("r", "", "16000") FLOATS ("l", "", "0")
         FLOATS ("u", "", "8000") "y = MelWeightMatrix (b, d, r, l, u)",
     30 },
+  { "ref", "(float[1,100000] x) => (float y)", "y = Einsum <equation = \"ij,ij->\"> (x, x)", 60 },
+  { "cpu", "(float[1,1,3300000] x, float[3300000] w) => (float[] y)",
+    "y = irscope.SkipLayerNormalization (x, x, w, w)", 10 },
+  { "ref", "(float[1,1,100000] x, float[100000] w) => (float[] y)",
+    "y = irscope.SkipLayerNormalization (x, x, w, w)", 90 },
+  { "cpu", "(float[3300000] x) => (float[] y)", "y = SwiGLU (x, x)", 3 },
+  { "ref", "(float[100000] x) => (float[] y)", "y = SwiGLU (x, x)", 25 },
+  { "cpu", "(int64[3300000] x) => (int64[] y)", INTS ("w", "", "3") "y = Div (x, w)", 3 },
   /* ai.onnx.ml */
   { "ref", "(float[100000,1] x) => (float[] y)",
     "y = ai.onnx.ml.TreeEnsembleRegressor <" TREE ", n_targets = 1, target_treeids = [7, 7], "

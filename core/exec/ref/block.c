@@ -247,17 +247,27 @@ ir_block_round (IrDtype dtype, double value)
   return value;
 }
 
+/* Kernels ask for all that they need before they look whether they got it: the first error counts.
+ */
+static gboolean
+has_failed (GError **error)
+{
+  return error != NULL && *error != NULL;
+}
+
 /**
  * ir_block_new:
  * @call: a call, for the message
  * @n: number of elements
- * @error: return location for an error
+ * @error: return location for an error; one that is set stays, and there is no room
  *
  * Returns: (transfer full) (nullable): room for @n doubles; free with g_free()
  */
 double *
 ir_block_new (const IrCall *call, guint64 n, GError **error)
 {
+  if (has_failed (error))
+    return NULL;
   double *values = n < G_MAXSIZE / sizeof (double)
                        ? g_try_malloc (sizeof (double) * MAX ((gsize) n, 1))
                        : NULL;
@@ -272,7 +282,7 @@ ir_block_new (const IrCall *call, guint64 n, GError **error)
  * ir_block_load_new:
  * @call: a call
  * @slot: an input with contents
- * @error: return location for an error
+ * @error: return location for an error; one that is set stays, and there are no elements
  *
  * Returns: (transfer full) (nullable): all its elements as doubles; free with g_free()
  */
@@ -312,7 +322,7 @@ ir_block_check_float (const IrCall *call, GError **error)
  * ir_block_new_output:
  * @call: a call whose inference has set the type of @slot
  * @slot: output slot
- * @error: return location for an error
+ * @error: return location for an error; one that is set stays, and there is no tensor
  *
  * Returns: (transfer none) (nullable): the output's tensor, to be written
  */
@@ -321,6 +331,8 @@ ir_block_new_output (IrCall *call, guint slot, GError **error)
 {
   const IrType *type = call->outputs[slot].type;
 
+  if (has_failed (error))
+    return NULL;
   if (type == NULL || !ir_type_is_static (type))
     {
       ir_call_fail (call, error, IR_OP_ERROR_SHAPE, "the shape of output %u is not known", slot);

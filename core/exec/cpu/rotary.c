@@ -80,25 +80,25 @@ const IrCpuKernel cpu_rms_norm = { .name = "row loop",
 
 #define LOOKED_UP 64 /* elements of a vector loop in the time that a position is looked up */
 
-/* Pairs [first, end) of a head of @half pairs; the others are left alone. */
-typedef void (*Rotate) (const float *x,
-                        const float *cosines,
-                        const float *sines,
-                        float *y,
-                        gint64 half,
-                        gint64 first,
-                        gint64 end);
+/* A head of @half pairs, and where what it is turned into goes. */
+typedef struct
+{
+  const float *x, *cosines, *sines;
+  float *y;
+  gint64 half;
+} Head;
+
+/* Turns pairs [first, end). */
+typedef void (*Rotate) (const Head *head, gint64 first, gint64 end);
 
 /* The halves of a head turned against each other. */
 CPU_VECTORIZED static void
-rotate_halves (const float *x,
-               const float *cosines,
-               const float *sines,
-               float *y,
-               gint64 half,
-               gint64 first,
-               gint64 end)
+rotate_halves (const Head *head, gint64 first, gint64 end)
 {
+  const float *x = head->x, *cosines = head->cosines, *sines = head->sines;
+  float *y = head->y;
+  gint64 half = head->half;
+
   for (gint64 i = first; i < end; i++)
     {
       float a = x[i], b = x[half + i];
@@ -108,14 +108,11 @@ rotate_halves (const float *x,
 }
 
 CPU_VECTORIZED static void
-rotate_pairs (const float *x,
-              const float *cosines,
-              const float *sines,
-              float *y,
-              G_GNUC_UNUSED gint64 half,
-              gint64 first,
-              gint64 end)
+rotate_pairs (const Head *head, gint64 first, gint64 end)
 {
+  const float *x = head->x, *cosines = head->cosines, *sines = head->sines;
+  float *y = head->y;
+
   for (gint64 i = first; i < end; i++)
     {
       float a = x[2 * i], b = x[2 * i + 1];
@@ -126,16 +123,10 @@ rotate_pairs (const float *x,
 
 /* All pairs of a head. */
 static void
-rotate_head (const IrCall *call,
-             Rotate rotate,
-             const float *x,
-             const float *cosines,
-             const float *sines,
-             float *y,
-             gint64 half)
+rotate_head (const IrCall *call, Rotate rotate, const Head *head)
 {
-  for (gint64 at = 0; at < half && !cpu_piece_stopped (call, at); at += CPU_LOOK)
-    rotate (x, cosines, sines, y, half, at, MIN (at + CPU_LOOK, half));
+  for (gint64 at = 0; at < head->half && !cpu_piece_stopped (call, at); at += CPU_LOOK)
+    rotate (head, at, MIN (at + CPU_LOOK, head->half));
 }
 
 typedef struct
@@ -209,8 +200,8 @@ rotate_position (const Rotary *r, const IrCall *call, gint64 at, float *y)
       gint64 first = at / r->length * r->batch_stride + head * r->head_stride +
                      at % r->length * r->row_stride;
 
-      rotate_head (call, r->interleaved ? rotate_pairs : rotate_halves, r->x + first, cosines,
-                   sines, y + first, r->half);
+      rotate_head (call, r->interleaved ? rotate_pairs : rotate_halves,
+                   &(Head){ r->x + first, cosines, sines, y + first, r->half });
       ir_call_copy (call, y + first + 2 * r->half, r->x + first + 2 * r->half,
                     sizeof (float) * (gsize) rest);
     }
@@ -309,14 +300,12 @@ half_rotary_init (HalfRotary *r, const IrCall *call)
 }
 
 CPU_VECTORIZED static void
-rotate_both (const float *x,
-             const float *cosines,
-             const float *sines,
-             float *y,
-             gint64 half,
-             gint64 first,
-             gint64 end)
+rotate_both (const Head *head, gint64 first, gint64 end)
 {
+  const float *x = head->x, *cosines = head->cosines, *sines = head->sines;
+  float *y = head->y;
+  gint64 half = head->half;
+
   for (gint64 i = first; i < end; i++)
     {
       float a = x[i], b = x[half + i];
@@ -326,14 +315,11 @@ rotate_both (const float *x,
 }
 
 CPU_VECTORIZED static void
-rotate_neighbours (const float *x,
-                   const float *cosines,
-                   const float *sines,
-                   float *y,
-                   G_GNUC_UNUSED gint64 half,
-                   gint64 first,
-                   gint64 end)
+rotate_neighbours (const Head *head, gint64 first, gint64 end)
 {
+  const float *x = head->x, *cosines = head->cosines, *sines = head->sines;
+  float *y = head->y;
+
   for (gint64 i = first; i < end; i++)
     {
       float a = x[2 * i], b = x[2 * i + 1];
@@ -360,42 +346,41 @@ rotate_row (const HalfRotary *r, const IrCall *call, gint64 row, float *y)
       gint64 length = r->dims[2], batch = row / (r->heads * length);
       at = ((batch * length + row % length) * r->heads + row / length % r->heads) * r->size;
     }
-  rotate_head (call, r->rotate, r->x + at, r->cos + cos, r->sin + sin, y + at, r->size / 2);
+  rotate_head (call, r->rotate,
+               &(Head){ r->x + at, r->cos + cos, r->sin + sin, y + at, r->size / 2 });
 }
 
-/* @r: set up */
 static gboolean
-rotate_rows (const HalfRotary *r, IrCall *call, GError **error)
+rotate_rows (IrCall *call, Rotate rotate, GError **error)
 {
+  HalfRotary r = { .rotate = rotate };
   gint64 n_rows = 1;
   float *y;
 
-  if (r->size % 2 != 0)
+  if (!call->op->infer (call, error))
+    return FALSE;
+  half_rotary_init (&r, call);
+  if (r.size % 2 != 0)
     return call->op->ref (call, error);
   y = cpu_new_floats (call, 0, ir_call_input (call, 0), error);
   if (y == NULL)
     return FALSE;
-  for (guint i = 0; i < r->rank; i++)
-    n_rows *= r->dims[i];
+  for (guint i = 0; i < r.rank; i++)
+    n_rows *= r.dims[i];
   int n_threads = cpu_n_threads (call, ir_tensor_n_elements (ir_call_input (call, 0)));
   CpuWatch watch = cpu_watch (call, (gint64) ir_tensor_n_elements (ir_call_input (call, 0)) /
                                         MAX (n_rows, 1));
 #pragma omp parallel for num_threads(n_threads) schedule(static)
   for (gint64 i = 0; i < n_rows; i++)
     if (!cpu_watch_stopped (&watch, i))
-      rotate_row (r, call, i, y);
+      rotate_row (&r, call, i, y);
   return TRUE;
 }
 
 static gboolean
 run_half_rotary (IrCall *call, GError **error)
 {
-  HalfRotary r = { .rotate = rotate_both };
-
-  if (!ir_infer_half_rotary (call, error))
-    return FALSE;
-  half_rotary_init (&r, call);
-  return rotate_rows (&r, call, error);
+  return rotate_rows (call, rotate_both, error);
 }
 
 const IrCpuKernel cpu_half_rotary = { .name = "row loop",
@@ -405,12 +390,7 @@ const IrCpuKernel cpu_half_rotary = { .name = "row loop",
 static gboolean
 run_pair_rotary (IrCall *call, GError **error)
 {
-  HalfRotary r = { .rotate = rotate_neighbours };
-
-  if (!ir_infer_pair_rotary (call, error))
-    return FALSE;
-  half_rotary_init (&r, call);
-  return rotate_rows (&r, call, error);
+  return rotate_rows (call, rotate_neighbours, error);
 }
 
 const IrCpuKernel cpu_pair_rotary = { .name = "row loop",

@@ -202,8 +202,9 @@ rotate_position (const Rotary *r, const IrCall *call, gint64 at, float *y)
 
       rotate_head (call, r->interleaved ? rotate_pairs : rotate_halves,
                    &(Head){ r->x + first, cosines, sines, y + first, r->half });
-      ir_call_copy (call, y + first + 2 * r->half, r->x + first + 2 * r->half,
-                    sizeof (float) * (gsize) rest);
+      if (rest > 0)
+        ir_call_copy (call, y + first + 2 * r->half, r->x + first + 2 * r->half,
+                      sizeof (float) * (gsize) rest);
     }
 }
 

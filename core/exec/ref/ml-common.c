@@ -292,6 +292,46 @@ ir_ml_index_find (IrPlaces *index, IrMlKey key)
 /* -- scores -- */
 
 /**
+ * ir_ml_choice:
+ * @call: a call
+ * @attr: name of an attribute, a word, or its number in an operator that writes words so
+ * @names: (array length=n): the words
+ * @n: how many
+ * @choice: (inout): the number of the word; stays if the attribute is absent
+ * @error: return location for an error
+ *
+ * Returns: %FALSE if the attribute is none of them
+ */
+gboolean
+ir_ml_choice (const IrCall *call,
+              const char *attr,
+              const char *const *names,
+              guint n,
+              guint *choice,
+              GError **error)
+{
+  const char *name = ir_call_string (call, attr, NULL);
+  gint64 number = ir_call_int (call, attr, *choice);
+
+  if (name != NULL)
+    for (number = 0; number < n && strcmp (names[number], name) != 0;)
+      number++;
+  if (number >= 0 && number < n)
+    {
+      *choice = (guint) number;
+      return TRUE;
+    }
+  g_autoptr (GString) words = g_string_new (names[0]);
+  for (guint i = 1; i < n; i++)
+    g_string_append_printf (words, "%s%s", i + 1 < n ? ", " : " or ", names[i]);
+  return name != NULL ? ir_call_fail (call, error, IR_OP_ERROR_ATTRIBUTE,
+                                      "%s is \"%s\"; %s is needed", attr, name, words->str)
+                      : ir_call_fail (call, error, IR_OP_ERROR_ATTRIBUTE,
+                                      "%s is %" G_GINT64_FORMAT "; 0 to %u are needed, for %s",
+                                      attr, number, n - 1, words->str);
+}
+
+/**
  * ir_ml_transform_init:
  * @transform: (out): the transform that the attribute post_transform asks for
  * @call: a call
@@ -303,18 +343,11 @@ gboolean
 ir_ml_transform_init (IrMlTransform *transform, const IrCall *call, GError **error)
 {
   static const char *const names[] = { "NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT" };
-  const IrAttr *attr = ir_call_attr (call, "post_transform");
-  const char *name = ir_call_string (call, "post_transform", "NONE");
-  gint64 number = ir_call_int (call, "post_transform", IR_ML_NONE);
+  guint number = IR_ML_NONE;
+  gboolean known = ir_ml_choice (call, "post_transform", names, IR_ML_N_TRANSFORMS, &number, error);
 
-  if (attr != NULL && attr->kind == IR_ATTR_STRING)
-    for (number = 0; number < IR_ML_N_TRANSFORMS && strcmp (names[number], name) != 0;)
-      number++;
-  *transform = number >= 0 && number < IR_ML_N_TRANSFORMS ? (IrMlTransform) number : IR_ML_NONE;
-  return (gint64) *transform == number ||
-         ir_call_fail (call, error, IR_OP_ERROR_ATTRIBUTE,
-                       "post_transform is not known; NONE, SOFTMAX, LOGISTIC, SOFTMAX_ZERO or "
-                       "PROBIT is needed");
+  *transform = (IrMlTransform) number;
+  return known;
 }
 
 /**

@@ -140,8 +140,16 @@ ir_ref_ml_scaler (IrCall *call, GError **error)
   return TRUE;
 }
 
+typedef enum
+{
+  NORM_MAX,
+  NORM_L1,
+  NORM_L2,
+  N_NORMS
+} Norm;
+
 static double
-norm_of (IrBlockWatch *watch, const char *name, guint64 n, const double *row)
+norm_of (IrBlockWatch *watch, Norm norm, guint64 n, const double *row)
 {
   double max = -G_MAXDOUBLE, absolute = 0, squares = 0;
 
@@ -151,9 +159,9 @@ norm_of (IrBlockWatch *watch, const char *name, guint64 n, const double *row)
       absolute += fabs (row[i]);
       squares += row[i] * row[i];
     }
-  if (strcmp (name, "MAX") == 0)
+  if (norm == NORM_MAX)
     return max;
-  return strcmp (name, "L1") == 0 ? absolute : sqrt (squares);
+  return norm == NORM_L1 ? absolute : sqrt (squares);
 }
 
 /**
@@ -169,13 +177,11 @@ norm_of (IrBlockWatch *watch, const char *name, guint64 n, const double *row)
 gboolean
 ir_ref_ml_normalizer (IrCall *call, GError **error)
 {
-  const char *name = ir_call_string (call, "norm", "MAX");
+  static const char *const names[N_NORMS] = { "MAX", "L1", "L2" };
+  guint kind = NORM_MAX;
 
-  if (!ir_ref_prepare (call, error))
+  if (!ir_ref_prepare (call, error) || !ir_ml_choice (call, "norm", names, N_NORMS, &kind, error))
     return FALSE;
-  if (strcmp (name, "MAX") != 0 && strcmp (name, "L1") != 0 && strcmp (name, "L2") != 0)
-    return ir_call_fail (call, error, IR_OP_ERROR_ATTRIBUTE,
-                         "norm is \"%s\"; MAX, L1 or L2 is needed", name);
   const IrTensor *in = ir_call_input (call, 0);
   guint64 length = row_length (in);
   IrTensor *out = ir_block_new_output (call, 0, error);
@@ -186,7 +192,7 @@ ir_ref_ml_normalizer (IrCall *call, GError **error)
   for (guint64 r = 0; r < n_rows (in) && !watch.stopped; r++)
     {
       ir_block_load_many (call, in, r * length, length, row);
-      double norm = norm_of (&watch, name, length, row);
+      double norm = norm_of (&watch, (Norm) kind, length, row);
       for (guint64 i = 0; i < length && norm != 0 && !ir_block_worked (&watch, 1); i++)
         row[i] /= norm;
       ir_block_store_many (call, out, r * length, length, row);

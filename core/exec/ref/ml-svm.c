@@ -40,15 +40,11 @@ static gboolean
 read_kernel (Svm *svm, const IrCall *call, GError **error)
 {
   static const char *const names[N_KERNELS] = { "LINEAR", "POLY", "RBF", "SIGMOID" };
-  const char *name = ir_call_string (call, "kernel_type", "LINEAR");
   IrMlList params;
-  guint kernel = 0;
+  guint kernel = KERNEL_LINEAR;
 
-  while (kernel < N_KERNELS && strcmp (names[kernel], name) != 0)
-    kernel++;
-  if (kernel == N_KERNELS)
-    return ir_call_fail (call, error, IR_OP_ERROR_ATTRIBUTE,
-                         "kernel_type is \"%s\"; LINEAR, POLY, RBF or SIGMOID is needed", name);
+  if (!ir_ml_choice (call, "kernel_type", names, N_KERNELS, &kernel, error))
+    return FALSE;
   svm->kernel = (Kernel) kernel;
   if (!ir_ml_list_init (&params, call, "kernel_params", error) ||
       (params.n > 0 && !ir_ml_list_check (&params, call, "kernel_params", 3, error)))

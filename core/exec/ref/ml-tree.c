@@ -597,17 +597,11 @@ static gboolean
 read_take (const IrCall *call, Take *take, GError **error)
 {
   static const char *const names[N_TAKES] = { "AVERAGE", "SUM", "MIN", "MAX" };
-  const IrAttr *attr = ir_call_attr (call, "aggregate_function");
-  const char *name = ir_call_string (call, "aggregate_function", "SUM");
-  gint64 number = ir_call_int (call, "aggregate_function", TAKE_SUM);
+  guint number = TAKE_SUM;
+  gboolean known = ir_ml_choice (call, "aggregate_function", names, N_TAKES, &number, error);
 
-  if (attr != NULL && attr->kind == IR_ATTR_STRING)
-    for (number = 0; number < N_TAKES && strcmp (names[number], name) != 0;)
-      number++;
-  *take = number >= 0 && number < N_TAKES ? (Take) number : TAKE_SUM;
-  return (gint64) *take == number ||
-         ir_call_fail (call, error, IR_OP_ERROR_ATTRIBUTE,
-                       "aggregate_function is not known; AVERAGE, SUM, MIN or MAX is needed");
+  *take = (Take) number;
+  return known;
 }
 
 /* Scores of one sample; a target that no leaf has a weight for gets 0. @met: scratch. */

@@ -25,6 +25,14 @@ double ir_ml_list_double (const IrMlList *list, guint64 index);
 gint64 ir_ml_list_int (const IrMlList *list, guint64 index);
 GBytes *ir_ml_list_string (const IrMlList *list, guint64 index); /* (transfer full) */
 
+/* -- attributes that are one of a few words -- */
+gboolean ir_ml_choice (const IrCall *call,
+                       const char *attr,
+                       const char *const *names,
+                       guint n,
+                       guint *choice,
+                       GError **error);
+
 /* -- what stands where in a list -- */
 typedef struct
 {

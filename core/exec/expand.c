@@ -115,6 +115,14 @@ is_known (const IrGraph *function)
   return body != NULL && same_defaults (function, body) && same_body (function, body);
 }
 
+static IrModel *
+fail_cancelled (GError **error)
+{
+  g_set_error_literal (error, IR_EXEC_ERROR, IR_EXEC_ERROR_CANCELLED,
+                       "Cancelled while the types of the values were found");
+  return NULL;
+}
+
 static void
 drop_known_functions (IrEdit *edit)
 {
@@ -158,10 +166,12 @@ ir_exec_expand (IrModel *model, GError **error)
 IrModel *
 ir_exec_expand_until (IrModel *model, const IrStop *stop, GError **error)
 {
-  g_autoptr (IrModel) copy = ir_model_clone (model);
+  g_autoptr (IrModel) copy = ir_model_clone_until (model, stop);
   g_autoptr (GPtrArray) problems = ir_problems_new ();
-  g_autoptr (IrEdit) edit = ir_edit_new_import (copy);
+  g_autoptr (IrEdit) edit = copy != NULL ? ir_edit_new_import (copy) : NULL;
 
+  if (copy == NULL)
+    return fail_cancelled (error);
   drop_known_functions (edit);
   if (!ir_exec_expand_bodies (edit, NULL, problems, error))
     return NULL;
@@ -174,10 +184,6 @@ ir_exec_expand_until (IrModel *model, const IrStop *stop, GError **error)
   if (!ir_exec_expand_gradients (edit, error))
     return NULL;
   if (!ir_infer_model_until (edit, IR_INFER_DEFAULT, NULL, stop))
-    {
-      g_set_error_literal (error, IR_EXEC_ERROR, IR_EXEC_ERROR_CANCELLED,
-                           "Cancelled while the types of the values were found");
-      return NULL;
-    }
+    return fail_cancelled (error);
   return g_steal_pointer (&copy);
 }

@@ -43,11 +43,13 @@ ir_prepared_bind_shapes (IrModel *base, GHashTable *inputs, GCancellable *cancel
 {
   const IrStop stop = { .cancellable = cancellable };
 
-  if (g_cancellable_is_cancelled (cancellable))
-    return NULL;
-  g_autoptr (IrModel) model = ir_model_clone (base);
-  g_autoptr (IrEdit) edit = ir_edit_new_import (model);
+  g_autoptr (IrModel) model = ir_model_clone_until (base, &stop);
+  g_autoptr (IrModel) bound = NULL;
+  g_autoptr (IrEdit) edit = NULL;
 
+  if (model == NULL || g_cancellable_is_cancelled (cancellable))
+    return NULL;
+  edit = ir_edit_new_import (model);
   for (guint i = 0; i < ir_graph_n_inputs (model->main); i++)
     {
       IrValue *input = ir_graph_input (model->main, i);
@@ -70,8 +72,9 @@ ir_prepared_bind_shapes (IrModel *base, GHashTable *inputs, GCancellable *cancel
       else if (!ir_type_is_static (input->type))
         ir_infer_bind_input (edit, input, ir_tensor_rank (tensor), ir_tensor_dims (tensor));
     }
-  return ir_infer_model_until (edit, IR_INFER_DEFAULT, NULL, &stop) ? ir_model_snapshot (model)
-                                                                    : NULL;
+  if (ir_infer_model_until (edit, IR_INFER_DEFAULT, NULL, &stop))
+    bound = ir_model_snapshot_until (model, &stop);
+  return bound != NULL && ir_model_order_until (bound, &stop) ? g_steal_pointer (&bound) : NULL;
 }
 
 static gboolean

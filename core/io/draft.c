@@ -4,6 +4,9 @@
 
 #include <string.h>
 
+/* Entities between two looks whether to stop: half a millisecond. */
+#define LOOK_STEPS 2048
+
 #define META_MODULES "pkg.torch.onnx.name_scopes"
 
 typedef struct
@@ -32,11 +35,12 @@ own (IrDraft *draft, gpointer object, GDestroyNotify destroy)
  * ir_draft_new:
  * @context: (transfer none): of the model to come; must outlive the draft
  * @problems: (nullable): gets the findings
+ * @stop: (nullable): what may stop reading; must outlive the draft
  *
  * Returns: (transfer full): an empty draft
  */
 IrDraft *
-ir_draft_new (IrContext *context, GPtrArray *problems)
+ir_draft_new (IrContext *context, GPtrArray *problems, const IrStop *stop)
 {
   IrDraft *draft = g_new0 (IrDraft, 1);
 
@@ -48,6 +52,7 @@ ir_draft_new (IrContext *context, GPtrArray *problems)
   draft->opsets = ir_draft_array (draft, sizeof (IrOpset));
   draft->metadata = ir_draft_pointers (draft);
   draft->functions = ir_draft_pointers (draft);
+  draft->stop = stop;
   draft->budget = IR_DRAFT_MAX_ENTITIES;
   return draft;
 }
@@ -70,16 +75,34 @@ ir_draft_free (IrDraft *draft)
 }
 
 /**
+ * ir_draft_stopped:
+ * @draft: a draft
+ *
+ * Looks once in a while.
+ *
+ * Returns: whether nobody wants the model any more
+ */
+gboolean
+ir_draft_stopped (IrDraft *draft)
+{
+  if (!draft->stopped && draft->n_steps++ % LOOK_STEPS == 0)
+    draft->stopped = ir_stopped (draft->stop);
+  return draft->stopped;
+}
+
+/**
  * ir_draft_spend:
  * @draft: a draft
  *
  * Counts one node, attribute or value.
  *
- * Returns: %FALSE if there are too many; said once as a problem
+ * Returns: %FALSE if it is stopped, or if there are too many; that is said once as a problem
  */
 gboolean
 ir_draft_spend (IrDraft *draft)
 {
+  if (ir_draft_stopped (draft))
+    return FALSE;
   if (draft->budget > 0)
     {
       draft->budget--;

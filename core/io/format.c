@@ -103,32 +103,51 @@ find_by_contents (const char *path)
  *
  * Opens a model and infers the types of its values.
  *
- * Fails with %IR_IO_ERROR_OPEN or %IR_IO_ERROR_FORMAT only if nothing of a model is there.
+ * Fails with %IR_IO_ERROR_OPEN or %IR_IO_ERROR_FORMAT only if nothing of a model is there, and with
+ * %G_IO_ERROR_CANCELLED.
  *
  * Returns: (transfer full) (nullable): the model, perhaps with problems
  */
 IrModel *
 ir_model_load (const char *path, GPtrArray *problems, GCancellable *cancellable, GError **error)
 {
-  const IrFormat *format = ir_format_find (path);
   const IrStop stop = { .cancellable = cancellable };
+
+  return ir_model_load_until (path, problems, &stop, error);
+}
+
+/**
+ * ir_model_load_until:
+ * @path: a model file of any format
+ * @problems: (nullable): gets the findings
+ * @stop: what may stop reading
+ * @error: return location for an error
+ *
+ * As ir_model_load().
+ *
+ * Returns: (transfer full) (nullable): the model, perhaps with problems
+ */
+IrModel *
+ir_model_load_until (const char *path, GPtrArray *problems, const IrStop *stop, GError **error)
+{
+  const IrFormat *format = ir_format_find (path);
   g_autoptr (IrModel) model = NULL;
   g_autoptr (IrEdit) edit = NULL;
+  g_autoptr (GError) cause = NULL;
 
   if (format == NULL)
     format = find_by_contents (path);
-  if (format == NULL || g_cancellable_set_error_if_cancelled (cancellable, error))
-    return NULL;
-  model = format->read (path, problems, cancellable, error);
-  if (model == NULL || g_cancellable_set_error_if_cancelled (cancellable, error))
-    return NULL;
-  edit = ir_edit_new_import (model);
-  if (!ir_infer_model_until (edit, IR_INFER_DEFAULT, problems, &stop))
+  model = format->read (path, problems, stop, &cause);
+  if (model != NULL)
     {
-      g_cancellable_set_error_if_cancelled (cancellable, error);
-      return NULL;
+      edit = ir_edit_new_import (model);
+      if (ir_infer_model_until (edit, IR_INFER_DEFAULT, problems, stop))
+        return g_steal_pointer (&model);
     }
-  return g_steal_pointer (&model);
+  /* Then what the reader says of it is said of a part. */
+  if (!g_cancellable_set_error_if_cancelled (stop->cancellable, error) && cause != NULL)
+    g_propagate_error (error, g_steal_pointer (&cause));
+  return NULL;
 }
 
 /**

@@ -5,22 +5,22 @@
 
 IrModel *ir_onnx_read_file (const char *path,
                             GPtrArray *problems,
-                            GCancellable *cancellable,
+                            const IrStop *stop,
                             GError **error);
 gboolean ir_onnx_write_file (IrModel *model, const char *path, GError **error);
 IrModel *ir_text_read_file (const char *path,
                             GPtrArray *problems,
-                            GCancellable *cancellable,
+                            const IrStop *stop,
                             GError **error);
 gboolean ir_text_write_file (IrModel *model, const char *path, GError **error);
 IrModel *ir_json_read_file (const char *path,
                             GPtrArray *problems,
-                            GCancellable *cancellable,
+                            const IrStop *stop,
                             GError **error);
 gboolean ir_json_write_file (IrModel *model, const char *path, GError **error);
 IrModel *ir_dot_read_file (const char *path,
                            GPtrArray *problems,
-                           GCancellable *cancellable,
+                           const IrStop *stop,
                            GError **error);
 gboolean ir_dot_write_file (IrModel *model, const char *path, GError **error);
 

@@ -2,6 +2,7 @@
  * abort, and give as much of the graph as can be understood, with problems. */
 #pragma once
 #include "core/ir/problem.h"
+#include "core/ir/stop.h"
 #include <gio/gio.h>
 
 #define IR_IO_ERROR (ir_io_error_quark ())
@@ -25,8 +26,8 @@ typedef struct
   const char *const *extensions; /* "onnx", NULL */
   IrModel *(*read) (const char *path,
                     GPtrArray *problems,
-                    GCancellable *cancellable,
-                    GError **error);
+                    const IrStop *stop,
+                    GError **error); /* NULL without @error: stopped */
   gboolean (*write) (IrModel *model, const char *path, GError **error); /* (nullable); atomic */
 } IrFormat;
 
@@ -40,6 +41,10 @@ IrModel *ir_model_load (const char *path,
                         GPtrArray *problems,
                         GCancellable *cancellable,
                         GError **error);
+IrModel *ir_model_load_until (const char *path,
+                              GPtrArray *problems,
+                              const IrStop *stop,
+                              GError **error);
 gboolean ir_model_save (IrModel *model,
                         const char *path,
                         const char *format,

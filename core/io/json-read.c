@@ -629,24 +629,11 @@ parse (const char *text, gsize length, GError **error)
   return NULL;
 }
 
-/**
- * ir_json_read:
- * @text: JSON as ir_json_write() makes it
- * @length: its bytes, -1 if it ends with NUL
- * @problems: (nullable): gets the findings
- * @error: return location for an error
- *
- * Fails with %IR_IO_ERROR_FORMAT if the text is no JSON or has no graph, and with
- * %IR_IO_ERROR_LIMIT if it would take too much memory.
- *
- * Returns: (transfer full) (nullable): the model
- */
-IrModel *
-ir_json_read (const char *text, gssize length, GPtrArray *problems, GError **error)
+static IrModel *
+read_text (const char *text, gsize size, GPtrArray *problems, const IrStop *stop, GError **error)
 {
-  gsize size = length < 0 ? strlen (text) : (gsize) length;
   g_autoptr (IrModel) model = ir_model_new ();
-  g_autoptr (IrDraft) draft = ir_draft_new (model->context, problems);
+  g_autoptr (IrDraft) draft = ir_draft_new (model->context, problems, stop);
   g_autoptr (GHashTable) types = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
   Reader reader = { draft, model->context, types };
   cJSON *object;
@@ -662,21 +649,38 @@ ir_json_read (const char *text, gssize length, GPtrArray *problems, GError **err
   draft->info = *model->info;
   read_model (&reader, object);
   cJSON_Delete (object);
-  if (draft->main == NULL)
+  if (draft->main == NULL && !draft->stopped)
     {
       g_set_error (error, IR_IO_ERROR, IR_IO_ERROR_FORMAT,
                    "The JSON has no \"graph\"; is it a model that irscope has written?");
       return NULL;
     }
-  ir_draft_build (draft, model);
-  return g_steal_pointer (&model);
+  return ir_draft_build (draft, model) ? g_steal_pointer (&model) : NULL;
+}
+
+/**
+ * ir_json_read:
+ * @text: JSON as ir_json_write() makes it
+ * @length: its bytes, -1 if it ends with NUL
+ * @problems: (nullable): gets the findings
+ * @error: return location for an error
+ *
+ * Fails with %IR_IO_ERROR_FORMAT if the text is no JSON or has no graph, and with
+ * %IR_IO_ERROR_LIMIT if it would take too much memory.
+ *
+ * Returns: (transfer full) (nullable): the model
+ */
+IrModel *
+ir_json_read (const char *text, gssize length, GPtrArray *problems, GError **error)
+{
+  return read_text (text, length < 0 ? strlen (text) : (gsize) length, problems, NULL, error);
 }
 
 /**
  * ir_json_read_file:
  * @path: a JSON file
  * @problems: (nullable): gets the findings
- * @cancellable: (nullable): not needed: the number of items is bounded
+ * @stop: (nullable): what may stop reading; then there is no error
  * @error: return location for an error
  *
  * Reads JSON: see ir_json_read().
@@ -684,7 +688,7 @@ ir_json_read (const char *text, gssize length, GPtrArray *problems, GError **err
  * Returns: (transfer full) (nullable): the model
  */
 IrModel *
-ir_json_read_file (const char *path, GPtrArray *problems, GCancellable *cancellable, GError **error)
+ir_json_read_file (const char *path, GPtrArray *problems, const IrStop *stop, GError **error)
 {
   g_autoptr (GBytes) bytes = ir_file_read_text (path, error);
   gsize length;
@@ -694,7 +698,7 @@ ir_json_read_file (const char *path, GPtrArray *problems, GCancellable *cancella
   if (bytes == NULL)
     return NULL;
   text = g_bytes_get_data (bytes, &length);
-  model = ir_json_read (text != NULL ? text : "", (gssize) length, problems, error);
+  model = read_text (text != NULL ? text : "", length, problems, stop, error);
   if (model == NULL)
     g_prefix_error (error, "%s: ", path);
   else

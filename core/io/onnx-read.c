@@ -629,7 +629,7 @@ read_graph (IrOnnxReader *reader, const IrWireField *field, guint depth)
     return NULL;
   graph = ir_draft_graph_new (reader->draft);
   ir_wire_init_field (&wire, field);
-  while (ir_wire_next (&wire, &part))
+  while (!reader->draft->stopped && ir_wire_next (&wire, &part))
     read_graph_field (reader, &part, depth, graph, &extra);
   ir_onnx_check_end (reader, &wire, "a graph");
   graph->extra = extra_finish (reader, &extra);
@@ -851,6 +851,36 @@ add_file (GPtrArray *keep_alive, IrMappedFile *file)
     g_ptr_array_add (keep_alive, file);
 }
 
+static IrModel *
+read_bytes (
+    GBytes *bytes, const char *path, GPtrArray *problems, const IrStop *stop, GError **error)
+{
+  g_autoptr (IrModel) model = ir_model_new ();
+  g_autoptr (IrDraft) draft = ir_draft_new (model->context, problems, stop);
+  g_autofree char *folder = path != NULL ? g_path_get_dirname (path) : NULL;
+  g_autoptr (GHashTable) external_files = g_hash_table_new (NULL, NULL);
+  IrOnnxReader reader = { draft,          model->context,   bytes, NULL, folder,
+                          external_files, model->keep_alive };
+  gsize length;
+
+  add_file (model->keep_alive, NULL);
+  reader.base = g_bytes_get_data (bytes, &length);
+  if (length > 0)
+    read_model (&reader, reader.base, length);
+  if (draft->stopped)
+    return NULL;
+  if (!is_model (draft))
+    {
+      g_set_error (error, IR_IO_ERROR, IR_IO_ERROR_FORMAT,
+                   "%s: is no ONNX model: no graph was found in its %" G_GSIZE_FORMAT " bytes.",
+                   path != NULL ? path : "The data", length);
+      return NULL;
+    }
+  if (path != NULL)
+    model->path = ir_context_intern (model->context, path);
+  return ir_draft_build (draft, model) ? g_steal_pointer (&model) : NULL;
+}
+
 /**
  * ir_onnx_read_bytes:
  * @bytes: a ModelProto; tensors become slices of it
@@ -867,36 +897,14 @@ add_file (GPtrArray *keep_alive, IrMappedFile *file)
 IrModel *
 ir_onnx_read_bytes (GBytes *bytes, const char *path, GPtrArray *problems, GError **error)
 {
-  g_autoptr (IrModel) model = ir_model_new ();
-  g_autoptr (IrDraft) draft = ir_draft_new (model->context, problems);
-  g_autofree char *folder = path != NULL ? g_path_get_dirname (path) : NULL;
-  g_autoptr (GHashTable) external_files = g_hash_table_new (NULL, NULL);
-  IrOnnxReader reader = { draft,          model->context,   bytes, NULL, folder,
-                          external_files, model->keep_alive };
-  gsize length;
-
-  add_file (model->keep_alive, NULL);
-  reader.base = g_bytes_get_data (bytes, &length);
-  if (length > 0)
-    read_model (&reader, reader.base, length);
-  if (!is_model (draft))
-    {
-      g_set_error (error, IR_IO_ERROR, IR_IO_ERROR_FORMAT,
-                   "%s: is no ONNX model: no graph was found in its %" G_GSIZE_FORMAT " bytes.",
-                   path != NULL ? path : "The data", length);
-      return NULL;
-    }
-  if (path != NULL)
-    model->path = ir_context_intern (model->context, path);
-  ir_draft_build (draft, model);
-  return g_steal_pointer (&model);
+  return read_bytes (bytes, path, problems, NULL, error);
 }
 
 /**
  * ir_onnx_read_file:
  * @path: an ONNX file
  * @problems: (nullable): gets the findings
- * @cancellable: (nullable): not needed so far: opening takes milliseconds
+ * @stop: (nullable): what may stop reading; then there is no error
  * @error: return location for an error
  *
  * Maps the file and reads it. Weights stay in the file's pages.
@@ -904,7 +912,7 @@ ir_onnx_read_bytes (GBytes *bytes, const char *path, GPtrArray *problems, GError
  * Returns: (transfer full) (nullable): the model
  */
 IrModel *
-ir_onnx_read_file (const char *path, GPtrArray *problems, GCancellable *cancellable, GError **error)
+ir_onnx_read_file (const char *path, GPtrArray *problems, const IrStop *stop, GError **error)
 {
   g_autoptr (IrMappedFile) file = ir_mapped_file_open (path, error);
   g_autoptr (GBytes) bytes = NULL;
@@ -914,7 +922,7 @@ ir_onnx_read_file (const char *path, GPtrArray *problems, GCancellable *cancella
     return NULL;
   bytes = ir_mapped_file_bytes (file);
   ir_mapped_file_set_scattered (file, TRUE);
-  model = ir_onnx_read_bytes (bytes, path, problems, error);
+  model = read_bytes (bytes, path, problems, stop, error);
   ir_mapped_file_set_scattered (file, FALSE);
   if (model != NULL)
     add_file (model->keep_alive, g_steal_pointer (&file));

@@ -20,7 +20,7 @@ read_proto (GBytes *bytes, const char *path, const IrType *type, GError **error)
 {
   g_autoptr (IrContext) context = ir_context_new ();
   g_autoptr (GPtrArray) problems = ir_problems_new ();
-  g_autoptr (IrDraft) draft = ir_draft_new (context, problems);
+  g_autoptr (IrDraft) draft = ir_draft_new (context, problems, NULL);
   IrOnnxReader reader = { .draft = draft, .context = context, .bytes = bytes };
   IrWireField field = { .type = IR_WIRE_BYTES };
   IrTypeKind kind = type != NULL ? type->kind : IR_TYPE_TENSOR;

@@ -466,10 +466,11 @@ read_model (const char *text,
             const char *path,
             IrModel *base,
             GPtrArray *problems,
+            const IrStop *stop,
             GError **error)
 {
   g_autoptr (IrModel) model = ir_model_new ();
-  g_autoptr (IrDraft) draft = ir_draft_new (model->context, problems);
+  g_autoptr (IrDraft) draft = ir_draft_new (model->context, problems, stop);
   g_autofree char *folder = path != NULL ? g_path_get_dirname (path) : NULL;
   guint n_before = draft->problems->len, n_errors;
   IrTextParser parser;
@@ -483,6 +484,8 @@ read_model (const char *text,
     read_functions (&parser);
   n_errors = parser.lexer.n_errors;
   parser_clear (&parser);
+  if (draft->stopped)
+    return NULL;
   if (n_errors > 0 || draft->over_budget)
     {
       fail_format (error, path, draft->problems, n_before);
@@ -490,8 +493,7 @@ read_model (const char *text,
     }
   if (path != NULL)
     model->path = ir_context_intern (model->context, path);
-  ir_draft_build (draft, model);
-  return g_steal_pointer (&model);
+  return ir_draft_build (draft, model) ? g_steal_pointer (&model) : NULL;
 }
 
 /**
@@ -508,7 +510,7 @@ read_model (const char *text,
 IrModel *
 ir_text_read (const char *text, gssize length, GPtrArray *problems, GError **error)
 {
-  return read_model (text, length < 0 ? strlen (text) : (gsize) length, NULL, NULL, problems,
+  return read_model (text, length < 0 ? strlen (text) : (gsize) length, NULL, NULL, problems, NULL,
                      error);
 }
 
@@ -527,7 +529,7 @@ ir_text_read_over (
     const char *text, gssize length, IrModel *base, GPtrArray *problems, GError **error)
 {
   IrModel *model = read_model (text, length < 0 ? strlen (text) : (gsize) length, NULL, base,
-                               problems, error);
+                               problems, NULL, error);
 
   /* Its tensors may lie in files that the base keeps open. */
   for (guint i = 0; model != NULL && base != NULL && i < base->keep_alive->len; i++)
@@ -539,7 +541,7 @@ ir_text_read_over (
  * ir_text_read_file:
  * @path: a file in ONNX's textual syntax
  * @problems: (nullable): gets mistakes with line and column
- * @cancellable: (nullable): not needed so far
+ * @stop: (nullable): what may stop reading; then there is no error
  * @error: return location for an error
  *
  * Reads text; external data are looked for in the folder of @path.
@@ -547,7 +549,7 @@ ir_text_read_over (
  * Returns: (transfer full) (nullable): the model
  */
 IrModel *
-ir_text_read_file (const char *path, GPtrArray *problems, GCancellable *cancellable, GError **error)
+ir_text_read_file (const char *path, GPtrArray *problems, const IrStop *stop, GError **error)
 {
   g_autoptr (GBytes) bytes = ir_file_read_text (path, error);
   gsize length;
@@ -556,7 +558,7 @@ ir_text_read_file (const char *path, GPtrArray *problems, GCancellable *cancella
   if (bytes == NULL)
     return NULL;
   text = g_bytes_get_data (bytes, &length);
-  return read_model (text != NULL ? text : "", length, path, NULL, problems, error);
+  return read_model (text != NULL ? text : "", length, path, NULL, problems, stop, error);
 }
 
 /**
@@ -576,7 +578,7 @@ IrModel *
 ir_function_from_text (const char *text, const char *domain, const char *name, GError **error)
 {
   g_autoptr (IrModel) model = ir_model_new ();
-  g_autoptr (IrDraft) draft = ir_draft_new (model->context, NULL);
+  g_autoptr (IrDraft) draft = ir_draft_new (model->context, NULL, NULL);
   IrDraftGraph *graph;
   IrFunctionInfo *info;
   IrTextParser parser;

@@ -9,6 +9,9 @@
 
 #define CURRENT_IR_VERSION 8
 
+/* Nodes or values copied between two looks whether to stop. */
+#define LOOK_STEPS 4096
+
 static void
 graph_facts_free (gpointer data)
 {
@@ -206,8 +209,21 @@ copy_array (IrModel *to, gconstpointer array, guint n, gsize element)
   return copy;
 }
 
-static void
-copy_structs (IrModel *to, const IrModel *from)
+/* Of one of the tables; FALSE: stopped */
+static gboolean
+copy_table (IrModel *to, GPtrArray *copies, const GPtrArray *table, gsize size, const IrStop *stop)
+{
+  for (guint i = 1; i < table->len; i++)
+    {
+      if (i % LOOK_STEPS == 0 && ir_stopped (stop))
+        return FALSE;
+      g_ptr_array_add (copies, ir_arena_dup (to->cache->arena, table->pdata[i], size));
+    }
+  return TRUE;
+}
+
+static gboolean
+copy_structs (IrModel *to, const IrModel *from, const IrStop *stop)
 {
   g_ptr_array_add (to->graphs, NULL);
   g_ptr_array_add (to->nodes, NULL);
@@ -218,12 +234,8 @@ copy_structs (IrModel *to, const IrModel *from)
       copy->model = to;
       g_ptr_array_add (to->graphs, copy);
     }
-  for (guint i = 1; i < from->nodes->len; i++)
-    g_ptr_array_add (to->nodes,
-                     ir_arena_dup (to->cache->arena, from->nodes->pdata[i], sizeof (IrNode)));
-  for (guint i = 1; i < from->values->len; i++)
-    g_ptr_array_add (to->values,
-                     ir_arena_dup (to->cache->arena, from->values->pdata[i], sizeof (IrValue)));
+  return copy_table (to, to->nodes, from->nodes, sizeof (IrNode), stop) &&
+         copy_table (to, to->values, from->values, sizeof (IrValue), stop);
 }
 
 static IrValue *
@@ -254,24 +266,39 @@ relink_value (IrModel *to, IrValue *value)
   value->uses_capacity = array_capacity (value->n_uses);
 }
 
-/* The same ids, tombstones too: a log of @from applies to the copy. */
-static IrModel *
-model_copy (IrModel *from)
+static gboolean
+relink (IrModel *to, const IrStop *stop)
 {
-  IrModel *to = model_alloc (ir_context_ref (from->context));
+  for (guint i = 1; i < to->nodes->len; i++)
+    {
+      if (i % LOOK_STEPS == 0 && ir_stopped (stop))
+        return FALSE;
+      relink_node (to, to->nodes->pdata[i]);
+    }
+  for (guint i = 1; i < to->values->len; i++)
+    {
+      if (i % LOOK_STEPS == 0 && ir_stopped (stop))
+        return FALSE;
+      relink_value (to, to->values->pdata[i]);
+    }
+  return TRUE;
+}
+
+/* The same ids, tombstones too: a log of @from applies to the copy. NULL: stopped */
+static IrModel *
+model_copy (IrModel *from, const IrStop *stop)
+{
+  g_autoptr (IrModel) to = model_alloc (ir_context_ref (from->context));
 
   to->info = from->info;
   to->opsets = from->opsets;
   to->path = from->path;
   to->stamp = from->stamp;
   to->keep_alive = g_ptr_array_ref (from->keep_alive);
-  copy_structs (to, from);
-  for (guint i = 1; i < to->nodes->len; i++)
-    relink_node (to, to->nodes->pdata[i]);
-  for (guint i = 1; i < to->values->len; i++)
-    relink_value (to, to->values->pdata[i]);
+  if (!copy_structs (to, from, stop) || !relink (to, stop))
+    return NULL;
   to->main = to->graphs->pdata[from->main->id];
-  return to;
+  return g_steal_pointer (&to);
 }
 
 /**
@@ -284,8 +311,23 @@ model_copy (IrModel *from)
 IrModel *
 ir_model_clone (IrModel *model)
 {
-  IrModel *copy = model_copy (model);
-  copy->log = ir_log_new ();
+  return ir_model_clone_until (model, NULL);
+}
+
+/**
+ * ir_model_clone_until:
+ * @model: a model
+ * @stop: (nullable): what may stop it
+ *
+ * Returns: (transfer full) (nullable): as ir_model_clone(), %NULL if it was stopped
+ */
+IrModel *
+ir_model_clone_until (IrModel *model, const IrStop *stop)
+{
+  IrModel *copy = model_copy (model, stop);
+
+  if (copy != NULL)
+    copy->log = ir_log_new ();
   return copy;
 }
 
@@ -299,12 +341,26 @@ ir_model_clone (IrModel *model)
 IrModel *
 ir_model_snapshot (IrModel *model)
 {
+  return ir_model_snapshot_until (model, NULL);
+}
+
+/**
+ * ir_model_snapshot_until:
+ * @model: a model
+ * @stop: (nullable): what may stop it
+ *
+ * Returns: (transfer full) (nullable): as ir_model_snapshot(), %NULL if it was stopped
+ */
+IrModel *
+ir_model_snapshot_until (IrModel *model, const IrStop *stop)
+{
   IrModel *copy;
 
   if (model->frozen)
     return ir_model_ref (model);
-  copy = model_copy (model);
-  copy->frozen = TRUE;
+  copy = model_copy (model, stop);
+  if (copy != NULL)
+    copy->frozen = TRUE;
   return copy;
 }
 

@@ -474,6 +474,8 @@ ir_infer_model_until (IrEdit *edit, IrInferFlags flags, GPtrArray *problems, con
                     .severity = (flags & IR_INFER_STRICT) != 0 ? IR_SEVERITY_ERROR
                                                                : IR_SEVERITY_WARNING,
                     .stop = stop };
+  if (!ir_model_order_until (driver.model, stop))
+    return FALSE;
   infer_model (&driver, FALSE);
   return !driver.stopped;
 }

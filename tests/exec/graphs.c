@@ -204,12 +204,3 @@ assert_tensor (const IrTensor *tensor, const char *type, const char *elements, d
         }
     }
 }
-
-void
-ear_heard (gpointer data)
-{
-  Ear *ear = data;
-
-  if (g_atomic_int_add (&ear->n_looks, 1) + 1 == ear->stop_at)
-    g_cancellable_cancel (ear->cancellable);
-}

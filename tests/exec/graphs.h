@@ -4,6 +4,7 @@
 #include "core/exec/exec.h"
 #include "core/ir/edit.h"
 #include "core/op/infer.h"
+#include "tests/ear.h"
 
 typedef struct
 {
@@ -35,13 +36,3 @@ IrTensor *tensor_random (const char *type, guint seed); /* floats in [-1, 1] */
 GHashTable *inputs_new (void);
 void inputs_add (GHashTable *inputs, const IrValue *value, IrTensor *tensor); /* (transfer full) */
 void assert_tensor (const IrTensor *tensor, const char *type, const char *elements, double atol);
-
-/* What a test hears of the looks of a run: IrRunOptions.looked, with itself as data. */
-typedef struct
-{
-  int n_looks; /* atomic */
-  int stop_at; /* cancel at this look; 0: never */
-  GCancellable *cancellable;
-} Ear;
-
-void ear_heard (gpointer ear);

@@ -1,0 +1,140 @@
+/* Opening, ordering and copying models of many nodes: whoever does it looks often enough whether
+ * anybody still wants the model, and ends at once where nobody does. */
+#include "config.h"
+
+#include "core/op/infer.h"
+#include "tests/ear.h"
+#include "tests/io/models.h"
+
+#include <glib/gstdio.h>
+
+#define N_NODES    40000
+#define MANY_NODES 2000 /* between two looks, at most */
+
+static IrModel *
+chain_new (guint n)
+{
+  g_autoptr (GString) text = g_string_new ("<ir_version: 10, opset_import: [\"\" : 21]>\n"
+                                           "g (float[8] v0) => (float[8] y) {\n");
+
+  for (guint i = 0; i < n; i++)
+    g_string_append_printf (text, "v%u = Add (v%u, v%u)\n", i + 1, i, i / 2);
+  g_string_append_printf (text, "y = Neg (v%u)\n}\n", n);
+  IrModel *model = test_read_text (text->str);
+  g_autoptr (IrEdit) edit = ir_edit_new_import (model);
+  ir_infer_model (edit, IR_INFER_DEFAULT, NULL);
+  return model;
+}
+
+/* Looks at which it is cancelled: the first, the last, and some between. */
+static int
+chosen_look (int n_looks, guint i, guint n)
+{
+  return 1 + (int) ((gint64) (n_looks - 1) * i / (n - 1));
+}
+
+static void
+test_opening (gconstpointer data)
+{
+  g_autofree char *folder = test_folder ();
+  g_autofree char *path = g_strconcat (folder, "/model.", data, NULL);
+  g_autoptr (IrModel) model = chain_new (N_NODES);
+  g_autoptr (IrModel) whole = NULL;
+  g_autoptr (GError) error = NULL;
+  Ear all = { 0 };
+  const IrStop listen = ear_stop (&all);
+  const guint n = 9;
+
+  g_assert_true (ir_model_save (model, path, NULL, &error));
+  whole = ir_model_load_until (path, NULL, &listen, &error);
+  g_assert_no_error (error);
+  test_assert_same (model, whole);
+  /* Reading, values, nodes, order, types. */
+  g_test_message ("%d looks", all.n_looks);
+  g_assert_cmpint (all.n_looks, >, 5 * N_NODES / MANY_NODES);
+  for (guint i = 0; i < n; i++)
+    {
+      g_autoptr (GCancellable) cancellable = g_cancellable_new ();
+      g_autoptr (GPtrArray) problems = ir_problems_new ();
+      Ear ear = { .cancellable = cancellable, .stop_at = chosen_look (all.n_looks, i, n) };
+      const IrStop stop = ear_stop (&ear);
+
+      g_assert_null (ir_model_load_until (path, problems, &stop, &error));
+      g_assert_error (error, G_IO_ERROR, G_IO_ERROR_CANCELLED);
+      g_clear_error (&error);
+      g_assert_cmpint (ear.n_looks, ==, ear.stop_at);
+      g_assert_cmpuint (problems->len, ==, 0);
+    }
+  test_remove_folder (folder);
+}
+
+/* A model whose order is not known yet; the last edit is one that the order depends on. */
+static void
+forget_order (IrModel *model)
+{
+  g_autoptr (IrEdit) edit = ir_edit_new_import (model);
+
+  ir_edit_add_value (edit, model->main, "unused", NULL);
+}
+
+static void
+test_order (void)
+{
+  g_autoptr (IrModel) model = chain_new (N_NODES);
+  Ear all = { 0 };
+  const IrStop listen = ear_stop (&all);
+  guint n;
+
+  forget_order (model);
+  g_assert_true (ir_model_order_until (model, &listen));
+  g_assert_cmpint (all.n_looks, >=, 4 * (N_NODES / 8192));
+  for (int at = 1; at <= all.n_looks; at++)
+    {
+      g_autoptr (GCancellable) cancellable = g_cancellable_new ();
+      Ear ear = { .cancellable = cancellable, .stop_at = at };
+      const IrStop stop = ear_stop (&ear);
+
+      forget_order (model);
+      g_assert_false (ir_model_order_until (model, &stop));
+      g_assert_cmpint (ear.n_looks, ==, at);
+      ir_graph_order (model->main, &n); /* by whoever wants it again */
+      g_assert_cmpuint (n, ==, N_NODES + 1);
+    }
+}
+
+static void
+test_copies (gconstpointer data)
+{
+  IrModel *(*copy) (IrModel * from, const IrStop *stop) = data != NULL ? ir_model_snapshot_until
+                                                                       : ir_model_clone_until;
+  g_autoptr (IrModel) model = chain_new (N_NODES);
+  g_autoptr (IrModel) whole = NULL;
+  Ear all = { 0 };
+  const IrStop listen = ear_stop (&all);
+
+  whole = copy (model, &listen);
+  test_assert_same (model, whole);
+  g_assert_cmpint (all.n_looks, >=, 4 * (N_NODES / 4096));
+  for (int at = 1; at <= all.n_looks; at++)
+    {
+      g_autoptr (GCancellable) cancellable = g_cancellable_new ();
+      Ear ear = { .cancellable = cancellable, .stop_at = at };
+      const IrStop stop = ear_stop (&ear);
+
+      g_assert_null (copy (model, &stop));
+      g_assert_cmpint (ear.n_looks, ==, at);
+    }
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_data_func ("/stopping/opening-onnx-looks-and-ends-at-once", "onnx", test_opening);
+  g_test_add_data_func ("/stopping/opening-text-looks-and-ends-at-once", "onnxtxt", test_opening);
+  g_test_add_data_func ("/stopping/opening-json-looks-and-ends-at-once", "json", test_opening);
+  g_test_add_func ("/stopping/an-order-that-was-stopped-is-found-anew", test_order);
+  g_test_add_data_func ("/stopping/a-clone-looks-and-ends-at-once", NULL, test_copies);
+  g_test_add_data_func ("/stopping/a-snapshot-looks-and-ends-at-once", "frozen", test_copies);
+  return g_test_run ();
+}

@@ -402,8 +402,14 @@ ir_call_stopped (const IrCall *call)
   return stopped;
 }
 
-static gboolean
-is_stopped (gpointer call)
+/**
+ * ir_call_is_stopped:
+ * @call: a call under way
+ *
+ * Returns: as ir_call_stopped(), for those who ask by a function of a pointer
+ */
+gboolean
+ir_call_is_stopped (gpointer call)
 {
   return ir_call_stopped (call);
 }
@@ -472,7 +478,7 @@ IrTensor *
 ir_call_densify (const IrCall *call, IrTensor *tensor, GError **error)
 {
   g_autoptr (GError) local = NULL;
-  IrTensor *dense = ir_tensor_densify_until (tensor, is_stopped, (gpointer) call, &local);
+  IrTensor *dense = ir_tensor_densify_until (tensor, ir_call_is_stopped, (gpointer) call, &local);
 
   if (local != NULL)
     g_propagate_error (error, g_steal_pointer (&local));
@@ -493,7 +499,7 @@ ir_call_densify (const IrCall *call, IrTensor *tensor, GError **error)
 IrTensor *
 ir_call_new_strings (const IrCall *call, guint rank, const gint64 *dims, GBytes **strings)
 {
-  return ir_tensor_new_strings_until (rank, dims, strings, is_stopped, (gpointer) call);
+  return ir_tensor_new_strings_until (rank, dims, strings, ir_call_is_stopped, (gpointer) call);
 }
 
 /**
@@ -538,7 +544,8 @@ ir_call_new_sequence (const IrCall *call,
                       IrTensor *const *items,
                       guint n_items)
 {
-  return ir_tensor_new_sequence_until (element, items, n_items, is_stopped, (gpointer) call);
+  return ir_tensor_new_sequence_until (element, items, n_items, ir_call_is_stopped,
+                                       (gpointer) call);
 }
 
 /**
@@ -574,7 +581,7 @@ ir_call_align_others (IrCall *call, guint slot, GError **error)
     {
       const IrTensor *tensor = call->inputs[i].tensor;
       if (i != slot && tensor != NULL && ir_tensor_n_bytes (tensor) > MAX_SILENT_BYTES &&
-          !ir_tensor_align (tensor, is_stopped, call))
+          !ir_tensor_align (tensor, ir_call_is_stopped, call))
         return !ir_call_fail_if_stopped (call, error);
     }
   return TRUE;

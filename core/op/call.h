@@ -148,6 +148,7 @@ gboolean ir_call_check (const IrCall *call, GError **error);
 
 /* -- stopping: kernels ask at least once in a hundredth of a second of work -- */
 gboolean ir_call_stopped (const IrCall *call);
+gboolean ir_call_is_stopped (gpointer call);
 gboolean ir_call_fail_if_stopped (const IrCall *call, GError **error);
 gboolean ir_call_fail_if_cut (const IrCall *call, GError **error);
 gboolean ir_call_align (IrCall *call, GError **error);

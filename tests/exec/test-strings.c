@@ -2,6 +2,7 @@
  * takes them or says that it does not. */
 #include "config.h"
 
+#include "core/exec/ref/long-string.h"
 #include "tests/exec/bodies.h"
 #include "tests/exec/graphs.h"
 
@@ -193,10 +194,37 @@ test_regex (void)
   assert_body (28, "bool[1]", "0", 0, MATCH ("a$", "a\n"));
   assert_body (28, "bool[1]", "1", 0, MATCH ("", ""));
   assert_body (28, "bool[1]", "1", 0, MATCH ("(?i)gr(ü|ue)n", "GRÜN"));
+  assert_body (28, "bool[2,2]", "0 0 1 0", 0, WORDS "y = RegexFullMatch <pattern = \"c\"> (x)");
+  assert_body (28, "bool[0]", "0", 0,
+               "x = Constant <value = string[0] {}> ()\n y = RegexFullMatch <pattern = \"c\"> (x)");
+}
+
+static void
+assert_no_match (const char *body, const char *message)
+{
   g_autoptr (GError) error = NULL;
-  g_autoptr (IrTensor) y = run_body (28, "bool[]", MATCH ("a)(b", "ab"), &error);
+  g_autoptr (IrTensor) y = run_body (28, "bool[]", body, &error);
+
   g_assert_null (y);
   g_assert_nonnull (strstr (error->message, "RegexFullMatch"));
+  g_test_message ("%s", error->message);
+  g_assert_nonnull (strstr (error->message, message));
+}
+
+#define MANY_AS                                                                                    \
+  "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+
+static void
+test_regex_errors (void)
+{
+  assert_no_match (MATCH ("a)(b", "ab"), "pattern cannot be read");
+  assert_no_match (MATCH ("\xff", "ab"), "pattern is not UTF-8");
+  assert_no_match ("x = Constant <value = string[2] {\"a\", \"\xff\"}> ()\n"
+                   "y = RegexFullMatch <pattern = \"a\"> (x)",
+                   "element 1 is not UTF-8");
+  assert_no_match ("x = Constant <value = string[3] {\"a\", \"" MANY_AS "\", \"a\"}> ()\n"
+                   "y = RegexFullMatch <pattern = \"a|(a|aa)+[bc]\"> (x)",
+                   "element 1: ");
 }
 
 static void
@@ -212,6 +240,41 @@ test_normalizer (void)
   assert_strings ("string[1,1]", "", NORMALIZE ("stopwords = [\"monday\", \"TUESDAY\"]"));
   assert_strings ("string[1,3]", "monday|tuesday|monday",
                   NORMALIZE ("case_change_action = \"LOWER\""));
+}
+
+/* -- long strings -- */
+
+static void
+test_long_parts (void)
+{
+  g_autofree char *text = g_malloc0 (200000);
+  g_autoptr (GBytes) whole = g_bytes_new_static (text, 200000);
+  IrCall call = { 0 };
+  IrBlockWatch watch = { .call = &call };
+  g_autoptr (GBytes) part = ir_string_part (&watch, whole, 1, 150000);
+  g_autoptr (GBytes) word = ir_string_part (&watch, whole, 7, 9);
+
+  g_assert_true (g_bytes_get_data (part, NULL) == text + 1);
+  g_assert_cmpuint (g_bytes_get_size (part), ==, 150000);
+  g_assert_true (g_bytes_get_data (word, NULL) != text + 7);
+  g_assert_cmpuint (g_bytes_get_size (word), ==, 9);
+}
+
+static void
+test_long_hash (void)
+{
+  g_autofree char *text = g_malloc0 (200000);
+  g_autoptr (GBytes) whole = g_bytes_new_static (text, 200000);
+  guint hash = ir_string_hash (whole);
+
+  text[100000] = 'x';
+  g_assert_cmpuint (ir_string_hash (whole), ==, hash);
+  for (guint at = 0; at < 200000; at += 199999)
+    {
+      text[at] = 'x';
+      g_assert_cmpuint (ir_string_hash (whole), !=, hash);
+      text[at] = '\0';
+    }
 }
 
 int
@@ -233,6 +296,9 @@ main (int argc, char **argv)
   TEST ("StringConcat broadcasts", test_concat);
   TEST ("StringSplit splits by whitespace and by delimiters", test_split);
   TEST ("RegexFullMatch matches whole strings", test_regex);
+  TEST ("RegexFullMatch says which pattern or element it cannot match", test_regex_errors);
+  TEST ("long parts of a string share its bytes", test_long_parts);
+  TEST ("hashing a long string reads its ends alone", test_long_hash);
   TEST ("StringNormalizer drops words and changes case", test_normalizer);
   return g_test_run ();
 }

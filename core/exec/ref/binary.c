@@ -2,7 +2,7 @@
  * kind of number. Integers wrap around; what has no result (division by zero) is an error. */
 #include "config.h"
 
-#include "core/exec/ref/block.h"
+#include "core/exec/ref/long-string.h"
 #include "core/exec/ref/ref-util.h"
 #include "core/op/rows.h"
 #include <math.h>
@@ -193,14 +193,15 @@ equal_strings (IrCall *call, GError **error)
     return FALSE;
   IrRefLayout at_a, at_b;
   gint64 place_a, place_b;
+  IrBlockWatch watch = { .call = call };
   ir_ref_layout_broadcast (&at_a, a, ir_tensor_rank (out), ir_tensor_dims (out));
   ir_ref_layout_broadcast (&at_b, b, ir_tensor_rank (out), ir_tensor_dims (out));
-  for (guint64 i = 0; i < ir_tensor_n_elements (out) && !ir_block_stopped (call, i); i++)
+  for (guint64 i = 0; i < ir_tensor_n_elements (out) && !ir_block_worked (&watch, 4); i++)
     {
       ir_ref_layout_offsets (&at_a, i, 1, 0, &place_a);
       ir_ref_layout_offsets (&at_b, i, 1, 0, &place_b);
-      gint64 same = g_bytes_equal (ir_tensor_string (a, (guint64) place_a),
-                                   ir_tensor_string (b, (guint64) place_b));
+      gint64 same = ir_string_equal (&watch, ir_tensor_string (a, (guint64) place_a),
+                                     ir_tensor_string (b, (guint64) place_b));
       ir_ref_store_int (out, i, 1, &same);
     }
   return TRUE;

@@ -1,7 +1,8 @@
 /* Reference kernels of conversion between element types. */
 #include "config.h"
 
-#include "core/exec/ref/block.h"
+#include "core/exec/aside.h"
+#include "core/exec/ref/long-string.h"
 #include "core/exec/ref/ref-util.h"
 #include "core/ir/release.h"
 #include "core/op/rows.h"
@@ -132,29 +133,58 @@ cast_to_strings (IrCall *call, const IrTensor *in, GError **error)
   return ir_ref_writer_finish (&out, error);
 }
 
-/* Words for numbers that are none, in any case: NaN, inf, +INF, -inf. */
-static gboolean
-parse_number (GBytes *bytes, double *value)
+typedef struct
 {
+  GBytes *bytes;
+  gboolean integers; /* wanted, if it is one */
+  gboolean is_whole, is_real;
+  gint64 whole;
+  double real;
+} Number;
+
+static void
+number_free (Number *number)
+{
+  g_bytes_unref (number->bytes);
+  g_free (number);
+}
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (Number, number_free)
+
+/* Words for numbers that are none, in any case: NaN, inf, +INF, -inf. */
+static void
+read_number (gpointer data, IrAside *aside)
+{
+  Number *number = data;
   gsize length = 0;
-  const char *data = g_bytes_get_data (bytes, &length);
-  g_autofree char *text = g_strndup (data != NULL ? data : "", length);
-  char *end = NULL;
+  const char *bytes = g_bytes_get_data (number->bytes, &length);
+  g_autofree char *text = g_strndup (bytes != NULL ? bytes : "", length);
+  char *end = text;
   g_strstrip (text);
-  *value = g_ascii_strtod (text, &end);
-  return end != text && *end == '\0';
+  number->whole = number->integers ? g_ascii_strtoll (text, &end, 10) : 0;
+  number->is_whole = end != text && *end == '\0';
+  number->real = number->is_whole ? 0 : g_ascii_strtod (text, &end);
+  number->is_real = !number->is_whole && end != text && *end == '\0';
 }
 
+/* FALSE: it is to stop. */
 static gboolean
-parse_integer (GBytes *bytes, gint64 *value)
+read_any (IrBlockWatch *watch, Number *number)
 {
-  gsize length = 0;
-  const char *data = g_bytes_get_data (bytes, &length);
-  g_autofree char *text = g_strndup (data != NULL ? data : "", length);
-  char *end = NULL;
-  g_strstrip (text);
-  *value = g_ascii_strtoll (text, &end, 10);
-  return end != text && *end == '\0';
+  gsize length = g_bytes_get_size (number->bytes);
+  if (length < IR_LONG_STRING)
+    {
+      read_number (number, NULL);
+      return !ir_block_worked (watch, 4 + length / 16);
+    }
+  g_autoptr (Number) copy = g_memdup2 (number, sizeof *number);
+  g_bytes_ref (copy->bytes);
+  gboolean done = ir_aside (copy, (GDestroyNotify) number_free, read_number, ir_call_is_stopped,
+                            (gpointer) watch->call);
+  if (done)
+    *number = *copy;
+  else
+    copy = NULL;
+  return done;
 }
 
 static gboolean
@@ -163,16 +193,17 @@ cast_from_strings (IrCall *call, const IrTensor *in, Rules rules, GError **error
   IrTensor *out = ir_block_new_output (call, 0, error);
   if (out == NULL)
     return FALSE;
-  gboolean integers = ir_ref_kind (ir_tensor_dtype (out)) != IR_REF_REAL;
-  for (guint64 i = 0; i < ir_tensor_n_elements (in) && !ir_block_stopped (call, i); i++)
+  IrBlockWatch watch = { .call = call };
+  Number number = { .integers = ir_ref_kind (ir_tensor_dtype (out)) != IR_REF_REAL };
+  for (guint64 i = 0; i < ir_tensor_n_elements (in); i++)
     {
-      double real = 0;
-      gint64 whole = 0;
-      GBytes *bytes = ir_tensor_string (in, i);
-      if (integers && parse_integer (bytes, &whole))
-        ir_ref_store_int (out, i, 1, &whole);
-      else if (parse_number (bytes, &real))
-        store_reals (out, i, 1, &real, rules);
+      number.bytes = ir_tensor_string (in, i);
+      if (!read_any (&watch, &number))
+        return TRUE;
+      if (number.is_whole)
+        ir_ref_store_int (out, i, 1, &number.whole);
+      else if (number.is_real)
+        store_reals (out, i, 1, &number.real, rules);
       else
         return ir_call_fail (call, error, IR_OP_ERROR_VALUE,
                              "element %" G_GUINT64_FORMAT " is not a number", i);

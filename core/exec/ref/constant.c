@@ -1,7 +1,7 @@
 /* Reference kernels of constants and generators. */
 #include "config.h"
 
-#include "core/exec/ref/block.h"
+#include "core/exec/ref/long-string.h"
 #include "core/exec/ref/ref-util.h"
 #include "core/ir/release.h"
 #include "core/op/rows.h"
@@ -25,11 +25,15 @@ take_strings (IrCall *call, const IrAttr *attr, GError **error)
 {
   g_autoptr (IrLongArray) strings = g_ptr_array_new_with_free_func ((GDestroyNotify) g_bytes_unref);
   gint64 n = attr->n;
+  IrBlockWatch watch = { .call = call };
   for (guint i = 0; i < attr->n; i++)
     {
-      if (ir_block_stopped (call, i))
+      GBytes *text = ir_string_join (&watch, attr->strings[i].data, attr->strings[i].length, "", 0);
+      if (text == NULL)
+        return ir_call_fail (call, error, IR_OP_ERROR_LIMIT, "no memory for the strings");
+      g_ptr_array_add (strings, text);
+      if (ir_block_worked (&watch, 4))
         return ir_block_cancelled (call, error), FALSE;
-      g_ptr_array_add (strings, g_bytes_new (attr->strings[i].data, attr->strings[i].length));
     }
   return ir_call_take_strings (call, 0, attr->kind == IR_ATTR_STRINGS, &n,
                                (GBytes **) (gpointer) strings->pdata, error);

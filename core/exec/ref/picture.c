@@ -56,12 +56,6 @@ put_pixels (IrCall *call, const IrImage *image, Pixel pixel, GError **error)
   return out != NULL;
 }
 
-static gboolean
-is_stopped (gpointer call)
-{
-  return ir_call_stopped (call);
-}
-
 /**
  * ir_ref_image_decoder:
  * @call: the bytes of a file
@@ -86,7 +80,7 @@ ir_ref_image_decoder (IrCall *call, GError **error)
     return FALSE;
   const IrTensor *file = ir_call_input (call, 0);
   IrImageLimits limits = { call->max_output_bytes > 0 ? call->max_output_bytes : G_MAXSIZE,
-                           is_stopped, call };
+                           ir_call_is_stopped, call };
   IrImageStatus status = ir_image_decode (ir_tensor_data (file), ir_tensor_n_bytes (file), &limits,
                                           &image, &format);
   g_autofree guint8 *rgb = image.rgb;

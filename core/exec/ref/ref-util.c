@@ -470,8 +470,12 @@ finish_strings (IrRefWriter *writer, const IrTensor *shape, GError **error)
   g_autoptr (GBytes) empty = g_bytes_new_static ("", 0);
   GBytes **strings = (GBytes **) (gpointer) writer->data;
   for (guint64 i = 0; i < writer->n; i++)
-    if (strings[i] == NULL)
-      strings[i] = empty;
+    {
+      if (ir_block_stopped (writer->call, i))
+        return !ir_call_fail_if_stopped (writer->call, error);
+      if (strings[i] == NULL)
+        strings[i] = empty;
+    }
   return ir_call_take_strings (writer->call, writer->slot, ir_tensor_rank (shape),
                                ir_tensor_dims (shape), strings, error);
 }

@@ -1,7 +1,8 @@
 /* Operators on strings. */
 #include "config.h"
 
-#include "core/exec/ref/block.h"
+#include "core/exec/aside.h"
+#include "core/exec/ref/long-string.h"
 #include "core/exec/ref/ref-util.h"
 #include "core/ir/large-table.h"
 #include "core/ir/release.h"
@@ -38,6 +39,50 @@ change_case (GBytes *bytes, Case action)
   return g_bytes_new_take (word, length);
 }
 
+typedef struct
+{
+  GBytes *bytes, *changed;
+  Case action;
+} Change;
+
+static void
+change_free (Change *change)
+{
+  g_bytes_unref (change->bytes);
+  g_clear_pointer (&change->changed, g_bytes_unref);
+  g_free (change);
+}
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (Change, change_free)
+
+static void
+change_aside (gpointer data, IrAside *aside)
+{
+  Change *change = data;
+
+  change->changed = change_case (change->bytes, change->action);
+}
+
+/* (nullable): it is to stop */
+static GBytes *
+change_any (IrBlockWatch *watch, GBytes *bytes, Case action)
+{
+  gsize length = g_bytes_get_size (bytes);
+
+  if (action == CASE_NONE || length < IR_LONG_STRING)
+    {
+      ir_block_worked (watch, 4 + (action != CASE_NONE ? length / 16 : 0));
+      return change_case (bytes, action);
+    }
+  g_autoptr (Change) change = g_new (Change, 1);
+  *change = (Change){ g_bytes_ref (bytes), NULL, action };
+  if (ir_aside (change, (GDestroyNotify) change_free, change_aside, ir_call_is_stopped,
+                (gpointer) watch->call))
+    return g_steal_pointer (&change->changed);
+  change = NULL;
+  watch->stopped = TRUE;
+  return NULL;
+}
+
 static gboolean
 read_action (const IrCall *call, Case *action, GError **error)
 {
@@ -51,21 +96,39 @@ read_action (const IrCall *call, Case *action, GError **error)
                        "case_change_action is \"%s\"; LOWER, UPPER or NONE is needed", name);
 }
 
+/* Some of them, if the run is to stop. NULL: no memory */
 static IrLargeTable *
-read_stop_words (const IrCall *call, Case compared)
+read_stop_words (IrBlockWatch *watch, Case compared)
 {
-  IrLargeTable *words = ir_large_table_new (g_bytes_hash, g_bytes_equal,
-                                            (GDestroyNotify) g_bytes_unref, NULL);
-  const IrAttr *attr = ir_call_attr (call, "stopwords");
+  g_autoptr (IrLargeTable) words = ir_large_table_new (ir_string_hash, g_bytes_equal,
+                                                       (GDestroyNotify) g_bytes_unref, NULL);
+  const IrAttr *attr = ir_call_attr (watch->call, "stopwords");
+  guint n = attr != NULL && attr->kind == IR_ATTR_STRINGS ? attr->n : 0;
 
-  for (guint i = 0;
-       attr != NULL && attr->kind == IR_ATTR_STRINGS && i < attr->n && !ir_block_stopped (call, i);
-       i++)
+  for (guint i = 0; i < n && !watch->stopped; i++)
     {
-      g_autoptr (GBytes) word = g_bytes_new (attr->strings[i].data, attr->strings[i].length);
-      ir_large_table_insert (words, change_case (word, compared), words);
+      g_autoptr (GBytes)
+          word = ir_string_join (watch, attr->strings[i].data, attr->strings[i].length, "", 0);
+      if (word == NULL)
+        return NULL;
+      GBytes *key = change_any (watch, word, compared);
+      if (key != NULL)
+        ir_large_table_insert (words, key, words);
     }
-  return words;
+  return g_steal_pointer (&words);
+}
+
+/* An element as it is to be; NULL: a stop word, or it is to stop. */
+static GBytes *
+normalize (IrBlockWatch *watch, IrLargeTable *stop_words, GBytes *bytes, Case compared, Case action)
+{
+  if (ir_large_table_size (stop_words) > 0)
+    {
+      g_autoptr (GBytes) key = change_any (watch, bytes, compared);
+      if (key == NULL || ir_large_table_lookup (stop_words, key) != NULL)
+        return NULL;
+    }
+  return change_any (watch, bytes, action);
 }
 
 /**
@@ -87,12 +150,15 @@ ir_ref_string_normalizer (IrCall *call, GError **error)
       !read_action (call, &action, error))
     return FALSE;
   const IrTensor *in = ir_call_input (call, 0);
-  g_autoptr (IrLargeTable) stop_words = read_stop_words (call, compared);
-  for (guint64 i = 0; i < ir_tensor_n_elements (in) && !ir_block_stopped (call, i); i++)
+  IrBlockWatch watch = { .call = call };
+  g_autoptr (IrLargeTable) stop_words = read_stop_words (&watch, compared);
+  if (stop_words == NULL)
+    return ir_call_fail (call, error, IR_OP_ERROR_LIMIT, "no memory for the stop words");
+  for (guint64 i = 0; i < ir_tensor_n_elements (in) && !watch.stopped; i++)
     {
-      g_autoptr (GBytes) key = change_case (ir_tensor_string (in, i), compared);
-      if (ir_large_table_lookup (stop_words, key) == NULL)
-        g_ptr_array_add (kept, change_case (ir_tensor_string (in, i), action));
+      GBytes *text = normalize (&watch, stop_words, ir_tensor_string (in, i), compared, action);
+      if (text != NULL)
+        g_ptr_array_add (kept, text);
     }
   if (kept->len == 0)
     g_ptr_array_add (kept, g_bytes_new_static ("", 0));
@@ -138,15 +204,16 @@ word_of (const IrTensor *tensor, guint64 i)
 static void
 read_pool (Vectorizer *v, const IrAttr *attr)
 {
-  v->numbers = ir_large_table_new (g_bytes_hash, g_bytes_equal, (GDestroyNotify) g_bytes_unref,
+  v->numbers = ir_large_table_new (ir_string_hash, g_bytes_equal, (GDestroyNotify) g_bytes_unref,
                                    NULL);
   v->n_pool = attr->n;
   v->pool = g_new0 (gint64, MAX (attr->n, 1));
   for (guint i = 0; i < attr->n && !ir_block_worked (&v->watch, 4); i++)
     {
-      g_autoptr (GBytes) word = attr->kind == IR_ATTR_STRINGS
-                                    ? g_bytes_new (attr->strings[i].data, attr->strings[i].length)
-                                    : g_bytes_new (&attr->ints[i], sizeof attr->ints[i]);
+      g_autoptr (GBytes)
+          word = attr->kind == IR_ATTR_STRINGS
+                     ? g_bytes_new_static (attr->strings[i].data, attr->strings[i].length)
+                     : g_bytes_new (&attr->ints[i], sizeof attr->ints[i]);
       guint number = GPOINTER_TO_UINT (ir_large_table_lookup (v->numbers, word));
       if (number == 0)
         {

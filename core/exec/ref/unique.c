@@ -1,7 +1,7 @@
 /* Unique: slices along an axis are sorted, equal neighbours are one. */
 #include "config.h"
 
-#include "core/exec/ref/block.h"
+#include "core/exec/ref/long-string.h"
 #include "core/exec/ref/ref-util.h"
 #include "core/op/rows.h"
 #include <math.h>
@@ -24,14 +24,14 @@ compare_reals (double a, double b)
 }
 
 static int
-compare_elements (const Slices *slices, gint64 a, gint64 b)
+compare_elements (Slices *slices, gint64 a, gint64 b)
 {
   gint64 offsets[2] = { a, b }, whole[2];
   double real[2];
 
   if (ir_tensor_dtype (slices->in) == IR_DTYPE_STRING)
-    return g_bytes_compare (ir_tensor_string (slices->in, (guint64) a),
-                            ir_tensor_string (slices->in, (guint64) b));
+    return ir_string_compare (&slices->watch, ir_tensor_string (slices->in, (guint64) a),
+                              ir_tensor_string (slices->in, (guint64) b));
   if (slices->kind == IR_REF_REAL)
     {
       ir_ref_load_real (slices->in, offsets, 2, real);

@@ -1,0 +1,136 @@
+/* Strings of any length: see long-string.h. */
+#include "config.h"
+
+#include "core/exec/ref/long-string.h"
+
+#include <string.h>
+
+#define WORD   64                             /* bytes that are one piece of work */
+#define PIECE  ((gsize) IR_BLOCK_LOOK * WORD) /* that are compared between two looks */
+#define HASHED ((gsize) 1 << 15)              /* bytes at either end */
+#define SHARED ((gsize) 1 << 16)              /* of a part that is worth keeping the whole for */
+
+/**
+ * ir_string_at:
+ * @tensor: of strings
+ * @i: element
+ * @length: (out): its bytes
+ *
+ * Returns: the element, not ended by a zero
+ */
+const char *
+ir_string_at (const IrTensor *tensor, guint64 i, gsize *length)
+{
+  const char *data = g_bytes_get_data (ir_tensor_string (tensor, i), length);
+
+  return data != NULL ? data : "";
+}
+
+/**
+ * ir_string_equal:
+ * @watch: counts the work
+ * @a: a string
+ * @b: another
+ *
+ * Returns: as g_bytes_equal(); anything if the run is to stop
+ */
+gboolean
+ir_string_equal (IrBlockWatch *watch, GBytes *a, GBytes *b)
+{
+  return g_bytes_get_size (a) == g_bytes_get_size (b) && ir_string_compare (watch, a, b) == 0;
+}
+
+/**
+ * ir_string_compare:
+ * @watch: counts the work
+ * @a: a string
+ * @b: another
+ *
+ * Returns: as g_bytes_compare(); anything if the run is to stop
+ */
+int
+ir_string_compare (IrBlockWatch *watch, GBytes *a, GBytes *b)
+{
+  gsize a_length, b_length;
+  const char *a_data = g_bytes_get_data (a, &a_length), *b_data = g_bytes_get_data (b, &b_length);
+  gsize length = MIN (a_length, b_length), n;
+
+  for (gsize at = 0; at < length; at += n)
+    {
+      n = MIN (length - at, PIECE);
+      int order = memcmp (a_data + at, b_data + at, n);
+      if (order != 0 || ir_block_worked (watch, n / WORD))
+        return order;
+    }
+  return (a_length > b_length) - (a_length < b_length);
+}
+
+static guint
+hash_run (guint hash, const guint8 *data, gsize n)
+{
+  for (gsize i = 0; i < n; i++)
+    hash = hash * 33 + data[i];
+  return hash;
+}
+
+/**
+ * ir_string_hash:
+ * @bytes: (type GBytes): a string
+ *
+ * For tables, in place of g_bytes_hash(): of a long string it reads the ends alone.
+ *
+ * Returns: a hash that agrees with g_bytes_equal()
+ */
+guint
+ir_string_hash (gconstpointer bytes)
+{
+  gsize length;
+  const guint8 *data = g_bytes_get_data ((GBytes *) bytes, &length);
+  guint hash = hash_run ((guint) length, data, MIN (length, HASHED));
+
+  return length > HASHED ? hash_run (hash, data + length - HASHED, HASHED) : hash;
+}
+
+/**
+ * ir_string_join:
+ * @watch: counts the work
+ * @a: first bytes
+ * @a_length: how many
+ * @b: bytes behind them
+ * @b_length: how many
+ *
+ * Returns: (transfer full) (nullable): a copy of both; anything if the run is to stop; %NULL if
+ *   there is no memory
+ */
+GBytes *
+ir_string_join (IrBlockWatch *watch, const char *a, gsize a_length, const char *b, gsize b_length)
+{
+  char *text = g_try_malloc (MAX (a_length + b_length, 1));
+
+  if (text == NULL)
+    return NULL;
+  ir_block_worked (watch, (a_length + b_length) / WORD);
+  if (ir_call_copy (watch->call, text, a, a_length))
+    ir_call_copy (watch->call, text + a_length, b, b_length);
+  return g_bytes_new_take (text, a_length + b_length);
+}
+
+/**
+ * ir_string_part:
+ * @watch: counts the work
+ * @string: a string
+ * @start: where the part begins
+ * @length: its bytes
+ *
+ * Returns: (transfer full): the part; a long one shares the bytes of @string
+ */
+GBytes *
+ir_string_part (IrBlockWatch *watch, GBytes *string, gsize start, gsize length)
+{
+  const char *data = g_bytes_get_data (string, NULL);
+
+  if (length >= SHARED)
+    return g_bytes_new_from_bytes (string, start, length);
+  ir_block_worked (watch, length / WORD);
+  return length > 0 ? g_bytes_new (data + start, length) : g_bytes_new_static ("", 0);
+}

@@ -117,7 +117,7 @@ count_renamed_nodes (const IrDiff *diff)
 }
 
 static cJSON *
-diff_json (const IrDiff *diff)
+diff_json (Cli *cli, const IrDiff *diff)
 {
   cJSON *json = cJSON_CreateObject (), *counts = cJSON_AddObjectToObject (json, "counts");
   cJSON *nodes = cJSON_AddArrayToObject (json, "nodes"),
@@ -128,7 +128,7 @@ diff_json (const IrDiff *diff)
   cJSON_AddNumberToObject (counts, "renamed", count_renamed_nodes (diff));
   cJSON_AddNumberToObject (json, "nodes_a", ir_model_n_counted_nodes (diff->a));
   cJSON_AddNumberToObject (json, "nodes_b", ir_model_n_counted_nodes (diff->b));
-  for (guint i = 0; i < diff->nodes->len; i++)
+  for (guint i = 0; i < diff->nodes->len && !cli_cut (cli); i++)
     {
       const IrNodeDiff *item = &g_array_index (diff->nodes, IrNodeDiff, i);
       cJSON *object;
@@ -142,7 +142,7 @@ diff_json (const IrDiff *diff)
       add_changes (object, item->changes);
       cJSON_AddItemToArray (nodes, object);
     }
-  for (guint i = 0; i < diff->values->len; i++)
+  for (guint i = 0; i < diff->values->len && !cli_cut (cli); i++)
     {
       const IrValueDiff *item = &g_array_index (diff->values, IrValueDiff, i);
       cJSON *object;
@@ -242,7 +242,7 @@ is_group_of_renamed (const IrDiff *diff, const IrDiffGroup *group)
 }
 
 static void
-print_text (const IrDiff *diff, const Options *options)
+print_text (Cli *cli, const IrDiff *diff, const Options *options)
 {
   g_autoptr (GPtrArray) groups = ir_diff_groups (diff);
   g_autofree guint8 *nodes = g_new0 (guint8, diff->nodes->len + 1);
@@ -250,7 +250,7 @@ print_text (const IrDiff *diff, const Options *options)
   guint n_groups = options->all ? 0 : mark_groups (groups, nodes, values);
   guint n_renamed = options->all ? 0 : mark_renamed (diff, nodes, values);
 
-  for (guint i = 0; i < diff->nodes->len; i++)
+  for (guint i = 0; i < diff->nodes->len && !cli_cut (cli); i++)
     {
       const IrNodeDiff *item = &g_array_index (diff->nodes, IrNodeDiff, i);
       g_autofree char *label = NULL;
@@ -261,7 +261,7 @@ print_text (const IrDiff *diff, const Options *options)
       label = node->name[0] != '\0' ? g_strdup (node->name) : g_strdup_printf ("#%u", node->id);
       print_item (item->kind, label, node->op_type, item->changes);
     }
-  for (guint i = 0; i < diff->values->len; i++)
+  for (guint i = 0; i < diff->values->len && !cli_cut (cli); i++)
     {
       const IrValueDiff *item = &g_array_index (diff->values, IrValueDiff, i);
       if (item->kind != IR_DIFF_SAME && !values[i])
@@ -321,16 +321,16 @@ run (Cli *cli)
     }
   diff = ir_diff_new (snapshot_a, snapshot_b, same_file);
   if (cli->json)
-    json = diff_json (diff);
+    json = diff_json (cli, diff);
   else
-    print_text (diff, options);
+    print_text (cli, diff, options);
   if (options->values && !cli_diff_values (cli, &options->model, diff, json, &equal, &error))
     {
       cJSON_Delete (json);
       return cli_fail (cli_status_of (error), error);
     }
   if (json != NULL)
-    cli_json_print (json);
+    cli_json_print_long (cli, json);
   return differs (diff) || !equal ? CLI_NO : CLI_OK;
 }
 

@@ -76,7 +76,7 @@ print_result (const IrMemResult *result)
 /* -- a list of buffers -- */
 
 static void
-print_instance_json (const IrMemInstance *instance, const IrMemResult *result)
+print_instance_json (Cli *cli, const IrMemInstance *instance, const IrMemResult *result)
 {
   cJSON *json = cJSON_CreateObject (), *array;
   guint64 naive = 0;
@@ -89,7 +89,7 @@ print_instance_json (const IrMemInstance *instance, const IrMemResult *result)
   cJSON_AddNumberToObject (json, "align_bytes", 1);
   add_result (json, result);
   array = cJSON_AddArrayToObject (json, "values");
-  for (guint i = 0; i < instance->blocks->len; i++)
+  for (guint i = 0; i < instance->blocks->len && !cli_cut (cli); i++)
     {
       const IrMemBlock *block = &g_array_index (instance->blocks, IrMemBlock, i);
       const IrMemRow *row = &g_array_index (instance->rows, IrMemRow, i);
@@ -102,7 +102,7 @@ print_instance_json (const IrMemInstance *instance, const IrMemResult *result)
       cJSON_AddNumberToObject (object, "last", (double) (row->upper - 1));
       cJSON_AddItemToArray (array, object);
     }
-  cli_json_print (json);
+  cli_json_print_long (cli, json);
 }
 
 static CliStatus
@@ -136,7 +136,7 @@ run_instance (Cli *cli)
                      &result))
     return cli_cancelled (cli);
   if (cli->json)
-    print_instance_json (instance, &result);
+    print_instance_json (cli, instance, &result);
   else if (options->csv)
     {
       g_autofree char *csv = ir_mem_instance_to_csv (instance);
@@ -174,7 +174,7 @@ add_readers (cJSON *object, const IrModel *model, const IrMemPlan *plan, IrValue
 
 /* Steps have workers where they run beside each other. */
 static void
-add_steps (cJSON *json, const IrModel *model, const IrSchedule *schedule)
+add_steps (Cli *cli, cJSON *json, const IrModel *model, const IrSchedule *schedule)
 {
   cJSON *spans = cJSON_AddArrayToObject (json, "spans");
   cJSON *steps = cJSON_AddArrayToObject (json, "steps");
@@ -188,7 +188,7 @@ add_steps (cJSON *json, const IrModel *model, const IrSchedule *schedule)
       cJSON_AddNumberToObject (object, "last", span->last);
       cJSON_AddItemToArray (spans, object);
     }
-  for (guint i = 0; i < schedule->items->len; i++)
+  for (guint i = 0; i < schedule->items->len && !cli_cut (cli); i++)
     {
       const IrScheduleItem *item = &g_array_index (schedule->items, IrScheduleItem, i);
       const IrNode *node = ir_model_node (model, item->node);
@@ -206,7 +206,7 @@ add_steps (cJSON *json, const IrModel *model, const IrSchedule *schedule)
 }
 
 static cJSON *
-plan_json (const IrModel *model, const IrMemPlan *plan)
+plan_json (Cli *cli, const IrModel *model, const IrMemPlan *plan)
 {
   const IrSchedule *schedule = ir_mem_plan_schedule (plan);
   cJSON *json = cJSON_CreateObject (), *array;
@@ -217,9 +217,9 @@ plan_json (const IrModel *model, const IrMemPlan *plan)
   cJSON_AddNumberToObject (json, "align_bytes", plan->align_bytes);
   cJSON_AddNumberToObject (json, "workers", schedule->n_workers);
   add_result (json, ir_mem_plan_result (plan));
-  add_steps (json, model, schedule);
+  add_steps (cli, json, model, schedule);
   array = cJSON_AddArrayToObject (json, "values");
-  for (guint i = 0; i < plan->items->len; i++)
+  for (guint i = 0; i < plan->items->len && !cli_cut (cli); i++)
     {
       const IrMemItem *item = &g_array_index (plan->items, IrMemItem, i);
       cJSON *object;
@@ -243,16 +243,17 @@ plan_json (const IrModel *model, const IrMemPlan *plan)
 }
 
 static void
-print_json (const IrModel *model, const IrMemPlan *plan)
+print_json (Cli *cli, const IrModel *model, const IrMemPlan *plan)
 {
-  cli_json_print (plan_json (model, plan));
+  cli_json_print_long (cli, plan_json (cli, model, plan));
 }
 
 /* The plan, and the lines that explain one value. */
 static void
-print_why_json (const IrModel *model, const IrMemPlan *plan, const IrValue *value, const char *text)
+print_why_json (
+    Cli *cli, const IrModel *model, const IrMemPlan *plan, const IrValue *value, const char *text)
 {
-  cJSON *json = plan_json (model, plan), *why = cJSON_AddObjectToObject (json, "why");
+  cJSON *json = plan_json (cli, model, plan), *why = cJSON_AddObjectToObject (json, "why");
   cJSON *array;
   g_auto (GStrv) lines = g_strsplit (text, "\n", -1);
 
@@ -261,18 +262,18 @@ print_why_json (const IrModel *model, const IrMemPlan *plan, const IrValue *valu
   for (guint i = 0; lines[i] != NULL; i++)
     if (*lines[i] != '\0')
       cJSON_AddItemToArray (array, cJSON_CreateString (g_strstrip (lines[i])));
-  cli_json_print (json);
+  cli_json_print_long (cli, json);
 }
 
 /* One line per block of the arena: values that share bytes are named by the first of them. */
 static void
-print_csv (const IrModel *model, const IrMemPlan *plan)
+print_csv (Cli *cli, const IrModel *model, const IrMemPlan *plan)
 {
   guint n_blocks;
   const IrMemBlock *blocks = ir_mem_plan_blocks (plan, &n_blocks);
 
   printf ("id,lower,upper,size,offset\n");
-  for (guint i = 0; i < n_blocks; i++)
+  for (guint i = 0; i < n_blocks && !cli_cut (cli); i++)
     {
       const IrMemBlock *block = &blocks[i];
       g_autofree char *name = g_strdup (
@@ -317,7 +318,7 @@ print_spans (const IrModel *model, const IrSchedule *schedule)
 }
 
 static void
-print_text (const IrModel *model, const IrMemPlan *plan)
+print_text (Cli *cli, const IrModel *model, const IrMemPlan *plan)
 {
   g_autofree char *peak = cli_format_bytes (plan->peak_bytes),
                   *bound = cli_format_bytes (plan->lower_bound_bytes);
@@ -326,7 +327,7 @@ print_text (const IrModel *model, const IrMemPlan *plan)
   printf ("peak %s; lower bound %s; without reuse %s\n", peak, bound, naive);
   print_result (ir_mem_plan_result (plan));
   print_spans (model, ir_mem_plan_schedule (plan));
-  for (guint i = 0; i < plan->items->len; i++)
+  for (guint i = 0; i < plan->items->len && !cli_cut (cli); i++)
     {
       const IrMemItem *item = &g_array_index (plan->items, IrMemItem, i);
       if (item->offset == IR_PLACE_EXTERNAL)
@@ -341,7 +342,7 @@ print_text (const IrModel *model, const IrMemPlan *plan)
 }
 
 static CliStatus
-print_why (const Cli *cli, const IrModel *model, const IrMemPlan *plan, const char *name)
+print_why (Cli *cli, const IrModel *model, const IrMemPlan *plan, const char *name)
 {
   const IrValue *value = NULL;
 
@@ -359,7 +360,7 @@ print_why (const Cli *cli, const IrModel *model, const IrMemPlan *plan, const ch
     }
   g_autofree char *text = ir_mem_plan_explain (plan, model, value->id);
   if (cli->json)
-    print_why_json (model, plan, value, text);
+    print_why_json (cli, model, plan, value, text);
   else
     fputs (text, stdout);
   return CLI_OK;
@@ -390,9 +391,9 @@ run_budget (Cli *cli,
     return cli_cancelled (cli);
   if (cli->json)
     {
-      cJSON *json = plan_json (model, plan);
+      cJSON *json = plan_json (cli, model, plan);
       cJSON_AddItemToObject (json, "recompute", cli_recompute_json (model, graph, again));
-      cli_json_print (json);
+      cli_json_print_long (cli, json);
     }
   else
     (options->csv ? cli_recompute_print_csv : cli_recompute_print) (model, graph, again);
@@ -460,7 +461,7 @@ run (Cli *cli)
     return print_why (cli, model, plan, options->why);
   if (options->plan.budget != NULL)
     return run_budget (cli, &choice, model, schedule, plan);
-  (cli->json ? print_json : options->csv ? print_csv : print_text) (model, plan);
+  (cli->json ? print_json : options->csv ? print_csv : print_text) (cli, model, plan);
   return place.capacity == 0 || plan->peak_bytes <= place.capacity ? CLI_OK : CLI_NO;
 }
 

@@ -8,6 +8,7 @@
 #include "app/cli/rates.h"
 #include "core/exec/size.h"
 #include "core/io/io.h"
+#include "core/io/json-print.h"
 
 #include <errno.h>
 #include <glib/gstdio.h>
@@ -222,7 +223,8 @@ summarize (GArray *ms)
 }
 
 static void
-add_result (cJSON *array,
+add_result (Cli *cli,
+            cJSON *array,
             const IrRun *run,
             const IrValue *value,
             const IrTensor *tensor,
@@ -236,7 +238,7 @@ add_result (cJSON *array,
 
   cJSON_AddStringToObject (object, "name", value->name);
   if (tensor != NULL)
-    cli_json_add_contents (object, tensor);
+    cli_json_add_contents (cli, object, tensor);
   if (stats != NULL && value->graph->model == run->model)
     cli_json_add_stats (object, stats);
   if (found->how != IR_FOUND_NOT)
@@ -309,8 +311,8 @@ report_value (const Report *report, const IrValue *value, gboolean is_output, GE
   if (!save_value (report->options, value, tensor, report->taken, &path, error))
     return FALSE;
   if (report->cli->json)
-    add_result (is_output ? report->outputs : report->captured, report->run, value, tensor, &found,
-                path);
+    add_result (report->cli, is_output ? report->outputs : report->captured, report->run, value,
+                tensor, &found, path);
   else if (tensor != NULL && (is_output || report->options->out == NULL))
     {
       cli_print_contents (report->cli, value->name, value->graph->model->context, tensor, 10, path);
@@ -457,7 +459,7 @@ print_node (const Options *options,
 
 /* @json: (nullable): where to, instead of standard output */
 static void
-report_nodes (const Options *options, const IrRun *run, cJSON *json)
+report_nodes (Cli *cli, const Options *options, const IrRun *run, cJSON *json)
 {
   cJSON *array = json != NULL ? cJSON_AddArrayToObject (json, "nodes") : NULL;
 
@@ -465,7 +467,7 @@ report_nodes (const Options *options, const IrRun *run, cJSON *json)
     return;
   g_autoptr (GPtrArray) timed = timed_traces (options, run);
   g_autoptr (GArray) spreads = ir_trace_spreads (run->trace, timed);
-  for (guint i = 0; i < run->trace->items->len; i++)
+  for (guint i = 0; i < run->trace->items->len && !cli_cut (cli); i++)
     {
       const IrTraceItem *item = &g_array_index (run->trace->items, IrTraceItem, i);
       const IrTraceSpread *spread = &g_array_index (spreads, IrTraceSpread, i);
@@ -546,14 +548,14 @@ report (Cli *cli,
   if ((wants_original (options) && originals == NULL) || !report_values (&what, &error) ||
       (run->trace != NULL && !write_trace (options, run, &error)))
     {
-      cJSON_Delete (json);
+      ir_json_release (json);
       return cli_fail (CLI_FAILED, error);
     }
   if (cli->json)
     {
       add_warmup (json, options, run);
-      report_nodes (options, run, json);
-      cli_json_print (json);
+      report_nodes (cli, options, run, json);
+      cli_json_print_long (cli, json);
     }
   else
     {
@@ -562,8 +564,8 @@ report (Cli *cli,
               times->min, times->max, peak);
       print_summary (options, run);
       if (options->nodes || options->roofline)
-        report_nodes (options, run, NULL);
-      cJSON_Delete (json);
+        report_nodes (cli, options, run, NULL);
+      ir_json_release (json);
     }
   return failure != NULL ? cli_fail (cli_status_of (failure), failure) : CLI_OK;
 }

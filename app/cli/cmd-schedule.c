@@ -237,7 +237,7 @@ item_to_json (const Answer *answer, guint i)
 }
 
 static void
-print_json (const Answer *answer)
+print_json (Cli *cli, const Answer *answer)
 {
   cJSON *json = cJSON_CreateObject (), *array;
   const IrScheduleReport *report = answer->report;
@@ -263,11 +263,11 @@ print_json (const Answer *answer)
   if (answer->parallel != IR_PARALLEL_OFF)
     add_spans (json, answer);
   array = cJSON_AddArrayToObject (json, "items");
-  for (guint i = 0; i < answer->schedule->items->len; i++)
+  for (guint i = 0; i < answer->schedule->items->len && !cli_cut (cli); i++)
     cJSON_AddItemToArray (array, item_to_json (answer, i));
   add_widths (json, answer);
   add_streams (json, answer);
-  cli_json_print (json);
+  cli_json_print_long (cli, json);
 }
 
 /* -- text -- */
@@ -352,7 +352,7 @@ print_item (const Answer *answer, guint i)
 }
 
 static void
-print_text (const Answer *answer)
+print_text (Cli *cli, const Answer *answer)
 {
   print_summary (answer);
   if (answer->wide_costs != NULL)
@@ -363,7 +363,7 @@ print_text (const Answer *answer)
   print_spans (answer);
   if (answer->costs != NULL)
     printf ("     start        end       measured  predicted  (ms)\n");
-  for (guint i = 0; i < answer->schedule->items->len; i++)
+  for (guint i = 0; i < answer->schedule->items->len && !cli_cut (cli); i++)
     print_item (answer, i);
 }
 
@@ -502,7 +502,7 @@ run (Cli *cli)
                           .wide_costs = wide_costs,
                           .policy = ir_schedule_policy_name (plan.policy),
                           .parallel = mode };
-  (cli->json ? print_json : print_text) (&answer);
+  (cli->json ? print_json : print_text) (cli, &answer);
   return CLI_OK;
 }
 

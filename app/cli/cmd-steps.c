@@ -260,7 +260,7 @@ print_one (const Options *options, const IrModel *model, const IrScoreboard *boa
 }
 
 static void
-print_steps (const Cli *cli,
+print_steps (Cli *cli,
              const Options *options,
              const IrModel *model,
              const IrScoreboard *board,
@@ -277,7 +277,7 @@ print_steps (const Cli *cli,
       if (options->at == 0)
         print_scores (model, board, 0);
     }
-  for (guint i = first; i <= last; i++)
+  for (guint i = first; i <= last && !cli_cut (cli); i++)
     {
       cJSON *object;
 
@@ -295,7 +295,7 @@ print_steps (const Cli *cli,
       cJSON_AddItemToArray (array, object);
     }
   if (cli->json)
-    cli_json_print (json);
+    cli_json_print_long (cli, json);
   else
     cJSON_Delete (json);
   if (n_stops == 0 && breaks->len > 0 && last >= first)

@@ -124,21 +124,21 @@ find_answer (Cli *cli,
 }
 
 static void
-print_json (const Answer *answer, const IrTensorStats *stats, const char *file)
+print_json (Cli *cli, const Answer *answer, const IrTensorStats *stats, const char *file)
 {
   const IrValue *value = answer->value;
   const IrTensor *tensor = answer->tensor;
   cJSON *json = cJSON_CreateObject ();
 
   cJSON_AddStringToObject (json, "name", value->name);
-  cli_json_add_contents (json, tensor);
+  cli_json_add_contents (cli, json, tensor);
   cli_json_add_stats (json, stats);
   cli_json_add_origin (json, &answer->found, model_of (answer));
   if (file != NULL)
     cJSON_AddStringToObject (json, "file", file);
   else
     cJSON_AddNullToObject (json, "file");
-  cli_json_print (json);
+  cli_json_print_long (cli, json);
 }
 
 static void
@@ -162,7 +162,7 @@ print_histogram (const IrTensorStats *stats)
 }
 
 static void
-print_text (const Cli *cli, const Answer *answer, const IrTensorStats *stats)
+print_text (Cli *cli, const Answer *answer, const IrTensorStats *stats)
 {
   const Options *options = cli->options;
   const IrValue *value = answer->value;
@@ -212,7 +212,7 @@ run (Cli *cli)
     return cli_fail (cli_status_of (error), error);
   ir_tensor_stats (answer.tensor, N_BINS, &stats);
   if (cli->json)
-    print_json (&answer, &stats, options->out);
+    print_json (cli, &answer, &stats, options->out);
   else
     print_text (cli, &answer, &stats);
   return CLI_OK;

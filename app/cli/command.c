@@ -4,6 +4,7 @@
 #include "app/cli/command.h"
 
 #include "app/cli/commands.h"
+#include "app/cli/output.h"
 
 #include <string.h>
 
@@ -82,6 +83,7 @@ parse_and_run (
     const CliCommand *command, gpointer options, int argc, char **argv, GCancellable *cancellable)
 {
   Cli cli = { .command = command, .options = options, .cancellable = cancellable };
+  CliStatus status;
   g_autoptr (GOptionContext) context = option_context (command, options, &cli);
   g_autoptr (GError) error = NULL;
   g_autofree char *program = g_strdup_printf ("irscope %s", command->name);
@@ -107,7 +109,8 @@ parse_and_run (
                   command->name);
       return CLI_BAD;
     }
-  return command->run (&cli);
+  status = command->run (&cli);
+  return cli.cut && (status == CLI_OK || status == CLI_NO) ? cli_cancelled (&cli) : status;
 }
 
 CliStatus

@@ -38,6 +38,7 @@ typedef struct
   gboolean json;
   gboolean quiet;
   GCancellable *cancellable; /* triggered by SIGINT and SIGTERM */
+  gboolean cut;              /* that was seen by cli_cut(): what was printed is not whole */
 } Cli;
 
 struct _CliCommand

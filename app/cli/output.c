@@ -3,6 +3,7 @@
 #include "app/cli/output.h"
 
 #include "core/io/io.h"
+#include "core/io/json-print.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -113,7 +114,7 @@ kind_name (IrTypeKind kind)
 
 /* The shape of a sequence is its length, that of an optional 0 or 1. */
 void
-cli_json_add_contents (cJSON *object, const IrTensor *tensor)
+cli_json_add_contents (Cli *cli, cJSON *object, const IrTensor *tensor)
 {
   gboolean is_container = ir_tensor_is_container (tensor);
   cJSON *shape, *items;
@@ -128,10 +129,10 @@ cli_json_add_contents (cJSON *object, const IrTensor *tensor)
     return;
   cJSON_AddItemToArray (shape, cJSON_CreateNumber (ir_tensor_n_items (tensor)));
   items = cJSON_AddArrayToObject (object, "items");
-  for (guint i = 0; i < ir_tensor_n_items (tensor); i++)
+  for (guint i = 0; i < ir_tensor_n_items (tensor) && !cli_cut (cli); i++)
     {
       cJSON *item = cJSON_CreateObject ();
-      cli_json_add_contents (item, ir_tensor_item (tensor, i));
+      cli_json_add_contents (cli, item, ir_tensor_item (tensor, i));
       cJSON_AddItemToArray (items, item);
     }
 }
@@ -204,6 +205,31 @@ cli_json_print (cJSON *json)
   cJSON_Delete (json);
 }
 
+static gboolean
+print_part (const char *text, gsize length, gpointer user_data)
+{
+  return fwrite (text, 1, length, stdout) == length;
+}
+
+void
+cli_json_print_long (Cli *cli, cJSON *json)
+{
+  const IrStop stop = { .cancellable = cli->cancellable };
+
+  if (!cli_cut (cli) && ir_json_print (json, print_part, NULL, &stop))
+    putchar ('\n');
+  else
+    cli_cut (cli);
+  ir_json_release (json);
+}
+
+gboolean
+cli_cut (Cli *cli)
+{
+  cli->cut = cli->cut || g_cancellable_is_cancelled (cli->cancellable);
+  return cli->cut;
+}
+
 /* -- text -- */
 
 /* Names come from files: what would steer the terminal is shown as a question mark. */
@@ -236,7 +262,7 @@ print_line (const char *name,
 }
 
 void
-cli_print_contents (const Cli *cli,
+cli_print_contents (Cli *cli,
                     const char *name,
                     IrContext *context,
                     const IrTensor *tensor,
@@ -253,8 +279,7 @@ cli_print_contents (const Cli *cli,
       return;
     }
   print_line (name, context, tensor, max_elements, path);
-  for (guint i = 0;
-       i < ir_tensor_n_items (tensor) && !g_cancellable_is_cancelled (cli->cancellable); i++)
+  for (guint i = 0; i < ir_tensor_n_items (tensor) && !cli_cut (cli); i++)
     {
       g_autofree char *inner = ir_tensor_kind (tensor) == IR_TYPE_MAP
                                    ? g_strdup_printf ("%s.%s", name, map_parts[i])

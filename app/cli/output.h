@@ -12,12 +12,18 @@ void cli_json_add_double (cJSON *object, const char *key, double value);
 void cli_json_add_shape (cJSON *object, const char *key, IrContext *context, const IrType *type);
 void cli_json_add_value (cJSON *array, const IrValue *value); /* {name, dtype, shape} */
 void cli_json_add_stats (cJSON *object, const IrTensorStats *stats);
-void cli_json_add_contents (cJSON *object, const IrTensor *tensor); /* dtype, shape, items */
+/* dtype, shape, items */
+void cli_json_add_contents (Cli *cli, cJSON *object, const IrTensor *tensor);
 cJSON *cli_json_problems (const GPtrArray *problems, const IrModel *model);
 void cli_json_print (cJSON *json); /* (transfer full) to stdout, indented, with a newline */
+/* The same for what may be millions, as long as it is wanted. */
+void cli_json_print_long (Cli *cli, cJSON *json);
+/* To be asked for each of what may be millions: whether nobody wants it any more. The command then
+ * need not say so, cli_main() does. */
+gboolean cli_cut (Cli *cli);
 
 /* "NAME  TYPE  VALUES", and a line for each item of a sequence, an optional or a map. */
-void cli_print_contents (const Cli *cli,
+void cli_print_contents (Cli *cli,
                          const char *name,
                          IrContext *context,
                          const IrTensor *tensor,

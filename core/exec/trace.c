@@ -4,6 +4,7 @@
 #include <cjson/cJSON.h>
 
 #include "core/exec/roofline.h"
+#include "core/io/json-print.h"
 
 #include <stdlib.h>
 
@@ -244,11 +245,9 @@ ir_trace_to_chrome_json_with (const IrTrace *trace,
       cJSON_AddNumberToObject (data, "peak_gbps", extras->roofline->gbps);
       cJSON_AddNumberToObject (data, "threads", extras->roofline->n_threads);
     }
-  char *text = cJSON_Print (root);
-  char *result = g_strconcat (text != NULL ? text : "{}", "\n", NULL);
-  cJSON_free (text);
-  cJSON_Delete (root);
-  return result;
+  g_autofree char *text = ir_json_print_text (root);
+  ir_json_release (root);
+  return g_strconcat (text, "\n", NULL);
 }
 
 /**

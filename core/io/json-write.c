@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include "core/io/formats.h"
+#include "core/io/json-print.h"
 #include "core/io/json-private.h"
 #include "core/io/text-private.h"
 
@@ -463,11 +464,10 @@ char *
 ir_json_write (IrModel *model)
 {
   cJSON *object = write_model (model);
-  char *text = cJSON_Print (object), *copy = g_strdup (text);
+  char *text = ir_json_print_text (object);
 
-  cJSON_free (text);
-  cJSON_Delete (object);
-  return copy;
+  ir_json_release (object);
+  return text;
 }
 
 /**

@@ -1208,6 +1208,32 @@ def _():
         assert name.endswith('.npy') and len(data) == 10 + header + 4 * 1536 * 1536, name
 
 
+# Written by a test that reads no further than to the first byte: the pipe is full then, and the rest waits.
+ITEMS = as_text('items.onnxtxt', '<ir_version: 8, opset_import: ["" : 17]>\n'
+                'g (float[200000] x) => (seq(float) q) { q = SplitToSequence <axis = 0, keepdims = 0> (x) }')
+CHAIN = as_text('chain.onnxtxt', '<ir_version: 8, opset_import: ["" : 17]>\ng (float[4] y0) => (float[4] y20000)\n{\n' +
+                ''.join(f'  y{i + 1} = Neg (y{i})\n' for i in range(20000)) + '}')
+
+
+@test('SIGINT ends what prints much, with a message and exit status 3')
+def _():
+    for arguments in (['run', ITEMS, '--json'], ['run', ITEMS], ['tensor', ITEMS, 'q', '--json'], ['memory', CHAIN, '--json'],
+                      ['memory', CHAIN], ['schedule', CHAIN, '--json'], ['schedule', CHAIN], ['run', CHAIN, '--json']):
+        child = subprocess.Popen([PROGRAM, *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        try:
+            child.stdout.read1(1)
+            time.sleep(0.2)
+            child.send_signal(signal.SIGINT)
+            time.sleep(0.05)
+            out, err = child.communicate(timeout=60)
+        finally:
+            child.kill()
+            child.wait()
+        assert child.returncode == 3, f'{arguments}: exit status {child.returncode}, {err}'
+        assert b'cancel' in err.lower(), f'{arguments}: {err}'
+        assert len(out) < 400000, f'{arguments}: {len(out)} bytes after the first'
+
+
 @test('a second signal ends the program at once')
 def _():
     code, err = interrupted(['run', LONG, '--threads', '1'], [signal.SIGINT, signal.SIGTERM], {})

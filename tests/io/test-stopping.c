@@ -2,11 +2,12 @@
  * anybody still wants the model, and ends at once where nobody does. */
 #include "config.h"
 
+#include "core/io/json-print.h"
 #include "core/op/infer.h"
 #include "tests/ear.h"
 #include "tests/io/models.h"
 
-#include <glib/gstdio.h>
+#include <math.h>
 
 #define N_NODES    40000
 #define MANY_NODES 2000 /* between two looks, at most */
@@ -126,6 +127,92 @@ test_copies (gconstpointer data)
     }
 }
 
+static cJSON *
+random_json (GRand *rand, guint depth)
+{
+  const char *const strings[] = { "", "plain", "\"quoted\\\b\f\n\r\t/", "\x01\x1f\x7f", "ÄÖ→" };
+  const double numbers[] = { 0, -0.0, 1, -17, 0.1, 1e300, 123456789012.0, 1.0 / 3, NAN, INFINITY };
+  const gint kind = g_rand_int_range (rand, 0, depth > 0 ? 7 : 5);
+  cJSON *made;
+
+  if (kind < 2)
+    return cJSON_CreateString (strings[g_rand_int_range (rand, 0, G_N_ELEMENTS (strings))]);
+  if (kind < 4)
+    return cJSON_CreateNumber (numbers[g_rand_int_range (rand, 0, G_N_ELEMENTS (numbers))]);
+  if (kind == 4)
+    return g_rand_boolean (rand) ? cJSON_CreateNull () : cJSON_CreateBool (g_rand_boolean (rand));
+  made = kind == 5 ? cJSON_CreateArray () : cJSON_CreateObject ();
+  for (gint n = g_rand_int_range (rand, 0, 6); n > 0; n--)
+    if (kind == 5)
+      cJSON_AddItemToArray (made, random_json (rand, depth - 1));
+    else
+      cJSON_AddItemToObject (made, strings[n % 5], random_json (rand, depth - 1));
+  return made;
+}
+
+static void
+test_json_text (void)
+{
+  g_autoptr (GRand) rand = g_rand_new_with_seed (11);
+
+  for (guint i = 0; i < 500; i++)
+    {
+      cJSON *json = random_json (rand, 5);
+      char *wanted = cJSON_Print (json);
+      g_autofree char *found = ir_json_print_text (json);
+
+      g_assert_cmpstr (found, ==, wanted);
+      cJSON_free (wanted);
+      ir_json_release (json);
+    }
+}
+
+typedef struct
+{
+  gsize bytes;
+  guint parts_wanted;
+} Sink;
+
+static gboolean
+take_part (const char *text, gsize length, gpointer user_data)
+{
+  Sink *sink = user_data;
+
+  sink->bytes += length;
+  return --sink->parts_wanted > 0;
+}
+
+static void
+test_json_looks (void)
+{
+  cJSON *json = cJSON_CreateArray ();
+  Ear all = { 0 };
+  const IrStop listen = ear_stop (&all);
+  Sink sink = { 0, G_MAXUINT };
+  gsize whole;
+
+  for (guint i = 0; i < 200000; i++)
+    cJSON_AddItemToArray (json, cJSON_CreateNumber (i));
+  g_assert_true (ir_json_print (json, take_part, &sink, &listen));
+  whole = sink.bytes;
+  g_assert_cmpuint (whole / (gsize) all.n_looks, <=, 65536 + 64);
+  for (int at = 1; at <= all.n_looks; at++)
+    {
+      g_autoptr (GCancellable) cancellable = g_cancellable_new ();
+      Ear ear = { .cancellable = cancellable, .stop_at = at };
+      const IrStop stop = ear_stop (&ear);
+
+      sink = (Sink){ 0, G_MAXUINT };
+      g_assert_false (ir_json_print (json, take_part, &sink, &stop));
+      g_assert_cmpint (ear.n_looks, ==, at);
+      g_assert_cmpuint (sink.bytes, <, whole);
+    }
+  sink = (Sink){ 0, 2 };
+  g_assert_false (ir_json_print (json, take_part, &sink, NULL));
+  g_assert_cmpuint (sink.bytes, <, whole);
+  ir_json_release (json);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -136,5 +223,7 @@ main (int argc, char **argv)
   g_test_add_func ("/stopping/an-order-that-was-stopped-is-found-anew", test_order);
   g_test_add_data_func ("/stopping/a-clone-looks-and-ends-at-once", NULL, test_copies);
   g_test_add_data_func ("/stopping/a-snapshot-looks-and-ends-at-once", "frozen", test_copies);
+  g_test_add_func ("/stopping/json-is-printed-as-cjson-prints-it", test_json_text);
+  g_test_add_func ("/stopping/printing-json-looks-and-ends-at-once", test_json_looks);
   return g_test_run ();
 }

@@ -1,0 +1,14 @@
+/* JSON trees of millions of items: printed as cJSON_Print() would, piece by piece, as long as it is
+ * wanted, and let go of without the caller waiting. */
+#pragma once
+
+#include "core/ir/stop.h"
+
+#include <cjson/cJSON.h>
+
+/* Takes the next part of the text; FALSE ends it. */
+typedef gboolean (*IrJsonSink) (const char *text, gsize length, gpointer user_data);
+
+gboolean ir_json_print (const cJSON *json, IrJsonSink sink, gpointer user_data, const IrStop *stop);
+char *ir_json_print_text (const cJSON *json); /* (transfer full): all of it, by g_free() */
+void ir_json_release (cJSON *json);           /* (transfer full) (nullable) */

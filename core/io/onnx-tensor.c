@@ -606,11 +606,7 @@ put_elements (IrWireWriter *writer, const IrTensor *tensor, IrOnnxDataFile *data
   if (ir_tensor_dtype (tensor) == IR_DTYPE_STRING)
     {
       for (guint64 i = 0; i < ir_tensor_n_elements (tensor); i++)
-        {
-          GBytes *string = ir_tensor_string (tensor, i);
-
-          ir_wire_put_bytes (writer, 6, g_bytes_get_data (string, NULL), g_bytes_get_size (string));
-        }
+        ir_wire_put_reference (writer, 6, ir_tensor_string (tensor, i));
       return;
     }
   bytes = ir_tensor_bytes (tensor);

@@ -26,6 +26,21 @@ ir_string_at (const IrTensor *tensor, guint64 i, gsize *length)
   return data != NULL ? data : "";
 }
 
+static int
+compare (IrBlockWatch *watch, const char *a, const char *b, gsize length)
+{
+  gsize n;
+
+  for (gsize at = 0; at < length; at += n)
+    {
+      n = MIN (length - at, PIECE);
+      int order = memcmp (a + at, b + at, n);
+      if (order != 0 || (n >= WORD && ir_block_worked (watch, n / WORD)))
+        return order;
+    }
+  return 0;
+}
+
 /**
  * ir_string_equal:
  * @watch: counts the work
@@ -37,7 +52,10 @@ ir_string_at (const IrTensor *tensor, guint64 i, gsize *length)
 gboolean
 ir_string_equal (IrBlockWatch *watch, GBytes *a, GBytes *b)
 {
-  return g_bytes_get_size (a) == g_bytes_get_size (b) && ir_string_compare (watch, a, b) == 0;
+  gsize a_length, b_length;
+  const char *a_data = g_bytes_get_data (a, &a_length), *b_data = g_bytes_get_data (b, &b_length);
+
+  return a_length == b_length && compare (watch, a_data, b_data, a_length) == 0;
 }
 
 /**
@@ -53,16 +71,9 @@ ir_string_compare (IrBlockWatch *watch, GBytes *a, GBytes *b)
 {
   gsize a_length, b_length;
   const char *a_data = g_bytes_get_data (a, &a_length), *b_data = g_bytes_get_data (b, &b_length);
-  gsize length = MIN (a_length, b_length), n;
+  int order = compare (watch, a_data, b_data, MIN (a_length, b_length));
 
-  for (gsize at = 0; at < length; at += n)
-    {
-      n = MIN (length - at, PIECE);
-      int order = memcmp (a_data + at, b_data + at, n);
-      if (order != 0 || ir_block_worked (watch, n / WORD))
-        return order;
-    }
-  return (a_length > b_length) - (a_length < b_length);
+  return order != 0 ? order : (a_length > b_length) - (a_length < b_length);
 }
 
 static guint

@@ -245,7 +245,7 @@ ir_npy_read (GBytes *bytes, GError **error)
  * @error: return location for an error
  *
  * Fails with %IR_IO_ERROR_UNSUPPORTED for strings, sparse tensors, and types that NumPy lacks; save
- * those as .pb.
+ * those as .pb. Fails with %IR_IO_ERROR_LIMIT if there is no memory.
  *
  * Returns: (transfer full) (nullable): a .npy file of version 1
  */
@@ -254,7 +254,7 @@ ir_npy_write (const IrTensor *tensor, GError **error)
 {
   const char *numpy = ir_dtype_numpy (ir_tensor_dtype (tensor));
   g_autoptr (GString) header = NULL;
-  GByteArray *out;
+  guint8 *out;
   gsize length;
   gconstpointer data;
 
@@ -276,12 +276,18 @@ ir_npy_write (const IrTensor *tensor, GError **error)
     g_string_append_c (header, ' ');
   g_string_append_c (header, '\n');
   data = g_bytes_get_data (ir_tensor_bytes (tensor), &length);
-  out = g_byte_array_sized_new ((guint) (10 + header->len + length));
-  g_byte_array_append (out, (const guint8 *) MAGIC "\x01\x00", 8);
-  g_byte_array_append (out, (const guint8[]){ (guint8) header->len, (guint8) (header->len >> 8) },
-                       2);
-  g_byte_array_append (out, (const guint8 *) header->str, (guint) header->len);
+  out = g_try_malloc (10 + header->len + length);
+  if (out == NULL)
+    {
+      g_set_error (error, IR_IO_ERROR, IR_IO_ERROR_LIMIT,
+                   "There is no memory for %" G_GSIZE_FORMAT " bytes of a .npy file.", length);
+      return NULL;
+    }
+  memcpy (out, MAGIC "\x01\x00", 8);
+  out[8] = (guint8) header->len;
+  out[9] = (guint8) (header->len >> 8);
+  memcpy (out + 10, header->str, header->len);
   if (length > 0)
-    g_byte_array_append (out, data, (guint) length);
-  return g_byte_array_free_to_bytes (out);
+    memcpy (out + 10 + header->len, data, length);
+  return g_bytes_new_take (out, 10 + header->len + length);
 }

@@ -90,6 +90,12 @@ ir_tensor_load (const char *path, GError **error)
   return ir_value_load (path, NULL, error);
 }
 
+static gboolean
+stream_message (GOutputStream *stream, gpointer writer, GError **error)
+{
+  return ir_wire_writer_to_stream (writer, stream, error);
+}
+
 /**
  * ir_tensor_save:
  * @tensor: a tensor, or a sequence, an optional or a map
@@ -105,19 +111,18 @@ gboolean
 ir_tensor_save (const IrTensor *tensor, const char *path, GError **error)
 {
   g_autoptr (GBytes) bytes = NULL;
+  IrWireWriter writer;
 
   if (is_npy (path) && ir_tensor_is_container (tensor))
     g_set_error (error, IR_IO_ERROR, IR_IO_ERROR_UNSUPPORTED,
                  "%s: a .npy file holds one tensor; save a sequence, optional or map as .pb", path);
   else if (is_npy (path))
     bytes = ir_npy_write (tensor, error);
-  else
-    {
-      IrWireWriter writer;
-
-      ir_wire_writer_init (&writer);
-      ir_onnx_write_value (&writer, tensor);
-      bytes = ir_wire_writer_steal_bytes (&writer);
-    }
-  return bytes != NULL && ir_file_write_atomic (path, bytes, error);
+  if (is_npy (path))
+    return bytes != NULL && ir_file_write_atomic (path, bytes, error);
+  ir_wire_writer_init (&writer);
+  ir_onnx_write_value (&writer, tensor);
+  gboolean ok = ir_file_stream_atomic (path, stream_message, &writer, error);
+  ir_wire_writer_clear (&writer);
+  return ok;
 }

@@ -267,7 +267,8 @@ static const Kind kinds[] = {
 
 /* What reads or goes through long attributes. In the bodies $I stands for the numbers from 0 to
  * N_ENTRIES - 1, $N for those that follow each, $Z for as many zeros, $F for the numbers as floats,
- * $S for as many words, $L for LEAF and $B for BRANCH_LEQ, as often; $300I for 300 of them. */
+ * $S for as many words, $L for LEAF and $B for BRANCH_LEQ, as often, $X for one word of as many
+ * letters; $300I for 300 of them. */
 #define N_ENTRIES 100000
 
 static const Kind tables[] = {
@@ -328,6 +329,8 @@ static const Kind long_strings[] = {
   { "ref", "(string[1] x) => (string[] y)", "y = StringConcat (x, x)", 6, 16 << 20, 'a' },
   { "ref", "(string[64] x) => (string[] y)", "y = StringConcat (x, x)", 30, 1 << 18, 'a' },
   { "ref", "(string[1] x) => (string[] y)", "y = StringSplit (x)", 60, 1 << 20, ' ' },
+  { "ref", "(string[1] x) => (string[] y)",
+    "z = Constant <value_string = \"$12000000X\"> () y = Identity (z)", 3, 1, 'a' },
   { "ref", "(string[1] x, string[1] z) => (bool[] y)", "y = Equal (x, z)", 16, 16 << 20, 'a' },
   { "ref", "(string[64] x, string[64] z) => (bool[] y)", "y = Equal (x, z)", 16, 1 << 18, 'a' },
   { "ref", "(string[2] x) => (string[] y)", "y = Unique (x)", 30, 16 << 20, 'a' },
@@ -353,8 +356,10 @@ append_entries (GString *text, char kind, guint n)
 {
   for (guint i = 0; i < n; i++)
     {
-      g_string_append (text, i > 0 ? ", " : "");
-      if (kind == 'S')
+      g_string_append (text, i > 0 && kind != 'X' ? ", " : "");
+      if (kind == 'X')
+        g_string_append_c (text, 'x');
+      else if (kind == 'S')
         g_string_append_printf (text, "\"w%u\"", i);
       else if (kind == 'L' || kind == 'B')
         g_string_append (text, kind == 'L' ? "\"LEAF\"" : "\"BRANCH_LEQ\"");

@@ -181,10 +181,10 @@ ir_blocks_from_plain (const IrCall *call,
 #pragma omp parallel for num_threads(n_threads) schedule(static)
   for (gint64 part = 0; part < batch * n_blocks * cuts.n_cuts; part++)
     {
-      gint64 i = part / cuts.n_cuts, cut = part % cuts.n_cuts, pixel = plane * cut / cuts.n_cuts,
-             n_pixels = plane * (cut + 1) / cuts.n_cuts - pixel;
       if (is_cut (&cuts, part))
         continue;
+      gint64 i = part / cuts.n_cuts, cut = part % cuts.n_cuts, pixel = plane * cut / cuts.n_cuts,
+             n_pixels = plane * (cut + 1) / cuts.n_cuts - pixel;
       gint64 first = i % n_blocks * block, n = MIN (block, channels - first);
       const float *from = plain + (i / n_blocks * channels + first) * plane + pixel;
       float *to = blocks + (i * plane + pixel) * block;
@@ -227,10 +227,10 @@ ir_blocks_to_plain (const IrCall *call,
 #pragma omp parallel for num_threads(n_threads) schedule(static)
   for (gint64 part = 0; part < batch * n_blocks * cuts.n_cuts; part++)
     {
-      gint64 i = part / cuts.n_cuts, cut = part % cuts.n_cuts, pixel = plane * cut / cuts.n_cuts,
-             n_pixels = plane * (cut + 1) / cuts.n_cuts - pixel;
       if (is_cut (&cuts, part))
         continue;
+      gint64 i = part / cuts.n_cuts, cut = part % cuts.n_cuts, pixel = plane * cut / cuts.n_cuts,
+             n_pixels = plane * (cut + 1) / cuts.n_cuts - pixel;
       gint64 first = i % n_blocks * block, n = MIN (block, channels - first);
       const float *from = blocks + (i * plane + pixel) * block;
       float *to = plain + (i / n_blocks * channels + first) * plane + pixel;

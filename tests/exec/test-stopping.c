@@ -22,6 +22,7 @@ static const Kind kinds[] = {
   { "cpu", "Gemm", "float[1536,1536]", "float[1536,1536]", NULL, 0, 1 },
   { "cpu", "Conv", "float[1,64,128,128]", "float[64,64,3,3]", NULL, 0, 7 },
   { "cpu", "Conv", "float[1,64,128,128]", "float[256,16,3,3]", "group", 4, 7 },
+  { "cpu", "Conv", "float[1,64,96,96]", "float[1024,64,3,3]", NULL, 0, 42 },
   { "cpu", "Conv", "float[2,256,2048]", "float[256,256,5]", NULL, 0, 1 },
   { "cpu", "Conv", "float[1,24,24,64,64]", "float[64,24,3,3,3]", NULL, 0, 5 },
   { "cpu", "Conv", "float[1,24,40,300,70]", "float[4,24,3,3,3]", NULL, 0, 3 },
@@ -333,8 +334,8 @@ test_runs_stop_while_they_align (gconstpointer data)
 typedef struct
 {
   const char *x, *w;
-  gint64 group, stride;
-  int looks; /* more than in the second run, at least */
+  gint64 group, stride; /* of Conv; 0: a product, by @w or its transpose */
+  int looks;            /* more than in the second run, at least */
 } Packing;
 
 static const Packing packings[] = {
@@ -343,6 +344,8 @@ static const Packing packings[] = {
   { "float[1,40000,9,9]", "float[40000,1,9,9]", 40000, 1, 22 }, /* depthwise */
   { "float[1,256,16,16]", "float[256,256,3,3]", 1, 1, 3 },      /* by Winograd's way */
   { "float[1,5,1600,1600]", "float[1,5,1,1]", 1, 1, 2 },        /* with a table of pixels */
+  { "float[8,1]", "float[1,3300096]", 0, FALSE, 3 },            /* rows further apart */
+  { "float[8,2000000]", "float[2,2000000]", 0, TRUE, 25 },      /* transposed */
 };
 
 static void
@@ -359,9 +362,14 @@ test_runs_stop_while_they_pack (gconstpointer data)
   builder_init (&b, 17);
   IrValue *x = build_input (&b, "x", packing->x);
   IrValue *w = build_constant (&b, "w", tensor_of (packing->w, "0.25 -0.5 1"));
-  IrNode *node = build_node (&b, NULL, "Conv", 1, x, w, END);
-  build_int (&b, node, "group", packing->group);
-  build_ints (&b, node, "strides", 2, (int) packing->stride, (int) packing->stride);
+  IrNode *node = build_node (&b, NULL, packing->group > 0 ? "Conv" : "Gemm", 1, x, w, END);
+  if (packing->group > 0)
+    {
+      build_int (&b, node, "group", packing->group);
+      build_ints (&b, node, "strides", 2, (int) packing->stride, (int) packing->stride);
+    }
+  else
+    build_int (&b, node, "transB", packing->stride);
   build_output (&b, node->outputs[0]);
   build_done (&b);
   inputs_add (inputs, x, tensor_of (packing->x, "0.25 -0.75 2.5"));
@@ -428,7 +436,8 @@ main (int argc, char **argv)
     }
   for (guint i = 0; i < G_N_ELEMENTS (packings); i++)
     {
-      g_autofree char *path = g_strdup_printf ("/stopping/Conv of %s by %s stops while it packs",
+      g_autofree char *path = g_strdup_printf ("/stopping/%s of %s by %s stops while it packs",
+                                               packings[i].group > 0 ? "Conv" : "Gemm",
                                                packings[i].x, packings[i].w);
       g_test_add_data_func (path, &packings[i], test_runs_stop_while_they_pack);
     }

@@ -142,7 +142,7 @@ join (const IrCall *call,
         ir_call_copy (call, to, past + i * n_past * size, sizeof (float) * n_past * size);
       to += n_past * size;
       for (gint64 row = 0; row < length && !cpu_watch_stopped (&rows, row); row++, to += size)
-        memcpy (to, from + row * now->row, sizeof (float) * size);
+        ir_call_copy (call, to, from + row * now->row, sizeof (float) * size);
     }
 }
 
@@ -346,18 +346,17 @@ attend (const IrCall *call, const Attention *a, const Rows *y)
                  (guint64) (a->size + a->v_size) / 64;
   int n_threads = (int) MIN (cpu_n_threads (call, work), n_tasks);
   gboolean done = TRUE;
+  gint64 next = 0; /* atomic: the task that nobody has taken yet */
 
   CpuWatch watch = cpu_watch (call, MAX ((gint64) (work / MAX ((guint64) n_tasks, 1)), LEAST_TASK));
   cpu_library_threads (call, n_threads); /* where one is a region that OpenMP does not count */
 #pragma omp parallel num_threads(n_threads)
   {
     float *scores = g_try_malloc_n (MIN (a->queries, BLOCK_ROWS) * total, sizeof (float));
-#pragma omp for schedule(dynamic)
-    for (gint64 task = 0; task < n_tasks; task++)
+    for (gint64 task; (task = __atomic_fetch_add (&next, 1, __ATOMIC_RELAXED)) < n_tasks &&
+                      !cpu_watch_stopped (&watch, task);)
       {
         gint64 head = task / n_blocks, first = task % n_blocks * BLOCK_ROWS;
-        if (cpu_watch_stopped (&watch, task))
-          continue;
         if (scores == NULL || !attend_block (call, a, head / a->q_heads, head % a->q_heads, first,
                                              MIN (BLOCK_ROWS, a->queries - first), scores, y))
 #pragma omp atomic write
@@ -383,13 +382,16 @@ takes (const IrCall *call, const Attention *a)
           (ir_tensor_dtype (a->mask) == IR_DTYPE_FLOAT && !a->selects));
 }
 
+/* FALSE also if it was to stop. */
 static gboolean
-nonpad_fits (const Attention *a)
+nonpad_fits (const IrCall *call, const Attention *a)
 {
+  CpuWatch watch = cpu_watch (call, 1);
+
   for (gint64 i = 0; a->nonpad != NULL && i < a->batch; i++)
     {
       gint64 valid = ir_tensor_get_int64 (a->nonpad, (guint64) i);
-      if (valid < 0 || valid > a->keys)
+      if (valid < 0 || valid > a->keys || cpu_watch_stopped (&watch, i))
         return FALSE;
     }
   return TRUE;
@@ -406,8 +408,8 @@ run_attention (IrCall *call, GError **error)
   if (!call->op->infer (call, error))
     return FALSE;
   attention_init (&a, call);
-  if (!takes (call, &a) || !nonpad_fits (&a))
-    return call->op->ref (call, error);
+  if (!takes (call, &a) || !nonpad_fits (call, &a))
+    return !ir_call_fail_if_cut (call, error) && call->op->ref (call, error);
   const IrTensor *q = ir_call_input (call, 0);
   memcpy (dims, ir_tensor_dims (q), sizeof *dims * ir_tensor_rank (q));
   dims[ir_tensor_rank (q) - 1] = ir_tensor_rank (q) == 4 ? a.v_size : a.q_heads * a.v_size;

@@ -11,6 +11,7 @@
 #define MOST_LANES 16
 #define LONG_ROW   (64 * CPU_LOOK) /* additions of a row of a pooling: more take too long at once */
 #define LONG_PLANE (2 * CPU_LOOK)  /* pixels, likewise */
+#define SHARING    4096            /* elements of a vector loop in the time that threads start */
 
 static const gint64 *
 dims_of (const IrValue *value)
@@ -336,15 +337,13 @@ run_concat (IrCall *call, GError **error)
     {
       gint64 channels = dims_of (call->node->inputs[i])[1], own = (channels + lanes - 1) / lanes;
       const float *x = ir_tensor_data (ir_call_input (call, i));
-      CpuWatch watch = cpu_watch (call, own * plane * lanes),
+      CpuWatch watch = cpu_watch (call, MAX (own * plane * lanes, SHARING)),
                each = cpu_watch (call, plane * lanes);
 
-      for (gint64 n = 0; n < out[0]; n++)
+      for (gint64 n = 0; n < out[0] && !cpu_watch_stopped (&watch, n); n++)
         {
           float *to = y + (n * sample + at) * plane * lanes;
 
-          if (cpu_watch_stopped (&watch, n))
-            continue;
           if (call->inputs[i].block != 0 && x + n * own * plane * lanes == to)
             continue; /* the memory plan has let it lie there */
           if (call->inputs[i].block == 0)

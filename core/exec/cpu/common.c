@@ -43,19 +43,30 @@ cpu_watch (const IrCall *call, gint64 part_elements)
   return (CpuWatch){ .call = call, .mask = mask };
 }
 
+CpuWatch
+cpu_watch_rows (const IrCall *call, gint64 part_elements, gint64 distance)
+{
+  return cpu_watch (call, MAX (part_elements, distance));
+}
+
 gboolean
 cpu_run_ref (IrCall *call, GError **error)
 {
   return ir_call_align (call, error) && call->op->ref (call, error);
 }
 
-void
+gboolean
 cpu_clear (const IrCall *call, gpointer data, gsize n_bytes)
 {
   const gsize each = 4 * CPU_LOOK;
 
-  for (gsize at = 0; at < n_bytes && (at == 0 || !ir_call_stopped (call)); at += each)
-    memset ((guint8 *) data + at, 0, MIN (n_bytes - at, each));
+  for (gsize at = 0; at < n_bytes; at += each)
+    {
+      if (cpu_piece_stopped (call, (gint64) at))
+        return FALSE;
+      memset ((guint8 *) data + at, 0, MIN (n_bytes - at, each));
+    }
+  return TRUE;
 }
 
 const float *

@@ -15,11 +15,13 @@
 #include <string.h>
 
 #define MAX_AXES  3
-#define PIECE     5e8 /* multiply-adds between two looks at whether the call is to stop */
+#define MOST_TAPS 65536 /* of a window: oneDNN makes code for each */
+#define PIECE     5e8   /* multiply-adds between two looks at whether the call is to stop */
 #define MOVING    16 /* of them in the time that an element takes to be brought into another order */
-#define WIDE_STEP 64 /* maps of a piece are a multiple, which all blocked layouts divide */
-#define MAP_STEP  8  /* or of this, where so many take too long */
-#define RESIDUAL  3  /* input that is added, of the forms that have one */
+#define LEAST     16384 /* likewise, that a sample or a group takes, however small it is */
+#define WIDE_STEP 64    /* maps of a piece are a multiple, which all blocked layouts divide */
+#define MAP_STEP  8     /* or of this, where so many take too long */
+#define RESIDUAL  3     /* input that is added, of the forms that have one */
 
 typedef struct
 {
@@ -488,13 +490,14 @@ pieces_of (const Shape *s)
   double weights = (double) volume (s->w, s->ndims + grouped, 1 + grouped); /* of a map */
   double own = grouped ? x / (double) s->y[1] : 0; /* of the input, that other pieces do not read */
   double sums = plane * weights, moved = MOVING * (plane + own), packed = MOVING * weights;
-  double map = MAX (sums, moved + packed), n_maps = (double) s->y[1];
+  double least = grouped ? LEAST : 0; /* of a map: its group has few */
+  double map = MAX (MAX (sums, moved + packed), least), n_maps = (double) s->y[1];
   double shared = grouped ? 0 : MOVING * x; /* of each piece */
 
   if (MAX (map * n_maps, shared) <= PIECE)
     {
-      double sample = MAX (MAX (sums, moved) * n_maps, shared);
-      each.samples = CLAMP ((gint64) (PIECE / MAX (sample, 1)), 1, s->x[0]);
+      double sample = MAX (MAX (MAX (sums, moved), least) * n_maps, shared);
+      each.samples = CLAMP ((gint64) (PIECE / MAX (sample, LEAST)), 1, s->x[0]);
       return each;
     }
   gint64 maps = (gint64) (PIECE / map);
@@ -527,6 +530,16 @@ cut_rows (Shape *wanted, int axis, gint64 first, gint64 rows)
   return MAX (from, 0);
 }
 
+/* Whether oneDNN would work too long on the smallest piece, or on making itself ready for it. */
+static gboolean
+takes_long (const Shape *s)
+{
+  int grouped = s->group > 1, ndims = s->ndims + grouped;
+
+  return volume (s->w, ndims, 2 + grouped) > MOST_TAPS ||
+         MOVING * (double) volume (s->w, ndims, 1 + grouped) > 2 * PIECE;
+}
+
 /* The plan for @samples and @maps, made anew unless @plan is it. */
 static Plan *
 plan_for (Plan **plan, const Shape *shape, gint64 samples, gint64 maps)
@@ -554,11 +567,11 @@ plan_for (Plan **plan, const Shape *shape, gint64 samples, gint64 maps)
   return *plan = plan_new (&wanted);
 }
 
-/* FALSE: it was to stop, or oneDNN does not take it. */
+/* FALSE: it was to stop, or it is not for oneDNN. */
 static gboolean
 execute_pieces (State *state, const IrCall *call, const Shape *s, float *y)
 {
-  if (!ir_call_align ((IrCall *) call, NULL))
+  if (takes_long (s) || !ir_call_align ((IrCall *) call, NULL))
     return FALSE;
   const float *x = cpu_floats (call, 0), *w = cpu_floats (call, 1), *b = cpu_floats (call, 2);
   Pieces each = pieces_of (s);
@@ -646,7 +659,7 @@ run_plain (IrCall *call, GError **error)
   done = execute_pieces (state, call, &shape, ir_tensor_data_writable (y));
   g_clear_pointer (&local.plan, plan_free);
   g_clear_pointer (&local.rest, plan_free);
-  if (!done) /* what oneDNN does not take is left to the reference */
+  if (!done) /* what is not for oneDNN is left to the reference */
     return !ir_call_fail_if_stopped (call, error) && cpu_run_ref (call, error);
   cpu_epilogue_all (call, &epilogue, ir_tensor_data_writable (y), ir_tensor_n_elements (y));
   return TRUE;

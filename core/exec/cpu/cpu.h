@@ -77,12 +77,22 @@ typedef struct
 } CpuWatch;
 
 CpuWatch cpu_watch (const IrCall *call, gint64 part_elements);
+/* The same where parts of the output lie @distance elements apart and are touched for the first
+ * time: the system clears a large page for each. */
+CpuWatch cpu_watch_rows (const IrCall *call, gint64 part_elements, gint64 distance);
+
+/* Whether a look has said so already. */
+static inline gboolean
+cpu_watch_over (const CpuWatch *watch)
+{
+  return __atomic_load_n (&watch->stopped, __ATOMIC_RELAXED) != 0;
+}
 
 /* Whether @part, and those after it, may be left out. */
 static inline gboolean
 cpu_watch_stopped (CpuWatch *watch, gint64 part)
 {
-  if (__atomic_load_n (&watch->stopped, __ATOMIC_RELAXED) != 0)
+  if (cpu_watch_over (watch))
     return TRUE;
   if ((part & watch->mask) != watch->mask || !ir_call_stopped (watch->call))
     return FALSE;
@@ -101,8 +111,8 @@ cpu_piece_stopped (const IrCall *call, gint64 at)
 /* The reference kernel, for kernels that read an input at any address: it does not. */
 gboolean cpu_run_ref (IrCall *call, GError **error);
 
-/* memset() of zeros that may stop; ir_call_copy() is its memcpy(). */
-void cpu_clear (const IrCall *call, gpointer data, gsize n_bytes);
+/* memset() of zeros that may stop, then FALSE; ir_call_copy() is its memcpy(). */
+gboolean cpu_clear (const IrCall *call, gpointer data, gsize n_bytes);
 
 /* -- products of matrices: product.c -- */
 typedef struct

@@ -62,11 +62,16 @@ add_row (const float *x, float *y, gint64 stride, gint64 n)
       y[i * stride] += x[i];
 }
 
-/* One tap of one channel of the output. */
+/* One tap of one channel of the output. @n_rows: (inout): that have been added */
 static void
-add_tap (const Geometry *g, CpuWatch *watch, const gint64 *tap, const float *columns, float *y)
+add_tap (const Geometry *g,
+         CpuWatch *watch,
+         const gint64 *tap,
+         const float *columns,
+         float *y,
+         gint64 *n_rows)
 {
-  gint64 shift[MAX_AXES], low[MAX_AXES], high[MAX_AXES];
+  gint64 shift[MAX_AXES], low[MAX_AXES], high[MAX_AXES], step = g->stride[2];
 
   for (guint i = 0; i < MAX_AXES; i++)
     {
@@ -78,13 +83,18 @@ add_tap (const Geometry *g, CpuWatch *watch, const gint64 *tap, const float *col
   for (gint64 a = low[0]; a < high[0]; a++)
     for (gint64 b = low[1]; b < high[1]; b++)
       {
-        if (cpu_watch_stopped (watch, a * g->in[1] + b))
+        if (cpu_watch_stopped (watch, (*n_rows)++))
           return;
         gint64 row = (a * g->stride[0] + shift[0]) * g->out[1] + b * g->stride[1] + shift[1];
+        const float *from = columns + (a * g->in[1] + b) * g->in[2];
+        float *to = y + row * g->out[2] + shift[2];
 
-        add_row (columns + (a * g->in[1] + b) * g->in[2] + low[2],
-                 y + row * g->out[2] + low[2] * g->stride[2] + shift[2], g->stride[2],
-                 high[2] - low[2]);
+        for (gint64 at = low[2]; at < high[2]; at += CPU_LOOK)
+          {
+            if (at > low[2] && cpu_watch_stopped (watch, watch->mask))
+              return;
+            add_row (from + at, to + at * step, step, MIN (high[2] - at, CPU_LOOK));
+          }
       }
 }
 
@@ -92,16 +102,18 @@ static void
 add_channel (const IrCall *call, const Geometry *g, const float *columns, float bias, float *y)
 {
   CpuWatch watch = cpu_watch (call, g->in[2]); /* of the rows of this channel */
+  CpuWatch taps = cpu_watch (call, g->in_plane);
+  gint64 n_rows = 0;
 
   for (gint64 at = 0; at < g->out_plane && !cpu_piece_stopped (call, at); at += CPU_LOOK)
     for (gint64 i = at; i < MIN (at + CPU_LOOK, g->out_plane); i++)
       y[i] = bias;
-  for (gint64 k = 0; k < g->taps && !watch.stopped; k++)
+  for (gint64 k = 0; k < g->taps && !watch.stopped && !cpu_watch_stopped (&taps, k); k++)
     {
       gint64 tap[] = { k / (g->kernel[1] * g->kernel[2]), k / g->kernel[2] % g->kernel[1],
                        k % g->kernel[2] };
 
-      add_tap (g, &watch, tap, columns + k * g->in_plane, y);
+      add_tap (g, &watch, tap, columns + k * g->in_plane, y, &n_rows);
     }
 }
 

@@ -18,7 +18,6 @@
 #define MOST_PLACES  65536 /* taps of all pixels that a table is kept for */
 #define FEW_CHANNELS 4     /* of a picture, which is read plain */
 #define MOST_TAPS    65536 /* of a window: more take long for a single pixel */
-#define LOOK_WORK    2e8   /* multiply-adds between two looks */
 #define MOVED        32    /* of them in the time that an element is read and one is written */
 #define LONG_ROW     (1 << 20)      /* pixels: more are not written without a look */
 #define PACKED_LOOK  (CPU_LOOK / 8) /* weights that are packed between two looks */
@@ -227,9 +226,10 @@ fill_places (CpuDirect *direct)
       }
 }
 
-/* Blocks of the output that a group has maps in; of depthwise ones a block is a group. */
-static void
-fill_groups (CpuDirect *direct)
+/* Blocks of the output that a group has maps in; of depthwise ones a block is a group. FALSE: it
+ * was to stop. */
+static gboolean
+fill_groups (CpuDirect *direct, const IrCall *call)
 {
   const CpuDirectShape *s = &direct->shape;
   gint64 lanes = direct->unit->lanes;
@@ -239,15 +239,20 @@ fill_groups (CpuDirect *direct)
   direct->in_blocks = (s->groups * s->channels + direct->in_block - 1) / direct->in_block;
   direct->out_blocks = (s->groups * s->maps + lanes - 1) / lanes;
   direct->first_blocks = g_new (gint64, n);
-  direct->packed_blocks = g_new0 (gint64, n + 1);
+  direct->packed_blocks = g_new (gint64, n + 1);
+  direct->packed_blocks[0] = 0;
+  CpuWatch watch = cpu_watch (call, 1);
   for (gint64 group = 0; group < n; group++)
     {
+      if (cpu_watch_stopped (&watch, group))
+        return FALSE;
       gint64 first = direct->depthwise ? group : group * s->maps / lanes;
       gint64 end = direct->depthwise ? group + 1 : ((group + 1) * s->maps + lanes - 1) / lanes;
 
       direct->first_blocks[group] = first;
       direct->packed_blocks[group + 1] = direct->packed_blocks[group] + end - first;
     }
+  return TRUE;
 }
 
 /**
@@ -273,7 +278,6 @@ cpu_direct_new (const CpuDirectShape *shape, const IrCall *call, guint lanes)
   direct->plain = cpu_direct_in_block (shape, lanes) == 0;
   direct->in_block = direct->plain ? shape->channels : lanes;
   direct->in_pixel = direct->plain ? 1 : lanes;
-  fill_groups (direct);
   direct->by_rows = shares_pixels (shape);
   direct->corners = g_new (gint32, direct->out_plane);
   direct->rows = g_new (gint32, direct->out_plane);
@@ -286,7 +290,7 @@ cpu_direct_new (const CpuDirectShape *shape, const IrCall *call, guint lanes)
       shape->kernel[1] <= 5 && shape->stride[1] <= 2 && shape->dilation[0] == 1 &&
       shape->dilation[1] == 1)
     direct->rows_func = direct->unit->depthwise_row[shape->kernel[1]][shape->stride[1]];
-  if (!fill_windows (direct, call))
+  if (!fill_groups (direct, call) || !fill_windows (direct, call))
     {
       cpu_direct_free (direct);
       return NULL;
@@ -475,13 +479,13 @@ cpu_direct_pack (CpuDirect *direct,
     direct->bias = ir_pages_new ((gsize) (lanes * n_blocks) * sizeof (float));
   if (direct->weights == NULL || direct->bias == NULL)
     return FALSE;
-  memset (direct->bias, 0, (gsize) (lanes * n_blocks) * sizeof (float));
+  if (!cpu_clear (call, direct->bias, (gsize) (lanes * n_blocks) * sizeof (float)))
+    return FALSE;
   if (direct->depthwise)
     {
       pack_depthwise (direct, &watch, weights, direct->weights);
-      if (bias != NULL)
-        memcpy (direct->bias, bias, (gsize) s->groups * sizeof (float));
-      return !watch.stopped;
+      return !watch.stopped && (bias == NULL || ir_call_copy (call, direct->bias, bias,
+                                                              (gsize) s->groups * sizeof (float)));
     }
   for (gint64 group = 0; group < direct->n_groups && !watch.stopped; group++)
     {
@@ -491,9 +495,9 @@ cpu_direct_pack (CpuDirect *direct,
       if (cpu_watch_stopped (&groups, group))
         return FALSE;
       pack_group (direct, &watch, group, weights + group * own, direct->weights + at * packed);
-      if (bias != NULL)
-        memcpy (direct->bias + at * lanes + before, bias + group * s->maps,
-                (gsize) s->maps * sizeof (float));
+      if (bias != NULL && !ir_call_copy (call, direct->bias + at * lanes + before,
+                                         bias + group * s->maps, (gsize) s->maps * sizeof (float)))
+        return FALSE;
     }
   return !watch.stopped;
 }
@@ -511,17 +515,6 @@ typedef struct
   gboolean after; /* an activation that the tiles do not know follows */
   CpuWatch *watch;
 } Job;
-
-/* Whether what is left may be left out, after @work multiply-adds more of one thread. */
-static inline gboolean
-has_worked (const Job *job, double *done, double work)
-{
-  *done += work;
-  if (*done < LOOK_WORK)
-    return FALSE;
-  *done = 0;
-  return cpu_watch_stopped (job->watch, job->watch->mask);
-}
 
 static gint64
 n_tiles_of (const CpuDirect *direct, gint64 n_blocks)
@@ -554,7 +547,7 @@ run_tiles (const Job *job,
     {
       gint64 pixel = plane * tile / n_tiles, n = plane * (tile + 1) / n_tiles - pixel;
 
-      if (has_worked (job, done, pixel_work * (double) n))
+      if (cpu_has_worked (job->watch, done, pixel_work * (double) n))
         return FALSE;
       if (ahead != NULL)
         cpu_fetch_ahead (panel, ahead, n_ahead, tile - first, end - first);
@@ -692,7 +685,7 @@ run_rows_of (const Job *job, gint64 block, gint64 first_row, gint64 end_row)
       gint64 top = i * s->stride[0] - s->pad[0], first = MAX (0, -top);
       gint64 at = (block * n_rows + i) * row.n * lanes;
 
-      if (has_worked (job, &work, MOVED * (double) (row.n * lanes)))
+      if (cpu_has_worked (job->watch, &work, MOVED * (double) (row.n * lanes)))
         return;
 
       row.n_rows = MAX (MIN (s->kernel[0], s->in[0] - top) - first, 0);
@@ -735,11 +728,14 @@ run_rows (const Job *job, gint64 part, gint64 n_parts)
   gint64 n_rows = direct->shape.out[0], n_blocks = direct->shape.batch * direct->n_groups;
   gint64 total = n_blocks * n_rows, begin = total * part / n_parts,
          stop = total * (part + 1) / n_parts;
+  CpuWatch rounds = cpu_watch (job->call, 1); /* others' blocks are passed over */
 
   for (gint64 block = 0; block < n_blocks; block++)
     {
       gint64 first, end;
 
+      if (cpu_watch_stopped (&rounds, block))
+        return;
       if (direct->by_rows)
         share_of_sample (direct, block / direct->n_groups, n_rows, part, n_parts, &first, &end);
       else
@@ -753,26 +749,23 @@ run_rows (const Job *job, gint64 part, gint64 n_parts)
     }
 }
 
-static gboolean
-is_stopped (const Job *job)
-{
-  return __atomic_load_n (&job->watch->stopped, __ATOMIC_RELAXED) != 0;
-}
-
 /* Of every panel the same part of the pixels. */
 static void
 run_pixels (const Job *job, gint64 part, gint64 n_parts)
 {
   const CpuDirect *direct = job->direct;
-  gint64 groups = direct->n_groups;
+  gint64 groups = direct->n_groups, n_rounds = 0;
+  CpuWatch rounds = cpu_watch (job->call, 1); /* others' panels are passed over */
 
-  for (gint64 i = 0; i < direct->shape.batch * groups && !is_stopped (job); i++)
+  for (gint64 i = 0; i < direct->shape.batch * groups && !cpu_watch_over (job->watch); i++)
     for (guint panel = 0; panel < group_panels (direct, i % groups); panel++)
       {
         gint64 n_blocks = panel_start (direct, i % groups, panel + 1) -
                           panel_start (direct, i % groups, panel);
         gint64 first, end;
 
+        if (cpu_watch_stopped (&rounds, n_rounds++))
+          return;
         share_of_sample (direct, i / groups, n_tiles_of (direct, n_blocks), part, n_parts, &first,
                          &end);
         if (first < end)
@@ -785,20 +778,26 @@ static void
 run_part (const Job *job, gint64 part, gint64 n_parts)
 {
   const CpuDirect *direct = job->direct;
-  gint64 groups = direct->n_groups, total = 0, done = 0;
+  gint64 groups = direct->n_groups, total = 0, done = 0, n_rounds = 0;
+  CpuWatch rounds = cpu_watch (job->call, 1);
 
   for (gint64 group = 0; group < groups; group++)
     for (guint panel = 0; panel < group_panels (direct, group); panel++)
       {
+        if (cpu_watch_stopped (&rounds, n_rounds++))
+          return;
         gint64 n_blocks = panel_start (direct, group, panel + 1) -
                           panel_start (direct, group, panel);
         total += n_blocks * n_tiles_of (direct, n_blocks);
       }
   total *= direct->shape.batch;
   gint64 first = total * part / n_parts, end = total * (part + 1) / n_parts;
-  for (gint64 i = 0; i < direct->shape.batch * groups && done < end && !is_stopped (job); i++)
+  for (gint64 i = 0; i < direct->shape.batch * groups && done < end && !cpu_watch_over (job->watch);
+       i++)
     for (guint panel = 0; panel < group_panels (direct, i % groups) && done < end; panel++)
       {
+        if (cpu_watch_stopped (&rounds, n_rounds++))
+          return;
         gint64 n_blocks = panel_start (direct, i % groups, panel + 1) -
                           panel_start (direct, i % groups, panel);
         gint64 n_tiles = n_tiles_of (direct, n_blocks);

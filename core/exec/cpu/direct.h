@@ -148,4 +148,18 @@ typedef struct
 } CpuVectorUnit;
 
 const CpuVectorUnit *cpu_vector_unit (guint lanes);
+
+#define CPU_LOOK_WORK 2e8 /* multiply-adds between two looks */
+
+/* Whether what is left may be left out, after @work multiply-adds more of one thread. @done:
+ * (inout): of them since the last look */
+static inline gboolean
+cpu_has_worked (CpuWatch *watch, double *done, double work)
+{
+  *done += work;
+  if (*done < CPU_LOOK_WORK)
+    return FALSE;
+  *done = 0;
+  return cpu_watch_stopped (watch, watch->mask);
+}
 extern const CpuVectorUnit cpu_unit_avx2, cpu_unit_avx512;

@@ -149,14 +149,15 @@ run_lrn (IrCall *call, GError **error)
   if (y == NULL)
     return FALSE;
   int n_threads = cpu_n_threads (call, ir_tensor_n_elements (in));
-  CpuWatch watch = cpu_watch (call, split.inner * MIN (size, split.middle));
+  CpuWatch watch = cpu_watch (call, split.inner * MIN (size, split.middle)),
+           channels = cpu_watch (call, N_PLACES);
 #pragma omp parallel for num_threads(n_threads) schedule(static)
   for (gint64 plane = 0; plane < split.outer * split.middle; plane++)
     {
       gint64 c = plane % split.middle, base = plane - c;
       gint64 first = MAX (c - (size - 1) / 2, 0), last = c;
 
-      if (cpu_watch_stopped (&watch, plane))
+      if (cpu_watch_over (&channels) || cpu_watch_stopped (&watch, plane))
         continue;
       CpuWatch places = cpu_watch (call, N_PLACES * (8 + MIN (size, split.middle)));
       last += MIN (size / 2, split.middle - 1 - c);
@@ -167,7 +168,7 @@ run_lrn (IrCall *call, GError **error)
 
           if (cpu_watch_stopped (&places, start / N_PLACES))
             break;
-          for (gint64 k = first; k <= last; k++)
+          for (gint64 k = first; k <= last && !cpu_watch_stopped (&channels, k - first); k++)
             for (gint64 i = 0; i < n; i++)
               {
                 double value = x[(base + k) * split.inner + start + i];

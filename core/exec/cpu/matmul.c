@@ -297,10 +297,10 @@ multiply_batch (const IrCall *call, const Batch *batch, float *y)
   CpuWatch watch = cpu_watch (call, work_of (batch));
 #pragma omp parallel for num_threads(n_threads) schedule(static)
   for (gint64 i = 0; i < batch->n_batches; i++)
-    if (cpu_watch_stopped (&watch, i) || !multiply_one (call, batch, i, 1, a, &b, y))
+    if (!cpu_watch_stopped (&watch, i) && !multiply_one (call, batch, i, 1, a, &b, y))
 #pragma omp atomic write
       done = FALSE;
-  return done;
+  return done && !cpu_watch_over (&watch);
 }
 
 static gboolean

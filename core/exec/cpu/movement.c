@@ -106,10 +106,11 @@ copy_run (const IrCall *call, const Walk *walk, const guint8 *in, guint8 *out)
 {
   guint last = walk->rank - 1;
   gint64 n = walk->dims[last], size = (gint64) walk->size;
+  gint64 each = MAX (CPU_LOOK / MAX (walk->out[last], 1), 1);
 
-  for (gint64 at = 0; at < n && !cpu_piece_stopped (call, at); at += CPU_LOOK)
+  for (gint64 at = 0; at < n && !cpu_piece_stopped (call, at); at += each)
     copy_piece (walk, in + at * walk->in[last] * size, out + at * walk->out[last] * size,
-                MIN (n - at, CPU_LOOK));
+                MIN (n - at, each));
 }
 
 /* The memory plan may let a part lie in the whole. */
@@ -138,7 +139,8 @@ walk_run (const IrCall *call, Walk *walk, const guint8 *in, guint8 *out)
   for (guint i = 0; i + 1 < walk->rank; i++)
     rows *= walk->dims[i];
   int n_threads = cpu_n_threads (call, (guint64) (rows * walk->dims[walk->rank - 1]));
-  CpuWatch watch = cpu_watch (call, walk->dims[walk->rank - 1]);
+  CpuWatch watch = cpu_watch_rows (call, walk->dims[walk->rank - 1],
+                                   walk->rank > 1 ? walk->out[walk->rank - 2] : 0);
 #pragma omp parallel for num_threads(n_threads) schedule(static)
   for (gint64 row = 0; row < rows; row++)
     {

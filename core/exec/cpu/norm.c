@@ -72,54 +72,47 @@ cpu_softmax_row (const float *x, float *y, gint64 n)
 
 #define N_LINES 64 /* neighbouring lines along an axis that are walked together */
 
-/* To be asked at every place of such lines. */
-static inline gboolean
-line_stopped (const IrCall *call, gint64 k)
-{
-  return k % (CPU_LOOK / N_LINES) == CPU_LOOK / N_LINES - 1 && ir_call_stopped (call);
-}
-
 /* Along an axis whose elements lie @step apart; @n_lines lines side by side. */
 static void
-softmax_lines (const IrCall *call, const float *x, float *y, gint64 n, gint64 step, gint64 n_lines)
+softmax_lines (CpuWatch *places, const float *x, float *y, gint64 n, gint64 step, gint64 n_lines)
 {
   float most[N_LINES];
   double sums[N_LINES] = { 0 };
 
   for (gint64 i = 0; i < n_lines; i++)
     most[i] = x[i];
-  for (gint64 k = 1; k < n && !line_stopped (call, k); k++)
+  for (gint64 k = 1; k < n && !cpu_watch_stopped (places, k); k++)
     for (gint64 i = 0; i < n_lines; i++)
       most[i] = x[k * step + i] > most[i] ? x[k * step + i] : most[i];
-  for (gint64 k = 0; k < n && !line_stopped (call, k); k++)
+  for (gint64 k = 0; k < n && !cpu_watch_stopped (places, k); k++)
     for (gint64 i = 0; i < n_lines; i++)
       {
         y[k * step + i] = cpu_vector_exp (x[k * step + i] - most[i]);
         sums[i] += y[k * step + i];
       }
-  for (gint64 k = 0; k < n && !line_stopped (call, k); k++)
+  for (gint64 k = 0; k < n && !cpu_watch_stopped (places, k); k++)
     for (gint64 i = 0; i < n_lines; i++)
       y[k * step + i] *= (float) (1 / sums[i]);
 }
 
 static void
 log_softmax_lines (
-    const IrCall *call, const float *x, float *y, gint64 n, gint64 step, gint64 n_lines)
+    CpuWatch *places, const float *x, float *y, gint64 n, gint64 step, gint64 n_lines)
 {
   float most[N_LINES];
   double sums[N_LINES] = { 0 };
 
   for (gint64 i = 0; i < n_lines; i++)
     most[i] = x[i];
-  for (gint64 k = 1; k < n && !line_stopped (call, k); k++)
+  for (gint64 k = 1; k < n && !cpu_watch_stopped (places, k); k++)
     for (gint64 i = 0; i < n_lines; i++)
       most[i] = x[k * step + i] > most[i] ? x[k * step + i] : most[i];
-  for (gint64 k = 0; k < n && !line_stopped (call, k); k++)
+  for (gint64 k = 0; k < n && !cpu_watch_stopped (places, k); k++)
     for (gint64 i = 0; i < n_lines; i++)
       sums[i] += cpu_vector_exp (x[k * step + i] - most[i]);
   for (gint64 i = 0; i < n_lines; i++)
     sums[i] = log (sums[i]);
-  for (gint64 k = 0; k < n && !line_stopped (call, k); k++)
+  for (gint64 k = 0; k < n && !cpu_watch_stopped (places, k); k++)
     for (gint64 i = 0; i < n_lines; i++)
       y[k * step + i] = (float) ((double) x[k * step + i] - most[i] - sums[i]);
 }
@@ -146,7 +139,9 @@ run_along_axis (IrCall *call, gboolean logarithm, GError **error)
   gint64 chunks = (split.inner + N_LINES - 1) / N_LINES;
   int n_threads = cpu_n_threads (call, ir_tensor_n_elements (in));
   CpuWatch watch = cpu_watch (call, split.middle * MIN (N_LINES, split.inner));
-#pragma omp parallel for num_threads(n_threads) schedule(static)
+  CpuWatch places[] = { cpu_watch (call, N_LINES), cpu_watch_rows (call, N_LINES, split.inner) };
+  gboolean begins = TRUE; /* a thread */
+#pragma omp parallel for num_threads(n_threads) schedule(static) firstprivate(begins)
   for (gint64 part = 0; part < split.outer * chunks; part++)
     {
       gint64 first = part % chunks * N_LINES, n_lines = MIN (N_LINES, split.inner - first),
@@ -154,12 +149,14 @@ run_along_axis (IrCall *call, gboolean logarithm, GError **error)
 
       if (cpu_watch_stopped (&watch, part))
         continue;
+      CpuWatch *own = &places[begins || first == 0];
+      begins = FALSE;
       if (logarithm)
-        log_softmax_lines (call, x + at, y + at, split.middle, split.inner, n_lines);
+        log_softmax_lines (own, x + at, y + at, split.middle, split.inner, n_lines);
       else if (split.inner == 1 && split.middle <= CPU_LOOK)
         cpu_softmax_row (x + at, y + at, split.middle);
       else
-        softmax_lines (call, x + at, y + at, split.middle, split.inner, n_lines);
+        softmax_lines (own, x + at, y + at, split.middle, split.inner, n_lines);
     }
   return TRUE;
 }

@@ -38,11 +38,12 @@ padded_distance (gint64 n)
 
 /* LINE columns from @first on, which are rows of the constant. */
 static void
-turn_panel (const Packing *p, const CpuLooseFloat *from, float *to, gint64 first)
+turn_panel (const Packing *p, CpuWatch *blocks, const CpuLooseFloat *from, float *to, gint64 first)
 {
   gint64 end = MIN (first + LINE, p->columns);
 
-  for (gint64 block = 0; block < p->rows; block += LINE)
+  for (gint64 block = 0;
+       block < p->rows && !(block > 0 && cpu_watch_stopped (blocks, block / LINE)); block += LINE)
     for (gint64 column = first; column < end; column++)
       for (gint64 row = block; row < MIN (block + LINE, p->rows); row++)
         to[row * p->distance + column] = from[column * p->rows + row];
@@ -56,7 +57,8 @@ pack (const IrTensor *constant, gpointer data)
   gint64 n_parts = p->turned ? (p->columns + LINE - 1) / LINE : p->rows,
          part_elements = p->turned ? p->rows * LINE : p->columns;
   int n_threads = cpu_n_threads (p->call, (guint64) (p->rows * p->columns));
-  CpuWatch watch = cpu_watch (p->call, part_elements);
+  CpuWatch watch = cpu_watch (p->call, part_elements),
+           blocks = cpu_watch (p->call, (gint64) LINE * LINE);
   float *to = ir_pages_new (sizeof (float) * (gsize) (p->rows * p->distance));
 
   if (to == NULL)
@@ -66,11 +68,11 @@ pack (const IrTensor *constant, gpointer data)
     if (cpu_watch_stopped (&watch, part))
       continue;
     else if (p->turned)
-      turn_panel (p, from, to, part * LINE);
-    else
-      memcpy (to + part * p->distance, from + part * p->columns,
-              sizeof (float) * (gsize) p->columns);
-  if (!watch.stopped)
+      turn_panel (p, &blocks, from, to, part * LINE);
+    else if (!ir_call_copy (p->call, to + part * p->distance, from + part * p->columns,
+                            sizeof (float) * (gsize) p->columns))
+      __atomic_store_n (&blocks.stopped, TRUE, __ATOMIC_RELAXED);
+  if (!watch.stopped && !blocks.stopped)
     return to;
   free (to);
   return NULL;

@@ -10,6 +10,9 @@
   192 /* fewest rows of a piece: packing the other matrix again costs little then */
 #define READING                                                                                    \
   16 /* multiply-adds in the time that an element of a large matrix takes to be read */
+#define WRITING   256 /* likewise, to be written into memory that is new */
+#define FEW_TERMS 64  /* of a sum: below, writing Y may be most of it */
+#define STRIP     16  /* fewest rows of it that are written together: they may be pages apart */
 
 static gboolean
 multiply (const CpuProduct *p)
@@ -53,13 +56,13 @@ rows_of (const CpuProduct *product, gint64 first, gint64 m)
   return part;
 }
 
-/* In multiply-adds; where they are few for what is read, reading takes longer. */
+/* In multiply-adds; where they are few for what is read or written, that takes longer. */
 static double
 work_of (const CpuProduct *p)
 {
   double m = (double) p->m, n = (double) p->n, k = (double) p->k;
 
-  return MAX (m * n * k, READING * (m * k + k * n));
+  return MAX (MAX (m * n * k, READING * (m * k + k * n)), p->k < FEW_TERMS ? WRITING * m * n : 0);
 }
 
 /* FALSE: it was to stop, or oneDNN failed. Y is small, and its sums are long. */
@@ -77,13 +80,35 @@ multiply_terms (const IrCall *call, const CpuProduct *product, double work)
   return TRUE;
 }
 
+/* Likewise. Sums are short: strips of rows of Y, and pieces of them where they are long. */
+static gboolean
+multiply_strips (const IrCall *call, const CpuProduct *product)
+{
+  gint64 m = product->m, n = product->n, most = (gint64) (PIECE / WRITING);
+  gint64 rows = MAX (most / n / STRIP, 1) * STRIP, n_strips = MAX (m / rows, 1);
+  gint64 columns = MAX (most / MIN (rows, m) / PIECE_SIDE, 1) * PIECE_SIDE,
+         n_pieces = MAX (n / columns, 1);
+
+  /* What is left over goes with the last: of few rows or columns oneDNN forms sums otherwise. */
+  for (gint64 i = 0; i < n_strips; i++)
+    for (gint64 j = 0; j < n_pieces; j++)
+      {
+        CpuProduct strip = rows_of (product, i * rows, i + 1 < n_strips ? rows : m - i * rows);
+        CpuProduct piece = columns_of (&strip, j * columns,
+                                       j + 1 < n_pieces ? columns : n - j * columns);
+        if (ir_call_stopped (call) || !multiply (&piece))
+          return FALSE;
+      }
+  return TRUE;
+}
+
 /**
  * cpu_multiply:
  * @call: what it is for, which may be cancelled
  * @product: operands and result
  *
  * Goes piece by piece where it takes long: rows of Y, or columns where there are few rows, or terms
- * of the sums where both are few or reading B is most of it.
+ * of the sums where both are few or reading B is most of it. Where writing Y is, rows and columns.
  *
  * Returns: %FALSE if it was to stop, or oneDNN failed
  */
@@ -99,6 +124,8 @@ cpu_multiply (const IrCall *call, const CpuProduct *product)
   /* Rows of B are read where they lie, columns of it in bits of rows, which takes half as long
    * again.
    */
+  if (work > PIECE && product->k < FEW_TERMS)
+    return multiply_strips (call, product);
   if (work > PIECE && (work / (double) side * (double) MIN (each, side) > 2 * PIECE ||
                        (product->m < READING && !product->b.transposed)))
     return multiply_terms (call, product, work);

@@ -227,8 +227,9 @@ accumulate (const IrCall *call,
   CpuWatch watch = cpu_watch (call, axes->dims[axes->rank - 1]);
 #pragma omp parallel for num_threads(n_threads) schedule(static)
   for (gint64 block = 0; block < blocks; block++)
-    reduce_rows (&watch, axes, reducer, x, rows * block / blocks, rows * (block + 1) / blocks, acc,
-                 largest);
+    if (!cpu_watch_over (&watch))
+      reduce_rows (&watch, axes, reducer, x, rows * block / blocks, rows * (block + 1) / blocks,
+                   acc, largest);
 }
 
 static gboolean
@@ -302,13 +303,6 @@ REDUCE (cpu_reduce_log_sum_exp, 0, exp_row, exp_rows, finish_log_exp, TRUE)
 
 #define N_LINES 256 /* neighbouring lines along an axis that are walked together */
 
-/* To be asked at every place of such lines. */
-static inline gboolean
-line_stopped (const IrCall *call, gint64 k)
-{
-  return k % (CPU_LOOK / N_LINES) == CPU_LOOK / N_LINES - 1 && ir_call_stopped (call);
-}
-
 /* Whether @x takes the place of @best: NaN beats all, as in numpy. */
 static inline gboolean
 beats (float x, float best, gboolean largest, gboolean last)
@@ -321,7 +315,7 @@ beats (float x, float best, gboolean largest, gboolean last)
 }
 
 static void
-arg_lines (const IrCall *call,
+arg_lines (CpuWatch *places,
            const float *x,
            gint64 n,
            gint64 step,
@@ -337,7 +331,7 @@ arg_lines (const IrCall *call,
       best[i] = x[i];
       y[i] = 0;
     }
-  for (gint64 k = 1; k < n && !line_stopped (call, k); k++)
+  for (gint64 k = 1; k < n && !cpu_watch_stopped (places, k); k++)
     for (gint64 i = 0; i < n_lines; i++)
       if (beats (x[k * step + i], best[i], largest, last))
         {
@@ -364,7 +358,8 @@ run_arg (IrCall *call, gboolean largest, GError **error)
     return FALSE;
   gint64 chunks = (split.inner + N_LINES - 1) / N_LINES;
   int n_threads = cpu_n_threads (call, ir_tensor_n_elements (in));
-  CpuWatch watch = cpu_watch (call, split.middle * MIN (N_LINES, split.inner));
+  CpuWatch watch = cpu_watch (call, split.middle * MIN (N_LINES, split.inner)),
+           places = cpu_watch (call, N_LINES);
 #pragma omp parallel for num_threads(n_threads) schedule(static)
   for (gint64 part = 0; part < split.outer * chunks; part++)
     {
@@ -372,7 +367,7 @@ run_arg (IrCall *call, gboolean largest, GError **error)
 
       if (cpu_watch_stopped (&watch, part))
         continue;
-      arg_lines (call, x + outer * split.middle * split.inner + first, split.middle, split.inner,
+      arg_lines (&places, x + outer * split.middle * split.inner + first, split.middle, split.inner,
                  MIN (N_LINES, split.inner - first), largest, last,
                  y + outer * split.inner + first);
     }
@@ -401,11 +396,11 @@ const IrCpuKernel cpu_arg_min = { .name = "row loop",
 /* -- CumSum -- */
 
 #define CUMULATE(Type, Sum)                                                                        \
-  static void cumulate_##Type (const IrCall *call, const Type *x, Type *y, gint64 n, gint64 step,  \
+  static void cumulate_##Type (CpuWatch *places, const Type *x, Type *y, gint64 n, gint64 step,    \
                                gint64 n_lines, gboolean exclusive)                                 \
   {                                                                                                \
     Sum sums[N_LINES] = { 0 };                                                                     \
-    for (gint64 k = 0; k < n && !line_stopped (call, k); k++)                                      \
+    for (gint64 k = 0; k < n && !cpu_watch_stopped (places, k); k++)                               \
       for (gint64 i = 0; i < n_lines; i++)                                                         \
         {                                                                                          \
           Sum before = sums[i];                                                                    \
@@ -452,7 +447,9 @@ run_cum_sum (IrCall *call, GError **error)
          start = reverse ? (split.middle - 1) * split.inner : 0;
   int n_threads = cpu_n_threads (call, ir_tensor_n_elements (in));
   CpuWatch watch = cpu_watch (call, split.middle * MIN (N_LINES, split.inner));
-#pragma omp parallel for num_threads(n_threads) schedule(static)
+  CpuWatch places[] = { cpu_watch (call, N_LINES), cpu_watch_rows (call, N_LINES, split.inner) };
+  gboolean begins = TRUE; /* a thread */
+#pragma omp parallel for num_threads(n_threads) schedule(static) firstprivate(begins)
   for (gint64 part = 0; part < split.outer * chunks; part++)
     {
       gint64 first = part % chunks * N_LINES, n_lines = MIN (N_LINES, split.inner - first),
@@ -460,14 +457,16 @@ run_cum_sum (IrCall *call, GError **error)
 
       if (cpu_watch_stopped (&watch, part))
         continue;
+      CpuWatch *own = &places[begins || first == 0];
+      begins = FALSE;
       if (dtype == IR_DTYPE_FLOAT)
-        cumulate_float (call, (const float *) x + at, (float *) y + at, split.middle, step, n_lines,
+        cumulate_float (own, (const float *) x + at, (float *) y + at, split.middle, step, n_lines,
                         exclusive);
       else if (dtype == IR_DTYPE_INT64)
-        cumulate_gint64 (call, (const gint64 *) x + at, (gint64 *) y + at, split.middle, step,
+        cumulate_gint64 (own, (const gint64 *) x + at, (gint64 *) y + at, split.middle, step,
                          n_lines, exclusive);
       else
-        cumulate_gint32 (call, (const gint32 *) x + at, (gint32 *) y + at, split.middle, step,
+        cumulate_gint32 (own, (const gint32 *) x + at, (gint32 *) y + at, split.middle, step,
                          n_lines, exclusive);
     }
   return TRUE;

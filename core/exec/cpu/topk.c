@@ -7,7 +7,8 @@
 
 #include <math.h>
 
-#define LOOK 16384 /* elements between two looks; every one may go down the whole heap */
+#define SIFTED 64 /* elements of a vector loop in the time that one goes down the whole heap */
+#define LOOK   (CPU_LOOK / SIFTED) /* elements between two looks */
 
 typedef struct
 {
@@ -101,7 +102,8 @@ run (IrCall *call, GError **error)
   g_autofree Candidate *heap = g_try_new (Candidate, MAX (k, 1));
   if (heap == NULL || k > split.middle)
     return call->op->ref (call, error);
-  CpuWatch watch = cpu_watch (call, split.middle);
+  CpuWatch watch = cpu_watch (call, split.middle * SIFTED);
+  CpuWatch items[] = { cpu_watch (call, SIFTED), cpu_watch_rows (call, SIFTED, split.inner) };
   for (gint64 line = 0; k > 0 && line < split.outer * split.inner; line++)
     {
       gint64 outer = line / split.inner, inner = line % split.inner;
@@ -110,7 +112,7 @@ run (IrCall *call, GError **error)
         break;
       select_best (call, x + outer * split.middle * split.inner + inner, split.middle, split.inner,
                    heap, k, largest);
-      for (gint64 i = 0; i < k && (i % LOOK != LOOK - 1 || !ir_call_stopped (call)); i++)
+      for (gint64 i = 0; i < k && !cpu_watch_stopped (&items[inner == 0], i); i++)
         {
           gint64 to = (outer * k + i) * split.inner + inner;
 

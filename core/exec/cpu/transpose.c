@@ -168,15 +168,16 @@ run (IrCall *call, GError **error)
 #pragma omp parallel for num_threads(n_threads) schedule(static)
   for (gint64 part = 0; part < planes * bands * pieces; part++)
     {
+      if (cpu_watch_stopped (&watch, part))
+        continue;
       gint64 plane = part / pieces / bands, first = part / pieces % bands * band,
              column = part % pieces * length;
       gint64 at = place (&walk, plane, walk.rank > 2 ? walk.rank - 2 : 0) + first * row_step +
                   column * column_step;
 
-      if (!cpu_watch_stopped (&watch, part))
-        copy_plane (size, x + at * (gint64) size, MIN (band, rows - first), row_step,
-                    MIN (length, columns - column), column_step,
-                    y + ((plane * rows + first) * columns + column) * (gint64) size, columns);
+      copy_plane (size, x + at * (gint64) size, MIN (band, rows - first), row_step,
+                  MIN (length, columns - column), column_step,
+                  y + ((plane * rows + first) * columns + column) * (gint64) size, columns);
     }
   return TRUE;
 }

@@ -28,6 +28,7 @@
 #define MOST_TILES    96
 #define WEIGHT_BYTES  24576 /* of a part of the channels: what stays in the first cache */
 #define PACKED_LOOK   8192  /* channels of a map that are transformed between two looks */
+#define TRANSFORMED   8     /* multiply-adds in the time that an element is transformed */
 
 struct _CpuWinograd
 {
@@ -222,10 +223,8 @@ pack_map (const CpuWinograd *w, const IrCall *call, const CpuLooseFloat *weights
 {
   gint64 lanes = w->unit->lanes, channels = w->shape.channels;
   gboolean finite = TRUE;
-  guint panel = 0;
-
-  while (panel_start (w, panel + 1) * lanes <= map)
-    panel++;
+  /* The last panel that starts at its block or before. */
+  guint panel = (guint) (((map / lanes + 1) * w->n_panels - 1) / w->out_blocks);
   gint64 first = panel_start (w, panel) * lanes,
          n_maps = panel_start (w, panel + 1) * lanes - first;
   float *to = w->weights + w->n_products * first * channels + map - first;
@@ -274,11 +273,10 @@ cpu_winograd_pack (CpuWinograd *winograd,
     winograd->bias = ir_pages_new ((gsize) filled * sizeof (float));
   if (winograd->weights == NULL || winograd->bias == NULL)
     return FALSE;
-  if (filled > maps)
-    cpu_clear (call, winograd->weights, bytes);
-  memset (winograd->bias, 0, (gsize) filled * sizeof (float));
-  if (bias != NULL)
-    memcpy (winograd->bias, bias, (gsize) maps * sizeof (float));
+  if ((filled > maps && !cpu_clear (call, winograd->weights, bytes)) ||
+      !cpu_clear (call, winograd->bias, (gsize) filled * sizeof (float)) ||
+      (bias != NULL && !ir_call_copy (call, winograd->bias, bias, (gsize) maps * sizeof (float))))
+    return FALSE;
   int n_threads = cpu_n_threads (call, bytes);
   CpuWatch watch = cpu_watch (call, winograd->shape.channels * 4 * winograd->n_products);
 #pragma omp parallel for num_threads(n_threads) schedule(static) reduction(&& : finite)
@@ -300,6 +298,7 @@ typedef struct
   CpuPanel panel;   /* and for what follows them */
   gint64 stride;    /* elements from one product of the input to the next */
   gint64 out_stride;
+  CpuWatch *watch;
 } Job;
 
 /* Where tile @index of all samples lies. Returns: its sample. */
@@ -322,9 +321,11 @@ place_tile (const CpuWinograd *w, gint64 index, CpuWinogradTile *tile)
   return index / w->wide / w->high;
 }
 
-/* Of the @n tiles from @first on, those of [@from, @end). */
-static void
-transform_in (const Job *job, gint64 first, gint64 n, gint64 from, gint64 end, float *v)
+/* Of the @n tiles from @first on, those of [@from, @end). @done: (inout): multiply-adds of this
+ * thread since the last look. FALSE: it was to stop. */
+static gboolean
+transform_in (
+    const Job *job, gint64 first, gint64 n, gint64 from, gint64 end, float *v, double *done)
 {
   const CpuWinograd *w = job->winograd;
   gint64 lanes = w->unit->lanes, block = w->shape.in[0] * w->shape.in[1] * lanes;
@@ -336,9 +337,14 @@ transform_in (const Job *job, gint64 first, gint64 n, gint64 from, gint64 end, f
 
       tile.stride = job->stride;
       for (gint64 b = 0; b < w->in_blocks; b++)
-        w->unit->winograd_in[w->in == 6](&tile, job->x + (sample * w->in_blocks + b) * block,
-                                         v + (b * n + i) * lanes);
+        {
+          if (cpu_has_worked (job->watch, done, TRANSFORMED * (double) (w->n_products * lanes)))
+            return FALSE;
+          w->unit->winograd_in[w->in == 6](&tile, job->x + (sample * w->in_blocks + b) * block,
+                                           v + (b * n + i) * lanes);
+        }
     }
+  return TRUE;
 }
 
 static gint64
@@ -350,9 +356,10 @@ parts_of (const CpuWinograd *w, gint64 n_blocks)
   return (w->in_blocks + most - 1) / MAX (most, 1);
 }
 
-/* Each product in parts of the channels whose weights stay in the first cache. */
-static void
-multiply (const Job *job, guint index, gint64 n, const float *v, float *m)
+/* Each product in parts of the channels whose weights stay in the first cache. FALSE: it was to
+ * stop. */
+static gboolean
+multiply (const Job *job, guint index, gint64 n, const float *v, float *m, double *done)
 {
   const CpuWinograd *w = job->winograd;
   gint64 lanes = w->unit->lanes, start = panel_start (w, index),
@@ -371,6 +378,8 @@ multiply (const Job *job, guint index, gint64 n, const float *v, float *m)
         gint64 n_weights = MIN (to * lanes, w->shape.channels) * n_blocks * lanes -
                            from * block_weights;
 
+        if (cpu_has_worked (job->watch, done, (double) n_weights * (double) n))
+          return FALSE;
         panel.x = v + k * job->stride + from * panel.in_stride;
         panel.y = panel.sums = m + k * job->out_stride;
         panel.n_blocks = to - from;
@@ -389,6 +398,7 @@ multiply (const Job *job, guint index, gint64 n, const float *v, float *m)
           }
         panel.w += n_weights;
       }
+  return TRUE;
 }
 
 static gboolean
@@ -448,18 +458,19 @@ run_part (const Job *job, gint64 first, gint64 end, float *scratch)
   gint64 n_groups = (end - first + w->at_once - 1) / w->at_once;
   float *m = scratch + w->n_products * job->stride;
   gboolean finite = TRUE;
+  double done = 0;
 
   for (gint64 group = 0; group < n_groups && finite; group++)
     {
       gint64 from = first + (end - first) * group / n_groups,
              n = first + (end - first) * (group + 1) / n_groups - from;
 
-      if (ir_call_stopped (job->call))
+      if (ir_call_stopped (job->call) || !transform_in (job, from, n, 0, n, scratch, &done))
         break;
-      transform_in (job, from, n, 0, n, scratch);
       for (guint panel = 0; panel < w->n_panels && finite; panel++)
         {
-          multiply (job, panel, n, scratch, m);
+          if (!multiply (job, panel, n, scratch, m, &done))
+            return TRUE;
           finite = transform_out (job, panel, from, n, m);
         }
     }
@@ -475,20 +486,21 @@ run_member (const Job *job, gint64 member, gint64 n_members, float *v, float *m)
   gint64 total = w->shape.batch * w->high * w->wide,
          n_groups = (total + w->at_once - 1) / w->at_once;
   gboolean finite = TRUE;
+  double done = 0;
 
   for (gint64 group = 0; group < n_groups; group++)
     {
       gint64 first = total * group / n_groups, n = total * (group + 1) / n_groups - first;
       gboolean stopped = ir_call_stopped (job->call);
 
-      if (!stopped)
-        transform_in (job, first, n, n * member / n_members, n * (member + 1) / n_members, v);
+      stopped = stopped || !transform_in (job, first, n, n * member / n_members,
+                                          n * (member + 1) / n_members, v, &done);
 #pragma omp barrier
       for (guint panel = (guint) (w->n_panels * member / n_members);
            panel < w->n_panels * (member + 1) / n_members && finite && !stopped; panel++)
         {
-          multiply (job, panel, n, v, m);
-          finite = transform_out (job, panel, first, n, m);
+          stopped = !multiply (job, panel, n, v, m, &done);
+          finite = stopped || transform_out (job, panel, first, n, m);
         }
 #pragma omp barrier
     }
@@ -549,7 +561,8 @@ cpu_winograd_run (const CpuWinograd *winograd,
                   float *y)
 {
   const CpuWinograd *w = winograd;
-  Job job = { .winograd = w, .call = call, .epilogue = epilogue, .x = x, .y = y };
+  CpuWatch watch = cpu_watch (call, CPU_LOOK);
+  Job job = { .winograd = w, .call = call, .epilogue = epilogue, .x = x, .y = y, .watch = &watch };
   gint64 n_tiles = w->shape.batch * w->high * w->wide;
   guint64 work = (guint64) (n_tiles * w->n_products) *
                  (guint64) (w->shape.channels * w->shape.maps);

@@ -443,14 +443,16 @@ tensor_free (gpointer data)
  * ir_tensor_unref:
  * @tensor: (transfer full): a tensor
  *
- * Millions of strings or items are given back by another thread.
+ * Millions of strings or items, or long strings, are given back by another thread.
  */
 void
 ir_tensor_unref (IrTensor *tensor)
 {
   if (g_atomic_ref_count_dec (&tensor->ref_count))
     ir_release (tensor, tensor_free,
-                tensor->strings != NULL ? tensor->n_elements : tensor->n_items);
+                tensor->strings == NULL          ? tensor->n_items
+                : tensor->n_bytes >= LARGE_BYTES ? G_MAXUINT64
+                                                 : tensor->n_elements);
 }
 
 /* -- reading -- */

@@ -113,6 +113,22 @@ test_strings (void)
 }
 
 static void
+test_long_strings (void)
+{
+  static Witness seen = WITNESS;
+  const gint64 n = 2;
+  GBytes *strings[2];
+
+  for (guint i = 0; i < 2; i++) /* nobody reads them */
+    strings[i] = g_bytes_new_with_free_func ("z", (gsize) 1 << 29, i == 1 ? witness : NULL, &seen);
+  IrTensor *tensor = ir_tensor_new_strings (1, &n, strings);
+  g_bytes_unref (strings[0]);
+  g_bytes_unref (strings[1]);
+  ir_tensor_unref (tensor);
+  g_assert_true (await (&seen) != g_thread_self ());
+}
+
+static void
 test_items (void)
 {
   static Witness seen = WITNESS;
@@ -161,6 +177,7 @@ main (int argc, char **argv)
   g_test_add_func ("/release/arrays give back what they hold", test_arrays);
   g_test_add_func ("/release/large tables find what they hold", test_tables);
   g_test_add_func ("/release/strings are made and let go without waiting", test_strings);
+  g_test_add_func ("/release/long strings are let go without waiting", test_long_strings);
   g_test_add_func ("/release/items of a sequence are made and let go without waiting", test_items);
   g_test_add_func ("/release/sparse tensors become dense only as long as that is wanted",
                    test_sparse);

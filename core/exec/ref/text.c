@@ -160,6 +160,12 @@ ir_ref_string_normalizer (IrCall *call, GError **error)
       if (text != NULL)
         g_ptr_array_add (kept, text);
     }
+  if (watch.stopped)
+    {
+      /* Few, but long. */
+      ir_release (g_steal_pointer (&kept), (GDestroyNotify) g_ptr_array_unref, G_MAXUINT64);
+      return !ir_call_fail_if_stopped (call, error);
+    }
   if (kept->len == 0)
     g_ptr_array_add (kept, g_bytes_new_static ("", 0));
   gint64 dims[2] = { 1, kept->len };

@@ -2,9 +2,9 @@
 
 #include "app/cli/model.h"
 
+#include "app/cli/kernel-requests.h"
 #include "app/cli/output.h"
 #include "app/cli/plans.h"
-#include "core/exec/kernel-choice.h"
 #include "core/io/io.h"
 #include "passes/rule.h"
 #include "passes/upgrade.h"
@@ -91,12 +91,10 @@ const CliOption cli_pass_options[] = { PASS_OPTIONS, { 0 } };
 const CliOption cli_model_options[] = { MODEL_OPTIONS, { 0 } };
 const CliOption cli_run_options[] = { RUN_OPTIONS, { 0 } };
 
-#define CLI_ERROR (g_quark_from_static_string ("irscope-usage"))
-
 /* -- dimensions -- */
 
-static gboolean
-split_assignment (
+gboolean
+cli_split_assignment (
     const char *text, const char *option, char **name, const char **value, GError **error)
 {
   const char *equals = strrchr (text, '=');
@@ -122,7 +120,7 @@ cli_bindings (const CliModelOptions *options, GError **error)
       const char *text;
       gint64 value;
 
-      if (!split_assignment (options->dims[i], "dim", &name, &text, error))
+      if (!cli_split_assignment (options->dims[i], "dim", &name, &text, error))
         return NULL;
       if (!g_ascii_string_to_signed (text, 10, 0, G_MAXINT32, &value, NULL))
         {
@@ -158,7 +156,7 @@ bind_shape (IrEdit *edit, const char *option, GError **error)
   guint rank;
   IrValue *input;
 
-  if (!split_assignment (option, "shape", &name, &text, error))
+  if (!cli_split_assignment (option, "shape", &name, &text, error))
     return FALSE;
   if (!parse_shape (text, dims, &rank))
     {
@@ -377,137 +375,6 @@ go_to_step (Cli *cli, CliModel *model, GError **error)
   return TRUE;
 }
 
-/* -- kernels that are asked for -- */
-
-/* What is asked for is written to @model; whether it fits is seen at the nodes of @sized. */
-typedef struct
-{
-  const IrBackend *backend;
-  IrModel *model;
-  IrModel *sized; /* (nullable) as it runs: bodies of functions in place of their calls */
-  IrEdit *edit;
-} KernelRequest;
-
-/* Of a node that runs nowhere by itself, such as a call, what it says of itself counts. */
-static void
-find_askers (const KernelRequest *request, const IrNode *only, const char *kernel, GPtrArray *found)
-{
-  g_autoptr (GHashTable) seen = g_hash_table_new (NULL, NULL);
-  g_autoptr (GHashTable) running = g_hash_table_new (NULL, NULL);
-  guint n_nodes;
-
-  for (guint i = 1; request->sized != NULL && i < request->sized->nodes->len; i++)
-    {
-      const IrNode *node = request->sized->nodes->pdata[i];
-      IrNode *asker = node->state == IR_STATE_LIVE ? ir_kernel_asker (request->model, node) : NULL;
-
-      if (asker == NULL || (only != NULL && asker != only))
-        continue;
-      g_hash_table_add (running, asker);
-      if (ir_kernel_is_choice (request->backend, node, kernel) && g_hash_table_add (seen, asker))
-        g_ptr_array_add (found, asker);
-    }
-  IrNode *const *nodes = ir_graph_order (request->model->main, &n_nodes);
-  for (guint i = 0; i < (only != NULL ? 1 : n_nodes); i++)
-    {
-      const IrNode *node = only != NULL ? only : nodes[i];
-      if (!g_hash_table_contains (running, node) &&
-          ir_kernel_is_choice (request->backend, node, kernel))
-        g_ptr_array_add (found, (gpointer) node);
-    }
-}
-
-static guint
-n_running (const KernelRequest *request, const IrNode *asker)
-{
-  guint n = 0;
-
-  for (guint i = 1; i < request->sized->nodes->len; i++)
-    {
-      const IrNode *node = request->sized->nodes->pdata[i];
-      n += node->state == IR_STATE_LIVE && ir_kernel_asker (request->model, node) == asker;
-    }
-  return n;
-}
-
-/* Nodes of bodies are called as where they run: by the call and their name. */
-static IrNode *
-find_asker (const KernelRequest *request, const char *name, GError **error)
-{
-  g_autoptr (GError) local = NULL;
-  IrNode *node = cli_find_node (request->model, name, &local), *asker = NULL;
-  const IrNode *running = node == NULL && request->sized != NULL && name[0] != '#'
-                              ? cli_find_node (request->sized, name, NULL)
-                              : NULL;
-
-  if (running != NULL)
-    asker = ir_kernel_asker (request->model, running);
-  if (node == NULL && running == NULL)
-    g_propagate_error (error, g_steal_pointer (&local));
-  else if (node == NULL && asker == NULL)
-    g_set_error (
-        error, CLI_ERROR, 0,
-        "--kernel: %s is there only while the graph runs, for an operator that runs as the "
-        "nodes of its definition; no kernel can be asked for there",
-        name);
-  else if (node == NULL && n_running (request, asker) > 1)
-    {
-      g_set_error (error, CLI_ERROR, 0,
-                   "--kernel: %s is node #%u in the body of a function, which runs in %u places; "
-                   "ask for it in all of them by '#%u=NAME', or make them nodes of their own by "
-                   "--pass inline-functions",
-                   name, asker->id, n_running (request, asker), asker->id);
-      asker = NULL;
-    }
-  return node != NULL ? node : asker;
-}
-
-static gboolean
-ask_for_kernel (const KernelRequest *request, const char *text, GError **error)
-{
-  g_autoptr (GPtrArray) found = g_ptr_array_new ();
-  g_autofree char *name = NULL;
-  const char *kernel;
-  IrNode *only = NULL;
-
-  if (!split_assignment (text, "kernel", &name, &kernel, error))
-    return FALSE;
-  if (strcmp (name, "*") != 0)
-    {
-      only = find_asker (request, name, error);
-      if (only == NULL)
-        return FALSE;
-    }
-  find_askers (request, only, kernel, found);
-  for (guint i = 0; i < found->len; i++)
-    ir_edit_ask_for_kernel (request->edit, found->pdata[i], kernel);
-  if (found->len > 0)
-    return TRUE;
-  g_set_error (error, CLI_ERROR, 0,
-               "--kernel %s: device %s has no such kernel there, or it does not fit; 'irscope "
-               "schedule' names those that do",
-               text, request->backend->name);
-  return FALSE;
-}
-
-/* --kernel: recorded like any other step, so that whatever is made of the model has it. */
-static gboolean
-ask_for_kernels (const CliModelOptions *options, IrModel *model, GError **error)
-{
-  const IrBackend *backend = options->kernels != NULL ? cli_backend (options, error) : NULL;
-
-  if (options->kernels == NULL || backend == NULL)
-    return options->kernels == NULL;
-  g_autoptr (IrModel) marked = ir_kernel_marked (model);
-  g_autoptr (IrModel) sized = cli_sized_model (options, marked, NULL, NULL);
-  g_autoptr (IrEdit) edit = ir_edit_new (model);
-  const KernelRequest request = { backend, model, sized, edit };
-  for (guint i = 0; options->kernels[i] != NULL; i++)
-    if (!ask_for_kernel (&request, options->kernels[i], error))
-      return FALSE;
-  return TRUE;
-}
-
 gboolean
 cli_model_open (Cli *cli,
                 const CliModelOptions *options,
@@ -538,7 +405,7 @@ cli_model_open (Cli *cli,
       CliModelOptions chosen = *options;
 
       if (plain && model->step < 0 && options->opset == 0 &&
-          ask_for_kernels (options, model->model, &error))
+          cli_ask_for_kernels (options, model->model, &error))
         return TRUE;
       if (error != NULL)
         {
@@ -548,7 +415,7 @@ cli_model_open (Cli *cli,
       if (plain && options->opset != 0) /* the upgrade alone */
         chosen.passes = (char *) IR_PASS_UPGRADE_OPSET;
       if (cli_run_pipeline (cli, &chosen, model->model, &result, &error) &&
-          go_to_step (cli, model, &error) && ask_for_kernels (options, model->model, &error))
+          go_to_step (cli, model, &error) && cli_ask_for_kernels (options, model->model, &error))
         return TRUE;
     }
   *status = cli_fail (cli_status_of (error), error);
@@ -597,7 +464,7 @@ load_input (IrModel *model, const char *option, GHashTable *inputs, GError **err
   IrTensor *tensor;
   gboolean missing;
 
-  if (!split_assignment (option, "input", &name, &path, error))
+  if (!cli_split_assignment (option, "input", &name, &path, error))
     return FALSE;
   value = ir_graph_find_value (model->main, name);
   /* Names and paths may have more of the sign: the first one that ends the name of an input. */

@@ -4,6 +4,9 @@
 #include "app/cli/command.h"
 #include "passes/pipeline.h"
 
+/* Of arguments that cannot be what was meant. */
+#define CLI_ERROR (g_quark_from_static_string ("irscope-usage"))
+
 /* The shared options; a command's options struct begins with it. */
 typedef struct
 {
@@ -49,6 +52,9 @@ gboolean cli_run_pipeline (Cli *cli,
                            IrModel *model,
                            IrPipelineResult *result,
                            GError **error);
+/* NAME=VALUE of the option called @option. @name: (out) (transfer full); @value: (out), in @text */
+gboolean cli_split_assignment (
+    const char *text, const char *option, char **name, const char **value, GError **error);
 GHashTable *cli_bindings (const CliModelOptions *options, GError **error); /* symbol -> gint64 * */
 /* Inputs as --input and --random say. */
 GHashTable *cli_inputs (Cli *cli, const CliModelOptions *options, IrModel *model, GError **error);

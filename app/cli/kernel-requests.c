@@ -1,0 +1,146 @@
+/* --kernel: which nodes are meant, and whether the kernel fits them. */
+#include "config.h"
+
+#include "app/cli/kernel-requests.h"
+
+#include "app/cli/plans.h"
+#include "core/exec/kernel-choice.h"
+
+#include <string.h>
+
+/* What is asked for is written to @model; whether it fits is seen at the nodes of @sized. */
+typedef struct
+{
+  const IrBackend *backend;
+  IrModel *model;
+  IrModel *sized; /* (nullable) as it runs: bodies of functions in place of their calls */
+  IrEdit *edit;
+} KernelRequest;
+
+/* Of a node that runs nowhere by itself, such as a call, what it says of itself counts. */
+static void
+find_askers (const KernelRequest *request, const IrNode *only, const char *kernel, GPtrArray *found)
+{
+  g_autoptr (GHashTable) seen = g_hash_table_new (NULL, NULL);
+  g_autoptr (GHashTable) running = g_hash_table_new (NULL, NULL);
+  guint n_nodes;
+
+  for (guint i = 1; request->sized != NULL && i < request->sized->nodes->len; i++)
+    {
+      const IrNode *node = request->sized->nodes->pdata[i];
+      IrNode *asker = node->state == IR_STATE_LIVE ? ir_kernel_asker (request->model, node) : NULL;
+
+      if (asker == NULL || (only != NULL && asker != only))
+        continue;
+      g_hash_table_add (running, asker);
+      if (ir_kernel_is_choice (request->backend, node, kernel) && g_hash_table_add (seen, asker))
+        g_ptr_array_add (found, asker);
+    }
+  IrNode *const *nodes = ir_graph_order (request->model->main, &n_nodes);
+  for (guint i = 0; i < (only != NULL ? 1 : n_nodes); i++)
+    {
+      const IrNode *node = only != NULL ? only : nodes[i];
+      if (!g_hash_table_contains (running, node) &&
+          ir_kernel_is_choice (request->backend, node, kernel))
+        g_ptr_array_add (found, (gpointer) node);
+    }
+}
+
+static guint
+n_running (const KernelRequest *request, const IrNode *asker)
+{
+  guint n = 0;
+
+  for (guint i = 1; i < request->sized->nodes->len; i++)
+    {
+      const IrNode *node = request->sized->nodes->pdata[i];
+      n += node->state == IR_STATE_LIVE && ir_kernel_asker (request->model, node) == asker;
+    }
+  return n;
+}
+
+/* Nodes of bodies are called as where they run: by the call and their name. */
+static IrNode *
+find_asker (const KernelRequest *request, const char *name, GError **error)
+{
+  g_autoptr (GError) local = NULL;
+  IrNode *node = cli_find_node (request->model, name, &local), *asker = NULL;
+  const IrNode *running = node == NULL && request->sized != NULL && name[0] != '#'
+                              ? cli_find_node (request->sized, name, NULL)
+                              : NULL;
+
+  if (running != NULL)
+    asker = ir_kernel_asker (request->model, running);
+  if (node == NULL && running == NULL)
+    g_propagate_error (error, g_steal_pointer (&local));
+  else if (node == NULL && asker == NULL)
+    g_set_error (
+        error, CLI_ERROR, 0,
+        "--kernel: %s is there only while the graph runs, for an operator that runs as the "
+        "nodes of its definition; no kernel can be asked for there",
+        name);
+  else if (node == NULL && n_running (request, asker) > 1)
+    {
+      g_set_error (error, CLI_ERROR, 0,
+                   "--kernel: %s is node #%u in the body of a function, which runs in %u places; "
+                   "ask for it in all of them by '#%u=NAME', or make them nodes of their own by "
+                   "--pass inline-functions",
+                   name, asker->id, n_running (request, asker), asker->id);
+      asker = NULL;
+    }
+  return node != NULL ? node : asker;
+}
+
+static gboolean
+ask_for_kernel (const KernelRequest *request, const char *text, GError **error)
+{
+  g_autoptr (GPtrArray) found = g_ptr_array_new ();
+  g_autofree char *name = NULL;
+  const char *kernel;
+  IrNode *only = NULL;
+
+  if (!cli_split_assignment (text, "kernel", &name, &kernel, error))
+    return FALSE;
+  if (strcmp (name, "*") != 0)
+    {
+      only = find_asker (request, name, error);
+      if (only == NULL)
+        return FALSE;
+    }
+  find_askers (request, only, kernel, found);
+  for (guint i = 0; i < found->len; i++)
+    ir_edit_ask_for_kernel (request->edit, found->pdata[i], kernel);
+  if (found->len > 0)
+    return TRUE;
+  g_set_error (error, CLI_ERROR, 0,
+               "--kernel %s: device %s has no such kernel there, or it does not fit; 'irscope "
+               "schedule' names those that do",
+               text, request->backend->name);
+  return FALSE;
+}
+
+/**
+ * cli_ask_for_kernels:
+ * @options: with --kernel, or without
+ * @model: where its nodes get what they ask for, recorded like any other step, so that whatever is
+ *   made of the model has it
+ * @error: return location for an error
+ *
+ * Returns: %FALSE if a node or a kernel of it is not there
+ */
+gboolean
+cli_ask_for_kernels (const CliModelOptions *options, IrModel *model, GError **error)
+{
+  const IrBackend *backend = options->kernels != NULL ? cli_backend (options, error) : NULL;
+
+  if (options->kernels == NULL || backend == NULL)
+    return options->kernels == NULL;
+  g_autoptr (IrModel) marked = ir_kernel_marked (model);
+  g_autoptr (IrModel) sized = cli_sized_model (options, marked, NULL, NULL);
+  g_autoptr (IrEdit) edit = ir_edit_new (model);
+  const KernelRequest request = { backend, model, sized, edit };
+  for (guint i = 0; options->kernels[i] != NULL; i++)
+    if (!ask_for_kernel (&request, options->kernels[i], error))
+      return FALSE;
+  return TRUE;
+}

@@ -215,7 +215,9 @@ run_pass (IrPassContext *context,
   ir_pass_context_start (context, pass);
   if (options->progress != NULL)
     options->progress (pass->name, context->priv->n_steps, options->progress_data);
-  if (!may_do_something (context, pass) || has_gradient (context))
+  if (ir_pass_cancelled (context, error)) /* what it starts from may not be known */
+    done = FALSE;
+  else if (!may_do_something (context, pass) || has_gradient (context))
     done = TRUE;
   else
     done = pass->run != NULL ? pass->run (context, error) : run_rules (context, pass, error);

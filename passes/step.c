@@ -13,6 +13,8 @@
 
 #include <string.h>
 
+#define LOOK_NODES 1024 /* between two looks whether to stop */
+
 typedef struct
 {
   guint64 flops, bytes;
@@ -158,18 +160,21 @@ static void
 count_all (IrPassContext *context)
 {
   struct _IrPassPrivate *priv = context->priv;
+  const IrStop stop = { .cancellable = context->cancellable };
   gboolean partial = FALSE;
 
   for (guint i = 1; i < context->model->nodes->len; i++)
     {
       const IrNode *node = context->model->nodes->pdata[i];
+      if (i % LOOK_NODES == 0 && ir_stopped (&stop))
+        return;
       if (node->state != IR_STATE_LIVE)
         continue;
       g_hash_table_add (priv->present, (gpointer) node->op_type);
       if (!is_in_function (node))
         *cost_slot (priv, node) = cost_of (node);
     }
-  priv->cost = ir_cost_model (context->model, &partial);
+  ir_cost_model_until (context->model, &partial, &stop, &priv->cost);
 }
 
 static void

@@ -5,6 +5,7 @@
 #include "app/cli/diff-values.h"
 #include "app/cli/model.h"
 #include "app/cli/output.h"
+#include "core/ir/aside.h"
 #include "core/ir/diff.h"
 
 #include <stdio.h>
@@ -289,6 +290,47 @@ differs (const IrDiff *diff)
          0;
 }
 
+typedef struct
+{
+  IrModel *a, *b;
+  gboolean same_file;
+  IrDiff *diff;
+} Comparison;
+
+static void
+compare (gpointer data, IrAside *aside)
+{
+  Comparison *self = data;
+
+  self->diff = ir_diff_new (self->a, self->b, self->same_file);
+}
+
+static void
+comparison_free (gpointer data)
+{
+  Comparison *self = data;
+
+  ir_model_unref (self->a);
+  ir_model_unref (self->b);
+  g_clear_pointer (&self->diff, ir_diff_free);
+  g_free (self);
+}
+
+/* (transfer full) (nullable): NULL: cancelled */
+static IrDiff *
+find_differences (const IrStop *stop, IrModel *a, IrModel *b, gboolean same_file)
+{
+  Comparison *self = g_new (Comparison, 1);
+  IrDiff *diff;
+
+  *self = (Comparison){ ir_model_ref (a), ir_model_ref (b), same_file, NULL };
+  if (!ir_aside_until (self, comparison_free, compare, stop))
+    return NULL;
+  diff = g_steal_pointer (&self->diff);
+  comparison_free (self);
+  return diff;
+}
+
 /* Steps of one file are matched by id: the second is taken from the history of the first. */
 static CliStatus
 run (Cli *cli)
@@ -300,6 +342,7 @@ run (Cli *cli)
   g_autoptr (IrModel) snapshot_b = NULL;
   g_autoptr (IrDiff) diff = NULL;
   g_autoptr (GError) error = NULL;
+  const IrStop stop = { .cancellable = cli->cancellable };
   gboolean same_file, equal = TRUE;
   CliStatus status;
   cJSON *json = NULL;
@@ -316,10 +359,13 @@ run (Cli *cli)
     }
   else
     {
-      snapshot_a = ir_model_snapshot (a.model);
-      snapshot_b = ir_model_snapshot (b.model);
+      snapshot_a = ir_model_snapshot_until (a.model, &stop);
+      snapshot_b = ir_model_snapshot_until (b.model, &stop);
     }
-  diff = ir_diff_new (snapshot_a, snapshot_b, same_file);
+  if (snapshot_a != NULL && snapshot_b != NULL)
+    diff = find_differences (&stop, snapshot_a, snapshot_b, same_file);
+  if (diff == NULL)
+    return cli_cancelled (cli);
   if (cli->json)
     json = diff_json (cli, diff);
   else

@@ -394,14 +394,16 @@ bind_step (Binder *binder, IrRunStep *step, guint index, GError **error)
 
 /* -- who reads what -- */
 
-static void
-count_readers (IrPrepared *prepared, gboolean fill)
+static gboolean
+count_readers (IrPrepared *prepared, gboolean fill, GCancellable *cancellable, GError **error)
 {
   guint n_steps = prepared->schedule->items->len;
 
   for (guint k = 0; k < n_steps; k++)
     {
       IrRunStep *step = &prepared->steps[k];
+      if (ir_prepared_cancelled (cancellable, k, error))
+        return FALSE;
       for (guint i = 0; step->bound && i < step->node->n_inputs; i++)
         {
           const IrValue *value = step->node->inputs[i];
@@ -416,14 +418,16 @@ count_readers (IrPrepared *prepared, gboolean fill)
         if (step->node->outputs[i] != NULL)
           prepared->bindings[step->node->outputs[i]->id].producer_slot = &step->outputs[i];
     }
+  return TRUE;
 }
 
-static void
-find_readers (IrPrepared *prepared)
+static gboolean
+find_readers (IrPrepared *prepared, GCancellable *cancellable, GError **error)
 {
   guint n = 0;
 
-  count_readers (prepared, FALSE);
+  if (!count_readers (prepared, FALSE, cancellable, error))
+    return FALSE;
   for (guint id = 0; id < prepared->n_values; id++)
     {
       prepared->bindings[id].first = n;
@@ -431,7 +435,7 @@ find_readers (IrPrepared *prepared)
       prepared->bindings[id].n = 0;
     }
   prepared->readers = g_new0 (IrCallInput *, MAX (n, 1));
-  count_readers (prepared, TRUE);
+  return count_readers (prepared, TRUE, cancellable, error);
 }
 
 /**
@@ -569,8 +573,8 @@ trace_chain (const IrPrepared *prepared, guint first)
     }
 }
 
-static void
-make_trace (IrPrepared *prepared)
+static gboolean
+make_trace (IrPrepared *prepared, GCancellable *cancellable, GError **error)
 {
   guint n_steps = prepared->schedule->items->len;
 
@@ -580,6 +584,11 @@ make_trace (IrPrepared *prepared)
       const IrRunStep *step = &prepared->steps[k];
       IrTraceItem *item = &prepared->trace[k];
       gboolean partial = FALSE;
+      if (ir_prepared_cancelled (cancellable, k, error))
+        {
+          g_clear_pointer (&prepared->trace, g_free); /* so that the steps are made anew */
+          return FALSE;
+        }
       item->node = step->node->id;
       item->device = "cpu";
       item->kernel = g_array_index (prepared->schedule->items, IrScheduleItem, k).kernel;
@@ -594,6 +603,7 @@ make_trace (IrPrepared *prepared)
   for (guint k = 0; k < n_steps; k++)
     if (prepared->steps[k].chain > 0)
       trace_chain (prepared, k);
+  return TRUE;
 }
 
 /* -- once -- */
@@ -661,19 +671,18 @@ ir_steps_make (IrPrepared *prepared,
         return FALSE;
       step->n_lasting = prepared->lasting->len;
     }
-  if (ir_prepared_cancelled (cancellable, 0, error))
+  if (!find_readers (prepared, cancellable, error))
     return FALSE;
-  find_readers (prepared);
   for (guint id = 0; id < prepared->n_values; id++)
     if (prepared->bindings[id].tensor != NULL)
       ir_steps_tell (prepared, id, prepared->bindings[id].tensor);
+  if (ir_prepared_cancelled (cancellable, 0, error))
+    return FALSE;
   count_placed (&binder);
   if (ir_prepared_cancelled (cancellable, 0, error))
     return FALSE;
   shorten_releases (prepared);
-  ir_chains_find (prepared);
-  make_trace (prepared);
-  return TRUE;
+  return ir_chains_find (prepared, cancellable, error) && make_trace (prepared, cancellable, error);
 }
 
 /**

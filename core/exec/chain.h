@@ -3,6 +3,6 @@
 
 #include "core/exec/runner-private.h"
 
-void ir_chains_find (IrPrepared *prepared);
+gboolean ir_chains_find (IrPrepared *prepared, GCancellable *cancellable, GError **error);
 gboolean ir_chain_run (
     IrRunState *state, IrRunStep *head, IrThreads *threads, IrScratch *scratch, GError **error);

@@ -12,7 +12,8 @@
 
 #define SEQUENCE_ITEMS       3         /* of a sequence */
 #define LOOK_ELEMENTS        (1 << 16) /* between looks whether to stop: a millisecond or two */
-#define PICTURE_SIZE         64        /* so that networks may halve it a few times */
+#define LOOK_USES            1024
+#define PICTURE_SIZE         64 /* so that networks may halve it a few times */
 #define MAX_PICTURE_CHANNELS 4
 #define MAX_DEPTH                                                                                  \
   32 /* of the walk: masks pass through about ten nodes in exported transformers                   \
@@ -161,6 +162,9 @@ typedef struct
 {
   gboolean integer;  /* the input holds integers */
   GHashTable *known; /* IrValue -> Range: paths meet again, and their number doubles each time */
+  const IrStop *stop;
+  guint n_uses; /* looked at */
+  gboolean stopped;
 } Walk;
 
 static void walk (Walk *w, const IrValue *value, guint depth, Range *range);
@@ -261,6 +265,10 @@ walk (Walk *w, const IrValue *value, guint depth, Range *range)
   for (guint i = 0; i < value->n_uses; i++)
     {
       IrUse use = ir_value_use (value, i);
+      if (!w->stopped && w->n_uses++ % LOOK_USES == 0)
+        w->stopped = ir_stopped (w->stop);
+      if (w->stopped)
+        return;
       if (use.node != NULL)
         apply_use (w, use.node, use.slot, depth, range);
     }
@@ -404,13 +412,13 @@ random_strings (guint rank, const gint64 *dims, guint64 n, guint64 *state)
 }
 
 static Range
-input_range (const IrValue *input)
+input_range (const IrValue *input, const IrStop *stop)
 {
   IrDtype dtype = tensor_part (input->type)->dtype;
   IrDtypeKind kind = ir_dtype_kind (dtype);
   gboolean integer = kind == IR_DTYPE_KIND_SINT || kind == IR_DTYPE_KIND_UINT;
   g_autoptr (GHashTable) known = g_hash_table_new_full (NULL, NULL, NULL, g_free);
-  Walk w = { integer, known };
+  Walk w = { .integer = integer, .known = known, .stop = stop };
   Range range = { 0 };
 
   walk (&w, input, 0, &range);
@@ -450,11 +458,8 @@ fill (IrDtype dtype, const Range *range, void *data, guint64 from, guint64 to, g
 }
 
 static IrTensor *
-random_tensor (const IrValue *input,
-               const gint64 *dims,
-               guint64 state,
-               GCancellable *cancellable,
-               GError **error)
+random_tensor (
+    const IrValue *input, const gint64 *dims, guint64 state, const IrStop *stop, GError **error)
 {
   IrDtype dtype = tensor_part (input->type)->dtype;
   guint rank = (guint) MAX (tensor_part (input->type)->rank, 0);
@@ -465,10 +470,10 @@ random_tensor (const IrValue *input,
   g_autoptr (IrTensor) tensor = ir_tensor_new_alloc (dtype, rank, dims, error);
   if (tensor == NULL)
     return NULL;
-  Range range = input_range (input);
+  Range range = input_range (input, stop);
   for (guint64 i = 0; i < n; i += LOOK_ELEMENTS)
     {
-      if (g_cancellable_set_error_if_cancelled (cancellable, error))
+      if (ir_stopped (stop) && g_cancellable_set_error_if_cancelled (stop->cancellable, error))
         return NULL;
       fill (dtype, &range, ir_tensor_data_writable (tensor), i, MIN (n, i + LOOK_ELEMENTS), &state);
     }
@@ -481,18 +486,17 @@ random_value (const IrValue *input,
               const IrType *type,
               const gint64 *dims,
               guint64 state,
-              GCancellable *cancellable,
+              const IrStop *stop,
               GError **error)
 {
   g_autoptr (GPtrArray) items = g_ptr_array_new_with_free_func ((GDestroyNotify) ir_tensor_unref);
   guint n_items = type->kind == IR_TYPE_SEQUENCE ? SEQUENCE_ITEMS : 1;
 
   if (ir_type_is_tensor (type))
-    return random_tensor (input, dims, state, cancellable, error);
+    return random_tensor (input, dims, state, stop, error);
   for (guint i = 0; i < n_items; i++)
     {
-      IrTensor *item = random_value (input, type->element, dims, next_bits (&state), cancellable,
-                                     error);
+      IrTensor *item = random_value (input, type->element, dims, next_bits (&state), stop, error);
       if (item == NULL)
         return NULL;
       g_ptr_array_add (items, item);
@@ -664,8 +668,7 @@ ir_random_inputs_with (IrModel *model, const IrRandomOptions *options, GError **
       if (!input_dims (input, sizes, dims, error))
         return NULL;
       guint64 state = options->seed ^ (G_GUINT64_CONSTANT (0xd1b54a32d192ed03) * (i + 1));
-      IrTensor *tensor = random_value (input, input->type, dims, state, options->cancellable,
-                                       error);
+      IrTensor *tensor = random_value (input, input->type, dims, state, &stop, error);
       if (tensor == NULL)
         return NULL;
       g_hash_table_insert (inputs, GUINT_TO_POINTER (input->id), tensor);

@@ -419,7 +419,7 @@ ir_schedule_new_with (IrModel *model,
       for (guint i = 0; i < n && options->costs != NULL; i++)
         g_array_index (schedule->items, IrScheduleItem, i).end_ms = ms[i];
       if (options->costs != NULL)
-        ir_schedule_place (schedule);
+        ir_schedule_place (schedule, options->stages.stop);
       take_times (schedule, found->places);
     }
   else

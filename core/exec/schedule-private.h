@@ -11,4 +11,4 @@
 
 gboolean ir_schedule_stopped (const IrStop *stop, GError **error);
 IrSchedule *ir_schedule_copy (const IrSchedule *schedule);
-void ir_schedule_place (IrSchedule *schedule);
+gboolean ir_schedule_place (IrSchedule *schedule, const IrStop *stop);

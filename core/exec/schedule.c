@@ -14,7 +14,8 @@
 #define FAST_FLOPS_PER_MS 40e6 /* 40 GFLOP/s: vector kernels */
 #define BYTES_PER_MS      8e6  /* 8 GB/s */
 
-#define LOOK_NODES 256 /* between two looks whether to stop */
+#define LOOK_NODES  256  /* between two looks whether to stop */
+#define LOOK_PLACES 8192 /* the same, of what takes next to no time */
 
 /**
  * ir_schedule_stopped:
@@ -200,12 +201,15 @@ index_by_node (const GArray *items)
 /**
  * ir_schedule_place:
  * @schedule: a schedule whose items end after as many ms as they take
+ * @stop: (nullable): what may stop it
  *
  * Lays the items out on the workers. A node's bottom level is at least that of all that wait for
  * it, and these stand behind it, so descending bottom levels are a valid order to place nodes in.
+ *
+ * Returns: %FALSE if it was stopped
  */
-void
-ir_schedule_place (IrSchedule *schedule)
+gboolean
+ir_schedule_place (IrSchedule *schedule, const IrStop *stop)
 {
   GArray *items = schedule->items;
   g_autoptr (GHashTable) index = index_by_node (items);
@@ -228,11 +232,15 @@ ir_schedule_place (IrSchedule *schedule)
           order[before].bottom_ms = MAX (order[before].bottom_ms, order[i].bottom_ms);
         }
     }
+  if (ir_stopped (stop))
+    return FALSE;
   if (items->len > 0)
     qsort (order, items->len, sizeof *order, compare_priority);
   for (guint k = 0; k < items->len; k++)
     {
       IrScheduleItem *item = &g_array_index (items, IrScheduleItem, order[k].item);
+      if (k % LOOK_PLACES == 0 && ir_stopped (stop))
+        return FALSE;
       double ready_ms = 0, duration_ms = item->end_ms;
       for (guint j = 0; j < item->n_after; j++)
         {
@@ -254,14 +262,15 @@ ir_schedule_place (IrSchedule *schedule)
       free_ms[best] = item->end_ms;
       schedule->makespan_ms = MAX (schedule->makespan_ms, item->end_ms);
     }
+  return TRUE;
 }
 
 /* Lets the back end say which values it keeps in a layout of its own, and each node why. */
-static void
-plan_blocks (IrSchedule *schedule, IrModel *model, const IrBackend *backend)
+static gboolean
+plan_blocks (IrSchedule *schedule, IrModel *model, const IrBackend *backend, const IrStop *stop)
 {
   if (backend->plan_blocks == NULL)
-    return;
+    return TRUE;
   schedule->n_blocks = model->values->len;
   schedule->blocks = g_new0 (guint8, schedule->n_blocks + 1);
   backend->plan_blocks (model->main, schedule->blocks);
@@ -269,12 +278,15 @@ plan_blocks (IrSchedule *schedule, IrModel *model, const IrBackend *backend)
     {
       IrScheduleItem *item = &g_array_index (schedule->items, IrScheduleItem, i);
       const IrNode *node = ir_model_node (model, item->node);
+      if (i % LOOK_NODES == 0 && ir_stopped (stop))
+        return FALSE;
       if (item->why != NULL)
         continue;
       item->candidates = backend->candidates != NULL ? backend->candidates (node) : NULL;
       item->choice = backend->explain_choice != NULL ? backend->explain_choice (node) : NULL;
       item->layout = backend->explain_blocks (node, schedule->blocks);
     }
+  return TRUE;
 }
 
 /**
@@ -316,6 +328,11 @@ ir_schedule_new_until (
     IrModel *model, const IrBackend *backend, guint n_workers, const IrStop *stop, GError **error)
 {
   g_return_val_if_fail (model != NULL && backend != NULL, NULL);
+  if (!ir_model_order_until (model, stop))
+    {
+      ir_schedule_stopped (stop, error);
+      return NULL;
+    }
   if (ir_graph_is_cyclic (model->main))
     {
       g_set_error (
@@ -341,8 +358,11 @@ ir_schedule_new_until (
         return NULL;
       g_array_append_val (schedule->items, item);
     }
-  plan_blocks (schedule, model, backend);
-  ir_schedule_place (schedule);
+  if (!plan_blocks (schedule, model, backend, stop) || !ir_schedule_place (schedule, stop))
+    {
+      ir_schedule_stopped (stop, error);
+      return NULL;
+    }
   return g_steal_pointer (&schedule);
 }
 

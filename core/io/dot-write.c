@@ -314,6 +314,7 @@ ir_dot_write (IrModel *model)
  * ir_dot_write_file:
  * @model: a model
  * @path: where to
+ * @stop: (nullable): what may stop it; then there is no error
  * @error: return location for an error
  *
  * Writes DOT, atomically.
@@ -321,10 +322,7 @@ ir_dot_write (IrModel *model)
  * Returns: %TRUE if it is written
  */
 gboolean
-ir_dot_write_file (IrModel *model, const char *path, GError **error)
+ir_dot_write_file (IrModel *model, const char *path, const IrStop *stop, GError **error)
 {
-  char *text = ir_dot_write (model);
-  g_autoptr (GBytes) bytes = g_bytes_new_take (text, strlen (text));
-
-  return ir_file_write_atomic (path, bytes, error);
+  return ir_file_write_text (model, ir_dot_write, path, stop, error);
 }

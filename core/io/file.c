@@ -4,6 +4,7 @@
 
 #include "core/io/formats.h"
 #include "core/io/mapped-file.h"
+#include "core/ir/aside.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -150,6 +151,62 @@ gboolean
 ir_file_write_atomic (const char *path, GBytes *bytes, GError **error)
 {
   return ir_file_stream_atomic (path, stream_bytes, bytes, error);
+}
+
+typedef struct
+{
+  IrModel *model;
+  char *(*write) (IrModel *model);
+  char *text;
+} Writing;
+
+static void
+write_text (gpointer data, IrAside *aside)
+{
+  Writing *writing = data;
+
+  writing->text = writing->write (writing->model);
+}
+
+static void
+writing_free (gpointer data)
+{
+  Writing *writing = data;
+
+  ir_model_unref (writing->model);
+  g_free (writing->text);
+  g_free (writing);
+}
+
+/**
+ * ir_file_write_text:
+ * @model: a model, which nobody edits before the next look that is not stopped
+ * @write: gives its text
+ * @path: file to make or replace
+ * @stop: (nullable): what may stop it; then there is no error
+ * @error: return location for an error
+ *
+ * Writes a format that is made as a whole.
+ *
+ * Returns: %TRUE if the new file is in its place
+ */
+gboolean
+ir_file_write_text (IrModel *model,
+                    char *(*write) (IrModel *model),
+                    const char *path,
+                    const IrStop *stop,
+                    GError **error)
+{
+  Writing *writing = g_new (Writing, 1);
+  g_autoptr (GBytes) bytes = NULL;
+
+  *writing = (Writing){ ir_model_ref (model), write, NULL };
+  if (!ir_aside_until (writing, writing_free, write_text, stop))
+    return FALSE;
+  bytes = g_bytes_new_take (writing->text, strlen (writing->text));
+  writing->text = NULL;
+  writing_free (writing);
+  return ir_file_write_atomic (path, bytes, error);
 }
 
 #define MAX_TEXT_BYTES (1024 * 1024 * 1024)

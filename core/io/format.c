@@ -166,6 +166,27 @@ ir_model_load_until (const char *path, GPtrArray *problems, const IrStop *stop, 
 gboolean
 ir_model_save (IrModel *model, const char *path, const char *format, GError **error)
 {
+  return ir_model_save_until (model, path, format, NULL, error);
+}
+
+/**
+ * ir_model_save_until:
+ * @model: a model
+ * @path: file to make or replace
+ * @format: (nullable): name of a format; %NULL: by the extension of @path
+ * @stop: (nullable): what may stop it
+ * @error: return location for an error
+ *
+ * As ir_model_save(). Fails also with %G_IO_ERROR_CANCELLED; then @model must not be edited any
+ * more.
+ *
+ * Returns: %TRUE if it is saved
+ */
+gboolean
+ir_model_save_until (
+    IrModel *model, const char *path, const char *format, const IrStop *stop, GError **error)
+{
+  g_autoptr (GError) cause = NULL;
   const IrFormat *row = ir_format_find (format != NULL ? format : path);
   g_autoptr (IrModel) traced = NULL;
 
@@ -181,7 +202,13 @@ ir_model_save (IrModel *model, const char *path, const char *format, GError **er
     return FALSE;
   traced = model->log != NULL && ir_history_cursor (model) > 0 ? ir_model_with_origins (model)
                                                                : ir_model_ref (model);
-  return row->write (traced, path, error);
+  if (row->write (traced, path, stop, &cause))
+    return TRUE;
+  if (cause != NULL)
+    g_propagate_error (error, g_steal_pointer (&cause));
+  else
+    g_cancellable_set_error_if_cancelled (stop->cancellable, error);
+  return FALSE;
 }
 
 /**

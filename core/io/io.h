@@ -28,7 +28,8 @@ typedef struct
                     GPtrArray *problems,
                     const IrStop *stop,
                     GError **error); /* NULL without @error: stopped */
-  gboolean (*write) (IrModel *model, const char *path, GError **error); /* (nullable); atomic */
+  /* (nullable); atomic; FALSE without @error: stopped */
+  gboolean (*write) (IrModel *model, const char *path, const IrStop *stop, GError **error);
 } IrFormat;
 
 const IrFormat *ir_format_find (const char *name_or_path); /* by name, else by extension */
@@ -49,6 +50,8 @@ gboolean ir_model_save (IrModel *model,
                         const char *path,
                         const char *format,
                         GError **error); /* format nullable */
+gboolean ir_model_save_until (
+    IrModel *model, const char *path, const char *format, const IrStop *stop, GError **error);
 
 /* Whether the file under a model is still what was opened (size, time, inode, no fault seen). */
 gboolean ir_model_check_file (IrModel *model, GError **error);

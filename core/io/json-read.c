@@ -3,7 +3,9 @@
 #include "config.h"
 
 #include "core/io/formats.h"
+#include "core/io/json-print.h"
 #include "core/io/json-private.h"
+#include "core/ir/aside.h"
 #include "core/io/text-private.h"
 
 #include <cjson/cJSON.h>
@@ -606,12 +608,17 @@ has_too_many_items (const char *text, gsize length)
 }
 
 static cJSON *
-parse (const char *text, gsize length, GError **error)
+parse_text (const char *text, gsize length, GError **error)
 {
   const char *end = text;
   cJSON *object;
   guint line = 1;
 
+  if (!g_utf8_validate_len (text, length, NULL))
+    {
+      g_set_error (error, IR_IO_ERROR, IR_IO_ERROR_FORMAT, "The JSON is not valid UTF-8.");
+      return NULL;
+    }
   if (has_too_many_items (text, length))
     {
       g_set_error (error, IR_IO_ERROR, IR_IO_ERROR_LIMIT, "The JSON has more than %d items.",
@@ -629,8 +636,53 @@ parse (const char *text, gsize length, GError **error)
   return NULL;
 }
 
+typedef struct
+{
+  GBytes *bytes;
+  cJSON *object;
+  GError *error;
+} Parsing;
+
+static void
+parse (gpointer data, IrAside *aside)
+{
+  Parsing *parsing = data;
+  gsize length;
+  const char *text = g_bytes_get_data (parsing->bytes, &length);
+
+  parsing->object = parse_text (text != NULL ? text : "", length, &parsing->error);
+}
+
+static void
+parsing_free (gpointer data)
+{
+  Parsing *parsing = data;
+
+  g_bytes_unref (parsing->bytes);
+  ir_json_release (parsing->object);
+  g_clear_error (&parsing->error);
+  g_free (parsing);
+}
+
+/* NULL without @error: stopped */
+static cJSON *
+parse_until (GBytes *bytes, const IrStop *stop, GError **error)
+{
+  Parsing *parsing = g_new0 (Parsing, 1);
+  cJSON *object;
+
+  parsing->bytes = g_bytes_ref (bytes);
+  if (!ir_aside_until (parsing, parsing_free, parse, stop))
+    return NULL;
+  object = g_steal_pointer (&parsing->object);
+  if (object == NULL)
+    g_propagate_error (error, g_steal_pointer (&parsing->error));
+  parsing_free (parsing);
+  return object;
+}
+
 static IrModel *
-read_text (const char *text, gsize size, GPtrArray *problems, const IrStop *stop, GError **error)
+read_bytes (GBytes *bytes, GPtrArray *problems, const IrStop *stop, GError **error)
 {
   g_autoptr (IrModel) model = ir_model_new ();
   g_autoptr (IrDraft) draft = ir_draft_new (model->context, problems, stop);
@@ -638,17 +690,12 @@ read_text (const char *text, gsize size, GPtrArray *problems, const IrStop *stop
   Reader reader = { draft, model->context, types };
   cJSON *object;
 
-  if (!g_utf8_validate_len (text, size, NULL))
-    {
-      g_set_error (error, IR_IO_ERROR, IR_IO_ERROR_FORMAT, "The JSON is not valid UTF-8.");
-      return NULL;
-    }
-  object = parse (text, size, error);
+  object = parse_until (bytes, stop, error);
   if (object == NULL)
     return NULL;
   draft->info = *model->info;
   read_model (&reader, object);
-  cJSON_Delete (object);
+  ir_json_release (object);
   if (draft->main == NULL && !draft->stopped)
     {
       g_set_error (error, IR_IO_ERROR, IR_IO_ERROR_FORMAT,
@@ -673,7 +720,9 @@ read_text (const char *text, gsize size, GPtrArray *problems, const IrStop *stop
 IrModel *
 ir_json_read (const char *text, gssize length, GPtrArray *problems, GError **error)
 {
-  return read_text (text, length < 0 ? strlen (text) : (gsize) length, problems, NULL, error);
+  g_autoptr (GBytes) bytes = g_bytes_new_static (text, length < 0 ? strlen (text) : (gsize) length);
+
+  return read_bytes (bytes, problems, NULL, error);
 }
 
 /**
@@ -691,14 +740,11 @@ IrModel *
 ir_json_read_file (const char *path, GPtrArray *problems, const IrStop *stop, GError **error)
 {
   g_autoptr (GBytes) bytes = ir_file_read_text (path, error);
-  gsize length;
-  const char *text;
   IrModel *model;
 
   if (bytes == NULL)
     return NULL;
-  text = g_bytes_get_data (bytes, &length);
-  model = read_text (text != NULL ? text : "", length, problems, stop, error);
+  model = read_bytes (bytes, problems, stop, error);
   if (model == NULL)
     g_prefix_error (error, "%s: ", path);
   else

@@ -573,6 +573,7 @@ write_with_data_file (IrModel *model, const char *path, GError **error)
  * ir_onnx_write_file:
  * @model: a model
  * @path: where to
+ * @stop: (nullable): not looked at: a file takes a tenth of a second
  * @error: return location for an error
  *
  * Writes the file atomically, weights straight from the mapped file that they came from. Models of
@@ -581,7 +582,7 @@ write_with_data_file (IrModel *model, const char *path, GError **error)
  * Returns: %TRUE if it is written
  */
 gboolean
-ir_onnx_write_file (IrModel *model, const char *path, GError **error)
+ir_onnx_write_file (IrModel *model, const char *path, const IrStop *stop, GError **error)
 {
   IrWireWriter writer;
   gboolean ok, large;

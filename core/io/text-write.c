@@ -560,6 +560,7 @@ stream_pieces (GOutputStream *stream, gpointer user_data, GError **error)
  * ir_text_write_file:
  * @model: a model
  * @path: where to
+ * @stop: (nullable): not looked at: a file takes a tenth of a second
  * @error: return location for an error
  *
  * Writes the text; tensors of more than 1024 elements go into PATH.data beside it, as ONNX's
@@ -568,7 +569,7 @@ stream_pieces (GOutputStream *stream, gpointer user_data, GError **error)
  * Returns: %TRUE if it is written
  */
 gboolean
-ir_text_write_file (IrModel *model, const char *path, GError **error)
+ir_text_write_file (IrModel *model, const char *path, const IrStop *stop, GError **error)
 {
   const IrTextOptions options = { IR_TEXT_SIDE_FILE, READABLE_ELEMENTS };
   g_autofree char *data_path = g_strconcat (path, ".data", NULL);

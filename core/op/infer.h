@@ -38,3 +38,8 @@ guint64 ir_cost_node_bytes (const IrNode *node, gboolean *partial);
 IrCost ir_cost_node (const IrNode *node); /* flops and bytes, unknown sizes counted as 1 */
 void ir_cost_call (const IrCall *call, guint64 *flops, guint64 *bytes);
 IrCost ir_cost_model (const IrModel *model, gboolean *partial);
+/* The same as long as it is wanted, else FALSE; @stop nullable. */
+gboolean ir_cost_model_until (const IrModel *model,
+                              gboolean *partial,
+                              const IrStop *stop,
+                              IrCost *cost);

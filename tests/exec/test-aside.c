@@ -1,7 +1,7 @@
 /* Work on threads that may be left: who has the data, and where it is done. */
 #include "config.h"
 
-#include "core/exec/aside.h"
+#include "core/ir/aside.h"
 
 #include <pthread.h>
 

@@ -2,7 +2,7 @@
  * in one call, a few bytes of a progressive JPEG can be many passes over a large picture. */
 #include "config.h"
 
-#include "core/exec/aside.h"
+#include "core/ir/aside.h"
 #include "core/exec/image/image.h"
 
 #include <string.h>

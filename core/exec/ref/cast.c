@@ -1,7 +1,7 @@
 /* Reference kernels of conversion between element types. */
 #include "config.h"
 
-#include "core/exec/aside.h"
+#include "core/ir/aside.h"
 #include "core/exec/ref/long-string.h"
 #include "core/exec/ref/ref-util.h"
 #include "core/ir/release.h"

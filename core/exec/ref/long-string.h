@@ -4,7 +4,7 @@
 
 #include "core/exec/ref/block.h"
 
-/* Bytes of a string from which on it pays to have its own thread (core/exec/aside.h) for what
+/* Bytes of a string from which on it pays to have its own thread (core/ir/aside.h) for what
  * cannot look: some milliseconds. */
 #define IR_LONG_STRING ((gsize) 1 << 18)
 

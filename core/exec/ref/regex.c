@@ -2,7 +2,7 @@
  * and a short string can take ten million trials. */
 #include "config.h"
 
-#include "core/exec/aside.h"
+#include "core/ir/aside.h"
 #include "core/exec/ref/block.h"
 #include "core/exec/ref/ref-util.h"
 #include "core/op/rows.h"

@@ -1,7 +1,7 @@
 /* Operators on strings. */
 #include "config.h"
 
-#include "core/exec/aside.h"
+#include "core/ir/aside.h"
 #include "core/exec/ref/long-string.h"
 #include "core/exec/ref/ref-util.h"
 #include "core/ir/large-table.h"

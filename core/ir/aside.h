@@ -2,7 +2,7 @@
  * in one call what takes long, and cannot be told to stop. */
 #pragma once
 
-#include <glib.h>
+#include "core/ir/stop.h"
 
 typedef struct _IrAside IrAside;
 
@@ -15,4 +15,8 @@ gboolean ir_aside (gpointer data,
                    IrAsideWork work,
                    IrAsideStopped stopped,
                    gpointer user);
+gboolean ir_aside_until (gpointer data,
+                         GDestroyNotify free_data,
+                         IrAsideWork work,
+                         const IrStop *stop);
 gboolean ir_aside_stopped (gpointer aside);

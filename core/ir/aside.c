@@ -2,7 +2,7 @@
  * whoever waits; if nobody does any more, the work keeps it and gives it back at its end. */
 #include "config.h"
 
-#include "core/exec/aside.h"
+#include "core/ir/aside.h"
 
 #include <pthread.h>
 #include <time.h>
@@ -127,6 +127,29 @@ ir_aside (gpointer data,
   if (done)
     aside_free (aside);
   return done;
+}
+
+static gboolean
+is_stopped (gpointer stop)
+{
+  return ir_stopped (stop);
+}
+
+/**
+ * ir_aside_until:
+ * @data: what @work reads and writes
+ * @free_data: gives it back; from any thread
+ * @work: to be done
+ * @stop: (nullable): what may stop it
+ *
+ * As ir_aside().
+ *
+ * Returns: %TRUE if @data is the caller's again; %FALSE if it was stopped
+ */
+gboolean
+ir_aside_until (gpointer data, GDestroyNotify free_data, IrAsideWork work, const IrStop *stop)
+{
+  return ir_aside (data, free_data, work, is_stopped, (gpointer) stop);
 }
 
 /**

@@ -17,6 +17,14 @@
 #define LOOK_NODES  256  /* between two looks whether to stop */
 #define LOOK_PLACES 8192 /* the same, of what takes next to no time */
 
+static IrSchedule *
+fail_cancelled (GError **error)
+{
+  g_set_error_literal (error, IR_EXEC_ERROR, IR_EXEC_ERROR_CANCELLED,
+                       "Cancelled while the schedule was made");
+  return NULL;
+}
+
 /**
  * ir_schedule_stopped:
  * @stop: (nullable): what may stop a schedule under way
@@ -29,8 +37,7 @@ ir_schedule_stopped (const IrStop *stop, GError **error)
 {
   if (!ir_stopped (stop))
     return FALSE;
-  g_set_error_literal (error, IR_EXEC_ERROR, IR_EXEC_ERROR_CANCELLED,
-                       "Cancelled while the schedule was made");
+  fail_cancelled (error);
   return TRUE;
 }
 
@@ -329,10 +336,7 @@ ir_schedule_new_until (
 {
   g_return_val_if_fail (model != NULL && backend != NULL, NULL);
   if (!ir_model_order_until (model, stop))
-    {
-      ir_schedule_stopped (stop, error);
-      return NULL;
-    }
+    return fail_cancelled (error);
   if (ir_graph_is_cyclic (model->main))
     {
       g_set_error (
@@ -359,10 +363,7 @@ ir_schedule_new_until (
       g_array_append_val (schedule->items, item);
     }
   if (!plan_blocks (schedule, model, backend, stop) || !ir_schedule_place (schedule, stop))
-    {
-      ir_schedule_stopped (stop, error);
-      return NULL;
-    }
+    return fail_cancelled (error);
   return g_steal_pointer (&schedule);
 }
 

@@ -251,10 +251,14 @@ entry_length (const Scan *scan,
          fail (scan, error, "an entry of sequence_lens is out of range");
 }
 
+#define LOOK (1 << 14) /* slices that are added between two looks */
+
 /* Zeros behind the slices of an entry that is shorter than the others. */
 static gboolean
 pad_rounds (const Scan *scan, IrRunState *state, gint64 n, IrRounds *scans, GError **error)
 {
+  const IrCall call = ir_run_call (state);
+
   for (guint i = 0; i < scan->n_scans; i++)
     {
       gint64 dims[IR_MAX_RANK] = { 0 };
@@ -272,7 +276,8 @@ pad_rounds (const Scan *scan, IrRunState *state, gint64 n, IrRounds *scans, GErr
       if (zeros == NULL)
         return FALSE;
       while (scans->lists[i]->len < n)
-        if (!ir_rounds_add (scans, i, zeros, state, scan->node, error))
+        if ((scans->lists[i]->len % LOOK == LOOK - 1 && ir_call_fail_if_stopped (&call, error)) ||
+            !ir_rounds_add (scans, i, zeros, state, scan->node, error))
           return FALSE;
     }
   return TRUE;

@@ -213,13 +213,13 @@ run_pool (IrCall *call, gboolean average, GError **error)
   double work = row_work (&pool.window, (guint) lanes) * (double) out[2];
   cuts *= (gint64) (work / (double) cuts / (8 * CPU_LOOK)) + 1;
   CpuWatch watch = cpu_watch (call, (gint64) (work / (double) cuts));
-#pragma omp parallel for num_threads(n_threads) schedule(static)
-  for (gint64 part = 0; part < n * cuts; part++)
+#pragma omp parallel num_threads(n_threads)
+  for (gint64 part = cpu_share (n * cuts, 0), until = cpu_share (n * cuts, 1);
+       part < until && !cpu_watch_stopped (&watch, part); part++)
     {
       gint64 i = part % n, rows = out[2] * (part / n) / cuts, end = out[2] * (part / n + 1) / cuts;
 
-      if (!cpu_watch_stopped (&watch, part))
-        pool_rows (&pool, (guint) lanes, x + i * in_plane, y + i * out_plane, rows, end);
+      pool_rows (&pool, (guint) lanes, x + i * in_plane, y + i * out_plane, rows, end);
     }
   return cpu_blocks_done (call, out, 1, blocks, error);
 }
@@ -266,14 +266,13 @@ run_global_average_pool (IrCall *call, GError **error)
     return FALSE;
   int n_threads = cpu_n_threads (call, (guint64) (in[0] * in[1] * plane));
   CpuWatch watch = cpu_watch (call, plane * lanes);
-#pragma omp parallel for num_threads(n_threads) schedule(static)
-  for (gint64 i = 0; i < in[0] * n_blocks; i++)
+#pragma omp parallel num_threads(n_threads)
+  for (gint64 i = cpu_share (in[0] * n_blocks, 0), until = cpu_share (in[0] * n_blocks, 1);
+       i < until && !cpu_watch_stopped (&watch, i); i++)
     {
       gint64 first = i % n_blocks * lanes;
       float means[MOST_LANES];
 
-      if (cpu_watch_stopped (&watch, i))
-        continue;
       mean_of_plane (call, x + i * plane * lanes, plane, lanes, means);
       memcpy (y + i / n_blocks * in[1] + first, means,
               (gsize) MIN (lanes, in[1] - first) * sizeof *y);
@@ -352,11 +351,11 @@ run_concat (IrCall *call, GError **error)
                                     n_threads);
               continue;
             }
-#pragma omp parallel for num_threads(n_threads) schedule(static)
-          for (gint64 b = 0; b < own; b++)
-            if (!cpu_watch_stopped (&each, b))
-              ir_call_copy (call, to + b * plane * lanes, x + (n * own + b) * plane * lanes,
-                            (gsize) (plane * lanes) * sizeof *to);
+#pragma omp parallel num_threads(n_threads)
+          for (gint64 b = cpu_share (own, 0), until = cpu_share (own, 1);
+               b < until && !cpu_watch_stopped (&each, b); b++)
+            ir_call_copy (call, to + b * plane * lanes, x + (n * own + b) * plane * lanes,
+                          (gsize) (plane * lanes) * sizeof *to);
         }
       at += own;
     }
@@ -411,15 +410,14 @@ run_batch_norm (IrCall *call, GError **error)
   gint64 n = in[0] * n_blocks, cuts = cpu_shares_pixels (in[1], plane) ? n_threads : 1;
   cuts *= plane * lanes / cuts / (8 * CPU_LOOK) + 1;
   CpuWatch watch = cpu_watch (call, plane * lanes / cuts);
-#pragma omp parallel for num_threads(n_threads) schedule(static)
-  for (gint64 part = 0; part < n * cuts; part++)
+#pragma omp parallel num_threads(n_threads)
+  for (gint64 part = cpu_share (n * cuts, 0), until = cpu_share (n * cuts, 1);
+       part < until && !cpu_watch_stopped (&watch, part); part++)
     {
       gint64 i = part % n, pixel = plane * (part / n) / cuts, end = plane * (part / n + 1) / cuts,
              at = (i * plane + pixel) * lanes;
       double means[MOST_LANES] = { 0 }, factors[MOST_LANES] = { 0 }, biases[MOST_LANES] = { 0 };
 
-      if (cpu_watch_stopped (&watch, part))
-        continue;
       for (gint64 k = 0, c = i % n_blocks * lanes; k < lanes && c < in[1]; k++, c++)
         {
           means[k] = mean[c];
@@ -509,13 +507,12 @@ run_gather (IrCall *call, GError **error)
     return FALSE;
   int n_threads = cpu_n_threads (call, (guint64) (out[0] * out[1] * plane));
   CpuWatch watch = cpu_watch (call, plane * lanes);
-#pragma omp parallel for num_threads(n_threads) schedule(static)
-  for (gint64 i = 0; i < out[0] * out_blocks; i++)
+#pragma omp parallel num_threads(n_threads)
+  for (gint64 i = cpu_share (out[0] * out_blocks, 0), until = cpu_share (out[0] * out_blocks, 1);
+       i < until && !cpu_watch_stopped (&watch, i); i++)
     {
       CpuShuffle shuffle;
 
-      if (cpu_watch_stopped (&watch, i))
-        continue;
       find_lanes (order, i % out_blocks * lanes, in[1], lanes, &shuffle);
       unit->shuffle (&shuffle, x + i / out_blocks * in_blocks * plane * lanes, plane,
                      y + i * plane * lanes);

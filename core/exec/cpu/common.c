@@ -49,6 +49,14 @@ cpu_watch_rows (const IrCall *call, gint64 part_elements, gint64 distance)
   return cpu_watch (call, MAX (part_elements, distance));
 }
 
+gint64
+cpu_share (gint64 n, int after)
+{
+  gint64 n_threads = omp_get_num_threads (), thread = omp_get_thread_num () + after;
+
+  return n / n_threads * thread + n % n_threads * thread / n_threads;
+}
+
 gboolean
 cpu_run_ref (IrCall *call, GError **error)
 {

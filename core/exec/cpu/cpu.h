@@ -100,6 +100,10 @@ cpu_watch_stopped (CpuWatch *watch, gint64 part)
   return TRUE;
 }
 
+/* Where the share of @n parts of this thread begins, and with 1 for @after where it ends, in a
+ * parallel region. Loops of OpenMP go on to their end, which takes long of very many parts. */
+gint64 cpu_share (gint64 n, int after);
+
 /* For the pieces of a row that is longer than what is worked on between two looks: whether the one
  * at @at is to be left out. */
 static inline gboolean

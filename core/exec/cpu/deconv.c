@@ -179,11 +179,11 @@ run (IrCall *call, GError **error)
       if (!cpu_multiply (call, &product))
         return !ir_call_fail_if_stopped (call, error) && call->op->ref (call, error);
       CpuWatch watch = cpu_watch (call, g.taps * g.in_plane);
-#pragma omp parallel for num_threads(n_threads) schedule(static)
-      for (gint64 m = 0; m < each; m++)
-        if (!cpu_watch_stopped (&watch, m))
-          add_channel (call, &g, columns + m * g.taps * g.in_plane,
-                       bias != NULL ? bias[first + m] : 0, to + m * g.out_plane);
+#pragma omp parallel num_threads(n_threads)
+      for (gint64 m = cpu_share (each, 0), until = cpu_share (each, 1);
+           m < until && !cpu_watch_stopped (&watch, m); m++)
+        add_channel (call, &g, columns + m * g.taps * g.in_plane,
+                     bias != NULL ? bias[first + m] : 0, to + m * g.out_plane);
     }
   return TRUE;
 }

@@ -459,10 +459,11 @@ run_binary (IrCall *call, BinaryLoop loop, IrDtype to, GError **error)
         run_part (&binary, &broadcast, loop, part);
       return TRUE;
     }
-#pragma omp parallel for num_threads(n_threads) schedule(static)
-  for (gint64 part = 0; part < rows * binary.chunks; part++)
-    if (!cpu_watch_stopped (&watch, part))
-      run_part (&binary, &broadcast, loop, part);
+#pragma omp parallel num_threads(n_threads)
+  for (gint64 part = cpu_share (rows * binary.chunks, 0),
+              until = cpu_share (rows * binary.chunks, 1);
+       part < until && !cpu_watch_stopped (&watch, part); part++)
+    run_part (&binary, &broadcast, loop, part);
   return TRUE;
 }
 

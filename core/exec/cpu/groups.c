@@ -85,13 +85,13 @@ run_groups (IrCall *call, gint64 groups, GError **error)
   each = split.middle / groups;
   int n_threads = cpu_n_threads (call, ir_tensor_n_elements (in));
   CpuWatch watch = cpu_watch (call, each * split.inner);
-#pragma omp parallel for num_threads(n_threads) schedule(static)
-  for (gint64 group = 0; group < split.outer * groups; group++)
+#pragma omp parallel num_threads(n_threads)
+  for (gint64 group = cpu_share (split.outer * groups, 0),
+              until = cpu_share (split.outer * groups, 1);
+       group < until && !cpu_watch_stopped (&watch, group); group++)
     {
       gint64 at = group * each * split.inner;
 
-      if (cpu_watch_stopped (&watch, group))
-        continue;
       Statistics s = statistics_of (call, x + at, each * split.inner, epsilon);
       CpuWatch pieces = cpu_watch (call, MIN (split.inner, CPU_LOOK));
       for (gint64 i = 0, piece = 0; i < each * split.inner; piece++)
@@ -151,14 +151,16 @@ run_lrn (IrCall *call, GError **error)
   int n_threads = cpu_n_threads (call, ir_tensor_n_elements (in));
   CpuWatch watch = cpu_watch (call, split.inner * MIN (size, split.middle)),
            channels = cpu_watch (call, N_PLACES);
-#pragma omp parallel for num_threads(n_threads) schedule(static)
-  for (gint64 plane = 0; plane < split.outer * split.middle; plane++)
+#pragma omp parallel num_threads(n_threads)
+  for (gint64 plane = cpu_share (split.outer * split.middle, 0),
+              until = cpu_share (split.outer * split.middle, 1);
+       plane < until && !cpu_watch_stopped (&watch, plane); plane++)
     {
       gint64 c = plane % split.middle, base = plane - c;
       gint64 first = MAX (c - (size - 1) / 2, 0), last = c;
 
-      if (cpu_watch_over (&channels) || cpu_watch_stopped (&watch, plane))
-        continue;
+      if (cpu_watch_over (&channels))
+        break;
       CpuWatch places = cpu_watch (call, N_PLACES * (8 + MIN (size, split.middle)));
       last += MIN (size / 2, split.middle - 1 - c);
       for (gint64 start = 0; start < split.inner; start += N_PLACES)

@@ -295,9 +295,10 @@ multiply_batch (const IrCall *call, const Batch *batch, float *y)
       return done;
     }
   CpuWatch watch = cpu_watch (call, work_of (batch));
-#pragma omp parallel for num_threads(n_threads) schedule(static)
-  for (gint64 i = 0; i < batch->n_batches; i++)
-    if (!cpu_watch_stopped (&watch, i) && !multiply_one (call, batch, i, 1, a, &b, y))
+#pragma omp parallel num_threads(n_threads)
+  for (gint64 i = cpu_share (batch->n_batches, 0), until = cpu_share (batch->n_batches, 1);
+       i < until && !cpu_watch_stopped (&watch, i); i++)
+    if (!multiply_one (call, batch, i, 1, a, &b, y))
 #pragma omp atomic write
       done = FALSE;
   return done && !cpu_watch_over (&watch);
@@ -351,11 +352,10 @@ add_and_activate (const IrCall *call,
   int n_threads = cpu_n_threads (call, (guint64) (rows * n));
   CpuWatch watch = cpu_watch (call, n);
 
-#pragma omp parallel for num_threads(n_threads) schedule(static)
-  for (gint64 i = 0; i < rows; i++)
+#pragma omp parallel num_threads(n_threads)
+  for (gint64 i = cpu_share (rows, 0), until = cpu_share (rows, 1);
+       i < until && !cpu_watch_stopped (&watch, i); i++)
     {
-      if (cpu_watch_stopped (&watch, i))
-        continue;
       for (gint64 at = 0; at < n && !cpu_piece_stopped (call, at); at += CPU_LOOK)
         {
           gint64 first = i * n + at, each = MIN (n - at, CPU_LOOK);

@@ -141,13 +141,12 @@ walk_run (const IrCall *call, Walk *walk, const guint8 *in, guint8 *out)
   int n_threads = cpu_n_threads (call, (guint64) (rows * walk->dims[walk->rank - 1]));
   CpuWatch watch = cpu_watch_rows (call, walk->dims[walk->rank - 1],
                                    walk->rank > 1 ? walk->out[walk->rank - 2] : 0);
-#pragma omp parallel for num_threads(n_threads) schedule(static)
-  for (gint64 row = 0; row < rows; row++)
+#pragma omp parallel num_threads(n_threads)
+  for (gint64 row = cpu_share (rows, 0), until = cpu_share (rows, 1);
+       row < until && !cpu_watch_stopped (&watch, row); row++)
     {
       gint64 at_in = 0, at_out = 0, index = row;
 
-      if (cpu_watch_stopped (&watch, row))
-        continue;
       for (guint i = walk->rank - 1; i > 0; i--)
         {
           gint64 at = index % walk->dims[i - 1];
@@ -572,11 +571,10 @@ run_gather (IrCall *call, GError **error)
   gsize run = (gsize) inner * element;
   int n_threads = cpu_n_threads (call, (guint64) (outer * n * inner));
   CpuWatch watch = cpu_watch (call, inner);
-#pragma omp parallel for num_threads(n_threads) schedule(static)
-  for (gint64 k = 0; k < outer * n; k++)
-    if (!cpu_watch_stopped (&watch, k))
-      ir_call_copy (call, y + (gsize) k * run, x + (gsize) (k / n * size + places[k % n]) * run,
-                    run);
+#pragma omp parallel num_threads(n_threads)
+  for (gint64 k = cpu_share (outer * n, 0), until = cpu_share (outer * n, 1);
+       k < until && !cpu_watch_stopped (&watch, k); k++)
+    ir_call_copy (call, y + (gsize) k * run, x + (gsize) (k / n * size + places[k % n]) * run, run);
   return TRUE;
 }
 
@@ -675,14 +673,12 @@ run_where (IrCall *call, GError **error)
   rows = n > 0 ? (gint64) ir_tensor_n_elements (call->outputs[0].tensor) / n : 0;
   int n_threads = cpu_n_threads (call, (guint64) (rows * n));
   CpuWatch watch = cpu_watch (call, n);
-#pragma omp parallel for num_threads(n_threads) schedule(static)
-  for (gint64 row = 0; row < rows; row++)
+#pragma omp parallel num_threads(n_threads)
+  for (gint64 row = cpu_share (rows, 0), until = cpu_share (rows, 1);
+       row < until && !cpu_watch_stopped (&watch, row); row++)
     {
       gint64 at[3] = { 0 }, index = row;
       const gint64 last = choice.rank - 1;
-
-      if (cpu_watch_stopped (&watch, row))
-        continue;
 
       for (gint64 i = last; i > 0; i--)
         {

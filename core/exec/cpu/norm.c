@@ -141,14 +141,14 @@ run_along_axis (IrCall *call, gboolean logarithm, GError **error)
   CpuWatch watch = cpu_watch (call, split.middle * MIN (N_LINES, split.inner));
   CpuWatch places[] = { cpu_watch (call, N_LINES), cpu_watch_rows (call, N_LINES, split.inner) };
   gboolean begins = TRUE; /* a thread */
-#pragma omp parallel for num_threads(n_threads) schedule(static) firstprivate(begins)
-  for (gint64 part = 0; part < split.outer * chunks; part++)
+#pragma omp parallel num_threads(n_threads) firstprivate(begins)
+  for (gint64 part = cpu_share (split.outer * chunks, 0),
+              until = cpu_share (split.outer * chunks, 1);
+       part < until && !cpu_watch_stopped (&watch, part); part++)
     {
       gint64 first = part % chunks * N_LINES, n_lines = MIN (N_LINES, split.inner - first),
              at = part / chunks * split.middle * split.inner + first;
 
-      if (cpu_watch_stopped (&watch, part))
-        continue;
       CpuWatch *own = &places[begins || first == 0];
       begins = FALSE;
       if (logarithm)
@@ -252,12 +252,12 @@ run_layer_norm (IrCall *call, GError **error)
     return FALSE;
   int n_threads = cpu_n_threads (call, (guint64) (split.outer * split.middle));
   CpuWatch watch = cpu_watch (call, split.middle);
-#pragma omp parallel for num_threads(n_threads) schedule(static)
-  for (gint64 i = 0; i < split.outer; i++)
-    if (!cpu_watch_stopped (&watch, i))
-      layer_norm_row (call, x + i * split.middle, ir_tensor_data (scale),
-                      bias != NULL ? ir_tensor_data (bias) : NULL, epsilon, y + i * split.middle,
-                      split.middle);
+#pragma omp parallel num_threads(n_threads)
+  for (gint64 i = cpu_share (split.outer, 0), until = cpu_share (split.outer, 1);
+       i < until && !cpu_watch_stopped (&watch, i); i++)
+    layer_norm_row (call, x + i * split.middle, ir_tensor_data (scale),
+                    bias != NULL ? ir_tensor_data (bias) : NULL, epsilon, y + i * split.middle,
+                    split.middle);
   return TRUE;
 }
 
@@ -288,13 +288,12 @@ run_skip_layer_norm (IrCall *call, GError **error)
     return FALSE;
   int n_threads = cpu_n_threads (call, (guint64) (split.outer * split.middle));
   CpuWatch watch = cpu_watch (call, split.middle);
-#pragma omp parallel for num_threads(n_threads) schedule(static)
-  for (gint64 i = 0; i < split.outer; i++)
+#pragma omp parallel num_threads(n_threads)
+  for (gint64 i = cpu_share (split.outer, 0), until = cpu_share (split.outer, 1);
+       i < until && !cpu_watch_stopped (&watch, i); i++)
     {
       float *sum = (sums != NULL ? sums : y) + i * split.middle;
 
-      if (cpu_watch_stopped (&watch, i))
-        continue;
       for (gint64 at = 0; at < split.middle && !cpu_piece_stopped (call, at); at += CPU_LOOK)
         for (gint64 k = at; k < MIN (at + CPU_LOOK, split.middle); k++)
           sum[k] = x[i * split.middle + k] + skip[i * split.middle + k];
@@ -371,13 +370,12 @@ run_embed_layer_norm (IrCall *call, GError **error)
     return FALSE;
   int n_threads = cpu_n_threads (call, (guint64) (n_rows * type->dims[rank]));
   CpuWatch watch = cpu_watch (call, type->dims[rank]);
-#pragma omp parallel for num_threads(n_threads) schedule(static)
-  for (gint64 i = 0; i < n_rows; i++)
+#pragma omp parallel num_threads(n_threads)
+  for (gint64 i = cpu_share (n_rows, 0), until = cpu_share (n_rows, 1);
+       i < until && !cpu_watch_stopped (&watch, i); i++)
     {
       float *row = y + i * type->dims[rank];
 
-      if (cpu_watch_stopped (&watch, i))
-        continue;
       if (add_table_rows (call, rank, type->dims, i, row))
         layer_norm_row (call, row, scale, bias, epsilon, row, type->dims[rank]);
       else
@@ -430,13 +428,13 @@ run_batch_norm (IrCall *call, GError **error)
     return FALSE;
   int n_threads = cpu_n_threads (call, ir_tensor_n_elements (in));
   CpuWatch watch = cpu_watch (call, split.inner);
-#pragma omp parallel for num_threads(n_threads) schedule(static)
-  for (gint64 plane = 0; plane < split.outer * split.middle; plane++)
+#pragma omp parallel num_threads(n_threads)
+  for (gint64 plane = cpu_share (split.outer * split.middle, 0),
+              until = cpu_share (split.outer * split.middle, 1);
+       plane < until && !cpu_watch_stopped (&watch, plane); plane++)
     {
       gint64 c = plane % split.middle;
 
-      if (cpu_watch_stopped (&watch, plane))
-        continue;
       double factor = scale[c] / sqrt (variance[c] + epsilon);
 
       for (gint64 at = 0; at < split.inner && !cpu_piece_stopped (call, at); at += CPU_LOOK)
@@ -471,10 +469,10 @@ run_global_average_pool (IrCall *call, GError **error)
     return FALSE;
   int n_threads = cpu_n_threads (call, ir_tensor_n_elements (in));
   CpuWatch watch = cpu_watch (call, split.middle);
-#pragma omp parallel for num_threads(n_threads) schedule(static)
-  for (gint64 i = 0; i < split.outer; i++)
-    if (!cpu_watch_stopped (&watch, i))
-      y[i] = (float) (sum_of_row (call, x + i * split.middle, split.middle) / split.middle);
+#pragma omp parallel num_threads(n_threads)
+  for (gint64 i = cpu_share (split.outer, 0), until = cpu_share (split.outer, 1);
+       i < until && !cpu_watch_stopped (&watch, i); i++)
+    y[i] = (float) (sum_of_row (call, x + i * split.middle, split.middle) / split.middle);
   return TRUE;
 }
 

@@ -63,11 +63,10 @@ pack (const IrTensor *constant, gpointer data)
 
   if (to == NULL)
     return NULL;
-#pragma omp parallel for num_threads(n_threads) schedule(static)
-  for (gint64 part = 0; part < n_parts; part++)
-    if (cpu_watch_stopped (&watch, part))
-      continue;
-    else if (p->turned)
+#pragma omp parallel num_threads(n_threads)
+  for (gint64 part = cpu_share (n_parts, 0), until = cpu_share (n_parts, 1);
+       part < until && !cpu_watch_stopped (&watch, part); part++)
+    if (p->turned)
       turn_panel (p, &blocks, from, to, part * LINE);
     else if (!ir_call_copy (p->call, to + part * p->distance, from + part * p->columns,
                             sizeof (float) * (gsize) p->columns))

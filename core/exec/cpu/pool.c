@@ -111,14 +111,14 @@ run_pool (IrCall *call, gboolean average, GError **error)
   int n_threads = cpu_n_threads (call, ir_tensor_n_elements (in));
   gint64 area = window.kernel[0] * window.kernel[1], each = MAX (CPU_LOOK / area, 1);
   CpuWatch watch = cpu_watch (call, area * MIN (dims[3], each));
-#pragma omp parallel for num_threads(n_threads) schedule(static)
-  for (gint64 row = 0; row < dims[0] * dims[1] * dims[2]; row++)
+#pragma omp parallel num_threads(n_threads)
+  for (gint64 row = cpu_share (dims[0] * dims[1] * dims[2], 0),
+              until = cpu_share (dims[0] * dims[1] * dims[2], 1);
+       row < until && !cpu_watch_stopped (&watch, row); row++)
     {
       const float *from = x + row / dims[2] * window.in[0] * window.in[1];
       float *to = y + row * dims[3];
 
-      if (cpu_watch_stopped (&watch, row))
-        continue;
       for (gint64 at = 0; at < dims[3] && !cpu_piece_stopped (call, at); at += each)
         if (average)
           average_row (&window, count_padding, row % dims[2], at, MIN (at + each, dims[3]), from,

@@ -225,11 +225,11 @@ accumulate (const IrCall *call,
     return;
   int n_threads = cpu_n_threads (call, (guint64) total);
   CpuWatch watch = cpu_watch (call, axes->dims[axes->rank - 1]);
-#pragma omp parallel for num_threads(n_threads) schedule(static)
-  for (gint64 block = 0; block < blocks; block++)
-    if (!cpu_watch_over (&watch))
-      reduce_rows (&watch, axes, reducer, x, rows * block / blocks, rows * (block + 1) / blocks,
-                   acc, largest);
+#pragma omp parallel num_threads(n_threads)
+  for (gint64 block = cpu_share (blocks, 0), until = cpu_share (blocks, 1);
+       block < until && !cpu_watch_over (&watch); block++)
+    reduce_rows (&watch, axes, reducer, x, rows * block / blocks, rows * (block + 1) / blocks, acc,
+                 largest);
 }
 
 static gboolean
@@ -360,13 +360,13 @@ run_arg (IrCall *call, gboolean largest, GError **error)
   int n_threads = cpu_n_threads (call, ir_tensor_n_elements (in));
   CpuWatch watch = cpu_watch (call, split.middle * MIN (N_LINES, split.inner)),
            places = cpu_watch (call, N_LINES);
-#pragma omp parallel for num_threads(n_threads) schedule(static)
-  for (gint64 part = 0; part < split.outer * chunks; part++)
+#pragma omp parallel num_threads(n_threads)
+  for (gint64 part = cpu_share (split.outer * chunks, 0),
+              until = cpu_share (split.outer * chunks, 1);
+       part < until && !cpu_watch_stopped (&watch, part); part++)
     {
       gint64 outer = part / chunks, first = part % chunks * N_LINES;
 
-      if (cpu_watch_stopped (&watch, part))
-        continue;
       arg_lines (&places, x + outer * split.middle * split.inner + first, split.middle, split.inner,
                  MIN (N_LINES, split.inner - first), largest, last,
                  y + outer * split.inner + first);
@@ -449,14 +449,14 @@ run_cum_sum (IrCall *call, GError **error)
   CpuWatch watch = cpu_watch (call, split.middle * MIN (N_LINES, split.inner));
   CpuWatch places[] = { cpu_watch (call, N_LINES), cpu_watch_rows (call, N_LINES, split.inner) };
   gboolean begins = TRUE; /* a thread */
-#pragma omp parallel for num_threads(n_threads) schedule(static) firstprivate(begins)
-  for (gint64 part = 0; part < split.outer * chunks; part++)
+#pragma omp parallel num_threads(n_threads) firstprivate(begins)
+  for (gint64 part = cpu_share (split.outer * chunks, 0),
+              until = cpu_share (split.outer * chunks, 1);
+       part < until && !cpu_watch_stopped (&watch, part); part++)
     {
       gint64 first = part % chunks * N_LINES, n_lines = MIN (N_LINES, split.inner - first),
              at = part / chunks * split.middle * split.inner + start + first;
 
-      if (cpu_watch_stopped (&watch, part))
-        continue;
       CpuWatch *own = &places[begins || first == 0];
       begins = FALSE;
       if (dtype == IR_DTYPE_FLOAT)
@@ -493,16 +493,16 @@ run_global_max_pool (IrCall *call, GError **error)
     return FALSE;
   int n_threads = cpu_n_threads (call, ir_tensor_n_elements (in));
   CpuWatch watch = cpu_watch (call, split.middle);
-#pragma omp parallel for num_threads(n_threads) schedule(static)
-  for (gint64 i = 0; i < split.outer; i++)
-    if (!cpu_watch_stopped (&watch, i))
-      {
-        double most = -HUGE_VAL;
+#pragma omp parallel num_threads(n_threads)
+  for (gint64 i = cpu_share (split.outer, 0), until = cpu_share (split.outer, 1);
+       i < until && !cpu_watch_stopped (&watch, i); i++)
+    {
+      double most = -HUGE_VAL;
 
-        for (gint64 at = 0; at < split.middle && !cpu_piece_stopped (call, at); at += CPU_LOOK)
-          most = most_row (x + i * split.middle + at, MIN (split.middle - at, CPU_LOOK), most, 0);
-        y[i] = (float) most;
-      }
+      for (gint64 at = 0; at < split.middle && !cpu_piece_stopped (call, at); at += CPU_LOOK)
+        most = most_row (x + i * split.middle + at, MIN (split.middle - at, CPU_LOOK), most, 0);
+      y[i] = (float) most;
+    }
   return TRUE;
 }
 

@@ -211,13 +211,12 @@ run_nearest (IrCall *call, const Plan *plan, GError **error)
   n = plan->geometry.out[rank - 1];
   int n_threads = cpu_n_threads (call, (guint64) (rows * n));
   CpuWatch watch = cpu_watch (call, n);
-#pragma omp parallel for num_threads(n_threads) schedule(static)
-  for (gint64 row = 0; row < rows; row++)
+#pragma omp parallel num_threads(n_threads)
+  for (gint64 row = cpu_share (rows, 0), until = cpu_share (rows, 1);
+       row < until && !cpu_watch_stopped (&watch, row); row++)
     {
       gint64 at = 0, index = row;
 
-      if (cpu_watch_stopped (&watch, row))
-        continue;
       for (guint axis = rank - 1; axis > 0; axis--)
         {
           gint64 dim = plan->geometry.out[axis - 1];
@@ -335,13 +334,12 @@ interpolate (
   gint64 inner = split.inner, each = MAX (CPU_LOOK / table->n, SHORTEST);
   CpuWatch watch = cpu_watch (call, inner * table->n);
 
-#pragma omp parallel for num_threads(n_threads) schedule(static)
-  for (gint64 row = 0; row < split.outer * out; row++)
+#pragma omp parallel num_threads(n_threads)
+  for (gint64 row = cpu_share (split.outer * out, 0), until = cpu_share (split.outer * out, 1);
+       row < until && !cpu_watch_stopped (&watch, row); row++)
     {
       gint64 i = row % out;
 
-      if (cpu_watch_stopped (&watch, row))
-        continue;
       for (gint64 r = 0; r < inner && !cpu_piece_stopped (call, r); r += each)
         mix_rows (x + row / out * split.middle * inner + r, table->index + i * table->n,
                   table->weights + i * table->n, table->n, y + row * inner + r, inner,

@@ -148,10 +148,10 @@ gather (IrCall *call, const gint64 *offsets, gint64 n, gint64 run, GError **erro
     return TRUE;
   int n_threads = cpu_n_threads (call, (guint64) (n * run));
   CpuWatch watch = cpu_watch (call, run);
-#pragma omp parallel for num_threads(n_threads) schedule(static)
-  for (gint64 i = 0; i < n; i++)
-    if (!cpu_watch_stopped (&watch, i))
-      ir_call_copy (call, y + (gsize) i * bytes, x + (gsize) offsets[i] * size, bytes);
+#pragma omp parallel num_threads(n_threads)
+  for (gint64 i = cpu_share (n, 0), until = cpu_share (n, 1);
+       i < until && !cpu_watch_stopped (&watch, i); i++)
+    ir_call_copy (call, y + (gsize) i * bytes, x + (gsize) offsets[i] * size, bytes);
   return TRUE;
 }
 

@@ -165,11 +165,11 @@ run (IrCall *call, GError **error)
          bands = (rows + band - 1) / band;
   gint64 length = MIN (columns, CPU_LOOK / TILE), pieces = (columns + length - 1) / length;
   CpuWatch watch = cpu_watch (call, MIN (band, rows) * length);
-#pragma omp parallel for num_threads(n_threads) schedule(static)
-  for (gint64 part = 0; part < planes * bands * pieces; part++)
+#pragma omp parallel num_threads(n_threads)
+  for (gint64 part = cpu_share (planes * bands * pieces, 0),
+              until = cpu_share (planes * bands * pieces, 1);
+       part < until && !cpu_watch_stopped (&watch, part); part++)
     {
-      if (cpu_watch_stopped (&watch, part))
-        continue;
       gint64 plane = part / pieces / bands, first = part / pieces % bands * band,
              column = part % pieces * length;
       gint64 at = place (&walk, plane, walk.rank > 2 ? walk.rank - 2 : 0) + first * row_step +

@@ -707,6 +707,8 @@ ir_tensor_stats_with (const IrTensor *tensor,
   if (ir_dtype_kind (ir_tensor_dtype (tensor)) == IR_DTYPE_KIND_STRING ||
       ir_tensor_is_container (tensor))
     {
+      if (call != NULL)
+        return ir_tensor_hash_until (tensor, ir_call_is_stopped, (gpointer) call, &stats->checksum);
       stats->checksum = ir_tensor_hash (tensor);
       return TRUE;
     }

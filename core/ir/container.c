@@ -458,12 +458,13 @@ ir_container_equal (const IrTensor *a, const IrTensor *b)
 }
 
 guint64
-ir_container_hash (const IrTensor *tensor, guint64 seed)
+ir_container_hash (const IrTensor *tensor, guint64 seed, IrHashWatch *watch)
 {
   guint64 hash = seed * 31 + (guint64) tensor->kind;
 
-  for (guint i = 0; i < tensor->n_items; i++)
-    hash = hash * G_GUINT64_CONSTANT (0x9fb21c651e98df25) + ir_tensor_hash (tensor->items[i]);
+  for (guint i = 0; i < tensor->n_items && !watch->over; i++)
+    hash = hash * G_GUINT64_CONSTANT (0x9fb21c651e98df25) +
+           ir_tensor_hash_watched (tensor->items[i], watch);
   return hash;
 }
 

@@ -951,19 +951,38 @@ rotate_multiply (guint64 hash, guint64 word)
   return hash ^ (hash >> 29);
 }
 
+/* Whether what is left may be left out, after @n bytes more. */
+static gboolean
+hash_worked (IrHashWatch *watch, gsize n)
+{
+  watch->n_bytes += n;
+  if (watch->n_bytes >= COPIED_BYTES)
+    {
+      watch->n_bytes = 0;
+      watch->over = watch->over || (watch->stopped != NULL && watch->stopped (watch->user));
+    }
+  return watch->over;
+}
+
 /* Four independent lanes, so that a weight of a gigabyte is hashed at about memory speed. */
 static guint64
-hash_bytes (const void *data, gsize n, guint64 seed)
+hash_bytes (const void *data, gsize n, guint64 seed, IrHashWatch *watch)
 {
   const guint8 *p = data;
   guint64 lanes[4] = { seed, seed + 1, seed + 2, seed + 3 }, word;
 
-  for (; n >= 32; n -= 32, p += 32)
-    for (guint lane = 0; lane < 4; lane++)
-      {
-        memcpy (&word, p + lane * 8, 8);
-        lanes[lane] = rotate_multiply (lanes[lane], word);
-      }
+  for (gsize run; n >= 32; n -= run)
+    {
+      run = MIN (n, COPIED_BYTES) / 32 * 32;
+      if (hash_worked (watch, run))
+        return 0;
+      for (const guint8 *end = p + run; p < end; p += 32)
+        for (guint lane = 0; lane < 4; lane++)
+          {
+            memcpy (&word, p + lane * 8, 8);
+            lanes[lane] = rotate_multiply (lanes[lane], word);
+          }
+    }
   for (; n > 0; n -= MIN (n, 8), p += 8)
     {
       word = 0;
@@ -975,24 +994,46 @@ hash_bytes (const void *data, gsize n, guint64 seed)
   return lanes[0];
 }
 
+#define ELEMENT_BYTES 64 /* that take as long as what is done for a string or an item */
+
 static guint64
-compute_hash (const IrTensor *tensor)
+compute_hash (const IrTensor *tensor, IrHashWatch *watch)
 {
   guint64 hash = rotate_multiply ((guint64) tensor->dtype, tensor->rank);
 
-  hash = hash_bytes (tensor->dims, sizeof (gint64) * tensor->rank, hash);
+  hash = hash_bytes (tensor->dims, sizeof (gint64) * tensor->rank, hash, watch);
   if (ir_tensor_is_container (tensor))
-    return ir_container_hash (tensor, hash);
+    return ir_container_hash (tensor, hash, watch);
   if (tensor->values != NULL)
-    return rotate_multiply (rotate_multiply (hash, ir_tensor_hash (tensor->values)),
-                            ir_tensor_hash (tensor->indices));
+    return rotate_multiply (rotate_multiply (hash, ir_tensor_hash_watched (tensor->values, watch)),
+                            ir_tensor_hash_watched (tensor->indices, watch));
   if (tensor->dtype != IR_DTYPE_STRING)
-    return hash_bytes (g_bytes_get_data (ir_tensor_bytes (tensor), NULL), tensor->n_bytes, hash);
-  for (guint64 i = 0; i < tensor->n_elements; i++)
+    return hash_bytes (g_bytes_get_data (ir_tensor_bytes (tensor), NULL), tensor->n_bytes, hash,
+                       watch);
+  for (guint64 i = 0; i < tensor->n_elements && !hash_worked (watch, ELEMENT_BYTES); i++)
     {
       gsize length;
       gconstpointer data = g_bytes_get_data (ir_tensor_string (tensor, i), &length);
-      hash = hash_bytes (data, length, hash + length);
+      hash = hash_bytes (data, length, hash + length, watch);
+    }
+  return hash;
+}
+
+/* ir_tensor_hash(); anything if it was to stop */
+guint64
+ir_tensor_hash_watched (const IrTensor *tensor, IrHashWatch *watch)
+{
+  IrTensor *mutable = (IrTensor *) tensor; /* the cache is no part of the value */
+  gsize hash = (gsize) g_atomic_pointer_get (&mutable->hash);
+
+  if (hash_worked (watch, ELEMENT_BYTES) || hash != 0)
+    return hash;
+  hash = compute_hash (tensor, watch);
+  hash = MAX (hash, 1); /* which would compute it twice */
+  if (!watch->over)
+    {
+      give_notice (tensor);
+      g_atomic_pointer_set (&mutable->hash, hash);
     }
   return hash;
 }
@@ -1006,16 +1047,25 @@ compute_hash (const IrTensor *tensor)
 guint64
 ir_tensor_hash (const IrTensor *tensor)
 {
-  IrTensor *mutable = (IrTensor *) tensor; /* the cache is no part of the value */
-  gsize hash = (gsize) g_atomic_pointer_get (&mutable->hash);
+  return ir_tensor_hash_watched (tensor, &(IrHashWatch){ 0 });
+}
 
-  if (hash == 0)
-    {
-      hash = MAX (compute_hash (tensor), 1);
-      give_notice (tensor);
-      g_atomic_pointer_set (&mutable->hash, hash);
-    }
-  return hash;
+/**
+ * ir_tensor_hash_until:
+ * @tensor: a tensor that is no longer written
+ * @stopped: asked now and then
+ * @user: for @stopped
+ * @hash: (out): as ir_tensor_hash()
+ *
+ * Returns: %FALSE if it was stopped
+ */
+gboolean
+ir_tensor_hash_until (const IrTensor *tensor, IrTensorStopped stopped, gpointer user, guint64 *hash)
+{
+  IrHashWatch watch = { .stopped = stopped, .user = user };
+
+  *hash = ir_tensor_hash_watched (tensor, &watch);
+  return !watch.over;
 }
 
 /* -- text -- */

@@ -95,4 +95,8 @@ double ir_tensor_get_double (const IrTensor *tensor, guint64 index);
 gint64 ir_tensor_get_int64 (const IrTensor *tensor, guint64 index);
 gboolean ir_tensor_equal (const IrTensor *a, const IrTensor *b); /* dtype, dims and bits */
 guint64 ir_tensor_hash (const IrTensor *tensor);
+gboolean ir_tensor_hash_until (const IrTensor *tensor,
+                               IrTensorStopped stopped,
+                               gpointer user,
+                               guint64 *hash);
 char *ir_tensor_to_string (const IrTensor *tensor, guint max_elements);

@@ -206,21 +206,38 @@ test_checksum (void)
 
 /* -- stopping -- */
 
+/* @tensor: (transfer full): fresh, since a checksum of strings is kept
+ * @stop_at: 0: not */
 static void
-test_stops (void)
+assert_looks (IrTensor *tensor, int stop_at, int n_looks)
 {
-  g_autoptr (IrTensor) tensor = tensor_of_bits (IR_DTYPE_INT8, 5 << 20, 1);
+  g_autoptr (IrTensor) owned = tensor;
   g_autoptr (GCancellable) cancellable = g_cancellable_new ();
-  Ear ear = { .cancellable = cancellable };
+  Ear ear = { .stop_at = stop_at, .cancellable = cancellable };
   IrWatch watch = { .looked = ear_heard, .looked_data = &ear };
   const IrCall call = { .cancellable = cancellable, .watch = &watch };
   IrTensorStats stats;
 
-  g_assert_true (ir_tensor_stats_with (tensor, N_BINS, &call, &stats));
-  g_assert_cmpint (ear.n_looks, ==, 10); /* each mebielement, in both passes */
-  ear = (Ear){ .stop_at = 2, .cancellable = cancellable };
-  g_assert_false (ir_tensor_stats_with (tensor, N_BINS, &call, &stats));
-  g_assert_cmpint (ear.n_looks, ==, 2);
+  g_assert_cmpint (ir_tensor_stats_with (tensor, N_BINS, &call, &stats), ==, stop_at == 0);
+  g_assert_cmpint (ear.n_looks, ==, n_looks);
+}
+
+static void
+test_stops (void)
+{
+  /* each mebielement, in both passes */
+  assert_looks (tensor_of_bits (IR_DTYPE_INT8, 5 << 20, 1), 0, 10);
+  assert_looks (tensor_of_bits (IR_DTYPE_INT8, 5 << 20, 1), 2, 2);
+}
+
+static void
+test_strings_stop (void)
+{
+  g_autofree char *text = g_malloc0 (12 << 20);
+  g_autoptr (GBytes) string = g_bytes_new_static (text, 12 << 20);
+
+  assert_looks (ir_tensor_new_strings (0, NULL, &string), 0, 3); /* each 4 MiB */
+  assert_looks (ir_tensor_new_strings (0, NULL, &string), 2, 2);
 }
 
 int
@@ -233,5 +250,6 @@ main (int argc, char **argv)
   g_test_add_func ("/stats/they are the same bits at any number of threads", test_threads);
   g_test_add_func ("/stats/any changed bit and any exchange changes the checksum", test_checksum);
   g_test_add_func ("/stats/they stop in the middle of a large tensor", test_stops);
+  g_test_add_func ("/stats/they stop in the middle of a long string", test_strings_stop);
   return g_test_run ();
 }

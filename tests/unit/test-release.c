@@ -153,6 +153,26 @@ test_items (void)
 }
 
 static void
+test_hash (void)
+{
+  const gint64 n = 2;
+  g_autofree char *text = g_malloc0 (6000000);
+  g_autoptr (GBytes) string = g_bytes_new_static (text, 6000000);
+  g_autoptr (IrTensor) strings = ir_tensor_new_strings (1, &n, (GBytes *[]){ string, string });
+  g_autoptr (IrTensor) sequence = ir_tensor_new_sequence (NULL, &strings, 1);
+  g_autoptr (IrTensor) again = ir_tensor_new_strings (1, &n, (GBytes *[]){ string, string });
+  g_autoptr (IrTensor) other = ir_tensor_new_sequence (NULL, &again, 1);
+  guint64 hash;
+  int n_looks = 0;
+
+  g_assert_false (ir_tensor_hash_until (sequence, at_second_look, &n_looks, &hash));
+  g_assert_cmpint (n_looks, ==, 2);
+  g_assert_true (ir_tensor_hash_until (sequence, at_second_look, &n_looks, &hash));
+  g_assert_cmpint (n_looks, ==, 4); /* anew */
+  g_assert_cmpuint (ir_tensor_hash (other), ==, hash);
+}
+
+static void
 test_sparse (void)
 {
   const gint64 n = MANY;
@@ -179,6 +199,7 @@ main (int argc, char **argv)
   g_test_add_func ("/release/strings are made and let go without waiting", test_strings);
   g_test_add_func ("/release/long strings are let go without waiting", test_long_strings);
   g_test_add_func ("/release/items of a sequence are made and let go without waiting", test_items);
+  g_test_add_func ("/release/hashing stops, and is done anew", test_hash);
   g_test_add_func ("/release/sparse tensors become dense only as long as that is wanted",
                    test_sparse);
   return g_test_run ();

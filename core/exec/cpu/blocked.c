@@ -447,7 +447,7 @@ takes_gather (const IrNode *node, guint slot, guint lanes)
       (ir_tensor_dtype (order) != IR_DTYPE_INT64 && ir_tensor_dtype (order) != IR_DTYPE_INT32) ||
       !cpu_planes_of (ir_node_input (node, 0), &in) ||
       !cpu_planes_of (ir_node_output (node, 0), &out) || in.batch != out.batch ||
-      in.plane != out.plane || in.plane > LONG_PLANE)
+      in.plane != out.plane || in.plane > LONG_PLANE || out.channels > CPU_LOOK)
     return FALSE;
   ir_call_init (&call, node);
   axis = ir_call_int (&call, "axis", 0);

@@ -655,6 +655,8 @@ ir_steps_make (IrPrepared *prepared,
                                                : ir_exec_default_memory_limit (),
                     lasting };
   ir_capture_plan (prepared, options);
+  if (ir_prepared_cancelled (cancellable, 0, error))
+    return FALSE;
   prepared->steps = g_new0 (IrRunStep, MAX (n_steps, 1));
   prepared->bindings = g_new0 (IrBinding, prepared->n_values + 1);
   ir_lasting_init (prepared);

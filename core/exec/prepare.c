@@ -217,8 +217,10 @@ plan_memory (IrPrepared *prepared, GCancellable *cancellable, GError **error)
   prepared->memplan = ir_mem_plan_new_full (prepared->model, prepared->schedule, 0, &options);
   if (prepared->memplan == NULL)
     return !ir_prepared_cancelled (cancellable, 0, error);
+  if (ir_prepared_cancelled (cancellable, 0, error))
+    return FALSE;
   fill_places (prepared);
-  return TRUE;
+  return !ir_prepared_cancelled (cancellable, 0, error);
 }
 
 /**

@@ -412,7 +412,11 @@ ir_schedule_new_with (IrModel *model,
   g_autofree double *wide_ms = options->compare && options->policy == IR_SCHEDULE_IOS
                                    ? wide_times (schedule, options->wide_costs, ms)
                                    : NULL;
+  if (ir_schedule_stopped (options->stages.stop, error))
+    return NULL;
   found->tasks = tasks_to_place (schedule, model, ms, wide_ms);
+  if (ir_schedule_stopped (options->stages.stop, error))
+    return NULL;
   found->tasks->fork_ms = options->wide_costs != NULL ? IR_FORK_MS : 0;
   if (options->policy == IR_SCHEDULE_FILE)
     {

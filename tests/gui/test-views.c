@@ -314,6 +314,25 @@ counting (IrDtype dtype, guint rank, const gint64 *dims)
   return ir_tensor_new_copy (dtype, rank, dims, data);
 }
 
+/* Of a long string a cell has the start. */
+static void
+test_strings (void)
+{
+  const gint64 n = 3;
+  g_autofree char *many = g_strnfill (5000, 'x'), *start = g_strnfill (1024, 'x');
+  g_autofree char *cut = g_strconcat (start, "\u2026 (5000 bytes)", NULL);
+  GBytes *strings[] = { g_bytes_new (NULL, 0), g_bytes_new ("a\xff", 2), g_bytes_new (many, 5000) };
+  const char *const texts[] = { "", "a\uFFFD", cut };
+  g_autoptr (IrTensor) tensor = ir_tensor_new_strings (1, &n, strings);
+
+  for (guint i = 0; i < n; i++)
+    {
+      g_autofree char *text = ir_tensor_element_text (tensor, i);
+      g_assert_cmpstr (text, ==, texts[i]);
+      g_bytes_unref (strings[i]);
+    }
+}
+
 static void
 test_elements (void)
 {
@@ -591,6 +610,7 @@ main (int argc, char **argv)
   g_test_add_func ("/text/a broken text is underlined and changes nothing", test_apply_broken);
   g_test_add_func ("/text/a graph written from nothing runs", test_write_new);
   g_test_add_func ("/tensor/elements have indices and values", test_elements);
+  g_test_add_func ("/tensor/long strings are cut in cells", test_strings);
   g_test_add_func ("/tensor/planes span the last two axes longer than one", test_planes);
   g_test_add_func ("/tensor/facts tell how two tensors differ", test_facts);
   g_test_add_func ("/tensor/every kind of contents has its text", test_fact_texts);

@@ -132,11 +132,27 @@ real_text (double value, int digits)
   return g_strdup_printf ("%.*g", digits, value);
 }
 
+#define SHOWN_BYTES 1024 /* of a string: more is not read in a cell, and takes long to lay out */
+
+static char *
+string_text (GBytes *string)
+{
+  gsize length;
+  const char *data = g_bytes_get_data (string, &length);
+  g_autofree char *start = length > 0 ? g_utf8_make_valid (data, (gssize) MIN (length, SHOWN_BYTES))
+                                      : g_strdup ("");
+
+  return length <= SHOWN_BYTES
+             ? g_steal_pointer (&start)
+             : g_strdup_printf ("%s\u2026 (%" G_GSIZE_FORMAT " bytes)", start, length);
+}
+
 /**
  * ir_tensor_element_text:
  * @tensor: (nullable)
  *
- * Returns: (transfer full): the element as text with all its digits; "" if there is none
+ * Returns: (transfer full): the element as text, with all its digits or the start of a long string;
+ *   "" if there is none
  */
 char *
 ir_tensor_element_text (const IrTensor *tensor, guint64 index)
@@ -147,11 +163,7 @@ ir_tensor_element_text (const IrTensor *tensor, guint64 index)
     return g_strdup ("");
   dtype = ir_tensor_dtype (tensor);
   if (dtype == IR_DTYPE_STRING)
-    {
-      GBytes *string = ir_tensor_string (tensor, index);
-      return g_utf8_make_valid (g_bytes_get_data (string, NULL),
-                                (gssize) g_bytes_get_size (string));
-    }
+    return string_text (ir_tensor_string (tensor, index));
   if (dtype == IR_DTYPE_BOOL)
     return g_strdup (ir_tensor_get_int64 (tensor, index) != 0 ? "true" : "false");
   if (dtype == IR_DTYPE_COMPLEX64 || dtype == IR_DTYPE_COMPLEX128)

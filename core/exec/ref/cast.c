@@ -1,7 +1,6 @@
 /* Reference kernels of conversion between element types. */
 #include "config.h"
 
-#include "core/ir/aside.h"
 #include "core/exec/ref/long-string.h"
 #include "core/exec/ref/ref-util.h"
 #include "core/ir/release.h"
@@ -133,60 +132,6 @@ cast_to_strings (IrCall *call, const IrTensor *in, GError **error)
   return ir_ref_writer_finish (&out, error);
 }
 
-typedef struct
-{
-  GBytes *bytes;
-  gboolean integers; /* wanted, if it is one */
-  gboolean is_whole, is_real;
-  gint64 whole;
-  double real;
-} Number;
-
-static void
-number_free (Number *number)
-{
-  g_bytes_unref (number->bytes);
-  g_free (number);
-}
-G_DEFINE_AUTOPTR_CLEANUP_FUNC (Number, number_free)
-
-/* Words for numbers that are none, in any case: NaN, inf, +INF, -inf. */
-static void
-read_number (gpointer data, IrAside *aside)
-{
-  Number *number = data;
-  gsize length = 0;
-  const char *bytes = g_bytes_get_data (number->bytes, &length);
-  g_autofree char *text = g_strndup (bytes != NULL ? bytes : "", length);
-  char *end = text;
-  g_strstrip (text);
-  number->whole = number->integers ? g_ascii_strtoll (text, &end, 10) : 0;
-  number->is_whole = end != text && *end == '\0';
-  number->real = number->is_whole ? 0 : g_ascii_strtod (text, &end);
-  number->is_real = !number->is_whole && end != text && *end == '\0';
-}
-
-/* FALSE: it is to stop. */
-static gboolean
-read_any (IrBlockWatch *watch, Number *number)
-{
-  gsize length = g_bytes_get_size (number->bytes);
-  if (length < IR_LONG_STRING)
-    {
-      read_number (number, NULL);
-      return !ir_block_worked (watch, 4 + length / 16);
-    }
-  g_autoptr (Number) copy = g_memdup2 (number, sizeof *number);
-  g_bytes_ref (copy->bytes);
-  gboolean done = ir_aside (copy, (GDestroyNotify) number_free, read_number, ir_call_is_stopped,
-                            (gpointer) watch->call);
-  if (done)
-    *number = *copy;
-  else
-    copy = NULL;
-  return done;
-}
-
 static gboolean
 cast_from_strings (IrCall *call, const IrTensor *in, Rules rules, GError **error)
 {
@@ -194,11 +139,11 @@ cast_from_strings (IrCall *call, const IrTensor *in, Rules rules, GError **error
   if (out == NULL)
     return FALSE;
   IrBlockWatch watch = { .call = call };
-  Number number = { .integers = ir_ref_kind (ir_tensor_dtype (out)) != IR_REF_REAL };
+  gboolean integers = ir_ref_kind (ir_tensor_dtype (out)) != IR_REF_REAL;
+  IrStringNumber number;
   for (guint64 i = 0; i < ir_tensor_n_elements (in); i++)
     {
-      number.bytes = ir_tensor_string (in, i);
-      if (!read_any (&watch, &number))
+      if (!ir_string_number (&watch, ir_tensor_string (in, i), integers, &number))
         return TRUE;
       if (number.is_whole)
         ir_ref_store_int (out, i, 1, &number.whole);

@@ -3,6 +3,8 @@
 
 #include "core/exec/ref/long-string.h"
 
+#include "core/ir/aside.h"
+
 #include <string.h>
 
 #define WORD   64                             /* bytes that are one piece of work */
@@ -144,4 +146,70 @@ ir_string_part (IrBlockWatch *watch, GBytes *string, gsize start, gsize length)
     return g_bytes_new_from_bytes (string, start, length);
   ir_block_worked (watch, length / WORD);
   return length > 0 ? g_bytes_new (data + start, length) : g_bytes_new_static ("", 0);
+}
+
+typedef struct
+{
+  GBytes *string;
+  gboolean integers;
+  IrStringNumber number;
+} Reading;
+
+static void
+reading_free (Reading *reading)
+{
+  g_bytes_unref (reading->string);
+  g_free (reading);
+}
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (Reading, reading_free)
+
+static void
+read_number (gpointer data, IrAside *aside)
+{
+  Reading *reading = data;
+  IrStringNumber *number = &reading->number;
+  gsize length = 0;
+  const char *bytes = g_bytes_get_data (reading->string, &length);
+  g_autofree char *text = g_strndup (bytes != NULL ? bytes : "", length);
+  char *end = text;
+
+  g_strstrip (text);
+  number->whole = reading->integers ? g_ascii_strtoll (text, &end, 10) : 0;
+  number->is_whole = end != text && *end == '\0';
+  number->real = number->is_whole ? 0 : g_ascii_strtod (text, &end);
+  number->is_real = !number->is_whole && end != text && *end == '\0';
+}
+
+/**
+ * ir_string_number:
+ * @watch: counts the work
+ * @string: a number with spaces around it, or a word for one that is none, in any case: NaN, inf,
+ *   +INF, -inf
+ * @integers: whether a whole number is wanted, if it is one
+ * @number: (out caller-allocates): what it is; neither whole nor real if it is no number
+ *
+ * Returns: %FALSE if it is to stop
+ */
+gboolean
+ir_string_number (IrBlockWatch *watch, GBytes *string, gboolean integers, IrStringNumber *number)
+{
+  gsize length = g_bytes_get_size (string);
+
+  if (length < IR_LONG_STRING)
+    {
+      Reading here = { .string = string, .integers = integers };
+      read_number (&here, NULL);
+      *number = here.number;
+      return !ir_block_worked (watch, 4 + length / 16);
+    }
+  g_autoptr (Reading) reading = g_new0 (Reading, 1);
+  reading->string = g_bytes_ref (string);
+  reading->integers = integers;
+  gboolean done = ir_aside (reading, (GDestroyNotify) reading_free, read_number, ir_call_is_stopped,
+                            (gpointer) watch->call);
+  if (done)
+    *number = reading->number;
+  else
+    reading = NULL; /* which goes on without us */
+  return done;
 }

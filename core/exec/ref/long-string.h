@@ -14,4 +14,16 @@ int ir_string_compare (IrBlockWatch *watch, GBytes *a, GBytes *b);
 guint ir_string_hash (gconstpointer bytes);
 GBytes *ir_string_join (
     IrBlockWatch *watch, const char *a, gsize a_length, const char *b, gsize b_length);
+/* What a string says, if it is a number: whole, if it is wanted so and is, or real. */
+typedef struct
+{
+  gboolean is_whole, is_real;
+  gint64 whole;
+  double real;
+} IrStringNumber;
+
+gboolean ir_string_number (IrBlockWatch *watch,
+                           GBytes *string,
+                           gboolean integers,
+                           IrStringNumber *number);
 GBytes *ir_string_part (IrBlockWatch *watch, GBytes *string, gsize start, gsize length);

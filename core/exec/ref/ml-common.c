@@ -3,7 +3,7 @@
 
 #include "core/exec/ref/ml.h"
 
-#include "core/exec/ref/block.h"
+#include "core/exec/ref/long-string.h"
 #include "core/ir/mix.h"
 #include "core/ir/release.h"
 #include <math.h>
@@ -145,17 +145,20 @@ ir_ml_list_int (const IrMlList *list, guint64 index)
 
 /**
  * ir_ml_list_string:
+ * @watch: counts the work
  * @list: a list of strings
  * @index: below its length
  *
- * Returns: (transfer full): the element
+ * Returns: (transfer full) (nullable): the element; anything if the run is to stop; %NULL if there
+ *   is no memory
  */
 GBytes *
-ir_ml_list_string (const IrMlList *list, guint64 index)
+ir_ml_list_string (IrBlockWatch *watch, const IrMlList *list, guint64 index)
 {
   if (list->tensor != NULL)
     return g_bytes_ref (ir_tensor_string (list->tensor, index));
-  return g_bytes_new (list->attr->strings[index].data, list->attr->strings[index].length);
+  return ir_string_join (watch, list->attr->strings[index].data, list->attr->strings[index].length,
+                         "", 0);
 }
 
 /**
@@ -518,6 +521,7 @@ ir_ml_classes_init (IrMlClasses *classes, IrCall *call, const char *int_labels, 
   const IrType *type = call->outputs[0].type;
 
   classes->call = call;
+  classes->watch.call = call;
   if (!ir_ml_list_choose (&classes->labels, call, names, TRUE, error))
     return FALSE;
   if (classes->labels.dtype != type->dtype)
@@ -546,8 +550,13 @@ ir_ml_classes_write (IrMlClasses *classes, guint64 row, guint label, const doubl
   gboolean known = label < classes->labels.n;
 
   if (classes->names != NULL)
-    g_ptr_array_add (classes->names, known ? ir_ml_list_string (&classes->labels, label)
-                                           : g_bytes_new_static ("", 0));
+    {
+      GBytes *name = known ? ir_ml_list_string (&classes->watch, &classes->labels, label)
+                           : g_bytes_new_static ("", 0);
+      if (name != NULL)
+        g_ptr_array_add (classes->names, name);
+      classes->no_memory = classes->no_memory || name == NULL;
+    }
   else
     ir_dtype_set_int64 (IR_DTYPE_INT64, ir_tensor_data_writable (classes->numbers), row,
                         known ? ir_ml_list_int (&classes->labels, label) : 0);
@@ -561,13 +570,15 @@ ir_ml_classes_write (IrMlClasses *classes, guint64 row, guint label, const doubl
  * @classes: what a classifier writes, all samples written
  * @error: return location for an error
  *
- * Returns: %FALSE if it is to stop
+ * Returns: %FALSE if it is to stop, or there was no memory
  */
 gboolean
 ir_ml_classes_finish (IrMlClasses *classes, GError **error)
 {
   gint64 n = classes->names != NULL ? classes->names->len : 0;
 
+  if (classes->no_memory)
+    return ir_call_fail (classes->call, error, IR_OP_ERROR_LIMIT, "no memory for the labels");
   return classes->names == NULL ||
          ir_call_take_strings (classes->call, 0, 1, &n,
                                (GBytes **) (gpointer) classes->names->pdata, error);

@@ -337,13 +337,15 @@ put_strings (IrCall *call,
   const IrType *type = call->outputs[0].type;
   g_autoptr (IrLongArray) strings = g_ptr_array_new_with_free_func ((GDestroyNotify) g_bytes_unref);
 
+  IrBlockWatch watch = { .call = call };
   for (guint64 i = 0; i < n; i++)
     {
-      if (ir_block_stopped (call, i))
+      if (ir_block_worked (&watch, 4))
         return ir_block_cancelled (call, error), FALSE;
-      GBytes *string = places[i] == 0   ? g_bytes_ref (fallback)
-                       : values != NULL ? ir_ml_list_string (values, places[i] - 1)
-                                        : NULL;
+      GBytes *string = places[i] == 0 ? g_bytes_ref (fallback)
+                                      : ir_ml_list_string (&watch, values, places[i] - 1);
+      if (string == NULL)
+        return ir_call_fail (call, error, IR_OP_ERROR_LIMIT, "no memory for the strings");
       g_ptr_array_add (strings, string);
     }
   return ir_call_take_strings (call, 0, (guint) type->rank, type->dims,

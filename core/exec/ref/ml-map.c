@@ -1,7 +1,7 @@
 /* ai.onnx.ml: maps from and to tensors. */
 #include "config.h"
 
-#include "core/exec/ref/block.h"
+#include "core/exec/ref/long-string.h"
 #include "core/exec/ref/ml.h"
 #include "core/exec/ref/ref-util.h"
 #include "core/ir/release.h"
@@ -42,11 +42,15 @@ labels_tensor (const IrCall *call, const IrMlList *labels, GError **error)
   if (labels->dtype == IR_DTYPE_INT64)
     return ir_tensor_new_int64s (labels->attr->ints, (gssize) n);
   g_autoptr (IrLongArray) names = g_ptr_array_new_with_free_func ((GDestroyNotify) g_bytes_unref);
+  IrBlockWatch watch = { .call = call };
   for (guint64 i = 0; i < labels->n; i++)
     {
-      if (ir_block_stopped (call, i))
+      GBytes *name = ir_ml_list_string (&watch, labels, i);
+      if (name == NULL)
+        return ir_call_fail (call, error, IR_OP_ERROR_LIMIT, "no memory for the labels"), NULL;
+      g_ptr_array_add (names, name);
+      if (ir_block_worked (&watch, 4))
         return ir_block_cancelled (call, error), NULL;
-      g_ptr_array_add (names, ir_ml_list_string (labels, i));
     }
   IrTensor *tensor = ir_call_new_strings (call, 1, &n, (GBytes **) (gpointer) names->pdata);
   if (tensor == NULL)
@@ -242,26 +246,27 @@ number_text (const IrTensor *values, guint64 i)
 }
 
 static gboolean
-read_number (const IrCall *call, const IrTensor *values, guint64 i, double *value, GError **error)
+read_number (IrBlockWatch *watch, const IrTensor *values, guint64 i, double *value, GError **error)
 {
+  IrStringNumber number;
   gsize length;
-  char *end;
 
   if (ir_tensor_dtype (values) != IR_DTYPE_STRING)
     {
       *value = ir_tensor_get_double (values, i);
       return TRUE;
     }
-  const char *data = g_bytes_get_data (ir_tensor_string (values, i), &length);
-  g_autofree char *text = g_strndup (data != NULL ? data : "", length);
-  *value = g_ascii_strtod (text, &end);
-  return (end != text && *end == '\0') ||
-         ir_call_fail (call, error, IR_OP_ERROR_VALUE, "\"%s\" is no number", text);
+  if (!ir_string_number (watch, ir_tensor_string (values, i), FALSE, &number))
+    return !ir_block_cancelled (watch->call, error);
+  *value = number.real;
+  const char *text = ir_string_at (values, i, &length);
+  return number.is_real || ir_call_fail (watch->call, error, IR_OP_ERROR_VALUE,
+                                         "\"%.*s\" is no number", (int) MIN (length, 40), text);
 }
 
 /* Integers are cut off, as in a cast. */
 static gboolean
-read_integer (const IrCall *call, const IrTensor *values, guint64 i, gint64 *value, GError **error)
+read_integer (IrBlockWatch *watch, const IrTensor *values, guint64 i, gint64 *value, GError **error)
 {
   IrDtype dtype = ir_tensor_dtype (values);
   double number;
@@ -271,17 +276,17 @@ read_integer (const IrCall *call, const IrTensor *values, guint64 i, gint64 *val
       *value = ir_tensor_get_int64 (values, i);
       return TRUE;
     }
-  if (!read_number (call, values, i, &number, error))
+  if (!read_number (watch, values, i, &number, error))
     return FALSE;
   if (!(fabs (number) < 9223372036854775808.0))
-    return ir_call_fail (call, error, IR_OP_ERROR_VALUE, "%g is no int64", number);
+    return ir_call_fail (watch->call, error, IR_OP_ERROR_VALUE, "%g is no int64", number);
   *value = (gint64) number;
   return TRUE;
 }
 
 /* Element @to of the output from entry @from of the map. */
 static gboolean
-put_entry (const IrCall *call,
+put_entry (IrBlockWatch *watch,
            IrTensor *out,
            guint64 to,
            const IrTensor *values,
@@ -293,12 +298,12 @@ put_entry (const IrCall *call,
 
   if (ir_tensor_dtype (out) == IR_DTYPE_INT64)
     {
-      if (!read_integer (call, values, from, &integer, error))
+      if (!read_integer (watch, values, from, &integer, error))
         return FALSE;
       ((gint64 *) ir_tensor_data_writable (out))[to] = integer;
       return TRUE;
     }
-  if (!read_number (call, values, from, &number, error))
+  if (!read_number (watch, values, from, &number, error))
     return FALSE;
   ((float *) ir_tensor_data_writable (out))[to] = (float) number;
   return TRUE;
@@ -328,6 +333,7 @@ cast_entries (IrCall *call,
   gboolean texts = dtype == IR_DTYPE_STRING;
   g_autoptr (IrLongArray) strings = zero_strings (call, texts ? (guint64) dims[1] : 0);
   IrTensor *out = texts ? NULL : ir_call_new_output (call, 0, dtype, 2, dims, error);
+  IrBlockWatch watch = { .call = call };
 
   if ((!texts && out == NULL) ||
       (texts && strings->len < dims[1] && ir_block_cancelled (call, error)))
@@ -339,7 +345,7 @@ cast_entries (IrCall *call,
       guint64 from = (guint64) order[i], to = sparse ? (guint64) keys[from] : i;
       if (i % 1024 == 0 && ir_block_cancelled (call, error))
         return FALSE;
-      if (!texts && !put_entry (call, out, to, values, from, error))
+      if (!texts && !put_entry (&watch, out, to, values, from, error))
         return FALSE;
       if (!texts)
         continue;

@@ -23,7 +23,7 @@ gboolean ir_ml_list_check (
     const IrMlList *list, const IrCall *call, const char *name, guint64 n, GError **error);
 double ir_ml_list_double (const IrMlList *list, guint64 index);
 gint64 ir_ml_list_int (const IrMlList *list, guint64 index);
-GBytes *ir_ml_list_string (const IrMlList *list, guint64 index); /* (transfer full) */
+GBytes *ir_ml_list_string (IrBlockWatch *watch, const IrMlList *list, guint64 index);
 
 /* -- attributes that are one of a few words -- */
 gboolean ir_ml_choice (const IrCall *call,
@@ -87,11 +87,13 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (IrMlSamples, ir_ml_samples_clear)
 typedef struct
 {
   IrCall *call;
+  IrBlockWatch watch;
   IrMlList labels;
-  GPtrArray *names;  /* (nullable) of GBytes: the labels written so far, if strings */
-  IrTensor *numbers; /* (nullable) output 0, if numbers */
-  IrTensor *scores;  /* (nullable) output 1 */
-  guint n_scores;    /* columns of Z */
+  GPtrArray *names;   /* (nullable) of GBytes: the labels written so far, if strings */
+  gboolean no_memory; /* for one of them */
+  IrTensor *numbers;  /* (nullable) output 0, if numbers */
+  IrTensor *scores;   /* (nullable) output 1 */
+  guint n_scores;     /* columns of Z */
 } IrMlClasses;
 
 gboolean ir_ml_classes_init (IrMlClasses *classes,

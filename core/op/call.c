@@ -23,7 +23,7 @@ ir_op_error_quark (void)
 /* More elements than this are weights, not shapes. */
 #define MAX_NUMBERS (1u << 20)
 
-#define MAX_SILENT_BYTES ((gsize) 4 << 20) /* that are copied without a look */
+#define MAX_SILENT_BYTES ((gsize) 4 << 20) /* that are copied or cleared without a look */
 
 typedef struct
 {
@@ -437,6 +437,29 @@ ir_call_copy (const IrCall *call, gpointer to, gconstpointer from, gsize n_bytes
       if (done > 0 && ir_call_stopped (call))
         return FALSE;
       memmove ((guint8 *) to + at, (const guint8 *) from + at, n);
+    }
+  return TRUE;
+}
+
+/**
+ * ir_call_zero:
+ * @call: a call under way
+ * @data: where to write zeros
+ * @n_bytes: how many
+ *
+ * As memset(), but stops when the run does.
+ *
+ * Returns: %FALSE if it did
+ */
+gboolean
+ir_call_zero (const IrCall *call, gpointer data, gsize n_bytes)
+{
+  for (gsize done = 0, n; done < n_bytes; done += n)
+    {
+      n = MIN (n_bytes - done, MAX_SILENT_BYTES);
+      if (done > 0 && ir_call_stopped (call))
+        return FALSE;
+      memset ((guint8 *) data + done, 0, n);
     }
   return TRUE;
 }

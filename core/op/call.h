@@ -155,6 +155,7 @@ gboolean ir_call_align (IrCall *call, GError **error);
 gboolean ir_call_align_others (IrCall *call, guint slot, GError **error);
 /* Many bytes, strings or tensors, as long as the run goes on. */
 gboolean ir_call_copy (const IrCall *call, gpointer to, gconstpointer from, gsize n_bytes);
+gboolean ir_call_zero (const IrCall *call, gpointer data, gsize n_bytes);
 IrTensor *ir_call_new_copy (const IrCall *call, const IrTensor *tensor, GError **error);
 IrTensor *ir_call_densify (const IrCall *call, IrTensor *tensor, GError **error);
 IrTensor *ir_call_new_strings (const IrCall *call,

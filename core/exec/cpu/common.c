@@ -63,20 +63,6 @@ cpu_run_ref (IrCall *call, GError **error)
   return ir_call_align (call, error) && call->op->ref (call, error);
 }
 
-gboolean
-cpu_clear (const IrCall *call, gpointer data, gsize n_bytes)
-{
-  const gsize each = 4 * CPU_LOOK;
-
-  for (gsize at = 0; at < n_bytes; at += each)
-    {
-      if (cpu_piece_stopped (call, (gint64) at))
-        return FALSE;
-      memset ((guint8 *) data + at, 0, MIN (n_bytes - at, each));
-    }
-  return TRUE;
-}
-
 const float *
 cpu_floats (const IrCall *call, guint slot)
 {

@@ -115,9 +115,6 @@ cpu_piece_stopped (const IrCall *call, gint64 at)
 /* The reference kernel, for kernels that read an input at any address: it does not. */
 gboolean cpu_run_ref (IrCall *call, GError **error);
 
-/* memset() of zeros that may stop, then FALSE; ir_call_copy() is its memcpy(). */
-gboolean cpu_clear (const IrCall *call, gpointer data, gsize n_bytes);
-
 /* -- products of matrices: product.c -- */
 typedef struct
 {

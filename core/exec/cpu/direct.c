@@ -479,7 +479,7 @@ cpu_direct_pack (CpuDirect *direct,
     direct->bias = ir_pages_new ((gsize) (lanes * n_blocks) * sizeof (float));
   if (direct->weights == NULL || direct->bias == NULL)
     return FALSE;
-  if (!cpu_clear (call, direct->bias, (gsize) (lanes * n_blocks) * sizeof (float)))
+  if (!ir_call_zero (call, direct->bias, (gsize) (lanes * n_blocks) * sizeof (float)))
     return FALSE;
   if (direct->depthwise)
     {

@@ -129,7 +129,7 @@ gru_hidden (Direction *d, float *gates, gint64 apart)
         multiply_into (gates + row * apart + n, d->h + row * n, d->scratch + row * n, n);
       return add_product (l, l->batch, n, n, d->scratch, r, gates + 2 * n, apart);
     }
-  cpu_clear (l->call, d->scratch, sizeof (float) * (gsize) (l->batch * n));
+  ir_call_zero (l->call, d->scratch, sizeof (float) * (gsize) (l->batch * n));
   for (gint64 row = 0; d->r_bias != NULL && row < l->batch && !cpu_watch_stopped (&watch, row);
        row++)
     memcpy (d->scratch + row * n, d->r_bias + 2 * n, sizeof (float) * (gsize) n);

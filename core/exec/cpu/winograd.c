@@ -273,8 +273,8 @@ cpu_winograd_pack (CpuWinograd *winograd,
     winograd->bias = ir_pages_new ((gsize) filled * sizeof (float));
   if (winograd->weights == NULL || winograd->bias == NULL)
     return FALSE;
-  if ((filled > maps && !cpu_clear (call, winograd->weights, bytes)) ||
-      !cpu_clear (call, winograd->bias, (gsize) filled * sizeof (float)) ||
+  if ((filled > maps && !ir_call_zero (call, winograd->weights, bytes)) ||
+      !ir_call_zero (call, winograd->bias, (gsize) filled * sizeof (float)) ||
       (bias != NULL && !ir_call_copy (call, winograd->bias, bias, (gsize) maps * sizeof (float))))
     return FALSE;
   int n_threads = cpu_n_threads (call, bytes);

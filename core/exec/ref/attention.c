@@ -117,7 +117,7 @@ weigh_values (const IrCall *call,
 {
   IrBlockWatch watch = { .call = call };
 
-  ir_block_clear (call, sums, size * sizeof *sums);
+  ir_call_zero (call, sums, size * sizeof *sums);
   for (guint64 j = 0; j < n && !ir_block_worked (&watch, 1); j++)
     ir_block_add_scaled (&watch, weights[j], values + j * size, size, sums);
 }

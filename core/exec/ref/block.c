@@ -109,23 +109,6 @@ ir_block_fill (const IrCall *call, double *values, guint64 n, double value)
 }
 
 /**
- * ir_block_clear:
- * @call: a call under way
- * @data: where to write zeros
- * @n_bytes: how many
- *
- * As memset(), but stops when the run does.
- */
-void
-ir_block_clear (const IrCall *call, gpointer data, gsize n_bytes)
-{
-  const gsize each = 64 * PIECE;
-
-  for (gsize i = 0; i < n_bytes && (i == 0 || !ir_call_stopped (call)); i += each)
-    memset ((guint8 *) data + i, 0, MIN (n_bytes - i, each));
-}
-
-/**
  * ir_block_dot:
  * @watch: of a call under way
  * @a: (array length=n): numbers

@@ -20,7 +20,6 @@ void ir_block_load_many (
 void ir_block_store_many (
     const IrCall *call, IrTensor *tensor, guint64 first, guint64 n, const double *values);
 void ir_block_fill (const IrCall *call, double *values, guint64 n, double value);
-void ir_block_clear (const IrCall *call, gpointer data, gsize n_bytes);
 
 /* For loops over elements, or chunks of IR_REF_CHUNK of them, by where they are: whether what is
  * left may be left out. The runner sees by itself that the call was to stop. */

@@ -80,7 +80,7 @@ ir_ref_constant_of_shape (IrCall *call, GError **error)
   if (!ir_ref_writer_init (&out, call, 0, error))
     return FALSE;
   if (value.n == 0)
-    ir_block_clear (call, out.data, out.n * out.size);
+    ir_call_zero (call, out.data, out.n * out.size);
   for (guint64 i = 0; value.n == 1 && i < out.n && !ir_block_stopped (call, i); i++)
     ir_ref_copy_run (&out, i, &value, 0, 1);
   return ir_ref_writer_finish (&out, error);

@@ -218,7 +218,7 @@ contract (Contraction *c, const IrEinsum *einsum, IrCall *call, GError **error)
   if (!operand_alloc (result, call, error))
     return FALSE;
   if (empty)
-    ir_block_clear (call, result->numbers, sizeof (Number) * result->n);
+    ir_call_zero (call, result->numbers, sizeof (Number) * result->n);
   else if (result->n > 0)
     ir_threads_for (call->threads, result->n, GRAIN, contract_range, c);
   return !ir_block_cancelled (call, error);

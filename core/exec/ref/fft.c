@@ -142,7 +142,7 @@ prepare_chirp (IrFft *fft)
   fft->scratch = complex_new (m);
   if (fft->convolution == NULL || fft->chirp == NULL || fft->kernel == NULL || fft->scratch == NULL)
     return FALSE;
-  ir_block_clear (fft->call, fft->kernel, sizeof *fft->kernel * m);
+  ir_call_zero (fft->call, fft->kernel, sizeof *fft->kernel * m);
   for (guint64 k = 0, square = 0; k < n && !ir_block_stopped (fft->call, k); k++)
     {
       fft->chirp[k] = root_of_unity (square, 2 * n);
@@ -161,7 +161,7 @@ run_chirp (IrFft *fft, IrComplex *signal)
   guint64 m = fft->convolution->n;
   IrComplex *a = fft->scratch;
 
-  ir_block_clear (fft->call, a, sizeof *a * m);
+  ir_call_zero (fft->call, a, sizeof *a * m);
   for (guint64 k = 0; k < fft->n && !ir_block_stopped (fft->call, k); k++)
     a[k] = product (signal[k], fft->chirp[k]);
   ir_fft_run (fft->convolution, a, FALSE);

@@ -160,7 +160,7 @@ ir_ref_col2im (IrCall *call, GError **error)
     {
       if (ir_block_cancelled (call, error))
         return FALSE;
-      ir_block_clear (call, scratch, sizeof *scratch * size);
+      ir_call_zero (call, scratch, sizeof *scratch * size);
       add_blocks (call, &sums, &window, x,
                   (gint64) (i * (guint64) product (window.kernel, n) * columns));
       if (sums.kind == IR_REF_REAL)
@@ -240,7 +240,7 @@ ir_ref_affine_grid (IrCall *call, GError **error)
 static void
 clear_output (IrRefWriter *writer)
 {
-  ir_block_clear (writer->call, writer->data, writer->n * writer->size);
+  ir_call_zero (writer->call, writer->data, writer->n * writer->size);
 }
 
 /**

@@ -67,7 +67,7 @@ linear_init (Linear *linear, IrCall *call, GError **error)
 static void
 read_state (Linear *linear, const double *vector)
 {
-  ir_block_clear (linear->call, linear->sums, linear->v_size * sizeof *linear->sums);
+  ir_call_zero (linear->call, linear->sums, linear->v_size * sizeof *linear->sums);
   for (guint64 d = 0; d < linear->k_size && !ir_block_worked (&linear->watch, 1); d++)
     ir_block_add_scaled (&linear->watch, vector[d], linear->state + d * linear->v_size,
                          linear->v_size, linear->sums);
@@ -168,7 +168,7 @@ ir_ref_linear_attention (IrCall *call, GError **error)
       if (ir_call_has_input (call, 3))
         ir_block_load_many (call, ir_call_input (call, 3), i * n, n, linear.state);
       else
-        ir_block_clear (call, linear.state, sizeof (double) * n);
+        ir_call_zero (call, linear.state, sizeof (double) * n);
       for (guint64 t = 0; t < linear.length && !ir_block_worked (&linear.watch, 1); t++)
         step (&linear, i / linear.kv_heads * linear.length + t, i % linear.kv_heads);
       if (present != NULL)
@@ -245,7 +245,7 @@ ir_ref_causal_conv (IrCall *call, GError **error)
       if (past != NULL)
         ir_block_load_many (call, past, row * kept, kept, padded);
       else
-        ir_block_clear (call, padded, sizeof (double) * kept);
+        ir_call_zero (call, padded, sizeof (double) * kept);
       ir_block_load_many (call, x, row * length, length, padded + kept);
       ir_block_load_many (call, w, row % channels * n_taps, n_taps, taps);
       if (output != NULL)

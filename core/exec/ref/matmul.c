@@ -90,7 +90,7 @@ run_rows (guint64 first, guint64 end, guint worker, gpointer data)
       guint64 row = group * ROWS, n_rows = MIN (p->m - row, ROWS);
       if (ir_call_stopped (p->call))
         return;
-      ir_block_clear (p->call, sums, sizeof (double) * n_rows * p->n);
+      ir_call_zero (p->call, sums, sizeof (double) * n_rows * p->n);
       for (guint64 r = 0; r < n_rows; r++)
         load_a (p, row + r, a + r * p->k);
       add_products (p, n_rows, a, b, sums);
@@ -165,7 +165,7 @@ run_integers (guint64 first, guint64 end, guint worker, gpointer data)
   for (guint64 group = first; group < end && !ir_call_stopped (p->call); group++)
     {
       guint64 row = group * ROWS, n_rows = MIN (p->m - row, ROWS);
-      ir_block_clear (p->call, sums, sizeof *sums * n_rows * p->n);
+      ir_call_zero (p->call, sums, sizeof *sums * n_rows * p->n);
       add_integers (p, row, n_rows, b, sums);
       for (guint64 i = 0; i < n_rows * p->n && !ir_block_stopped (p->call, i); i++)
         {

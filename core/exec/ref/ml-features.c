@@ -275,7 +275,7 @@ put_columns (IrCall *call, guint slot, IrTensor *out, gint64 column, gint64 *wid
   g_autofree double *row = ir_block_new (call, (guint64) MAX (*width, n_taken), error);
   if (row == NULL)
     return FALSE;
-  ir_block_clear (call, row, (gsize) *width * sizeof *row);
+  ir_call_zero (call, row, (gsize) *width * sizeof *row);
   IrBlockWatch watch = { .call = call };
   for (gint64 r = 0;
        r < call->outputs[0].type->dims[0] && !ir_block_worked (&watch, (guint64) *width); r++)
@@ -588,7 +588,7 @@ ir_ref_ml_one_hot_encoder (IrCall *call, GError **error)
   if (out == NULL)
     return FALSE;
   float *data = ir_tensor_data_writable (out);
-  ir_block_clear (call, data, ir_tensor_n_bytes (out));
+  ir_call_zero (call, data, ir_tensor_n_bytes (out));
   for (guint64 i = 0; i < ir_tensor_n_elements (in) && !ir_block_stopped (call, i); i++)
     {
       guint place = ir_ml_index_find (&index, category_key (in, i));

@@ -339,7 +339,7 @@ cast_entries (IrCall *call,
       (texts && strings->len < dims[1] && ir_block_cancelled (call, error)))
     return FALSE;
   if (!texts)
-    ir_block_clear (call, ir_tensor_data_writable (out), ir_tensor_n_bytes (out));
+    ir_call_zero (call, ir_tensor_data_writable (out), ir_tensor_n_bytes (out));
   for (guint64 i = 0; i < n; i++)
     {
       guint64 from = (guint64) order[i], to = sparse ? (guint64) keys[from] : i;

@@ -608,8 +608,8 @@ read_take (const IrCall *call, Take *take, GError **error)
 static void
 forest_run (Forest *forest, Take take, const double *x, guint n, double *scores, gboolean *met)
 {
-  ir_block_clear (forest->call, scores, n * sizeof *scores);
-  ir_block_clear (forest->call, met, n * sizeof *met);
+  ir_call_zero (forest->call, scores, n * sizeof *scores);
+  ir_call_zero (forest->call, met, n * sizeof *met);
   for (guint i = 0; i < forest->n_roots && !ir_block_worked (&forest->watch, 1); i++)
     {
       const Node *leaf = find_leaf (forest, forest->roots[i], x);

@@ -496,8 +496,8 @@ ir_ref_writer_finish (IrRefWriter *writer, GError **error)
   if (writer->dtype != IR_DTYPE_STRING)
     {
       gpointer packed = ir_tensor_data_writable (shape);
-      ir_block_clear (writer->call, packed,
-                      ir_tensor_n_bytes (shape)); /* the bits behind the last element, too */
+      ir_call_zero (writer->call, packed,
+                    ir_tensor_n_bytes (shape)); /* the bits behind the last element, too */
       pack_codes (writer->call, writer->dtype, writer->data, writer->n, packed);
       return TRUE;
     }

@@ -239,7 +239,7 @@ ir_ref_reduce_sum_to (IrCall *call, GError **error)
   g_autofree double *sums = out != NULL ? ir_block_new (call, n, error) : NULL;
   if (sums == NULL)
     return FALSE;
-  ir_block_clear (call, sums, (gsize) n * sizeof *sums);
+  ir_call_zero (call, sums, (gsize) n * sizeof *sums);
   ir_ref_layout_broadcast (&layout, like, ir_tensor_rank (x), ir_tensor_dims (x));
   for (guint64 first = 0; first < total && !ir_block_stopped (call, first); first += IR_REF_CHUNK)
     {

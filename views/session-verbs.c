@@ -939,6 +939,7 @@ static gpointer
 run_edit (IrJob *job, gpointer data, GCancellable *cancellable, GError **error)
 {
   EditRequest *request = data;
+  const IrStop stop = { .cancellable = cancellable };
   g_autoptr (IrModel) model = ir_timeline_fork (request->timeline, request->step);
   IrEdit *edit;
   IrCost before, after;
@@ -946,7 +947,8 @@ run_edit (IrJob *job, gpointer data, GCancellable *cancellable, GError **error)
   Opened *opened;
   guint n;
 
-  before = ir_cost_model (model, NULL);
+  if (!ir_cost_model_until (model, NULL, &stop, &before))
+    return g_cancellable_set_error_if_cancelled (cancellable, error), NULL;
   edit = ir_edit_new (model);
   ir_edit_begin_pass (edit, "edit");
   ok = request->func (edit, request->data, cancellable, error);
@@ -957,7 +959,8 @@ run_edit (IrJob *job, gpointer data, GCancellable *cancellable, GError **error)
   n = ir_history_n_steps (model);
   if (n == request->step + 1)
     {
-      after = ir_cost_model (model, NULL);
+      if (!ir_cost_model_until (model, NULL, &stop, &after))
+        return g_cancellable_set_error_if_cancelled (cancellable, error), NULL;
       ir_history_set_cost (model, n, &before, &after);
     }
   opened = opened_new (ir_model_ref (model), NULL, request->step, n, request->previous,
@@ -1063,6 +1066,7 @@ static gpointer
 run_export (IrJob *job, gpointer data, GCancellable *cancellable, GError **error)
 {
   ExportRequest *request = data;
+  const IrStop stop = { .cancellable = cancellable };
   gboolean ok;
 
   if (ir_picture_is_format (request->path))
@@ -1071,7 +1075,7 @@ run_export (IrJob *job, gpointer data, GCancellable *cancellable, GError **error
     {
       /* With its history, of which the lineage goes into the file. */
       g_autoptr (IrModel) model = ir_timeline_fork (request->timeline, request->frame->to);
-      ok = ir_model_save (model, request->path, NULL, error);
+      ok = ir_model_save_until (model, request->path, NULL, &stop, error);
     }
   return ok ? GINT_TO_POINTER (TRUE) : NULL;
 }

@@ -37,9 +37,27 @@ def chain(shape, nodes):
     return graph(f'float[{shape}] v0', f'float[{shape}] v{len(nodes)}', body)
 
 
+def doubled(n_bits, node):
+    body = ''.join(f's{i + 1} = StringConcat (s{i}, s{i})\n' for i in range(n_bits))
+    return graph('float[1] x', 'bool[1] y', 's0 = Constant <value_strings = ["a"]> ()\n' + body + node.replace('@', f's{n_bits}'))
+
+
+def coupled(n_classes, n_rows):
+    """Probabilities of classes out of those of pairs of them, by one support vector."""
+    n_pairs = n_classes * (n_classes - 1) // 2
+    numbers = ', '.join(f'{i % 7 / 7 - 0.4:.3f}' for i in range(n_pairs))
+    attributes = ', '.join((f'rho = [{numbers}]', f'prob_a = [{numbers}]', f'prob_b = [{numbers}]', 'support_vectors = [1.0]',
+                            'vectors_per_class = [' + ', '.join(['1'] + ['0'] * (n_classes - 1)) + ']',
+                            'coefficients = [' + ', '.join(['0.5'] * (n_classes - 1)) + ']',
+                            'classlabels_ints = [' + ', '.join(map(str, range(n_classes))) + ']'))
+    return ('<ir_version: 10, opset_import: ["" : 21, "ai.onnx.ml" : 4]>\n'
+            f'g (float[{n_rows},1] x) => (int64[N] y, float[N,M] z) {{\ny, z = ai.onnx.ml.SVMClassifier <{attributes}> (x)\n}}\n')
+
+
 # Name -> what it is, the graph, options of the run.
 GRAPHS = {
     'nodes': ('50,000 tiny nodes', lambda: tiny_nodes(50000), []),
+    'many-nodes': ('500,000 tiny nodes', lambda: tiny_nodes(500000), []),
     'joined': ('50,000 values that one Concat joins', lambda: joined(50000), []),
     'product': ('products of 3000 by 3000', lambda: chain('3000,3000', ['MatMul (@, v0)'] * 4), []),
     'convolution': ('a convolution of a large picture',
@@ -53,6 +71,9 @@ GRAPHS = {
                            'k = Constant <value = int64[1] {6000000}> ()\ny, i = TopK (x, k)'), []),
     'strings': ('6,000,000 strings',
                 lambda: graph('float[6000000] x', 'string[6000000] z', 'y = Cast <to = 8> (x)\nz = StringConcat (y, y)'), []),
+    'regex': ('a regular expression on a string of 128 MiB',
+              lambda: doubled(27, 'y = RegexFullMatch <pattern = "(?:a|b)*+c?"> (@)'), []),
+    'coupling': ('pairs of 1000 classes coupled', lambda: coupled(1000, 64), []),
     'sequence': ('a sequence of 3,000,000 tensors',
                  lambda: graph('float[3000000] x', 'float[N] y', 'q = SplitToSequence <axis = 0, keepdims = 0> (x)\n'
                                'y = ConcatFromSequence <axis = 0, new_axis = 1> (q)'), []),

@@ -128,6 +128,7 @@ static const Kind kinds[] = {
   { "cpu", "(float[200,1] x, float[1,130000] w) => (float[] y)", "y = MatMul (x, w)", 2 },
   { "cpu", "(float[1,2] x, float[2,17000000] w) => (float[] y)", "y = MatMul (x, w)", 2 },
   /* memory that is touched first in places far apart */
+  { "cpu", "(float[64,1] x, float[1,600000] w) => (float[] y)", "y = MatMul (x, w)", 100 },
   { "cpu", "(float[1000,1] x, float[1000,5000] z) => (float[] y)", "y = Concat <axis = 1> (x, z)",
     5 },
   { "cpu", "(float[8,600000] x) => (float[] y)", "y = Softmax <axis = 0> (x)", 24 },

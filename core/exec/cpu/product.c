@@ -10,9 +10,10 @@
   192 /* fewest rows of a piece: packing the other matrix again costs little then */
 #define READING                                                                                    \
   16 /* multiply-adds in the time that an element of a large matrix takes to be read */
-#define WRITING   256 /* likewise, to be written into memory that is new */
-#define FEW_TERMS 64  /* of a sum: below, writing Y may be most of it */
-#define STRIP     16  /* fewest rows of it that are written together: they may be pages apart */
+#define WRITING   256       /* likewise, to be written into memory that is new */
+#define FEW_TERMS 64        /* of a sum: below, writing Y may be most of it */
+#define PAGE      (1 << 19) /* elements of a large page */
+#define STRIP     16 /* fewest rows of it that are written together: they may be pages apart */
 
 static gboolean
 multiply (const CpuProduct *p)
@@ -80,6 +81,23 @@ multiply_terms (const IrCall *call, const CpuProduct *product, double work)
   return TRUE;
 }
 
+/* Each large page of rows of Y, which may lie pages apart: the system clears it when it is touched
+ * for the first time, which takes milliseconds. FALSE: it was to stop. */
+static gboolean
+touch_pages (const IrCall *call, const CpuProduct *p)
+{
+  for (gint64 row = 0; row < p->m; row++)
+    for (gint64 at = 0, next; at < p->n; at = next)
+      {
+        volatile float *touched = p->y + row * p->y_distance + at;
+        if (ir_call_stopped (call))
+          return FALSE;
+        *touched = *touched;
+        next = at < p->n - 1 ? MIN (at + PAGE, p->n - 1) : p->n; /* the last, too */
+      }
+  return TRUE;
+}
+
 /* Likewise. Sums are short: strips of rows of Y, and pieces of them where they are long. */
 static gboolean
 multiply_strips (const IrCall *call, const CpuProduct *product)
@@ -96,7 +114,7 @@ multiply_strips (const IrCall *call, const CpuProduct *product)
         CpuProduct strip = rows_of (product, i * rows, i + 1 < n_strips ? rows : m - i * rows);
         CpuProduct piece = columns_of (&strip, j * columns,
                                        j + 1 < n_pieces ? columns : n - j * columns);
-        if (ir_call_stopped (call) || !multiply (&piece))
+        if (!touch_pages (call, &piece) || !multiply (&piece))
           return FALSE;
       }
   return TRUE;

@@ -85,6 +85,43 @@ test_opening (gconstpointer data)
   test_remove_folder (folder);
 }
 
+/* One node, whose numbers are many. */
+static void
+test_long_lists (gconstpointer data)
+{
+  g_autofree char *folder = test_folder ();
+  g_autofree char *path = g_strconcat (folder, "/model.onnxtxt", NULL);
+  g_autoptr (GString) text = g_string_new ("<ir_version: 10, opset_import: [\"\" : 21]>\n"
+                                           "g () => (int64[N] y) {\n  y = Constant <");
+  g_autoptr (GError) error = NULL;
+  const guint n = 16384;
+
+  g_string_append (text, data);
+  for (guint i = 0; i < n; i++)
+    g_string_append_printf (text, i > 0 ? ", %u" : "%u", i);
+  g_string_append_printf (text, "%c> ()\n}\n", strchr (data, '[')[1] == '\0' ? ']' : '}');
+  g_assert_true (g_file_set_contents (path, text->str, (gssize) text->len, &error));
+  Ear all = { 0 };
+  const IrStop listen = ear_stop (&all);
+  g_autoptr (IrModel) whole = ir_model_load_until (path, NULL, &listen, &error);
+  g_assert_no_error (error);
+  g_test_message ("%d looks", all.n_looks);
+  g_assert_cmpint (all.n_looks, >=, (int) (n / 2048));
+  for (int at = 1; at <= all.n_looks; at++)
+    {
+      g_autoptr (GCancellable) cancellable = g_cancellable_new ();
+      g_autoptr (GPtrArray) problems = ir_problems_new ();
+      Ear ear = { .cancellable = cancellable, .stop_at = at };
+      const IrStop stop = ear_stop (&ear);
+
+      g_assert_null (ir_model_load_until (path, problems, &stop, &error));
+      g_assert_error (error, G_IO_ERROR, G_IO_ERROR_CANCELLED);
+      g_clear_error (&error);
+      g_assert_cmpuint (problems->len, ==, 0);
+    }
+  test_remove_folder (folder);
+}
+
 /* What is made as a whole is left behind where nobody wants it. */
 static void
 test_saving (gconstpointer data)
@@ -255,6 +292,10 @@ main (int argc, char **argv)
   g_test_add_data_func ("/stopping/opening-onnx-looks-and-ends-at-once", "onnx", test_opening);
   g_test_add_data_func ("/stopping/opening-text-looks-and-ends-at-once", "onnxtxt", test_opening);
   g_test_add_data_func ("/stopping/opening-json-looks-and-ends-at-once", "json", test_opening);
+  g_test_add_data_func ("/stopping/opening-a-long-list-looks-and-ends-at-once", "value_ints = [",
+                        test_long_lists);
+  g_test_add_data_func ("/stopping/opening-a-long-tensor-looks-and-ends-at-once",
+                        "value = int64[16384] {", test_long_lists);
   g_test_add_data_func ("/stopping/saving-json-is-left-behind", "json", test_saving);
   g_test_add_data_func ("/stopping/saving-dot-is-left-behind", "dot", test_saving);
   g_test_add_func ("/stopping/an-order-that-was-stopped-is-found-anew", test_order);

@@ -6,6 +6,7 @@
 #include "core/exec/schedule-policies.h"
 #include "core/exec/schedule-private.h"
 #include "core/exec/tune.h"
+#include "core/ir/release.h"
 #include "core/op/infer.h"
 
 #define ARENA_ALIGN 64  /* bytes: a cache line, and the widest vector register */
@@ -312,15 +313,11 @@ ir_prepared_new_bare (IrModel *frozen,
                                                                        : NULL;
 }
 
-/**
- * ir_prepared_free:
- * @prepared: (transfer full) (nullable): a plan
- */
-void
-ir_prepared_free (IrPrepared *prepared)
+static void
+prepared_free (gpointer data)
 {
-  if (prepared == NULL)
-    return;
+  IrPrepared *prepared = data;
+
   ir_steps_free (prepared);
   ir_tuner_free (prepared->tuner);
   for (guint i = 0; prepared->nodes != NULL && i < prepared->n_nodes; i++)
@@ -338,4 +335,17 @@ ir_prepared_free (IrPrepared *prepared)
   g_clear_pointer (&prepared->model, ir_model_unref);
   g_free (prepared->shapes);
   g_free (prepared);
+}
+
+/**
+ * ir_prepared_free:
+ * @prepared: (transfer full) (nullable): a plan
+ *
+ * That of very many nodes is given back by another thread.
+ */
+void
+ir_prepared_free (IrPrepared *prepared)
+{
+  if (prepared != NULL)
+    ir_release (prepared, prepared_free, prepared->n_nodes);
 }

@@ -549,6 +549,33 @@ test_blocks (void)
     }
 }
 
+/* The plan of so many nodes is given back by another thread, beside the model and the run. */
+static void
+test_vast (void)
+{
+  g_auto (Builder) b = { 0 };
+  g_autoptr (GHashTable) inputs = inputs_new ();
+  g_autoptr (GError) error = NULL;
+  IrRunOptions options = { .n_threads = 1 };
+
+  builder_init (&b, 21);
+  IrValue *x = build_input (&b, "x", "float[2]"), *y = x;
+  for (guint i = 0; i < 70001; i++)
+    y = build_node (&b, NULL, "Neg", 1, y, END)->outputs[0];
+  build_output (&b, y);
+  build_done (&b);
+  IrValueId id = y->id;
+  inputs_add (inputs, x, tensor_of ("float[2]", "1 -2"));
+  g_autoptr (IrExecutable) executable = ir_executable_new (b.model, &options, &error);
+  g_assert_no_error (error);
+  g_autoptr (IrRun) run = ir_executable_run (executable, inputs, NULL, NULL, &error);
+  g_assert_no_error (error);
+  g_clear_pointer (&executable, ir_executable_free);
+  builder_clear (&b);
+  b = (Builder){ 0 };
+  assert_tensor (ir_run_value (run, id), "float[2]", "-1 2", 0);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -574,5 +601,6 @@ main (int argc, char **argv)
   g_test_add_func ("/lasting/what a cancelled run did not come to is computed by the next",
                    test_fixed_after_cancelling);
   g_test_add_func ("/lasting/a dense block in blocks of channels is kept once", test_blocks);
+  g_test_add_func ("/lasting/a run outlives the plan of very many nodes", test_vast);
   return g_test_run ();
 }

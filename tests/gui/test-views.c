@@ -450,7 +450,7 @@ test_fact_texts (void)
     const char *has;
   } cases[] = {
     { none, "no elements" },    { ints, "-9223372036854775808,   9223372036854775807" },
-    { bits, "true,   false" },  { words, "a,   \xef\xbf\xbd\xef\xbf\xbd" },
+    { bits, "true,   false" },  { words, "\"a\",   \"\uFFFD\uFFFD\"" },
     { scalar, "float[]\n0.5" },
   };
 

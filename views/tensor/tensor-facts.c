@@ -181,11 +181,12 @@ static char *
 values_text (const IrTensor *tensor)
 {
   g_autoptr (GString) text = g_string_new (NULL);
+  const char *quote = ir_tensor_dtype (tensor) == IR_DTYPE_STRING ? "\"" : ""; /* "" is one, too */
 
   for (guint64 i = 0; i < ir_tensor_n_elements (tensor); i++)
     {
       g_autofree char *value = ir_tensor_element_text (tensor, i);
-      g_string_append_printf (text, "%s%s", i > 0 ? ",   " : "", value);
+      g_string_append_printf (text, "%s%s%s%s", i > 0 ? ",   " : "", quote, value, quote);
     }
   return g_string_free (g_steal_pointer (&text), FALSE);
 }

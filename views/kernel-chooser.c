@@ -2,7 +2,7 @@
 
 #include "views/kernel-chooser.h"
 
-#include "core/exec/kernel-choice.h"
+#include "core/exec/schedule/kernel-choice.h"
 
 typedef struct
 {

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "core/layout/scene.h"
-#include "views/session.h"
+#include "views/session/session.h"
 
 /* Immutable once made; shared with jobs. */
 typedef struct

@@ -2,7 +2,7 @@
  * of their own form. Shared by the scoreboard and the step bar. */
 #pragma once
 
-#include "passes/scoreboard.h"
+#include "passes/debug/scoreboard.h"
 
 #include <gtk/gtk.h>
 

@@ -6,7 +6,7 @@
  * `const IrViewInfo ir_view_NAME`, and one word in the list of views/meson.build. */
 #pragma once
 
-#include "views/session.h"
+#include "views/session/session.h"
 
 #include <adwaita.h>
 

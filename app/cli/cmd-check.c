@@ -5,7 +5,7 @@
 #include "app/cli/model.h"
 #include "app/cli/output.h"
 #include "core/ir/aside.h"
-#include "core/ir/verify.h"
+#include "core/op/verify.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 
 #include "app/cli/commands.h"
 #include "app/cli/output.h"
-#include "core/exec/conformance.h"
+#include "core/exec/eval/conformance.h"
 
 #include <errno.h>
 #include <poll.h>

@@ -6,7 +6,7 @@
 #include "app/cli/model.h"
 #include "app/cli/output.h"
 #include "core/ir/aside.h"
-#include "core/ir/diff.h"
+#include "core/diff/diff.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -5,7 +5,7 @@
 #include "app/cli/output.h"
 #include "app/cli/plans.h"
 #include "app/cli/recompute.h"
-#include "core/exec/memplan.h"
+#include "core/exec/memory/memory.h"
 
 #include <stdio.h>
 

@@ -6,7 +6,7 @@
 #include "app/cli/proof.h"
 #include "app/cli/what-if.h"
 #include "core/io/io.h"
-#include "passes/rule.h"
+#include "passes/rule/rule.h"
 
 #include <stdio.h>
 #include <string.h>

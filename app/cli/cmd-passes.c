@@ -4,8 +4,8 @@
 #include "app/cli/commands.h"
 #include "app/cli/output.h"
 #include "app/cli/table.h"
-#include "passes/rule.h"
-#include "passes/pipeline.h"
+#include "passes/rule/rule.h"
+#include "passes/pipeline/pipeline.h"
 
 #include <stdio.h>
 

@@ -7,7 +7,7 @@
 #include "app/cli/recompute.h"
 #include "app/cli/why.h"
 #include "core/io/io.h"
-#include "core/ir/diff.h"
+#include "core/diff/diff.h"
 #include "core/layout/charts.h"
 #include "core/render/render.h"
 

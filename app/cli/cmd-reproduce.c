@@ -4,7 +4,7 @@
 #include "app/cli/commands.h"
 #include "app/cli/output.h"
 #include "app/cli/proof.h"
-#include "passes/bundle.h"
+#include "passes/debug/bundle.h"
 
 #include <stdio.h>
 

@@ -3,7 +3,7 @@
 
 #include "app/cli/commands.h"
 #include "app/cli/table.h"
-#include "passes/rule.h"
+#include "passes/rule/rule.h"
 
 #include <stdio.h>
 

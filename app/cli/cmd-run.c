@@ -6,9 +6,9 @@
 #include "app/cli/origin.h"
 #include "app/cli/output.h"
 #include "app/cli/rates.h"
-#include "core/exec/size.h"
+#include "core/exec/kernel/size.h"
 #include "core/io/io.h"
-#include "core/io/json-print.h"
+#include "core/io/json/print.h"
 
 #include <errno.h>
 #include <glib/gstdio.h>

@@ -5,7 +5,7 @@
 #include "app/cli/output.h"
 #include "app/cli/plans.h"
 #include "app/cli/rates.h"
-#include "core/exec/schedule-policies.h"
+#include "core/exec/schedule/tasks.h"
 #include "core/op/infer.h"
 
 #include <stdio.h>

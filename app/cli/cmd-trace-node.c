@@ -5,7 +5,7 @@
 #include "app/cli/model.h"
 #include "app/cli/output.h"
 #include "core/io/io.h"
-#include "core/ir/fate.h"
+#include "core/ir/folded.h"
 #include "core/ir/origin.h"
 
 #include <stdio.h>

@@ -6,7 +6,7 @@
 #include "app/cli/diff-values.h"
 
 #include "app/cli/output.h"
-#include "passes/compare-values.h"
+#include "passes/proof/compare-values.h"
 
 #include <stdio.h>
 

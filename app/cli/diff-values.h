@@ -2,7 +2,7 @@
 #pragma once
 
 #include "app/cli/model.h"
-#include "core/ir/diff.h"
+#include "core/diff/diff.h"
 
 /* Runs both sides of @diff on inputs as the options say, compares what paired nodes give, and
  * prints that, or, with --json, adds it to @json. @equal: whether all outputs agree bit for bit. */

@@ -4,7 +4,7 @@
 #include "app/cli/kernel-requests.h"
 
 #include "app/cli/plans.h"
-#include "core/exec/kernel-choice.h"
+#include "core/exec/schedule/kernel-choice.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
 #include "config.h"
 
 #include "app/cli/command.h"
-#include "core/exec/threads.h"
+#include "core/exec/kernel/threads.h"
 #include "core/ir/release.h"
 
 #include <errno.h>

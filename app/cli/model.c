@@ -6,8 +6,8 @@
 #include "app/cli/output.h"
 #include "app/cli/plans.h"
 #include "core/io/io.h"
-#include "passes/rule.h"
-#include "passes/upgrade.h"
+#include "passes/rule/rule.h"
+#include "passes/rewrites/upgrade.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "app/cli/command.h"
-#include "passes/pipeline.h"
+#include "passes/pipeline/pipeline.h"
 
 /* Of arguments that cannot be what was meant. */
 #define CLI_ERROR (g_quark_from_static_string ("irscope-usage"))

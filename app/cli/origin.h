@@ -2,7 +2,7 @@
 #pragma once
 
 #include "app/cli/command.h"
-#include "core/exec/capture.h"
+#include "core/exec/run/capture.h"
 
 /* origin: { how, nodes, ms, from, stands_for, last_round } */
 void cli_json_add_origin (cJSON *object, const IrFound *found, const IrModel *model);

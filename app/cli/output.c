@@ -3,7 +3,7 @@
 #include "app/cli/output.h"
 
 #include "core/io/io.h"
-#include "core/io/json-print.h"
+#include "core/io/json/print.h"
 
 #include <math.h>
 #include <stdio.h>

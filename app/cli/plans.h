@@ -2,8 +2,8 @@
 #pragma once
 
 #include "app/cli/model.h"
-#include "core/exec/memplan.h"
-#include "core/exec/schedule-policies.h"
+#include "core/exec/memory/memory.h"
+#include "core/exec/schedule/tasks.h"
 
 #define CLI_ALIGN_BYTES 64 /* of values in the arena, as the runner places them */
 /* Of search for one placement: many are judged on the way to one plan under a budget. */

@@ -1,7 +1,7 @@
 /* Proving and trying the steps of a model from the command line; shared by several commands. */
 #pragma once
 #include "app/cli/model.h"
-#include "passes/trial.h"
+#include "passes/debug/probe.h"
 gboolean cli_prove (Cli *cli,
                     const CliModelOptions *options,
                     IrModel *model,

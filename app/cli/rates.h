@@ -2,7 +2,7 @@
  * what the machine can do that is. */
 #pragma once
 
-#include "core/exec/roofline.h"
+#include "core/exec/measure/roofline.h"
 
 #include <cjson/cJSON.h>
 

@@ -2,7 +2,7 @@
 
 #include "app/cli/recompute.h"
 
-#include "core/exec/size.h"
+#include "core/exec/kernel/size.h"
 
 #include <stdio.h>
 #include <string.h>

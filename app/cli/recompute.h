@@ -2,7 +2,7 @@
 #pragma once
 
 #include "app/cli/output.h"
-#include "core/exec/memplan-recompute.h"
+#include "core/exec/recompute/recompute.h"
 
 /* "64M" or "50%" of @whole. */
 gboolean cli_parse_budget (const char *text, guint64 whole, guint64 *bytes, GError **error);

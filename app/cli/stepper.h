@@ -2,7 +2,7 @@
 #pragma once
 
 #include "app/cli/command.h"
-#include "passes/breakpoint.h"
+#include "passes/debug/breakpoint.h"
 
 typedef struct
 {

@@ -1,7 +1,7 @@
 /* Repeated measurements in what a command prints. */
 #pragma once
 
-#include "core/exec/times.h"
+#include "core/exec/measure/times.h"
 
 #include <cjson/cJSON.h>
 

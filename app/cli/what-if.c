@@ -3,7 +3,7 @@
 #include "app/cli/what-if.h"
 
 #include "app/cli/output.h"
-#include "core/ir/diff.h"
+#include "core/diff/diff.h"
 
 #include <math.h>
 #include <stdio.h>

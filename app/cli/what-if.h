@@ -3,7 +3,7 @@
 #include <cjson/cJSON.h>
 
 #include "app/cli/model.h"
-#include "passes/what-if.h"
+#include "passes/debug/what-if.h"
 
 typedef struct
 {

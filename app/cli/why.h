@@ -1,7 +1,7 @@
 /* What "why" and "render --why" ask. */
 #pragma once
 
-#include "passes/why.h"
+#include "passes/debug/why.h"
 
 gboolean cli_why (IrModel *model,
                   const char *rule,

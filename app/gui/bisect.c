@@ -2,7 +2,7 @@
 
 #include "app/gui/bisect.h"
 
-#include "passes/predicate.h"
+#include "passes/debug/predicate.h"
 
 #include <adwaita.h>
 

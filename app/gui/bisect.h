@@ -1,6 +1,6 @@
 /* The dialog that finds the step which makes a condition fail. */
 #pragma once
 
-#include "views/session.h"
+#include "views/session/session.h"
 
 void ir_bisect_dialog_present (GtkWindow *parent, IrSession *session);

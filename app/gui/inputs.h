@@ -1,6 +1,6 @@
 /* The dialog of the run's inputs: a file for each, or random numbers from a seed. */
 #pragma once
 
-#include "views/session.h"
+#include "views/session/session.h"
 
 void ir_inputs_dialog_present (GtkWindow *parent, IrSession *session);

@@ -1,7 +1,7 @@
 #include "config.h"
 
 #include "app/gui/application.h"
-#include "core/exec/threads.h"
+#include "core/exec/kernel/threads.h"
 #include "core/ir/release.h"
 
 int

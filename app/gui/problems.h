@@ -1,7 +1,7 @@
 /* The list of problems behind the banner's button. */
 #pragma once
 
-#include "views/session.h"
+#include "views/session/session.h"
 
 GtkWidget *ir_problems_popover_new (IrSession *session); /* (transfer floating) */
 /* One line for the banner; NULL when there is nothing to warn of. (transfer full) */

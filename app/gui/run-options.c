@@ -3,8 +3,8 @@
 #include "app/gui/run-options.h"
 
 #include "app/gui/state.h"
-#include "core/exec/size.h"
-#include "views/session-runs.h"
+#include "core/exec/kernel/size.h"
+#include "views/session/runs.h"
 
 #include <adwaita.h>
 #include <stdlib.h>

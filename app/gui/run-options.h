@@ -1,7 +1,7 @@
 /* How graphs are run: a window of rows, each a setting that is kept. */
 #pragma once
 
-#include "views/session.h"
+#include "views/session/session.h"
 
 void ir_run_options_load (IrSession *session); /* as they were kept */
 void ir_run_options_present (GtkWindow *parent, IrSession *session);

@@ -1,7 +1,7 @@
 /* The transport bar: buttons, and a slider over all steps with a mark where a pass ends. */
 #pragma once
 
-#include "views/session.h"
+#include "views/session/session.h"
 
 #define IR_TYPE_TRANSPORT (ir_transport_get_type ())
 G_DECLARE_FINAL_TYPE (IrTransport, ir_transport, IR, TRANSPORT, GtkBox)

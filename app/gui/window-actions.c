@@ -6,7 +6,7 @@
 #include "app/gui/run-options.h"
 #include "app/gui/state.h"
 #include "app/gui/window-private.h"
-#include "views/session-runs.h"
+#include "views/session/runs.h"
 
 static void
 activate_compare_values (GSimpleAction *action, GVariant *parameter, gpointer user_data)

@@ -7,9 +7,9 @@
 #include "app/gui/state.h"
 #include "app/gui/welcome.h"
 #include "app/gui/window-private.h"
-#include "passes/pipeline.h"
+#include "passes/pipeline/pipeline.h"
 #include "views/count.h"
-#include "views/session-runs.h"
+#include "views/session/runs.h"
 
 /* Short jobs would only flash. */
 #define ACTIVITY_DELAY_MS 250

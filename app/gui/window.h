@@ -2,7 +2,7 @@
  * wires; what things mean is in the session and the views. */
 #pragma once
 
-#include "views/session.h"
+#include "views/session/session.h"
 
 #include <adwaita.h>
 

@@ -3,7 +3,7 @@
 #include "config.h"
 
 #include "core/exec/cpu/cpu.h"
-#include "core/exec/exec-private.h"
+#include "core/exec/kernel/backend.h"
 
 /**
  * ir_exec_error_quark:

@@ -4,7 +4,7 @@
 
 #include "core/io/formats.h"
 #include "core/io/mapped-file.h"
-#include "core/io/onnx-private.h"
+#include "core/io/onnx/onnx.h"
 
 #include <string.h>
 

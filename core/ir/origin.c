@@ -15,7 +15,7 @@
  * those of the first original. */
 #include "config.h"
 
-#include "core/ir/fate.h"
+#include "core/ir/folded.h"
 #include "core/ir/log-private.h"
 #include "core/ir/origin.h"
 

@@ -5,7 +5,7 @@
  * and what the views paint. */
 
 #include "core/exec/exec.h"
-#include "core/exec/memplan-recompute.h"
+#include "core/exec/recompute/recompute.h"
 #include "core/layout/scene.h"
 
 typedef struct

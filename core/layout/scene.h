@@ -6,7 +6,7 @@
  *
  * A scene is immutable once it is finished, and may be read from any thread. */
 
-#include "core/ir/diff.h"
+#include "core/diff/diff.h"
 #include "core/ir/model.h"
 #include "core/layout/layout.h"
 

@@ -10,9 +10,9 @@
 #include "config.h"
 
 #include "app/cli/times.h"
-#include "core/exec/exec-private.h"
+#include "core/exec/kernel/backend.h"
 #include "core/io/io.h"
-#include "passes/pipeline.h"
+#include "passes/pipeline/pipeline.h"
 
 #include <cjson/cJSON.h>
 #include <stdio.h>

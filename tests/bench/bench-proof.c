@@ -10,7 +10,7 @@
 #include "config.h"
 
 #include "core/io/io.h"
-#include "passes/pipeline.h"
+#include "passes/pipeline/pipeline.h"
 
 #include <cjson/cJSON.h>
 #include <stdio.h>

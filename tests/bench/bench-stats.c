@@ -6,8 +6,8 @@
 #include "config.h"
 
 #include "core/exec/exec.h"
-#include "core/exec/threads.h"
-#include "core/exec/times.h"
+#include "core/exec/kernel/threads.h"
+#include "core/exec/measure/times.h"
 
 #include <stdio.h>
 

@@ -2,7 +2,7 @@
  * into a program that only tests have. Bisection, proof and reproducer must find each of them. */
 #include "config.h"
 
-#include "passes/rule.h"
+#include "passes/rule/rule.h"
 
 #include <string.h>
 

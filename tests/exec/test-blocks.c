@@ -3,7 +3,7 @@
 #include "config.h"
 
 #include "core/exec/cpu/cpu.h"
-#include "core/exec/memplan.h"
+#include "core/exec/memory/memory.h"
 #include "tests/exec/graphs.h"
 
 #include <math.h>

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "core/exec/exec-private.h"
+#include "core/exec/kernel/backend.h"
 #include "core/op/infer.h"
 #include "tests/exec/graphs.h"
 

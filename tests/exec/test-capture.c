@@ -2,9 +2,9 @@
  * the bits that a run has given it which kept all of them. */
 #include "config.h"
 
-#include "core/exec/capture.h"
-#include "core/exec/exec-private.h"
-#include "core/exec/spill.h"
+#include "core/exec/run/capture.h"
+#include "core/exec/kernel/backend.h"
+#include "core/exec/run/spill.h"
 #include "core/io/io.h"
 #include "tests/exec/graphs.h"
 

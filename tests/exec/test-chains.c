@@ -2,7 +2,7 @@
  * every value that somebody wants to see. */
 #include "config.h"
 
-#include "core/exec/exec-private.h"
+#include "core/exec/kernel/backend.h"
 #include "tests/exec/graphs.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
 /* What the tensors of a run hold: shared bytes once, items of sequences beside their list. */
 #include "config.h"
 
-#include "core/exec/charges.h"
+#include "core/exec/run/account.h"
 #include "tests/exec/graphs.h"
 
 static const IrCall quiet = { 0 };

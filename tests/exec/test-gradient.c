@@ -1,7 +1,7 @@
 /* Gradient: every rule against differences of the function itself, in double. */
 #include "config.h"
 
-#include "core/exec/vjp.h"
+#include "core/grad/vjp.h"
 #include "tests/exec/bodies.h"
 #include "tests/exec/graphs.h"
 

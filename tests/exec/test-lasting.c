@@ -2,8 +2,8 @@
  * and that they are what running their nodes again gives, run after run, whoever still has them. */
 #include "config.h"
 
-#include "core/exec/capture.h"
-#include "core/exec/exec-private.h"
+#include "core/exec/run/capture.h"
+#include "core/exec/kernel/backend.h"
 #include "core/io/io.h"
 #include "tests/exec/graphs.h"
 

@@ -1,8 +1,8 @@
 /* Constant matrices in the order in which products read them. */
 #include "config.h"
 
-#include "core/exec/packed.h"
-#include "core/exec/threads.h"
+#include "core/exec/kernel/prepack.h"
+#include "core/exec/kernel/threads.h"
 #include "tests/exec/graphs.h"
 
 #include <math.h>

@@ -4,8 +4,8 @@
 
 #include <string.h>
 
-#include "core/exec/exec-private.h"
-#include "core/exec/schedule-policies.h"
+#include "core/exec/kernel/backend.h"
+#include "core/exec/schedule/tasks.h"
 #include "tests/exec/graphs.h"
 
 /* -- random graphs -- */

@@ -1,7 +1,7 @@
 /* ImageDecoder on a picture written by hand: a PNM of two pixels, (1, 2, 3) and (200, 100, 50). */
 #include "config.h"
 
-#include "core/exec/image/image.h"
+#include "core/image/image.h"
 #include "tests/exec/bodies.h"
 #include "tests/exec/graphs.h"
 

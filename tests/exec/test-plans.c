@@ -1,7 +1,7 @@
 /* Schedules and memory plans, judged by checkers that share no code with the planners. */
 #include "config.h"
 
-#include "core/exec/exec-private.h"
+#include "core/exec/kernel/backend.h"
 #include "core/io/io.h"
 #include "tests/exec/graphs.h"
 

@@ -2,7 +2,7 @@
  * of stamps, and chains against the cheapest of all orders, found by trying them. */
 #include "config.h"
 
-#include "core/exec/memplan-recompute.h"
+#include "core/exec/recompute/recompute.h"
 #include "tests/exec/graphs.h"
 
 #include <string.h>

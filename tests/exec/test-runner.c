@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "core/exec/exec-private.h"
+#include "core/exec/kernel/backend.h"
 #include "tests/exec/graphs.h"
 
 /* x [2,3] -> MatMul w -> Relu -> Reshape [6] -> Softmax -> y; the Relu is an output too. */

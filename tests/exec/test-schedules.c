@@ -1,8 +1,8 @@
 /* Placements of tasks, judged against all that are possible on small graphs. */
 #include "config.h"
 
-#include "core/exec/exec-private.h"
-#include "core/exec/schedule-policies.h"
+#include "core/exec/kernel/backend.h"
+#include "core/exec/schedule/tasks.h"
 #include "tests/exec/graphs.h"
 
 #include <string.h>

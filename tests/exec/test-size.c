@@ -1,7 +1,7 @@
 /* Sizes of memory as people write them. */
 #include "config.h"
 
-#include "core/exec/size.h"
+#include "core/exec/kernel/size.h"
 
 static const struct
 {

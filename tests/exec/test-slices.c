@@ -2,8 +2,8 @@
  * in runs, whose results must be those of runs in which every value has memory of its own. */
 #include "config.h"
 
-#include "core/exec/capture.h"
-#include "core/exec/exec-private.h"
+#include "core/exec/run/capture.h"
+#include "core/exec/kernel/backend.h"
 #include "tests/exec/graphs.h"
 
 #include <string.h>

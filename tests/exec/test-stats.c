@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "core/exec/threads.h"
+#include "core/exec/kernel/threads.h"
 #include "core/op/call.h"
 #include "tests/exec/graphs.h"
 

@@ -1,7 +1,7 @@
 /* The thread pool: every element once, whatever the split; nesting and many callers. */
 #include "config.h"
 
-#include "core/exec/threads.h"
+#include "core/exec/kernel/threads.h"
 
 typedef struct
 {

@@ -3,10 +3,10 @@
  * what looked at all pairs would run into the test's limit. */
 #include "config.h"
 
-#include "core/exec/memplan-graph.h"
-#include "core/exec/memplan-recompute.h"
-#include "core/exec/schedule-policies.h"
-#include "core/exec/slices.h"
+#include "core/exec/memory/planner.h"
+#include "core/exec/recompute/recompute.h"
+#include "core/exec/schedule/tasks.h"
+#include "core/exec/memory/ranges.h"
 #include "tests/exec/graphs.h"
 
 #define MANY 30000 /* operands: 10^9 pairs */

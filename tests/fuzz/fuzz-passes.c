@@ -19,9 +19,9 @@
 
 #include "core/io/io.h"
 #include "core/ir/dump.h"
-#include "core/ir/verify.h"
-#include "passes/pipeline.h"
-#include "passes/rule.h"
+#include "core/op/verify.h"
+#include "passes/pipeline/pipeline.h"
+#include "passes/rule/rule.h"
 #include "tests/fuzz/child.h"
 #include "tests/fuzz/idioms.h"
 #include "tests/fuzz/pass-trial.h"

@@ -3,7 +3,7 @@
  * tests run them. Inputs with upper-case names stand for random constants (V...: positive ones). */
 #pragma once
 
-#include "passes/rule.h"
+#include "passes/rule/rule.h"
 
 typedef struct
 {

@@ -2,15 +2,15 @@
 #include "config.h"
 
 #include "app/gui/window.h"
-#include "core/exec/capture.h"
-#include "core/exec/kernel-choice.h"
+#include "core/exec/run/capture.h"
+#include "core/exec/schedule/kernel-choice.h"
 #include "core/io/io.h"
 #include "core/layout/scene.h"
-#include "passes/pipeline.h"
+#include "passes/pipeline/pipeline.h"
 #include "views/graph/canvas.h"
 #include "views/graph/proxy.h"
 #include "views/graph/search.h"
-#include "views/session-runs.h"
+#include "views/session/runs.h"
 #include "views/view.h"
 
 #include <glib/gstdio.h>

@@ -2,7 +2,7 @@
 #include "config.h"
 
 #include "core/io/mapped-file.h"
-#include "core/io/protobuf.h"
+#include "core/io/onnx/protobuf.h"
 #include "tests/io/models.h"
 
 #include <glib/gstdio.h>

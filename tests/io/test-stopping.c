@@ -2,7 +2,7 @@
  * anybody still wants the model, and ends at once where nobody does. */
 #include "config.h"
 
-#include "core/io/json-print.h"
+#include "core/io/json/print.h"
 #include "core/op/infer.h"
 #include "tests/ear.h"
 #include "tests/io/models.h"

@@ -15,7 +15,7 @@
 
 #include "core/exec/exec.h"
 #include "core/io/io.h"
-#include "passes/pipeline.h"
+#include "passes/pipeline/pipeline.h"
 
 typedef struct
 {

@@ -3,7 +3,7 @@
 
 #include "tests/rules/pass-test.h"
 
-#include "core/ir/verify.h"
+#include "core/op/verify.h"
 
 #include <math.h>
 #include <string.h>

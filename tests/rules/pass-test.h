@@ -2,8 +2,8 @@
 #pragma once
 
 #include "core/io/io.h"
-#include "passes/pipeline.h"
-#include "passes/rule.h"
+#include "passes/pipeline/pipeline.h"
+#include "passes/rule/rule.h"
 
 /* Reads ONNX text; a head without version gets one. Aborts the test if it cannot be read. */
 IrModel *test_model (const char *text);

@@ -4,7 +4,7 @@
 
 #include "tests/rules/pass-test.h"
 
-#include "passes/reproduce.h"
+#include "passes/debug/reproduce.h"
 
 #include <math.h>
 #include <string.h>

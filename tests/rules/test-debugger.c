@@ -4,8 +4,8 @@
 #include "tests/rules/pass-test.h"
 
 #include "core/io/io.h"
-#include "passes/breakpoint.h"
-#include "passes/what-if.h"
+#include "passes/debug/breakpoint.h"
+#include "passes/debug/what-if.h"
 
 #include <math.h>
 #include <string.h>

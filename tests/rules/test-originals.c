@@ -2,7 +2,7 @@
  * of the original graph gives, and with the way it was had. */
 #include "config.h"
 
-#include "core/exec/capture.h"
+#include "core/exec/run/capture.h"
 #include "tests/rules/pass-test.h"
 
 #include <math.h>

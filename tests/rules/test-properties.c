@@ -8,7 +8,7 @@
  * rounding explains. The cases beyond that are counted and said. Unsafe rules are only run. */
 #include "config.h"
 
-#include "core/ir/verify.h"
+#include "core/op/verify.h"
 #include "tests/fuzz/idioms.h"
 #include "tests/fuzz/pass-gen.h"
 #include "tests/fuzz/pass-trial.h"

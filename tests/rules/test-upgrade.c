@@ -3,8 +3,8 @@
  * so. The golden files of upgrade-opset show the new forms. */
 #include "config.h"
 
-#include "core/exec/conformance.h"
-#include "passes/upgrade.h"
+#include "core/exec/eval/conformance.h"
+#include "passes/rewrites/upgrade.h"
 #include "tests/rules/pass-test.h"
 
 #include <glib/gstdio.h>

@@ -3,7 +3,7 @@
 
 #include "tests/rules/pass-test.h"
 
-#include "passes/why.h"
+#include "passes/debug/why.h"
 
 #include <string.h>
 

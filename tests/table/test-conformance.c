@@ -5,7 +5,7 @@
  * With arguments like node/test_add: runs these cases and says what went wrong. */
 #include "config.h"
 
-#include "core/exec/conformance.h"
+#include "core/exec/eval/conformance.h"
 #include <string.h>
 
 #define DATA_DIR "/usr/share/libonnx-testdata/data"

@@ -1,7 +1,7 @@
 /* Differences: within one history by id, between models by name and likeness. */
 #include "config.h"
 
-#include "core/ir/diff.h"
+#include "core/diff/diff.h"
 #include "core/ir/history.h"
 
 #include <string.h>

@@ -3,9 +3,9 @@
 
 #include "core/io/io.h"
 #include "core/ir/dump.h"
-#include "core/ir/graft.h"
+#include "core/ir/reconcile.h"
 #include "core/ir/history.h"
-#include "core/ir/verify.h"
+#include "core/op/verify.h"
 
 #include <string.h>
 

@@ -5,7 +5,7 @@
 
 #include "core/ir/dump.h"
 #include "core/ir/history.h"
-#include "core/ir/verify.h"
+#include "core/op/verify.h"
 
 #include <string.h>
 

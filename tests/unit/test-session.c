@@ -4,7 +4,7 @@
 #include "core/io/io.h"
 #include "core/ir/dump.h"
 #include "core/ir/history.h"
-#include "passes/pipeline.h"
+#include "passes/pipeline/pipeline.h"
 
 static IrModel *
 load (const char *name)

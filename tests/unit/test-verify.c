@@ -2,7 +2,7 @@
 #include "config.h"
 
 #include "core/ir/edit.h"
-#include "core/ir/verify.h"
+#include "core/op/verify.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
  * GtkScrolledWindow. */
 #pragma once
 
-#include "views/session.h"
+#include "views/session/session.h"
 
 #define IR_TYPE_CANVAS (ir_canvas_get_type ())
 G_DECLARE_FINAL_TYPE (IrCanvas, ir_canvas, IR, CANVAS, GtkWidget)

@@ -5,11 +5,11 @@
  * dropped. */
 #include "config.h"
 
-#include "core/exec/memplan.h"
-#include "core/exec/size.h"
+#include "core/exec/memory/memory.h"
+#include "core/exec/kernel/size.h"
 #include "views/chart-area.h"
 #include "views/count.h"
-#include "views/session-runs.h"
+#include "views/session/runs.h"
 
 #include <string.h>
 

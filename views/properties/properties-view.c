@@ -8,7 +8,7 @@
 #include "core/op/op.h"
 #include "views/count.h"
 #include "views/kernel-chooser.h"
-#include "views/session-runs.h"
+#include "views/session/runs.h"
 #include "views/view.h"
 
 #include <string.h>

@@ -6,7 +6,7 @@
 #include "core/ir/inline.h"
 #include "views/chart-area.h"
 #include "views/kernel-chooser.h"
-#include "views/session-runs.h"
+#include "views/session/runs.h"
 
 struct _IrScheduleView
 {

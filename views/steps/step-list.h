@@ -2,7 +2,7 @@
  * something a heading and its steps. Items are made when asked for. */
 #pragma once
 
-#include "views/session.h"
+#include "views/session/session.h"
 
 typedef enum
 {

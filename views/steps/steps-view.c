@@ -2,8 +2,8 @@
  * one did and why. The selected row is the session's cursor. */
 #include "config.h"
 
-#include "passes/pipeline.h"
-#include "passes/rule.h"
+#include "passes/pipeline/pipeline.h"
+#include "passes/rule/rule.h"
 #include "views/count.h"
 #include "views/steps/step-list.h"
 #include "views/steps/what-if-bar.h"

@@ -1,6 +1,6 @@
 /* What was skipped, what that changes, and the way back: above the steps, while it lasts. */
 #pragma once
 
-#include "views/session.h"
+#include "views/session/session.h"
 
 GtkWidget *ir_what_if_bar_new (IrSession *session); /* (transfer floating) */

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "core/exec/exec.h"
-#include "views/session.h"
+#include "views/session/session.h"
 
 typedef enum
 {

@@ -3,9 +3,9 @@
 #include "config.h"
 
 #include "views/count.h"
-#include "core/exec/capture.h"
+#include "core/exec/run/capture.h"
 #include "views/jobs.h"
-#include "views/session-runs.h"
+#include "views/session/runs.h"
 #include "views/tensor/element-list.h"
 #include "views/tensor/tensor-facts.h"
 #include "views/tensor/tensor-plot.h"

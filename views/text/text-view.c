@@ -4,7 +4,7 @@
 #include "config.h"
 
 #include "core/io/io.h"
-#include "core/ir/graft.h"
+#include "core/ir/reconcile.h"
 #include "core/op/infer.h"
 #include "views/jobs.h"
 #include "views/view.h"

@@ -6,8 +6,8 @@
  * many threads as its call has. */
 #pragma once
 
-#include "core/exec/blocks.h"
-#include "core/exec/exec-private.h"
+#include "core/exec/kernel/nchwc.h"
+#include "core/exec/kernel/backend.h"
 
 /* How a kernel works on values in blocks of channels (core/exec/blocks.h). */
 typedef struct

@@ -6,7 +6,7 @@
 #include "config.h"
 
 #include "core/exec/cpu/cpu.h"
-#include "core/exec/packed.h"
+#include "core/exec/kernel/prepack.h"
 #include "core/ir/pages.h"
 
 #include <stdlib.h>

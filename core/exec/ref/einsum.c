@@ -7,7 +7,7 @@
 
 #include "core/exec/ref/block.h"
 #include "core/exec/ref/ref-util.h"
-#include "core/exec/threads.h"
+#include "core/exec/kernel/threads.h"
 #include "core/op/rows.h"
 #include <string.h>
 

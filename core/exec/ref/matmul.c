@@ -3,7 +3,7 @@
 #include "config.h"
 
 #include "core/exec/ref/block.h"
-#include "core/exec/threads.h"
+#include "core/exec/kernel/threads.h"
 #include "core/op/rows.h"
 
 #define ROWS 8 /* of A at a time */

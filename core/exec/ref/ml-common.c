@@ -4,7 +4,7 @@
 #include "core/exec/ref/ml.h"
 
 #include "core/exec/ref/long-string.h"
-#include "core/ir/mix.h"
+#include "core/ir/hash.h"
 #include "core/ir/release.h"
 #include <math.h>
 #include <string.h>

@@ -8,7 +8,7 @@
 #include "core/exec/ref/block.h"
 #include "core/exec/ref/ml.h"
 #include "core/exec/ref/ref-util.h"
-#include "core/ir/mix.h"
+#include "core/ir/hash.h"
 #include "core/op/rows.h"
 #include <math.h>
 #include <string.h>

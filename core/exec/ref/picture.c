@@ -1,7 +1,7 @@
 /* ImageDecoder. */
 #include "config.h"
 
-#include "core/exec/image/image.h"
+#include "core/image/image.h"
 #include "core/exec/ref/block.h"
 #include "core/op/rows.h"
 #include <string.h>

@@ -2,7 +2,7 @@
  * tensors, which are shared. */
 #include "config.h"
 
-#include "core/exec/pieces.h"
+#include "core/exec/kernel/slabs.h"
 #include "core/exec/ref/block.h"
 #include "core/exec/ref/ref-util.h"
 #include "core/ir/release.h"

@@ -1,8 +1,0 @@
-/* Chains of steps that run together, piece by piece. */
-#pragma once
-
-#include "core/exec/runner-private.h"
-
-gboolean ir_chains_find (IrPrepared *prepared, GCancellable *cancellable, GError **error);
-gboolean ir_chain_run (
-    IrRunState *state, IrRunStep *head, IrThreads *threads, IrScratch *scratch, GError **error);

@@ -1,0 +1,151 @@
+/* Loop: a body that runs at most M times and as long as a condition holds. Its inputs are the
+ * iteration, the condition and the carried values; its outputs the next condition, the next
+ * carried values and the scan outputs, which are stacked along a new first axis. */
+#include "config.h"
+
+#include "core/exec/flow/subgraph-private.h"
+
+typedef struct
+{
+  const IrNode *node;
+  IrBody body;
+  guint n_carried;
+  gint64 limit;           /* iterations */
+  gboolean has_condition; /* the node has the input: else what the body says is ignored */
+  gboolean condition;     /* of the next iteration */
+  GPtrArray *inputs;      /* of IrTensor: of the next iteration */
+  IrRounds scans;
+} Loop;
+
+/* The one element of an optional input, as an integer; @value stays if it is left out. */
+static gboolean
+scalar_input (IrRunState *state, const IrNode *node, guint slot, gint64 *value, GError **error)
+{
+  const IrTensor *tensor = ir_subgraph_input (state, node, slot);
+
+  if (ir_node_input (node, slot) == NULL)
+    return TRUE;
+  if (tensor == NULL || ir_tensor_data (tensor) == NULL || ir_tensor_n_elements (tensor) != 1)
+    return ir_subgraph_fail (
+        node, error, IR_EXEC_ERROR_KERNEL,
+        "the number of iterations and the condition must have one element each");
+  *value = ir_tensor_get_int64 (tensor, 0);
+  return TRUE;
+}
+
+static gboolean
+loop_init (Loop *loop, IrRunState *state, const IrNode *node, GError **error)
+{
+  gint64 condition = TRUE;
+
+  loop->node = node;
+  loop->limit = G_MAXINT64;
+  loop->n_carried = node->n_inputs > 2 ? node->n_inputs - 2 : 0;
+  loop->inputs = g_ptr_array_new_with_free_func ((GDestroyNotify) ir_tensor_unref);
+  loop->has_condition = ir_node_input (node, 1) != NULL;
+  if (!ir_body_init (&loop->body, node, loop->n_carried + 2,
+                     MAX (loop->n_carried, node->n_outputs) + 1, error) ||
+      !scalar_input (state, node, 0, &loop->limit, error) ||
+      !scalar_input (state, node, 1, &condition, error))
+    return FALSE;
+  loop->condition = condition != 0;
+  ir_rounds_init (&loop->scans, ir_graph_n_outputs (loop->body.graph) - 1 - loop->n_carried);
+  g_ptr_array_add (loop->inputs, ir_tensor_new_scalar (IR_DTYPE_INT64, 0));
+  g_ptr_array_add (loop->inputs, ir_tensor_new_scalar (IR_DTYPE_BOOL, TRUE));
+  for (guint i = 0; i < loop->n_carried; i++)
+    {
+      IrTensor *tensor = ir_subgraph_input (state, node, i + 2);
+      if (tensor == NULL)
+        return ir_subgraph_fail (node, error, IR_EXEC_ERROR_KERNEL,
+                                 "a carried value has no contents");
+      g_ptr_array_add (loop->inputs, ir_tensor_ref (tensor));
+    }
+  return TRUE;
+}
+
+static void
+loop_clear (Loop *loop, IrRunState *state)
+{
+  ir_body_clear (&loop->body, state);
+  ir_rounds_clear (&loop->scans);
+  g_clear_pointer (&loop->inputs, g_ptr_array_unref);
+}
+
+static void
+set_input (Loop *loop, guint slot, IrTensor *tensor)
+{
+  ir_tensor_unref (g_ptr_array_index (loop->inputs, slot));
+  g_ptr_array_index (loop->inputs, slot) = tensor;
+}
+
+static gboolean
+loop_iterate (Loop *loop, IrRunState *state, gint64 iteration, GError **error)
+{
+  const GPtrArray *results = loop->body.results;
+
+  set_input (loop, 0, ir_tensor_new_int64s (&iteration, -1));
+  if (!ir_body_run (&loop->body, state, (IrTensor *const *) loop->inputs->pdata, error))
+    return FALSE;
+  const IrTensor *condition = g_ptr_array_index (results, 0);
+  if (ir_tensor_data (condition) == NULL || ir_tensor_n_elements (condition) != 1)
+    return ir_subgraph_fail (loop->node, error, IR_EXEC_ERROR_KERNEL,
+                             "the condition that the body gives is not one element");
+  if (loop->has_condition)
+    loop->condition = ir_tensor_get_int64 (condition, 0) != 0;
+  for (guint i = 1; i < results->len; i++)
+    {
+      IrTensor *result = g_ptr_array_index (results, i);
+      if (i <= loop->n_carried)
+        set_input (loop, i + 1, ir_tensor_ref (result));
+      else if (!ir_rounds_add (&loop->scans, i - 1 - loop->n_carried, result, state, loop->node,
+                               error))
+        return FALSE;
+    }
+  return TRUE;
+}
+
+static gboolean
+loop_publish (const Loop *loop, IrRunState *state, GError **error)
+{
+  for (guint i = 0; i < loop->node->n_outputs; i++)
+    {
+      if (loop->node->outputs[i] == NULL)
+        continue;
+      g_autoptr (IrTensor)
+          result = i < loop->n_carried
+                       ? ir_tensor_ref (g_ptr_array_index (loop->inputs, i + 2))
+                       : ir_rounds_stack (&loop->scans, i - loop->n_carried, 0, FALSE,
+                                          ir_graph_output (loop->body.graph, i + 1), state, error);
+      if (result == NULL)
+        return FALSE;
+      if (!ir_run_state_publish (state, loop->node->outputs[i], result, error))
+        return FALSE;
+    }
+  return TRUE;
+}
+
+/**
+ * ir_loop_run:
+ * @state: a run under way
+ * @node: a Loop
+ * @error: return location for an error
+ *
+ * Where the input cond is left out, the condition that the body gives is ignored, as the standard
+ * says. Without an iteration, carried values are the initial ones and scan outputs are empty.
+ *
+ * Source: ONNX Loop 25.
+ *
+ * Returns: %TRUE if the outputs have contents
+ */
+gboolean
+ir_loop_run (IrRunState *state, const IrNode *node, GError **error)
+{
+  Loop loop = { 0 };
+  gboolean done = loop_init (&loop, state, node, error);
+
+  for (gint64 i = 0; done && i < loop.limit && loop.condition; i++)
+    done = ir_run_count_iteration (state, node, error) && loop_iterate (&loop, state, i, error);
+  done = done && loop_publish (&loop, state, error);
+  loop_clear (&loop, state);
+  return done;
+}

@@ -1,0 +1,55 @@
+/* What the operators that own subgraphs share: running a body once, and collecting what it gives
+ * in each round. */
+#pragma once
+
+#include "core/exec/run/runner-private.h"
+
+gboolean ir_subgraph_fail (const IrNode *node,
+                           GError **error,
+                           IrExecErrorCode code,
+                           const char *message);
+void ir_subgraph_drop (IrRunState *state, const IrGraph *graph);
+IrTensor *ir_subgraph_input (IrRunState *state, const IrNode *node, guint slot); /* (nullable) */
+
+/* -- a graph that is run again and again -- */
+typedef struct
+{
+  const IrNode *node;
+  const IrGraph *graph;
+  GPtrArray *results; /* of IrTensor: the outputs of the last round */
+} IrBody;
+/* FALSE with an error unless the graph is there, with @n_inputs and at least @n_outputs. */
+gboolean ir_body_init (
+    IrBody *body, const IrNode *node, guint n_inputs, guint n_outputs, GError **error);
+gboolean ir_body_run (IrBody *body, IrRunState *state, IrTensor *const *inputs, GError **error);
+void ir_body_clear (IrBody *body, IrRunState *state);
+
+/* -- tensors of all rounds, one list per output -- */
+typedef struct
+{
+  guint n;
+  GPtrArray **lists; /* n lists of IrTensor */
+  guint64 bytes;     /* of all of them: they count against the memory limit */
+} IrRounds;
+void ir_rounds_init (IrRounds *rounds, guint n);
+void ir_rounds_clear (IrRounds *rounds);
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (IrRounds, ir_rounds_clear)
+gboolean ir_rounds_add (IrRounds *rounds,
+                        guint index,
+                        IrTensor *tensor,
+                        const IrRunState *state,
+                        const IrNode *node,
+                        GError **error);
+/* All rounds along a new axis. @like: what gives them, for the type if there was no round. */
+IrTensor *ir_rounds_stack (const IrRounds *rounds,
+                           guint index,
+                           gint64 axis,
+                           gboolean backward,
+                           const IrValue *like,
+                           IrRunState *state,
+                           GError **error);
+
+/* -- the operators -- */
+gboolean ir_loop_run (IrRunState *state, const IrNode *node, GError **error);
+gboolean ir_scan_run (IrRunState *state, const IrNode *node, GError **error);
+gboolean ir_sequence_map_run (IrRunState *state, const IrNode *node, GError **error);

@@ -1,0 +1,354 @@
+/* Control flow: operators that own subgraphs are executed by the runner itself. A subgraph sees the
+ * values around it, and all graphs share one id space, so its nodes simply run in the same state.
+ * Here are If and what the others (loop.c, scan.c, sequence-map.c) share. */
+#include "config.h"
+
+#include "core/exec/flow/subgraph-private.h"
+
+#include "core/exec/kernel/slabs.h"
+#include "core/ir/release.h"
+
+#define MAX_DEPTH 64 /* of subgraphs in subgraphs; more is hostile */
+
+/* -- shared -- */
+
+/**
+ * ir_subgraph_fail:
+ * @node: the node that cannot go on
+ * @error: return location for an error
+ * @code: its code
+ * @message: what is wrong and what to do
+ *
+ * Returns: %FALSE
+ */
+gboolean
+ir_subgraph_fail (const IrNode *node, GError **error, IrExecErrorCode code, const char *message)
+{
+  g_autofree char *label = ir_node_label (node);
+
+  g_set_error (error, IR_EXEC_ERROR, code, "%s: %s", label, message);
+  return FALSE;
+}
+
+/**
+ * ir_subgraph_drop:
+ * @state: a run under way
+ * @graph: a subgraph that has run
+ *
+ * Lets go of all that its nodes and inputs hold; constants stay.
+ */
+void
+ir_subgraph_drop (IrRunState *state, const IrGraph *graph)
+{
+  guint n_values;
+  IrValue *const *values = ir_graph_values (graph, &n_values);
+
+  for (guint i = 0; i < n_values; i++)
+    if (values[i]->initializer == NULL)
+      ir_run_state_drop (state, values[i]);
+}
+
+/**
+ * ir_subgraph_input:
+ * @state: a run under way
+ * @node: a node
+ * @slot: one of its inputs
+ *
+ * Returns: (transfer none) (nullable): its contents; %NULL if the input is left out
+ */
+IrTensor *
+ir_subgraph_input (IrRunState *state, const IrNode *node, guint slot)
+{
+  const IrValue *value = ir_node_input (node, slot);
+
+  return value != NULL ? ir_run_state_tensor (state, value) : NULL;
+}
+
+/* -- bodies -- */
+
+/**
+ * ir_body_init:
+ * @body: (out caller-allocates): the body; clear with ir_body_clear(), also after an error
+ * @node: a node with an attribute body
+ * @n_inputs: how many inputs the body must have
+ * @n_outputs: how many outputs it must have at least
+ * @error: return location for an error
+ *
+ * Returns: %TRUE if the body fits
+ */
+gboolean
+ir_body_init (IrBody *body, const IrNode *node, guint n_inputs, guint n_outputs, GError **error)
+{
+  *body = (IrBody){ .node = node, .graph = ir_node_attr_graph (node, "body") };
+  body->results = g_ptr_array_new_with_free_func ((GDestroyNotify) ir_tensor_unref);
+  if (body->graph == NULL || ir_graph_n_inputs (body->graph) != n_inputs ||
+      ir_graph_n_outputs (body->graph) < n_outputs)
+    return ir_subgraph_fail (
+        node, error, IR_EXEC_ERROR_KERNEL,
+        "the body is missing, or its inputs and outputs do not match those of the node");
+  for (guint i = 0; i < n_inputs; i++)
+    if (ir_graph_input (body->graph, i) == NULL)
+      return ir_subgraph_fail (node, error, IR_EXEC_ERROR_KERNEL,
+                               "an input of the body is not there");
+  for (guint i = 0; i < ir_graph_n_outputs (body->graph); i++)
+    if (ir_graph_output (body->graph, i) == NULL)
+      return ir_subgraph_fail (node, error, IR_EXEC_ERROR_KERNEL,
+                               "an output of the body is not there");
+  return TRUE;
+}
+
+/**
+ * ir_body_run:
+ * @body: a body
+ * @state: a run under way
+ * @inputs: (transfer none): contents of its inputs
+ * @error: return location for an error
+ *
+ * Runs the body once; body->results are then its outputs. Of captured inputs the last round stays.
+ *
+ * Returns: %TRUE if all outputs have contents
+ */
+gboolean
+ir_body_run (IrBody *body, IrRunState *state, IrTensor *const *inputs, GError **error)
+{
+  for (guint i = 0; i < ir_graph_n_inputs (body->graph); i++)
+    {
+      const IrValue *input = ir_graph_input (body->graph, i);
+      if (!state->keep[input->id])
+        ir_run_state_set (state, input, inputs[i]);
+      else if (!ir_run_state_publish (state, input, inputs[i], error))
+        return FALSE;
+    }
+  if (!ir_run_graph (state, body->graph, error))
+    return FALSE;
+  g_ptr_array_set_size (body->results, 0);
+  for (guint i = 0; i < ir_graph_n_outputs (body->graph); i++)
+    {
+      IrTensor *tensor = ir_run_state_tensor (state, ir_graph_output (body->graph, i));
+      if (tensor == NULL)
+        return ir_subgraph_fail (body->node, error, IR_EXEC_ERROR_KERNEL,
+                                 "an output of the body has no contents");
+      g_ptr_array_add (body->results, ir_tensor_ref (tensor));
+    }
+  return TRUE;
+}
+
+/**
+ * ir_body_clear:
+ * @body: a body
+ * @state: the run in which it ran
+ *
+ * Lets go of everything.
+ */
+void
+ir_body_clear (IrBody *body, IrRunState *state)
+{
+  if (body->graph != NULL)
+    ir_subgraph_drop (state, body->graph);
+  g_clear_pointer (&body->results, g_ptr_array_unref);
+}
+
+/* -- rounds -- */
+
+/**
+ * ir_rounds_init:
+ * @rounds: (out caller-allocates): empty lists
+ * @n: how many
+ */
+void
+ir_rounds_init (IrRounds *rounds, guint n)
+{
+  *rounds = (IrRounds){ .n = n, .lists = g_new0 (GPtrArray *, n + 1) };
+  for (guint i = 0; i < n; i++)
+    rounds->lists[i] = g_ptr_array_new_with_free_func ((GDestroyNotify) ir_tensor_unref);
+}
+
+/**
+ * ir_rounds_clear:
+ * @rounds: lists
+ */
+void
+ir_rounds_clear (IrRounds *rounds)
+{
+  for (guint i = 0; i < rounds->n; i++)
+    ir_long_array_unref (rounds->lists[i]);
+  g_clear_pointer (&rounds->lists, g_free);
+  rounds->n = 0;
+}
+
+/**
+ * ir_rounds_add:
+ * @rounds: lists
+ * @index: which one
+ * @tensor: (transfer none): what this round gave
+ * @state: a run under way
+ * @node: for the message
+ * @error: return location for an error
+ *
+ * No value holds what the lists hold; it counts against the memory limit all the same.
+ *
+ * Returns: %FALSE with %IR_EXEC_ERROR_MEMORY if there is no room
+ */
+gboolean
+ir_rounds_add (IrRounds *rounds,
+               guint index,
+               IrTensor *tensor,
+               const IrRunState *state,
+               const IrNode *node,
+               GError **error)
+{
+  rounds->bytes += ir_tensor_n_bytes (tensor) + sizeof (gpointer);
+  if (rounds->bytes > state->memory_limit ||
+      state->live_bytes > state->memory_limit - rounds->bytes)
+    return ir_subgraph_fail (node, error, IR_EXEC_ERROR_MEMORY,
+                             "what the iterations give does not fit into the memory limit");
+  g_ptr_array_add (rounds->lists[index], ir_tensor_ref (tensor));
+  return TRUE;
+}
+
+/* No round: the shape is what inference knows of it; unknown sizes are 0. */
+static IrTensor *
+stack_nothing (gint64 axis, const IrValue *like, GError **error)
+{
+  gint64 dims[IR_MAX_RANK] = { 0 };
+  int n = MIN (MAX (ir_value_rank (like), 0), IR_MAX_RANK - 1);
+  gint64 at = axis < 0 ? axis + n + 1 : axis;
+  IrDtype dtype = ir_value_dtype (like);
+
+  for (int i = 0, k = 0; i <= n; i++)
+    if (i != at)
+      {
+        dims[i] = MAX (like->type->dims[k], 0);
+        k++;
+      }
+  if (at < 0 || at > n)
+    {
+      g_set_error (error, IR_OP_ERROR, IR_OP_ERROR_SHAPE,
+                   "the axis of a scan output is out of range");
+      return NULL;
+    }
+  if (dtype == IR_DTYPE_STRING)
+    return ir_tensor_new_strings ((guint) n + 1, dims, NULL);
+  return ir_tensor_new_alloc (dtype != IR_DTYPE_UNDEFINED ? dtype : IR_DTYPE_FLOAT, (guint) n + 1,
+                              dims, error);
+}
+
+/**
+ * ir_rounds_stack:
+ * @rounds: lists
+ * @index: which one
+ * @axis: of the result: where the new axis is; negative: from the end
+ * @backward: whether the last round comes first
+ * @like: the output of the body that was collected
+ * @state: a run under way
+ * @error: return location for an error
+ *
+ * Fails with %IR_OP_ERROR_SHAPE if the rounds gave different shapes.
+ *
+ * Returns: (transfer full) (nullable): all rounds in one tensor
+ */
+IrTensor *
+ir_rounds_stack (const IrRounds *rounds,
+                 guint index,
+                 gint64 axis,
+                 gboolean backward,
+                 const IrValue *like,
+                 IrRunState *state,
+                 GError **error)
+{
+  const GPtrArray *list = rounds->lists[index];
+  IrPiecesJoin how = { axis, TRUE, backward, state->output_limit };
+
+  if (list->len == 0)
+    return stack_nothing (axis, like, error);
+  const IrCall call = ir_run_call (state);
+  return ir_pieces_join (&call, (IrTensor *const *) list->pdata, list->len, &how, error);
+}
+
+/* -- If -- */
+
+static gboolean
+run_if (IrRunState *state, const IrNode *node, GError **error)
+{
+  const IrValue *condition = ir_node_input (node, 0);
+  const IrTensor *tensor = condition != NULL ? ir_run_state_tensor (state, condition) : NULL;
+
+  if (tensor == NULL || ir_tensor_n_elements (tensor) != 1 ||
+      ir_tensor_dtype (tensor) != IR_DTYPE_BOOL)
+    return ir_subgraph_fail (node, error, IR_EXEC_ERROR_KERNEL,
+                             "the condition must be one bool element; check what computes it");
+  const char *name = ir_tensor_get_int64 (tensor, 0) != 0 ? "then_branch" : "else_branch";
+  const IrGraph *branch = ir_node_attr_graph (node, name);
+  if (branch == NULL || ir_graph_n_outputs (branch) != node->n_outputs)
+    return ir_subgraph_fail (node, error, IR_EXEC_ERROR_KERNEL,
+                             "the branch is missing, or has not as many outputs as the node");
+  gboolean done = ir_run_graph (state, branch, error);
+  for (guint i = 0; done && i < node->n_outputs; i++)
+    {
+      const IrValue *result = ir_graph_output (branch, i);
+      IrTensor *contents = result != NULL ? ir_run_state_tensor (state, result) : NULL;
+      if (contents == NULL)
+        done = ir_subgraph_fail (node, error, IR_EXEC_ERROR_KERNEL,
+                                 "an output of the branch has no contents");
+      else if (node->outputs[i] != NULL)
+        done = ir_run_state_publish (state, node->outputs[i], contents, error);
+    }
+  ir_subgraph_drop (state, branch);
+  return done;
+}
+
+static const struct
+{
+  IrOpId op;
+  gboolean (*run) (IrRunState *state, const IrNode *node, GError **error);
+} runners[] = {
+  { IR_OP_IF, run_if },
+  { IR_OP_LOOP, ir_loop_run },
+  { IR_OP_SCAN, ir_scan_run },
+  { IR_OP_SEQUENCE_MAP, ir_sequence_map_run },
+  { IR_OP_FLEX_ATTENTION, ir_flex_attention_run },
+};
+
+/**
+ * ir_subgraph_runs:
+ * @node: a node that owns subgraphs
+ *
+ * Returns: whether the runner can execute it
+ */
+gboolean
+ir_subgraph_runs (const IrNode *node)
+{
+  for (guint i = 0; i < G_N_ELEMENTS (runners); i++)
+    if (ir_op_is (node, runners[i].op))
+      return TRUE;
+  return FALSE;
+}
+
+/**
+ * ir_subgraph_run:
+ * @state: a run under way
+ * @node: a node for which ir_subgraph_runs() holds
+ * @error: return location for an error
+ *
+ * Runs the subgraphs of @node and sets its outputs. If takes the branch that its condition names;
+ * the other is not run.
+ *
+ * Source: ONNX If 25; for the others see their files.
+ *
+ * Returns: %TRUE if the outputs have contents
+ */
+gboolean
+ir_subgraph_run (IrRunState *state, const IrNode *node, GError **error)
+{
+  gboolean done = FALSE;
+
+  if (state->depth >= MAX_DEPTH)
+    return ir_subgraph_fail (node, error, IR_EXEC_ERROR_UNSUPPORTED,
+                             "subgraphs are nested too deeply");
+  state->depth++;
+  for (guint i = 0; i < G_N_ELEMENTS (runners); i++)
+    if (ir_op_is (node, runners[i].op))
+      done = runners[i].run (state, node, error);
+  state->depth--;
+  return done;
+}

@@ -1,0 +1,301 @@
+/* Values in blocks of channels, and the way there and back. */
+#include "config.h"
+
+#include "core/exec/kernel/nchwc.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/**
+ * ir_scratch_get:
+ * @scratch: memory that is kept
+ * @part: which of its parts, below %IR_SCRATCH_PARTS
+ * @bytes: how much is needed
+ *
+ * Returns: (transfer none) (nullable): aligned memory with any contents, until the part is asked
+ *   for again; %NULL if there is none
+ */
+gpointer
+ir_scratch_get (IrScratch *scratch, guint part, gsize bytes)
+{
+  IrScratchPart *found = &scratch->parts[part];
+
+  if (found->data != NULL && found->bytes >= bytes)
+    return found->data;
+  free (found->data);
+  *found = (IrScratchPart){ 0 };
+  if (posix_memalign (&found->data, 64, MAX (bytes, 64)) != 0)
+    {
+      found->data = NULL;
+      return NULL;
+    }
+  found->bytes = MAX (bytes, 64);
+  return found->data;
+}
+
+/**
+ * ir_scratch_clear:
+ * @scratch: memory that is kept
+ *
+ * Gives it back.
+ */
+void
+ir_scratch_clear (IrScratch *scratch)
+{
+  for (guint i = 0; i < IR_SCRATCH_PARTS; i++)
+    free (scratch->parts[i].data);
+  *scratch = (IrScratch){ 0 };
+}
+
+/**
+ * ir_blocks_bytes:
+ * @type: type of a value
+ * @block: channels in a block; 0: plain
+ * @bytes: (out): what the value takes, filled up to whole blocks
+ *
+ * Returns: %FALSE if that is not known
+ */
+gboolean
+ir_blocks_bytes (const IrType *type, guint block, gsize *bytes)
+{
+  gint64 channels;
+
+  if (!ir_type_n_bytes (type, bytes))
+    return FALSE;
+  if (block == 0 || type->rank != 4 || type->dims[1] <= 0)
+    return TRUE;
+  channels = type->dims[1];
+  *bytes = *bytes / (gsize) channels * (gsize) ((channels + block - 1) / block * block);
+  return TRUE;
+}
+
+typedef float Four __attribute__ ((vector_size (16)));
+
+static inline Four
+load (const float *from)
+{
+  Four v;
+
+  memcpy (&v, from, sizeof v);
+  return v;
+}
+
+static inline void
+store (float *to, Four v)
+{
+  memcpy (to, &v, sizeof v);
+}
+
+/* Four rows of four elements become columns. */
+static inline void
+turn_square (const float *from, gint64 from_row, float *to, gint64 to_row)
+{
+  Four a = load (from), b = load (from + from_row), c = load (from + 2 * from_row),
+       d = load (from + 3 * from_row);
+  Four low_ab = __builtin_shufflevector (a, b, 0, 4, 1, 5),
+       high_ab = __builtin_shufflevector (a, b, 2, 6, 3, 7),
+       low_cd = __builtin_shufflevector (c, d, 0, 4, 1, 5),
+       high_cd = __builtin_shufflevector (c, d, 2, 6, 3, 7);
+
+  store (to, __builtin_shufflevector (low_ab, low_cd, 0, 1, 4, 5));
+  store (to + to_row, __builtin_shufflevector (low_ab, low_cd, 2, 3, 6, 7));
+  store (to + 2 * to_row, __builtin_shufflevector (high_ab, high_cd, 0, 1, 4, 5));
+  store (to + 3 * to_row, __builtin_shufflevector (high_ab, high_cd, 2, 3, 6, 7));
+}
+
+/* @n_rows rows of @n elements, @from_row apart, become @n rows of @n_rows, @to_row apart. */
+static void
+turn (const float *from, gint64 from_row, gint64 n_rows, gint64 n, float *to, gint64 to_row)
+{
+  gint64 rows = n_rows / 4 * 4, columns = n / 4 * 4;
+
+  for (gint64 column = 0; column < columns; column += 4)
+    for (gint64 row = 0; row < rows; row += 4)
+      turn_square (from + row * from_row + column, from_row, to + column * to_row + row, to_row);
+  for (gint64 column = 0; column < n; column++)
+    for (gint64 row = column < columns ? rows : 0; row < n_rows; row++)
+      to[column * to_row + row] = from[row * from_row + column];
+}
+
+#define LOOK (1 << 20) /* elements that are brought into another order between two looks */
+
+/* Blocks are cut, so that all threads have some, and none takes long. */
+typedef struct
+{
+  const IrCall *call; /* (nullable) */
+  gint64 n_cuts, mask;
+  int stopped; /* atomic */
+} Cuts;
+
+static Cuts
+cuts_of (const IrCall *call, gint64 n_blocks, gint64 block_elements, int n_threads)
+{
+  Cuts cuts = { .call = call, .n_cuts = block_elements / LOOK + 1 };
+
+  if (n_blocks < n_threads)
+    cuts.n_cuts = MAX (cuts.n_cuts, n_threads);
+  while ((cuts.mask + 1) * (block_elements / cuts.n_cuts) < LOOK / 2 && cuts.mask < LOOK)
+    cuts.mask = 2 * cuts.mask + 1;
+  return cuts;
+}
+
+static gboolean
+is_cut (Cuts *cuts, gint64 part)
+{
+  if (__atomic_load_n (&cuts->stopped, __ATOMIC_RELAXED) != 0)
+    return TRUE;
+  if (cuts->call == NULL || (part & cuts->mask) != cuts->mask || !ir_call_stopped (cuts->call))
+    return FALSE;
+  __atomic_store_n (&cuts->stopped, TRUE, __ATOMIC_RELAXED);
+  return TRUE;
+}
+
+/**
+ * ir_blocks_from_plain:
+ * @call: (nullable): what it is for, which may be stopped
+ * @plain: [batch, channels, plane]
+ * @blocks: (out caller-allocates): [batch, channels / block, plane, block]
+ * @batch: number of samples
+ * @channels: number of channels
+ * @plane: pixels of a channel
+ * @block: channels in a block
+ * @n_threads: how many threads may share the work
+ *
+ * Channels that fill up the last block become 0.
+ *
+ * Returns: %FALSE if it was stopped
+ */
+gboolean
+ir_blocks_from_plain (const IrCall *call,
+                      const float *plain,
+                      float *blocks,
+                      gint64 batch,
+                      gint64 channels,
+                      gint64 plane,
+                      gint64 block,
+                      int n_threads)
+{
+  gint64 n_blocks = (channels + block - 1) / block;
+  Cuts cuts = cuts_of (call, batch * n_blocks, plane * block, n_threads);
+
+#pragma omp parallel for num_threads(n_threads) schedule(static)
+  for (gint64 part = 0; part < batch * n_blocks * cuts.n_cuts; part++)
+    {
+      if (is_cut (&cuts, part))
+        continue;
+      gint64 i = part / cuts.n_cuts, cut = part % cuts.n_cuts, pixel = plane * cut / cuts.n_cuts,
+             n_pixels = plane * (cut + 1) / cuts.n_cuts - pixel;
+      gint64 first = i % n_blocks * block, n = MIN (block, channels - first);
+      const float *from = plain + (i / n_blocks * channels + first) * plane + pixel;
+      float *to = blocks + (i * plane + pixel) * block;
+
+      if (n < block)
+        memset (to, 0, (gsize) (n_pixels * block) * sizeof *to);
+      turn (from, plane, n, n_pixels, to, block);
+    }
+  return __atomic_load_n (&cuts.stopped, __ATOMIC_RELAXED) == 0;
+}
+
+/**
+ * ir_blocks_to_plain:
+ * @call: (nullable): what it is for, which may be stopped
+ * @blocks: [batch, channels / block, plane, block]
+ * @plain: (out caller-allocates): [batch, channels, plane]
+ * @batch: number of samples
+ * @channels: number of channels
+ * @plane: pixels of a channel
+ * @block: channels in a block
+ * @n_threads: how many threads may share the work
+ *
+ * The way back of ir_blocks_from_plain().
+ *
+ * Returns: %FALSE if it was stopped
+ */
+gboolean
+ir_blocks_to_plain (const IrCall *call,
+                    const float *blocks,
+                    float *plain,
+                    gint64 batch,
+                    gint64 channels,
+                    gint64 plane,
+                    gint64 block,
+                    int n_threads)
+{
+  gint64 n_blocks = (channels + block - 1) / block;
+  Cuts cuts = cuts_of (call, batch * n_blocks, plane * block, n_threads);
+
+#pragma omp parallel for num_threads(n_threads) schedule(static)
+  for (gint64 part = 0; part < batch * n_blocks * cuts.n_cuts; part++)
+    {
+      if (is_cut (&cuts, part))
+        continue;
+      gint64 i = part / cuts.n_cuts, cut = part % cuts.n_cuts, pixel = plane * cut / cuts.n_cuts,
+             n_pixels = plane * (cut + 1) / cuts.n_cuts - pixel;
+      gint64 first = i % n_blocks * block, n = MIN (block, channels - first);
+      const float *from = blocks + (i * plane + pixel) * block;
+      float *to = plain + (i / n_blocks * channels + first) * plane + pixel;
+
+      turn (from, block, n_pixels, n, to, plane);
+    }
+  return __atomic_load_n (&cuts.stopped, __ATOMIC_RELAXED) == 0;
+}
+
+/**
+ * ir_blocks_present:
+ * @call: what it is for, which may be stopped
+ * @blocks: contents in blocks of channels, of rank 5
+ * @type: the value's type in the graph, of rank 4
+ * @error: return location for an error
+ *
+ * Returns: (transfer full) (nullable): the same contents as the graph has them; %NULL if there is
+ * no memory, or it is to stop
+ */
+IrTensor *
+ir_blocks_present (const IrCall *call, const IrTensor *blocks, const IrType *type, GError **error)
+{
+  g_autoptr (IrTensor) plain = ir_tensor_new_alloc (IR_DTYPE_FLOAT, 4, type->dims, error);
+
+  if (plain == NULL || ir_tensor_n_elements (plain) == 0)
+    return g_steal_pointer (&plain);
+  if (!ir_blocks_to_plain (call, ir_tensor_data (blocks), ir_tensor_data_writable (plain),
+                           type->dims[0], type->dims[1], type->dims[2] * type->dims[3],
+                           ir_tensor_dims (blocks)[4], 1))
+    return ir_call_fail_if_stopped (call, error), NULL;
+  return g_steal_pointer (&plain);
+}
+
+/**
+ * ir_schedule_block:
+ * @schedule: (nullable): a schedule; %NULL where a node runs without one
+ * @value: a value of its model
+ *
+ * Returns: how many channels of @value stand together; 0: it is kept as the graph has it
+ */
+guint
+ir_schedule_block (const IrSchedule *schedule, const IrValue *value)
+{
+  return schedule != NULL && schedule->blocks != NULL && value->id < schedule->n_blocks
+             ? schedule->blocks[value->id]
+             : 0;
+}
+
+/**
+ * ir_schedule_kept_type:
+ * @schedule: a schedule
+ * @value: a value of its model
+ *
+ * Returns: (transfer none) (nullable): the type of the tensor that holds @value between the nodes:
+ *   the value's own, or that of its blocks
+ */
+const IrType *
+ir_schedule_kept_type (const IrSchedule *schedule, const IrValue *value)
+{
+  guint block = ir_schedule_block (schedule, value);
+  const IrDim *dims;
+
+  if (block == 0)
+    return value->type;
+  dims = value->type->dims;
+  IrDim blocked[] = { dims[0], (dims[1] + block - 1) / block, dims[2], dims[3], block };
+  return ir_type_tensor (value->graph->model->context, value->type->dtype, 5, blocked);
+}

@@ -1,0 +1,740 @@
+/* Statistics of a tensor's contents, in two passes over memory: the first finds range, sums, counts
+ * and checksum, the second fills the histogram, whose bins need the range. Contents are taken in
+ * blocks that stay in the first-level cache; within a block the sum comes first and the squares of
+ * deviations from its mean next, and blocks are joined as in Chan, Golub and LeVeque 1979, so that
+ * large means do not cancel and every loop runs over vectors.
+ *
+ * Blocks of types that float32 holds exactly are taken as floats, all others as doubles. What is
+ * not finite shows in the sum of squares: only a block with some is looked at again, element by
+ * element under masks.
+ *
+ * Chunks of blocks are shared by threads. How a tensor is cut depends on its size alone, and chunks
+ * are joined in their order, so that the number of threads changes no bit of the result.
+ *
+ * The checksum is that of the bytes, in groups of eight words that each have a lane of their own:
+ * equal tensors have equal ones on every machine, and any change of one bit changes it. */
+#include "config.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <string.h>
+
+#include "core/exec/exec.h"
+#include "core/exec/kernel/threads.h"
+#include "core/op/call.h"
+
+#define BLOCK             1024 /* elements: 8 KiB as doubles */
+#define LANES             8    /* elements that loops take at once */
+#define CHUNK_BLOCKS      32   /* in a chunk at least */
+#define MOST_CHUNKS       256
+#define CHUNKS_PER_THREAD 4    /* at least */
+#define LOOK_BLOCKS       1024 /* between two looks whether to stop: about a millisecond */
+
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) &&                             \
+    !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#define VECTORIZED __attribute__ ((target_clones ("avx512f", "avx2", "default"), optimize ("O3")))
+#else
+#define VECTORIZED
+#endif
+
+/* All functions that take or give vectors are inlined: no call depends on how they are passed. */
+#pragma GCC diagnostic ignored "-Wpsabi"
+
+typedef double Doubles __attribute__ ((vector_size (32)));
+typedef gint64 Longs __attribute__ ((vector_size (32)));
+typedef float Floats __attribute__ ((vector_size (32)));
+typedef gint32 Ints __attribute__ ((vector_size (32)));
+typedef float FourFloats __attribute__ ((vector_size (16)));
+typedef gint32 FourInts __attribute__ ((vector_size (16)));
+
+/* What is known of some elements. */
+typedef struct
+{
+  double min, max, mean, squares, power; /* of finite ones; squares: of deviations from the mean */
+  guint64 n_finite, n_nan, n_pos_inf, n_neg_inf, n_zero, n_negative;
+} Part;
+
+static inline Doubles
+load (const double *from)
+{
+  Doubles v;
+
+  memcpy (&v, from, sizeof v);
+  return v;
+}
+
+/* Four floats, widened. */
+static inline Doubles
+load_wide (const float *from)
+{
+  FourFloats v;
+
+  memcpy (&v, from, sizeof v);
+  return __builtin_convertvector(v, Doubles);
+}
+
+static inline Floats
+load_floats (const float *from)
+{
+  Floats v;
+
+  memcpy (&v, from, sizeof v);
+  return v;
+}
+
+static inline Doubles
+choose (Longs mask, Doubles yes, Doubles no)
+{
+  return (Doubles) ((mask & (Longs) yes) | (~mask & (Longs) no));
+}
+
+static inline Floats
+choose_floats (Ints mask, Floats yes, Floats no)
+{
+  return (Floats) ((mask & (Ints) yes) | (~mask & (Ints) no));
+}
+
+static inline Doubles
+all_of (double x)
+{
+  return (Doubles){ x, x, x, x };
+}
+
+/* All bits where the element is neither infinite nor NaN. */
+static inline Longs
+is_finite (Doubles v)
+{
+  const Longs exponent = { 0x7ff0000000000000, 0x7ff0000000000000, 0x7ff0000000000000,
+                           0x7ff0000000000000 };
+
+  return ((Longs) v & exponent) != exponent;
+}
+
+static inline double
+sum_of (Doubles v)
+{
+  return (v[0] + v[1]) + (v[2] + v[3]);
+}
+
+/* Masks count as -1. */
+static inline guint64
+count_of (Longs v)
+{
+  return (guint64) - (v[0] + v[1] + v[2] + v[3]);
+}
+
+static inline guint64
+count_of_ints (Ints v)
+{
+  return (guint64) - (v[0] + v[1] + v[2] + v[3] + v[4] + v[5] + v[6] + v[7]);
+}
+
+static inline void
+set_range (Part *part, Doubles low, Doubles high)
+{
+  part->min = MIN (MIN (low[0], low[1]), MIN (low[2], low[3]));
+  part->max = MAX (MAX (high[0], high[1]), MAX (high[2], high[3]));
+}
+
+/* Any elements. @n: at most BLOCK, a multiple of LANES */
+VECTORIZED static void
+scan_any (const double *x, guint n, Part *part)
+{
+  const Doubles none = { 0 }, top = all_of (INFINITY), bottom = all_of (-INFINITY);
+  Doubles low = top, high = bottom, sum = none, power = none, squares = none;
+  Longs finite = { 0 }, nan = { 0 }, above = { 0 }, below = { 0 }, zero = { 0 }, negative = { 0 };
+
+  for (guint i = 0; i < n; i += LANES / 2)
+    {
+      Doubles v = load (x + i);
+      Longs ok = is_finite (v);
+      Doubles w = choose (ok, v, none), l = choose (ok, v, top), h = choose (ok, v, bottom);
+      low = choose (l < low, l, low);
+      high = choose (h > high, h, high);
+      finite += ok;
+      nan += v != v;
+      above += v == top;
+      below += v == bottom;
+      zero += v == none;
+      negative += w < none;
+      sum += w / BLOCK; /* exact, and cannot overflow */
+      power += w * w;
+    }
+  *part = (Part){ .power = sum_of (power) };
+  part->n_finite = count_of (finite);
+  part->n_nan = count_of (nan);
+  part->n_pos_inf = count_of (above);
+  part->n_neg_inf = count_of (below);
+  part->n_zero = count_of (zero);
+  part->n_negative = count_of (negative);
+  set_range (part, low, high);
+  if (part->n_finite == 0)
+    return;
+  part->mean = sum_of (sum) / (double) part->n_finite * BLOCK;
+  Doubles mean = all_of (part->mean);
+  for (guint i = 0; i < n; i += LANES / 2)
+    {
+      Doubles v = load (x + i), d = choose (is_finite (v), v - mean, none);
+      squares += d * d;
+    }
+  part->squares = sum_of (squares);
+}
+
+/* Elements whose squares have a finite sum, which all finite floats do; FALSE: they have not. */
+VECTORIZED static gboolean
+scan_doubles (const double *x, guint n, Part *part)
+{
+  const Doubles none = { 0 };
+  Doubles low = all_of (INFINITY), high = all_of (-INFINITY), sum = none, power = none;
+  Doubles squares = none;
+  Longs zero = { 0 }, negative = { 0 };
+
+  for (guint i = 0; i < n; i += LANES / 2)
+    {
+      Doubles v = load (x + i);
+      low = choose (v < low, v, low);
+      high = choose (v > high, v, high);
+      zero += v == none;
+      negative += v < none;
+      sum += v;
+      power += v * v;
+    }
+  *part = (Part){ .power = sum_of (power), .n_finite = n };
+  if (!isfinite (part->power))
+    return FALSE;
+  part->n_zero = count_of (zero);
+  part->n_negative = count_of (negative);
+  set_range (part, low, high);
+  part->mean = sum_of (sum) / n;
+  Doubles mean = all_of (part->mean);
+  for (guint i = 0; i < n; i += LANES / 2)
+    {
+      Doubles d = load (x + i) - mean;
+      squares += d * d;
+    }
+  part->squares = sum_of (squares);
+  return TRUE;
+}
+
+VECTORIZED static gboolean
+scan_floats (const float *x, guint n, Part *part)
+{
+  const Floats none = { 0 };
+  Floats low = none + INFINITY, high = none - INFINITY;
+  Doubles sums[2] = { { 0 }, { 0 } }, powers[2] = { { 0 }, { 0 } }, squares[2] = { { 0 }, { 0 } };
+  Ints zero = { 0 }, negative = { 0 };
+
+  for (guint i = 0; i < n; i += LANES)
+    {
+      Floats v = load_floats (x + i);
+      Doubles a = load_wide (x + i), b = load_wide (x + i + LANES / 2);
+      low = choose_floats (v < low, v, low);
+      high = choose_floats (v > high, v, high);
+      zero += v == none;
+      negative += v < none;
+      sums[0] += a;
+      sums[1] += b;
+      powers[0] += a * a;
+      powers[1] += b * b;
+    }
+  *part = (Part){ .power = sum_of (powers[0] + powers[1]), .n_finite = n };
+  if (!isfinite (part->power))
+    return FALSE;
+  part->n_zero = count_of_ints (zero);
+  part->n_negative = count_of_ints (negative);
+  part->min = (double) low[0];
+  part->max = (double) high[0];
+  for (guint i = 1; i < LANES; i++)
+    {
+      part->min = MIN (part->min, (double) low[i]);
+      part->max = MAX (part->max, (double) high[i]);
+    }
+  part->mean = sum_of (sums[0] + sums[1]) / n;
+  Doubles mean = all_of (part->mean);
+  for (guint i = 0; i < n; i += LANES)
+    {
+      Doubles a = load_wide (x + i) - mean, b = load_wide (x + i + LANES / 2) - mean;
+      squares[0] += a * a;
+      squares[1] += b * b;
+    }
+  part->squares = sum_of (squares[0] + squares[1]);
+  return TRUE;
+}
+
+/* -- which bin each element is in; those that are not finite are in one more -- */
+
+typedef struct
+{
+  double low, width;
+  guint n_bins;
+} Bins;
+
+#define FIND_BINS(name, Real)                                                                      \
+  VECTORIZED static void find_bins_of_##name (const Real *x, guint n, const Bins *bins,            \
+                                              gint32 *found)                                       \
+  {                                                                                                \
+    const double low = bins->low, width = bins->width, last = bins->n_bins - 1.0;                  \
+    const gint32 outside = (gint32) bins->n_bins;                                                  \
+    for (guint i = 0; i < n; i++)                                                                  \
+      {                                                                                            \
+        double v = (double) x[i], at = (v - low) / width;                                          \
+        at = at > last ? last : at;                                                                \
+        at = at > 0 ? at : 0; /* also where the width is 0 and it is NaN */                        \
+        gint32 bin = (gint32) at;                                                                  \
+        found[i] = v - v == 0 ? bin : outside;                                                     \
+      }                                                                                            \
+  }
+
+FIND_BINS (doubles, double)
+FIND_BINS (floats, float)
+
+/* -- elements of any type as floats, where these hold them exactly, or doubles -- */
+
+#define WIDEN(name, From, To)                                                                      \
+  VECTORIZED static void widen_##name (gconstpointer data, guint64 first, guint n, To *to)         \
+  {                                                                                                \
+    const From *from = (const From *) data + first;                                                \
+    for (guint i = 0; i < n; i++)                                                                  \
+      to[i] = (To) from[i];                                                                        \
+  }
+
+WIDEN (int16, gint16, float)
+WIDEN (uint16, guint16, float)
+WIDEN (uint8, guint8, float)
+WIDEN (float, float, double)
+WIDEN (int32, gint32, double)
+WIDEN (uint32, guint32, double)
+WIDEN (int64, gint64, double)
+WIDEN (uint64, guint64, double)
+
+static inline float
+float_of_bits (guint32 bits)
+{
+  float value;
+
+  memcpy (&value, &bits, sizeof value);
+  return value;
+}
+
+/* Below its normal range a float16 counts units of 2^-24. */
+VECTORIZED static void
+widen_float16 (gconstpointer data, guint64 first, guint n, float *to)
+{
+  const guint16 *from = (const guint16 *) data + first;
+
+  for (guint i = 0; i < n; i++)
+    {
+      guint32 sign = (guint32) (from[i] & 0x8000) << 16, magnitude = from[i] & 0x7fff;
+      guint32 is_small = magnitude < 0x400 ? G_MAXUINT32 : 0, small;
+      guint32 bits = (magnitude << 13) + (112u << 23) + (magnitude >= 0x7c00 ? 112u << 23 : 0);
+      float units = (float) (gint32) magnitude * 0x1p-24f;
+
+      memcpy (&small, &units, sizeof small);
+      to[i] = float_of_bits ((small & is_small) | (bits & ~is_small) | sign);
+    }
+}
+
+VECTORIZED static void
+widen_bfloat16 (gconstpointer data, guint64 first, guint n, float *to)
+{
+  const guint16 *from = (const guint16 *) data + first;
+
+  for (guint i = 0; i < n; i++)
+    to[i] = float_of_bits ((guint32) from[i] << 16);
+}
+
+/* How the elements of a tensor are had. */
+typedef struct
+{
+  const IrTensor *tensor;
+  gconstpointer data; /* (nullable) */
+  guint64 n_elements;
+  void (*floats) (gconstpointer data, guint64 first, guint n, float *to);   /* (nullable) */
+  void (*doubles) (gconstpointer data, guint64 first, guint n, double *to); /* (nullable) */
+  gboolean is_float;                                                        /* as it is */
+  const float *bytes; /* (nullable) what each byte means */
+} Source;
+
+static void
+source_init (Source *source, const IrTensor *tensor, float table[256])
+{
+  IrDtype dtype = ir_tensor_dtype (tensor);
+
+  *source = (Source){ .tensor = tensor,
+                      .data = ir_tensor_data (tensor),
+                      .n_elements = ir_tensor_n_elements (tensor) };
+  if (source->data == NULL)
+    return;
+  source->is_float = dtype == IR_DTYPE_FLOAT;
+  source->floats = dtype == IR_DTYPE_FLOAT16                           ? widen_float16
+                   : dtype == IR_DTYPE_BFLOAT16                        ? widen_bfloat16
+                   : dtype == IR_DTYPE_INT16                           ? widen_int16
+                   : dtype == IR_DTYPE_UINT16                          ? widen_uint16
+                   : dtype == IR_DTYPE_UINT8 || dtype == IR_DTYPE_BOOL ? widen_uint8
+                                                                       : NULL;
+  source->doubles = dtype == IR_DTYPE_INT32    ? widen_int32
+                    : dtype == IR_DTYPE_UINT32 ? widen_uint32
+                    : dtype == IR_DTYPE_INT64  ? widen_int64
+                    : dtype == IR_DTYPE_UINT64 ? widen_uint64
+                                               : NULL;
+  if (source->floats != NULL || ir_dtype_bits (dtype) != 8 || source->n_elements < 256)
+    return;
+  for (guint i = 0; i < 256; i++)
+    {
+      guint8 byte = (guint8) i;
+      double value = 0;
+
+      ir_dtype_get_double (dtype, &byte, 0, &value);
+      table[i] = (float) value;
+    }
+  source->bytes = table;
+}
+
+/* Vectors have to be filled up: with what counts as nothing but NaN, which is taken back. */
+static guint
+n_missing (guint n)
+{
+  return (LANES - n % LANES) % LANES;
+}
+
+/* Elements [@first, @first + @n) and what fills them up. (transfer none) (nullable): @room, or the
+ * tensor's own; NULL: these are no floats */
+static const float *
+take_floats (const Source *source, guint64 first, guint n, float *room)
+{
+  if (source->is_float && n % LANES == 0)
+    return (const float *) source->data + first;
+  if (source->is_float)
+    memcpy (room, (const float *) source->data + first, n * sizeof *room);
+  else if (source->floats != NULL)
+    source->floats (source->data, first, n, room);
+  else if (source->bytes != NULL)
+    for (guint i = 0; i < n; i++)
+      room[i] = source->bytes[((const guint8 *) source->data)[first + i]];
+  else
+    return NULL;
+  for (guint i = 0; i < n_missing (n); i++)
+    room[n + i] = NAN;
+  return room;
+}
+
+static const double *
+take_doubles (const Source *source, guint64 first, guint n, double *room)
+{
+  if (source->data != NULL && ir_tensor_dtype (source->tensor) == IR_DTYPE_DOUBLE && n % LANES == 0)
+    return (const double *) source->data + first;
+  if (source->doubles != NULL)
+    source->doubles (source->data, first, n, room);
+  else
+    for (guint i = 0; i < n; i++)
+      room[i] = ir_tensor_get_double (source->tensor, first + i);
+  for (guint i = 0; i < n_missing (n); i++)
+    room[n + i] = NAN;
+  return room;
+}
+
+/* Means so far apart that their distance is no number are weighed one by one. */
+static void
+join (Part *all, const Part *part)
+{
+  guint64 n = all->n_finite + part->n_finite;
+
+  if (part->n_finite > 0)
+    {
+      double before = (double) all->n_finite, share = (double) part->n_finite / (double) n;
+      double apart = part->mean - all->mean;
+      all->squares += part->squares + apart * apart * before * share;
+      all->mean = isfinite (apart) ? all->mean + apart * share
+                                   : all->mean * (before / (double) n) + part->mean * share;
+      all->min = MIN (all->min, part->min);
+      all->max = MAX (all->max, part->max);
+      all->power += part->power;
+    }
+  all->n_finite = n;
+  all->n_nan += part->n_nan;
+  all->n_pos_inf += part->n_pos_inf;
+  all->n_neg_inf += part->n_neg_inf;
+  all->n_zero += part->n_zero;
+  all->n_negative += part->n_negative;
+}
+
+/* -- checksum -- */
+
+#define WORDS 8
+
+typedef struct
+{
+  guint64 lanes[WORDS];
+} Sum;
+
+static inline guint64
+mix (guint64 sum, guint64 word)
+{
+  sum = (sum ^ word) * G_GUINT64_CONSTANT (0x9fb21c651e98df25);
+  return sum ^ (sum >> 29);
+}
+
+static void
+add_bytes (Sum *sum, const guint8 *data, gsize n)
+{
+  guint64 words[WORDS];
+
+  for (; n >= sizeof words; n -= sizeof words, data += sizeof words)
+    {
+      memcpy (words, data, sizeof words);
+      for (guint i = 0; i < WORDS; i++)
+        sum->lanes[i] = mix (sum->lanes[i], words[i]);
+    }
+  for (guint i = 0; n > 0; i++)
+    {
+      gsize some = MIN (n, sizeof (guint64));
+      words[0] = 0;
+      memcpy (words, data, some);
+      sum->lanes[i] = mix (sum->lanes[i], words[0] + some);
+      data += some;
+      n -= some;
+    }
+}
+
+/* The bytes of elements [@first, @first + @n), where elements have whole bytes; blocks are
+ * multiples of all lanes, so that only the last one has a rest. */
+static void
+add_elements (Sum *sum, const IrTensor *tensor, guint64 first, guint n)
+{
+  const guint8 *data = ir_tensor_data (tensor);
+  guint64 n_elements = ir_tensor_n_elements (tensor);
+  gsize n_bytes = ir_tensor_n_bytes (tensor), each = n_elements > 0 ? n_bytes / n_elements : 0;
+
+  if (data == NULL)
+    return;
+  if (each * n_elements == n_bytes)
+    add_bytes (sum, data + first * each, n * each);
+  else if (first == 0) /* packed: few bytes, all at once */
+    add_bytes (sum, data, n_bytes);
+}
+
+/* -- both passes -- */
+
+/* A chunk of the first pass. */
+typedef struct
+{
+  Part part;
+  Sum sum;
+} Chunk;
+
+typedef struct
+{
+  const Source *source;
+  const IrCall *call; /* (nullable) */
+  guint64 chunk_blocks;
+  guint n_chunks;
+  int stopped;   /* atomic */
+  Chunk *chunks; /* first pass */
+  Bins bins;     /* second pass, as the next two */
+  pthread_mutex_t lock;
+  IrTensorStats *stats;
+} Job;
+
+static gboolean
+is_stopped (Job *job, guint64 block)
+{
+  if (job->call != NULL && block % LOOK_BLOCKS == LOOK_BLOCKS - 1 && ir_call_stopped (job->call))
+    __atomic_store_n (&job->stopped, TRUE, __ATOMIC_RELAXED);
+  return __atomic_load_n (&job->stopped, __ATOMIC_RELAXED) != 0;
+}
+
+static void
+scan_block (const Source *source, guint64 first, guint n, Part *part)
+{
+  float narrow[BLOCK + LANES];
+  double wide[BLOCK + LANES];
+  const float *floats = take_floats (source, first, n, narrow);
+  const double *doubles = wide;
+  guint more = n_missing (n);
+
+  if (floats != NULL && more == 0 && scan_floats (floats, n, part))
+    return;
+  if (floats != NULL)
+    widen_float (floats, 0, n + more, wide);
+  else
+    doubles = take_doubles (source, first, n, wide);
+  if (floats != NULL || more > 0 || !scan_doubles (doubles, n, part))
+    scan_any (doubles, n + more, part);
+  part->n_nan -= more;
+}
+
+static void
+scan_chunks (guint64 first_chunk, guint64 end_chunk, guint worker, gpointer data)
+{
+  Job *job = data;
+  const Source *source = job->source;
+  guint64 each = job->chunk_blocks * BLOCK;
+
+  for (guint64 c = first_chunk; c < end_chunk; c++)
+    {
+      Chunk *chunk = &job->chunks[c];
+      guint64 end = MIN ((c + 1) * each, source->n_elements);
+
+      *chunk = (Chunk){ .part = { .min = INFINITY, .max = -INFINITY } };
+      for (guint64 first = c * each; first < end && !is_stopped (job, first / BLOCK);
+           first += BLOCK)
+        {
+          guint n = (guint) MIN (end - first, BLOCK);
+          Part part;
+
+          scan_block (source, first, n, &part);
+          join (&chunk->part, &part);
+          add_elements (&chunk->sum, source->tensor, first, n);
+        }
+    }
+}
+
+/* Counts are whole numbers: in which order threads add theirs does not show. */
+static void
+fill_bins (guint64 first_chunk, guint64 end_chunk, guint worker, gpointer data)
+{
+  Job *job = data;
+  const Source *source = job->source;
+  guint64 end = MIN (end_chunk * job->chunk_blocks * BLOCK, source->n_elements);
+  guint64 counts[4][G_N_ELEMENTS (job->stats->bins) + 1] = { 0 }; /* runs of equal bins wait */
+  gint32 found[BLOCK + LANES];
+
+  for (guint64 first = first_chunk * job->chunk_blocks * BLOCK;
+       first < end && !is_stopped (job, first / BLOCK); first += BLOCK)
+    {
+      guint n = (guint) MIN (end - first, BLOCK), filled = n + n_missing (n);
+      float narrow[BLOCK + LANES];
+      double wide[BLOCK + LANES];
+      const float *floats = take_floats (source, first, n, narrow);
+
+      if (floats != NULL)
+        find_bins_of_floats (floats, filled, &job->bins, found);
+      else
+        find_bins_of_doubles (take_doubles (source, first, n, wide), filled, &job->bins, found);
+      for (guint i = n; i < filled; i++)
+        counts[0][job->bins.n_bins]--;
+      for (guint i = 0; i < filled; i += 4)
+        for (guint k = 0; k < 4; k++)
+          counts[k][found[i + k]]++;
+    }
+  pthread_mutex_lock (&job->lock);
+  for (guint i = 0; i < job->bins.n_bins; i++)
+    job->stats->bins[i] += counts[0][i] + counts[1][i] + counts[2][i] + counts[3][i];
+  pthread_mutex_unlock (&job->lock);
+}
+
+static guint64
+sum_up (const Job *job)
+{
+  const IrTensor *tensor = job->source->tensor;
+  guint64 all = mix ((guint64) ir_tensor_dtype (tensor), ir_tensor_n_elements (tensor));
+
+  for (guint c = 0; c < job->n_chunks; c++)
+    for (guint i = 0; i < WORDS; i++)
+      all = mix (all, job->chunks[c].sum.lanes[i]);
+  return all;
+}
+
+static void
+run_scan (Job *job, IrTensorStats *stats, Part *all)
+{
+  *all = (Part){ .min = INFINITY, .max = -INFINITY };
+  ir_threads_for (job->call != NULL ? job->call->threads : NULL, job->n_chunks, CHUNKS_PER_THREAD,
+                  scan_chunks, job);
+  for (guint c = 0; c < job->n_chunks; c++)
+    join (all, &job->chunks[c].part);
+  stats->checksum = sum_up (job);
+  stats->n_nan = all->n_nan;
+  stats->n_pos_inf = all->n_pos_inf;
+  stats->n_neg_inf = all->n_neg_inf;
+  stats->n_zero = all->n_zero;
+  stats->n_negative = all->n_negative;
+  if (all->n_finite == 0)
+    return;
+  stats->min = all->min;
+  stats->max = all->max;
+  stats->mean = all->mean;
+  stats->std = sqrt (all->squares / (double) all->n_finite);
+  stats->l2 = sqrt (all->power);
+}
+
+static void
+run_bins (Job *job, guint n_bins, IrTensorStats *stats)
+{
+  stats->n_bins = MIN (n_bins, G_N_ELEMENTS (stats->bins));
+  stats->bin_low = stats->min;
+  stats->bin_high = stats->max;
+  if (stats->n_bins == 0)
+    return;
+  job->bins = (Bins){ .low = stats->bin_low,
+                      .width = (stats->bin_high - stats->bin_low) / stats->n_bins,
+                      .n_bins = stats->n_bins };
+  job->stats = stats;
+  pthread_mutex_init (&job->lock, NULL);
+  ir_threads_for (job->call != NULL ? job->call->threads : NULL, job->n_chunks, CHUNKS_PER_THREAD,
+                  fill_bins, job);
+  pthread_mutex_destroy (&job->lock);
+}
+
+/**
+ * ir_tensor_stats_with:
+ * @tensor: any tensor
+ * @n_bins: bins of the histogram, at most 64; 0: no histogram
+ * @call: (nullable): whose threads to use, and that is asked whether to stop
+ * @stats: (out): the statistics
+ *
+ * Computes range, mean, standard deviation (of the population) and histogram over the finite
+ * elements, counts the others, and sums up the bytes: the same bits at any number of threads.
+ * Tensors of strings have only their number of elements, and ir_tensor_hash() as their checksum.
+ * With no finite element, range, mean and deviation are 0.
+ *
+ * Returns: %FALSE if @call was to stop, so that not all elements were looked at
+ */
+gboolean
+ir_tensor_stats_with (const IrTensor *tensor,
+                      guint n_bins,
+                      const IrCall *call,
+                      IrTensorStats *stats)
+{
+  g_return_val_if_fail (tensor != NULL && stats != NULL, FALSE);
+  g_autofree Chunk *chunks = NULL;
+  Chunk only;
+  Source source;
+  float table[256];
+  Part all;
+
+  *stats = (IrTensorStats){ .n = ir_tensor_n_elements (tensor) };
+  if (ir_dtype_kind (ir_tensor_dtype (tensor)) == IR_DTYPE_KIND_STRING ||
+      ir_tensor_is_container (tensor))
+    {
+      if (call != NULL)
+        return ir_tensor_hash_until (tensor, ir_call_is_stopped, (gpointer) call, &stats->checksum);
+      stats->checksum = ir_tensor_hash (tensor);
+      return TRUE;
+    }
+  source_init (&source, tensor, table);
+  guint64 n_blocks = stats->n / BLOCK + (stats->n % BLOCK > 0);
+  Job job = { .source = &source, .call = call };
+  job.chunk_blocks = MAX ((n_blocks + MOST_CHUNKS - 1) / MOST_CHUNKS, CHUNK_BLOCKS);
+  job.n_chunks = (guint) ((n_blocks + job.chunk_blocks - 1) / job.chunk_blocks);
+  chunks = job.n_chunks > 1 ? g_new (Chunk, job.n_chunks) : NULL;
+  job.chunks = chunks != NULL ? chunks : &only;
+  run_scan (&job, stats, &all);
+  if (all.n_finite > 0)
+    run_bins (&job, n_bins, stats);
+  return job.stopped == 0;
+}
+
+/**
+ * ir_tensor_stats:
+ * @tensor: any tensor
+ * @n_bins: bins of the histogram, at most 64; 0: no histogram
+ * @stats: (out): the statistics
+ *
+ * As ir_tensor_stats_with(), on the calling thread.
+ */
+void
+ir_tensor_stats (const IrTensor *tensor, guint n_bins, IrTensorStats *stats)
+{
+  ir_tensor_stats_with (tensor, n_bins, NULL, stats);
+}

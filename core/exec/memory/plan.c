@@ -1,0 +1,615 @@
+/* The memory plan: where in one arena every intermediate value lies, and from which step to which.
+ * Liveness comes from the schedule; values that share bytes (memplan-share.c) are one block that
+ * lives as long as any of them; memplan-place.c places the blocks.
+ */
+#include "config.h"
+
+#include "core/exec/memory/planner.h"
+
+/* -- what lives when -- */
+
+static guint
+step_of (const IrMemPlanner *planner, const IrNode *node)
+{
+  gpointer step = g_hash_table_lookup (planner->step_of, GUINT_TO_POINTER (node->id));
+
+  return step != NULL ? GPOINTER_TO_UINT (step) - 1 : 0;
+}
+
+/**
+ * ir_mem_planner_find:
+ * @planner: a planner
+ * @value: (nullable): a value
+ * @index: (out): of its item
+ *
+ * Returns: (transfer none) (nullable): its item; %NULL: there is none yet
+ */
+IrMemItem *
+ir_mem_planner_find (const IrMemPlanner *planner, const IrValue *value, guint *index)
+{
+  gpointer found = value != NULL
+                       ? g_hash_table_lookup (planner->item_of, GUINT_TO_POINTER (value->id))
+                       : NULL;
+
+  if (found == NULL)
+    return NULL;
+  *index = GPOINTER_TO_UINT (found) - 1;
+  return &g_array_index (planner->plan->items, IrMemItem, *index);
+}
+
+/* The last step that reads @value, and whether the value must outlive the run. */
+static guint
+last_use (const IrMemPlanner *planner, const IrValue *value, guint first, gboolean *escapes)
+{
+  guint last = first;
+
+  *escapes = FALSE;
+  for (guint i = 0; i < value->n_uses; i++)
+    {
+      const IrNode *node = ir_use_node_in (planner->graph, ir_value_use (value, i));
+      if (node == NULL)
+        *escapes = TRUE;
+      else
+        last = MAX (last, step_of (planner, node));
+    }
+  return last;
+}
+
+/**
+ * ir_mem_planner_add:
+ * @planner: a planner
+ * @item: an item
+ * @value: its value
+ * @block: a block without a parent, or %IR_MEM_NO_BLOCK
+ * @at: bytes from the start of the block
+ */
+void
+ir_mem_planner_add (
+    IrMemPlanner *planner, const IrMemItem *item, const IrValue *value, guint block, guint64 at)
+{
+  guint index = planner->plan->items->len;
+
+  g_array_append_val (planner->plan->items, *item);
+  g_array_append_val (planner->block_of, block);
+  g_array_append_val (planner->at_of, at);
+  g_hash_table_insert (planner->item_of, GUINT_TO_POINTER (value->id),
+                       GUINT_TO_POINTER (index + 1));
+  if (block != IR_MEM_NO_BLOCK)
+    ir_mem_spots_add (g_array_index (planner->ranges, IrMemRange, block).spots, index, at,
+                      item->size);
+}
+
+/**
+ * ir_mem_planner_new_block:
+ * @planner: a planner
+ * @item: what it is for
+ *
+ * Returns: the index of a new block that lives as long as @item
+ */
+guint
+ir_mem_planner_new_block (IrMemPlanner *planner, const IrMemItem *item)
+{
+  IrMemBlock block = { .size = item->size, .first = item->first, .last = item->last };
+  IrMemRange range = { .parent = IR_MEM_NO_BLOCK, .owner = item->value };
+
+  ir_mem_planner_widen (planner, &block.first, &block.last);
+  range.spots = ir_mem_spots_new ();
+  g_array_append_val (planner->blocks, block);
+  g_array_append_val (planner->ranges, range);
+  return planner->blocks->len - 1;
+}
+
+/**
+ * ir_mem_planner_span:
+ * @planner: a planner
+ * @step: a step of its schedule
+ *
+ * Returns: (transfer none) (nullable): the span that @step runs in; %NULL: it runs alone
+ */
+const IrScheduleSpan *
+ir_mem_planner_span (const IrMemPlanner *planner, guint step)
+{
+  const GArray *spans = planner->schedule != NULL ? planner->schedule->spans : NULL;
+  guint low = 0, high = spans != NULL ? spans->len : 0;
+
+  while (low < high)
+    {
+      guint middle = (low + high) / 2;
+      const IrScheduleSpan *span = &g_array_index (spans, IrScheduleSpan, middle);
+      if (step < span->first)
+        high = middle;
+      else if (step > span->last)
+        low = middle + 1;
+      else
+        return span;
+    }
+  return NULL;
+}
+
+/**
+ * ir_mem_planner_widen:
+ * @planner: a planner
+ * @first: (inout): a step
+ * @last: (inout): a step
+ *
+ * Steps that run beside each other have no order: what lives in one of them lives in all.
+ */
+void
+ir_mem_planner_widen (const IrMemPlanner *planner, guint *first, guint *last)
+{
+  const IrScheduleSpan *begin = ir_mem_planner_span (planner, *first),
+                       *end = ir_mem_planner_span (planner, *last);
+
+  if (begin != NULL)
+    *first = begin->first;
+  if (end != NULL)
+    *last = end->last;
+}
+
+/**
+ * ir_mem_planner_beside:
+ * @planner: a planner
+ * @node: a node of the schedule
+ * @value: a value
+ *
+ * Returns: whether another worker may read @value while @node runs
+ */
+gboolean
+ir_mem_planner_beside (const IrMemPlanner *planner, const IrNode *node, const IrValue *value)
+{
+  const IrScheduleSpan *span = ir_mem_planner_span (planner, step_of (planner, node));
+  const GArray *items = planner->schedule != NULL ? planner->schedule->items : NULL;
+
+  for (guint i = 0; span != NULL && i < value->n_uses; i++)
+    {
+      const IrNode *reader = ir_use_node_in (planner->graph, ir_value_use (value, i));
+      guint step = reader != NULL ? step_of (planner, reader) : 0;
+      if (reader != NULL && step >= span->first && step <= span->last &&
+          g_array_index (items, IrScheduleItem, step).worker !=
+              g_array_index (items, IrScheduleItem, step_of (planner, node)).worker)
+        return TRUE;
+    }
+  return FALSE;
+}
+
+/**
+ * ir_mem_planner_layout:
+ * @planner: a planner
+ * @value: a value
+ *
+ * Returns: how many channels of it stand together; 0: it is plain
+ */
+guint
+ir_mem_planner_layout (const IrMemPlanner *planner, const IrValue *value)
+{
+  return planner->schedule != NULL ? ir_schedule_block (planner->schedule, value) : 0;
+}
+
+static void
+add_external (IrMemPlanner *planner, const IrValue *value, guint first)
+{
+  IrMemItem item = { .value = value->id, .offset = IR_PLACE_EXTERNAL, .first = first };
+  gboolean escapes;
+  gsize size = 0;
+
+  if (value->type != NULL &&
+      ir_blocks_bytes (value->type, ir_mem_planner_layout (planner, value), &size))
+    item.size = size;
+  item.last = last_use (planner, value, first, &escapes);
+  ir_mem_planner_add (planner, &item, value, IR_MEM_NO_BLOCK, 0);
+}
+
+static void
+add_output (IrMemPlanner *planner, const IrNode *node, guint slot, guint step)
+{
+  const IrValue *value = node->outputs[slot];
+  IrMemItem item = { .value = value->id, .first = step };
+  gboolean escapes, sized;
+  gsize size = 0;
+
+  sized = value->type != NULL && ir_type_is_tensor (value->type) &&
+          ir_blocks_bytes (value->type, ir_mem_planner_layout (planner, value), &size);
+  item.size = size;
+  item.last = last_use (planner, value, step, &escapes);
+  if (escapes || !sized || size == 0 || ir_value_constant (value) != NULL ||
+      ir_node_is_constant (node))
+    {
+      item.offset = IR_PLACE_EXTERNAL;
+      ir_mem_planner_add (planner, &item, value, IR_MEM_NO_BLOCK, 0);
+      return;
+    }
+  if (ir_mem_share_view (planner, node, slot, &item))
+    return;
+  planner->plan->naive_bytes += ir_mem_align (size, planner->plan->align_bytes);
+  if (ir_mem_share_over (planner, node, slot, &item))
+    return;
+  guint block = ir_mem_planner_new_block (planner, &item);
+  ir_mem_planner_add (planner, &item, value, block, 0);
+}
+
+/* FALSE: cancelled. */
+static gboolean
+collect (IrMemPlanner *planner)
+{
+  const IrSchedule *schedule = planner->schedule;
+  IrModel *model = planner->graph->model;
+  guint n_values;
+  IrValue *const *values = ir_graph_values (planner->graph, &n_values);
+
+  for (guint i = 0; i < schedule->items->len; i++)
+    g_hash_table_insert (planner->step_of,
+                         GUINT_TO_POINTER (g_array_index (schedule->items, IrScheduleItem, i).node),
+                         GUINT_TO_POINTER (i + 1));
+  for (guint i = 0; i < n_values; i++)
+    if (values[i]->producer == NULL)
+      add_external (planner, values[i], 0);
+  for (guint step = 0; step < schedule->items->len; step++)
+    {
+      const IrScheduleItem *item = &g_array_index (schedule->items, IrScheduleItem, step);
+      const IrNode *node = ir_model_node (model, item->node);
+      for (guint slot = 0; node != NULL && slot < node->n_outputs; slot++)
+        if (ir_mem_stopped (planner->options))
+          return FALSE;
+        else if (node->outputs[slot] != NULL)
+          add_output (planner, node, slot, step);
+      if (node != NULL)
+        ir_mem_share_parts (planner, node);
+    }
+  return !ir_mem_stopped (planner->options);
+}
+
+/* -- from items to a plan -- */
+
+static IrMemPlan *
+plan_empty (const IrMemPlanner *planner, guint align_bytes)
+{
+  IrMemPlan *plan = g_new0 (IrMemPlan, 1);
+
+  g_atomic_ref_count_init (&plan->ref_count);
+  plan->align_bytes = align_bytes;
+  plan->items = g_array_new (FALSE, FALSE, sizeof (IrMemItem));
+  plan->details = g_new0 (struct _IrMemDetails, 1);
+  plan->details->block_of = g_array_new (FALSE, FALSE, sizeof (guint));
+  plan->details->blocks = g_array_new (FALSE, FALSE, sizeof (IrMemBlock));
+  plan->details->owners = g_array_new (FALSE, FALSE, sizeof (IrValueId));
+  plan->details->refusals = g_array_new (FALSE, FALSE, sizeof (IrMemRefusal));
+  plan->details->schedule = ir_schedule_ref ((IrSchedule *) planner->schedule);
+  plan->details->step_of = g_hash_table_ref (planner->step_of);
+  plan->details->item_of = g_hash_table_ref (planner->item_of);
+  return plan;
+}
+
+/**
+ * ir_mem_planner_init:
+ * @planner: (out): a planner without items
+ * @graph: what it is for
+ * @schedule: (nullable): order of its nodes, and layouts
+ */
+void
+ir_mem_planner_init (IrMemPlanner *planner, const IrGraph *graph, const IrSchedule *schedule)
+{
+  *planner = (IrMemPlanner){
+    .graph = graph,
+    .schedule = schedule,
+    .step_of = g_hash_table_new (NULL, NULL),
+    .item_of = g_hash_table_new (NULL, NULL),
+    .block_of = g_array_new (FALSE, FALSE, sizeof (guint)),
+    .at_of = g_array_new (FALSE, FALSE, sizeof (guint64)),
+    .blocks = g_array_new (FALSE, FALSE, sizeof (IrMemBlock)),
+    .ranges = g_array_new (FALSE, FALSE, sizeof (IrMemRange)),
+  };
+}
+
+/**
+ * ir_mem_planner_clear:
+ * @planner: a planner; its plan stays
+ */
+void
+ir_mem_planner_clear (IrMemPlanner *planner)
+{
+  for (guint i = 0; i < planner->ranges->len; i++)
+    ir_mem_spots_free (g_array_index (planner->ranges, IrMemRange, i).spots);
+  g_array_unref (planner->block_of);
+  g_array_unref (planner->at_of);
+  g_array_unref (planner->blocks);
+  g_array_unref (planner->ranges);
+  g_hash_table_unref (planner->step_of);
+  g_hash_table_unref (planner->item_of);
+  g_free (planner->cuts);
+}
+
+/* Blocks that became ranges of others are left out; the rest goes into the plan. */
+static void
+number_blocks (const IrMemPlanner *planner)
+{
+  struct _IrMemDetails *details = planner->plan->details;
+  g_autofree guint *number = g_new (guint, planner->blocks->len + 1);
+
+  for (guint i = 0; i < planner->blocks->len; i++)
+    {
+      const IrMemRange *range = &g_array_index (planner->ranges, IrMemRange, i);
+      if (range->parent != IR_MEM_NO_BLOCK)
+        continue;
+      number[i] = details->blocks->len;
+      g_array_append_val (details->blocks, g_array_index (planner->blocks, IrMemBlock, i));
+      g_array_append_val (details->owners, range->owner);
+    }
+  for (guint i = 0; i < planner->block_of->len; i++)
+    {
+      IrMemItem *item = &g_array_index (planner->plan->items, IrMemItem, i);
+      guint64 at;
+      guint root = ir_mem_root_of (planner, i, &at), block = IR_MEM_NO_BLOCK;
+      if (root != IR_MEM_NO_BLOCK)
+        {
+          IrValueId owner = g_array_index (planner->ranges, IrMemRange, root).owner;
+          block = number[root];
+          item->offset = at;
+          item->alias_of = owner != item->value ? owner : 0;
+        }
+      g_array_append_val (details->block_of, block);
+    }
+}
+
+/* FALSE: cancelled. */
+static gboolean
+place (const IrMemPlanner *planner, const IrMemOptions *options)
+{
+  IrMemPlan *plan = planner->plan;
+  IrMemResult *result = &plan->details->result;
+
+  number_blocks (planner);
+  IrMemBlock *blocks = (IrMemBlock *) (void *) plan->details->blocks->data;
+  if (!ir_mem_place (blocks, plan->details->blocks->len, options, result))
+    return FALSE;
+  plan->peak_bytes = result->peak_bytes;
+  plan->lower_bound_bytes = result->lower_bound_bytes;
+  for (guint i = 0; i < plan->items->len; i++)
+    {
+      guint block = g_array_index (plan->details->block_of, guint, i);
+      if (block != IR_MEM_NO_BLOCK)
+        g_array_index (plan->items, IrMemItem, i).offset += blocks[block].offset;
+    }
+  return TRUE;
+}
+
+/* The same once more, with parts in their wholes; of both plans the better, or NULL. */
+static IrMemPlan *
+plan_slices (const IrMemPlanner *without, const IrMemOptions *options)
+{
+  IrMemPlanner planner;
+
+  ir_mem_planner_init (&planner, without->graph, without->schedule);
+  planner.plan = plan_empty (&planner, options->align_bytes);
+  planner.refusals = planner.plan->details->refusals;
+  planner.slices = TRUE;
+  planner.options = options;
+  ir_mem_live_init (&planner.live, without->blocks, without->schedule->items->len,
+                    options->align_bytes);
+  g_autoptr (IrMemPlan) plan = planner.plan;
+  gboolean done = collect (&planner) && place (&planner, options);
+  gboolean low = plan->peak_bytes <= (guint64) planner.live.most;
+  ir_mem_live_clear (&planner.live);
+  ir_mem_planner_clear (&planner);
+  if (done && low)
+    return g_steal_pointer (&plan);
+  if (!done || !place (without, options))
+    return NULL;
+  return plan->peak_bytes <= without->plan->peak_bytes ? g_steal_pointer (&plan)
+                                                       : ir_mem_plan_ref (without->plan);
+}
+
+/**
+ * ir_mem_plan_new_full:
+ * @model: the model, with types
+ * @schedule: (transfer none): order of the nodes of its main graph
+ * @flags: what not to do
+ * @options: alignment, e.g. 64 for the vector units of a CPU, how hard to search, and what stops it
+ *
+ * Plans one arena for the intermediate values of the main graph. Graph inputs, graph outputs,
+ * constants and values of unknown size are %IR_PLACE_EXTERNAL. Views share the bytes of their
+ * input, and so do ranges that Split and Slice cut out; where a kernel may work in place and
+ * nothing reads its input again, the output takes that place; what Concat joins lies in the whole
+ * from the beginning. Ranges are shared only where no more lives at once than without.
+ *
+ * Cost: see ir_mem_place().
+ *
+ * Returns: (transfer full) (nullable): the plan; free with ir_mem_plan_unref(); %NULL if it was
+ *   cancelled
+ */
+IrMemPlan *
+ir_mem_plan_new_full (IrModel *model,
+                      const IrSchedule *schedule,
+                      IrMemFlags flags,
+                      const IrMemOptions *options)
+{
+  g_return_val_if_fail (model != NULL && schedule != NULL && options != NULL, NULL);
+  g_return_val_if_fail (options->align_bytes > 0, NULL);
+  IrMemPlanner planner;
+  IrMemPlan *plan = NULL;
+
+  ir_mem_planner_init (&planner, model->main, schedule);
+  planner.plan = plan_empty (&planner, options->align_bytes);
+  planner.refusals = planner.plan->details->refusals;
+  planner.separate = (flags & IR_MEM_SEPARATE) != 0;
+  planner.options = options;
+  if (collect (&planner))
+    {
+      if (planner.n_slices > 0)
+        plan = plan_slices (&planner, options);
+      else if (place (&planner, options))
+        plan = ir_mem_plan_ref (planner.plan);
+    }
+  ir_mem_plan_unref (planner.plan);
+  ir_mem_planner_clear (&planner);
+  return plan;
+}
+
+/**
+ * ir_mem_plan_new:
+ * @model: the model, with types
+ * @schedule: (transfer none): order of the nodes of its main graph
+ * @align_bytes: power of two, e.g. 64 for the vector units of a CPU
+ *
+ * As ir_mem_plan_new_full(), with views, in place, and a short search where the greedy algorithms
+ * miss the lower bound.
+ *
+ * Returns: (transfer full): the plan; free with ir_mem_plan_unref()
+ */
+IrMemPlan *
+ir_mem_plan_new (IrModel *model, const IrSchedule *schedule, guint align_bytes)
+{
+  IrMemOptions options = { .align_bytes = align_bytes, .max_steps = IR_MEM_DEFAULT_STEPS };
+
+  return ir_mem_plan_new_full (model, schedule, 0, &options);
+}
+
+/**
+ * ir_mem_plan_result:
+ * @plan: a plan
+ *
+ * Returns: (transfer none): what each algorithm reached
+ */
+const IrMemResult *
+ir_mem_plan_result (const IrMemPlan *plan)
+{
+  return &plan->details->result;
+}
+
+/**
+ * ir_mem_plan_blocks:
+ * @plan: a plan
+ * @n: (out): number of blocks
+ *
+ * Returns: (transfer none) (array length=n): the blocks of the arena; values that share bytes are
+ *   one
+ */
+const IrMemBlock *
+ir_mem_plan_blocks (const IrMemPlan *plan, guint *n)
+{
+  *n = plan->details->blocks->len;
+  return (const IrMemBlock *) (const void *) plan->details->blocks->data;
+}
+
+/**
+ * ir_mem_plan_block_value:
+ * @plan: a plan
+ * @block: index of a block
+ *
+ * Returns: the value that the block was made for
+ */
+IrValueId
+ir_mem_plan_block_value (const IrMemPlan *plan, guint block)
+{
+  return g_array_index (plan->details->owners, IrValueId, block);
+}
+
+/**
+ * ir_mem_plan_schedule:
+ * @plan: a plan
+ *
+ * Returns: (transfer none): the order that it is for
+ */
+const IrSchedule *
+ir_mem_plan_schedule (const IrMemPlan *plan)
+{
+  return plan->details->schedule;
+}
+
+static int
+compare_steps (gconstpointer a, gconstpointer b)
+{
+  const guint *x = a, *y = b;
+
+  return *x < *y ? -1 : *x > *y;
+}
+
+/**
+ * ir_mem_plan_readers:
+ * @plan: a plan
+ * @model: the model that it is of
+ * @value: one of its values
+ *
+ * Returns: (transfer full): of guint, ascending: the steps whose nodes read @value, themselves or
+ *   by their subgraphs
+ */
+GArray *
+ir_mem_plan_readers (const IrMemPlan *plan, const IrModel *model, IrValueId value)
+{
+  GArray *steps = g_array_new (FALSE, FALSE, sizeof (guint));
+  const IrValue *read = ir_model_value (model, value);
+  guint n = 0;
+
+  for (guint i = 0; i < read->n_uses; i++)
+    {
+      const IrNode *node = ir_use_node_in (model->main, ir_value_use (read, i));
+      gpointer found = node != NULL ? g_hash_table_lookup (plan->details->step_of,
+                                                           GUINT_TO_POINTER (node->id))
+                                    : NULL;
+      guint step = GPOINTER_TO_UINT (found) - 1;
+      if (found != NULL)
+        g_array_append_val (steps, step);
+    }
+  g_array_sort (steps, compare_steps);
+  for (guint i = 0; i < steps->len; i++)
+    if (n == 0 || g_array_index (steps, guint, n - 1) != g_array_index (steps, guint, i))
+      g_array_index (steps, guint, n++) = g_array_index (steps, guint, i);
+  g_array_set_size (steps, n);
+  return steps;
+}
+
+static guint64
+offset_of (const IrMemPlan *plan, IrValueId value)
+{
+  gpointer found = g_hash_table_lookup (plan->details->item_of, GUINT_TO_POINTER (value));
+
+  return found != NULL ? g_array_index (plan->items, IrMemItem, GPOINTER_TO_UINT (found) - 1).offset
+                       : 0;
+}
+
+/**
+ * ir_mem_plan_distance:
+ * @plan: a plan
+ * @from: a value of the arena, or 0
+ * @to: a value that lies in it
+ *
+ * Returns: how many bytes behind the start of @from @to begins; 0 where there is no @from
+ */
+guint64
+ir_mem_plan_distance (const IrMemPlan *plan, IrValueId from, IrValueId to)
+{
+  return from != 0 ? offset_of (plan, to) - offset_of (plan, from) : 0;
+}
+
+/**
+ * ir_mem_plan_ref:
+ * @plan: a plan
+ *
+ * Returns: (transfer full): @plan
+ */
+IrMemPlan *
+ir_mem_plan_ref (IrMemPlan *plan)
+{
+  g_atomic_ref_count_inc (&plan->ref_count);
+  return plan;
+}
+
+/**
+ * ir_mem_plan_unref:
+ * @plan: (transfer full) (nullable): a plan
+ */
+void
+ir_mem_plan_unref (IrMemPlan *plan)
+{
+  if (plan == NULL || !g_atomic_ref_count_dec (&plan->ref_count))
+    return;
+  g_array_unref (plan->items);
+  g_array_unref (plan->details->block_of);
+  g_array_unref (plan->details->blocks);
+  g_array_unref (plan->details->owners);
+  g_array_unref (plan->details->refusals);
+  ir_schedule_unref (plan->details->schedule);
+  g_hash_table_unref (plan->details->step_of);
+  g_hash_table_unref (plan->details->item_of);
+  g_free (plan->details);
+  g_free (plan);
+}

@@ -1,0 +1,717 @@
+/* Binding of steps: where every type is known before a run, the call of a node is laid out,
+ * adapted, checked and inferred when the first run begins, its outputs get tensors for good, in the
+ * arena or, for values that are kept, in memory that lasts, and each tensor is written into the
+ * calls that read it. steps.c runs what has been bound. */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/exec/run/chain.h"
+#include "core/exec/run/parallel.h"
+#include "core/exec/memory/ranges.h"
+#include "core/op/infer.h"
+
+typedef struct
+{
+  IrPrepared *prepared;
+  const IrRunOptions *options;
+  guint64 budget;  /* bytes that tensors of their own may still take */
+  guint64 limit;   /* bytes of one value */
+  guint8 *lasting; /* by value id: its memory is not of the arena and there before it is read */
+} Binder;
+
+/* -- which calls can be bound -- */
+
+/**
+ * ir_step_is_plain:
+ * @type: (nullable): a type
+ *
+ * Returns: whether its tensors have a size that is known, and elements with bytes of their own
+ */
+gboolean
+ir_step_is_plain (const IrType *type)
+{
+  return type != NULL && type->kind == IR_TYPE_TENSOR && type->dtype != IR_DTYPE_UNDEFINED &&
+         type->dtype != IR_DTYPE_STRING && ir_type_is_static (type);
+}
+
+static guint64
+bytes_of (const IrType *type)
+{
+  gsize bytes = 0;
+
+  return ir_type_n_bytes (type, &bytes) ? bytes : 0;
+}
+
+static const IrType *
+kept_type (const IrPrepared *prepared, const IrValue *value)
+{
+  return ir_schedule_kept_type (prepared->schedule, value);
+}
+
+static gboolean
+has_plain_types (const IrNode *node)
+{
+  gboolean some = FALSE;
+
+  for (guint i = 0; i < node->n_inputs; i++)
+    if (node->inputs[i] != NULL && !ir_step_is_plain (node->inputs[i]->type))
+      return FALSE;
+  for (guint i = 0; i < node->n_outputs; i++)
+    if (node->outputs[i] != NULL)
+      {
+        some = TRUE;
+        if (!ir_step_is_plain (node->outputs[i]->type) || bytes_of (node->outputs[i]->type) == 0)
+          return FALSE;
+      }
+  return some;
+}
+
+/* Contents that inference may read and that can differ from run to run: it has to be asked again.
+ */
+static gboolean
+is_settled (const IrCall *call)
+{
+  if (call->op->flags & IR_OP_ELEMENTWISE)
+    return TRUE;
+  for (guint i = 1; i < call->n_inputs; i++)
+    if (call->inputs[i].present && call->inputs[i].tensor == NULL &&
+        ir_dtype_kind (call->inputs[i].type->dtype) != IR_DTYPE_KIND_FLOAT)
+      return FALSE;
+  return TRUE;
+}
+
+/* Inference from types and constants alone must give the very types that the plan was made for. */
+static gboolean
+infers_types (IrCall *call)
+{
+  for (guint i = 0; i < call->n_outputs; i++)
+    call->outputs[i].type = NULL;
+  if (!call->op->infer (call, NULL))
+    return FALSE;
+  for (guint i = 0; i < call->node->n_outputs; i++)
+    if (call->node->outputs[i] != NULL &&
+        (i >= call->n_outputs || call->outputs[i].type != call->node->outputs[i]->type))
+      return FALSE;
+  return TRUE;
+}
+
+/* Which operands are in blocks of channels; their types are those of the graph all the same. */
+static void
+bind_blocks (const IrPrepared *prepared, IrRunStep *step)
+{
+  const IrNode *node = step->node;
+
+  for (guint i = 0; i < node->n_inputs; i++)
+    if (node->inputs[i] != NULL)
+      step->call.inputs[i].block = (guint8) ir_schedule_block (prepared->schedule, node->inputs[i]);
+  for (guint i = 0; i < node->n_outputs; i++)
+    if (node->outputs[i] != NULL)
+      step->call.outputs[i].block = (guint8) ir_schedule_block (prepared->schedule,
+                                                                node->outputs[i]);
+}
+
+static gboolean
+lay_out (const IrPrepared *prepared, IrRunStep *step)
+{
+  const IrNode *node = step->node;
+  IrCall *call = &step->call;
+
+  if (step->plan->kernel == NULL || node->op == NULL || node->op->infer == NULL ||
+      (node->op->flags & (IR_OP_RANDOM | IR_OP_SUBGRAPHS)) || !has_plain_types (node))
+    return FALSE;
+  ir_call_init (call, node);
+  gboolean done = call->n_inputs >= node->n_inputs && call->n_outputs == node->n_outputs;
+  for (guint i = 0; i < call->n_inputs; i++)
+    done = done && call->inputs[i].align_axis == 0 &&
+           (!call->inputs[i].present || call->inputs[i].type != NULL);
+  done = done && ir_call_check (call, NULL) && infers_types (call);
+  if (!done)
+    {
+      ir_call_clear (call);
+      return FALSE;
+    }
+  call->settled = is_settled (call);
+  bind_blocks (prepared, step);
+  step->n_owned = ir_call_n_owned (call);
+  return TRUE;
+}
+
+/* -- where outputs go -- */
+
+static IrTensor *
+new_placed (const IrPrepared *prepared, const IrPlace *place, const IrType *type)
+{
+  return ir_tensor_new_static (type->dtype, (guint) type->rank, type->dims,
+                               (guint8 *) prepared->arena + place->offset, place->size);
+}
+
+static gboolean
+is_constant_output (const IrNode *node)
+{
+  for (guint i = 0; i < node->n_outputs; i++)
+    if (node->outputs[i] != NULL && ir_value_constant (node->outputs[i]) == NULL)
+      return FALSE;
+  return TRUE;
+}
+
+/**
+ * ir_step_is_view:
+ * @prepared: a plan
+ * @node: a node
+ *
+ * Returns: whether @node only says that the bytes of its first input have another shape
+ */
+gboolean
+ir_step_is_view (const IrPrepared *prepared, const IrNode *node)
+{
+  const IrValue *in = ir_node_input (node, 0), *out = ir_node_output (node, 0);
+
+  return node->op != NULL && (node->op->flags & IR_OP_VIEW) && node->n_outputs == 1 && in != NULL &&
+         out != NULL && ir_step_is_plain (in->type) && ir_step_is_plain (out->type) &&
+         in->type->dtype == out->type->dtype && bytes_of (in->type) == bytes_of (out->type) &&
+         ir_schedule_block (prepared->schedule, in) == 0 &&
+         ir_schedule_block (prepared->schedule, out) == 0;
+}
+
+static gboolean
+in_arena (const IrPrepared *prepared, const IrValue *value)
+{
+  return prepared->places[value->id].offset != IR_PLACE_EXTERNAL && !prepared->keep[value->id];
+}
+
+/* Where a value lies, or is going to: in the arena (root 0), or among the bytes of a kept value. */
+static gboolean
+find_spot (const IrPrepared *prepared, const IrValue *value, IrValueId *root, guint64 *at)
+{
+  *root = 0;
+  *at = prepared->places[value->id].offset;
+  if (in_arena (prepared, value))
+    return TRUE;
+  *root = ir_capture_root (prepared, value->id, at);
+  return prepared->spots[*root].chunk != 0;
+}
+
+/* The same of one that has its tensor there. */
+static gboolean
+find_bound (const IrPrepared *prepared, const IrValue *value, IrValueId *root, guint64 *at)
+{
+  return prepared->bindings[value->id].tensor != NULL &&
+         (in_arena (prepared, value) || prepared->spots[value->id].chunk != 0) &&
+         find_spot (prepared, value, root, at);
+}
+
+/* TRUE: nothing to run; every part lies in its place in the whole already: the inputs of a Concat,
+ * or the outputs of what cuts. */
+static gboolean
+is_in_place (const IrPrepared *prepared, const IrNode *node)
+{
+  gboolean joins = ir_node_is (node, "Concat"), some = FALSE;
+  const IrValue *whole = joins ? ir_node_output (node, 0) : ir_node_input (node, 0);
+  IrValueId root;
+  guint64 from;
+
+  if (!ir_slice_is_possible (node) || whole == NULL ||
+      !(joins ? find_spot : find_bound) (prepared, whole, &root, &from))
+    return FALSE;
+  g_autofree guint64 *at = (joins ? ir_slices_of_whole : ir_slices_of_input) (prepared->schedule,
+                                                                              node);
+  for (guint i = 0; i < (joins ? node->n_inputs : node->n_outputs); i++)
+    {
+      const IrValue *part = joins ? node->inputs[i] : node->outputs[i];
+      guint64 there;
+      IrValueId other;
+      if (part == NULL && !joins)
+        continue;
+      if (at[i] == IR_SLICE_NOWHERE ||
+          !(joins ? find_bound : find_spot) (prepared, part, &other, &there) || other != root ||
+          there != from + at[i])
+        return FALSE;
+      some = TRUE;
+    }
+  return some;
+}
+
+/* TRUE: nothing to run; the output is the input under another shape: in its own place already
+ * (@bound), or made so when a run begins. */
+static gboolean
+bind_view (Binder *binder, IrRunStep *step, guint index, gboolean *bound)
+{
+  IrPrepared *prepared = binder->prepared;
+  const IrValue *in = step->node->inputs[0], *out = step->node->outputs[0];
+  IrValueId root, other;
+  guint64 at, from;
+
+  *bound = find_bound (prepared, in, &root, &at) && find_spot (prepared, out, &other, &from) &&
+           root == other && at == from;
+  if (*bound || in_arena (prepared, out) || !binder->lasting[in->id])
+    return *bound;
+  binder->lasting[out->id] = TRUE;
+  g_array_append_val (prepared->views, index);
+  return TRUE;
+}
+
+static gboolean
+bind_output (Binder *binder, IrRunStep *step, guint slot, GError **error)
+{
+  IrPrepared *prepared = binder->prepared;
+  const IrValue *value = step->node->outputs[slot];
+  const IrType *type = kept_type (prepared, value);
+  IrTensor *tensor = NULL;
+
+  if (in_arena (prepared, value))
+    tensor = new_placed (prepared, &prepared->places[value->id], type);
+  else if (step->fixed)
+    {
+      tensor = ir_lasting_fixed (prepared, value, error);
+      binder->lasting[value->id] = TRUE;
+      binder->budget -= bytes_of (type);
+      step->kept_bytes += bytes_of (type);
+    }
+  else
+    {
+      guint64 bytes = ir_lasting_needs (prepared, value);
+      tensor = ir_lasting_tensor (prepared, value, error);
+      binder->lasting[value->id] = TRUE;
+      binder->budget -= bytes;
+      step->kept_bytes += bytes;
+    }
+  prepared->bindings[value->id].tensor = tensor;
+  step->outputs[slot] = tensor;
+  return tensor != NULL;
+}
+
+/* Values outside of the arena that are not kept would stay for good; they go the long way, and so
+ * do those for which there is too little memory, which are written to a file. */
+static gboolean
+fits (const Binder *binder, const IrNode *node)
+{
+  guint64 needed = 0;
+
+  for (guint i = 0; i < node->n_outputs; i++)
+    {
+      const IrValue *value = node->outputs[i];
+      if (value == NULL)
+        continue;
+      guint64 bytes = bytes_of (kept_type (binder->prepared, value));
+      if (bytes > binder->limit)
+        return FALSE;
+      if (in_arena (binder->prepared, value))
+        {
+          if (bytes > binder->prepared->places[value->id].size)
+            return FALSE;
+        }
+      else if (!binder->prepared->keep[value->id])
+        return FALSE;
+      else
+        needed += ir_lasting_needs (binder->prepared, value);
+    }
+  return needed <= binder->budget;
+}
+
+/* Tensors of its own that a step fills, @n_lasting of them, are handed out with all others when the
+ * run ends: see ir_run_adopt(). */
+static void
+mark_watched (const Binder *binder, IrRunStep *step, guint n_lasting)
+{
+  guint n_kept = 0;
+
+  step->watched = binder->options->capture == IR_CAPTURE_STATS;
+  for (guint i = 0; i < step->node->n_outputs; i++)
+    if (step->node->outputs[i] != NULL)
+      {
+        n_kept += binder->prepared->keep[step->node->outputs[i]->id] != IR_KEEP_NOT;
+        step->watched = step->watched || binder->prepared->spill[step->node->outputs[i]->id];
+      }
+  step->watched = step->watched || n_kept != n_lasting;
+}
+
+static void
+bind_constants (Binder *binder, IrRunStep *step)
+{
+  for (guint i = 0; i < step->node->n_outputs; i++)
+    {
+      const IrValue *value = step->node->outputs[i];
+      if (value == NULL)
+        continue;
+      binder->lasting[value->id] = TRUE;
+      step->outputs[i] = (IrTensor *) ir_value_constant (value);
+      binder->prepared->bindings[value->id].tensor = ir_tensor_ref (step->outputs[i]);
+    }
+}
+
+/* Where the budget sends one of its values to a file, the node runs in every run. */
+static gboolean
+stays_fixed (const IrPrepared *prepared, const IrNode *node)
+{
+  for (guint i = 0; i < node->n_outputs; i++)
+    if (node->outputs[i] != NULL && (!prepared->fixed[node->outputs[i]->id] ||
+                                     prepared->keep[node->outputs[i]->id] != IR_KEEP_PLANNED))
+      return FALSE;
+  return TRUE;
+}
+
+static gboolean
+bind_step (Binder *binder, IrRunStep *step, guint index, GError **error)
+{
+  const IrNode *node = step->node;
+  guint n_before = binder->prepared->lasting->len;
+  gboolean done = TRUE, bound = FALSE;
+
+  if (!lay_out (binder->prepared, step))
+    return TRUE;
+  step->outputs = g_new0 (IrTensor *, MAX (node->n_outputs, 1));
+  if (is_constant_output (node))
+    {
+      step->idle = TRUE;
+      bind_constants (binder, step);
+    }
+  else if (ir_step_is_view (binder->prepared, node) && bind_view (binder, step, index, &bound))
+    {
+      step->idle = TRUE;
+      if (bound)
+        done = bind_output (binder, step, 0, error);
+    }
+  else if (!fits (binder, node))
+    {
+      g_clear_pointer (&step->outputs, g_free);
+      ir_call_clear (&step->call);
+      return TRUE;
+    }
+  else
+    {
+      step->fixed = stays_fixed (binder->prepared, node);
+      step->idle = is_in_place (binder->prepared, node);
+      for (guint i = 0; i < node->n_outputs && done; i++)
+        if (node->outputs[i] != NULL)
+          done = bind_output (binder, step, i, error);
+    }
+  step->bound = TRUE;
+  mark_watched (binder, step, binder->prepared->lasting->len - n_before);
+  return done;
+}
+
+/* -- who reads what -- */
+
+static gboolean
+count_readers (IrPrepared *prepared, gboolean fill, GCancellable *cancellable, GError **error)
+{
+  guint n_steps = prepared->schedule->items->len;
+
+  for (guint k = 0; k < n_steps; k++)
+    {
+      IrRunStep *step = &prepared->steps[k];
+      if (ir_prepared_cancelled (cancellable, k, error))
+        return FALSE;
+      for (guint i = 0; step->bound && i < step->node->n_inputs; i++)
+        {
+          const IrValue *value = step->node->inputs[i];
+          if (value == NULL || !step->call.inputs[i].present || ir_value_constant (value) != NULL)
+            continue;
+          IrBinding *binding = &prepared->bindings[value->id];
+          if (fill)
+            prepared->readers[binding->first + binding->n] = &step->call.inputs[i];
+          binding->n++;
+        }
+      for (guint i = 0; fill && step->bound && i < step->node->n_outputs; i++)
+        if (step->node->outputs[i] != NULL)
+          prepared->bindings[step->node->outputs[i]->id].producer_slot = &step->outputs[i];
+    }
+  return TRUE;
+}
+
+static gboolean
+find_readers (IrPrepared *prepared, GCancellable *cancellable, GError **error)
+{
+  guint n = 0;
+
+  if (!count_readers (prepared, FALSE, cancellable, error))
+    return FALSE;
+  for (guint id = 0; id < prepared->n_values; id++)
+    {
+      prepared->bindings[id].first = n;
+      n += prepared->bindings[id].n;
+      prepared->bindings[id].n = 0;
+    }
+  prepared->readers = g_new0 (IrCallInput *, MAX (n, 1));
+  return count_readers (prepared, TRUE, cancellable, error);
+}
+
+/**
+ * ir_steps_tell:
+ * @prepared: a plan with its steps
+ * @id: a value
+ * @tensor: (nullable): what it holds
+ *
+ * Gives @tensor to the bound calls that read the value.
+ */
+void
+ir_steps_tell (const IrPrepared *prepared, IrValueId id, const IrTensor *tensor)
+{
+  const IrBinding *binding = &prepared->bindings[id];
+
+  for (guint i = 0; i < binding->n; i++)
+    prepared->readers[binding->first + i]->tensor = tensor;
+}
+
+/**
+ * ir_steps_rebind:
+ * @prepared: a plan with its steps
+ * @id: a value that is bound
+ * @tensor: (transfer full) (nullable): its tensor from now on
+ */
+void
+ir_steps_rebind (IrPrepared *prepared, IrValueId id, IrTensor *tensor)
+{
+  IrBinding *binding = &prepared->bindings[id];
+
+  g_clear_pointer (&binding->tensor, ir_tensor_unref);
+  binding->tensor = tensor;
+  if (binding->producer_slot != NULL)
+    *binding->producer_slot = tensor;
+  ir_steps_tell (prepared, id, tensor);
+}
+
+/* -- bytes -- */
+
+typedef struct
+{
+  guint64 low, high; /* bytes of the arena */
+  guint first, last; /* steps */
+} Stay;
+
+/* Values that share a place live, together, from the first's first step to the last's last. */
+static Stay *
+find_stays (const IrPrepared *prepared)
+{
+  const GArray *items = prepared->memplan->items;
+  guint n_steps = prepared->schedule->items->len;
+  Stay *stays = g_new0 (Stay, prepared->n_values + 1);
+
+  for (guint i = 0; i < items->len; i++)
+    {
+      const IrMemItem *item = &g_array_index (items, IrMemItem, i);
+      Stay *stay = &stays[item->alias_of != 0 ? item->alias_of : item->value];
+      if (item->offset == IR_PLACE_EXTERNAL || prepared->bindings[item->value].tensor == NULL ||
+          !in_arena (prepared, ir_model_value (prepared->model, item->value)))
+        continue;
+      if (stay->high == 0)
+        *stay = (Stay){ item->offset, 0, item->first, 0 };
+      stay->low = MIN (stay->low, item->offset);
+      stay->high = MAX (stay->high, item->offset + item->size);
+      stay->first = MIN (stay->first, item->first);
+      stay->last = MAX (stay->last, MIN (item->last, n_steps - 1));
+    }
+  return stays;
+}
+
+static void
+count_placed (const Binder *binder)
+{
+  IrPrepared *prepared = binder->prepared;
+  guint n_steps = prepared->schedule->items->len;
+  g_autofree gint64 *change = g_new0 (gint64, n_steps + 2);
+  g_autofree Stay *stays = find_stays (prepared);
+  gint64 bytes = 0;
+
+  for (guint id = 0; id < prepared->n_values; id++)
+    {
+      change[stays[id].first] += (gint64) (stays[id].high - stays[id].low);
+      change[stays[id].last + 1] -= (gint64) (stays[id].high - stays[id].low);
+    }
+  guint64 reach = 0;
+  for (guint k = 0; k < n_steps; k++)
+    {
+      IrRunStep *step = &prepared->steps[k];
+      bytes += change[k];
+      step->placed_bytes = (guint64) bytes;
+      for (guint i = 0; step->bound && i < step->node->n_outputs; i++)
+        if (step->node->outputs[i] != NULL && in_arena (prepared, step->node->outputs[i]))
+          reach = MAX (reach, prepared->places[step->node->outputs[i]->id].offset +
+                                  bytes_of (kept_type (prepared, step->node->outputs[i])));
+      step->reach_bytes = reach;
+    }
+}
+
+/* Bound values are let go by nobody. */
+static void
+shorten_releases (IrPrepared *prepared)
+{
+  guint n_steps = prepared->schedule->items->len, n = 0;
+
+  for (guint k = 0; k < n_steps; k++)
+    {
+      guint first = prepared->release_start[k], end = prepared->release_start[k + 1];
+      prepared->release_start[k] = n;
+      for (guint i = first; i < end; i++)
+        {
+          const IrValue *value = ir_model_value (prepared->model, prepared->release[i]);
+          if (prepared->bindings[value->id].producer_slot == NULL)
+            prepared->release[n++] = value->id;
+        }
+    }
+  prepared->release_start[n_steps] = n;
+}
+
+/* The first step of a chain does the work of all, and takes their time. */
+static void
+trace_chain (const IrPrepared *prepared, guint first)
+{
+  IrTraceItem *head = &prepared->trace[first];
+
+  head->kernel = "in pieces, with those that follow";
+  for (guint k = first + 1; k < first + prepared->steps[first].chain; k++)
+    {
+      IrTraceItem *item = &prepared->trace[k];
+      if (prepared->steps[k].link == 0)
+        continue;
+      item->kernel = "in pieces, with those before";
+      head->flops += item->flops;
+      head->bytes += item->bytes;
+      item->flops = item->bytes = 0;
+    }
+}
+
+static gboolean
+make_trace (IrPrepared *prepared, GCancellable *cancellable, GError **error)
+{
+  guint n_steps = prepared->schedule->items->len;
+
+  prepared->trace = g_new0 (IrTraceItem, MAX (n_steps, 1));
+  for (guint k = 0; k < n_steps; k++)
+    {
+      const IrRunStep *step = &prepared->steps[k];
+      IrTraceItem *item = &prepared->trace[k];
+      gboolean partial = FALSE;
+      if (ir_prepared_cancelled (cancellable, k, error))
+        {
+          g_clear_pointer (&prepared->trace, g_free); /* so that the steps are made anew */
+          return FALSE;
+        }
+      item->node = step->node->id;
+      item->device = "cpu";
+      item->kernel = g_array_index (prepared->schedule->items, IrScheduleItem, k).kernel;
+      if (step->bound)
+        ir_cost_call (&step->call, &item->flops, &item->bytes);
+      else
+        {
+          item->bytes = ir_cost_node_bytes (step->node, &partial);
+          item->flops = ir_cost_node_flops (step->node, &partial);
+        }
+    }
+  for (guint k = 0; k < n_steps; k++)
+    if (prepared->steps[k].chain > 0)
+      trace_chain (prepared, k);
+  return TRUE;
+}
+
+/* -- once -- */
+
+static void
+find_sources (Binder *binder)
+{
+  IrPrepared *prepared = binder->prepared;
+
+  for (guint id = 1; id < prepared->n_values; id++)
+    {
+      const IrValue *value = ir_model_live_value (prepared->model, id);
+      if (value == NULL || value->producer != NULL)
+        continue;
+      binder->lasting[id] = value->graph == prepared->model->main;
+      g_array_append_val (prepared->sources, id);
+    }
+}
+
+/**
+ * ir_steps_make:
+ * @prepared: a plan with its arena
+ * @options: of its runs
+ * @memory_limit: bytes of all values together
+ * @cancellable: (nullable): looked at between nodes
+ * @error: return location for an error
+ *
+ * Binds what can be bound; only the first call that comes through does something.
+ *
+ * Fails where there is not enough memory, or it was cancelled.
+ *
+ * Returns: %TRUE if @prepared is ready for ir_steps_begin()
+ */
+gboolean
+ir_steps_make (IrPrepared *prepared,
+               const IrRunOptions *options,
+               gsize memory_limit,
+               GCancellable *cancellable,
+               GError **error)
+{
+  guint n_steps = prepared->schedule->items->len;
+
+  if (prepared->trace != NULL)
+    return TRUE;
+  ir_steps_free (prepared); /* what an attempt that failed has left */
+  g_autofree guint8 *lasting = g_new0 (guint8, prepared->n_values + 1);
+  Binder binder = { prepared, options, memory_limit,
+                    options->output_limit != 0 ? options->output_limit
+                                               : ir_exec_default_memory_limit (),
+                    lasting };
+  ir_capture_plan (prepared, options);
+  if (ir_prepared_cancelled (cancellable, 0, error))
+    return FALSE;
+  prepared->steps = g_new0 (IrRunStep, MAX (n_steps, 1));
+  prepared->bindings = g_new0 (IrBinding, prepared->n_values + 1);
+  ir_lasting_init (prepared);
+  prepared->views = g_array_new (FALSE, FALSE, sizeof (guint));
+  prepared->sources = g_array_new (FALSE, FALSE, sizeof (IrValueId));
+  find_sources (&binder);
+  for (guint k = 0; k < n_steps; k++)
+    {
+      IrRunStep *step = &prepared->steps[k];
+      step->node = ir_model_node (
+          prepared->model, g_array_index (prepared->schedule->items, IrScheduleItem, k).node);
+      step->plan = &prepared->nodes[step->node->id];
+      if (ir_prepared_cancelled (cancellable, k, error) || !bind_step (&binder, step, k, error))
+        return FALSE;
+      step->n_lasting = prepared->lasting->len;
+    }
+  if (!find_readers (prepared, cancellable, error))
+    return FALSE;
+  for (guint id = 0; id < prepared->n_values; id++)
+    if (prepared->bindings[id].tensor != NULL)
+      ir_steps_tell (prepared, id, prepared->bindings[id].tensor);
+  if (ir_prepared_cancelled (cancellable, 0, error))
+    return FALSE;
+  count_placed (&binder);
+  if (ir_prepared_cancelled (cancellable, 0, error))
+    return FALSE;
+  shorten_releases (prepared);
+  return ir_chains_find (prepared, cancellable, error) && make_trace (prepared, cancellable, error);
+}
+
+/**
+ * ir_steps_free:
+ * @prepared: a plan
+ *
+ * Takes back what ir_steps_make() has added, except that released values stay shortened.
+ */
+void
+ir_steps_free (IrPrepared *prepared)
+{
+  ir_lasting_clear (prepared);
+  for (guint k = 0; prepared->steps != NULL && k < prepared->schedule->items->len; k++)
+    if (prepared->steps[k].bound)
+      {
+        ir_call_clear (&prepared->steps[k].call);
+        g_free (prepared->steps[k].outputs);
+      }
+  for (guint id = 0; prepared->bindings != NULL && id < prepared->n_values; id++)
+    g_clear_pointer (&prepared->bindings[id].tensor, ir_tensor_unref);
+  g_clear_pointer (&prepared->parallel, ir_parallel_free);
+  g_clear_pointer (&prepared->steps, g_free);
+  g_clear_pointer (&prepared->bindings, g_free);
+  g_clear_pointer (&prepared->readers, g_free);
+  g_clear_pointer (&prepared->keep, g_free);
+  g_clear_pointer (&prepared->spill, g_free);
+  g_clear_pointer (&prepared->views, g_array_unref);
+  g_clear_pointer (&prepared->sources, g_array_unref);
+  g_clear_pointer (&prepared->trace, g_free);
+}

@@ -1,0 +1,163 @@
+/* Which kept values lie within others. What Concat joins is kept as a range of the whole where it
+ * is one, so that the node has nothing to do, and so are views and what Split and Slice cut out:
+ * nothing that is kept is written twice, so that sharing bytes is sound, and they are there once.
+ *
+ * Wholes are met from the last to the first: a dense block grows by a Concat of the one before, and
+ * all of them lie in the last. Where Concats join longer and longer lists of the same values, the
+ * shorter ones are ranges of the longest as well. Everything else follows its source, in the order
+ * of the schedule. */
+#include "config.h"
+
+#include "core/exec/run/runner-private.h"
+#include "core/exec/memory/ranges.h"
+
+#define ALIGN 64 /* bytes: what kernels expect of data */
+
+typedef struct
+{
+  const IrPrepared *prepared;
+  const guint8 *apt; /* by value id: may lie in or around another */
+  IrWithin *within;
+} Sharer;
+
+static guint64
+bytes_of (const Sharer *sharer, const IrValue *value)
+{
+  gsize bytes = 0;
+
+  ir_type_n_bytes (ir_schedule_kept_type (sharer->prepared->schedule, value), &bytes);
+  return bytes;
+}
+
+static gboolean
+is_apt (const Sharer *sharer, const IrValue *value)
+{
+  return value != NULL && sharer->apt[value->id];
+}
+
+static gboolean
+is_free (const Sharer *sharer, const IrValue *value)
+{
+  return is_apt (sharer, value) && sharer->within[value->id].of == 0;
+}
+
+/**
+ * ir_capture_root:
+ * @prepared: a plan whose kept values are known
+ * @id: a value
+ * @at: (out): bytes from the start of what comes back
+ *
+ * Returns: the value in whose memory @id is kept: itself, if it has memory of its own
+ */
+IrValueId
+ir_capture_root (const IrPrepared *prepared, IrValueId id, guint64 *at)
+{
+  *at = 0;
+  for (; prepared->within[id].of != 0; id = prepared->within[id].of)
+    *at += prepared->within[id].at;
+  return id;
+}
+
+/* @at bytes into @whole, if that is possible and no circle. */
+static void
+lie_in (Sharer *sharer, const IrValue *part, const IrValue *whole, guint64 at)
+{
+  guint64 from;
+  IrValueId root = ir_capture_root (sharer->prepared, whole->id, &from);
+
+  if (root == part->id || at % ALIGN != 0 ||
+      at + bytes_of (sharer, part) > bytes_of (sharer, whole))
+    return;
+  sharer->within[part->id] = (IrWithin){ root, from + at };
+}
+
+/* Whether all that @node joins lies one behind the other already, within one value. */
+static gboolean
+is_joined (const Sharer *sharer, const IrNode *node, const guint64 *slices, IrWithin *range)
+{
+  for (guint i = 0; i < node->n_inputs; i++)
+    {
+      guint64 at = slices[i], from;
+      if (!is_apt (sharer, node->inputs[i]) || is_free (sharer, node->inputs[i]) ||
+          at == IR_SLICE_NOWHERE)
+        return FALSE;
+      IrValueId root = ir_capture_root (sharer->prepared, node->inputs[i]->id, &from);
+      if (from < at || (i > 0 && (root != range->of || from - at != range->at)))
+        return FALSE;
+      *range = (IrWithin){ root, from - at };
+    }
+  return node->n_inputs > 0;
+}
+
+static void
+share_joined (Sharer *sharer, const IrNode *node)
+{
+  const IrValue *whole = ir_node_output (node, 0);
+  IrWithin range = { 0, 0 };
+
+  if (!is_apt (sharer, whole))
+    return;
+  g_autofree guint64 *at = ir_slices_of_whole (sharer->prepared->schedule, node);
+  if (is_free (sharer, whole) && is_joined (sharer, node, at, &range))
+    {
+      lie_in (sharer, whole, ir_model_value (sharer->prepared->model, range.of), range.at);
+      return;
+    }
+  for (guint i = 0; i < node->n_inputs; i++)
+    if (is_free (sharer, node->inputs[i]) && at[i] != IR_SLICE_NOWHERE)
+      lie_in (sharer, node->inputs[i], whole, at[i]);
+}
+
+/* The source of a view lies where the view has been led to. */
+static void
+share_source (Sharer *sharer, const IrNode *node)
+{
+  if (ir_step_is_view (sharer->prepared, node) && is_apt (sharer, node->outputs[0]) &&
+      !is_free (sharer, node->outputs[0]) && is_free (sharer, node->inputs[0]))
+    lie_in (sharer, node->inputs[0], node->outputs[0], 0);
+}
+
+static void
+share_results (Sharer *sharer, const IrNode *node)
+{
+  const IrValue *source = ir_node_input (node, 0);
+
+  if (!is_apt (sharer, source) || !(ir_step_is_view (sharer->prepared, node) ||
+                                    (ir_slice_is_possible (node) && !ir_node_is (node, "Concat"))))
+    return;
+  g_autofree guint64 *at = ir_slice_is_possible (node)
+                               ? ir_slices_of_input (sharer->prepared->schedule, node)
+                               : NULL;
+  for (guint i = 0; i < node->n_outputs; i++)
+    if (is_free (sharer, node->outputs[i]) && (at == NULL || at[i] != IR_SLICE_NOWHERE))
+      lie_in (sharer, node->outputs[i], source, at != NULL ? at[i] : 0);
+}
+
+/**
+ * ir_capture_share:
+ * @prepared: a plan with its schedule; gets within
+ * @apt: by value id: whether it is kept, of a known size, and made by the run
+ *
+ * Finds for every value that is kept the other one, if any, among whose bytes it can lie.
+ */
+void
+ir_capture_share (IrPrepared *prepared, const guint8 *apt)
+{
+  const GArray *items = prepared->schedule->items;
+
+  g_free (prepared->within);
+  prepared->within = g_new0 (IrWithin, prepared->n_values + 1);
+  Sharer sharer = { prepared, apt, prepared->within };
+  for (guint i = items->len; i > 0; i--)
+    {
+      const IrNode *node = ir_model_node (prepared->model,
+                                          g_array_index (items, IrScheduleItem, i - 1).node);
+      if (ir_node_is (node, "Concat"))
+        share_joined (&sharer, node);
+      else
+        share_source (&sharer, node);
+    }
+  for (guint i = 0; i < items->len; i++)
+    share_results (&sharer,
+                   ir_model_node (prepared->model, g_array_index (items, IrScheduleItem, i).node));
+}

@@ -1,0 +1,312 @@
+/* Memory of the values that a run hands out. They lie one behind the other, in the order of the
+ * schedule, in chunks of some megabytes. A value that lies within another one (capture-share.c) has
+ * no bytes of its own, and one that is computed from constants alone has memory of its own, as it
+ * is the same in every run.
+ *
+ * What a receiver has let go is filled again by the next run; where he still has one tensor of a
+ * chunk, the chunk is his, and the plan takes another. Tensors are looked at one by one only where
+ * one of them has given notice, as they may be many. */
+#include "config.h"
+
+#include <stdlib.h>
+
+#include "core/ir/pages.h"
+#include "core/exec/run/runner-private.h"
+
+#define ALIGN       64        /* bytes: what kernels expect of data */
+#define CHUNK_BYTES (8 << 20) /* of a chunk, unless one value needs more */
+
+/* Some lines from value to value: kernels that read one and write the other at the same place
+ * of a page (4 KiB) would wait for stores that only look as if they went there. */
+#define STAGGER    (5 * ALIGN)
+#define PAGE_BYTES 4096
+
+#define NOTICE_BYTES ALIGN /* of a chunk, before its values */
+
+/* -- chunks -- */
+
+static GBytes *
+new_memory (gsize bytes, GError **error)
+{
+  gpointer memory = ir_pages_new (bytes);
+
+  if (memory != NULL)
+    return g_bytes_new_with_free_func (memory, bytes, free, memory);
+  g_autofree char *needed = g_format_size (bytes);
+  g_set_error (error, G_IO_ERROR, G_IO_ERROR_NO_SPACE,
+               "Not enough memory for values of %s that are kept", needed);
+  return NULL;
+}
+
+static void
+chunk_clear (gpointer chunk)
+{
+  g_clear_pointer (&((IrLastingChunk *) chunk)->memory, g_bytes_unref);
+}
+
+static IrLastingChunk *
+chunk_at (const IrPrepared *prepared, guint index)
+{
+  return &g_array_index (prepared->chunks, IrLastingChunk, index);
+}
+
+/* Set when somebody refers to a tensor of the chunk, and as long as not all are there: it lies in
+ * the memory of the chunk, which they all keep. */
+static gint *
+notice_of (const IrLastingChunk *chunk)
+{
+  return (gint *) (gpointer) g_bytes_get_data (chunk->memory, NULL);
+}
+
+static gboolean
+fill_chunk (IrLastingChunk *chunk, GError **error)
+{
+  chunk->memory = new_memory (chunk->bytes, error);
+  if (chunk->memory != NULL)
+    g_atomic_int_set (notice_of (chunk), 1);
+  return chunk->memory != NULL;
+}
+
+/* Room for one value more. What is still expected bounds a chunk, so that small plans stay small.
+ */
+static gboolean
+take_room (IrPrepared *prepared, guint64 bytes, IrLastingSpot *spot, GError **error)
+{
+  guint64 room = (bytes + ALIGN - 1) / ALIGN * ALIGN + (bytes >= PAGE_BYTES ? STAGGER : 0);
+  IrLastingChunk *last = prepared->chunks->len > 0 ? chunk_at (prepared, prepared->chunks->len - 1)
+                                                   : NULL;
+
+  if (last == NULL || last->used + bytes > last->bytes)
+    {
+      guint64 left = prepared->expected_bytes > prepared->taken_bytes
+                         ? prepared->expected_bytes - prepared->taken_bytes
+                         : 0;
+      IrLastingChunk chunk = { .bytes = NOTICE_BYTES + MAX (room, MIN (left, CHUNK_BYTES)),
+                               .used = NOTICE_BYTES };
+      if (!fill_chunk (&chunk, error))
+        return FALSE;
+      g_array_append_val (prepared->chunks, chunk);
+      last = chunk_at (prepared, prepared->chunks->len - 1);
+    }
+  *spot = (IrLastingSpot){ prepared->chunks->len, last->used };
+  last->used += room;
+  prepared->taken_bytes += room;
+  return TRUE;
+}
+
+/* -- tensors -- */
+
+static IrTensor *
+tensor_at (const IrPrepared *prepared, IrValueId id)
+{
+  const IrType *type = ir_schedule_kept_type (prepared->schedule,
+                                              ir_model_value (prepared->model, id));
+  const IrLastingSpot *spot = &prepared->spots[id];
+  IrLastingChunk *chunk = chunk_at (prepared, spot->chunk - 1);
+  IrTensor *tensor = ir_tensor_new_within (type->dtype, (guint) type->rank, type->dims,
+                                           chunk->memory, spot->at);
+
+  ir_tensor_set_notice (tensor, notice_of (chunk));
+  return tensor;
+}
+
+/**
+ * ir_lasting_init:
+ * @prepared: a plan whose kept values are known
+ *
+ * Begins with no memory.
+ */
+void
+ir_lasting_init (IrPrepared *prepared)
+{
+  prepared->lasting = g_array_new (FALSE, FALSE, sizeof (IrValueId));
+  prepared->chunks = g_array_new (FALSE, TRUE, sizeof (IrLastingChunk));
+  g_array_set_clear_func (prepared->chunks, chunk_clear);
+  prepared->spots = g_new0 (IrLastingSpot, prepared->n_values + 1);
+  prepared->expected_bytes = prepared->kept_bytes;
+  for (IrValueId id = 1; id < prepared->n_values; id++) /* each is rounded up, and moved */
+    if (prepared->keep[id] == IR_KEEP_PLANNED && prepared->within[id].of == 0)
+      prepared->expected_bytes += ALIGN + STAGGER;
+  prepared->taken_bytes = 0;
+}
+
+/**
+ * ir_lasting_needs:
+ * @prepared: a plan
+ * @value: one that is kept
+ *
+ * Returns: bytes of memory that ir_lasting_tensor() will take for @value: 0 where it lies within
+ *   another one that has some
+ */
+guint64
+ir_lasting_needs (const IrPrepared *prepared, const IrValue *value)
+{
+  guint64 at;
+  IrValueId root = ir_capture_root (prepared, value->id, &at);
+  gsize bytes = 0;
+
+  if (prepared->spots[root].chunk == 0)
+    ir_type_n_bytes (
+        ir_schedule_kept_type (prepared->schedule, ir_model_value (prepared->model, root)), &bytes);
+  return bytes;
+}
+
+/**
+ * ir_lasting_tensor:
+ * @prepared: a plan
+ * @value: one that is kept
+ * @error: return location for an error
+ *
+ * Fails where there is not enough memory.
+ *
+ * Returns: (transfer full) (nullable): its tensor, in memory that lasts as long as the tensor
+ */
+IrTensor *
+ir_lasting_tensor (IrPrepared *prepared, const IrValue *value, GError **error)
+{
+  guint64 at, bytes = ir_lasting_needs (prepared, value);
+  IrValueId root = ir_capture_root (prepared, value->id, &at);
+
+  if (bytes > 0 && !take_room (prepared, bytes, &prepared->spots[root], error))
+    return NULL;
+  prepared->spots[value->id] = (IrLastingSpot){ prepared->spots[root].chunk,
+                                                prepared->spots[root].at + at };
+  g_array_append_val (prepared->lasting, value->id);
+  return tensor_at (prepared, value->id);
+}
+
+/**
+ * ir_lasting_fixed:
+ * @prepared: a plan
+ * @value: one that is kept, and holds the same in every run
+ * @error: return location for an error
+ *
+ * Fails where there is not enough memory.
+ *
+ * Returns: (transfer full) (nullable): its tensor, in memory of its own, which all runs share
+ */
+IrTensor *
+ir_lasting_fixed (const IrPrepared *prepared, const IrValue *value, GError **error)
+{
+  const IrType *type = ir_schedule_kept_type (prepared->schedule, value);
+  gsize bytes = 0;
+
+  ir_type_n_bytes (type, &bytes);
+  g_autoptr (GBytes) memory = new_memory (bytes, error);
+  return memory != NULL
+             ? ir_tensor_new_within (type->dtype, (guint) type->rank, type->dims, memory, 0)
+             : NULL;
+}
+
+/**
+ * ir_lasting_leave:
+ * @prepared: a plan
+ *
+ * Where a run still has the tensors of the plan, they are its own from now on.
+ */
+void
+ir_lasting_leave (IrPrepared *prepared)
+{
+  if (prepared->shelf == NULL || !ir_shelf_is_lent (prepared->shelf))
+    return;
+  for (guint i = 0; i < prepared->chunks->len; i++)
+    if (chunk_at (prepared, i)->memory != NULL)
+      g_atomic_int_set (notice_of (chunk_at (prepared, i)), 1);
+  for (guint i = 0; i < prepared->lasting->len; i++)
+    ir_shelf_leave (
+        prepared->shelf,
+        g_steal_pointer (
+            &prepared->bindings[g_array_index (prepared->lasting, IrValueId, i)].tensor));
+  g_clear_pointer (&prepared->shelf, ir_shelf_unref);
+}
+
+static gboolean
+renew_chunks (IrPrepared *prepared, const guint8 *gone, GError **error)
+{
+  for (guint i = 0; i < prepared->chunks->len; i++)
+    {
+      IrLastingChunk *chunk = chunk_at (prepared, i);
+      if (!gone[i])
+        continue;
+      g_clear_pointer (&chunk->memory, g_bytes_unref);
+      if (!fill_chunk (chunk, error))
+        return FALSE;
+    }
+  for (guint i = 0; i < prepared->lasting->len; i++)
+    {
+      IrValueId id = g_array_index (prepared->lasting, IrValueId, i);
+      if (gone[prepared->spots[id].chunk - 1])
+        ir_steps_rebind (prepared, id, tensor_at (prepared, id));
+    }
+  return TRUE;
+}
+
+/* Whether somebody may have one of the tensors, or they are not all there. */
+static gboolean
+is_noticed (const IrPrepared *prepared)
+{
+  for (guint i = 0; i < prepared->chunks->len; i++)
+    {
+      const IrLastingChunk *chunk = chunk_at (prepared, i);
+      if (chunk->memory == NULL || g_atomic_int_get (notice_of (chunk)) != 0)
+        return TRUE;
+    }
+  return FALSE;
+}
+
+/**
+ * ir_lasting_renew:
+ * @prepared: a plan that begins a run
+ * @error: return location for an error
+ *
+ * Makes all tensors writable: chunks whose last receiver has let them go are used again.
+ *
+ * Fails where there is not enough memory.
+ *
+ * Returns: %TRUE if all values have memory
+ */
+gboolean
+ir_lasting_renew (IrPrepared *prepared, GError **error)
+{
+  g_autofree guint8 *gone = NULL;
+
+  ir_lasting_leave (prepared);
+  if (prepared->shelf == NULL)
+    prepared->shelf = ir_shelf_new ();
+  if (!is_noticed (prepared))
+    return TRUE;
+  for (guint i = 0; i < prepared->lasting->len; i++)
+    {
+      IrValueId id = g_array_index (prepared->lasting, IrValueId, i);
+      IrTensor *tensor = prepared->bindings[id].tensor;
+      if (tensor != NULL && ir_tensor_reclaim (tensor))
+        continue;
+      if (gone == NULL)
+        gone = g_new0 (guint8, prepared->chunks->len);
+      gone[prepared->spots[id].chunk - 1] = TRUE;
+    }
+  if (gone != NULL && !renew_chunks (prepared, gone, error))
+    return FALSE;
+  for (guint i = 0; i < prepared->chunks->len; i++)
+    g_atomic_int_set (notice_of (chunk_at (prepared, i)), 0);
+  return TRUE;
+}
+
+/**
+ * ir_lasting_clear:
+ * @prepared: a plan
+ *
+ * Lets go of the memory; tensors that somebody has keep theirs.
+ */
+void
+ir_lasting_clear (IrPrepared *prepared)
+{
+  if (prepared->bindings != NULL && prepared->lasting != NULL)
+    ir_lasting_leave (prepared);
+  g_clear_pointer (&prepared->shelf, ir_shelf_unref);
+  g_clear_pointer (&prepared->lasting, g_array_unref);
+  g_clear_pointer (&prepared->chunks, g_array_unref);
+  g_clear_pointer (&prepared->spots, g_free);
+  g_clear_pointer (&prepared->within, g_free);
+  g_clear_pointer (&prepared->fixed, g_free);
+}

@@ -1,0 +1,351 @@
+/* Preparing a model for one set of input shapes: concrete types, schedule, memory plan, and what
+ * back ends make once per node. */
+#include "config.h"
+
+#include "core/exec/run/runner-private.h"
+#include "core/exec/schedule/tasks.h"
+#include "core/exec/schedule/schedule.h"
+#include "core/exec/run/tune.h"
+#include "core/ir/release.h"
+#include "core/op/infer.h"
+
+#define ARENA_ALIGN 64  /* bytes: a cache line, and the widest vector register */
+#define LOOK_NODES  256 /* between two looks whether to stop */
+
+/**
+ * ir_prepared_cancelled:
+ * @cancellable: (nullable): what may stop a plan under way
+ * @index: of the node that is next; every 256th is looked at, the first among them
+ * @error: return location for an error
+ *
+ * Returns: %TRUE with an %IR_EXEC_ERROR_CANCELLED if it was cancelled
+ */
+gboolean
+ir_prepared_cancelled (GCancellable *cancellable, guint index, GError **error)
+{
+  if (index % LOOK_NODES != 0 || !g_cancellable_is_cancelled (cancellable))
+    return FALSE;
+  g_set_error_literal (error, IR_EXEC_ERROR, IR_EXEC_ERROR_CANCELLED,
+                       "Cancelled while the run was prepared");
+  return TRUE;
+}
+
+/**
+ * ir_prepared_bind_shapes:
+ * @base: a model without function calls
+ * @inputs: value id -> #IrTensor
+ * @cancellable: (nullable): looked at between the parts of it
+ *
+ * Returns: (transfer full) (nullable): @base with the shapes of @inputs put in and the types
+ *   inferred from them, frozen; %NULL: cancelled
+ */
+IrModel *
+ir_prepared_bind_shapes (IrModel *base, GHashTable *inputs, GCancellable *cancellable)
+{
+  const IrStop stop = { .cancellable = cancellable };
+
+  g_autoptr (IrModel) model = ir_model_clone_until (base, &stop);
+  g_autoptr (IrModel) bound = NULL;
+  g_autoptr (IrEdit) edit = NULL;
+
+  if (model == NULL || g_cancellable_is_cancelled (cancellable))
+    return NULL;
+  edit = ir_edit_new_import (model);
+  for (guint i = 0; i < ir_graph_n_inputs (model->main); i++)
+    {
+      IrValue *input = ir_graph_input (model->main, i);
+      const IrTensor *tensor = input != NULL
+                                   ? g_hash_table_lookup (inputs, GUINT_TO_POINTER (input->id))
+                                   : NULL;
+      if (tensor == NULL)
+        continue;
+      /* An overridden initializer's contents must not be folded into the shapes. */
+      if (input->initializer != NULL)
+        ir_edit_set_initializer (edit, input, NULL);
+      if (ir_tensor_is_container (tensor))
+        {
+          const IrType *type = ir_tensor_type (tensor, model->context);
+          const IrType *merged = ir_type_merge (model->context, input->type, type);
+          ir_edit_set_type (edit, input, merged != NULL ? merged : type);
+        }
+      else if (input->type == NULL || !ir_type_has_rank (input->type))
+        ir_edit_set_type (edit, input, ir_tensor_type (tensor, model->context));
+      else if (!ir_type_is_static (input->type))
+        ir_infer_bind_input (edit, input, ir_tensor_rank (tensor), ir_tensor_dims (tensor));
+    }
+  if (ir_infer_model_until (edit, IR_INFER_DEFAULT, NULL, &stop))
+    bound = ir_model_snapshot_until (model, &stop);
+  return bound != NULL && ir_model_order_until (bound, &stop) ? g_steal_pointer (&bound) : NULL;
+}
+
+static gboolean
+choose_kernels (IrPrepared *prepared,
+                const IrGraph *graph,
+                const IrBackend *backend,
+                GCancellable *cancellable,
+                GError **error)
+{
+  guint n_nodes;
+  IrNode *const *nodes = ir_graph_order (graph, &n_nodes);
+
+  for (guint i = 0; i < n_nodes; i++)
+    {
+      const char *why;
+      IrNodePlan *plan = &prepared->nodes[nodes[i]->id];
+      if (ir_prepared_cancelled (cancellable, i, error) ||
+          !ir_backend_choose (backend, nodes[i], &plan->kernel, &plan->backend, &why, error))
+        return FALSE;
+      g_autoptr (GPtrArray) subgraphs = ir_node_subgraphs (nodes[i]);
+      for (guint j = 0; subgraphs != NULL && j < subgraphs->len; j++)
+        if (!choose_kernels (prepared, g_ptr_array_index (subgraphs, j), backend, cancellable,
+                             error))
+          return FALSE;
+    }
+  return TRUE;
+}
+
+/**
+ * ir_prepared_ready:
+ * @prepared: a plan
+ * @id: a node of its main graph
+ * @error: return location for an error
+ *
+ * Lets the back end pack weights and build primitives, which needs constants and shapes only.
+ *
+ * Returns: %TRUE if the kernel of the node can run
+ */
+gboolean
+ir_prepared_ready (IrPrepared *prepared, IrNodeId id, GError **error)
+{
+  IrNodePlan *plan = &prepared->nodes[id];
+  const IrNode *node = ir_model_node (prepared->model, id);
+  g_autoptr (GError) local = NULL;
+  IrCall call;
+
+  if (plan->kernel == NULL || plan->backend->prepare == NULL || plan->state != NULL)
+    return TRUE;
+  ir_call_init (&call, node);
+  plan->state = plan->backend->prepare (&call, &local);
+  ir_call_clear (&call);
+  if (local == NULL)
+    return TRUE;
+  g_propagate_error (error, ir_exec_error_from_kernel (node, g_steal_pointer (&local)));
+  return FALSE;
+}
+
+/**
+ * ir_prepared_unready:
+ * @prepared: a plan
+ * @id: a node of its main graph
+ *
+ * Lets go of what ir_prepared_ready() has made.
+ */
+void
+ir_prepared_unready (IrPrepared *prepared, IrNodeId id)
+{
+  IrNodePlan *plan = &prepared->nodes[id];
+
+  if (plan->state != NULL && plan->backend->release != NULL)
+    plan->backend->release (plan->state);
+  plan->state = NULL;
+}
+
+static gboolean
+prepare_states (IrPrepared *prepared, GCancellable *cancellable, GError **error)
+{
+  for (guint i = 0; i < prepared->schedule->items->len; i++)
+    if (ir_prepared_cancelled (cancellable, 0, error) ||
+        !ir_prepared_ready (
+            prepared, g_array_index (prepared->schedule->items, IrScheduleItem, i).node, error))
+      return FALSE;
+  return TRUE;
+}
+
+static void
+fill_places (IrPrepared *prepared)
+{
+  const GArray *items = prepared->memplan->items;
+  guint n_steps = prepared->schedule->items->len;
+
+  for (guint i = 0; i < prepared->n_values; i++)
+    prepared->places[i] = (IrPlace){ .offset = IR_PLACE_EXTERNAL };
+  prepared->release = g_new0 (IrValueId, items->len);
+  prepared->release_start = g_new0 (guint, n_steps + 2);
+  /* A counting sort by last use: counts, then starts, then places. */
+  for (guint i = 0; i < items->len; i++)
+    {
+      const IrMemItem *item = &g_array_index (items, IrMemItem, i);
+      prepared->places[item->value] = (IrPlace){ item->offset, item->size };
+      prepared->release_start[MIN (item->last, n_steps) + 1]++;
+    }
+  for (guint step = 0; step <= n_steps; step++)
+    prepared->release_start[step + 1] += prepared->release_start[step];
+  g_autofree guint *next = g_memdup2 (prepared->release_start, sizeof (guint) * (n_steps + 1));
+  for (guint i = 0; i < items->len; i++)
+    {
+      const IrMemItem *item = &g_array_index (items, IrMemItem, i);
+      prepared->release[next[MIN (item->last, n_steps)]++] = item->value;
+    }
+}
+
+static IrSchedule *
+make_schedule (IrModel *model,
+               const IrBackend *backend,
+               guint n_threads,
+               IrParallelMode parallel,
+               GCancellable *cancellable,
+               GError **error)
+{
+  const IrStop stop = { .cancellable = cancellable };
+  IrScheduleOptions options = ir_schedule_run_options (n_threads, parallel);
+
+  options.stages.stop = &stop;
+  if (!options.compare)
+    return ir_schedule_new_until (model, backend, n_threads, &stop, error);
+  return ir_schedule_new_with (model, backend, &options, NULL, error);
+}
+
+static gboolean
+plan_memory (IrPrepared *prepared, GCancellable *cancellable, GError **error)
+{
+  const IrMemOptions options = { .align_bytes = ARENA_ALIGN,
+                                 .max_steps = IR_MEM_DEFAULT_STEPS,
+                                 .cancellable = cancellable };
+
+  g_clear_pointer (&prepared->memplan, ir_mem_plan_unref);
+  g_clear_pointer (&prepared->release, g_free);
+  g_clear_pointer (&prepared->release_start, g_free);
+  prepared->memplan = ir_mem_plan_new_full (prepared->model, prepared->schedule, 0, &options);
+  if (prepared->memplan == NULL)
+    return !ir_prepared_cancelled (cancellable, 0, error);
+  if (ir_prepared_cancelled (cancellable, 0, error))
+    return FALSE;
+  fill_places (prepared);
+  return !ir_prepared_cancelled (cancellable, 0, error);
+}
+
+/**
+ * ir_prepared_reschedule:
+ * @prepared: a plan that no run uses
+ * @schedule: (transfer full): of the same model
+ *
+ * Takes another order; what back ends have prepared stays. Arena and steps are made again before
+ * the next run.
+ */
+void
+ir_prepared_reschedule (IrPrepared *prepared, IrSchedule *schedule)
+{
+  ir_steps_free (prepared);
+  g_clear_pointer (&prepared->arena, free);
+  ir_schedule_unref (prepared->schedule);
+  prepared->schedule = schedule;
+  plan_memory (prepared, NULL, NULL);
+}
+
+/**
+ * ir_prepared_new:
+ * @from: what it is made from
+ * @shapes: (transfer full): key of the inputs' shapes
+ * @error: return location for an error
+ *
+ * Fails with %IR_EXEC_ERROR_UNSUPPORTED where a node has no kernel, and with
+ * %IR_EXEC_ERROR_CANCELLED.
+ *
+ * Returns: (transfer full) (nullable): the plan
+ */
+IrPrepared *
+ir_prepared_new (const IrPreparing *from, char *shapes, GError **error)
+{
+  g_autoptr (IrPrepared) prepared = g_new0 (IrPrepared, 1);
+  GCancellable *cancellable = from->cancellable;
+
+  prepared->packed = ir_packed_ref (from->packed);
+  prepared->shapes = shapes;
+  prepared->model = ir_prepared_bind_shapes (from->base, from->inputs, cancellable);
+  if (ir_prepared_cancelled (cancellable, 0, error) || prepared->model == NULL)
+    return NULL;
+  prepared->n_nodes = prepared->model->nodes->len;
+  prepared->n_values = prepared->model->values->len;
+  prepared->nodes = g_new0 (IrNodePlan, prepared->n_nodes + 1);
+  prepared->places = g_new0 (IrPlace, prepared->n_values + 1);
+  prepared->schedule = make_schedule (prepared->model, from->backend, from->n_threads,
+                                      from->parallel, cancellable, error);
+  if (prepared->schedule == NULL ||
+      !choose_kernels (prepared, prepared->model->main, from->backend, cancellable, error) ||
+      !prepare_states (prepared, cancellable, error) || !plan_memory (prepared, cancellable, error))
+    return NULL;
+  if (from->parallel == IR_PARALLEL_AUTO && from->n_threads > 1)
+    prepared->tuner = ir_tuner_new (from->backend, from->n_threads);
+  return g_steal_pointer (&prepared);
+}
+
+/**
+ * ir_prepared_new_bare:
+ * @frozen: a model without function calls, with concrete shapes
+ * @schedule: of it
+ * @backend: which kernels are wanted
+ * @error: return location for an error
+ *
+ * A plan for running single nodes: nothing has a place in an arena, and nodes have to be made ready
+ * one by one with ir_prepared_ready().
+ *
+ * Returns: (transfer full) (nullable): the plan
+ */
+IrPrepared *
+ir_prepared_new_bare (IrModel *frozen,
+                      IrSchedule *schedule,
+                      const IrBackend *backend,
+                      GError **error)
+{
+  g_autoptr (IrPrepared) prepared = g_new0 (IrPrepared, 1);
+
+  prepared->packed = ir_packed_new ();
+  prepared->model = ir_model_ref (frozen);
+  prepared->schedule = ir_schedule_ref (schedule);
+  prepared->n_nodes = frozen->nodes->len;
+  prepared->n_values = frozen->values->len;
+  prepared->nodes = g_new0 (IrNodePlan, prepared->n_nodes + 1);
+  prepared->places = g_new0 (IrPlace, prepared->n_values + 1);
+  prepared->spill = g_new0 (guint8, prepared->n_values + 1);
+  for (guint i = 0; i < prepared->n_values; i++)
+    prepared->places[i] = (IrPlace){ .offset = IR_PLACE_EXTERNAL };
+  return choose_kernels (prepared, frozen->main, backend, NULL, error) ? g_steal_pointer (&prepared)
+                                                                       : NULL;
+}
+
+static void
+prepared_free (gpointer data)
+{
+  IrPrepared *prepared = data;
+
+  ir_steps_free (prepared);
+  ir_tuner_free (prepared->tuner);
+  for (guint i = 0; prepared->nodes != NULL && i < prepared->n_nodes; i++)
+    if (prepared->nodes[i].state != NULL && prepared->nodes[i].backend->release != NULL)
+      prepared->nodes[i].backend->release (prepared->nodes[i].state);
+  free (prepared->arena); /* from ir_pages_new() */
+  ir_scratch_clear (&prepared->scratch);
+  ir_packed_unref (prepared->packed);
+  g_free (prepared->release_start);
+  g_free (prepared->release);
+  g_free (prepared->places);
+  g_free (prepared->nodes);
+  ir_mem_plan_unref (prepared->memplan);
+  ir_schedule_unref (prepared->schedule);
+  g_clear_pointer (&prepared->model, ir_model_unref);
+  g_free (prepared->shapes);
+  g_free (prepared);
+}
+
+/**
+ * ir_prepared_free:
+ * @prepared: (transfer full) (nullable): a plan
+ *
+ * That of very many nodes is given back by another thread.
+ */
+void
+ir_prepared_free (IrPrepared *prepared)
+{
+  if (prepared != NULL)
+    ir_release (prepared, prepared_free, prepared->n_nodes);
+}

@@ -1,0 +1,494 @@
+/* A replay uses the kernels, layouts and number of threads of the run, so that it gives the same
+ * bits. From the node that makes the value it walks backwards until every path ends at something
+ * known, then runs what it came through in the order of the schedule and lets go of what nobody
+ * reads any more. A value in a body is had by running the node of the main graph that owns the
+ * body: it is that of the last round.
+ *
+ * What was computed stays for the next question, up to a part of memory; the oldest goes first. */
+#include "config.h"
+
+#include "core/exec/replay/replay.h"
+
+#include "core/exec/run/runner-private.h"
+
+#define CACHE_SHARE 4 /* of the budget of captured values that is for what was computed again */
+
+struct _IrReplay
+{
+  IrRunOptions options;
+  GHashTable *inputs; /* value id -> IrTensor */
+  IrPrepared *prepared;
+  IrThreads *threads, *lane; /* lane: one thread, for nodes that ran beside others */
+  const IrRun *run;          /* (nullable) (unowned) whose bits are wanted */
+  IrReplayKnown known;
+  gpointer data;
+  GHashTable *cache; /* value id -> IrTensor, as kernels left it */
+  GQueue order;      /* ids in the cache, oldest first */
+  guint64 cache_bytes, cache_limit;
+};
+
+/* One question. */
+typedef struct
+{
+  IrReplay *replay;
+  IrRunState state;
+  IrRun run;      /* holds a value of a body, and the state of failures */
+  guint8 *needed; /* by node id */
+  guint *uses;    /* by value id: needed nodes that are still to read it */
+  IrFound *found;
+} Question;
+
+/**
+ * ir_replay_new:
+ * @frozen: a model without function calls, with concrete shapes
+ * @schedule: of it
+ * @options: back end, threads, limits and seed of the run
+ * @inputs: value id -> #IrTensor
+ * @known: says what is there already
+ * @data: for @known
+ * @error: return location for an error
+ *
+ * Fails with %IR_EXEC_ERROR_UNSUPPORTED where a node has no kernel.
+ *
+ * Returns: (transfer full) (nullable): a replay; to be used by one thread at a time
+ */
+IrReplay *
+ir_replay_new (IrModel *frozen,
+               IrSchedule *schedule,
+               const IrRunOptions *options,
+               GHashTable *inputs,
+               IrReplayKnown known,
+               gpointer data,
+               GError **error)
+{
+  g_autoptr (IrReplay) replay = g_new0 (IrReplay, 1);
+
+  replay->options = *options;
+  replay->options.capture = IR_CAPTURE_NONE;
+  replay->options.chosen = NULL;
+  replay->options.progress = NULL;
+  replay->options.time_limit_ms = 0;
+  replay->inputs = g_hash_table_ref (inputs);
+  replay->known = known;
+  replay->data = data;
+  replay->cache = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify) ir_tensor_unref);
+  replay->cache_limit = ir_capture_budget (options) / CACHE_SHARE;
+  replay->prepared = ir_prepared_new_bare (frozen, schedule, options->backend, error);
+  if (replay->prepared == NULL)
+    return NULL;
+  replay->threads = ir_threads_new (options->n_threads);
+  ir_threads_set_deterministic (replay->threads, options->deterministic);
+  replay->lane = ir_threads_new (1);
+  ir_threads_set_deterministic (replay->lane, options->deterministic);
+  return g_steal_pointer (&replay);
+}
+
+/**
+ * ir_replay_set_run:
+ * @replay: a replay
+ * @run: (transfer none): the run whose bits it is to give; has to live as long
+ *
+ * Nodes that ran beside others in @run, each on one thread, do so again.
+ */
+void
+ir_replay_set_run (IrReplay *replay, const IrRun *run)
+{
+  replay->run = run;
+}
+
+/**
+ * ir_replay_free:
+ * @replay: (transfer full) (nullable): a replay
+ */
+void
+ir_replay_free (IrReplay *replay)
+{
+  if (replay == NULL)
+    return;
+  g_queue_clear (&replay->order);
+  g_clear_pointer (&replay->cache, g_hash_table_unref);
+  g_clear_pointer (&replay->prepared, ir_prepared_free);
+  g_clear_pointer (&replay->threads, ir_threads_free);
+  g_clear_pointer (&replay->lane, ir_threads_free);
+  g_clear_pointer (&replay->inputs, g_hash_table_unref);
+  g_free (replay);
+}
+
+/* -- what reads what -- */
+
+static void
+add_outer_reads (GPtrArray *reads, const IrGraph *main, const IrGraph *inner)
+{
+  guint n_nodes;
+  IrNode *const *nodes = ir_graph_order (inner, &n_nodes);
+
+  for (guint i = 0; i < n_nodes; i++)
+    {
+      ir_node_for_each_input (nodes[i], slot, value)
+        {
+          if (value->graph == main)
+            g_ptr_array_add (reads, value);
+        }
+      g_autoptr (GPtrArray) deeper = ir_node_subgraphs (nodes[i]);
+      for (guint k = 0; deeper != NULL && k < deeper->len; k++)
+        add_outer_reads (reads, main, g_ptr_array_index (deeper, k));
+    }
+  for (guint i = 0; i < ir_graph_n_outputs (inner); i++)
+    {
+      IrValue *output = ir_graph_output (inner, i);
+      if (output != NULL && output->graph == main)
+        g_ptr_array_add (reads, output);
+    }
+}
+
+/**
+ * ir_replay_reads:
+ * @node: a node
+ *
+ * Returns: (transfer container): values of the graph of @node that it reads, those that its bodies
+ *   read included; some may be there twice
+ */
+GPtrArray *
+ir_replay_reads (const IrNode *node)
+{
+  GPtrArray *reads = g_ptr_array_new ();
+  g_autoptr (GPtrArray) subgraphs = ir_node_subgraphs (node);
+
+  ir_node_for_each_input (node, slot, value)
+    g_ptr_array_add (reads, value);
+  for (guint i = 0; subgraphs != NULL && i < subgraphs->len; i++)
+    add_outer_reads (reads, node->graph, g_ptr_array_index (subgraphs, i));
+  return reads;
+}
+
+/**
+ * ir_replay_maker:
+ * @value: a value
+ *
+ * Returns: (transfer none) (nullable): the node of the main graph that makes it, or around the body
+ *   in which it is made
+ */
+const IrNode *
+ir_replay_maker (const IrValue *value)
+{
+  const IrGraph *graph = value->graph;
+  const IrNode *node = value->producer;
+
+  while (graph != NULL && graph->kind == IR_GRAPH_SUBGRAPH)
+    {
+      node = ir_model_live_node (graph->model, graph->owner);
+      graph = node != NULL ? node->graph : NULL;
+    }
+  return graph != NULL && graph->kind == IR_GRAPH_MAIN ? node : NULL;
+}
+
+/* -- what is there -- */
+
+/* Contents in the layout that the kernels of the schedule expect. (transfer full) */
+static IrTensor *
+to_layout (const IrReplay *replay,
+           const IrValue *value,
+           IrTensor *tensor,
+           GCancellable *cancellable,
+           GError **error)
+{
+  const IrCall call = { .cancellable = cancellable };
+  const IrSchedule *schedule = replay->prepared->schedule;
+  guint block = ir_schedule_block (schedule, value);
+  const IrType *type = block != 0 ? ir_schedule_kept_type (schedule, value) : NULL;
+
+  if (block == 0 || ir_tensor_rank (tensor) == (guint) type->rank)
+    return ir_tensor_ref (tensor);
+  g_autoptr (IrTensor)
+      blocks = ir_tensor_new_alloc (type->dtype, (guint) type->rank, type->dims, error);
+  if (blocks == NULL || ir_tensor_n_elements (blocks) == 0)
+    return g_steal_pointer (&blocks);
+  const gint64 *dims = ir_tensor_dims (tensor);
+  if (!ir_blocks_from_plain (&call, ir_tensor_data (tensor), ir_tensor_data_writable (blocks),
+                             dims[0], dims[1], dims[2] * dims[3], block, 1))
+    return ir_call_fail_if_stopped (&call, error), NULL;
+  return g_steal_pointer (&blocks);
+}
+
+/* As the graph has them. (transfer full) */
+static IrTensor *
+to_plain (const IrReplay *replay,
+          const IrValue *value,
+          IrTensor *tensor,
+          GCancellable *cancellable,
+          GError **error)
+{
+  const IrCall call = { .cancellable = cancellable };
+
+  if (ir_schedule_block (replay->prepared->schedule, value) == 0 ||
+      ir_tensor_rank (tensor) == (guint) value->type->rank)
+    return ir_tensor_ref (tensor);
+  return ir_blocks_present (&call, tensor, value->type, error);
+}
+
+/* (transfer full) (nullable) NULL without an error: it has to be computed. */
+static IrTensor *
+lookup (IrReplay *replay, const IrValue *value, GCancellable *cancellable, GError **error)
+{
+  gpointer key = GUINT_TO_POINTER (value->id);
+  IrTensor *tensor = g_hash_table_lookup (replay->cache, key);
+  const IrCall call = { .cancellable = cancellable };
+
+  if (tensor == NULL)
+    tensor = g_hash_table_lookup (replay->inputs, key);
+  if (tensor != NULL)
+    return ir_tensor_ref (tensor);
+  if (value->initializer != NULL && ir_tensor_sparse_values (value->initializer) != NULL)
+    return ir_call_densify (&call, value->initializer, error);
+  if (value->initializer != NULL)
+    return ir_tensor_ref (value->initializer);
+  g_autoptr (IrTensor) known = replay->known (value, cancellable, replay->data);
+  return known != NULL ? to_layout (replay, value, known, cancellable, error) : NULL;
+}
+
+static void
+remember (IrReplay *replay, IrValueId id, IrTensor *tensor)
+{
+  gpointer key = GUINT_TO_POINTER (id);
+  guint64 bytes = ir_tensor_n_bytes (tensor);
+
+  if (bytes > replay->cache_limit || g_hash_table_contains (replay->cache, key))
+    return;
+  replay->cache_bytes += bytes;
+  g_hash_table_insert (replay->cache, key, ir_tensor_ref (tensor));
+  g_queue_push_tail (&replay->order, key);
+  while (replay->cache_bytes > replay->cache_limit)
+    {
+      gpointer oldest = g_queue_pop_head (&replay->order);
+      replay->cache_bytes -= ir_tensor_n_bytes (g_hash_table_lookup (replay->cache, oldest));
+      g_hash_table_remove (replay->cache, oldest);
+    }
+}
+
+/* -- one question -- */
+
+static void
+question_init (Question *question, IrReplay *replay, GCancellable *cancellable, IrFound *found)
+{
+  IrPrepared *prepared = replay->prepared;
+  const IrRunOptions *options = &replay->options;
+  gsize limit = ir_exec_default_memory_limit ();
+
+  *question = (Question){ .replay = replay, .found = found };
+  question->run.model = prepared->model;
+  question->run.schedule = prepared->schedule;
+  question->run.n_values = prepared->n_values;
+  question->run.values = g_new0 (IrTensor *, prepared->n_values + 1);
+  question->needed = g_new0 (guint8, prepared->n_nodes + 1);
+  question->uses = g_new0 (guint, prepared->n_values + 1);
+  question->state = (IrRunState){
+    .options = options,
+    .prepared = prepared,
+    .threads = replay->threads,
+    .cancellable = cancellable,
+    .run = &question->run,
+    .tensors = g_new0 (IrTensor *, prepared->n_values + 1),
+    .keep = g_new0 (guint8, prepared->n_values + 1),
+    .ran = g_new0 (guint8, prepared->n_nodes + 1),
+    .charges = ir_charges_new (),
+    .memory_limit = options->memory_limit != 0 ? options->memory_limit : limit,
+    .output_limit = options->output_limit != 0 ? options->output_limit : limit,
+  };
+}
+
+static void
+question_clear (Question *question)
+{
+  IrRunState *state = &question->state;
+
+  if (state->prepared == NULL)
+    return;
+  for (guint id = 0; id < state->prepared->n_values; id++)
+    {
+      g_clear_pointer (&state->tensors[id], ir_tensor_unref);
+      g_clear_pointer (&question->run.values[id], ir_tensor_unref);
+    }
+  ir_charges_free (state->charges);
+  g_clear_pointer (&state->draws, g_hash_table_unref);
+  g_free (state->tensors);
+  g_free (state->keep);
+  g_free (state->ran);
+  g_free (question->run.values);
+  g_free (question->needed);
+  g_free (question->uses);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Question, question_clear)
+
+/* FALSE: it depends on something that nobody knows. */
+static gboolean
+take_read (Question *question, const IrValue *value, GPtrArray *todo, GError **error)
+{
+  IrRunState *state = &question->state;
+  g_autoptr (GError) local = NULL;
+
+  if (question->uses[value->id]++ > 0)
+    return TRUE;
+  if (ir_value_constant (value) != NULL && value->producer != NULL) /* of a Constant node */
+    ir_run_state_set (state, value, (IrTensor *) ir_value_constant (value));
+  if (ir_value_constant (value) != NULL)
+    return TRUE;
+  g_autoptr (IrTensor) tensor = lookup (question->replay, value, state->cancellable, &local);
+  if (local != NULL)
+    {
+      g_propagate_error (error, g_steal_pointer (&local));
+      return FALSE;
+    }
+  if (tensor != NULL)
+    {
+      ir_run_state_set (state, value, tensor);
+      g_ptr_array_add (question->found->from, g_strdup (value->name));
+      return TRUE;
+    }
+  if (value->producer == NULL)
+    {
+      g_set_error (error, IR_EXEC_ERROR, IR_EXEC_ERROR_INPUT, "the contents of %s are not known",
+                   value->name);
+      return FALSE;
+    }
+  if (!question->needed[value->producer->id])
+    {
+      question->needed[value->producer->id] = TRUE;
+      g_ptr_array_add (todo, value->producer);
+    }
+  return TRUE;
+}
+
+/* Everything between @maker and what is known. */
+static gboolean
+find_needed (Question *question, const IrNode *maker, GError **error)
+{
+  g_autoptr (GPtrArray) todo = g_ptr_array_new ();
+
+  question->needed[maker->id] = TRUE;
+  g_ptr_array_add (todo, (gpointer) maker);
+  while (todo->len > 0)
+    {
+      const IrNode *node = g_ptr_array_steal_index_fast (todo, todo->len - 1);
+      g_autoptr (GPtrArray) reads = ir_replay_reads (node);
+      for (guint i = 0; i < reads->len; i++)
+        if (!take_read (question, g_ptr_array_index (reads, i), todo, error))
+          return FALSE;
+    }
+  return TRUE;
+}
+
+static void
+let_go (Question *question, const IrNode *node, IrValueId wanted)
+{
+  g_autoptr (GPtrArray) reads = ir_replay_reads (node);
+
+  for (guint i = 0; i < reads->len; i++)
+    {
+      const IrValue *value = g_ptr_array_index (reads, i);
+      if (--question->uses[value->id] == 0 && value->id != wanted)
+        ir_run_state_drop (&question->state, value);
+    }
+  for (guint i = 0; i < node->n_outputs; i++)
+    {
+      const IrValue *value = node->outputs[i];
+      if (value == NULL || question->state.tensors[value->id] == NULL)
+        continue;
+      remember (question->replay, value->id, question->state.tensors[value->id]);
+      if (question->uses[value->id] == 0 && value->id != wanted)
+        ir_run_state_drop (&question->state, value);
+    }
+}
+
+static gboolean
+run_needed (Question *question, IrValueId wanted, GError **error)
+{
+  IrPrepared *prepared = question->replay->prepared;
+  const GArray *items = prepared->schedule->items;
+
+  for (guint i = 0; i < items->len; i++)
+    {
+      IrNodeId id = g_array_index (items, IrScheduleItem, i).node;
+      const IrNode *node = ir_model_node (prepared->model, id);
+      if (!question->needed[id])
+        continue;
+      question->state.threads = question->replay->run != NULL &&
+                                        ir_capture_is_beside (question->replay->run, id)
+                                    ? question->replay->lane
+                                    : question->replay->threads;
+      gboolean done = ir_prepared_ready (prepared, id, error) &&
+                      ir_run_node (&question->state, node, error);
+      ir_prepared_unready (prepared, id);
+      if (!done)
+        return FALSE;
+      question->found->n_nodes++;
+      let_go (question, node, wanted);
+    }
+  return TRUE;
+}
+
+static IrTensor *
+compute (Question *question, const IrValue *value, const IrNode *maker, GError **error)
+{
+  IrReplay *replay = question->replay;
+  gint64 start_us = g_get_monotonic_time ();
+
+  question->state.keep[value->id] = value->graph->kind == IR_GRAPH_SUBGRAPH;
+  question->found->from = g_ptr_array_new_with_free_func (g_free);
+  if (!find_needed (question, maker, error) || !run_needed (question, value->id, error))
+    return NULL;
+  IrTensor *tensor = question->run.values[value->id] != NULL ? question->run.values[value->id]
+                                                             : question->state.tensors[value->id];
+  if (tensor == NULL)
+    {
+      g_set_error (error, IR_EXEC_ERROR, IR_EXEC_ERROR_UNSUPPORTED,
+                   "%s has no contents: the run did not come through the body that it lies in",
+                   value->name);
+      return NULL;
+    }
+  if (value->graph->kind == IR_GRAPH_SUBGRAPH)
+    remember (replay, value->id, tensor);
+  question->found->how = IR_FOUND_COMPUTED;
+  question->found->duration_ns = (g_get_monotonic_time () - start_us) * 1000;
+  return to_plain (replay, value, tensor, question->state.cancellable, error);
+}
+
+/**
+ * ir_replay_find:
+ * @replay: a replay
+ * @value: a value of its model
+ * @cancellable: (nullable): looked at between nodes, and inside kernels that take long
+ * @found: gets how the contents were had, where they had to be computed; what was computed for an
+ *   earlier question costs no node any more
+ * @error: return location for an error
+ *
+ * Fails with an %IR_EXEC_ERROR where the run did not come through @value, depends on what is not
+ * known, or a node fails.
+ *
+ * Returns: (transfer full) (nullable): the contents, as the graph has them
+ */
+IrTensor *
+ir_replay_find (IrReplay *replay,
+                const IrValue *value,
+                GCancellable *cancellable,
+                IrFound *found,
+                GError **error)
+{
+  const IrNode *maker = ir_replay_maker (value);
+  IrTensor *cached = g_hash_table_lookup (replay->cache, GUINT_TO_POINTER (value->id));
+  g_auto (Question) question = { 0 };
+
+  found->in_body = value->graph->kind == IR_GRAPH_SUBGRAPH;
+  if (cached != NULL)
+    {
+      found->how = IR_FOUND_COMPUTED;
+      return to_plain (replay, value, cached, cancellable, error);
+    }
+  question_init (&question, replay, cancellable, found);
+  if (maker == NULL)
+    {
+      g_set_error (error, IR_EXEC_ERROR, IR_EXEC_ERROR_UNSUPPORTED,
+                   "%s was not computed: it is no part of the graph that runs", value->name);
+      return NULL;
+    }
+  return compute (&question, value, maker, error);
+}

@@ -1,0 +1,31 @@
+/* Running single nodes of a graph again: the smallest set that leads to a value from values whose
+ * contents are known. */
+#pragma once
+
+#include "core/exec/run/capture.h"
+
+/* (transfer full) (nullable) What @value holds as far as somebody knows; in blocks of channels or
+ * not. Inputs and constants are known anyway. */
+typedef IrTensor *(*IrReplayKnown) (const IrValue *value, GCancellable *cancellable, gpointer data);
+
+typedef struct _IrReplay IrReplay;
+
+IrReplay *ir_replay_new (IrModel *frozen,
+                         IrSchedule *schedule,
+                         const IrRunOptions *options,
+                         GHashTable *inputs,
+                         IrReplayKnown known,
+                         gpointer data,
+                         GError **error);
+void ir_replay_set_run (IrReplay *replay, const IrRun *run);
+void ir_replay_free (IrReplay *replay);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (IrReplay, ir_replay_free)
+IrTensor *ir_replay_find (IrReplay *replay,
+                          const IrValue *value,
+                          GCancellable *cancellable,
+                          IrFound *found,
+                          GError **error);
+/* The nodes of the main graph whose outputs @node reads, bodies included: (transfer container) */
+GPtrArray *ir_replay_reads (const IrNode *node);
+/* The node of the main graph that makes @value, or in which it is made. (nullable) */
+const IrNode *ir_replay_maker (const IrValue *value);

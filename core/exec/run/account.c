@@ -1,0 +1,96 @@
+/* By the address of the bytes. */
+#include "config.h"
+
+#include "core/exec/run/account.h"
+
+#define LOOK 256 /* items of a sequence between two looks: few parts of the table grow */
+
+typedef struct
+{
+  guint64 bytes;
+  guint count; /* values and containers that share them */
+} Charge;
+
+/**
+ * ir_charges_new:
+ *
+ * Returns: (transfer full): no charges
+ */
+IrCharges *
+ir_charges_new (void)
+{
+  return ir_large_table_new (g_direct_hash, g_direct_equal, NULL, g_free);
+}
+
+/**
+ * ir_charges_free:
+ * @charges: (transfer full): charges
+ */
+void
+ir_charges_free (IrCharges *charges)
+{
+  ir_large_table_free (charges);
+}
+
+/* What the bytes of @tensor are known by; several tensors may share them. */
+static gconstpointer
+key_of (const IrTensor *tensor)
+{
+  gconstpointer data = ir_tensor_data (tensor);
+
+  return data != NULL ? data : tensor; /* strings and containers */
+}
+
+/**
+ * ir_charges_add:
+ * @charges: charges
+ * @tensor: what has come to be held once more
+ * @call: looked at whether the run is to stop; then the rest of the items is left out
+ *
+ * Returns: by how many bytes more is held
+ */
+guint64
+ir_charges_add (IrCharges *charges, const IrTensor *tensor, const IrCall *call)
+{
+  gconstpointer key = key_of (tensor);
+  Charge *found = ir_large_table_lookup (charges, key);
+
+  if (found != NULL)
+    {
+      found->count++;
+      return 0;
+    }
+  guint n_items = ir_tensor_n_items (tensor);
+  guint64 bytes = ir_tensor_is_container (tensor) ? n_items * sizeof (gpointer)
+                                                  : ir_tensor_n_bytes (tensor);
+  found = g_new (Charge, 1);
+  *found = (Charge){ bytes, 1 };
+  ir_large_table_insert (charges, (gpointer) key, found);
+  for (guint i = 0; i < n_items && !(i % LOOK == LOOK - 1 && ir_call_stopped (call)); i++)
+    bytes += ir_charges_add (charges, ir_tensor_item (tensor, i), call);
+  return bytes;
+}
+
+/**
+ * ir_charges_remove:
+ * @charges: charges
+ * @tensor: what is held once less; nothing happens if it was not held
+ * @call: looked at whether the run is to stop; then the rest of the items is left out
+ *
+ * Returns: by how many bytes less is held
+ */
+guint64
+ir_charges_remove (IrCharges *charges, const IrTensor *tensor, const IrCall *call)
+{
+  gconstpointer key = key_of (tensor);
+  Charge *found = ir_large_table_lookup (charges, key);
+
+  if (found == NULL || --found->count > 0)
+    return 0;
+  guint64 bytes = found->bytes;
+  ir_large_table_remove (charges, key);
+  guint n_items = ir_tensor_n_items (tensor);
+  for (guint i = 0; i < n_items && !(i % LOOK == LOOK - 1 && ir_call_stopped (call)); i++)
+    bytes += ir_charges_remove (charges, ir_tensor_item (tensor, i), call);
+  return bytes;
+}

@@ -1,0 +1,8 @@
+/* Chains of steps that run together, piece by piece. */
+#pragma once
+
+#include "core/exec/run/runner-private.h"
+
+gboolean ir_chains_find (IrPrepared *prepared, GCancellable *cancellable, GError **error);
+gboolean ir_chain_run (
+    IrRunState *state, IrRunStep *head, IrThreads *threads, IrScratch *scratch, GError **error);

@@ -1,0 +1,558 @@
+/* Executables: the plan for each set of shapes that inputs have had, the checks of what is given,
+ * and runs from their beginning to their end; runner.c goes through the nodes. */
+#include "config.h"
+
+#include <string.h>
+
+#include "core/exec/run/runner-private.h"
+#include "core/exec/schedule/schedule.h"
+#include "core/exec/run/tune.h"
+#include "core/io/io.h"
+#include "core/ir/pages.h"
+
+struct _IrExecutable
+{
+  IrModel *base; /* a private copy without function calls */
+  IrModel *source;
+  IrRunOptions options;
+  IrThreads *threads;
+  IrPacked *packed;     /* what kernels make of constants */
+  GPtrArray *plans;     /* of IrPrepared, by shapes of inputs, that of the last run first */
+  IrPrepared *prepared; /* (nullable) the one of them for the shapes of the last run */
+  guint64 constant_bytes;
+};
+
+#define MAX_PLANS 4 /* that are kept for shapes that may come again */
+
+/* -- inputs -- */
+
+static gboolean input_error (const IrValue *input, GError **error, const char *format, ...)
+    G_GNUC_PRINTF (3, 4);
+
+static gboolean
+input_error (const IrValue *input, GError **error, const char *format, ...)
+{
+  va_list args;
+
+  va_start (args, format);
+  g_autofree char *found = g_strdup_vprintf (format, args);
+  va_end (args);
+  g_autofree char *needed = input->type != NULL
+                                ? ir_type_to_string (input->graph->model->context, input->type)
+                                : g_strdup ("a tensor");
+  g_set_error (error, IR_EXEC_ERROR, IR_EXEC_ERROR_INPUT, "input %s: %s, needed is %s", input->name,
+               found, needed);
+  return FALSE;
+}
+
+/* Whether the tensor fits the declared type; equal symbols must get equal sizes. */
+static gboolean
+check_input (const IrValue *input, const IrTensor *tensor, GHashTable *symbols, GError **error)
+{
+  const IrType *type = input->type;
+  IrContext *context = input->graph->model->context;
+
+  if (type == NULL)
+    return TRUE;
+  g_autofree char *found = ir_type_to_string (context, ir_tensor_type (tensor, context));
+  if (!ir_type_is_tensor (type))
+    return ir_type_merge (context, type, ir_tensor_type (tensor, context)) != NULL ||
+           input_error (input, error, "found %s, which is not of this kind", found);
+  if (ir_tensor_is_container (tensor))
+    return input_error (input, error, "found %s", found);
+  if (type->dtype != IR_DTYPE_UNDEFINED && type->dtype != ir_tensor_dtype (tensor))
+    return input_error (input, error, "found %s", found);
+  if (type->rank == IR_RANK_UNKNOWN)
+    return TRUE;
+  if ((guint) type->rank != ir_tensor_rank (tensor))
+    return input_error (input, error, "found %s", found);
+  for (guint i = 0; i < ir_tensor_rank (tensor); i++)
+    {
+      gint64 size = ir_tensor_dims (tensor)[i];
+      if (ir_dim_is_known (type->dims[i]) && type->dims[i] != size)
+        return input_error (input, error, "found %s", found);
+      if (!ir_dim_is_symbolic (type->dims[i]))
+        continue;
+      gint64 *bound = g_hash_table_lookup (symbols, GINT_TO_POINTER (type->dims[i]));
+      if (bound != NULL && *bound != size)
+        {
+          g_autofree char *symbol = ir_dim_to_string (context, type->dims[i]);
+          return input_error (input, error,
+                              "found %s, but another input of this run has %s = %" G_GINT64_FORMAT,
+                              found, symbol, *bound);
+        }
+      if (bound == NULL)
+        g_hash_table_insert (symbols, GINT_TO_POINTER (type->dims[i]),
+                             g_memdup2 (&size, sizeof size));
+    }
+  return TRUE;
+}
+
+static gboolean
+check_ids (const IrGraph *graph, GHashTable *inputs, GError **error)
+{
+  GHashTableIter iter;
+  gpointer key;
+
+  g_hash_table_iter_init (&iter, inputs);
+  while (g_hash_table_iter_next (&iter, &key, NULL))
+    {
+      const IrValue *value = ir_model_live_value (graph->model, GPOINTER_TO_UINT (key));
+      if (value == NULL || !ir_graph_has_input (graph, value))
+        {
+          g_set_error (error, IR_EXEC_ERROR, IR_EXEC_ERROR_INPUT,
+                       "%s is not an input of the graph; “irscope info” lists the inputs",
+                       value != NULL ? value->name : "A given value");
+          return FALSE;
+        }
+      if (ir_value_constant (value) != NULL)
+        return input_error (value, error, "it is a constant of the model and cannot be given");
+    }
+  return TRUE;
+}
+
+/* Checks all inputs and makes the key that says for which shapes a plan holds. */
+static char *
+check_inputs (const IrGraph *graph, GHashTable *inputs, GError **error)
+{
+  g_autoptr (GHashTable) symbols = g_hash_table_new_full (NULL, NULL, NULL, g_free);
+  g_autoptr (GString) key = g_string_new (NULL);
+
+  if (!check_ids (graph, inputs, error))
+    return NULL;
+  for (guint i = 0; i < ir_graph_n_inputs (graph); i++)
+    {
+      const IrValue *input = ir_graph_input (graph, i);
+      const IrTensor *tensor = input != NULL
+                                   ? g_hash_table_lookup (inputs, GUINT_TO_POINTER (input->id))
+                                   : NULL;
+      if (input == NULL || (tensor == NULL && input->initializer != NULL))
+        continue;
+      if (tensor == NULL)
+        {
+          input_error (input, error, "no tensor is given");
+          return NULL;
+        }
+      if (!check_input (input, tensor, symbols, error))
+        return NULL;
+      IrContext *context = graph->model->context;
+      g_autofree char *type = ir_type_to_string (context, ir_tensor_type (tensor, context));
+      g_string_append_printf (key, "%u %s\n", input->id, type);
+    }
+  return g_string_free (g_steal_pointer (&key), FALSE);
+}
+
+/* -- a run -- */
+
+static IrRun *
+run_new (IrPrepared *prepared, const IrRunOptions *options, GHashTable *inputs)
+{
+  IrRun *run = g_new0 (IrRun, 1);
+
+  g_atomic_ref_count_init (&run->ref_count);
+  g_mutex_init (&run->presenting);
+  run->model = ir_model_ref (prepared->model);
+  run->values = g_new0 (IrTensor *, prepared->n_values + 1);
+  run->n_values = prepared->n_values;
+  run->capture = ir_capture_new (options, inputs);
+  run->stats = g_hash_table_new_full (NULL, NULL, NULL, g_free);
+  run->schedule = ir_schedule_ref (prepared->schedule);
+  run->memplan = ir_mem_plan_ref (prepared->memplan);
+  run->trace = g_new0 (IrTrace, 1);
+  g_atomic_ref_count_init (&run->trace->ref_count);
+  run->trace->items = g_array_new (FALSE, FALSE, sizeof (IrTraceItem));
+  return run;
+}
+
+static gboolean
+make_arena (IrPrepared *prepared, gsize memory_limit, GError **error)
+{
+  const IrMemPlan *plan = prepared->memplan;
+
+  if (prepared->arena != NULL || plan->peak_bytes == 0)
+    return TRUE;
+  if (plan->peak_bytes <= memory_limit)
+    prepared->arena = ir_pages_new (plan->peak_bytes);
+  if (prepared->arena == NULL)
+    {
+      g_autofree char *needed = g_format_size (plan->peak_bytes);
+      g_autofree char *limit = g_format_size (memory_limit);
+      g_set_error (error, IR_EXEC_ERROR, IR_EXEC_ERROR_MEMORY,
+                   "The values between the nodes need %s at once, the limit is %s; use smaller "
+                   "inputs or raise the limit",
+                   needed, limit);
+      return FALSE;
+    }
+  return TRUE;
+}
+
+static void
+state_clear (IrRunState *state)
+{
+  for (guint id = 0; id < state->prepared->n_values; id++)
+    if (state->tensors[id] != NULL && !ir_steps_holds (state->prepared, id, state->tensors[id]))
+      ir_tensor_unref (state->tensors[id]);
+  ir_charges_free (state->charges);
+  g_clear_pointer (&state->draws, g_hash_table_unref);
+  g_free (state->tensors);
+  g_free (state->ran);
+}
+
+/* Who executed the nodes that ran at least once. */
+static void
+count_nodes (const IrRunState *state)
+{
+  const IrPrepared *prepared = state->prepared;
+
+  for (guint id = 0; id < prepared->n_nodes; id++)
+    {
+      const IrNodePlan *plan = &prepared->nodes[id];
+      if (!state->ran[id])
+        continue;
+      if (plan->kernel == NULL)
+        state->run->n_control++;
+      else if (plan->backend == state->options->backend)
+        state->run->n_own++;
+      else
+        state->run->n_fallback++;
+    }
+}
+
+static gboolean
+run_state (IrRunState *state, GHashTable *inputs, GError **error)
+{
+  gboolean done = ir_steps_begin (state, inputs, error) && ir_run_schedule (state, error);
+  count_nodes (state);
+  state->run->trace->duration_ns = ir_run_elapsed_ns (state);
+  state->run->trace->peak_bytes = state->peak_bytes;
+  guint64 align = state->prepared->memplan->align_bytes;
+  state->run->trace->arena_bytes = (state->arena_bytes + align - 1) / align * align;
+  return done;
+}
+
+/* Captured values have a budget of their own unless the user has set a limit on everything. */
+static gsize
+memory_limit (const IrExecutable *executable)
+{
+  const IrRunOptions *options = &executable->options;
+
+  if (options->memory_limit != 0)
+    return options->memory_limit;
+  return ir_exec_default_memory_limit () +
+         (options->capture != IR_CAPTURE_NONE ? ir_capture_budget (options) : 0);
+}
+
+static guint64
+constant_bytes (const IrModel *model)
+{
+  guint64 bytes = 0;
+
+  for (guint i = 1; i < model->values->len; i++)
+    {
+      const IrValue *value = model->values->pdata[i];
+      if (value->state == IR_STATE_LIVE && value->initializer != NULL)
+        bytes += ir_tensor_n_bytes (value->initializer);
+    }
+  return bytes;
+}
+
+/* Leaves room for one more. Plans that wait for their shapes to come again, with an arena and
+ * packed constants each, hold at most half of the memory that a run may use. */
+static void
+forget_plans (IrExecutable *executable)
+{
+  GPtrArray *plans = executable->plans;
+  guint64 held = 0;
+  guint n = 0;
+
+  for (; n < MIN (plans->len, MAX_PLANS - 1); n++)
+    {
+      held += ((IrPrepared *) plans->pdata[n])->memplan->peak_bytes + executable->constant_bytes;
+      if (held > memory_limit (executable) / 2)
+        break;
+    }
+  g_ptr_array_set_size (plans, (gint) n);
+}
+
+static IrPrepared *
+find_plan (IrExecutable *executable, const char *shapes)
+{
+  GPtrArray *plans = executable->plans;
+
+  for (guint i = 0; i < plans->len; i++)
+    if (strcmp (((IrPrepared *) plans->pdata[i])->shapes, shapes) == 0)
+      {
+        IrPrepared *found = g_ptr_array_steal_index (plans, i);
+        g_ptr_array_insert (plans, 0, found);
+        return found;
+      }
+  return NULL;
+}
+
+static gboolean
+prepare (IrExecutable *executable, GHashTable *inputs, GCancellable *cancellable, GError **error)
+{
+  g_autofree char *shapes = check_inputs (executable->base->main, inputs, error);
+
+  if (shapes == NULL)
+    return FALSE;
+  if (executable->prepared == NULL || strcmp (executable->prepared->shapes, shapes) != 0)
+    executable->prepared = find_plan (executable, shapes);
+  if (executable->prepared == NULL)
+    {
+      forget_plans (executable);
+      const IrPreparing from = { .base = executable->base,
+                                 .inputs = inputs,
+                                 .backend = executable->options.backend,
+                                 .n_threads = ir_threads_n (executable->threads),
+                                 .parallel = executable->options.parallel,
+                                 .packed = executable->packed,
+                                 .cancellable = cancellable };
+      executable->prepared = ir_prepared_new (&from, g_steal_pointer (&shapes), error);
+      if (executable->prepared != NULL)
+        g_ptr_array_insert (executable->plans, 0, executable->prepared);
+    }
+  return executable->prepared != NULL && ir_tuner_next (executable->prepared, error) &&
+         make_arena (executable->prepared, memory_limit (executable), error) &&
+         ir_steps_make (executable->prepared, &executable->options, memory_limit (executable),
+                        cancellable, error);
+}
+
+/**
+ * ir_executable_new:
+ * @model: the model to run; it may be edited later, the executable keeps what it is now
+ * @options: (nullable): how to run; %NULL: all defaults
+ * @error: return location for an error
+ *
+ * Takes a private copy of @model, expands the functions that it defines, and finds a kernel for
+ * every node, so that what cannot run is said before inputs are asked for.
+ *
+ * Fails with %IR_EXEC_ERROR_UNSUPPORTED, naming the first node that cannot run, and with an
+ * %IR_IO_ERROR if the file under @model has changed.
+ *
+ * Returns: (transfer full) (nullable): the executable; to be used by one thread at a time
+ */
+IrExecutable *
+ir_executable_new (IrModel *model, const IrRunOptions *options, GError **error)
+{
+  return ir_executable_new_until (model, options, NULL, error);
+}
+
+/**
+ * ir_executable_new_until:
+ * @model: the model to run
+ * @options: (nullable): how to run; %NULL: all defaults
+ * @stop: (nullable): what may stop it
+ * @error: return location for an error
+ *
+ * As ir_executable_new(). Fails also with %IR_EXEC_ERROR_CANCELLED.
+ *
+ * Returns: (transfer full) (nullable): the executable; to be used by one thread at a time
+ */
+IrExecutable *
+ir_executable_new_until (IrModel *model,
+                         const IrRunOptions *options,
+                         const IrStop *stop,
+                         GError **error)
+{
+  g_return_val_if_fail (model != NULL, NULL);
+  g_autoptr (IrExecutable) executable = g_new0 (IrExecutable, 1);
+
+  if (!ir_model_check_file (model, error))
+    return NULL;
+  if (options != NULL)
+    executable->options = *options;
+  if (executable->options.chosen != NULL)
+    g_array_ref (executable->options.chosen);
+  if (executable->options.backend == NULL)
+    executable->options.backend = ir_backend_require (NULL, NULL);
+  executable->source = ir_model_ref (model);
+  executable->base = ir_exec_expand_until (model, stop, error);
+  if (executable->base == NULL)
+    return NULL;
+  executable->plans = g_ptr_array_new_with_free_func ((GDestroyNotify) ir_prepared_free);
+  executable->constant_bytes = constant_bytes (executable->base);
+  executable->packed = ir_packed_new ();
+  executable->threads = ir_threads_new (executable->options.n_threads);
+  ir_threads_set_deterministic (executable->threads, executable->options.deterministic);
+  g_autoptr (IrSchedule) schedule = ir_schedule_new_until (
+      executable->base, executable->options.backend, 1, stop, error);
+  return schedule != NULL ? g_steal_pointer (&executable) : NULL;
+}
+
+/**
+ * ir_executable_free:
+ * @executable: (transfer full) (nullable): an executable
+ */
+void
+ir_executable_free (IrExecutable *executable)
+{
+  if (executable == NULL)
+    return;
+  g_clear_pointer (&executable->plans, g_ptr_array_unref);
+  g_clear_pointer (&executable->options.chosen, g_array_unref);
+  ir_threads_free (executable->threads);
+  ir_packed_unref (executable->packed);
+  g_clear_pointer (&executable->base, ir_model_unref);
+  g_clear_pointer (&executable->source, ir_model_unref);
+  g_free (executable);
+}
+
+/**
+ * ir_executable_prepare:
+ * @executable: an executable
+ * @inputs: value id -> #IrTensor; overridable inputs may be left out
+ * @cancellable: (nullable): looked at meanwhile
+ * @error: return location for an error
+ *
+ * Makes the plan for the shapes of @inputs: types, schedule, memory, packed weights. A run with
+ * inputs of these shapes then only runs.
+ *
+ * Fails with an %IR_EXEC_ERROR; the message names the input or the node.
+ *
+ * Returns: %TRUE if the plan is there
+ */
+gboolean
+ir_executable_prepare (IrExecutable *executable,
+                       GHashTable *inputs,
+                       GCancellable *cancellable,
+                       GError **error)
+{
+  g_return_val_if_fail (executable != NULL && inputs != NULL, FALSE);
+
+  return ir_model_check_file (executable->source, error) &&
+         prepare (executable, inputs, cancellable, error);
+}
+
+/**
+ * ir_executable_run:
+ * @executable: an executable
+ * @inputs: value id -> #IrTensor; overridable inputs may be left out
+ * @cancellable: (nullable): looked at while the plan is made, between nodes, and inside kernels
+ *   that take long
+ * @partial: (out) (optional) (nullable) (transfer full): where a node failed, the run up to there
+ * @error: return location for an error
+ *
+ * Runs once. The plan is made anew when the shapes of the inputs differ from those of the last run.
+ *
+ * Fails with an %IR_EXEC_ERROR; the message names the input or the node.
+ *
+ * Returns: (transfer full) (nullable): the run
+ */
+IrRun *
+ir_executable_run (IrExecutable *executable,
+                   GHashTable *inputs,
+                   GCancellable *cancellable,
+                   IrRun **partial,
+                   GError **error)
+{
+  g_return_val_if_fail (executable != NULL && inputs != NULL, NULL);
+  g_autoptr (GError) local = NULL;
+
+  if (partial != NULL)
+    *partial = NULL;
+  if (!ir_model_check_file (executable->source, error) ||
+      !prepare (executable, inputs, cancellable, error))
+    return NULL;
+  IrPrepared *prepared = executable->prepared;
+  g_autoptr (IrRun) run = run_new (prepared, &executable->options, inputs);
+  IrRunState state = {
+    .options = &executable->options,
+    .prepared = prepared,
+    .threads = executable->threads,
+    .cancellable = cancellable,
+    .run = run,
+    .tensors = g_new0 (IrTensor *, prepared->n_values + 1),
+    .keep = prepared->keep,
+    .ran = g_new0 (guint8, prepared->n_nodes + 1),
+    .charges = ir_charges_new (),
+    .memory_limit = memory_limit (executable),
+    .capture_budget = ir_capture_budget (&executable->options),
+    .kept_bytes = prepared->kept_bytes,
+    .start_ns = ir_run_now_ns (),
+  };
+  state.watch.looked = executable->options.looked;
+  state.watch.looked_data = executable->options.looked_data;
+  guint time_limit_ms = executable->options.time_limit_ms > 0 ? executable->options.time_limit_ms
+                                                              : IR_RUN_DEFAULT_TIME_MS;
+  if (time_limit_ms != G_MAXUINT)
+    state.watch.deadline_us = g_get_monotonic_time () + (gint64) time_limit_ms * 1000;
+  state.output_limit = executable->options.output_limit != 0 ? executable->options.output_limit
+                                                             : ir_exec_default_memory_limit ();
+  gboolean done = run_state (&state, inputs, &local);
+  state_clear (&state);
+  /* Contents from a file that changed meanwhile are worth nothing. */
+  if (done && !ir_model_check_file (executable->source, error))
+    return NULL;
+  if (done)
+    {
+      ir_tuner_note (prepared, run->trace);
+      return g_steal_pointer (&run);
+    }
+  run->error = g_error_copy (local);
+  g_propagate_error (error, g_steal_pointer (&local));
+  if (partial != NULL)
+    *partial = g_steal_pointer (&run);
+  return NULL;
+}
+
+/**
+ * ir_run_ref:
+ * @run: a run
+ *
+ * Returns: (transfer full): @run
+ */
+IrRun *
+ir_run_ref (IrRun *run)
+{
+  g_atomic_ref_count_inc (&run->ref_count);
+  return run;
+}
+
+/**
+ * ir_run_unref:
+ * @run: (transfer full) (nullable): a run
+ */
+void
+ir_run_unref (IrRun *run)
+{
+  if (run == NULL || !g_atomic_ref_count_dec (&run->ref_count))
+    return;
+  ir_capture_drop_values (run);
+  g_free (run->values);
+  g_hash_table_unref (run->stats);
+  ir_capture_free (run->capture);
+  g_mutex_clear (&run->presenting);
+  ir_trace_unref (run->trace);
+  ir_schedule_unref (run->schedule);
+  ir_mem_plan_unref (run->memplan);
+  g_clear_error (&run->error);
+  ir_model_unref (run->model);
+  g_free (run);
+}
+
+/**
+ * ir_model_run:
+ * @model: a model
+ * @inputs: value id -> #IrTensor
+ * @options: (nullable): how to run
+ * @cancellable: (nullable): looked at while it is prepared and runs
+ * @error: return location for an error
+ *
+ * Prepares, runs once and frees.
+ *
+ * Returns: (transfer full) (nullable): the run
+ */
+IrRun *
+ir_model_run (IrModel *model,
+              GHashTable *inputs,
+              const IrRunOptions *options,
+              GCancellable *cancellable,
+              GError **error)
+{
+  const IrStop stop = { .cancellable = cancellable };
+  g_autoptr (IrExecutable) executable = ir_executable_new_until (model, options, &stop, error);
+
+  return executable != NULL ? ir_executable_run (executable, inputs, cancellable, NULL, error)
+                            : NULL;
+}

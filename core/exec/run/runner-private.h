@@ -1,0 +1,263 @@
+/* The runner's own structures, shared by prepare.c (once per set of input shapes), executable.c
+ * (once per run), runner.c (node by node), live.c (what its values hold) and subgraph.c (control
+ * flow). */
+#pragma once
+
+#include "core/exec/kernel/nchwc.h"
+#include "core/exec/run/capture.h"
+#include "core/exec/run/account.h"
+#include "core/exec/kernel/backend.h"
+#include "core/exec/kernel/prepack.h"
+#include "core/exec/plan/shelf.h"
+
+/* How one node runs; by node id. */
+typedef struct
+{
+  IrKernelFunc kernel; /* NULL: the runner executes it (control flow) */
+  const IrBackend *backend;
+  gpointer state; /* (nullable) what the back end prepared */
+} IrNodePlan;
+
+/* What a piece of the output needs of an operand: chain.c. */
+typedef enum
+{
+  IR_OPERAND_UNFIT,
+  IR_OPERAND_ABSENT,
+  IR_OPERAND_FULL, /* the same piece */
+  IR_OPERAND_ONE,  /* its one element */
+  IR_OPERAND_TAIL, /* all of it, again for each unit of elements */
+  IR_OPERAND_LEAD  /* one element for each unit */
+} IrOperandForm;
+
+#define IR_CHAIN_OPERANDS 3
+
+/* One step of the schedule. Where all types are known, its call is laid out once, its outputs have
+ * their tensors before the kernel runs, and inputs are set by whoever makes them. */
+typedef struct
+{
+  const IrNode *node;
+  const IrNodePlan *plan;
+  gboolean bound;       /* the fields below are there */
+  gboolean idle;        /* nothing to compute: outputs are constants, or views made beforehand */
+  gboolean fixed;       /* from constants alone: the first run that comes through makes it idle */
+  gboolean watched;     /* outputs need a look: statistics, files, views that are kept */
+  guint n_lasting;      /* entries of prepared->lasting up to here */
+  guint n_owned;        /* scratch of the call itself; what lies behind is of one run */
+  IrTensor **outputs;   /* one per output of the node; NULL: nobody wants it */
+  guint64 kept_bytes;   /* outside of the arena: those that its outputs take as the first */
+  guint64 placed_bytes; /* of bound values that lie in the arena while it runs */
+  guint64 reach_bytes;  /* how far such values have reached into the arena up to here */
+  guint chain; /* steps up to the last that this one runs in pieces, itself included; 0: none */
+  guint link;  /* 1 + its place among those; 0: a constant among them, or no chain */
+  guint n_links;
+  guint64 unit; /* elements that a piece consists of as wholes */
+  IrOperandForm forms[IR_CHAIN_OPERANDS];
+  guint sources[IR_CHAIN_OPERANDS]; /* how many steps before, in spare memory; 0: where it lies */
+  gboolean streams;                 /* only its chain reads its output, which is kept */
+  IrCall call;
+} IrRunStep;
+
+/* The inputs of bound calls that read a value, and the output that has its tensor. */
+typedef struct
+{
+  IrTensor *tensor;         /* (nullable) (owned) made before the run */
+  guint first, n;           /* of prepared->readers */
+  IrTensor **producer_slot; /* (nullable) in outputs of its step */
+} IrBinding;
+
+/* Where a value goes; by value id. */
+typedef struct
+{
+  guint64 offset, size; /* bytes in the arena; offset IR_PLACE_EXTERNAL: the heap */
+} IrPlace;
+
+/* Among whose bytes a kept value lies; by value id. */
+typedef struct
+{
+  IrValueId of; /* 0: it has memory of its own */
+  guint64 at;   /* bytes from the start of that one */
+} IrWithin;
+
+/* Memory of kept values, and where one lies in it: lasting.c. */
+typedef struct
+{
+  GBytes *memory;
+  guint64 bytes, used;
+} IrLastingChunk;
+
+typedef struct
+{
+  guint chunk; /* 1 + its index; 0: nowhere yet */
+  guint64 at;  /* bytes */
+} IrLastingSpot;
+
+typedef struct _IrParallel IrParallel; /* parallel.c */
+typedef struct _IrTuner IrTuner;       /* tune.c */
+
+/* Everything that depends on the shapes of the inputs. */
+typedef struct
+{
+  IrModel *model; /* frozen, concrete shapes where inference can tell */
+  char *shapes;   /* key: the inputs' types as text */
+  IrSchedule *schedule;
+  IrMemPlan *memplan;
+  /* What the first run adds, when it is known which values are kept: bind.c. */
+  IrRunStep *steps;    /* (nullable) one per step of the schedule */
+  IrBinding *bindings; /* by value id */
+  IrCallInput **readers;
+  guint8 *keep;         /* by value id: outlives its last use, of IrKeep */
+  guint8 *spill;        /* (nullable) by value id: is written to a file when it is computed */
+  guint64 kept_bytes;   /* of values that are kept in memory by plan */
+  IrShelf *shelf;       /* (nullable) stands for the tensors of lasting where a run has them */
+  IrWithin *within;     /* by value id */
+  guint8 *fixed;        /* by value id: computed from constants alone, and kept for all runs */
+  GArray *lasting;      /* of IrValueId: bound to memory that is handed out */
+  IrLastingSpot *spots; /* by value id: of those, and of what they lie in */
+  GArray *chunks;       /* of IrLastingChunk */
+  guint64 expected_bytes, taken_bytes; /* of chunks */
+  GArray *views;      /* of guint, steps: views of such values, and of inputs and constants */
+  GArray *sources;    /* of IrValueId: values without a producer */
+  IrTraceItem *trace; /* one per step, without times */
+
+  guint n_nodes, n_values; /* lengths of the tables below: largest id + 1 */
+  IrNodePlan *nodes;
+  IrPlace *places;
+  IrValueId *release;   /* values in the order of their last use */
+  guint *release_start; /* by step: first index into release; n_steps + 1 entries */
+  gpointer arena;       /* (nullable) plan->peak_bytes, aligned */
+  IrScratch scratch;    /* of the kernels, one after the other */
+  IrPacked *packed;     /* of the kernels, for all plans of the executable */
+  IrTuner *tuner;       /* (nullable) what the first runs are to find out */
+  IrParallel *parallel; /* (nullable) for nodes beside each other, where the schedule has some */
+} IrPrepared;
+
+/* What a plan is made from. */
+typedef struct
+{
+  IrModel *base;      /* without function calls */
+  GHashTable *inputs; /* value id -> IrTensor */
+  const IrBackend *backend;
+  guint n_threads; /* workers of the schedule */
+  IrParallelMode parallel;
+  IrPacked *packed;          /* what kernels make of constants */
+  GCancellable *cancellable; /* (nullable) looked at between nodes and placements */
+} IrPreparing;
+
+IrPrepared *ir_prepared_new (const IrPreparing *from, char *shapes, GError **error);
+gboolean ir_prepared_cancelled (GCancellable *cancellable, guint index, GError **error);
+void ir_prepared_reschedule (IrPrepared *prepared, IrSchedule *schedule);
+void ir_prepared_free (IrPrepared *prepared);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (IrPrepared, ir_prepared_free)
+
+/* One run under way. */
+typedef struct
+{
+  const IrRunOptions *options;
+  IrPrepared *prepared;
+  IrThreads *threads;
+  GCancellable *cancellable; /* (nullable) */
+  IrWatch watch;
+  IrRun *run;
+  IrTensor **tensors; /* by value id: what lives now; of bindings without a reference */
+  guint8 *keep;       /* by value id: outlives its last use */
+  guint8 *ran;        /* by node id: has run at least once */
+  IrCharges *charges;
+  guint64 live_bytes, peak_bytes, kept_bytes;
+  guint64 placed_bytes; /* of bound values in the arena, besides live_bytes */
+  gboolean astray;      /* shapes are not what inference said: bindings hold no longer */
+  gboolean beside;      /* several threads are at work: parallel.c */
+  guint64 arena_bytes;  /* how far values have reached into the arena */
+  gsize memory_limit, output_limit, capture_budget;
+  gint64 start_ns;
+  guint64 n_iterations; /* of all loops so far */
+  guint depth;          /* of control flow */
+  GHashTable *draws;    /* (nullable) node id -> how often a random node has run */
+} IrRunState;
+
+/* For what no node is the reason of: nothing but whether the run is to stop. */
+static inline IrCall
+ir_run_call (IrRunState *state)
+{
+  return (IrCall){ .cancellable = state->cancellable, .watch = &state->watch };
+}
+
+gboolean ir_run_graph (IrRunState *state, const IrGraph *graph, GError **error);
+gboolean ir_run_schedule (IrRunState *state, GError **error);
+gint64 ir_run_now_ns (void);
+gint64 ir_run_elapsed_ns (const IrRunState *state);
+gboolean ir_run_check (IrRunState *state, const IrNode *node, GError **error);
+gboolean ir_run_count_iteration (IrRunState *state, const IrNode *node, GError **error);
+gboolean ir_run_node (IrRunState *state, const IrNode *node, GError **error);
+void ir_run_keep (IrRun *run, IrValueId id, IrTensor *tensor);
+void ir_run_adopt (IrRunState *state, guint n_steps);
+void ir_run_capture (IrRunState *state, const IrValue *value, IrTensor *tensor);
+
+/* -- prepare.c -- */
+IrModel *ir_prepared_bind_shapes (IrModel *base, GHashTable *inputs, GCancellable *cancellable);
+IrPrepared *ir_prepared_new_bare (IrModel *frozen,
+                                  IrSchedule *schedule,
+                                  const IrBackend *backend,
+                                  GError **error);
+gboolean ir_prepared_ready (IrPrepared *prepared, IrNodeId id, GError **error);
+void ir_prepared_unready (IrPrepared *prepared, IrNodeId id);
+
+/* -- capture-plan.c -- */
+typedef enum
+{
+  IR_KEEP_NOT,
+  IR_KEEP_PLANNED, /* in memory, and its bytes are counted already */
+  IR_KEEP_OPEN     /* in memory if there is room when its size is known, else in a file */
+} IrKeep;
+
+guint64 ir_capture_budget (const IrRunOptions *options);
+void ir_capture_plan (IrPrepared *prepared, const IrRunOptions *options);
+
+/* -- capture-share.c -- */
+void ir_capture_share (IrPrepared *prepared, const guint8 *apt);
+IrValueId ir_capture_root (const IrPrepared *prepared, IrValueId id, guint64 *at);
+
+/* -- lasting.c -- */
+void ir_lasting_init (IrPrepared *prepared);
+guint64 ir_lasting_needs (const IrPrepared *prepared, const IrValue *value);
+IrTensor *ir_lasting_tensor (IrPrepared *prepared, const IrValue *value, GError **error);
+IrTensor *ir_lasting_fixed (const IrPrepared *prepared, const IrValue *value, GError **error);
+gboolean ir_lasting_renew (IrPrepared *prepared, GError **error);
+void ir_lasting_leave (IrPrepared *prepared);
+void ir_lasting_clear (IrPrepared *prepared);
+
+/* -- bind.c -- */
+gboolean ir_step_is_plain (const IrType *type);
+gboolean ir_step_is_view (const IrPrepared *prepared, const IrNode *node);
+gboolean ir_steps_make (IrPrepared *prepared,
+                        const IrRunOptions *options,
+                        gsize memory_limit,
+                        GCancellable *cancellable,
+                        GError **error);
+void ir_steps_tell (const IrPrepared *prepared, IrValueId id, const IrTensor *tensor);
+void ir_steps_rebind (IrPrepared *prepared, IrValueId id, IrTensor *tensor);
+void ir_steps_free (IrPrepared *prepared);
+
+/* -- steps.c -- */
+gboolean ir_steps_begin (IrRunState *state, GHashTable *inputs, GError **error);
+gboolean ir_step_run (IrRunState *state, IrRunStep *step, GError **error);
+gboolean ir_step_compute (
+    IrRunState *state, IrRunStep *step, IrThreads *threads, IrScratch *scratch, GError **error);
+void ir_step_finish (IrRunState *state, IrRunStep *step);
+gboolean ir_steps_holds (const IrPrepared *prepared, IrValueId id, const IrTensor *tensor);
+void ir_steps_feed (IrRunState *state, const IrValue *value, IrTensor *tensor);
+
+gboolean ir_steps_may_place (const IrPrepared *prepared, const IrCall *call);
+/* -- live.c -- */
+IrTensor *ir_run_state_tensor (IrRunState *state, const IrValue *value);
+void ir_run_state_set (IrRunState *state, const IrValue *value, IrTensor *tensor);
+gboolean ir_run_state_publish (IrRunState *state,
+                               const IrValue *value,
+                               IrTensor *tensor,
+                               GError **error);
+void ir_run_state_drop (IrRunState *state, const IrValue *value);
+
+/* flex-attention.c */
+gboolean ir_flex_attention_run (IrRunState *state, const IrNode *node, GError **error);
+
+/* subgraph.c */
+gboolean ir_subgraph_run (IrRunState *state, const IrNode *node, GError **error);

@@ -1,0 +1,326 @@
+/* Steps that have been bound once (bind.c): a step then is its kernel and little else. Views of
+ * memory that lasts are made before the nodes run.
+ *
+ * What is kept is handed out; a buffer that its receiver has let go is filled again by the next
+ * run, another one is left to him and replaced. Where a node without a bound call gives another
+ * shape than inference said, the rest of that run goes the long way (state->astray). */
+#include "config.h"
+
+#include <string.h>
+
+#include "core/exec/run/chain.h"
+#include "core/exec/run/runner-private.h"
+#include "core/exec/memory/ranges.h"
+
+/* -- once per run -- */
+
+static gboolean
+load_source (IrRunState *state, const IrValue *value, GHashTable *inputs, GError **error)
+{
+  IrTensor *given = g_hash_table_lookup (inputs, GUINT_TO_POINTER (value->id));
+  IrTensor *tensor;
+
+  if (given != NULL)
+    state->tensors[value->id] = ir_tensor_ref (given);
+  else if (value->initializer != NULL && ir_tensor_sparse_values (value->initializer) != NULL)
+    {
+      const IrCall call = ir_run_call (state);
+      state->tensors[value->id] = ir_call_densify (&call, value->initializer, error);
+      if (state->tensors[value->id] == NULL)
+        return FALSE;
+    }
+  tensor = ir_run_state_tensor (state, value);
+  if (tensor != NULL)
+    ir_steps_feed (state, value, tensor);
+  if (state->keep[value->id] && tensor != NULL)
+    ir_run_keep (state->run, value->id, ir_tensor_ref (tensor));
+  if (state->options->capture == IR_CAPTURE_STATS && given != NULL)
+    {
+      IrTensorStats *stats = g_new (IrTensorStats, 1);
+      ir_tensor_stats (given, G_N_ELEMENTS (stats->bins), stats);
+      g_hash_table_insert (state->run->stats, GUINT_TO_POINTER (value->id), stats);
+    }
+  return TRUE;
+}
+
+static gboolean
+make_views (IrRunState *state, GError **error)
+{
+  IrPrepared *prepared = state->prepared;
+
+  for (guint i = 0; i < prepared->views->len; i++)
+    {
+      const IrNode *node = prepared->steps[g_array_index (prepared->views, guint, i)].node;
+      const IrValue *in = node->inputs[0], *out = node->outputs[0];
+      IrTensor *base = prepared->bindings[in->id].tensor;
+      base = base != NULL ? base : ir_run_state_tensor (state, in);
+      IrTensor *view = base != NULL
+                           ? ir_tensor_reshape (base, (guint) out->type->rank, out->type->dims)
+                           : NULL;
+      ir_steps_rebind (prepared, out->id, view);
+      if (view == NULL)
+        {
+          g_autofree char *label = ir_node_label (node);
+          g_set_error (error, IR_EXEC_ERROR, IR_EXEC_ERROR_KERNEL,
+                       "%s: the input has no contents of the shape that was inferred", label);
+          return FALSE;
+        }
+    }
+  return TRUE;
+}
+
+/**
+ * ir_steps_begin:
+ * @state: a run that begins, with room for tensors
+ * @inputs: value id -> #IrTensor
+ * @error: return location for an error
+ *
+ * Gives inputs, constants and bound values their tensors. Sparse constants become dense ones; kept
+ * values without a producer are results already.
+ *
+ * Fails where there is not enough memory.
+ *
+ * Returns: %TRUE if the nodes can run
+ */
+gboolean
+ir_steps_begin (IrRunState *state, GHashTable *inputs, GError **error)
+{
+  IrPrepared *prepared = state->prepared;
+
+  for (guint i = 0; i < prepared->views->len; i++)
+    ir_steps_rebind (
+        prepared, prepared->steps[g_array_index (prepared->views, guint, i)].node->outputs[0]->id,
+        NULL);
+  if (!ir_lasting_renew (prepared, error))
+    return FALSE;
+  for (guint i = 0; i < prepared->sources->len; i++)
+    {
+      IrValueId id = g_array_index (prepared->sources, IrValueId, i);
+      if (!load_source (state, ir_model_value (prepared->model, id), inputs, error))
+        return FALSE;
+    }
+  if (!make_views (state, error))
+    return FALSE;
+  for (guint id = 0; id < prepared->n_values; id++)
+    if (prepared->bindings[id].tensor != NULL)
+      state->tensors[id] = prepared->bindings[id].tensor;
+  return TRUE;
+}
+
+/**
+ * ir_steps_holds:
+ * @prepared: a plan
+ * @id: a value
+ * @tensor: what it holds
+ *
+ * Returns: whether @tensor belongs to the bindings, so that the run has no reference to it
+ */
+gboolean
+ir_steps_holds (const IrPrepared *prepared, IrValueId id, const IrTensor *tensor)
+{
+  return prepared->bindings != NULL && id < prepared->n_values &&
+         prepared->bindings[id].tensor == tensor;
+}
+
+static gboolean
+has_type (const IrTensor *tensor, const IrType *type)
+{
+  return !ir_tensor_is_container (tensor) && ir_step_is_plain (type) &&
+         ir_tensor_sparse_values (tensor) == NULL && ir_tensor_dtype (tensor) == type->dtype &&
+         ir_tensor_rank (tensor) == (guint) type->rank &&
+         memcmp (ir_tensor_dims (tensor), type->dims, sizeof (gint64) * (guint) type->rank) == 0;
+}
+
+/**
+ * ir_steps_may_place:
+ * @prepared: a plan
+ * @call: a call whose inputs have contents
+ *
+ * Parts lie in wholes at offsets that follow from inferred shapes; where those turn out to be
+ * others, a kernel would write over what it still has to read.
+ *
+ * Returns: whether the call may write where the memory plan wants its outputs
+ */
+gboolean
+ir_steps_may_place (const IrPrepared *prepared, const IrCall *call)
+{
+  const IrNode *node = call->node;
+
+  for (guint i = 0; ir_slice_is_possible (node) && i < node->n_inputs; i++)
+    if (node->inputs[i] != NULL &&
+        !has_type (call->inputs[i].tensor,
+                   ir_schedule_kept_type (prepared->schedule, node->inputs[i])))
+      return FALSE;
+  return TRUE;
+}
+
+/**
+ * ir_steps_feed:
+ * @state: a run under way
+ * @value: a value that a node without a bound call has just computed
+ * @tensor: its contents
+ *
+ * Gives them to the bound calls that read @value, or, where they are not of the type that the plan
+ * was made for, sends the rest of the run the long way.
+ */
+void
+ir_steps_feed (IrRunState *state, const IrValue *value, IrTensor *tensor)
+{
+  const IrPrepared *prepared = state->prepared;
+
+  if (prepared->bindings == NULL || value->id >= prepared->n_values ||
+      prepared->bindings[value->id].n == 0)
+    return;
+  if (has_type (tensor, ir_schedule_kept_type (prepared->schedule, value)))
+    ir_steps_tell (prepared, value->id, tensor);
+  else
+    state->astray = TRUE;
+}
+
+/* -- one step -- */
+
+static IrTensor *
+give_bound (
+    IrCall *call, guint output, IrDtype dtype, guint rank, const gint64 *dims, GError **error)
+{
+  const IrRunStep *step = call->alloc_data;
+  IrTensor *tensor = step->outputs[output];
+
+  if (tensor != NULL && ir_tensor_dtype (tensor) == dtype && ir_tensor_rank (tensor) == rank &&
+      memcmp (ir_tensor_dims (tensor), dims, sizeof (gint64) * rank) == 0)
+    return ir_tensor_lend (tensor);
+  return ir_tensor_new_alloc (dtype, rank, dims, error);
+}
+
+/* A kernel may have given a tensor of its own. */
+static gboolean
+take_bound (IrRunState *state, IrRunStep *step, guint slot, GError **error)
+{
+  const IrValue *value = step->node->outputs[slot];
+  g_autoptr (IrTensor) tensor = g_steal_pointer (&step->call.outputs[slot].tensor);
+  IrTensor *wanted = step->outputs[slot];
+
+  if (tensor == wanted || value == NULL)
+    return TRUE;
+  if (tensor == NULL)
+    return ir_call_fail (&step->call, error, IR_OP_ERROR_UNSUPPORTED,
+                         "the kernel does not compute output %u (%s)", slot, value->name);
+  if (has_type (tensor, ir_schedule_kept_type (state->prepared->schedule, value)))
+    {
+      gconstpointer from = ir_tensor_data (tensor);
+      gpointer to = ir_tensor_data_writable (wanted);
+      return from == to || ir_call_copy (&step->call, to, from, ir_tensor_n_bytes (wanted)) ||
+             !ir_call_fail_if_stopped (&step->call, error);
+    }
+  if (state->beside)
+    return ir_call_fail (&step->call, error, IR_OP_ERROR_SHAPE,
+                         "output %u (%s) is of another shape than was inferred", slot, value->name);
+  state->astray = TRUE;
+  return ir_run_state_publish (state, value, tensor, error);
+}
+
+static void
+keep_outputs (IrRunState *state, const IrRunStep *step)
+{
+  const IrNode *node = step->node;
+
+  for (guint i = 0; i < node->n_outputs; i++)
+    {
+      const IrValue *value = node->outputs[i];
+      if (value == NULL)
+        continue;
+      IrTensor *tensor = state->tensors[value->id];
+      if (!ir_steps_holds (state->prepared, value->id, tensor))
+        continue; /* published already */
+      ir_run_capture (state, value, tensor);
+    }
+}
+
+/* From the next run on its outputs are there. */
+static void
+fix_step (IrPrepared *prepared, IrRunStep *step)
+{
+  IrTraceItem *item = &prepared->trace[step - prepared->steps];
+
+  step->idle = TRUE;
+  item->kernel = "kept from the first run, as only constants lead to it";
+  item->flops = item->bytes = 0;
+}
+
+/**
+ * ir_step_compute:
+ * @state: a run under way
+ * @step: a bound step that has something to compute
+ * @threads: for its kernel
+ * @scratch: for its kernel alone
+ * @error: return location for an error
+ *
+ * Runs the kernel. Several threads may do so for steps of one run at once; the run's account is
+ * kept by ir_step_finish().
+ *
+ * Returns: %TRUE if its outputs have contents
+ */
+gboolean
+ir_step_compute (
+    IrRunState *state, IrRunStep *step, IrThreads *threads, IrScratch *scratch, GError **error)
+{
+  IrCall *call = &step->call;
+
+  if (step->chain > 0)
+    return ir_chain_run (state, step, threads, scratch, error);
+  call->threads = threads;
+  call->cancellable = state->cancellable;
+  call->watch = &state->watch;
+  call->max_output_bytes = state->output_limit;
+  call->alloc = give_bound;
+  call->alloc_data = step;
+  call->scratch = scratch;
+  call->packed = state->prepared->packed;
+  call->kernel_state = step->plan->state;
+  /* One that has seen that it is to stop may leave its outputs incomplete. */
+  gboolean done = step->plan->kernel (call, error) && !ir_call_fail_if_cut (call, error);
+  for (guint i = 0; done && i < call->n_outputs; i++)
+    done = take_bound (state, step, i, error);
+  ir_call_disown (call, step->n_owned);
+  if (!done)
+    for (guint i = 0; i < call->n_outputs; i++)
+      g_clear_pointer (&call->outputs[i].tensor, ir_tensor_unref);
+  return done;
+}
+
+/**
+ * ir_step_finish:
+ * @state: a run under way
+ * @step: a bound step that has run
+ *
+ * Counts its memory and keeps of its outputs what the options ask for.
+ */
+void
+ir_step_finish (IrRunState *state, IrRunStep *step)
+{
+  state->placed_bytes = step->placed_bytes;
+  state->live_bytes += step->kept_bytes;
+  state->peak_bytes = MAX (state->peak_bytes, state->live_bytes + step->placed_bytes);
+  if (step->watched)
+    keep_outputs (state, step);
+  if (step->fixed && !step->idle)
+    fix_step (state->prepared, step);
+}
+
+/**
+ * ir_step_run:
+ * @state: a run under way
+ * @step: a bound step
+ * @error: return location for an error
+ *
+ * Returns: %TRUE if its outputs have contents
+ */
+gboolean
+ir_step_run (IrRunState *state, IrRunStep *step, GError **error)
+{
+  if (!step->idle &&
+      !ir_step_compute (state, step, state->threads, &state->prepared->scratch, error))
+    return FALSE;
+  ir_step_finish (state, step);
+  return TRUE;
+}

@@ -1,0 +1,168 @@
+/* Which tensors live while a model runs. */
+#include "config.h"
+
+#include "core/exec/run/runner-private.h"
+#include "core/ir/release.h"
+
+#define LOOK 4096 /* items of a sequence between two looks */
+
+static gboolean
+in_arena (const IrRunState *state, gconstpointer data)
+{
+  const guint8 *arena = state->prepared->arena, *byte = data;
+
+  return arena != NULL && byte >= arena && byte < arena + state->prepared->memplan->peak_bytes;
+}
+
+static void
+charge (IrRunState *state, const IrTensor *tensor)
+{
+  const IrCall call = ir_run_call (state);
+
+  state->live_bytes += ir_charges_add (state->charges, tensor, &call);
+  state->peak_bytes = MAX (state->peak_bytes, state->live_bytes + state->placed_bytes);
+}
+
+static void
+discharge (IrRunState *state, const IrTensor *tensor)
+{
+  const IrCall call = ir_run_call (state);
+
+  state->live_bytes -= ir_charges_remove (state->charges, tensor, &call);
+}
+
+/**
+ * ir_run_state_tensor:
+ * @state: a run under way
+ * @value: a value of any graph of its model
+ *
+ * Returns: (transfer none) (nullable): what @value holds now
+ */
+IrTensor *
+ir_run_state_tensor (IrRunState *state, const IrValue *value)
+{
+  IrTensor *tensor = state->tensors[value->id];
+
+  return tensor != NULL ? tensor : value->initializer;
+}
+
+/**
+ * ir_run_state_set:
+ * @state: a run under way
+ * @value: a value
+ * @tensor: (transfer none): its contents
+ *
+ * Replaces what @value held.
+ */
+void
+ir_run_state_set (IrRunState *state, const IrValue *value, IrTensor *tensor)
+{
+  if (ir_value_constant (value) == NULL)
+    charge (state, tensor);
+  ir_tensor_ref (tensor);
+  ir_run_state_drop (state, value);
+  state->tensors[value->id] = tensor;
+}
+
+/**
+ * ir_run_state_drop:
+ * @state: a run under way
+ * @value: a value
+ *
+ * Lets go of what @value holds.
+ */
+void
+ir_run_state_drop (IrRunState *state, const IrValue *value)
+{
+  IrTensor *tensor = g_steal_pointer (&state->tensors[value->id]);
+
+  if (tensor == NULL)
+    return;
+  if (ir_steps_holds (state->prepared, value->id, tensor))
+    return;
+  if (ir_value_constant (value) == NULL)
+    discharge (state, tensor);
+  ir_tensor_unref (tensor);
+}
+
+/* Whether any of it lies in the arena; also if the run is to stop. */
+static gboolean
+reaches_arena (const IrRunState *state, const IrTensor *tensor, const IrCall *call)
+{
+  gconstpointer data = ir_tensor_data (tensor);
+
+  if (data != NULL)
+    return in_arena (state, data);
+  for (guint i = 0; i < ir_tensor_n_items (tensor); i++)
+    if ((i % LOOK == LOOK - 1 && ir_call_stopped (call)) ||
+        reaches_arena (state, ir_tensor_item (tensor, i), call))
+      return TRUE;
+  return FALSE;
+}
+
+static IrTensor *leave_arena (const IrRunState *state,
+                              IrTensor *tensor,
+                              const IrCall *call,
+                              GError **error);
+
+/* (transfer full) (nullable) */
+static IrTensor *
+items_leave_arena (const IrRunState *state, IrTensor *tensor, const IrCall *call, GError **error)
+{
+  g_autoptr (IrLongArray) items = g_ptr_array_new_with_free_func ((GDestroyNotify) ir_tensor_unref);
+
+  for (guint i = 0; i < ir_tensor_n_items (tensor); i++)
+    {
+      if (i % LOOK == LOOK - 1 && ir_call_fail_if_stopped (call, error))
+        return NULL;
+      IrTensor *item = leave_arena (state, ir_tensor_item (tensor, i), call, error);
+      if (item == NULL)
+        return NULL;
+      g_ptr_array_add (items, item);
+    }
+  return ir_tensor_with_items (tensor, (IrTensor *const *) items->pdata);
+}
+
+/* The same contents with nothing in the arena, items of containers included. (transfer full)
+ * (nullable) */
+static IrTensor *
+leave_arena (const IrRunState *state, IrTensor *tensor, const IrCall *call, GError **error)
+{
+  if (!reaches_arena (state, tensor, call))
+    return ir_tensor_ref (tensor);
+  return ir_tensor_is_container (tensor) ? items_leave_arena (state, tensor, call, error)
+                                         : ir_call_new_copy (call, tensor, error);
+}
+
+/**
+ * ir_run_state_publish:
+ * @state: a run under way
+ * @value: output of a node that has just run
+ * @tensor: (transfer none): its contents
+ * @error: return location for an error
+ *
+ * Sets the contents of @value, copied out of the arena unless they lie where the plan put @value,
+ * and captures them.
+ *
+ * Returns: %FALSE if the run is to stop, or there is no memory
+ */
+gboolean
+ir_run_state_publish (IrRunState *state, const IrValue *value, IrTensor *tensor, GError **error)
+{
+  const IrCall call = ir_run_call (state);
+  const IrPlace *place = &state->prepared->places[value->id];
+  gboolean placed = place->offset != IR_PLACE_EXTERNAL && !state->keep[value->id] &&
+                    ir_tensor_data (tensor) ==
+                        (gpointer) ((guint8 *) state->prepared->arena + place->offset);
+  g_autoptr (IrTensor) own = placed ? ir_tensor_ref (tensor)
+                                    : leave_arena (state, tensor, &call, error);
+
+  if (own == NULL)
+    return FALSE;
+  if (placed)
+    state->arena_bytes = MAX (state->arena_bytes, place->offset + ir_tensor_n_bytes (tensor));
+  ir_run_state_set (state, value, own);
+  ir_run_capture (state, value, own);
+  ir_steps_feed (state, value, state->tensors[value->id]);
+  return TRUE;
+}

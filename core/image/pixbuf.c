@@ -1,0 +1,84 @@
+/* Pictures by gdk-pixbuf. The size is checked as soon as the file says it, before memory is taken:
+ * the loader gets the file in pieces, and between them it may be stopped; a TIFF is decoded
+ * as a whole when all of the file is there. */
+#include "config.h"
+
+#include "core/image/image.h"
+
+#include <gdk-pixbuf/gdk-pixbuf.h>
+#include <string.h>
+
+#define PIECE_BYTES 4096
+
+typedef struct
+{
+  gsize max_bytes;
+  gboolean large;
+} Check;
+
+static void
+size_prepared (GdkPixbufLoader *loader, int width, int height, gpointer data)
+{
+  Check *check = data;
+  gsize bytes;
+
+  check->large = !g_size_checked_mul (&bytes, (gsize) MAX (width, 0), (gsize) MAX (height, 0)) ||
+                 !g_size_checked_mul (&bytes, bytes, 3) || bytes > check->max_bytes;
+  if (check->large)
+    gdk_pixbuf_loader_set_size (loader, 1, 1);
+}
+
+/* Alpha is left out: the standard knows three channels or one. */
+static IrImageStatus
+copy_pixels (const GdkPixbuf *pixbuf, const IrImageLimits *limits, IrImage *image)
+{
+  int width = gdk_pixbuf_get_width (pixbuf), height = gdk_pixbuf_get_height (pixbuf);
+  gsize n_channels = (gsize) gdk_pixbuf_get_n_channels (pixbuf);
+  gsize stride = (gsize) gdk_pixbuf_get_rowstride (pixbuf);
+  const guint8 *pixels = gdk_pixbuf_read_pixels (pixbuf);
+
+  image->rgb = g_try_malloc_n ((gsize) width * (gsize) height, 3);
+  if (image->rgb == NULL)
+    return IR_IMAGE_LARGE;
+  image->width = width;
+  image->height = height;
+  for (gsize y = 0; y < (gsize) height; y++)
+    if (y % 64 == 63 && limits->stopped (limits->user))
+      return IR_IMAGE_STOPPED;
+    else
+      for (gsize x = 0; x < (gsize) width; x++)
+        memcpy (image->rgb + (y * (gsize) width + x) * 3, pixels + y * stride + x * n_channels, 3);
+  return IR_IMAGE_DECODED;
+}
+
+/**
+ * ir_image_decode_pixbuf:
+ * @data: a file
+ * @length: its bytes
+ * @limits: of the decoded picture, and what stops it
+ * @image: (out caller-allocates): the picture, if it could be decoded; zeroed before
+ *
+ * Returns: whether there is a picture, and if not, why
+ */
+IrImageStatus
+ir_image_decode_pixbuf (const guint8 *data,
+                        gsize length,
+                        const IrImageLimits *limits,
+                        IrImage *image)
+{
+  g_autoptr (GdkPixbufLoader) loader = gdk_pixbuf_loader_new ();
+  Check check = { limits->max_bytes, FALSE };
+  gboolean good = TRUE, stopped = FALSE;
+
+  g_signal_connect (loader, "size-prepared", G_CALLBACK (size_prepared), &check);
+  for (gsize at = 0; good && !check.large && !stopped && at < length; at += PIECE_BYTES)
+    {
+      good = gdk_pixbuf_loader_write (loader, data + at, MIN (PIECE_BYTES, length - at), NULL);
+      stopped = limits->stopped (limits->user);
+    }
+  good = gdk_pixbuf_loader_close (loader, NULL) && good;
+  if (check.large || stopped)
+    return check.large ? IR_IMAGE_LARGE : IR_IMAGE_STOPPED;
+  const GdkPixbuf *pixbuf = good ? gdk_pixbuf_loader_get_pixbuf (loader) : NULL;
+  return pixbuf != NULL ? copy_pixels (pixbuf, limits, image) : IR_IMAGE_DAMAGED;
+}

@@ -1,0 +1,171 @@
+#include "config.h"
+
+#include "core/io/json/print.h"
+
+#include "core/ir/release.h"
+
+#include <string.h>
+
+#define PART_BYTES 65536 /* between two looks whether to stop: half a millisecond */
+
+typedef struct
+{
+  GString *part;
+  IrJsonSink sink;
+  gpointer user_data;
+  const IrStop *stop;
+} Printer;
+
+static gboolean print_item (Printer *printer, const cJSON *item, guint depth);
+
+static gboolean
+hand_over (Printer *printer)
+{
+  if (ir_stopped (printer->stop) ||
+      !printer->sink (printer->part->str, printer->part->len, printer->user_data))
+    return FALSE;
+  g_string_truncate (printer->part, 0);
+  return TRUE;
+}
+
+static void
+indent (GString *text, guint depth)
+{
+  for (guint i = 0; i < depth; i++)
+    g_string_append_c (text, '\t');
+}
+
+static void
+append_escaped (GString *text, guchar c)
+{
+  static const char plain[] = "\"\\\b\f\n\r\t", letters[] = "\"\\bfnrt";
+  const char *found = strchr (plain, c);
+
+  if (found != NULL)
+    g_string_append_printf (text, "\\%c", letters[found - plain]);
+  else
+    g_string_append_printf (text, "\\u%04x", c);
+}
+
+static void
+append_string (GString *text, const char *string)
+{
+  const char *from = string != NULL ? string : "", *at = from;
+
+  g_string_append_c (text, '"');
+  for (; *at != '\0'; at++)
+    if ((guchar) *at < ' ' || *at == '"' || *at == '\\')
+      {
+        g_string_append_len (text, from, at - from);
+        append_escaped (text, (guchar) *at);
+        from = at + 1;
+      }
+  g_string_append_len (text, from, at - from);
+  g_string_append_c (text, '"');
+}
+
+static gboolean
+print_array (Printer *printer, const cJSON *array, guint depth)
+{
+  g_string_append_c (printer->part, '[');
+  for (const cJSON *item = array->child; item != NULL; item = item->next)
+    {
+      if (!print_item (printer, item, depth + 1))
+        return FALSE;
+      if (item->next != NULL)
+        g_string_append (printer->part, ", ");
+    }
+  g_string_append_c (printer->part, ']');
+  return TRUE;
+}
+
+static gboolean
+print_object (Printer *printer, const cJSON *object, guint depth)
+{
+  g_string_append (printer->part, "{\n");
+  for (const cJSON *item = object->child; item != NULL; item = item->next)
+    {
+      indent (printer->part, depth + 1);
+      append_string (printer->part, item->string);
+      g_string_append (printer->part, ":\t");
+      if (!print_item (printer, item, depth + 1))
+        return FALSE;
+      g_string_append (printer->part, item->next != NULL ? ",\n" : "\n");
+    }
+  indent (printer->part, depth);
+  g_string_append_c (printer->part, '}');
+  return TRUE;
+}
+
+static gboolean
+print_item (Printer *printer, const cJSON *item, guint depth)
+{
+  char number[64];
+
+  if (printer->part->len >= PART_BYTES && !hand_over (printer))
+    return FALSE;
+  if (cJSON_IsObject (item))
+    return print_object (printer, item, depth);
+  if (cJSON_IsArray (item))
+    return print_array (printer, item, depth);
+  if (cJSON_IsString (item))
+    append_string (printer->part, item->valuestring);
+  else if (cJSON_PrintPreallocated ((cJSON *) item, number, sizeof number, FALSE))
+    g_string_append (printer->part, number);
+  return TRUE;
+}
+
+/**
+ * ir_json_print:
+ * @json: a tree
+ * @sink: (scope call): takes the text, part by part
+ * @user_data: for @sink
+ * @stop: (nullable): what may stop it
+ *
+ * Prints as cJSON_Print() does.
+ *
+ * Returns: %FALSE if it was stopped, or @sink did not want more
+ */
+gboolean
+ir_json_print (const cJSON *json, IrJsonSink sink, gpointer user_data, const IrStop *stop)
+{
+  g_autoptr (GString) part = g_string_sized_new (256);
+  Printer printer = { part, sink, user_data, stop };
+
+  return print_item (&printer, json, 0) && hand_over (&printer);
+}
+
+static gboolean
+append_part (const char *text, gsize length, gpointer user_data)
+{
+  g_string_append_len (user_data, text, (gssize) length);
+  return TRUE;
+}
+
+/**
+ * ir_json_print_text:
+ * @json: a tree
+ *
+ * Returns: (transfer full): all of its text
+ */
+char *
+ir_json_print_text (const cJSON *json)
+{
+  GString *text = g_string_new (NULL);
+
+  ir_json_print (json, append_part, text, NULL);
+  return g_string_free (text, FALSE);
+}
+
+/**
+ * ir_json_release:
+ * @json: (transfer full) (nullable): a tree
+ *
+ * Gives it back on a thread of its own, for how large it is nobody has counted.
+ */
+void
+ir_json_release (cJSON *json)
+{
+  if (json != NULL)
+    ir_release (json, (GDestroyNotify) cJSON_Delete, G_MAXUINT64);
+}

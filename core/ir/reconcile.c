@@ -1,0 +1,609 @@
+/* Values are matched by name, nodes by operator and the name of their first output. What matches
+ * keeps its id, so lineage, selection and layout survive an edit of the text; everything else is
+ * added or removed. A subgraph or function that differs at all is replaced as a whole. */
+#include "config.h"
+
+#include "core/ir/reconcile.h"
+
+#include <string.h>
+
+typedef struct
+{
+  IrEdit *edit;
+  IrModel *model, *target;
+  GHashTable *values; /* IrValue of target -> IrValue of model */
+  GHashTable *kept;   /* nodes of the main graph that are in the target too */
+} Graft;
+
+static IrGraph *copy_graph (Graft *graft, const IrGraph *from, IrGraphKind kind);
+
+/* -- from one context to another -- */
+
+static const IrType *
+import_type (const Graft *graft, const IrType *type)
+{
+  IrContext *to = graft->model->context, *from = graft->target->context;
+  IrDim dims[IR_MAX_RANK];
+
+  if (type == NULL || to == from)
+    return type;
+  switch (type->kind)
+    {
+    case IR_TYPE_TENSOR:
+    case IR_TYPE_SPARSE_TENSOR:
+      for (int i = 0; i < type->rank; i++)
+        {
+          g_autofree char *text = ir_dim_is_symbolic (type->dims[i])
+                                      ? ir_dim_to_string (from, type->dims[i])
+                                      : NULL;
+          dims[i] = text != NULL ? ir_dim_parse (to, text) : type->dims[i];
+        }
+      return type->kind == IR_TYPE_TENSOR
+                 ? ir_type_tensor (to, type->dtype, type->rank, dims)
+                 : ir_type_sparse_tensor (to, type->dtype, type->rank, dims);
+    case IR_TYPE_SEQUENCE:
+      return ir_type_sequence (to, import_type (graft, type->element));
+    case IR_TYPE_OPTIONAL:
+      return ir_type_optional (to, import_type (graft, type->element));
+    case IR_TYPE_MAP:
+      return ir_type_map (to, type->dtype, import_type (graft, type->element));
+    case IR_TYPE_OPAQUE:
+      return ir_type_opaque (to, type->denotation);
+    case IR_N_TYPE_KINDS:
+      break;
+    }
+  return NULL;
+}
+
+static const IrAttr *
+import_types (const Graft *graft, const IrAttr *attr)
+{
+  g_autofree const IrType **types = g_new (const IrType *, attr->n + 1);
+
+  for (guint i = 0; i < attr->n; i++)
+    types[i] = import_type (graft, attr->types[i]);
+  return ir_attr_types (graft->model->context, attr->name, attr->kind, types, attr->n);
+}
+
+static const IrAttr *
+import_graphs (Graft *graft, const IrAttr *attr)
+{
+  g_autofree guint32 *ids = g_new (guint32, attr->n + 1);
+
+  for (guint i = 0; i < attr->n; i++)
+    ids[i] = copy_graph (graft, ir_model_graph (graft->target, attr->graphs[i]), IR_GRAPH_SUBGRAPH)
+                 ->id;
+  return attr->kind == IR_ATTR_GRAPH
+             ? ir_attr_graph (graft->model->context, attr->name, ids[0])
+             : ir_attr_graphs (graft->model->context, attr->name, ids, attr->n);
+}
+
+static const IrAttr *
+import_attr (Graft *graft, const IrAttr *attr)
+{
+  IrContext *to = graft->model->context;
+
+  if (attr->ref_name != NULL)
+    return ir_attr_ref (to, attr->name, attr->kind, attr->ref_name);
+  switch (attr->kind)
+    {
+    case IR_ATTR_FLOAT:
+      return ir_attr_float (to, attr->name, attr->floats[0]);
+    case IR_ATTR_FLOATS:
+      return ir_attr_floats (to, attr->name, attr->floats, attr->n);
+    case IR_ATTR_INT:
+      return ir_attr_int (to, attr->name, attr->ints[0]);
+    case IR_ATTR_INTS:
+      return ir_attr_ints (to, attr->name, attr->ints, attr->n);
+    case IR_ATTR_STRING:
+      return ir_attr_string (to, attr->name, attr->strings[0].data,
+                             (gssize) attr->strings[0].length);
+    case IR_ATTR_STRINGS:
+      return ir_attr_strings (to, attr->name, attr->strings, attr->n);
+    case IR_ATTR_TENSOR:
+    case IR_ATTR_SPARSE_TENSOR:
+      return ir_attr_tensor (to, attr->name, attr->tensors[0]);
+    case IR_ATTR_TENSORS:
+    case IR_ATTR_SPARSE_TENSORS:
+      return ir_attr_tensors (to, attr->name, attr->tensors, attr->n);
+    case IR_ATTR_TYPE:
+    case IR_ATTR_TYPES:
+      return import_types (graft, attr);
+    case IR_ATTR_GRAPH:
+    case IR_ATTR_GRAPHS:
+      return import_graphs (graft, attr);
+    case IR_ATTR_UNDEFINED:
+    case IR_N_ATTR_KINDS:
+      break;
+    }
+  return ir_attr_ints (to, attr->name, NULL, 0);
+}
+
+/* -- sameness across contexts -- */
+
+static gboolean graphs_same (const Graft *graft, const IrGraph *a, const IrGraph *b);
+
+/* Types belong to a context and graphs to a model; everything else is compared as it is. */
+static gboolean
+elements_same (const Graft *graft, const IrAttr *a, const IrAttr *b)
+{
+  gboolean types = a->kind == IR_ATTR_TYPE || a->kind == IR_ATTR_TYPES;
+
+  if (!types && a->kind != IR_ATTR_GRAPH && a->kind != IR_ATTR_GRAPHS)
+    return ir_attr_equal (a, b);
+  for (guint i = 0; i < a->n; i++)
+    if (types ? a->types[i] != import_type (graft, b->types[i])
+              : !graphs_same (graft, ir_model_graph (graft->model, a->graphs[i]),
+                              ir_model_graph (graft->target, b->graphs[i])))
+      return FALSE;
+  return TRUE;
+}
+
+static gboolean
+attrs_same (const Graft *graft, const IrAttr *a, const IrAttr *b)
+{
+  return a != NULL && a->kind == b->kind && a->n == b->n &&
+         g_strcmp0 (a->ref_name, b->ref_name) == 0 && (a->n == 0 || elements_same (graft, a, b));
+}
+
+static gboolean
+names_same (guint n_a, IrValue *const *a, guint n_b, IrValue *const *b)
+{
+  if (n_a != n_b)
+    return FALSE;
+  for (guint i = 0; i < n_a; i++)
+    if (g_strcmp0 (a[i] != NULL ? a[i]->name : NULL, b[i] != NULL ? b[i]->name : NULL) != 0)
+      return FALSE;
+  return TRUE;
+}
+
+static gboolean
+nodes_same (const Graft *graft, const IrNode *a, const IrNode *b)
+{
+  if (strcmp (a->op_type, b->op_type) != 0 || strcmp (a->domain, b->domain) != 0 ||
+      strcmp (a->name, b->name) != 0 || a->n_attrs != b->n_attrs ||
+      !names_same (a->n_inputs, a->inputs, b->n_inputs, b->inputs) ||
+      !names_same (a->n_outputs, a->outputs, b->n_outputs, b->outputs))
+    return FALSE;
+  for (guint i = 0; i < b->n_attrs; i++)
+    if (!attrs_same (graft, ir_node_attr (a, b->attrs[i]->name), b->attrs[i]))
+      return FALSE;
+  return TRUE;
+}
+
+static gboolean
+interfaces_same (const Graft *graft, const IrGraph *a, const IrGraph *b)
+{
+  if (a->inputs->n != b->inputs->n || a->outputs->n != b->outputs->n)
+    return FALSE;
+  for (guint i = 0; i < a->inputs->n; i++)
+    if (strcmp (ir_graph_input (a, i)->name, ir_graph_input (b, i)->name) != 0)
+      return FALSE;
+  for (guint i = 0; i < a->outputs->n; i++)
+    if (strcmp (ir_graph_output (a, i)->name, ir_graph_output (b, i)->name) != 0)
+      return FALSE;
+  return TRUE;
+}
+
+static gboolean
+initializers_same (const IrGraph *a, const IrGraph *b)
+{
+  guint n;
+  IrValue *const *values = ir_graph_values (b, &n);
+
+  for (guint i = 0; i < n; i++)
+    {
+      const IrValue *twin = ir_graph_find_value (a, values[i]->name);
+
+      if (twin == NULL || (twin->initializer == NULL) != (values[i]->initializer == NULL))
+        return FALSE;
+      if (twin->initializer != NULL && !ir_tensor_equal (twin->initializer, values[i]->initializer))
+        return FALSE;
+    }
+  return TRUE;
+}
+
+static gboolean
+graphs_same (const Graft *graft, const IrGraph *a, const IrGraph *b)
+{
+  guint n_a, n_b;
+  IrNode *const *nodes_a, *const *nodes_b;
+
+  if (a == NULL || b == NULL || !interfaces_same (graft, a, b) || !initializers_same (a, b))
+    return FALSE;
+  nodes_a = ir_graph_order (a, &n_a);
+  nodes_b = ir_graph_order (b, &n_b);
+  if (n_a != n_b)
+    return FALSE;
+  for (guint i = 0; i < n_a; i++)
+    if (!nodes_same (graft, nodes_a[i], nodes_b[i]))
+      return FALSE;
+  return TRUE;
+}
+
+/* -- values -- */
+
+static IrValue *
+own_value (Graft *graft, const IrValue *value)
+{
+  return value != NULL ? g_hash_table_lookup (graft->values, value) : NULL;
+}
+
+static void
+update_value (Graft *graft, IrValue *own, const IrValue *value)
+{
+  const IrType *type = import_type (graft, value->type);
+
+  if (value->initializer == NULL && own->initializer != NULL)
+    ir_edit_set_initializer (graft->edit, own, NULL);
+  else if (value->initializer != NULL &&
+           (own->initializer == NULL || !ir_tensor_equal (own->initializer, value->initializer)))
+    ir_edit_set_initializer (graft->edit, own, value->initializer);
+  if (type != NULL && (value->flags & IR_VALUE_DECLARED || value->initializer != NULL) &&
+      type != own->type)
+    ir_edit_set_type (graft->edit, own, type);
+  ir_edit_set_flags (graft->edit, own, value->flags);
+}
+
+static IrValue *
+copy_value (Graft *graft, IrGraph *graph, const IrValue *value)
+{
+  IrValue *own;
+
+  if (value->initializer != NULL)
+    own = ir_edit_add_initializer (graft->edit, graph, value->name, value->initializer);
+  else
+    own = ir_edit_add_value (graft->edit, graph, value->name, import_type (graft, value->type));
+  ir_edit_set_flags (graft->edit, own, value->flags);
+  return own;
+}
+
+/* Every value of @from gets one in @graph: of the same name if it is there already. */
+static void
+map_values (Graft *graft, IrGraph *graph, const IrGraph *from, gboolean reuse)
+{
+  guint n;
+  IrValue *const *values = ir_graph_values (from, &n);
+
+  for (guint i = 0; i < n; i++)
+    {
+      IrValue *own = reuse ? ir_graph_find_value (graph, values[i]->name) : NULL;
+
+      if (own != NULL)
+        update_value (graft, own, values[i]);
+      else
+        own = copy_value (graft, graph, values[i]);
+      g_hash_table_insert (graft->values, values[i], own);
+    }
+}
+
+/* -- nodes -- */
+
+/* The graphs of an attribute that goes. */
+static void
+remove_graphs (Graft *graft, const IrAttr *attr)
+{
+  if (attr == NULL || (attr->kind != IR_ATTR_GRAPH && attr->kind != IR_ATTR_GRAPHS))
+    return;
+  for (guint i = 0; i < attr->n; i++)
+    ir_edit_remove_graph (graft->edit, ir_model_graph (graft->model, attr->graphs[i]));
+}
+
+static void
+set_attrs (Graft *graft, IrNode *own, const IrNode *node)
+{
+  g_autoptr (GPtrArray) stale = g_ptr_array_new ();
+
+  for (guint i = 0; i < own->n_attrs; i++)
+    if (ir_node_attr (node, own->attrs[i]->name) == NULL)
+      g_ptr_array_add (stale, (gpointer) own->attrs[i]->name);
+  for (guint i = 0; i < stale->len; i++)
+    {
+      remove_graphs (graft, ir_node_attr (own, stale->pdata[i]));
+      ir_edit_unset_attr (graft->edit, own, stale->pdata[i]);
+    }
+  for (guint i = 0; i < node->n_attrs; i++)
+    {
+      const IrAttr *old = ir_node_attr (own, node->attrs[i]->name);
+
+      if (attrs_same (graft, old, node->attrs[i]))
+        continue;
+      remove_graphs (graft, old);
+      ir_edit_set_attr (graft->edit, own, import_attr (graft, node->attrs[i]));
+    }
+}
+
+static void
+set_links (Graft *graft, IrNode *own, const IrNode *node)
+{
+  ir_edit_set_n_inputs (graft->edit, own, node->n_inputs);
+  for (guint i = 0; i < node->n_inputs; i++)
+    ir_edit_set_input (graft->edit, own, i, own_value (graft, node->inputs[i]));
+  ir_edit_set_n_outputs (graft->edit, own, node->n_outputs);
+  for (guint i = 0; i < node->n_outputs; i++)
+    ir_edit_set_output (graft->edit, own, i, own_value (graft, node->outputs[i]));
+}
+
+static IrNode *
+copy_node (Graft *graft, IrGraph *graph, const IrNode *node)
+{
+  IrNode *own = ir_edit_add_node_with_outputs (graft->edit, graph, node->op_type, node->domain,
+                                               node->name, 0, NULL, 0, NULL);
+
+  if (g_strcmp0 (own->overload, node->overload) != 0)
+    ir_edit_set_op (graft->edit, own, node->op_type, node->domain, node->overload);
+  if (g_strcmp0 (own->scope, node->scope) != 0)
+    ir_edit_set_scope (graft->edit, own, node->scope);
+  set_links (graft, own, node);
+  set_attrs (graft, own, node);
+  return own;
+}
+
+/* The node that makes the value of the same name by the same operator. */
+static IrNode *
+find_twin (Graft *graft, const IrNode *node)
+{
+  const IrValue *value = own_value (graft, ir_node_output (node, 0));
+  IrNode *own = value != NULL ? value->producer : NULL;
+
+  if (own == NULL || own->graph != graft->model->main || g_hash_table_contains (graft->kept, own) ||
+      strcmp (own->op_type, node->op_type) != 0 || strcmp (own->domain, node->domain) != 0)
+    return NULL;
+  return own;
+}
+
+static void
+graft_nodes (Graft *graft)
+{
+  g_autoptr (GPtrArray) nodes = ir_graph_nodes (graft->target->main);
+  g_autoptr (GPtrArray) twins = g_ptr_array_new ();
+  guint64 rank = 0;
+
+  for (guint i = 0; i < nodes->len; i++)
+    {
+      IrNode *own = find_twin (graft, nodes->pdata[i]);
+
+      g_ptr_array_add (twins, own);
+      if (own != NULL)
+        g_hash_table_add (graft->kept, own);
+    }
+  for (guint i = 0; i < nodes->len; i++)
+    {
+      const IrNode *node = nodes->pdata[i];
+      IrNode *own = twins->pdata[i];
+
+      if (own == NULL)
+        {
+          own = copy_node (graft, graft->model->main, node);
+          ir_edit_set_rank (graft->edit, own, rank);
+          g_hash_table_add (graft->kept, own);
+          continue;
+        }
+      rank = own->rank;
+      ir_edit_rename_node (graft->edit, own, node->name);
+      set_links (graft, own, node);
+      set_attrs (graft, own, node);
+    }
+}
+
+static IrGraph *
+copy_graph (Graft *graft, const IrGraph *from, IrGraphKind kind)
+{
+  IrGraph *graph = ir_edit_add_graph (graft->edit, kind, from->name);
+  g_autoptr (GPtrArray) nodes = ir_graph_nodes (from);
+  g_autoptr (GPtrArray) list = g_ptr_array_new ();
+
+  map_values (graft, graph, from, FALSE);
+  for (guint i = 0; i < nodes->len; i++)
+    copy_node (graft, graph, nodes->pdata[i]);
+  for (guint i = 0; i < ir_graph_n_inputs (from); i++)
+    g_ptr_array_add (list, own_value (graft, ir_graph_input (from, i)));
+  ir_edit_set_graph_inputs (graft->edit, graph, (IrValue *const *) list->pdata, list->len);
+  g_ptr_array_set_size (list, 0);
+  for (guint i = 0; i < ir_graph_n_outputs (from); i++)
+    g_ptr_array_add (list, own_value (graft, ir_graph_output (from, i)));
+  ir_edit_set_graph_outputs (graft->edit, graph, (IrValue *const *) list->pdata, list->len);
+  return graph;
+}
+
+/* -- the main graph's rim, and what is left over -- */
+
+static void
+graft_interface (Graft *graft)
+{
+  const IrGraph *from = graft->target->main;
+  g_autoptr (GPtrArray) list = g_ptr_array_new ();
+
+  for (guint i = 0; i < ir_graph_n_inputs (from); i++)
+    g_ptr_array_add (list, own_value (graft, ir_graph_input (from, i)));
+  ir_edit_set_graph_inputs (graft->edit, graft->model->main, (IrValue *const *) list->pdata,
+                            list->len);
+  g_ptr_array_set_size (list, 0);
+  for (guint i = 0; i < ir_graph_n_outputs (from); i++)
+    g_ptr_array_add (list, own_value (graft, ir_graph_output (from, i)));
+  ir_edit_set_graph_outputs (graft->edit, graft->model->main, (IrValue *const *) list->pdata,
+                             list->len);
+}
+
+static void
+remove_leftovers (Graft *graft)
+{
+  IrGraph *main = graft->model->main;
+  g_autoptr (GPtrArray) nodes = ir_graph_nodes (main);
+  g_autoptr (GPtrArray) values = g_ptr_array_new ();
+  IrValue *const *live;
+  guint n;
+
+  for (guint i = 0; i < nodes->len; i++)
+    if (!g_hash_table_contains (graft->kept, nodes->pdata[i]))
+      ir_edit_set_n_inputs (graft->edit, nodes->pdata[i], 0);
+  for (guint i = nodes->len; i > 0; i--) /* users first: subgraphs hold on to what they capture */
+    if (!g_hash_table_contains (graft->kept, nodes->pdata[i - 1]))
+      ir_edit_remove_node (graft->edit, nodes->pdata[i - 1]);
+  live = ir_graph_values (main, &n);
+  for (guint i = 0; i < n; i++)
+    if (live[i]->producer == NULL && live[i]->n_uses == 0 && !ir_graph_has_input (main, live[i]) &&
+        ir_graph_find_value (graft->target->main, live[i]->name) == NULL)
+      g_ptr_array_add (values, live[i]);
+  for (guint i = 0; i < values->len; i++)
+    ir_edit_remove_value (graft->edit, values->pdata[i]);
+}
+
+/* -- functions and model -- */
+
+static const char *
+own_string (const Graft *graft, const char *string)
+{
+  return string != NULL ? ir_context_intern (graft->model->context, string) : NULL;
+}
+
+static const IrOpsets *
+import_opsets (const Graft *graft, const IrOpsets *opsets)
+{
+  IrOpsets *copy = ir_context_alloc (graft->model->context,
+                                     sizeof (IrOpsets) + opsets->n * sizeof (IrOpset));
+
+  copy->n = opsets->n;
+  for (guint i = 0; i < opsets->n; i++)
+    copy->opsets[i] = (IrOpset){ own_string (graft, opsets->opsets[i].domain),
+                                 opsets->opsets[i].version };
+  return copy;
+}
+
+static void
+copy_function (Graft *graft, const IrGraph *from)
+{
+  const IrFunctionInfo *info = from->function;
+  IrGraph *graph = copy_graph (graft, from, IR_GRAPH_FUNCTION);
+  const char **names = ir_context_alloc (graft->model->context,
+                                         info->n_attr_names * sizeof (char *));
+  const IrAttr **defaults = ir_context_alloc (graft->model->context,
+                                              info->n_attr_defaults * sizeof (IrAttr *));
+  IrFunctionInfo copy = {
+    .domain = own_string (graft, info->domain),
+    .name = own_string (graft, info->name),
+    .overload = own_string (graft, info->overload),
+    .n_attr_names = info->n_attr_names,
+    .attr_names = names,
+    .n_attr_defaults = info->n_attr_defaults,
+    .attr_defaults = defaults,
+    .opsets = info->opsets != NULL ? import_opsets (graft, info->opsets) : NULL,
+  };
+
+  for (guint i = 0; i < info->n_attr_names; i++)
+    names[i] = own_string (graft, info->attr_names[i]);
+  for (guint i = 0; i < info->n_attr_defaults; i++)
+    defaults[i] = import_attr (graft, info->attr_defaults[i]);
+  ir_edit_set_function_info (graft->edit, graph, &copy);
+}
+
+static const IrGraph *
+same_function (const IrModel *model, const IrFunctionInfo *info)
+{
+  return ir_model_find_function (model, info->domain, info->name, info->overload);
+}
+
+static gboolean
+opsets_same (const IrOpsets *a, const IrOpsets *b)
+{
+  if (a == NULL || b == NULL || a->n != b->n)
+    return a == b;
+  for (guint i = 0; i < a->n; i++)
+    if (strcmp (a->opsets[i].domain, b->opsets[i].domain) != 0 ||
+        a->opsets[i].version != b->opsets[i].version)
+      return FALSE;
+  return TRUE;
+}
+
+static gboolean
+infos_same (const Graft *graft, const IrFunctionInfo *a, const IrFunctionInfo *b)
+{
+  if (a->n_attr_names != b->n_attr_names || a->n_attr_defaults != b->n_attr_defaults ||
+      !opsets_same (a->opsets, b->opsets))
+    return FALSE;
+  for (guint i = 0; i < a->n_attr_names; i++)
+    if (strcmp (a->attr_names[i], b->attr_names[i]) != 0)
+      return FALSE;
+  for (guint i = 0; i < a->n_attr_defaults; i++)
+    if (strcmp (a->attr_defaults[i]->name, b->attr_defaults[i]->name) != 0 ||
+        !attrs_same (graft, a->attr_defaults[i], b->attr_defaults[i]))
+      return FALSE;
+  return TRUE;
+}
+
+static void
+graft_functions (Graft *graft)
+{
+  guint n_own = graft->model->graphs->len;
+
+  for (guint i = 1; i < n_own; i++)
+    {
+      IrGraph *own = graft->model->graphs->pdata[i];
+      const IrGraph *twin;
+
+      if (own->state != IR_STATE_LIVE || own->function == NULL)
+        continue;
+      twin = same_function (graft->target, own->function);
+      if (twin == NULL || !infos_same (graft, own->function, twin->function) ||
+          !graphs_same (graft, own, twin))
+        ir_edit_remove_graph (graft->edit, own);
+    }
+  for (guint i = 1; i < graft->target->graphs->len; i++)
+    {
+      const IrGraph *from = graft->target->graphs->pdata[i];
+
+      if (from->state == IR_STATE_LIVE && from->function != NULL &&
+          same_function (graft->model, from->function) == NULL)
+        copy_function (graft, from);
+    }
+}
+
+static void
+graft_opsets (Graft *graft)
+{
+  const IrOpsets *from = graft->target->opsets, *own = graft->model->opsets;
+
+  for (guint i = 0; i < own->n; i++)
+    if (ir_model_opset (graft->target, own->opsets[i].domain) == 0)
+      ir_edit_set_opset (graft->edit, own->opsets[i].domain, 0);
+  for (guint i = 0; i < from->n; i++)
+    ir_edit_set_opset (graft->edit, from->opsets[i].domain, from->opsets[i].version);
+}
+
+static void
+graft_info (Graft *graft)
+{
+  IrModelInfo info = *graft->model->info;
+
+  info.ir_version = graft->target->info->ir_version;
+  ir_edit_set_info (graft->edit, &info);
+}
+
+/**
+ * ir_graft:
+ * @edit: an edit with an open step
+ * @target: what the model of @edit is to say
+ *
+ * Changes the model until its graphs, functions, opset imports and IR version are those of @target.
+ * Producer, metadata and documentation stay. Types of inner values are those that @target declares;
+ * infer afterwards.
+ */
+void
+ir_graft (IrEdit *edit, IrModel *target)
+{
+  Graft graft = { .edit = edit, .model = ir_edit_model (edit), .target = target };
+
+  graft.values = g_hash_table_new (NULL, NULL);
+  graft.kept = g_hash_table_new (NULL, NULL);
+  graft_opsets (&graft);
+  graft_info (&graft);
+  graft_functions (&graft);
+  map_values (&graft, graft.model->main, target->main, TRUE);
+  graft_nodes (&graft);
+  graft_interface (&graft);
+  remove_leftovers (&graft);
+  if (strcmp (graft.model->main->name, target->main->name) != 0)
+    ir_edit_rename_graph (edit, graft.model->main, target->main->name);
+  g_hash_table_unref (graft.values);
+  g_hash_table_unref (graft.kept);
+}

@@ -1,0 +1,981 @@
+/* Predicates: the language of --fail.
+ *
+ *     expression  either { ("or" | "||") either }         either   both { ("and" | "&&") both }
+ *     both        ("not" | "!") both | "(" expression ")" | test
+ *     test        measure [ "(" argument ")" ] [ operator number ] | "cmd:" command
+ *     operator    > >= < <= == !=                          number   1e-3, 64MiB, 2GB
+ *
+ * An argument is the name of a value of the original graph, #N for its id, or * for all outputs;
+ * quotes ('...' or "...") take any name. A command is quoted, or goes on to the end of the text. It
+ * is started without a shell; {} in it, or else its end, becomes the path of the graph after the
+ * step, written as ONNX; exit status 0 is good, anything else is a failure. What it prints goes to
+ * stderr.
+ *
+ * A value is compared with the original's through the lineage: the value after the step that stands
+ * for it. A graph that does not run any more after a step fails, whatever the measure. Tests are
+ * made from left to right, and only as far as the answer needs. */
+#include "config.h"
+
+#include "passes/debug/predicate.h"
+
+#include "core/io/io.h"
+#include "core/op/call.h"
+#include "core/op/infer.h"
+
+#include <gio/gio.h>
+#include <glib/gstdio.h>
+#include <math.h>
+#include <string.h>
+#include <unistd.h>
+
+#define MAX_DEPTH 100 /* of parentheses and nots */
+
+/**
+ * ir_predicate_error_quark:
+ *
+ * Returns: the domain of errors of predicates
+ */
+GQuark
+ir_predicate_error_quark (void)
+{
+  return g_quark_from_static_string ("ir-predicate-error-quark");
+}
+
+typedef struct _Measure Measure;
+
+typedef enum
+{
+  TERM_OR,
+  TERM_AND,
+  TERM_NOT,
+  TERM_TEST
+} TermKind;
+
+typedef struct _Term Term;
+struct _Term
+{
+  TermKind kind;
+  Term *a, *b; /* NOT: only a */
+  const Measure *measure;
+  char *argument; /* (nullable) */
+  guint column;   /* of the argument */
+  GArray *values; /* (nullable) of IrValueId in the original graph, once bound */
+  guint comparison;
+  double number;
+};
+
+struct _IrPredicate
+{
+  Term *root;
+};
+
+/* One check; runs and plans are made when first needed. */
+typedef struct
+{
+  const IrPredicate *predicate;
+  IrTrial *trial;
+  guint step;
+  GHashTable *values; /* (nullable) value id -> IrTensor: those of the predicate, after the step */
+  double value;
+  const Term *decided; /* (nullable) the test that gave @value */
+} Work;
+
+typedef enum
+{
+  ARGUMENT_NONE,
+  ARGUMENT_VALUE,
+  ARGUMENT_OPERATOR, /* may be left out */
+  ARGUMENT_COMMAND
+} ArgumentKind;
+
+struct _Measure
+{
+  const char *name;
+  ArgumentKind argument;
+  gboolean is_truth; /* no comparison follows */
+  gboolean runs_graph;
+  gboolean (*measure) (Work *work, const Term *term, double *result, GError **error);
+  char *(*describe) (const Term *term, double value); /* what was measured, in a sentence's words */
+};
+
+/* -- measuring -- */
+
+static void
+collect_values (const Term *term, GArray *ids)
+{
+  if (term == NULL)
+    return;
+  collect_values (term->a, ids);
+  collect_values (term->b, ids);
+  if (term->values != NULL)
+    g_array_append_vals (ids, term->values->data, term->values->len);
+}
+
+static GHashTable *
+values_of (Work *work, GError **error)
+{
+  g_autoptr (GArray) originals = g_array_new (FALSE, FALSE, sizeof (IrValueId));
+  g_autoptr (GArray) chosen = g_array_new (FALSE, FALSE, sizeof (IrValueId));
+
+  if (work->values != NULL)
+    return work->values;
+  collect_values (work->predicate->root, originals);
+  for (guint i = 0; i < originals->len; i++)
+    {
+      IrValueId now = ir_lineage_current_value (
+          ir_trial_history (work->trial), g_array_index (originals, IrValueId, i), work->step);
+      if (now != 0)
+        g_array_append_val (chosen, now);
+    }
+  return work->values = ir_trial_probe (work->trial, work->step, chosen, error);
+}
+
+/* (transfer none) (nullable) */
+static const IrTensor *
+contents_now (Work *work, IrValueId original, GError **error)
+{
+  GHashTable *values = values_of (work, error);
+  IrValueId now;
+  const IrTensor *tensor;
+
+  if (values == NULL)
+    return NULL;
+  now = ir_lineage_current_value (ir_trial_history (work->trial), original, work->step);
+  tensor = g_hash_table_lookup (values, GUINT_TO_POINTER (now));
+  if (tensor == NULL)
+    g_set_error (error, IR_PREDICATE_ERROR, IR_PREDICATE_ERROR_VALUE,
+                 "%s has no contents at step %u",
+                 ir_model_value (ir_trial_history (work->trial), original)->name, work->step);
+  return tensor;
+}
+
+static gboolean
+measure_difference (Work *work, const Term *term, IrDifference *worst, GError **error)
+{
+  IrRun *original = ir_trial_original (work->trial, error);
+
+  memset (worst, 0, sizeof *worst);
+  if (original == NULL)
+    return FALSE;
+  for (guint i = 0; i < term->values->len; i++)
+    {
+      IrValueId id = g_array_index (term->values, IrValueId, i);
+      const IrTensor *before = ir_trial_contents (work->trial, original, id);
+      const IrTensor *after = contents_now (work, id, error);
+      IrDifference difference;
+
+      if (after == NULL)
+        return FALSE;
+      if (before == NULL)
+        {
+          g_set_error (error, IR_PREDICATE_ERROR, IR_PREDICATE_ERROR_VALUE,
+                       "%s was not computed by the original graph",
+                       ir_model_value (ir_trial_history (work->trial), id)->name);
+          return FALSE;
+        }
+      ir_trial_difference (before, after, &difference);
+      worst->max_abs = MAX (worst->max_abs, difference.max_abs);
+      worst->max_rel = MAX (worst->max_rel, difference.max_rel);
+    }
+  return TRUE;
+}
+
+static gboolean
+measure_max_abs (Work *work, const Term *term, double *result, GError **error)
+{
+  IrDifference worst;
+
+  if (!measure_difference (work, term, &worst, error))
+    return FALSE;
+  *result = worst.max_abs;
+  return TRUE;
+}
+
+static gboolean
+measure_rel (Work *work, const Term *term, double *result, GError **error)
+{
+  IrDifference worst;
+
+  if (!measure_difference (work, term, &worst, error))
+    return FALSE;
+  *result = worst.max_rel;
+  return TRUE;
+}
+
+static gboolean
+measure_has_nan (Work *work, const Term *term, double *result, GError **error)
+{
+  *result = 0;
+  for (guint i = 0; i < term->values->len; i++)
+    {
+      const IrTensor *tensor = contents_now (work, g_array_index (term->values, IrValueId, i),
+                                             error);
+
+      if (tensor == NULL)
+        return FALSE;
+      if (!ir_dtype_is_float (ir_tensor_dtype (tensor)))
+        continue;
+      for (guint64 k = 0; k < ir_tensor_n_elements (tensor) && *result == 0; k++)
+        *result = isnan (ir_tensor_get_double (tensor, k));
+    }
+  return TRUE;
+}
+
+static gboolean
+measure_peak_memory (Work *work, const Term *term, double *result, GError **error)
+{
+  g_autoptr (IrMemPlan) plan = ir_trial_plan (work->trial, work->step, error);
+
+  if (plan == NULL)
+    return FALSE;
+  *result = plan->peak_bytes;
+  return TRUE;
+}
+
+static gboolean
+measure_flops (Work *work, const Term *term, double *result, GError **error)
+{
+  g_autoptr (IrModel) sized = ir_trial_sized (work->trial, work->step);
+  gboolean partial;
+
+  *result = ir_cost_model (sized, &partial).flops;
+  return TRUE;
+}
+
+static gboolean
+lies_in_function (const IrNode *node)
+{
+  const IrGraph *graph = node->graph;
+
+  while (graph != NULL && graph->kind == IR_GRAPH_SUBGRAPH)
+    graph = ir_graph_outer (graph);
+  return graph != NULL && graph->kind == IR_GRAPH_FUNCTION;
+}
+
+static gboolean
+measure_nodes (Work *work, const Term *term, double *result, GError **error)
+{
+  g_autoptr (IrModel) model = ir_history_snapshot (ir_trial_history (work->trial), work->step);
+
+  if (term->argument == NULL)
+    {
+      *result = ir_model_n_counted_nodes (model);
+      return TRUE;
+    }
+  *result = 0;
+  for (guint i = 1; i < model->nodes->len; i++)
+    {
+      const IrNode *node = model->nodes->pdata[i];
+      *result += node->state == IR_STATE_LIVE && strcmp (node->op_type, term->argument) == 0 &&
+                 !lies_in_function (node);
+    }
+  return TRUE;
+}
+
+/* -- external commands -- */
+
+static void
+remove_folder (const char *path)
+{
+  g_autoptr (GDir) dir = g_dir_open (path, 0, NULL);
+  const char *name;
+
+  while (dir != NULL && (name = g_dir_read_name (dir)) != NULL)
+    {
+      g_autofree char *file = g_build_filename (path, name, NULL);
+      g_unlink (file);
+    }
+  g_rmdir (path);
+}
+
+static GStrv
+command_line (const char *command, const char *path, GError **error)
+{
+  g_autoptr (GStrvBuilder) builder = g_strv_builder_new ();
+  g_auto (GStrv) words = NULL;
+  gboolean placed = FALSE;
+
+  if (!g_shell_parse_argv (command, NULL, &words, error))
+    return NULL;
+  for (guint i = 0; words[i] != NULL; i++)
+    {
+      GString *word = g_string_new (words[i]);
+
+      placed |= g_string_replace (word, "{}", path, 0) > 0;
+      g_strv_builder_add (builder, word->str);
+      g_string_free (word, TRUE);
+    }
+  if (!placed)
+    g_strv_builder_add (builder, path);
+  return g_strv_builder_end (builder);
+}
+
+static gboolean
+run_command (Work *work, const char *command, const char *path, double *status, GError **error)
+{
+  g_autoptr (GSubprocessLauncher) launcher = g_subprocess_launcher_new (G_SUBPROCESS_FLAGS_NONE);
+  g_autoptr (GSubprocess) process = NULL;
+  g_auto (GStrv) words = command_line (command, path, error);
+  GCancellable *cancellable = ir_trial_cancellable (work->trial);
+
+  if (words == NULL)
+    return FALSE;
+  g_subprocess_launcher_take_stdout_fd (launcher, dup (STDERR_FILENO));
+  process = g_subprocess_launcher_spawnv (launcher, (const char *const *) words, error);
+  if (process == NULL)
+    {
+      g_autofree char *why = error != NULL ? g_strdup ((*error)->message) : NULL;
+      g_clear_error (error);
+      g_set_error (error, IR_PREDICATE_ERROR, IR_PREDICATE_ERROR_COMMAND, "cmd: %s: %s", command,
+                   why != NULL ? why : "could not be started");
+      return FALSE;
+    }
+  if (!g_subprocess_wait (process, cancellable, error))
+    {
+      g_subprocess_force_exit (process);
+      return FALSE;
+    }
+  *status = g_subprocess_get_if_exited (process) ? g_subprocess_get_exit_status (process)
+                                                 : 128 + g_subprocess_get_term_sig (process);
+  return TRUE;
+}
+
+static gboolean
+measure_command (Work *work, const Term *term, double *result, GError **error)
+{
+  g_autoptr (IrModel) model = ir_history_snapshot (ir_trial_history (work->trial), work->step);
+  g_autofree char *folder = g_dir_make_tmp ("irscope-bisect-XXXXXX", error), *path = NULL;
+  gboolean done;
+
+  if (folder == NULL)
+    return FALSE;
+  path = g_build_filename (folder, "model.onnx", NULL);
+  done = ir_model_save (model, path, "onnx", error) &&
+         run_command (work, term->argument, path, result, error);
+  remove_folder (folder);
+  return done;
+}
+
+/* -- in words -- */
+
+static gboolean
+is_any_output (const Term *term)
+{
+  return strcmp (term->argument, "*") == 0;
+}
+
+static char *
+describe_max_abs (const Term *term, double value)
+{
+  return g_strdup_printf ("%s differs from the original by %.3g",
+                          is_any_output (term) ? "an output" : term->argument, value);
+}
+
+static char *
+describe_rel (const Term *term, double value)
+{
+  return g_strdup_printf ("%s differs from the original by %.3g %%",
+                          is_any_output (term) ? "an output" : term->argument, 100 * value);
+}
+
+static char *
+describe_has_nan (const Term *term, double value)
+{
+  if (is_any_output (term))
+    return g_strdup (value != 0 ? "an output holds a NaN" : "no output holds a NaN");
+  return g_strdup_printf (value != 0 ? "%s holds a NaN" : "%s holds no NaN", term->argument);
+}
+
+static char *
+describe_peak_memory (const Term *term, double value)
+{
+  g_autofree char *size = g_format_size_full ((guint64) value, G_FORMAT_SIZE_IEC_UNITS);
+
+  return g_strdup_printf ("the planned peak memory is %s", size);
+}
+
+static char *
+describe_nodes (const Term *term, double value)
+{
+  return g_strdup_printf ("the graph has %.0f %s%s%s", value,
+                          term->argument != NULL ? term->argument : "",
+                          term->argument != NULL ? " " : "", value == 1 ? "node" : "nodes");
+}
+
+static char *
+describe_flops (const Term *term, double value)
+{
+  return g_strdup_printf ("a run takes %.4g FLOPs", value);
+}
+
+static char *
+describe_command (const Term *term, double value)
+{
+  return g_strdup_printf ("the command's exit status is %.0f", value);
+}
+
+static const Measure measures[] = {
+  { "max_abs", ARGUMENT_VALUE, FALSE, TRUE, measure_max_abs, describe_max_abs },
+  { "rel", ARGUMENT_VALUE, FALSE, TRUE, measure_rel, describe_rel },
+  { "has_nan", ARGUMENT_VALUE, TRUE, TRUE, measure_has_nan, describe_has_nan },
+  { "peak_memory", ARGUMENT_NONE, FALSE, FALSE, measure_peak_memory, describe_peak_memory },
+  { "nodes", ARGUMENT_OPERATOR, FALSE, FALSE, measure_nodes, describe_nodes },
+  { "flops", ARGUMENT_NONE, FALSE, FALSE, measure_flops, describe_flops },
+  { "cmd", ARGUMENT_COMMAND, TRUE, FALSE, measure_command, describe_command },
+};
+
+#define MEASURES_IN_WORDS                                                                          \
+  "max_abs(x), rel(x), has_nan(x), peak_memory, nodes, nodes(Op), flops, cmd:"
+
+/* -- comparisons -- */
+
+static const struct
+{
+  const char *text;
+  gboolean below, equal, above; /* whether it holds there */
+} comparisons[] = {
+  /* longer ones first: the parser takes the first that fits */
+  { ">=", FALSE, TRUE, TRUE }, { "<=", TRUE, TRUE, FALSE }, { "==", FALSE, TRUE, FALSE },
+  { "!=", TRUE, FALSE, TRUE }, { ">", FALSE, FALSE, TRUE }, { "<", TRUE, FALSE, FALSE },
+};
+
+static gboolean
+holds (guint comparison, double value, double number)
+{
+  if (value < number)
+    return comparisons[comparison].below;
+  return value > number ? comparisons[comparison].above : comparisons[comparison].equal;
+}
+
+static gboolean
+evaluate (Work *work, const Term *term, gboolean *answer, GError **error)
+{
+  if (term->kind == TERM_TEST)
+    {
+      if (!term->measure->measure (work, term, &work->value, error))
+        return FALSE;
+      work->decided = term;
+      *answer = term->measure->is_truth ? work->value != 0
+                                        : holds (term->comparison, work->value, term->number);
+      return TRUE;
+    }
+  if (!evaluate (work, term->a, answer, error))
+    return FALSE;
+  if (term->kind == TERM_NOT)
+    *answer = !*answer;
+  else if (*answer == (term->kind == TERM_AND))
+    return evaluate (work, term->b, answer, error);
+  return TRUE;
+}
+
+/* -- parsing -- */
+
+typedef struct
+{
+  const char *text, *at;
+  guint depth;
+  GError *error; /* (nullable) the first one */
+} Parser;
+
+static Term *parse_or (Parser *p);
+
+static void
+term_free (Term *term)
+{
+  if (term == NULL)
+    return;
+  term_free (term->a);
+  term_free (term->b);
+  g_clear_pointer (&term->values, g_array_unref);
+  g_free (term->argument);
+  g_free (term);
+}
+
+static guint
+column_of (const Parser *p, const char *at)
+{
+  return g_utf8_pointer_to_offset (p->text, at) + 1;
+}
+
+static void G_GNUC_PRINTF (3, 4) fail_at (Parser *p, const char *at, const char *format, ...)
+{
+  g_autofree char *message = NULL;
+  va_list args;
+
+  if (p->error != NULL)
+    return;
+  va_start (args, format);
+  message = g_strdup_vprintf (format, args);
+  va_end (args);
+  p->error = g_error_new (IR_PREDICATE_ERROR, IR_PREDICATE_ERROR_SYNTAX, "column %u: %s",
+                          column_of (p, at), message);
+}
+
+static void
+skip_space (Parser *p)
+{
+  while (g_ascii_isspace (*p->at))
+    p->at++;
+}
+
+static char *
+found_here (Parser *p)
+{
+  const char *end = p->at;
+
+  if (*end == '\0')
+    return g_strdup ("the end");
+  if (g_ascii_isalnum (*end))
+    while (g_ascii_isalnum (*end) || *end == '_')
+      end++;
+  else
+    end = g_utf8_next_char (end);
+  return g_strdup_printf ("'%.*s'", (int) (end - p->at), p->at);
+}
+
+static gboolean
+take_symbol (Parser *p, const char *symbol)
+{
+  skip_space (p);
+  if (!g_str_has_prefix (p->at, symbol))
+    return FALSE;
+  p->at += strlen (symbol);
+  return TRUE;
+}
+
+static gboolean
+take_word (Parser *p, const char *word)
+{
+  gsize length = strlen (word);
+
+  skip_space (p);
+  if (strncmp (p->at, word, length) != 0 || g_ascii_isalnum (p->at[length]) || p->at[length] == '_')
+    return FALSE;
+  p->at += length;
+  return TRUE;
+}
+
+/* 'text' or "text", nothing is escaped; NULL if there is no quote here. */
+static char *
+take_quoted (Parser *p)
+{
+  const char *start, *end;
+
+  skip_space (p);
+  if (*p->at != '"' && *p->at != '\'')
+    return NULL;
+  start = p->at + 1;
+  end = strchr (start, *p->at);
+  if (end == NULL)
+    {
+      fail_at (p, p->at, "the quote is not closed");
+      return g_strdup ("");
+    }
+  p->at = end + 1;
+  return g_strndup (start, end - start);
+}
+
+static void
+parse_parenthesis (Parser *p, Term *term)
+{
+  const char *open = p->at;
+
+  if (!take_symbol (p, "("))
+    {
+      g_autofree char *found = found_here (p);
+      if (term->measure->argument == ARGUMENT_VALUE)
+        fail_at (p, p->at, "%s needs the name of a value in parentheses, found %s",
+                 term->measure->name, found);
+      return;
+    }
+  skip_space (p);
+  term->column = column_of (p, p->at);
+  term->argument = take_quoted (p);
+  if (term->argument == NULL)
+    {
+      const char *end = strchr (p->at, ')');
+
+      if (end != NULL)
+        {
+          term->argument = g_strchomp (g_strndup (p->at, end - p->at));
+          p->at = end;
+        }
+    }
+  if (term->argument == NULL || !take_symbol (p, ")"))
+    fail_at (p, open, "the parenthesis is not closed");
+  else if (term->argument[0] == '\0')
+    fail_at (p, open, "%s needs %s in its parentheses", term->measure->name,
+             term->measure->argument == ARGUMENT_VALUE ? "the name of a value" : "an operator");
+}
+
+static void
+parse_command (Parser *p, Term *term)
+{
+  g_autoptr (GError) error = NULL;
+  g_auto (GStrv) words = NULL;
+  const char *start;
+
+  if (!take_symbol (p, ":"))
+    {
+      fail_at (p, p->at, "cmd needs a colon and a command: cmd: ./check.sh");
+      return;
+    }
+  skip_space (p);
+  start = p->at;
+  term->argument = take_quoted (p);
+  if (term->argument == NULL)
+    {
+      term->argument = g_strdup (p->at);
+      p->at += strlen (p->at);
+    }
+  if (p->error == NULL && !g_shell_parse_argv (term->argument, NULL, &words, &error))
+    fail_at (p, start, "%s",
+             g_error_matches (error, G_SHELL_ERROR, G_SHELL_ERROR_EMPTY_STRING)
+                 ? "cmd: needs a command"
+                 : error->message);
+}
+
+static double
+unit_here (Parser *p)
+{
+  static const struct
+  {
+    const char *name;
+    double factor;
+  } units[] = {
+    { "KiB", 0x1p10 }, { "MiB", 0x1p20 }, { "GiB", 0x1p30 },
+    { "kB", 1e3 },     { "MB", 1e6 },     { "GB", 1e9 },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (units); i++)
+    if (take_word (p, units[i].name))
+      return units[i].factor;
+  return 1;
+}
+
+static void
+parse_comparison (Parser *p, Term *term)
+{
+  char *end;
+
+  for (term->comparison = 0; term->comparison < G_N_ELEMENTS (comparisons); term->comparison++)
+    if (take_symbol (p, comparisons[term->comparison].text))
+      break;
+  if (term->comparison == G_N_ELEMENTS (comparisons))
+    {
+      g_autofree char *found = found_here (p);
+      fail_at (p, p->at, "%s needs a comparison (> >= < <= == !=) with a number, found %s",
+               term->measure->name, found);
+      return;
+    }
+  skip_space (p);
+  term->number = g_ascii_strtod (p->at, &end);
+  if (end == p->at || isnan (term->number))
+    {
+      g_autofree char *found = found_here (p);
+      fail_at (p, p->at, "%s needs a number, found %s", comparisons[term->comparison].text, found);
+      return;
+    }
+  p->at = end;
+  term->number *= unit_here (p);
+}
+
+static Term *
+parse_test (Parser *p)
+{
+  Term *term = g_new0 (Term, 1);
+
+  term->kind = TERM_TEST;
+  for (guint i = 0; i < G_N_ELEMENTS (measures) && term->measure == NULL; i++)
+    if (take_word (p, measures[i].name))
+      term->measure = &measures[i];
+  if (term->measure == NULL)
+    {
+      g_autofree char *found = found_here (p);
+      fail_at (p, p->at, "needs one of %s; found %s", MEASURES_IN_WORDS, found);
+      return term;
+    }
+  if (term->measure->argument == ARGUMENT_COMMAND)
+    parse_command (p, term);
+  else if (term->measure->argument != ARGUMENT_NONE)
+    parse_parenthesis (p, term);
+  if (p->error == NULL && !term->measure->is_truth)
+    parse_comparison (p, term);
+  return term;
+}
+
+static Term *
+parse_not (Parser *p)
+{
+  Term *term = NULL;
+  const char *start;
+
+  skip_space (p);
+  start = p->at;
+  if (++p->depth > MAX_DEPTH)
+    fail_at (p, p->at, "more than %d levels of parentheses and nots", MAX_DEPTH);
+  else if (take_word (p, "not") || take_symbol (p, "!"))
+    {
+      term = g_new0 (Term, 1);
+      term->kind = TERM_NOT;
+      term->a = parse_not (p);
+    }
+  else if (take_symbol (p, "("))
+    {
+      term = parse_or (p);
+      if (!take_symbol (p, ")"))
+        fail_at (p, start, "the parenthesis is not closed");
+    }
+  else
+    term = parse_test (p);
+  p->depth--;
+  return term;
+}
+
+static Term *
+join (TermKind kind, Term *a, Term *b)
+{
+  Term *term = g_new0 (Term, 1);
+
+  term->kind = kind;
+  term->a = a;
+  term->b = b;
+  return term;
+}
+
+static Term *
+parse_and (Parser *p)
+{
+  Term *term = parse_not (p);
+
+  while (p->error == NULL && (take_word (p, "and") || take_symbol (p, "&&")))
+    term = join (TERM_AND, term, parse_not (p));
+  return term;
+}
+
+static Term *
+parse_or (Parser *p)
+{
+  Term *term = parse_and (p);
+
+  while (p->error == NULL && (take_word (p, "or") || take_symbol (p, "||")))
+    term = join (TERM_OR, term, parse_and (p));
+  return term;
+}
+
+/**
+ * ir_predicate_parse:
+ * @text: an expression as --fail takes it
+ * @error: return location for an error
+ *
+ * Fails with %IR_PREDICATE_ERROR_SYNTAX; the message begins with the column, counted from 1.
+ *
+ * Returns: (transfer full): the predicate, not yet bound to a model
+ */
+IrPredicate *
+ir_predicate_parse (const char *text, GError **error)
+{
+  g_autoptr (IrPredicate) predicate = g_new0 (IrPredicate, 1);
+  Parser p = { .text = text, .at = text };
+
+  if (!g_utf8_validate (text, -1, NULL))
+    {
+      g_set_error (error, IR_PREDICATE_ERROR, IR_PREDICATE_ERROR_SYNTAX,
+                   "column 1: the expression is not UTF-8");
+      return NULL;
+    }
+  predicate->root = parse_or (&p);
+  skip_space (&p);
+  if (*p.at != '\0')
+    {
+      g_autofree char *found = found_here (&p);
+      fail_at (&p, p.at, "needs and, or, or the end; found %s", found);
+    }
+  if (p.error != NULL)
+    {
+      g_propagate_error (error, p.error);
+      return NULL;
+    }
+  return g_steal_pointer (&predicate);
+}
+
+/**
+ * ir_predicate_free:
+ * @predicate: (transfer full): a predicate
+ */
+void
+ir_predicate_free (IrPredicate *predicate)
+{
+  term_free (predicate->root);
+  g_free (predicate);
+}
+
+/* -- binding to a model -- */
+
+static const IrValue *
+find_value (const IrModel *original, const char *name)
+{
+  guint64 id;
+
+  if (name[0] == '#' && g_ascii_string_to_unsigned (name + 1, 10, 1, G_MAXUINT32, &id, NULL))
+    return ir_model_live_value (original, id);
+  return ir_graph_find_value (original->main, name);
+}
+
+static gboolean
+bind_term (Term *term, const IrModel *original, GError **error)
+{
+  const IrValue *value;
+
+  if (term == NULL)
+    return TRUE;
+  if (!bind_term (term->a, original, error) || !bind_term (term->b, original, error))
+    return FALSE;
+  if (term->kind != TERM_TEST || term->measure->argument != ARGUMENT_VALUE)
+    return TRUE;
+  g_clear_pointer (&term->values, g_array_unref);
+  term->values = g_array_new (FALSE, FALSE, sizeof (IrValueId));
+  for (guint i = 0; strcmp (term->argument, "*") == 0 && i < ir_graph_n_outputs (original->main);
+       i++)
+    if ((value = ir_graph_output (original->main, i)) != NULL)
+      g_array_append_val (term->values, value->id);
+  if (term->values->len > 0)
+    return TRUE;
+  value = find_value (original, term->argument);
+  if (value == NULL)
+    {
+      g_set_error (error, IR_PREDICATE_ERROR, IR_PREDICATE_ERROR_VALUE,
+                   "column %u: the original graph has no value '%s'", term->column, term->argument);
+      return FALSE;
+    }
+  g_array_append_val (term->values, value->id);
+  return TRUE;
+}
+
+/**
+ * ir_predicate_bind:
+ * @predicate: a predicate
+ * @trial: what it will be checked on
+ * @error: return location for an error
+ *
+ * Finds the values that the predicate names in the original graph; needed before it is checked.
+ *
+ * Returns: %FALSE with %IR_PREDICATE_ERROR_VALUE if there is no value of some name
+ */
+gboolean
+ir_predicate_bind (IrPredicate *predicate, IrTrial *trial, GError **error)
+{
+  g_autoptr (IrModel) original = ir_history_snapshot (ir_trial_history (trial), 0);
+
+  return bind_term (predicate->root, original, error);
+}
+
+/**
+ * ir_predicate_is_there:
+ * @predicate: a bound predicate
+ * @trial: what it is checked on
+ * @step: 0 .. number of steps
+ *
+ * Returns: whether every value that the predicate names has one that stands for it at @step
+ */
+gboolean
+ir_predicate_is_there (const IrPredicate *predicate, IrTrial *trial, guint step)
+{
+  g_autoptr (GArray) ids = g_array_new (FALSE, FALSE, sizeof (IrValueId));
+
+  collect_values (predicate->root, ids);
+  for (guint i = 0; i < ids->len; i++)
+    if (ir_lineage_current_value (ir_trial_history (trial), g_array_index (ids, IrValueId, i),
+                                  step) == 0)
+      return FALSE;
+  return TRUE;
+}
+
+static gboolean
+runs_graph (const Term *term)
+{
+  if (term == NULL)
+    return FALSE;
+  return runs_graph (term->a) || runs_graph (term->b) ||
+         (term->kind == TERM_TEST && term->measure->runs_graph);
+}
+
+/**
+ * ir_predicate_runs_graph:
+ * @predicate: a predicate
+ *
+ * Returns: whether checking it computes values
+ */
+gboolean
+ir_predicate_runs_graph (const IrPredicate *predicate)
+{
+  return runs_graph (predicate->root);
+}
+
+/* -- checking -- */
+
+/* An error that says something about the graph, not about this machine or the caller. */
+static gboolean
+blames_the_graph (const GError *error)
+{
+  if (error->domain == IR_EXEC_ERROR)
+    return error->code == IR_EXEC_ERROR_KERNEL || error->code == IR_EXEC_ERROR_INPUT;
+  return error->domain == IR_OP_ERROR && error->code != IR_OP_ERROR_LIMIT &&
+         error->code != IR_OP_ERROR_CANCELLED;
+}
+
+/**
+ * ir_predicate_check:
+ * @predicate: a bound predicate
+ * @trial: what to check it on
+ * @step: 0 .. number of steps
+ * @check: (out caller-allocates): what was found; clear with ir_check_clear()
+ * @error: return location for an error
+ *
+ * A graph that runs at step 0 and not at @step fails. If the predicate computes values, it costs
+ * the nodes that no check before has run on the same contents (the first check: one run), else
+ * nothing.
+ *
+ * Returns: %FALSE if it could not be told: cancelled, out of memory, no kernel, no such command
+ */
+gboolean
+ir_predicate_check (
+    const IrPredicate *predicate, IrTrial *trial, guint step, IrCheck *check, GError **error)
+{
+  Work work = { .predicate = predicate, .trial = trial, .step = step };
+  GCancellable *cancellable = ir_trial_cancellable (trial);
+  g_autoptr (GError) local = NULL;
+  gboolean done;
+
+  memset (check, 0, sizeof *check);
+  if (cancellable != NULL && g_cancellable_set_error_if_cancelled (cancellable, error))
+    return FALSE;
+  done = evaluate (&work, predicate->root, &check->fails, &local);
+  g_clear_pointer (&work.values, g_hash_table_unref);
+  check->value = work.value;
+  if (done)
+    {
+      check->finding = work.decided->measure->describe (work.decided, work.value);
+      return TRUE;
+    }
+  if (step == 0 || !blames_the_graph (local))
+    {
+      g_propagate_error (error, g_steal_pointer (&local));
+      return FALSE;
+    }
+  check->fails = check->broken = TRUE;
+  check->value = NAN;
+  check->problem = g_strdup (local->message);
+  return TRUE;
+}
+
+/**
+ * ir_check_clear:
+ * @check: what ir_predicate_check() filled
+ */
+void
+ir_check_clear (IrCheck *check)
+{
+  g_clear_pointer (&check->finding, g_free);
+  g_clear_pointer (&check->problem, g_free);
+}

@@ -1,0 +1,39 @@
+/* What the files of the proof share: the prover (proof.c), which values of a step are compared
+ * (proof-cone.c), and how they are judged (proof-judge.c). */
+#pragma once
+
+#include "passes/proof/evaluate.h"
+#include "passes/pipeline/pipeline.h"
+
+struct _IrProver
+{
+  IrModel *model;
+  IrModel *before, *after;           /* (nullable) copies that travel to both sides of a step */
+  IrModel *flat_before, *flat_after; /* the same without function calls; often the same models */
+  guint at;                          /* step that @flat_after is at, if it is expanded */
+  guint n_steps;                     /* of the history that they were made of */
+  gboolean has_calls;                /* some state has nodes that only run when expanded */
+  IrRun *run;                        /* the original model's */
+  IrBackend plain;                   /* the back end, without blocks of channels */
+  IrEvaluator *evaluator;
+  GHashTable *captured;   /* value id of the original -> number whose contents the run captured */
+  GHashTable *stands_for; /* new value id -> old value id, over all steps */
+  IrProofCost cost;
+  GCancellable *cancellable; /* (nullable) */
+};
+
+/* What a step changed, and what stands for what. */
+typedef struct
+{
+  GHashTable *changed; /* node ids */
+  GArray *pairs;       /* of IrIdPair: values to compare */
+  gboolean each_alone; /* every pair is computed from what lies directly before it */
+  gboolean in_function;
+} IrCone;
+
+void ir_cone_find (IrProver *prover, const IrStep *step, IrCone *cone);
+void ir_cone_clear (IrCone *cone);
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (IrCone, ir_cone_clear)
+
+guint ir_prover_captured (const IrProver *prover, IrValueId id); /* its number; 0: none */
+void ir_cone_judge (IrProver *prover, const IrCone *cone, IrProof *proof);

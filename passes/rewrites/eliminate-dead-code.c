@@ -1,0 +1,153 @@
+/* Removes what no output of the graph depends on: nodes, and initializers without uses.
+ *
+ * A use by a node inside a subgraph counts, and so does a node that must run after it by a control
+ * dependency. Nodes go from the last to the first, each step taking one of them and all that only
+ * it kept alive; initializers go in one step per graph. Files of IR version 3 list every
+ * initializer as an input as well: there the input goes too. O(nodes). Source: onnx/optimizer
+ * eliminate_deadend, eliminate_unused_initializer. */
+#include "config.h"
+
+#include "passes/rule/rule.h"
+#include "passes/rule/step.h"
+
+#define RULE_NODE        "dead-node"
+#define RULE_INITIALIZER "unused-initializers"
+
+static gboolean
+is_dead (const IrPassContext *context, const IrNode *node)
+{
+  if (node->state != IR_STATE_LIVE || ir_pass_is_control_source (context, node))
+    return FALSE;
+  for (guint i = 0; i < node->n_outputs; i++)
+    if (node->outputs[i] != NULL && node->outputs[i]->n_uses > 0)
+      return FALSE;
+  return TRUE;
+}
+
+/* Removes @node and, nearest first, the producers that nothing needs any more. */
+static guint
+remove_cone (IrPassContext *context, IrNode *node)
+{
+  g_autoptr (GPtrArray) stack = g_ptr_array_new ();
+  guint removed = 0;
+
+  g_ptr_array_add (stack, node);
+  while (stack->len > 0)
+    {
+      IrNode *dead = g_ptr_array_steal_index (stack, stack->len - 1);
+      g_autoptr (GPtrArray) producers = g_ptr_array_new ();
+
+      if (!is_dead (context, dead))
+        continue;
+      ir_node_for_each_input (dead, i, value)
+        {
+          if (value->producer != NULL)
+            g_ptr_array_add (producers, value->producer);
+        }
+      ir_edit_step_map_node (context->edit, dead->id, 0);
+      ir_edit_remove_node (context->edit, dead);
+      removed++;
+      g_ptr_array_extend (stack, producers, NULL, NULL);
+    }
+  return removed;
+}
+
+static void
+remove_dead_nodes (IrPassContext *context, IrGraph *graph)
+{
+  g_autoptr (GPtrArray) nodes = ir_graph_nodes (graph);
+
+  for (guint i = nodes->len; i > 0 && !context->stopped; i--)
+    {
+      IrNode *node = nodes->pdata[i - 1];
+
+      if (!is_dead (context, node) || !ir_pass_begin (context, RULE_NODE, IR_CLASS_EXACT, node))
+        continue;
+      guint n = remove_cone (context, node);
+      ir_edit_step_reason (context->edit, "nothing uses the result%s",
+                           n > 1 ? ", nor what only it used" : "");
+      ir_pass_end (context);
+    }
+}
+
+static gboolean
+is_unused_initializer (const IrValue *value)
+{
+  return value->state == IR_STATE_LIVE && value->producer == NULL && value->initializer != NULL &&
+         value->n_uses == 0 && ir_value_constant (value) != NULL;
+}
+
+static void
+drop_inputs (IrEdit *edit, IrGraph *graph)
+{
+  g_autoptr (GPtrArray) kept = g_ptr_array_new ();
+  guint n = ir_graph_n_inputs (graph);
+
+  for (guint i = 0; i < n; i++)
+    if (!is_unused_initializer (ir_graph_input (graph, i)))
+      g_ptr_array_add (kept, ir_graph_input (graph, i));
+  if (kept->len < n)
+    ir_edit_set_graph_inputs (edit, graph, (IrValue *const *) kept->pdata, kept->len);
+}
+
+static void
+remove_initializers (IrPassContext *context, IrGraph *graph)
+{
+  g_autoptr (GPtrArray) unused = g_ptr_array_new ();
+  guint n;
+  IrValue *const *values = ir_graph_values (graph, &n);
+
+  for (guint i = 0; i < n; i++)
+    if (is_unused_initializer (values[i]))
+      g_ptr_array_add (unused, values[i]);
+  if (unused->len == 0 || !ir_pass_begin (context, RULE_INITIALIZER, IR_CLASS_EXACT, NULL))
+    return;
+  drop_inputs (context->edit, graph);
+  for (guint i = 0; i < unused->len; i++)
+    ir_edit_remove_value (context->edit, unused->pdata[i]);
+  ir_edit_step_reason (context->edit, "%u initializers that nothing uses", unused->len);
+  ir_pass_end (context);
+}
+
+static gboolean
+run (IrPassContext *context, GError **error)
+{
+  g_autoptr (GPtrArray) graphs = ir_pass_graphs (context);
+
+  /* Inner graphs first: what they captured may be dead then. */
+  for (guint i = graphs->len; i > 0 && !context->stopped; i--)
+    {
+      IrGraph *graph = graphs->pdata[i - 1];
+
+      if (ir_pass_cancelled (context, error))
+        return FALSE;
+      if (graph->state == IR_STATE_LIVE)
+        remove_dead_nodes (context, graph);
+    }
+  for (guint i = 0; i < graphs->len && !context->stopped; i++)
+    if (((IrGraph *) graphs->pdata[i])->state == IR_STATE_LIVE)
+      remove_initializers (context, graphs->pdata[i]);
+  return TRUE;
+}
+
+static const IrRule rules[] = {
+  { RULE_NODE, "a node whose results nothing uses", "nothing", IR_CLASS_EXACT,
+    "A node that no output depends on goes, with what only it used." },
+  { RULE_INITIALIZER, "initializers that nothing uses", "nothing", IR_CLASS_EXACT,
+    "Constants that nothing uses go." },
+  { NULL },
+};
+
+const IrPass ir_pass_eliminate_dead_code = {
+  .name = "eliminate-dead-code",
+  .title = "Eliminate dead code",
+  .doc = "Removes nodes that no output depends on, and initializers that nothing uses. What a "
+         "subgraph captures, and what a control dependency names, stays.",
+  .source = "onnx/optimizer eliminate_deadend, eliminate_unused_initializer",
+  .step_class = IR_CLASS_EXACT,
+  .needs = "",
+  .breaks = "schedule memplan",
+  .before_after = "x -> Relu -> y\nx -> Exp\n\nx -> Relu -> y",
+  .run = run,
+  .documented_rules = rules,
+};

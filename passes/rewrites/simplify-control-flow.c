@@ -1,0 +1,588 @@
+/* Control flow whose course is known:
+ *
+ *     If (true) { a } else { b }              a
+ *     Loop (0, c, x) { ... }                  x; scan outputs of size 0
+ *     Loop (3, true, x) { x = f (x) }         f (f (f (x)))
+ *     If (c) { u, v } else { w, z }, v unused     If (c) { u } else { w }
+ *
+ * Branches move: their nodes stay the nodes that they are, and names that would hide others are
+ * replaced. Bodies of loops are copied once per iteration if the number of iterations is constant,
+ * the condition cannot end the loop before, and the copies are not many. A Loop without condition
+ * input ignores the condition that its body gives (ONNX Loop). Scan outputs are stacked by
+ * Unsqueeze and Concat. Random operators draw by the names of their outputs, so a body that has
+ * some stays where it is. Source: onnx/optimizer eliminate_if_with_const_cond; XLA
+ * WhileLoopSimplifier, WhileLoopUnroller. */
+#include "config.h"
+
+#include "core/ir/inline.h"
+#include "passes/rule/move.h"
+#include "passes/rule/rule.h"
+#include "passes/rule/step.h"
+#include "passes/rewrites/trips.h"
+
+#define RULE_IF     "inline-branch"
+#define RULE_LOOP   "remove-loop"
+#define RULE_UNROLL "unroll-loop"
+#define RULE_DROP   "drop-unused-outputs"
+
+/* Nodes that the copies of a body may have together, Constants not counted. */
+#define UNROLL_NODES 256
+
+typedef struct
+{
+  IrPassContext *context;
+  IrPassNames *names; /* (nullable) counted when first needed */
+} Simplifier;
+
+static IrPassNames *
+names_of (Simplifier *s)
+{
+  if (s->names == NULL)
+    s->names = ir_pass_names_new (s->context->model);
+  return s->names;
+}
+
+/* How many nodes @graph has, with those of the graphs inside it; G_MAXUINT if some is random. */
+static guint
+size_of (const IrGraph *graph)
+{
+  IrNode *const *nodes;
+  guint n, size = 0;
+
+  nodes = ir_graph_order (graph, &n);
+  for (guint i = 0; i < n && size < G_MAXUINT; i++)
+    {
+      g_autoptr (GPtrArray) inner = ir_node_subgraphs (nodes[i]);
+
+      if (nodes[i]->op != NULL && nodes[i]->op->flags & IR_OP_RANDOM)
+        return G_MAXUINT;
+      size += !ir_node_is_constant (nodes[i]);
+      for (guint k = 0; k < inner->len && size < G_MAXUINT; k++)
+        {
+          guint more = size_of (inner->pdata[k]);
+          size = more > G_MAXUINT / 2 ? G_MAXUINT : MIN (size + more, G_MAXUINT / 2);
+        }
+    }
+  return size;
+}
+
+static GPtrArray *
+outputs_of (const IrGraph *graph)
+{
+  GPtrArray *outputs = g_ptr_array_new ();
+
+  for (guint i = 0; i < ir_graph_n_outputs (graph); i++)
+    g_ptr_array_add (outputs, ir_graph_output (graph, i));
+  return outputs;
+}
+
+static gboolean
+are_all_there (const GPtrArray *values)
+{
+  for (guint i = 0; i < values->len; i++)
+    if (values->pdata[i] == NULL)
+      return FALSE;
+  return TRUE;
+}
+
+/* @results stand for the outputs of @node, and it goes. FALSE: nothing may stay. */
+static gboolean
+hand_over (IrPassContext *context, IrNode *node, const GPtrArray *results)
+{
+  guint n = node->n_outputs;
+  g_autofree IrValue **old = g_memdup2 (node->outputs, n * sizeof (IrValue *));
+
+  for (guint i = 0; i < n; i++)
+    {
+      if (old[i] == NULL || old[i]->n_uses == 0)
+        continue;
+      if (results->pdata[i] == NULL || !ir_pass_fit_type (context, old[i], results->pdata[i]))
+        return FALSE;
+      ir_edit_replace_uses (context->edit, old[i], results->pdata[i]);
+    }
+  ir_pass_remove_node (context, node);
+  for (guint i = 0; i < n; i++)
+    if (old[i] != NULL && results->pdata[i] != NULL &&
+        ((IrValue *) results->pdata[i])->producer != NULL)
+      ir_pass_take_name (context, old[i], results->pdata[i]);
+  return TRUE;
+}
+
+static void
+finish (IrPassContext *context, const char *rule, IrNodeId node, gboolean done)
+{
+  if (done)
+    {
+      ir_pass_end (context);
+      return;
+    }
+  ir_pass_abort (context);
+  ir_edit_refuse (context->edit, rule, node, "less would be known of the type of an output");
+}
+
+/* -- If -- */
+
+/* Initializers, which have no producer. */
+static void
+move_free_values (Simplifier *s, const IrGraph *from, IrGraph *to)
+{
+  g_autoptr (GPtrArray) values = g_ptr_array_new ();
+  IrValue *const *live;
+  guint n;
+
+  live = ir_graph_values (from, &n);
+  for (guint i = 0; i < n; i++)
+    if (live[i]->producer == NULL && !ir_graph_has_input (from, live[i]))
+      g_ptr_array_add (values, live[i]);
+  for (guint i = 0; i < values->len; i++)
+    ir_pass_move_value (s->context, names_of (s), values->pdata[i], to);
+}
+
+static void
+move_nodes (Simplifier *s, const IrNode *owner, const IrGraph *from, IrGraph *to)
+{
+  IrEdit *edit = s->context->edit;
+  g_autoptr (GPtrArray) nodes = ir_graph_nodes (from);
+
+  for (guint i = 0; i < nodes->len; i++)
+    {
+      IrNode *node = nodes->pdata[i];
+
+      ir_pass_move_node (s->context, names_of (s), node, to);
+      ir_edit_set_rank (edit, node, owner->rank);
+      if (node->device[0] == '\0' && owner->device[0] != '\0')
+        ir_edit_set_device (edit, node, owner->device);
+      ir_edit_step_map_node (edit, owner->id, node->id);
+    }
+}
+
+static gboolean
+inline_branch (Simplifier *s, IrNode *node, IrGraph *branch)
+{
+  g_autoptr (GPtrArray) results = outputs_of (branch);
+
+  ir_edit_set_graph_outputs (s->context->edit, branch, NULL, 0);
+  move_nodes (s, node, branch, node->graph);
+  move_free_values (s, branch, node->graph);
+  return hand_over (s->context, node, results);
+}
+
+static void
+simplify_if (Simplifier *s, IrNode *node)
+{
+  gint64 condition;
+
+  if (!ir_pass_constant_element (ir_node_input (node, 0), &condition))
+    return;
+  IrGraph *branch = ir_node_attr_graph (node, condition != 0 ? "then_branch" : "else_branch");
+  if (branch == NULL || ir_graph_n_outputs (branch) != node->n_outputs ||
+      ir_graph_n_inputs (branch) > 0 || ir_graph_is_cyclic (branch))
+    return;
+  g_autoptr (GPtrArray) results = outputs_of (branch);
+  if (!are_all_there (results))
+    return;
+  if (size_of (branch) == G_MAXUINT)
+    {
+      ir_edit_refuse (s->context->edit, RULE_IF, node->id,
+                      "the branch draws random numbers, which depend on names");
+      return;
+    }
+  IrNodeId id = node->id;
+  if (!ir_pass_begin (s->context, RULE_IF, IR_CLASS_EXACT, node))
+    return;
+  ir_edit_step_reason (s->context->edit, "the condition is always %s",
+                       condition != 0 ? "true" : "false");
+  finish (s->context, RULE_IF, id, inline_branch (s, node, branch));
+}
+
+/* -- Loop -- */
+
+typedef struct
+{
+  IrNode *node;
+  IrGraph *body;
+  guint n_carried;
+  gint64 trips;
+} KnownLoop;
+
+static gboolean
+is_well_formed (const KnownLoop *loop)
+{
+  g_autoptr (GPtrArray) outputs = NULL;
+
+  if (loop->body == NULL || ir_graph_is_cyclic (loop->body) ||
+      ir_graph_n_inputs (loop->body) != loop->n_carried + 2 ||
+      ir_graph_n_outputs (loop->body) < MAX (loop->n_carried, loop->node->n_outputs) + 1 ||
+      loop->node->n_outputs < loop->n_carried)
+    return FALSE;
+  for (guint i = 0; i < loop->n_carried; i++)
+    if (loop->node->inputs[i + 2] == NULL)
+      return FALSE;
+  for (guint i = 0; i < loop->n_carried + 2; i++)
+    if (ir_graph_input (loop->body, i) == NULL || ir_graph_input (loop->body, i)->initializer)
+      return FALSE;
+  outputs = outputs_of (loop->body);
+  return are_all_there (outputs);
+}
+
+/* How often the body runs, if the graph says so. */
+static gboolean
+count_trips (KnownLoop *loop)
+{
+  const IrValue *limit = ir_node_input (loop->node, 0), *condition = ir_node_input (loop->node, 1);
+  gboolean limited = ir_pass_constant_element (limit, &loop->trips);
+  gint64 first = 1;
+
+  loop->trips = limited ? MAX (loop->trips, 0) : -1;
+  if (condition != NULL && ir_pass_constant_element (condition, &first) && first == 0)
+    loop->trips = 0;
+  if (loop->trips <= 0)
+    return loop->trips == 0;
+  return condition == NULL ||
+         (ir_pass_constant_element (condition, &first) &&
+          (loop->trips == 1 ||
+           ir_pass_is_true_inside (loop->body, ir_graph_output (loop->body, 0))));
+}
+
+/* What is stacked if nothing was; NULL if the shape of an element is not known. */
+static IrValue *
+empty_stack (IrPassContext *context, IrGraph *graph, const IrType *element)
+{
+  gint64 dims[IR_MAX_RANK + 1] = { 0 };
+  g_autoptr (IrTensor) tensor = NULL;
+
+  if (!ir_type_is_tensor (element) || !ir_type_is_static (element) ||
+      element->rank >= IR_MAX_RANK || ir_dtype_kind (element->dtype) == IR_DTYPE_KIND_STRING)
+    return NULL;
+  for (int i = 0; i < element->rank; i++)
+    dims[i + 1] = element->dims[i];
+  tensor = ir_tensor_new_alloc (element->dtype, (guint) element->rank + 1, dims, NULL);
+  return tensor != NULL ? ir_pass_add_constant (context, graph, "empty", tensor) : NULL;
+}
+
+static gboolean
+remove_loop (IrPassContext *context, const KnownLoop *loop)
+{
+  g_autoptr (GPtrArray) results = g_ptr_array_new ();
+
+  for (guint i = 0; i < loop->node->n_outputs; i++)
+    {
+      const IrValue *old = loop->node->outputs[i];
+
+      if (old == NULL || old->n_uses == 0)
+        g_ptr_array_add (results, NULL);
+      else if (i < loop->n_carried)
+        g_ptr_array_add (results, loop->node->inputs[i + 2]);
+      else
+        g_ptr_array_add (results, empty_stack (context, loop->node->graph,
+                                               ir_graph_output (loop->body, i + 1)->type));
+    }
+  return hand_over (context, loop->node, results);
+}
+
+/* -- unrolling -- */
+
+static IrValue *
+add_scalar (IrPassContext *context, IrGraph *graph, const char *name, IrDtype dtype, gint64 number)
+{
+  g_autoptr (IrTensor) tensor = ir_tensor_new_scalar (dtype, (double) number);
+
+  return ir_pass_add_constant (context, graph, name, tensor);
+}
+
+/* One copy of the body. @carried: what it begins with, then what it ends with. */
+static void
+unroll_once (IrPassContext *context,
+             const KnownLoop *loop,
+             gint64 trip,
+             GPtrArray *carried,
+             GPtrArray **scans)
+{
+  IrGraph *graph = loop->node->graph;
+  g_autoptr (GHashTable) values = g_hash_table_new (NULL, NULL);
+  g_autoptr (GPtrArray) nodes = NULL;
+  IrValue *first = ir_graph_input (loop->body, 0), *second = ir_graph_input (loop->body, 1);
+
+  if (first->n_uses > 0)
+    g_hash_table_insert (values, first,
+                         add_scalar (context, graph, "iteration", IR_DTYPE_INT64, trip));
+  if (second->n_uses > 0)
+    g_hash_table_insert (values, second, add_scalar (context, graph, "true", IR_DTYPE_BOOL, 1));
+  for (guint i = 0; i < loop->n_carried; i++)
+    g_hash_table_insert (values, ir_graph_input (loop->body, i + 2), carried->pdata[i]);
+  nodes = ir_inline_body (context->edit, loop->node, loop->body, values);
+  for (guint i = 0; i < nodes->len; i++)
+    ir_infer_node (context->edit, nodes->pdata[i], NULL);
+  for (guint i = 1; i < ir_graph_n_outputs (loop->body); i++)
+    {
+      IrValue *result = g_hash_table_lookup (values, ir_graph_output (loop->body, i));
+
+      if (i <= loop->n_carried)
+        carried->pdata[i - 1] = result;
+      else
+        g_ptr_array_add (scans[i - 1 - loop->n_carried], result);
+    }
+}
+
+/* @value with a new first axis of size 1. */
+static IrValue *
+unsqueeze (IrPassContext *context, const KnownLoop *loop, IrValue *value, IrValue **axes)
+{
+  IrGraph *graph = loop->node->graph;
+  static const gint64 zero = 0;
+  gboolean by_input = ir_graph_opset (graph, "") >= 13;
+  IrNode *node;
+
+  if (by_input && *axes == NULL)
+    {
+      g_autoptr (IrTensor) tensor = ir_tensor_new_int64s (&zero, 1);
+      *axes = ir_pass_add_constant (context, graph, "axes", tensor);
+    }
+  IrValue *inputs[] = { value, *axes };
+  node = ir_edit_add_node (context->edit, graph, "Unsqueeze", NULL, NULL, by_input ? 2 : 1, inputs,
+                           1);
+  if (!by_input)
+    ir_edit_set_attr (context->edit, node,
+                      ir_attr_ints (context->model->context, "axes", &zero, 1));
+  ir_infer_node (context->edit, node, NULL);
+  ir_edit_step_map_node (context->edit, loop->node->id, node->id);
+  return node->outputs[0];
+}
+
+static IrValue *
+stack (IrPassContext *context, const KnownLoop *loop, const GPtrArray *parts, IrValue **axes)
+{
+  g_autoptr (GPtrArray) rows = g_ptr_array_new ();
+  IrNode *node;
+
+  for (guint i = 0; i < parts->len; i++)
+    g_ptr_array_add (rows, unsqueeze (context, loop, parts->pdata[i], axes));
+  if (rows->len == 1)
+    return rows->pdata[0];
+  node = ir_edit_add_node (context->edit, loop->node->graph, "Concat", NULL, NULL, rows->len,
+                           (IrValue *const *) rows->pdata, 1);
+  ir_edit_set_attr (context->edit, node, ir_attr_int (context->model->context, "axis", 0));
+  ir_infer_node (context->edit, node, NULL);
+  ir_edit_step_map_node (context->edit, loop->node->id, node->id);
+  return node->outputs[0];
+}
+
+static gboolean
+unroll (Simplifier *s, const KnownLoop *loop)
+{
+  guint n_scans = ir_graph_n_outputs (loop->body) - 1 - loop->n_carried;
+  g_autofree GPtrArray **scans = g_new0 (GPtrArray *, n_scans + 1);
+  g_autoptr (GPtrArray) carried = g_ptr_array_new ();
+  IrValue *axes = NULL;
+
+  for (guint i = 0; i < n_scans; i++)
+    scans[i] = g_ptr_array_new ();
+  for (guint i = 0; i < loop->n_carried; i++)
+    g_ptr_array_add (carried, loop->node->inputs[i + 2]);
+  move_free_values (s, loop->body, loop->node->graph);
+  for (gint64 trip = 0; trip < loop->trips; trip++)
+    unroll_once (s->context, loop, trip, carried, scans);
+  for (guint i = loop->n_carried; i < loop->node->n_outputs; i++)
+    {
+      const IrValue *old = loop->node->outputs[i];
+      gboolean used = old != NULL && old->n_uses > 0;
+
+      g_ptr_array_add (carried,
+                       used ? stack (s->context, loop, scans[i - loop->n_carried], &axes) : NULL);
+    }
+  for (guint i = 0; i < n_scans; i++)
+    g_ptr_array_unref (scans[i]);
+  return hand_over (s->context, loop->node, carried);
+}
+
+static gboolean
+stacks_tensors (const KnownLoop *loop)
+{
+  for (guint i = loop->n_carried; i < loop->node->n_outputs; i++)
+    if (!ir_type_is_tensor (ir_graph_output (loop->body, i + 1)->type))
+      return FALSE;
+  return TRUE;
+}
+
+static const char *
+why_not_unrolled (const KnownLoop *loop)
+{
+  guint size = size_of (loop->body);
+
+  if (size == G_MAXUINT)
+    return "the body draws random numbers, which depend on names";
+  if (loop->trips > UNROLL_NODES || size * (guint64) loop->trips > UNROLL_NODES)
+    return "the copies of the body would be too many nodes";
+  return stacks_tensors (loop) ? NULL : "what is stacked is not known to be a tensor";
+}
+
+static void
+simplify_loop (Simplifier *s, IrNode *node)
+{
+  KnownLoop loop = { node, ir_node_attr_graph (node, "body"), MAX (node->n_inputs, 2) - 2, 0 };
+  const char *why;
+  IrNodeId id = node->id;
+
+  if (!is_well_formed (&loop) || !count_trips (&loop))
+    return;
+  if (loop.trips == 0)
+    {
+      if (!ir_pass_begin (s->context, RULE_LOOP, IR_CLASS_EXACT, node))
+        return;
+      ir_edit_step_reason (s->context->edit, "the body never runs");
+      finish (s->context, RULE_LOOP, id, remove_loop (s->context, &loop));
+      return;
+    }
+  if ((why = why_not_unrolled (&loop)) != NULL)
+    {
+      ir_edit_refuse (s->context->edit, RULE_UNROLL, id, why);
+      return;
+    }
+  if (!ir_pass_begin (s->context, RULE_UNROLL, IR_CLASS_EXACT, node))
+    return;
+  ir_edit_step_reason (s->context->edit, "the body runs %u times", (guint) loop.trips);
+  finish (s->context, RULE_UNROLL, id, unroll (s, &loop));
+}
+
+/* -- outputs that nobody uses -- */
+
+static void
+keep_outputs (IrEdit *edit, IrGraph *graph, guint first, const gboolean *kept, guint n_kept)
+{
+  g_autoptr (GPtrArray) outputs = g_ptr_array_new ();
+
+  for (guint i = 0; i < ir_graph_n_outputs (graph); i++)
+    if (i < first || (i - first < n_kept && kept[i - first]))
+      g_ptr_array_add (outputs, ir_graph_output (graph, i));
+  ir_edit_set_graph_outputs (edit, graph, (IrValue *const *) outputs->pdata, outputs->len);
+}
+
+/* Takes outputs from @node and, behind @offset other ones, from its graphs. */
+static void
+drop_outputs (IrPassContext *context, IrNode *node, const gboolean *kept, guint offset)
+{
+  g_autoptr (GPtrArray) graphs = ir_node_subgraphs (node);
+  guint n = 0;
+
+  for (guint i = 0; i < graphs->len; i++)
+    keep_outputs (context->edit, graphs->pdata[i], offset, kept, node->n_outputs);
+  for (guint i = 0; i < node->n_outputs; i++)
+    if (!kept[i])
+      ir_edit_set_output (context->edit, node, i, NULL);
+  for (guint i = 0; i < node->n_outputs; i++)
+    if (kept[i])
+      ir_edit_set_output (context->edit, node, n++, node->outputs[i]);
+  ir_edit_set_n_outputs (context->edit, node, n);
+}
+
+static gboolean
+fits_outputs (const IrNode *node, guint offset)
+{
+  g_autoptr (GPtrArray) graphs = ir_node_subgraphs (node);
+
+  for (guint i = 0; i < graphs->len; i++)
+    {
+      g_autoptr (GPtrArray) outputs = outputs_of (graphs->pdata[i]);
+      if (outputs->len != node->n_outputs + offset || !are_all_there (outputs))
+        return FALSE;
+    }
+  return graphs->len > 0;
+}
+
+/* Any output of an If, scan outputs of a Loop; one has to stay. */
+static void
+drop_unused (IrPassContext *context, IrNode *node)
+{
+  gboolean is_if = ir_node_is (node, "If");
+  guint first = is_if ? 0 : MAX (node->n_inputs, 2) - 2, n_kept = 0;
+  g_autofree gboolean *kept = g_new0 (gboolean, node->n_outputs + 1);
+
+  for (guint i = 0; i < node->n_outputs; i++)
+    {
+      const IrValue *output = node->outputs[i];
+      kept[i] = i < first || (output != NULL && output->n_uses > 0);
+      n_kept += kept[i];
+    }
+  if (n_kept == 0 || n_kept == node->n_outputs || !fits_outputs (node, is_if ? 0 : 1) ||
+      !ir_pass_begin (context, RULE_DROP, IR_CLASS_EXACT, node))
+    return;
+  ir_edit_step_reason (context->edit, "%u of %u outputs are not used", node->n_outputs - n_kept,
+                       node->n_outputs);
+  drop_outputs (context, node, kept, is_if ? 0 : 1);
+  ir_pass_end (context);
+}
+
+/* -- the pass -- */
+
+static void
+simplify (Simplifier *s, IrNode *node)
+{
+  gboolean is_if = ir_node_is (node, "If"), is_loop = ir_node_is (node, "Loop");
+
+  if ((!is_if && !is_loop) || ir_pass_has_control (s->context, node))
+    return;
+  if (is_if)
+    simplify_if (s, node);
+  else
+    simplify_loop (s, node);
+  if (node->state == IR_STATE_LIVE)
+    drop_unused (s->context, node);
+}
+
+/* Inner graphs first: what is copied is simple then. */
+static gboolean
+run (IrPassContext *context, GError **error)
+{
+  g_autoptr (GPtrArray) graphs = ir_pass_graphs (context);
+  g_autoptr (IrPassNames) names = NULL;
+  Simplifier s = { context, NULL };
+  gboolean cancelled = FALSE;
+
+  for (guint i = graphs->len; i > 0 && !cancelled && !context->stopped; i--)
+    {
+      g_autoptr (GPtrArray) nodes = NULL;
+
+      if (((IrGraph *) graphs->pdata[i - 1])->state != IR_STATE_LIVE)
+        continue;
+      nodes = ir_graph_nodes (graphs->pdata[i - 1]);
+      for (guint k = 0; k < nodes->len && !cancelled && !context->stopped; k++)
+        {
+          IrNode *node = nodes->pdata[k];
+
+          cancelled = ir_pass_cancelled (context, error);
+          if (!cancelled && node->state == IR_STATE_LIVE)
+            simplify (&s, node);
+        }
+    }
+  names = s.names;
+  return !cancelled;
+}
+
+static const IrRule rules[] = {
+  { RULE_IF, "an If whose condition is a constant", "the nodes of the branch", IR_CLASS_EXACT,
+    "A branch that always runs is part of the graph." },
+  { RULE_LOOP, "a Loop that never runs", "its initial values", IR_CLASS_EXACT,
+    "A Loop of no iterations gives its initial values; what it stacks is empty." },
+  { RULE_UNROLL, "a Loop of a constant number of iterations, of at most 256 nodes together",
+    "a copy of the body per iteration", IR_CLASS_EXACT,
+    "A short Loop that nothing can end before is written out." },
+  { RULE_DROP, "an If or a Loop with outputs that nothing uses", "the same without them",
+    IR_CLASS_EXACT, "Outputs of branches, and what a Loop stacks, go if nothing uses them." },
+  { NULL },
+};
+
+const IrPass ir_pass_simplify_control_flow = {
+  .name = "simplify-control-flow",
+  .title = "Simplify control flow",
+  .doc = "An If with a constant condition becomes its branch; a Loop becomes its initial values if "
+         "it never runs, and copies of its body if it runs a few times; outputs that nothing uses "
+         "go.",
+  .source = "onnx/optimizer eliminate_if_with_const_cond; XLA WhileLoopSimplifier, "
+            "WhileLoopUnroller",
+  .step_class = IR_CLASS_EXACT,
+  .needs = "shapes",
+  .breaks = "schedule memplan",
+  .before_after = "x -> If (true) { Relu } else { Neg } -> y\nx -> Relu -> y",
+  .run = run,
+  .documented_rules = rules,
+};

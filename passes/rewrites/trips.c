@@ -1,0 +1,71 @@
+/* How often a Loop runs, as far as the graph says it: by its limit, and by a condition that can
+ * never end it. */
+#include "config.h"
+
+#include "passes/rewrites/trips.h"
+
+#include "core/op/op.h"
+
+/**
+ * ir_pass_constant_element:
+ * @value: (nullable): a value
+ * @element: (out): its contents
+ *
+ * Returns: %TRUE if @value is a constant of one element, int64 or bool
+ */
+gboolean
+ir_pass_constant_element (const IrValue *value, gint64 *element)
+{
+  const IrTensor *tensor = value != NULL ? ir_value_constant (value) : NULL;
+
+  if (tensor == NULL || ir_tensor_n_elements (tensor) != 1 ||
+      (ir_tensor_dtype (tensor) != IR_DTYPE_BOOL && ir_tensor_dtype (tensor) != IR_DTYPE_INT64))
+    return FALSE;
+  *element = ir_tensor_get_int64 (tensor, 0);
+  return TRUE;
+}
+
+/**
+ * ir_pass_is_true_inside:
+ * @body: body of a Loop
+ * @value: (nullable): a value of it
+ *
+ * Returns: %TRUE if @value is true whenever the body runs: a constant, or the condition by which it
+ *   runs
+ */
+gboolean
+ir_pass_is_true_inside (const IrGraph *body, const IrValue *value)
+{
+  gint64 element;
+
+  while (value != NULL && value->producer != NULL && ir_node_is (value->producer, "Identity"))
+    value = ir_node_input (value->producer, 0);
+  return value != NULL && (value == ir_graph_input (body, 1) ||
+                           (ir_pass_constant_element (value, &element) && element != 0));
+}
+
+/**
+ * ir_pass_draws:
+ * @graph: a graph
+ *
+ * Returns: %TRUE if some node of it, or of the graphs inside it, draws random numbers, which depend
+ *   on names
+ */
+gboolean
+ir_pass_draws (const IrGraph *graph)
+{
+  IrNode *const *nodes;
+  guint n;
+  gboolean draws = FALSE;
+
+  nodes = ir_graph_order (graph, &n);
+  for (guint i = 0; i < n && !draws; i++)
+    {
+      g_autoptr (GPtrArray) inner = ir_node_subgraphs (nodes[i]);
+
+      draws = nodes[i]->op != NULL && (nodes[i]->op->flags & IR_OP_RANDOM) != 0;
+      for (guint k = 0; k < inner->len && !draws; k++)
+        draws = ir_pass_draws (inner->pdata[k]);
+    }
+  return draws;
+}

@@ -1,0 +1,198 @@
+/* Runs in words: times with their spread, differences, and how the last run was made. */
+#include "config.h"
+
+#include "core/exec/run/capture.h"
+#include "views/count.h"
+#include "views/session/session-private.h"
+
+#include <math.h>
+#include <string.h>
+
+/**
+ * ir_ms_text:
+ * @ms: a time
+ *
+ * Returns: (transfer full): in the unit in which it has three digits: "52.1 µs"
+ */
+char *
+ir_ms_text (double ms)
+{
+  static const char *const units[] = { "µs", "ms", "s" };
+  double number = ms * 1000;
+  guint unit = 0;
+
+  for (; number >= 999.5 && unit + 1 < G_N_ELEMENTS (units); unit++)
+    number /= 1000;
+  return number >= 100  ? g_strdup_printf ("%.0f %s", number, units[unit])
+         : number >= 10 ? g_strdup_printf ("%.1f %s", number, units[unit])
+                        : g_strdup_printf ("%.2f %s", number, units[unit]);
+}
+
+/* "11.9–20.3 µs"; each with its own unit where these differ. */
+static char *
+range_text (double low_ms, double high_ms)
+{
+  g_autofree char *low = ir_ms_text (low_ms), *high = ir_ms_text (high_ms);
+  char *unit = strchr (low, ' ');
+
+  if (g_str_has_suffix (high, unit))
+    *unit = '\0';
+  return g_strdup_printf ("%s–%s", low, high);
+}
+
+/**
+ * ir_times_text:
+ * @times: ms
+ *
+ * Returns: (transfer full): the median, and between which times half of the runs lie
+ */
+char *
+ir_times_text (const IrTimes *times)
+{
+  g_autofree char *median = ir_ms_text (times->median), *range = NULL;
+
+  if (times->n == 0)
+    return g_strdup ("not measured");
+  if (times->n == 1)
+    return g_strdup_printf ("%s (one run)", median);
+  range = range_text (times->q1, times->q3);
+  return g_strdup_printf ("%s (%s, %u runs)", median, range, times->n);
+}
+
+/**
+ * ir_times_tip:
+ * @times: ms
+ *
+ * Returns: (transfer full) (nullable): what the figures of ir_times_text() are; %NULL where that
+ *   needs no words
+ */
+char *
+ir_times_tip (const IrTimes *times)
+{
+  g_autofree char *half = NULL, *all = NULL;
+
+  if (times->n < 2)
+    return NULL;
+  half = range_text (times->q1, times->q3);
+  all = range_text (times->min, times->max);
+  return g_strdup_printf ("The median of %u runs; half of them took %s, all of them %s", times->n,
+                          half, all);
+}
+
+/**
+ * ir_difference_text:
+ * @difference: of two tensors
+ *
+ * Returns: (transfer full): how large it is, absolute and relative
+ */
+char *
+ir_difference_text (const IrDifference *difference)
+{
+  if (difference->max_abs == 0)
+    return g_strdup ("the same numbers");
+  if (!isfinite (difference->max_abs))
+    return g_strdup ("NaN or infinite on one side, or of another shape");
+  return g_strdup_printf ("off by at most %.3g, relative %.3g", difference->max_abs,
+                          difference->max_rel);
+}
+
+/**
+ * ir_run_change_text:
+ * @change: what the last run changed
+ * @model: that ran
+ *
+ * Returns: (transfer full): how many values differ, and the one that differs most
+ */
+char *
+ir_run_change_text (const IrRunChange *change, const IrModel *model)
+{
+  g_autofree char *all = ir_count_text (change->n_compared),
+                  *some = ir_count_text (change->n_differ);
+  g_autofree char *worst = NULL;
+
+  if (change->other_inputs)
+    return g_strdup ("its inputs were others");
+  if (change->n_compared == 0)
+    return g_strdup ("no value was kept in both");
+  if (change->worst == 0)
+    return g_strdup_printf ("all %s values are the same numbers", all);
+  worst = ir_difference_text (&change->worst_difference);
+  return g_strdup_printf ("%s of %s values differ, most: %s, %s", some, all,
+                          ir_model_value (model, change->worst)->name, worst);
+}
+
+static void
+append_kept (GString *text, const IrSession *self, const IrRun *run)
+{
+  static const char *const words[] = { [IR_CAPTURE_NONE] = "outputs kept",
+                                       [IR_CAPTURE_ALL] = "all values kept",
+                                       [IR_CAPTURE_STATS] = "statistics kept",
+                                       [IR_CAPTURE_CHOSEN] = "chosen values kept",
+                                       [IR_CAPTURE_CHECKPOINTS] = "checkpoints kept" };
+  g_autofree char *spilled = g_format_size_full (ir_run_spilled_bytes (run),
+                                                 G_FORMAT_SIZE_IEC_UNITS);
+  g_autofree char *note = ir_run_capture_note (run);
+
+  g_string_append_printf (text, " · %s",
+                          self->one_run ? "all values of the original graph in one run"
+                                        : words[ir_run_options (run)->capture]);
+  if (self->unknown != NULL)
+    g_string_append_printf (text, ", no graph has %s", self->unknown);
+  if (ir_run_n_spilled (run) > 0)
+    g_string_append_printf (text, ", %u of them in a file (%s)", ir_run_n_spilled (run), spilled);
+  if (ir_run_n_lost (run) > 0)
+    g_string_append_printf (text, ", %u not", ir_run_n_lost (run));
+  if (note != NULL)
+    g_string_append_printf (text, ": %s", note);
+}
+
+/* Which nodes ran beside each other: where that was asked for. */
+static void
+append_parallel (GString *text, const IrRun *run)
+{
+  const IrParallelMode mode = ir_run_options (run)->parallel;
+  const GArray *spans = run->schedule != NULL ? run->schedule->spans : NULL;
+  guint n = 0;
+
+  if (mode == IR_PARALLEL_OFF)
+    return;
+  for (guint i = 0; spans != NULL && i < spans->len; i++)
+    {
+      const IrScheduleSpan *span = &g_array_index (spans, IrScheduleSpan, i);
+      n += span->last - span->first + 1;
+    }
+  if (n > 0)
+    g_string_append_printf (text, " · %u nodes beside others", n);
+  else
+    g_string_append (text, " · no nodes beside others");
+  g_string_append (text, mode == IR_PARALLEL_AUTO ? " (auto)" : "");
+}
+
+/**
+ * ir_session_run_text:
+ *
+ * Returns: (transfer full) (nullable): the last run in a line, and how it was made; %NULL: there is
+ *   none
+ */
+char *
+ir_session_run_text (IrSession *self)
+{
+  const IrRun *run = self->runs[IR_SIDE_AFTER];
+  const IrRunOptions *options;
+  g_autoptr (GString) text = g_string_new (NULL);
+  g_autofree char *times = NULL;
+  guint n_threads;
+
+  if (run == NULL || self->record == NULL)
+    return NULL;
+  options = ir_run_options (run);
+  times = ir_times_text (&self->record->times);
+  n_threads = options->n_threads != 0 ? options->n_threads : g_get_num_processors ();
+  g_string_append_printf (text, "Ran in %s · %u %s", times, n_threads,
+                          n_threads == 1 ? "thread" : "threads");
+  append_parallel (text, run);
+  if (options->deterministic)
+    g_string_append (text, " · deterministic");
+  append_kept (text, self, run);
+  return g_string_free (g_steal_pointer (&text), FALSE);
+}

@@ -1,0 +1,218 @@
+/* The values of what is compared on screen, whichever it is: two files, two results or two steps.
+ * Both sides are run on the same inputs; the outcome belongs to this pair of graphs and is there
+ * again when the pair is. */
+#include "config.h"
+
+#include "views/session/session-private.h"
+
+struct _IrPairValues
+{
+  IrTimeline *timeline;
+  guint from, to;
+  gconstpointer other; /* (nullable) the model of a file or the timeline of a result */
+  IrTimeline *kept;    /* (nullable) keeps @other, if it is a timeline */
+  IrComparedValues *values;
+};
+
+static void
+pair_values_free (gpointer data)
+{
+  IrPairValues *pair = data;
+
+  g_clear_pointer (&pair->values, ir_compared_values_free);
+  g_clear_pointer (&pair->timeline, ir_timeline_unref);
+  g_clear_pointer (&pair->kept, ir_timeline_unref);
+  g_free (pair);
+}
+
+void
+ir_session_forget_values (IrSession *self)
+{
+  ir_job_free_later (g_steal_pointer (&self->values), pair_values_free);
+}
+
+static gconstpointer
+other_of_frame (IrSession *self)
+{
+  if (!self->frame->foreign)
+    return NULL;
+  return self->compare == IR_COMPARE_FILE ? (gconstpointer) self->other : self->kept;
+}
+
+/**
+ * ir_session_get_values:
+ *
+ * Returns: (transfer none) (nullable): how the values of the two graphs on screen differ; %NULL
+ * until ir_session_compare_values() has compared this pair
+ */
+const IrComparedValues *
+ir_session_get_values (IrSession *self)
+{
+  const IrPairValues *pair = self->values;
+  const IrFrame *frame = self->frame;
+
+  return pair != NULL && frame != NULL && pair->timeline == self->timeline &&
+                 pair->from == frame->from && pair->to == frame->to &&
+                 pair->other == other_of_frame (self)
+             ? pair->values
+             : NULL;
+}
+
+/**
+ * ir_session_can_compare_values:
+ *
+ * Returns: whether there are two graphs on screen
+ */
+gboolean
+ir_session_can_compare_values (IrSession *self)
+{
+  return self->frame != NULL && self->frame->marks == NULL &&
+         (self->frame->foreign || self->frame->from != self->frame->to);
+}
+
+/* (transfer none) (nullable): what @value, with IR_OTHER_SIDE if it is the other graph's, held on
+ * @side when both sides of the frame were run. @compared: whether they were, and it is made by a
+ * node, so that nothing else is its content. */
+IrTensor *
+ir_session_pair_tensor (IrSession *self, IrValueId value, IrSide side, gboolean *compared)
+{
+  const IrComparedValues *values = ir_session_get_values (self);
+  const gboolean is_other = (value & IR_OTHER_SIDE) != 0;
+  const IrValueId id = value & ~IR_OTHER_SIDE;
+  const IrComparedValue *item = NULL;
+  const IrValue *own;
+  guint place;
+
+  *compared = FALSE;
+  if (values == NULL || !self->frame->foreign)
+    return NULL;
+  own = ir_model_live_value (is_other ? values->a : values->b, id);
+  *compared = own != NULL && own->producer != NULL && ir_value_constant (own) == NULL;
+  place = GPOINTER_TO_UINT (
+      g_hash_table_lookup (is_other ? values->by_a : values->by_b, GUINT_TO_POINTER (id)));
+  if (place > 0)
+    item = &g_array_index (values->items, IrComparedValue, place - 1);
+  if (side == IR_SIDE_BEFORE && (item != NULL || is_other))
+    return ir_run_value (values->run_a, item != NULL ? item->a : id);
+  if (side == IR_SIDE_AFTER && (item != NULL || !is_other))
+    return ir_run_value (values->run_b, item != NULL ? item->b : id);
+  return NULL;
+}
+
+/* -- the comparison -- */
+
+typedef struct
+{
+  IrFrame *frame;
+  IrPairValues *pair; /* without its values */
+  GHashTable *inputs;
+  guint64 seed;
+  IrJob *job;
+} ValuesRequest;
+
+static void
+values_request_free (gpointer data)
+{
+  ValuesRequest *request = data;
+
+  g_clear_pointer (&request->frame, ir_frame_unref);
+  g_clear_pointer (&request->pair, pair_values_free);
+  g_clear_pointer (&request->inputs, g_hash_table_unref);
+  g_free (request);
+}
+
+static void
+on_node (gboolean of_b, guint done, guint total, gpointer data)
+{
+  const ValuesRequest *request = data;
+  g_autofree char *text = g_strdup_printf ("Running %s: node %u of %u",
+                                           of_b ? "this graph" : "the other graph", done, total);
+
+  ir_job_report (request->job, total > 0 ? ((double) done / total + of_b) / 2 : -1, text);
+}
+
+static gpointer
+run_values (IrJob *job, gpointer data, GCancellable *cancellable, GError **error)
+{
+  ValuesRequest *request = data;
+  IrModel *model = request->frame->model;
+  const IrCompareValuesOptions options = { .progress = on_node, .progress_data = request };
+  g_autoptr (GHashTable)
+      after = ir_matching_inputs (model, request->inputs, model, request->seed, NULL, error);
+  g_autoptr (GHashTable) before = NULL;
+
+  request->job = job;
+  if (after != NULL)
+    before = ir_matching_inputs (model, after, request->frame->before, request->seed, NULL, error);
+  return before != NULL
+             ? ir_compare_values (request->frame->diff, before, after, &options, cancellable, error)
+             : NULL;
+}
+
+static void
+say_values (IrSession *self, const IrComparedValues *values)
+{
+  const IrComparedValue *first = ir_compared_values_first (values, TRUE);
+
+  if (first != NULL)
+    ir_session_message (self, "First value to differ by more than rounding: %s",
+                        ir_model_value (values->b, first->b)->name);
+  else if (values->n_differ > 0)
+    ir_session_message (self, "All values agree up to rounding");
+  else if (values->items->len > 0)
+    ir_session_message (self, "All values agree bit for bit");
+  else
+    ir_session_message (self, "No value could be compared: no nodes of the two graphs are paired");
+}
+
+static void
+on_values (gpointer owner, gpointer result, const GError *error, gpointer data)
+{
+  IrSession *self = owner;
+  ValuesRequest *request = data;
+
+  ir_session_end_job (self);
+  if (result == NULL)
+    {
+      ir_session_changed (self, IR_CHANGED_BUSY);
+      ir_session_failed (self, "The values could not be compared", error);
+      return;
+    }
+  ir_session_forget_values (self);
+  self->values = g_steal_pointer (&request->pair);
+  self->values->values = result;
+  ir_session_changed (self, IR_CHANGED_BUSY | IR_CHANGED_RUNS);
+  say_values (self, result);
+}
+
+/**
+ * ir_session_compare_values:
+ *
+ * Runs both graphs on screen on the same inputs, those given and the rest random, and compares what
+ * paired nodes give; %IR_CHANGED_RUNS says when ir_session_get_values() has the outcome.
+ */
+void
+ir_session_compare_values (IrSession *self)
+{
+  ValuesRequest *request;
+
+  if (!ir_session_can_compare_values (self))
+    return;
+  request = g_new0 (ValuesRequest, 1);
+  request->frame = ir_frame_ref (self->frame);
+  request->pair = g_new0 (IrPairValues, 1);
+  request->pair->timeline = ir_timeline_ref (self->timeline);
+  request->pair->from = self->frame->from;
+  request->pair->to = self->frame->to;
+  request->pair->other = other_of_frame (self);
+  if (self->frame->foreign && self->compare == IR_COMPARE_RESULT && self->kept != NULL)
+    request->pair->kept = ir_timeline_ref (self->kept);
+  request->inputs = ir_session_copy_inputs (self->inputs);
+  request->seed = self->seed;
+  ir_session_start_job (self, "Comparing values",
+                        &(IrJobSpec){ .run = run_values,
+                                      .data = request,
+                                      .data_free = values_request_free,
+                                      .result_free = (GDestroyNotify) ir_compared_values_free,
+                                      .done = on_values });
+}

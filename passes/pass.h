@@ -6,7 +6,7 @@
 #include "core/op/infer.h"
 
 typedef struct _IrPass IrPass;
-typedef struct _IrRule IrRule; /* passes/rule.h */
+typedef struct _IrRule IrRule; /* passes/rule/rule.h */
 typedef struct _IrPassContext IrPassContext;
 
 /* Functions of the model that stand for groups of elementwise nodes; never inlined. */
@@ -52,11 +52,10 @@ struct _IrPass
   const char *name;  /* "fold-conv-bn" */
   const char *title; /* "Fold BatchNormalization into Conv" */
   const char *doc;
-  const char *source;         /* paper or project */
-  IrClass step_class;         /* the worst of its rules */
-  const char *needs, *breaks; /* facts, space separated: "shapes", "" */
-  const char *before_after;   /* (nullable) ASCII picture */
-  const IrRule *rules;        /* (nullable) ends with a NULL name */
+  const char *source;       /* paper or project */
+  IrClass step_class;       /* the worst of its rules */
+  const char *before_after; /* (nullable) ASCII picture */
+  const IrRule *rules;      /* (nullable) ends with a NULL name */
   /* (nullable) instead of rules. Returns FALSE with @error only if it could not go on. */
   gboolean (*run) (IrPassContext *context, GError **error);
   const IrRule *documented_rules; /* (nullable) for run passes: the rule names that it logs */
@@ -64,3 +63,9 @@ struct _IrPass
 
 const IrPass *ir_pass_find (const char *name);
 const IrPass *const *ir_passes (guint *n);
+
+/* The key that a policy is asked with, of a recorded step: what to give to skip it in a re-run. */
+char *ir_step_stable_key (const IrModel *model, guint step);
+
+/* Runs alone where a model is to get a newer opset. */
+#define IR_PASS_UPGRADE_OPSET "upgrade-opset"

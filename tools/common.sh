@@ -2,6 +2,7 @@
 # Shared by ./run and ./check: messages, Debian packages, the build.  Sourced from the root.
 
 readonly EXIT_COULD_NOT=3
+configure_again=no # yes: programs may have come since a build was configured, or its options are others
 
 say() { printf '%s\n' "$*" >&2; }
 
@@ -91,6 +92,7 @@ install_packages() {
     "Without a network, install them from a mirror or a medium:" "$command"
   missing=$(missing_packages "$@")
   [ -z "$missing" ] || could_not "still missing after the installation: $(tr '\n' ' ' <<<"$missing")"
+  configure_again=yes
 }
 
 # install_now ROOT-COMMAND PACKAGES: the package lists are fetched only where the first try fails.
@@ -105,9 +107,10 @@ install_now() {
   $1 "${install[@]}" $2 >&2
 }
 
-# configure_and_build DIRECTORY MESON-OPTION...: sets up once, then builds what changed.
+# configure_and_build DIRECTORY MESON-OPTION...: sets up once, or again where that is asked for, and builds what
+# changed. Meson looks for programs and libraries when it is set up, so those that came later are seen only then.
 configure_and_build() {
-  local dir=$1 tool
+  local dir=$1 tool again=()
   shift
   for tool in meson ninja pkg-config; do
     command -v "$tool" >/dev/null || could_not "$tool is not here; it is one of the packages in tools/packages.txt."
@@ -115,10 +118,15 @@ configure_and_build() {
   command -v "${CC:-cc}" >/dev/null || could_not "there is no C compiler (${CC:-cc})." "Install gcc, or set CC."
   need_space . 600 "The build"
   if [ ! -f "$dir/build.ninja" ]; then
-    step "Configuring $dir"
     rm -rf "$dir/meson-private" "$dir/meson-info"
-    meson setup "$dir" "$@" >&2 ||
-      could_not "meson could not configure the build (the reason is above)." "The whole log is $dir/meson-logs/meson-log.txt."
+  elif [ "$configure_again" = yes ]; then
+    again=(--reconfigure)
+  fi
+  if [ ! -f "$dir/build.ninja" ] || [ "$configure_again" = yes ]; then
+    step "Configuring $dir"
+    meson setup "${again[@]}" "$dir" "$@" >&2 ||
+      could_not "meson could not configure the build (the reason is above)." \
+        "The whole log is $dir/meson-logs/meson-log.txt. If meson or a library was upgraded since, remove $dir."
   fi
   step "Building $dir"
   ninja -C "$dir" >&2 || could_not "the build failed (the first error is above)." \

@@ -16,7 +16,7 @@
 typedef struct
 {
   CliModelOptions model;
-  char *capture, *parallel;
+  char *capture, *parallel, **without;
   gint runs, warmup;
   gboolean deterministic;
   double seconds;
@@ -34,6 +34,11 @@ static const CliOption bench_options[] = {
     "Run independent nodes beside each other: off (default), on, or auto, which takes 15 runs to "
     "find out where: as many should be warm-up",
     "off,on,auto" },
+  { "without", 0, G_OPTION_ARG_STRING_ARRAY, G_STRUCT_OFFSET (Options, without),
+    "Leave out decisions of the plan, to find the one at fault: blocks (values in blocks of "
+    "channels), sharing (values that share bytes), chains (nodes that run in pieces), spans (nodes "
+    "beside each other), prepack (constants in the order of their kernel), all",
+    "A,B" },
   { "deterministic", 0, G_OPTION_ARG_NONE, G_STRUCT_OFFSET (Options, deterministic),
     "Then measure runs that give the same bits at any number of threads, in turn with those that "
     "need not",
@@ -92,9 +97,9 @@ parse (Options *options)
                       : strcmp (text, "stats") == 0 ? IR_CAPTURE_STATS
                                                     : IR_CAPTURE_NONE;
   if (options->captured == IR_CAPTURE_NONE && strcmp (text, "none") != 0)
-    g_printerr ("irscope bench: --capture %s: needs all, stats or none\n", text);
+    cli_printerr ("irscope bench: --capture %s: needs all, stats or none\n", text);
   else if (options->runs < 0 || options->warmup < 0 || !(options->seconds >= 0))
-    g_printerr ("irscope bench: --runs, --warmup and --seconds must not be negative\n");
+    cli_printerr ("irscope bench: --runs, --warmup and --seconds must not be negative\n");
   else
     return TRUE;
   return FALSE;
@@ -184,11 +189,15 @@ run_series (Cli *cli,
 static IrRunOptions
 run_settings (const Options *options, GError **error)
 {
-  return (IrRunOptions){
+  IrRunOptions settings = {
     .backend = cli_backend (&options->model, error),
     .n_threads = (guint) MAX (options->model.threads, 0),
     .seed = (guint64) options->model.seed,
   };
+
+  if (settings.backend != NULL && !cli_without (options->without, &settings.without, error))
+    settings.backend = NULL;
+  return settings;
 }
 
 /* What the same bits at any number of threads cost: pairs of runs, either kind first in turn. */
@@ -357,8 +366,8 @@ result_to_json (const Result *result)
 static void
 print_times (const char *name, const IrTimes *times)
 {
-  printf ("  %-9s %10.3f ms  (%.3f to %.3f, half of %u between %.3f and %.3f)\n", name,
-          times->median, times->min, times->max, times->n, times->q1, times->q3);
+  cli_print ("  %-9s %10.3f ms  (%.3f to %.3f, half of %u between %.3f and %.3f)\n", name,
+             times->median, times->min, times->max, times->n, times->q1, times->q3);
 }
 
 static void
@@ -369,29 +378,29 @@ print_series (const char *name, const Series *series)
 
   if (series->run.n == 0)
     return;
-  printf ("  %-9s %10.3f ms\n", "prepare", series->prepare_ms);
-  printf ("  %-9s %10.3f ms\n", "first", series->first_ms);
+  cli_print ("  %-9s %10.3f ms\n", "prepare", series->prepare_ms);
+  cli_print ("  %-9s %10.3f ms\n", "first", series->first_ms);
   print_times (name, &series->run);
-  printf ("  values %s, resident at most %s\n", values, rss);
+  cli_print ("  values %s, resident at most %s\n", values, rss);
 }
 
 static void
 print_result (const Result *result)
 {
-  printf ("%s: %u nodes, %u by reference kernels\n", result->file, result->n_nodes,
-          result->n_fallback);
-  printf ("  %-9s %10.3f ms  first\n", "open", result->open_first_ms);
+  cli_print ("%s: %u nodes, %u by reference kernels\n", result->file, result->n_nodes,
+             result->n_fallback);
+  cli_print ("  %-9s %10.3f ms  first\n", "open", result->open_first_ms);
   print_times ("open", &result->open);
   if (result->pipeline_ms > 0)
-    printf ("  %-9s %10.3f ms\n", "pipeline", result->pipeline_ms);
+    cli_print ("  %-9s %10.3f ms\n", "pipeline", result->pipeline_ms);
   print_series ("run", &result->plain);
   print_series ("captured", &result->captured);
   if (result->ratio.n == 0)
     return;
   print_times ("any bits", &result->free);
   print_times ("same bits", &result->fixed);
-  printf ("  %-9s %10.3f     (half of %u pairs between %.3f and %.3f)\n", "ratio",
-          result->ratio.median, result->ratio.n, result->ratio.q1, result->ratio.q3);
+  cli_print ("  %-9s %10.3f     (half of %u pairs between %.3f and %.3f)\n", "ratio",
+             result->ratio.median, result->ratio.n, result->ratio.q1, result->ratio.q3);
 }
 
 static CliStatus
@@ -432,7 +441,9 @@ const CliCommand cli_command_bench = {
   .arguments = "FILE..",
   .summary = "Measure how long opening, preparing and running take, and how much memory",
   .doc =
-      "Inputs that are not given are random. Every time comes with the smallest, the largest and the\nquartiles of all runs; runs that warm up are told apart. Memory is the peak of the process so far:\nmeasure one model per process to compare it.",
+      "Inputs that are not given are random. Every time comes with the smallest, the largest and the\n"
+      "quartiles of all runs; runs that warm up are told apart. Memory is the peak of the process so far:\n"
+      "measure one model per process to compare it.",
   .min_args = 1,
   .max_args = G_MAXUINT,
   .options = bench_options,

@@ -1,23 +1,35 @@
 /* irscope bisect: the step that makes a predicate fail. */
 #include "config.h"
 
+#include "app/cli/bisect-plan.h"
 #include "app/cli/commands.h"
 #include "app/cli/output.h"
+#include "app/cli/plans.h"
 #include "app/cli/proof.h"
+#include "core/exec/schedule/kernel-choice.h"
 #include "passes/debug/bisect.h"
 
 #include <stdio.h>
+#include <string.h>
 
 typedef struct
 {
   CliModelOptions model;
-  char *fail;
+  char *fail, *over, *parallel;
   gboolean prove, no_prove;
+  gboolean kernels, plan; /* no options: over is "kernels", or "plan" */
 } Options;
 
 static const CliOption bisect_options[] = {
   { "fail", 'f', G_OPTION_ARG_STRING, G_STRUCT_OFFSET (Options, fail),
     "What counts as a failure, such as 'max_abs(logits) > 1e-3'", "EXPR" },
+  { "over", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (Options, over),
+    "What is searched: steps (of the passes, default), kernels: which node's own kernel makes it "
+    "fail, where the reference kernels do not, or plan: which decision of the plan of a run does",
+    "steps,kernels,plan" },
+  { "parallel", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (Options, parallel),
+    "With --over plan: whether nodes run beside each other: off (default), on or auto",
+    "off,on,auto" },
   { "prove", 0, G_OPTION_ARG_NONE, G_STRUCT_OFFSET (Options, prove),
     "Judge every step, whatever the answer", NULL },
   { "no-prove", 0, G_OPTION_ARG_NONE, G_STRUCT_OFFSET (Options, no_prove),
@@ -85,8 +97,28 @@ add_divergence (cJSON *json, const IrModel *model, const IrBisection *found)
   cli_json_add_double (object, "max_rel_from_original", found->from_original.max_rel);
 }
 
+static const IrNode *
+node_of (const IrModel *model, const IrBisection *found)
+{
+  return ir_model_node (model, ir_history_step (model, found->step)->anchor);
+}
+
 static void
-print_json (const IrModel *model, const IrBisection *found)
+add_kernel (cJSON *json, const Options *options, const IrModel *model, const IrBisection *found)
+{
+  const IrBackend *backend = cli_backend (&options->model, NULL);
+  const char *why;
+
+  cJSON_AddStringToObject (json, "over", options->kernels ? "kernels" : "steps");
+  if (!options->kernels || found->answer != IR_BISECT_FOUND)
+    return;
+  g_autofree char *label = ir_node_label (node_of (model, found));
+  cJSON_AddStringToObject (json, "node", label);
+  cJSON_AddStringToObject (json, "kernel", ir_kernel_taken (backend, node_of (model, found), &why));
+}
+
+static void
+print_json (const Options *options, const IrModel *model, const IrBisection *found)
 {
   cJSON *json = cJSON_CreateObject (), *array;
 
@@ -100,6 +132,7 @@ print_json (const IrModel *model, const IrBisection *found)
       cJSON_AddNullToObject (json, "rule");
       cJSON_AddNullToObject (json, "anchor");
     }
+  add_kernel (json, options, model, found);
   cJSON_AddNumberToObject (json, "checks", found->checks);
   cli_json_add_double (json, "value", found->value);
   if (found->finding != NULL)
@@ -130,8 +163,26 @@ print_step (const char *what, const IrModel *model, guint index)
   const IrStep *step = ir_history_step (model, index);
   g_autofree char *anchor = anchor_name (model, step);
 
-  printf ("%s %u: %s, %s at %s\n", what, index, ir_history_pass_of (model, index), step->rule,
-          anchor);
+  cli_print ("%s %u: %s, %s at %s\n", what, index, ir_history_pass_of (model, index), step->rule,
+             anchor);
+}
+
+static void
+print_kernel (const Options *options, const IrModel *model, const IrBisection *found)
+{
+  const IrBackend *backend = cli_backend (&options->model, NULL);
+  g_autofree char *label = ir_node_label (node_of (model, found));
+  const char *why;
+
+  cli_print ("%s: %s\n", label, ir_kernel_taken (backend, node_of (model, found), &why));
+  if (found->problem != NULL)
+    cli_print ("  with its own kernel the graph does not run: %s\n", found->problem);
+  else
+    cli_print ("  with its own kernel, %s; with the reference kernel it does not fail\n",
+               found->finding);
+  if (found->diverges != 0)
+    cli_print ("  first to differ: %s, by %g\n", value_name (model, found->diverges),
+               found->change.max_abs);
 }
 
 static void
@@ -141,43 +192,49 @@ print_found (const IrModel *model, const IrBisection *found)
 
   print_step ("step", model, found->step);
   if (step->reason != NULL)
-    printf ("  %s\n", step->reason);
+    cli_print ("  %s\n", step->reason);
   if (found->problem != NULL)
-    printf ("  the graph does not run after it: %s\n", found->problem);
+    cli_print ("  the graph does not run after it: %s\n", found->problem);
   else
-    printf ("  after it, %s\n", found->finding);
+    cli_print ("  after it, %s\n", found->finding);
   for (guint i = 0; i < step->n_records; i++)
     {
       g_autofree char *text = ir_record_to_string (
           model, ir_history_record (model, step->first_record + i));
-      printf ("    %s\n", text);
+      cli_print ("    %s\n", text);
     }
   if (found->diverges == 0)
     return;
-  printf ("  first to differ: %s, by %g\n", value_name (model, found->diverges),
-          found->change.max_abs);
+  cli_print ("  first to differ: %s, by %g\n", value_name (model, found->diverges),
+             found->change.max_abs);
   if (found->original != 0)
-    printf ("  from %s of the original it differs by %g\n", value_name (model, found->original),
-            found->from_original.max_abs);
+    cli_print ("  from %s of the original it differs by %g\n", value_name (model, found->original),
+               found->from_original.max_abs);
 }
 
 static void
-print_text (const IrModel *model, const IrBisection *found)
+print_text (const Options *options, const IrModel *model, const IrBisection *found)
 {
   guint n = ir_history_n_steps (model);
 
-  if (found->answer == IR_BISECT_FOUND)
+  if (found->answer == IR_BISECT_FOUND && options->kernels)
+    print_kernel (options, model, found);
+  else if (found->answer == IR_BISECT_ORIGINAL_FAILS && options->kernels)
+    cli_print ("it fails with reference kernels everywhere: %s\n", found->finding);
+  else if (found->answer == IR_BISECT_NOTHING_FAILS && options->kernels)
+    cli_print ("nothing fails with the kernels that the nodes have: %s\n", found->finding);
+  else if (found->answer == IR_BISECT_FOUND)
     print_found (model, found);
   else if (found->answer == IR_BISECT_ORIGINAL_FAILS)
-    printf ("the original graph fails already: %s\n", found->finding);
+    cli_print ("the original graph fails already: %s\n", found->finding);
   else
-    printf ("nothing fails up to step %u: there, %s\n", found->last, found->finding);
+    cli_print ("nothing fails up to step %u: there, %s\n", found->last, found->finding);
   if (found->last < n)
-    printf ("  from step %u on, a value that is named stands for nothing any more\n",
-            found->last + 1);
+    cli_print ("  from step %u on, a value that is named stands for nothing any more\n",
+               found->last + 1);
   for (guint i = 0; i < found->broken->len; i++)
     print_step ("broken: step", model, g_array_index (found->broken, guint, i));
-  printf ("%u checks of %u steps\n", found->checks, n);
+  cli_print ("%u checks of %u %s\n", found->checks, n, options->kernels ? "kernels" : "steps");
 }
 
 static void
@@ -194,12 +251,54 @@ find_others (
 {
   const Options *options = cli->options;
 
-  if (options->prove || options->no_prove || found->answer != IR_BISECT_FOUND ||
+  if (options->prove || options->no_prove || options->kernels || found->answer != IR_BISECT_FOUND ||
       found->problem != NULL || !ir_predicate_runs_graph (predicate))
     return TRUE;
   if (!cli_prove (cli, &options->model, model, NULL, error))
     return FALSE;
   ir_bisection_note_broken (found, model);
+  return TRUE;
+}
+
+static gboolean
+parse_over (Options *options, GError **error)
+{
+  options->kernels = g_strcmp0 (options->over, "kernels") == 0;
+  options->plan = g_strcmp0 (options->over, "plan") == 0;
+  if (options->over != NULL && !options->kernels && !options->plan &&
+      strcmp (options->over, "steps") != 0)
+    {
+      g_set_error (error, CLI_ERROR, 0, "--over %s: needs steps, kernels or plan", options->over);
+      return FALSE;
+    }
+  if (options->plan && options->prove)
+    {
+      g_set_error (error, CLI_ERROR, 0,
+                   "--prove judges steps: leave it out, or --over plan, which searches none");
+      return FALSE;
+    }
+  if (!options->plan && options->parallel != NULL)
+    {
+      g_set_error (error, CLI_ERROR, 0, "--parallel is of plans: it needs --over plan");
+      return FALSE;
+    }
+  return TRUE;
+}
+
+/* The steps to search are then those by which nodes get their kernels. */
+static gboolean
+take_kernels (const Options *options, CliModel *opened, GError **error)
+{
+  const IrBackend *backend = cli_backend (&options->model, error);
+
+  if (backend == NULL)
+    return FALSE;
+  ir_history_goto (opened->model,
+                   opened->step >= 0 ? (guint) opened->step : ir_history_n_steps (opened->model));
+  IrModel *history = ir_kernel_history (opened->model, backend);
+  ir_model_unref (opened->model);
+  opened->model = history;
+  opened->step = -1;
   return TRUE;
 }
 
@@ -212,14 +311,17 @@ run (Cli *cli)
   g_autoptr (IrPredicate) predicate = NULL;
   g_autoptr (IrTrial) trial = NULL;
   g_autoptr (GError) error = NULL;
+  IrParallelMode parallel = IR_PARALLEL_OFF;
   CliStatus status;
   gboolean done;
 
   if (options->fail == NULL)
     {
-      g_printerr ("irscope bisect: needs --fail EXPR, such as --fail 'max_abs(logits) > 1e-3'\n");
+      cli_printerr ("irscope bisect: needs --fail EXPR, such as --fail 'max_abs(logits) > 1e-3'\n");
       return CLI_BAD;
     }
+  if (!parse_over (options, &error) || !cli_parallel (options->parallel, &parallel, &error))
+    return cli_fail (CLI_BAD, error);
   predicate = ir_predicate_parse (options->fail, &error);
   if (predicate == NULL)
     {
@@ -229,6 +331,10 @@ run (Cli *cli)
   if (!cli_model_open (cli, &options->model, cli->args[0], TRUE, &opened, &status))
     return status;
   cli_print_problems (opened.problems, IR_SEVERITY_ERROR);
+  if (options->plan)
+    return cli_bisect_plan (cli, &options->model, parallel, &opened, predicate);
+  if (options->kernels && !take_kernels (options, &opened, &error))
+    return cli_fail (cli_status_of (error), error);
   if (options->prove && !cli_prove (cli, &options->model, opened.model, NULL, &error))
     return cli_fail (cli_status_of (error), error);
   trial = cli_trial (cli, &options->model, &opened, &error);
@@ -241,7 +347,7 @@ run (Cli *cli)
     return cli_fail (cli_status_of (error), error);
   if (!find_others (cli, opened.model, predicate, &found, &error))
     return cli_fail (cli_status_of (error), error);
-  (cli->json ? print_json : print_text) (opened.model, &found);
+  (cli->json ? print_json : print_text) (options, opened.model, &found);
   return found.answer == IR_BISECT_FOUND ? CLI_OK : CLI_NO;
 }
 
@@ -259,12 +365,16 @@ const CliCommand cli_command_bisect = {
       "  cmd: ./check.sh {}   the exit status is not 0; {} is the graph's path, as ONNX\n"
       "X is a value of the original graph, #N for its id, * for all outputs. Exit status 1: the\n"
       "original fails already, or nothing fails. A graph that does not run any more fails.\n"
+      "With --over kernels the graph after the passes is compared with itself on reference kernels, and\n"
+      "the node is found whose own kernel makes it fail. With --over plan plain runs of it are compared\n"
+      "with one by a plan without any decision (see 'irscope run --without'): which decisions make it\n"
+      "fail is found, and for which values. What EXPR names is kept, which plans may go by.\n"
       "With FILE@N only the first N steps are searched. Where EXPR computes values and a step is found,\n"
       "all steps are proved, and every broken one is listed: it may not be the only culprit.",
   .min_args = 1,
   .max_args = 1,
   .options = bisect_options,
-  .model_options = cli_run_options,
+  .model_options = cli_limited_options,
   .options_size = sizeof (Options),
   .run = run,
 };

@@ -139,12 +139,12 @@ run (Cli *cli)
       for (guint i = 0; i < opened.problems->len; i++)
         {
           const IrProblem *problem = opened.problems->pdata[i];
-          printf ("%s [%s] %s%s%s%s\n", ir_severity_name (problem->severity),
-                  ir_problem_code_name (problem->code), problem->message,
-                  problem->hint != NULL ? " (" : "", problem->hint != NULL ? problem->hint : "",
-                  problem->hint != NULL ? ")" : "");
+          cli_print ("%s [%s] %s%s%s%s\n", ir_severity_name (problem->severity),
+                     ir_problem_code_name (problem->code), problem->message,
+                     problem->hint != NULL ? " (" : "", problem->hint != NULL ? problem->hint : "",
+                     problem->hint != NULL ? ")" : "");
         }
-      printf ("%s: %u errors, %u warnings\n", opened.path, errors, warnings);
+      cli_print ("%s: %u errors, %u warnings\n", opened.path, errors, warnings);
     }
   return errors > 0 ? CLI_NO : CLI_OK;
 }

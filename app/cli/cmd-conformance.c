@@ -330,16 +330,16 @@ print_text (const Suite *suite)
     {
       const Case *test = suite->cases->pdata[i];
       if (test->status != IR_CASE_PASSED)
-        printf ("%-11s %s: %s\n", ir_case_status_name (test->status), test->name,
-                test->reason != NULL ? test->reason : "");
+        cli_print ("%-11s %s: %s\n", ir_case_status_name (test->status), test->name,
+                   test->reason != NULL ? test->reason : "");
     }
-  printf ("%u cases: %u passed, %u failed, %u unsupported\n", suite->cases->len,
-          suite->counts[IR_CASE_PASSED], suite->counts[IR_CASE_FAILED],
-          suite->counts[IR_CASE_UNSUPPORTED]);
+  cli_print ("%u cases: %u passed, %u failed, %u unsupported\n", suite->cases->len,
+             suite->counts[IR_CASE_PASSED], suite->counts[IR_CASE_FAILED],
+             suite->counts[IR_CASE_UNSUPPORTED]);
   if (counts_nodes (suite))
-    printf ("cpu back end: %u nodes on cpu kernels, %u on ref kernels, %u control flow; "
-            "%u cases on cpu kernels alone\n",
-            suite->nodes.own, suite->nodes.fallback, suite->nodes.control, suite->n_own_cases);
+    cli_print ("cpu back end: %u nodes on cpu kernels, %u on ref kernels, %u control flow; "
+               "%u cases on cpu kernels alone\n",
+               suite->nodes.own, suite->nodes.fallback, suite->nodes.control, suite->n_own_cases);
 }
 
 static CliStatus
@@ -352,8 +352,8 @@ choose_backends (Suite *suite)
       suite->backends[suite->n_backends++] = ir_backend_find (both[i]);
   if (suite->n_backends > 0)
     return CLI_OK;
-  g_printerr ("irscope conformance: device %s: there is no such device; use ref or cpu.\n",
-              suite->options->device);
+  cli_printerr ("irscope conformance: device %s: there is no such device; use ref or cpu.\n",
+                suite->options->device);
   return CLI_FAILED;
 }
 
@@ -366,7 +366,7 @@ run_suite (Suite *suite, const char *dir)
     return cli_fail (CLI_BAD, error);
   if (suite->cases->len == 0)
     {
-      g_printerr ("irscope conformance: %s: no model.onnx below this folder.\n", dir);
+      cli_printerr ("irscope conformance: %s: no model.onnx below this folder.\n", dir);
       return CLI_BAD;
     }
   for (guint i = 0; i < suite->cases->len; i++)
@@ -396,7 +396,7 @@ run (Cli *cli)
   if (options->seconds < 1 || options->seconds > G_MAXINT32 || options->mib < 1 ||
       options->mib > G_MAXINT32)
     {
-      g_printerr ("irscope conformance: limits must be positive.\n");
+      cli_printerr ("irscope conformance: limits must be positive.\n");
       return CLI_BAD;
     }
   CliStatus status = choose_backends (&suite);

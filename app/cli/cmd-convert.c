@@ -6,8 +6,6 @@
 #include "app/cli/output.h"
 #include "core/io/io.h"
 
-#include <stdio.h>
-
 typedef struct
 {
   CliModelOptions model;
@@ -52,7 +50,7 @@ run (Cli *cli)
 
   if (out == NULL || (options->output != NULL && cli->args[1] != NULL))
     {
-      g_printerr ("irscope convert: needs OUT once, as second argument or by --output.\n");
+      cli_printerr ("irscope convert: needs OUT once, as second argument or by --output.\n");
       return CLI_BAD;
     }
   if (!cli_model_open (cli, &options->model, cli->args[0], FALSE, &opened, &status))
@@ -79,9 +77,12 @@ const CliCommand cli_command_convert = {
   .name = "convert",
   .arguments = "IN[@N] [OUT]",
   .summary = "Write a graph in another format: ONNX, ONNX text, JSON, DOT; or of a newer opset",
-  .doc = "OUT is replaced only when all of it has been written. With --opset N the nodes take the\n"
-         "forms that version N of ai.onnx has; 'irscope steps IN --pass upgrade-opset --opset N'\n"
-         "shows how. If one cannot, nothing is written.",
+  .doc =
+      "OUT is replaced only when all of it has been written. ONNX text has initializers of more than\n"
+      "1024 elements, and ONNX of more than 2 GiB its weights, in OUT.HASH.data beside it, named by\n"
+      "its contents: both are replaced as one, and older data of OUT is removed. With --opset N the\n"
+      "nodes take the forms that version N of ai.onnx has; 'irscope steps IN --pass upgrade-opset\n"
+      "--opset N' shows how. If one cannot, nothing is written.",
   .min_args = 1,
   .max_args = 2,
   .options = convert_options,

@@ -8,7 +8,6 @@
 #include "core/ir/aside.h"
 #include "core/diff/diff.h"
 
-#include <stdio.h>
 #include <string.h>
 
 typedef struct
@@ -165,10 +164,10 @@ print_item (IrDiffKind kind, const char *name, const char *op, const GPtrArray *
 {
   static const char marks[IR_N_DIFF_KINDS] = { ' ', '+', '-', '~' };
 
-  printf ("%c %s%s%s%s\n", marks[kind], name, op != NULL ? " (" : "", op != NULL ? op : "",
-          op != NULL ? ")" : "");
+  cli_print ("%c %s%s%s%s\n", marks[kind], name, op != NULL ? " (" : "", op != NULL ? op : "",
+             op != NULL ? ")" : "");
   for (guint i = 0; changes != NULL && i < changes->len; i++)
-    printf ("    %s\n", (const char *) changes->pdata[i]);
+    cli_print ("    %s\n", (const char *) changes->pdata[i]);
 }
 
 static void
@@ -186,7 +185,7 @@ print_group (const IrDiff *diff, const IrDiffGroup *group)
                            names->str, group->items->len > SHOWN_NAMES ? ", ..." : "");
   print_item (group->kind, title, group->op, group->changes);
   if (group->changes->len > 0)
-    printf ("    the same change in %u places\n", group->items->len);
+    cli_print ("    the same change in %u places\n", group->items->len);
   g_string_free (names, TRUE);
 }
 
@@ -271,12 +270,12 @@ print_text (Cli *cli, const IrDiff *diff, const Options *options)
   for (guint i = 0; i < n_groups; i++)
     if (!is_group_of_renamed (diff, groups->pdata[i]))
       print_group (diff, groups->pdata[i]);
-  printf ("nodes: %u same, %u added, %u removed, %u changed", diff->n_nodes[IR_DIFF_SAME],
-          diff->n_nodes[IR_DIFF_ADDED], diff->n_nodes[IR_DIFF_REMOVED],
-          diff->n_nodes[IR_DIFF_CHANGED]);
+  cli_print ("nodes: %u same, %u added, %u removed, %u changed", diff->n_nodes[IR_DIFF_SAME],
+             diff->n_nodes[IR_DIFF_ADDED], diff->n_nodes[IR_DIFF_REMOVED],
+             diff->n_nodes[IR_DIFF_CHANGED]);
   if (n_renamed > 0)
-    printf (", of these %u only in names", n_renamed);
-  printf ("\n");
+    cli_print (", of these %u only in names", n_renamed);
+  cli_print ("\n");
 }
 
 static gboolean
@@ -387,11 +386,12 @@ const CliCommand cli_command_diff = {
   .doc =
       "What is the same change in four places or more is named once, and what differs in names alone\n"
       "is counted, unless --all is given. With --values inputs go by name, or by place.\n"
-      "A file without @N next to one of the same name with @M is taken at step 0.\nExit status 0: the same; 1: they differ.",
+      "A file without @N next to one of the same name with @M is taken at step 0.\n"
+      "Exit status 0: the same; 1: they differ.",
   .min_args = 2,
   .max_args = 2,
   .options = diff_options,
-  .model_options = cli_run_options,
+  .model_options = cli_limited_options,
   .options_size = sizeof (Options),
   .run = run,
 };

@@ -77,6 +77,28 @@ count_tensor (SparseCount *count, const IrTensor *tensor)
   count->n_stored += ir_tensor_n_elements (values);
 }
 
+/* What the number of nodes leaves out. */
+static guint
+count_constants (const IrModel *model)
+{
+  guint n = 0;
+
+  for (guint i = 1; i < model->graphs->len; i++)
+    {
+      const IrGraph *graph = model->graphs->pdata[i], *outer = graph;
+      guint n_nodes = 0;
+      IrNode *const *nodes = NULL;
+
+      while (outer != NULL && outer->kind != IR_GRAPH_FUNCTION)
+        outer = ir_graph_outer (outer);
+      if (graph != NULL && graph->state == IR_STATE_LIVE && outer == NULL)
+        nodes = ir_graph_order (graph, &n_nodes);
+      for (guint k = 0; k < n_nodes; k++)
+        n += ir_node_is_constant (nodes[k]);
+    }
+  return n;
+}
+
 static SparseCount
 count_sparse (const IrModel *model)
 {
@@ -113,6 +135,7 @@ print_json (const CliModel *opened, const IrCost *cost, gboolean partial)
         list, model->opsets->opsets[i].domain[0] ? model->opsets->opsets[i].domain : "ai.onnx",
         model->opsets->opsets[i].version);
   cJSON_AddNumberToObject (json, "nodes", ir_model_n_counted_nodes (model));
+  cJSON_AddNumberToObject (json, "constant_nodes", count_constants (model));
   ops = cJSON_AddObjectToObject (json, "ops");
   for (guint i = 0; i < counts->len; i++)
     cJSON_AddNumberToObject (ops, g_array_index (counts, OpCount, i).op_type,
@@ -142,7 +165,7 @@ print_value (const char *what, const IrValue *value)
   g_autofree char *type = value->type != NULL
                               ? ir_type_to_string (value->graph->model->context, value->type)
                               : g_strdup ("unknown");
-  printf ("%-11s %s  %s\n", what, value->name, type);
+  cli_print ("%-11s %s  %s\n", what, value->name, type);
 }
 
 static void
@@ -155,29 +178,34 @@ print_text (const CliModel *opened, const IrCost *cost, gboolean partial)
   g_autofree char *bytes = cli_format_bytes (cost->bytes);
   const char *producer = model->info->producer_name;
   SparseCount sparse = count_sparse (model);
+  guint n_constant = count_constants (model);
 
-  printf ("%s: IR version %" G_GINT64_FORMAT, opened->path, model->info->ir_version);
+  cli_print ("%s: IR version %" G_GINT64_FORMAT, opened->path, model->info->ir_version);
   for (guint i = 0; i < model->opsets->n; i++)
-    printf (", %s %" G_GINT64_FORMAT,
-            model->opsets->opsets[i].domain[0] ? model->opsets->opsets[i].domain : "opset",
-            model->opsets->opsets[i].version);
-  printf ("%s%s\n", producer != NULL && producer[0] != '\0' ? ", by " : "",
-          producer != NULL ? producer : "");
-  printf ("%-11s %u\n%-11s %s\n%-11s %s%s per run, %s moved\n", "nodes",
-          ir_model_n_counted_nodes (model), "parameters", params, "FLOPs",
-          partial ? "at least " : "", flops, bytes);
+    cli_print (", %s %" G_GINT64_FORMAT,
+               model->opsets->opsets[i].domain[0] ? model->opsets->opsets[i].domain : "opset",
+               model->opsets->opsets[i].version);
+  cli_print ("%s%s\n", producer != NULL && producer[0] != '\0' ? ", by " : "",
+             producer != NULL ? producer : "");
+  cli_print ("%-11s %u", "nodes", ir_model_n_counted_nodes (model));
+  if (n_constant > 0)
+    cli_print (", without %u of Constant, or ConstantOfShape of a constant", n_constant);
+  cli_print ("\n%-11s %s\n%-11s %s%s per run, %s moved\n", "parameters", params, "FLOPs",
+             partial ? "at least " : "", flops, bytes);
   if (sparse.n_tensors > 0)
-    printf ("%-11s %u tensor%s, %" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT " elements stored\n",
-            "sparse", sparse.n_tensors, sparse.n_tensors == 1 ? "" : "s", sparse.n_stored,
-            sparse.n_elements);
+    cli_print ("%-11s %u tensor%s, %" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT
+               " elements stored\n",
+               "sparse", sparse.n_tensors, sparse.n_tensors == 1 ? "" : "s", sparse.n_stored,
+               sparse.n_elements);
   for (guint i = 0; i < ir_graph_n_inputs (model->main); i++)
     if (ir_value_constant (ir_graph_input (model->main, i)) == NULL)
       print_value ("input", ir_graph_input (model->main, i));
   for (guint i = 0; i < ir_graph_n_outputs (model->main); i++)
     print_value ("output", ir_graph_output (model->main, i));
   for (guint i = 0; i < counts->len; i++)
-    printf ("%-11s %5u %s\n", i == 0 ? "operators" : "", g_array_index (counts, OpCount, i).count,
-            g_array_index (counts, OpCount, i).op_type);
+    cli_print ("%-11s %5u %s\n", i == 0 ? "operators" : "",
+               g_array_index (counts, OpCount, i).count,
+               g_array_index (counts, OpCount, i).op_type);
 }
 
 static CliStatus

@@ -292,15 +292,15 @@ candidate_to_json (const Candidate *candidate)
 static void
 print_candidate (const Candidate *candidate)
 {
-  printf ("  %c %-9s %-28s", candidate->taken ? '*' : ' ',
-          candidate->name != NULL ? candidate->name : "", candidate->kernel);
+  cli_print ("  %c %-9s %-28s", candidate->taken ? '*' : ' ',
+             candidate->name != NULL ? candidate->name : "", candidate->kernel);
   if (candidate->ms.n == 0)
-    printf (" not measured");
+    cli_print (" not measured");
   else
-    printf (" %10.4f ms  (half of %u between %.4f and %.4f)", candidate->ms.median, candidate->ms.n,
-            candidate->ms.q1, candidate->ms.q3);
-  printf ("%s%s\n", candidate->why != NULL ? "  # " : "",
-          candidate->why != NULL ? candidate->why : "");
+    cli_print (" %10.4f ms  (half of %u between %.4f and %.4f)", candidate->ms.median,
+               candidate->ms.n, candidate->ms.q1, candidate->ms.q3);
+  cli_print ("%s%s\n", candidate->why != NULL ? "  # " : "",
+             candidate->why != NULL ? candidate->why : "");
 }
 
 static void
@@ -322,7 +322,7 @@ report (const Cli *cli, GPtrArray *variants)
       cJSON_AddNumberToObject (object, "id", node->id);
       array = cJSON_AddArrayToObject (object, "candidates");
       if (!cli->json)
-        printf ("%s\n", label);
+        cli_print ("%s\n", label);
       for (guint k = 0; k < candidates->len; k++)
         {
           const Candidate *candidate = &g_array_index (candidates, Candidate, k);
@@ -349,7 +349,7 @@ run (Cli *cli)
 
   if (options->runs < 0 || !(options->seconds >= 0))
     {
-      g_printerr ("irscope kernels: --runs and --seconds must not be negative\n");
+      cli_printerr ("irscope kernels: --runs and --seconds must not be negative\n");
       return CLI_BAD;
     }
   options->seconds = options->seconds > 0 ? options->seconds : 10;

@@ -5,6 +5,7 @@
 #include "app/cli/output.h"
 #include "app/cli/plans.h"
 #include "app/cli/recompute.h"
+#include "core/io/io.h"
 #include "core/exec/memory/memory.h"
 
 #include <stdio.h>
@@ -62,15 +63,15 @@ add_result (cJSON *json, const IrMemResult *result)
 static void
 print_result (const IrMemResult *result)
 {
-  printf ("placed by %s%s", ir_mem_algorithm_name (result->algorithm),
-          result->proven ? ", and none can be lower" : "");
+  cli_print ("placed by %s%s", ir_mem_algorithm_name (result->algorithm),
+             result->proven ? ", and none can be lower" : "");
   for (guint i = 0; i < IR_MEM_N_ALGORITHMS; i++)
     if (result->peaks[i] > 0)
       {
         g_autofree char *peak = cli_format_bytes (result->peaks[i]);
-        printf ("; %s %s", ir_mem_algorithm_name (i), peak);
+        cli_print ("; %s %s", ir_mem_algorithm_name (i), peak);
       }
-  printf ("\n");
+  cli_print ("\n");
 }
 
 /* -- a list of buffers -- */
@@ -110,10 +111,10 @@ run_instance (Cli *cli)
 {
   Options *options = cli->options;
   g_autoptr (GError) error = NULL;
-  g_autofree char *text = NULL;
   gsize length;
+  g_autofree char *text = ir_file_read_settings (cli->args[0], &length, &error);
 
-  if (!g_file_get_contents (cli->args[0], &text, &length, &error))
+  if (text == NULL)
     return cli_fail (CLI_BAD, error);
   g_autoptr (IrMemInstance) instance = ir_mem_instance_parse (text, length, &error);
   if (instance == NULL)
@@ -140,13 +141,13 @@ run_instance (Cli *cli)
   else if (options->csv)
     {
       g_autofree char *csv = ir_mem_instance_to_csv (instance);
-      fputs (csv, stdout);
+      cli_write (csv);
     }
   else
     {
       g_autofree char *peak = cli_format_bytes (result.peak_bytes);
       g_autofree char *bound = cli_format_bytes (result.lower_bound_bytes);
-      printf ("peak %s; lower bound %s; %u buffers\n", peak, bound, instance->blocks->len);
+      cli_print ("peak %s; lower bound %s; %u buffers\n", peak, bound, instance->blocks->len);
       print_result (&result);
     }
   return place.capacity == 0 || result.peak_bytes <= place.capacity ? CLI_OK : CLI_NO;
@@ -214,6 +215,7 @@ plan_json (Cli *cli, const IrModel *model, const IrMemPlan *plan)
   cli_json_add_uint (json, "lower_bound_bytes", plan->lower_bound_bytes);
   cli_json_add_uint (json, "peak_bytes", plan->peak_bytes);
   cli_json_add_uint (json, "naive_bytes", plan->naive_bytes);
+  cJSON_AddNumberToObject (json, "too_large", plan->n_too_large);
   cJSON_AddNumberToObject (json, "align_bytes", plan->align_bytes);
   cJSON_AddNumberToObject (json, "workers", schedule->n_workers);
   add_result (json, ir_mem_plan_result (plan));
@@ -272,17 +274,17 @@ print_csv (Cli *cli, const IrModel *model, const IrMemPlan *plan)
   guint n_blocks;
   const IrMemBlock *blocks = ir_mem_plan_blocks (plan, &n_blocks);
 
-  printf ("id,lower,upper,size,offset\n");
+  cli_print ("id,lower,upper,size,offset\n");
   for (guint i = 0; i < n_blocks && !cli_cut (cli); i++)
     {
       const IrMemBlock *block = &blocks[i];
       g_autofree char *name = g_strdup (
           ir_model_value (model, ir_mem_plan_block_value (plan, i))->name);
       /* The format has no quotes. */
-      printf ("%s,%u,%u,%" G_GUINT64_FORMAT ",%" G_GUINT64_FORMAT "\n",
-              g_strdelimit (name, ",\r\n", '_'), block->first, block->last + 1,
-              (block->size + plan->align_bytes - 1) / plan->align_bytes * plan->align_bytes,
-              block->offset);
+      cli_print ("%s,%u,%u,%" G_GUINT64_FORMAT ",%" G_GUINT64_FORMAT "\n",
+                 g_strdelimit (name, ",\r\n", '_'), block->first, block->last + 1,
+                 (block->size + plan->align_bytes - 1) / plan->align_bytes * plan->align_bytes,
+                 block->offset);
     }
 }
 
@@ -297,9 +299,9 @@ print_relation (const IrModel *model,
 
   if (id == 0)
     return;
-  printf ("; %s %s", verb, ir_model_value (model, id)->name);
+  cli_print ("; %s %s", verb, ir_model_value (model, id)->name);
   if (at > 0)
-    printf (" + %" G_GUINT64_FORMAT, at);
+    cli_print (" + %" G_GUINT64_FORMAT, at);
 }
 
 static void
@@ -312,8 +314,8 @@ print_spans (const IrModel *model, const IrSchedule *schedule)
           ir_model_node (model, g_array_index (schedule->items, IrScheduleItem, span->first).node));
       g_autofree char *to = ir_node_label (
           ir_model_node (model, g_array_index (schedule->items, IrScheduleItem, span->last).node));
-      printf ("steps %u to %u beside each other on %u workers: %s to %s\n", span->first, span->last,
-              schedule->n_workers, from, to);
+      cli_print ("steps %u to %u beside each other on %u workers: %s to %s\n", span->first,
+                 span->last, schedule->n_workers, from, to);
     }
 }
 
@@ -324,20 +326,22 @@ print_text (Cli *cli, const IrModel *model, const IrMemPlan *plan)
                   *bound = cli_format_bytes (plan->lower_bound_bytes);
   g_autofree char *naive = cli_format_bytes (plan->naive_bytes);
 
-  printf ("peak %s; lower bound %s; without reuse %s\n", peak, bound, naive);
+  cli_print ("peak %s; lower bound %s; without reuse %s\n", peak, bound, naive);
   print_result (ir_mem_plan_result (plan));
+  if (plan->n_too_large > 0)
+    cli_print ("without %u values that no memory has room for\n", plan->n_too_large);
   print_spans (model, ir_mem_plan_schedule (plan));
   for (guint i = 0; i < plan->items->len && !cli_cut (cli); i++)
     {
       const IrMemItem *item = &g_array_index (plan->items, IrMemItem, i);
       if (item->offset == IR_PLACE_EXTERNAL)
         continue;
-      printf ("%12" G_GUINT64_FORMAT " %12" G_GUINT64_FORMAT "  %5u-%-5u %s", item->offset,
-              item->size, item->first, item->last, ir_model_value (model, item->value)->name);
+      cli_print ("%12" G_GUINT64_FORMAT " %12" G_GUINT64_FORMAT "  %5u-%-5u %s", item->offset,
+                 item->size, item->first, item->last, ir_model_value (model, item->value)->name);
       print_relation (model, plan, item, "is in", item->view_of);
       print_relation (model, plan, item, "is written over", item->over);
       print_relation (model, plan, item, "is part of", item->part_of);
-      printf ("\n");
+      cli_print ("\n");
     }
 }
 
@@ -355,14 +359,14 @@ print_why (Cli *cli, const IrModel *model, const IrMemPlan *plan, const char *na
     }
   if (value == NULL)
     {
-      g_printerr ("irscope memory: %s is no value of the main graph\n", name);
+      cli_printerr ("irscope memory: %s is no value of the main graph\n", name);
       return CLI_BAD;
     }
   g_autofree char *text = ir_mem_plan_explain (plan, model, value->id);
   if (cli->json)
     print_why_json (cli, model, plan, value, text);
   else
-    fputs (text, stdout);
+    cli_write (text);
   return CLI_OK;
 }
 
@@ -407,14 +411,15 @@ check_options (const Options *options, gboolean of_graph)
   const CliPlanOptions *plan = &options->plan;
 
   if (options->capacity < 0 || options->time_limit < 0)
-    g_printerr ("irscope memory: --capacity and --time-limit must not be negative\n");
+    cli_printerr ("irscope memory: --capacity and --time-limit must not be negative\n");
   else if (options->why != NULL && (options->csv || plan->budget != NULL))
-    g_printerr ("irscope memory: --why tells of one value of the plan without a budget; leave out "
-                "--csv and --budget\n");
+    cli_printerr (
+        "irscope memory: --why tells of one value of the plan without a budget; leave out "
+        "--csv and --budget\n");
   else if (!of_graph && (plan->separate || plan->order != NULL || options->why != NULL ||
                          plan->budget != NULL || plan->parallel != NULL))
-    g_printerr ("irscope memory: a list of buffers takes none of --separate, --order, --why, "
-                "--budget and --parallel, which are of graphs\n");
+    cli_printerr ("irscope memory: a list of buffers takes none of --separate, --order, --why, "
+                  "--budget and --parallel, which are of graphs\n");
   else
     return TRUE;
   return FALSE;

@@ -2,10 +2,10 @@
 #include "config.h"
 
 #include "app/cli/commands.h"
+#include "app/cli/output.h"
 #include "app/cli/table.h"
+#include "core/exec/exec.h"
 #include "core/op/op.h"
-
-#include <stdio.h>
 
 static cJSON *
 op_json (const IrOp *op)
@@ -19,7 +19,7 @@ op_json (const IrOp *op)
   cJSON_AddNumberToObject (object, "since", op->since);
   cJSON_AddNumberToObject (object, "min_inputs", op->in.min);
   cJSON_AddNumberToObject (object, "max_inputs", op->in.max);
-  cJSON_AddBoolToObject (object, "runs", op->ref != NULL);
+  cJSON_AddBoolToObject (object, "runs", ir_ref_kernel (op) != NULL);
   attrs = cJSON_AddArrayToObject (object, "attributes");
   for (const IrAttrSpec *attr = op->attrs; attr != NULL && attr->name != NULL; attr++)
     cJSON_AddItemToArray (attrs, cJSON_CreateString (attr->name));
@@ -46,7 +46,7 @@ print (void)
                                   ? g_strdup_printf ("%s.%s", op->domain, op->name)
                                   : g_strdup (op->name);
 
-      printf ("%-32s %-14s %s\n", name, ir_op_family_name (op->family), op->doc);
+      cli_print ("%-32s %-14s %s\n", name, ir_op_family_name (op->family), op->doc);
     }
 }
 

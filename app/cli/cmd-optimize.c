@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include "app/cli/commands.h"
+#include "app/cli/execution.h"
 #include "app/cli/output.h"
 #include "app/cli/proof.h"
 #include "app/cli/what-if.h"
@@ -14,7 +15,7 @@
 typedef struct
 {
   CliModelOptions model;
-  char *output, *save_history;
+  char *output;
   gboolean prove, timing, compare;
 } Options;
 
@@ -22,13 +23,13 @@ static const CliOption optimize_options[] = {
   { "output", 'o', G_OPTION_ARG_FILENAME, G_STRUCT_OFFSET (Options, output),
     "Write the optimized model; the format is that of the name", "OUT" },
   { "prove", 0, G_OPTION_ARG_NONE, G_STRUCT_OFFSET (Options, prove),
-    "Run what each step changed, before and after, and judge the difference", NULL },
+    "Run what each step changed, before and after, and judge the difference; then run the result and "
+    "judge every node of it by the reference kernels",
+    NULL },
   { "timing", 0, G_OPTION_ARG_NONE, G_STRUCT_OFFSET (Options, timing),
     "Print how often each rule was tried and what matching cost", NULL },
   { "compare", 0, G_OPTION_ARG_NONE, G_STRUCT_OFFSET (Options, compare),
     "Beside the result, what it would be without any --skip: graph, costs, numbers", NULL },
-  { "save-history", 0, G_OPTION_ARG_FILENAME, G_STRUCT_OFFSET (Options, save_history),
-    "Write the edit log, to be replayed on the same file", "FILE" },
   { 0 },
 };
 
@@ -70,9 +71,10 @@ typedef struct
   const IrModel *model;
   guint nodes_before;
   const IrPipelineResult *result;
-  const IrProofSummary *proof; /* (nullable) */
-  const CliWhatIf *what_if;    /* (nullable) */
-  const GArray *rules;         /* of IrRuleTotal */
+  const IrProofSummary *proof;       /* (nullable) */
+  const IrExecutionCheck *execution; /* (nullable) */
+  const CliWhatIf *what_if;          /* (nullable) */
+  const GArray *rules;               /* of IrRuleTotal */
   gboolean timing;
 } Summary;
 
@@ -141,20 +143,21 @@ print_rules (const Summary *summary)
 {
   IrRuleStats sum = sum_of_rules (summary->rules);
 
-  printf ("\n  %-36s %8s %8s %8s %8s %10s %10s\n", "rule", "looked", "tried", "matched", "applied",
-          "match ms", "apply ms");
+  cli_print ("\n  %-36s %8s %8s %8s %8s %10s %10s\n", "rule", "looked", "tried", "matched",
+             "applied", "match ms", "apply ms");
   for (guint i = 0; i < summary->rules->len; i++)
     {
       const IrRuleTotal *total = &g_array_index (summary->rules, IrRuleTotal, i);
       const IrRuleStats *stats = &total->stats;
 
       if (stats->tried > 0)
-        printf ("  %-36s %8u %8u %8u %8u %10.3f %10.3f\n", total->rule, stats->looked, stats->tried,
-                stats->matched, stats->applied, stats->match_ns / 1e6, stats->apply_ns / 1e6);
+        cli_print ("  %-36s %8u %8u %8u %8u %10.3f %10.3f\n", total->rule, stats->looked,
+                   stats->tried, stats->matched, stats->applied, stats->match_ns / 1e6,
+                   stats->apply_ns / 1e6);
     }
-  printf ("  %-36s %8u %8u %8u %8u %10.3f %10.3f\n", "all", sum.looked, sum.tried, sum.matched,
-          sum.applied, sum.match_ns / 1e6, sum.apply_ns / 1e6);
-  printf ("rules tried per node and round: %.2f\n", tried_per_node (summary, &sum));
+  cli_print ("  %-36s %8u %8u %8u %8u %10.3f %10.3f\n", "all", sum.looked, sum.tried, sum.matched,
+             sum.applied, sum.match_ns / 1e6, sum.apply_ns / 1e6);
+  cli_print ("rules tried per node and round: %.2f\n", tried_per_node (summary, &sum));
 }
 
 static void
@@ -190,6 +193,8 @@ print_json (const Summary *summary)
       for (IrVerdict v = IR_VERDICT_EXACT; v < IR_N_VERDICTS; v++)
         cJSON_AddNumberToObject (verdicts, ir_verdict_name (v), proof->n[v]);
     }
+  if (summary->execution != NULL)
+    cJSON_AddItemToObject (json, "execution", cli_execution_json (summary->execution));
   if (summary->what_if != NULL)
     cli_what_if_add_json (json, summary->what_if);
   cli_json_print (json);
@@ -203,19 +208,21 @@ print_text (const Summary *summary)
   const IrProofSummary *proof = summary->proof;
   g_autoptr (GArray) totals = pass_totals (model);
 
-  printf ("%u -> %u nodes in %u steps, %u rounds, %.1f ms\n", summary->nodes_before,
-          ir_model_n_counted_nodes (model), result->n_steps, result->iterations, result->ms);
+  cli_print ("%u -> %u nodes in %u steps, %u rounds, %.1f ms\n", summary->nodes_before,
+             ir_model_n_counted_nodes (model), result->n_steps, result->iterations, result->ms);
   for (guint i = 0; i < totals->len; i++)
     {
       const PassTotal *total = &g_array_index (totals, PassTotal, i);
-      printf ("  %-32s %5u steps %9.2f ms\n", total->pass, total->steps, total->ms);
+      cli_print ("  %-32s %5u steps %9.2f ms\n", total->pass, total->steps, total->ms);
     }
   if (summary->timing)
     print_rules (summary);
   if (proof != NULL)
-    printf ("proof: %u exact, %u rounding, %u broken, %u skipped\n", proof->n[IR_VERDICT_EXACT],
-            proof->n[IR_VERDICT_ROUNDING], proof->n[IR_VERDICT_BROKEN],
-            proof->n[IR_VERDICT_SKIPPED]);
+    cli_print ("proof: %u exact, %u rounding, %u broken, %u skipped\n", proof->n[IR_VERDICT_EXACT],
+               proof->n[IR_VERDICT_ROUNDING], proof->n[IR_VERDICT_BROKEN],
+               proof->n[IR_VERDICT_SKIPPED]);
+  if (summary->execution != NULL)
+    cli_execution_print (summary->execution, FALSE);
   if (summary->what_if != NULL)
     cli_what_if_print (summary->what_if);
 }
@@ -227,22 +234,39 @@ print_broken (const IrModel *model)
     {
       const IrStep *step = ir_history_step (model, i);
       if (step->proof.verdict == IR_VERDICT_BROKEN)
-        g_printerr ("step %u (%s, %s) is broken: max abs %.3g, max rel %.3g%s%s\n", i,
-                    ir_history_pass_of (model, i), step->rule, step->proof.max_abs,
-                    step->proof.max_rel, step->proof.text != NULL ? "; " : "",
-                    step->proof.text != NULL ? step->proof.text : "");
+        cli_printerr ("step %u (%s, %s) is broken: max abs %.3g, max rel %.3g%s%s\n", i,
+                      ir_history_pass_of (model, i), step->rule, step->proof.max_abs,
+                      step->proof.max_rel, step->proof.text != NULL ? "; " : "",
+                      step->proof.text != NULL ? step->proof.text : "");
     }
 }
 
-static gboolean
-save_history (const Options *options, IrModel *model, GError **error)
+/* Why steps were skipped, each reason once. */
+static void
+print_skipped (const IrModel *model)
 {
-  g_autoptr (GBytes) bytes = NULL;
+  g_autoptr (GHashTable) counts = g_hash_table_new (NULL, NULL);
+  g_autoptr (GPtrArray) reasons = g_ptr_array_new ();
 
-  if (options->save_history == NULL)
-    return TRUE;
-  bytes = ir_history_save (model, error);
-  return bytes != NULL && ir_file_write_atomic (options->save_history, bytes, error);
+  for (guint i = 1; i <= ir_history_n_steps (model); i++)
+    {
+      const IrProof *proof = &ir_history_step (model, i)->proof;
+      gpointer reason = (gpointer) proof->text; /* interned */
+      guint n = GPOINTER_TO_UINT (g_hash_table_lookup (counts, reason));
+
+      if (proof->verdict != IR_VERDICT_SKIPPED || reason == NULL)
+        continue;
+      if (n == 0)
+        g_ptr_array_add (reasons, reason);
+      g_hash_table_insert (counts, reason, GUINT_TO_POINTER (n + 1));
+    }
+  for (guint i = 0; i < reasons->len; i++)
+    {
+      guint n = GPOINTER_TO_UINT (g_hash_table_lookup (counts, reasons->pdata[i]));
+
+      cli_printerr ("%u step%s skipped: %s\n", n, n == 1 ? " is" : "s are",
+                    (const char *) reasons->pdata[i]);
+    }
 }
 
 static gboolean
@@ -261,6 +285,7 @@ run (Cli *cli)
   IrProofSummary proof = { 0 };
   g_autoptr (GArray) rules = g_array_new (FALSE, FALSE, sizeof (IrRuleTotal));
   g_autoptr (IrModel) original = NULL;
+  g_autoptr (IrExecutionCheck) execution = NULL;
   g_auto (CliWhatIf) what_if = { 0 };
   CliModelOptions plain = options->model;
   CliStatus status;
@@ -275,22 +300,27 @@ run (Cli *cli)
   options->model.rule_totals = rules;
   if (!cli_run_pipeline (cli, &options->model, opened.model, &result, &error) ||
       (options->prove && !cli_prove (cli, &options->model, opened.model, &proof, &error)) ||
+      (options->prove &&
+       (execution = cli_check_execution (cli, &options->model, opened.model, &error)) == NULL) ||
       (options->compare &&
        !cli_what_if (cli, &options->model, original, opened.model, &what_if, &error)) ||
-      !save_history (options, opened.model, &error) || !save_model (options, opened.model, &error))
+      !save_model (options, opened.model, &error))
     return cli_fail (cli_status_of (error), error);
   Summary summary = {
     .model = opened.model,
     .nodes_before = nodes_before,
     .result = &result,
     .proof = options->prove ? &proof : NULL,
+    .execution = execution,
     .what_if = options->compare ? &what_if : NULL,
     .rules = rules,
     .timing = options->timing,
   };
   (cli->json ? print_json : print_text) (&summary);
   print_broken (opened.model);
-  return proof.n[IR_VERDICT_BROKEN] > 0 ? CLI_NO : CLI_OK;
+  print_skipped (opened.model);
+  return proof.n[IR_VERDICT_BROKEN] > 0 || (execution != NULL && execution->first > 0) ? CLI_NO
+                                                                                       : CLI_OK;
 }
 
 const CliCommand cli_command_optimize = {
@@ -298,14 +328,16 @@ const CliCommand cli_command_optimize = {
   .arguments = "FILE",
   .summary = "Run optimization passes, prove each rewrite, write the optimized model",
   .doc =
-      "With --prove the exit status is 1 if some step is broken. OUT carries in its metadata which\n"
+      "With --prove the exit status is 1 if some step is broken, or a node of the result is beyond its\n"
+      "tolerance; nodes of more than 2 GFLOP, or beyond 25 GFLOP together, are judged by another kernel,\n"
+      "or not. OUT carries in its metadata which\n"
       "nodes and values of FILE its nodes stand for, and by which rules: trace-node and diff read it.\n"
       "--skip takes what irscope steps --at N prints as key, a rule, or a pass, and replays the rest;\n"
       "with --compare the result stands beside the one that has everything.",
   .min_args = 1,
   .max_args = 1,
   .options = optimize_options,
-  .model_options = cli_run_options,
+  .model_options = cli_limited_options,
   .options_size = sizeof (Options),
   .run = run,
 };

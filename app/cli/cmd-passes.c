@@ -7,8 +7,6 @@
 #include "passes/rule/rule.h"
 #include "passes/pipeline/pipeline.h"
 
-#include <stdio.h>
-
 typedef struct
 {
   CliTableOptions table;
@@ -77,13 +75,13 @@ print_pipelines (void)
 {
   g_auto (GStrv) names = ir_pipeline_names ();
 
-  printf ("\npipelines\n");
+  cli_print ("\npipelines\n");
   for (guint i = 0; names[i] != NULL; i++)
     {
       g_autoptr (IrPipeline) pipeline = ir_pipeline_load (names[i], NULL);
 
       if (pipeline != NULL)
-        printf ("%-28s %2u passes %s\n", names[i], pipeline->passes->len, pipeline->doc);
+        cli_print ("%-28s %2u passes %s\n", names[i], pipeline->passes->len, pipeline->doc);
     }
 }
 
@@ -94,8 +92,8 @@ print (void)
   const IrPass *const *passes = ir_passes (&n);
 
   for (guint i = 0; i < n; i++)
-    printf ("%-28s %-9s %s\n", passes[i]->name, ir_class_name (passes[i]->step_class),
-            passes[i]->title);
+    cli_print ("%-28s %-9s %s\n", passes[i]->name, ir_class_name (passes[i]->step_class),
+               passes[i]->title);
   print_pipelines ();
 }
 
@@ -108,7 +106,7 @@ print_pipeline (const char *name)
 
   if (text == NULL)
     return cli_fail (CLI_BAD, error);
-  fputs (text, stdout);
+  cli_write (text);
   return CLI_OK;
 }
 

@@ -347,7 +347,7 @@ run (Cli *cli)
 
   if (options->output == NULL)
     {
-      g_printerr ("irscope render: needs -o OUT.svg, .pdf, .png or .dot\n");
+      cli_printerr ("irscope render: needs -o OUT.svg, .pdf, .png or .dot\n");
       return CLI_BAD;
     }
   options->model.record_refusals = options->why != NULL;
@@ -357,7 +357,7 @@ run (Cli *cli)
   if (!write_picture (cli, options, &opened, &bounds, &note, &error))
     return cli_fail (cli_status_of (error), error);
   if (note != NULL)
-    g_printerr ("irscope render: %s\n", note);
+    cli_printerr ("irscope render: %s\n", note);
   if (cli->json)
     {
       json = cJSON_CreateObject ();
@@ -382,7 +382,7 @@ const CliCommand cli_command_render = {
   .min_args = 1,
   .max_args = 1,
   .options = render_options,
-  .model_options = cli_run_options,
+  .model_options = cli_limited_options,
   .options_size = sizeof (Options),
   .run = run,
 };

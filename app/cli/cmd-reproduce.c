@@ -34,9 +34,9 @@ print_answer (
 
   if (!cli->json)
     {
-      printf ("step %u: %s, %s\n%u of %u nodes fail, in %s%s\n  %s\n", step,
-              ir_history_pass_of (model, step), rule, part->n_part, part->n_whole, folder,
-              bundle->reproduced ? "" : ", but not when read back", bundle->command);
+      cli_print ("step %u: %s, %s\n%u of %u nodes fail, in %s%s\n  %s\n", step,
+                 ir_history_pass_of (model, step), rule, part->n_part, part->n_whole, folder,
+                 bundle->reproduced ? "" : ", but not when read back", bundle->command);
       return;
     }
   json = cJSON_CreateObject ();
@@ -62,9 +62,9 @@ print_nothing (const Cli *cli, const IrBisection *found)
 
   if (!cli->json)
     {
-      printf ("%s: there is nothing to reproduce\n", found->answer == IR_BISECT_ORIGINAL_FAILS
-                                                         ? "the original graph fails already"
-                                                         : "nothing fails");
+      cli_print ("%s: there is nothing to reproduce\n", found->answer == IR_BISECT_ORIGINAL_FAILS
+                                                            ? "the original graph fails already"
+                                                            : "nothing fails");
       return CLI_NO;
     }
   json = cJSON_CreateObject ();
@@ -113,7 +113,7 @@ run (Cli *cli)
 
   if (options->fail == NULL || options->output == NULL)
     {
-      g_printerr ("irscope reproduce: needs --fail EXPR and -o DIR\n");
+      cli_printerr ("irscope reproduce: needs --fail EXPR and -o DIR\n");
       return CLI_BAD;
     }
   predicate = ir_predicate_parse (options->fail, &error);
@@ -150,7 +150,7 @@ const CliCommand cli_command_reproduce = {
   .min_args = 1,
   .max_args = 1,
   .options = reproduce_options,
-  .model_options = cli_run_options,
+  .model_options = cli_limited_options,
   .options_size = sizeof (Options),
   .run = run,
 };

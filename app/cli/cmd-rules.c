@@ -2,10 +2,9 @@
 #include "config.h"
 
 #include "app/cli/commands.h"
+#include "app/cli/output.h"
 #include "app/cli/table.h"
 #include "passes/rule/rule.h"
-
-#include <stdio.h>
 
 static cJSON *
 rule_json (const IrPass *pass, const IrRule *rule)
@@ -48,7 +47,7 @@ print (void)
 
   for (guint i = 0; i < n; i++)
     for (const IrRule *rule = rules_of (passes[i]); rule != NULL && rule->name != NULL; rule++)
-      printf ("%-32s %-9s %s\n", rule->name, ir_class_name (rule->step_class), rule->doc);
+      cli_print ("%-32s %-9s %s\n", rule->name, ir_class_name (rule->step_class), rule->doc);
 }
 
 static CliStatus

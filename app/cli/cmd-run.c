@@ -2,18 +2,18 @@
 #include "config.h"
 
 #include "app/cli/commands.h"
+#include "app/cli/execution.h"
 #include "app/cli/model.h"
 #include "app/cli/origin.h"
 #include "app/cli/output.h"
 #include "app/cli/rates.h"
-#include "core/exec/kernel/size.h"
+#include "core/exec/measure/times.h"
 #include "core/io/io.h"
 #include "core/io/json/print.h"
 
 #include <errno.h>
 #include <glib/gstdio.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -23,16 +23,17 @@
 typedef struct
 {
   CliModelOptions model;
-  char *capture, *out, *trace, *memory_limit, *output_limit, *capture_budget, *parallel;
+  char *capture, *out, *trace, *capture_budget, *parallel, *check_budget;
+  char **without, **checks;
   gint runs;
-  gint64 iterations;
   gboolean deterministic, roofline, nodes;
   gint warmup;
   /* No options: what stands in the trace beside the last run. */
   IrRoofline peaks;
   IrModel *expanded; /* (nullable) the model with bodies of functions in place of their calls */
   GPtrArray *traces; /* of IrTrace: those before the timed runs, then these */
-  double seconds;
+  IrCheckBudget budget;
+  IrExecutionCheck *checked; /* (nullable) with --check ref */
 } Options;
 
 static const CliOption run_options[] = {
@@ -48,16 +49,26 @@ static const CliOption run_options[] = {
   { "out", 'o', G_OPTION_ARG_FILENAME, G_STRUCT_OFFSET (Options, out),
     "Write outputs and captured values there as .npy, those that NumPy has no type for as .pb",
     "DIR" },
+  { "without", 0, G_OPTION_ARG_STRING_ARRAY, G_STRUCT_OFFSET (Options, without),
+    "Leave out decisions of the plan, to find the one at fault: blocks (values in blocks of "
+    "channels), sharing (values that share bytes), chains (nodes that run in pieces), spans (nodes "
+    "beside each other), prepack (constants in the order of their kernel), all",
+    "A,B" },
+  { "check", 0, G_OPTION_ARG_STRING_ARRAY, G_STRUCT_OFFSET (Options, checks),
+    "Check the execution: plan (layouts, addresses and shared bytes at every node are what its kernel "
+    "declares and the plan says), ref (what every node gives is what the reference kernels make of "
+    "its inputs), all; exit status 1: a fault was found",
+    "plan,ref,all" },
+  { "check-budget", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (Options, check_budget),
+    "Operations that ref may have for one node, and for all: nodes beyond that are judged by another "
+    "kernel, or not at all (default 2G,25G)",
+    "NODE[,ALL]" },
   { "deterministic", 0, G_OPTION_ARG_NONE, G_STRUCT_OFFSET (Options, deterministic),
     "Give the same bits at any number of threads; costs some speed", NULL },
   { "parallel", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (Options, parallel),
     "Run independent nodes beside each other, on one thread each: off (default), on, or auto: where "
     "the first 15 runs show that it is faster",
     "off,on,auto" },
-  { "max-iterations", 0, G_OPTION_ARG_INT64, G_STRUCT_OFFSET (Options, iterations),
-    "Most iterations of all loops of a run together (default 1000000)", "N" },
-  { "time-limit", 0, G_OPTION_ARG_DOUBLE, G_STRUCT_OFFSET (Options, seconds),
-    "Seconds that a run may take (default: an hour); inf: no limit", "S" },
   { "trace", 0, G_OPTION_ARG_FILENAME, G_STRUCT_OFFSET (Options, trace),
     "Write a Chrome trace (opens in Perfetto)", "FILE" },
   { "roofline", 0, G_OPTION_ARG_NONE, G_STRUCT_OFFSET (Options, roofline),
@@ -68,33 +79,14 @@ static const CliOption run_options[] = {
     "Run so many times; the times are of all of them", "N" },
   { "warmup", 'w', G_OPTION_ARG_INT, G_STRUCT_OFFSET (Options, warmup),
     "Runs before them that are told apart", "N" },
-  { "memory-limit", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (Options, memory_limit),
-    "Most memory of all values together: bytes, or with K, M or G (default: a quarter of memory)",
-    "SIZE" },
-  { "output-limit", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (Options, output_limit),
-    "Most memory of one value, likewise (default: a quarter of memory)", "SIZE" },
   { 0 },
 };
-
-/* Without an option, 0. */
-static gboolean
-parse_size (const char *option, const char *text, gsize *bytes, GError **error)
-{
-  guint64 size = 0;
-
-  if (text != NULL && !ir_size_parse (text, 0, &size))
-    {
-      g_set_error (error, IR_EXEC_ERROR, IR_EXEC_ERROR_INPUT,
-                   "%s %s: needs a size from 1 on, such as 500M or 2G", option, text);
-      return FALSE;
-    }
-  *bytes = size;
-  return TRUE;
-}
 
 static gboolean
 parse_limits (const Options *options, IrRunOptions *settings, GError **error)
 {
+  IrRunLimits limits;
+
   if (options->warmup < 0 || options->runs < 0)
     {
       g_set_error_literal (error, IR_EXEC_ERROR, IR_EXEC_ERROR_INPUT,
@@ -107,17 +99,21 @@ parse_limits (const Options *options, IrRunOptions *settings, GError **error)
                            "--capture-budget is of captured values; --capture says of which");
       return FALSE;
     }
-  if (options->iterations < 0 ||
-      !(options->seconds >= 0 && (options->seconds < 4e6 || isinf (options->seconds))))
-    {
-      g_set_error_literal (error, IR_EXEC_ERROR, IR_EXEC_ERROR_INPUT,
-                           "--max-iterations and --time-limit must be positive; 0: the default");
-      return FALSE;
-    }
-  settings->iteration_limit = (guint64) options->iterations;
-  settings->time_limit_ms = isinf (options->seconds) ? G_MAXUINT
-                            : options->seconds > 0   ? (guint) MAX (options->seconds * 1000, 1)
-                                                     : 0;
+  if (!cli_limits (&options->model, &limits, error))
+    return FALSE;
+  ir_run_options_limit (settings, &limits);
+  return TRUE;
+}
+
+static gboolean
+parse_checks (const Options *options, IrRunChecks *checks, GError **error)
+{
+  for (guint i = 0; options->checks != NULL && options->checks[i] != NULL; i++)
+    if (!ir_run_checks_parse (options->checks[i], checks, error))
+      {
+        g_prefix_error (error, "--check ");
+        return FALSE;
+      }
   return TRUE;
 }
 
@@ -199,29 +195,6 @@ save_value (const Options *options,
   return ir_tensor_save (tensor, *path, error);
 }
 
-static int
-compare_doubles (gconstpointer a, gconstpointer b)
-{
-  double da = *(const double *) a, db = *(const double *) b;
-  return da < db ? -1 : da > db;
-}
-
-typedef struct
-{
-  double median, min, max;
-  guint runs;
-} Times;
-
-static Times
-summarize (GArray *ms)
-{
-  g_array_sort (ms, compare_doubles);
-  return (Times){
-    (g_array_index (ms, double, (ms->len - 1) / 2) + g_array_index (ms, double, ms->len / 2)) / 2,
-    g_array_index (ms, double, 0), g_array_index (ms, double, ms->len - 1), ms->len
-  };
-}
-
 static void
 add_result (Cli *cli,
             cJSON *array,
@@ -293,10 +266,10 @@ contents_of (const Report *report, const IrValue *value, IrFound *found)
 static void
 print_stats (const IrValue *value, const IrTensorStats *stats)
 {
-  printf ("%s  min %.9g  max %.9g  mean %.9g  std %.9g  NaN %" G_GUINT64_FORMAT
-          "  Inf %" G_GUINT64_FORMAT "  zeros %" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT "\n",
-          value->name, stats->min, stats->max, stats->mean, stats->std, stats->n_nan,
-          stats->n_pos_inf + stats->n_neg_inf, stats->n_zero, stats->n);
+  cli_print ("%s  min %.9g  max %.9g  mean %.9g  std %.9g  NaN %" G_GUINT64_FORMAT
+             "  Inf %" G_GUINT64_FORMAT "  zeros %" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT "\n",
+             value->name, stats->min, stats->max, stats->mean, stats->std, stats->n_nan,
+             stats->n_pos_inf + stats->n_neg_inf, stats->n_zero, stats->n);
 }
 
 static gboolean
@@ -346,6 +319,31 @@ report_values (const Report *report, GError **error)
   return TRUE;
 }
 
+/* Outputs that no run gives, each with the node that stops it. */
+static void
+report_missing (const Report *report, cJSON *json)
+{
+  const GArray *missing = report->run->missing;
+  cJSON *array = cJSON_AddArrayToObject (json, "missing");
+
+  for (guint i = 0; missing != NULL && i < missing->len; i++)
+    {
+      const IrMissing *one = &g_array_index (missing, IrMissing, i);
+      const IrValue *value = ir_model_value (report->run->model, one->output);
+      const IrNode *node = ir_model_node (report->run->model, one->node);
+      cJSON *object = cJSON_CreateObject ();
+
+      cJSON_AddStringToObject (object, "name", value->name);
+      cJSON_AddStringToObject (object, "node", node != NULL ? node->name : "");
+      cJSON_AddNumberToObject (object, "id", one->node);
+      cJSON_AddStringToObject (object, "op", node != NULL ? node->op_type : "");
+      cJSON_AddStringToObject (object, "why", one->why);
+      cJSON_AddItemToArray (array, object);
+      if (!report->cli->json)
+        cli_print ("%s  not computed: %s\n", value->name, one->why);
+    }
+}
+
 static void
 report_capture (const IrRun *run, cJSON *json)
 {
@@ -359,7 +357,7 @@ report_capture (const IrRun *run, cJSON *json)
   if (note != NULL)
     cJSON_AddStringToObject (capture, "note", note);
   if (note != NULL)
-    g_printerr ("irscope run: %s\n", note);
+    cli_printerr ("irscope run: %s\n", note);
 }
 
 /* The traces of the runs that count; those of a run that failed are its own. */
@@ -448,13 +446,14 @@ print_node (const Options *options,
   const CliRates rates = rates_of (item, spread);
   g_autofree char *label = node != NULL ? ir_node_label (node) : g_strdup ("?");
 
-  printf ("%10.4f ms (%.4f to %.4f)  worker %u  %8.2f GFLOP/s %7.2f GB/s", spread->median_ns / 1e6,
-          spread->q1_ns / 1e6, spread->q3_ns / 1e6, item->worker, cli_rates_gflops (&rates),
-          cli_rates_gbps (&rates));
+  cli_print ("%10.4f ms (%.4f to %.4f)  worker %u  %8.2f GFLOP/s %7.2f GB/s",
+             spread->median_ns / 1e6, spread->q1_ns / 1e6, spread->q3_ns / 1e6, item->worker,
+             cli_rates_gflops (&rates), cli_rates_gbps (&rates));
   if (options->roofline)
-    printf ("  %3.0f %% of %-7s", CLAMP (100 * cli_rates_share (&rates, &options->peaks), 0, 999),
-            cli_rates_bound (&rates, &options->peaks));
-  printf ("  %s\n", label);
+    cli_print ("  %3.0f %% of %-7s",
+               CLAMP (100 * cli_rates_share (&rates, &options->peaks), 0, 999),
+               cli_rates_bound (&rates, &options->peaks));
+  cli_print ("  %s\n", label);
 }
 
 /* @json: (nullable): where to, instead of standard output */
@@ -504,15 +503,74 @@ print_summary (const Options *options, const IrRun *run)
   if (n > 0)
     {
       const IrTrace *first = options->traces->pdata[0], *last = options->traces->pdata[n - 1];
-      printf ("%u before them to warm up: first %.3f ms, last %.3f ms\n", n,
-              (double) first->duration_ns / 1e6, (double) last->duration_ns / 1e6);
+      cli_print ("%u before them to warm up: first %.3f ms, last %.3f ms\n", n,
+                 (double) first->duration_ns / 1e6, (double) last->duration_ns / 1e6);
     }
   if (ir_run_n_spilled (run) > 0)
     {
       g_autofree char *bytes = cli_format_bytes (ir_run_spilled_bytes (run));
-      printf ("%u values kept in memory, %u in a file, %s\n", ir_run_n_kept (run),
-              ir_run_n_spilled (run), bytes);
+      cli_print ("%u values kept in memory, %u in a file, %s\n", ir_run_n_kept (run),
+                 ir_run_n_spilled (run), bytes);
     }
+}
+
+static void
+add_contradiction (cJSON *array, const IrRun *run, const IrContradiction *row)
+{
+  const IrNode *node = ir_model_node (run->model, row->node);
+  cJSON *object = cJSON_CreateObject ();
+  const char *kernel = NULL;
+
+  for (guint i = 0; i < run->schedule->items->len && kernel == NULL; i++)
+    if (g_array_index (run->schedule->items, IrScheduleItem, i).node == row->node)
+      kernel = g_array_index (run->schedule->items, IrScheduleItem, i).kernel;
+  cJSON_AddStringToObject (object, "node", node->name);
+  cJSON_AddNumberToObject (object, "id", row->node);
+  cJSON_AddStringToObject (object, "op", node->op_type);
+  cJSON_AddStringToObject (object, "kernel", kernel != NULL ? kernel : "");
+  cJSON_AddStringToObject (object, "operand", row->is_output ? "output" : "input");
+  cJSON_AddNumberToObject (object, "slot", row->slot);
+  cJSON_AddStringToObject (object, "value", row->value);
+  cJSON_AddStringToObject (object, "found", row->found);
+  cJSON_AddStringToObject (object, "declared", row->declared);
+  cJSON_AddItemToArray (array, object);
+}
+
+/* What the checks of --check found. */
+static cJSON *
+check_json (cJSON *json)
+{
+  cJSON *check = cJSON_GetObjectItem (json, "check");
+
+  return check != NULL ? check : cJSON_AddObjectToObject (json, "check");
+}
+
+/* Returns whether nothing was found, or nothing was looked for. */
+static gboolean
+report_contradictions (const Cli *cli, const IrRun *run, cJSON *json)
+{
+  guint n_nodes;
+  const GArray *rows = ir_run_contradictions (run, &n_nodes);
+  cJSON *check, *array;
+
+  if (rows == NULL)
+    return TRUE;
+  check = cJSON_AddObjectToObject (check_json (json), "plan");
+  cJSON_AddNumberToObject (check, "kernels", n_nodes);
+  array = cJSON_AddArrayToObject (check, "contradictions");
+  for (guint i = 0; i < rows->len; i++)
+    {
+      const IrContradiction *row = &g_array_index (rows, IrContradiction, i);
+      const IrNode *node = ir_model_node (run->model, row->node);
+      g_autofree char *label = ir_node_label (node), *text = ir_contradiction_to_string (row);
+
+      add_contradiction (array, run, row);
+      if (!cli->json)
+        cli_print ("%s: %s\n", label, text);
+    }
+  if (!cli->json)
+    cli_print ("plan checked at %u kernels: %u contradictions\n", n_nodes, rows->len);
+  return rows->len == 0;
 }
 
 static CliStatus
@@ -520,7 +578,7 @@ report (Cli *cli,
         const Options *options,
         IrModel *history,
         IrRun *run,
-        const Times *times,
+        const IrTimes *times,
         const GError *failure)
 {
   cJSON *json = cJSON_CreateObject ();
@@ -533,7 +591,7 @@ report (Cli *cli,
   cJSON_AddNumberToObject (wall, "median", times->median);
   cJSON_AddNumberToObject (wall, "min", times->min);
   cJSON_AddNumberToObject (wall, "max", times->max);
-  cJSON_AddNumberToObject (wall, "runs", times->runs);
+  cJSON_AddNumberToObject (wall, "runs", times->n);
   if (options->roofline)
     cli_json_add_peaks (json, "roofline", &options->peaks);
   cli_json_add_uint (json, "peak_bytes", run->trace != NULL ? run->trace->peak_bytes : 0);
@@ -545,29 +603,41 @@ report (Cli *cli,
     originals = ir_originals_new (history, ir_history_cursor (history), run, &error);
   Report what = { cli, options, run, originals, taken, outputs, captured };
   report_capture (run, json);
+  gboolean sound = report_contradictions (cli, run, json);
   if ((wants_original (options) && originals == NULL) || !report_values (&what, &error) ||
       (run->trace != NULL && !write_trace (options, run, &error)))
     {
       ir_json_release (json);
       return cli_fail (CLI_FAILED, error);
     }
+  report_missing (&what, json);
   if (cli->json)
     {
       add_warmup (json, options, run);
       report_nodes (cli, options, run, json);
+      if (options->checked != NULL)
+        cJSON_AddItemToObject (check_json (json), "ref", cli_execution_json (options->checked));
       cli_json_print_long (cli, json);
     }
   else
     {
+      if (options->checked != NULL)
+        cli_execution_print (options->checked, TRUE);
       g_autofree char *peak = cli_format_bytes (run->trace != NULL ? run->trace->peak_bytes : 0);
-      printf ("%.3f ms (median of %u, %.3f to %.3f), peak %s\n", times->median, times->runs,
-              times->min, times->max, peak);
+      if (times->n > 0)
+        cli_print ("%.3f ms (median of %u, %.3f to %.3f), peak %s\n", times->median, times->n,
+                   times->min, times->max, peak);
       print_summary (options, run);
       if (options->nodes || options->roofline)
         report_nodes (cli, options, run, NULL);
       ir_json_release (json);
     }
-  return failure != NULL ? cli_fail (cli_status_of (failure), failure) : CLI_OK;
+  if (failure != NULL)
+    return cli_fail (cli_status_of (failure), failure);
+  if ((options->checked != NULL && !cli_execution_is_right (options->checked)) ||
+      run->missing != NULL)
+    sound = FALSE;
+  return sound ? CLI_OK : CLI_NO;
 }
 
 static IrRun *
@@ -622,6 +692,23 @@ show_progress (guint done, guint total, const IrNode *node, gpointer data)
   cli_progress (progress->cli, "node", done, total);
 }
 
+/* By a plan of its own, made as that of the run is. */
+static gboolean
+check_execution (Cli *cli,
+                 Options *options,
+                 IrModel *model,
+                 GHashTable *inputs,
+                 const IrRunOptions *settings,
+                 GError **error)
+{
+  if (!(settings->checks & IR_RUN_CHECK_REF))
+    return TRUE;
+  options->checked = ir_execution_check (model, inputs, settings, &options->budget, cli->cancellable,
+                                         error);
+  cli_progress_end (cli);
+  return options->checked != NULL;
+}
+
 /* Asked before the run, whose work would be lost. */
 static gboolean
 is_writable_place (const char *path)
@@ -644,30 +731,34 @@ run_model (Cli *cli, Options *options, IrModel *model)
   g_autoptr (IrRun) partial = NULL;
   IrRunOptions settings = { .chosen = chosen,
                             .n_threads = MAX (options->model.threads, 0),
+                            .partial = TRUE,
                             .deterministic = options->deterministic,
                             .progress = isatty (STDERR_FILENO) ? show_progress : NULL,
                             .progress_data = &progress,
                             .seed = (guint64) options->model.seed };
-  Times times = { 0 };
+  IrTimes times = { 0 };
 
   settings.backend = cli_backend (&options->model, &error);
   if (settings.backend == NULL ||
-      !parse_size ("--memory-limit", options->memory_limit, &settings.memory_limit, &error) ||
-      !parse_size ("--capture-budget", options->capture_budget, &settings.capture_budget, &error) ||
-      !parse_size ("--output-limit", options->output_limit, &settings.output_limit, &error) ||
+      !cli_parse_size ("--capture-budget", options->capture_budget, &settings.capture_budget,
+                       &error) ||
       !parse_limits (options, &settings, &error) ||
       !cli_parallel (options->parallel, &settings.parallel, &error) ||
+      !cli_without (options->without, &settings.without, &error) ||
+      !parse_checks (options, &settings.checks, &error) ||
+      !cli_check_budget (options->check_budget, &options->budget, &error) ||
       !parse_capture (options, model, &settings.capture, chosen, &error))
     return cli_fail (cli_status_of (error), error);
   if (options->trace != NULL && !is_writable_place (options->trace))
     {
-      g_printerr ("irscope run: --trace %s: its folder cannot be written to; choose another\n",
-                  options->trace);
+      cli_printerr ("irscope run: --trace %s: its folder cannot be written to; choose another\n",
+                    options->trace);
       return CLI_FAILED;
     }
   if (options->out != NULL && g_mkdir_with_parents (options->out, 0777) != 0)
     {
-      g_printerr ("irscope run: cannot make the folder %s: %s\n", options->out, g_strerror (errno));
+      cli_printerr ("irscope run: cannot make the folder %s: %s\n", options->out,
+                    g_strerror (errno));
       return CLI_FAILED;
     }
   if (options->expanded != NULL)
@@ -683,7 +774,9 @@ run_model (Cli *cli, Options *options, IrModel *model)
   if (result == NULL && partial == NULL)
     return cli_fail (cli_status_of (error), error);
   if (result != NULL)
-    times = summarize (ms);
+    times = ir_times (ms);
+  if (result != NULL && !check_execution (cli, options, model, inputs, &settings, &error))
+    return cli_fail (cli_status_of (error), error);
   return report (cli, options, model, result != NULL ? result : partial, &times, error);
 }
 
@@ -699,6 +792,7 @@ run (Cli *cli)
   cli_print_problems (opened.problems, IR_SEVERITY_ERROR);
   status = run_model (cli, options, opened.model);
   g_clear_pointer (&options->expanded, ir_model_unref);
+  g_clear_pointer (&options->checked, ir_execution_check_free);
   return status;
 }
 
@@ -707,11 +801,15 @@ const CliCommand cli_command_run = {
   .arguments = "FILE",
   .summary = "Execute a graph and show or save its outputs and inner values",
   .doc =
-      "Inputs that are not given are random, within what their uses allow: indices in range, masks\n0 or 1. The same seed gives the same inputs, and the same\nnumbers of random operators that have no seed of their own.",
+      "Inputs that are not given are random, within what their uses allow: indices in range, masks\n"
+      "0 or 1. The same seed gives the same inputs, and the same\n"
+      "numbers of random operators that have no seed of their own.\n"
+      "A node that does not fit its operator, or has no kernel, is left out: outputs that wait for it\n"
+      "are named with it and with the reason, the others are given, and the exit status is 1.",
   .min_args = 1,
   .max_args = 1,
   .options = run_options,
-  .model_options = cli_run_options,
+  .model_options = cli_limited_options,
   .options_size = sizeof (Options),
   .run = run,
 };

@@ -5,6 +5,7 @@
 #include "app/cli/output.h"
 #include "app/cli/plans.h"
 #include "app/cli/rates.h"
+#include "core/io/io.h"
 #include "core/exec/schedule/tasks.h"
 #include "core/op/infer.h"
 
@@ -278,25 +279,27 @@ print_summary (const Answer *answer)
   const IrScheduleReport *report = answer->report;
   const IrStages *stages = answer->details->stages;
 
-  printf ("makespan %.4f ms on %u workers; critical path %.4f ms, work %.4f ms (%s)\n",
-          answer->schedule->makespan_ms, answer->schedule->n_workers,
-          answer->schedule->critical_path_ms, answer->schedule->work_ms,
-          answer->costs != NULL ? "measured" : "predicted");
-  printf ("policy %s: %.3f of the lower bound, utilization %.0f %%, at most %u at once, %.2f on "
-          "average if workers never lacked\n",
-          answer->policy,
-          report->bound_ms > 0 ? answer->schedule->makespan_ms / report->bound_ms : 1,
-          100 * report->utilization, report->max_width, report->parallelism);
+  cli_print ("makespan %.4f ms on %u workers; critical path %.4f ms, work %.4f ms (%s)\n",
+             answer->schedule->makespan_ms, answer->schedule->n_workers,
+             answer->schedule->critical_path_ms, answer->schedule->work_ms,
+             answer->costs != NULL ? "measured" : "predicted");
+  cli_print ("policy %s: %.3f of the lower bound, utilization %.0f %%, at most %u at once, %.2f on "
+             "average if workers never lacked\n",
+             answer->policy,
+             report->bound_ms > 0 ? answer->schedule->makespan_ms / report->bound_ms : 1,
+             100 * report->utilization, report->max_width, report->parallelism);
   if (answer->costs != NULL)
-    printf ("trace: %u nodes measured, %u events of nodes that are not here, %.4f ms from first to "
-            "last on %u threads\n",
-            answer->costs->n_nodes, answer->costs->n_unknown, answer->costs->span_ms,
-            answer->costs->n_workers);
+    cli_print (
+        "trace: %u nodes measured, %u events of nodes that are not here, %.4f ms from first to "
+        "last on %u threads\n",
+        answer->costs->n_nodes, answer->costs->n_unknown, answer->costs->span_ms,
+        answer->costs->n_workers);
   if (stages != NULL)
-    printf ("%u stages in %u blocks; chains taken as one in %u, groups bounded in %u, too wide to "
-            "search %u\n",
-            stages->stages->len, stages->n_blocks, stages->n_contracted, stages->n_pruned,
-            stages->n_listed);
+    cli_print (
+        "%u stages in %u blocks; chains taken as one in %u, groups bounded in %u, too wide to "
+        "search %u\n",
+        stages->stages->len, stages->n_blocks, stages->n_contracted, stages->n_pruned,
+        stages->n_listed);
 }
 
 static void
@@ -304,7 +307,7 @@ print_compared (const Answer *answer)
 {
   double wide_ms = one_at_a_time_ms (answer);
 
-  printf (
+  cli_print (
       "one at a time on all threads %.4f ms, %.4f ms in the trace; nodes beside each other in %u "
       "stages save %.4f ms\n",
       wide_ms, answer->wide_costs->span_ms, answer->schedule->spans->len,
@@ -323,8 +326,8 @@ print_spans (const Answer *answer)
           ir_model_node (answer->model, item_of (answer, span->first)->node));
       g_autofree char *to = ir_node_label (
           ir_model_node (answer->model, item_of (answer, span->last)->node));
-      printf ("  %s to %s: %u nodes beside each other %.4f ms, one at a time %.4f ms\n", from, to,
-              span->last + 1 - span->first, span->together_ms, span->apart_ms);
+      cli_print ("  %s to %s: %u nodes beside each other %.4f ms, one at a time %.4f ms\n", from,
+                 to, span->last + 1 - span->first, span->together_ms, span->apart_ms);
     }
 }
 
@@ -338,13 +341,13 @@ print_item (const Answer *answer, guint i)
   const char *choice = item->choice != item->layout ? item->choice : NULL;
   double measured = measured_ms (answer, item);
 
-  printf ("%10.4f %10.4f  %u  ", item->start_ms, item->end_ms, item->worker);
+  cli_print ("%10.4f %10.4f  %u  ", item->start_ms, item->end_ms, item->worker);
   if (answer->costs != NULL)
     {
       g_autofree char *text = measured >= 0 ? g_strdup_printf ("%.4f", measured) : g_strdup ("-");
-      printf ("%10s %10.4f  ", text, answer->details->predicted_ms[i]);
+      cli_print ("%10s %10.4f  ", text, answer->details->predicted_ms[i]);
     }
-  printf (
+  cli_print (
       "%-28s %s%s%s%s%s%s%s%s\n", item->kernel, label, note != NULL || choice != NULL ? "  # " : "",
       note != NULL ? note : "", note != NULL && choice != NULL ? "; " : "",
       choice != NULL ? choice : "", item->candidates != NULL ? "  [of " : "",
@@ -358,11 +361,11 @@ print_text (Cli *cli, const Answer *answer)
   if (answer->wide_costs != NULL)
     print_compared (answer);
   if (answer->parallel == IR_PARALLEL_AUTO)
-    printf ("decided by runs of the model: nodes beside each other in %u stages\n",
-            answer->schedule->spans != NULL ? answer->schedule->spans->len : 0);
+    cli_print ("decided by runs of the model: nodes beside each other in %u stages\n",
+               answer->schedule->spans != NULL ? answer->schedule->spans->len : 0);
   print_spans (answer);
   if (answer->costs != NULL)
-    printf ("     start        end       measured  predicted  (ms)\n");
+    cli_print ("     start        end       measured  predicted  (ms)\n");
   for (guint i = 0; i < answer->schedule->items->len && !cli_cut (cli); i++)
     print_item (answer, i);
 }
@@ -378,14 +381,14 @@ read_parallel (const Options *options, IrScheduleOptions *plan, IrParallelMode *
     return TRUE;
   if (!cli_parallel (options->parallel, mode, &error))
     {
-      g_printerr ("irscope schedule: %s\n", error->message);
+      cli_printerr ("irscope schedule: %s\n", error->message);
       return FALSE;
     }
   if (options->policy != NULL || options->costs != NULL || options->wide_costs != NULL ||
       options->workers != 0 || options->max_group != 0 || options->max_groups != 0)
     {
-      g_printerr ("irscope schedule: --parallel is the schedule of a run, which takes none of "
-                  "--policy, --workers, --costs, --wide-costs, --max-group and --max-groups\n");
+      cli_printerr ("irscope schedule: --parallel is the schedule of a run, which takes none of "
+                    "--policy, --workers, --costs, --wide-costs, --max-group and --max-groups\n");
       return FALSE;
     }
   *plan = ir_schedule_run_options (cli_n_workers (&options->model), *mode);
@@ -400,23 +403,24 @@ read_options (const Cli *cli, IrScheduleOptions *plan, IrParallelMode *mode)
   plan->policy = IR_SCHEDULE_FILE;
   if (options->policy != NULL && !ir_schedule_policy_find (options->policy, &plan->policy))
     {
-      g_printerr ("irscope schedule: found the policy “%s”, needed is file, list, memory or ios\n",
-                  options->policy);
+      cli_printerr (
+          "irscope schedule: found the policy “%s”, needed is file, list, memory or ios\n",
+          options->policy);
       return FALSE;
     }
   if (options->workers < 0 || options->workers > 4096 || options->max_group < 0 ||
       options->max_groups < 0)
     {
-      g_printerr ("irscope schedule: needed are 1 to 4096 workers, and groups of 1 or more\n");
+      cli_printerr ("irscope schedule: needed are 1 to 4096 workers, and groups of 1 or more\n");
       return FALSE;
     }
   if ((options->wide_costs != NULL || options->max_group > 0 || options->max_groups > 0) &&
       plan->policy != IR_SCHEDULE_IOS)
     {
-      g_printerr ("irscope schedule: %s needs --policy ios, which has stages of groups\n",
-                  options->wide_costs != NULL ? "--wide-costs"
-                  : options->max_group > 0    ? "--max-group"
-                                              : "--max-groups");
+      cli_printerr ("irscope schedule: %s needs --policy ios, which has stages of groups\n",
+                    options->wide_costs != NULL ? "--wide-costs"
+                    : options->max_group > 0    ? "--max-group"
+                                                : "--max-groups");
       return FALSE;
     }
   plan->compare = options->wide_costs != NULL;
@@ -430,10 +434,10 @@ read_options (const Cli *cli, IrScheduleOptions *plan, IrParallelMode *mode)
 static IrNodeCosts *
 read_costs (const char *file, const IrModel *model, GError **error)
 {
-  g_autofree char *text = NULL;
   gsize length;
+  g_autofree char *text = ir_file_read_settings (file, &length, error);
 
-  if (!g_file_get_contents (file, &text, &length, error))
+  if (text == NULL)
     return NULL;
   IrNodeCosts *costs = ir_node_costs_parse (model, text, length, error);
   if (costs == NULL)

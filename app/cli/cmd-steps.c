@@ -5,6 +5,7 @@
 #include "app/cli/output.h"
 #include "app/cli/proof.h"
 #include "app/cli/stepper.h"
+#include "core/io/json/print.h"
 
 #include <stdio.h>
 
@@ -104,9 +105,9 @@ print_step (const IrModel *model, const IrStep *step)
 {
   g_autofree char *anchor = anchor_name (model, step), *error = error_text (&step->proof);
 
-  printf ("%5u  %-26s %-28s %-9s %5u nodes  %s%s\n", step->index,
-          ir_history_pass_of (model, step->index), step->rule,
-          ir_verdict_name (step->proof.verdict), step->cost_after.n_nodes, anchor, error);
+  cli_print ("%5u  %-26s %-28s %-9s %5u nodes  %s%s\n", step->index,
+             ir_history_pass_of (model, step->index), step->rule,
+             ir_verdict_name (step->proof.verdict), step->cost_after.n_nodes, anchor, error);
 }
 
 static void
@@ -115,16 +116,16 @@ print_step_details (const IrModel *model, const IrStep *step)
   g_autofree char *key = ir_step_stable_key (model, step->index);
 
   print_step (model, step);
-  printf ("       key %s\n", key);
+  cli_print ("       key %s\n", key);
   if (step->reason != NULL)
-    printf ("       %s\n", step->reason);
+    cli_print ("       %s\n", step->reason);
   if (step->proof.text != NULL)
-    printf ("       %s\n", step->proof.text);
+    cli_print ("       %s\n", step->proof.text);
   for (guint i = 0; i < step->n_records; i++)
     {
       g_autofree char *text = ir_record_to_string (
           model, ir_history_record (model, step->first_record + i));
-      printf ("       %s\n", text);
+      cli_print ("       %s\n", text);
     }
 }
 
@@ -225,7 +226,7 @@ add_scores (cJSON *object, const IrScoreboard *board, guint step)
 static void
 print_scores (const IrModel *model, const IrScoreboard *board, guint step)
 {
-  printf ("%5u  %-26.26s", step, step == 0 ? "original" : ir_history_step (model, step)->rule);
+  cli_print ("%5u  %-26.26s", step, step == 0 ? "original" : ir_history_step (model, step)->rule);
   for (guint i = 0; i < IR_N_SCORES; i++)
     {
       const double now = ir_scoreboard_value (board, i, step);
@@ -233,19 +234,19 @@ print_scores (const IrModel *model, const IrScoreboard *board, guint step)
 
       change = step > 0 ? ir_score_change_text (i, ir_scoreboard_value (board, i, step - 1), now)
                         : g_strdup ("");
-      printf ("  %11s %*s%s%s", value, (int) (10 - g_utf8_strlen (change, -1)), "", change,
-              ir_scoreboard_is_spike (board, i, step) ? "!" : " ");
+      cli_print ("  %11s %*s%s%s", value, (int) (10 - g_utf8_strlen (change, -1)), "", change,
+                 ir_scoreboard_is_spike (board, i, step) ? "!" : " ");
     }
-  printf ("\n");
+  cli_print ("\n");
 }
 
 static void
 print_scores_head (void)
 {
-  printf ("%5s  %-26s", "step", "rule");
+  cli_print ("%5s  %-26s", "step", "rule");
   for (guint i = 0; i < IR_N_SCORES; i++)
-    printf ("  %11s %10s ", ir_score_title (i), "change");
-  printf ("\n");
+    cli_print ("  %11s %10s ", ir_score_title (i), "change");
+  cli_print ("\n");
 }
 
 static void
@@ -299,7 +300,7 @@ print_steps (Cli *cli,
   else
     cJSON_Delete (json);
   if (n_stops == 0 && breaks->len > 0 && last >= first)
-    g_printerr ("irscope steps: no breakpoint stops at any of the %u steps\n", last - first + 1);
+    cli_printerr ("irscope steps: no breakpoint stops at any of the %u steps\n", last - first + 1);
 }
 
 /* -- by commands -- */
@@ -319,19 +320,18 @@ show_step (guint step, gboolean details, gpointer data)
   const Debugger *self = data;
   const IrStep *at = ir_history_step (self->model, step);
   cJSON *object;
-  char *line;
+  g_autofree char *line = NULL;
 
   if (!self->cli->json)
     {
       (details ? print_step_details : print_step) (self->model, at);
       if (!details && at->reason != NULL)
-        printf ("       %s\n", at->reason);
+        cli_print ("       %s\n", at->reason);
       return;
     }
   object = step_json (self->model, at, details);
-  line = cJSON_PrintUnformatted (object);
-  printf ("%s\n", line);
-  cJSON_free (line);
+  line = ir_json_print_line (object);
+  cli_print ("%s\n", line);
   cJSON_Delete (object);
 }
 
@@ -389,7 +389,7 @@ run (Cli *cli)
   n = ir_history_n_steps (opened.model);
   if (options->at < 0 || (guint) options->at > n)
     {
-      g_printerr ("irscope steps: --at %d: the pipeline made %u steps\n", options->at, n);
+      cli_printerr ("irscope steps: --at %d: the pipeline made %u steps\n", options->at, n);
       return CLI_BAD;
     }
   if (!options->debug && need_proof (breaks))
@@ -404,7 +404,7 @@ run (Cli *cli)
       if (board == NULL)
         return cli_fail (cli_status_of (error), error);
       if (board->problem != NULL)
-        g_printerr ("irscope steps: %s\n", board->problem);
+        cli_printerr ("irscope steps: %s\n", board->problem);
     }
   print_steps (cli, options, opened.model, board, breaks);
   return CLI_OK;
@@ -426,7 +426,7 @@ const CliCommand cli_command_steps = {
   .min_args = 1,
   .max_args = 1,
   .options = steps_options,
-  .model_options = cli_run_options,
+  .model_options = cli_limited_options,
   .options_size = sizeof (Options),
   .run = run,
 };

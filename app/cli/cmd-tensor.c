@@ -79,6 +79,8 @@ compute (Cli *cli, const CliModelOptions *options, IrModel *model, Answer *answe
                            IR_CAPTURE_CHOSEN, chosen, NULL, error);
   if (answer->run == NULL)
     return FALSE;
+  if (answer->original == NULL && !cli_value_was_run (answer->run, answer->value, error))
+    return FALSE;
   if (answer->original == NULL)
     answer->tensor = ir_run_find (answer->run, id, cli->cancellable, &answer->found, error);
   else if ((originals = ir_originals_new (model, step, answer->run, error)) != NULL)
@@ -156,8 +158,8 @@ print_histogram (const IrTensorStats *stats)
 
       memset (bar, '#', length);
       bar[length] = '\0';
-      printf ("  %12.5g %-*s %" G_GUINT64_FORMAT "\n", stats->bin_low + i * width, BAR_WIDTH, bar,
-              stats->bins[i]);
+      cli_print ("  %12.5g %-*s %" G_GUINT64_FORMAT "\n", stats->bin_low + i * width, BAR_WIDTH,
+                 bar, stats->bins[i]);
     }
 }
 
@@ -178,18 +180,18 @@ print_text (Cli *cli, const Answer *answer, const IrTensorStats *stats)
   g_autofree char *type = ir_type_to_string (context, ir_tensor_type (tensor, context));
   g_autofree char *text = ir_tensor_to_string (tensor, max_elements);
 
-  printf ("%s  %s\n", value->name, type);
+  cli_print ("%s  %s\n", value->name, type);
   cli_print_origin (&answer->found, model_of (answer));
   if (ir_dtype_kind (ir_tensor_dtype (tensor)) != IR_DTYPE_KIND_STRING)
     {
-      printf ("min %.9g  max %.9g  mean %.9g  std %.9g\n", stats->min, stats->max, stats->mean,
-              stats->std);
-      printf ("NaN %" G_GUINT64_FORMAT "  Inf %" G_GUINT64_FORMAT "  zeros %" G_GUINT64_FORMAT
-              " of %" G_GUINT64_FORMAT "\n",
-              stats->n_nan, stats->n_pos_inf + stats->n_neg_inf, stats->n_zero, stats->n);
+      cli_print ("min %.9g  max %.9g  mean %.9g  std %.9g\n", stats->min, stats->max, stats->mean,
+                 stats->std);
+      cli_print ("NaN %" G_GUINT64_FORMAT "  Inf %" G_GUINT64_FORMAT "  zeros %" G_GUINT64_FORMAT
+                 " of %" G_GUINT64_FORMAT "\n",
+                 stats->n_nan, stats->n_pos_inf + stats->n_neg_inf, stats->n_zero, stats->n);
       print_histogram (stats);
     }
-  printf ("%s\n", text);
+  cli_print ("%s\n", text);
 }
 
 static CliStatus
@@ -223,11 +225,14 @@ const CliCommand cli_command_tensor = {
   .arguments = "FILE NAME",
   .summary = "Statistics, histogram and values of one tensor",
   .doc =
-      "Constants are read from the file; other values are computed, with the inputs given or random.\nOf a value that a pipeline took away it says from which others, and by how many nodes of the\noriginal graph, it was computed. A value in the body of a function is named by the node that\ncalls it: CALL/NAME.",
+      "Constants are read from the file; other values are computed, with the inputs given or random.\n"
+      "Of a value that a pipeline took away it says from which others, and by how many nodes of the\n"
+      "original graph, it was computed. A value in the body of a function is named by the node that\n"
+      "calls it: CALL/NAME.",
   .min_args = 2,
   .max_args = 2,
   .options = tensor_options,
-  .model_options = cli_run_options,
+  .model_options = cli_limited_options,
   .options_size = sizeof (Options),
   .run = run,
 };

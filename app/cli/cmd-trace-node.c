@@ -61,7 +61,8 @@ print_value (const IrModel *model, const char *name)
                                ? ir_node_label (value->producer)
                                : NULL;
 
-  printf ("  %s%s%s\n", name, label != NULL ? ", of " : ", a constant", label != NULL ? label : "");
+  cli_print ("  %s%s%s\n", name, label != NULL ? ", of " : ", a constant",
+             label != NULL ? label : "");
 }
 
 /* What holds what @node computed, if no node does its work: empty if nothing needed it. */
@@ -114,19 +115,19 @@ print_json (const IrModel *model,
 static void
 print_nodes (const char *what, const IrModel *model, const GArray *ids)
 {
-  printf ("%s%s\n", what, ids->len == 0 ? " nothing" : "");
+  cli_print ("%s%s\n", what, ids->len == 0 ? " nothing" : "");
   for (guint i = 0; i < ids->len; i++)
     {
       g_autofree char *label = ir_node_label (
           ir_model_node (model, g_array_index (ids, IrNodeId, i)));
-      printf ("  %s\n", label);
+      cli_print ("  %s\n", label);
     }
 }
 
 static void
 print_into (const IrModel *model, const GPtrArray *into)
 {
-  printf (into->len > 0 ? "went into\n" : "and went into nothing: no output needed it\n");
+  cli_print (into->len > 0 ? "went into\n" : "and went into nothing: no output needed it\n");
   for (guint i = 0; i < into->len; i++)
     print_value (model, into->pdata[i]);
 }
@@ -141,7 +142,7 @@ print_text (const IrModel *model,
 {
   g_autofree char *label = ir_node_label (node);
 
-  printf ("%s\n", label);
+  cli_print ("%s\n", label);
   print_nodes ("comes from", model, from);
   print_nodes ("lives on as", model, to);
   if (to->len == 0)
@@ -149,9 +150,9 @@ print_text (const IrModel *model,
   for (guint i = 0; i < steps->len; i++)
     {
       const IrStep *step = ir_history_step (model, g_array_index (steps, guint, i));
-      printf ("  step %u: %s, %s%s%s\n", step->index, ir_history_pass_of (model, step->index),
-              step->rule, step->reason != NULL ? ": " : "",
-              step->reason != NULL ? step->reason : "");
+      cli_print ("  step %u: %s, %s%s%s\n", step->index, ir_history_pass_of (model, step->index),
+                 step->rule, step->reason != NULL ? ": " : "",
+                 step->reason != NULL ? step->reason : "");
     }
 }
 
@@ -286,16 +287,16 @@ print_said_json (const IrModel *model, const Said *said)
 static void
 print_said_text (const IrModel *model, const Said *said)
 {
-  printf ("%s (%s)\n", said->name,
-          said->node != NULL ? said->node->op_type : "a node of the original");
-  printf ("comes from%s\n", said->from->len == 0 ? " nothing" : "");
+  cli_print ("%s (%s)\n", said->name,
+             said->node != NULL ? said->node->op_type : "a node of the original");
+  cli_print ("comes from%s\n", said->from->len == 0 ? " nothing" : "");
   for (guint i = 0; i < said->from->len; i++)
-    printf ("  %s\n", (char *) said->from->pdata[i]);
+    cli_print ("  %s\n", (char *) said->from->pdata[i]);
   print_nodes ("lives on as", model, said->to);
   if (said->gone != NULL)
     print_into (model, said->gone->into);
   for (guint i = 0; i < said->rules->len; i++)
-    printf ("  by %s\n", (char *) said->rules->pdata[i]);
+    cli_print ("  by %s\n", (char *) said->rules->pdata[i]);
 }
 
 static CliStatus

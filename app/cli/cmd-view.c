@@ -37,19 +37,19 @@ run (Cli *cli)
 
   if (program == NULL)
     {
-      g_printerr (
+      cli_printerr (
           "irscope view: %s is not installed; build it with -Dgui=enabled (needs GTK 4.8, libadwaita, GtkSourceView)\n",
           WINDOW_PROGRAM);
       return CLI_FAILED;
     }
   if (!has_display ())
     {
-      g_printerr (
+      cli_printerr (
           "irscope view: no display (DISPLAY and WAYLAND_DISPLAY are unset); 'irscope render' draws to a file\n");
       return CLI_FAILED;
     }
   execv (program, argv);
-  g_printerr ("irscope view: cannot start %s: %s\n", program, g_strerror (errno));
+  cli_printerr ("irscope view: cannot start %s: %s\n", program, g_strerror (errno));
   return CLI_FAILED;
 }
 

@@ -89,8 +89,8 @@ print_steps (const IrModel *model, const IrWhy *why)
     {
       const IrStep *step = ir_history_step (model, g_array_index (why->steps, guint, i));
 
-      printf ("it fired: step %u%s%s\n", step->index, step->reason != NULL ? ": " : "",
-              step->reason != NULL ? step->reason : "");
+      cli_print ("it fired: step %u%s%s\n", step->index, step->reason != NULL ? ": " : "",
+                 step->reason != NULL ? step->reason : "");
     }
 }
 
@@ -103,24 +103,24 @@ print_answer (const IrModel *model, const IrWhy *why)
       print_steps (model, why);
       break;
     case IR_WHY_REFUSED:
-      printf ("it did not fire\n");
+      cli_print ("it did not fire\n");
       break;
     case IR_WHY_MATCHES:
-      printf ("it did not fire, but matches after step %u: it was left out, or not reached\n",
-              why->at_step);
+      cli_print ("it did not fire, but matches after step %u: it was left out, or not reached\n",
+                 why->at_step);
       break;
     case IR_WHY_CLASS:
-      printf ("it did not run: its class is not among those asked for; see --class\n");
+      cli_print ("it did not run: its class is not among those asked for; see --class\n");
       break;
     case IR_WHY_NOT_RUN:
-      printf ("it did not run: its pass %s is not in the pipeline\n", why->pass);
+      cli_print ("it did not run: its pass %s is not in the pipeline\n", why->pass);
       break;
     case IR_WHY_CODE:
-      printf ("it did not fire; its pass %s is a function and tells no more than: %s\n", why->pass,
-              why->needed);
+      cli_print ("it did not fire; its pass %s is a function and tells no more than: %s\n",
+                 why->pass, why->needed);
       break;
     case IR_WHY_OTHER_OPERATOR:
-      printf ("it starts at %s, and this node is none\n", why->operators);
+      cli_print ("it starts at %s, and this node is none\n", why->operators);
       break;
     case IR_N_WHY_ANSWERS:
       break;
@@ -136,7 +136,7 @@ print_match (const IrModel *model, const IrWhy *why)
       g_autofree char *label = part->node != 0 ? ir_node_label (ir_model_node (model, part->node))
                                                : g_strdup ("not reached");
 
-      printf ("  %-30s %s\n", part->needed, label);
+      cli_print ("  %-30s %s\n", part->needed, label);
     }
 }
 
@@ -145,23 +145,23 @@ print_text (const IrModel *model, const IrWhy *why)
 {
   g_autofree char *label = ir_node_label (ir_model_node (model, why->node));
 
-  printf ("%s at %s\n", why->rule, label);
+  cli_print ("%s at %s\n", why->rule, label);
   print_answer (model, why);
   print_match (model, why);
   if (why->reason != NULL)
-    printf ("  %s\n", why->reason);
+    cli_print ("  %s\n", why->reason);
   if (why->found != NULL)
-    printf ("  found   %s\n  needed  %s\n", why->found, why->needed);
+    cli_print ("  found   %s\n  needed  %s\n", why->found, why->needed);
   if (why->removed_by != 0)
     {
       const IrStep *step = ir_history_step (model, why->removed_by);
-      printf ("  looked at before step %u (%s), which took the node\n", step->index, step->rule);
+      cli_print ("  looked at before step %u (%s), which took the node\n", step->index, step->rule);
     }
   for (guint i = 0; i < why->roots->len; i++)
     {
       g_autofree char *root = ir_node_label (
           ir_model_node (model, g_array_index (why->roots, IrNodeId, i)));
-      printf ("  such a node below it: %s\n", root);
+      cli_print ("  such a node below it: %s\n", root);
     }
 }
 

@@ -91,8 +91,8 @@ parse_and_run (
   g_set_prgname (program);
   if (!g_option_context_parse (context, &argc, &argv, &error))
     {
-      g_printerr ("irscope %s: %s\nSee 'irscope %s --help'.\n", command->name, error->message,
-                  command->name);
+      cli_printerr ("irscope %s: %s\nSee 'irscope %s --help'.\n", command->name, error->message,
+                    command->name);
       return CLI_BAD;
     }
   cli.args = argv + 1;
@@ -104,9 +104,9 @@ parse_and_run (
     }
   if (cli.n_args < command->min_args || cli.n_args > command->max_args)
     {
-      g_printerr ("irscope %s: needs %s, %u given.\nSee 'irscope %s --help'.\n", command->name,
-                  command->arguments[0] != '\0' ? command->arguments : "no arguments", cli.n_args,
-                  command->name);
+      cli_printerr ("irscope %s: needs %s, %u given.\nSee 'irscope %s --help'.\n", command->name,
+                    command->arguments[0] != '\0' ? command->arguments : "no arguments", cli.n_args,
+                    command->name);
       return CLI_BAD;
     }
   status = command->run (&cli);

@@ -8,8 +8,6 @@
 #include "app/cli/output.h"
 #include "passes/proof/compare-values.h"
 
-#include <stdio.h>
-
 #define SHOWN 8
 
 /* -- printing -- */
@@ -43,7 +41,7 @@ print_line (const char *what, const IrComparedValues *values, const IrComparedVa
 {
   g_autofree char *text = describe (values, item);
 
-  printf ("  %-8s %s\n", what, text);
+  cli_print ("  %-8s %s\n", what, text);
 }
 
 static void
@@ -53,8 +51,8 @@ print_text (const IrComparedValues *values)
   const IrComparedValue *first = ir_compared_values_first (values, FALSE),
                         *diverging = ir_compared_values_first (values, TRUE);
 
-  printf ("values: %u compared, %u differ, %u by more than rounding\n", values->items->len,
-          values->n_differ, values->n_diverge);
+  cli_print ("values: %u compared, %u differ, %u by more than rounding\n", values->items->len,
+             values->n_differ, values->n_diverge);
   if (first != NULL)
     print_line ("first", values, first);
   if (diverging != NULL)
@@ -113,15 +111,20 @@ cli_diff_values (Cli *cli,
                  gboolean *equal,
                  GError **error)
 {
-  const IrCompareValuesOptions run = { .run = { .backend = cli_backend (options, error),
-                                                .n_threads = (guint) MAX (options->threads, 0) } };
+  IrCompareValuesOptions run = { .run = { .backend = cli_backend (options, error),
+                                          .n_threads = (guint) MAX (options->threads, 0) } };
   g_autoptr (GHashTable) bindings = NULL;
   g_autoptr (GHashTable) inputs_a = NULL;
   g_autoptr (GHashTable) inputs_b = NULL;
   g_autoptr (IrComparedValues) values = NULL;
+  IrRunLimits limits;
 
-  if (run.run.backend == NULL || (bindings = cli_bindings (options, error)) == NULL ||
-      (inputs_a = cli_inputs (cli, options, diff->a, error)) == NULL)
+  if (run.run.backend == NULL || !cli_limits (options, &limits, error) ||
+      (bindings = cli_bindings (options, error)) == NULL)
+    return FALSE;
+  ir_run_options_limit (&run.run, &limits);
+  inputs_a = cli_inputs_within (cli, options, diff->a, limits.memory_limit, error);
+  if (inputs_a == NULL)
     return FALSE;
   inputs_b = ir_matching_inputs (diff->a, inputs_a, diff->b, (guint64) options->seed, bindings,
                                  error);

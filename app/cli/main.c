@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include "app/cli/command.h"
+#include "app/cli/output.h"
 #include "core/exec/kernel/threads.h"
 #include "core/ir/release.h"
 
@@ -20,7 +21,7 @@ end_output (CliStatus status)
 {
   if (fflush (stdout) == 0 && !ferror (stdout))
     return status;
-  g_printerr ("irscope: standard output: %s\n", g_strerror (errno));
+  cli_printerr ("irscope: standard output: %s\n", g_strerror (errno));
   return CLI_FAILED;
 }
 
@@ -30,13 +31,14 @@ print_help (void)
   guint n;
   const CliCommand *const *commands = cli_commands (&n);
 
-  puts ("Usage: irscope COMMAND [OPTION…] ARGUMENTS\n\n"
-        "Looks into computation graphs: steps through optimization passes, proves each\n"
-        "rewrite, runs the graph and shows every value.\n\nCommands:");
+  cli_print ("Usage: irscope COMMAND [OPTION…] ARGUMENTS\n\n"
+             "Looks into computation graphs: steps through optimization passes, proves each\n"
+             "rewrite, runs the graph and shows every value.\n\nCommands:\n");
   for (guint i = 0; i < n; i++)
-    printf ("  %-12s %s\n", commands[i]->name, commands[i]->summary);
-  puts ("\n'irscope COMMAND --help' explains one. FILE@N is the graph after step N.\n"
-        "Exit status: 0 done; 1 done, and the answer is no; 2 bad input or usage; 3 could not.");
+    cli_print ("  %-12s %s\n", commands[i]->name, commands[i]->summary);
+  cli_print (
+      "\n'irscope COMMAND --help' explains one. FILE@N is the graph after step N.\n"
+      "Exit status: 0 done; 1 done, and the answer is no; 2 bad input or usage; 3 could not.\n");
 }
 
 static void
@@ -45,10 +47,10 @@ print_completion (void)
   guint n;
   const CliCommand *const *commands = cli_commands (&n);
 
-  printf ("complete -f -W '");
+  cli_print ("complete -f -W '");
   for (guint i = 0; i < n; i++)
-    printf ("%s%s", i > 0 ? " " : "", commands[i]->name);
-  puts ("' irscope");
+    cli_print ("%s%s", i > 0 ? " " : "", commands[i]->name);
+  cli_print ("' irscope\n");
 }
 
 /* Signals are taken by a thread of their own: commands are synchronous. */
@@ -80,13 +82,14 @@ start_signal_watch (SignalWatch *watch)
   sigaddset (&watch->set, SIGINT);
   sigaddset (&watch->set, SIGTERM);
   pthread_sigmask (SIG_BLOCK, &watch->set, NULL);
+  signal (SIGXFSZ, SIG_IGN); /* a file that must not grow is an error of the write */
   g_thread_unref (g_thread_new ("signals", watch_signals, watch));
 }
 
 static CliStatus
 unknown_command (const char *name)
 {
-  g_printerr ("irscope: there is no command '%s'; 'irscope --help' lists them.\n", name);
+  cli_printerr ("irscope: there is no command '%s'; 'irscope --help' lists them.\n", name);
   return CLI_BAD;
 }
 
@@ -96,11 +99,12 @@ main (int argc, char **argv)
   static SignalWatch watch;
   const CliCommand *command;
 
+  cli_print_init ();
   setlocale (LC_ALL, "");
   setlocale (LC_NUMERIC, "C");
   if (argc < 2)
     {
-      g_printerr ("irscope: needs a command; 'irscope --help' lists them.\n");
+      cli_printerr ("irscope: needs a command; 'irscope --help' lists them.\n");
       return CLI_BAD;
     }
   if (strcmp (argv[1], "help") == 0 && argc > 2)
@@ -118,7 +122,7 @@ main (int argc, char **argv)
     }
   if (strcmp (argv[1], "--version") == 0)
     {
-      puts ("irscope " IR_VERSION);
+      cli_print ("irscope %s\n", IR_VERSION);
       return end_output (CLI_OK);
     }
   if (strcmp (argv[1], "--completion") == 0)

@@ -17,6 +17,9 @@ typedef struct
   char *device;
   char **kernels; /* NODE=NAME */
   gint threads;
+  char *memory_limit, *output_limit;
+  gint64 iterations;
+  double seconds;
   gint64 opset;             /* 0: as the model is */
   gboolean record_refusals; /* no option: set by commands that need them */
   GArray *rule_totals;      /* (unowned) (nullable) of IrRuleTotal: gets what rules cost */
@@ -25,6 +28,9 @@ typedef struct
 extern const CliOption cli_pass_options[];  /* --pipeline --pass --class --skip */
 extern const CliOption cli_model_options[]; /* those, and --dim --shape */
 extern const CliOption cli_run_options[];   /* those, and --input --random --device --threads */
+
+/* Those, and --memory-limit --output-limit --max-iterations --time-limit. */
+extern const CliOption cli_limited_options[];
 
 typedef struct
 {
@@ -55,6 +61,11 @@ gboolean cli_run_pipeline (Cli *cli,
 /* NAME=VALUE of the option called @option. @name: (out) (transfer full); @value: (out), in @text */
 gboolean cli_split_assignment (
     const char *text, const char *option, char **name, const char **value, GError **error);
+/* Binds the symbols and shapes of the model as --dim, --shape and --input say. */
+gboolean cli_bind_dims (const CliModelOptions *options,
+                        IrModel *model,
+                        GPtrArray *problems,
+                        GError **error);
 GHashTable *cli_bindings (const CliModelOptions *options, GError **error); /* symbol -> gint64 * */
 /* Inputs as --input and --random say. */
 GHashTable *cli_inputs (Cli *cli, const CliModelOptions *options, IrModel *model, GError **error);
@@ -66,8 +77,15 @@ gboolean cli_bind_sizes (const CliModelOptions *options,
                          IrModel *model,
                          IrEdit *edit,
                          GError **error);
+/* @names: (nullable): --without, as often as it was given */
+gboolean cli_without (char **names, IrDecisions *without, GError **error);
 gboolean cli_parallel (const char *text, IrParallelMode *mode, GError **error);
+/* What --memory-limit and its like say; without them, the defaults. */
+gboolean cli_limits (const CliModelOptions *options, IrRunLimits *limits, GError **error);
+gboolean cli_parse_size (const char *option, const char *text, gsize *bytes, GError **error);
 const IrBackend *cli_backend (const CliModelOptions *options, GError **error);
+/* FALSE: @run has left out the node that computes @value. */
+gboolean cli_value_was_run (const IrRun *run, const IrValue *value, GError **error);
 IrRun *cli_run (Cli *cli,
                 const CliModelOptions *options,
                 IrModel *model,

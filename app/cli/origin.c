@@ -4,8 +4,6 @@
 
 #include "app/cli/output.h"
 
-#include <stdio.h>
-
 void
 cli_json_add_origin (cJSON *object, const IrFound *found, const IrModel *model)
 {
@@ -33,5 +31,5 @@ cli_print_origin (const IrFound *found, const IrModel *model)
 {
   g_autofree char *text = ir_found_text (found, model);
 
-  printf ("  origin: %s\n", text);
+  cli_print ("  origin: %s\n", text);
 }

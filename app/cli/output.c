@@ -197,11 +197,9 @@ cli_json_problems (const GPtrArray *problems, const IrModel *model)
 void
 cli_json_print (cJSON *json)
 {
-  char *text = cJSON_Print (json);
+  g_autofree char *text = ir_json_print_text (json);
 
-  if (text != NULL)
-    puts (text);
-  cJSON_free (text);
+  puts (text);
   cJSON_Delete (json);
 }
 
@@ -232,18 +230,6 @@ cli_cut (Cli *cli)
 
 /* -- text -- */
 
-/* Names come from files: what would steer the terminal is shown as a question mark. */
-static char *
-printable (const char *text)
-{
-  char *copy = g_utf8_make_valid (text, -1);
-
-  for (char *at = copy; *at != '\0'; at++)
-    if (((guchar) *at < ' ' && *at != '\n' && *at != '\t') || *at == 127)
-      *at = '?';
-  return copy;
-}
-
 static void
 print_line (const char *name,
             IrContext *context,
@@ -257,8 +243,8 @@ print_line (const char *name,
                                                  ir_tensor_n_items (tensor) == 1 ? "item" : "items")
                               : ir_tensor_to_string (tensor, max_elements);
 
-  printf ("%s  %s  %s%s%s\n", name, type, text, path != NULL ? "  -> " : "",
-          path != NULL ? path : "");
+  cli_print ("%s  %s  %s%s%s\n", name, type, text, path != NULL ? "  -> " : "",
+             path != NULL ? path : "");
 }
 
 void
@@ -274,8 +260,8 @@ cli_print_contents (Cli *cli,
   if (ir_tensor_kind (tensor) == IR_TYPE_OPTIONAL && ir_tensor_n_items (tensor) == 0)
     {
       g_autofree char *type = ir_type_to_string (context, ir_tensor_type (tensor, context));
-      printf ("%s  %s  none%s%s\n", name, type, path != NULL ? "  -> " : "",
-              path != NULL ? path : "");
+      cli_print ("%s  %s  none%s%s\n", name, type, path != NULL ? "  -> " : "",
+                 path != NULL ? path : "");
       return;
     }
   print_line (name, context, tensor, max_elements, path);
@@ -299,17 +285,15 @@ cli_print_problems (const GPtrArray *problems, IrSeverity at_least)
 
       if (problem->severity < at_least || n++ >= MAX_PROBLEMS)
         continue;
-      g_autofree char *message = printable (problem->message);
-
       if (problem->line > 0)
-        g_printerr ("%u:%u: ", problem->line, problem->column);
-      g_printerr ("%s: %s", ir_severity_name (problem->severity), message);
+        cli_printerr ("%u:%u: ", problem->line, problem->column);
+      cli_printerr ("%s: %s", ir_severity_name (problem->severity), problem->message);
       if (problem->hint != NULL)
-        g_printerr (" (%s)", problem->hint);
-      g_printerr ("\n");
+        cli_printerr (" (%s)", problem->hint);
+      cli_printerr ("\n");
     }
   if (n > MAX_PROBLEMS)
-    g_printerr ("… and %u more; 'irscope check' lists them all\n", n - MAX_PROBLEMS);
+    cli_printerr ("… and %u more; 'irscope check' lists them all\n", n - MAX_PROBLEMS);
 }
 
 CliStatus
@@ -335,9 +319,7 @@ cli_status_of (const GError *error)
 CliStatus
 cli_fail (CliStatus status, const GError *error)
 {
-  g_autofree char *message = printable (error != NULL ? error->message : "failed");
-
-  g_printerr ("irscope: %s\n", message);
+  cli_printerr ("irscope: %s\n", error != NULL ? error->message : "failed");
   return status;
 }
 

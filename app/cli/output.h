@@ -3,6 +3,7 @@
 #pragma once
 
 #include "app/cli/command.h"
+#include "app/cli/print.h"
 #include "core/ir/history.h"
 #include "core/exec/exec.h"
 

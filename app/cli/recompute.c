@@ -1,10 +1,10 @@
 #include "config.h"
 
 #include "app/cli/recompute.h"
+#include "app/cli/output.h"
 
 #include "core/exec/kernel/size.h"
 
-#include <stdio.h>
 #include <string.h>
 
 gboolean
@@ -182,7 +182,7 @@ cli_recompute_json (const IrModel *model,
 /* -- text -- */
 
 static void
-print_summary (const IrRecomputePlan *plan, guint n_again)
+print_summary (const IrRecomputePlan *plan, guint n_again, guint n_too_large)
 {
   g_autofree char *budget = cli_format_bytes (plan->budget_bytes);
   g_autofree char *peak = cli_format_bytes (plan->peak_bytes);
@@ -193,15 +193,18 @@ print_summary (const IrRecomputePlan *plan, guint n_again)
   g_autofree char *flops = cli_format_count (plan->flops);
 
   if (plan->feasible)
-    printf ("budget %s: held\n", budget);
+    cli_print ("budget %s: held\n", budget);
+  else if (n_too_large > 0)
+    cli_print ("budget %s: not held: no memory has room for %u of the values, alone or together\n",
+               budget, n_too_large);
   else
-    printf ("budget %s: not held; the lowest peak found is %s, and no order of the nodes can be "
-            "below %s\n",
-            budget, peak, lowest);
-  printf ("peak %s; lower bound %s; with nothing computed again %s\n", peak, bound, plain);
-  printf ("%u runs again; %s FLOPs more than %s (%.1f %%); by %s\n", n_again, extra, flops,
-          plan->flops > 0 ? 100.0 * (double) plan->extra_flops / (double) plan->flops : 0.0,
-          ir_recompute_method_name (plan->method));
+    cli_print ("budget %s: not held; the lowest peak found is %s, and no order of the nodes can be "
+               "below %s\n",
+               budget, peak, lowest);
+  cli_print ("peak %s; lower bound %s; with nothing computed again %s\n", peak, bound, plain);
+  cli_print ("%u runs again; %s FLOPs more than %s (%.1f %%); by %s\n", n_again, extra, flops,
+             plan->flops > 0 ? 100.0 * (double) plan->extra_flops / (double) plan->flops : 0.0,
+             ir_recompute_method_name (plan->method));
 }
 
 void
@@ -215,19 +218,20 @@ cli_recompute_print (const IrModel *model,
 
   for (guint run = 0; run < plan->runs->len; run++)
     n_again += again[run];
-  print_summary (plan, n_again);
+  print_summary (plan, n_again, graph->problem.n_too_large);
   for (guint i = 0; i < plan->lives->len; i++)
     {
       const IrRecomputeLife *life = &g_array_index (plan->lives, IrRecomputeLife, i);
       if (next[i] != IR_RECOMPUTE_NONE)
-        printf ("evicted %s: after run %u, again in run %u\n", name_of (model, graph, life->value),
-                life->last, g_array_index (plan->lives, IrRecomputeLife, next[i]).first);
+        cli_print ("evicted %s: after run %u, again in run %u\n",
+                   name_of (model, graph, life->value), life->last,
+                   g_array_index (plan->lives, IrRecomputeLife, next[i]).first);
     }
   for (guint run = 0; run < plan->runs->len; run++)
     if (again[run])
       {
         g_autofree char *label = ir_node_label (node_of (model, graph, plan, run));
-        printf ("run %u: again %s\n", run, label);
+        cli_print ("run %u: again %s\n", run, label);
       }
 }
 
@@ -246,7 +250,7 @@ cli_recompute_print_csv (const IrModel *model,
       block->size = MAX (block->size, life->at + graph->problem.sizes[life->value]);
       block->last = MAX (block->last, life->last);
     }
-  printf ("id,lower,upper,size,offset\n");
+  cli_print ("id,lower,upper,size,offset\n");
   for (guint i = 0, n_blocks = 0; i < plan->lives->len; i++)
     {
       const IrRecomputeLife *life = &g_array_index (plan->lives, IrRecomputeLife, i);
@@ -255,8 +259,9 @@ cli_recompute_print_csv (const IrModel *model,
       n_blocks++;
       /* The format has no quotes. */
       g_autofree char *name = g_strdup (name_of (model, graph, life->value));
-      printf ("%s@%u,%u,%u,%" G_GUINT64_FORMAT ",%" G_GUINT64_FORMAT "\n",
-              g_strdelimit (name, ",\r\n", '_'), life->first, life->first,
-              blocks[life->block].last + 1, blocks[life->block].size, blocks[life->block].offset);
+      cli_print ("%s@%u,%u,%u,%" G_GUINT64_FORMAT ",%" G_GUINT64_FORMAT "\n",
+                 g_strdelimit (name, ",\r\n", '_'), life->first, life->first,
+                 blocks[life->block].last + 1, blocks[life->block].size,
+                 blocks[life->block].offset);
     }
 }

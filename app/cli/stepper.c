@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include "app/cli/stepper.h"
+#include "app/cli/output.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -48,13 +49,13 @@ arrive (State *state, guint step, const IrBreakpoint *hit)
 {
   state->at = MIN (step, state->n_steps);
   if (!state->cli->json && hit != NULL)
-    printf ("stopped by %s\n", ir_breakpoint_text (hit));
+    cli_print ("stopped by %s\n", ir_breakpoint_text (hit));
   if (state->at > 0)
     state->given->show (state->at, FALSE, state->given->data);
   else if (!state->cli->json)
-    printf ("at the start: no step is applied\n");
+    cli_print ("at the start: no step is applied\n");
   if (!state->cli->json && state->at == state->n_steps && state->n_steps > 0)
-    printf ("at the end: no step is left\n");
+    cli_print ("at the end: no step is left\n");
 }
 
 static gboolean
@@ -164,7 +165,7 @@ add_break (State *state, const char *argument, GError **error)
       g_ptr_array_add (state->given->breaks, breakpoint);
     }
   for (guint i = 0; i < state->given->breaks->len && !state->cli->json; i++)
-    printf ("%u  %s\n", i + 1, ir_breakpoint_text (state->given->breaks->pdata[i]));
+    cli_print ("%u  %s\n", i + 1, ir_breakpoint_text (state->given->breaks->pdata[i]));
   return TRUE;
 }
 
@@ -225,8 +226,8 @@ static gboolean
 help (State *state, const char *argument, GError **error)
 {
   for (guint i = 0; i < G_N_ELEMENTS (commands); i++)
-    printf ("%s %-9s %-13s %s\n", commands[i].letter, commands[i].name, commands[i].argument,
-            commands[i].doc);
+    cli_print ("%s %-9s %-13s %s\n", commands[i].letter, commands[i].name, commands[i].argument,
+               commands[i].doc);
   return TRUE;
 }
 
@@ -252,7 +253,7 @@ execute (State *state, const char *line)
     refuse (&error, "there is no command \"%s\"; help lists them", name);
   if (command != NULL && command->run (state, argument, &error))
     return;
-  g_printerr ("irscope steps: %s\n", error->message);
+  cli_printerr ("irscope steps: %s\n", error->message);
   state->failed = TRUE;
 }
 
@@ -269,14 +270,14 @@ cli_step_through (const Cli *cli, CliStepper *stepper)
   for (guint i = 0; i < stepper->breaks->len; i++)
     if (!stepper->prepare (stepper->breaks->pdata[i], &state.board, stepper->data, &error))
       {
-        g_printerr ("irscope steps: %s\n", error->message);
+        cli_printerr ("irscope steps: %s\n", error->message);
         return CLI_FAILED;
       }
   while (!state.done)
     {
       if (asks)
         {
-          printf ("step %u of %u> ", state.at, state.n_steps);
+          cli_print ("step %u of %u> ", state.at, state.n_steps);
           fflush (stdout);
         }
       if (getline (&line, &size, stdin) < 0)

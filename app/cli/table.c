@@ -4,8 +4,6 @@
 
 #include "app/cli/output.h"
 
-#include <stdio.h>
-
 const CliOption cli_table_options[] = {
   { "markdown", 0, G_OPTION_ARG_NONE, G_STRUCT_OFFSET (CliTableOptions, markdown),
     "As the generated document in docs/", NULL },
@@ -20,7 +18,7 @@ cli_print_table (const Cli *cli, const CliTable *table)
   if (options->markdown)
     {
       g_autofree char *text = table->markdown ();
-      fputs (text, stdout);
+      cli_write (text);
     }
   else if (cli->json)
     {

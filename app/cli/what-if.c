@@ -6,7 +6,6 @@
 #include "core/diff/diff.h"
 
 #include <math.h>
-#include <stdio.h>
 
 static const char *const sides[IR_N_RESULTS] = { "with", "without" };
 
@@ -42,16 +41,21 @@ cli_what_if (Cli *cli,
   const IrBackend *backend = cli_backend (options, error);
   g_autoptr (GHashTable) inputs = NULL;
   IrPipelineResult done;
+  IrRunLimits limits;
 
   everything.skip = NULL;
-  if (backend == NULL || (inputs = cli_inputs (cli, options, original, error)) == NULL)
+  if (backend == NULL || !cli_limits (options, &limits, error))
+    return FALSE;
+  inputs = cli_inputs_within (cli, options, original, limits.memory_limit, error);
+  if (inputs == NULL)
     return FALSE;
   result->with = ir_model_clone (original);
   if (!cli_run_pipeline (cli, &everything, result->with, &done, error))
     return FALSE;
   result->n_steps[IR_WITH] = ir_history_n_steps (result->with);
   result->n_steps[IR_WITHOUT] = ir_history_n_steps (without);
-  result->numbers = ir_what_if_new (result->with, without, inputs, backend, TRUE, cli->cancellable);
+  result->numbers = ir_what_if_new (result->with, without, inputs, backend, &limits, TRUE,
+                                    cli->cancellable);
   compare_graphs (result, without);
   return TRUE;
 }
@@ -104,7 +108,7 @@ print_row (const char *title, double with, double without, const char *format)
   g_autofree char *a = g_strdup_printf (format, with), *b = g_strdup_printf (format, without);
   g_autofree char *change = g_strdup_printf (format, without - with);
 
-  printf ("  %-24s %14s %14s %s%s\n", title, a, b, without >= with ? "+" : "", change);
+  cli_print ("  %-24s %14s %14s %s%s\n", title, a, b, without >= with ? "+" : "", change);
 }
 
 static void
@@ -114,7 +118,7 @@ print_score (const IrWhatIf *numbers, IrScore score)
   g_autofree char *a = ir_score_text (score, with), *b = ir_score_text (score, without);
   g_autofree char *change = ir_score_change_text (score, with, without);
 
-  printf ("  %-24s %14s %14s %s\n", ir_score_title (score), a, b, change);
+  cli_print ("  %-24s %14s %14s %s\n", ir_score_title (score), a, b, change);
 }
 
 static void
@@ -123,8 +127,8 @@ print_time (const IrWhatIf *numbers)
   const IrRunTime *with = &numbers->run[IR_WITH], *without = &numbers->run[IR_WITHOUT];
 
   print_row ("Run, ms", with->median_ms, without->median_ms, "%.3f");
-  printf ("    of %u runs each, median; with all %.3f to %.3f, with skips %.3f to %.3f\n", with->n,
-          with->min_ms, with->max_ms, without->min_ms, without->max_ms);
+  cli_print ("    of %u runs each, median; with all %.3f to %.3f, with skips %.3f to %.3f\n",
+             with->n, with->min_ms, with->max_ms, without->min_ms, without->max_ms);
 }
 
 void
@@ -132,7 +136,7 @@ cli_what_if_print (const CliWhatIf *what_if)
 {
   const IrWhatIf *numbers = what_if->numbers;
 
-  printf ("what if:                   %14s %14s change\n", "with all", "with skips");
+  cli_print ("what if:                   %14s %14s change\n", "with all", "with skips");
   print_row ("Steps", what_if->n_steps[IR_WITH], what_if->n_steps[IR_WITHOUT], "%.0f");
   for (IrScore score = 0; score < IR_N_SCORES; score++)
     print_score (numbers, score);
@@ -142,12 +146,12 @@ cli_what_if_print (const CliWhatIf *what_if)
       print_row ("From the original", numbers->from_start[IR_WITH].max_abs,
                  numbers->from_start[IR_WITHOUT].max_abs, "%.3g");
     }
-  printf ("  graph: %u nodes alike, %u changed, %u more, %u gone\n", what_if->n_same,
-          what_if->n_changed, what_if->n_added, what_if->n_removed);
+  cli_print ("  graph: %u nodes alike, %u changed, %u more, %u gone\n", what_if->n_same,
+             what_if->n_changed, what_if->n_added, what_if->n_removed);
   if (!numbers->ran)
-    printf ("  not run: %s\n", numbers->problem);
+    cli_print ("  not run: %s\n", numbers->problem);
   else if (numbers->worst != NULL)
-    printf ("  between both: %g at most, in %s\n", numbers->between.max_abs, numbers->worst);
+    cli_print ("  between both: %g at most, in %s\n", numbers->between.max_abs, numbers->worst);
   else
-    printf ("  between both: all outputs hold the same numbers\n");
+    cli_print ("  between both: all outputs hold the same numbers\n");
 }

@@ -26,6 +26,7 @@ static const struct
   { "win.optimize", { "F5" } },
   { "win.run", { "<Control>r" } },
   { "win.measure-kernels", { "<Control>k" } },
+  { "win.check-execution", { "<Control>e" } },
   { "win.inputs", { "<Control>i" } },
   { "win.run-options", { "<Control><Shift>r" } },
   { "win.next-step", { "F8" } },

@@ -6,6 +6,7 @@
 #include "app/gui/run-options.h"
 #include "app/gui/state.h"
 #include "app/gui/window-private.h"
+#include "views/session/execution.h"
 #include "views/session/runs.h"
 
 static void
@@ -38,6 +39,15 @@ activate_measure_kernels (GSimpleAction *action, GVariant *parameter, gpointer u
   IrSession *session = IR_WINDOW (user_data)->session;
 
   ir_session_measure_kernels (session, ir_session_get_selected_node (session));
+}
+
+static void
+activate_check_execution (GSimpleAction *action, GVariant *parameter, gpointer user_data)
+{
+  IrWindow *self = IR_WINDOW (user_data);
+
+  self->wants_execution = TRUE;
+  ir_session_check_execution (self->session);
 }
 
 static void
@@ -209,6 +219,7 @@ static const IrWindowAction actions[] = {
   { { "optimize", activate_optimize }, NEEDS_GRAPH | NEEDS_IDLE },
   { { "run", activate_run }, NEEDS_GRAPH | NEEDS_IDLE },
   { { "measure-kernels", activate_measure_kernels }, NEEDS_NODE | NEEDS_IDLE },
+  { { "check-execution", activate_check_execution }, NEEDS_GRAPH | NEEDS_IDLE },
   { { "inputs", activate_inputs }, NEEDS_GRAPH },
   { { "run-options", activate_run_options }, NEEDS_NOTHING },
   { { "cancel", activate_cancel }, NEEDS_BUSY },

@@ -4,11 +4,17 @@
 #include "app/gui/welcome.h"
 #include "app/gui/window-private.h"
 
+static void
+open_path (IrWindow *self, gpointer path)
+{
+  ir_session_open (self->session, path);
+}
+
 /**
  * ir_window_open:
  * @file: a local file
  *
- * Opens it in this window.
+ * Opens it in this window, when the user does not want to keep edits of what is open.
  */
 void
 ir_window_open (IrWindow *self, GFile *file)
@@ -23,7 +29,7 @@ ir_window_open (IrWindow *self, GFile *file)
       adw_toast_overlay_add_toast (self->toasts, adw_toast_new (text));
       return;
     }
-  ir_session_open (self->session, path);
+  ir_window_ask_about_edits (self, open_path, g_steal_pointer (&path), g_free);
 }
 
 static void
@@ -130,12 +136,16 @@ activate_open_file (GSimpleAction *action, GVariant *parameter, gpointer user_da
 }
 
 static void
-activate_new (GSimpleAction *action, GVariant *parameter, gpointer user_data)
+make_new (IrWindow *self, gpointer data)
 {
-  IrWindow *self = IR_WINDOW (user_data);
-
   ir_session_new_model (self->session);
   g_action_group_activate_action (G_ACTION_GROUP (self), "show", g_variant_new_string ("text"));
+}
+
+static void
+activate_new (GSimpleAction *action, GVariant *parameter, gpointer user_data)
+{
+  ir_window_ask_about_edits (IR_WINDOW (user_data), make_new, NULL, NULL);
 }
 
 static void
@@ -161,8 +171,8 @@ on_export_response (GtkNativeDialog *dialog, int response, gpointer user_data)
 }
 
 /* "digits.onnx" at step 12 becomes "digits-step12.svg", the original "digits.svg". */
-static char *
-export_name (IrWindow *self, const char *format)
+char *
+ir_window_export_name (IrWindow *self, const char *format)
 {
   g_autofree char *stem = g_strdup (ir_session_get_title (self->session));
   const guint cursor = ir_session_get_cursor (self->session);
@@ -182,7 +192,7 @@ activate_export (GSimpleAction *action, GVariant *parameter, gpointer user_data)
 {
   IrWindow *self = IR_WINDOW (user_data);
   const char *format = g_variant_get_string (parameter, NULL);
-  g_autofree char *name = export_name (self, format);
+  g_autofree char *name = ir_window_export_name (self, format);
   g_autoptr (GtkFileFilter) filter = gtk_file_filter_new ();
   g_autofree char *upper = g_ascii_strup (format, -1);
   GtkFileChooserNative *dialog = gtk_file_chooser_native_new (

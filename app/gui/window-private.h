@@ -15,8 +15,10 @@ struct _IrWindow
   GtkStack *stacks[IR_N_VIEW_PLACES];
   GStrv pipeline_names;
   guint activity_timeout;
+  gulong saving;     /* handler: what waits for the edits to be saved */
   gboolean updating; /* widgets follow the session, not the other way round */
   gboolean close_confirmed, panes_placed;
+  gboolean wants_execution; /* what a check of the execution finds is shown when it is there */
 
   AdwToastOverlay *toasts;
   AdwToast *toast; /* (nullable) weak: the message on screen, until it fades */
@@ -60,6 +62,14 @@ typedef struct
   GActionEntry entry;
   guint needs;
 } IrWindowAction;
+
+/* What would drop the user's edits. */
+typedef void (*IrWindowThen) (IrWindow *self, gpointer data);
+void ir_window_ask_about_edits (IrWindow *self,
+                                IrWindowThen then,
+                                gpointer data,
+                                GDestroyNotify data_free);
+char *ir_window_export_name (IrWindow *self, const char *format);
 
 const IrWindowAction *ir_window_file_actions (guint *n);
 void ir_window_add_actions (IrWindow *self);

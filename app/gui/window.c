@@ -2,6 +2,8 @@
 
 #include "app/gui/window.h"
 
+#include "app/gui/execution.h"
+#include "app/gui/panes.h"
 #include "app/gui/problems.h"
 #include "app/gui/run-options.h"
 #include "app/gui/state.h"
@@ -143,6 +145,40 @@ update_activity (IrWindow *self)
     gtk_progress_bar_pulse (self->activity_bar);
 }
 
+/* -- dividers -- */
+
+#define START_WIDTH   300
+#define END_WIDTH     320
+#define BOTTOM_HEIGHT 230
+
+static int
+start_place (GtkPaned *paned, gpointer data)
+{
+  return START_WIDTH;
+}
+
+static int
+end_place (GtkPaned *paned, gpointer data)
+{
+  return MAX (gtk_widget_get_width (GTK_WIDGET (paned)) - END_WIDTH, 320);
+}
+
+static int
+bottom_place (GtkPaned *paned, gpointer data)
+{
+  return MAX (gtk_widget_get_height (GTK_WIDGET (paned)) - BOTTOM_HEIGHT, 200);
+}
+
+static void
+set_up_dividers (IrWindow *self)
+{
+  ir_panes_set_up (self->start_paned, start_place, NULL);
+  ir_panes_set_up (self->end_paned, end_place, NULL);
+  ir_panes_set_up (self->bottom_paned, bottom_place, NULL);
+  for (guint i = 0; i < IR_N_VIEW_PLACES; i++)
+    ir_panes_set_up_within (GTK_WIDGET (self->stacks[i]));
+}
+
 /* The right and bottom panes keep their size, the middle gets the rest: positions are counted from
  * the left and top, so they can be set only once the window has its size. */
 static gboolean
@@ -154,9 +190,16 @@ place_panes (GtkWidget *widget, GdkFrameClock *clock, gpointer data)
 
   if (width <= 1 || height <= 1)
     return G_SOURCE_CONTINUE;
-  gtk_paned_set_position (self->end_paned, MAX (width - ir_state_get_int ("end-width", 320), 320));
-  gtk_paned_set_position (self->bottom_paned,
-                          MAX (height - ir_state_get_int ("bottom-height", 230), 200));
+  gtk_paned_set_position (
+      self->end_paned,
+      MAX (width - ir_panes_keep (ir_state_get_int ("end-width", END_WIDTH), 240, width), 320));
+  gtk_paned_set_position (
+      self->bottom_paned,
+      MAX (height - ir_panes_keep (ir_state_get_int ("bottom-height", BOTTOM_HEIGHT), 140, height),
+           200));
+  gtk_paned_set_position (self->start_paned,
+                          ir_panes_keep (gtk_paned_get_position (self->start_paned), 220,
+                                         gtk_widget_get_width (widget)));
   return G_SOURCE_REMOVE;
 }
 
@@ -244,6 +287,19 @@ update_run_status (IrWindow *self)
   gtk_widget_set_visible (GTK_WIDGET (self->run_status), text != NULL);
 }
 
+/* Where everything is right the message says all there is. */
+static void
+show_execution (IrWindow *self)
+{
+  const IrExecutionReport *report = ir_session_get_execution (self->session);
+
+  if (!self->wants_execution || ir_session_get_busy (self->session))
+    return;
+  self->wants_execution = FALSE;
+  if (report != NULL && (report->findings->len > 0 || report->error != NULL))
+    ir_execution_dialog_present (GTK_WINDOW (self), self->session);
+}
+
 static void
 on_session_changed (IrWindow *self, guint changes, IrSession *session)
 {
@@ -258,6 +314,8 @@ on_session_changed (IrWindow *self, guint changes, IrSession *session)
     update_banner (self);
   if (changes & IR_CHANGED_BUSY)
     update_activity (self);
+  if (changes & (IR_CHANGED_BUSY | IR_CHANGED_PROBLEMS))
+    show_execution (self);
   if (changes & IR_CHANGED_FILE)
     {
       update_pipelines (self);
@@ -316,6 +374,14 @@ on_pipeline_selected (IrWindow *self)
     ir_session_set_pipeline (self->session, self->pipeline_names[selected]);
 }
 
+/* @paths: the one before, and the one to open */
+static void
+open_pair (IrWindow *self, gpointer paths)
+{
+  ir_session_open_pair (self->session, ((GStrv) paths)[0], ((GStrv) paths)[1]);
+  ir_window_show_view (self, "differences");
+}
+
 static gboolean
 on_drop (GtkDropTarget *target, const GValue *value, double x, double y, gpointer user_data)
 {
@@ -332,8 +398,9 @@ on_drop (GtkDropTarget *target, const GValue *value, double x, double y, gpointe
 
       if (before == NULL || after == NULL)
         return FALSE;
-      ir_session_open_pair (IR_WINDOW (user_data)->session, before, after);
-      ir_window_show_view (IR_WINDOW (user_data), "differences");
+      ir_window_ask_about_edits (IR_WINDOW (user_data), open_pair,
+                                 g_strdupv ((char **) (const char *const[]){ before, after, NULL }),
+                                 (GDestroyNotify) g_strfreev);
     }
   return TRUE;
 }
@@ -500,12 +567,8 @@ save_state (IrWindow *self)
 }
 
 static void
-on_close_response (AdwMessageDialog *dialog, const char *response, gpointer user_data)
+close_anyway (IrWindow *self, gpointer data)
 {
-  IrWindow *self = IR_WINDOW (user_data);
-
-  if (g_strcmp0 (response, "discard") != 0)
-    return;
   self->close_confirmed = TRUE;
   gtk_window_close (GTK_WINDOW (self));
 }
@@ -517,16 +580,7 @@ ir_window_close_request (GtkWindow *window)
 
   if (ir_session_get_modified (self->session) && !self->close_confirmed)
     {
-      GtkWidget *dialog = adw_message_dialog_new (
-          window, "Discard your edits?",
-          "The edits of this graph are in no file. Export it as an ONNX model to keep them.");
-
-      adw_message_dialog_add_responses (ADW_MESSAGE_DIALOG (dialog), "cancel", "_Cancel", "discard",
-                                        "_Discard", NULL);
-      adw_message_dialog_set_response_appearance (ADW_MESSAGE_DIALOG (dialog), "discard",
-                                                  ADW_RESPONSE_DESTRUCTIVE);
-      g_signal_connect_object (dialog, "response", G_CALLBACK (on_close_response), self, 0);
-      gtk_window_present (GTK_WINDOW (dialog));
+      ir_window_ask_about_edits (self, close_anyway, NULL, NULL);
       return TRUE;
     }
   save_state (self);
@@ -619,6 +673,7 @@ ir_window_init (IrWindow *self)
   ir_run_options_load (self->session);
   fill_pipelines (self);
   build_panes (self);
+  set_up_dividers (self);
   ir_transport_set_session (self->transport, self->session);
   g_action_group_change_action_state (G_ACTION_GROUP (self), "prove",
                                       g_variant_new_boolean (ir_state_get_boolean ("prove", TRUE)));
@@ -635,7 +690,7 @@ ir_window_init (IrWindow *self)
                                ir_state_get_int ("height", 860));
   if (ir_state_get_boolean ("maximized", FALSE))
     gtk_window_maximize (GTK_WINDOW (self));
-  gtk_paned_set_position (self->start_paned, ir_state_get_int ("start-width", 300));
+  gtk_paned_set_position (self->start_paned, ir_state_get_int ("start-width", START_WIDTH));
   update_recent (self);
   on_session_changed (self, IR_CHANGED_ALL, self->session);
 }

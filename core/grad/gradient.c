@@ -17,7 +17,7 @@
  * first. Source: ONNX ai.onnx.preview.training Gradient 1. */
 #include "config.h"
 
-#include "core/exec/kernel/backend.h"
+#include "core/grad/grad.h"
 #include "core/grad/vjp.h"
 #include "core/op/infer.h"
 #include "core/op/op.h"
@@ -62,7 +62,7 @@ fail (const IrNode *node, GError **error, const char *format, ...)
   va_start (args, format);
   g_autofree char *message = g_strdup_vprintf (format, args);
   va_end (args);
-  g_set_error (error, IR_EXEC_ERROR, IR_EXEC_ERROR_UNSUPPORTED, "%s: %s", label, message);
+  g_set_error (error, IR_GRAD_ERROR, IR_GRAD_ERROR_NO_RULE, "%s: %s", label, message);
   return FALSE;
 }
 
@@ -384,18 +384,29 @@ find_next (IrModel *model, gboolean *any)
 }
 
 /**
- * ir_exec_expand_gradients:
+ * ir_grad_error_quark:
+ *
+ * Returns: the domain of errors of derivatives, %IR_GRAD_ERROR
+ */
+GQuark
+ir_grad_error_quark (void)
+{
+  return g_quark_from_static_string ("ir-grad-error-quark");
+}
+
+/**
+ * ir_grad_expand:
  * @edit: an edit of a model without function calls
  * @error: return location for an error
  *
  * Replaces all Gradient nodes. Types are inferred before if there is one.
  *
- * Fails with %IR_EXEC_ERROR_UNSUPPORTED, naming the node, where one on the way has no rule.
+ * Fails with %IR_GRAD_ERROR_NO_RULE, naming the node, where one on the way has no rule.
  *
  * Returns: %TRUE if none is left
  */
 gboolean
-ir_exec_expand_gradients (IrEdit *edit, GError **error)
+ir_grad_expand (IrEdit *edit, GError **error)
 {
   IrModel *model = ir_edit_model (edit);
   gboolean any;
@@ -415,7 +426,7 @@ ir_exec_expand_gradients (IrEdit *edit, GError **error)
     }
   if (!any)
     return TRUE;
-  g_set_error (error, IR_EXEC_ERROR, IR_EXEC_ERROR_UNSUPPORTED,
+  g_set_error (error, IR_GRAD_ERROR, IR_GRAD_ERROR_NO_RULE,
                "Gradient nodes derive each other in a circle");
   return FALSE;
 }

@@ -16,7 +16,8 @@
 
 #include "core/grad/vjp.h"
 
-#include "core/exec/exec.h"
+#include "core/grad/grad.h"
+
 #include "core/op/infer.h"
 #include "core/op/op.h"
 #include <string.h>
@@ -40,7 +41,7 @@ fail (const IrVjp *vjp, GError **error, const char *why)
 {
   g_autofree char *label = ir_node_label (vjp->node);
 
-  g_set_error (error, IR_EXEC_ERROR, IR_EXEC_ERROR_UNSUPPORTED, "%s: cannot be derived: %s", label,
+  g_set_error (error, IR_GRAD_ERROR, IR_GRAD_ERROR_NO_RULE, "%s: cannot be derived: %s", label,
                why);
   return FALSE;
 }
@@ -572,7 +573,7 @@ ir_vjp_is_known (const IrNode *node)
  * @vjp: a node, and the derivatives by its outputs; dx is filled in
  * @error: return location for an error
  *
- * Fails with %IR_EXEC_ERROR_UNSUPPORTED, naming the node, where its operator has no rule.
+ * Fails with %IR_GRAD_ERROR_NO_RULE, naming the node, where its operator has no rule.
  *
  * Returns: %TRUE if the derivatives by all wanted inputs are there
  */

@@ -3,6 +3,7 @@
 #include "core/graphviz/child.h"
 
 #include "core/io/io.h"
+#include "core/io/sanitizer.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,18 +20,6 @@
 #define DEFAULT_SECONDS      10
 #define DEFAULT_OUTPUT_BYTES ((gsize) 64 * 1024 * 1024)
 #define POLL_MS              50
-
-/* Sanitizers reserve terabytes of address space, so no limit on it can be set below them. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define HAVE_SANITIZER 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define HAVE_SANITIZER 1
-#endif
-#endif
-#ifndef HAVE_SANITIZER
-#define HAVE_SANITIZER 0
-#endif
 
 /* -- in the child -- */
 
@@ -167,9 +156,12 @@ run_child (int fd, IrChildFunc func, gpointer user_data, const IrGraphvizLimits 
   static const int signals[] = { SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGTERM, SIGINT, SIGXCPU };
   IrChildPipe out = { .fd = fd };
   int null = open ("/dev/null", O_RDWR);
+  sigset_t none; /* threads block what comes from outside */
 
   for (gsize i = 0; i < G_N_ELEMENTS (signals); i++)
     signal (signals[i], SIG_DFL);
+  sigemptyset (&none);
+  sigprocmask (SIG_SETMASK, &none, NULL);
   if (null >= 0)
     {
       dup2 (null, STDIN_FILENO);
@@ -181,7 +173,7 @@ run_child (int fd, IrChildFunc func, gpointer user_data, const IrGraphvizLimits 
   /* cgraph keeps its complaints in a temporary file. */
   signal (SIGXFSZ, SIG_IGN);
   set_limit (RLIMIT_FSIZE, 1024 * 1024);
-  if (!HAVE_SANITIZER)
+  if (!HAVE_SANITIZER) /* which reserve terabytes */
     set_limit (RLIMIT_AS, address_space () + limits->max_memory_bytes);
   func (&out, user_data);
   flush (&out);

@@ -344,13 +344,24 @@ ir_draft_function_info (IrDraft *draft,
   return info;
 }
 
+/* What exporters write where they know no name; two such dims have nothing to do with each other.
+ */
+static gboolean
+is_no_name (const char *text)
+{
+  static const char *const fillers[] = { "", "?", "-1", "None", NULL };
+  g_autofree char *stripped = g_strstrip (g_strdup (text));
+
+  return g_strv_contains (fillers, stripped);
+}
+
 /**
  * ir_draft_dim:
  * @context: a context
  * @text: name of a dimension in a file
  *
  * A name is a symbol of its own, even "batch-size". Only what has the look of arithmetic, as
- * irscope and PyTorch write it ("2*n + 1", "floordiv(n, 2)"), is taken apart.
+ * irscope and PyTorch write it ("2*n + 1", "floordiv(n, 2)"), is taken apart; "?" is no name.
  *
  * Returns: the dimension
  */
@@ -359,7 +370,7 @@ ir_draft_dim (IrContext *context, const char *text)
 {
   IrDim dim = IR_DIM_UNKNOWN;
 
-  if (text[0] == '\0')
+  if (is_no_name (text))
     return IR_DIM_UNKNOWN;
   if (strpbrk (text, " *()") != NULL)
     dim = ir_dim_parse (context, text);

@@ -1,17 +1,22 @@
-/* Writing files so that a crash or a full disk loses nothing: into a temporary file of the same
- * folder, flushed to the disk, then renamed over the old one. */
+/* Writing files so that a crash or a full disk loses nothing: into a file of the same folder that
+ * has no name yet, flushed to the disk, then put in the place of the old one. Where the file system
+ * has no files without names, and for the moment of replacing, it is NAME.irscope-XXXXXX; what a
+ * kill has left of these is removed by the next who saves NAME. */
+#define _GNU_SOURCE /* O_TMPFILE */
+
 #include "config.h"
 
 #include "core/io/formats.h"
 #include "core/io/mapped-file.h"
 #include "core/ir/aside.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <gio/gunixoutputstream.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -34,42 +39,161 @@ fail (GError **error, const char *path, const char *what)
   return FALSE;
 }
 
-/* The name that a link leads to: the target is replaced, not the link. */
+#define MAX_LINKS     40 /* as Linux has it */
+#define TEMPORARY     ".irscope-"
+#define N_RANDOM      6
+#define LOCK_TRIES    100
+#define LOCK_PAUSE_US 10000
+
+/* The name that links lead to, whether or not there is a file: the target is replaced, no link. */
 static char *
 real_target (const char *path)
 {
-  char *target = realpath (path, NULL);
-  char *copy;
+  char *target = g_strdup (path), *link;
 
-  if (target == NULL)
-    return g_strdup (path);
-  copy = g_strdup (target);
-  free (target);
-  return copy;
+  for (guint i = 0; i < MAX_LINKS && (link = g_file_read_link (target, NULL)) != NULL; i++)
+    {
+      g_autofree char *folder = g_path_get_dirname (target);
+
+      g_free (target);
+      target = g_path_is_absolute (link) ? g_strdup (link) : g_build_filename (folder, link, NULL);
+      g_free (link);
+    }
+  return target;
 }
 
-static int
-open_temporary (char *name, const char *target)
+/**
+ * ir_file_lock_folder:
+ * @folder: a folder
+ *
+ * Says that something is being saved there, until ir_file_sweep() closes it. Saves do not wait for
+ * each other.
+ *
+ * Returns: a descriptor of the folder, or -1
+ */
+int
+ir_file_lock_folder (const char *folder)
 {
-  int fd = g_mkstemp_full (name, O_RDWR | O_CLOEXEC, 0666); /* less the umask */
-  struct stat info;
+  int fd = open (folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
-  if (fd >= 0 && stat (target, &info) == 0)
-    (void) !fchmod (fd, info.st_mode & 07777);
+  /* Who sweeps is done at once; nobody else may make a save wait for good. */
+  for (guint i = 0; fd >= 0 && i < LOCK_TRIES && flock (fd, LOCK_SH | LOCK_NB) != 0; i++)
+    if (errno == EWOULDBLOCK)
+      g_usleep (LOCK_PAUSE_US);
+    else
+      break;
   return fd;
 }
 
-static void
-sync_folder (const char *path)
+static gboolean
+is_left_over (const char *name, const IrLeftOver *kind)
 {
-  g_autofree char *folder = g_path_get_dirname (path);
-  int fd = open (folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  gsize before = strlen (kind->before), after = strlen (kind->after), length = strlen (name);
 
-  if (fd >= 0)
+  if (length != before + kind->n_between + after || !g_str_has_prefix (name, kind->before) ||
+      !g_str_has_suffix (name, kind->after) || g_strcmp0 (name, kind->keep) == 0)
+    return FALSE;
+  for (gsize i = 0; i < kind->n_between; i++)
+    if (!g_ascii_isalnum (name[before + i]))
+      return FALSE;
+  return TRUE;
+}
+
+/**
+ * ir_file_sweep:
+ * @folder: what ir_file_lock_folder() gave; it is closed
+ * @kind: (nullable): names of files that nobody needs
+ *
+ * Ends a save. Where no other is going on in the folder, files of @kind are removed.
+ */
+void
+ir_file_sweep (int folder, const IrLeftOver *kind)
+{
+  DIR *entries;
+  const struct dirent *entry;
+
+  if (folder < 0)
+    return;
+  if (kind == NULL || flock (folder, LOCK_EX | LOCK_NB) != 0)
     {
-      fsync (fd);
-      close (fd);
+      close (folder);
+      return;
     }
+  entries = fdopendir (folder);
+  while (entries != NULL && (entry = readdir (entries)) != NULL)
+    if (is_left_over (entry->d_name, kind))
+      unlinkat (folder, entry->d_name, 0);
+  if (entries != NULL)
+    closedir (entries);
+  else
+    close (folder);
+}
+
+/* A file on its way into its place. */
+typedef struct
+{
+  const char *target;
+  char *name; /* (nullable) of the temporary file; NULL: it has none */
+  int fd;
+} Temporary;
+
+static void
+name_temporary (Temporary *file)
+{
+  static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789";
+  char *end;
+
+  g_free (file->name);
+  file->name = g_strconcat (file->target, TEMPORARY, "XXXXXX", NULL);
+  end = file->name + strlen (file->name) - N_RANDOM;
+  for (guint i = 0; i < N_RANDOM; i++)
+    end[i] = letters[(guint) g_random_int_range (0, (gint32) strlen (letters))];
+}
+
+/* What its permissions are is said by the file that is there, else by the umask. */
+static gboolean
+open_temporary (Temporary *file)
+{
+  g_autofree char *folder = g_path_get_dirname (file->target);
+  struct stat info;
+
+  file->fd = -1;
+  if (access ("/proc/self/fd", X_OK) == 0) /* the way to a name */
+    file->fd = open (folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0666);
+  if (file->fd < 0)
+    {
+      file->name = g_strconcat (file->target, TEMPORARY, "XXXXXX", NULL);
+      file->fd = g_mkstemp_full (file->name, O_RDWR | O_CLOEXEC, 0666);
+    }
+  if (file->fd >= 0 && stat (file->target, &info) == 0)
+    (void) !fchmod (file->fd, info.st_mode & 07777);
+  return file->fd >= 0;
+}
+
+static gboolean
+link_as (const Temporary *file, const char *name)
+{
+  g_autofree char *source = g_strdup_printf ("/proc/self/fd/%d", file->fd);
+
+  return linkat (AT_FDCWD, source, AT_FDCWD, name, AT_SYMLINK_FOLLOW) == 0;
+}
+
+static gboolean
+put_in_place (Temporary *file)
+{
+  if (file->name == NULL)
+    {
+      if (link_as (file, file->target))
+        return TRUE;
+      do
+        {
+          if (errno != EEXIST)
+            return FALSE;
+          name_temporary (file);
+        }
+      while (!link_as (file, file->name));
+    }
+  return rename (file->name, file->target) == 0;
 }
 
 static gboolean
@@ -87,6 +211,19 @@ write_temporary (int fd, const char *path, IrFileFunc func, gpointer user_data, 
   return fsync (fd) == 0 || fail (error, path, "cannot be written to the disk");
 }
 
+/* Names are on the disk too, and what others have left is away. */
+static void
+end_save (const Temporary *file, int folder)
+{
+  g_autofree char *base = g_path_get_basename (file->target);
+  g_autofree char *before = g_strconcat (base, TEMPORARY, NULL);
+  const IrLeftOver kind = { before, "", N_RANDOM, NULL };
+
+  if (folder >= 0)
+    fsync (folder);
+  ir_file_sweep (folder, file->name != NULL ? &kind : NULL);
+}
+
 /**
  * ir_file_stream_atomic:
  * @path: file to make or replace
@@ -95,7 +232,7 @@ write_temporary (int fd, const char *path, IrFileFunc func, gpointer user_data, 
  * @error: return location for an error
  *
  * Replaces @path as a whole or not at all. The permissions of an existing file are kept, and where
- * @path is a link, the file that it leads to is replaced.
+ * @path is a link, the file that it leads to is replaced or made.
  *
  * Returns: %TRUE if the new file is in its place
  */
@@ -103,28 +240,31 @@ gboolean
 ir_file_stream_atomic (const char *path, IrFileFunc func, gpointer user_data, GError **error)
 {
   g_autofree char *target = real_target (path);
-  g_autofree char *temporary = g_strconcat (target, ".XXXXXX", NULL);
+  g_autofree char *folder = g_path_get_dirname (target);
+  Temporary file = { .target = target };
   struct stat info;
   gboolean ok;
-  int fd;
+  int lock;
 
   if (stat (target, &info) == 0 && !S_ISREG (info.st_mode))
     {
       g_set_error (error, IR_IO_ERROR, IR_IO_ERROR_OPEN, "%s: is no regular file.", path);
       return FALSE;
     }
-  fd = open_temporary (temporary, target);
-  if (fd < 0)
-    return fail (error, path, "its folder cannot be written to");
-  ok = write_temporary (fd, path, func, user_data, error);
-  if (close (fd) != 0 && ok)
-    ok = fail (error, path, "cannot be written");
-  if (ok && rename (temporary, target) != 0)
-    ok = fail (error, path, "cannot be replaced");
-  if (ok)
-    sync_folder (target);
+  lock = ir_file_lock_folder (folder);
+  if (!open_temporary (&file))
+    ok = fail (error, path, "its folder cannot be written to");
   else
-    unlink (temporary);
+    {
+      ok = write_temporary (file.fd, path, func, user_data, error) &&
+           (put_in_place (&file) || fail (error, path, "cannot be replaced"));
+      if (close (file.fd) != 0 && ok)
+        ok = fail (error, path, "cannot be written");
+      if (!ok && file.name != NULL)
+        unlink (file.name);
+    }
+  end_save (&file, lock);
+  g_free (file.name);
   return ok;
 }
 
@@ -241,4 +381,45 @@ ir_file_read_text (const char *path, GError **error)
     return copy;
   g_bytes_unref (copy);
   return NULL;
+}
+
+#define MAX_SETTINGS_BYTES (256 * 1024 * 1024)
+
+/**
+ * ir_file_read_settings:
+ * @path: a file that a user names beside a model: a pipeline, costs, an instance
+ * @length: (out): its bytes, without the 0 behind them
+ * @error: return location for an error
+ *
+ * Reads a regular file of at most 256 MiB: a device or a pipe, which may have no end, is refused.
+ *
+ * Returns: (transfer full) (nullable): its contents, ended by 0
+ */
+char *
+ir_file_read_settings (const char *path, gsize *length, GError **error)
+{
+  g_autoptr (GBytes) bytes = NULL;
+  gsize n;
+
+  if (!g_file_test (path, G_FILE_TEST_EXISTS))
+    {
+      g_set_error (error, G_FILE_ERROR, G_FILE_ERROR_NOENT, "%s: there is no such file", path);
+      return NULL;
+    }
+  bytes = ir_file_read_text (path, error);
+  if (bytes == NULL)
+    return NULL;
+  n = g_bytes_get_size (bytes);
+  if (n > MAX_SETTINGS_BYTES)
+    {
+      g_set_error (error, IR_IO_ERROR, IR_IO_ERROR_LIMIT,
+                   "%s: a file of this kind with more than 256 MiB is not read.", path);
+      return NULL;
+    }
+  *length = n;
+  char *text = g_malloc (n + 1);
+  if (n > 0)
+    memcpy (text, g_bytes_get_data (bytes, NULL), n);
+  text[n] = '\0';
+  return text;
 }

@@ -34,6 +34,18 @@ gboolean ir_file_write_text (IrModel *model,
                              const IrStop *stop,
                              GError **error);
 
+/* Files of a folder that a save does not need any more: @before, @n_between letters or digits,
+ * @after; but not @keep. */
+typedef struct
+{
+  const char *before, *after;
+  gsize n_between;
+  const char *keep; /* (nullable) */
+} IrLeftOver;
+
+int ir_file_lock_folder (const char *folder);
+void ir_file_sweep (int folder, const IrLeftOver *kind);
+
 /* Writes through a temporary file in the same folder, which replaces @path when it is complete. */
 typedef gboolean (*IrFileFunc) (GOutputStream *stream, gpointer user_data, GError **error);
 gboolean ir_file_stream_atomic (const char *path,

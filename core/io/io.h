@@ -102,4 +102,5 @@ IrTensor *ir_npy_read (GBytes *bytes, GError **error);
 GBytes *ir_npy_write (const IrTensor *tensor, GError **error);
 
 /* -- files -- */
+char *ir_file_read_settings (const char *path, gsize *length, GError **error);
 gboolean ir_file_write_atomic (const char *path, GBytes *bytes, GError **error);

@@ -2,11 +2,12 @@
  *
  * Weights are read from the pages of the mapped file when they are used, maybe hours after opening.
  * Two things can happen to them meanwhile. If the file is cut, touching a page behind its new end
- * raises SIGBUS: the handler below puts a page of zeros there and marks the file, so the program
- * goes on and the mark is found by ir_mapped_file_check(). If the file is rewritten in place, pages
- * that were not read yet show the new contents: size and time of the inode tell, and the check is
- * made before every run, proof and save. A file that is replaced by renaming another over it (as
- * every careful program saves) does no harm: the mapping keeps the old inode.
+ * raises SIGBUS: the handler below puts zeros there and behind it, and marks the file, so the
+ * program goes on and the mark is found by ir_mapped_file_check(). It runs on a stack of its own,
+ * which each thread has (signal-stack.c). If the file is rewritten in place, pages that were not
+ * read yet show the new contents: size and time of the inode tell, and the check is made before
+ * every run, proof and save. A file that is replaced by renaming another over it (as every careful
+ * program saves) does no harm: the mapping keeps the old inode.
  *
  * The table of guarded ranges and the signal handler are the one piece of global mutable state in
  * core: a signal handler has no other way to find its data. Slots are claimed and released with
@@ -17,6 +18,7 @@
 #include "core/io/mapped-file.h"
 
 #include "core/io/io.h"
+#include "core/io/signal-stack.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -87,10 +89,9 @@ on_bus_error (int signal_number, siginfo_t *info, void *context)
 {
   int saved_errno = errno;
   Guard *guard = find_guard ((guintptr) info->si_addr);
-  long page_size = sysconf (_SC_PAGESIZE);
-  guintptr page = (guintptr) info->si_addr & ~((guintptr) page_size - 1);
+  guintptr page = (guintptr) info->si_addr & ~((guintptr) sysconf (_SC_PAGESIZE) - 1);
 
-  if (guard == NULL || mmap ((void *) page, (gsize) page_size, PROT_READ,
+  if (guard == NULL || mmap ((void *) page, guard->length - (page - guard->start), PROT_READ,
                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED)
     {
       pass_on (signal_number, info, context);
@@ -122,6 +123,7 @@ static Guard *
 guard_claim (void *start, gsize length)
 {
   install_handler ();
+  ir_signal_stack_take ();
   for (guint i = 0; i < N_GUARDS; i++)
     {
       gint expected = 0;
@@ -232,12 +234,28 @@ map_large (IrMappedFile *file, GError **error)
 IrMappedFile *
 ir_mapped_file_open (const char *path, GError **error)
 {
+  return ir_mapped_file_open_fd (open (path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), path, error);
+}
+
+/**
+ * ir_mapped_file_open_fd:
+ * @fd: (transfer full): what open() gave, with O_NONBLOCK, or -1 and errno
+ * @path: what messages call it
+ * @error: return location for an error
+ *
+ * As ir_mapped_file_open(), of a file that somebody found in a way of his own.
+ *
+ * Returns: (transfer full) (nullable): the file
+ */
+IrMappedFile *
+ir_mapped_file_open_fd (int fd, const char *path, GError **error)
+{
   g_autoptr (IrMappedFile) file = g_new0 (IrMappedFile, 1);
   struct stat info;
 
   g_atomic_ref_count_init (&file->ref_count);
   file->path = g_strdup (path);
-  file->fd = open (path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  file->fd = fd;
   if (file->fd < 0 || fstat (file->fd, &info) != 0)
     {
       fail (error, path, "cannot be opened");

@@ -7,6 +7,7 @@
 typedef struct _IrMappedFile IrMappedFile;
 
 IrMappedFile *ir_mapped_file_open (const char *path, GError **error);
+IrMappedFile *ir_mapped_file_open_fd (int fd, const char *path, GError **error);
 IrMappedFile *ir_mapped_file_ref (IrMappedFile *file);
 void ir_mapped_file_unref (IrMappedFile *file);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (IrMappedFile, ir_mapped_file_unref)

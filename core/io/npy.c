@@ -53,6 +53,12 @@ parse_descr (const char *descr, Header *header, GError **error)
       if (strchr ("<>|=", descr[0]) != NULL && descr[0] != '\0')
         return TRUE;
     }
+  if (descr[0] != '\0' && strchr ("USOTa", descr[1]) != NULL && descr[1] != '\0')
+    {
+      message = g_strdup_printf (
+          "are of type '%s', texts or objects; save texts as a TensorProto in a .pb file", descr);
+      return fail (error, IR_IO_ERROR_UNSUPPORTED, message);
+    }
   message = g_strdup_printf ("are of type '%s', which is no numeric type that irscope knows",
                              descr);
   return fail (error, IR_IO_ERROR_UNSUPPORTED, message);

@@ -103,7 +103,8 @@ stream_message (GOutputStream *stream, gpointer writer, GError **error)
  * @error: return location for an error
  *
  * Replaces the file as a whole or not at all. Fails with %IR_IO_ERROR_UNSUPPORTED where the format
- * cannot hold the value: .npy has no sequences.
+ * cannot hold the value: .npy has no sequences; and with %IR_IO_ERROR_LIMIT for messages of more
+ * than 2 GiB.
  *
  * Returns: %TRUE if it is saved
  */
@@ -122,7 +123,9 @@ ir_tensor_save (const IrTensor *tensor, const char *path, GError **error)
     return bytes != NULL && ir_file_write_atomic (path, bytes, error);
   ir_wire_writer_init (&writer);
   ir_onnx_write_value (&writer, tensor);
-  gboolean ok = ir_file_stream_atomic (path, stream_message, &writer, error);
+  gboolean ok = ir_wire_writer_fits (&writer, "The value", "save a tensor of numbers as .npy",
+                                     error) &&
+                ir_file_stream_atomic (path, stream_message, &writer, error);
   ir_wire_writer_clear (&writer);
   return ok;
 }

@@ -10,6 +10,7 @@
 #include "config.h"
 
 #include "core/ir/context-private.h"
+#include "core/ir/scanner.h"
 #include "core/ir/dim.h"
 
 #include <errno.h>
@@ -870,11 +871,35 @@ poly_max (IrContext *context, const Poly *a, const Poly *b)
   return poly_extreme (context, ATOM_MAX, a, b);
 }
 
+#define SMALL G_GINT64_CONSTANT (0x7fffffff) /* sums and products of these do not overflow */
+
+/* Of numbers no polynomial is made: most dims are known. FALSE: left to @func. */
+static gboolean
+calculate_known (PolyFunc func, gint64 a, gint64 b, gint64 *result)
+{
+  if (a < -SMALL || a > SMALL || b < -SMALL || b > SMALL)
+    return FALSE;
+  if (func == poly_add)
+    *result = a + b;
+  else if (func == poly_sub)
+    *result = a - b;
+  else if (func == poly_mul)
+    *result = a * b;
+  else if (func == poly_floordiv)
+    return floordiv_int (a, b, result);
+  else
+    return FALSE;
+  return TRUE;
+}
+
 static IrNumber
 calculate (IrContext *context, PolyFunc func, IrNumber a, IrNumber b)
 {
   IrNumber result;
+  gint64 known;
 
+  if (a.known && b.known && calculate_known (func, a.value, b.value, &known))
+    return ir_number_known (known);
   g_rec_mutex_lock (&context->lock);
   result = number_from_poly (
       func (context, poly_from_number (context, a), poly_from_number (context, b)));
@@ -1385,23 +1410,6 @@ typedef struct
 
 static Fraction parse_sum (Parser *parser);
 
-static void
-skip_space (Parser *parser)
-{
-  while (g_ascii_isspace (*parser->at))
-    parser->at++;
-}
-
-static gboolean
-accept (Parser *parser, const char *token)
-{
-  skip_space (parser);
-  if (!g_str_has_prefix (parser->at, token))
-    return FALSE;
-  parser->at += strlen (token);
-  return TRUE;
-}
-
 static Fraction
 whole (Parser *parser, const Poly *poly)
 {
@@ -1464,16 +1472,16 @@ parse_call (Parser *parser, const char *name)
     result = floor_fraction (parser, first);
   else if (strcmp (name, "ceil") == 0 || strcmp (name, "ceiling") == 0)
     result = first.above != NULL ? poly_ceildiv (context, first.above, first.below) : NULL;
-  else if (g_ascii_strcasecmp (name, "mod") == 0 && accept (parser, ","))
+  else if (g_ascii_strcasecmp (name, "mod") == 0 && ir_accept (&parser->at, ","))
     result = poly_mod (context, to_poly (parser, first), to_poly (parser, parse_sum (parser)));
   else if (is_min || is_max)
     {
       result = to_poly (parser, first);
-      while (result != NULL && accept (parser, ","))
+      while (result != NULL && ir_accept (&parser->at, ","))
         result = poly_extreme (context, is_min ? ATOM_MIN : ATOM_MAX, result,
                                to_poly (parser, parse_sum (parser)));
     }
-  return whole (parser, result != NULL && accept (parser, ")") ? result : NULL);
+  return whole (parser, result != NULL && ir_accept (&parser->at, ")") ? result : NULL);
 }
 
 static Fraction
@@ -1505,7 +1513,7 @@ parse_primary (Parser *parser)
   const char *start, *end;
   Fraction value = { NULL, NULL };
 
-  skip_space (parser);
+  ir_skip_space (&parser->at);
   start = parser->at;
   if (g_ascii_isdigit (*start))
     return parse_number (parser);
@@ -1514,10 +1522,10 @@ parse_primary (Parser *parser)
       parser->at = end + 1;
       return parse_symbol (parser, start + 1, (gsize) (end - start - 1));
     }
-  if (accept (parser, "("))
+  if (ir_accept (&parser->at, "("))
     {
       value = parse_sum (parser);
-      return accept (parser, ")") ? value : (Fraction){ NULL, NULL };
+      return ir_accept (&parser->at, ")") ? value : (Fraction){ NULL, NULL };
     }
   length = name_length (start);
   if (length == 0)
@@ -1539,9 +1547,9 @@ parse_power (Parser *parser)
   guint64 exponent;
   char *end;
 
-  if (base.above == NULL || !(accept (parser, "**") || accept (parser, "^")))
+  if (base.above == NULL || !(ir_accept (&parser->at, "**") || ir_accept (&parser->at, "^")))
     return base;
-  skip_space (parser);
+  ir_skip_space (&parser->at);
   exponent = g_ascii_strtoull (parser->at, &end, 10);
   if (!g_ascii_isdigit (*parser->at) || exponent > MAX_DEGREE)
     return (Fraction){ NULL, NULL };
@@ -1558,7 +1566,7 @@ parse_unary (Parser *parser)
   gboolean negative = FALSE;
 
   for (guint i = 0; i < MAX_DEPTH; i++)
-    if (accept (parser, "-"))
+    if (ir_accept (&parser->at, "-"))
       negative = !negative;
     else
       break;
@@ -1575,17 +1583,17 @@ parse_product (Parser *parser)
   IrContext *context = parser->context;
 
   while (value.above != NULL && value.below != NULL)
-    if (accept (parser, "//"))
+    if (ir_accept (&parser->at, "//"))
       {
         by = parse_unary (parser);
         value = whole (parser, floor_fraction (parser, div_fractions (parser, value, by)));
       }
-    else if (accept (parser, "/"))
+    else if (ir_accept (&parser->at, "/"))
       value = div_fractions (parser, value, parse_unary (parser));
-    else if (accept (parser, "%"))
+    else if (ir_accept (&parser->at, "%"))
       value = whole (parser, poly_mod (context, to_poly (parser, value),
                                        to_poly (parser, parse_unary (parser))));
-    else if (accept (parser, "*"))
+    else if (ir_accept (&parser->at, "*"))
       value = mul_fractions (parser, value, parse_unary (parser));
     else
       return value;
@@ -1601,9 +1609,9 @@ parse_sum (Parser *parser)
     return value;
   value = parse_product (parser);
   while (value.above != NULL)
-    if (accept (parser, "+"))
+    if (ir_accept (&parser->at, "+"))
       value = add_fractions (parser, value, parse_product (parser), 1);
-    else if (accept (parser, "-"))
+    else if (ir_accept (&parser->at, "-"))
       value = add_fractions (parser, value, parse_product (parser), -1);
     else
       break;
@@ -1635,7 +1643,7 @@ ir_dim_parse (IrContext *context, const char *text)
   g_rec_mutex_lock (&context->lock);
   {
     Fraction value = parse_sum (&parser);
-    skip_space (&parser);
+    ir_skip_space (&parser.at);
     if (value.above != NULL && value.below != NULL && *parser.at == '\0')
       poly = to_poly (&parser, value);
   }

@@ -295,20 +295,3 @@ ir_model_dump (const IrModel *model)
       put_value (out, model, model->values->pdata[i]);
   return g_string_free (out, FALSE);
 }
-
-/**
- * ir_model_fingerprint:
- * @model: a model
- *
- * Returns: a 64-bit hash of ir_model_dump(); the same in every run
- */
-guint64
-ir_model_fingerprint (const IrModel *model)
-{
-  g_autofree char *dump = ir_model_dump (model);
-  guint64 hash = G_GUINT64_CONSTANT (14695981039346656037);
-
-  for (const char *p = dump; *p != '\0'; p++)
-    hash = (hash ^ (guint8) *p) * G_GUINT64_CONSTANT (1099511628211);
-  return hash;
-}

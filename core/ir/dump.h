@@ -3,4 +3,3 @@
 #pragma once
 #include "core/ir/model.h"
 char *ir_model_dump (const IrModel *model);
-guint64 ir_model_fingerprint (const IrModel *model); /* hash of the dump */

@@ -12,6 +12,7 @@ struct _IrEdit
 {
   IrModel *model;
   gboolean recording;
+  GArray *passing;   /* (nullable) of IrRecord: what is taken back at the end */
   gboolean interned; /* strings that are given are the context's already */
   gboolean record_refusals;
   const char *pipeline; /* interned, nullable */
@@ -28,6 +29,9 @@ now_ns (void)
 {
   return g_get_monotonic_time () * 1000;
 }
+
+static void write_slot (
+    IrEdit *edit, IrRecordKind kind, guint32 subject, guint32 slot, IrSlotValue after);
 
 static IrEdit *
 edit_new (IrModel *model, gboolean recording)
@@ -85,6 +89,42 @@ ir_edit_new_import (IrModel *model)
 }
 
 /**
+ * ir_edit_new_passing:
+ * @model: a model that is not frozen and has no other edit open
+ *
+ * Opens @model for changes of what is there that hold until the edit is freed: its history is
+ * neither written nor cut. For what is asked of a model that differs in little, without a copy.
+ * Nothing may be added or removed, and the history must not travel meanwhile.
+ *
+ * Returns: (transfer full): the edit
+ */
+IrEdit *
+ir_edit_new_passing (IrModel *model)
+{
+  IrEdit *edit;
+
+  g_return_val_if_fail (!model->frozen && !model->log->editing, NULL);
+
+  edit = edit_new (model, FALSE);
+  edit->passing = g_array_new (FALSE, FALSE, sizeof (IrRecord));
+  return edit;
+}
+
+static void
+take_back (IrEdit *edit)
+{
+  g_autoptr (GArray) records = g_steal_pointer (&edit->passing);
+
+  for (guint i = records->len; i-- > 0;)
+    {
+      const IrRecord *record = &g_array_index (records, IrRecord, i);
+
+      write_slot (edit, (IrRecordKind) record->kind, record->subject, record->slot,
+                  (IrSlotValue){ .number = record->before.number });
+    }
+}
+
+/**
  * ir_edit_free:
  * @edit: (transfer full): an edit; open spans are ended
  */
@@ -95,6 +135,8 @@ ir_edit_free (IrEdit *edit)
     ir_edit_end_step (edit);
   if (edit->pass_run >= 0)
     ir_edit_end_pass (edit);
+  if (edit->passing != NULL)
+    take_back (edit);
   edit->model->log->editing = FALSE;
   g_hash_table_unref (edit->name_counters);
   g_clear_pointer (&edit->names, g_hash_table_unref);
@@ -158,17 +200,19 @@ write_change (IrEdit *edit,
               IrSlotValue after)
 {
   IrModel *model = edit->model;
+  GArray *records = edit->recording ? model->log->records : edit->passing;
 
   g_return_if_fail (!edit->recording || edit->step != NULL);
-  if (edit->recording)
+  if (records != NULL)
     {
       IrRecord record = { .kind = kind, .subject = subject, .slot = slot };
 
       record.before.number = before.number;
       record.after.number = after.number;
-      g_array_append_val (model->log->records, record);
-      edit->step->n_records++;
+      g_array_append_val (records, record);
     }
+  if (edit->recording)
+    edit->step->n_records++;
   ir_record_set (model, kind, subject, slot, after);
   model->stamp++;
   model->cache->n_retyped += kind == IR_RECORD_VALUE_TYPE || kind == IR_RECORD_VALUE_FLAGS;

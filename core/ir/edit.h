@@ -22,6 +22,7 @@ typedef enum
 
 IrEdit *ir_edit_new (IrModel *model);        /* recording; cuts off steps beyond the cursor */
 IrEdit *ir_edit_new_import (IrModel *model); /* for readers: nothing recorded */
+IrEdit *ir_edit_new_passing (IrModel *model); /* what it changes is taken back when it is freed */
 void ir_edit_take_interned (IrEdit *edit);   /* for readers: strings are the context's */
 void ir_edit_free (IrEdit *edit);            /* ends what is open */
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (IrEdit, ir_edit_free)

@@ -50,7 +50,7 @@ note_removals (IrFates *fates)
         {
           const IrRecord *record = ir_history_record (fates->model, step->first_record + i);
 
-          if (strcmp (ir_record_kind_name (record), "node") == 0)
+          if (record->kind == IR_RECORD_NODE_STATE)
             fates->removed[record->subject] = s;
         }
     }

@@ -14,10 +14,52 @@ typedef enum
   IR_N_VERDICTS
 } IrVerdict;
 
-/* One reversible record; 32 bytes. What old and new hold depends on the kind's row in history.c. */
+/* Kinds of records: R (ID, "name", subject, payload); getters and setters in record.c. The names are
+ * for people: code asks for the kind. */
+#define IR_RECORDS(R)                                                                              \
+  R (NODE_STATE, "node", NODE, STATE)                                                              \
+  R (NODE_INPUT, "input", NODE, VALUE)                                                             \
+  R (NODE_N_INPUTS, "number of inputs", NODE, NUMBER)                                              \
+  R (NODE_OUTPUT, "output", NODE, VALUE)                                                           \
+  R (NODE_N_OUTPUTS, "number of outputs", NODE, NUMBER)                                            \
+  R (NODE_ATTR, "attribute", NODE, ATTR)                                                           \
+  R (NODE_OP, "operator", NODE, OP)                                                                \
+  R (NODE_NAME, "node name", NODE, STRING)                                                         \
+  R (NODE_SCOPE, "scope", NODE, STRING)                                                            \
+  R (NODE_DEVICE, "device", NODE, STRING)                                                          \
+  R (NODE_RANK, "rank", NODE, NUMBER)                                                              \
+  R (NODE_CONTROLS, "control dependencies", NODE, IDS)                                             \
+  R (NODE_EXTRA, "node metadata", NODE, EXTRA)                                                     \
+  R (NODE_GRAPH, "graph of node", NODE, GRAPH)                                                     \
+  R (VALUE_STATE, "value", VALUE, STATE)                                                           \
+  R (VALUE_TYPE, "type", VALUE, TYPE)                                                              \
+  R (VALUE_FLAGS, "flags", VALUE, NUMBER)                                                          \
+  R (VALUE_INITIALIZER, "initializer", VALUE, TENSOR)                                              \
+  R (VALUE_NAME, "value name", VALUE, STRING)                                                      \
+  R (VALUE_EXTRA, "value metadata", VALUE, EXTRA)                                                  \
+  R (VALUE_GRAPH, "graph of value", VALUE, GRAPH)                                                  \
+  R (GRAPH_STATE, "graph", GRAPH, STATE)                                                           \
+  R (GRAPH_OWNER, "owner of graph", GRAPH, NUMBER)                                                 \
+  R (GRAPH_NAME, "graph name", GRAPH, STRING)                                                      \
+  R (GRAPH_INPUTS, "graph inputs", GRAPH, IDS)                                                     \
+  R (GRAPH_OUTPUTS, "graph outputs", GRAPH, IDS)                                                   \
+  R (GRAPH_EXTRA, "graph metadata", GRAPH, EXTRA)                                                  \
+  R (GRAPH_FUNCTION, "function", GRAPH, FUNCTION)                                                  \
+  R (MODEL_OPSETS, "opset imports", MODEL, OPSETS)                                                 \
+  R (MODEL_INFO, "model information", MODEL, INFO)
+
+typedef enum
+{
+#define R(ID, NAME, SUBJECT, PAYLOAD) IR_RECORD_##ID,
+  IR_RECORDS (R)
+#undef R
+      IR_N_RECORD_KINDS
+} IrRecordKind;
+
+/* One reversible record; 32 bytes. What before and after hold depends on the kind's row. */
 typedef struct
 {
-  guint8 kind;
+  guint8 kind;     /* IrRecordKind */
   guint32 subject; /* node, value or graph id, by kind; 0 = the model */
   guint32 slot;
   union
@@ -103,7 +145,7 @@ IrModel *ir_history_clone (IrModel *model);
 gsize ir_history_bytes (const IrModel *model); /* log, checkpoints */
 const IrRecord *ir_history_record (const IrModel *model, gsize index);
 char *ir_record_to_string (const IrModel *model, const IrRecord *record); /* one line, for people */
-const char *ir_record_kind_name (const IrRecord *record);
+gboolean ir_record_changes_computation (const IrRecord *record);
 void ir_history_set_proof (IrModel *model, guint step, const IrProof *proof);
 void ir_history_set_cost (IrModel *model, guint step, const IrCost *before, const IrCost *after);
 const char *ir_verdict_name (IrVerdict verdict);
@@ -116,7 +158,3 @@ GArray *ir_lineage_descendants (IrModel *model, IrNodeId node, guint step); /* l
 GArray *ir_lineage_steps (IrModel *model, IrNodeId node); /* of guint: steps that touched it */
 IrValueId ir_lineage_original_value (IrModel *model, IrValueId value); /* 0 = none: stands for */
 IrValueId ir_lineage_current_value (IrModel *model, IrValueId original, guint step); /* 0 = gone */
-
-/* -- save and replay -- */
-GBytes *ir_history_save (IrModel *model, GError **error);
-gboolean ir_history_load (IrModel *model, GBytes *data, GError **error); /* model as at step 0 */

@@ -33,47 +33,6 @@ typedef enum
   IR_PAYLOAD_FUNCTION
 } IrPayload;
 
-/* Kinds of records: IR_RECORD (ID, "name", subject, payload); getters and setters in record.c. */
-#define IR_RECORDS(R)                                                                              \
-  R (NODE_STATE, "node", NODE, STATE)                                                              \
-  R (NODE_INPUT, "input", NODE, VALUE)                                                             \
-  R (NODE_N_INPUTS, "number of inputs", NODE, NUMBER)                                              \
-  R (NODE_OUTPUT, "output", NODE, VALUE)                                                           \
-  R (NODE_N_OUTPUTS, "number of outputs", NODE, NUMBER)                                            \
-  R (NODE_ATTR, "attribute", NODE, ATTR)                                                           \
-  R (NODE_OP, "operator", NODE, OP)                                                                \
-  R (NODE_NAME, "node name", NODE, STRING)                                                         \
-  R (NODE_SCOPE, "scope", NODE, STRING)                                                            \
-  R (NODE_DEVICE, "device", NODE, STRING)                                                          \
-  R (NODE_RANK, "rank", NODE, NUMBER)                                                              \
-  R (NODE_CONTROLS, "control dependencies", NODE, IDS)                                             \
-  R (NODE_EXTRA, "node metadata", NODE, EXTRA)                                                     \
-  R (NODE_GRAPH, "graph of node", NODE, GRAPH)                                                     \
-  R (VALUE_STATE, "value", VALUE, STATE)                                                           \
-  R (VALUE_TYPE, "type", VALUE, TYPE)                                                              \
-  R (VALUE_FLAGS, "flags", VALUE, NUMBER)                                                          \
-  R (VALUE_INITIALIZER, "initializer", VALUE, TENSOR)                                              \
-  R (VALUE_NAME, "value name", VALUE, STRING)                                                      \
-  R (VALUE_EXTRA, "value metadata", VALUE, EXTRA)                                                  \
-  R (VALUE_GRAPH, "graph of value", VALUE, GRAPH)                                                  \
-  R (GRAPH_STATE, "graph", GRAPH, STATE)                                                           \
-  R (GRAPH_OWNER, "owner of graph", GRAPH, NUMBER)                                                 \
-  R (GRAPH_NAME, "graph name", GRAPH, STRING)                                                      \
-  R (GRAPH_INPUTS, "graph inputs", GRAPH, IDS)                                                     \
-  R (GRAPH_OUTPUTS, "graph outputs", GRAPH, IDS)                                                   \
-  R (GRAPH_EXTRA, "graph metadata", GRAPH, EXTRA)                                                  \
-  R (GRAPH_FUNCTION, "function", GRAPH, FUNCTION)                                                  \
-  R (MODEL_OPSETS, "opset imports", MODEL, OPSETS)                                                 \
-  R (MODEL_INFO, "model information", MODEL, INFO)
-
-typedef enum
-{
-#define R(ID, NAME, SUBJECT, PAYLOAD) IR_RECORD_##ID,
-  IR_RECORDS (R)
-#undef R
-      IR_N_RECORD_KINDS
-} IrRecordKind;
-
 typedef union
 {
   gconstpointer pointer;
@@ -120,7 +79,6 @@ IrSlotValue ir_record_get (const IrModel *model, IrRecordKind kind, guint32 subj
 void ir_record_set (
     IrModel *model, IrRecordKind kind, guint32 subject, guint32 slot, IrSlotValue value);
 IrSubject ir_record_subject (IrRecordKind kind);
-IrPayload ir_record_payload (IrRecordKind kind);
 void ir_record_apply (IrModel *model, const IrRecord *record, gboolean forward);
 /* All of them, last one first if not @forward. */
 void ir_record_apply_range (IrModel *model, const IrRecord *records, gsize n, gboolean forward);

@@ -294,6 +294,7 @@ model_copy (IrModel *from, const IrStop *stop)
   to->opsets = from->opsets;
   to->path = from->path;
   to->stamp = from->stamp;
+  to->checks = from->checks;
   to->keep_alive = g_ptr_array_ref (from->keep_alive);
   if (!copy_structs (to, from, stop) || !relink (to, stop))
     return NULL;

@@ -97,6 +97,7 @@ struct _IrNode
   const char *device;       /* interned, "" = default */
   const IrExtra *extra;     /* (nullable) */
   guint64 rank;             /* place in the file; ties of the topological order */
+  guint32 checked;          /* what ir_node_is_valid() has found, 0 since a change: core/op/check.h */
 };
 
 typedef enum
@@ -146,6 +147,7 @@ struct _IrModel
   GPtrArray *nodes;            /* index = id; [0] is NULL */
   GPtrArray *values;           /* index = id; [0] is NULL */
   guint64 stamp;               /* changes with every edit; keys caches of derived facts */
+  guint32 checks;              /* changes with what the checks of all nodes depend on */
   gboolean frozen;             /* snapshots: may be read from any thread, never edited */
   IrLog *log;                  /* (nullable) NULL in snapshots */
   GPtrArray *keep_alive;       /* mapped files and such, with GDestroyNotify, shared by snapshots */

@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include "core/ir/model-private.h"
+#include "core/op/check.h"
 
 #include <string.h>
 
@@ -153,12 +154,15 @@ ir_node_subgraphs (const IrNode *node)
  * @node: a node
  * @op_type: an operator of the domain ai.onnx
  *
+ * What does not fit the row of its operator is none: ir_node_is_valid().
+ *
  * Returns: %TRUE if @node is one
  */
 gboolean
 ir_node_is (const IrNode *node, const char *op_type)
 {
-  return node->domain[0] == '\0' && strcmp (node->op_type, op_type) == 0;
+  return node->domain[0] == '\0' && strcmp (node->op_type, op_type) == 0 &&
+         ir_node_is_valid (node);
 }
 
 /**

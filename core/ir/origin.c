@@ -704,12 +704,33 @@ set_gone (const Walk *walk, IrEdit *edit, GHashTable *standing)
     cJSON_Delete (gone);
 }
 
+/* Files with two nodes of one name in a graph are refused elsewhere: those that steps have made
+ * give way. Two that the file had are its own. */
+static void
+make_names_unique (const IrModel *model, IrEdit *edit, const IrGraph *graph)
+{
+  g_autoptr (GHashTable) seen = g_hash_table_new (NULL, NULL); /* names are interned */
+  g_autoptr (GPtrArray) nodes = ir_graph_nodes (graph);
+
+  for (guint made = 0; made < 2; made++)
+    for (guint i = 0; i < nodes->len; i++)
+      {
+        IrNode *node = nodes->pdata[i];
+
+        if (node->name[0] == '\0' || (node->id >= model->log->n_imported_nodes) != made)
+          continue;
+        if (!g_hash_table_add (seen, (gpointer) node->name) && made)
+          ir_edit_rename_node (edit, node, ir_edit_unique_name (edit, node->name));
+      }
+}
+
 /**
  * ir_model_with_origins:
  * @model: a model, at any step of its history
  *
  * Lineage is written for the nodes that the steps up to the cursor have made or changed, in names
  * of the graph as it was opened, or, where that came from a file with lineage, of its original.
+ * Nodes that they have made get names of their own.
  *
  * Returns: (transfer full): a copy to be saved; without history
  */
@@ -725,6 +746,9 @@ ir_model_with_origins (IrModel *model)
 
   if (model->log == NULL || ir_history_cursor (model) == 0)
     return copy;
+  for (guint i = 1; i < copy->graphs->len; i++)
+    if (ir_model_graph (copy, i)->state == IR_STATE_LIVE)
+      make_names_unique (model, edit, ir_model_graph (copy, i));
   walk_init (&walk, model);
   lineage = cJSON_CreateObject ();
   for (guint i = 1; i < model->nodes->len; i++)

@@ -25,13 +25,15 @@ typedef enum
   P (CYCLE, "cycle")                                                                               \
   P (BAD_TENSOR, "bad-tensor")                                                                     \
   P (EXTERNAL_DATA, "external-data")                                                               \
+  P (NO_CONTENTS, "no-contents")                                                                   \
   P (BAD_ATTRIBUTE, "bad-attribute")                                                               \
   P (INPUT_COUNT, "input-count")                                                                   \
   P (OUTPUT_COUNT, "output-count")                                                                 \
   P (TYPE_MISMATCH, "type-mismatch")                                                               \
   P (SHAPE_MISMATCH, "shape-mismatch")                                                             \
   P (BROKEN_LINK, "broken-link")                                                                   \
-  P (FILE_CHANGED, "file-changed")
+  P (FILE_CHANGED, "file-changed")                                                                 \
+  P (EXECUTION, "execution")
 
 typedef enum
 {

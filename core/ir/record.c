@@ -68,8 +68,6 @@ POINTER_FIELD (node_device, node_at, device, const char *)
 POINTER_FIELD (node_controls, node_at, controls, const IrIdList *)
 POINTER_FIELD (node_extra, node_at, extra, const IrExtra *)
 NUMBER_FIELD (node_rank, node_at, rank, guint64)
-POINTER_FIELD (value_type, value_at, type, const IrType *)
-POINTER_FIELD (value_initializer, value_at, initializer, IrTensor *)
 POINTER_FIELD (value_name, value_at, name, const char *)
 POINTER_FIELD (value_extra, value_at, extra, const IrExtra *)
 NUMBER_FIELD (value_flags, value_at, flags, IrValueFlags)
@@ -77,9 +75,83 @@ NUMBER_FIELD (graph_owner, graph_at, owner, IrNodeId)
 NUMBER_FIELD (graph_state, graph_at, state, IrState)
 NUMBER_FIELD (value_state, value_at, state, IrState)
 POINTER_FIELD (graph_name, graph_at, name, const char *)
-POINTER_FIELD (graph_inputs, graph_at, inputs, const IrIdList *)
 POINTER_FIELD (graph_extra, graph_at, extra, const IrExtra *)
-POINTER_FIELD (graph_function, graph_at, function, const IrFunctionInfo *)
+
+/* What is known of the nodes that read @value has to be found anew. Where uses are made anew later
+ * that is said of all nodes then: ir_model_rebuild_uses(). */
+static void
+uncheck_users (const IrModel *model, const IrValue *value)
+{
+  for (guint i = 0; i < value->n_uses && !model->cache->uses_suspended; i++)
+    {
+      IrNode *node = ir_value_use (value, i).node;
+      if (node != NULL)
+        node->checked = 0;
+    }
+}
+
+/* -- fields that the checks of nodes depend on: core/op/check.h -- */
+
+static IrSlotValue
+get_value_type (const IrModel *model, guint32 subject, guint32 slot)
+{
+  return pointer (value_at (model, subject)->type);
+}
+
+static void
+set_value_type (IrModel *model, guint32 subject, guint32 slot, IrSlotValue value)
+{
+  IrValue *changed = value_at (model, subject);
+  const IrType *old = changed->type, *type = value.pointer;
+
+  changed->type = type;
+  /* Only the kind is checked, and most are tensors before and after. */
+  if (ir_type_is_container (old) || ir_type_is_container (type))
+    {
+      uncheck_users (model, changed);
+      if (changed->producer != NULL)
+        changed->producer->checked = 0;
+    }
+}
+
+static IrSlotValue
+get_value_initializer (const IrModel *model, guint32 subject, guint32 slot)
+{
+  return pointer (value_at (model, subject)->initializer);
+}
+
+static void
+set_value_initializer (IrModel *model, guint32 subject, guint32 slot, IrSlotValue value)
+{
+  value_at (model, subject)->initializer = (IrTensor *) value.pointer;
+  uncheck_users (model, value_at (model, subject));
+}
+
+static IrSlotValue
+get_graph_inputs (const IrModel *model, guint32 subject, guint32 slot)
+{
+  return pointer (graph_at (model, subject)->inputs);
+}
+
+static void
+set_graph_inputs (IrModel *model, guint32 subject, guint32 slot, IrSlotValue value)
+{
+  graph_at (model, subject)->inputs = value.pointer;
+  model->checks++;
+}
+
+static IrSlotValue
+get_graph_function (const IrModel *model, guint32 subject, guint32 slot)
+{
+  return pointer (graph_at (model, subject)->function);
+}
+
+static void
+set_graph_function (IrModel *model, guint32 subject, guint32 slot, IrSlotValue value)
+{
+  graph_at (model, subject)->function = value.pointer;
+  model->checks++; /* it may import other opsets */
+}
 
 static IrSlotValue
 get_node_graph (const IrModel *model, guint32 subject, guint32 slot)
@@ -91,6 +163,7 @@ static void
 set_node_graph (IrModel *model, guint32 subject, guint32 slot, IrSlotValue value)
 {
   node_at (model, subject)->graph = graph_at (model, value.number);
+  node_at (model, subject)->checked = 0;
 }
 
 static IrSlotValue
@@ -115,6 +188,7 @@ static void
 set_model_opsets (IrModel *model, guint32 subject, guint32 slot, IrSlotValue value)
 {
   model->opsets = value.pointer;
+  model->checks++;
 }
 
 static IrSlotValue
@@ -182,6 +256,7 @@ set_node_input (IrModel *model, guint32 subject, guint32 slot, IrSlotValue value
         ir_value_add_use (model, new_value, ir_use_key (node->id, slot));
     }
   node->inputs[slot] = new_value;
+  node->checked = 0;
 }
 
 static IrSlotValue
@@ -198,6 +273,7 @@ set_node_n_inputs (IrModel *model, guint32 subject, guint32 slot, IrSlotValue va
   node->inputs = ir_model_resize_array (model, node->inputs, node->n_inputs, value.number,
                                         sizeof (IrValue *));
   node->n_inputs = value.number;
+  node->checked = 0;
 }
 
 static IrSlotValue
@@ -217,13 +293,16 @@ set_node_output (IrModel *model, guint32 subject, guint32 slot, IrSlotValue valu
     {
       node->outputs[slot]->producer = NULL;
       node->outputs[slot]->output_slot = 0;
+      uncheck_users (model, node->outputs[slot]);
     }
   if (new_value != NULL)
     {
       new_value->producer = node;
       new_value->output_slot = slot;
+      uncheck_users (model, new_value);
     }
   node->outputs[slot] = new_value;
+  node->checked = 0;
 }
 
 static IrSlotValue
@@ -240,6 +319,7 @@ set_node_n_outputs (IrModel *model, guint32 subject, guint32 slot, IrSlotValue v
   node->outputs = ir_model_resize_array (model, node->outputs, node->n_outputs, value.number,
                                          sizeof (IrValue *));
   node->n_outputs = value.number;
+  node->checked = 0;
 }
 
 static IrSlotValue
@@ -277,6 +357,7 @@ set_node_attr (IrModel *model, guint32 subject, guint32 slot, IrSlotValue value)
   IrNode *node = node_at (model, subject);
   const IrAttr *attr = value.pointer;
 
+  node->checked = 0;
   if (attr == NULL)
     {
       memmove (node->attrs + slot, node->attrs + slot + 1,
@@ -315,6 +396,7 @@ set_node_op (IrModel *model, guint32 subject, guint32 slot, IrSlotValue value)
   node->domain = name->domain;
   node->overload = name->overload;
   node->op = ir_op_find (name->domain, name->op_type);
+  node->checked = 0;
 }
 
 /* -- the table -- */
@@ -499,22 +581,29 @@ ir_record_subject (IrRecordKind kind)
   return kinds[kind].subject;
 }
 
-IrPayload
-ir_record_payload (IrRecordKind kind)
-{
-  return kinds[kind].payload;
-}
-
 /**
- * ir_record_kind_name:
+ * ir_record_changes_computation:
  * @record: a record
  *
- * Returns: (transfer none): what it changes: "input", "type", "initializer" …
+ * Returns: %TRUE if it changes what a node computes, of what, or where: not its name, rank or device
  */
-const char *
-ir_record_kind_name (const IrRecord *record)
+gboolean
+ir_record_changes_computation (const IrRecord *record)
 {
-  return kinds[record->kind].name;
+  switch ((guint) record->kind)
+    {
+    case IR_RECORD_NODE_STATE:
+    case IR_RECORD_NODE_INPUT:
+    case IR_RECORD_NODE_N_INPUTS:
+    case IR_RECORD_NODE_OUTPUT:
+    case IR_RECORD_NODE_N_OUTPUTS:
+    case IR_RECORD_NODE_ATTR:
+    case IR_RECORD_NODE_OP:
+    case IR_RECORD_NODE_GRAPH:
+      return TRUE;
+    default:
+      return FALSE;
+    }
 }
 
 /* -- text -- */

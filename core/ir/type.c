@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include "core/ir/context-private.h"
+#include "core/ir/scanner.h"
 #include "core/ir/type.h"
 
 #include <gio/gio.h>
@@ -177,8 +178,9 @@ ir_type_map (IrContext *context, IrDtype key, const IrType *value)
 const IrType *
 ir_type_opaque (IrContext *context, const char *denotation)
 {
-  IrType type = { .kind = IR_TYPE_OPAQUE, .rank = IR_RANK_UNKNOWN };
-  type.denotation = ir_context_intern (context, denotation);
+  const char *interned = ir_context_intern (context, denotation);
+  IrType type = { .kind = IR_TYPE_OPAQUE, .rank = IR_RANK_UNKNOWN, .denotation = interned };
+
   return intern_type (context, &type);
 }
 
@@ -225,6 +227,18 @@ gboolean
 ir_type_is_tensor (const IrType *type)
 {
   return type != NULL && type->kind == IR_TYPE_TENSOR;
+}
+
+/**
+ * ir_type_is_container:
+ * @type: (nullable): a type
+ *
+ * Returns: %TRUE for sequences, optionals, maps and opaque types: what is no tensor, dense or sparse
+ */
+gboolean
+ir_type_is_container (const IrType *type)
+{
+  return type != NULL && type->kind != IR_TYPE_TENSOR && type->kind != IR_TYPE_SPARSE_TENSOR;
 }
 
 /**
@@ -525,23 +539,6 @@ fail (Parser *parser, const char *wanted)
   return NULL;
 }
 
-static void
-skip_space (Parser *parser)
-{
-  while (g_ascii_isspace (*parser->at))
-    parser->at++;
-}
-
-static gboolean
-accept (Parser *parser, const char *token)
-{
-  skip_space (parser);
-  if (!g_str_has_prefix (parser->at, token))
-    return FALSE;
-  parser->at += strlen (token);
-  return TRUE;
-}
-
 static IrDtype
 parse_dtype (Parser *parser)
 {
@@ -549,7 +546,7 @@ parse_dtype (Parser *parser)
   g_autofree char *name = NULL;
   IrDtype dtype;
 
-  skip_space (parser);
+  ir_skip_space (&parser->at);
   for (start = parser->at; g_ascii_isalnum (*parser->at); parser->at++)
     ;
   name = g_strndup (start, (gsize) (parser->at - start));
@@ -596,20 +593,20 @@ parse_shaped (Parser *parser, IrTypeKind kind)
 
   if (parser->error != NULL && *parser->error != NULL)
     return NULL;
-  if (!accept (parser, "["))
+  if (!ir_accept (&parser->at, "["))
     return fail (parser, "\"[\" and the dimensions");
-  if (accept (parser, "..."))
+  if (ir_accept (&parser->at, "..."))
     rank = IR_RANK_UNKNOWN;
   else
-    while (!accept (parser, "]"))
+    while (!ir_accept (&parser->at, "]"))
       {
         if (rank == IR_MAX_RANK)
           return fail (parser, "at most 64 dimensions");
-        if (rank > 0 && !accept (parser, ","))
+        if (rank > 0 && !ir_accept (&parser->at, ","))
           return fail (parser, "\",\" or \"]\"");
         dims[rank++] = parse_dim (parser);
       }
-  if (rank == IR_RANK_UNKNOWN && !accept (parser, "]"))
+  if (rank == IR_RANK_UNKNOWN && !ir_accept (&parser->at, "]"))
     return fail (parser, "\"]\"");
   return intern_shaped (parser->context, kind, dtype, rank, dims);
 }
@@ -640,10 +637,10 @@ parse_wrapper (Parser *parser, IrTypeKind kind)
   if (kind == IR_TYPE_MAP)
     {
       key = parse_dtype (parser);
-      if (!accept (parser, ","))
+      if (!ir_accept (&parser->at, ","))
         return fail (parser, "\",\" and the type of the values");
     }
-  if (!accept (parser, "?"))
+  if (!ir_accept (&parser->at, "?"))
     {
       element = parse_type (parser);
       if (element == NULL)
@@ -659,7 +656,7 @@ parse_type (Parser *parser)
 
   if (parser->depth++ == MAX_TYPE_DEPTH)
     return fail (parser, "fewer types inside each other");
-  skip_space (parser);
+  ir_skip_space (&parser->at);
   for (guint kind = IR_TYPE_SPARSE_TENSOR; kind < IR_N_TYPE_KINDS; kind++)
     {
       gsize length = strlen (kind_names[kind]);
@@ -667,7 +664,7 @@ parse_type (Parser *parser)
         {
           parser->at += length + 1;
           type = parse_wrapper (parser, (IrTypeKind) kind);
-          if (type != NULL && !accept (parser, ")"))
+          if (type != NULL && !ir_accept (&parser->at, ")"))
             type = fail (parser, "\")\"");
           parser->depth--;
           return type;
@@ -695,7 +692,7 @@ ir_type_parse (IrContext *context, const char *text, GError **error)
   Parser parser = { context, text, text, 0, &failure };
   const IrType *type = parse_type (&parser);
 
-  skip_space (&parser);
+  ir_skip_space (&parser.at);
   if (type != NULL && *parser.at != '\0')
     type = fail (&parser, "the end");
   if (failure != NULL)

@@ -46,6 +46,7 @@ const IrType *ir_type_with_denotation (IrContext *context,
                                        const char *const *dim_denotations);
 
 gboolean ir_type_is_tensor (const IrType *type);
+gboolean ir_type_is_container (const IrType *type); /* NULL is none */
 gboolean ir_type_has_rank (const IrType *type);
 gboolean ir_type_is_static (const IrType *type);
 gboolean ir_type_n_elements (const IrType *type, guint64 *n_elements);

@@ -67,6 +67,7 @@ append_use (IrModel *model, IrValue *value, guint64 key)
 void
 ir_model_rebuild_uses (IrModel *model)
 {
+  model->checks++; /* nobody has kept account of what changed for the users of values */
   for (guint i = 1; i < model->values->len; i++)
     ((IrValue *) model->values->pdata[i])->n_uses = 0;
   for (guint i = 1; i < model->nodes->len; i++)
@@ -229,6 +230,16 @@ constant_of_node (const IrNode *node)
   return NULL;
 }
 
+/* By its name: ir_node_is() looks at the inputs, and hence asks here. */
+static gboolean
+is_constant (const IrValue *value)
+{
+  const IrNode *node = value->producer;
+
+  return value->output_slot == 0 && node->n_inputs == 0 && node->domain[0] == '\0' &&
+         strcmp (node->op_type, "Constant") == 0;
+}
+
 /**
  * ir_value_constant:
  * @value: a value
@@ -245,7 +256,7 @@ ir_value_constant (const IrValue *value)
   const IrModel *model = value->graph->model;
 
   if (value->producer != NULL)
-    return ir_node_is (value->producer, "Constant") ? constant_of_node (value->producer) : NULL;
+    return is_constant (value) ? constant_of_node (value->producer) : NULL;
   if (value->initializer == NULL)
     return NULL;
   if (model->info->ir_version >= 4 && ir_graph_has_input (value->graph, value))

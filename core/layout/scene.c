@@ -251,10 +251,24 @@ ir_scene_measure (const IrScene *scene, const char *text, IrSceneTextStyle style
   return scene->measure (text, style, scene->measure_data);
 }
 
+#define MAX_LETTERS 4096
+
 static const char *
 keep (IrScene *scene, const char *text)
 {
   return text ? g_string_chunk_insert_const (scene->strings, text) : NULL;
+}
+
+/* Of what is longer than its room however narrow the letters are, only the beginning is measured:
+ * that of a name of a million letters takes a second each time. */
+static glong
+n_worth_measuring (const char *text, double max_width)
+{
+  glong room = max_width > 0 ? (glong) MIN (max_width, MAX_LETTERS) + 1 : MAX_LETTERS, n = 0;
+
+  for (; n < room && *text != '\0'; text = g_utf8_next_char (text))
+    n++;
+  return n;
 }
 
 /**
@@ -262,7 +276,7 @@ keep (IrScene *scene, const char *text)
  * @scene: for its measure
  * @text: UTF-8
  * @style: how it is set
- * @max_width: px, or 0 for no limit
+ * @max_width: px, or 0 for no limit but one that no picture can show
  *
  * Returns: (transfer full): @text, or its beginning and an ellipsis
  */
@@ -272,10 +286,13 @@ ir_scene_ellipsize (const IrScene *scene,
                     IrSceneTextStyle style,
                     double max_width)
 {
-  glong lo = 0, hi = g_utf8_strlen (text, -1);
+  glong lo = 0, hi = n_worth_measuring (text, max_width);
+  gboolean whole = *g_utf8_offset_to_pointer (text, hi) == '\0';
 
-  if (max_width <= 0 || ir_scene_measure (scene, text, style) <= max_width)
+  if (whole && (max_width <= 0 || ir_scene_measure (scene, text, style) <= max_width))
     return g_strdup (text);
+  if (max_width <= 0)
+    lo = hi;
   while (lo < hi)
     {
       glong mid = (lo + hi + 1) / 2;

@@ -125,7 +125,7 @@ ir_call_layout (IrCall *call, const IrNode *node)
 void
 ir_call_adapt (IrCall *call)
 {
-  if (call->op == NULL || call->op->adapt == NULL || call->opset <= 0)
+  if (call->op == NULL || call->opset <= 0)
     return;
   for (const IrAdapt *adapt = call->op->adapt; adapt->until != 0; adapt++)
     if (call->opset < adapt->until)
@@ -1012,7 +1012,8 @@ ir_call_check (const IrCall *call, GError **error)
     n_inputs--;
   while (n_outputs > 0 && !call->outputs[n_outputs - 1].present)
     n_outputs--;
-  if (!check_arity (call, "inputs", n_inputs, op->in, error) ||
+  const IrArity in = { (gint8) ir_op_least_inputs (op), op->in.max };
+  if (!check_arity (call, "inputs", n_inputs, in, error) ||
       !check_arity (call, "outputs", n_outputs, (IrArity){ MIN (op->out.min, 1), op->out.max },
                     error))
     return FALSE;

@@ -23,9 +23,9 @@ typedef enum
 } IrOpErrorCode;
 
 typedef struct _IrCall IrCall;
-typedef struct _IrThreads IrThreads; /* core/exec/threads.h */
-typedef struct _IrScratch IrScratch; /* core/exec/blocks.h */
-typedef struct _IrPacked IrPacked;   /* core/exec/packed.h */
+typedef struct _IrThreads IrThreads; /* core/exec/kernel/threads.h */
+typedef struct _IrScratch IrScratch; /* core/exec/kernel/nchwc.h */
+typedef struct _IrPacked IrPacked;   /* core/exec/kernel/prepack.h */
 
 /* Contents of a small integer tensor (a shape, an axis list) known element by element, symbols
  * included: how dims propagate through Shape, Gather, Concat, Slice and arithmetic. */
@@ -45,7 +45,8 @@ typedef struct
   guint8 align_axis;       /* opset < 7: 1 + axis of input 0 that axis 0 of this one lines up with;
                               0: as numpy does. The accessors below apply it. */
   guint8
-      block; /* execution: @tensor has so many channels together (core/exec/blocks.h); 0: plain */
+      block; /* execution: @tensor has so many channels together (core/exec/kernel/nchwc.h); 0: plain */
+  guint8 layouts; /* execution: kept by the back end; 0: nothing yet */
 } IrCallInput;
 
 typedef struct
@@ -96,10 +97,21 @@ struct _IrCall
   IrScratch *scratch;    /* (nullable) memory that back ends may use during the call */
   IrPacked *packed;      /* (nullable) what back ends make of constants, once for many calls */
   gpointer kernel_state; /* back ends: prepared state of the node (packed weights …) */
+  /* (nullable) execution: told by the back end when everything is as the kernel is to get it; @blocks:
+   * one that works on values in blocks of channels. From any thread. */
+  void (*ready) (const IrCall *call, gboolean blocks, gpointer data);
+  gpointer ready_data;
   /* (nullable) inference inside function bodies: types that are not in the values themselves */
   const IrType *(*type_of) (gpointer data, const IrValue *value);
   gpointer type_of_data;
 };
+
+static inline void
+ir_call_ready (const IrCall *call, gboolean blocks)
+{
+  if (call->ready != NULL)
+    call->ready (call, blocks, call->ready_data);
+}
 
 /* Lays out a call for @node: attributes from the node, @n_inputs and @n_outputs as the node has;
  * inputs' types from the values; then runs the adapters. Clear with ir_call_clear(). */

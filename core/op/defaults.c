@@ -102,7 +102,7 @@ row_is_of (const IrNode *node)
 {
   const gint64 opset = ir_node_opset (node);
 
-  for (const IrAdapt *adapt = node->op->adapt; adapt != NULL && adapt->until != 0; adapt++)
+  for (const IrAdapt *adapt = node->op->adapt; adapt->until != 0; adapt++)
     if (opset < adapt->until)
       return FALSE;
   return TRUE;

@@ -166,15 +166,16 @@ slide (
       return TRUE;
     }
   gint64 room = in + pads - extent;
-  if (room < 0)
+  gboolean up = ceil_mode && mode == PAD_EXPLICIT;
+  if (room < 0 && (!up || room <= -stride || in + window->pad_begin[i] <= 0))
     return ir_call_fail (call, error, IR_OP_ERROR_SHAPE,
                          "spatial axis %u: a window of %" G_GINT64_FORMAT
                          " does not fit into %" G_GINT64_FORMAT " elements and %" G_GINT64_FORMAT
                          " of padding",
                          i, extent, in, pads);
-  gint64 out = room / stride + 1;
-  if (ceil_mode && mode == PAD_EXPLICIT && room % stride != 0 &&
-      out * stride < in + window->pad_begin[i])
+  gint64 out = room < 0 ? 1
+                        : room / stride + 1; /* one that hangs over the end, as PyTorch has it */
+  if (up && room > 0 && room % stride != 0 && out * stride < in + window->pad_begin[i])
     out++;
   window->out[i] = out;
   return TRUE;
@@ -192,7 +193,8 @@ slide (
  *
  * Computes the sizes of the output: floor ((in + pads - ((kernel - 1) · dilation + 1)) / stride) +
  * 1 with explicit padding, ceil instead of floor with ceil_mode (windows that would start in the
- * padding behind the data are left out), ceil (in / stride) with auto_pad SAME_*.
+ * padding behind the data are left out, and one may be larger than the padded input), ceil (in /
+ * stride) with auto_pad SAME_*.
  *
  * Fails with %IR_OP_ERROR_ATTRIBUTE on attributes of a wrong length or out of range, with
  * %IR_OP_ERROR_SHAPE if the window is larger than the padded input.

@@ -213,8 +213,14 @@ demand_data (Frame *frame, const IrValue *value, guint depth)
 
 /* -- problems -- */
 
-static IrProblemCode
-problem_code (const GError *error)
+/**
+ * ir_infer_problem_code:
+ * @error: what an operator's check or inference has said
+ *
+ * Returns: the kind of problem that it is
+ */
+IrProblemCode
+ir_infer_problem_code (const GError *error)
 {
   static const IrProblemCode codes[] = {
     [IR_OP_ERROR_SHAPE] = IR_PROBLEM_SHAPE_MISMATCH,
@@ -235,7 +241,7 @@ static void
 report_error (const Frame *frame, const IrNode *node, const GError *error)
 {
   if (frame->driver->problems != NULL)
-    ir_problems_add (frame->driver->problems, IR_SEVERITY_ERROR, problem_code (error), node, NULL,
+    ir_problems_add (frame->driver->problems, IR_SEVERITY_ERROR, ir_infer_problem_code (error), node, NULL,
                      "%s", error->message);
 }
 

@@ -20,6 +20,7 @@ gboolean ir_infer_model_until (IrEdit *edit,
                                IrInferFlags flags,
                                GPtrArray *problems,
                                const IrStop *stop);
+IrProblemCode ir_infer_problem_code (const GError *error);
 /* As ir_infer_model(), but writes nothing: for verifying. */
 void ir_infer_check (IrModel *model, GPtrArray *problems);
 /* What is known of the contents of shape-like values: IrValue -> IrShapeData. */

@@ -5,6 +5,18 @@
 #include "core/op/op.h"
 #include <string.h>
 
+/* clang-format off */
+static const struct
+{
+  IrOpId op;
+  gboolean ref; /* there is a reference kernel */
+} rows[IR_N_OPS] = { [IR_OP_NONE] = { .op = IR_OP_NONE
+#define IR_OP(ID, NAME, ...) }, [IR_OP_##ID] = { .op = IR_OP_##ID
+#define REF(kernel) , .ref = TRUE
+#include "core/op/ops.def"
+} };
+/* clang-format on */
+
 static void
 append_title (GString *text, const char *name)
 {
@@ -68,7 +80,7 @@ append_facts (GString *text, const IrOp *op)
   for (guint i = 0; i < G_N_ELEMENTS (facts); i++)
     if ((op->flags & facts[i].flag) != 0)
       g_string_append_printf (list, "%s%s", list->len > 0 ? "; " : "", facts[i].text);
-  if (op->ref == NULL)
+  if (!rows[op->id].ref)
     g_string_append_printf (list, "%shas no reference kernel", list->len > 0 ? "; " : "");
   if (list->len > 0)
     g_string_append_printf (text, "- Facts: %s\n", list->str);

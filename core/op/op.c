@@ -1,16 +1,23 @@
 /* The rows of ops.def as a constant table, and the few questions that one asks of it. */
 #include "config.h"
 
-#include "core/op/op.h"
+#include "core/op/check.h"
 
 #include "core/op/rows.h"
 #include <string.h>
 
 /* clang-format off */
-static const IrOp ops[IR_N_OPS] = {
-#define IR_OP(ID, NAME, ...) [IR_OP_##ID] = { .id = IR_OP_##ID, .name = NAME, __VA_ARGS__ },
+static const IrOp ops[IR_N_OPS] = { [IR_OP_NONE] = { .id = IR_OP_NONE
+#define IR_OP(ID, NAME, ...) }, [IR_OP_##ID] = { .id = IR_OP_##ID, .name = NAME, __VA_ARGS__
+#define INFER(function) , .infer = function
+#define COST(function) , .cost = function
+#define BYTES(function) , .bytes = function
+#define SUBGRAPH_INPUT(function) , .subgraph_input = function
+#define ADAPT(until, function) , .adapt = { { until, function } }
+#define ADAPT_2(u1, f1, u2, f2) , .adapt = { { u1, f1 }, { u2, f2 } }
+#define ADAPT_3(u1, f1, u2, f2, u3, f3) , .adapt = { { u1, f1 }, { u2, f2 }, { u3, f3 } }
 #include "core/op/ops.def"
-};
+} };
 
 /* Row ids by ascending name: made by sort-names.c from the same table. */
 static const guint16 by_name[] = {
@@ -199,6 +206,23 @@ ir_op_input_is_optional (const IrOp *op, guint slot)
 }
 
 /**
+ * ir_op_least_inputs:
+ * @op: a row
+ *
+ * Returns: how many inputs a node must have, where optional ones at the end of those that the row
+ *   asks for may as well not stand there: Loop (n) is Loop (n, "")
+ */
+guint
+ir_op_least_inputs (const IrOp *op)
+{
+  guint n = (guint) MAX (op->in.min, 0);
+
+  while (n > 0 && ir_op_input_is_optional (op, n - 1))
+    n--;
+  return n;
+}
+
+/**
  * ir_op_output_name:
  * @op: a row
  * @slot: output slot, 0-based
@@ -217,10 +241,10 @@ ir_op_output_name (const IrOp *op, guint slot)
  * @node: a node
  * @id: a row's id
  *
- * Returns: whether @node is an application of that row's operator
+ * Returns: whether @node is an application of that row's operator, and fits the row
  */
 gboolean
 ir_op_is (const IrNode *node, IrOpId id)
 {
-  return node->op != NULL && node->op->id == id;
+  return node->op != NULL && node->op->id == id && ir_node_is_valid (node);
 }

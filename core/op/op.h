@@ -1,8 +1,8 @@
 /* The op table: one row per operator (ops.def and the family files that it includes). Facts about
- * operators stand here and nowhere else; layers above add columns (CPU, GPU, GRAD) that only they
- * expand. A row is found by (domain, name); the stored node stays as its file wrote it, and the
- * row's @adapt list turns an old opset's form into the one canonical call that inference, cost and
- * kernels see. */
+ * operators stand here and nowhere else; columns behind a row (INFER, REF, CPU, GRAD ...) are
+ * expanded by the layer that they belong to alone. A row is found by (domain, name); the stored node
+ * stays as its file wrote it, and the row's adapters turn an old opset's form into the one canonical
+ * call that inference, cost and kernels see. */
 #pragma once
 
 #include "core/ir/model.h"
@@ -55,8 +55,24 @@ typedef enum
   /* With inputs of known types that inference accepts it never fails, whatever they hold: it may
    * run where it would not have run before. */
   IR_OP_TOTAL = 1 << 10,
-  IR_OP_TOTAL_FLOAT = 1 << 11 /* so on floating-point types; integers may divide by zero */
+  IR_OP_TOTAL_FLOAT = 1 << 11, /* so on floating-point types; integers may divide by zero */
+  /* Bounded by itself on magnitudes: |f (x + e) - f (x)| <= f (|x| + |e|) - f (|x|), as sums of
+   * products are, also if Relu comes behind. */
+  IR_OP_SUMS = 1 << 12,
+  IR_OP_NOT_NEGATIVE = 1 << 13, /* no result is below 0, NaN aside; the -0 of some counts as 0 */
+  /* Outputs hold elements of the data, which is input 0, or all where it is variadic. */
+  IR_OP_MOVES = 1 << 14,
+  IR_OP_RANGES = 1 << 15,      /* inputs or outputs may be ranges of bytes of what they are parts of */
+  IR_OP_NAMES_VALUES = 1 << 16 /* attributes name values of the graph, which no rule follows */
 } IrOpFlags;
+
+/* What a fused operator does to each element at the end. */
+typedef enum
+{
+  IR_ACTIVATION_NONE,
+#define IR_ACTIVATION(ID, ...) IR_ACTIVATION_##ID,
+#include "core/op/activations.def"
+} IrActivation;
 
 /* How exactly back ends must agree with the reference kernel: |a - b| <= atol + rtol * |b|. */
 typedef struct
@@ -64,18 +80,12 @@ typedef struct
   double rtol, atol; /* for float32; float16 and bfloat16 scale by their own epsilon */
 } IrTolerance;
 
-#define IR_TOL_EXACT                                                                               \
-  {                                                                                                \
-    0, 0                                                                                           \
-  }
-#define IR_TOL_ROUNDING                                                                            \
-  {                                                                                                \
-    1e-5, 1e-6                                                                                     \
-  } /* sums of products: order of summation differs */
-#define IR_TOL_TRANSCENDENTAL                                                                      \
-  {                                                                                                \
-    2e-6, 1e-7                                                                                     \
-  } /* exp, log, tanh … within a few ULP */
+#define IR_RTOL_SUMS 1e-5
+/* clang-format off */
+#define IR_TOL_EXACT          { 0, 0 }
+#define IR_TOL_ROUNDING       { IR_RTOL_SUMS, 1e-6 } /* sums of products: order of summation differs */
+#define IR_TOL_TRANSCENDENTAL { 2e-6, 1e-7 } /* exp, log, tanh … within a few ULP */
+/* clang-format on */
 
 typedef struct
 {
@@ -100,6 +110,7 @@ typedef struct
   gint64 until;
   IrAdaptFunc adapt;
 } IrAdapt;
+#define IR_MAX_ADAPTS 3
 
 typedef struct
 {
@@ -117,15 +128,17 @@ struct _IrOp
   const IrAttrSpec *attrs;          /* ends with a NULL name */
   IrOpFlags flags;
   IrTolerance tol;
+  /* Fused operators: what follows the base operator, whose own inputs come first. */
+  IrActivation activation; /* of IR_ACTIVATION_CLIP the last two inputs are the limits */
+  guint8 addend;           /* the input that is added before it; 0: none */
   IrInferFunc infer;
-  IrKernelFunc ref;
   IrCostFunc cost;
   IrCostFunc bytes; /* (nullable) bytes moved; default: those of all inputs and outputs */
   /* (nullable) type of an input of a subgraph that the node owns, as far as it is known */
   const IrType *(*subgraph_input) (const IrCall *call, const IrGraph *graph, guint input);
-  const IrAdapt *adapt; /* (nullable) ends with until 0 */
-  const char *body;     /* (nullable) ONNX function body as text: domain irscope and function ops */
-  const char *doc;      /* sentence case, ends with a period; user-visible */
+  IrAdapt adapt[IR_MAX_ADAPTS + 1]; /* ends with until 0 */
+  const char *body; /* (nullable) ONNX function body as text: domain irscope and function ops */
+  const char *doc;  /* sentence case, ends with a period; user-visible */
 };
 
 const IrOp *ir_op_find (const char *domain, const char *name); /* (nullable) */
@@ -134,8 +147,9 @@ guint ir_op_n (void); /* rows are 1 .. n - 1 for ir_op_by_id() */
 const char *ir_op_family_name (IrOpFamily family);
 const char *ir_op_family_doc (IrOpFamily family);
 const IrAttrSpec *ir_op_attr (const IrOp *op, const char *name);
-char *ir_op_input_name (const IrOp *op, guint slot); /* (transfer full) "X", "input 3" */
+char *ir_op_input_name (const IrOp *op, guint slot);           /* (transfer full) "X", "input 3" */
 gboolean ir_op_input_is_optional (const IrOp *op, guint slot); /* "B?" */
+guint ir_op_least_inputs (const IrOp *op);                     /* without optional ones at the end */
 char *ir_op_output_name (const IrOp *op, guint slot);
 gboolean ir_op_is (const IrNode *node, IrOpId id); /* the node's row is @id */
 char *ir_ops_markdown (void);                      /* (transfer full) docs/OPS.md */

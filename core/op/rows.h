@@ -1,21 +1,13 @@
 /* What the rows of ops.def name: the macros for their tables and the declarations of inference,
- * adapter, cost and reference functions. Only op.c, and the files that define these functions,
- * include it. */
+ * adapter and cost functions. Only op.c, and the files that define these functions, include it. */
 #pragma once
 
 #include "core/op/op.h"
 
-/* Attribute and adapter tables inside a row; static storage, ended for the reader. */
-#define IR_ATTRS(...)                                                                              \
-  (const IrAttrSpec[])                                                                             \
-  {                                                                                                \
-    __VA_ARGS__, { NULL }                                                                          \
-  }
-#define IR_ADAPTS(...)                                                                             \
-  (const IrAdapt[])                                                                                \
-  {                                                                                                \
-    __VA_ARGS__, { 0 }                                                                             \
-  }
+/* The attributes of a row; static storage, ended for the reader. */
+/* clang-format off */
+#define IR_ATTRS(...)  (const IrAttrSpec[]) { __VA_ARGS__, { NULL } }
+/* clang-format on */
 
 /* The ONNX function body of an operator of the standard, written from its definition: what runs
  * where there is no kernel, and what tests hold the kernel against. A constant of a body has the
@@ -26,16 +18,17 @@
   "  " NAME "Value = Constant <value_float: float = " VALUE "> ()\n  " NAME " = CastLike (" NAME   \
   "Value, " LIKE ")\n"
 
-#define IR_DECLARE_INFER(name) gboolean ir_infer_##name (IrCall *call, GError **error);
-#define IR_DECLARE_REF(name)   gboolean ir_ref_##name (IrCall *call, GError **error);
-#define IR_DECLARE_ADAPT(name) void ir_adapt_##name (IrCall *call);
-#define IR_DECLARE_COST(name)  guint64 ir_cost_##name (const IrCall *call);
-
-#include "core/op/rows-basic.h" /* elementwise, activation, reduce, shape, index, constant, control */
-#if __has_include("core/op/rows-nn.h")
-#include "core/op/rows-nn.h" /* linear, pool, norm, fused */
-#endif
-#include "core/op/rows-attention.h"
-#include "core/op/rows-signal.h" /* recurrent, transforms, images */
-#include "core/op/rows-ml.h"     /* ml */
-#include "core/op/rows-more.h"   /* loss and what follows it in ops.def */
+/* The columns that core/op itself expands declare what they name. Others: REF (core/exec/ref/ref.h),
+ * CPU (core/exec/cpu/cpu.h), CONTROL (core/exec), GRAD (core/grad/vjp.c),
+ * ROLES (core/exec/run/inputs.c), AXES (passes/rewrites/push-transposes.c). */
+#define INFER(function) gboolean function (IrCall *call, GError **error);
+#define COST(function)  guint64 function (const IrCall *call);
+#define BYTES(function) guint64 function (const IrCall *call);
+#define SUBGRAPH_INPUT(function)                                                                   \
+  const IrType *function (const IrCall *call, const IrGraph *graph, guint input);
+#define ADAPT(until, function) void function (IrCall *call);
+#define ADAPT_2(until1, function1, until2, function2)                                              \
+  ADAPT (until1, function1) ADAPT (until2, function2)
+#define ADAPT_3(until1, function1, until2, function2, until3, function3)                           \
+  ADAPT_2 (until1, function1, until2, function2) ADAPT (until3, function3)
+#include "core/op/ops.def"

@@ -3,7 +3,8 @@
 #include "config.h"
 
 #include "core/op/verify.h"
-#include "core/op/op.h"
+#include "core/op/check.h"
+#include "core/op/infer.h"
 
 #include <string.h>
 
@@ -34,6 +35,13 @@ is_defined (const IrValue *value)
   return value->producer != NULL || value->initializer != NULL || ir_value_is_graph_input (value);
 }
 
+/* Of what nothing produces only an initializer has a type that is no declaration. */
+static gboolean
+is_unread (const IrValue *value)
+{
+  return value->type != NULL && (value->flags & IR_VALUE_DECLARED) == 0;
+}
+
 static gboolean
 has_use (const IrValue *value, const IrNode *node, const IrGraph *graph, guint slot)
 {
@@ -56,6 +64,16 @@ check_input (Verifier *v, const IrNode *node, guint slot)
   if (value->state != IR_STATE_LIVE)
     ir_problems_add (v->problems, IR_SEVERITY_ERROR, IR_PROBLEM_BROKEN_LINK, node, value,
                      "%s - input %u is \"%s\", which has been removed", label, slot, value->name);
+  else if (!is_defined (value) && is_unread (value))
+    {
+      problem = ir_problems_add (
+          v->problems, IR_SEVERITY_ERROR, IR_PROBLEM_NO_CONTENTS, node, value,
+          "%s - input %u is the initializer \"%s\", whose contents could not be read", label, slot,
+          value->name);
+      ir_problem_set_hint (problem,
+                           "The problem of the tensor itself says why; the node cannot run, "
+                           "and passes leave it alone.");
+    }
   else if (!is_defined (value))
     {
       problem = ir_problems_add (v->problems, IR_SEVERITY_ERROR, IR_PROBLEM_UNDEFINED_VALUE, node,
@@ -257,12 +275,37 @@ check_names (Verifier *v, const IrGraph *graph)
     }
 }
 
+/* Here nodes are known by their ids, elsewhere by their names. One finding for each name. */
+static void
+check_node_names (Verifier *v, const IrGraph *graph)
+{
+  g_autoptr (GHashTable) seen = g_hash_table_new (NULL, NULL); /* interned name -> how often */
+  g_autoptr (GPtrArray) nodes = ir_graph_nodes (graph);
+
+  for (guint i = 0; i < nodes->len; i++)
+    {
+      const IrNode *node = nodes->pdata[i];
+      guint times = GPOINTER_TO_UINT (g_hash_table_lookup (seen, node->name)) + 1;
+
+      if (node->name[0] == '\0')
+        continue;
+      g_hash_table_insert (seen, (gpointer) node->name, GUINT_TO_POINTER (times));
+      if (times != 2)
+        continue;
+      IrProblem *problem = ir_problems_add (
+          v->problems, IR_SEVERITY_WARNING, IR_PROBLEM_DUPLICATE_NAME, node, NULL,
+          "Graph \"%s\" - two nodes are named \"%s\"", graph->name, node->name);
+      ir_problem_set_hint (problem, "Rename one of them: ONNX Runtime refuses such files.");
+    }
+}
+
 static void
 check_graph (Verifier *v, const IrGraph *graph)
 {
   check_graph_inputs (v, graph);
   check_graph_outputs (v, graph);
   check_names (v, graph);
+  check_node_names (v, graph);
   if (graph->kind == IR_GRAPH_SUBGRAPH && ir_model_live_node (v->model, graph->owner) == NULL)
     ir_problems_add (v->problems, IR_SEVERITY_WARNING, IR_PROBLEM_BROKEN_LINK, NULL, NULL,
                      "Graph \"%s\" (%u) - belongs to no node", graph->name, graph->id);
@@ -549,17 +592,33 @@ check_required_inputs (Verifier *v, const IrNode *node, const IrOp *op, const Ir
     }
 }
 
+/* What keeps the node from running and from being rewritten, and was not said before: links are the
+ * matter of ir_verify_structure(). */
+static void
+check_rest (Verifier *v, const IrNode *node, guint n_before)
+{
+  g_autoptr (GError) error = NULL;
+
+  if (ir_node_check (node, &error) || g_error_matches (error, IR_OP_ERROR, IR_OP_ERROR_VALUE))
+    return;
+  for (guint i = n_before; i < v->problems->len; i++)
+    if (((const IrProblem *) v->problems->pdata[i])->severity == IR_SEVERITY_ERROR)
+      return;
+  ir_problems_add (v->problems, IR_SEVERITY_ERROR, ir_infer_problem_code (error), node, NULL, "%s",
+                   error->message);
+}
+
 /* Arity and attributes are those of the adapted call: the row describes the newest opset. */
 static void
 check_call (Verifier *v, const IrNode *node, const IrOp *op)
 {
+  guint n, n_before = v->problems->len;
   IrCall call;
-  guint n;
 
   ir_call_init (&call, node);
   n = count_present (&call);
-  check_count (v, node, "inputs", n, op->in);
-  if (n >= (guint) MAX (op->in.min, 0))
+  check_count (v, node, "inputs", n, (IrArity){ (gint8) ir_op_least_inputs (op), op->in.max });
+  if (n >= ir_op_least_inputs (op))
     check_required_inputs (v, node, op, &call);
   check_count (v, node, "outputs", node->n_outputs, op->out);
   for (guint i = 0; i < call.n_attrs; i++)
@@ -573,6 +632,7 @@ check_call (Verifier *v, const IrNode *node, const IrOp *op)
                          op->name);
       }
   ir_call_clear (&call);
+  check_rest (v, node, n_before);
 }
 
 static const char *

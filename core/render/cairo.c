@@ -4,6 +4,7 @@
  * of texts by Pango. Metrics are not hinted, so that text has one width at
  * every scale. */
 
+#include "core/io/io.h"
 #include "core/render/painter-private.h"
 #include "core/render/render.h"
 
@@ -418,11 +419,7 @@ ir_render_file (const IrScene *scene, const char *path, IrRenderOptions *options
     if (g_str_has_suffix (lower, formats[i].ending))
       {
         g_autoptr (GBytes) bytes = formats[i].render (scene, options, error);
-        gsize size;
-        const char *data = bytes ? g_bytes_get_data (bytes, &size) : NULL;
-        return bytes != NULL &&
-               g_file_set_contents_full (path, data, (gssize) size, G_FILE_SET_CONTENTS_CONSISTENT,
-                                         0666, error);
+        return bytes != NULL && ir_file_write_atomic (path, bytes, error);
       }
   g_set_error (error, IR_RENDER_ERROR, IR_RENDER_ERROR_FORMAT,
                "%s: the ending must be .svg, .pdf or .png", path);

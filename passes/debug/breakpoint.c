@@ -320,8 +320,7 @@ touches (const IrBreakpoint *self, const IrModel *model, const IrStep *step)
     {
       const IrRecord *record = ir_history_record (model, step->first_record + i);
 
-      if (strcmp (ir_record_kind_name (record), "node") == 0 &&
-          node_matches (self, model, record->subject))
+      if (record->kind == IR_RECORD_NODE_STATE && node_matches (self, model, record->subject))
         return TRUE;
     }
   for (guint i = 0; step->nodes != NULL && i < step->nodes->len; i++)

@@ -19,12 +19,14 @@
 #include "passes/debug/predicate.h"
 
 #include "core/io/io.h"
+#include "core/ir/scanner.h"
 #include "core/op/call.h"
 #include "core/op/infer.h"
 
 #include <gio/gio.h>
 #include <glib/gstdio.h>
 #include <math.h>
+#include <signal.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -310,6 +312,16 @@ command_line (const char *command, const char *path, GError **error)
   return g_strv_builder_end (builder);
 }
 
+/* Between fork() and exec(): the program shall hear of its children and of those who end it. */
+static void
+unblock_signals (gpointer unused)
+{
+  sigset_t none;
+
+  sigemptyset (&none);
+  sigprocmask (SIG_SETMASK, &none, NULL);
+}
+
 static gboolean
 run_command (Work *work, const char *command, const char *path, double *status, GError **error)
 {
@@ -321,6 +333,7 @@ run_command (Work *work, const char *command, const char *path, double *status, 
   if (words == NULL)
     return FALSE;
   g_subprocess_launcher_take_stdout_fd (launcher, dup (STDERR_FILENO));
+  g_subprocess_launcher_set_child_setup (launcher, unblock_signals, NULL, NULL);
   process = g_subprocess_launcher_spawnv (launcher, (const char *const *) words, error);
   if (process == NULL)
     {
@@ -511,13 +524,6 @@ static void G_GNUC_PRINTF (3, 4) fail_at (Parser *p, const char *at, const char 
                           column_of (p, at), message);
 }
 
-static void
-skip_space (Parser *p)
-{
-  while (g_ascii_isspace (*p->at))
-    p->at++;
-}
-
 static char *
 found_here (Parser *p)
 {
@@ -534,21 +540,11 @@ found_here (Parser *p)
 }
 
 static gboolean
-take_symbol (Parser *p, const char *symbol)
-{
-  skip_space (p);
-  if (!g_str_has_prefix (p->at, symbol))
-    return FALSE;
-  p->at += strlen (symbol);
-  return TRUE;
-}
-
-static gboolean
 take_word (Parser *p, const char *word)
 {
   gsize length = strlen (word);
 
-  skip_space (p);
+  ir_skip_space (&p->at);
   if (strncmp (p->at, word, length) != 0 || g_ascii_isalnum (p->at[length]) || p->at[length] == '_')
     return FALSE;
   p->at += length;
@@ -561,7 +557,7 @@ take_quoted (Parser *p)
 {
   const char *start, *end;
 
-  skip_space (p);
+  ir_skip_space (&p->at);
   if (*p->at != '"' && *p->at != '\'')
     return NULL;
   start = p->at + 1;
@@ -580,7 +576,7 @@ parse_parenthesis (Parser *p, Term *term)
 {
   const char *open = p->at;
 
-  if (!take_symbol (p, "("))
+  if (!ir_accept (&p->at, "("))
     {
       g_autofree char *found = found_here (p);
       if (term->measure->argument == ARGUMENT_VALUE)
@@ -588,7 +584,7 @@ parse_parenthesis (Parser *p, Term *term)
                  term->measure->name, found);
       return;
     }
-  skip_space (p);
+  ir_skip_space (&p->at);
   term->column = column_of (p, p->at);
   term->argument = take_quoted (p);
   if (term->argument == NULL)
@@ -601,7 +597,7 @@ parse_parenthesis (Parser *p, Term *term)
           p->at = end;
         }
     }
-  if (term->argument == NULL || !take_symbol (p, ")"))
+  if (term->argument == NULL || !ir_accept (&p->at, ")"))
     fail_at (p, open, "the parenthesis is not closed");
   else if (term->argument[0] == '\0')
     fail_at (p, open, "%s needs %s in its parentheses", term->measure->name,
@@ -615,12 +611,12 @@ parse_command (Parser *p, Term *term)
   g_auto (GStrv) words = NULL;
   const char *start;
 
-  if (!take_symbol (p, ":"))
+  if (!ir_accept (&p->at, ":"))
     {
       fail_at (p, p->at, "cmd needs a colon and a command: cmd: ./check.sh");
       return;
     }
-  skip_space (p);
+  ir_skip_space (&p->at);
   start = p->at;
   term->argument = take_quoted (p);
   if (term->argument == NULL)
@@ -659,7 +655,7 @@ parse_comparison (Parser *p, Term *term)
   char *end;
 
   for (term->comparison = 0; term->comparison < G_N_ELEMENTS (comparisons); term->comparison++)
-    if (take_symbol (p, comparisons[term->comparison].text))
+    if (ir_accept (&p->at, comparisons[term->comparison].text))
       break;
   if (term->comparison == G_N_ELEMENTS (comparisons))
     {
@@ -668,7 +664,7 @@ parse_comparison (Parser *p, Term *term)
                term->measure->name, found);
       return;
     }
-  skip_space (p);
+  ir_skip_space (&p->at);
   term->number = g_ascii_strtod (p->at, &end);
   if (end == p->at || isnan (term->number))
     {
@@ -710,20 +706,20 @@ parse_not (Parser *p)
   Term *term = NULL;
   const char *start;
 
-  skip_space (p);
+  ir_skip_space (&p->at);
   start = p->at;
   if (++p->depth > MAX_DEPTH)
     fail_at (p, p->at, "more than %d levels of parentheses and nots", MAX_DEPTH);
-  else if (take_word (p, "not") || take_symbol (p, "!"))
+  else if (take_word (p, "not") || ir_accept (&p->at, "!"))
     {
       term = g_new0 (Term, 1);
       term->kind = TERM_NOT;
       term->a = parse_not (p);
     }
-  else if (take_symbol (p, "("))
+  else if (ir_accept (&p->at, "("))
     {
       term = parse_or (p);
-      if (!take_symbol (p, ")"))
+      if (!ir_accept (&p->at, ")"))
         fail_at (p, start, "the parenthesis is not closed");
     }
   else
@@ -748,7 +744,7 @@ parse_and (Parser *p)
 {
   Term *term = parse_not (p);
 
-  while (p->error == NULL && (take_word (p, "and") || take_symbol (p, "&&")))
+  while (p->error == NULL && (take_word (p, "and") || ir_accept (&p->at, "&&")))
     term = join (TERM_AND, term, parse_not (p));
   return term;
 }
@@ -758,7 +754,7 @@ parse_or (Parser *p)
 {
   Term *term = parse_and (p);
 
-  while (p->error == NULL && (take_word (p, "or") || take_symbol (p, "||")))
+  while (p->error == NULL && (take_word (p, "or") || ir_accept (&p->at, "||")))
     term = join (TERM_OR, term, parse_and (p));
   return term;
 }
@@ -785,7 +781,7 @@ ir_predicate_parse (const char *text, GError **error)
       return NULL;
     }
   predicate->root = parse_or (&p);
-  skip_space (&p);
+  ir_skip_space (&p.at);
   if (*p.at != '\0')
     {
       g_autofree char *found = found_here (&p);
@@ -932,9 +928,9 @@ blames_the_graph (const GError *error)
  * @check: (out caller-allocates): what was found; clear with ir_check_clear()
  * @error: return location for an error
  *
- * A graph that runs at step 0 and not at @step fails. If the predicate computes values, it costs
- * the nodes that no check before has run on the same contents (the first check: one run), else
- * nothing.
+ * A graph that runs at step 0 and not at @step fails, and so does one that does not run by a plan.
+ * If the predicate computes values, it costs the nodes that no check before has run on the same
+ * contents (the first check: one run), else nothing.
  *
  * Returns: %FALSE if it could not be told: cancelled, out of memory, no kernel, no such command
  */
@@ -958,7 +954,7 @@ ir_predicate_check (
       check->finding = work.decided->measure->describe (work.decided, work.value);
       return TRUE;
     }
-  if (step == 0 || !blames_the_graph (local))
+  if ((step == 0 && !ir_trial_follows_plans (trial)) || !blames_the_graph (local))
     {
       g_propagate_error (error, g_steal_pointer (&local));
       return FALSE;

@@ -9,7 +9,8 @@
 #include "passes/debug/probe.h"
 
 #include "core/op/infer.h"
-#include "passes/difference.h"
+#include "core/exec/check/difference.h"
+#include "core/exec/measure/times.h"
 #include "passes/proof/evaluate.h"
 
 #include <math.h>
@@ -23,10 +24,15 @@ struct _IrTrial
   GHashTable *inputs; /* value id -> IrTensor */
   const IrBackend *backend;
   guint n_threads;
+  IrRunLimits limits;        /* of a run */
   GCancellable *cancellable; /* (nullable) */
   IrRun *original;           /* (nullable) until it is asked for */
   IrBackend plain;           /* the back end as probes use it: without blocks of channels */
+  IrBackend silent;          /* the back end for plans: says nothing of its choices */
   IrEvaluator *evaluator;    /* (nullable) until the first probe */
+  IrModel *traveller;        /* (nullable) a copy that stands at the step that was sized last */
+  gboolean follows;          /* whole runs of the back end, by the plan below */
+  IrTrialPlan plan;
 };
 
 /**
@@ -53,9 +59,50 @@ ir_trial_new (IrModel *model,
   trial->backend = backend != NULL ? backend : ir_backend_find ("ref");
   trial->plain = *trial->backend;
   trial->plain.plan_blocks = NULL;
+  trial->silent = *trial->backend;
+  trial->silent.explain_blocks = NULL;
+  trial->silent.explain_choice = NULL;
   trial->n_threads = n_threads;
   trial->cancellable = cancellable != NULL ? g_object_ref (cancellable) : NULL;
   return trial;
+}
+
+/**
+ * ir_trial_limit:
+ * @trial: a trial that has run nothing yet
+ * @limits: of its runs, and of what a probe runs
+ */
+void
+ir_trial_limit (IrTrial *trial, const IrRunLimits *limits)
+{
+  trial->limits = *limits;
+}
+
+/**
+ * ir_trial_follow:
+ * @trial: a trial
+ * @plan: what its runs decide from here on; what it points to lives until it is told another
+ *
+ * Every probe is then a whole run as any other, in which but the values that are asked for are kept.
+ * The original's run is one without any decision.
+ */
+void
+ir_trial_follow (IrTrial *trial, const IrTrialPlan *plan)
+{
+  trial->follows = TRUE;
+  trial->plan = *plan;
+}
+
+/**
+ * ir_trial_follows_plans:
+ * @trial: a trial
+ *
+ * Returns: whether ir_trial_follow() was called
+ */
+gboolean
+ir_trial_follows_plans (const IrTrial *trial)
+{
+  return trial->follows;
 }
 
 /**
@@ -66,6 +113,7 @@ void
 ir_trial_free (IrTrial *trial)
 {
   g_clear_pointer (&trial->original, ir_run_unref);
+  g_clear_pointer (&trial->traveller, ir_model_unref);
   g_clear_pointer (&trial->evaluator, ir_evaluator_free);
   g_clear_object (&trial->cancellable);
   g_hash_table_unref (trial->inputs);
@@ -114,25 +162,21 @@ ir_trial_run (IrTrial *trial, guint step, GArray *chosen, GError **error)
   g_autoptr (IrModel) snapshot = ir_history_snapshot (trial->model, step);
   g_autoptr (IrExecutable) executable = NULL;
   IrRunOptions options = {
-    .backend = &trial->plain,
+    .backend = trial->follows ? trial->backend : &trial->plain,
     .n_threads = trial->n_threads,
+    .parallel = trial->plan.parallel,
+    .without = trial->plan.without,
+    .except = trial->plan.except,
     .capture = chosen != NULL ? IR_CAPTURE_CHOSEN : IR_CAPTURE_ALL,
     .chosen = chosen,
   };
   const IrStop stop = { .cancellable = trial->cancellable };
 
+  ir_run_options_limit (&options, &trial->limits);
   executable = ir_executable_new_until (snapshot, &options, &stop, error);
   if (executable == NULL)
     return NULL;
   return ir_executable_run (executable, trial->inputs, trial->cancellable, NULL, error);
-}
-
-static int
-compare_doubles (gconstpointer a, gconstpointer b)
-{
-  const double x = *(const double *) a, y = *(const double *) b;
-
-  return (x > y) - (x < y);
 }
 
 /**
@@ -154,14 +198,16 @@ ir_trial_time (IrTrial *trial, guint step, guint n_runs, IrRunTime *time, GError
 {
   g_autoptr (IrModel) snapshot = ir_history_snapshot (trial->model, step);
   g_autoptr (GArray) none = g_array_new (FALSE, FALSE, sizeof (IrValueId));
-  g_autofree double *samples = g_new (double, n_runs);
-  const IrRunOptions options = { .backend = trial->backend,
-                                 .n_threads = trial->n_threads,
-                                 .capture = IR_CAPTURE_CHOSEN,
-                                 .chosen = none };
+  g_autoptr (GArray) samples = g_array_new (FALSE, FALSE, sizeof (double));
+  IrRunOptions options = { .backend = trial->backend,
+                           .n_threads = trial->n_threads,
+                           .capture = IR_CAPTURE_CHOSEN,
+                           .chosen = none };
   const IrStop stop = { .cancellable = trial->cancellable };
-  g_autoptr (IrExecutable) executable = ir_executable_new_until (snapshot, &options, &stop, error);
+  g_autoptr (IrExecutable) executable = NULL;
 
+  ir_run_options_limit (&options, &trial->limits);
+  executable = ir_executable_new_until (snapshot, &options, &stop, error);
   for (guint i = 0; i <= n_runs; i++)
     {
       g_autoptr (IrRun)
@@ -171,11 +217,12 @@ ir_trial_time (IrTrial *trial, guint step, guint n_runs, IrRunTime *time, GError
 
       if (run == NULL)
         return FALSE;
+      const double ms = run->trace != NULL ? run->trace->duration_ns / 1e6 : NAN;
       if (i > 0)
-        samples[i - 1] = run->trace != NULL ? run->trace->duration_ns / 1e6 : NAN;
+        g_array_append_val (samples, ms);
     }
-  qsort (samples, n_runs, sizeof (double), compare_doubles);
-  *time = (IrRunTime){ n_runs, samples[n_runs / 2], samples[0], samples[n_runs - 1] };
+  const IrTimes times = ir_times (samples);
+  *time = (IrRunTime){ n_runs, times.median, times.min, times.max };
   return TRUE;
 }
 
@@ -192,7 +239,14 @@ IrRun *
 ir_trial_original (IrTrial *trial, GError **error)
 {
   if (trial->original == NULL)
-    trial->original = ir_trial_run (trial, 0, NULL, error);
+    {
+      const IrTrialPlan plan = trial->plan;
+
+      if (trial->follows)
+        trial->plan = (IrTrialPlan){ .without = IR_DECISION_ALL };
+      trial->original = ir_trial_run (trial, 0, NULL, error);
+      trial->plan = plan;
+    }
   return trial->original;
 }
 
@@ -218,6 +272,7 @@ start_evaluator (IrTrial *trial, GError **error)
   if (flat == NULL)
     return FALSE;
   trial->evaluator = ir_evaluator_new (&trial->plain, trial->n_threads, trial->cancellable);
+  ir_evaluator_limit (trial->evaluator, &trial->limits);
   ir_evaluator_take_run (trial->evaluator, flat, original, trial->inputs, NULL);
   return TRUE;
 }
@@ -261,11 +316,14 @@ ir_trial_probe (IrTrial *trial, guint step, GArray *chosen, GError **error)
       contents = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify) ir_tensor_unref);
   g_autoptr (IrModel) flat = NULL;
 
+  if (trial->follows)
+    return run_whole (trial, step, chosen, error);
   if (!start_evaluator (trial, error))
     return NULL;
   if (ir_evaluator_is_full (trial->evaluator))
     return run_whole (trial, step, chosen, error);
   flat = flat_after (trial, step, error);
+  ir_evaluator_start (trial->evaluator);
   if (flat == NULL ||
       !ir_evaluator_run (trial->evaluator, flat, trial->inputs, chosen, contents, error))
     return NULL;
@@ -284,6 +342,40 @@ ir_trial_n_nodes_run (const IrTrial *trial)
   return trial->evaluator != NULL ? ir_evaluator_work (trial->evaluator)->n_nodes : 0;
 }
 
+/* -- sizes -- */
+
+/* A step is a few records away from the one before, and a copy of the graph is all of it. */
+static IrModel *
+travel (IrTrial *trial, guint step)
+{
+  if (trial->traveller != NULL &&
+      ir_history_n_steps (trial->traveller) != ir_history_n_steps (trial->model))
+    g_clear_pointer (&trial->traveller, ir_model_unref);
+  if (trial->traveller == NULL)
+    trial->traveller = ir_history_clone (trial->model);
+  ir_history_goto (trial->traveller, step);
+  return trial->traveller;
+}
+
+/* Gives the inputs the shapes of the trial's, and all values the types that follow. */
+static void
+bind_sizes (IrTrial *trial, IrEdit *edit)
+{
+  IrModel *model = ir_edit_model (edit);
+  GHashTableIter iter;
+  gpointer id, tensor;
+
+  g_hash_table_iter_init (&iter, trial->inputs);
+  while (g_hash_table_iter_next (&iter, &id, &tensor))
+    {
+      IrValue *input = ir_model_live_value (model, GPOINTER_TO_UINT (id));
+
+      if (input != NULL && ir_value_is_graph_input (input) && !ir_tensor_is_container (tensor))
+        ir_infer_bind_input (edit, input, ir_tensor_rank (tensor), ir_tensor_dims (tensor));
+    }
+  ir_infer_model (edit, IR_INFER_DEFAULT, NULL);
+}
+
 /**
  * ir_trial_sized:
  * @trial: a trial
@@ -295,21 +387,10 @@ ir_trial_n_nodes_run (const IrTrial *trial)
 IrModel *
 ir_trial_sized (IrTrial *trial, guint step)
 {
-  g_autoptr (IrModel) snapshot = ir_history_snapshot (trial->model, step);
-  IrModel *copy = ir_model_clone (snapshot);
+  IrModel *copy = ir_model_clone (travel (trial, step));
   g_autoptr (IrEdit) edit = ir_edit_new_import (copy);
-  GHashTableIter iter;
-  gpointer id, tensor;
 
-  g_hash_table_iter_init (&iter, trial->inputs);
-  while (g_hash_table_iter_next (&iter, &id, &tensor))
-    {
-      IrValue *input = ir_model_live_value (copy, GPOINTER_TO_UINT (id));
-
-      if (input != NULL && ir_value_is_graph_input (input) && !ir_tensor_is_container (tensor))
-        ir_infer_bind_input (edit, input, ir_tensor_rank (tensor), ir_tensor_dims (tensor));
-    }
-  ir_infer_model (edit, IR_INFER_DEFAULT, NULL);
+  bind_sizes (trial, edit);
   return copy;
 }
 
@@ -324,11 +405,14 @@ ir_trial_sized (IrTrial *trial, guint step)
 IrMemPlan *
 ir_trial_plan (IrTrial *trial, guint step, GError **error)
 {
-  g_autoptr (IrModel) sized = ir_trial_sized (trial, step);
+  IrModel *model = travel (trial, step);
+  g_autoptr (IrEdit) edit = ir_edit_new_passing (model);
   const IrStop stop = { .cancellable = trial->cancellable };
-  g_autoptr (IrSchedule) schedule = ir_schedule_new_until (sized, trial->backend, 1, &stop, error);
+  g_autoptr (IrSchedule) schedule = NULL;
 
-  return schedule != NULL ? ir_mem_plan_new (sized, schedule, ALIGN_BYTES) : NULL;
+  bind_sizes (trial, edit);
+  schedule = ir_schedule_new_until (model, &trial->silent, 1, &stop, error);
+  return schedule != NULL ? ir_mem_plan_new (model, schedule, ALIGN_BYTES) : NULL;
 }
 
 /**

@@ -14,6 +14,14 @@ typedef struct
   double median_ms, min_ms, max_ms;
 } IrRunTime;
 
+/* What whole runs decide, where plans are tried and not steps. */
+typedef struct
+{
+  IrDecisions without;
+  const IrPlanExceptions *except; /* (nullable) */
+  IrParallelMode parallel;
+} IrTrialPlan;
+
 typedef struct
 {
   double max_abs; /* infinite where only one side is NaN, or shapes or types differ */
@@ -25,6 +33,9 @@ IrTrial *ir_trial_new (IrModel *model,
                        const IrBackend *backend,
                        guint n_threads,
                        GCancellable *cancellable);
+void ir_trial_limit (IrTrial *trial, const IrRunLimits *limits);
+void ir_trial_follow (IrTrial *trial, const IrTrialPlan *plan);
+gboolean ir_trial_follows_plans (const IrTrial *trial);
 void ir_trial_free (IrTrial *trial);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (IrTrial, ir_trial_free)
 

@@ -116,6 +116,7 @@ compare_numbers (IrWhatIf *self, IrTrial *const *trials, GError **error)
  * @without: the result without something, with its history; of the same graph
  * @inputs: value id -> #IrTensor for the inputs of the graph before all steps
  * @backend: what both run on
+ * @limits: (nullable): of the runs; %NULL: those of any run
  * @run: %FALSE compares costs alone
  * @cancellable: (nullable): asked while running
  *
@@ -127,6 +128,7 @@ ir_what_if_new (IrModel *with,
                 IrModel *without,
                 GHashTable *inputs,
                 const IrBackend *backend,
+                const IrRunLimits *limits,
                 gboolean run,
                 GCancellable *cancellable)
 {
@@ -138,6 +140,8 @@ ir_what_if_new (IrModel *with,
   for (guint k = 0; k < IR_N_RESULTS; k++)
     {
       trials[k] = ir_trial_new (models[k], inputs, backend, 0, cancellable);
+      if (limits != NULL)
+        ir_trial_limit (trials[k], limits);
       self->n_steps[k] = ir_history_n_steps (models[k]);
       ir_scores_measure (trials[k], self->n_steps[k], self->scores[k], NULL);
     }

@@ -28,6 +28,7 @@ IrWhatIf *ir_what_if_new (IrModel *with,
                           IrModel *without,
                           GHashTable *inputs,
                           const IrBackend *backend,
+                          const IrRunLimits *limits,
                           gboolean run,
                           GCancellable *cancellable);
 void ir_what_if_free (IrWhatIf *what_if);

@@ -7,6 +7,7 @@
  * Users write their own: every mistake is an error that says where and what was needed. */
 #include "config.h"
 
+#include "core/io/io.h"
 #include "passes/pipeline/pipeline.h"
 
 #include <cjson/cJSON.h>
@@ -370,7 +371,8 @@ ir_pipeline_load (const char *name_or_path, GError **error)
   g_autoptr (IrPipeline) pipeline = NULL;
   Source source = { .path = path };
 
-  if (!g_file_get_contents (path, &text, &source.length, error))
+  text = ir_file_read_settings (path, &source.length, error);
+  if (text == NULL)
     return load_failed (name_or_path, error);
   source.text = text;
   base = g_path_get_basename (path);

@@ -165,20 +165,20 @@ add_rule_totals (IrPassContext *context, const IrPipeline *pipeline, GArray *tot
     }
 }
 
-/* A Gradient names values in its attributes, which no rule follows when it removes or replaces
- * them: a model that has one stays as it is. */
+/* No rule follows the names in attributes of a Gradient when it removes or replaces what they stand
+ * for: a model that has one stays as it is. */
 static gboolean
-has_gradient (IrPassContext *context)
+names_values (IrPassContext *context)
 {
   const IrModel *model = ir_edit_model (context->edit);
 
-  if (!g_hash_table_contains (context->priv->present,
-                              ir_context_intern (model->context, "Gradient")))
+  if (!context->priv->names_values)
     return FALSE;
   for (guint i = 1; i < model->nodes->len; i++)
     {
       const IrNode *node = g_ptr_array_index (model->nodes, i);
-      if (node->state != IR_STATE_LIVE || !ir_op_is (node, IR_OP_GRADIENT))
+      if (node->state != IR_STATE_LIVE || node->op == NULL ||
+          !(node->op->flags & IR_OP_NAMES_VALUES))
         continue;
       ir_edit_refuse (context->edit, "gradient", node->id,
                       "the model has a Gradient, whose attributes name values that must stay");
@@ -217,7 +217,7 @@ run_pass (IrPassContext *context,
     options->progress (pass->name, context->priv->n_steps, options->progress_data);
   if (ir_pass_cancelled (context, error)) /* what it starts from may not be known */
     done = FALSE;
-  else if (!may_do_something (context, pass) || has_gradient (context))
+  else if (!may_do_something (context, pass) || names_values (context))
     done = TRUE;
   else
     done = pass->run != NULL ? pass->run (context, error) : run_rules (context, pass, error);

@@ -2,8 +2,6 @@
 #pragma once
 #include "passes/pass.h"
 
-#define IR_PASS_UPGRADE_OPSET "upgrade-opset"
-
 typedef struct
 {
   char *name, *title, *doc;
@@ -51,10 +49,7 @@ gboolean ir_pipeline_run (IrModel *model,
                           GCancellable *cancellable,
                           GError **error);
 
-/* The key that a policy is asked with, of a recorded step: what to give to skip it in a re-run. */
-char *ir_step_stable_key (const IrModel *model, guint step);
-
-/* -- proof (passes/proof.c): verdicts for recorded steps, by running changed cones on the captured
+/* -- proof (passes/proof/proof.c): verdicts for recorded steps, by running changed cones on the captured
  * values of one run of the original model -- */
 typedef struct _IrProver IrProver;
 IrProver *ir_prover_new (IrModel *model,
@@ -62,12 +57,17 @@ IrProver *ir_prover_new (IrModel *model,
                          const IrBackend *backend,
                          GCancellable *cancellable,
                          GError **error);
-IrProver *ir_prover_new_with_threads (IrModel *model,
-                                      GHashTable *inputs,
-                                      const IrBackend *backend,
-                                      guint n_threads,
-                                      GCancellable *cancellable,
-                                      GError **error);
+typedef struct
+{
+  guint n_threads;    /* of a run and of a kernel; 0: number of cores */
+  IrRunLimits limits; /* of the captured run, and of what each step runs */
+} IrProverOptions;
+IrProver *ir_prover_new_with (IrModel *model,
+                              GHashTable *inputs,
+                              const IrBackend *backend,
+                              const IrProverOptions *options,
+                              GCancellable *cancellable,
+                              GError **error);
 void ir_prover_free (IrProver *prover);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (IrProver, ir_prover_free)
 /* Where the time of a proof goes, in nanoseconds of CPU time of the process. */

@@ -4,7 +4,7 @@
 
 #include "core/exec/exec.h"
 #include "core/diff/diff.h"
-#include "passes/difference.h"
+#include "core/exec/check/difference.h"
 
 typedef struct
 {

@@ -28,13 +28,9 @@ explained (const IrStep *step, guint32 before, guint32 after)
 static gboolean
 is_change (const IrStep *step, const IrRecord *record)
 {
-  static const char *const kinds[] = { "node",     "number of inputs",  "output", "attribute",
-                                       "operator", "number of outputs", NULL };
-  const char *kind = ir_record_kind_name (record);
-
-  if (strcmp (kind, "input") == 0)
+  if (record->kind == IR_RECORD_NODE_INPUT)
     return !explained (step, record->before.number, record->after.number);
-  return g_strv_contains (kinds, kind);
+  return record->kind != IR_RECORD_NODE_GRAPH && ir_record_changes_computation (record);
 }
 
 static gboolean
@@ -95,7 +91,7 @@ changes_opset (const IrRecord *record)
 {
   const IrOpsets *before = record->before.pointer, *after = record->after.pointer;
 
-  if (strcmp (ir_record_kind_name (record), "opset imports") != 0)
+  if (record->kind != IR_RECORD_MODEL_OPSETS)
     return FALSE;
   for (guint i = 0; before != NULL && i < before->n; i++)
     for (guint k = 0; after != NULL && k < after->n; k++)

@@ -20,7 +20,8 @@ ir_model_has_calls (const IrModel *model)
     {
       const IrNode *node = model->nodes->pdata[i];
 
-      if (node->op == NULL || (node->op->ref == NULL && (node->op->flags & IR_OP_SUBGRAPHS) == 0))
+      if (node->op == NULL ||
+          (ir_ref_kernel (node->op) == NULL && (node->op->flags & IR_OP_SUBGRAPHS) == 0))
         return TRUE;
     }
   return FALSE;
@@ -50,7 +51,8 @@ known (const IrValue *value, gpointer data)
 static void
 take_value (const Start *start, IrScope *scope, const IrValue *value)
 {
-  IrTensor *tensor = value != NULL ? ir_run_value (start->run, value->id) : NULL;
+  IrTensor *tensor = value != NULL && start->run != NULL ? ir_run_value (start->run, value->id)
+                                                         : NULL;
   guint number;
 
   if (tensor == NULL && value != NULL)
@@ -62,6 +64,30 @@ take_value (const Start *start, IrScope *scope, const IrValue *value)
   g_hash_table_insert (scope->numbers, GUINT_TO_POINTER (value->id), GUINT_TO_POINTER (number));
   if (start->numbers != NULL)
     g_hash_table_insert (start->numbers, GUINT_TO_POINTER (value->id), GUINT_TO_POINTER (number));
+}
+
+/* What no run has captured is computed, if it can be. */
+static void
+make_value (const Start *start, IrScope *scope, const IrValue *value)
+{
+  IrTensor *tensor = value != NULL ? ir_scope_contents (scope, value, NULL) : NULL;
+  guint number;
+
+  if (tensor == NULL)
+    return;
+  number = ir_scope_number (scope, value, NULL);
+  if (ir_evaluator_hold (start->evaluator, number) && start->numbers != NULL)
+    g_hash_table_insert (start->numbers, GUINT_TO_POINTER (value->id), GUINT_TO_POINTER (number));
+}
+
+static void
+note_failed (const Start *start, IrScope *scope, const IrNode *node)
+{
+  const IrValue *first = ir_node_output (node, 0);
+  guint number = first != NULL ? ir_scope_number (scope, first, NULL) : 0;
+
+  if (number != 0)
+    ir_evaluator_note_failure (start->evaluator, number, start->run->error);
 }
 
 /* Of bodies only the inputs, as of one round: what their nodes made may be of different rounds. */
@@ -87,7 +113,8 @@ take_bodies (const Start *start, IrScope *scope, const IrNode *node)
  * ir_evaluator_take_run:
  * @evaluator: an evaluator
  * @flat: a graph without function calls; see ir_exec_expand()
- * @run: a run of it that has captured values
+ * @run: (nullable): a run of it that has captured values; %NULL: there is none, as some node cannot
+ *   run, and what the others give is computed here
  * @inputs: value id -> #IrTensor that it was given
  * @numbers: (nullable): gets value id -> number of every value that was captured
  */
@@ -109,7 +136,12 @@ ir_evaluator_take_run (IrEvaluator *evaluator,
   for (guint i = 0; i < n; i++)
     {
       for (guint k = 0; k < order[i]->n_outputs; k++)
-        take_value (&start, &scope, order[i]->outputs[k]);
+        if (run != NULL)
+          take_value (&start, &scope, order[i]->outputs[k]);
+        else
+          make_value (&start, &scope, order[i]->outputs[k]);
+      if (run != NULL && run->error != NULL && run->failed_node == order[i]->id)
+        note_failed (&start, &scope, order[i]);
       take_bodies (&start, &scope, order[i]);
     }
 }

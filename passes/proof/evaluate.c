@@ -34,6 +34,10 @@ struct _IrEvaluator
   gsize state_bytes;         /* of these weights */
   gboolean is_full;
   IrEvaluatorWork work;
+  IrRunLimits run_limits; /* of a node */
+  gint64 deadline_us;
+  gsize held_bytes;   /* of computed contents that are not forgotten */
+  GHashTable *failed; /* number of a node's output 0 -> GError: it is not run again */
 };
 
 /* What a kernel has prepared for some weights. */
@@ -87,6 +91,7 @@ ir_evaluator_new (const IrBackend *backend, guint n_threads, GCancellable *cance
   evaluator->states = g_hash_table_new_full (NULL, NULL, NULL, state_free);
   evaluator->contents = g_ptr_array_new_with_free_func (unref_tensor);
   g_ptr_array_add (evaluator->contents, NULL); /* 0 is no number */
+  evaluator->failed = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify) g_error_free);
   g_queue_init (&evaluator->computed);
   evaluator->limit = pages > 0 && page_bytes > 0 ? (gsize) pages / KEEP_SHARE * (gsize) page_bytes
                                                  : (gsize) 1 << 30;
@@ -101,6 +106,7 @@ void
 ir_evaluator_free (IrEvaluator *evaluator)
 {
   g_queue_clear (&evaluator->computed);
+  g_hash_table_unref (evaluator->failed);
   g_hash_table_unref (evaluator->states);
   g_ptr_array_unref (evaluator->contents);
   g_hash_table_unref (evaluator->same);
@@ -110,6 +116,61 @@ ir_evaluator_free (IrEvaluator *evaluator)
   g_clear_object (&evaluator->cancellable);
   ir_threads_free (evaluator->threads);
   g_free (evaluator);
+}
+
+/**
+ * ir_evaluator_limit:
+ * @evaluator: an evaluator
+ * @limits: (nullable): of what it runs; %NULL: those of a run
+ *
+ * The limit of time is that of what is evaluated from one ir_evaluator_start() to the next.
+ */
+void
+ir_evaluator_limit (IrEvaluator *evaluator, const IrRunLimits *limits)
+{
+  evaluator->run_limits = limits != NULL ? *limits : (IrRunLimits){ 0 };
+  if (evaluator->run_limits.memory_limit != 0)
+    evaluator->limit = MIN (evaluator->limit, evaluator->run_limits.memory_limit);
+  ir_evaluator_start (evaluator);
+}
+
+/**
+ * ir_evaluator_start:
+ * @evaluator: an evaluator
+ *
+ * The limit of time begins anew.
+ */
+void
+ir_evaluator_start (IrEvaluator *evaluator)
+{
+  evaluator->deadline_us = ir_run_limits_deadline (&evaluator->run_limits);
+}
+
+/**
+ * ir_evaluator_bound:
+ * @evaluator: an evaluator
+ * @options: gets the limits under which it runs nodes
+ */
+void
+ir_evaluator_bound (const IrEvaluator *evaluator, IrEvalOptions *options)
+{
+  options->limits = evaluator->run_limits;
+  options->deadline_us = evaluator->deadline_us;
+}
+
+/**
+ * ir_evaluator_note_failure:
+ * @evaluator: an evaluator
+ * @number: of output 0 of a node
+ * @why: its error
+ *
+ * The node is not run again: what needs it fails in the same way.
+ */
+void
+ir_evaluator_note_failure (IrEvaluator *evaluator, guint number, const GError *why)
+{
+  if (!g_error_matches (why, IR_EXEC_ERROR, IR_EXEC_ERROR_CANCELLED))
+    g_hash_table_insert (evaluator->failed, GUINT_TO_POINTER (number), g_error_copy (why));
 }
 
 static guint
@@ -303,6 +364,34 @@ keep_computed (IrEvaluator *evaluator, guint number, IrTensor *tensor)
   evaluator->bytes += ir_tensor_n_bytes (tensor);
 }
 
+/**
+ * ir_evaluator_hold:
+ * @evaluator: an evaluator
+ * @number: a number whose contents it has computed
+ *
+ * Keeps contents as ir_evaluator_keep() does, while all of them fit into the limit of memory.
+ *
+ * Returns: whether they are kept
+ */
+gboolean
+ir_evaluator_hold (IrEvaluator *evaluator, guint number)
+{
+  const IrTensor *tensor = evaluator->contents->pdata[number];
+  gsize limit = evaluator->run_limits.memory_limit;
+  gsize bytes = tensor != NULL ? ir_tensor_n_bytes (tensor) : 0;
+
+  if (limit == 0)
+    limit = evaluator->limit * (KEEP_SHARE / 4); /* a quarter of memory, as a run has */
+  if (tensor == NULL || bytes > limit - MIN (limit, evaluator->held_bytes))
+    return FALSE;
+  if (g_queue_remove (&evaluator->computed, GUINT_TO_POINTER (number)))
+    {
+      evaluator->bytes -= bytes;
+      evaluator->held_bytes += bytes;
+    }
+  return TRUE;
+}
+
 static void
 forget (IrEvaluator *evaluator)
 {
@@ -359,11 +448,12 @@ add_pointer (GByteArray *key, gconstpointer pointer)
   add_word (key, (guint64) (gsize) pointer);
 }
 
-/* Draws are seeded by name. Kernels are not in the key: a run knows all types, and takes the ones
- * that the same node has once a step has written its types down. */
+/* Draws are seeded by name. Of kernels only what a node asks for is in the key: a run knows all
+ * types, and takes the ones that the same node has once a step has written its types down. */
 static void
 add_seed (GByteArray *key, const IrNode *node)
 {
+  add_pointer (key, ir_node_wanted_kernel (node));
   if (node->op != NULL && (node->op->flags & IR_OP_RANDOM) != 0 && ir_node_output (node, 0) != NULL)
     add_pointer (key, ir_node_output (node, 0)->name);
 }
@@ -512,9 +602,9 @@ first_round (IrScope *scope, const IrValue *input, GError **error)
 
   while (slot < ir_graph_n_inputs (input->graph) && ir_graph_input (input->graph, slot) != input)
     slot++;
-  if (owner != NULL && ir_node_is (owner, "Loop") && slot < 2)
+  if (owner != NULL && ir_op_is (owner, IR_OP_LOOP) && slot < 2)
     return leaf_of (scope, ir_tensor_new_scalar (slot == 0 ? IR_DTYPE_INT64 : IR_DTYPE_BOOL, slot));
-  if (owner != NULL && ir_node_is (owner, "Loop"))
+  if (owner != NULL && ir_op_is (owner, IR_OP_LOOP))
     outer = ir_node_input (owner, slot);
   if (outer != NULL)
     return ir_scope_number (scope, outer, error);
@@ -629,12 +719,20 @@ run_node (IrScope *scope, const IrNode *node, guint first, GError **error)
   g_autoptr (GPtrArray) held = g_ptr_array_new_with_free_func (unref_tensor);
   g_autofree const IrTensor **inputs = g_new0 (const IrTensor *, node->n_inputs + 1);
   g_autofree IrTensor **outputs = g_new0 (IrTensor *, node->n_outputs + 1);
-  const IrEvalOptions options = {
+  IrEvalOptions options = {
     evaluator->backend,        evaluator->threads, evaluator->cancellable, outer_contents, scope,
     state_of (evaluator, node)
   };
+  const GError *before = g_hash_table_lookup (evaluator->failed, GUINT_TO_POINTER (first));
+  GError *local = NULL;
   gint64 start;
   gboolean done;
+
+  if (before != NULL)
+    {
+      g_propagate_error (error, g_error_copy (before));
+      return FALSE;
+    }
 
   if (evaluator->cancellable != NULL &&
       g_cancellable_set_error_if_cancelled (evaluator->cancellable, error))
@@ -648,7 +746,13 @@ run_node (IrScope *scope, const IrNode *node, guint first, GError **error)
     }
   forget (evaluator);
   start = ir_evaluator_clock_ns ();
-  done = ir_eval_node_with (node, inputs, outputs, &options, error);
+  ir_evaluator_bound (evaluator, &options);
+  done = ir_eval_node_with (node, inputs, outputs, &options, &local);
+  if (local != NULL)
+    {
+      ir_evaluator_note_failure (evaluator, first, local);
+      g_propagate_error (error, local);
+    }
   evaluator->work.duration_ns += ir_evaluator_clock_ns () - start;
   evaluator->work.n_nodes++;
   for (guint i = 0; i < node->n_outputs; i++)
@@ -693,31 +797,4 @@ ir_scope_contents (IrScope *scope, const IrValue *value, GError **error)
     g_set_error (error, IR_EXEC_ERROR, IR_EXEC_ERROR_UNSUPPORTED, "%s was not computed",
                  value->name);
   return tensor;
-}
-
-/**
- * ir_tensor_widen:
- * @tensor: any contents
- *
- * Returns: (transfer full) (nullable): the same in float64 if @tensor is of a narrower
- *   floating-point type, else @tensor itself; %NULL if there is no memory
- */
-IrTensor *
-ir_tensor_widen (const IrTensor *tensor)
-{
-  IrDtype dtype = ir_tensor_dtype (tensor);
-  guint64 n = ir_tensor_n_elements (tensor);
-  IrTensor *wide;
-  double *data;
-
-  if (!ir_dtype_is_float (dtype) || dtype == IR_DTYPE_DOUBLE)
-    return ir_tensor_ref ((IrTensor *) tensor);
-  wide = ir_tensor_new_alloc (IR_DTYPE_DOUBLE, ir_tensor_rank (tensor), ir_tensor_dims (tensor),
-                              NULL);
-  if (wide == NULL)
-    return NULL;
-  data = ir_tensor_data_writable (wide);
-  for (guint64 i = 0; i < n; i++)
-    data[i] = ir_tensor_get_double (tensor, i);
-  return wide;
 }

@@ -21,10 +21,15 @@ IrEvaluator *ir_evaluator_new (const IrBackend *backend,
                                GCancellable *cancellable);
 void ir_evaluator_free (IrEvaluator *evaluator);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (IrEvaluator, ir_evaluator_free)
+void ir_evaluator_limit (IrEvaluator *evaluator, const IrRunLimits *limits);
+void ir_evaluator_start (IrEvaluator *evaluator);
+void ir_evaluator_bound (const IrEvaluator *evaluator, IrEvalOptions *options);
+void ir_evaluator_note_failure (IrEvaluator *evaluator, guint number, const GError *why);
 guint ir_evaluator_leaf (IrEvaluator *evaluator, IrTensor *tensor); /* one number per tensor */
 void ir_evaluator_equate (IrEvaluator *evaluator, IrTensor *tensor, guint number);
 IrTensor *ir_evaluator_contents (const IrEvaluator *evaluator, guint number); /* (nullable) */
 guint ir_evaluator_keep (IrEvaluator *evaluator, guint number, IrTensor *tensor);
+gboolean ir_evaluator_hold (IrEvaluator *evaluator, guint number);
 const IrEvaluatorWork *ir_evaluator_work (const IrEvaluator *evaluator);
 gint64 ir_evaluator_clock_ns (void);                          /* CPU time of the process */
 gboolean ir_evaluator_is_full (const IrEvaluator *evaluator); /* it has had to forget contents */
@@ -53,7 +58,8 @@ IrTensor *ir_scope_contents (IrScope *scope, const IrValue *value, GError **erro
 
 /* -- starting from a run (evaluate-run.c) -- */
 gboolean ir_model_has_calls (const IrModel *model); /* some state of it needs ir_exec_expand() */
-/* Keeps what a run of @flat has captured. @numbers: (nullable) gets value id -> number. */
+/* Keeps what a run of @flat has captured. @numbers: (nullable) gets value id -> number. Without a
+ * run: what its nodes give that can run. */
 void ir_evaluator_take_run (IrEvaluator *evaluator,
                             const IrModel *flat,
                             const IrRun *run,
@@ -66,6 +72,3 @@ gboolean ir_evaluator_run (IrEvaluator *evaluator,
                            const GArray *chosen,
                            GHashTable *contents,
                            GError **error);
-
-/* Floating-point tensors as float64; others as they are. (transfer full) (nullable) */
-IrTensor *ir_tensor_widen (const IrTensor *tensor);

@@ -1,5 +1,5 @@
 /* What the files of the proof share: the prover (proof.c), which values of a step are compared
- * (proof-cone.c), and how they are judged (proof-judge.c). */
+ * (cone.c), how they are judged (proof/judge.c), and what rounding may do (wide.c). */
 #pragma once
 
 #include "passes/proof/evaluate.h"
@@ -13,7 +13,7 @@ struct _IrProver
   guint at;                          /* step that @flat_after is at, if it is expanded */
   guint n_steps;                     /* of the history that they were made of */
   gboolean has_calls;                /* some state has nodes that only run when expanded */
-  IrRun *run;                        /* the original model's */
+  IrRun *run;                        /* (nullable) the original model's, if it can run at all */
   IrBackend plain;                   /* the back end, without blocks of channels */
   IrEvaluator *evaluator;
   GHashTable *captured;   /* value id of the original -> number whose contents the run captured */
@@ -37,3 +37,23 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (IrCone, ir_cone_clear)
 
 guint ir_prover_captured (const IrProver *prover, IrValueId id); /* its number; 0: none */
 void ir_cone_judge (IrProver *prover, const IrCone *cone, IrProof *proof);
+
+/* One side of a cone in float64, from the cone's inputs on. */
+typedef struct
+{
+  IrProver *prover;
+  IrScope *scope;
+  const IrModel *given; /* (nullable) constants that are not in it were rounded when made */
+  GHashTable *values;   /* value id -> IrTensor */
+  GHashTable *bounds;   /* value id -> IrTensor, or NULL: no error */
+  GError *error;        /* (nullable) the first one, of values that bodies use */
+  guint depth;
+  const IrValue *outer;        /* (nullable) what bodies get otherwise for now */
+  const IrTensor *outer_moved; /* what they get */
+} IrWide;
+
+void ir_wide_init (IrWide *wide, IrProver *prover, IrScope *scope, const IrModel *given);
+void ir_wide_clear (IrWide *wide);
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (IrWide, ir_wide_clear)
+const IrTensor *ir_wide_value (IrWide *wide, const IrValue *value, GError **error);
+const IrTensor *ir_wide_bound (IrWide *wide, const IrValue *value);

@@ -6,10 +6,11 @@
  *                             that they stand for), so every step is judged by itself
  *   outputs of the cone       the step's correspondence: the new value that stands for the old one
  *
- * The verdict: exact, if all bits agree (any NaN is as good as another). Rounding, if the largest
- * error of the new side is at most four times the old side's plus the tolerance of the rows in the
- * cone, both measured against the old cone evaluated in float64 (inputs widened, reference
- * kernels). Broken otherwise, or if one side is not finite where the other is.
+ * The verdict: exact, if all bits agree (any NaN is as good as another). Rounding, if every element
+ * of the new side lies as near to the old cone evaluated in float64 (inputs widened, reference
+ * kernels) as rounding explains, by a bound from the sums of both cones (wide.c), plus the
+ * tolerance of the rows in the cone. Broken otherwise, or if one side is not finite where the other
+ * is. Skipped, with the reason, if a node of the cone cannot run.
  *
  * Nothing is computed twice: what the captured run and earlier steps have made is found again by
  * its number (evaluate.c), so the old side costs next to nothing, and a whole pipeline costs the
@@ -29,12 +30,18 @@ is_of_a_call (gpointer id, gpointer number, gpointer original)
   return ir_model_live_value (original, GPOINTER_TO_UINT (id)) == NULL;
 }
 
+/* FALSE if it was cancelled: of a graph with a node that cannot run there is no run, or one that
+ * ends before its end. */
 static gboolean
-run_original (
-    IrProver *prover, IrModel *original, GHashTable *inputs, guint n_threads, GError **error)
+run_original (IrProver *prover,
+              IrModel *original,
+              GHashTable *inputs,
+              const IrProverOptions *how,
+              GError **error)
 {
   IrRunOptions options = { .backend = &prover->plain,
-                           .n_threads = n_threads,
+                           .n_threads = how->n_threads,
+                           .partial = TRUE, /* steps that need more are skipped */
                            .capture = IR_CAPTURE_ALL };
   g_autoptr (IrExecutable) executable = NULL;
   g_autoptr (IrRun) run = NULL, partial = NULL;
@@ -42,12 +49,13 @@ run_original (
   gint64 start = ir_evaluator_clock_ns ();
   const IrStop stop = { .cancellable = prover->cancellable };
 
+  ir_run_options_limit (&options, &how->limits);
   executable = ir_executable_new_until (original, &options, &stop, &local);
   if (executable != NULL)
     run = ir_executable_run (executable, inputs, prover->cancellable, &partial, &local);
   prover->cost.captured_ns = ir_evaluator_clock_ns () - start;
-  if (run == NULL &&
-      (partial == NULL || g_error_matches (local, IR_EXEC_ERROR, IR_EXEC_ERROR_CANCELLED)))
+  if (g_error_matches (local, IR_EXEC_ERROR, IR_EXEC_ERROR_CANCELLED) ||
+      g_error_matches (local, IR_EXEC_ERROR, IR_EXEC_ERROR_INPUT))
     {
       g_propagate_error (error, g_steal_pointer (&local));
       return FALSE;
@@ -57,26 +65,26 @@ run_original (
 }
 
 /**
- * ir_prover_new_with_threads:
+ * ir_prover_new_with:
  * @model: a model with a history; its cursor stays where it is
  * @inputs: value id -> #IrTensor for the inputs of the original graph
  * @backend: (nullable): what both sides run on; %NULL: reference kernels
- * @n_threads: threads of a run and of a kernel; 0: number of cores
+ * @options: threads and limits
  * @cancellable: (nullable): asked while running
  * @error: return location for an error
  *
- * Runs the model as it was at step 0 once, keeping every value. If a node cannot run, the values
- * before it are used, and steps that need others are skipped.
+ * Runs the model as it was at step 0 once, keeping every value. If a node cannot run, steps that
+ * need what it gives are skipped, and all others judged.
  *
- * Returns: (transfer full): a prover, or %NULL if nothing could be run
+ * Returns: (transfer full): a prover, or %NULL if it was cancelled or @inputs do not fit
  */
 IrProver *
-ir_prover_new_with_threads (IrModel *model,
-                            GHashTable *inputs,
-                            const IrBackend *backend,
-                            guint n_threads,
-                            GCancellable *cancellable,
-                            GError **error)
+ir_prover_new_with (IrModel *model,
+                    GHashTable *inputs,
+                    const IrBackend *backend,
+                    const IrProverOptions *options,
+                    GCancellable *cancellable,
+                    GError **error)
 {
   g_autoptr (IrProver) prover = g_new0 (IrProver, 1);
   g_autoptr (IrModel) original = ir_history_snapshot (model, 0), flat = NULL;
@@ -87,12 +95,14 @@ ir_prover_new_with_threads (IrModel *model,
   prover->cancellable = cancellable != NULL ? g_object_ref (cancellable) : NULL;
   prover->captured = g_hash_table_new (NULL, NULL);
   prover->stands_for = g_hash_table_new (NULL, NULL);
-  prover->evaluator = ir_evaluator_new (&prover->plain, n_threads, cancellable);
-  if (!run_original (prover, original, inputs, n_threads, error))
+  prover->evaluator = ir_evaluator_new (&prover->plain, options->n_threads, cancellable);
+  ir_evaluator_limit (prover->evaluator, &options->limits);
+  if (!run_original (prover, original, inputs, options, error))
     return NULL;
   flat = ir_model_has_calls (original) ? ir_exec_expand (original, error) : ir_model_ref (original);
   if (flat == NULL)
     return NULL;
+  ir_evaluator_start (prover->evaluator);
   ir_evaluator_take_run (prover->evaluator, flat, prover->run, inputs, prover->captured);
   g_hash_table_foreach_remove (prover->captured, is_of_a_call, original);
   return g_steal_pointer (&prover);
@@ -106,7 +116,7 @@ ir_prover_new_with_threads (IrModel *model,
  * @cancellable: (nullable): asked while running
  * @error: return location for an error
  *
- * As ir_prover_new_with_threads() on all cores.
+ * As ir_prover_new_with() on all cores, with the limits of a run.
  *
  * Returns: (transfer full): a prover, or %NULL if nothing could be run
  */
@@ -117,7 +127,9 @@ ir_prover_new (IrModel *model,
                GCancellable *cancellable,
                GError **error)
 {
-  return ir_prover_new_with_threads (model, inputs, backend, 0, cancellable, error);
+  const IrProverOptions options = { 0 };
+
+  return ir_prover_new_with (model, inputs, backend, &options, cancellable, error);
 }
 
 static void
@@ -284,6 +296,7 @@ ir_prover_prove_step (IrProver *prover, guint step, IrProof *proof, GError **err
     return FALSE;
   g_return_val_if_fail (step >= 1 && step <= ir_history_n_steps (prover->model), FALSE);
   refresh (prover);
+  ir_evaluator_start (prover->evaluator);
   prove (prover, step, proof);
   if (prover->cancellable != NULL &&
       g_cancellable_set_error_if_cancelled (prover->cancellable, error))

@@ -13,7 +13,7 @@
 
 #include "passes/rewrites/norm-match.h"
 #include "passes/rule/step.h"
-#include "passes/view.h"
+#include "passes/rewrites/axes.h"
 
 #include <string.h>
 
@@ -35,7 +35,7 @@ rows_fit (IrMatch *match)
   const IrType *x = ir_match_value (match, "x")->type, *y = outer->outputs[0]->type;
   const IrTensor *weights = ir_match_constant (match, "w");
 
-  if (!ir_view_keeps_order (inner) || !ir_view_keeps_order (outer))
+  if (!ir_axes_keeps_order (inner) || !ir_axes_keeps_order (outer))
     return ir_match_fail (match, "a Transpose moves more than axes of size 1");
   if (ir_tensor_rank (weights) != 2 || !ir_dtype_is_float (ir_tensor_dtype (weights)))
     return ir_match_fail (match, "the weights are not a matrix of floating-point numbers");
@@ -133,7 +133,7 @@ when_order_stays (IrMatch *match)
   const IrType *type = ir_match_root (match)->outputs[0]->type;
   guint n_open = 0;
 
-  if (!ir_view_keeps_order (ir_match_root (match)))
+  if (!ir_axes_keeps_order (ir_match_root (match)))
     return ir_match_fail (match, "it moves more than axes of size 1");
   if (ir_node_opset (ir_match_root (match)) < 5)
     return ir_match_fail (match, "Reshape of this opset has its shape as an attribute");
@@ -152,11 +152,11 @@ static gboolean
 prepare_shape (IrMatch *match)
 {
   const IrType *type = ir_match_root (match)->outputs[0]->type;
-  gint64 shape[IR_VIEW_RANK];
+  gint64 shape[IR_AXES_RANK];
 
-  for (int i = 0; i < MIN (type->rank, IR_VIEW_RANK); i++)
+  for (int i = 0; i < MIN (type->rank, IR_AXES_RANK); i++)
     shape[i] = ir_dim_is_known (type->dims[i]) ? type->dims[i] : -1;
-  if (type->rank > IR_VIEW_RANK)
+  if (type->rank > IR_AXES_RANK)
     return ir_match_fail (match, "it has too many axes");
   ir_match_bind_tensor (match, "shape", "shape", ir_tensor_new_int64s (shape, (guint) type->rank));
   return TRUE;
@@ -200,8 +200,6 @@ const IrPass ir_pass_absorb_reshapes = {
          "weights go away; a Transpose that only moves axes of size 1 counts as one.",
   .source = "ONNX Runtime ReshapeFusion, MatMulAddFusion; PyTorch Inductor pointless_view",
   .step_class = IR_CLASS_ROUNDING,
-  .needs = "shapes",
-  .breaks = "schedule memplan",
   .before_after = "x -> Reshape -> Gemm -> Reshape -> y\nx -> MatMulAdd -> y",
   .rules = rules,
 };

@@ -91,8 +91,6 @@ const IrPass ir_pass_absorb_transposes = {
   .doc = "A transposed matrix is read as it is by a Gemm with the flag for it.",
   .source = "ONNX Runtime GemmTransposeFusion; onnx/optimizer fuse_transpose_into_gemm",
   .step_class = IR_CLASS_ROUNDING,
-  .needs = "shapes",
-  .breaks = "schedule memplan",
   .before_after = "a -> Transpose -> Gemm -> y\na -> Gemm{transA} -> y",
   .rules = rules,
 };

@@ -90,8 +90,6 @@ const IrPass ir_pass_cancel_reshapes = {
   .doc = "Chains of Reshape, Flatten, Squeeze and Unsqueeze become one Reshape, or go away.",
   .source = "onnx/optimizer fuse_consecutive_squeezes; ONNX Runtime ReshapeFusion",
   .step_class = IR_CLASS_EXACT,
-  .needs = "shapes",
-  .breaks = "schedule memplan",
   .before_after = "x -> Unsqueeze -> Flatten -> y\nx -> Reshape -> y",
   .rules = rules,
 };

@@ -115,8 +115,6 @@ const IrPass ir_pass_cancel_transposes = {
   .doc = "Two transposes in a row become one, or go away if the second undoes the first.",
   .source = "onnx/optimizer fuse_consecutive_transposes; ONNX Runtime TransposeOptimizer",
   .step_class = IR_CLASS_EXACT,
-  .needs = "shapes",
-  .breaks = "schedule memplan",
   .before_after = "x -> Transpose p -> Transpose q -> y\nx -> Transpose p[q] -> y",
   .rules = rules,
 };

@@ -145,8 +145,6 @@ const IrPass ir_pass_eliminate_dead_code = {
          "subgraph captures, and what a control dependency names, stays.",
   .source = "onnx/optimizer eliminate_deadend, eliminate_unused_initializer",
   .step_class = IR_CLASS_EXACT,
-  .needs = "",
-  .breaks = "schedule memplan",
   .before_after = "x -> Relu -> y\nx -> Exp\n\nx -> Relu -> y",
   .run = run,
   .documented_rules = rules,

@@ -245,8 +245,6 @@ const IrPass ir_pass_eliminate_identity = {
          "and reshapes to what is there already, x * 1, x - 0, two Neg in a row.",
   .source = "onnx/optimizer eliminate_nop_*; ONNX Runtime EliminateIdentity, NoopElimination",
   .step_class = IR_CLASS_ROUNDING,
-  .needs = "shapes",
-  .breaks = "schedule memplan",
   .before_after = "x -> Mul 1 -> y -> ...\nx -> ...",
   .rules = rules,
 };

@@ -45,8 +45,6 @@ const IrPass ir_pass_factor_sums = {
   .doc = "A factor that both sides of a sum or difference share is multiplied once.",
   .source = "Grappler hoist_common_factor_out_of_aggregation; XLA AlgebraicSimplifier",
   .step_class = IR_CLASS_ROUNDING,
-  .needs = "shapes",
-  .breaks = "schedule memplan",
   .before_after = "a, c -> Mul; b, c -> Mul; -> Add -> y\na, b -> Add; c -> Mul -> y",
   .rules = rules,
 };

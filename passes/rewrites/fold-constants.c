@@ -12,6 +12,7 @@
  * ONNX Runtime ConstantFolding; onnx-simplifier. */
 #include "config.h"
 
+#include "core/op/check.h"
 #include "passes/rewrites/fold-direct.h"
 #include "passes/rule/rule.h"
 #include "passes/rule/step.h"
@@ -83,9 +84,9 @@ fold_by_type (const IrNode *node, IrTensor **outputs)
 {
   if (node->n_inputs != 1 || node->inputs[0] == NULL || node->n_outputs != 1)
     return FALSE;
-  if (ir_node_is (node, "Shape"))
+  if (ir_op_is (node, IR_OP_SHAPE))
     outputs[0] = known_shape (node);
-  else if (ir_node_is (node, "Size"))
+  else if (ir_op_is (node, IR_OP_SIZE))
     outputs[0] = known_size (node);
   return outputs[0] != NULL;
 }
@@ -127,7 +128,9 @@ may_evaluate (IrPassContext *context, const IrNode *node, const char **why)
 {
   if (!all_inputs_constant (node))
     return FALSE;
-  if (node->op == NULL || node->op->ref == NULL)
+  if (!ir_node_is_valid (node))
+    *why = "it does not fit its operator";
+  else if (node->op == NULL || ir_ref_kernel (node->op) == NULL)
     *why = "there is no reference kernel";
   else if (node->op->flags & IR_OP_RANDOM)
     *why = "the operator is random";
@@ -329,8 +332,6 @@ const IrPass ir_pass_fold_constants = {
       "made of are left alone.",
   .source = "ONNX Runtime ConstantFolding; onnx-simplifier",
   .step_class = IR_CLASS_EXACT,
-  .needs = "shapes",
-  .breaks = "schedule memplan",
   .before_after = "const -> Unsqueeze -> y\nconst y",
   .run = run,
   .documented_rules = rules,

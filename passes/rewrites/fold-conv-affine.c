@@ -113,8 +113,6 @@ const IrPass ir_pass_fold_conv_affine = {
          "becomes part of weight and bias of the convolution before it.",
   .source = "ONNX Runtime ConvMulFusion, ConvAddFusion; onnx/optimizer fuse_add_bias_into_conv",
   .step_class = IR_CLASS_ROUNDING,
-  .needs = "shapes",
-  .breaks = "schedule memplan",
   .before_after = "x -> Conv (W, b) -> Mul s -> Add t -> y\n"
                   "x -> Conv (W * s, b * s + t) -> y",
   .rules = rules,

@@ -110,8 +110,6 @@ const IrPass ir_pass_fold_conv_bn = {
          "the convolution.",
   .source = "onnx/optimizer fuse_bn_into_conv; ONNX Runtime ConvBNFusion; Ioffe and Szegedy 2015",
   .step_class = IR_CLASS_ROUNDING,
-  .needs = "shapes",
-  .breaks = "schedule memplan",
   .before_after = "x -> Conv (W, b) -> BatchNormalization -> y\n"
                   "x -> Conv (W * k, (b - mean) * k + beta) -> y      k = gamma / sqrt (var + eps)",
   .rules = rules,

@@ -310,12 +310,12 @@ ir_fold_directly (const IrNode *node, IrFoldSplats *splats)
   if (node->domain[0] != '\0' || x == NULL || !ir_type_is_static (type) ||
       ir_tensor_is_container (x) || ir_tensor_sparse_values (x) != NULL)
     return NULL;
-  if (ir_node_is (node, "ConstantOfShape"))
+  if (ir_op_is (node, IR_OP_CONSTANT_OF_SHAPE))
     return constant_of_shape (node, type, splats);
   if (ir_tensor_dtype (x) != type->dtype || !ir_type_n_elements (type, &n) ||
       n != ir_tensor_n_elements (x))
     return NULL;
-  if (ir_node_is (node, "Transpose"))
+  if (ir_op_is (node, IR_OP_TRANSPOSE))
     return transpose (node, x);
   if (g_strv_contains (views, node->op_type) && ir_tensor_dtype (x) != IR_DTYPE_STRING)
     return ir_tensor_reshape ((IrTensor *) x, type->rank, type->dims);

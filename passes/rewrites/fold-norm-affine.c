@@ -66,7 +66,7 @@ static gboolean
 prepare (IrMatch *match)
 {
   const IrTensor *s = ir_match_constant (match, "s"), *t = ir_match_constant (match, "t");
-  gboolean scales = ir_node_is (ir_match_root (match), "Mul");
+  gboolean scales = ir_op_is (ir_match_root (match), IR_OP_MUL);
   g_autofree double *vector = channel_vector (match);
   g_autoptr (IrTensor) s2 = NULL, t2 = NULL;
   gint64 n = ir_tensor_n_elements (s);
@@ -121,8 +121,6 @@ const IrPass ir_pass_fold_norm_affine = {
          "of the normalization before it, where no convolution takes both.",
   .source = "Caffe's scale layers behind normalizations; ONNX Runtime ConvMulFusion by analogy",
   .step_class = IR_CLASS_ROUNDING,
-  .needs = "shapes",
-  .breaks = "schedule memplan",
   .before_after = "x -> BatchNormalization (s, t) -> Mul k -> Add a -> y\n"
                   "x -> BatchNormalization (s * k, t * k + a) -> y",
   .rules = rules,

@@ -173,31 +173,13 @@ when_average (IrMatch *match)
 
 #define DEEPEST 16
 
-/* Operators whose results are not below 0, NaN aside. The -0 that some give counts as 0. */
-static const char *const never_negative[] = { "Abs",  "Exp",     "HardSigmoid", "Relu", "Sigmoid",
-                                              "Sqrt", "Softmax", "Softplus",    NULL };
-static const char *const never_negative_fused[] = { "ConvRelu", "ConvAddRelu", "ConvSigmoid",
-                                                    NULL };
-static const char *const passing[] = { "Identity", "Reshape",   "Flatten", "Slice",
-                                       "Squeeze",  "Split",     "Gather",  "Unsqueeze",
-                                       "Expand",   "Transpose", "Concat",  NULL };
-
-static gboolean
-is_never_negative (const IrNode *node)
-{
-  if (node->domain[0] == '\0')
-    return g_strv_contains (never_negative, node->op_type);
-  return strcmp (node->domain, "irscope") == 0 &&
-         g_strv_contains (never_negative_fused, node->op_type);
-}
-
 /* Clip with constant bounds; with a maximum below the minimum it is the maximum that is left. */
 static gboolean
 least_of_clip (const IrNode *clip, double *least)
 {
   const IrTensor *bounds[2] = { NULL };
 
-  if (!ir_node_is (clip, "Clip"))
+  if (!ir_op_is (clip, IR_OP_CLIP))
     return FALSE;
   if (ir_node_opset (clip) < 11)
     {
@@ -231,11 +213,12 @@ least_of (const IrValue *value, guint depth, double *least)
   if (node == NULL || depth > DEEPEST)
     return FALSE;
   *least = 0;
-  if (is_never_negative (node) || least_of_clip (node, least))
+  IrOpFlags flags = node->op != NULL ? node->op->flags : 0;
+  if ((flags & IR_OP_NOT_NEGATIVE) || least_of_clip (node, least))
     return TRUE;
-  if (node->domain[0] != '\0' || !g_strv_contains (passing, node->op_type) || node->n_inputs < 1)
+  if (!(flags & IR_OP_MOVES) || node->n_inputs < 1)
     return FALSE;
-  n = ir_node_is (node, "Concat") ? node->n_inputs : 1;
+  n = node->op->in.max < 0 ? node->n_inputs : 1;
   *least = INFINITY;
   for (guint i = 0; i < n; i++)
     {
@@ -378,8 +361,6 @@ const IrPass ir_pass_fold_pad = {
       "never is the largest part of a MaxPool.",
   .source = "ONNX Runtime PadFusion; onnx/optimizer fuse_pad_into_conv, fuse_pad_into_pool",
   .step_class = IR_CLASS_ROUNDING,
-  .needs = "shapes",
-  .breaks = "schedule memplan",
   .before_after = "x -> Pad -> Conv -> y\nx -> Conv -> y",
   .rules = rules,
 };

@@ -24,7 +24,8 @@ axes_of (const IrNode *node, int rank)
   const IrTensor *tensor = input != NULL ? ir_value_constant (input) : NULL;
   guint n = 0;
   gboolean by_input = ir_node_opset (node) >=
-                      (ir_node_is (node, "ReduceSum") || ir_node_is (node, "Unsqueeze") ? 13 : 18);
+                      (ir_op_is (node, IR_OP_REDUCE_SUM) || ir_op_is (node, IR_OP_UNSQUEEZE) ? 13
+                                                                                             : 18);
   const gint64 *attr = !by_input ? ir_node_attr_ints (node, "axes", &n) : NULL;
   guint64 set = 0;
 
@@ -175,30 +176,21 @@ prepare_axes_attribute (IrMatch *match)
   return TRUE;
 }
 
-#define DROP(ID, OPS, OP, CLASS, WHAT)                                                             \
-  { "reduce-one-" ID,                                                                              \
-    "(" OPS " ?x ?*axes)",                                                                         \
-    "(Squeeze ?x ?dropped)",                                                                       \
-    CLASS,                                                                                         \
-    WHAT,                                                                                          \
-    "(float[n,1,4] x) => (float[n,4] y) { a = Neg (x)  r = " OP " <axes: ints = [-2], keepdims: "  \
-    "int = 0> (a)  y = Abs (r) }",                                                                 \
-    when_dropped_by_input,                                                                         \
-    prepare_axes_input },                                                                          \
-  {                                                                                                \
-    "reduce-one-" ID "-old", "(" OPS " ?x ?*axes)", "(Squeeze{axes=?dropped} ?x)", CLASS,          \
-        WHAT " Before opset 13.",                                                                  \
-        "<ir_version: 8, opset_import: [\"\" : 11]>\ng (float[n,1,4] x) => (float[n,4] y) { a = "  \
-        "Neg (x)  r = " OP " <axes: ints = [1], keepdims: int = 0> (a)  y = Abs (r) }",            \
-        when_dropped_by_attribute, prepare_axes_attribute                                          \
-  }
-#define NORM(ID, OP, TO, CLASS, WHEN, WHAT)                                                        \
-  {                                                                                                \
-    "reduce-one-" ID, "(" OP " ?x ?*axes)", TO, CLASS, WHAT,                                       \
-        "(float[n,1,4] x) => (float[n,1,4] y) { a = Neg (x)  r = " OP                              \
-        " <axes: ints = [1]> (a)  y = Neg (r) }",                                                  \
-        WHEN                                                                                       \
-  }
+/* clang-format off */
+#define DROP(ID, OPS, OP, CLASS, WHAT) \
+  { "reduce-one-" ID, "(" OPS " ?x ?*axes)", "(Squeeze ?x ?dropped)", CLASS, WHAT, \
+    "(float[n,1,4] x) => (float[n,4] y) { a = Neg (x)  r = " OP " <axes: ints = [-2], keepdims: " \
+    "int = 0> (a)  y = Abs (r) }", when_dropped_by_input, prepare_axes_input }, \
+  { "reduce-one-" ID "-old", "(" OPS " ?x ?*axes)", "(Squeeze{axes=?dropped} ?x)", CLASS, \
+    WHAT " Before opset 13.", \
+    "<ir_version: 8, opset_import: [\"\" : 11]>\ng (float[n,1,4] x) => (float[n,4] y) { a = " \
+    "Neg (x)  r = " OP " <axes: ints = [1], keepdims: int = 0> (a)  y = Abs (r) }", \
+    when_dropped_by_attribute, prepare_axes_attribute }
+#define NORM(ID, OP, TO, CLASS, WHEN, WHAT) \
+  { "reduce-one-" ID, "(" OP " ?x ?*axes)", TO, CLASS, WHAT, \
+    "(float[n,1,4] x) => (float[n,1,4] y) { a = Neg (x)  r = " OP " <axes: ints = [1]> (a)  y = Neg (r) }", \
+    WHEN }
+/* clang-format on */
 
 #define REDUCE                                                                                     \
   "ReduceSum|ReduceMean|ReduceMax|ReduceMin|ReduceProd|ReduceL1|ReduceL2|ReduceLogSum|"            \
@@ -269,8 +261,6 @@ const IrPass ir_pass_fold_reduce = {
          "element is that element, its absolute value or its square.",
   .source = "onnx/optimizer fuse_consecutive_reduce_unsqueeze; OnnxSlim FusionReduce",
   .step_class = IR_CLASS_ROUNDING,
-  .needs = "shapes",
-  .breaks = "schedule memplan",
   .before_after = "x -> ReduceMean -> Unsqueeze -> y\nx -> ReduceMean{keepdims} -> y",
   .rules = rules,
 };

@@ -13,6 +13,7 @@
  * fuse_concat_into_reshape, eliminate_shape_gather; Grappler MaterializeShapes. */
 #include "config.h"
 
+#include "core/op/check.h"
 #include "passes/rule/rule.h"
 #include "passes/rule/step.h"
 
@@ -75,9 +76,9 @@ foldable_output (IrPassContext *context, const IrNode *node)
 {
   IrValue *value = node->n_outputs == 1 ? node->outputs[0] : NULL;
 
-  if (value == NULL || node->op == NULL || value->n_uses == 0 ||
+  if (value == NULL || ir_node_valid_op (node) == NULL || value->n_uses == 0 ||
       ir_value_dtype (value) != IR_DTYPE_INT64 || ir_value_is_graph_output (value) ||
-      (node->op->flags & (IR_OP_RANDOM | IR_OP_SUBGRAPHS)) || ir_node_is (node, "Constant") ||
+      (node->op->flags & (IR_OP_RANDOM | IR_OP_SUBGRAPHS)) || ir_op_is (node, IR_OP_CONSTANT) ||
       ir_pass_has_control (context, node))
     return NULL;
   return value;
@@ -174,7 +175,7 @@ fold_reshape (IrPassContext *context, IrNode *node, GHashTable *contents)
   const IrShapeData *data = shape != NULL ? g_hash_table_lookup (contents, shape) : NULL;
   const char *why = NULL;
 
-  if (!ir_node_is (node, "Reshape") || node->inputs[0] == NULL || shape == NULL ||
+  if (!ir_op_is (node, IR_OP_RESHAPE) || node->inputs[0] == NULL || shape == NULL ||
       ir_value_constant (shape) != NULL || data == NULL || data->scalar || ir_pass_is_open (node))
     return;
   if (ir_node_attr_int (node, "allowzero", 0) != 0)
@@ -260,8 +261,6 @@ const IrPass ir_pass_fold_shapes = {
   .source = "ONNX Runtime ReshapeFusion; onnx/optimizer fuse_concat_into_reshape; Grappler "
             "MaterializeShapes",
   .step_class = IR_CLASS_EXACT,
-  .needs = "shapes",
-  .breaks = "schedule memplan",
   .before_after = "x -> Shape -> Gather -> Concat -> Reshape\nx, [0, 0, 12, 64] -> Reshape",
   .run = run,
   .documented_rules = rules,

@@ -84,6 +84,13 @@ when_gemm (IrMatch *match)
   return TRUE;
 }
 
+/* Of any base: a convolution has nothing else. */
+static gboolean
+when_floating (IrMatch *match)
+{
+  return !ir_op_is (ir_match_node (match, "base"), IR_OP_GEMM) || when_gemm (match);
+}
+
 /* -- Gelu -- */
 
 /* Whether all that is constant in x (1 + erf (x / r)) / 2 is what Gelu says, to float's precision.
@@ -95,7 +102,7 @@ when_gelu (IrMatch *match)
 
   if (ir_value_dtype (ir_match_root (match)->outputs[0]) != IR_DTYPE_FLOAT)
     return ir_match_fail (match, "the fused operator is for float only");
-  if (ir_node_is (ir_match_node (match, "base"), "Gemm") && !when_gemm (match))
+  if (!when_floating (match))
     return FALSE;
   if (fabs (ir_tensor_get_double (r, 0) - G_SQRT2) > 4 * FLT_EPSILON)
     return ir_match_fail (match, "the divisor is %.9g, not the square root of 2",
@@ -108,7 +115,7 @@ when_late_gelu (IrMatch *match)
 {
   if (ir_value_dtype (ir_match_root (match)->outputs[0]) != IR_DTYPE_FLOAT)
     return ir_match_fail (match, "the fused operator is for float only");
-  return !ir_node_is (ir_match_node (match, "base"), "Gemm") || when_gemm (match);
+  return when_floating (match);
 }
 
 static gboolean
@@ -146,13 +153,13 @@ when_silu (IrMatch *match)
 #define HEAD_24 "<ir_version: 10, opset_import: [\"\" : 24, \"irscope\" : 1]>\ng "
 #define HEAD_20 "<ir_version: 10, opset_import: [\"\" : 20, \"irscope\" : 1]>\ng "
 
-/* The sixth in the body is a float. */
+/* Constants in the body, as the sixth of HardSwish, are floats. */
 static gboolean
 when_no_double (IrMatch *match)
 {
   if (ir_value_dtype (ir_match_root (match)->outputs[0]) == IR_DTYPE_DOUBLE)
     return ir_match_fail (match, "the fused operator has its constants in single precision");
-  return TRUE;
+  return when_floating (match);
 }
 
 /* -- HardSwish, spelled out -- */
@@ -223,109 +230,76 @@ when_hard_swish_mul (IrMatch *match)
 #define GATE_ACT                                                                                   \
   "three = Constant <value = float {3.0}> ()  lo = Constant <value = float {0.0}> ()  "            \
   "six = Constant <value = float {6.0}> ()  a = Add (c, three)  g = Clip (a, lo, six)  "
-#define HARD_SWISH(ID, BASE, REPLACEMENT, EXAMPLE, WHAT)                                           \
-  { "fuse-" ID "-hard-swish-div",                                                                  \
-    "(Div (Mul " BASE " " GATE ") 6)",                                                             \
-    REPLACEMENT,                                                                                   \
-    IR_CLASS_ROUNDING,                                                                             \
-    "HardSwish of " WHAT ", spelled out with a quotient at the end, is one operator.",             \
-    EXAMPLE (GATE_ACT "m = Mul (c, g)  y = Div (m, six)"),                                         \
-    when_hard_swish },                                                                             \
-      { "fuse-" ID "-hard-swish-mul",                                                              \
-        "(Mul (Mul " BASE " " GATE ") ?s:scalar)",                                                 \
-        REPLACEMENT,                                                                               \
-        IR_CLASS_ROUNDING,                                                                         \
-        "HardSwish of " WHAT ", spelled out with a factor at the end, is one operator.",           \
-        EXAMPLE (GATE_ACT                                                                          \
-                 "s = Constant <value = float {0.16666667}> ()  m = Mul (g, c)  y = Mul (m, s)"),  \
-        when_hard_swish_mul },                                                                     \
-  {                                                                                                \
-    "fuse-" ID "-hard-swish-gate", "(Mul " BASE " (Div " GATE " 6))", REPLACEMENT,                 \
-        IR_CLASS_ROUNDING,                                                                         \
-        "HardSwish of " WHAT ", spelled out with the gate divided first, is one operator.",        \
-        EXAMPLE (GATE_ACT "d = Div (g, six)  y = Mul (c, d)"), when_hard_swish                     \
-  }
+/* clang-format off */
+#define HARD_SWISH(ID, BASE, REPLACEMENT, EXAMPLE, WHAT) \
+  { "fuse-" ID "-hard-swish-div", "(Div (Mul " BASE " " GATE ") 6)", REPLACEMENT, \
+    IR_CLASS_ROUNDING, \
+    "HardSwish of " WHAT ", spelled out with a quotient at the end, is one operator.", \
+    EXAMPLE (GATE_ACT "m = Mul (c, g)  y = Div (m, six)"), when_hard_swish }, \
+  { "fuse-" ID "-hard-swish-mul", "(Mul (Mul " BASE " " GATE ") ?s:scalar)", REPLACEMENT, \
+    IR_CLASS_ROUNDING, \
+    "HardSwish of " WHAT ", spelled out with a factor at the end, is one operator.", \
+    EXAMPLE (GATE_ACT "s = Constant <value = float {0.16666667}> ()  m = Mul (g, c)  y = Mul (m, s)"), \
+    when_hard_swish_mul }, \
+  { "fuse-" ID "-hard-swish-gate", "(Mul " BASE " (Div " GATE " 6))", REPLACEMENT, \
+    IR_CLASS_ROUNDING, \
+    "HardSwish of " WHAT ", spelled out with the gate divided first, is one operator.", \
+    EXAMPLE (GATE_ACT "d = Div (g, six)  y = Mul (c, d)"), when_hard_swish }
 
-/* Rows of one activation without parameters over all bases. */
-#define PLAIN(OP, ID, CLASS, WHEN)                                                                 \
-  { "fuse-conv-" ID,                                                                               \
-    "(" OP " " CONV ")",                                                                           \
-    "(irscope.Conv" OP "{@base} ?x ?w ?b)",                                                        \
-    CLASS,                                                                                         \
-    OP " of a convolution is one operator.",                                                       \
-    CONV_EXAMPLE ("y = " OP " (c)"),                                                               \
-    WHEN },                                                                                        \
-  {                                                                                                \
-    "fuse-conv-add-" ID, "(" OP " " ADDED ")", "(irscope.ConvAdd" OP "{@base} ?x ?w ?b ?z)",       \
-        CLASS, OP " of a convolution with residual is one operator.",                              \
-        ADDED_EXAMPLE ("y = " OP " (c)"), WHEN                                                     \
-  }
-#define PLAIN_GEMM(OP, ID, CLASS)                                                                  \
-  { "fuse-gemm-" ID,                                                                               \
-    "(" OP " " GEMM ")",                                                                           \
-    "(irscope.Gemm" OP "{@base} ?x ?w ?b)",                                                        \
-    CLASS,                                                                                         \
-    OP " of a Gemm is one operator.",                                                              \
-    GEMM_EXAMPLE ("y = " OP " (c)"),                                                               \
-    when_gemm },                                                                                   \
-  {                                                                                                \
-    "fuse-matmul-add-" ID, "(" OP " " STACKED ")", "(irscope.MatMulAdd" OP "{@base} ?x ?w ?b)",    \
-        CLASS, OP " of a stacked matrix product with bias is one operator.",                       \
-        STACKED_EXAMPLE ("y = " OP " (c)")                                                         \
-  }
-#define GELU(ID, PATTERN_1, PATTERN_2, REPLACEMENT, EXAMPLE_1, EXAMPLE_2, DOC)                     \
-  { "fuse-" ID "-gelu", PATTERN_1, REPLACEMENT, IR_CLASS_ROUNDING, DOC, EXAMPLE_1, when_gelu },    \
-  {                                                                                                \
-    "fuse-" ID "-gelu-2", PATTERN_2, REPLACEMENT, IR_CLASS_ROUNDING,                               \
-        DOC " Here the half is taken first.", EXAMPLE_2, when_gelu                                 \
-  }
+/* Rows of the activations of core/op/activations.def that are one operator of ONNX without
+ * parameters, by base. */
+#define CONV_OPERATOR(OP, ID, CLASS, WHEN) \
+  { "fuse-conv-" ID, "(" OP " " CONV ")", "(irscope.Conv" OP "{@base} ?x ?w ?b)", CLASS, \
+    OP " of a convolution is one operator.", CONV_EXAMPLE ("y = " OP " (c)"), WHEN }, \
+  { "fuse-conv-add-" ID, "(" OP " " ADDED ")", "(irscope.ConvAdd" OP "{@base} ?x ?w ?b ?z)", \
+    CLASS, OP " of a convolution with residual is one operator.", \
+    ADDED_EXAMPLE ("y = " OP " (c)"), WHEN },
+#define GEMM_OPERATOR(OP, ID, CLASS, WHEN) \
+  { "fuse-gemm-" ID, "(" OP " " GEMM ")", "(irscope.Gemm" OP "{@base} ?x ?w ?b)", CLASS, \
+    OP " of a Gemm is one operator.", GEMM_EXAMPLE ("y = " OP " (c)"), WHEN },
+#define MATMUL_OPERATOR(OP, ID, CLASS, WHEN) \
+  { "fuse-matmul-add-" ID, "(" OP " " STACKED ")", "(irscope.MatMulAdd" OP "{@base} ?x ?w ?b)", \
+    CLASS, OP " of a stacked matrix product with bias is one operator.", \
+    STACKED_EXAMPLE ("y = " OP " (c)"), WHEN },
+#define NO_OPERATOR(OP, ID, CLASS, WHEN)
+#define CONV_OWN_RULES
+#define GEMM_OWN_RULES
+#define MATMUL_OWN_RULES
+#define NO_OWN_RULES
+#define GELU(ID, PATTERN_1, PATTERN_2, REPLACEMENT, EXAMPLE_1, EXAMPLE_2, DOC) \
+  { "fuse-" ID "-gelu", PATTERN_1, REPLACEMENT, IR_CLASS_ROUNDING, DOC, EXAMPLE_1, when_gelu }, \
+  { "fuse-" ID "-gelu-2", PATTERN_2, REPLACEMENT, IR_CLASS_ROUNDING, \
+    DOC " Here the half is taken first.", EXAMPLE_2, when_gelu }
 
-#define FUSED_SILU(ID, BASE, REPLACEMENT, EXAMPLE, WHAT)                                           \
-  { "fuse-" ID "-standard-silu",                                                                   \
-    "(Swish " BASE ")",                                                                            \
-    REPLACEMENT,                                                                                   \
-    IR_CLASS_ROUNDING,                                                                             \
-    "Swish of " WHAT " is one operator, if it is a SiLU.",                                         \
-    HEAD_24 EXAMPLE ("y = Swish (c)"),                                                             \
-    when_silu },                                                                                   \
-  {                                                                                                \
-    "fuse-" ID "-late-silu", "(irscope.Swish " BASE ")", REPLACEMENT, IR_CLASS_ROUNDING,           \
-        "irscope's Swish of " WHAT " is one operator, if it is a SiLU.",                           \
-        EXAMPLE ("y = irscope.Swish (c)"), when_silu                                               \
-  }
-#define FUSED_GELU(ID, BASE, REPLACEMENT, EXAMPLE, WHAT)                                           \
-  { "fuse-" ID "-standard-gelu",                                                                   \
-    "(Gelu " BASE ")",                                                                             \
-    REPLACEMENT,                                                                                   \
-    IR_CLASS_ROUNDING,                                                                             \
-    "Gelu of " WHAT " is one operator.",                                                           \
-    HEAD_20 EXAMPLE ("y = Gelu (c)"),                                                              \
-    when_standard_gelu },                                                                          \
-  {                                                                                                \
-    "fuse-" ID "-late-gelu", "(irscope.Gelu " BASE ")", REPLACEMENT, IR_CLASS_ROUNDING,            \
-        "irscope's Gelu of " WHAT " is one operator.", EXAMPLE ("y = irscope.Gelu (c)"),           \
-        when_late_gelu                                                                             \
-  }
+#define FUSED_SILU(ID, BASE, REPLACEMENT, EXAMPLE, WHAT) \
+  { "fuse-" ID "-standard-silu", "(Swish " BASE ")", REPLACEMENT, IR_CLASS_ROUNDING, \
+    "Swish of " WHAT " is one operator, if it is a SiLU.", HEAD_24 EXAMPLE ("y = Swish (c)"), \
+    when_silu }, \
+  { "fuse-" ID "-late-silu", "(irscope.Swish " BASE ")", REPLACEMENT, IR_CLASS_ROUNDING, \
+    "irscope's Swish of " WHAT " is one operator, if it is a SiLU.", \
+    EXAMPLE ("y = irscope.Swish (c)"), when_silu }
+#define FUSED_GELU(ID, BASE, REPLACEMENT, EXAMPLE, WHAT) \
+  { "fuse-" ID "-standard-gelu", "(Gelu " BASE ")", REPLACEMENT, IR_CLASS_ROUNDING, \
+    "Gelu of " WHAT " is one operator.", HEAD_20 EXAMPLE ("y = Gelu (c)"), when_standard_gelu }, \
+  { "fuse-" ID "-late-gelu", "(irscope.Gelu " BASE ")", REPLACEMENT, IR_CLASS_ROUNDING, \
+    "irscope's Gelu of " WHAT " is one operator.", EXAMPLE ("y = irscope.Gelu (c)"), \
+    when_late_gelu }
 
-#define FUSED_GELU_TANH(ID, BASE, REPLACEMENT, EXAMPLE, WHAT)                                      \
-  { "fuse-" ID "-standard-gelu-tanh",                                                              \
-    "(Gelu " BASE ")",                                                                             \
-    REPLACEMENT,                                                                                   \
-    IR_CLASS_ROUNDING,                                                                             \
-    "The approximation of Gelu with Tanh of " WHAT " is one operator.",                            \
-    HEAD_20 EXAMPLE ("y = Gelu <approximate: string = \"tanh\"> (c)"),                             \
-    when_standard_tanh },                                                                          \
-  {                                                                                                \
-    "fuse-" ID "-late-gelu-tanh", "(irscope.GeluTanh " BASE ")", REPLACEMENT, IR_CLASS_ROUNDING,   \
-        "irscope's GeluTanh of " WHAT " is one operator.", EXAMPLE ("y = irscope.GeluTanh (c)"),   \
-        when_late_gelu                                                                             \
-  }
+#define FUSED_GELU_TANH(ID, BASE, REPLACEMENT, EXAMPLE, WHAT) \
+  { "fuse-" ID "-standard-gelu-tanh", "(Gelu " BASE ")", REPLACEMENT, IR_CLASS_ROUNDING, \
+    "The approximation of Gelu with Tanh of " WHAT " is one operator.", \
+    HEAD_20 EXAMPLE ("y = Gelu <approximate: string = \"tanh\"> (c)"), when_standard_tanh }, \
+  { "fuse-" ID "-late-gelu-tanh", "(irscope.GeluTanh " BASE ")", REPLACEMENT, IR_CLASS_ROUNDING, \
+    "irscope's GeluTanh of " WHAT " is one operator.", EXAMPLE ("y = irscope.GeluTanh (c)"), \
+    when_late_gelu }
+/* clang-format on */
 
 static const IrRule rules[] = {
-  PLAIN ("Relu", "relu", IR_CLASS_EXACT, NULL),
-  PLAIN ("Sigmoid", "sigmoid", IR_CLASS_ROUNDING, NULL),
-  PLAIN ("Tanh", "tanh", IR_CLASS_ROUNDING, NULL),
-  PLAIN ("HardSwish", "hard-swish", IR_CLASS_ROUNDING, when_no_double),
+/* clang-format off */
+#define IR_ACTIVATION(ID, NAME, ON_CONV, ON_GEMM, ON_MATMUL, WITH, FLAGS, DOC, BODY, RULE) \
+  ON_CONV##_##RULE
+#include "core/op/activations.def"
+  /* clang-format on */
   HARD_SWISH (
       "conv", CONV, "(irscope.ConvHardSwish{@base} ?x ?w ?b)", CONV_EXAMPLE, "a convolution"),
   HARD_SWISH ("conv-add",
@@ -355,9 +329,11 @@ static const IrRule rules[] = {
   { "fuse-gemm-clip", "(Clip " GEMM " ?*bounds)", "(irscope.GemmClip{@base} ?x ?w ?b ?lo ?hi)",
     IR_CLASS_EXACT, "A Gemm limited by constants is one operator.", GEMM_EXAMPLE (CLIP_ACT),
     when_gemm_clip, prepare_clip },
-  PLAIN_GEMM ("Relu", "relu", IR_CLASS_EXACT),
-  PLAIN_GEMM ("Sigmoid", "sigmoid", IR_CLASS_ROUNDING),
-  PLAIN_GEMM ("Tanh", "tanh", IR_CLASS_ROUNDING),
+/* clang-format off */
+#define IR_ACTIVATION(ID, NAME, ON_CONV, ON_GEMM, ON_MATMUL, WITH, FLAGS, DOC, BODY, RULE) \
+  ON_GEMM##_##RULE ON_MATMUL##_##RULE
+#include "core/op/activations.def"
+  /* clang-format on */
   { "fuse-conv-silu", "(Mul " CONV " (Sigmoid @base))", "(irscope.ConvSilu{@base} ?x ?w ?b)",
     IR_CLASS_ROUNDING, "A convolution times its own Sigmoid is one operator.",
     CONV_EXAMPLE ("s = Sigmoid (c)  y = Mul (s, c)") },
@@ -408,8 +384,6 @@ const IrPass ir_pass_fuse_activation = {
   .source = "ONNX Runtime ConvActivationFusion, GemmActivationFusion, GeluFusion; oneDNN eltwise "
             "post-operation",
   .step_class = IR_CLASS_ROUNDING,
-  .needs = "shapes",
-  .breaks = "schedule memplan",
   .before_after = "x -> Conv -> Relu -> y\nx -> ConvRelu -> y",
   .rules = rules,
 };

@@ -9,7 +9,8 @@
  * keys is added once or twice, or chosen by a Where; it must not make the scores bigger. A mask
  * that is added while the first axis stands apart (windows of Swin) is added to the scores as they
  * are. The keys' Transpose meets another one, and both go. The standard operator where the opset
- * has it (23) and says the same, else irscope's own. Kernels sum in other orders: rounding; a row
+ * has it (23), says the same, and the mask has all queries and keys, as ONNX Runtime wants it; else
+ * irscope's own. Kernels sum in other orders: rounding; a row
  * of which every key has -infinity is NaN, but zeros by the standard operator. Source: ONNX Runtime
  * AttentionFusion; PyTorch Inductor's patterns of scaled dot product attention; Vaswani and others
  * 2017. */
@@ -86,22 +87,35 @@ mask_fits (IrMatch *match, const char *variable)
   return TRUE;
 }
 
-/* From version 24 on the operator takes the last axis of a mask as it is: keys beyond are hidden.
- */
+/* Whether the mask, or the sum of two, has the queries and keys that the scores have: ONNX Runtime
+ * takes no Attention whose mask is broadcast over them, and from version 24 on keys behind a short
+ * one are hidden. @second: (nullable). */
 static gboolean
-mask_has_all_keys (IrMatch *match, const char *variable)
+mask_is_full (IrMatch *match, const char *first, const char *second)
 {
-  const IrType *mask = ir_match_value (match, variable)->type;
+  const char *const names[] = { first, second };
   const IrType *scores = ir_match_node (match, "scores")->outputs[0]->type;
 
-  return ir_node_opset (ir_match_root (match)) < 24 ||
-         mask->dims[mask->rank - 1] == scores->dims[3];
+  for (int i = 1; i <= 2; i++)
+    {
+      gboolean full = FALSE;
+
+      for (guint k = 0; k < G_N_ELEMENTS (names) && names[k] != NULL; k++)
+        {
+          const IrType *mask = ir_match_value (match, names[k])->type;
+          full |= mask->rank >= i && scores->dims[4 - i] != IR_DIM_UNKNOWN &&
+                  mask->dims[mask->rank - i] == scores->dims[4 - i];
+        }
+      if (!full)
+        return FALSE;
+    }
+  return TRUE;
 }
 
 static gboolean
-fail_keys (IrMatch *match)
+fail_broadcast (IrMatch *match)
 {
-  return ir_match_fail (match, "the operator would hide the keys that the mask repeats for");
+  return ir_match_fail (match, "ONNX Runtime takes no mask that is broadcast over queries or keys");
 }
 
 /* What a Where puts in place of a score: one number. */
@@ -129,36 +143,56 @@ when_standard (IrMatch *match)
 }
 
 static gboolean
+when_ours (IrMatch *match)
+{
+  return heads_fit (match) && batches_fit (match) && ir_match_opset_between (match, 13, 0) &&
+         ir_match_is_float32 (match);
+}
+
+static gboolean
 when_late (IrMatch *match)
 {
-  return heads_fit (match) && batches_fit (match) && ir_match_opset_between (match, 13, 23) &&
-         ir_match_is_float32 (match);
+  return when_ours (match) && ir_match_opset_between (match, 13, 23);
+}
+
+static gboolean
+has_standard (IrMatch *match)
+{
+  return ir_node_opset (ir_match_root (match)) >= 23;
+}
+
+static gboolean
+fail_standard (IrMatch *match)
+{
+  return ir_match_fail (match, "the standard has an operator for it");
 }
 
 static gboolean
 when_standard_masked (IrMatch *match)
 {
   return when_standard (match) && mask_fits (match, "m") &&
-         (mask_has_all_keys (match, "m") || fail_keys (match));
+         (mask_is_full (match, "m", NULL) || fail_broadcast (match));
 }
 
 static gboolean
 when_late_masked (IrMatch *match)
 {
-  return when_late (match) && mask_fits (match, "m");
+  return when_ours (match) && mask_fits (match, "m") &&
+         (!has_standard (match) || !mask_is_full (match, "m", NULL) || fail_standard (match));
 }
 
 static gboolean
 when_standard_twice (IrMatch *match)
 {
   return when_standard (match) && mask_fits (match, "m") && mask_fits (match, "n") &&
-         (mask_has_all_keys (match, "m") || mask_has_all_keys (match, "n") || fail_keys (match));
+         (mask_is_full (match, "m", "n") || fail_broadcast (match));
 }
 
 static gboolean
 when_late_twice (IrMatch *match)
 {
-  return when_late (match) && mask_fits (match, "m") && mask_fits (match, "n");
+  return when_ours (match) && mask_fits (match, "m") && mask_fits (match, "n") &&
+         (!has_standard (match) || !mask_is_full (match, "m", "n") || fail_standard (match));
 }
 
 static gboolean
@@ -173,11 +207,10 @@ when_standard_selected (IrMatch *match)
 static gboolean
 when_late_selected (IrMatch *match)
 {
-  if (!heads_fit (match) || !batches_fit (match) || !ir_match_opset_between (match, 13, 0) ||
-      !ir_match_is_float32 (match) || !mask_fits (match, "m") || !fill_fits (match))
+  if (!when_ours (match) || !mask_fits (match, "m") || !fill_fits (match))
     return FALSE;
-  return ir_node_opset (ir_match_root (match)) < 23 || !fill_is_standard (match) ||
-         ir_match_fail (match, "the standard has an operator for it");
+  return !has_standard (match) || !fill_is_standard (match) || !mask_is_full (match, "m", NULL) ||
+         fail_standard (match);
 }
 
 /* -- what the new node needs -- */
@@ -398,7 +431,7 @@ prepare_windows (IrMatch *match)
 
 #define HEAD(OPSET) "<ir_version: 10, opset_import: [\"\" : " OPSET ", \"irscope\" : 1]>\ng "
 #define SIGNATURE                                                                                   \
-  "(float[n,2,3,4] q, float[n,2,5,4] k, float[n,2,5,4] v, float[n,1,1,5] m) => (float[n,2,3,4] y) " \
+  "(float[n,2,3,4] q, float[n,2,5,4] k, float[n,2,5,4] v, float[n,1,3,5] m) => (float[n,2,3,4] y) " \
   "{ c = Constant <value = float {0.5}> ()  d = Constant <value = float {2.0}> ()  "                \
   "t = Transpose <perm: ints = [0,1,3,2]> (k)  "
 #define X_PLAIN "s = MatMul (q, t)  "
@@ -415,13 +448,16 @@ prepare_windows (IrMatch *match)
 #define X_KEEP        "keep = Constant <value = bool[3,5] {1,0,0,0,0,1,1,0,0,1,0,0,1,1,1}> ()  "
 #define X_FILL(VALUE) "f = Constant <value = float {" VALUE "}> ()  "
 #define X_WHERE(A, B) "w = Where (keep, " A ", " B ")  p = Softmax (w)  y = MatMul (p, v) }"
-#define ROW(ID, PATTERN, RESULT, OPSET, EXAMPLE, WHEN, PREPARE, DOC)                               \
-  {                                                                                                \
-    "fuse-" ID, PATTERN, RESULT, IR_CLASS_ROUNDING, DOC, HEAD (OPSET) SIGNATURE EXAMPLE, WHEN,     \
-        PREPARE                                                                                    \
-  }
+/* clang-format off */
+#define ROW(ID, PATTERN, RESULT, OPSET, EXAMPLE, WHEN, PREPARE, DOC) \
+  { "fuse-" ID, PATTERN, RESULT, IR_CLASS_ROUNDING, DOC, HEAD (OPSET) SIGNATURE EXAMPLE, WHEN, \
+    PREPARE }
+/* clang-format on */
 
 #define LATE ", is one operator of irscope before opset 23."
+#define LATE_MASKED                                                                                \
+  ", is one operator of irscope before opset 23, and where the mask is broadcast over queries or " \
+  "keys."
 #define VARIANT(ID, SCORES, EXAMPLE, PREPARE, HOW)                                                 \
   ROW ("attention-" ID, OPEN (SCORES), NEW ("Attention", "", ""), "23", EXAMPLE X_OPEN,            \
        when_standard, PREPARE, "Attention without a mask, " HOW ", is one operator."),             \
@@ -432,13 +468,13 @@ prepare_windows (IrMatch *match)
            "Attention with a mask that is added, " HOW ", is one operator."),                      \
       ROW ("late-masked-attention-" ID, MASKED (SCORES),                                           \
            NEW ("irscope.MaskedAttention", "", " ?m"), "17", EXAMPLE X_MASK, when_late_masked,     \
-           PREPARE, "Attention with a mask that is added, " HOW LATE),                             \
+           PREPARE, "Attention with a mask that is added, " HOW LATE_MASKED),                      \
       ROW ("twice-masked-attention-" ID, TWICE (SCORES), NEW ("Attention", "", " (Add ?m ?n)"),    \
            "23", EXAMPLE X_TWICE, when_standard_twice, PREPARE,                                    \
            "Attention with two masks that are added, " HOW ", is one operator for their sum."),    \
       ROW ("late-twice-masked-attention-" ID, TWICE (SCORES),                                      \
            NEW ("irscope.MaskedAttention", "", " (Add ?m ?n)"), "17", EXAMPLE X_TWICE,             \
-           when_late_twice, PREPARE, "Attention with two masks that are added, " HOW LATE),        \
+           when_late_twice, PREPARE, "Attention with two masks that are added, " HOW LATE_MASKED), \
       ROW ("late-selected-attention-" ID, SELECTED (SCORES),                                       \
            NEW ("irscope.SelectedAttention", ",fill=?fill", " ?m"), "17",                          \
            EXAMPLE X_KEEP X_FILL ("-9.0") X_WHERE ("s", "f"), when_late_selected, PREPARE##_fill,  \
@@ -460,13 +496,13 @@ prepare_windows (IrMatch *match)
            "Attention where a Where puts -infinity in place of hidden scores, " HOW                \
            ", is one operator.")
 
-#define SCALED(ID, PATTERN, RESULT, EXAMPLE, PREPARE, DOC)                                         \
-  {                                                                                                \
-    "fold-attention-" ID, PATTERN, RESULT, IR_CLASS_ROUNDING, DOC,                                 \
-        HEAD ("23") "(float[n,2,3,4] q, float[n,2,5,4] k, float[n,2,5,4] v, float[n,2,4,5] t) => " \
-                    "(float[n,2,3,4] y) { c = Constant <value = float {0.7}> ()  " EXAMPLE " }",   \
-        when_factor, PREPARE                                                                       \
-  }
+/* clang-format off */
+#define SCALED(ID, PATTERN, RESULT, EXAMPLE, PREPARE, DOC) \
+  { "fold-attention-" ID, PATTERN, RESULT, IR_CLASS_ROUNDING, DOC, \
+    HEAD ("23") "(float[n,2,3,4] q, float[n,2,5,4] k, float[n,2,5,4] v, float[n,2,4,5] t) => " \
+    "(float[n,2,3,4] y) { c = Constant <value = float {0.7}> ()  " EXAMPLE " }", when_factor, \
+    PREPARE }
+/* clang-format on */
 #define ANY            "irscope.Attention|MaskedAttention|SelectedAttention@a"
 #define RESCALED       "(@a{@a,scale=?scale} ?q"
 #define TURNED         "(Transpose{@t} ?k)"
@@ -504,7 +540,7 @@ static const IrRule rules[] = {
        X_SUM X_OPEN,
        when_late_masked,
        prepare_plain,
-       "Attention with a mask that is the bias of the product" LATE),
+       "Attention with a mask that is the bias of the product" LATE_MASKED),
   ROW ("twice-masked-attention-sum",
        OPEN (SUM_TWICE),
        NEW ("Attention", "", " (Add ?m ?n)"),
@@ -520,7 +556,7 @@ static const IrRule rules[] = {
        X_SUM_TWICE X_OPEN,
        when_late_twice,
        prepare_plain,
-       "Attention with a bias of the product and a mask" LATE),
+       "Attention with a bias of the product and a mask" LATE_MASKED),
   SCALED ("queries",
           "(" ANY " (Mul ?q ?c:scalar) ?*rest)",
           RESCALED " ?*rest)",
@@ -580,8 +616,6 @@ const IrPass ir_pass_fuse_attention = {
       "the values become Attention: the standard operator if the opset has it, else irscope's.",
   .source = "ONNX Runtime AttentionFusion; PyTorch Inductor; Vaswani and others 2017",
   .step_class = IR_CLASS_ROUNDING,
-  .needs = "shapes",
-  .breaks = "schedule memplan",
   .before_after = "q, k -> MatMul -> Mul -> Add m -> Softmax -> MatMul v -> y\n"
                   "q, k, v, m -> Attention -> y",
   .rules = rules,

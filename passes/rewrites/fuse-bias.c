@@ -96,8 +96,6 @@ const IrPass ir_pass_fuse_bias = {
   .source = "ONNX Runtime MatMulAddFusion, GemmSumFusion; onnx/optimizer "
             "fuse_matmul_add_bias_into_gemm",
   .step_class = IR_CLASS_ROUNDING,
-  .needs = "shapes",
-  .breaks = "schedule memplan",
   .before_after = "a, b -> MatMul -> Add c -> y\na, b, c -> Gemm -> y",
   .rules = rules,
 };

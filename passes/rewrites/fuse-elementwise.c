@@ -18,6 +18,7 @@
  * fusion (elementwise, no duplication), TVM FuseOps (kElemWise). */
 #include "config.h"
 
+#include "core/op/check.h"
 #include "passes/rule/rule.h"
 #include "passes/rule/step.h"
 
@@ -68,7 +69,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (Group, group_free)
 static gboolean
 is_elementwise (const IrPassContext *context, const IrNode *node)
 {
-  return node->state == IR_STATE_LIVE && node->op != NULL &&
+  return node->state == IR_STATE_LIVE && ir_node_valid_op (node) != NULL &&
          (node->op->flags & (IR_OP_ELEMENTWISE | IR_OP_RANDOM | IR_OP_SUBGRAPHS)) ==
              IR_OP_ELEMENTWISE &&
          node->n_inputs > 0 && node->n_outputs == 1 && node->outputs[0] != NULL &&
@@ -126,10 +127,10 @@ last_of (const Group *group)
 static gboolean
 is_reduction (const IrPassContext *context, const IrNode *node)
 {
-  return node->state == IR_STATE_LIVE && node->op != NULL && node->op->family == IR_FAMILY_REDUCE &&
-         g_str_has_prefix (node->op_type, "Reduce") && node->n_inputs > 0 &&
-         node->inputs[0] != NULL && node->n_outputs == 1 && node->outputs[0] != NULL &&
-         !ir_pass_has_control (context, node);
+  return node->state == IR_STATE_LIVE && ir_node_valid_op (node) != NULL &&
+         node->op->family == IR_FAMILY_REDUCE && g_str_has_prefix (node->op_type, "Reduce") &&
+         node->n_inputs > 0 && node->inputs[0] != NULL && node->n_outputs == 1 &&
+         node->outputs[0] != NULL && !ir_pass_has_control (context, node);
 }
 
 /* Why the reduction cannot end a group, or NULL. */
@@ -274,7 +275,7 @@ describe_function (const IrGraph *graph)
   g_autoptr (GPtrArray) nodes = ir_graph_nodes (graph), inputs = g_ptr_array_new ();
 
   for (guint i = nodes->len; i > 0; i--)
-    if (ir_node_is (nodes->pdata[i - 1], "Constant"))
+    if (ir_op_is (nodes->pdata[i - 1], IR_OP_CONSTANT))
       g_ptr_array_remove_index (nodes, i - 1);
   for (guint i = 0; i < ir_graph_n_inputs (graph); i++)
     g_ptr_array_add (inputs, ir_graph_input (graph, i));
@@ -518,8 +519,6 @@ const IrPass ir_pass_fuse_elementwise = {
       "belongs to it. Groups alike share the function.",
   .source = "TVM FuseOps; XLA instruction fusion; Rammer",
   .step_class = IR_CLASS_EXACT,
-  .needs = "shapes",
-  .breaks = "schedule memplan",
   .before_after = "x, s -> Mul -> a; a, y -> Add -> z\nx, s, y -> MulAdd -> z",
   .run = run,
   .documented_rules = rules,

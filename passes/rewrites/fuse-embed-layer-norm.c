@@ -88,8 +88,6 @@ const IrPass ir_pass_fuse_embed_layer_norm = {
          "axis, become one operator of irscope.",
   .source = "ONNX Runtime EmbedLayerNormFusion; Devlin and others 2019",
   .step_class = IR_CLASS_ROUNDING,
-  .needs = "shapes",
-  .breaks = "schedule memplan",
   .before_after = "ids -> Gather (three times) -> Add, Add -> LayerNormalization -> y\n"
                   "ids -> EmbedLayerNormalization -> y",
   .rules = rules,

@@ -165,20 +165,13 @@ prepare_one (IrMatch *match)
 #define END_2    "p = Mul (half, x)  y = Mul (p, t) }"
 #define END_3    "p = Mul (half, t)  y = Mul (x, p) }"
 
-#define GELU(ID, PATTERN, NAME, LATE, EXAMPLE, WHEN, WHEN_LATE, PREPARE, DOC)                      \
-  { "fuse-gelu-" ID,                                                                               \
-    PATTERN,                                                                                       \
-    NAME,                                                                                          \
-    IR_CLASS_ROUNDING,                                                                             \
-    DOC " is Gelu.",                                                                               \
-    HEAD ("20") SIGNATURE EXAMPLE,                                                                 \
-    WHEN,                                                                                          \
-    PREPARE },                                                                                     \
-  {                                                                                                \
-    "fuse-late-gelu-" ID, PATTERN, LATE, IR_CLASS_ROUNDING,                                        \
-        DOC " is one operator of irscope before opset 20.", HEAD ("17") SIGNATURE EXAMPLE,         \
-        WHEN_LATE                                                                                  \
-  }
+/* clang-format off */
+#define GELU(ID, PATTERN, NAME, LATE, EXAMPLE, WHEN, WHEN_LATE, PREPARE, DOC) \
+  { "fuse-gelu-" ID, PATTERN, NAME, IR_CLASS_ROUNDING, DOC " is Gelu.", \
+    HEAD ("20") SIGNATURE EXAMPLE, WHEN, PREPARE }, \
+  { "fuse-late-gelu-" ID, PATTERN, LATE, IR_CLASS_ROUNDING, \
+    DOC " is one operator of irscope before opset 20.", HEAD ("17") SIGNATURE EXAMPLE, WHEN_LATE }
+/* clang-format on */
 #define GELU_ERF(ID, ORDER, END, HOW)                                                              \
   GELU ("erf" ID, ORDER (ERF), "(Gelu ?x)", "(irscope.Gelu ?x)", X_ERF END, when_erf,              \
         when_late_erf, NULL, "x / 2 * (1 + erf (x / sqrt (2))), " HOW ","),                        \
@@ -225,8 +218,6 @@ const IrPass ir_pass_fuse_gelu = {
       "operator: the standard one if the opset has it, else one of irscope.",
   .source = "ONNX Runtime GeluFusion, FastGeluFusion, QuickGeluFusion; Hendrycks, Gimpel 2016",
   .step_class = IR_CLASS_ROUNDING,
-  .needs = "shapes",
-  .breaks = "schedule memplan",
   .before_after = "x -> Div, Erf, Add, Mul, Mul -> y\nx -> Gelu -> y",
   .rules = rules,
 };

@@ -8,7 +8,7 @@
  *
  * Queries, keys and values that are the thirds of one value (a Split, or a Reshape, a Transpose and
  * three Gathers) stay together: irscope.PackedAttention; the standard operator gets a Split. Which
- * elements an axis has is followed atom by atom (view.h), so it does not matter how an exporter
+ * elements an axis has is followed atom by atom (axes.h), so it does not matter how an exporter
  * spelled it: with dims that are symbols, positions first, axes of size 1 in between. A rotary
  * embedding between is taken along. No element is computed differently; kernels may sum in another
  * order: rounding. Source: ONNX Runtime AttentionFusion, MultiHeadAttentionFusion; PyTorch
@@ -17,7 +17,7 @@
 
 #include "passes/rule/rule.h"
 #include "passes/rule/step.h"
-#include "passes/view.h"
+#include "passes/rewrites/axes.h"
 
 #include <string.h>
 
@@ -44,7 +44,7 @@ typedef struct
 {
   IrValue *source;
   IrNode *rotary; /* (nullable) between source and attention */
-  IrView view;    /* from the source to [batch, heads, positions, size] */
+  IrAxes axes;    /* from the source to [batch, heads, positions, size] */
   gboolean positions_first, direct;
   IrDim batch, length, size;
   gint64 heads, part; /* part -1: no selection */
@@ -83,38 +83,38 @@ refuse (const Site *site, const char *reason)
 /* -- layouts -- */
 
 static void
-append (IrViewAxis *all, const IrViewAxis *axis)
+append (IrAxis *all, const IrAxis *axis)
 {
-  for (guint i = 0; i < axis->n && all->n < IR_VIEW_ATOMS; i++)
+  for (guint i = 0; i < axis->n && all->n < IR_AXES_ATOMS; i++)
     all->atoms[all->n++] = axis->atoms[i];
 }
 
 static gboolean
-same_atoms (const IrViewAxis *a, const IrViewAxis *b)
+same_atoms (const IrAxis *a, const IrAxis *b)
 {
   return a->n == b->n && memcmp (a->atoms, b->atoms, a->n) == 0;
 }
 
 /* The atoms that are fixed to one index, in the order of the source. */
-static IrViewAxis
-selected_atoms (const IrView *view)
+static IrAxis
+selected_atoms (const IrAxes *axes)
 {
-  IrViewAxis found = { 0 };
+  IrAxis found = { 0 };
 
-  for (guint i = 0; i < view->source_rank; i++)
-    for (guint k = 0; k < view->source[i].n; k++)
-      if (view->selected[view->source[i].atoms[k]] >= 0)
-        found.atoms[found.n++] = view->source[i].atoms[k];
+  for (guint i = 0; i < axes->source_rank; i++)
+    for (guint k = 0; k < axes->source[i].n; k++)
+      if (axes->selected[axes->source[i].atoms[k]] >= 0)
+        found.atoms[found.n++] = axes->source[i].atoms[k];
   return found;
 }
 
 static IrDim
-product (const IrView *view, const IrViewAxis *axis)
+product (const IrAxes *axes, const IrAxis *axis)
 {
   IrDim all = 1;
 
   for (guint i = 0; i < axis->n; i++)
-    all = ir_dim_mul (view->context, all, view->sizes[axis->atoms[i]]);
+    all = ir_dim_mul (axes->context, all, axes->sizes[axis->atoms[i]]);
   return all;
 }
 
@@ -122,43 +122,43 @@ product (const IrView *view, const IrViewAxis *axis)
 static gboolean
 layout_fits (Origin *origin, gboolean positions_first)
 {
-  const IrView *view = &origin->view;
-  const IrViewAxis *batch = &view->axes[0], *heads = &view->axes[1], *length = &view->axes[2];
-  IrViewAxis all = { 0 }, wanted = { 0 }, last = { 0 }, parts = selected_atoms (view);
-  const IrViewAxis *first = positions_first ? length : batch;
-  const IrViewAxis *second = positions_first ? batch : length;
+  const IrAxes *axes = &origin->axes;
+  const IrAxis *batch = &axes->made[0], *heads = &axes->made[1], *length = &axes->made[2];
+  IrAxis all = { 0 }, wanted = { 0 }, last = { 0 }, parts = selected_atoms (axes);
+  const IrAxis *first = positions_first ? length : batch;
+  const IrAxis *second = positions_first ? batch : length;
 
-  for (guint i = 0; i < view->source_rank; i++)
-    append (&all, &view->source[i]);
+  for (guint i = 0; i < axes->source_rank; i++)
+    append (&all, &axes->source[i]);
   append (&last, &parts);
   append (&last, heads);
-  append (&last, &view->axes[3]);
+  append (&last, &axes->made[3]);
   append (&wanted, first);
   append (&wanted, second);
   append (&wanted, &last);
   if (!same_atoms (&all, &wanted))
     return FALSE;
   origin->positions_first = positions_first;
-  origin->direct = view->source_rank == 3 && same_atoms (&view->source[0], first) &&
-                   same_atoms (&view->source[1], second);
+  origin->direct = axes->source_rank == 3 && same_atoms (&axes->source[0], first) &&
+                   same_atoms (&axes->source[1], second);
   return TRUE;
 }
 
 static gboolean
 origin_fits (Origin *origin, gboolean may_select)
 {
-  const IrView *view = &origin->view;
-  IrViewAxis parts = selected_atoms (view);
+  const IrAxes *axes = &origin->axes;
+  IrAxis parts = selected_atoms (axes);
 
-  if (view->rank != 4 || parts.n > (may_select ? 1 : 0))
+  if (axes->rank != 4 || parts.n > (may_select ? 1 : 0))
     return FALSE;
-  origin->batch = product (view, &view->axes[0]);
-  origin->heads = product (view, &view->axes[1]);
-  origin->length = product (view, &view->axes[2]);
-  origin->size = product (view, &view->axes[3]);
+  origin->batch = product (axes, &axes->made[0]);
+  origin->heads = product (axes, &axes->made[1]);
+  origin->length = product (axes, &axes->made[2]);
+  origin->size = product (axes, &axes->made[3]);
   origin->part = -1;
   if (parts.n == 1)
-    origin->part = view->sizes[parts.atoms[0]] == 3 ? view->selected[parts.atoms[0]] : -1;
+    origin->part = axes->sizes[parts.atoms[0]] == 3 ? axes->selected[parts.atoms[0]] : -1;
   if (!ir_dim_is_known (origin->heads) || !ir_dim_is_known (origin->size) ||
       origin->batch == IR_DIM_UNKNOWN || origin->length == IR_DIM_UNKNOWN ||
       (parts.n == 1 && origin->part < 0))
@@ -183,7 +183,7 @@ chain_of (const Site *site, IrValue *value, IrValue **chain)
   guint n = 0;
 
   chain[0] = value;
-  while (n < MAX_STEPS && chain[n]->producer != NULL && ir_view_is_step (chain[n]->producer))
+  while (n < MAX_STEPS && chain[n]->producer != NULL && ir_axes_is_step (chain[n]->producer))
     {
       IrNode *node = chain[n]->producer;
 
@@ -206,11 +206,11 @@ find_origin (const Site *site, IrValue *value, gboolean may_select, Origin *orig
   for (guint start = chain_of (site, value, chain); start > 0; start--)
     {
       Origin here = { .source = chain[start], .rotary = origin->rotary };
-      gboolean known = ir_view_start (&here.view, site->context->model->context,
+      gboolean known = ir_axes_start (&here.axes, site->context->model->context,
                                       chain[start]->type);
 
       for (guint i = start; known && i > 0; i--)
-        known = ir_view_apply (&here.view, chain[i - 1]->producer,
+        known = ir_axes_apply (&here.axes, chain[i - 1]->producer,
                                slot_of (chain[i - 1]->producer, chain[i - 1]));
       if (!known || !origin_fits (&here, may_select) ||
           (found && (!here.direct || here.positions_first)))
@@ -259,16 +259,16 @@ find_origins (Site *site, gboolean packed)
 
 /* Takes @value as the end if it is batch, positions (or the other way round), heads, size. */
 static gboolean
-end_fits (Site *site, const IrView *view, IrValue *value, gboolean positions_first)
+end_fits (Site *site, const IrAxes *axes, IrValue *value, gboolean positions_first)
 {
-  IrViewAxis all = { 0 }, wanted = { 0 };
+  IrAxis all = { 0 }, wanted = { 0 };
 
-  for (guint k = 0; k < view->rank; k++)
-    append (&all, &view->axes[k]);
-  append (&wanted, &view->source[positions_first ? 2 : 0]);
-  append (&wanted, &view->source[positions_first ? 0 : 2]);
-  append (&wanted, &view->source[1]);
-  append (&wanted, &view->source[3]);
+  for (guint k = 0; k < axes->rank; k++)
+    append (&all, &axes->made[k]);
+  append (&wanted, &axes->source[positions_first ? 2 : 0]);
+  append (&wanted, &axes->source[positions_first ? 0 : 2]);
+  append (&wanted, &axes->source[1]);
+  append (&wanted, &axes->source[3]);
   if (!same_atoms (&all, &wanted))
     return FALSE;
   site->end = value;
@@ -281,24 +281,24 @@ static gboolean
 find_end (Site *site)
 {
   IrValue *value = site->attention->outputs[0];
-  IrView view;
+  IrAxes axes;
 
-  if (!ir_view_start (&view, site->context->model->context, value->type))
+  if (!ir_axes_start (&axes, site->context->model->context, value->type))
     return FALSE;
   for (guint i = 0; i < MAX_STEPS; i++)
     {
       IrUse use = value->n_uses == 1 ? ir_value_use (value, 0) : (IrUse){ 0 };
 
-      if (use.node == NULL || use.slot != 0 || !ir_view_is_step (use.node) ||
+      if (use.node == NULL || use.slot != 0 || !ir_axes_is_step (use.node) ||
           use.node->graph != site->attention->graph || use.node->n_outputs != 1 ||
           ir_pass_is_open (use.node) || ir_pass_has_control (site->context, use.node) ||
-          !ir_view_apply (&view, use.node, 0) || selected_atoms (&view).n > 0)
+          !ir_axes_apply (&axes, use.node, 0) || selected_atoms (&axes).n > 0)
         break;
       value = use.node->outputs[0];
-      if (!end_fits (site, &view, value, FALSE))
-        end_fits (site, &view, value, TRUE);
-      else if (view.rank == 3 && same_atoms (&view.axes[0], &view.source[0]) &&
-               same_atoms (&view.axes[1], &view.source[2]))
+      if (!end_fits (site, &axes, value, FALSE))
+        end_fits (site, &axes, value, TRUE);
+      else if (axes.rank == 3 && same_atoms (&axes.made[0], &axes.source[0]) &&
+               same_atoms (&axes.made[1], &axes.source[2]))
         break;
     }
   return site->end != NULL;
@@ -354,9 +354,9 @@ shape_contents (const IrType *from, guint n, const IrDim *dims, gint64 *contents
 static IrValue *
 add_reshape (Site *site, IrValue *value, guint n, const IrDim *dims)
 {
-  gint64 contents[IR_VIEW_RANK];
+  gint64 contents[IR_AXES_RANK];
 
-  if (!shape_contents (value->type, n, dims, contents))
+  if (!ir_type_is_tensor (value->type) || !shape_contents (value->type, n, dims, contents))
     return NULL;
   g_autoptr (IrTensor) shape = ir_tensor_new_int64s (contents, n);
   IrValue *inputs[] = { value, ir_pass_add_constant (site->context, site->attention->graph, "shape",
@@ -512,7 +512,7 @@ remove_unused (Site *site, IrNode *node)
   site->n_removed++;
   for (guint i = 0; i < n; i++)
     if (inputs[i] != NULL && inputs[i]->state == IR_STATE_LIVE && inputs[i]->producer != NULL &&
-        (ir_view_is_step (inputs[i]->producer) || inputs[i]->producer == site->attention ||
+        (ir_axes_is_step (inputs[i]->producer) || inputs[i]->producer == site->attention ||
          inputs[i]->producer == site->origins[0].rotary ||
          inputs[i]->producer == site->origins[1].rotary))
       remove_unused (site, inputs[i]->producer);
@@ -636,8 +636,6 @@ const IrPass ir_pass_fuse_heads = {
       "embeddings and the Split of a packed product.",
   .source = "ONNX Runtime AttentionFusion, MultiHeadAttentionFusion; PyTorch Inductor",
   .step_class = IR_CLASS_ROUNDING,
-  .needs = "shapes",
-  .breaks = "schedule memplan",
   .before_after =
       "x -> Split -> Reshape, Transpose (three times) -> Attention -> Transpose, Reshape -> y\n"
       "x -> PackedAttention -> y",

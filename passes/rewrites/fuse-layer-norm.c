@@ -52,9 +52,9 @@ when_rms_norm (IrMatch *match)
 static gboolean
 adds_row (const IrNode *node, const IrValue *to)
 {
-  const IrValue *row = node == NULL || !ir_node_is (node, "Add") ? NULL
-                       : node->inputs[0] == to                   ? node->inputs[1]
-                                                                 : node->inputs[0];
+  const IrValue *row = node == NULL || !ir_op_is (node, IR_OP_ADD) ? NULL
+                       : node->inputs[0] == to                     ? node->inputs[1]
+                                                                   : node->inputs[0];
 
   return row != NULL && ir_value_rank (row) == 1;
 }
@@ -66,12 +66,12 @@ is_no_layer_norm (IrMatch *match)
 {
   const IrValue *x = ir_match_value (match, "x"), *y = ir_match_root (match)->outputs[0];
   const IrNode *sub = x->producer;
-  const IrNode *mean = sub != NULL && ir_node_is (sub, "Sub") && sub->inputs[1] != NULL
+  const IrNode *mean = sub != NULL && ir_op_is (sub, IR_OP_SUB) && sub->inputs[1] != NULL
                            ? sub->inputs[1]->producer
                            : NULL;
 
   if (ir_node_opset (ir_match_root (match)) < 17 && mean != NULL &&
-      ir_node_is (mean, "ReduceMean") && mean->inputs[0] == sub->inputs[0] && y->n_uses == 1 &&
+      ir_op_is (mean, IR_OP_REDUCE_MEAN) && mean->inputs[0] == sub->inputs[0] && y->n_uses == 1 &&
       adds_row (ir_value_use (y, 0).node, y))
     return ir_match_fail (match, "%s is centred and a bias follows: LayerNormalization", x->name);
   return TRUE;
@@ -136,38 +136,24 @@ prepare_epsilon (IrMatch *match)
 #define BY_INV        "i = Div (one, r)  q = Mul (x, i)  y = Mul (G, q)"
 #define BY_RECIPROCAL "i = Reciprocal (r)  q = Mul (x, i)  y = Mul (G, q)"
 
-#define LAYER_NORM(ID, VARIANCE, SQUARE, HOW)                                                      \
-  { "fuse-layer-norm-" ID,                                                                         \
-    NORMALIZED (VARIANCE),                                                                         \
-    "(LayerNormalization{epsilon=?epsilon} ?x ?g)",                                                \
-    IR_CLASS_ROUNDING,                                                                             \
-    "A normalization over the last axis, " HOW ", is LayerNormalization.",                         \
-    CHAIN (SQUARE) PLAIN,                                                                          \
-    when_layer_norm,                                                                               \
-    prepare_epsilon },                                                                             \
-  {                                                                                                \
-    "fuse-late-layer-norm-" ID, "(Add " NORMALIZED (VARIANCE) " ?b)",                              \
-        "(irscope.LayerNormalization{epsilon=?epsilon} ?x ?g ?b)", IR_CLASS_ROUNDING,              \
-        "A normalization over the last axis, " HOW                                                 \
-        ", is one operator of irscope before opset 17.",                                           \
-        HEAD_13 CHAIN (SQUARE) BIASED, when_late_layer_norm, prepare_epsilon                       \
-  }
-#define RMS_NORM(ID, PATTERN, SQUARE, END, HOW)                                                    \
-  { "fuse-rms-norm-" ID,                                                                           \
-    PATTERN,                                                                                       \
-    "(RMSNormalization{epsilon=?epsilon} ?x ?g)",                                                  \
-    IR_CLASS_ROUNDING,                                                                             \
-    "A division by the root mean square of the last axis, " HOW ", is RMSNormalization.",          \
-    RMS_23 (SQUARE, END),                                                                          \
-    when_rms_norm,                                                                                 \
-    prepare_epsilon },                                                                             \
-  {                                                                                                \
-    "fuse-late-rms-norm-" ID, PATTERN, "(irscope.RMSNormalization{epsilon=?epsilon} ?x ?g)",       \
-        IR_CLASS_ROUNDING,                                                                         \
-        "A division by the root mean square of the last axis, " HOW                                \
-        ", is one operator of irscope before opset 23.",                                           \
-        RMS_17 (SQUARE, END), when_late_rms_norm, prepare_epsilon                                  \
-  }
+/* clang-format off */
+#define LAYER_NORM(ID, VARIANCE, SQUARE, HOW) \
+  { "fuse-layer-norm-" ID, NORMALIZED (VARIANCE), "(LayerNormalization{epsilon=?epsilon} ?x ?g)", \
+    IR_CLASS_ROUNDING, "A normalization over the last axis, " HOW ", is LayerNormalization.", \
+    CHAIN (SQUARE) PLAIN, when_layer_norm, prepare_epsilon }, \
+  { "fuse-late-layer-norm-" ID, "(Add " NORMALIZED (VARIANCE) " ?b)", \
+    "(irscope.LayerNormalization{epsilon=?epsilon} ?x ?g ?b)", IR_CLASS_ROUNDING, \
+    "A normalization over the last axis, " HOW ", is one operator of irscope before opset 17.", \
+    HEAD_13 CHAIN (SQUARE) BIASED, when_late_layer_norm, prepare_epsilon }
+#define RMS_NORM(ID, PATTERN, SQUARE, END, HOW) \
+  { "fuse-rms-norm-" ID, PATTERN, "(RMSNormalization{epsilon=?epsilon} ?x ?g)", IR_CLASS_ROUNDING, \
+    "A division by the root mean square of the last axis, " HOW ", is RMSNormalization.", \
+    RMS_23 (SQUARE, END), when_rms_norm, prepare_epsilon }, \
+  { "fuse-late-rms-norm-" ID, PATTERN, "(irscope.RMSNormalization{epsilon=?epsilon} ?x ?g)", \
+    IR_CLASS_ROUNDING, \
+    "A division by the root mean square of the last axis, " HOW ", is one operator of irscope before opset 23.", \
+    RMS_17 (SQUARE, END), when_late_rms_norm, prepare_epsilon }
+/* clang-format on */
 
 static const IrRule rules[] = {
   LAYER_NORM ("pow", VARIANCE_POW, POW, "with Pow"),
@@ -208,8 +194,6 @@ const IrPass ir_pass_fuse_layer_norm = {
          "become one operator: the standard one if the opset has it, else one of irscope.",
   .source = "ONNX Runtime LayerNormFusion, SimplifiedLayerNormFusion",
   .step_class = IR_CLASS_ROUNDING,
-  .needs = "shapes",
-  .breaks = "schedule memplan",
   .before_after = "x -> ReduceMean, Sub, Pow, ReduceMean, Add, Sqrt, Div, Mul, Add -> y\n"
                   "x -> LayerNormalization -> y",
   .rules = rules,

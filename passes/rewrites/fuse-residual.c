@@ -19,7 +19,7 @@ when (IrMatch *match)
 
   if (root->n_inputs != 2)
     return ir_match_fail (match, "%s has %u inputs, two are needed", root->op_type, root->n_inputs);
-  if (ir_node_is (root, "Add") && ir_node_opset (root) < 7)
+  if (ir_op_is (root, IR_OP_ADD) && ir_node_opset (root) < 7)
     return ir_match_fail (match, "broadcasting of this opset is by attributes");
   if (conv == NULL || !ir_dtype_is_float (conv->dtype))
     return ir_match_fail (match, "only floating-point sums are fused");
@@ -51,8 +51,6 @@ const IrPass ir_pass_fuse_residual = {
          "irscope.ConvAdd, that a back end computes while the result is still in cache.",
   .source = "oneDNN sum post-operation; ONNX Runtime ConvAddActivationFusion",
   .step_class = IR_CLASS_ROUNDING,
-  .needs = "shapes",
-  .breaks = "schedule memplan",
   .before_after = "x -> Conv -> Add r -> y\nx, r -> ConvAdd -> y",
   .rules = rules,
 };

@@ -43,7 +43,7 @@ is_slice (const IrNode *node, const IrValue *x, gint64 first, gint64 end, gint64
 {
   gint64 from, to, axis, step = 1;
 
-  if (!ir_node_is (node, "Slice") || node->inputs[0] != x || ir_node_opset (node) < 10 ||
+  if (!ir_op_is (node, IR_OP_SLICE) || node->inputs[0] != x || ir_node_opset (node) < 10 ||
       !constant_is (node, 1, &from) || !constant_is (node, 2, &to) ||
       !constant_is (node, 3, &axis) ||
       (ir_node_input (node, 4) != NULL && !constant_is (node, 4, &step)))
@@ -59,7 +59,7 @@ is_half (const IrNode *node, const IrValue *half, const IrValue *x, guint part)
 {
   gint64 axis = ir_node_attr_int (node, "axis", 0);
 
-  return ir_node_is (node, "Split") && node->inputs[0] == x && node->n_outputs == 2 &&
+  return ir_op_is (node, IR_OP_SPLIT) && node->inputs[0] == x && node->n_outputs == 2 &&
          node->outputs[part] == half && (axis == -1 || axis == ir_value_rank (x) - 1);
 }
 
@@ -291,7 +291,7 @@ are_pairs (const IrValue *value, const IrValue *x)
 {
   gint64 last[] = { x->type->dims[x->type->rank - 1] / 2, 2 };
 
-  return value != NULL && value->producer != NULL && ir_node_is (value->producer, "Reshape") &&
+  return value != NULL && value->producer != NULL && ir_op_is (value->producer, IR_OP_RESHAPE) &&
          value->producer->inputs[0] == x && is_like (value->type, x->type, 2, last);
 }
 
@@ -322,7 +322,7 @@ static gboolean is_column (Member *member, const IrValue *value);
 static gboolean
 negates (Member *member, const IrNode *node)
 {
-  if (member->negated || !ir_node_is (node, "Neg"))
+  if (member->negated || !ir_op_is (node, IR_OP_NEG))
     return FALSE;
   member->negated = TRUE;
   return TRUE;
@@ -340,13 +340,13 @@ is_flat (Member *member, const IrValue *value)
     return FALSE;
   if (negates (member, node))
     return is_flat (member, node->inputs[0]);
-  if (ir_node_is (node, "Squeeze"))
+  if (ir_op_is (node, IR_OP_SQUEEZE))
     return constant_is (node, 1, &number) && is_last_axis (number, x->type->rank + 1) &&
            is_column (member, node->inputs[0]);
-  if (ir_node_is (node, "Slice"))
+  if (ir_op_is (node, IR_OP_SLICE))
     return node->inputs[0] == x && (slices (node, member->part, 2 * half, 2) ||
                                     slices (node, member->part, 2 * half - 1 + member->part, 2));
-  return ir_node_is (node, "Gather") && are_pairs (node->inputs[0], x) &&
+  return ir_op_is (node, IR_OP_GATHER) && are_pairs (node->inputs[0], x) &&
          constant_is (node, 1, &number) && (number + 2) % 2 == member->part &&
          is_last_axis (ir_node_attr_int (node, "axis", 0), x->type->rank + 1);
 }
@@ -363,14 +363,14 @@ is_column (Member *member, const IrValue *value)
     return FALSE;
   if (negates (member, node))
     return is_column (member, node->inputs[0]);
-  if (ir_node_is (node, "Unsqueeze"))
+  if (ir_op_is (node, IR_OP_UNSQUEEZE))
     return constant_is (node, 1, &number) && is_last_axis (number, x->type->rank + 1) &&
            is_flat (member, node->inputs[0]);
   if (node->n_inputs == 0 || !are_pairs (node->inputs[0], x))
     return FALSE;
-  if (ir_node_is (node, "Slice"))
+  if (ir_op_is (node, IR_OP_SLICE))
     return slices (node, member->part, member->part + 1, 1);
-  return ir_node_is (node, "Split") && node->n_outputs == 2 &&
+  return ir_op_is (node, IR_OP_SPLIT) && node->n_outputs == 2 &&
          node->outputs[member->part] == value &&
          is_last_axis (ir_node_attr_int (node, "axis", 0), x->type->rank + 1);
 }
@@ -444,12 +444,12 @@ whole_of (const IrValue *a, const IrValue *b)
   const IrNode *node = a->producer;
   Member first = { .part = 0 }, second = { .part = 1 };
 
-  if (node != NULL && ir_node_is (node, "Squeeze") && node->inputs[0]->producer != NULL)
+  if (node != NULL && ir_op_is (node, IR_OP_SQUEEZE) && node->inputs[0]->producer != NULL)
     node = node->inputs[0]->producer;
   if (node == NULL || node->n_inputs == 0 || node->inputs[0] == NULL)
     return NULL;
   IrValue *x = node->inputs[0];
-  if (x->producer != NULL && ir_node_is (x->producer, "Reshape") &&
+  if (x->producer != NULL && ir_op_is (x->producer, IR_OP_RESHAPE) &&
       x->producer->inputs[0] != NULL && ir_value_rank (x) == ir_value_rank (a) + 1)
     x = x->producer->inputs[0];
   if (ir_value_rank (x) < 1 || !ir_dim_is_known (x->type->dims[x->type->rank - 1]))
@@ -628,8 +628,6 @@ const IrPass ir_pass_fuse_rotary = {
          "that are turned against each other.",
   .source = "Su and others 2021; ONNX Runtime RotaryEmbeddingFusion",
   .step_class = IR_CLASS_ROUNDING,
-  .needs = "shapes",
-  .breaks = "schedule memplan",
   .before_after = "x -> Slice, Slice, Neg, Concat, Mul, Mul, Add -> y\nx -> RotaryEmbedding -> y",
   .rules = rules,
 };

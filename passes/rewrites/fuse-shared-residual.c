@@ -94,7 +94,7 @@ visit (IrPassContext *context, IrNode *norm)
 {
   IrNode *sum = is_norm (norm) ? norm->inputs[0]->producer : NULL;
 
-  if (sum == NULL || !ir_node_is (sum, "Add") || norm->inputs[0]->n_uses < 2 ||
+  if (sum == NULL || !ir_op_is (sum, IR_OP_ADD) || norm->inputs[0]->n_uses < 2 ||
       ir_pass_is_open (norm) || ir_pass_has_control (context, norm) ||
       ir_pass_has_control (context, sum) || !norm_fits (context, norm) ||
       !sum_fits (context, norm, sum) || !ir_pass_begin (context, RULE, IR_CLASS_ROUNDING, norm))
@@ -125,8 +125,6 @@ const IrPass ir_pass_fuse_shared_residual = {
          "other nodes too, becomes part of it: an operator that gives both.",
   .source = "ONNX Runtime SkipLayerNormFusion",
   .step_class = IR_CLASS_ROUNDING,
-  .needs = "shapes",
-  .breaks = "schedule memplan",
   .before_after = "x, z -> Add -> s; s -> LayerNormalization -> y\n"
                   "x, z -> AddLayerNormalization -> y, s",
   .run = run,

@@ -63,8 +63,6 @@ const IrPass ir_pass_fuse_skip_layer_norm = {
          "becomes part of it.",
   .source = "ONNX Runtime SkipLayerNormFusion",
   .step_class = IR_CLASS_ROUNDING,
-  .needs = "shapes",
-  .breaks = "schedule memplan",
   .before_after = "x, z -> Add -> LayerNormalization -> y\nx, z -> SkipLayerNormalization -> y",
   .rules = rules,
 };

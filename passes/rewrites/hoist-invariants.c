@@ -11,6 +11,7 @@
  * WhileLoopInvariantCodeMotion. */
 #include "config.h"
 
+#include "core/op/check.h"
 #include "passes/rule/move.h"
 #include "passes/rule/rule.h"
 #include "passes/rule/step.h"
@@ -73,7 +74,7 @@ why_unsafe (const IrNode *node)
 {
   guint n_read = 0;
 
-  if (node->op == NULL || !(node->op->flags & (IR_OP_TOTAL | IR_OP_TOTAL_FLOAT)))
+  if (ir_node_valid_op (node) == NULL || !(node->op->flags & (IR_OP_TOTAL | IR_OP_TOTAL_FLOAT)))
     return "the operator may fail on what it reads, and the loop may run no iteration";
   if (!(node->op->flags & IR_OP_TOTAL) && !reads_only_floats (node))
     return "on integers the operator may fail, and the loop may run no iteration";
@@ -195,8 +196,6 @@ const IrPass ir_pass_hoist_invariants = {
          "front of it, if they can never fail.",
   .source = "XLA WhileLoopInvariantCodeMotion",
   .step_class = IR_CLASS_EXACT,
-  .needs = "shapes",
-  .breaks = "schedule memplan",
   .before_after = "Loop { w -> Exp -> v; s, v -> Mul }\nw -> Exp -> v; Loop { s, v -> Mul }",
   .run = run,
   .documented_rules = rules,

@@ -147,7 +147,8 @@ run (IrPassContext *context, GError **error)
       if (g_str_equal (node->domain, IR_PASS_FUSED_DOMAIN))
         ir_edit_refuse (context->edit, RULE_CALL, node->id,
                         "it stands for fused elementwise nodes");
-      else if (node->op != NULL && node->op->ref != NULL && g_str_equal (node->domain, "irscope"))
+      else if (node->op != NULL && ir_ref_kernel (node->op) != NULL &&
+               g_str_equal (node->domain, "irscope"))
         ir_edit_refuse (context->edit, RULE_CALL, node->id,
                         "it is an operator of irscope; its function is for other programs");
       else if (bounded)
@@ -176,8 +177,6 @@ const IrPass ir_pass_inline_functions = {
          "see them; functions that nothing calls go.",
   .source = "ONNX IR, functions; TVM Relax InlineFunctions; XLA CallInliner",
   .step_class = IR_CLASS_EXACT,
-  .needs = "",
-  .breaks = "schedule memplan",
   .before_after = "x -> Twice -> y\nx, x -> Add -> y",
   .run = run,
   .documented_rules = rules,

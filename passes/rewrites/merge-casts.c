@@ -143,8 +143,6 @@ const IrPass ir_pass_merge_casts = {
       "CastLike becomes Cast.",
   .source = "ONNX Runtime CastChainElimination; Grappler remove_redundant_cast",
   .step_class = IR_CLASS_EXACT,
-  .needs = "shapes",
-  .breaks = "schedule memplan",
   .before_after = "x -> Cast -> Cast -> y\nx -> Cast -> y",
   .rules = rules,
 };

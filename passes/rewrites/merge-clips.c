@@ -52,9 +52,9 @@ range_of_both (IrMatch *match, double *low, double *high)
 
   if (!ir_dtype_is_float (ir_value_dtype (outer->outputs[0])) || ir_node_opset (outer) < 11)
     return ir_match_fail (match, "only floating-point limits from opset 11 on are merged");
-  if (!bounds_of (ir_node_is (inner, "Clip") ? inner : outer, low, high))
+  if (!bounds_of (ir_op_is (inner, IR_OP_CLIP) ? inner : outer, low, high))
     return ir_match_fail (match, "a bound is not a constant scalar, or NaN or -0");
-  if (ir_node_is (inner, "Clip") && ir_node_is (outer, "Clip") &&
+  if (ir_op_is (inner, IR_OP_CLIP) && ir_op_is (outer, IR_OP_CLIP) &&
       !bounds_of (outer, &other_low, &other_high))
     return ir_match_fail (match,
                           "a bound of the outer Clip is not a constant scalar, or NaN or -0");
@@ -111,8 +111,6 @@ const IrPass ir_pass_merge_clips = {
   .doc = "Relu and Clip behind each other become one Clip.",
   .source = "ONNX Runtime FuseReluClip",
   .step_class = IR_CLASS_EXACT,
-  .needs = "shapes",
-  .breaks = "schedule memplan",
   .before_after = "x -> Relu -> Clip -> y\nx -> Clip -> y",
   .rules = rules,
 };

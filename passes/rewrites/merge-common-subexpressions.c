@@ -11,6 +11,7 @@
  * CommonSubexpressionElimination, ConstantSharing. */
 #include "config.h"
 
+#include "core/op/check.h"
 #include "passes/rule/rule.h"
 #include "passes/rule/step.h"
 
@@ -143,7 +144,7 @@ equal_node (gconstpointer data_a, gconstpointer data_b)
 static gboolean
 can_merge (IrPassContext *context, const IrNode *node)
 {
-  return node->state == IR_STATE_LIVE && node->op != NULL && node->n_outputs > 0 &&
+  return node->state == IR_STATE_LIVE && ir_node_valid_op (node) != NULL && node->n_outputs > 0 &&
          !(node->op->flags & (IR_OP_RANDOM | IR_OP_SUBGRAPHS)) &&
          !ir_pass_has_control (context, node);
 }
@@ -241,8 +242,6 @@ const IrPass ir_pass_merge_common_subexpressions = {
   .doc = "Nodes that compute the same from the same become one, and so do equal constants.",
   .source = "ONNX Runtime CommonSubexpressionElimination, ConstantSharing",
   .step_class = IR_CLASS_EXACT,
-  .needs = "shapes",
-  .breaks = "schedule memplan",
   .before_after = "x -> Relu -> a\nx -> Relu -> b\n\nx -> Relu -> a, b",
   .run = run,
   .documented_rules = rules,

@@ -285,7 +285,7 @@ is_gather (const Pair *pair, const IrNode *node, guint slot)
   const IrValue *iteration = ir_graph_input (pair->second.body, 0);
 
   return !pair->second.is_scan && slot == 0 && node->graph == pair->second.body &&
-         ir_node_is (node, "Gather") && !ir_pass_is_open (node) &&
+         ir_op_is (node, IR_OP_GATHER) && !ir_pass_is_open (node) &&
          ir_node_attr_int (node, "axis", 0) == 0 && node->inputs[1] == iteration &&
          ir_value_rank (iteration) == 0 && scan_index (&pair->first, node->inputs[0]) >= 0;
 }
@@ -899,8 +899,6 @@ const IrPass ir_pass_merge_loops = {
          "of the first, or in each iteration what the first gives in the same one.",
   .source = "XLA HloMultiOutputFusion; Futhark (Henriksen and others 2017)",
   .step_class = IR_CLASS_EXACT,
-  .needs = "shapes",
-  .breaks = "schedule memplan",
   .before_after = "x -> Scan { f } -> u; u -> Scan { g } -> v\nx -> Scan { f, g } -> v",
   .run = run,
   .documented_rules = rules,

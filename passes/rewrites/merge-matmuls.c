@@ -28,7 +28,7 @@ is_candidate (IrPassContext *context, const IrNode *node)
   if (node->state != IR_STATE_LIVE || node->n_inputs < 2 || node->n_outputs != 1 ||
       node->inputs[0] == NULL || node->inputs[1] == NULL || ir_pass_has_control (context, node))
     return FALSE;
-  if (!ir_node_is (node, "MatMul") &&
+  if (!ir_op_is (node, IR_OP_MATMUL) &&
       !(strcmp (node->domain, "irscope") == 0 && strcmp (node->op_type, "MatMulAdd") == 0))
     return FALSE;
   weights = ir_value_constant (node->inputs[1]);
@@ -225,8 +225,6 @@ const IrPass ir_pass_merge_matmuls = {
          "one product with the constants side by side, and a Split.",
   .source = "onnx/optimizer fuse_qkv; TVM CombineParallelMatmul; XLA DotMerger",
   .step_class = IR_CLASS_ROUNDING,
-  .needs = "shapes",
-  .breaks = "schedule memplan",
   .before_after = "x -> MatMul -> q; x -> MatMul -> k; x -> MatMul -> v\n"
                   "x -> MatMul -> Split -> q, k, v",
   .run = run,

@@ -137,8 +137,6 @@ const IrPass ir_pass_merge_slices = {
   .doc = "Concatenations along one axis, and slices of different axes, in a row become one.",
   .source = "onnx/optimizer fuse_consecutive_concats, fuse_consecutive_slices",
   .step_class = IR_CLASS_EXACT,
-  .needs = "shapes",
-  .breaks = "schedule memplan",
   .before_after = "x -> Slice -> Slice -> y\nx -> Slice -> y",
   .rules = rules,
 };

@@ -12,7 +12,7 @@
 static gboolean
 is_transposed (const IrNode *conv)
 {
-  return ir_node_is (conv, "ConvTranspose");
+  return ir_op_is (conv, IR_OP_CONV_TRANSPOSE);
 }
 
 /**

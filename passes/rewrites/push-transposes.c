@@ -182,27 +182,29 @@ typedef enum
   KIND_PAD,         /* pads as input 1, axes as input 3 */
 } Kind;
 
-/* Operators whose attributes or inputs name axes, from the version on that does so plainly. */
+/* The AXES column of the op table: operators whose attributes or inputs name axes, from the version
+ * on that does so plainly. */
+/* clang-format off */
 static const struct
 {
   IrOpId op;
-  gint64 since;
   Kind kind;
-} kinds[] = {
-  { IR_OP_CONCAT, 4, KIND_AXIS },       { IR_OP_SOFTMAX, 13, KIND_AXIS },
-  { IR_OP_LOG_SOFTMAX, 13, KIND_AXIS }, { IR_OP_HARDMAX, 13, KIND_AXIS },
-  { IR_OP_SPLIT, 13, KIND_SPLIT },      { IR_OP_SLICE, 10, KIND_SLICE },
-  { IR_OP_PAD, 11, KIND_PAD },          { IR_OP_BIT_CAST, 1, KIND_NONE },
-};
+  gint64 since; /* 0: no column */
+} rows[IR_N_OPS] = { { .op = IR_OP_NONE
+#define IR_OP(ID, NAME, ...) }, [IR_OP_##ID] = { .op = IR_OP_##ID
+#define AXES(KIND, SINCE) , .kind = KIND, .since = SINCE
+#include "core/op/ops.def"
+} };
+/* clang-format on */
 
 static Kind
 kind_of (const IrNode *node)
 {
   if (node->op == NULL || node->domain[0] != '\0' || ir_pass_is_open (node))
     return KIND_NONE;
-  for (guint i = 0; i < G_N_ELEMENTS (kinds); i++)
-    if (ir_op_is (node, kinds[i].op))
-      return ir_node_opset (node) >= kinds[i].since ? kinds[i].kind : KIND_NONE;
+  gint64 since = rows[node->op->id].since;
+  if (since > 0)
+    return ir_node_opset (node) >= since ? rows[node->op->id].kind : KIND_NONE;
   if (node->op->flags & IR_OP_ELEMENTWISE)
     return ir_node_opset (node) >= 7 ? KIND_ELEMENTWISE : KIND_NONE;
   return ir_op_attr (node->op, "noop_with_empty_axes") != NULL ? KIND_REDUCE : KIND_NONE;
@@ -977,8 +979,6 @@ const IrPass ir_pass_push_transposes = {
          "them are left then, or they have fewer elements to move.",
   .source = "ONNX Runtime TransposeOptimizer; TVM ConvertLayout",
   .step_class = IR_CLASS_ROUNDING,
-  .needs = "shapes",
-  .breaks = "schedule memplan",
   .before_after = "x -> Transpose p -> Relu -> Transpose p^-1 -> y\nx -> Relu -> y",
   .run = run,
   .documented_rules = rules,

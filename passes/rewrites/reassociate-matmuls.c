@@ -95,8 +95,6 @@ const IrPass ir_pass_reassociate_matmuls = {
   .doc = "A product of three matrices is computed in the order that takes fewer multiplications.",
   .source = "Cormen et al., matrix-chain multiplication; TVM Relax AdjustMatmulOrder",
   .step_class = IR_CLASS_ROUNDING,
-  .needs = "shapes",
-  .breaks = "schedule memplan",
   .before_after =
       "a, b -> MatMul -> p; p, c -> MatMul -> y\nb, c -> MatMul -> q; a, q -> MatMul -> y",
   .rules = rules,

@@ -193,8 +193,6 @@ const IrPass ir_pass_reduce_strength = {
          "channels become cheaper operators of the same meaning, and constant factors are merged.",
   .source = "Grappler convert_pow, convert_log_softmax; XLA AlgebraicSimplifier",
   .step_class = IR_CLASS_ROUNDING,
-  .needs = "shapes",
-  .breaks = "schedule memplan",
   .before_after = "x -> Div 8 -> y\nx -> Mul 0.125 -> y",
   .rules = rules,
 };

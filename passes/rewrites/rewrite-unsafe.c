@@ -189,8 +189,6 @@ const IrPass ir_pass_rewrite_unsafe = {
   .source = "Grappler aggressive; XLA floats_are_real; onnx/optimizer; ONNX Runtime "
             "GeluApproximation",
   .step_class = IR_CLASS_UNSAFE,
-  .needs = "shapes",
-  .breaks = "schedule memplan",
   .before_after = "x -> Exp -> Log -> y\nx",
   .rules = rules,
 };

@@ -80,7 +80,7 @@ behind_transposes (const IrValue *value)
 {
   guint8 perm[4] = { 0, 1, 2, 3 };
 
-  for (const IrNode *node = own_producer (value); node != NULL && ir_node_is (node, "Transpose");
+  for (const IrNode *node = own_producer (value); node != NULL && ir_op_is (node, IR_OP_TRANSPOSE);
        node = own_producer (value))
     {
       guint n = 0;
@@ -103,9 +103,9 @@ behind_transposes (const IrValue *value)
 static gboolean
 repeats (const IrNode *node)
 {
-  if (ir_node_is (node, "Expand") || ir_node_is (node, "Tile"))
+  if (ir_op_is (node, IR_OP_EXPAND) || ir_op_is (node, IR_OP_TILE))
     return TRUE;
-  if (!ir_node_is (node, "Concat") ||
+  if (!ir_op_is (node, IR_OP_CONCAT) ||
       (ir_node_attr_int (node, "axis", 0) != 2 && ir_node_attr_int (node, "axis", 0) != -3))
     return FALSE;
   for (guint i = 1; i < node->n_inputs; i++)
@@ -156,7 +156,7 @@ find_expanded (const IrNode *join, Repeated *found)
   if (!has_dims (found->apart->type, 5, apart) || !has_dims (out, 4, joined))
     return FALSE;
   before = found->apart->producer;
-  if (before != NULL && (ir_node_is (before, "Unsqueeze") || ir_node_is (before, "Reshape")) &&
+  if (before != NULL && (ir_op_is (before, IR_OP_UNSQUEEZE) || ir_op_is (before, IR_OP_RESHAPE)) &&
       has_dims (before->inputs[0]->type, 4, heads))
     found->heads = before->inputs[0];
   return TRUE;
@@ -168,9 +168,9 @@ find_repeated (const IrValue *value, Repeated *found)
   const IrValue *behind = behind_transposes (value);
   const IrNode *node = behind != NULL ? own_producer (behind) : NULL;
 
-  if (node != NULL && ir_node_is (node, "Gather"))
+  if (node != NULL && ir_op_is (node, IR_OP_GATHER))
     return find_gathered (node, found);
-  return node != NULL && ir_node_is (node, "Reshape") && find_expanded (node, found);
+  return node != NULL && ir_op_is (node, IR_OP_RESHAPE) && find_expanded (node, found);
 }
 
 /* -- what is written -- */
@@ -299,8 +299,6 @@ const IrPass ir_pass_share_heads = {
       "Gather) reads them as they are: the standard operator, or irscope's grouped form.",
   .source = "Ainslie and others 2023; ONNX Attention 23; ONNX Runtime GroupQueryAttention",
   .step_class = IR_CLASS_ROUNDING,
-  .needs = "shapes",
-  .breaks = "schedule memplan",
   .before_after = "q, k -> Expand, Reshape, v -> Expand, Reshape -> Attention -> y\n"
                   "q, k, v -> GroupedAttention -> y",
   .run = run,

@@ -7,11 +7,11 @@
  *
  * Branches move: their nodes stay the nodes that they are, and names that would hide others are
  * replaced. Bodies of loops are copied once per iteration if the number of iterations is constant,
- * the condition cannot end the loop before, and the copies are not many. A Loop without condition
- * input ignores the condition that its body gives (ONNX Loop). Scan outputs are stacked by
- * Unsqueeze and Concat. Random operators draw by the names of their outputs, so a body that has
- * some stays where it is. Source: onnx/optimizer eliminate_if_with_const_cond; XLA
- * WhileLoopSimplifier, WhileLoopUnroller. */
+ * the condition that its body gives cannot end the loop before, also where the Loop has no
+ * condition as input, and the copies are not many. Scan outputs are stacked by Unsqueeze and
+ * Concat. Random operators draw by the names of their outputs, so a body that has some stays where
+ * it is. Source: onnx/optimizer eliminate_if_with_const_cond; XLA WhileLoopSimplifier,
+ * WhileLoopUnroller. */
 #include "config.h"
 
 #include "core/ir/inline.h"
@@ -238,10 +238,8 @@ count_trips (KnownLoop *loop)
     loop->trips = 0;
   if (loop->trips <= 0)
     return loop->trips == 0;
-  return condition == NULL ||
-         (ir_pass_constant_element (condition, &first) &&
-          (loop->trips == 1 ||
-           ir_pass_is_true_inside (loop->body, ir_graph_output (loop->body, 0))));
+  return (condition == NULL || ir_pass_constant_element (condition, &first)) &&
+         (loop->trips == 1 || ir_pass_is_true_inside (loop->body, ir_graph_output (loop->body, 0)));
 }
 
 /* What is stacked if nothing was; NULL if the shape of an element is not known. */
@@ -493,7 +491,7 @@ fits_outputs (const IrNode *node, guint offset)
 static void
 drop_unused (IrPassContext *context, IrNode *node)
 {
-  gboolean is_if = ir_node_is (node, "If");
+  gboolean is_if = ir_op_is (node, IR_OP_IF);
   guint first = is_if ? 0 : MAX (node->n_inputs, 2) - 2, n_kept = 0;
   g_autofree gboolean *kept = g_new0 (gboolean, node->n_outputs + 1);
 
@@ -517,7 +515,7 @@ drop_unused (IrPassContext *context, IrNode *node)
 static void
 simplify (Simplifier *s, IrNode *node)
 {
-  gboolean is_if = ir_node_is (node, "If"), is_loop = ir_node_is (node, "Loop");
+  gboolean is_if = ir_op_is (node, IR_OP_IF), is_loop = ir_op_is (node, IR_OP_LOOP);
 
   if ((!is_if && !is_loop) || ir_pass_has_control (s->context, node))
     return;
@@ -580,8 +578,6 @@ const IrPass ir_pass_simplify_control_flow = {
   .source = "onnx/optimizer eliminate_if_with_const_cond; XLA WhileLoopSimplifier, "
             "WhileLoopUnroller",
   .step_class = IR_CLASS_EXACT,
-  .needs = "shapes",
-  .breaks = "schedule memplan",
   .before_after = "x -> If (true) { Relu } else { Neg } -> y\nx -> Relu -> y",
   .run = run,
   .documented_rules = rules,

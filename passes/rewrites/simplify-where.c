@@ -63,8 +63,6 @@ const IrPass ir_pass_simplify_where = {
          "integers, become simpler.",
   .source = "ONNX Runtime NotWhereFusion; tinygrad symbolic",
   .step_class = IR_CLASS_EXACT,
-  .needs = "shapes",
-  .breaks = "schedule memplan",
   .before_after = "c -> Not -> Where (x, y)\nc -> Where (y, x)",
   .rules = rules,
 };

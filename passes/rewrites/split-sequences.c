@@ -89,7 +89,7 @@ find_positions (Site *site)
   for (guint i = 0; i < sequence->n_uses; i++)
     {
       IrUse use = ir_value_use (sequence, i);
-      const IrTensor *at = use.node != NULL && ir_node_is (use.node, "SequenceAt") &&
+      const IrTensor *at = use.node != NULL && ir_op_is (use.node, IR_OP_SEQUENCE_AT) &&
                                    ir_node_input (use.node, 1) != NULL
                                ? ir_value_constant (use.node->inputs[1])
                                : NULL;
@@ -224,7 +224,7 @@ visit (IrPassContext *context, IrNode *node)
   g_autoptr (GArray) positions = g_array_new (FALSE, FALSE, sizeof (guint));
   Site site = { .context = context, .cut = node, .positions = positions };
 
-  if (!ir_node_is (node, "SplitToSequence") || node->n_inputs < 1 || node->inputs[0] == NULL ||
+  if (!ir_op_is (node, IR_OP_SPLIT_TO_SEQUENCE) || node->n_inputs < 1 || node->inputs[0] == NULL ||
       node->n_outputs != 1 || ir_pass_is_open (node) || ir_pass_has_control (context, node) ||
       !find_pieces (&site) || !find_positions (&site) ||
       !ir_pass_begin (context, RULE, IR_CLASS_EXACT, node))
@@ -255,8 +255,6 @@ const IrPass ir_pass_split_sequences = {
          "one Slice if one piece is read, or Gathers if the pieces have lost their axis.",
   .source = "onnxscript and ONNX Runtime, folding of SplitToSequence and SequenceAt",
   .step_class = IR_CLASS_EXACT,
-  .needs = "shapes",
-  .breaks = "schedule memplan",
   .before_after = "x -> SplitToSequence -> SequenceAt -> a, SequenceAt -> b\nx -> Split -> a, b",
   .run = run,
   .documented_rules = rules,

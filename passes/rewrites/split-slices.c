@@ -83,7 +83,7 @@ is_part_gather (const IrNode *node, Part *part)
   const IrType *x = node->inputs[0]->type;
   const IrTensor *indices = ir_node_input (node, 1) != NULL ? ir_value_constant (node->inputs[1])
                                                             : NULL;
-  gint64 axis = ir_node_attr_int (node, "axis", 0), size, first;
+  gint64 axis = ir_node_attr_int (node, "axis", 0), size, first = 0;
   guint64 n;
 
   axis += axis < 0 ? x->rank : 0;
@@ -112,9 +112,9 @@ is_part_gather (const IrNode *node, Part *part)
 static gboolean
 is_part (IrPassContext *context, const IrNode *node, Part *part)
 {
-  gboolean slice = ir_node_is (node, "Slice");
+  gboolean slice = ir_op_is (node, IR_OP_SLICE);
 
-  if (node == NULL || node->state != IR_STATE_LIVE || (!slice && !ir_node_is (node, "Gather")) ||
+  if (node == NULL || node->state != IR_STATE_LIVE || (!slice && !ir_op_is (node, IR_OP_GATHER)) ||
       node->n_inputs < 2 - (ir_node_opset (node) < 10) || node->inputs[0] == NULL ||
       node->n_outputs != 1 || ir_value_rank (node->inputs[0]) < 1 || ir_pass_is_open (node) ||
       ir_pass_has_control (context, node))
@@ -275,8 +275,6 @@ const IrPass ir_pass_split_slices = {
          "need a Squeeze for each.",
   .source = "ONNX Runtime GatherSliceToSplitFusion",
   .step_class = IR_CLASS_EXACT,
-  .needs = "shapes",
-  .breaks = "schedule memplan",
   .before_after = "x -> Slice -> a; x -> Slice -> b\nx -> Split -> a, b",
   .run = run,
   .documented_rules = rules,

@@ -38,7 +38,7 @@ ir_pass_is_true_inside (const IrGraph *body, const IrValue *value)
 {
   gint64 element;
 
-  while (value != NULL && value->producer != NULL && ir_node_is (value->producer, "Identity"))
+  while (value != NULL && value->producer != NULL && ir_op_is (value->producer, IR_OP_IDENTITY))
     value = ir_node_input (value->producer, 0);
   return value != NULL && (value == ir_graph_input (body, 1) ||
                            (ir_pass_constant_element (value, &element) && element != 0));

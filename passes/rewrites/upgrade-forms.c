@@ -4,6 +4,7 @@
  * as irscope runs it, unless its row is late. */
 #include "config.h"
 
+#include "core/op/check.h"
 #include "passes/rewrites/upgrade.h"
 
 #include <string.h>
@@ -129,7 +130,7 @@ put_input (IrUpgrade *upgrade, IrNode *node, guint slot, IrValue *value)
 static const IrAdapt *
 adapter_of (const IrFormChange *change, const IrNode *node)
 {
-  for (const IrAdapt *adapt = node->op->adapt; adapt != NULL && adapt->until != 0; adapt++)
+  for (const IrAdapt *adapt = node->op->adapt; adapt->until != 0; adapt++)
     if (adapt->until == change->version)
       return adapt;
   return NULL;
@@ -155,7 +156,7 @@ is_new_input (const IrCall *call, const IrNode *node, guint slot)
 static gboolean
 differs_adapted (const IrFormChange *change, const IrNode *node)
 {
-  const IrAdapt *adapt = node->op != NULL ? adapter_of (change, node) : NULL;
+  const IrAdapt *adapt = ir_node_valid_op (node) != NULL ? adapter_of (change, node) : NULL;
   IrCall call;
   gboolean differs;
 

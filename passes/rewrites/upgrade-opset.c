@@ -10,7 +10,7 @@
  * change logs of the ONNX operators; onnx.version_converter. */
 #include "config.h"
 
-#include "passes/pipeline/pipeline.h"
+#include "passes/pass.h"
 #include "passes/rule/rule.h"
 #include "passes/rewrites/upgrade.h"
 
@@ -330,8 +330,6 @@ const IrPass ir_pass_upgrade_opset = {
          "each node whose form changed, then the import. Functions and subgraphs too.",
   .source = "change logs of the ONNX operators; onnx.version_converter",
   .step_class = IR_CLASS_EXACT,
-  .needs = "shapes",
-  .breaks = "schedule memplan",
   .before_after = "x -> Squeeze {axes = [1]} -> y\nx, [1] -> Squeeze -> y",
   .run = run,
   .documented_rules = rules,

@@ -1,5 +1,5 @@
 /* How the forms of operators changed from one version of ai.onnx to a later one: rows that
- * passes/upgrade-opset.c runs over a model. */
+ * passes/rewrites/upgrade-opset.c runs over a model. */
 #pragma once
 
 #include "passes/rule/step.h"

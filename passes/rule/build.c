@@ -220,6 +220,16 @@ build (IrMatch *match, const IrPat *pat, IrValue **result, GPtrArray *made)
   return ir_match_fail (match, "the replacement cannot be built");
 }
 
+/**
+ * ir_rule_build:
+ * @match: a full match, whose step is open
+ * @slot: output of the root
+ * @made: (element-type IrNode): new nodes are appended
+ *
+ * Builds the replacement of the output.
+ *
+ * Returns: (transfer none) (nullable): it; %NULL with the reason in @match
+ */
 IrValue *
 ir_rule_build (IrMatch *match, guint slot, GPtrArray *made)
 {

@@ -3,6 +3,7 @@
  * early hides a match. */
 #include "config.h"
 
+#include "core/op/check.h"
 #include "passes/rule/pattern.h"
 #include "passes/rule/step.h"
 
@@ -294,6 +295,9 @@ match_node (IrMatch *match, const IrPat *pat, IrNode *node, guint *progress)
   match->nodes[pat->index] = node;
   match->shared[pat->index] = pat->shared;
   ++*progress;
+  if (!ir_node_is_valid (node))
+    return no (match, progress, "%s does not fit its operator; “irscope check” says why",
+               node->op_type);
   if (ir_pass_is_open (node))
     return no (match, progress, "%s takes an attribute of the function that it is in",
                node->op_type);
@@ -424,13 +428,39 @@ names_can_stay (IrMatch *match)
   return TRUE;
 }
 
+/* What an interior node makes goes with it: as an operand of the replacement, too, it would have to
+ * be computed beside it. */
+static gboolean
+is_outside (IrMatch *match, const IrValue *value)
+{
+  int place = value != NULL && value->producer != NULL ? place_of (match, value->producer) : -1;
+
+  return place < 0 || match->shared[place] ||
+         ir_match_fail (match, "%s would be taken as an operand and as the result of the %s",
+                        value->name, value->producer->op_type);
+}
+
+static gboolean
+operands_are_outside (IrMatch *match)
+{
+  for (guint i = 0; i < match->rule->vars->len; i++)
+    {
+      if (!is_outside (match, match->vars[i].value))
+        return FALSE;
+      for (guint k = 0; k < match->vars[i].n_rest; k++)
+        if (!is_outside (match, match->vars[i].rest[k]))
+          return FALSE;
+    }
+  return TRUE;
+}
+
 static gboolean
 is_safe (IrMatch *match)
 {
   for (guint i = 0; i < match->rule->n_nodes; i++)
     if (!node_is_safe (match, i))
       return FALSE;
-  return outputs_are_covered (match) && names_can_stay (match);
+  return operands_are_outside (match) && outputs_are_covered (match) && names_can_stay (match);
 }
 
 /* -- orders of commutative operands -- */
@@ -524,6 +554,13 @@ intern_pattern (IrPat *pat, IrContext *context)
   pat->in = ir_context_intern (context, pat->domain);
 }
 
+/**
+ * ir_rule_intern:
+ * @rule: a rule
+ * @context: of the model that is matched next
+ *
+ * Interns the operators of the pattern, so that they compare by pointer with those of nodes.
+ */
 void
 ir_rule_intern (IrCompiledRule *rule, IrContext *context)
 {
@@ -541,6 +578,13 @@ may_be_operand (const IrPat *arg, const IrNode *root, guint slot)
   return value != NULL && value->producer != NULL && is_operator (arg, value->producer);
 }
 
+/**
+ * ir_rule_may_match:
+ * @rule: a rule
+ * @root: a node with the operator of the pattern's root
+ *
+ * Returns: whether the operands of @root may be what the pattern asks for; %FALSE is certain
+ */
 gboolean
 ir_rule_may_match (const IrCompiledRule *rule, const IrNode *root)
 {
@@ -557,6 +601,18 @@ ir_rule_may_match (const IrCompiledRule *rule, const IrNode *root)
   return TRUE;
 }
 
+/**
+ * ir_rule_match:
+ * @rule: a rule
+ * @context: the pass that runs
+ * @root: the node that is matched with the root of the pattern
+ * @match: (out caller-allocates): what stands where; on failure the best partial match and why it
+ *   went no further
+ *
+ * Reads only.
+ *
+ * Returns: whether the pattern and all conditions hold at @root
+ */
 gboolean
 ir_rule_match (IrCompiledRule *rule, IrPassContext *context, IrNode *root, IrMatch *match)
 {
@@ -564,7 +620,16 @@ ir_rule_match (IrCompiledRule *rule, IrPassContext *context, IrNode *root, IrMat
   return match_orders (rule, context, root, match);
 }
 
-/* As above; @trail gets what the attempt that got furthest had matched. Slower. */
+/**
+ * ir_rule_match_traced:
+ * @rule: a rule
+ * @context: the pass that runs
+ * @root: the node that is matched with the root of the pattern
+ * @match: (out caller-allocates): as of ir_rule_match()
+ * @trail: (nullable): every comparison that was made is noted here
+ *
+ * Returns: as ir_rule_match()
+ */
 gboolean
 ir_rule_match_traced (
     IrCompiledRule *rule, IrPassContext *context, IrNode *root, IrMatch *match, IrMatchTrail *trail)
@@ -578,6 +643,10 @@ ir_rule_match_traced (
   return TRUE;
 }
 
+/**
+ * ir_match_clear:
+ * @match: a match
+ */
 void
 ir_match_clear (IrMatch *match)
 {
@@ -694,6 +763,12 @@ ir_match_rest (const IrMatch *match, const char *variable, IrValue ***values)
   return match->vars[index].n_rest;
 }
 
+/**
+ * ir_match_bindings:
+ * @match: a match
+ *
+ * Returns: (transfer full): what its variables stand for, "x = data, w = conv1_w"
+ */
 char *
 ir_match_bindings (const IrMatch *match)
 {

@@ -1,17 +1,25 @@
 /* The pattern language, read once per table. Grammar:
  *
- *   expression = variable | rest | number | "_" | "@" label | node   "@": the node of that label
- * again variable   = "?" name [ "?" ] { ":" condition }      "?b?" may be left out rest       =
- * "?*" name                               all inputs that are left number     = "1" "-0" "+0" "0.5"
- * constant of that number everywhere node       = "(" head { expression } ")" head       = op { "|"
- * op } [ "@" label ] [ ":shared" ] [ attributes ] | "@" label [ attributes ] replacements: the
- * operator of that node op         = [ "irscope." ] name attributes = "{" attribute { "," attribute
- * } "}" attribute  = name "=" integer | name "=" "?" variable | "@" label    "@": all attributes
+ *   expression = variable | rest | number | node
+ *              | "_"                             an input that is left out
+ *              | "@" label                       the node of that label again
+ *   variable   = "?" name [ "?" ] { ":" condition }      "?b?" may be left out
+ *   rest       = "?*" name                       all inputs that are left
+ *   number     = "1" | "-0" | "+0" | "0.5" ...   a constant of that number everywhere
+ *   node       = "(" head { expression } ")"
+ *   head       = op { "|" op } [ "@" label ] [ ":shared" ] [ attributes ]
+ *              | "@" label [ attributes ]        replacements: the operator of that node
+ *   op         = [ domain "." ] name             "irscope.Swish"
+ *   attributes = "{" attribute { "," attribute } "}"
+ *   attribute  = name "=" integer
+ *              | name "=" "?" variable
+ *              | "@" label                       all attributes of that node
  *
  * A replacement is one expression per output of the root. */
 #include "config.h"
 
 #include "passes/rule/pattern.h"
+#include "core/ir/scanner.h"
 
 #include <string.h>
 
@@ -30,13 +38,6 @@ fail (Parser *p, const char *needed)
     g_set_error (p->error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
                  "rule %s: at \"%.20s\": needs %s", p->rule->rule->name, p->at, needed);
   return NULL;
-}
-
-static void
-skip_space (Parser *p)
-{
-  while (g_ascii_isspace (*p->at))
-    p->at++;
 }
 
 static gboolean
@@ -84,6 +85,13 @@ pat_free (gpointer data)
   g_free (pat);
 }
 
+/**
+ * ir_compiled_rule_var:
+ * @rule: a rule
+ * @name: a variable of its pattern
+ *
+ * Returns: its index; -1 if there is none of that name
+ */
 int
 ir_compiled_rule_var (const IrCompiledRule *rule, const char *name)
 {
@@ -93,6 +101,13 @@ ir_compiled_rule_var (const IrCompiledRule *rule, const char *name)
   return -1;
 }
 
+/**
+ * ir_compiled_rule_label:
+ * @rule: a rule
+ * @name: a label of a node of its pattern
+ *
+ * Returns: its index; -1 if there is none of that name
+ */
 int
 ir_compiled_rule_label (const IrCompiledRule *rule, const char *name)
 {
@@ -159,7 +174,7 @@ parse_attrs (Parser *p, IrPat *pat)
     {
       IrPatAttr attr = { NULL, NULL, 0 };
 
-      skip_space (p);
+      ir_skip_space (&p->at);
       if (take (p, '@'))
         {
           g_free (pat->copy_attrs);
@@ -254,7 +269,7 @@ parse_node (Parser *p, IrPat *pat, guint depth)
       if (p->rule->n_nodes > IR_MATCH_MAX_NODES)
         return fail (p, "fewer nodes") != NULL;
     }
-  for (skip_space (p); *p->at != ')'; skip_space (p))
+  for (ir_skip_space (&p->at); *p->at != ')'; ir_skip_space (&p->at))
     {
       IrPat *arg = parse_expression (p, depth + 1);
       if (arg == NULL)
@@ -284,7 +299,7 @@ parse_expression (Parser *p, guint depth)
   IrPat *pat = g_new0 (IrPat, 1);
   gboolean done = TRUE;
 
-  skip_space (p);
+  ir_skip_space (&p->at);
   if (take (p, '?'))
     done = parse_variable (p, pat);
   else if (take (p, '('))
@@ -308,6 +323,10 @@ parse_expression (Parser *p, guint depth)
   return NULL;
 }
 
+/**
+ * ir_compiled_rule_free:
+ * @rule: (transfer full) (nullable): a rule
+ */
 void
 ir_compiled_rule_free (IrCompiledRule *rule)
 {
@@ -318,7 +337,15 @@ ir_compiled_rule_free (IrCompiledRule *rule)
   g_free (rule);
 }
 
-/* Reads pattern and replacement of @rule; fails with what was needed and where. */
+/**
+ * ir_rule_compile:
+ * @rule: a row of a pass
+ * @error: return location for an error
+ *
+ * Parses pattern, replacement and conditions.
+ *
+ * Returns: (transfer full) (nullable): the rule, ready to match
+ */
 IrCompiledRule *
 ir_rule_compile (const IrRule *rule, GError **error)
 {
@@ -335,7 +362,7 @@ ir_rule_compile (const IrRule *rule, GError **error)
     fail (&p, "a node as the root");
   p.replacement = TRUE;
   p.at = rule->replacement;
-  for (skip_space (&p); *p.at != '\0' && local == NULL; skip_space (&p))
+  for (ir_skip_space (&p.at); *p.at != '\0' && local == NULL; ir_skip_space (&p.at))
     {
       IrPat *result = parse_expression (&p, 0);
       if (result != NULL)

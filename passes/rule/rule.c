@@ -6,7 +6,7 @@
  *     (Relu (Conv@conv ?x ?w:const ?b?))      ->  (irscope.ConvRelu{@conv} ?x ?w ?b)
  *     (Transpose{perm=?p} (Transpose{perm=?q}:shared ?x))  ->  (Transpose{perm=?r} ?x)
  *
- * The grammar is at the top of rule-parse.c. A pattern is a tree whose root is the node that goes;
+ * The grammar is at the top of parse.c. A pattern is a tree whose root is the node that goes;
  * its leaves are values: ?x any, ?b? one that may be left out, ?*xs all that are left, 1 a constant
  * of that number, and conditions after a colon (?w:const). Operands of commutative operators match
  * in either order; which operators commute is a flag of the op table. The replacement has one

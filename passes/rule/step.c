@@ -4,11 +4,12 @@
  * for the graph. */
 #include "config.h"
 
+#include "core/op/check.h"
 #include "passes/rule/step.h"
 
 #include "core/ir/inline.h"
 #include "core/op/op.h"
-#include "passes/pipeline/pipeline.h"
+#include "passes/pass.h"
 #include "passes/rule/rule.h"
 
 #include <string.h>
@@ -157,6 +158,14 @@ is_in_function (const IrNode *node)
 }
 
 static void
+note_operator (struct _IrPassPrivate *priv, const IrNode *node)
+{
+  g_hash_table_add (priv->present, (gpointer) node->op_type);
+  if (node->op != NULL && (node->op->flags & IR_OP_NAMES_VALUES))
+    priv->names_values = TRUE;
+}
+
+static void
 count_all (IrPassContext *context)
 {
   struct _IrPassPrivate *priv = context->priv;
@@ -170,7 +179,7 @@ count_all (IrPassContext *context)
         return;
       if (node->state != IR_STATE_LIVE)
         continue;
-      g_hash_table_add (priv->present, (gpointer) node->op_type);
+      note_operator (priv, node);
       if (!is_in_function (node))
         *cost_slot (priv, node) = cost_of (node);
     }
@@ -195,7 +204,7 @@ apply_node_cost (IrPassContext *context, const IrNode *node)
   NodeCost *slot, cost;
 
   if (node->state == IR_STATE_LIVE)
-    g_hash_table_add (priv->present, (gpointer) node->op_type);
+    note_operator (priv, node);
   if (node->controls != NULL)
     priv->controls_known = FALSE;
   if (is_in_function (node))
@@ -243,25 +252,20 @@ apply_type_cost (IrPassContext *context, const IrValue *value)
 static void
 apply_costs (IrPassContext *context, const IrStep *step)
 {
-  static const char *const node_kinds[] = {
-    "node",      "input",    "number of inputs", "output", "number of outputs",
-    "attribute", "operator", "graph of node",    NULL
-  };
   struct _IrPassPrivate *priv = context->priv;
   gboolean known = TRUE;
 
   for (guint i = 0; i < step->n_records && known; i++)
     {
       const IrRecord *record = ir_history_record (context->model, step->first_record + i);
-      const char *kind = ir_record_kind_name (record);
 
-      if (g_strv_contains (node_kinds, kind))
+      if (ir_record_changes_computation (record))
         known = apply_node_cost (context, ir_model_node (context->model, record->subject));
-      else if (strcmp (kind, "control dependencies") == 0)
+      else if (record->kind == IR_RECORD_NODE_CONTROLS)
         priv->controls_known = FALSE;
-      else if (strcmp (kind, "type") == 0)
+      else if (record->kind == IR_RECORD_VALUE_TYPE)
         known = apply_type_cost (context, ir_model_value (context->model, record->subject));
-      else if (strcmp (kind, "value") == 0)
+      else if (record->kind == IR_RECORD_VALUE_STATE)
         {
           const IrValue *value = ir_model_value (context->model, record->subject);
           if (value->state == IR_STATE_LIVE)
@@ -632,12 +636,15 @@ ir_pass_visit_nodes (IrPassContext *context, IrPassVisit visit, GError **error)
  * ir_pass_is_open:
  * @node: a node
  *
- * Returns: %TRUE if it takes attributes of the function around it, so that what it does is up to
- *   the call
+ * Returns: %TRUE if it is not said here what @node does, so that it has to be left alone: it takes
+ *   attributes of the function around it, and what they are is up to the call, or it does not fit
+ *   its operator (ir_node_is_valid())
  */
 gboolean
 ir_pass_is_open (const IrNode *node)
 {
+  if (!ir_node_is_valid (node))
+    return TRUE;
   for (guint i = 0; i < node->n_attrs; i++)
     if (node->attrs[i]->ref_name != NULL)
       return TRUE;

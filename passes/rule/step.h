@@ -13,6 +13,7 @@ struct _IrPassPrivate
   GHashTable *skipped;         /* stable keys that the policy skipped */
   GHashTable *tables;          /* pass -> compiled IrRuleTable, kept over the iterations */
   GHashTable *present;         /* interned operators that live nodes have, or had */
+  gboolean names_values;       /* attributes of some of them name values */
   gboolean controls_known;     /* control_sources is as the graph is */
   GHashTable *control_sources; /* node ids that others wait for; as at the start of the pass */
   GArray *node_costs;          /* node id -> NodeCost, so that removed ones are known */

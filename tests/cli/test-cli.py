@@ -259,6 +259,17 @@ def _():
     assert any('Conv' in line or 'node' in line for line in moved['changes']), moved
 
 
+@test('bisect --over kernels finds the node whose kernel rounds in another way than the reference')
+def _():
+    found = json_of('bisect', DIGITS, '--over', 'kernels', '--fail', 'max_abs(probabilities) > 0')
+    assert found['answer'] == 'found' and found['over'] == 'kernels' and found['node'] and found['kernel'], found
+    assert 0 < found['value'] < 1e-3 and found['checks'] <= (found['steps'] - 1).bit_length() + 2, found
+    out = irscope('bisect', DIGITS, '--over', 'kernels', '--fail', 'max_abs(probabilities) > 0')[1]
+    assert out.startswith(f'{found["node"]}: {found["kernel"]}\n'), out
+    assert json_of('bisect', DIGITS, '--over', 'kernels', '--fail', 'max_abs(*) > 0.01', status=1)['answer'] == 'nothing-fails'
+    assert irscope('bisect', DIGITS, '--over', 'nodes', '--fail', 'nodes > 1')[0] == 2
+
+
 @test('bisect says that nothing fails, or that the original does')
 def _():
     nothing = json_of('bisect', DIGITS, '--fail', 'max_abs(*) > 0.01 or has_nan(probabilities)', status=1)
@@ -528,6 +539,17 @@ def _():
     for wrong in ('0', '-5', '5Q', '50%%', 'x', '99999999999999999999', '99999999T'):
         code, _, err = irscope('memory', source, '--budget=' + wrong)
         assert code == 2 and '--budget ' + wrong in err, (wrong, code, err)
+
+
+@test('memory holds no budget with values that no memory has room for')
+def _():
+    source = as_text('huge.onnxtxt', '<ir_version: 8, opset_import: ["" : 17]>\ng (float[1] x) => (float[1,1,1] y) '
+                     '<int64[3] s = {400000, 400000, 400000}> { a = Expand (x, s) b = Neg (a) y = ReduceSum (b) }')
+    assert json_of('memory', source)['too_large'] == 2
+    answer = json_of('memory', source, '--budget', '1G', status=1)
+    assert answer['too_large'] == 2 and not answer['recompute']['feasible'], answer
+    code, text, _ = irscope('memory', source, '--budget', '1G')
+    assert code == 1 and 'not held: no memory has room for 2 of the values' in text, text
 
 
 @test('memory under a budget keeps parts in their wholes, and a checker sees when they are not there')
@@ -843,6 +865,36 @@ def write_case(name, op, inputs, output):
     open(os.path.join(folder, 'test_data_set_0/output_0.pb'), 'wb').write(tensor_file(*output))
 
 
+@test('outputs that wait for a node that cannot run are named, the others are given')
+def _():
+    file = path('odd.onnxtxt')
+    with open(file, 'w') as text:
+        text.write('''<ir_version: 8, opset_import: ["" : 17]>
+g (float[2,3] x, bool c) => (float[2,3] gemm, float[2,3] lost, float[2,3] inner, float[2,3] good)
+<float[2,3] w = ["location": "nowhere.bin", "offset": "0", "length": "24"]>
+{
+  h = Gemm (x)
+  gemm = Relu (h)
+  lost = Relu (w)
+  inner = If (c) <then_branch = a () => (float[2,3] p) { p = MatMul (x, ) }, else_branch = b () => (float[2,3] q) { q = Relu (x) }>
+  good = Relu (x)
+}
+''')
+    for device in ('cpu', 'ref'):
+        answer = json_of('run', file, '--device', device, '--capture', 'all', status=1)
+        assert [output['name'] for output in answer['outputs']] == ['good'], answer['outputs']
+        stopped = {missing['name']: (missing['op'], missing['why']) for missing in answer['missing']}
+        assert {name: op for name, (op, _) in stopped.items()} == {'gemm': 'Gemm', 'lost': 'Relu', 'inner': 'If'}, stopped
+        assert 'Gemm' in stopped['gemm'][1] and 'no contents' in stopped['lost'][1] and 'MatMul' in stopped['inner'][1], stopped
+    json_of('tensor', file, 'good')
+    for command in (['tensor', file, 'gemm'], ['schedule', file], ['memory', file], ['kernels', file], ['bench', file]):
+        code, out, err = irscope(*command)
+        assert code == 3 and err, (command, code, err)
+    codes = {problem['code'] for problem in json_of('check', file, status=1)['problems']}
+    assert {'input-count', 'no-contents', 'external-data'} <= codes, codes
+    json_of('optimize', file, '--pipeline', 'deploy', '--prove')
+
+
 @test('conformance tells passed, failed and unsupported apart')
 def _():
     write_case('inner/right', 'Add', [(1, 2), (3, 4)], (4, 6.001))
@@ -1030,6 +1082,26 @@ def _():
     name = json_of('memory', DIGITS)['values'][0]['name']
     why = json_of('memory', DIGITS, '--why', name)['why']
     assert why['value'] == name and '\n'.join(why['lines']) == '\n'.join(line.strip() for line in irscope('memory', DIGITS, '--why', name)[1].splitlines())
+
+
+@test('run --check ref judges every node, and prove the execution of the result')
+def _():
+    nodes = len(json_of('schedule', DIGITS)['items'])
+    check = json_of('run', DIGITS, '--check', 'ref')['check']['ref']
+    assert check['right'] == nodes == len(check['nodes']) and 'first' not in check
+    assert all(node['verdict'] == 'right' and node['judge'] for node in check['nodes'])
+    out = irscope('run', DIGITS, '--check', 'ref', '--parallel', 'on', '--threads', '2')[1]
+    assert f'execution: {nodes} right, 0 beyond tolerance, 0 overwritten, 0 not judged' in out
+    few = json_of('run', DIGITS, '--check', 'ref', '--check-budget', '1,1')['check']['ref']
+    assert few['not_judged'] > 0 and few['beyond'] == 0
+    assert all(node['reason'] for node in few['nodes'] if node['verdict'] == 'not judged')
+    assert '  not judged: ' in irscope('run', DIGITS, '--check', 'ref', '--check-budget', '1')[1]
+    for arguments in (['--check', 'nothing'], ['--check', 'ref', '--check-budget', '-1'], ['--check', 'ref', '--check-budget', '2G,'],
+                      ['--check', 'ref', '--check-budget', '1,2,3']):
+        code, out, err = irscope('run', DIGITS, *arguments)
+        assert code == 2 and not out and err, (arguments, code, err)
+    execution = json_of('optimize', DIGITS, '--prove')['execution']
+    assert execution['right'] > 0 and execution['beyond'] == execution['not_judged'] == 0
 
 
 @test('the text of a run tells statistics, the warm-up, and what went to a file')
@@ -1259,12 +1331,162 @@ def _():
     assert code == 0, err
 
 
+@test('proofs, bisection, what-if and values end by the limits of a run')
+def _():
+    source = as_text('doubles.onnxtxt', '<ir_version: 8, opset_import: ["" : 17]>\n'
+                     'g (float[4] x) => (float[m] y) <int64 n = {60}, bool go = {1}> {\n'
+                     '  a = Identity (x)\n'
+                     '  b = Loop (n, go, a) <body = b (int64 i, bool c, float[k] s) => (bool d, float[l] t) '
+                     '{ d = Identity (c) t = Concat <axis = 0> (s, s) }>\n  e = Neg (b)\n  f = Neg (e)\n  y = Relu (f)\n}')
+    for options, word in ((['--memory-limit', '20M'], 'limit'), (['--output-limit', '5M'], 'limit'),
+                          (['--max-iterations', '5'], 'iterations'), (['--time-limit', '0.01'], 'time')):
+        written = path('doubled.onnx')
+        code, out, err = irscope('optimize', source, '--pass', 'eliminate-identity,cancel-transposes', '--prove', '--json', '-o', written, *options)
+        assert code == 0 and json.loads(out)['proof']['broken'] == 0 and os.path.exists(written), (options, err)
+        os.unlink(written)
+        for command in (['bisect', source, '--pass', 'eliminate-identity', '--fail', 'has_nan(*)'], ['tensor', source, 'y'],
+                        ['diff', source, source, '--values']):
+            code, out, err = irscope(*command, *options)
+            assert code != 0 and word in out + err, (command, options, code, out, err)
+    code, _, err = irscope('optimize', DIGITS, '--prove', '--memory-limit', 'much')
+    assert code != 0 and '--memory-limit much' in err, err
+
+
+@test('an operator that cannot run stops only what needs it')
+def _():
+    source = as_text('foreign.onnxtxt', '<ir_version: 8, opset_import: ["" : 17, "com.microsoft" : 1]>\n'
+                     'g (float[3,4] x) => (float[3,4] y, float[3,4] z) {\n  a = Identity (x)\n  b = Relu (a)\n'
+                     '  e = com.microsoft.Tokenize (b)\n  f = Relu (e)\n  h = Relu (f)\n  y = Neg (h)\n'
+                     '  i = Relu (b)\n  z = Exp (i)\n}')
+    written = path('foreign.onnx')
+    code, out, err = irscope('optimize', source, '--prove', '--json', '-o', written)
+    found = json.loads(out)['proof']
+    assert code == 0 and os.path.exists(written), err
+    assert found['exact'] >= 2 and found['skipped'] >= 1 and found['broken'] == 0, (found, err)
+    assert 'skipped: ' in err and err.count('no operator') == 1, err
+    code, out, err = irscope('steps', source, '--prove', '--json')
+    steps = json.loads(out)['steps']
+    assert code == 0 and all('Tokenize' in s['finding'] for s in steps if s['verdict'] == 'skipped'), (out, err)
+
+
+@test('a file without end is refused wherever one is named')
+def _():
+    for command in (['optimize', DIGITS, '-p', '/dev/zero'], ['schedule', DIGITS, '--costs', '/dev/zero'],
+                    ['memory', '/dev/zero', '--capacity', '100'], ['info', '/dev/zero'],
+                    ['run', DIGITS, '--input', 'image=/dev/zero']):
+        code, _, err = irscope(*command)
+        assert code != 0 and 'regular file' in err, (command, code, err)
+
+
 @test('nothing but the result goes to standard output, and no display is needed')
 def _():
     code, out, err = irscope('info', DIGITS, '--json', DISPLAY='', WAYLAND_DISPLAY='')
     assert code == 0 and json.loads(out) and err == '', err
     code, _, err = irscope('view', DIGITS, DISPLAY='', WAYLAND_DISPLAY='')
     assert code in (2, 3) and err, (code, err)
+
+
+def npy(file, descr, shape, data):
+    header = repr({'descr': descr, 'fortran_order': False, 'shape': shape}).ljust(117) + '\n'
+    with open(path(file), 'wb') as out:
+        out.write(b'\x93NUMPY\1\0' + struct.pack('<H', len(header)) + header.encode() + data)
+    return path(file)
+
+
+def graph(file, text):
+    with open(path(file), 'w') as out:
+        out.write('<ir_version: 8, opset_import: ["" : 17]>\n' + text)
+    return path(file)
+
+
+@test('dims that an exporter had no name for are no symbol')
+def _():
+    two = graph('two.onnxtxt', 'g (float["?","?"] x, float["None",2] y) => (float["?",2] z) { z = Concat <axis = 0> (x, y) }')
+    run = irscope('run', two, '--shape', 'x=3x2', '--shape', 'y=1x2')
+    assert run[0] == 0, run
+    one = npy('one.npy', '<f4', (5, 2), bytes(40))
+    assert irscope('run', two, '--input', 'x=' + one)[0] == 0
+    named = graph('named.onnxtxt', 'g (float[n,2] x, float[n,2] y) => (float[m,2] z) { z = Concat <axis = 0> (x, y) }')
+    code, out, err = irscope('run', named, '--input', 'x=' + one)
+    assert code == 0 and 'float[10,2]' in out, (out, err)
+    other = npy('other.npy', '<f4', (3, 2), bytes(24))
+    code, _, err = irscope('run', named, '--input', 'x=' + one, '--input', 'y=' + other)
+    assert code == 2 and '--shape' in err, err
+    both = ('--shape', 'x=5x2', '--shape', 'y=3x2')
+    assert irscope('run', named, '--input', 'x=' + one, '--input', 'y=' + other, *both)[0] == 0
+
+
+@test('contents that are given size the graph for the passes, as --shape does')
+def _():
+    source = graph('sized.onnxtxt', 'g (float[n,4] x) => (float[n,4] y) { s = Shape (x)  t = Mul (s, s)  u = Div (t, s)  y = Expand (x, u) }')
+    given = npy('given.npy', '<f4', (3, 4), bytes(48))
+    shaped = json_of('memory', source, '--pipeline', 'default', '--shape', 'x=3x4')
+    by_input = json_of('run', source, '--pipeline', 'default', '--input', 'x=' + given, '--nodes')
+    by_shape = json_of('run', source, '--pipeline', 'default', '--shape', 'x=3x4', '--nodes')
+    assert len(by_input['nodes']) == len(by_shape['nodes']) == len(shaped['steps']), (by_input['nodes'], by_shape['nodes'])
+
+
+@test('a scalar is spelled in --shape')
+def _():
+    source = graph('scalar.onnxtxt', 'g (float[n] x) => (float[n] y) { y = Exp (x) }')
+    code, out, err = irscope('run', source, '--shape', 'x=scalar')
+    assert code == 0 and 'float[]' in out, (out, err)
+    assert irscope('run', source, '--shape', 'x=scalars')[0] == 2
+
+
+@test('names of inputs and of files may have equals signs')
+def _():
+    source = graph('equals.onnxtxt', 'g (float[1] "a", float[1] "a=b") => (float[1] y) { y = Sub ("a", "a=b") }')
+    seven = npy('b=c=.npy', '<f4', (1,), struct.pack('<f', 7))
+    zero = npy('zero.npy', '<f4', (1,), bytes(4))
+    code, out, err = irscope('run', source, '--input', 'a=' + seven, '--input', 'a=b=' + zero)
+    assert code == 0 and '[7]' in out, (out, err)
+    assert "no input 'q'" in irscope('run', source, '--input', 'q=' + seven)[2]
+
+
+@test('a run that fails prints no times')
+def _():
+    source = graph('fails.onnxtxt', 'g (int64[1] x) => (int64[n] y) { t = Expand (x, x)  y = Neg (t) }')
+    minus = npy('minus.npy', '<i8', (1,), struct.pack('<q', -5))
+    code, out, err = irscope('run', source, '--input', 'x=' + minus)
+    assert code != 0 and ' ms' not in out and err, (code, out, err)
+
+
+@test('texts in a .npy file are refused with the format that has them')
+def _():
+    source = graph('text.onnxtxt', 'g (string[1] x) => (string[1] y) { y = Identity (x) }')
+    for descr in ('<U3', '|S3', '|O'):
+        code, _, err = irscope('run', source, '--input', 'x=' + npy('text.npy', descr, (1,), bytes(12)))
+        assert code == 2 and '.pb' in err, (code, err)
+
+
+@test('info says what it leaves out of the nodes')
+def _():
+    source = graph('constants.onnxtxt', 'g (float[2] x) => (float[2] y) { c = Constant <value = float[2] {1, 2}> ()  y = Add (x, c) }')
+    info = json_of('info', source)
+    assert (info['nodes'], info['constant_nodes']) == (1, 1)
+    assert 'without 1 of Constant' in irscope('info', source)[1]
+
+
+@test('tensors of attributes are written into the text, which has a location only for initializers')
+def _():
+    numbers = ','.join(str(i) for i in range(2000))
+    source = graph('long.onnxtxt', f'g (float[2000] x) => (float[2000] y) {{ c = Constant <value = float[2000] {{{numbers}}}> ()  y = Add (x, c) }}')
+    assert irscope('convert', source, path('again.onnxtxt'))[0] == 0
+    with open(path('again.onnxtxt')) as file:
+        text = file.read()
+    assert 'location' not in text and '1999' in text
+    assert irscope('diff', source, path('again.onnxtxt'))[0] == 0
+    assert not [name for name in os.listdir(WORK) if name.startswith('again') and name.endswith('.data')]
+
+
+@test('names of any length are drawn')
+def _():
+    name = 'a' * 1000000
+    source = graph('name.onnxtxt', f'g (float[2] x) => (float[2] y) {{ [{name}] t = {name} (x)  y = Neg (t) }}')
+    assert irscope('render', source, '-o', path('name.svg'))[0] == 0
+    with open(path('name.svg')) as file:
+        assert '…' in file.read()
 
 
 print(f'1..{len(results)}')

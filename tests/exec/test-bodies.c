@@ -274,7 +274,7 @@ main (int argc, char **argv)
   for (guint id = 1; id < ir_op_n (); id++)
     {
       const IrOp *op = ir_op_by_id ((IrOpId) id);
-      if (op->body == NULL || op->ref == NULL || op->domain != NULL)
+      if (op->body == NULL || ir_ref_kernel (op) == NULL || op->domain != NULL)
         continue;
       g_autofree char *path = g_strdup_printf ("/bodies/%s does what its function body says",
                                                op->name);

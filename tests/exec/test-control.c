@@ -126,7 +126,7 @@ static const Graph graphs[] = {
         N ("five",
            "5") "y = Loop (n, f, five) <body = b (int64 i, bool c, int64 v) => (bool c2, int64 w)\n"
                 "{ c2 = Identity (c) w = Add (v, v) }>" },
-  { "Without the input cond Loop ignores what its body says", 21, "int64[3]", "[0, 1, 2]",
+  { "Without the input cond Loop stops when its body says so, too", 21, "int64[1]", "[0]",
     N ("n", "3")
         N ("zero", "0") "y = Loop (n, ) <body = b (int64 i, bool c) => (bool c2, int64 s)\n"
                         "{ c2 = Cast <to = 9> (zero) s = Identity (i) }>" },

@@ -209,14 +209,14 @@ static gboolean
 run_or_fail (IrCall *call, GError **error)
 {
   if (g_atomic_int_add (&kernels.n, 1) + 1 != kernels.fails)
-    return call->op->ref (call, error);
+    return ir_ref_kernel (call->op) (call, error);
   return kernels.silent ? FALSE : ir_call_fail (call, error, IR_OP_ERROR_VALUE, "planted failure");
 }
 
 static const char *
 refuses_none (const IrNode *node)
 {
-  return node->op == NULL || node->op->ref == NULL ? "there is no kernel" : NULL;
+  return node->op == NULL || ir_ref_kernel (node->op) == NULL ? "there is no kernel" : NULL;
 }
 
 static IrKernelFunc

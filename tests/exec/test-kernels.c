@@ -263,6 +263,67 @@ test_pool_ceil (void)
     }
 }
 
+/* One window that is larger than the padded input, which ceil_mode rounds up to; as ONNX Runtime.
+ */
+static void
+test_pool_larger (void)
+{
+  const struct
+  {
+    const char *op, *backend;
+    int kernel, stride, pad, dilation, include_pad;
+    const char *expected; /* (nullable) NULL: refused */
+  } cases[] = {
+    { "MaxPool", "ref", 3, 2, 0, 1, -1, "4" },
+    { "MaxPool", "cpu", 3, 2, 0, 1, -1, "4" },
+    { "MaxPool", "ref", 2, 2, 0, 2, -1, "1" },
+    { "MaxPool", "cpu", 2, 2, 0, 2, -1, "1" },
+    { "AveragePool", "ref", 3, 2, 0, 1, 0, "2.5" },
+    { "AveragePool", "cpu", 3, 2, 0, 1, 0, "2.5" },
+    { "AveragePool", "ref", 3, 2, 0, 1, 1, "2.5" },
+    { "AveragePool", "cpu", 3, 2, 0, 1, 1, "2.5" },
+    { "AveragePool", "ref", 5, 4, 1, 1, 0, "2.5" },
+    { "AveragePool", "cpu", 5, 4, 1, 1, 0, "2.5" },
+    { "AveragePool", "ref", 5, 4, 1, 1, 1, "0.625" }, /* 10 of 4 · 4 places */
+    { "AveragePool", "cpu", 5, 4, 1, 1, 1, "0.625" },
+    { "LpPool", "ref", 3, 2, 0, 1, -1, "5.477226" },
+    { "LpPool", "cpu", 3, 2, 0, 1, -1, "5.477226" },
+    { "MaxPool", "ref", 4, 2, 0, 1, -1, NULL }, /* none begins in the data */
+    { "MaxPool", "ref", 3, 1, 0, 1, -1, NULL },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      int pad = cases[i].pad;
+      g_auto (Builder) b = { 0 };
+      g_autoptr (GError) error = NULL;
+      g_autoptr (GHashTable) inputs = inputs_new ();
+      IrRunOptions options = { .backend = ir_backend_find (cases[i].backend) };
+
+      builder_init (&b, 22);
+      IrValue *x = build_input (&b, "x", "float[1,1,2,2]");
+      IrNode *node = build_node (&b, NULL, cases[i].op, 1, x, END);
+      build_ints (&b, node, "kernel_shape", 2, cases[i].kernel, cases[i].kernel);
+      build_ints (&b, node, "strides", 2, cases[i].stride, cases[i].stride);
+      build_ints (&b, node, "dilations", 2, cases[i].dilation, cases[i].dilation);
+      build_ints (&b, node, "pads", 4, pad, pad, pad, pad);
+      build_int (&b, node, "ceil_mode", 1);
+      if (cases[i].include_pad >= 0)
+        build_int (&b, node, "count_include_pad", cases[i].include_pad);
+      build_output (&b, node->outputs[0]);
+      build_done (&b);
+      inputs_add (inputs, x, tensor_of ("float[1,1,2,2]", "1 2 3 4"));
+      g_autoptr (IrRun) run = ir_model_run (b.model, inputs, &options, NULL, &error);
+      if (cases[i].expected == NULL)
+        g_assert_nonnull (error);
+      else
+        g_assert_no_error (error);
+      if (run != NULL)
+        assert_tensor (ir_run_value (run, node->outputs[0]->id), "float[1,1,1,1]",
+                       cases[i].expected, 1e-6);
+    }
+}
+
 static void
 test_batch_norm (void)
 {
@@ -536,6 +597,7 @@ main (int argc, char **argv)
   g_test_add_func ("/kernels/Gemm transposes and scales", test_gemm);
   g_test_add_func ("/kernels/MaxPool tells where the largest element stands",
                    test_max_pool_indices);
+  g_test_add_func ("/kernels/a pooling window may be larger than the input", test_pool_larger);
   g_test_add_func ("/kernels/AveragePool counts what ceil_mode adds", test_pool_ceil);
   g_test_add_func ("/kernels/BatchNormalization scales and shifts channels", test_batch_norm);
   g_test_add_func ("/kernels/LayerNormalization normalizes rows", test_layer_norm);

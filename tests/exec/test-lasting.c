@@ -534,7 +534,7 @@ test_blocks (void)
       const guint8 *end = NULL;
       for (guint i = 0; i < n_nodes; i++)
         {
-          if (!ir_node_is (nodes[i], "Concat"))
+          if (!ir_op_is (nodes[i], IR_OP_CONCAT))
             continue;
           const guint8 *data = ir_tensor_data (run->values[nodes[i]->outputs[0]->id]);
           g_assert_true (end == NULL || data == end);

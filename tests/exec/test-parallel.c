@@ -6,6 +6,7 @@
 
 #include "core/exec/kernel/backend.h"
 #include "core/exec/schedule/tasks.h"
+#include "core/io/io.h"
 #include "tests/exec/graphs.h"
 
 /* -- random graphs -- */
@@ -692,6 +693,47 @@ test_report (void)
   g_assert_cmpfloat (report->utilization, ==, 1);
 }
 
+/* Convolutions on oneDNN that need scratch memory are made on one thread, run on another, and freed
+ * on a third; a plan of the calling thread goes on. */
+static void
+test_scratch_of_threads (void)
+{
+  static const char text[] =
+      "<ir_version: 8, opset_import: [\"\" : 17]> g (float[2,32,3,1] x, float[32,2,3,3] v, "
+      "float[4,32,3,3] w, float[4] b, float[32,4,5,5] u) => (float[2,32,3,1] y, "
+      "float[2,32,1,1] z) { y = Conv <group = 16, pads = [1, 1, 1, 1]> (x, v)  "
+      "t = Conv <pads = [0, 1, 1, 1]> (x, w, b)  "
+      "z = Conv <pads = [2, 2, 2, 2], strides = [2, 2]> (t, u) }";
+  g_autoptr (GError) error = NULL;
+  g_autoptr (IrModel) model = ir_text_read (text, -1, NULL, &error);
+  g_assert_no_error (error);
+  g_autoptr (GHashTable) inputs = ir_random_inputs (model, 1, NULL, &error);
+  g_assert_no_error (error);
+  const IrRunOptions alone = { .n_threads = 1 };
+
+  for (guint i = 0; i < 8; i++)
+    {
+      const IrRunOptions beside = { .n_threads = 2, .parallel = IR_PARALLEL_ON };
+      g_autoptr (IrExecutable) kept = ir_executable_new (model, &alone, &error);
+      g_assert_no_error (error);
+      IrExecutable *other = ir_executable_new (model, &beside, &error);
+      g_assert_no_error (error);
+      g_autoptr (IrRun) first = ir_executable_run (kept, inputs, NULL, NULL, &error);
+      g_assert_no_error (error);
+      for (guint k = 0; k < 3; k++)
+        ir_run_unref (ir_executable_run (other, inputs, NULL, NULL, &error));
+      g_assert_no_error (error);
+      ir_executable_free (other);
+      g_autoptr (IrRun) again = ir_executable_run (kept, inputs, NULL, NULL, &error);
+      g_assert_no_error (error);
+      for (guint k = 0; k < 2; k++)
+        {
+          IrValueId id = ir_graph_output (model->main, k)->id;
+          g_assert_true (ir_tensor_equal (ir_run_value (first, id), ir_run_value (again, id)));
+        }
+    }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -707,6 +749,8 @@ main (int argc, char **argv)
   g_test_add_func ("/parallel/cancelling stops all workers", test_cancel);
   g_test_add_func ("/parallel/limits of time hold, and progress only grows", test_time_limit);
   g_test_add_func ("/parallel/choosing is never longer than either way alone", test_never_longer);
+  g_test_add_func ("/parallel/scratch memory of convolutions belongs to no thread",
+                   test_scratch_of_threads);
   g_test_add_func ("/parallel/bounds count the shorter time and the lesser work", test_report);
   return g_test_run ();
 }

@@ -605,7 +605,7 @@ simulate (const IrModel *model, const IrSchedule *schedule, const IrMemPlan *pla
       g_assert_cmpuint (item->offset % plan->align_bytes, ==, 0);
       g_assert_cmpuint (item->offset + item->size, <=, plan->peak_bytes);
       guint32 stamp = output->id;
-      if (ir_node_is (node, "Reshape") && item->alias_of != 0)
+      if (ir_op_is (node, IR_OP_RESHAPE) && item->alias_of != 0)
         stamp = GPOINTER_TO_UINT (
             g_hash_table_lookup (stamp_of, GUINT_TO_POINTER (node->inputs[0]->id)));
       for (guint64 k = 0; k < item->size / 4; k++)
@@ -664,6 +664,36 @@ test_in_place_and_views (void)
       if (item->value == x->id || item->value == last->outputs[0]->id)
         g_assert_cmpuint (item->offset, ==, IR_PLACE_EXTERNAL);
     }
+}
+
+/* Sizes whose sums would wrap around: nothing of them is in the arena, so that a run comes to them
+ * and says what they would need. */
+static void
+test_vast_values (void)
+{
+  static const char *const ops[] = { "Sigmoid", "Tanh", "Exp", "Abs", "Neg" };
+  g_autoptr (GError) error = NULL;
+  g_auto (Builder) b = { 0 };
+  builder_init (&b, 17);
+  IrValue *x = build_input (&b, "x", "float[1]");
+  IrValue *n = build_constant (&b, "n", ir_tensor_new_int64s (&(gint64){ (gint64) 1 << 60 }, 1));
+  IrNode *small = build_node (&b, NULL, "Exp", 1, x, END);
+  IrNode *vast = build_node (&b, NULL, "Expand", 1, small->outputs[0], n, END);
+  IrValue *sum = vast->outputs[0];
+  for (guint i = 0; i < G_N_ELEMENTS (ops); i++)
+    sum = build_node (&b, NULL, "Add", 1, sum,
+                      build_node (&b, NULL, ops[i], 1, vast->outputs[0], END)->outputs[0], END)
+              ->outputs[0];
+  build_output (&b, build_node (&b, NULL, "ReduceSum", 1, sum, END)->outputs[0]);
+  build_done (&b);
+  g_autoptr (IrSchedule) schedule = ir_schedule_new (b.model, &ir_backend_ref, 1, &error);
+  g_assert_no_error (error);
+  g_autoptr (IrMemPlan) plan = ir_mem_plan_new (b.model, schedule, 64);
+  g_assert_cmpuint (plan->n_too_large, ==, 1 + 2 * G_N_ELEMENTS (ops));
+  g_assert_cmpuint (plan->peak_bytes, ==, 64);
+  g_assert_cmpuint (plan->naive_bytes, ==, 64);
+  g_autofree char *text = ir_mem_plan_explain (plan, b.model, sum->id);
+  g_assert_nonnull (strstr (text, "no memory has room for it"));
 }
 
 static void
@@ -1013,6 +1043,7 @@ main (int argc, char **argv)
                    test_hard_instances);
   g_test_add_func ("/plans/random graphs keep every value until its last use", test_random_graphs);
   g_test_add_func ("/plans/views and kernels in place share bytes", test_in_place_and_views);
+  g_test_add_func ("/plans/values that no memory has room for are left out", test_vast_values);
   g_test_add_func ("/plans/what lies outside the arena says whose bytes it has, and when",
                    test_outside_the_arena);
   g_test_add_func ("/plans/a run stays within the arena of its plan, and fills it",

@@ -2,6 +2,11 @@
 #include "config.h"
 
 #include "core/exec/kernel/threads.h"
+#include "core/io/mapped-file.h"
+#include "core/io/sanitizer.h"
+
+#include <omp.h>
+#include <signal.h>
 
 typedef struct
 {
@@ -113,6 +118,104 @@ test_many_callers (void)
     g_thread_join (threads[i]);
 }
 
+/* -- handlers of signals -- */
+
+/* A kernel may use the register of the stack for anything, so handlers need another. */
+static gboolean
+is_safe (void)
+{
+  stack_t stack;
+  sigset_t blocked;
+  char here;
+
+  g_assert_cmpint (sigaltstack (NULL, &stack), ==, 0);
+  if ((stack.ss_flags & SS_DISABLE) != 0 || stack.ss_size < 16384)
+    return FALSE;
+  g_assert_cmpint (stack.ss_flags & SS_ONSTACK, ==, 0);
+  pthread_sigmask (SIG_SETMASK, NULL, &blocked);
+  g_assert_false (sigismember (&blocked, SIGBUS));
+  g_assert_false (sigismember (&blocked, SIGSEGV));
+  return &here < (char *) stack.ss_sp || &here >= (char *) stack.ss_sp + stack.ss_size;
+}
+
+static gpointer
+look (gpointer data)
+{
+  sigset_t blocked;
+
+  pthread_sigmask (SIG_SETMASK, NULL, &blocked);
+  return GINT_TO_POINTER (is_safe () && sigismember (&blocked, SIGCHLD));
+}
+
+static void *
+leave (void *data)
+{
+  pthread_exit (look (NULL));
+}
+
+static void
+look_at_range (guint64 start, guint64 end, guint part, gpointer data)
+{
+  g_assert_true (is_safe ());
+}
+
+/* Teams that get larger and smaller: OpenMP ends its threads and makes new ones. */
+static void
+look_at_teams (guint first)
+{
+  for (guint i = 0; i < 12; i++)
+    {
+      guint n = 2 + (first + i * 5) % 7, n_safe = 0;
+
+#pragma omp parallel num_threads(n) reduction(+ : n_safe)
+      n_safe += is_safe ();
+      g_assert_cmpuint (n_safe, >=, 1);
+      g_assert_cmpuint (n_safe, ==, n);
+    }
+}
+
+static gpointer
+look_at_teams_of_thread (gpointer data)
+{
+  look_at_teams (GPOINTER_TO_UINT (data));
+  return NULL;
+}
+
+static void
+look_in_thread (void *(*func) (void *) )
+{
+  pthread_t thread;
+  void *safe = NULL;
+
+  g_assert_cmpint (pthread_create (&thread, NULL, func, NULL), ==, 0);
+  g_assert_cmpint (pthread_join (thread, &safe), ==, 0);
+  g_assert_nonnull (safe);
+}
+
+static void
+test_signal_stacks (void)
+{
+  g_autoptr (IrThreads) pool = ir_threads_new (3);
+  GThread *thread = NULL;
+
+  if (HAVE_SANITIZER)
+    {
+      g_test_skip ("the sanitizers make threads and their stacks themselves");
+      return;
+    }
+  g_assert_true (is_safe ());
+  thread = g_thread_new ("look", look, NULL);
+  g_assert_true (g_thread_join (thread));
+  look_in_thread (look);
+  look_in_thread (leave);
+  ir_threads_for (pool, 3, 1, look_at_range, NULL);
+  omp_set_dynamic (0);
+  look_at_teams (0);
+  thread = g_thread_new ("teams", look_at_teams_of_thread, GUINT_TO_POINTER (3));
+  look_at_teams (1);
+  g_thread_join (thread);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -121,5 +224,6 @@ main (int argc, char **argv)
   g_test_add_func ("/threads/no pool is one thread", test_null);
   g_test_add_func ("/threads/a loop inside a loop does not deadlock", test_nested);
   g_test_add_func ("/threads/several threads may call at once", test_many_callers);
+  g_test_add_func ("/threads/handlers of signals have a stack in every thread", test_signal_stacks);
   return g_test_run ();
 }

@@ -23,8 +23,10 @@
 #include "passes/pipeline/pipeline.h"
 #include "passes/rule/rule.h"
 #include "tests/fuzz/child.h"
+#include "tests/fuzz/disturb.h"
 #include "tests/fuzz/idioms.h"
 #include "tests/fuzz/pass-trial.h"
+#include "tests/fuzz/shrink.h"
 
 #include <float.h>
 #include <locale.h>
@@ -286,16 +288,6 @@ run (IrModel *model, GHashTable *inputs, GError **error)
   return ir_model_run (model, inputs, &options, NULL, error);
 }
 
-static double
-epsilon_of (IrDtype dtype)
-{
-  return dtype == IR_DTYPE_DOUBLE     ? 0x1p-50
-         : dtype == IR_DTYPE_FLOAT    ? 0x1p-22
-         : dtype == IR_DTYPE_BFLOAT16 ? 0x1p-6
-         : dtype == IR_DTYPE_FLOAT16  ? 0x1p-9
-                                      : 0x1p-2;
-}
-
 /* Gelu adds 1 to what is almost -1 on its way: how it rounds below is not relative to what is left,
  * which disturbing its result does not show. */
 static gboolean
@@ -332,81 +324,6 @@ in_normal_range (const IrModel *model, IrRun *captured)
   return TRUE;
 }
 
-static IrTensor *
-disturbed_tensor (const IrTensor *tensor, GRand *rand, gboolean factor)
-{
-  IrDtype dtype = ir_tensor_dtype (tensor);
-  IrTensor *copy = ir_tensor_new_alloc (dtype, ir_tensor_rank (tensor), ir_tensor_dims (tensor),
-                                        NULL);
-
-  for (guint64 i = 0; i < ir_tensor_n_elements (tensor); i++)
-    {
-      double by = 1 + (g_rand_boolean (rand) ? 1 : -1) * epsilon_of (dtype);
-      ir_dtype_set_double (dtype, ir_tensor_data_writable (copy), i,
-                           (factor ? 1 : ir_tensor_get_double (tensor, i)) * by);
-    }
-  return copy;
-}
-
-static gboolean
-may_be_disturbed (const IrTensor *tensor)
-{
-  return tensor != NULL && !ir_tensor_is_container (tensor) &&
-         ir_dtype_is_float (ir_tensor_dtype (tensor)) && ir_tensor_n_elements (tensor) > 0;
-}
-
-/* Behind every node of the main graph each float output is multiplied by numbers next to 1. */
-static IrModel *
-disturbed_model (IrModel *original, IrRun *captured, GRand *rand)
-{
-  IrModel *model = ir_model_clone (original);
-  g_autoptr (IrEdit) edit = ir_edit_new_import (model);
-  g_autoptr (GPtrArray) nodes = ir_graph_nodes (model->main);
-  guint n_values = model->values->len;
-
-  for (guint i = 0; i < nodes->len; i++)
-    {
-      const IrNode *node = nodes->pdata[i];
-      for (guint k = 0; k < node->n_outputs; k++)
-        {
-          IrValue *value = node->outputs[k];
-          const IrTensor *tensor = value != NULL ? ir_run_value (captured, value->id) : NULL;
-          if (!may_be_disturbed (tensor) || value->n_uses == 0 || ir_node_is (node, "Constant"))
-            continue;
-          g_autoptr (IrTensor) factor = disturbed_tensor (tensor, rand, TRUE);
-          IrValue *in[] = { value, ir_edit_add_initializer (edit, model->main, NULL, factor) };
-          IrNode *mul = ir_edit_add_node (edit, model->main, "Mul", "", "", 2, in, 1);
-          ir_edit_replace_uses (edit, value, mul->outputs[0]);
-          ir_edit_set_input (edit, mul, 0, value);
-        }
-    }
-  for (guint i = 1; i < n_values; i++)
-    {
-      IrValue *value = model->values->pdata[i];
-      if (value->state != IR_STATE_LIVE || value->initializer == NULL ||
-          !may_be_disturbed (value->initializer) || ir_tensor_n_elements (value->initializer) == 1)
-        continue;
-      g_autoptr (IrTensor) tensor = disturbed_tensor (value->initializer, rand, FALSE);
-      ir_edit_set_initializer (edit, value, tensor);
-    }
-  return model;
-}
-
-static GHashTable *
-disturbed_inputs (GHashTable *inputs, GRand *rand)
-{
-  GHashTable *copy = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify) ir_tensor_unref);
-  GHashTableIter iter;
-  gpointer key, value;
-
-  g_hash_table_iter_init (&iter, inputs);
-  while (g_hash_table_iter_next (&iter, &key, &value))
-    g_hash_table_insert (copy, key,
-                         may_be_disturbed (value) ? disturbed_tensor (value, rand, FALSE)
-                                                  : ir_tensor_ref (value));
-  return copy;
-}
-
 /* Several runs of the original with small disturbances; NULL if one of them fails. */
 static GPtrArray *
 disturbed_runs (const Trial *trial, IrRun *captured, GPtrArray *models)
@@ -417,8 +334,8 @@ disturbed_runs (const Trial *trial, IrRun *captured, GPtrArray *models)
 
   for (guint i = 0; i < N_DISTURBED; i++)
     {
-      IrModel *model = disturbed_model (trial->original, captured, rand);
-      g_autoptr (GHashTable) changed = disturbed_inputs (inputs, rand);
+      IrModel *model = disturb_model (trial->original, captured, rand, 1);
+      g_autoptr (GHashTable) changed = disturb_inputs (inputs, rand, 1);
       IrRun *result;
 
       g_ptr_array_add (models, model);
@@ -428,71 +345,6 @@ disturbed_runs (const Trial *trial, IrRun *captured, GPtrArray *models)
       g_ptr_array_add (runs, result);
     }
   return g_steal_pointer (&runs);
-}
-
-static char *
-differs (const char *name, guint64 i, double wanted, double found)
-{
-  return g_strdup_printf ("differs: %s[%" G_GUINT64_FORMAT "] is %.9g, was %.9g", name, i, found,
-                          wanted);
-}
-
-static char *
-compare_exactly (const char *name, const IrTensor *a, const IrTensor *b)
-{
-  if (!ir_dtype_is_float (ir_tensor_dtype (a)) || ir_tensor_is_container (a))
-    return ir_tensor_equal (a, b) ? NULL : g_strdup_printf ("differs: %s", name);
-  for (guint64 i = 0; i < ir_tensor_n_elements (a); i++)
-    {
-      double x = ir_tensor_get_double (a, i), y = ir_tensor_get_double (b, i);
-      if (isnan (x) ? !isnan (y) : x != y || signbit (x) != signbit (y))
-        return differs (name, i, x, y);
-    }
-  return NULL;
-}
-
-/* @disturbed: the same tensor of the disturbed runs */
-static char *
-compare_roughly (const char *name, const IrTensor *a, const IrTensor *b, IrTensor **disturbed)
-{
-  guint64 n = ir_tensor_n_elements (a);
-  g_autofree double *spread = g_new0 (double, n + 1);
-  double mean = 0, scale = 0, epsilon = epsilon_of (ir_tensor_dtype (a));
-
-  for (guint k = 0; k < N_DISTURBED; k++)
-    if (disturbed[k] == NULL || ir_tensor_n_elements (disturbed[k]) != n)
-      return NULL;
-  for (guint64 i = 0; i < n; i++)
-    {
-      double x = ir_tensor_get_double (a, i);
-      for (guint k = 0; k < N_DISTURBED; k++)
-        spread[i] = fmax (spread[i], fabs (ir_tensor_get_double (disturbed[k], i) - x));
-      mean += spread[i] / (double) n;
-      if (isfinite (x))
-        scale = fmax (scale, fabs (x));
-    }
-  if (!isfinite (mean) || mean > 0.01 * scale) /* too sensitive to say anything */
-    return NULL;
-  if (!ir_dtype_is_float (ir_tensor_dtype (a)))
-    return mean > 0 ? NULL : compare_exactly (name, a, b);
-  for (guint64 i = 0; i < n; i++)
-    {
-      double x = ir_tensor_get_double (a, i), y = ir_tensor_get_double (b, i);
-      if (x == y) /* infinities, too */
-        continue;
-      if (!(fabs (x - y) <= 64 * spread[i] + 32 * mean + 8 * epsilon * (fabs (x) + scale)))
-        return differs (name, i, x, y);
-    }
-  return NULL;
-}
-
-static gboolean
-same_form (const IrTensor *a, const IrTensor *b)
-{
-  return ir_tensor_is_container (a) == ir_tensor_is_container (b) &&
-         ir_tensor_dtype (a) == ir_tensor_dtype (b) && ir_tensor_rank (a) == ir_tensor_rank (b) &&
-         (ir_tensor_rank (a) == 0 || memcmp (ir_tensor_dims (a), ir_tensor_dims (b),
-                                             ir_tensor_rank (a) * sizeof (gint64)) == 0);
 }
 
 /* @runs: (nullable) of the original, disturbed: then small differences are allowed */
@@ -513,6 +365,7 @@ compare (const Trial *trial,
       const IrValue *a = ir_graph_output (old, i), *b = ir_graph_output (model->main, i);
       const IrTensor *x = ir_run_value (before, a->id), *y = ir_run_value (after, b->id);
       IrTensor *disturbed[N_DISTURBED] = { NULL };
+      gboolean sensitive;
       char *found;
 
       if (strcmp (a->name, b->name) != 0)
@@ -525,7 +378,7 @@ compare (const Trial *trial,
           disturbed[k] = ir_run_value (runs->pdata[k], ir_graph_output (changed->main, i)->id);
         }
       found = runs == NULL ? compare_exactly (a->name, x, y)
-                           : compare_roughly (a->name, x, y, disturbed);
+                           : compare_roughly (a->name, x, y, disturbed, N_DISTURBED, &sensitive);
       if (found != NULL)
         return found;
     }
@@ -976,157 +829,43 @@ drop_passes (Shared *shared, Trial *trial, const char *kind)
     }
 }
 
-static void
-remove_unused (IrEdit *edit, IrModel *model)
+typedef struct
 {
-  g_autoptr (GPtrArray) inputs = g_ptr_array_new ();
-  gboolean changed = TRUE;
-
-  while (changed)
-    {
-      changed = FALSE;
-      for (guint i = model->nodes->len; i > 1; i--)
-        {
-          IrNode *node = ir_model_live_node (model, i - 1);
-          gboolean used = node == NULL || node->graph != model->main;
-          for (guint k = 0; !used && k < node->n_outputs; k++)
-            used = node->outputs[k] != NULL && node->outputs[k]->n_uses > 0;
-          if (!used)
-            {
-              ir_edit_remove_node (edit, node);
-              changed = TRUE;
-            }
-        }
-    }
-  for (guint i = 0; i < ir_graph_n_inputs (model->main); i++)
-    if (ir_graph_input (model->main, i)->n_uses > 0)
-      g_ptr_array_add (inputs, ir_graph_input (model->main, i));
-  ir_edit_set_graph_inputs (edit, model->main, (IrValue *const *) inputs->pdata, inputs->len);
-  for (guint i = 1; i < model->values->len; i++)
-    {
-      IrValue *value = ir_model_live_value (model, i);
-      if (value != NULL && value->graph == model->main && value->producer == NULL &&
-          value->n_uses == 0)
-        ir_edit_remove_value (edit, value);
-    }
-}
+  Shared *shared;
+  Trial *trial;
+  const char *kind;
+} Shrinking;
 
 static gboolean
-accept (Shared *shared, Trial *trial, IrModel *candidate, const char *kind)
+candidate_fails (IrModel *candidate, gpointer data)
 {
-  IrModel *kept = trial->original;
+  const Shrinking *shrinking = data;
 
-  trial->original = candidate;
-  if (still_fails (shared, trial, kind))
-    {
-      ir_model_unref (kept);
-      return TRUE;
-    }
-  trial->original = kept;
-  ir_model_unref (candidate);
-  return FALSE;
+  shrinking->trial->original = candidate;
+  return still_fails (shrinking->shared, shrinking->trial, shrinking->kind);
 }
 
-static void
-drop_outputs (Shared *shared, Trial *trial, const char *kind)
+static IrRun *
+captured_for (IrModel *model, gpointer data)
 {
-  for (guint i = ir_graph_n_outputs (trial->original->main);
-       i > 0 && ir_graph_n_outputs (trial->original->main) > 1; i--)
-    {
-      IrModel *model = ir_model_clone (trial->original);
-      IrEdit *edit = ir_edit_new_import (model);
-      g_autoptr (GPtrArray) outputs = g_ptr_array_new ();
+  const Shrinking *shrinking = data;
+  g_autoptr (GHashTable)
+      inputs = pass_trial_inputs (model, shrinking->trial->n, shrinking->trial->seed, FALSE);
 
-      for (guint k = 0; k < ir_graph_n_outputs (model->main); k++)
-        if (k != i - 1)
-          g_ptr_array_add (outputs, ir_graph_output (model->main, k));
-      ir_edit_set_graph_outputs (edit, model->main, (IrValue *const *) outputs->pdata,
-                                 outputs->len);
-      remove_unused (edit, model);
-      ir_edit_free (edit);
-      accept (shared, trial, model, kind);
-    }
-}
-
-/* The node goes; what read it reads its input, a new input, or a constant instead. */
-static gboolean
-cut_node (Shared *shared, Trial *trial, const char *kind, IrNodeId id, guint how, IrRun *captured)
-{
-  IrModel *model = ir_model_clone (trial->original);
-  IrEdit *edit = ir_edit_new_import (model);
-  IrNode *node = ir_model_live_node (model, id);
-  IrValue *output = node->outputs[0], *with = NULL;
-  const IrTensor *tensor = output != NULL && captured != NULL ? ir_run_value (captured, output->id)
-                                                              : NULL;
-  gboolean possible = node->n_outputs == 1 && output != NULL && !ir_value_is_graph_output (output);
-
-  if (possible && how == 0 && node->n_inputs > 0)
-    with = node->inputs[0];
-  else if (possible && tensor != NULL && ir_type_is_tensor (output->type))
-    {
-      with = how == 1 ? ir_edit_add_value (edit, model->main, ir_edit_unique_name (edit, "cut"),
-                                           ir_tensor_type (tensor, model->context))
-                      : ir_edit_add_initializer (edit, model->main, NULL, (IrTensor *) tensor);
-      if (how == 1)
-        {
-          g_autoptr (GPtrArray) inputs = g_ptr_array_new ();
-          for (guint i = 0; i < ir_graph_n_inputs (model->main); i++)
-            g_ptr_array_add (inputs, ir_graph_input (model->main, i));
-          g_ptr_array_add (inputs, with);
-          ir_edit_set_graph_inputs (edit, model->main, (IrValue *const *) inputs->pdata,
-                                    inputs->len);
-        }
-    }
-  if (with != NULL && with != output)
-    {
-      ir_edit_replace_uses (edit, output, with);
-      ir_edit_remove_node (edit, node);
-      remove_unused (edit, model);
-      for (guint i = 1; i < model->values->len; i++)
-        {
-          IrValue *value = ir_model_live_value (model, i);
-          if (value != NULL && value->producer != NULL)
-            ir_edit_set_type (edit, value, NULL);
-        }
-      ir_infer_model (edit, IR_INFER_DEFAULT, NULL);
-    }
-  ir_edit_free (edit);
-  if (with == NULL || with == output)
-    {
-      ir_model_unref (model);
-      return FALSE;
-    }
-  return accept (shared, trial, model, kind);
-}
-
-static gboolean
-cut_nodes (Shared *shared, Trial *trial, const char *kind)
-{
-  gboolean changed = FALSE;
-
-  for (guint how = 0; how < 3; how++)
-    for (guint i = trial->original->nodes->len; i > 1; i--)
-      {
-        const IrNode *node = i <= trial->original->nodes->len
-                                 ? ir_model_live_node (trial->original, i - 1)
-                                 : NULL;
-        if (node == NULL || node->graph != trial->original->main || ir_node_is (node, "Constant"))
-          continue;
-        g_autoptr (GHashTable)
-            inputs = pass_trial_inputs (trial->original, trial->n, trial->seed, FALSE);
-        g_autoptr (IrRun) captured = run (trial->original, inputs, NULL);
-        changed |= cut_node (shared, trial, kind, i - 1, how, captured);
-      }
-  return changed;
+  return run (model, inputs, NULL);
 }
 
 static void
 shrink (Shared *shared, Trial *trial, const char *kind)
 {
+  Shrinking shrinking = { shared, trial, kind };
+  Shrink least = { trial->original, candidate_fails, captured_for, &shrinking };
+
   drop_passes (shared, trial, kind);
-  drop_outputs (shared, trial, kind);
-  for (guint i = 0; i < 4 && cut_nodes (shared, trial, kind); i++)
-    drop_outputs (shared, trial, kind);
+  shrink_outputs (&least);
+  for (guint i = 0; i < 4 && shrink_nodes (&least); i++)
+    shrink_outputs (&least);
+  trial->original = least.model;
   drop_passes (shared, trial, kind);
 }
 

@@ -489,7 +489,8 @@ trial_init (Trial *trial, const IrOp *op, guint32 seed, guint size)
   g_autoptr (GRand)
       rand = g_rand_new_with_seed_array ((guint32[]){ seed, g_str_hash (op->name) }, 2);
   Draw d = { .rand = rand, .op = op, .size = size };
-  IrValue *values[TRIAL_MAX_INPUTS] = { NULL };
+  IrValue *values[TRIAL_MAX_INPUTS] = { NULL }, *given[TRIAL_MAX_INPUTS];
+  guint n_given = 0;
 
   d.dtype = random_dtype (&d);
   d.rank = (guint) pick (&d, 0, 5);
@@ -523,7 +524,10 @@ trial_init (Trial *trial, const IrOp *op, guint32 seed, guint size)
                                      exact ? type : blurred (&d, context, type));
       if (one_in (&d, 3) && !ir_tensor_is_container (trial->tensors[i]))
         ir_edit_set_initializer (trial->edit, values[i], trial->tensors[i]);
+      else
+        given[n_given++] = values[i];
     }
+  ir_edit_set_graph_inputs (trial->edit, trial->model->main, given, n_given);
   guint n_outputs = op->out.max < 0 ? (guint) pick (&d, 1, 3)
                                     : (guint) pick (&d, MAX (op->out.min, 1), op->out.max);
   trial->node = ir_edit_add_node (trial->edit, trial->model->main, op->name, op->domain, "node",

@@ -4,7 +4,7 @@
 #include "config.h"
 
 #include "tests/fuzz/idioms.h"
-#include "tests/fuzz/pass-gen.h"
+#include "tests/fuzz/gen.h"
 #include "tests/fuzz/pass-trial.h"
 
 #include <string.h>
@@ -325,6 +325,7 @@ gen_start (const char *text, GRand *rand, gint64 n, guint32 seed, gboolean wild)
               .rand = rand,
               .n = n,
               .seed = seed,
+              .output_limit = GEN_OUTPUT_LIMIT,
               .wild = wild };
   settle_values (&gen);
   for (guint i = 1; i < model->nodes->len; i++)

@@ -4,7 +4,7 @@
 
 #include "core/op/infer.h"
 #include "tests/fuzz/idioms.h"
-#include "tests/fuzz/pass-gen.h"
+#include "tests/fuzz/gen.h"
 
 #include <math.h>
 #include <string.h>
@@ -12,18 +12,6 @@
 #define MAX_DIM 4
 
 /* -- chance -- */
-
-guint
-gen_below (Gen *gen, guint n)
-{
-  return (guint) g_rand_int_range (gen->rand, 0, (gint) n);
-}
-
-gboolean
-gen_one_in (Gen *gen, guint n)
-{
-  return gen_below (gen, n) == 0;
-}
 
 /* -- contents -- */
 
@@ -134,19 +122,6 @@ pass_trial_inputs (IrModel *model, gint64 n, guint32 seed, gboolean adversarial)
 
 /* -- values -- */
 
-IrTensor *
-gen_held (Gen *gen, const IrValue *value)
-{
-  return g_hash_table_lookup (gen->tensors, value);
-}
-
-void
-gen_offer (Gen *gen, IrValue *value, IrTensor *tensor)
-{
-  g_hash_table_insert (gen->tensors, value, ir_tensor_ref (tensor));
-  g_ptr_array_add (gen->pool, value);
-}
-
 IrValue *
 gen_input (Gen *gen, IrDtype dtype, guint rank, const gint64 *dims)
 {
@@ -173,25 +148,6 @@ gen_input (Gen *gen, IrDtype dtype, guint rank, const gint64 *dims)
                             inputs->len);
   g_autoptr (IrTensor) tensor = pass_trial_tensor (value, gen->n, gen->seed, FALSE, FALSE);
   gen_offer (gen, value, tensor);
-  return value;
-}
-
-IrValue *
-gen_tensor (Gen *gen, IrTensor *tensor)
-{
-  IrValue *value;
-
-  if (gen_one_in (gen, 4))
-    {
-      IrNode *node = ir_edit_add_node (gen->edit, gen->graph, "Constant", "", "", 0, NULL, 1);
-      ir_edit_set_attr (gen->edit, node, ir_attr_tensor (gen->context, "value", tensor));
-      ir_infer_node (gen->edit, node, NULL);
-      value = node->outputs[0];
-    }
-  else
-    value = ir_edit_add_initializer (gen->edit, gen_one_in (gen, 4) ? gen->graph : gen->model->main,
-                                     ir_edit_unique_name (gen->edit, "c"), tensor);
-  g_hash_table_insert (gen->tensors, value, ir_tensor_ref (tensor));
   return value;
 }
 
@@ -264,7 +220,7 @@ random_dtype (Gen *gen)
 static IrValue *
 random_input (Gen *gen, IrDtype dtype, guint rank)
 {
-  gint64 dims[IR_MAX_RANK];
+  gint64 dims[IR_MAX_RANK] = { 0 };
 
   for (guint i = 0; i < rank; i++)
     dims[i] = gen_one_in (gen, 3)    ? gen->n
@@ -337,70 +293,6 @@ partner (Gen *gen, IrValue *value)
 
 /* -- nodes -- */
 
-static char *
-random_name (Gen *gen)
-{
-  return gen_one_in (gen, 3) ? g_strdup ("")
-                             : g_strdup_printf ("node%u", gen_one_in (gen, 4) ? 1 : ++gen->n_names);
-}
-
-static gboolean
-infer (Gen *gen, IrNode *node)
-{
-  g_autoptr (GPtrArray) problems = ir_problems_new ();
-
-  ir_infer_node (gen->edit, node, problems);
-  return ir_problems_count (problems, IR_SEVERITY_ERROR) == 0;
-}
-
-/* Adds a node and what it computes; NULL if it cannot be computed. */
-IrNode *
-gen_emit (Gen *gen,
-          const char *op,
-          const char *domain,
-          guint n_in,
-          IrValue *const *in,
-          guint n_out,
-          const IrAttr *const *attrs)
-{
-  const IrTensor *inputs[GEN_MAX_IN] = { NULL };
-  IrTensor *outputs[GEN_MAX_IN] = { NULL };
-  g_autofree char *name = random_name (gen);
-  gboolean fits = TRUE;
-
-  for (guint i = 0; i < n_in; i++)
-    if (in[i] != NULL && (inputs[i] = gen_held (gen, in[i])) == NULL)
-      return NULL;
-  IrNode *node = ir_edit_add_node (gen->edit, gen->graph, op, domain, name, n_in, in, n_out);
-  for (; attrs != NULL && *attrs != NULL; attrs++)
-    ir_edit_set_attr (gen->edit, node, *attrs);
-  /* The bodies of irscope's own operators, which files carry, are for float. */
-  fits = node->op != NULL &&
-         (node->op->domain == NULL || inputs[0] == NULL ||
-          ir_tensor_dtype (inputs[0]) == IR_DTYPE_FLOAT) &&
-         ir_eval_node (node, inputs, outputs, ir_backend_find ("ref"), GEN_OUTPUT_LIMIT, NULL) &&
-         infer (gen, node);
-  for (guint i = 0; i < n_out; i++)
-    if (outputs[i] == NULL || ir_tensor_is_container (outputs[i]) ||
-        ir_tensor_rank (outputs[i]) > 6)
-      fits = FALSE;
-  for (guint i = 0; i < n_out && fits; i++)
-    gen_offer (gen, node->outputs[i], outputs[i]);
-  for (guint i = 0; i < GEN_MAX_IN; i++)
-    g_clear_pointer (&outputs[i], ir_tensor_unref);
-  if (!fits)
-    ir_edit_remove_node (gen->edit, node);
-  return fits ? node : NULL;
-}
-
-/* One output; where it cannot be, the first input, so that chains go on. */
-IrValue *
-gen_one (Gen *gen, const char *op, IrValue *a, IrValue *b, const IrAttr *const *attrs)
-{
-  IrNode *node = gen_emit (gen, op, "", b != NULL ? 2 : 1, (IrValue *const[]){ a, b }, 1, attrs);
-  return node != NULL ? node->outputs[0] : a;
-}
-
 /* -- blocks -- */
 
 static IrValue *
@@ -452,18 +344,6 @@ block_binary (Gen *gen)
     x = gen_one (gen, op, y, x, NULL);
   if (gen_one_in (gen, 3) && ir_tensor_dtype (gen_held (gen, x)) == dtype)
     gen_one (gen, op, x, partner (gen, x), NULL);
-}
-
-void
-gen_shuffle (Gen *gen, gint64 *list, guint n)
-{
-  for (guint i = n; i > 1; i--)
-    {
-      guint k = gen_below (gen, i);
-      gint64 swap = list[i - 1];
-      list[i - 1] = list[k];
-      list[k] = swap;
-    }
 }
 
 static IrValue *
@@ -938,47 +818,11 @@ block_twice (Gen *gen)
 
 static void random_block (Gen *gen);
 
-static IrGraph *
-enter (Gen *gen, const char *name)
-{
-  gen->graph = ir_edit_add_graph (gen->edit, IR_GRAPH_SUBGRAPH, name);
-  gen->depth++;
-  return gen->graph;
-}
-
-static void
-leave (Gen *gen, IrGraph *outer)
-{
-  const IrGraph *left = gen->graph;
-
-  gen->graph = outer;
-  gen->depth--;
-  for (guint i = gen->pool->len; i > 0; i--)
-    if (((IrValue *) gen->pool->pdata[i - 1])->graph == left)
-      g_ptr_array_remove_index (gen->pool, i - 1);
-}
-
-static IrNode *
-add_owner (Gen *gen,
-           const char *op,
-           guint n_in,
-           IrValue *const *in,
-           guint n_out,
-           const IrAttr *const *attrs)
-{
-  IrNode *node = ir_edit_add_node (gen->edit, gen->graph, op, "", "", n_in, in, n_out);
-
-  for (; *attrs != NULL; attrs++)
-    ir_edit_set_attr (gen->edit, node, *attrs);
-  infer (gen, node);
-  return node;
-}
-
 /* Both branches compute something from values around them and end in the type of @like. */
 static IrGraph *
 branch (Gen *gen, const char *name, IrValue *like)
 {
-  IrGraph *outer = gen->graph, *graph = enter (gen, name);
+  IrGraph *outer = gen->graph, *graph = gen_enter (gen, name);
   IrValue *y = like;
 
   for (guint i = gen_below (gen, 3); i > 0; i--)
@@ -992,7 +836,7 @@ branch (Gen *gen, const char *name, IrValue *like)
         y = z;
     }
   ir_edit_set_graph_outputs (gen->edit, graph, &y, 1);
-  leave (gen, outer);
+  gen_leave (gen, outer);
   return graph;
 }
 
@@ -1006,9 +850,10 @@ block_if (Gen *gen)
   if (gen->depth > 1)
     return;
   IrGraph *then_graph = branch (gen, "yes", like), *else_graph = branch (gen, "no", like);
-  IrNode *node = add_owner (gen, "If", 1, &condition, 1,
-                            ATTRS (ir_attr_graph (gen->context, "then_branch", then_graph->id),
-                                   ir_attr_graph (gen->context, "else_branch", else_graph->id)));
+  IrNode *node = gen_add_owner (
+      gen, "If", 1, &condition, 1,
+      ATTRS (ir_attr_graph (gen->context, "then_branch", then_graph->id),
+             ir_attr_graph (gen->context, "else_branch", else_graph->id)));
   g_autoptr (IrTensor) tensor = ir_tensor_ref (gen_held (gen, ir_graph_output (then_graph, 0)));
   gen_offer (gen, node->outputs[0], tensor);
 }
@@ -1035,7 +880,7 @@ block_loop (Gen *gen)
   if (gen->depth > 0)
     return;
   IrTensor *tensor = gen_held (gen, start);
-  IrGraph *outer = gen->graph, *body = enter (gen, "body");
+  IrGraph *outer = gen->graph, *body = gen_enter (gen, "body");
   IrValue *ins[] = { body_input (gen, body, "i", trip), body_input (gen, body, "go", yes),
                      body_input (gen, body, "carried", tensor) };
 
@@ -1048,10 +893,10 @@ block_loop (Gen *gen)
   if (y->graph != body || ir_tensor_dtype (gen_held (gen, y)) != ir_tensor_dtype (tensor))
     y = gen_one (gen, "Identity", ins[2], NULL, NULL);
   ir_edit_set_graph_outputs (gen->edit, body, (IrValue *const[]){ go, y }, 2);
-  leave (gen, outer);
-  IrNode *node = add_owner (gen, "Loop", 3,
-                            (IrValue *const[]){ gen_tensor (gen, count), NULL, start }, 1,
-                            ATTRS (ir_attr_graph (gen->context, "body", body->id)));
+  gen_leave (gen, outer);
+  IrNode *node = gen_add_owner (gen, "Loop", 3,
+                                (IrValue *const[]){ gen_tensor (gen, count), NULL, start }, 1,
+                                ATTRS (ir_attr_graph (gen->context, "body", body->id)));
   g_autoptr (IrTensor) result = ir_tensor_ref (tensor);
   gen_offer (gen, node->outputs[0], result);
 }
@@ -1186,6 +1031,7 @@ pass_trial_model (guint32 seed, guint size, gboolean smooth, const char *idiom, 
               .tensors = tensors,
               .n = size_n,
               .seed = seed,
+              .output_limit = GEN_OUTPUT_LIMIT,
               .smooth = smooth };
 
   fill_model (&gen, size, idiom);

@@ -232,6 +232,50 @@ test_apply (void)
   close_view (&fixture);
 }
 
+static char *
+selected_text (Fixture *fixture)
+{
+  GtkTextIter start, end;
+
+  if (!gtk_text_buffer_get_selection_bounds (text_buffer (fixture), &start, &end))
+    return NULL;
+  return gtk_text_buffer_get_text (text_buffer (fixture), &start, &end, FALSE);
+}
+
+/* Where the keys of the graph's search are pressed in the text, its words are found. */
+static void
+test_find_in_text (void)
+{
+  Fixture fixture;
+  g_autofree char *before = NULL, *after = NULL, *first = NULL, *again = NULL;
+  GtkWidget *entry;
+
+  open_view (&fixture, "text", "worked-example.onnx");
+  before = view_text (&fixture);
+  g_assert_true (gtk_widget_activate_action (fixture.view, "view.search", NULL));
+  entry = find_widget (fixture.view, GTK_TYPE_SEARCH_ENTRY);
+  g_assert_nonnull (entry);
+  g_assert_true (
+      gtk_widget_is_ancestor (gtk_window_get_focus (GTK_WINDOW (fixture.window)), entry));
+  gtk_editable_set_text (GTK_EDITABLE (entry), "sin (");
+  g_signal_emit_by_name (entry, "activate"); /* sooner than the entry tells what was typed */
+  first = selected_text (&fixture);
+  g_assert_cmpstr (first, ==, "sin ("); /* of the description */
+  settle (400);
+  g_assert_true (is_shown (fixture.view, "1 of 2"));
+  g_assert_true (gtk_widget_activate_action (fixture.view, "view.next-hit", NULL));
+  again = selected_text (&fixture);
+  g_assert_cmpstr (again, ==, "Sin (");
+  gtk_editable_set_text (GTK_EDITABLE (entry), "no such words");
+  settle (400);
+  g_assert_true (is_shown (fixture.view, "Nothing found"));
+  g_signal_emit_by_name (entry, "stop-search");
+  after = view_text (&fixture);
+  g_assert_cmpstr (after, ==, before);
+  g_assert_false (gtk_text_buffer_get_modified (text_buffer (&fixture)));
+  close_view (&fixture);
+}
+
 static void
 test_apply_same (void)
 {
@@ -495,6 +539,102 @@ test_tensor_view (void)
   close_view (&fixture);
 }
 
+static GtkWidget *
+find_toggle (GtkWidget *root, const char *label)
+{
+  if (GTK_IS_TOGGLE_BUTTON (root) &&
+      g_strcmp0 (gtk_button_get_label (GTK_BUTTON (root)), label) == 0)
+    return root;
+  for (GtkWidget *child = gtk_widget_get_first_child (root); child != NULL;
+       child = gtk_widget_get_next_sibling (child))
+    {
+      GtkWidget *found = find_toggle (child, label);
+
+      if (found != NULL)
+        return found;
+    }
+  return NULL;
+}
+
+/* GTK warns, which ends the test, where a cursor blinks in what cannot be written in. */
+static void
+test_budget_gives_focus_back (void)
+{
+  Fixture fixture;
+  GtkWidget *entry, *none;
+
+  open_view (&fixture, "memory", "digits.onnx");
+  settle (200);
+  entry = find_widget (fixture.view, GTK_TYPE_ENTRY);
+  none = find_toggle (fixture.view, "No budget");
+  gtk_toggle_button_set_active (GTK_TOGGLE_BUTTON (find_toggle (fixture.view, "Under a budget")),
+                                TRUE);
+  settle (200);
+  g_assert_true (gtk_widget_grab_focus (entry));
+  gtk_toggle_button_set_active (GTK_TOGGLE_BUTTON (none), TRUE);
+  g_assert_true (gtk_window_get_focus (GTK_WINDOW (fixture.window)) == none);
+  settle (1500);
+  close_view (&fixture);
+}
+
+/* Return is pressed sooner than the entry tells what was typed, and than the frame is there. */
+static void
+test_find_node (void)
+{
+  Fixture fixture;
+  GtkWidget *entry;
+  IrNodeId first;
+
+  open_view (&fixture, "graph", "digits.onnx");
+  gtk_widget_activate_action (fixture.view, "view.search", NULL);
+  entry = find_widget (fixture.view, GTK_TYPE_SEARCH_ENTRY);
+  gtk_editable_set_text (GTK_EDITABLE (entry), "block/relu2");
+  g_signal_emit_by_name (entry, "activate");
+  first = ir_session_get_selected_node (fixture.session);
+  g_assert_cmpuint (first, !=, 0);
+  settle (300);
+  g_assert_cmpuint (ir_session_get_selected_node (fixture.session), ==, first);
+  ir_session_run_pipeline (fixture.session, NULL);
+  wait_for ("the pipeline", is_idle, fixture.session);
+  g_assert_cmpuint (ir_session_get_selected_node (fixture.session), ==, 0); /* it was fused */
+  ir_session_goto (fixture.session, 0);
+  gtk_widget_activate_action (fixture.view, "view.search", NULL);
+  gtk_editable_set_text (GTK_EDITABLE (entry), "block/relu2");
+  g_signal_emit_by_name (entry, "activate");
+  wait_for ("the original", is_idle, fixture.session);
+  settle (100);
+  g_assert_cmpuint (ir_session_get_selected_node (fixture.session), ==, first);
+  close_view (&fixture);
+}
+
+/* Else keys of the window would go to whatever is in front. */
+static void
+test_menu_gives_focus_back (void)
+{
+  Fixture fixture;
+  g_autoptr (GMenu) model = g_menu_new ();
+  GtkWidget *list, *menu;
+
+  open_view (&fixture, "steps", "digits.onnx");
+  ir_session_run_pipeline (fixture.session, NULL);
+  wait_for ("the pipeline", is_idle, fixture.session);
+  settle (200);
+  list = find_widget (fixture.view, GTK_TYPE_LIST_VIEW);
+  menu = find_widget (fixture.view, GTK_TYPE_POPOVER_MENU);
+  g_assert_nonnull (list);
+  g_assert_nonnull (menu);
+  g_menu_append (model, "Prove This Step", "steps.prove");
+  gtk_popover_menu_set_menu_model (GTK_POPOVER_MENU (menu), G_MENU_MODEL (model));
+  gtk_popover_popup (GTK_POPOVER (menu));
+  settle (300);
+  gtk_popover_popdown (GTK_POPOVER (menu));
+  settle (300);
+  g_assert_nonnull (gtk_window_get_focus (GTK_WINDOW (fixture.window)));
+  g_assert_true (gtk_window_get_focus (GTK_WINDOW (fixture.window)) == list ||
+                 gtk_widget_is_ancestor (gtk_window_get_focus (GTK_WINDOW (fixture.window)), list));
+  close_view (&fixture);
+}
+
 /* -- steps -- */
 
 static void
@@ -607,6 +747,7 @@ main (int argc, char **argv)
   g_object_set (gtk_settings_get_default (), "gtk-enable-animations", FALSE, NULL);
   g_test_add_func ("/text/Apply makes one step and going back restores the graph", test_apply);
   g_test_add_func ("/text/a text that says the same makes no step", test_apply_same);
+  g_test_add_func ("/text/its words are found", test_find_in_text);
   g_test_add_func ("/text/a broken text is underlined and changes nothing", test_apply_broken);
   g_test_add_func ("/text/a graph written from nothing runs", test_write_new);
   g_test_add_func ("/tensor/elements have indices and values", test_elements);
@@ -618,5 +759,8 @@ main (int argc, char **argv)
   g_test_add_func ("/steps/are listed under their passes and found by words", test_step_list);
   g_test_add_func ("/schedule/is as wide as its pane", test_schedule);
   g_test_add_func ("/properties/shows every node", test_properties);
+  g_test_add_func ("/memory/the budget gives the focus back", test_budget_gives_focus_back);
+  g_test_add_func ("/graph/nodes are found at once", test_find_node);
+  g_test_add_func ("/steps/a menu gives the focus back", test_menu_gives_focus_back);
   return g_test_run ();
 }

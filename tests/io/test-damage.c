@@ -433,6 +433,8 @@ test_external (void)
   g_autofree char *link = g_build_filename (folder, "link.bin", NULL);
   g_autofree char *sub = g_build_filename (folder, "sub", NULL);
   g_autofree char *sub_data = g_build_filename (sub, "w.bin", NULL);
+  g_autofree char *sub_link = g_build_filename (sub, "link", NULL);
+  g_autofree char *pipe = g_build_filename (folder, "pipe", NULL);
   g_autofree char *up = NULL;
   const float numbers[3] = { 1, 2, 3 };
   g_autoptr (GPtrArray) good = ir_problems_new ();
@@ -443,6 +445,8 @@ test_external (void)
   g_mkdir (sub, 0700);
   g_assert_true (g_file_set_contents (sub_data, (const char *) numbers, sizeof numbers, NULL));
   g_assert_cmpint (symlink (outside, link), ==, 0);
+  g_assert_cmpint (symlink (sub, sub_link), ==, 0);
+  g_assert_cmpint (mkfifo (pipe, 0600), ==, 0);
 
   model = read_external (folder, "w.bin", "4", good);
   g_assert_nonnull (model);
@@ -452,14 +456,28 @@ test_external (void)
   model = read_external (folder, "sub/w.bin", "0", good);
   g_assert_nonnull (model);
   test_assert_no_errors (good);
+  g_clear_pointer (&model, ir_model_unref);
+  model = read_external (folder, "sub\\\\.//w.bin", "0", good);
+  g_assert_nonnull (model);
+  test_assert_no_errors (good);
 
   up = g_strdup_printf ("../%s", strrchr (outside, '/') + 1);
   const struct
   {
     const char *location, *offset;
-  } bad[] = { { outside, "0" },    { up, "0" },         { "sub/../w.bin", "0" },
-              { "link.bin", "0" }, { "none.bin", "0" }, { "w.bin", "8" },
-              { "w.bin", "99" },   { "sub", "0" },      { "", "0" } };
+  } bad[] = { { outside, "0" },
+              { up, "0" },
+              { "sub/../w.bin", "0" },
+              { "link.bin", "0" },
+              { "none.bin", "0" },
+              { "w.bin", "8" },
+              { "w.bin", "99" },
+              { "sub", "0" },
+              { "", "0" },
+              { "sub/link/w.bin", "0" },
+              { "pipe", "0" },
+              { "w.bin/x", "0" },
+              { ".", "0" } };
   for (guint i = 0; i < G_N_ELEMENTS (bad); i++)
     {
       g_autoptr (GPtrArray) problems = ir_problems_new ();
@@ -470,6 +488,32 @@ test_external (void)
       g_assert_nonnull (refused);
       g_assert_null (ir_graph_find_value (refused->main, "w")->initializer);
     }
+  g_unlink (outside);
+  test_remove_folder (folder);
+}
+
+/* A link whose name has the separator of another system in it, beside the file that a check of the
+ * parts by themselves would find. */
+static void
+test_external_backslash (void)
+{
+  g_autofree char *folder = test_folder ();
+  g_autofree char *outside = g_strconcat (folder, "-outside", NULL);
+  g_autofree char *link = g_build_filename (folder, "sub\\w.bin", NULL);
+  g_autofree char *sub = g_build_filename (folder, "sub", NULL);
+  g_autofree char *data = g_build_filename (sub, "w.bin", NULL);
+  const float inner[2] = { 1, 2 }, outer[2] = { 8, 9 };
+  g_autoptr (GPtrArray) problems = ir_problems_new ();
+  g_autoptr (IrModel) model = NULL;
+
+  g_mkdir (sub, 0700);
+  g_assert_true (g_file_set_contents (data, (const char *) inner, sizeof inner, NULL));
+  g_assert_true (g_file_set_contents (outside, (const char *) outer, sizeof outer, NULL));
+  g_assert_cmpint (symlink (outside, link), ==, 0);
+  model = read_external (folder, "sub\\\\w.bin", "0", problems);
+  test_assert_no_errors (problems);
+  g_assert_cmpfloat (ir_tensor_get_double (ir_graph_find_value (model->main, "w")->initializer, 0),
+                     ==, 1);
   g_unlink (outside);
   test_remove_folder (folder);
 }
@@ -683,6 +727,7 @@ main (int argc, char **argv)
   g_test_add_func ("/io/damage/faults of a graph are found and it is still shown", test_findings);
   g_test_add_func ("/io/damage/mistakes in text have places", test_text_mistakes);
   g_test_add_func ("/io/damage/external data stay in the folder", test_external);
+  g_test_add_func ("/io/damage/a link with a backslash is not followed", test_external_backslash);
   g_test_add_func ("/io/damage/a refused tensor leaves the graph", test_external_onnx);
   g_test_add_func ("/io/damage/a file that is cut does not crash", test_cut_file);
   g_test_add_func ("/io/damage/a file that is rewritten is noticed", test_rewritten_file);

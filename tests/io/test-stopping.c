@@ -230,11 +230,13 @@ test_json_text (void)
   for (guint i = 0; i < 500; i++)
     {
       cJSON *json = random_json (rand, 5);
-      char *wanted = cJSON_Print (json);
+      char *printed = cJSON_Print (json);
+      g_auto (GStrv) parts = g_strsplit (printed, "\x7f", -1); /* which cJSON leaves to steer terminals */
+      g_autofree char *wanted = g_strjoinv ("\\u007f", parts);
       g_autofree char *found = ir_json_print_text (json);
 
       g_assert_cmpstr (found, ==, wanted);
-      cJSON_free (wanted);
+      cJSON_free (printed);
       ir_json_release (json);
     }
 }

@@ -1,9 +1,11 @@
 /* Tensors as .npy and .pb files. */
 #include "config.h"
 
+#include "core/io/onnx/protobuf.h"
 #include "tests/io/models.h"
 
 #include <string.h>
+#include <sys/mman.h>
 
 static GBytes *
 npy (const char *header, gconstpointer data, gsize length, guint version)
@@ -155,6 +157,43 @@ test_truncated (void)
     }
 }
 
+/* More than fields can say, and than a machine needs to have: pages that nobody touches. */
+#define HUGE_BYTES ((gsize) 5 << 30)
+
+static void
+test_huge (void)
+{
+  const gint64 n = HUGE_BYTES;
+  void *pages = mmap (NULL, HUGE_BYTES, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
+                      0);
+  g_autofree char *folder = test_folder ();
+  g_autofree char *path = g_build_filename (folder, "t.pb", NULL);
+  g_autoptr (GBytes) bytes = g_bytes_new_static (pages, HUGE_BYTES);
+  g_autoptr (IrTensor) tensor = ir_tensor_new (IR_DTYPE_UINT8, 1, &n, bytes);
+  g_autoptr (GError) error = NULL;
+  IrWireWriter writer;
+  IrWireMark mark;
+
+  g_assert_true (pages != MAP_FAILED);
+  g_assert_false (ir_tensor_save (tensor, path, &error));
+  g_assert_error (error, IR_IO_ERROR, IR_IO_ERROR_LIMIT);
+  g_assert_nonnull (strstr (error->message, ".npy"));
+  g_assert_false (g_file_test (path, G_FILE_TEST_EXISTS));
+  ir_wire_writer_init (&writer);
+  mark = ir_wire_begin (&writer, 1);
+  ir_wire_put_bytes (&writer, 2, "short", 5);
+  g_assert_true (ir_wire_writer_fits (&writer, "", "", NULL));
+  ir_wire_put_bytes (&writer, 2, pages, ((gsize) 1 << 32) + 3);
+  ir_wire_put_raw (&writer, bytes);
+  ir_wire_put_string (&writer, 3, "behind");
+  ir_wire_end (&writer, mark);
+  g_assert_cmpuint (ir_wire_writer_size (&writer), >, HUGE_BYTES + ((gsize) 1 << 32));
+  g_assert_false (ir_wire_writer_fits (&writer, "", "", NULL));
+  ir_wire_writer_clear (&writer);
+  munmap (pages, HUGE_BYTES);
+  test_remove_folder (folder);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -165,5 +204,6 @@ main (int argc, char **argv)
   g_test_add_func ("/io/tensors/scalars and empty arrays are read", test_scalar_and_empty);
   g_test_add_func ("/io/tensors/other arrays are refused by kind", test_bad);
   g_test_add_func ("/io/tensors/a cut file is an error", test_truncated);
+  g_test_add_func ("/io/tensors/what is too long for a message is refused", test_huge);
   return g_test_run ();
 }

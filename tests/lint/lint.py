@@ -17,12 +17,83 @@ LAYERS = ['core', 'passes', 'views', 'app']  # each may include itself and what 
 FENCES = [
     (r'gtk/|adwaita|gtksourceview/', ('views/', 'app/gui/', 'tests/gui/')),
     (r'oneapi/|dnnl', ('core/exec/cpu/',)),
-    (r'gdk-pixbuf/|webp/', ('core/exec/image/', 'views/', 'app/gui/')),
+    (r'gdk-pixbuf/|webp/', ('core/image/', 'views/', 'app/gui/')),
     (r'graphviz/|cgraph', ('core/graphviz/',)),
     (r'pango/|cairo', ('core/render/', 'views/', 'app/gui/', 'tests/layout/')),
     (r'cuda|cublas|nvrtc', ('core/exec/gpu/',)),
     (r'cjson/', ('core/io/', 'core/ir/', 'core/exec/', 'passes/', 'app/', 'views/', 'tests/')),
 ]
+
+# Rooms from the floor up: a room may include, and call, what stands before it. Files of a room that
+# belong to another floor are named; a name that ends in / is a folder with all that is in it.
+ROOMS = [
+    ('core/ir', ['core/ir/']),
+    ('core/op', ['core/op/']),
+    ('core/diff', ['core/diff/']),
+    ('core/io', ['core/io/']),
+    ('core/io/onnx', ['core/io/onnx/']),
+    ('core/io/text', ['core/io/text/']),
+    ('core/io/json', ['core/io/json/']),
+    ('core/graphviz', ['core/graphviz/']),
+    ('core/io, formats', ['core/io/format.c', 'core/io/tensor-file.c', 'core/io/dot-write.c']),
+    ('core/image', ['core/image/']),
+    ('core/grad', ['core/grad/']),
+    ('core/exec/kernel', ['core/exec/kernel/']),
+    ('core/exec/ref', ['core/exec/ref/']),
+    ('core/exec/cpu', ['core/exec/cpu/']),
+    ('core/exec', ['core/exec/']),
+    ('core/exec/lower', ['core/exec/lower/']),
+    ('core/exec/schedule', ['core/exec/schedule/']),
+    ('core/exec/memory/place', ['core/exec/memory/place/']),
+    ('core/exec/memory', ['core/exec/memory/']),
+    ('core/exec/recompute', ['core/exec/recompute/']),
+    ('core/exec/plan', ['core/exec/plan/']),
+    ('core/exec/run', ['core/exec/run/']),
+    ('core/exec/flow', ['core/exec/flow/']),
+    ('core/exec/replay', ['core/exec/replay/']),
+    ('core/exec/eval', ['core/exec/eval/']),
+    ('core/exec/measure', ['core/exec/measure/']),
+    ('core/exec/check', ['core/exec/check/']),
+    ('core/exec, faces', ['core/exec/exec.h']),
+    ('core/layout', ['core/layout/']),
+    ('core/render', ['core/render/']),
+    ('passes', ['passes/pass.h']),
+    ('passes/rule', ['passes/rule/']),
+    ('passes/rewrites', ['passes/rewrites/']),
+    ('passes/pipeline', ['passes/pipeline/']),
+    ('passes/proof', ['passes/proof/']),
+    ('passes/debug', ['passes/debug/']),
+]
+# Arrows that point up on purpose: from a room to a symbol or a header.
+UPWARD = {
+    # A node keeps a pointer to the row of its operator, and whether it fits the row.
+    'core/ir': ('core/op/op.h', 'core/op/check.h', 'ir_op_find', 'ir_node_is_valid'),
+    # Bodies of fused operators are written as text in the op table, and exported with the file.
+    'core/io/onnx': ('ir_function_from_text',),
+    # The one pointer by which runs reach control flow, handed down when they are prepared.
+    'core/exec/run': ('ir_subgraph_run',),
+    # What is known before a run and what is under way still share a header.
+    'core/exec/plan': ('core/exec/run/runner-private.h', 'core/exec/run/chain.h'),
+}
+
+# Still to be split into what is known before a run and what is under way.
+SHARED_PRIVATE = 'core/exec/run/runner-private.h'
+
+# Files that may be longer than 1,000 lines (tests: 1,500), with the reason.
+LONG_FILES = {
+    'core/ir/dim.c': 'one noun, symbolic dimensions: parser, normal form, bounds',
+    'core/ir/edit.c': 'every verb of the only writer of a graph',
+    'core/ir/tensor.c': 'one noun with one accessor for every element type',
+    'core/layout/layout.c': 'one algorithm in named phases',
+    'core/layout/routing.c': 'one algorithm in named phases',
+    'views/graph/canvas.c': 'one widget',
+    'core/op/call.c': 'calls, and polling in them, which is to be cut',
+    'core/exec/cpu/conv.c': 'is to be cut: choice, oneDNN, tiles',
+    'views/session/session.c': 'is to be cut by noun',
+    'views/session/verbs.c': 'is to be cut by noun',
+}
+
+
 
 INCLUDE = re.compile(r'^\s*#\s*include\s+([<"])([^>"]+)[>"]', re.M)
 
@@ -76,7 +147,7 @@ def no_view_includes_another(root):
             continue
         for line, _, name in includes(text):
             other = name.split('/')
-            if other[0] == 'views' and len(other) == 3 and other[1] != parts[1]:
+            if other[0] == 'views' and len(other) == 3 and other[1] not in (parts[1], 'session'):
                 yield f'{path}:{line}: includes {name}'
 
 
@@ -84,7 +155,7 @@ def private_headers_stay_in_their_folder(root):
     for path, text in sources(root, *LAYERS):
         folder = os.path.dirname(path)
         for line, quote, name in includes(text):
-            if quote == '"' and name.endswith('-private.h'):
+            if quote == '"' and name.endswith('-private.h') and name != SHARED_PRIVATE:
                 owner = os.path.dirname(name)
                 if folder != owner and not folder.startswith(owner + '/'):
                     yield f'{path}:{line}: includes {name}'
@@ -151,6 +222,15 @@ def exported_functions_are_documented(root):
                 yield f'{path}:{text.count(chr(10), 0, match.start()) + 1}: {match.group(1)} has no doc block'
 
 
+def commands_print_by_one_way(root):
+    """What names hold must not reach the terminal as it is: app/cli/print.h."""
+    for path, text in sources(root, 'app/cli'):
+        if path in ('app/cli/print.c', 'app/cli/output.c'):
+            continue  # output.c prints JSON, which has escapes of its own, and progress
+        for match in re.finditer(r'(?<![\w>])(printf|puts|fputs|putchar|fputc|fwrite|fprintf|perror|g_print|g_printerr) \(', text):
+            yield f'{path}:{text.count(chr(10), 0, match.start()) + 1}: {match.group(1)}'
+
+
 def the_project_speaks_of_itself_alone(root):
     words = re.compile(r'/work/|\bsubagent|\bhelper agent|pythonhosted|files\.pythonhosted|\bsandbox session', re.I)
     listed = subprocess.run(['git', '-C', root, 'ls-files'], capture_output=True, text=True)
@@ -182,6 +262,78 @@ def libraries_have_no_state(root, libraries):
             yield f'{member}: {name}'
 
 
+def room_of(path):
+    """The index of the room of a file: the longest name that fits."""
+    best = (0, None)
+    for index, (_, names) in enumerate(ROOMS):
+        for name in names:
+            if (path == name or name.endswith('/') and path.startswith(name)) and len(name) > best[0]:
+                best = (len(name), index)
+    return best[1]
+
+
+def no_include_points_up(root):
+    for path, text in sources(root, 'core', 'passes'):
+        own = room_of(path)
+        if own is None:
+            yield f'{path}: in no room of ROOMS'
+            continue
+        for line, quote, name in includes(text):
+            other = room_of(name) if quote == '"' else None
+            if other is not None and other > own and name not in UPWARD.get(ROOMS[own][0], ()):
+                yield f'{path}:{line}: {ROOMS[own][0]} includes {name}'
+
+
+def members(library):
+    """(source, defined symbols, undefined symbols) of each object in a library."""
+    folder = os.path.basename(os.path.dirname(library))
+    listed = subprocess.run(['nm', library], capture_output=True, text=True)
+    source, defined, undefined = None, set(), set()
+    for line in listed.stdout.split('\n') + ['end.o:']:
+        found = re.match(r'(?:.*/)?([^/]+)\.o:$', line)
+        if found:
+            if source:
+                yield source, defined, undefined
+            source, defined, undefined = folder + '/' + found.group(1).replace('_', '/'), set(), set()
+            continue
+        parts = line.split()
+        if len(parts) == 3 and parts[1] in 'TDRBVW':
+            defined.add(parts[2])
+        elif len(parts) == 2 and parts[0] == 'U':
+            undefined.add(parts[1])
+
+
+def no_symbol_points_up(libraries):
+    objects = [member for library in libraries for member in members(library)]
+    where = {symbol: source for source, defined, _ in objects for symbol in defined}
+    for source, _, undefined in objects:
+        own = room_of(source)
+        for symbol in sorted(undefined):
+            other = room_of(where[symbol]) if symbol in where else None
+            if own is not None and other is not None and other > own and symbol not in UPWARD.get(ROOMS[own][0], ()):
+                yield f'{source}: {ROOMS[own][0]} calls {symbol} of {where[symbol]}'
+
+
+def functions_are_short(root):
+    for path, text in sources(root, *LAYERS, 'tests', endings=('.c',)):
+        start = None
+        for number, line in enumerate(text.split('\n'), 1):
+            if line == '{':
+                start = number
+            elif line == '}' and start is not None:
+                if number - start - 1 > 90:
+                    yield f'{path}:{start}: a function of {number - start - 1} lines, at most 90'
+                start = None
+
+
+def files_are_short(root):
+    for path, text in sources(root, *LAYERS, 'tests', endings=('.c', '.h', '.py')):
+        most = 1500 if path.startswith('tests/') else 1000
+        lines = text.count('\n')
+        if lines > most and path not in LONG_FILES:
+            yield f'{path}: {lines} lines, at most {most}'
+
+
 CHECKS = [
     layers_point_downwards,
     the_command_line_knows_no_views,
@@ -194,13 +346,18 @@ CHECKS = [
     only_the_edit_writes_a_graph,
     user_input_never_aborts,
     exported_functions_are_documented,
+    commands_print_by_one_way,
     the_project_speaks_of_itself_alone,
+    no_include_points_up,
+    functions_are_short,
+    files_are_short,
 ]
 
 
 def main():
     root, libraries = sys.argv[1], sys.argv[2:]
     checks = [(check.__name__, list(check(root))) for check in CHECKS]
+    checks.append(('no_symbol_points_up', list(no_symbol_points_up(libraries))))
     checks.append(('libraries_have_no_state', list(libraries_have_no_state(root, libraries))))
     print(f'1..{len(checks)}')
     for number, (name, found) in enumerate(checks, 1):

@@ -1,10 +1,11 @@
 /* A light network (real topology, every weight 0.02) run end to end: arguments are the network and
- * the device. Input 0 is arange (n) / n; the expected output is the ONNX project's. */
+ * the device, or "check": then every node is judged. Input 0 is arange (n) / n; the expected output
+ * is the ONNX project's. */
 #include "config.h"
 
 #include <math.h>
 
-#include "core/exec/exec.h"
+#include "core/exec/check/check.h"
 #include "core/io/io.h"
 
 static const char *network, *device;
@@ -52,13 +53,34 @@ compare (const IrTensor *found, const IrTensor *expected, double rtol)
 }
 
 static void
+check_execution (IrModel *model, GHashTable *inputs)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (IrExecutionCheck) check = ir_execution_check (model, inputs, NULL, NULL, NULL, &error);
+
+  g_assert_no_error (error);
+  g_assert_no_error (check->error);
+  g_autofree char *summary = ir_execution_check_summary (check);
+  g_test_message ("%s", summary);
+  for (guint i = 0; i < check->nodes->len; i++)
+    {
+      const IrNodeCheck *item = &g_array_index (check->nodes, IrNodeCheck, i);
+      g_autofree char *text = item->verdict != IR_CHECKED_RIGHT
+                                  ? ir_node_check_to_string (check, item)
+                                  : NULL;
+      g_assert_cmpstr (text, ==, NULL);
+    }
+}
+
+static void
 test_network (void)
 {
   g_autofree char *model_path = data_path (".onnx"), *output_path = data_path ("_output_0.pb");
   g_autoptr (GError) error = NULL;
   g_autoptr (GHashTable)
       inputs = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify) ir_tensor_unref);
-  IrRunOptions options = { .backend = ir_backend_find (device) };
+  gboolean checks = g_str_equal (device, "check");
+  IrRunOptions options = { .backend = ir_backend_find (checks ? "cpu" : device) };
 
   if (!g_file_test (model_path, G_FILE_TEST_EXISTS))
     {
@@ -79,6 +101,11 @@ test_network (void)
       const IrValue *input = ir_graph_input (model->main, i);
       if (input->initializer == NULL)
         g_hash_table_insert (inputs, GUINT_TO_POINTER (input->id), make_input (input));
+    }
+  if (checks)
+    {
+      check_execution (model, inputs);
+      return;
     }
   g_autoptr (IrRun) run = ir_model_run (model, inputs, &options, NULL, &error);
   g_assert_no_error (error);

@@ -4,6 +4,7 @@
 
 #include "tests/rules/pass-test.h"
 
+#include "core/exec/schedule/kernel-choice.h"
 #include "passes/debug/reproduce.h"
 
 #include <math.h>
@@ -586,6 +587,58 @@ test_broken_are_listed (void)
   g_assert_cmpuint (found.step, ==, planted_step (model, &wrong[0]));
 }
 
+/* -- kernels -- */
+
+static IrKernelFunc good_kernel;
+
+static gboolean
+spoil (IrCall *call, GError **error)
+{
+  if (!good_kernel (call, error))
+    return FALSE;
+  float *data = ir_tensor_data_writable (call->outputs[0].tensor);
+  data[0] += 0.5f;
+  return TRUE;
+}
+
+static IrKernelFunc
+spoiling_kernel (const IrNode *node)
+{
+  IrKernelFunc kernel = ir_backend_find ("cpu")->kernel (node);
+
+  if (strcmp (node->op_type, "MatMul") != 0)
+    return kernel;
+  good_kernel = kernel;
+  return spoil;
+}
+
+/* Where every node has the reference kernel nothing fails; it does as soon as one has its own. */
+static void
+test_kernels (void)
+{
+  IrBackend spoiling = *ir_backend_find ("cpu");
+  g_autoptr (GRand) rand = g_rand_new_with_seed (8);
+  g_autoptr (IrModel)
+      model = test_model ("(float[4,4] x, float[4,4] W, float[4,4] V) => (float[4,4] y)\n"
+                          "{ a = Tanh (x)  b = Add (a, W)  c = MatMul (b, V)\n"
+                          "  d = Relu (c)  y = Sub (d, x) }");
+  g_auto (IrBisection) found = { 0 };
+  Case c = { 0 };
+
+  spoiling.kernel = spoiling_kernel;
+  test_model_randomize (model, rand);
+  g_autoptr (GHashTable) inputs = test_inputs (model, rand, FALSE);
+  g_autoptr (IrModel) history = ir_kernel_history (model, &spoiling);
+  g_assert_cmpuint (ir_history_n_steps (history), ==, 5);
+  g_autoptr (IrTrial) trial = ir_trial_new (history, inputs, &spoiling, 1, NULL);
+  c.model = history;
+  c.trial = trial;
+  bisect (&c, "max_abs(y) > 0.01 or max_abs(c) > 0.01", &found);
+  g_assert_cmpint (found.answer, ==, IR_BISECT_FOUND);
+  g_assert_cmpstr (ir_model_node (history, ir_history_step (history, found.step)->anchor)->op_type,
+                   ==, "MatMul");
+}
+
 int
 main (int argc, char **argv)
 {
@@ -612,5 +665,6 @@ main (int argc, char **argv)
   g_test_add_func ("/bisect/steps without a value that is named are left out", test_gone);
   g_test_add_func ("/bisect/all steps that a proof found broken are listed",
                    test_broken_are_listed);
+  g_test_add_func ("/bisect/the node whose kernel is wrong is found", test_kernels);
   return g_test_run ();
 }

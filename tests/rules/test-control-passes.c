@@ -107,9 +107,11 @@ static const Case cases[] = {
   { "three iterations are three copies", CONTROL, 1, -1,
     IO "{ " NUMBER (3) TRUE_C
     "y = Loop (m, c, x) " BODY ("") "{ " GO_ON "a = Mul (s, s)  t = Sub (a, x) }> }" },
-  { "without a condition what the body says is ignored", CONTROL, 1, -1,
+  { "without a condition the body may end the loop, too", CONTROL, 0, -1,
     IO "{ " NUMBER (2) "y = Loop (m, , x) " BODY ("") "{ more = Constant <value = bool {0}> ()  "
-                                                      "t = Relu (s) }> }" },
+                                                      "t = Add (s, s) }> }" },
+  { "without a condition that is always true", CONTROL, 1, -1,
+    IO "{ " NUMBER (2) "y = Loop (m, , x) " BODY ("") "{ " GO_ON "t = Add (s, s) }> }" },
   { "the iteration number and captured values", CONTROL, 1, -1,
     IO "{ " NUMBER (3) TRUE_C "w = Abs (x)  y = Loop (m, c, x) " BODY (
         "") "{ " GO_ON "f = Cast <to = 1> (i)  a = Add (s, f)  t = Mul (a, w) }> }" },

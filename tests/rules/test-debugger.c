@@ -4,6 +4,7 @@
 #include "tests/rules/pass-test.h"
 
 #include "core/io/io.h"
+#include "core/op/infer.h"
 #include "passes/debug/breakpoint.h"
 #include "passes/debug/what-if.h"
 
@@ -128,6 +129,85 @@ test_scores (void)
   g_assert_false (ir_scoreboard_is_spike (board, IR_SCORE_FLOPS, 3));
 }
 
+/* -- peaks -- */
+
+static const char *const peak_texts[] = {
+  "(float[N,3,12,12] x, float[16,3,3,3] W, float[16] B, float[16] S, float[16] T, float[16] M, "
+  "float[16] V) => (float[N,K] y) { a = Conv <pads = [1, 1, 1, 1]> (x, W, B) "
+  "b = BatchNormalization (a, S, T, M, V)  c = Relu (b)  d = Conv <pads = [1, 1, 1, 1]> (x, W, B) "
+  "e = Add (c, d)  f = Relu (e)  g = Identity (f)  h = Transpose <perm = [0, 2, 3, 1]> (g) "
+  "i = Transpose <perm = [0, 3, 1, 2]> (h)  y = Flatten <axis = 1> (i) }",
+  "(float[N,8,32] x, float[32,32] W, float[32] B) => (float[N,8,32] y) { m = MatMul (x, W) "
+  "a = Add (B, m)  s = Shape (x)  r = Reshape (a, s)  i = Identity (r)  t = Tanh (i) "
+  "y = Add (t, x) }",
+};
+
+/* On a copy of its own. */
+static guint64
+peak_anew (IrTrial *trial, GHashTable *inputs, const IrBackend *backend, guint step)
+{
+  g_autoptr (IrModel) snapshot = ir_history_snapshot (ir_trial_history (trial), step);
+  g_autoptr (IrModel) copy = ir_model_clone (snapshot);
+  IrEdit *edit = ir_edit_new_import (copy);
+  g_autoptr (IrSchedule) schedule = NULL;
+  g_autoptr (IrMemPlan) plan = NULL;
+  g_autoptr (GError) error = NULL;
+
+  for (guint i = 0; i < ir_graph_n_inputs (copy->main); i++)
+    {
+      IrValue *input = ir_graph_input (copy->main, i);
+      const IrTensor *tensor = g_hash_table_lookup (inputs, GUINT_TO_POINTER (input->id));
+
+      ir_infer_bind_input (edit, input, ir_tensor_rank (tensor), ir_tensor_dims (tensor));
+    }
+  ir_infer_model (edit, IR_INFER_DEFAULT, NULL);
+  ir_edit_free (edit);
+  schedule = ir_schedule_new (copy, backend, 1, &error);
+  g_assert_no_error (error);
+  plan = ir_mem_plan_new (copy, schedule, 64);
+  return plan->peak_bytes;
+}
+
+static guint64
+peak_of (IrTrial *trial, guint step)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (IrMemPlan) plan = ir_trial_plan (trial, step, &error);
+
+  g_assert_no_error (error);
+  return plan->peak_bytes;
+}
+
+/* A trial plans on a copy that travels: whatever step was planned before, the peak is that of a
+ * copy of the step alone, and the sizes of the inputs are not left behind in any type. */
+static void
+test_peaks (gconstpointer text)
+{
+  g_autoptr (IrModel) model = test_model (text);
+  g_autoptr (GRand) rand = g_rand_new_with_seed (3);
+  g_autoptr (IrPipeline) pipeline = ir_pipeline_load ("deploy", NULL);
+  IrPipelineOptions options = { .max_class = IR_CLASS_ROUNDING };
+  const IrBackend *backend = ir_backend_find ("cpu");
+  g_autoptr (GHashTable) inputs = NULL;
+  g_autoptr (IrTrial) trial = NULL;
+  g_autoptr (GError) error = NULL;
+  guint n;
+
+  test_model_randomize (model, rand);
+  inputs = test_inputs (model, rand, FALSE);
+  g_assert_true (ir_pipeline_run (model, pipeline, &options, NULL, NULL, &error));
+  n = ir_history_n_steps (model);
+  g_assert_cmpuint (n, >, 2);
+  trial = ir_trial_new (model, inputs, backend, 1, NULL);
+  for (guint i = 0; i < 4 * n; i++)
+    {
+      guint step = i <= n ? i : (guint) g_rand_int_range (rand, 0, (gint32) n + 1);
+
+      g_assert_cmpuint (peak_of (trial, step), ==, peak_anew (trial, inputs, backend, step));
+      g_assert_cmpuint (peak_of (trial, step), >, 0);
+    }
+}
+
 static void
 test_score_texts (void)
 {
@@ -208,7 +288,7 @@ test_what_if (void)
   g_autoptr (IrModel) start = ir_history_snapshot (with, 0);
   g_autoptr (GHashTable) inputs = ir_random_inputs (start, 1, NULL, NULL);
   g_autoptr (IrWhatIf)
-      what_if = ir_what_if_new (with, without, inputs, ir_backend_find ("ref"), TRUE, NULL);
+      what_if = ir_what_if_new (with, without, inputs, ir_backend_find ("ref"), NULL, TRUE, NULL);
 
   g_assert_cmpuint (what_if->n_steps[IR_WITH], ==, 3);
   g_assert_cmpuint (what_if->n_steps[IR_WITHOUT], ==, 2);
@@ -244,6 +324,10 @@ main (int argc, char **argv)
   g_test_add_func ("/breakpoint/runs stop at the nearest step, forth and back", test_runs);
   g_test_add_func ("/breakpoint/a node is found by its id", test_node);
   g_test_add_func ("/scoreboard/every step has its costs, rises are spikes", test_scores);
+  g_test_add_data_func ("/scoreboard/peaks are those of a copy of the step: convolutions",
+                        peak_texts[0], test_peaks);
+  g_test_add_data_func ("/scoreboard/peaks are those of a copy of the step: sequences",
+                        peak_texts[1], test_peaks);
   g_test_add_func ("/scoreboard/changes are told with their unit", test_score_texts);
   g_test_add_func ("/what-if/both results stand beside each other", test_what_if);
   g_test_add_func ("/what-if/one application is left out by its stable key", test_key);

@@ -5,12 +5,17 @@
  * Exact rules must agree bit for bit, on NaN, infinities, -0, denormals and the ends of ranges too.
  * Rounding rules must agree wherever all values, evaluated in double, stay in the normal range of
  * the type: the right side is no further from double than a few times the left one, or than
- * rounding explains. The cases beyond that are counted and said. Unsafe rules are only run. */
+ * rounding explains. The cases beyond that are counted and said. Unsafe rules are only run.
+ *
+ * Operands of a rule may also be one value, or one what another node of the match makes: each
+ * operand of each node is made each other value in turn. Then nothing may be computed twice, too.
+ */
 #include "config.h"
 
 #include "core/op/verify.h"
+#include "core/op/infer.h"
+#include "tests/fuzz/gen.h"
 #include "tests/fuzz/idioms.h"
-#include "tests/fuzz/pass-gen.h"
 #include "tests/fuzz/pass-trial.h"
 #include "tests/rules/pass-test.h"
 
@@ -49,6 +54,7 @@ typedef struct
   guint32 seed;
   gboolean wild;
   gint64 n;
+  guint one; /* which operand is which other value; 0: none */
 } Variant;
 
 /* -- one variant -- */
@@ -75,6 +81,65 @@ retyped (const char *text, const char *type)
   return g_string_free (out, FALSE);
 }
 
+/* -- operands that are one value -- */
+
+/* Whether @value may be made an operand of @node: it is there before, and of the same type. */
+static gboolean
+may_be_operand (const IrModel *model, const IrNode *node, guint slot, const IrValue *value)
+{
+  guint n;
+  IrNode *const *order = ir_graph_order (model->main, &n);
+
+  if (value == NULL || value->graph != node->graph || node->graph != model->main ||
+      value == node->inputs[slot] || ir_value_constant (value) != NULL ||
+      ir_value_dtype (value) != ir_value_dtype (node->inputs[slot]))
+    return FALSE;
+  for (guint i = 0; i < n && order[i] != node; i++)
+    if (order[i] == value->producer)
+      return TRUE;
+  return value->producer == NULL;
+}
+
+/* Makes the @which-th operand that may be another value that value. FALSE: there are not so many.
+ */
+static gboolean
+make_one (IrModel *model, guint which)
+{
+  g_autoptr (IrEdit) edit = ir_edit_new_import (model);
+  g_autoptr (GPtrArray) nodes = ir_graph_nodes (model->main);
+
+  for (guint i = 0; i < nodes->len; i++)
+    {
+      g_autofree char *name = g_strdup_printf ("node%u", i);
+      ir_edit_rename_node (edit, nodes->pdata[i], name);
+    }
+  for (guint i = 0; i < nodes->len; i++)
+    for (guint slot = 0; slot < ((IrNode *) nodes->pdata[i])->n_inputs; slot++)
+      for (guint id = 1;
+           ((IrNode *) nodes->pdata[i])->inputs[slot] != NULL && id < model->values->len; id++)
+        if (may_be_operand (model, nodes->pdata[i], slot, ir_model_live_value (model, id)) &&
+            --which == 0)
+          {
+            ir_edit_set_input (edit, nodes->pdata[i], slot, ir_model_live_value (model, id));
+            ir_infer_model (edit, IR_INFER_DEFAULT, NULL);
+            return TRUE;
+          }
+  return FALSE;
+}
+
+static gboolean
+names_are_unique (const IrModel *model)
+{
+  g_autoptr (GHashTable) names = g_hash_table_new (g_str_hash, g_str_equal);
+  guint n;
+  IrNode *const *order = ir_graph_order (model->main, &n);
+
+  for (guint i = 0; i < n; i++)
+    if (order[i]->name[0] != '\0' && !g_hash_table_add (names, (gpointer) order[i]->name))
+      return FALSE;
+  return TRUE;
+}
+
 static IrModel *
 model_of (const Variant *variant, const char *type)
 {
@@ -83,7 +148,7 @@ model_of (const Variant *variant, const char *type)
   g_autoptr (GPtrArray) problems = ir_problems_new ();
   g_autoptr (IrModel) model = gen_start (text, rand, variant->n, variant->seed, variant->wild);
 
-  if (model == NULL)
+  if (model == NULL || (variant->one > 0 && !make_one (model, variant->one)))
     return NULL;
   ir_verify_structure (model, problems);
   ir_verify_nodes (model, problems);
@@ -122,7 +187,8 @@ apply (const Variant *variant, IrModel *model)
   if (!ir_pipeline_run (model, pipeline, &options, &result, NULL, &error))
     {
       /* A changed node that no newer form fits is refused by name. */
-      g_assert_true (variant->wild && strstr (error->message, "cannot be upgraded") != NULL);
+      g_assert_true (variant->wild || variant->one > 0);
+      g_assert_nonnull (strstr (error->message, "cannot be upgraded"));
       return 0;
     }
   g_assert_false (result.reached_limit);
@@ -373,6 +439,66 @@ check_variant (const Variant *variant, Counts *counts)
   g_assert_null (found);
 }
 
+static guint
+n_others (const Idiom *idiom)
+{
+  g_autoptr (GRand) rand = g_rand_new_with_seed (1);
+  g_autoptr (IrModel) model = gen_start (idiom->text, rand, 2, 1, FALSE);
+  guint n = 0;
+
+  while (model != NULL && make_one (model, n + 1))
+    {
+      g_autoptr (GRand) again = g_rand_new_with_seed (1);
+      g_clear_pointer (&model, ir_model_unref);
+      model = gen_start (idiom->text, again, 2, 1, FALSE);
+      n++;
+    }
+  return n;
+}
+
+static double
+flops_of (const IrModel *model)
+{
+  gboolean partial = FALSE;
+  return (double) ir_cost_model (model, &partial).flops;
+}
+
+static void
+check_names_and_cost (const Variant *variant)
+{
+  g_autoptr (IrModel) left = model_of (variant, "float");
+  g_autoptr (IrModel) right = left != NULL ? ir_model_clone (left) : NULL;
+  g_autoptr (GHashTable) inputs = left != NULL ? pass_trial_inputs (left, 2, 1, FALSE) : NULL;
+  g_autoptr (IrRun) before = left != NULL ? run (left, inputs, NULL) : NULL;
+
+  if (before == NULL)
+    return;
+  apply (variant, right);
+  if (!names_are_unique (right) || flops_of (right) > 1.4 * flops_of (left) + 50)
+    {
+      g_autofree char *from = ir_text_write (left), *to = ir_text_write (right);
+      g_test_message ("%s, %u: %g FLOPs, were %g\n%s%s", variant->idiom->rule->name, variant->one,
+                      flops_of (right), flops_of (left), from, to);
+      g_assert_cmpfloat (flops_of (right), <=, 1.4 * flops_of (left) + 50);
+    }
+  g_assert_true (names_are_unique (right));
+}
+
+static void
+test_one_value (gconstpointer data)
+{
+  Counts counts = { 0 };
+  const Idiom *idiom = data;
+
+  for (guint n = n_others (idiom), i = 1; i <= n; i++)
+    {
+      Variant variant = { idiom, 0, 1, FALSE, 2, i };
+      check_names_and_cost (&variant);
+      check_variant (&variant, &counts);
+    }
+  g_test_message ("applied in %u of %u", counts.n_applied, counts.n_ran);
+}
+
 static void
 check_type (const Idiom *idiom, guint type, Counts *plain, Counts *all)
 {
@@ -444,6 +570,9 @@ main (int argc, char **argv)
       g_autofree char *path = g_strdup_printf ("/properties/%s/%s %u says the same on both sides",
                                                idiom->pass->name, idiom->rule->name, i);
       g_test_add_data_func (path, idiom, test_rule);
+      g_autofree char *one = g_strdup_printf ("/properties/%s/%s %u takes no value twice",
+                                              idiom->pass->name, idiom->rule->name, i);
+      g_test_add_data_func (one, idiom, test_one_value);
     }
   for (guint i = 0; i < traps->len; i++)
     {

@@ -85,8 +85,7 @@ test_rows_are_complete (void)
       IrClass worst = IR_CLASS_EXACT;
 
       g_test_message ("%s", pass->name);
-      g_assert_true (pass->title != NULL && pass->source != NULL && pass->needs != NULL);
-      g_assert_true (pass->breaks != NULL && pass->before_after != NULL);
+      g_assert_true (pass->title != NULL && pass->source != NULL && pass->before_after != NULL);
       g_assert_true (pass->doc != NULL && g_str_has_suffix (pass->doc, "."));
       g_assert_true ((pass->rules != NULL) != (pass->run != NULL));
       g_assert_nonnull (rules);

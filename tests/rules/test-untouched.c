@@ -27,7 +27,7 @@ load (const char *path)
 
   if (!g_file_test (path, G_FILE_TEST_EXISTS))
     {
-      g_test_skip ("the model is not there");
+      g_test_skip ("../shared/data/light is not there");
       return NULL;
     }
   model = ir_model_load (path, NULL, NULL, &error);

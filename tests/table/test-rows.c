@@ -50,7 +50,7 @@ check_row (const IrOp *op)
   g_assert_cmpint (op->family, <, IR_N_FAMILIES);
   if (op->infer == NULL || op->cost == NULL)
     g_error ("%s: no inference or no cost", op->name);
-  if (op->ref == NULL && (op->flags & (IR_OP_RANDOM | IR_OP_SUBGRAPHS)) == 0)
+  if (ir_ref_kernel (op) == NULL && (op->flags & (IR_OP_RANDOM | IR_OP_SUBGRAPHS)) == 0)
     g_error ("%s: no reference kernel", op->name);
   g_assert_cmpfloat (op->tol.rtol, >=, 0);
   for (const IrAttrSpec *spec = op->attrs; spec != NULL && spec->name != NULL; spec++)
@@ -63,10 +63,10 @@ check_row (const IrOp *op)
       g_assert_true (ir_op_attr (op, spec->name) == spec);
     }
   gint64 until = 0;
-  for (const IrAdapt *adapt = op->adapt; adapt != NULL && adapt->until != 0; adapt++)
+  for (const IrAdapt *adapt = op->adapt; adapt->until != 0; adapt++)
     {
       g_assert_cmpint (adapt->until, >, until);
-      g_assert_nonnull ((gpointer) adapt->adapt);
+      g_assert_true (adapt->adapt != NULL);
       until = adapt->until;
     }
 }
@@ -450,7 +450,9 @@ set_recipe_attrs (Trial *trial, const IrOp *op, const char *text)
 static void
 trial_init (Trial *trial, GRand *rand, const IrOp *op)
 {
-  IrValue *values[MAX_INPUTS] = { NULL };
+  IrValue *values[MAX_INPUTS] = { NULL }, *given[MAX_INPUTS];
+  guint n_given = 0;
+
   memset (trial, 0, sizeof *trial);
   trial->model = ir_model_new ();
   trial->edit = ir_edit_new_import (trial->model);
@@ -483,7 +485,10 @@ trial_init (Trial *trial, GRand *rand, const IrOp *op)
                                      exact ? type : blurred (rand, context, type));
       if (i > 0 && g_rand_int_range (rand, 0, 3) != 0)
         ir_edit_set_initializer (trial->edit, values[i], trial->tensors[i]);
+      else
+        given[n_given++] = values[i];
     }
+  ir_edit_set_graph_inputs (trial->edit, trial->model->main, given, n_given);
   guint n_outputs = op->out.max < 0 ? (guint) g_rand_int_range (rand, 1, 4) : (guint) op->out.max;
   trial->node = ir_edit_add_node (trial->edit, trial->model->main, op->name, op->domain, "node",
                                   trial->n, values, n_outputs);
@@ -571,7 +576,7 @@ main (int argc, char **argv)
                                                op->domain != NULL ? op->domain : "",
                                                op->domain != NULL ? "." : "", op->name);
       /* A Gradient is replaced together with its graph and does not run by itself. */
-      if (op->ref != NULL && op->id != IR_OP_GRADIENT)
+      if (ir_ref_kernel (op) != NULL && op->id != IR_OP_GRADIENT)
         g_test_add_data_func (path, op, test_random_calls);
     }
   return g_test_run ();

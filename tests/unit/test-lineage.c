@@ -160,6 +160,33 @@ test_written (Fixture *f, gconstpointer data)
       }
 }
 
+/* Two nodes of one name that a file has stay so; a third, of a step, gets one of its own. */
+static void
+test_unique_names (Fixture *f, gconstpointer data)
+{
+  g_autoptr (IrModel) model = ir_model_new (), copy = NULL;
+  IrNode *nodes[3];
+  IrValue *x;
+
+  {
+    g_autoptr (IrEdit) edit = ir_edit_new_import (model);
+    x = ir_edit_add_value (edit, model->main, "x", NULL);
+    for (guint i = 0; i < 2; i++)
+      ir_edit_rename_node (edit, nodes[i] = add (edit, "Relu", 1, &x), "same");
+  }
+  {
+    g_autoptr (IrEdit) edit = ir_edit_new (model);
+    ir_edit_begin_step (edit, "twice", IR_CLASS_EXACT, nodes[0]->id);
+    ir_edit_rename_node (edit, nodes[2] = add (edit, "Neg", 1, &x), "same");
+    ir_edit_end_step (edit);
+  }
+  copy = ir_model_with_origins (model);
+  g_assert_cmpstr (ir_model_node (copy, nodes[0]->id)->name, ==, "same");
+  g_assert_cmpstr (ir_model_node (copy, nodes[1]->id)->name, ==, "same");
+  g_assert_cmpstr (ir_model_node (copy, nodes[2]->id)->name, !=, "same");
+  g_assert_cmpstr (nodes[2]->name, ==, "same");
+}
+
 int
 main (int argc, char **argv)
 {
@@ -169,5 +196,6 @@ main (int argc, char **argv)
   ADD ("/lineage/steps that touched a node are found", test_steps);
   ADD ("/lineage/values stand for values", test_values);
   ADD ("/lineage/a model to be saved carries it in names", test_written);
+  ADD ("/lineage/nodes that steps made are saved under names of their own", test_unique_names);
   return g_test_run ();
 }

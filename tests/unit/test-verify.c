@@ -104,6 +104,29 @@ test_names (Fixture *f, gconstpointer data)
 }
 
 static void
+test_node_names (Fixture *f, gconstpointer data)
+{
+  g_autoptr (GPtrArray) problems = NULL;
+  const IrProblem *problem;
+  IrNode *second = NULL;
+
+  for (guint i = 0; i < 3; i++)
+    {
+      IrNode *node = add (f, "Relu", f->x, NULL);
+
+      ir_edit_rename_node (f->edit, node, "same");
+      second = i == 1 ? node : second;
+      ir_edit_rename_node (f->edit, add (f, "Neg", f->x, NULL), "");
+    }
+  problems = verify (f);
+  problem = find (problems, IR_PROBLEM_DUPLICATE_NAME);
+  g_assert_nonnull (problem);
+  g_assert_cmpuint (problem->node, ==, second->id);
+  g_assert_cmpint (problem->severity, ==, IR_SEVERITY_WARNING);
+  g_assert_cmpuint (problems->len, ==, 1);
+}
+
+static void
 test_cycle (Fixture *f, gconstpointer data)
 {
   IrNode *a = add (f, "Add", f->x, f->x), *b = add (f, "Relu", a->outputs[0], NULL);
@@ -234,6 +257,7 @@ main (int argc, char **argv)
   ADD ("/verify/a sound model has no findings", test_sound);
   ADD ("/verify/values that nothing produces are found", test_undefined);
   ADD ("/verify/two values of one name are found", test_names);
+  ADD ("/verify/two nodes of one name are found once", test_node_names);
   ADD ("/verify/nodes on a cycle are named and no others", test_cycle);
   ADD ("/verify/control dependencies close cycles", test_control_cycle);
   ADD ("/verify/a branch that reads its own If is a cycle", test_captured_cycle);

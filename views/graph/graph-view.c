@@ -28,6 +28,8 @@ struct _IrGraphView
   GSimpleActionGroup *options;
   GArray *hits; /* of gint32 */
   guint hit;
+  char *searched;             /* (nullable) what the hits are of */
+  char *wanted;               /* (nullable) to be found in the frame that is on its way */
   guint shown_from, shown_to; /* the steps whose changes were flown to */
   guint shown_serial;         /* of the picture that was flown to */
   gconstpointer shown_before; /* the other side that was flown to; may be gone */
@@ -78,22 +80,43 @@ show_hit (IrGraphView *self)
   ir_canvas_show_box (self->canvas, g_array_index (self->hits, gint32, self->hit));
 }
 
+static const char *
+search_text (IrGraphView *self)
+{
+  return gtk_editable_get_text (GTK_EDITABLE (self->search_entry));
+}
+
 static void
-update_hits (IrGraphView *self)
+find_hits (IrGraphView *self, const char *text)
 {
   const IrFrame *frame = ir_session_get_frame (session (self));
 
   g_array_unref (self->hits);
-  self->hits = frame != NULL ? ir_search_frame (
-                                   frame, gtk_editable_get_text (GTK_EDITABLE (self->search_entry)))
+  self->hits = frame != NULL ? ir_search_frame (frame, text)
                              : g_array_new (FALSE, FALSE, sizeof (gint32));
   self->hit = 0;
+  g_free (self->searched);
+  self->searched = g_strdup (text);
 }
 
 static void
 on_search_changed (IrGraphView *self)
 {
-  update_hits (self);
+  find_hits (self, search_text (self));
+  show_hit (self);
+}
+
+/* Where the frame followed the cursor only after the search was over. */
+static void
+find_wanted (IrGraphView *self)
+{
+  const IrFrame *frame = ir_session_get_frame (session (self));
+  g_autofree char *wanted = NULL;
+
+  if (self->wanted == NULL || frame == NULL || frame->to != ir_session_get_cursor (session (self)))
+    return;
+  wanted = g_steal_pointer (&self->wanted);
+  find_hits (self, wanted);
   show_hit (self);
 }
 
@@ -102,6 +125,7 @@ activate_search (GtkWidget *widget, const char *name, GVariant *parameter)
 {
   IrGraphView *self = IR_GRAPH_VIEW (widget);
 
+  g_clear_pointer (&self->wanted, g_free);
   gtk_search_bar_set_search_mode (self->search_bar, TRUE);
   gtk_widget_grab_focus (GTK_WIDGET (self->search_entry));
 }
@@ -132,6 +156,22 @@ on_search_stopped (IrGraphView *self)
 {
   gtk_search_bar_set_search_mode (self->search_bar, FALSE);
   gtk_widget_grab_focus (GTK_WIDGET (self->canvas));
+}
+
+/* At once: the entry tells only after a while what was typed, and is empty when it is closed. */
+static void
+on_search_activated (IrGraphView *self)
+{
+  const IrFrame *frame = ir_session_get_frame (session (self));
+
+  if (frame != NULL && frame->to != ir_session_get_cursor (session (self)))
+    {
+      g_free (self->wanted);
+      self->wanted = g_strdup (search_text (self));
+    }
+  else if (g_strcmp0 (self->searched, search_text (self)) != 0)
+    on_search_changed (self);
+  on_search_stopped (self);
 }
 
 /* -- zoom -- */
@@ -421,7 +461,7 @@ ir_graph_view_session_changed (IrView *view, IrSessionChanges changes)
       update_caption (self);
       if (gtk_search_bar_get_search_mode (self->search_bar))
         {
-          update_hits (self);
+          find_hits (self, search_text (self));
           update_search_label (self);
         }
       if (frame != NULL && (frame->from != self->shown_from || frame->to != self->shown_to ||
@@ -434,6 +474,7 @@ ir_graph_view_session_changed (IrView *view, IrSessionChanges changes)
           self->shown_before = frame->foreign ? frame->before : NULL;
           show_place (self);
         }
+      find_wanted (self);
     }
   if (changes & IR_CHANGED_SELECTION)
     {
@@ -577,7 +618,7 @@ build_search (IrGraphView *self)
   gtk_search_bar_connect_entry (GTK_SEARCH_BAR (bar), GTK_EDITABLE (entry));
   g_signal_connect_object (entry, "search-changed", G_CALLBACK (on_search_changed), self,
                            G_CONNECT_SWAPPED);
-  g_signal_connect_swapped (entry, "activate", G_CALLBACK (on_search_stopped), self);
+  g_signal_connect_swapped (entry, "activate", G_CALLBACK (on_search_activated), self);
   g_signal_connect_swapped (entry, "stop-search", G_CALLBACK (on_search_stopped), self);
   self->search_bar = GTK_SEARCH_BAR (bar);
   self->search_entry = GTK_SEARCH_ENTRY (entry);
@@ -708,6 +749,7 @@ build_menu (IrGraphView *self)
   gtk_popover_set_has_arrow (GTK_POPOVER (popover), FALSE);
   gtk_widget_set_halign (popover, GTK_ALIGN_START);
   self->menu = GTK_POPOVER_MENU (popover);
+  g_signal_connect_swapped (popover, "closed", G_CALLBACK (gtk_widget_grab_focus), self->canvas);
   return popover;
 }
 
@@ -782,6 +824,8 @@ ir_graph_view_dispose (GObject *object)
           g_action_map_lookup_action (G_ACTION_MAP (self->options), show_options[i].name), self);
   g_clear_object (&self->options);
   g_clear_pointer (&self->hits, g_array_unref);
+  g_clear_pointer (&self->searched, g_free);
+  g_clear_pointer (&self->wanted, g_free);
   G_OBJECT_CLASS (ir_graph_view_parent_class)->dispose (object);
 }
 

@@ -6,11 +6,9 @@
 
 #include <math.h>
 
-#define TEXT_MIN_ZOOM   0.42 /* below, letters are not readable any more */
-#define DETAIL_MIN_ZOOM 0.15 /* below, boxes are flat and lines straight */
-#define MAX_DETAIL_BOXES                                                                           \
-  2000 /* more visible boxes than this are painted flat, in one cairo node                         \
-        */
+#define TEXT_MIN_ZOOM    0.42 /* below, letters are not readable any more */
+#define DETAIL_MIN_ZOOM  0.15 /* below, boxes are flat and lines straight */
+#define MAX_DETAIL_BOXES 2000 /* more boxes in sight are painted flat, in one cairo node */
 #define MAX_TEXT_NODES   20000
 #define BADGE_RADIUS     7.0 /* px at 1:1 */
 #define FADED            0.6 /* how far removed things go towards the background */

@@ -241,12 +241,25 @@ load (IrMemoryView *self)
     ir_chart_area_load (self->chart, make_scene, memory_ref (self->memory), memory_unref);
 }
 
+/* GTK leaves the focus at what cannot have it any more, and warns of that. */
+static void
+leave_budget (IrMemoryView *self)
+{
+  GtkRoot *root = gtk_widget_get_root (self->budget);
+  GtkWidget *focus = root != NULL ? gtk_root_get_focus (root) : NULL;
+
+  if (focus != NULL && gtk_widget_is_ancestor (focus, self->budget))
+    gtk_widget_grab_focus (self->planned);
+}
+
 /* Under another budget, or none. */
 static void
 rebuild_budget (IrMemoryView *self)
 {
   g_clear_pointer (&self->memory, memory_unref);
   self->shown = FALSE;
+  if (!is_budgeted (self))
+    leave_budget (self);
   gtk_widget_set_sensitive (self->budget, is_budgeted (self));
   if (self->plain == NULL)
     return;

@@ -130,7 +130,7 @@ value_origin (const IrValue *value)
   if (value->initializer != NULL)
     return ir_value_constant (value) != NULL ? "constant" : "default";
   if (value->producer != NULL)
-    return ir_node_is (value->producer, "Constant") ? "constant" : NULL;
+    return ir_op_is (value->producer, IR_OP_CONSTANT) ? "constant" : NULL;
   return ir_value_is_graph_input (value) ? "input" : "undefined";
 }
 

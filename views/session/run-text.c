@@ -168,6 +168,33 @@ append_parallel (GString *text, const IrRun *run)
   g_string_append (text, mode == IR_PARALLEL_AUTO ? " (auto)" : "");
 }
 
+/* Outputs of the graph that @run does not give, and because of which nodes. (transfer full) */
+char *
+ir_session_missing_text (IrSession *self, const IrRun *run)
+{
+  const IrMissing *first = &g_array_index (run->missing, IrMissing, 0);
+  GString *text;
+
+  if (run->missing->len == 1)
+    return g_strdup_printf ("%s was not computed: %s",
+                            ir_model_value (run->model, first->output)->name, first->why);
+  text = g_string_new (NULL);
+  g_string_printf (text, "%u of %u outputs were not computed: ", run->missing->len,
+                   run->missing->len + ir_graph_n_outputs (run->model->main));
+  for (guint i = 0; i < run->missing->len; i++)
+    {
+      const IrMissing *missing = &g_array_index (run->missing, IrMissing, i);
+      const IrNode *node = ir_model_live_node (self->timeline->model, missing->node);
+      g_autofree char *label = node != NULL ? ir_node_label (node) : NULL;
+
+      g_string_append_printf (text, "%s%s", i > 0 ? ", " : "",
+                              ir_model_value (run->model, missing->output)->name);
+      if (label != NULL)
+        g_string_append_printf (text, " (stopped by %s)", label);
+    }
+  return g_string_free (text, FALSE);
+}
+
 /**
  * ir_session_run_text:
  *
@@ -180,7 +207,7 @@ ir_session_run_text (IrSession *self)
   const IrRun *run = self->runs[IR_SIDE_AFTER];
   const IrRunOptions *options;
   g_autoptr (GString) text = g_string_new (NULL);
-  g_autofree char *times = NULL;
+  g_autofree char *times = NULL, *missing = NULL;
   guint n_threads;
 
   if (run == NULL || self->record == NULL)
@@ -194,5 +221,11 @@ ir_session_run_text (IrSession *self)
   if (options->deterministic)
     g_string_append (text, " · deterministic");
   append_kept (text, self, run);
+  if (run->missing != NULL)
+    {
+      missing = ir_session_missing_text (self, run);
+      g_string_prepend (text, " · ");
+      g_string_prepend (text, missing);
+    }
   return g_string_free (g_steal_pointer (&text), FALSE);
 }

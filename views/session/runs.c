@@ -170,8 +170,8 @@ on_node_progress (guint done, guint total, const IrNode *node, gpointer data)
 }
 
 /* Those of @inputs that @model has: a run refuses others. */
-static GHashTable *
-inputs_of (const IrModel *model, GHashTable *inputs)
+GHashTable *
+ir_session_inputs_of (const IrModel *model, GHashTable *inputs)
 {
   GHashTable *own = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify) ir_tensor_unref);
   GHashTableIter iter;
@@ -208,7 +208,7 @@ ir_session_run_once (IrExecutable *executable,
                      GCancellable *cancellable,
                      GError **error)
 {
-  g_autoptr (GHashTable) own = inputs_of (model, inputs);
+  g_autoptr (GHashTable) own = ir_session_inputs_of (model, inputs);
   g_autoptr (GError) local = NULL;
   IrRun *partial = NULL, *run;
 
@@ -322,6 +322,7 @@ prepare (
   IrRunOptions options = request->settings.options;
 
   options.chosen = chosen;
+  options.partial = TRUE;
   options.seed = request->seed;
   options.progress = on_node_progress;
   options.progress_data = request;
@@ -540,13 +541,21 @@ on_ran (gpointer owner, gpointer result, const GError *error, gpointer data)
                             g_steal_pointer (&ran->output_changes));
   ran_free (ran);
   after = self->runs[IR_SIDE_AFTER];
-  ir_session_changed (self, IR_CHANGED_RUNS | IR_CHANGED_BUSY);
+  ir_session_faults_changed (self);
+  ir_session_changed (self, IR_CHANGED_RUNS | IR_CHANGED_BUSY | IR_CHANGED_PROBLEMS);
   if (self->overlay != NULL)
     ir_session_picture_changed (self);
   if (after->error != NULL)
     {
       ir_session_select_node (self, after->failed_node);
       ir_session_failed (self, "The graph ran only in part", after->error);
+    }
+  else if (after->missing != NULL)
+    {
+      g_autofree char *text = ir_session_missing_text (self, after);
+
+      ir_session_select_node (self, g_array_index (after->missing, IrMissing, 0).node);
+      ir_session_message (self, "%s", text);
     }
   else if (self->divergence != NULL && self->divergence->first != 0)
     ir_session_message (self, "First tensor to differ from the original: %s, by %.3g",

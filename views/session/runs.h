@@ -52,7 +52,7 @@ IrTensor *ir_original_value_find (IrOriginalValue *value,
                                   GError **error);
 void ir_original_value_free (IrOriginalValue *value);
 
-/* -- values in bodies of functions, which only a run has (session-bodies.c) -- */
+/* -- values in bodies of functions, which only a run has (session/bodies.c) -- */
 const IrValue *ir_session_get_body_value (IrSession *self,
                                           IrValueId id,
                                           IrRun **run); /* (nullable) */
@@ -84,7 +84,7 @@ typedef struct
 gboolean ir_session_get_node_change (IrSession *self, IrNodeId node, IrNodeChange *change);
 char *ir_difference_text (const IrDifference *difference); /* (transfer full) */
 
-/* -- kernels (session-kernels.c) -- */
+/* -- kernels (kernels.c) -- */
 typedef struct
 {
   char *name;     /* (nullable) as IR_META_KERNEL asks for it */

@@ -4,6 +4,7 @@
 #include "core/layout/scene.h"
 #include "passes/debug/bisect.h"
 #include "views/jobs.h"
+#include "views/session/execution.h"
 #include "views/session/runs.h"
 #include "views/session/session.h"
 
@@ -23,8 +24,8 @@ IrTimeline *ir_timeline_ref (IrTimeline *timeline);
 void ir_timeline_unref (IrTimeline *timeline);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (IrTimeline, ir_timeline_unref)
 
-typedef struct _IrPairValues IrPairValues;     /* session-values.c */
-typedef struct _IrRunOriginals IrRunOriginals; /* session-originals.c */
+typedef struct _IrPairValues IrPairValues;     /* session/values.c */
+typedef struct _IrRunOriginals IrRunOriginals; /* session/originals.c */
 
 /* A run of the graph on screen, of which times stay when another has taken its place. */
 typedef struct
@@ -61,6 +62,9 @@ struct _IrSession
   char *title;
   gboolean modified; /* user's edits that are in no file */
   GPtrArray *problems;
+  IrExecutionReport *execution; /* (nullable) of a graph of the timeline */
+  GPtrArray *faults; /* (nullable) of IrProblem: @problems, and those of runs and of @execution */
+  guint faults_step; /* where they are */
   char *pipeline;
   gboolean prove;
 
@@ -103,7 +107,7 @@ struct _IrSession
   IrDivergence *divergence;      /* (nullable) of the runs */
   double *times, *spreads;       /* (nullable) (array length = steps + 1) ms, of the timeline */
 
-  /* the debugger: session-debug.c */
+  /* the debugger: debug.c */
   IrScoreboard *board; /* (nullable) of the timeline */
   IrJob *board_job;    /* (nullable) */
   guint board_serial;  /* of the newest request; counts timelines too */
@@ -170,11 +174,29 @@ void ir_session_take_record (IrSession *self,
 void ir_session_forget_after (IrSession *self);
 void ir_session_forget_originals (IrSession *self);
 void ir_session_forget_records (IrSession *self); /* ids mean something else from now on */
+GHashTable *ir_session_inputs_of (const IrModel *model, GHashTable *inputs);
 IrRun *ir_session_run_once (IrExecutable *executable,
                             IrModel *model,
                             GHashTable *inputs,
                             GCancellable *cancellable,
                             GError **error);
+
+char *ir_session_missing_text (IrSession *self, const IrRun *run); /* (transfer full) */
+
+/* -- checking the execution (execution.c) -- */
+IrExecutionReport *ir_session_judge_execution (IrModel *model,
+                                               guint step,
+                                               GHashTable *inputs,
+                                               const IrRunOptions *options,
+                                               IrJob *job,
+                                               GCancellable *cancellable,
+                                               GError **error);
+void ir_execution_report_free (IrExecutionReport *report);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (IrExecutionReport, ir_execution_report_free)
+void ir_session_take_execution (IrSession *self, IrExecutionReport *report); /* takes @report */
+void ir_session_forget_execution (IrSession *self);
+void ir_session_faults_changed (IrSession *self);
+GPtrArray *ir_session_problems_at (IrSession *self, guint step); /* (transfer none) */
 
 /* -- comparing with what has another history -- */
 gboolean ir_compare_is_foreign (IrCompare compare);

@@ -267,6 +267,7 @@ ir_session_finalize (GObject *object)
   ir_session_forget_whys (self);
   ir_session_forget_other (self);
   ir_session_forget_values (self);
+  ir_session_forget_execution (self);
   g_clear_pointer (&self->frame, ir_frame_unref);
   g_clear_pointer (&self->timeline, ir_timeline_unref);
   g_clear_pointer (&self->problems, g_ptr_array_unref);
@@ -525,7 +526,7 @@ ir_session_get_modified (IrSession *self)
 GPtrArray *
 ir_session_get_problems (IrSession *self)
 {
-  return self->problems;
+  return ir_session_problems_at (self, self->frame != NULL ? self->frame->to : 0);
 }
 
 const char *
@@ -916,15 +917,50 @@ stored_contents (const IrModel *model, GHashTable *inputs, IrValueId id)
   return value != NULL ? value->initializer : NULL;
 }
 
+/* Why the node that stops @value could not run, as far as outputs tell. */
+static const char *
+stop_of (const IrRun *run, const IrValue *value, GHashTable *seen)
+{
+  const IrNode *node = value != NULL ? value->producer : NULL;
+  const char *why = NULL;
+
+  if (node == NULL || !g_hash_table_add (seen, (gpointer) node))
+    return NULL;
+  for (guint i = 0; i < run->missing->len; i++)
+    if (g_array_index (run->missing, IrMissing, i).node == node->id)
+      return g_array_index (run->missing, IrMissing, i).why;
+  for (guint i = 0; i < node->n_inputs && why == NULL; i++)
+    why = stop_of (run, node->inputs[i], seen);
+  return why;
+}
+
+/* (transfer full) (nullable): why the run left @id out; %NULL: it did not */
+static char *
+left_out_reason (IrSession *self, const IrRun *run, IrValueId id, IrSide side)
+{
+  const guint step = side == IR_SIDE_BEFORE ? 0 : self->run_step;
+  const IrModel *model = step == 0 ? self->timeline->original : self->frame->model;
+  const IrValue *value = step == 0 || step == self->frame->to ? ir_model_live_value (model, id)
+                                                              : NULL;
+  g_autoptr (GHashTable) seen = g_hash_table_new (NULL, NULL);
+  const char *why = value != NULL && run->missing != NULL ? stop_of (run, value, seen) : NULL;
+
+  return why != NULL ? g_strdup_printf ("This value was not computed: %s", why) : NULL;
+}
+
 static char *
 missing_reason (IrSession *self, IrValueId id, IrSide side)
 {
   IrRun *run = self->runs[side];
+  char *left_out;
 
   if (run == NULL)
     return g_strdup ("Run the graph to see this value (Ctrl+R).");
   if (run->error != NULL)
     return g_strdup_printf ("The run stopped before this value: %s", run->error->message);
+  left_out = left_out_reason (self, run, id, side);
+  if (left_out != NULL)
+    return left_out;
   if (ir_model_live_value (run->model, id) == NULL)
     return g_strdup_printf (
         "The graph was last run after step %u, where this value does not exist. Run it again.",
@@ -1130,6 +1166,7 @@ ir_session_take_timeline (IrSession *self, IrTimeline *timeline, IrFrame *frame)
 {
   ir_session_forget_findings (self);
   ir_session_forget_whys (self);
+  ir_session_forget_execution (self);
   ir_job_free_later (self->timeline, (GDestroyNotify) ir_timeline_unref);
   ir_job_free_later (self->frame, (GDestroyNotify) ir_frame_unref);
   self->timeline = timeline;

@@ -189,7 +189,7 @@ void ir_session_run_pipeline (IrSession *self, const char *name); /* (nullable):
 void ir_session_set_pipeline (IrSession *self, const char *name);
 void ir_session_set_prove (IrSession *self, gboolean prove); /* verdicts on steps */
 gboolean ir_session_get_prove (IrSession *self);
-void ir_session_run_graph (IrSession *self); /* the original and the cursor's: session-runs.h */
+void ir_session_run_graph (IrSession *self); /* the original and the cursor's: runs.h */
 void ir_session_goto (IrSession *self, guint step);
 void ir_session_step_by (IrSession *self, int n_steps);
 void ir_session_pass_by (IrSession *self, int n_passes); /* to ends of pass runs */
@@ -213,7 +213,7 @@ void ir_session_edit (IrSession *self,
  * pdf, png) of what the graph view shows. */
 void ir_session_export (IrSession *self, const char *path);
 
-/* -- comparing with what has another history (session-other.c) -- */
+/* -- comparing with what has another history (other.c) -- */
 void ir_session_compare_with (IrSession *self, const char *path);
 void ir_session_open_pair (IrSession *self, const char *before, const char *after);
 gboolean ir_session_can_compare (IrSession *self, IrCompare compare);
@@ -221,12 +221,12 @@ const char *ir_session_get_other_path (IrSession *self); /* (nullable) */
 char *ir_session_other_title (IrSession *self);          /* (transfer full) "old.onnx" */
 void ir_session_swap_files (IrSession *self);            /* what was compared with is opened */
 
-/* -- the values of both sides on screen (session-values.c) -- */
+/* -- the values of both sides on screen (session/values.c) -- */
 gboolean ir_session_can_compare_values (IrSession *self);
 void ir_session_compare_values (IrSession *self);
 const IrComparedValues *ir_session_get_values (IrSession *self); /* (nullable) */
 
-/* -- why not (session-why.c) -- */
+/* -- why not (session/why.c) -- */
 /* Compares all rules that start at the operator of @node; %IR_CHANGED_DEBUG says when. */
 void ir_session_ask_why (IrSession *self, IrNodeId node);
 GPtrArray *ir_session_get_whys (IrSession *self); /* (nullable) of IrWhy */
@@ -236,7 +236,7 @@ void ir_session_show_why (IrSession *self, const IrWhy *why);
 const char *ir_session_get_shown_why (IrSession *self);      /* (nullable) the rule */
 const char *ir_session_get_shown_why_text (IrSession *self); /* (nullable) the reason */
 
-/* -- the debugger (session-debug.c) -- */
+/* -- the debugger (debug.c) -- */
 /* The scoreboard of the steps; %NULL until it was asked for and made. */
 IrScoreboard *ir_session_get_scoreboard (IrSession *self);
 void ir_session_request_scoreboard (IrSession *self); /* makes it beside other work */

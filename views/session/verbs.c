@@ -82,12 +82,12 @@ frame_request_free (gpointer data)
   g_free (request);
 }
 
+/* @problems: of the graph that is drawn */
 static IrPictureSettings *
-picture_settings (IrSession *self)
+picture_settings (IrSession *self, GPtrArray *problems)
 {
-  IrPictureSettings *settings = ir_picture_settings_new (self->serial, self->show, self->folded,
-                                                         self->overlay, self->runs[IR_SIDE_AFTER],
-                                                         self->problems);
+  IrPictureSettings *settings = ir_picture_settings_new (
+      self->serial, self->show, self->folded, self->overlay, self->runs[IR_SIDE_AFTER], problems);
 
   ir_picture_settings_set_automatic (settings, self->automatic);
   ir_picture_settings_set_marks (settings, self->marks, self->marks_step);
@@ -166,8 +166,8 @@ on_frame (gpointer owner, gpointer result, const GError *error, gpointer data)
       ir_job_free_later (self->frame, (GDestroyNotify) ir_frame_unref);
       self->frame = g_steal_pointer (&frame);
       /* other values belong to another pair of graphs */
-      ir_session_changed (self, self->values != NULL ? IR_CHANGED_FRAME | IR_CHANGED_RUNS
-                                                     : IR_CHANGED_FRAME);
+      ir_session_changed (self, IR_CHANGED_FRAME | (self->values != NULL ? IR_CHANGED_RUNS : 0) |
+                                    (self->faults != NULL ? IR_CHANGED_PROBLEMS : 0));
       ir_session_select_pending (self);
     }
   g_clear_pointer (&frame, ir_frame_unref);
@@ -192,7 +192,7 @@ ir_session_request_frame (IrSession *self)
   request->from = from;
   request->to = self->cursor;
   request->previous = ir_frame_ref (self->frame);
-  request->settings = picture_settings (self);
+  request->settings = picture_settings (self, ir_session_problems_at (self, self->cursor));
   if (self->marks == NULL)
     {
       request->other = ir_session_other_model (self);
@@ -334,10 +334,11 @@ typedef struct
   IrTimeline *timeline;
   IrFrame *frame;
   GPtrArray *problems;
-  char *message;     /* (nullable) what to say when it is done */
-  IrWhatIf *what_if; /* (nullable) */
-  IrModel *other;    /* (nullable) a file to compare with */
-  GHashTable *folds; /* (nullable) that are closed because the graph is large */
+  char *message;                /* (nullable) what to say when it is done */
+  IrWhatIf *what_if;            /* (nullable) */
+  IrModel *other;               /* (nullable) a file to compare with */
+  GHashTable *folds;            /* (nullable) that are closed because the graph is large */
+  IrExecutionReport *execution; /* (nullable) of the graph of @frame */
 } Opened;
 
 static void
@@ -351,6 +352,7 @@ opened_free (gpointer data)
   g_clear_pointer (&opened->what_if, ir_what_if_free);
   g_clear_pointer (&opened->other, ir_model_unref);
   g_clear_pointer (&opened->folds, g_hash_table_unref);
+  g_clear_pointer (&opened->execution, ir_execution_report_free);
   g_free (opened->message);
   g_free (opened);
 }
@@ -464,6 +466,8 @@ swap_model (IrSession *self, Opened *opened)
       g_ptr_array_unref (self->problems);
       self->problems = g_steal_pointer (&opened->problems);
     }
+  if (opened->execution != NULL)
+    ir_session_take_execution (self, g_steal_pointer (&opened->execution));
 }
 
 static void
@@ -556,7 +560,7 @@ ir_session_open_pair (IrSession *self, const char *before, const char *path)
 
   request->path = g_canonicalize_filename (path, NULL);
   request->other = before != NULL ? g_canonicalize_filename (before, NULL) : NULL;
-  request->settings = picture_settings (self);
+  request->settings = picture_settings (self, self->problems);
   ir_session_start_job (self, text,
                         &(IrJobSpec){ .run = run_open,
                                       .data = request,
@@ -586,7 +590,7 @@ ir_session_new_model (IrSession *self)
   model = ir_text_read (empty, -1, problems, &error);
   if (model == NULL)
     model = ir_model_new ();
-  settings = picture_settings (self);
+  settings = picture_settings (self, self->problems);
   opened = opened_new (model, NULL, 0, 0, NULL, settings, NULL);
   opened->problems = g_steal_pointer (&problems);
   take_opened (self, opened, NULL, "New graph", NULL);
@@ -664,6 +668,7 @@ typedef struct
   gboolean prove;
   GHashTable *inputs;
   guint64 seed;
+  IrRunOptions options; /* of the run of the result that is checked */
   GStrv skips;          /* (nullable) what-if: names and stable keys that are left out */
   IrTimeline *original; /* (nullable) what-if: the result to compare with */
   IrModel *other;       /* (nullable) the file that the frame is compared with */
@@ -702,20 +707,26 @@ on_proof_progress (guint done, guint total, gpointer data)
   ir_job_report (data, total > 0 ? (double) done / total : -1, text);
 }
 
+static gboolean
+is_too_large (const IrModel *model)
+{
+  return ir_history_n_steps (model) > PROVE_MAX_STEPS ||
+         ir_history_step (model, 1)->cost_before.flops > PROVE_MAX_FLOPS;
+}
+
 /* Verdicts for all steps; returns a phrase for the message, or NULL when there is nothing to say.
  */
 static char *
 prove_steps (const PipelineRequest *request, IrModel *model, GCancellable *cancellable)
 {
-  const guint n = ir_history_n_steps (model);
   g_autoptr (GError) error = NULL;
   g_autoptr (GHashTable) inputs = NULL;
   g_autoptr (IrProver) prover = NULL;
   IrProofSummary summary = { 0 };
 
-  if (!request->prove || n == 0)
+  if (!request->prove || ir_history_n_steps (model) == 0)
     return NULL;
-  if (n > PROVE_MAX_STEPS || ir_history_step (model, 1)->cost_before.flops > PROVE_MAX_FLOPS)
+  if (is_too_large (model))
     return g_strdup ("not checked: the graph is large");
   inputs = ir_session_all_inputs (request->timeline->original, request->inputs, request->seed,
                                   &error);
@@ -726,6 +737,28 @@ prove_steps (const PipelineRequest *request, IrModel *model, GCancellable *cance
     return g_strdup_printf ("not checked: %s", error != NULL ? error->message : "no reason given");
   return g_strdup_printf ("%u exact, %u rounding, %u broken", summary.n[IR_VERDICT_EXACT],
                           summary.n[IR_VERDICT_ROUNDING], summary.n[IR_VERDICT_BROKEN]);
+}
+
+/* The rewrites may be right and what runs their result be wrong. (nullable): with @why, where it
+ * could not be judged. */
+static IrExecutionReport *
+judge_result (const PipelineRequest *request, IrModel *model, char **why, GCancellable *cancellable)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GHashTable) inputs = NULL;
+  IrExecutionReport *report = NULL;
+
+  if (!request->prove || ir_history_n_steps (model) == 0 || is_too_large (model))
+    return NULL;
+  inputs = ir_session_all_inputs (model, request->inputs, request->seed, &error);
+  if (inputs != NULL)
+    report = ir_session_judge_execution (model, ir_history_n_steps (model), inputs,
+                                         &request->options, request->job, cancellable, &error);
+  if (report == NULL)
+    *why = g_strdup_printf ("execution not checked: %s", error->message);
+  else
+    *why = g_strdup_printf ("%c%s", g_ascii_tolower (report->summary[0]), report->summary + 1);
+  return report;
 }
 
 static guint
@@ -741,7 +774,10 @@ compare_from (const PipelineRequest *request, const IrModel *model)
 }
 
 static char *
-pipeline_message (IrTimeline *timeline, const IrModel *model, const char *proof)
+pipeline_message (IrTimeline *timeline,
+                  const IrModel *model,
+                  const char *proof,
+                  const char *execution)
 {
   const guint n_steps = ir_history_n_steps (model);
   g_autofree char *steps = ir_count_text (n_steps),
@@ -750,8 +786,10 @@ pipeline_message (IrTimeline *timeline, const IrModel *model, const char *proof)
 
   if (n_steps == 0)
     return g_strdup ("Nothing to rewrite: no rule of the pipeline applies to this graph");
-  return g_strdup_printf ("%s %s: %s nodes became %s%s%s", steps, n_steps == 1 ? "step" : "steps",
-                          before, after, proof != NULL ? " · " : "", proof != NULL ? proof : "");
+  return g_strdup_printf ("%s %s: %s nodes became %s%s%s%s%s", steps,
+                          n_steps == 1 ? "step" : "steps", before, after,
+                          proof != NULL ? " · " : "", proof != NULL ? proof : "",
+                          execution != NULL ? " · " : "", execution != NULL ? execution : "");
 }
 
 /* What if: both results beside each other, in a thread of the job. */
@@ -771,7 +809,7 @@ compare_results (const PipelineRequest *request,
   if (inputs == NULL)
     return;
   with = ir_timeline_fork (request->original, n);
-  opened->what_if = ir_what_if_new (with, model, inputs, ir_backend_find ("cpu"),
+  opened->what_if = ir_what_if_new (with, model, inputs, ir_backend_find ("cpu"), NULL,
                                     ir_history_step (with, n)->cost_before.flops <= PROVE_MAX_FLOPS,
                                     cancellable);
 }
@@ -783,7 +821,8 @@ run_pipeline (IrJob *job, gpointer data, GCancellable *cancellable, GError **err
   const guint base = n_edit_steps (request->timeline->model);
   g_autoptr (IrPipeline) pipeline = ir_pipeline_load (request->pipeline, error);
   g_autoptr (IrModel) model = NULL;
-  g_autofree char *proof = NULL;
+  g_autoptr (IrExecutionReport) execution = NULL;
+  g_autofree char *proof = NULL, *executed = NULL;
   IrPipelineOptions options = { .max_class = IR_CLASS_ROUNDING,
                                 .backend = ir_backend_find ("cpu"),
                                 .record_refusals = TRUE, /* for why not; takes little time */
@@ -802,13 +841,15 @@ run_pipeline (IrJob *job, gpointer data, GCancellable *cancellable, GError **err
   if (!ir_pipeline_run (model, pipeline, &options, &result, cancellable, error))
     return NULL;
   proof = prove_steps (request, model, cancellable);
+  execution = judge_result (request, model, &executed, cancellable);
   if (g_cancellable_set_error_if_cancelled (cancellable, error))
     return NULL;
   ir_job_report (job, -1, "Laying out the graph");
   opened = opened_new (ir_model_ref (model), request->other, compare_from (request, model),
                        ir_history_n_steps (model), request->previous, request->settings,
                        cancellable);
-  opened->message = pipeline_message (request->timeline, model, proof);
+  opened->message = pipeline_message (request->timeline, model, proof, executed);
+  opened->execution = g_steal_pointer (&execution);
   if (request->original != NULL)
     {
       ir_job_report (job, -1, "Comparing the results");
@@ -857,7 +898,8 @@ on_pipeline (gpointer owner, gpointer result, const GError *error, gpointer data
       ir_session_forget_after (self);
       ir_session_keep_live_selection (self);
       ir_session_changed (self, IR_CHANGED_HISTORY | IR_CHANGED_FRAME | IR_CHANGED_SELECTION |
-                                    IR_CHANGED_RUNS | IR_CHANGED_BUSY | IR_CHANGED_DEBUG);
+                                    IR_CHANGED_RUNS | IR_CHANGED_BUSY | IR_CHANGED_DEBUG |
+                                    IR_CHANGED_PROBLEMS);
       ir_session_message (self, "%s", opened->message);
       ir_session_request_frame (self); /* a pinned comparison starts from its step again */
     }
@@ -890,13 +932,15 @@ ir_session_run_pipeline_without (IrSession *self, GStrv skips)
   request->timeline = ir_timeline_ref (self->timeline);
   request->previous = ir_frame_ref (self->frame);
   ir_session_show_why (self, NULL);
-  request->settings = picture_settings (self);
+  request->settings = picture_settings (self, self->problems);
   request->pipeline = g_strdup (self->pipeline);
   request->compare = self->compare;
   request->other = ir_session_other_model (self);
   request->prove = self->prove;
   request->inputs = ir_session_copy_inputs (self->inputs);
   request->seed = self->seed;
+  request->options = self->settings.options;
+  request->options.seed = self->seed;
   request->skips = skips;
   if (skips != NULL)
     request->original = ir_timeline_ref (
@@ -1032,7 +1076,7 @@ ir_session_edit (IrSession *self,
   request->timeline = ir_timeline_ref (self->timeline);
   request->previous = ir_frame_ref (self->frame);
   ir_session_show_why (self, NULL);
-  request->settings = picture_settings (self);
+  request->settings = picture_settings (self, self->problems);
   request->step = self->frame->to;
   ir_session_start_job (self, title,
                         &(IrJobSpec){ .run = run_edit,

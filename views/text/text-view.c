@@ -7,6 +7,7 @@
 #include "core/ir/reconcile.h"
 #include "core/op/infer.h"
 #include "views/jobs.h"
+#include "views/text/find-bar.h"
 #include "views/view.h"
 
 #include <gtksourceview/gtksource.h>
@@ -18,7 +19,7 @@
 struct _IrTextView
 {
   IrView parent;
-  GtkWidget *stack, *view, *status;
+  GtkWidget *stack, *view, *status, *find_bar;
   GtkSourceBuffer *buffer;
   GtkTextTag *error_tag;
   IrModel *shown; /* (nullable) the model whose text it is */
@@ -514,6 +515,24 @@ action_revert (GtkWidget *widget, const char *name, GVariant *parameter)
   revert_text (IR_TEXT_VIEW (widget));
 }
 
+static void
+action_search (GtkWidget *widget, const char *name, GVariant *parameter)
+{
+  ir_find_bar_open (IR_TEXT_VIEW (widget)->find_bar);
+}
+
+static void
+action_next_hit (GtkWidget *widget, const char *name, GVariant *parameter)
+{
+  ir_find_bar_move (IR_TEXT_VIEW (widget)->find_bar, TRUE);
+}
+
+static void
+action_previous_hit (GtkWidget *widget, const char *name, GVariant *parameter)
+{
+  ir_find_bar_move (IR_TEXT_VIEW (widget)->find_bar, FALSE);
+}
+
 /* -- object -- */
 
 static void
@@ -554,6 +573,9 @@ ir_text_view_class_init (IrTextViewClass *klass)
   IR_VIEW_CLASS (klass)->focus_content = ir_text_view_focus_content;
   gtk_widget_class_install_action (widget_class, "text.apply", NULL, action_apply);
   gtk_widget_class_install_action (widget_class, "text.revert", NULL, action_revert);
+  gtk_widget_class_install_action (widget_class, "view.search", NULL, action_search);
+  gtk_widget_class_install_action (widget_class, "view.next-hit", NULL, action_next_hit);
+  gtk_widget_class_install_action (widget_class, "view.previous-hit", NULL, action_previous_hit);
 }
 
 static GtkWidget *
@@ -635,10 +657,13 @@ make_editor (IrTextView *self)
 static void
 ir_text_view_init (IrTextView *self)
 {
-  GtkWidget *box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 0);
+  GtkWidget *box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 0), *editor;
 
   gtk_box_append (GTK_BOX (box), make_bar (self));
-  gtk_box_append (GTK_BOX (box), make_editor (self));
+  editor = make_editor (self);
+  self->find_bar = ir_find_bar_new (GTK_SOURCE_VIEW (self->view));
+  gtk_box_append (GTK_BOX (box), self->find_bar);
+  gtk_box_append (GTK_BOX (box), editor);
   self->stack = gtk_stack_new ();
   gtk_stack_add_named (
       GTK_STACK (self->stack),

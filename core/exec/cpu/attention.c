@@ -5,7 +5,7 @@
 #include "config.h"
 
 #include "core/exec/cpu/cpu.h"
-#include "core/op/rows.h"
+#include "core/exec/ref/ref.h"
 
 #include <math.h>
 #include <oneapi/dnnl/dnnl.h>
@@ -409,7 +409,7 @@ run_attention (IrCall *call, GError **error)
     return FALSE;
   attention_init (&a, call);
   if (!takes (call, &a) || !nonpad_fits (call, &a))
-    return !ir_call_fail_if_cut (call, error) && call->op->ref (call, error);
+    return !ir_call_fail_if_cut (call, error) && ir_ref_run (call, error);
   const IrTensor *q = ir_call_input (call, 0);
   memcpy (dims, ir_tensor_dims (q), sizeof *dims * ir_tensor_rank (q));
   dims[ir_tensor_rank (q) - 1] = ir_tensor_rank (q) == 4 ? a.v_size : a.q_heads * a.v_size;
@@ -419,7 +419,7 @@ run_attention (IrCall *call, GError **error)
     return FALSE;
   Rows y = rows_of (call->outputs[0].tensor, a.q_heads, &heads, &length, &size);
   return attend (call, &a, &y) ||
-         (!ir_call_fail_if_stopped (call, error) && call->op->ref (call, error));
+         (!ir_call_fail_if_stopped (call, error) && ir_ref_run (call, error));
 }
 
 static const char *

@@ -51,6 +51,15 @@ refuses (const IrNode *node)
   return kernel->refuses != NULL ? kernel->refuses (node) : NULL;
 }
 
+static gboolean
+run_as_is (const IrCpuKernel *kernel, IrCall *call, GError **error)
+{
+  if (!call->settled && !call->op->infer (call, error))
+    return FALSE;
+  ir_call_ready (call, FALSE);
+  return kernel->run (call, error);
+}
+
 /* Operands may be replaced by copies in another layout: the call is as before when it returns. */
 static gboolean
 run_in_blocks (const IrCpuKernel *kernel, IrCall *call, GError **error)
@@ -66,7 +75,7 @@ run_in_blocks (const IrCpuKernel *kernel, IrCall *call, GError **error)
   if (cpu_call_has_blocks (call))
     done = cpu_run_blocks (kernel, call, error);
   else
-    done = (call->settled || call->op->infer (call, error)) && kernel->run (call, error);
+    done = run_as_is (kernel, call, error);
   memcpy (call->inputs, inputs, n_inputs * sizeof *inputs);
   call->outputs[0].block = block;
   if (block != 0)
@@ -91,7 +100,7 @@ run (IrCall *call, GError **error)
   if (kernel->blocks != NULL || cpu_call_has_blocks (call))
     done = run_in_blocks (kernel, call, error);
   else
-    done = (call->settled || call->op->infer (call, error)) && kernel->run (call, error);
+    done = run_as_is (kernel, call, error);
   call->kernel_state = state; /* whose it is: the caller releases it */
   return done;
 }
@@ -167,23 +176,6 @@ shares_state (const IrNode *node)
   return cpu_kernel_of (node) != NULL && cpu_kernel_of (node)->shares_state;
 }
 
-static gboolean
-in_pieces (const IrNode *node)
-{
-  const IrCpuKernel *found = cpu_kernel_of (node);
-
-  return found != NULL && found->in_pieces && found->blocks == NULL &&
-         cpu_needs_float (node) == NULL;
-}
-
-static int
-overwrites (const IrNode *node)
-{
-  const IrCpuKernel *found = cpu_kernel_of (node);
-
-  return found != NULL && found->overwrites != NULL ? found->overwrites (node) : -1;
-}
-
 const IrBackend ir_backend_cpu = {
   .name = "cpu",
   .title = "CPU kernels",
@@ -198,6 +190,6 @@ const IrBackend ir_backend_cpu = {
   .explain_blocks = cpu_explain_blocks,
   .candidates = candidates,
   .explain_choice = explain_choice,
-  .in_pieces = in_pieces,
-  .overwrites = overwrites,
+  .input_terms = cpu_input_terms,
+  .output_terms = cpu_output_terms,
 };

@@ -13,24 +13,31 @@
 #define LONG_PLANE (2 * CPU_LOOK)  /* pixels, likewise */
 #define SHARING    4096            /* elements of a vector loop in the time that threads start */
 
+/* Sizes of operands as the graph has them. */
 static const gint64 *
-dims_of (const IrValue *value)
+dims_in (const IrCall *call, guint slot)
 {
-  return value->type->dims;
+  return ir_call_input_type (call, slot)->dims;
 }
 
-static gboolean
-takes_first (const IrNode *node, guint slot, guint lanes)
+static const gint64 *
+dims_out (const IrCall *call)
+{
+  return call->outputs[0].type->dims;
+}
+
+static IrLayouts
+blocks_if (gboolean fits)
+{
+  return fits ? IR_LAYOUT_BLOCKS : IR_LAYOUT_PLAIN;
+}
+
+static IrLayouts
+reads_first (const IrNode *node, guint slot, guint lanes)
 {
   CpuPlanes planes;
 
-  return slot == 0 && cpu_planes_of (ir_node_input (node, 0), &planes);
-}
-
-static gboolean
-first_in_blocks (const IrNode *node, const guint8 *blocks, guint lanes)
-{
-  return blocks[node->inputs[0]->id] != 0;
+  return blocks_if (slot == 0 && cpu_planes_of (ir_node_input (node, 0), &planes));
 }
 
 /* -- MaxPool, AveragePool -- */
@@ -168,14 +175,14 @@ pool_fits (const IrWindow *w)
 }
 
 static gboolean
-takes_pool (const IrNode *node, guint slot, guint lanes)
+takes_pool (const IrNode *node, guint lanes)
 {
   CpuPlanes in, out;
   IrWindow window;
   IrCall call;
   gboolean fits;
 
-  if (slot != 0 || !cpu_planes_of (ir_node_input (node, 0), &in) ||
+  if (!cpu_planes_of (ir_node_input (node, 0), &in) ||
       !cpu_planes_of (ir_node_output (node, 0), &out) || ir_node_output (node, 1) != NULL)
     return FALSE;
   ir_call_init (&call, node);
@@ -184,10 +191,16 @@ takes_pool (const IrNode *node, guint slot, guint lanes)
   return fits;
 }
 
-static gboolean
-gives_pool (const IrNode *node, const guint8 *blocks, guint lanes)
+static IrLayouts
+reads_pool (const IrNode *node, guint slot, guint lanes)
 {
-  return first_in_blocks (node, blocks, lanes) && takes_pool (node, 0, lanes);
+  return blocks_if (slot == 0 && takes_pool (node, lanes));
+}
+
+static IrLayouts
+gives_pool (const IrNode *node, guint lanes)
+{
+  return blocks_if (takes_pool (node, lanes));
 }
 
 static gboolean
@@ -195,7 +208,7 @@ run_pool (IrCall *call, gboolean average, GError **error)
 {
   Pool pool = { .average = average,
                 .count_padding = ir_call_int (call, "count_include_pad", 0) != 0 };
-  const gint64 *in = dims_of (call->node->inputs[0]), *out = dims_of (call->node->outputs[0]);
+  const gint64 *in = dims_in (call, 0), *out = dims_out (call);
   gint64 lanes = cpu_lanes (), in_plane = in[2] * in[3] * lanes,
          out_plane = out[2] * out[3] * lanes;
   gint64 n = in[0] * ((in[1] + lanes - 1) / lanes);
@@ -236,8 +249,12 @@ run_average_pool (IrCall *call, GError **error)
   return run_pool (call, TRUE, error);
 }
 
-const IrCpuBlocks cpu_max_pool_blocks = { takes_pool, gives_pool, run_max_pool };
-const IrCpuBlocks cpu_average_pool_blocks = { takes_pool, gives_pool, run_average_pool };
+const IrCpuBlocks cpu_max_pool_blocks = { .reads = reads_pool,
+                                          .gives = gives_pool,
+                                          .run = run_max_pool };
+const IrCpuBlocks cpu_average_pool_blocks = { .reads = reads_pool,
+                                              .gives = gives_pool,
+                                              .run = run_average_pool };
 
 /* -- GlobalAveragePool: a plain value, as small as it is -- */
 
@@ -256,7 +273,7 @@ mean_of_plane (const IrCall *call, const float *x, gint64 plane, gint64 lanes, f
 static gboolean
 run_global_average_pool (IrCall *call, GError **error)
 {
-  const gint64 *in = dims_of (call->node->inputs[0]);
+  const gint64 *in = dims_in (call, 0);
   gint64 lanes = cpu_lanes (), n_blocks = (in[1] + lanes - 1) / lanes, plane = in[2] * in[3];
   gint64 dims[] = { in[0], in[1], 1, 1 };
   const float *x = cpu_blocks_in (call, 0, in, 1, (guint) lanes, error);
@@ -280,12 +297,13 @@ run_global_average_pool (IrCall *call, GError **error)
   return TRUE;
 }
 
-const IrCpuBlocks cpu_global_average_pool_blocks = { takes_first, NULL, run_global_average_pool };
+const IrCpuBlocks cpu_global_average_pool_blocks = { .reads = reads_first,
+                                                     .run = run_global_average_pool };
 
 /* -- Concat of channels: whole blocks, so that only the last operand may end within one -- */
 
 static gboolean
-takes_concat (const IrNode *node, guint slot, guint lanes)
+takes_concat (const IrNode *node, guint lanes)
 {
   CpuPlanes planes;
   IrCall call;
@@ -303,27 +321,23 @@ takes_concat (const IrNode *node, guint slot, guint lanes)
   return TRUE;
 }
 
-/* As long as most of it is in blocks already. */
-static gboolean
-gives_concat (const IrNode *node, const guint8 *blocks, guint lanes)
+/* Plain operands are brought into blocks where they belong in the whole. */
+static IrLayouts
+reads_concat (const IrNode *node, guint slot, guint lanes)
 {
-  gint64 in_blocks = 0, all = 0;
+  return takes_concat (node, lanes) ? IR_LAYOUT_PLAIN | IR_LAYOUT_BLOCKS : IR_LAYOUT_PLAIN;
+}
 
-  if (!takes_concat (node, 0, lanes))
-    return FALSE;
-  for (guint i = 0; i < node->n_inputs; i++)
-    {
-      all += dims_of (node->inputs[i])[1];
-      if (blocks[node->inputs[i]->id] != 0)
-        in_blocks += dims_of (node->inputs[i])[1];
-    }
-  return 2 * in_blocks >= all;
+static IrLayouts
+gives_concat (const IrNode *node, guint lanes)
+{
+  return blocks_if (takes_concat (node, lanes));
 }
 
 static gboolean
 run_concat (IrCall *call, GError **error)
 {
-  const gint64 *out = dims_of (call->node->outputs[0]);
+  const gint64 *out = dims_out (call);
   gint64 lanes = cpu_lanes (), plane = out[2] * out[3], sample = (out[1] + lanes - 1) / lanes,
          at = 0;
   IrTensor *blocks;
@@ -334,7 +348,7 @@ run_concat (IrCall *call, GError **error)
   int n_threads = cpu_n_threads (call, (guint64) (out[0] * out[1] * plane));
   for (guint i = 0; i < call->n_inputs; i++)
     {
-      gint64 channels = dims_of (call->node->inputs[i])[1], own = (channels + lanes - 1) / lanes;
+      gint64 channels = dims_in (call, i)[1], own = (channels + lanes - 1) / lanes;
       const float *x = ir_tensor_data (ir_call_input (call, i));
       CpuWatch watch = cpu_watch (call, MAX (own * plane * lanes, SHARING)),
                each = cpu_watch (call, plane * lanes);
@@ -362,16 +376,18 @@ run_concat (IrCall *call, GError **error)
   return cpu_blocks_done (call, out, 1, blocks, error);
 }
 
-const IrCpuBlocks cpu_concat_blocks = { takes_concat, gives_concat, run_concat };
+const IrCpuBlocks cpu_concat_blocks = {
+  .reads = reads_concat, .gives = gives_concat, .run = run_concat, .carries = TRUE
+};
 
 /* -- BatchNormalization -- */
 
 static gboolean
-takes_batch_norm (const IrNode *node, guint slot, guint lanes)
+takes_batch_norm (const IrNode *node, guint lanes)
 {
   CpuPlanes planes;
 
-  if (slot != 0 || node->n_inputs < 5 || ir_node_output (node, 1) != NULL ||
+  if (node->n_inputs < 5 || ir_node_output (node, 1) != NULL ||
       !cpu_planes_of (ir_node_input (node, 0), &planes))
     return FALSE;
   for (guint i = 1; i < 5; i++)
@@ -384,16 +400,22 @@ takes_batch_norm (const IrNode *node, guint slot, guint lanes)
   return TRUE;
 }
 
-static gboolean
-gives_batch_norm (const IrNode *node, const guint8 *blocks, guint lanes)
+static IrLayouts
+reads_batch_norm (const IrNode *node, guint slot, guint lanes)
 {
-  return first_in_blocks (node, blocks, lanes) && takes_batch_norm (node, 0, lanes);
+  return blocks_if (slot == 0 && takes_batch_norm (node, lanes));
+}
+
+static IrLayouts
+gives_batch_norm (const IrNode *node, guint lanes)
+{
+  return blocks_if (takes_batch_norm (node, lanes));
 }
 
 static gboolean
 run_batch_norm (IrCall *call, GError **error)
 {
-  const gint64 *in = dims_of (call->node->inputs[0]);
+  const gint64 *in = dims_in (call, 0);
   gint64 lanes = cpu_lanes (), n_blocks = (in[1] + lanes - 1) / lanes, plane = in[2] * in[3];
   const float *scale = cpu_floats (call, 1), *bias = cpu_floats (call, 2),
               *mean = cpu_floats (call, 3), *variance = cpu_floats (call, 4);
@@ -401,7 +423,7 @@ run_batch_norm (IrCall *call, GError **error)
   IrTensor *blocks;
 
   if (ir_call_int (call, "training_mode", 0) != 0)
-    return cpu_run_in_order (call->op->ref, call, error);
+    return cpu_run_in_order (ir_ref_kernel (call->op), call, error);
   const float *x = cpu_blocks_in (call, 0, in, 1, (guint) lanes, error);
   float *y = x != NULL ? cpu_blocks_out (call, in, 1, (guint) lanes, &blocks, error) : NULL;
   if (y == NULL)
@@ -429,12 +451,14 @@ run_batch_norm (IrCall *call, GError **error)
   return cpu_blocks_done (call, in, 1, blocks, error);
 }
 
-const IrCpuBlocks cpu_batch_norm_blocks = { takes_batch_norm, gives_batch_norm, run_batch_norm };
+const IrCpuBlocks cpu_batch_norm_blocks = { .reads = reads_batch_norm,
+                                            .gives = gives_batch_norm,
+                                            .run = run_batch_norm };
 
 /* -- Gather along the channels, by constant indices: a shuffle -- */
 
 static gboolean
-takes_gather (const IrNode *node, guint slot, guint lanes)
+takes_gather (const IrNode *node, guint lanes)
 {
   const IrTensor *order = node->n_inputs == 2 && node->inputs[1] != NULL
                               ? ir_value_constant (node->inputs[1])
@@ -443,7 +467,7 @@ takes_gather (const IrNode *node, guint slot, guint lanes)
   IrCall call;
   gint64 axis;
 
-  if (slot != 0 || order == NULL || ir_tensor_rank (order) != 1 ||
+  if (order == NULL || ir_tensor_rank (order) != 1 ||
       (ir_tensor_dtype (order) != IR_DTYPE_INT64 && ir_tensor_dtype (order) != IR_DTYPE_INT32) ||
       !cpu_planes_of (ir_node_input (node, 0), &in) ||
       !cpu_planes_of (ir_node_output (node, 0), &out) || in.batch != out.batch ||
@@ -463,10 +487,16 @@ takes_gather (const IrNode *node, guint slot, guint lanes)
   return TRUE;
 }
 
-static gboolean
-gives_gather (const IrNode *node, const guint8 *blocks, guint lanes)
+static IrLayouts
+reads_gather (const IrNode *node, guint slot, guint lanes)
 {
-  return first_in_blocks (node, blocks, lanes) && takes_gather (node, 0, lanes);
+  return blocks_if (slot == 0 && takes_gather (node, lanes));
+}
+
+static IrLayouts
+gives_gather (const IrNode *node, guint lanes)
+{
+  return blocks_if (takes_gather (node, lanes));
 }
 
 /* Where the channels of a block of the output come from: from few blocks, whose lanes are put
@@ -495,7 +525,7 @@ static gboolean
 run_gather (IrCall *call, GError **error)
 {
   const IrTensor *order = ir_value_constant (call->node->inputs[1]);
-  const gint64 *in = dims_of (call->node->inputs[0]), *out = dims_of (call->node->outputs[0]);
+  const gint64 *in = dims_in (call, 0), *out = dims_out (call);
   gint64 lanes = cpu_lanes (), plane = in[2] * in[3], in_blocks = (in[1] + lanes - 1) / lanes,
          out_blocks = (out[1] + lanes - 1) / lanes;
   const CpuVectorUnit *unit = cpu_vector_unit ((guint) lanes);
@@ -520,4 +550,6 @@ run_gather (IrCall *call, GError **error)
   return cpu_blocks_done (call, out, 1, blocks, error);
 }
 
-const IrCpuBlocks cpu_gather_blocks = { takes_gather, gives_gather, run_gather };
+const IrCpuBlocks cpu_gather_blocks = {
+  .reads = reads_gather, .gives = gives_gather, .run = run_gather, .carries = TRUE
+};

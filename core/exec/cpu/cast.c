@@ -168,7 +168,7 @@ run_cast (IrCall *call, GError **error)
   gint64 n = (gint64) ir_tensor_n_elements (in);
 
   if (from == N_TYPES || to == N_TYPES || ir_call_attr (call, "round_mode") != NULL)
-    return call->op->ref (call, error);
+    return ir_ref_run (call, error);
   guint8 *y = cpu_new_output (call, 0, error);
   if (y == NULL)
     return FALSE;
@@ -244,7 +244,7 @@ run_range (IrCall *call, GError **error)
 
   for (guint slot = 0; slot < 3; slot++)
     if (ir_tensor_n_elements (ir_call_input (call, slot)) != 1)
-      return call->op->ref (call, error);
+      return ir_ref_run (call, error);
   gpointer y = cpu_new_output (call, 0, error);
   if (y == NULL)
     return FALSE;

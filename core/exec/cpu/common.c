@@ -60,7 +60,7 @@ cpu_share (gint64 n, int after)
 gboolean
 cpu_run_ref (IrCall *call, GError **error)
 {
-  return ir_call_align (call, error) && call->op->ref (call, error);
+  return ir_call_align (call, error) && ir_ref_run (call, error);
 }
 
 const float *
@@ -157,47 +157,6 @@ cpu_split_axes (const IrTensor *tensor, gint64 first, gint64 end)
 
 /* -- epilogues -- */
 
-/* Comparisons are written so that a NaN stays one, as in the reference kernels. */
-CPU_VECTORIZED static void
-relu (float *y, guint64 n)
-{
-  for (guint64 i = 0; i < n; i++)
-    y[i] = y[i] < 0 ? 0 : y[i];
-}
-
-/* As numpy: a limit that is NaN makes all of it NaN. */
-CPU_VECTORIZED static void
-clip (float *y, guint64 n, float low, float high)
-{
-  float nan = low + high;
-
-  for (guint64 i = 0; i < n && (isnan (low) || isnan (high)); i++)
-    y[i] = nan;
-  for (guint64 i = 0; i < n; i++)
-    {
-      float x = y[i] < low ? low : y[i];
-      y[i] = x > high ? high : x;
-    }
-}
-
-CPU_VECTORIZED static void
-leaky_relu (float *y, guint64 n, float alpha)
-{
-  for (guint64 i = 0; i < n; i++)
-    y[i] = y[i] < 0 ? alpha * y[i] : y[i];
-}
-
-CPU_VECTORIZED static void
-hard_swish (float *y, guint64 n)
-{
-  for (guint64 i = 0; i < n; i++)
-    {
-      float gate = 0.16666667f * y[i] + 0.5f;
-      gate = gate < 0 ? 0 : gate;
-      y[i] *= gate > 1 ? 1 : gate;
-    }
-}
-
 CPU_VECTORIZED static void
 add (float *y, const float *z, guint64 n)
 {
@@ -205,40 +164,34 @@ add (float *y, const float *z, guint64 n)
     y[i] += z[i];
 }
 
-CPU_VECTORIZED static void
-sigmoid (float *y, guint64 n)
-{
-  for (guint64 i = 0; i < n; i++)
-    y[i] = cpu_vector_sigmoid (y[i]);
-}
+/* clang-format off */
+#define IR_ACTIVATION(ID, ...) \
+  CPU_VECTORIZED static void activate_##ID (const CpuEpilogue *p, float *y, guint64 n)
+#define ACT_CPU(expression) \
+  { \
+    for (guint64 i = 0; i < n; i++) \
+      { \
+        float x = y[i]; \
+        y[i] = expression; \
+      } \
+  }
+#include "core/op/activations.def"
 
-CPU_VECTORIZED static void
-hyperbolic_tangent (float *y, guint64 n)
+static void
+activate (const CpuEpilogue *epilogue, float *y, guint64 n)
 {
-  for (guint64 i = 0; i < n; i++)
-    y[i] = cpu_vector_tanh (y[i]);
+  switch (epilogue->activation)
+    {
+    case IR_ACTIVATION_NONE:
+      break;
+#define IR_ACTIVATION(ID, ...) \
+    case IR_ACTIVATION_##ID: \
+      activate_##ID (epilogue, y, n); \
+      break;
+#include "core/op/activations.def"
+    }
 }
-
-CPU_VECTORIZED static void
-silu (float *y, guint64 n)
-{
-  for (guint64 i = 0; i < n; i++)
-    y[i] *= cpu_vector_sigmoid (y[i]);
-}
-
-CPU_VECTORIZED static void
-gelu (float *y, guint64 n)
-{
-  for (guint64 i = 0; i < n; i++)
-    y[i] = cpu_vector_gelu (y[i]);
-}
-
-CPU_VECTORIZED static void
-gelu_tanh (float *y, guint64 n)
-{
-  for (guint64 i = 0; i < n; i++)
-    y[i] = cpu_vector_gelu_tanh (y[i]);
-}
+/* clang-format on */
 
 gboolean
 cpu_is_tail (const IrTensor *vector, const IrTensor *in, gint64 axis)
@@ -253,15 +206,23 @@ cpu_is_tail (const IrTensor *vector, const IrTensor *in, gint64 axis)
 }
 
 gboolean
-cpu_limits (const IrCall *call, guint slot, CpuEpilogue *epilogue)
+cpu_epilogue_of (const IrCall *call, CpuEpilogue *epilogue)
 {
+  const float *limits[2] = { NULL };
+
+  *epilogue = (CpuEpilogue){ .activation = call->op->activation,
+                             .alpha = ir_call_float (call, "activation_alpha", 0.01f) };
+  if (epilogue->activation != IR_ACTIVATION_CLIP)
+    return TRUE;
   for (guint i = 0; i < 2; i++)
     {
-      const float *limit = cpu_floats (call, slot + i);
-      if (limit == NULL || ir_tensor_n_elements (ir_call_input (call, slot + i)) != 1)
+      guint slot = (guint) call->op->in.max - 2 + i;
+      limits[i] = cpu_floats (call, slot);
+      if (limits[i] == NULL || ir_tensor_n_elements (ir_call_input (call, slot)) != 1)
         return FALSE;
-      *(i == 0 ? &epilogue->low : &epilogue->high) = *limit;
     }
+  epilogue->low = *limits[0];
+  epilogue->high = *limits[1];
   return TRUE;
 }
 
@@ -270,38 +231,7 @@ cpu_epilogue (const CpuEpilogue *epilogue, float *y, guint64 n, guint64 offset)
 {
   if (epilogue->add != NULL)
     add (y, epilogue->add + offset, n);
-  switch (epilogue->activation)
-    {
-    case CPU_ACT_NONE:
-      break;
-    case CPU_ACT_RELU:
-      relu (y, n);
-      break;
-    case CPU_ACT_CLIP:
-      clip (y, n, epilogue->low, epilogue->high);
-      break;
-    case CPU_ACT_LEAKY_RELU:
-      leaky_relu (y, n, epilogue->alpha);
-      break;
-    case CPU_ACT_SIGMOID:
-      sigmoid (y, n);
-      break;
-    case CPU_ACT_TANH:
-      hyperbolic_tangent (y, n);
-      break;
-    case CPU_ACT_HARD_SWISH:
-      hard_swish (y, n);
-      break;
-    case CPU_ACT_SILU:
-      silu (y, n);
-      break;
-    case CPU_ACT_GELU:
-      gelu (y, n);
-      break;
-    case CPU_ACT_GELU_TANH:
-      gelu_tanh (y, n);
-      break;
-    }
+  activate (epilogue, y, n);
 }
 
 static void
@@ -317,7 +247,7 @@ cpu_epilogue_all (const IrCall *call, const CpuEpilogue *epilogue, float *y, gui
 {
   int n_threads = cpu_n_threads (call, n), n_parts = cpu_n_parts (call, n);
 
-  if (epilogue->add == NULL && epilogue->activation == CPU_ACT_NONE)
+  if (epilogue->add == NULL && epilogue->activation == IR_ACTIVATION_NONE)
     return;
   if (n_parts == 1)
     {

@@ -7,6 +7,7 @@
 #include "config.h"
 
 #include "core/exec/cpu/winograd.h"
+#include "core/exec/kernel/prepack.h"
 #include "core/io/mapped-file.h"
 #include "core/op/infer-window.h"
 
@@ -34,55 +35,30 @@ typedef struct
   int n_threads; /* that the primitive is made for */
 } Shape;
 
+/* Its scratch memory is ours. The library's own belongs to the thread that makes the primitive,
+ * while nodes beside each other run, and plans are freed, on any thread. */
+typedef struct
+{
+  dnnl_primitive_t primitive; /* NULL: there is none */
+  dnnl_memory_t scratch;      /* (nullable) its handle is set before each use */
+  gsize scratch_bytes;
+} Primitive;
+
 typedef struct
 {
   Shape shape;
   dnnl_engine_t engine;
   dnnl_stream_t stream;
   dnnl_primitive_desc_t desc;
-  dnnl_primitive_t conv, reorder_x, reorder_w, reorder_y; /* reorders NULL where layouts agree */
-  dnnl_memory_t x_plain, x, w_plain, w, b, y, y_plain;    /* handles are set before each use */
+  dnnl_primitive_attr_t attr;
+  Primitive conv, reorder_x, reorder_w, reorder_y;     /* no reorders where layouts agree */
+  dnnl_memory_t x_plain, x, w_plain, w, b, y, y_plain; /* handles are set before each use */
   gpointer x_buffer, w_buffer, y_buffer;
+  IrScratch *lent;          /* (nullable) scratch memory of the call under way */
+  IrScratch own;            /* where it has none */
   GHashTable *packed;       /* (nullable) of constant weights: element of the first -> memory */
   const float *packed_from; /* weights that @packed was made of */
 } Plan;
-
-/* -- the fused operators, by what they add to Conv -- */
-
-typedef struct
-{
-  IrOpId op;
-  CpuActivation activation;
-  gboolean residual;
-} Form;
-
-static const Form forms[] = {
-  { IR_OP_CONV, CPU_ACT_NONE, FALSE },
-  { IR_OP_CONV_RELU, CPU_ACT_RELU, FALSE },
-  { IR_OP_CONV_CLIP, CPU_ACT_CLIP, FALSE },
-  { IR_OP_CONV_LEAKY_RELU, CPU_ACT_LEAKY_RELU, FALSE },
-  { IR_OP_CONV_SIGMOID, CPU_ACT_SIGMOID, FALSE },
-  { IR_OP_CONV_TANH, CPU_ACT_TANH, FALSE },
-  { IR_OP_CONV_HARD_SWISH, CPU_ACT_HARD_SWISH, FALSE },
-  { IR_OP_CONV_SILU, CPU_ACT_SILU, FALSE },
-  { IR_OP_CONV_ADD, CPU_ACT_NONE, TRUE },
-  { IR_OP_CONV_ADD_RELU, CPU_ACT_RELU, TRUE },
-  { IR_OP_CONV_ADD_CLIP, CPU_ACT_CLIP, TRUE },
-  { IR_OP_CONV_ADD_LEAKY_RELU, CPU_ACT_LEAKY_RELU, TRUE },
-  { IR_OP_CONV_ADD_SIGMOID, CPU_ACT_SIGMOID, TRUE },
-  { IR_OP_CONV_ADD_TANH, CPU_ACT_TANH, TRUE },
-  { IR_OP_CONV_ADD_HARD_SWISH, CPU_ACT_HARD_SWISH, TRUE },
-  { IR_OP_CONV_ADD_SILU, CPU_ACT_SILU, TRUE },
-};
-
-static const Form *
-form_of (IrOpId op)
-{
-  for (guint i = 0; i < G_N_ELEMENTS (forms); i++)
-    if (forms[i].op == op)
-      return &forms[i];
-  return &forms[0];
-}
 
 static const char *
 refuses (const IrNode *node)
@@ -149,14 +125,20 @@ plan_free (gpointer data)
   Plan *plan = data;
   dnnl_memory_t memories[] = { plan->x_plain, plan->x, plan->w_plain, plan->w,
                                plan->b,       plan->y, plan->y_plain };
-  dnnl_primitive_t primitives[] = { plan->conv, plan->reorder_x, plan->reorder_w, plan->reorder_y };
+  const Primitive primitives[] = { plan->conv, plan->reorder_x, plan->reorder_w, plan->reorder_y };
 
   for (guint i = 0; i < G_N_ELEMENTS (memories); i++)
     if (memories[i] != NULL)
       dnnl_memory_destroy (memories[i]);
   for (guint i = 0; i < G_N_ELEMENTS (primitives); i++)
-    if (primitives[i] != NULL)
-      dnnl_primitive_destroy (primitives[i]);
+    {
+      if (primitives[i].primitive != NULL)
+        dnnl_primitive_destroy (primitives[i].primitive);
+      if (primitives[i].scratch != NULL)
+        dnnl_memory_destroy (primitives[i].scratch);
+    }
+  if (plan->attr != NULL)
+    dnnl_primitive_attr_destroy (plan->attr);
   if (plan->desc != NULL)
     dnnl_primitive_desc_destroy (plan->desc);
   if (plan->stream != NULL)
@@ -167,6 +149,7 @@ plan_free (gpointer data)
   free (plan->x_buffer);
   free (plan->w_buffer);
   free (plan->y_buffer);
+  ir_scratch_clear (&plan->own);
   g_free (plan);
 }
 
@@ -188,6 +171,34 @@ describe_plain (dnnl_memory_desc_t *desc, const dnnl_dims_t dims, const dnnl_dim
   return dnnl_memory_desc_init_by_strides (desc, ndims, dims, dnnl_f32, strides) == dnnl_success;
 }
 
+static gboolean
+make_primitive (const Plan *plan, dnnl_primitive_desc_t desc, Primitive *made)
+{
+  const dnnl_memory_desc_t *scratch = dnnl_primitive_desc_query_md (desc, dnnl_query_scratchpad_md,
+                                                                    0);
+
+  made->scratch_bytes = scratch != NULL ? dnnl_memory_desc_get_size (scratch) : 0;
+  return dnnl_primitive_create (&made->primitive, desc) == dnnl_success &&
+         (made->scratch_bytes == 0 || dnnl_memory_create (&made->scratch, scratch, plan->engine,
+                                                          DNNL_MEMORY_NONE) == dnnl_success);
+}
+
+/* @args has room for one more. */
+static gboolean
+run_primitive (Plan *plan, const Primitive *made, dnnl_exec_arg_t *args, int n)
+{
+  if (made->scratch != NULL)
+    {
+      IrScratch *scratch = plan->lent != NULL ? plan->lent : &plan->own;
+      gpointer memory = ir_scratch_get (scratch, IR_SCRATCH_KERNEL, made->scratch_bytes);
+
+      if (memory == NULL || dnnl_memory_set_data_handle (made->scratch, memory) != dnnl_success)
+        return FALSE;
+      args[n++] = (dnnl_exec_arg_t){ DNNL_ARG_SCRATCHPAD, made->scratch };
+    }
+  return dnnl_primitive_execute (made->primitive, plan->stream, n, args) == dnnl_success;
+}
+
 /* One side of the convolution: a plain memory, and where the primitive wants another layout a
  * buffer in that layout, if @buffer is given, with the reorder between the two. */
 static gboolean
@@ -200,7 +211,7 @@ plan_side (Plan *plan,
            gboolean outwards,
            dnnl_memory_t *plain,
            dnnl_memory_t *blocked,
-           dnnl_primitive_t *reorder,
+           Primitive *reorder,
            gpointer *buffer)
 {
   const dnnl_memory_desc_t *wanted = dnnl_primitive_desc_query_md (plan->desc, query, index);
@@ -219,11 +230,11 @@ plan_side (Plan *plan,
                           buffer != NULL ? *buffer : DNNL_MEMORY_NONE) != dnnl_success ||
       dnnl_reorder_primitive_desc_create (&desc, outwards ? wanted : &given, plan->engine,
                                           outwards ? &given : wanted, plan->engine,
-                                          NULL) != dnnl_success)
+                                          plan->attr) != dnnl_success)
     return FALSE;
-  dnnl_status_t status = dnnl_primitive_create (reorder, desc);
+  gboolean made = make_primitive (plan, desc, reorder);
   dnnl_primitive_desc_destroy (desc);
-  return status == dnnl_success;
+  return made;
 }
 
 static gboolean
@@ -246,9 +257,9 @@ describe (Plan *plan)
              &conv, dnnl_forward_inference, dnnl_convolution_direct, &x, &w,
              s->has_bias ? &b : NULL, &y, s->strides, s->dilations, s->pad_begin,
              s->pad_end) == dnnl_success &&
-         dnnl_primitive_desc_create (&plan->desc, &conv, NULL, plan->engine, NULL) ==
+         dnnl_primitive_desc_create (&plan->desc, &conv, plan->attr, plan->engine, NULL) ==
              dnnl_success &&
-         dnnl_primitive_create (&plan->conv, plan->desc) == dnnl_success;
+         make_primitive (plan, plan->desc, &plan->conv);
 }
 
 static Plan *
@@ -261,6 +272,9 @@ plan_new (const Shape *shape)
   plan->shape = *shape;
   if (dnnl_engine_create (&plan->engine, dnnl_cpu, 0) != dnnl_success ||
       dnnl_stream_create (&plan->stream, plan->engine, dnnl_stream_default_flags) != dnnl_success ||
+      dnnl_primitive_attr_create (&plan->attr) != dnnl_success ||
+      dnnl_primitive_attr_set_scratchpad_mode (plan->attr, dnnl_scratchpad_mode_user) !=
+          dnnl_success ||
       !describe (plan) ||
       !plan_side (plan, dnnl_query_src_md, 0, shape->x, shape->x_of, shape->ndims, FALSE,
                   &plan->x_plain, &plan->x, &plan->reorder_x, &plan->x_buffer) ||
@@ -277,10 +291,10 @@ plan_new (const Shape *shape)
 }
 
 static gboolean
-reorder (Plan *plan, dnnl_primitive_t primitive, dnnl_memory_t from, dnnl_memory_t to)
+reorder (Plan *plan, const Primitive *made, dnnl_memory_t from, dnnl_memory_t to)
 {
-  dnnl_exec_arg_t args[] = { { DNNL_ARG_FROM, from }, { DNNL_ARG_TO, to } };
-  return dnnl_primitive_execute (primitive, plan->stream, 2, args) == dnnl_success;
+  dnnl_exec_arg_t args[3] = { { DNNL_ARG_FROM, from }, { DNNL_ARG_TO, to } };
+  return run_primitive (plan, made, args, 2);
 }
 
 /* Those of a piece, from element @first of the weights on. */
@@ -322,7 +336,7 @@ bring_weights (Plan *plan, const Weights *w)
   void *from = (void *) (w->weights + w->first);
   gpointer memory = NULL;
 
-  if (plan->reorder_w == NULL)
+  if (plan->reorder_w.primitive == NULL)
     return dnnl_memory_set_data_handle (plan->w, from) == dnnl_success;
   if (w->constant && plan->packed != NULL && plan->packed_from == w->weights)
     memory = g_hash_table_lookup (plan->packed, GSIZE_TO_POINTER (w->first));
@@ -331,30 +345,32 @@ bring_weights (Plan *plan, const Weights *w)
   memory = packed_memory (plan, w);
   return memory != NULL && dnnl_memory_set_data_handle (plan->w, memory) == dnnl_success &&
          dnnl_memory_set_data_handle (plan->w_plain, from) == dnnl_success &&
-         reorder (plan, plan->reorder_w, plan->w_plain, plan->w);
+         reorder (plan, &plan->reorder_w, plan->w_plain, plan->w);
 }
 
 static gboolean
-execute (Plan *plan, const float *x, const Weights *w, const float *b, float *y)
+execute (Plan *plan, IrScratch *scratch, const float *x, const Weights *w, const float *b, float *y)
 {
-  dnnl_exec_arg_t args[4] = { { DNNL_ARG_SRC, plan->x },
+  dnnl_exec_arg_t args[5] = { { DNNL_ARG_SRC, plan->x },
                               { DNNL_ARG_WEIGHTS, plan->w },
                               { DNNL_ARG_DST, plan->y },
                               { DNNL_ARG_BIAS, plan->b } };
 
-  if (dnnl_memory_set_data_handle (plan->reorder_x != NULL ? plan->x_plain : plan->x, (void *) x) !=
-          dnnl_success ||
-      dnnl_memory_set_data_handle (plan->reorder_y != NULL ? plan->y_plain : plan->y, y) !=
-          dnnl_success ||
+  plan->lent = scratch;
+  if (dnnl_memory_set_data_handle (plan->reorder_x.primitive != NULL ? plan->x_plain : plan->x,
+                                   (void *) x) != dnnl_success ||
+      dnnl_memory_set_data_handle (plan->reorder_y.primitive != NULL ? plan->y_plain : plan->y,
+                                   y) != dnnl_success ||
       (plan->b != NULL && dnnl_memory_set_data_handle (plan->b, (void *) b) != dnnl_success) ||
       !bring_weights (plan, w))
     return FALSE;
-  if (plan->reorder_x != NULL && !reorder (plan, plan->reorder_x, plan->x_plain, plan->x))
+  if (plan->reorder_x.primitive != NULL &&
+      !reorder (plan, &plan->reorder_x, plan->x_plain, plan->x))
     return FALSE;
-  if (dnnl_primitive_execute (plan->conv, plan->stream, plan->b != NULL ? 4 : 3, args) !=
-      dnnl_success)
+  if (!run_primitive (plan, &plan->conv, args, plan->b != NULL ? 4 : 3))
     return FALSE;
-  if (plan->reorder_y != NULL && !reorder (plan, plan->reorder_y, plan->y, plan->y_plain))
+  if (plan->reorder_y.primitive != NULL &&
+      !reorder (plan, &plan->reorder_y, plan->y, plan->y_plain))
     return FALSE;
   return dnnl_stream_wait (plan->stream) == dnnl_success;
 }
@@ -406,14 +422,9 @@ release (gpointer data)
 static gboolean
 epilogue_of (const IrCall *call, const IrTensor *y, CpuEpilogue *epilogue)
 {
-  const Form *form = form_of (call->op->id);
-  guint bounds = form->residual ? 4 : 3;
-
-  *epilogue = (CpuEpilogue){ .activation = form->activation };
-  epilogue->alpha = ir_call_float (call, "activation_alpha", 0.01f);
-  if (form->activation == CPU_ACT_CLIP && !cpu_limits (call, bounds, epilogue))
+  if (!cpu_epilogue_of (call, epilogue))
     return FALSE;
-  if (!form->residual)
+  if (call->op->addend == 0)
     return TRUE;
   epilogue->add = cpu_floats (call, RESIDUAL);
   return epilogue->add != NULL &&
@@ -576,7 +587,8 @@ execute_pieces (State *state, const IrCall *call, const Shape *s, float *y)
   const float *x = cpu_floats (call, 0), *w = cpu_floats (call, 1), *b = cpu_floats (call, 2);
   Pieces each = pieces_of (s);
   gboolean constant = call->node->inputs[1] != NULL &&
-                      ir_value_constant (call->node->inputs[1]) != NULL;
+                      ir_value_constant (call->node->inputs[1]) != NULL &&
+                      ir_packed_keeps (call->packed);
   gint64 plane = volume (s->y, s->ndims, 2), in_plane = volume (s->x, s->ndims, 2);
   gint64 n_rows = s->y[each.axis], row = volume (s->y, s->ndims, each.axis + 1),
          in_row = volume (s->x, s->ndims, each.axis + 1);
@@ -601,8 +613,9 @@ execute_pieces (State *state, const IrCall *call, const Shape *s, float *y)
           if ((n > 0 || at > 0 || m > 0) && ir_call_stopped (call))
             return FALSE;
           if (plan == NULL ||
-              !execute (plan, x + (n * s->x[1] + channel) * in_plane + from * in_row, &weights,
-                        b != NULL ? b + m : NULL, y + (n * s->y[1] + m) * plane + at * row))
+              !execute (plan, call->scratch, x + (n * s->x[1] + channel) * in_plane + from * in_row,
+                        &weights, b != NULL ? b + m : NULL,
+                        y + (n * s->y[1] + m) * plane + at * row))
             return FALSE;
         }
   return TRUE;
@@ -643,7 +656,7 @@ run_plain (IrCall *call, GError **error)
   shape_of (&shape, call, &window);
   y = ir_call_new_output (call, 0, IR_DTYPE_FLOAT, (guint) shape.ndims, (const gint64 *) shape.y,
                           error);
-  if (y == NULL || (form_of (call->op->id)->residual && !move_residual (call, y, error)))
+  if (y == NULL || (call->op->addend != 0 && !move_residual (call, y, error)))
     return FALSE;
   if (ir_tensor_n_elements (y) == 0)
     return TRUE;
@@ -732,32 +745,31 @@ takes_residual (const IrNode *node)
 {
   CpuPlanes out, residual;
 
-  return form_of (node->op->id)->residual &&
-         cpu_planes_of (ir_node_input (node, RESIDUAL), &residual) &&
+  return node->op->addend != 0 && cpu_planes_of (ir_node_input (node, RESIDUAL), &residual) &&
          cpu_planes_of (ir_node_output (node, 0), &out) &&
          memcmp (ir_node_input (node, RESIDUAL)->type->dims, ir_node_output (node, 0)->type->dims,
                  4 * sizeof (IrDim)) == 0;
 }
 
 /* Pictures have too few channels for a block, and are read plain. */
-static gboolean
-takes_blocks (const IrNode *node, guint slot, guint lanes)
+static IrLayouts
+reads (const IrNode *node, guint slot, guint lanes)
 {
   CpuDirectShape shape;
 
-  if (!node_direct_shape (node, &shape))
-    return FALSE;
+  if ((slot != 0 && slot != RESIDUAL) || !node_direct_shape (node, &shape))
+    return IR_LAYOUT_PLAIN;
   if (slot == 0)
-    return cpu_direct_in_block (&shape, lanes) == lanes;
-  return slot == RESIDUAL && takes_residual (node);
+    return cpu_direct_in_block (&shape, lanes) == 0 ? IR_LAYOUT_PLAIN : IR_LAYOUT_BLOCKS;
+  return takes_residual (node) ? IR_LAYOUT_BLOCKS : IR_LAYOUT_PLAIN;
 }
 
-static gboolean
-gives_blocks (const IrNode *node, const guint8 *blocks, guint lanes)
+static IrLayouts
+gives (const IrNode *node, guint lanes)
 {
   CpuDirectShape shape;
 
-  return node_direct_shape (node, &shape);
+  return node_direct_shape (node, &shape) ? IR_LAYOUT_BLOCKS : IR_LAYOUT_PLAIN;
 }
 
 static gboolean
@@ -870,8 +882,7 @@ run_direct (State *state, IrCall *call, const Choice *choice, GError **error)
   const float *x = in_block == 0 ? cpu_floats (call, 0)
                                  : cpu_blocks_in (call, 0, in, 1, in_block, error);
   if (x == NULL ||
-      (form_of (call->op->id)->residual &&
-       cpu_blocks_in (call, RESIDUAL, out, 1, lanes, error) == NULL) ||
+      (call->op->addend != 0 && cpu_blocks_in (call, RESIDUAL, out, 1, lanes, error) == NULL) ||
       !epilogue_of (call, NULL, &epilogue))
     return FALSE;
   float *y = cpu_blocks_out (call, out, 1, lanes, &blocks, error);
@@ -897,17 +908,16 @@ run_direct (State *state, IrCall *call, const Choice *choice, GError **error)
 static gboolean
 fits_direct (const IrCall *call, const CpuDirectShape *shape)
 {
-  const Form *form = form_of (call->op->id);
   const IrType *residual = ir_call_input_type (call, RESIDUAL);
   gint64 out[] = { shape->batch, shape->groups * shape->maps, shape->out[0], shape->out[1] };
-  CpuEpilogue limits;
+  CpuEpilogue epilogue;
 
   if (cpu_loose_floats (call, 1) == NULL || cpu_floats (call, 0) == NULL)
     return FALSE;
-  if (form->activation == CPU_ACT_CLIP && !cpu_limits (call, form->residual ? 4 : 3, &limits))
+  if (!cpu_epilogue_of (call, &epilogue))
     return FALSE;
-  return !form->residual || (cpu_floats (call, RESIDUAL) != NULL && residual->rank == 4 &&
-                             memcmp (residual->dims, out, sizeof out) == 0);
+  return call->op->addend == 0 || (cpu_floats (call, RESIDUAL) != NULL && residual->rank == 4 &&
+                                   memcmp (residual->dims, out, sizeof out) == 0);
 }
 
 /* A settled call is of a plan, in which neither types nor attributes change any more: next to a
@@ -923,7 +933,8 @@ choose (State *state, const IrCall *call)
     return choice;
   choice->direct = direct_shape (call, &choice->shape) && fits_direct (call, &choice->shape);
   choice->winograd = choice->direct && takes_winograd (call->node, &choice->shape);
-  choice->constant = choice->direct && has_constant_weights (call->node);
+  choice->constant = choice->direct && has_constant_weights (call->node) &&
+                     ir_packed_keeps (call->packed);
   state->chosen_for = call->settled ? call->node : NULL;
   state->chosen_x = x;
   state->chosen_w = w;
@@ -1032,7 +1043,9 @@ overwrites (const IrNode *node)
              : -1;
 }
 
-static const IrCpuBlocks conv_blocks = { takes_blocks, gives_blocks, run };
+static const IrCpuBlocks conv_blocks = {
+  .reads = reads, .gives = gives, .run = run, .makes = TRUE
+};
 
 const IrCpuKernel cpu_conv = {
   .name = "convolution",

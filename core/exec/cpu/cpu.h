@@ -8,16 +8,19 @@
 
 #include "core/exec/kernel/nchwc.h"
 #include "core/exec/kernel/backend.h"
+#include "core/exec/ref/ref.h"
 
-/* How a kernel works on values in blocks of channels (core/exec/blocks.h). */
+/* How a kernel works on values in blocks of channels (core/exec/kernel/nchwc.h). */
 typedef struct
 {
-  /* Whether it reads input @slot of @node in blocks of @lanes channels. */
-  gboolean (*takes) (const IrNode *node, guint slot, guint lanes);
-  /* (nullable) Whether it gives output 0 so, where @blocks says which values already are. */
-  gboolean (*gives) (const IrNode *node, const guint8 *blocks, guint lanes);
-  /* The operands may be plain or in blocks; cpu_blocks_in() and cpu_blocks_out() help. */
+  /* The layouts that @run reads input @slot of @node in; blocks are of @lanes channels. */
+  IrLayouts (*reads) (const IrNode *node, guint slot, guint lanes);
+  /* (nullable) The layouts that it can give output 0 in; NULL: plain. */
+  IrLayouts (*gives) (const IrNode *node, guint lanes);
+  /* Every input is in a layout that @reads names; cpu_blocks_out() gives the output its own. */
   IrKernelFunc run;
+  gboolean makes;   /* it gives blocks gladly, whatever lies in its inputs; else: if they are so */
+  gboolean carries; /* it gains nothing from blocks by itself */
 } IrCpuBlocks;
 
 typedef struct
@@ -64,9 +67,8 @@ int cpu_n_threads (const IrCall *call, guint64 work); /* 1 where the work is too
  * shape alone where results must be deterministic. */
 int cpu_n_parts (const IrCall *call, guint64 work);
 /* -- stopping: what takes long looks now and then whether the run goes on -- */
-#define CPU_LOOK                                                                                   \
-  (1 << 20) /* elements that are worked on between two looks: about a millisecond                  \
-             */
+/* Elements that are worked on between two looks: about a millisecond. */
+#define CPU_LOOK (1 << 20)
 
 /* For a loop over parts, shared by its threads. */
 typedef struct
@@ -169,32 +171,19 @@ typedef struct
 
 CpuSplit cpu_split_axes (const IrTensor *tensor, gint64 first, gint64 end);
 
-/* -- activations of fused operators: what follows the base operator, by operator -- */
-typedef enum
-{
-  CPU_ACT_NONE,
-  CPU_ACT_RELU,
-  CPU_ACT_CLIP,
-  CPU_ACT_LEAKY_RELU,
-  CPU_ACT_SIGMOID,
-  CPU_ACT_TANH,
-  CPU_ACT_HARD_SWISH,
-  CPU_ACT_SILU,
-  CPU_ACT_GELU,
-  CPU_ACT_GELU_TANH
-} CpuActivation;
-
+/* -- what follows the base operator of a fused operator -- */
 typedef struct
 {
-  CpuActivation activation;
+  IrActivation activation;
   float alpha, low, high;
   const float *add; /* (nullable) residual, same shape, added first */
 } CpuEpilogue;
 
 /* Whether @vector has the dims of @in from @axis on, perhaps with ones before. */
 gboolean cpu_is_tail (const IrTensor *vector, const IrTensor *in, gint64 axis);
-/* The limits in inputs @slot and @slot + 1; FALSE unless both are there with one element each. */
-gboolean cpu_limits (const IrCall *call, guint slot, CpuEpilogue *epilogue);
+/* The activation of a call of a fused operator and its parameters; FALSE: the reference kernel has to
+ * say what is wrong. */
+gboolean cpu_epilogue_of (const IrCall *call, CpuEpilogue *epilogue);
 void cpu_epilogue (const CpuEpilogue *epilogue, float *y, guint64 n, guint64 offset);
 void cpu_epilogue_all (const IrCall *call, const CpuEpilogue *epilogue, float *y, guint64 n);
 
@@ -203,6 +192,8 @@ const IrCpuKernel *cpu_kernel_of (const IrNode *node); /* backend.c; (nullable) 
 guint cpu_lanes (void); /* of the machine's vectors; 0: none that kernels over blocks exist for */
 void cpu_plan_blocks (const IrGraph *graph, guint8 *blocks);
 const char *cpu_explain_blocks (const IrNode *node, const guint8 *blocks);
+IrInputTerms cpu_input_terms (const IrNode *node, guint slot, gboolean blocks);
+IrOutputTerms cpu_output_terms (const IrNode *node);
 gboolean cpu_call_has_blocks (const IrCall *call);
 gboolean cpu_run_blocks (const IrCpuKernel *kernel, IrCall *call, GError **error);
 

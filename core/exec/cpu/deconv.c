@@ -144,7 +144,7 @@ run (IrCall *call, GError **error)
     return FALSE;
   if (window.n_axes > MAX_AXES || ir_tensor_n_elements (in) == 0 ||
       ir_tensor_n_elements (weights) == 0)
-    return call->op->ref (call, error);
+    return ir_ref_run (call, error);
   geometry_init (&g, &window);
   float *y = cpu_new_output (call, 0, error);
   if (y == NULL)
@@ -155,7 +155,7 @@ run (IrCall *call, GError **error)
   each = ir_tensor_dims (weights)[1];
   rows = each * g.taps;
   if (bias != NULL && ir_tensor_n_elements (ir_call_input (call, 2)) != (guint64) (each * group))
-    return call->op->ref (call, error);
+    return ir_ref_run (call, error);
   g_autofree float *columns = g_try_new (float, (gsize) rows *(gsize) g.in_plane);
   if (columns == NULL)
     return ir_call_fail (call, error, IR_OP_ERROR_LIMIT, "the products do not fit into memory");
@@ -177,7 +177,7 @@ run (IrCall *call, GError **error)
                              .y_distance = g.in_plane };
 
       if (!cpu_multiply (call, &product))
-        return !ir_call_fail_if_stopped (call, error) && call->op->ref (call, error);
+        return !ir_call_fail_if_stopped (call, error) && ir_ref_run (call, error);
       CpuWatch watch = cpu_watch (call, g.taps * g.in_plane);
 #pragma omp parallel num_threads(n_threads)
       for (gint64 m = cpu_share (each, 0), until = cpu_share (each, 1);

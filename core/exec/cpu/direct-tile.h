@@ -4,7 +4,6 @@
  * with a vector of weights per block. All loops over the tile have constant bounds, and vanish. */
 #pragma once
 
-#define GATE(v) MULTIPLY_ADD (SPREAD (0.16666667f), v, SPREAD (0.5f)) /* of HardSwish */
 #ifdef __SANITIZE_ADDRESS__
 #define INLINE                                                                                     \
   static TARGET __attribute__ ((noinline)) /* checks in all copies compile for minutes */
@@ -15,37 +14,28 @@
 /* Where windows reach over the edge of the input. */
 static const float zeros[16] = { 0 };
 
-/* What follows the sums of a tile: @EXPRESSION gives the new value of v. Comparisons keep NaN: of
- * two operands, the instructions give the second where one is NaN. */
-#define EACH(EXPRESSION)                                                                           \
-  _Pragma ("GCC unroll 32") for (int i = 0; i < n; i++)                                            \
-  {                                                                                                \
-    VECTOR v = sums[i];                                                                            \
-    sums[i] = EXPRESSION;                                                                          \
-  }                                                                                                \
-  break
-
+/* What follows the sums of a tile. Comparisons keep NaN: of two operands, the instructions give the
+ * second where one is NaN. */
 INLINE void
-finish (const CpuPanel *panel, VECTOR *sums, const int n)
+finish (const CpuPanel *p, VECTOR *sums, const int n)
 {
-  switch (panel->activation)
+  /* clang-format off */
+  switch (p->activation)
     {
-    case CPU_ACT_RELU:
-      EACH (MAXIMUM (ZERO (), v));
-    case CPU_ACT_CLIP:
-      EACH (MINIMUM (SPREAD (panel->high), MAXIMUM (SPREAD (panel->low), v)));
-    case CPU_ACT_LEAKY_RELU:
-      EACH (IF_NEGATIVE (v, MULTIPLY (SPREAD (panel->alpha), v)));
-    case CPU_ACT_HARD_SWISH:
-      EACH (MULTIPLY (v, MINIMUM (SPREAD (1), MAXIMUM (ZERO (), GATE (v)))));
-    case CPU_ACT_NONE:
-    case CPU_ACT_SIGMOID:
-    case CPU_ACT_TANH:
-    case CPU_ACT_SILU:
-    case CPU_ACT_GELU:
-    case CPU_ACT_GELU_TANH:
+    case IR_ACTIVATION_NONE:
+#define IR_ACTIVATION(ID, ...) \
+      break; \
+    case IR_ACTIVATION_##ID:
+#define ACT_TILE(expression) \
+      _Pragma ("GCC unroll 32") for (int i = 0; i < n; i++) \
+        { \
+          VECTOR x = sums[i]; \
+          sums[i] = expression; \
+        }
+#include "core/op/activations.def"
       break;
     }
+  /* clang-format on */
 }
 
 /* Element offsets of the pixels' windows, and whether all of them lie inside the input. */

@@ -821,10 +821,15 @@ run_part (const Job *job, gint64 part, gint64 n_parts)
 gboolean
 cpu_direct_knows (const CpuEpilogue *epilogue)
 {
-  return epilogue->activation == CPU_ACT_NONE || epilogue->activation == CPU_ACT_RELU ||
-         epilogue->activation == CPU_ACT_LEAKY_RELU || epilogue->activation == CPU_ACT_HARD_SWISH ||
-         (epilogue->activation == CPU_ACT_CLIP && !isnan (epilogue->low) &&
-          !isnan (epilogue->high));
+  /* clang-format off */
+  static const gboolean in_tiles[] = { [IR_ACTIVATION_NONE] = TRUE
+#define IR_ACTIVATION(ID, ...) , [IR_ACTIVATION_##ID] = FALSE
+#define ACT_TILE(expression) || TRUE
+#include "core/op/activations.def"
+  };
+  /* clang-format on */
+
+  return in_tiles[epilogue->activation] && !isnan (epilogue->low) && !isnan (epilogue->high);
 }
 
 /**
@@ -866,7 +871,7 @@ describe (Job *job)
     .between = direct->plain ? direct->in_plane : 1,
     .pixel_bytes = direct->shape.stride[1] * direct->in_pixel * (gint64) sizeof (float),
     .block = direct->in_block,
-    .activation = known ? epilogue->activation : CPU_ACT_NONE,
+    .activation = known ? epilogue->activation : IR_ACTIVATION_NONE,
     .low = epilogue->low,
     .high = epilogue->high,
     .alpha = epilogue->alpha,

@@ -62,7 +62,7 @@ typedef struct
   gint64 first, last;           /* first channel in the first block, end in the last */
   gint64 lane, lane_end;        /* of maps: first in the first block, end in the last */
   gboolean starts, ends;        /* first part: from the bias; last part: what follows is done */
-  CpuActivation activation;     /* NONE, RELU, CLIP, LEAKY_RELU or HARD_SWISH */
+  IrActivation activation;     /* one that cpu_direct_knows() */
   float low, high, alpha;
   guintptr ahead;     /* address of weights that are needed later */
   gint64 ahead_lines; /* lines of them to fetch with each tap of a block */

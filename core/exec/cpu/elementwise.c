@@ -104,7 +104,7 @@ run_gelu (IrCall *call, GError **error)
     return run_unary (call, cpu_gelu_tanh_loop, error);
   if (strcmp (approximate, "none") == 0)
     return run_unary (call, cpu_gelu_erf_loop, error);
-  return call->op->ref (call, error);
+  return ir_ref_run (call, error);
 }
 
 const IrCpuKernel cpu_gelu = { .name = "vector loop", .refuses = cpu_needs_float, .run = run_gelu };
@@ -128,7 +128,7 @@ run_with_epilogue (IrCall *call, const CpuEpilogue *epilogue, GError **error)
 static gboolean
 run_leaky_relu (IrCall *call, GError **error)
 {
-  CpuEpilogue epilogue = { .activation = CPU_ACT_LEAKY_RELU,
+  CpuEpilogue epilogue = { .activation = IR_ACTIVATION_LEAKY_RELU,
                            .alpha = ir_call_float (call, "alpha", 0.01) };
   return run_with_epilogue (call, &epilogue, error);
 }
@@ -138,8 +138,8 @@ run_clip (IrCall *call, GError **error)
 {
   const float *low = cpu_floats (call, 1), *high = cpu_floats (call, 2);
   if ((low == NULL && ir_call_has_input (call, 1)) || (high == NULL && ir_call_has_input (call, 2)))
-    return call->op->ref (call, error); /* a limit of another type */
-  CpuEpilogue epilogue = { .activation = CPU_ACT_CLIP,
+    return ir_ref_run (call, error); /* a limit of another type */
+  CpuEpilogue epilogue = { .activation = IR_ACTIVATION_CLIP,
                            .low = low != NULL ? low[0] : -INFINITY,
                            .high = high != NULL ? high[0] : INFINITY };
 
@@ -149,7 +149,7 @@ run_clip (IrCall *call, GError **error)
 static gboolean
 run_hard_swish (IrCall *call, GError **error)
 {
-  CpuEpilogue epilogue = { .activation = CPU_ACT_HARD_SWISH };
+  CpuEpilogue epilogue = { .activation = IR_ACTIVATION_HARD_SWISH };
   return run_with_epilogue (call, &epilogue, error);
 }
 
@@ -435,8 +435,8 @@ run_binary (IrCall *call, BinaryLoop loop, IrDtype to, GError **error)
 
   if (tb == NULL || ir_tensor_dtype (ta) != ir_tensor_dtype (tb) ||
       !broadcast_init (&broadcast, ta, tb))
-    return call->op->ref (
-        call, error); /* other numbers of operands, and the message if they do not fit */
+    return ir_ref_run (call,
+                       error); /* other numbers of operands, and the message if they do not fit */
   Binary binary = { .a = ir_tensor_data (ta),
                     .b = ir_tensor_data (tb),
                     .in_size = ir_dtype_bits (ir_tensor_dtype (ta)) / 8,
@@ -520,7 +520,7 @@ run_prelu (IrCall *call, GError **error)
   if (!broadcast_init (&broadcast, x, ir_call_input (call, 1)) ||
       broadcast.out_rank != ir_tensor_rank (x) ||
       memcmp (broadcast.out_dims, ir_tensor_dims (x), broadcast.out_rank * sizeof (gint64)) != 0)
-    return call->op->ref (call, error);
+    return ir_ref_run (call, error);
   return run_binary (call, prelu_loop, IR_DTYPE_FLOAT, error);
 }
 
@@ -661,7 +661,7 @@ run_div (IrCall *call, GError **error)
   if (ir_tensor_dtype (ir_call_input (call, 0)) == IR_DTYPE_FLOAT)
     return run_binary (call, cpu_div_loop, IR_DTYPE_FLOAT, error);
   return divides (call) ? run_integers (call, div_int64_loop, div_int32_loop, error)
-                        : !ir_call_fail_if_stopped (call, error) && call->op->ref (call, error);
+                        : !ir_call_fail_if_stopped (call, error) && ir_ref_run (call, error);
 }
 
 const IrCpuKernel cpu_div = {
@@ -675,7 +675,7 @@ static gboolean
 run_mod (IrCall *call, GError **error)
 {
   if (!divides (call))
-    return !ir_call_fail_if_stopped (call, error) && call->op->ref (call, error);
+    return !ir_call_fail_if_stopped (call, error) && ir_ref_run (call, error);
   return ir_call_int (call, "fmod", 0) != 0
              ? run_integers (call, fmod_int64_loop, fmod_int32_loop, error)
              : run_integers (call, mod_int64_loop, mod_int32_loop, error);

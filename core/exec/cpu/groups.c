@@ -78,7 +78,7 @@ run_groups (IrCall *call, gint64 groups, GError **error)
       split.middle % groups != 0 || scale == NULL || bias == NULL ||
       (n_scale != groups && n_scale != split.middle) ||
       (gint64) ir_tensor_n_elements (ir_call_input (call, 2)) != n_scale)
-    return call->op->ref (call, error);
+    return ir_ref_run (call, error);
   float *y = cpu_new_floats (call, 0, in, error);
   if (y == NULL)
     return FALSE;
@@ -144,7 +144,7 @@ run_lrn (IrCall *call, GError **error)
   const float *x = ir_tensor_data (in);
 
   if (ir_tensor_rank (in) < 2 || size < 1)
-    return call->op->ref (call, error);
+    return ir_ref_run (call, error);
   float *y = cpu_new_floats (call, 0, in, error);
   if (y == NULL)
     return FALSE;

@@ -10,36 +10,6 @@
 #define LARGE_PRODUCT 2000000 /* multiply-adds: from here on one product is worth all threads */
 #define SMALL_PRODUCT 512     /* elements of a vector loop: the least that one takes */
 
-typedef struct
-{
-  IrOpId op;
-  CpuActivation activation;
-} Form;
-
-static const Form forms[] = {
-  { IR_OP_GEMM_RELU, CPU_ACT_RELU },
-  { IR_OP_GEMM_CLIP, CPU_ACT_CLIP },
-  { IR_OP_GEMM_LEAKY_RELU, CPU_ACT_LEAKY_RELU },
-  { IR_OP_GEMM_SIGMOID, CPU_ACT_SIGMOID },
-  { IR_OP_GEMM_TANH, CPU_ACT_TANH },
-  { IR_OP_GEMM_GELU, CPU_ACT_GELU },
-  { IR_OP_GEMM_GELU_TANH, CPU_ACT_GELU_TANH },
-  { IR_OP_MATMUL_ADD_RELU, CPU_ACT_RELU },
-  { IR_OP_MATMUL_ADD_SIGMOID, CPU_ACT_SIGMOID },
-  { IR_OP_MATMUL_ADD_TANH, CPU_ACT_TANH },
-  { IR_OP_MATMUL_ADD_GELU, CPU_ACT_GELU },
-  { IR_OP_MATMUL_ADD_GELU_TANH, CPU_ACT_GELU_TANH },
-};
-
-static CpuActivation
-activation_of (const IrCall *call)
-{
-  for (guint i = 0; i < G_N_ELEMENTS (forms); i++)
-    if (forms[i].op == call->op->id)
-      return forms[i].activation;
-  return CPU_ACT_NONE;
-}
-
 /* How many parts a product of these sizes is cut into. With few rows of A, reading B is what takes
  * long. */
 static int
@@ -84,15 +54,6 @@ bias_fits (const IrTensor *c, gint64 m, gint64 n)
          (rank < 2 || dims[0] == m || dims[0] == 1);
 }
 
-/* FALSE: the reference kernel has to say what is wrong. */
-static gboolean
-epilogue_of (const IrCall *call, CpuEpilogue *epilogue)
-{
-  *epilogue = (CpuEpilogue){ .activation = activation_of (call),
-                             .alpha = ir_call_float (call, "activation_alpha", 0.01f) };
-  return epilogue->activation != CPU_ACT_CLIP || cpu_limits (call, 3, epilogue);
-}
-
 /* -- Gemm -- */
 
 static gboolean
@@ -109,7 +70,7 @@ run_gemm (IrCall *call, GError **error)
   int n_parts;
   float *y;
 
-  if (ir_tensor_rank (a) != 2 || ir_tensor_rank (b) != 2 || !epilogue_of (call, &epilogue))
+  if (ir_tensor_rank (a) != 2 || ir_tensor_rank (b) != 2 || !cpu_epilogue_of (call, &epilogue))
     return cpu_run_ref (call, error);
   dims[0] = ir_tensor_dims (a)[trans_a ? 1 : 0];
   dims[1] = ir_tensor_dims (b)[trans_b ? 0 : 1];
@@ -377,7 +338,7 @@ run_matmul_add (IrCall *call, GError **error)
   gboolean row, whole;
   float *y;
 
-  if (!batch_init (&batch, a, b) || batch.k == 0 || !epilogue_of (call, &epilogue))
+  if (!batch_init (&batch, a, b) || batch.k == 0 || !cpu_epilogue_of (call, &epilogue))
     return cpu_run_ref (call, error);
   n_y = (guint64) (batch.n_batches * batch.m * batch.n);
   row = n_c == (guint64) batch.n && ir_tensor_rank (c) >= 1 &&

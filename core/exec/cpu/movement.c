@@ -170,12 +170,12 @@ run_view (IrCall *call, GError **error)
 
   if (ir_tensor_is_container (in) || call->n_outputs != 1 ||
       (call->outputs[0].type != NULL && !ir_type_is_static (call->outputs[0].type)))
-    return call->op->ref (call, error);
+    return ir_ref_run (call, error);
   y = cpu_new_output (call, 0, error);
   if (y == NULL)
     return FALSE;
   if (ir_tensor_n_bytes (call->outputs[0].tensor) != n_bytes)
-    return call->op->ref (call, error);
+    return ir_ref_run (call, error);
   if (n_bytes > 0 && (gconstpointer) y != ir_tensor_data (in))
     ir_call_copy (call, y, ir_tensor_data (in), n_bytes);
   return TRUE;
@@ -208,7 +208,7 @@ run_concat (IrCall *call, GError **error)
     return FALSE;
   for (guint i = 0; i < call->n_inputs; i++)
     if (ir_tensor_dtype (ir_call_input (call, i)) != ir_tensor_dtype (first))
-      return call->op->ref (call, error);
+      return ir_ref_run (call, error);
   y = cpu_new_output (call, 0, error);
   if (y == NULL)
     return FALSE;
@@ -247,7 +247,7 @@ run_split (IrCall *call, GError **error)
       guint8 *y;
 
       if (type == NULL || !ir_type_is_static (type))
-        return call->op->ref (call, error);
+        return ir_ref_run (call, error);
       for (int k = (int) axis; k < type->rank; k++)
         own *= type->dims[k];
       if (ir_call_has_output (call, i))
@@ -289,7 +289,7 @@ run_slice (IrCall *call, GError **error)
       (!ir_call_has_input (call, 4) || ir_call_input_ints (call, 4, &steps, &n_steps)))
     y = cpu_new_output (call, 0, error);
   else
-    return call->op->ref (call, error);
+    return ir_ref_run (call, error);
   if (y == NULL)
     return FALSE;
   if (ir_tensor_n_elements (call->outputs[0].tensor) == 0)
@@ -402,7 +402,7 @@ run_pad (IrCall *call, GError **error)
   for (guint i = 0; plain && i < n; i++)
     plain = pads[i] >= 0;
   if (!plain)
-    return call->op->ref (call, error);
+    return ir_ref_run (call, error);
   y = cpu_new_output (call, 0, error);
   if (y == NULL)
     return FALSE;
@@ -435,12 +435,16 @@ static gboolean
 run_dropout (IrCall *call, GError **error)
 {
   const IrTensor *in = ir_call_input (call, 0), *training = ir_call_input (call, 2);
+  const IrType *type = ir_call_has_output (call, 1) ? call->outputs[1].type : NULL;
   guint8 *y, *mask;
 
+  /* Before opset 10 the mask is of the type of the input. */
+  if (type != NULL && type->dtype != IR_DTYPE_BOOL)
+    return ir_ref_run (call, error);
   if (training != NULL &&
       (ir_tensor_n_elements (training) != 1 || ir_tensor_dtype (training) != IR_DTYPE_BOOL ||
        *(const guint8 *) ir_tensor_data (training) != 0))
-    return call->op->ref (call, error);
+    return ir_ref_run (call, error);
   y = cpu_new_output (call, 0, error);
   if (y == NULL)
     return FALSE;
@@ -494,7 +498,7 @@ run_depth_to_space (IrCall *call, GError **error)
     return copy_blocks (call, (gint64[]){ in[0], b, b, in[1] / b / b, in[2], in[3] }, dcr, error);
   if (b > 0 && strcmp (mode, "CRD") == 0)
     return copy_blocks (call, (gint64[]){ in[0], in[1] / b / b, b, b, in[2], in[3] }, crd, error);
-  return call->op->ref (call, error);
+  return ir_ref_run (call, error);
 }
 
 static gboolean
@@ -507,7 +511,7 @@ run_space_to_depth (IrCall *call, GError **error)
   gboolean depth_first = strcmp (mode, "DCR") == 0;
 
   if (b <= 0 || (!depth_first && strcmp (mode, "CRD") != 0))
-    return call->op->ref (call, error);
+    return ir_ref_run (call, error);
   return copy_blocks (call, (gint64[]){ in[0], in[1], in[2] / b, b, in[3] / b, b },
                       depth_first ? dcr : crd, error);
 }
@@ -664,7 +668,7 @@ run_where (IrCall *call, GError **error)
 
   if (ir_tensor_dtype (operands[0]) != IR_DTYPE_BOOL ||
       ir_tensor_dtype (operands[1]) != ir_tensor_dtype (operands[2]))
-    return call->op->ref (call, error);
+    return ir_ref_run (call, error);
   out = cpu_new_output (call, 0, error);
   if (out == NULL)
     return FALSE;
@@ -711,7 +715,7 @@ run_fill (IrCall *call, GError **error)
   if (value != NULL && (ir_dtype_bits (ir_tensor_dtype (value)) % 8 != 0 ||
                         ir_dtype_bits (ir_tensor_dtype (value)) == 0 ||
                         ir_tensor_n_elements (value) != 1 || ir_tensor_data (value) == NULL))
-    return call->op->ref (call, error);
+    return ir_ref_run (call, error);
   y = cpu_new_output (call, 0, error);
   if (y == NULL)
     return FALSE;
@@ -732,7 +736,7 @@ run_constant (IrCall *call, GError **error)
   IrTensor *dense;
 
   if (attr == NULL || attr->kind != IR_ATTR_TENSOR)
-    return call->op->ref (call, error);
+    return ir_ref_run (call, error);
   dense = ir_call_densify (call, attr->tensors[0], error);
   if (dense != NULL)
     ir_call_take_output (call, 0, dense);
@@ -748,7 +752,7 @@ const IrCpuKernel cpu_constant = { .name = "view", .run = run_constant };
 static gboolean
 run_items (IrCall *call, GError **error)
 {
-  return call->op->ref (call, error);
+  return ir_ref_run (call, error);
 }
 
 const IrCpuKernel cpu_items = { .name = "shared items", .run = run_items };

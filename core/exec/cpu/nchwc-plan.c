@@ -65,6 +65,7 @@ operand_of (const IrType *type, const IrType *out)
   return type->rank >= 3 ? OPERAND_CHANNEL : OPERAND_UNFIT;
 }
 
+/* A single element is read plain, and so is what comes of nothing else. */
 static gboolean
 is_elementwise (const IrNode *node)
 {
@@ -72,7 +73,8 @@ is_elementwise (const IrNode *node)
 
   if (node->op == NULL || !(node->op->flags & IR_OP_ELEMENTWISE) ||
       (node->op->flags & IR_OP_VIEW) || node->n_outputs != 1 || node->n_inputs == 0 ||
-      node->n_inputs > 3 || !cpu_planes_of (node->outputs[0], &planes))
+      node->n_inputs > 3 || !cpu_planes_of (node->outputs[0], &planes) ||
+      (planes.batch == 1 && planes.channels == 1 && planes.plane == 1))
     return FALSE;
   for (guint i = 0; i < node->n_inputs; i++)
     if (node->inputs[i] != NULL &&
@@ -113,13 +115,14 @@ passes_on (const IrNode *node)
   return runs_here (node) && cpu_kernel_of (node)->blocks == NULL && is_elementwise (node);
 }
 
+/* Whether @node gains from having input @slot in blocks. */
 static gboolean
 takes (const Planner *planner, const IrNode *node, guint slot)
 {
   const IrCpuBlocks *own = blocks_of (node);
 
   if (own != NULL)
-    return own->takes (node, slot, planner->lanes);
+    return (own->reads (node, slot, planner->lanes) & IR_LAYOUT_BLOCKS) != 0;
   return passes_on (node) &&
          operand_of (node->inputs[slot]->type, node->outputs[0]->type) == OPERAND_FULL;
 }
@@ -130,7 +133,7 @@ gains (const Planner *planner, const IrNode *node)
 {
   const IrCpuBlocks *own = blocks_of (node);
 
-  if (own != NULL && own != &cpu_concat_blocks && own != &cpu_gather_blocks)
+  if (own != NULL && !own->carries)
     return TRUE;
   return node->n_outputs > 0 && node->outputs[0] != NULL &&
          planner->wanted[node->outputs[0]->id] != 0;
@@ -172,6 +175,22 @@ any_in_blocks (const Planner *planner, const IrNode *node)
   return FALSE;
 }
 
+/* Whether half of what the kernel reads in blocks is so already, by channels. */
+static gboolean
+most_in_blocks (const Planner *planner, const IrNode *node)
+{
+  gint64 in_blocks = 0, all = 0;
+
+  for (guint slot = 0; slot < node->n_inputs; slot++)
+    if (node->inputs[slot] != NULL && takes (planner, node, slot))
+      {
+        gint64 channels = node->inputs[slot]->type->dims[1];
+        all += channels;
+        in_blocks += planner->blocks[node->inputs[slot]->id] != 0 ? channels : 0;
+      }
+  return all > 0 && 2 * in_blocks >= all;
+}
+
 static void
 decide (Planner *planner, const IrNode *node)
 {
@@ -180,8 +199,9 @@ decide (Planner *planner, const IrNode *node)
 
   if (out == NULL || !planner->wanted[out->id] || !may_be_blocks (planner, out))
     return;
-  if (own != NULL ? own->gives != NULL && own->gives (node, planner->blocks, planner->lanes)
-                  : passes_on (node) && any_in_blocks (planner, node))
+  if (!(cpu_output_terms (node).gives & IR_LAYOUT_BLOCKS))
+    return;
+  if (own != NULL ? own->makes || most_in_blocks (planner, node) : any_in_blocks (planner, node))
     planner->blocks[out->id] = (guint8) planner->lanes;
 }
 
@@ -230,10 +250,12 @@ cpu_explain_blocks (const IrNode *node, const guint8 *blocks)
 
   for (guint slot = 0; slot < node->n_inputs; slot++)
     in |= node->inputs[slot] != NULL && blocks[node->inputs[slot]->id] != 0;
+  if (out && own != NULL && !(own->reads (node, 0, cpu_lanes ()) & IR_LAYOUT_BLOCKS))
+    return blocks[node->inputs[0]->id] != 0
+               ? "copies its input from blocks of channels into order first, and gives such blocks"
+               : "reads a plain value, and gives blocks of channels";
   if (in && out)
     return "reads and gives blocks of channels";
-  if (out && own != NULL && !own->takes (node, 0, cpu_lanes ()))
-    return "reads a plain value, and gives blocks of channels";
   if (out)
     return "brings its input into blocks of channels, and gives such";
   if (in && own != NULL)
@@ -464,7 +486,10 @@ run_plain (const IrCpuKernel *kernel, IrCall *call, GError **error)
   for (guint i = 0; i < call->n_inputs; i++)
     if (call->inputs[i].block != 0 && !bring_into_order (call, i, error))
       return FALSE;
-  if (!call->op->infer (call, error) || !kernel->run (call, error))
+  if (!call->op->infer (call, error))
+    return FALSE;
+  ir_call_ready (call, FALSE);
+  if (!kernel->run (call, error))
     return FALSE;
   /* Some kernels give their input where there is nothing to do. */
   for (guint i = 0; i < call->n_outputs; i++)
@@ -480,27 +505,107 @@ run_plain (const IrCpuKernel *kernel, IrCall *call, GError **error)
   return TRUE;
 }
 
-/* All operands in blocks, one vector for each channel too; to the kernel that is one more axis. */
-static gboolean
-run_elementwise (const IrCpuKernel *kernel, IrCall *call, GError **error)
+/* -- kernels over blocks, and what they are given -- */
+
+/* Of operators element by element, to whose kernel blocks are one more axis. A single element
+ * stands for every lane, which it does not where it lies at the head of a block. */
+static IrLayouts
+elementwise_reads (const IrNode *node, guint slot)
 {
-  const IrType *out = call->node->outputs[0]->type;
-  guint block = call->outputs[0].block;
+  const IrValue *value = ir_node_input (node, slot);
+  Operand operand = value != NULL ? operand_of (value->type, node->outputs[0]->type)
+                                  : OPERAND_UNFIT;
 
-  for (guint i = 0; i < call->n_inputs; i++)
-    {
-      const IrType *type = call->inputs[i].type;
-      gint64 dims[4] = { 1, 1, 1, 1 };
+  return operand == OPERAND_FULL || operand == OPERAND_CHANNEL ? IR_LAYOUT_BLOCKS : IR_LAYOUT_PLAIN;
+}
 
-      if (!call->inputs[i].present || operand_of (type, out) == OPERAND_ONE)
-        continue;
-      for (int k = 0; k < type->rank; k++)
-        dims[4 - type->rank + k] = type->dims[k];
-      if (cpu_blocks_in (call, i, dims, 1, block, error) == NULL)
-        return FALSE;
-      call->inputs[i].type = ir_tensor_type (ir_call_input (call, i), call->context);
-    }
-  return call->op->infer (call, error) && kernel->run (call, error);
+/**
+ * cpu_input_terms:
+ * @node: a node that a kernel of this back end runs
+ * @slot: one of its inputs
+ * @blocks: whether the kernel works on blocks of channels
+ *
+ * Returns: what the kernel declares of the input
+ */
+IrInputTerms
+cpu_input_terms (const IrNode *node, guint slot, gboolean blocks)
+{
+  const IrCpuKernel *kernel = cpu_kernel_of (node);
+  IrInputTerms terms = { .layouts = IR_LAYOUT_PLAIN };
+
+  if (kernel == NULL)
+    return terms;
+  if (blocks)
+    terms.layouts = kernel->blocks != NULL ? kernel->blocks->reads (node, slot, cpu_lanes ())
+                                           : elementwise_reads (node, slot);
+  terms.any_address = kernel->loose == slot + 1;
+  terms.overwritten = kernel->overwrites != NULL && kernel->overwrites (node) == (int) slot;
+  return terms;
+}
+
+/**
+ * cpu_output_terms:
+ * @node: a node
+ *
+ * Returns: what the kernel of this back end declares of output 0
+ */
+IrOutputTerms
+cpu_output_terms (const IrNode *node)
+{
+  const IrCpuKernel *kernel = cpu_kernel_of (node);
+  const IrCpuBlocks *own = kernel != NULL ? kernel->blocks : NULL;
+  IrOutputTerms terms = { .gives = IR_LAYOUT_PLAIN };
+  guint lanes = cpu_lanes ();
+
+  if (kernel == NULL)
+    return terms;
+  if (own != NULL && own->gives != NULL && lanes != 0)
+    terms.gives |= own->gives (node, lanes);
+  else if (own == NULL && lanes != 0 && passes_on (node))
+    terms.gives |= IR_LAYOUT_BLOCKS;
+  terms.in_pieces = kernel->in_pieces && own == NULL && cpu_needs_float (node) == NULL;
+  return terms;
+}
+
+/* What the kernel over blocks reads input @slot in; asked for once where calls do not change. */
+static guint8
+layouts_of (IrCall *call, guint slot)
+{
+  guint8 *layouts = &call->inputs[slot].layouts;
+
+  if (*layouts == 0 || !call->settled)
+    *layouts = (guint8) cpu_input_terms (call->node, slot, TRUE).layouts;
+  return *layouts;
+}
+
+/* Where nothing is wanted in blocks, the kernel for plain values runs unless the other one reads
+ * every input that is in blocks so. */
+static gboolean
+runs_over_blocks (const IrCpuKernel *kernel, IrCall *call)
+{
+  if (call->outputs[0].block != 0)
+    return TRUE;
+  for (guint i = 0; kernel->blocks != NULL && i < call->n_inputs; i++)
+    if (call->inputs[i].block != 0 && !(layouts_of (call, i) & IR_LAYOUT_BLOCKS))
+      return FALSE;
+  return kernel->blocks != NULL;
+}
+
+/* Brings input @slot into a layout that is declared. */
+static gboolean
+bring_input (IrCall *call, guint slot, GError **error)
+{
+  const IrCallInput *input = &call->inputs[slot];
+  guint8 layouts = layouts_of (call, slot);
+  gint64 dims[4] = { 1, 1, 1, 1 };
+
+  if (input->block != 0)
+    return (layouts & IR_LAYOUT_BLOCKS) != 0 || bring_into_order (call, slot, error);
+  if (layouts & IR_LAYOUT_PLAIN)
+    return TRUE;
+  for (int k = 0; k < input->type->rank; k++)
+    dims[4 - input->type->rank + k] = input->type->dims[k];
+  return bring_into_blocks (call, slot, dims, 1, cpu_lanes (), error);
 }
 
 /**
@@ -509,24 +614,31 @@ run_elementwise (const IrCpuKernel *kernel, IrCall *call, GError **error)
  * @call: a call with operands in blocks of channels
  * @error: return location for an error
  *
- * Runs the kernel on blocks, if it can, and else on plain copies.
+ * Runs the kernel on blocks, if it can, and else on plain copies: this is the one place that
+ * decides what an input is brought into, from what the kernel declares of it.
  *
  * Returns: %TRUE if the output was computed
  */
 gboolean
 cpu_run_blocks (const IrCpuKernel *kernel, IrCall *call, GError **error)
 {
-  guint lanes = cpu_lanes ();
-
-  if (call->outputs[0].block != 0)
-    return kernel->blocks != NULL ? kernel->blocks->run (call, error)
-                                  : run_elementwise (kernel, call, error);
-  if (kernel->blocks == NULL)
+  if (!runs_over_blocks (kernel, call))
     return run_plain (kernel, call, error);
   for (guint i = 0; i < call->n_inputs; i++)
-    if (call->inputs[i].block != 0 && !kernel->blocks->takes (call->node, i, lanes))
-      return run_plain (kernel, call, error);
-  return kernel->blocks->run (call, error);
+    {
+      IrCallInput *input = &call->inputs[i];
+      if (!input->present)
+        continue;
+      if (!bring_input (call, i, error))
+        return FALSE;
+      /* To kernels element by element blocks are one more axis. */
+      if (kernel->blocks == NULL && input->block != 0)
+        input->type = ir_tensor_type (ir_call_input (call, i), call->context);
+    }
+  if ((kernel->blocks == NULL || !call->settled) && !call->op->infer (call, error))
+    return FALSE;
+  ir_call_ready (call, TRUE);
+  return kernel->blocks != NULL ? kernel->blocks->run (call, error) : kernel->run (call, error);
 }
 
 /**

@@ -3,7 +3,7 @@
 
 #include "core/exec/cpu/cpu.h"
 #include "core/exec/cpu/vector-math.h"
-#include "core/op/rows.h"
+#include "core/exec/ref/ref.h"
 
 #include <math.h>
 #include <string.h>
@@ -129,10 +129,10 @@ run_along_axis (IrCall *call, gboolean logarithm, GError **error)
 
   axis += axis < 0 ? rank : 0;
   if (axis < 0 || axis >= rank)
-    return call->op->ref (call, error);
+    return ir_ref_run (call, error);
   split = cpu_split_axes (in, axis, flatten ? rank : axis + 1);
   if (split.middle == 0)
-    return call->op->ref (call, error);
+    return ir_ref_run (call, error);
   y = cpu_new_floats (call, 0, in, error);
   if (y == NULL)
     return FALSE;
@@ -246,7 +246,7 @@ run_layer_norm (IrCall *call, GError **error)
   if (axis < 0 || axis >= rank || split.middle == 0 || ir_call_has_output (call, 1) ||
       ir_call_has_output (call, 2) || !cpu_is_tail (scale, in, axis) ||
       (bias != NULL && !cpu_is_tail (bias, in, axis)))
-    return call->op->ref (call, error);
+    return ir_ref_run (call, error);
   y = cpu_new_floats (call, 0, in, error);
   if (y == NULL)
     return FALSE;
@@ -280,7 +280,7 @@ run_skip_layer_norm (IrCall *call, GError **error)
       !cpu_is_tail (ir_call_input (call, 2), in, (gint64) ir_tensor_rank (in) - 1) ||
       !cpu_is_tail (ir_call_input (call, 3), in, (gint64) ir_tensor_rank (in) - 1) ||
       ir_tensor_n_elements (ir_call_input (call, 1)) != ir_tensor_n_elements (in))
-    return call->op->ref (call, error);
+    return ir_ref_run (call, error);
   y = cpu_new_floats (call, 0, in, error);
   if (y == NULL)
     return FALSE;
@@ -362,7 +362,7 @@ run_embed_layer_norm (IrCall *call, GError **error)
   if (!ir_type_is_static (type) || type->dims[rank] == 0 ||
       ir_tensor_n_elements (ir_call_input (call, 6)) != (guint64) type->dims[rank] ||
       ir_tensor_n_elements (ir_call_input (call, 7)) != (guint64) type->dims[rank])
-    return call->op->ref (call, error);
+    return ir_ref_run (call, error);
   for (guint i = 0; i < rank; i++)
     n_rows *= type->dims[i];
   float *y = cpu_new_floats_shaped (call, 0, rank + 1, type->dims, error);
@@ -382,7 +382,7 @@ run_embed_layer_norm (IrCall *call, GError **error)
 #pragma omp atomic write
         found = FALSE;
     }
-  return found || call->op->ref (call, error);
+  return found || ir_ref_run (call, error);
 }
 
 static const char *
@@ -419,10 +419,10 @@ run_batch_norm (IrCall *call, GError **error)
   float *y;
 
   if (ir_call_int (call, "training_mode", 0) != 0 || ir_tensor_rank (in) < 2)
-    return call->op->ref (call, error);
+    return ir_ref_run (call, error);
   for (guint i = 1; i < 5; i++)
     if (ir_tensor_n_elements (ir_call_input (call, i)) != (guint64) split.middle)
-      return call->op->ref (call, error);
+      return ir_ref_run (call, error);
   y = cpu_new_floats (call, 0, in, error);
   if (y == NULL)
     return FALSE;
@@ -461,7 +461,7 @@ run_global_average_pool (IrCall *call, GError **error)
   float *y;
 
   if (rank < 3 || split.middle == 0)
-    return call->op->ref (call, error);
+    return ir_ref_run (call, error);
   for (gint64 i = 0; i < rank; i++)
     dims[i] = i < 2 ? ir_tensor_dims (in)[i] : 1;
   y = cpu_new_floats_shaped (call, 0, (guint) rank, dims, error);

@@ -100,7 +100,7 @@ run_pool (IrCall *call, gboolean average, GError **error)
   if (!ir_window_of_pool (&window, call, error))
     return FALSE;
   if (!takes (&window) || ir_call_has_output (call, 1))
-    return call->op->ref (call, error);
+    return ir_ref_run (call, error);
   dims[0] = ir_tensor_dims (in)[0];
   dims[1] = ir_tensor_dims (in)[1];
   dims[2] = window.out[0];

@@ -67,7 +67,7 @@ add_product (const Layer *l,
 }
 
 static void
-activate (CpuActivation activation, float *values, gint64 n)
+activate (IrActivation activation, float *values, gint64 n)
 {
   CpuEpilogue epilogue = { .activation = activation };
 
@@ -87,7 +87,7 @@ rnn_step (Direction *d, float *gates)
   CpuWatch watch = cpu_watch (l->call, 2 * n);
   for (gint64 row = 0; row < l->batch && !cpu_watch_stopped (&watch, row); row++)
     {
-      activate (CPU_ACT_TANH, gates + row * apart, n);
+      activate (IR_ACTIVATION_TANH, gates + row * apart, n);
       memcpy (d->h + row * n, gates + row * apart, sizeof (float) * (gsize) n);
     }
   return TRUE;
@@ -151,13 +151,13 @@ gru_step (Direction *d, float *gates)
     return FALSE;
   CpuWatch watch = cpu_watch (l->call, 2 * n);
   for (gint64 row = 0; row < l->batch && !cpu_watch_stopped (&watch, row); row++)
-    activate (CPU_ACT_SIGMOID, gates + row * apart, 2 * n);
+    activate (IR_ACTIVATION_SIGMOID, gates + row * apart, 2 * n);
   if (!gru_hidden (d, gates, apart))
     return FALSE;
   for (gint64 row = 0; row < l->batch && !cpu_watch_stopped (&watch, row); row++)
     {
       float *hidden = gates + row * apart + 2 * n;
-      activate (CPU_ACT_TANH, hidden, n);
+      activate (IR_ACTIVATION_TANH, hidden, n);
       gru_mix (gates + row * apart, hidden, d->h + row * n, n);
     }
   return TRUE;
@@ -183,11 +183,11 @@ lstm_step (Direction *d, float *gates)
   for (gint64 row = 0; row < l->batch && !cpu_watch_stopped (&watch, row); row++)
     {
       float *g = gates + row * apart, *c = d->c + row * n;
-      activate (CPU_ACT_SIGMOID, g, 3 * n);
-      activate (CPU_ACT_TANH, g + 3 * n, n);
+      activate (IR_ACTIVATION_SIGMOID, g, 3 * n);
+      activate (IR_ACTIVATION_TANH, g + 3 * n, n);
       lstm_cell (g, g + 2 * n, g + 3 * n, c, n);
       memcpy (d->scratch, c, sizeof (float) * (gsize) n);
-      activate (CPU_ACT_TANH, d->scratch, n);
+      activate (IR_ACTIVATION_TANH, d->scratch, n);
       multiply_into (g + n, d->scratch, d->h + row * n, n);
     }
   return TRUE;
@@ -364,7 +364,7 @@ layer_run (Layer *l, guint n_gates, GError **error)
   IrCall *call = l->call;
 
   if (!layer_init (l, call, n_gates))
-    return call->op->ref (call, error);
+    return ir_ref_run (call, error);
   if (!new_outputs (l, error))
     return FALSE;
   int n = (int) l->sizes.n_directions;
@@ -387,7 +387,7 @@ layer_run (Layer *l, guint n_gates, GError **error)
     done = done && l->directions[i].done;
   if (ir_call_fail_if_stopped (call, error))
     return FALSE;
-  return done || call->op->ref (call, error);
+  return done || ir_ref_run (call, error);
 }
 
 static gboolean

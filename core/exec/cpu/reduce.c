@@ -352,7 +352,7 @@ run_arg (IrCall *call, gboolean largest, GError **error)
     return FALSE;
   CpuSplit split = cpu_split_axes (in, axis, axis + 1);
   if (split.middle == 0)
-    return call->op->ref (call, error);
+    return ir_ref_run (call, error);
   gint64 *y = cpu_new_output (call, 0, error);
   if (y == NULL)
     return FALSE;
@@ -434,7 +434,7 @@ run_cum_sum (IrCall *call, GError **error)
   gint64 axis;
 
   if (!ir_call_input_ints (call, 1, &axes, &n_axes) || n_axes != 1)
-    return call->op->ref (call, error);
+    return ir_ref_run (call, error);
   if (!ir_call_axis (call, axes[0], (int) ir_tensor_rank (in), &axis, error))
     return FALSE;
   gpointer y = cpu_new_output (call, 0, error);
@@ -487,7 +487,7 @@ run_global_max_pool (IrCall *call, GError **error)
   const float *x = ir_tensor_data (in);
 
   if (rank < 3 || split.middle == 0)
-    return call->op->ref (call, error);
+    return ir_ref_run (call, error);
   float *y = cpu_new_output (call, 0, error);
   if (y == NULL)
     return FALSE;

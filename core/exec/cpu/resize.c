@@ -405,10 +405,10 @@ run (IrCall *call, GError **error)
   if (!plan_init (&plan, call) || plan.geometry.rank == 0 || ir_tensor_n_elements (in) == 0 ||
       type == NULL || !ir_type_is_static (type) ||
       (!plan.nearest && ir_tensor_dtype (in) != IR_DTYPE_FLOAT))
-    return call->op->ref (call, error);
+    return ir_ref_run (call, error);
   for (guint i = 0; i < plan.geometry.rank; i++)
     if (plan.geometry.out[i] <= 0)
-      return call->op->ref (call, error);
+      return ir_ref_run (call, error);
   return plan.nearest ? run_nearest (call, &plan, error) : run_interpolated (call, &plan, error);
 }
 

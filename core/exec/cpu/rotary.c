@@ -3,7 +3,7 @@
 
 #include "core/exec/cpu/cpu.h"
 #include "core/exec/cpu/vector-math.h"
-#include "core/op/rows.h"
+#include "core/exec/ref/ref.h"
 
 #include <math.h>
 #include <string.h>
@@ -45,11 +45,11 @@ run_rms_norm (IrCall *call, GError **error)
 
   axis += axis < 0 ? rank : 0;
   if (axis < 0 || axis >= rank)
-    return call->op->ref (call, error);
+    return ir_ref_run (call, error);
   for (gint64 i = 0; i < rank; i++)
     *(i < axis ? &rows : &size) *= ir_tensor_dims (in)[i];
   if (size == 0 || !cpu_is_tail (scale, in, axis) || ir_tensor_rank (scale) > rank - axis)
-    return call->op->ref (call, error);
+    return ir_ref_run (call, error);
   y = cpu_new_floats (call, 0, in, error);
   if (y == NULL)
     return FALSE;
@@ -218,7 +218,7 @@ run_rotary_embedding (IrCall *call, GError **error)
     return FALSE;
   rotary_init (&r, call);
   if (!positions_fit (&r, call))
-    return !ir_call_fail_if_stopped (call, error) && call->op->ref (call, error);
+    return !ir_call_fail_if_stopped (call, error) && ir_ref_run (call, error);
   y = cpu_new_floats (call, 0, ir_call_input (call, 0), error);
   if (y == NULL)
     return FALSE;
@@ -362,7 +362,7 @@ rotate_rows (IrCall *call, Rotate rotate, GError **error)
     return FALSE;
   half_rotary_init (&r, call);
   if (r.size % 2 != 0)
-    return call->op->ref (call, error);
+    return ir_ref_run (call, error);
   y = cpu_new_floats (call, 0, ir_call_input (call, 0), error);
   if (y == NULL)
     return FALSE;
@@ -423,7 +423,7 @@ run_gate (IrCall *call, GError **error)
   if (other != NULL && (ir_tensor_rank (other) != ir_tensor_rank (in) ||
                         memcmp (ir_tensor_dims (other), ir_tensor_dims (in),
                                 sizeof (gint64) * ir_tensor_rank (in)) != 0))
-    return call->op->ref (call, error);
+    return ir_ref_run (call, error);
   y = cpu_new_floats (call, 0, in, error);
   if (y == NULL)
     return FALSE;

@@ -138,12 +138,12 @@ gather (IrCall *call, const gint64 *offsets, gint64 n, gint64 run, GError **erro
   gsize size = element_size (data), bytes = (gsize) run * size;
 
   if (offsets == NULL)
-    return !ir_call_fail_if_stopped (call, error) && call->op->ref (call, error);
+    return !ir_call_fail_if_stopped (call, error) && ir_ref_run (call, error);
   guint8 *y = cpu_new_output (call, 0, error);
   if (y == NULL)
     return FALSE;
   if (ir_tensor_n_elements (call->outputs[0].tensor) != (guint64) (n * run))
-    return call->op->ref (call, error);
+    return ir_ref_run (call, error);
   if (bytes == 0)
     return TRUE;
   int n_threads = cpu_n_threads (call, (guint64) (n * run));
@@ -201,7 +201,7 @@ scatter (IrCall *call, const gint64 *offsets, gint64 n, gint64 run, GError **err
   if (offsets == NULL || ir_tensor_dtype (news) != ir_tensor_dtype (data) ||
       ir_tensor_n_elements (news) != (guint64) (n * run) ||
       (!adds && strcmp (reduction, "none") != 0))
-    return !ir_call_fail_if_stopped (call, error) && call->op->ref (call, error);
+    return !ir_call_fail_if_stopped (call, error) && ir_ref_run (call, error);
   guint8 *y = cpu_new_output (call, 0, error);
   if (y == NULL)
     return FALSE;
@@ -260,7 +260,7 @@ run_one_hot (IrCall *call, GError **error)
   if (!are_indices (indices) || ir_tensor_n_elements (values) != 2 || type == NULL ||
       !ir_type_is_static (type) ||
       !ir_call_axis (call, ir_call_int (call, "axis", -1), type->rank, &axis, NULL))
-    return call->op->ref (call, error);
+    return ir_ref_run (call, error);
   guint8 *y = cpu_new_output (call, 0, error);
   if (y == NULL)
     return FALSE;
@@ -353,7 +353,7 @@ run_trilu (IrCall *call, GError **error)
   guint n = 0;
 
   if (rank < 2)
-    return call->op->ref (call, error);
+    return ir_ref_run (call, error);
   guint8 *y = cpu_new_output (call, 0, error);
   if (y == NULL)
     return FALSE;

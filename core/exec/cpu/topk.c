@@ -93,7 +93,7 @@ run (IrCall *call, GError **error)
   CpuSplit split = cpu_split_axes (in, axis, axis + 1);
   for (guint slot = 0; slot < 2; slot++)
     if (call->outputs[slot].type == NULL || !ir_type_is_static (call->outputs[slot].type))
-      return call->op->ref (call, error);
+      return ir_ref_run (call, error);
   k = call->outputs[0].type->dims[axis];
   if (ir_call_has_output (call, 0) && (values = cpu_new_output (call, 0, error)) == NULL)
     return FALSE;
@@ -101,7 +101,7 @@ run (IrCall *call, GError **error)
     return FALSE;
   g_autofree Candidate *heap = g_try_new (Candidate, MAX (k, 1));
   if (heap == NULL || k > split.middle)
-    return call->op->ref (call, error);
+    return ir_ref_run (call, error);
   CpuWatch watch = cpu_watch (call, split.middle * SIFTED);
   CpuWatch items[] = { cpu_watch (call, SIFTED), cpu_watch_rows (call, SIFTED, split.inner) };
   for (gint64 line = 0; k > 0 && line < split.outer * split.inner; line++)

@@ -145,7 +145,7 @@ run (IrCall *call, GError **error)
   Walk walk;
 
   if (!read_perm (call, rank, perm))
-    return call->op->ref (call, error);
+    return ir_ref_run (call, error);
   for (guint i = 0; i < rank; i++)
     dims[i] = ir_tensor_dims (in)[perm[i]];
   out = ir_call_new_output (call, 0, ir_tensor_dtype (in), rank, dims, error);

@@ -102,3 +102,21 @@ cpu_vector_gelu_tanh (float x)
 {
   return 0.5f * x * (1 + cpu_vector_tanh (0.7978846f * (x + 0.044715f * x * x * x)));
 }
+
+/* As numpy: a limit that is NaN makes all of it NaN. */
+static inline float
+cpu_vector_clip (float x, float low, float high)
+{
+  float at_least = x < low ? low : x, limited = at_least > high ? high : at_least;
+
+  return isnan (low) || isnan (high) ? low + high : limited;
+}
+
+static inline float
+cpu_vector_hard_swish (float x)
+{
+  float gate = 0.16666667f * x + 0.5f;
+
+  gate = gate < 0 ? 0 : gate;
+  return x * (gate > 1 ? 1 : gate);
+}

@@ -532,10 +532,10 @@ describe (Job *job)
     .lane_end = lanes,
     .starts = TRUE,
     .ends = TRUE,
-    .activation = CPU_ACT_NONE,
+    .activation = IR_ACTIVATION_NONE,
   };
   job->panel = (CpuPanel){
-    .activation = cpu_direct_knows (job->epilogue) ? job->epilogue->activation : CPU_ACT_NONE,
+    .activation = cpu_direct_knows (job->epilogue) ? job->epilogue->activation : IR_ACTIVATION_NONE,
     .low = job->epilogue->low,
     .high = job->epilogue->high,
     .alpha = job->epilogue->alpha,

@@ -4,7 +4,7 @@
  * where NaN is wanted, strings byte by byte. That is the rule of the standard's own runner. */
 #pragma once
 
-#include "core/exec/exec.h"
+#include "core/exec/eval/eval.h"
 
 #define IR_CONFORMANCE_RTOL 1e-3
 #define IR_CONFORMANCE_ATOL 1e-7

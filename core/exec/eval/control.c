@@ -3,6 +3,7 @@
  * heap. */
 #include "config.h"
 
+#include "core/exec/eval/eval.h"
 #include "core/exec/run/runner-private.h"
 
 typedef struct
@@ -128,8 +129,10 @@ ir_eval_control (const IrNode *node,
   IrRunOptions run_options = {
     .backend = options->backend != NULL ? options->backend : &ir_backend_ref,
     .capture = IR_CAPTURE_NONE,
+    .seed = options->seed,
   };
   IrPrepared prepared = { .model = model,
+                          .control = ir_subgraph_run,
                           .n_nodes = model->nodes->len,
                           .n_values = model->values->len };
   IrRun record = { .model = model };
@@ -144,6 +147,13 @@ ir_eval_control (const IrNode *node,
   };
   Eval eval = { node, options, &state };
   gboolean done;
+
+  ir_run_options_limit (&run_options, &options->limits);
+  state.watch.deadline_us = options->deadline_us;
+  if (run_options.memory_limit != 0)
+    state.memory_limit = run_options.memory_limit;
+  if (run_options.output_limit != 0)
+    state.output_limit = run_options.output_limit;
 
   prepared.nodes = g_new0 (IrNodePlan, prepared.n_nodes + 1);
   prepared.places = g_new0 (IrPlace, prepared.n_values + 1);

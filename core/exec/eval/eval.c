@@ -1,6 +1,7 @@
 /* Running one node by itself, on given contents. */
 #include "config.h"
 
+#include "core/exec/eval/eval.h"
 #include "core/exec/kernel/backend.h"
 
 static gboolean
@@ -57,6 +58,16 @@ eval_call (IrCall *call,
   return done;
 }
 
+static gsize
+output_limit_of (const IrEvalOptions *options)
+{
+  gsize all = options->limits.memory_limit, one = options->limits.output_limit;
+
+  all = all != 0 ? all : ir_exec_default_memory_limit ();
+  one = one != 0 ? one : ir_exec_default_memory_limit ();
+  return MIN (all, one);
+}
+
 static gboolean
 eval (const IrNode *node,
       const IrTensor *const *inputs,
@@ -73,8 +84,20 @@ eval (const IrNode *node,
     outputs[i] = NULL;
   ir_call_layout (&call, node);
   call.random_seed = seed;
+  IrWatch watch = { .deadline_us = options->deadline_us };
+  call.watch = &watch;
   gboolean done = eval_call (&call, inputs, outputs, options, output_limit, &local);
   ir_call_clear (&call);
+  if (!done && watch.stopped && !g_cancellable_is_cancelled (options->cancellable))
+    {
+      g_autofree char *label = ir_node_label (node);
+
+      g_clear_error (&local);
+      g_set_error (error, IR_EXEC_ERROR, IR_EXEC_ERROR_LIMIT,
+                   "%s: evaluating it has taken longer than the limit of time; raise the limit or "
+                   "use smaller inputs",
+                   label);
+    }
   if (local != NULL)
     g_propagate_error (error, ir_exec_error_from_kernel (node, g_steal_pointer (&local)));
   return done;
@@ -119,8 +142,8 @@ ir_eval_node (const IrNode *node,
  * @options: how to run
  * @error: return location for an error
  *
- * As ir_eval_node(); draws of random operators are those of a run with seed 0, and nodes that own
- * subgraphs run too, if @options->contents knows the values around them.
+ * As ir_eval_node(); draws of random operators are those of a run, and nodes that own subgraphs run
+ * too, if @options->contents knows the values around them.
  *
  * Returns: %TRUE if the outputs were computed
  */
@@ -132,6 +155,6 @@ ir_eval_node_with (const IrNode *node,
                    GError **error)
 {
   g_return_val_if_fail (node != NULL && outputs != NULL && options != NULL, FALSE);
-  return eval (node, inputs, outputs, options, ir_exec_default_memory_limit (),
-               ir_exec_random_seed (node, 0, 0), error);
+  return eval (node, inputs, outputs, options, output_limit_of (options),
+               ir_exec_random_seed (node, options->seed, options->round), error);
 }

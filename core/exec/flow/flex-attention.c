@@ -2,8 +2,8 @@
  * runner does the steps one after the other and runs the graphs between them. */
 #include "config.h"
 
-#include "core/exec/run/runner-private.h"
-#include "core/op/rows.h"
+#include "core/exec/flow/subgraph-private.h"
+#include "core/exec/ref/ref.h"
 
 /* Replaces @tensor by what @graph makes of it; a node without the graph leaves it as it is. */
 static gboolean

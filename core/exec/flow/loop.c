@@ -10,10 +10,9 @@ typedef struct
   const IrNode *node;
   IrBody body;
   guint n_carried;
-  gint64 limit;           /* iterations */
-  gboolean has_condition; /* the node has the input: else what the body says is ignored */
-  gboolean condition;     /* of the next iteration */
-  GPtrArray *inputs;      /* of IrTensor: of the next iteration */
+  gint64 limit;       /* iterations */
+  gboolean condition; /* of the next iteration */
+  GPtrArray *inputs;  /* of IrTensor: of the next iteration */
   IrRounds scans;
 } Loop;
 
@@ -42,7 +41,6 @@ loop_init (Loop *loop, IrRunState *state, const IrNode *node, GError **error)
   loop->limit = G_MAXINT64;
   loop->n_carried = node->n_inputs > 2 ? node->n_inputs - 2 : 0;
   loop->inputs = g_ptr_array_new_with_free_func ((GDestroyNotify) ir_tensor_unref);
-  loop->has_condition = ir_node_input (node, 1) != NULL;
   if (!ir_body_init (&loop->body, node, loop->n_carried + 2,
                      MAX (loop->n_carried, node->n_outputs) + 1, error) ||
       !scalar_input (state, node, 0, &loop->limit, error) ||
@@ -90,8 +88,7 @@ loop_iterate (Loop *loop, IrRunState *state, gint64 iteration, GError **error)
   if (ir_tensor_data (condition) == NULL || ir_tensor_n_elements (condition) != 1)
     return ir_subgraph_fail (loop->node, error, IR_EXEC_ERROR_KERNEL,
                              "the condition that the body gives is not one element");
-  if (loop->has_condition)
-    loop->condition = ir_tensor_get_int64 (condition, 0) != 0;
+  loop->condition = ir_tensor_get_int64 (condition, 0) != 0;
   for (guint i = 1; i < results->len; i++)
     {
       IrTensor *result = g_ptr_array_index (results, i);
@@ -130,8 +127,9 @@ loop_publish (const Loop *loop, IrRunState *state, GError **error)
  * @node: a Loop
  * @error: return location for an error
  *
- * Where the input cond is left out, the condition that the body gives is ignored, as the standard
- * says. Without an iteration, carried values are the initial ones and scan outputs are empty.
+ * Where the input cond is left out, it is true: the condition that the body gives ends the loop all
+ * the same, as in ONNX Runtime, though the standard's pseudocode ignores it. Without an iteration,
+ * carried values are the initial ones and scan outputs are empty.
  *
  * Source: ONNX Loop 25.
  *

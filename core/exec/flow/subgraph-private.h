@@ -50,6 +50,5 @@ IrTensor *ir_rounds_stack (const IrRounds *rounds,
                            GError **error);
 
 /* -- the operators -- */
-gboolean ir_loop_run (IrRunState *state, const IrNode *node, GError **error);
-gboolean ir_scan_run (IrRunState *state, const IrNode *node, GError **error);
-gboolean ir_sequence_map_run (IrRunState *state, const IrNode *node, GError **error);
+#define CONTROL(run) gboolean run (IrRunState *state, const IrNode *node, GError **error);
+#include "core/op/ops.def"

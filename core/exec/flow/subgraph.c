@@ -267,8 +267,20 @@ ir_rounds_stack (const IrRounds *rounds,
 
 /* -- If -- */
 
-static gboolean
-run_if (IrRunState *state, const IrNode *node, GError **error)
+/**
+ * ir_if_run:
+ * @state: a run under way
+ * @node: an If
+ * @error: return location for an error
+ *
+ * Runs the branch that the condition names; the other is not run.
+ *
+ * Source: ONNX If 25.
+ *
+ * Returns: %TRUE if its outputs have contents
+ */
+gboolean
+ir_if_run (IrRunState *state, const IrNode *node, GError **error)
 {
   const IrValue *condition = ir_node_input (node, 0);
   const IrTensor *tensor = condition != NULL ? ir_run_state_tensor (state, condition) : NULL;
@@ -297,58 +309,40 @@ run_if (IrRunState *state, const IrNode *node, GError **error)
   return done;
 }
 
-static const struct
+typedef struct
 {
   IrOpId op;
-  gboolean (*run) (IrRunState *state, const IrNode *node, GError **error);
-} runners[] = {
-  { IR_OP_IF, run_if },
-  { IR_OP_LOOP, ir_loop_run },
-  { IR_OP_SCAN, ir_scan_run },
-  { IR_OP_SEQUENCE_MAP, ir_sequence_map_run },
-  { IR_OP_FLEX_ATTENTION, ir_flex_attention_run },
-};
+  IrControlFunc run; /* (nullable) */
+} Row;
 
-/**
- * ir_subgraph_runs:
- * @node: a node that owns subgraphs
- *
- * Returns: whether the runner can execute it
- */
-gboolean
-ir_subgraph_runs (const IrNode *node)
-{
-  for (guint i = 0; i < G_N_ELEMENTS (runners); i++)
-    if (ir_op_is (node, runners[i].op))
-      return TRUE;
-  return FALSE;
-}
+/* clang-format off */
+static const Row rows[IR_N_OPS] = { [IR_OP_NONE] = { .op = IR_OP_NONE
+#define IR_OP(ID, NAME, ...) }, [IR_OP_##ID] = { .op = IR_OP_##ID
+#define CONTROL(function) , .run = function
+#include "core/op/ops.def"
+} };
+/* clang-format on */
 
 /**
  * ir_subgraph_run:
  * @state: a run under way
- * @node: a node for which ir_subgraph_runs() holds
+ * @node: a node whose row has a CONTROL column
  * @error: return location for an error
  *
- * Runs the subgraphs of @node and sets its outputs. If takes the branch that its condition names;
- * the other is not run.
- *
- * Source: ONNX If 25; for the others see their files.
+ * Runs the subgraphs of @node and sets its outputs.
  *
  * Returns: %TRUE if the outputs have contents
  */
 gboolean
 ir_subgraph_run (IrRunState *state, const IrNode *node, GError **error)
 {
-  gboolean done = FALSE;
+  gboolean done;
 
   if (state->depth >= MAX_DEPTH)
     return ir_subgraph_fail (node, error, IR_EXEC_ERROR_UNSUPPORTED,
                              "subgraphs are nested too deeply");
   state->depth++;
-  for (guint i = 0; i < G_N_ELEMENTS (runners); i++)
-    if (ir_op_is (node, runners[i].op))
-      done = runners[i].run (state, node, error);
+  done = rows[node->op->id].run (state, node, error);
   state->depth--;
   return done;
 }

@@ -1,13 +1,95 @@
-/* What the files of core/exec share, and what back ends need of it. */
+/* Back ends: which kernel runs a node, and what it declares of its operands; the errors of the
+ * execution. */
 #pragma once
 
-#include "core/exec/exec.h"
-#include "core/exec/memory/memory.h"
 #include "core/exec/kernel/threads.h"
-#include "core/ir/edit.h"
+#include "core/ir/model.h"
+#include "core/ir/stop.h"
+#include "core/op/op.h"
+
+#define IR_EXEC_ERROR (ir_exec_error_quark ())
+GQuark ir_exec_error_quark (void);
+typedef enum
+{
+  IR_EXEC_ERROR_INPUT,       /* an input is missing, or of the wrong type or shape */
+  IR_EXEC_ERROR_UNSUPPORTED, /* a node has no kernel: message says which and why */
+  IR_EXEC_ERROR_KERNEL,      /* a kernel failed: message names the node */
+  IR_EXEC_ERROR_MEMORY,
+  IR_EXEC_ERROR_DEVICE, /* the device is not there */
+  IR_EXEC_ERROR_CANCELLED,
+  IR_EXEC_ERROR_LIMIT /* more time or iterations than allowed */
+} IrExecErrorCode;
+
+/* -- what a kernel declares of an input: plans go by it, and where something else lies there it is
+ * brought into a layout that is declared before the kernel runs -- */
+typedef enum
+{
+  IR_LAYOUT_PLAIN = 1 << 0, /* as the graph has it */
+  IR_LAYOUT_BLOCKS = 1 << 1 /* in blocks of channels: core/exec/kernel/nchwc.h */
+} IrLayouts;
+typedef struct
+{
+  IrLayouts layouts;    /* that it reads the input in */
+  gboolean any_address; /* as files have them; else at a multiple of the size of its elements */
+  gboolean overwritten; /* each element is read before output 0 is written there */
+} IrInputTerms;
+/* And of output 0. */
+typedef struct
+{
+  IrLayouts gives;    /* that it can give the output in */
+  gboolean in_pieces; /* pieces of its float32 operands give the same piece of the output, on any
+                       * thread and without scratch memory */
+} IrOutputTerms;
+
+/* -- back ends: one row each (ref, cpu, later gpu) -- */
+typedef struct _IrBackend IrBackend;
+struct _IrBackend
+{
+  const char *name, *title;
+  /* Why the back end cannot run @node with a kernel of its own, or NULL if it can. */
+  const char *(*refuses) (const IrNode *node);
+  IrKernelFunc (*kernel) (const IrNode *node);
+  const char *(*kernel_name) (const IrNode *node); /* (nullable): the back end's own name */
+  /* (nullable) prepared state per node (packed weights, primitives); called once per plan */
+  gpointer (*prepare) (IrCall *call, GError **error);
+  void (*release) (gpointer state);
+  /* (nullable) Whether what was prepared for @node serves other nodes of the same kernel_name()
+   * too: it is made anew where shapes or weights are others. */
+  gboolean (*shares_state) (const IrNode *node);
+  gboolean falls_back; /* nodes without a kernel run on ref, by a recorded decision */
+  /* (nullable) Which values of @graph are kept in blocks of channels: by value id, channels in a
+   * block, or 0, which they all are before. */
+  void (*plan_blocks) (const IrGraph *graph, guint8 *blocks);
+  /* (nullable) What that means for @node, in words; NULL: nothing */
+  const char *(*explain_blocks) (const IrNode *node, const guint8 *blocks);
+  /* (nullable) Names that IR_META_KERNEL of @node may have, beside "ref"; NULL: there is one kernel
+   * only. The first that fits is taken where nobody asks for another. */
+  const char *(*candidates) (const IrNode *node);
+  /* (nullable) In words, why @node gets the one that it gets; NULL: nothing to say */
+  const char *(*explain_choice) (const IrNode *node);
+  /* (nullable) What the kernel of @node declares of input @slot, beside what IR_OP_INPLACE
+   * promises; @blocks: where it works on values in blocks of channels. NULL: plain values, at
+   * addresses of their elements, which nothing is written over. */
+  IrInputTerms (*input_terms) (const IrNode *node, guint slot, gboolean blocks);
+  /* (nullable) What it declares of output 0. NULL: a plain value, whole. */
+  IrOutputTerms (*output_terms) (const IrNode *node);
+};
+IrInputTerms ir_backend_input_terms (const IrBackend *backend,
+                                     const IrNode *node,
+                                     guint slot,
+                                     gboolean blocks);
+IrOutputTerms ir_backend_output_terms (const IrBackend *backend, const IrNode *node);
+const IrBackend *ir_backend_find (
+    const char *name); /* "ref", "cpu"; NULL if unknown or not built */
+const IrBackend *const *ir_backends (guint *n);
+IrKernelFunc ir_ref_kernel (const IrOp *op); /* (nullable) the reference kernel of an operator */
+
+/* Property (metadata_props) of a node that asks for a kernel: "ref", or one of the candidates of
+ * the back end. One that does not fit is passed over, and the schedule says what is taken. */
+#define IR_META_KERNEL "irscope.kernel"
+const char *ir_node_wanted_kernel (const IrNode *node); /* (nullable) */
 
 extern const IrBackend ir_backend_ref;
-
 const IrBackend *ir_backend_require (const char *name, GError **error);
 gboolean ir_backend_choose (const IrBackend *backend,
                             const IrNode *node,
@@ -18,28 +100,10 @@ gboolean ir_backend_choose (const IrBackend *backend,
 const char *ir_backend_kernel_name (const IrBackend *backend,
                                     const IrNode *node,
                                     IrKernelFunc kernel);
+gboolean ir_node_is_inplace (const IrNode *node, guint slot);
 
-/* -- subgraph.c -- */
-gboolean ir_subgraph_runs (const IrNode *node);
-
-/* The node of @graph that a use belongs to: the node itself, or the owner of the subgraphs around
- * it. NULL for graph outputs and for uses outside @graph. */
-IrNode *ir_use_node_in (const IrGraph *graph, IrUse use);
-
-/* -- runner.c -- */
+/* -- for all rooms -- */
 GError *ir_exec_error_from_kernel (const IrNode *node, GError *error);
 gsize ir_exec_default_memory_limit (void);
 guint64 ir_exec_random_seed (const IrNode *node, guint64 seed, guint round);
-gboolean ir_eval_control (const IrNode *node,
-                          const IrTensor *const *inputs,
-                          IrTensor **outputs,
-                          const IrEvalOptions *options,
-                          GError **error);
-gboolean ir_exec_expand_bodies (IrEdit *edit,
-                                const IrOp *only,
-                                GPtrArray *problems,
-                                GError **error);
-gboolean ir_exec_expand_gradients (IrEdit *edit, GError **error);
-
-IrSchedule *ir_schedule_ref (IrSchedule *schedule);
-IrMemPlan *ir_mem_plan_ref (IrMemPlan *plan);
+gboolean ir_prepared_cancelled (GCancellable *cancellable, guint index, GError **error);

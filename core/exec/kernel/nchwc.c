@@ -65,8 +65,8 @@ ir_blocks_bytes (const IrType *type, guint block, gsize *bytes)
   if (block == 0 || type->rank != 4 || type->dims[1] <= 0)
     return TRUE;
   channels = type->dims[1];
-  *bytes = *bytes / (gsize) channels * (gsize) ((channels + block - 1) / block * block);
-  return TRUE;
+  return g_size_checked_mul (bytes, *bytes / (gsize) channels,
+                             (gsize) ((channels - 1) / block + 1) * block);
 }
 
 typedef float Four __attribute__ ((vector_size (16)));
@@ -243,7 +243,7 @@ ir_blocks_to_plain (const IrCall *call,
 /**
  * ir_blocks_present:
  * @call: what it is for, which may be stopped
- * @blocks: contents in blocks of channels, of rank 5
+ * @blocks: contents in blocks of channels, of rank 5, or contents as the graph has them
  * @type: the value's type in the graph, of rank 4
  * @error: return location for an error
  *
@@ -253,6 +253,8 @@ ir_blocks_to_plain (const IrCall *call,
 IrTensor *
 ir_blocks_present (const IrCall *call, const IrTensor *blocks, const IrType *type, GError **error)
 {
+  if (ir_tensor_rank (blocks) != 5)
+    return ir_tensor_ref ((IrTensor *) blocks);
   g_autoptr (IrTensor) plain = ir_tensor_new_alloc (IR_DTYPE_FLOAT, 4, type->dims, error);
 
   if (plain == NULL || ir_tensor_n_elements (plain) == 0)
@@ -262,40 +264,4 @@ ir_blocks_present (const IrCall *call, const IrTensor *blocks, const IrType *typ
                            ir_tensor_dims (blocks)[4], 1))
     return ir_call_fail_if_stopped (call, error), NULL;
   return g_steal_pointer (&plain);
-}
-
-/**
- * ir_schedule_block:
- * @schedule: (nullable): a schedule; %NULL where a node runs without one
- * @value: a value of its model
- *
- * Returns: how many channels of @value stand together; 0: it is kept as the graph has it
- */
-guint
-ir_schedule_block (const IrSchedule *schedule, const IrValue *value)
-{
-  return schedule != NULL && schedule->blocks != NULL && value->id < schedule->n_blocks
-             ? schedule->blocks[value->id]
-             : 0;
-}
-
-/**
- * ir_schedule_kept_type:
- * @schedule: a schedule
- * @value: a value of its model
- *
- * Returns: (transfer none) (nullable): the type of the tensor that holds @value between the nodes:
- *   the value's own, or that of its blocks
- */
-const IrType *
-ir_schedule_kept_type (const IrSchedule *schedule, const IrValue *value)
-{
-  guint block = ir_schedule_block (schedule, value);
-  const IrDim *dims;
-
-  if (block == 0)
-    return value->type;
-  dims = value->type->dims;
-  IrDim blocked[] = { dims[0], (dims[1] + block - 1) / block, dims[2], dims[3], block };
-  return ir_type_tensor (value->graph->model->context, value->type->dtype, 5, blocked);
 }

@@ -4,7 +4,7 @@
  * graph has it. */
 #pragma once
 
-#include "core/exec/exec.h"
+#include "core/exec/kernel/backend.h"
 
 /* Memory that kernels use while they run, kept from one call to the next. */
 typedef struct
@@ -45,5 +45,3 @@ IrTensor *ir_blocks_present (const IrCall *call,
                              const IrTensor *blocks,
                              const IrType *type,
                              GError **error);
-guint ir_schedule_block (const IrSchedule *schedule, const IrValue *value);
-const IrType *ir_schedule_kept_type (const IrSchedule *schedule, const IrValue *value);

@@ -12,7 +12,7 @@ struct _IrPacked
 {
   gatomicrefcount ref_count;
   pthread_mutex_t mutex; /* nodes beside each other ask at once; one that race checkers know */
-  GHashTable *entries;   /* set of Entry */
+  GHashTable *entries;   /* (nullable) set of Entry; NULL: nothing is kept */
 };
 
 typedef struct
@@ -65,6 +65,32 @@ ir_packed_new (void)
 }
 
 /**
+ * ir_packed_new_closed:
+ *
+ * Returns: (transfer full): a store that takes nothing, so that kernels read constants as they lie
+ */
+IrPacked *
+ir_packed_new_closed (void)
+{
+  IrPacked *packed = ir_packed_new ();
+
+  g_clear_pointer (&packed->entries, g_hash_table_unref);
+  return packed;
+}
+
+/**
+ * ir_packed_keeps:
+ * @packed: (nullable): a store
+ *
+ * Returns: whether a kernel may keep what it makes of constants from run to run
+ */
+gboolean
+ir_packed_keeps (const IrPacked *packed)
+{
+  return packed == NULL || packed->entries != NULL;
+}
+
+/**
  * ir_packed_ref:
  * @packed: a store
  *
@@ -86,7 +112,7 @@ ir_packed_unref (IrPacked *packed)
 {
   if (packed == NULL || !g_atomic_ref_count_dec (&packed->ref_count))
     return;
-  g_hash_table_unref (packed->entries);
+  g_clear_pointer (&packed->entries, g_hash_table_unref);
   pthread_mutex_destroy (&packed->mutex);
   g_free (packed);
 }
@@ -127,6 +153,8 @@ ir_packed_get (
 {
   gconstpointer memory;
 
+  if (packed->entries == NULL)
+    return NULL;
   pthread_mutex_lock (&packed->mutex);
   memory = find_or_pack (packed, constant, form, pack, data);
   pthread_mutex_unlock (&packed->mutex);

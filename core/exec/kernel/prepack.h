@@ -10,6 +10,8 @@
 typedef gpointer (*IrPackFunc) (const IrTensor *constant, gpointer data);
 
 IrPacked *ir_packed_new (void);
+IrPacked *ir_packed_new_closed (void);
+gboolean ir_packed_keeps (const IrPacked *packed); /* (nullable) */
 IrPacked *ir_packed_ref (IrPacked *packed);
 void ir_packed_unref (IrPacked *packed);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (IrPacked, ir_packed_unref)

@@ -1,4 +1,4 @@
-/* Pieces of tensors along an axis: see pieces.h. */
+/* Pieces of tensors along an axis: see slabs.h. */
 #include "config.h"
 
 #include "core/exec/kernel/slabs.h"

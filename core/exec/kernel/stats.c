@@ -19,7 +19,8 @@
 #include <pthread.h>
 #include <string.h>
 
-#include "core/exec/exec.h"
+#include "core/exec/kernel/stats.h"
+#include "core/exec/kernel/backend.h"
 #include "core/exec/kernel/threads.h"
 #include "core/op/call.h"
 

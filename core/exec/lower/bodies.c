@@ -6,6 +6,7 @@
  */
 #include "config.h"
 
+#include "core/exec/lower/lower.h"
 #include "core/exec/kernel/backend.h"
 #include "core/io/io.h"
 #include "core/ir/inline.h"
@@ -161,7 +162,7 @@ wanted_rows (IrModel *model, const IrOp *only)
       if (node == NULL || node->state != IR_STATE_LIVE || node->op == NULL ||
           node->op->body == NULL)
         continue;
-      gboolean runs = node->op->ref != NULL || (node->op->flags & IR_OP_SUBGRAPHS) != 0;
+      gboolean runs = ir_ref_kernel (node->op) != NULL || (node->op->flags & IR_OP_SUBGRAPHS) != 0;
       if (only != NULL ? node->op == only : !runs)
         g_hash_table_add (rows, (gpointer) node->op);
     }

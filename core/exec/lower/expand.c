@@ -7,6 +7,8 @@
 
 #include <string.h>
 
+#include "core/grad/grad.h"
+#include "core/exec/lower/lower.h"
 #include "core/exec/kernel/backend.h"
 #include "core/io/io.h"
 #include "core/ir/inline.h"
@@ -106,7 +108,7 @@ is_known (const IrGraph *function)
   const IrOp *op = info != NULL && *info->overload == '\0' ? ir_op_find (info->domain, info->name)
                                                            : NULL;
 
-  if (op == NULL || op->body == NULL || op->ref == NULL)
+  if (op == NULL || op->body == NULL || ir_ref_kernel (op) == NULL)
     return FALSE;
   const char *domain = op->domain != NULL ? op->domain : "";
   g_autoptr (IrModel) holder = ir_function_from_text (op->body, domain, op->name, NULL);
@@ -135,6 +137,21 @@ drop_known_functions (IrEdit *edit)
           is_known (graph))
         ir_edit_remove_graph (edit, graph);
     }
+}
+
+/* What cannot be derived cannot run. */
+static gboolean
+expand_gradients (IrEdit *edit, GError **error)
+{
+  g_autoptr (GError) local = NULL;
+
+  if (ir_grad_expand (edit, &local))
+    return TRUE;
+  if (local->domain == IR_GRAD_ERROR)
+    g_set_error_literal (error, IR_EXEC_ERROR, IR_EXEC_ERROR_UNSUPPORTED, local->message);
+  else
+    g_propagate_error (error, g_steal_pointer (&local));
+  return FALSE;
 }
 
 /**
@@ -181,7 +198,7 @@ ir_exec_expand_until (IrModel *model, const IrStop *stop, GError **error)
       g_set_error (error, IR_EXEC_ERROR, IR_EXEC_ERROR_UNSUPPORTED, "%s", problem->message);
       return NULL;
     }
-  if (!ir_exec_expand_gradients (edit, error))
+  if (!expand_gradients (edit, error))
     return NULL;
   if (!ir_infer_model_until (edit, IR_INFER_DEFAULT, NULL, stop))
     return fail_cancelled (error);

@@ -2,13 +2,8 @@
  * more than one run in them. */
 #pragma once
 
-#include "core/exec/exec.h"
-
-typedef struct
-{
-  double gflops, gbps; /* billions of operations, and of bytes moved, per second */
-  guint n_threads;
-} IrRoofline;
+#include "core/exec/run/run.h"
+#include "core/exec/schedule/tasks.h"
 
 /* A product of matrices and an elementwise operator, a few times each: a quarter of a second. */
 gboolean ir_roofline_measure (const IrBackend *backend,
@@ -41,8 +36,6 @@ typedef struct
       *runs; /* (nullable) of IrTrace: all that count, of which nodes get median and quartiles */
 } IrTraceExtras;
 
-/* Name of the process in a trace to which runs that warmed up belong. */
-#define IR_TRACE_WARMUP "warm-up"
 
 char *ir_trace_to_chrome_json_with (const IrTrace *trace,
                                     const IrModel *model,

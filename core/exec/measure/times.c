@@ -4,8 +4,17 @@
 
 #include <stdlib.h>
 
-static int
-compare_doubles (gconstpointer a, gconstpointer b)
+/**
+ * ir_compare_doubles:
+ * @a: a double
+ * @b: another
+ *
+ * For sorting in ascending order. Any order of NaN, which no measurement gives.
+ *
+ * Returns: negative, 0 or positive
+ */
+int
+ir_compare_doubles (gconstpointer a, gconstpointer b)
 {
   double x = *(const double *) a, y = *(const double *) b;
 
@@ -46,7 +55,7 @@ ir_times (const GArray *samples)
   if (n == 0)
     return (IrTimes){ 0 };
   g_autofree double *sorted = g_memdup2 (samples->data, n * sizeof *sorted);
-  qsort (sorted, n, sizeof *sorted, compare_doubles);
+  qsort (sorted, n, sizeof *sorted, ir_compare_doubles);
   return (IrTimes){
     .n = n,
     .median = ir_quantile (sorted, n, 0.5),

@@ -11,3 +11,4 @@ typedef struct
 
 IrTimes ir_times (const GArray *samples); /* of double, any order; left as they are */
 double ir_quantile (const double *sorted, guint n, double p);
+int ir_compare_doubles (gconstpointer a, gconstpointer b);

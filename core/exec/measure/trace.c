@@ -4,43 +4,10 @@
 #include <cjson/cJSON.h>
 
 #include "core/exec/measure/roofline.h"
+#include "core/exec/measure/times.h"
 #include "core/io/json/print.h"
 
 #include <stdlib.h>
-
-/**
- * ir_trace_ref:
- * @trace: a trace
- *
- * Returns: (transfer full): @trace
- */
-IrTrace *
-ir_trace_ref (IrTrace *trace)
-{
-  g_atomic_ref_count_inc (&trace->ref_count);
-  return trace;
-}
-
-/**
- * ir_trace_unref:
- * @trace: (transfer full) (nullable): a trace
- */
-void
-ir_trace_unref (IrTrace *trace)
-{
-  if (trace == NULL || !g_atomic_ref_count_dec (&trace->ref_count))
-    return;
-  g_array_unref (trace->items);
-  g_free (trace);
-}
-
-static int
-compare_doubles (gconstpointer a, gconstpointer b)
-{
-  double x = *(const double *) a, y = *(const double *) b;
-
-  return x < y ? -1 : x > y;
-}
 
 /* -- the same steps in several runs -- */
 
@@ -82,7 +49,7 @@ spread_of (double *ns, guint n)
 {
   if (n == 0)
     return (IrTraceSpread){ 0 };
-  qsort (ns, n, sizeof *ns, compare_doubles);
+  qsort (ns, n, sizeof *ns, ir_compare_doubles);
   return (IrTraceSpread){ .n = n,
                           .median_ns = (ns[(n - 1) / 2] + ns[n / 2]) / 2,
                           .min_ns = ns[0],

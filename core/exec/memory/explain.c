@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include "core/exec/memory/planner.h"
+#include "core/ir/printable.h"
 
 static const char *const refusals[] = {
   [REFUSAL_NONE] = "",
@@ -18,10 +19,22 @@ static const char *const refusals[] = {
 };
 G_STATIC_ASSERT (G_N_ELEMENTS (refusals) == N_REFUSALS);
 
+/* A name is part of a line: one with a line break must not end it. */
+static const char *
+shown (const IrModel *model, const IrValue *value)
+{
+  g_autofree char *text = NULL;
+
+  if (ir_is_printable (value->name, FALSE))
+    return value->name;
+  text = ir_printable (value->name, FALSE);
+  return ir_context_intern (model->context, text);
+}
+
 static const char *
 name_of (const IrModel *model, IrValueId id)
 {
-  return ir_model_value (model, id)->name;
+  return shown (model, ir_model_value (model, id));
 }
 
 /* What was made when the plan was, with every item: its end is the end of the plan. */
@@ -78,7 +91,7 @@ explain_in_place (GString *text, const IrMemPlan *plan, const IrModel *model, gu
       some = TRUE;
       if (node->inputs[slot] != NULL && refusal != REFUSAL_NONE)
         g_string_append_printf (text, "It cannot be written over %s, which %s.\n",
-                                node->inputs[slot]->name, refusals[refusal]);
+                                shown (model, node->inputs[slot]), refusals[refusal]);
       ir_mem_planner_clear (&planner); /* asking lets go of items that are read no more */
       planner_of (&planner, plan, model);
     }
@@ -187,8 +200,8 @@ explain_conflicts (GString *text, const IrMemPlan *plan, const IrModel *model, g
       g_string_append_printf (
           text, "  %s %s: steps %u to %u, bytes %" G_GUINT64_FORMAT " to %" G_GUINT64_FORMAT "%s\n",
           other->offset < mine->offset ? "below" : "above",
-          ir_model_value (model, ir_mem_plan_block_value (plan, i))->name, other->first,
-          other->last, other->offset, other->offset + other->size,
+          name_of (model, ir_mem_plan_block_value (plan, i)), other->first, other->last,
+          other->offset, other->offset + other->size,
           beside ? ", for its steps run beside those of this value" : "");
     }
   g_string_append_printf (text, "%u other block%s at the same time%s\n", n_others,
@@ -218,6 +231,8 @@ reason_outside (const IrValue *value, const IrMemItem *item)
     return "it is no tensor, so it has no one range of bytes";
   if (value->type != NULL && item->size == 0 && ir_type_n_bytes (value->type, &(gsize){ 0 }))
     return "it is empty";
+  if (item->size > IR_MEM_MAX_BYTES)
+    return "no memory has room for it";
   return "its size is known only when the run comes to it, which then makes the bytes";
 }
 
@@ -243,7 +258,7 @@ explain_outside (GString *text, const IrMemPlan *plan, const IrModel *model, gui
   const IrValue *value = ir_model_value (model, item->value);
   gboolean output = ir_value_is_graph_output (value);
 
-  g_string_append_printf (text, "%s lies outside the arena: %s.\n", value->name,
+  g_string_append_printf (text, "%s lies outside the arena: %s.\n", shown (model, value),
                           reason_outside (value, item));
   if (item->view_of != 0)
     g_string_append_printf (text, "It is what %s holds from byte %" G_GUINT64_FORMAT " on.\n",
@@ -291,7 +306,7 @@ ir_mem_plan_explain (const IrMemPlan *plan, const IrModel *model, IrValueId valu
     }
   const IrMemItem *item = &g_array_index (plan->items, IrMemItem, index);
   guint block = g_array_index (plan->details->block_of, guint, index);
-  const char *name = ir_model_value (model, value)->name;
+  const char *name = name_of (model, value);
   if (block == IR_MEM_NO_BLOCK)
     explain_outside (text, plan, model, index);
   else

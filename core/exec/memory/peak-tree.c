@@ -3,7 +3,7 @@
  * of these; a range of steps is a few nodes of it. */
 #include "config.h"
 
-#include "core/exec/memory/place/place.h"
+#include "core/exec/memory/peak-tree.h"
 
 /**
  * ir_mem_live_init:

@@ -1,6 +1,6 @@
 /* The memory plan: where in one arena every intermediate value lies, and from which step to which.
- * Liveness comes from the schedule; values that share bytes (memplan-share.c) are one block that
- * lives as long as any of them; memplan-place.c places the blocks.
+ * Liveness comes from the schedule; values that share bytes (share.c) are one block that
+ * lives as long as any of them; place.c places the blocks.
  */
 #include "config.h"
 
@@ -211,8 +211,14 @@ add_output (IrMemPlanner *planner, const IrNode *node, guint slot, guint step)
           ir_blocks_bytes (value->type, ir_mem_planner_layout (planner, value), &size);
   item.size = size;
   item.last = last_use (planner, value, step, &escapes);
-  if (escapes || !sized || size == 0 || ir_value_constant (value) != NULL ||
-      ir_node_is_constant (node))
+  sized = sized && !escapes && size > 0 && ir_value_constant (value) == NULL &&
+          !ir_node_is_constant (node);
+  if (sized && !ir_mem_has_room (&planner->sum, size, planner->plan->align_bytes))
+    {
+      planner->plan->n_too_large++;
+      sized = FALSE;
+    }
+  if (!sized)
     {
       item.offset = IR_PLACE_EXTERNAL;
       ir_mem_planner_add (planner, &item, value, IR_MEM_NO_BLOCK, 0);
@@ -406,10 +412,11 @@ plan_slices (const IrMemPlanner *without, const IrMemOptions *options)
  * @options: alignment, e.g. 64 for the vector units of a CPU, how hard to search, and what stops it
  *
  * Plans one arena for the intermediate values of the main graph. Graph inputs, graph outputs,
- * constants and values of unknown size are %IR_PLACE_EXTERNAL. Views share the bytes of their
- * input, and so do ranges that Split and Slice cut out; where a kernel may work in place and
- * nothing reads its input again, the output takes that place; what Concat joins lies in the whole
- * from the beginning. Ranges are shared only where no more lives at once than without.
+ * constants, and values of unknown size or larger than any memory are %IR_PLACE_EXTERNAL. Views
+ * share the bytes of their input, and so do ranges that Split and Slice cut out; where a kernel may
+ * work in place and nothing reads its input again, the output takes that place; what Concat joins
+ * lies in the whole from the beginning. Ranges are shared only where no more lives at once than
+ * without.
  *
  * Cost: see ir_mem_place().
  *

@@ -1,10 +1,11 @@
-/* What the files share that plan the memory of a graph: memplan.c walks the schedule and places,
- * memplan-share.c says which values share bytes, memplan-explain.c says why. */
+/* What the files share that plan the memory of a graph: plan.c walks the schedule and places,
+ * share.c says which values share bytes, explain.c says why. */
 #pragma once
 
+#include "core/exec/memory/memory.h"
 #include "core/exec/kernel/nchwc.h"
 #include "core/exec/kernel/backend.h"
-#include "core/exec/memory/place/place.h"
+#include "core/exec/memory/peak-tree.h"
 
 #define IR_MEM_NO_BLOCK G_MAXUINT /* outside the arena */
 
@@ -42,7 +43,7 @@ typedef struct
   Refusal refusal;
 } IrMemRefusal;
 
-/* -- memplan-spots.c: which items lie where in a block -- */
+/* -- intervals.c: which items lie where in a block -- */
 typedef struct _IrMemSpots IrMemSpots;
 typedef enum
 {
@@ -85,6 +86,7 @@ typedef struct
   gboolean separate;   /* nothing is shared */
   gboolean slices;     /* parts may lie in wholes */
   guint n_slices;      /* wholes and parts that were seen */
+  guint64 sum;         /* bytes of all values that were given a place */
   IrNodeId cut_by;     /* 0, or the node that cuts; it is the last that was asked for */
   guint64 *cuts;       /* (nullable) by its outputs: from ir_slices_of_input() */
   IrMemLive live;      /* without slices, changed with each */
@@ -103,7 +105,7 @@ gboolean ir_mem_planner_beside (const IrMemPlanner *planner,
                                 const IrValue *value);
 guint ir_mem_planner_layout (const IrMemPlanner *planner, const IrValue *value);
 
-/* -- memplan-share.c -- */
+/* -- share.c -- */
 guint ir_mem_root_of (const IrMemPlanner *planner, guint item, guint64 *at);
 gboolean ir_mem_is_overwritable (const IrMemPlanner *planner, const IrNode *node, guint slot);
 Refusal ir_mem_may_overwrite (const IrMemPlanner *planner,

@@ -55,8 +55,7 @@ axis_of (IrCall *call, const IrType *whole, gint64 fallback, gint64 *axis)
 gboolean
 ir_slice_is_possible (const IrNode *node)
 {
-  return node->op != NULL && (node->op->id == IR_OP_CONCAT || node->op->id == IR_OP_SPLIT ||
-                              node->op->id == IR_OP_SLICE);
+  return node->op != NULL && (node->op->flags & IR_OP_RANGES) != 0;
 }
 
 static guint64 *

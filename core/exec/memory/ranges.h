@@ -1,7 +1,7 @@
 /* Values that lie within others, as the memory plan and the runner see them. */
 #pragma once
 
-#include "core/exec/exec.h"
+#include "core/exec/memory/memory.h"
 
 gboolean ir_slice_is_possible (const IrNode *node);
 #define IR_SLICE_NOWHERE G_MAXUINT64

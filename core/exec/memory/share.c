@@ -127,6 +127,16 @@ still_read (const IrMemPlanner *planner,
   return reading.found;
 }
 
+/* Whether the caller wants the value to have bytes of its own. */
+static gboolean
+is_apart (const IrMemPlanner *planner, IrValueId value)
+{
+  const IrMemOptions *options = planner->options;
+
+  return planner->separate || (options != NULL && options->apart != NULL &&
+                               value < options->n_apart && options->apart[value] != 0);
+}
+
 /* -- in place -- */
 
 /**
@@ -177,39 +187,25 @@ ir_mem_may_overwrite (const IrMemPlanner *planner,
   return REFUSAL_NONE;
 }
 
-/* Of the kernel that the schedule has chosen. */
-static gboolean
-kernel_overwrites (const IrMemPlanner *planner, const IrNode *node, guint slot)
-{
-  gsize step = GPOINTER_TO_SIZE (
-      g_hash_table_lookup (planner->step_of, GUINT_TO_POINTER (node->id)));
-
-  return planner->schedule != NULL && step > 0 && step <= planner->schedule->items->len &&
-         g_array_index (planner->schedule->items, IrScheduleItem, step - 1).overwrites == slot + 1;
-}
-
 /**
  * ir_mem_is_overwritable:
  * @planner: a planner
  * @node: a node
  * @slot: one of its inputs
  *
- * Returns: whether the kernel reads each element of the input before it writes output 0 there: the
- *   flag promises it of the first, and of both where there are two and it works element by element;
- *   of others the schedule says it
+ * Returns: whether the kernel that the schedule has chosen reads each element of the input before
+ *   it writes output 0 there
  */
 gboolean
 ir_mem_is_overwritable (const IrMemPlanner *planner, const IrNode *node, guint slot)
 {
-  const guint both = IR_OP_INPLACE | IR_OP_ELEMENTWISE;
+  gsize step = GPOINTER_TO_SIZE (
+      g_hash_table_lookup (planner->step_of, GUINT_TO_POINTER (node->id)));
+  const IrScheduleItem *item = NULL;
 
-  if (node->op == NULL)
-    return FALSE;
-  if (slot == 0 && (node->op->flags & IR_OP_INPLACE))
-    return TRUE;
-  if (slot == 1 && (node->op->flags & both) == both && node->n_inputs == 2 && node->n_outputs == 1)
-    return TRUE;
-  return kernel_overwrites (planner, node, slot);
+  if (planner->schedule != NULL && step > 0 && step <= planner->schedule->items->len)
+    item = &g_array_index (planner->schedule->items, IrScheduleItem, step - 1);
+  return ir_schedule_item_overwrites (item, node, slot);
 }
 
 static void
@@ -249,7 +245,7 @@ lie_in (IrMemPlanner *planner, IrMemItem *item, guint of, guint64 at, const IrVa
 gboolean
 ir_mem_share_over (IrMemPlanner *planner, const IrNode *node, guint slot, IrMemItem *item)
 {
-  guint n = slot == 0 && !planner->separate ? node->n_inputs : 0, of;
+  guint n = slot == 0 && !is_apart (planner, item->value) ? node->n_inputs : 0, of;
 
   for (guint input = 0; input < n; input++)
     if (ir_mem_is_overwritable (planner, node, input) &&
@@ -357,7 +353,7 @@ ir_mem_share_view (IrMemPlanner *planner, const IrNode *node, guint slot, IrMemI
   const IrValue *input = ir_node_input (node, 0);
   guint of;
 
-  if (planner->separate || input == NULL || node->op == NULL)
+  if (is_apart (planner, item->value) || input == NULL || node->op == NULL)
     return FALSE;
   if (slot != 0 || !(node->op->flags & IR_OP_VIEW))
     return share_cut (planner, node, slot, item);
@@ -385,7 +381,7 @@ may_join (const IrMemPlanner *planner, const IrNode *node, guint slot, guint who
 
   if (ir_mem_planner_find (planner, node->inputs[slot], &part->item) == NULL)
     return REFUSAL_EXTERNAL;
-  if (part->at == IR_SLICE_NOWHERE)
+  if (part->at == IR_SLICE_NOWHERE || is_apart (planner, node->inputs[slot]->id))
     return REFUSAL_LAYOUT;
   part->block = ir_mem_root_of (planner, part->item, &from);
   if (part->block == IR_MEM_NO_BLOCK)

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "core/exec/run/chain.h"
-#include "core/exec/run/parallel.h"
 #include "core/exec/memory/ranges.h"
 #include "core/op/infer.h"
 
@@ -22,27 +21,6 @@ typedef struct
 } Binder;
 
 /* -- which calls can be bound -- */
-
-/**
- * ir_step_is_plain:
- * @type: (nullable): a type
- *
- * Returns: whether its tensors have a size that is known, and elements with bytes of their own
- */
-gboolean
-ir_step_is_plain (const IrType *type)
-{
-  return type != NULL && type->kind == IR_TYPE_TENSOR && type->dtype != IR_DTYPE_UNDEFINED &&
-         type->dtype != IR_DTYPE_STRING && ir_type_is_static (type);
-}
-
-static guint64
-bytes_of (const IrType *type)
-{
-  gsize bytes = 0;
-
-  return ir_type_n_bytes (type, &bytes) ? bytes : 0;
-}
 
 static const IrType *
 kept_type (const IrPrepared *prepared, const IrValue *value)
@@ -62,7 +40,8 @@ has_plain_types (const IrNode *node)
     if (node->outputs[i] != NULL)
       {
         some = TRUE;
-        if (!ir_step_is_plain (node->outputs[i]->type) || bytes_of (node->outputs[i]->type) == 0)
+        if (!ir_step_is_plain (node->outputs[i]->type) ||
+            ir_step_bytes (node->outputs[i]->type) == 0)
           return FALSE;
       }
   return some;
@@ -156,25 +135,6 @@ is_constant_output (const IrNode *node)
   return TRUE;
 }
 
-/**
- * ir_step_is_view:
- * @prepared: a plan
- * @node: a node
- *
- * Returns: whether @node only says that the bytes of its first input have another shape
- */
-gboolean
-ir_step_is_view (const IrPrepared *prepared, const IrNode *node)
-{
-  const IrValue *in = ir_node_input (node, 0), *out = ir_node_output (node, 0);
-
-  return node->op != NULL && (node->op->flags & IR_OP_VIEW) && node->n_outputs == 1 && in != NULL &&
-         out != NULL && ir_step_is_plain (in->type) && ir_step_is_plain (out->type) &&
-         in->type->dtype == out->type->dtype && bytes_of (in->type) == bytes_of (out->type) &&
-         ir_schedule_block (prepared->schedule, in) == 0 &&
-         ir_schedule_block (prepared->schedule, out) == 0;
-}
-
 static gboolean
 in_arena (const IrPrepared *prepared, const IrValue *value)
 {
@@ -207,7 +167,7 @@ find_bound (const IrPrepared *prepared, const IrValue *value, IrValueId *root, g
 static gboolean
 is_in_place (const IrPrepared *prepared, const IrNode *node)
 {
-  gboolean joins = ir_node_is (node, "Concat"), some = FALSE;
+  gboolean joins = ir_op_is (node, IR_OP_CONCAT), some = FALSE;
   const IrValue *whole = joins ? ir_node_output (node, 0) : ir_node_input (node, 0);
   IrValueId root;
   guint64 from;
@@ -245,7 +205,9 @@ bind_view (Binder *binder, IrRunStep *step, guint index, gboolean *bound)
 
   *bound = find_bound (prepared, in, &root, &at) && find_spot (prepared, out, &other, &from) &&
            root == other && at == from;
-  if (*bound || in_arena (prepared, out) || !binder->lasting[in->id])
+  if (*bound || in_arena (prepared, out) || !binder->lasting[in->id] ||
+      (prepared->without & IR_DECISION_SHARING) ||
+      ir_plan_is_excepted (prepared->except, IR_DECISION_SHARING, out->id))
     return *bound;
   binder->lasting[out->id] = TRUE;
   g_array_append_val (prepared->views, index);
@@ -266,8 +228,8 @@ bind_output (Binder *binder, IrRunStep *step, guint slot, GError **error)
     {
       tensor = ir_lasting_fixed (prepared, value, error);
       binder->lasting[value->id] = TRUE;
-      binder->budget -= bytes_of (type);
-      step->kept_bytes += bytes_of (type);
+      binder->budget -= ir_step_bytes (type);
+      step->kept_bytes += ir_step_bytes (type);
     }
   else
     {
@@ -294,7 +256,7 @@ fits (const Binder *binder, const IrNode *node)
       const IrValue *value = node->outputs[i];
       if (value == NULL)
         continue;
-      guint64 bytes = bytes_of (kept_type (binder->prepared, value));
+      guint64 bytes = ir_step_bytes (kept_type (binder->prepared, value));
       if (bytes > binder->limit)
         return FALSE;
       if (in_arena (binder->prepared, value))
@@ -438,41 +400,6 @@ find_readers (IrPrepared *prepared, GCancellable *cancellable, GError **error)
   return count_readers (prepared, TRUE, cancellable, error);
 }
 
-/**
- * ir_steps_tell:
- * @prepared: a plan with its steps
- * @id: a value
- * @tensor: (nullable): what it holds
- *
- * Gives @tensor to the bound calls that read the value.
- */
-void
-ir_steps_tell (const IrPrepared *prepared, IrValueId id, const IrTensor *tensor)
-{
-  const IrBinding *binding = &prepared->bindings[id];
-
-  for (guint i = 0; i < binding->n; i++)
-    prepared->readers[binding->first + i]->tensor = tensor;
-}
-
-/**
- * ir_steps_rebind:
- * @prepared: a plan with its steps
- * @id: a value that is bound
- * @tensor: (transfer full) (nullable): its tensor from now on
- */
-void
-ir_steps_rebind (IrPrepared *prepared, IrValueId id, IrTensor *tensor)
-{
-  IrBinding *binding = &prepared->bindings[id];
-
-  g_clear_pointer (&binding->tensor, ir_tensor_unref);
-  binding->tensor = tensor;
-  if (binding->producer_slot != NULL)
-    *binding->producer_slot = tensor;
-  ir_steps_tell (prepared, id, tensor);
-}
-
 /* -- bytes -- */
 
 typedef struct
@@ -529,7 +456,7 @@ count_placed (const Binder *binder)
       for (guint i = 0; step->bound && i < step->node->n_outputs; i++)
         if (step->node->outputs[i] != NULL && in_arena (prepared, step->node->outputs[i]))
           reach = MAX (reach, prepared->places[step->node->outputs[i]->id].offset +
-                                  bytes_of (kept_type (prepared, step->node->outputs[i])));
+                                  ir_step_bytes (kept_type (prepared, step->node->outputs[i])));
       step->reach_bytes = reach;
     }
 }
@@ -705,7 +632,6 @@ ir_steps_free (IrPrepared *prepared)
       }
   for (guint id = 0; prepared->bindings != NULL && id < prepared->n_values; id++)
     g_clear_pointer (&prepared->bindings[id].tensor, ir_tensor_unref);
-  g_clear_pointer (&prepared->parallel, ir_parallel_free);
   g_clear_pointer (&prepared->steps, g_free);
   g_clear_pointer (&prepared->bindings, g_free);
   g_clear_pointer (&prepared->readers, g_free);

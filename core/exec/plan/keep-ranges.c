@@ -65,6 +65,8 @@ lie_in (Sharer *sharer, const IrValue *part, const IrValue *whole, guint64 at)
   guint64 from;
   IrValueId root = ir_capture_root (sharer->prepared, whole->id, &from);
 
+  if (ir_plan_is_excepted (sharer->prepared->except, IR_DECISION_SHARING, part->id))
+    return;
   if (root == part->id || at % ALIGN != 0 ||
       at + bytes_of (sharer, part) > bytes_of (sharer, whole))
     return;
@@ -122,8 +124,9 @@ share_results (Sharer *sharer, const IrNode *node)
 {
   const IrValue *source = ir_node_input (node, 0);
 
-  if (!is_apt (sharer, source) || !(ir_step_is_view (sharer->prepared, node) ||
-                                    (ir_slice_is_possible (node) && !ir_node_is (node, "Concat"))))
+  if (!is_apt (sharer, source) ||
+      !(ir_step_is_view (sharer->prepared, node) ||
+        (ir_slice_is_possible (node) && !ir_op_is (node, IR_OP_CONCAT))))
     return;
   g_autofree guint64 *at = ir_slice_is_possible (node)
                                ? ir_slices_of_input (sharer->prepared->schedule, node)
@@ -147,12 +150,14 @@ ir_capture_share (IrPrepared *prepared, const guint8 *apt)
 
   g_free (prepared->within);
   prepared->within = g_new0 (IrWithin, prepared->n_values + 1);
+  if (prepared->without & IR_DECISION_SHARING)
+    return;
   Sharer sharer = { prepared, apt, prepared->within };
   for (guint i = items->len; i > 0; i--)
     {
       const IrNode *node = ir_model_node (prepared->model,
                                           g_array_index (items, IrScheduleItem, i - 1).node);
-      if (ir_node_is (node, "Concat"))
+      if (ir_op_is (node, IR_OP_CONCAT))
         share_joined (&sharer, node);
       else
         share_source (&sharer, node);

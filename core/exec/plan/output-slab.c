@@ -1,5 +1,5 @@
 /* Memory of the values that a run hands out. They lie one behind the other, in the order of the
- * schedule, in chunks of some megabytes. A value that lies within another one (capture-share.c) has
+ * schedule, in chunks of some megabytes. A value that lies within another one (keep-ranges.c) has
  * no bytes of its own, and one that is computed from constants alone has memory of its own, as it
  * is the same in every run.
  *

@@ -5,30 +5,10 @@
 #include "core/exec/run/runner-private.h"
 #include "core/exec/schedule/tasks.h"
 #include "core/exec/schedule/schedule.h"
-#include "core/exec/run/tune.h"
 #include "core/ir/release.h"
 #include "core/op/infer.h"
 
 #define ARENA_ALIGN 64  /* bytes: a cache line, and the widest vector register */
-#define LOOK_NODES  256 /* between two looks whether to stop */
-
-/**
- * ir_prepared_cancelled:
- * @cancellable: (nullable): what may stop a plan under way
- * @index: of the node that is next; every 256th is looked at, the first among them
- * @error: return location for an error
- *
- * Returns: %TRUE with an %IR_EXEC_ERROR_CANCELLED if it was cancelled
- */
-gboolean
-ir_prepared_cancelled (GCancellable *cancellable, guint index, GError **error)
-{
-  if (index % LOOK_NODES != 0 || !g_cancellable_is_cancelled (cancellable))
-    return FALSE;
-  g_set_error_literal (error, IR_EXEC_ERROR, IR_EXEC_ERROR_CANCELLED,
-                       "Cancelled while the run was prepared");
-  return TRUE;
-}
 
 /**
  * ir_prepared_bind_shapes:
@@ -208,20 +188,53 @@ make_schedule (IrModel *model,
 static gboolean
 plan_memory (IrPrepared *prepared, GCancellable *cancellable, GError **error)
 {
+  const IrPlanExceptions *except = prepared->except;
+  gboolean some = except != NULL && (except->decisions & IR_DECISION_SHARING) != 0;
   const IrMemOptions options = { .align_bytes = ARENA_ALIGN,
                                  .max_steps = IR_MEM_DEFAULT_STEPS,
+                                 .apart = some ? except->values : NULL,
+                                 .n_apart = some ? except->n_values : 0,
                                  .cancellable = cancellable };
 
   g_clear_pointer (&prepared->memplan, ir_mem_plan_unref);
   g_clear_pointer (&prepared->release, g_free);
   g_clear_pointer (&prepared->release_start, g_free);
-  prepared->memplan = ir_mem_plan_new_full (prepared->model, prepared->schedule, 0, &options);
+  prepared->memplan = ir_mem_plan_new_full (
+      prepared->model, prepared->schedule,
+      prepared->without & IR_DECISION_SHARING ? IR_MEM_SEPARATE : 0, &options);
   if (prepared->memplan == NULL)
     return !ir_prepared_cancelled (cancellable, 0, error);
   if (ir_prepared_cancelled (cancellable, 0, error))
     return FALSE;
   fill_places (prepared);
   return !ir_prepared_cancelled (cancellable, 0, error);
+}
+
+static IrValueId
+first_output (const IrPrepared *prepared, guint step)
+{
+  const IrNode *node = ir_model_node (
+      prepared->model, g_array_index (prepared->schedule->items, IrScheduleItem, step).node);
+
+  return node->n_outputs > 0 && node->outputs[0] != NULL ? node->outputs[0]->id : 0;
+}
+
+/* What the schedule has decided for values for which it is not to. */
+static void
+leave_out (IrPrepared *prepared)
+{
+  const IrPlanExceptions *except = prepared->except;
+  IrSchedule *schedule = prepared->schedule;
+
+  for (guint id = 0; except != NULL && schedule->blocks != NULL && id < schedule->n_blocks; id++)
+    if (ir_plan_is_excepted (except, IR_DECISION_BLOCKS, id))
+      schedule->blocks[id] = 0;
+  for (guint i = schedule->spans != NULL && except != NULL ? schedule->spans->len : 0; i > 0; i--)
+    {
+      guint first = g_array_index (schedule->spans, IrScheduleSpan, i - 1).first;
+      if (ir_plan_is_excepted (except, IR_DECISION_SPANS, first_output (prepared, first)))
+        g_array_remove_index (schedule->spans, i - 1);
+    }
 }
 
 /**
@@ -239,6 +252,7 @@ ir_prepared_reschedule (IrPrepared *prepared, IrSchedule *schedule)
   g_clear_pointer (&prepared->arena, free);
   ir_schedule_unref (prepared->schedule);
   prepared->schedule = schedule;
+  leave_out (prepared);
   plan_memory (prepared, NULL, NULL);
 }
 
@@ -259,7 +273,10 @@ ir_prepared_new (const IrPreparing *from, char *shapes, GError **error)
   g_autoptr (IrPrepared) prepared = g_new0 (IrPrepared, 1);
   GCancellable *cancellable = from->cancellable;
 
+  prepared->without = from->without;
+  prepared->except = from->except;
   prepared->packed = ir_packed_ref (from->packed);
+  prepared->control = from->control;
   prepared->shapes = shapes;
   prepared->model = ir_prepared_bind_shapes (from->base, from->inputs, cancellable);
   if (ir_prepared_cancelled (cancellable, 0, error) || prepared->model == NULL)
@@ -270,12 +287,12 @@ ir_prepared_new (const IrPreparing *from, char *shapes, GError **error)
   prepared->places = g_new0 (IrPlace, prepared->n_values + 1);
   prepared->schedule = make_schedule (prepared->model, from->backend, from->n_threads,
                                       from->parallel, cancellable, error);
-  if (prepared->schedule == NULL ||
-      !choose_kernels (prepared, prepared->model->main, from->backend, cancellable, error) ||
+  if (prepared->schedule == NULL)
+    return NULL;
+  leave_out (prepared);
+  if (!choose_kernels (prepared, prepared->model->main, from->backend, cancellable, error) ||
       !prepare_states (prepared, cancellable, error) || !plan_memory (prepared, cancellable, error))
     return NULL;
-  if (from->parallel == IR_PARALLEL_AUTO && from->n_threads > 1)
-    prepared->tuner = ir_tuner_new (from->backend, from->n_threads);
   return g_steal_pointer (&prepared);
 }
 
@@ -319,7 +336,6 @@ prepared_free (gpointer data)
   IrPrepared *prepared = data;
 
   ir_steps_free (prepared);
-  ir_tuner_free (prepared->tuner);
   for (guint i = 0; prepared->nodes != NULL && i < prepared->n_nodes; i++)
     if (prepared->nodes[i].state != NULL && prepared->nodes[i].backend->release != NULL)
       prepared->nodes[i].backend->release (prepared->nodes[i].state);

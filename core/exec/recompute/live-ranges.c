@@ -1,5 +1,5 @@
 /* How long values stay when tasks run in an order, some of them again, and which of those stays
- * share bytes: what memplan-share.c is for the values of a graph, of which each stays once.
+ * share bytes: what share.c is for the values of a graph, of which each stays once.
  *
  * Bytes pass from a life to the next where the task may write over what nobody reads again. A part
  * lies in its whole: what is cut out stays where it is, and what is joined is written there from

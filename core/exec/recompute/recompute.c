@@ -301,7 +301,7 @@ ir_mem_recompute (const IrRecomputeProblem *problem, guint64 budget, const IrMem
       return NULL;
     }
   best->budget_bytes = budget;
-  best->feasible = best->peak_bytes <= budget;
+  best->feasible = best->peak_bytes <= budget && problem->n_too_large == 0;
   best->plain_peak_bytes = plain_peak;
   best->floor_bytes = lowest;
   return best;

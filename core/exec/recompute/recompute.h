@@ -1,6 +1,6 @@
 /* Computing values again instead of keeping them: which tasks run a second time so that no more
  * bytes live at once than a budget allows, and what that costs. The problem is plain numbers
- * (memplan-recompute.c, memplan-chain.c, memplan-evict.c, memplan-lives.c); memplan-tasks.c makes
+ * (recompute/recompute.c, checkpoints.c, evict.c, live-ranges.c); tasks.c makes
  * it of a graph. */
 #pragma once
 
@@ -33,6 +33,7 @@ typedef struct
   guint n_tasks;
   const guint64 *sizes; /* bytes by value */
   guint n_values;
+  guint n_too_large; /* values beside these that no memory has room for: no budget can be held */
 } IrRecomputeProblem;
 
 typedef enum
@@ -83,7 +84,7 @@ GArray *ir_recompute_evict (const IrRecomputeProblem *problem,
                             guint64 budget,
                             gboolean slices,
                             const IrMemOptions *options);
-/* -- memplan-lives.c -- */
+/* -- live-ranges.c -- */
 GArray *ir_recompute_lives (const IrRecomputeProblem *problem, const guint *runs, guint n_runs);
 gboolean ir_recompute_has_ranges (const IrRecomputeProblem *problem);
 GArray *ir_recompute_share (const IrRecomputeProblem *problem,

@@ -19,6 +19,7 @@ typedef struct
   GHashTable *value_of; /* value id -> index + 1 */
   GHashTable *task_of;  /* node id -> index + 1 */
   GArray *sizes;        /* of guint64 */
+  guint64 sum;          /* of these */
   GPtrArray *reads;     /* of GArray of guint, by task */
 } Maker;
 
@@ -41,7 +42,7 @@ escapes (const IrGraph *graph, const IrValue *value)
 
 /* Bytes of @value in the arena; 0: it lies outside. */
 static guint64
-arena_bytes (const Maker *maker, const IrNode *node, const IrValue *value)
+arena_bytes (Maker *maker, const IrNode *node, const IrValue *value)
 {
   gsize size = 0;
 
@@ -50,6 +51,11 @@ arena_bytes (const Maker *maker, const IrNode *node, const IrValue *value)
       ir_value_constant (value) != NULL || ir_node_is_constant (node) ||
       escapes (maker->graph, value))
     return 0;
+  if (!ir_mem_has_room (&maker->sum, size, maker->options->align_bytes))
+    {
+      maker->out->problem.n_too_large += size > 0;
+      return 0;
+    }
   return ir_mem_align (size, maker->options->align_bytes);
 }
 
@@ -107,19 +113,6 @@ add_value (Maker *maker, const IrNode *node, guint slot, GArray *writes)
   add_readers (maker, value, index);
 }
 
-/* Whether the kernel reads each element of an input before it writes it. */
-static gboolean
-is_overwritable (const IrNode *node, guint slot, const IrScheduleItem *item)
-{
-  const guint both = IR_OP_INPLACE | IR_OP_ELEMENTWISE;
-
-  if (slot == 0 && (node->op->flags & IR_OP_INPLACE))
-    return TRUE;
-  if (slot == 1 && (node->op->flags & both) == both && node->n_inputs == 2 && node->n_outputs == 1)
-    return TRUE;
-  return item->overwrites == slot + 1;
-}
-
 static void
 find_overwritable (const Maker *maker,
                    const IrNode *node,
@@ -140,7 +133,7 @@ find_overwritable (const Maker *maker,
       gsize size = 0, input_size = 0;
       guint block = ir_schedule_block (maker->schedule, output);
       gboolean again = FALSE;
-      if (index == IR_RECOMPUTE_NONE || !is_overwritable (node, slot, item) ||
+      if (index == IR_RECOMPUTE_NONE || !ir_schedule_item_overwrites (item, node, slot) ||
           input->type == NULL || ir_schedule_block (maker->schedule, input) != block ||
           (slot > 0 && input->type->dtype != output->type->dtype) ||
           !ir_blocks_bytes (output->type, block, &size) ||

@@ -8,7 +8,7 @@
 #include "core/exec/ref/ref-util.h"
 #include "core/exec/kernel/threads.h"
 #include "core/op/infer-window.h"
-#include "core/op/rows.h"
+#include "core/exec/ref/ref.h"
 
 /* How whole numbers stand for what is convolved; sums of their products are exact in double. */
 typedef struct

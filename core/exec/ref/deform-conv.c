@@ -7,7 +7,7 @@
 #include "core/exec/ref/ref-util.h"
 #include "core/exec/kernel/threads.h"
 #include "core/op/infer-window.h"
-#include "core/op/rows.h"
+#include "core/exec/ref/ref.h"
 #include <math.h>
 
 #define MAX_AXES 8 /* 2 neighbours along each: 256 corners */

@@ -3,7 +3,7 @@
 
 #include "core/exec/ref/block.h"
 #include "core/exec/ref/ref-util.h"
-#include "core/op/rows.h"
+#include "core/exec/ref/ref.h"
 #include <math.h>
 
 /* Of @m [n, n], which is overwritten. */

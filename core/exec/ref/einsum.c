@@ -8,7 +8,7 @@
 #include "core/exec/ref/block.h"
 #include "core/exec/ref/ref-util.h"
 #include "core/exec/kernel/threads.h"
-#include "core/op/rows.h"
+#include "core/exec/ref/ref.h"
 #include <string.h>
 
 #define GRAIN 64 /* elements of a result that are worth a thread */

@@ -5,7 +5,7 @@
 #include "core/exec/ref/block.h"
 #include "core/exec/ref/fft.h"
 #include "core/exec/ref/ref-util.h"
-#include "core/op/rows.h"
+#include "core/exec/ref/ref.h"
 
 static IrComplex
 load_complex (const IrTensor *tensor, gint64 place, guint n_parts)

@@ -5,7 +5,7 @@
 
 #include "core/exec/ref/block.h"
 #include "core/op/infer-util.h"
-#include "core/op/rows.h"
+#include "core/exec/ref/ref.h"
 
 #include <math.h>
 
@@ -15,82 +15,33 @@ typedef struct
 {
   IrDtype dtype;
   double alpha, low, high;
-} Activation;
+} Parameters;
 
-typedef double (*ActivationFunc) (const Activation *activation, double value);
+typedef double (*ActivationFunc) (const Parameters *p, double x);
 
+/* A limit that is NaN makes everything NaN. */
 static double
-relu (const Activation *activation, double value)
+clip (double x, double low, double high)
 {
-  return value < 0 ? 0 : value;
-}
-
-/* A limit that is NaN makes everything NaN, as in Clip. */
-static double
-clip (const Activation *activation, double value)
-{
-  if (isnan (activation->low) || isnan (activation->high))
+  if (isnan (low) || isnan (high))
     return NAN;
-  double at_least = value < activation->low ? activation->low : value;
+  double at_least = x < low ? low : x;
 
-  return at_least > activation->high ? activation->high : at_least;
+  return at_least > high ? high : at_least;
 }
 
-static double
-leaky_relu (const Activation *activation, double value)
-{
-  return value < 0 ? activation->alpha * value : value;
-}
+/* clang-format off */
+#define IR_ROUND(value) ir_block_round (p->dtype, value)
+#define IR_ACTIVATION(ID, ...) static double activate_##ID (const Parameters *p, double x)
+#define ACT_REF(expression) { return expression; }
+#include "core/op/activations.def"
 
-static double
-sigmoid (const Activation *activation, double value)
-{
-  return 1 / (1 + exp (-value));
-}
-
-static double
-hyperbolic_tangent (const Activation *activation, double value)
-{
-  return tanh (value);
-}
-
-static double
-hard_swish (const Activation *activation, double value)
-{
-  double gate = (double) (1.0f / 6.0f) * value + 0.5;
-
-  return value * ir_block_round (activation->dtype, CLAMP (gate, 0, 1));
-}
-
-static double
-silu (const Activation *activation, double value)
-{
-  return value * ir_block_round (activation->dtype, sigmoid (activation, value));
-}
-
-static double
-gelu (const Activation *activation, double value)
-{
-  IrDtype dtype = activation->dtype;
-  double scaled = ir_block_round (dtype, value / (double) 1.4142135f);
-  double raised = ir_block_round (dtype, ir_block_round (dtype, erf (scaled)) + 1);
-
-  return ir_block_round (dtype, value * raised) * 0.5;
-}
-
-/* Rounded after each operator of the body. */
-static double
-gelu_tanh (const Activation *activation, double value)
-{
-  IrDtype dtype = activation->dtype;
-  double cube = ir_block_round (dtype, ir_block_round (dtype, value * value) * value);
-  double part = ir_block_round (dtype, (double) 0.044715f * cube);
-  double inner = ir_block_round (dtype, value + part);
-  double bent = tanh (ir_block_round (dtype, (double) 0.7978846f * inner));
-  double raised = ir_block_round (dtype, ir_block_round (dtype, bent) + 1);
-
-  return ir_block_round (dtype, 0.5 * value) * raised;
-}
+static const ActivationFunc activations[] = {
+  [IR_ACTIVATION_NONE] = NULL,
+#define IR_ACTIVATION(ID, ...) [IR_ACTIVATION_##ID] = activate_##ID,
+#include "core/op/activations.def"
+};
+/* clang-format on */
 
 /* -- adding: a residual of the output's shape, or an addend that broadcasts to it -- */
 
@@ -131,8 +82,8 @@ check_addend (const IrCall *call, const IrTensor *addend, const IrTensor *y, GEr
 static gboolean
 finish (IrCall *call,
         const IrTensor *addend,
-        const Activation *activation,
         ActivationFunc func,
+        const Parameters *parameters,
         GError **error)
 {
   IrTensor *y = call->outputs[0].tensor;
@@ -149,10 +100,10 @@ finish (IrCall *call,
         {
           if (addend != NULL)
             values[i] = ir_block_round (
-                activation->dtype,
+                parameters->dtype,
                 values[i] + ir_tensor_get_double (addend, broadcast_index (addend, y, start + i)));
           if (func != NULL)
-            values[i] = func (activation, values[i]);
+            values[i] = func (parameters, values[i]);
         }
       ir_block_store (y, start, size, values);
     }
@@ -171,71 +122,54 @@ run_base (IrCall *call, IrKernelFunc base, guint n_base, GError **error)
   return done;
 }
 
-/* @addend: slot of what is added, 0 for none; @bounds: slot of Clip's min, 0 for none. */
 static gboolean
-run_fused (IrCall *call,
-           IrKernelFunc base,
-           guint addend,
-           guint bounds,
-           ActivationFunc func,
-           GError **error)
+read_limits (const IrCall *call, Parameters *parameters, GError **error)
 {
-  Activation activation = { .alpha = ir_call_float (call, "activation_alpha", 0.01f) };
+  guint slot = (guint) call->op->in.max - 2;
+  const IrTensor *low = ir_call_input (call, slot), *high = ir_call_input (call, slot + 1);
+
+  if (low == NULL || high == NULL || ir_tensor_n_elements (low) != 1 ||
+      ir_tensor_n_elements (high) != 1)
+    return ir_call_fail (call, error, IR_OP_ERROR_SHAPE,
+                         "min and max must be there and have one element each");
+  parameters->low = ir_tensor_get_double (low, 0);
+  parameters->high = ir_tensor_get_double (high, 0);
+  return TRUE;
+}
+
+static gboolean
+run_fused (IrCall *call, IrKernelFunc base, guint n_base, GError **error)
+{
+  Parameters parameters = { .alpha = ir_call_float (call, "activation_alpha", 0.01f) };
+  guint addend = call->op->addend;
   const IrTensor *added = addend != 0 ? ir_call_input (call, addend) : NULL;
 
   /* Inference sees all inputs, the base operator its own ones: what is added must fit, too. */
   if (!ir_block_check_float (call, error) || !call->op->infer (call, error) ||
-      !run_base (call, base, addend == 2 ? 2 : 3, error))
+      !run_base (call, base, n_base, error))
     return FALSE;
-  activation.dtype = ir_tensor_dtype (call->outputs[0].tensor);
+  parameters.dtype = ir_tensor_dtype (call->outputs[0].tensor);
   if (addend != 0 && added == NULL)
     return ir_call_fail (call, error, IR_OP_ERROR_ARITY, "input %u is missing", addend);
-  if (bounds != 0)
-    {
-      const IrTensor *low = ir_call_input (call, bounds), *high = ir_call_input (call, bounds + 1);
-      if (low == NULL || high == NULL || ir_tensor_n_elements (low) != 1 ||
-          ir_tensor_n_elements (high) != 1)
-        return ir_call_fail (call, error, IR_OP_ERROR_SHAPE,
-                             "min and max must be there and have one element each");
-      activation.low = ir_tensor_get_double (low, 0);
-      activation.high = ir_tensor_get_double (high, 0);
-    }
-  return finish (call, added, &activation, func, error);
+  if (call->op->activation == IR_ACTIVATION_CLIP && !read_limits (call, &parameters, error))
+    return FALSE;
+  return finish (call, added, activations[call->op->activation], &parameters, error);
 }
 
-/* clang-format off */
-#define FUSED(NAME, BASE, ADDEND, BOUNDS, FUNC)                                                    \
-  gboolean ir_ref_##NAME (IrCall *call, GError **error)                                            \
-  {                                                                                                \
-    return run_fused (call, ir_ref_##BASE, ADDEND, BOUNDS, FUNC, error);                           \
-  }
+gboolean
+ir_ref_fused_conv (IrCall *call, GError **error)
+{
+  return run_fused (call, ir_ref_conv, 3, error);
+}
 
-FUSED (conv_relu, conv, 0, 0, relu)
-FUSED (conv_clip, conv, 0, 3, clip)
-FUSED (conv_leaky_relu, conv, 0, 0, leaky_relu)
-FUSED (conv_sigmoid, conv, 0, 0, sigmoid)
-FUSED (conv_tanh, conv, 0, 0, hyperbolic_tangent)
-FUSED (conv_hard_swish, conv, 0, 0, hard_swish)
-FUSED (conv_silu, conv, 0, 0, silu)
-FUSED (conv_add, conv, 3, 0, NULL)
-FUSED (conv_add_relu, conv, 3, 0, relu)
-FUSED (conv_add_clip, conv, 3, 4, clip)
-FUSED (conv_add_leaky_relu, conv, 3, 0, leaky_relu)
-FUSED (conv_add_sigmoid, conv, 3, 0, sigmoid)
-FUSED (conv_add_tanh, conv, 3, 0, hyperbolic_tangent)
-FUSED (conv_add_hard_swish, conv, 3, 0, hard_swish)
-FUSED (conv_add_silu, conv, 3, 0, silu)
-FUSED (gemm_relu, gemm, 0, 0, relu)
-FUSED (gemm_clip, gemm, 0, 3, clip)
-FUSED (gemm_leaky_relu, gemm, 0, 0, leaky_relu)
-FUSED (gemm_sigmoid, gemm, 0, 0, sigmoid)
-FUSED (gemm_tanh, gemm, 0, 0, hyperbolic_tangent)
-FUSED (gemm_gelu, gemm, 0, 0, gelu)
-FUSED (gemm_gelu_tanh, gemm, 0, 0, gelu_tanh)
-FUSED (matmul_add, matmul, 2, 0, NULL)
-FUSED (matmul_add_relu, matmul, 2, 0, relu)
-FUSED (matmul_add_sigmoid, matmul, 2, 0, sigmoid)
-FUSED (matmul_add_tanh, matmul, 2, 0, hyperbolic_tangent)
-FUSED (matmul_add_gelu, matmul, 2, 0, gelu)
-FUSED (matmul_add_gelu_tanh, matmul, 2, 0, gelu_tanh)
-/* clang-format on */
+gboolean
+ir_ref_fused_gemm (IrCall *call, GError **error)
+{
+  return run_fused (call, ir_ref_gemm, 3, error);
+}
+
+gboolean
+ir_ref_fused_matmul (IrCall *call, GError **error)
+{
+  return run_fused (call, ir_ref_matmul, 2, error);
+}

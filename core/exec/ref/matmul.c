@@ -4,7 +4,7 @@
 
 #include "core/exec/ref/block.h"
 #include "core/exec/kernel/threads.h"
-#include "core/op/rows.h"
+#include "core/exec/ref/ref.h"
 
 #define ROWS 8 /* of A at a time */
 

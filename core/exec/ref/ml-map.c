@@ -5,7 +5,7 @@
 #include "core/exec/ref/ml.h"
 #include "core/exec/ref/ref-util.h"
 #include "core/ir/release.h"
-#include "core/op/rows.h"
+#include "core/exec/ref/ref.h"
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>

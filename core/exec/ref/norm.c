@@ -4,7 +4,7 @@
 
 #include "core/exec/ref/block.h"
 #include "core/op/infer-util.h"
-#include "core/op/rows.h"
+#include "core/exec/ref/ref.h"
 
 #include <math.h>
 

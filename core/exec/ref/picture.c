@@ -3,7 +3,7 @@
 
 #include "core/image/image.h"
 #include "core/exec/ref/block.h"
-#include "core/op/rows.h"
+#include "core/exec/ref/ref.h"
 #include <string.h>
 
 typedef enum

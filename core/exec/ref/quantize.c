@@ -7,7 +7,7 @@
 
 #include "core/exec/ref/block.h"
 #include "core/exec/ref/ref-util.h"
-#include "core/op/rows.h"
+#include "core/exec/ref/ref.h"
 #include <math.h>
 
 /* How a list of numbers lies over a tensor. */

@@ -5,7 +5,7 @@
 #include "core/exec/ref/block.h"
 #include "core/exec/ref/ref-util.h"
 #include "core/op/infer-resize.h"
-#include "core/op/rows.h"
+#include "core/exec/ref/ref.h"
 #include <math.h>
 #include <string.h>
 

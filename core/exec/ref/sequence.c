@@ -6,7 +6,7 @@
 #include "core/exec/ref/block.h"
 #include "core/exec/ref/ref-util.h"
 #include "core/ir/release.h"
-#include "core/op/rows.h"
+#include "core/exec/ref/ref.h"
 
 /* Checks the call and infers, as ir_ref_prepare() does; sequences have no static type. */
 static gboolean

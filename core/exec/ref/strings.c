@@ -5,7 +5,7 @@
 #include "core/exec/ref/long-string.h"
 #include "core/exec/ref/ref-util.h"
 #include "core/ir/release.h"
-#include "core/op/rows.h"
+#include "core/exec/ref/ref.h"
 #include <string.h>
 
 static IrLongArray *

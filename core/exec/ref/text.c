@@ -6,7 +6,7 @@
 #include "core/exec/ref/ref-util.h"
 #include "core/ir/large-table.h"
 #include "core/ir/release.h"
-#include "core/op/rows.h"
+#include "core/exec/ref/ref.h"
 #include <string.h>
 
 /* -- StringNormalizer -- */

@@ -4,7 +4,7 @@
 
 #include "core/exec/ref/block.h"
 #include "core/exec/ref/ref-util.h"
-#include "core/op/rows.h"
+#include "core/exec/ref/ref.h"
 #include <math.h>
 #include <string.h>
 
@@ -206,7 +206,7 @@ ir_ref_momentum (IrCall *call, GError **error)
  * @call: a call
  * @error: return location for an error
  *
- * What a Gradient computes is not in its inputs but in the graph: see core/exec/gradient.c.
+ * What a Gradient computes is not in its inputs but in the graph: see core/grad/gradient.c.
  *
  * Returns: always %FALSE, with %IR_OP_ERROR_UNSUPPORTED
  */

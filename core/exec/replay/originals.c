@@ -4,6 +4,7 @@
  * original graph, from the nearest values that the run has. */
 #include "config.h"
 
+#include "core/exec/lower/lower.h"
 #include "core/exec/replay/replay.h"
 #include "core/exec/run/runner-private.h"
 

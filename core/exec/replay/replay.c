@@ -76,6 +76,7 @@ ir_replay_new (IrModel *frozen,
   replay->prepared = ir_prepared_new_bare (frozen, schedule, options->backend, error);
   if (replay->prepared == NULL)
     return NULL;
+  replay->prepared->control = ir_subgraph_run;
   replay->threads = ir_threads_new (options->n_threads);
   ir_threads_set_deterministic (replay->threads, options->deterministic);
   replay->lane = ir_threads_new (1);

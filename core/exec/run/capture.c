@@ -1,9 +1,9 @@
 /* Keeping values while a model runs, and finding any value afterwards. */
 #include "config.h"
 
+#include "core/exec/kernel/stats.h"
 #include "core/exec/run/capture.h"
 
-#include "core/exec/replay/replay.h"
 #include "core/exec/run/runner-private.h"
 #include "core/exec/plan/shelf.h"
 #include "core/exec/run/spill.h"
@@ -18,8 +18,7 @@ struct _IrCapture
   guint8 *beside;     /* (nullable) by node id: ran beside others, on one thread */
   IrShelf *shelf;     /* (nullable) keeps the values that are borrowed */
   guint8 *borrowed;   /* (nullable) by value id: no reference of its own */
-  GMutex lock;        /* guards replay */
-  IrReplay *replay;   /* (nullable) until something has to be computed again */
+  IrCaptureAttachment attachment;
 };
 
 /**
@@ -45,7 +44,7 @@ ir_capture_new (const IrRunOptions *options, GHashTable *inputs)
   while (g_hash_table_iter_next (&iter, &id, &tensor))
     if (tensor != NULL) /* else it is not given */
       g_hash_table_insert (capture->inputs, id, ir_tensor_ref (tensor));
-  g_mutex_init (&capture->lock);
+  g_mutex_init (&capture->attachment.lock);
   return capture;
 }
 
@@ -58,13 +57,14 @@ ir_capture_free (IrCapture *capture)
 {
   if (capture == NULL)
     return;
-  g_clear_pointer (&capture->replay, ir_replay_free);
+  if (capture->attachment.data != NULL)
+    capture->attachment.free (capture->attachment.data);
   g_clear_pointer (&capture->spill, ir_spill_unref);
   g_clear_pointer (&capture->shelf, ir_shelf_unref);
   g_free (capture->borrowed);
   g_free (capture->beside);
   g_hash_table_unref (capture->inputs);
-  g_mutex_clear (&capture->lock);
+  g_mutex_clear (&capture->attachment.lock);
   g_free (capture);
 }
 
@@ -299,8 +299,15 @@ ir_run_inputs (const IrRun *run)
   return run->capture->inputs;
 }
 
-static gboolean
-is_spilled (const IrRun *run, IrValueId id)
+/**
+ * ir_capture_is_spilled:
+ * @run: a run
+ * @id: a value
+ *
+ * Returns: whether its contents are in the file of the budget
+ */
+gboolean
+ir_capture_is_spilled (const IrRun *run, IrValueId id)
 {
   return run->capture != NULL && run->capture->spill != NULL &&
          ir_spill_has (run->capture->spill, id);
@@ -318,7 +325,7 @@ ir_run_n_kept (const IrRun *run)
   guint n = 0;
 
   for (guint id = 0; id < run->n_values; id++)
-    n += run->values[id] != NULL || is_spilled (run, id);
+    n += run->values[id] != NULL || ir_capture_is_spilled (run, id);
   return n;
 }
 
@@ -391,7 +398,7 @@ find_captured (IrRun *run, IrValueId id, gboolean plain, GCancellable *cancellab
 {
   const IrValue *value = ir_model_value (run->model, id);
 
-  if (run->values[id] == NULL && is_spilled (run, id))
+  if (run->values[id] == NULL && ir_capture_is_spilled (run, id))
     run->values[id] = ir_spill_read (run->capture->spill, id, NULL);
   if (plain && run->values[id] != NULL && ir_schedule_block (run->schedule, value) != 0 &&
       ir_tensor_rank (run->values[id]) != (guint) value->type->rank)
@@ -405,9 +412,18 @@ find_captured (IrRun *run, IrValueId id, gboolean plain, GCancellable *cancellab
   return run->values[id];
 }
 
-/* (nullable) NULL without an error: it is not there. */
-static IrTensor *
-present (IrRun *run, IrValueId value, GCancellable *cancellable, GError **error)
+/**
+ * ir_capture_present:
+ * @run: a run
+ * @value: id of a value
+ * @cancellable: (nullable): polled while it is brought into the layout of the graph
+ * @error: return location for an error
+ *
+ * Returns: (transfer none) (nullable): what was captured of it, as the graph has it; %NULL without
+ *   an error: nothing
+ */
+IrTensor *
+ir_capture_present (IrRun *run, IrValueId value, GCancellable *cancellable, GError **error)
 {
   const IrValue *found = value < run->n_values ? ir_model_value (run->model, value) : NULL;
 
@@ -431,175 +447,35 @@ present (IrRun *run, IrValueId value, GCancellable *cancellable, GError **error)
 IrTensor *
 ir_run_value (const IrRun *run, IrValueId value)
 {
-  return present ((IrRun *) run, value, NULL, NULL);
+  return ir_capture_present ((IrRun *) run, value, NULL, NULL);
 }
 
-static IrTensor *
-known_to_run (const IrValue *value, GCancellable *cancellable, gpointer data)
+/**
+ * ir_capture_peek:
+ * @run: a run
+ * @id: a value
+ *
+ * Returns: (transfer full) (nullable): what was captured of it, in the layout in which it lies
+ */
+IrTensor *
+ir_capture_peek (IrRun *run, IrValueId id)
 {
-  IrRun *run = data;
-
   g_mutex_lock (&run->presenting);
-  IrTensor *tensor = value->id < run->n_values ? find_captured (run, value->id, FALSE, NULL, NULL)
-                                               : NULL;
+  IrTensor *tensor = id < run->n_values ? find_captured (run, id, FALSE, NULL, NULL) : NULL;
   if (tensor != NULL)
     ir_tensor_ref (tensor);
   g_mutex_unlock (&run->presenting);
   return tensor;
 }
 
-static IrTensor *
-compute_again (
-    IrRun *run, const IrValue *value, GCancellable *cancellable, IrFound *found, GError **error)
-{
-  IrCapture *capture = run->capture;
-  g_autoptr (GMutexLocker) locker = g_mutex_locker_new (&capture->lock);
-
-  if (capture->replay == NULL)
-    capture->replay = ir_replay_new (run->model, run->schedule, &capture->options, capture->inputs,
-                                     known_to_run, run, error);
-  if (capture->replay != NULL)
-    ir_replay_set_run (capture->replay, run);
-  return capture->replay != NULL
-             ? ir_replay_find (capture->replay, value, cancellable, found, error)
-             : NULL;
-}
-
 /**
- * ir_run_find:
+ * ir_capture_attachment:
  * @run: a run
- * @value: id of a value of its model
- * @cancellable: (nullable): looked at while nodes run
- * @found: (out caller-allocates) (optional): how the contents were had
- * @error: return location for an error
  *
- * Gives what @value held in @run: from memory, from the file that a budget sent it to, or else by
- * running the smallest set of nodes that leads to it from values that are there, with the same
- * kernels on as many threads, hence with the same bits. A value in a body of a loop is that of the
- * last round. May be called from any thread.
- *
- * Fails with an %IR_EXEC_ERROR where the run did not come through @value, or where a node fails.
- *
- * Returns: (transfer full) (nullable): the contents, as the graph has them
+ * Returns: (transfer none): what was made from @run and ends with it; its user takes the lock
  */
-IrTensor *
-ir_run_find (IrRun *run, IrValueId value, GCancellable *cancellable, IrFound *found, GError **error)
+IrCaptureAttachment *
+ir_capture_attachment (IrRun *run)
 {
-  const IrValue *what = ir_model_live_value (run->model, value);
-  g_auto (IrFound) unwanted = { 0 };
-  g_autoptr (GError) local = NULL;
-  const IrTensor *constant = what != NULL ? ir_value_constant (what) : NULL;
-  IrTensor *tensor;
-
-  found = found != NULL ? found : &unwanted;
-  *found = (IrFound){ 0 };
-  if (what == NULL)
-    {
-      g_set_error (error, IR_EXEC_ERROR, IR_EXEC_ERROR_INPUT,
-                   "The graph that ran has no such value");
-      return NULL;
-    }
-  found->in_body = what->graph->kind == IR_GRAPH_SUBGRAPH;
-  found->how = constant != NULL ? IR_FOUND_CONSTANT : IR_FOUND_GIVEN;
-  tensor = constant != NULL ? (IrTensor *) constant
-                            : g_hash_table_lookup (run->capture->inputs, GUINT_TO_POINTER (value));
-  if (tensor != NULL)
-    return ir_tensor_ref (tensor);
-  found->how = is_spilled (run, value) ? IR_FOUND_SPILLED : IR_FOUND_KEPT;
-  tensor = present (run, value, cancellable, &local);
-  if (local != NULL)
-    {
-      g_propagate_error (error, g_steal_pointer (&local));
-      return NULL;
-    }
-  if (tensor == NULL && what->initializer != NULL)
-    tensor = what->initializer;
-  if (tensor != NULL)
-    return ir_tensor_ref (tensor);
-  found->how = IR_FOUND_NOT;
-  return compute_again (run, what, cancellable, found, error);
-}
-
-/* -- in words -- */
-
-/**
- * ir_found_clear:
- * @found: what a function that finds contents has filled in
- */
-void
-ir_found_clear (IrFound *found)
-{
-  g_clear_pointer (&found->from, g_ptr_array_unref);
-  *found = (IrFound){ 0 };
-}
-
-/**
- * ir_found_name:
- * @how: how contents were had
- *
- * Returns: one word for it
- */
-const char *
-ir_found_name (IrFoundHow how)
-{
-  static const char *const names[IR_N_FOUNDS] = {
-    [IR_FOUND_NOT] = "none",  [IR_FOUND_CONSTANT] = "constant", [IR_FOUND_GIVEN] = "input",
-    [IR_FOUND_KEPT] = "kept", [IR_FOUND_SPILLED] = "spilled",   [IR_FOUND_COMPUTED] = "recomputed",
-  };
-
-  return how < IR_N_FOUNDS ? names[how] : "";
-}
-
-#define MAX_NAMES 4 /* where computing began; more are counted */
-
-static void
-append_from (GString *text, const IrFound *found)
-{
-  guint n = found->from != NULL ? found->from->len : 0;
-
-  for (guint i = 0; i < MIN (n, MAX_NAMES); i++)
-    g_string_append_printf (text, "%s%s", i == 0 ? " from " : ", ",
-                            (const char *) g_ptr_array_index (found->from, i));
-  if (n > MAX_NAMES)
-    g_string_append_printf (text, " and %u more", n - MAX_NAMES);
-}
-
-/**
- * ir_found_text:
- * @found: how contents were had
- * @model: the model that ran
- *
- * Returns: (transfer full): the same as a sentence without its end
- */
-char *
-ir_found_text (const IrFound *found, const IrModel *model)
-{
-  static const char *const words[IR_N_FOUNDS] = {
-    [IR_FOUND_NOT] = "there are no contents",
-    [IR_FOUND_CONSTANT] = "a constant",
-    [IR_FOUND_GIVEN] = "given as an input",
-    [IR_FOUND_KEPT] = "kept by the run",
-    [IR_FOUND_SPILLED] = "kept by the run, in a file",
-    [IR_FOUND_COMPUTED] = "recomputed",
-  };
-  GString *text = g_string_new (words[found->how]);
-
-  if (found->how == IR_FOUND_COMPUTED && found->n_nodes == 0)
-    g_string_append (text, " before");
-  else if (found->how == IR_FOUND_COMPUTED)
-    {
-      append_from (text, found);
-      g_string_append_printf (text, " by %u %s in %.3g ms", found->n_nodes,
-                              found->n_nodes == 1 ? "node" : "nodes",
-                              (double) found->duration_ns / 1e6);
-    }
-  if (found->stands_for != 0)
-    {
-      const IrValue *value = ir_model_value (model, found->stands_for);
-      g_string_append_printf (text, ", as %s of the optimized graph",
-                              value != NULL ? value->name : "a value");
-    }
-  if (found->in_body)
-    g_string_append (text, "; the last round");
-  return g_string_free (text, FALSE);
+  return &run->capture->attachment;
 }

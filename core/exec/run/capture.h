@@ -3,7 +3,7 @@
  * nearest values that are there. */
 #pragma once
 
-#include "core/exec/exec.h"
+#include "core/exec/run/run.h"
 #include "core/ir/history.h"
 
 typedef struct _IrCapture IrCapture;
@@ -44,7 +44,7 @@ guint64 ir_run_spilled_bytes (const IrRun *run);
 guint ir_run_n_lost (const IrRun *run);       /* that did not fit into the file */
 char *ir_run_capture_note (const IrRun *run); /* (nullable): what went wrong, in words */
 
-/* -- the original graph, from a run of the optimized one (capture-original.c) -- */
+/* -- the original graph, from a run of the optimized one (originals.c) -- */
 typedef struct _IrOriginals IrOriginals;
 
 IrOriginals *ir_originals_new (IrModel *history, guint step, IrRun *run, GError **error);
@@ -68,3 +68,19 @@ gboolean ir_capture_is_beside (const IrRun *run, IrNodeId node);
 IrCapture *ir_capture_new (const IrRunOptions *options, GHashTable *inputs);
 void ir_capture_free (IrCapture *capture);
 void ir_capture_drop_values (IrRun *run);
+
+/* -- for whoever finds values afterwards -- */
+gboolean ir_capture_is_spilled (const IrRun *run, IrValueId id);
+IrTensor *ir_capture_present (IrRun *run,
+                              IrValueId value,
+                              GCancellable *cancellable,
+                              GError **error);
+IrTensor *ir_capture_peek (IrRun *run, IrValueId id);
+/* What was made from a run and ends with it. */
+typedef struct
+{
+  GMutex lock;
+  gpointer data; /* (nullable) */
+  GDestroyNotify free;
+} IrCaptureAttachment;
+IrCaptureAttachment *ir_capture_attachment (IrRun *run);

@@ -4,7 +4,9 @@
 
 #include <string.h>
 
-#include "core/exec/run/runner-private.h"
+#include "core/exec/lower/lower.h"
+#include "core/exec/run/parallel.h"
+#include "core/exec/run/plan-check.h"
 #include "core/exec/schedule/schedule.h"
 #include "core/exec/run/tune.h"
 #include "core/io/io.h"
@@ -15,6 +17,8 @@ struct _IrExecutable
   IrModel *base; /* a private copy without function calls */
   IrModel *source;
   IrRunOptions options;
+  GArray *missing; /* (nullable) of IrMissing: outputs of @source that @base lacks */
+  IrBackend without_blocks; /* what the options ask for, where no value is to be kept in blocks */
   IrThreads *threads;
   IrPacked *packed;     /* what kernels make of constants */
   GPtrArray *plans;     /* of IrPrepared, by shapes of inputs, that of the last run first */
@@ -78,7 +82,9 @@ check_input (const IrValue *input, const IrTensor *tensor, GHashTable *symbols, 
         {
           g_autofree char *symbol = ir_dim_to_string (context, type->dims[i]);
           return input_error (input, error,
-                              "found %s, but another input of this run has %s = %" G_GINT64_FORMAT,
+                              "found %s, but another input of this run has %s = %" G_GINT64_FORMAT
+                              "; where both are right, give the inputs shapes of their own "
+                              "(--shape INPUT=1x128)",
                               found, symbol, *bound);
         }
       if (bound == NULL)
@@ -145,8 +151,9 @@ check_inputs (const IrGraph *graph, GHashTable *inputs, GError **error)
 /* -- a run -- */
 
 static IrRun *
-run_new (IrPrepared *prepared, const IrRunOptions *options, GHashTable *inputs)
+run_new (IrPrepared *prepared, const IrExecutable *executable, GHashTable *inputs)
 {
+  const IrRunOptions *options = &executable->options;
   IrRun *run = g_new0 (IrRun, 1);
 
   g_atomic_ref_count_init (&run->ref_count);
@@ -155,7 +162,10 @@ run_new (IrPrepared *prepared, const IrRunOptions *options, GHashTable *inputs)
   run->values = g_new0 (IrTensor *, prepared->n_values + 1);
   run->n_values = prepared->n_values;
   run->capture = ir_capture_new (options, inputs);
+  if (options->checks & IR_RUN_CHECK_PLAN)
+    run->plan_check = ir_plan_check_new (prepared);
   run->stats = g_hash_table_new_full (NULL, NULL, NULL, g_free);
+  run->missing = executable->missing != NULL ? g_array_ref (executable->missing) : NULL;
   run->schedule = ir_schedule_ref (prepared->schedule);
   run->memplan = ir_mem_plan_ref (prepared->memplan);
   run->trace = g_new0 (IrTrace, 1);
@@ -256,6 +266,16 @@ constant_bytes (const IrModel *model)
   return bytes;
 }
 
+static void
+plan_free (gpointer data)
+{
+  IrPrepared *prepared = data;
+
+  g_clear_pointer (&prepared->tuner, ir_tuner_free);
+  g_clear_pointer (&prepared->parallel, ir_parallel_free);
+  ir_prepared_free (prepared);
+}
+
 /* Leaves room for one more. Plans that wait for their shapes to come again, with an arena and
  * packed constants each, hold at most half of the memory that a run may use. */
 static void
@@ -306,16 +326,37 @@ prepare (IrExecutable *executable, GHashTable *inputs, GCancellable *cancellable
                                  .backend = executable->options.backend,
                                  .n_threads = ir_threads_n (executable->threads),
                                  .parallel = executable->options.parallel,
+                                 .without = executable->options.without,
+                                 .except = executable->options.except,
                                  .packed = executable->packed,
+                                 .control = ir_subgraph_run,
                                  .cancellable = cancellable };
       executable->prepared = ir_prepared_new (&from, g_steal_pointer (&shapes), error);
       if (executable->prepared != NULL)
         g_ptr_array_insert (executable->plans, 0, executable->prepared);
+      if (executable->prepared != NULL && from.parallel == IR_PARALLEL_AUTO && from.n_threads > 1)
+        executable->prepared->tuner = ir_tuner_new (from.backend, from.n_threads);
     }
   return executable->prepared != NULL && ir_tuner_next (executable->prepared, error) &&
          make_arena (executable->prepared, memory_limit (executable), error) &&
          ir_steps_make (executable->prepared, &executable->options, memory_limit (executable),
                         cancellable, error);
+}
+
+/* Decisions that are taken before there is a plan. */
+static void
+leave_out (IrExecutable *executable)
+{
+  IrRunOptions *options = &executable->options;
+
+  if (options->without & IR_DECISION_SPANS)
+    options->parallel = IR_PARALLEL_OFF;
+  if ((options->without & IR_DECISION_BLOCKS) && options->backend->plan_blocks != NULL)
+    {
+      executable->without_blocks = *options->backend;
+      executable->without_blocks.plan_blocks = NULL;
+      options->backend = &executable->without_blocks;
+    }
 }
 
 /**
@@ -327,8 +368,8 @@ prepare (IrExecutable *executable, GHashTable *inputs, GCancellable *cancellable
  * Takes a private copy of @model, expands the functions that it defines, and finds a kernel for
  * every node, so that what cannot run is said before inputs are asked for.
  *
- * Fails with %IR_EXEC_ERROR_UNSUPPORTED, naming the first node that cannot run, and with an
- * %IR_IO_ERROR if the file under @model has changed.
+ * Fails with %IR_EXEC_ERROR_UNSUPPORTED, naming the first node that cannot run (but for partial
+ * runs, which leave it out), and with an %IR_IO_ERROR if the file under @model has changed.
  *
  * Returns: (transfer full) (nullable): the executable; to be used by one thread at a time
  */
@@ -366,13 +407,17 @@ ir_executable_new_until (IrModel *model,
     g_array_ref (executable->options.chosen);
   if (executable->options.backend == NULL)
     executable->options.backend = ir_backend_require (NULL, NULL);
+  leave_out (executable);
   executable->source = ir_model_ref (model);
   executable->base = ir_exec_expand_until (model, stop, error);
   if (executable->base == NULL)
     return NULL;
-  executable->plans = g_ptr_array_new_with_free_func ((GDestroyNotify) ir_prepared_free);
+  if (executable->options.partial)
+    executable->missing = ir_exec_omit (executable->base, executable->options.backend);
+  executable->plans = g_ptr_array_new_with_free_func (plan_free);
   executable->constant_bytes = constant_bytes (executable->base);
-  executable->packed = ir_packed_new ();
+  executable->packed = executable->options.without & IR_DECISION_PREPACK ? ir_packed_new_closed ()
+                                                                         : ir_packed_new ();
   executable->threads = ir_threads_new (executable->options.n_threads);
   ir_threads_set_deterministic (executable->threads, executable->options.deterministic);
   g_autoptr (IrSchedule) schedule = ir_schedule_new_until (
@@ -391,6 +436,7 @@ ir_executable_free (IrExecutable *executable)
     return;
   g_clear_pointer (&executable->plans, g_ptr_array_unref);
   g_clear_pointer (&executable->options.chosen, g_array_unref);
+  g_clear_pointer (&executable->missing, g_array_unref);
   ir_threads_free (executable->threads);
   ir_packed_unref (executable->packed);
   g_clear_pointer (&executable->base, ir_model_unref);
@@ -447,6 +493,31 @@ ir_executable_run (IrExecutable *executable,
                    GError **error)
 {
   g_return_val_if_fail (executable != NULL && inputs != NULL, NULL);
+
+  return ir_executable_run_observed (executable, inputs, NULL, cancellable, partial, error);
+}
+
+/**
+ * ir_executable_run_observed:
+ * @executable: an executable
+ * @inputs: value id -> #IrTensor; overridable inputs may be left out
+ * @observer: (nullable): who looks on
+ * @cancellable: (nullable): as for ir_executable_run()
+ * @partial: (out) (optional) (nullable) (transfer full): likewise
+ * @error: return location for an error
+ *
+ * As ir_executable_run(), by the very plan that it follows: who looks on changes nothing of it.
+ *
+ * Returns: (transfer full) (nullable): the run
+ */
+IrRun *
+ir_executable_run_observed (IrExecutable *executable,
+                            GHashTable *inputs,
+                            IrObserver *observer,
+                            GCancellable *cancellable,
+                            IrRun **partial,
+                            GError **error)
+{
   g_autoptr (GError) local = NULL;
 
   if (partial != NULL)
@@ -455,9 +526,10 @@ ir_executable_run (IrExecutable *executable,
       !prepare (executable, inputs, cancellable, error))
     return NULL;
   IrPrepared *prepared = executable->prepared;
-  g_autoptr (IrRun) run = run_new (prepared, &executable->options, inputs);
+  g_autoptr (IrRun) run = run_new (prepared, executable, inputs);
   IrRunState state = {
     .options = &executable->options,
+    .observer = observer,
     .prepared = prepared,
     .threads = executable->threads,
     .cancellable = cancellable,
@@ -473,10 +545,8 @@ ir_executable_run (IrExecutable *executable,
   };
   state.watch.looked = executable->options.looked;
   state.watch.looked_data = executable->options.looked_data;
-  guint time_limit_ms = executable->options.time_limit_ms > 0 ? executable->options.time_limit_ms
-                                                              : IR_RUN_DEFAULT_TIME_MS;
-  if (time_limit_ms != G_MAXUINT)
-    state.watch.deadline_us = g_get_monotonic_time () + (gint64) time_limit_ms * 1000;
+  const IrRunLimits limits = { .time_limit_ms = executable->options.time_limit_ms };
+  state.watch.deadline_us = ir_run_limits_deadline (&limits);
   state.output_limit = executable->options.output_limit != 0 ? executable->options.output_limit
                                                              : ir_exec_default_memory_limit ();
   gboolean done = run_state (&state, inputs, &local);
@@ -494,41 +564,6 @@ ir_executable_run (IrExecutable *executable,
   if (partial != NULL)
     *partial = g_steal_pointer (&run);
   return NULL;
-}
-
-/**
- * ir_run_ref:
- * @run: a run
- *
- * Returns: (transfer full): @run
- */
-IrRun *
-ir_run_ref (IrRun *run)
-{
-  g_atomic_ref_count_inc (&run->ref_count);
-  return run;
-}
-
-/**
- * ir_run_unref:
- * @run: (transfer full) (nullable): a run
- */
-void
-ir_run_unref (IrRun *run)
-{
-  if (run == NULL || !g_atomic_ref_count_dec (&run->ref_count))
-    return;
-  ir_capture_drop_values (run);
-  g_free (run->values);
-  g_hash_table_unref (run->stats);
-  ir_capture_free (run->capture);
-  g_mutex_clear (&run->presenting);
-  ir_trace_unref (run->trace);
-  ir_schedule_unref (run->schedule);
-  ir_mem_plan_unref (run->memplan);
-  g_clear_error (&run->error);
-  ir_model_unref (run->model);
-  g_free (run);
 }
 
 /**

@@ -3,6 +3,8 @@
  * positive. The walk follows values through operators that only move or convert elements. */
 #include "config.h"
 
+#include "core/exec/lower/lower.h"
+#include "core/exec/run/run.h"
 #include "core/exec/kernel/backend.h"
 #include "core/ir/hash.h"
 #include "core/op/infer.h"
@@ -15,13 +17,13 @@
 #define LOOK_USES            1024
 #define PICTURE_SIZE         64 /* so that networks may halve it a few times */
 #define MAX_PICTURE_CHANNELS 4
-#define MAX_DEPTH                                                                                  \
-  32 /* of the walk: masks pass through about ten nodes in exported transformers                   \
-      */
+/* Of the walk: masks pass through about ten nodes in exported transformers. */
+#define MAX_DEPTH 32
 
-/* What a use says about the elements of a value. */
+/* What a use says about the elements of a value: the ROLES column of the op table, by input. */
 typedef enum
 {
+  ROLE_NONE,
   ROLE_FOLLOW, /* the elements go on to output 0 */
   ROLE_INDEX,  /* an index along the node's attribute axis of input 0 */
   ROLE_POINT,  /* indices along the leading axes of input 0 */
@@ -36,65 +38,19 @@ typedef enum
   ROLE_POSITIVE
 } Role;
 
-typedef struct
-{
-  const char *op;
-  guint slot;
-  Role role;
-} Use;
+#define MAX_SLOTS 8 /* with a role */
 
-static const Use uses[] = {
-  { "Cast", 0, ROLE_FOLLOW },
-  { "Identity", 0, ROLE_FOLLOW },
-  { "Reshape", 0, ROLE_FOLLOW },
-  { "Unsqueeze", 0, ROLE_FOLLOW },
-  { "Squeeze", 0, ROLE_FOLLOW },
-  { "Flatten", 0, ROLE_FOLLOW },
-  { "Transpose", 0, ROLE_FOLLOW },
-  { "Expand", 0, ROLE_FOLLOW },
-  { "Slice", 0, ROLE_FOLLOW },
-  { "Concat", 0, ROLE_FOLLOW },
-  { "Concat", 1, ROLE_FOLLOW },
-  { "Tile", 0, ROLE_FOLLOW },
-  { "Split", 0, ROLE_FOLLOW },
-  { "Gather", 0, ROLE_FOLLOW },
-  { "Clip", 0, ROLE_FOLLOW },
-  { "Gather", 1, ROLE_INDEX },
-  { "GatherElements", 1, ROLE_INDEX },
-  { "ScatterElements", 1, ROLE_INDEX },
-  { "GatherND", 1, ROLE_POINT },
-  { "ScatterND", 1, ROLE_POINT },
-  { "OneHot", 0, ROLE_CLASS },
-  { "Where", 0, ROLE_MASK },
-  { "Bernoulli", 0, ROLE_MASK },
-  { "Not", 0, ROLE_MASK },
-  { "Sub", 1, ROLE_FLIP },
-  { "Mul", 0, ROLE_SCALE },
-  { "Mul", 1, ROLE_SCALE },
-  { "Add", 0, ROLE_OFFSET },
-  { "Add", 1, ROLE_OFFSET },
-  { "Reshape", 1, ROLE_SIZE },
-  { "Expand", 1, ROLE_ONE },
-  { "Tile", 1, ROLE_SIZE },
-  { "ConstantOfShape", 0, ROLE_SIZE },
-  { "Range", 1, ROLE_SIZE },
-  { "TopK", 1, ROLE_ONE },
-  { "SequenceAt", 0, ROLE_FOLLOW },
-  { "SequenceInsert", 0, ROLE_FOLLOW },
-  { "ConcatFromSequence", 0, ROLE_FOLLOW },
-  { "OptionalGetElement", 0, ROLE_FOLLOW },
-  { "SequenceAt", 1, ROLE_FIRST },
-  { "SequenceInsert", 2, ROLE_FIRST },
-  { "SequenceErase", 1, ROLE_FIRST },
-  { "OneHot", 1, ROLE_SIZE },
-  { "Resize", 3, ROLE_SIZE },
-  { "RNN", 4, ROLE_SIZE },
-  { "LSTM", 4, ROLE_SIZE },
-  { "GRU", 4, ROLE_SIZE },
-  { "Loop", 0, ROLE_SIZE },
-  { "Log", 0, ROLE_POSITIVE },
-  { "Sqrt", 0, ROLE_POSITIVE },
-};
+/* clang-format off */
+static const struct
+{
+  IrOpId op;
+  guint8 roles[MAX_SLOTS];
+} rows[IR_N_OPS] = { { .op = IR_OP_NONE
+#define IR_OP(ID, NAME, ...) }, [IR_OP_##ID] = { .op = IR_OP_##ID
+#define ROLES(...) , .roles = { __VA_ARGS__ }
+#include "core/op/ops.def"
+} };
+/* clang-format on */
 
 /* The elements that a value may hold; an intersection over its uses. */
 typedef struct
@@ -112,14 +68,14 @@ narrow (Range *range, gint64 low, gint64 high)
   range->bounded = TRUE;
 }
 
-static const Use *
-find_use (const IrNode *node, guint slot)
+static Role
+role_of (const IrNode *node, guint slot)
 {
-  for (guint i = 0; i < G_N_ELEMENTS (uses); i++)
-    if (uses[i].slot == slot && ir_node_is (node, uses[i].op))
-      return &uses[i];
-  /* Concat moves the elements of all of its inputs. */
-  return slot > 1 && ir_node_is (node, "Concat") ? find_use (node, 1) : NULL;
+  if (node->op == NULL)
+    return ROLE_NONE;
+  if (node->op->in.max < 0) /* those that are variadic are all alike */
+    slot = MIN (slot, 1);
+  return slot < MAX_SLOTS ? rows[node->op->id].roles[slot] : ROLE_NONE;
 }
 
 /* A constant operand of one element, or of equal elements. */
@@ -201,15 +157,14 @@ follow (Walk *w, const IrNode *node, guint depth, gint64 moved, Range *range)
 static void
 apply_use (Walk *w, const IrNode *node, guint slot, guint depth, Range *range)
 {
-  const Use *use = find_use (node, slot);
   double other = 0;
 
-  if (use == NULL)
-    return;
-  switch (use->role)
+  switch (role_of (node, slot))
     {
+    case ROLE_NONE:
+      break;
     case ROLE_FOLLOW:
-      if (ir_node_is (node, "Cast") && ir_node_attr_int (node, "to", 0) == IR_DTYPE_BOOL)
+      if (ir_op_is (node, IR_OP_CAST) && ir_node_attr_int (node, "to", 0) == IR_DTYPE_BOOL)
         range->mask = TRUE;
       follow (w, node, depth, 0, range);
       break;

@@ -265,7 +265,7 @@ run_step (Job *job, guint step, guint worker)
   GError *error = NULL;
 
   item->start_ns = ir_run_elapsed_ns (state);
-  if (!ir_run_check (state, run->node, &error))
+  if (!ir_run_check (state, run->node, &error) || !ir_run_before (state, run->node, run, &error))
     {
       step_failed (job, step, error, FALSE);
       return FALSE;
@@ -278,6 +278,11 @@ run_step (Job *job, guint step, guint worker)
     }
   item->end_ns = ir_run_elapsed_ns (state);
   item->worker = worker;
+  if (!ir_run_after (state, run->node, run, &error))
+    {
+      step_failed (job, step, error, FALSE);
+      return FALSE;
+    }
   return TRUE;
 }
 

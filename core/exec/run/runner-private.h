@@ -1,5 +1,5 @@
 /* The runner's own structures, shared by prepare.c (once per set of input shapes), executable.c
- * (once per run), runner.c (node by node), live.c (what its values hold) and subgraph.c (control
+ * (once per run), runner.c (node by node), run/values.c (what its values hold) and subgraph.c (control
  * flow). */
 #pragma once
 
@@ -9,6 +9,10 @@
 #include "core/exec/kernel/backend.h"
 #include "core/exec/kernel/prepack.h"
 #include "core/exec/plan/shelf.h"
+
+typedef struct _IrRunState IrRunState;
+/* Runs a node that owns subgraphs: the CONTROL column of the op table. */
+typedef gboolean (*IrControlFunc) (IrRunState *state, const IrNode *node, GError **error);
 
 /* How one node runs; by node id. */
 typedef struct
@@ -78,7 +82,7 @@ typedef struct
   guint64 at;   /* bytes from the start of that one */
 } IrWithin;
 
-/* Memory of kept values, and where one lies in it: lasting.c. */
+/* Memory of kept values, and where one lies in it: output-slab.c. */
 typedef struct
 {
   GBytes *memory;
@@ -92,12 +96,15 @@ typedef struct
 } IrLastingSpot;
 
 typedef struct _IrParallel IrParallel; /* parallel.c */
+typedef struct _IrPlanCheck IrPlanCheck; /* plan-check.c */
 typedef struct _IrTuner IrTuner;       /* tune.c */
 
 /* Everything that depends on the shapes of the inputs. */
 typedef struct
 {
   IrModel *model; /* frozen, concrete shapes where inference can tell */
+  IrDecisions without;
+  const IrPlanExceptions *except; /* (nullable) */
   char *shapes;   /* key: the inputs' types as text */
   IrSchedule *schedule;
   IrMemPlan *memplan;
@@ -121,12 +128,14 @@ typedef struct
 
   guint n_nodes, n_values; /* lengths of the tables below: largest id + 1 */
   IrNodePlan *nodes;
+  IrControlFunc control; /* for nodes without a kernel */
   IrPlace *places;
   IrValueId *release;   /* values in the order of their last use */
   guint *release_start; /* by step: first index into release; n_steps + 1 entries */
   gpointer arena;       /* (nullable) plan->peak_bytes, aligned */
   IrScratch scratch;    /* of the kernels, one after the other */
   IrPacked *packed;     /* of the kernels, for all plans of the executable */
+  /* Of the executable, which frees them: */
   IrTuner *tuner;       /* (nullable) what the first runs are to find out */
   IrParallel *parallel; /* (nullable) for nodes beside each other, where the schedule has some */
 } IrPrepared;
@@ -139,20 +148,43 @@ typedef struct
   const IrBackend *backend;
   guint n_threads; /* workers of the schedule */
   IrParallelMode parallel;
+  IrDecisions without;
+  const IrPlanExceptions *except; /* (nullable) */
   IrPacked *packed;          /* what kernels make of constants */
+  IrControlFunc control;     /* for nodes without a kernel */
   GCancellable *cancellable; /* (nullable) looked at between nodes and placements */
 } IrPreparing;
 
 IrPrepared *ir_prepared_new (const IrPreparing *from, char *shapes, GError **error);
-gboolean ir_prepared_cancelled (GCancellable *cancellable, guint index, GError **error);
 void ir_prepared_reschedule (IrPrepared *prepared, IrSchedule *schedule);
 void ir_prepared_free (IrPrepared *prepared);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (IrPrepared, ir_prepared_free)
 
+/* Who looks on while a graph runs, and may end the run with an error. Of nodes in bodies @step is
+ * %NULL; steps of a span are seen by the threads that run them, one that others wait for before
+ * they go on. */
+typedef struct _IrObserver IrObserver;
+struct _IrObserver
+{
+  gboolean (*begin) (IrObserver *observer, IrRunState *state, GError **error);
+  gboolean (*before) (IrObserver *observer,
+                      IrRunState *state,
+                      const IrNode *node,
+                      const IrRunStep *step,
+                      GError **error);
+  gboolean (*after) (IrObserver *observer,
+                     IrRunState *state,
+                     const IrNode *node,
+                     const IrRunStep *step,
+                     GError **error);
+  gboolean (*end) (IrObserver *observer, IrRunState *state, GError **error);
+};
+
 /* One run under way. */
-typedef struct
+struct _IrRunState
 {
   const IrRunOptions *options;
+  IrObserver *observer; /* (nullable) */
   IrPrepared *prepared;
   IrThreads *threads;
   GCancellable *cancellable; /* (nullable) */
@@ -172,7 +204,21 @@ typedef struct
   guint64 n_iterations; /* of all loops so far */
   guint depth;          /* of control flow */
   GHashTable *draws;    /* (nullable) node id -> how often a random node has run */
-} IrRunState;
+};
+
+static inline gboolean
+ir_run_before (IrRunState *state, const IrNode *node, const IrRunStep *step, GError **error)
+{
+  return state->observer == NULL ||
+         state->observer->before (state->observer, state, node, step, error);
+}
+
+static inline gboolean
+ir_run_after (IrRunState *state, const IrNode *node, const IrRunStep *step, GError **error)
+{
+  return state->observer == NULL ||
+         state->observer->after (state->observer, state, node, step, error);
+}
 
 /* For what no node is the reason of: nothing but whether the run is to stop. */
 static inline IrCall
@@ -185,12 +231,21 @@ gboolean ir_run_graph (IrRunState *state, const IrGraph *graph, GError **error);
 gboolean ir_run_schedule (IrRunState *state, GError **error);
 gint64 ir_run_now_ns (void);
 gint64 ir_run_elapsed_ns (const IrRunState *state);
+gboolean ir_run_check_use (IrRunState *state, const IrNode *node, GError **error);
 gboolean ir_run_check (IrRunState *state, const IrNode *node, GError **error);
 gboolean ir_run_count_iteration (IrRunState *state, const IrNode *node, GError **error);
 gboolean ir_run_node (IrRunState *state, const IrNode *node, GError **error);
 void ir_run_keep (IrRun *run, IrValueId id, IrTensor *tensor);
 void ir_run_adopt (IrRunState *state, guint n_steps);
 void ir_run_capture (IrRunState *state, const IrValue *value, IrTensor *tensor);
+
+/* -- executable.c -- */
+IrRun *ir_executable_run_observed (IrExecutable *executable,
+                                   GHashTable *inputs,
+                                   IrObserver *observer,
+                                   GCancellable *cancellable,
+                                   IrRun **partial,
+                                   GError **error);
 
 /* -- prepare.c -- */
 IrModel *ir_prepared_bind_shapes (IrModel *base, GHashTable *inputs, GCancellable *cancellable);
@@ -201,7 +256,7 @@ IrPrepared *ir_prepared_new_bare (IrModel *frozen,
 gboolean ir_prepared_ready (IrPrepared *prepared, IrNodeId id, GError **error);
 void ir_prepared_unready (IrPrepared *prepared, IrNodeId id);
 
-/* -- capture-plan.c -- */
+/* -- keep.c -- */
 typedef enum
 {
   IR_KEEP_NOT,
@@ -212,11 +267,11 @@ typedef enum
 guint64 ir_capture_budget (const IrRunOptions *options);
 void ir_capture_plan (IrPrepared *prepared, const IrRunOptions *options);
 
-/* -- capture-share.c -- */
+/* -- keep-ranges.c -- */
 void ir_capture_share (IrPrepared *prepared, const guint8 *apt);
 IrValueId ir_capture_root (const IrPrepared *prepared, IrValueId id, guint64 *at);
 
-/* -- lasting.c -- */
+/* -- output-slab.c -- */
 void ir_lasting_init (IrPrepared *prepared);
 guint64 ir_lasting_needs (const IrPrepared *prepared, const IrValue *value);
 IrTensor *ir_lasting_tensor (IrPrepared *prepared, const IrValue *value, GError **error);
@@ -225,16 +280,20 @@ gboolean ir_lasting_renew (IrPrepared *prepared, GError **error);
 void ir_lasting_leave (IrPrepared *prepared);
 void ir_lasting_clear (IrPrepared *prepared);
 
-/* -- bind.c -- */
+/* -- bindings.c -- */
 gboolean ir_step_is_plain (const IrType *type);
+guint64 ir_step_bytes (const IrType *type);
 gboolean ir_step_is_view (const IrPrepared *prepared, const IrNode *node);
+void ir_steps_tell (const IrPrepared *prepared, IrValueId id, const IrTensor *tensor);
+void ir_steps_rebind (IrPrepared *prepared, IrValueId id, IrTensor *tensor);
+gboolean ir_steps_holds (const IrPrepared *prepared, IrValueId id, const IrTensor *tensor);
+
+/* -- bind.c -- */
 gboolean ir_steps_make (IrPrepared *prepared,
                         const IrRunOptions *options,
                         gsize memory_limit,
                         GCancellable *cancellable,
                         GError **error);
-void ir_steps_tell (const IrPrepared *prepared, IrValueId id, const IrTensor *tensor);
-void ir_steps_rebind (IrPrepared *prepared, IrValueId id, IrTensor *tensor);
 void ir_steps_free (IrPrepared *prepared);
 
 /* -- steps.c -- */
@@ -243,11 +302,11 @@ gboolean ir_step_run (IrRunState *state, IrRunStep *step, GError **error);
 gboolean ir_step_compute (
     IrRunState *state, IrRunStep *step, IrThreads *threads, IrScratch *scratch, GError **error);
 void ir_step_finish (IrRunState *state, IrRunStep *step);
-gboolean ir_steps_holds (const IrPrepared *prepared, IrValueId id, const IrTensor *tensor);
 void ir_steps_feed (IrRunState *state, const IrValue *value, IrTensor *tensor);
 
 gboolean ir_steps_may_place (const IrPrepared *prepared, const IrCall *call);
-/* -- live.c -- */
+gboolean ir_steps_may_block (const IrPrepared *prepared, const IrCall *call);
+/* -- run/values.c -- */
 IrTensor *ir_run_state_tensor (IrRunState *state, const IrValue *value);
 void ir_run_state_set (IrRunState *state, const IrValue *value, IrTensor *tensor);
 gboolean ir_run_state_publish (IrRunState *state,
@@ -255,9 +314,6 @@ gboolean ir_run_state_publish (IrRunState *state,
                                IrTensor *tensor,
                                GError **error);
 void ir_run_state_drop (IrRunState *state, const IrValue *value);
-
-/* flex-attention.c */
-gboolean ir_flex_attention_run (IrRunState *state, const IrNode *node, GError **error);
 
 /* subgraph.c */
 gboolean ir_subgraph_run (IrRunState *state, const IrNode *node, GError **error);

@@ -3,165 +3,11 @@
  * the heap and is let go after its last use. No tensor that is handed out refers to the arena. */
 #include "config.h"
 
-#include <time.h>
-#include <unistd.h>
-
 #include "core/exec/run/parallel.h"
-#include "core/ir/hash.h"
+#include "core/exec/run/plan-check.h"
 #include "core/op/infer.h"
 
-/**
- * ir_run_now_ns:
- *
- * Returns: nanoseconds of the clock by which runs are timed
- */
-gint64
-ir_run_now_ns (void)
-{
-  struct timespec now;
-
-  clock_gettime (CLOCK_MONOTONIC, &now);
-  return (gint64) now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
-/**
- * ir_run_elapsed_ns:
- * @state: a run under way
- *
- * Returns: how long it has been under way
- */
-gint64
-ir_run_elapsed_ns (const IrRunState *state)
-{
-  return ir_run_now_ns () - state->start_ns;
-}
-
-/**
- * ir_exec_default_memory_limit:
- *
- * Returns: a quarter of the machine's memory, in bytes
- */
-gsize
-ir_exec_default_memory_limit (void)
-{
-  long pages = sysconf (_SC_PHYS_PAGES), page_bytes = sysconf (_SC_PAGESIZE);
-
-  return pages > 0 && page_bytes > 0 ? (gsize) pages / 4 * (gsize) page_bytes : (gsize) 1 << 30;
-}
-
-/**
- * ir_exec_error_from_kernel:
- * @node: the node that failed
- * @error: (transfer full): what its kernel said
- *
- * Returns: (transfer full): the same as an %IR_EXEC_ERROR, with the node's label in front
- */
-GError *
-ir_exec_error_from_kernel (const IrNode *node, GError *error)
-{
-  g_autofree char *label = ir_node_label (node);
-  gboolean labelled = g_str_has_prefix (error->message, label);
-  IrExecErrorCode code = IR_EXEC_ERROR_KERNEL;
-
-  if (error->domain == IR_EXEC_ERROR)
-    return error;
-  if (g_error_matches (error, G_IO_ERROR, G_IO_ERROR_CANCELLED) ||
-      g_error_matches (error, IR_OP_ERROR, IR_OP_ERROR_CANCELLED))
-    code = IR_EXEC_ERROR_CANCELLED;
-  else if (g_error_matches (error, G_IO_ERROR, G_IO_ERROR_TIMED_OUT))
-    code = IR_EXEC_ERROR_LIMIT;
-  else if (g_error_matches (error, IR_OP_ERROR, IR_OP_ERROR_LIMIT))
-    code = IR_EXEC_ERROR_MEMORY;
-  else if (g_error_matches (error, IR_OP_ERROR, IR_OP_ERROR_UNSUPPORTED))
-    code = IR_EXEC_ERROR_UNSUPPORTED;
-  GError *result = g_error_new (IR_EXEC_ERROR, code, "%s%s%s", labelled ? "" : label,
-                                labelled ? "" : ": ", error->message);
-  g_error_free (error);
-  return result;
-}
-
 /* -- one node -- */
-
-static gboolean fail_limit (const IrNode *node, GError **error, int code, const char *format, ...)
-    G_GNUC_PRINTF (4, 5);
-
-static gboolean
-fail_limit (const IrNode *node, GError **error, int code, const char *format, ...)
-{
-  g_autofree char *label = ir_node_label (node);
-  va_list args;
-
-  va_start (args, format);
-  g_autofree char *found = g_strdup_vprintf (format, args);
-  va_end (args);
-  g_set_error (error, IR_EXEC_ERROR, code, "%s: %s", label, found);
-  return FALSE;
-}
-
-static gboolean
-check_use (IrRunState *state, const IrNode *node, GError **error)
-{
-  if (g_cancellable_is_cancelled (state->cancellable))
-    {
-      g_autofree char *label = ir_node_label (node);
-      g_set_error (error, IR_EXEC_ERROR, IR_EXEC_ERROR_CANCELLED, "Cancelled before %s", label);
-      return FALSE;
-    }
-  if (state->live_bytes + state->placed_bytes > state->memory_limit)
-    {
-      g_autofree char *used = g_format_size (state->live_bytes + state->placed_bytes);
-      g_autofree char *limit = g_format_size (state->memory_limit);
-      return fail_limit (node, error, IR_EXEC_ERROR_MEMORY,
-                         "%s are in use, the limit is %s; raise the limit or capture fewer values",
-                         used, limit);
-    }
-  return TRUE;
-}
-
-/**
- * ir_run_check:
- * @state: a run under way
- * @node: the node that is next
- * @error: return location for an error
- *
- * Returns: %FALSE with an error if the run was cancelled or has used up its memory or its time
- */
-gboolean
-ir_run_check (IrRunState *state, const IrNode *node, GError **error)
-{
-  if (!check_use (state, node, error))
-    return FALSE;
-  if (state->watch.deadline_us > 0 && g_get_monotonic_time () >= state->watch.deadline_us)
-    return fail_limit (node, error, IR_EXEC_ERROR_LIMIT,
-                       "the run has taken longer than its limit of time; raise the limit or use "
-                       "smaller inputs");
-  return TRUE;
-}
-
-/**
- * ir_run_count_iteration:
- * @state: a run under way
- * @node: a loop that is about to run its body
- * @error: return location for an error
- *
- * Counts the iterations of all loops together, so that loops in loops end as well.
- *
- * Returns: %FALSE with an error if that are more than allowed, or as ir_run_check()
- */
-gboolean
-ir_run_count_iteration (IrRunState *state, const IrNode *node, GError **error)
-{
-  guint64 limit = state->options->iteration_limit > 0 ? state->options->iteration_limit
-                                                      : IR_RUN_DEFAULT_ITERATIONS;
-
-  if (++state->n_iterations > limit)
-    return fail_limit (node, error, IR_EXEC_ERROR_LIMIT,
-                       "the loops of this run need more than %" G_GUINT64_FORMAT
-                       " iterations; a condition may never become false, or the limit on "
-                       "iterations is too low",
-                       limit);
-  return ir_run_check (state, node, error);
-}
 
 static IrTensor *
 give_memory (
@@ -212,7 +58,7 @@ bind_block (IrRunState *state, IrCall *call, guint slot, const IrValue *value)
 {
   guint block = ir_schedule_block (state->prepared->schedule, value);
 
-  if (block == 0)
+  if (block == 0 || ir_tensor_rank (call->inputs[slot].tensor) == (guint) value->type->rank)
     return;
   call->inputs[slot].block = (guint8) block;
   call->inputs[slot].type = value->type;
@@ -236,27 +82,50 @@ bind_inputs (IrRunState *state, IrCall *call, const IrNode *node, GError **error
   return TRUE;
 }
 
-/**
- * ir_exec_random_seed:
- * @node: a node
- * @seed: of the run
- * @round: how often the node has run before
- *
- * Two runs agree; two nodes do not, and neither do two rounds of a loop. Names rather than ids, as
- * those survive when passes change the graph.
- *
- * Returns: what a random operator without a seed of its own draws from; 0 for other operators
- */
-guint64
-ir_exec_random_seed (const IrNode *node, guint64 seed, guint round)
+/* Whether a call whose inputs have the types of the plan gives what the plan has in blocks. */
+static gboolean
+gives_as_planned (IrCall *call, const IrNode *node)
 {
-  const IrValue *value = ir_node_output (node, 0);
+  if (!call->op->infer (call, NULL))
+    return FALSE;
+  for (guint i = 0; i < node->n_outputs && i < call->n_outputs; i++)
+    if (call->outputs[i].block != 0 && call->outputs[i].type != node->outputs[i]->type)
+      return FALSE;
+  return TRUE;
+}
 
-  if (node->op == NULL || (node->op->flags & IR_OP_RANDOM) == 0)
-    return 0;
-  seed ^= ((guint64) round << 32) ^ g_str_hash (value != NULL ? value->name : node->name);
-  /* Spreads what differs in few bits. */
-  return ir_mix64 (seed);
+/* Decides whether outputs are given in blocks, and, where shapes are not those of the plan, brings
+ * inputs that are so into the order of the graph: those were made when shapes still were.
+ * @planned: all inputs are of the types of the plan */
+static gboolean
+bind_layouts (IrRunState *state, IrCall *call, const IrNode *node, gboolean planned, GError **error)
+{
+  gboolean some = FALSE;
+
+  for (guint i = 0; i < node->n_outputs; i++)
+    if (node->outputs[i] != NULL)
+      {
+        call->outputs[i].block = (guint8) ir_schedule_block (state->prepared->schedule,
+                                                             node->outputs[i]);
+        some = some || call->outputs[i].block != 0;
+      }
+  for (guint i = 0; i < node->n_inputs; i++)
+    some = some || call->inputs[i].block != 0;
+  if (!some || (planned && gives_as_planned (call, node)))
+    return TRUE;
+  for (guint i = 0; i < node->n_outputs; i++)
+    call->outputs[i].block = 0;
+  for (guint i = 0; i < node->n_inputs; i++)
+    if (call->inputs[i].block != 0)
+      {
+        IrTensor *plain = ir_blocks_present (call, call->inputs[i].tensor, node->inputs[i]->type,
+                                             error);
+        if (plain == NULL)
+          return FALSE;
+        ir_call_set_input_tensor (call, i, plain);
+        call->inputs[i].block = 0;
+      }
+  return TRUE;
 }
 
 static guint64
@@ -283,6 +152,8 @@ call_kernel (IrRunState *state, IrCall *call, const IrNode *node, GError **error
 
   if (!bind_inputs (state, call, node, error))
     return FALSE;
+  gboolean may_place = ir_steps_may_place (state->prepared, call),
+           may_block = ir_steps_may_block (state->prepared, call);
   call->threads = state->threads;
   call->cancellable = state->cancellable;
   call->watch = &state->watch;
@@ -292,22 +163,21 @@ call_kernel (IrRunState *state, IrCall *call, const IrNode *node, GError **error
   call->kernel_state = plan->state;
   call->scratch = &state->prepared->scratch;
   call->packed = state->prepared->packed;
+  ir_plan_check_watch (state, call);
   for (guint i = 0; i < node->n_outputs; i++)
     {
       const IrValue *value = node->outputs[i];
       const IrPlace *place = value != NULL ? &state->prepared->places[value->id] : NULL;
-      if (value != NULL)
-        call->outputs[i].block = (guint8) ir_schedule_block (state->prepared->schedule, value);
       if (place == NULL || place->offset == IR_PLACE_EXTERNAL || state->keep[value->id] ||
-          !ir_steps_may_place (state->prepared, call))
+          !may_place)
         continue;
       call->outputs[i].memory = (guint8 *) state->prepared->arena + place->offset;
       call->outputs[i].memory_bytes = place->size;
     }
   ir_call_adapt (call);
   /* A kernel that has seen that it is to stop may leave its outputs incomplete. */
-  if (!ir_call_check (call, error) || !plan->kernel (call, error) ||
-      ir_call_fail_if_stopped (call, error))
+  if (!ir_call_check (call, error) || !bind_layouts (state, call, node, may_block, error) ||
+      !plan->kernel (call, error) || ir_call_fail_if_stopped (call, error))
     return FALSE;
   for (guint i = 0; i < node->n_outputs; i++)
     if (!take_output (state, call, node, i, error))
@@ -347,7 +217,7 @@ ir_run_node (IrRunState *state, const IrNode *node, GError **error)
   if (!ir_run_check (state, node, error))
     return FALSE;
   if (state->prepared->nodes[node->id].kernel == NULL)
-    done = ir_subgraph_run (state, node, &local);
+    done = state->prepared->control (state, node, &local);
   else
     {
       IrCall call;
@@ -380,13 +250,14 @@ ir_run_graph (IrRunState *state, const IrGraph *graph, GError **error)
   IrNode *const *nodes = ir_graph_order (graph, &n_nodes);
 
   for (guint i = 0; i < n_nodes; i++)
-    if (!ir_run_node (state, nodes[i], error))
+    if (!ir_run_before (state, nodes[i], NULL, error) || !ir_run_node (state, nodes[i], error) ||
+        !ir_run_after (state, nodes[i], NULL, error))
       return FALSE;
   return TRUE;
 }
 
 static gboolean
-run_step (IrRunState *state, IrRunStep *step, GError **error)
+compute_step (IrRunState *state, IrRunStep *step, GError **error)
 {
   GError *local = NULL;
 
@@ -395,12 +266,19 @@ run_step (IrRunState *state, IrRunStep *step, GError **error)
       state->placed_bytes = step->placed_bytes;
       return ir_run_node (state, step->node, error);
     }
-  if (!check_use (state, step->node, error))
+  if (!ir_run_check_use (state, step->node, error))
     return FALSE;
   if (!ir_step_run (state, step, &local))
     return node_failed (state, step->node, local, error);
   state->ran[step->node->id] = TRUE;
   return TRUE;
+}
+
+static gboolean
+run_step (IrRunState *state, IrRunStep *step, GError **error)
+{
+  return ir_run_before (state, step->node, step, error) && compute_step (state, step, error) &&
+         ir_run_after (state, step->node, step, error);
 }
 
 static void
@@ -422,6 +300,8 @@ run_span (IrRunState *state, const IrScheduleSpan *span, guint *done, GError **e
   GError *local = NULL;
 
   gboolean good = ir_parallel_run (state, span, trace, done, &failed, &local);
+  if (state->run->plan_check != NULL)
+    ir_plan_check_steps (state, span->first, *done);
   for (guint step = span->first; step < *done; step++)
     release_values (state, step);
   if (good)
@@ -466,7 +346,10 @@ ir_run_schedule (IrRunState *state, GError **error)
   GArray *trace = state->run->trace->items;
   gint64 start_ns = ir_run_elapsed_ns (state);
   gboolean spans = FALSE;
+  IrObserver *observer = state->observer;
 
+  if (observer != NULL && !observer->begin (observer, state, error))
+    return FALSE;
   g_array_append_vals (trace, prepared->trace, n_steps);
   while (done < n_steps)
     {
@@ -487,15 +370,18 @@ ir_run_schedule (IrRunState *state, GError **error)
         break;
       item->start_ns = start_ns;
       item->end_ns = start_ns = ir_run_elapsed_ns (state);
+      if (state->run->plan_check != NULL)
+        ir_plan_check_steps (state, done, done + 1);
       release_values (state, done++);
       if (state->options->progress != NULL)
         state->options->progress (done, n_steps, step->node, state->options->progress_data);
     }
+  gboolean good = done == n_steps && (observer == NULL || observer->end (observer, state, error));
   g_array_set_size (trace, done);
   ir_run_adopt (state, done);
   if (done > 0)
     state->arena_bytes = MAX (state->arena_bytes, prepared->steps[done - 1].reach_bytes);
   if (spans)
     g_array_sort (trace, compare_starts);
-  return done == n_steps;
+  return good;
 }

@@ -8,8 +8,9 @@
 
 #include <string.h>
 
+#include "core/exec/kernel/stats.h"
 #include "core/exec/run/chain.h"
-#include "core/exec/run/runner-private.h"
+#include "core/exec/run/plan-check.h"
 #include "core/exec/memory/ranges.h"
 
 /* -- once per run -- */
@@ -107,21 +108,6 @@ ir_steps_begin (IrRunState *state, GHashTable *inputs, GError **error)
   return TRUE;
 }
 
-/**
- * ir_steps_holds:
- * @prepared: a plan
- * @id: a value
- * @tensor: what it holds
- *
- * Returns: whether @tensor belongs to the bindings, so that the run has no reference to it
- */
-gboolean
-ir_steps_holds (const IrPrepared *prepared, IrValueId id, const IrTensor *tensor)
-{
-  return prepared->bindings != NULL && id < prepared->n_values &&
-         prepared->bindings[id].tensor == tensor;
-}
-
 static gboolean
 has_type (const IrTensor *tensor, const IrType *type)
 {
@@ -131,27 +117,55 @@ has_type (const IrTensor *tensor, const IrType *type)
          memcmp (ir_tensor_dims (tensor), type->dims, sizeof (gint64) * (guint) type->rank) == 0;
 }
 
+/* @all: also those whose sizes the plan does not know */
+static gboolean
+has_planned_inputs (const IrPrepared *prepared, const IrCall *call, gboolean all)
+{
+  const IrNode *node = call->node;
+
+  for (guint i = 0; i < node->n_inputs; i++)
+    {
+      const IrType *type = node->inputs[i] != NULL
+                               ? ir_schedule_kept_type (prepared->schedule, node->inputs[i])
+                               : NULL;
+      if (node->inputs[i] != NULL && (all || ir_step_is_plain (type)) &&
+          !has_type (call->inputs[i].tensor, type))
+        return FALSE;
+    }
+  return TRUE;
+}
+
 /**
  * ir_steps_may_place:
  * @prepared: a plan
  * @call: a call whose inputs have contents
  *
- * Parts lie in wholes at offsets that follow from inferred shapes; where those turn out to be
- * others, a kernel would write over what it still has to read.
+ * Parts lie in wholes at offsets that follow from inferred shapes, and what is written over an
+ * input has its elements; where shapes turn out to be others, a kernel would write over what it
+ * still has to read.
  *
  * Returns: whether the call may write where the memory plan wants its outputs
  */
 gboolean
 ir_steps_may_place (const IrPrepared *prepared, const IrCall *call)
 {
-  const IrNode *node = call->node;
+  return has_planned_inputs (prepared, call, ir_slice_is_possible (call->node));
+}
 
-  for (guint i = 0; ir_slice_is_possible (node) && i < node->n_inputs; i++)
-    if (node->inputs[i] != NULL &&
-        !has_type (call->inputs[i].tensor,
-                   ir_schedule_kept_type (prepared->schedule, node->inputs[i])))
-      return FALSE;
-  return TRUE;
+/**
+ * ir_steps_may_block:
+ * @prepared: a plan
+ * @call: a call whose inputs have contents, as it was laid out
+ *
+ * Blocks of channels are planned by the shapes that the graph declares, which contents may not
+ * have.
+ *
+ * Returns: whether all inputs are of the types that the plan was made for
+ */
+gboolean
+ir_steps_may_block (const IrPrepared *prepared, const IrCall *call)
+{
+  return has_planned_inputs (prepared, call, TRUE);
 }
 
 /**
@@ -277,6 +291,7 @@ ir_step_compute (
   call->scratch = scratch;
   call->packed = state->prepared->packed;
   call->kernel_state = step->plan->state;
+  ir_plan_check_watch (state, call);
   /* One that has seen that it is to stop may leave its outputs incomplete. */
   gboolean done = step->plan->kernel (call, error) && !ir_call_fail_if_cut (call, error);
   for (guint i = 0; done && i < call->n_outputs; i++)

@@ -11,6 +11,7 @@
  * fast. */
 #include "config.h"
 
+#include "core/exec/run/parallel.h"
 #include "core/exec/schedule/tasks.h"
 #include "core/exec/schedule/schedule.h"
 #include "core/exec/run/tune.h"
@@ -191,6 +192,14 @@ compare (const IrTuner *tuner, const IrPrepared *prepared, double factor, GError
   return ir_schedule_new_with (prepared->model, tuner->backend, &options, NULL, error);
 }
 
+/* @schedule: (transfer full) */
+static void
+take_schedule (IrPrepared *prepared, IrSchedule *schedule)
+{
+  g_clear_pointer (&prepared->parallel, ir_parallel_free);
+  ir_prepared_reschedule (prepared, schedule);
+}
+
 static gboolean
 settle (IrTuner *tuner, IrPrepared *prepared, GError **error)
 {
@@ -199,7 +208,7 @@ settle (IrTuner *tuner, IrPrepared *prepared, GError **error)
     return TRUE;
   IrSchedule *plain = ir_schedule_new (prepared->model, tuner->backend, tuner->n_threads, error);
   if (plain != NULL)
-    ir_prepared_reschedule (prepared, plain);
+    take_schedule (prepared, plain);
   return plain != NULL;
 }
 
@@ -214,7 +223,7 @@ go_on (IrTuner *tuner, IrPrepared *prepared, IrSchedule *schedule, Phase phase, 
       ir_schedule_unref (schedule);
       return settle (tuner, prepared, error);
     }
-  ir_prepared_reschedule (prepared, schedule);
+  take_schedule (prepared, schedule);
   tuner->phase = phase;
   tuner->n_runs = 0;
   return TRUE;

@@ -57,9 +57,13 @@ ir_run_state_tensor (IrRunState *state, const IrValue *value)
 void
 ir_run_state_set (IrRunState *state, const IrValue *value, IrTensor *tensor)
 {
-  if (ir_value_constant (value) == NULL)
-    charge (state, tensor);
-  ir_tensor_ref (tensor);
+  /* A constant that is computed after a run has left its plan is the one that the plan holds. */
+  if (!ir_steps_holds (state->prepared, value->id, tensor))
+    {
+      if (ir_value_constant (value) == NULL)
+        charge (state, tensor);
+      ir_tensor_ref (tensor);
+    }
   ir_run_state_drop (state, value);
   state->tensors[value->id] = tensor;
 }

@@ -3,8 +3,17 @@
 #include "core/exec/schedule/kernel-choice.h"
 
 #include "core/exec/kernel/backend.h"
+#include "core/ir/history.h"
+#include "core/op/check.h"
 
 #include <string.h>
+
+/* What @backend could run @node by; a node that does not fit its operator is asked for nothing. */
+static const char *
+candidates (const IrBackend *backend, const IrNode *node)
+{
+  return ir_node_is_valid (node) && backend->candidates != NULL ? backend->candidates (node) : NULL;
+}
 
 /**
  * ir_kernel_choices:
@@ -17,14 +26,13 @@
 GStrv
 ir_kernel_choices (const IrBackend *backend, const IrNode *node)
 {
-  const char *own = backend->refuses (node) == NULL && backend->candidates != NULL
-                        ? backend->candidates (node)
-                        : NULL;
+  gboolean valid = ir_node_is_valid (node);
+  const char *own = valid && backend->refuses (node) == NULL ? candidates (backend, node) : NULL;
   g_auto (GStrv) names = g_strsplit (own != NULL ? own : "", ", ", -1);
   g_autoptr (GStrvBuilder) builder = g_strv_builder_new ();
 
   g_strv_builder_addv (builder, (const char **) names);
-  if (ir_backend_ref.refuses (node) == NULL)
+  if (valid && ir_backend_ref.refuses (node) == NULL)
     g_strv_builder_add (builder, ir_backend_ref.name);
   return g_strv_builder_end (builder);
 }
@@ -40,7 +48,7 @@ ir_kernel_choices (const IrBackend *backend, const IrNode *node)
 gboolean
 ir_kernel_is_choice (const IrBackend *backend, const IrNode *node, const char *kernel)
 {
-  const char *known = backend->candidates != NULL ? backend->candidates (node) : NULL;
+  const char *known = candidates (backend, node);
   g_auto (GStrv) names = g_strsplit (known != NULL ? known : "", ", ", -1);
 
   return strcmp (kernel, ir_backend_ref.name) == 0 ||
@@ -65,7 +73,8 @@ ir_kernel_taken (const IrBackend *backend, const IrNode *node, const char **why)
   *why = NULL;
   if (!ir_backend_choose (backend, node, &kernel, &chosen, why, NULL))
     {
-      *why = backend->refuses (node);
+      *why = ir_node_is_valid (node) ? backend->refuses (node)
+                                     : "the node does not fit its operator";
       return NULL;
     }
   if (*why == NULL && chosen->explain_choice != NULL)
@@ -116,6 +125,68 @@ ir_edit_ask_for_kernel (IrEdit *edit, IrNode *node, const char *kernel)
                           ir_extra_new (context, old != NULL ? old->doc : NULL, props,
                                         old != NULL ? old->unknown : NULL));
   ir_edit_end_step (edit);
+}
+
+/* -- all nodes, one after the other -- */
+
+/* Nodes of @graph and of the subgraphs in it that have kernels of the back end's own, in the order
+ * of execution. */
+static void
+add_choosing (const IrGraph *graph, const IrBackend *backend, GArray *ids)
+{
+  guint n_nodes;
+  IrNode *const *nodes = ir_graph_order (graph, &n_nodes);
+
+  for (guint i = 0; i < n_nodes; i++)
+    {
+      g_autoptr (GPtrArray) subgraphs = ir_node_subgraphs (nodes[i]);
+      for (guint k = 0; subgraphs != NULL && k < subgraphs->len; k++)
+        add_choosing (g_ptr_array_index (subgraphs, k), backend, ids);
+      if (backend->refuses (nodes[i]) == NULL && ir_backend_ref.kernel (nodes[i]) != NULL)
+        g_array_append_val (ids, nodes[i]->id);
+    }
+}
+
+/**
+ * ir_kernel_history:
+ * @model: a model
+ * @backend: the back end that is to run it
+ *
+ * A search through the steps finds the node whose kernel makes something fail. Nodes in bodies of
+ * functions ask for nothing.
+ *
+ * Returns: (transfer full): a copy of what @model is now, with a history of its own: at step 0
+ * every node asks for the reference kernel, and each step lets one of them have its own again, in
+ * the order of execution
+ */
+IrModel *
+ir_kernel_history (IrModel *model, const IrBackend *backend)
+{
+  g_autoptr (IrModel) frozen = ir_history_snapshot (model, ir_history_cursor (model));
+  g_autoptr (IrModel) asking = ir_model_clone (frozen);
+  g_autoptr (GArray) ids = g_array_new (FALSE, FALSE, sizeof (IrNodeId));
+  IrEdit *edit = ir_edit_new (asking);
+
+  add_choosing (frozen->main, backend, ids);
+  ir_edit_begin_pass (edit, "kernels");
+  for (guint i = 0; i < ids->len; i++)
+    ir_edit_ask_for_kernel (edit, ir_model_live_node (asking, g_array_index (ids, IrNodeId, i)),
+                            ir_backend_ref.name);
+  ir_edit_end_pass (edit);
+  ir_edit_free (edit);
+  g_autoptr (IrModel) all = ir_model_snapshot (asking);
+  IrModel *history = ir_model_clone (all);
+  edit = ir_edit_new (history);
+  ir_edit_begin_pass (edit, "kernels");
+  for (guint i = 0; i < ids->len; i++)
+    {
+      IrNodeId id = g_array_index (ids, IrNodeId, i);
+      ir_edit_ask_for_kernel (edit, ir_model_live_node (history, id),
+                              ir_node_wanted_kernel (ir_model_live_node (frozen, id)));
+    }
+  ir_edit_end_pass (edit);
+  ir_edit_free (edit);
+  return history;
 }
 
 /* -- nodes in bodies of functions -- */

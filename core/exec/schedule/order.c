@@ -4,6 +4,7 @@
  * that was there. */
 #include "config.h"
 
+#include "core/exec/schedule/schedule.h"
 #include "core/exec/kernel/backend.h"
 
 #define LOOK_TASKS 256 /* between two looks whether to stop */

@@ -1,5 +1,5 @@
 /* Schedules of models by policy: tasks are made of the nodes, placed by one of the pure functions
- * of schedule-policies.h, and what comes out is written into the items, which then stand in the
+ * of tasks.h, and what comes out is written into the items, which then stand in the
  * order in which they start. */
 #include "config.h"
 
@@ -71,9 +71,9 @@ channel_axis (const IrNode *node)
   type = node->inputs[1]->type;
   if (type == NULL || type->rank < 2)
     return -1;
-  if (ir_node_is (node, "Conv"))
+  if (ir_op_is (node, IR_OP_CONV))
     return ir_node_attr_int (node, "group", 1) == 1 ? 0 : -1;
-  return ir_node_is (node, "MatMul") && type->rank == 2 ? 1 : -1;
+  return ir_op_is (node, IR_OP_MATMUL) && type->rank == 2 ? 1 : -1;
 }
 
 /* Whether weights of the two can be put behind each other along the output channels. */

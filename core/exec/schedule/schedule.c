@@ -170,7 +170,9 @@ fill_item (IrScheduleItem *item,
   item->node = node->id;
   item->device = "cpu";
   item->kernel = ir_backend_kernel_name (chosen, node, kernel);
-  item->overwrites = chosen->overwrites != NULL ? (guint) (chosen->overwrites (node) + 1) : 0;
+  for (guint slot = 0; slot < MIN (node->n_inputs, 64); slot++)
+    if (ir_backend_input_terms (chosen, node, slot, FALSE).overwritten)
+      item->overwrites |= G_GUINT64_CONSTANT (1) << slot;
   g_autoptr (GArray) after = predecessors (node, seen);
   item->n_after = after->len;
   item->after = g_memdup2 (after->data, sizeof (IrNodeId) * after->len);
@@ -281,6 +283,8 @@ plan_blocks (IrSchedule *schedule, IrModel *model, const IrBackend *backend, con
   schedule->n_blocks = model->values->len;
   schedule->blocks = g_new0 (guint8, schedule->n_blocks + 1);
   backend->plan_blocks (model->main, schedule->blocks);
+  if (backend->explain_blocks == NULL) /* nobody asks why */
+    return TRUE;
   for (guint i = 0; i < schedule->items->len; i++)
     {
       IrScheduleItem *item = &g_array_index (schedule->items, IrScheduleItem, i);
@@ -418,4 +422,56 @@ ir_schedule_unref (IrSchedule *schedule)
   g_clear_pointer (&schedule->spans, g_array_unref);
   g_free (schedule->blocks);
   g_free (schedule);
+}
+
+/**
+ * ir_schedule_item_overwrites:
+ * @item: (nullable): what a schedule has chosen for @node; %NULL: any kernel
+ * @node: a node
+ * @slot: one of its inputs
+ *
+ * Returns: whether the kernel reads each element of the input before it writes output 0 there
+ */
+gboolean
+ir_schedule_item_overwrites (const IrScheduleItem *item, const IrNode *node, guint slot)
+{
+  if (item == NULL || slot >= 64)
+    return ir_node_is_inplace (node, slot);
+  return (item->overwrites >> slot & 1) != 0;
+}
+
+/**
+ * ir_schedule_block:
+ * @schedule: (nullable): a schedule; %NULL where a node runs without one
+ * @value: a value of its model
+ *
+ * Returns: how many channels of @value stand together; 0: it is kept as the graph has it
+ */
+guint
+ir_schedule_block (const IrSchedule *schedule, const IrValue *value)
+{
+  return schedule != NULL && schedule->blocks != NULL && value->id < schedule->n_blocks
+             ? schedule->blocks[value->id]
+             : 0;
+}
+
+/**
+ * ir_schedule_kept_type:
+ * @schedule: a schedule
+ * @value: a value of its model
+ *
+ * Returns: (transfer none) (nullable): the type of the tensor that holds @value between the nodes:
+ *   the value's own, or that of its blocks
+ */
+const IrType *
+ir_schedule_kept_type (const IrSchedule *schedule, const IrValue *value)
+{
+  guint block = ir_schedule_block (schedule, value);
+  const IrDim *dims;
+
+  if (block == 0)
+    return value->type;
+  dims = value->type->dims;
+  IrDim blocked[] = { dims[0], (dims[1] + block - 1) / block, dims[2], dims[3], block };
+  return ir_type_tensor (value->graph->model->context, value->type->dtype, 5, blocked);
 }

@@ -1,8 +1,78 @@
-/* What the files of the schedule share. */
+/* The order of nodes, and where each runs: plain data, made by pure functions. */
 #pragma once
 
-#include "core/exec/exec.h"
+#include "core/exec/kernel/backend.h"
 
+/* Whether nodes that do not wait for each other run beside each other, on one thread each. */
+typedef enum
+{
+  IR_PARALLEL_OFF,  /* one node at a time, on all threads */
+  IR_PARALLEL_ON,   /* wherever there are several */
+  IR_PARALLEL_AUTO, /* where the first runs show that it is faster: tune.c */
+  IR_N_PARALLEL
+} IrParallelMode;
+/* Runs of a plan after which IR_PARALLEL_AUTO has decided. */
+#define IR_PARALLEL_AUTO_RUNS 15
+const char *ir_parallel_mode_name (IrParallelMode mode);
+gboolean ir_parallel_mode_find (const char *name, IrParallelMode *mode);
+
+typedef struct
+{
+  IrNodeId node;
+  const char *device;     /* "cpu" */
+  const char *kernel;     /* which kernel: "cpu: oneDNN convolution", "ref" */
+  const char *why;        /* (nullable) the decision in words: why a fallback */
+  const char *layout;     /* (nullable) in words: what it does about values in blocks of channels */
+  const char *candidates; /* (nullable) names of the back end's kernels, if there are several */
+  const char *choice;     /* (nullable) in words: why the one that is taken, not another of them */
+  guint64 overwrites; /* bit by bit: the inputs that the kernel may write output 0 over */
+  guint worker;
+  double start_ms, end_ms; /* predicted by the cost model */
+  guint n_after;
+  const IrNodeId *after; /* nodes whose end it waits for */
+} IrScheduleItem;
+
+/* Steps that the workers run beside each other, each on the worker of its item. */
+typedef struct
+{
+  guint first, last;            /* both inclusive */
+  double together_ms, apart_ms; /* predicted: so, and one at a time on the threads of all workers */
+} IrScheduleSpan;
+
+typedef struct
+{
+  GArray *items; /* of IrScheduleItem, in execution order */
+  GArray *spans; /* (nullable) of IrScheduleSpan, ascending; all other steps run one at a time */
+  guint n_workers;
+  double makespan_ms, critical_path_ms, work_ms;
+  guint8 *blocks; /* (nullable) by value id: channels that stand together; see core/exec/kernel/nchwc.h */
+  guint n_blocks; /* its length */
+  gatomicrefcount ref_count;
+} IrSchedule;
+IrSchedule *ir_schedule_new (IrModel *model,
+                             const IrBackend *backend,
+                             guint n_workers,
+                             GError **error);
+IrSchedule *ir_schedule_new_until (IrModel *model,
+                                   const IrBackend *backend,
+                                   guint n_workers,
+                                   const IrStop *stop, /* (nullable) */
+                                   GError **error);
+void ir_schedule_unref (IrSchedule *schedule);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (IrSchedule, ir_schedule_unref)
+IrSchedule *ir_schedule_ref (IrSchedule *schedule);
+gboolean ir_schedule_item_overwrites (const IrScheduleItem *item, const IrNode *node, guint slot);
+/* order.c: reorders @schedule so that less lives at once, if that can be found. */
+gboolean ir_schedule_order_for_memory (IrSchedule *schedule, IrModel *model, const IrStop *stop);
+
+/* The node of @graph that a use belongs to: the node itself, or the owner of the subgraphs around
+ * it. NULL for graph outputs and for uses outside @graph. */
+IrNode *ir_use_node_in (const IrGraph *graph, IrUse use);
+
+guint ir_schedule_block (const IrSchedule *schedule, const IrValue *value);
+const IrType *ir_schedule_kept_type (const IrSchedule *schedule, const IrValue *value);
+
+/* -- for planners -- */
 #define IR_NODE_OVERHEAD_MS 0.005 /* finding inputs, giving memory, bookkeeping */
 
 /* Waking the workers for nodes beside each other and waiting for the last of them, awake as they

@@ -2,9 +2,10 @@
  * other, or all of its tasks as one kernel; the next begins when all of it is over. What could come
  * last is an ending, a set of tasks that nothing outside waits for:
  *
- *       a          the endings of {a, b, c, d}: {d}, {b, d}, {c, d}, {b, c, d} and all; the groups
- * of / \         an ending are its connected parts b   c \ /         shortest (tasks) = min over
- * endings E: shortest (tasks - E) + duration (E)
+ *       a          the endings of {a, b, c, d}: {d}, {b, d}, {c, d}, {b, c, d} and all;
+ *      / \         the groups of an ending are its connected parts
+ *     b   c
+ *      \ /         shortest (tasks) = min over endings E: shortest (tasks - E) + duration (E)
  *       d
  *
  * which is remembered for each set of tasks. Graphs are cut into blocks first, where what follows

@@ -1,9 +1,10 @@
 /* Streams of a device that runs what is in one stream in order and different streams beside each
  * other:
  *
- *       a                 stream 0: a b d       b waits for a by order, c by an event; d waits for
- * c / \                stream 1: c           by an event. Two waits, and two is the least that b c
- * lets b and c run at once. \ /
+ *       a          stream 0: a b d       b waits for a by order, c by an event; d waits for b by
+ *      / \         stream 1: c           order, for c by an event. Two events, and two is the least
+ *     b   c                              that lets b and c run at once.
+ *      \ /
  *       d
  *
  * Edges that follow from others need no care, so they are left out first (transitive reduction). A

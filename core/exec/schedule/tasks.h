@@ -3,7 +3,17 @@
  * make their own; ir_schedule_new_with() makes them of a model. */
 #pragma once
 
-#include "core/exec/measure/roofline.h"
+#include "core/exec/schedule/schedule.h"
+
+/* Name of the process in a trace to which runs that warmed up belong. */
+#define IR_TRACE_WARMUP "warm-up"
+
+/* What the machine can do at most: core/exec/measure/roofline.h measures it. */
+typedef struct
+{
+  double gflops, gbps; /* billions of operations, and of bytes moved, per second */
+  guint n_threads;
+} IrRoofline;
 
 /* -- tasks that wait for each other -- */
 typedef struct

@@ -35,6 +35,18 @@ indent (GString *text, guint depth)
     g_string_append_c (text, '\t');
 }
 
+/* Bytes at @at that JSON or a terminal must not get as they are: DEL and the controls of Latin-1
+ * are allowed in JSON, and steer a terminal. */
+static guint
+escaped_length (const char *at)
+{
+  const guchar *c = (const guchar *) at;
+
+  if (*c < ' ' || *c == '"' || *c == '\\' || *c == 0x7f)
+    return 1;
+  return c[0] == 0xc2 && c[1] >= 0x80 && c[1] < 0xa0 ? 2 : 0;
+}
+
 static void
 append_escaped (GString *text, guchar c)
 {
@@ -53,12 +65,13 @@ append_string (GString *text, const char *string)
   const char *from = string != NULL ? string : "", *at = from;
 
   g_string_append_c (text, '"');
-  for (; *at != '\0'; at++)
-    if ((guchar) *at < ' ' || *at == '"' || *at == '\\')
+  for (guint length; *at != '\0'; at += MAX (length, 1))
+    if ((length = escaped_length (at)) > 0)
       {
         g_string_append_len (text, from, at - from);
-        append_escaped (text, (guchar) *at);
-        from = at + 1;
+        append_escaped (text,
+                        (guchar) at[length - 1]); /* the last byte is the character's number */
+        from = at + length;
       }
   g_string_append_len (text, from, at - from);
   g_string_append_c (text, '"');
@@ -154,6 +167,33 @@ ir_json_print_text (const cJSON *json)
   GString *text = g_string_new (NULL);
 
   ir_json_print (json, append_part, text, NULL);
+  return g_string_free (text, FALSE);
+}
+
+/**
+ * ir_json_print_line:
+ * @json: a tree
+ *
+ * Returns: (transfer full): all of its text in one line, by g_free()
+ */
+char *
+ir_json_print_line (const cJSON *json)
+{
+  GString *text = g_string_new (NULL);
+  char *line = cJSON_PrintUnformatted (json);
+  guint length;
+
+  /* Beside strings there is nothing in it that must be escaped. */
+  for (const char *at = line; at != NULL && *at != '\0'; at += length)
+    {
+      length = *at == '"' || *at == '\\' ? 0 : escaped_length (at);
+      if (length > 0)
+        append_escaped (text, (guchar) at[length - 1]);
+      else
+        g_string_append_c (text, *at);
+      length = MAX (length, 1);
+    }
+  cJSON_free (line);
   return g_string_free (text, FALSE);
 }
 

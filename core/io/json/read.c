@@ -1,4 +1,4 @@
-/* The JSON of json-write.c, read into a draft. Keys that are not known are ignored; what has the
+/* The JSON of json/write.c, read into a draft. Keys that are not known are ignored; what has the
  * wrong kind is a problem and left out. */
 #include "config.h"
 

@@ -1,6 +1,9 @@
 /* External data: tensors whose bytes lie in other files of the model's folder. A model is untrusted
  * input, so nothing outside that folder is ever opened: absolute paths, "..", and links anywhere on
- * the way are refused. */
+ * the way are refused. Each part of the path is opened in the folder that the part before it is, by
+ * the system call that refuses links, so that nobody can put one there in between. */
+#define _GNU_SOURCE /* O_PATH */
+
 #include "config.h"
 
 #include "core/io/io.h"
@@ -21,37 +24,70 @@ refuse (GError **error, const char *location, const char *why)
   return FALSE;
 }
 
-/* Every part of the path must exist, stay below and be no link. */
+/* What opening a part has failed for, as errno says. */
 static gboolean
-check_location (const char *folder, const char *location, GError **error)
+cannot_open (int folder, const char *part, const char *location, GError **error)
 {
-  g_auto (GStrv) parts = NULL;
-  g_autoptr (GString) path = g_string_new (folder);
+  int reason = errno;
   struct stat info;
 
-  if (location[0] == '\0')
-    return refuse (error, location, "no file is named");
-  if (g_path_is_absolute (location) || location[0] == '\\' || strchr (location, ':') != NULL)
-    return refuse (error, location, "the path is absolute");
-  parts = g_strsplit_set (location, "/\\", -1);
-  for (guint i = 0; parts[i] != NULL; i++)
+  if (fstatat (folder, part, &info, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK (info.st_mode))
+    return refuse (error, location, "the path goes through a link");
+  g_set_error (error, IR_IO_ERROR, IR_IO_ERROR_OPEN,
+               "its data in \"%s\" cannot be opened (%s); put that file beside the model.",
+               location, g_strerror (reason));
+  return FALSE;
+}
+
+/* The parts of a path, without empty ones and "."; NULL if it may lead out of the folder. Models
+ * that were saved on Windows have backslashes. */
+static GPtrArray *
+split_location (const char *location, GError **error)
+{
+  g_auto (GStrv) split = g_strsplit_set (location, "/\\", -1);
+  g_autoptr (GPtrArray) parts = g_ptr_array_new_with_free_func (g_free);
+
+  if (location[0] == '/' || location[0] == '\\' || strchr (location, ':') != NULL)
+    refuse (error, location, "the path is absolute");
+  else if (g_strv_contains ((const char *const *) split, ".."))
+    refuse (error, location, "the path leaves the folder");
+  else
     {
-      if (parts[i][0] == '\0' || strcmp (parts[i], ".") == 0)
-        continue;
-      if (strcmp (parts[i], "..") == 0)
-        return refuse (error, location, "the path leaves the folder");
-      g_string_append_printf (path, "/%s", parts[i]);
-      if (lstat (path->str, &info) != 0)
-        {
-          g_set_error (error, IR_IO_ERROR, IR_IO_ERROR_OPEN,
-                       "its data in \"%s\" cannot be opened (%s); put that file beside the model.",
-                       location, g_strerror (errno));
-          return FALSE;
-        }
-      if (S_ISLNK (info.st_mode))
-        return refuse (error, location, "the path goes through a link");
+      for (guint i = 0; split[i] != NULL; i++)
+        if (split[i][0] != '\0' && strcmp (split[i], ".") != 0)
+          g_ptr_array_add (parts, g_strdup (split[i]));
+      if (parts->len > 0)
+        return g_steal_pointer (&parts);
+      refuse (error, location, "no file is named");
     }
-  return TRUE;
+  return NULL;
+}
+
+/* A descriptor of the file, or -1 and an error. */
+static int
+open_below (const char *folder, const char *location, GError **error)
+{
+  g_autoptr (GPtrArray) parts = split_location (location, error);
+  int at;
+
+  if (parts == NULL)
+    return -1;
+  at = open (folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+  if (at < 0)
+    cannot_open (AT_FDCWD, folder, location, error);
+  for (guint i = 0; i < parts->len && at >= 0; i++)
+    {
+      gboolean last = i + 1 == parts->len;
+      int next = openat (at, parts->pdata[i],
+                         O_NOFOLLOW | O_CLOEXEC |
+                             (last ? O_RDONLY | O_NONBLOCK : O_PATH | O_DIRECTORY));
+
+      if (next < 0)
+        cannot_open (at, parts->pdata[i], location, error);
+      close (at);
+      at = next;
+    }
+  return at;
 }
 
 static IrMappedFile *
@@ -59,13 +95,15 @@ open_external (IrOnnxReader *reader, const char *location, GError **error)
 {
   IrMappedFile *file = g_hash_table_lookup (reader->external_files, location);
   g_autofree char *path = NULL;
+  int fd;
 
   if (file != NULL)
     return file;
-  if (!check_location (reader->folder, location, error))
+  fd = open_below (reader->folder, location, error);
+  if (fd < 0)
     return NULL;
   path = g_build_filename (reader->folder, location, NULL);
-  file = ir_mapped_file_open (path, error);
+  file = ir_mapped_file_open_fd (fd, path, error);
   if (file == NULL)
     return NULL;
   g_ptr_array_add (reader->keep_alive, file);

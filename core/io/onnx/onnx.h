@@ -1,7 +1,9 @@
 /* What the files of the ONNX reader and writer share. */
 #pragma once
 
+#include "core/io/data-file.h"
 #include "core/io/draft.h"
+#include "core/io/formats.h"
 #include "core/io/mapped-file.h"
 #include "core/io/onnx/protobuf.h"
 
@@ -16,20 +18,12 @@ typedef struct
   GPtrArray *keep_alive;      /* of IrMappedFile, of the model */
 } IrOnnxReader;
 
-/* Large tensors that go into a file beside the model, since a protobuf message ends at 2 GiB. */
-typedef struct
-{
-  const char *location; /* its name, relative to the model */
-  GPtrArray *pieces;    /* of GBytes */
-  guint64 size;         /* so far, bytes */
-} IrOnnxDataFile;
-
-/* -- onnx-type.c -- */
+/* -- onnx/type.c -- */
 const IrType *ir_onnx_read_type (IrOnnxReader *reader, const IrWireField *field, guint depth);
 void ir_onnx_write_type (IrWireWriter *writer, guint32 id, IrContext *context, const IrType *type);
 void ir_onnx_write_type_body (IrWireWriter *writer, IrContext *context, const IrType *type);
 
-/* -- onnx-tensor.c -- */
+/* -- onnx/tensor.c -- */
 /* NULL and a problem if the tensor cannot be understood. @what names it in messages. */
 IrTensor *ir_onnx_read_tensor (IrOnnxReader *reader,
                                const IrWireField *field,
@@ -43,13 +37,13 @@ IrTensor *ir_onnx_read_sparse_tensor (IrOnnxReader *reader,
 void ir_onnx_write_tensor (IrWireWriter *writer,
                            const IrTensor *tensor,
                            const char *name,
-                           IrOnnxDataFile *data_file);
+                           IrDataFile *data_file);
 void ir_onnx_write_sparse_tensor (IrWireWriter *writer,
                                   const IrTensor *tensor,
                                   const char *name,
-                                  IrOnnxDataFile *data_file);
+                                  IrDataFile *data_file);
 
-/* -- onnx-container.c -- */
+/* -- onnx/container.c -- */
 IrTensor *ir_onnx_read_container (IrOnnxReader *reader,
                                   const IrWireField *field,
                                   IrTypeKind kind,
@@ -63,7 +57,7 @@ gboolean ir_io_sparse_fits (const IrTensor *values,
                             guint rank,
                             const gint64 *dims);
 
-/* -- onnx-external.c -- */
+/* -- external.c -- */
 GBytes *ir_onnx_external_bytes (IrOnnxReader *reader,
                                 const char *location,
                                 guint64 offset,
@@ -71,15 +65,15 @@ GBytes *ir_onnx_external_bytes (IrOnnxReader *reader,
                                 gsize expected,
                                 GError **error);
 
-/* -- onnx-read.c -- */
+/* -- onnx/read.c -- */
 const char *ir_onnx_intern (IrOnnxReader *reader, const IrWireField *field);
 void ir_onnx_keep_unknown (GByteArray **unknown, const IrWireField *field);
 GBytes *ir_onnx_take_unknown (GByteArray **unknown);
 void ir_onnx_check_end (IrOnnxReader *reader, const IrWire *wire, const char *what);
 
-/* -- onnx-write.c -- */
+/* -- onnx/write.c -- */
 gboolean ir_onnx_write (IrModel *model,
                         IrWireWriter *writer,
-                        IrOnnxDataFile *data_file,
+                        IrDataFile *data_file,
                         gboolean all_types,
                         GError **error);

@@ -2,7 +2,11 @@
 
 #include "core/io/onnx/protobuf.h"
 
+#include "core/io/io.h"
+
 #include <string.h>
+
+#define MAX_MESSAGE G_MAXINT32
 
 /* Bytes from this length on are kept by reference when they are written; below, copying is
  * cheaper than another piece. */
@@ -222,6 +226,7 @@ ir_wire_writer_init (IrWireWriter *writer)
   writer->references = g_array_new (FALSE, FALSE, sizeof (IrWireReference));
   g_array_set_clear_func (writer->references, reference_clear);
   writer->reference_bytes = 0;
+  writer->left_out = 0;
 }
 
 /**
@@ -246,7 +251,44 @@ ir_wire_writer_clear (IrWireWriter *writer)
 gsize
 ir_wire_writer_size (const IrWireWriter *writer)
 {
-  return writer->buffer->len + writer->reference_bytes;
+  return writer->buffer->len + writer->reference_bytes + writer->left_out;
+}
+
+/**
+ * ir_wire_writer_fits:
+ * @writer: a writer
+ * @what: what the message is, as "The model"
+ * @instead: what to do if it is too long
+ * @error: return location for an error
+ *
+ * To be asked before the message is written anywhere.
+ *
+ * Fails with %IR_IO_ERROR_LIMIT.
+ *
+ * Returns: whether the message is within the 2 GiB that protobuf allows
+ */
+gboolean
+ir_wire_writer_fits (const IrWireWriter *writer,
+                     const char *what,
+                     const char *instead,
+                     GError **error)
+{
+  if (ir_wire_writer_size (writer) <= MAX_MESSAGE)
+    return TRUE;
+  g_set_error (error, IR_IO_ERROR, IR_IO_ERROR_LIMIT,
+               "%s has %" G_GSIZE_FORMAT " bytes, a protobuf message ends at 2 GiB; %s.", what,
+               ir_wire_writer_size (writer), instead);
+  return FALSE;
+}
+
+/* What would make the buffer longer than any message is only counted. */
+static void
+append (IrWireWriter *writer, gconstpointer data, gsize length)
+{
+  if (writer->left_out > 0 || writer->buffer->len + length > MAX_MESSAGE)
+    writer->left_out += length;
+  else if (length > 0)
+    g_byte_array_append (writer->buffer, data, (guint) length);
 }
 
 static guint
@@ -268,7 +310,7 @@ append_varint (IrWireWriter *writer, guint64 number)
 {
   guint8 bytes[10];
 
-  g_byte_array_append (writer->buffer, bytes, encode_varint (bytes, number));
+  append (writer, bytes, encode_varint (bytes, number));
 }
 
 static void
@@ -308,6 +350,11 @@ ir_wire_end (IrWireWriter *writer, IrWireMark mark)
   guint8 bytes[10];
   guint n = encode_varint (bytes, small + writer->reference_bytes - mark.reference_bytes);
 
+  if (writer->left_out > 0)
+    {
+      writer->left_out += n;
+      return;
+    }
   g_byte_array_set_size (writer->buffer, (guint) (mark.at + small + n));
   memmove (writer->buffer->data + mark.at + n, writer->buffer->data + mark.at, small);
   memcpy (writer->buffer->data + mark.at, bytes, n);
@@ -330,6 +377,16 @@ ir_wire_put_varint (IrWireWriter *writer, guint32 id, guint64 number)
   append_varint (writer, number);
 }
 
+static void
+append_float (IrWireWriter *writer, float number)
+{
+  guint32 bits;
+
+  memcpy (&bits, &number, sizeof bits);
+  bits = GUINT32_TO_LE (bits);
+  append (writer, &bits, sizeof bits);
+}
+
 /**
  * ir_wire_put_float:
  * @writer: a writer
@@ -341,12 +398,8 @@ ir_wire_put_varint (IrWireWriter *writer, guint32 id, guint64 number)
 void
 ir_wire_put_float (IrWireWriter *writer, guint32 id, float number)
 {
-  guint32 bits;
-
-  memcpy (&bits, &number, sizeof bits);
-  bits = GUINT32_TO_LE (bits);
   append_tag (writer, id, IR_WIRE_FIXED32);
-  g_byte_array_append (writer->buffer, (const guint8 *) &bits, sizeof bits);
+  append_float (writer, number);
 }
 
 /**
@@ -363,8 +416,7 @@ ir_wire_put_bytes (IrWireWriter *writer, guint32 id, gconstpointer data, gsize l
 {
   append_tag (writer, id, IR_WIRE_BYTES);
   append_varint (writer, length);
-  if (length > 0)
-    g_byte_array_append (writer->buffer, data, (guint) length);
+  append (writer, data, length);
 }
 
 /**
@@ -396,8 +448,7 @@ ir_wire_put_reference (IrWireWriter *writer, guint32 id, GBytes *bytes)
   append_varint (writer, length);
   if (length < REFERENCE_BYTES)
     {
-      if (length > 0)
-        g_byte_array_append (writer->buffer, data, (guint) length);
+      append (writer, data, length);
       return;
     }
   IrWireReference reference = { writer->buffer->len, g_bytes_ref (bytes) };
@@ -419,8 +470,7 @@ ir_wire_put_raw (IrWireWriter *writer, GBytes *fields)
   if (fields == NULL)
     return;
   data = g_bytes_get_data (fields, &length);
-  if (length > 0)
-    g_byte_array_append (writer->buffer, data, (guint) length);
+  append (writer, data, length);
 }
 
 /**
@@ -440,6 +490,26 @@ ir_wire_put_packed (IrWireWriter *writer, guint32 id, const gint64 *numbers, gui
   mark = ir_wire_begin (writer, id);
   for (guint i = 0; i < n; i++)
     append_varint (writer, (guint64) numbers[i]);
+  ir_wire_end (writer, mark);
+}
+
+/**
+ * ir_wire_put_packed_floats:
+ * @writer: a writer
+ * @id: field number
+ * @numbers: (array length=n): floats
+ * @n: how many
+ */
+void
+ir_wire_put_packed_floats (IrWireWriter *writer, guint32 id, const float *numbers, guint n)
+{
+  IrWireMark mark;
+
+  if (n == 0)
+    return;
+  mark = ir_wire_begin (writer, id);
+  for (guint i = 0; i < n; i++)
+    append_float (writer, numbers[i]);
   ir_wire_end (writer, mark);
 }
 
@@ -486,7 +556,7 @@ stream_piece (const guint8 *data, gsize length, gpointer user_data, GError **err
 
 /**
  * ir_wire_writer_steal_bytes:
- * @writer: a writer, cleared by this
+ * @writer: a writer whose message fits (ir_wire_writer_fits()), cleared by this
  *
  * Returns: (transfer full): the message as one piece of memory
  */
@@ -511,7 +581,7 @@ ir_wire_writer_steal_bytes (IrWireWriter *writer)
 
 /**
  * ir_wire_writer_to_stream:
- * @writer: a writer
+ * @writer: a writer whose message fits (ir_wire_writer_fits())
  * @stream: where to write
  * @error: return location for an error
  *

@@ -57,6 +57,7 @@ typedef struct
   GByteArray *buffer;
   GArray *references; /* of IrWireReference, ascending */
   gsize reference_bytes;
+  gsize left_out; /* bytes behind the end of what a message may have; then nothing can be written */
 } IrWireWriter;
 
 typedef struct
@@ -68,6 +69,10 @@ typedef struct
 void ir_wire_writer_init (IrWireWriter *writer);
 void ir_wire_writer_clear (IrWireWriter *writer);
 gsize ir_wire_writer_size (const IrWireWriter *writer);
+gboolean ir_wire_writer_fits (const IrWireWriter *writer,
+                              const char *what,
+                              const char *instead,
+                              GError **error);
 IrWireMark ir_wire_begin (IrWireWriter *writer, guint32 id);
 void ir_wire_end (IrWireWriter *writer, IrWireMark mark);
 void ir_wire_put_varint (IrWireWriter *writer, guint32 id, guint64 number);
@@ -77,6 +82,7 @@ void ir_wire_put_string (IrWireWriter *writer, guint32 id, const char *string);
 void ir_wire_put_reference (IrWireWriter *writer, guint32 id, GBytes *bytes);
 void ir_wire_put_raw (IrWireWriter *writer, GBytes *fields);
 void ir_wire_put_packed (IrWireWriter *writer, guint32 id, const gint64 *numbers, guint n);
+void ir_wire_put_packed_floats (IrWireWriter *writer, guint32 id, const float *numbers, guint n);
 GBytes *ir_wire_writer_steal_bytes (IrWireWriter *writer);
 gboolean ir_wire_writer_to_stream (const IrWireWriter *writer,
                                    GOutputStream *stream,

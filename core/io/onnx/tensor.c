@@ -580,7 +580,7 @@ put_entry (IrWireWriter *writer, const char *key, const char *value)
 #define EXTERNAL_ALIGN 64
 
 static void
-put_external (IrWireWriter *writer, GBytes *bytes, IrOnnxDataFile *data_file)
+put_external (IrWireWriter *writer, GBytes *bytes, IrDataFile *data_file)
 {
   guint64 gap = (EXTERNAL_ALIGN - data_file->size % EXTERNAL_ALIGN) % EXTERNAL_ALIGN;
   g_autofree char *offset = NULL, *length = NULL;
@@ -599,7 +599,7 @@ put_external (IrWireWriter *writer, GBytes *bytes, IrOnnxDataFile *data_file)
 }
 
 static void
-put_elements (IrWireWriter *writer, const IrTensor *tensor, IrOnnxDataFile *data_file)
+put_elements (IrWireWriter *writer, const IrTensor *tensor, IrDataFile *data_file)
 {
   GBytes *bytes;
 
@@ -629,7 +629,7 @@ void
 ir_onnx_write_tensor (IrWireWriter *writer,
                       const IrTensor *tensor,
                       const char *name,
-                      IrOnnxDataFile *data_file)
+                      IrDataFile *data_file)
 {
   const IrTensorOrigin *origin = ir_tensor_origin (tensor);
 
@@ -657,7 +657,7 @@ void
 ir_onnx_write_sparse_tensor (IrWireWriter *writer,
                              const IrTensor *tensor,
                              const char *name,
-                             IrOnnxDataFile *data_file)
+                             IrDataFile *data_file)
 {
   IrWireMark mark = ir_wire_begin (writer, 1);
 

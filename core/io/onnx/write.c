@@ -17,7 +17,7 @@ typedef struct
   IrWireWriter *out;
   IrModel *model;
   IrContext *context;
-  IrOnnxDataFile *data_file; /* (nullable) */
+  IrDataFile *data_file;     /* (nullable) */
   gboolean all_types;        /* value_info for every value with a type */
   GHashTable *ops;           /* of const IrOp: operators of our domain in use */
   GPtrArray *bodies;         /* of IrModel: a function each */
@@ -87,23 +87,6 @@ write_attr_graph (Writer *writer, guint32 id, guint32 graph_id)
 }
 
 static void
-write_attr_floats (Writer *writer, const IrAttr *attr)
-{
-  if (attr->n == 0)
-    return;
-  IrWireMark mark = ir_wire_begin (writer->out, 7);
-  for (guint i = 0; i < attr->n; i++)
-    {
-      guint32 bits;
-
-      memcpy (&bits, &attr->floats[i], sizeof bits);
-      bits = GUINT32_TO_LE (bits);
-      g_byte_array_append (writer->out->buffer, (const guint8 *) &bits, sizeof bits);
-    }
-  ir_wire_end (writer->out, mark);
-}
-
-static void
 write_attr_value (Writer *writer, const IrAttr *attr)
 {
   static const guint8 field[IR_N_ATTR_KINDS] = {
@@ -114,7 +97,7 @@ write_attr_value (Writer *writer, const IrAttr *attr)
   };
 
   if (attr->kind == IR_ATTR_FLOATS)
-    write_attr_floats (writer, attr);
+    ir_wire_put_packed_floats (writer->out, 7, attr->floats, attr->n);
   else if (attr->kind == IR_ATTR_INTS)
     ir_wire_put_packed (writer->out, 8, attr->ints, attr->n);
   for (guint i = 0; i < attr->n; i++)
@@ -478,11 +461,8 @@ write_model (Writer *writer)
  * Returns: %TRUE if it is written
  */
 gboolean
-ir_onnx_write (IrModel *model,
-               IrWireWriter *out,
-               IrOnnxDataFile *data_file,
-               gboolean all_types,
-               GError **error)
+ir_onnx_write (
+    IrModel *model, IrWireWriter *out, IrDataFile *data_file, gboolean all_types, GError **error)
 {
   g_autoptr (GHashTable) ops = g_hash_table_new (NULL, NULL);
   g_autoptr (GPtrArray) bodies = g_ptr_array_new_with_free_func ((GDestroyNotify) ir_model_unref);
@@ -514,13 +494,9 @@ ir_onnx_write_bytes (IrModel *model, GError **error)
       ir_wire_writer_clear (&writer);
       return NULL;
     }
-  if (ir_wire_writer_size (&writer) > G_MAXINT32)
+  if (!ir_wire_writer_fits (&writer, "The model",
+                            "save it to a file, which puts its weights beside it", error))
     {
-      g_set_error (error, IR_IO_ERROR, IR_IO_ERROR_LIMIT,
-                   "The model has %" G_GSIZE_FORMAT
-                   " bytes, a protobuf message ends at 2 GiB; save "
-                   "it to a file, which puts its weights beside it.",
-                   ir_wire_writer_size (&writer));
       ir_wire_writer_clear (&writer);
       return NULL;
     }
@@ -533,40 +509,20 @@ stream_model (GOutputStream *stream, gpointer user_data, GError **error)
   return ir_wire_writer_to_stream (user_data, stream, error);
 }
 
+/* Too large for one message: the weights go into a file beside. The first time the model is written
+ * to know the name of that file, which is that of its contents. */
 static gboolean
-stream_data_file (GOutputStream *stream, gpointer user_data, GError **error)
+write_again (IrModel *model, IrWireWriter *writer, IrDataFile *data_file, GError **error)
 {
-  const IrOnnxDataFile *data_file = user_data;
-
-  for (guint i = 0; i < data_file->pieces->len; i++)
+  for (guint i = 0; i < 2; i++)
     {
-      gsize length;
-      gconstpointer data = g_bytes_get_data (data_file->pieces->pdata[i], &length);
-
-      if (length > 0 && !g_output_stream_write_all (stream, data, length, NULL, NULL, error))
+      ir_data_file_name (data_file);
+      ir_wire_writer_clear (writer);
+      ir_wire_writer_init (writer);
+      if (!ir_onnx_write (model, writer, data_file, FALSE, error))
         return FALSE;
     }
   return TRUE;
-}
-
-/* Too large for one message: the weights go into PATH.data, written before the model that names it.
- */
-static gboolean
-write_with_data_file (IrModel *model, const char *path, GError **error)
-{
-  g_autofree char *data_path = g_strconcat (path, ".data", NULL);
-  g_autofree char *location = g_path_get_basename (data_path);
-  g_autoptr (GPtrArray) pieces = g_ptr_array_new_with_free_func ((GDestroyNotify) g_bytes_unref);
-  IrOnnxDataFile data_file = { location, pieces, 0 };
-  IrWireWriter writer;
-  gboolean ok;
-
-  ir_wire_writer_init (&writer);
-  ok = ir_onnx_write (model, &writer, &data_file, FALSE, error) &&
-       ir_file_stream_atomic (data_path, stream_data_file, &data_file, error) &&
-       ir_file_stream_atomic (path, stream_model, &writer, error);
-  ir_wire_writer_clear (&writer);
-  return ok;
 }
 
 /**
@@ -577,21 +533,26 @@ write_with_data_file (IrModel *model, const char *path, GError **error)
  * @error: return location for an error
  *
  * Writes the file atomically, weights straight from the mapped file that they came from. Models of
- * more than 2 GiB get their weights in a file beside.
+ * more than 2 GiB get their weights in a file beside (ir_data_file_save()).
  *
  * Returns: %TRUE if it is written
  */
 gboolean
 ir_onnx_write_file (IrModel *model, const char *path, const IrStop *stop, GError **error)
 {
+  IrDataFile data_file;
   IrWireWriter writer;
-  gboolean ok, large;
+  gboolean ok;
 
+  ir_data_file_init (&data_file, path);
   ir_wire_writer_init (&writer);
   ok = ir_onnx_write (model, &writer, NULL, FALSE, error);
-  large = ok && ir_wire_writer_size (&writer) > G_MAXINT32;
-  if (ok && !large)
-    ok = ir_file_stream_atomic (path, stream_model, &writer, error);
+  if (ok && !ir_wire_writer_fits (&writer, "", "", NULL))
+    ok = write_again (model, &writer, &data_file, error) &&
+         ir_wire_writer_fits (&writer, "The model without its weights",
+                              "save it as JSON or as ONNX text", error);
+  ok = ok && ir_data_file_save (&data_file, path, stream_model, &writer, error);
   ir_wire_writer_clear (&writer);
-  return large ? write_with_data_file (model, path, error) : ok;
+  ir_data_file_clear (&data_file);
+  return ok;
 }

@@ -1,6 +1,7 @@
 #include "config.h"
 
 #include "core/io/text/text.h"
+#include "core/ir/scanner.h"
 
 #include <math.h>
 #include <string.h>
@@ -442,8 +443,7 @@ static gboolean
 note_string (const char **p, GString *string)
 {
   g_string_truncate (string, 0);
-  while (g_ascii_isspace (**p))
-    (*p)++;
+  ir_skip_space (p);
   if (**p != '"')
     return FALSE;
   for ((*p)++; **p != '"'; (*p)++)
@@ -466,33 +466,22 @@ note_string (const char **p, GString *string)
 }
 
 static gboolean
-note_match (const char **p, const char *word)
-{
-  while (g_ascii_isspace (**p))
-    (*p)++;
-  if (!g_str_has_prefix (*p, word))
-    return FALSE;
-  *p += strlen (word);
-  return TRUE;
-}
-
-static gboolean
 note_metadata (const char **p, GPtrArray *keys, GPtrArray *values)
 {
   g_autoptr (GString) key = g_string_new (NULL);
   g_autoptr (GString) value = g_string_new (NULL);
 
-  if (!note_match (p, "["))
+  if (!ir_accept (p, "["))
     return FALSE;
   do
     {
-      if (!note_string (p, key) || !note_match (p, ":") || !note_string (p, value))
+      if (!note_string (p, key) || !ir_accept (p, ":") || !note_string (p, value))
         return FALSE;
       g_ptr_array_add (keys, g_strdup (key->str));
       g_ptr_array_add (values, g_strdup (value->str));
     }
-  while (note_match (p, ","));
-  return note_match (p, "]");
+  while (ir_accept (p, ","));
+  return ir_accept (p, "]");
 }
 
 /**
@@ -515,11 +504,11 @@ ir_text_take_note (IrTextLexer *lexer)
   if (lexer->note->len == 0)
     return NULL;
   for (p = lexer->note->str; *p != '\0';)
-    if (note_match (&p, "doc"))
+    if (ir_accept (&p, "doc"))
       note_string (&p, doc);
-    else if (note_match (&p, "metadata"))
+    else if (ir_accept (&p, "metadata"))
       note_metadata (&p, keys, values);
-    else if (note_match (&p, "unknown"))
+    else if (ir_accept (&p, "unknown"))
       note_string (&p, base64);
     else if (*p != '\0')
       p++;

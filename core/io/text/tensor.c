@@ -572,6 +572,16 @@ write_strings (GString *out, const IrTensor *tensor)
   g_string_append_c (out, '}');
 }
 
+/* Formatted printing ends at 2 GiB. */
+static void
+put_quoted (GString *out, const char *prefix, const char *base64)
+{
+  g_string_append (out, prefix);
+  g_string_append_c (out, '"');
+  g_string_append (out, base64);
+  g_string_append_c (out, '"');
+}
+
 /**
  * ir_text_write_bytes:
  * @out: appended to
@@ -591,7 +601,7 @@ ir_text_write_bytes (GString *out, const char *data, gsize length)
       return;
     }
   base64 = g_base64_encode ((const guchar *) data, length);
-  g_string_append_printf (out, "bytes\"%s\"", base64);
+  put_quoted (out, "bytes", base64);
 }
 
 static void
@@ -601,11 +611,11 @@ write_base64 (GString *out, const IrTensor *tensor)
   const guchar *data = g_bytes_get_data (ir_tensor_bytes (tensor), &length);
   g_autofree char *base64 = length > 0 ? g_base64_encode (data, length) : g_strdup ("");
 
-  g_string_append_printf (out, "base64\"%s\"", base64);
+  put_quoted (out, "base64", base64);
 }
 
 static void
-write_external (GString *out, const IrTensor *tensor, IrOnnxDataFile *data_file)
+write_external (GString *out, const IrTensor *tensor, IrDataFile *data_file)
 {
   GBytes *bytes = ir_tensor_bytes (tensor);
 
@@ -622,7 +632,7 @@ static void
 write_sparse (GString *out,
               const IrTensor *tensor,
               const IrTextOptions *options,
-              IrOnnxDataFile *data_file)
+              IrDataFile *data_file)
 {
   const IrTensor *indices = ir_tensor_sparse_indices (tensor);
 
@@ -647,7 +657,7 @@ void
 ir_text_write_contents (GString *out,
                         const IrTensor *tensor,
                         const IrTextOptions *options,
-                        IrOnnxDataFile *data_file)
+                        IrDataFile *data_file)
 {
   gboolean large = ir_tensor_n_elements (tensor) > options->max_elements;
 

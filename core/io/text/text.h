@@ -26,7 +26,7 @@
 
 extern const char *const ir_text_kind_names[IR_N_ATTR_KINDS];
 
-/* -- the lexer: text-lex.c -- */
+/* -- the lexer: lex.c -- */
 
 typedef struct
 {
@@ -87,7 +87,7 @@ typedef struct
   gboolean missing;    /* the last contents are external and cannot be had */
 } IrTextParser;
 
-/* text-type.c */
+/* text/type.c */
 gboolean ir_text_at_type (IrTextParser *parser);
 gboolean ir_text_read_type (IrTextParser *parser, const IrType **type, guint depth);
 const IrType *ir_text_parse_type (IrDraft *draft, const char *text);
@@ -95,7 +95,7 @@ void ir_text_write_type (GString *out, IrContext *context, const IrType *type);
 void ir_text_write_name (GString *out, const char *name);
 void ir_text_write_string (GString *out, const char *string, gsize length);
 
-/* text-tensor.c */
+/* text/tensor.c */
 gboolean ir_text_read_contents (IrTextParser *parser,
                                 const IrType *type,
                                 const char *name,
@@ -105,11 +105,11 @@ void ir_text_write_float (GString *out, double number, gboolean is_double, gbool
 void ir_text_write_contents (GString *out,
                              const IrTensor *tensor,
                              const IrTextOptions *options,
-                             IrOnnxDataFile *data_file);
+                             IrDataFile *data_file);
 void ir_text_write_bytes (GString *out, const char *data, gsize length);
 void ir_text_write_dtype_dims (GString *out, const IrTensor *tensor);
 
-/* text-attr.c */
+/* text/attr.c */
 typedef struct
 {
   const gint64 *ints;
@@ -128,5 +128,5 @@ const IrAttr *ir_text_make_attr (IrContext *context,
 IrAttrKind ir_text_single_kind (IrAttrKind kind);
 gboolean ir_text_read_attrs (
     IrTextParser *parser, GArray *attrs, IrDraftNames *bare_names, const char *tensor_name, guint depth);
-/* text-read.c */
+/* text/read.c */
 gboolean ir_text_read_graph (IrTextParser *parser, guint depth, IrDraftGraph **graph);

@@ -11,7 +11,7 @@ typedef struct
   IrModel *model;
   IrContext *context;
   IrTextOptions options;
-  IrOnnxDataFile *data_file; /* (nullable) */
+  IrDataFile *data_file; /* (nullable) */
   guint indent;
 } Writer;
 
@@ -108,6 +108,8 @@ write_tensor (Writer *writer, const IrTensor *tensor, gboolean may_elide)
 
   if (options.large == IR_TEXT_ELIDE && !may_elide)
     options.large = IR_TEXT_BASE64;
+  if (options.large == IR_TEXT_SIDE_FILE) /* the syntax has a location only for initializers */
+    options.large = IR_TEXT_NUMBERS;
   ir_text_write_dtype_dims (writer->out, tensor);
   if (origin != NULL && origin->name != NULL && origin->name[0] != '\0')
     {
@@ -504,7 +506,7 @@ write_model (Writer *writer)
 static const IrTextOptions default_options = { IR_TEXT_BASE64, READABLE_ELEMENTS };
 
 static char *
-write_text (IrModel *model, const IrTextOptions *options, IrOnnxDataFile *data_file)
+write_text (IrModel *model, const IrTextOptions *options, IrDataFile *data_file)
 {
   Writer writer = { g_string_new (NULL), model,
                     model->context,      options != NULL ? *options : default_options,
@@ -519,7 +521,7 @@ write_text (IrModel *model, const IrTextOptions *options, IrOnnxDataFile *data_f
  * @model: a model
  *
  * Returns: (transfer full): all of it in ONNX's textual syntax, with the extensions that the head
- * of text-private.h lists where the syntax has no place for something
+ * of text.h lists where the syntax has no place for something
  */
 char *
 ir_text_write (IrModel *model)
@@ -541,19 +543,9 @@ ir_text_write_options (IrModel *model, const IrTextOptions *options)
 }
 
 static gboolean
-stream_pieces (GOutputStream *stream, gpointer user_data, GError **error)
+stream_text (GOutputStream *stream, gpointer text, GError **error)
 {
-  const GPtrArray *pieces = user_data;
-
-  for (guint i = 0; i < pieces->len; i++)
-    {
-      gsize length;
-      gconstpointer data = g_bytes_get_data (pieces->pdata[i], &length);
-
-      if (length > 0 && !g_output_stream_write_all (stream, data, length, NULL, NULL, error))
-        return FALSE;
-    }
-  return TRUE;
+  return g_output_stream_write_all (stream, text, strlen (text), NULL, NULL, error);
 }
 
 /**
@@ -563,8 +555,9 @@ stream_pieces (GOutputStream *stream, gpointer user_data, GError **error)
  * @stop: (nullable): not looked at: a file takes a tenth of a second
  * @error: return location for an error
  *
- * Writes the text; tensors of more than 1024 elements go into PATH.data beside it, as ONNX's
- * external data, so that other tools can read both.
+ * Writes the text; initializers of more than 1024 elements go into PATH.HASH.data beside it, as
+ * ONNX's external data, so that other tools can read both. Both are saved as one
+ * (ir_data_file_save()).
  *
  * Returns: %TRUE if it is written
  */
@@ -572,14 +565,19 @@ gboolean
 ir_text_write_file (IrModel *model, const char *path, const IrStop *stop, GError **error)
 {
   const IrTextOptions options = { IR_TEXT_SIDE_FILE, READABLE_ELEMENTS };
-  g_autofree char *data_path = g_strconcat (path, ".data", NULL);
-  g_autofree char *location = g_path_get_basename (data_path);
-  g_autoptr (GPtrArray) pieces = g_ptr_array_new_with_free_func ((GDestroyNotify) g_bytes_unref);
-  IrOnnxDataFile data_file = { location, pieces, 0 };
-  char *text = write_text (model, &options, &data_file);
-  g_autoptr (GBytes) bytes = g_bytes_new_take (text, strlen (text));
+  g_autofree char *text = NULL;
+  IrDataFile data_file;
+  gboolean ok;
 
-  if (pieces->len > 0 && !ir_file_stream_atomic (data_path, stream_pieces, pieces, error))
-    return FALSE;
-  return ir_file_write_atomic (path, bytes, error);
+  ir_data_file_init (&data_file, path);
+  text = write_text (model, &options, &data_file);
+  if (data_file.pieces->len > 0)
+    {
+      ir_data_file_name (&data_file);
+      g_free (text);
+      text = write_text (model, &options, &data_file);
+    }
+  ok = ir_data_file_save (&data_file, path, stream_text, text, error);
+  ir_data_file_clear (&data_file);
+  return ok;
 }

@@ -14,13 +14,11 @@
 
 #include <errno.h>
 
-#include "core/exec/memory/memory.h"
+#include "core/exec/memory/place/place.h"
 #include "core/io/io.h"
 
 #define MAX_BLOCKS    1000000
 #define MAX_TIME      (G_MAXINT64 / 4)
-#define MAX_BYTES     ((guint64) 1 << 50)
-#define MAX_SUM       ((guint64) 1 << 60) /* of all sizes, so that no offset can wrap around */
 #define EXCERPT_CHARS 40
 
 typedef enum
@@ -158,7 +156,7 @@ read_row (Reader *reader, char **cells, GError **error)
   if (!read_number (reader, cells, COLUMN_LOWER, "lower", -MAX_TIME, MAX_TIME, &row.lower, error) ||
       !read_number (reader, cells, last, last == COLUMN_END ? "end" : "upper", -MAX_TIME, MAX_TIME,
                     &row.upper, error) ||
-      !read_number (reader, cells, COLUMN_SIZE, "size", 0, (gint64) MAX_BYTES, &size, error))
+      !read_number (reader, cells, COLUMN_SIZE, "size", 0, (gint64) IR_MEM_MAX_BYTES, &size, error))
     return FALSE;
   row.upper += last == COLUMN_END;
   if (row.upper <= row.lower)
@@ -167,11 +165,11 @@ read_row (Reader *reader, char **cells, GError **error)
                  ", needed is one that ends after it begins",
                  row.lower, row.upper);
   reader->sum += (guint64) size;
-  if (reader->sum > MAX_SUM)
+  if (reader->sum > IR_MEM_MAX_SUM)
     return fail (reader, error,
                  "found sizes that add up to more than %" G_GUINT64_FORMAT
                  " bytes, needed are no more",
-                 MAX_SUM);
+                 IR_MEM_MAX_SUM);
   row.id = g_strdup (cells[reader->at[COLUMN_ID]]);
   block.size = (guint64) size;
   block.life = (guint64) (row.upper - row.lower);

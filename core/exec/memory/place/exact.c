@@ -19,7 +19,7 @@
  * grow longer. What was refuted is remembered, by which blocks wait on what heights, and holds for
  * all.
  *
- * Before the search the instance is brought to one form (memplan-form.c), so that names, units and
+ * Before the search the instance is brought to one form (form.c), so that names, units and
  * the direction of time make no difference. */
 #include "config.h"
 

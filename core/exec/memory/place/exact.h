@@ -1,10 +1,10 @@
-/* What the files of the exact search share: memplan-exact.c searches, memplan-floors.c knows what
- * follows from what is placed, memplan-form.c brings instances to one form. */
+/* What the files of the exact search share: exact.c searches, floors.c knows what
+ * follows from what is placed, form.c brings instances to one form. */
 #pragma once
 
 #include <time.h>
 
-#include "core/exec/memory/memory.h"
+#include "core/exec/memory/place/place.h"
 
 #define IR_EXACT_HIGH G_MAXINT64
 
@@ -80,7 +80,7 @@ typedef struct
   gboolean stopped, out_of_time; /* this try; all of it, or it was cancelled */
 } IrExactSearch;
 
-/* -- memplan-floors.c -- */
+/* -- floors.c -- */
 void ir_exact_record (IrExactSearch *search, IrExactChangeKind kind, guint index, gint64 old);
 void ir_exact_undo (IrExactSearch *search, guint mark);
 void ir_exact_queue_section (IrExactSearch *search, guint index);
@@ -90,7 +90,7 @@ void ir_exact_clear_queues (IrExactSearch *search);
 gint64 ir_exact_lowest_support (const IrExactSearch *search, const IrExactItem *item);
 gboolean ir_exact_propagate (IrExactSearch *search);
 
-/* -- memplan-form.c -- */
+/* -- form.c -- */
 gint64 ir_exact_search_init (IrExactSearch *search,
                              const IrMemBlock *blocks,
                              guint n,

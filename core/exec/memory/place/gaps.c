@@ -19,19 +19,6 @@ struct _IrMemGaps
 };
 
 /**
- * ir_mem_align:
- * @size: bytes
- * @align_bytes: at least 1
- *
- * Returns: the smallest multiple of @align_bytes that is not below @size
- */
-guint64
-ir_mem_align (guint64 size, guint64 align_bytes)
-{
-  return (size + align_bytes - 1) / align_bytes * align_bytes;
-}
-
-/**
  * ir_mem_gaps_new:
  * @blocks: (array length=n): the blocks, which must outlive the result
  * @n: number of blocks
@@ -152,6 +139,17 @@ ir_mem_gaps_place (IrMemGaps *gaps, guint index)
 
 /* Places the blocks one by one in the order that @compare gives for pointers to their indices, with
  * the blocks as data. Returns the end of the highest. */
+/**
+ * ir_mem_place_in_order:
+ * @blocks: (array length=n) (inout): blocks; their offsets are set
+ * @n: number of blocks
+ * @options: (nullable): alignment, and what may stop it
+ * @compare: the order, by the indices of two blocks
+ *
+ * Places one block after the other, each into the lowest gap in which it fits.
+ *
+ * Returns: bytes of the arena
+ */
 guint64
 ir_mem_place_in_order (IrMemBlock *blocks,
                        guint n,

@@ -37,22 +37,6 @@ ir_mem_algorithm_name (IrMemAlgorithm algorithm)
 }
 
 /**
- * ir_mem_stopped:
- * @options: (nullable): of the plan
- *
- * Returns: whether nobody wants it any more
- */
-gboolean
-ir_mem_stopped (const IrMemOptions *options)
-{
-  if (options == NULL)
-    return FALSE;
-  if (options->looked != NULL)
-    options->looked (options->looked_data);
-  return g_cancellable_is_cancelled (options->cancellable);
-}
-
-/**
  * ir_mem_blocks_lower_bound:
  * @blocks: (array length=n): sizes and lifetimes
  * @n: number of blocks

@@ -1,0 +1,321 @@
+/* What inputs a run gets, and what sizes: --dim, --shape, --input and --random. */
+#include "config.h"
+
+#include "app/cli/model.h"
+
+#include "core/exec/exec.h"
+#include "core/io/io.h"
+#include "core/op/infer.h"
+
+#include <string.h>
+
+/* -- dimensions -- */
+
+gboolean
+cli_split_assignment (
+    const char *text, const char *option, char **name, const char **value, GError **error)
+{
+  const char *equals = strrchr (text, '=');
+
+  if (equals == NULL || equals == text || equals[1] == '\0')
+    {
+      g_set_error (error, CLI_ERROR, 0, "--%s %s: needs NAME=VALUE", option, text);
+      return FALSE;
+    }
+  *name = g_strndup (text, equals - text);
+  *value = equals + 1;
+  return TRUE;
+}
+
+GHashTable *
+cli_bindings (const CliModelOptions *options, GError **error)
+{
+  g_autoptr (GHashTable) bindings = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free);
+
+  for (guint i = 0; options->dims != NULL && options->dims[i] != NULL; i++)
+    {
+      g_autofree char *name = NULL;
+      const char *text;
+      gint64 value;
+
+      if (!cli_split_assignment (options->dims[i], "dim", &name, &text, error))
+        return NULL;
+      if (!g_ascii_string_to_signed (text, 10, 0, G_MAXINT32, &value, NULL))
+        {
+          g_set_error (error, CLI_ERROR, 0, "--dim %s: needs a number from 0 to %d, found '%s'",
+                       options->dims[i], G_MAXINT32, text);
+          return NULL;
+        }
+      g_hash_table_replace (bindings, g_steal_pointer (&name), g_memdup2 (&value, sizeof value));
+    }
+  return g_steal_pointer (&bindings);
+}
+
+static gboolean
+parse_shape (const char *text, gint64 *dims, guint *rank)
+{
+  g_auto (GStrv) parts = g_strsplit (text, "x", -1);
+
+  *rank = 0;
+  if (strcmp (text, "scalar") == 0)
+    return TRUE;
+  for (guint i = 0; parts[i] != NULL; i++)
+    if (*rank == IR_MAX_RANK ||
+        !g_ascii_string_to_signed (parts[i], 10, 0, G_MAXINT32, &dims[(*rank)++], NULL))
+      return FALSE;
+  return TRUE;
+}
+
+static gboolean
+bind_shape (IrEdit *edit, const char *option, GError **error)
+{
+  IrModel *model = ir_edit_model (edit);
+  g_autofree char *name = NULL;
+  const char *text;
+  gint64 dims[IR_MAX_RANK];
+  guint rank;
+  IrValue *input;
+
+  if (!cli_split_assignment (option, "shape", &name, &text, error))
+    return FALSE;
+  if (!parse_shape (text, dims, &rank))
+    {
+      g_set_error (error, CLI_ERROR, 0,
+                   "--shape %s: needs sizes joined by x, such as 1x128, or scalar; found '%s'",
+                   option, text);
+      return FALSE;
+    }
+  input = ir_graph_find_value (model->main, name);
+  if (input == NULL || !ir_value_is_graph_input (input))
+    {
+      g_set_error (error, CLI_ERROR, 0, "--shape %s: the graph has no input '%s'", option, name);
+      return FALSE;
+    }
+  ir_infer_bind_input (edit, input, rank, dims);
+  return TRUE;
+}
+
+/* Names and paths may have more of the sign: a name that an input has, and a path that there is. */
+static IrValue *
+split_input (const IrModel *model, const char *option, const char **path)
+{
+  IrValue *found = NULL;
+
+  for (const char *at = strchr (option, '='); at != NULL; at = strchr (at + 1, '='))
+    {
+      g_autofree char *name = g_strndup (option, at - option);
+      IrValue *value = ir_graph_find_value (model->main, name);
+      gboolean there = g_file_test (at + 1, G_FILE_TEST_EXISTS);
+
+      if (value == NULL || !ir_value_is_graph_input (value) || (found != NULL && !there))
+        continue;
+      found = value;
+      *path = at + 1;
+      if (there)
+        break;
+    }
+  return found;
+}
+
+static gboolean
+load_input (IrModel *model, const char *option, IrValue **input, IrTensor **tensor, GError **error)
+{
+  g_autofree char *name = NULL;
+  const char *path;
+
+  if (!cli_split_assignment (option, "input", &name, &path, error))
+    return FALSE;
+  *input = split_input (model, option, &path);
+  if (*input == NULL)
+    g_set_error (error, CLI_ERROR, 0, "--input %s: the graph has no input '%.*s'", option,
+                 (int) strcspn (option, "="), option);
+  else if (!g_file_test (path, G_FILE_TEST_EXISTS))
+    g_set_error (error, CLI_ERROR, 0, "--input %s: there is no file '%s'", option, path);
+  else
+    return (*tensor = ir_value_load (path, (*input)->type, error)) != NULL;
+  return FALSE;
+}
+
+/* @sizes: of symbols, by the contents so far: one symbol has one size. */
+static gboolean
+agree_on_symbols (const char *option,
+                  IrContext *context,
+                  const IrType *type,
+                  const IrTensor *tensor,
+                  GHashTable *sizes,
+                  GError **error)
+{
+  for (int i = 0; i < type->rank; i++)
+    {
+      const char *symbol = ir_dim_is_symbolic (type->dims[i])
+                               ? ir_dim_symbol_name (context, type->dims[i])
+                               : NULL;
+      const gint64 *size = &ir_tensor_dims (tensor)[i];
+      const gint64 *before = symbol != NULL ? g_hash_table_lookup (sizes, symbol) : NULL;
+
+      if (before != NULL && *before != *size)
+        {
+          g_set_error (error, CLI_ERROR, 0,
+                       "--input %s: has %s = %" G_GINT64_FORMAT
+                       ", but another input has %" G_GINT64_FORMAT
+                       "; where both are right, give the inputs shapes of their own by --shape",
+                       option, symbol, *size, *before);
+          return FALSE;
+        }
+      if (symbol != NULL && before == NULL)
+        g_hash_table_insert (sizes, (gpointer) symbol, g_memdup2 (size, sizeof *size));
+    }
+  return TRUE;
+}
+
+/* Contents that are given say the sizes of their input, for passes too. What does not fit the type
+ * is left for the run to refuse. */
+static gboolean
+bind_contents (IrEdit *edit, const char *option, GHashTable *sizes, GError **error)
+{
+  g_autoptr (IrTensor) tensor = NULL;
+  IrValue *input;
+  const IrType *type;
+
+  if (!load_input (ir_edit_model (edit), option, &input, &tensor, error))
+    return FALSE;
+  type = input->type;
+  if (!ir_type_is_tensor (type) || ir_tensor_kind (tensor) != IR_TYPE_TENSOR ||
+      (type->rank != IR_RANK_UNKNOWN && (guint) type->rank != ir_tensor_rank (tensor)))
+    return TRUE;
+  for (int i = 0; i < type->rank; i++)
+    if (ir_dim_is_known (type->dims[i]) && type->dims[i] != ir_tensor_dims (tensor)[i])
+      return TRUE;
+  if (!agree_on_symbols (option, ir_edit_model (edit)->context, type, tensor, sizes, error))
+    return FALSE;
+  ir_infer_bind_input (edit, input, ir_tensor_rank (tensor), ir_tensor_dims (tensor));
+  return TRUE;
+}
+
+gboolean
+cli_bind_dims (const CliModelOptions *options, IrModel *model, GPtrArray *problems, GError **error)
+{
+  g_autoptr (IrEdit) edit = NULL;
+  g_autoptr (GHashTable) bindings = NULL;
+  GHashTableIter iter;
+  gpointer symbol, size;
+  g_autoptr (GHashTable) sizes = g_hash_table_new_full (g_str_hash, g_str_equal, NULL, g_free);
+
+  if (options->dims == NULL && options->shapes == NULL && options->inputs == NULL)
+    return TRUE;
+  edit = ir_edit_new_import (model);
+  for (guint i = 0; options->shapes != NULL && options->shapes[i] != NULL; i++)
+    if (!bind_shape (edit, options->shapes[i], error))
+      return FALSE;
+  for (guint i = 0; options->inputs != NULL && options->inputs[i] != NULL; i++)
+    if (!bind_contents (edit, options->inputs[i], sizes, error))
+      return FALSE;
+  bindings = cli_bindings (options, error);
+  for (guint i = 0; bindings != NULL && options->dims != NULL && options->dims[i] != NULL; i++)
+    {
+      g_autofree char *name = g_strndup (options->dims[i],
+                                         strrchr (options->dims[i], '=') - options->dims[i]);
+
+      if (ir_context_has_string (model->context, name))
+        continue;
+      g_set_error (
+          error, CLI_ERROR, 0,
+          "--dim %s: the model has no symbol '%s'; 'irscope info' shows those of its inputs",
+          options->dims[i], name);
+      return FALSE;
+    }
+  g_hash_table_iter_init (&iter, sizes);
+  while (bindings != NULL && g_hash_table_iter_next (&iter, &symbol, &size))
+    if (!g_hash_table_contains (bindings, symbol))
+      g_hash_table_insert (bindings, g_strdup (symbol), g_memdup2 (size, sizeof (gint64)));
+  return bindings != NULL && ir_infer_bind (edit, bindings, problems, error);
+}
+
+/* -- inputs -- */
+
+/* A symbol that a given input fixes must have the same size in the random ones. */
+static void
+bind_from_inputs (IrModel *model, GHashTable *given, GHashTable *bindings)
+{
+  GHashTableIter iter;
+  gpointer id, tensor;
+
+  g_hash_table_iter_init (&iter, given);
+  while (g_hash_table_iter_next (&iter, &id, &tensor))
+    {
+      const IrType *type = ir_model_value (model, GPOINTER_TO_UINT (id))->type;
+
+      if (!ir_type_has_rank (type) || (guint) type->rank != ir_tensor_rank (tensor))
+        continue;
+      for (int i = 0; i < type->rank; i++)
+        {
+          const char *symbol = ir_dim_is_symbolic (type->dims[i])
+                                   ? ir_dim_symbol_name (model->context, type->dims[i])
+                                   : NULL;
+          if (symbol != NULL && !g_hash_table_contains (bindings, symbol))
+            g_hash_table_insert (bindings, g_strdup (symbol),
+                                 g_memdup2 (&ir_tensor_dims (tensor)[i], sizeof (gint64)));
+        }
+    }
+}
+
+/* (transfer full) (nullable): those of --input; their sizes are added to @bindings */
+static GHashTable *
+given_inputs (const CliModelOptions *options, IrModel *model, GHashTable *bindings, GError **error)
+{
+  g_autoptr (GHashTable)
+      given = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify) ir_tensor_unref);
+
+  for (guint i = 0; options->inputs != NULL && options->inputs[i] != NULL; i++)
+    {
+      IrTensor *tensor;
+      IrValue *input;
+
+      if (!load_input (model, options->inputs[i], &input, &tensor, error))
+        return NULL;
+      g_hash_table_replace (given, GUINT_TO_POINTER (input->id), tensor);
+    }
+  bind_from_inputs (model, given, bindings);
+  return g_steal_pointer (&given);
+}
+
+GHashTable *
+cli_inputs_within (
+    Cli *cli, const CliModelOptions *options, IrModel *model, guint64 limit, GError **error)
+{
+  g_autoptr (GHashTable) bindings = cli_bindings (options, error);
+  g_autoptr (GHashTable) given = bindings != NULL ? given_inputs (options, model, bindings, error)
+                                                  : NULL;
+  IrRandomOptions random = { .seed = (guint64) options->seed,
+                             .bindings = bindings,
+                             .given = given,
+                             .limit = limit,
+                             .cancellable = cli->cancellable };
+  GHashTable *inputs = given != NULL ? ir_random_inputs_with (model, &random, error) : NULL;
+  GHashTableIter iter;
+  gpointer id, tensor;
+
+  if (inputs == NULL)
+    return NULL;
+  g_hash_table_iter_init (&iter, given);
+  while (g_hash_table_iter_next (&iter, &id, &tensor))
+    g_hash_table_replace (inputs, id, ir_tensor_ref (tensor));
+  return inputs;
+}
+
+GHashTable *
+cli_inputs (Cli *cli, const CliModelOptions *options, IrModel *model, GError **error)
+{
+  return cli_inputs_within (cli, options, model, 0, error);
+}
+
+gboolean
+cli_bind_sizes (const CliModelOptions *options, IrModel *model, IrEdit *edit, GError **error)
+{
+  g_autoptr (GHashTable) bindings = cli_bindings (options, error);
+  g_autoptr (GHashTable) given = bindings != NULL ? given_inputs (options, model, bindings, error)
+                                                  : NULL;
+  IrRandomOptions random = { .bindings = bindings, .given = given };
+
+  return given != NULL && ir_random_bind_sizes (edit, &random, error);
+}

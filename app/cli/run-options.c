@@ -1,0 +1,90 @@
+/* What the options of a run say: back end, limits, what is left out, threads. */
+#include "config.h"
+
+#include "app/cli/model.h"
+
+#include "core/exec/kernel/size.h"
+
+#include <math.h>
+
+const IrBackend *
+cli_backend (const CliModelOptions *options, GError **error)
+{
+  const char *name = options->device != NULL ? options->device : "cpu";
+  const IrBackend *backend = ir_backend_find (name);
+
+  if (options->threads < 0)
+    {
+      g_set_error (error, CLI_ERROR, 0, "--threads %d: needs a number from 1, or 0 for all cores",
+                   options->threads);
+      return NULL;
+    }
+  if (backend != NULL)
+    return backend;
+  if (strcmp (name, "gpu") == 0)
+    g_set_error (error, IR_EXEC_ERROR, IR_EXEC_ERROR_DEVICE,
+                 "--device gpu: this build has no GPU back end; use cpu or ref");
+  else
+    g_set_error (error, CLI_ERROR, 0, "--device %s: there is no such back end; use cpu or ref",
+                 name);
+  return NULL;
+}
+
+gboolean
+cli_parse_size (const char *option, const char *text, gsize *bytes, GError **error)
+{
+  guint64 size = 0;
+
+  if (text != NULL && !ir_size_parse (text, 0, &size))
+    {
+      g_set_error (error, IR_EXEC_ERROR, IR_EXEC_ERROR_INPUT,
+                   "%s %s: needs a size from 1 on, such as 500M or 2G", option, text);
+      return FALSE;
+    }
+  *bytes = size;
+  return TRUE;
+}
+
+gboolean
+cli_limits (const CliModelOptions *options, IrRunLimits *limits, GError **error)
+{
+  double seconds = options->seconds;
+
+  *limits = (IrRunLimits){ 0 };
+  if (!cli_parse_size ("--memory-limit", options->memory_limit, &limits->memory_limit, error) ||
+      !cli_parse_size ("--output-limit", options->output_limit, &limits->output_limit, error))
+    return FALSE;
+  if (options->iterations < 0 || !(seconds >= 0 && (seconds < 4e6 || isinf (seconds))))
+    {
+      g_set_error_literal (error, IR_EXEC_ERROR, IR_EXEC_ERROR_INPUT,
+                           "--max-iterations and --time-limit must be positive; 0: the default");
+      return FALSE;
+    }
+  limits->iteration_limit = (guint64) options->iterations;
+  limits->time_limit_ms = isinf (seconds) ? G_MAXUINT
+                          : seconds > 0   ? (guint) MAX (seconds * 1000, 1)
+                                          : 0;
+  return TRUE;
+}
+
+gboolean
+cli_without (char **names, IrDecisions *without, GError **error)
+{
+  for (guint i = 0; names != NULL && names[i] != NULL; i++)
+    if (!ir_decisions_parse (names[i], without, error))
+      {
+        g_prefix_error (error, "--without ");
+        return FALSE;
+      }
+  return TRUE;
+}
+
+/* @text: (nullable): off */
+gboolean
+cli_parallel (const char *text, IrParallelMode *mode, GError **error)
+{
+  if (text == NULL || ir_parallel_mode_find (text, mode))
+    return TRUE;
+  g_set_error (error, CLI_ERROR, 0, "--parallel %s: needs off, on or auto", text);
+  return FALSE;
+}

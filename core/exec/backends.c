@@ -1,0 +1,138 @@
+/* The list of back ends, and which of them runs a node: a new one is a folder and a line here. */
+#include "config.h"
+
+#include "core/exec/cpu/cpu.h"
+#include "core/exec/kernel/backend.h"
+#include "core/op/check.h"
+
+/* In the order in which they are offered; the first is the fastest that is built. */
+static const IrBackend *const backends[] = {
+  &ir_backend_cpu,
+  &ir_backend_ref,
+};
+
+/**
+ * ir_backends:
+ * @n: (out): how many
+ *
+ * Returns: (transfer none): the back ends that are built, the default one first
+ */
+const IrBackend *const *
+ir_backends (guint *n)
+{
+  *n = G_N_ELEMENTS (backends);
+  return backends;
+}
+
+/**
+ * ir_backend_find:
+ * @name: "ref", "cpu"
+ *
+ * Returns: (transfer none) (nullable): the back end, or %NULL if it is unknown or not built
+ */
+const IrBackend *
+ir_backend_find (const char *name)
+{
+  for (guint i = 0; i < G_N_ELEMENTS (backends); i++)
+    if (g_strcmp0 (backends[i]->name, name) == 0)
+      return backends[i];
+  return NULL;
+}
+
+/**
+ * ir_backend_require:
+ * @name: (nullable): name of a device as a user gives it; %NULL: the default one
+ * @error: return location for an error
+ *
+ * Like ir_backend_find(), with %IR_EXEC_ERROR_DEVICE where there is none of that name.
+ *
+ * Returns: (transfer none) (nullable): the back end
+ */
+const IrBackend *
+ir_backend_require (const char *name, GError **error)
+{
+  const IrBackend *backend = name != NULL ? ir_backend_find (name) : backends[0];
+
+  if (backend != NULL)
+    return backend;
+  g_autoptr (GString) known = g_string_new (NULL);
+  for (guint i = 0; i < G_N_ELEMENTS (backends); i++)
+    g_string_append_printf (known, "%s%s", i > 0 ? ", " : "", backends[i]->name);
+  if (g_strcmp0 (name, "gpu") == 0)
+    g_set_error (error, IR_EXEC_ERROR, IR_EXEC_ERROR_DEVICE,
+                 "device gpu: this build of irscope has no GPU back end; use one of: %s",
+                 known->str);
+  else
+    g_set_error (error, IR_EXEC_ERROR, IR_EXEC_ERROR_DEVICE,
+                 "device %s: there is no such device; use one of: %s", name, known->str);
+  return NULL;
+}
+
+static gboolean
+refuse_invalid (const IrNode *node, GError **error)
+{
+  g_autoptr (GError) local = NULL;
+
+  if (!ir_node_check (node, &local))
+    g_set_error (error, IR_EXEC_ERROR, IR_EXEC_ERROR_UNSUPPORTED, "%s", local->message);
+  return FALSE;
+}
+
+/**
+ * ir_backend_choose:
+ * @backend: the back end that was asked for
+ * @node: a node
+ * @kernel: (out): its kernel; %NULL for nodes that the runner itself executes
+ * @chosen: (out): the back end that has the kernel
+ * @why: (out) (nullable): why it is not @backend
+ * @error: return location for an error
+ *
+ * Finds the kernel for @node: the back end's own or, where it falls back, the reference one. Fails
+ * with %IR_EXEC_ERROR_UNSUPPORTED, naming the node and the reason; what does not fit the row of its
+ * operator is refused.
+ *
+ * Returns: %TRUE if @node can run
+ */
+gboolean
+ir_backend_choose (const IrBackend *backend,
+                   const IrNode *node,
+                   IrKernelFunc *kernel,
+                   const IrBackend **chosen,
+                   const char **why,
+                   GError **error)
+{
+  const char *refusal;
+
+  *why = NULL;
+  *chosen = backend;
+  /* Before anything of a back end is asked, all of which may rely on it. */
+  if (!ir_node_is_valid (node))
+    return refuse_invalid (node, error);
+  refusal = backend->refuses (node);
+  if (refusal == NULL && backend != &ir_backend_ref && ir_backend_ref.refuses (node) == NULL &&
+      g_strcmp0 (ir_node_wanted_kernel (node), ir_backend_ref.name) == 0)
+    refusal = "a property of the node asks for the reference kernel";
+  if (refusal != NULL && backend->falls_back && ir_backend_ref.refuses (node) == NULL)
+    {
+      *why = refusal;
+      *chosen = &ir_backend_ref;
+      refusal = NULL;
+    }
+  if (refusal == NULL)
+    {
+      *kernel = (*chosen)->kernel (node);
+      return TRUE;
+    }
+  g_autofree char *label = ir_node_label (node);
+  const char *domain = *node->domain != '\0' ? node->domain : "ai.onnx";
+  if (node->op == NULL)
+    g_set_error (error, IR_EXEC_ERROR, IR_EXEC_ERROR_UNSUPPORTED,
+                 "%s: no operator %s of domain %s is known and the model defines no function of "
+                 "that name; “irscope ops” lists the operators that can run",
+                 label, node->op_type, domain);
+  else
+    g_set_error (error, IR_EXEC_ERROR, IR_EXEC_ERROR_UNSUPPORTED,
+                 "%s: cannot run on device %s: %s; the graph can still be shown and edited", label,
+                 backend->name, refusal);
+  return FALSE;
+}

@@ -1,0 +1,25 @@
+/* From the graph of a file to what is run: bodies in place of calls, derivatives, and without what
+ * cannot run. */
+#pragma once
+
+#include "core/exec/kernel/backend.h"
+#include "core/ir/edit.h"
+
+/* A copy of @model in which function calls are replaced by bodies: what is run. (transfer full) */
+IrModel *ir_exec_expand (IrModel *model, GError **error);
+IrModel *ir_exec_expand_until (IrModel *model,
+                               const IrStop *stop, /* (nullable) */
+                               GError **error);
+gboolean ir_exec_expand_bodies (IrEdit *edit,
+                                const IrOp *only,
+                                GPtrArray *problems,
+                                GError **error);
+
+/* An output of the graph that no run gives. */
+typedef struct
+{
+  IrValueId output;
+  IrNodeId node; /* that cannot run; 0: nothing computes it */
+  char *why;
+} IrMissing;
+GArray *ir_exec_omit (IrModel *model, const IrBackend *backend);

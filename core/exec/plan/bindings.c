@@ -1,0 +1,102 @@
+/* The tensors of bound steps: which types can have them, and telling the calls that read a value
+ * where it lies. */
+#include "config.h"
+
+#include "core/exec/run/runner-private.h"
+
+/**
+ * ir_step_is_plain:
+ * @type: (nullable): a type
+ *
+ * Returns: whether its tensors have a size that is known, and elements with bytes of their own
+ */
+gboolean
+ir_step_is_plain (const IrType *type)
+{
+  return type != NULL && type->kind == IR_TYPE_TENSOR && type->dtype != IR_DTYPE_UNDEFINED &&
+         type->dtype != IR_DTYPE_STRING && ir_type_is_static (type);
+}
+
+/**
+ * ir_step_bytes:
+ * @type: (nullable): a type
+ *
+ * Returns: bytes of a tensor of it; 0 where they are not known
+ */
+guint64
+ir_step_bytes (const IrType *type)
+{
+  gsize bytes = 0;
+
+  return ir_type_n_bytes (type, &bytes) ? bytes : 0;
+}
+
+/**
+ * ir_step_is_view:
+ * @prepared: a plan
+ * @node: a node
+ *
+ * Returns: whether @node only says that the bytes of its first input have another shape
+ */
+gboolean
+ir_step_is_view (const IrPrepared *prepared, const IrNode *node)
+{
+  const IrValue *in = ir_node_input (node, 0), *out = ir_node_output (node, 0);
+
+  return node->op != NULL && (node->op->flags & IR_OP_VIEW) && node->n_outputs == 1 && in != NULL &&
+         out != NULL && ir_step_is_plain (in->type) && ir_step_is_plain (out->type) &&
+         in->type->dtype == out->type->dtype &&
+         ir_step_bytes (in->type) == ir_step_bytes (out->type) &&
+         ir_schedule_block (prepared->schedule, in) == 0 &&
+         ir_schedule_block (prepared->schedule, out) == 0;
+}
+
+/**
+ * ir_steps_tell:
+ * @prepared: a plan with its steps
+ * @id: a value
+ * @tensor: (nullable): what it holds
+ *
+ * Gives @tensor to the bound calls that read the value.
+ */
+void
+ir_steps_tell (const IrPrepared *prepared, IrValueId id, const IrTensor *tensor)
+{
+  const IrBinding *binding = &prepared->bindings[id];
+
+  for (guint i = 0; i < binding->n; i++)
+    prepared->readers[binding->first + i]->tensor = tensor;
+}
+
+/**
+ * ir_steps_rebind:
+ * @prepared: a plan with its steps
+ * @id: a value that is bound
+ * @tensor: (transfer full) (nullable): its tensor from now on
+ */
+void
+ir_steps_rebind (IrPrepared *prepared, IrValueId id, IrTensor *tensor)
+{
+  IrBinding *binding = &prepared->bindings[id];
+
+  g_clear_pointer (&binding->tensor, ir_tensor_unref);
+  binding->tensor = tensor;
+  if (binding->producer_slot != NULL)
+    *binding->producer_slot = tensor;
+  ir_steps_tell (prepared, id, tensor);
+}
+
+/**
+ * ir_steps_holds:
+ * @prepared: a plan
+ * @id: a value
+ * @tensor: what it holds
+ *
+ * Returns: whether @tensor belongs to the bindings, so that the run has no reference to it
+ */
+gboolean
+ir_steps_holds (const IrPrepared *prepared, IrValueId id, const IrTensor *tensor)
+{
+  return prepared->bindings != NULL && id < prepared->n_values &&
+         prepared->bindings[id].tensor == tensor;
+}

@@ -1,0 +1,95 @@
+/* What a run is asked for. */
+#pragma once
+
+#include "core/exec/schedule/schedule.h"
+
+typedef enum
+{
+  IR_CAPTURE_NONE,
+  IR_CAPTURE_ALL,
+  IR_CAPTURE_STATS,
+  IR_CAPTURE_CHOSEN,
+  IR_CAPTURE_CHECKPOINTS /* so many that each other one is soon computed again */
+} IrCaptureKind;
+
+/* A loop without end stops within seconds; real ones run thousands of times. */
+#define IR_RUN_DEFAULT_ITERATIONS 1000000
+/* What nobody waits for ends by itself: an hour. */
+#define IR_RUN_DEFAULT_TIME_MS 3600000
+
+/* The limits of IrRunOptions alone, for what runs in other ways; 0: as there. */
+typedef struct
+{
+  gsize memory_limit, output_limit;
+  guint64 iteration_limit;
+  guint time_limit_ms;
+} IrRunLimits;
+
+/* What a plan decides by itself. Without any of it the results are the same, but for rounding. */
+typedef enum
+{
+  IR_DECISION_BLOCKS = 1 << 0,  /* values in blocks of channels */
+  IR_DECISION_SHARING = 1 << 1, /* values that share bytes: over an input, views, parts in wholes */
+  IR_DECISION_CHAINS = 1 << 2,  /* chains of nodes element by element that run in pieces */
+  IR_DECISION_SPANS = 1 << 3,   /* nodes that run beside each other */
+  IR_DECISION_PREPACK = 1 << 4  /* constants kept in the order in which their kernel reads them */
+} IrDecisions;
+#define IR_N_DECISIONS 5
+#define IR_DECISION_ALL ((IrDecisions) ((1 << IR_N_DECISIONS) - 1))
+gboolean ir_decisions_parse (const char *text, IrDecisions *decisions_, GError **error);
+const char *ir_decision_name (guint index);
+const char *ir_decision_doc (guint index);
+
+/* Values for which a plan is not to take some decisions, so that it is found out where they matter:
+ * those that would be in blocks, lie in others or be computed in pieces, or that the first node of
+ * a span gives. Constants are prepacked all or not at all. */
+typedef struct
+{
+  IrDecisions decisions;
+  const guint8 *values; /* by value id: not 0: without them */
+  guint n_values;       /* its length */
+} IrPlanExceptions;
+gboolean ir_plan_is_excepted (const IrPlanExceptions *except, /* (nullable) */
+                              IrDecisions decision,
+                              IrValueId value);
+
+/* What is checked while a run follows its plan. */
+typedef enum
+{
+  IR_RUN_CHECK_PLAN = 1 << 0, /* at every node, what lies there is what its kernel declares */
+  IR_RUN_CHECK_REF = 1 << 1   /* at every node, what ref makes of its inputs: core/exec/check/check.h */
+} IrRunChecks;
+#define IR_N_RUN_CHECKS 2
+gboolean ir_run_checks_parse (const char *text, IrRunChecks *checks_, GError **error);
+
+typedef struct
+{
+  const IrBackend *backend; /* NULL: cpu */
+  guint n_threads;          /* 0: number of cores */
+  IrParallelMode parallel;
+  IrCaptureKind capture;
+  GArray *chosen;          /* (nullable) of IrValueId, for IR_CAPTURE_CHOSEN */
+  gsize capture_budget;    /* bytes of captured values in memory, the others go to a file; 0: a
+                            * quarter of memory, and no more than half of memory_limit */
+  gsize spill_limit;       /* bytes of that file; 0: what the folder for temporary files has */
+  gsize memory_limit;      /* bytes; 0: a quarter of memory */
+  gsize output_limit;      /* bytes of one value; 0: 1/4 of memory */
+  guint64 iteration_limit; /* of all loops of a run together; 0: IR_RUN_DEFAULT_ITERATIONS */
+  guint time_limit_ms;     /* of a run, looked at as often as cancelling is; 0:
+                              IR_RUN_DEFAULT_TIME_MS, G_MAXUINT: none */
+  gboolean partial;        /* nodes that cannot run, and what waits for them, are left out of the
+                              run; otherwise the first of them is an error */
+  gboolean deterministic;  /* the same bits at any number of threads, for some speed */
+  IrDecisions without;     /* that plans are not to take */
+  const IrPlanExceptions *except; /* (nullable) and for which values; lives as long as the plans */
+  IrRunChecks checks;
+  guint64 seed; /* of random operators that have no seed of their own; runs with it agree */
+  void (*progress) (guint done, guint total, const IrNode *node, gpointer data);
+  gpointer progress_data;
+  /* (nullable) called, from any thread, whenever a kernel has looked whether it is to stop */
+  void (*looked) (gpointer data);
+  gpointer looked_data;
+} IrRunOptions;
+void ir_run_options_limit (IrRunOptions *options, const IrRunLimits *limits);
+/* When what begins now has to end, for g_get_monotonic_time(); 0: never. */
+gint64 ir_run_limits_deadline (const IrRunLimits *limits);

@@ -1,0 +1,116 @@
+/* Runs: an executable is prepared for the shapes of its inputs and run many times; a run keeps what
+ * it was asked to. */
+#pragma once
+
+#include "core/exec/memory/memory.h"
+#include "core/exec/plan/options.h"
+
+/* -- trace -- */
+typedef struct
+{
+  IrNodeId node;
+  const char *device, *kernel;
+  guint worker;
+  gint64 start_ns, end_ns; /* from the start of the run */
+  guint64 bytes, flops;
+} IrTraceItem;
+typedef struct
+{
+  GArray *items; /* of IrTraceItem, by start */
+  gint64 duration_ns;
+  guint64 peak_bytes;  /* measured: live value memory at its highest */
+  guint64 arena_bytes; /* measured: how far values reached into the arena of the memory plan */
+  gatomicrefcount ref_count;
+} IrTrace;
+IrTrace *ir_trace_ref (IrTrace *trace);
+void ir_trace_unref (IrTrace *trace);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (IrTrace, ir_trace_unref)
+char *ir_trace_to_chrome_json (const IrTrace *trace, const IrModel *model);
+
+/* -- runs -- */
+/* What lay at a node, and was to be otherwise by what its kernel declares, or by the plan. */
+typedef struct
+{
+  IrNodeId node;
+  guint slot; /* of an output, or an input */
+  gboolean is_output;
+  char *value, *found, *declared; /* the value's name; in words */
+} IrContradiction;
+
+typedef struct
+{
+  gatomicrefcount ref_count;
+  IrModel *model; /* the frozen model that ran, with concrete shapes */
+  /* By value id, n_values entries, NULL where nothing is kept: outputs, and what was captured; read
+   * them with ir_run_value(), as some are in another layout before somebody looks. */
+  IrTensor **values;
+  guint n_values;
+  GHashTable *stats; /* IrValueId -> IrTensorStats, for IR_CAPTURE_STATS */
+  IrTrace *trace;
+  IrSchedule *schedule;
+  IrMemPlan *memplan; /* (nullable) where shapes were not all known before */
+  GArray *missing;    /* (nullable) of IrMissing, where the options said partial */
+  GError *error;      /* (nullable) a node failed: values before it are there */
+  IrNodeId failed_node;
+  GMutex presenting;          /* guards values where ir_run_value() brings them into their layout */
+  struct _IrPlanCheck *plan_check; /* (nullable) for IR_RUN_CHECK_PLAN */
+  struct _IrCapture *capture; /* what was captured elsewhere, and how the rest is had: capture.h */
+  /* Nodes that ran, those of subgraphs once each: by kernels of the back end that was asked for, by
+   * reference kernels in their place, and control flow, which the runner itself executes. */
+  guint n_own, n_fallback, n_control;
+} IrRun;
+
+/* A prepared plan for one model, back end and set of input shapes; run it many times. */
+typedef struct _IrExecutable IrExecutable;
+IrExecutable *ir_executable_new (IrModel *model, const IrRunOptions *options, GError **error);
+IrExecutable *ir_executable_new_until (IrModel *model,
+                                       const IrRunOptions *options,
+                                       const IrStop *stop, /* (nullable) */
+                                       GError **error);
+void ir_executable_free (IrExecutable *executable);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (IrExecutable, ir_executable_free)
+/* Makes the plan for inputs of these shapes, which the first run with them would do otherwise. */
+gboolean ir_executable_prepare (IrExecutable *executable,
+                                GHashTable *inputs,
+                                GCancellable *cancellable,
+                                GError **error);
+/* @inputs: value id -> IrTensor; overridable inputs may be left out. A failing node gives NULL and
+ * @error, and, if @partial is not NULL, what was computed before. */
+IrRun *ir_executable_run (IrExecutable *executable,
+                          GHashTable *inputs,
+                          GCancellable *cancellable,
+                          IrRun **partial,
+                          GError **error);
+IrRun *ir_run_ref (IrRun *run);
+void ir_run_unref (IrRun *run);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (IrRun, ir_run_unref)
+const GArray *ir_run_contradictions (const IrRun *run, guint *n_nodes);
+guint ir_run_n_kept (const IrRun *run);
+IrTensor *ir_run_value (const IrRun *run, IrValueId value); /* (transfer none) (nullable) */
+
+/* One shot: prepare, run, free. */
+IrRun *ir_model_run (IrModel *model,
+                     GHashTable *inputs,
+                     const IrRunOptions *options,
+                     GCancellable *cancellable,
+                     GError **error);
+
+/* Random inputs that respect what uses allow: integer indices within Gather's extent, 0/1 masks,
+ * positive lengths; symbolic dims from @bindings (name -> gint64 *), else 1 for a first dim named
+ * batch or N and a small sensible number otherwise. Same seed, same tensors. */
+typedef struct
+{
+  guint64 seed;
+  GHashTable *bindings;      /* (nullable) symbol name -> gint64 *: sizes of symbolic dims */
+  GHashTable *given;         /* (nullable) value id -> IrTensor: inputs that need none */
+  guint64 limit;             /* most bytes of all of them together; 0: a quarter of memory */
+  GCancellable *cancellable; /* (nullable) */
+} IrRandomOptions;
+GHashTable *ir_random_inputs_with (IrModel *model, const IrRandomOptions *options, GError **error);
+struct _IrEdit;
+gboolean ir_random_bind_sizes (struct _IrEdit *edit,
+                               const IrRandomOptions *options,
+                               GError **error);
+GHashTable *ir_random_inputs (IrModel *model, guint64 seed, GHashTable *bindings, GError **error);
+GHashTable *ir_random_inputs_beside (
+    IrModel *model, guint64 seed, GHashTable *bindings, GHashTable *given, GError **error);

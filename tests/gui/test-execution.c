@@ -1,0 +1,325 @@
+/* What the window says of an execution that is wrong on purpose, and of graphs that run in part. */
+#include "config.h"
+
+#include "app/gui/window.h"
+#include "core/layout/scene.h"
+#include "views/session/execution.h"
+#include "views/session/runs.h"
+
+#include <string.h>
+
+#define TIMEOUT_S 60
+
+/* -- waiting -- */
+
+typedef gboolean (*Condition) (gpointer data);
+
+static gboolean
+on_timeout (gpointer data)
+{
+  *(gboolean *) data = TRUE;
+  return G_SOURCE_REMOVE;
+}
+
+static void
+wait_for (const char *what, Condition condition, gpointer data)
+{
+  gboolean late = FALSE;
+  const guint timer = g_timeout_add_seconds (TIMEOUT_S, on_timeout, &late);
+
+  while (!condition (data) && !late)
+    g_main_context_iteration (NULL, TRUE);
+  if (late)
+    g_error ("waited in vain for: %s", what);
+  g_source_remove (timer);
+}
+
+static gboolean
+is_open_and_idle (gpointer data)
+{
+  const IrFrame *frame = ir_session_get_frame (data);
+
+  return !ir_session_get_busy (data) && frame != NULL && frame->scene != NULL &&
+         frame->to == ir_session_get_cursor (data);
+}
+
+/* -- what is wrong on purpose -- */
+
+static const char *bad_op; /* whose kernel spoils its output */
+static IrKernelFunc good_kernel;
+static IrBackend spoiling;
+
+static gboolean
+spoil (IrCall *call, GError **error)
+{
+  if (!good_kernel (call, error))
+    return FALSE;
+  float *data = ir_tensor_data_writable (call->outputs[0].tensor);
+  data[ir_tensor_n_elements (call->outputs[0].tensor) / 2] += 0.5f;
+  return TRUE;
+}
+
+static IrKernelFunc
+spoiling_kernel (const IrNode *node)
+{
+  IrKernelFunc kernel = ir_backend_find ("cpu")->kernel (node);
+
+  if (strcmp (node->op_type, bad_op) != 0)
+    return kernel;
+  good_kernel = kernel;
+  return spoil;
+}
+
+static void
+spoil_runs (IrSession *session, const char *op)
+{
+  IrRunSettings settings = *ir_session_get_run_settings (session);
+
+  spoiling = *ir_backend_find ("cpu");
+  spoiling.kernel = spoiling_kernel;
+  bad_op = op;
+  settings.options.backend = op != NULL ? &spoiling : NULL;
+  ir_session_set_run_settings (session, &settings);
+}
+
+/* -- a window -- */
+
+typedef struct
+{
+  IrWindow *window;
+  IrSession *session;
+  char *message; /* (nullable) the last one */
+} Fixture;
+
+static void
+on_message (IrSession *session, const char *text, gpointer data)
+{
+  Fixture *fixture = data;
+
+  g_free (fixture->message);
+  fixture->message = g_strdup (text);
+}
+
+static void
+set_up (Fixture *fixture, gconstpointer text)
+{
+  g_autofree char *dir = g_dir_make_tmp ("irscope-XXXXXX", NULL);
+  g_autofree char *path = g_build_filename (dir, "graph.onnxtxt", NULL);
+  g_autoptr (GFile) file = g_file_new_for_path (path);
+
+  g_assert_true (g_file_set_contents (path, text, -1, NULL));
+  fixture->window = ir_window_new (NULL);
+  fixture->session = ir_window_get_session (fixture->window);
+  g_signal_connect (fixture->session, "message", G_CALLBACK (on_message), fixture);
+  gtk_window_present (GTK_WINDOW (fixture->window));
+  gtk_test_widget_wait_for_draw (GTK_WIDGET (fixture->window));
+  ir_window_open (fixture->window, file);
+  wait_for ("the model", is_open_and_idle, fixture->session);
+}
+
+static void
+tear_down (Fixture *fixture, gconstpointer text)
+{
+  gtk_window_destroy (GTK_WINDOW (fixture->window));
+  g_free (fixture->message);
+  while (g_main_context_iteration (NULL, FALSE))
+    ;
+}
+
+/* The window beside the main one. (nullable) */
+static GtkWidget *
+dialog_of (Fixture *fixture)
+{
+  GListModel *tops = gtk_window_get_toplevels ();
+
+  for (guint i = 0; i < g_list_model_get_n_items (tops); i++)
+    {
+      g_autoptr (GtkWindow) top = g_list_model_get_item (tops, i);
+
+      if (gtk_window_get_transient_for (top) == GTK_WINDOW (fixture->window))
+        return GTK_WIDGET (top);
+    }
+  return NULL;
+}
+
+static GtkWidget *
+row_called (GtkWidget *root, const char *title)
+{
+  if (ADW_IS_ACTION_ROW (root) &&
+      g_str_has_prefix (adw_preferences_row_get_title (ADW_PREFERENCES_ROW (root)), title))
+    return root;
+  for (GtkWidget *child = gtk_widget_get_first_child (root); child != NULL;
+       child = gtk_widget_get_next_sibling (child))
+    {
+      GtkWidget *found = row_called (child, title);
+
+      if (found != NULL)
+        return found;
+    }
+  return NULL;
+}
+
+static IrNodeId
+node_with (IrSession *session, const char *op)
+{
+  guint n;
+  IrNode *const *order = ir_graph_order (ir_session_get_frame (session)->model->main, &n);
+
+  for (guint i = 0; i < n; i++)
+    if (strcmp (order[i]->op_type, op) == 0)
+      return order[i]->id;
+  return 0;
+}
+
+static guint
+badge_of (IrSession *session, const char *op)
+{
+  const IrFrame *frame = ir_session_get_frame (session);
+  const gint32 at = ir_frame_find_box (frame, node_with (session, op));
+  guint n;
+
+  g_assert_cmpint (at, >=, 0);
+  return ir_scene_boxes (frame->scene, &n)[at].problem;
+}
+
+static void
+check_execution (Fixture *fixture)
+{
+  gtk_widget_activate_action (GTK_WIDGET (fixture->window), "win.check-execution", NULL);
+  g_assert_true (ir_session_get_busy (fixture->session));
+  wait_for ("the check", is_open_and_idle, fixture->session);
+  for (guint i = 0; i < 20; i++)
+    g_main_context_iteration (NULL, FALSE);
+  wait_for ("the picture", is_open_and_idle, fixture->session);
+}
+
+/* -- tests -- */
+
+#define HEAD "<ir_version: 8, opset_import: [\"\" : 17]>\n"
+#define CHAIN                                                                                      \
+  HEAD "g (float[4,4] x) => (float[4,4] y) { a = Exp (x) b = MatMul (a, a) y = Neg (b) }\n"
+
+static void
+test_right (Fixture *fixture, gconstpointer text)
+{
+  const IrExecutionReport *report;
+
+  g_assert_null (ir_session_get_execution (fixture->session));
+  check_execution (fixture);
+  report = ir_session_get_execution (fixture->session);
+  g_assert_nonnull (report);
+  g_assert_cmpuint (report->n_judged, ==, 3);
+  g_assert_cmpuint (report->findings->len, ==, 0);
+  g_assert_cmpstr (fixture->message, ==, "Execution is right at all 3 nodes");
+  g_assert_null (dialog_of (fixture));
+}
+
+static void
+test_fault (Fixture *fixture, gconstpointer text)
+{
+  const IrExecutionFinding *finding;
+  GtkWidget *dialog, *row;
+
+  g_assert_cmpuint (badge_of (fixture->session, "MatMul"), ==, 0);
+  spoil_runs (fixture->session, "MatMul");
+  check_execution (fixture);
+  g_assert_cmpuint (ir_session_get_execution (fixture->session)->n_faults, ==, 1);
+  g_assert_nonnull (strstr (fixture->message, "Execution is wrong at"));
+  g_assert_nonnull (strstr (fixture->message, "MatMul"));
+  g_assert_cmpuint (badge_of (fixture->session, "MatMul"), ==, 1 + IR_SEVERITY_ERROR);
+  g_assert_cmpuint (badge_of (fixture->session, "Exp"), ==, 0);
+  dialog = dialog_of (fixture);
+  g_assert_nonnull (dialog);
+  finding = ir_session_get_execution (fixture->session)->findings->pdata[0];
+  row = row_called (dialog, finding->title);
+  g_assert_nonnull (row);
+  g_assert_nonnull (strstr (adw_action_row_get_subtitle (ADW_ACTION_ROW (row)), "is off from"));
+  g_signal_emit_by_name (row, "activated");
+  g_assert_cmpuint (ir_session_get_selected_node (fixture->session), ==,
+                    node_with (fixture->session, "MatMul"));
+  gtk_window_destroy (GTK_WINDOW (dialog));
+  spoil_runs (fixture->session, NULL);
+  check_execution (fixture);
+  g_assert_cmpuint (badge_of (fixture->session, "MatMul"), ==, 0);
+}
+
+/* The badge is of the graph that was checked. */
+static void
+test_proof (Fixture *fixture, gconstpointer text)
+{
+  ir_session_run_pipeline (fixture->session, NULL);
+  wait_for ("the pipeline", is_open_and_idle, fixture->session);
+  g_assert_cmpuint (ir_session_get_n_steps (fixture->session), >, 0);
+  g_assert_nonnull (strstr (fixture->message, "· execution is right at all 3 nodes"));
+  spoil_runs (fixture->session, "MatMul");
+  ir_session_run_pipeline (fixture->session, NULL);
+  wait_for ("the pipeline again", is_open_and_idle, fixture->session);
+  g_assert_nonnull (strstr (fixture->message, "· execution is wrong at"));
+  for (guint i = 0; i < 50; i++)
+    g_main_context_iteration (NULL, FALSE);
+  wait_for ("the picture", is_open_and_idle, fixture->session);
+  g_assert_cmpuint (badge_of (fixture->session, "MatMul"), ==, 1 + IR_SEVERITY_ERROR);
+  ir_session_goto (fixture->session, 0);
+  wait_for ("the original", is_open_and_idle, fixture->session);
+  g_assert_cmpuint (badge_of (fixture->session, "MatMul"), ==, 0);
+  g_assert_null (ir_session_get_execution (fixture->session));
+}
+
+/* Outputs that do not wait for the node that cannot run are there. */
+static void
+test_run_in_part (Fixture *fixture, gconstpointer text)
+{
+  const IrModel *model = ir_session_get_frame (fixture->session)->model;
+  g_autofree char *status = NULL, *reason = NULL;
+  g_autoptr (IrTensor) good = NULL;
+
+  ir_session_run_graph (fixture->session);
+  wait_for ("the run", is_open_and_idle, fixture->session);
+  g_assert_cmpstr (fixture->message, ==,
+                   "2 of 3 outputs were not computed: bad (stopped by odd (Frobnicate)), gem "
+                   "(stopped by brk (Gemm))");
+  status = ir_session_run_text (fixture->session);
+  g_assert_true (g_str_has_prefix (status, fixture->message));
+  good = ir_session_dup_tensor (fixture->session, ir_graph_find_value (model->main, "good")->id,
+                                IR_SIDE_AFTER, NULL);
+  g_assert_nonnull (good);
+  g_assert_null (ir_session_dup_tensor (
+      fixture->session, ir_graph_find_value (model->main, "bad")->id, IR_SIDE_AFTER, &reason));
+  g_assert_true (
+      g_str_has_prefix (reason, "This value was not computed: odd (Frobnicate): no operator"));
+  g_assert_cmpuint (badge_of (fixture->session, "Frobnicate"), >, 0);
+  g_assert_cmpuint (badge_of (fixture->session, "Gemm"), ==, 1 + IR_SEVERITY_ERROR);
+  g_assert_cmpuint (badge_of (fixture->session, "Exp"), ==, 0);
+  check_execution (fixture);
+  g_assert_cmpstr (fixture->message, ==, "Execution is right at the 2 nodes that can run");
+  g_assert_nonnull (dialog_of (fixture));
+  g_assert_nonnull (row_called (dialog_of (fixture), "odd (Frobnicate)"));
+  g_assert_nonnull (row_called (dialog_of (fixture), "brk (Gemm)"));
+}
+
+#define PART                                                                                       \
+  "<ir_version: 8, opset_import: [\"\" : 17, \"my\" : 1]>\n"                                       \
+  "part (float[2,4] x) => (float[2,4] good, float[2,4] bad, gem) { a = Exp (x) good = Relu (a) "   \
+  "[odd] b = my.Frobnicate (a) bad = Neg (b) [brk] gem = Gemm (x) }\n"
+
+int
+main (int argc, char **argv)
+{
+  g_autofree char *config = g_dir_make_tmp ("irscope-config-XXXXXX", NULL);
+
+  g_setenv ("XDG_CONFIG_HOME", config, TRUE);
+  g_setenv ("XDG_DATA_HOME", config, TRUE);
+  gtk_test_init (&argc, &argv, NULL);
+  adw_init ();
+  g_object_set (gtk_settings_get_default (), "gtk-enable-animations", FALSE, NULL);
+#define ADD(NAME, TEXT, TEST)                                                                      \
+  g_test_add ("/execution/" NAME, Fixture, TEXT, set_up, TEST, tear_down)
+  ADD ("says that all is right", CHAIN, test_right);
+  ADD ("lists a fault, leads to its node and badges it", CHAIN, test_fault);
+  ADD ("is judged behind the proofs of a pipeline",
+       HEAD "g (float[4,4] x) => (float[4,4] y) { i = Identity (x) a = Exp (i) b = MatMul (a, a) "
+            "y = Neg (b) }\n",
+       test_proof);
+  ADD ("does not stop outputs that can be had", PART, test_run_in_part);
+  return g_test_run ();
+}

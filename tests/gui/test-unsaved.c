@@ -1,0 +1,212 @@
+/* Nothing drops edits that are in no file without the question whether to save them. */
+#include "config.h"
+
+#include "app/gui/window.h"
+#include "views/session/runs.h"
+
+#include <glib/gstdio.h>
+#include <string.h>
+
+#define TIMEOUT_S 60
+
+/* -- waiting -- */
+
+typedef gboolean (*Condition) (gpointer data);
+
+static gboolean
+on_timeout (gpointer data)
+{
+  *(gboolean *) data = TRUE;
+  return G_SOURCE_REMOVE;
+}
+
+static void
+wait_for (const char *what, Condition condition, gpointer data)
+{
+  gboolean late = FALSE;
+  const guint timer = g_timeout_add_seconds (TIMEOUT_S, on_timeout, &late);
+
+  while (!condition (data) && !late)
+    g_main_context_iteration (NULL, TRUE);
+  if (late)
+    g_error ("waited in vain for: %s", what);
+  g_source_remove (timer);
+}
+
+static gboolean
+is_open_and_idle (gpointer data)
+{
+  const IrFrame *frame = ir_session_get_frame (data);
+
+  return !ir_session_get_busy (data) && frame != NULL && frame->scene != NULL &&
+         frame->to == ir_session_get_cursor (data);
+}
+
+/* -- a window with an edit -- */
+
+typedef struct
+{
+  IrWindow *window;
+  IrSession *session;
+} Fixture;
+
+static char *
+example (const char *name)
+{
+  return g_build_filename (IR_SOURCE_DATADIR, "examples", name, NULL);
+}
+
+static void
+set_up (Fixture *fixture, gconstpointer data)
+{
+  g_autofree char *path = example ("digits.onnx");
+  g_autoptr (GFile) file = g_file_new_for_path (path);
+  guint n;
+
+  fixture->window = g_object_ref (ir_window_new (NULL));
+  fixture->session = g_object_ref (ir_window_get_session (fixture->window));
+  gtk_window_present (GTK_WINDOW (fixture->window));
+  gtk_test_widget_wait_for_draw (GTK_WIDGET (fixture->window));
+  ir_window_open (fixture->window, file);
+  wait_for ("the model", is_open_and_idle, fixture->session);
+  IrNode *const *order = ir_graph_order (ir_session_get_frame (fixture->session)->model->main, &n);
+  for (guint i = 0; i < n && !ir_session_get_modified (fixture->session); i++)
+    if (strcmp (order[i]->op_type, "Conv") == 0)
+      {
+        ir_session_ask_for_kernel (fixture->session, order[i]->id, "ref");
+        wait_for ("the edit", is_open_and_idle, fixture->session);
+        break;
+      }
+  g_assert_true (ir_session_get_modified (fixture->session));
+}
+
+static void
+tear_down (Fixture *fixture, gconstpointer data)
+{
+  gtk_window_destroy (GTK_WINDOW (fixture->window));
+  g_object_unref (fixture->window);
+  g_object_unref (fixture->session);
+  while (g_main_context_iteration (NULL, FALSE))
+    ;
+}
+
+/* (nullable) */
+static AdwMessageDialog *
+question (void)
+{
+  GListModel *tops = gtk_window_get_toplevels ();
+
+  for (guint i = 0; i < g_list_model_get_n_items (tops); i++)
+    {
+      g_autoptr (GtkWindow) top = g_list_model_get_item (tops, i);
+
+      if (ADW_IS_MESSAGE_DIALOG (top))
+        return ADW_MESSAGE_DIALOG (top);
+    }
+  return NULL;
+}
+
+static gboolean
+is_answered (gpointer data)
+{
+  return question () == NULL;
+}
+
+static void
+answer (const char *response)
+{
+  AdwMessageDialog *dialog = question ();
+
+  g_assert_nonnull (dialog);
+  g_assert_true (adw_message_dialog_has_response (dialog, "save"));
+  adw_message_dialog_response (dialog, response);
+  gtk_window_destroy (GTK_WINDOW (dialog)); /* as a click on a button does */
+  wait_for ("the end of the question", is_answered, NULL);
+}
+
+/* -- ways to lose edits -- */
+
+static void
+activate (Fixture *fixture, const char *action, const char *target)
+{
+  g_action_group_activate_action (G_ACTION_GROUP (fixture->window), action,
+                                  target != NULL ? g_variant_new_string (target) : NULL);
+}
+
+static void
+test_new (Fixture *fixture, gconstpointer data)
+{
+  activate (fixture, "new", NULL);
+  answer ("cancel");
+  g_assert_cmpstr (ir_session_get_title (fixture->session), ==, "digits.onnx");
+  g_assert_true (ir_session_get_modified (fixture->session));
+  activate (fixture, "new", NULL);
+  answer ("discard");
+  g_assert_cmpstr (ir_session_get_title (fixture->session), ==, "New graph");
+  activate (fixture, "new", NULL); /* nothing was edited */
+  g_assert_null (question ());
+}
+
+/* As Recent, the examples, a dropped file and the file dialog do. */
+static void
+test_open (Fixture *fixture, gconstpointer data)
+{
+  g_autofree char *path = example ("transformer-block.onnx");
+  g_autoptr (GFile) file = g_file_new_for_path (path);
+
+  activate (fixture, "open-file", path);
+  answer ("cancel");
+  ir_window_open (fixture->window, file);
+  answer ("cancel");
+  g_assert_cmpstr (ir_session_get_title (fixture->session), ==, "digits.onnx");
+  ir_window_open (fixture->window, file);
+  answer ("discard");
+  wait_for ("the other model", is_open_and_idle, fixture->session);
+  g_assert_cmpstr (ir_session_get_title (fixture->session), ==, "transformer-block.onnx");
+}
+
+static void
+test_close (Fixture *fixture, gconstpointer data)
+{
+  activate (fixture, "close-graph", NULL);
+  answer ("cancel");
+  g_assert_true (gtk_widget_get_mapped (GTK_WIDGET (fixture->window)));
+  gtk_window_close (GTK_WINDOW (fixture->window));
+  answer ("discard");
+  g_assert_false (gtk_widget_get_mapped (GTK_WIDGET (fixture->window)));
+}
+
+/* What is in a file is not asked about. */
+static void
+test_saved (Fixture *fixture, gconstpointer data)
+{
+  g_autofree char *dir = g_dir_make_tmp ("irscope-XXXXXX", NULL);
+  g_autofree char *path = g_build_filename (dir, "edited.onnx", NULL);
+
+  activate (fixture, "export-to", path);
+  wait_for ("the file", is_open_and_idle, fixture->session);
+  g_assert_false (ir_session_get_modified (fixture->session));
+  activate (fixture, "new", NULL);
+  g_assert_null (question ());
+  g_assert_cmpstr (ir_session_get_title (fixture->session), ==, "New graph");
+  g_remove (path);
+  g_rmdir (dir);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_autofree char *config = g_dir_make_tmp ("irscope-config-XXXXXX", NULL);
+
+  g_setenv ("XDG_CONFIG_HOME", config, TRUE);
+  g_setenv ("XDG_DATA_HOME", config, TRUE);
+  gtk_test_init (&argc, &argv, NULL);
+  adw_init ();
+  g_object_set (gtk_settings_get_default (), "gtk-enable-animations", FALSE, NULL);
+#define ADD(NAME, TEST) g_test_add ("/unsaved/" NAME, Fixture, NULL, set_up, TEST, tear_down)
+  ADD ("asks before a new graph", test_new);
+  ADD ("asks before another file", test_open);
+  ADD ("asks before the window closes", test_close);
+  ADD ("does not ask about what was saved", test_saved);
+  return g_test_run ();
+}

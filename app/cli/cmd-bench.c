@@ -31,13 +31,13 @@ static const CliOption bench_options[] = {
   { "seconds", 0, G_OPTION_ARG_DOUBLE, G_STRUCT_OFFSET (Options, seconds),
     "Stop the runs of a kind after so long, but not before 3 of them (default: no limit)", "S" },
   { "parallel", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (Options, parallel),
-    "Run independent nodes beside each other: off (default), on, or auto, which takes 15 runs to "
+    "Run independent nodes concurrently: off (default), on, or auto, which takes 15 runs to "
     "find out where: as many should be warm-up",
     "off,on,auto" },
   { "without", 0, G_OPTION_ARG_STRING_ARRAY, G_STRUCT_OFFSET (Options, without),
-    "Leave out decisions of the plan, to find the one at fault: blocks (values in blocks of "
-    "channels), sharing (values that share bytes), chains (nodes that run in pieces), spans (nodes "
-    "beside each other), prepack (constants in the order of their kernel), all",
+    "Leave out decisions of the plan, to find the one at fault: blocks (values in NCHWc "
+    "layout), sharing (values that share bytes), chains (nodes that run tile by tile), spans (nodes that run "
+    "concurrently), prepack (constants in the layout of their kernel), all",
     "A,B" },
   { "deterministic", 0, G_OPTION_ARG_NONE, G_STRUCT_OFFSET (Options, deterministic),
     "Then measure runs that give the same bits at any number of threads, in turn with those that "

@@ -28,7 +28,7 @@ static const CliOption command_options[] = {
   { "order", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (Options, plan.order), CLI_ORDER_DOC,
     "ORDER" },
   { "parallel", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (Options, plan.parallel),
-    "The plan of a run with this option, in which nodes beside each other need what they need at "
+    "The plan of a run with this option, in which concurrent nodes need what they need at "
     "once: off (the default), on, or auto, which runs FILE until it is decided",
     "off,on,auto" },
   { "why", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (Options, why),
@@ -314,8 +314,8 @@ print_spans (const IrModel *model, const IrSchedule *schedule)
           ir_model_node (model, g_array_index (schedule->items, IrScheduleItem, span->first).node));
       g_autofree char *to = ir_node_label (
           ir_model_node (model, g_array_index (schedule->items, IrScheduleItem, span->last).node));
-      cli_print ("steps %u to %u beside each other on %u workers: %s to %s\n", span->first,
-                 span->last, schedule->n_workers, from, to);
+      cli_print ("steps %u to %u concurrent on %u workers: %s to %s\n", span->first, span->last,
+                 schedule->n_workers, from, to);
     }
 }
 

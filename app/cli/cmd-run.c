@@ -50,9 +50,9 @@ static const CliOption run_options[] = {
     "Write outputs and captured values there as .npy, those that NumPy has no type for as .pb",
     "DIR" },
   { "without", 0, G_OPTION_ARG_STRING_ARRAY, G_STRUCT_OFFSET (Options, without),
-    "Leave out decisions of the plan, to find the one at fault: blocks (values in blocks of "
-    "channels), sharing (values that share bytes), chains (nodes that run in pieces), spans (nodes "
-    "beside each other), prepack (constants in the order of their kernel), all",
+    "Leave out decisions of the plan, to find the one at fault: blocks (values in NCHWc "
+    "layout), sharing (values that share bytes), chains (nodes that run tile by tile), spans (nodes that run "
+    "concurrently), prepack (constants in the layout of their kernel), all",
     "A,B" },
   { "check", 0, G_OPTION_ARG_STRING_ARRAY, G_STRUCT_OFFSET (Options, checks),
     "Check the execution: plan (layouts, addresses and shared bytes at every node are what its kernel "
@@ -66,7 +66,7 @@ static const CliOption run_options[] = {
   { "deterministic", 0, G_OPTION_ARG_NONE, G_STRUCT_OFFSET (Options, deterministic),
     "Give the same bits at any number of threads; costs some speed", NULL },
   { "parallel", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (Options, parallel),
-    "Run independent nodes beside each other, on one thread each: off (default), on, or auto: where "
+    "Run independent nodes concurrently, on one thread each: off (default), on, or auto: where "
     "the first 15 runs show that it is faster",
     "off,on,auto" },
   { "trace", 0, G_OPTION_ARG_FILENAME, G_STRUCT_OFFSET (Options, trace),

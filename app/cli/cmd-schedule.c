@@ -22,13 +22,13 @@ static const CliOption command_options[] = {
   { "policy", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (Options, policy),
     "How nodes are placed: file (the default), list, memory or ios", "NAME" },
   { "workers", 0, G_OPTION_ARG_INT, G_STRUCT_OFFSET (Options, workers),
-    "Workers that run nodes beside each other (as many as threads)", "N" },
+    "Workers that run nodes concurrently (as many as threads)", "N" },
   { "costs", 0, G_OPTION_ARG_FILENAME, G_STRUCT_OFFSET (Options, costs),
     "Take times from a Chrome trace that 'irscope run --trace' wrote; with --roofline, also what share "
     "of it nodes got, in JSON",
     "FILE" },
   { "wide-costs", 0, G_OPTION_ARG_FILENAME, G_STRUCT_OFFSET (Options, wide_costs),
-    "With ios: times on all threads, likewise; each stage is then nodes beside each other, with the "
+    "With ios: times on all threads, likewise; each stage is then concurrent nodes, with the "
     "times of --costs on one thread, or one at a time, whichever takes less",
     "FILE" },
   { "parallel", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (Options, parallel),
@@ -307,11 +307,10 @@ print_compared (const Answer *answer)
 {
   double wide_ms = one_at_a_time_ms (answer);
 
-  cli_print (
-      "one at a time on all threads %.4f ms, %.4f ms in the trace; nodes beside each other in %u "
-      "stages save %.4f ms\n",
-      wide_ms, answer->wide_costs->span_ms, answer->schedule->spans->len,
-      wide_ms - answer->schedule->makespan_ms);
+  cli_print ("one at a time on all threads %.4f ms, %.4f ms in the trace; concurrent nodes in %u "
+             "stages save %.4f ms\n",
+             wide_ms, answer->wide_costs->span_ms, answer->schedule->spans->len,
+             wide_ms - answer->schedule->makespan_ms);
 }
 
 static void
@@ -326,8 +325,8 @@ print_spans (const Answer *answer)
           ir_model_node (answer->model, item_of (answer, span->first)->node));
       g_autofree char *to = ir_node_label (
           ir_model_node (answer->model, item_of (answer, span->last)->node));
-      cli_print ("  %s to %s: %u nodes beside each other %.4f ms, one at a time %.4f ms\n", from,
-                 to, span->last + 1 - span->first, span->together_ms, span->apart_ms);
+      cli_print ("  %s to %s: %u concurrent nodes %.4f ms, one at a time %.4f ms\n", from, to,
+                 span->last + 1 - span->first, span->together_ms, span->apart_ms);
     }
 }
 
@@ -361,7 +360,7 @@ print_text (Cli *cli, const Answer *answer)
   if (answer->wide_costs != NULL)
     print_compared (answer);
   if (answer->parallel == IR_PARALLEL_AUTO)
-    cli_print ("decided by runs of the model: nodes beside each other in %u stages\n",
+    cli_print ("decided by runs of the model: concurrent nodes in %u stages\n",
                answer->schedule->spans != NULL ? answer->schedule->spans->len : 0);
   print_spans (answer);
   if (answer->costs != NULL)
@@ -518,7 +517,7 @@ const CliCommand cli_command_schedule = {
       "Times are predictions; 'irscope run --trace' measures, and --costs takes what it wrote.\n"
       "Policies: file keeps the order of the file; list lets a free worker take the node with\n"
       "the longest path behind it; memory keeps few bytes living at once; ios finds stages of\n"
-      "groups that run beside each other, or as one kernel; with --wide-costs, where that takes\n"
+      "groups that run concurrently, or as one kernel; with --wide-costs, where that takes\n"
       "less than one node at a time on all threads: 'irscope run --parallel' runs such stages. With\n"
       "--json, the streams of a device with the fewest waits between them, by places in items.",
   .min_args = 1,

@@ -196,7 +196,7 @@ static const Row rows[] = {
     KIND_NUMBER, "1", apply_runs, .most = 1000 },
   { NULL, "threads", "Threads", "0: one for each core", KIND_NUMBER, "0", apply_threads,
     .most = 256 },
-  { NULL, "parallel", "Nodes beside each other",
+  { NULL, "parallel", "Concurrent Nodes",
     "Those that do not wait for each other, on one thread each. Auto tries both in 16 runs before",
     KIND_CHOICE, "off", apply_parallel, parallel_modes },
   { NULL, "deterministic", "Deterministic",

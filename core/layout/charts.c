@@ -154,7 +154,7 @@ add_span (
 
   together = format_ms (round (span->together_ms * 1e6) / 1e6);
   apart = format_ms (round (span->apart_ms * 1e6) / 1e6);
-  tip = g_strdup_printf ("Steps %u to %u run beside each other\npredicted %s so, %s one at a time",
+  tip = g_strdup_printf ("Steps %u to %u run concurrently\npredicted %s so, %s one at a time",
                          span->first, span->last, together, apart);
   box.tip = tip;
   ir_scene_add_box (chart->scene, &box);

@@ -208,11 +208,11 @@ describe (const IrRun *run, IrDecisions decision, IrValueId value)
   if (decision == IR_DECISION_SHARING)
     return describe_sharing (run, value);
   if (decision == IR_DECISION_BLOCKS && schedule->blocks != NULL && value < schedule->n_blocks)
-    return g_strdup_printf ("in blocks of %u channels", schedule->blocks[value]);
+    return g_strdup_printf ("in NCHW%uc", schedule->blocks[value]);
   if (decision == IR_DECISION_CHAINS)
     return g_strdup ("computed in pieces, with the nodes before or behind");
   if (decision == IR_DECISION_SPANS)
-    return g_strdup ("computed beside others");
+    return g_strdup ("computed concurrently with others");
   return NULL;
 }
 

@@ -66,10 +66,10 @@ def sharing():
 
 def blocks():
     code, out, _ = run('', 'schedule', FILE, '--json')
-    if not any('blocks of channels' in (item.get('layout') or '') for item in json.loads(out)['items']):
+    if not any('writes NC' in (item.get('layout') or '') for item in json.loads(out)['items']):
         return 'no kernels over blocks for this machine'
     found = check('blocks', 'blocks', ['c1'])
-    assert found['values'][0]['how'].startswith('in blocks of '), found
+    assert found['values'][0]['how'].startswith('in NCHW'), found
 
 
 def chains():

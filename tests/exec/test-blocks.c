@@ -337,10 +337,10 @@ test_plan (void)
   g_assert_cmpuint (ir_schedule_block (schedule, ir_graph_output (b.model->main, 0)), ==, 0);
   if ((block = block_of (schedule, between)) == 0)
     return;
-  g_assert_cmpstr (g_array_index (schedule->items, IrScheduleItem, 0).layout, ==,
-                   "reads a plain value, and gives blocks of channels");
-  g_assert_cmpstr (g_array_index (schedule->items, IrScheduleItem, 1).layout, ==,
-                   "reads and gives blocks of channels");
+  g_autofree char *first = g_strdup_printf ("reads NCHW, writes NCHW%uc", block);
+  g_autofree char *second = g_strdup_printf ("reads NCHW%uc, writes NCHW%uc", block, block);
+  g_assert_cmpstr (g_array_index (schedule->items, IrScheduleItem, 0).layout, ==, first);
+  g_assert_cmpstr (g_array_index (schedule->items, IrScheduleItem, 1).layout, ==, second);
   g_autoptr (IrMemPlan) plan = ir_mem_plan_new (b.model, schedule, 64);
   guint64 padded = (20 + block - 1) / block * block * 36 * sizeof (float);
   for (guint i = 0; i < plan->items->len; i++)

@@ -434,8 +434,7 @@ main (int argc, char **argv)
           " compared with the CPU, of %u operators\n",
           shared->state.position, shared->n_ran, shared->n_compared, ops->len);
   printf (
-      "# of these %" G_GUINT64_FORMAT
-      " also with operands in blocks of channels, %" G_GUINT64_FORMAT
+      "# of these %" G_GUINT64_FORMAT " also with operands in NCHWc, %" G_GUINT64_FORMAT
       " at odd addresses, %" G_GUINT64_FORMAT " over an input, %" G_GUINT64_FORMAT " in pieces\n",
       shared->terms.n_blocks, shared->terms.n_loose, shared->terms.n_over, shared->terms.n_pieces);
   printf ("1..1\n%s 1 - random applications of every operator agree\n",

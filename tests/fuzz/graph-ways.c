@@ -17,12 +17,11 @@ static const Way ways[] = {
   { "cpu-read-back", "1 thread, written and read", "cpu", 1, .form = WAY_READ_BACK, .bits = 2 },
   { "cpu-2", "2 threads", "cpu", 2, .bits = 3 },
   { "cpu-2-captured", "2 threads, all values kept", "cpu", 2, .capture = ALL, .bits = 3 },
-  { "parallel", "nodes beside each other", "cpu", 2, ON },
+  { "parallel", "concurrent nodes", "cpu", 2, ON },
   { "deterministic", "deterministic, 1 thread", "cpu", 1, .deterministic = TRUE, .bits = 4 },
   { "deterministic-2", "deterministic, 2 threads", "cpu", 2, .deterministic = TRUE, .bits = 4 },
   { "cpu-after", "1 thread, behind a pipeline", "cpu", 1, .form = WAY_OPTIMIZED },
-  { "parallel-after", "nodes beside each other, behind a pipeline", "cpu", 2, ON,
-    .form = WAY_OPTIMIZED },
+  { "parallel-after", "concurrent nodes, behind a pipeline", "cpu", 2, ON, .form = WAY_OPTIMIZED },
 };
 G_STATIC_ASSERT (G_N_ELEMENTS (ways) <= MAX_WAYS);
 

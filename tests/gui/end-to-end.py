@@ -754,7 +754,7 @@ def sets_how_graphs_run():
             tab_to(window, role, name)
             key('ctrl+a')
             type_text(value)
-        tab_to(window, 'combo box', 'Nodes beside each other')
+        tab_to(window, 'combo box', 'Concurrent Nodes')
         key('space')
         time.sleep(0.4)
         key('Down', 'Return')
@@ -946,7 +946,7 @@ def runs_as_set(window, what):
     time.sleep(0.3)
     key('ctrl+r')
     line = window.expect('label', 'Ran in .*').get_name()
-    check(what, re.fullmatch(r'Ran in \S+ \S+ \(.*, 5 runs\) · 1 thread · (no|\d+) nodes beside others · '
+    check(what, re.fullmatch(r'Ran in \S+ \S+ \(.*, 5 runs\) · 1 thread · (no|\d+) concurrent nodes · '
                              r'deterministic · statistics kept', line), line)
 
 

@@ -162,9 +162,9 @@ append_parallel (GString *text, const IrRun *run)
       n += span->last - span->first + 1;
     }
   if (n > 0)
-    g_string_append_printf (text, " · %u nodes beside others", n);
+    g_string_append_printf (text, " · %u concurrent nodes", n);
   else
-    g_string_append (text, " · no nodes beside others");
+    g_string_append (text, " · no concurrent nodes");
   g_string_append (text, mode == IR_PARALLEL_AUTO ? " (auto)" : "");
 }
 

@@ -970,17 +970,16 @@ static const char *
 explain_direct (const IrNode *node, const CpuDirectShape *shape)
 {
   if (!cpu_winograd_takes (shape, cpu_lanes ()))
-    return "Winograd's way is for windows of three by three in steps of one, over one group of "
-           "many channels";
+    return "Winograd convolution is for 3×3 windows, stride 1, one group, many channels";
   if (asks_for (node, WINOGRAD))
-    return "a property of the node asks for Winograd's way";
+    return "a property of the node asks for Winograd convolution";
   if (asks_for (node, DIRECT))
     return "a property of the node asks for the direct convolution";
   if (!has_constant_weights (node))
-    return "weights that each run brings are not worth transforming for Winograd's way";
+    return "weights that each run brings are not worth transforming for Winograd convolution";
   return cpu_winograd_wins (shape, cpu_lanes ())
-             ? "a model of products and transforms says that Winograd's way is faster here"
-             : "a model of products and transforms says that Winograd's way gains nothing here";
+             ? "the cost model says that Winograd convolution is faster here"
+             : "the cost model says that Winograd convolution gains nothing here";
 }
 
 static const char *

@@ -232,6 +232,19 @@ cpu_plan_blocks (const IrGraph *graph, guint8 *blocks)
   g_free (planner.wanted);
 }
 
+/* @format with the names of two layouts, of @from and @to channels a block, for the rank of @node. */
+static const char *
+name_layouts (const IrNode *node, const char *format, guint from, guint to)
+{
+  const IrType *type = node->n_outputs > 0 && node->outputs[0] != NULL ? node->outputs[0]->type
+                                                                       : NULL;
+  guint rank = type != NULL && type->rank > 0 ? (guint) type->rank : 4;
+  g_autofree char *text = g_strdup_printf (format, ir_nchwc_name (rank, from),
+                                           ir_nchwc_name (rank, to));
+
+  return g_intern_string (text);
+}
+
 /**
  * cpu_explain_blocks:
  * @node: a node
@@ -251,17 +264,19 @@ cpu_explain_blocks (const IrNode *node, const guint8 *blocks)
   for (guint slot = 0; slot < node->n_inputs; slot++)
     in |= node->inputs[slot] != NULL && blocks[node->inputs[slot]->id] != 0;
   if (out && own != NULL && !(own->reads (node, 0, cpu_lanes ()) & IR_LAYOUT_BLOCKS))
-    return blocks[node->inputs[0]->id] != 0
-               ? "copies its input from blocks of channels into order first, and gives such blocks"
-               : "reads a plain value, and gives blocks of channels";
+    return name_layouts (node,
+                         blocks[node->inputs[0]->id] != 0 ? "reorders its input to %s, "
+                                                            "writes %s"
+                                                          : "reads %s, writes %s",
+                         0, cpu_lanes ());
   if (in && out)
-    return "reads and gives blocks of channels";
+    return name_layouts (node, "reads %s, writes %s", cpu_lanes (), cpu_lanes ());
   if (out)
-    return "brings its input into blocks of channels, and gives such";
+    return name_layouts (node, "reorders its input to %s, writes %s", cpu_lanes (), cpu_lanes ());
   if (in && own != NULL)
-    return "reads blocks of channels, and gives a plain value";
+    return name_layouts (node, "reads %s, writes %s", cpu_lanes (), 0);
   if (in)
-    return "knows only plain values: what is in blocks of channels is copied into order first";
+    return "knows plain layouts only: inputs in NCHWc are reordered first";
   if (kernel != NULL && kernel->variant != NULL)
     kernel->variant (node, &why);
   return why;

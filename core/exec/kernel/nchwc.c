@@ -48,6 +48,23 @@ ir_scratch_clear (IrScratch *scratch)
 }
 
 /**
+ * ir_nchwc_name:
+ * @rank: number of axes in the graph, batch and channels included
+ * @block: channels of a block; 0: as it is in the graph
+ *
+ * Returns: (transfer none): what the layout is called, such as NCHW or NCHW16c
+ */
+const char *
+ir_nchwc_name (guint rank, guint block)
+{
+  static const char *const names[] = { "NC", "NCW", "NCHW", "NCDHW" };
+  const char *name = rank >= 2 && rank - 2 < G_N_ELEMENTS (names) ? names[rank - 2] : "NC...";
+  g_autofree char *blocked = block > 0 ? g_strdup_printf ("%s%uc", name, block) : NULL;
+
+  return g_intern_string (blocked != NULL ? blocked : name);
+}
+
+/**
  * ir_blocks_bytes:
  * @type: type of a value
  * @block: channels in a block; 0: plain

@@ -24,6 +24,7 @@ struct _IrScratch
 gpointer ir_scratch_get (IrScratch *scratch, guint part, gsize bytes);
 void ir_scratch_clear (IrScratch *scratch);
 
+const char *ir_nchwc_name (guint rank, guint block);
 gboolean ir_blocks_bytes (const IrType *type, guint block, gsize *bytes);
 gboolean ir_blocks_from_plain (const IrCall *call,
                                const float *plain,

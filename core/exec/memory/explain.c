@@ -155,7 +155,7 @@ explain_spans (GString *text, const IrMemPlan *plan, const IrModel *model, const
   for (guint i = 0; i < G_N_ELEMENTS (spans); i++)
     if (spans[i] != NULL && (i == 0 || spans[i] != spans[0]))
       g_string_append_printf (text,
-                              "Steps %u to %u run beside each other, so what one of them needs is "
+                              "Steps %u to %u run concurrently, so what one of them needs is "
                               "kept for all of them.\n",
                               spans[i]->first, spans[i]->last);
 }
@@ -202,7 +202,7 @@ explain_conflicts (GString *text, const IrMemPlan *plan, const IrModel *model, g
           other->offset < mine->offset ? "below" : "above",
           name_of (model, ir_mem_plan_block_value (plan, i)), other->first, other->last,
           other->offset, other->offset + other->size,
-          beside ? ", for its steps run beside those of this value" : "");
+          beside ? ", for its steps run concurrently with those of this value" : "");
     }
   g_string_append_printf (text, "%u other block%s at the same time%s\n", n_others,
                           n_others == 1 ? " lives" : "s live", n_others > 0 ? " (above)." : ".");

@@ -13,10 +13,10 @@ typedef struct
 
 /* By bit. */
 static const Flag decisions[] = {
-  { "blocks", "values in blocks of channels" },
+  { "blocks", "values in NCHWc layout" },
   { "sharing", "values that share bytes: written over an input, views, parts in wholes" },
   { "chains", "chains of nodes element by element that run in pieces" },
-  { "spans", "nodes that run beside each other" },
+  { "spans", "nodes that run concurrently" },
   { "prepack", "constants that are kept in the order in which their kernel reads them" },
 };
 G_STATIC_ASSERT (G_N_ELEMENTS (decisions) == IR_N_DECISIONS);

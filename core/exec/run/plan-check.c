@@ -116,15 +116,15 @@ note (IrPlanCheck *check,
 static char *
 describe_layout (guint block)
 {
-  return block == 0 ? g_strdup ("plain") : g_strdup_printf ("blocks of %u channels", block);
+  return g_strdup (block == 0 ? "plain" : ir_nchwc_name (4, block));
 }
 
 static const char *
 describe_layouts (guint layouts)
 {
   return layouts == IR_LAYOUT_PLAIN    ? "plain"
-         : layouts == IR_LAYOUT_BLOCKS ? "blocks of channels"
-                                       : "plain or blocks of channels";
+         : layouts == IR_LAYOUT_BLOCKS ? "NCHWc"
+                                       : "plain or NCHWc";
 }
 
 /* Whether the sizes of @tensor are those of @type in blocks of @block channels; 0: plain. */

@@ -35,9 +35,9 @@ static const CliOption bench_options[] = {
     "find out where: as many should be warm-up",
     "off,on,auto" },
   { "without", 0, G_OPTION_ARG_STRING_ARRAY, G_STRUCT_OFFSET (Options, without),
-    "Leave out decisions of the plan, to find the one at fault: blocks (values in NCHWc "
-    "layout), sharing (values that share bytes), chains (nodes that run tile by tile), spans (nodes that run "
-    "concurrently), prepack (constants in the layout of their kernel), all",
+    "Leave out decisions of the plan, to find the one at fault: blocks (values in NCHWc layout), "
+    "sharing (values that share bytes), chains (nodes that run tile by tile), spans (nodes that "
+    "run concurrently), prepack (constants in the layout of their kernel), all",
     "A,B" },
   { "deterministic", 0, G_OPTION_ARG_NONE, G_STRUCT_OFFSET (Options, deterministic),
     "Then measure runs that give the same bits at any number of threads, in turn with those that "

@@ -50,9 +50,9 @@ static const CliOption run_options[] = {
     "Write outputs and captured values there as .npy, those that NumPy has no type for as .pb",
     "DIR" },
   { "without", 0, G_OPTION_ARG_STRING_ARRAY, G_STRUCT_OFFSET (Options, without),
-    "Leave out decisions of the plan, to find the one at fault: blocks (values in NCHWc "
-    "layout), sharing (values that share bytes), chains (nodes that run tile by tile), spans (nodes that run "
-    "concurrently), prepack (constants in the layout of their kernel), all",
+    "Leave out decisions of the plan, to find the one at fault: blocks (values in NCHWc layout), "
+    "sharing (values that share bytes), chains (nodes that run tile by tile), spans (nodes that "
+    "run concurrently), prepack (constants in the layout of their kernel), all",
     "A,B" },
   { "check", 0, G_OPTION_ARG_STRING_ARRAY, G_STRUCT_OFFSET (Options, checks),
     "Check the execution: plan (layouts, addresses and shared bytes at every node are what its kernel "

@@ -473,7 +473,7 @@ def _():
     assert f'steps {span["first"]} to {span["last"]} concurrent on 2 workers' in text, text
     why = irscope('memory', source, '--threads', '2', '--parallel', 'on', '--why', 'c4')[1]
     assert f'Steps {span["first"]} to {span["last"]} run concurrently, so what one of them needs is kept for all of them' in why, why
-    assert 'for its steps run beside those of this value' in why and f'it has {plan["peak_bytes"]}.' in why, why
+    assert 'for its steps run concurrently with those of this value' in why and f'it has {plan["peak_bytes"]}.' in why, why
     # Two values of the span that no step has at once: the plan would be good if the steps ran one at a time.
     del plan['peak_bytes']  # the height of the plan that is spoiled
     apart = {**plan, 'spans': [], 'steps': [{'node': step['node'], 'op': step['op']} for step in plan['steps']]}

@@ -14,10 +14,10 @@ typedef struct
 /* By bit. */
 static const Flag decisions[] = {
   { "blocks", "values in NCHWc layout" },
-  { "sharing", "values that share bytes: written over an input, views, parts in wholes" },
-  { "chains", "chains of nodes element by element that run in pieces" },
+  { "sharing", "values that share bytes: in place, views, slices of one tensor" },
+  { "chains", "chains of elementwise nodes that run tile by tile" },
   { "spans", "nodes that run concurrently" },
-  { "prepack", "constants that are kept in the order in which their kernel reads them" },
+  { "prepack", "constants that are kept in the layout that their kernel reads" },
 };
 G_STATIC_ASSERT (G_N_ELEMENTS (decisions) == IR_N_DECISIONS);
 

@@ -303,21 +303,32 @@ poly_equal (gconstpointer entry, gconstpointer key)
   return TRUE;
 }
 
+/* What the terms add up to where symbols are at least @least; the rest is bounded as it is. */
+static void
+bound_terms (const Poly *poly, gint64 least, gint64 *lower, gint64 *upper)
+{
+  *lower = *upper = 0;
+  for (guint i = 0; i < poly->n; i++)
+    {
+      const Mono *mono = poly->terms[i].mono;
+      gint64 from = poly->terms[i].factor, to = from;
+      for (guint j = 0; j < mono->n; j++)
+        mul_range (&from, &to,
+                   mono->atoms[j]->kind == ATOM_SYMBOL ? MAX (mono->atoms[j]->lower, least)
+                                                       : mono->atoms[j]->lower,
+                   mono->atoms[j]->upper);
+      *lower = add_lower (*lower, from);
+      *upper = add_upper (*upper, to);
+    }
+}
+
 static void
 measure_poly (Poly *poly)
 {
   for (guint i = 0; i < poly->n; i++)
-    {
-      const Mono *mono = poly->terms[i].mono;
-      gint64 lower = poly->terms[i].factor, upper = lower;
-      for (guint j = 0; j < mono->n; j++)
-        {
-          mul_range (&lower, &upper, mono->atoms[j]->lower, mono->atoms[j]->upper);
-          poly->depth = MAX (poly->depth, mono->atoms[j]->depth);
-        }
-      poly->lower = add_lower (poly->lower, lower);
-      poly->upper = add_upper (poly->upper, upper);
-    }
+    for (guint j = 0; j < poly->terms[i].mono->n; j++)
+      poly->depth = MAX (poly->depth, poly->terms[i].mono->atoms[j]->depth);
+  bound_terms (poly, 0, &poly->lower, &poly->upper);
 }
 
 /* Sorts and adds up; NULL if the sum has failed. */
@@ -1121,6 +1132,30 @@ ir_dim_bounds (IrContext *context, IrDim dim, gint64 *lower, gint64 *upper)
       *upper = poly->upper;
     }
   g_rec_mutex_unlock (&context->lock);
+}
+
+/**
+ * ir_dim_is_positive:
+ * @context: context of @dim
+ * @dim: any dim
+ *
+ * Returns: %TRUE if @dim is at least 1 wherever its symbols are, as n and 2 * n + m are, and n - 1
+ *   and n / 2 are not
+ */
+gboolean
+ir_dim_is_positive (IrContext *context, IrDim dim)
+{
+  gint64 lower = dim, upper;
+  const Poly *poly;
+
+  if (!ir_dim_is_symbolic (dim))
+    return dim > 0;
+  g_rec_mutex_lock (&context->lock);
+  poly = poly_from_dim (context, dim);
+  if (poly != NULL)
+    bound_terms (poly, 1, &lower, &upper);
+  g_rec_mutex_unlock (&context->lock);
+  return lower > 0;
 }
 
 /* -- numbers -- */

@@ -46,6 +46,7 @@ IrDim ir_dim_max (IrContext *context, IrDim a, IrDim b);
 IrDim ir_dim_min (IrContext *context, IrDim a, IrDim b);
 gboolean ir_dim_divides (IrContext *context, IrDim a, IrDim b, IrDim *quotient);
 void ir_dim_bounds (IrContext *context, IrDim dim, gint64 *lower, gint64 *upper);
+gboolean ir_dim_is_positive (IrContext *context, IrDim dim);
 
 IrNumber ir_number_known (gint64 value);
 IrNumber ir_number_from_dim (IrDim dim);

@@ -134,6 +134,16 @@ reshape_dim (IrCall *call, IrNumber number, int i, gboolean *is_free, IrDim *dim
   return TRUE;
 }
 
+/* Whether a dim of a Reshape that is known by its symbols can be a 0 that copies another dim. */
+static gboolean
+may_copy (const IrCall *call, IrNumber number, int i, IrDim dim)
+{
+  if (number.known || dim == IR_DIM_UNKNOWN || ir_call_int (call, "allowzero", 0) != 0 ||
+      ir_dim_is_positive (call->context, dim))
+    return FALSE;
+  return i >= ir_call_input_rank (call, 0) || ir_call_input_dims (call, 0)[i] != dim;
+}
+
 /**
  * ir_infer_reshape:
  * @call: Reshape; input 1 holds the shape
@@ -142,7 +152,8 @@ reshape_dim (IrCall *call, IrNumber number, int i, gboolean *is_free, IrDim *dim
  * 0 copies a dim of the input (unless allowzero), one dim may be -1 and is worked out, also from
  * symbolic dims where the division has no rest: [N,128,768] to (0,0,12,-1) gives [N,128,12,64].
  * A symbol in the shape is taken for what it stands for, though a 0 there would copy another dim:
- * who reshapes by sizes does not mean empty ones (ONNX data propagation says the same).
+ * who reshapes by sizes does not mean empty ones (ONNX data propagation says the same). Not so what
+ * is 0 for some sizes that are not, such as n - 1, where a -1 makes up for the dim that is copied.
  *
  * Fails with %IR_OP_ERROR_SHAPE if the numbers of elements are known and differ.
  *
@@ -183,6 +194,12 @@ ir_infer_reshape (IrCall *call, GError **error)
                          n_minus);
   int in_rank = ir_call_input_rank (call, 0);
   const IrDim *in = ir_call_input_dims (call, 0);
+  for (guint i = 0; i < n && n_free > 0; i++)
+    if (may_copy (call, shape[i], (int) i, dims[i]))
+      {
+        dims[i] = IR_DIM_UNKNOWN;
+        n_free++;
+      }
   if (n_free == 1 && in_rank != IR_RANK_UNKNOWN)
     dims[free] = remaining_dim (call->context, in_rank, in, (int) n, dims, copied, free);
   if (!check_reshape (call, (int) n, dims, error))

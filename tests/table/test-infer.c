@@ -111,6 +111,26 @@ test_flatten_by_slice (void)
          "y", "float[N,25088]");
 }
 
+/* Where x has one row, the 0 copies it; without a -1 the numbers of elements would not agree. */
+static void
+test_zero_that_copies (void)
+{
+#define ONE_LESS                                                                                   \
+  "shape = Shape (x)\n zero = Constant <value_ints = [0]> ()\n"                                    \
+  "one = Constant <value_ints = [1]> ()\n n = Slice (shape, zero, one)\n less = Sub (n, one)\n"
+#define REST "rest = Constant <value_ints = [-1]> ()\n target = Concat <axis = 0> (less, rest)\n"
+  check (17, "(float[N,4] x) => (float[] y)", ONE_LESS REST "y = Reshape (x, target)", "y",
+         "float[?,?]");
+  check (17, "(float[N,4] x) => (float[] y)",
+         ONE_LESS REST "y = Reshape <allowzero = 1> (x, target)", "y", "float[N - 1,?]");
+  check (17, "(float[N,4] x, float[M] z) => (float[] y)",
+         ONE_LESS "m = Shape (z)\n target = Concat <axis = 0> (less, m)\n"
+                  "y = Reshape (x, target)",
+         "y", "float[N - 1,M]");
+#undef ONE_LESS
+#undef REST
+}
+
 static void
 test_expand_with_minus_one (void)
 {
@@ -452,6 +472,7 @@ main (int argc, char **argv)
   TEST ("a free dim resolves beside an unknown one", test_minus_one_beside_unknown);
   TEST ("a width divided by the number of heads resolves", test_width_divided);
   TEST ("a flattening by slices of the shape resolves", test_flatten_by_slice);
+  TEST ("a zero in a shape may copy a dim", test_zero_that_copies);
   TEST ("a shape with -1 is completed by Where", test_expand_with_minus_one);
   TEST ("an Expand against ones resolves", test_expand_by_ones);
   TEST ("a range over a dim has that dim", test_range_of_shape);

@@ -146,6 +146,21 @@ test_division (void)
   g_assert_cmpint (quotient, ==, 4);
 }
 
+/* At least 1 where symbols are. */
+static void
+test_positive (void)
+{
+  static const char *const yes[] = { "n", "3", "2*n", "n*m", "n + m - 1", "mod(n, 8) + 1", "n*n" };
+  static const char *const no[] = { "0", "n - 1", "n - m", "floor(n/2)", "mod(n, 8)", "n*n - n" };
+  g_autoptr (IrContext) context = ir_context_new ();
+
+  for (guint i = 0; i < G_N_ELEMENTS (yes); i++)
+    g_assert_true (ir_dim_is_positive (context, parse (context, yes[i])));
+  for (guint i = 0; i < G_N_ELEMENTS (no); i++)
+    g_assert_false (ir_dim_is_positive (context, parse (context, no[i])));
+  g_assert_false (ir_dim_is_positive (context, IR_DIM_UNKNOWN));
+}
+
 static void
 test_bounds (void)
 {
@@ -362,6 +377,7 @@ main (int argc, char **argv)
   g_test_add_func ("/dim/odd names are symbols and kept exactly", test_odd_names);
   g_test_add_func ("/dim/division is simplified where exact", test_division);
   g_test_add_func ("/dim/bounds follow from symbols that are at least 0", test_bounds);
+  g_test_add_func ("/dim/what is positive wherever its symbols are is known", test_positive);
   g_test_add_func ("/dim/overflow and endless growth are unknown", test_overflow);
   g_test_add_func ("/dim/numbers may be negative", test_numbers);
   g_test_add_func ("/dim/random expressions agree with integers", test_random);

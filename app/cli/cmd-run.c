@@ -10,8 +10,8 @@
 #include "core/exec/measure/times.h"
 #include "core/io/io.h"
 #include "core/io/json/print.h"
+#include "core/io/staging.h"
 
-#include <errno.h>
 #include <glib/gstdio.h>
 #include <math.h>
 #include <stdlib.h>
@@ -34,6 +34,7 @@ typedef struct
   GPtrArray *traces; /* of IrTrace: those before the timed runs, then these */
   IrCheckBudget budget;
   IrExecutionCheck *checked; /* (nullable) with --check ref */
+  IrStaging *stage;          /* (nullable) with --out */
 } Options;
 
 static const CliOption run_options[] = {
@@ -160,7 +161,7 @@ parse_capture (
  * bfloat16, no 8-bit floats and no strings of any bytes; the ending tells which format is written.
  */
 static char *
-file_of_value (const char *dir, const IrValue *value, const IrTensor *tensor, GHashTable *taken)
+file_of_value (const IrValue *value, const IrTensor *tensor, GHashTable *taken)
 {
   const char *ending = ir_dtype_numpy (ir_tensor_dtype (tensor)) != NULL &&
                                ir_tensor_sparse_values (tensor) == NULL
@@ -177,7 +178,7 @@ file_of_value (const char *dir, const IrValue *value, const IrTensor *tensor, GH
   else
     name = g_strdup_printf ("%s.%s", safe, ending);
   g_hash_table_add (taken, g_steal_pointer (&safe));
-  return g_build_filename (dir, name, NULL);
+  return g_steal_pointer (&name);
 }
 
 static gboolean
@@ -191,8 +192,10 @@ save_value (const Options *options,
   *path = NULL;
   if (options->out == NULL || tensor == NULL)
     return TRUE;
-  *path = file_of_value (options->out, value, tensor, taken);
-  return ir_tensor_save (tensor, *path, error);
+  g_autofree char *name = file_of_value (value, tensor, taken);
+  g_autofree char *staged = g_build_filename (ir_staging_folder (options->stage), name, NULL);
+  *path = g_build_filename (options->out, name, NULL);
+  return ir_tensor_save (tensor, staged, error);
 }
 
 static void
@@ -605,6 +608,7 @@ report (Cli *cli,
   report_capture (run, json);
   gboolean sound = report_contradictions (cli, run, json);
   if ((wants_original (options) && originals == NULL) || !report_values (&what, &error) ||
+      (options->stage != NULL && !ir_staging_commit (options->stage, NULL, &error)) ||
       (run->trace != NULL && !write_trace (options, run, &error)))
     {
       ir_json_release (json);
@@ -755,12 +759,8 @@ run_model (Cli *cli, Options *options, IrModel *model)
                     options->trace);
       return CLI_FAILED;
     }
-  if (options->out != NULL && g_mkdir_with_parents (options->out, 0777) != 0)
-    {
-      cli_printerr ("irscope run: cannot make the folder %s: %s\n", options->out,
-                    g_strerror (errno));
-      return CLI_FAILED;
-    }
+  if (options->out != NULL && (options->stage = ir_staging_new (options->out, &error)) == NULL)
+    return cli_fail (CLI_FAILED, error);
   if (options->expanded != NULL)
     model = options->expanded;
   inputs = cli_inputs_within (cli, &options->model, model, settings.memory_limit, &error);
@@ -793,6 +793,7 @@ run (Cli *cli)
   status = run_model (cli, options, opened.model);
   g_clear_pointer (&options->expanded, ir_model_unref);
   g_clear_pointer (&options->checked, ir_execution_check_free);
+  g_clear_pointer (&options->stage, ir_staging_free);
   return status;
 }
 

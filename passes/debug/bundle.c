@@ -6,20 +6,22 @@
 #include "passes/debug/bundle.h"
 
 #include "core/io/io.h"
+#include "core/io/staging.h"
 #include "core/diff/diff.h"
 #include "core/layout/scene.h"
 #include "core/render/render.h"
 
 #include <cjson/cJSON.h>
-#include <errno.h>
 #include <glib/gstdio.h>
 #include <string.h>
+
+#define README "README.md" /* it names the others, and comes last */
 
 /* What is being written. */
 typedef struct
 {
   const IrBundleOptions *options;
-  const char *folder;
+  const char *folder; /* where files are written */
   IrTrial *trial; /* of the part */
   const IrReproduceOptions *how;
   const IrReproducer *part;
@@ -210,12 +212,6 @@ begin_readme (Bundle *bundle)
 static gboolean
 write_bundle (Bundle *bundle, GError **error)
 {
-  if (g_mkdir_with_parents (bundle->folder, 0777) != 0)
-    {
-      g_set_error (error, IR_IO_ERROR, IR_IO_ERROR_OPEN, "%s: cannot be made (%s)", bundle->folder,
-                   g_strerror (errno));
-      return FALSE;
-    }
   begin_command (bundle);
   begin_readme (bundle);
   if (!write_model (bundle, error) || !write_pipeline (bundle, error) ||
@@ -229,7 +225,7 @@ write_bundle (Bundle *bundle, GError **error)
   g_string_append_printf (bundle->readme,
                           "\nIn this folder, this finds the step again:\n\n    %s\n",
                           bundle->command->str);
-  return write_text (bundle, "README.md", bundle->readme->str, error);
+  return write_text (bundle, README, bundle->readme->str, error);
 }
 
 /* What the command does: the files are read back, the pass runs, and the failure is looked for. */
@@ -285,15 +281,19 @@ ir_bundle_write (IrTrial *trial,
 {
   g_autoptr (GString) command = g_string_new (NULL), readme = g_string_new (NULL);
   g_autoptr (IrTrial) part_trial = NULL;
-  Bundle bundle = { options, options->folder, NULL, how, &result->part, command, readme };
+  g_autoptr (IrStaging) stage = ir_staging_new (options->folder, error);
 
+  if (stage == NULL)
+    return FALSE;
+  Bundle bundle = { options, ir_staging_folder (stage), NULL, how, &result->part, command, readme };
   memset (result, 0, sizeof *result);
   if (!ir_reproduce (trial, found, predicate, how, &result->part, error))
     return FALSE;
   part_trial = ir_trial_new (result->part.model, result->part.inputs, how->backend, how->n_threads,
                              how->cancellable);
   bundle.trial = part_trial;
-  if (!write_bundle (&bundle, error) || !check_bundle (&bundle, &result->reproduced, error))
+  if (!write_bundle (&bundle, error) || !check_bundle (&bundle, &result->reproduced, error) ||
+      !ir_staging_commit (stage, README, error))
     return FALSE;
   result->command = g_strdup (command->str);
   return TRUE;

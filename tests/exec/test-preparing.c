@@ -2,7 +2,7 @@
  * nodes: they look too. What they ask is counted where it is asked. */
 #include "config.h"
 
-#include "core/exec/run/runner-private.h"
+#include "core/exec/run/state.h"
 #include "core/exec/schedule/schedule.h"
 #include "core/ir/pages.h"
 #include "tests/exec/graphs.h"

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/exec/check/check.h"
-#include "core/exec/run/runner-private.h"
+#include "core/exec/run/state.h"
 
 /* Who computes a node again. */
 typedef enum

@@ -4,7 +4,7 @@
 #include "config.h"
 
 #include "core/exec/eval/eval.h"
-#include "core/exec/run/runner-private.h"
+#include "core/exec/run/state.h"
 
 typedef struct
 {

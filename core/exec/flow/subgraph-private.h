@@ -2,7 +2,7 @@
  * in each round. */
 #pragma once
 
-#include "core/exec/run/runner-private.h"
+#include "core/exec/run/state.h"
 
 gboolean ir_subgraph_fail (const IrNode *node,
                            GError **error,

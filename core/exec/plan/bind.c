@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/exec/run/chain.h"
+#include "core/exec/plan/plan.h"
 #include "core/exec/memory/ranges.h"
 #include "core/op/infer.h"
 

@@ -2,7 +2,7 @@
  * where it lies. */
 #include "config.h"
 
-#include "core/exec/run/runner-private.h"
+#include "core/exec/plan/plan.h"
 
 /**
  * ir_step_is_plain:

@@ -2,7 +2,9 @@
  * other, that run together piece by piece (chain.c). */
 #include "config.h"
 
-#include "core/exec/run/chain.h"
+#include "core/exec/plan/plan.h"
+
+#include <string.h>
 
 #define LEAST_BYTES      (1 << 20)   /* of a value: smaller ones stay in the cache by themselves */
 #define LEAST_KEPT_BYTES (128 << 10) /* of one that is kept: it leaves the cache in any case */

@@ -8,7 +8,7 @@
  * of the schedule. */
 #include "config.h"
 
-#include "core/exec/run/runner-private.h"
+#include "core/exec/plan/plan.h"
 #include "core/exec/memory/ranges.h"
 
 #define ALIGN 64 /* bytes: what kernels expect of data */

@@ -9,7 +9,7 @@
  * small part of the run. Each other one is then that near to kept ones. */
 #include "config.h"
 
-#include "core/exec/run/runner-private.h"
+#include "core/exec/plan/plan.h"
 
 #define CHECKPOINT_PARTS 32 /* a value that is not kept costs at most about a run / this */
 

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 
 #include "core/ir/pages.h"
-#include "core/exec/run/runner-private.h"
+#include "core/exec/plan/plan.h"
 
 #define ALIGN       64        /* bytes: what kernels expect of data */
 #define CHUNK_BYTES (8 << 20) /* of a chunk, unless one value needs more */

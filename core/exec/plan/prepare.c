@@ -2,7 +2,7 @@
  * back ends make once per node. */
 #include "config.h"
 
-#include "core/exec/run/runner-private.h"
+#include "core/exec/plan/plan.h"
 #include "core/exec/schedule/tasks.h"
 #include "core/exec/schedule/schedule.h"
 #include "core/ir/release.h"

@@ -6,7 +6,7 @@
 
 #include "core/exec/lower/lower.h"
 #include "core/exec/replay/replay.h"
-#include "core/exec/run/runner-private.h"
+#include "core/exec/plan/plan.h"
 
 struct _IrOriginals
 {

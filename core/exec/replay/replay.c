@@ -9,7 +9,7 @@
 
 #include "core/exec/replay/replay.h"
 
-#include "core/exec/run/runner-private.h"
+#include "core/exec/run/state.h"
 
 #define CACHE_SHARE 4 /* of the budget of captured values that is for what was computed again */
 

@@ -4,7 +4,7 @@
 #include "core/exec/kernel/stats.h"
 #include "core/exec/run/capture.h"
 
-#include "core/exec/run/runner-private.h"
+#include "core/exec/run/state.h"
 #include "core/exec/plan/shelf.h"
 #include "core/exec/run/spill.h"
 

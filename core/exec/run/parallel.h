@@ -1,7 +1,7 @@
 /* Running the spans of a schedule: nodes beside each other. */
 #pragma once
 
-#include "core/exec/run/runner-private.h"
+#include "core/exec/run/state.h"
 
 void ir_parallel_free (IrParallel *parallel);
 const IrScheduleSpan *ir_parallel_span (IrRunState *state, guint step);

@@ -4,16 +4,9 @@
 
 #include "core/exec/memory/memory.h"
 #include "core/exec/plan/options.h"
+#include "core/exec/plan/trace.h"
 
 /* -- trace -- */
-typedef struct
-{
-  IrNodeId node;
-  const char *device, *kernel;
-  guint worker;
-  gint64 start_ns, end_ns; /* from the start of the run */
-  guint64 bytes, flops;
-} IrTraceItem;
 typedef struct
 {
   GArray *items; /* of IrTraceItem, by start */

@@ -3,7 +3,7 @@
 
 #include <time.h>
 
-#include "core/exec/run/runner-private.h"
+#include "core/exec/run/state.h"
 
 /**
  * ir_run_now_ns:

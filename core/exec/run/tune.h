@@ -1,7 +1,7 @@
 /* Choosing by the first runs which nodes run beside each other. */
 #pragma once
 
-#include "core/exec/run/runner-private.h"
+#include "core/exec/run/state.h"
 
 IrTuner *ir_tuner_new (const IrBackend *backend, guint n_threads);
 void ir_tuner_free (IrTuner *tuner);

@@ -1,7 +1,7 @@
 /* Which tensors live while a model runs. */
 #include "config.h"
 
-#include "core/exec/run/runner-private.h"
+#include "core/exec/run/state.h"
 #include "core/ir/release.h"
 
 #define LOOK 4096 /* items of a sequence between two looks */

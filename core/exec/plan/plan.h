@@ -1,16 +1,18 @@
-/* The runner's own structures, shared by prepare.c (once per set of input shapes), executable.c
- * (once per run), runner.c (node by node), run/values.c (what its values hold) and subgraph.c (control
- * flow). */
+/* What is known before a run: the plan that an executable makes for one set of input shapes. Its
+ * files are prepare.c (types, schedule, memory plan, what back ends make once), keep.c,
+ * keep-ranges.c and output-slab.c (what outlives its last use, and where), bind.c, bindings.c and
+ * chains.c (the calls of the nodes). */
 #pragma once
 
 #include "core/exec/kernel/nchwc.h"
-#include "core/exec/run/capture.h"
-#include "core/exec/run/account.h"
 #include "core/exec/kernel/backend.h"
 #include "core/exec/kernel/prepack.h"
+#include "core/exec/memory/memory.h"
+#include "core/exec/plan/options.h"
 #include "core/exec/plan/shelf.h"
+#include "core/exec/plan/trace.h"
 
-typedef struct _IrRunState IrRunState;
+typedef struct _IrRunState IrRunState; /* core/exec/run/state.h */
 /* Runs a node that owns subgraphs: the CONTROL column of the op table. */
 typedef gboolean (*IrControlFunc) (IrRunState *state, const IrNode *node, GError **error);
 
@@ -95,9 +97,10 @@ typedef struct
   guint64 at;  /* bytes */
 } IrLastingSpot;
 
-typedef struct _IrParallel IrParallel; /* parallel.c */
-typedef struct _IrPlanCheck IrPlanCheck; /* plan-check.c */
-typedef struct _IrTuner IrTuner;       /* tune.c */
+#define IR_CHAIN_PIECE 16384 /* elements that a step of a chain works on at once */
+
+typedef struct _IrParallel IrParallel; /* core/exec/run/parallel.c */
+typedef struct _IrTuner IrTuner;       /* core/exec/run/tune.c */
 
 /* Everything that depends on the shapes of the inputs. */
 typedef struct
@@ -105,7 +108,7 @@ typedef struct
   IrModel *model; /* frozen, concrete shapes where inference can tell */
   IrDecisions without;
   const IrPlanExceptions *except; /* (nullable) */
-  char *shapes;   /* key: the inputs' types as text */
+  char *shapes;                   /* key: the inputs' types as text */
   IrSchedule *schedule;
   IrMemPlan *memplan;
   /* What the first run adds, when it is known which values are kept: bind.c. */
@@ -150,102 +153,15 @@ typedef struct
   IrParallelMode parallel;
   IrDecisions without;
   const IrPlanExceptions *except; /* (nullable) */
-  IrPacked *packed;          /* what kernels make of constants */
-  IrControlFunc control;     /* for nodes without a kernel */
-  GCancellable *cancellable; /* (nullable) looked at between nodes and placements */
+  IrPacked *packed;               /* what kernels make of constants */
+  IrControlFunc control;          /* for nodes without a kernel */
+  GCancellable *cancellable;      /* (nullable) looked at between nodes and placements */
 } IrPreparing;
 
 IrPrepared *ir_prepared_new (const IrPreparing *from, char *shapes, GError **error);
 void ir_prepared_reschedule (IrPrepared *prepared, IrSchedule *schedule);
 void ir_prepared_free (IrPrepared *prepared);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (IrPrepared, ir_prepared_free)
-
-/* Who looks on while a graph runs, and may end the run with an error. Of nodes in bodies @step is
- * %NULL; steps of a span are seen by the threads that run them, one that others wait for before
- * they go on. */
-typedef struct _IrObserver IrObserver;
-struct _IrObserver
-{
-  gboolean (*begin) (IrObserver *observer, IrRunState *state, GError **error);
-  gboolean (*before) (IrObserver *observer,
-                      IrRunState *state,
-                      const IrNode *node,
-                      const IrRunStep *step,
-                      GError **error);
-  gboolean (*after) (IrObserver *observer,
-                     IrRunState *state,
-                     const IrNode *node,
-                     const IrRunStep *step,
-                     GError **error);
-  gboolean (*end) (IrObserver *observer, IrRunState *state, GError **error);
-};
-
-/* One run under way. */
-struct _IrRunState
-{
-  const IrRunOptions *options;
-  IrObserver *observer; /* (nullable) */
-  IrPrepared *prepared;
-  IrThreads *threads;
-  GCancellable *cancellable; /* (nullable) */
-  IrWatch watch;
-  IrRun *run;
-  IrTensor **tensors; /* by value id: what lives now; of bindings without a reference */
-  guint8 *keep;       /* by value id: outlives its last use */
-  guint8 *ran;        /* by node id: has run at least once */
-  IrCharges *charges;
-  guint64 live_bytes, peak_bytes, kept_bytes;
-  guint64 placed_bytes; /* of bound values in the arena, besides live_bytes */
-  gboolean astray;      /* shapes are not what inference said: bindings hold no longer */
-  gboolean beside;      /* several threads are at work: parallel.c */
-  guint64 arena_bytes;  /* how far values have reached into the arena */
-  gsize memory_limit, output_limit, capture_budget;
-  gint64 start_ns;
-  guint64 n_iterations; /* of all loops so far */
-  guint depth;          /* of control flow */
-  GHashTable *draws;    /* (nullable) node id -> how often a random node has run */
-};
-
-static inline gboolean
-ir_run_before (IrRunState *state, const IrNode *node, const IrRunStep *step, GError **error)
-{
-  return state->observer == NULL ||
-         state->observer->before (state->observer, state, node, step, error);
-}
-
-static inline gboolean
-ir_run_after (IrRunState *state, const IrNode *node, const IrRunStep *step, GError **error)
-{
-  return state->observer == NULL ||
-         state->observer->after (state->observer, state, node, step, error);
-}
-
-/* For what no node is the reason of: nothing but whether the run is to stop. */
-static inline IrCall
-ir_run_call (IrRunState *state)
-{
-  return (IrCall){ .cancellable = state->cancellable, .watch = &state->watch };
-}
-
-gboolean ir_run_graph (IrRunState *state, const IrGraph *graph, GError **error);
-gboolean ir_run_schedule (IrRunState *state, GError **error);
-gint64 ir_run_now_ns (void);
-gint64 ir_run_elapsed_ns (const IrRunState *state);
-gboolean ir_run_check_use (IrRunState *state, const IrNode *node, GError **error);
-gboolean ir_run_check (IrRunState *state, const IrNode *node, GError **error);
-gboolean ir_run_count_iteration (IrRunState *state, const IrNode *node, GError **error);
-gboolean ir_run_node (IrRunState *state, const IrNode *node, GError **error);
-void ir_run_keep (IrRun *run, IrValueId id, IrTensor *tensor);
-void ir_run_adopt (IrRunState *state, guint n_steps);
-void ir_run_capture (IrRunState *state, const IrValue *value, IrTensor *tensor);
-
-/* -- executable.c -- */
-IrRun *ir_executable_run_observed (IrExecutable *executable,
-                                   GHashTable *inputs,
-                                   IrObserver *observer,
-                                   GCancellable *cancellable,
-                                   IrRun **partial,
-                                   GError **error);
 
 /* -- prepare.c -- */
 IrModel *ir_prepared_bind_shapes (IrModel *base, GHashTable *inputs, GCancellable *cancellable);
@@ -296,24 +212,5 @@ gboolean ir_steps_make (IrPrepared *prepared,
                         GError **error);
 void ir_steps_free (IrPrepared *prepared);
 
-/* -- steps.c -- */
-gboolean ir_steps_begin (IrRunState *state, GHashTable *inputs, GError **error);
-gboolean ir_step_run (IrRunState *state, IrRunStep *step, GError **error);
-gboolean ir_step_compute (
-    IrRunState *state, IrRunStep *step, IrThreads *threads, IrScratch *scratch, GError **error);
-void ir_step_finish (IrRunState *state, IrRunStep *step);
-void ir_steps_feed (IrRunState *state, const IrValue *value, IrTensor *tensor);
-
-gboolean ir_steps_may_place (const IrPrepared *prepared, const IrCall *call);
-gboolean ir_steps_may_block (const IrPrepared *prepared, const IrCall *call);
-/* -- run/values.c -- */
-IrTensor *ir_run_state_tensor (IrRunState *state, const IrValue *value);
-void ir_run_state_set (IrRunState *state, const IrValue *value, IrTensor *tensor);
-gboolean ir_run_state_publish (IrRunState *state,
-                               const IrValue *value,
-                               IrTensor *tensor,
-                               GError **error);
-void ir_run_state_drop (IrRunState *state, const IrValue *value);
-
-/* subgraph.c */
-gboolean ir_subgraph_run (IrRunState *state, const IrNode *node, GError **error);
+/* -- chains.c -- */
+gboolean ir_chains_find (IrPrepared *prepared, GCancellable *cancellable, GError **error);

@@ -1,0 +1,116 @@
+/* One run under way, from its beginning (executable.c) over its nodes (runner.c, steps.c, and flow/
+ * for bodies) to what it hands out (capture.c); values.c says what its values hold. */
+#pragma once
+
+#include "core/exec/plan/plan.h"
+#include "core/exec/run/account.h"
+#include "core/exec/run/capture.h"
+
+/* Who looks on while a graph runs, and may end the run with an error. Of nodes in bodies @step is
+ * %NULL; steps of a span are seen by the threads that run them, one that others wait for before
+ * they go on. */
+typedef struct _IrObserver IrObserver;
+struct _IrObserver
+{
+  gboolean (*begin) (IrObserver *observer, IrRunState *state, GError **error);
+  gboolean (*before) (IrObserver *observer,
+                      IrRunState *state,
+                      const IrNode *node,
+                      const IrRunStep *step,
+                      GError **error);
+  gboolean (*after) (IrObserver *observer,
+                     IrRunState *state,
+                     const IrNode *node,
+                     const IrRunStep *step,
+                     GError **error);
+  gboolean (*end) (IrObserver *observer, IrRunState *state, GError **error);
+};
+
+/* One run under way. */
+struct _IrRunState
+{
+  const IrRunOptions *options;
+  IrObserver *observer; /* (nullable) */
+  IrPrepared *prepared;
+  IrThreads *threads;
+  GCancellable *cancellable; /* (nullable) */
+  IrWatch watch;
+  IrRun *run;
+  IrTensor **tensors; /* by value id: what lives now; of bindings without a reference */
+  guint8 *keep;       /* by value id: outlives its last use */
+  guint8 *ran;        /* by node id: has run at least once */
+  IrCharges *charges;
+  guint64 live_bytes, peak_bytes, kept_bytes;
+  guint64 placed_bytes; /* of bound values in the arena, besides live_bytes */
+  gboolean astray;      /* shapes are not what inference said: bindings hold no longer */
+  gboolean beside;      /* several threads are at work: parallel.c */
+  guint64 arena_bytes;  /* how far values have reached into the arena */
+  gsize memory_limit, output_limit, capture_budget;
+  gint64 start_ns;
+  guint64 n_iterations; /* of all loops so far */
+  guint depth;          /* of control flow */
+  GHashTable *draws;    /* (nullable) node id -> how often a random node has run */
+};
+
+static inline gboolean
+ir_run_before (IrRunState *state, const IrNode *node, const IrRunStep *step, GError **error)
+{
+  return state->observer == NULL ||
+         state->observer->before (state->observer, state, node, step, error);
+}
+
+static inline gboolean
+ir_run_after (IrRunState *state, const IrNode *node, const IrRunStep *step, GError **error)
+{
+  return state->observer == NULL ||
+         state->observer->after (state->observer, state, node, step, error);
+}
+
+/* For what no node is the reason of: nothing but whether the run is to stop. */
+static inline IrCall
+ir_run_call (IrRunState *state)
+{
+  return (IrCall){ .cancellable = state->cancellable, .watch = &state->watch };
+}
+
+gboolean ir_run_graph (IrRunState *state, const IrGraph *graph, GError **error);
+gboolean ir_run_schedule (IrRunState *state, GError **error);
+gint64 ir_run_now_ns (void);
+gint64 ir_run_elapsed_ns (const IrRunState *state);
+gboolean ir_run_check_use (IrRunState *state, const IrNode *node, GError **error);
+gboolean ir_run_check (IrRunState *state, const IrNode *node, GError **error);
+gboolean ir_run_count_iteration (IrRunState *state, const IrNode *node, GError **error);
+gboolean ir_run_node (IrRunState *state, const IrNode *node, GError **error);
+void ir_run_keep (IrRun *run, IrValueId id, IrTensor *tensor);
+void ir_run_adopt (IrRunState *state, guint n_steps);
+void ir_run_capture (IrRunState *state, const IrValue *value, IrTensor *tensor);
+
+/* -- executable.c -- */
+IrRun *ir_executable_run_observed (IrExecutable *executable,
+                                   GHashTable *inputs,
+                                   IrObserver *observer,
+                                   GCancellable *cancellable,
+                                   IrRun **partial,
+                                   GError **error);
+
+/* -- steps.c -- */
+gboolean ir_steps_begin (IrRunState *state, GHashTable *inputs, GError **error);
+gboolean ir_step_run (IrRunState *state, IrRunStep *step, GError **error);
+gboolean ir_step_compute (
+    IrRunState *state, IrRunStep *step, IrThreads *threads, IrScratch *scratch, GError **error);
+void ir_step_finish (IrRunState *state, IrRunStep *step);
+void ir_steps_feed (IrRunState *state, const IrValue *value, IrTensor *tensor);
+
+gboolean ir_steps_may_place (const IrPrepared *prepared, const IrCall *call);
+gboolean ir_steps_may_block (const IrPrepared *prepared, const IrCall *call);
+/* -- run/values.c -- */
+IrTensor *ir_run_state_tensor (IrRunState *state, const IrValue *value);
+void ir_run_state_set (IrRunState *state, const IrValue *value, IrTensor *tensor);
+gboolean ir_run_state_publish (IrRunState *state,
+                               const IrValue *value,
+                               IrTensor *tensor,
+                               GError **error);
+void ir_run_state_drop (IrRunState *state, const IrValue *value);
+
+/* -- flow/subgraph.c, handed down when a plan is made -- */
+gboolean ir_subgraph_run (IrRunState *state, const IrNode *node, GError **error);

@@ -156,11 +156,8 @@ ir_eval_control (const IrNode *node,
     state.output_limit = run_options.output_limit;
 
   prepared.nodes = g_new0 (IrNodePlan, prepared.n_nodes + 1);
-  prepared.places = g_new0 (IrPlace, prepared.n_values + 1);
-  for (guint i = 0; i < prepared.n_values; i++)
-    prepared.places[i].offset = IR_PLACE_EXTERNAL;
+  prepared.values = ir_plan_values_new (prepared.n_values);
   state.tensors = g_new0 (IrTensor *, prepared.n_values + 1);
-  state.keep = g_new0 (guint8, prepared.n_values + 1);
   state.ran = g_new0 (guint8, prepared.n_nodes + 1);
   state.charges = ir_charges_new ();
   done = run (&eval, inputs, outputs, error);
@@ -169,9 +166,8 @@ ir_eval_control (const IrNode *node,
   g_clear_pointer (&state.draws, g_hash_table_unref);
   ir_charges_free (state.charges);
   g_free (state.tensors);
-  g_free (state.keep);
   g_free (state.ran);
   g_free (prepared.nodes);
-  g_free (prepared.places);
+  g_free (prepared.values);
   return done;
 }

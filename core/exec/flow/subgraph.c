@@ -114,7 +114,7 @@ ir_body_run (IrBody *body, IrRunState *state, IrTensor *const *inputs, GError **
   for (guint i = 0; i < ir_graph_n_inputs (body->graph); i++)
     {
       const IrValue *input = ir_graph_input (body->graph, i);
-      if (!state->keep[input->id])
+      if (!state->prepared->values[input->id].keep)
         ir_run_state_set (state, input, inputs[i]);
       else if (!ir_run_state_publish (state, input, inputs[i], error))
         return FALSE;

@@ -135,30 +135,24 @@ is_constant_output (const IrNode *node)
   return TRUE;
 }
 
-static gboolean
-in_arena (const IrPrepared *prepared, const IrValue *value)
-{
-  return prepared->places[value->id].offset != IR_PLACE_EXTERNAL && !prepared->keep[value->id];
-}
-
 /* Where a value lies, or is going to: in the arena (root 0), or among the bytes of a kept value. */
 static gboolean
 find_spot (const IrPrepared *prepared, const IrValue *value, IrValueId *root, guint64 *at)
 {
   *root = 0;
-  *at = prepared->places[value->id].offset;
-  if (in_arena (prepared, value))
+  *at = prepared->values[value->id].place.offset;
+  if (ir_prepared_in_arena (prepared, value))
     return TRUE;
   *root = ir_capture_root (prepared, value->id, at);
-  return prepared->spots[*root].chunk != 0;
+  return prepared->values[*root].spot.chunk != 0;
 }
 
 /* The same of one that has its tensor there. */
 static gboolean
 find_bound (const IrPrepared *prepared, const IrValue *value, IrValueId *root, guint64 *at)
 {
-  return prepared->bindings[value->id].tensor != NULL &&
-         (in_arena (prepared, value) || prepared->spots[value->id].chunk != 0) &&
+  return prepared->values[value->id].binding.tensor != NULL &&
+         (ir_prepared_in_arena (prepared, value) || prepared->values[value->id].spot.chunk != 0) &&
          find_spot (prepared, value, root, at);
 }
 
@@ -205,7 +199,7 @@ bind_view (Binder *binder, IrRunStep *step, guint index, gboolean *bound)
 
   *bound = find_bound (prepared, in, &root, &at) && find_spot (prepared, out, &other, &from) &&
            root == other && at == from;
-  if (*bound || in_arena (prepared, out) || !binder->lasting[in->id] ||
+  if (*bound || ir_prepared_in_arena (prepared, out) || !binder->lasting[in->id] ||
       (prepared->without & IR_DECISION_SHARING) ||
       ir_plan_is_excepted (prepared->except, IR_DECISION_SHARING, out->id))
     return *bound;
@@ -222,8 +216,8 @@ bind_output (Binder *binder, IrRunStep *step, guint slot, GError **error)
   const IrType *type = kept_type (prepared, value);
   IrTensor *tensor = NULL;
 
-  if (in_arena (prepared, value))
-    tensor = new_placed (prepared, &prepared->places[value->id], type);
+  if (ir_prepared_in_arena (prepared, value))
+    tensor = new_placed (prepared, &prepared->values[value->id].place, type);
   else if (step->fixed)
     {
       tensor = ir_lasting_fixed (prepared, value, error);
@@ -239,7 +233,7 @@ bind_output (Binder *binder, IrRunStep *step, guint slot, GError **error)
       binder->budget -= bytes;
       step->kept_bytes += bytes;
     }
-  prepared->bindings[value->id].tensor = tensor;
+  prepared->values[value->id].binding.tensor = tensor;
   step->outputs[slot] = tensor;
   return tensor != NULL;
 }
@@ -259,12 +253,12 @@ fits (const Binder *binder, const IrNode *node)
       guint64 bytes = ir_step_bytes (kept_type (binder->prepared, value));
       if (bytes > binder->limit)
         return FALSE;
-      if (in_arena (binder->prepared, value))
+      if (ir_prepared_in_arena (binder->prepared, value))
         {
-          if (bytes > binder->prepared->places[value->id].size)
+          if (bytes > binder->prepared->values[value->id].place.size)
             return FALSE;
         }
-      else if (!binder->prepared->keep[value->id])
+      else if (!binder->prepared->values[value->id].keep)
         return FALSE;
       else
         needed += ir_lasting_needs (binder->prepared, value);
@@ -283,8 +277,8 @@ mark_watched (const Binder *binder, IrRunStep *step, guint n_lasting)
   for (guint i = 0; i < step->node->n_outputs; i++)
     if (step->node->outputs[i] != NULL)
       {
-        n_kept += binder->prepared->keep[step->node->outputs[i]->id] != IR_KEEP_NOT;
-        step->watched = step->watched || binder->prepared->spill[step->node->outputs[i]->id];
+        n_kept += binder->prepared->values[step->node->outputs[i]->id].keep != IR_KEEP_NOT;
+        step->watched = step->watched || binder->prepared->values[step->node->outputs[i]->id].spill;
       }
   step->watched = step->watched || n_kept != n_lasting;
 }
@@ -299,7 +293,7 @@ bind_constants (Binder *binder, IrRunStep *step)
         continue;
       binder->lasting[value->id] = TRUE;
       step->outputs[i] = (IrTensor *) ir_value_constant (value);
-      binder->prepared->bindings[value->id].tensor = ir_tensor_ref (step->outputs[i]);
+      binder->prepared->values[value->id].binding.tensor = ir_tensor_ref (step->outputs[i]);
     }
 }
 
@@ -308,8 +302,9 @@ static gboolean
 stays_fixed (const IrPrepared *prepared, const IrNode *node)
 {
   for (guint i = 0; i < node->n_outputs; i++)
-    if (node->outputs[i] != NULL && (!prepared->fixed[node->outputs[i]->id] ||
-                                     prepared->keep[node->outputs[i]->id] != IR_KEEP_PLANNED))
+    if (node->outputs[i] != NULL &&
+        (!prepared->values[node->outputs[i]->id].fixed ||
+         prepared->values[node->outputs[i]->id].keep != IR_KEEP_PLANNED))
       return FALSE;
   return TRUE;
 }
@@ -371,14 +366,14 @@ count_readers (IrPrepared *prepared, gboolean fill, GCancellable *cancellable, G
           const IrValue *value = step->node->inputs[i];
           if (value == NULL || !step->call.inputs[i].present || ir_value_constant (value) != NULL)
             continue;
-          IrBinding *binding = &prepared->bindings[value->id];
+          IrBinding *binding = &prepared->values[value->id].binding;
           if (fill)
             prepared->readers[binding->first + binding->n] = &step->call.inputs[i];
           binding->n++;
         }
       for (guint i = 0; fill && step->bound && i < step->node->n_outputs; i++)
         if (step->node->outputs[i] != NULL)
-          prepared->bindings[step->node->outputs[i]->id].producer_slot = &step->outputs[i];
+          prepared->values[step->node->outputs[i]->id].binding.producer_slot = &step->outputs[i];
     }
   return TRUE;
 }
@@ -392,9 +387,9 @@ find_readers (IrPrepared *prepared, GCancellable *cancellable, GError **error)
     return FALSE;
   for (guint id = 0; id < prepared->n_values; id++)
     {
-      prepared->bindings[id].first = n;
-      n += prepared->bindings[id].n;
-      prepared->bindings[id].n = 0;
+      prepared->values[id].binding.first = n;
+      n += prepared->values[id].binding.n;
+      prepared->values[id].binding.n = 0;
     }
   prepared->readers = g_new0 (IrCallInput *, MAX (n, 1));
   return count_readers (prepared, TRUE, cancellable, error);
@@ -420,8 +415,9 @@ find_stays (const IrPrepared *prepared)
     {
       const IrMemItem *item = &g_array_index (items, IrMemItem, i);
       Stay *stay = &stays[item->alias_of != 0 ? item->alias_of : item->value];
-      if (item->offset == IR_PLACE_EXTERNAL || prepared->bindings[item->value].tensor == NULL ||
-          !in_arena (prepared, ir_model_value (prepared->model, item->value)))
+      if (item->offset == IR_PLACE_EXTERNAL ||
+          prepared->values[item->value].binding.tensor == NULL ||
+          !ir_prepared_in_arena (prepared, ir_model_value (prepared->model, item->value)))
         continue;
       if (stay->high == 0)
         *stay = (Stay){ item->offset, 0, item->first, 0 };
@@ -454,8 +450,9 @@ count_placed (const Binder *binder)
       bytes += change[k];
       step->placed_bytes = (guint64) bytes;
       for (guint i = 0; step->bound && i < step->node->n_outputs; i++)
-        if (step->node->outputs[i] != NULL && in_arena (prepared, step->node->outputs[i]))
-          reach = MAX (reach, prepared->places[step->node->outputs[i]->id].offset +
+        if (step->node->outputs[i] != NULL &&
+            ir_prepared_in_arena (prepared, step->node->outputs[i]))
+          reach = MAX (reach, prepared->values[step->node->outputs[i]->id].place.offset +
                                   ir_step_bytes (kept_type (prepared, step->node->outputs[i])));
       step->reach_bytes = reach;
     }
@@ -474,7 +471,7 @@ shorten_releases (IrPrepared *prepared)
       for (guint i = first; i < end; i++)
         {
           const IrValue *value = ir_model_value (prepared->model, prepared->release[i]);
-          if (prepared->bindings[value->id].producer_slot == NULL)
+          if (prepared->values[value->id].binding.producer_slot == NULL)
             prepared->release[n++] = value->id;
         }
     }
@@ -585,7 +582,6 @@ ir_steps_make (IrPrepared *prepared,
   if (ir_prepared_cancelled (cancellable, 0, error))
     return FALSE;
   prepared->steps = g_new0 (IrRunStep, MAX (n_steps, 1));
-  prepared->bindings = g_new0 (IrBinding, prepared->n_values + 1);
   ir_lasting_init (prepared);
   prepared->views = g_array_new (FALSE, FALSE, sizeof (guint));
   prepared->sources = g_array_new (FALSE, FALSE, sizeof (IrValueId));
@@ -603,8 +599,8 @@ ir_steps_make (IrPrepared *prepared,
   if (!find_readers (prepared, cancellable, error))
     return FALSE;
   for (guint id = 0; id < prepared->n_values; id++)
-    if (prepared->bindings[id].tensor != NULL)
-      ir_steps_tell (prepared, id, prepared->bindings[id].tensor);
+    if (prepared->values[id].binding.tensor != NULL)
+      ir_steps_tell (prepared, id, prepared->values[id].binding.tensor);
   if (ir_prepared_cancelled (cancellable, 0, error))
     return FALSE;
   count_placed (&binder);
@@ -630,13 +626,13 @@ ir_steps_free (IrPrepared *prepared)
         ir_call_clear (&prepared->steps[k].call);
         g_free (prepared->steps[k].outputs);
       }
-  for (guint id = 0; prepared->bindings != NULL && id < prepared->n_values; id++)
-    g_clear_pointer (&prepared->bindings[id].tensor, ir_tensor_unref);
+  for (guint id = 0; prepared->values != NULL && id < prepared->n_values; id++)
+    {
+      g_clear_pointer (&prepared->values[id].binding.tensor, ir_tensor_unref);
+      prepared->values[id].binding = (IrBinding){ 0 };
+    }
   g_clear_pointer (&prepared->steps, g_free);
-  g_clear_pointer (&prepared->bindings, g_free);
   g_clear_pointer (&prepared->readers, g_free);
-  g_clear_pointer (&prepared->keep, g_free);
-  g_clear_pointer (&prepared->spill, g_free);
   g_clear_pointer (&prepared->views, g_array_unref);
   g_clear_pointer (&prepared->sources, g_array_unref);
   g_clear_pointer (&prepared->trace, g_free);

@@ -62,7 +62,7 @@ ir_step_is_view (const IrPrepared *prepared, const IrNode *node)
 void
 ir_steps_tell (const IrPrepared *prepared, IrValueId id, const IrTensor *tensor)
 {
-  const IrBinding *binding = &prepared->bindings[id];
+  const IrBinding *binding = &prepared->values[id].binding;
 
   for (guint i = 0; i < binding->n; i++)
     prepared->readers[binding->first + i]->tensor = tensor;
@@ -77,7 +77,7 @@ ir_steps_tell (const IrPrepared *prepared, IrValueId id, const IrTensor *tensor)
 void
 ir_steps_rebind (IrPrepared *prepared, IrValueId id, IrTensor *tensor)
 {
-  IrBinding *binding = &prepared->bindings[id];
+  IrBinding *binding = &prepared->values[id].binding;
 
   g_clear_pointer (&binding->tensor, ir_tensor_unref);
   binding->tensor = tensor;
@@ -97,6 +97,5 @@ ir_steps_rebind (IrPrepared *prepared, IrValueId id, IrTensor *tensor)
 gboolean
 ir_steps_holds (const IrPrepared *prepared, IrValueId id, const IrTensor *tensor)
 {
-  return prepared->bindings != NULL && id < prepared->n_values &&
-         prepared->bindings[id].tensor == tensor;
+  return id < prepared->n_values && prepared->values[id].binding.tensor == tensor;
 }

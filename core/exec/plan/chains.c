@@ -75,7 +75,7 @@ fits (const IrPrepared *prepared, IrRunStep *step, guint64 *unit)
       !ir_backend_output_terms (backend, node).in_pieces ||
       step->call.n_inputs > IR_CHAIN_OPERANDS || step->call.n_outputs != 1 ||
       step->call.n_inputs != node->n_inputs || !ir_type_n_bytes (node->outputs[0]->type, &bytes) ||
-      bytes < (prepared->keep[node->outputs[0]->id] ? LEAST_KEPT_BYTES : LEAST_BYTES) ||
+      bytes < (prepared->values[node->outputs[0]->id].keep ? LEAST_KEPT_BYTES : LEAST_BYTES) ||
       ir_plan_is_excepted (prepared->except, IR_DECISION_CHAINS, node->outputs[0]->id))
     return FALSE;
   for (guint i = 0; i < node->n_inputs; i++)
@@ -91,12 +91,6 @@ fits (const IrPrepared *prepared, IrRunStep *step, guint64 *unit)
   return TRUE;
 }
 
-static gboolean
-in_arena (const IrPrepared *prepared, const IrValue *value)
-{
-  return prepared->places[value->id].offset != IR_PLACE_EXTERNAL && !prepared->keep[value->id];
-}
-
 /* Whether @step may run in pieces with the one before it. */
 static gboolean
 follows (const IrPrepared *prepared, const IrRunStep *before, const IrRunStep *step)
@@ -108,10 +102,10 @@ follows (const IrPrepared *prepared, const IrRunStep *before, const IrRunStep *s
     reads = reads || (step->node->inputs[i] == from && step->forms[i] == IR_OPERAND_FULL);
   if (!reads)
     return FALSE;
-  if (!in_arena (prepared, to))
-    return !before->watched || !in_arena (prepared, from);
-  return in_arena (prepared, from) && !before->watched &&
-         prepared->places[from->id].offset == prepared->places[to->id].offset;
+  if (!ir_prepared_in_arena (prepared, to))
+    return !before->watched || !ir_prepared_in_arena (prepared, from);
+  return ir_prepared_in_arena (prepared, from) && !before->watched &&
+         prepared->values[from->id].place.offset == prepared->values[to->id].place.offset;
 }
 
 static gboolean
@@ -155,7 +149,7 @@ find_streams (const IrPrepared *prepared, IrRunStep *head)
       if (step->link == 0)
         continue;
       const IrValue *value = step->node->outputs[0];
-      step->streams = !in_arena (prepared, value) && stays_inside (head, value);
+      step->streams = !ir_prepared_in_arena (prepared, value) && stays_inside (head, value);
       for (guint k = 0; k < step->node->n_inputs; k++)
         {
           const IrValue *read = step->node->inputs[k];

@@ -15,9 +15,8 @@
 
 typedef struct
 {
-  const IrPrepared *prepared;
+  IrPrepared *prepared;
   const guint8 *apt; /* by value id: may lie in or around another */
-  IrWithin *within;
 } Sharer;
 
 static guint64
@@ -38,7 +37,7 @@ is_apt (const Sharer *sharer, const IrValue *value)
 static gboolean
 is_free (const Sharer *sharer, const IrValue *value)
 {
-  return is_apt (sharer, value) && sharer->within[value->id].of == 0;
+  return is_apt (sharer, value) && sharer->prepared->values[value->id].within.of == 0;
 }
 
 /**
@@ -53,8 +52,8 @@ IrValueId
 ir_capture_root (const IrPrepared *prepared, IrValueId id, guint64 *at)
 {
   *at = 0;
-  for (; prepared->within[id].of != 0; id = prepared->within[id].of)
-    *at += prepared->within[id].at;
+  for (; prepared->values[id].within.of != 0; id = prepared->values[id].within.of)
+    *at += prepared->values[id].within.at;
   return id;
 }
 
@@ -70,7 +69,7 @@ lie_in (Sharer *sharer, const IrValue *part, const IrValue *whole, guint64 at)
   if (root == part->id || at % ALIGN != 0 ||
       at + bytes_of (sharer, part) > bytes_of (sharer, whole))
     return;
-  sharer->within[part->id] = (IrWithin){ root, from + at };
+  sharer->prepared->values[part->id].within = (IrWithin){ root, from + at };
 }
 
 /* Whether all that @node joins lies one behind the other already, within one value. */
@@ -148,11 +147,11 @@ ir_capture_share (IrPrepared *prepared, const guint8 *apt)
 {
   const GArray *items = prepared->schedule->items;
 
-  g_free (prepared->within);
-  prepared->within = g_new0 (IrWithin, prepared->n_values + 1);
+  for (IrValueId id = 0; id < prepared->n_values; id++)
+    prepared->values[id].within = (IrWithin){ 0 };
   if (prepared->without & IR_DECISION_SHARING)
     return;
-  Sharer sharer = { prepared, apt, prepared->within };
+  Sharer sharer = { prepared, apt };
   for (guint i = items->len; i > 0; i--)
     {
       const IrNode *node = ir_model_node (prepared->model,

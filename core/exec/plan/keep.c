@@ -63,7 +63,7 @@ find_room (Planner *planner, const IrValue *value, gsize bytes, IrValueId *root)
   if (prepared->kept_bytes + all <= planner->budget ||
       ir_value_is_graph_output (ir_model_value (prepared->model, *root)))
     return all; /* outputs are kept in any case */
-  prepared->within[value->id].of = 0;
+  prepared->values[value->id].within.of = 0;
   *root = value->id;
   return bytes;
 }
@@ -79,18 +79,18 @@ plan_value (Planner *planner, const IrValue *value, gboolean is_output)
       (value->producer != NULL && ir_value_constant (value) == NULL &&
        !size_of (planner, value, &bytes)))
     {
-      prepared->keep[value->id] = IR_KEEP_OPEN;
+      prepared->values[value->id].keep = IR_KEEP_OPEN;
       return;
     }
   guint64 room = find_room (planner, value, bytes, &root);
   if (is_output || prepared->kept_bytes + room <= planner->budget)
     {
-      prepared->keep[value->id] = IR_KEEP_PLANNED;
+      prepared->values[value->id].keep = IR_KEEP_PLANNED;
       prepared->kept_bytes += room;
       planner->taken[root] = TRUE;
     }
   else
-    prepared->spill[value->id] = TRUE;
+    prepared->values[value->id].spill = TRUE;
 }
 
 static double
@@ -163,7 +163,7 @@ want (Planner *planner, const IrRunOptions *options)
 static gboolean
 is_fixed (const Planner *planner, const IrNode *node)
 {
-  const guint8 *fixed = planner->prepared->fixed;
+  const IrPlanValue *values = planner->prepared->values;
   gsize bytes;
 
   if (node->op == NULL || (node->op->flags & (IR_OP_RANDOM | IR_OP_SUBGRAPHS | IR_OP_VIEW)) ||
@@ -171,7 +171,7 @@ is_fixed (const Planner *planner, const IrNode *node)
     return FALSE;
   for (guint i = 0; i < node->n_inputs; i++)
     if (node->inputs[i] != NULL && ir_value_constant (node->inputs[i]) == NULL &&
-        !fixed[node->inputs[i]->id])
+        !values[node->inputs[i]->id].fixed)
       return FALSE;
   for (guint i = 0; i < node->n_outputs; i++)
     if (node->outputs[i] != NULL &&
@@ -212,7 +212,7 @@ share (Planner *planner, const GArray *items)
           const IrValue *value = node->outputs[k];
           gsize bytes = 0;
           if (value != NULL && fixed)
-            given[value->id] = prepared->fixed[value->id] = TRUE;
+            given[value->id] = prepared->values[value->id].fixed = TRUE;
           if (value != NULL)
             apt[value->id] = apt[value->id] && !given[value->id] &&
                              size_of (planner, value, &bytes) && bytes > 0;
@@ -237,9 +237,12 @@ ir_capture_plan (IrPrepared *prepared, const IrRunOptions *options)
   const GArray *items = prepared->schedule->items;
   Planner planner = { prepared, ir_capture_budget (options), wanted, taken };
 
-  prepared->keep = g_new0 (guint8, prepared->n_values + 1);
-  prepared->spill = g_new0 (guint8, prepared->n_values + 1);
-  prepared->fixed = g_new0 (guint8, prepared->n_values + 1);
+  for (IrValueId id = 0; id < prepared->n_values; id++)
+    {
+      IrPlanValue *row = &prepared->values[id];
+      row->keep = IR_KEEP_NOT;
+      row->spill = row->fixed = FALSE;
+    }
   prepared->kept_bytes = 0;
   want (&planner, options);
   share (&planner, items);

@@ -101,7 +101,7 @@ tensor_at (const IrPrepared *prepared, IrValueId id)
 {
   const IrType *type = ir_schedule_kept_type (prepared->schedule,
                                               ir_model_value (prepared->model, id));
-  const IrLastingSpot *spot = &prepared->spots[id];
+  const IrLastingSpot *spot = &prepared->values[id].spot;
   IrLastingChunk *chunk = chunk_at (prepared, spot->chunk - 1);
   IrTensor *tensor = ir_tensor_new_within (type->dtype, (guint) type->rank, type->dims,
                                            chunk->memory, spot->at);
@@ -122,11 +122,14 @@ ir_lasting_init (IrPrepared *prepared)
   prepared->lasting = g_array_new (FALSE, FALSE, sizeof (IrValueId));
   prepared->chunks = g_array_new (FALSE, TRUE, sizeof (IrLastingChunk));
   g_array_set_clear_func (prepared->chunks, chunk_clear);
-  prepared->spots = g_new0 (IrLastingSpot, prepared->n_values + 1);
   prepared->expected_bytes = prepared->kept_bytes;
-  for (IrValueId id = 1; id < prepared->n_values; id++) /* each is rounded up, and moved */
-    if (prepared->keep[id] == IR_KEEP_PLANNED && prepared->within[id].of == 0)
-      prepared->expected_bytes += ALIGN + STAGGER;
+  for (IrValueId id = 1; id < prepared->n_values; id++)
+    {
+      IrPlanValue *row = &prepared->values[id];
+      row->spot = (IrLastingSpot){ 0 };
+      if (row->keep == IR_KEEP_PLANNED && row->within.of == 0) /* it is rounded up, and moved */
+        prepared->expected_bytes += ALIGN + STAGGER;
+    }
   prepared->taken_bytes = 0;
 }
 
@@ -145,7 +148,7 @@ ir_lasting_needs (const IrPrepared *prepared, const IrValue *value)
   IrValueId root = ir_capture_root (prepared, value->id, &at);
   gsize bytes = 0;
 
-  if (prepared->spots[root].chunk == 0)
+  if (prepared->values[root].spot.chunk == 0)
     ir_type_n_bytes (
         ir_schedule_kept_type (prepared->schedule, ir_model_value (prepared->model, root)), &bytes);
   return bytes;
@@ -167,10 +170,10 @@ ir_lasting_tensor (IrPrepared *prepared, const IrValue *value, GError **error)
   guint64 at, bytes = ir_lasting_needs (prepared, value);
   IrValueId root = ir_capture_root (prepared, value->id, &at);
 
-  if (bytes > 0 && !take_room (prepared, bytes, &prepared->spots[root], error))
+  if (bytes > 0 && !take_room (prepared, bytes, &prepared->values[root].spot, error))
     return NULL;
-  prepared->spots[value->id] = (IrLastingSpot){ prepared->spots[root].chunk,
-                                                prepared->spots[root].at + at };
+  prepared->values[value->id].spot = (IrLastingSpot){ prepared->values[root].spot.chunk,
+                                                      prepared->values[root].spot.at + at };
   g_array_append_val (prepared->lasting, value->id);
   return tensor_at (prepared, value->id);
 }
@@ -216,7 +219,7 @@ ir_lasting_leave (IrPrepared *prepared)
     ir_shelf_leave (
         prepared->shelf,
         g_steal_pointer (
-            &prepared->bindings[g_array_index (prepared->lasting, IrValueId, i)].tensor));
+            &prepared->values[g_array_index (prepared->lasting, IrValueId, i)].binding.tensor));
   g_clear_pointer (&prepared->shelf, ir_shelf_unref);
 }
 
@@ -235,7 +238,7 @@ renew_chunks (IrPrepared *prepared, const guint8 *gone, GError **error)
   for (guint i = 0; i < prepared->lasting->len; i++)
     {
       IrValueId id = g_array_index (prepared->lasting, IrValueId, i);
-      if (gone[prepared->spots[id].chunk - 1])
+      if (gone[prepared->values[id].spot.chunk - 1])
         ir_steps_rebind (prepared, id, tensor_at (prepared, id));
     }
   return TRUE;
@@ -278,12 +281,12 @@ ir_lasting_renew (IrPrepared *prepared, GError **error)
   for (guint i = 0; i < prepared->lasting->len; i++)
     {
       IrValueId id = g_array_index (prepared->lasting, IrValueId, i);
-      IrTensor *tensor = prepared->bindings[id].tensor;
+      IrTensor *tensor = prepared->values[id].binding.tensor;
       if (tensor != NULL && ir_tensor_reclaim (tensor))
         continue;
       if (gone == NULL)
         gone = g_new0 (guint8, prepared->chunks->len);
-      gone[prepared->spots[id].chunk - 1] = TRUE;
+      gone[prepared->values[id].spot.chunk - 1] = TRUE;
     }
   if (gone != NULL && !renew_chunks (prepared, gone, error))
     return FALSE;
@@ -301,12 +304,9 @@ ir_lasting_renew (IrPrepared *prepared, GError **error)
 void
 ir_lasting_clear (IrPrepared *prepared)
 {
-  if (prepared->bindings != NULL && prepared->lasting != NULL)
+  if (prepared->lasting != NULL)
     ir_lasting_leave (prepared);
   g_clear_pointer (&prepared->shelf, ir_shelf_unref);
   g_clear_pointer (&prepared->lasting, g_array_unref);
   g_clear_pointer (&prepared->chunks, g_array_unref);
-  g_clear_pointer (&prepared->spots, g_free);
-  g_clear_pointer (&prepared->within, g_free);
-  g_clear_pointer (&prepared->fixed, g_free);
 }

@@ -71,13 +71,21 @@ typedef struct
   IrTensor **producer_slot; /* (nullable) in outputs of its step */
 } IrBinding;
 
-/* Where a value goes; by value id. */
+/* Where a value goes. */
 typedef struct
 {
   guint64 offset, size; /* bytes in the arena; offset IR_PLACE_EXTERNAL: the heap */
 } IrPlace;
 
-/* Among whose bytes a kept value lies; by value id. */
+/* Whether a value outlives its last use. */
+typedef enum
+{
+  IR_KEEP_NOT,
+  IR_KEEP_PLANNED, /* in memory, and its bytes are counted already */
+  IR_KEEP_OPEN     /* in memory if there is room when its size is known, else in a file */
+} IrKeep;
+
+/* Among whose bytes a kept value lies. */
 typedef struct
 {
   IrValueId of; /* 0: it has memory of its own */
@@ -97,6 +105,19 @@ typedef struct
   guint64 at;  /* bytes */
 } IrLastingSpot;
 
+/* All that is known of one value before a run. */
+typedef struct
+{
+  IrPlace place;
+  /* What the first run adds: bind.c, keep.c. */
+  IrBinding binding;
+  IrKeep keep;
+  gboolean spill; /* is written to a file when it is computed */
+  gboolean fixed; /* computed from constants alone, and kept for all runs */
+  IrWithin within;
+  IrLastingSpot spot; /* of a kept value, and of what it lies in */
+} IrPlanValue;
+
 #define IR_CHAIN_PIECE 16384 /* elements that a step of a chain works on at once */
 
 typedef struct _IrParallel IrParallel; /* core/exec/run/parallel.c */
@@ -112,18 +133,12 @@ typedef struct
   IrSchedule *schedule;
   IrMemPlan *memplan;
   /* What the first run adds, when it is known which values are kept: bind.c. */
-  IrRunStep *steps;    /* (nullable) one per step of the schedule */
-  IrBinding *bindings; /* by value id */
+  IrRunStep *steps; /* (nullable) one per step of the schedule */
   IrCallInput **readers;
-  guint8 *keep;         /* by value id: outlives its last use, of IrKeep */
-  guint8 *spill;        /* (nullable) by value id: is written to a file when it is computed */
-  guint64 kept_bytes;   /* of values that are kept in memory by plan */
-  IrShelf *shelf;       /* (nullable) stands for the tensors of lasting where a run has them */
-  IrWithin *within;     /* by value id */
-  guint8 *fixed;        /* by value id: computed from constants alone, and kept for all runs */
-  GArray *lasting;      /* of IrValueId: bound to memory that is handed out */
-  IrLastingSpot *spots; /* by value id: of those, and of what they lie in */
-  GArray *chunks;       /* of IrLastingChunk */
+  guint64 kept_bytes; /* of values that are kept in memory by plan */
+  IrShelf *shelf;     /* (nullable) stands for the tensors of lasting where a run has them */
+  GArray *lasting;    /* of IrValueId: bound to memory that is handed out */
+  GArray *chunks;     /* of IrLastingChunk */
   guint64 expected_bytes, taken_bytes; /* of chunks */
   GArray *views;      /* of guint, steps: views of such values, and of inputs and constants */
   GArray *sources;    /* of IrValueId: values without a producer */
@@ -132,7 +147,7 @@ typedef struct
   guint n_nodes, n_values; /* lengths of the tables below: largest id + 1 */
   IrNodePlan *nodes;
   IrControlFunc control; /* for nodes without a kernel */
-  IrPlace *places;
+  IrPlanValue *values;
   IrValueId *release;   /* values in the order of their last use */
   guint *release_start; /* by step: first index into release; n_steps + 1 entries */
   gpointer arena;       /* (nullable) plan->peak_bytes, aligned */
@@ -163,7 +178,17 @@ void ir_prepared_reschedule (IrPrepared *prepared, IrSchedule *schedule);
 void ir_prepared_free (IrPrepared *prepared);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (IrPrepared, ir_prepared_free)
 
+/* Whether the value lies in the arena while it is of use. */
+static inline gboolean
+ir_prepared_in_arena (const IrPrepared *prepared, const IrValue *value)
+{
+  const IrPlanValue *row = &prepared->values[value->id];
+
+  return row->place.offset != IR_PLACE_EXTERNAL && row->keep == IR_KEEP_NOT;
+}
+
 /* -- prepare.c -- */
+IrPlanValue *ir_plan_values_new (guint n_values);
 IrModel *ir_prepared_bind_shapes (IrModel *base, GHashTable *inputs, GCancellable *cancellable);
 IrPrepared *ir_prepared_new_bare (IrModel *frozen,
                                   IrSchedule *schedule,
@@ -173,13 +198,6 @@ gboolean ir_prepared_ready (IrPrepared *prepared, IrNodeId id, GError **error);
 void ir_prepared_unready (IrPrepared *prepared, IrNodeId id);
 
 /* -- keep.c -- */
-typedef enum
-{
-  IR_KEEP_NOT,
-  IR_KEEP_PLANNED, /* in memory, and its bytes are counted already */
-  IR_KEEP_OPEN     /* in memory if there is room when its size is known, else in a file */
-} IrKeep;
-
 guint64 ir_capture_budget (const IrRunOptions *options);
 void ir_capture_plan (IrPrepared *prepared, const IrRunOptions *options);
 

@@ -58,6 +58,23 @@ ir_prepared_bind_shapes (IrModel *base, GHashTable *inputs, GCancellable *cancel
   return bound != NULL && ir_model_order_until (bound, &stop) ? g_steal_pointer (&bound) : NULL;
 }
 
+/**
+ * ir_plan_values_new:
+ * @n_values: largest id of a value + 1
+ *
+ * Returns: (transfer full) (array): rows of values that lie outside of the arena and are not kept;
+ *   one more than @n_values
+ */
+IrPlanValue *
+ir_plan_values_new (guint n_values)
+{
+  IrPlanValue *values = g_new0 (IrPlanValue, n_values + 1);
+
+  for (guint id = 0; id <= n_values; id++)
+    values[id].place.offset = IR_PLACE_EXTERNAL;
+  return values;
+}
+
 static gboolean
 choose_kernels (IrPrepared *prepared,
                 const IrGraph *graph,
@@ -148,14 +165,14 @@ fill_places (IrPrepared *prepared)
   guint n_steps = prepared->schedule->items->len;
 
   for (guint i = 0; i < prepared->n_values; i++)
-    prepared->places[i] = (IrPlace){ .offset = IR_PLACE_EXTERNAL };
+    prepared->values[i].place = (IrPlace){ .offset = IR_PLACE_EXTERNAL };
   prepared->release = g_new0 (IrValueId, items->len);
   prepared->release_start = g_new0 (guint, n_steps + 2);
   /* A counting sort by last use: counts, then starts, then places. */
   for (guint i = 0; i < items->len; i++)
     {
       const IrMemItem *item = &g_array_index (items, IrMemItem, i);
-      prepared->places[item->value] = (IrPlace){ item->offset, item->size };
+      prepared->values[item->value].place = (IrPlace){ item->offset, item->size };
       prepared->release_start[MIN (item->last, n_steps) + 1]++;
     }
   for (guint step = 0; step <= n_steps; step++)
@@ -284,7 +301,7 @@ ir_prepared_new (const IrPreparing *from, char *shapes, GError **error)
   prepared->n_nodes = prepared->model->nodes->len;
   prepared->n_values = prepared->model->values->len;
   prepared->nodes = g_new0 (IrNodePlan, prepared->n_nodes + 1);
-  prepared->places = g_new0 (IrPlace, prepared->n_values + 1);
+  prepared->values = ir_plan_values_new (prepared->n_values);
   prepared->schedule = make_schedule (prepared->model, from->backend, from->n_threads,
                                       from->parallel, cancellable, error);
   if (prepared->schedule == NULL)
@@ -322,10 +339,7 @@ ir_prepared_new_bare (IrModel *frozen,
   prepared->n_nodes = frozen->nodes->len;
   prepared->n_values = frozen->values->len;
   prepared->nodes = g_new0 (IrNodePlan, prepared->n_nodes + 1);
-  prepared->places = g_new0 (IrPlace, prepared->n_values + 1);
-  prepared->spill = g_new0 (guint8, prepared->n_values + 1);
-  for (guint i = 0; i < prepared->n_values; i++)
-    prepared->places[i] = (IrPlace){ .offset = IR_PLACE_EXTERNAL };
+  prepared->values = ir_plan_values_new (prepared->n_values);
   return choose_kernels (prepared, frozen->main, backend, NULL, error) ? g_steal_pointer (&prepared)
                                                                        : NULL;
 }
@@ -344,7 +358,7 @@ prepared_free (gpointer data)
   ir_packed_unref (prepared->packed);
   g_free (prepared->release_start);
   g_free (prepared->release);
-  g_free (prepared->places);
+  g_free (prepared->values);
   g_free (prepared->nodes);
   ir_mem_plan_unref (prepared->memplan);
   ir_schedule_unref (prepared->schedule);

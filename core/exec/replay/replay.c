@@ -33,6 +33,7 @@ typedef struct
   IrReplay *replay;
   IrRunState state;
   IrRun run;      /* holds a value of a body, and the state of failures */
+  IrValueId kept; /* the value of a body, while the question is asked; 0: none */
   guint8 *needed; /* by node id */
   guint *uses;    /* by value id: needed nodes that are still to read it */
   IrFound *found;
@@ -289,7 +290,6 @@ question_init (Question *question, IrReplay *replay, GCancellable *cancellable, 
     .cancellable = cancellable,
     .run = &question->run,
     .tensors = g_new0 (IrTensor *, prepared->n_values + 1),
-    .keep = g_new0 (guint8, prepared->n_values + 1),
     .ran = g_new0 (guint8, prepared->n_nodes + 1),
     .charges = ir_charges_new (),
     .memory_limit = options->memory_limit != 0 ? options->memory_limit : limit,
@@ -304,6 +304,7 @@ question_clear (Question *question)
 
   if (state->prepared == NULL)
     return;
+  state->prepared->values[question->kept].keep = IR_KEEP_NOT;
   for (guint id = 0; id < state->prepared->n_values; id++)
     {
       g_clear_pointer (&state->tensors[id], ir_tensor_unref);
@@ -312,7 +313,6 @@ question_clear (Question *question)
   ir_charges_free (state->charges);
   g_clear_pointer (&state->draws, g_hash_table_unref);
   g_free (state->tensors);
-  g_free (state->keep);
   g_free (state->ran);
   g_free (question->run.values);
   g_free (question->needed);
@@ -433,7 +433,11 @@ compute (Question *question, const IrValue *value, const IrNode *maker, GError *
   IrReplay *replay = question->replay;
   gint64 start_us = g_get_monotonic_time ();
 
-  question->state.keep[value->id] = value->graph->kind == IR_GRAPH_SUBGRAPH;
+  if (value->graph->kind == IR_GRAPH_SUBGRAPH)
+    {
+      question->kept = value->id;
+      replay->prepared->values[value->id].keep = IR_KEEP_PLANNED;
+    }
   question->found->from = g_ptr_array_new_with_free_func (g_free);
   if (!find_needed (question, maker, error) || !run_needed (question, value->id, error))
     return NULL;

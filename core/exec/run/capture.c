@@ -120,7 +120,7 @@ ir_run_adopt (IrRunState *state, guint n_steps)
       IrValueId id = g_array_index (prepared->lasting, IrValueId, i);
       if (state->run->values[id] != NULL) /* it got another shape than inference said */
         continue;
-      state->run->values[id] = prepared->bindings[id].tensor;
+      state->run->values[id] = prepared->values[id].binding.tensor;
       capture->borrowed[id] = TRUE;
     }
 }
@@ -158,7 +158,7 @@ spill_view (IrRunState *state, const IrValue *value, const IrTensor *tensor)
   const IrValue *in = node != NULL ? ir_node_input (node, 0) : NULL;
 
   return in != NULL && node->graph == state->prepared->model->main && node->op != NULL &&
-         (node->op->flags & IR_OP_VIEW) && state->prepared->spill[in->id] &&
+         (node->op->flags & IR_OP_VIEW) && state->prepared->values[in->id].spill &&
          state->tensors[in->id] != NULL &&
          ir_tensor_data (state->tensors[in->id]) == ir_tensor_data (tensor) &&
          ir_schedule_block (state->prepared->schedule, in) == 0 &&
@@ -233,15 +233,15 @@ take_stats (IrRunState *state, const IrValue *value, IrTensor *tensor)
 void
 ir_run_capture (IrRunState *state, const IrValue *value, IrTensor *tensor)
 {
-  guint8 keep = state->keep[value->id];
+  const IrPlanValue *row = &state->prepared->values[value->id];
 
   if (state->options->capture == IR_CAPTURE_STATS)
     take_stats (state, value, tensor);
-  if (keep == IR_KEEP_PLANNED)
+  if (row->keep == IR_KEEP_PLANNED)
     ir_run_keep (state->run, value->id, ir_tensor_ref (tensor));
-  else if (keep == IR_KEEP_OPEN)
+  else if (row->keep == IR_KEEP_OPEN)
     keep_if_fits (state, value, tensor);
-  else if (state->prepared->spill != NULL && state->prepared->spill[value->id])
+  else if (row->spill)
     spill_value (state, value, tensor);
 }
 

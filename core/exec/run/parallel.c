@@ -93,7 +93,7 @@ runs_beside (const IrPrepared *prepared, const IrRunStep *step)
   if (!step->bound || (!step->idle && !step->call.settled))
     return FALSE;
   for (guint i = 0; step->watched && i < step->node->n_outputs; i++)
-    if (step->node->outputs[i] != NULL && !prepared->keep[step->node->outputs[i]->id])
+    if (step->node->outputs[i] != NULL && !prepared->values[step->node->outputs[i]->id].keep)
       return FALSE;
   return TRUE;
 }

@@ -266,7 +266,7 @@ find_last (IrPlanCheck *check, const IrRunState *state)
   for (guint id = 1; id < prepared->n_values; id++)
     {
       const IrValue *value = ir_model_live_value (prepared->model, id);
-      if (value != NULL && (prepared->keep[id] || ir_value_is_graph_output (value)))
+      if (value != NULL && (prepared->values[id].keep || ir_value_is_graph_output (value)))
         check->last[id] = G_MAXUINT;
       if (value != NULL && value->graph == prepared->model->main && value->producer == NULL &&
           ir_value_constant (value) == NULL)
@@ -426,13 +426,13 @@ check_place (IrPlanCheck *check, const IrRunState *state, const IrNode *node, gu
 {
   const IrValue *value = node->outputs[slot];
   const IrPrepared *prepared = state->prepared;
-  const IrPlace *place = &prepared->places[value->id];
+  const IrPlace *place = &prepared->values[value->id].place;
   Bytes bytes = bytes_of (state, value);
   gsize arena = GPOINTER_TO_SIZE (prepared->arena), end = arena + prepared->memplan->peak_bytes;
 
   if (arena == 0 || !overlap (bytes, (Bytes){ arena, end }))
     return;
-  if (place->offset == IR_PLACE_EXTERNAL || state->keep[value->id])
+  if (!ir_prepared_in_arena (prepared, value))
     note (check, node, slot, TRUE,
           g_strdup_printf ("byte %" G_GSIZE_FORMAT " of the arena", bytes.first - arena),
           g_strdup ("memory of its own"));

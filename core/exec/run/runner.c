@@ -167,10 +167,9 @@ call_kernel (IrRunState *state, IrCall *call, const IrNode *node, GError **error
   for (guint i = 0; i < node->n_outputs; i++)
     {
       const IrValue *value = node->outputs[i];
-      const IrPlace *place = value != NULL ? &state->prepared->places[value->id] : NULL;
-      if (place == NULL || place->offset == IR_PLACE_EXTERNAL || state->keep[value->id] ||
-          !may_place)
+      if (value == NULL || !may_place || !ir_prepared_in_arena (state->prepared, value))
         continue;
+      const IrPlace *place = &state->prepared->values[value->id].place;
       call->outputs[i].memory = (guint8 *) state->prepared->arena + place->offset;
       call->outputs[i].memory_bytes = place->size;
     }

@@ -37,7 +37,6 @@ struct _IrRunState
   IrWatch watch;
   IrRun *run;
   IrTensor **tensors; /* by value id: what lives now; of bindings without a reference */
-  guint8 *keep;       /* by value id: outlives its last use */
   guint8 *ran;        /* by node id: has run at least once */
   IrCharges *charges;
   guint64 live_bytes, peak_bytes, kept_bytes;

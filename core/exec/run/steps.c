@@ -33,7 +33,7 @@ load_source (IrRunState *state, const IrValue *value, GHashTable *inputs, GError
   tensor = ir_run_state_tensor (state, value);
   if (tensor != NULL)
     ir_steps_feed (state, value, tensor);
-  if (state->keep[value->id] && tensor != NULL)
+  if (state->prepared->values[value->id].keep && tensor != NULL)
     ir_run_keep (state->run, value->id, ir_tensor_ref (tensor));
   if (state->options->capture == IR_CAPTURE_STATS && given != NULL)
     {
@@ -53,7 +53,7 @@ make_views (IrRunState *state, GError **error)
     {
       const IrNode *node = prepared->steps[g_array_index (prepared->views, guint, i)].node;
       const IrValue *in = node->inputs[0], *out = node->outputs[0];
-      IrTensor *base = prepared->bindings[in->id].tensor;
+      IrTensor *base = prepared->values[in->id].binding.tensor;
       base = base != NULL ? base : ir_run_state_tensor (state, in);
       IrTensor *view = base != NULL
                            ? ir_tensor_reshape (base, (guint) out->type->rank, out->type->dims)
@@ -103,8 +103,8 @@ ir_steps_begin (IrRunState *state, GHashTable *inputs, GError **error)
   if (!make_views (state, error))
     return FALSE;
   for (guint id = 0; id < prepared->n_values; id++)
-    if (prepared->bindings[id].tensor != NULL)
-      state->tensors[id] = prepared->bindings[id].tensor;
+    if (prepared->values[id].binding.tensor != NULL)
+      state->tensors[id] = prepared->values[id].binding.tensor;
   return TRUE;
 }
 
@@ -182,8 +182,7 @@ ir_steps_feed (IrRunState *state, const IrValue *value, IrTensor *tensor)
 {
   const IrPrepared *prepared = state->prepared;
 
-  if (prepared->bindings == NULL || value->id >= prepared->n_values ||
-      prepared->bindings[value->id].n == 0)
+  if (value->id >= prepared->n_values || prepared->values[value->id].binding.n == 0)
     return;
   if (has_type (tensor, ir_schedule_kept_type (prepared->schedule, value)))
     ir_steps_tell (prepared, value->id, tensor);

@@ -154,8 +154,8 @@ gboolean
 ir_run_state_publish (IrRunState *state, const IrValue *value, IrTensor *tensor, GError **error)
 {
   const IrCall call = ir_run_call (state);
-  const IrPlace *place = &state->prepared->places[value->id];
-  gboolean placed = place->offset != IR_PLACE_EXTERNAL && !state->keep[value->id] &&
+  const IrPlace *place = &state->prepared->values[value->id].place;
+  gboolean placed = ir_prepared_in_arena (state->prepared, value) &&
                     ir_tensor_data (tensor) ==
                         (gpointer) ((guint8 *) state->prepared->arena + place->offset);
   g_autoptr (IrTensor) own = placed ? ir_tensor_ref (tensor)

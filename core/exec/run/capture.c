@@ -210,14 +210,13 @@ keep_if_fits (IrRunState *state, const IrValue *value, IrTensor *tensor)
 static void
 take_stats (IrRunState *state, const IrValue *value, IrTensor *tensor)
 {
-  const IrCall call = { .threads = state->threads,
-                        .cancellable = state->cancellable,
-                        .watch = &state->watch };
+  IrCall call = ir_run_call (state);
   g_autoptr (IrTensor) plain = ir_schedule_block (state->prepared->schedule, value) != 0
                                    ? ir_blocks_present (&call, tensor, value->type, NULL)
                                    : ir_tensor_ref (tensor);
   g_autofree IrTensorStats *stats = g_new (IrTensorStats, 1);
 
+  call.threads = state->threads;
   if (plain != NULL && ir_tensor_stats_with (plain, G_N_ELEMENTS (stats->bins), &call, stats))
     g_hash_table_insert (state->run->stats, GUINT_TO_POINTER (value->id), g_steal_pointer (&stats));
 }

@@ -25,7 +25,6 @@
 
 typedef struct
 {
-  IrRunState *state;
   const IrRunStep *head;
   guint64 n, piece; /* elements of every value, and of a piece */
   float *spare;     /* (nullable) of every worker, one piece for each step */
@@ -120,14 +119,8 @@ run_piece (
   output.tensor = NULL;
   call.inputs = inputs;
   call.outputs = &output;
-  call.threads = NULL;
-  call.scratch = NULL;
-  call.cancellable = job->state->cancellable;
-  call.watch = &job->state->watch;
-  call.max_output_bytes = 0;
   call.alloc = give_piece;
   call.alloc_data = out;
-  call.kernel_state = step->plan->state;
   gboolean done = step->plan->kernel (&call, error);
   if (done && output.tensor != out)
     done = ir_call_fail (&call, error, IR_OP_ERROR_UNSUPPORTED, "the kernel gives no piece");
@@ -203,15 +196,17 @@ gboolean
 ir_chain_run (
     IrRunState *state, IrRunStep *head, IrThreads *threads, IrScratch *scratch, GError **error)
 {
-  Job job = { .state = state, .head = head, .n = ir_tensor_n_elements (head->outputs[0]) };
+  Job job = { .head = head, .n = ir_tensor_n_elements (head->outputs[0]) };
 
   int n_threads = (int) CLAMP (job.n * head->n_links / WORK_PER_THREAD, 1, ir_threads_n (threads));
   guint64 n_pieces = cut (&job, n_threads);
   if (scratch != NULL)
     job.spare = ir_scratch_get (scratch, IR_SCRATCH_KERNEL,
                                 (gsize) n_threads * head->n_links * job.piece * sizeof (float));
-  head->call.cancellable = state->cancellable;
-  head->call.watch = &state->watch;
+  /* Kernels of pieces run on the thread that asks for them, and without scratch memory. */
+  for (IrRunStep *step = head; step < head + head->chain; step++)
+    if (step->link != 0)
+      ir_run_enter_call (state, &step->call, step->plan, NULL, NULL);
   g_mutex_init (&job.lock);
   if (n_threads == 1)
     run_pieces (&job, 0, n_pieces, 0);

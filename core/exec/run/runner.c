@@ -154,15 +154,10 @@ call_kernel (IrRunState *state, IrCall *call, const IrNode *node, GError **error
     return FALSE;
   gboolean may_place = ir_steps_may_place (state->prepared, call),
            may_block = ir_steps_may_block (state->prepared, call);
-  call->threads = state->threads;
-  call->cancellable = state->cancellable;
-  call->watch = &state->watch;
-  call->random_seed = random_seed (state, node);
+  ir_run_enter_call (state, call, plan, state->threads, &state->prepared->scratch);
   call->max_output_bytes = MIN (state->output_limit, left);
+  call->random_seed = random_seed (state, node);
   call->alloc = give_memory;
-  call->kernel_state = plan->state;
-  call->scratch = &state->prepared->scratch;
-  call->packed = state->prepared->packed;
   ir_plan_check_watch (state, call);
   for (guint i = 0; i < node->n_outputs; i++)
     {

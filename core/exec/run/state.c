@@ -1,4 +1,4 @@
-/* One run under way: its clock, and whether it may go on. */
+/* One run under way: its clock, whether it may go on, and what its kernels are given of it. */
 #include "config.h"
 
 #include <time.h>
@@ -118,4 +118,28 @@ ir_run_count_iteration (IrRunState *state, const IrNode *node, GError **error)
                        "iterations is too low",
                        limit);
   return ir_run_check (state, node, error);
+}
+
+/**
+ * ir_run_enter_call:
+ * @state: a run under way
+ * @call: a call whose kernel is about to run
+ * @plan: of its node
+ * @threads: (nullable): for the kernel; %NULL: the calling one alone
+ * @scratch: (nullable): for the kernel alone
+ *
+ * Gives @call what a kernel sees of the run: when to stop, limits, memory and what was prepared.
+ * Contents, and who gives memory for outputs, are left to the caller.
+ */
+void
+ir_run_enter_call (
+    IrRunState *state, IrCall *call, const IrNodePlan *plan, IrThreads *threads, IrScratch *scratch)
+{
+  call->threads = threads;
+  call->scratch = scratch;
+  call->cancellable = state->cancellable;
+  call->watch = &state->watch;
+  call->max_output_bytes = state->output_limit;
+  call->packed = state->prepared->packed;
+  call->kernel_state = plan->state;
 }

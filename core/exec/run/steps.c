@@ -281,15 +281,9 @@ ir_step_compute (
 
   if (step->chain > 0)
     return ir_chain_run (state, step, threads, scratch, error);
-  call->threads = threads;
-  call->cancellable = state->cancellable;
-  call->watch = &state->watch;
-  call->max_output_bytes = state->output_limit;
+  ir_run_enter_call (state, call, step->plan, threads, scratch);
   call->alloc = give_bound;
   call->alloc_data = step;
-  call->scratch = scratch;
-  call->packed = state->prepared->packed;
-  call->kernel_state = step->plan->state;
   ir_plan_check_watch (state, call);
   /* One that has seen that it is to stop may leave its outputs incomplete. */
   gboolean done = step->plan->kernel (call, error) && !ir_call_fail_if_cut (call, error);

@@ -420,9 +420,9 @@ ir_executable_new_until (IrModel *model,
                                                                          : ir_packed_new ();
   executable->threads = ir_threads_new (executable->options.n_threads);
   ir_threads_set_deterministic (executable->threads, executable->options.deterministic);
-  g_autoptr (IrSchedule) schedule = ir_schedule_new_until (
-      executable->base, executable->options.backend, 1, stop, error);
-  return schedule != NULL ? g_steal_pointer (&executable) : NULL;
+  if (!ir_schedule_check (executable->base, executable->options.backend, stop, error))
+    return NULL;
+  return g_steal_pointer (&executable);
 }
 
 /**

@@ -300,6 +300,51 @@ plan_blocks (IrSchedule *schedule, IrModel *model, const IrBackend *backend, con
   return TRUE;
 }
 
+/* Puts the nodes of the graphs in order, where there is one. */
+static gboolean
+order_nodes (IrModel *model, const IrStop *stop, GError **error)
+{
+  if (!ir_model_order_until (model, stop))
+    return fail_cancelled (error) != NULL;
+  if (!ir_graph_is_cyclic (model->main))
+    return TRUE;
+  g_set_error (error, IR_EXEC_ERROR, IR_EXEC_ERROR_UNSUPPORTED,
+               "The graph has a cycle, so no order of its nodes is valid; “irscope check” names "
+               "the nodes on it");
+  return FALSE;
+}
+
+/**
+ * ir_schedule_check:
+ * @model: a model
+ * @backend: which kernels are wanted
+ * @stop: (nullable): what may stop it
+ * @error: return location for an error
+ *
+ * Fails as ir_schedule_new_until().
+ *
+ * Returns: whether that would give a schedule
+ */
+gboolean
+ir_schedule_check (IrModel *model, const IrBackend *backend, const IrStop *stop, GError **error)
+{
+  guint n_nodes;
+
+  if (!order_nodes (model, stop, error))
+    return FALSE;
+  IrNode *const *nodes = ir_graph_order (model->main, &n_nodes);
+  for (guint i = 0; i < n_nodes; i++)
+    {
+      const IrBackend *chosen;
+      IrKernelFunc kernel;
+      const char *why;
+      if ((i % LOOK_NODES == 0 && ir_schedule_stopped (stop, error)) ||
+          !ir_backend_choose (backend, nodes[i], &kernel, &chosen, &why, error))
+        return FALSE;
+    }
+  return TRUE;
+}
+
 /**
  * ir_schedule_new:
  * @model: a model without cycles
@@ -339,16 +384,8 @@ ir_schedule_new_until (
     IrModel *model, const IrBackend *backend, guint n_workers, const IrStop *stop, GError **error)
 {
   g_return_val_if_fail (model != NULL && backend != NULL, NULL);
-  if (!ir_model_order_until (model, stop))
-    return fail_cancelled (error);
-  if (ir_graph_is_cyclic (model->main))
-    {
-      g_set_error (
-          error, IR_EXEC_ERROR, IR_EXEC_ERROR_UNSUPPORTED,
-          "The graph has a cycle, so no order of its nodes is valid; “irscope check” names "
-          "the nodes on it");
-      return NULL;
-    }
+  if (!order_nodes (model, stop, error))
+    return NULL;
   g_autoptr (IrSchedule) schedule = g_new0 (IrSchedule, 1);
   guint n_nodes;
   IrNode *const *nodes = ir_graph_order (model->main, &n_nodes);

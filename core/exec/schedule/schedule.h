@@ -58,6 +58,10 @@ IrSchedule *ir_schedule_new_until (IrModel *model,
                                    guint n_workers,
                                    const IrStop *stop, /* (nullable) */
                                    GError **error);
+gboolean ir_schedule_check (IrModel *model,
+                            const IrBackend *backend,
+                            const IrStop *stop, /* (nullable) */
+                            GError **error);
 void ir_schedule_unref (IrSchedule *schedule);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (IrSchedule, ir_schedule_unref)
 IrSchedule *ir_schedule_ref (IrSchedule *schedule);

@@ -5,6 +5,8 @@
 #include "core/exec/kernel/backend.h"
 #include "core/op/check.h"
 
+#define LOOK_NODES 256 /* between two looks whether to stop */
+
 /* In the order in which they are offered; the first is the fastest that is built. */
 static const IrBackend *const backends[] = {
   &ir_backend_cpu,
@@ -135,4 +137,162 @@ ir_backend_choose (const IrBackend *backend,
                  "%s: cannot run on device %s: %s; the graph can still be shown and edited", label,
                  backend->name, refusal);
   return FALSE;
+}
+
+/* -- of all nodes -- */
+
+/* %FALSE: nothing can run @node. */
+static gboolean
+choose_row (IrKernels *kernels, const IrNode *node, GError **error)
+{
+  IrKernelChoice *row = &kernels->rows[node->id];
+
+  if (!ir_backend_choose (kernels->backend, node, &row->kernel, &row->backend, &row->why, error))
+    {
+      *row = (IrKernelChoice){ 0 };
+      return FALSE;
+    }
+  row->name = ir_backend_kernel_name (row->backend, node, row->kernel);
+  return TRUE;
+}
+
+static IrKernels *
+fail_cancelled (GError **error)
+{
+  g_set_error_literal (error, IR_EXEC_ERROR, IR_EXEC_ERROR_CANCELLED,
+                       "Cancelled while the schedule was made");
+  return NULL;
+}
+
+/* For the nodes in the subgraphs of @node. FALSE: it was stopped. */
+static gboolean
+choose_within (IrKernels *kernels, const IrNode *node, const IrStop *stop)
+{
+  g_autoptr (GPtrArray) subgraphs = ir_node_subgraphs (node);
+
+  for (guint i = 0; subgraphs != NULL && i < subgraphs->len; i++)
+    {
+      guint n_nodes;
+      IrNode *const *nodes = ir_graph_order (g_ptr_array_index (subgraphs, i), &n_nodes);
+      for (guint k = 0; k < n_nodes; k++)
+        {
+          if (k % LOOK_NODES == 0 && ir_stopped (stop))
+            return FALSE;
+          if (!choose_row (kernels, nodes[k], NULL) && kernels->refused == 0)
+            kernels->refused = nodes[k]->id;
+          if (!choose_within (kernels, nodes[k], stop))
+            return FALSE;
+        }
+    }
+  return TRUE;
+}
+
+static IrKernels *
+kernels_new (const IrModel *model, const IrBackend *backend)
+{
+  IrKernels *kernels = g_new0 (IrKernels, 1);
+
+  g_atomic_ref_count_init (&kernels->ref_count);
+  kernels->copy = *backend;
+  kernels->backend = backend == &ir_backend_ref ? backend : &kernels->copy;
+  kernels->n = model->nodes->len;
+  kernels->rows = g_new0 (IrKernelChoice, (gsize) kernels->n + 1);
+  return kernels;
+}
+
+/**
+ * ir_kernels_new:
+ * @model: a model whose nodes have an order
+ * @backend: which kernels are wanted
+ * @stop: (nullable): what may stop it
+ * @error: return location for an error
+ *
+ * Chooses a kernel for every node of the main graph and of the subgraphs in it.
+ *
+ * Fails with %IR_EXEC_ERROR_UNSUPPORTED at the first node of the main graph that nothing can run,
+ * and with %IR_EXEC_ERROR_CANCELLED. What holds of nodes in subgraphs says ir_kernels_check().
+ *
+ * Returns: (transfer full) (nullable): the choices
+ */
+IrKernels *
+ir_kernels_new (const IrModel *model, const IrBackend *backend, const IrStop *stop, GError **error)
+{
+  g_autoptr (IrKernels) kernels = kernels_new (model, backend);
+  guint n_nodes;
+  IrNode *const *nodes = ir_graph_order (model->main, &n_nodes);
+
+  for (guint i = 0; i < n_nodes; i++)
+    {
+      if (i % LOOK_NODES == 0 && ir_stopped (stop))
+        return fail_cancelled (error);
+      if (!choose_row (kernels, nodes[i], error))
+        return NULL;
+    }
+  for (guint i = 0; i < n_nodes; i++)
+    if (!choose_within (kernels, nodes[i], stop))
+      return fail_cancelled (error);
+  return g_steal_pointer (&kernels);
+}
+
+/**
+ * ir_kernels_new_within:
+ * @node: a node that owns subgraphs
+ * @backend: which kernels are wanted
+ * @error: return location for an error
+ *
+ * Fails with %IR_EXEC_ERROR_UNSUPPORTED where nothing can run one of them.
+ *
+ * Returns: (transfer full) (nullable): the choices for the nodes in the subgraphs of @node
+ */
+IrKernels *
+ir_kernels_new_within (const IrNode *node, const IrBackend *backend, GError **error)
+{
+  g_autoptr (IrKernels) kernels = kernels_new (node->graph->model, backend);
+
+  choose_within (kernels, node, NULL);
+  return ir_kernels_check (kernels, node->graph->model, error) ? g_steal_pointer (&kernels) : NULL;
+}
+
+/**
+ * ir_kernels_check:
+ * @kernels: the choices for a model
+ * @model: that model
+ * @error: return location for an error
+ *
+ * Returns: %FALSE with an %IR_EXEC_ERROR_UNSUPPORTED if nothing can run a node of a subgraph
+ */
+gboolean
+ir_kernels_check (const IrKernels *kernels, const IrModel *model, GError **error)
+{
+  IrKernelChoice row;
+
+  return kernels->refused == 0 ||
+         ir_backend_choose (kernels->backend, ir_model_node (model, kernels->refused), &row.kernel,
+                            &row.backend, &row.why, error);
+}
+
+/**
+ * ir_kernels_ref:
+ * @kernels: choices
+ *
+ * Returns: (transfer full): @kernels
+ */
+IrKernels *
+ir_kernels_ref (IrKernels *kernels)
+{
+  g_atomic_ref_count_inc (&kernels->ref_count);
+  return kernels;
+}
+
+/**
+ * ir_kernels_unref:
+ * @kernels: (transfer full) (nullable): choices
+ */
+void
+ir_kernels_unref (IrKernels *kernels)
+{
+  if (kernels == NULL || !g_atomic_ref_count_dec (&kernels->ref_count))
+    return;
+  g_free (kernels->rows);
+  g_free (kernels);
 }

@@ -91,7 +91,7 @@ is_known_before (const IrChecker *checker, const IrNode *node)
   gboolean partial = FALSE;
 
   ir_cost_node_flops (node, &partial);
-  return !partial && checker->prepared->nodes[node->id].kernel != NULL;
+  return !partial && !ir_prepared_is_control (checker->prepared, node);
 }
 
 static void
@@ -303,7 +303,7 @@ judge_later (IrChecker *checker,
              IrNodeCheck *item,
              IrTensor *const *outputs)
 {
-  gboolean control = checker->prepared->nodes[node->id].kernel == NULL;
+  gboolean control = ir_prepared_is_control (checker->prepared, node);
   guint64 flops = control ? checker->body_flops - seen->body_flops
                           : ir_check_work (node, seen->given, outputs);
 
@@ -358,16 +358,14 @@ after_node (IrChecker *checker,
 static IrNodeCheck *
 body_item (IrChecker *checker, const IrNode *node)
 {
-  const IrNodePlan *plan = &checker->prepared->nodes[node->id];
+  const IrKernelChoice *choice = ir_prepared_choice (checker->prepared, node);
   gpointer key = GUINT_TO_POINTER (node->id);
   guint found = GPOINTER_TO_UINT (g_hash_table_lookup (checker->body_of, key));
 
   if (found == 0)
     {
       IrBodyCheck body = { { .node = node->id }, checker->step };
-      body.item.kernel = plan->kernel != NULL
-                             ? ir_backend_kernel_name (plan->backend, node, plan->kernel)
-                             : "control flow";
+      body.item.kernel = choice->kernel != NULL ? choice->name : "control flow";
       g_array_append_val (checker->bodies, body);
       found = checker->bodies->len;
       g_hash_table_insert (checker->body_of, key, GUINT_TO_POINTER (found));
@@ -383,7 +381,7 @@ after_body (IrChecker *checker, const IrNode *node, GError **error)
   IrSeen *seen = g_ptr_array_steal_index (checker->inner, checker->inner->len - 1);
   gboolean going = TRUE;
 
-  if (checker->prepared->nodes[node->id].kernel != NULL)
+  if (!ir_prepared_is_control (checker->prepared, node))
     {
       IrNodeCheck *item = body_item (checker, node);
       guint64 before = item->flops;

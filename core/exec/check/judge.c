@@ -512,7 +512,7 @@ ir_check_judge (const IrJudging *judging,
                 GError **error)
 {
   IrRunState *state = judging->checker->state;
-  gboolean own = judging->by == IR_JUDGE_OTHER || state->prepared->nodes[node->id].kernel == NULL;
+  gboolean own = judging->by == IR_JUDGE_OTHER || ir_prepared_is_control (state->prepared, node);
   g_autofree IrTensor **wanted = g_new0 (IrTensor *, node->n_outputs + 1);
   const IrEvalOptions how = {
     .backend = own ? state->options->backend : &ir_backend_ref,

@@ -190,7 +190,7 @@ void cpu_epilogue_all (const IrCall *call, const CpuEpilogue *epilogue, float *y
 /* -- blocks of channels: layout.c -- */
 const IrCpuKernel *cpu_kernel_of (const IrNode *node); /* backend.c; (nullable) */
 guint cpu_lanes (void); /* of the machine's vectors; 0: none that kernels over blocks exist for */
-void cpu_plan_blocks (const IrGraph *graph, guint8 *blocks);
+void cpu_plan_blocks (const IrGraph *graph, const IrKernels *kernels, guint8 *blocks);
 const char *cpu_explain_blocks (const IrNode *node, const guint8 *blocks);
 IrInputTerms cpu_input_terms (const IrNode *node, guint slot, gboolean blocks);
 IrOutputTerms cpu_output_terms (const IrNode *node);

@@ -88,6 +88,7 @@ is_elementwise (const IrNode *node)
 typedef struct
 {
   const IrGraph *graph;
+  const IrKernels *kernels;
   guint lanes;
   guint8 *blocks;
   guint8 *wanted; /* by value id: somebody gains if it is in blocks */
@@ -95,35 +96,26 @@ typedef struct
 
 /* Whether a kernel of this back end runs @node, and not a reference kernel in its place. */
 static gboolean
-runs_here (const IrNode *node)
+runs_here (const Planner *planner, const IrNode *node)
 {
-  const IrCpuKernel *kernel = cpu_kernel_of (node);
-
-  return kernel != NULL && (kernel->refuses == NULL || kernel->refuses (node) == NULL) &&
-         g_strcmp0 (ir_node_wanted_kernel (node), ir_backend_ref.name) != 0;
+  return ir_kernels_is_own (planner->kernels, node);
 }
 
 static const IrCpuBlocks *
-blocks_of (const IrNode *node)
+blocks_of (const Planner *planner, const IrNode *node)
 {
-  return runs_here (node) ? cpu_kernel_of (node)->blocks : NULL;
-}
-
-static gboolean
-passes_on (const IrNode *node)
-{
-  return runs_here (node) && cpu_kernel_of (node)->blocks == NULL && is_elementwise (node);
+  return runs_here (planner, node) ? cpu_kernel_of (node)->blocks : NULL;
 }
 
 /* Whether @node gains from having input @slot in blocks. */
 static gboolean
 takes (const Planner *planner, const IrNode *node, guint slot)
 {
-  const IrCpuBlocks *own = blocks_of (node);
+  const IrCpuBlocks *own = blocks_of (planner, node);
 
   if (own != NULL)
     return (own->reads (node, slot, planner->lanes) & IR_LAYOUT_BLOCKS) != 0;
-  return passes_on (node) &&
+  return runs_here (planner, node) && is_elementwise (node) &&
          operand_of (node->inputs[slot]->type, node->outputs[0]->type) == OPERAND_FULL;
 }
 
@@ -131,7 +123,7 @@ takes (const Planner *planner, const IrNode *node, guint slot)
 static gboolean
 gains (const Planner *planner, const IrNode *node)
 {
-  const IrCpuBlocks *own = blocks_of (node);
+  const IrCpuBlocks *own = blocks_of (planner, node);
 
   if (own != NULL && !own->carries)
     return TRUE;
@@ -150,7 +142,7 @@ may_be_blocks (const Planner *planner, const IrValue *value)
   for (guint i = 0; i < value->n_uses; i++)
     {
       IrUse use = ir_value_use (value, i);
-      if (use.node == NULL || use.node->graph != planner->graph || !runs_here (use.node))
+      if (use.node == NULL || use.node->graph != planner->graph || !runs_here (planner, use.node))
         return FALSE;
     }
   return TRUE;
@@ -194,10 +186,11 @@ most_in_blocks (const Planner *planner, const IrNode *node)
 static void
 decide (Planner *planner, const IrNode *node)
 {
-  const IrCpuBlocks *own = blocks_of (node);
+  const IrCpuBlocks *own = blocks_of (planner, node);
   const IrValue *out = node->n_outputs > 0 ? node->outputs[0] : NULL;
 
-  if (out == NULL || !planner->wanted[out->id] || !may_be_blocks (planner, out))
+  if (out == NULL || !runs_here (planner, node) || !planner->wanted[out->id] ||
+      !may_be_blocks (planner, out))
     return;
   if (!(cpu_output_terms (node).gives & IR_LAYOUT_BLOCKS))
     return;
@@ -208,6 +201,7 @@ decide (Planner *planner, const IrNode *node)
 /**
  * cpu_plan_blocks:
  * @graph: a graph
+ * @kernels: which kernels run its nodes
  * @blocks: (inout): by value id, all 0
  *
  * Chooses the values that are kept in blocks of channels: those that a convolution or pooling reads
@@ -216,11 +210,11 @@ decide (Planner *planner, const IrNode *node)
  * Cost: O(nodes + uses).
  */
 void
-cpu_plan_blocks (const IrGraph *graph, guint8 *blocks)
+cpu_plan_blocks (const IrGraph *graph, const IrKernels *kernels, guint8 *blocks)
 {
   guint n_nodes;
   IrNode *const *nodes = ir_graph_order (graph, &n_nodes);
-  Planner planner = { .graph = graph, .lanes = cpu_lanes (), .blocks = blocks };
+  Planner planner = { .graph = graph, .kernels = kernels, .lanes = cpu_lanes (), .blocks = blocks };
 
   if (planner.lanes == 0)
     return;
@@ -247,7 +241,7 @@ name_layouts (const IrNode *node, const char *format, guint from, guint to)
 
 /**
  * cpu_explain_blocks:
- * @node: a node
+ * @node: a node that a kernel of this back end runs
  * @blocks: what cpu_plan_blocks() chose
  *
  * Returns: (nullable): what that means for @node, in words
@@ -256,7 +250,7 @@ const char *
 cpu_explain_blocks (const IrNode *node, const guint8 *blocks)
 {
   const IrCpuKernel *kernel = cpu_kernel_of (node);
-  const IrCpuBlocks *own = blocks_of (node);
+  const IrCpuBlocks *own = kernel != NULL ? kernel->blocks : NULL;
   const char *why = NULL;
   gboolean in = FALSE, out = node->n_outputs > 0 && node->outputs[0] != NULL &&
                              blocks[node->outputs[0]->id] != 0;
@@ -560,7 +554,7 @@ cpu_input_terms (const IrNode *node, guint slot, gboolean blocks)
 
 /**
  * cpu_output_terms:
- * @node: a node
+ * @node: a node that a kernel of this back end runs
  *
  * Returns: what the kernel of this back end declares of output 0
  */
@@ -576,7 +570,7 @@ cpu_output_terms (const IrNode *node)
     return terms;
   if (own != NULL && own->gives != NULL && lanes != 0)
     terms.gives |= own->gives (node, lanes);
-  else if (own == NULL && lanes != 0 && passes_on (node))
+  else if (own == NULL && lanes != 0 && is_elementwise (node))
     terms.gives |= IR_LAYOUT_BLOCKS;
   terms.in_pieces = kernel->in_pieces && own == NULL && cpu_needs_float (node) == NULL;
   return terms;

@@ -13,30 +13,6 @@ typedef struct
   IrRunState *state;
 } Eval;
 
-/* The subgraphs' nodes get their kernels, and the values around them their contents. */
-static gboolean
-prepare_graph (Eval *eval, const IrGraph *graph, GError **error)
-{
-  IrPrepared *prepared = eval->state->prepared;
-  guint n_nodes;
-  IrNode *const *nodes = ir_graph_order (graph, &n_nodes);
-
-  for (guint i = 0; i < n_nodes; i++)
-    {
-      IrNodePlan *plan = &prepared->nodes[nodes[i]->id];
-      const char *why;
-
-      if (!ir_backend_choose (eval->state->options->backend, nodes[i], &plan->kernel,
-                              &plan->backend, &why, error))
-        return FALSE;
-      g_autoptr (GPtrArray) subgraphs = ir_node_subgraphs (nodes[i]);
-      for (guint k = 0; subgraphs != NULL && k < subgraphs->len; k++)
-        if (!prepare_graph (eval, g_ptr_array_index (subgraphs, k), error))
-          return FALSE;
-    }
-  return TRUE;
-}
-
 static gboolean
 lies_inside (const IrNode *node, const IrGraph *graph)
 {
@@ -95,8 +71,7 @@ run (Eval *eval, const IrTensor *const *inputs, IrTensor **outputs, GError **err
     if (eval->node->inputs[i] != NULL && inputs[i] != NULL)
       ir_run_state_set (eval->state, eval->node->inputs[i], (IrTensor *) inputs[i]);
   for (guint i = 0; subgraphs != NULL && i < subgraphs->len; i++)
-    if (!prepare_graph (eval, g_ptr_array_index (subgraphs, i), error) ||
-        !bind_graph (eval, g_ptr_array_index (subgraphs, i), error))
+    if (!bind_graph (eval, g_ptr_array_index (subgraphs, i), error))
       return FALSE;
   if (!ir_subgraph_run (eval->state, eval->node, error))
     return FALSE;
@@ -154,8 +129,10 @@ ir_eval_control (const IrNode *node,
     state.memory_limit = run_options.memory_limit;
   if (run_options.output_limit != 0)
     state.output_limit = run_options.output_limit;
-
-  prepared.nodes = g_new0 (IrNodePlan, prepared.n_nodes + 1);
+  prepared.kernels = ir_kernels_new_within (node, run_options.backend, error);
+  if (prepared.kernels == NULL)
+    return FALSE;
+  prepared.states = g_new0 (gpointer, prepared.n_nodes + 1);
   prepared.values = ir_plan_values_new (prepared.n_values);
   state.tensors = g_new0 (IrTensor *, prepared.n_values + 1);
   state.ran = g_new0 (guint8, prepared.n_nodes + 1);
@@ -167,7 +144,8 @@ ir_eval_control (const IrNode *node,
   ir_charges_free (state.charges);
   g_free (state.tensors);
   g_free (state.ran);
-  g_free (prepared.nodes);
+  g_free (prepared.states);
+  ir_kernels_unref (prepared.kernels);
   g_free (prepared.values);
   return done;
 }

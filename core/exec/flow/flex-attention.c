@@ -87,7 +87,7 @@ ir_flex_attention_run (IrRunState *state, const IrNode *node, GError **error)
   IrCall call;
 
   ir_call_init (&call, node);
-  ir_run_enter_call (state, &call, &state->prepared->nodes[node->id], state->threads, NULL);
+  ir_run_enter_call (state, &call, state->threads, NULL);
   gboolean done = attend (state, &call, &local);
   if (done && node->outputs[0] != NULL)
     done = ir_run_state_publish (state, node->outputs[0], call.outputs[0].tensor, &local);

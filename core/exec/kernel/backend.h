@@ -43,6 +43,7 @@ typedef struct
 
 /* -- back ends: one row each (ref, cpu, later gpu) -- */
 typedef struct _IrBackend IrBackend;
+typedef struct _IrKernels IrKernels;
 struct _IrBackend
 {
   const char *name, *title;
@@ -59,7 +60,7 @@ struct _IrBackend
   gboolean falls_back; /* nodes without a kernel run on ref, by a recorded decision */
   /* (nullable) Which values of @graph are kept in blocks of channels: by value id, channels in a
    * block, or 0, which they all are before. */
-  void (*plan_blocks) (const IrGraph *graph, guint8 *blocks);
+  void (*plan_blocks) (const IrGraph *graph, const IrKernels *kernels, guint8 *blocks);
   /* (nullable) What that means for @node, in words; NULL: nothing */
   const char *(*explain_blocks) (const IrNode *node, const guint8 *blocks);
   /* (nullable) Names that IR_META_KERNEL of @node may have, beside "ref"; NULL: there is one kernel
@@ -97,6 +98,42 @@ gboolean ir_backend_choose (const IrBackend *backend,
                             const IrBackend **chosen,
                             const char **why,
                             GError **error);
+
+/* -- the kernels of all nodes: chosen once, read by schedules, layouts, plans and runs -- */
+typedef struct
+{
+  IrKernelFunc kernel;      /* NULL: the runner executes it (control flow), or nothing can run it */
+  const IrBackend *backend; /* (nullable) whose it is; NULL: nothing can run the node */
+  const char *why;          /* (nullable) why it is not of the back end that was asked for */
+  const char *name;         /* what schedules call it */
+} IrKernelChoice;
+struct _IrKernels
+{
+  IrBackend copy;           /* of the one that was asked for: schedules may outlive it */
+  const IrBackend *backend; /* that one */
+  IrKernelChoice *rows;     /* by node id, those of subgraphs included */
+  guint n;                  /* its length */
+  IrNodeId refused;         /* the first node of a subgraph that nothing can run; 0: none */
+  gatomicrefcount ref_count;
+};
+IrKernels *ir_kernels_new (const IrModel *model,
+                           const IrBackend *backend,
+                           const IrStop *stop, /* (nullable) */
+                           GError **error);
+IrKernels *ir_kernels_new_within (const IrNode *node, const IrBackend *backend, GError **error);
+gboolean ir_kernels_check (const IrKernels *kernels, const IrModel *model, GError **error);
+IrKernels *ir_kernels_ref (IrKernels *kernels);
+void ir_kernels_unref (IrKernels *kernels);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (IrKernels, ir_kernels_unref)
+
+/* Whether the back end that was asked for has a kernel of its own for @node. */
+static inline gboolean
+ir_kernels_is_own (const IrKernels *kernels, const IrNode *node)
+{
+  const IrKernelChoice *row = &kernels->rows[node->id];
+
+  return row->kernel != NULL && row->why == NULL;
+}
 const char *ir_backend_kernel_name (const IrBackend *backend,
                                     const IrNode *node,
                                     IrKernelFunc kernel);

@@ -97,7 +97,7 @@ lay_out (const IrPrepared *prepared, IrRunStep *step)
   const IrNode *node = step->node;
   IrCall *call = &step->call;
 
-  if (step->plan->kernel == NULL || node->op == NULL || node->op->infer == NULL ||
+  if (step->choice->kernel == NULL || node->op == NULL || node->op->infer == NULL ||
       (node->op->flags & (IR_OP_RANDOM | IR_OP_SUBGRAPHS)) || !has_plain_types (node))
     return FALSE;
   ir_call_init (call, node);
@@ -591,7 +591,7 @@ ir_steps_make (IrPrepared *prepared,
       IrRunStep *step = &prepared->steps[k];
       step->node = ir_model_node (
           prepared->model, g_array_index (prepared->schedule->items, IrScheduleItem, k).node);
-      step->plan = &prepared->nodes[step->node->id];
+      step->choice = ir_prepared_choice (prepared, step->node);
       if (ir_prepared_cancelled (cancellable, k, error) || !bind_step (&binder, step, k, error))
         return FALSE;
       step->n_lasting = prepared->lasting->len;

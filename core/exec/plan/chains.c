@@ -68,7 +68,7 @@ static gboolean
 fits (const IrPrepared *prepared, IrRunStep *step, guint64 *unit)
 {
   const IrNode *node = step->node;
-  const IrBackend *backend = step->plan->backend;
+  const IrBackend *backend = step->choice->backend;
   gsize bytes = 0;
 
   if (!step->bound || step->idle || step->fixed || !step->call.settled || backend == NULL ||

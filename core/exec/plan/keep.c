@@ -167,7 +167,7 @@ is_fixed (const Planner *planner, const IrNode *node)
   gsize bytes;
 
   if (node->op == NULL || (node->op->flags & (IR_OP_RANDOM | IR_OP_SUBGRAPHS | IR_OP_VIEW)) ||
-      planner->prepared->nodes[node->id].kernel == NULL || node->n_inputs == 0)
+      ir_prepared_is_control (planner->prepared, node) || node->n_inputs == 0)
     return FALSE;
   for (guint i = 0; i < node->n_inputs; i++)
     if (node->inputs[i] != NULL && ir_value_constant (node->inputs[i]) == NULL &&

@@ -16,14 +16,6 @@ typedef struct _IrRunState IrRunState; /* core/exec/run/state.h */
 /* Runs a node that owns subgraphs: the CONTROL column of the op table. */
 typedef gboolean (*IrControlFunc) (IrRunState *state, const IrNode *node, GError **error);
 
-/* How one node runs; by node id. */
-typedef struct
-{
-  IrKernelFunc kernel; /* NULL: the runner executes it (control flow) */
-  const IrBackend *backend;
-  gpointer state; /* (nullable) what the back end prepared */
-} IrNodePlan;
-
 /* What a piece of the output needs of an operand: chain.c. */
 typedef enum
 {
@@ -42,7 +34,7 @@ typedef enum
 typedef struct
 {
   const IrNode *node;
-  const IrNodePlan *plan;
+  const IrKernelChoice *choice;
   gboolean bound;       /* the fields below are there */
   gboolean idle;        /* nothing to compute: outputs are constants, or views made beforehand */
   gboolean fixed;       /* from constants alone: the first run that comes through makes it idle */
@@ -145,7 +137,8 @@ typedef struct
   IrTraceItem *trace; /* one per step, without times */
 
   guint n_nodes, n_values; /* lengths of the tables below: largest id + 1 */
-  IrNodePlan *nodes;
+  IrKernels *kernels;      /* of the schedule */
+  gpointer *states;        /* by node id: (nullable) what the back end prepared */
   IrControlFunc control; /* for nodes without a kernel */
   IrPlanValue *values;
   IrValueId *release;   /* values in the order of their last use */
@@ -178,6 +171,19 @@ void ir_prepared_reschedule (IrPrepared *prepared, IrSchedule *schedule);
 void ir_prepared_free (IrPrepared *prepared);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (IrPrepared, ir_prepared_free)
 
+static inline const IrKernelChoice *
+ir_prepared_choice (const IrPrepared *prepared, const IrNode *node)
+{
+  return &prepared->kernels->rows[node->id];
+}
+
+/* Whether the runner itself executes @node. */
+static inline gboolean
+ir_prepared_is_control (const IrPrepared *prepared, const IrNode *node)
+{
+  return ir_prepared_choice (prepared, node)->kernel == NULL;
+}
+
 /* Whether the value lies in the arena while it is of use. */
 static inline gboolean
 ir_prepared_in_arena (const IrPrepared *prepared, const IrValue *value)
@@ -190,10 +196,7 @@ ir_prepared_in_arena (const IrPrepared *prepared, const IrValue *value)
 /* -- prepare.c -- */
 IrPlanValue *ir_plan_values_new (guint n_values);
 IrModel *ir_prepared_bind_shapes (IrModel *base, GHashTable *inputs, GCancellable *cancellable);
-IrPrepared *ir_prepared_new_bare (IrModel *frozen,
-                                  IrSchedule *schedule,
-                                  const IrBackend *backend,
-                                  GError **error);
+IrPrepared *ir_prepared_new_bare (IrModel *frozen, IrSchedule *schedule, GError **error);
 gboolean ir_prepared_ready (IrPrepared *prepared, IrNodeId id, GError **error);
 void ir_prepared_unready (IrPrepared *prepared, IrNodeId id);
 

@@ -75,32 +75,6 @@ ir_plan_values_new (guint n_values)
   return values;
 }
 
-static gboolean
-choose_kernels (IrPrepared *prepared,
-                const IrGraph *graph,
-                const IrBackend *backend,
-                GCancellable *cancellable,
-                GError **error)
-{
-  guint n_nodes;
-  IrNode *const *nodes = ir_graph_order (graph, &n_nodes);
-
-  for (guint i = 0; i < n_nodes; i++)
-    {
-      const char *why;
-      IrNodePlan *plan = &prepared->nodes[nodes[i]->id];
-      if (ir_prepared_cancelled (cancellable, i, error) ||
-          !ir_backend_choose (backend, nodes[i], &plan->kernel, &plan->backend, &why, error))
-        return FALSE;
-      g_autoptr (GPtrArray) subgraphs = ir_node_subgraphs (nodes[i]);
-      for (guint j = 0; subgraphs != NULL && j < subgraphs->len; j++)
-        if (!choose_kernels (prepared, g_ptr_array_index (subgraphs, j), backend, cancellable,
-                             error))
-          return FALSE;
-    }
-  return TRUE;
-}
-
 /**
  * ir_prepared_ready:
  * @prepared: a plan
@@ -114,15 +88,15 @@ choose_kernels (IrPrepared *prepared,
 gboolean
 ir_prepared_ready (IrPrepared *prepared, IrNodeId id, GError **error)
 {
-  IrNodePlan *plan = &prepared->nodes[id];
   const IrNode *node = ir_model_node (prepared->model, id);
+  const IrKernelChoice *choice = ir_prepared_choice (prepared, node);
   g_autoptr (GError) local = NULL;
   IrCall call;
 
-  if (plan->kernel == NULL || plan->backend->prepare == NULL || plan->state != NULL)
+  if (choice->kernel == NULL || choice->backend->prepare == NULL || prepared->states[id] != NULL)
     return TRUE;
   ir_call_init (&call, node);
-  plan->state = plan->backend->prepare (&call, &local);
+  prepared->states[id] = choice->backend->prepare (&call, &local);
   ir_call_clear (&call);
   if (local == NULL)
     return TRUE;
@@ -140,11 +114,11 @@ ir_prepared_ready (IrPrepared *prepared, IrNodeId id, GError **error)
 void
 ir_prepared_unready (IrPrepared *prepared, IrNodeId id)
 {
-  IrNodePlan *plan = &prepared->nodes[id];
+  gpointer state = g_steal_pointer (&prepared->states[id]);
+  const IrBackend *backend = prepared->kernels->rows[id].backend;
 
-  if (plan->state != NULL && plan->backend->release != NULL)
-    plan->backend->release (plan->state);
-  plan->state = NULL;
+  if (state != NULL && backend->release != NULL)
+    backend->release (state);
 }
 
 static gboolean
@@ -300,14 +274,15 @@ ir_prepared_new (const IrPreparing *from, char *shapes, GError **error)
     return NULL;
   prepared->n_nodes = prepared->model->nodes->len;
   prepared->n_values = prepared->model->values->len;
-  prepared->nodes = g_new0 (IrNodePlan, prepared->n_nodes + 1);
+  prepared->states = g_new0 (gpointer, prepared->n_nodes + 1);
   prepared->values = ir_plan_values_new (prepared->n_values);
   prepared->schedule = make_schedule (prepared->model, from->backend, from->n_threads,
                                       from->parallel, cancellable, error);
   if (prepared->schedule == NULL)
     return NULL;
+  prepared->kernels = ir_kernels_ref (prepared->schedule->kernels);
   leave_out (prepared);
-  if (!choose_kernels (prepared, prepared->model->main, from->backend, cancellable, error) ||
+  if (!ir_kernels_check (prepared->kernels, prepared->model, error) ||
       !prepare_states (prepared, cancellable, error) || !plan_memory (prepared, cancellable, error))
     return NULL;
   return g_steal_pointer (&prepared);
@@ -317,7 +292,6 @@ ir_prepared_new (const IrPreparing *from, char *shapes, GError **error)
  * ir_prepared_new_bare:
  * @frozen: a model without function calls, with concrete shapes
  * @schedule: of it
- * @backend: which kernels are wanted
  * @error: return location for an error
  *
  * A plan for running single nodes: nothing has a place in an arena, and nodes have to be made ready
@@ -326,22 +300,19 @@ ir_prepared_new (const IrPreparing *from, char *shapes, GError **error)
  * Returns: (transfer full) (nullable): the plan
  */
 IrPrepared *
-ir_prepared_new_bare (IrModel *frozen,
-                      IrSchedule *schedule,
-                      const IrBackend *backend,
-                      GError **error)
+ir_prepared_new_bare (IrModel *frozen, IrSchedule *schedule, GError **error)
 {
   g_autoptr (IrPrepared) prepared = g_new0 (IrPrepared, 1);
 
   prepared->packed = ir_packed_new ();
   prepared->model = ir_model_ref (frozen);
   prepared->schedule = ir_schedule_ref (schedule);
+  prepared->kernels = ir_kernels_ref (schedule->kernels);
   prepared->n_nodes = frozen->nodes->len;
   prepared->n_values = frozen->values->len;
-  prepared->nodes = g_new0 (IrNodePlan, prepared->n_nodes + 1);
+  prepared->states = g_new0 (gpointer, prepared->n_nodes + 1);
   prepared->values = ir_plan_values_new (prepared->n_values);
-  return choose_kernels (prepared, frozen->main, backend, NULL, error) ? g_steal_pointer (&prepared)
-                                                                       : NULL;
+  return ir_kernels_check (prepared->kernels, frozen, error) ? g_steal_pointer (&prepared) : NULL;
 }
 
 static void
@@ -350,16 +321,16 @@ prepared_free (gpointer data)
   IrPrepared *prepared = data;
 
   ir_steps_free (prepared);
-  for (guint i = 0; prepared->nodes != NULL && i < prepared->n_nodes; i++)
-    if (prepared->nodes[i].state != NULL && prepared->nodes[i].backend->release != NULL)
-      prepared->nodes[i].backend->release (prepared->nodes[i].state);
+  for (IrNodeId id = 0; prepared->kernels != NULL && id < prepared->n_nodes; id++)
+    ir_prepared_unready (prepared, id);
   free (prepared->arena); /* from ir_pages_new() */
   ir_scratch_clear (&prepared->scratch);
   ir_packed_unref (prepared->packed);
   g_free (prepared->release_start);
   g_free (prepared->release);
   g_free (prepared->values);
-  g_free (prepared->nodes);
+  g_free (prepared->states);
+  ir_kernels_unref (prepared->kernels);
   ir_mem_plan_unref (prepared->memplan);
   ir_schedule_unref (prepared->schedule);
   g_clear_pointer (&prepared->model, ir_model_unref);

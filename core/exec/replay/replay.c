@@ -74,7 +74,7 @@ ir_replay_new (IrModel *frozen,
   replay->data = data;
   replay->cache = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify) ir_tensor_unref);
   replay->cache_limit = ir_capture_budget (options) / CACHE_SHARE;
-  replay->prepared = ir_prepared_new_bare (frozen, schedule, options->backend, error);
+  replay->prepared = ir_prepared_new_bare (frozen, schedule, error);
   if (replay->prepared == NULL)
     return NULL;
   replay->prepared->control = ir_subgraph_run;

@@ -121,7 +121,7 @@ run_piece (
   call.outputs = &output;
   call.alloc = give_piece;
   call.alloc_data = out;
-  gboolean done = step->plan->kernel (&call, error);
+  gboolean done = step->choice->kernel (&call, error);
   if (done && output.tensor != out)
     done = ir_call_fail (&call, error, IR_OP_ERROR_UNSUPPORTED, "the kernel gives no piece");
   g_clear_pointer (&output.tensor, ir_tensor_unref);
@@ -206,7 +206,7 @@ ir_chain_run (
   /* Kernels of pieces run on the thread that asks for them, and without scratch memory. */
   for (IrRunStep *step = head; step < head + head->chain; step++)
     if (step->link != 0)
-      ir_run_enter_call (state, &step->call, step->plan, NULL, NULL);
+      ir_run_enter_call (state, &step->call, NULL, NULL);
   g_mutex_init (&job.lock);
   if (n_threads == 1)
     run_pieces (&job, 0, n_pieces, 0);

@@ -216,12 +216,12 @@ count_nodes (const IrRunState *state)
 
   for (guint id = 0; id < prepared->n_nodes; id++)
     {
-      const IrNodePlan *plan = &prepared->nodes[id];
+      const IrKernelChoice *choice = &prepared->kernels->rows[id];
       if (!state->ran[id])
         continue;
-      if (plan->kernel == NULL)
+      if (choice->kernel == NULL)
         state->run->n_control++;
-      else if (plan->backend == state->options->backend)
+      else if (choice->why == NULL)
         state->run->n_own++;
       else
         state->run->n_fallback++;

@@ -188,7 +188,7 @@ static void
 look_at_call (const IrCall *call, gboolean blocks, gpointer data)
 {
   IrPlanCheck *check = data;
-  const IrBackend *backend = check->prepared->nodes[call->node->id].backend;
+  const IrBackend *backend = ir_prepared_choice (check->prepared, call->node)->backend;
 
   g_mutex_lock (&check->lock);
   check->n_nodes++;
@@ -339,7 +339,7 @@ is_same_contents (const IrRunState *state, const IrNode *node, guint slot, const
 static gboolean
 is_overwritten (const IrRunState *state, const IrNode *node, guint slot, const IrValue *other)
 {
-  const IrBackend *backend = state->prepared->nodes[node->id].backend;
+  const IrBackend *backend = ir_prepared_choice (state->prepared, node)->backend;
   Bytes out = bytes_of (state, node->outputs[slot]), in = bytes_of (state, other);
   gboolean found = FALSE;
 

@@ -145,7 +145,6 @@ random_seed (IrRunState *state, const IrNode *node)
 static gboolean
 call_kernel (IrRunState *state, IrCall *call, const IrNode *node, GError **error)
 {
-  const IrNodePlan *plan = &state->prepared->nodes[node->id];
   gsize left = state->memory_limit > state->live_bytes
                    ? (gsize) (state->memory_limit - state->live_bytes)
                    : 1;
@@ -154,7 +153,7 @@ call_kernel (IrRunState *state, IrCall *call, const IrNode *node, GError **error
     return FALSE;
   gboolean may_place = ir_steps_may_place (state->prepared, call),
            may_block = ir_steps_may_block (state->prepared, call);
-  ir_run_enter_call (state, call, plan, state->threads, &state->prepared->scratch);
+  ir_run_enter_call (state, call, state->threads, &state->prepared->scratch);
   call->max_output_bytes = MIN (state->output_limit, left);
   call->random_seed = random_seed (state, node);
   call->alloc = give_memory;
@@ -171,7 +170,8 @@ call_kernel (IrRunState *state, IrCall *call, const IrNode *node, GError **error
   ir_call_adapt (call);
   /* A kernel that has seen that it is to stop may leave its outputs incomplete. */
   if (!ir_call_check (call, error) || !bind_layouts (state, call, node, may_block, error) ||
-      !plan->kernel (call, error) || ir_call_fail_if_stopped (call, error))
+      !ir_prepared_choice (state->prepared, node)->kernel (call, error) ||
+      ir_call_fail_if_stopped (call, error))
     return FALSE;
   for (guint i = 0; i < node->n_outputs; i++)
     if (!take_output (state, call, node, i, error))
@@ -210,7 +210,7 @@ ir_run_node (IrRunState *state, const IrNode *node, GError **error)
 
   if (!ir_run_check (state, node, error))
     return FALSE;
-  if (state->prepared->nodes[node->id].kernel == NULL)
+  if (ir_prepared_is_control (state->prepared, node))
     done = state->prepared->control (state, node, &local);
   else
     {

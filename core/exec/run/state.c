@@ -124,7 +124,6 @@ ir_run_count_iteration (IrRunState *state, const IrNode *node, GError **error)
  * ir_run_enter_call:
  * @state: a run under way
  * @call: a call whose kernel is about to run
- * @plan: of its node
  * @threads: (nullable): for the kernel; %NULL: the calling one alone
  * @scratch: (nullable): for the kernel alone
  *
@@ -132,8 +131,7 @@ ir_run_count_iteration (IrRunState *state, const IrNode *node, GError **error)
  * Contents, and who gives memory for outputs, are left to the caller.
  */
 void
-ir_run_enter_call (
-    IrRunState *state, IrCall *call, const IrNodePlan *plan, IrThreads *threads, IrScratch *scratch)
+ir_run_enter_call (IrRunState *state, IrCall *call, IrThreads *threads, IrScratch *scratch)
 {
   call->threads = threads;
   call->scratch = scratch;
@@ -141,5 +139,5 @@ ir_run_enter_call (
   call->watch = &state->watch;
   call->max_output_bytes = state->output_limit;
   call->packed = state->prepared->packed;
-  call->kernel_state = plan->state;
+  call->kernel_state = state->prepared->states[call->node->id];
 }

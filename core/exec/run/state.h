@@ -72,11 +72,7 @@ ir_run_call (IrRunState *state)
   return (IrCall){ .cancellable = state->cancellable, .watch = &state->watch };
 }
 
-void ir_run_enter_call (IrRunState *state,
-                        IrCall *call,
-                        const IrNodePlan *plan,
-                        IrThreads *threads,
-                        IrScratch *scratch);
+void ir_run_enter_call (IrRunState *state, IrCall *call, IrThreads *threads, IrScratch *scratch);
 gboolean ir_run_graph (IrRunState *state, const IrGraph *graph, GError **error);
 gboolean ir_run_schedule (IrRunState *state, GError **error);
 gint64 ir_run_now_ns (void);

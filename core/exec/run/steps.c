@@ -281,12 +281,12 @@ ir_step_compute (
 
   if (step->chain > 0)
     return ir_chain_run (state, step, threads, scratch, error);
-  ir_run_enter_call (state, call, step->plan, threads, scratch);
+  ir_run_enter_call (state, call, threads, scratch);
   call->alloc = give_bound;
   call->alloc_data = step;
   ir_plan_check_watch (state, call);
   /* One that has seen that it is to stop may leave its outputs incomplete. */
-  gboolean done = step->plan->kernel (call, error) && !ir_call_fail_if_cut (call, error);
+  gboolean done = step->choice->kernel (call, error) && !ir_call_fail_if_cut (call, error);
   for (guint i = 0; done && i < call->n_outputs; i++)
     done = take_bound (state, step, i, error);
   ir_call_disown (call, step->n_owned);

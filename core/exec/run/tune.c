@@ -185,6 +185,7 @@ compare (const IrTuner *tuner, const IrPrepared *prepared, double factor, GError
     .stages = { .n_workers = tuner->n_threads, .max_steps = MAX_ENDINGS },
     .compare = TRUE,
     .wide_costs = &apart,
+    .kernels = prepared->kernels,
   };
 
   for (guint id = 0; id < tuner->n_nodes; id++)
@@ -206,7 +207,8 @@ settle (IrTuner *tuner, IrPrepared *prepared, GError **error)
   tuner->phase = PHASE_SETTLED;
   if (prepared->schedule->spans == NULL)
     return TRUE;
-  IrSchedule *plain = ir_schedule_new (prepared->model, tuner->backend, tuner->n_threads, error);
+  IrSchedule *plain = ir_schedule_new_by (prepared->model, prepared->kernels, tuner->n_threads,
+                                          NULL, error);
   if (plain != NULL)
     take_schedule (prepared, plain);
   return plain != NULL;

@@ -395,12 +395,16 @@ ir_schedule_new_with (IrModel *model,
                       GError **error)
 {
   g_return_val_if_fail (model != NULL && backend != NULL && options != NULL, NULL);
-  g_autoptr (IrSchedule) schedule = ir_schedule_new_until (
-      model, backend, options->stages.n_workers, options->stages.stop, error);
+  const IrStop *stop = options->stages.stop;
+  guint n_workers = options->stages.n_workers;
+  g_autoptr (IrSchedule)
+      schedule = options->kernels != NULL
+                     ? ir_schedule_new_by (model, options->kernels, n_workers, stop, error)
+                     : ir_schedule_new_until (model, backend, n_workers, stop, error);
   if (schedule == NULL)
     return NULL;
   if (options->policy == IR_SCHEDULE_MEMORY)
-    ir_schedule_order_for_memory (schedule, model, options->stages.stop);
+    ir_schedule_order_for_memory (schedule, model, stop);
   g_autoptr (IrScheduleDetails) found = g_new0 (IrScheduleDetails, 1);
   guint n = schedule->items->len;
   g_autofree double *ms = durations (schedule);
@@ -412,10 +416,10 @@ ir_schedule_new_with (IrModel *model,
   g_autofree double *wide_ms = options->compare && options->policy == IR_SCHEDULE_IOS
                                    ? wide_times (schedule, options->wide_costs, ms)
                                    : NULL;
-  if (ir_schedule_stopped (options->stages.stop, error))
+  if (ir_schedule_stopped (stop, error))
     return NULL;
   found->tasks = tasks_to_place (schedule, model, ms, wide_ms);
-  if (ir_schedule_stopped (options->stages.stop, error))
+  if (ir_schedule_stopped (stop, error))
     return NULL;
   found->tasks->fork_ms = options->wide_costs != NULL ? IR_FORK_MS : 0;
   if (options->policy == IR_SCHEDULE_FILE)
@@ -423,7 +427,7 @@ ir_schedule_new_with (IrModel *model,
       for (guint i = 0; i < n && options->costs != NULL; i++)
         g_array_index (schedule->items, IrScheduleItem, i).end_ms = ms[i];
       if (options->costs != NULL)
-        ir_schedule_place (schedule, options->stages.stop);
+        ir_schedule_place (schedule, stop);
       take_times (schedule, found->places);
     }
   else
@@ -436,7 +440,7 @@ ir_schedule_new_with (IrModel *model,
       if (wide_ms != NULL)
         find_spans (schedule, found);
     }
-  if (ir_schedule_stopped (options->stages.stop, error))
+  if (ir_schedule_stopped (stop, error))
     return NULL;
   if (details != NULL)
     *details = g_steal_pointer (&found);

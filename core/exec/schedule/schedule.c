@@ -155,29 +155,21 @@ item_clear (gpointer data)
   g_free ((gpointer) item->after);
 }
 
-static gboolean
-fill_item (IrScheduleItem *item,
-           const IrNode *node,
-           const IrBackend *backend,
-           IrNodeId *seen,
-           GError **error)
+static void
+fill_item (IrScheduleItem *item, const IrNode *node, const IrKernelChoice *choice, IrNodeId *seen)
 {
-  const IrBackend *chosen;
-  IrKernelFunc kernel;
-
-  if (!ir_backend_choose (backend, node, &kernel, &chosen, &item->why, error))
-    return FALSE;
   item->node = node->id;
   item->device = "cpu";
-  item->kernel = ir_backend_kernel_name (chosen, node, kernel);
+  item->kernel = choice->name;
+  item->why = choice->why;
   for (guint slot = 0; slot < MIN (node->n_inputs, 64); slot++)
-    if (ir_backend_input_terms (chosen, node, slot, FALSE).overwritten)
+    if (ir_backend_input_terms (choice->backend, node, slot, FALSE).overwritten)
       item->overwrites |= G_GUINT64_CONSTANT (1) << slot;
   g_autoptr (GArray) after = predecessors (node, seen);
   item->n_after = after->len;
   item->after = g_memdup2 (after->data, sizeof (IrNodeId) * after->len);
-  item->end_ms = predicted_ms (node, chosen != &ir_backend_ref); /* for now, the duration */
-  return TRUE;
+  item->end_ms = predicted_ms (node,
+                               choice->backend != &ir_backend_ref); /* for now, the duration */
 }
 
 typedef struct
@@ -276,13 +268,15 @@ ir_schedule_place (IrSchedule *schedule, const IrStop *stop)
 
 /* Lets the back end say which values it keeps in a layout of its own, and each node why. */
 static gboolean
-plan_blocks (IrSchedule *schedule, IrModel *model, const IrBackend *backend, const IrStop *stop)
+plan_blocks (IrSchedule *schedule, IrModel *model, const IrStop *stop)
 {
+  const IrBackend *backend = schedule->kernels->backend;
+
   if (backend->plan_blocks == NULL)
     return TRUE;
   schedule->n_blocks = model->values->len;
   schedule->blocks = g_new0 (guint8, schedule->n_blocks + 1);
-  backend->plan_blocks (model->main, schedule->blocks);
+  backend->plan_blocks (model->main, schedule->kernels, schedule->blocks);
   if (backend->explain_blocks == NULL) /* nobody asks why */
     return TRUE;
   for (guint i = 0; i < schedule->items->len; i++)
@@ -386,24 +380,45 @@ ir_schedule_new_until (
   g_return_val_if_fail (model != NULL && backend != NULL, NULL);
   if (!order_nodes (model, stop, error))
     return NULL;
+  g_autoptr (IrKernels) kernels = ir_kernels_new (model, backend, stop, error);
+  return kernels != NULL ? ir_schedule_new_by (model, kernels, n_workers, stop, error) : NULL;
+}
+
+/**
+ * ir_schedule_new_by:
+ * @model: a model without cycles, whose nodes have an order
+ * @kernels: which kernels run its nodes
+ * @n_workers: threads to lay the predicted times out on, at least 1
+ * @stop: (nullable): what may stop it
+ * @error: return location for an error
+ *
+ * As ir_schedule_new_until(), by kernels that have been chosen before.
+ *
+ * Returns: (transfer full) (nullable): the schedule
+ */
+IrSchedule *
+ir_schedule_new_by (
+    IrModel *model, IrKernels *kernels, guint n_workers, const IrStop *stop, GError **error)
+{
   g_autoptr (IrSchedule) schedule = g_new0 (IrSchedule, 1);
   guint n_nodes;
   IrNode *const *nodes = ir_graph_order (model->main, &n_nodes);
   g_autofree IrNodeId *seen = g_new0 (IrNodeId, (gsize) model->nodes->len + 1);
 
   g_atomic_ref_count_init (&schedule->ref_count);
+  schedule->kernels = ir_kernels_ref (kernels);
   schedule->n_workers = MAX (n_workers, 1);
   schedule->items = g_array_sized_new (FALSE, TRUE, sizeof (IrScheduleItem), n_nodes);
   g_array_set_clear_func (schedule->items, item_clear);
   for (guint i = 0; i < n_nodes; i++)
     {
       IrScheduleItem item = { 0 };
-      if ((i % LOOK_NODES == 0 && ir_schedule_stopped (stop, error)) ||
-          !fill_item (&item, nodes[i], backend, seen, error))
+      if (i % LOOK_NODES == 0 && ir_schedule_stopped (stop, error))
         return NULL;
+      fill_item (&item, nodes[i], &kernels->rows[nodes[i]->id], seen);
       g_array_append_val (schedule->items, item);
     }
-  if (!plan_blocks (schedule, model, backend, stop) || !ir_schedule_place (schedule, stop))
+  if (!plan_blocks (schedule, model, stop) || !ir_schedule_place (schedule, stop))
     return fail_cancelled (error);
   return g_steal_pointer (&schedule);
 }
@@ -440,6 +455,7 @@ ir_schedule_copy (const IrSchedule *schedule)
       IrScheduleItem *item = &g_array_index (copy->items, IrScheduleItem, i);
       item->after = g_memdup2 (item->after, sizeof *item->after * item->n_after);
     }
+  copy->kernels = ir_kernels_ref (schedule->kernels);
   copy->spans = schedule->spans != NULL ? g_array_copy (schedule->spans) : NULL;
   copy->blocks = schedule->blocks != NULL ? g_memdup2 (schedule->blocks, schedule->n_blocks + 1)
                                           : NULL;
@@ -458,6 +474,7 @@ ir_schedule_unref (IrSchedule *schedule)
   g_array_unref (schedule->items);
   g_clear_pointer (&schedule->spans, g_array_unref);
   g_free (schedule->blocks);
+  ir_kernels_unref (schedule->kernels);
   g_free (schedule);
 }
 

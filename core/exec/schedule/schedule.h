@@ -47,6 +47,7 @@ typedef struct
   double makespan_ms, critical_path_ms, work_ms;
   guint8 *blocks; /* (nullable) by value id: channels that stand together; see core/exec/kernel/nchwc.h */
   guint n_blocks; /* its length */
+  IrKernels *kernels; /* of all nodes, those of subgraphs included */
   gatomicrefcount ref_count;
 } IrSchedule;
 IrSchedule *ir_schedule_new (IrModel *model,
@@ -58,6 +59,11 @@ IrSchedule *ir_schedule_new_until (IrModel *model,
                                    guint n_workers,
                                    const IrStop *stop, /* (nullable) */
                                    GError **error);
+IrSchedule *ir_schedule_new_by (IrModel *model,
+                                IrKernels *kernels,
+                                guint n_workers,
+                                const IrStop *stop, /* (nullable) */
+                                GError **error);
 gboolean ir_schedule_check (IrModel *model,
                             const IrBackend *backend,
                             const IrStop *stop, /* (nullable) */

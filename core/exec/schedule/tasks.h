@@ -165,6 +165,7 @@ typedef struct
   /* (nullable) By node id, on all threads, negative where that is unknown; NULL: threads bring
    * nothing, so that all runs together that can. */
   const IrNodeCosts *wide_costs;
+  IrKernels *kernels; /* (nullable) chosen before, for the same model and back end */
 } IrScheduleOptions;
 /* What a run asks for; with %IR_PARALLEL_AUTO, its first one. */
 IrScheduleOptions ir_schedule_run_options (guint n_threads, IrParallelMode mode);

@@ -23,7 +23,12 @@ typedef enum
 } IrOpErrorCode;
 
 typedef struct _IrCall IrCall;
-typedef struct _IrThreads IrThreads; /* core/exec/kernel/threads.h */
+/* What a call may use of the threads of the program: core/exec/kernel/threads.h. */
+typedef struct
+{
+  guint n;                /* the calling one included; 0: that one alone */
+  gboolean deterministic; /* results are the same bits at any number */
+} IrThreads;
 typedef struct _IrScratch IrScratch; /* core/exec/kernel/nchwc.h */
 typedef struct _IrPacked IrPacked;   /* core/exec/kernel/prepack.h */
 
@@ -87,7 +92,7 @@ struct _IrCall
   IrCallOutput *outputs;
   const IrAttr **attrs;
   GPtrArray *owned;          /* (nullable) scratch that lives as long as the call */
-  IrThreads *threads;        /* (nullable) one thread */
+  IrThreads threads;
   GCancellable *cancellable; /* (nullable) */
   IrWatch *watch;            /* (nullable) */
   guint64 random_seed;       /* execution: for draws whose node has no seed of its own */

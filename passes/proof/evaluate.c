@@ -21,7 +21,7 @@
 struct _IrEvaluator
 {
   const IrBackend *backend;
-  IrThreads *threads;
+  IrThreads threads;
   GCancellable *cancellable; /* (nullable) */
   GHashTable *keys;          /* GBytes -> number of a node's output 0 */
   GHashTable *leaves;        /* IrTensor -> number */
@@ -80,7 +80,7 @@ ir_evaluator_new (const IrBackend *backend, guint n_threads, GCancellable *cance
   goffset pages = sysconf (_SC_PHYS_PAGES), page_bytes = sysconf (_SC_PAGESIZE);
 
   evaluator->backend = backend != NULL ? backend : ir_backend_find ("ref");
-  evaluator->threads = ir_threads_new (n_threads);
+  evaluator->threads = ir_threads_of (n_threads, FALSE);
   evaluator->cancellable = cancellable != NULL ? g_object_ref (cancellable) : NULL;
   evaluator->keys = g_hash_table_new_full (g_bytes_hash, g_bytes_equal,
                                            (GDestroyNotify) g_bytes_unref, NULL);
@@ -114,7 +114,6 @@ ir_evaluator_free (IrEvaluator *evaluator)
   g_hash_table_unref (evaluator->leaves);
   g_hash_table_unref (evaluator->keys);
   g_clear_object (&evaluator->cancellable);
-  ir_threads_free (evaluator->threads);
   g_free (evaluator);
 }
 
@@ -720,8 +719,12 @@ run_node (IrScope *scope, const IrNode *node, guint first, GError **error)
   g_autofree const IrTensor **inputs = g_new0 (const IrTensor *, node->n_inputs + 1);
   g_autofree IrTensor **outputs = g_new0 (IrTensor *, node->n_outputs + 1);
   IrEvalOptions options = {
-    evaluator->backend,        evaluator->threads, evaluator->cancellable, outer_contents, scope,
-    state_of (evaluator, node)
+    .backend = evaluator->backend,
+    .threads = evaluator->threads,
+    .cancellable = evaluator->cancellable,
+    .contents = outer_contents,
+    .data = scope,
+    .state = state_of (evaluator, node),
   };
   const GError *before = g_hash_table_lookup (evaluator->failed, GUINT_TO_POINTER (first));
   GError *local = NULL;

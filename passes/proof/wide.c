@@ -77,8 +77,10 @@ eval (IrWide *wide,
       IrTensor **outputs,
       GError **error)
 {
-  IrEvalOptions options = { ir_backend_find ("ref"), NULL, wide->prover->cancellable, outer_value,
-                            wide };
+  IrEvalOptions options = { .backend = ir_backend_find ("ref"),
+                            .cancellable = wide->prover->cancellable,
+                            .contents = outer_value,
+                            .data = wide };
 
   ir_evaluator_bound (wide->prover->evaluator, &options);
   return ir_eval_node_with (node, inputs, outputs, &options, error);
@@ -278,8 +280,12 @@ run_form (Trial *trial, Form form)
 {
   const IrNode *node = trial->node;
   gboolean narrow = (form == MAGNITUDES || form == HALF) && is_narrow (trial);
-  IrEvalOptions options = { narrow ? &trial->wide->prover->plain : ir_backend_find ("ref"), NULL,
-                            trial->wide->prover->cancellable, outer_value, trial->wide };
+  IrEvalOptions options = {
+    .backend = narrow ? &trial->wide->prover->plain : ir_backend_find ("ref"),
+    .cancellable = trial->wide->prover->cancellable,
+    .contents = outer_value,
+    .data = trial->wide,
+  };
   g_autoptr (GPtrArray) held = g_ptr_array_new_with_free_func ((GDestroyNotify) ir_tensor_unref);
   g_autofree const IrTensor **inputs = g_memdup2 (trial->inputs,
                                                   (node->n_inputs + 1) * sizeof *inputs);

@@ -59,7 +59,7 @@ main (int argc, char **argv)
       g_printerr ("%s\n", error != NULL ? error->message : "numbers must be positive");
       return 2;
     }
-  g_autoptr (IrThreads) threads = ir_threads_new ((guint) MAX (n_threads, 1));
+  IrThreads threads = ir_threads_of ((guint) MAX (n_threads, 1), FALSE);
   const IrCall call = { .threads = threads };
   IrTensor *tensors[G_N_ELEMENTS (dtypes)];
   GArray *rates[G_N_ELEMENTS (dtypes)];

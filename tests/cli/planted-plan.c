@@ -25,9 +25,9 @@ IrInputTerms __wrap_ir_backend_input_terms (const IrBackend *backend,
 gboolean __real_cpu_run_blocks (const IrCpuKernel *kernel, IrCall *call, GError **error);
 gboolean __wrap_cpu_run_blocks (const IrCpuKernel *kernel, IrCall *call, GError **error);
 gboolean __real_ir_chain_run (
-    IrRunState *state, IrRunStep *head, IrThreads *threads, IrScratch *scratch, GError **error);
+    IrRunState *state, IrRunStep *head, IrThreads threads, IrScratch *scratch, GError **error);
 gboolean __wrap_ir_chain_run (
-    IrRunState *state, IrRunStep *head, IrThreads *threads, IrScratch *scratch, GError **error);
+    IrRunState *state, IrRunStep *head, IrThreads threads, IrScratch *scratch, GError **error);
 gconstpointer __real_ir_packed_get (
     IrPacked *packed, const IrTensor *constant, guint64 form, IrPackFunc pack, gpointer data);
 gconstpointer __wrap_ir_packed_get (
@@ -64,7 +64,7 @@ __wrap_cpu_run_blocks (const IrCpuKernel *kernel, IrCall *call, GError **error)
 
 gboolean
 __wrap_ir_chain_run (
-    IrRunState *state, IrRunStep *head, IrThreads *threads, IrScratch *scratch, GError **error)
+    IrRunState *state, IrRunStep *head, IrThreads threads, IrScratch *scratch, GError **error)
 {
   gboolean done = __real_ir_chain_run (state, head, threads, scratch, error);
 

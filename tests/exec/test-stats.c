@@ -167,8 +167,7 @@ test_threads (void)
       ir_tensor_stats (tensor, N_BINS, &wanted);
       for (guint k = 0; k < G_N_ELEMENTS (n_threads); k++)
         {
-          g_autoptr (IrThreads) threads = ir_threads_new (n_threads[k]);
-          const IrCall call = { .threads = threads };
+          const IrCall call = { .threads = ir_threads_of (n_threads[k], FALSE) };
           IrTensorStats stats;
           g_assert_true (ir_tensor_stats_with (tensor, N_BINS, &call, &stats));
           g_assert_cmpmem (&stats, sizeof stats, &wanted, sizeof wanted);

@@ -1,4 +1,4 @@
-/* The thread pool: every element once, whatever the split; nesting and many callers. */
+/* Loops over ranges: every element once, whatever the split; nesting and many callers. */
 #include "config.h"
 
 #include "core/exec/kernel/threads.h"
@@ -11,7 +11,7 @@
 typedef struct
 {
   guint8 *counts;
-  IrThreads *pool;
+  IrThreads threads;
   int n_parts; /* atomic */
 } Job;
 
@@ -21,7 +21,7 @@ count (guint64 first, guint64 end, guint worker, gpointer data)
   Job *job = data;
 
   g_atomic_int_inc (&job->n_parts);
-  g_assert_cmpuint (worker, <, ir_threads_n (job->pool));
+  g_assert_cmpuint (worker, <, ir_threads_n (job->threads));
   for (guint64 i = first; i < end; i++)
     job->counts[i]++;
 }
@@ -38,14 +38,14 @@ test_covers (void)
 {
   for (guint n_threads = 1; n_threads <= 5; n_threads++)
     {
-      g_autoptr (IrThreads) pool = ir_threads_new (n_threads);
-      g_assert_cmpuint (ir_threads_n (pool), ==, n_threads);
+      IrThreads threads = ir_threads_of (n_threads, FALSE);
+      g_assert_cmpuint (ir_threads_n (threads), ==, n_threads);
       for (guint64 n = 0; n < 40; n++)
         for (guint64 grain = 0; grain < 12; grain += 5)
           {
             g_autofree guint8 *counts = g_new0 (guint8, n + 1);
-            Job job = { .counts = counts, .pool = pool };
-            ir_threads_for (pool, n, grain, count, &job);
+            Job job = { .counts = counts, .threads = threads };
+            ir_threads_for (threads, n, grain, count, &job);
             check_counts (&job, n);
             g_assert_cmpint (job.n_parts, <=, (int) MAX (1, n / MAX (grain, 1)));
             g_assert_cmpint (job.n_parts, <=, (int) n_threads);
@@ -59,7 +59,7 @@ test_null (void)
   guint8 counts[10] = { 0 };
   Job job = { .counts = counts };
 
-  ir_threads_for (NULL, 10, 1, count, &job);
+  ir_threads_for ((IrThreads){ 0 }, 10, 1, count, &job);
   check_counts (&job, 10);
   g_assert_cmpint (job.n_parts, ==, 1);
 }
@@ -72,21 +72,21 @@ nest (guint64 first, guint64 end, guint worker, gpointer data)
 
   for (guint64 i = first; i < end; i++)
     {
-      Job inner = { .counts = outer->counts + 10 * i, .pool = outer->pool };
-      ir_threads_for (outer->pool, 10, 1, count, &inner);
+      Job inner = { .counts = outer->counts + 10 * i, .threads = outer->threads };
+      ir_threads_for (outer->threads, 10, 1, count, &inner);
     }
 }
 
 static void
 test_nested (void)
 {
-  g_autoptr (IrThreads) pool = ir_threads_new (3);
+  IrThreads threads = ir_threads_of (3, FALSE);
 
   for (guint round = 0; round < 200; round++)
     {
       guint8 counts[60] = { 0 };
-      Job job = { .counts = counts, .pool = pool };
-      ir_threads_for (pool, 6, 1, nest, &job);
+      Job job = { .counts = counts, .threads = threads };
+      ir_threads_for (threads, 6, 1, nest, &job);
       check_counts (&job, 60);
     }
 }
@@ -94,13 +94,13 @@ test_nested (void)
 static gpointer
 caller (gpointer data)
 {
-  IrThreads *pool = data;
+  const IrThreads threads = ir_threads_of (3, FALSE);
 
-  for (guint round = 0; round < 300; round++)
+  for (guint round = 0; round < 100; round++)
     {
       guint8 counts[50] = { 0 };
-      Job job = { .counts = counts, .pool = pool };
-      ir_threads_for (pool, 50, 1, count, &job);
+      Job job = { .counts = counts, .threads = threads };
+      ir_threads_for (threads, 50, 1, count, &job);
       check_counts (&job, 50);
     }
   return NULL;
@@ -109,13 +109,47 @@ caller (gpointer data)
 static void
 test_many_callers (void)
 {
-  g_autoptr (IrThreads) pool = ir_threads_new (3);
-  GThread *threads[4];
+  GThread *callers[4];
 
-  for (guint i = 0; i < G_N_ELEMENTS (threads); i++)
-    threads[i] = g_thread_new ("caller", caller, pool);
-  for (guint i = 0; i < G_N_ELEMENTS (threads); i++)
-    g_thread_join (threads[i]);
+  for (guint i = 0; i < G_N_ELEMENTS (callers); i++)
+    callers[i] = g_thread_new ("caller", caller, NULL);
+  for (guint i = 0; i < G_N_ELEMENTS (callers); i++)
+    g_thread_join (callers[i]);
+}
+
+/* -- whose threads -- */
+
+static void
+look_at_pool (guint64 first, guint64 end, guint worker, gpointer data)
+{
+  g_assert_true (omp_in_parallel ());
+  g_assert_cmpint (omp_get_num_threads (), ==, 3);
+}
+
+static guint
+n_threads_now (void)
+{
+  g_autoptr (GDir) tasks = g_dir_open ("/proc/self/task", 0, NULL);
+  guint n = 0;
+
+  while (g_dir_read_name (tasks) != NULL)
+    n++;
+  return n;
+}
+
+/* Each thread that runs a loop has a pool, which ends with it. */
+static void
+test_pools (void)
+{
+  guint n_before = 0;
+
+  ir_threads_for (ir_threads_of (3, FALSE), 3, 1, look_at_pool, NULL);
+  n_before = n_threads_now ();
+  for (guint i = 0; i < 50; i++)
+    g_thread_join (g_thread_new ("caller", caller, NULL));
+  for (guint i = 0; i < 1000 && n_threads_now () > n_before; i++)
+    g_usleep (10000);
+  g_assert_cmpuint (n_threads_now (), <=, n_before);
 }
 
 /* -- handlers of signals -- */
@@ -195,7 +229,7 @@ look_in_thread (void *(*func) (void *) )
 static void
 test_signal_stacks (void)
 {
-  g_autoptr (IrThreads) pool = ir_threads_new (3);
+  IrThreads threads = ir_threads_of (3, FALSE);
   GThread *thread = NULL;
 
   if (HAVE_SANITIZER)
@@ -208,7 +242,7 @@ test_signal_stacks (void)
   g_assert_true (g_thread_join (thread));
   look_in_thread (look);
   look_in_thread (leave);
-  ir_threads_for (pool, 3, 1, look_at_range, NULL);
+  ir_threads_for (threads, 3, 1, look_at_range, NULL);
   omp_set_dynamic (0);
   look_at_teams (0);
   thread = g_thread_new ("teams", look_at_teams_of_thread, GUINT_TO_POINTER (3));
@@ -221,9 +255,10 @@ main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/threads/every element is worked on once", test_covers);
-  g_test_add_func ("/threads/no pool is one thread", test_null);
+  g_test_add_func ("/threads/none are one thread", test_null);
   g_test_add_func ("/threads/a loop inside a loop does not deadlock", test_nested);
   g_test_add_func ("/threads/several threads may call at once", test_many_callers);
+  g_test_add_func ("/threads/they are those of OpenMP, and end with their caller", test_pools);
   g_test_add_func ("/threads/handlers of signals have a stack in every thread", test_signal_stacks);
   return g_test_run ();
 }

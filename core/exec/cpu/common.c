@@ -13,7 +13,7 @@
 int
 cpu_n_threads (const IrCall *call, guint64 work)
 {
-  guint n = call->threads != NULL ? ir_threads_n (call->threads) : 1;
+  guint n = ir_threads_n (call->threads);
 
   return (int) MAX (1, MIN (n, work / WORK_PER_THREAD));
 }
@@ -27,7 +27,7 @@ cpu_n_parts (const IrCall *call, guint64 work)
 void
 cpu_library_threads (const IrCall *call, int n_threads)
 {
-  omp_set_num_threads (ir_threads_deterministic (call->threads) ? 1 : n_threads);
+  omp_set_num_threads (call->threads.deterministic ? 1 : n_threads);
 }
 
 #define LEAST_PART 64 /* elements that take as long as finding out where a part is, or more */

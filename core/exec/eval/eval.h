@@ -17,7 +17,7 @@ gboolean ir_eval_node (const IrNode *node,
 typedef struct
 {
   const IrBackend *backend;  /* NULL: reference kernels */
-  IrThreads *threads;        /* (nullable) one thread */
+  IrThreads threads;
   GCancellable *cancellable; /* (nullable) */
   /* (nullable) what a value holds that the node's subgraphs use and that lies outside of them */
   const IrTensor *(*contents) (const IrValue *value, gpointer data);

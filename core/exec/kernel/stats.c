@@ -640,8 +640,8 @@ static void
 run_scan (Job *job, IrTensorStats *stats, Part *all)
 {
   *all = (Part){ .min = INFINITY, .max = -INFINITY };
-  ir_threads_for (job->call != NULL ? job->call->threads : NULL, job->n_chunks, CHUNKS_PER_THREAD,
-                  scan_chunks, job);
+  ir_threads_for (job->call != NULL ? job->call->threads : (IrThreads){ 0 }, job->n_chunks,
+                  CHUNKS_PER_THREAD, scan_chunks, job);
   for (guint c = 0; c < job->n_chunks; c++)
     join (all, &job->chunks[c].part);
   stats->checksum = sum_up (job);
@@ -672,8 +672,8 @@ run_bins (Job *job, guint n_bins, IrTensorStats *stats)
                       .n_bins = stats->n_bins };
   job->stats = stats;
   pthread_mutex_init (&job->lock, NULL);
-  ir_threads_for (job->call != NULL ? job->call->threads : NULL, job->n_chunks, CHUNKS_PER_THREAD,
-                  fill_bins, job);
+  ir_threads_for (job->call != NULL ? job->call->threads : (IrThreads){ 0 }, job->n_chunks,
+                  CHUNKS_PER_THREAD, fill_bins, job);
   pthread_mutex_destroy (&job->lock);
 }
 

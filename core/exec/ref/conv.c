@@ -203,13 +203,16 @@ run (Conv *conv, GError **error)
   if (sample == NULL)
     return FALSE;
   conv->x = sample;
+  double per_channel = (double) conv->y_plane * (double) conv->taps *
+                       (double) (conv->x_channels / MAX (conv->group, 1));
   for (conv->sample = 0; conv->sample < (guint64) conv->batch; conv->sample++)
     {
       ir_block_load_many (call, x, conv->sample * sample_size, sample_size, sample);
       for (guint64 i = 0; conv->whole != NULL && i < sample_size && !ir_block_stopped (call, i);
            i++)
         sample[i] -= conv->whole->x_zero;
-      ir_threads_for (call->threads, (guint64) conv->y_channels, 1, run_channels, conv);
+      ir_threads_for (call->threads, (guint64) conv->y_channels, ir_threads_grain (per_channel),
+                      run_channels, conv);
       if (ir_block_cancelled (call, error))
         return FALSE;
       if (g_atomic_int_get (&conv->no_memory))

@@ -210,7 +210,10 @@ ir_ref_deform_conv (IrCall *call, GError **error)
     }
   if (!check_taps (&d, error) || !load (&d, error))
     return FALSE;
-  ir_threads_for (call->threads, (guint64) (dims[0] * d.out_plane), 1, run_places, &d);
+  double per_place = (double) d.n_taps * (double) d.channels *
+                     (double) (1 + d.out_channels / MAX (d.group, 1));
+  ir_threads_for (call->threads, (guint64) (dims[0] * d.out_plane), ir_threads_grain (per_place),
+                  run_places, &d);
   if (g_atomic_int_get (&d.no_memory))
     return ir_call_fail (call, error, IR_OP_ERROR_LIMIT, "no memory for scratch");
   return !ir_block_cancelled (call, error);

@@ -11,8 +11,6 @@
 #include "core/exec/ref/ref.h"
 #include <string.h>
 
-#define GRAIN 64 /* elements of a result that are worth a thread */
-
 typedef union
 {
   double real;
@@ -202,6 +200,7 @@ contract (Contraction *c, const IrEinsum *einsum, IrCall *call, GError **error)
 {
   Operand *result = c->result;
   gboolean empty = FALSE;
+  double n_summed = 1;
 
   for (guint i = 0; i < result->rank; i++)
     {
@@ -213,6 +212,7 @@ contract (Contraction *c, const IrEinsum *einsum, IrCall *call, GError **error)
         (has_label (c->operands[0], (guint8) label) || has_label (c->operands[1], (guint8) label)))
       {
         space_add (&c->summed, c, (guint8) label, einsum->sizes[label]);
+        n_summed *= (double) einsum->sizes[label];
         empty = empty || einsum->sizes[label] == 0;
       }
   if (!operand_alloc (result, call, error))
@@ -220,7 +220,7 @@ contract (Contraction *c, const IrEinsum *einsum, IrCall *call, GError **error)
   if (empty)
     ir_call_zero (call, result->numbers, sizeof (Number) * result->n);
   else if (result->n > 0)
-    ir_threads_for (call->threads, result->n, GRAIN, contract_range, c);
+    ir_threads_for (call->threads, result->n, ir_threads_grain (n_summed), contract_range, c);
   return !ir_block_cancelled (call, error);
 }
 

@@ -184,7 +184,8 @@ run (Product *p, GError **error)
   IrDtype dtype = ir_tensor_dtype (p->a);
 
   if (ir_dtype_is_integer (dtype) || ir_dtype_is_float (dtype))
-    ir_threads_for (p->call->threads, (p->m + ROWS - 1) / ROWS, 1,
+    ir_threads_for (p->call->threads, (p->m + ROWS - 1) / ROWS,
+                    ir_threads_grain ((double) (ROWS * p->k) * (double) p->n),
                     ir_dtype_is_float (dtype) ? run_rows : run_integers, p);
   else
     return ir_call_fail (p->call, error, IR_OP_ERROR_DTYPE,

@@ -18,7 +18,7 @@ struct _IrReplay
   IrRunOptions options;
   GHashTable *inputs; /* value id -> IrTensor */
   IrPrepared *prepared;
-  IrThreads *threads, *lane; /* lane: one thread, for nodes that ran beside others */
+  IrThreads threads, lane;   /* lane: one thread, for nodes that ran beside others */
   const IrRun *run;          /* (nullable) (unowned) whose bits are wanted */
   IrReplayKnown known;
   gpointer data;
@@ -78,10 +78,8 @@ ir_replay_new (IrModel *frozen,
   if (replay->prepared == NULL)
     return NULL;
   replay->prepared->control = ir_subgraph_run;
-  replay->threads = ir_threads_new (options->n_threads);
-  ir_threads_set_deterministic (replay->threads, options->deterministic);
-  replay->lane = ir_threads_new (1);
-  ir_threads_set_deterministic (replay->lane, options->deterministic);
+  replay->threads = ir_threads_of (options->n_threads, options->deterministic);
+  replay->lane = ir_threads_of (1, options->deterministic);
   return g_steal_pointer (&replay);
 }
 
@@ -110,8 +108,6 @@ ir_replay_free (IrReplay *replay)
   g_queue_clear (&replay->order);
   g_clear_pointer (&replay->cache, g_hash_table_unref);
   g_clear_pointer (&replay->prepared, ir_prepared_free);
-  g_clear_pointer (&replay->threads, ir_threads_free);
-  g_clear_pointer (&replay->lane, ir_threads_free);
   g_clear_pointer (&replay->inputs, g_hash_table_unref);
   g_free (replay);
 }

@@ -184,7 +184,7 @@ cut (Job *job, int n_threads)
  * ir_chain_run:
  * @state: a run under way
  * @head: the first step of a chain
- * @threads: (nullable): workers that share the pieces
+ * @threads: those that share the pieces
  * @scratch: (nullable): for this step alone
  * @error: return location for an error
  *
@@ -194,7 +194,7 @@ cut (Job *job, int n_threads)
  */
 gboolean
 ir_chain_run (
-    IrRunState *state, IrRunStep *head, IrThreads *threads, IrScratch *scratch, GError **error)
+    IrRunState *state, IrRunStep *head, IrThreads threads, IrScratch *scratch, GError **error)
 {
   Job job = { .head = head, .n = ir_tensor_n_elements (head->outputs[0]) };
 
@@ -206,7 +206,7 @@ ir_chain_run (
   /* Kernels of pieces run on the thread that asks for them, and without scratch memory. */
   for (IrRunStep *step = head; step < head + head->chain; step++)
     if (step->link != 0)
-      ir_run_enter_call (state, &step->call, NULL, NULL);
+      ir_run_enter_call (state, &step->call, (IrThreads){ 0 }, NULL);
   g_mutex_init (&job.lock);
   if (n_threads == 1)
     run_pieces (&job, 0, n_pieces, 0);

@@ -4,4 +4,4 @@
 #include "core/exec/run/state.h"
 
 gboolean ir_chain_run (
-    IrRunState *state, IrRunStep *head, IrThreads *threads, IrScratch *scratch, GError **error);
+    IrRunState *state, IrRunStep *head, IrThreads threads, IrScratch *scratch, GError **error);

@@ -19,7 +19,7 @@ struct _IrExecutable
   IrRunOptions options;
   GArray *missing; /* (nullable) of IrMissing: outputs of @source that @base lacks */
   IrBackend without_blocks; /* what the options ask for, where no value is to be kept in blocks */
-  IrThreads *threads;
+  IrThreads threads;
   IrPacked *packed;     /* what kernels make of constants */
   GPtrArray *plans;     /* of IrPrepared, by shapes of inputs, that of the last run first */
   IrPrepared *prepared; /* (nullable) the one of them for the shapes of the last run */
@@ -418,8 +418,8 @@ ir_executable_new_until (IrModel *model,
   executable->constant_bytes = constant_bytes (executable->base);
   executable->packed = executable->options.without & IR_DECISION_PREPACK ? ir_packed_new_closed ()
                                                                          : ir_packed_new ();
-  executable->threads = ir_threads_new (executable->options.n_threads);
-  ir_threads_set_deterministic (executable->threads, executable->options.deterministic);
+  executable->threads = ir_threads_of (executable->options.n_threads,
+                                       executable->options.deterministic);
   if (!ir_schedule_check (executable->base, executable->options.backend, stop, error))
     return NULL;
   return g_steal_pointer (&executable);
@@ -437,7 +437,6 @@ ir_executable_free (IrExecutable *executable)
   g_clear_pointer (&executable->plans, g_ptr_array_unref);
   g_clear_pointer (&executable->options.chosen, g_array_unref);
   g_clear_pointer (&executable->missing, g_array_unref);
-  ir_threads_free (executable->threads);
   ir_packed_unref (executable->packed);
   g_clear_pointer (&executable->base, ir_model_unref);
   g_clear_pointer (&executable->source, ir_model_unref);

@@ -19,7 +19,7 @@
 struct _IrParallel
 {
   guint n_workers;
-  IrThreads *lane;     /* one thread, for kernels beside others */
+  IrThreads lane;      /* one thread, for kernels beside others */
   IrScratch *scratch;  /* by worker */
   guint8 *runs;        /* by span: whether its steps can run beside each other */
   guint *span_at;      /* by step: 1 + the span that begins there, or 0 */
@@ -139,15 +139,14 @@ find_predecessors (IrPrepared *prepared, IrParallel *parallel, GArray *before)
 }
 
 static IrParallel *
-parallel_new (IrPrepared *prepared, const IrThreads *threads)
+parallel_new (IrPrepared *prepared, IrThreads threads)
 {
   guint n_steps = prepared->schedule->items->len;
   IrParallel *parallel = g_new0 (IrParallel, 1);
   GArray *before = g_array_new (FALSE, FALSE, sizeof (guint));
 
   parallel->n_workers = prepared->schedule->n_workers;
-  parallel->lane = ir_threads_new (1);
-  ir_threads_set_deterministic (parallel->lane, ir_threads_deterministic (threads));
+  parallel->lane = ir_threads_of (1, threads.deterministic);
   parallel->scratch = g_new0 (IrScratch, parallel->n_workers);
   parallel->runs = g_new0 (guint8, prepared->schedule->spans->len + 1);
   parallel->span_at = g_new0 (guint, n_steps + 1);
@@ -169,7 +168,6 @@ ir_parallel_free (IrParallel *parallel)
     return;
   for (guint i = 0; i < parallel->n_workers; i++)
     ir_scratch_clear (&parallel->scratch[i]);
-  ir_threads_free (parallel->lane);
   g_free (parallel->scratch);
   g_free (parallel->runs);
   g_free (parallel->span_at);

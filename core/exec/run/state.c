@@ -124,14 +124,14 @@ ir_run_count_iteration (IrRunState *state, const IrNode *node, GError **error)
  * ir_run_enter_call:
  * @state: a run under way
  * @call: a call whose kernel is about to run
- * @threads: (nullable): for the kernel; %NULL: the calling one alone
+ * @threads: for the kernel
  * @scratch: (nullable): for the kernel alone
  *
  * Gives @call what a kernel sees of the run: when to stop, limits, memory and what was prepared.
  * Contents, and who gives memory for outputs, are left to the caller.
  */
 void
-ir_run_enter_call (IrRunState *state, IrCall *call, IrThreads *threads, IrScratch *scratch)
+ir_run_enter_call (IrRunState *state, IrCall *call, IrThreads threads, IrScratch *scratch)
 {
   call->threads = threads;
   call->scratch = scratch;

@@ -32,7 +32,7 @@ struct _IrRunState
   const IrRunOptions *options;
   IrObserver *observer; /* (nullable) */
   IrPrepared *prepared;
-  IrThreads *threads;
+  IrThreads threads;
   GCancellable *cancellable; /* (nullable) */
   IrWatch watch;
   IrRun *run;
@@ -72,7 +72,7 @@ ir_run_call (IrRunState *state)
   return (IrCall){ .cancellable = state->cancellable, .watch = &state->watch };
 }
 
-void ir_run_enter_call (IrRunState *state, IrCall *call, IrThreads *threads, IrScratch *scratch);
+void ir_run_enter_call (IrRunState *state, IrCall *call, IrThreads threads, IrScratch *scratch);
 gboolean ir_run_graph (IrRunState *state, const IrGraph *graph, GError **error);
 gboolean ir_run_schedule (IrRunState *state, GError **error);
 gint64 ir_run_now_ns (void);
@@ -97,7 +97,7 @@ IrRun *ir_executable_run_observed (IrExecutable *executable,
 gboolean ir_steps_begin (IrRunState *state, GHashTable *inputs, GError **error);
 gboolean ir_step_run (IrRunState *state, IrRunStep *step, GError **error);
 gboolean ir_step_compute (
-    IrRunState *state, IrRunStep *step, IrThreads *threads, IrScratch *scratch, GError **error);
+    IrRunState *state, IrRunStep *step, IrThreads threads, IrScratch *scratch, GError **error);
 void ir_step_finish (IrRunState *state, IrRunStep *step);
 void ir_steps_feed (IrRunState *state, const IrValue *value, IrTensor *tensor);
 

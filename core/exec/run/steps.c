@@ -275,7 +275,7 @@ fix_step (IrPrepared *prepared, IrRunStep *step)
  */
 gboolean
 ir_step_compute (
-    IrRunState *state, IrRunStep *step, IrThreads *threads, IrScratch *scratch, GError **error)
+    IrRunState *state, IrRunStep *step, IrThreads threads, IrScratch *scratch, GError **error)
 {
   IrCall *call = &step->call;
 

@@ -155,7 +155,7 @@ largest_value (const IrOverlay *overlay, const IrOverlayContext *context)
 #define MORE_BOXES   30     /* that may come to what lies outside of all scopes */
 #define SMALL_HEIGHT 1800.0 /* px; as much fits a window at a scale at which operators are read */
 #define SMALL_WIDTH  3000.0
-#define SCOPE        "scope:" /* of keys of folds in the main graph */
+#define SCOPE        "scope:" /* of keys of folds */
 
 /* The scopes of a picture, by box. */
 typedef struct
@@ -262,29 +262,24 @@ ir_picture_choose_folds (const IrScene *scene)
 /**
  * ir_picture_reveal:
  * @folds: keys of folds that are closed
- * @node: a node
+ * @diff: (nullable): what the picture is made of
+ * @node: a node of either side
  *
- * Takes the scopes that @node lies in out of @folds.
+ * Takes what @node lies in out of @folds.
  *
- * Returns: whether there were some
+ * Returns: whether there was some
  */
 gboolean
-ir_picture_reveal (GHashTable *folds, const IrNode *node)
+ir_picture_reveal (GHashTable *folds, const IrDiff *diff, const IrNode *node)
 {
-  g_autofree char *key = node->scope != NULL ? g_strconcat (SCOPE, node->scope, NULL) : NULL;
+  g_autoptr (GPtrArray) keys = NULL;
   gboolean any = FALSE;
-  char *slash;
 
-  if (key == NULL || g_hash_table_size (folds) == 0)
+  if (g_hash_table_size (folds) == 0)
     return FALSE;
-  do
-    {
-      any |= g_hash_table_remove (folds, key);
-      slash = strrchr (key, '/');
-      if (slash != NULL)
-        *slash = '\0';
-    }
-  while (slash != NULL);
+  keys = ir_scene_fold_keys (diff, node);
+  for (guint i = 0; i < keys->len; i++)
+    any |= g_hash_table_remove (folds, keys->pdata[i]);
   return any;
 }
 
@@ -302,9 +297,9 @@ reveal_changes (GHashTable *folds, const IrDiff *diff)
       if (item->kind == IR_DIFF_SAME)
         continue;
       if (item->b != 0)
-        ir_picture_reveal (folds, ir_model_node (diff->b, item->b));
+        ir_picture_reveal (folds, diff, ir_model_node (diff->b, item->b));
       if (item->a != 0)
-        ir_picture_reveal (folds, ir_model_node (diff->a, item->a));
+        ir_picture_reveal (folds, diff, ir_model_node (diff->a, item->a));
     }
 }
 
@@ -317,7 +312,7 @@ reveal_marks (GHashTable *folds, const IrModel *model, const IrSceneMarks *marks
   g_hash_table_iter_init (&iter, marks->states);
   while (g_hash_table_iter_next (&iter, &id, NULL))
     if (ir_model_live_node (model, GPOINTER_TO_UINT (id)) != NULL)
-      ir_picture_reveal (folds, ir_model_live_node (model, GPOINTER_TO_UINT (id)));
+      ir_picture_reveal (folds, NULL, ir_model_live_node (model, GPOINTER_TO_UINT (id)));
 }
 
 /* What is closed in the picture of @frame: what was closed by hand, and by itself except where the

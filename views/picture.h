@@ -41,7 +41,7 @@ IrScene *ir_picture_new (const IrFrame *frame,
                          GError **error);
 /* -- large graphs -- */
 GHashTable *ir_picture_choose_folds (const IrScene *scene); /* (transfer full) (nullable) */
-gboolean ir_picture_reveal (GHashTable *folds, const IrNode *node);
+gboolean ir_picture_reveal (GHashTable *folds, const IrDiff *diff, const IrNode *node);
 
 gboolean ir_picture_is_format (const char *path);
 gboolean ir_picture_save (const IrFrame *frame, const char *path, GError **error);

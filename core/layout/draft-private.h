@@ -65,6 +65,17 @@ void scene_draft_free (SceneDraft *draft);
 guint scene_draft_port (const GArray *ports, guint64 port);
 char *scene_type_text (const IrValue *value);
 
+/* -- what folds are called (fold-keys.c) -- */
+#define SCENE_SCOPE_FOLD "scope:"
+
+guint64 scene_hash_text (const char *text, guint64 seed);
+guint64 scene_node_key (const IrDiff *diff, const IrNode *a, const IrNode *b);
+IrSceneState scene_find_sides (
+    const IrDiff *diff, const IrNode *node, gboolean later, const IrNode **a, const IrNode **b);
+guint64 scene_graph_key (const IrDiff *diff, const IrGraph *graph, gboolean later);
+char *scene_scope_fold (guint64 graph, const char *scope, gsize length);
+char *scene_node_fold (guint64 key);
+
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (SceneDraft, scene_draft_free)
 
 G_END_DECLS

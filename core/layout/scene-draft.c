@@ -58,18 +58,6 @@ equal_links (gconstpointer a, gconstpointer b)
          x->to_port == y->to_port;
 }
 
-static guint64
-hash_text (const char *text, guint64 seed)
-{
-  /* The seed is spread first, or "x" and "y" of seeds 2 and 3 would be equal. */
-  guint64 h = (seed + 0x9e3779b97f4a7c15u) * 0xd6e8feb86659fd93u;
-
-  h ^= h >> 32;
-  for (; *text != '\0'; text++)
-    h = (h ^ (guchar) *text) * 0x100000001b3u;
-  return h ^ h >> 29;
-}
-
 static void
 clear_row (gpointer data)
 {
@@ -141,52 +129,6 @@ is_folded (const Collect *c, const char *fold)
 
 /* --- nodes ---------------------------------------------------------------- */
 
-static guint64
-node_key (const Collect *c, const IrNode *a, const IrNode *b)
-{
-  if (b != NULL)
-    return b->id;
-  return c->same_ids ? a->id : a->id | (guint64) 1 << 40;
-}
-
-static IrSceneState
-state_of (IrDiffKind kind)
-{
-  static const IrSceneState states[IR_N_DIFF_KINDS] = {
-    [IR_DIFF_SAME] = IR_SCENE_SAME,
-    [IR_DIFF_ADDED] = IR_SCENE_NEW,
-    [IR_DIFF_REMOVED] = IR_SCENE_REMOVED,
-    [IR_DIFF_CHANGED] = IR_SCENE_CHANGED,
-  };
-  return states[kind];
-}
-
-static const IrNodeDiff *
-row_of (const Collect *c, const IrNode *node, gboolean later)
-{
-  if (c->diff == NULL)
-    return NULL;
-  return later ? ir_diff_of_b (c->diff, node->id) : ir_diff_of_a (c->diff, node->id);
-}
-
-/* Both sides of a node, given one. */
-static IrSceneState
-find_sides (
-    const Collect *c, const IrNode *node, gboolean later, const IrNode **a, const IrNode **b)
-{
-  const IrNodeDiff *row = row_of (c, node, later);
-
-  *a = later ? NULL : node;
-  *b = later ? node : NULL;
-  if (row == NULL)
-    return IR_SCENE_SAME;
-  if (row->a != 0)
-    *a = ir_model_node (c->diff->a, row->a);
-  if (row->b != 0)
-    *b = ir_model_node (c->diff->b, row->b);
-  return state_of (row->kind);
-}
-
 static gboolean
 has_subgraphs (const IrNode *node)
 {
@@ -213,7 +155,7 @@ new_fold (Collect *c, Place around, const char *fold, const char *title, guint64
 {
   return add_item (c, (SceneItem){ .kind = IR_SCENE_FOLD,
                                    .group = around.group,
-                                   .key = hash_text (fold, key),
+                                   .key = scene_hash_text (fold, key),
                                    .title = g_strdup (title),
                                    .fold = g_strdup (fold) });
 }
@@ -238,9 +180,9 @@ end_of_node (Collect *c, const IrNode *node, gboolean later)
 
   if (g_hash_table_lookup_extended (c->ends, node, NULL, &found))
     return GPOINTER_TO_INT (found);
-  IrSceneState state = find_sides (c, node, later, &a, &b);
+  IrSceneState state = scene_find_sides (c->diff, node, later, &a, &b);
   Place place = place_in_scope (c, b ? b : a, b != NULL);
-  guint64 key = node_key (c, a, b);
+  guint64 key = scene_node_key (c->diff, a, b);
 
   if (place.hidden || is_folded_constant (c, node))
     end = NO_END;
@@ -251,7 +193,7 @@ end_of_node (Collect *c, const IrNode *node, gboolean later)
     }
   else if (has_subgraphs (b ? b : a))
     {
-      g_autofree char *fold = g_strdup_printf ("node:%" G_GUINT64_FORMAT, key);
+      g_autofree char *fold = scene_node_fold (key);
       const IrNode *node_shown = b ? b : a;
       if (is_folded (c, fold))
         {
@@ -296,26 +238,6 @@ end_of_node (Collect *c, const IrNode *node, gboolean later)
 }
 
 /* --- graphs and scopes ---------------------------------------------------- */
-
-static guint64
-graph_key (Collect *c, const IrGraph *graph, gboolean later)
-{
-  const IrNode *a, *b, *owner;
-
-  if (graph->kind != IR_GRAPH_SUBGRAPH)
-    return 0;
-  owner = ir_model_node (graph->model, graph->owner);
-  if (owner == NULL)
-    return graph->id;
-  find_sides (c, owner, later, &a, &b);
-  /* Subgraphs of one node are told apart by their attribute. */
-  for (guint i = 0; i < owner->n_attrs; i++)
-    for (guint k = 0; k < owner->attrs[i]->n; k++)
-      if ((owner->attrs[i]->kind == IR_ATTR_GRAPH || owner->attrs[i]->kind == IR_ATTR_GRAPHS) &&
-          owner->attrs[i]->graphs[k] == graph->id)
-        return hash_text (owner->attrs[i]->name, node_key (c, a, b) * 31 + k);
-  return graph->id;
-}
 
 static const char *
 graph_title (const IrGraph *graph, const IrNode *owner)
@@ -362,7 +284,7 @@ place_of_graph (Collect *c, const IrGraph *graph, gboolean later)
         place.item = end;
       else
         {
-          guint64 key = graph_key (c, graph, later);
+          guint64 key = scene_graph_key (c->diff, graph, later);
           guint64 *stored = g_memdup2 (&key, sizeof key);
           gint32 group = GPOINTER_TO_INT (g_hash_table_lookup (c->items, stored)) - 1;
           if (group < 0)
@@ -383,9 +305,8 @@ place_of_graph (Collect *c, const IrGraph *graph, gboolean later)
 static const char *
 scope_name (Collect *c, guint64 graph, const char *scope, gsize length)
 {
-  g_autofree char *text = graph == 0 ? g_strdup_printf ("scope:%.*s", (int) length, scope)
-                                     : g_strdup_printf ("scope:%" G_GINT64_MODIFIER "x:%.*s", graph,
-                                                        (int) length, scope);
+  g_autofree char *text = scene_scope_fold (graph, scope, length);
+
   return g_string_chunk_insert_const (c->names, text);
 }
 
@@ -413,7 +334,7 @@ count_scopes (Collect *c, const IrModel *model, gboolean later)
       const IrNode *node = ir_model_live_node (model, id);
       if (node == NULL || node->scope == NULL || is_folded_constant (c, node))
         continue;
-      guint64 graph = graph_key (c, node->graph, later);
+      guint64 graph = scene_graph_key (c->diff, node->graph, later);
       count_scope (c, counts, graph, node->scope, 0);
       for (const char *p = node->scope; *p != '\0'; p++)
         if (p[1] == '/' || p[1] == '\0')
@@ -434,7 +355,7 @@ place_in_scope (Collect *c, const IrNode *node, gboolean later)
   if (c->options->flat || place.hidden || place.item >= 0 || node->scope == NULL ||
       node->scope[0] == '\0')
     return place;
-  guint64 graph = graph_key (c, node->graph, later);
+  guint64 graph = scene_graph_key (c->diff, node->graph, later);
   around = GPOINTER_TO_UINT (
       g_hash_table_lookup (c->scopes, scope_name (c, graph, node->scope, 0)));
   for (const char *start = node->scope, *p = start;; p++)
@@ -453,7 +374,7 @@ place_in_scope (Collect *c, const IrNode *node, gboolean later)
             place.item = new_fold (c, place, name, title, graph);
           else
             place.group = add_group (c, (SceneGroup){ .parent = place.group,
-                                                      .key = hash_text (name, graph),
+                                                      .key = scene_hash_text (name, graph),
                                                       .title = g_strdup (title),
                                                       .fold = g_strdup (name) });
           remember_place (c, name, place);
@@ -471,7 +392,8 @@ static gint32
 pill (Collect *c, const IrValue *value, gboolean later, IrSceneBoxKind kind, const IrGraph *graph)
 {
   Place place = place_of_graph (c, graph, later);
-  guint64 key = hash_text (value->name, graph_key (c, graph, later) * 31 + kind + 1);
+  guint64 key = scene_hash_text (value->name,
+                                 scene_graph_key (c->diff, graph, later) * 31 + kind + 1);
   gint32 item = GPOINTER_TO_INT (g_hash_table_lookup (c->items, &key)) - 1;
 
   if (place.hidden)
@@ -512,8 +434,8 @@ end_of_value (Collect *c, const IrValue *value, gboolean later, guint64 *port)
       *port = value->output_slot;
       if (end == NO_END || end < 0 || item_at (c, end)->kind != IR_SCENE_FOLD)
         return end;
-      find_sides (c, value->producer, later, &a, &b);
-      *port = node_key (c, a, b) << 20 | (value->output_slot & 0xfffff);
+      scene_find_sides (c->diff, value->producer, later, &a, &b);
+      *port = scene_node_key (c->diff, a, b) << 20 | (value->output_slot & 0xfffff);
       return end;
     }
   if (ir_value_is_graph_input (value) && ir_value_constant (value) == NULL)
@@ -524,7 +446,7 @@ end_of_value (Collect *c, const IrValue *value, gboolean later, guint64 *port)
   else
     return NO_END;
   if (end >= 0 && item_at (c, end)->kind == IR_SCENE_FOLD)
-    *port = hash_text (value->name, 1);
+    *port = scene_hash_text (value->name, 1);
   return end;
 }
 
@@ -724,7 +646,7 @@ collect_node (Collect *c, const IrNode *node, gboolean later)
 
   if (end == NO_END)
     return;
-  find_sides (c, node, later, &a, &b);
+  scene_find_sides (c->diff, node, later, &a, &b);
   for (guint i = 0; i < node->n_inputs; i++)
     {
       const IrValue *value = node->inputs[i];
@@ -849,7 +771,7 @@ add_ghost (Collect *c, const IrModel *model, const IrSceneGhost *ghost, guint in
                    .ghost = ghost,
                    .group = to >= 0 ? item_at (c, to)->group
                                     : g_array_index (c->draft->groups, SceneGroup, -1 - to).parent,
-                   .key = hash_text (ghost->title, (guint64) index + 1),
+                   .key = scene_hash_text (ghost->title, (guint64) index + 1),
                    .title = g_strdup (ghost->title) });
   n_links = c->draft->links->len;
   add_link (

@@ -250,7 +250,7 @@ short_name (const Build *build, const SceneItem *item, const IrNode *node)
   const char *fold = item->group >= 0 ? group_at (build, (guint) item->group)->fold : NULL;
   g_autofree char *tail = g_strconcat ("/", node->op_type, NULL);
 
-  if (fold != NULL && g_str_has_prefix (fold, "scope:"))
+  if (fold != NULL && g_str_has_prefix (fold, SCENE_SCOPE_FOLD))
     {
       const char *path = strrchr (fold, ':') + 1;
       gsize n = strlen (path);

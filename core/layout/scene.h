@@ -218,6 +218,8 @@ IrScene *ir_scene_new_for_diff (const IrDiff *diff,
                                 const IrSceneOptions *options,
                                 GCancellable *cancellable,
                                 GError **error);
+/* Innermost first. (transfer full) */
+GPtrArray *ir_scene_fold_keys (const IrDiff *diff, const IrNode *node);
 
 /* -- by hand: add, then finish -- */
 IrScene *ir_scene_new (IrSceneMeasure measure, gpointer measure_data);

@@ -9,7 +9,6 @@
 #include "passes/pipeline/pipeline.h"
 #include "views/graph/canvas.h"
 #include "views/graph/proxy.h"
-#include "views/graph/search.h"
 #include "views/session/runs.h"
 #include "views/view.h"
 
@@ -768,22 +767,6 @@ test_new (Fixture *fixture, gconstpointer data)
   g_assert_cmpuint (ir_model_n_nodes (ir_session_get_frame (fixture->session)->model), ==, 0);
 }
 
-static void
-test_search (Fixture *fixture, gconstpointer data)
-{
-  const IrFrame *frame = ir_session_get_frame (fixture->session);
-  g_autoptr (GArray) conv = ir_search_frame (frame, "conv");
-  g_autoptr (GArray) both = ir_search_frame (frame, "CONV1 conv");
-  g_autoptr (GArray) none = ir_search_frame (frame, "no such node");
-  g_autoptr (GArray) empty = ir_search_frame (frame, "  ");
-
-  g_assert_cmpuint (conv->len, >=, 3);
-  g_assert_cmpuint (both->len, >=, 1);
-  g_assert_cmpuint (both->len, <, conv->len);
-  g_assert_cmpuint (none->len, ==, 0);
-  g_assert_cmpuint (empty->len, ==, 0);
-}
-
 /* -- views -- */
 
 static IrWindow *
@@ -1379,7 +1362,6 @@ main (int argc, char **argv)
   add_session_test ("skips one application, then a rule, and goes back", "digits.onnx",
                     test_what_if);
   add_session_test ("bisects and shows the culprit", "digits.onnx", test_bisect);
-  add_session_test ("finds nodes by words", "digits.onnx", test_search);
   g_test_add_func ("/views/rows are complete", test_rows);
   infos = ir_views (&n);
   for (guint i = 0; i < n; i++)

@@ -46,24 +46,24 @@ matches (const GString *text, GStrv words)
   return TRUE;
 }
 
-/* The box of the closed scope that @node lies in, or -1. @folds: key -> index + 1. */
+/* The closed box that @node lies in, or -1: the outermost of those around it, as no other is drawn.
+ * @folds: key -> index + 1 */
 static gint32
-fold_around (GHashTable *folds, const IrNode *node)
+fold_around (const IrFrame *frame, GHashTable *folds, const IrNode *node)
 {
-  g_autofree char *key = g_strconcat ("scope:", node->scope, NULL);
-  guint found = 0;
+  g_autoptr (GPtrArray) keys = ir_scene_fold_keys (frame->diff, node);
+  gint32 around = -1;
 
-  for (char *slash = key; found == 0 && slash != NULL;)
+  for (guint i = 0; i < keys->len; i++)
     {
-      found = GPOINTER_TO_UINT (g_hash_table_lookup (folds, key));
-      slash = strrchr (key, '/');
-      if (slash != NULL)
-        *slash = '\0';
+      const guint found = GPOINTER_TO_UINT (g_hash_table_lookup (folds, keys->pdata[i]));
+
+      around = found > 0 ? (gint32) found - 1 : around;
     }
-  return (gint32) found - 1;
+  return around;
 }
 
-/* Boxes of closed scopes that hold a node that is found. */
+/* Closed boxes that hold a node that is found. */
 static void
 search_folds (const IrFrame *frame, GStrv words, GString *about, GArray *hits)
 {
@@ -83,14 +83,14 @@ search_folds (const IrFrame *frame, GStrv words, GString *about, GArray *hits)
       g_autofree char *lower = NULL;
       gint32 fold;
 
-      if (node == NULL || node->scope == NULL || ir_frame_find_box (frame, id) >= 0 ||
-          (fold = fold_around (folds, node)) < 0)
+      if (node == NULL)
         continue;
       g_string_truncate (about, 0);
       append_node (about, node);
       lower = g_utf8_strdown (about->str, (gssize) about->len);
       g_string_assign (about, lower);
-      if (!matches (about, words))
+      if (!matches (about, words) || ir_frame_find_box (frame, id) >= 0 ||
+          (fold = fold_around (frame, folds, node)) < 0)
         continue;
       g_array_append_val (hits, fold);
       g_hash_table_remove (folds, boxes[fold].fold);
@@ -102,8 +102,8 @@ search_folds (const IrFrame *frame, GStrv words, GString *about, GArray *hits)
  * @text: words; each must occur in the operator, a name, the scope, the element type of an output,
  *   or the state in the diff ("new", "changed")
  *
- * Returns: (transfer full): the boxes found, of gint32; then those of closed scopes with such a
- * node
+ * Returns: (transfer full): the boxes found, of gint32; then the closed ones that hold such a node,
+ *   at any depth
  */
 GArray *
 ir_search_frame (const IrFrame *frame, const char *text)

@@ -651,7 +651,7 @@ reveal_selection (IrSession *self)
       const IrNode *node = ir_frame_node (self->frame, id);
 
       if (node != NULL && ir_frame_find_box (self->frame, id) < 0)
-        any |= ir_picture_reveal (self->automatic, node);
+        any |= ir_picture_reveal (self->automatic, self->frame->diff, node);
     }
   if (any)
     ir_session_picture_changed (self);

@@ -66,6 +66,14 @@ ir_picture_settings_set_automatic (IrPictureSettings *settings, GHashTable *keys
   add_keys (settings->automatic, keys);
 }
 
+/* Before they are shared: of the model that is drawn. */
+void
+ir_picture_settings_set_problems (IrPictureSettings *settings, GPtrArray *problems)
+{
+  g_ptr_array_unref (settings->problems);
+  settings->problems = g_ptr_array_ref (problems);
+}
+
 /* Before they are shared. @marks: (nullable), drawn after @step. */
 void
 ir_picture_settings_set_marks (IrPictureSettings *settings, IrSceneMarks *marks, guint step)

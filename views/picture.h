@@ -29,6 +29,7 @@ IrPictureSettings *ir_picture_settings_new (guint serial,
 IrPictureSettings *ir_picture_settings_with_problems (const IrPictureSettings *settings,
                                                       GPtrArray *problems);
 void ir_picture_settings_set_automatic (IrPictureSettings *settings, GHashTable *keys);
+void ir_picture_settings_set_problems (IrPictureSettings *settings, GPtrArray *problems);
 void ir_picture_settings_set_marks (IrPictureSettings *settings, IrSceneMarks *marks, guint step);
 IrPictureSettings *ir_picture_settings_ref (IrPictureSettings *settings);
 void ir_picture_settings_unref (IrPictureSettings *settings);

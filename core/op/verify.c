@@ -793,3 +793,52 @@ ir_verify_nodes (const IrModel *model, GPtrArray *problems)
         check_node (&v, node);
     }
 }
+
+/* -- all of it -- */
+
+static guint
+hash_problem (gconstpointer data)
+{
+  const IrProblem *problem = data;
+
+  return problem->node * 31 + problem->value * 17 + problem->code + g_str_hash (problem->message);
+}
+
+static gboolean
+equal_problems (gconstpointer a, gconstpointer b)
+{
+  const IrProblem *x = a, *y = b;
+
+  return x->node == y->node && x->value == y->value && x->code == y->code &&
+         strcmp (x->message, y->message) == 0;
+}
+
+/**
+ * ir_verify_model:
+ * @model: a model, may be frozen
+ * @problems: (element-type IrProblem): what is known of it already; findings are appended
+ *
+ * All that can be wrong with a graph that is not run: its structure, its nodes, and the types that
+ * follow from its inputs. What stands in @problems is not said again. The same after a file was
+ * read and after an edit.
+ */
+void
+ir_verify_model (IrModel *model, GPtrArray *problems)
+{
+  g_autoptr (GPtrArray) found = ir_problems_new ();
+  g_autoptr (GHashTable) known = g_hash_table_new (hash_problem, equal_problems);
+  g_autofree IrProblem **all = NULL;
+  gsize n;
+
+  ir_verify_structure (model, found);
+  ir_verify_nodes (model, found);
+  ir_infer_check (model, found);
+  for (guint i = 0; i < problems->len; i++)
+    g_hash_table_add (known, problems->pdata[i]);
+  all = (IrProblem **) g_ptr_array_steal (found, &n);
+  for (gsize i = 0; i < n; i++)
+    if (g_hash_table_add (known, all[i]))
+      g_ptr_array_add (problems, all[i]);
+    else
+      ir_problem_free (all[i]);
+}

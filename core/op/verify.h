@@ -6,3 +6,4 @@ void ir_verify_structure (const IrModel *model,
                           GPtrArray *problems); /* links, uses, names, cycles */
 void ir_verify_nodes (const IrModel *model,
                       GPtrArray *problems); /* arity, attributes, opsets against the op table */
+void ir_verify_model (IrModel *model, GPtrArray *problems); /* these, and types; each once */

@@ -5,6 +5,8 @@
 #include "core/exec/run/capture.h"
 #include "core/exec/schedule/kernel-choice.h"
 #include "core/io/io.h"
+#include "core/ir/reconcile.h"
+#include "core/op/infer.h"
 #include "core/layout/scene.h"
 #include "passes/pipeline/pipeline.h"
 #include "views/graph/canvas.h"
@@ -679,7 +681,8 @@ test_given_input (Fixture *fixture, gconstpointer data)
 }
 
 static gboolean
-rename_first (IrEdit *edit, gpointer data, GCancellable *cancellable, GError **error)
+rename_first (
+    IrEdit *edit, gpointer data, GPtrArray *problems, GCancellable *cancellable, GError **error)
 {
   IrModel *model = ir_edit_model (edit);
   guint n;
@@ -728,6 +731,76 @@ test_cancel (Fixture *fixture, gconstpointer data)
   g_assert_cmpuint (ir_session_get_n_steps (fixture->session), ==, 0);
   g_assert_cmpuint (fixture->n_failed, ==, 0);
   g_assert_cmpuint (fixture->n_messages, ==, 1);
+}
+
+/* Another text, as the text view applies it. */
+static gboolean
+graft (IrEdit *edit, gpointer data, GPtrArray *problems, GCancellable *cancellable, GError **error)
+{
+  g_autoptr (IrModel) target = ir_text_read_over (data, -1, ir_edit_model (edit), problems, error);
+
+  ir_edit_begin_step (edit, "apply-text", IR_CLASS_EDIT, 0);
+  ir_graft (edit, target);
+  ir_infer_model (edit, IR_INFER_DEFAULT, problems);
+  ir_edit_end_step (edit);
+  return TRUE;
+}
+
+static void
+assert_same_problems (const GPtrArray *a, const GPtrArray *b)
+{
+  g_assert_cmpuint (a->len, ==, b->len);
+  for (guint i = 0; i < a->len; i++)
+    g_assert_cmpstr (((IrProblem *) a->pdata[i])->message, ==,
+                     ((IrProblem *) b->pdata[i])->message);
+}
+
+/* Types that do not fit and declarations that do not hold are found in an edited text as in a file;
+ * other edits leave them, and the graph before has none. */
+static void
+test_edit_problems (Fixture *fixture, gconstpointer data)
+{
+  static char text[] = "<ir_version: 8, opset_import: [\"\": 17]>\n"
+                       "g (float[2,3] x, float[4] w) => (float[2,3] y, float[7] v) {\n"
+                       "  h = Relu (x)\n  z = Add (h, w)\n  y = Sigmoid (z)\n  v = Neg (w)\n}\n";
+  g_autofree char *path = g_build_filename (g_get_tmp_dir (), "irscope-misfit.onnxtxt", NULL);
+  IrSession *opened = ir_session_new ();
+  const GPtrArray *wanted, *found;
+  const IrFrame *frame;
+
+  g_assert_true (g_file_set_contents (path, text, -1, NULL));
+  ir_session_open (opened, path);
+  wait_for ("the file", frame_is_laid_out, opened);
+  wanted = ir_session_get_problems (opened);
+  g_assert_cmpuint (wanted->len, ==, 2);
+  ir_session_new_model (fixture->session);
+  ir_session_edit (fixture->session, "Apply", graft, text, NULL);
+  wait_for ("the edit", frame_is_laid_out, fixture->session);
+  found = ir_session_get_problems (fixture->session);
+  assert_same_problems (found, wanted);
+  frame = ir_session_get_frame (fixture->session);
+  {
+    const IrNodeId add = ((IrProblem *) found->pdata[0])->node;
+    guint n;
+    const gint32 at = ir_frame_find_box (frame, add);
+
+    g_assert_cmpstr (ir_model_node (frame->model, add)->op_type, ==, "Add");
+    g_assert_cmpuint (ir_scene_boxes (frame->scene, &n)[at].problem, ==, 1 + IR_SEVERITY_ERROR);
+  }
+  ir_session_edit (fixture->session, "Rename", rename_first, NULL, NULL);
+  wait_for ("the edit", frame_is_laid_out, fixture->session);
+  found = ir_session_get_problems (fixture->session);
+  g_assert_cmpuint (found->len, ==, 1);
+  g_assert_cmpstr (((IrProblem *) found->pdata[0])->message, ==,
+                   ((IrProblem *) wanted->pdata[0])->message);
+  ir_session_goto (fixture->session, 0);
+  wait_for ("the beginning", is_idle, fixture->session);
+  g_assert_cmpuint (ir_session_get_problems (fixture->session)->len, ==, 0);
+  ir_session_goto (fixture->session, 1);
+  wait_for ("the first edit", is_idle, fixture->session);
+  assert_same_problems (ir_session_get_problems (fixture->session), wanted);
+  g_object_unref (opened);
+  g_remove (path);
 }
 
 static void
@@ -1353,6 +1426,7 @@ main (int argc, char **argv)
   add_session_test ("tells several runs by median and spread", "digits.onnx", test_several_runs);
   add_session_test ("runs on given inputs", "digits.onnx", test_given_input);
   add_session_test ("keeps edits as steps before the pipeline", "digits.onnx", test_edit);
+  add_session_test ("finds what is wrong after an edit as after opening", NULL, test_edit_problems);
   add_session_test ("stays as it was after a cancel", "digits.onnx", test_cancel);
   add_session_test ("exports every format", "digits.onnx", test_export);
   add_session_test ("makes an empty graph", NULL, test_new);

@@ -301,10 +301,11 @@ has_faults_at (const IrSession *self, guint step)
 static GPtrArray *
 all_problems (IrSession *self, guint step)
 {
+  const GPtrArray *found = ir_session_found_at (self, step);
   GPtrArray *problems = ir_problems_new ();
 
-  for (guint i = 0; i < self->problems->len; i++)
-    add_problem (problems, self->problems->pdata[i]);
+  for (guint i = 0; i < found->len; i++)
+    add_problem (problems, found->pdata[i]);
   if (self->execution != NULL && self->execution->step == step)
     add_execution_faults (self, problems);
   if (self->runs[IR_SIDE_AFTER] != NULL && self->run_step == step)
@@ -318,7 +319,7 @@ GPtrArray *
 ir_session_problems_at (IrSession *self, guint step)
 {
   if (!has_faults_at (self, step))
-    return self->problems;
+    return ir_session_found_at (self, step);
   if (self->faults == NULL || self->faults_step != step)
     {
       g_clear_pointer (&self->faults, g_ptr_array_unref);

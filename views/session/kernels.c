@@ -58,7 +58,7 @@ wish_free (gpointer data)
 }
 
 static gboolean
-grant (IrEdit *edit, gpointer data, GCancellable *cancellable, GError **error)
+grant (IrEdit *edit, gpointer data, GPtrArray *problems, GCancellable *cancellable, GError **error)
 {
   const Wish *wish = data;
   IrNode *node = ir_model_live_node (ir_edit_model (edit), wish->node);

@@ -61,9 +61,9 @@ struct _IrSession
   char *path;           /* (nullable) */
   char *title;
   gboolean modified; /* user's edits that are in no file */
-  GPtrArray *problems;
+  GArray *found;     /* problems, by the step from which on there are these: problems.c */
   IrExecutionReport *execution; /* (nullable) of a graph of the timeline */
-  GPtrArray *faults; /* (nullable) of IrProblem: @problems, and those of runs and of @execution */
+  GPtrArray *faults; /* (nullable) of IrProblem: those found, and those of runs and of @execution */
   guint faults_step; /* where they are */
   char *pipeline;
   gboolean prove;
@@ -197,6 +197,12 @@ void ir_session_take_execution (IrSession *self, IrExecutionReport *report); /* 
 void ir_session_forget_execution (IrSession *self);
 void ir_session_faults_changed (IrSession *self);
 GPtrArray *ir_session_problems_at (IrSession *self, guint step); /* (transfer none) */
+
+/* -- problems.c -- */
+GArray *ir_found_problems_new (void);
+void ir_session_forget_problems (IrSession *self, guint step);
+void ir_session_take_problems (IrSession *self, guint step, GPtrArray *problems);
+GPtrArray *ir_session_found_at (IrSession *self, guint step);
 
 /* -- comparing with what has another history -- */
 gboolean ir_compare_is_foreign (IrCompare compare);

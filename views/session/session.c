@@ -270,7 +270,7 @@ ir_session_finalize (GObject *object)
   ir_session_forget_execution (self);
   g_clear_pointer (&self->frame, ir_frame_unref);
   g_clear_pointer (&self->timeline, ir_timeline_unref);
-  g_clear_pointer (&self->problems, g_ptr_array_unref);
+  g_clear_pointer (&self->found, g_array_unref);
   g_clear_pointer (&self->selection, gtk_bitset_unref);
   g_clear_pointer (&self->inputs, g_hash_table_unref);
   g_clear_pointer (&self->folded, g_hash_table_unref);
@@ -435,7 +435,7 @@ ir_session_class_init (IrSessionClass *klass)
 static void
 ir_session_init (IrSession *self)
 {
-  self->problems = ir_problems_new ();
+  self->found = ir_found_problems_new ();
   self->selection = gtk_bitset_new_empty ();
   self->inputs = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify) ir_tensor_unref);
   self->breakpoints = g_ptr_array_new_with_free_func ((GDestroyNotify) ir_breakpoint_free);

@@ -198,11 +198,10 @@ void ir_session_pin (IrSession *self, guint step); /* compare with this step fro
 void ir_session_cancel (IrSession *self);
 
 /* Runs in the job's thread, between the begin and end of a pass run "edit" on a fork of the model
- * at the cursor; makes its own steps (ir_edit_begin_step). FALSE + @error changes nothing. */
-typedef gboolean (*IrSessionEditFunc) (IrEdit *edit,
-                                       gpointer data,
-                                       GCancellable *cancellable,
-                                       GError **error);
+ * at the cursor; makes its own steps (ir_edit_begin_step). @problems gets what it finds beyond what
+ * ir_verify_model() will. FALSE + @error changes nothing. */
+typedef gboolean (*IrSessionEditFunc) (
+    IrEdit *edit, gpointer data, GPtrArray *problems, GCancellable *cancellable, GError **error);
 void ir_session_edit (IrSession *self,
                       const char *title,
                       IrSessionEditFunc func,

@@ -166,8 +166,9 @@ on_frame (gpointer owner, gpointer result, const GError *error, gpointer data)
       ir_job_free_later (self->frame, (GDestroyNotify) ir_frame_unref);
       self->frame = g_steal_pointer (&frame);
       /* other values belong to another pair of graphs */
-      ir_session_changed (self, IR_CHANGED_FRAME | (self->values != NULL ? IR_CHANGED_RUNS : 0) |
-                                    (self->faults != NULL ? IR_CHANGED_PROBLEMS : 0));
+      ir_session_changed (
+          self, IR_CHANGED_FRAME | (self->values != NULL ? IR_CHANGED_RUNS : 0) |
+                    (self->faults != NULL || self->found->len > 1 ? IR_CHANGED_PROBLEMS : 0));
       ir_session_select_pending (self);
     }
   g_clear_pointer (&frame, ir_frame_unref);
@@ -357,6 +358,18 @@ opened_free (gpointer data)
   g_free (opened);
 }
 
+/* Steps at the beginning that are the user's edits. */
+static guint
+n_edit_steps (const IrModel *model)
+{
+  guint n = 0;
+
+  while (n < ir_history_n_steps (model) &&
+         g_strcmp0 (ir_history_pass_of (model, n + 1), "edit") == 0)
+    n++;
+  return n;
+}
+
 /* Lays out @model, at @to compared with @from or (nullable) @other, as the first frame of a new
  * timeline. */
 static Opened *
@@ -444,8 +457,7 @@ run_open (IrJob *job, gpointer data, GCancellable *cancellable, GError **error)
   model = ir_model_load (request->path, problems, cancellable, error);
   if (model == NULL)
     return NULL;
-  ir_verify_structure (model, problems);
-  ir_verify_nodes (model, problems);
+  ir_verify_model (model, problems);
   ir_job_report (job, -1, "Laying out the graph");
   settings = ir_picture_settings_with_problems (request->settings, problems);
   opened = opened_new (model, other, 0, 0, NULL, settings, cancellable);
@@ -462,10 +474,9 @@ swap_model (IrSession *self, Opened *opened)
   ir_session_take_timeline (self, g_steal_pointer (&opened->timeline),
                             g_steal_pointer (&opened->frame));
   if (opened->problems != NULL)
-    {
-      g_ptr_array_unref (self->problems);
-      self->problems = g_steal_pointer (&opened->problems);
-    }
+    ir_session_take_problems (self, self->frame->to, g_steal_pointer (&opened->problems));
+  else
+    ir_session_forget_problems (self, n_edit_steps (self->timeline->model));
   if (opened->execution != NULL)
     ir_session_take_execution (self, g_steal_pointer (&opened->execution));
 }
@@ -560,7 +571,7 @@ ir_session_open_pair (IrSession *self, const char *before, const char *path)
 
   request->path = g_canonicalize_filename (path, NULL);
   request->other = before != NULL ? g_canonicalize_filename (before, NULL) : NULL;
-  request->settings = picture_settings (self, self->problems);
+  request->settings = picture_settings (self, ir_session_found_at (self, 0));
   ir_session_start_job (self, text,
                         &(IrJobSpec){ .run = run_open,
                                       .data = request,
@@ -590,7 +601,7 @@ ir_session_new_model (IrSession *self)
   model = ir_text_read (empty, -1, problems, &error);
   if (model == NULL)
     model = ir_model_new ();
-  settings = picture_settings (self, self->problems);
+  settings = picture_settings (self, ir_session_found_at (self, 0));
   opened = opened_new (model, NULL, 0, 0, NULL, settings, NULL);
   opened->problems = g_steal_pointer (&problems);
   take_opened (self, opened, NULL, "New graph", NULL);
@@ -612,18 +623,6 @@ ir_timeline_fork (IrTimeline *timeline, guint step)
   g_mutex_unlock (&timeline->lock);
   ir_history_goto (fork, step);
   return fork;
-}
-
-/* Steps at the beginning that are the user's edits. */
-static guint
-n_edit_steps (const IrModel *model)
-{
-  guint n = 0;
-
-  while (n < ir_history_n_steps (model) &&
-         g_strcmp0 (ir_history_pass_of (model, n + 1), "edit") == 0)
-    n++;
-  return n;
 }
 
 /* Every input of @model: what was given, the rest random. */
@@ -932,7 +931,8 @@ ir_session_run_pipeline_without (IrSession *self, GStrv skips)
   request->timeline = ir_timeline_ref (self->timeline);
   request->previous = ir_frame_ref (self->frame);
   ir_session_show_why (self, NULL);
-  request->settings = picture_settings (self, self->problems);
+  request->settings = picture_settings (
+      self, ir_session_found_at (self, n_edit_steps (self->timeline->model)));
   request->pipeline = g_strdup (self->pipeline);
   request->compare = self->compare;
   request->other = ir_session_other_model (self);
@@ -985,6 +985,7 @@ run_edit (IrJob *job, gpointer data, GCancellable *cancellable, GError **error)
   EditRequest *request = data;
   const IrStop stop = { .cancellable = cancellable };
   g_autoptr (IrModel) model = ir_timeline_fork (request->timeline, request->step);
+  g_autoptr (GPtrArray) problems = ir_problems_new ();
   IrEdit *edit;
   IrCost before, after;
   gboolean ok;
@@ -995,7 +996,7 @@ run_edit (IrJob *job, gpointer data, GCancellable *cancellable, GError **error)
     return g_cancellable_set_error_if_cancelled (cancellable, error), NULL;
   edit = ir_edit_new (model);
   ir_edit_begin_pass (edit, "edit");
-  ok = request->func (edit, request->data, cancellable, error);
+  ok = request->func (edit, request->data, problems, cancellable, error);
   ir_edit_end_pass (edit);
   ir_edit_free (edit);
   if (!ok || g_cancellable_set_error_if_cancelled (cancellable, error))
@@ -1007,11 +1008,11 @@ run_edit (IrJob *job, gpointer data, GCancellable *cancellable, GError **error)
         return g_cancellable_set_error_if_cancelled (cancellable, error), NULL;
       ir_history_set_cost (model, n, &before, &after);
     }
+  ir_verify_model (model, problems);
+  ir_picture_settings_set_problems (request->settings, problems);
   opened = opened_new (ir_model_ref (model), NULL, request->step, n, request->previous,
                        request->settings, cancellable);
-  opened->problems = ir_problems_new ();
-  ir_verify_structure (opened->frame->model, opened->problems);
-  ir_verify_nodes (opened->frame->model, opened->problems);
+  opened->problems = g_steal_pointer (&problems);
   opened->message = g_strdup_printf ("Applied as step %u", n);
   return opened;
 }
@@ -1076,7 +1077,7 @@ ir_session_edit (IrSession *self,
   request->timeline = ir_timeline_ref (self->timeline);
   request->previous = ir_frame_ref (self->frame);
   ir_session_show_why (self, NULL);
-  request->settings = picture_settings (self, self->problems);
+  request->settings = picture_settings (self, ir_session_found_at (self, 0));
   request->step = self->frame->to;
   ir_session_start_job (self, title,
                         &(IrJobSpec){ .run = run_edit,

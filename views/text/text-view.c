@@ -369,12 +369,13 @@ on_query_tooltip (
 
 /* One step: the differences, and the types that follow from them. */
 static gboolean
-graft_text (IrEdit *edit, gpointer data, GCancellable *cancellable, GError **error)
+graft_text (
+    IrEdit *edit, gpointer data, GPtrArray *problems, GCancellable *cancellable, GError **error)
 {
   ir_edit_begin_step (edit, "apply-text", IR_CLASS_EDIT, 0);
   ir_edit_step_reason (edit, "The text was edited.");
   ir_graft (edit, data);
-  ir_infer_model (edit, IR_INFER_DEFAULT, NULL);
+  ir_infer_model (edit, IR_INFER_DEFAULT, problems);
   ir_edit_end_step (edit);
   return TRUE;
 }

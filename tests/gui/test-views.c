@@ -635,6 +635,46 @@ test_menu_gives_focus_back (void)
   close_view (&fixture);
 }
 
+static GtkGestureClick *
+find_click (GtkWidget *widget, guint button)
+{
+  g_autoptr (GListModel) all = gtk_widget_observe_controllers (widget);
+
+  for (guint i = 0; i < g_list_model_get_n_items (all); i++)
+    {
+      g_autoptr (GObject) controller = g_list_model_get_item (all, i);
+
+      if (GTK_IS_GESTURE_CLICK (controller) &&
+          gtk_gesture_single_get_button (GTK_GESTURE_SINGLE (controller)) == button)
+        return GTK_GESTURE_CLICK (controller);
+    }
+  g_error ("no such gesture");
+}
+
+/* A row that was pressed for the menu, whose release the menu takes, is not pressed any more. */
+static void
+test_menu_releases_row (void)
+{
+  Fixture fixture;
+  GtkWidget *list, *row;
+
+  open_view (&fixture, "steps", "digits.onnx");
+  ir_session_run_pipeline (fixture.session, NULL);
+  wait_for ("the pipeline", is_idle, fixture.session);
+  settle (200);
+  list = find_widget (fixture.view, GTK_TYPE_LIST_VIEW);
+  row = gtk_widget_pick (list, 40, 60, GTK_PICK_DEFAULT);
+  g_assert_true (row != NULL && row != list);
+  for (GtkWidget *widget = row; widget != NULL; widget = gtk_widget_get_parent (widget))
+    gtk_widget_set_state_flags (widget, GTK_STATE_FLAG_ACTIVE, FALSE); /* as GTK does on a press */
+  g_signal_emit_by_name (find_click (list, GDK_BUTTON_SECONDARY), "pressed", 1, 40.0, 60.0);
+  settle (200);
+  g_assert_true (gtk_widget_get_visible (find_widget (fixture.view, GTK_TYPE_POPOVER_MENU)));
+  for (GtkWidget *widget = row; widget != NULL; widget = gtk_widget_get_parent (widget))
+    g_assert_cmpuint (gtk_widget_get_state_flags (widget) & GTK_STATE_FLAG_ACTIVE, ==, 0);
+  close_view (&fixture);
+}
+
 /* -- steps -- */
 
 static void
@@ -762,5 +802,6 @@ main (int argc, char **argv)
   g_test_add_func ("/memory/the budget gives the focus back", test_budget_gives_focus_back);
   g_test_add_func ("/graph/nodes are found at once", test_find_node);
   g_test_add_func ("/steps/a menu gives the focus back", test_menu_gives_focus_back);
+  g_test_add_func ("/steps/the menu of a step leaves no row pressed", test_menu_releases_row);
   return g_test_run ();
 }

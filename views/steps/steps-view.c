@@ -487,12 +487,21 @@ show_menu (IrStepsView *self, double x, double y)
   gtk_popover_popup (GTK_POPOVER (self->menu));
 }
 
+/* The menu takes the release of the button that opened it, without which what was pressed looks
+ * pressed for good. */
+static void
+release_pressed (GtkWidget *widget)
+{
+  for (; widget != NULL; widget = gtk_widget_get_parent (widget))
+    gtk_widget_unset_state_flags (widget, GTK_STATE_FLAG_ACTIVE);
+}
+
 /* The row under the pointer becomes the current one, so that the menu speaks of what is on screen.
  */
 static void
 on_secondary (GtkGestureClick *gesture, int n_press, double x, double y, IrStepsView *self)
 {
-  GtkWidget *widget = gtk_widget_pick (self->list_view, x, y, GTK_PICK_DEFAULT);
+  GtkWidget *picked = gtk_widget_pick (self->list_view, x, y, GTK_PICK_DEFAULT), *widget = picked;
 
   for (; widget != NULL && widget != self->list_view; widget = gtk_widget_get_parent (widget))
     {
@@ -502,6 +511,7 @@ on_secondary (GtkGestureClick *gesture, int n_press, double x, double y, IrSteps
         continue;
       gtk_single_selection_set_selected (self->selection, position - 1);
       show_menu (self, x, y);
+      release_pressed (picked);
       return;
     }
 }

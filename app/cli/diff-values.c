@@ -1,6 +1,6 @@
 /* irscope diff --values: both graphs are run on the same inputs, those of the same name or else the
- * same place, and what paired nodes give is compared in the order of execution: the first value
- * that differs, the largest differences, and the outputs. */
+ * same place, and what is the same value on both sides is compared in the order of execution: the
+ * first value that differs, the largest differences, and the outputs. */
 #include "config.h"
 
 #include "app/cli/diff-values.h"
@@ -41,7 +41,11 @@ print_line (const char *what, const IrComparedValues *values, const IrComparedVa
 {
   g_autofree char *text = describe (values, item);
 
+  g_autofree char *verdict = ir_compared_value_verdict (item);
+
   cli_print ("  %-8s %s\n", what, text);
+  if (verdict != NULL)
+    cli_print ("  %-8s   %s\n", "", verdict);
 }
 
 static void
@@ -75,6 +79,14 @@ item_json (const IrComparedValues *values, const IrComparedValue *item)
   cJSON_AddBoolToObject (object, "same", !item->differs);
   cJSON_AddBoolToObject (object, "diverges", item->diverges);
   cJSON_AddBoolToObject (object, "output", item->is_output);
+  cJSON_AddStringToObject (object, "judged_by", ir_bound_kind_name (item->bound_kind));
+  if (item->bound_kind == IR_BOUND_ROWS || item->bound_kind == IR_BOUND_WIDE)
+    {
+      cli_json_add_double (object, "alone", item->alone);
+      cli_json_add_double (object, "bound", item->bound);
+    }
+  if (item->why != NULL)
+    cJSON_AddStringToObject (object, "why", item->why);
   if (item->comparable)
     {
       cli_json_add_double (object, "max_abs", item->result.max_abs);

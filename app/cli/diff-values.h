@@ -4,7 +4,7 @@
 #include "app/cli/model.h"
 #include "core/diff/diff.h"
 
-/* Runs both sides of @diff on inputs as the options say, compares what paired nodes give, and
+/* Runs both sides of @diff on inputs as the options say, compares what is the same value in both, and
  * prints that, or, with --json, adds it to @json. @equal: whether all outputs agree bit for bit. */
 gboolean cli_diff_values (Cli *cli,
                           const CliModelOptions *options,

@@ -190,6 +190,7 @@ ir_diff_new (IrModel *a, IrModel *b, gboolean same_history)
 
   diff->a = ir_model_ref (a);
   diff->b = ir_model_ref (b);
+  diff->same_history = same_history;
   diff->nodes = g_array_new (FALSE, FALSE, sizeof (IrNodeDiff));
   diff->values = g_array_new (FALSE, FALSE, sizeof (IrValueDiff));
   g_array_set_clear_func (diff->nodes, clear_node_diff);

@@ -28,7 +28,8 @@ typedef struct
 
 typedef struct
 {
-  IrModel *a, *b; /* referenced */
+  IrModel *a, *b;        /* referenced */
+  gboolean same_history; /* equal ids mean the same */
   GArray *nodes;  /* of IrNodeDiff, b's order, removed ones after their predecessors */
   GArray *values; /* of IrValueDiff: initializers, inputs, outputs and edges that differ */
   guint n_nodes[IR_N_DIFF_KINDS];

@@ -1,12 +1,18 @@
-/* Both graphs run on the same inputs, those of the same name or else the same place. What paired
- * nodes give is compared in the order of execution, so that the first that differs is where a
- * difference begins. Linear in nodes and elements. */
+/* Both graphs run on the same inputs, those of the same name or else the same place. What is the same value on both sides (pair-values.c) is compared in the order of
+ * execution, so that the first that differs is where a difference begins.
+ *
+ * What differs is judged as a proof judges a step: the value of the second graph is computed anew
+ * from what the first graph's run holds of the nearest paired values, and that is compared with what
+ * the first graph makes of them, within the tolerance of the rows between, or against float64. So
+ * errors of what lies before do not add up, and a bound that many layers widen excuses nothing. A
+ * value that is computed in the same way on both sides differs by what comes in; behind one that
+ * diverges all that is beyond the tolerance of its own rows diverges too. */
 #include "config.h"
 
 #include "passes/proof/compare-values.h"
 
-/* Part of the largest value up to which a difference is taken for rounding of several steps. */
-#define ROUNDING 1e-3
+#include "passes/proof/pair-values.h"
+#include "passes/proof/proof-private.h"
 
 /* -- inputs -- */
 
@@ -105,56 +111,367 @@ run_side (IrModel *model, GHashTable *inputs, Side side, GCancellable *cancellab
   return ir_model_run (model, inputs, &options, cancellable, error);
 }
 
-/* -- comparing -- */
+/* -- judging -- */
 
-static gboolean
-is_rounding (const IrComparison *result, const IrTensor *a)
+typedef struct
 {
-  return ir_dtype_is_float (ir_tensor_dtype (a)) && !result->non_finite_differs &&
-         result->max_abs <= ROUNDING * result->scale;
+  IrComparedValues *self;
+  IrValuePairing *pairing;
+  IrProver prover; /* what judging needs of one */
+  IrModel *flat_a, *flat_b;
+  GHashTable *inputs_a, *inputs_b;
+  IrScope scope_a, scope_b;
+  IrValueId target_a; /* the value that is judged is not given */
+} Judging;
+
+static guint
+leaf (const Judging *judging, IrTensor *tensor)
+{
+  return tensor != NULL ? ir_evaluator_leaf (judging->prover.evaluator, tensor) : 0;
+}
+
+/* On both sides what is paired holds what the first run has. */
+static guint
+known_a (const IrValue *value, gpointer data)
+{
+  const Judging *judging = data;
+
+  if (value->producer == NULL)
+    return leaf (judging, g_hash_table_lookup (judging->inputs_a, GUINT_TO_POINTER (value->id)));
+  if (value->id == judging->target_a || ir_value_pairing_of_a (judging->pairing, value->id) == 0)
+    return 0;
+  return leaf (judging, ir_run_value (judging->self->run_a, value->id));
+}
+
+static guint
+known_b (const IrValue *value, gpointer data)
+{
+  const Judging *judging = data;
+  const IrValueId a = ir_value_pairing_of_b (judging->pairing, value->id);
+
+  if (value->producer == NULL)
+    return leaf (judging, g_hash_table_lookup (judging->inputs_b, GUINT_TO_POINTER (value->id)));
+  return a != 0 ? leaf (judging, ir_run_value (judging->self->run_a, a)) : 0;
+}
+
+/* The nodes between a value and what is given. */
+typedef struct
+{
+  const Judging *judging;
+  gboolean of_b;
+  GHashTable *seen; /* set of nodes */
+  IrTolerance tolerance;
+  gboolean follows; /* something given diverges, or follows what does */
+} Between;
+
+static const IrComparedValue *
+compared (const Judging *judging, const IrValue *value, gboolean of_b)
+{
+  const guint place = GPOINTER_TO_UINT (g_hash_table_lookup (
+      of_b ? judging->self->by_b : judging->self->by_a, GUINT_TO_POINTER (value->id)));
+
+  return place > 0 ? &g_array_index (judging->self->items, IrComparedValue, place - 1) : NULL;
+}
+
+static void walk_node (Between *between, GQueue *queue, const IrNode *node);
+
+static void
+walk_value (Between *between, GQueue *queue, const IrValue *value)
+{
+  const IrComparedValue *item;
+
+  if (value == NULL || value->producer == NULL || ir_value_constant (value) != NULL)
+    return;
+  item = compared (between->judging, value, between->of_b);
+  if (item != NULL)
+    between->follows |= item->differs && (item->diverges || item->follows);
+  else if (g_hash_table_add (between->seen, value->producer))
+    g_queue_push_tail (queue, value->producer);
+}
+
+/* With the bodies that it owns, which see values around them. */
+static void
+walk_node (Between *between, GQueue *queue, const IrNode *node)
+{
+  g_autoptr (GPtrArray) graphs = ir_node_subgraphs (node);
+
+  if (node->op != NULL)
+    {
+      between->tolerance.rtol = MAX (between->tolerance.rtol, node->op->tol.rtol);
+      between->tolerance.atol = MAX (between->tolerance.atol, node->op->tol.atol);
+    }
+  for (guint i = 0; i < node->n_inputs; i++)
+    walk_value (between, queue, node->inputs[i]);
+  for (guint i = 0; graphs != NULL && i < graphs->len; i++)
+    for (guint k = 0; k < ir_graph_n_outputs (graphs->pdata[i]); k++)
+      walk_value (between, queue, ir_graph_output (graphs->pdata[i], k));
 }
 
 static void
-compare (IrComparedValues *self, const IrValue *a, const IrValue *b)
+walk (Between *between, const IrValue *value)
 {
-  IrComparedValue item = { 0 };
-  const IrTensor *x, *y;
+  GQueue queue = G_QUEUE_INIT;
+  const IrNode *node;
 
-  if (a == NULL || b == NULL || g_hash_table_contains (self->by_a, GUINT_TO_POINTER (a->id)))
+  g_hash_table_add (between->seen, value->producer);
+  g_queue_push_tail (&queue, value->producer);
+  while ((node = g_queue_pop_head (&queue)) != NULL)
+    walk_node (between, &queue, node);
+}
+
+static Between
+find_between (const Judging *judging, const IrValue *a, const IrValue *b)
+{
+  g_autoptr (GHashTable) seen = g_hash_table_new (NULL, NULL);
+  Between between = { judging, FALSE, seen };
+
+  walk (&between, a);
+  between.of_b = TRUE;
+  walk (&between, b);
+  between.seen = NULL;
+  return between;
+}
+
+static void
+say (Judging *judging, IrComparedValue *item, const char *why)
+{
+  item->diverges = TRUE;
+  item->why = ir_context_intern (judging->self->b->context, why);
+}
+
+static void
+judge_by_rows (Judging *judging, IrComparedValue *item, double tolerance, const char *why)
+{
+  item->bound_kind = IR_BOUND_ROWS;
+  item->bound = tolerance;
+  item->alone = item->result.max_abs;
+  if (item->result.non_finite_differs || item->result.max_abs > tolerance)
+    say (judging, item, why);
+}
+
+/* The second graph's way from what the first has. */
+static void
+judge_alone (Judging *judging, IrComparedValue *item, const Between *between, double tolerance)
+{
+  const IrValue *b = ir_model_live_value (judging->flat_b, item->b);
+  const IrTensor *x = ir_run_value (judging->self->run_a, item->a);
+  const IrIdPair pair = { item->a, item->b };
+  g_autoptr (GError) error = NULL;
+  g_autoptr (IrTensor) y = NULL;
+  IrProof proof = { 0 };
+
+  if (b != NULL && ir_model_live_value (judging->flat_a, item->a) != NULL)
+    y = ir_scope_contents (&judging->scope_b, b, &error);
+  if (y == NULL)
+    {
+      judge_by_rows (judging, item, tolerance,
+                     error != NULL ? error->message : "it lies in the body of a function");
+      return;
+    }
+  ir_tensor_ref (y);
+  judging->target_a = item->a;
+  ir_contents_judge (&judging->prover, &judging->scope_a, &judging->scope_b, between->tolerance,
+                     &pair, x, y, &proof);
+  judging->target_a = 0;
+  item->alone = proof.max_abs;
+  item->bound = proof.bound;
+  item->bound_kind = proof.verdict == IR_VERDICT_EXACT ? IR_BOUND_INHERITED
+                     : proof.max_abs <= tolerance      ? IR_BOUND_ROWS
+                                                       : IR_BOUND_WIDE;
+  if (proof.verdict != IR_VERDICT_EXACT && proof.verdict != IR_VERDICT_ROUNDING)
+    say (judging, item, proof.text != NULL ? proof.text : "it could not be judged");
+}
+
+static void
+judge (Judging *judging,
+       IrComparedValue *item,
+       const IrValue *a,
+       const IrValue *b,
+       IrPaired how,
+       const IrTensor *x)
+{
+  const Between between = find_between (judging, a, b);
+  const double tolerance = ir_tolerance_of (between.tolerance, ir_tensor_dtype (x),
+                                            item->result.scale);
+
+  item->follows = between.follows;
+  if (!ir_dtype_is_float (ir_tensor_dtype (x)) && !ir_tensor_is_container (x))
+    say (judging, item, "it is not floating-point");
+  else if (between.follows)
+    judge_by_rows (judging, item, tolerance, "what it is computed from diverges");
+  else if (item->result.non_finite_differs)
+    say (judging, item, "it is finite on one side only");
+  else if (how == IR_PAIRED_BY_COMPUTATION)
+    item->bound_kind = IR_BOUND_INHERITED;
+  else
+    judge_alone (judging, item, &between, tolerance);
+}
+
+/* -- comparing -- */
+
+/* Whether its graph runs once at most: of what runs again and again the last round is kept. */
+static gboolean
+runs_once (const IrValue *value)
+{
+  const IrGraph *graph = value->graph;
+
+  for (; graph != NULL && graph->kind == IR_GRAPH_SUBGRAPH; graph = ir_graph_outer (graph))
+    if (ir_graph_n_inputs (graph) > 0)
+      return FALSE;
+  return graph != NULL && graph->kind == IR_GRAPH_MAIN;
+}
+
+static void
+compare (Judging *judging, const IrValue *b)
+{
+  IrComparedValues *self = judging->self;
+  IrComparedValue item = { .comparable = FALSE };
+  const IrTensor *x, *y;
+  const IrValue *a;
+  IrPaired how;
+
+  if (b == NULL || !runs_once (b) || (y = ir_run_value (self->run_b, b->id)) == NULL)
     return;
-  x = ir_run_value (self->run_a, a->id);
-  y = ir_run_value (self->run_b, b->id);
-  if (x == NULL || y == NULL)
+  a = ir_value_pairing_find (judging->pairing, b, &how);
+  x = a != NULL && runs_once (a) ? ir_run_value (self->run_a, a->id) : NULL;
+  if (x == NULL)
     return;
   item.a = a->id;
   item.b = b->id;
   item.is_output = ir_value_is_graph_output (a) && a->graph->kind == IR_GRAPH_MAIN;
   item.comparable = ir_tensors_compare (x, y, &item.result);
   item.differs = !item.comparable || !item.result.same;
-  item.diverges = item.differs && (!item.comparable || !is_rounding (&item.result, x));
+  if (!item.comparable)
+    say (judging, &item, "the shapes or types differ");
+  else if (item.differs)
+    judge (judging, &item, a, b, how, x);
   self->n_differ += item.differs;
   self->n_diverge += item.diverges;
+  ir_value_pairing_add (judging->pairing, a, b);
+  /* What follows is computed from what is given now, and not from how it was computed. */
+  g_hash_table_remove (judging->scope_a.numbers, GUINT_TO_POINTER (a->id));
+  g_hash_table_remove (judging->scope_b.numbers, GUINT_TO_POINTER (b->id));
   g_array_append_val (self->items, item);
   g_hash_table_insert (self->by_a, GUINT_TO_POINTER (a->id), GUINT_TO_POINTER (self->items->len));
   g_hash_table_insert (self->by_b, GUINT_TO_POINTER (b->id), GUINT_TO_POINTER (self->items->len));
 }
 
+/* Inputs that hold the same are the same values. */
 static void
-compare_all (IrComparedValues *self, const IrDiff *diff, GCancellable *cancellable)
+pair_inputs (Judging *judging)
 {
-  const IrGraph *a = diff->a->main, *b = diff->b->main;
+  const IrGraph *a = judging->self->a->main, *b = judging->self->b->main;
 
-  for (guint i = 0; i < diff->nodes->len && !g_cancellable_is_cancelled (cancellable); i++)
+  for (guint i = 0; i < ir_graph_n_inputs (b); i++)
     {
-      const IrNodeDiff *item = &g_array_index (diff->nodes, IrNodeDiff, i);
-      const IrNode *from = item->a != 0 ? ir_model_node (diff->a, item->a) : NULL;
-      const IrNode *to = item->b != 0 ? ir_model_node (diff->b, item->b) : NULL;
+      const IrValue *y = ir_graph_input (b, i), *x = ir_graph_find_value (a, y->name);
+      const IrTensor *held, *other;
 
-      for (guint k = 0; from != NULL && to != NULL && k < MIN (from->n_outputs, to->n_outputs); k++)
-        compare (self, from->outputs[k], to->outputs[k]);
+      if (x == NULL || !ir_value_is_graph_input (x))
+        x = i < ir_graph_n_inputs (a) ? ir_graph_input (a, i) : NULL;
+      held = x != NULL ? g_hash_table_lookup (judging->inputs_a, GUINT_TO_POINTER (x->id)) : NULL;
+      other = g_hash_table_lookup (judging->inputs_b, GUINT_TO_POINTER (y->id));
+      if (held != NULL && other != NULL && (held == other || ir_tensor_equal (held, other)))
+        ir_value_pairing_add (judging->pairing, x, y);
     }
-  for (guint i = 0; i < MIN (ir_graph_n_outputs (a), ir_graph_n_outputs (b)); i++)
-    compare (self, ir_graph_output (a, i), ir_graph_output (b, i));
+}
+
+/* In the order of execution, bodies before what owns them. */
+static void
+compare_graph (Judging *judging, const IrGraph *graph, GCancellable *cancellable)
+{
+  guint n;
+  IrNode *const *order = ir_graph_order (graph, &n);
+
+  for (guint i = 0; i < n && !g_cancellable_is_cancelled (cancellable); i++)
+    {
+      g_autoptr (GPtrArray) graphs = ir_node_subgraphs (order[i]);
+
+      for (guint k = 0; graphs != NULL && k < graphs->len; k++)
+        compare_graph (judging, graphs->pdata[k], cancellable);
+      for (guint k = 0; k < order[i]->n_outputs; k++)
+        compare (judging, order[i]->outputs[k]);
+    }
+}
+
+static gboolean
+compare_all (IrComparedValues *self,
+             const IrDiff *diff,
+             GHashTable *inputs_a,
+             GHashTable *inputs_b,
+             const IrRunOptions *options,
+             GCancellable *cancellable,
+             GError **error)
+{
+  Judging judging = { .self = self, .inputs_a = inputs_a, .inputs_b = inputs_b };
+  g_autoptr (IrModel) flat_a = ir_model_has_calls (self->a) ? ir_exec_expand (self->a, error)
+                                                            : ir_model_ref (self->a);
+  g_autoptr (IrModel) flat_b = NULL;
+
+  if (flat_a != NULL)
+    flat_b = ir_model_has_calls (self->b) ? ir_exec_expand (self->b, error)
+                                          : ir_model_ref (self->b);
+  if (flat_b == NULL)
+    return FALSE;
+  judging.flat_a = flat_a;
+  judging.flat_b = flat_b;
+  judging.pairing = ir_value_pairing_new (diff);
+  judging.prover = (IrProver){ .model = self->b,
+                               .plain = *(options->backend != NULL ? options->backend
+                                                                   : ir_backend_find ("cpu")),
+                               .cancellable = cancellable };
+  judging.prover.plain.plan_blocks = NULL; /* node by node, as a proof */
+  judging.prover.evaluator = ir_evaluator_new (&judging.prover.plain, options->n_threads,
+                                               cancellable);
+  ir_evaluator_start (judging.prover.evaluator);
+  ir_scope_init (&judging.scope_a, judging.prover.evaluator, flat_a, known_a, &judging);
+  ir_scope_init (&judging.scope_b, judging.prover.evaluator, flat_b, known_b, &judging);
+  pair_inputs (&judging);
+  compare_graph (&judging, self->b->main, cancellable);
+  ir_scope_clear (&judging.scope_a);
+  ir_scope_clear (&judging.scope_b);
+  ir_evaluator_free (judging.prover.evaluator);
+  ir_value_pairing_free (judging.pairing);
+  return !g_cancellable_set_error_if_cancelled (cancellable, error);
+}
+
+/**
+ * ir_compare_runs:
+ * @diff: how the nodes of two models are paired
+ * @run_a: a run of the first, with the values that are to be compared
+ * @run_b: a run of the second
+ * @inputs_a: value id -> #IrTensor: every input of the first
+ * @inputs_b: value id -> #IrTensor: every input of the second
+ * @options: back end and threads that values are judged with
+ * @cancellable: (nullable): asked between nodes
+ * @error: return location for an error
+ *
+ * Compares what is the same value on both sides, as far as both runs kept it.
+ *
+ * Returns: (transfer full) (nullable): the values, or %NULL with @error if it was cancelled
+ */
+IrComparedValues *
+ir_compare_runs (const IrDiff *diff,
+                 IrRun *run_a,
+                 IrRun *run_b,
+                 GHashTable *inputs_a,
+                 GHashTable *inputs_b,
+                 const IrRunOptions *options,
+                 GCancellable *cancellable,
+                 GError **error)
+{
+  g_autoptr (IrComparedValues) self = g_new0 (IrComparedValues, 1);
+
+  self->a = ir_model_ref (diff->a);
+  self->b = ir_model_ref (diff->b);
+  self->run_a = ir_run_ref (run_a);
+  self->run_b = ir_run_ref (run_b);
+  self->items = g_array_new (FALSE, FALSE, sizeof (IrComparedValue));
+  self->by_a = g_hash_table_new (NULL, NULL);
+  self->by_b = g_hash_table_new (NULL, NULL);
+  return compare_all (self, diff, inputs_a, inputs_b, options, cancellable, error)
+             ? g_steal_pointer (&self)
+             : NULL;
 }
 
 /**
@@ -166,8 +483,7 @@ compare_all (IrComparedValues *self, const IrDiff *diff, GCancellable *cancellab
  * @cancellable: (nullable): asked while running and between nodes
  * @error: return location for an error
  *
- * Runs both models with every value kept, and compares the outputs of paired nodes, and the outputs
- * of the models by place.
+ * Runs both models with every value kept, and compares what is the same value on both sides.
  *
  * Returns: (transfer full) (nullable): the values, or %NULL with @error if one of the models does
  * not run to its end
@@ -180,29 +496,23 @@ ir_compare_values (const IrDiff *diff,
                    GCancellable *cancellable,
                    GError **error)
 {
-  g_autoptr (IrComparedValues) self = g_new0 (IrComparedValues, 1);
+  g_autoptr (IrRun)
+      run_a = run_side (diff->a, inputs_a, (Side){ options, FALSE }, cancellable, error);
+  g_autoptr (IrRun) run_b = NULL;
 
-  self->a = ir_model_ref (diff->a);
-  self->b = ir_model_ref (diff->b);
-  self->items = g_array_new (FALSE, FALSE, sizeof (IrComparedValue));
-  self->by_a = g_hash_table_new (NULL, NULL);
-  self->by_b = g_hash_table_new (NULL, NULL);
-  self->run_a = run_side (self->a, inputs_a, (Side){ options, FALSE }, cancellable, error);
-  if (self->run_a == NULL)
+  if (run_a == NULL)
     {
       g_prefix_error (error, "The first graph: ");
       return NULL;
     }
-  self->run_b = run_side (self->b, inputs_b, (Side){ options, TRUE }, cancellable, error);
-  if (self->run_b == NULL)
+  run_b = run_side (diff->b, inputs_b, (Side){ options, TRUE }, cancellable, error);
+  if (run_b == NULL)
     {
       g_prefix_error (error, "The second graph: ");
       return NULL;
     }
-  compare_all (self, diff, cancellable);
-  if (g_cancellable_set_error_if_cancelled (cancellable, error))
-    return NULL;
-  return g_steal_pointer (&self);
+  return ir_compare_runs (diff, run_a, run_b, inputs_a, inputs_b, &options->run, cancellable,
+                          error);
 }
 
 /**
@@ -223,6 +533,43 @@ ir_compared_values_free (IrComparedValues *values)
 }
 
 /* -- reading -- */
+
+/**
+ * ir_bound_kind_name:
+ *
+ * Returns: (transfer none): "none", "inherited", "rows" or "float64"
+ */
+const char *
+ir_bound_kind_name (IrBoundKind kind)
+{
+  static const char *const names[] = { "none", "inherited", "rows", "float64" };
+
+  return names[kind];
+}
+
+/**
+ * ir_compared_value_verdict:
+ *
+ * Returns: (transfer full) (nullable): how its difference was judged, in a sentence; %NULL if there
+ *   is none
+ */
+char *
+ir_compared_value_verdict (const IrComparedValue *item)
+{
+  const char *by = item->bound_kind == IR_BOUND_WIDE ? "by float64" : "by the operators' tolerance";
+
+  if (!item->differs)
+    return NULL;
+  if (item->diverges && item->bound_kind == IR_BOUND_NONE)
+    return g_strdup_printf ("more than rounding: %s", item->why);
+  if (item->diverges)
+    return g_strdup_printf ("more than rounding: %.3g of the same inputs, %.3g allowed %s; %s",
+                            item->alone, item->bound, by, item->why);
+  if (item->bound_kind == IR_BOUND_INHERITED)
+    return g_strdup ("rounding: computed in the same way, from values that differ by rounding");
+  return g_strdup_printf ("rounding: %.3g of the same inputs, %.3g allowed %s", item->alone,
+                          item->bound, by);
+}
 
 /**
  * ir_compared_values_first:

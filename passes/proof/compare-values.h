@@ -1,10 +1,19 @@
-/* What two graphs compute from the same inputs, value by value: both are run, and what paired nodes
- * give is compared. */
+/* What two graphs compute from the same inputs, value by value: both are run, and what is the same
+ * value on both sides (pair-values.h) is compared. */
 #pragma once
 
 #include "core/exec/exec.h"
 #include "core/diff/diff.h"
 #include "core/exec/check/difference.h"
+
+/* What a difference was held against. */
+typedef enum
+{
+  IR_BOUND_NONE,      /* nothing: no bit differs, or no bound allows it */
+  IR_BOUND_INHERITED, /* computed in the same way, from values that differ by rounding */
+  IR_BOUND_ROWS,      /* the tolerance of the operators that compute it */
+  IR_BOUND_WIDE,      /* float64, and what rounding may do to the sums of both sides */
+} IrBoundKind;
 
 typedef struct
 {
@@ -12,7 +21,12 @@ typedef struct
   gboolean is_output;  /* of the main graph of a */
   gboolean comparable; /* FALSE: other shapes or types */
   gboolean differs;    /* in any bit */
-  gboolean diverges;   /* by more than rounding */
+  gboolean diverges;   /* by more than rounding, as a proof judges it */
+  gboolean follows;    /* of what it is computed from something diverges */
+  IrBoundKind bound_kind;
+  double bound;        /* with rows and float64: largest distance allowed, of the same inputs */
+  double alone;        /* with these: how far the two lie apart when computed of the same inputs */
+  const char *why;     /* (nullable) interned: why no bound explains it */
   IrComparison result; /* where comparable */
 } IrComparedValue;
 
@@ -45,9 +59,21 @@ IrComparedValues *ir_compare_values (const IrDiff *diff,
                                      const IrCompareValuesOptions *options,
                                      GCancellable *cancellable,
                                      GError **error);
+/* The same of runs that are there. */
+IrComparedValues *ir_compare_runs (const IrDiff *diff,
+                                   IrRun *run_a,
+                                   IrRun *run_b,
+                                   GHashTable *inputs_a,
+                                   GHashTable *inputs_b,
+                                   const IrRunOptions *options,
+                                   GCancellable *cancellable,
+                                   GError **error);
 void ir_compared_values_free (IrComparedValues *values);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (IrComparedValues, ir_compared_values_free)
 
+const char *ir_bound_kind_name (IrBoundKind kind);
+/* "by rounding: 1.9e-06 of the same inputs, 3.1e-06 allowed by float64" (transfer full) (nullable) */
+char *ir_compared_value_verdict (const IrComparedValue *item);
 const IrComparedValue *ir_compared_values_first (const IrComparedValues *values,
                                                  gboolean diverging);
 /* The n_differ that differ, largest difference first. (transfer container) */

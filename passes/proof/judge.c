@@ -352,3 +352,36 @@ ir_cone_judge (IrProver *prover, const IrCone *cone, IrProof *proof)
   ir_scope_clear (&judge.old.scope);
   ir_scope_clear (&judge.fresh.scope);
 }
+
+/**
+ * ir_contents_judge:
+ * @prover: evaluator, back end and model to name things by
+ * @old_scope: the graph before; it knows what is taken as given, and not @pair
+ * @new_scope: the graph after, in the same way
+ * @tolerance: of the rows between @pair and what is given
+ * @pair: two values
+ * @a: what the old one holds
+ * @b: what the new one holds
+ * @proof: gets the verdict
+ *
+ * As ir_cone_judge() does for each pair of a step.
+ */
+void
+ir_contents_judge (IrProver *prover,
+                   const IrScope *old_scope,
+                   const IrScope *new_scope,
+                   IrTolerance tolerance,
+                   const IrIdPair *pair,
+                   const IrTensor *a,
+                   const IrTensor *b,
+                   IrProof *proof)
+{
+  Judge judge = { .old = { prover, NULL, 0, *old_scope },
+                  .fresh = { prover, NULL, 0, *new_scope },
+                  .tolerance = tolerance,
+                  .proof = proof };
+
+  proof->verdict = IR_VERDICT_EXACT;
+  judge_contents (&judge, ir_model_value (old_scope->model, pair->before),
+                  ir_model_value (new_scope->model, pair->after), a, b);
+}

@@ -37,6 +37,15 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (IrCone, ir_cone_clear)
 
 guint ir_prover_captured (const IrProver *prover, IrValueId id); /* its number; 0: none */
 void ir_cone_judge (IrProver *prover, const IrCone *cone, IrProof *proof);
+/* One pair alone, without the prover's model: what each side is computed from says its scope. */
+void ir_contents_judge (IrProver *prover,
+                        const IrScope *old_scope,
+                        const IrScope *new_scope,
+                        IrTolerance tolerance,
+                        const IrIdPair *pair,
+                        const IrTensor *a,
+                        const IrTensor *b,
+                        IrProof *proof);
 
 /* One side of a cone in float64, from the cone's inputs on. */
 typedef struct

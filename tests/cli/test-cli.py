@@ -347,11 +347,11 @@ def _():
     before = json_of('diff', '--values', DIGITS, f'{DIGITS}@{fold - 1}', status=1)['numbers']
     assert before['compared'] > 20 and before['differ'] == 0, before
     numbers = json_of('diff', '--values', DIGITS, f'{DIGITS}@{fold}', status=1)['numbers']
-    assert numbers['differ'] > 1 and numbers['values'][0]['a'] == '/relu1/Relu_output_0', numbers
+    assert numbers['differ'] > 1 and numbers['values'][0]['a'] == '/bn1/BatchNormalization_output_0', numbers
     assert 0 < numbers['values'][0]['max_abs'] < 1e-4, numbers
     out = irscope('diff', '--values', DIGITS, f'{DIGITS}@{fold}')[1]
     first = next(line for line in out.splitlines() if line.split()[:1] == ['first'])
-    assert first.split()[1].startswith('/relu1/Relu_output_0'), out
+    assert first.split()[1].startswith('/bn1/BatchNormalization_output_0'), out
 
 
 @test('trace-node leads from a folded node to the one that it is part of')

@@ -20,7 +20,7 @@ G_DEFINE_FINAL_TYPE (IrValuesPage, ir_values_page, ADW_TYPE_BIN)
 
 /* -- texts -- */
 
-/* "by 3.2e-05, where values reach 4.1" */
+/* "by 3.2e-05, where values reach 4.1"; of what diverges by itself also "1.3e-05 is allowed" */
 static char *
 difference_text (const IrComparedValue *item)
 {
@@ -28,6 +28,9 @@ difference_text (const IrComparedValue *item)
     return g_strdup ("Another shape or type");
   if (item->result.non_finite_differs)
     return g_strdup ("Not finite on one side");
+  if (item->diverges && item->bound_kind != IR_BOUND_NONE)
+    return g_strdup_printf ("by %.3g, where values reach %.3g and %.3g is allowed",
+                            item->result.max_abs, item->result.scale, item->bound);
   return g_strdup_printf ("by %.3g, where values reach %.3g", item->result.max_abs,
                           item->result.scale);
 }
@@ -79,7 +82,8 @@ make_row (const IrComparedValues *values, const IrComparedValue *item)
              *other = ir_model_value (values->a, item->a)->name;
   GtkWidget *row = gtk_list_box_row_new (), *box = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 8),
             *texts = gtk_box_new (GTK_ORIENTATION_VERTICAL, 0);
-  g_autofree char *difference = difference_text (item), *label = NULL, *tip = NULL;
+  g_autofree char *difference = difference_text (item), *label = NULL, *tip = NULL,
+                  *verdict = ir_compared_value_verdict (item);
 
   gtk_box_append (GTK_BOX (texts), make_label (name, NULL, PANGO_ELLIPSIZE_MIDDLE));
   gtk_box_append (GTK_BOX (texts), make_label (difference, "step-place", PANGO_ELLIPSIZE_END));
@@ -89,9 +93,9 @@ make_row (const IrComparedValues *values, const IrComparedValue *item)
   if (item->is_output)
     gtk_box_append (GTK_BOX (box), make_label ("output", "step-delta", PANGO_ELLIPSIZE_NONE));
   label = g_strdup_printf ("%s %s: %s", name, item->diverges ? "diverges" : "differs", difference);
-  tip = g_strcmp0 (name, other) == 0
-            ? g_strdup_printf ("%s\n%s", name, difference)
-            : g_strdup_printf ("%s\n%s in the other graph\n%s", name, other, difference);
+  tip = g_strcmp0 (name, other) == 0 ? g_strdup_printf ("%s\n%s\n%s", name, difference, verdict)
+                                     : g_strdup_printf ("%s\n%s in the other graph\n%s\n%s", name,
+                                                        other, difference, verdict);
   gtk_accessible_update_property (GTK_ACCESSIBLE (row), GTK_ACCESSIBLE_PROPERTY_LABEL, label, -1);
   gtk_widget_set_tooltip_text (row, tip);
   gtk_list_box_row_set_child (GTK_LIST_BOX_ROW (row), box);
@@ -144,7 +148,7 @@ describe_same (IrValuesPage *self, const IrComparedValues *values)
   adw_status_page_set_title (ADW_STATUS_PAGE (self->same),
                              none ? "No Common Values" : "Same Values");
   adw_status_page_set_description (ADW_STATUS_PAGE (self->same),
-                                   none ? "No nodes of the two graphs are paired." : text);
+                                   none ? "Nothing is the same value in both graphs." : text);
 }
 
 void
@@ -290,8 +294,8 @@ ir_values_page_init (IrValuesPage *self)
   gtk_stack_add_named (
       GTK_STACK (self->stack),
       ir_view_empty_page ("media-playback-start-symbolic", "Values Not Compared",
-                          "Runs both graphs on the same inputs, and compares what paired nodes "
-                          "give.",
+                          "Runs both graphs on the same inputs, and compares what is the same "
+                          "value in both. Differences are judged as a proof judges a step.",
                           "win.compare-values", "Compare Values"),
       "ask");
   self->same = ir_view_empty_page ("emblem-ok-symbolic", "Same Values", NULL, "win.compare-values",

@@ -428,52 +428,46 @@ run_inputs (const RunRequest *request, GError **error)
   return inputs;
 }
 
-/* Rounding of a few steps stays below this part of the value. */
-#define DIVERGES 1e-3
-
-static void
-compare_value (const RunRequest *request, const Ran *ran, const IrValue *value, IrDivergence *found)
+static IrDifference
+difference_of (const IrComparedValues *values, const IrComparedValue *item)
 {
-  IrValueId original;
-  const IrTensor *before, *after = ir_run_value (ran->runs[IR_SIDE_AFTER], value->id);
-  IrDifference difference;
+  IrDifference difference = { 0 };
 
-  if (after == NULL)
-    return;
-  g_mutex_lock (&request->timeline->lock);
-  original = ir_model_live_value (request->original, value->id) != NULL
-                 ? value->id
-                 : ir_lineage_original_value (request->timeline->model, value->id);
-  g_mutex_unlock (&request->timeline->lock);
-  before = original != 0 ? ir_run_value (ran->runs[IR_SIDE_BEFORE], original) : NULL;
-  if (before == NULL)
-    return;
-  ir_trial_difference (before, after, &difference);
-  found->n_compared++;
-  if (found->first == 0 && difference.max_rel > DIVERGES && difference.max_abs > DIVERGES * 1e-2)
-    {
-      found->first = value->id;
-      found->first_difference = difference;
-    }
-  if (difference.max_abs > found->worst_difference.max_abs)
-    {
-      found->worst = value->id;
-      found->worst_difference = difference;
-    }
+  ir_trial_difference (ir_run_value (values->run_a, item->a), ir_run_value (values->run_b, item->b),
+                       &difference);
+  return difference;
 }
 
-/* In the order of the graph, so that the first that differs comes first. */
+/* As values of two graphs are compared, and judged as proofs are. */
 static IrDivergence *
 find_divergence (const RunRequest *request, const Ran *ran, GCancellable *cancellable)
 {
+  g_autoptr (IrDiff) diff = ir_diff_new (request->original, request->model, TRUE);
+  g_autoptr (IrComparedValues) values = ir_compare_runs (
+      diff, ran->runs[IR_SIDE_BEFORE], ran->runs[IR_SIDE_AFTER], ran->inputs, ran->inputs,
+      &request->settings.options, cancellable, NULL);
+  const IrComparedValue *first = values != NULL ? ir_compared_values_first (values, TRUE) : NULL;
+  const IrComparedValue *worst = NULL;
   IrDivergence *found = g_new0 (IrDivergence, 1);
-  guint n;
-  IrNode *const *order = ir_graph_order (request->model->main, &n);
 
-  for (guint i = 0; i < n && !g_cancellable_is_cancelled (cancellable); i++)
-    for (guint k = 0; k < order[i]->n_outputs; k++)
-      if (order[i]->outputs[k] != NULL)
-        compare_value (request, ran, order[i]->outputs[k], found);
+  for (guint i = 0; values != NULL && i < values->items->len; i++)
+    {
+      const IrComparedValue *item = &g_array_index (values->items, IrComparedValue, i);
+
+      found->n_compared += item->comparable;
+      if (item->comparable && item->result.max_abs > (worst != NULL ? worst->result.max_abs : 0))
+        worst = item;
+    }
+  if (first != NULL)
+    {
+      found->first = first->b;
+      found->first_difference = difference_of (values, first);
+    }
+  if (worst != NULL)
+    {
+      found->worst = worst->b;
+      found->worst_difference = difference_of (values, worst);
+    }
   return found;
 }
 

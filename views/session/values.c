@@ -158,11 +158,12 @@ say_values (IrSession *self, const IrComparedValues *values)
     ir_session_message (self, "First value to differ by more than rounding: %s",
                         ir_model_value (values->b, first->b)->name);
   else if (values->n_differ > 0)
-    ir_session_message (self, "All values agree up to rounding");
+    ir_session_message (self, "All values agree up to rounding, judged as a proof is");
   else if (values->items->len > 0)
     ir_session_message (self, "All values agree bit for bit");
   else
-    ir_session_message (self, "No value could be compared: no nodes of the two graphs are paired");
+    ir_session_message (self,
+                        "No value could be compared: nothing is the same value in both graphs");
 }
 
 static void
@@ -189,7 +190,7 @@ on_values (gpointer owner, gpointer result, const GError *error, gpointer data)
  * ir_session_compare_values:
  *
  * Runs both graphs on screen on the same inputs, those given and the rest random, and compares what
- * paired nodes give; %IR_CHANGED_RUNS says when ir_session_get_values() has the outcome.
+ * is the same value in both; %IR_CHANGED_RUNS says when ir_session_get_values() has the outcome.
  */
 void
 ir_session_compare_values (IrSession *self)

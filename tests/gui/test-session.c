@@ -338,10 +338,11 @@ find_original (IrSession *session, IrValueId value, IrSide side, char **how)
 {
   IrOriginalValue *asked = ir_session_new_original_value (session, value, side);
   g_autoptr (GError) error = NULL;
+  gboolean computed;
   IrTensor *tensor;
 
   g_assert_nonnull (asked);
-  tensor = ir_original_value_find (asked, NULL, how, &error);
+  tensor = ir_original_value_find (asked, NULL, &computed, how, &error);
   g_assert_no_error (error);
   ir_original_value_free (asked);
   return tensor;
@@ -934,25 +935,64 @@ says_computed (gpointer view)
   return has_label (view, "The run did not keep this value: it was recomputed");
 }
 
+static gboolean
+says_recomputed (gpointer view)
+{
+  return has_label (view, "Recomputed, not compared");
+}
+
+static gboolean
+compares_with_original (gpointer session)
+{
+  return is_idle (session) && ir_session_get_frame (session)->from == 0;
+}
+
+/* A tensor view of the digits in a window. */
+static GtkWidget *
+open_tensor_view (Fixture *fixture, GtkWidget **window)
+{
+  g_autofree char *path = example ("digits.onnx");
+  GtkWidget *view;
+
+  set_up (fixture, NULL);
+  *window = gtk_window_new ();
+  view = GTK_WIDGET (ir_view_info_create (ir_view_find ("tensor"), fixture->session));
+  gtk_window_set_default_size (GTK_WINDOW (*window), 500, 400);
+  gtk_window_set_child (GTK_WINDOW (*window), view);
+  gtk_window_present (GTK_WINDOW (*window));
+  ir_session_open (fixture->session, path);
+  wait_for ("the session", is_idle, fixture->session);
+  return view;
+}
+
+/* What only the original's own nodes have made is not said to be equal to what they made before. */
+static void
+test_tensor_recomputed (void)
+{
+  Fixture fixture = { 0 };
+  GtkWidget *window, *view = open_tensor_view (&fixture, &window);
+
+  ir_session_run_pipeline (fixture.session, NULL);
+  wait_for ("the pipeline", is_idle, fixture.session);
+  ir_session_run_graph (fixture.session);
+  wait_for ("the run", is_idle, fixture.session);
+  ir_session_set_compare (fixture.session, IR_COMPARE_ORIGINAL);
+  wait_for ("the original", compares_with_original, fixture.session);
+  ir_session_select_value (fixture.session, value_gone (fixture.session)->id);
+  wait_for ("the value", says_recomputed, view);
+  g_assert_false (has_label (view, "bit for bit"));
+  g_assert_false (has_label (view, "differ, most by"));
+  gtk_window_destroy (GTK_WINDOW (window));
+  tear_down (&fixture, NULL);
+}
+
 /* The tensor view computes what the run did not keep, and says so. */
 static void
 test_tensor_on_demand (void)
 {
   Fixture fixture = { 0 };
-  GtkWidget *window = gtk_window_new (), *view = NULL;
-  g_autofree char *path = example ("digits.onnx");
-  guint n;
-  const IrViewInfo *const *infos = ir_views (&n);
+  GtkWidget *window, *view = open_tensor_view (&fixture, &window);
 
-  set_up (&fixture, NULL);
-  for (guint i = 0; i < n; i++)
-    if (strcmp (infos[i]->id, "tensor") == 0)
-      view = GTK_WIDGET (ir_view_info_create (infos[i], fixture.session));
-  gtk_window_set_default_size (GTK_WINDOW (window), 500, 400);
-  gtk_window_set_child (GTK_WINDOW (window), view);
-  gtk_window_present (GTK_WINDOW (window));
-  ir_session_open (fixture.session, path);
-  wait_for ("the session", is_idle, fixture.session);
   set_capture (fixture.session, IR_CAPTURE_STATS);
   ir_session_run_graph (fixture.session);
   wait_for ("the run", is_idle, fixture.session);
@@ -1447,6 +1487,8 @@ main (int argc, char **argv)
     }
   g_test_add_func ("/views/tensor computes what a run did not keep, and says so",
                    test_tensor_on_demand);
+  g_test_add_func ("/views/tensor takes nothing for evidence that the same nodes made twice",
+                   test_tensor_recomputed);
   g_test_add_func ("/canvas/zooms, selects and tells assistive technology", test_canvas);
   g_test_add_func ("/canvas/folds, tints and turns", test_options);
   g_test_add_func ("/window/enables what can be done", test_window);

@@ -173,6 +173,7 @@ how_text (const IrOriginalValue *value, const IrFound *found)
  * ir_original_value_find:
  * @value: made by ir_session_new_original_value()
  * @cancellable: (nullable): ends it
+ * @computed: (out): whether nodes of the original graph made the contents anew
  * @how: (out) (transfer full) (nullable): how the contents were had, as a sentence
  * @error: return location for an error
  *
@@ -181,6 +182,7 @@ how_text (const IrOriginalValue *value, const IrFound *found)
 IrTensor *
 ir_original_value_find (IrOriginalValue *value,
                         GCancellable *cancellable,
+                        gboolean *computed,
                         char **how,
                         GError **error)
 {
@@ -190,6 +192,7 @@ ir_original_value_find (IrOriginalValue *value,
                          ? ir_originals_find (originals, value->id, cancellable, &found, error)
                          : NULL;
 
+  *computed = tensor != NULL && found.how == IR_FOUND_COMPUTED;
   *how = tensor != NULL ? how_text (value, &found) : NULL;
   return tensor;
 }

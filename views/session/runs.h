@@ -48,6 +48,7 @@ IrOriginalValue *ir_session_new_original_value (IrSession *self,
                                                 IrSide side); /* (nullable) */
 IrTensor *ir_original_value_find (IrOriginalValue *value,
                                   GCancellable *cancellable,
+                                  gboolean *computed,
                                   char **how,
                                   GError **error);
 void ir_original_value_free (IrOriginalValue *value);

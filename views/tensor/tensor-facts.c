@@ -251,6 +251,23 @@ ir_tensor_facts_warning (const IrTensorFacts *facts, IrSide side)
 }
 
 /**
+ * ir_tensor_facts_set_recomputed:
+ *
+ * What is after was not computed by the graph after, but by the nodes of the graph before: that it
+ * is equal, or how far it differs, is no evidence.
+ */
+void
+ir_tensor_facts_set_recomputed (IrTensorFacts *facts)
+{
+  if (facts->tensors[IR_SIDE_BEFORE] == NULL || facts->tensors[IR_SIDE_AFTER] == NULL)
+    return;
+  facts->relation = IR_TENSORS_RECOMPUTED;
+  facts->difference = (IrTensorStats){ 0 };
+  facts->n_different = 0;
+  facts->worst_difference = 0;
+}
+
+/**
  * ir_tensor_facts_relation_text:
  *
  * Returns: (transfer full): how the two sides differ; "" where there is nothing to compare
@@ -280,6 +297,8 @@ ir_tensor_facts_relation_text (const IrTensorFacts *facts)
       all = ir_count_text (facts->difference.n);
       return g_strdup_printf ("≈  %s of %s differ, most by %.3g at %s", different, all,
                               fabs (facts->worst_difference), at);
+    case IR_TENSORS_RECOMPUTED:
+      return g_strdup ("Recomputed, not compared");
     case IR_TENSORS_NOT_COMPARED:
     default:
       return g_strdup ("");

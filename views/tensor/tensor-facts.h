@@ -11,7 +11,8 @@ typedef enum
   IR_TENSORS_SHAPES_DIFFER,
   IR_TENSORS_EQUAL, /* bit for bit */
   IR_TENSORS_DIFFER,
-  IR_TENSORS_NAN_DIFFERS /* NaN or an infinity on one side only */
+  IR_TENSORS_NAN_DIFFERS, /* NaN or an infinity on one side only */
+  IR_TENSORS_RECOMPUTED   /* the same nodes made both, so that they say nothing of each other */
 } IrTensorRelation;
 
 typedef struct
@@ -27,6 +28,7 @@ typedef struct
 IrTensorFacts *ir_tensor_facts_new (IrTensor *before, IrTensor *after, GCancellable *cancellable);
 void ir_tensor_facts_free (IrTensorFacts *facts);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (IrTensorFacts, ir_tensor_facts_free)
+void ir_tensor_facts_set_recomputed (IrTensorFacts *facts);
 char *ir_tensor_facts_text (const IrTensorFacts *facts, IrSide side);
 char *ir_tensor_facts_warning (const IrTensorFacts *facts, IrSide side); /* (nullable) */
 char *ir_tensor_facts_relation_text (const IrTensorFacts *facts);

@@ -89,7 +89,7 @@ show_relation (IrTensorView *self)
   static const char *const css[] = {
     [IR_TENSORS_NOT_COMPARED] = "dim-label", [IR_TENSORS_SHAPES_DIFFER] = "accent",
     [IR_TENSORS_EQUAL] = "success",          [IR_TENSORS_DIFFER] = "accent",
-    [IR_TENSORS_NAN_DIFFERS] = "error",
+    [IR_TENSORS_NAN_DIFFERS] = "error",      [IR_TENSORS_RECOMPUTED] = "dim-label",
   };
   const IrTensorFacts *facts = self->facts;
   const char *classes[] = { css[facts->relation], NULL };
@@ -99,7 +99,13 @@ show_relation (IrTensorView *self)
   const gboolean differs = facts->n_different > 0;
 
   gtk_label_set_text (GTK_LABEL (self->relation), text);
-  gtk_widget_set_tooltip_text (self->relation, text[0] != '\0' ? text : NULL);
+  gtk_widget_set_tooltip_text (self->relation,
+                               facts->relation == IR_TENSORS_RECOMPUTED
+                                   ? "The same nodes made both sides, so that they are no evidence "
+                                     "of what the graph after computes. The proof of the step that "
+                                     "took the value away is."
+                               : text[0] != '\0' ? text
+                                                 : NULL);
   gtk_widget_set_css_classes (self->relation, classes);
   gtk_widget_set_visible (self->worst, differs);
   gtk_widget_set_visible (self->difference_box, differs);
@@ -266,13 +272,13 @@ compute_side (Request *request, IrSide side, const char *before, GCancellable *c
 }
 
 static char *
-compute_original (Request *request, IrSide side, GCancellable *cancellable)
+compute_original (Request *request, IrSide side, gboolean *computed, GCancellable *cancellable)
 {
   g_autoptr (GError) error = NULL;
   char *how;
 
-  request->tensors[side] = ir_original_value_find (request->originals[side], cancellable, &how,
-                                                   &error);
+  request->tensors[side] = ir_original_value_find (request->originals[side], cancellable, computed,
+                                                   &how, &error);
   return error != NULL ? g_strdup (error->message) : how;
 }
 
@@ -295,15 +301,18 @@ make_facts (IrJob *job, gpointer data, GCancellable *cancellable, GError **error
 {
   Request *request = data;
   Answer *answer = g_new0 (Answer, 1);
+  gboolean computed[IR_N_SIDES] = { FALSE };
 
   for (IrSide side = 0; side < IR_N_SIDES; side++)
     if (request->tensors[side] == NULL && request->runs[side] != NULL)
       answer->reasons[side] = compute_side (request, side, answer->reasons[IR_SIDE_BEFORE],
                                             cancellable);
     else if (request->originals[side] != NULL)
-      answer->reasons[side] = compute_original (request, side, cancellable);
+      answer->reasons[side] = compute_original (request, side, &computed[side], cancellable);
   answer->facts = ir_tensor_facts_new (request->tensors[IR_SIDE_BEFORE],
                                        request->tensors[IR_SIDE_AFTER], cancellable);
+  if (answer->facts != NULL && computed[IR_SIDE_AFTER])
+    ir_tensor_facts_set_recomputed (answer->facts);
   return answer;
 }
 

@@ -192,6 +192,18 @@ bind_contents (IrEdit *edit, const char *option, GHashTable *sizes, GError **err
   return TRUE;
 }
 
+/* Of an input whose dim has no name: "x[1]". */
+static gboolean
+is_free_dim (const IrModel *model, const char *name)
+{
+  g_autoptr (GArray) dims = ir_free_dims (model, NULL);
+
+  for (guint i = 0; i < dims->len; i++)
+    if (strcmp (g_array_index (dims, IrFreeDim, i).name, name) == 0)
+      return TRUE;
+  return FALSE;
+}
+
 gboolean
 cli_bind_dims (const CliModelOptions *options, IrModel *model, GPtrArray *problems, GError **error)
 {
@@ -216,7 +228,7 @@ cli_bind_dims (const CliModelOptions *options, IrModel *model, GPtrArray *proble
       g_autofree char *name = g_strndup (options->dims[i],
                                          strrchr (options->dims[i], '=') - options->dims[i]);
 
-      if (ir_context_has_string (model->context, name))
+      if (ir_context_has_string (model->context, name) || is_free_dim (model, name))
         continue;
       g_set_error (
           error, CLI_ERROR, 0,

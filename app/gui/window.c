@@ -4,6 +4,7 @@
 
 #include "app/gui/execution.h"
 #include "app/gui/panes.h"
+#include "app/gui/inputs.h"
 #include "app/gui/problems.h"
 #include "app/gui/run-options.h"
 #include "app/gui/state.h"
@@ -12,6 +13,8 @@
 #include "passes/pipeline/pipeline.h"
 #include "views/count.h"
 #include "views/session/runs.h"
+
+#include <string.h>
 
 /* Short jobs would only flash. */
 #define ACTIVITY_DELAY_MS 250
@@ -356,11 +359,24 @@ on_message (IrWindow *self, const char *text, IrSession *session)
 }
 
 static void
+on_failure_response (IrWindow *self, const char *response)
+{
+  if (strcmp (response, "sizes") == 0)
+    ir_inputs_dialog_present (GTK_WINDOW (self), self->session);
+}
+
+static void
 on_failed (IrWindow *self, const char *title, const char *text, IrSession *session)
 {
   GtkWidget *dialog = adw_message_dialog_new (GTK_WINDOW (self), title, text);
 
   adw_message_dialog_add_response (ADW_MESSAGE_DIALOG (dialog), "close", "_Close");
+  if (ir_session_failed_by_sizes (session))
+    {
+      adw_message_dialog_add_response (ADW_MESSAGE_DIALOG (dialog), "sizes", "_Set Sizes…");
+      g_signal_connect_object (dialog, "response", G_CALLBACK (on_failure_response), self,
+                               G_CONNECT_SWAPPED);
+    }
   adw_message_dialog_set_default_response (ADW_MESSAGE_DIALOG (dialog), "close");
   gtk_window_present (GTK_WINDOW (dialog));
 }

@@ -297,6 +297,94 @@ test_run_in_part (Fixture *fixture, gconstpointer text)
   g_assert_nonnull (row_called (dialog_of (fixture), "brk (Gemm)"));
 }
 
+static GtkWidget *
+find_labelled (GtkWidget *widget, GType type, const char *title)
+{
+  if (g_type_is_a (G_OBJECT_TYPE (widget), type) &&
+      (title == NULL ||
+       g_strcmp0 (adw_preferences_row_get_title (ADW_PREFERENCES_ROW (widget)), title) == 0))
+    return widget;
+  for (GtkWidget *child = gtk_widget_get_first_child (widget); child != NULL;
+       child = gtk_widget_get_next_sibling (child))
+    {
+      GtkWidget *found = find_labelled (child, type, title);
+
+      if (found != NULL)
+        return found;
+    }
+  return NULL;
+}
+
+/* Of all windows the row of the size of @name. */
+static GtkWidget *
+size_row (const char *name)
+{
+  g_autoptr (GListModel) windows = g_object_ref (gtk_window_get_toplevels ());
+  GtkWidget *found = NULL;
+
+  for (guint i = 0; found == NULL && i < g_list_model_get_n_items (windows); i++)
+    {
+      g_autoptr (GtkWidget) window = g_list_model_get_item (windows, i);
+
+      found = find_labelled (window, ADW_TYPE_ACTION_ROW, name);
+    }
+  return found;
+}
+
+static GtkWidget *
+failure_dialog (void)
+{
+  g_autoptr (GListModel) windows = g_object_ref (gtk_window_get_toplevels ());
+
+  for (guint i = 0; i < g_list_model_get_n_items (windows); i++)
+    {
+      g_autoptr (GtkWidget) window = g_list_model_get_item (windows, i);
+
+      if (ADW_IS_MESSAGE_DIALOG (window))
+        return window;
+    }
+  return NULL;
+}
+
+/* A run that failed at its sizes leads to them; the ones that are set make it run. */
+static void
+test_sizes (Fixture *fixture, gconstpointer data)
+{
+  IrSession *session = ir_window_get_session (fixture->window);
+  GtkWidget *dialog, *row;
+  const gint64 *dims;
+
+  ir_session_run_graph (session);
+  wait_for ("the failure", is_open_and_idle, session);
+  dialog = failure_dialog ();
+  g_assert_nonnull (dialog);
+  g_assert_cmpstr (adw_message_dialog_get_response_label (ADW_MESSAGE_DIALOG (dialog), "sizes"), ==,
+                   "_Set Sizes…");
+  adw_message_dialog_response (ADW_MESSAGE_DIALOG (dialog), "sizes");
+  row = size_row ("seq");
+  g_assert_nonnull (row);
+  g_assert_cmpstr (adw_action_row_get_subtitle (ADW_ACTION_ROW (row)), ==, "8, chosen by default");
+  gtk_spin_button_set_value (GTK_SPIN_BUTTON (find_labelled (row, GTK_TYPE_SPIN_BUTTON, NULL)), 5);
+  g_assert_cmpstr (adw_action_row_get_subtitle (ADW_ACTION_ROW (row)), ==,
+                   "As irscope run --dim seq=5");
+  row = size_row ("z[0]");
+  g_assert_nonnull (row);
+  g_assert_cmpstr (adw_action_row_get_subtitle (ADW_ACTION_ROW (row)), ==, "1, chosen by default");
+  gtk_spin_button_set_value (GTK_SPIN_BUTTON (find_labelled (row, GTK_TYPE_SPIN_BUTTON, NULL)), 3);
+  ir_session_run_graph (session);
+  wait_for ("the run", is_open_and_idle, session);
+  g_assert_nonnull (ir_session_get_run (session, IR_SIDE_AFTER));
+  g_assert_null (ir_session_get_run (session, IR_SIDE_AFTER)->error);
+  for (guint i = 0; i < 2; i++)
+    {
+      const IrFrame *frame = ir_session_get_frame (session);
+
+      dims = ir_tensor_dims (ir_run_value (ir_session_get_run (session, IR_SIDE_AFTER),
+                                           frame->model->main->outputs->ids[i]));
+      g_assert_cmpint (dims[0], ==, i == 0 ? 5 : 3);
+    }
+}
+
 #define PART                                                                                       \
   "<ir_version: 8, opset_import: [\"\" : 17, \"my\" : 1]>\n"                                       \
   "part (float[2,4] x) => (float[2,4] good, float[2,4] bad, gem) { a = Exp (x) good = Relu (a) "   \
@@ -321,5 +409,9 @@ main (int argc, char **argv)
             "y = Neg (b) }\n",
        test_proof);
   ADD ("does not stop outputs that can be had", PART, test_run_in_part);
+  ADD ("leads from sizes that fail to the sizes",
+       HEAD "g (float[seq,2] x, float[?] z) => (float[seq,2] y, float[k] v) <float[5,2] c = "
+            "{0.0,1.0,2.0,3.0,4.0,5.0,6.0,7.0,8.0,9.0}> { y = Add (x, c) v = Neg (z) }\n",
+       test_sizes);
   return g_test_run ();
 }

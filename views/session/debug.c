@@ -16,6 +16,7 @@ typedef struct
   IrTimeline *timeline;
   GHashTable *inputs;
   guint64 seed;
+  GHashTable *sizes;
   guint serial;    /* scoreboard: which request */
   guint step;      /* proof: of which step */
   char *predicate; /* (nullable) bisection, reproducer */
@@ -31,6 +32,7 @@ debug_request_new (IrSession *self)
   request->timeline = ir_timeline_ref (self->timeline);
   request->inputs = ir_session_copy_inputs (self->inputs);
   request->seed = self->seed;
+  request->sizes = g_hash_table_ref (self->sizes);
   return request;
 }
 
@@ -41,6 +43,7 @@ debug_request_free (gpointer data)
 
   g_clear_pointer (&request->timeline, ir_timeline_unref);
   g_clear_pointer (&request->inputs, g_hash_table_unref);
+  g_clear_pointer (&request->sizes, g_hash_table_unref);
   g_free (request->predicate);
   g_free (request->folder);
   g_free (request);
@@ -53,7 +56,7 @@ trial_new (const DebugRequest *request, GCancellable *cancellable, GError **erro
   g_autoptr (IrModel) model = NULL;
 
   inputs = ir_session_all_inputs (request->timeline->original, request->inputs, request->seed,
-                                  error);
+                                  request->sizes, error);
   if (inputs == NULL)
     return NULL;
   model = ir_timeline_fork (request->timeline, ir_history_n_steps (request->timeline->model));
@@ -500,8 +503,8 @@ run_prove (IrJob *job, gpointer data, GCancellable *cancellable, GError **error)
   const DebugRequest *request = data;
   IrTimeline *timeline = request->timeline;
   g_autoptr (IrModel) model = ir_timeline_fork (timeline, ir_history_n_steps (timeline->model));
-  g_autoptr (GHashTable)
-      inputs = ir_session_all_inputs (timeline->original, request->inputs, request->seed, error);
+  g_autoptr (GHashTable) inputs = ir_session_all_inputs (timeline->original, request->inputs,
+                                                         request->seed, request->sizes, error);
   g_autoptr (IrProver) prover = NULL;
   IrProof *proof;
 

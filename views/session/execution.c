@@ -377,6 +377,7 @@ typedef struct
   guint step;
   GHashTable *inputs; /* given */
   guint64 seed;
+  GHashTable *sizes;
   IrRunOptions options;
 } CheckRequest;
 
@@ -388,6 +389,7 @@ check_request_free (gpointer data)
   g_clear_pointer (&request->timeline, ir_timeline_unref);
   g_clear_pointer (&request->model, ir_model_unref);
   g_clear_pointer (&request->inputs, g_hash_table_unref);
+  g_clear_pointer (&request->sizes, g_hash_table_unref);
   g_free (request);
 }
 
@@ -395,8 +397,8 @@ static gpointer
 run_check (IrJob *job, gpointer data, GCancellable *cancellable, GError **error)
 {
   const CheckRequest *request = data;
-  g_autoptr (GHashTable)
-      inputs = ir_session_all_inputs (request->model, request->inputs, request->seed, error);
+  g_autoptr (GHashTable) inputs = ir_session_all_inputs (request->model, request->inputs,
+                                                         request->seed, request->sizes, error);
 
   return inputs != NULL ? ir_session_judge_execution (request->model, request->step, inputs,
                                                       &request->options, job, cancellable, error)
@@ -442,6 +444,7 @@ ir_session_check_execution (IrSession *self)
   request->step = self->frame->to;
   request->inputs = ir_session_copy_inputs (self->inputs);
   request->seed = self->seed;
+  request->sizes = g_hash_table_ref (self->sizes);
   request->options = self->settings.options;
   request->options.seed = self->seed;
   ir_session_start_job (self, "Checking the execution",

@@ -110,6 +110,7 @@ typedef struct
   IrNodeId node;
   GHashTable *inputs; /* given */
   guint64 seed;
+  GHashTable *sizes;
   IrRunSettings settings;
 } KernelRequest;
 
@@ -121,6 +122,7 @@ kernel_request_free (gpointer data)
   g_clear_pointer (&request->timeline, ir_timeline_unref);
   g_clear_pointer (&request->model, ir_model_unref);
   g_clear_pointer (&request->inputs, g_hash_table_unref);
+  g_clear_pointer (&request->sizes, g_hash_table_unref);
   g_free (request);
 }
 
@@ -308,8 +310,8 @@ run_kernels (IrJob *job, gpointer data, GCancellable *cancellable, GError **erro
   const IrNode *node = ir_model_live_node (request->model, request->node);
   g_auto (GStrv) names = ir_kernel_choices (ir_backend_find ("cpu"), node);
   g_autoptr (GPtrArray) variants = g_ptr_array_new_with_free_func (variant_free);
-  g_autoptr (GHashTable)
-      inputs = ir_session_all_inputs (request->model, request->inputs, request->seed, error);
+  g_autoptr (GHashTable) inputs = ir_session_all_inputs (request->model, request->inputs,
+                                                         request->seed, request->sizes, error);
   const guint n = g_strv_length (names) + 1;
 
   for (guint i = 0; inputs != NULL && i < n; i++)
@@ -374,6 +376,7 @@ ir_session_measure_kernels (IrSession *self, IrNodeId node)
   request->node = node;
   request->inputs = ir_session_copy_inputs (self->inputs);
   request->seed = self->seed;
+  request->sizes = g_hash_table_ref (self->sizes);
   request->settings = self->settings;
   ir_session_start_job (self, "Measuring kernels",
                         &(IrJobSpec){ .run = run_kernels,

@@ -38,6 +38,7 @@ struct _IrSizer
   IrModel *model; /* frozen */
   GHashTable *inputs;
   guint64 seed;
+  GHashTable *sizes;
 };
 
 /**
@@ -56,6 +57,7 @@ ir_session_new_sizer (IrSession *self)
   sizer->model = ir_model_ref (self->frame->model);
   sizer->inputs = ir_session_copy_inputs (self->inputs);
   sizer->seed = self->seed;
+  sizer->sizes = g_hash_table_ref (self->sizes);
   return sizer;
 }
 
@@ -64,6 +66,7 @@ ir_sizer_free (IrSizer *sizer)
 {
   ir_model_unref (sizer->model);
   g_hash_table_unref (sizer->inputs);
+  g_hash_table_unref (sizer->sizes);
   g_free (sizer);
 }
 
@@ -77,8 +80,8 @@ ir_sizer_free (IrSizer *sizer)
 IrModel *
 ir_sizer_make (const IrSizer *sizer, GError **error)
 {
-  g_autoptr (GHashTable)
-      inputs = ir_session_all_inputs (sizer->model, sizer->inputs, sizer->seed, error);
+  g_autoptr (GHashTable) inputs = ir_session_all_inputs (sizer->model, sizer->inputs, sizer->seed,
+                                                         sizer->sizes, error);
   g_autoptr (IrEdit) edit = NULL;
   IrModel *copy;
   GHashTableIter iter;
@@ -109,6 +112,7 @@ typedef struct
   guint step;
   GHashTable *inputs;
   guint64 seed;
+  GHashTable *sizes;
   IrRunSettings settings;
   GPtrArray *chosen;             /* (nullable) of char *: names, of IR_CAPTURE_CHOSEN */
   IrModel *expanded[IR_N_SIDES]; /* (nullable) as they run, once a name was looked for there */
@@ -137,6 +141,7 @@ run_request_free (gpointer data)
   g_clear_pointer (&request->original, ir_model_unref);
   g_clear_pointer (&request->model, ir_model_unref);
   g_clear_pointer (&request->inputs, g_hash_table_unref);
+  g_clear_pointer (&request->sizes, g_hash_table_unref);
   g_clear_pointer (&request->before, ir_run_record_unref);
   g_clear_pointer (&request->chosen, g_ptr_array_unref);
   for (guint i = 0; i < IR_N_SIDES; i++)
@@ -407,14 +412,15 @@ static GHashTable *
 run_inputs (const RunRequest *request, GError **error)
 {
   GHashTable *inputs = ir_session_all_inputs (request->model, request->inputs, request->seed,
-                                              error);
+                                              request->sizes, error);
   g_autoptr (GHashTable) before = NULL;
   GHashTableIter iter;
   gpointer id, tensor;
 
   if (inputs == NULL || request->step == 0)
     return inputs;
-  before = ir_session_all_inputs (request->original, request->inputs, request->seed, NULL);
+  before = ir_session_all_inputs (request->original, request->inputs, request->seed, request->sizes,
+                                  NULL);
   if (before == NULL)
     return inputs;
   g_hash_table_iter_init (&iter, before);
@@ -519,7 +525,7 @@ on_ran (gpointer owner, gpointer result, const GError *error, gpointer data)
   if (ran == NULL)
     {
       ir_session_changed (self, IR_CHANGED_BUSY);
-      ir_session_failed (self, "The graph could not run", error);
+      ir_session_run_failed (self, "The graph could not run", error);
       return;
     }
   ir_session_clear_runs (self);
@@ -542,7 +548,7 @@ on_ran (gpointer owner, gpointer result, const GError *error, gpointer data)
   if (after->error != NULL)
     {
       ir_session_select_node (self, after->failed_node);
-      ir_session_failed (self, "The graph ran only in part", after->error);
+      ir_session_run_failed (self, "The graph ran only in part", after->error);
     }
   else if (after->missing != NULL)
     {
@@ -577,6 +583,7 @@ ir_session_run_graph (IrSession *self)
   request->step = self->frame->to;
   request->inputs = ir_session_copy_inputs (self->inputs);
   request->seed = self->seed;
+  request->sizes = g_hash_table_ref (self->sizes);
   request->settings = self->settings;
   if (self->settings.options.capture == IR_CAPTURE_CHOSEN)
     request->chosen = names_of (self->settings.chosen);

@@ -91,6 +91,8 @@ struct _IrSession
   GHashTable *inputs;      /* value id -> IrTensor, given */
   GHashTable *used_inputs; /* (nullable) value id -> IrTensor, of the last run */
   guint64 seed;
+  gboolean sizes_matter;   /* to the failure that is being told */
+  GHashTable *sizes;       /* name of a free dim -> gint64 *; never changed, as jobs share it */
   IrRun *runs[IR_N_SIDES]; /* (nullable) */
   guint run_step;
   gboolean one_run;          /* the run says what the original graph's values were */
@@ -149,7 +151,10 @@ void ir_session_keep_live_selection (IrSession *self);
 gboolean ir_session_start_job (IrSession *self, const char *text, const IrJobSpec *spec);
 void ir_session_end_job (IrSession *self); /* first line of every done function */
 IrModel *ir_timeline_fork (IrTimeline *timeline, guint step);
-GHashTable *ir_session_all_inputs (IrModel *model, GHashTable *given, guint64 seed, GError **error);
+GHashTable *ir_session_all_inputs (
+    IrModel *model, GHashTable *given, guint64 seed, GHashTable *sizes, GError **error);
+void ir_session_forget_sizes (IrSession *self);
+void ir_session_run_failed (IrSession *self, const char *title, const GError *error);
 GHashTable *ir_session_copy_inputs (GHashTable *inputs);
 IrValueId ir_session_original_value (IrSession *self, IrValueId value); /* 0: none */
 

@@ -273,6 +273,7 @@ ir_session_finalize (GObject *object)
   g_clear_pointer (&self->found, g_array_unref);
   g_clear_pointer (&self->selection, gtk_bitset_unref);
   g_clear_pointer (&self->inputs, g_hash_table_unref);
+  g_clear_pointer (&self->sizes, g_hash_table_unref);
   g_clear_pointer (&self->folded, g_hash_table_unref);
   g_clear_pointer (&self->automatic, g_hash_table_unref);
   g_free (self->path);
@@ -445,6 +446,7 @@ ir_session_init (IrSession *self)
   self->settings = (IrRunSettings){ .options = { .capture = IR_CAPTURE_ALL }, .n_runs = 1 };
   self->progress = -1;
   self->seed = 0; /* as irscope run does */
+  ir_session_forget_sizes (self);
   self->show = IR_SHOW_SHAPES | IR_SHOW_NAMES | IR_SHOW_SCOPES;
   self->folded = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
   self->automatic = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);

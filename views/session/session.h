@@ -165,6 +165,11 @@ GHashTable *ir_session_get_inputs (IrSession *self); /* value id -> IrTensor: th
 void ir_session_set_input (IrSession *self, IrValueId input, IrTensor *tensor); /* (nullable) */
 guint64 ir_session_get_seed (IrSession *self); /* of the random inputs */
 void ir_session_set_seed (IrSession *self, guint64 seed);
+/* Sizes of free dims of inputs without a file, by name: what `irscope run --dim` gets. */
+GHashTable *ir_session_get_sizes (IrSession *self); /* name -> gint64 *; not to be changed */
+void ir_session_set_size (IrSession *self, const char *name, gint64 size); /* -1: by default */
+gboolean ir_session_failed_by_sizes (IrSession *self); /* while "failed" is told */
+GArray *ir_session_free_dims (IrSession *self);        /* of IrFreeDim, (transfer full) */
 
 /* The values of the last run against those of the original graph that they stand for. */
 typedef struct

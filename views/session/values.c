@@ -107,6 +107,7 @@ typedef struct
   IrPairValues *pair; /* without its values */
   GHashTable *inputs;
   guint64 seed;
+  GHashTable *sizes;
   IrJob *job;
 } ValuesRequest;
 
@@ -118,6 +119,7 @@ values_request_free (gpointer data)
   g_clear_pointer (&request->frame, ir_frame_unref);
   g_clear_pointer (&request->pair, pair_values_free);
   g_clear_pointer (&request->inputs, g_hash_table_unref);
+  g_clear_pointer (&request->sizes, g_hash_table_unref);
   g_free (request);
 }
 
@@ -137,13 +139,14 @@ run_values (IrJob *job, gpointer data, GCancellable *cancellable, GError **error
   ValuesRequest *request = data;
   IrModel *model = request->frame->model;
   const IrCompareValuesOptions options = { .progress = on_node, .progress_data = request };
-  g_autoptr (GHashTable)
-      after = ir_matching_inputs (model, request->inputs, model, request->seed, NULL, error);
+  g_autoptr (GHashTable) after = ir_matching_inputs (model, request->inputs, model, request->seed,
+                                                     request->sizes, error);
   g_autoptr (GHashTable) before = NULL;
 
   request->job = job;
   if (after != NULL)
-    before = ir_matching_inputs (model, after, request->frame->before, request->seed, NULL, error);
+    before = ir_matching_inputs (model, after, request->frame->before, request->seed,
+                                 request->sizes, error);
   return before != NULL
              ? ir_compare_values (request->frame->diff, before, after, &options, cancellable, error)
              : NULL;
@@ -210,6 +213,7 @@ ir_session_compare_values (IrSession *self)
     request->pair->kept = ir_timeline_ref (self->kept);
   request->inputs = ir_session_copy_inputs (self->inputs);
   request->seed = self->seed;
+  request->sizes = g_hash_table_ref (self->sizes);
   ir_session_start_job (self, "Comparing values",
                         &(IrJobSpec){ .run = run_values,
                                       .data = request,

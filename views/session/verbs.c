@@ -502,6 +502,7 @@ take_opened (
   ir_session_clear_runs (self);
   ir_session_forget_records (self);
   g_hash_table_remove_all (self->inputs);
+  ir_session_forget_sizes (self);
   forget_selection (self);
   self->pinned = 0;
   ir_session_forget_what_if (self);
@@ -627,9 +628,10 @@ ir_timeline_fork (IrTimeline *timeline, guint step)
 
 /* Every input of @model: what was given, the rest random. */
 GHashTable *
-ir_session_all_inputs (IrModel *model, GHashTable *given, guint64 seed, GError **error)
+ir_session_all_inputs (
+    IrModel *model, GHashTable *given, guint64 seed, GHashTable *sizes, GError **error)
 {
-  GHashTable *inputs = ir_random_inputs (model, seed, NULL, error);
+  GHashTable *inputs = ir_random_inputs (model, seed, sizes, error);
   GHashTableIter iter;
   gpointer id, tensor;
 
@@ -667,6 +669,7 @@ typedef struct
   gboolean prove;
   GHashTable *inputs;
   guint64 seed;
+  GHashTable *sizes;
   IrRunOptions options; /* of the run of the result that is checked */
   GStrv skips;          /* (nullable) what-if: names and stable keys that are left out */
   IrTimeline *original; /* (nullable) what-if: the result to compare with */
@@ -683,6 +686,7 @@ pipeline_request_free (gpointer data)
   g_clear_pointer (&request->previous, ir_frame_unref);
   g_clear_pointer (&request->settings, ir_picture_settings_unref);
   g_clear_pointer (&request->inputs, g_hash_table_unref);
+  g_clear_pointer (&request->sizes, g_hash_table_unref);
   g_clear_pointer (&request->original, ir_timeline_unref);
   g_clear_pointer (&request->other, ir_model_unref);
   g_clear_pointer (&request->skips, g_strfreev);
@@ -728,7 +732,7 @@ prove_steps (const PipelineRequest *request, IrModel *model, GCancellable *cance
   if (is_too_large (model))
     return g_strdup ("not checked: the graph is large");
   inputs = ir_session_all_inputs (request->timeline->original, request->inputs, request->seed,
-                                  &error);
+                                  request->sizes, &error);
   if (inputs != NULL)
     prover = ir_prover_new (model, inputs, ir_backend_find ("cpu"), cancellable, &error);
   if (prover == NULL ||
@@ -749,7 +753,7 @@ judge_result (const PipelineRequest *request, IrModel *model, char **why, GCance
 
   if (!request->prove || ir_history_n_steps (model) == 0 || is_too_large (model))
     return NULL;
-  inputs = ir_session_all_inputs (model, request->inputs, request->seed, &error);
+  inputs = ir_session_all_inputs (model, request->inputs, request->seed, request->sizes, &error);
   if (inputs != NULL)
     report = ir_session_judge_execution (model, ir_history_n_steps (model), inputs,
                                          &request->options, request->job, cancellable, &error);
@@ -804,7 +808,7 @@ compare_results (const PipelineRequest *request,
   const guint n = ir_history_n_steps (request->original->model);
 
   inputs = ir_session_all_inputs (request->timeline->original, request->inputs, request->seed,
-                                  &error);
+                                  request->sizes, &error);
   if (inputs == NULL)
     return;
   with = ir_timeline_fork (request->original, n);
@@ -939,6 +943,7 @@ ir_session_run_pipeline_without (IrSession *self, GStrv skips)
   request->prove = self->prove;
   request->inputs = ir_session_copy_inputs (self->inputs);
   request->seed = self->seed;
+  request->sizes = g_hash_table_ref (self->sizes);
   request->options = self->settings.options;
   request->options.seed = self->seed;
   request->skips = skips;

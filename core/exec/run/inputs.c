@@ -267,28 +267,79 @@ tensor_part (const IrType *type)
   return type != NULL && ir_type_is_tensor (type) ? type : NULL;
 }
 
-/* Gives every plain symbol of the inputs a size: the caller's, else a default. */
-static GHashTable *
-choose_sizes (const IrGraph *graph, GHashTable *bindings)
+static char *
+free_name (const IrValue *input, int axis)
 {
-  GHashTable *sizes = g_hash_table_new_full (g_str_hash, g_str_equal, NULL, g_free);
+  const IrDim dim = tensor_part (input->type)->dims[axis];
 
+  if (ir_dim_is_symbolic (dim))
+    return g_strdup (ir_dim_symbol_name (input->graph->model->context, dim));
+  return dim == IR_DIM_UNKNOWN ? g_strdup_printf ("%s[%d]", input->name, axis) : NULL;
+}
+
+static void
+free_dim_clear (gpointer data)
+{
+  g_free (((IrFreeDim *) data)->name);
+}
+
+static GArray *
+find_free_dims (const IrGraph *graph, GHashTable *bindings)
+{
+  GArray *dims = g_array_new (FALSE, FALSE, sizeof (IrFreeDim));
+  g_autoptr (GHashTable) seen = g_hash_table_new (g_str_hash, g_str_equal);
+
+  g_array_set_clear_func (dims, free_dim_clear);
   for (guint i = 0; i < ir_graph_n_inputs (graph); i++)
     {
       const IrValue *input = ir_graph_input (graph, i);
-      const IrType *type = input != NULL ? tensor_part (input->type) : NULL;
+      const IrType *type = input != NULL && input->initializer == NULL ? tensor_part (input->type)
+                                                                       : NULL;
       for (int axis = 0; type != NULL && ir_type_has_rank (type) && axis < type->rank; axis++)
         {
-          IrDim dim = type->dims[axis];
-          const char *symbol = ir_dim_is_symbolic (dim)
-                                   ? ir_dim_symbol_name (graph->model->context, dim)
-                                   : NULL;
-          if (symbol == NULL || g_hash_table_contains (sizes, symbol))
+          g_autofree char *name = free_name (input, axis);
+          const gint64 *given = name != NULL && bindings != NULL
+                                    ? g_hash_table_lookup (bindings, name)
+                                    : NULL;
+          const char *symbol = ir_dim_is_symbolic (type->dims[axis]) ? name : NULL;
+          IrFreeDim dim = { NULL, input->id, 0, given != NULL };
+
+          if (name == NULL || !g_hash_table_add (seen, name))
             continue;
-          const gint64 *given = bindings != NULL ? g_hash_table_lookup (bindings, symbol) : NULL;
-          gint64 size = given != NULL ? *given : default_size (type, symbol, (guint) axis);
-          g_hash_table_insert (sizes, (gpointer) symbol, g_memdup2 (&size, sizeof size));
+          dim.size = given != NULL ? *given : default_size (type, symbol, (guint) axis);
+          dim.name = g_steal_pointer (&name);
+          g_array_append_val (dims, dim);
         }
+    }
+  return dims;
+}
+
+/**
+ * ir_free_dims:
+ * @model: a model
+ * @bindings: (nullable): name -> #gint64 *: sizes that are asked for
+ *
+ * Returns: (transfer full) (element-type IrFreeDim): the dims of the inputs that have no size, in
+ *   the order of the inputs; those of one symbol once
+ */
+GArray *
+ir_free_dims (const IrModel *model, GHashTable *bindings)
+{
+  return find_free_dims (model->main, bindings);
+}
+
+/* Gives every free dim of the inputs a size: the caller's, else a default. */
+static GHashTable *
+choose_sizes (const IrGraph *graph, GHashTable *bindings)
+{
+  GHashTable *sizes = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free);
+  g_autoptr (GArray) dims = find_free_dims (graph, bindings);
+
+  for (guint i = 0; i < dims->len; i++)
+    {
+      IrFreeDim *dim = &g_array_index (dims, IrFreeDim, i);
+
+      g_hash_table_insert (sizes, g_strdup (dim->name), g_memdup2 (&dim->size, sizeof dim->size));
     }
   return sizes;
 }
@@ -306,7 +357,12 @@ input_dims (const IrValue *input, GHashTable *sizes, gint64 *dims, GError **erro
           !ir_dim_evaluate (input->graph->model->context, type->dims[axis], sizes, &dims[axis]))
         dims[axis] = default_size (type, NULL, (guint) axis);
       if (dims[axis] == IR_DIM_UNKNOWN)
-        dims[axis] = default_size (type, NULL, (guint) axis);
+        {
+          g_autofree char *name = free_name (input, axis);
+          const gint64 *size = g_hash_table_lookup (sizes, name);
+
+          dims[axis] = size != NULL ? *size : default_size (type, NULL, (guint) axis);
+        }
       if (dims[axis] < 0 || !g_uint64_checked_mul (&n, n, (guint64) dims[axis]) ||
           n > ir_exec_default_memory_limit ())
         {

@@ -99,6 +99,15 @@ typedef struct
   guint64 limit;             /* most bytes of all of them together; 0: a quarter of memory */
   GCancellable *cancellable; /* (nullable) */
 } IrRandomOptions;
+/* A dim of an input whose size a run chooses. */
+typedef struct
+{
+  char *name;      /* a symbol; of a dim without a name "x[1]": that of input x at axis 1 */
+  IrValueId input; /* the first that has it */
+  gint64 size;     /* that a run takes */
+  gboolean given;  /* it was asked for; else chosen by default */
+} IrFreeDim;
+GArray *ir_free_dims (const IrModel *model, GHashTable *bindings); /* (transfer full) */
 GHashTable *ir_random_inputs_with (IrModel *model, const IrRandomOptions *options, GError **error);
 struct _IrEdit;
 gboolean ir_random_bind_sizes (struct _IrEdit *edit,

@@ -351,7 +351,7 @@ ir_inputs_dialog_present (GtkWindow *parent, IrSession *session)
   adw_preferences_window_add (ADW_PREFERENCES_WINDOW (window), ADW_PREFERENCES_PAGE (page));
   adw_preferences_window_set_search_enabled (ADW_PREFERENCES_WINDOW (window), FALSE);
   gtk_window_set_title (GTK_WINDOW (window), "Inputs");
-  gtk_window_set_default_size (GTK_WINDOW (window), 560, 420);
+  gtk_window_set_default_size (GTK_WINDOW (window), 560, 520);
   gtk_window_set_transient_for (GTK_WINDOW (window), parent);
   gtk_window_set_modal (GTK_WINDOW (window), TRUE);
   gtk_window_present (GTK_WINDOW (window));

@@ -1,5 +1,5 @@
 /* The difference of two models. First the nodes and values of both sides are paired: by id within
- * one history; otherwise by the lineage that the second one carries in its metadata, if any, by
+ * one history; otherwise by the lineage that one of them carries in its metadata, if any, by
  * name, by fingerprints of all that they are computed from, then by operator and neighbours, from
  * what is paired already and from the outputs. Then each pair is compared field by field. Cost:
  * O(n log n), but for the notes on what changed. */
@@ -24,6 +24,25 @@ pair_by_likeness (IrPairing *p)
   ir_pair_by_order (p, TRUE);
   ir_pair_by_neighbours (p);
   ir_pair_by_order (p, FALSE);
+}
+
+/* Whichever side says what it was made of is the later one while pairs are sought, so that the
+ * difference is the same seen from either side. */
+static void
+pair_either_way (IrPairing *p)
+{
+  g_autoptr (IrOrigins) of_a = NULL;
+  IrPairing turned = { .a = p->b,
+                       .b = p->a,
+                       .node_of_a = p->node_of_b,
+                       .node_of_b = p->node_of_a,
+                       .value_of_a = p->value_of_b,
+                       .value_of_b = p->value_of_a };
+
+  p->origins = ir_origins_read (p->b);
+  of_a = p->origins == NULL ? ir_origins_read (p->a) : NULL;
+  turned.origins = of_a;
+  pair_by_likeness (of_a != NULL ? &turned : p);
 }
 
 static void
@@ -205,8 +224,7 @@ ir_diff_new (IrModel *a, IrModel *b, gboolean same_history)
     ir_pair_by_id (&p);
   else
     {
-      p.origins = ir_origins_read (b);
-      pair_by_likeness (&p);
+      pair_either_way (&p);
     }
   fill_nodes (diff, &p);
   fill_values (diff, &p);

@@ -41,8 +41,8 @@ value_memory (const IrOverlayContext *context, const IrNode *node)
     {
       gsize size;
 
-      if (node->outputs[i] != NULL && node->outputs[i]->type != NULL &&
-          ir_type_n_bytes (node->outputs[i]->type, &size))
+      if (node->outputs[i] != NULL && ir_value_shown_type (node->outputs[i]) != NULL &&
+          ir_type_n_bytes (ir_value_shown_type (node->outputs[i]), &size))
         bytes += (double) size;
     }
   return bytes;

@@ -22,35 +22,6 @@ static const CliOption check_options[] = {
   { 0 },
 };
 
-/* The reader and the verifier may find the same thing and say it in other words. */
-static gboolean
-same_finding (const IrProblem *a, const IrProblem *b)
-{
-  if (a->code != b->code || a->node != b->node)
-    return FALSE;
-  return a->code == IR_PROBLEM_UNDEFINED_VALUE ||
-         (a->value == b->value && strcmp (a->message, b->message) == 0);
-}
-
-static void
-append_new (GPtrArray *problems, GPtrArray *more)
-{
-  guint n_read = problems->len;
-
-  while (more->len > 0)
-    {
-      IrProblem *problem = g_ptr_array_steal_index (more, 0);
-      gboolean known = FALSE;
-
-      for (guint i = 0; i < n_read && !known; i++)
-        known = same_finding (problems->pdata[i], problem);
-      if (known)
-        ir_problem_free (problem);
-      else
-        g_ptr_array_add (problems, problem);
-    }
-}
-
 /* What inference found against the declarations of the file. */
 static void
 make_strict (GPtrArray *problems)
@@ -120,7 +91,7 @@ run (Cli *cli)
   found = find_problems (cli, opened.model);
   if (found == NULL)
     return cli_cancelled (cli);
-  append_new (opened.problems, found);
+  ir_problems_merge (opened.problems, found);
   if (options->strict)
     make_strict (opened.problems);
   errors = ir_problems_count (opened.problems, IR_SEVERITY_ERROR);

@@ -32,7 +32,8 @@ declare_types (IrModel *model)
     {
       IrValue *value = model->values->pdata[i];
 
-      if (value->state == IR_STATE_LIVE && value->type != NULL && value->producer != NULL)
+      if (value->state == IR_STATE_LIVE && ir_value_shown_type (value) != NULL &&
+          value->producer != NULL)
         ir_edit_set_flags (edit, value, value->flags | IR_VALUE_DECLARED);
     }
 }

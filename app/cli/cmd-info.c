@@ -162,8 +162,9 @@ print_json (const CliModel *opened, const IrCost *cost, gboolean partial)
 static void
 print_value (const char *what, const IrValue *value)
 {
-  g_autofree char *type = value->type != NULL
-                              ? ir_type_to_string (value->graph->model->context, value->type)
+  const IrType *shown = ir_value_shown_type (value);
+  g_autofree char *type = shown != NULL
+                              ? ir_type_to_string (value->graph->model->context, shown)
                               : g_strdup ("unknown");
   cli_print ("%-11s %s  %s\n", what, value->name, type);
 }

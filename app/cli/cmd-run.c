@@ -347,6 +347,29 @@ report_missing (const Report *report, cJSON *json)
     }
 }
 
+/* Declarations that were wrong: the values are right all the same. */
+static void
+report_claims (const Cli *cli, const IrRun *run, cJSON *json)
+{
+  cJSON *array = cJSON_AddArrayToObject (json, "claims");
+
+  for (guint i = 0; run->claims != NULL && i < run->claims->len; i++)
+    {
+      const IrProblem *problem = run->claims->pdata[i];
+      const IrValue *value = ir_model_value (run->model, problem->value);
+      const IrNode *node = ir_model_node (run->model, problem->node);
+      cJSON *object = cJSON_CreateObject ();
+
+      cJSON_AddStringToObject (object, "value", value->name);
+      cJSON_AddStringToObject (object, "node", node != NULL ? node->name : "");
+      cJSON_AddNumberToObject (object, "id", problem->node);
+      cJSON_AddStringToObject (object, "message", problem->message);
+      cJSON_AddItemToArray (array, object);
+      if (!cli->json)
+        cli_printerr ("irscope run: warning: %s\n", problem->message);
+    }
+}
+
 static void
 report_capture (const IrRun *run, cJSON *json)
 {
@@ -606,6 +629,7 @@ report (Cli *cli,
     originals = ir_originals_new (history, ir_history_cursor (history), run, &error);
   Report what = { cli, options, run, originals, taken, outputs, captured };
   report_capture (run, json);
+  report_claims (cli, run, json);
   gboolean sound = report_contradictions (cli, run, json);
   if ((wants_original (options) && originals == NULL) || !report_values (&what, &error) ||
       (options->stage != NULL && !ir_staging_commit (options->stage, NULL, &error)) ||

@@ -102,7 +102,7 @@ cli_json_add_value (cJSON *array, const IrValue *value)
   cJSON *object = cJSON_CreateObject ();
 
   cJSON_AddStringToObject (object, "name", value->name);
-  add_type (object, value->graph->model->context, value->type);
+  add_type (object, value->graph->model->context, ir_value_shown_type (value));
   cJSON_AddItemToArray (array, object);
 }
 

@@ -166,10 +166,10 @@ compare_types (GPtrArray *changes, const IrPairing *p, const IrValue *a, const I
   g_autofree char *from = NULL;
   g_autofree char *to = NULL;
 
-  if (a->type == b->type)
+  if (ir_value_shown_type (a) == ir_value_shown_type (b))
     return changes;
-  from = ir_type_to_string (p->a->context, a->type);
-  to = ir_type_to_string (p->b->context, b->type);
+  from = ir_type_to_string (p->a->context, ir_value_shown_type (a));
+  to = ir_type_to_string (p->b->context, ir_value_shown_type (b));
   return strcmp (from, to) != 0 ? ir_diff_note (changes, "type: %s -> %s", from, to) : changes;
 }
 

@@ -54,7 +54,7 @@ shape_of (const IrNode *node)
       hash = mix_type (ir_diff_mix (hash, i), node->inputs[i]->type, &known);
   for (guint i = 0; i < node->n_outputs; i++)
     if (node->outputs[i] != NULL)
-      hash = mix_type (hash, node->outputs[i]->type, &known);
+      hash = mix_type (hash, ir_value_shown_type (node->outputs[i]), &known);
   return known ? hash : 0;
 }
 

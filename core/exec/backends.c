@@ -71,11 +71,11 @@ ir_backend_require (const char *name, GError **error)
 }
 
 static gboolean
-refuse_invalid (const IrNode *node, GError **error)
+refuse_malformed (const IrNode *node, GError **error)
 {
   g_autoptr (GError) local = NULL;
 
-  if (!ir_node_check (node, &local))
+  if (!ir_node_check_form (node, &local))
     g_set_error (error, IR_EXEC_ERROR, IR_EXEC_ERROR_UNSUPPORTED, "%s", local->message);
   return FALSE;
 }
@@ -108,8 +108,8 @@ ir_backend_choose (const IrBackend *backend,
   *why = NULL;
   *chosen = backend;
   /* Before anything of a back end is asked, all of which may rely on it. */
-  if (!ir_node_is_valid (node))
-    return refuse_invalid (node, error);
+  if (!ir_node_is_well_formed (node))
+    return refuse_malformed (node, error);
   refusal = backend->refuses (node);
   if (refusal == NULL && backend != &ir_backend_ref && ir_backend_ref.refuses (node) == NULL &&
       g_strcmp0 (ir_node_wanted_kernel (node), ir_backend_ref.name) == 0)

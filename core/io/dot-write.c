@@ -186,8 +186,7 @@ write_cluster (Writer *writer, const Cluster *cluster)
 static char *
 type_text (Writer *writer, const IrValue *value)
 {
-  return value->type != NULL ? ir_type_to_string (writer->model->context, value->type)
-                             : g_strdup ("?");
+  return ir_type_to_string (writer->model->context, ir_value_shown_type (value));
 }
 
 /* Values that no node makes: inputs, initializers, and what is missing. */

@@ -89,22 +89,24 @@ define (Builder *builder, Scope *scope, const char *name, IrDraftPlace place)
   return value;
 }
 
+/* What the file says of inputs of the main graph is a fact, for what is given is checked against
+ * it. All else is a claim, until inference comes to the same. */
 static void
-declare (Builder *builder, IrValue *value, const IrDraftValue *info)
+declare (Builder *builder, IrValue *value, const IrDraftValue *info, gboolean is_given)
 {
-  const IrType *type = info->type;
+  const IrType *type = info->type, *known = ir_value_shown_type (value);
 
   if (info->extra != NULL)
     ir_edit_set_value_extra (builder->edit, value, info->extra);
   if (type == NULL)
     return;
-  if (value->type != NULL && value->type != type)
+  if (known != NULL && known != type)
     {
-      const IrType *merged = ir_type_merge (builder->model->context, value->type, type);
+      const IrType *merged = ir_type_merge (builder->model->context, known, type);
 
       if (merged == NULL)
         {
-          g_autofree char *was = ir_type_to_string (builder->model->context, value->type);
+          g_autofree char *was = ir_type_to_string (builder->model->context, known);
           g_autofree char *is = ir_type_to_string (builder->model->context, type);
           g_autofree char *message = g_strdup_printf (
               "Value \"%s\" is declared as %s and as %s; the first counts.", value->name, was, is);
@@ -114,7 +116,10 @@ declare (Builder *builder, IrValue *value, const IrDraftValue *info)
         }
       type = merged;
     }
-  ir_edit_set_type (builder->edit, value, type);
+  if (is_given || ir_type_at_least (value->type, type))
+    ir_edit_set_type (builder->edit, value, type);
+  else
+    ir_edit_set_claim (builder->edit, value, type);
   ir_edit_set_flags (builder->edit, value, value->flags | IR_VALUE_DECLARED);
 }
 
@@ -128,7 +133,7 @@ build_inputs (Builder *builder, const IrDraftGraph *draft, Scope *scope)
       const IrDraftValue *info = &g_array_index (draft->inputs, IrDraftValue, i);
       IrValue *value = define (builder, scope, info->name, info->place);
 
-      declare (builder, value, info);
+      declare (builder, value, info, scope->graph->kind == IR_GRAPH_MAIN);
       g_ptr_array_add (inputs, value);
     }
   return inputs;
@@ -315,7 +320,7 @@ build_infos (Builder *builder, const IrDraftGraph *draft, Scope *scope)
       IrValue *value = g_hash_table_lookup (scope->values, info->name);
 
       if (value != NULL)
-        declare (builder, value, info);
+        declare (builder, value, info, FALSE);
     }
 }
 
@@ -338,7 +343,7 @@ build_outputs (Builder *builder, const IrDraftGraph *draft, Scope *scope)
 
           problem_at (builder, IR_PROBLEM_UNDEFINED_VALUE, NULL, value, info->place, message);
         }
-      declare (builder, value, info);
+      declare (builder, value, info, FALSE);
       g_ptr_array_add (outputs, value);
     }
   ir_edit_set_graph_outputs (builder->edit, scope->graph, (IrValue *const *) outputs->pdata,

@@ -55,11 +55,11 @@ put_ids (GString *out, const char *label, const IrIdList *list)
 }
 
 static void
-put_type (GString *out, const IrModel *model, const IrType *type)
+put_type (GString *out, const IrModel *model, const char *key, const IrType *type)
 {
   g_autofree char *text = ir_type_to_string (model->context, type);
 
-  put_string (out, "type", type != NULL ? text : NULL);
+  put_string (out, key, type != NULL ? text : NULL);
   for (const IrType *at = type; at != NULL; at = at->element)
     {
       if (at->denotation != NULL)
@@ -130,7 +130,7 @@ put_attr_element (GString *out, const IrModel *model, const IrAttr *attr, guint 
       break;
     case IR_ATTR_TYPE:
     case IR_ATTR_TYPES:
-      put_type (out, model, attr->types[i]);
+      put_type (out, model, "type", attr->types[i]);
       break;
     case IR_ATTR_UNDEFINED:
     case IR_N_ATTR_KINDS:
@@ -255,7 +255,9 @@ put_value (GString *out, const IrModel *model, const IrValue *value)
                           value->producer != NULL ? value->producer->id : 0, value->output_slot,
                           (guint) value->flags);
   put_string (out, "name", value->name);
-  put_type (out, model, value->type);
+  put_type (out, model, "type", value->type);
+  if (value->claim != NULL)
+    put_type (out, model, "claim", value->claim);
   if (value->initializer != NULL)
     put_tensor (out, value->initializer);
   g_string_append (out, " uses=");

@@ -215,7 +215,8 @@ write_change (IrEdit *edit,
     edit->step->n_records++;
   ir_record_set (model, kind, subject, slot, after);
   model->stamp++;
-  model->cache->n_retyped += kind == IR_RECORD_VALUE_TYPE || kind == IR_RECORD_VALUE_FLAGS;
+  model->cache->n_retyped += kind == IR_RECORD_VALUE_TYPE || kind == IR_RECORD_VALUE_CLAIM ||
+                             kind == IR_RECORD_VALUE_FLAGS;
 }
 
 static void
@@ -1107,11 +1108,25 @@ ir_edit_remove_value (IrEdit *edit, IrValue *value)
  * @edit: an edit
  * @value: a live value
  * @type: (nullable): of the model's context
+ *
+ * Says what is known of the type, not what is only declared: ir_edit_set_claim().
  */
 void
 ir_edit_set_type (IrEdit *edit, IrValue *value, const IrType *type)
 {
   write_slot (edit, IR_RECORD_VALUE_TYPE, value->id, 0, as_pointer (type));
+}
+
+/**
+ * ir_edit_set_claim:
+ * @edit: an edit
+ * @value: a live value
+ * @claim: (nullable): of the model's context: its type with what is only declared
+ */
+void
+ir_edit_set_claim (IrEdit *edit, IrValue *value, const IrType *claim)
+{
+  write_slot (edit, IR_RECORD_VALUE_CLAIM, value->id, 0, as_pointer (claim));
 }
 
 /**
@@ -1178,6 +1193,19 @@ ir_edit_move_value (IrEdit *edit, IrValue *value, IrGraph *graph)
 
 /* -- replacing uses -- */
 
+/* What is claimed of a value is claimed of what stands for it, where that does not say otherwise. */
+static void
+hand_claim_over (IrEdit *edit, const IrValue *old, IrValue *with)
+{
+  const IrType *claim = with->producer != NULL && old->claim != NULL
+                            ? ir_type_merge (edit->model->context, ir_value_shown_type (with),
+                                             old->claim)
+                            : NULL;
+
+  if (claim != NULL && !ir_type_at_least (with->type, claim))
+    ir_edit_set_claim (edit, with, claim);
+}
+
 static gboolean
 can_take_name (const IrValue *old, const IrValue *with)
 {
@@ -1207,6 +1235,7 @@ output_carrier (IrEdit *edit, IrValue *old, IrValue *with)
     }
   identity = ir_edit_add_node (edit, old->graph, "Identity", "", NULL, 1, &with, 1);
   ir_edit_set_type (edit, identity->outputs[0], with->type);
+  hand_claim_over (edit, old, identity->outputs[0]);
   hand_name_over (edit, old, identity->outputs[0]);
   return identity->outputs[0];
 }
@@ -1238,6 +1267,7 @@ ir_edit_replace_uses (IrEdit *edit, IrValue *old, IrValue *with)
 {
   g_return_if_fail (old != with);
 
+  hand_claim_over (edit, old, with);
   if (ir_value_is_graph_output (old))
     {
       IrValue *carrier = output_carrier (edit, old, with);

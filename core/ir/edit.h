@@ -93,6 +93,7 @@ IrValue *ir_edit_add_initializer (IrEdit *edit,
                                   IrTensor *tensor);      /* (nullable) name: made up */
 void ir_edit_remove_value (IrEdit *edit, IrValue *value); /* no producer, no uses */
 void ir_edit_set_type (IrEdit *edit, IrValue *value, const IrType *type);
+void ir_edit_set_claim (IrEdit *edit, IrValue *value, const IrType *claim);
 void ir_edit_set_flags (IrEdit *edit, IrValue *value, IrValueFlags flags);
 void ir_edit_set_initializer (IrEdit *edit, IrValue *value, IrTensor *tensor); /* (nullable) */
 void ir_edit_rename_value (IrEdit *edit, IrValue *value, const char *name);

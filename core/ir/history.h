@@ -33,6 +33,7 @@ typedef enum
   R (NODE_GRAPH, "graph of node", NODE, GRAPH)                                                     \
   R (VALUE_STATE, "value", VALUE, STATE)                                                           \
   R (VALUE_TYPE, "type", VALUE, TYPE)                                                              \
+  R (VALUE_CLAIM, "declared type", VALUE, TYPE)                                                    \
   R (VALUE_FLAGS, "flags", VALUE, NUMBER)                                                          \
   R (VALUE_INITIALIZER, "initializer", VALUE, TENSOR)                                              \
   R (VALUE_NAME, "value name", VALUE, STRING)                                                      \

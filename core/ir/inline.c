@@ -66,7 +66,8 @@ name_within (const Expansion *expansion, const char *name)
   return ir_edit_unique_name (expansion->edit, joined);
 }
 
-/* Types in the body of a function are those of one call; those in a subgraph hold for each run. */
+/* Types in the body of a function are those of its calls, but for what is declared; those in a
+ * subgraph hold for each run. */
 static IrValue *
 copy_value (Expansion *expansion, IrValue *value, IrGraph *to)
 {
@@ -78,9 +79,14 @@ copy_value (Expansion *expansion, IrValue *value, IrGraph *to)
     return NULL;
   if (g_hash_table_lookup_extended (expansion->values, value, NULL, &found))
     return found;
-  typed = expansion->info == NULL || (value->flags & IR_VALUE_DECLARED) != 0;
+  typed = expansion->info == NULL;
   copy = ir_edit_add_value (expansion->edit, to, name_within (expansion, value->name),
                             typed ? value->type : NULL);
+  if (value->claim != NULL && (typed || (value->flags & IR_VALUE_DECLARED) != 0))
+    {
+      ir_edit_set_claim (expansion->edit, copy, value->claim);
+      ir_edit_set_flags (expansion->edit, copy, copy->flags | (value->flags & IR_VALUE_DECLARED));
+    }
   if (value->initializer != NULL)
     {
       ir_edit_set_initializer (expansion->edit, copy, value->initializer);

@@ -97,7 +97,7 @@ struct _IrNode
   const char *device;       /* interned, "" = default */
   const IrExtra *extra;     /* (nullable) */
   guint64 rank;             /* place in the file; ties of the topological order */
-  guint32 checked;          /* what ir_node_is_valid() has found, 0 since a change: core/op/check.h */
+  guint32 checked;          /* what the gate has found, 0 since a change: core/op/check.h */
 };
 
 typedef enum
@@ -115,7 +115,8 @@ struct _IrValue
   IrNode *producer;  /* (nullable) NULL: graph input or initializer */
   guint output_slot; /* which output of the producer */
   IrValueFlags flags;
-  const IrType *type;    /* (nullable) unknown */
+  const IrType *type;    /* (nullable) unknown; what holds in every run: see core/op/infer.h */
+  const IrType *claim;   /* (nullable) what the file declares beyond @type, or what follows from that */
   IrTensor *initializer; /* (nullable) bytes of an initializer, (owned by the context) */
   const IrExtra *extra;  /* (nullable) */
   guint n_uses, uses_capacity;
@@ -235,6 +236,8 @@ gboolean ir_value_is_captured (const IrValue *value); /* some use is in another 
 IrNode *ir_value_only_user (
     const IrValue *value);                /* (nullable) one use, by a node of its own graph */
 int ir_value_rank (const IrValue *value); /* IR_RANK_UNKNOWN if not a ranked tensor */
+const IrType *ir_value_shown_type (const IrValue *value);    /* (nullable): for people, estimates */
+const IrType *ir_value_declared_type (const IrValue *value); /* (nullable): for files */
 IrDtype ir_value_dtype (const IrValue *value);
 
 #define ir_node_for_each_input(node, i, value)                                                     \

@@ -3,6 +3,8 @@
 
 #include "core/ir/problem.h"
 
+#include <string.h>
+
 /**
  * ir_problem_free:
  * @problem: (transfer full): a finding
@@ -62,6 +64,84 @@ ir_problems_add (GPtrArray *problems,
   va_end (args);
   g_ptr_array_add (problems, problem);
   return problem;
+}
+
+static gboolean
+same_matter (const IrProblem *a, const IrProblem *b)
+{
+  return a->code == b->code && a->node == b->node && a->value == b->value;
+}
+
+/* Readers and inference may find what the verifier finds, and say it in other words. */
+static gboolean
+says_the_same (const IrProblem *a, const IrProblem *b)
+{
+  if (a->code == IR_PROBLEM_UNDEFINED_VALUE)
+    return a->code == b->code;
+  return same_matter (a, b) && strcmp (a->message, b->message) == 0;
+}
+
+static gboolean
+is_said (const GPtrArray *known, const IrProblem *problem)
+{
+  for (guint i = 0; known != NULL && i < known->len; i++)
+    if (says_the_same (known->pdata[i], problem))
+      return TRUE;
+  return FALSE;
+}
+
+/* Of errors in a node the verifier says all, where inference stops at the first. */
+static void
+note_replaced (const GPtrArray *known, const IrProblem *problem, GHashTable *replaced)
+{
+  for (guint i = 0; known != NULL && i < known->len; i++)
+    {
+      IrProblem *other = known->pdata[i];
+      if (same_matter (other, problem) && other->node != 0 && other->line == 0 &&
+          other->severity == IR_SEVERITY_ERROR)
+        g_hash_table_add (replaced, other);
+    }
+}
+
+/**
+ * ir_problems_merge:
+ * @problems: (element-type IrProblem): what reading and inference have found
+ * @more: (element-type IrProblem): what the verifier has found; empty afterwards
+ *
+ * Puts both lists into the first, each problem once.
+ */
+void
+ir_problems_merge (GPtrArray *problems, GPtrArray *more)
+{
+  g_autoptr (GHashTable)
+      by_node = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify) g_ptr_array_unref);
+  g_autoptr (GHashTable) replaced = g_hash_table_new (NULL, NULL);
+
+  for (guint i = 0; i < problems->len; i++)
+    {
+      gpointer key = GUINT_TO_POINTER (((const IrProblem *) problems->pdata[i])->node);
+      if (!g_hash_table_contains (by_node, key))
+        g_hash_table_insert (by_node, key, g_ptr_array_new ());
+      g_ptr_array_add (g_hash_table_lookup (by_node, key), problems->pdata[i]);
+    }
+  for (guint i = 0; i < more->len; i++)
+    {
+      IrProblem *problem = g_steal_pointer (&more->pdata[i]);
+      const GPtrArray *known = g_hash_table_lookup (by_node, GUINT_TO_POINTER (problem->node));
+      if (is_said (known, problem))
+        {
+          ir_problem_free (problem);
+          continue;
+        }
+      note_replaced (known, problem, replaced);
+      g_ptr_array_add (problems, problem);
+    }
+  g_ptr_array_set_free_func (more, NULL); /* all of it is taken */
+  g_ptr_array_set_size (more, 0);
+  g_ptr_array_set_free_func (more, (GDestroyNotify) ir_problem_free);
+  for (guint i = problems->len; i > 0 && g_hash_table_size (replaced) > 0; i--)
+    if (g_hash_table_remove (replaced, problems->pdata[i - 1]))
+      g_ptr_array_remove_index (problems, i - 1);
 }
 
 /**

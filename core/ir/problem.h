@@ -64,6 +64,7 @@ IrProblem *ir_problems_add (GPtrArray *problems,
                             const IrValue *value,
                             const char *format,
                             ...) G_GNUC_PRINTF (6, 7);
+void ir_problems_merge (GPtrArray *problems, GPtrArray *more);
 void ir_problem_set_hint (IrProblem *problem, const char *hint);
 const char *ir_problem_code_name (IrProblemCode code);
 const char *ir_severity_name (IrSeverity severity);

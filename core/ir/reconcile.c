@@ -233,6 +233,7 @@ static void
 update_value (Graft *graft, IrValue *own, const IrValue *value)
 {
   const IrType *type = import_type (graft, value->type);
+  const IrType *claim = import_type (graft, value->claim);
 
   if (value->initializer == NULL && own->initializer != NULL)
     ir_edit_set_initializer (graft->edit, own, NULL);
@@ -242,6 +243,7 @@ update_value (Graft *graft, IrValue *own, const IrValue *value)
   if (type != NULL && (value->flags & IR_VALUE_DECLARED || value->initializer != NULL) &&
       type != own->type)
     ir_edit_set_type (graft->edit, own, type);
+  ir_edit_set_claim (graft->edit, own, claim);
   ir_edit_set_flags (graft->edit, own, value->flags);
 }
 
@@ -254,6 +256,7 @@ copy_value (Graft *graft, IrGraph *graph, const IrValue *value)
     own = ir_edit_add_initializer (graft->edit, graph, value->name, value->initializer);
   else
     own = ir_edit_add_value (graft->edit, graph, value->name, import_type (graft, value->type));
+  ir_edit_set_claim (graft->edit, own, import_type (graft, value->claim));
   ir_edit_set_flags (graft->edit, own, value->flags);
   return own;
 }

@@ -70,12 +70,23 @@ POINTER_FIELD (node_extra, node_at, extra, const IrExtra *)
 NUMBER_FIELD (node_rank, node_at, rank, guint64)
 POINTER_FIELD (value_name, value_at, name, const char *)
 POINTER_FIELD (value_extra, value_at, extra, const IrExtra *)
+POINTER_FIELD (value_claim, value_at, claim, const IrType *)
 NUMBER_FIELD (value_flags, value_at, flags, IrValueFlags)
 NUMBER_FIELD (graph_owner, graph_at, owner, IrNodeId)
 NUMBER_FIELD (graph_state, graph_at, state, IrState)
 NUMBER_FIELD (value_state, value_at, state, IrState)
 POINTER_FIELD (graph_name, graph_at, name, const char *)
 POINTER_FIELD (graph_extra, graph_at, extra, const IrExtra *)
+
+/* What a body gives says what its owner gives. */
+static void
+uncheck_owner (const IrModel *model, const IrGraph *graph)
+{
+  IrNode *owner = ir_model_node (model, graph->owner);
+
+  if (owner != NULL)
+    owner->checked = 0;
+}
 
 /* What is known of the nodes that read @value has to be found anew. Where uses are made anew later
  * that is said of all nodes then: ir_model_rebuild_uses(). */
@@ -84,9 +95,11 @@ uncheck_users (const IrModel *model, const IrValue *value)
 {
   for (guint i = 0; i < value->n_uses && !model->cache->uses_suspended; i++)
     {
-      IrNode *node = ir_value_use (value, i).node;
-      if (node != NULL)
-        node->checked = 0;
+      IrUse use = ir_value_use (value, i);
+      if (use.node != NULL)
+        use.node->checked = 0;
+      else
+        uncheck_owner (model, use.graph);
     }
 }
 
@@ -104,14 +117,13 @@ set_value_type (IrModel *model, guint32 subject, guint32 slot, IrSlotValue value
   IrValue *changed = value_at (model, subject);
   const IrType *old = changed->type, *type = value.pointer;
 
+  if (old == type)
+    return;
   changed->type = type;
-  /* Only the kind is checked, and most are tensors before and after. */
-  if (ir_type_is_container (old) || ir_type_is_container (type))
-    {
-      uncheck_users (model, changed);
-      if (changed->producer != NULL)
-        changed->producer->checked = 0;
-    }
+  uncheck_users (model, changed);
+  /* Of what a node gives only the kind is checked, and most are tensors before and after. */
+  if ((ir_type_is_container (old) || ir_type_is_container (type)) && changed->producer != NULL)
+    changed->producer->checked = 0;
 }
 
 static IrSlotValue
@@ -201,6 +213,7 @@ static void
 set_model_info (IrModel *model, guint32 subject, guint32 slot, IrSlotValue value)
 {
   model->info = value.pointer;
+  model->checks++; /* it may say otherwise which inputs are constants */
 }
 
 /* -- node state: uses are attached exactly while the node is live -- */
@@ -339,6 +352,7 @@ set_graph_outputs (IrModel *model, guint32 subject, guint32 slot, IrSlotValue va
   for (guint i = 0; i < list->n && !model->cache->uses_suspended; i++)
     ir_value_add_use (model, value_at (model, list->ids[i]), ir_use_key_output (subject, i));
   graph->outputs = list;
+  uncheck_owner (model, graph);
 }
 
 /* -- attributes: slot is the place in the sorted array where the name stands or would stand -- */
@@ -358,6 +372,9 @@ set_node_attr (IrModel *model, guint32 subject, guint32 slot, IrSlotValue value)
   const IrAttr *attr = value.pointer;
 
   node->checked = 0;
+  for (guint i = 0; node->n_inputs == 0 && i < node->n_outputs; i++)
+    if (node->outputs[i] != NULL)
+      uncheck_users (model, node->outputs[i]); /* which read a constant, perhaps */
   if (attr == NULL)
     {
       memmove (node->attrs + slot, node->attrs + slot + 1,
@@ -424,6 +441,7 @@ static const struct
   ROW (NODE_GRAPH, node_graph),
   ROW (VALUE_STATE, value_state),
   ROW (VALUE_TYPE, value_type),
+  ROW (VALUE_CLAIM, value_claim),
   ROW (VALUE_FLAGS, value_flags),
   ROW (VALUE_INITIALIZER, value_initializer),
   ROW (VALUE_NAME, value_name),

@@ -312,6 +312,42 @@ ir_value_rank (const IrValue *value)
 }
 
 /**
+ * ir_value_shown_type:
+ * @value: a value
+ *
+ * What the type is, or is claimed to be where that is possible: for people and estimates. Nothing
+ * whose result depends on it may rely on a claim.
+ *
+ * Returns: (transfer none) (nullable): the type with what the file declares of it
+ */
+const IrType *
+ir_value_shown_type (const IrValue *value)
+{
+  const IrType *both = value->claim != NULL ? ir_type_merge (value->graph->model->context,
+                                                             value->claim, value->type)
+                                            : NULL;
+
+  return both != NULL ? both : value->type;
+}
+
+/**
+ * ir_value_declared_type:
+ * @value: a value
+ *
+ * As ir_value_shown_type(), but in the body of a function what was declared, for all that may call
+ * it, and not what the calls that there are agree on.
+ *
+ * Returns: (transfer none) (nullable): the type to write into a file
+ */
+const IrType *
+ir_value_declared_type (const IrValue *value)
+{
+  return value->graph->kind == IR_GRAPH_FUNCTION && value->claim != NULL
+             ? value->claim
+             : ir_value_shown_type (value);
+}
+
+/**
  * ir_value_dtype:
  * @value: a value
  *

@@ -506,7 +506,8 @@ add_link (Collect *c, SceneLink link, gboolean later)
         return;
       known->va = link.va;
       if (known->state == IR_SCENE_NEW)
-        known->state = c->same_ids && known->vb != NULL && known->vb->type != link.va->type
+        known->state = c->same_ids && known->vb != NULL &&
+                               ir_value_shown_type (known->vb) != ir_value_shown_type (link.va)
                            ? IR_SCENE_CHANGED
                            : IR_SCENE_SAME;
       return;
@@ -568,7 +569,7 @@ append_dims (GString *text, IrContext *context, const IrType *type)
 char *
 scene_type_text (const IrValue *value)
 {
-  const IrType *type = value->type;
+  const IrType *type = ir_value_shown_type (value);
   IrContext *context = value->graph->model->context;
   g_autoptr (GString) text = g_string_new (NULL);
 

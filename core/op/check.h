@@ -1,10 +1,16 @@
-/* The check of one node against its row of the op table, by what stands in the graph. What does not
- * pass is a problem (core/op/verify.h), no kernel and no planner is asked about it, and passes
- * leave it alone. What only a run knows, shapes and contents of values, the kernels check. */
+/* The check of one node against its row of the op table, by what stands in the graph and what is
+ * known of types; what is only declared says nothing here. What does not pass is a problem
+ * (core/op/verify.h), and passes leave it alone. Of what is not well-formed no kernel and no planner
+ * is asked. Types are no reason not to begin a run: what they refuse may lie in a branch that is not
+ * taken, and values before it are worth a look; the kernel refuses when its turn comes, as it does
+ * with shapes and contents that only a run knows. */
 #pragma once
 
 #include "core/op/op.h"
 
+gboolean ir_node_check_form (const IrNode *node, GError **error); /* all but types */
 gboolean ir_node_check (const IrNode *node, GError **error);
-gboolean ir_node_is_valid (const IrNode *node);    /* the same, kept until something changes */
+/* The same, kept until something changes: */
+gboolean ir_node_is_well_formed (const IrNode *node);
+gboolean ir_node_is_valid (const IrNode *node);
 const IrOp *ir_node_valid_op (const IrNode *node); /* (nullable) its row if it is valid */

@@ -97,6 +97,16 @@ without_axis (IrContext *context, const IrType *type, gint64 axis)
 
 /* -- Loop -- */
 
+/* A scalar, but some runtimes give one element of rank 1 where the file declares that. */
+static const IrType *
+iteration_type (IrContext *context, const IrValue *input)
+{
+  const IrType *claim = input != NULL ? input->claim : NULL;
+  gboolean is_scalar = claim == NULL || claim->rank <= 0;
+
+  return ir_type_tensor (context, IR_DTYPE_INT64, is_scalar ? 0 : IR_RANK_UNKNOWN, NULL);
+}
+
 /**
  * ir_loop_body_input:
  * @call: Loop
@@ -109,10 +119,31 @@ const IrType *
 ir_loop_body_input (const IrCall *call, const IrGraph *graph, guint input)
 {
   if (input == 0)
-    return ir_type_tensor (call->context, IR_DTYPE_INT64, IR_RANK_UNKNOWN, NULL);
+    return iteration_type (call->context, ir_graph_input (graph, 0));
   if (input == 1)
     return ir_type_tensor (call->context, IR_DTYPE_BOOL, IR_RANK_UNKNOWN, NULL);
   return without_shape (call->context, ir_call_input_type (call, input));
+}
+
+/**
+ * ir_loop_carried:
+ * @call: Loop
+ * @input: input of the body: iteration, condition, carried values
+ * @output: (out): the output of the body that it is in the next turn; %G_MAXUINT: none
+ *
+ * Returns: (transfer none) (nullable): the type that it begins with
+ */
+const IrType *
+ir_loop_carried (const IrCall *call, guint input, guint *output)
+{
+  gboolean is_given = input >= 1 && ir_call_has_input (call, input);
+  const IrType *type = is_given ? ir_call_input_type (call, input) : NULL;
+
+  *output = is_given || input == 1 ? input - 1 : G_MAXUINT;
+  if (input == 1 && !is_given) /* it is true at first */
+    return ir_type_tensor (call->context, IR_DTYPE_BOOL, 0, NULL);
+  /* One element of a higher rank may come as a scalar. */
+  return input > 1 || (type != NULL && type->rank == 0) ? type : NULL;
 }
 
 gboolean
@@ -179,12 +210,34 @@ ir_scan_body_input (const IrCall *call, const IrGraph *graph, guint input)
   if (!scan_layout (call, &layout) || input >= layout.n_states + layout.n_scanned)
     return NULL;
   const IrType *type = ir_call_input_type (call, layout.first + input);
-  if (input < layout.n_states) /* the standard wants the same shape in each iteration */
-    return layout.batched ? without_axis (call->context, type, 0) : type;
+  /* The standard wants the same shape in each iteration, which nothing checks. */
+  if (input < layout.n_states)
+    return without_shape (call->context, type);
   if (layout.batched)
     return without_axis (call->context, without_axis (call->context, type, 0), 0);
   return without_axis (call->context, type,
                        list_entry (call, "scan_input_axes", input - layout.n_states));
+}
+
+/**
+ * ir_scan_carried:
+ * @call: Scan
+ * @input: input of the body: states, then slices
+ * @output: (out): the output of the body that it is in the next turn; %G_MAXUINT: none
+ *
+ * Returns: (transfer none) (nullable): the type that it begins with
+ */
+const IrType *
+ir_scan_carried (const IrCall *call, guint input, guint *output)
+{
+  ScanLayout layout;
+
+  *output = G_MAXUINT;
+  if (!scan_layout (call, &layout) || input >= layout.n_states)
+    return NULL;
+  *output = input;
+  const IrType *type = ir_call_input_type (call, layout.first + input);
+  return layout.batched ? without_axis (call->context, type, 0) : type;
 }
 
 /* Size of the first scanned input along @axis. */
@@ -230,12 +283,7 @@ ir_infer_scan (IrCall *call, GError **error)
       if (layout.batched)
         type = with_axis (call->context, type, 0, scanned_dim (call, &layout, 0));
       const IrType *before = is_state ? ir_call_input_type (call, layout.first + i) : NULL;
-      const IrType *both = before != NULL && type != NULL
-                               ? ir_type_merge (call->context, before, type)
-                               : NULL;
-      if (both != NULL)
-        type = both;
-      else if (is_state && !ir_type_join (call, before, type, &type, error))
+      if (is_state && !ir_type_join (call, before, type, &type, error))
         return FALSE;
       ir_call_set_output_type (call, i, type);
     }

@@ -1,5 +1,11 @@
-/* The driver of inference. It walks nodes in order, lays out a call for each, lets the row's
- * function fill in the types of the outputs, and merges them with what the file declares.
+/* The driver of inference. It walks nodes in order, lays out a call for each, and lets the row's
+ * function fill in the types of the outputs.
+ *
+ * What follows from the inputs of the main graph and from constants is a fact and becomes the type of a
+ * value; rewrites and plans rely on it. What the file declares of other values is a claim. It is
+ * forgotten where facts say as much or contradict it; what is left is inferred beside the facts, at
+ * the nodes that read or make such values alone, and is there for display and for the checks of a
+ * run.
  *
  * A frame is where types are looked up and put: the model itself, or a table. A model-local
  * function is inferred once per application, in a frame of its own, so that its body gets the types
@@ -24,6 +30,10 @@
 #define MAX_TIMES 64
 /* Nodes between two looks whether to stop. */
 #define LOOK_NODES 256
+/* Whether a body gives values back as it got them is tried: so often, so deep, for so many nodes. */
+#define MAX_TRIALS       4
+#define MAX_TRIAL_DEPTH  3
+#define MAX_TRIAL_VISITS 100000
 
 typedef struct
 {
@@ -31,23 +41,35 @@ typedef struct
   IrEdit *edit;        /* (nullable) NULL: nothing is written to the model */
   GPtrArray *problems; /* (nullable) */
   IrSeverity severity; /* of contradictions with declared types */
-  guint visits, body_visits;
+  guint visits, body_visits, trial_visits;
+  guint trial_depth;
   IrVisitFunc visit; /* (nullable) */
   gpointer visit_data;
   const IrStop *stop; /* (nullable) */
   gboolean stopped;
 } Driver;
 
-typedef struct
+typedef enum
+{
+  VIEW_FACTS,
+  VIEW_CLAIMS /* and facts, where nothing more is claimed */
+} View;
+
+typedef struct _Frame Frame;
+struct _Frame
 {
   Driver *driver;
+  View view;
+  Frame *outer;  /* (nullable) has what is not here */
+  Frame *claims; /* (nullable) the claims of the same model, made when there is one */
+  gboolean with_claims;
   GHashTable *types;    /* (nullable) IrValue -> IrType: NULL: those of the values themselves */
   GHashTable *data;     /* IrValue -> IrShapeData, NULL entries: known to be unknown */
   GHashTable *tensors;  /* (nullable) IrValue -> IrTensor: constants given to a function */
   const IrCall *caller; /* (nullable) application of the function: resolves attribute references */
   const IrFunctionInfo *function;
   guint depth;
-} Frame;
+};
 
 static void infer_graph (Frame *frame, const IrGraph *graph);
 static gboolean infer_function (Frame *frame, IrCall *call, const IrGraph *function);
@@ -67,6 +89,9 @@ frame_new (Driver *driver, gboolean own_types, guint depth)
 static void
 frame_clear (Frame *frame)
 {
+  if (frame->claims != NULL)
+    frame_clear (frame->claims);
+  g_clear_pointer (&frame->claims, g_free);
   g_clear_pointer (&frame->types, g_hash_table_unref);
   g_clear_pointer (&frame->data, g_hash_table_unref);
   g_clear_pointer (&frame->tensors, g_hash_table_unref);
@@ -77,13 +102,14 @@ frame_type (gpointer data, const IrValue *value)
 {
   Frame *frame = data;
   gpointer type = NULL;
-  if (frame->types != NULL && g_hash_table_lookup_extended (frame->types, value, NULL, &type))
-    return type;
+  for (Frame *at = frame; at != NULL; at = at->outer)
+    if (at->types != NULL && g_hash_table_lookup_extended (at->types, value, NULL, &type))
+      return type;
+  if (frame->function == NULL || value->initializer != NULL)
+    return frame->view == VIEW_CLAIMS ? ir_value_shown_type (value) : value->type;
   /* In an application what a pass knows of all of them is not needed, and may be out of date. */
-  if (frame->function != NULL && (value->flags & IR_VALUE_DECLARED) == 0 &&
-      value->initializer == NULL)
-    return NULL;
-  return value->type;
+  return frame->view == VIEW_CLAIMS && (value->flags & IR_VALUE_DECLARED) != 0 ? value->claim
+                                                                                : NULL;
 }
 
 static void
@@ -99,9 +125,24 @@ static const IrTensor *
 frame_tensor (const Frame *frame, const IrValue *value)
 {
   const IrTensor *tensor = ir_value_constant (value);
-  if (tensor == NULL && frame->tensors != NULL)
-    tensor = g_hash_table_lookup (frame->tensors, value);
+  for (; tensor == NULL && frame != NULL; frame = frame->outer)
+    if (frame->tensors != NULL)
+      tensor = g_hash_table_lookup (frame->tensors, value);
   return tensor;
+}
+
+/* Contents that were inferred before: claims follow from facts where nothing is claimed. */
+static gboolean
+frame_data (const Frame *frame, const IrValue *value, const IrShapeData **data)
+{
+  gpointer found = NULL;
+  for (; frame != NULL; frame = frame->outer)
+    if (g_hash_table_lookup_extended (frame->data, value, NULL, &found))
+      {
+        *data = found;
+        return TRUE;
+      }
+  return FALSE;
 }
 
 static IrShapeData *
@@ -192,8 +233,8 @@ keep_data (Frame *frame, const IrNode *node, const IrCall *call)
 static const IrShapeData *
 demand_data (Frame *frame, const IrValue *value, guint depth)
 {
-  gpointer data = NULL;
-  if (g_hash_table_lookup_extended (frame->data, value, NULL, &data))
+  const IrShapeData *data = NULL;
+  if (frame_data (frame, value, &data))
     return data;
   const IrNode *node = value->producer;
   if (node == NULL || node->op == NULL || node->op->infer == NULL || depth >= MAX_DEMAND ||
@@ -240,7 +281,8 @@ ir_infer_problem_code (const GError *error)
 static void
 report_error (const Frame *frame, const IrNode *node, const GError *error)
 {
-  if (frame->driver->problems != NULL)
+  /* In a body whose facts were inferred before, that has been said. */
+  if (frame->driver->problems != NULL && frame->view == VIEW_FACTS)
     ir_problems_add (frame->driver->problems, IR_SEVERITY_ERROR, ir_infer_problem_code (error), node, NULL,
                      "%s", error->message);
 }
@@ -289,9 +331,223 @@ merge_type (Frame *frame, const IrNode *node, IrValue *value, const IrType *infe
   return TRUE;
 }
 
-/* Inputs of the subgraphs that @call's node owns get types; then the subgraphs are inferred. */
+/* -- claims -- */
+
+static const IrGraph *
+root_of (const IrGraph *graph)
+{
+  while (graph != NULL && graph->kind == IR_GRAPH_SUBGRAPH)
+    graph = ir_graph_outer (graph);
+  return graph;
+}
+
+/* What is claimed in bodies of functions is left as it is: every application has its own types. */
+static gboolean
+keeps_claims (const Frame *frame, const IrNode *node)
+{
+  const IrGraph *root = frame->with_claims ? root_of (node->graph) : NULL;
+  return root != NULL && root->kind == IR_GRAPH_MAIN;
+}
+
+static gboolean
+some_claimed (IrValue *const *values, guint n)
+{
+  for (guint i = 0; i < n; i++)
+    if (values[i] != NULL && values[i]->claim != NULL)
+      return TRUE;
+  return FALSE;
+}
+
+static gboolean
+graph_has_claims (const IrGraph *graph)
+{
+  guint n;
+  IrValue *const *values = ir_graph_values (graph, &n);
+  return some_claimed (values, n);
+}
+
+static const IrGraph *
+applied_function (const Frame *frame, const IrNode *node)
+{
+  return node->op == NULL || node->op->infer == NULL
+             ? ir_model_find_function (frame->driver->model, node->domain, node->op_type,
+                                       node->overload)
+             : NULL;
+}
+
+/* Whether more is claimed of what @node reads or makes than is known. */
+static gboolean
+has_claims (const Frame *frame, const IrNode *node)
+{
+  if (some_claimed (node->inputs, node->n_inputs) || some_claimed (node->outputs, node->n_outputs))
+    return TRUE;
+  if (node->op != NULL && (node->op->flags & IR_OP_SUBGRAPHS) == 0)
+    return FALSE;
+  const IrGraph *function = applied_function (frame, node);
+  if (function != NULL && graph_has_claims (function))
+    return TRUE;
+  g_autoptr (GPtrArray) graphs = ir_node_subgraphs (node);
+  for (guint i = 0; i < graphs->len; i++)
+    if (graph_has_claims (graphs->pdata[i]))
+      return TRUE;
+  return FALSE;
+}
+
+static Frame *
+claims_frame (Frame *frame)
+{
+  if (frame->claims == NULL)
+    {
+      frame->claims = g_new (Frame, 1);
+      *frame->claims = frame_new (frame->driver, FALSE, frame->depth);
+      frame->claims->view = VIEW_CLAIMS;
+      frame->claims->outer = frame;
+    }
+  return frame->claims;
+}
+
+/* What is claimed of @value, with @known, and what follows from the claims of others. */
+static const IrType *
+with_inferred (Frame *frame,
+               const IrNode *node,
+               IrValue *value,
+               const IrType *claim,
+               const IrType *inferred)
+{
+  IrContext *context = frame->driver->model->context;
+  if (inferred == NULL || ir_type_at_least (claim, inferred))
+    return claim;
+  const IrType *both = ir_type_merge (context, claim, inferred);
+  if (both != NULL)
+    return both;
+  report_contradiction (frame, node, value, claim, inferred);
+  both = ir_type_merge (context, inferred, value->type);
+  return both != NULL ? both : claim;
+}
+
+/* Holds what is claimed of @value against what is known of it, and against what follows from the
+ * claims of others; @inferred (nullable). A claim that is wrong stays, for runs to say so. Whether
+ * the claim has changed. */
+static gboolean
+merge_claim (Frame *frame, const IrNode *node, IrValue *value, const IrType *inferred)
+{
+  Driver *driver = frame->driver;
+  const IrType *known = value->type, *claim = value->claim;
+  if (claim == NULL && (inferred == NULL || ir_type_at_least (known, inferred)))
+    return FALSE;
+  const IrType *both = ir_type_merge (driver->model->context, claim, known);
+  if (both == NULL && claim != NULL)
+    {
+      report_contradiction (frame, node, value, claim, known);
+      return FALSE;
+    }
+  claim = with_inferred (frame, node, value, both, inferred);
+  if (ir_type_at_least (known, claim))
+    {
+      /* As known, with the denotations that the file has. */
+      const IrType *type = ir_type_merge (driver->model->context, claim, known);
+      if (type != NULL && type != known)
+        ir_edit_set_type (driver->edit, value, type);
+      claim = NULL;
+    }
+  if (claim == value->claim)
+    return FALSE;
+  ir_edit_set_claim (driver->edit, value, claim);
+  return TRUE;
+}
+
+/* -- bodies -- */
+
+/* The element type and the dims that @a and @b have in common; (nullable) nothing. */
+static const IrType *
+common_shape (IrContext *context, const IrType *a, const IrType *b)
+{
+  IrDim dims[IR_MAX_RANK];
+  if (a == b)
+    return a;
+  if (!ir_type_is_tensor (a) || !ir_type_is_tensor (b) || a->rank != b->rank || a->rank < 0 ||
+      a->dtype != b->dtype)
+    return NULL;
+  for (int i = 0; i < a->rank; i++)
+    dims[i] = a->dims[i] == b->dims[i] ? a->dims[i] : IR_DIM_UNKNOWN;
+  return ir_type_tensor (context, a->dtype, a->rank, dims);
+}
+
+/* Infers @body with inputs of the types @assumed. Whether the outputs that become these inputs in
+ * the next turn have them; if not, what they have in common is left in @assumed. */
+static gboolean
+assumption_holds (Frame *frame, const IrCall *call, const IrGraph *body, const IrType **assumed)
+{
+  Driver *driver = frame->driver;
+  Frame trial = frame_new (driver, TRUE, frame->depth);
+  GPtrArray *problems = g_steal_pointer (&driver->problems);
+  IrVisitFunc visit = driver->visit;
+  gboolean holds = TRUE;
+  trial.outer = frame;
+  trial.view = frame->view;
+  trial.caller = frame->caller;
+  trial.function = frame->function;
+  for (guint k = 0; k < ir_graph_n_inputs (body); k++)
+    if (assumed[k] != NULL)
+      frame_set_type (&trial, ir_graph_input (body, k), assumed[k]);
+  driver->visit = NULL;
+  driver->trial_depth++;
+  infer_graph (&trial, body);
+  driver->trial_depth--;
+  driver->visit = visit;
+  driver->problems = problems;
+  for (guint k = 0; k < ir_graph_n_inputs (body); k++)
+    {
+      if (assumed[k] == NULL)
+        continue;
+      guint output;
+      call->op->carried (call, k, &output);
+      const IrValue *next = ir_graph_output (body, output);
+      const IrType *common = common_shape (call->context, assumed[k],
+                                           next != NULL ? frame_type (&trial, next) : NULL);
+      holds &= common == assumed[k];
+      assumed[k] = common;
+    }
+  frame_clear (&trial);
+  return holds;
+}
+
+/* Inputs of @body that are its outputs of the turn before have the types that they begin with, as
+ * far as the body gives these back. */
 static void
-infer_subgraphs (Frame *frame, const IrCall *call)
+infer_carried (Frame *frame, const IrCall *call, const IrGraph *body)
+{
+  guint n = ir_graph_n_inputs (body);
+  g_autofree const IrType **assumed = g_new0 (const IrType *, n + 1);
+  gboolean some = FALSE;
+  for (guint k = 0; k < n; k++)
+    {
+      const IrValue *input = ir_graph_input (body, k);
+      guint output;
+      const IrType *first = call->op->carried (call, k, &output);
+      if (input == NULL || output >= ir_graph_n_outputs (body) || first == NULL ||
+          !ir_type_is_tensor (first) || first->rank < 0 ||
+          ir_type_at_least (frame_type (frame, input), first))
+        continue;
+      assumed[k] = first;
+      some = TRUE;
+    }
+  if (!some || frame->driver->trial_depth >= MAX_TRIAL_DEPTH || ir_graph_is_cyclic (body))
+    return;
+  for (guint trial = 0; trial < MAX_TRIALS; trial++)
+    if (assumption_holds (frame, call, body, assumed))
+      {
+        for (guint k = 0; k < n; k++)
+          if (assumed[k] != NULL)
+            merge_type (frame, call->node, ir_graph_input (body, k), assumed[k]);
+        return;
+      }
+}
+
+/* Inputs of the subgraphs that @call's node owns get types; then the subgraphs are inferred.
+ * @claims: (nullable): the call with what is claimed. */
+static void
+infer_subgraphs (Frame *frame, const IrCall *call, const IrCall *claims)
 {
   const IrOp *op = call->op;
   if (op != NULL && (op->flags & IR_OP_SUBGRAPHS) == 0)
@@ -306,39 +562,94 @@ infer_subgraphs (Frame *frame, const IrCall *call)
           IrValue *input = ir_graph_input (graph, k);
           if (input != NULL)
             merge_type (frame, call->node, input, op->subgraph_input (call, graph, k));
+          if (input != NULL && claims != NULL)
+            merge_claim (frame, call->node, input, op->subgraph_input (claims, graph, k));
         }
+      if (op != NULL && op->carried != NULL && frame->view == VIEW_FACTS)
+        infer_carried (frame, call, graph);
       infer_graph (frame, graph);
     }
 }
+
+/* -- nodes -- */
 
 /* The row's function, or the body of a model-local function. FALSE + @error: it does not fit. */
 static gboolean
 infer_call (Frame *frame, IrCall *call, GError **error)
 {
   const IrNode *node = call->node;
-  infer_subgraphs (frame, call);
   if (node->op != NULL && node->op->infer != NULL)
     return ir_call_check (call, error) && node->op->infer (call, error);
-  const IrGraph *function = ir_model_find_function (frame->driver->model, node->domain,
-                                                    node->op_type, node->overload);
+  const IrGraph *function = applied_function (frame, node);
   return function == NULL || infer_function (frame, call, function);
 }
 
-/* Whether some output's type got more specific. */
-static gboolean
-infer_one (Frame *frame, const IrNode *node)
+static void
+tell_visitor (Frame *frame, IrCall *call)
 {
   Driver *driver = frame->driver;
-  g_autoptr (GError) error = NULL;
-  IrCall call;
-  gboolean news = FALSE;
+  const IrNode *node = call->node;
+  if (driver->visit == NULL || node->op == NULL)
+    return;
+  for (guint i = 0; i < node->n_outputs; i++)
+    if (node->outputs[i] != NULL)
+      call->outputs[i].type = frame_type (frame, node->outputs[i]);
+  driver->visit (call, driver->visit_data);
+}
+
+/* Whether @node is to be inferred now. */
+static gboolean
+may_visit (Frame *frame, const IrNode *node)
+{
+  Driver *driver = frame->driver;
   if (driver->stopped || is_left_open (frame, node) || driver->visits >= MAX_VISITS ||
-      (frame->depth > 0 && driver->body_visits >= MAX_BODY_VISITS))
+      (frame->depth > 0 && driver->body_visits >= MAX_BODY_VISITS) ||
+      (driver->trial_depth > 0 && driver->trial_visits >= MAX_TRIAL_VISITS))
     return FALSE;
   if (driver->visits++ % LOOK_NODES == 0 && ir_stopped (driver->stop))
     driver->stopped = TRUE;
   driver->body_visits += frame->depth > 0 ? 1 : 0;
+  driver->trial_visits += driver->trial_depth > 0 ? 1 : 0;
+  return TRUE;
+}
+
+/* What follows from claims, where nothing is known to be wrong. Whether a claim has changed. */
+static gboolean
+infer_claims (Frame *frame, IrCall *call, gboolean fits)
+{
+  const IrNode *node = call->node;
+  g_autoptr (GError) error = NULL;
+  gboolean news = FALSE, done = fits && infer_call (frame->claims, call, &error);
+  for (guint i = 0; i < node->n_outputs; i++)
+    if (node->outputs[i] != NULL)
+      news |= merge_claim (frame, node, node->outputs[i], done ? call->outputs[i].type : NULL);
+  if (done)
+    keep_data (frame->claims, node, call);
+  if (error != NULL && frame->driver->problems != NULL)
+    {
+      IrProblem *problem = ir_problems_add (frame->driver->problems, frame->driver->severity,
+                                            ir_infer_problem_code (error), node, NULL, "%s",
+                                            error->message);
+      ir_problem_set_hint (problem, "It follows from types that the file declares and that nothing "
+                                    "confirms.");
+    }
+  return news;
+}
+
+/* Whether some output's type got more specific, or its claim changed. */
+static gboolean
+infer_one (Frame *frame, const IrNode *node)
+{
+  g_autoptr (GError) error = NULL;
+  IrCall call, claims;
+  gboolean news = FALSE;
+  if (!may_visit (frame, node))
+    return FALSE;
+  gboolean claimed = keeps_claims (frame, node) && has_claims (frame, node);
+  if (claimed)
+    call_init (claims_frame (frame), &claims, node, 0);
   call_init (frame, &call, node, 0);
+  infer_subgraphs (frame, &call, claimed ? &claims : NULL);
   if (!infer_call (frame, &call, &error))
     report_error (frame, node, error);
   else
@@ -347,13 +658,12 @@ infer_one (Frame *frame, const IrNode *node)
         news |= merge_type (frame, node, node->outputs[i], call.outputs[i].type);
   if (error == NULL)
     keep_data (frame, node, &call);
-  if (driver->visit != NULL && node->op != NULL)
+  if (claimed)
     {
-      for (guint i = 0; i < node->n_outputs; i++)
-        if (node->outputs[i] != NULL)
-          call.outputs[i].type = frame_type (frame, node->outputs[i]);
-      driver->visit (&call, driver->visit_data);
+      news |= infer_claims (frame, &claims, error == NULL);
+      ir_call_clear (&claims);
     }
+  tell_visitor (frame, &call);
   ir_call_clear (&call);
   return news;
 }
@@ -395,6 +705,7 @@ infer_function (Frame *frame, IrCall *call, const IrGraph *function)
       frame->driver->body_visits >= MAX_BODY_VISITS)
     return TRUE;
   Frame inner = frame_new (frame->driver, TRUE, frame->depth + 1);
+  inner.view = frame->view;
   inner.caller = call;
   inner.function = function->function;
   bind_parameters (&inner, call, function);
@@ -437,6 +748,7 @@ static void
 infer_model (Driver *driver, gboolean own_types)
 {
   Frame frame = frame_new (driver, own_types, 0);
+  frame.with_claims = !own_types;
   infer_graph (&frame, driver->model->main);
   frame_clear (&frame);
 }
@@ -597,6 +909,7 @@ ir_infer_node (IrEdit *edit, IrNode *node, GPtrArray *problems)
       g_hash_table_remove (waiting, next);
       /* Contents may follow from the new types: none are kept from one node to the next. */
       Frame frame = frame_new (&driver, FALSE, 0);
+      frame.with_claims = TRUE;
       gboolean news = infer_one (&frame, next);
       frame_clear (&frame);
       for (guint i = 0; news && i < next->n_outputs; i++)
@@ -646,15 +959,22 @@ ir_infer_bind (IrEdit *edit, GHashTable *bindings, GPtrArray *problems, GError *
   for (guint i = 1; i < model->values->len; i++)
     {
       IrValue *value = g_ptr_array_index (model->values, i);
-      if (value == NULL || value->state != IR_STATE_LIVE || value->type == NULL ||
-          value->graph->kind == IR_GRAPH_FUNCTION)
+      if (value == NULL || value->state != IR_STATE_LIVE || value->graph->kind == IR_GRAPH_FUNCTION)
         continue;
-      const IrType *type = ir_type_substitute (model->context, value->type, bindings);
-      if (type != NULL && type != value->type)
-        ir_edit_set_type (edit, value, type);
+      ir_edit_set_type (edit, value, ir_type_substitute (model->context, value->type, bindings));
+      ir_edit_set_claim (edit, value, ir_type_substitute (model->context, value->claim, bindings));
     }
   ir_infer_model (edit, IR_INFER_DEFAULT, problems);
   return TRUE;
+}
+
+/* A tensor's element type alone, unless it is a scalar. */
+static const IrType *
+without_shape (IrContext *context, const IrType *type)
+{
+  if (type == NULL || !ir_type_is_tensor (type) || type->rank <= 0)
+    return type;
+  return ir_type_tensor (context, type->dtype, IR_RANK_UNKNOWN, NULL);
 }
 
 /* Shapes that inference can make again are forgotten: they hold for the old inputs. */
@@ -665,12 +985,11 @@ forget_shapes (IrEdit *edit)
   for (guint i = 1; i < model->values->len; i++)
     {
       IrValue *value = g_ptr_array_index (model->values, i);
-      if (value == NULL || value->state != IR_STATE_LIVE || value->type == NULL ||
-          value->graph->kind == IR_GRAPH_FUNCTION || value->producer == NULL ||
-          value->producer->op == NULL || !ir_type_is_tensor (value->type) || value->type->rank <= 0)
+      if (value == NULL || value->state != IR_STATE_LIVE || value->graph->kind == IR_GRAPH_FUNCTION ||
+          value->producer == NULL || value->producer->op == NULL)
         continue;
-      ir_edit_set_type (edit, value,
-                        ir_type_tensor (model->context, value->type->dtype, IR_RANK_UNKNOWN, NULL));
+      ir_edit_set_type (edit, value, without_shape (model->context, value->type));
+      ir_edit_set_claim (edit, value, without_shape (model->context, value->claim));
     }
 }
 

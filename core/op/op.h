@@ -136,6 +136,9 @@ struct _IrOp
   IrCostFunc bytes; /* (nullable) bytes moved; default: those of all inputs and outputs */
   /* (nullable) type of an input of a subgraph that the node owns, as far as it is known */
   const IrType *(*subgraph_input) (const IrCall *call, const IrGraph *graph, guint input);
+  /* (nullable) type that an input of the body has in the first turn, (nullable) not known, and the
+   * output of the body that it is in the next one, %G_MAXUINT: none */
+  const IrType *(*carried) (const IrCall *call, guint input, guint *output);
   IrAdapt adapt[IR_MAX_ADAPTS + 1]; /* ends with until 0 */
   const char *body; /* (nullable) ONNX function body as text: domain irscope and function ops */
   const char *doc;  /* sentence case, ends with a period; user-visible */

@@ -26,6 +26,8 @@
 #define BYTES(function) guint64 function (const IrCall *call);
 #define SUBGRAPH_INPUT(function)                                                                   \
   const IrType *function (const IrCall *call, const IrGraph *graph, guint input);
+#define CARRIED(function)                                                                          \
+  const IrType *function (const IrCall *call, guint input, guint *output);
 #define ADAPT(until, function) void function (IrCall *call);
 #define ADAPT_2(until1, function1, until2, function2)                                              \
   ADAPT (until1, function1) ADAPT (until2, function2)

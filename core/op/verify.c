@@ -599,7 +599,12 @@ check_rest (Verifier *v, const IrNode *node, guint n_before)
 {
   g_autoptr (GError) error = NULL;
 
-  if (ir_node_check (node, &error) || g_error_matches (error, IR_OP_ERROR, IR_OP_ERROR_VALUE))
+  if (!ir_node_check_form (node, &error))
+    {
+      if (g_error_matches (error, IR_OP_ERROR, IR_OP_ERROR_VALUE))
+        return;
+    }
+  else if (ir_node_check (node, &error))
     return;
   for (guint i = n_before; i < v->problems->len; i++)
     if (((const IrProblem *) v->problems->pdata[i])->severity == IR_SEVERITY_ERROR)

@@ -210,6 +210,7 @@ make_input (IrEdit *edit, IrValue *value, const IrTensor *contents)
       ir_edit_set_type (edit, value,
                         ir_type_tensor (context, ir_tensor_dtype (contents), (int) rank, dims));
     }
+  ir_edit_set_claim (edit, value, NULL);
   ir_edit_set_flags (edit, value, value->flags | IR_VALUE_DECLARED);
 }
 

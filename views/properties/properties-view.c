@@ -120,8 +120,10 @@ make_activatable (GtkWidget *row, GCallback callback, guint id)
 static char *
 type_text (const IrValue *value)
 {
-  return value->type != NULL ? ir_type_to_string (value->graph->model->context, value->type)
-                             : g_strdup ("type not known");
+  const IrType *type = ir_value_shown_type (value);
+
+  return type != NULL ? ir_type_to_string (value->graph->model->context, type)
+                      : g_strdup ("type not known");
 }
 
 static const char *

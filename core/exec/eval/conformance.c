@@ -216,7 +216,7 @@ load_value (
 {
   g_autofree char *path = g_strdup_printf ("%s/test_data_set_%u/%s_%u.pb", dir, set, kind, index);
 
-  return ir_value_load (path, value->type, error);
+  return ir_value_load (path, ir_value_shown_type (value), error);
 }
 
 /* Bits of one 16-bit type as elements of another. */

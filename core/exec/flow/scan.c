@@ -262,13 +262,16 @@ pad_rounds (const Scan *scan, IrRunState *state, gint64 n, IrRounds *scans, GErr
   for (guint i = 0; i < scan->n_scans; i++)
     {
       gint64 dims[IR_MAX_RANK] = { 0 };
-      const IrValue *value = scan_result (scan, i);
+      const IrType *type = ir_value_shown_type (scan_result (scan, i));
+      gboolean is_tensor = ir_type_is_tensor (type);
       const IrTensor *like = scans->lists[i]->len > 0 ? g_ptr_array_index (scans->lists[i], 0)
                                                       : NULL;
-      IrDtype dtype = like != NULL ? ir_tensor_dtype (like) : ir_value_dtype (value);
-      guint rank = like != NULL ? ir_tensor_rank (like) : (guint) MAX (ir_value_rank (value), 0);
+      IrDtype dtype = like != NULL ? ir_tensor_dtype (like)
+                      : is_tensor  ? type->dtype
+                                   : IR_DTYPE_UNDEFINED;
+      guint rank = like != NULL ? ir_tensor_rank (like) : is_tensor ? (guint) MAX (type->rank, 0) : 0;
       for (guint k = 0; k < rank; k++)
-        dims[k] = like != NULL ? ir_tensor_dims (like)[k] : MAX (value->type->dims[k], 0);
+        dims[k] = like != NULL ? ir_tensor_dims (like)[k] : MAX (type->dims[k], 0);
       if (scans->lists[i]->len >= n)
         continue;
       g_autoptr (IrTensor) zeros = ir_tensor_new_alloc (

@@ -61,11 +61,12 @@ static const IrType *
 element_type (const Map *map, guint index)
 {
   const IrValue *result = ir_graph_output (map->body.graph, index);
-  const IrType *declared = map->node->outputs[index]->type;
+  const IrType *declared = ir_value_shown_type (map->node->outputs[index]);
+  const IrType *element = ir_value_shown_type (result);
   IrContext *context = map->node->graph->model->context;
 
-  if (result->type != NULL)
-    return result->type;
+  if (element != NULL)
+    return element;
   return declared != NULL && declared->element != NULL
              ? declared->element
              : ir_type_tensor (context, IR_DTYPE_UNDEFINED, IR_RANK_UNKNOWN, NULL);

@@ -206,19 +206,20 @@ ir_rounds_add (IrRounds *rounds,
   return TRUE;
 }
 
-/* No round: the shape is what inference knows of it; unknown sizes are 0. */
+/* No round: the shape is what inference knows of it or the file declares; unknown sizes are 0. */
 static IrTensor *
 stack_nothing (gint64 axis, const IrValue *like, GError **error)
 {
+  const IrType *type = ir_value_shown_type (like);
   gint64 dims[IR_MAX_RANK] = { 0 };
-  int n = MIN (MAX (ir_value_rank (like), 0), IR_MAX_RANK - 1);
+  int n = ir_type_is_tensor (type) ? MIN (MAX (type->rank, 0), IR_MAX_RANK - 1) : 0;
   gint64 at = axis < 0 ? axis + n + 1 : axis;
-  IrDtype dtype = ir_value_dtype (like);
+  IrDtype dtype = ir_type_is_tensor (type) ? type->dtype : IR_DTYPE_UNDEFINED;
 
   for (int i = 0, k = 0; i <= n; i++)
     if (i != at)
       {
-        dims[i] = MAX (like->type->dims[k], 0);
+        dims[i] = MAX (type->dims[k], 0);
         k++;
       }
   if (at < 0 || at > n)

@@ -10,6 +10,46 @@
 
 #define ARENA_ALIGN 64  /* bytes: a cache line, and the widest vector register */
 
+static void
+note_sizes (const IrType *declared, const IrTensor *tensor, IrContext *context, GHashTable *sizes)
+{
+  if (!ir_type_is_tensor (declared) || ir_tensor_is_container (tensor) ||
+      declared->rank != (int) ir_tensor_rank (tensor))
+    return;
+  for (int i = 0; i < declared->rank; i++)
+    {
+      const char *name = ir_dim_symbol_name (context, declared->dims[i]);
+      if (name != NULL)
+        g_hash_table_insert (sizes, (gpointer) name, g_memdup2 (&ir_tensor_dims (tensor)[i],
+                                                                sizeof (gint64)));
+    }
+}
+
+/* What the file declares by the symbols of its inputs' sizes, it declares of these sizes. */
+static void
+bind_claims (IrEdit *edit, const IrModel *base, GHashTable *inputs)
+{
+  IrModel *model = ir_edit_model (edit);
+  g_autoptr (GHashTable) sizes = g_hash_table_new_full (g_str_hash, g_str_equal, NULL, g_free);
+
+  for (guint i = 0; i < ir_graph_n_inputs (base->main); i++)
+    {
+      const IrValue *input = ir_graph_input (base->main, i);
+      const IrTensor *tensor = input != NULL
+                                   ? g_hash_table_lookup (inputs, GUINT_TO_POINTER (input->id))
+                                   : NULL;
+      if (tensor != NULL)
+        note_sizes (input->type, tensor, model->context, sizes);
+    }
+  for (IrValueId id = 1; id < model->values->len && g_hash_table_size (sizes) > 0; id++)
+    {
+      IrValue *value = ir_model_value (model, id);
+      if (value->claim != NULL)
+        ir_edit_set_claim (edit, value,
+                           ir_type_substitute (model->context, value->claim, sizes));
+    }
+}
+
 /**
  * ir_prepared_bind_shapes:
  * @base: a model without function calls
@@ -53,6 +93,7 @@ ir_prepared_bind_shapes (IrModel *base, GHashTable *inputs, GCancellable *cancel
       else if (!ir_type_is_static (input->type))
         ir_infer_bind_input (edit, input, ir_tensor_rank (tensor), ir_tensor_dims (tensor));
     }
+  bind_claims (edit, base, inputs);
   if (ir_infer_model_until (edit, IR_INFER_DEFAULT, NULL, &stop))
     bound = ir_model_snapshot_until (model, &stop);
   return bound != NULL && ir_model_order_until (bound, &stop) ? g_steal_pointer (&bound) : NULL;
@@ -247,6 +288,25 @@ ir_prepared_reschedule (IrPrepared *prepared, IrSchedule *schedule)
   plan_memory (prepared, NULL, NULL);
 }
 
+/* Values of which the file says more than is known for these inputs, or something else. (transfer full)
+ * (nullable) */
+static GArray *
+claimed_values (const IrModel *model)
+{
+  GArray *claimed = NULL;
+
+  for (IrValueId id = 1; id < model->values->len; id++)
+    {
+      const IrValue *value = ir_model_live_value (model, id);
+      if (value == NULL || value->claim == NULL || (value->flags & IR_VALUE_DECLARED) == 0)
+        continue;
+      if (claimed == NULL)
+        claimed = g_array_new (FALSE, FALSE, sizeof (IrValueId));
+      g_array_append_val (claimed, id);
+    }
+  return claimed;
+}
+
 /**
  * ir_prepared_new:
  * @from: what it is made from
@@ -272,6 +332,7 @@ ir_prepared_new (const IrPreparing *from, char *shapes, GError **error)
   prepared->model = ir_prepared_bind_shapes (from->base, from->inputs, cancellable);
   if (ir_prepared_cancelled (cancellable, 0, error) || prepared->model == NULL)
     return NULL;
+  prepared->claimed = claimed_values (prepared->model);
   prepared->n_nodes = prepared->model->nodes->len;
   prepared->n_values = prepared->model->values->len;
   prepared->states = g_new0 (gpointer, prepared->n_nodes + 1);
@@ -334,6 +395,7 @@ prepared_free (gpointer data)
   ir_mem_plan_unref (prepared->memplan);
   ir_schedule_unref (prepared->schedule);
   g_clear_pointer (&prepared->model, ir_model_unref);
+  g_clear_pointer (&prepared->claimed, g_array_unref);
   g_free (prepared->shapes);
   g_free (prepared);
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/exec/lower/lower.h"
+#include "core/exec/run/claims.h"
 #include "core/exec/run/parallel.h"
 #include "core/exec/run/plan-check.h"
 #include "core/exec/schedule/schedule.h"
@@ -203,6 +204,7 @@ state_clear (IrRunState *state)
     if (state->tensors[id] != NULL && !ir_steps_holds (state->prepared, id, state->tensors[id]))
       ir_tensor_unref (state->tensors[id]);
   ir_charges_free (state->charges);
+  ir_claims_free (state->claims);
   g_clear_pointer (&state->draws, g_hash_table_unref);
   g_free (state->tensors);
   g_free (state->ran);
@@ -536,6 +538,7 @@ ir_executable_run_observed (IrExecutable *executable,
     .tensors = g_new0 (IrTensor *, prepared->n_values + 1),
     .ran = g_new0 (guint8, prepared->n_nodes + 1),
     .charges = ir_charges_new (),
+    .claims = ir_claims_new (run, prepared->claimed),
     .memory_limit = memory_limit (executable),
     .capture_budget = ir_capture_budget (&executable->options),
     .kept_bytes = prepared->kept_bytes,

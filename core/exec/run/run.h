@@ -5,6 +5,7 @@
 #include "core/exec/memory/memory.h"
 #include "core/exec/plan/options.h"
 #include "core/exec/plan/trace.h"
+#include "core/ir/problem.h"
 
 /* -- trace -- */
 typedef struct
@@ -43,6 +44,7 @@ typedef struct
   IrSchedule *schedule;
   IrMemPlan *memplan; /* (nullable) where shapes were not all known before */
   GArray *missing;    /* (nullable) of IrMissing, where the options said partial */
+  GPtrArray *claims;  /* (nullable) of IrProblem: types that the file declares, and that were not so */
   GError *error;      /* (nullable) a node failed: values before it are there */
   IrNodeId failed_node;
   GMutex presenting;          /* guards values where ir_run_value() brings them into their layout */

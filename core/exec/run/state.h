@@ -26,6 +26,8 @@ struct _IrObserver
   gboolean (*end) (IrObserver *observer, IrRunState *state, GError **error);
 };
 
+typedef struct _IrClaims IrClaims; /* claims.c */
+
 /* One run under way. */
 struct _IrRunState
 {
@@ -39,6 +41,7 @@ struct _IrRunState
   IrTensor **tensors; /* by value id: what lives now; of bindings without a reference */
   guint8 *ran;        /* by node id: has run at least once */
   IrCharges *charges;
+  IrClaims *claims; /* (nullable) */
   guint64 live_bytes, peak_bytes, kept_bytes;
   guint64 placed_bytes; /* of bound values in the arena, besides live_bytes */
   gboolean astray;      /* shapes are not what inference said: bindings hold no longer */

@@ -1,7 +1,7 @@
 /* Which tensors live while a model runs. */
 #include "config.h"
 
-#include "core/exec/run/state.h"
+#include "core/exec/run/claims.h"
 #include "core/ir/release.h"
 
 #define LOOK 4096 /* items of a sequence between two looks */
@@ -64,6 +64,8 @@ ir_run_state_set (IrRunState *state, const IrValue *value, IrTensor *tensor)
         charge (state, tensor);
       ir_tensor_ref (tensor);
     }
+  if (state->claims != NULL)
+    ir_claims_check (state->claims, value, tensor);
   ir_run_state_drop (state, value);
   state->tensors[value->id] = tensor;
 }

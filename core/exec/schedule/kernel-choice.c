@@ -73,8 +73,8 @@ ir_kernel_taken (const IrBackend *backend, const IrNode *node, const char **why)
   *why = NULL;
   if (!ir_backend_choose (backend, node, &kernel, &chosen, why, NULL))
     {
-      *why = ir_node_is_valid (node) ? backend->refuses (node)
-                                     : "the node does not fit its operator";
+      *why = ir_node_is_well_formed (node) ? backend->refuses (node)
+                                           : "the node does not fit its operator";
       return NULL;
     }
   if (*why == NULL && chosen->explain_choice != NULL)

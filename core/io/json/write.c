@@ -317,7 +317,7 @@ write_value (const IrValue *value, gboolean with_type)
 
   cJSON_AddStringToObject (object, "name", value->name);
   if (with_type)
-    put_type (object, "type", value->graph->model->context, value->type);
+    put_type (object, "type", value->graph->model->context, ir_value_declared_type (value));
   put_extra (object, value->extra);
   return object;
 }

@@ -53,10 +53,11 @@ static void
 write_value_info (Writer *writer, guint32 id, const IrValue *value)
 {
   IrWireMark mark = ir_wire_begin (writer->out, id);
+  const IrType *type = ir_value_declared_type (value);
 
   ir_wire_put_string (writer->out, 1, value->name);
-  if (value->type != NULL)
-    ir_onnx_write_type (writer->out, 2, writer->context, value->type);
+  if (type != NULL)
+    ir_onnx_write_type (writer->out, 2, writer->context, type);
   put_extra (writer, 3, 4, value->extra);
   ir_wire_end (writer->out, mark);
 }
@@ -202,7 +203,7 @@ is_listed_value (Writer *writer, const IrValue *value)
     return FALSE;
   if ((value->flags & IR_VALUE_DECLARED) != 0 || value->extra != NULL)
     return TRUE;
-  return writer->all_types && value->type != NULL && value->producer != NULL;
+  return writer->all_types && ir_value_declared_type (value) != NULL && value->producer != NULL;
 }
 
 static void
@@ -292,7 +293,7 @@ write_function_values (Writer *writer, const IrGraph *graph)
 
   for (guint i = 0; i < n; i++)
     if ((values[i]->flags & IR_VALUE_DECLARED) != 0 || values[i]->extra != NULL ||
-        (writer->all_types && values[i]->type != NULL))
+        (writer->all_types && ir_value_declared_type (values[i]) != NULL))
       write_value_info (writer, 12, values[i]);
 }
 

@@ -308,14 +308,15 @@ write_declaration (Writer *writer, const IrValue *value, gboolean with_contents)
   GString *out = writer->out;
   const IrTensor *tensor = with_contents ? value->initializer : NULL;
   /* Functions have types only where they are declared: others would narrow what they accept. */
-  gboolean typed = value->type != NULL && (value->graph->kind != IR_GRAPH_FUNCTION ||
-                                           (value->flags & IR_VALUE_DECLARED) != 0);
+  const IrType *type = ir_value_declared_type (value);
+  gboolean typed = type != NULL && (value->graph->kind != IR_GRAPH_FUNCTION ||
+                                    (value->flags & IR_VALUE_DECLARED) != 0);
 
   put_extra_inline (writer, value->extra);
   if (tensor != NULL)
     ir_text_write_dtype_dims (out, tensor);
   else if (typed)
-    ir_text_write_type (out, writer->context, value->type);
+    ir_text_write_type (out, writer->context, type);
   g_string_append (out, tensor != NULL || typed ? " " : "");
   ir_text_write_name (out, value->name);
   if (tensor == NULL)

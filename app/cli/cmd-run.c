@@ -347,6 +347,14 @@ report_missing (const Report *report, cJSON *json)
     }
 }
 
+static void
+add_type_text (cJSON *object, const char *key, const IrRun *run, const IrType *type)
+{
+  g_autofree char *text = ir_type_to_string (run->model->context, type);
+
+  cJSON_AddStringToObject (object, key, text);
+}
+
 /* Declarations that were wrong: the values are right all the same. */
 static void
 report_claims (const Cli *cli, const IrRun *run, cJSON *json)
@@ -355,18 +363,20 @@ report_claims (const Cli *cli, const IrRun *run, cJSON *json)
 
   for (guint i = 0; run->claims != NULL && i < run->claims->len; i++)
     {
-      const IrProblem *problem = run->claims->pdata[i];
-      const IrValue *value = ir_model_value (run->model, problem->value);
-      const IrNode *node = ir_model_node (run->model, problem->node);
+      const IrWrongClaim *wrong = &g_array_index (run->claims, IrWrongClaim, i);
+      const IrNode *node = ir_model_node (run->model, wrong->node);
       cJSON *object = cJSON_CreateObject ();
 
-      cJSON_AddStringToObject (object, "value", value->name);
+      cJSON_AddStringToObject (object, "value", ir_model_value (run->model, wrong->value)->name);
       cJSON_AddStringToObject (object, "node", node != NULL ? node->name : "");
-      cJSON_AddNumberToObject (object, "id", problem->node);
-      cJSON_AddStringToObject (object, "message", problem->message);
+      cJSON_AddNumberToObject (object, "id", wrong->node);
+      cJSON_AddStringToObject (object, "op", node != NULL ? node->op_type : "");
+      add_type_text (object, "declared", run, wrong->declared);
+      add_type_text (object, "found", run, wrong->found);
+      cJSON_AddStringToObject (object, "text", wrong->text);
       cJSON_AddItemToArray (array, object);
       if (!cli->json)
-        cli_printerr ("irscope run: warning: %s\n", problem->message);
+        cli_printerr ("irscope run: warning: %s\n", wrong->text);
     }
 }
 

@@ -5,6 +5,8 @@
 
 #include "core/ir/reconcile.h"
 
+#include "core/ir/log-private.h"
+
 #include <string.h>
 
 typedef struct
@@ -229,11 +231,22 @@ own_value (Graft *graft, const IrValue *value)
   return value != NULL ? g_hash_table_lookup (graft->values, value) : NULL;
 }
 
+/* What inference has come to here is not claimed anew. */
+static void
+update_claim (Graft *graft, IrValue *own, const IrValue *value)
+{
+  const IrType *claim = import_type (graft, value->claim);
+
+  if (claim == NULL && (own->flags & IR_VALUE_DECLARED) != 0)
+    ir_edit_set_claim (graft->edit, own, NULL);
+  else if (claim != NULL && claim != ir_value_shown_type (own))
+    ir_edit_set_claim (graft->edit, own, claim);
+}
+
 static void
 update_value (Graft *graft, IrValue *own, const IrValue *value)
 {
   const IrType *type = import_type (graft, value->type);
-  const IrType *claim = import_type (graft, value->claim);
 
   if (value->initializer == NULL && own->initializer != NULL)
     ir_edit_set_initializer (graft->edit, own, NULL);
@@ -243,7 +256,7 @@ update_value (Graft *graft, IrValue *own, const IrValue *value)
   if (type != NULL && (value->flags & IR_VALUE_DECLARED || value->initializer != NULL) &&
       type != own->type)
     ir_edit_set_type (graft->edit, own, type);
-  ir_edit_set_claim (graft->edit, own, claim);
+  update_claim (graft, own, value);
   ir_edit_set_flags (graft->edit, own, value->flags);
 }
 
@@ -582,20 +595,99 @@ graft_info (Graft *graft)
   ir_edit_set_info (graft->edit, &info);
 }
 
+/* -- types -- */
+
+static void
+push_readers (GPtrArray *stack, const IrValue *value)
+{
+  for (guint i = 0; i < value->n_uses; i++)
+    {
+      IrUse use = ir_value_use (value, i);
+      IrNode *node = use.node != NULL ? use.node
+                                      : ir_model_live_node (use.graph->model, use.graph->owner);
+      if (node != NULL)
+        g_ptr_array_add (stack, node);
+    }
+}
+
+static void
+push_all (GPtrArray *stack, const IrModel *model)
+{
+  for (IrNodeId id = 1; id < model->nodes->len; id++)
+    if (ir_model_live_node (model, id) != NULL)
+      g_ptr_array_add (stack, ir_model_live_node (model, id));
+}
+
+static void
+push_changed (GPtrArray *stack, const IrModel *model, const IrRecord *record)
+{
+  IrNode *owner = NULL;
+
+  if (ir_record_changes_computation (record))
+    g_ptr_array_add (stack, ir_model_node (model, record->subject));
+  else if (record->kind == IR_RECORD_VALUE_TYPE || record->kind == IR_RECORD_VALUE_INITIALIZER)
+    push_readers (stack, ir_model_value (model, record->subject));
+  else if (record->kind == IR_RECORD_GRAPH_INPUTS || record->kind == IR_RECORD_GRAPH_OUTPUTS)
+    owner = ir_model_live_node (model, ir_model_graph (model, record->subject)->owner);
+  else if (record->kind == IR_RECORD_GRAPH_FUNCTION ||
+           ir_record_subject (record->kind) == IR_SUBJECT_MODEL)
+    push_all (stack, model);
+  if (owner != NULL)
+    g_ptr_array_add (stack, owner);
+}
+
+static void
+forget_type (Graft *graft, GPtrArray *stack, IrValue *value)
+{
+  if (value == NULL || value->state != IR_STATE_LIVE || value->initializer != NULL)
+    return;
+  ir_edit_set_type (graft->edit, value, NULL);
+  push_readers (stack, value);
+}
+
+/* What was inferred behind what the records from @first on have changed need not hold any more. */
+static void
+forget_types (Graft *graft, guint first)
+{
+  const GArray *records = graft->model->log != NULL ? graft->model->log->records : NULL;
+  guint n_records = records != NULL ? records->len : 0;
+  g_autoptr (GHashTable) seen = g_hash_table_new (NULL, NULL);
+  g_autoptr (GPtrArray) stack = g_ptr_array_new ();
+
+  for (guint i = first; i < n_records; i++)
+    {
+      const IrRecord record = g_array_index (records, IrRecord, i);
+      push_changed (stack, graft->model, &record);
+    }
+  while (stack->len > 0)
+    {
+      const IrNode *node = g_ptr_array_steal_index_fast (stack, stack->len - 1);
+      if (node->state != IR_STATE_LIVE || !g_hash_table_add (seen, (gpointer) node))
+        continue;
+      for (guint i = 0; i < node->n_outputs; i++)
+        forget_type (graft, stack, node->outputs[i]);
+      g_autoptr (GPtrArray) bodies = ir_node_subgraphs (node);
+      for (guint i = 0; i < bodies->len; i++)
+        for (guint k = 0; k < ir_graph_n_inputs (bodies->pdata[i]); k++)
+          forget_type (graft, stack, ir_graph_input (bodies->pdata[i], k));
+    }
+}
+
 /**
  * ir_graft:
  * @edit: an edit with an open step
  * @target: what the model of @edit is to say
  *
  * Changes the model until its graphs, functions, opset imports and IR version are those of @target.
- * Producer, metadata and documentation stay. Types of inner values are those that @target declares;
- * infer afterwards.
+ * Producer, metadata and documentation stay. What is declared of inner values is what @target
+ * declares; what was inferred behind a change is forgotten: infer afterwards. @edit has to record.
  */
 void
 ir_graft (IrEdit *edit, IrModel *target)
 {
   Graft graft = { .edit = edit, .model = ir_edit_model (edit), .target = target };
 
+  guint first = graft.model->log != NULL ? graft.model->log->records->len : 0;
   graft.values = g_hash_table_new (NULL, NULL);
   graft.kept = g_hash_table_new (NULL, NULL);
   graft_opsets (&graft);
@@ -607,6 +699,7 @@ ir_graft (IrEdit *edit, IrModel *target)
   remove_leftovers (&graft);
   if (strcmp (graft.model->main->name, target->main->name) != 0)
     ir_edit_rename_graph (edit, graft.model->main, target->main->name);
+  forget_types (&graft, first);
   g_hash_table_unref (graft.values);
   g_hash_table_unref (graft.kept);
 }

@@ -81,6 +81,9 @@ optimized (const char *const *skips)
                                 .policy = skips != NULL ? &policy : NULL };
 
   g_assert_no_error (error);
+  g_autoptr (IrEdit) edit = ir_edit_new_import (model);
+  ir_infer_model (edit, IR_INFER_DEFAULT, problems);
+  g_clear_pointer (&edit, ir_edit_free);
   g_ptr_array_add (pipeline->passes, (gpointer) &passes[1]);
   g_assert_true (ir_pipeline_run (model, pipeline, &options, NULL, NULL, &error));
   g_assert_no_error (error);

@@ -5,6 +5,7 @@
 #include "core/ir/dump.h"
 #include "core/ir/reconcile.h"
 #include "core/ir/history.h"
+#include "core/op/infer.h"
 #include "core/op/verify.h"
 
 #include <string.h>
@@ -181,6 +182,54 @@ test_same (gconstpointer data)
 }
 
 static void
+infer (IrModel *model)
+{
+  IrEdit *edit = ir_edit_new_import (model);
+
+  ir_infer_model (edit, IR_INFER_DEFAULT, NULL);
+  ir_edit_free (edit);
+}
+
+/* Of a model whose declarations inference has confirmed. */
+static void
+test_same_inferred (gconstpointer data)
+{
+  g_autoptr (IrModel) model = read_text (data, NULL);
+
+  infer (model);
+  g_autofree char *before = ir_model_dump (model), *text = ir_text_write (model), *after = NULL;
+  graft (model, text);
+  after = ir_model_dump (model);
+  g_assert_cmpuint (ir_history_n_steps (model), ==, 0);
+  g_assert_cmpstr (after, ==, before);
+}
+
+/* What was inferred before the edit is no fact behind it; beside it, it stays. */
+static void
+test_stale_types (void)
+{
+  const char *plain = HEADER
+      "g (float[6,2] x, int64[1] n) => (float[?,2] y, float[6,2] z)\n"
+      "<int64[1] s = {0}, int64[1] e = {1}, int64[1] a = {0}> {\n"
+      "  t = Slice (x, s, e, a)\n  y = Relu (t)\n  z = Neg (x)\n}\n";
+  g_autoptr (IrModel) model = read_text (plain, NULL);
+  g_autofree char *text = replaced (plain, "Slice (x, s, e, a)", "Slice (x, s, n, a)");
+
+  infer (model);
+  const IrValue *y = ir_graph_find_value (model->main, "y"),
+                *z = ir_graph_find_value (model->main, "z");
+  g_assert_cmpint (y->type->dims[0], ==, 1);
+  graft (model, text);
+  g_assert_cmpint (z->type->dims[0], ==, 6);
+  g_autoptr (IrEdit) edit = ir_edit_new (model);
+  ir_edit_begin_pass (edit, "edit");
+  ir_edit_begin_step (edit, "infer", IR_CLASS_EXACT, 0);
+  ir_infer_model (edit, IR_INFER_DEFAULT, NULL);
+  g_assert_true (ir_type_is_tensor (y->type));
+  g_assert_false (ir_type_is_static (y->type));
+}
+
+static void
 test_ids (void)
 {
   g_autoptr (IrModel) model = read_text (plain_text, NULL);
@@ -296,6 +345,11 @@ main (int argc, char **argv)
   g_test_add_data_func ("/graft/the same text with an If changes nothing", if_text, test_same);
   g_test_add_data_func ("/graft/the same text with a function changes nothing", function_text,
                         test_same);
+  g_test_add_data_func ("/graft/the same text with types that are known changes nothing", plain_text,
+                        test_same_inferred);
+  g_test_add_data_func ("/graft/the same text with an If, with types, changes nothing", if_text,
+                        test_same_inferred);
+  g_test_add_func ("/graft/types behind a change are forgotten", test_stale_types);
   g_test_add_func ("/graft/what stays keeps its id", test_ids);
   g_test_add_func ("/graft/tensors that are left out stay", test_elided);
   g_test_add_func ("/graft/random texts one after another, and back to any", test_random);

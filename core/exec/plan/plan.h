@@ -122,7 +122,7 @@ typedef struct
   IrDecisions without;
   const IrPlanExceptions *except; /* (nullable) */
   char *shapes;                   /* key: the inputs' types as text */
-  GArray *claimed;                /* (nullable) of IrValueId: what the file claims of, and is not known */
+  GArray *claimed;                /* (nullable) of IrValueId: values whose types are only declared */
   IrSchedule *schedule;
   IrMemPlan *memplan;
   /* What the first run adds, when it is known which values are kept: bind.c. */

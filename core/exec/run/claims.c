@@ -16,19 +16,15 @@ static gboolean
 is_told (const IrRun *run, const IrValue *value)
 {
   for (guint i = 0; run->claims != NULL && i < run->claims->len; i++)
-    if (((const IrProblem *) run->claims->pdata[i])->value == value->id)
+    if (g_array_index (run->claims, IrWrongClaim, i).value == value->id)
       return TRUE;
   return FALSE;
 }
 
-/* The node whose output @value is, or the one that gives it to its body. */
-static char *
-label_of (const IrModel *model, const IrValue *value)
+static void
+wrong_claim_clear (gpointer data)
 {
-  const IrNode *owner = value->producer == NULL ? ir_model_live_node (model, value->graph->owner)
-                                                : value->producer;
-
-  return owner != NULL ? ir_node_label (owner) : g_strdup ("Graph");
+  g_free (((IrWrongClaim *) data)->text);
 }
 
 /* @why: (nullable): what the sentence ends with. */
@@ -37,28 +33,32 @@ tell (IrClaims *claims, const IrValue *value, const IrType *found, const char *w
 {
   IrRun *run = claims->run;
   IrContext *context = run->model->context;
+  /* The node whose output @value is, or the one that gives it to its body. */
+  const IrNode *node = value->producer == NULL ? ir_model_live_node (run->model, value->graph->owner)
+                                               : value->producer;
 
   if (is_told (run, value))
     return;
-  g_autofree char *label = label_of (run->model, value);
+  g_autofree char *label = node != NULL ? ir_node_label (node) : g_strdup ("Graph");
   g_autofree char *is = ir_type_to_string (context, found);
   g_autofree char *declared = ir_type_to_string (context, value->claim);
-  gboolean dtype = found->kind != value->claim->kind || found->dtype != value->claim->dtype;
+  IrWrongClaim wrong = { value->id, node != NULL ? node->id : 0, value->claim, found, NULL };
+  wrong.text = g_strdup_printf ("%s: %s %s is %s, the file declares %s%s", label,
+                                value->producer != NULL ? "output" : "input of the body",
+                                value->name, is, declared, why != NULL ? why : "");
   if (run->claims == NULL)
-    run->claims = ir_problems_new ();
-  IrProblem *problem = ir_problems_add (
-      run->claims, IR_SEVERITY_WARNING,
-      dtype ? IR_PROBLEM_TYPE_MISMATCH : IR_PROBLEM_SHAPE_MISMATCH, value->producer, value,
-      "%s: %s %s is %s, the file declares %s%s", label,
-      value->producer != NULL ? "output" : "input of the body", value->name, is, declared,
-      why != NULL ? why : "");
-  ir_problem_set_hint (problem, "Nothing relies on it; correct the declaration in the file.");
+    {
+      run->claims = g_array_new (FALSE, FALSE, sizeof (IrWrongClaim));
+      g_array_set_clear_func (run->claims, wrong_claim_clear);
+    }
+  g_array_append_val (run->claims, wrong);
 }
 
 /**
  * ir_claims_new:
  * @run: a run that begins
- * @claimed: (nullable): values of its model about which something is claimed
+ * @claimed: (nullable) (element-type guint): ids of the values of which its file says more than is
+ *   known, or something else
  *
  * What is known of values of the main graph and contradicts the claims is told at once.
  *

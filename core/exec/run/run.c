@@ -35,7 +35,7 @@ ir_run_unref (IrRun *run)
   ir_schedule_unref (run->schedule);
   ir_mem_plan_unref (run->memplan);
   g_clear_pointer (&run->missing, g_array_unref);
-  g_clear_pointer (&run->claims, g_ptr_array_unref);
+  g_clear_pointer (&run->claims, g_array_unref);
   g_clear_error (&run->error);
   ir_model_unref (run->model);
   g_free (run);

@@ -5,7 +5,6 @@
 #include "core/exec/memory/memory.h"
 #include "core/exec/plan/options.h"
 #include "core/exec/plan/trace.h"
-#include "core/ir/problem.h"
 
 /* -- trace -- */
 typedef struct
@@ -31,6 +30,15 @@ typedef struct
   char *value, *found, *declared; /* the value's name; in words */
 } IrContradiction;
 
+/* A type that the file declares, and that was another one. Nothing relied on it. */
+typedef struct
+{
+  IrValueId value;
+  IrNodeId node; /* that computes it, or gives it to its body */
+  const IrType *declared, *found;
+  char *text; /* a sentence: where, what was found, what is declared */
+} IrWrongClaim;
+
 typedef struct
 {
   gatomicrefcount ref_count;
@@ -44,7 +52,7 @@ typedef struct
   IrSchedule *schedule;
   IrMemPlan *memplan; /* (nullable) where shapes were not all known before */
   GArray *missing;    /* (nullable) of IrMissing, where the options said partial */
-  GPtrArray *claims;  /* (nullable) of IrProblem: types that the file declares, and that were not so */
+  GArray *claims;     /* (nullable) of IrWrongClaim */
   GError *error;      /* (nullable) a node failed: values before it are there */
   IrNodeId failed_node;
   GMutex presenting;          /* guards values where ir_run_value() brings them into their layout */

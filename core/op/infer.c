@@ -544,30 +544,34 @@ infer_carried (Frame *frame, const IrCall *call, const IrGraph *body)
       }
 }
 
-/* Inputs of the subgraphs that @call's node owns get types; then the subgraphs are inferred.
- * @claims: (nullable): the call with what is claimed. */
+/* Inputs of a subgraph get types and claims, by what @claims (nullable) says of the call. */
+static void
+infer_inputs (Frame *frame, const IrCall *call, const IrCall *claims, const IrGraph *graph)
+{
+  const IrOp *op = call->op;
+  guint n = op != NULL && op->subgraph_input != NULL ? ir_graph_n_inputs (graph) : 0;
+  for (guint k = 0; k < n; k++)
+    if (ir_graph_input (graph, k) != NULL)
+      merge_type (frame, call->node, ir_graph_input (graph, k),
+                  op->subgraph_input (call, graph, k));
+  if (n > 0 && op->carried != NULL && frame->view == VIEW_FACTS)
+    infer_carried (frame, call, graph);
+  for (guint k = 0; claims != NULL && k < n; k++)
+    if (ir_graph_input (graph, k) != NULL)
+      merge_claim (frame, call->node, ir_graph_input (graph, k),
+                   op->subgraph_input (claims, graph, k));
+}
+
 static void
 infer_subgraphs (Frame *frame, const IrCall *call, const IrCall *claims)
 {
-  const IrOp *op = call->op;
-  if (op != NULL && (op->flags & IR_OP_SUBGRAPHS) == 0)
+  if (call->op != NULL && (call->op->flags & IR_OP_SUBGRAPHS) == 0)
     return;
   g_autoptr (GPtrArray) graphs = ir_node_subgraphs (call->node);
   for (guint i = 0; i < graphs->len; i++)
     {
-      const IrGraph *graph = g_ptr_array_index (graphs, i);
-      for (guint k = 0; op != NULL && op->subgraph_input != NULL && k < ir_graph_n_inputs (graph);
-           k++)
-        {
-          IrValue *input = ir_graph_input (graph, k);
-          if (input != NULL)
-            merge_type (frame, call->node, input, op->subgraph_input (call, graph, k));
-          if (input != NULL && claims != NULL)
-            merge_claim (frame, call->node, input, op->subgraph_input (claims, graph, k));
-        }
-      if (op != NULL && op->carried != NULL && frame->view == VIEW_FACTS)
-        infer_carried (frame, call, graph);
-      infer_graph (frame, graph);
+      infer_inputs (frame, call, claims, graphs->pdata[i]);
+      infer_graph (frame, graphs->pdata[i]);
     }
 }
 

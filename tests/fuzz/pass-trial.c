@@ -858,12 +858,14 @@ block_if (Gen *gen)
   gen_offer (gen, node->outputs[0], tensor);
 }
 
+/* Its type is declared for the sizes of this trial, which may be less than what holds for all. */
 static IrValue *
 body_input (Gen *gen, IrGraph *body, const char *name, IrTensor *tensor)
 {
-  IrValue *value = ir_edit_add_value (gen->edit, body, ir_edit_unique_name (gen->edit, name),
-                                      ir_tensor_type (tensor, gen->context));
+  IrValue *value = ir_edit_add_value (gen->edit, body, ir_edit_unique_name (gen->edit, name), NULL);
 
+  ir_edit_set_claim (gen->edit, value, ir_tensor_type (tensor, gen->context));
+  ir_edit_set_flags (gen->edit, value, value->flags | IR_VALUE_DECLARED);
   gen_offer (gen, value, tensor);
   return value;
 }

@@ -406,53 +406,52 @@ claims_frame (Frame *frame)
   return frame->claims;
 }
 
-/* What is claimed of @value, with @known, and what follows from the claims of others. */
+/* Holds what the file declares of @value against what is known and what follows from the claims of
+ * others. Nothing is added to it, and a declaration that is wrong stays, for runs to say so. */
 static const IrType *
-with_inferred (Frame *frame,
-               const IrNode *node,
-               IrValue *value,
-               const IrType *claim,
-               const IrType *inferred)
+hold_declared (Frame *frame, const IrNode *node, IrValue *value, const IrType *inferred)
 {
   IrContext *context = frame->driver->model->context;
-  if (inferred == NULL || ir_type_at_least (claim, inferred))
+  const IrType *claim = value->claim, *known = value->type;
+  const IrType *both = ir_type_merge (context, claim, known);
+  if (both == NULL)
+    {
+      report_contradiction (frame, node, value, claim, known);
+      return claim;
+    }
+  if (inferred != NULL && ir_type_merge (context, both, inferred) == NULL &&
+      ir_type_merge (context, known, inferred) != NULL)
+    report_contradiction (frame, node, value, claim, inferred);
+  if (!ir_type_at_least (known, claim))
     return claim;
-  const IrType *both = ir_type_merge (context, claim, inferred);
-  if (both != NULL)
-    return both;
-  report_contradiction (frame, node, value, claim, inferred);
-  both = ir_type_merge (context, inferred, value->type);
-  return both != NULL ? both : claim;
+  /* As known, with the denotations that the file has. */
+  if (both != known)
+    ir_edit_set_type (frame->driver->edit, value, both);
+  return NULL;
 }
 
-/* Holds what is claimed of @value against what is known of it, and against what follows from the
- * claims of others; @inferred (nullable). A claim that is wrong stays, for runs to say so. Whether
- * the claim has changed. */
+/* What follows of @value from the claims of others; (nullable) no more than is known. */
+static const IrType *
+derived_claim (Frame *frame, const IrValue *value, const IrType *inferred)
+{
+  IrContext *context = frame->driver->model->context;
+  const IrType *claim = inferred != NULL ? ir_type_merge (context, inferred, value->type) : NULL;
+  return ir_type_at_least (value->type, claim) ? NULL : claim;
+}
+
+/* Whether what is claimed of @value has changed; @inferred (nullable): what follows from the claims
+ * of others. */
 static gboolean
 merge_claim (Frame *frame, const IrNode *node, IrValue *value, const IrType *inferred)
 {
-  Driver *driver = frame->driver;
-  const IrType *known = value->type, *claim = value->claim;
-  if (claim == NULL && (inferred == NULL || ir_type_at_least (known, inferred)))
-    return FALSE;
-  const IrType *both = ir_type_merge (driver->model->context, claim, known);
-  if (both == NULL && claim != NULL)
-    {
-      report_contradiction (frame, node, value, claim, known);
-      return FALSE;
-    }
-  claim = with_inferred (frame, node, value, both, inferred);
-  if (ir_type_at_least (known, claim))
-    {
-      /* As known, with the denotations that the file has. */
-      const IrType *type = ir_type_merge (driver->model->context, claim, known);
-      if (type != NULL && type != known)
-        ir_edit_set_type (driver->edit, value, type);
-      claim = NULL;
-    }
+  const IrType *claim = NULL;
+  if ((value->flags & IR_VALUE_DECLARED) == 0)
+    claim = derived_claim (frame, value, inferred);
+  else if (value->claim != NULL)
+    claim = hold_declared (frame, node, value, inferred);
   if (claim == value->claim)
     return FALSE;
-  ir_edit_set_claim (driver->edit, value, claim);
+  ir_edit_set_claim (frame->driver->edit, value, claim);
   return TRUE;
 }
 

@@ -362,6 +362,69 @@ test_contradictions_reported (void)
   assert_type (model, "y", "float[2,3]");
 }
 
+/* -- claims -- */
+
+static void
+assert_shown (IrModel *model, const char *name, const char *known, const char *shown)
+{
+  const IrValue *value = ir_graph_find_value (model->main, name);
+  g_autofree char *type = ir_type_to_string (model->context, value->type),
+                  *text = ir_type_to_string (model->context, ir_value_shown_type (value));
+  g_assert_cmpstr (type, ==, known);
+  g_assert_cmpstr (text, ==, shown);
+}
+
+static void
+test_claims (void)
+{
+  g_autoptr (GPtrArray) problems = ir_problems_new ();
+  g_autoptr (IrModel) model = read_model (
+      17, "(float[4,6] x) => (int64[5,2] z, float[4,6] w) <int64[2,5] y, float[4,6] r>",
+      "y = NonZero (x)\n t = Neg (y)\n z = Transpose <perm = [1, 0]> (t)\n"
+      "r = Relu (x)\n w = Abs (r)",
+      problems);
+  g_assert_cmpuint (problems->len, ==, 0);
+  assert_shown (model, "y", "int64[2,?]", "int64[2,5]");
+  assert_shown (model, "t", "int64[2,?]", "int64[2,5]");
+  assert_shown (model, "z", "int64[?,2]", "int64[5,2]");
+  assert_shown (model, "r", "float[4,6]", "float[4,6]");
+  g_assert_null (ir_graph_find_value (model->main, "r")->claim);
+  g_assert_null (ir_graph_find_value (model->main, "w")->claim);
+}
+
+static void
+test_claims_of_unknown (void)
+{
+  g_autoptr (GPtrArray) problems = ir_problems_new ();
+  g_autoptr (IrModel) model = read_model (
+      17, "(float[4,6] x) => (z) <float16[N,3] y>",
+      "y = other.Op (x)\n t = Cast <to = 1> (y)\n s = Shape (t)\n z = ConstantOfShape (s)",
+      problems);
+  assert_shown (model, "y", "?", "float16[N,3]");
+  assert_shown (model, "t", "float[...]", "float[N,3]");
+  assert_shown (model, "z", "float[...]", "float[N,3]");
+}
+
+/* What a body gives back as it got it is a fact, whatever is declared; the rest is a claim. */
+static void
+test_carried (void)
+{
+  g_autoptr (GPtrArray) problems = ir_problems_new ();
+  g_autoptr (IrModel) model = read_model (
+      17, "(float[N,4] x, float[1,2] y, int64 n) => (a, b, c)",
+      "a, b, c = Loop (n, \"\", x, y, y) <body = t (int64 i, bool go, p, float[1,2] q, r)\n"
+      "  => (bool on, p2, q2, r2) {\n on = Identity (go)\n p2 = Relu (p)\n"
+      "  q2 = Concat <axis = 0> (q, q)\n r2 = Concat <axis = 1> (r, r) }>",
+      problems);
+  assert_type (model, "a", "float[N,4]");
+  assert_type (model, "b", "float[?,2]");
+  assert_type (model, "c", "float[1,?]");
+  const IrGraph *body = ir_node_attr_graph (ir_graph_find_value (model->main, "a")->producer, "body");
+  g_autofree char *q = ir_type_to_string (model->context, ir_graph_input (body, 3)->type);
+  g_assert_cmpstr (q, ==, "float[?,2]");
+  g_assert_nonnull (ir_graph_input (body, 3)->claim);
+}
+
 static void
 test_arity_reported (void)
 {
@@ -466,6 +529,9 @@ main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
 #define TEST(SENTENCE, FUNCTION) g_test_add_func ("/infer/" SENTENCE, FUNCTION)
+  TEST ("what is declared beyond what is known is a claim", test_claims);
+  TEST ("behind an unknown operator are claims alone", test_claims_of_unknown);
+  TEST ("what a body carries is what it gives back", test_carried);
   TEST ("heads are split by a shape made of parts", test_heads_split);
   TEST ("heads are merged by copying dims", test_heads_merged);
   TEST ("a free dim may be a product of symbols", test_minus_one_with_symbols);

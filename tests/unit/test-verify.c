@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include "core/ir/edit.h"
+#include "core/op/check.h"
 #include "core/op/verify.h"
 
 #include <string.h>
@@ -88,6 +89,36 @@ test_undefined (Fixture *f, gconstpointer data)
   g_assert_nonnull (problem->hint);
   /* The output of the graph is a finding of its own. */
   g_assert_cmpuint (ir_problems_count (problems, IR_SEVERITY_ERROR), ==, 2);
+}
+
+/* Types that do not fit are a problem, once, and are found anew when a type, a constant or what a
+ * body gives changes. A kernel may be asked all the same. */
+static void
+test_types (Fixture *f, gconstpointer data)
+{
+  IrContext *context = f->model->context;
+  const gint64 dims[] = { 2, 3 }, others[] = { 4, 5 };
+  const IrType *type = ir_type_tensor (context, IR_DTYPE_FLOAT, 2, dims),
+               *other = ir_type_tensor (context, IR_DTYPE_FLOAT, 2, others);
+  IrValue *a = ir_edit_add_value (f->edit, f->main, "a", type),
+          *b = ir_edit_add_value (f->edit, f->main, "b", other), *inputs[] = { f->x, a, b };
+  IrNode *sum = add (f, "Add", a, b), *softmax = add (f, "Softmax", a, NULL);
+  g_autoptr (GPtrArray) problems = NULL;
+
+  ir_edit_set_graph_inputs (f->edit, f->main, inputs, 3);
+  g_assert_false (ir_node_is_valid (sum));
+  g_assert_true (ir_node_is_well_formed (sum));
+  g_assert_true (ir_node_is_valid (softmax));
+  problems = verify (f);
+  g_assert_nonnull (find (problems, IR_PROBLEM_SHAPE_MISMATCH));
+  g_assert_cmpuint (ir_problems_count (problems, IR_SEVERITY_ERROR), ==, 1);
+  ir_edit_set_type (f->edit, b, type);
+  g_assert_true (ir_node_is_valid (sum));
+  ir_edit_set_attr (f->edit, softmax, ir_attr_int (context, "axis", 7));
+  g_assert_false (ir_node_is_valid (softmax));
+  ir_edit_set_type (f->edit, b, NULL);
+  ir_edit_set_claim (f->edit, b, other);
+  g_assert_true (ir_node_is_valid (sum)); /* a claim says nothing */
 }
 
 static void
@@ -265,5 +296,6 @@ main (int argc, char **argv)
   ADD ("/verify/nodes are held against their operators", test_operators);
   ADD ("/verify/a missing opset import is found", test_opset);
   ADD ("/verify/old opsets are judged by their own form", test_old_opset);
+  ADD ("/verify/types that do not fit are found, and found anew", test_types);
   return g_test_run ();
 }

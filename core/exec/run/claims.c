@@ -78,7 +78,7 @@ ir_claims_new (IrRun *run, const GArray *claimed)
   for (guint i = 0; i < claimed->len; i++)
     {
       const IrValue *value = ir_model_value (run->model, g_array_index (claimed, IrValueId, i));
-      if (value->graph == run->model->main && value->type != NULL &&
+      if (value->graph == run->model->main && value->type != NULL && ir_type_is_static (value->type) &&
           ir_type_merge (run->model->context, value->claim, value->type) == NULL)
         tell (claims, value, value->type, NULL);
       else

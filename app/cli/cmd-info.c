@@ -163,9 +163,8 @@ static void
 print_value (const char *what, const IrValue *value)
 {
   const IrType *shown = ir_value_shown_type (value);
-  g_autofree char *type = shown != NULL
-                              ? ir_type_to_string (value->graph->model->context, shown)
-                              : g_strdup ("unknown");
+  g_autofree char *type = shown != NULL ? ir_type_to_string (value->graph->model->context, shown)
+                                        : g_strdup ("unknown");
   cli_print ("%-11s %s  %s\n", what, value->name, type);
 }
 

@@ -115,8 +115,8 @@ struct _IrValue
   IrNode *producer;  /* (nullable) NULL: graph input or initializer */
   guint output_slot; /* which output of the producer */
   IrValueFlags flags;
-  const IrType *type;    /* (nullable) unknown; what holds in every run: see core/op/infer.h */
-  const IrType *claim;   /* (nullable) what the file declares beyond @type, or what follows from that */
+  const IrType *type;    /* (nullable) unknown; what holds in every run */
+  const IrType *claim;   /* (nullable) what is only declared, or follows from such */
   IrTensor *initializer; /* (nullable) bytes of an initializer, (owned by the context) */
   const IrExtra *extra;  /* (nullable) */
   guint n_uses, uses_capacity;

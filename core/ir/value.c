@@ -323,9 +323,9 @@ ir_value_rank (const IrValue *value)
 const IrType *
 ir_value_shown_type (const IrValue *value)
 {
-  const IrType *both = value->claim != NULL ? ir_type_merge (value->graph->model->context,
-                                                             value->claim, value->type)
-                                            : NULL;
+  const IrType *both = value->claim != NULL
+                           ? ir_type_merge (value->graph->model->context, value->claim, value->type)
+                           : NULL;
 
   return both != NULL ? both : value->type;
 }

@@ -133,13 +133,28 @@ add_call (const IrCall *call, gpointer data)
   sum->partial |= call_is_partial (call);
 }
 
+/* An estimate may rely on what the file declares. */
+static void
+take_claims (IrCall *call)
+{
+  const IrNode *node = call->node;
+  for (guint i = 0; i < node->n_inputs; i++)
+    if (node->inputs[i] != NULL && node->inputs[i]->claim != NULL)
+      call->inputs[i].type = ir_value_shown_type (node->inputs[i]);
+  for (guint i = 0; i < node->n_outputs; i++)
+    if (node->outputs[i] != NULL && node->outputs[i]->claim != NULL)
+      call->outputs[i].type = ir_value_shown_type (node->outputs[i]);
+}
+
 static void
 add_node (const IrNode *node, Sum *sum)
 {
   if (node->op == NULL && ir_infer_visit_function (node, add_call, sum))
     return;
   IrCall call;
-  ir_call_init (&call, node);
+  ir_call_layout (&call, node);
+  take_claims (&call);
+  ir_call_adapt (&call);
   add_call (&call, sum);
   ir_call_clear (&call);
 }

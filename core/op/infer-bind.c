@@ -69,8 +69,9 @@ forget_shapes (IrEdit *edit)
   for (guint i = 1; i < model->values->len; i++)
     {
       IrValue *value = g_ptr_array_index (model->values, i);
-      if (value == NULL || value->state != IR_STATE_LIVE || value->graph->kind == IR_GRAPH_FUNCTION ||
-          value->producer == NULL || value->producer->op == NULL)
+      if (value == NULL || value->state != IR_STATE_LIVE ||
+          value->graph->kind == IR_GRAPH_FUNCTION || value->producer == NULL ||
+          value->producer->op == NULL)
         continue;
       ir_edit_set_type (edit, value, without_shape (model->context, value->type));
       ir_edit_set_claim (edit, value, without_shape (model->context, value->claim));

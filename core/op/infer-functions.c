@@ -2,7 +2,7 @@
  *
  * A body has no types of its own: it is applied to whatever its calls give it. But a model is all
  * that can call its functions, so what all calls agree on holds in the body. That is written into
- * the values of the body, without the flag of declared types, so that no file is written with it.
+ * the values of the body as their types, beside what is declared of them, which files are written with.
  * Callers come before what they call; a function that calls itself is left alone. */
 #include "config.h"
 
@@ -147,7 +147,7 @@ close_calls (Joiner *joiner, const IrGraph *caller, GPtrArray *ready)
 
 /* -- one body -- */
 
-/* Of values in @graph and the graphs inside it: types that nothing declares are forgotten. */
+/* Of values in @graph and the graphs inside it. What is declared of them are claims, which stay. */
 static void
 forget_types (IrEdit *edit, const IrGraph *graph)
 {
@@ -157,8 +157,7 @@ forget_types (IrEdit *edit, const IrGraph *graph)
   g_autoptr (GPtrArray) nodes = ir_graph_nodes (graph);
 
   for (guint i = 0; i < n; i++)
-    if (values[i]->type != NULL && !(values[i]->flags & IR_VALUE_DECLARED) &&
-        values[i]->initializer == NULL)
+    if (values[i]->type != NULL && values[i]->initializer == NULL)
       ir_edit_set_type (edit, values[i], NULL);
   for (guint i = 0; i < nodes->len; i++)
     {
@@ -176,7 +175,7 @@ still_holds (const Joiner *joiner, const IrGraph *function, const GPtrArray *cal
       const IrValue *parameter = ir_graph_input (function, i);
       const IrType *given = parameter != NULL ? joined_argument (joiner, calls, i) : NULL;
 
-      if (parameter != NULL && parameter->type != NULL && !(parameter->flags & IR_VALUE_DECLARED) &&
+      if (parameter != NULL && parameter->type != NULL &&
           (given == NULL || !ir_type_at_least (given, parameter->type)))
         return FALSE;
     }
@@ -198,7 +197,7 @@ infer_body (const Joiner *joiner, IrGraph *function)
       IrValue *parameter = ir_graph_input (function, i);
       const IrType *type = parameter != NULL ? joined_argument (joiner, calls, i) : NULL;
 
-      if (type != NULL && type != parameter->type && !(parameter->flags & IR_VALUE_DECLARED))
+      if (type != NULL && type != parameter->type)
         ir_edit_set_type (joiner->edit, parameter, type);
     }
   nodes = ir_graph_nodes (function);

@@ -109,7 +109,7 @@ frame_type (gpointer data, const IrValue *value)
     return frame->view == VIEW_CLAIMS ? ir_value_shown_type (value) : value->type;
   /* In an application what a pass knows of all of them is not needed, and may be out of date. */
   return frame->view == VIEW_CLAIMS && (value->flags & IR_VALUE_DECLARED) != 0 ? value->claim
-                                                                                : NULL;
+                                                                               : NULL;
 }
 
 static void

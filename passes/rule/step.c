@@ -263,7 +263,7 @@ apply_costs (IrPassContext *context, const IrStep *step)
         known = apply_node_cost (context, ir_model_node (context->model, record->subject));
       else if (record->kind == IR_RECORD_NODE_CONTROLS)
         priv->controls_known = FALSE;
-      else if (record->kind == IR_RECORD_VALUE_TYPE)
+      else if (record->kind == IR_RECORD_VALUE_TYPE || record->kind == IR_RECORD_VALUE_CLAIM)
         known = apply_type_cost (context, ir_model_value (context->model, record->subject));
       else if (record->kind == IR_RECORD_VALUE_STATE)
         {

@@ -173,7 +173,7 @@ def left_alone():
     assert irscope('optimize', path, '-p', 'deploy', '-o', written)[0] == 0
     with open(written, encoding='utf-8') as file:
         text = file.read()
-    assert text.count('Add (x, w)') == 2 and text.count('MatMul') == 1, text
+    assert text.count('Add (x, w)') == 2 and 'Sub (j, j)' in text, text
 
 
 def tell(number, name, function):
@@ -182,7 +182,7 @@ def tell(number, name, function):
         print(f'ok {number} - {name}')
         return True
     except Exception as exception:  # a test that fails must not hide the others
-        print(f'not ok {number} - {name}\n# {exception}')
+        print(f'not ok {number} - {name}', *str(exception).splitlines(), sep='\n# ')
         return False
 
 

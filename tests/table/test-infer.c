@@ -419,7 +419,8 @@ test_carried (void)
   assert_type (model, "a", "float[N,4]");
   assert_type (model, "b", "float[?,2]");
   assert_type (model, "c", "float[1,?]");
-  const IrGraph *body = ir_node_attr_graph (ir_graph_find_value (model->main, "a")->producer, "body");
+  const IrGraph *body = ir_node_attr_graph (ir_graph_find_value (model->main, "a")->producer,
+                                            "body");
   g_autofree char *q = ir_type_to_string (model->context, ir_graph_input (body, 3)->type);
   g_assert_cmpstr (q, ==, "float[?,2]");
   g_assert_nonnull (ir_graph_input (body, 3)->claim);

@@ -208,10 +208,9 @@ test_same_inferred (gconstpointer data)
 static void
 test_stale_types (void)
 {
-  const char *plain = HEADER
-      "g (float[6,2] x, int64[1] n) => (float[?,2] y, float[6,2] z)\n"
-      "<int64[1] s = {0}, int64[1] e = {1}, int64[1] a = {0}> {\n"
-      "  t = Slice (x, s, e, a)\n  y = Relu (t)\n  z = Neg (x)\n}\n";
+  const char *plain = HEADER "g (float[6,2] x, int64[1] n) => (float[?,2] y, float[6,2] z)\n"
+                             "<int64[1] s = {0}, int64[1] e = {1}, int64[1] a = {0}> {\n"
+                             "  t = Slice (x, s, e, a)\n  y = Relu (t)\n  z = Neg (x)\n}\n";
   g_autoptr (IrModel) model = read_text (plain, NULL);
   g_autofree char *text = replaced (plain, "Slice (x, s, e, a)", "Slice (x, s, n, a)");
 
@@ -345,8 +344,8 @@ main (int argc, char **argv)
   g_test_add_data_func ("/graft/the same text with an If changes nothing", if_text, test_same);
   g_test_add_data_func ("/graft/the same text with a function changes nothing", function_text,
                         test_same);
-  g_test_add_data_func ("/graft/the same text with types that are known changes nothing", plain_text,
-                        test_same_inferred);
+  g_test_add_data_func ("/graft/the same text with types that are known changes nothing",
+                        plain_text, test_same_inferred);
   g_test_add_data_func ("/graft/the same text with an If, with types, changes nothing", if_text,
                         test_same_inferred);
   g_test_add_func ("/graft/types behind a change are forgotten", test_stale_types);

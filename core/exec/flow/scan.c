@@ -269,7 +269,9 @@ pad_rounds (const Scan *scan, IrRunState *state, gint64 n, IrRounds *scans, GErr
       IrDtype dtype = like != NULL ? ir_tensor_dtype (like)
                       : is_tensor  ? type->dtype
                                    : IR_DTYPE_UNDEFINED;
-      guint rank = like != NULL ? ir_tensor_rank (like) : is_tensor ? (guint) MAX (type->rank, 0) : 0;
+      guint rank = like != NULL ? ir_tensor_rank (like)
+                   : is_tensor  ? (guint) MAX (type->rank, 0)
+                                : 0;
       for (guint k = 0; k < rank; k++)
         dims[k] = like != NULL ? ir_tensor_dims (like)[k] : MAX (type->dims[k], 0);
       if (scans->lists[i]->len >= n)

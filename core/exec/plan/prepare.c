@@ -20,8 +20,8 @@ note_sizes (const IrType *declared, const IrTensor *tensor, IrContext *context, 
     {
       const char *name = ir_dim_symbol_name (context, declared->dims[i]);
       if (name != NULL)
-        g_hash_table_insert (sizes, (gpointer) name, g_memdup2 (&ir_tensor_dims (tensor)[i],
-                                                                sizeof (gint64)));
+        g_hash_table_insert (sizes, (gpointer) name,
+                             g_memdup2 (&ir_tensor_dims (tensor)[i], sizeof (gint64)));
     }
 }
 
@@ -45,8 +45,7 @@ bind_claims (IrEdit *edit, const IrModel *base, GHashTable *inputs)
     {
       IrValue *value = ir_model_value (model, id);
       if (value->claim != NULL)
-        ir_edit_set_claim (edit, value,
-                           ir_type_substitute (model->context, value->claim, sizes));
+        ir_edit_set_claim (edit, value, ir_type_substitute (model->context, value->claim, sizes));
     }
 }
 

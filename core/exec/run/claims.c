@@ -9,7 +9,7 @@ struct _IrClaims
 {
   IrRun *run;
   GHashTable *values;  /* set of IrValueId: those that are to be looked at */
-  GHashTable *symbols; /* interned name -> gint64 *: the size that it had first, in the main graph */
+  GHashTable *symbols; /* interned name -> gint64 *: the size that it had first */
 };
 
 static gboolean
@@ -34,8 +34,9 @@ tell (IrClaims *claims, const IrValue *value, const IrType *found, const char *w
   IrRun *run = claims->run;
   IrContext *context = run->model->context;
   /* The node whose output @value is, or the one that gives it to its body. */
-  const IrNode *node = value->producer == NULL ? ir_model_live_node (run->model, value->graph->owner)
-                                               : value->producer;
+  const IrNode *node = value->producer == NULL
+                           ? ir_model_live_node (run->model, value->graph->owner)
+                           : value->producer;
 
   if (is_told (run, value))
     return;
@@ -78,7 +79,8 @@ ir_claims_new (IrRun *run, const GArray *claimed)
   for (guint i = 0; i < claimed->len; i++)
     {
       const IrValue *value = ir_model_value (run->model, g_array_index (claimed, IrValueId, i));
-      if (value->graph == run->model->main && value->type != NULL && ir_type_is_static (value->type) &&
+      if (value->graph == run->model->main && value->type != NULL &&
+          ir_type_is_static (value->type) &&
           ir_type_merge (run->model->context, value->claim, value->type) == NULL)
         tell (claims, value, value->type, NULL);
       else

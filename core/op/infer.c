@@ -43,6 +43,7 @@ typedef struct
   IrSeverity severity; /* of contradictions with declared types */
   guint visits, body_visits, trial_visits;
   guint trial_depth;
+  gboolean facts_only; /* claims are left as they are */
   IrVisitFunc visit; /* (nullable) */
   gpointer visit_data;
   const IrStop *stop; /* (nullable) */
@@ -751,7 +752,7 @@ static void
 infer_model (Driver *driver, gboolean own_types)
 {
   Frame frame = frame_new (driver, own_types, 0);
-  frame.with_claims = !own_types;
+  frame.with_claims = !own_types && !driver->facts_only;
   infer_graph (&frame, driver->model->main);
   frame_clear (&frame);
 }
@@ -794,6 +795,7 @@ ir_infer_model_until (IrEdit *edit, IrInferFlags flags, GPtrArray *problems, con
                     .problems = problems,
                     .severity = (flags & IR_INFER_STRICT) != 0 ? IR_SEVERITY_ERROR
                                                                : IR_SEVERITY_WARNING,
+                    .facts_only = (flags & IR_INFER_FACTS) != 0,
                     .stop = stop };
   if (!ir_model_order_until (driver.model, stop))
     return FALSE;

@@ -11,6 +11,7 @@ typedef enum
 {
   IR_INFER_DEFAULT = 0,
   IR_INFER_STRICT = 1 << 0, /* contradictions with declared types are errors, not warnings */
+  IR_INFER_FACTS = 1 << 1,  /* claims are left as they are */
 } IrInferFlags;
 
 /* Infers all nodes in order (functions by their bodies, subgraphs inside their owners). */

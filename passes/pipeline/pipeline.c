@@ -69,7 +69,7 @@ infer (IrEdit *edit, const char *rule, const char *reason, void (*func) (IrEdit 
 static void
 infer_graphs (IrEdit *edit)
 {
-  ir_infer_model (edit, IR_INFER_DEFAULT, NULL);
+  ir_infer_model (edit, IR_INFER_FACTS, NULL);
 }
 
 static void

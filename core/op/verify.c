@@ -801,23 +801,6 @@ ir_verify_nodes (const IrModel *model, GPtrArray *problems)
 
 /* -- all of it -- */
 
-static guint
-hash_problem (gconstpointer data)
-{
-  const IrProblem *problem = data;
-
-  return problem->node * 31 + problem->value * 17 + problem->code + g_str_hash (problem->message);
-}
-
-static gboolean
-equal_problems (gconstpointer a, gconstpointer b)
-{
-  const IrProblem *x = a, *y = b;
-
-  return x->node == y->node && x->value == y->value && x->code == y->code &&
-         strcmp (x->message, y->message) == 0;
-}
-
 /**
  * ir_verify_model:
  * @model: a model, may be frozen
@@ -830,20 +813,11 @@ equal_problems (gconstpointer a, gconstpointer b)
 void
 ir_verify_model (IrModel *model, GPtrArray *problems)
 {
-  g_autoptr (GPtrArray) found = ir_problems_new ();
-  g_autoptr (GHashTable) known = g_hash_table_new (hash_problem, equal_problems);
-  g_autofree IrProblem **all = NULL;
-  gsize n;
+  g_autoptr (GPtrArray) inferred = ir_problems_new (), found = ir_problems_new ();
 
+  ir_infer_check (model, inferred);
+  ir_problems_merge (problems, inferred);
   ir_verify_structure (model, found);
   ir_verify_nodes (model, found);
-  ir_infer_check (model, found);
-  for (guint i = 0; i < problems->len; i++)
-    g_hash_table_add (known, problems->pdata[i]);
-  all = (IrProblem **) g_ptr_array_steal (found, &n);
-  for (gsize i = 0; i < n; i++)
-    if (g_hash_table_add (known, all[i]))
-      g_ptr_array_add (problems, all[i]);
-    else
-      ir_problem_free (all[i]);
+  ir_problems_merge (problems, found);
 }

@@ -413,7 +413,7 @@ test_found_layout (void)
   if (ir_schedule_block (run->schedule, ir_graph_find_value (run->model->main, "t")) == 0)
     g_test_skip ("no kernels over blocks for this machine");
   else
-    g_assert_true (has_found (run, "t", "blocks of "));
+    g_assert_true (has_found (run, "t", "NCHW"));
 }
 
 static IrOutputTerms
@@ -437,7 +437,7 @@ test_found_output (void)
   if (ir_schedule_block (run->schedule, ir_graph_find_value (run->model->main, "t")) == 0)
     g_test_skip ("no kernels over blocks for this machine");
   else
-    g_assert_true (has_found (run, "t", "blocks of "));
+    g_assert_true (has_found (run, "t", "NCHW"));
 }
 
 int

@@ -28,12 +28,13 @@ fail (GError **error, const char *path, const char *what)
   return FALSE;
 }
 
+/* @kind: LOCK_SH: it is being filled, which locks of saves within it allow; LOCK_EX: nobody does. */
 static int
-open_locked (const char *path)
+open_locked (const char *path, int kind)
 {
   int fd = open (path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 
-  if (fd >= 0 && flock (fd, LOCK_EX | LOCK_NB) != 0)
+  if (fd >= 0 && flock (fd, kind | LOCK_NB) != 0)
     {
       close (fd);
       return -1;
@@ -75,7 +76,7 @@ sweep (const char *folder)
   for (guint i = 0; i < names->len; i++)
     {
       g_autofree char *path = g_build_filename (folder, names->pdata[i], NULL);
-      int fd = g_str_has_prefix (names->pdata[i], PREFIX) ? open_locked (path) : -1;
+      int fd = g_str_has_prefix (names->pdata[i], PREFIX) ? open_locked (path, LOCK_EX) : -1;
 
       if (fd < 0)
         continue;
@@ -107,7 +108,7 @@ ir_staging_new (const char *folder, GError **error)
       g_clear_pointer (&stage->place, g_free);
       return fail (error, folder, "cannot be written to"), NULL;
     }
-  stage->fd = open_locked (stage->place);
+  stage->fd = open_locked (stage->place, LOCK_SH);
   return g_steal_pointer (&stage);
 }
 

@@ -119,15 +119,7 @@ ask_for_kernel (const KernelRequest *request, const char *text, GError **error)
   return FALSE;
 }
 
-/**
- * cli_ask_for_kernels:
- * @options: with --kernel, or without
- * @model: where its nodes get what they ask for, recorded like any other step, so that whatever is
- *   made of the model has it
- * @error: return location for an error
- *
- * Returns: %FALSE if a node or a kernel of it is not there
- */
+/* Returns FALSE if a node or a kernel of it is not there */
 gboolean
 cli_ask_for_kernels (const CliModelOptions *options, IrModel *model, GError **error)
 {

@@ -2,14 +2,7 @@
 
 #include "app/cli/times.h"
 
-/**
- * cli_json_add_times:
- * @object: where to add
- * @key: name of the member
- * @times: what to add
- *
- * Adds null where nothing was measured.
- */
+/* Adds null where nothing was measured */
 void
 cli_json_add_times (cJSON *object, const char *key, const IrTimes *times)
 {

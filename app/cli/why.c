@@ -6,20 +6,9 @@
 
 #include <string.h>
 
-/**
- * cli_why:
- * @model: a model with a history
- * @rule: name of a rule
- * @name: name of a node, or "#" and its id
- * @max_class: the class that the passes were run with
- * @best: (out caller-allocates): the answer; clear with ir_why_clear()
- * @error: return location for an error
- *
- * Asks ir_why(). A rewrite may have given the name on: of all nodes of that name, the one that
- * explains most.
- *
- * Returns: %TRUE if there is an answer
- */
+/* Asks ir_why(). A rewrite may have given the name on: of all nodes of that name, the one that
+ * explains most. Returns TRUE if there is an answer. @best: the answer; clear with
+ * ir_why_clear(). */
 gboolean
 cli_why (IrModel *model,
          const char *rule,

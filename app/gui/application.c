@@ -215,11 +215,7 @@ ir_application_init (IrApplication *self)
       "Shows computation graphs, how they are optimized and what they compute.");
 }
 
-/**
- * ir_application_new:
- *
- * Returns: (transfer full): the application; unique in the session unless IRSCOPE_NON_UNIQUE is set
- */
+/* The application; unique in the session unless IRSCOPE_NON_UNIQUE is set. */
 IrApplication *
 ir_application_new (void)
 {

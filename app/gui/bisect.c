@@ -270,13 +270,7 @@ close_on_escape (GtkWidget *window)
   gtk_widget_add_controller (window, keys);
 }
 
-/**
- * ir_bisect_dialog_present:
- * @parent: the window
- * @session: (transfer none): whose steps are searched
- *
- * Shows the dialog; it stays open beside the window, where the step that was found is shown.
- */
+/* Shows the dialog; it stays open beside the window, where the step that was found is shown. */
 void
 ir_bisect_dialog_present (GtkWindow *parent, IrSession *session)
 {

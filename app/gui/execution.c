@@ -118,13 +118,7 @@ close_on_escape (GtkWidget *window)
   gtk_widget_add_controller (window, keys);
 }
 
-/**
- * ir_execution_dialog_present:
- * @parent: the window
- * @session: (transfer none): whose execution was checked
- *
- * Shows what was found; it stays open beside the window, where the nodes are shown.
- */
+/* Shows what was found; it stays open beside the window, where the nodes are shown. */
 void
 ir_execution_dialog_present (GtkWindow *parent, IrSession *session)
 {

@@ -311,11 +311,7 @@ seed_row (IrSession *session)
   return row;
 }
 
-/**
- * ir_inputs_dialog_present:
- *
- * Shows the inputs of the open graph; changes take effect with the next run.
- */
+/* Shows the inputs of the open graph; changes take effect with the next run. */
 void
 ir_inputs_dialog_present (GtkWindow *parent, IrSession *session)
 {

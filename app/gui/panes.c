@@ -62,14 +62,8 @@ on_pressed (GtkGestureClick *click, int n_press, double x, double y, gpointer us
   self->pressed_us = now_us;
 }
 
-/**
- * ir_panes_set_up:
- * @paned: two panes
- * @place: (nullable): where the divider belongs; %NULL: where it is now
- * @data: for @place
- *
- * Keys pass @paned by, and a double click on the divider puts it where it belongs.
- */
+/* Keys pass @paned by, and a double click on the divider puts it where it belongs. @place: where
+ * the divider belongs; NULL: where it is now. */
 void
 ir_panes_set_up (GtkPaned *paned, IrPanePlace place, gpointer data)
 {
@@ -88,12 +82,7 @@ ir_panes_set_up (GtkPaned *paned, IrPanePlace place, gpointer data)
   gtk_widget_add_controller (GTK_WIDGET (paned), GTK_EVENT_CONTROLLER (click));
 }
 
-/**
- * ir_panes_set_up_within:
- * @root: what views are in
- *
- * Does so with all below @root; each divider belongs where it is now.
- */
+/* Does so with all below @root; each divider belongs where it is now */
 void
 ir_panes_set_up_within (GtkWidget *root)
 {
@@ -104,14 +93,7 @@ ir_panes_set_up_within (GtkWidget *root)
     ir_panes_set_up_within (child);
 }
 
-/**
- * ir_panes_keep:
- * @size: of a pane at the side, as it was kept
- * @least: that it needs
- * @all: that there is
- *
- * Returns: what it gets, so that the graph stays the largest
- */
+/* What it gets, so that the graph stays the largest */
 int
 ir_panes_keep (int size, int least, int all)
 {

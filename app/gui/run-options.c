@@ -236,10 +236,6 @@ apply_all (IrSession *session)
   ir_session_set_run_settings (session, &settings);
 }
 
-/**
- * ir_run_options_load:
- * @session: whose runs from now on are made as the user last wished
- */
 void
 ir_run_options_load (IrSession *session)
 {
@@ -510,13 +506,7 @@ row_new (const Row *row, IrSession *session)
   return widget;
 }
 
-/**
- * ir_run_options_present:
- * @parent: the window that it belongs to
- * @session: whose runs it sets
- *
- * Shows how graphs are run; changes take effect with the next run, and are kept.
- */
+/* Shows how graphs are run; changes take effect with the next run, and are kept. */
 void
 ir_run_options_present (GtkWindow *parent, IrSession *session)
 {

@@ -71,11 +71,7 @@ ir_state_set_boolean (const char *key, gboolean value)
   g_key_file_set_boolean (state_file (), GROUP, key, value);
 }
 
-/**
- * ir_state_save:
- *
- * Writes what was set. A folder that cannot be written costs the memory, nothing else.
- */
+/* Writes what was set. A folder that cannot be written costs the memory, nothing else. */
 void
 ir_state_save (void)
 {

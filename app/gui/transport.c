@@ -182,10 +182,7 @@ on_value_changed (IrTransport *self)
     ir_session_goto (self->session, (guint) (gtk_range_get_value (GTK_RANGE (self->scale)) + 0.5));
 }
 
-/**
- * ir_transport_set_session:
- * @session: (transfer none): whose cursor the slider moves; set once
- */
+/* @session: whose cursor the slider moves; set once */
 void
 ir_transport_set_session (IrTransport *self, IrSession *session)
 {
@@ -329,12 +326,7 @@ on_offer_changed (GtkDropDown *widget, guint changes, IrSession *session)
     update_chooser (widget, session);
 }
 
-/**
- * ir_compare_chooser_new:
- * @session: (transfer none): whose comparison is chosen
- *
- * Returns: (transfer floating): a drop-down: since last step, since the pass began, ...
- */
+/* A drop-down: since last step, since the pass began,  */
 GtkWidget *
 ir_compare_chooser_new (IrSession *session)
 {

@@ -97,14 +97,7 @@ on_response (AdwMessageDialog *dialog, const char *response, gpointer user_data)
   question_free (self);
 }
 
-/**
- * ir_window_ask_about_edits:
- * @then: what would drop the edits of the graph that is open
- * @data: for @then
- * @data_free: (nullable): frees @data
- *
- * Does it at once where no edits are lost, else when the user has saved or discarded them.
- */
+/* Does it at once where no edits are lost, else when the user has saved or discarded them. */
 void
 ir_window_ask_about_edits (IrWindow *self,
                            IrWindowThen then,

@@ -125,12 +125,7 @@ button (const char *label, const char *action, gboolean suggested)
   return widget;
 }
 
-/**
- * ir_welcome_new:
- *
- * Returns: (transfer floating): the page; made anew each time it is shown, so that the recent files
- *   are up to date
- */
+/* The page; made anew each time it is shown, so that the recent files are up to date. */
 GtkWidget *
 ir_welcome_new (void)
 {

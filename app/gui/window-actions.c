@@ -271,22 +271,14 @@ enable_action (IrWindow *self, const IrWindowAction *action, guint have)
   g_simple_action_set_enabled (G_SIMPLE_ACTION (found), (action->needs & ~have) == 0);
 }
 
-/**
- * ir_window_add_actions:
- *
- * Adds all actions to a new window.
- */
+/* Adds all actions to a new window */
 void
 ir_window_add_actions (IrWindow *self)
 {
   for_each_action (self, add_action, 0);
 }
 
-/**
- * ir_window_update_actions:
- *
- * Enables those that mean something now.
- */
+/* Enables those that mean something now */
 void
 ir_window_update_actions (IrWindow *self)
 {

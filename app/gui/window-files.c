@@ -10,12 +10,7 @@ open_path (IrWindow *self, gpointer path)
   ir_session_open (self->session, path);
 }
 
-/**
- * ir_window_open:
- * @file: a local file
- *
- * Opens it in this window, when the user does not want to keep edits of what is open.
- */
+/* Opens it in this window, when the user does not want to keep edits of what is open. */
 void
 ir_window_open (IrWindow *self, GFile *file)
 {
@@ -226,12 +221,7 @@ static const IrWindowAction actions[] = {
   { { "export-to", activate_export_to, "s" }, NEEDS_GRAPH | NEEDS_IDLE },
 };
 
-/**
- * ir_window_file_actions:
- * @n: (out): how many there are
- *
- * Returns: (transfer none): actions that read and write files
- */
+/* Actions that read and write files */
 const IrWindowAction *
 ir_window_file_actions (guint *n)
 {

@@ -25,11 +25,7 @@ G_DEFINE_FINAL_TYPE (IrWindow, ir_window, ADW_TYPE_APPLICATION_WINDOW)
 
 /* -- views -- */
 
-/**
- * ir_window_visible_view:
- *
- * Returns: (transfer none) (nullable): the view in front at @place
- */
+/* The view in front at @place */
 IrView *
 ir_window_visible_view (IrWindow *self, IrViewPlace place)
 {
@@ -39,12 +35,7 @@ ir_window_visible_view (IrWindow *self, IrViewPlace place)
   return child != NULL ? IR_VIEW (child) : NULL;
 }
 
-/**
- * ir_window_show_view:
- * @id: of a view
- *
- * Brings the view in front, opening its pane.
- */
+/* Brings the view in front, opening its pane */
 void
 ir_window_show_view (IrWindow *self, const char *id)
 {
@@ -711,11 +702,7 @@ ir_window_init (IrWindow *self)
   on_session_changed (self, IR_CHANGED_ALL, self->session);
 }
 
-/**
- * ir_window_new:
- *
- * Returns: (transfer none): a window of @application in which nothing is open
- */
+/* A window of @application in which nothing is open */
 IrWindow *
 ir_window_new (GtkApplication *application)
 {

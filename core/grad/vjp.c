@@ -72,17 +72,7 @@ infer_output (const IrVjp *vjp, IrNode *node)
   return node->outputs[0];
 }
 
-/**
- * ir_vjp_emit:
- * @vjp: where
- * @op: operator, of ai.onnx or with "irscope." in front
- * @n_inputs: number of inputs
- * @inputs: (array length=n_inputs): the inputs
- *
- * Adds a node without attributes and infers its type.
- *
- * Returns: its output
- */
+/* Adds a node without attributes and infers its type. Returns its output. */
 IrValue *
 ir_vjp_emit (const IrVjp *vjp, const char *op, guint n_inputs, IrValue *const *inputs)
 {
@@ -134,14 +124,7 @@ cast (const IrVjp *vjp, IrValue *value, IrDtype dtype)
   return infer_output (vjp, node);
 }
 
-/**
- * ir_vjp_filled_like:
- * @vjp: where
- * @value: a tensor of a known element type
- * @element: what to fill with
- *
- * Returns: a tensor of the same shape and type, all of whose elements are @element
- */
+/* A tensor of the same shape and type, all of whose elements are @element. */
 IrValue *
 ir_vjp_filled_like (const IrVjp *vjp, IrValue *value, double element)
 {
@@ -550,12 +533,7 @@ static const Row rows[IR_N_OPS] = { [IR_OP_NONE] = { .op = IR_OP_NONE
 } };
 /* clang-format on */
 
-/**
- * ir_vjp_is_known:
- * @node: a node
- *
- * Returns: whether there is a rule for its operator
- */
+/* Whether there is a rule for its operator */
 gboolean
 ir_vjp_is_known (const IrNode *node)
 {
@@ -568,15 +546,9 @@ ir_vjp_is_known (const IrNode *node)
   return row->function != NULL;
 }
 
-/**
- * ir_vjp_run:
- * @vjp: a node, and the derivatives by its outputs; dx is filled in
- * @error: return location for an error
- *
- * Fails with %IR_GRAD_ERROR_NO_RULE, naming the node, where its operator has no rule.
- *
- * Returns: %TRUE if the derivatives by all wanted inputs are there
- */
+/* Fails with %IR_GRAD_ERROR_NO_RULE, naming the node, where its operator has no rule. Returns
+ * TRUE if the derivatives by all wanted inputs are there. @vjp: a node, and the derivatives by
+ * its outputs; dx is filled in. */
 gboolean
 ir_vjp_run (IrVjp *vjp, GError **error)
 {

@@ -39,14 +39,7 @@ flush (IrChildPipe *out)
   out->length = 0;
 }
 
-/**
- * ir_child_put:
- * @out: the pipe
- * @data: (array length=length): bytes
- * @length: how many
- *
- * Sends bytes to the parent. Ends the child if the parent does not listen.
- */
+/* Sends bytes to the parent. Ends the child if the parent does not listen. @data: bytes. */
 void
 ir_child_put (IrChildPipe *out, const void *data, gsize length)
 {
@@ -65,52 +58,28 @@ ir_child_put (IrChildPipe *out, const void *data, gsize length)
     }
 }
 
-/**
- * ir_child_put_byte:
- * @out: the pipe
- * @byte: a byte
- *
- * Sends one byte: the mark of a record.
- */
+/* Sends one byte: the mark of a record */
 void
 ir_child_put_byte (IrChildPipe *out, char byte)
 {
   ir_child_put (out, &byte, 1);
 }
 
-/**
- * ir_child_put_number:
- * @out: the pipe
- * @number: a number
- *
- * Sends a 32-bit number, in the byte order of the machine.
- */
+/* Sends a 32-bit number, in the byte order of the machine */
 void
 ir_child_put_number (IrChildPipe *out, guint32 number)
 {
   ir_child_put (out, &number, sizeof number);
 }
 
-/**
- * ir_child_put_double:
- * @out: the pipe
- * @number: a number
- *
- * Sends a number, in the byte order of the machine.
- */
+/* Sends a number, in the byte order of the machine */
 void
 ir_child_put_double (IrChildPipe *out, double number)
 {
   ir_child_put (out, &number, sizeof number);
 }
 
-/**
- * ir_child_put_string:
- * @out: the pipe
- * @string: (nullable): a string; none is sent as ""
- *
- * Sends a string: its length, then its bytes.
- */
+/* Sends a string: its length, then its bytes. @string: a string; none is sent as "". */
 void
 ir_child_put_string (IrChildPipe *out, const char *string)
 {
@@ -253,18 +222,8 @@ with_defaults (const IrGraphvizLimits *limits)
   return result;
 }
 
-/**
- * ir_child_run:
- * @func: (scope call): run in a child process; must not use GLib
- * @user_data: for @func
- * @limits: (nullable): of memory, time and answer
- * @cancellable: (nullable): kills the child
- * @error: return location for an error
- *
- * Fails with %IR_IO_ERROR_LIMIT if the child crosses a limit or crashes.
- *
- * Returns: (transfer full) (nullable): what the child has put
- */
+/* Fails with %IR_IO_ERROR_LIMIT if the child crosses a limit or crashes. Returns what the child
+ * has put. @func: run in a child process; must not use GLib. */
 GBytes *
 ir_child_run (IrChildFunc func,
               gpointer user_data,
@@ -302,13 +261,7 @@ ir_child_run (IrChildFunc func,
   return g_byte_array_free_to_bytes (g_steal_pointer (&answer));
 }
 
-/**
- * ir_child_answer_init:
- * @answer: a reader on the caller's stack
- * @bytes: what ir_child_run() gave; must outlive @answer
- *
- * Starts reading the answer of a child.
- */
+/* Starts reading the answer of a child. @bytes: what ir_child_run() gave; must outlive @answer. */
 void
 ir_child_answer_init (IrChildAnswer *answer, GBytes *bytes)
 {
@@ -334,12 +287,7 @@ take (IrChildAnswer *answer, void *data, gsize length)
   return TRUE;
 }
 
-/**
- * ir_child_get_byte:
- * @answer: an answer
- *
- * Returns: the next byte; 0 at the end
- */
+/* The next byte; 0 at the end */
 guint8
 ir_child_get_byte (IrChildAnswer *answer)
 {
@@ -350,12 +298,7 @@ ir_child_get_byte (IrChildAnswer *answer)
   return byte;
 }
 
-/**
- * ir_child_get_number:
- * @answer: an answer
- *
- * Returns: the next 32-bit number; 0 and a mark of failure where there is none
- */
+/* The next 32-bit number; 0 and a mark of failure where there is none */
 guint32
 ir_child_get_number (IrChildAnswer *answer)
 {
@@ -365,12 +308,7 @@ ir_child_get_number (IrChildAnswer *answer)
   return number;
 }
 
-/**
- * ir_child_get_double:
- * @answer: an answer
- *
- * Returns: the next number; 0 and a mark of failure where there is none
- */
+/* The next number; 0 and a mark of failure where there is none */
 double
 ir_child_get_double (IrChildAnswer *answer)
 {
@@ -380,13 +318,7 @@ ir_child_get_double (IrChildAnswer *answer)
   return number;
 }
 
-/**
- * ir_child_get_string:
- * @answer: an answer
- *
- * Returns: (transfer full): the next string, made valid UTF-8; "" and a mark of failure where
- *   there is none
- */
+/* The next string, made valid UTF-8; "" and a mark of failure where there is none. */
 char *
 ir_child_get_string (IrChildAnswer *answer)
 {

@@ -446,22 +446,9 @@ report (IrDraft *draft, IrSeverity severity, const char *message)
   ir_draft_problem (draft, severity, IR_PROBLEM_SYNTAX, place, "DOT: %s", message);
 }
 
-/**
- * ir_dot_read:
- * @text: DOT
- * @length: its bytes, -1 if it ends with NUL
- * @limits: (nullable): of the child process
- * @problems: (nullable): gets the findings
- * @cancellable: (nullable): stops it
- * @error: return location for an error
- *
- * Reads the first graph of the text as a model of operators of the domain "dot".
- *
- * Fails with %IR_IO_ERROR_FORMAT for what is no DOT, and with %IR_IO_ERROR_LIMIT for what takes too
- * much time or memory.
- *
- * Returns: (transfer full) (nullable): the model
- */
+/* Reads the first graph of the text as a model of operators of the domain "dot". Fails with
+ * %IR_IO_ERROR_FORMAT for what is no DOT, and with %IR_IO_ERROR_LIMIT for what takes too much
+ * time or memory. Returns the model. @length: its bytes, -1 if it ends with NUL. */
 IrModel *
 ir_dot_read (const char *text,
              gssize length,

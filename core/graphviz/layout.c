@@ -112,21 +112,8 @@ take_result (IrGraphvizBox *boxes,
   return !answer->failed;
 }
 
-/**
- * ir_graphviz_layout:
- * @boxes: (array length=n_boxes) (inout): sizes in, places out
- * @n_boxes: how many
- * @edges: (array length=n_edges) (inout): ends in, splines out
- * @n_edges: how many
- * @limits: (nullable): of the child process
- * @cancellable: (nullable): stops it
- * @error: return location for an error
- *
- * Layers the graph by Graphviz's dot. Good for up to some hundred boxes; it takes minutes for ten
- * thousand, and then fails with %IR_IO_ERROR_LIMIT.
- *
- * Returns: %TRUE if all boxes have places
- */
+/* Layers the graph by Graphviz's dot. Good for up to some hundred boxes; it takes minutes for
+ * ten thousand, and then fails with %IR_IO_ERROR_LIMIT. Returns TRUE if all boxes have places. */
 gboolean
 ir_graphviz_layout (IrGraphvizBox *boxes,
                     guint n_boxes,

@@ -52,12 +52,8 @@ use (char *bytes)
   return !has_stack () && sigaltstack (&stack, NULL) == 0;
 }
 
-/**
- * ir_signal_stack_take:
- *
- * Gives the calling thread a stack for handlers of signals, for good, if it has none: for the first
- * thread, and for those that were not made by pthread_create().
- */
+/* Gives the calling thread a stack for handlers of signals, for good, if it has none: for the
+ * first thread, and for those that were not made by pthread_create(). */
 void
 ir_signal_stack_take (void)
 {

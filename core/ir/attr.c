@@ -16,15 +16,7 @@ attr_new (IrContext *context, const char *name, IrAttrKind kind, guint n)
   return attr;
 }
 
-/**
- * ir_attr_floats:
- * @context: owns the result
- * @name: name of the attribute
- * @values: (array length=n): float32 values, copied
- * @n: number of values
- *
- * Returns: (transfer none): an attribute of kind FLOATS
- */
+/* An attribute of kind FLOATS */
 const IrAttr *
 ir_attr_floats (IrContext *context, const char *name, const float *values, guint n)
 {
@@ -33,15 +25,7 @@ ir_attr_floats (IrContext *context, const char *name, const float *values, guint
   return attr;
 }
 
-/**
- * ir_attr_ints:
- * @context: owns the result
- * @name: name of the attribute
- * @values: (array length=n): values, copied
- * @n: number of values
- *
- * Returns: (transfer none): an attribute of kind INTS
- */
+/* An attribute of kind INTS */
 const IrAttr *
 ir_attr_ints (IrContext *context, const char *name, const gint64 *values, guint n)
 {
@@ -59,15 +43,7 @@ dup_string (IrContext *context, const char *data, gsize length)
   return copy;
 }
 
-/**
- * ir_attr_strings:
- * @context: owns the result
- * @name: name of the attribute
- * @values: (array length=n): strings, copied
- * @n: number of values
- *
- * Returns: (transfer none): an attribute of kind STRINGS
- */
+/* An attribute of kind STRINGS */
 const IrAttr *
 ir_attr_strings (IrContext *context, const char *name, const IrString *values, guint n)
 {
@@ -81,16 +57,8 @@ ir_attr_strings (IrContext *context, const char *name, const IrString *values, g
   return attr;
 }
 
-/**
- * ir_attr_tensors:
- * @context: owns the result
- * @name: name of the attribute
- * @values: (array length=n): tensors; references are taken. If the first is sparse, the kind is
- *   SPARSE_TENSORS
- * @n: number of values
- *
- * Returns: (transfer none): an attribute of kind TENSORS or SPARSE_TENSORS
- */
+/* An attribute of kind TENSORS or SPARSE_TENSORS. @values: tensors; references are taken. If the
+ * first is sparse, the kind is SPARSE_TENSORS. */
 const IrAttr *
 ir_attr_tensors (IrContext *context, const char *name, IrTensor *const *values, guint n)
 {
@@ -103,15 +71,7 @@ ir_attr_tensors (IrContext *context, const char *name, IrTensor *const *values, 
   return attr;
 }
 
-/**
- * ir_attr_graphs:
- * @context: owns the result
- * @name: name of the attribute
- * @ids: (array length=n): ids of graphs of the model, copied
- * @n: number of values
- *
- * Returns: (transfer none): an attribute of kind GRAPHS
- */
+/* An attribute of kind GRAPHS */
 const IrAttr *
 ir_attr_graphs (IrContext *context, const char *name, const guint32 *ids, guint n)
 {
@@ -120,16 +80,6 @@ ir_attr_graphs (IrContext *context, const char *name, const guint32 *ids, guint 
   return attr;
 }
 
-/**
- * ir_attr_types:
- * @context: owns the result
- * @name: name of the attribute
- * @kind: TYPE (with @n 1) or TYPES
- * @types: (array length=n): types of @context
- * @n: number of values
- *
- * Returns: (transfer none): the attribute
- */
 const IrAttr *
 ir_attr_types (
     IrContext *context, const char *name, IrAttrKind kind, const IrType *const *types, guint n)
@@ -147,43 +97,22 @@ as_single (const IrAttr *array, IrAttrKind kind)
   return array;
 }
 
-/**
- * ir_attr_float:
- * @context: owns the result
- * @name: name of the attribute
- * @value: float32 value
- *
- * Returns: (transfer none): an attribute of kind FLOAT
- */
+/* An attribute of kind FLOAT */
 const IrAttr *
 ir_attr_float (IrContext *context, const char *name, float value)
 {
   return as_single (ir_attr_floats (context, name, &value, 1), IR_ATTR_FLOAT);
 }
 
-/**
- * ir_attr_int:
- * @context: owns the result
- * @name: name of the attribute
- * @value: the value
- *
- * Returns: (transfer none): an attribute of kind INT
- */
+/* An attribute of kind INT */
 const IrAttr *
 ir_attr_int (IrContext *context, const char *name, gint64 value)
 {
   return as_single (ir_attr_ints (context, name, &value, 1), IR_ATTR_INT);
 }
 
-/**
- * ir_attr_string:
- * @context: owns the result
- * @name: name of the attribute
- * @value: bytes, copied
- * @length: number of bytes, or -1 if it ends with a NUL
- *
- * Returns: (transfer none): an attribute of kind STRING
- */
+/* An attribute of kind STRING. @value: bytes, copied. @length: number of bytes, or -1 if it ends
+ * with a NUL. */
 const IrAttr *
 ir_attr_string (IrContext *context, const char *name, const char *value, gssize length)
 {
@@ -191,14 +120,7 @@ ir_attr_string (IrContext *context, const char *name, const char *value, gssize 
   return as_single (ir_attr_strings (context, name, &string, 1), IR_ATTR_STRING);
 }
 
-/**
- * ir_attr_tensor:
- * @context: owns the result
- * @name: name of the attribute
- * @value: a reference is taken
- *
- * Returns: (transfer none): an attribute of kind TENSOR, or SPARSE_TENSOR if @value is sparse
- */
+/* An attribute of kind TENSOR, or SPARSE_TENSOR if @value is sparse */
 const IrAttr *
 ir_attr_tensor (IrContext *context, const char *name, IrTensor *value)
 {
@@ -206,29 +128,14 @@ ir_attr_tensor (IrContext *context, const char *name, IrTensor *value)
   return as_single (array, array->kind == IR_ATTR_TENSORS ? IR_ATTR_TENSOR : IR_ATTR_SPARSE_TENSOR);
 }
 
-/**
- * ir_attr_graph:
- * @context: owns the result
- * @name: name of the attribute
- * @graph_id: id of a graph of the model
- *
- * Returns: (transfer none): an attribute of kind GRAPH
- */
+/* An attribute of kind GRAPH */
 const IrAttr *
 ir_attr_graph (IrContext *context, const char *name, guint32 graph_id)
 {
   return as_single (ir_attr_graphs (context, name, &graph_id, 1), IR_ATTR_GRAPH);
 }
 
-/**
- * ir_attr_ref:
- * @context: owns the result
- * @name: name of the attribute
- * @kind: kind of the value that it will have
- * @ref_name: attribute of the function whose value it takes
- *
- * Returns: (transfer none): an attribute without a value of its own, for function bodies
- */
+/* An attribute without a value of its own, for function bodies */
 const IrAttr *
 ir_attr_ref (IrContext *context, const char *name, IrAttrKind kind, const char *ref_name)
 {
@@ -237,16 +144,8 @@ ir_attr_ref (IrContext *context, const char *name, IrAttrKind kind, const char *
   return attr;
 }
 
-/**
- * ir_attr_annotate:
- * @context: owns the result
- * @attr: an attribute of @context
- * @kind: kind of the copy; must have the same kind of elements
- * @doc: (nullable): doc_string
- * @unknown: (nullable): raw wire bytes; a reference is taken
- *
- * Returns: (transfer none): a copy of @attr
- */
+/* A copy of @attr. @kind: kind of the copy; must have the same kind of elements. @unknown: raw
+ * wire bytes; a reference is taken. */
 const IrAttr *
 ir_attr_annotate (
     IrContext *context, const IrAttr *attr, IrAttrKind kind, const char *doc, GBytes *unknown)
@@ -264,14 +163,6 @@ ir_attr_annotate (
   return copy;
 }
 
-/**
- * ir_attr_renamed:
- * @context: owns the result
- * @attr: an attribute of @context
- * @name: name of the copy
- *
- * Returns: (transfer none): a copy of @attr
- */
 const IrAttr *
 ir_attr_renamed (IrContext *context, const IrAttr *attr, const char *name)
 {
@@ -334,14 +225,9 @@ elements_equal (const IrAttr *a, const IrAttr *b)
   return TRUE;
 }
 
-/**
- * ir_attr_equal:
- * @a: an attribute
- * @b: an attribute; types are compared as pointers, so they must be of the same context
- *
- * Returns: %TRUE if name, kind and value are the same, bit for bit: -0 differs from 0, a NaN equals
- *   itself. Documentation and unknown fields are not compared
- */
+/* Returns TRUE if name, kind and value are the same, bit for bit: -0 differs from 0, a NaN
+ * equals itself. Documentation and unknown fields are not compared. @b: an attribute; types are
+ * compared as pointers, so they must be of the same context. */
 gboolean
 ir_attr_equal (const IrAttr *a, const IrAttr *b)
 {
@@ -367,12 +253,7 @@ hash_bytes (guint hash, gconstpointer data, gsize size)
   return hash;
 }
 
-/**
- * ir_attr_hash:
- * @attr: an attribute
- *
- * Returns: equal for equal attributes
- */
+/* Equal for equal attributes */
 guint
 ir_attr_hash (const IrAttr *attr)
 {
@@ -415,12 +296,7 @@ ir_attr_hash (const IrAttr *attr)
 
 /* -- text -- */
 
-/**
- * ir_attr_kind_name:
- * @kind: a kind
- *
- * Returns: (transfer none): ONNX's name of it in the textual syntax: "float", "ints", "graph" …
- */
+/* ONNX's name of it in the textual syntax: "float", "ints", "graph" … */
 const char *
 ir_attr_kind_name (IrAttrKind kind)
 {
@@ -490,14 +366,7 @@ is_single (IrAttrKind kind)
          kind == IR_ATTR_TYPE;
 }
 
-/**
- * ir_attr_to_string:
- * @context: of the attribute
- * @attr: an attribute
- * @max_elements: how many elements of a list or tensor are written
- *
- * Returns: (transfer full): the value for people: "3", "[1, 2, ...]", "\"SAME_UPPER\"", "@alpha"
- */
+/* The value for people: "3", "[1, 2, ...]", "\"SAME_UPPER\"", "@alpha" */
 char *
 ir_attr_to_string (IrContext *context, const IrAttr *attr, guint max_elements)
 {

@@ -73,11 +73,6 @@ ir_intern_table_clear (IrInternTable *table)
 
 /* -- life -- */
 
-/**
- * ir_context_new:
- *
- * Returns: (transfer full): an empty context
- */
 IrContext *
 ir_context_new (void)
 {
@@ -91,12 +86,6 @@ ir_context_new (void)
   return context;
 }
 
-/**
- * ir_context_ref:
- * @context: a context
- *
- * Returns: (transfer full): @context
- */
 IrContext *
 ir_context_ref (IrContext *context)
 {
@@ -104,12 +93,8 @@ ir_context_ref (IrContext *context)
   return context;
 }
 
-/**
- * ir_context_unref:
- * @context: (transfer full): a context
- *
- * With the last reference everything in it goes: what it owns first, newest first, then its memory.
- */
+/* With the last reference everything in it goes: what it owns first, newest first, then its
+ * memory. */
 void
 ir_context_unref (IrContext *context)
 {
@@ -167,27 +152,15 @@ hash_string (const char *data, gsize length)
   return (guint) (hash >> 32);
 }
 
-/**
- * ir_context_intern:
- * @context: a context
- * @string: (nullable): any; %NULL counts as ""
- *
- * Returns: (transfer none): the one copy of @string; equal strings are the same pointer
- */
+/* The one copy of @string; equal strings are the same pointer. @string: any; NULL counts as "". */
 const char *
 ir_context_intern (IrContext *context, const char *string)
 {
   return ir_context_intern_len (context, string, -1);
 }
 
-/**
- * ir_context_intern_len:
- * @context: a context
- * @string: (nullable): bytes; ends early at a NUL
- * @length: bytes, or -1 up to the NUL
- *
- * Returns: (transfer none): the one copy, NUL-terminated
- */
+/* The one copy, NUL-terminated. @string: bytes; ends early at a NUL. @length: bytes, or -1 up to
+ * the NUL. */
 const char *
 ir_context_intern_len (IrContext *context, const char *string, gssize length)
 {
@@ -209,13 +182,7 @@ ir_context_intern_len (IrContext *context, const char *string, gssize length)
   return found;
 }
 
-/**
- * ir_context_has_string:
- * @context: a context
- * @string: any
- *
- * Returns: %TRUE if @string was interned before
- */
+/* Returns TRUE if @string was interned before */
 gboolean
 ir_context_has_string (IrContext *context, const char *string)
 {
@@ -246,14 +213,7 @@ id_list_equal (gconstpointer entry, gconstpointer key)
          (list->n == 0 || memcmp (list->ids, wanted->ids, sizeof (guint32) * list->n) == 0);
 }
 
-/**
- * ir_context_id_list:
- * @context: a context
- * @ids: (array length=n) (nullable): the ids, copied
- * @n: how many
- *
- * Returns: (transfer none): the one list with these ids in this order
- */
+/* The one list with these ids in this order */
 const IrIdList *
 ir_context_id_list (IrContext *context, const guint32 *ids, guint n)
 {
@@ -279,13 +239,7 @@ ir_context_id_list (IrContext *context, const guint32 *ids, guint n)
 
 /* -- memory -- */
 
-/**
- * ir_context_alloc:
- * @context: a context
- * @size: bytes
- *
- * Returns: (transfer none): zeroed memory that lives as long as @context
- */
+/* Zeroed memory that lives as long as @context. @size: bytes. */
 gpointer
 ir_context_alloc (IrContext *context, gsize size)
 {
@@ -296,14 +250,7 @@ ir_context_alloc (IrContext *context, gsize size)
   return memory;
 }
 
-/**
- * ir_context_dup:
- * @context: a context
- * @data: (nullable): @size bytes
- * @size: bytes
- *
- * Returns: (transfer none): a copy that lives as long as @context
- */
+/* A copy that lives as long as @context. @data: @size bytes. @size: bytes. */
 gpointer
 ir_context_dup (IrContext *context, gconstpointer data, gsize size)
 {
@@ -313,12 +260,7 @@ ir_context_dup (IrContext *context, gconstpointer data, gsize size)
   return memory;
 }
 
-/**
- * ir_context_own:
- * @context: a context
- * @object: (transfer full) (nullable): any; %NULL is ignored
- * @destroy: called with @object when @context goes
- */
+/* @object: any; NULL is ignored */
 void
 ir_context_own (IrContext *context, gpointer object, GDestroyNotify destroy)
 {
@@ -331,12 +273,7 @@ ir_context_own (IrContext *context, gpointer object, GDestroyNotify destroy)
   g_rec_mutex_unlock (&context->lock);
 }
 
-/**
- * ir_context_bytes:
- * @context: a context
- *
- * Returns: bytes held, without what the owned objects hold themselves
- */
+/* Bytes held, without what the owned objects hold themselves */
 gsize
 ir_context_bytes (IrContext *context)
 {

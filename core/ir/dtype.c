@@ -33,24 +33,14 @@ row_of (IrDtype dtype)
   return (guint) dtype < IR_N_DTYPES ? &rows[dtype] : &rows[IR_DTYPE_UNDEFINED];
 }
 
-/**
- * ir_dtype_name:
- * @dtype: an element type
- *
- * Returns: its name as in the text formats, "undefined" if it is none
- */
+/* Its name as in the text formats, "undefined" if it is none */
 const char *
 ir_dtype_name (IrDtype dtype)
 {
   return row_of (dtype)->name;
 }
 
-/**
- * ir_dtype_from_name:
- * @name: (nullable): a name as given by ir_dtype_name()
- *
- * Returns: the element type, %IR_DTYPE_UNDEFINED if there is none of that name
- */
+/* The element type, %IR_DTYPE_UNDEFINED if there is none of that name */
 IrDtype
 ir_dtype_from_name (const char *name)
 {
@@ -60,72 +50,42 @@ ir_dtype_from_name (const char *name)
   return IR_DTYPE_UNDEFINED;
 }
 
-/**
- * ir_dtype_kind:
- * @dtype: an element type
- *
- * Returns: its family; %IR_DTYPE_KIND_NONE if @dtype is not valid
- */
+/* Its family; %IR_DTYPE_KIND_NONE if @dtype is not valid */
 IrDtypeKind
 ir_dtype_kind (IrDtype dtype)
 {
   return row_of (dtype)->kind;
 }
 
-/**
- * ir_dtype_bits:
- * @dtype: an element type
- *
- * Returns: bits of one stored element; 0 for strings
- */
+/* Bits of one stored element; 0 for strings */
 guint
 ir_dtype_bits (IrDtype dtype)
 {
   return row_of (dtype)->bits;
 }
 
-/**
- * ir_dtype_numpy:
- * @dtype: an element type
- *
- * Returns: (nullable): numpy's array-protocol descriptor, %NULL if numpy has no such type
- */
+/* Numpy's array-protocol descriptor, NULL if numpy has no such type */
 const char *
 ir_dtype_numpy (IrDtype dtype)
 {
   return row_of (dtype)->numpy;
 }
 
-/**
- * ir_dtype_is_valid:
- * @code: a number from a file
- *
- * Returns: %TRUE if @code is an element type other than %IR_DTYPE_UNDEFINED
- */
+/* Returns TRUE if @code is an element type other than %IR_DTYPE_UNDEFINED. */
 gboolean
 ir_dtype_is_valid (gint64 code)
 {
   return code > 0 && code < IR_N_DTYPES;
 }
 
-/**
- * ir_dtype_is_float:
- * @dtype: an element type
- *
- * Returns: %TRUE for the real floating-point types, of any width
- */
+/* Returns TRUE for the real floating-point types, of any width */
 gboolean
 ir_dtype_is_float (IrDtype dtype)
 {
   return row_of (dtype)->kind == IR_DTYPE_KIND_FLOAT;
 }
 
-/**
- * ir_dtype_is_integer:
- * @dtype: an element type
- *
- * Returns: %TRUE for signed and unsigned integers; bool is none
- */
+/* Returns TRUE for signed and unsigned integers; bool is none */
 gboolean
 ir_dtype_is_integer (IrDtype dtype)
 {
@@ -133,14 +93,8 @@ ir_dtype_is_integer (IrDtype dtype)
   return kind == IR_DTYPE_KIND_SINT || kind == IR_DTYPE_KIND_UINT;
 }
 
-/**
- * ir_dtype_storage_bytes:
- * @dtype: an element type
- * @n_elements: number of elements
- * @bytes: (out): bytes that they take; types below 8 bits are packed, the last byte is padded
- *
- * Returns: %FALSE if the size does not fit, or if @dtype has no fixed size
- */
+/* Returns FALSE if the size does not fit, or if @dtype has no fixed size. @bytes: bytes that
+ * they take; types below 8 bits are packed, the last byte is padded. */
 gboolean
 ir_dtype_storage_bytes (IrDtype dtype, guint64 n_elements, gsize *bytes)
 {
@@ -290,36 +244,20 @@ decode_e8m0 (guint code)
   return code == E8M0_NAN ? NAN : double_from_bits ((guint64) (code + 1023 - 127) << 52);
 }
 
-/**
- * ir_float16_to_float:
- * @bits: an IEEE binary16
- *
- * Returns: the same value
- */
 float
 ir_float16_to_float (guint16 bits)
 {
   return (float) decode_small (&float16, bits);
 }
 
-/**
- * ir_float16_from_float:
- * @value: any
- *
- * Returns: @value rounded to nearest even; overflow gives infinity
- */
+/* @value rounded to nearest even; overflow gives infinity */
 guint16
 ir_float16_from_float (float value)
 {
   return (guint16) encode_small (&float16, (double) value, TRUE);
 }
 
-/**
- * ir_bfloat16_to_float:
- * @bits: a bfloat16
- *
- * Returns: the same value, NaN payloads kept
- */
+/* The same value, NaN payloads kept */
 float
 ir_bfloat16_to_float (guint16 bits)
 {
@@ -329,12 +267,7 @@ ir_bfloat16_to_float (guint16 bits)
   return value;
 }
 
-/**
- * ir_bfloat16_from_float:
- * @value: any
- *
- * Returns: @value rounded to nearest even; overflow gives infinity
- */
+/* @value rounded to nearest even; overflow gives infinity */
 guint16
 ir_bfloat16_from_float (float value)
 {
@@ -493,15 +426,8 @@ set_integer (guint bits, void *data, gsize index, guint64 value)
     set_packed (data, index, bits, (guint) value & 0xff);
 }
 
-/**
- * ir_dtype_get_double:
- * @dtype: an element type
- * @data: elements, at any alignment
- * @index: which one
- * @value: (out): the element; 64-bit integers are rounded, of complex numbers the real part
- *
- * Returns: %FALSE if @dtype is not numeric
- */
+/* Returns FALSE if @dtype is not numeric. @value: the element; 64-bit integers are rounded, of
+ * complex numbers the real part. */
 gboolean
 ir_dtype_get_double (IrDtype dtype, const void *data, gsize index, double *value)
 {
@@ -556,14 +482,9 @@ clamp_to_unsigned (double value, guint bits)
   return (guint64) value;
 }
 
-/**
- * ir_dtype_set_double:
- * @dtype: a numeric element type; others are left alone
- * @data: elements, at any alignment
- * @index: which one
- * @value: rounded to nearest even for floating-point types; truncated and clamped to the range of
- *   integer types (NaN gives 0); bool is "not zero"; complex numbers get imaginary part 0
- */
+/* @dtype: a numeric element type; others are left alone. @value: rounded to nearest even for
+ * floating-point types; truncated and clamped to the range of integer types (NaN gives 0); bool
+ * is "not zero"; complex numbers get imaginary part 0. */
 void
 ir_dtype_set_double (IrDtype dtype, void *data, gsize index, double value)
 {
@@ -596,18 +517,10 @@ ir_dtype_set_double (IrDtype dtype, void *data, gsize index, double value)
     }
 }
 
-/**
- * ir_dtype_cast_double:
- * @dtype: a floating-point element type; for others this is ir_dtype_set_double()
- * @data: elements, at any alignment
- * @index: which one
- * @value: any
- * @saturate: whether the 8-bit types take their largest value for what is beyond it, infinity
- *   included; if not, infinity or, where the type has none, NaN
- * @rounding: of float8e8m0; the others round to nearest even
- *
- * Source: ONNX Cast 28, attributes saturate and round_mode.
- */
+/* Source: ONNX Cast 28, attributes saturate and round_mode. @dtype: a floating-point element
+ * type; for others this is ir_dtype_set_double(). @saturate: whether the 8-bit types take their
+ * largest value for what is beyond it, infinity included; if not, infinity or, where the type
+ * has none, NaN. @rounding: of float8e8m0; the others round to nearest even. */
 void
 ir_dtype_cast_double (IrDtype dtype,
                       void *data,
@@ -622,42 +535,22 @@ ir_dtype_cast_double (IrDtype dtype,
     ir_dtype_set_double (dtype, data, index, value);
 }
 
-/**
- * ir_dtype_get_code:
- * @dtype: an element type of at most 8 bits
- * @data: elements
- * @index: which one
- *
- * Returns: the bits of the element, in the low bits
- */
+/* The bits of the element, in the low bits */
 guint
 ir_dtype_get_code (IrDtype dtype, const void *data, gsize index)
 {
   return get_packed (data, index, ir_dtype_bits (dtype));
 }
 
-/**
- * ir_dtype_set_code:
- * @dtype: an element type of at most 8 bits
- * @data: elements
- * @index: which one
- * @code: the bits of the element; higher ones are dropped
- */
+/* @code: the bits of the element; higher ones are dropped */
 void
 ir_dtype_set_code (IrDtype dtype, void *data, gsize index, guint code)
 {
   set_packed (data, index, ir_dtype_bits (dtype), code & 0xff);
 }
 
-/**
- * ir_dtype_get_int64:
- * @dtype: an element type
- * @data: elements, at any alignment
- * @index: which one
- * @value: (out): the element; floating-point numbers are truncated, what does not fit is clamped
- *
- * Returns: %FALSE if @dtype is not numeric, or if the value does not fit (NaN never does)
- */
+/* Returns FALSE if @dtype is not numeric, or if the value does not fit (NaN never does). @value:
+ * the element; floating-point numbers are truncated, what does not fit is clamped. */
 gboolean
 ir_dtype_get_int64 (IrDtype dtype, const void *data, gsize index, gint64 *value)
 {
@@ -683,13 +576,8 @@ ir_dtype_get_int64 (IrDtype dtype, const void *data, gsize index, gint64 *value)
   return real >= -0x1p63 && real < 0x1p63;
 }
 
-/**
- * ir_dtype_set_int64:
- * @dtype: a numeric element type; others are left alone
- * @data: elements, at any alignment
- * @index: which one
- * @value: integer types keep the low bits, as casts between integers do; others round
- */
+/* @dtype: a numeric element type; others are left alone. @value: integer types keep the low
+ * bits, as casts between integers do; others round. */
 void
 ir_dtype_set_int64 (IrDtype dtype, void *data, gsize index, gint64 value)
 {

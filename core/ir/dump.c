@@ -273,13 +273,8 @@ put_value (GString *out, const IrModel *model, const IrValue *value)
   g_string_append_c (out, '\n');
 }
 
-/**
- * ir_model_dump:
- * @model: a model
- *
- * Returns: (transfer full): every field of the model and of all graphs, nodes and values that are
- *   live or removed, as text; equal texts mean equal states
- */
+/* Every field of the model and of all graphs, nodes and values that are live or removed, as
+ * text; equal texts mean equal states. */
 char *
 ir_model_dump (const IrModel *model)
 {

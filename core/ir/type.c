@@ -91,30 +91,14 @@ intern_shaped (IrContext *context, IrTypeKind kind, IrDtype dtype, int rank, con
   return intern_type (context, &buffer.type);
 }
 
-/**
- * ir_type_tensor:
- * @context: where it lives
- * @dtype: element type, %IR_DTYPE_UNDEFINED if not known
- * @rank: number of dims, or %IR_RANK_UNKNOWN; more than %IR_MAX_RANK counts as unknown
- * @dims: (array length=rank) (nullable): the dims, copied
- *
- * Returns: (transfer none): the type
- */
+/* The type. @rank: number of dims, or %IR_RANK_UNKNOWN; more than %IR_MAX_RANK counts as
+ * unknown. */
 const IrType *
 ir_type_tensor (IrContext *context, IrDtype dtype, int rank, const IrDim *dims)
 {
   return intern_shaped (context, IR_TYPE_TENSOR, dtype, rank, dims);
 }
 
-/**
- * ir_type_sparse_tensor:
- * @context: where it lives
- * @dtype: element type, %IR_DTYPE_UNDEFINED if not known
- * @rank: number of dims, or %IR_RANK_UNKNOWN
- * @dims: (array length=rank) (nullable): the dims of the dense shape, copied
- *
- * Returns: (transfer none): the type
- */
 const IrType *
 ir_type_sparse_tensor (IrContext *context, IrDtype dtype, int rank, const IrDim *dims)
 {
@@ -128,53 +112,24 @@ intern_wrapper (IrContext *context, IrTypeKind kind, IrDtype key, const IrType *
   return intern_type (context, &type);
 }
 
-/**
- * ir_type_sequence:
- * @context: where it lives
- * @element: (nullable): type of the elements
- *
- * Returns: (transfer none): the type
- */
 const IrType *
 ir_type_sequence (IrContext *context, const IrType *element)
 {
   return intern_wrapper (context, IR_TYPE_SEQUENCE, IR_DTYPE_UNDEFINED, element);
 }
 
-/**
- * ir_type_optional:
- * @context: where it lives
- * @element: (nullable): type of what may be there
- *
- * Returns: (transfer none): the type
- */
 const IrType *
 ir_type_optional (IrContext *context, const IrType *element)
 {
   return intern_wrapper (context, IR_TYPE_OPTIONAL, IR_DTYPE_UNDEFINED, element);
 }
 
-/**
- * ir_type_map:
- * @context: where it lives
- * @key: type of the keys
- * @value: (nullable): type of the values
- *
- * Returns: (transfer none): the type
- */
 const IrType *
 ir_type_map (IrContext *context, IrDtype key, const IrType *value)
 {
   return intern_wrapper (context, IR_TYPE_MAP, key, value);
 }
 
-/**
- * ir_type_opaque:
- * @context: where it lives
- * @denotation: (nullable): "domain/name"
- *
- * Returns: (transfer none): the type
- */
 const IrType *
 ir_type_opaque (IrContext *context, const char *denotation)
 {
@@ -184,15 +139,8 @@ ir_type_opaque (IrContext *context, const char *denotation)
   return intern_type (context, &type);
 }
 
-/**
- * ir_type_with_denotation:
- * @context: where it lives
- * @type: any type
- * @denotation: (nullable): TypeProto.denotation
- * @dim_denotations: (nullable): one per dim, entries nullable; only of tensors
- *
- * Returns: (transfer none): @type with these denotations instead of its own
- */
+/* @type with these denotations instead of its own. @dim_denotations: one per dim, entries
+ * nullable; only of tensors. */
 const IrType *
 ir_type_with_denotation (IrContext *context,
                          const IrType *type,
@@ -217,48 +165,29 @@ ir_type_with_denotation (IrContext *context,
 
 /* -- questions -- */
 
-/**
- * ir_type_is_tensor:
- * @type: (nullable): any type
- *
- * Returns: %TRUE for dense tensors
- */
+/* Returns TRUE for dense tensors */
 gboolean
 ir_type_is_tensor (const IrType *type)
 {
   return type != NULL && type->kind == IR_TYPE_TENSOR;
 }
 
-/**
- * ir_type_is_container:
- * @type: (nullable): a type
- *
- * Returns: %TRUE for sequences, optionals, maps and opaque types: what is no tensor, dense or sparse
- */
+/* Returns TRUE for sequences, optionals, maps and opaque types: what is no tensor, dense or
+ * sparse. */
 gboolean
 ir_type_is_container (const IrType *type)
 {
   return type != NULL && type->kind != IR_TYPE_TENSOR && type->kind != IR_TYPE_SPARSE_TENSOR;
 }
 
-/**
- * ir_type_has_rank:
- * @type: (nullable): any type
- *
- * Returns: %TRUE for dense tensors whose rank is known
- */
+/* Returns TRUE for dense tensors whose rank is known */
 gboolean
 ir_type_has_rank (const IrType *type)
 {
   return ir_type_is_tensor (type) && type->rank >= 0;
 }
 
-/**
- * ir_type_is_static:
- * @type: (nullable): any type
- *
- * Returns: %TRUE for dense tensors with element type and all dims known
- */
+/* Returns TRUE for dense tensors with element type and all dims known */
 gboolean
 ir_type_is_static (const IrType *type)
 {
@@ -270,14 +199,8 @@ ir_type_is_static (const IrType *type)
   return TRUE;
 }
 
-/**
- * ir_type_n_elements:
- * @type: (nullable): any type
- * @n_elements: (out): product of the dims; 1 for a scalar
- *
- * Returns: %FALSE if it is no dense tensor, a dim is not known (unless another is 0), or the
- * product overflows
- */
+/* Returns FALSE if it is no dense tensor, a dim is not known (unless another is 0), or the
+ * product overflows. @n_elements: product of the dims; 1 for a scalar. */
 gboolean
 ir_type_n_elements (const IrType *type, guint64 *n_elements)
 {
@@ -295,13 +218,7 @@ ir_type_n_elements (const IrType *type, guint64 *n_elements)
   return known;
 }
 
-/**
- * ir_type_n_bytes:
- * @type: (nullable): any type
- * @bytes: (out): storage of the elements
- *
- * Returns: %FALSE if it is not known or the elements have no fixed size
- */
+/* Returns FALSE if it is not known or the elements have no fixed size */
 gboolean
 ir_type_n_bytes (const IrType *type, gsize *bytes)
 {
@@ -348,15 +265,8 @@ merge_shape (IrContext *context, const IrType *a, const IrType *b, TypeBuffer *b
   return TRUE;
 }
 
-/**
- * ir_type_merge:
- * @context: where they live
- * @a: (nullable): a type; its denotations and its symbols win
- * @b: (nullable): another
- *
- * Returns: (transfer none) (nullable): what both say together; %NULL if they contradict each other,
- *   or if both are %NULL
- */
+/* What both say together; NULL if they contradict each other, or if both are NULL. @a: a type;
+ * its denotations and its symbols win. */
 const IrType *
 ir_type_merge (IrContext *context, const IrType *a, const IrType *b)
 {
@@ -390,13 +300,7 @@ dim_at_least (IrDim specific, IrDim general)
          (ir_dim_is_symbolic (general) && ir_dim_is_known (specific));
 }
 
-/**
- * ir_type_at_least:
- * @specific: (nullable): a type
- * @general: (nullable): another of the same context
- *
- * Returns: %TRUE if @specific says everything that @general says, denotations aside
- */
+/* Returns TRUE if @specific says everything that @general says, denotations aside. */
 gboolean
 ir_type_at_least (const IrType *specific, const IrType *general)
 {
@@ -416,14 +320,7 @@ ir_type_at_least (const IrType *specific, const IrType *general)
   return ir_type_at_least (specific->element, general->element);
 }
 
-/**
- * ir_type_substitute:
- * @context: where it lives
- * @type: (nullable): any type
- * @bindings: (element-type utf8 gint64): numbers for symbols
- *
- * Returns: (transfer none) (nullable): @type with the numbers in its dims
- */
+/* @type with the numbers in its dims */
 const IrType *
 ir_type_substitute (IrContext *context, const IrType *type, GHashTable *bindings)
 {
@@ -501,14 +398,8 @@ append_type (GString *text, IrContext *context, const IrType *type)
   g_string_append_c (text, ')');
 }
 
-/**
- * ir_type_to_string:
- * @context: context of @type
- * @type: (nullable): any type
- *
- * Returns: (transfer full): "float[batch,3,?,224]", "int64[]" for a scalar, "float[...]" if the
- * rank is not known, "seq(float[2])", "map(int64, float[...])", "?" for %NULL; without denotations
- */
+/* "float[batch,3,?,224]", "int64[]" for a scalar, "float[...]" if the rank is not known,
+ * "seq(float[2])", "map(int64, float[...])", "?" for NULL; without denotations. */
 char *
 ir_type_to_string (IrContext *context, const IrType *type)
 {
@@ -675,16 +566,8 @@ parse_type (Parser *parser)
   return type;
 }
 
-/**
- * ir_type_parse:
- * @context: where it lives
- * @text: a type as ir_type_to_string() prints it; spaces do not matter
- * @error: return location for an error, or %NULL
- *
- * Fails with %G_IO_ERROR_INVALID_DATA; the message says where.
- *
- * Returns: (transfer none): the type
- */
+/* Fails with %G_IO_ERROR_INVALID_DATA; the message says where. Returns the type. @text: a type
+ * as ir_type_to_string() prints it; spaces do not matter. */
 const IrType *
 ir_type_parse (IrContext *context, const char *text, GError **error)
 {

@@ -4,14 +4,7 @@
 
 #include "core/layout/layout-private.h"
 
-/**
- * ir_flat_new:
- * @n_vertices: vertices of the caller
- * @n_nets: nets
- * @n_edges: edges
- *
- * Returns: (transfer full): a problem whose arrays are zero
- */
+/* A problem whose arrays are zero */
 IrFlat *
 ir_flat_new (gint32 n_vertices, gint32 n_nets, gint32 n_edges)
 {
@@ -48,14 +41,6 @@ ir_flat_free (IrFlat *flat)
   g_free (flat);
 }
 
-/**
- * ir_flat_run:
- * @flat: vertices with sizes, nets and edges
- * @cancellable: (nullable): checked by every stage
- * @error: return location for an error, or %NULL
- *
- * Returns: %FALSE if it was cancelled
- */
 gboolean
 ir_flat_run (IrFlat *flat, GCancellable *cancellable, GError **error)
 {

@@ -252,17 +252,8 @@ normalise (IrFlat *flat)
   flat->n_layers = last + 1;
 }
 
-/**
- * ir_flat_assign_layers:
- * @flat: vertices, nets and edges
- * @cancellable: (nullable): checked between the rounds
- * @error: return location for an error, or %NULL
- *
- * Marks the edges that close cycles and gives every vertex a layer, so that
- * every other edge leads to a deeper one. Cost: O(n + m) per round.
- *
- * Returns: %FALSE if it was cancelled
- */
+/* Marks the edges that close cycles and gives every vertex a layer, so that every other edge
+ * leads to a deeper one. Cost: O(n + m) per round. */
 gboolean
 ir_flat_assign_layers (IrFlat *flat, GCancellable *cancellable, GError **error)
 {

@@ -24,11 +24,7 @@
 #define CHANGED 24
 #define CLOSE   1.15
 
-/**
- * ir_layout_error_quark:
- *
- * Returns: the domain of IR_LAYOUT_ERROR
- */
+/* The domain of IR_LAYOUT_ERROR */
 GQuark
 ir_layout_error_quark (void)
 {
@@ -1237,29 +1233,15 @@ close_holes (IrLayout *kept, const IrLayoutInput *input, GCancellable *cancellab
                                                        : g_steal_pointer (&best);
 }
 
-/**
- * ir_layout_new:
- * @input: boxes, edges and groups; only read during the call
- * @cancellable: (nullable): checked in every stage, several times a second
- * @error: return location for an error, or %NULL
- *
- * Lays out a graph. Equal input (the previous layout included) gives an equal
- * result. Cycles, loops, parallel edges and the empty graph are fine.
- *
- * With #IrLayoutInput.previous, boxes with the same key keep their order, or
- * their places too, as #IrLayoutInput.keep says; the picture is then not moved
- * to the origin: see ir_layout_bounds(). Places are given up once the holes that
- * many changes leave make the picture clearly larger than a new one.
- *
- * Fails with %IR_LAYOUT_ERROR_BAD_INPUT if an index or size is out of range,
- * or %G_IO_ERROR_CANCELLED.
- *
- * Source: Sugiyama, Tagawa, Toda 1981; Gansner et al. 1993; Brandes, Koepf 2002.
- * Cost: O((n + m) log (n + m)); 50,000 boxes and 70,000 edges take well under
- * a second.
- *
- * Returns: (transfer full) (nullable): the layout
- */
+/* Lays out a graph. Equal input (the previous layout included) gives an equal result. Cycles,
+ * loops, parallel edges and the empty graph are fine. With IrLayoutInput.previous, boxes with
+ * the same key keep their order, or their places too, as IrLayoutInput.keep says; the picture is
+ * then not moved to the origin: see ir_layout_bounds(). Places are given up once the holes that
+ * many changes leave make the picture clearly larger than a new one. Fails with
+ * %IR_LAYOUT_ERROR_BAD_INPUT if an index or size is out of range, or %G_IO_ERROR_CANCELLED.
+ * Source: Sugiyama, Tagawa, Toda 1981; Gansner et al. 1993; Brandes, Koepf 2002. Cost: O((n + m)
+ * log (n + m)); 50,000 boxes and 70,000 edges take well under a second. Returns the layout.
+ * @input: boxes, edges and groups; only read during the call. */
 IrLayout *
 ir_layout_new (const IrLayoutInput *input, GCancellable *cancellable, GError **error)
 {
@@ -1281,12 +1263,6 @@ ir_layout_new (const IrLayoutInput *input, GCancellable *cancellable, GError **e
   return g_steal_pointer (&layout);
 }
 
-/**
- * ir_layout_ref:
- * @layout: a layout
- *
- * Returns: (transfer full): @layout
- */
 IrLayout *
 ir_layout_ref (IrLayout *layout)
 {
@@ -1296,10 +1272,7 @@ ir_layout_ref (IrLayout *layout)
   return layout;
 }
 
-/**
- * ir_layout_unref:
- * @layout: (transfer full): a layout; freed with its last reference
- */
+/* @layout: a layout; freed with its last reference */
 void
 ir_layout_unref (IrLayout *layout)
 {
@@ -1319,49 +1292,27 @@ ir_layout_unref (IrLayout *layout)
   g_free (layout);
 }
 
-/**
- * ir_layout_n_boxes:
- * @layout: a layout
- *
- * Returns: how many boxes the input had
- */
+/* How many boxes the input had */
 guint
 ir_layout_n_boxes (const IrLayout *layout)
 {
   return layout->n_boxes;
 }
 
-/**
- * ir_layout_n_groups:
- * @layout: a layout
- *
- * Returns: how many groups the input had
- */
+/* How many groups the input had */
 guint
 ir_layout_n_groups (const IrLayout *layout)
 {
   return layout->n_groups;
 }
 
-/**
- * ir_layout_n_edges:
- * @layout: a layout
- *
- * Returns: how many edges the input had
- */
+/* How many edges the input had */
 guint
 ir_layout_n_edges (const IrLayout *layout)
 {
   return layout->n_edges;
 }
 
-/**
- * ir_layout_box:
- * @layout: a layout
- * @box: index of a box of the input
- *
- * Returns: its place, px
- */
 IrLayoutRect
 ir_layout_box (const IrLayout *layout, guint box)
 {
@@ -1370,13 +1321,7 @@ ir_layout_box (const IrLayout *layout, guint box)
   return layout->boxes[box];
 }
 
-/**
- * ir_layout_box_layer:
- * @layout: a layout
- * @box: index of a box of the input
- *
- * Returns: its layer within its group and component, from 0
- */
+/* Its layer within its group and component, from 0 */
 gint32
 ir_layout_box_layer (const IrLayout *layout, guint box)
 {
@@ -1385,14 +1330,8 @@ ir_layout_box_layer (const IrLayout *layout, guint box)
   return layout->layers[box];
 }
 
-/**
- * ir_layout_box_drop:
- * @layout: a layout
- * @box: index of a box of the input
- *
- * Returns: px from its bottom to the bottom of the tallest box of its layer;
- *   what stands below that is clear of other boxes
- */
+/* Px from its bottom to the bottom of the tallest box of its layer; what stands below that is
+ * clear of other boxes. */
 double
 ir_layout_box_drop (const IrLayout *layout, guint box)
 {
@@ -1401,13 +1340,7 @@ ir_layout_box_drop (const IrLayout *layout, guint box)
   return layout->drops[box];
 }
 
-/**
- * ir_layout_group:
- * @layout: a layout
- * @group: index of a group of the input
- *
- * Returns: the place of its frame, px
- */
+/* The place of its frame, px */
 IrLayoutRect
 ir_layout_group (const IrLayout *layout, guint group)
 {
@@ -1416,17 +1349,8 @@ ir_layout_group (const IrLayout *layout, guint group)
   return layout->groups[group];
 }
 
-/**
- * ir_layout_edge:
- * @layout: a layout
- * @edge: index of an edge of the input
- * @n_points: (out): number of points, at least 2
- *
- * The line of an edge, from the rim of its source to the rim of its target,
- * each part vertical or horizontal.
- *
- * Returns: (array length=n_points) (transfer none): its points, px
- */
+/* The line of an edge, from the rim of its source to the rim of its target, each part vertical
+ * or horizontal. Returns its points, px. */
 const IrLayoutPoint *
 ir_layout_edge (const IrLayout *layout, guint edge, guint *n_points)
 {
@@ -1436,39 +1360,21 @@ ir_layout_edge (const IrLayout *layout, guint edge, guint *n_points)
   return &g_array_index (layout->points, IrLayoutPoint, layout->edge_start[edge]);
 }
 
-/**
- * ir_layout_bounds:
- * @layout: a layout
- *
- * Returns: the box around everything, px; its corner is the origin unless
- *   places were kept
- */
+/* The box around everything, px; its corner is the origin unless places were kept. */
 IrLayoutRect
 ir_layout_bounds (const IrLayout *layout)
 {
   return layout->bounds;
 }
 
-/**
- * ir_layout_stats:
- * @layout: a layout
- *
- * Returns: (transfer none): what the bench and the inspector show
- */
+/* What the bench and the inspector show */
 const IrLayoutStats *
 ir_layout_stats (const IrLayout *layout)
 {
   return &layout->stats;
 }
 
-/**
- * ir_layout_to_text:
- * @layout: a layout
- *
- * Every number of the result in a stable form, for tests.
- *
- * Returns: (transfer full): the text
- */
+/* Every number of the result in a stable form, for tests. Returns the text. */
 char *
 ir_layout_to_text (const IrLayout *layout)
 {

@@ -21,11 +21,6 @@ typedef struct _IrLayout IrLayout;
 
 #define IR_LAYOUT_ERROR (ir_layout_error_quark ())
 
-/**
- * IrLayoutError:
- * @IR_LAYOUT_ERROR_BAD_INPUT: an index, a size or a parent is out of range
- * @IR_LAYOUT_ERROR_TOO_BIG: more boxes or edges than 32-bit indices can hold
- */
 typedef enum
 {
   IR_LAYOUT_ERROR_BAD_INPUT,
@@ -38,12 +33,6 @@ typedef enum
   IR_LAYOUT_LEFT_TO_RIGHT,
 } IrLayoutDirection;
 
-/**
- * IrLayoutKeep:
- * @IR_LAYOUT_KEEP_NOTHING: the best picture, whatever was before
- * @IR_LAYOUT_KEEP_ORDER: boxes of the previous layout keep their left-to-right order
- * @IR_LAYOUT_KEEP_PLACES: they also keep layer, x and y wherever the new boxes leave room
- */
 typedef enum
 {
   IR_LAYOUT_KEEP_NOTHING,

@@ -386,17 +386,8 @@ sweep (IrFlat *flat, SortItem *items, Counter *counter, GCancellable *cancellabl
   return TRUE;
 }
 
-/**
- * ir_flat_order:
- * @flat: with layers and trunks
- * @cancellable: (nullable): checked once per sweep
- * @error: return location for an error, or %NULL
- *
- * Fixes the order of the vertices in every layer and counts the crossings.
- * Source: Sugiyama et al. 1981; Barth, Juenger, Mutzel 2002.
- *
- * Returns: %FALSE if it was cancelled
- */
+/* Fixes the order of the vertices in every layer and counts the crossings. Source: Sugiyama et
+ * al. 1981; Barth, Juenger, Mutzel 2002. */
 gboolean
 ir_flat_order (IrFlat *flat, GCancellable *cancellable, GError **error)
 {

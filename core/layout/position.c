@@ -22,14 +22,7 @@
 #define MAX_LONG      4    /* nets beside a waist */
 #define SPINE_SLACK   40.0 /* px that a spine may wander */
 
-/**
- * ir_flat_gap:
- * @flat: for the options
- * @a: a vertex
- * @b: its right neighbour in the layer
- *
- * Returns: least distance of the two centres, px
- */
+/* Least distance of the two centres, px */
 double
 ir_flat_gap (const IrFlat *flat, const IrFlatVertex *a, const IrFlatVertex *b)
 {
@@ -702,19 +695,9 @@ place_by_seed (IrFlat *flat, double *x)
     }
 }
 
-/**
- * ir_flat_place:
- * @flat: with layers, trunks and order
- * @cancellable: (nullable): checked between the runs
- * @error: return location for an error, or %NULL
- *
- * Sets x of every vertex. Centres are whole px and neighbours keep the
- * distance of ir_flat_gap(). Cost: O(n + s).
- *
- * Source: Brandes, Koepf 2002, "Fast and Simple Horizontal Coordinate Assignment".
- *
- * Returns: %FALSE if it was cancelled
- */
+/* Sets x of every vertex. Centres are whole px and neighbours keep the distance of
+ * ir_flat_gap(). Cost: O(n + s). Source: Brandes, Koepf 2002, "Fast and Simple Horizontal
+ * Coordinate Assignment". */
 gboolean
 ir_flat_place (IrFlat *flat, GCancellable *cancellable, GError **error)
 {

@@ -999,20 +999,10 @@ find_bounds (const Router *router, double left, double right)
                               .height = router->channel_y[last + 1] - router->channel_y[0] };
 }
 
-/**
- * ir_flat_route:
- * @flat: with layers, trunks, order and x
- * @cancellable: (nullable): checked now and then
- * @error: return location for an error, or %NULL
- *
- * Sets y of every vertex, the points of every edge (from the bottom of its
- * source to the top of its target, all turns at right angles) and the bounds.
- *
- * Source: the routing of ELK layered (Sander 2004, "Layout of directed hypergraphs
- * with orthogonal hyperedges"); left-edge: Hashimoto, Stevens 1971.
- *
- * Returns: %FALSE if it was cancelled
- */
+/* Sets y of every vertex, the points of every edge (from the bottom of its source to the top of
+ * its target, all turns at right angles) and the bounds. Source: the routing of ELK layered
+ * (Sander 2004, "Layout of directed hypergraphs with orthogonal hyperedges"); left-edge:
+ * Hashimoto, Stevens 1971. */
 gboolean
 ir_flat_route (IrFlat *flat, GCancellable *cancellable, GError **error)
 {

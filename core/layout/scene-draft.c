@@ -557,15 +557,8 @@ append_dims (GString *text, IrContext *context, const IrType *type)
     }
 }
 
-/**
- * scene_type_text:
- * @value: a value
- *
- * Its type in short: "1×3×224×224", "int64 2", "float" for a scalar; float is
- * not said where there is a shape.
- *
- * Returns: (transfer full) (nullable): the text; %NULL if nothing is known
- */
+/* Its type in short: "1×3×224×224", "int64 2", "float" for a scalar; float is not said where
+ * there is a shape. Returns the text; NULL if nothing is known. */
 char *
 scene_type_text (const IrValue *value)
 {
@@ -808,14 +801,7 @@ compare_ports (gconstpointer a, gconstpointer b)
   return x < y ? -1 : x > y;
 }
 
-/**
- * scene_draft_new:
- * @diff: (nullable): two models, or %NULL
- * @model: the model, or the later one of @diff
- * @options: what is shown
- *
- * Returns: (transfer full): the union; it borrows from the models and from the marks
- */
+/* The union; it borrows from the models and from the marks. @diff: two models, or NULL. */
 SceneDraft *
 scene_draft_new (const IrDiff *diff, IrModel *model, const IrSceneOptions *options)
 {

@@ -271,15 +271,7 @@ n_worth_measuring (const char *text, double max_width)
   return n;
 }
 
-/**
- * ir_scene_ellipsize:
- * @scene: for its measure
- * @text: UTF-8
- * @style: how it is set
- * @max_width: px, or 0 for no limit but one that no picture can show
- *
- * Returns: (transfer full): @text, or its beginning and an ellipsis
- */
+/* @text, or its beginning and an ellipsis */
 char *
 ir_scene_ellipsize (const IrScene *scene,
                     const char *text,

@@ -137,24 +137,9 @@ typedef struct
   const char *tip; /* (nullable) */
 } IrSceneLine;
 
-/**
- * IrSceneMeasure:
- * @text: one line of UTF-8
- * @style: how it is set
- * @data: as given with the function
- *
- * Returns: its width, px
- */
 typedef double (*IrSceneMeasure) (const char *text, IrSceneTextStyle style, gpointer data);
 
-/**
- * IrSceneOverlayFunc:
- * @node: a node of the later model
- * @label: (out) (transfer full) (nullable): a short figure for the box, or %NULL
- * @data: as given with the function
- *
- * Returns: 0 … 1, or NAN where there is nothing to say
- */
+/* 0 … 1, or NAN where there is nothing to say. @label: a short figure for the box, or NULL. */
 typedef double (*IrSceneOverlayFunc) (const IrNode *node, char **label, gpointer data);
 
 /* A node or value that is not there but would have to be. */

@@ -209,14 +209,8 @@ index_layers (IrFlat *flat)
     flat->layer_start[l + 1] += flat->layer_start[l];
 }
 
-/**
- * ir_flat_make_trunks:
- * @flat: with layers
- *
- * Adds the trunk vertices and all segments between neighbouring layers, and
- * decides which edges run in lanes. At most 20,000 + 2 (n + m) vertices are
- * added. Cost: O((n + m) log (layers)).
- */
+/* Adds the trunk vertices and all segments between neighbouring layers, and decides which edges
+ * run in lanes. At most 20,000 + 2 (n + m) vertices are added. Cost: O((n + m) log (layers)). */
 void
 ir_flat_make_trunks (IrFlat *flat)
 {

@@ -200,18 +200,9 @@ set_attended_type (IrCall *call, guint slot, IrDtype dtype, const Heads *q, IrDi
                                   rank == 3 ? packed : apart);
 }
 
-/**
- * ir_infer_attention:
- * @call: Q, K and V of rank 3 or 4; a mask, a past and the lengths of a padded cache or none
- * @error: return location for an error
- *
- * Sets Y to Q's form with V's head size, the present keys and values to [batch, kv heads, past +
- * new, size], and the scores to [batch, q heads, queries, past + new].
- *
- * Source: ONNX Attention 25.
- *
- * Returns: %TRUE if the output types were set
- */
+/* Q, K and V of rank 3 or 4; a mask, a past and the lengths of a padded cache or none. Sets Y to
+ * Q's form with V's head size, the present keys and values to [batch, kv heads, past + new,
+ * size], and the scores to [batch, q heads, queries, past + new]. Source: ONNX Attention 25. */
 gboolean
 ir_infer_attention (IrCall *call, GError **error)
 {
@@ -261,14 +252,7 @@ flex_precision (const IrCall *call, IrDtype *dtype, GError **error)
   return TRUE;
 }
 
-/**
- * ir_flex_attention_input:
- * @call: FlexAttention
- * @graph: score_mod or prob_mod
- * @input: input of the graph
- *
- * Returns: (transfer none) (nullable): [batch, q heads, queries, keys] of the type of the softmax
- */
+/* FlexAttention. Returns [batch, q heads, queries, keys] of the type of the softmax. */
 const IrType *
 ir_flex_attention_input (const IrCall *call, const IrGraph *graph, guint input)
 {
@@ -282,17 +266,8 @@ ir_flex_attention_input (const IrCall *call, const IrGraph *graph, guint input)
                          (IrDim[]){ a.q.batch, a.q.heads, a.q.length, a.k.length });
 }
 
-/**
- * ir_infer_flex_attention:
- * @call: Q, K and V of rank 4
- * @error: return location for an error
- *
- * Sets Y to [batch, q heads, queries, V's head size].
- *
- * Source: ONNX FlexAttention 1 of ai.onnx.preview.
- *
- * Returns: %TRUE if the output type was set
- */
+/* Q, K and V of rank 4. Sets Y to [batch, q heads, queries, V's head size]. Source: ONNX
+ * FlexAttention 1 of ai.onnx.preview. */
 gboolean
 ir_infer_flex_attention (IrCall *call, GError **error)
 {
@@ -413,19 +388,9 @@ linear_heads (const IrCall *call, Attended *a, GError **error)
                            error);
 }
 
-/**
- * ir_infer_linear_attention:
- * @call: query, key and value [batch, positions, heads * size]; a state, rates of decay and of
- *   update, or none
- * @error: return location for an error
- *
- * Sets the output to [batch, positions, q heads * value size] and the state to [batch, kv heads,
- * key size, value size].
- *
- * Source: ONNX LinearAttention 27.
- *
- * Returns: %TRUE if the output types were set
- */
+/* Query, key and value [batch, positions, heads * size]; a state, rates of decay and of update,
+ * or none. Sets the output to [batch, positions, q heads * value size] and the state to [batch,
+ * kv heads, key size, value size]. Source: ONNX LinearAttention 27. */
 gboolean
 ir_infer_linear_attention (IrCall *call, GError **error)
 {
@@ -473,17 +438,9 @@ ir_cost_linear_attention (const IrCall *call)
 
 /* -- CausalConvWithState -- */
 
-/**
- * ir_infer_causal_conv:
- * @call: input [N, C, L], weight [C, 1, K], bias [C] or none, state [N, C, K - 1] or none
- * @error: return location for an error
- *
- * Sets the output to the input's type and the state to [N, C, K - 1].
- *
- * Source: ONNX CausalConvWithState 27.
- *
- * Returns: %TRUE if the output types were set
- */
+/* Input [N, C, L], weight [C, 1, K], bias [C] or none, state [N, C, K - 1] or none. Sets the
+ * output to the input's type and the state to [N, C, K - 1]. Source: ONNX CausalConvWithState
+ * 27. */
 gboolean
 ir_infer_causal_conv (IrCall *call, GError **error)
 {
@@ -580,17 +537,8 @@ check_positions (const IrCall *call, const Heads *x, GError **error)
          ir_call_same_dim (call, dims[1], x->length, "position_ids", &same, error);
 }
 
-/**
- * ir_infer_rotary_embedding:
- * @call: X of rank 3 or 4; cosines and sines; the positions or none
- * @error: return location for an error
- *
- * Sets the output to X's type.
- *
- * Source: ONNX RotaryEmbedding 23.
- *
- * Returns: %TRUE if the output type was set
- */
+/* X of rank 3 or 4; cosines and sines; the positions or none. Sets the output to X's type.
+ * Source: ONNX RotaryEmbedding 23. */
 gboolean
 ir_infer_rotary_embedding (IrCall *call, GError **error)
 {
@@ -628,17 +576,8 @@ ir_cost_rotary_embedding (const IrCall *call)
 
 /* -- TensorScatter -- */
 
-/**
- * ir_infer_tensor_scatter:
- * @call: a cache; an update, which may be shorter along axis; where it goes, or none
- * @error: return location for an error
- *
- * Sets the output to the cache's type.
- *
- * Source: ONNX TensorScatter 24.
- *
- * Returns: %TRUE if the output type was set
- */
+/* A cache; an update, which may be shorter along axis; where it goes, or none. Sets the output
+ * to the cache's type. Source: ONNX TensorScatter 24. */
 gboolean
 ir_infer_tensor_scatter (IrCall *call, GError **error)
 {
@@ -687,17 +626,8 @@ ir_infer_tensor_scatter (IrCall *call, GError **error)
 
 /* -- SwiGLU -- */
 
-/**
- * ir_infer_swiglu:
- * @call: A and B of one type
- * @error: return location for an error
- *
- * Sets the output to that type; nothing is broadcast.
- *
- * Source: ONNX SwiGLU 28.
- *
- * Returns: %TRUE if the output type was set
- */
+/* A and B of one type. Sets the output to that type; nothing is broadcast. Source: ONNX SwiGLU
+ * 28. */
 gboolean
 ir_infer_swiglu (IrCall *call, GError **error)
 {

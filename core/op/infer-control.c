@@ -15,16 +15,8 @@ graph_output_type (const IrCall *call, const IrGraph *graph, guint index)
   return value != NULL ? ir_call_value_type (call, value) : NULL;
 }
 
-/**
- * ir_infer_if:
- * @call: If
- * @error: return location for an error
- *
- * An output has the type that both branches give; with a constant condition, that of the branch
- * that runs.
- *
- * Returns: %TRUE if the output types were set as far as they are known
- */
+/* If. An output has the type that both branches give; with a constant condition, that of the
+ * branch that runs. */
 gboolean
 ir_infer_if (IrCall *call, GError **error)
 {
@@ -107,14 +99,7 @@ iteration_type (IrContext *context, const IrValue *input)
   return ir_type_tensor (context, IR_DTYPE_INT64, is_scalar ? 0 : IR_RANK_UNKNOWN, NULL);
 }
 
-/**
- * ir_loop_body_input:
- * @call: Loop
- * @graph: its body
- * @input: input of the body: iteration, condition, carried values
- *
- * Returns: (transfer none) (nullable): what is known of the type
- */
+/* Loop. Returns what is known of the type. */
 const IrType *
 ir_loop_body_input (const IrCall *call, const IrGraph *graph, guint input)
 {
@@ -125,14 +110,8 @@ ir_loop_body_input (const IrCall *call, const IrGraph *graph, guint input)
   return without_shape (call->context, ir_call_input_type (call, input));
 }
 
-/**
- * ir_loop_carried:
- * @call: Loop
- * @input: input of the body: iteration, condition, carried values
- * @output: (out): the output of the body that it is in the next turn; %G_MAXUINT: none
- *
- * Returns: (transfer none) (nullable): the type that it begins with
- */
+/* Loop. Returns the type that it begins with. @output: the output of the body that it is in the
+ * next turn; %G_MAXUINT: none. */
 const IrType *
 ir_loop_carried (const IrCall *call, guint input, guint *output)
 {
@@ -195,14 +174,7 @@ list_entry (const IrCall *call, const char *attr, guint index)
   return values != NULL && index < n ? values[index] : 0;
 }
 
-/**
- * ir_scan_body_input:
- * @call: Scan
- * @graph: its body
- * @input: input of the body: states, then slices
- *
- * Returns: (transfer none) (nullable): what is known of the type
- */
+/* Scan. Returns what is known of the type. */
 const IrType *
 ir_scan_body_input (const IrCall *call, const IrGraph *graph, guint input)
 {
@@ -219,14 +191,8 @@ ir_scan_body_input (const IrCall *call, const IrGraph *graph, guint input)
                        list_entry (call, "scan_input_axes", input - layout.n_states));
 }
 
-/**
- * ir_scan_carried:
- * @call: Scan
- * @input: input of the body: states, then slices
- * @output: (out): the output of the body that it is in the next turn; %G_MAXUINT: none
- *
- * Returns: (transfer none) (nullable): the type that it begins with
- */
+/* Scan. Returns the type that it begins with. @output: the output of the body that it is in the
+ * next turn; %G_MAXUINT: none. */
 const IrType *
 ir_scan_carried (const IrCall *call, guint input, guint *output)
 {
@@ -250,18 +216,8 @@ scanned_dim (const IrCall *call, const ScanLayout *layout, gint64 axis)
                                                       : IR_DIM_UNKNOWN;
 }
 
-/**
- * ir_infer_scan:
- * @call: Scan
- * @error: return location for an error
- *
- * States have the type that they have before and after, and in between; scan outputs that of the
- * body with an axis as long as the scanned one.
- *
- * Source: ONNX Scan 25, Scan 8.
- *
- * Returns: %TRUE if the output types were set as far as they are known
- */
+/* Scan. States have the type that they have before and after, and in between; scan outputs that
+ * of the body with an axis as long as the scanned one. Source: ONNX Scan 25, Scan 8. */
 gboolean
 ir_infer_scan (IrCall *call, GError **error)
 {
@@ -292,14 +248,7 @@ ir_infer_scan (IrCall *call, GError **error)
 
 /* -- SequenceMap -- */
 
-/**
- * ir_sequence_map_body_input:
- * @call: SequenceMap
- * @graph: its body
- * @input: input of the body: an element of each sequence, or the tensor itself
- *
- * Returns: (transfer none) (nullable): what is known of the type
- */
+/* SequenceMap. Returns what is known of the type. */
 const IrType *
 ir_sequence_map_body_input (const IrCall *call, const IrGraph *graph, guint input)
 {

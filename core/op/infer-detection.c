@@ -14,17 +14,8 @@ check_rank (const IrCall *call, guint slot, int needed, GError **error)
                        rank, needed);
 }
 
-/**
- * ir_infer_image_decoder:
- * @call: the bytes of a picture file, uint8 [L]
- * @error: return location for an error
- *
- * Sets the output to uint8 [height, width, 3], or 1 in grayscale; the file alone knows its size.
- *
- * Source: ONNX ImageDecoder 20.
- *
- * Returns: %TRUE if the output type was set
- */
+/* The bytes of a picture file, uint8 [L]. Sets the output to uint8 [height, width, 3], or 1 in
+ * grayscale; the file alone knows its size. Source: ONNX ImageDecoder 20. */
 gboolean
 ir_infer_image_decoder (IrCall *call, GError **error)
 {
@@ -75,17 +66,8 @@ check_last (const IrCall *call, guint slot, guint axis, gint64 needed, GError **
                        axis, slot, dim, needed);
 }
 
-/**
- * ir_infer_non_max_suppression:
- * @call: boxes [N, B, 4], scores [N, C, B], and limits
- * @error: return location for an error
- *
- * Sets the output to int64 [?, 3].
- *
- * Source: ONNX NonMaxSuppression 11.
- *
- * Returns: %TRUE if the output type was set
- */
+/* Boxes [N, B, 4], scores [N, C, B], and limits. Sets the output to int64 [?, 3]. Source: ONNX
+ * NonMaxSuppression 11. */
 gboolean
 ir_infer_non_max_suppression (IrCall *call, GError **error)
 {
@@ -110,17 +92,8 @@ ir_cost_non_max_suppression (const IrCall *call)
                            ir_dim_is_known (boxes) ? (guint64) boxes : 1);
 }
 
-/**
- * ir_infer_grid_sample:
- * @call: X [N, C, ...] with r spatial axes, grid [N, ..., r]
- * @error: return location for an error
- *
- * Sets the output to [N, C, ...] with the spatial dims of the grid.
- *
- * Source: ONNX GridSample 20.
- *
- * Returns: %TRUE if the output type was set
- */
+/* X [N, C, ...] with r spatial axes, grid [N, ..., r]. Sets the output to [N, C, ...] with the
+ * spatial dims of the grid. Source: ONNX GridSample 20. */
 gboolean
 ir_infer_grid_sample (IrCall *call, GError **error)
 {
@@ -151,17 +124,8 @@ ir_infer_grid_sample (IrCall *call, GError **error)
   return TRUE;
 }
 
-/**
- * ir_infer_roi_align:
- * @call: X [N, C, H, W], rois [R, 4], batch_indices [R]
- * @error: return location for an error
- *
- * Sets the output to [R, C, output_height, output_width].
- *
- * Source: ONNX RoiAlign 16.
- *
- * Returns: %TRUE if the output type was set
- */
+/* X [N, C, H, W], rois [R, 4], batch_indices [R]. Sets the output to [R, C, output_height,
+ * output_width]. Source: ONNX RoiAlign 16. */
 gboolean
 ir_infer_roi_align (IrCall *call, GError **error)
 {

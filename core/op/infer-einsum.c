@@ -222,17 +222,7 @@ ir_einsum_clear (IrEinsum *einsum)
   g_clear_pointer (&einsum->terms, g_free);
 }
 
-/**
- * ir_infer_einsum:
- * @call: any number of inputs, and the attribute equation
- * @error: return location for an error
- *
- * Sets the output to the sizes of the indices that the equation keeps.
- *
- * Source: ONNX Einsum 28.
- *
- * Returns: %TRUE if the output type was set
- */
+/* Sets the output to the sizes of the indices that the equation keeps. Source: ONNX Einsum 28. */
 gboolean
 ir_infer_einsum (IrCall *call, GError **error)
 {

@@ -132,20 +132,10 @@ infer_binary (IrCall *call, IrDtype dtype, NumberFunc function, GError **error)
   return TRUE;
 }
 
-/**
- * ir_infer_add:
- * @call: a binary arithmetic operator
- * @error: return location for an error
- *
- * Broadcasts the shapes of both inputs as numpy does and gives the output their element type;
- * computes the contents where those of both inputs are known. The functions below do the same for
- * the other operators.
- *
- * Fails with %IR_OP_ERROR_SHAPE if the shapes do not broadcast, with %IR_OP_ERROR_DTYPE if the
- * element types differ.
- *
- * Returns: %TRUE if the output type was set
- */
+/* Broadcasts the shapes of both inputs as numpy does and gives the output their element type;
+ * computes the contents where those of both inputs are known. The functions below do the same
+ * for the other operators. Fails with %IR_OP_ERROR_SHAPE if the shapes do not broadcast, with
+ * %IR_OP_ERROR_DTYPE if the element types differ. */
 gboolean
 ir_infer_add (IrCall *call, GError **error)
 {
@@ -247,13 +237,6 @@ ir_infer_max (IrCall *call, GError **error)
 
 /* -- one input -- */
 
-/**
- * ir_infer_same:
- * @call: an operator whose output has the type of input 0
- * @error: return location for an error
- *
- * Returns: %TRUE
- */
 gboolean
 ir_infer_same (IrCall *call, GError **error)
 {
@@ -389,15 +372,7 @@ ir_infer_cast (IrCall *call, GError **error)
   return infer_cast (call, ir_call_input_dtype (call, 0), (IrDtype) to);
 }
 
-/**
- * ir_infer_bit_cast:
- * @call: input, of any type but strings
- * @error: return location for an error
- *
- * Source: ONNX BitCast 26.
- *
- * Returns: %TRUE if the output type was set
- */
+/* Source: ONNX BitCast 26 */
 gboolean
 ir_infer_bit_cast (IrCall *call, GError **error)
 {

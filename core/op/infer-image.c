@@ -90,17 +90,8 @@ block_channels (const IrCall *call, int n, const IrDim *block, IrDim *channels, 
                        columns, elements);
 }
 
-/**
- * ir_infer_col2im:
- * @call: input [N, C * elements of a block, blocks], image_shape, block_shape
- * @error: return location for an error
- *
- * Sets the output to [N, C, image_shape ...].
- *
- * Source: ONNX Col2Im 18.
- *
- * Returns: %TRUE if the output type was set
- */
+/* Input [N, C * elements of a block, blocks], image_shape, block_shape. Sets the output to [N,
+ * C, image_shape ...]. Source: ONNX Col2Im 18. */
 gboolean
 ir_infer_col2im (IrCall *call, GError **error)
 {
@@ -138,17 +129,8 @@ ir_infer_col2im (IrCall *call, GError **error)
 
 /* -- AffineGrid -- */
 
-/**
- * ir_infer_affine_grid:
- * @call: theta [N, 2, 3] or [N, 3, 4], size [N, C, H, W] or [N, C, D, H, W]
- * @error: return location for an error
- *
- * Sets the output to [N, H, W, 2] or [N, D, H, W, 3].
- *
- * Source: ONNX AffineGrid 20.
- *
- * Returns: %TRUE if the output type was set
- */
+/* Theta [N, 2, 3] or [N, 3, 4], size [N, C, H, W] or [N, C, D, H, W]. Sets the output to [N, H,
+ * W, 2] or [N, D, H, W, 3]. Source: ONNX AffineGrid 20. */
 gboolean
 ir_infer_affine_grid (IrCall *call, GError **error)
 {
@@ -181,17 +163,8 @@ ir_infer_affine_grid (IrCall *call, GError **error)
 
 /* -- CenterCropPad -- */
 
-/**
- * ir_infer_center_crop_pad:
- * @call: input_data, shape
- * @error: return location for an error
- *
- * Sets the output to the shape of the input with the wanted sizes along the attribute axes.
- *
- * Source: ONNX CenterCropPad 18.
- *
- * Returns: %TRUE if the output type was set
- */
+/* Sets the output to the shape of the input with the wanted sizes along the attribute axes.
+ * Source: ONNX CenterCropPad 18. */
 gboolean
 ir_infer_center_crop_pad (IrCall *call, GError **error)
 {
@@ -227,18 +200,9 @@ ir_infer_center_crop_pad (IrCall *call, GError **error)
 
 /* -- MaxUnpool -- */
 
-/**
- * ir_infer_max_unpool:
- * @call: X [N, C, ...], I of the same shape, output_shape
- * @error: return location for an error
- *
- * Sets the output to output_shape or, without it, to [N, C, ...] with the sizes that X was pooled
- * from: stride · (in - 1) + kernel - pads.
- *
- * Source: ONNX MaxUnpool 22.
- *
- * Returns: %TRUE if the output type was set
- */
+/* X [N, C, ...], I of the same shape, output_shape. Sets the output to output_shape or, without
+ * it, to [N, C, ...] with the sizes that X was pooled from: stride · (in - 1) + kernel - pads.
+ * Source: ONNX MaxUnpool 22. */
 gboolean
 ir_infer_max_unpool (IrCall *call, GError **error)
 {
@@ -290,17 +254,8 @@ ir_infer_max_unpool (IrCall *call, GError **error)
 
 /* -- MaxRoiPool -- */
 
-/**
- * ir_infer_max_roi_pool:
- * @call: X [N, C, H, W], rois [R, 5]
- * @error: return location for an error
- *
- * Sets the output to [R, C, pooled_shape ...].
- *
- * Source: ONNX MaxRoiPool 22.
- *
- * Returns: %TRUE if the output type was set
- */
+/* X [N, C, H, W], rois [R, 5]. Sets the output to [R, C, pooled_shape ...]. Source: ONNX
+ * MaxRoiPool 22. */
 gboolean
 ir_infer_max_roi_pool (IrCall *call, GError **error)
 {
@@ -365,17 +320,8 @@ check_groups (const IrCall *call, gint64 group, gint64 offset_group, GError **er
   return TRUE;
 }
 
-/**
- * ir_infer_deform_conv:
- * @call: X [N, C, ...], W [M, C / group, ...], offset, B [M], mask
- * @error: return location for an error
- *
- * Sets the output to [N, M, ...]; see ir_window_init() for the spatial sizes.
- *
- * Source: ONNX DeformConv 22.
- *
- * Returns: %TRUE if the output type was set
- */
+/* X [N, C, ...], W [M, C / group, ...], offset, B [M], mask. Sets the output to [N, M, ...]; see
+ * ir_window_init() for the spatial sizes. Source: ONNX DeformConv 22. */
 gboolean
 ir_infer_deform_conv (IrCall *call, GError **error)
 {

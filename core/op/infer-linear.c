@@ -67,19 +67,9 @@ set_conv_output (IrCall *call, const IrWindow *window, IrDim channels, GError **
   return TRUE;
 }
 
-/**
- * ir_infer_conv:
- * @call: X [N, C, ...], W [M, C / group, ...], B [M] or none
- * @error: return location for an error
- *
- * Sets the output to [N, M, ...]; see ir_window_init() for the spatial sizes.
- *
- * Fails with %IR_OP_ERROR_SHAPE where channels, bias or window do not fit.
- *
- * Source: ONNX Conv 22.
- *
- * Returns: %TRUE if the output type was set
- */
+/* X [N, C, ...], W [M, C / group, ...], B [M] or none. Sets the output to [N, M, ...]; see
+ * ir_window_init() for the spatial sizes. Fails with %IR_OP_ERROR_SHAPE where channels, bias or
+ * window do not fit. Source: ONNX Conv 22. */
 gboolean
 ir_infer_conv (IrCall *call, GError **error)
 {
@@ -102,15 +92,8 @@ ir_infer_conv (IrCall *call, GError **error)
   return set_conv_output (call, &window, channels, error);
 }
 
-/**
- * ir_infer_conv_add:
- * @call: as ir_infer_conv(), and input 3 of the shape of the output
- * @error: return location for an error
- *
- * The residual must have the convolution's own shape: it is not broadcast.
- *
- * Returns: %TRUE if the output type was set
- */
+/* As ir_infer_conv(), and input 3 of the shape of the output. The residual must have the
+ * convolution's own shape: it is not broadcast. */
 gboolean
 ir_infer_conv_add (IrCall *call, GError **error)
 {
@@ -130,17 +113,8 @@ ir_infer_conv_add (IrCall *call, GError **error)
   return TRUE;
 }
 
-/**
- * ir_infer_conv_transpose:
- * @call: X [N, C, ...], W [C, M / group, ...], B [M] or none
- * @error: return location for an error
- *
- * Sets the output to [N, M, ...]; see ir_window_init_transposed() for the spatial sizes.
- *
- * Source: ONNX ConvTranspose 22.
- *
- * Returns: %TRUE if the output type was set
- */
+/* X [N, C, ...], W [C, M / group, ...], B [M] or none. Sets the output to [N, M, ...]; see
+ * ir_window_init_transposed() for the spatial sizes. Source: ONNX ConvTranspose 22. */
 gboolean
 ir_infer_conv_transpose (IrCall *call, GError **error)
 {
@@ -221,15 +195,8 @@ ir_matmul_dims (
   return TRUE;
 }
 
-/**
- * ir_infer_matmul:
- * @call: input 0 is [.., M, K], input 1 is [.., K, N]
- * @error: return location for an error
- *
- * Sets the output to [.., M, N]; see ir_matmul_dims().
- *
- * Returns: %TRUE if the output type was set
- */
+/* Input 0 is [.., M, K], input 1 is [.., K, N]. Sets the output to [.., M, N]; see
+ * ir_matmul_dims(). */
 gboolean
 ir_infer_matmul (IrCall *call, GError **error)
 {
@@ -267,13 +234,7 @@ check_addend (const IrCall *call, guint slot, const char *name, GError **error)
                        name, found, needed);
 }
 
-/**
- * ir_infer_matmul_add:
- * @call: as ir_infer_matmul(), and input 2, which broadcasts to the product
- * @error: return location for an error
- *
- * Returns: %TRUE if the output type was set
- */
+/* As ir_infer_matmul(), and input 2, which broadcasts to the product */
 gboolean
 ir_infer_matmul_add (IrCall *call, GError **error)
 {
@@ -290,17 +251,8 @@ check_matrix (const IrCall *call, guint slot, const char *name, GError **error)
                        "%s has rank %d, needed is a matrix; MatMul takes other ranks", name, rank);
 }
 
-/**
- * ir_infer_gemm:
- * @call: A [M, K] or, with transA, [K, M]; B [K, N] or, with transB, [N, K]; C broadcasts to [M, N]
- * @error: return location for an error
- *
- * Sets the output to [M, N].
- *
- * Source: ONNX Gemm 13.
- *
- * Returns: %TRUE if the output type was set
- */
+/* A [M, K] or, with transA, [K, M]; B [K, N] or, with transB, [N, K]; C broadcasts to [M, N].
+ * Sets the output to [M, N]. Source: ONNX Gemm 13. */
 gboolean
 ir_infer_gemm (IrCall *call, GError **error)
 {

@@ -52,17 +52,8 @@ target_dims (const IrCall *call, int *rank, IrDim *dims, GError **error)
   return check_weight (call, input[1], error);
 }
 
-/**
- * ir_infer_nll_loss:
- * @call: input [N, C, ...], target [N, ...], weight [C] or none
- * @error: return location for an error
- *
- * Sets the output to a scalar or, without reduction, to [N, ...].
- *
- * Source: ONNX NegativeLogLikelihoodLoss 22.
- *
- * Returns: %TRUE if the output type was set
- */
+/* Input [N, C, ...], target [N, ...], weight [C] or none. Sets the output to a scalar or,
+ * without reduction, to [N, ...]. Source: ONNX NegativeLogLikelihoodLoss 22. */
 gboolean
 ir_infer_nll_loss (IrCall *call, GError **error)
 {
@@ -83,17 +74,8 @@ ir_infer_nll_loss (IrCall *call, GError **error)
   return TRUE;
 }
 
-/**
- * ir_infer_softmax_cross_entropy_loss:
- * @call: scores [N, C, ...], labels [N, ...], weights [C] or none
- * @error: return location for an error
- *
- * As ir_infer_nll_loss(); log_prob has the type of the scores.
- *
- * Source: ONNX SoftmaxCrossEntropyLoss 13.
- *
- * Returns: %TRUE if the output types were set
- */
+/* Scores [N, C, ...], labels [N, ...], weights [C] or none. As ir_infer_nll_loss(); log_prob has
+ * the type of the scores. Source: ONNX SoftmaxCrossEntropyLoss 13. */
 gboolean
 ir_infer_softmax_cross_entropy_loss (IrCall *call, GError **error)
 {

@@ -79,17 +79,8 @@ count_labels (const IrCall *call, const char *ints, guint *n, GError **error)
 
 /* -- what prepares features -- */
 
-/**
- * ir_infer_ml_array_feature_extractor:
- * @call: X [..., F], Y: indices, of any shape
- * @error: return location for an error
- *
- * Sets the output to [..., K], where K is the number of indices; [1, K] if X is a vector.
- *
- * Source: ONNX-ML ArrayFeatureExtractor 1.
- *
- * Returns: %TRUE if the output type was set
- */
+/* X [..., F], Y: indices, of any shape. Sets the output to [..., K], where K is the number of
+ * indices; [1, K] if X is a vector. Source: ONNX-ML ArrayFeatureExtractor 1. */
 gboolean
 ir_infer_ml_array_feature_extractor (IrCall *call, GError **error)
 {
@@ -113,17 +104,8 @@ ir_infer_ml_array_feature_extractor (IrCall *call, GError **error)
   return TRUE;
 }
 
-/**
- * ir_infer_ml_same:
- * @call: X of numbers
- * @error: return location for an error
- *
- * Sets the output to the type of X. Contents are not propagated.
- *
- * Source: ONNX-ML Binarizer 1, Imputer 1.
- *
- * Returns: %TRUE if the output type was set
- */
+/* X of numbers. Sets the output to the type of X. Contents are not propagated. Source: ONNX-ML
+ * Binarizer 1, Imputer 1. */
 gboolean
 ir_infer_ml_same (IrCall *call, GError **error)
 {
@@ -133,17 +115,8 @@ ir_infer_ml_same (IrCall *call, GError **error)
   return TRUE;
 }
 
-/**
- * ir_infer_ml_float_like:
- * @call: X of numbers
- * @error: return location for an error
- *
- * Sets the output to float, with the shape of X.
- *
- * Source: ONNX-ML Normalizer 1, Scaler 1.
- *
- * Returns: %TRUE if the output type was set
- */
+/* X of numbers. Sets the output to float, with the shape of X. Source: ONNX-ML Normalizer 1,
+ * Scaler 1. */
 gboolean
 ir_infer_ml_float_like (IrCall *call, GError **error)
 {
@@ -172,17 +145,8 @@ infer_names (IrCall *call, GError **error)
   return TRUE;
 }
 
-/**
- * ir_infer_ml_category_mapper:
- * @call: X of strings or int64
- * @error: return location for an error
- *
- * Sets the output to the other of the two types, with the shape of X.
- *
- * Source: ONNX-ML CategoryMapper 1.
- *
- * Returns: %TRUE if the output type was set
- */
+/* X of strings or int64. Sets the output to the other of the two types, with the shape of X.
+ * Source: ONNX-ML CategoryMapper 1. */
 gboolean
 ir_infer_ml_category_mapper (IrCall *call, GError **error)
 {
@@ -195,18 +159,8 @@ ir_infer_ml_category_mapper (IrCall *call, GError **error)
   return infer_names (call, error);
 }
 
-/**
- * ir_infer_ml_label_encoder:
- * @call: X of any shape
- * @error: return location for an error
- *
- * Sets the output to the type of values_*, with the shape of X; in version 1 to int64 for strings
- * and to strings for integers.
- *
- * Source: ONNX-ML LabelEncoder 4, 2 and 1.
- *
- * Returns: %TRUE if the output type was set
- */
+/* X of any shape. Sets the output to the type of values_*, with the shape of X; in version 1 to
+ * int64 for strings and to strings for integers. Source: ONNX-ML LabelEncoder 4, 2 and 1. */
 gboolean
 ir_infer_ml_label_encoder (IrCall *call, GError **error)
 {
@@ -257,17 +211,8 @@ vector_width (const IrCall *call, guint slot, IrDim *width, GError **error)
   return TRUE;
 }
 
-/**
- * ir_infer_ml_feature_vectorizer:
- * @call: inputs [N, F], or [F] as one row
- * @error: return location for an error
- *
- * Sets the output to float [N, columns].
- *
- * Source: ONNX-ML FeatureVectorizer 1.
- *
- * Returns: %TRUE if the output type was set
- */
+/* Inputs [N, F], or [F] as one row. Sets the output to float [N, columns]. Source: ONNX-ML
+ * FeatureVectorizer 1. */
 gboolean
 ir_infer_ml_feature_vectorizer (IrCall *call, GError **error)
 {
@@ -288,17 +233,8 @@ ir_infer_ml_feature_vectorizer (IrCall *call, GError **error)
   return TRUE;
 }
 
-/**
- * ir_infer_ml_one_hot_encoder:
- * @call: X of any shape
- * @error: return location for an error
- *
- * Sets the output to float, with the shape of X and the number of categories behind it.
- *
- * Source: ONNX-ML OneHotEncoder 1.
- *
- * Returns: %TRUE if the output type was set
- */
+/* X of any shape. Sets the output to float, with the shape of X and the number of categories
+ * behind it. Source: ONNX-ML OneHotEncoder 1. */
 gboolean
 ir_infer_ml_one_hot_encoder (IrCall *call, GError **error)
 {
@@ -321,18 +257,8 @@ ir_infer_ml_one_hot_encoder (IrCall *call, GError **error)
 
 /* -- linear models -- */
 
-/**
- * ir_infer_ml_linear_classifier:
- * @call: X [N, F]
- * @error: return location for an error
- *
- * Sets the outputs to labels [N] and scores [N, E], float. One row of coefficients for two labels
- * gives two scores.
- *
- * Source: ONNX-ML LinearClassifier 1.
- *
- * Returns: %TRUE if the output types were set
- */
+/* X [N, F]. Sets the outputs to labels [N] and scores [N, E], float. One row of coefficients for
+ * two labels gives two scores. Source: ONNX-ML LinearClassifier 1. */
 gboolean
 ir_infer_ml_linear_classifier (IrCall *call, GError **error)
 {
@@ -359,17 +285,7 @@ ir_infer_ml_linear_classifier (IrCall *call, GError **error)
   return TRUE;
 }
 
-/**
- * ir_infer_ml_linear_regressor:
- * @call: X [N, F]
- * @error: return location for an error
- *
- * Sets the output to float [N, targets].
- *
- * Source: ONNX-ML LinearRegressor 1.
- *
- * Returns: %TRUE if the output type was set
- */
+/* X [N, F]. Sets the output to float [N, targets]. Source: ONNX-ML LinearRegressor 1. */
 gboolean
 ir_infer_ml_linear_regressor (IrCall *call, GError **error)
 {
@@ -409,18 +325,9 @@ ir_cost_ml_linear (const IrCall *call)
 
 /* -- support vectors -- */
 
-/**
- * ir_infer_ml_svm_classifier:
- * @call: X [N, F]
- * @error: return location for an error
- *
- * Sets the outputs to labels [N] and scores, float: [N, E] for a linear model and with
- * probabilities, else [N, E * (E - 1) / 2], and [N, 2] for two classes.
- *
- * Source: ONNX-ML SVMClassifier 1.
- *
- * Returns: %TRUE if the output types were set
- */
+/* X [N, F]. Sets the outputs to labels [N] and scores, float: [N, E] for a linear model and with
+ * probabilities, else [N, E * (E - 1) / 2], and [N, 2] for two classes. Source: ONNX-ML
+ * SVMClassifier 1. */
 gboolean
 ir_infer_ml_svm_classifier (IrCall *call, GError **error)
 {
@@ -443,17 +350,7 @@ ir_infer_ml_svm_classifier (IrCall *call, GError **error)
   return TRUE;
 }
 
-/**
- * ir_infer_ml_svm_regressor:
- * @call: X [N, F]
- * @error: return location for an error
- *
- * Sets the output to float [N, 1].
- *
- * Source: ONNX-ML SVMRegressor 1.
- *
- * Returns: %TRUE if the output type was set
- */
+/* X [N, F]. Sets the output to float [N, 1]. Source: ONNX-ML SVMRegressor 1. */
 gboolean
 ir_infer_ml_svm_regressor (IrCall *call, GError **error)
 {
@@ -495,17 +392,8 @@ infer_targets (IrCall *call, IrDtype dtype, GError **error)
   return TRUE;
 }
 
-/**
- * ir_infer_ml_tree_ensemble:
- * @call: X [N, F], floating point
- * @error: return location for an error
- *
- * Sets the output to [N, n_targets], of the element type of X.
- *
- * Source: ONNX-ML TreeEnsemble 5.
- *
- * Returns: %TRUE if the output type was set
- */
+/* X [N, F], floating point. Sets the output to [N, n_targets], of the element type of X. Source:
+ * ONNX-ML TreeEnsemble 5. */
 gboolean
 ir_infer_ml_tree_ensemble (IrCall *call, GError **error)
 {
@@ -517,34 +405,15 @@ ir_infer_ml_tree_ensemble (IrCall *call, GError **error)
   return infer_targets (call, dtype, error);
 }
 
-/**
- * ir_infer_ml_tree_regressor:
- * @call: X [N, F]
- * @error: return location for an error
- *
- * Sets the output to float [N, n_targets].
- *
- * Source: ONNX-ML TreeEnsembleRegressor 3.
- *
- * Returns: %TRUE if the output type was set
- */
+/* X [N, F]. Sets the output to float [N, n_targets]. Source: ONNX-ML TreeEnsembleRegressor 3. */
 gboolean
 ir_infer_ml_tree_regressor (IrCall *call, GError **error)
 {
   return infer_targets (call, IR_DTYPE_FLOAT, error);
 }
 
-/**
- * ir_infer_ml_tree_classifier:
- * @call: X [N, F]
- * @error: return location for an error
- *
- * Sets the outputs to labels [N] and scores [N, E], float.
- *
- * Source: ONNX-ML TreeEnsembleClassifier 3.
- *
- * Returns: %TRUE if the output types were set
- */
+/* X [N, F]. Sets the outputs to labels [N] and scores [N, E], float. Source: ONNX-ML
+ * TreeEnsembleClassifier 3. */
 gboolean
 ir_infer_ml_tree_classifier (IrCall *call, GError **error)
 {
@@ -591,17 +460,8 @@ check_map (const IrCall *call, GError **error)
          ir_call_fail (call, error, IR_OP_ERROR_DTYPE, "X is no map");
 }
 
-/**
- * ir_infer_ml_cast_map:
- * @call: X: a map of integers to numbers or strings
- * @error: return location for an error
- *
- * Sets the output to [1, entries], or [1, max_map] where it is sparse.
- *
- * Source: ONNX-ML CastMap 1.
- *
- * Returns: %TRUE if the output type was set
- */
+/* X: a map of integers to numbers or strings. Sets the output to [1, entries], or [1, max_map]
+ * where it is sparse. Source: ONNX-ML CastMap 1. */
 gboolean
 ir_infer_ml_cast_map (IrCall *call, GError **error)
 {
@@ -629,17 +489,8 @@ ir_infer_ml_cast_map (IrCall *call, GError **error)
   return TRUE;
 }
 
-/**
- * ir_infer_ml_dict_vectorizer:
- * @call: X: a map
- * @error: return location for an error
- *
- * Sets the output to [1, words], of the type of the values of X.
- *
- * Source: ONNX-ML DictVectorizer 1.
- *
- * Returns: %TRUE if the output type was set
- */
+/* X: a map. Sets the output to [1, words], of the type of the values of X. Source: ONNX-ML
+ * DictVectorizer 1. */
 gboolean
 ir_infer_ml_dict_vectorizer (IrCall *call, GError **error)
 {
@@ -660,17 +511,8 @@ ir_infer_ml_dict_vectorizer (IrCall *call, GError **error)
   return TRUE;
 }
 
-/**
- * ir_infer_ml_zip_map:
- * @call: X [N, C] or [C], float
- * @error: return location for an error
- *
- * Sets the output to a sequence of maps of labels to float.
- *
- * Source: ONNX-ML ZipMap 1.
- *
- * Returns: %TRUE if the output type was set
- */
+/* X [N, C] or [C], float. Sets the output to a sequence of maps of labels to float. Source:
+ * ONNX-ML ZipMap 1. */
 gboolean
 ir_infer_ml_zip_map (IrCall *call, GError **error)
 {

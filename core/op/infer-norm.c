@@ -38,17 +38,8 @@ check_rank (const IrCall *call, int least, GError **error)
                        least);
 }
 
-/**
- * ir_infer_batch_norm:
- * @call: X [N, C, ...]; scale, B, mean and var [C]
- * @error: return location for an error
- *
- * Sets output 0 to X's type; in training mode outputs 1 and 2 to the types of mean and var.
- *
- * Source: ONNX BatchNormalization 15.
- *
- * Returns: %TRUE if the output types were set
- */
+/* X [N, C, ...]; scale, B, mean and var [C]. Sets output 0 to X's type; in training mode outputs
+ * 1 and 2 to the types of mean and var. Source: ONNX BatchNormalization 15. */
 gboolean
 ir_infer_batch_norm (IrCall *call, GError **error)
 {
@@ -62,17 +53,9 @@ ir_infer_batch_norm (IrCall *call, GError **error)
   return TRUE;
 }
 
-/**
- * ir_infer_channel_norm:
- * @call: X [N, C, ...]; scale and bias with one entry per channel (or per group)
- * @error: return location for an error
- *
- * Sets the output to X's type; InstanceNormalization and GroupNormalization.
- *
- * Source: ONNX InstanceNormalization 22, GroupNormalization 21.
- *
- * Returns: %TRUE if the output type was set
- */
+/* X [N, C, ...]; scale and bias with one entry per channel (or per group). Sets the output to
+ * X's type; InstanceNormalization and GroupNormalization. Source: ONNX InstanceNormalization 22,
+ * GroupNormalization 21. */
 gboolean
 ir_infer_channel_norm (IrCall *call, GError **error)
 {
@@ -97,18 +80,10 @@ ir_infer_channel_norm (IrCall *call, GError **error)
   return TRUE;
 }
 
-/**
- * ir_infer_layer_norm:
- * @call: X; scale and bias broadcast to X's axes from axis on
- * @error: return location for an error
- *
- * Sets output 0 to X's type, and the optional outputs (mean, inverse deviation) to float of X's
- * shape with 1 for the normalized axes. LayerNormalization and RMSNormalization.
- *
- * Source: ONNX LayerNormalization 17, RMSNormalization 23.
- *
- * Returns: %TRUE if the output types were set
- */
+/* X; scale and bias broadcast to X's axes from axis on. Sets output 0 to X's type, and the
+ * optional outputs (mean, inverse deviation) to float of X's shape with 1 for the normalized
+ * axes. LayerNormalization and RMSNormalization. Source: ONNX LayerNormalization 17,
+ * RMSNormalization 23. */
 gboolean
 ir_infer_layer_norm (IrCall *call, GError **error)
 {
@@ -133,17 +108,8 @@ ir_infer_layer_norm (IrCall *call, GError **error)
   return TRUE;
 }
 
-/**
- * ir_infer_skip_layer_norm:
- * @call: X and Skip, of one type and shape
- * @error: return location for an error
- *
- * Sets all outputs to X's type.
- *
- * Source: irscope SkipLayerNormalization 1, AddLayerNormalization 1.
- *
- * Returns: %TRUE if the output types were set
- */
+/* X and Skip, of one type and shape. Sets all outputs to X's type. Source: irscope
+ * SkipLayerNormalization 1, AddLayerNormalization 1. */
 gboolean
 ir_infer_skip_layer_norm (IrCall *call, GError **error)
 {
@@ -156,17 +122,8 @@ ir_infer_skip_layer_norm (IrCall *call, GError **error)
   return TRUE;
 }
 
-/**
- * ir_infer_axis_norm:
- * @call: X, and an attribute axis
- * @error: return location for an error
- *
- * Sets the output to X's type; Softmax, LogSoftmax, Hardmax and LpNormalization.
- *
- * Source: ONNX Softmax 13, LogSoftmax 13, Hardmax 13, LpNormalization 22.
- *
- * Returns: %TRUE if the output type was set
- */
+/* X, and an attribute axis. Sets the output to X's type; Softmax, LogSoftmax, Hardmax and
+ * LpNormalization. Source: ONNX Softmax 13, LogSoftmax 13, Hardmax 13, LpNormalization 22. */
 gboolean
 ir_infer_axis_norm (IrCall *call, GError **error)
 {
@@ -181,17 +138,8 @@ ir_infer_axis_norm (IrCall *call, GError **error)
   return TRUE;
 }
 
-/**
- * ir_infer_mean_variance_norm:
- * @call: X, and an attribute axes
- * @error: return location for an error
- *
- * Sets the output to X's type.
- *
- * Source: ONNX MeanVarianceNormalization 13.
- *
- * Returns: %TRUE if the output type was set
- */
+/* X, and an attribute axes. Sets the output to X's type. Source: ONNX MeanVarianceNormalization
+ * 13. */
 gboolean
 ir_infer_mean_variance_norm (IrCall *call, GError **error)
 {
@@ -212,17 +160,7 @@ ir_infer_mean_variance_norm (IrCall *call, GError **error)
   return TRUE;
 }
 
-/**
- * ir_infer_lrn:
- * @call: X [N, C, ...], and an attribute size
- * @error: return location for an error
- *
- * Sets the output to X's type.
- *
- * Source: ONNX LRN 13.
- *
- * Returns: %TRUE if the output type was set
- */
+/* X [N, C, ...], and an attribute size. Sets the output to X's type. Source: ONNX LRN 13. */
 gboolean
 ir_infer_lrn (IrCall *call, GError **error)
 {

@@ -19,17 +19,8 @@ set_pool_output (IrCall *call, const IrWindow *window, guint slot, IrDtype dtype
   return TRUE;
 }
 
-/**
- * ir_infer_average_pool:
- * @call: X [N, C, ...]
- * @error: return location for an error
- *
- * Sets the output to [N, C, ...] with the sizes of ir_window_init(); AveragePool and LpPool.
- *
- * Source: ONNX AveragePool 22, LpPool 22.
- *
- * Returns: %TRUE if the output type was set
- */
+/* X [N, C, ...]. Sets the output to [N, C, ...] with the sizes of ir_window_init(); AveragePool
+ * and LpPool. Source: ONNX AveragePool 22, LpPool 22. */
 gboolean
 ir_infer_average_pool (IrCall *call, GError **error)
 {
@@ -39,17 +30,8 @@ ir_infer_average_pool (IrCall *call, GError **error)
          set_pool_output (call, &window, 0, ir_call_input_dtype (call, 0));
 }
 
-/**
- * ir_infer_max_pool:
- * @call: X [N, C, ...]
- * @error: return location for an error
- *
- * As ir_infer_average_pool(), and output 1, int64 indices into the flattened X, of the same shape.
- *
- * Source: ONNX MaxPool 22.
- *
- * Returns: %TRUE if the output types were set
- */
+/* X [N, C, ...]. As ir_infer_average_pool(), and output 1, int64 indices into the flattened X,
+ * of the same shape. Source: ONNX MaxPool 22. */
 gboolean
 ir_infer_max_pool (IrCall *call, GError **error)
 {
@@ -63,17 +45,8 @@ ir_infer_max_pool (IrCall *call, GError **error)
   return TRUE;
 }
 
-/**
- * ir_infer_global_pool:
- * @call: X [N, C, ...]
- * @error: return location for an error
- *
- * Sets the output to [N, C, 1, ...].
- *
- * Source: ONNX GlobalAveragePool 22, GlobalMaxPool 22, GlobalLpPool 22.
- *
- * Returns: %TRUE if the output type was set
- */
+/* X [N, C, ...]. Sets the output to [N, C, 1, ...]. Source: ONNX GlobalAveragePool 22,
+ * GlobalMaxPool 22, GlobalLpPool 22. */
 gboolean
 ir_infer_global_pool (IrCall *call, GError **error)
 {

@@ -63,15 +63,7 @@ check_scale (const IrCall *call, GError **error)
   return ir_call_axis (call, ir_call_int (call, "axis", 1), rank, &axis, error);
 }
 
-/**
- * ir_infer_quantize_linear:
- * @call: x, y_scale, y_zero_point or none
- * @error: return location for an error
- *
- * Source: ONNX QuantizeLinear 28.
- *
- * Returns: %TRUE if the output type was set
- */
+/* Source: ONNX QuantizeLinear 28 */
 gboolean
 ir_infer_quantize_linear (IrCall *call, GError **error)
 {
@@ -84,15 +76,7 @@ ir_infer_quantize_linear (IrCall *call, GError **error)
   return TRUE;
 }
 
-/**
- * ir_infer_dequantize_linear:
- * @call: x, x_scale, x_zero_point or none
- * @error: return location for an error
- *
- * Source: ONNX DequantizeLinear 28.
- *
- * Returns: %TRUE if the output type was set
- */
+/* Source: ONNX DequantizeLinear 28 */
 gboolean
 ir_infer_dequantize_linear (IrCall *call, GError **error)
 {
@@ -105,15 +89,7 @@ ir_infer_dequantize_linear (IrCall *call, GError **error)
   return TRUE;
 }
 
-/**
- * ir_infer_dynamic_quantize_linear:
- * @call: x
- * @error: return location for an error
- *
- * Source: ONNX DynamicQuantizeLinear 11.
- *
- * Returns: %TRUE if the output types were set
- */
+/* Source: ONNX DynamicQuantizeLinear 11 */
 gboolean
 ir_infer_dynamic_quantize_linear (IrCall *call, GError **error)
 {
@@ -158,15 +134,7 @@ infer_product (IrCall *call, guint b, IrDtype dtype, GError **error)
   return TRUE;
 }
 
-/**
- * ir_infer_matmul_integer:
- * @call: A [.., M, K], B [.., K, N], zero points
- * @error: return location for an error
- *
- * Source: ONNX MatMulInteger 10.
- *
- * Returns: %TRUE if the output type was set
- */
+/* A [.., M, K], B [.., K, N], zero points. Source: ONNX MatMulInteger 10. */
 gboolean
 ir_infer_matmul_integer (IrCall *call, GError **error)
 {
@@ -174,15 +142,7 @@ ir_infer_matmul_integer (IrCall *call, GError **error)
          infer_product (call, 1, IR_DTYPE_INT32, error);
 }
 
-/**
- * ir_infer_q_linear_matmul:
- * @call: a, b and y with their scales and zero points
- * @error: return location for an error
- *
- * Source: ONNX QLinearMatMul 21.
- *
- * Returns: %TRUE if the output type was set
- */
+/* Source: ONNX QLinearMatMul 21 */
 gboolean
 ir_infer_q_linear_matmul (IrCall *call, GError **error)
 {
@@ -262,15 +222,7 @@ infer_conv (IrCall *call, guint w, guint bias, IrDtype dtype, GError **error)
   return TRUE;
 }
 
-/**
- * ir_infer_conv_integer:
- * @call: x [N, C, ...], w [M, C / group, ...], zero points
- * @error: return location for an error
- *
- * Source: ONNX ConvInteger 10.
- *
- * Returns: %TRUE if the output type was set
- */
+/* X [N, C, ...], w [M, C / group, ...], zero points. Source: ONNX ConvInteger 10. */
 gboolean
 ir_infer_conv_integer (IrCall *call, GError **error)
 {
@@ -278,15 +230,8 @@ ir_infer_conv_integer (IrCall *call, GError **error)
          infer_conv (call, 1, G_MAXUINT, IR_DTYPE_INT32, error);
 }
 
-/**
- * ir_infer_q_linear_conv:
- * @call: x [N, C, ...], w [M, C / group, ...] and y with their scales and zero points, B [M]
- * @error: return location for an error
- *
- * Source: ONNX QLinearConv 10.
- *
- * Returns: %TRUE if the output type was set
- */
+/* X [N, C, ...], w [M, C / group, ...] and y with their scales and zero points, B [M]. Source:
+ * ONNX QLinearConv 10. */
 gboolean
 ir_infer_q_linear_conv (IrCall *call, GError **error)
 {

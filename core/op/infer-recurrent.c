@@ -170,52 +170,24 @@ infer (IrCall *call, guint n_gates, GError **error)
   return TRUE;
 }
 
-/**
- * ir_infer_rnn:
- * @call: X, W, R, B, sequence_lens, initial_h
- * @error: return location for an error
- *
- * Sets Y to [steps, directions, batch, hidden] and Y_h to [directions, batch, hidden]; with layout
- * 1 the batch comes first.
- *
- * Source: ONNX RNN 22.
- *
- * Returns: %TRUE if the output types were set
- */
+/* X, W, R, B, sequence_lens, initial_h. Sets Y to [steps, directions, batch, hidden] and Y_h to
+ * [directions, batch, hidden]; with layout 1 the batch comes first. Source: ONNX RNN 22. */
 gboolean
 ir_infer_rnn (IrCall *call, GError **error)
 {
   return infer (call, 1, error);
 }
 
-/**
- * ir_infer_gru:
- * @call: X, W, R, B, sequence_lens, initial_h
- * @error: return location for an error
- *
- * As ir_infer_rnn(), with three gates.
- *
- * Source: ONNX GRU 22.
- *
- * Returns: %TRUE if the output types were set
- */
+/* X, W, R, B, sequence_lens, initial_h. As ir_infer_rnn(), with three gates. Source: ONNX GRU
+ * 22. */
 gboolean
 ir_infer_gru (IrCall *call, GError **error)
 {
   return infer (call, 3, error);
 }
 
-/**
- * ir_infer_lstm:
- * @call: X, W, R, B, sequence_lens, initial_h, initial_c, P
- * @error: return location for an error
- *
- * As ir_infer_rnn(), with four gates, and Y_c of the shape of Y_h.
- *
- * Source: ONNX LSTM 22.
- *
- * Returns: %TRUE if the output types were set
- */
+/* X, W, R, B, sequence_lens, initial_h, initial_c, P. As ir_infer_rnn(), with four gates, and
+ * Y_c of the shape of Y_h. Source: ONNX LSTM 22. */
 gboolean
 ir_infer_lstm (IrCall *call, GError **error)
 {

@@ -28,16 +28,8 @@ set_all_unknown (IrCall *call, IrDtype dtype, int rank)
   ir_call_set_output_tensor_type (call, 0, dtype, rank, dims);
 }
 
-/**
- * ir_infer_reduce:
- * @call: a reduction in canonical form: input 1 holds the axes
- * @error: return location for an error
- *
- * Without axes everything is reduced, or nothing with noop_with_empty_axes. Axes that are not
- * known leave the rank with keepdims, and nothing without.
- *
- * Returns: %TRUE if the output type was set
- */
+/* Without axes everything is reduced, or nothing with noop_with_empty_axes. Axes that are not
+ * known leave the rank with keepdims, and nothing without. */
 gboolean
 ir_infer_reduce (IrCall *call, GError **error)
 {
@@ -151,17 +143,7 @@ ir_infer_arg_reduce (IrCall *call, GError **error)
   return TRUE;
 }
 
-/**
- * ir_infer_cumulate:
- * @call: x, axis
- * @error: return location for an error
- *
- * Sets the output to the type of x; CumSum and CumProd.
- *
- * Source: ONNX CumSum 14, CumProd 26.
- *
- * Returns: %TRUE if the output type was set
- */
+/* Sets the output to the type of x; CumSum and CumProd. Source: ONNX CumSum 14, CumProd 26. */
 gboolean
 ir_infer_cumulate (IrCall *call, GError **error)
 {

@@ -186,15 +186,7 @@ ir_resize_init (IrResize *resize, const IrCall *call, GError **error)
   return scales == NULL || read_scales (resize, call, scales, error);
 }
 
-/**
- * ir_infer_resize:
- * @call: X, roi, scales, sizes
- * @error: return location for an error
- *
- * Sets the output to X's type with the dims of ir_resize_init().
- *
- * Returns: %TRUE if the output type was set
- */
+/* X, roi, scales, sizes. Sets the output to X's type with the dims of ir_resize_init(). */
 gboolean
 ir_infer_resize (IrCall *call, GError **error)
 {

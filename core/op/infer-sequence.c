@@ -111,15 +111,7 @@ ir_type_join (
   return TRUE;
 }
 
-/**
- * ir_infer_sequence_empty:
- * @call: SequenceEmpty
- * @error: return location for an error
- *
- * Source: ONNX SequenceEmpty 11.
- *
- * Returns: %TRUE if the output type was set
- */
+/* SequenceEmpty. Source: ONNX SequenceEmpty 11. */
 gboolean
 ir_infer_sequence_empty (IrCall *call, GError **error)
 {
@@ -132,15 +124,7 @@ ir_infer_sequence_empty (IrCall *call, GError **error)
   return TRUE;
 }
 
-/**
- * ir_infer_sequence_construct:
- * @call: tensors of one element type
- * @error: return location for an error
- *
- * Source: ONNX SequenceConstruct 11.
- *
- * Returns: %TRUE if the output type was set
- */
+/* Source: ONNX SequenceConstruct 11 */
 gboolean
 ir_infer_sequence_construct (IrCall *call, GError **error)
 {
@@ -154,15 +138,7 @@ ir_infer_sequence_construct (IrCall *call, GError **error)
   return TRUE;
 }
 
-/**
- * ir_infer_sequence_at:
- * @call: a sequence and an integer
- * @error: return location for an error
- *
- * Source: ONNX SequenceAt 11.
- *
- * Returns: %TRUE if the output type was set as far as it is known
- */
+/* Source: ONNX SequenceAt 11 */
 gboolean
 ir_infer_sequence_at (IrCall *call, GError **error)
 {
@@ -174,15 +150,7 @@ ir_infer_sequence_at (IrCall *call, GError **error)
   return TRUE;
 }
 
-/**
- * ir_infer_sequence_insert:
- * @call: a sequence, a tensor of its element type and perhaps a position
- * @error: return location for an error
- *
- * Source: ONNX SequenceInsert 11.
- *
- * Returns: %TRUE if the output type was set
- */
+/* Source: ONNX SequenceInsert 11 */
 gboolean
 ir_infer_sequence_insert (IrCall *call, GError **error)
 {
@@ -238,17 +206,8 @@ piece_size (const IrCall *call, IrDim whole)
   return sizes[0];
 }
 
-/**
- * ir_infer_split_to_sequence:
- * @call: a tensor [.., N, ..] and perhaps sizes
- * @error: return location for an error
- *
- * Pieces have a known size along the axis if all have the same.
- *
- * Source: ONNX SplitToSequence 24.
- *
- * Returns: %TRUE if the output type was set
- */
+/* A tensor [.., N, ..] and perhaps sizes. Pieces have a known size along the axis if all have
+ * the same. Source: ONNX SplitToSequence 24. */
 gboolean
 ir_infer_split_to_sequence (IrCall *call, GError **error)
 {
@@ -278,17 +237,8 @@ ir_infer_split_to_sequence (IrCall *call, GError **error)
   return TRUE;
 }
 
-/**
- * ir_infer_concat_from_sequence:
- * @call: a sequence of tensors
- * @error: return location for an error
- *
- * The size along the axis is not known, since the number of tensors is not.
- *
- * Source: ONNX ConcatFromSequence 11.
- *
- * Returns: %TRUE if the output type was set
- */
+/* The size along the axis is not known, since the number of tensors is not. Source: ONNX
+ * ConcatFromSequence 11. */
 gboolean
 ir_infer_concat_from_sequence (IrCall *call, GError **error)
 {
@@ -320,15 +270,7 @@ ir_infer_concat_from_sequence (IrCall *call, GError **error)
 
 /* -- optionals -- */
 
-/**
- * ir_infer_optional:
- * @call: Optional
- * @error: return location for an error
- *
- * Source: ONNX Optional 15: of the input's type, or of attribute type.
- *
- * Returns: %TRUE if the output type was set as far as it is known
- */
+/* Optional. Source: ONNX Optional 15: of the input's type, or of attribute type. */
 gboolean
 ir_infer_optional (IrCall *call, GError **error)
 {

@@ -144,21 +144,13 @@ may_copy (const IrCall *call, IrNumber number, int i, IrDim dim)
   return i >= ir_call_input_rank (call, 0) || ir_call_input_dims (call, 0)[i] != dim;
 }
 
-/**
- * ir_infer_reshape:
- * @call: Reshape; input 1 holds the shape
- * @error: return location for an error
- *
- * 0 copies a dim of the input (unless allowzero), one dim may be -1 and is worked out, also from
- * symbolic dims where the division has no rest: [N,128,768] to (0,0,12,-1) gives [N,128,12,64].
- * A symbol in the shape is taken for what it stands for, though a 0 there would copy another dim:
- * who reshapes by sizes does not mean empty ones (ONNX data propagation says the same). Not so what
- * is 0 for some sizes that are not, such as n - 1, where a -1 makes up for the dim that is copied.
- *
- * Fails with %IR_OP_ERROR_SHAPE if the numbers of elements are known and differ.
- *
- * Returns: %TRUE if the output type was set
- */
+/* Reshape; input 1 holds the shape. 0 copies a dim of the input (unless allowzero), one dim may
+ * be -1 and is worked out, also from symbolic dims where the division has no rest: [N,128,768]
+ * to (0,0,12,-1) gives [N,128,12,64]. A symbol in the shape is taken for what it stands for,
+ * though a 0 there would copy another dim: who reshapes by sizes does not mean empty ones (ONNX
+ * data propagation says the same). Not so what is 0 for some sizes that are not, such as n - 1,
+ * where a -1 makes up for the dim that is copied. Fails with %IR_OP_ERROR_SHAPE if the numbers
+ * of elements are known and differ. */
 gboolean
 ir_infer_reshape (IrCall *call, GError **error)
 {
@@ -449,15 +441,8 @@ split_data (IrCall *call, const gint64 *starts, const gint64 *lengths, guint n_p
       ir_call_set_output_data (call, i, numbers + starts[i], (guint) lengths[i], FALSE);
 }
 
-/**
- * ir_infer_split:
- * @call: Split; optional input 1 holds the sizes
- * @error: return location for an error
- *
- * Without sizes the parts are as equal as they can be, the last one smaller.
- *
- * Returns: %TRUE if the output types were set
- */
+/* Split; optional input 1 holds the sizes. Without sizes the parts are as equal as they can be,
+ * the last one smaller. */
 gboolean
 ir_infer_split (IrCall *call, GError **error)
 {
@@ -600,16 +585,9 @@ slice_data (IrCall *call, gint64 start, gint64 end, gint64 step)
   ir_call_set_output_data (call, 0, taken, (guint) length, FALSE);
 }
 
-/**
- * ir_infer_slice:
- * @call: Slice; inputs: data, starts, ends, axes (optional), steps (optional)
- * @error: return location for an error
- *
- * Exact where size, start and end are known. With a step of 1, symbolic places give symbolic dims;
- * what may lie beyond the end is limited by min().
- *
- * Returns: %TRUE if the output type was set
- */
+/* Slice; inputs: data, starts, ends, axes (optional), steps (optional). Exact where size, start
+ * and end are known. With a step of 1, symbolic places give symbolic dims; what may lie beyond
+ * the end is limited by min(). */
 gboolean
 ir_infer_slice (IrCall *call, GError **error)
 {

@@ -4,17 +4,8 @@
 #include "core/op/infer-util.h"
 #include "core/op/rows.h"
 
-/**
- * ir_infer_signal_window:
- * @call: size, a whole number
- * @error: return location for an error
- *
- * Sets the output to [size]; HannWindow, HammingWindow and BlackmanWindow.
- *
- * Source: ONNX HannWindow 17.
- *
- * Returns: %TRUE if the output type was set
- */
+/* Sets the output to [size]; HannWindow, HammingWindow and BlackmanWindow. Source: ONNX
+ * HannWindow 17. */
 gboolean
 ir_infer_signal_window (IrCall *call, GError **error)
 {
@@ -39,17 +30,7 @@ ir_infer_signal_window (IrCall *call, GError **error)
   return TRUE;
 }
 
-/**
- * ir_infer_det:
- * @call: X [.., M, M]
- * @error: return location for an error
- *
- * Sets the output to the leading dims.
- *
- * Source: ONNX Det 22.
- *
- * Returns: %TRUE if the output type was set
- */
+/* X [.., M, M]. Sets the output to the leading dims. Source: ONNX Det 22. */
 gboolean
 ir_infer_det (IrCall *call, GError **error)
 {
@@ -145,18 +126,9 @@ dft_size (const IrCall *call, IrDim in, IrDim *size, GError **error)
   return TRUE;
 }
 
-/**
- * ir_infer_dft:
- * @call: input [.., 1 or 2], dft_length, axis
- * @error: return location for an error
- *
- * Sets the output to the shape of the input with dft_length elements along the axis, or half of
- * that and one with onesided; the last axis is 2, or 1 for the inverse of a one-sided spectrum.
- *
- * Source: ONNX DFT 20.
- *
- * Returns: %TRUE if the output type was set
- */
+/* Input [.., 1 or 2], dft_length, axis. Sets the output to the shape of the input with
+ * dft_length elements along the axis, or half of that and one with onesided; the last axis is 2,
+ * or 1 for the inverse of a one-sided spectrum. Source: ONNX DFT 20. */
 gboolean
 ir_infer_dft (IrCall *call, GError **error)
 {
@@ -236,17 +208,8 @@ stft_frame_length (const IrCall *call, IrDim signal, IrDim *length, GError **err
   return TRUE;
 }
 
-/**
- * ir_infer_stft:
- * @call: signal [batch, length, 1 or 2], frame_step, window, frame_length
- * @error: return location for an error
- *
- * Sets the output to [batch, (length - frame_length) / frame_step + 1, bins, 2].
- *
- * Source: ONNX STFT 17.
- *
- * Returns: %TRUE if the output type was set
- */
+/* Signal [batch, length, 1 or 2], frame_step, window, frame_length. Sets the output to [batch,
+ * (length - frame_length) / frame_step + 1, bins, 2]. Source: ONNX STFT 17. */
 gboolean
 ir_infer_stft (IrCall *call, GError **error)
 {
@@ -279,17 +242,7 @@ ir_infer_stft (IrCall *call, GError **error)
   return TRUE;
 }
 
-/**
- * ir_infer_mel_weight_matrix:
- * @call: num_mel_bins, dft_length, sample_rate, lower_edge_hertz, upper_edge_hertz
- * @error: return location for an error
- *
- * Sets the output to [dft_length / 2 + 1, num_mel_bins].
- *
- * Source: ONNX MelWeightMatrix 17.
- *
- * Returns: %TRUE if the output type was set
- */
+/* Sets the output to [dft_length / 2 + 1, num_mel_bins]. Source: ONNX MelWeightMatrix 17. */
 gboolean
 ir_infer_mel_weight_matrix (IrCall *call, GError **error)
 {

@@ -5,17 +5,8 @@
 #include "core/op/rows.h"
 #include <string.h>
 
-/**
- * ir_infer_string_normalizer:
- * @call: X [C] or [1, C], strings
- * @error: return location for an error
- *
- * The number of words that stay is not known before.
- *
- * Source: ONNX StringNormalizer 10.
- *
- * Returns: %TRUE if the output type was set
- */
+/* X [C] or [1, C], strings. The number of words that stay is not known before. Source: ONNX
+ * StringNormalizer 10. */
 gboolean
 ir_infer_string_normalizer (IrCall *call, GError **error)
 {
@@ -34,18 +25,8 @@ ir_infer_string_normalizer (IrCall *call, GError **error)
   return TRUE;
 }
 
-/**
- * ir_infer_tf_idf_vectorizer:
- * @call: X [C] or [N, C]
- * @error: return location for an error
- *
- * Sets the output to [columns] or [N, columns], float; columns is one more than the largest of
- * ngram_indexes.
- *
- * Source: ONNX TfIdfVectorizer 9.
- *
- * Returns: %TRUE if the output type was set
- */
+/* X [C] or [N, C]. Sets the output to [columns] or [N, columns], float; columns is one more than
+ * the largest of ngram_indexes. Source: ONNX TfIdfVectorizer 9. */
 gboolean
 ir_infer_tf_idf_vectorizer (IrCall *call, GError **error)
 {
@@ -69,17 +50,8 @@ ir_infer_tf_idf_vectorizer (IrCall *call, GError **error)
   return TRUE;
 }
 
-/**
- * ir_infer_unique:
- * @call: X
- * @error: return location for an error
- *
- * How many are different is not known before; inverse_indices has an element for each slice.
- *
- * Source: ONNX Unique 11.
- *
- * Returns: %TRUE if the output types were set
- */
+/* X. How many are different is not known before; inverse_indices has an element for each slice.
+ * Source: ONNX Unique 11. */
 gboolean
 ir_infer_unique (IrCall *call, GError **error)
 {
@@ -115,15 +87,7 @@ check_strings (const IrCall *call, guint slot, GError **error)
                        ir_dtype_name (dtype));
 }
 
-/**
- * ir_infer_string_concat:
- * @call: X and Y, strings
- * @error: return location for an error
- *
- * Source: ONNX StringConcat 20.
- *
- * Returns: %TRUE if the output type was set
- */
+/* X and Y, strings. Source: ONNX StringConcat 20. */
 gboolean
 ir_infer_string_concat (IrCall *call, GError **error)
 {
@@ -137,17 +101,8 @@ ir_infer_string_concat (IrCall *call, GError **error)
   return TRUE;
 }
 
-/**
- * ir_infer_string_split:
- * @call: X, strings
- * @error: return location for an error
- *
- * Sets Y to the shape of X and one more dim, which is not known before, and Z to that of X.
- *
- * Source: ONNX StringSplit 20.
- *
- * Returns: %TRUE if the output types were set
- */
+/* X, strings. Sets Y to the shape of X and one more dim, which is not known before, and Z to
+ * that of X. Source: ONNX StringSplit 20. */
 gboolean
 ir_infer_string_split (IrCall *call, GError **error)
 {
@@ -170,15 +125,7 @@ ir_infer_string_split (IrCall *call, GError **error)
   return TRUE;
 }
 
-/**
- * ir_infer_regex_full_match:
- * @call: X, strings
- * @error: return location for an error
- *
- * Source: ONNX RegexFullMatch 20.
- *
- * Returns: %TRUE if the output type was set
- */
+/* X, strings. Source: ONNX RegexFullMatch 20. */
 gboolean
 ir_infer_regex_full_match (IrCall *call, GError **error)
 {

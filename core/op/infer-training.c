@@ -55,18 +55,9 @@ infer_optimizer (IrCall *call, guint n_in, GError **error)
   return TRUE;
 }
 
-/**
- * ir_infer_adagrad:
- * @call: R, T, then X, G and H of each variable
- * @error: return location for an error
- *
- * Fails with %IR_OP_ERROR_ARITY if the inputs are not as many as the variables need. The functions
- * below do the same for the other optimizers.
- *
- * Source: ONNX ai.onnx.preview.training Adagrad 1.
- *
- * Returns: %TRUE if the output types were set
- */
+/* R, T, then X, G and H of each variable. Fails with %IR_OP_ERROR_ARITY if the inputs are not as
+ * many as the variables need. The functions below do the same for the other optimizers. Source:
+ * ONNX ai.onnx.preview.training Adagrad 1. */
 gboolean
 ir_infer_adagrad (IrCall *call, GError **error)
 {
@@ -101,17 +92,8 @@ ir_cost_optimizer (const IrCall *call)
 
 /* -- derivatives -- */
 
-/**
- * ir_infer_gradient:
- * @call: values of xs, then of zs
- * @error: return location for an error
- *
- * A derivative has the type of the value that it is by.
- *
- * Source: ONNX ai.onnx.preview.training Gradient 1.
- *
- * Returns: %TRUE if the output types were set
- */
+/* A derivative has the type of the value that it is by. Source: ONNX ai.onnx.preview.training
+ * Gradient 1. */
 gboolean
 ir_infer_gradient (IrCall *call, GError **error)
 {
@@ -127,13 +109,7 @@ ir_infer_gradient (IrCall *call, GError **error)
   return TRUE;
 }
 
-/**
- * ir_infer_reduce_sum_to:
- * @call: X, and a tensor whose shape broadcasts to that of X
- * @error: return location for an error
- *
- * Returns: %TRUE if the output type was set
- */
+/* X, and a tensor whose shape broadcasts to that of X */
 gboolean
 ir_infer_reduce_sum_to (IrCall *call, GError **error)
 {

@@ -69,17 +69,8 @@ check_broadcasts (const IrCall *call, guint slot, int rank, const IrDim *dims, G
   return TRUE;
 }
 
-/**
- * ir_infer_packed_attention:
- * @call: QKV [batch, positions, 3 * heads * size]; a mask or none
- * @error: return location for an error
- *
- * Sets the output to [batch, positions, heads * size].
- *
- * Source: irscope PackedAttention 1.
- *
- * Returns: %TRUE if the output type was set
- */
+/* QKV [batch, positions, 3 * heads * size]; a mask or none. Sets the output to [batch,
+ * positions, heads * size]. Source: irscope PackedAttention 1. */
 gboolean
 ir_infer_packed_attention (IrCall *call, GError **error)
 {
@@ -146,17 +137,8 @@ rotated_dims (const IrCall *call, int *rank, IrDim *dims, GError **error)
   return TRUE;
 }
 
-/**
- * ir_infer_half_rotary:
- * @call: X; cosines and sines, which broadcast to it and have its last axis in full
- * @error: return location for an error
- *
- * Sets the output to X's type.
- *
- * Source: irscope RotaryEmbedding 1, MultiHeadRotaryEmbedding 1.
- *
- * Returns: %TRUE if the output type was set
- */
+/* X; cosines and sines, which broadcast to it and have its last axis in full. Sets the output to
+ * X's type. Source: irscope RotaryEmbedding 1, MultiHeadRotaryEmbedding 1. */
 gboolean
 ir_infer_half_rotary (IrCall *call, GError **error)
 {
@@ -180,17 +162,9 @@ ir_infer_half_rotary (IrCall *call, GError **error)
   return TRUE;
 }
 
-/**
- * ir_infer_pair_rotary:
- * @call: X; cosines and sines, which broadcast to it and have its last axis in full
- * @error: return location for an error
- *
- * Sets the output to X's type. Fails with %IR_OP_ERROR_SHAPE if the last axis has no pairs.
- *
- * Source: irscope PairRotaryEmbedding 1.
- *
- * Returns: %TRUE if the output type was set
- */
+/* X; cosines and sines, which broadcast to it and have its last axis in full. Sets the output to
+ * X's type. Fails with %IR_OP_ERROR_SHAPE if the last axis has no pairs. Source: irscope
+ * PairRotaryEmbedding 1. */
 gboolean
 ir_infer_pair_rotary (IrCall *call, GError **error)
 {
@@ -242,17 +216,8 @@ join_rows (const IrCall *call, guint slot, int *rank, IrDim *dims, IrDim *width,
   return TRUE;
 }
 
-/**
- * ir_infer_embed_layer_norm:
- * @call: three times a table [rows, width] and ids; Scale and B [width]
- * @error: return location for an error
- *
- * Sets the output to the ids' shapes, broadcast, and the width behind them.
- *
- * Source: irscope EmbedLayerNormalization 1.
- *
- * Returns: %TRUE if the output type was set
- */
+/* Three times a table [rows, width] and ids; Scale and B [width]. Sets the output to the ids'
+ * shapes, broadcast, and the width behind them. Source: irscope EmbedLayerNormalization 1. */
 gboolean
 ir_infer_embed_layer_norm (IrCall *call, GError **error)
 {

@@ -377,13 +377,7 @@ paint_loose_texts (Paint *p, const IrLayoutRect *clip)
     }
 }
 
-/**
- * ir_scene_paint:
- * @scene: a finished scene
- * @palette: colours
- * @clip: (nullable): px; only what meets it
- * @painter: what it is painted with
- */
+/* @clip: px; only what meets it */
 void
 ir_scene_paint (const IrScene *scene,
                 const IrPalette *palette,

@@ -21,10 +21,6 @@
 
 #define MAX_SHRINK 64 /* nodes of a part that is tried to be made smaller one by one */
 
-/**
- * ir_reproducer_clear:
- * @result: what ir_reproduce() filled
- */
 void
 ir_reproducer_clear (IrReproducer *result)
 {
@@ -283,19 +279,9 @@ pipeline_of (const IrPass *pass)
   return pipeline;
 }
 
-/**
- * ir_reproduce_check:
- * @model: a model without steps; the pass is run on it
- * @inputs: value id -> #IrTensor
- * @predicate: text of the condition
- * @options: the pass and how to run
- * @found: (out caller-allocates): the bisection; clear with ir_bisection_clear()
- * @error: return location for an error
- *
- * Fails as ir_pipeline_run() and ir_bisect() do.
- *
- * Returns: %FALSE if it could not be told
- */
+/* Fails as ir_pipeline_run() and ir_bisect() do. Returns FALSE if it could not be told. @model:
+ * a model without steps; the pass is run on it. @found: the bisection; clear with
+ * ir_bisection_clear(). */
 gboolean
 ir_reproduce_check (IrModel *model,
                     GHashTable *inputs,
@@ -423,20 +409,8 @@ take_whole (Search *search, const char *predicate, GError **error)
   return TRUE;
 }
 
-/**
- * ir_reproduce:
- * @trial: the trial that was bisected
- * @found: an answer that found a step
- * @predicate: text of the condition that was bisected with
- * @options: the pass of that step and how to run
- * @result: (out caller-allocates): clear with ir_reproducer_clear()
- * @error: return location for an error
- *
- * If the pass, run alone on the graph before the step, does not make the failure even on the whole
- * graph, @result->step is 0.
- *
- * Returns: %FALSE if it could not be told
- */
+/* If the pass, run alone on the graph before the step, does not make the failure even on the
+ * whole graph, @result->step is 0. Returns FALSE if it could not be told. */
 gboolean
 ir_reproduce (IrTrial *trial,
               const IrBisection *found,

@@ -148,12 +148,6 @@ node_lies_in_function (const IrProver *prover, guint32 id)
   return node != NULL && lies_in_function (node->graph);
 }
 
-/**
- * ir_cone_find:
- * @prover: a prover whose copies stand on both sides of the step
- * @step: the step
- * @cone: (out caller-allocates): clear with ir_cone_clear()
- */
 void
 ir_cone_find (IrProver *prover, const IrStep *step, IrCone *cone)
 {
@@ -183,10 +177,6 @@ ir_cone_find (IrProver *prover, const IrStep *step, IrCone *cone)
     add_nodes_of (prover, cone, prover->before->main, TRUE);
 }
 
-/**
- * ir_cone_clear:
- * @cone: what ir_cone_find() filled
- */
 void
 ir_cone_clear (IrCone *cone)
 {

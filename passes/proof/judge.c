@@ -331,12 +331,6 @@ explain (const IrProver *prover, const IrCone *cone, IrProof *proof)
     proof->text = "nothing to compare: what went was not used";
 }
 
-/**
- * ir_cone_judge:
- * @prover: a prover whose copies stand on both sides of a step
- * @cone: the step's cone
- * @proof: gets the verdict
- */
 void
 ir_cone_judge (IrProver *prover, const IrCone *cone, IrProof *proof)
 {
@@ -353,19 +347,8 @@ ir_cone_judge (IrProver *prover, const IrCone *cone, IrProof *proof)
   ir_scope_clear (&judge.fresh.scope);
 }
 
-/**
- * ir_contents_judge:
- * @prover: evaluator, back end and model to name things by
- * @old_scope: the graph before; it knows what is taken as given, and not @pair
- * @new_scope: the graph after, in the same way
- * @tolerance: of the rows between @pair and what is given
- * @pair: two values
- * @a: what the old one holds
- * @b: what the new one holds
- * @proof: gets the verdict
- *
- * As ir_cone_judge() does for each pair of a step.
- */
+/* As ir_cone_judge() does for each pair of a step. @old_scope: the graph before; it knows what
+ * is taken as given, and not @pair. */
 void
 ir_contents_judge (IrProver *prover,
                    const IrScope *old_scope,

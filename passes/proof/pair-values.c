@@ -42,40 +42,21 @@ put (GHashTable *table, guint32 id, guint32 to)
   g_hash_table_insert (table, GUINT_TO_POINTER (id), GUINT_TO_POINTER (to));
 }
 
-/**
- * ir_value_pairing_of_a:
- * @self: a pairing
- * @a: a value of the first model
- *
- * Returns: the value of the second model that it was paired with, or 0
- */
+/* The value of the second model that it was paired with, or 0 */
 IrValueId
 ir_value_pairing_of_a (const IrValuePairing *self, IrValueId a)
 {
   return GPOINTER_TO_UINT (get (self->of_a, a));
 }
 
-/**
- * ir_value_pairing_of_b:
- * @self: a pairing
- * @b: a value of the second model
- *
- * Returns: the value of the first model that it was paired with, or 0
- */
+/* The value of the first model that it was paired with, or 0 */
 IrValueId
 ir_value_pairing_of_b (const IrValuePairing *self, IrValueId b)
 {
   return GPOINTER_TO_UINT (get (self->of_b, b));
 }
 
-/**
- * ir_value_pairing_add:
- * @self: a pairing
- * @a: a value of the first model
- * @b: a value of the second
- *
- * They are the same value; neither was paired.
- */
+/* They are the same value; neither was paired */
 void
 ir_value_pairing_add (IrValuePairing *self, const IrValue *a, const IrValue *b)
 {
@@ -143,12 +124,7 @@ index_names (IrValuePairing *self)
     }
 }
 
-/**
- * ir_value_pairing_new:
- * @diff: how the nodes of two models are paired
- *
- * Returns: (transfer full): a pairing of their values, without any yet; it borrows from @diff
- */
+/* A pairing of their values, without any yet; it borrows from @diff */
 IrValuePairing *
 ir_value_pairing_new (const IrDiff *diff)
 {
@@ -171,10 +147,6 @@ ir_value_pairing_new (const IrDiff *diff)
   return self;
 }
 
-/**
- * ir_value_pairing_free:
- * @self: (transfer full): a pairing
- */
 void
 ir_value_pairing_free (IrValuePairing *self)
 {
@@ -380,16 +352,8 @@ find_by_form (const IrValuePairing *self, const IrValue *b)
 
 /* -- finding -- */
 
-/**
- * ir_value_pairing_find:
- * @self: a pairing
- * @b: a value of the second model that is not paired
- * @how: (out): why they are the same value
- *
- * Pairs nothing: ir_value_pairing_add() does, once it is seen that they can be compared.
- *
- * Returns: (transfer none) (nullable): the value of the first model
- */
+/* Pairs nothing: ir_value_pairing_add() does, once it is seen that they can be compared. Returns
+ * the value of the first model. */
 const IrValue *
 ir_value_pairing_find (IrValuePairing *self, const IrValue *b, IrPaired *how)
 {

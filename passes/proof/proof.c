@@ -158,14 +158,8 @@ ir_prover_free (IrProver *prover)
   g_free (prover);
 }
 
-/**
- * ir_prover_captured:
- * @prover: a prover
- * @id: a value of any state
- *
- * Returns: the number of what it, or the value that it stands for, held in the captured run; 0 if
- *   that was not captured
- */
+/* The number of what it, or the value that it stands for, held in the captured run; 0 if that
+ * was not captured. */
 guint
 ir_prover_captured (const IrProver *prover, IrValueId id)
 {

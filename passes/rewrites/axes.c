@@ -6,16 +6,8 @@
 
 #include <string.h>
 
-/**
- * ir_axes_start:
- * @axes: (out caller-allocates): the axes
- * @context: that of the type
- * @type: type of the source
- *
- * Begins with a tensor as it is.
- *
- * Returns: whether all its dims are known or symbolic, and there are not too many
- */
+/* Begins with a tensor as it is. Returns whether all its dims are known or symbolic, and there
+ * are not too many. */
 gboolean
 ir_axes_start (IrAxes *axes, IrContext *context, const IrType *type)
 {
@@ -215,12 +207,7 @@ take_part (IrAxes *axes, const IrNode *node, guint output)
   return select_atoms (axes, &axes->made[axis], at, output);
 }
 
-/**
- * ir_axes_is_step:
- * @node: a node
- *
- * Returns: whether ir_axes_apply() may know what it does to axes
- */
+/* Whether ir_axes_apply() may know what it does to axes */
 gboolean
 ir_axes_is_step (const IrNode *node)
 {
@@ -233,16 +220,8 @@ ir_axes_is_step (const IrNode *node)
   return FALSE;
 }
 
-/**
- * ir_axes_apply:
- * @axes: how axes are made of those of the source
- * @node: a node for which ir_axes_is_step() holds, whose input 0 has these axes
- * @output: which of its outputs
- *
- * Goes on to an output of @node.
- *
- * Returns: whether the axes of the output are known, too; if not, @axes is worth nothing any more
- */
+/* Goes on to an output of @node. Returns whether the axes of the output are known, too; if not,
+ * @axes is worth nothing any more. */
 gboolean
 ir_axes_apply (IrAxes *axes, const IrNode *node, guint output)
 {
@@ -255,13 +234,8 @@ ir_axes_apply (IrAxes *axes, const IrNode *node, guint output)
   return regroup (axes, node->outputs[output]->type);
 }
 
-/**
- * ir_axes_keeps_order:
- * @node: a node
- *
- * Returns: whether its output has the elements of input 0 in the same order: a change of shape, or
- * a Transpose that moves none but axes of size 1
- */
+/* Whether its output has the elements of input 0 in the same order: a change of shape, or a
+ * Transpose that moves none but axes of size 1. */
 gboolean
 ir_axes_keeps_order (const IrNode *node)
 {

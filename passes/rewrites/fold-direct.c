@@ -36,11 +36,6 @@ splat_clear (gpointer data)
   g_clear_pointer (&((Splat *) data)->bytes, g_bytes_unref);
 }
 
-/**
- * ir_fold_splats_new:
- *
- * Returns: (transfer full): no blocks yet
- */
 IrFoldSplats *
 ir_fold_splats_new (void)
 {
@@ -51,10 +46,7 @@ ir_fold_splats_new (void)
   return splats;
 }
 
-/**
- * ir_fold_splats_free:
- * @splats: (transfer full): blocks; tensors that share them keep them
- */
+/* @splats: blocks; tensors that share them keep them */
 void
 ir_fold_splats_free (IrFoldSplats *splats)
 {
@@ -288,13 +280,7 @@ transpose (const IrNode *node, const IrTensor *x)
   return out;
 }
 
-/**
- * ir_fold_directly:
- * @node: a node of one output whose inputs are constants
- * @splats: blocks of equal elements, which results share
- *
- * Returns: (transfer full) (nullable): the output; %NULL if a kernel has to compute it
- */
+/* The output; NULL if a kernel has to compute it */
 IrTensor *
 ir_fold_directly (const IrNode *node, IrFoldSplats *splats)
 {

@@ -24,13 +24,7 @@ only_axis (const IrNode *reduce, gint64 *axis)
   return TRUE;
 }
 
-/**
- * ir_match_last_axis_mean:
- * @match: a match
- * @label: label of a ReduceMean in the pattern
- *
- * Returns: whether it reduces the last axis alone and keeps it with size 1
- */
+/* Whether it reduces the last axis alone and keeps it with size 1 */
 gboolean
 ir_match_last_axis_mean (IrMatch *match, const char *label)
 {
@@ -51,14 +45,7 @@ ir_match_last_axis_mean (IrMatch *match, const char *label)
   return TRUE;
 }
 
-/**
- * ir_match_scales_last_axis:
- * @match: a match
- * @scale: variable of a vector
- * @like: variable of the value that is scaled
- *
- * Returns: whether @scale has one element per element of the last axis of @like and no more axes
- */
+/* Whether @scale has one element per element of the last axis of @like and no more axes. */
 gboolean
 ir_match_scales_last_axis (IrMatch *match, const char *scale, const char *like)
 {
@@ -73,14 +60,7 @@ ir_match_scales_last_axis (IrMatch *match, const char *scale, const char *like)
   return TRUE;
 }
 
-/**
- * ir_match_opset_between:
- * @match: a match
- * @least: least version of the root's opset
- * @below: first version that is too new; 0: none is
- *
- * Returns: whether the root's opset is in the range
- */
+/* Whether the root's opset is in the range. @below: first version that is too new; 0: none is. */
 gboolean
 ir_match_opset_between (IrMatch *match, gint64 least, gint64 below)
 {
@@ -93,12 +73,7 @@ ir_match_opset_between (IrMatch *match, gint64 least, gint64 below)
   return TRUE;
 }
 
-/**
- * ir_match_is_float32:
- * @match: a match
- *
- * Returns: whether the result is float; the bodies of irscope's own operators are for it alone
- */
+/* Whether the result is float; the bodies of irscope's own operators are for it alone. */
 gboolean
 ir_match_is_float32 (IrMatch *match)
 {
@@ -107,14 +82,7 @@ ir_match_is_float32 (IrMatch *match)
   return TRUE;
 }
 
-/**
- * ir_match_bind_scalar_attr:
- * @match: a match whose replacement is prepared
- * @constant: variable of a constant of one element
- * @attr: name of the attribute, and of the variable that it is bound to
- *
- * Makes an attribute of a constant input.
- */
+/* Makes an attribute of a constant input */
 void
 ir_match_bind_scalar_attr (IrMatch *match, const char *constant, const char *attr)
 {

@@ -15,15 +15,8 @@ is_transposed (const IrNode *conv)
   return ir_op_is (conv, IR_OP_CONV_TRANSPOSE);
 }
 
-/**
- * ir_conv_parts:
- * @match: a match whose pattern has the convolution @label with constants ?w and ?b?
- * @label: label of the convolution
- * @parts: (out caller-allocates): its parts
- *
- * Returns: %FALSE, with the reason in @match, if shapes or types do not allow arithmetic per
- * channel
- */
+/* Returns FALSE, with the reason in @match, if shapes or types do not allow arithmetic per
+ * channel. */
 gboolean
 ir_conv_parts (IrMatch *match, const char *label, IrConvParts *parts)
 {
@@ -48,17 +41,8 @@ ir_conv_parts (IrMatch *match, const char *label, IrConvParts *parts)
   return TRUE;
 }
 
-/**
- * ir_conv_channel_vector:
- * @match: a match
- * @parts: the convolution
- * @variable: name of a constant of the pattern
- *
- * One number per output channel, if numpy broadcasting of the constant to [N, C, ...] means that
- * and the result does not grow.
- *
- * Returns: (transfer full) (nullable): n_channels numbers, or %NULL with the reason in @match
- */
+/* One number per output channel, if numpy broadcasting of the constant to [N, C, ...] means that
+ * and the result does not grow. Returns n_channels numbers, or NULL with the reason in @match. */
 double *
 ir_conv_channel_vector (IrMatch *match, const IrConvParts *parts, const char *variable)
 {
@@ -96,12 +80,7 @@ ir_conv_channel_vector (IrMatch *match, const IrConvParts *parts, const char *va
   return g_steal_pointer (&vector);
 }
 
-/**
- * ir_conv_bias:
- * @parts: the convolution
- *
- * Returns: (transfer full): n_channels numbers; zeros where there is no bias
- */
+/* N_channels numbers; zeros where there is no bias */
 double *
 ir_conv_bias (const IrConvParts *parts)
 {
@@ -205,17 +184,8 @@ base_name (const IrValue *value)
   return g_strdup (value->name);
 }
 
-/**
- * ir_conv_bind:
- * @match: a match, in prepare()
- * @parts: the convolution
- * @scale: (nullable): n_channels factors of the weight
- * @bias: n_channels numbers
- *
- * Binds ?w2 to the scaled weight and ?b2 to @bias, both rounded once to the weight's type.
- *
- * Returns: %FALSE, with the reason in @match, if something finite would not stay so
- */
+/* Binds ?w2 to the scaled weight and ?b2 to @bias, both rounded once to the weight's type.
+ * Returns FALSE, with the reason in @match, if something finite would not stay so. */
 gboolean
 ir_conv_bind (IrMatch *match, const IrConvParts *parts, const double *scale, const double *bias)
 {

@@ -6,13 +6,7 @@
 
 #include "core/op/op.h"
 
-/**
- * ir_pass_constant_element:
- * @value: (nullable): a value
- * @element: (out): its contents
- *
- * Returns: %TRUE if @value is a constant of one element, int64 or bool
- */
+/* Returns TRUE if @value is a constant of one element, int64 or bool */
 gboolean
 ir_pass_constant_element (const IrValue *value, gint64 *element)
 {
@@ -25,14 +19,8 @@ ir_pass_constant_element (const IrValue *value, gint64 *element)
   return TRUE;
 }
 
-/**
- * ir_pass_is_true_inside:
- * @body: body of a Loop
- * @value: (nullable): a value of it
- *
- * Returns: %TRUE if @value is true whenever the body runs: a constant, or the condition by which it
- *   runs
- */
+/* Returns TRUE if @value is true whenever the body runs: a constant, or the condition by which
+ * it runs. */
 gboolean
 ir_pass_is_true_inside (const IrGraph *body, const IrValue *value)
 {
@@ -44,13 +32,8 @@ ir_pass_is_true_inside (const IrGraph *body, const IrValue *value)
                            (ir_pass_constant_element (value, &element) && element != 0));
 }
 
-/**
- * ir_pass_draws:
- * @graph: a graph
- *
- * Returns: %TRUE if some node of it, or of the graphs inside it, draws random numbers, which depend
- *   on names
- */
+/* Returns TRUE if some node of it, or of the graphs inside it, draws random numbers, which
+ * depend on names. */
 gboolean
 ir_pass_draws (const IrGraph *graph)
 {

@@ -204,17 +204,49 @@ def user_input_never_aborts(root):
             yield f'{path}:{text.count(chr(10), 0, match.start()) + 1}: {match.group(0)}'
 
 
+def faces(root):
+    """Headers that files of another folder include."""
+    files = dict(sources(root, 'core', 'passes', 'views', 'app'))
+    for path, text in files.items():
+        for _, name in INCLUDE.findall(text):
+            if name in files and os.path.dirname(name) != os.path.dirname(path):
+                yield name
+
+
+def functions_of_faces(root):
+    """(header, line, function) of what a face declares."""
+    found = set(faces(root))
+    for path, text in sources(root, 'core', 'passes', 'views', 'app', endings=('.h',)):
+        if path in found:
+            for match in re.finditer(r'^[A-Za-z][\w \*]*?\b\*?(\w+) \([^;{]*\)[^;{]*;', text, re.M):
+                yield path, text.count('\n', 0, match.start()) + 1, match.group(1)
+
+
+def documented(root, *folders):
+    """(file, line, name) of doc blocks."""
+    for path, text in sources(root, *folders, endings=('.c', '.h')):
+        for match in re.finditer(r'/\*\*\n \* (\w+):', text):
+            yield path, text.count('\n', 0, match.start()) + 1, match.group(1)
+
+
 def exported_functions_are_documented(root):
-    """A function that a public header of core or passes declares has a doc block in some .c file."""
-    blocks = set()
-    for _, text in sources(root, 'core', 'passes', endings=('.c',)):
-        blocks.update(re.findall(r'/\*\*\n \* (ir_\w+):', text))
-    for path, text in sources(root, 'core', 'passes', endings=('.h',)):
-        if path.endswith('-private.h') or '/exec/cpu/' in path or '/exec/ref/' in path:
-            continue
-        for match in re.finditer(r'^[A-Za-z][\w \*]*?\b\*?(ir_\w+) \([^;{]*\)[^;{]*;', text, re.M):
-            if match.group(1) not in blocks and not match.group(1).startswith(('ir_ref_', 'ir_infer_', 'ir_cost_', 'ir_adapt_')):
-                yield f'{path}:{text.count(chr(10), 0, match.start()) + 1}: {match.group(1)} has no doc block'
+    """A function that a face of core or passes declares has a doc block in some .c file."""
+    blocks = {name for _, _, name in documented(root, 'core', 'passes')}
+    for path, line, name in functions_of_faces(root):
+        if path.startswith(('core/', 'passes/')) and name.startswith('ir_') and not path.endswith('-private.h') and \
+           '/exec/cpu/' not in path and '/exec/ref/' not in path and name not in blocks and \
+           not name.startswith(('ir_ref_', 'ir_infer_', 'ir_cost_', 'ir_adapt_')):
+            yield f'{path}:{line}: {name} has no doc block'
+
+
+def inside_one_line_is_enough(root):
+    """Doc blocks are for faces; what a folder keeps for itself has a comment of a line or two."""
+    declared = set()
+    for path in set(faces(root)):
+        declared.update(re.findall(r'\b(\w+) \(', open(os.path.join(root, path), encoding='utf-8').read()))
+    for path, line, name in documented(root, 'core', 'passes', 'views', 'app'):
+        if name not in declared:
+            yield f'{path}:{line}: {name} is of no face'
 
 
 def commands_print_by_one_way(root):
@@ -341,6 +373,7 @@ CHECKS = [
     only_the_edit_writes_a_graph,
     user_input_never_aborts,
     exported_functions_are_documented,
+    inside_one_line_is_enough,
     commands_print_by_one_way,
     the_project_speaks_of_itself_alone,
     no_include_points_up,

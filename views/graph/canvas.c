@@ -244,11 +244,7 @@ fit_zoom (IrCanvas *self, const IrLayoutRect *bounds)
               1.0);
 }
 
-/**
- * ir_canvas_fit:
- *
- * Shows all of the graph, at most at its natural size.
- */
+/* Shows all of the graph, at most at its natural size */
 void
 ir_canvas_fit (IrCanvas *self)
 {
@@ -355,11 +351,7 @@ ir_canvas_show_box (IrCanvas *self, gint32 index)
     fly_to_rect (self, &rect, MAX (resting_camera (self).zoom, READABLE_ZOOM));
 }
 
-/**
- * ir_canvas_show_selection:
- *
- * Flies to all selected nodes, unless they are in sight; as far out as that takes.
- */
+/* Flies to all selected nodes, unless they are in sight; as far out as that takes. */
 void
 ir_canvas_show_selection (IrCanvas *self)
 {
@@ -432,11 +424,7 @@ telling_box (IrCanvas *self)
   return NULL;
 }
 
-/**
- * ir_canvas_show_changes:
- *
- * Flies to what the frame's diff changed, unless that is in sight.
- */
+/* Flies to what the frame's diff changed, unless that is in sight */
 void
 ir_canvas_show_changes (IrCanvas *self)
 {
@@ -529,11 +517,7 @@ collect_relatives (IrCanvas *self)
   add_relatives (self, descendants);
 }
 
-/**
- * ir_canvas_selection_changed:
- *
- * Follows the session's selection.
- */
+/* Follows the session's selection */
 void
 ir_canvas_selection_changed (IrCanvas *self)
 {
@@ -1173,11 +1157,7 @@ on_dark_changed (IrCanvas *self)
   gtk_widget_queue_draw (GTK_WIDGET (self));
 }
 
-/**
- * ir_canvas_frame_changed:
- *
- * Follows the session's frame. The camera stays where it is unless another graph was opened.
- */
+/* Follows the session's frame. The camera stays where it is unless another graph was opened. */
 void
 ir_canvas_frame_changed (IrCanvas *self)
 {

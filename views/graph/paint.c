@@ -804,15 +804,8 @@ paint_flat (IrNodePainter *self,
   cairo_destroy (cr);
 }
 
-/**
- * ir_node_painter_paint:
- * @pango: of the widget
- * @camera: what is looked at
- *
- * Paints background and picture; what is outside the viewport is left out.
- *
- * Returns: (transfer full) (nullable): the node; append the same one again while nothing changes
- */
+/* Paints background and picture; what is outside the viewport is left out. Returns the node;
+ * append the same one again while nothing changes. */
 GskRenderNode *
 ir_node_painter_paint (IrNodePainter *self, PangoContext *pango, const IrCamera *camera)
 {
@@ -841,12 +834,7 @@ ir_node_painter_paint (IrNodePainter *self, PangoContext *pango, const IrCamera 
   return gtk_snapshot_free_to_node (snapshot);
 }
 
-/**
- * ir_node_painter_outline:
- * @width: px of the ring around the box
- *
- * Draws a ring around a box that is selected or under the pointer.
- */
+/* Draws a ring around a box that is selected or under the pointer */
 void
 ir_node_painter_outline (IrNodePainter *self,
                          GtkSnapshot *snapshot,

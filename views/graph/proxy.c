@@ -67,13 +67,7 @@ ir_node_proxy_get_box (IrNodeProxy *self)
   return self->box;
 }
 
-/**
- * ir_node_proxy_update:
- * @label: "Conv /conv1/Conv, changed"
- * @position: place among the boxes on screen, from 1
- *
- * Tells assistive technology what the box is now; says nothing when nothing changed.
- */
+/* Tells assistive technology what the box is now; says nothing when nothing changed. */
 void
 ir_node_proxy_update (
     IrNodeProxy *self, gint32 box, const char *label, gboolean selected, guint position, guint size)

@@ -97,14 +97,9 @@ search_folds (const IrFrame *frame, GStrv words, GString *about, GArray *hits)
     }
 }
 
-/**
- * ir_search_frame:
- * @text: words; each must occur in the operator, a name, the scope, the element type of an output,
- *   or the state in the diff ("new", "changed")
- *
- * Returns: (transfer full): the boxes found, of gint32; then the closed ones that hold such a node,
- *   at any depth
- */
+/* The boxes found, of gint32; then the closed ones that hold such a node, at any depth. @text:
+ * words; each must occur in the operator, a name, the scope, the element type of an output, or
+ * the state in the diff ("new", "changed"). */
 GArray *
 ir_search_frame (const IrFrame *frame, const char *text)
 {

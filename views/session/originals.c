@@ -66,11 +66,7 @@ prepare (IrRunOriginals *self, GError **error)
   return self->originals;
 }
 
-/**
- * ir_session_forget_originals:
- *
- * The run is another now, or none.
- */
+/* The run is another now, or none */
 void
 ir_session_forget_originals (IrSession *self)
 {

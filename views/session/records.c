@@ -34,11 +34,7 @@ times_of_node (const IrRunRecord *record, IrNodeId node)
   return g_array_index (record->nodes, IrTimes, node);
 }
 
-/**
- * ir_session_forget_records:
- *
- * What ids name is something else from now on: no run can be compared with those that were.
- */
+/* What ids name is something else from now on: no run can be compared with those that were. */
 void
 ir_session_forget_records (IrSession *self)
 {
@@ -50,11 +46,7 @@ ir_session_forget_records (IrSession *self)
   self->kernel_node = 0;
 }
 
-/**
- * ir_session_forget_after:
- *
- * The graph on screen is a new one, whose steps were made anew.
- */
+/* The graph on screen is a new one, whose steps were made anew */
 void
 ir_session_forget_after (IrSession *self)
 {
@@ -72,10 +64,7 @@ unref_samples (gpointer data)
     g_array_unref (data);
 }
 
-/**
- * ir_run_samples_init:
- * @samples: (out caller-allocates): of no run; clear it with ir_run_samples_clear()
- */
+/* @samples: of no run; clear it with ir_run_samples_clear() */
 void
 ir_run_samples_init (IrRunSamples *samples)
 {
@@ -98,10 +87,6 @@ take_sample (GArray **samples, double ms)
   g_array_append_val (*samples, ms);
 }
 
-/**
- * ir_run_samples_take:
- * @trace: of a run that counts
- */
 void
 ir_run_samples_take (IrRunSamples *samples, const IrTrace *trace)
 {
@@ -117,14 +102,6 @@ ir_run_samples_take (IrRunSamples *samples, const IrTrace *trace)
     }
 }
 
-/**
- * ir_run_record_new:
- * @step: of the history, whose graph ran
- * @run: the last of the runs
- * @samples: what those that count took
- *
- * Returns: (transfer full): what is kept of them
- */
 IrRunRecord *
 ir_run_record_new (guint step, IrRun *run, const IrRunSamples *samples)
 {
@@ -199,15 +176,6 @@ compare_output (const IrRun *before,
     }
 }
 
-/**
- * ir_run_record_compare:
- * @before: whose run is still there
- * @after: of the run that followed it
- * @cancellable: (nullable): ends it early
- * @outputs: (out) (transfer full): of #IrOutputChange, by node id
- *
- * Returns: (transfer full): what is otherwise
- */
 IrRunChange *
 ir_run_record_compare (const IrRunRecord *before,
                        const IrRunRecord *after,
@@ -235,13 +203,6 @@ ir_run_record_compare (const IrRunRecord *before,
   return change;
 }
 
-/**
- * ir_session_take_record:
- * @record: (transfer full) (nullable): of the run that has just ended
- * @change: (transfer full) (nullable): against the one before, of which only the times are needed
- *   any more
- * @outputs: (transfer full) (nullable): of #IrOutputChange
- */
 void
 ir_session_take_record (IrSession *self, IrRunRecord *record, IrRunChange *change, GArray *outputs)
 {

@@ -193,19 +193,8 @@ ir_session_inputs_of (const IrModel *model, GHashTable *inputs)
   return own;
 }
 
-/**
- * ir_session_run_once:
- * @executable: of @model
- * @model: what runs
- * @inputs: of any model of the history
- * @cancellable: (nullable): ends it
- * @error: return location for an error
- *
- * One that fails half way is a result too: what was computed before can be looked at, and the run
- * says which node failed.
- *
- * Returns: (transfer full) (nullable): the run
- */
+/* One that fails half way is a result too: what was computed before can be looked at, and the
+ * run says which node failed. Returns the run. */
 IrRun *
 ir_session_run_once (IrExecutable *executable,
                      IrModel *model,

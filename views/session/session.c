@@ -889,12 +889,7 @@ ir_session_get_run_step (IrSession *self)
   return self->run_step;
 }
 
-/**
- * ir_session_original_value:
- * @value: a value of any step
- *
- * Returns: the value of the original graph that @value is or stands for; 0: none
- */
+/* The value of the original graph that @value is or stands for; 0: none. */
 IrValueId
 ir_session_original_value (IrSession *self, IrValueId value)
 {

@@ -194,12 +194,7 @@ make_text (const char *css)
   return label;
 }
 
-/**
- * ir_what_if_bar_new:
- * @session: (transfer none): whose what-if is shown
- *
- * Returns: (transfer floating): hidden while nothing is skipped
- */
+/* Hidden while nothing is skipped */
 GtkWidget *
 ir_what_if_bar_new (IrSession *session)
 {

@@ -36,12 +36,7 @@ ir_element_init (IrElement *self)
 {
 }
 
-/**
- * ir_tensor_index_text:
- * @index: flat index of an element
- *
- * Returns: (transfer full): its index along each axis, such as "[0, 3, 1]"
- */
+/* Its index along each axis, such as "[0, 3, 1]" */
 char *
 ir_tensor_index_text (const IrTensor *tensor, guint64 index)
 {
@@ -60,13 +55,7 @@ ir_tensor_index_text (const IrTensor *tensor, guint64 index)
   return g_string_free (g_steal_pointer (&text), FALSE);
 }
 
-/**
- * ir_tensor_index_parse:
- * @text: an index along each axis with anything between them, or one flat index
- * @index: (out): the flat index
- *
- * Returns: %FALSE if @tensor has no such element
- */
+/* Returns FALSE if @tensor has no such element */
 gboolean
 ir_tensor_index_parse (const IrTensor *tensor, const char *text, guint64 *index)
 {
@@ -147,13 +136,7 @@ string_text (GBytes *string)
              : g_strdup_printf ("%s\u2026 (%" G_GSIZE_FORMAT " bytes)", start, length);
 }
 
-/**
- * ir_tensor_element_text:
- * @tensor: (nullable)
- *
- * Returns: (transfer full): the element as text, with all its digits or the start of a long string;
- *   "" if there is none
- */
+/* The element as text, with all its digits or the start of a long string; "" if there is none. */
 char *
 ir_tensor_element_text (const IrTensor *tensor, guint64 index)
 {

@@ -136,14 +136,6 @@ dense (IrTensor *tensor)
   return copy != NULL ? copy : ir_tensor_ref (tensor);
 }
 
-/**
- * ir_tensor_facts_new:
- * @before: (nullable): contents in the original graph
- * @after: (nullable): contents in the graph that ran
- * @cancellable: (nullable): ends the work early; the facts are then not to be used
- *
- * Returns: (transfer full): the facts
- */
 IrTensorFacts *
 ir_tensor_facts_new (IrTensor *before, IrTensor *after, GCancellable *cancellable)
 {
@@ -191,12 +183,7 @@ values_text (const IrTensor *tensor)
   return g_string_free (g_steal_pointer (&text), FALSE);
 }
 
-/**
- * ir_tensor_facts_text:
- * @side: one that has a tensor
- *
- * Returns: (transfer full): its type, then its values if they are few, else its statistics
- */
+/* Its type, then its values if they are few, else its statistics */
 char *
 ir_tensor_facts_text (const IrTensorFacts *facts, IrSide side)
 {
@@ -230,11 +217,7 @@ ir_tensor_facts_text (const IrTensorFacts *facts, IrSide side)
                           type, stats->min, stats->max, stats->mean, stats->std, n, zero, other);
 }
 
-/**
- * ir_tensor_facts_warning:
- *
- * Returns: (transfer full) (nullable): how many elements are no numbers or infinite
- */
+/* How many elements are no numbers or infinite */
 char *
 ir_tensor_facts_warning (const IrTensorFacts *facts, IrSide side)
 {
@@ -250,12 +233,8 @@ ir_tensor_facts_warning (const IrTensorFacts *facts, IrSide side)
   return g_strdup_printf ("⚠  %s NaN, %s +Inf, %s −Inf", nan, positive, negative);
 }
 
-/**
- * ir_tensor_facts_set_recomputed:
- *
- * What is after was not computed by the graph after, but by the nodes of the graph before: that it
- * is equal, or how far it differs, is no evidence.
- */
+/* What is after was not computed by the graph after, but by the nodes of the graph before: that
+ * it is equal, or how far it differs, is no evidence. */
 void
 ir_tensor_facts_set_recomputed (IrTensorFacts *facts)
 {
@@ -267,11 +246,7 @@ ir_tensor_facts_set_recomputed (IrTensorFacts *facts)
   facts->worst_difference = 0;
 }
 
-/**
- * ir_tensor_facts_relation_text:
- *
- * Returns: (transfer full): how the two sides differ; "" where there is nothing to compare
- */
+/* How the two sides differ; "" where there is nothing to compare */
 char *
 ir_tensor_facts_relation_text (const IrTensorFacts *facts)
 {

@@ -64,11 +64,6 @@ plane_axes (const IrTensor *tensor, int *row, int *column)
       *row = i;
 }
 
-/**
- * ir_tensor_plane_size:
- * @rows: (out): elements of the last axis but one that is longer than 1, counting from @columns
- * @columns: (out): elements of the last axis that is longer than 1
- */
 void
 ir_tensor_plane_size (const IrTensor *tensor, guint64 *rows, guint64 *columns)
 {
@@ -88,12 +83,7 @@ ir_tensor_n_planes (const IrTensor *tensor)
   return rows * columns > 0 ? ir_tensor_n_elements (tensor) / (rows * columns) : 0;
 }
 
-/**
- * ir_tensor_plane_text:
- * @plane: below ir_tensor_n_planes()
- *
- * Returns: (transfer full): the index of the plane, with ":" for the axes that it spans
- */
+/* The index of the plane, with ":" for the axes that it spans */
 char *
 ir_tensor_plane_text (const IrTensor *tensor, guint64 plane)
 {
@@ -604,10 +594,6 @@ ir_tensor_plot_init (IrTensorPlot *self)
                            G_CALLBACK (start_heat_map), self, G_CONNECT_SWAPPED);
 }
 
-/**
- * ir_tensor_plot_new:
- * @label: what assistive technology calls it
- */
 GtkWidget *
 ir_tensor_plot_new (const char *label)
 {

@@ -90,13 +90,7 @@ on_search_changed (FindBar *self)
     update_label (self);
 }
 
-/**
- * ir_find_bar_move:
- * @bar: a bar
- * @forward: whether to the next hit or to the one before
- *
- * Selects another hit; behind the last comes the first.
- */
+/* Selects another hit; behind the last comes the first */
 void
 ir_find_bar_move (GtkWidget *bar, gboolean forward)
 {
@@ -144,12 +138,7 @@ on_mode (GtkWidget *bar)
                                            gtk_search_bar_get_search_mode (GTK_SEARCH_BAR (bar)));
 }
 
-/**
- * ir_find_bar_open:
- * @bar: a bar
- *
- * Shows it and gives it the focus; words that are selected in one line are what is looked for.
- */
+/* Shows it and gives it the focus; words that are selected in one line are what is looked for. */
 void
 ir_find_bar_open (GtkWidget *bar)
 {
@@ -192,12 +181,6 @@ connect_entry (FindBar *self, GtkWidget *bar)
   g_signal_connect (bar, "notify::search-mode-enabled", G_CALLBACK (on_mode), NULL);
 }
 
-/**
- * ir_find_bar_new:
- * @view: the text, in the same window
- *
- * Returns: (transfer floating): a bar that is closed
- */
 GtkWidget *
 ir_find_bar_new (GtkSourceView *view)
 {

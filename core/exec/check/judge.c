@@ -26,18 +26,8 @@ has_bytes (const IrTensor *tensor)
          ir_tensor_dtype (tensor) != IR_DTYPE_STRING;
 }
 
-/**
- * ir_check_plain:
- * @state: a run under way
- * @value: a value of its model
- * @tensor: what it holds
- * @copy: whether its memory may be written before the result is let go
- * @error: return location for an error
- *
- * Strings and containers never lie where something else is written.
- *
- * Returns: (transfer full) (nullable): the contents of @value as the graph has them
- */
+/* Strings and containers never lie where something else is written. Returns the contents of
+ * @value as the graph has them. */
 IrTensor *
 ir_check_plain (
     IrRunState *state, const IrValue *value, const IrTensor *tensor, gboolean copy, GError **error)
@@ -56,14 +46,7 @@ ir_check_plain (
                                ir_tensor_n_bytes (tensor));
 }
 
-/**
- * ir_check_work:
- * @node: a node that has run
- * @given: value id -> #IrTensor: what it read
- * @outputs: (array): (nullable) what it gave
- *
- * Returns: operations of it by the cost model, with the sizes that there were
- */
+/* Operations of it by the cost model, with the sizes that there were */
 guint64
 ir_check_work (const IrNode *node, GHashTable *given, IrTensor *const *outputs)
 {
@@ -167,13 +150,7 @@ widen (GHashTable *given)
 
 /* -- verdicts -- */
 
-/**
- * ir_check_leave:
- * @item: a node that cannot be judged
- * @reason: (transfer full): why
- *
- * What was found before stays.
- */
+/* What was found before stays */
 void
 ir_check_leave (IrNodeCheck *item, char *reason)
 {
@@ -497,15 +474,7 @@ compare_outputs (const IrJudging *judging,
   clear_tensors (sums, node->n_outputs);
 }
 
-/**
- * ir_check_judge:
- * @judging: by whom, and where the answer goes
- * @node: a node that has run
- * @outputs: (array): (nullable) what it gave, in plain order
- * @error: return location for an error
- *
- * Returns: %FALSE if the check is to end
- */
+/* Returns FALSE if the check is to end */
 gboolean
 ir_check_judge (const IrJudging *judging,
                 const IrNode *node,
@@ -615,18 +584,9 @@ settle (const Chain *chain, guint first, guint last)
     }
 }
 
-/**
- * ir_check_judge_chain:
- * @checker: a check
- * @head: the first step of a chain that has run
- * @seen: what its steps read of others
- * @outputs: (array): by step of the chain: what it gave, in plain order; %NULL: it was never whole
- * @error: return location for an error
- *
- * The tolerances of nodes between which nothing was written add up.
- *
- * Returns: %FALSE if the check is to end
- */
+/* The tolerances of nodes between which nothing was written add up. Returns FALSE if the check
+ * is to end. @outputs: by step of the chain: what it gave, in plain order; NULL: it was never
+ * whole. */
 gboolean
 ir_check_judge_chain (IrChecker *checker,
                       const IrRunStep *head,

@@ -27,12 +27,7 @@ typedef struct
   gpointer state;
 } State;
 
-/**
- * cpu_kernel_of:
- * @node: a node
- *
- * Returns: (transfer none) (nullable): the kernel of its operator
- */
+/* The kernel of its operator */
 const IrCpuKernel *
 cpu_kernel_of (const IrNode *node)
 {

@@ -48,15 +48,9 @@ struct _CpuDirect
   float *weights, *bias;                  /* packed; NULL before */
 };
 
-/**
- * cpu_lanes:
- *
- * The environment variable of oneDNN that limits its instructions, ONEDNN_MAX_CPU_ISA, holds here,
- * too.
- *
- * Returns: float32 lanes of the vectors that the kernels over blocks of channels use here; 0 where
- *   there are no such kernels
- */
+/* The environment variable of oneDNN that limits its instructions, ONEDNN_MAX_CPU_ISA, holds
+ * here, too. Returns float32 lanes of the vectors that the kernels over blocks of channels use
+ * here; 0 where there are no such kernels. */
 guint
 cpu_lanes (void)
 {
@@ -73,12 +67,7 @@ cpu_lanes (void)
   return 0;
 }
 
-/**
- * cpu_vector_unit:
- * @lanes: from cpu_lanes()
- *
- * Returns: the loops for vectors of so many lanes
- */
+/* The loops for vectors of so many lanes */
 const CpuVectorUnit *
 cpu_vector_unit (guint lanes)
 {
@@ -91,19 +80,12 @@ is_depthwise (const CpuDirectShape *shape)
   return shape->groups > 1 && shape->channels == 1 && shape->maps == 1;
 }
 
-/**
- * cpu_shares_pixels:
- * @channels: of a value
- * @plane: pixels of a channel
- *
- * What a thread has written lies in its own cache, so it should read that again. If nodes in a row
- * are shared by pixels, only the edges of the parts come from other cores; if they are shared by
- * channels, what reads all channels has most of them from there, but each thread reads only its own
- * weights.
- *
- * Returns: whether threads share the pixels of a node without many weights, because convolutions
- *   of one by one beside it that have a sixth of the channels on their other side do so
- */
+/* What a thread has written lies in its own cache, so it should read that again. If nodes in a
+ * row are shared by pixels, only the edges of the parts come from other cores; if they are
+ * shared by channels, what reads all channels has most of them from there, but each thread reads
+ * only its own weights. Returns whether threads share the pixels of a node without many weights,
+ * because convolutions of one by one beside it that have a sixth of the channels on their other
+ * side do so. */
 gboolean
 cpu_shares_pixels (gint64 channels, gint64 plane)
 {
@@ -121,17 +103,10 @@ shares_pixels (const CpuDirectShape *s)
   return in * s->channels + out * s->maps > 8 * s->maps * s->channels * s->kernel[0] * s->kernel[1];
 }
 
-/**
- * cpu_direct_takes:
- * @shape: a convolution
- * @lanes: channels in a block
- *
- * Groups of very few channels are left to others: most lanes would be idle. Groups need not consist
- * of whole blocks: an input is read channel by channel wherever it is, and of a block of the output
- * that two groups share each writes its own lanes.
- *
- * Returns: whether cpu_direct_new() can compute it
- */
+/* Groups of very few channels are left to others: most lanes would be idle. Groups need not
+ * consist of whole blocks: an input is read channel by channel wherever it is, and of a block of
+ * the output that two groups share each writes its own lanes. Returns whether cpu_direct_new()
+ * can compute it. */
 gboolean
 cpu_direct_takes (const CpuDirectShape *shape, guint lanes)
 {
@@ -151,16 +126,9 @@ cpu_direct_takes (const CpuDirectShape *shape, guint lanes)
          (shape->channels > FEW_CHANNELS && 2 * shape->maps >= lanes);
 }
 
-/**
- * cpu_direct_in_block:
- * @shape: a convolution that cpu_direct_takes()
- * @lanes: channels in a block of values that are kept so
- *
- * Pictures have too few channels to fill a block, and ordering them would take a third of the time
- * of the convolution.
- *
- * Returns: how many channels stand together in its input; 0: it is read plain
- */
+/* Pictures have too few channels to fill a block, and ordering them would take a third of the
+ * time of the convolution. Returns how many channels stand together in its input; 0: it is read
+ * plain. */
 guint
 cpu_direct_in_block (const CpuDirectShape *shape, guint lanes)
 {
@@ -255,15 +223,7 @@ fill_groups (CpuDirect *direct, const IrCall *call)
   return TRUE;
 }
 
-/**
- * cpu_direct_new:
- * @shape: a convolution that cpu_direct_takes()
- * @call: what it is for, which may be to stop
- * @lanes: channels in a block, from cpu_lanes()
- *
- * Returns: (transfer full) (nullable): geometry without weights; free with cpu_direct_free();
- * %NULL: it was to stop
- */
+/* Geometry without weights; free with cpu_direct_free(); NULL: it was to stop. */
 CpuDirect *
 cpu_direct_new (const CpuDirectShape *shape, const IrCall *call, guint lanes)
 {
@@ -299,10 +259,6 @@ cpu_direct_new (const CpuDirectShape *shape, const IrCall *call, guint lanes)
   return direct;
 }
 
-/**
- * cpu_direct_free:
- * @direct: (transfer full) (nullable): a convolution
- */
 void
 cpu_direct_free (CpuDirect *direct)
 {
@@ -323,12 +279,6 @@ cpu_direct_free (CpuDirect *direct)
   g_free (direct);
 }
 
-/**
- * cpu_direct_shape:
- * @direct: a convolution
- *
- * Returns: (transfer none): what it was made for
- */
 const CpuDirectShape *
 cpu_direct_shape (const CpuDirect *direct)
 {
@@ -447,18 +397,10 @@ pack_depthwise (const CpuDirect *direct, CpuWatch *watch, const CpuLooseFloat *f
       }
 }
 
-/**
- * cpu_direct_pack:
- * @direct: a convolution
- * @call: what it is for, which may be to stop
- * @weights: as the standard has them: [groups * maps, channels, kernel]
- * @bias: (nullable): by map
- *
- * Brings the weights into the order in which they are read. Weights that are not finite are
- * refused: beyond the edges of the input they would be multiplied with zeros.
- *
- * Returns: %FALSE if this convolution cannot be computed so, or is to stop
- */
+/* Brings the weights into the order in which they are read. Weights that are not finite are
+ * refused: beyond the edges of the input they would be multiplied with zeros. Returns FALSE if
+ * this convolution cannot be computed so, or is to stop. @weights: as the standard has them:
+ * [groups * maps, channels, kernel]. */
 gboolean
 cpu_direct_pack (CpuDirect *direct,
                  const IrCall *call,
@@ -812,12 +754,7 @@ run_part (const Job *job, gint64 part, gint64 n_parts)
       }
 }
 
-/**
- * cpu_direct_knows:
- * @epilogue: what follows a convolution
- *
- * Returns: whether the tiles compute its activation; otherwise it is a loop over their results
- */
+/* Whether the tiles compute its activation; otherwise it is a loop over their results. */
 gboolean
 cpu_direct_knows (const CpuEpilogue *epilogue)
 {
@@ -832,14 +769,8 @@ cpu_direct_knows (const CpuEpilogue *epilogue)
   return in_tiles[epilogue->activation] && !isnan (epilogue->low) && !isnan (epilogue->high);
 }
 
-/**
- * cpu_direct_adds_in_place:
- * @shape: a convolution that cpu_direct_takes()
- * @lanes: channels in a block
- *
- * Returns: whether the output may be written over what is added to it: not where groups share
- *   blocks of the output
- */
+/* Whether the output may be written over what is added to it: not where groups share blocks of
+ * the output. */
 gboolean
 cpu_direct_adds_in_place (const CpuDirectShape *shape, guint lanes)
 {
@@ -878,17 +809,8 @@ describe (Job *job)
   };
 }
 
-/**
- * cpu_direct_run:
- * @direct: a convolution with packed weights
- * @call: threads, and whether it is to stop
- * @epilogue: what follows; its residual is in blocks, as @y, and may be @y where
- *   cpu_direct_adds_in_place()
- * @x: input in blocks of cpu_direct_in_block() channels, or plain
- * @y: output in blocks of cpu_lanes() channels
- *
- * Returns: %FALSE if it was to stop; @y is then incomplete
- */
+/* Returns FALSE if it was to stop; @y is then incomplete. @epilogue: what follows; its residual
+ * is in blocks, as @y, and may be @y where cpu_direct_adds_in_place(). */
 gboolean
 cpu_direct_run (const CpuDirect *direct,
                 const IrCall *call,

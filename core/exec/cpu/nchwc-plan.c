@@ -12,13 +12,7 @@
 #define MOST_PARTS ((IR_SCRATCH_KERNEL - 1) / 2)
 #define OUT_PART   (IR_SCRATCH_KERNEL - 1)
 
-/**
- * cpu_planes_of:
- * @value: (nullable): a value
- * @planes: (out): its sizes
- *
- * Returns: whether it has four axes of known sizes and float32 elements
- */
+/* Whether it has four axes of known sizes and float32 elements */
 gboolean
 cpu_planes_of (const IrValue *value, CpuPlanes *planes)
 {
@@ -198,17 +192,8 @@ decide (Planner *planner, const IrNode *node)
     planner->blocks[out->id] = (guint8) planner->lanes;
 }
 
-/**
- * cpu_plan_blocks:
- * @graph: a graph
- * @kernels: which kernels run its nodes
- * @blocks: (inout): by value id, all 0
- *
- * Chooses the values that are kept in blocks of channels: those that a convolution or pooling reads
- * or that lead to one, where what makes them can give them so.
- *
- * Cost: O(nodes + uses).
- */
+/* Chooses the values that are kept in blocks of channels: those that a convolution or pooling
+ * reads or that lead to one, where what makes them can give them so. Cost: O(nodes + uses). */
 void
 cpu_plan_blocks (const IrGraph *graph, const IrKernels *kernels, guint8 *blocks)
 {
@@ -239,13 +224,7 @@ name_layouts (const IrNode *node, const char *format, guint from, guint to)
   return g_intern_string (text);
 }
 
-/**
- * cpu_explain_blocks:
- * @node: a node that a kernel of this back end runs
- * @blocks: what cpu_plan_blocks() chose
- *
- * Returns: (nullable): what that means for @node, in words
- */
+/* What that means for @node, in words */
 const char *
 cpu_explain_blocks (const IrNode *node, const guint8 *blocks)
 {
@@ -278,12 +257,7 @@ cpu_explain_blocks (const IrNode *node, const guint8 *blocks)
 
 /* -- running -- */
 
-/**
- * cpu_call_has_blocks:
- * @call: a call
- *
- * Returns: whether any operand is in blocks of channels
- */
+/* Whether any operand is in blocks of channels */
 gboolean
 cpu_call_has_blocks (const IrCall *call)
 {
@@ -349,17 +323,8 @@ bring_into_blocks (
   return TRUE;
 }
 
-/**
- * cpu_blocks_in:
- * @call: a call
- * @slot: an input
- * @dims: (array fixed-size=4): its sizes in the graph
- * @parts: into how many parts the channels are cut, each in blocks by itself; 1: none
- * @block: channels in a block, as the kernel reads them
- * @error: return location for an error
- *
- * Returns: (transfer none) (nullable): its contents in blocks: as they are, or a copy
- */
+/* Its contents in blocks: as they are, or a copy. @parts: into how many parts the channels are
+ * cut, each in blocks by itself; 1: none. */
 const float *
 cpu_blocks_in (
     IrCall *call, guint slot, const gint64 *dims, gint64 parts, guint block, GError **error)
@@ -370,17 +335,8 @@ cpu_blocks_in (
   return ir_tensor_data (ir_call_input (call, slot));
 }
 
-/**
- * cpu_blocks_out:
- * @call: a call
- * @dims: (array fixed-size=4): sizes of output 0 in the graph
- * @parts: as in cpu_blocks_in(); more than 1 where the output is wanted plain only
- * @block: channels in a block, as the kernel writes them
- * @blocks: (out): what cpu_blocks_done() needs
- * @error: return location for an error
- *
- * Returns: (transfer none) (nullable): where the kernel may write output 0 in blocks
- */
+/* Where the kernel may write output 0 in blocks. @parts: as in cpu_blocks_in(); more than 1
+ * where the output is wanted plain only. */
 float *
 cpu_blocks_out (
     IrCall *call, const gint64 *dims, gint64 parts, guint block, IrTensor **blocks, GError **error)
@@ -395,18 +351,8 @@ cpu_blocks_out (
   return *blocks != NULL ? ir_tensor_data_writable (*blocks) : NULL;
 }
 
-/**
- * cpu_blocks_done:
- * @call: a call
- * @dims: (array fixed-size=4): sizes of output 0 in the graph
- * @parts: as for cpu_blocks_out()
- * @blocks: (transfer full): from cpu_blocks_out(), written
- * @error: return location for an error
- *
- * Brings output 0 into the order of the graph where it is wanted so.
- *
- * Returns: %FALSE if there is no memory
- */
+/* Brings output 0 into the order of the graph where it is wanted so. Returns FALSE if there is
+ * no memory. */
 gboolean
 cpu_blocks_done (IrCall *call, const gint64 *dims, gint64 parts, IrTensor *blocks, GError **error)
 {
@@ -528,14 +474,7 @@ elementwise_reads (const IrNode *node, guint slot)
   return operand == OPERAND_FULL || operand == OPERAND_CHANNEL ? IR_LAYOUT_BLOCKS : IR_LAYOUT_PLAIN;
 }
 
-/**
- * cpu_input_terms:
- * @node: a node that a kernel of this back end runs
- * @slot: one of its inputs
- * @blocks: whether the kernel works on blocks of channels
- *
- * Returns: what the kernel declares of the input
- */
+/* What the kernel declares of the input */
 IrInputTerms
 cpu_input_terms (const IrNode *node, guint slot, gboolean blocks)
 {
@@ -552,12 +491,7 @@ cpu_input_terms (const IrNode *node, guint slot, gboolean blocks)
   return terms;
 }
 
-/**
- * cpu_output_terms:
- * @node: a node that a kernel of this back end runs
- *
- * Returns: what the kernel of this back end declares of output 0
- */
+/* What the kernel of this back end declares of output 0 */
 IrOutputTerms
 cpu_output_terms (const IrNode *node)
 {
@@ -617,17 +551,8 @@ bring_input (IrCall *call, guint slot, GError **error)
   return bring_into_blocks (call, slot, dims, 1, cpu_lanes (), error);
 }
 
-/**
- * cpu_run_blocks:
- * @kernel: the kernel of the call's operator
- * @call: a call with operands in blocks of channels
- * @error: return location for an error
- *
- * Runs the kernel on blocks, if it can, and else on plain copies: this is the one place that
- * decides what an input is brought into, from what the kernel declares of it.
- *
- * Returns: %TRUE if the output was computed
- */
+/* Runs the kernel on blocks, if it can, and else on plain copies: this is the one place that
+ * decides what an input is brought into, from what the kernel declares of it. */
 gboolean
 cpu_run_blocks (const IrCpuKernel *kernel, IrCall *call, GError **error)
 {
@@ -650,17 +575,8 @@ cpu_run_blocks (const IrCpuKernel *kernel, IrCall *call, GError **error)
   return kernel->blocks != NULL ? kernel->blocks->run (call, error) : kernel->run (call, error);
 }
 
-/**
- * cpu_run_in_order:
- * @run: a kernel for plain operands
- * @call: a call, perhaps with operands in blocks of channels
- * @error: return location for an error
- *
- * For what a kernel over blocks finds out too late that it cannot do: runs @run on plain copies,
- * and brings the output into blocks if it is wanted so.
- *
- * Returns: %TRUE if the output was computed
- */
+/* For what a kernel over blocks finds out too late that it cannot do: runs @run on plain copies,
+ * and brings the output into blocks if it is wanted so. */
 gboolean
 cpu_run_in_order (IrKernelFunc run, IrCall *call, GError **error)
 {

@@ -108,17 +108,8 @@ aligned (const IrCall *call)
   return ir_call_align ((IrCall *) call, NULL) ? ir_tensor_data (ir_call_input (call, 1)) : NULL;
 }
 
-/**
- * cpu_constant_matrix:
- * @call: a product whose second operand is a matrix B
- * @m: rows of the first operand
- * @n: columns of B
- * @k: rows of B
- * @transposed: whether input 1 has B transposed, [n, k]
- *
- * Returns: B, in another order than input 1 has it if that is faster and it is a constant; valid
- *   during the call. Without data: it was to stop
- */
+/* B, in another order than input 1 has it if that is faster and it is a constant; valid during
+ * the call. Without data: it was to stop. @transposed: whether input 1 has B transposed, [n, k]. */
 CpuMatrix
 cpu_constant_matrix (const IrCall *call, gint64 m, gint64 n, gint64 k, gboolean transposed)
 {
@@ -161,13 +152,7 @@ sizes_of (const IrCall *call, gint64 *m, gint64 *n, gint64 *k, gboolean *transpo
   return TRUE;
 }
 
-/**
- * cpu_product_variant:
- * @node: of a product of matrices
- * @why: (out) (nullable): why its constant is not packed
- *
- * Returns: the name of the variant of the kernel that runs it
- */
+/* The name of the variant of the kernel that runs it */
 const char *
 cpu_product_variant (const IrNode *node, const char **why)
 {

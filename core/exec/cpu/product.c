@@ -120,16 +120,9 @@ multiply_strips (const IrCall *call, const CpuProduct *product)
   return TRUE;
 }
 
-/**
- * cpu_multiply:
- * @call: what it is for, which may be cancelled
- * @product: operands and result
- *
- * Goes piece by piece where it takes long: rows of Y, or columns where there are few rows, or terms
- * of the sums where both are few or reading B is most of it. Where writing Y is, rows and columns.
- *
- * Returns: %FALSE if it was to stop, or oneDNN failed
- */
+/* Goes piece by piece where it takes long: rows of Y, or columns where there are few rows, or
+ * terms of the sums where both are few or reading B is most of it. Where writing Y is, rows and
+ * columns. Returns FALSE if it was to stop, or oneDNN failed. */
 gboolean
 cpu_multiply (const IrCall *call, const CpuProduct *product)
 {
@@ -164,18 +157,9 @@ cut (gint64 n, int part, int n_parts)
   return n * part / n_parts / 16 * 16 + (part == n_parts ? n - n / 16 * 16 : 0);
 }
 
-/**
- * cpu_multiply_parts:
- * @call: what it is for, which may be cancelled
- * @product: operands and result
- * @n_parts: of cpu_n_parts()
- *
- * The longer side of Y is cut into parts for the threads of @call; each is a product of its own.
- * Left to itself oneDNN cuts small products so finely that waiting for each other costs more than
- * it brings.
- *
- * Returns: %FALSE if it was to stop, or oneDNN failed
- */
+/* The longer side of Y is cut into parts for the threads of @call; each is a product of its own.
+ * Left to itself oneDNN cuts small products so finely that waiting for each other costs more
+ * than it brings. Returns FALSE if it was to stop, or oneDNN failed. */
 gboolean
 cpu_multiply_parts (const IrCall *call, const CpuProduct *product, int n_parts)
 {

@@ -51,13 +51,7 @@ round_up (gint64 n, gint64 to)
   return (n + to - 1) / to * to;
 }
 
-/**
- * cpu_winograd_takes:
- * @shape: a convolution that cpu_direct_takes()
- * @lanes: channels in a block
- *
- * Returns: whether cpu_winograd_new() can compute it
- */
+/* Whether cpu_winograd_new() can compute it */
 gboolean
 cpu_winograd_takes (const CpuDirectShape *shape, guint lanes)
 {
@@ -93,13 +87,7 @@ best_out (const CpuDirectShape *shape, guint lanes)
   return cost_of (shape, lanes, 2) < cost_of (shape, lanes, 4) ? 2 : 4;
 }
 
-/**
- * cpu_winograd_wins:
- * @shape: a convolution that cpu_winograd_takes()
- * @lanes: channels in a block
- *
- * Returns: whether it is likely to be faster than the direct convolution
- */
+/* Whether it is likely to be faster than the direct convolution */
 gboolean
 cpu_winograd_wins (const CpuDirectShape *shape, guint lanes)
 {
@@ -119,13 +107,7 @@ tile_bytes (void)
   return CLAMP (cache / 2, LEAST_BYTES, MOST_BYTES);
 }
 
-/**
- * cpu_winograd_new:
- * @shape: a convolution that cpu_winograd_takes()
- * @lanes: channels in a block, from cpu_lanes()
- *
- * Returns: (transfer full): geometry without weights; free with cpu_winograd_free()
- */
+/* Geometry without weights; free with cpu_winograd_free() */
 CpuWinograd *
 cpu_winograd_new (const CpuDirectShape *shape, guint lanes)
 {
@@ -152,10 +134,6 @@ cpu_winograd_new (const CpuDirectShape *shape, guint lanes)
   return w;
 }
 
-/**
- * cpu_winograd_free:
- * @winograd: (transfer full) (nullable): a convolution
- */
 void
 cpu_winograd_free (CpuWinograd *winograd)
 {
@@ -166,12 +144,6 @@ cpu_winograd_free (CpuWinograd *winograd)
   g_free (winograd);
 }
 
-/**
- * cpu_winograd_shape:
- * @winograd: a convolution
- *
- * Returns: (transfer none): what it was made for
- */
 const CpuDirectShape *
 cpu_winograd_shape (const CpuWinograd *winograd)
 {
@@ -246,17 +218,9 @@ pack_map (const CpuWinograd *w, const IrCall *call, const CpuLooseFloat *weights
   return finite;
 }
 
-/**
- * cpu_winograd_pack:
- * @winograd: a convolution
- * @call: threads that may be used
- * @weights: as the standard has them: [maps, channels, 3, 3]
- * @bias: (nullable): by map
- *
- * Transforms the weights and brings them into the order in which they are read.
- *
- * Returns: %FALSE if they are not finite, there is no memory, or the run is to stop
- */
+/* Transforms the weights and brings them into the order in which they are read. Returns FALSE if
+ * they are not finite, there is no memory, or the run is to stop. @weights: as the standard has
+ * them: [maps, channels, 3, 3]. */
 gboolean
 cpu_winograd_pack (CpuWinograd *winograd,
                    const IrCall *call,
@@ -542,17 +506,9 @@ describe (Job *job)
   };
 }
 
-/**
- * cpu_winograd_run:
- * @winograd: a convolution with packed weights
- * @call: threads, memory, and whether it was cancelled
- * @epilogue: what follows; its residual is in blocks, as @y
- * @x: input in blocks of cpu_lanes() channels
- * @y: output, likewise
- *
- * Returns: %FALSE if there is no memory, or elements of the result are not finite: then the direct
- *   convolution has to compute it. Also returns when it was cancelled; @y is then incomplete.
- */
+/* Returns FALSE if there is no memory, or elements of the result are not finite: then the direct
+ * convolution has to compute it. Also returns when it was cancelled; @y is then incomplete.
+ * @epilogue: what follows; its residual is in blocks, as @y. */
 gboolean
 cpu_winograd_run (const CpuWinograd *winograd,
                   IrCall *call,

@@ -70,16 +70,7 @@ drop_values (IrRunState *state, const IrNode *node, const char *attr)
     ir_run_state_drop (state, values[i]);
 }
 
-/**
- * ir_flex_attention_run:
- * @state: a run under way
- * @node: FlexAttention
- * @error: return location for an error
- *
- * Source: ONNX FlexAttention 1 of ai.onnx.preview.
- *
- * Returns: %TRUE if the output has contents
- */
+/* Source: ONNX FlexAttention 1 of ai.onnx.preview */
 gboolean
 ir_flex_attention_run (IrRunState *state, const IrNode *node, GError **error)
 {

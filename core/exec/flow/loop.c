@@ -121,20 +121,10 @@ loop_publish (const Loop *loop, IrRunState *state, GError **error)
   return TRUE;
 }
 
-/**
- * ir_loop_run:
- * @state: a run under way
- * @node: a Loop
- * @error: return location for an error
- *
- * Where the input cond is left out, it is true: the condition that the body gives ends the loop all
- * the same, as in ONNX Runtime, though the standard's pseudocode ignores it. Without an iteration,
- * carried values are the initial ones and scan outputs are empty.
- *
- * Source: ONNX Loop 25.
- *
- * Returns: %TRUE if the outputs have contents
- */
+/* Where the input cond is left out, it is true: the condition that the body gives ends the loop
+ * all the same, as in ONNX Runtime, though the standard's pseudocode ignores it. Without an
+ * iteration, carried values are the initial ones and scan outputs are empty. Source: ONNX Loop
+ * 25. */
 gboolean
 ir_loop_run (IrRunState *state, const IrNode *node, GError **error)
 {

@@ -357,19 +357,8 @@ run_batched (Scan *scan, IrRunState *state, GError **error)
   return done;
 }
 
-/**
- * ir_scan_run:
- * @state: a run under way
- * @node: a Scan
- * @error: return location for an error
- *
- * In the form of opset 8, what lies behind the length of an entry is zero; the standard leaves it
- * open.
- *
- * Source: ONNX Scan 25 and Scan 8.
- *
- * Returns: %TRUE if the outputs have contents
- */
+/* In the form of opset 8, what lies behind the length of an entry is zero; the standard leaves
+ * it open. Source: ONNX Scan 25 and Scan 8. */
 gboolean
 ir_scan_run (IrRunState *state, const IrNode *node, GError **error)
 {

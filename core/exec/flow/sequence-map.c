@@ -92,16 +92,7 @@ map_publish (const Map *map, IrRunState *state, GError **error)
   return TRUE;
 }
 
-/**
- * ir_sequence_map_run:
- * @state: a run under way
- * @node: a SequenceMap
- * @error: return location for an error
- *
- * Source: ONNX SequenceMap 17.
- *
- * Returns: %TRUE if the outputs have contents
- */
+/* Source: ONNX SequenceMap 17 */
 gboolean
 ir_sequence_map_run (IrRunState *state, const IrNode *node, GError **error)
 {

@@ -12,15 +12,6 @@
 
 /* -- shared -- */
 
-/**
- * ir_subgraph_fail:
- * @node: the node that cannot go on
- * @error: return location for an error
- * @code: its code
- * @message: what is wrong and what to do
- *
- * Returns: %FALSE
- */
 gboolean
 ir_subgraph_fail (const IrNode *node, GError **error, IrExecErrorCode code, const char *message)
 {
@@ -30,13 +21,7 @@ ir_subgraph_fail (const IrNode *node, GError **error, IrExecErrorCode code, cons
   return FALSE;
 }
 
-/**
- * ir_subgraph_drop:
- * @state: a run under way
- * @graph: a subgraph that has run
- *
- * Lets go of all that its nodes and inputs hold; constants stay.
- */
+/* Lets go of all that its nodes and inputs hold; constants stay */
 void
 ir_subgraph_drop (IrRunState *state, const IrGraph *graph)
 {
@@ -48,14 +33,7 @@ ir_subgraph_drop (IrRunState *state, const IrGraph *graph)
       ir_run_state_drop (state, values[i]);
 }
 
-/**
- * ir_subgraph_input:
- * @state: a run under way
- * @node: a node
- * @slot: one of its inputs
- *
- * Returns: (transfer none) (nullable): its contents; %NULL if the input is left out
- */
+/* Its contents; NULL if the input is left out */
 IrTensor *
 ir_subgraph_input (IrRunState *state, const IrNode *node, guint slot)
 {
@@ -66,16 +44,8 @@ ir_subgraph_input (IrRunState *state, const IrNode *node, guint slot)
 
 /* -- bodies -- */
 
-/**
- * ir_body_init:
- * @body: (out caller-allocates): the body; clear with ir_body_clear(), also after an error
- * @node: a node with an attribute body
- * @n_inputs: how many inputs the body must have
- * @n_outputs: how many outputs it must have at least
- * @error: return location for an error
- *
- * Returns: %TRUE if the body fits
- */
+/* Returns TRUE if the body fits. @body: the body; clear with ir_body_clear(), also after an
+ * error. */
 gboolean
 ir_body_init (IrBody *body, const IrNode *node, guint n_inputs, guint n_outputs, GError **error)
 {
@@ -97,17 +67,8 @@ ir_body_init (IrBody *body, const IrNode *node, guint n_inputs, guint n_outputs,
   return TRUE;
 }
 
-/**
- * ir_body_run:
- * @body: a body
- * @state: a run under way
- * @inputs: (transfer none): contents of its inputs
- * @error: return location for an error
- *
- * Runs the body once; body->results are then its outputs. Of captured inputs the last round stays.
- *
- * Returns: %TRUE if all outputs have contents
- */
+/* Runs the body once; body->results are then its outputs. Of captured inputs the last round
+ * stays. Returns TRUE if all outputs have contents. */
 gboolean
 ir_body_run (IrBody *body, IrRunState *state, IrTensor *const *inputs, GError **error)
 {
@@ -133,13 +94,6 @@ ir_body_run (IrBody *body, IrRunState *state, IrTensor *const *inputs, GError **
   return TRUE;
 }
 
-/**
- * ir_body_clear:
- * @body: a body
- * @state: the run in which it ran
- *
- * Lets go of everything.
- */
 void
 ir_body_clear (IrBody *body, IrRunState *state)
 {
@@ -150,11 +104,6 @@ ir_body_clear (IrBody *body, IrRunState *state)
 
 /* -- rounds -- */
 
-/**
- * ir_rounds_init:
- * @rounds: (out caller-allocates): empty lists
- * @n: how many
- */
 void
 ir_rounds_init (IrRounds *rounds, guint n)
 {
@@ -163,10 +112,6 @@ ir_rounds_init (IrRounds *rounds, guint n)
     rounds->lists[i] = g_ptr_array_new_with_free_func ((GDestroyNotify) ir_tensor_unref);
 }
 
-/**
- * ir_rounds_clear:
- * @rounds: lists
- */
 void
 ir_rounds_clear (IrRounds *rounds)
 {
@@ -176,19 +121,8 @@ ir_rounds_clear (IrRounds *rounds)
   rounds->n = 0;
 }
 
-/**
- * ir_rounds_add:
- * @rounds: lists
- * @index: which one
- * @tensor: (transfer none): what this round gave
- * @state: a run under way
- * @node: for the message
- * @error: return location for an error
- *
- * No value holds what the lists hold; it counts against the memory limit all the same.
- *
- * Returns: %FALSE with %IR_EXEC_ERROR_MEMORY if there is no room
- */
+/* No value holds what the lists hold; it counts against the memory limit all the same. Returns
+ * FALSE with %IR_EXEC_ERROR_MEMORY if there is no room. */
 gboolean
 ir_rounds_add (IrRounds *rounds,
                guint index,
@@ -234,20 +168,8 @@ stack_nothing (gint64 axis, const IrValue *like, GError **error)
                               dims, error);
 }
 
-/**
- * ir_rounds_stack:
- * @rounds: lists
- * @index: which one
- * @axis: of the result: where the new axis is; negative: from the end
- * @backward: whether the last round comes first
- * @like: the output of the body that was collected
- * @state: a run under way
- * @error: return location for an error
- *
- * Fails with %IR_OP_ERROR_SHAPE if the rounds gave different shapes.
- *
- * Returns: (transfer full) (nullable): all rounds in one tensor
- */
+/* Fails with %IR_OP_ERROR_SHAPE if the rounds gave different shapes. Returns all rounds in one
+ * tensor. @axis: of the result: where the new axis is; negative: from the end. */
 IrTensor *
 ir_rounds_stack (const IrRounds *rounds,
                  guint index,
@@ -268,18 +190,7 @@ ir_rounds_stack (const IrRounds *rounds,
 
 /* -- If -- */
 
-/**
- * ir_if_run:
- * @state: a run under way
- * @node: an If
- * @error: return location for an error
- *
- * Runs the branch that the condition names; the other is not run.
- *
- * Source: ONNX If 25.
- *
- * Returns: %TRUE if its outputs have contents
- */
+/* Runs the branch that the condition names; the other is not run. Source: ONNX If 25. */
 gboolean
 ir_if_run (IrRunState *state, const IrNode *node, GError **error)
 {

@@ -5,13 +5,7 @@
 
 #include "core/exec/memory/peak-tree.h"
 
-/**
- * ir_mem_live_init:
- * @live: (out caller-allocates): what to fill; clear with ir_mem_live_clear()
- * @blocks: of #IrMemBlock
- * @n_steps: steps in which they live
- * @align_bytes: to whose multiples sizes are rounded up
- */
+/* @live: what to fill; clear with ir_mem_live_clear() */
 void
 ir_mem_live_init (IrMemLive *live, const GArray *blocks, guint n_steps, guint64 align_bytes)
 {
@@ -42,10 +36,6 @@ ir_mem_live_init (IrMemLive *live, const GArray *blocks, guint n_steps, guint64 
     live->top[node] = MAX (live->top[2 * node], live->top[2 * node + 1]);
 }
 
-/**
- * ir_mem_live_clear:
- * @live: what lives
- */
 void
 ir_mem_live_clear (IrMemLive *live)
 {
@@ -71,15 +61,7 @@ add (IrMemLive *live, guint node, guint from, guint to, guint first, guint last,
   live->top[node] = live->added[node] + MAX (live->top[2 * node], live->top[2 * node + 1]);
 }
 
-/**
- * ir_mem_live_add:
- * @live: what lives
- * @first: a step
- * @last: a step; nothing happens if it is before @first
- * @bytes: how many more live in these, both inclusive
- *
- * Cost: O(log steps).
- */
+/* Cost: O(log steps). @last: a step; nothing happens if it is before @first. */
 void
 ir_mem_live_add (IrMemLive *live, guint first, guint last, gint64 bytes)
 {
@@ -102,16 +84,8 @@ is_low (
          is_low (live, 2 * node + 1, middle + 1, to, first, last, most);
 }
 
-/**
- * ir_mem_live_is_low:
- * @live: what lives
- * @first: a step
- * @last: a step
- *
- * Cost: O(log steps).
- *
- * Returns: whether nowhere from @first to @last more lives than at most in the beginning
- */
+/* Cost: O(log steps). Returns whether nowhere from @first to @last more lives than at most in
+ * the beginning. */
 gboolean
 ir_mem_live_is_low (const IrMemLive *live, guint first, guint last)
 {

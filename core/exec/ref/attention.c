@@ -401,19 +401,9 @@ check_types (const IrCall *call, guint mask_slot, GError **error)
   return TRUE;
 }
 
-/**
- * ir_ref_attention:
- * @call: Q, K, V; a mask, a past and lengths or none
- * @error: return location for an error
- *
- * A query that sees no key gives a row of zeros.
- *
+/* Q, K, V; a mask, a past and lengths or none. A query that sees no key gives a row of zeros.
  * Fails with %IR_OP_ERROR_VALUE where nonpad_kv_seqlen is negative or more than the keys.
- *
- * Source: ONNX Attention 25, function body.
- *
- * Returns: %TRUE if the outputs were computed
- */
+ * Source: ONNX Attention 25, function body. */
 gboolean
 ir_ref_attention (IrCall *call, GError **error)
 {
@@ -434,15 +424,7 @@ ir_ref_attention (IrCall *call, GError **error)
   return a.y == NULL || attend_heads (&a, error);
 }
 
-/**
- * ir_ref_packed_attention:
- * @call: QKV [batch, positions, 3 * heads * size]; a mask or none
- * @error: return location for an error
- *
- * Source: irscope PackedAttention 1.
- *
- * Returns: %TRUE if the output was computed
- */
+/* QKV [batch, positions, 3 * heads * size]; a mask or none. Source: irscope PackedAttention 1. */
 gboolean
 ir_ref_packed_attention (IrCall *call, GError **error)
 {

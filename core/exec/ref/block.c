@@ -8,13 +8,6 @@
 #define PIECE (1 << 16) /* elements that are loaded or stored between two looks */
 #define RUN   4096      /* elements that are sorted without one */
 
-/**
- * ir_block_load:
- * @tensor: a numeric tensor
- * @first: index of the first element
- * @n: number of elements
- * @values: (out caller-allocates) (array length=n): the elements, widened
- */
 void
 ir_block_load (const IrTensor *tensor, guint64 first, guint64 n, double *values)
 {
@@ -32,13 +25,7 @@ ir_block_load (const IrTensor *tensor, guint64 first, guint64 n, double *values)
       ir_dtype_get_double (dtype, data, first + i, &values[i]);
 }
 
-/**
- * ir_block_store:
- * @tensor: a numeric tensor that may be written
- * @first: index of the first element
- * @n: number of elements
- * @values: (array length=n): the elements; rounded to the type of @tensor
- */
+/* @values: the elements; rounded to the type of @tensor */
 void
 ir_block_store (IrTensor *tensor, guint64 first, guint64 n, const double *values)
 {
@@ -56,16 +43,7 @@ ir_block_store (IrTensor *tensor, guint64 first, guint64 n, const double *values
       ir_dtype_set_double (dtype, data, first + i, values[i]);
 }
 
-/**
- * ir_block_load_many:
- * @call: a call under way
- * @tensor: a numeric tensor
- * @first: index of the first element
- * @n: number of elements
- * @values: (out caller-allocates) (array length=n): the elements, widened
- *
- * As ir_block_load(), but stops when the run does.
- */
+/* As ir_block_load(), but stops when the run does */
 void
 ir_block_load_many (
     const IrCall *call, const IrTensor *tensor, guint64 first, guint64 n, double *values)
@@ -74,16 +52,8 @@ ir_block_load_many (
     ir_block_load (tensor, first + i, MIN (n - i, PIECE), values + i);
 }
 
-/**
- * ir_block_store_many:
- * @call: a call under way
- * @tensor: a numeric tensor that may be written
- * @first: index of the first element
- * @n: number of elements
- * @values: (array length=n): the elements; rounded to the type of @tensor
- *
- * As ir_block_store(), but stops when the run does.
- */
+/* As ir_block_store(), but stops when the run does. @values: the elements; rounded to the type
+ * of @tensor. */
 void
 ir_block_store_many (
     const IrCall *call, IrTensor *tensor, guint64 first, guint64 n, const double *values)
@@ -92,15 +62,7 @@ ir_block_store_many (
     ir_block_store (tensor, first + i, MIN (n - i, PIECE), values + i);
 }
 
-/**
- * ir_block_fill:
- * @call: a call under way
- * @values: (out caller-allocates) (array length=n): where to write
- * @n: number of elements
- * @value: what to write
- *
- * Stops when the run does.
- */
+/* Stops when the run does */
 void
 ir_block_fill (const IrCall *call, double *values, guint64 n, double value)
 {
@@ -108,16 +70,7 @@ ir_block_fill (const IrCall *call, double *values, guint64 n, double value)
     values[i] = value;
 }
 
-/**
- * ir_block_dot:
- * @watch: of a call under way
- * @a: (array length=n): numbers
- * @b: (array length=n): as many
- * @n: how many
- *
- * Returns: the sum of their products, from the first to the last; a part of it if the run is to
- * stop
- */
+/* The sum of their products, from the first to the last; a part of it if the run is to stop. */
 double
 ir_block_dot (IrBlockWatch *watch, const double *a, const double *b, guint64 n)
 {
@@ -130,16 +83,7 @@ ir_block_dot (IrBlockWatch *watch, const double *a, const double *b, guint64 n)
   return sum;
 }
 
-/**
- * ir_block_add_scaled:
- * @watch: of a call under way
- * @factor: what @x is multiplied by
- * @x: (array length=n): numbers
- * @n: how many
- * @y: (inout) (array length=n): what they are added to
- *
- * Leaves out the rest when the run is to stop.
- */
+/* Leaves out the rest when the run is to stop */
 void
 ir_block_add_scaled (IrBlockWatch *watch, double factor, const double *x, guint64 n, double *y)
 {
@@ -189,19 +133,9 @@ sort (IrBlockWatch *watch,
          merge (watch, order, middle, n, room, compare, data);
 }
 
-/**
- * ir_block_sort:
- * @call: a call under way
- * @order: (array length=n): what to sort
- * @n: number of elements
- * @compare: gets pointers to two elements
- * @data: for @compare
- *
- * A stable sort of any length that stops when the run does. Source: merge sort, as
- * g_qsort_with_data().
- *
- * Returns: %FALSE if it was to stop, or there is no memory: @order is then in no order
- */
+/* A stable sort of any length that stops when the run does. Source: merge sort, as
+ * g_qsort_with_data(). Returns FALSE if it was to stop, or there is no memory: @order is then in
+ * no order. */
 gboolean
 ir_block_sort (const IrCall *call, gint64 *order, gint64 n, GCompareDataFunc compare, gpointer data)
 {
@@ -211,13 +145,7 @@ ir_block_sort (const IrCall *call, gint64 *order, gint64 n, GCompareDataFunc com
   return (room != NULL || n <= RUN) && sort (&watch, order, n, room, compare, data);
 }
 
-/**
- * ir_block_round:
- * @dtype: a numeric type
- * @value: a value
- *
- * Returns: @value as an element of @dtype would hold it
- */
+/* @value as an element of @dtype would hold it */
 double
 ir_block_round (IrDtype dtype, double value)
 {
@@ -238,14 +166,7 @@ has_failed (GError **error)
   return error != NULL && *error != NULL;
 }
 
-/**
- * ir_block_new:
- * @call: a call, for the message
- * @n: number of elements
- * @error: return location for an error; one that is set stays, and there is no room
- *
- * Returns: (transfer full) (nullable): room for @n doubles; free with g_free()
- */
+/* Room for @n doubles; free with g_free() */
 double *
 ir_block_new (const IrCall *call, guint64 n, GError **error)
 {
@@ -261,14 +182,7 @@ ir_block_new (const IrCall *call, guint64 n, GError **error)
   return values;
 }
 
-/**
- * ir_block_load_new:
- * @call: a call
- * @slot: an input with contents
- * @error: return location for an error; one that is set stays, and there are no elements
- *
- * Returns: (transfer full) (nullable): all its elements as doubles; free with g_free()
- */
+/* All its elements as doubles; free with g_free() */
 double *
 ir_block_load_new (const IrCall *call, guint slot, GError **error)
 {
@@ -284,13 +198,7 @@ ir_block_load_new (const IrCall *call, guint slot, GError **error)
   return g_steal_pointer (&values);
 }
 
-/**
- * ir_block_check_float:
- * @call: a call with contents
- * @error: return location for an error
- *
- * Returns: %FALSE with %IR_OP_ERROR_DTYPE if input 0 is not of a floating-point type
- */
+/* Returns FALSE with %IR_OP_ERROR_DTYPE if input 0 is not of a floating-point type. */
 gboolean
 ir_block_check_float (const IrCall *call, GError **error)
 {
@@ -301,14 +209,7 @@ ir_block_check_float (const IrCall *call, GError **error)
                        "input 0 is %s, needed is a floating-point type", ir_dtype_name (dtype));
 }
 
-/**
- * ir_block_new_output:
- * @call: a call whose inference has set the type of @slot
- * @slot: output slot
- * @error: return location for an error; one that is set stays, and there is no tensor
- *
- * Returns: (transfer none) (nullable): the output's tensor, to be written
- */
+/* The output's tensor, to be written */
 IrTensor *
 ir_block_new_output (IrCall *call, guint slot, GError **error)
 {
@@ -324,13 +225,7 @@ ir_block_new_output (IrCall *call, guint slot, GError **error)
   return ir_call_new_output (call, slot, type->dtype, (guint) type->rank, type->dims, error);
 }
 
-/**
- * ir_block_cancelled:
- * @call: a call
- * @error: return location for an error
- *
- * Returns: %TRUE with an error if the run was cancelled or has used up its time
- */
+/* Returns TRUE with an error if the run was cancelled or has used up its time. */
 gboolean
 ir_block_cancelled (const IrCall *call, GError **error)
 {

@@ -221,15 +221,8 @@ run (Conv *conv, GError **error)
   return TRUE;
 }
 
-/**
- * ir_ref_conv:
- * @call: X [N, C, ...], W [M, C / group, ...], B [M] or none
- * @error: return location for an error
- *
- * Source: ONNX Conv 22. Cost: O(N · M · C / group · taps · output plane), in double.
- *
- * Returns: %TRUE if the output was computed
- */
+/* X [N, C, ...], W [M, C / group, ...], B [M] or none. Source: ONNX Conv 22. Cost: O(N · M · C /
+ * group · taps · output plane), in double. */
 gboolean
 ir_ref_conv (IrCall *call, GError **error)
 {
@@ -239,15 +232,7 @@ ir_ref_conv (IrCall *call, GError **error)
          ir_window_of_conv (&conv.window, call, error) && run (&conv, error);
 }
 
-/**
- * ir_ref_conv_transpose:
- * @call: X [N, C, ...], W [C, M / group, ...], B [M] or none
- * @error: return location for an error
- *
- * Source: ONNX ConvTranspose 22.
- *
- * Returns: %TRUE if the output was computed
- */
+/* X [N, C, ...], W [C, M / group, ...], B [M] or none. Source: ONNX ConvTranspose 22. */
 gboolean
 ir_ref_conv_transpose (IrCall *call, GError **error)
 {
@@ -297,17 +282,8 @@ run_whole (IrCall *call, Whole *whole, guint w, guint w_zero, guint bias, GError
   return ir_window_of_conv (&conv.window, &view, error) && run (&conv, error);
 }
 
-/**
- * ir_ref_conv_integer:
- * @call: x [N, C, ...], w [M, C / group, ...], zero points
- * @error: return location for an error
- *
- * Sums that do not fit 32 bits wrap around, as the standard allows.
- *
- * Source: ONNX ConvInteger 10.
- *
- * Returns: %TRUE if the output was computed
- */
+/* X [N, C, ...], w [M, C / group, ...], zero points. Sums that do not fit 32 bits wrap around,
+ * as the standard allows. Source: ONNX ConvInteger 10. */
 gboolean
 ir_ref_conv_integer (IrCall *call, GError **error)
 {
@@ -319,15 +295,8 @@ ir_ref_conv_integer (IrCall *call, GError **error)
   return run_whole (call, &whole, 1, 3, G_MAXUINT, error);
 }
 
-/**
- * ir_ref_q_linear_conv:
- * @call: x [N, C, ...], w [M, C / group, ...] and y with their scales and zero points, B [M]
- * @error: return location for an error
- *
- * Source: ONNX QLinearConv 10.
- *
- * Returns: %TRUE if the output was computed
- */
+/* X [N, C, ...], w [M, C / group, ...] and y with their scales and zero points, B [M]. Source:
+ * ONNX QLinearConv 10. */
 gboolean
 ir_ref_q_linear_conv (IrCall *call, GError **error)
 {

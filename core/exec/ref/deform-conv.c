@@ -167,18 +167,9 @@ check_taps (const Deform *d, GError **error)
   return TRUE;
 }
 
-/**
- * ir_ref_deform_conv:
- * @call: X [N, C, ...], W [M, C / group, ...], offset, B [M], mask
- * @error: return location for an error
- *
- * Channels of offset are [offset groups, elements of the kernel, axes], those of mask [offset
- * groups, elements of the kernel].
- *
- * Source: ONNX DeformConv 22.
- *
- * Returns: %TRUE if the output was computed
- */
+/* X [N, C, ...], W [M, C / group, ...], offset, B [M], mask. Channels of offset are [offset
+ * groups, elements of the kernel, axes], those of mask [offset groups, elements of the kernel].
+ * Source: ONNX DeformConv 22. */
 gboolean
 ir_ref_deform_conv (IrCall *call, GError **error)
 {

@@ -38,15 +38,7 @@ determinant (const IrCall *call, double *m, gint64 n)
   return result;
 }
 
-/**
- * ir_ref_det:
- * @call: X [.., M, M]
- * @error: return location for an error
- *
- * Source: ONNX Det 22. Cost: O(M^3) per matrix.
- *
- * Returns: %TRUE if the output was computed
- */
+/* X [.., M, M]. Source: ONNX Det 22. Cost: O(M^3) per matrix. */
 gboolean
 ir_ref_det (IrCall *call, GError **error)
 {

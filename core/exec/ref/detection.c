@@ -121,15 +121,7 @@ check_numbers (const IrCall *call, GError **error)
   return TRUE;
 }
 
-/**
- * ir_ref_non_max_suppression:
- * @call: boxes [N, B, 4], scores [N, C, B], and limits
- * @error: return location for an error
- *
- * Source: ONNX NonMaxSuppression 11.
- *
- * Returns: %TRUE if the output was computed
- */
+/* Boxes [N, B, 4], scores [N, C, B], and limits. Source: ONNX NonMaxSuppression 11. */
 gboolean
 ir_ref_non_max_suppression (IrCall *call, GError **error)
 {
@@ -294,15 +286,7 @@ align_region (IrCall *call, gint64 region, const double *roi, const double *x, G
   return TRUE;
 }
 
-/**
- * ir_ref_roi_align:
- * @call: X [N, C, H, W], rois [R, 4], batch_indices [R]
- * @error: return location for an error
- *
- * Source: ONNX RoiAlign 16.
- *
- * Returns: %TRUE if the output was computed
- */
+/* X [N, C, H, W], rois [R, 4], batch_indices [R]. Source: ONNX RoiAlign 16. */
 gboolean
 ir_ref_roi_align (IrCall *call, GError **error)
 {

@@ -274,15 +274,7 @@ contract_all (IrCall *call, const IrEinsum *einsum, Operand *result, GError **er
   return TRUE;
 }
 
-/**
- * ir_ref_einsum:
- * @call: any number of inputs, and the attribute equation
- * @error: return location for an error
- *
- * Source: ONNX Einsum 28; numpy.einsum.
- *
- * Returns: %TRUE if the output was computed
- */
+/* Source: ONNX Einsum 28; numpy.einsum */
 gboolean
 ir_ref_einsum (IrCall *call, GError **error)
 {

@@ -172,17 +172,9 @@ run_chirp (IrFft *fft, IrComplex *signal)
     signal[k] = product (a[k], fft->chirp[k]);
 }
 
-/**
- * ir_fft_new:
- * @call: a call under way, which may stop it; outlives the plan
- * @n: length, at least 1
- *
- * Prepares transforms of length @n. One object serves one thread at a time.
- *
- * Source: Cooley and Tukey 1965; Bluestein 1970. Cost: O(n log n) time and O(n) memory.
- *
- * Returns: (transfer full) (nullable): the transform, or %NULL if there is no memory
- */
+/* A call under way, which may stop it; outlives the plan. Prepares transforms of length @n. One
+ * object serves one thread at a time. Source: Cooley and Tukey 1965; Bluestein 1970. Cost: O(n
+ * log n) time and O(n) memory. Returns the transform, or NULL if there is no memory. */
 IrFft *
 ir_fft_new (const IrCall *call, guint64 n)
 {
@@ -205,10 +197,6 @@ ir_fft_new (const IrCall *call, guint64 n)
   return g_steal_pointer (&fft);
 }
 
-/**
- * ir_fft_free:
- * @fft: (transfer full) (nullable): a transform
- */
 void
 ir_fft_free (IrFft *fft)
 {
@@ -222,14 +210,7 @@ ir_fft_free (IrFft *fft)
   g_free (fft);
 }
 
-/**
- * ir_fft_run:
- * @fft: a transform of length n
- * @signal: (inout) (array): n numbers, replaced by their transform
- * @inverse: whether exp (+2 pi i k / n) is taken instead of exp (-2 pi i k / n)
- *
- * No direction divides by n.
- */
+/* No direction divides by n */
 void
 ir_fft_run (IrFft *fft, IrComplex *signal, gboolean inverse)
 {

@@ -132,17 +132,8 @@ dft_init (Dft *dft, IrCall *call, gint64 *n_lines, GError **error)
   return TRUE;
 }
 
-/**
- * ir_ref_dft:
- * @call: input [.., 1 or 2], dft_length, axis
- * @error: return location for an error
- *
- * Computes in doubles by ir_fft_run().
- *
- * Source: ONNX DFT 20.
- *
- * Returns: %TRUE if the output was computed
- */
+/* Input [.., 1 or 2], dft_length, axis. Computes in doubles by ir_fft_run(). Source: ONNX DFT
+ * 20. */
 gboolean
 ir_ref_dft (IrCall *call, GError **error)
 {
@@ -169,15 +160,7 @@ ir_ref_dft (IrCall *call, GError **error)
 
 /* -- STFT -- */
 
-/**
- * ir_ref_stft:
- * @call: signal [batch, length, 1 or 2], frame_step, window, frame_length
- * @error: return location for an error
- *
- * Source: ONNX STFT 17.
- *
- * Returns: %TRUE if the output was computed
- */
+/* Signal [batch, length, 1 or 2], frame_step, window, frame_length. Source: ONNX STFT 17. */
 gboolean
 ir_ref_stft (IrCall *call, GError **error)
 {

@@ -185,15 +185,7 @@ run (const Sampling *sampling, IrCall *call, GError **error)
   return TRUE;
 }
 
-/**
- * ir_ref_grid_sample:
- * @call: X [N, C, ...] with r spatial axes, grid [N, ..., r]
- * @error: return location for an error
- *
- * Source: ONNX GridSample 20.
- *
- * Returns: %TRUE if the output was computed
- */
+/* X [N, C, ...] with r spatial axes, grid [N, ..., r]. Source: ONNX GridSample 20. */
 gboolean
 ir_ref_grid_sample (IrCall *call, GError **error)
 {

@@ -118,15 +118,7 @@ has_blocks (const IrCall *call, const IrWindow *window, GError **error)
                        dims[2], blocks);
 }
 
-/**
- * ir_ref_col2im:
- * @call: input [N, C * elements of a block, blocks], image_shape, block_shape
- * @error: return location for an error
- *
- * Source: ONNX Col2Im 18.
- *
- * Returns: %TRUE if the output was computed
- */
+/* Input [N, C * elements of a block, blocks], image_shape, block_shape. Source: ONNX Col2Im 18. */
 gboolean
 ir_ref_col2im (IrCall *call, GError **error)
 {
@@ -183,17 +175,8 @@ even_place (gint64 i, gint64 n, gboolean align)
   return (2 * (double) i + 1) / (double) n - 1;
 }
 
-/**
- * ir_ref_affine_grid:
- * @call: theta [N, 2, 3] or [N, 3, 4], size [N, C, H, W] or [N, C, D, H, W]
- * @error: return location for an error
- *
- * Places are vectors with the last axis first, as GridSample wants them.
- *
- * Source: ONNX AffineGrid 20.
- *
- * Returns: %TRUE if the output was computed
- */
+/* Theta [N, 2, 3] or [N, 3, 4], size [N, C, H, W] or [N, C, D, H, W]. Places are vectors with
+ * the last axis first, as GridSample wants them. Source: ONNX AffineGrid 20. */
 gboolean
 ir_ref_affine_grid (IrCall *call, GError **error)
 {
@@ -243,15 +226,7 @@ clear_output (IrRefWriter *writer)
   ir_call_zero (writer->call, writer->data, writer->n * writer->size);
 }
 
-/**
- * ir_ref_center_crop_pad:
- * @call: input_data, shape
- * @error: return location for an error
- *
- * Source: ONNX CenterCropPad 18.
- *
- * Returns: %TRUE if the output was computed
- */
+/* Source: ONNX CenterCropPad 18 */
 gboolean
 ir_ref_center_crop_pad (IrCall *call, GError **error)
 {
@@ -295,18 +270,9 @@ ir_ref_center_crop_pad (IrCall *call, GError **error)
 
 /* -- MaxUnpool -- */
 
-/**
- * ir_ref_max_unpool:
- * @call: X [N, C, ...], I of the same shape, output_shape
- * @error: return location for an error
- *
- * Indices count in the tensor that the attributes say X was pooled from; a larger output_shape adds
- * zeros behind it, along each axis.
- *
- * Source: ONNX MaxUnpool 22, and its case with output_shape.
- *
- * Returns: %TRUE if the output was computed
- */
+/* X [N, C, ...], I of the same shape, output_shape. Indices count in the tensor that the
+ * attributes say X was pooled from; a larger output_shape adds zeros behind it, along each axis.
+ * Source: ONNX MaxUnpool 22, and its case with output_shape. */
 gboolean
 ir_ref_max_unpool (IrCall *call, GError **error)
 {
@@ -424,18 +390,9 @@ pool_region (IrCall *call, gint64 region, const double *roi, const double *x, GE
   return TRUE;
 }
 
-/**
- * ir_ref_max_roi_pool:
- * @call: X [N, C, H, W], rois [R, 5]
- * @error: return location for an error
- *
- * The standard says no more than that cells are pooled; corners are rounded to elements and cells
- * may share elements, as in Fast R-CNN (Girshick 2015), where the operator comes from.
- *
- * Source: ONNX MaxRoiPool 22.
- *
- * Returns: %TRUE if the output was computed
- */
+/* X [N, C, H, W], rois [R, 5]. The standard says no more than that cells are pooled; corners are
+ * rounded to elements and cells may share elements, as in Fast R-CNN (Girshick 2015), where the
+ * operator comes from. Source: ONNX MaxRoiPool 22. */
 gboolean
 ir_ref_max_roi_pool (IrCall *call, GError **error)
 {

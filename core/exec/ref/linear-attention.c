@@ -138,17 +138,9 @@ step (Linear *linear, guint64 row, guint64 head)
     }
 }
 
-/**
- * ir_ref_linear_attention:
- * @call: query, key and value; a state, rates of decay and of update or none
- * @error: return location for an error
- *
- * The state decays first; then the value is corrected by what the decayed state says of the key.
- *
- * Source: ONNX LinearAttention 27.
- *
- * Returns: %TRUE if the outputs were computed
- */
+/* Query, key and value; a state, rates of decay and of update or none. The state decays first;
+ * then the value is corrected by what the decayed state says of the key. Source: ONNX
+ * LinearAttention 27. */
 gboolean
 ir_ref_linear_attention (IrCall *call, GError **error)
 {
@@ -209,18 +201,8 @@ filter_channel (const IrCall *call,
     }
 }
 
-/**
- * ir_ref_causal_conv:
- * @call: input, weight, bias or none, state or none
- * @error: return location for an error
- *
- * The state stands before the input; without one, zeros do. The new state is what comes last in
- * both together.
- *
- * Source: ONNX CausalConvWithState 27.
- *
- * Returns: %TRUE if the outputs were computed
- */
+/* The state stands before the input; without one, zeros do. The new state is what comes last in
+ * both together. Source: ONNX CausalConvWithState 27. */
 gboolean
 ir_ref_causal_conv (IrCall *call, GError **error)
 {

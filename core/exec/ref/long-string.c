@@ -12,14 +12,7 @@
 #define HASHED ((gsize) 1 << 15)              /* bytes at either end */
 #define SHARED ((gsize) 1 << 16)              /* of a part that is worth keeping the whole for */
 
-/**
- * ir_string_at:
- * @tensor: of strings
- * @i: element
- * @length: (out): its bytes
- *
- * Returns: the element, not ended by a zero
- */
+/* The element, not ended by a zero. @length: its bytes. */
 const char *
 ir_string_at (const IrTensor *tensor, guint64 i, gsize *length)
 {
@@ -43,14 +36,7 @@ compare (IrBlockWatch *watch, const char *a, const char *b, gsize length)
   return 0;
 }
 
-/**
- * ir_string_equal:
- * @watch: counts the work
- * @a: a string
- * @b: another
- *
- * Returns: as g_bytes_equal(); anything if the run is to stop
- */
+/* As g_bytes_equal(); anything if the run is to stop */
 gboolean
 ir_string_equal (IrBlockWatch *watch, GBytes *a, GBytes *b)
 {
@@ -60,14 +46,7 @@ ir_string_equal (IrBlockWatch *watch, GBytes *a, GBytes *b)
   return a_length == b_length && compare (watch, a_data, b_data, a_length) == 0;
 }
 
-/**
- * ir_string_compare:
- * @watch: counts the work
- * @a: a string
- * @b: another
- *
- * Returns: as g_bytes_compare(); anything if the run is to stop
- */
+/* As g_bytes_compare(); anything if the run is to stop */
 int
 ir_string_compare (IrBlockWatch *watch, GBytes *a, GBytes *b)
 {
@@ -86,14 +65,8 @@ hash_run (guint hash, const guint8 *data, gsize n)
   return hash;
 }
 
-/**
- * ir_string_hash:
- * @bytes: (type GBytes): a string
- *
- * For tables, in place of g_bytes_hash(): of a long string it reads the ends alone.
- *
- * Returns: a hash that agrees with g_bytes_equal()
- */
+/* For tables, in place of g_bytes_hash(): of a long string it reads the ends alone. Returns a
+ * hash that agrees with g_bytes_equal(). */
 guint
 ir_string_hash (gconstpointer bytes)
 {
@@ -104,17 +77,8 @@ ir_string_hash (gconstpointer bytes)
   return length > HASHED ? hash_run (hash, data + length - HASHED, HASHED) : hash;
 }
 
-/**
- * ir_string_join:
- * @watch: counts the work
- * @a: first bytes
- * @a_length: how many
- * @b: bytes behind them
- * @b_length: how many
- *
- * Returns: (transfer full) (nullable): a copy of both; anything if the run is to stop; %NULL if
- *   there is no memory
- */
+/* A copy of both; anything if the run is to stop; NULL if there is no memory. @a: first bytes.
+ * @b: bytes behind them. */
 GBytes *
 ir_string_join (IrBlockWatch *watch, const char *a, gsize a_length, const char *b, gsize b_length)
 {
@@ -128,15 +92,7 @@ ir_string_join (IrBlockWatch *watch, const char *a, gsize a_length, const char *
   return g_bytes_new_take (text, a_length + b_length);
 }
 
-/**
- * ir_string_part:
- * @watch: counts the work
- * @string: a string
- * @start: where the part begins
- * @length: its bytes
- *
- * Returns: (transfer full): the part; a long one shares the bytes of @string
- */
+/* The part; a long one shares the bytes of @string. @length: its bytes. */
 GBytes *
 ir_string_part (IrBlockWatch *watch, GBytes *string, gsize start, gsize length)
 {
@@ -180,16 +136,7 @@ read_number (gpointer data, IrAside *aside)
   number->is_real = !number->is_whole && end != text && *end == '\0';
 }
 
-/**
- * ir_string_number:
- * @watch: counts the work
- * @string: a number with spaces around it, or a word for one that is none, in any case: NaN, inf,
- *   +INF, -inf
- * @integers: whether a whole number is wanted, if it is one
- * @number: (out caller-allocates): what it is; neither whole nor real if it is no number
- *
- * Returns: %FALSE if it is to stop
- */
+/* @number: what it is; neither whole nor real if it is no number */
 gboolean
 ir_string_number (IrBlockWatch *watch, GBytes *string, gboolean integers, IrStringNumber *number)
 {

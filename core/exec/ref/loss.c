@@ -124,30 +124,16 @@ run (IrCall *call, gboolean from_scores, GError **error)
   return add_up (&loss, error);
 }
 
-/**
- * ir_ref_nll_loss:
- * @call: input [N, C, ...], target [N, ...], weight [C] or none
- * @error: return location for an error
- *
- * Source: ONNX NegativeLogLikelihoodLoss 22.
- *
- * Returns: %TRUE if the output was computed; %FALSE with %IR_OP_ERROR_VALUE on a class out of range
- */
+/* Input [N, C, ...], target [N, ...], weight [C] or none. Source: ONNX NegativeLogLikelihoodLoss
+ * 22. */
 gboolean
 ir_ref_nll_loss (IrCall *call, GError **error)
 {
   return run (call, FALSE, error);
 }
 
-/**
- * ir_ref_softmax_cross_entropy_loss:
- * @call: scores [N, C, ...], labels [N, ...], weights [C] or none
- * @error: return location for an error
- *
- * Source: ONNX SoftmaxCrossEntropyLoss 13.
- *
- * Returns: %TRUE if the outputs were computed
- */
+/* Scores [N, C, ...], labels [N, ...], weights [C] or none. Source: ONNX SoftmaxCrossEntropyLoss
+ * 13. */
 gboolean
 ir_ref_softmax_cross_entropy_loss (IrCall *call, GError **error)
 {

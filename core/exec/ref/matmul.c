@@ -211,15 +211,7 @@ batch_offset (const IrTensor *tensor, const gint64 *at, int n_batch, guint64 mat
   return offset * matrix;
 }
 
-/**
- * ir_ref_matmul:
- * @call: input 0 is [.., M, K], input 1 is [.., K, N]
- * @error: return location for an error
- *
- * Source: ONNX MatMul 13; numpy.matmul.
- *
- * Returns: %TRUE if the output was computed
- */
+/* Input 0 is [.., M, K], input 1 is [.., K, N]. Source: ONNX MatMul 13; numpy.matmul. */
 gboolean
 ir_ref_matmul (IrCall *call, GError **error)
 {
@@ -257,15 +249,7 @@ ir_ref_matmul (IrCall *call, GError **error)
   return TRUE;
 }
 
-/**
- * ir_ref_gemm:
- * @call: A [M, K], B [K, N] (transposed by transA, transB), C or none
- * @error: return location for an error
- *
- * Source: ONNX Gemm 13.
- *
- * Returns: %TRUE if the output was computed
- */
+/* A [M, K], B [K, N] (transposed by transA, transB), C or none. Source: ONNX Gemm 13. */
 gboolean
 ir_ref_gemm (IrCall *call, GError **error)
 {

@@ -11,18 +11,8 @@
 
 /* -- lists -- */
 
-/**
- * ir_ml_list_init:
- * @list: (out caller-allocates): the list
- * @call: a call
- * @name: name of an attribute
- * @error: return location for an error
- *
- * Reads a list from an attribute: floats, integers, strings, or a tensor with at most one axis. An
- * absent attribute is an empty list.
- *
- * Returns: %FALSE if the attribute is of another kind
- */
+/* Reads a list from an attribute: floats, integers, strings, or a tensor with at most one axis.
+ * An absent attribute is an empty list. Returns FALSE if the attribute is of another kind. */
 gboolean
 ir_ml_list_init (IrMlList *list, const IrCall *call, const char *name, GError **error)
 {
@@ -54,16 +44,7 @@ ir_ml_list_init (IrMlList *list, const IrCall *call, const char *name, GError **
   return TRUE;
 }
 
-/**
- * ir_ml_list_choose:
- * @list: (out caller-allocates): the list
- * @call: a call
- * @names: (array zero-terminated=1): attributes of which one may be given
- * @required: whether one of them must be
- * @error: return location for an error
- *
- * Returns: %FALSE if more than one of the attributes has elements, or none though @required
- */
+/* Returns FALSE if more than one of the attributes has elements, or none though @required. */
 gboolean
 ir_ml_list_choose (
     IrMlList *list, const IrCall *call, const char *const *names, gboolean required, GError **error)
@@ -91,16 +72,7 @@ ir_ml_list_choose (
                        names[0]);
 }
 
-/**
- * ir_ml_list_check:
- * @list: a list
- * @call: the call, for the message
- * @name: what it is called
- * @n: how many elements are needed
- * @error: return location for an error
- *
- * Returns: %FALSE if it has not @n elements or holds strings
- */
+/* Returns FALSE if it has not @n elements or holds strings */
 gboolean
 ir_ml_list_check (
     const IrMlList *list, const IrCall *call, const char *name, guint64 n, GError **error)
@@ -114,13 +86,6 @@ ir_ml_list_check (
                        ir_dtype_name (list->dtype));
 }
 
-/**
- * ir_ml_list_double:
- * @list: a list of numbers
- * @index: below its length
- *
- * Returns: the element
- */
 double
 ir_ml_list_double (const IrMlList *list, guint64 index)
 {
@@ -130,28 +95,13 @@ ir_ml_list_double (const IrMlList *list, guint64 index)
                                        : (double) list->attr->ints[index];
 }
 
-/**
- * ir_ml_list_int:
- * @list: a list of integers
- * @index: below its length
- *
- * Returns: the element
- */
 gint64
 ir_ml_list_int (const IrMlList *list, guint64 index)
 {
   return list->tensor != NULL ? ir_tensor_get_int64 (list->tensor, index) : list->attr->ints[index];
 }
 
-/**
- * ir_ml_list_string:
- * @watch: counts the work
- * @list: a list of strings
- * @index: below its length
- *
- * Returns: (transfer full) (nullable): the element; anything if the run is to stop; %NULL if there
- *   is no memory
- */
+/* The element; anything if the run is to stop; NULL if there is no memory. */
 GBytes *
 ir_ml_list_string (IrBlockWatch *watch, const IrMlList *list, guint64 index)
 {
@@ -161,12 +111,6 @@ ir_ml_list_string (IrBlockWatch *watch, const IrMlList *list, guint64 index)
                          "", 0);
 }
 
-/**
- * ir_ml_int_key:
- * @value: a number
- *
- * Returns: its key
- */
 IrMlKey
 ir_ml_int_key (gint64 value)
 {
@@ -190,15 +134,8 @@ text_key (const char *text, gsize length)
   return (IrMlKey){ text != NULL ? text : "", length, 0 };
 }
 
-/**
- * ir_ml_tensor_key:
- * @tensor: strings or numbers
- * @index: below its length
- *
- * Keys of equal elements are equal, whatever the width of their types.
- *
- * Returns: the key of the element, valid as long as @tensor
- */
+/* Keys of equal elements are equal, whatever the width of their types. Returns the key of the
+ * element, valid as long as @tensor. */
 IrMlKey
 ir_ml_tensor_key (const IrTensor *tensor, guint64 index)
 {
@@ -214,13 +151,7 @@ ir_ml_tensor_key (const IrTensor *tensor, guint64 index)
                                    : ir_ml_int_key (ir_tensor_get_int64 (tensor, index));
 }
 
-/**
- * ir_ml_list_key:
- * @list: a list
- * @index: below its length
- *
- * Returns: the key of the element, as ir_ml_tensor_key() gives it
- */
+/* The key of the element, as ir_ml_tensor_key() gives it */
 IrMlKey
 ir_ml_list_key (const IrMlList *list, guint64 index)
 {
@@ -253,17 +184,8 @@ key_hash (IrBlockWatch *watch, const IrMlKey *key)
   return ir_mix64 (hash);
 }
 
-/**
- * ir_ml_index_init:
- * @index: (out caller-allocates): the index
- * @list: a list with fewer than 2^31 elements, which must outlive the index
- * @call: a call under way
- * @error: return location for an error
- *
- * Finds keys by ir_ml_index_find(); of equal ones the last.
- *
- * Returns: %FALSE if there is no memory, or the run is to stop
- */
+/* Finds keys by ir_ml_index_find(); of equal ones the last. Returns FALSE if there is no memory,
+ * or the run is to stop. */
 gboolean
 ir_ml_index_init (IrPlaces *index, const IrMlList *list, const IrCall *call, GError **error)
 {
@@ -279,13 +201,7 @@ ir_ml_index_init (IrPlaces *index, const IrMlList *list, const IrCall *call, GEr
   return !index->watch.stopped || !ir_block_cancelled (call, error);
 }
 
-/**
- * ir_ml_index_find:
- * @index: an index
- * @key: what to look for
- *
- * Returns: 1 + where it stands in the list; 0: nowhere
- */
+/* 1 + where it stands in the list; 0: nowhere */
 guint32
 ir_ml_index_find (IrPlaces *index, IrMlKey key)
 {
@@ -294,17 +210,8 @@ ir_ml_index_find (IrPlaces *index, IrMlKey key)
 
 /* -- scores -- */
 
-/**
- * ir_ml_choice:
- * @call: a call
- * @attr: name of an attribute, a word, or its number in an operator that writes words so
- * @names: (array length=n): the words
- * @n: how many
- * @choice: (inout): the number of the word; stays if the attribute is absent
- * @error: return location for an error
- *
- * Returns: %FALSE if the attribute is none of them
- */
+/* Returns FALSE if the attribute is none of them. @choice: the number of the word; stays if the
+ * attribute is absent. */
 gboolean
 ir_ml_choice (const IrCall *call,
               const char *attr,
@@ -334,14 +241,7 @@ ir_ml_choice (const IrCall *call,
                                       attr, number, n - 1, words->str);
 }
 
-/**
- * ir_ml_transform_init:
- * @transform: (out): the transform that the attribute post_transform asks for
- * @call: a call
- * @error: return location for an error
- *
- * Returns: %FALSE if there is no such transform
- */
+/* Returns FALSE if there is no such transform */
 gboolean
 ir_ml_transform_init (IrMlTransform *transform, const IrCall *call, GError **error)
 {
@@ -353,12 +253,7 @@ ir_ml_transform_init (IrMlTransform *transform, const IrCall *call, GError **err
   return known;
 }
 
-/**
- * ir_ml_logistic:
- * @value: a number
- *
- * Returns: 1 / (1 + exp (-value)), without overflow
- */
+/* 1 / (1 + exp (-value)), without overflow */
 double
 ir_ml_logistic (double value)
 {
@@ -396,17 +291,8 @@ softmax (IrBlockWatch *watch, guint n, double *scores, gboolean keep_zeros)
     scores[i] = sum != 0 ? scores[i] / sum : 0.5;
 }
 
-/**
- * ir_ml_transform_run:
- * @watch: of the call
- * @transform: what to do
- * @n: number of scores
- * @scores: (inout) (array length=n): the scores of one sample
- *
- * Leaves the rest as it is when the run is to stop.
- *
- * Source: ONNX-ML, the attribute post_transform.
- */
+/* Leaves the rest as it is when the run is to stop. Source: ONNX-ML, the attribute
+ * post_transform. */
 void
 ir_ml_transform_run (IrBlockWatch *watch, IrMlTransform transform, guint n, double *scores)
 {
@@ -418,13 +304,6 @@ ir_ml_transform_run (IrBlockWatch *watch, IrMlTransform transform, guint n, doub
     scores[i] = probit (scores[i]);
 }
 
-/**
- * ir_ml_complement:
- * @transform: what is done to the scores afterwards
- * @probability: whether @score is a probability already, if nothing is done
- * @score: score of the second of two classes
- * @scores: (out caller-allocates) (array fixed-size=2): scores of both
- */
 void
 ir_ml_complement (IrMlTransform transform, gboolean probability, double score, double *scores)
 {
@@ -434,14 +313,7 @@ ir_ml_complement (IrMlTransform transform, gboolean probability, double score, d
   scores[1] = score;
 }
 
-/**
- * ir_ml_top:
- * @watch: of the call
- * @n: number of scores, at least 1
- * @scores: (array length=n): the scores
- *
- * Returns: the place of the highest, of equal ones the first; any place if the run is to stop
- */
+/* The place of the highest, of equal ones the first; any place if the run is to stop. */
 guint
 ir_ml_top (IrBlockWatch *watch, guint n, const double *scores)
 {
@@ -455,14 +327,7 @@ ir_ml_top (IrBlockWatch *watch, guint n, const double *scores)
 
 /* -- samples -- */
 
-/**
- * ir_ml_samples_init:
- * @samples: (out caller-allocates): the samples
- * @call: a call whose input 0 is [N, F] or [F]
- * @error: return location for an error
- *
- * Returns: %FALSE if there is no memory for a sample
- */
+/* A call whose input 0 is [N, F] or [F]. Returns FALSE if there is no memory for a sample. */
 gboolean
 ir_ml_samples_init (IrMlSamples *samples, const IrCall *call, GError **error)
 {
@@ -478,13 +343,7 @@ ir_ml_samples_init (IrMlSamples *samples, const IrCall *call, GError **error)
   return samples->row != NULL;
 }
 
-/**
- * ir_ml_samples_read:
- * @samples: the samples
- * @index: which
- *
- * Returns: (transfer none): its features, until the next is read
- */
+/* Its features, until the next is read */
 const double *
 ir_ml_samples_read (IrMlSamples *samples, guint64 index)
 {
@@ -493,10 +352,6 @@ ir_ml_samples_read (IrMlSamples *samples, guint64 index)
   return samples->row;
 }
 
-/**
- * ir_ml_samples_clear:
- * @samples: the samples
- */
 void
 ir_ml_samples_clear (IrMlSamples *samples)
 {
@@ -505,15 +360,8 @@ ir_ml_samples_clear (IrMlSamples *samples)
 
 /* -- classes -- */
 
-/**
- * ir_ml_classes_init:
- * @classes: (out caller-allocates): what a classifier writes
- * @call: a call whose inference has set the types of Y [N] and Z [N, E]
- * @int_labels: name of the attribute with numbers as labels
- * @error: return location for an error
- *
- * Returns: %FALSE if the labels are of a wrong kind or there is no memory
- */
+/* A call whose inference has set the types of Y [N] and Z [N, E]. Returns FALSE if the labels
+ * are of a wrong kind or there is no memory. */
 gboolean
 ir_ml_classes_init (IrMlClasses *classes, IrCall *call, const char *int_labels, GError **error)
 {
@@ -537,13 +385,8 @@ ir_ml_classes_init (IrMlClasses *classes, IrCall *call, const char *int_labels, 
   return (classes->scores = ir_block_new_output (call, 1, error)) != NULL;
 }
 
-/**
- * ir_ml_classes_write:
- * @classes: what a classifier writes
- * @row: the sample; they come in order
- * @label: place of its class; behind the labels: none of them, which is 0 or ""
- * @scores: its scores, as many as Z has columns
- */
+/* @row: the sample; they come in order. @label: place of its class; behind the labels: none of
+ * them, which is 0 or "". */
 void
 ir_ml_classes_write (IrMlClasses *classes, guint64 row, guint label, const double *scores)
 {
@@ -565,13 +408,6 @@ ir_ml_classes_write (IrMlClasses *classes, guint64 row, guint label, const doubl
                          scores);
 }
 
-/**
- * ir_ml_classes_finish:
- * @classes: what a classifier writes, all samples written
- * @error: return location for an error
- *
- * Returns: %FALSE if it is to stop, or there was no memory
- */
 gboolean
 ir_ml_classes_finish (IrMlClasses *classes, GError **error)
 {
@@ -584,10 +420,6 @@ ir_ml_classes_finish (IrMlClasses *classes, GError **error)
                                (GBytes **) (gpointer) classes->names->pdata, error);
 }
 
-/**
- * ir_ml_classes_clear:
- * @classes: what a classifier writes
- */
 void
 ir_ml_classes_clear (IrMlClasses *classes)
 {

@@ -26,15 +26,7 @@ n_rows (const IrTensor *tensor)
 
 /* -- by features -- */
 
-/**
- * ir_ref_ml_array_feature_extractor:
- * @call: X [..., F], Y: indices
- * @error: return location for an error
- *
- * Source: ONNX-ML ArrayFeatureExtractor 1.
- *
- * Returns: %TRUE if the output was computed
- */
+/* X [..., F], Y: indices. Source: ONNX-ML ArrayFeatureExtractor 1. */
 gboolean
 ir_ref_ml_array_feature_extractor (IrCall *call, GError **error)
 {
@@ -64,15 +56,7 @@ ir_ref_ml_array_feature_extractor (IrCall *call, GError **error)
   return ir_ref_writer_finish (&writer, error);
 }
 
-/**
- * ir_ref_ml_binarizer:
- * @call: X
- * @error: return location for an error
- *
- * Source: ONNX-ML Binarizer 1.
- *
- * Returns: %TRUE if the output was computed
- */
+/* X. Source: ONNX-ML Binarizer 1. */
 gboolean
 ir_ref_ml_binarizer (IrCall *call, GError **error)
 {
@@ -101,15 +85,7 @@ check_by_feature (
   return ir_ml_list_check (list, call, name, list->n == 1 ? 1 : length, error);
 }
 
-/**
- * ir_ref_ml_scaler:
- * @call: X [..., F]
- * @error: return location for an error
- *
- * Source: ONNX-ML Scaler 1.
- *
- * Returns: %TRUE if the output was computed
- */
+/* X [..., F]. Source: ONNX-ML Scaler 1. */
 gboolean
 ir_ref_ml_scaler (IrCall *call, GError **error)
 {
@@ -164,16 +140,8 @@ norm_of (IrBlockWatch *watch, Norm norm, guint64 n, const double *row)
   return norm == NORM_L1 ? absolute : sqrt (squares);
 }
 
-/**
- * ir_ref_ml_normalizer:
- * @call: X [..., F]
- * @error: return location for an error
- *
- * Source: ONNX-ML Normalizer 1. MAX divides by the greatest element, not by the greatest absolute
- * value, as the text of the standard has it.
- *
- * Returns: %TRUE if the output was computed
- */
+/* X [..., F]. Source: ONNX-ML Normalizer 1. MAX divides by the greatest element, not by the
+ * greatest absolute value, as the text of the standard has it. */
 gboolean
 ir_ref_ml_normalizer (IrCall *call, GError **error)
 {
@@ -222,15 +190,7 @@ impute_float (const IrTensor *in, IrTensor *out, guint64 i, double from, const I
   ir_block_store (out, i, 1, &value);
 }
 
-/**
- * ir_ref_ml_imputer:
- * @call: X [..., F]
- * @error: return location for an error
- *
- * Source: ONNX-ML Imputer 1.
- *
- * Returns: %TRUE if the output was computed
- */
+/* X [..., F]. Source: ONNX-ML Imputer 1. */
 gboolean
 ir_ref_ml_imputer (IrCall *call, GError **error)
 {
@@ -286,15 +246,7 @@ put_columns (IrCall *call, guint slot, IrTensor *out, gint64 column, gint64 *wid
   return TRUE;
 }
 
-/**
- * ir_ref_ml_feature_vectorizer:
- * @call: inputs [N, F] or [F]
- * @error: return location for an error
- *
- * Source: ONNX-ML FeatureVectorizer 1.
- *
- * Returns: %TRUE if the output was computed
- */
+/* Inputs [N, F] or [F]. Source: ONNX-ML FeatureVectorizer 1. */
 gboolean
 ir_ref_ml_feature_vectorizer (IrCall *call, GError **error)
 {
@@ -477,15 +429,7 @@ encode_names (IrCall *call, const IrMlList *names, const IrMlList *numbers, GErr
   return encode (call, from_names ? names : numbers, from_names ? numbers : names, error);
 }
 
-/**
- * ir_ref_ml_category_mapper:
- * @call: X: strings or integers
- * @error: return location for an error
- *
- * Source: ONNX-ML CategoryMapper 1.
- *
- * Returns: %TRUE if the output was computed
- */
+/* X: strings or integers. Source: ONNX-ML CategoryMapper 1. */
 gboolean
 ir_ref_ml_category_mapper (IrCall *call, GError **error)
 {
@@ -514,15 +458,7 @@ encode_classes (IrCall *call, GError **error)
   return encode_names (call, &names, &numbers, error);
 }
 
-/**
- * ir_ref_ml_label_encoder:
- * @call: X of any type that has keys
- * @error: return location for an error
- *
- * Source: ONNX-ML LabelEncoder 4, 2 and 1.
- *
- * Returns: %TRUE if the output was computed
- */
+/* X of any type that has keys. Source: ONNX-ML LabelEncoder 4, 2 and 1. */
 gboolean
 ir_ref_ml_label_encoder (IrCall *call, GError **error)
 {
@@ -553,15 +489,7 @@ category_key (const IrTensor *tensor, guint64 i)
   return ir_ml_int_key ((gint64) value);
 }
 
-/**
- * ir_ref_ml_one_hot_encoder:
- * @call: X of any shape
- * @error: return location for an error
- *
- * Source: ONNX-ML OneHotEncoder 1.
- *
- * Returns: %TRUE if the output was computed
- */
+/* X of any shape. Source: ONNX-ML OneHotEncoder 1. */
 gboolean
 ir_ref_ml_one_hot_encoder (IrCall *call, GError **error)
 {

@@ -38,17 +38,8 @@ linear_run (Linear *linear, guint64 n_features, const double *x, double *scores)
     }
 }
 
-/**
- * ir_ref_ml_linear_classifier:
- * @call: X [N, F]
- * @error: return location for an error
- *
- * One row of coefficients for two classes gives the scores -s and s.
- *
- * Source: ONNX-ML LinearClassifier 1.
- *
- * Returns: %TRUE if the outputs were computed
- */
+/* X [N, F]. One row of coefficients for two classes gives the scores -s and s. Source: ONNX-ML
+ * LinearClassifier 1. */
 gboolean
 ir_ref_ml_linear_classifier (IrCall *call, GError **error)
 {
@@ -78,15 +69,7 @@ ir_ref_ml_linear_classifier (IrCall *call, GError **error)
   return scores != NULL && ir_ml_classes_finish (&classes, error);
 }
 
-/**
- * ir_ref_ml_linear_regressor:
- * @call: X [N, F]
- * @error: return location for an error
- *
- * Source: ONNX-ML LinearRegressor 1.
- *
- * Returns: %TRUE if the output was computed
- */
+/* X [N, F]. Source: ONNX-ML LinearRegressor 1. */
 gboolean
 ir_ref_ml_linear_regressor (IrCall *call, GError **error)
 {

@@ -78,15 +78,7 @@ read_labels (const IrCall *call, IrTensor **keys, guint64 n_columns, GError **er
   return *keys != NULL;
 }
 
-/**
- * ir_ref_ml_zip_map:
- * @call: X [N, C] or [C]
- * @error: return location for an error
- *
- * Source: ONNX-ML ZipMap 1.
- *
- * Returns: %TRUE if the output was computed
- */
+/* X [N, C] or [C]. Source: ONNX-ML ZipMap 1. */
 gboolean
 ir_ref_ml_zip_map (IrCall *call, GError **error)
 {
@@ -167,16 +159,8 @@ put_words (IrCall *call, const IrTensor *values, const guint32 *places, guint64 
   return ir_call_take_strings (call, 0, 2, dims, (GBytes **) (gpointer) strings->pdata, error);
 }
 
-/**
- * ir_ref_ml_dict_vectorizer:
- * @call: X: a map
- * @error: return location for an error
- *
- * Source: ONNX-ML DictVectorizer 1. The result is one row [1, words], as other programs have it,
- * since the operators behind it take [N, F].
- *
- * Returns: %TRUE if the output was computed
- */
+/* X: a map. Source: ONNX-ML DictVectorizer 1. The result is one row [1, words], as other
+ * programs have it, since the operators behind it take [N, F]. */
 gboolean
 ir_ref_ml_dict_vectorizer (IrCall *call, GError **error)
 {
@@ -358,15 +342,8 @@ cast_entries (IrCall *call,
          ir_call_take_strings (call, 0, 2, dims, (GBytes **) (gpointer) strings->pdata, error);
 }
 
-/**
- * ir_ref_ml_cast_map:
- * @call: X: a map of integers to numbers or strings
- * @error: return location for an error
- *
- * Source: ONNX-ML CastMap 1. The result is one row, [1, entries] or [1, max_map].
- *
- * Returns: %TRUE if the output was computed
- */
+/* X: a map of integers to numbers or strings. Source: ONNX-ML CastMap 1. The result is one row,
+ * [1, entries] or [1, max_map]. */
 gboolean
 ir_ref_ml_cast_map (IrCall *call, GError **error)
 {

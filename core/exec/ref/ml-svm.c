@@ -123,15 +123,7 @@ linear_score (Svm *svm, const double *x, guint64 row)
 
 /* -- regression -- */
 
-/**
- * ir_ref_ml_svm_regressor:
- * @call: X [N, F]
- * @error: return location for an error
- *
- * Source: ONNX-ML SVMRegressor 1.
- *
- * Returns: %TRUE if the output was computed
- */
+/* X [N, F]. Source: ONNX-ML SVMRegressor 1. */
 gboolean
 ir_ref_ml_svm_regressor (IrCall *call, GError **error)
 {
@@ -381,17 +373,8 @@ classify (Classifier *c, Svm *svm, IrMlClasses *classes, guint64 row, const doub
   ir_ml_classes_write (classes, row, top, c->scores);
 }
 
-/**
- * ir_ref_ml_svm_classifier:
- * @call: X [N, F]
- * @error: return location for an error
- *
- * A linear model adds the same rho[0] to the score of each class, as its peers do.
- *
- * Source: ONNX-ML SVMClassifier 1.
- *
- * Returns: %TRUE if the outputs were computed
- */
+/* X [N, F]. A linear model adds the same rho[0] to the score of each class, as its peers do.
+ * Source: ONNX-ML SVMClassifier 1. */
 gboolean
 ir_ref_ml_svm_classifier (IrCall *call, GError **error)
 {

@@ -670,15 +670,7 @@ run_regression (IrCall *call, Forest *forest, IrMlSamples *samples, GError **err
   return TRUE;
 }
 
-/**
- * ir_ref_ml_tree_ensemble:
- * @call: X [N, F]
- * @error: return location for an error
- *
- * Source: ONNX-ML TreeEnsemble 5.
- *
- * Returns: %TRUE if the output was computed
- */
+/* X [N, F]. Source: ONNX-ML TreeEnsemble 5. */
 gboolean
 ir_ref_ml_tree_ensemble (IrCall *call, GError **error)
 {
@@ -691,15 +683,7 @@ ir_ref_ml_tree_ensemble (IrCall *call, GError **error)
          run_regression (call, &forest, &samples, error);
 }
 
-/**
- * ir_ref_ml_tree_regressor:
- * @call: X [N, F]
- * @error: return location for an error
- *
- * Source: ONNX-ML TreeEnsembleRegressor 3.
- *
- * Returns: %TRUE if the output was computed
- */
+/* X [N, F]. Source: ONNX-ML TreeEnsembleRegressor 3. */
 gboolean
 ir_ref_ml_tree_regressor (IrCall *call, GError **error)
 {
@@ -767,18 +751,9 @@ vote (Votes *votes, Forest *forest, IrMlClasses *classes, guint64 row, const dou
   ir_ml_classes_write (classes, row, top, scores);
 }
 
-/**
- * ir_ref_ml_tree_classifier:
- * @call: X [N, F]
- * @error: return location for an error
- *
- * The standard does not say what one score makes of two classes. Here they become 1 - s and s if
- * no vote is negative and nothing is done to the scores, else -s and s; the highest wins.
- *
- * Source: ONNX-ML TreeEnsembleClassifier 3.
- *
- * Returns: %TRUE if the outputs were computed
- */
+/* X [N, F]. The standard does not say what one score makes of two classes. Here they become 1 -
+ * s and s if no vote is negative and nothing is done to the scores, else -s and s; the highest
+ * wins. Source: ONNX-ML TreeEnsembleClassifier 3. */
 gboolean
 ir_ref_ml_tree_classifier (IrCall *call, GError **error)
 {

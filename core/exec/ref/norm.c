@@ -117,15 +117,7 @@ check_training (const IrCall *call, GError **error)
   return TRUE;
 }
 
-/**
- * ir_ref_batch_norm:
- * @call: X [N, C, ...]; scale, B, mean, var [C]
- * @error: return location for an error
- *
- * Source: ONNX BatchNormalization 15.
- *
- * Returns: %TRUE if the outputs were computed
- */
+/* X [N, C, ...]; scale, B, mean, var [C]. Source: ONNX BatchNormalization 15. */
 gboolean
 ir_ref_batch_norm (IrCall *call, GError **error)
 {
@@ -215,15 +207,7 @@ normalize_groups (IrCall *call, guint64 groups, GError **error)
   return TRUE;
 }
 
-/**
- * ir_ref_instance_norm:
- * @call: X [N, C, ...]; scale and B [C]
- * @error: return location for an error
- *
- * Source: ONNX InstanceNormalization 22.
- *
- * Returns: %TRUE if the output was computed
- */
+/* X [N, C, ...]; scale and B [C]. Source: ONNX InstanceNormalization 22. */
 gboolean
 ir_ref_instance_norm (IrCall *call, GError **error)
 {
@@ -231,15 +215,8 @@ ir_ref_instance_norm (IrCall *call, GError **error)
          normalize_groups (call, MAX (planes_of (call).channels, 1), error);
 }
 
-/**
- * ir_ref_group_norm:
- * @call: X [N, C, ...]; scale and bias [C], or [num_groups] before opset 21
- * @error: return location for an error
- *
- * Source: ONNX GroupNormalization 18 and 21.
- *
- * Returns: %TRUE if the output was computed
- */
+/* X [N, C, ...]; scale and bias [C], or [num_groups] before opset 21. Source: ONNX
+ * GroupNormalization 18 and 21. */
 gboolean
 ir_ref_group_norm (IrCall *call, GError **error)
 {
@@ -327,30 +304,14 @@ normalize_layers (IrCall *call, gboolean centre, GError **error)
   return TRUE;
 }
 
-/**
- * ir_ref_layer_norm:
- * @call: X; scale and bias broadcast to X's axes from axis on
- * @error: return location for an error
- *
- * Source: ONNX LayerNormalization 17.
- *
- * Returns: %TRUE if the outputs were computed
- */
+/* X; scale and bias broadcast to X's axes from axis on. Source: ONNX LayerNormalization 17. */
 gboolean
 ir_ref_layer_norm (IrCall *call, GError **error)
 {
   return normalize_layers (call, TRUE, error);
 }
 
-/**
- * ir_ref_rms_norm:
- * @call: X; scale broadcasts to X's axes from axis on
- * @error: return location for an error
- *
- * Source: ONNX RMSNormalization 23.
- *
- * Returns: %TRUE if the output was computed
- */
+/* X; scale broadcasts to X's axes from axis on. Source: ONNX RMSNormalization 23. */
 gboolean
 ir_ref_rms_norm (IrCall *call, GError **error)
 {
@@ -359,17 +320,8 @@ ir_ref_rms_norm (IrCall *call, GError **error)
 
 /* -- neighbouring channels -- */
 
-/**
- * ir_ref_lrn:
- * @call: X [N, C, ...]
- * @error: return location for an error
- *
- * The window of channel c reaches from c - floor ((size - 1) / 2) to c + ceil ((size - 1) / 2).
- *
- * Source: ONNX LRN 13.
- *
- * Returns: %TRUE if the output was computed
- */
+/* X [N, C, ...]. The window of channel c reaches from c - floor ((size - 1) / 2) to c + ceil
+ * ((size - 1) / 2). Source: ONNX LRN 13. */
 gboolean
 ir_ref_lrn (IrCall *call, GError **error)
 {
@@ -412,15 +364,7 @@ ir_ref_lrn (IrCall *call, GError **error)
 
 /* -- along one axis -- */
 
-/**
- * ir_ref_lp_norm:
- * @call: X
- * @error: return location for an error
- *
- * Source: ONNX LpNormalization 22.
- *
- * Returns: %TRUE if the output was computed
- */
+/* X. Source: ONNX LpNormalization 22. */
 gboolean
 ir_ref_lp_norm (IrCall *call, GError **error)
 {
@@ -479,15 +423,7 @@ statistic_index (const IrTensor *x, const gboolean *mask, guint64 i)
   return index;
 }
 
-/**
- * ir_ref_mean_variance_norm:
- * @call: X
- * @error: return location for an error
- *
- * Source: ONNX MeanVarianceNormalization 13, whose body divides by sqrt (variance) + 1e-9.
- *
- * Returns: %TRUE if the output was computed
- */
+/* X. Source: ONNX MeanVarianceNormalization 13, whose body divides by sqrt (variance) + 1e-9. */
 gboolean
 ir_ref_mean_variance_norm (IrCall *call, GError **error)
 {

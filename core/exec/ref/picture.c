@@ -56,18 +56,8 @@ put_pixels (IrCall *call, const IrImage *image, Pixel pixel, GError **error)
   return out != NULL;
 }
 
-/**
- * ir_ref_image_decoder:
- * @call: the bytes of a file
- * @error: return location for an error
- *
- * What is no picture, or a damaged one, gives an empty matrix, as the standard says; a format that
- * this build has no library for is an error.
- *
- * Source: ONNX ImageDecoder 20.
- *
- * Returns: %TRUE if the output was computed
- */
+/* What is no picture, or a damaged one, gives an empty matrix, as the standard says; a format
+ * that this build has no library for is an error. Source: ONNX ImageDecoder 20. */
 gboolean
 ir_ref_image_decoder (IrCall *call, GError **error)
 {

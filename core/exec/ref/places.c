@@ -4,17 +4,7 @@
 
 #include "core/exec/ref/places.h"
 
-/**
- * ir_places_init:
- * @places: (out caller-allocates): the table
- * @call: a call under way
- * @n: most keys that are put into it, below 2^31
- * @equal: compares a key with what the list has
- * @list: for @equal
- * @error: return location for an error
- *
- * Returns: %FALSE if there is no memory
- */
+/* Returns FALSE if there is no memory */
 gboolean
 ir_places_init (IrPlaces *places,
                 const IrCall *call,
@@ -36,27 +26,14 @@ ir_places_init (IrPlaces *places,
                        "no memory for a table of %" G_GUINT64_FORMAT " keys", n);
 }
 
-/**
- * ir_places_clear:
- * @places: a table
- */
 void
 ir_places_clear (IrPlaces *places)
 {
   g_clear_pointer (&places->slots, g_free);
 }
 
-/**
- * ir_places_put:
- * @places: a table
- * @hash: of @key
- * @key: what the list has at @place
- * @place: where
- *
- * Each slot that is looked at counts as work: places->watch says whether to go on.
- *
- * Returns: 1 + where the key stood before, which is forgotten; 0: nowhere
- */
+/* Each slot that is looked at counts as work: places->watch says whether to go on. Returns 1 +
+ * where the key stood before, which is forgotten; 0: nowhere. */
 guint32
 ir_places_put (IrPlaces *places, guint64 hash, gconstpointer key, guint32 place)
 {
@@ -76,16 +53,7 @@ ir_places_put (IrPlaces *places, guint64 hash, gconstpointer key, guint32 place)
   return before;
 }
 
-/**
- * ir_places_find:
- * @places: a table
- * @hash: of @key
- * @key: what to look for
- *
- * Counts as work as ir_places_put() does.
- *
- * Returns: 1 + where it stands; 0: nowhere
- */
+/* Counts as work as ir_places_put() does. Returns 1 + where it stands; 0: nowhere. */
 guint32
 ir_places_find (IrPlaces *places, guint64 hash, gconstpointer key)
 {

@@ -209,15 +209,7 @@ check_numeric (const IrCall *call, GError **error)
                        ir_dtype_name (ir_tensor_dtype (ir_call_input (call, 0))));
 }
 
-/**
- * ir_ref_max_pool:
- * @call: X [N, C, ...]
- * @error: return location for an error
- *
- * Source: ONNX MaxPool 22.
- *
- * Returns: %TRUE if the outputs were computed
- */
+/* X [N, C, ...]. Source: ONNX MaxPool 22. */
 gboolean
 ir_ref_max_pool (IrCall *call, GError **error)
 {
@@ -227,17 +219,8 @@ ir_ref_max_pool (IrCall *call, GError **error)
          ir_window_of_pool (&pool.window, call, error) && run_pool (&pool, error);
 }
 
-/**
- * ir_ref_average_pool:
- * @call: X [N, C, ...]
- * @error: return location for an error
- *
- * What a window covers beyond the padding, as ceil_mode allows, never counts.
- *
- * Source: ONNX AveragePool 22.
- *
- * Returns: %TRUE if the output was computed
- */
+/* X [N, C, ...]. What a window covers beyond the padding, as ceil_mode allows, never counts.
+ * Source: ONNX AveragePool 22. */
 gboolean
 ir_ref_average_pool (IrCall *call, GError **error)
 {
@@ -252,15 +235,7 @@ ir_ref_average_pool (IrCall *call, GError **error)
          ir_window_of_pool (&pool.window, call, error) && run_pool (&pool, error);
 }
 
-/**
- * ir_ref_lp_pool:
- * @call: X [N, C, ...]
- * @error: return location for an error
- *
- * Source: ONNX LpPool 22.
- *
- * Returns: %TRUE if the output was computed
- */
+/* X [N, C, ...]. Source: ONNX LpPool 22. */
 gboolean
 ir_ref_lp_pool (IrCall *call, GError **error)
 {
@@ -306,15 +281,7 @@ run_global (Pool *pool, GError **error)
   return TRUE;
 }
 
-/**
- * ir_ref_global_average_pool:
- * @call: X [N, C, ...]
- * @error: return location for an error
- *
- * Source: ONNX GlobalAveragePool 22.
- *
- * Returns: %TRUE if the output was computed
- */
+/* X [N, C, ...]. Source: ONNX GlobalAveragePool 22. */
 gboolean
 ir_ref_global_average_pool (IrCall *call, GError **error)
 {
@@ -323,15 +290,7 @@ ir_ref_global_average_pool (IrCall *call, GError **error)
   return run_global (&pool, error);
 }
 
-/**
- * ir_ref_global_max_pool:
- * @call: X [N, C, ...]
- * @error: return location for an error
- *
- * Source: ONNX GlobalMaxPool 22.
- *
- * Returns: %TRUE if the output was computed
- */
+/* X [N, C, ...]. Source: ONNX GlobalMaxPool 22. */
 gboolean
 ir_ref_global_max_pool (IrCall *call, GError **error)
 {
@@ -340,15 +299,7 @@ ir_ref_global_max_pool (IrCall *call, GError **error)
   return run_global (&pool, error);
 }
 
-/**
- * ir_ref_global_lp_pool:
- * @call: X [N, C, ...]
- * @error: return location for an error
- *
- * Source: ONNX GlobalLpPool 22.
- *
- * Returns: %TRUE if the output was computed
- */
+/* X [N, C, ...]. Source: ONNX GlobalLpPool 22. */
 gboolean
 ir_ref_global_lp_pool (IrCall *call, GError **error)
 {

@@ -159,15 +159,7 @@ range_of (IrDtype dtype, double *low, double *high)
                                 : ldexp (1, (int) bits) - 1;
 }
 
-/**
- * ir_ref_quantize:
- * @dtype: type of the result: an integer, or a float that is not rounded here
- * @x: a number in units of the scale
- * @zero: zero point
- *
- * Returns: @x rounded to the nearest whole number, even in doubt, plus @zero, within the range of
- *   @dtype
- */
+/* @x rounded to the nearest whole number, even in doubt, plus @zero, within the range of @dtype. */
 double
 ir_ref_quantize (IrDtype dtype, double x, double zero)
 {
@@ -250,47 +242,22 @@ convert (IrCall *call, gboolean to_whole, GError **error)
   return TRUE;
 }
 
-/**
- * ir_ref_quantize_linear:
- * @call: x, y_scale, y_zero_point or none
- * @error: return location for an error
- *
- * Source: ONNX QuantizeLinear 28.
- *
- * Returns: %TRUE if the output was computed
- */
+/* Source: ONNX QuantizeLinear 28 */
 gboolean
 ir_ref_quantize_linear (IrCall *call, GError **error)
 {
   return convert (call, TRUE, error);
 }
 
-/**
- * ir_ref_dequantize_linear:
- * @call: x, x_scale, x_zero_point or none
- * @error: return location for an error
- *
- * Source: ONNX DequantizeLinear 28.
- *
- * Returns: %TRUE if the output was computed
- */
+/* Source: ONNX DequantizeLinear 28 */
 gboolean
 ir_ref_dequantize_linear (IrCall *call, GError **error)
 {
   return convert (call, FALSE, error);
 }
 
-/**
- * ir_ref_dynamic_quantize_linear:
- * @call: x, float
- * @error: return location for an error
- *
- * The range always holds 0. Where all elements are 0 the scale would be, too; it is then 1.
- *
- * Source: ONNX DynamicQuantizeLinear 11.
- *
- * Returns: %TRUE if the outputs were computed
- */
+/* The range always holds 0. Where all elements are 0 the scale would be, too; it is then 1.
+ * Source: ONNX DynamicQuantizeLinear 11. */
 gboolean
 ir_ref_dynamic_quantize_linear (IrCall *call, GError **error)
 {
@@ -411,15 +378,8 @@ real_operand (const IrCall *call,
   return g_steal_pointer (&values);
 }
 
-/**
- * ir_ref_matmul_integer:
- * @call: A [.., M, K], B [.., K, N], zero points: one number, or one per row of A or column of B
- * @error: return location for an error
- *
- * Source: ONNX MatMulInteger 10.
- *
- * Returns: %TRUE if the output was computed
- */
+/* A [.., M, K], B [.., K, N], zero points: one number, or one per row of A or column of B.
+ * Source: ONNX MatMulInteger 10. */
 gboolean
 ir_ref_matmul_integer (IrCall *call, GError **error)
 {
@@ -444,16 +404,7 @@ ir_ref_matmul_integer (IrCall *call, GError **error)
   return TRUE;
 }
 
-/**
- * ir_ref_q_linear_matmul:
- * @call: a, b and y with their scales and zero points: one number, or one per row of a and y or
- *   column of b
- * @error: return location for an error
- *
- * Source: ONNX QLinearMatMul 21.
- *
- * Returns: %TRUE if the output was computed
- */
+/* Source: ONNX QLinearMatMul 21 */
 gboolean
 ir_ref_q_linear_matmul (IrCall *call, GError **error)
 {

@@ -44,15 +44,7 @@ fill (IrCall *call, Source *source, GError **error)
   return TRUE;
 }
 
-/**
- * ir_ref_random_uniform:
- * @call: no input, or one whose shape counts
- * @error: return location for an error
- *
- * Source: ONNX RandomUniform 22, RandomUniformLike 22.
- *
- * Returns: %TRUE if the output was computed
- */
+/* Source: ONNX RandomUniform 22, RandomUniformLike 22 */
 gboolean
 ir_ref_random_uniform (IrCall *call, GError **error)
 {
@@ -62,15 +54,7 @@ ir_ref_random_uniform (IrCall *call, GError **error)
   return fill (call, &source, error);
 }
 
-/**
- * ir_ref_random_normal:
- * @call: no input, or one whose shape counts
- * @error: return location for an error
- *
- * Source: ONNX RandomNormal 22, RandomNormalLike 22.
- *
- * Returns: %TRUE if the output was computed
- */
+/* Source: ONNX RandomNormal 22, RandomNormalLike 22 */
 gboolean
 ir_ref_random_normal (IrCall *call, GError **error)
 {
@@ -81,18 +65,8 @@ ir_ref_random_normal (IrCall *call, GError **error)
   return fill (call, &source, error);
 }
 
-/**
- * ir_ref_bernoulli:
- * @call: probabilities in [0, 1]
- * @error: return location for an error
- *
- * An element is 1 where a uniform number of [0, 1) is below its probability. A probability outside
- * [0, 1] is an error.
- *
- * Source: ONNX Bernoulli 22.
- *
- * Returns: %TRUE if the output was computed
- */
+/* Probabilities in [0, 1]. An element is 1 where a uniform number of [0, 1) is below its
+ * probability. A probability outside [0, 1] is an error. Source: ONNX Bernoulli 22. */
 gboolean
 ir_ref_bernoulli (IrCall *call, GError **error)
 {
@@ -158,15 +132,8 @@ find_class (const double *sums, gint64 n, double place)
   return low;
 }
 
-/**
- * ir_ref_multinomial:
- * @call: logarithms of weights [batch, class]
- * @error: return location for an error
- *
- * Source: ONNX Multinomial 22. Cost: O(batch · (class + samples · log class)).
- *
- * Returns: %TRUE if the output was computed
- */
+/* Logarithms of weights [batch, class]. Source: ONNX Multinomial 22. Cost: O(batch · (class +
+ * samples · log class)). */
 gboolean
 ir_ref_multinomial (IrCall *call, GError **error)
 {

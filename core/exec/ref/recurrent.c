@@ -467,15 +467,7 @@ layer_run (Layer *layer,
   return TRUE;
 }
 
-/**
- * ir_ref_rnn:
- * @call: X, W, R, B, sequence_lens, initial_h
- * @error: return location for an error
- *
- * Source: ONNX RNN 22.
- *
- * Returns: %TRUE if the outputs were computed
- */
+/* X, W, R, B, sequence_lens, initial_h. Source: ONNX RNN 22. */
 gboolean
 ir_ref_rnn (IrCall *call, GError **error)
 {
@@ -485,15 +477,7 @@ ir_ref_rnn (IrCall *call, GError **error)
   return layer_run (&layer, 1, activations, G_N_ELEMENTS (activations), error);
 }
 
-/**
- * ir_ref_gru:
- * @call: X, W, R, B, sequence_lens, initial_h
- * @error: return location for an error
- *
- * Source: ONNX GRU 22.
- *
- * Returns: %TRUE if the outputs were computed
- */
+/* X, W, R, B, sequence_lens, initial_h. Source: ONNX GRU 22. */
 gboolean
 ir_ref_gru (IrCall *call, GError **error)
 {
@@ -504,15 +488,7 @@ ir_ref_gru (IrCall *call, GError **error)
   return layer_run (&layer, 3, activations, G_N_ELEMENTS (activations), error);
 }
 
-/**
- * ir_ref_lstm:
- * @call: X, W, R, B, sequence_lens, initial_h, initial_c, P
- * @error: return location for an error
- *
- * Source: ONNX LSTM 22.
- *
- * Returns: %TRUE if the outputs were computed
- */
+/* X, W, R, B, sequence_lens, initial_h, initial_c, P. Source: ONNX LSTM 22. */
 gboolean
 ir_ref_lstm (IrCall *call, GError **error)
 {

@@ -432,30 +432,14 @@ cumulate (IrCall *call, gboolean multiply, GError **error)
   return TRUE;
 }
 
-/**
- * ir_ref_cum_sum:
- * @call: x, axis
- * @error: return location for an error
- *
- * Source: ONNX CumSum 14.
- *
- * Returns: %TRUE if the output was computed
- */
+/* Source: ONNX CumSum 14 */
 gboolean
 ir_ref_cum_sum (IrCall *call, GError **error)
 {
   return cumulate (call, FALSE, error);
 }
 
-/**
- * ir_ref_cum_prod:
- * @call: x, axis
- * @error: return location for an error
- *
- * Source: ONNX CumProd 26.
- *
- * Returns: %TRUE if the output was computed
- */
+/* Source: ONNX CumProd 26 */
 gboolean
 ir_ref_cum_prod (IrCall *call, GError **error)
 {

@@ -7,15 +7,8 @@
 #include "core/exec/ref/ref.h"
 #include <string.h>
 
-/**
- * ir_ref_check:
- * @call: a call with contents
- * @error: return location for an error
- *
- * Checks the call against its row and infers what can be known of the types of its outputs.
- *
- * Returns: %FALSE if the call is not valid
- */
+/* Checks the call against its row and infers what can be known of the types of its outputs.
+ * Returns FALSE if the call is not valid. */
 gboolean
 ir_ref_check (IrCall *call, GError **error)
 {
@@ -29,15 +22,8 @@ ir_ref_check (IrCall *call, GError **error)
   return ir_call_align (call, error) && call->op->infer (call, error);
 }
 
-/**
- * ir_ref_prepare:
- * @call: a call with contents
- * @error: return location for an error
- *
- * Checks the call against its row and infers the types of its outputs from contents.
- *
- * Returns: %FALSE if the call is not valid, or if a type cannot be known before the kernel runs
- */
+/* Checks the call against its row and infers the types of its outputs from contents. Returns
+ * FALSE if the call is not valid, or if a type cannot be known before the kernel runs. */
 gboolean
 ir_ref_prepare (IrCall *call, GError **error)
 {
@@ -51,12 +37,7 @@ ir_ref_prepare (IrCall *call, GError **error)
   return TRUE;
 }
 
-/**
- * ir_ref_count:
- * @type: a static tensor type
- *
- * Returns: number of elements; saturates, which ir_call_new_output() refuses before
- */
+/* Number of elements; saturates, which ir_call_new_output() refuses before. */
 guint64
 ir_ref_count (const IrType *type)
 {
@@ -73,12 +54,6 @@ wrapping_product (gint64 a, gint64 b)
   return (gint64) ((guint64) a * (guint64) b);
 }
 
-/**
- * ir_ref_layout_add:
- * @layout: a layout
- * @dim: number of places along a new, innermost axis
- * @stride: elements from one to the next
- */
 void
 ir_ref_layout_add (IrRefLayout *layout, gint64 dim, gint64 stride)
 {
@@ -87,14 +62,7 @@ ir_ref_layout_add (IrRefLayout *layout, gint64 dim, gint64 stride)
   layout->rank++;
 }
 
-/**
- * ir_ref_layout_init:
- * @layout: (out caller-allocates): the layout
- * @rank: number of dims
- * @dims: (array length=rank): the dims
- *
- * All elements of a tensor in C order.
- */
+/* All elements of a tensor in C order */
 void
 ir_ref_layout_init (IrRefLayout *layout, guint rank, const gint64 *dims)
 {
@@ -108,15 +76,7 @@ ir_ref_layout_init (IrRefLayout *layout, guint rank, const gint64 *dims)
     }
 }
 
-/**
- * ir_ref_layout_broadcast:
- * @layout: (out caller-allocates): the layout
- * @in: a tensor whose shape broadcasts to @dims
- * @rank: number of dims of the result
- * @dims: (array length=rank): dims of the result
- *
- * For each place of the result, the element of @in: axes of size 1 and missing ones repeat.
- */
+/* For each place of the result, the element of @in: axes of size 1 and missing ones repeat. */
 void
 ir_ref_layout_broadcast (IrRefLayout *layout, const IrTensor *in, guint rank, const gint64 *dims)
 {
@@ -134,12 +94,7 @@ ir_ref_layout_broadcast (IrRefLayout *layout, const IrTensor *in, guint rank, co
     }
 }
 
-/**
- * ir_ref_layout_count:
- * @layout: a layout
- *
- * Returns: number of places in its index space
- */
+/* Number of places in its index space */
 guint64
 ir_ref_layout_count (const IrRefLayout *layout)
 {
@@ -149,14 +104,6 @@ ir_ref_layout_count (const IrRefLayout *layout)
   return n;
 }
 
-/**
- * ir_ref_layout_offsets:
- * @layout: a layout without empty axes
- * @first: first place, in C order
- * @n: number of places
- * @base: added to each offset
- * @offsets: (out caller-allocates) (array length=n): offsets in elements
- */
 void
 ir_ref_layout_offsets (
     const IrRefLayout *layout, guint64 first, guint n, gint64 base, gint64 *offsets)
@@ -183,14 +130,6 @@ ir_ref_layout_offsets (
     }
 }
 
-/**
- * ir_ref_split_at:
- * @rank: number of dims
- * @dims: (array length=rank): the dims
- * @axis: an axis
- * @outer: (out): product of the dims before @axis
- * @inner: (out): product of the dims behind it
- */
 void
 ir_ref_split_at (guint rank, const gint64 *dims, guint axis, gint64 *outer, gint64 *inner)
 {
@@ -205,12 +144,7 @@ ir_ref_split_at (guint rank, const gint64 *dims, guint axis, gint64 *outer, gint
 
 /* -- numbers -- */
 
-/**
- * ir_ref_kind:
- * @dtype: an element type
- *
- * Returns: how kernels compute with it
- */
+/* How kernels compute with it */
 IrRefKind
 ir_ref_kind (IrDtype dtype)
 {
@@ -232,13 +166,6 @@ ir_ref_kind (IrDtype dtype)
     }
 }
 
-/**
- * ir_ref_load_real:
- * @tensor: a numeric tensor
- * @offsets: (array length=n): which elements
- * @n: number of elements
- * @values: (out caller-allocates) (array length=n): the elements as doubles
- */
 void
 ir_ref_load_real (const IrTensor *tensor, const gint64 *offsets, guint n, double *values)
 {
@@ -252,14 +179,7 @@ ir_ref_load_real (const IrTensor *tensor, const gint64 *offsets, guint n, double
       ir_dtype_get_double (dtype, data, (gsize) offsets[i], &values[i]);
 }
 
-/**
- * ir_ref_load_int:
- * @tensor: a tensor of integers or bools
- * @offsets: (array length=n): which elements
- * @n: number of elements
- * @values: (out caller-allocates) (array length=n): the elements, widened; those of uint64 keep
- *   their bits
- */
+/* @values: the elements, widened; those of uint64 keep their bits */
 void
 ir_ref_load_int (const IrTensor *tensor, const gint64 *offsets, guint n, gint64 *values)
 {
@@ -273,26 +193,14 @@ ir_ref_load_int (const IrTensor *tensor, const gint64 *offsets, guint n, gint64 
       ir_dtype_get_int64 (dtype, data, (gsize) offsets[i], &values[i]);
 }
 
-/**
- * ir_ref_store_real:
- * @tensor: a numeric tensor that may be written
- * @first: index of the first element
- * @n: number of elements
- * @values: (array length=n): the elements; rounded to the type
- */
+/* @values: the elements; rounded to the type */
 void
 ir_ref_store_real (IrTensor *tensor, guint64 first, guint n, const double *values)
 {
   ir_block_store (tensor, first, n, values);
 }
 
-/**
- * ir_ref_store_int:
- * @tensor: a numeric tensor that may be written
- * @first: index of the first element
- * @n: number of elements
- * @values: (array length=n): the elements; integers keep the low bits
- */
+/* @values: the elements; integers keep the low bits */
 void
 ir_ref_store_int (IrTensor *tensor, guint64 first, guint n, const gint64 *values)
 {
@@ -302,14 +210,7 @@ ir_ref_store_int (IrTensor *tensor, guint64 first, guint n, const gint64 *values
     ir_dtype_set_int64 (dtype, data, (gsize) (first + i), values[i]);
 }
 
-/**
- * ir_ref_fail_dtype:
- * @call: a call
- * @dtype: an element type that the kernel cannot compute with
- * @error: return location for an error
- *
- * Returns: always %FALSE, with %IR_OP_ERROR_DTYPE
- */
+/* Always FALSE, with %IR_OP_ERROR_DTYPE */
 gboolean
 ir_ref_fail_dtype (const IrCall *call, IrDtype dtype, GError **error)
 {
@@ -349,18 +250,8 @@ pack_codes (const IrCall *call, IrDtype dtype, const guint8 *bytes, guint64 n, v
     ir_dtype_set_code (dtype, packed, (gsize) i, bytes[i]);
 }
 
-/**
- * ir_ref_reader_init:
- * @reader: (out caller-allocates): the reader
- * @call: a call, for the message
- * @tensor: (transfer none): any tensor that is not sparse
- * @error: return location for an error
- *
- * Makes the elements addressable with a whole number of bytes each. Strings are pointers that
- * @tensor keeps alive.
- *
- * Returns: %FALSE if there is no memory
- */
+/* Makes the elements addressable with a whole number of bytes each. Strings are pointers that
+ * @tensor keeps alive. Returns FALSE if there is no memory. */
 gboolean
 ir_ref_reader_init (IrRefReader *reader, const IrCall *call, const IrTensor *tensor, GError **error)
 {
@@ -389,31 +280,14 @@ ir_ref_reader_init (IrRefReader *reader, const IrCall *call, const IrTensor *ten
   return reader->n <= 4096 || !ir_block_cancelled (call, error);
 }
 
-/**
- * ir_ref_reader_clear:
- * @reader: a reader
- */
 void
 ir_ref_reader_clear (IrRefReader *reader)
 {
   g_clear_pointer (&reader->owned, g_free);
 }
 
-/**
- * ir_ref_writer_init_dims:
- * @writer: (out caller-allocates): the writer
- * @call: a call
- * @slot: output slot
- * @dtype: element type of the output
- * @rank: number of dims
- * @dims: (array length=rank): the dims
- * @error: return location for an error
- *
- * Memory for an output of any element type; ir_ref_writer_finish() makes it the output. All
- * elements must be written.
- *
- * Returns: %FALSE if the size is refused or there is no memory
- */
+/* Memory for an output of any element type; ir_ref_writer_finish() makes it the output. All
+ * elements must be written. Returns FALSE if the size is refused or there is no memory. */
 gboolean
 ir_ref_writer_init_dims (IrRefWriter *writer,
                          IrCall *call,
@@ -444,17 +318,8 @@ ir_ref_writer_init_dims (IrRefWriter *writer,
   return writer->owned != NULL || scratch_failed (call, writer->n, error);
 }
 
-/**
- * ir_ref_writer_init:
- * @writer: (out caller-allocates): the writer
- * @call: a call whose outputs were inferred
- * @slot: output slot
- * @error: return location for an error
- *
- * As ir_ref_writer_init_dims(), of the inferred type.
- *
- * Returns: %FALSE if the size is refused or there is no memory
- */
+/* As ir_ref_writer_init_dims(), of the inferred type. Returns FALSE if the size is refused or
+ * there is no memory. */
 gboolean
 ir_ref_writer_init (IrRefWriter *writer, IrCall *call, guint slot, GError **error)
 {
@@ -480,13 +345,7 @@ finish_strings (IrRefWriter *writer, const IrTensor *shape, GError **error)
                                ir_tensor_dims (shape), strings, error);
 }
 
-/**
- * ir_ref_writer_finish:
- * @writer: a writer whose elements were written
- * @error: return location for an error
- *
- * Returns: %FALSE if there are too many strings
- */
+/* Returns FALSE if there are too many strings */
 gboolean
 ir_ref_writer_finish (IrRefWriter *writer, GError **error)
 {
@@ -506,24 +365,13 @@ ir_ref_writer_finish (IrRefWriter *writer, GError **error)
   return finish_strings (writer, shape, error);
 }
 
-/**
- * ir_ref_writer_clear:
- * @writer: a writer
- */
 void
 ir_ref_writer_clear (IrRefWriter *writer)
 {
   g_clear_pointer (&writer->owned, g_free);
 }
 
-/**
- * ir_ref_copy_layout:
- * @writer: where to
- * @first: first place
- * @reader: where from; elements of the same type
- * @layout: which elements, in the order in which they are written
- * @base: offset of the layout
- */
+/* @reader: where from; elements of the same type */
 void
 ir_ref_copy_layout (IrRefWriter *writer,
                     guint64 first,
@@ -545,14 +393,7 @@ ir_ref_copy_layout (IrRefWriter *writer,
     }
 }
 
-/**
- * ir_ref_copy_run:
- * @writer: where to
- * @to: first place
- * @reader: where from; elements of the same type
- * @from: first element
- * @n: number of elements
- */
+/* @reader: where from; elements of the same type */
 void
 ir_ref_copy_run (
     IrRefWriter *writer, guint64 to, const IrRefReader *reader, guint64 from, guint64 n)

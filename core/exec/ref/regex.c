@@ -114,19 +114,9 @@ fail (const IrCall *call, const Match *match, GError **error)
                        message);
 }
 
-/**
- * ir_ref_regex_full_match:
- * @call: X, strings
- * @error: return location for an error
- *
- * PCRE2 stands in for RE2: what RE2 refuses (back references, assertions) it takes, its classes \w,
- * \d, \s and \b know all of Unicode, and it gives up, with %IR_OP_ERROR_LIMIT, on patterns that
- * need too many trials.
- *
- * Source: ONNX RegexFullMatch 20.
- *
- * Returns: %TRUE if the output was computed
- */
+/* X, strings. PCRE2 stands in for RE2: what RE2 refuses (back references, assertions) it takes,
+ * its classes \w, \d, \s and \b know all of Unicode, and it gives up, with %IR_OP_ERROR_LIMIT,
+ * on patterns that need too many trials. Source: ONNX RegexFullMatch 20. */
 gboolean
 ir_ref_regex_full_match (IrCall *call, GError **error)
 {

@@ -403,15 +403,7 @@ check_roi (const Resize *resize, GError **error)
   return TRUE;
 }
 
-/**
- * ir_ref_resize:
- * @call: X, roi, scales, sizes
- * @error: return location for an error
- *
- * Source: ONNX Resize 19.
- *
- * Returns: %TRUE if the output was computed
- */
+/* X, roi, scales, sizes. Source: ONNX Resize 19. */
 gboolean
 ir_ref_resize (IrCall *call, GError **error)
 {

@@ -99,17 +99,8 @@ rotate_head (const Rotary *rotary,
     }
 }
 
-/**
- * ir_ref_rotary_embedding:
- * @call: X, cosines, sines, and the positions or none
- * @error: return location for an error
- *
- * Fails with %IR_OP_ERROR_VALUE where a position has no row in the caches.
- *
- * Source: ONNX RotaryEmbedding 23, function body.
- *
- * Returns: %TRUE if the output was computed
- */
+/* X, cosines, sines, and the positions or none. Fails with %IR_OP_ERROR_VALUE where a position
+ * has no row in the caches. Source: ONNX RotaryEmbedding 23, function body. */
 gboolean
 ir_ref_rotary_embedding (IrCall *call, GError **error)
 {
@@ -179,17 +170,8 @@ write_index (
   return TRUE;
 }
 
-/**
- * ir_ref_tensor_scatter:
- * @call: a cache, an update, and where it goes or none
- * @error: return location for an error
- *
- * Fails with %IR_OP_ERROR_VALUE where a linear update would reach beyond the cache.
- *
- * Source: ONNX TensorScatter 24.
- *
- * Returns: %TRUE if the output was computed
- */
+/* Fails with %IR_OP_ERROR_VALUE where a linear update would reach beyond the cache. Source: ONNX
+ * TensorScatter 24. */
 gboolean
 ir_ref_tensor_scatter (IrCall *call, GError **error)
 {
@@ -236,17 +218,8 @@ ir_ref_tensor_scatter (IrCall *call, GError **error)
 
 /* -- SwiGLU -- */
 
-/**
- * ir_ref_swiglu:
- * @call: A and B
- * @error: return location for an error
- *
- * Rounded to the element type after each operator of the function body.
- *
- * Source: ONNX SwiGLU 28, function body.
- *
- * Returns: %TRUE if the output was computed
- */
+/* A and B. Rounded to the element type after each operator of the function body. Source: ONNX
+ * SwiGLU 28, function body. */
 gboolean
 ir_ref_swiglu (IrCall *call, GError **error)
 {

@@ -31,45 +31,21 @@ cosine_window (IrCall *call, double offset, double first, double second, GError 
   return TRUE;
 }
 
-/**
- * ir_ref_hann_window:
- * @call: size
- * @error: return location for an error
- *
- * Source: ONNX HannWindow 17.
- *
- * Returns: %TRUE if the output was computed
- */
+/* Source: ONNX HannWindow 17 */
 gboolean
 ir_ref_hann_window (IrCall *call, GError **error)
 {
   return cosine_window (call, 0.5, 0.5, 0, error);
 }
 
-/**
- * ir_ref_hamming_window:
- * @call: size
- * @error: return location for an error
- *
- * Source: ONNX HammingWindow 17.
- *
- * Returns: %TRUE if the output was computed
- */
+/* Source: ONNX HammingWindow 17 */
 gboolean
 ir_ref_hamming_window (IrCall *call, GError **error)
 {
   return cosine_window (call, 25.0 / 46, 21.0 / 46, 0, error);
 }
 
-/**
- * ir_ref_blackman_window:
- * @call: size
- * @error: return location for an error
- *
- * Source: ONNX BlackmanWindow 17.
- *
- * Returns: %TRUE if the output was computed
- */
+/* Source: ONNX BlackmanWindow 17 */
 gboolean
 ir_ref_blackman_window (IrCall *call, GError **error)
 {
@@ -110,18 +86,8 @@ store_triangle (IrBlockWatch *watch, IrTensor *out, guint64 column, const double
     }
 }
 
-/**
- * ir_ref_mel_weight_matrix:
- * @call: num_mel_bins, dft_length, sample_rate, lower_edge_hertz, upper_edge_hertz
- * @error: return location for an error
- *
- * mel (f) = 2595 log10 (1 + f / 700); the corners of the triangles are equally far apart in mel and
- * are then rounded down to bins of the spectrum.
- *
- * Source: ONNX MelWeightMatrix 17.
- *
- * Returns: %TRUE if the output was computed
- */
+/* Mel (f) = 2595 log10 (1 + f / 700); the corners of the triangles are equally far apart in mel
+ * and are then rounded down to bins of the spectrum. Source: ONNX MelWeightMatrix 17. */
 gboolean
 ir_ref_mel_weight_matrix (IrCall *call, GError **error)
 {

@@ -44,19 +44,10 @@ sum_of (IrBlockWatch *watch, IrDtype dtype, const double *row, guint64 n)
   return sum;
 }
 
-/**
- * ir_block_softmax:
- * @call: a call under way, which may stop it
- * @dtype: type of the elements
- * @row: (array length=n): elements; replaced by their exponentials divided by the sum of these
- * @n: number of elements
- *
- * The body of ONNX Softmax: ReduceMax, Sub, Exp, ReduceSum, Div, each of which gives elements of
+/* The body of ONNX Softmax: ReduceMax, Sub, Exp, ReduceSum, Div, each of which gives elements of
  * @dtype. Subtracting the largest element changes nothing but keeps the exponentials from
- * overflowing.
- *
- * Source: ONNX Softmax 13, function body.
- */
+ * overflowing. Source: ONNX Softmax 13, function body. @row: elements; replaced by their
+ * exponentials divided by the sum of these. */
 void
 ir_block_softmax (const IrCall *call, IrDtype dtype, double *row, guint64 n)
 {
@@ -143,45 +134,21 @@ each_row (IrCall *call, RowFunc func, GError **error)
   return TRUE;
 }
 
-/**
- * ir_ref_softmax:
- * @call: X, axis
- * @error: return location for an error
- *
- * Source: ONNX Softmax 13; with the attribute flatten that of opset 11 and before.
- *
- * Returns: %TRUE if the output was computed
- */
+/* X, axis. Source: ONNX Softmax 13; with the attribute flatten that of opset 11 and before. */
 gboolean
 ir_ref_softmax (IrCall *call, GError **error)
 {
   return each_row (call, ir_block_softmax, error);
 }
 
-/**
- * ir_ref_log_softmax:
- * @call: X, axis
- * @error: return location for an error
- *
- * Source: ONNX LogSoftmax 13.
- *
- * Returns: %TRUE if the output was computed
- */
+/* X, axis. Source: ONNX LogSoftmax 13. */
 gboolean
 ir_ref_log_softmax (IrCall *call, GError **error)
 {
   return each_row (call, log_softmax_row, error);
 }
 
-/**
- * ir_ref_hardmax:
- * @call: X, axis
- * @error: return location for an error
- *
- * Source: ONNX Hardmax 13.
- *
- * Returns: %TRUE if the output was computed
- */
+/* X, axis. Source: ONNX Hardmax 13. */
 gboolean
 ir_ref_hardmax (IrCall *call, GError **error)
 {

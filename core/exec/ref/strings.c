@@ -26,15 +26,7 @@ write_string (IrRefWriter *out, guint64 i, GPtrArray *kept, GBytes *bytes)
 
 #define MOST_BYTES ((gsize) 1 << 28) /* of all results */
 
-/**
- * ir_ref_string_concat:
- * @call: X and Y, strings that broadcast
- * @error: return location for an error
- *
- * Source: ONNX StringConcat 20.
- *
- * Returns: %TRUE if the output was computed
- */
+/* X and Y, strings that broadcast. Source: ONNX StringConcat 20. */
 gboolean
 ir_ref_string_concat (IrCall *call, GError **error)
 {
@@ -212,15 +204,8 @@ store_parts (IrCall *call, const Splitter *splitter, gint64 width, GError **erro
   return ir_ref_writer_finish (&out, error);
 }
 
-/**
- * ir_ref_string_split:
- * @call: X, strings
- * @error: return location for an error
- *
- * Source: ONNX StringSplit 20; numpy.char.split where the standard leaves something open.
- *
- * Returns: %TRUE if the outputs were computed
- */
+/* X, strings. Source: ONNX StringSplit 20; numpy.char.split where the standard leaves something
+ * open. */
 gboolean
 ir_ref_string_split (IrCall *call, GError **error)
 {

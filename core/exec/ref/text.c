@@ -131,15 +131,7 @@ normalize (IrBlockWatch *watch, IrLargeTable *stop_words, GBytes *bytes, Case co
   return change_any (watch, bytes, action);
 }
 
-/**
- * ir_ref_string_normalizer:
- * @call: X [C] or [1, C], strings
- * @error: return location for an error
- *
- * Source: ONNX StringNormalizer 10.
- *
- * Returns: %TRUE if the output was computed
- */
+/* X [C] or [1, C], strings. Source: ONNX StringNormalizer 10. */
 gboolean
 ir_ref_string_normalizer (IrCall *call, GError **error)
 {
@@ -327,15 +319,7 @@ count_row (Vectorizer *v, const gint64 *row, gint64 n, double *counts)
     }
 }
 
-/**
- * ir_ref_tf_idf_vectorizer:
- * @call: X [C] or [N, C]
- * @error: return location for an error
- *
- * Source: ONNX TfIdfVectorizer 9.
- *
- * Returns: %TRUE if the output was computed
- */
+/* X [C] or [N, C]. Source: ONNX TfIdfVectorizer 9. */
 gboolean
 ir_ref_tf_idf_vectorizer (IrCall *call, GError **error)
 {

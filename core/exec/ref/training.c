@@ -108,15 +108,7 @@ step_adagrad (const Settings *settings, const double *in, double *out)
   out[1] = squares;
 }
 
-/**
- * ir_ref_adagrad:
- * @call: R, T, then all X, all G and all H
- * @error: return location for an error
- *
- * Source: ONNX ai.onnx.preview.training Adagrad 1.
- *
- * Returns: %TRUE if the outputs were computed
- */
+/* R, T, then all X, all G and all H. Source: ONNX ai.onnx.preview.training Adagrad 1. */
 gboolean
 ir_ref_adagrad (IrCall *call, GError **error)
 {
@@ -143,15 +135,7 @@ step_adam (const Settings *settings, const double *in, double *out)
   out[2] = square;
 }
 
-/**
- * ir_ref_adam:
- * @call: R, T, then all X, all G, all V and all H
- * @error: return location for an error
- *
- * Source: ONNX ai.onnx.preview.training Adam 1.
- *
- * Returns: %TRUE if the outputs were computed
- */
+/* R, T, then all X, all G, all V and all H. Source: ONNX ai.onnx.preview.training Adam 1. */
 gboolean
 ir_ref_adam (IrCall *call, GError **error)
 {
@@ -175,15 +159,7 @@ step_momentum (const Settings *settings, const double *in, double *out)
   out[1] = momentum;
 }
 
-/**
- * ir_ref_momentum:
- * @call: R, T, then all X, all G and all V
- * @error: return location for an error
- *
- * Source: ONNX ai.onnx.preview.training Momentum 1.
- *
- * Returns: %TRUE if the outputs were computed
- */
+/* R, T, then all X, all G and all V. Source: ONNX ai.onnx.preview.training Momentum 1. */
 gboolean
 ir_ref_momentum (IrCall *call, GError **error)
 {
@@ -201,15 +177,8 @@ ir_ref_momentum (IrCall *call, GError **error)
 
 /* -- derivatives -- */
 
-/**
- * ir_ref_gradient:
- * @call: a call
- * @error: return location for an error
- *
- * What a Gradient computes is not in its inputs but in the graph: see core/grad/gradient.c.
- *
- * Returns: always %FALSE, with %IR_OP_ERROR_UNSUPPORTED
- */
+/* What a Gradient computes is not in its inputs but in the graph: see core/grad/gradient.c.
+ * Returns always FALSE, with %IR_OP_ERROR_UNSUPPORTED. */
 gboolean
 ir_ref_gradient (IrCall *call, GError **error)
 {
@@ -217,13 +186,7 @@ ir_ref_gradient (IrCall *call, GError **error)
                        "a Gradient runs as part of its graph, not by itself");
 }
 
-/**
- * ir_ref_reduce_sum_to:
- * @call: X, and a tensor whose shape broadcasts to that of X
- * @error: return location for an error
- *
- * Returns: %TRUE if the output was computed
- */
+/* X, and a tensor whose shape broadcasts to that of X */
 gboolean
 ir_ref_reduce_sum_to (IrCall *call, GError **error)
 {

@@ -39,17 +39,8 @@ normalize_sum (IrCall *call, IrTensor *sum, GError **error)
   return ir_ref_layer_norm (&inner, error);
 }
 
-/**
- * ir_ref_skip_layer_norm:
- * @call: X, Skip of one shape; Scale and B broadcast to the last axis
- * @error: return location for an error
- *
- * LayerNormalization over the last axis of X + Skip.
- *
- * Source: irscope SkipLayerNormalization 1.
- *
- * Returns: %TRUE if the output was computed
- */
+/* X, Skip of one shape; Scale and B broadcast to the last axis. LayerNormalization over the last
+ * axis of X + Skip. Source: irscope SkipLayerNormalization 1. */
 gboolean
 ir_ref_skip_layer_norm (IrCall *call, GError **error)
 {
@@ -60,17 +51,8 @@ ir_ref_skip_layer_norm (IrCall *call, GError **error)
   return sum != NULL && normalize_sum (call, sum, error);
 }
 
-/**
- * ir_ref_add_layer_norm:
- * @call: X, Skip of one shape; Scale and B broadcast to the last axis
- * @error: return location for an error
- *
- * LayerNormalization over the last axis of X + Skip, and the sum.
- *
- * Source: irscope AddLayerNormalization 1.
- *
- * Returns: %TRUE if the outputs were computed
- */
+/* X, Skip of one shape; Scale and B broadcast to the last axis. LayerNormalization over the last
+ * axis of X + Skip, and the sum. Source: irscope AddLayerNormalization 1. */
 gboolean
 ir_ref_add_layer_norm (IrCall *call, GError **error)
 {
@@ -233,15 +215,8 @@ rotate_rows (IrCall *call, gboolean pairs, GError **error)
   return TRUE;
 }
 
-/**
- * ir_ref_half_rotary:
- * @call: X; cosines and sines that broadcast to it
- * @error: return location for an error
- *
- * Source: irscope RotaryEmbedding 1, MultiHeadRotaryEmbedding 1.
- *
- * Returns: %TRUE if the output was computed
- */
+/* X; cosines and sines that broadcast to it. Source: irscope RotaryEmbedding 1,
+ * MultiHeadRotaryEmbedding 1. */
 gboolean
 ir_ref_half_rotary (IrCall *call, GError **error)
 {
@@ -249,15 +224,7 @@ ir_ref_half_rotary (IrCall *call, GError **error)
          rotate_rows (call, FALSE, error);
 }
 
-/**
- * ir_ref_pair_rotary:
- * @call: X; cosines and sines that broadcast to it
- * @error: return location for an error
- *
- * Source: irscope PairRotaryEmbedding 1.
- *
- * Returns: %TRUE if the output was computed
- */
+/* X; cosines and sines that broadcast to it. Source: irscope PairRotaryEmbedding 1. */
 gboolean
 ir_ref_pair_rotary (IrCall *call, GError **error)
 {
@@ -326,17 +293,8 @@ sum_of_embeddings (IrCall *call, GError **error)
   return g_steal_pointer (&sum);
 }
 
-/**
- * ir_ref_embed_layer_norm:
- * @call: three times a table and ids; Scale and B
- * @error: return location for an error
- *
- * Fails with %IR_OP_ERROR_VALUE where an id has no row in its table.
- *
- * Source: irscope EmbedLayerNormalization 1.
- *
- * Returns: %TRUE if the output was computed
- */
+/* Three times a table and ids; Scale and B. Fails with %IR_OP_ERROR_VALUE where an id has no row
+ * in its table. Source: irscope EmbedLayerNormalization 1. */
 gboolean
 ir_ref_embed_layer_norm (IrCall *call, GError **error)
 {

@@ -7,11 +7,6 @@
 
 #define SHIFT_WORDS 397
 
-/**
- * ir_twister_init:
- * @twister: (out caller-allocates): the generator
- * @seed: any number
- */
 void
 ir_twister_init (IrTwister *twister, guint32 seed)
 {
@@ -24,15 +19,10 @@ ir_twister_init (IrTwister *twister, guint32 seed)
   twister->has_spare = FALSE;
 }
 
-/**
- * ir_twister_init_call:
- * @twister: (out caller-allocates): the generator
- * @call: a call in execution, perhaps with an attribute seed of kind INT or FLOAT
- *
- * The attribute's whole part, modulo 2^32, is the seed. Without it, or where it is NaN, the seed is
- * that of the call, which the runner makes of the run's seed, the name of the node's output and how
- * often the node has run before: two runs agree, two nodes do not.
- */
+/* A call in execution, perhaps with an attribute seed of kind INT or FLOAT. The attribute's
+ * whole part, modulo 2^32, is the seed. Without it, or where it is NaN, the seed is that of the
+ * call, which the runner makes of the run's seed, the name of the node's output and how often
+ * the node has run before: two runs agree, two nodes do not. */
 void
 ir_twister_init_call (IrTwister *twister, const IrCall *call)
 {
@@ -73,12 +63,7 @@ next_word (IrTwister *twister)
   return y ^ (y >> 18);
 }
 
-/**
- * ir_twister_uniform:
- * @twister: a generator
- *
- * Returns: a multiple of 2^-53 in [0, 1), made of two words
- */
+/* A multiple of 2^-53 in [0, 1), made of two words */
 double
 ir_twister_uniform (IrTwister *twister)
 {
@@ -87,14 +72,8 @@ ir_twister_uniform (IrTwister *twister)
   return (high * 67108864.0 + low) / 9007199254740992.0;
 }
 
-/**
- * ir_twister_normal:
- * @twister: a generator
- *
- * Source: Marsaglia's polar method, second number of the pair first, as numpy's legacy generator.
- *
- * Returns: a number of the standard normal distribution
- */
+/* Source: Marsaglia's polar method, second number of the pair first, as numpy's legacy
+ * generator. Returns a number of the standard normal distribution. */
 double
 ir_twister_normal (IrTwister *twister)
 {

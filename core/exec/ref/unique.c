@@ -154,15 +154,7 @@ store_slices (IrCall *call, const Slices *slices, const Groups *groups, gint64 a
   return ir_ref_writer_finish (&out, error);
 }
 
-/**
- * ir_ref_unique:
- * @call: X
- * @error: return location for an error
- *
- * Source: ONNX Unique 11. Cost: O(n log n) comparisons of slices.
- *
- * Returns: %TRUE if the outputs were computed
- */
+/* X. Source: ONNX Unique 11. Cost: O(n log n) comparisons of slices. */
 gboolean
 ir_ref_unique (IrCall *call, GError **error)
 {

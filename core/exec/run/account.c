@@ -11,21 +11,12 @@ typedef struct
   guint count; /* values and containers that share them */
 } Charge;
 
-/**
- * ir_charges_new:
- *
- * Returns: (transfer full): no charges
- */
 IrCharges *
 ir_charges_new (void)
 {
   return ir_large_table_new (g_direct_hash, g_direct_equal, NULL, g_free);
 }
 
-/**
- * ir_charges_free:
- * @charges: (transfer full): charges
- */
 void
 ir_charges_free (IrCharges *charges)
 {
@@ -41,14 +32,7 @@ key_of (const IrTensor *tensor)
   return data != NULL ? data : tensor; /* strings and containers */
 }
 
-/**
- * ir_charges_add:
- * @charges: charges
- * @tensor: what has come to be held once more
- * @call: looked at whether the run is to stop; then the rest of the items is left out
- *
- * Returns: by how many bytes more is held
- */
+/* By how many bytes more is held */
 guint64
 ir_charges_add (IrCharges *charges, const IrTensor *tensor, const IrCall *call)
 {
@@ -71,14 +55,8 @@ ir_charges_add (IrCharges *charges, const IrTensor *tensor, const IrCall *call)
   return bytes;
 }
 
-/**
- * ir_charges_remove:
- * @charges: charges
- * @tensor: what is held once less; nothing happens if it was not held
- * @call: looked at whether the run is to stop; then the rest of the items is left out
- *
- * Returns: by how many bytes less is held
- */
+/* By how many bytes less is held. @tensor: what is held once less; nothing happens if it was not
+ * held. */
 guint64
 ir_charges_remove (IrCharges *charges, const IrTensor *tensor, const IrCall *call)
 {

@@ -180,18 +180,8 @@ cut (Job *job, int n_threads)
   return (n_units + each - 1) / each;
 }
 
-/**
- * ir_chain_run:
- * @state: a run under way
- * @head: the first step of a chain
- * @threads: those that share the pieces
- * @scratch: (nullable): for this step alone
- * @error: return location for an error
- *
- * Every element is computed as without: pieces do not show in the bits.
- *
- * Returns: %TRUE if all steps of the chain have run
- */
+/* Every element is computed as without: pieces do not show in the bits. Returns TRUE if all
+ * steps of the chain have run. */
 gboolean
 ir_chain_run (
     IrRunState *state, IrRunStep *head, IrThreads threads, IrScratch *scratch, GError **error)

@@ -55,16 +55,8 @@ tell (IrClaims *claims, const IrValue *value, const IrType *found, const char *w
   g_array_append_val (run->claims, wrong);
 }
 
-/**
- * ir_claims_new:
- * @run: a run that begins
- * @claimed: (nullable) (element-type guint): ids of the values of which its file says more than is
- *   known, or something else
- *
- * What is known of values of the main graph and contradicts the claims is told at once.
- *
- * Returns: (transfer full) (nullable): what ir_claims_check() needs; %NULL: nothing is claimed
- */
+/* What is known of values of the main graph and contradicts the claims is told at once. Returns
+ * what ir_claims_check() needs; NULL: nothing is claimed. */
 IrClaims *
 ir_claims_new (IrRun *run, const GArray *claimed)
 {
@@ -89,10 +81,6 @@ ir_claims_new (IrRun *run, const GArray *claimed)
   return claims;
 }
 
-/**
- * ir_claims_free:
- * @claims: (transfer full) (nullable): what ir_claims_new() has given
- */
 void
 ir_claims_free (IrClaims *claims)
 {
@@ -128,14 +116,7 @@ check_symbols (IrClaims *claims, const IrValue *value, const IrType *found)
     }
 }
 
-/**
- * ir_claims_check:
- * @claims: what ir_claims_new() has given
- * @value: a value
- * @tensor: what it holds now
- *
- * Tells the run once for each value that is not what the file declares.
- */
+/* Tells the run once for each value that is not what the file declares */
 void
 ir_claims_check (IrClaims *claims, const IrValue *value, const IrTensor *tensor)
 {

@@ -157,10 +157,6 @@ parallel_new (IrPrepared *prepared, IrThreads threads)
   return parallel;
 }
 
-/**
- * ir_parallel_free:
- * @parallel: (transfer full) (nullable): what a plan keeps for its spans
- */
 void
 ir_parallel_free (IrParallel *parallel)
 {
@@ -177,14 +173,7 @@ ir_parallel_free (IrParallel *parallel)
   g_free (parallel);
 }
 
-/**
- * ir_parallel_span:
- * @state: a run under way
- * @step: the step that is next
- *
- * Returns: (transfer none) (nullable): the span that begins with @step, if its steps can run beside
- *   each other
- */
+/* The span that begins with @step, if its steps can run beside each other. */
 const IrScheduleSpan *
 ir_parallel_span (IrRunState *state, guint step)
 {
@@ -334,19 +323,8 @@ run_workers (Job *job)
   }
 }
 
-/**
- * ir_parallel_run:
- * @state: a run under way
- * @span: from ir_parallel_span()
- * @trace: by step: where start, end and worker are noted
- * @done: (out): how many steps of the schedule have run now
- * @failed: (out) (nullable): the node whose kernel failed; %NULL if the run was stopped before one
- * @error: return location for an error
- *
- * Runs the steps of @span beside each other.
- *
- * Returns: %TRUE if all ran
- */
+/* Runs the steps of @span beside each other. @failed: the node whose kernel failed; NULL if the
+ * run was stopped before one. */
 gboolean
 ir_parallel_run (IrRunState *state,
                  const IrScheduleSpan *span,

@@ -36,12 +36,7 @@ contradiction_clear (gpointer data)
   g_free (contradiction->declared);
 }
 
-/**
- * ir_plan_check_new:
- * @prepared: the plan that is followed
- *
- * Returns: (transfer full): a check without anything found
- */
+/* A check without anything found */
 IrPlanCheck *
 ir_plan_check_new (const IrPrepared *prepared)
 {
@@ -54,10 +49,6 @@ ir_plan_check_new (const IrPrepared *prepared)
   return check;
 }
 
-/**
- * ir_plan_check_free:
- * @check: (transfer full) (nullable): a check
- */
 void
 ir_plan_check_free (IrPlanCheck *check)
 {
@@ -212,13 +203,7 @@ look_at_call (const IrCall *call, gboolean blocks, gpointer data)
     }
 }
 
-/**
- * ir_plan_check_watch:
- * @state: a run under way
- * @call: a call that is about to be given to a back end
- *
- * Has the back end tell the check of the run, if there is one, what the kernel gets.
- */
+/* Has the back end tell the check of the run, if there is one, what the kernel gets. */
 void
 ir_plan_check_watch (const IrRunState *state, IrCall *call)
 {
@@ -489,16 +474,9 @@ forget_dead (IrPlanCheck *check, guint now)
   check->n_live = n;
 }
 
-/**
- * ir_plan_check_steps:
- * @state: a run under way that is checked
- * @first: a step that has just run
- * @end: behind the last one that has; those from @first on may have run beside each other
- *
- * Compares what the values of the steps have got with the plan.
- *
- * Cost: O(outputs * values that live).
- */
+/* Compares what the values of the steps have got with the plan. Cost: O(outputs * values that
+ * live). @end: behind the last one that has; those from @first on may have run beside each
+ * other. */
 void
 ir_plan_check_steps (IrRunState *state, guint first, guint end)
 {

@@ -42,12 +42,8 @@ struct _IrSpill
   char *problem; /* (nullable) */
 };
 
-/**
- * ir_spill_new:
- * @limit: most bytes of the file; 0: as many as fit
- *
- * Returns: (transfer full): a file that is made when something is written
- */
+/* A file that is made when something is written. @limit: most bytes of the file; 0: as many as
+ * fit. */
 IrSpill *
 ir_spill_new (guint64 limit)
 {
@@ -61,12 +57,6 @@ ir_spill_new (guint64 limit)
   return spill;
 }
 
-/**
- * ir_spill_ref:
- * @spill: a file
- *
- * Returns: (transfer full): @spill
- */
 IrSpill *
 ir_spill_ref (IrSpill *spill)
 {
@@ -88,12 +78,7 @@ spill_free (gpointer data)
   g_free (spill);
 }
 
-/**
- * ir_spill_unref:
- * @spill: (transfer full) (nullable): a file
- *
- * Tensors that ir_spill_read() gave stay.
- */
+/* Tensors that ir_spill_read() gave stay */
 void
 ir_spill_unref (IrSpill *spill)
 {
@@ -201,17 +186,8 @@ entry_of (const IrTensor *tensor, guint64 offset, guint64 room)
   return entry;
 }
 
-/**
- * ir_spill_write:
- * @spill: a file
- * @key: what to find it by
- * @tensor: contents; containers, strings and sparse tensors cannot be written
- * @call: looked at whether it is to stop; then @key has nothing any more
- *
- * Replaces what @key had. Once writing has failed, nothing more is written.
- *
- * Returns: whether @key can be read now
- */
+/* Replaces what @key had. Once writing has failed, nothing more is written. Returns whether @key
+ * can be read now. @tensor: contents; containers, strings and sparse tensors cannot be written. */
 gboolean
 ir_spill_write (IrSpill *spill, guint32 key, const IrTensor *tensor, const IrCall *call)
 {
@@ -239,15 +215,8 @@ ir_spill_write (IrSpill *spill, guint32 key, const IrTensor *tensor, const IrCal
   return TRUE;
 }
 
-/**
- * ir_spill_alias:
- * @spill: a file
- * @key: what to find it by
- * @base: a key whose contents are the same bytes
- * @tensor: says in which shape @key has them
- *
- * Returns: whether @base is there, so that @key can be read now
- */
+/* Whether @base is there, so that @key can be read now. @base: a key whose contents are the same
+ * bytes. */
 gboolean
 ir_spill_alias (IrSpill *spill, guint32 key, guint32 base, const IrTensor *tensor)
 {
@@ -261,11 +230,7 @@ ir_spill_alias (IrSpill *spill, guint32 key, guint32 base, const IrTensor *tenso
   return TRUE;
 }
 
-/**
- * ir_spill_remove:
- * @spill: a file
- * @key: what is out of date; its bytes stay in the file
- */
+/* @key: what is out of date; its bytes stay in the file */
 void
 ir_spill_remove (IrSpill *spill, guint32 key)
 {
@@ -274,13 +239,6 @@ ir_spill_remove (IrSpill *spill, guint32 key)
   g_hash_table_remove (spill->entries, GUINT_TO_POINTER (key));
 }
 
-/**
- * ir_spill_has:
- * @spill: a file
- * @key: a key
- *
- * Returns: whether it can be read
- */
 gboolean
 ir_spill_has (const IrSpill *spill, guint32 key)
 {
@@ -308,16 +266,8 @@ map_file (IrSpill *spill, guint64 end, GError **error)
   return FALSE;
 }
 
-/**
- * ir_spill_read:
- * @spill: a file
- * @key: a key for which ir_spill_has() holds
- * @error: return location for an error
- *
- * Fails with a #GFileError where the file cannot be mapped.
- *
- * Returns: (transfer full) (nullable): the contents, in pages that the kernel may drop
- */
+/* Fails with a GFileError where the file cannot be mapped. Returns the contents, in pages that
+ * the kernel may drop. */
 IrTensor *
 ir_spill_read (IrSpill *spill, guint32 key, GError **error)
 {
@@ -337,48 +287,27 @@ ir_spill_read (IrSpill *spill, guint32 key, GError **error)
   return bytes != NULL ? ir_tensor_new (entry->dtype, entry->rank, entry->dims, bytes) : NULL;
 }
 
-/**
- * ir_spill_n:
- * @spill: a file
- *
- * Returns: how many contents it has
- */
+/* How many contents it has */
 guint
 ir_spill_n (const IrSpill *spill)
 {
   return g_hash_table_size (spill->entries);
 }
 
-/**
- * ir_spill_bytes:
- * @spill: a file
- *
- * Returns: its size
- */
 guint64
 ir_spill_bytes (const IrSpill *spill)
 {
   return spill->end;
 }
 
-/**
- * ir_spill_n_lost:
- * @spill: a file
- *
- * Returns: how many contents could not be written
- */
+/* How many contents could not be written */
 guint
 ir_spill_n_lost (const IrSpill *spill)
 {
   return spill->n_lost;
 }
 
-/**
- * ir_spill_problem:
- * @spill: a file
- *
- * Returns: (transfer none) (nullable): why writing failed first; %NULL: it has not
- */
+/* Why writing failed first; NULL: it has not */
 const char *
 ir_spill_problem (const IrSpill *spill)
 {

@@ -44,13 +44,7 @@ struct _IrTuner
   double *span_ms;   /* (nullable) by span of the schedule that is proved */
 };
 
-/**
- * ir_tuner_new:
- * @backend: which kernels are wanted
- * @n_threads: at least 2
- *
- * Returns: (transfer full): what the first runs of a plan are to find out
- */
+/* What the first runs of a plan are to find out */
 IrTuner *
 ir_tuner_new (const IrBackend *backend, guint n_threads)
 {
@@ -61,10 +55,6 @@ ir_tuner_new (const IrBackend *backend, guint n_threads)
   return tuner;
 }
 
-/**
- * ir_tuner_free:
- * @tuner: (transfer full) (nullable): a tuner
- */
 void
 ir_tuner_free (IrTuner *tuner)
 {
@@ -139,13 +129,7 @@ note_spans (IrTuner *tuner, const IrPrepared *prepared, const IrTrace *trace, co
     note_shortest (&tuner->span_ms[i], last_ms[i] - first_ms[i]);
 }
 
-/**
- * ir_tuner_note:
- * @prepared: the plan that has run
- * @trace: of the run
- *
- * Takes the times of a run down, if they still matter.
- */
+/* Takes the times of a run down, if they still matter */
 void
 ir_tuner_note (IrPrepared *prepared, const IrTrace *trace)
 {
@@ -267,15 +251,8 @@ judge (IrTuner *tuner, IrPrepared *prepared, GError **error)
   return go_on (tuner, prepared, schedule, PHASE_SETTLED, error);
 }
 
-/**
- * ir_tuner_next:
- * @prepared: a plan that no run uses
- * @error: return location for an error
- *
- * Called before each run: takes another schedule where enough is known.
- *
- * Returns: %TRUE if the plan is ready
- */
+/* Called before each run: takes another schedule where enough is known. Returns TRUE if the plan
+ * is ready. */
 gboolean
 ir_tuner_next (IrPrepared *prepared, GError **error)
 {

@@ -62,14 +62,8 @@ read_fixed (
   return TRUE;
 }
 
-/**
- * ir_wire_init:
- * @wire: a reader on the caller's stack
- * @data: the message's bytes, which must outlive @wire
- * @length: number of bytes
- *
- * Starts reading a message.
- */
+/* Starts reading a message. @data: the message's bytes, which must outlive @wire. @length:
+ * number of bytes. */
 void
 ir_wire_init (IrWire *wire, const guint8 *data, gsize length)
 {
@@ -78,13 +72,8 @@ ir_wire_init (IrWire *wire, const guint8 *data, gsize length)
   wire->status = IR_WIRE_OK;
 }
 
-/**
- * ir_wire_init_field:
- * @wire: a reader on the caller's stack
- * @field: a length-delimited field; any other reads as an empty message
- *
- * Starts reading a message that lies within another.
- */
+/* Starts reading a message that lies within another. @field: a length-delimited field; any other
+ * reads as an empty message. */
 void
 ir_wire_init_field (IrWire *wire, const IrWireField *field)
 {
@@ -125,16 +114,9 @@ read_payload (IrWire *wire, IrWireField *field, guint64 type)
     }
 }
 
-/**
- * ir_wire_next:
- * @wire: a message
- * @field: (out): its next field
- *
- * Reads one field. Lengths are checked against the message, so nothing outside it is ever looked
- * at.
- *
- * Returns: %FALSE at the end of the message and where it is damaged; the status tells them apart
- */
+/* Reads one field. Lengths are checked against the message, so nothing outside it is ever looked
+ * at. Returns FALSE at the end of the message and where it is damaged; the status tells them
+ * apart. */
 gboolean
 ir_wire_next (IrWire *wire, IrWireField *field)
 {
@@ -159,14 +141,8 @@ ir_wire_next (IrWire *wire, IrWireField *field)
   return TRUE;
 }
 
-/**
- * ir_wire_packed_next:
- * @wire: the payload of a packed field
- * @type: how its numbers are written
- * @number: (out): the next one; fixed ones as their bits
- *
- * Returns: %FALSE at the end and where the payload is damaged
- */
+/* Returns FALSE at the end and where the payload is damaged. @number: the next one; fixed ones
+ * as their bits. */
 gboolean
 ir_wire_packed_next (IrWire *wire, IrWireType type, guint64 *number)
 {
@@ -178,16 +154,8 @@ ir_wire_packed_next (IrWire *wire, IrWireType type, guint64 *number)
                      &wire->status);
 }
 
-/**
- * ir_wire_field_numbers:
- * @field: an occurrence of a repeated number
- * @type: how such a number is written
- * @numbers: of guint64, to append to
- *
- * Takes both spellings of repeated numbers, packed and one by one.
- *
- * Returns: %FALSE if the field is neither, or is damaged
- */
+/* Takes both spellings of repeated numbers, packed and one by one. Returns FALSE if the field is
+ * neither, or is damaged. */
 gboolean
 ir_wire_field_numbers (const IrWireField *field, IrWireType type, GArray *numbers)
 {
@@ -213,12 +181,7 @@ reference_clear (gpointer data)
   g_bytes_unref (((IrWireReference *) data)->bytes);
 }
 
-/**
- * ir_wire_writer_init:
- * @writer: a writer on the caller's stack
- *
- * Begins an empty message; end with ir_wire_writer_clear().
- */
+/* Begins an empty message; end with ir_wire_writer_clear() */
 void
 ir_wire_writer_init (IrWireWriter *writer)
 {
@@ -229,12 +192,7 @@ ir_wire_writer_init (IrWireWriter *writer)
   writer->left_out = 0;
 }
 
-/**
- * ir_wire_writer_clear:
- * @writer: a writer
- *
- * Frees what the writer holds; it may be cleared twice.
- */
+/* Frees what the writer holds; it may be cleared twice */
 void
 ir_wire_writer_clear (IrWireWriter *writer)
 {
@@ -242,31 +200,15 @@ ir_wire_writer_clear (IrWireWriter *writer)
   g_clear_pointer (&writer->references, g_array_unref);
 }
 
-/**
- * ir_wire_writer_size:
- * @writer: a writer
- *
- * Returns: bytes of the message so far, referenced ones too
- */
+/* Bytes of the message so far, referenced ones too */
 gsize
 ir_wire_writer_size (const IrWireWriter *writer)
 {
   return writer->buffer->len + writer->reference_bytes + writer->left_out;
 }
 
-/**
- * ir_wire_writer_fits:
- * @writer: a writer
- * @what: what the message is, as "The model"
- * @instead: what to do if it is too long
- * @error: return location for an error
- *
- * To be asked before the message is written anywhere.
- *
- * Fails with %IR_IO_ERROR_LIMIT.
- *
- * Returns: whether the message is within the 2 GiB that protobuf allows
- */
+/* To be asked before the message is written anywhere. Fails with %IR_IO_ERROR_LIMIT. Returns
+ * whether the message is within the 2 GiB that protobuf allows. */
 gboolean
 ir_wire_writer_fits (const IrWireWriter *writer,
                      const char *what,
@@ -319,16 +261,9 @@ append_tag (IrWireWriter *writer, guint32 id, IrWireType type)
   append_varint (writer, (guint64) id << 3 | type);
 }
 
-/**
- * ir_wire_begin:
- * @writer: a writer
- * @id: field number
- *
- * Begins a message within the message. Its length is put before it by ir_wire_end(); the small
- * bytes move once for each level of nesting, which is four or five in a model.
- *
- * Returns: what ir_wire_end() needs
- */
+/* Begins a message within the message. Its length is put before it by ir_wire_end(); the small
+ * bytes move once for each level of nesting, which is four or five in a model. Returns what
+ * ir_wire_end() needs. */
 IrWireMark
 ir_wire_begin (IrWireWriter *writer, guint32 id)
 {
@@ -336,13 +271,8 @@ ir_wire_begin (IrWireWriter *writer, guint32 id)
   return (IrWireMark){ writer->buffer->len, writer->reference_bytes, writer->references->len };
 }
 
-/**
- * ir_wire_end:
- * @writer: a writer
- * @mark: what ir_wire_begin() gave; marks end in the reverse order of their beginning
- *
- * Ends a message within the message, and puts its length before it.
- */
+/* Ends a message within the message, and puts its length before it. @mark: what ir_wire_begin()
+ * gave; marks end in the reverse order of their beginning. */
 void
 ir_wire_end (IrWireWriter *writer, IrWireMark mark)
 {
@@ -362,14 +292,7 @@ ir_wire_end (IrWireWriter *writer, IrWireMark mark)
     g_array_index (writer->references, IrWireReference, i).at += n;
 }
 
-/**
- * ir_wire_put_varint:
- * @writer: a writer
- * @id: field number
- * @number: its value; negative ones as their two's complement
- *
- * Writes an integer field.
- */
+/* Writes an integer field. @number: its value; negative ones as their two's complement. */
 void
 ir_wire_put_varint (IrWireWriter *writer, guint32 id, guint64 number)
 {
@@ -387,14 +310,7 @@ append_float (IrWireWriter *writer, float number)
   append (writer, &bits, sizeof bits);
 }
 
-/**
- * ir_wire_put_float:
- * @writer: a writer
- * @id: field number
- * @number: its value
- *
- * Writes a field of type float.
- */
+/* Writes a field of type float */
 void
 ir_wire_put_float (IrWireWriter *writer, guint32 id, float number)
 {
@@ -402,15 +318,7 @@ ir_wire_put_float (IrWireWriter *writer, guint32 id, float number)
   append_float (writer, number);
 }
 
-/**
- * ir_wire_put_bytes:
- * @writer: a writer
- * @id: field number
- * @data: (array length=length): contents, copied
- * @length: how many bytes
- *
- * Writes a length-delimited field, also an empty one.
- */
+/* Writes a length-delimited field, also an empty one. @length: how many bytes. */
 void
 ir_wire_put_bytes (IrWireWriter *writer, guint32 id, gconstpointer data, gsize length)
 {
@@ -419,12 +327,7 @@ ir_wire_put_bytes (IrWireWriter *writer, guint32 id, gconstpointer data, gsize l
   append (writer, data, length);
 }
 
-/**
- * ir_wire_put_string:
- * @writer: a writer
- * @id: field number
- * @string: (nullable): text; nothing is written if there is none
- */
+/* @string: text; nothing is written if there is none */
 void
 ir_wire_put_string (IrWireWriter *writer, guint32 id, const char *string)
 {
@@ -432,12 +335,6 @@ ir_wire_put_string (IrWireWriter *writer, guint32 id, const char *string)
     ir_wire_put_bytes (writer, id, string, strlen (string));
 }
 
-/**
- * ir_wire_put_reference:
- * @writer: a writer
- * @id: field number
- * @bytes: contents of the field, referenced if they are long
- */
 void
 ir_wire_put_reference (IrWireWriter *writer, guint32 id, GBytes *bytes)
 {
@@ -456,11 +353,6 @@ ir_wire_put_reference (IrWireWriter *writer, guint32 id, GBytes *bytes)
   writer->reference_bytes += length;
 }
 
-/**
- * ir_wire_put_raw:
- * @writer: a writer
- * @fields: (nullable): whole fields with their tags, as they were read
- */
 void
 ir_wire_put_raw (IrWireWriter *writer, GBytes *fields)
 {
@@ -473,13 +365,6 @@ ir_wire_put_raw (IrWireWriter *writer, GBytes *fields)
   append (writer, data, length);
 }
 
-/**
- * ir_wire_put_packed:
- * @writer: a writer
- * @id: field number
- * @numbers: (array length=n): integers, written as varints
- * @n: how many
- */
 void
 ir_wire_put_packed (IrWireWriter *writer, guint32 id, const gint64 *numbers, guint n)
 {
@@ -493,13 +378,6 @@ ir_wire_put_packed (IrWireWriter *writer, guint32 id, const gint64 *numbers, gui
   ir_wire_end (writer, mark);
 }
 
-/**
- * ir_wire_put_packed_floats:
- * @writer: a writer
- * @id: field number
- * @numbers: (array length=n): floats
- * @n: how many
- */
 void
 ir_wire_put_packed_floats (IrWireWriter *writer, guint32 id, const float *numbers, guint n)
 {
@@ -554,12 +432,7 @@ stream_piece (const guint8 *data, gsize length, gpointer user_data, GError **err
   return length == 0 || g_output_stream_write_all (user_data, data, length, NULL, NULL, error);
 }
 
-/**
- * ir_wire_writer_steal_bytes:
- * @writer: a writer whose message fits (ir_wire_writer_fits()), cleared by this
- *
- * Returns: (transfer full): the message as one piece of memory
- */
+/* The message as one piece of memory */
 GBytes *
 ir_wire_writer_steal_bytes (IrWireWriter *writer)
 {
@@ -579,16 +452,8 @@ ir_wire_writer_steal_bytes (IrWireWriter *writer)
   return bytes;
 }
 
-/**
- * ir_wire_writer_to_stream:
- * @writer: a writer whose message fits (ir_wire_writer_fits())
- * @stream: where to write
- * @error: return location for an error
- *
- * Writes the message piece by piece; nothing large is copied in memory.
- *
- * Returns: %TRUE if all of it was written
- */
+/* Writes the message piece by piece; nothing large is copied in memory. Returns TRUE if all of
+ * it was written. */
 gboolean
 ir_wire_writer_to_stream (const IrWireWriter *writer, GOutputStream *stream, GError **error)
 {

@@ -6,15 +6,7 @@
 
 /* -- undoing -- */
 
-/**
- * ir_exact_record:
- * @search: a search
- * @kind: what changes
- * @index: of the item or section
- * @old: what it was
- *
- * Notes what ir_exact_undo() is to bring back.
- */
+/* Notes what ir_exact_undo() is to bring back */
 void
 ir_exact_record (IrExactSearch *search, IrExactChangeKind kind, guint index, gint64 old)
 {
@@ -33,13 +25,6 @@ unplace (IrExactSearch *search, IrExactItem *item)
     search->sections[s].crossing++;
 }
 
-/**
- * ir_exact_undo:
- * @search: a search
- * @mark: how many changes stay
- *
- * Takes back all others.
- */
 void
 ir_exact_undo (IrExactSearch *search, guint mark)
 {
@@ -70,13 +55,7 @@ ir_exact_undo (IrExactSearch *search, guint mark)
 
 /* -- bounds -- */
 
-/**
- * ir_exact_queue_section:
- * @search: a search
- * @index: a section
- *
- * Its bound is looked at by the next ir_exact_propagate().
- */
+/* Its bound is looked at by the next ir_exact_propagate() */
 void
 ir_exact_queue_section (IrExactSearch *search, guint index)
 {
@@ -92,13 +71,8 @@ is_hanging (const IrExactItem *item)
   return !item->placed && item->floor > item->top;
 }
 
-/**
- * ir_exact_queue_hanging:
- * @search: a search
- * @index: an item
- *
- * What it can come to lie on is looked at by the next ir_exact_propagate(), if it lies on nothing.
- */
+/* What it can come to lie on is looked at by the next ir_exact_propagate(), if it lies on
+ * nothing. */
 void
 ir_exact_queue_hanging (IrExactSearch *search, guint index)
 {
@@ -110,14 +84,7 @@ ir_exact_queue_hanging (IrExactSearch *search, guint index)
   g_array_append_val (search->hanging, index);
 }
 
-/**
- * ir_exact_raise_floor:
- * @search: a search
- * @index: an item that waits
- * @floor: it cannot lie below this
- *
- * What follows from it is found by the next ir_exact_propagate().
- */
+/* What follows from it is found by the next ir_exact_propagate() */
 void
 ir_exact_raise_floor (IrExactSearch *search, guint index, gint64 floor)
 {
@@ -134,12 +101,7 @@ ir_exact_raise_floor (IrExactSearch *search, guint index, gint64 floor)
   ir_exact_queue_hanging (search, index);
 }
 
-/**
- * ir_exact_clear_queues:
- * @search: a search
- *
- * Forgets what was to be looked at.
- */
+/* Forgets what was to be looked at */
 void
 ir_exact_clear_queues (IrExactSearch *search)
 {
@@ -151,18 +113,9 @@ ir_exact_clear_queues (IrExactSearch *search)
   g_array_set_size (search->hanging, 0);
 }
 
-/**
- * ir_exact_lowest_support:
- * @search: a search
- * @item: one that waits
- *
- * A block that begins at or above the end that @item has when it lies at its top is no support:
- * then
- * @item could be let down.
- *
- * Returns: the lowest top on which @item can come to lie, given that a waiting block comes below
- * it; %IR_EXACT_HIGH if none can
- */
+/* A block that begins at or above the end that @item has when it lies at its top is no support:
+ * then @item could be let down. Returns the lowest top on which @item can come to lie, given
+ * that a waiting block comes below it; %IR_EXACT_HIGH if none can. */
 gint64
 ir_exact_lowest_support (const IrExactSearch *search, const IrExactItem *item)
 {
@@ -263,14 +216,7 @@ pop (GArray *queue)
   return index;
 }
 
-/**
- * ir_exact_propagate:
- * @search: a search
- *
- * Draws all conclusions from what has changed.
- *
- * Returns: whether all that waits may still fit
- */
+/* Draws all conclusions from what has changed. Returns whether all that waits may still fit. */
 gboolean
 ir_exact_propagate (IrExactSearch *search)
 {

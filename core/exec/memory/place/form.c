@@ -167,12 +167,7 @@ fill_neighbours (IrExactSearch *search, const IrMemOptions *options)
   return TRUE;
 }
 
-/**
- * ir_exact_search_clear:
- * @search: a search
- *
- * Frees what it holds, but not itself.
- */
+/* Frees what it holds, but not itself */
 void
 ir_exact_search_clear (IrExactSearch *search)
 {
@@ -210,17 +205,10 @@ take_items (IrExactSearch *search, const IrMemBlock *blocks, guint n, guint alig
   return unit;
 }
 
-/**
- * ir_exact_search_init:
- * @search: (out): a search in which all blocks wait; ir_exact_search_clear() frees what it holds
- * @blocks: (array length=n): sizes in bytes and inclusive lifetimes
- * @n: number of blocks
- * @options: alignment and capacity in bytes, and what stops it: then the search is crowded
- *
- * Brings the instance to one form. Without blocks of any size there are no items.
- *
- * Returns: bytes of one unit of the search: what divides all sizes
- */
+/* Brings the instance to one form. Without blocks of any size there are no items. Returns bytes
+ * of one unit of the search: what divides all sizes. @search: a search in which all blocks wait;
+ * ir_exact_search_clear() frees what it holds. @blocks: sizes in bytes and inclusive lifetimes.
+ * @options: alignment and capacity in bytes, and what stops it: then the search is crowded. */
 gint64
 ir_exact_search_init (IrExactSearch *search,
                       const IrMemBlock *blocks,

@@ -173,7 +173,7 @@ add_readers (cJSON *object, const IrModel *model, const IrMemPlan *plan, IrValue
     cJSON_AddItemToArray (array, cJSON_CreateNumber (g_array_index (steps, guint, i)));
 }
 
-/* Steps have workers where they run beside each other. */
+/* Steps have workers where they run concurrently. */
 static void
 add_steps (Cli *cli, cJSON *json, const IrModel *model, const IrSchedule *schedule)
 {

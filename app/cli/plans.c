@@ -46,7 +46,7 @@ cli_schedule (Cli *cli,
   return *sized != NULL ? ir_schedule_new_with (*sized, backend, &plan, NULL, error) : NULL;
 }
 
-/* Runs @model until it is decided which nodes run beside each other. */
+/* Runs @model until it is decided which nodes run concurrently. */
 static IrSchedule *
 measured_schedule (Cli *cli,
                    const CliModelOptions *options,

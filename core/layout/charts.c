@@ -134,7 +134,7 @@ add_bar (Chart *chart, IrSceneBox *box, const char *text)
               box->y + box->height / 2 + 4, box->width - 12);
 }
 
-/* -- spans: nodes beside each other -- */
+/* -- spans: concurrent nodes -- */
 
 /* A frame behind the bars of a span, from @low to @high on the x axis in px. */
 static void

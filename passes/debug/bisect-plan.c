@@ -276,7 +276,7 @@ search_values (Search *search, GError **error)
  * ir_bisect_plan:
  * @trial: the graph, without steps, its inputs and back end
  * @predicate: what to look for, which computes values; it is bound here
- * @parallel: whether nodes run beside each other
+ * @parallel: whether nodes run concurrently
  * @progress: (nullable): called after each check
  * @data: for @progress
  * @result: (out caller-allocates): the answer; clear with ir_plan_bisection_clear()

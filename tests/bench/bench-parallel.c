@@ -1,10 +1,10 @@
-/* Nodes beside each other against one node at a time, both on the same threads.
+/* Concurrent nodes against one node at a time, both on the same threads.
  *
  *     bench-parallel [--threads 2] [--pairs 50] [--mode auto] [--pipeline P] FILE..   JSON on
  * stdout
  *
  * Two plans of one model are run in turns in one process, and which is first changes from pair to
- * pair, so that a busy machine disturbs both alike. The plan of nodes beside each other first gets
+ * pair, so that a busy machine disturbs both alike. The plan of concurrent nodes first gets
  * the runs that it needs to choose. What is judged is the median of the ratios of the pairs, with
  * the 95 % bootstrap interval of the median (Efron 1979, 10,000 draws with a fixed seed). */
 #include "config.h"

@@ -435,7 +435,7 @@ def as_text(name, text):
     return path(name)
 
 
-@test('the plans of nodes beside each other agree with the run, and a checker sees when two of them overlap')
+@test('the plans of concurrent nodes agree with the run, and a checker sees when two of them overlap')
 def _():
     branches = ' '.join(f'{b}1 = MatMul (x, w) {b}2 = MatMul ({b}1, w) {b}3 = Exp ({b}2) {b}4 = MatMul ({b}3, w)' for b in 'abc')
     source = as_text('branches.onnxtxt', '<ir_version: 8, opset_import: ["" : 17, "own" : 1]>\ng (float[48,48] x, float[48,48] w) => '

@@ -1,4 +1,4 @@
-/* Nodes beside each other: the same bits as one at a time, on random graphs; errors, cancelling,
+/* Concurrent nodes: the same bits as one at a time, on random graphs; errors, cancelling,
  * limits, captured values, memory and traces; and what the first runs decide. */
 #include "config.h"
 
@@ -738,7 +738,7 @@ int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
-  g_test_add_func ("/parallel/nodes beside each other give the bits of one at a time",
+  g_test_add_func ("/parallel/concurrent nodes give the bits of one at a time",
                    test_same_bits);
   g_test_add_func ("/parallel/workers wait for what others compute", test_waiting);
   g_test_add_func ("/parallel/runs of one setting give the same bits", test_run_to_run);

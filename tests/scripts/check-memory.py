@@ -10,7 +10,7 @@ overlap in time and in space. Prints them and exits with 1 if two overlap or the
 Values of a graph that share bytes are judged as one block: those that name another in alias_of belong to its block, and
 must lie in it. Within a block, a value with contents of its own must not be written over bytes that a later step reads;
 view_of, over and part_of say whose bytes those may be, and are checked. A value must stay until the last step of read_by.
-Steps of a span run beside each other, in no order but that of their worker: what lives in one of them lives in all, and
+Steps of a span run concurrently, in no order but that of their worker: what lives in one of them lives in all, and
 nothing may be written over bytes that another worker reads in the same span. A list of blocks does not say which steps
 those are; --spans FILE takes them from the JSON of the same plan.
 Of a plan with a budget, the runs are followed as well, over an arena that notes whose bytes are where: every node must
@@ -24,7 +24,7 @@ import sys
 
 
 class Spans:
-    """Steps that run beside each other."""
+    """Steps that run concurrently."""
 
     def __init__(self, plan):
         self.spans = [(int(span['first']), int(span['last'])) for span in plan.get('spans', [])]

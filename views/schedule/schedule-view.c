@@ -1,5 +1,5 @@
 /* The schedule: a timeline with a lane for each worker; measured if the graph has run, else as the
- * cost model predicts it. Nodes that run beside each other are framed. Of the selected node it says
+ * cost model predicts it. Nodes that run concurrently are framed. Of the selected node it says
  * the kernel, and lets another be chosen. */
 #include "config.h"
 

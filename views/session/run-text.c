@@ -146,7 +146,7 @@ append_kept (GString *text, const IrSession *self, const IrRun *run)
     g_string_append_printf (text, ": %s", note);
 }
 
-/* Which nodes ran beside each other: where that was asked for. */
+/* Which nodes ran concurrently: where that was asked for. */
 static void
 append_parallel (GString *text, const IrRun *run)
 {

@@ -36,7 +36,7 @@ typedef struct
 } Shape;
 
 /* Its scratch memory is ours. The library's own belongs to the thread that makes the primitive,
- * while nodes beside each other run, and plans are freed, on any thread. */
+ * while concurrent nodes run, and plans are freed, on any thread. */
 typedef struct
 {
   dnnl_primitive_t primitive; /* NULL: there is none */

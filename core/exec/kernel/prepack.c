@@ -11,7 +11,7 @@
 struct _IrPacked
 {
   gatomicrefcount ref_count;
-  pthread_mutex_t mutex; /* nodes beside each other ask at once; one that race checkers know */
+  pthread_mutex_t mutex; /* concurrent nodes ask at once; one that race checkers know */
   GHashTable *entries;   /* (nullable) set of Entry; NULL: nothing is kept */
 };
 

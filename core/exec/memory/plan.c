@@ -132,7 +132,7 @@ ir_mem_planner_span (const IrMemPlanner *planner, guint step)
  * @first: (inout): a step
  * @last: (inout): a step
  *
- * Steps that run beside each other have no order: what lives in one of them lives in all.
+ * Steps that run concurrently have no order: what lives in one of them lives in all.
  */
 void
 ir_mem_planner_widen (const IrMemPlanner *planner, guint *first, guint *last)

@@ -31,7 +31,7 @@ typedef enum
   IR_DECISION_BLOCKS = 1 << 0,  /* values in blocks of channels */
   IR_DECISION_SHARING = 1 << 1, /* values that share bytes: over an input, views, parts in wholes */
   IR_DECISION_CHAINS = 1 << 2,  /* chains of nodes element by element that run in pieces */
-  IR_DECISION_SPANS = 1 << 3,   /* nodes that run beside each other */
+  IR_DECISION_SPANS = 1 << 3,   /* nodes that run concurrently */
   IR_DECISION_PREPACK = 1 << 4  /* constants kept in the order in which their kernel reads them */
 } IrDecisions;
 #define IR_N_DECISIONS 5

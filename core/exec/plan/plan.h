@@ -149,7 +149,7 @@ typedef struct
   IrPacked *packed;     /* of the kernels, for all plans of the executable */
   /* Of the executable, which frees them: */
   IrTuner *tuner;       /* (nullable) what the first runs are to find out */
-  IrParallel *parallel; /* (nullable) for nodes beside each other, where the schedule has some */
+  IrParallel *parallel; /* (nullable) for concurrent nodes, where the schedule has some */
 } IrPrepared;
 
 /* What a plan is made from. */

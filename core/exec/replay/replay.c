@@ -18,7 +18,7 @@ struct _IrReplay
   IrRunOptions options;
   GHashTable *inputs; /* value id -> IrTensor */
   IrPrepared *prepared;
-  IrThreads threads, lane;   /* lane: one thread, for nodes that ran beside others */
+  IrThreads threads, lane;   /* lane: one thread, for nodes that ran concurrently */
   const IrRun *run;          /* (nullable) (unowned) whose bits are wanted */
   IrReplayKnown known;
   gpointer data;
@@ -88,7 +88,7 @@ ir_replay_new (IrModel *frozen,
  * @replay: a replay
  * @run: (transfer none): the run whose bits it is to give; has to live as long
  *
- * Nodes that ran beside others in @run, each on one thread, do so again.
+ * Nodes that ran concurrently in @run, each on one thread, do so again.
  */
 void
 ir_replay_set_run (IrReplay *replay, const IrRun *run)

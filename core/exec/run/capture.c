@@ -15,7 +15,7 @@ struct _IrCapture
   GHashTable *inputs; /* value id -> IrTensor */
   IrSpill *spill;     /* (nullable) until something was spilled */
   guint n_dropped;    /* values that could be neither kept nor spilled */
-  guint8 *beside;     /* (nullable) by node id: ran beside others, on one thread */
+  guint8 *beside;     /* (nullable) by node id: ran concurrently, on one thread */
   IrShelf *shelf;     /* (nullable) keeps the values that are borrowed */
   guint8 *borrowed;   /* (nullable) by value id: no reference of its own */
   IrCaptureAttachment attachment;
@@ -247,7 +247,7 @@ ir_run_capture (IrRunState *state, const IrValue *value, IrTensor *tensor)
 /**
  * ir_capture_ran_beside:
  * @run: a run under way
- * @node: a node that has run beside others, on one thread
+ * @node: a node that has run concurrently, on one thread
  *
  * Notes it, as the number of threads shows in the last bits.
  */
@@ -264,7 +264,7 @@ ir_capture_ran_beside (IrRun *run, IrNodeId node)
  * @run: a run
  * @node: a node
  *
- * Returns: whether it ran beside others, on one thread
+ * Returns: whether it ran concurrently, on one thread
  */
 gboolean
 ir_capture_is_beside (const IrRun *run, IrNodeId node)

@@ -1,4 +1,4 @@
-/* Nodes beside each other: the spans of a schedule run in one parallel region of the process's only
+/* Concurrent nodes: the spans of a schedule run in one parallel region of the process's only
  * pool of threads, OpenMP's. Each worker goes through the steps of the span that are its own, each
  * kernel on one thread and with scratch memory of the worker, and waits for what other workers have
  * to finish first. What a run keeps account of is written when all are done, in the order of the
@@ -19,9 +19,9 @@
 struct _IrParallel
 {
   guint n_workers;
-  IrThreads lane;      /* one thread, for kernels beside others */
+  IrThreads lane;      /* one thread, for kernels that run concurrently */
   IrScratch *scratch;  /* by worker */
-  guint8 *runs;        /* by span: whether its steps can run beside each other */
+  guint8 *runs;        /* by span: whether its steps can run concurrently */
   guint *span_at;      /* by step: 1 + the span that begins there, or 0 */
   guint *before_first; /* by step, and one more: where its predecessors begin in before */
   guint *before;       /* steps of other workers in the same span */
@@ -173,7 +173,7 @@ ir_parallel_free (IrParallel *parallel)
   g_free (parallel);
 }
 
-/* The span that begins with @step, if its steps can run beside each other. */
+/* The span that begins with @step, if its steps can run concurrently. */
 const IrScheduleSpan *
 ir_parallel_span (IrRunState *state, guint step)
 {
@@ -323,7 +323,7 @@ run_workers (Job *job)
   }
 }
 
-/* Runs the steps of @span beside each other. @failed: the node whose kernel failed; NULL if the
+/* Runs the steps of @span concurrently. @failed: the node whose kernel failed; NULL if the
  * run was stopped before one. */
 gboolean
 ir_parallel_run (IrRunState *state,

@@ -1,4 +1,4 @@
-/* Running the spans of a schedule: nodes beside each other. */
+/* Running the spans of a schedule: concurrent nodes. */
 #pragma once
 
 #include "core/exec/run/state.h"

@@ -285,7 +285,7 @@ release_values (IrRunState *state, guint step)
       ir_run_state_drop (state, ir_model_value (prepared->model, prepared->release[i]));
 }
 
-/* Steps that run beside each other; how many steps have run comes back in @done. */
+/* Steps that run concurrently; how many steps have run comes back in @done. */
 static gboolean
 run_span (IrRunState *state, const IrScheduleSpan *span, guint *done, GError **error)
 {

@@ -1,7 +1,7 @@
-/* Choosing by measurement which nodes run beside each other. The first runs of a plan are used:
+/* Choosing by measurement which nodes run concurrently. The first runs of a plan are used:
  *
  *   one at a time   what each node takes on all threads
- *   trying          spans by a hopeful guess of what nodes take on one thread beside others; what
+ *   trying          spans by a hopeful guess of what nodes take on one thread concurrently; what
  *                   they do take, their neighbours being what they are
  *   proving         spans by both measurements; each has to take less than its nodes one at a time
  *

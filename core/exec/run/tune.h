@@ -1,4 +1,4 @@
-/* Choosing by the first runs which nodes run beside each other. */
+/* Choosing by the first runs which nodes run concurrently. */
 #pragma once
 
 #include "core/exec/run/state.h"

@@ -257,7 +257,7 @@ sort_items (
     sort_times (wide_ms, sorted, n);
 }
 
-/* -- one at a time, or beside each other -- */
+/* -- one at a time, or concurrently -- */
 
 /* Longer than any stage of others: what must not run beside them. */
 #define NEVER_MS 1e9
@@ -300,7 +300,7 @@ wide_times (const IrSchedule *schedule, const IrNodeCosts *costs, const double *
   return wide;
 }
 
-/* Tasks to place: those that cannot run beside others take too long for it. */
+/* Tasks to place: those that cannot run concurrently take too long for it. */
 static IrTasks *
 tasks_to_place (const IrSchedule *schedule,
                 const IrModel *model,
@@ -316,7 +316,7 @@ tasks_to_place (const IrSchedule *schedule,
   return make_tasks (schedule, model, apart, wide_ms);
 }
 
-/* Which stages run beside each other, in steps. */
+/* Which stages run concurrently, in steps. */
 static void
 find_spans (IrSchedule *schedule, const IrScheduleDetails *details)
 {
@@ -450,7 +450,7 @@ ir_schedule_new_with (IrModel *model,
 /**
  * ir_schedule_run_options:
  * @n_threads: threads of the run
- * @mode: whether nodes may run beside each other
+ * @mode: whether nodes may run concurrently
  *
  * Returns: how the schedule of such a run is made, before anything has been measured
  */

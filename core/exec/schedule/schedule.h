@@ -3,7 +3,7 @@
 
 #include "core/exec/kernel/backend.h"
 
-/* Whether nodes that do not wait for each other run beside each other, on one thread each. */
+/* Whether nodes that do not wait for each other run concurrently, on one thread each. */
 typedef enum
 {
   IR_PARALLEL_OFF,  /* one node at a time, on all threads */
@@ -32,7 +32,7 @@ typedef struct
   const IrNodeId *after; /* nodes whose end it waits for */
 } IrScheduleItem;
 
-/* Steps that the workers run beside each other, each on the worker of its item. */
+/* Steps that the workers run concurrently, each on the worker of its item. */
 typedef struct
 {
   guint first, last;            /* both inclusive */
@@ -85,7 +85,7 @@ const IrType *ir_schedule_kept_type (const IrSchedule *schedule, const IrValue *
 /* -- for planners -- */
 #define IR_NODE_OVERHEAD_MS 0.005 /* finding inputs, giving memory, bookkeeping */
 
-/* Waking the workers for nodes beside each other and waiting for the last of them, awake as they
+/* Waking the workers for concurrent nodes and waiting for the last of them, awake as they
  * are while a graph runs; more on a busy machine. */
 #define IR_FORK_MS 0.005
 

@@ -54,7 +54,7 @@ void ir_tasks_place_by_list (const IrTasks *tasks, guint n_workers, IrTaskPlace 
 /* -- stages, after the inter-operator scheduler -- */
 typedef enum
 {
-  IR_STAGE_CONCURRENT, /* groups beside each other, the tasks of a group one after another */
+  IR_STAGE_CONCURRENT, /* concurrent groups, the tasks of a group one after another */
   IR_STAGE_MERGED,     /* all tasks as one kernel */
   IR_STAGE_LIST,       /* a block that was too wide to search: list scheduling */
   IR_STAGE_WIDE,       /* one task after another, each on the threads of all workers */
@@ -158,7 +158,7 @@ typedef struct
   IrSchedulePolicy policy;
   const IrNodeCosts *costs; /* (nullable) in place of the cost model, where there are some */
   IrStageOptions stages;    /* n_workers and stop count for every policy */
-  /* With IR_SCHEDULE_IOS: each stage is nodes beside each other, on one thread each, as costs have
+  /* With IR_SCHEDULE_IOS: each stage is concurrent nodes, on one thread each, as costs have
    * it, or one at a time on the threads of all workers, whichever takes less. The schedule then
    * says which steps a runner may run together. */
   gboolean compare;

@@ -22,4 +22,4 @@ typedef struct
   IrNodeId node; /* that cannot run; 0: nothing computes it */
   char *why;
 } IrMissing;
-GArray *ir_exec_omit (IrModel *model, const IrBackend *backend);
+GArray *ir_exec_omit (IrModel *model, const IrBackend *backend, GHashTable *failed);

@@ -9,6 +9,7 @@
 typedef struct
 {
   const IrBackend *backend;
+  GHashTable *failed;   /* (nullable) IrNodeId -> text: nodes that a run was stopped by */
   IrNodeId *stopped_by; /* by node id: the node because of which it cannot run; 0: it can */
   GHashTable *reasons;  /* IrNodeId -> text, of those that are the cause themselves */
 } Omitter;
@@ -20,8 +21,12 @@ refusal_of (const Omitter *omitter, const IrNode *node)
   GError *error = NULL;
   const IrBackend *chosen;
   IrKernelFunc kernel;
-  const char *why;
+  const char *why = omitter->failed != NULL
+                        ? g_hash_table_lookup (omitter->failed, GUINT_TO_POINTER (node->id))
+                        : NULL;
 
+  if (why != NULL)
+    return g_error_new_literal (IR_EXEC_ERROR, IR_EXEC_ERROR_KERNEL, why);
   if (!ir_backend_choose (omitter->backend, node, &kernel, &chosen, &why, &error))
     return error;
   g_autoptr (GPtrArray) graphs = ir_node_subgraphs (node);
@@ -130,6 +135,7 @@ split_outputs (const Omitter *omitter, const IrGraph *graph, GArray *missing)
  * ir_exec_omit:
  * @model: a private copy of a model, without function calls, not being edited
  * @backend: which kernels are wanted
+ * @failed: (nullable): IrNodeId -> why, of nodes whose kernels have failed in a run
  *
  * Removes the nodes of the main graph that cannot run, those that wait for them, and the outputs of
  * the graph that they would give. A graph with a cycle stays as it is.
@@ -137,12 +143,12 @@ split_outputs (const Omitter *omitter, const IrGraph *graph, GArray *missing)
  * Returns: (transfer full) (nullable) (element-type IrMissing): these outputs; %NULL: all are left
  */
 GArray *
-ir_exec_omit (IrModel *model, const IrBackend *backend)
+ir_exec_omit (IrModel *model, const IrBackend *backend, GHashTable *failed)
 {
   g_autoptr (GHashTable) reasons = g_hash_table_new_full (NULL, NULL, NULL, g_free);
   g_autofree IrNodeId *stopped_by = g_new0 (IrNodeId, (gsize) model->nodes->len + 1);
   g_autoptr (GArray) missing = g_array_new (FALSE, FALSE, sizeof (IrMissing));
-  Omitter omitter = { backend, stopped_by, reasons };
+  Omitter omitter = { backend, failed, stopped_by, reasons };
 
   g_array_set_clear_func (missing, missing_clear);
   if (ir_graph_is_cyclic (model->main))

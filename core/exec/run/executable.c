@@ -19,6 +19,7 @@ struct _IrExecutable
   IrModel *source;
   IrRunOptions options;
   GArray *missing; /* (nullable) of IrMissing: outputs of @source that @base lacks */
+  GHashTable *failed; /* (nullable) IrNodeId -> text: nodes left out as their kernels failed */
   IrBackend without_blocks; /* what the options ask for, where no value is to be kept in blocks */
   IrThreads threads;
   IrPacked *packed;     /* what kernels make of constants */
@@ -381,6 +382,33 @@ ir_executable_new (IrModel *model, const IrRunOptions *options, GError **error)
   return ir_executable_new_until (model, options, NULL, error);
 }
 
+static void
+drop_base (IrExecutable *executable)
+{
+  executable->prepared = NULL;
+  g_clear_pointer (&executable->plans, g_ptr_array_unref);
+  g_clear_pointer (&executable->missing, g_array_unref);
+  g_clear_pointer (&executable->packed, ir_packed_unref);
+  g_clear_pointer (&executable->base, ir_model_unref);
+}
+
+/* The graph that runs: that of the file without function calls, and without what cannot run. */
+static gboolean
+make_base (IrExecutable *executable, const IrStop *stop, GError **error)
+{
+  executable->base = ir_exec_expand_until (executable->source, stop, error);
+  if (executable->base == NULL)
+    return FALSE;
+  if (executable->options.partial)
+    executable->missing = ir_exec_omit (executable->base, executable->options.backend,
+                                        executable->failed);
+  executable->plans = g_ptr_array_new_with_free_func (plan_free);
+  executable->constant_bytes = constant_bytes (executable->base);
+  executable->packed = executable->options.without & IR_DECISION_PREPACK ? ir_packed_new_closed ()
+                                                                         : ir_packed_new ();
+  return TRUE;
+}
+
 /**
  * ir_executable_new_until:
  * @model: the model to run
@@ -411,15 +439,8 @@ ir_executable_new_until (IrModel *model,
     executable->options.backend = ir_backend_require (NULL, NULL);
   leave_out (executable);
   executable->source = ir_model_ref (model);
-  executable->base = ir_exec_expand_until (model, stop, error);
-  if (executable->base == NULL)
+  if (!make_base (executable, stop, error))
     return NULL;
-  if (executable->options.partial)
-    executable->missing = ir_exec_omit (executable->base, executable->options.backend);
-  executable->plans = g_ptr_array_new_with_free_func (plan_free);
-  executable->constant_bytes = constant_bytes (executable->base);
-  executable->packed = executable->options.without & IR_DECISION_PREPACK ? ir_packed_new_closed ()
-                                                                         : ir_packed_new ();
   executable->threads = ir_threads_of (executable->options.n_threads,
                                        executable->options.deterministic);
   if (!ir_schedule_check (executable->base, executable->options.backend, stop, error))
@@ -436,13 +457,42 @@ ir_executable_free (IrExecutable *executable)
 {
   if (executable == NULL)
     return;
-  g_clear_pointer (&executable->plans, g_ptr_array_unref);
   g_clear_pointer (&executable->options.chosen, g_array_unref);
-  g_clear_pointer (&executable->missing, g_array_unref);
-  ir_packed_unref (executable->packed);
-  g_clear_pointer (&executable->base, ir_model_unref);
+  drop_base (executable);
+  g_clear_pointer (&executable->failed, g_hash_table_unref);
   g_clear_pointer (&executable->source, ir_model_unref);
   g_free (executable);
+}
+
+/**
+ * ir_executable_leave_out:
+ * @executable: an executable whose options said partial
+ * @run: where a node failed: the run up to there
+ * @stop: (nullable): what may stop it
+ * @error: return location for an error
+ *
+ * Leaves the node out whose kernel has failed, with what waits for it, so that the next run gives
+ * the outputs that can be had; its IrRun.missing names the others.
+ *
+ * Returns: %FALSE with @error unset if the run did not end by a kernel, with @error if it was
+ *   stopped
+ */
+gboolean
+ir_executable_leave_out (IrExecutable *executable,
+                         const IrRun *run,
+                         const IrStop *stop,
+                         GError **error)
+{
+  if (!executable->options.partial || run->failed_node == 0 ||
+      !g_error_matches (run->error, IR_EXEC_ERROR, IR_EXEC_ERROR_KERNEL))
+    return FALSE;
+  if (executable->failed == NULL)
+    executable->failed = g_hash_table_new_full (NULL, NULL, NULL, g_free);
+  if (!g_hash_table_insert (executable->failed, GUINT_TO_POINTER (run->failed_node),
+                            g_strdup (run->error->message)))
+    return FALSE;
+  drop_base (executable);
+  return make_base (executable, stop, error);
 }
 
 /**

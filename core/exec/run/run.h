@@ -72,6 +72,10 @@ IrExecutable *ir_executable_new_until (IrModel *model,
                                        GError **error);
 void ir_executable_free (IrExecutable *executable);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (IrExecutable, ir_executable_free)
+gboolean ir_executable_leave_out (IrExecutable *executable,
+                                  const IrRun *run,
+                                  const IrStop *stop,
+                                  GError **error);
 /* Makes the plan for inputs of these shapes, which the first run with them would do otherwise. */
 gboolean ir_executable_prepare (IrExecutable *executable,
                                 GHashTable *inputs,

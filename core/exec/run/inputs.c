@@ -304,8 +304,10 @@ find_free_dims (const IrGraph *graph, GHashTable *bindings)
           const char *symbol = ir_dim_is_symbolic (type->dims[axis]) ? name : NULL;
           IrFreeDim dim = { NULL, input->id, 0, given != NULL };
 
-          if (name == NULL || !g_hash_table_add (seen, name))
+          /* Not by the answer of g_hash_table_add(), which keeps the second of two equal keys. */
+          if (name == NULL || g_hash_table_contains (seen, name))
             continue;
+          g_hash_table_add (seen, name);
           dim.size = given != NULL ? *given : default_size (type, symbol, (guint) axis);
           dim.name = g_steal_pointer (&name);
           g_array_append_val (dims, dim);

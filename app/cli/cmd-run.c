@@ -858,6 +858,10 @@ run (Cli *cli)
     return status;
   cli_print_problems (opened.problems, IR_SEVERITY_ERROR);
   status = run_model (cli, options, opened.model);
+  /* What is left of a file that was cut gives nothing, which is no success. */
+  if (status == CLI_OK && ir_graph_n_outputs (opened.model->main) == 0 &&
+      ir_problems_count (opened.problems, IR_SEVERITY_ERROR) > 0)
+    status = CLI_NO;
   g_clear_pointer (&options->expanded, ir_model_unref);
   g_clear_pointer (&options->checked, ir_execution_check_free);
   g_clear_pointer (&options->stage, ir_staging_free);

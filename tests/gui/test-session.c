@@ -13,35 +13,12 @@
 #include "views/graph/proxy.h"
 #include "views/session/runs.h"
 #include "views/view.h"
+#include "tests/gui/waiting.h"
 
 #include <glib/gstdio.h>
 #include <string.h>
 
-#define TIMEOUT_S 30
-
 /* -- waiting -- */
-
-typedef gboolean (*Condition) (gpointer data);
-
-static gboolean
-on_timeout (gpointer data)
-{
-  *(gboolean *) data = TRUE;
-  return G_SOURCE_REMOVE;
-}
-
-static void
-wait_for (const char *what, Condition condition, gpointer data)
-{
-  gboolean late = FALSE;
-  const guint timer = g_timeout_add_seconds (TIMEOUT_S, on_timeout, &late);
-
-  while (!condition (data) && !late)
-    g_main_context_iteration (NULL, TRUE);
-  if (late)
-    g_error ("waited in vain for: %s", what);
-  g_source_remove (timer);
-}
 
 static gboolean
 is_idle (gpointer data)

@@ -876,8 +876,9 @@ const CliCommand cli_command_run = {
       "Inputs that are not given are random, within what their uses allow: indices in range, masks\n"
       "0 or 1. The same seed gives the same inputs, and the same\n"
       "numbers of random operators that have no seed of their own.\n"
-      "A node that does not fit its operator, or has no kernel, is left out: outputs that wait for it\n"
-      "are named with it and with the reason, the others are given, and the exit status is 1.",
+      "A node that does not fit its operator, has no kernel, or whose kernel fails, is left out:\n"
+      "outputs that wait for it are named with it and with the reason, the others are given, and the\n"
+      "exit status is 1. Where a value is not of the type that the file declares, a warning says so.",
   .min_args = 1,
   .max_args = 1,
   .options = run_options,

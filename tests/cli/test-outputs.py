@@ -13,7 +13,7 @@ import tempfile
 
 PROGRAM = os.path.abspath(sys.argv[1])
 WORK = tempfile.mkdtemp(prefix='irscope-outputs-')
-HEAD = '<ir_version: 8, opset_import: ["" : 17]>\n'
+HEAD = '<ir_version: 8, opset_import: ["" : 17, "me" : 1]>\n'
 failures = 0
 
 # Indices are inputs, so that only a run can know that they point nowhere.
@@ -23,6 +23,11 @@ TWO = ('g (float[3] x, int64[2] i, int64[2] s) => (float[2] y, float[3] z, float
 INSIDE = ('g (float[3] x, int64[2] i, bool c) => (float[2] y, float[3] z) {\n'
           '  y = If (c) <then_branch = a () => (float[2] p) { p = Gather (x, i) },'
           ' else_branch = b () => (float[2] q) { q = Gather (x, i) }>  z = Neg (x) }')
+CALLED = ('g (float[3] x, int64[2] i) => (float[2] y, float[3] z) { y = me.F (x, i)  z = Neg (x) }\n'
+          '<domain: "me", opset_import: ["" : 17]> F (x, i) => (y) { y = Gather (x, i) }')
+ROUNDS = ('g (float[3] x, int64[2] i, float[2] a) => (float[2] y, float[3] z) <int64 n = {2}, bool c = {1}> {\n'
+          '  y = Loop (n, c, a) <body = b (int64 k, bool d, float[2] e) => (bool f, float[2] h) '
+          '{ f = Identity (d)  s = Gather (x, i)  h = Add (e, s) }>  z = Neg (x) }')
 ALONE = 'g (float[3] x, int64[2] i) => (float[2] y) { early = Neg (x)  y = Gather (early, i) }'
 
 
@@ -55,6 +60,8 @@ CASES = (
     ('two nodes that fail are named, each for what waits for it', TWO, (f'i={NOWHERE}', f's={RAGGED}'), ['z'],
      {'y': 'Gather', 'w': 'Gather', 'r': 'Reshape'}),
     ('a node in a branch stops the node that owns it', INSIDE, (f'i={NOWHERE}',), ['z'], {'y': 'If'}),
+    ('a node in a function is named', CALLED, (f'i={NOWHERE}',), ['z'], {'y': 'Gather'}),
+    ('a node in a round stops its loop', ROUNDS, (f'i={NOWHERE}',), ['z'], {'y': 'Loop'}),
     ('nothing is left out where nothing fails', ONE, (f'i={RIGHT}',), ['y', 'z'], {}),
 )
 WAYS = (['--device', 'ref'], ['--device', 'cpu'], ['--parallel', 'on', '--threads', '2'], ['--runs', '3'])

@@ -30,12 +30,16 @@ add_pipelines (cJSON *json)
   for (guint i = 0; names[i] != NULL; i++)
     {
       g_autoptr (IrPipeline) pipeline = ir_pipeline_load (names[i], NULL);
-      cJSON *object, *passes;
+      cJSON *object, *passes, *aliases = NULL;
 
       if (pipeline == NULL)
         continue;
       object = cJSON_CreateObject ();
       cJSON_AddStringToObject (object, "name", names[i]);
+      if (pipeline->aliases != NULL)
+        aliases = cJSON_AddArrayToObject (object, "aliases");
+      for (guint k = 0; aliases != NULL && k < pipeline->aliases->len; k++)
+        cJSON_AddItemToArray (aliases, cJSON_CreateString (pipeline->aliases->pdata[k]));
       cJSON_AddStringToObject (object, "title", pipeline->title != NULL ? pipeline->title : "");
       passes = cJSON_AddArrayToObject (object, "passes");
       for (guint k = 0; k < pipeline->passes->len; k++)

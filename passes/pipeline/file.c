@@ -1,8 +1,8 @@
 /* Pipelines as files: which passes run, in which order, how often. The files in data/pipelines are
  * JSON:
  *
- *     { "name": "default", "title": "...", "doc": "...", "max_iterations": 8,
- *       "passes": ["eliminate-identity", "fold-constants", ...] }
+ *     { "name": "default", "aliases": ["deploy"], "title": "...", "doc": "...",
+ *       "max_iterations": 8, "passes": ["eliminate-identity", "fold-constants", ...] }
  *
  * Users write their own: every mistake is an error that says where and what was needed. */
 #include "config.h"
@@ -27,6 +27,7 @@ ir_pipeline_free (IrPipeline *pipeline)
   g_free (pipeline->title);
   g_free (pipeline->doc);
   g_ptr_array_unref (pipeline->passes);
+  g_clear_pointer (&pipeline->aliases, g_ptr_array_unref);
   g_free (pipeline);
 }
 
@@ -265,10 +266,32 @@ read_passes (const Source *source, const cJSON *list, IrPipeline *pipeline, GErr
 }
 
 static gboolean
+read_aliases (const Source *source, const cJSON *list, IrPipeline *pipeline, GError **error)
+{
+  const cJSON *item;
+
+  if (!cJSON_IsArray (list))
+    return complain (source, place_of (source, "aliases", NULL), error,
+                     "\"aliases\" must be a list of names");
+  if (pipeline->aliases == NULL)
+    pipeline->aliases = g_ptr_array_new_with_free_func (g_free);
+  cJSON_ArrayForEach (item, list)
+  {
+    if (!cJSON_IsString (item))
+      return complain (source, place_of (source, "aliases", NULL), error,
+                       "\"aliases\" must hold names, and nothing else");
+    g_ptr_array_add (pipeline->aliases, g_strdup (item->valuestring));
+  }
+  return TRUE;
+}
+
+static gboolean
 read_member (const Source *source, const cJSON *item, IrPipeline *pipeline, GError **error)
 {
   if (strcmp (item->string, "name") == 0)
     return read_text (source, item, &pipeline->name, error);
+  if (strcmp (item->string, "aliases") == 0)
+    return read_aliases (source, item, pipeline, error);
   if (strcmp (item->string, "title") == 0)
     return read_text (source, item, &pipeline->title, error);
   if (strcmp (item->string, "doc") == 0)
@@ -280,7 +303,7 @@ read_member (const Source *source, const cJSON *item, IrPipeline *pipeline, GErr
   if (item->string[0] == '$')
     return TRUE;
   return complain (source, place_of (source, item->string, NULL), error,
-                   "\"%s\" is not known; there are name, title, doc, max_iterations and passes",
+                   "\"%s\" is not known; there are name, aliases, title, doc, max_iterations and passes",
                    item->string);
 }
 
@@ -354,9 +377,45 @@ load_failed (const char *name_or_path, GError **error)
   return NULL;
 }
 
+static IrPipeline *
+load_file (const char *path, GError **error)
+{
+  g_autofree char *text = NULL, *base = NULL;
+  g_autoptr (IrPipeline) pipeline = NULL;
+  Source source = { .path = path };
+
+  text = ir_file_read_settings (path, &source.length, error);
+  if (text == NULL)
+    return NULL;
+  source.text = text;
+  base = g_path_get_basename (path);
+  if (g_str_has_suffix (base, ".json"))
+    base[strlen (base) - strlen (".json")] = '\0';
+  pipeline = pipeline_new (base);
+  return parse (&source, pipeline, error) ? g_steal_pointer (&pipeline) : NULL;
+}
+
+/* A pipeline that comes with irscope, by another of its names. */
+static IrPipeline *
+load_by_alias (const char *name)
+{
+  g_auto (GStrv) names = ir_pipeline_names ();
+
+  for (guint i = 0; names[i] != NULL; i++)
+    {
+      g_autofree char *path = path_of (names[i]);
+      g_autoptr (IrPipeline) pipeline = load_file (path, NULL);
+
+      if (pipeline != NULL && pipeline->aliases != NULL &&
+          g_ptr_array_find_with_equal_func (pipeline->aliases, name, g_str_equal, NULL))
+        return g_steal_pointer (&pipeline);
+    }
+  return NULL;
+}
+
 /**
  * ir_pipeline_load:
- * @name_or_path: name of a pipeline that comes with irscope, or the path of a JSON file
+ * @name_or_path: name or alias of a pipeline that comes with irscope, or the path of a JSON file
  * @error: return location for an error
  *
  * Fails if there is no such file, or with file, line and column where it is not what
@@ -367,19 +426,18 @@ load_failed (const char *name_or_path, GError **error)
 IrPipeline *
 ir_pipeline_load (const char *name_or_path, GError **error)
 {
-  g_autofree char *path = path_of (name_or_path), *text = NULL, *base = NULL;
-  g_autoptr (IrPipeline) pipeline = NULL;
-  Source source = { .path = path };
+  g_autofree char *path = path_of (name_or_path);
+  g_autoptr (GError) local = NULL;
+  IrPipeline *pipeline = load_file (path, &local);
+  gboolean missing;
 
-  text = ir_file_read_settings (path, &source.length, error);
-  if (text == NULL)
-    return load_failed (name_or_path, error);
-  source.text = text;
-  base = g_path_get_basename (path);
-  if (g_str_has_suffix (base, ".json"))
-    base[strlen (base) - strlen (".json")] = '\0';
-  pipeline = pipeline_new (base);
-  return parse (&source, pipeline, error) ? g_steal_pointer (&pipeline) : NULL;
+  if (pipeline == NULL && g_error_matches (local, G_FILE_ERROR, G_FILE_ERROR_NOENT))
+    pipeline = load_by_alias (name_or_path);
+  if (pipeline != NULL)
+    return pipeline;
+  missing = !g_error_matches (local, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE);
+  g_propagate_error (error, g_steal_pointer (&local));
+  return missing ? load_failed (name_or_path, error) : NULL;
 }
 
 /**
@@ -392,13 +450,17 @@ char *
 ir_pipeline_to_json (const IrPipeline *pipeline)
 {
   g_autoptr (cJSON) json = cJSON_CreateObject ();
-  cJSON *passes;
+  cJSON *passes, *aliases = NULL;
   char *printed, *text;
 
   cJSON_AddStringToObject (json, "name", pipeline->name);
   cJSON_AddStringToObject (json, "title", pipeline->title != NULL ? pipeline->title : "");
   cJSON_AddStringToObject (json, "doc", pipeline->doc != NULL ? pipeline->doc : "");
   cJSON_AddNumberToObject (json, "max_iterations", pipeline->max_iterations);
+  if (pipeline->aliases != NULL)
+    aliases = cJSON_AddArrayToObject (json, "aliases");
+  for (guint i = 0; aliases != NULL && i < pipeline->aliases->len; i++)
+    cJSON_AddItemToArray (aliases, cJSON_CreateString (pipeline->aliases->pdata[i]));
   passes = cJSON_AddArrayToObject (json, "passes");
   for (guint i = 0; i < pipeline->passes->len; i++)
     cJSON_AddItemToArray (passes,

@@ -7,10 +7,11 @@ typedef struct
   char *name, *title, *doc;
   GPtrArray *passes;    /* of const IrPass */
   guint max_iterations; /* the list is repeated until nothing changes */
+  GPtrArray *aliases;   /* (nullable) of char *: other names of one that comes with irscope */
 } IrPipeline;
 
 IrPipeline *ir_pipeline_load (const char *name_or_path,
-                              GError **error);          /* "default", "canonical", a file */
+                              GError **error);          /* "default", "basic", a file */
 char *ir_pipeline_to_json (const IrPipeline *pipeline); /* as in a file */
 IrPipeline *ir_pipeline_new_from_names (const char *const *pass_names, GError **error);
 void ir_pipeline_free (IrPipeline *pipeline);

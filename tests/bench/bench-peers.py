@@ -7,7 +7,7 @@
 
 Needs packages from PyPI and is no part of any test run. The first call makes the models in FOLDER/models, with random
 weights of fixed seeds: those of tests/generators, light networks with real weights, graphs of tiny nodes. A pair is a
-process of irscope (--pipeline deploy) and one of ONNX Runtime (all optimizations, sequential execution, fixed shapes,
+process of irscope (--pipeline default) and one of ONNX Runtime (all optimizations, sequential execution, fixed shapes,
 inputs and outputs allocated before, by IO binding), with the same inputs and threads, one after the other in changing
 order. The ratio of a pair is that of the medians of both. All models take turns, so that what else happens on the
 machine meets all of them; results are kept in FOLDER/results.jsonl, and a call that was stopped goes on where it was.
@@ -428,7 +428,7 @@ def main():
     parser.add_argument('--seconds', type=float, default=2, help='runs of one process (default 2)')
     parser.add_argument('--warmup', type=int, default=3, help='runs behind the first that do not count (default 3)')
     parser.add_argument('--budget', type=float, metavar='MINUTES', help='stop measuring after so long')
-    parser.add_argument('--pipeline', default='deploy')
+    parser.add_argument('--pipeline', default='default')
     parser.add_argument('--light', metavar='DIR', help='light_NAME.onnx (default: of the package onnx)')
     parser.add_argument('--ppocr', metavar='DIR', help='networks of PP-OCR (default: of the package rapidocr_onnxruntime)')
     parser.add_argument('--table', action='store_true', help='measure nothing')

@@ -24,7 +24,7 @@ static char **files = NULL;
 
 static const GOptionEntry entries[] = {
   { "runs", 0, 0, G_OPTION_ARG_INT, &n_runs, "How often everything is measured", "N" },
-  { "pipeline", 0, 0, G_OPTION_ARG_STRING, &pipeline_name, "Which pipeline (deploy)", "P" },
+  { "pipeline", 0, 0, G_OPTION_ARG_STRING, &pipeline_name, "Which pipeline (default)", "P" },
   { "size", 0, 0, G_OPTION_ARG_INT64, &size, "Of every open dimension behind the first", "N" },
   { G_OPTION_REMAINING, 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &files, NULL, "FILE.." },
   { NULL },
@@ -195,7 +195,7 @@ bench (const char *file, cJSON *all, GError **error)
   g_autoptr (IrModel) original = model != NULL ? ir_model_clone (model) : NULL;
   g_autoptr (GHashTable) inputs = model != NULL ? make_inputs (model, error) : NULL;
   g_autoptr (IrPipeline)
-      pipeline = ir_pipeline_load (pipeline_name != NULL ? pipeline_name : "deploy", error);
+      pipeline = ir_pipeline_load (pipeline_name != NULL ? pipeline_name : "default", error);
   g_autoptr (IrExecutable) plain = NULL;
   g_autofree double *times = g_new0 (double, n_runs *N_TIMES);
   IrRunOptions options = { .backend = ir_backend_find ("cpu") };

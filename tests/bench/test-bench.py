@@ -38,7 +38,7 @@ def entry(pair, ours, theirs, **others):
 
 
 def options(**others):
-    return types.SimpleNamespace(pipeline='deploy', threads=[1, 2], pairs=2, capture_pairs=1, budget=None, seconds=0.05,
+    return types.SimpleNamespace(pipeline='default', threads=[1, 2], pairs=2, capture_pairs=1, budget=None, seconds=0.05,
                                  warmup=1, irscope=IRSCOPE, folder=WORK, **others)
 
 
@@ -113,8 +113,8 @@ def who_comes_first_changes_and_capture_is_measured_in_some_pairs():
     finally:
         peers.run_irscope, peers.run_peer = before
     assert sorted(first) == ['captured', 'irscope', 'original', 'peer', 'peer_captured'], first
-    assert calls[:2] == [('ours', 'deploy', False), ('theirs', False)] and ('ours', None, True) in calls[:n_first]
-    assert sorted(second) == ['irscope', 'peer'] and calls[n_first:] == [('theirs', False), ('ours', 'deploy', False)]
+    assert calls[:2] == [('ours', 'default', False), ('theirs', False)] and ('ours', None, True) in calls[:n_first]
+    assert sorted(second) == ['irscope', 'peer'] and calls[n_first:] == [('theirs', False), ('ours', 'default', False)]
 
 
 def a_call_that_was_stopped_goes_on_and_another_binary_begins_anew():
@@ -143,7 +143,7 @@ def a_call_that_was_stopped_goes_on_and_another_binary_begins_anew():
 
 
 def a_process_of_irscope_tells_what_the_table_needs():
-    for pipeline, captured in (('deploy', False), (None, True)):
+    for pipeline, captured in (('default', False), (None, True)):
         found = peers.run_irscope({'model': MODEL, 'threads': 1, 'inputs': {}, 'dims': {}}, pipeline, captured, options())
         needed = ['open_ms', 'pipeline_ms', 'prepare_ms', 'first_ms', 'run_ms', 'rss']
         needed += ['captured_ms', 'captured_first_ms', 'captured_rss'] if captured else []

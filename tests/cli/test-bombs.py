@@ -53,7 +53,7 @@ def bomb(name, text, *commands, status=(1, 2, 3), words=()):
         sys.stdout.flush()
 
 
-ALL = (('run',), ('optimize', '--pipeline', 'deploy'), ('info',), ('schedule',), ('memory',))
+ALL = (('run',), ('optimize', '--pipeline', 'default'), ('info',), ('schedule',), ('memory',))
 READ = (0, 1, 2, 3)
 LIMIT = ('limit', 'memory', 'too large', 'need', 'known', 'large', 'many')
 big = '{' + f'{HUGE}' + '}'
@@ -84,13 +84,13 @@ bomb('constants that double, sixty times', 'g (float[1] x) => (float[n] y) <floa
      + ' '.join(f'c{i + 1} = Concat <axis = 0> (c{i}, c{i})' for i in range(60)) + ' y = Add (x, c60) }', *ALL, status=READ, words=LIMIT)
 bomb('strings that double', '<ir_version: 8, opset_import: ["" : 20]>\ng () => (string y) <string c0 = {"abcdefgh"}> { '
      + ' '.join(f'c{i + 1} = StringConcat (c{i}, c{i})' for i in range(60)) + ' y = Identity (c60) }',
-     ('run',), ('optimize', '--pipeline', 'deploy'), status=READ)
+     ('run',), ('optimize', '--pipeline', 'default'), status=READ)
 
 LOOP = '''g (float[1] x) => (float[1] y) <int64 n = {%d}, bool go = {1}> {
   y = Loop (n, go, x) <body = b (int64 i, bool c, float[1] a) => (bool d, float[1] e) { d = Identity (c) e = Add (a, a) }>
 }'''
 bomb('a loop of 2^63 - 1 iterations', LOOP % (2**63 - 1), ('run',), status=(1, 3), words=('iterations',))
-bomb('a loop of 2^63 - 1 iterations', LOOP % (2**63 - 1), ('optimize', '--pipeline', 'deploy'), ('info',), ('schedule',), ('memory',), status=READ)
+bomb('a loop of 2^63 - 1 iterations', LOOP % (2**63 - 1), ('optimize', '--pipeline', 'default'), ('info',), ('schedule',), ('memory',), status=READ)
 SCAN = '''g (float[1000000] x) => (float[n, m] y) <int64 n = {%d}, bool go = {1}> {
   y = Loop (n, go) <body = b (int64 i, bool c) => (bool d, float[1000000] e) { d = Identity (c) e = Neg (x) }>
 }'''

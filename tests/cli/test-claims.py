@@ -120,12 +120,12 @@ def try_case(number, graph, inputs, wrong):
     assert isinstance(plain, dict), plain
     found = [(c['value'], c['declared'], c['found']) for c in answer['claims']]
     assert sorted(found) == sorted(wrong), f'the run tells {found}'
-    for more in (['-p', 'default'], ['-p', 'deploy'], ['-p', 'deploy', '--class', 'exact'],
+    for more in (['-p', 'basic'], ['-p', 'default'], ['-p', 'default', '--class', 'exact'],
                  ['-p', 'kernels']):
         after, _ = run(path, given, folder, *more)
         assert after == plain, f'{" ".join(more)}: {after if isinstance(after, str) else "other outputs"}'
     written = os.path.join(folder, 'written.onnx')
-    code, _, err = irscope('optimize', path, '-p', 'deploy', '-o', written)
+    code, _, err = irscope('optimize', path, '-p', 'default', '-o', written)
     assert code == 0, err
     again, _ = run(written, given, folder)
     assert again == plain, f'written: {again if isinstance(again, str) else "other outputs"}'
@@ -143,7 +143,7 @@ def unknown_operator():
     info = json.loads(irscope('info', path, '--json')[1])
     assert info['outputs'][0]['shape'] == [5, 1] and info['outputs'][0]['dtype'] == 'float', info['outputs']
     written = os.path.join(WORK, 'unknown-after.onnxtxt')
-    assert irscope('optimize', path, '-p', 'deploy', '-o', written)[0] == 0
+    assert irscope('optimize', path, '-p', 'default', '-o', written)[0] == 0
     with open(written, encoding='utf-8') as file:
         text = file.read()
     assert 'Cast' in text and 'Transpose' in text and 'float[1,5] u' in text, text
@@ -170,7 +170,7 @@ def left_alone():
           i = Identity (x)  a = Add (i, w)  b = Add (i, w)  t = Transpose <perm = [1, 0]> (w)
           j = MatMul (x, t)  k = MatMul (x, t)  c = Sub (j, k) }''')
     written = os.path.join(WORK, 'refused-after.onnxtxt')
-    assert irscope('optimize', path, '-p', 'deploy', '-o', written)[0] == 0
+    assert irscope('optimize', path, '-p', 'default', '-o', written)[0] == 0
     with open(written, encoding='utf-8') as file:
         text = file.read()
     assert text.count('Add (x, w)') == 2 and 'Sub (j, j)' in text, text

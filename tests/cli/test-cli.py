@@ -151,22 +151,22 @@ def _():
         hows = {c['origin']['how'] for c in answer['captured']}
         assert ('spilled' if 'all' in arguments else 'recomputed') in hows, hows
     assert answer['capture']['kept'] < everything['capture']['kept']
-    original = json_of('run', DIGITS, '--capture', 'original', '--pipeline', 'deploy', '--out', path('original'))
+    original = json_of('run', DIGITS, '--capture', 'original', '--pipeline', 'default', '--out', path('original'))
     names = {value['name']: value['origin'] for value in original['captured'] + original['outputs']}
     assert {c['name'] for c in everything['captured']} <= set(names)
     gone = [name for name, origin in names.items() if origin['how'] == 'recomputed' and 'stands_for' not in origin]
     assert gone and any(value.get('stands_for') for value in names.values())
-    tensor = json_of('tensor', DIGITS, gone[-1], '--pipeline', 'deploy')
+    tensor = json_of('tensor', DIGITS, gone[-1], '--pipeline', 'default')
     assert tensor['origin']['how'] == 'recomputed' and tensor['origin']['nodes'] >= 1 and 'recomputed' in tensor['origin']['text']
     plain = json_of('tensor', DIGITS, gone[-1])
     assert abs(plain['mean'] - tensor['mean']) < 1e-4 * max(1, abs(plain['mean'])) and plain['shape'] == tensor['shape']
-    assert 'origin: recomputed' in irscope('tensor', DIGITS, gone[-1], '--pipeline', 'deploy')[1]
-    assert irscope('tensor', DIGITS, 'nonsense', '--pipeline', 'deploy')[0] == 2
+    assert 'origin: recomputed' in irscope('tensor', DIGITS, gone[-1], '--pipeline', 'default')[1]
+    assert irscope('tensor', DIGITS, 'nonsense', '--pipeline', 'default')[0] == 2
 
 
 @test('bench measures every kind of run, and its quantiles are in order')
 def _():
-    answer = json_of('bench', DIGITS, DIGITS, '--runs', '5', '--warmup', '2', '--capture', 'all', '--threads', '1', '--pipeline', 'deploy')
+    answer = json_of('bench', DIGITS, DIGITS, '--runs', '5', '--warmup', '2', '--capture', 'all', '--threads', '1', '--pipeline', 'default')
     assert len(answer['models']) == 2 and answer['threads'] == 1
     for model in answer['models']:
         assert model['pipeline_ms'] > 0 and model['open_first_ms'] > 0 and model['nodes'] > 5
@@ -343,13 +343,14 @@ def _():
 
 @test('diff of the values of two steps names the first tensor that diverges')
 def _():
-    fold = next(s['index'] for s in json_of('steps', DIGITS)['steps'] if s['rule'] == 'fold-conv-bn')
-    before = json_of('diff', '--values', DIGITS, f'{DIGITS}@{fold - 1}', status=1)['numbers']
+    small = ['-p', 'basic']
+    fold = next(s['index'] for s in json_of('steps', DIGITS, *small)['steps'] if s['rule'] == 'fold-conv-bn')
+    before = json_of('diff', '--values', *small, DIGITS, f'{DIGITS}@{fold - 1}', status=1)['numbers']
     assert before['compared'] > 20 and before['differ'] == 0, before
-    numbers = json_of('diff', '--values', DIGITS, f'{DIGITS}@{fold}', status=1)['numbers']
+    numbers = json_of('diff', '--values', *small, DIGITS, f'{DIGITS}@{fold}', status=1)['numbers']
     assert numbers['differ'] > 1 and numbers['values'][0]['a'] == '/bn1/BatchNormalization_output_0', numbers
     assert 0 < numbers['values'][0]['max_abs'] < 1e-4, numbers
-    out = irscope('diff', '--values', DIGITS, f'{DIGITS}@{fold}')[1]
+    out = irscope('diff', '--values', *small, DIGITS, f'{DIGITS}@{fold}')[1]
     first = next(line for line in out.splitlines() if line.split()[:1] == ['first'])
     assert first.split()[1].startswith('/bn1/BatchNormalization_output_0'), out
 
@@ -651,11 +652,11 @@ def _():
 @test('steps are gone through by commands, forwards and back, and stop at breakpoints')
 def _():
     def debug(*commands, status=0, arguments=()):
-        done = subprocess.run([PROGRAM, 'steps', DIGITS, '-p', 'deploy', '--debug', '--json', *arguments], capture_output=True,
+        done = subprocess.run([PROGRAM, 'steps', DIGITS, '-p', 'default', '--debug', '--json', *arguments], capture_output=True,
                               text=True, timeout=120, input='\n'.join(commands) + '\n')
         assert done.returncode == status, done.stderr
         return [json.loads(line) for line in done.stdout.splitlines()], done.stderr
-    steps = json_of('steps', DIGITS, '-p', 'deploy')['steps']
+    steps = json_of('steps', DIGITS, '-p', 'default')['steps']
     last = len(steps)
     assert [at['index'] for at in debug('step', 'step 3', 'back', 'to 7', 'step 999', 'back 2')[0]] == [1, 4, 3, 7, last, last - 2]
     ends = [step['index'] for step, after in zip(steps, steps[1:] + [None]) if after is None or step['pass'] != after['pass']]
@@ -679,7 +680,7 @@ def _():
                      '<float[2] p = {1.0, 2.0}, float[2] q = {3.0, 4.0}> { [add] a = Add (p, q)  [neg] b = Neg (a)  '
                      '[mul] c = Mul (x, b)  [dead] d = Exp (x)  [one] y = Identity (c) }')
     wanted = {'add': ['b'], 'neg': ['b'], 'dead': []}
-    for arguments in (['--pass', 'fold-constants,eliminate-dead-code'], ['--pipeline', 'deploy']):
+    for arguments in (['--pass', 'fold-constants,eliminate-dead-code'], ['--pipeline', 'default']):
         assert irscope('optimize', source, *arguments, '-o', path('folded.onnx'))[0] == 0
         assert irscope('convert', path('folded.onnx'), path('folded-again.onnx'))[0] == 0
         assert irscope('optimize', path('folded.onnx'), '-o', path('folded-twice.onnx'))[0] == 0
@@ -699,12 +700,12 @@ def _():
         with open(path('own.json'), 'w') as file:
             file.write(text)
         return path('own.json')
-    code, text, _ = irscope('passes', '--pipeline', 'deploy')
+    code, text, _ = irscope('passes', '--pipeline', 'default')
     schema = json.load(open(os.path.join(ROOT, 'data/schema/pipeline.schema.json')))
     assert code == 0 and not list(violations(json.loads(text), schema))
     for name in os.listdir(os.path.join(ROOT, 'data/pipelines')):
         assert not list(violations(json.load(open(os.path.join(ROOT, 'data/pipelines', name))), schema)), name
-    own, shipped = json_of('optimize', DIGITS, '-p', pipeline(text)), json_of('optimize', DIGITS, '-p', 'deploy')
+    own, shipped = json_of('optimize', DIGITS, '-p', pipeline(text)), json_of('optimize', DIGITS, '-p', 'default')
     assert own['steps'] == shipped['steps'] > 0 and own['nodes_after'] == shipped['nodes_after']
     for text, place, words in (
             ('{\n "passes": [\n  "fold-constants",\n  "fold-cosntants"]}', ':4:3:', '"fold-constants" meant'),
@@ -892,7 +893,7 @@ g (float[2,3] x, bool c) => (float[2,3] gemm, float[2,3] lost, float[2,3] inner,
         assert code == 3 and err, (command, code, err)
     codes = {problem['code'] for problem in json_of('check', file, status=1)['problems']}
     assert {'input-count', 'no-contents', 'external-data'} <= codes, codes
-    json_of('optimize', file, '--pipeline', 'deploy', '--prove')
+    json_of('optimize', file, '--pipeline', 'default', '--prove')
 
 
 @test('conformance tells passed, failed and unsupported apart')
@@ -950,9 +951,9 @@ def _():
 
 @test('a step is left out by the key that is shown with it')
 def _():
-    key = json_of('steps', DIGITS, '--at', '5')['steps'][0]['key']
-    steps = len(json_of('steps', DIGITS)['steps'])
-    assert json_of('optimize', DIGITS, '--skip', key)['steps'] < steps, key
+    key = json_of('steps', DIGITS, '-p', 'basic', '--at', '5')['steps'][0]['key']
+    steps = len(json_of('steps', DIGITS, '-p', 'basic')['steps'])
+    assert json_of('optimize', DIGITS, '-p', 'basic', '--skip', key)['steps'] < steps, key
 
 
 @test('a full disk behind standard output ends with 3')
@@ -1264,7 +1265,7 @@ def interrupted(arguments, signals, environment):
 def _():
     for arguments in (['run', LONG], ['run', LONG, '--capture', 'all', '--capture-budget', '20M', '--out', path('interrupted')],
                       ['run', LONG, '--device', 'ref'], ['bench', LONG], ['kernels', LONG],
-                      ['optimize', LONG, '--pipeline', 'deploy', '--prove'], ['bisect', LONG, '--fail', 'max_abs(y) > 1'],
+                      ['optimize', LONG, '--pipeline', 'default', '--prove'], ['bisect', LONG, '--fail', 'max_abs(y) > 1'],
                       ['tensor', LONG, 'y'], ['memory', CROWDED], ['memory', DEEP, '--budget', '20%']):
         temporary = path('temporary')
         os.makedirs(temporary, exist_ok=True)

@@ -96,7 +96,7 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Trial, trial_clear)
 static void
 choose_passes (Trial *trial, GRand *rand)
 {
-  static const char *const named[] = { "default", "deploy", "canonical" };
+  static const char *const named[] = { "basic", "default", "canonical" };
   guint n;
   const IrPass *const *passes = ir_passes (&n);
 

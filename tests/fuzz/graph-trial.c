@@ -12,7 +12,7 @@
 #define N_DISTURBED 16
 
 static const char *const pipelines[GRAPH_N_PIPELINES] = {
-  [GRAPH_PIPELINE_DEFAULT] = "default",     [GRAPH_PIPELINE_DEPLOY] = "deploy",
+  [GRAPH_PIPELINE_BASIC] = "basic",     [GRAPH_PIPELINE_DEFAULT] = "default",
   [GRAPH_PIPELINE_CANONICAL] = "canonical", [GRAPH_PIPELINE_RANDOM] = "random",
   [GRAPH_PIPELINE_ONE] = "one-pass",
 };

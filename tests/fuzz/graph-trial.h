@@ -11,8 +11,8 @@
 /* Where the pipeline that a trial draws comes from. */
 typedef enum
 {
+  GRAPH_PIPELINE_BASIC,
   GRAPH_PIPELINE_DEFAULT,
-  GRAPH_PIPELINE_DEPLOY,
   GRAPH_PIPELINE_CANONICAL,
   GRAPH_PIPELINE_RANDOM, /* some of the passes, in any order */
   GRAPH_PIPELINE_ONE,    /* one pass */

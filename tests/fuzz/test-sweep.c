@@ -293,7 +293,7 @@ try_case (Sweep *sweep, const SweepCase *one)
   render (sweep, one, model);
   convert (sweep, one, model);
   ask_why (sweep, one, model);
-  return optimize (sweep, one, model, "fast-math") && optimize (sweep, one, model, "deploy");
+  return optimize (sweep, one, model, "fast-math") && optimize (sweep, one, model, "default");
 }
 
 static gboolean

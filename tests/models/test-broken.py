@@ -57,7 +57,7 @@ def main():
         for name, path in networks(folder):
             if CHOSEN and name not in CHOSEN:
                 continue
-            for pipeline in ("default", "deploy"):
+            for pipeline in ("basic", "default"):
                 count, problems = count + 1, []
                 for machine in MACHINES:
                     found, error = prove(path, pipeline, machine)

@@ -1,6 +1,6 @@
 /* A generated network with seeded random weights, against the outputs that numpy computed in
  * float64. Arguments: the folder with the network, then how to run it: "ref" and "cpu" are devices,
- * "optimized" is cpu after the default pipeline, "random" runs on random inputs with no option at
+ * "optimized" is cpu after the pipeline basic, "random" runs on random inputs with no option at
  * all, "deterministic" compares every value bit by bit between runs at 1, 2 and 4 threads, of the
  * graph in the file and of the optimized one, and "wrong" expects that the outputs differ, because
  * a weight was transposed.
@@ -54,7 +54,7 @@ optimize (IrModel *model)
   g_autoptr (GError) error = NULL;
   IrPipelineOptions options = { .max_class = IR_CLASS_ROUNDING };
   IrPipelineResult result;
-  g_autoptr (IrPipeline) pipeline = ir_pipeline_load ("default", &error);
+  g_autoptr (IrPipeline) pipeline = ir_pipeline_load ("basic", &error);
 
   g_assert_no_error (error);
   guint before = ir_model_n_counted_nodes (model);

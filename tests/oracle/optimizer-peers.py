@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Nodes that optimizers leave: irscope's pipeline "deploy" against onnxsim, OnnxSlim and ONNX Runtime.
+"""Nodes that optimizers leave: irscope's pipeline "default" against onnxsim, OnnxSlim and ONNX Runtime.
 
 An extra oracle for developers; nothing in ./check depends on it.  It needs packages from PyPI:
 
@@ -234,7 +234,7 @@ def peer(kind, name, path, folder):
 
 
 def optimize(irscope, path, *options):
-    command = [irscope, 'optimize', path, '--json', '--quiet', '--pipeline=deploy', *options]
+    command = [irscope, 'optimize', path, '--json', '--quiet', '--pipeline=default', *options]
     done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS)
     if done.returncode != 0:
         raise RuntimeError(done.stderr.strip() or f'irscope: exit status {done.returncode}')
@@ -347,7 +347,7 @@ def report(rows, scales, arguments):
         'Nodes that optimizers leave on networks as exporters write them. Generated; do not edit by hand:', '',
         '    ' + 'tests/oracle/optimizer-peers.py build/irscope MODELS --write', '',
         f'{versions}, Python {platform.python_version()}, {os.cpu_count()} cores. Each peer ran with its defaults, ONNX Runtime at',
-        'ORT_ENABLE_EXTENDED on its CPU provider; irscope with the pipeline `deploy`. Counted are all nodes, those of subgraphs',
+        'ORT_ENABLE_EXTENDED on its CPU provider; irscope with the pipeline `default`. Counted are all nodes, those of subgraphs',
         'too, a fused operator as one, without Constant and ConstantOfShape of a constant. The least is bold. The last column is',
         "the largest difference of irscope's outputs from the original's, on random inputs of two sizes, relative to the largest",
         f"output, both run by ONNX Runtime without optimization; the bar is {TOLERANCE:g}.", '',

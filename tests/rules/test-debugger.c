@@ -188,7 +188,7 @@ test_peaks (gconstpointer text)
 {
   g_autoptr (IrModel) model = test_model (text);
   g_autoptr (GRand) rand = g_rand_new_with_seed (3);
-  g_autoptr (IrPipeline) pipeline = ir_pipeline_load ("deploy", NULL);
+  g_autoptr (IrPipeline) pipeline = ir_pipeline_load ("default", NULL);
   IrPipelineOptions options = { .max_class = IR_CLASS_ROUNDING };
   const IrBackend *backend = ir_backend_find ("cpu");
   g_autoptr (GHashTable) inputs = NULL;

@@ -1,4 +1,4 @@
-/* The default pipeline on the nine light networks: how many nodes are left, and that no step of it
+/* The pipeline basic on the nine light networks: how many nodes are left, and that no step of it
  * is broken. The weights there are fills, which constant folding has to make real first. */
 #include "config.h"
 
@@ -40,7 +40,7 @@ static void
 optimize (IrModel *model, gsize fold_limit)
 {
   g_autoptr (GError) error = NULL;
-  g_autoptr (IrPipeline) pipeline = ir_pipeline_load ("default", &error);
+  g_autoptr (IrPipeline) pipeline = ir_pipeline_load ("basic", &error);
   IrPipelineOptions options = { .max_class = IR_CLASS_ROUNDING,
                                 .fold_limit_bytes = fold_limit,
                                 .verify = TRUE };

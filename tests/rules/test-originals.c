@@ -121,7 +121,7 @@ optimize (IrModel *model)
   g_autoptr (GError) error = NULL;
   IrPipelineOptions options = { .max_class = IR_CLASS_ROUNDING,
                                 .backend = ir_backend_find ("cpu") };
-  g_autoptr (IrPipeline) pipeline = ir_pipeline_load ("deploy", &error);
+  g_autoptr (IrPipeline) pipeline = ir_pipeline_load ("default", &error);
 
   g_assert_no_error (error);
   g_assert_true (ir_pipeline_run (model, pipeline, &options, NULL, NULL, &error));

@@ -263,7 +263,7 @@ test_cancel (void)
   g_autoptr (IrModel) model = model_of (FOUR_IDENTITIES);
   g_autoptr (GCancellable) cancellable = g_cancellable_new ();
   g_autoptr (GError) error = NULL;
-  g_autoptr (IrPipeline) pipeline = ir_pipeline_load ("default", &error);
+  g_autoptr (IrPipeline) pipeline = ir_pipeline_load ("basic", &error);
   IrPipelineResult result;
 
   g_assert_no_error (error);
@@ -368,6 +368,21 @@ test_pipelines (void)
     }
 }
 
+/* What old commands say goes on; a user's own file has its own name. */
+static void
+test_aliases (void)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (IrPipeline) pipeline = ir_pipeline_load ("deploy", &error);
+  g_autoptr (IrPipeline) same = ir_pipeline_load ("default", NULL);
+  g_autofree char *text = ir_pipeline_to_json (same);
+
+  g_assert_no_error (error);
+  g_assert_cmpstr (pipeline->name, ==, "default");
+  g_assert_cmpuint (pipeline->passes->len, ==, same->passes->len);
+  g_assert_nonnull (strstr (text, "\"aliases\":\t[\"deploy\"]"));
+}
+
 static void
 check_bad_pipeline (const char *text, const char *needed)
 {
@@ -397,6 +412,8 @@ test_bad_pipelines (void)
   check_bad_pipeline ("{\"passes\": [\"nonsense\"]}", "nonsense");
   check_bad_pipeline ("{\"passes\": [3]}", "names of passes");
   check_bad_pipeline ("{\"passes\": [], \"pass\": 1}", "not known");
+  check_bad_pipeline ("{\"passes\": [], \"aliases\": \"deploy\"}", "must be a list of names");
+  check_bad_pipeline ("{\"passes\": [], \"aliases\": [3]}", "must hold names");
 }
 
 int
@@ -415,6 +432,7 @@ main (int argc, char **argv)
   g_test_add_func ("/passes/a cancelled pipeline leaves a sound graph", test_cancel);
   g_test_add_func ("/passes/a chain of 50,000 nodes takes one run", test_long_chain);
   g_test_add_func ("/passes/pipelines that come with irscope load", test_pipelines);
+  g_test_add_func ("/passes/a pipeline is found by its other names", test_aliases);
   g_test_add_func ("/passes/a bad pipeline file is an error that says why", test_bad_pipelines);
   return g_test_run ();
 }

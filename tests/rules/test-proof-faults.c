@@ -313,7 +313,7 @@ test_one_way (void)
           terms[i], terms[i]);
       g_autoptr (IrModel) model = test_model (text);
       g_autoptr (GRand) rand = g_rand_new_with_seed (2);
-      g_autoptr (IrPipeline) pipeline = ir_pipeline_load ("default", NULL);
+      g_autoptr (IrPipeline) pipeline = ir_pipeline_load ("basic", NULL);
       IrPipelineOptions options = { .max_class = IR_CLASS_ROUNDING };
       const gint64 dims[] = { 1, terms[i], 2, 2 };
       g_autoptr (IrTensor) x = ir_tensor_new_alloc (IR_DTYPE_FLOAT, 4, dims, NULL);

@@ -165,7 +165,7 @@ test_chain (void)
 
   test_model_randomize (model, rand);
   g_autoptr (GHashTable) inputs = test_inputs (model, rand, FALSE);
-  prove_all ("default", model, inputs, &summary);
+  prove_all ("basic", model, inputs, &summary);
   g_assert_cmpuint (ir_model_n_counted_nodes (model), ==, 1);
   g_assert_cmpuint (summary.n[IR_VERDICT_BROKEN] + summary.n[IR_VERDICT_SKIPPED], ==, 0);
   g_assert_cmpuint (summary.n[IR_VERDICT_ROUNDING], >=, 1);
@@ -183,7 +183,7 @@ test_digits (void)
   g_assert_no_error (error);
   g_autoptr (GHashTable) inputs = ir_random_inputs (model, 1, NULL, &error);
   g_assert_no_error (error);
-  prove_all ("default", model, inputs, &summary);
+  prove_all ("basic", model, inputs, &summary);
   g_assert_cmpuint (summary.n[IR_VERDICT_BROKEN] + summary.n[IR_VERDICT_SKIPPED], ==, 0);
 }
 
@@ -337,7 +337,7 @@ test_control (void)
 
       test_model_randomize (model, rand);
       g_autoptr (GHashTable) inputs = test_inputs (model, rand, FALSE);
-      prove_all ("deploy", model, inputs, &summary);
+      prove_all ("default", model, inputs, &summary);
       g_assert_cmpuint (ir_history_n_steps (model), >, 0);
       g_assert_cmpuint (summary.n[IR_VERDICT_BROKEN] + summary.n[IR_VERDICT_SKIPPED], ==, 0);
     }
@@ -385,7 +385,7 @@ test_folded (void)
   g_autoptr (GRand) rand = g_rand_new_with_seed (3);
   g_autoptr (GError) error = NULL;
   IrPipelineOptions options = { .max_class = IR_CLASS_ROUNDING };
-  g_autoptr (IrPipeline) pipeline = ir_pipeline_load ("deploy", &error);
+  g_autoptr (IrPipeline) pipeline = ir_pipeline_load ("default", &error);
   IrProofSummary summary;
 
   g_assert_no_error (error);

@@ -128,7 +128,7 @@ static void
 check_passes (IrModel *model)
 {
   g_autoptr (GError) error = NULL;
-  g_autoptr (IrPipeline) pipeline = ir_pipeline_load ("deploy", &error);
+  g_autoptr (IrPipeline) pipeline = ir_pipeline_load ("default", &error);
   g_autofree char *start = ir_text_write (model), *end = NULL;
 
   g_assert_no_error (error);

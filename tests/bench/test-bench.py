@@ -206,6 +206,14 @@ def proofs_are_compared_to_their_parts():
     assert found['steps'] > 0 and found['proof']['broken'] == 0 and found['captured_run_ms']['median'] > 0, found
 
 
+def pipelines_are_compared_to_the_model_as_it_is():
+    rows = run('bench-pipelines', '--pairs', '3', '--pipelines', 'basic,deploy', MODEL, MODEL).splitlines()
+    assert len(rows) == 4 and all(re.search(r'[\d.]+ \([\d.]+ to [\d.]+\)', row) for row in rows), rows
+    assert 'basic' in rows[0] and 'deploy' in rows[1], rows
+    few, all_of_them = (re.search(r'(\d+) -> +(\d+) nodes', row).groups() for row in rows[:2])
+    assert few[0] == all_of_them[0] and int(all_of_them[1]) <= int(few[1]) < int(few[0]), rows
+
+
 def statistics_are_rated_for_every_type():
     text = run('bench-stats', '--elements', '4096', '--rounds', '3')
     assert 'float' in text and 'int8' in text and len(text.splitlines()) >= 4, text

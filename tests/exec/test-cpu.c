@@ -635,12 +635,13 @@ make_matmul (Case *c, const IrOp *op)
   inputs[1] = operand (c, "b", rank - from_b, b + from_b);
   if (op->in.min == 3)
     {
-      /* a row, one number, or the whole; axes that neither operand has are not in the result */
+      /* a row, one number, the whole, or what broadcasts along any axes, as a mask does; axes that
+       * neither operand has are not in the result */
       guint from = chance (c, 0.6) ? rank - 1 : MIN (from_a, from_b);
       for (guint i = 0; i + 2 < rank; i++)
         sum[i] = (i < from_a ? 1 : a[i]) == 1 ? (i < from_b ? 1 : b[i]) : a[i];
-      if (rank == 1 || chance (c, 0.1))
-        sum[rank - 1] = 1;
+      for (guint i = 0; i < rank; i++)
+        sum[i] = rank == 1 || chance (c, 0.2) ? 1 : sum[i];
       inputs[2] = operand (c, "c", rank - from, sum + from);
     }
   make_node (c, op, inputs, op->in.min == 3 ? 3 : 2);

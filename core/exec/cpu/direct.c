@@ -499,17 +499,44 @@ run_tiles (const Job *job,
   return TRUE;
 }
 
-/* The activations that are too long for the tiles, while the pixels are in the cache. */
+/* Of the channels of a block that has @used of @lanes, a piece of pixels at a time. */
+#define FEW_PIXELS 64
+
 static void
-run_after (const Job *job, const CpuPanel *panel, gint64 n_blocks, gint64 pixel, gint64 end)
+activate_few (const CpuEpilogue *epilogue, float *y, gint64 n_pixels, gint64 lanes, gint64 used)
 {
+  float few[FEW_PIXELS * CPU_MOST_LANES];
+
+  for (gint64 at = 0; at < n_pixels; at += FEW_PIXELS)
+    {
+      gint64 n = MIN (n_pixels - at, FEW_PIXELS);
+
+      for (gint64 c = 0; c < used; c++)
+        for (gint64 i = 0; i < n; i++)
+          few[c * n + i] = y[(at + i) * lanes + c];
+      cpu_epilogue (epilogue, few, (guint64) (n * used), 0);
+      for (gint64 c = 0; c < used; c++)
+        for (gint64 i = 0; i < n; i++)
+          y[(at + i) * lanes + c] = few[c * n + i];
+    }
+}
+
+/* The activations that are too long for the tiles, of @n_pixels of one block at @y, while they are
+ * in the cache. A last block of few channels, as of pictures, does not pay for those it has not. */
+static void
+run_after (const Job *job, float *y, gint64 n_pixels)
+{
+  const CpuDirect *direct = job->direct;
+  gint64 lanes = direct->unit->lanes, channels = direct->shape.maps * direct->shape.groups;
+  gint64 block = (y - job->y) / (direct->out_plane * lanes) % direct->out_blocks;
+  gint64 used = MIN (channels - block * lanes, lanes);
   CpuEpilogue epilogue = *job->epilogue;
-  gint64 lanes = job->direct->unit->lanes;
 
   epilogue.add = NULL; /* has been added */
-  for (gint64 m = 0; m < n_blocks; m++)
-    cpu_epilogue (&epilogue, panel->y + m * panel->out_stride + pixel * lanes,
-                  (guint64) ((end - pixel) * lanes), 0);
+  if (used > lanes / 2)
+    cpu_epilogue (&epilogue, y, (guint64) (n_pixels * lanes), 0);
+  else
+    activate_few (&epilogue, y, n_pixels, lanes, used);
 }
 
 /* The lanes of the group in the panel's first and last block. The last group fills its block up. */
@@ -600,8 +627,10 @@ run_panel (const Job *job, gint64 sample, gint64 group, guint index, gint64 firs
                           (double) ((then - done) * channel_weights), &work))
             return;
         }
-      if (job->after)
-        run_after (job, &panel, n_blocks, plane * tile / n_tiles, plane * tile_end / n_tiles);
+      gint64 pixel = plane * tile / n_tiles;
+      for (gint64 m = 0; job->after && m < n_blocks; m++)
+        run_after (job, panel.y + m * panel.out_stride + pixel * lanes,
+                   plane * tile_end / n_tiles - pixel);
     }
 }
 
@@ -638,12 +667,7 @@ run_rows_of (const Job *job, gint64 block, gint64 first_row, gint64 end_row)
       row.add = job->epilogue->add != NULL ? job->epilogue->add + at : NULL;
       direct->rows_func (&panel, &row);
       if (job->after)
-        {
-          CpuEpilogue epilogue = *job->epilogue;
-
-          epilogue.add = NULL; /* has been added */
-          cpu_epilogue (&epilogue, row.y, (guint64) (row.n * lanes), 0);
-        }
+        run_after (job, row.y, row.n);
     }
 }
 

@@ -292,37 +292,97 @@ const IrCpuKernel cpu_matmul = {
   .run = run_matmul,
 };
 
-/* -- MatMulAdd and its activations: C is one row for all, or of the result's shape -- */
+/* -- MatMulAdd and its activations: C broadcasts to the result, as the mask of attention does -- */
 
-CPU_VECTORIZED static void
-add_row (float *y, const float *row, gint64 n)
+typedef struct
 {
-  for (gint64 i = 0; i < n; i++)
-    y[i] += row[i];
+  const float *data;
+  gboolean one_row; /* for all rows of the result */
+  guint rank; /* of the result */
+  gint64 dims[IR_MAX_RANK], stride[IR_MAX_RANK]; /* in elements of C; 0 where it broadcasts */
+} Addend;
+
+/* FALSE: C does not broadcast to the result alone. */
+static gboolean
+addend_init (Addend *addend, const Batch *batch, const IrTensor *c)
+{
+  guint rank = ir_tensor_rank (c);
+  const gint64 *dims = ir_tensor_dims (c);
+  gint64 stride = 1;
+
+  if (rank > batch->rank)
+    return FALSE;
+  addend->data = ir_tensor_data (c);
+  addend->rank = batch->rank;
+  addend->one_row = TRUE;
+  memcpy (addend->dims, batch->dims, batch->rank * sizeof (gint64));
+  for (guint i = 0; i < batch->rank; i++)
+    {
+      guint axis = batch->rank - 1 - i;
+      gint64 dim = i < rank ? dims[rank - 1 - i] : 1;
+
+      if (dim != 1 && dim != batch->dims[axis])
+        return FALSE;
+      addend->stride[axis] = dim == 1 ? 0 : stride;
+      addend->one_row = addend->one_row && (axis + 1 == batch->rank || dim == 1);
+      stride *= dim;
+    }
+  return TRUE;
+}
+
+/* What is added to row @row of the result. */
+static const float *
+addend_row (const Addend *addend, gint64 row)
+{
+  gint64 at = 0;
+
+  if (addend->one_row)
+    return addend->data;
+  for (guint i = addend->rank - 1; i > 0; i--)
+    {
+      at += row % addend->dims[i - 1] * addend->stride[i - 1];
+      row /= addend->dims[i - 1];
+    }
+  return addend->data + at;
+}
+
+/* @stride: 1, or 0 where one number serves the whole row. */
+CPU_VECTORIZED static void
+add_row (float *y, const float *row, gint64 n, gint64 stride)
+{
+  if (stride == 0)
+    for (gint64 i = 0; i < n; i++)
+      y[i] += *row;
+  else
+    for (gint64 i = 0; i < n; i++)
+      y[i] += row[i];
 }
 
 static void
 add_and_activate (const IrCall *call,
                   const CpuEpilogue *epilogue,
-                  const float *c,
-                  gboolean whole,
+                  const Addend *addend,
                   gint64 rows,
                   gint64 n,
                   float *y)
 {
   int n_threads = cpu_n_threads (call, (guint64) (rows * n));
+  gint64 stride = addend->stride[addend->rank - 1];
   CpuWatch watch = cpu_watch (call, n);
 
 #pragma omp parallel num_threads(n_threads)
   for (gint64 i = cpu_share (rows, 0), until = cpu_share (rows, 1);
        i < until && !cpu_watch_stopped (&watch, i); i++)
     {
+      const float *row = addend_row (addend, i);
+
       for (gint64 at = 0; at < n && !cpu_piece_stopped (call, at); at += CPU_LOOK)
         {
-          gint64 first = i * n + at, each = MIN (n - at, CPU_LOOK);
+          float *to = y + i * n + at;
+          gint64 each = MIN (n - at, CPU_LOOK);
 
-          add_row (y + first, c + (whole ? first : at), each);
-          cpu_epilogue (epilogue, y + first, (guint64) each, 0);
+          add_row (to, row + at * stride, each, stride);
+          cpu_epilogue (epilogue, to, (guint64) each, 0);
         }
     }
 }
@@ -330,21 +390,15 @@ add_and_activate (const IrCall *call,
 static gboolean
 run_matmul_add (IrCall *call, GError **error)
 {
-  const IrTensor *a = ir_call_input (call, 0), *b = ir_call_input (call, 1),
-                 *c = ir_call_input (call, 2);
+  const IrTensor *a = ir_call_input (call, 0), *b = ir_call_input (call, 1);
   CpuEpilogue epilogue;
+  Addend addend;
   Batch batch;
-  guint64 n_y, n_c = ir_tensor_n_elements (c);
-  gboolean row, whole;
   float *y;
 
-  if (!batch_init (&batch, a, b) || batch.k == 0 || !cpu_epilogue_of (call, &epilogue))
-    return cpu_run_ref (call, error);
-  n_y = (guint64) (batch.n_batches * batch.m * batch.n);
-  row = n_c == (guint64) batch.n && ir_tensor_rank (c) >= 1 &&
-        ir_tensor_dims (c)[ir_tensor_rank (c) - 1] == batch.n && ir_tensor_rank (c) <= batch.rank;
-  whole = n_c == n_y && ir_tensor_rank (c) == batch.rank;
-  if ((!row && !whole) || n_y == 0)
+  if (!batch_init (&batch, a, b) || batch.k == 0 || !cpu_epilogue_of (call, &epilogue) ||
+      !addend_init (&addend, &batch, ir_call_input (call, 2)) ||
+      batch.n_batches * batch.m * batch.n == 0)
     return cpu_run_ref (call, error);
   y = cpu_new_floats_shaped (call, 0, batch.rank, batch.dims, error);
   if (y == NULL)
@@ -352,8 +406,7 @@ run_matmul_add (IrCall *call, GError **error)
   flatten_batch (&batch, b);
   if (!multiply_batch (call, &batch, y))
     return give_up (call, error);
-  add_and_activate (call, &epilogue, ir_tensor_data (c), whole && !row, batch.m * batch.n_batches,
-                    batch.n, y);
+  add_and_activate (call, &epilogue, &addend, batch.m * batch.n_batches, batch.n, y);
   return TRUE;
 }
 

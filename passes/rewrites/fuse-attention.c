@@ -11,7 +11,8 @@
  * are. The keys' Transpose meets another one, and both go. The standard operator where the opset
  * has it (23), says the same, and the mask has all queries and keys, as ONNX Runtime wants it; else
  * irscope's own. Kernels sum in other orders: rounding; a row
- * of which every key has -infinity is NaN, but zeros by the standard operator. Source: ONNX Runtime
+ * of which every key has -infinity is NaN, but zeros by the standard operator. Where an exporter
+ * writes zeros for NaN behind the Softmax, SafeMaskedAttention does. Source: ONNX Runtime
  * AttentionFusion; PyTorch Inductor's patterns of scaled dot product attention; Vaswani and others
  * 2017. */
 #include "config.h"
@@ -179,6 +180,14 @@ when_late_masked (IrMatch *match)
 {
   return when_ours (match) && mask_fits (match, "m") &&
          (!has_standard (match) || !mask_is_full (match, "m", NULL) || fail_standard (match));
+}
+
+/* Where (IsNaN p, 0, p), as exporters write behind a mask that may hide all keys of a query. The
+ * standard's operator gives NaN where a score is NaN. */
+static gboolean
+when_safe (IrMatch *match)
+{
+  return when_ours (match) && mask_fits (match, "m");
 }
 
 static gboolean
@@ -418,6 +427,8 @@ prepare_windows (IrMatch *match)
 
 #define OPEN(SCORES)     "(MatMul (Softmax@softmax " SCORES ") ?v)"
 #define MASKED(SCORES)   "(MatMul (Softmax@softmax (Add " SCORES " ?m)) ?v)"
+#define SAFE(SCORES)                                                                               \
+  "(MatMul (Where (IsNaN (Softmax@softmax " SCORES ")) +0 @softmax) ?v)"
 #define TWICE(SCORES)    "(MatMul (Softmax@softmax (Add (Add " SCORES " ?m) ?n)) ?v)"
 #define SELECTED(SCORES) "(MatMul (Softmax@softmax (Where ?m " SCORES " ?f:scalar)) ?v)"
 #define HIDDEN(SCORES)   "(MatMul (Softmax@softmax (Where ?m ?f:scalar " SCORES ")) ?v)"
@@ -442,6 +453,9 @@ prepare_windows (IrMatch *match)
   "b = Constant <value = float[3,1] {1, 2, 3}> ()  r = irscope.MatMulAdd (q, t, m)  s = Add (b, r)  "
 #define X_OPEN "p = Softmax (s)  y = MatMul (p, v) }"
 #define X_MASK "w = Add (s, m)  p = Softmax (w)  y = MatMul (p, v) }"
+#define X_SAFE                                                                                     \
+  "o = Constant <value = float {0.0}> ()  p = Softmax (w)  i = IsNaN (p)  z = Where (i, o, p)  "   \
+  "y = MatMul (z, v) }"
 #define X_TWICE                                                                                    \
   "b = Constant <value = float[3,1] {1, 2, 3}> ()  w = Add (s, b)  u = Add (w, m)  p = Softmax "   \
   "(u)  y = MatMul (p, v) }"
@@ -469,6 +483,11 @@ prepare_windows (IrMatch *match)
       ROW ("late-masked-attention-" ID, MASKED (SCORES),                                           \
            NEW ("irscope.MaskedAttention", "", " ?m"), "17", EXAMPLE X_MASK, when_late_masked,     \
            PREPARE, "Attention with a mask that is added, " HOW LATE_MASKED),                      \
+      ROW ("safe-masked-attention-" ID, SAFE ("(Add " SCORES " ?m)"),                              \
+           NEW ("irscope.SafeMaskedAttention", "", " ?m"), "23",                                   \
+           EXAMPLE "w = Add (s, m)  " X_SAFE, when_safe, PREPARE,                                  \
+           "Attention with a mask that is added, " HOW                                             \
+           ", and zeros for weights that are no number, is one operator of irscope."),             \
       ROW ("twice-masked-attention-" ID, TWICE (SCORES), NEW ("Attention", "", " (Add ?m ?n)"),    \
            "23", EXAMPLE X_TWICE, when_standard_twice, PREPARE,                                    \
            "Attention with two masks that are added, " HOW ", is one operator for their sum."),    \
@@ -503,7 +522,7 @@ prepare_windows (IrMatch *match)
     "(float[n,2,3,4] y) { c = Constant <value = float {0.7}> ()  " EXAMPLE " }", when_factor, \
     PREPARE }
 /* clang-format on */
-#define ANY            "irscope.Attention|MaskedAttention|SelectedAttention@a"
+#define ANY            "irscope.Attention|MaskedAttention|SafeMaskedAttention|SelectedAttention@a"
 #define RESCALED       "(@a{@a,scale=?scale} ?q"
 #define TURNED         "(Transpose{@t} ?k)"
 #define X_Q(OP)        "w = " OP " (q, c)  y = "
@@ -541,6 +560,15 @@ static const IrRule rules[] = {
        when_late_masked,
        prepare_plain,
        "Attention with a mask that is the bias of the product" LATE_MASKED),
+  ROW ("safe-masked-attention-sum",
+       SAFE (SUM),
+       NEW ("irscope.SafeMaskedAttention", "", " ?m"),
+       "17",
+       "w = irscope.MatMulAdd (q, t, m)  " X_SAFE,
+       when_safe,
+       prepare_plain,
+       "Attention with a mask that is the bias of the product, and zeros for weights that are no "
+       "number, is one operator of irscope."),
   ROW ("twice-masked-attention-sum",
        OPEN (SUM_TWICE),
        NEW ("Attention", "", " (Add ?m ?n)"),

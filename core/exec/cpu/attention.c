@@ -31,7 +31,8 @@ typedef struct
   gboolean causal, pads_mask;
   gboolean selects; /* a score that the mask does not keep becomes fill */
   float scale, softcap, fill;
-  float empty; /* weights of a query that sees no key */
+  float empty;   /* weights of a query that sees no key */
+  gboolean safe; /* weights that are no number are 0 */
 } Attention;
 
 static Rows
@@ -110,7 +111,8 @@ attention_init (Attention *a, const IrCall *call)
   a->mask = ir_call_input (call, mask_slot (call->op));
   a->selects = ir_op_attr (call->op, "fill") != NULL;
   a->fill = (float) ir_call_float (call, "fill", 0);
-  a->empty = ours ? NAN : 0;
+  a->safe = call->op->id == IR_OP_SAFE_MASKED_ATTENTION;
+  a->empty = ours && !a->safe ? NAN : 0;
   a->nonpad = ir_call_input (call, 6);
   /* Far beyond any position, yet positions can be added to it. */
   a->left = MIN (ir_call_int (call, "left_window_size", -1), G_MAXINT64 / 4);
@@ -299,6 +301,8 @@ weigh_row (const Attention *a, gint64 batch, gint64 head, gint64 row, float *x)
   memset (x, 0, sizeof (float) * first);
   if (end > first)
     cpu_softmax_row (x + first, x + first, end - first);
+  if (end > first && a->safe && isnan (x[first])) /* then all of the row are */
+    memset (x + first, 0, sizeof (float) * (end - first));
   memset (x + end, 0, sizeof (float) * (total - end));
 }
 

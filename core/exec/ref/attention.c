@@ -134,6 +134,7 @@ typedef struct
   gint64 left, right; /* window; -1: no bound */
   gboolean causal, pads_mask;
   gboolean selects;    /* a score that the mask does not keep becomes fill */
+  gboolean safe;       /* weights that are no number are 0 */
   gboolean empty_is_0; /* a query that sees no key gives zeros; else what Softmax makes of it */
   double root, softcap, fill;
   gint64 mode;
@@ -167,6 +168,7 @@ attention_settings (Attention *a, IrCall *call, const IrTensor *mask)
   a->selects = ir_op_attr (call->op, "fill") != NULL;
   a->fill = ir_block_round (a->dtype, ir_call_float (call, "fill", 0));
   a->empty_is_0 = !ours;
+  a->safe = call->op->id == IR_OP_SAFE_MASKED_ATTENTION;
   /* Before version 24 a mask is only broadcast; since then keys beyond its last axis are masked. */
   a->pads_mask = !ours && (call->opset <= 0 || call->opset >= 24);
   a->root = root_of_scale (call, a->dtype, a->q.size);
@@ -341,7 +343,9 @@ attend_row (Attention *a, guint64 batch, guint64 head, guint64 row, guint64 inde
   if (some)
     ir_block_softmax (a->call, a->precision, a->scores, a->total);
   for (guint64 j = 0; j < a->total && !ir_block_stopped (a->call, j); j++)
-    a->scores[j] = some ? ir_block_round (a->dtype, a->scores[j]) : 0;
+    a->scores[j] = some && !(a->safe && isnan (a->scores[j]))
+                       ? ir_block_round (a->dtype, a->scores[j])
+                       : 0;
   keep_scores (a, 3, index);
   weigh_values (a->call, a->scores, a->values, a->total, a->v.size, a->sums);
 }

@@ -1,0 +1,257 @@
+#!/usr/bin/env python3
+"""Networks of packages through the whole of irscope, beside ONNX Runtime: docs/MODELS.md.
+
+An extra for developers; nothing in ./check depends on it.  It needs what model-makers.py needs.
+
+    python tests/oracle/model-makers.py FOLDER
+    python tests/oracle/models.py build/irscope build/tests/bench/bench-pipelines FOLDER \
+        [--results FILE.jsonl] [--only PREFIX..] [--again] [--write]
+
+For each FOLDER/NAME (model.onnx, inputs/N.npy) it opens and checks the file, runs it by the
+reference kernels, by the CPU's, and after the pipeline default, proves every step, writes the
+optimized model and runs that in ONNX Runtime, and measures the time before and after the
+pipelines.  All values are compared with those of ONNX Runtime on the file as it is, without its
+optimizations.  A result is a line of FILE.jsonl; a network that has one is left out, so that a run
+which was stopped goes on; --again measures the chosen ones anew.  --write makes docs/MODELS.md of
+all results.  REASONS says where a difference is not ours, and why."""
+
+import argparse
+import glob
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+
+try:
+    import onnxruntime
+except ImportError as error:
+    sys.exit(f'models: {error.name} is missing; see the top of model-makers.py for how to get it')
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+TABLE = os.path.join(HERE, '..', '..', 'docs', 'MODELS.md')
+TIMEOUT = 300
+SLOWER = 1.05
+# Beginnings of names, and why a difference there is not ours.
+REASONS = {}
+
+
+# -- values --
+
+def run_peer(path, inputs, plain=True):
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 4
+    options.intra_op_num_threads = 1
+    if plain:
+        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    session = onnxruntime.InferenceSession(path, options, providers=['CPUExecutionProvider'])
+    names = [value.name for value in session.get_inputs()]
+    return session.run(None, dict(zip(names, inputs))), names
+
+
+def distance(found, wanted):
+    """The largest difference by the largest value; inf where shapes, types or NaN differ."""
+    if not isinstance(wanted, np.ndarray):
+        return None
+    if found is None or found.shape != wanted.shape:
+        return float('inf')
+    if wanted.dtype.kind in 'OUS':
+        return 0.0 if np.array_equal(found.astype(str), wanted.astype(str)) else float('inf')
+    a, b = found.astype(np.float64), wanted.astype(np.float64)
+    if not np.array_equal(np.isfinite(a), np.isfinite(b)):
+        return float('inf')
+    finite = np.isfinite(b)
+    return float(np.max(np.abs(a[finite] - b[finite]), initial=0) / max(np.max(np.abs(b[finite]), initial=0), 1e-6))
+
+
+def worst(found, wanted):
+    return max((d for d in map(distance, found, wanted) if d is not None), default=0.0)
+
+
+# -- irscope --
+
+class Failed(Exception):
+    pass
+
+
+def irscope(program, *arguments, statuses=(0,)):
+    try:
+        done = subprocess.run([program, *arguments], capture_output=True, text=True, timeout=TIMEOUT, check=False)
+    except subprocess.TimeoutExpired as late:
+        raise Failed(f'{arguments[0]}: more than {TIMEOUT} s') from late
+    if done.returncode not in statuses:
+        raise Failed(f'{arguments[0]}: {done.returncode}: {done.stderr.strip().splitlines()[-1][:160] if done.stderr.strip() else ""}')
+    return done
+
+
+def run(program, job, *options):
+    """The outputs, in their order."""
+    with tempfile.TemporaryDirectory() as folder:
+        given = [f'--input={name}={file}' for name, file in zip(job['names'], job['files'])]
+        answer = json.loads(irscope(program, 'run', job['model'], '--json', '-q', f'--out={folder}', *given, *options).stdout)
+        outputs = []
+        for value in answer['outputs']:
+            path = os.path.join(folder, value['file']) if value.get('file') else ''
+            outputs.append(np.load(path) if path.endswith('.npy') else None)
+        return outputs, answer
+
+
+def optimize(program, job, folder):
+    given = [f'--input={name}={file}' for name, file in zip(job['names'], job['files'])]
+    path = os.path.join(folder, 'optimized.onnx')
+    answer = json.loads(irscope(program, 'optimize', job['model'], '-p', 'default', '--prove', '--json', '-q', '-o', path, *given,
+                                statuses=(0, 1)).stdout)
+    return path, answer
+
+
+def measure(bench, job):
+    """name of pipeline -> median, lower and upper quartile of the ratio; and the times."""
+    text = irscope(bench, '--threads', '1', job['model'], *job['dims']).stdout
+    row = re.compile(r'(\S+) +\d+ -> +\d+ nodes +([\d.]+) -> +([\d.]+) ms +([\d.]+) \(([\d.]+) to ([\d.]+)\)')
+    return {m[1]: [float(m[i]) for i in range(2, 7)] for m in row.finditer(text)}
+
+
+# -- one network --
+
+def stage(result, name, function):
+    """Runs a stage; what fails is told in the result."""
+    try:
+        return function()
+    except Failed as failed:
+        result['failed'][name] = str(failed)
+    except Exception as error:  # of the peer: told, and the rest goes on
+        result['failed'][name] = f'{type(error).__name__}: {str(error).splitlines()[0][:160] if str(error) else ""}'
+    return None
+
+
+def bindings(path, inputs):
+    """Sizes of free dims, as --dim wants them."""
+    session = onnxruntime.InferenceSession(path, providers=['CPUExecutionProvider'])
+    found = {}
+    for value, array in zip(session.get_inputs(), inputs):
+        for size, actual in zip(value.shape, array.shape):
+            if isinstance(size, str):
+                found[size] = actual
+    return [f'--dim={name}={size}' for name, size in found.items()]
+
+
+def examine(arguments, folder):
+    files = sorted(glob.glob(os.path.join(folder, 'inputs', '*.npy')), key=lambda f: int(os.path.basename(f)[:-4]))
+    inputs = [np.load(file) for file in files]
+    model = os.path.join(folder, 'model.onnx')
+    result = {'name': os.path.basename(folder), 'bytes': os.path.getsize(model), 'failed': {}, 'errors': {}}
+    wanted = stage(result, 'peer', lambda: run_peer(model, inputs))
+    checked = stage(result, 'check', lambda: json.loads(irscope(arguments.program, 'check', model, '--json', statuses=(0, 1)).stdout))
+    result['problems'] = checked['errors'] if checked else None
+    if wanted is None:
+        return result
+    wanted, names = wanted
+    job = {'model': model, 'names': names, 'files': files, 'dims': stage(result, 'dims', lambda: bindings(model, inputs)) or []}
+    for way, options in (('ref', ('--device=ref',)), ('cpu', ('--threads=1',)), ('default', ('-p', 'default'))):
+        answer = stage(result, way, lambda options=options: run(arguments.program, job, *options))
+        if answer is not None:
+            result['errors'][way] = worst(answer[0], wanted)
+    with tempfile.TemporaryDirectory() as scratch:
+        answer = stage(result, 'prove', lambda: optimize(arguments.program, job, scratch))
+        if answer is not None:
+            path, told = answer
+            result.update(nodes=[told['nodes_before'], told['nodes_after']], steps=told['steps'], proof=told.get('proof'),
+                          execution=told.get('execution'))
+            written = stage(result, 'written', lambda: run_peer(path, inputs))
+            if written is not None:
+                result['errors']['written'] = worst(written[0], wanted)
+    result['times'] = stage(result, 'times', lambda: measure(arguments.bench, job))
+    return result
+
+
+# -- the table --
+
+def number(x):
+    return '–' if x is None else 'differs' if x == float('inf') else '0' if x == 0 else f'{x:.0e}'.replace('e-0', 'e-')
+
+
+def verdict(result):
+    """'' if all is equal and nothing broken or slower; else what is not."""
+    found = [f'{key}: {text}' for key, text in result['failed'].items()]
+    found += [f'{key} differs by {number(x)}' for key, x in result['errors'].items() if x > limit(result)]
+    if (result.get('proof') or {}).get('broken'):
+        found.append(f"{result['proof']['broken']} broken")
+    found += [f'{name} slower' for name, row in (result.get('times') or {}).items() if row[3] > SLOWER]
+    return '; '.join(found)
+
+
+def limit(result):
+    """Relative to the largest value: float32 sums in another order, float16, rounding to integers."""
+    name = result['name']
+    return 5e-2 if name.startswith(('quantize', 'float16')) else 1e-3
+
+
+def row_of(result):
+    proof, times = result.get('proof') or {}, result.get('times') or {}
+    reason = next((text for key, text in REASONS.items() if result['name'].startswith(key)), '')
+    cells = [result['name'], ' → '.join(map(str, result.get('nodes') or ['–'])),
+             ' / '.join(str(proof.get(key, '–')) for key in ('exact', 'rounding', 'broken', 'skipped'))]
+    cells += [number(result['errors'].get(key)) for key in ('ref', 'cpu', 'default', 'written')]
+    for pipeline in ('basic', 'default'):
+        row = times.get(pipeline)
+        cells.append(f'{row[2]:.2f} ({row[3]:.2f} to {row[4]:.2f})' if row else '–')
+    text = verdict(result)
+    return '| ' + ' | '.join(cells + [(text + ('; ' + reason if reason else '')).replace('|', '\\|') or 'equal']) + ' |'
+
+
+def write_table(results):
+    good = sum(not verdict(r) for r in results)
+    lines = ['# Models in numbers', '',
+             'Made by `tests/oracle/models.py`, of networks that `tests/oracle/model-makers.py` takes from packages; do not edit.', '',
+             f'{len(results)} networks; {good} with every value equal, no broken step, and not slower by a pipeline. None was chosen because',
+             'it passes. Errors are the largest difference to ONNX Runtime without optimizations, by the largest value of the output:',
+             'reference kernels, CPU kernels, after `default`, and the written optimized file in ONNX Runtime. Times are the ratio of the',
+             'run after a pipeline to the run without one, one thread, the median of 15 pairs and its quartiles; slower is where the lower',
+             'quartile is over 1.05.', '',
+             '| network | nodes | exact / rounding / broken / skipped | ref | cpu | default | written | basic | default | finding |',
+             '|---|---|---|---|---|---|---|---|---|---|']
+    with open(TABLE, 'w', encoding='utf-8') as file:
+        file.write('\n'.join(lines + [row_of(r) for r in sorted(results, key=lambda r: r['name'])]) + '\n')
+
+
+def read_results(path):
+    results = {}
+    if os.path.exists(path):
+        with open(path, encoding='utf-8') as file:
+            for line in file:
+                result = json.loads(line)
+                results[result['name']] = result
+    return results
+
+
+def main():
+    parser = argparse.ArgumentParser(description='Networks of packages through irscope, beside ONNX Runtime.')
+    parser.add_argument('program')
+    parser.add_argument('bench')
+    parser.add_argument('folder')
+    parser.add_argument('--results', default='models.jsonl')
+    parser.add_argument('--only', nargs='*', metavar='PREFIX')
+    parser.add_argument('--again', action='store_true')
+    parser.add_argument('--write', action='store_true')
+    arguments = parser.parse_args()
+    results = read_results(arguments.results)
+    for path in sorted(glob.glob(os.path.join(arguments.folder, '*', 'source.txt'))):
+        folder = os.path.dirname(path)
+        name = os.path.basename(folder)
+        if (arguments.only and not name.startswith(tuple(arguments.only))) or (name in results and not arguments.again):
+            continue
+        result = examine(arguments, folder)
+        results[name] = result
+        with open(arguments.results, 'a', encoding='utf-8') as file:
+            file.write(json.dumps(result) + '\n')
+        print(f'{name}: {verdict(result) or "equal"}', flush=True)
+    if arguments.write:
+        write_table(list(results.values()))
+    return 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())

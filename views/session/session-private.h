@@ -7,6 +7,7 @@
 #include "views/session/execution.h"
 #include "views/session/runs.h"
 #include "views/session/session.h"
+#include "views/picture.h"
 
 /* The live model with its history. Held by the session and by every job that reads it; the lock
  * guards snapshots and lineage, which keep caches in the log. Once here a model is never edited:
@@ -235,3 +236,57 @@ void ir_session_forget_what_if (IrSession *self);
 void ir_session_forget_findings (IrSession *self); /* scores and bisection: another history */
 void ir_session_clear_debug (IrSession *self);
 void ir_session_select_pending (IrSession *self);
+
+typedef struct
+{
+  IrTimeline *timeline;
+  guint from, to;
+  IrFrame *previous; /* (nullable): unchanged boxes stay where they are in it */
+  IrPictureSettings *settings;
+  IrModel *other;             /* (nullable): compared with this instead of with @from */
+  IrTimeline *other_timeline; /* (nullable): or with the last step of this */
+} IrFrameRequest;
+
+typedef struct
+{
+  IrTimeline *timeline;
+  IrFrame *frame;
+  GPtrArray *problems;
+  char *message;                /* (nullable) what to say when it is done */
+  IrWhatIf *what_if;            /* (nullable) */
+  IrModel *other;               /* (nullable) a file to compare with */
+  GHashTable *folds;            /* (nullable) that are closed because the graph is large */
+  IrExecutionReport *execution; /* (nullable) of the graph of @frame */
+} IrOpened;
+
+typedef struct
+{
+  IrTimeline *timeline;
+  GHashTable *inputs;
+  guint64 seed;
+  GHashTable *sizes;
+  guint serial;    /* scoreboard: which request */
+  guint step;      /* proof: of which step */
+  char *predicate; /* (nullable) bisection, reproducer */
+  char *folder;    /* (nullable) reproducer: where it is written */
+  IrJob *job;      /* (transfer none) for progress */
+} IrDebugRequest;
+
+IrFrame *ir_frame_make (const IrFrameRequest *request, GCancellable *cancellable, GError **error);
+IrPictureSettings *ir_session_picture_settings (IrSession *self, GPtrArray *problems);
+void ir_opened_free (gpointer data);
+IrOpened *ir_opened_new (IrModel *model,
+                         IrModel *other,
+                         guint from,
+                         guint to,
+                         IrFrame *previous,
+                         IrPictureSettings *settings,
+                         GCancellable *cancellable);
+guint ir_history_n_edits (const IrModel *model);
+void ir_session_take_opened (IrSession *self, IrOpened *opened);
+void ir_session_forget_selection (IrSession *self);
+IrDebugRequest *ir_debug_request_new (IrSession *self);
+void ir_debug_request_free (gpointer data);
+IrTrial *ir_debug_trial (const IrDebugRequest *request, GCancellable *cancellable, GError **error);
+void ir_bisection_free (gpointer data);
+void ir_session_run_breakpoints (IrSession *self, gboolean forward);

@@ -90,6 +90,70 @@ ir_session_other_title (IrSession *self)
   return self->other_path != NULL ? g_path_get_basename (self->other_path) : g_strdup ("");
 }
 
+IrCompare
+ir_session_get_compare (IrSession *self)
+{
+  return self->compare;
+}
+
+/* The step that @to is compared with. */
+guint
+ir_session_compare_from (IrSession *self, guint to)
+{
+  const IrModel *model = ir_session_get_history (self);
+
+  if (self->marks != NULL && self->marks_step == to)
+    return to;
+  switch (self->compare)
+    {
+    case IR_COMPARE_STEP:
+      return to > 0 ? to - 1 : 0;
+    case IR_COMPARE_PASS:
+      if (to == 0)
+        return 0;
+      return ir_history_pass_run (model, ir_history_step (model, to)->pass_run)->first_step - 1;
+    case IR_COMPARE_ORIGINAL:
+      return 0;
+    case IR_COMPARE_PINNED:
+      return MIN (self->pinned, ir_session_get_n_steps (self));
+    case IR_COMPARE_FILE:
+    case IR_COMPARE_RESULT:
+    case IR_COMPARE_NOTHING:
+    case IR_N_COMPARES:
+    default:
+      return to;
+    }
+}
+
+void
+ir_session_set_compare (IrSession *self, IrCompare compare)
+{
+  g_return_if_fail (compare < IR_N_COMPARES);
+  ir_session_show_why (self, NULL);
+  if (self->compare == compare || !ir_session_can_compare (self, compare))
+    return;
+  if (ir_compare_is_foreign (compare) || ir_compare_is_foreign (self->compare))
+    self->serial++;
+  self->compare = compare;
+  g_object_notify (G_OBJECT (self), "compare");
+  ir_session_request_frame (self);
+}
+
+/**
+ * ir_session_pin:
+ * @step: a step
+ *
+ * From now on the graph at the cursor is compared with the graph at @step.
+ */
+void
+ir_session_pin (IrSession *self, guint step)
+{
+  self->pinned = MIN (step, ir_session_get_n_steps (self));
+  self->compare = IR_COMPARE_PINNED;
+  g_object_notify (G_OBJECT (self), "compare");
+  ir_session_request_frame (self);
+}
+
 static gpointer
 run_load (IrJob *job, gpointer data, GCancellable *cancellable, GError **error)
 {

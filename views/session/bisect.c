@@ -1,0 +1,334 @@
+/* Bisection, and the reproducer of what it found. */
+#include "config.h"
+
+#include "passes/debug/bundle.h"
+#include "passes/pipeline/pipeline.h"
+#include "views/session/session-private.h"
+
+void
+ir_bisection_free (gpointer data)
+{
+  ir_bisection_clear (data);
+  g_free (data);
+}
+
+typedef struct
+{
+  IrBisection bisection;
+  IrNodeId node; /* that makes the first diverging value; 0: none */
+} Found;
+
+static void
+found_free (gpointer data)
+{
+  Found *found = data;
+
+  ir_bisection_clear (&found->bisection);
+  g_free (found);
+}
+
+static void
+on_check (guint checks, guint expected, gpointer data)
+{
+  const guint total = MAX (checks, expected);
+  g_autofree char *text = g_strdup_printf ("Bisecting: check %u of about %u", checks, total);
+
+  ir_job_report (data, total > 0 ? (double) checks / total : -1, text);
+}
+
+static IrNodeId
+producer_at (IrModel *model, guint step, IrValueId id)
+{
+  g_autoptr (IrModel) snapshot = ir_history_snapshot (model, step);
+  const IrValue *value = ir_model_live_value (snapshot, id);
+
+  return value != NULL && value->producer != NULL ? value->producer->id : 0;
+}
+
+static gboolean
+find_culprit (const IrDebugRequest *request, IrTrial *trial, Found *found, GError **error)
+{
+  g_autoptr (IrPredicate) predicate = ir_predicate_parse (request->predicate, error);
+  IrBisection *bisection = &found->bisection;
+
+  if (predicate == NULL || !ir_bisect (trial, predicate, on_check, request->job, bisection, error))
+    return FALSE;
+  if (bisection->answer != IR_BISECT_FOUND || !ir_predicate_runs_graph (predicate))
+    return TRUE;
+  if (!ir_bisect_find_divergence (trial, bisection, error))
+    return FALSE;
+  if (bisection->diverges != 0)
+    found->node = producer_at (ir_trial_history (trial), bisection->step, bisection->diverges);
+  return TRUE;
+}
+
+static gpointer
+run_bisect (IrJob *job, gpointer data, GCancellable *cancellable, GError **error)
+{
+  IrDebugRequest *request = data;
+  g_autoptr (IrTrial) trial = ir_debug_trial (request, cancellable, error);
+  Found *found;
+
+  if (trial == NULL)
+    return NULL;
+  request->job = job;
+  found = g_new0 (Found, 1);
+  if (find_culprit (request, trial, found, error) &&
+      !g_cancellable_set_error_if_cancelled (cancellable, error))
+    return found;
+  found_free (found);
+  return NULL;
+}
+
+/* The frame of the step is there: what diverges first is selected in it. */
+void
+ir_session_select_pending (IrSession *self)
+{
+  const IrNodeId node = self->pending_node;
+  const IrValueId value = self->pending_value;
+
+  if ((node == 0 && value == 0) || self->bisection == NULL ||
+      self->frame->to != self->bisection->step)
+    return;
+  self->pending_node = 0;
+  self->pending_value = 0;
+  if (ir_model_live_node (self->frame->model, node) != NULL)
+    ir_session_select_node (self, node);
+  if (ir_model_live_value (self->frame->model, value) != NULL)
+    ir_session_select_value (self, value);
+}
+
+static void
+show_culprit (IrSession *self, IrNodeId node)
+{
+  self->pending_node = node;
+  self->pending_value = self->bisection->diverges;
+  ir_session_set_compare (self, IR_COMPARE_STEP);
+  ir_session_goto (self, self->bisection->step);
+  ir_session_select_pending (self);
+  ir_session_show_view (self, "graph");
+}
+
+static void
+on_bisected (gpointer owner, gpointer result, const GError *error, gpointer data)
+{
+  IrSession *self = owner;
+  IrDebugRequest *request = data;
+  Found *found = result;
+  g_autofree char *text = NULL;
+
+  ir_session_end_job (self);
+  if (found == NULL || request->timeline != self->timeline)
+    {
+      ir_session_changed (self, IR_CHANGED_BUSY | IR_CHANGED_DEBUG);
+      if (found == NULL)
+        ir_session_failed (self, "The steps could not be bisected", error);
+      g_clear_pointer (&found, found_free);
+      return;
+    }
+  g_clear_pointer (&self->bisection, ir_bisection_free);
+  g_free (self->bisected);
+  self->bisection = g_memdup2 (&found->bisection, sizeof (IrBisection));
+  self->bisected = g_steal_pointer (&request->predicate);
+  if (self->bisection->answer == IR_BISECT_FOUND)
+    show_culprit (self, found->node);
+  g_free (found); /* its contents are the session's now */
+  ir_session_changed (self, IR_CHANGED_BUSY | IR_CHANGED_DEBUG);
+  if (self->bisection->answer == IR_BISECT_FOUND)
+    ir_session_message (self, "Step %u, %s, makes it fail", self->bisection->step,
+                        ir_history_step (self->timeline->model, self->bisection->step)->rule);
+  else
+    {
+      text = ir_session_bisection_text (self);
+      ir_session_message (self, "%s", text);
+    }
+}
+
+/**
+ * ir_session_bisect:
+ * @predicate: as ir_predicate_parse() reads it
+ *
+ * Finds the step after which @predicate fails and before which it does not, goes there and selects
+ * the first tensor that the step changed.
+ */
+void
+ir_session_bisect (IrSession *self, const char *predicate)
+{
+  IrDebugRequest *request;
+
+  if (self->frame == NULL)
+    return;
+  if (ir_session_get_n_steps (self) == 0)
+    {
+      ir_session_message (self, "There are no steps to bisect: run a pipeline first (F5)");
+      return;
+    }
+  request = ir_debug_request_new (self);
+  request->predicate = g_strdup (predicate);
+  ir_session_start_job (self, "Bisecting",
+                        &(IrJobSpec){ .run = run_bisect,
+                                      .data = request,
+                                      .data_free = ir_debug_request_free,
+                                      .result_free = found_free,
+                                      .done = on_bisected });
+}
+
+const IrBisection *
+ir_session_get_bisection (IrSession *self)
+{
+  return self->bisection;
+}
+
+const char *
+ir_session_get_bisected (IrSession *self)
+{
+  return self->bisected;
+}
+
+static void
+append_divergence (GString *text, const IrModel *model, const IrBisection *found)
+{
+  if (found->diverges == 0)
+    return;
+  g_string_append_printf (text, ". First tensor to differ: %s, by %.3g",
+                          ir_model_value (model, found->diverges)->name, found->change.max_abs);
+  if (found->original != 0)
+    g_string_append_printf (text, "; from %s of the original by %.3g",
+                            ir_model_value (model, found->original)->name,
+                            found->from_original.max_abs);
+}
+
+/**
+ * ir_session_bisection_text:
+ *
+ * Returns: (transfer full): the outcome of the last bisection in a sentence or two, "" if there was
+ *   none
+ */
+char *
+ir_session_bisection_text (IrSession *self)
+{
+  const IrBisection *found = self->bisection;
+  const IrModel *model = ir_session_get_history (self);
+  g_autoptr (GString) text = g_string_new (NULL);
+
+  if (found == NULL)
+    return g_strdup ("");
+  switch (found->answer)
+    {
+    case IR_BISECT_FOUND:
+      g_string_append_printf (text, "Step %u, %s, makes it fail", found->step,
+                              ir_history_step (model, found->step)->rule);
+      if (found->problem != NULL)
+        g_string_append_printf (text, ": the graph does not run after it: %s", found->problem);
+      else
+        g_string_append_printf (text, ": after it, %s", found->finding);
+      append_divergence (text, model, found);
+      break;
+    case IR_BISECT_ORIGINAL_FAILS:
+      g_string_append_printf (text, "The original graph fails already: %s", found->finding);
+      break;
+    case IR_BISECT_NOTHING_FAILS:
+    case IR_N_BISECT_ANSWERS:
+    default:
+      g_string_append_printf (text, "Nothing fails up to step %u: there, %s", found->last,
+                              found->finding);
+    }
+  return g_string_free (g_steal_pointer (&text), FALSE);
+}
+
+/* -- the reproducer -- */
+
+static void
+bundle_free (gpointer data)
+{
+  ir_bundle_clear (data);
+  g_free (data);
+}
+
+/* The steps are bisected again: what that found holds ids of a trial that is gone. */
+static gpointer
+run_reproduce (IrJob *job, gpointer data, GCancellable *cancellable, GError **error)
+{
+  IrDebugRequest *request = data;
+  g_autoptr (IrTrial) trial = ir_debug_trial (request, cancellable, error);
+  g_autoptr (IrPredicate) predicate = ir_predicate_parse (request->predicate, error);
+  g_auto (IrBisection) found = { 0 };
+  IrReproduceOptions how = { .max_class = IR_CLASS_ROUNDING,
+                             .backend = ir_backend_find ("cpu"),
+                             .cancellable = cancellable };
+  const IrBundleOptions where = { .folder = request->folder };
+  IrBundle *bundle;
+
+  request->job = job;
+  if (trial == NULL || predicate == NULL ||
+      !ir_bisect (trial, predicate, on_check, job, &found, error) ||
+      (ir_predicate_runs_graph (predicate) && !ir_bisect_find_divergence (trial, &found, error)))
+    return NULL;
+  ir_job_report (job, -1, "Cutting out the smallest part that fails");
+  how.pass = ir_pass_find (ir_history_pass_of (ir_trial_history (trial), found.step));
+  bundle = g_new0 (IrBundle, 1);
+  if (ir_bundle_write (trial, &found, request->predicate, &how, &where, bundle, error) &&
+      !g_cancellable_set_error_if_cancelled (cancellable, error))
+    return bundle;
+  bundle_free (bundle);
+  return NULL;
+}
+
+static void
+on_reproduced (gpointer owner, gpointer result, const GError *error, gpointer data)
+{
+  IrSession *self = owner;
+  const IrDebugRequest *request = data;
+  IrBundle *bundle = result;
+
+  ir_session_end_job (self);
+  ir_session_changed (self, IR_CHANGED_BUSY);
+  if (bundle == NULL)
+    {
+      ir_session_failed (self, "The reproducer could not be written", error);
+      return;
+    }
+  if (bundle->reproduced)
+    ir_session_message (self, "Reproducer with %u of %u nodes written to %s", bundle->part.n_part,
+                        bundle->part.n_whole, request->folder);
+  else
+    ir_session_message (self, "Written to %s, but it does not fail when read back",
+                        request->folder);
+  bundle_free (bundle);
+}
+
+/**
+ * ir_session_can_reproduce:
+ *
+ * Returns: whether a bisection found the step of a pass, which can be run alone
+ */
+gboolean
+ir_session_can_reproduce (IrSession *self)
+{
+  return self->bisection != NULL && self->bisection->answer == IR_BISECT_FOUND &&
+         ir_pass_find (ir_history_pass_of (self->timeline->model, self->bisection->step)) != NULL;
+}
+
+/**
+ * ir_session_reproduce:
+ * @folder: where to write; it is made
+ *
+ * Writes a bundle that shows the failure that was found last, as irscope reproduce does.
+ */
+void
+ir_session_reproduce (IrSession *self, const char *folder)
+{
+  IrDebugRequest *request;
+
+  if (!ir_session_can_reproduce (self))
+    return;
+  request = ir_debug_request_new (self);
+  request->predicate = g_strdup (self->bisected);
+  request->folder = g_strdup (folder);
+  ir_session_start_job (self, "Writing a reproducer",
+                        &(IrJobSpec){ .run = run_reproduce,
+                                      .data = request,
+                                      .data_free = ir_debug_request_free,
+                                      .result_free = bundle_free,
+                                      .done = on_reproduced });
+}

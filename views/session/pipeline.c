@@ -1,0 +1,358 @@
+/* Running a pipeline: steps in the place of those of the run before, their verdicts, and a check of the
+ * execution of the result. */
+#include "config.h"
+
+#include "core/op/infer.h"
+#include "passes/pipeline/pipeline.h"
+#include "views/count.h"
+#include "views/picture.h"
+#include "views/session/session-private.h"
+
+/* Proofs run every changed cone, so they are made by themselves only for graphs that run in about a
+ * second. */
+#define PROVE_MAX_FLOPS G_GUINT64_CONSTANT (4000000000)
+#define PROVE_MAX_STEPS 2000
+
+const char *
+ir_session_get_pipeline (IrSession *self)
+{
+  return self->pipeline;
+}
+
+gboolean
+ir_session_get_prove (IrSession *self)
+{
+  return self->prove;
+}
+
+void
+ir_session_set_pipeline (IrSession *self, const char *name)
+{
+  if (name == NULL || g_strcmp0 (self->pipeline, name) == 0)
+    return;
+  g_free (self->pipeline);
+  self->pipeline = g_strdup (name);
+  ir_session_changed (self, IR_CHANGED_FILE);
+}
+
+void
+ir_session_set_prove (IrSession *self, gboolean prove)
+{
+  if (self->prove == prove)
+    return;
+  self->prove = prove;
+  ir_session_changed (self, IR_CHANGED_FILE);
+}
+
+/* -- running -- */
+
+typedef struct
+{
+  IrTimeline *timeline;
+  IrFrame *previous;
+  char *pipeline;
+  IrPictureSettings *settings;
+  IrCompare compare;
+  gboolean prove;
+  GHashTable *inputs;
+  guint64 seed;
+  GHashTable *sizes;
+  IrRunOptions options; /* of the run of the result that is checked */
+  GStrv skips;          /* (nullable) what-if: names and stable keys that are left out */
+  IrTimeline *original; /* (nullable) what-if: the result to compare with */
+  IrModel *other;       /* (nullable) the file that the frame is compared with */
+  IrJob *job;           /* (transfer none) for progress */
+} PipelineRequest;
+
+static void
+pipeline_request_free (gpointer data)
+{
+  PipelineRequest *request = data;
+
+  g_clear_pointer (&request->timeline, ir_timeline_unref);
+  g_clear_pointer (&request->previous, ir_frame_unref);
+  g_clear_pointer (&request->settings, ir_picture_settings_unref);
+  g_clear_pointer (&request->inputs, g_hash_table_unref);
+  g_clear_pointer (&request->sizes, g_hash_table_unref);
+  g_clear_pointer (&request->original, ir_timeline_unref);
+  g_clear_pointer (&request->other, ir_model_unref);
+  g_clear_pointer (&request->skips, g_strfreev);
+  g_free (request->pipeline);
+  g_free (request);
+}
+
+static void
+on_pass_progress (const char *pass, guint n_steps, gpointer data)
+{
+  g_autofree char *text = g_strdup_printf ("%s: %u steps", pass, n_steps);
+
+  ir_job_report (data, -1, text);
+}
+
+static void
+on_proof_progress (guint done, guint total, gpointer data)
+{
+  g_autofree char *text = g_strdup_printf ("Checking step %u of %u", done, total);
+
+  ir_job_report (data, total > 0 ? (double) done / total : -1, text);
+}
+
+static gboolean
+is_too_large (const IrModel *model)
+{
+  return ir_history_n_steps (model) > PROVE_MAX_STEPS ||
+         ir_history_step (model, 1)->cost_before.flops > PROVE_MAX_FLOPS;
+}
+
+/* Verdicts for all steps; returns a phrase for the message, or NULL when there is nothing to say.
+ */
+static char *
+prove_steps (const PipelineRequest *request, IrModel *model, GCancellable *cancellable)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GHashTable) inputs = NULL;
+  g_autoptr (IrProver) prover = NULL;
+  IrProofSummary summary = { 0 };
+
+  if (!request->prove || ir_history_n_steps (model) == 0)
+    return NULL;
+  if (is_too_large (model))
+    return g_strdup ("not checked: the graph is large");
+  inputs = ir_session_all_inputs (request->timeline->original, request->inputs, request->seed,
+                                  request->sizes, &error);
+  if (inputs != NULL)
+    prover = ir_prover_new (model, inputs, ir_backend_find ("cpu"), cancellable, &error);
+  if (prover == NULL ||
+      !ir_prover_prove_all (prover, &summary, on_proof_progress, request->job, cancellable, &error))
+    return g_strdup_printf ("not checked: %s", error != NULL ? error->message : "no reason given");
+  return g_strdup_printf ("%u exact, %u rounding, %u broken", summary.n[IR_VERDICT_EXACT],
+                          summary.n[IR_VERDICT_ROUNDING], summary.n[IR_VERDICT_BROKEN]);
+}
+
+/* The rewrites may be right and what runs their result be wrong. (nullable): with @why, where it
+ * could not be judged. */
+static IrExecutionReport *
+judge_result (const PipelineRequest *request, IrModel *model, char **why, GCancellable *cancellable)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GHashTable) inputs = NULL;
+  IrExecutionReport *report = NULL;
+
+  if (!request->prove || ir_history_n_steps (model) == 0 || is_too_large (model))
+    return NULL;
+  inputs = ir_session_all_inputs (model, request->inputs, request->seed, request->sizes, &error);
+  if (inputs != NULL)
+    report = ir_session_judge_execution (model, ir_history_n_steps (model), inputs,
+                                         &request->options, request->job, cancellable, &error);
+  if (report == NULL)
+    *why = g_strdup_printf ("execution not checked: %s", error->message);
+  else
+    *why = g_strdup_printf ("%c%s", g_ascii_tolower (report->summary[0]), report->summary + 1);
+  return report;
+}
+
+static guint
+compare_from (const PipelineRequest *request, const IrModel *model)
+{
+  const guint to = ir_history_n_steps (model);
+
+  if (to == 0 || request->compare == IR_COMPARE_ORIGINAL || request->compare == IR_COMPARE_PINNED)
+    return 0;
+  if (request->compare == IR_COMPARE_PASS)
+    return ir_history_pass_run (model, ir_history_step (model, to)->pass_run)->first_step - 1;
+  return request->compare == IR_COMPARE_STEP ? to - 1 : to;
+}
+
+static char *
+pipeline_message (IrTimeline *timeline,
+                  const IrModel *model,
+                  const char *proof,
+                  const char *execution)
+{
+  const guint n_steps = ir_history_n_steps (model);
+  g_autofree char *steps = ir_count_text (n_steps),
+                  *before = ir_count_text (ir_model_n_counted_nodes (timeline->original)),
+                  *after = ir_count_text (ir_model_n_counted_nodes (model));
+
+  if (n_steps == 0)
+    return g_strdup ("Nothing to rewrite: no rule of the pipeline applies to this graph");
+  return g_strdup_printf ("%s %s: %s nodes became %s%s%s%s%s", steps,
+                          n_steps == 1 ? "step" : "steps", before, after,
+                          proof != NULL ? " · " : "", proof != NULL ? proof : "",
+                          execution != NULL ? " · " : "", execution != NULL ? execution : "");
+}
+
+/* What if: both results beside each other, in a thread of the job. */
+static void
+compare_results (const PipelineRequest *request,
+                 IrModel *model,
+                 IrOpened *opened,
+                 GCancellable *cancellable)
+{
+  g_autoptr (IrModel) with = NULL;
+  g_autoptr (GHashTable) inputs = NULL;
+  g_autoptr (GError) error = NULL;
+  const guint n = ir_history_n_steps (request->original->model);
+
+  inputs = ir_session_all_inputs (request->timeline->original, request->inputs, request->seed,
+                                  request->sizes, &error);
+  if (inputs == NULL)
+    return;
+  with = ir_timeline_fork (request->original, n);
+  opened->what_if = ir_what_if_new (with, model, inputs, ir_backend_find ("cpu"), NULL,
+                                    ir_history_step (with, n)->cost_before.flops <= PROVE_MAX_FLOPS,
+                                    cancellable);
+}
+
+static gpointer
+run_pipeline (IrJob *job, gpointer data, GCancellable *cancellable, GError **error)
+{
+  PipelineRequest *request = data;
+  const guint base = ir_history_n_edits (request->timeline->model);
+  g_autoptr (IrPipeline) pipeline = ir_pipeline_load (request->pipeline, error);
+  g_autoptr (IrModel) model = NULL;
+  g_autoptr (IrExecutionReport) execution = NULL;
+  g_autofree char *proof = NULL, *executed = NULL;
+  IrPipelineOptions options = { .max_class = IR_CLASS_ROUNDING,
+                                .backend = ir_backend_find ("cpu"),
+                                .record_refusals = TRUE, /* for why not; takes little time */
+                                .progress = on_pass_progress,
+                                .progress_data = job };
+  IrPolicy policy = { ir_what_if_ask, request->skips };
+  IrPipelineResult result = { 0 };
+  IrOpened *opened;
+
+  request->job = job;
+  if (pipeline == NULL)
+    return NULL;
+  if (request->skips != NULL)
+    options.policy = &policy;
+  model = ir_timeline_fork (request->timeline, base);
+  if (!ir_pipeline_run (model, pipeline, &options, &result, cancellable, error))
+    return NULL;
+  proof = prove_steps (request, model, cancellable);
+  execution = judge_result (request, model, &executed, cancellable);
+  if (g_cancellable_set_error_if_cancelled (cancellable, error))
+    return NULL;
+  ir_job_report (job, -1, "Laying out the graph");
+  opened = ir_opened_new (ir_model_ref (model), request->other, compare_from (request, model),
+                       ir_history_n_steps (model), request->previous, request->settings,
+                       cancellable);
+  opened->message = pipeline_message (request->timeline, model, proof, executed);
+  opened->execution = g_steal_pointer (&execution);
+  if (request->original != NULL)
+    {
+      ir_job_report (job, -1, "Comparing the results");
+      compare_results (request, model, opened, cancellable);
+    }
+  if (!g_cancellable_set_error_if_cancelled (cancellable, error))
+    return opened;
+  ir_opened_free (opened);
+  return NULL;
+}
+
+static void
+on_pipeline (gpointer owner, gpointer result, const GError *error, gpointer data)
+{
+  IrSession *self = owner;
+  PipelineRequest *request = data;
+  IrOpened *opened = result;
+
+  ir_session_end_job (self);
+  if (opened == NULL)
+    {
+      ir_session_changed (self, IR_CHANGED_BUSY);
+      ir_session_failed (self, "The pipeline could not run", error);
+      return;
+    }
+  if (request->timeline == self->timeline)
+    {
+      if (request->skips != NULL)
+        ir_session_keep_original (self, g_steal_pointer (&request->skips),
+                                  g_steal_pointer (&opened->what_if));
+      else
+        ir_session_forget_what_if (self);
+      ir_session_take_opened (self, opened);
+      ir_session_check_compare (self);
+      ir_session_forget_after (self);
+      ir_session_keep_live_selection (self);
+      ir_session_changed (self, IR_CHANGED_HISTORY | IR_CHANGED_FRAME | IR_CHANGED_SELECTION |
+                                    IR_CHANGED_RUNS | IR_CHANGED_BUSY | IR_CHANGED_DEBUG |
+                                    IR_CHANGED_PROBLEMS);
+      ir_session_message (self, "%s", opened->message);
+      ir_session_request_frame (self); /* a pinned comparison starts from its step again */
+    }
+  ir_opened_free (opened);
+}
+
+/**
+ * ir_session_run_pipeline:
+ * @name: (nullable): a pipeline of ir_pipeline_names(); %NULL is the one that is set
+ *
+ * Runs the pipeline on the original graph with the user's edits, in place of the steps of an
+ * earlier run, gives verdicts to the steps if wanted, and goes to the last one.
+ */
+void
+ir_session_run_pipeline (IrSession *self, const char *name)
+{
+  if (self->frame == NULL)
+    return;
+  ir_session_set_pipeline (self, name);
+  ir_session_run_pipeline_without (self, NULL);
+}
+
+/* Takes @skips: (nullable) what a what-if leaves out. */
+void
+ir_session_run_pipeline_without (IrSession *self, GStrv skips)
+{
+  PipelineRequest *request;
+
+  request = g_new0 (PipelineRequest, 1);
+  request->timeline = ir_timeline_ref (self->timeline);
+  request->previous = ir_frame_ref (self->frame);
+  ir_session_show_why (self, NULL);
+  request->settings = ir_session_picture_settings (
+      self, ir_session_found_at (self, ir_history_n_edits (self->timeline->model)));
+  request->pipeline = g_strdup (self->pipeline);
+  request->compare = self->compare;
+  request->other = ir_session_other_model (self);
+  request->prove = self->prove;
+  request->inputs = ir_session_copy_inputs (self->inputs);
+  request->seed = self->seed;
+  request->sizes = g_hash_table_ref (self->sizes);
+  request->options = self->settings.options;
+  request->options.seed = self->seed;
+  request->skips = skips;
+  if (skips != NULL)
+    request->original = ir_timeline_ref (
+        self->kept != NULL && self->shows_what_if ? self->kept : self->timeline);
+  ir_session_start_job (self, "Running the pipeline",
+                        &(IrJobSpec){ .run = run_pipeline,
+                                      .data = request,
+                                      .data_free = pipeline_request_free,
+                                      .result_free = ir_opened_free,
+                                      .done = on_pipeline });
+}
+
+/**
+ * ir_session_skip:
+ * @name: a stable key of an application, the name of a rule or of a pass
+ *
+ * Runs the pipeline again without what @name says, and without what was skipped before; the result
+ * takes the place of the original one, which is kept.
+ */
+void
+ir_session_skip (IrSession *self, const char *name)
+{
+  g_autoptr (GPtrArray) names = NULL;
+
+  if (self->frame == NULL || ir_session_get_n_steps (self) == 0)
+    return;
+  names = g_ptr_array_new ();
+  for (guint i = 0; self->skips != NULL && self->skips[i] != NULL; i++)
+    g_ptr_array_add (names, g_strdup (self->skips[i]));
+  g_ptr_array_add (names, g_strdup (name));
+  g_ptr_array_add (names, NULL);
+  ir_session_run_pipeline_without (self,
+                                   (GStrv) g_ptr_array_free (g_steal_pointer (&names), FALSE));
+}

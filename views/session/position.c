@@ -1,0 +1,95 @@
+/* Where in the history one is, and moves to. */
+#include "config.h"
+
+#include "views/session/session-private.h"
+
+guint
+ir_session_get_cursor (IrSession *self)
+{
+  return self->cursor;
+}
+
+/**
+ * ir_session_goto:
+ * @step: 0 is the graph as it was opened; clamped to the last step
+ *
+ * Moves the cursor. The frame follows when it has been made.
+ */
+void
+ir_session_goto (IrSession *self, guint step)
+{
+  step = MIN (step, ir_session_get_n_steps (self));
+  if (self->frame == NULL || step == self->cursor)
+    return;
+  self->cursor = step;
+  ir_session_hide_why (self, step);
+  g_object_notify (G_OBJECT (self), "cursor");
+  ir_session_request_frame (self);
+}
+
+/* Who moves by passes wants to see what a pass did, who moves by steps what a step did; the other
+ * comparisons were chosen and stay. */
+static void
+compare_as_moved (IrSession *self, IrCompare unit)
+{
+  if (self->compare == unit ||
+      (self->compare != IR_COMPARE_STEP && self->compare != IR_COMPARE_PASS))
+    return;
+  self->compare = unit;
+  g_object_notify (G_OBJECT (self), "compare");
+}
+
+/**
+ * ir_session_step_by:
+ * @n_steps: how many steps to go on (or, if negative, back)
+ *
+ * Moves the cursor; a comparison with the beginning of the pass becomes one with the step before.
+ */
+void
+ir_session_step_by (IrSession *self, int n_steps)
+{
+  gint64 step = (gint64) self->cursor + n_steps;
+
+  compare_as_moved (self, IR_COMPARE_STEP);
+  ir_session_goto (self, CLAMP (step, 0, (gint64) ir_session_get_n_steps (self)));
+}
+
+/* The last step of the next pass run that has steps, or of the one before the current one. */
+static guint
+neighbour_pass_end (IrSession *self, gboolean forward)
+{
+  const IrModel *model = ir_session_get_history (self);
+  const guint n = ir_history_n_pass_runs (model);
+  guint best = forward ? ir_history_n_steps (model) : 0;
+
+  for (guint i = 0; i < n; i++)
+    {
+      const IrPassRun *run = ir_history_pass_run (model, i);
+      const guint end = run->first_step + run->n_steps - 1;
+
+      if (run->n_steps == 0)
+        continue;
+      if (forward && end > self->cursor)
+        return end;
+      if (!forward && end < self->cursor)
+        best = end;
+    }
+  return best;
+}
+
+/**
+ * ir_session_pass_by:
+ * @n_passes: how many pass runs to go on (or, if negative, back)
+ *
+ * Moves the cursor to the ends of pass runs; a comparison with the step before becomes one with the
+ * beginning of the pass.
+ */
+void
+ir_session_pass_by (IrSession *self, int n_passes)
+{
+  if (self->frame == NULL)
+    return;
+  compare_as_moved (self, IR_COMPARE_PASS);
+  for (int i = 0; i < ABS (n_passes); i++)
+    ir_session_goto (self, neighbour_pass_end (self, n_passes > 0));
+}

@@ -3,6 +3,7 @@
 #include "views/chart-area.h"
 
 #include "core/render/render.h"
+#include "views/session/selection.h"
 
 #include <math.h>
 

@@ -12,6 +12,7 @@
 
 #include "core/layout/charts.h"
 #include "views/jobs.h"
+#include "views/session/session.h"
 #include "views/view.h"
 
 #define IR_TYPE_CHART_AREA (ir_chart_area_get_type ())

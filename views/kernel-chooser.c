@@ -3,6 +3,7 @@
 #include "views/kernel-chooser.h"
 
 #include "core/exec/schedule/kernel-choice.h"
+#include "views/session/kernels.h"
 
 typedef struct
 {

@@ -4,6 +4,7 @@
 
 #include "core/render/render.h"
 #include "views/overlay.h"
+#include "views/session/frame.h"
 
 #include <math.h>
 #include <string.h>

@@ -2,8 +2,9 @@
  * session's settings. Runs in jobs. */
 #pragma once
 
+#include "core/exec/exec.h"
 #include "core/layout/scene.h"
-#include "views/session/session.h"
+#include "views/session/frame.h"
 
 /* Immutable once made; shared with jobs. */
 typedef struct

@@ -3,6 +3,8 @@
 #include "app/gui/bisect.h"
 
 #include "passes/debug/predicate.h"
+#include "views/session/debug.h"
+#include "views/session/timeline.h"
 
 #include <adwaita.h>
 
@@ -124,7 +126,7 @@ on_changed (GtkWidget *window, guint changes, IrSession *session)
   const gboolean busy = ir_session_get_busy (session) && self->started;
   const double fraction = ir_session_get_progress (session);
 
-  if (!(changes & (IR_CHANGED_BUSY | IR_CHANGED_DEBUG)))
+  if (!(changes & (IR_CHANGED_BUSY | IR_CHANGED_BISECTION)))
     return;
   gtk_widget_set_visible (self->progress, busy);
   if (busy)

@@ -3,4 +3,6 @@
 
 #include "views/session/session.h"
 
+#include <gtk/gtk.h>
+
 void ir_bisect_dialog_present (GtkWindow *parent, IrSession *session);

@@ -2,6 +2,9 @@
 
 #include "app/gui/execution.h"
 
+#include "views/session/execution.h"
+#include "views/session/selection.h"
+
 #include <adwaita.h>
 
 /* Of a graph that is wrong everywhere nobody reads more. */

@@ -1,6 +1,8 @@
 /* The list of what a check of the execution found. */
 #pragma once
 
-#include "views/session/execution.h"
+#include "views/session/session.h"
+
+#include <gtk/gtk.h>
 
 void ir_execution_dialog_present (GtkWindow *parent, IrSession *session);

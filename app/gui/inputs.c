@@ -3,6 +3,9 @@
 #include "app/gui/inputs.h"
 
 #include "core/io/io.h"
+#include "views/session/file.h"
+#include "views/session/frame.h"
+#include "views/session/inputs.h"
 
 #include <adwaita.h>
 

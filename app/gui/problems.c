@@ -2,6 +2,9 @@
 
 #include "app/gui/problems.h"
 
+#include "views/session/execution.h"
+#include "views/session/selection.h"
+
 /* A hostile file can have a million problems; nobody reads more than this in a popover. */
 #define MAX_ROWS 200
 

@@ -4,7 +4,9 @@
 
 #include "app/gui/state.h"
 #include "core/exec/kernel/size.h"
+#include "views/session/frame.h"
 #include "views/session/runs.h"
+#include "views/session/selection.h"
 
 #include <adwaita.h>
 #include <stdlib.h>

@@ -3,5 +3,7 @@
 
 #include "views/session/session.h"
 
+#include <gtk/gtk.h>
+
 void ir_run_options_load (IrSession *session); /* as they were kept */
 void ir_run_options_present (GtkWindow *parent, IrSession *session);

@@ -3,6 +3,9 @@
 #include "app/gui/transport.h"
 
 #include "views/count.h"
+#include "views/session/debug.h"
+#include "views/session/frame.h"
+#include "views/session/timeline.h"
 #include "views/sparkline.h"
 
 #include <math.h>
@@ -171,7 +174,7 @@ on_session_changed (IrTransport *self, guint changes, IrSession *session)
     }
   if (changes & (IR_CHANGED_HISTORY | IR_CHANGED_FRAME))
     update_cursor (self);
-  if (changes & (IR_CHANGED_HISTORY | IR_CHANGED_DEBUG))
+  if (changes & (IR_CHANGED_HISTORY | IR_CHANGED_SCORES))
     update_spark (self);
 }
 
@@ -322,7 +325,7 @@ on_compare_changed (GtkDropDown *widget, GParamSpec *pspec, IrSession *session)
 static void
 on_offer_changed (GtkDropDown *widget, guint changes, IrSession *session)
 {
-  if (changes & (IR_CHANGED_FILE | IR_CHANGED_DEBUG | IR_CHANGED_HISTORY))
+  if (changes & (IR_CHANGED_COMPARE | IR_CHANGED_WHAT_IF | IR_CHANGED_HISTORY))
     update_chooser (widget, session);
 }
 

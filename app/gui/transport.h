@@ -3,6 +3,8 @@
 
 #include "views/session/session.h"
 
+#include <gtk/gtk.h>
+
 #define IR_TYPE_TRANSPORT (ir_transport_get_type ())
 G_DECLARE_FINAL_TYPE (IrTransport, ir_transport, IR, TRANSPORT, GtkBox)
 

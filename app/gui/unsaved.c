@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include "app/gui/window-private.h"
+#include "views/session/file.h"
 
 typedef struct
 {

@@ -6,8 +6,15 @@
 #include "app/gui/run-options.h"
 #include "app/gui/state.h"
 #include "app/gui/window-private.h"
+#include "views/session/debug.h"
 #include "views/session/execution.h"
+#include "views/session/file.h"
+#include "views/session/frame.h"
+#include "views/session/kernels.h"
 #include "views/session/runs.h"
+#include "views/session/selection.h"
+#include "views/session/timeline.h"
+#include "views/session/values.h"
 
 static void
 activate_compare_values (GSimpleAction *action, GVariant *parameter, gpointer user_data)

@@ -3,6 +3,8 @@
 
 #include "app/gui/welcome.h"
 #include "app/gui/window-private.h"
+#include "views/session/file.h"
+#include "views/session/timeline.h"
 
 static void
 open_path (IrWindow *self, gpointer path)

@@ -4,6 +4,7 @@
 
 #include "app/gui/transport.h"
 #include "app/gui/window.h"
+#include "views/session/session.h"
 #include "views/view.h"
 
 struct _IrWindow

@@ -3,8 +3,8 @@
 #include "app/gui/window.h"
 
 #include "app/gui/execution.h"
-#include "app/gui/panes.h"
 #include "app/gui/inputs.h"
+#include "app/gui/panes.h"
 #include "app/gui/problems.h"
 #include "app/gui/run-options.h"
 #include "app/gui/state.h"
@@ -12,7 +12,12 @@
 #include "app/gui/window-private.h"
 #include "passes/pipeline/pipeline.h"
 #include "views/count.h"
-#include "views/session/runs.h"
+#include "views/session/execution.h"
+#include "views/session/file.h"
+#include "views/session/frame.h"
+#include "views/session/inputs.h"
+#include "views/session/records.h"
+#include "views/session/timeline.h"
 
 #include <string.h>
 
@@ -310,11 +315,10 @@ on_session_changed (IrWindow *self, guint changes, IrSession *session)
     update_activity (self);
   if (changes & (IR_CHANGED_BUSY | IR_CHANGED_PROBLEMS))
     show_execution (self);
+  if (changes & (IR_CHANGED_FILE | IR_CHANGED_PIPELINE))
+    update_pipelines (self);
   if (changes & IR_CHANGED_FILE)
-    {
-      update_pipelines (self);
-      remember_file (self);
-    }
+    remember_file (self);
   ir_window_update_actions (self);
 }
 

@@ -8,6 +8,10 @@
 #include "app/gui/window.h"
 #include "core/layout/scene.h"
 #include "views/graph/canvas.h"
+#include "views/session/file.h"
+#include "views/session/frame.h"
+#include "views/session/runs.h"
+#include "views/session/timeline.h"
 
 #define TICK_MS 8
 

@@ -3,9 +3,13 @@
 
 #include "app/gui/window.h"
 #include "core/layout/scene.h"
-#include "views/session/execution.h"
-#include "views/session/runs.h"
 #include "tests/gui/waiting.h"
+#include "views/session/execution.h"
+#include "views/session/frame.h"
+#include "views/session/records.h"
+#include "views/session/runs.h"
+#include "views/session/selection.h"
+#include "views/session/timeline.h"
 
 #include <string.h>
 

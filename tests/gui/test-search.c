@@ -2,11 +2,15 @@
 #include "config.h"
 
 #include "core/layout/scene.h"
+#include "tests/gui/waiting.h"
 #include "views/graph/search.h"
 #include "views/picture.h"
-#include "tests/gui/waiting.h"
+#include "views/session/file.h"
+#include "views/session/frame.h"
+#include "views/session/timeline.h"
 
 #include <glib/gstdio.h>
+#include <gtk/gtk.h>
 #include <string.h>
 
 /* -- waiting -- */

@@ -2,8 +2,10 @@
 #include "config.h"
 
 #include "app/gui/window.h"
-#include "views/session/runs.h"
 #include "tests/gui/waiting.h"
+#include "views/session/file.h"
+#include "views/session/frame.h"
+#include "views/session/kernels.h"
 
 #include <glib/gstdio.h>
 #include <string.h>

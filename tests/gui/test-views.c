@@ -3,12 +3,17 @@
 
 #include "core/io/io.h"
 #include "core/ir/dump.h"
+#include "tests/gui/waiting.h"
+#include "views/session/file.h"
+#include "views/session/frame.h"
+#include "views/session/runs.h"
+#include "views/session/selection.h"
+#include "views/session/timeline.h"
 #include "views/steps/step-list.h"
 #include "views/tensor/element-list.h"
 #include "views/tensor/tensor-facts.h"
 #include "views/tensor/tensor-plot.h"
 #include "views/view.h"
-#include "tests/gui/waiting.h"
 
 #include <math.h>
 #include <string.h>

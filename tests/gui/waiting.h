@@ -1,7 +1,8 @@
 /* Waiting for what a window does by itself: the main loop runs until it is so, or ends the test. */
 #pragma once
 
-#include "views/session/session.h"
+#include "views/session/frame.h"
+#include "views/session/timeline.h"
 
 #define TIMEOUT_S 60
 

@@ -2,6 +2,7 @@
  * a list, and the two buttons that run to the next one, forth and back. */
 #include "config.h"
 
+#include "views/session/debug.h"
 #include "views/view.h"
 
 struct _IrBreakpointsView
@@ -131,7 +132,7 @@ make_examples (IrBreakpointsView *self)
 static void
 ir_breakpoints_view_session_changed (IrView *view, IrSessionChanges changes)
 {
-  if (changes & IR_CHANGED_DEBUG)
+  if (changes & IR_CHANGED_BREAKPOINTS)
     update (IR_BREAKPOINTS_VIEW (view));
 }
 

@@ -6,6 +6,10 @@
 #include "views/count.h"
 #include "views/differences/values.h"
 #include "views/jobs.h"
+#include "views/session/file.h"
+#include "views/session/frame.h"
+#include "views/session/selection.h"
+#include "views/session/values.h"
 #include "views/view.h"
 
 #define MAX_ROWS  400
@@ -430,7 +434,7 @@ ir_differences_view_session_changed (IrView *view, IrSessionChanges changes)
 {
   if (changes & (IR_CHANGED_FRAME | IR_CHANGED_HISTORY))
     load (IR_DIFFERENCES_VIEW (view));
-  if (changes & (IR_CHANGED_FRAME | IR_CHANGED_HISTORY | IR_CHANGED_RUNS | IR_CHANGED_BUSY))
+  if (changes & (IR_CHANGED_FRAME | IR_CHANGED_HISTORY | IR_CHANGED_VALUES | IR_CHANGED_BUSY))
     ir_values_page_update (IR_VALUES_PAGE (IR_DIFFERENCES_VIEW (view)->values));
 }
 

@@ -3,6 +3,9 @@
 #include "views/differences/values.h"
 
 #include "views/count.h"
+#include "views/session/frame.h"
+#include "views/session/selection.h"
+#include "views/session/values.h"
 
 #define MAX_ROWS 400
 

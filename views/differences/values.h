@@ -2,6 +2,7 @@
  * that differ, in the order of execution or the largest first. */
 #pragma once
 
+#include "views/session/session.h"
 #include "views/view.h"
 
 #define IR_TYPE_VALUES_PAGE (ir_values_page_get_type ())

@@ -6,6 +6,9 @@
 #include "views/graph/paint.h"
 #include "views/graph/proxy.h"
 #include "views/jobs.h"
+#include "views/session/frame.h"
+#include "views/session/selection.h"
+#include "views/session/timeline.h"
 
 #include <adwaita.h>
 #include <math.h>

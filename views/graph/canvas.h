@@ -4,6 +4,8 @@
 
 #include "views/session/session.h"
 
+#include <gtk/gtk.h>
+
 #define IR_TYPE_CANVAS (ir_canvas_get_type ())
 G_DECLARE_FINAL_TYPE (IrCanvas, ir_canvas, IR, CANVAS, GtkWidget)
 

@@ -8,6 +8,10 @@
 #include "views/graph/canvas.h"
 #include "views/graph/search.h"
 #include "views/overlay.h"
+#include "views/session/debug.h"
+#include "views/session/frame.h"
+#include "views/session/selection.h"
+#include "views/session/timeline.h"
 #include "views/view.h"
 
 struct _IrGraphView

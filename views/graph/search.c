@@ -3,6 +3,7 @@
 #include "views/graph/search.h"
 
 #include "core/layout/scene.h"
+#include "views/session/frame.h"
 
 #include <string.h>
 

@@ -5,11 +5,14 @@
  * dropped. */
 #include "config.h"
 
-#include "core/exec/memory/memory.h"
 #include "core/exec/kernel/size.h"
+#include "core/exec/memory/memory.h"
 #include "views/chart-area.h"
 #include "views/count.h"
+#include "views/session/frame.h"
+#include "views/session/inputs.h"
 #include "views/session/runs.h"
+#include "views/session/selection.h"
 
 #include <string.h>
 

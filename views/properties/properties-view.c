@@ -8,7 +8,14 @@
 #include "core/op/op.h"
 #include "views/count.h"
 #include "views/kernel-chooser.h"
+#include "views/session/execution.h"
+#include "views/session/file.h"
+#include "views/session/frame.h"
+#include "views/session/kernels.h"
+#include "views/session/records.h"
 #include "views/session/runs.h"
+#include "views/session/selection.h"
+#include "views/session/timeline.h"
 #include "views/view.h"
 
 #include <string.h>
@@ -720,7 +727,7 @@ static void
 ir_properties_view_session_changed (IrView *view, IrSessionChanges changes)
 {
   if (changes & (IR_CHANGED_HISTORY | IR_CHANGED_FRAME | IR_CHANGED_SELECTION |
-                 IR_CHANGED_PROBLEMS | IR_CHANGED_RUNS))
+                 IR_CHANGED_PROBLEMS | IR_CHANGED_RUNS | IR_CHANGED_KERNELS))
     rebuild (IR_PROPERTIES_VIEW (view));
 }
 

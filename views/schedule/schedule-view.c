@@ -6,7 +6,11 @@
 #include "core/ir/inline.h"
 #include "views/chart-area.h"
 #include "views/kernel-chooser.h"
+#include "views/session/frame.h"
+#include "views/session/kernels.h"
+#include "views/session/records.h"
 #include "views/session/runs.h"
+#include "views/session/selection.h"
 
 struct _IrScheduleView
 {

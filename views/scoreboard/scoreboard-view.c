@@ -4,6 +4,9 @@
 #include "config.h"
 
 #include "views/count.h"
+#include "views/session/debug.h"
+#include "views/session/frame.h"
+#include "views/session/timeline.h"
 #include "views/sparkline.h"
 #include "views/view.h"
 
@@ -294,7 +297,7 @@ ir_scoreboard_view_session_changed (IrView *view, IrSessionChanges changes)
 {
   if (changes & IR_CHANGED_HISTORY)
     ir_session_request_scoreboard (ir_view_get_session (view));
-  if (changes & (IR_CHANGED_HISTORY | IR_CHANGED_FRAME | IR_CHANGED_RUNS | IR_CHANGED_DEBUG))
+  if (changes & (IR_CHANGED_HISTORY | IR_CHANGED_FRAME | IR_CHANGED_RUNS | IR_CHANGED_SCORES))
     update (IR_SCOREBOARD_VIEW (view));
 }
 

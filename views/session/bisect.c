@@ -3,14 +3,67 @@
 
 #include "passes/debug/bundle.h"
 #include "passes/pipeline/pipeline.h"
-#include "views/session/session-private.h"
+#include "views/session/debug-private.h"
+#include "views/session/selection.h"
+
+typedef struct
+{
+  IrBisection *found; /* (nullable) of the timeline */
+  char *predicate;    /* (nullable) */
+  IrNodeId node;      /* to be selected when the culprit's frame is there */
+  IrValueId value;
+} Bisection;
+
+static void
+clear (gpointer state)
+{
+  Bisection *self = state;
+
+  if (self->found != NULL)
+    ir_bisection_clear (self->found);
+  g_free (self->found);
+  g_free (self->predicate);
+  *self = (Bisection){ 0 };
+}
+
+IR_SESSION_NOUN (Bisection, NULL, clear)
 
 void
-ir_bisection_free (gpointer data)
+ir_session_forget_bisection (IrSession *self)
 {
-  ir_bisection_clear (data);
-  g_free (data);
+  clear (own (self));
 }
+
+typedef struct
+{
+  IrRequest base;
+  char *predicate;
+  char *folder; /* (nullable) reproducer: where it is written */
+} BisectRequest;
+
+static void
+clear_request (gpointer data)
+{
+  BisectRequest *request = data;
+
+  g_free (request->predicate);
+  g_free (request->folder);
+}
+
+IrTrial *
+ir_request_trial (const IrRequest *request, GCancellable *cancellable, GError **error)
+{
+  g_autoptr (GHashTable) inputs = ir_feed_inputs (
+      &request->feed, ir_timeline_original (request->timeline), error);
+  g_autoptr (IrModel) model = NULL;
+
+  if (inputs == NULL)
+    return NULL;
+  model = ir_timeline_copy (request->timeline);
+  return ir_trial_new (model, inputs, ir_backend_find ("cpu"), 0, cancellable);
+}
+
+/* -- bisection -- */
 
 typedef struct
 {
@@ -46,12 +99,12 @@ producer_at (IrModel *model, guint step, IrValueId id)
 }
 
 static gboolean
-find_culprit (const IrDebugRequest *request, IrTrial *trial, Found *found, GError **error)
+find_culprit (const BisectRequest *request, IrTrial *trial, Found *found, GError **error)
 {
   g_autoptr (IrPredicate) predicate = ir_predicate_parse (request->predicate, error);
   IrBisection *bisection = &found->bisection;
 
-  if (predicate == NULL || !ir_bisect (trial, predicate, on_check, request->job, bisection, error))
+  if (predicate == NULL || !ir_bisect (trial, predicate, on_check, request->base.job, bisection, error))
     return FALSE;
   if (bisection->answer != IR_BISECT_FOUND || !ir_predicate_runs_graph (predicate))
     return TRUE;
@@ -65,13 +118,12 @@ find_culprit (const IrDebugRequest *request, IrTrial *trial, Found *found, GErro
 static gpointer
 run_bisect (IrJob *job, gpointer data, GCancellable *cancellable, GError **error)
 {
-  IrDebugRequest *request = data;
-  g_autoptr (IrTrial) trial = ir_debug_trial (request, cancellable, error);
+  const BisectRequest *request = data;
+  g_autoptr (IrTrial) trial = ir_request_trial (&request->base, cancellable, error);
   Found *found;
 
   if (trial == NULL)
     return NULL;
-  request->job = job;
   found = g_new0 (Found, 1);
   if (find_culprit (request, trial, found, error) &&
       !g_cancellable_set_error_if_cancelled (cancellable, error))
@@ -80,69 +132,72 @@ run_bisect (IrJob *job, gpointer data, GCancellable *cancellable, GError **error
   return NULL;
 }
 
-/* The frame of the step is there: what diverges first is selected in it. */
 void
 ir_session_select_pending (IrSession *self)
 {
-  const IrNodeId node = self->pending_node;
-  const IrValueId value = self->pending_value;
+  Bisection *bisection = own (self);
+  const IrFrame *frame = ir_session_get_frame (self);
+  const IrNodeId node = bisection->node;
+  const IrValueId value = bisection->value;
 
-  if ((node == 0 && value == 0) || self->bisection == NULL ||
-      self->frame->to != self->bisection->step)
+  if ((node == 0 && value == 0) || bisection->found == NULL || frame->to != bisection->found->step)
     return;
-  self->pending_node = 0;
-  self->pending_value = 0;
-  if (ir_model_live_node (self->frame->model, node) != NULL)
+  bisection->node = 0;
+  bisection->value = 0;
+  if (ir_model_live_node (frame->model, node) != NULL)
     ir_session_select_node (self, node);
-  if (ir_model_live_value (self->frame->model, value) != NULL)
+  if (ir_model_live_value (frame->model, value) != NULL)
     ir_session_select_value (self, value);
 }
 
 static void
 show_culprit (IrSession *self, IrNodeId node)
 {
-  self->pending_node = node;
-  self->pending_value = self->bisection->diverges;
+  own (self)->node = node;
+  own (self)->value = own (self)->found->diverges;
   ir_session_set_compare (self, IR_COMPARE_STEP);
-  ir_session_goto (self, self->bisection->step);
+  ir_session_goto (self, own (self)->found->step);
   ir_session_select_pending (self);
   ir_session_show_view (self, "graph");
 }
 
 static void
-on_bisected (gpointer owner, gpointer result, const GError *error, gpointer data)
+on_bisected (IrSession *self, gpointer result, gpointer data)
 {
-  IrSession *self = owner;
-  IrDebugRequest *request = data;
+  BisectRequest *request = data;
   Found *found = result;
+  const IrBisection *bisection;
   g_autofree char *text = NULL;
 
-  ir_session_end_job (self);
-  if (found == NULL || request->timeline != self->timeline)
+  if (!ir_request_is_current (request, self))
     {
-      ir_session_changed (self, IR_CHANGED_BUSY | IR_CHANGED_DEBUG);
-      if (found == NULL)
-        ir_session_failed (self, "The steps could not be bisected", error);
-      g_clear_pointer (&found, found_free);
+      ir_session_changed (self, IR_CHANGED_BUSY);
+      found_free (found);
       return;
     }
-  g_clear_pointer (&self->bisection, ir_bisection_free);
-  g_free (self->bisected);
-  self->bisection = g_memdup2 (&found->bisection, sizeof (IrBisection));
-  self->bisected = g_steal_pointer (&request->predicate);
-  if (self->bisection->answer == IR_BISECT_FOUND)
+  clear (own (self));
+  own (self)->found = g_memdup2 (&found->bisection, sizeof (IrBisection));
+  own (self)->predicate = g_steal_pointer (&request->predicate);
+  bisection = own (self)->found;
+  if (bisection->answer == IR_BISECT_FOUND)
     show_culprit (self, found->node);
   g_free (found); /* its contents are the session's now */
-  ir_session_changed (self, IR_CHANGED_BUSY | IR_CHANGED_DEBUG);
-  if (self->bisection->answer == IR_BISECT_FOUND)
-    ir_session_message (self, "Step %u, %s, makes it fail", self->bisection->step,
-                        ir_history_step (self->timeline->model, self->bisection->step)->rule);
+  ir_session_changed (self, IR_CHANGED_BUSY | IR_CHANGED_BISECTION);
+  if (bisection->answer == IR_BISECT_FOUND)
+    text = g_strdup_printf ("Step %u, %s, makes it fail", bisection->step,
+                            ir_history_step (ir_session_get_history (self), bisection->step)->rule);
   else
-    {
-      text = ir_session_bisection_text (self);
-      ir_session_message (self, "%s", text);
-    }
+    text = ir_session_bisection_text (self);
+  ir_session_message (self, "%s", text);
 }
+
+static const IrWork bisect_work = {
+  .run = run_bisect,
+  .done = on_bisected,
+  .failure = "The steps could not be bisected",
+  .clear = clear_request,
+  .result_free = found_free,
+};
 
 /**
  * ir_session_bisect:
@@ -154,35 +209,30 @@ on_bisected (gpointer owner, gpointer result, const GError *error, gpointer data
 void
 ir_session_bisect (IrSession *self, const char *predicate)
 {
-  IrDebugRequest *request;
+  BisectRequest *request;
 
-  if (self->frame == NULL)
+  if (ir_session_is_empty (self))
     return;
   if (ir_session_get_n_steps (self) == 0)
     {
       ir_session_message (self, "There are no steps to bisect: run a pipeline first (F5)");
       return;
     }
-  request = ir_debug_request_new (self);
+  request = ir_session_new_request (self, &bisect_work, sizeof *request);
   request->predicate = g_strdup (predicate);
-  ir_session_start_job (self, "Bisecting",
-                        &(IrJobSpec){ .run = run_bisect,
-                                      .data = request,
-                                      .data_free = ir_debug_request_free,
-                                      .result_free = found_free,
-                                      .done = on_bisected });
+  ir_session_start (self, "Bisecting", request);
 }
 
 const IrBisection *
 ir_session_get_bisection (IrSession *self)
 {
-  return self->bisection;
+  return own (self)->found;
 }
 
 const char *
 ir_session_get_bisected (IrSession *self)
 {
-  return self->bisected;
+  return own (self)->predicate;
 }
 
 static void
@@ -207,7 +257,7 @@ append_divergence (GString *text, const IrModel *model, const IrBisection *found
 char *
 ir_session_bisection_text (IrSession *self)
 {
-  const IrBisection *found = self->bisection;
+  const IrBisection *found = own (self)->found;
   const IrModel *model = ir_session_get_history (self);
   g_autoptr (GString) text = g_string_new (NULL);
 
@@ -249,8 +299,8 @@ bundle_free (gpointer data)
 static gpointer
 run_reproduce (IrJob *job, gpointer data, GCancellable *cancellable, GError **error)
 {
-  IrDebugRequest *request = data;
-  g_autoptr (IrTrial) trial = ir_debug_trial (request, cancellable, error);
+  const BisectRequest *request = data;
+  g_autoptr (IrTrial) trial = ir_request_trial (&request->base, cancellable, error);
   g_autoptr (IrPredicate) predicate = ir_predicate_parse (request->predicate, error);
   g_auto (IrBisection) found = { 0 };
   IrReproduceOptions how = { .max_class = IR_CLASS_ROUNDING,
@@ -259,7 +309,6 @@ run_reproduce (IrJob *job, gpointer data, GCancellable *cancellable, GError **er
   const IrBundleOptions where = { .folder = request->folder };
   IrBundle *bundle;
 
-  request->job = job;
   if (trial == NULL || predicate == NULL ||
       !ir_bisect (trial, predicate, on_check, job, &found, error) ||
       (ir_predicate_runs_graph (predicate) && !ir_bisect_find_divergence (trial, &found, error)))
@@ -275,19 +324,12 @@ run_reproduce (IrJob *job, gpointer data, GCancellable *cancellable, GError **er
 }
 
 static void
-on_reproduced (gpointer owner, gpointer result, const GError *error, gpointer data)
+on_reproduced (IrSession *self, gpointer result, gpointer data)
 {
-  IrSession *self = owner;
-  const IrDebugRequest *request = data;
+  const BisectRequest *request = data;
   IrBundle *bundle = result;
 
-  ir_session_end_job (self);
   ir_session_changed (self, IR_CHANGED_BUSY);
-  if (bundle == NULL)
-    {
-      ir_session_failed (self, "The reproducer could not be written", error);
-      return;
-    }
   if (bundle->reproduced)
     ir_session_message (self, "Reproducer with %u of %u nodes written to %s", bundle->part.n_part,
                         bundle->part.n_whole, request->folder);
@@ -297,6 +339,14 @@ on_reproduced (gpointer owner, gpointer result, const GError *error, gpointer da
   bundle_free (bundle);
 }
 
+static const IrWork reproduce_work = {
+  .run = run_reproduce,
+  .done = on_reproduced,
+  .failure = "The reproducer could not be written",
+  .clear = clear_request,
+  .result_free = bundle_free,
+};
+
 /**
  * ir_session_can_reproduce:
  *
@@ -305,8 +355,11 @@ on_reproduced (gpointer owner, gpointer result, const GError *error, gpointer da
 gboolean
 ir_session_can_reproduce (IrSession *self)
 {
-  return self->bisection != NULL && self->bisection->answer == IR_BISECT_FOUND &&
-         ir_pass_find (ir_history_pass_of (self->timeline->model, self->bisection->step)) != NULL;
+  const IrBisection *found = own (self)->found;
+  const IrModel *history = ir_session_get_history (self);
+
+  return found != NULL && found->answer == IR_BISECT_FOUND &&
+         ir_pass_find (ir_history_pass_of (history, found->step)) != NULL;
 }
 
 /**
@@ -318,17 +371,12 @@ ir_session_can_reproduce (IrSession *self)
 void
 ir_session_reproduce (IrSession *self, const char *folder)
 {
-  IrDebugRequest *request;
+  BisectRequest *request;
 
   if (!ir_session_can_reproduce (self))
     return;
-  request = ir_debug_request_new (self);
-  request->predicate = g_strdup (self->bisected);
+  request = ir_session_new_request (self, &reproduce_work, sizeof *request);
+  request->predicate = g_strdup (own (self)->predicate);
   request->folder = g_strdup (folder);
-  ir_session_start_job (self, "Writing a reproducer",
-                        &(IrJobSpec){ .run = run_reproduce,
-                                      .data = request,
-                                      .data_free = ir_debug_request_free,
-                                      .result_free = bundle_free,
-                                      .done = on_reproduced });
+  ir_session_start (self, "Writing a reproducer", request);
 }

@@ -3,20 +3,21 @@
  * as the call "one" had it. The graph on screen and its run share the ids of all else. */
 #include "config.h"
 
-#include "views/session/session-private.h"
-#include "views/session/runs.h"
+#include "views/session/frame.h"
+#include "views/session/runs-private.h"
 
 /* (transfer none) (nullable): the run of the graph on screen */
 static IrRun *
 run_on_screen (IrSession *self)
 {
-  const IrFrame *frame = self->frame;
+  const IrFrame *frame = ir_session_get_frame (self);
+  IrRun *after = ir_session_get_run (self, IR_SIDE_AFTER);
 
   if (frame == NULL || frame->foreign)
     return NULL;
-  if (self->runs[IR_SIDE_AFTER] != NULL && self->run_step == frame->to)
-    return self->runs[IR_SIDE_AFTER];
-  return frame->to == 0 ? self->runs[IR_SIDE_BEFORE] : NULL;
+  if (after != NULL && ir_session_get_run_step (self) == frame->to)
+    return after;
+  return frame->to == 0 ? ir_session_get_run (self, IR_SIDE_BEFORE) : NULL;
 }
 
 /**
@@ -34,7 +35,8 @@ ir_session_get_body_value (IrSession *self, IrValueId id, IrRun **run)
 
   if (run != NULL)
     *run = own;
-  if (own == NULL || id == 0 || (id & IR_OTHER_SIDE) != 0 || ir_frame_value (self->frame, id))
+  if (own == NULL || id == 0 || (id & IR_OTHER_SIDE) != 0 ||
+      ir_frame_value (ir_session_get_frame (self), id))
     return NULL;
   return ir_model_live_value (own->model, id);
 }
@@ -76,6 +78,7 @@ GPtrArray *
 ir_session_get_body_values (IrSession *self, const IrNode *call)
 {
   const IrRun *run = run_on_screen (self);
+  const IrFrame *frame = ir_session_get_frame (self);
   g_autoptr (GPtrArray) pending = g_ptr_array_new ();
   g_autoptr (GHashTable) nodes = NULL;
   const IrGraph *graph = NULL;
@@ -95,11 +98,11 @@ ir_session_get_body_values (IrSession *self, const IrNode *call)
       g_ptr_array_add (pending, output->producer);
     }
   values = g_ptr_array_new ();
-  nodes = nodes_of_body (self->frame->model, pending);
+  nodes = nodes_of_body (frame->model, pending);
   IrNode *const *order = graph != NULL ? ir_graph_order (graph, &n) : NULL;
   for (guint i = 0; i < n; i++)
     for (guint k = 0; k < order[i]->n_outputs && g_hash_table_contains (nodes, order[i]); k++)
-      if (order[i]->outputs[k] != NULL && !is_shown (self->frame->model, order[i]->outputs[k]))
+      if (order[i]->outputs[k] != NULL && !is_shown (frame->model, order[i]->outputs[k]))
         g_ptr_array_add (values, order[i]->outputs[k]);
   return values;
 }

@@ -1,84 +1,84 @@
-/* Making frames. Moving the cursor is a job of its own kind: it may run beside a long one, and a burst
- * of moves (the slider) makes only the newest frame after the current one. */
+/* Making frames. Moving the cursor is a job of its own kind: it may run beside a long one, and a
+ * burst of moves (the slider) makes only the newest frame after the current one. */
 #include "config.h"
 
-#include "views/picture.h"
-#include "views/session/session-private.h"
+#include "views/session/debug-private.h"
+#include "views/session/problems-private.h"
+#include "views/session/replace.h"
+#include "views/session/runs-private.h"
+
+typedef struct
+{
+  IrJob *job; /* (nullable) */
+} Drawing;
 
 static void
-frame_request_free (gpointer data)
+clear (gpointer state)
 {
-  IrFrameRequest *request = data;
+  ir_session_drop_job (&((Drawing *) state)->job);
+}
 
-  g_clear_pointer (&request->timeline, ir_timeline_unref);
-  g_clear_pointer (&request->previous, ir_frame_unref);
+IR_SESSION_NOUN (Drawing, NULL, clear)
+
+IrFrame *
+ir_frame_make (const IrFrameSpec *spec, GCancellable *cancellable, GError **error)
+{
+  IrFrame *frame = g_new0 (IrFrame, 1);
+  IrPictureSettings *settings = spec->settings;
+
+  g_atomic_ref_count_init (&frame->ref_count);
+  frame->from = spec->from;
+  frame->to = spec->to;
+  frame->model = ir_timeline_snapshot (spec->timeline, spec->to);
+  frame->before = spec->other != NULL       ? ir_model_ref (spec->other)
+                  : spec->from == spec->to ? ir_model_ref (frame->model)
+                                           : ir_timeline_snapshot (spec->timeline, spec->from);
+  frame->foreign = spec->other != NULL;
+  if (!frame->foreign && settings->marks != NULL && settings->marks_step == spec->to &&
+      spec->from == spec->to)
+    frame->marks = ir_scene_marks_ref (settings->marks);
+  frame->diff = ir_diff_new (frame->before, frame->model, !frame->foreign);
+  frame->serial = settings->serial;
+  frame->scene = ir_picture_new (frame, settings, spec->previous, cancellable, error);
+  return frame;
+}
+
+typedef struct
+{
+  IrRequest base; /* whose frame is the one before */
+  guint from, to;
+  IrPictureSettings *settings;
+  IrModel *other;             /* (nullable): compared with this instead of with @from */
+  IrTimeline *other_timeline; /* (nullable): or with the last step of this */
+} FrameRequest;
+
+static void
+clear_request (gpointer data)
+{
+  FrameRequest *request = data;
+
   g_clear_pointer (&request->settings, ir_picture_settings_unref);
   g_clear_pointer (&request->other, ir_model_unref);
   g_clear_pointer (&request->other_timeline, ir_timeline_unref);
-  g_free (request);
-}
-
-/* @problems: of the graph that is drawn */
-IrPictureSettings *
-ir_session_picture_settings (IrSession *self, GPtrArray *problems)
-{
-  IrPictureSettings *settings = ir_picture_settings_new (
-      self->serial, self->show, self->folded, self->overlay, self->runs[IR_SIDE_AFTER], problems);
-
-  ir_picture_settings_set_automatic (settings, self->automatic);
-  ir_picture_settings_set_marks (settings, self->marks, self->marks_step);
-  return settings;
-}
-
-/* (transfer full) (nullable): what the frame is compared with, if that has another history. */
-static IrModel *
-foreign_side (const IrFrameRequest *request)
-{
-  IrModel *model;
-
-  if (request->other != NULL)
-    return ir_model_ref (request->other);
-  if (request->other_timeline == NULL)
-    return NULL;
-  g_mutex_lock (&request->other_timeline->lock);
-  model = ir_history_snapshot (request->other_timeline->model,
-                               ir_history_n_steps (request->other_timeline->model));
-  g_mutex_unlock (&request->other_timeline->lock);
-  return model;
-}
-
-IrFrame *
-ir_frame_make (const IrFrameRequest *request, GCancellable *cancellable, GError **error)
-{
-  IrFrame *frame = g_new0 (IrFrame, 1);
-  IrModel *other = foreign_side (request);
-
-  g_atomic_ref_count_init (&frame->ref_count);
-  frame->from = request->from;
-  frame->to = request->to;
-  g_mutex_lock (&request->timeline->lock);
-  frame->model = ir_history_snapshot (request->timeline->model, request->to);
-  frame->before = other != NULL ? other
-                  : request->from == request->to
-                      ? ir_model_ref (frame->model)
-                      : ir_history_snapshot (request->timeline->model, request->from);
-  g_mutex_unlock (&request->timeline->lock);
-  frame->foreign = other != NULL;
-  if (other == NULL && request->settings->marks != NULL &&
-      request->settings->marks_step == request->to && request->from == request->to)
-    frame->marks = ir_scene_marks_ref (request->settings->marks);
-  frame->diff = ir_diff_new (frame->before, frame->model, !frame->foreign);
-  frame->serial = request->settings->serial;
-  frame->scene = ir_picture_new (frame, request->settings, request->previous, cancellable, error);
-  return frame;
 }
 
 static gpointer
 run_frame (IrJob *job, gpointer data, GCancellable *cancellable, GError **error)
 {
+  FrameRequest *request = data;
+  IrTimeline *result = request->other_timeline;
   g_autoptr (GError) local = NULL;
-  IrFrame *frame = ir_frame_make (data, cancellable, &local);
+  IrFrame *frame;
 
+  if (request->other == NULL && result != NULL)
+    request->other = ir_timeline_snapshot (result, ir_timeline_n_steps (result));
+  frame = ir_frame_make (&(IrFrameSpec){ .timeline = request->base.timeline,
+                                         .from = request->from,
+                                         .to = request->to,
+                                         .previous = request->base.frame,
+                                         .settings = request->settings,
+                                         .other = request->other },
+                         cancellable, &local);
   if (g_cancellable_set_error_if_cancelled (cancellable, error))
     {
       ir_frame_unref (frame);
@@ -93,52 +93,51 @@ static void
 on_frame (gpointer owner, gpointer result, const GError *error, gpointer data)
 {
   IrSession *self = owner;
-  IrFrameRequest *request = data;
-  IrFrame *frame = result;
+  g_autoptr (IrFrame) frame = result;
 
-  g_clear_pointer (&self->frame_job, ir_job_unref);
-  if (frame != NULL && request->timeline == self->timeline)
+  g_clear_pointer (&own (self)->job, ir_job_unref);
+  if (frame != NULL && ir_request_is_current (data, self))
     {
-      ir_job_free_later (self->frame, (GDestroyNotify) ir_frame_unref);
-      self->frame = g_steal_pointer (&frame);
+      ir_session_set_frame (self, g_steal_pointer (&frame));
       /* other values belong to another pair of graphs */
-      ir_session_changed (
-          self, IR_CHANGED_FRAME | (self->values != NULL ? IR_CHANGED_RUNS : 0) |
-                    (self->faults != NULL || self->found->len > 1 ? IR_CHANGED_PROBLEMS : 0));
+      ir_session_changed (self,
+                          IR_CHANGED_FRAME |
+                              (ir_session_has_values (self) ? IR_CHANGED_VALUES : 0) |
+                              (ir_session_problems_vary (self) ? IR_CHANGED_PROBLEMS : 0));
       ir_session_select_pending (self);
     }
-  g_clear_pointer (&frame, ir_frame_unref);
   ir_session_request_frame (self);
 }
 
-/* Starts to make the frame that is wanted, unless it is there or one is being made. */
+static const IrWork frame_work = {
+  .run = run_frame,
+  .clear = clear_request,
+  .result_free = (GDestroyNotify) ir_frame_unref,
+};
+
 void
 ir_session_request_frame (IrSession *self)
 {
-  IrFrameRequest *request;
+  const IrFrame *frame = ir_session_get_frame (self);
+  const guint cursor = ir_session_get_cursor (self);
+  FrameRequest *request;
   guint from;
 
-  if (self->frame == NULL || self->frame_job != NULL)
+  if (frame == NULL || own (self)->job != NULL)
     return;
-  from = ir_session_compare_from (self, self->cursor);
-  if (self->frame->to == self->cursor && self->frame->from == from &&
-      self->frame->serial == self->serial)
+  from = ir_session_compare_from (self, cursor);
+  if (frame->to == cursor && frame->from == from &&
+      frame->serial == ir_session_get_picture_serial (self))
     return;
-  request = g_new0 (IrFrameRequest, 1);
-  request->timeline = ir_timeline_ref (self->timeline);
+  request = ir_session_new_request (self, &frame_work, sizeof *request);
   request->from = from;
-  request->to = self->cursor;
-  request->previous = ir_frame_ref (self->frame);
-  request->settings = ir_session_picture_settings (self, ir_session_problems_at (self, self->cursor));
-  if (self->marks == NULL)
+  request->to = cursor;
+  request->settings = ir_session_picture_settings (self, ir_session_get_run (self, IR_SIDE_AFTER),
+                                                   ir_session_problems_at (self, cursor));
+  if (!ir_session_has_marks (self))
     {
       request->other = ir_session_other_model (self);
       request->other_timeline = ir_session_other_timeline (self);
     }
-  self->frame_job = ir_job_start (self,
-                                  &(IrJobSpec){ .run = run_frame,
-                                                .data = request,
-                                                .data_free = frame_request_free,
-                                                .result_free = (GDestroyNotify) ir_frame_unref,
-                                                .done = on_frame });
+  own (self)->job = ir_session_start_beside (self, request, on_frame);
 }

@@ -2,13 +2,16 @@
 #include "config.h"
 
 #include "core/op/verify.h"
-#include "views/picture.h"
-#include "views/session/session-private.h"
+#include "views/session/debug-private.h"
+#include "views/session/file-private.h"
+#include "views/session/problems-private.h"
+#include "views/session/replace.h"
+#include "views/session/runs-private.h"
+#include "views/session/selection-private.h"
 
 typedef struct
 {
-  IrTimeline *timeline;
-  IrFrame *previous;
+  IrRequest base;
   IrPictureSettings *settings;
   guint step;
   IrSessionEditFunc func;
@@ -17,16 +20,13 @@ typedef struct
 } EditRequest;
 
 static void
-edit_request_free (gpointer data)
+clear_request (gpointer data)
 {
   EditRequest *request = data;
 
-  g_clear_pointer (&request->timeline, ir_timeline_unref);
-  g_clear_pointer (&request->previous, ir_frame_unref);
-  g_clear_pointer (&request->settings, ir_picture_settings_unref);
+  ir_picture_settings_unref (request->settings);
   if (request->data_free != NULL)
     request->data_free (request->data);
-  g_free (request);
 }
 
 static gpointer
@@ -34,12 +34,12 @@ run_edit (IrJob *job, gpointer data, GCancellable *cancellable, GError **error)
 {
   EditRequest *request = data;
   const IrStop stop = { .cancellable = cancellable };
-  g_autoptr (IrModel) model = ir_timeline_fork (request->timeline, request->step);
+  g_autoptr (IrModel) model = ir_timeline_fork (request->base.timeline, request->step);
   g_autoptr (GPtrArray) problems = ir_problems_new ();
   IrEdit *edit;
   IrCost before, after;
   gboolean ok;
-  IrOpened *opened;
+  IrSuccessor *successor;
   guint n;
 
   if (!ir_cost_model_until (model, NULL, &stop, &before))
@@ -60,44 +60,46 @@ run_edit (IrJob *job, gpointer data, GCancellable *cancellable, GError **error)
     }
   ir_verify_model (model, problems);
   ir_picture_settings_set_problems (request->settings, problems);
-  opened = ir_opened_new (ir_model_ref (model), NULL, request->step, n, request->previous,
+  successor = ir_successor_new (ir_model_ref (model), NULL, request->step, n, request->base.frame,
                        request->settings, cancellable);
-  opened->problems = g_steal_pointer (&problems);
-  opened->message = g_strdup_printf ("Applied as step %u", n);
-  return opened;
+  successor->problems = g_steal_pointer (&problems);
+  successor->message = g_strdup_printf ("Applied as step %u", n);
+  return successor;
 }
 
 static void
-on_edited (gpointer owner, gpointer result, const GError *error, gpointer data)
+on_edited (IrSession *self, gpointer result, gpointer data)
 {
-  IrSession *self = owner;
-  EditRequest *request = data;
-  IrOpened *opened = result;
+  const EditRequest *request = data;
+  IrSuccessor *successor = result;
+  const gboolean is_current = ir_request_is_current (data, self);
 
-  ir_session_end_job (self);
-  if (opened == NULL)
-    {
-      ir_session_changed (self, IR_CHANGED_BUSY);
-      ir_session_failed (self, "The edit could not be made", error);
-      return;
-    }
-  if (request->timeline == self->timeline && opened->frame->to == request->step)
+  if (is_current && successor->frame->to == request->step)
     ir_session_message (self, "Nothing changed");
-  else if (request->timeline == self->timeline)
+  else if (is_current)
     {
       ir_session_forget_what_if (self);
-      ir_session_take_opened (self, opened);
+      ir_session_take_successor (self, successor);
       ir_session_check_compare (self);
-      self->modified = TRUE;
-      ir_job_free_later (g_steal_pointer (&self->runs[IR_SIDE_AFTER]),
-                         (GDestroyNotify) ir_run_unref);
+      ir_session_set_modified (self);
+      ir_session_forget_run_after (self);
       ir_session_keep_live_selection (self);
-      ir_session_changed (self, IR_CHANGED_ALL & ~(IR_CHANGED_OVERLAY | IR_CHANGED_TIME_SPAN));
-      ir_session_message (self, "%s", opened->message);
+      ir_session_changed (self, IR_CHANGED_ALL & ~(IR_CHANGED_OVERLAY | IR_CHANGED_TIME_SPAN |
+                                                   IR_CHANGED_CURSOR | IR_CHANGED_COMPARE |
+                                                   IR_CHANGED_PICTURE));
+      ir_session_message (self, "%s", successor->message);
     }
   ir_session_changed (self, IR_CHANGED_BUSY);
-  ir_opened_free (opened);
+  ir_successor_free (successor);
 }
+
+static const IrWork edit_work = {
+  .run = run_edit,
+  .done = on_edited,
+  .failure = "The edit could not be made",
+  .clear = clear_request,
+  .result_free = ir_successor_free,
+};
 
 /**
  * ir_session_edit:
@@ -114,25 +116,21 @@ ir_session_edit (IrSession *self,
                  gpointer data,
                  GDestroyNotify data_free)
 {
-  EditRequest *request = g_new0 (EditRequest, 1);
+  IrRun *run = ir_session_get_run (self, IR_SIDE_AFTER);
+  EditRequest *request;
 
+  if (ir_session_is_empty (self))
+    {
+      if (data_free != NULL)
+        data_free (data);
+      return;
+    }
+  ir_session_clear_marks (self);
+  request = ir_session_new_request (self, &edit_work, sizeof *request);
+  request->settings = ir_session_picture_settings (self, run, ir_session_found_at (self, 0));
+  request->step = request->base.frame->to;
   request->func = func;
   request->data = data;
   request->data_free = data_free;
-  if (self->frame == NULL)
-    {
-      edit_request_free (request);
-      return;
-    }
-  request->timeline = ir_timeline_ref (self->timeline);
-  request->previous = ir_frame_ref (self->frame);
-  ir_session_show_why (self, NULL);
-  request->settings = ir_session_picture_settings (self, ir_session_found_at (self, 0));
-  request->step = self->frame->to;
-  ir_session_start_job (self, title,
-                        &(IrJobSpec){ .run = run_edit,
-                                      .data = request,
-                                      .data_free = edit_request_free,
-                                      .result_free = ir_opened_free,
-                                      .done = on_edited });
+  ir_session_start (self, title, request);
 }

@@ -5,7 +5,10 @@
 #include "views/session/execution.h"
 
 #include "core/exec/check/check.h"
-#include "views/session/session-private.h"
+#include "views/session/execution-private.h"
+#include "views/session/problems-private.h"
+#include "views/session/request.h"
+#include "views/session/runs-private.h"
 
 #include <string.h>
 
@@ -191,13 +194,13 @@ run_with_plan_check (IrModel *model,
 
   options.checks = IR_RUN_CHECK_PLAN;
   executable = ir_executable_new_until (model, &options, &stop, error);
-  return executable != NULL ? ir_session_run_once (executable, model, inputs, cancellable, error)
+  return executable != NULL ? ir_run_once (executable, model, inputs, cancellable, error)
                             : NULL;
 }
 
 /* @inputs: of any model of the history. (transfer full) (nullable) */
 IrExecutionReport *
-ir_session_judge_execution (IrModel *model,
+ir_execution_judge (IrModel *model,
                             guint step,
                             GHashTable *inputs,
                             const IrRunOptions *options,
@@ -205,7 +208,7 @@ ir_session_judge_execution (IrModel *model,
                             GCancellable *cancellable,
                             GError **error)
 {
-  g_autoptr (GHashTable) own = ir_session_inputs_of (model, inputs);
+  g_autoptr (GHashTable) known = ir_inputs_of (model, inputs);
   g_autoptr (IrExecutionCheck) check = NULL;
   g_autoptr (IrRun) run = NULL;
   IrRunOptions settings = *options;
@@ -215,7 +218,7 @@ ir_session_judge_execution (IrModel *model,
   settings.partial = TRUE;
   settings.progress = on_node_progress;
   settings.progress_data = job;
-  check = ir_execution_check (model, own, &settings, NULL, cancellable, error);
+  check = ir_execution_check (model, known, &settings, NULL, cancellable, error);
   if (check == NULL)
     return NULL;
   run = run_with_plan_check (model, settings, inputs, cancellable, NULL);
@@ -226,24 +229,31 @@ ir_session_judge_execution (IrModel *model,
 
 /* -- the report, in the main thread -- */
 
-static void
-add_problem (GPtrArray *problems, const IrProblem *problem)
+typedef struct
 {
-  IrProblem *copy = g_memdup2 (problem, sizeof *problem);
+  IrExecutionReport *report; /* (nullable) of a graph of the timeline */
+} Execution;
 
-  copy->message = g_strdup (problem->message);
-  copy->hint = g_strdup (problem->hint);
-  g_ptr_array_add (problems, copy);
+static void
+clear (gpointer state)
+{
+  g_clear_pointer (&((Execution *) state)->report, ir_execution_report_free);
 }
 
-static void
-add_execution_faults (IrSession *self, GPtrArray *problems)
-{
-  const IrModel *model = self->timeline->model;
+IR_SESSION_NOUN (Execution, NULL, clear)
 
-  for (guint i = 0; i < self->execution->findings->len; i++)
+/* (transfer full) (nullable) */
+static GPtrArray *
+faults_of (const IrExecutionReport *report, const IrModel *model)
+{
+  GPtrArray *problems;
+
+  if (report->n_faults == 0)
+    return NULL;
+  problems = ir_problems_new ();
+  for (guint i = 0; i < report->findings->len; i++)
     {
-      const IrExecutionFinding *finding = self->execution->findings->pdata[i];
+      const IrExecutionFinding *finding = report->findings->pdata[i];
       const IrNode *node = finding->node != 0 ? ir_model_node (model, finding->node) : NULL;
 
       if (finding->is_fault)
@@ -251,108 +261,23 @@ add_execution_faults (IrSession *self, GPtrArray *problems)
                                               node, NULL, "%s, %s", finding->title, finding->text),
                              HINT);
     }
-}
-
-static gboolean
-has_problem (const GPtrArray *problems, IrNodeId node)
-{
-  for (guint i = 0; i < problems->len; i++)
-    if (((const IrProblem *) problems->pdata[i])->node == node)
-      return TRUE;
-  return FALSE;
-}
-
-/* @why names the node. */
-static void
-add_stop (IrSession *self, GPtrArray *problems, IrNodeId id, const char *why)
-{
-  const IrNode *node = id != 0 ? ir_model_live_node (self->frame->model, id) : NULL;
-
-  if (node != NULL && !has_problem (problems, id))
-    ir_problems_add (problems, IR_SEVERITY_ERROR, IR_PROBLEM_EXECUTION, node, NULL, "%s", why);
-}
-
-/* Nodes that the last run could not run. */
-static void
-add_stops (IrSession *self, GPtrArray *problems)
-{
-  const IrRun *run = self->runs[IR_SIDE_AFTER];
-
-  for (guint i = 0; run->missing != NULL && i < run->missing->len; i++)
-    {
-      const IrMissing *missing = &g_array_index (run->missing, IrMissing, i);
-
-      add_stop (self, problems, missing->node, missing->why);
-    }
-  if (run->error != NULL)
-    add_stop (self, problems, run->failed_node, run->error->message);
-}
-
-static gboolean
-has_faults_at (const IrSession *self, guint step)
-{
-  const IrRun *run = self->runs[IR_SIDE_AFTER];
-
-  return (self->execution != NULL && self->execution->step == step &&
-          self->execution->n_faults > 0) ||
-         (run != NULL && self->run_step == step && (run->missing != NULL || run->error != NULL));
-}
-
-static GPtrArray *
-all_problems (IrSession *self, guint step)
-{
-  const GPtrArray *found = ir_session_found_at (self, step);
-  GPtrArray *problems = ir_problems_new ();
-
-  for (guint i = 0; i < found->len; i++)
-    add_problem (problems, found->pdata[i]);
-  if (self->execution != NULL && self->execution->step == step)
-    add_execution_faults (self, problems);
-  if (self->runs[IR_SIDE_AFTER] != NULL && self->run_step == step)
-    add_stops (self, problems);
   return problems;
-}
-
-/* What is wrong with the graph at @step, and with its execution as far as that is known. (transfer
- * none) */
-GPtrArray *
-ir_session_problems_at (IrSession *self, guint step)
-{
-  if (!has_faults_at (self, step))
-    return ir_session_found_at (self, step);
-  if (self->faults == NULL || self->faults_step != step)
-    {
-      g_clear_pointer (&self->faults, g_ptr_array_unref);
-      self->faults = all_problems (self, step);
-      self->faults_step = step;
-    }
-  return self->faults;
-}
-
-/* A run, or what a check found, came or went at the graph on screen: its badges may be others. */
-void
-ir_session_faults_changed (IrSession *self)
-{
-  const gboolean had_faults = self->faults != NULL;
-
-  g_clear_pointer (&self->faults, g_ptr_array_unref);
-  if (had_faults || has_faults_at (self, self->cursor))
-    ir_session_picture_changed (self);
 }
 
 void
 ir_session_forget_execution (IrSession *self)
 {
-  g_clear_pointer (&self->execution, ir_execution_report_free);
-  g_clear_pointer (&self->faults, g_ptr_array_unref);
+  clear (own (self));
+  ir_session_forget_faults (self);
 }
 
-/* Takes @report. */
 void
 ir_session_take_execution (IrSession *self, IrExecutionReport *report)
 {
-  g_clear_pointer (&self->execution, ir_execution_report_free);
-  self->execution = report;
+  clear (own (self));
+  own (self)->report = report;
+  ir_session_set_faults (self, IR_FAULTS_OF_CHECK, report->step,
+                         faults_of (report, ir_session_get_history (self)));
   ir_session_faults_changed (self);
 }
 
@@ -365,65 +290,52 @@ ir_session_take_execution (IrSession *self, IrExecutionReport *report)
 const IrExecutionReport *
 ir_session_get_execution (IrSession *self)
 {
-  return self->execution != NULL && self->execution->step == self->cursor ? self->execution : NULL;
+  const IrExecutionReport *report = own (self)->report;
+
+  return report != NULL && report->step == ir_session_get_cursor (self) ? report : NULL;
 }
 
 /* -- the command -- */
 
 typedef struct
 {
-  IrTimeline *timeline;
-  IrModel *model; /* frozen */
-  guint step;
-  GHashTable *inputs; /* given */
-  guint64 seed;
-  GHashTable *sizes;
+  IrRequest base;
   IrRunOptions options;
 } CheckRequest;
-
-static void
-check_request_free (gpointer data)
-{
-  CheckRequest *request = data;
-
-  g_clear_pointer (&request->timeline, ir_timeline_unref);
-  g_clear_pointer (&request->model, ir_model_unref);
-  g_clear_pointer (&request->inputs, g_hash_table_unref);
-  g_clear_pointer (&request->sizes, g_hash_table_unref);
-  g_free (request);
-}
 
 static gpointer
 run_check (IrJob *job, gpointer data, GCancellable *cancellable, GError **error)
 {
   const CheckRequest *request = data;
-  g_autoptr (GHashTable) inputs = ir_session_all_inputs (request->model, request->inputs,
-                                                         request->seed, request->sizes, error);
+  const IrFrame *frame = request->base.frame;
+  g_autoptr (GHashTable) inputs = ir_feed_inputs (&request->base.feed, frame->model, error);
 
-  return inputs != NULL ? ir_session_judge_execution (request->model, request->step, inputs,
-                                                      &request->options, job, cancellable, error)
+  return inputs != NULL ? ir_execution_judge (frame->model, frame->to, inputs, &request->options,
+                                              job, cancellable, error)
                         : NULL;
 }
 
 static void
-on_checked (gpointer owner, gpointer result, const GError *error, gpointer data)
+on_checked (IrSession *self, gpointer result, gpointer request)
 {
-  IrSession *self = owner;
-  const CheckRequest *request = data;
   IrExecutionReport *report = result;
 
-  ir_session_end_job (self);
-  if (report == NULL)
-    ir_session_failed (self, "The execution could not be checked", error);
-  else if (request->timeline != self->timeline)
-    ir_execution_report_free (report);
-  else
+  if (ir_request_is_current (request, self))
     {
       ir_session_take_execution (self, report);
       ir_session_message (self, "%s", report->summary);
     }
-  ir_session_changed (self, IR_CHANGED_BUSY | IR_CHANGED_PROBLEMS);
+  else
+    ir_execution_report_free (report);
+  ir_session_changed (self, IR_CHANGED_BUSY | IR_CHANGED_PROBLEMS | IR_CHANGED_PICTURE);
 }
+
+static const IrWork check_work = {
+  .run = run_check,
+  .done = on_checked,
+  .failure = "The execution could not be checked",
+  .result_free = (GDestroyNotify) ir_execution_report_free,
+};
 
 /**
  * ir_session_check_execution:
@@ -436,21 +348,9 @@ ir_session_check_execution (IrSession *self)
 {
   CheckRequest *request;
 
-  if (self->frame == NULL)
+  if (ir_session_is_empty (self))
     return;
-  request = g_new0 (CheckRequest, 1);
-  request->timeline = ir_timeline_ref (self->timeline);
-  request->model = ir_model_ref (self->frame->model);
-  request->step = self->frame->to;
-  request->inputs = ir_session_copy_inputs (self->inputs);
-  request->seed = self->seed;
-  request->sizes = g_hash_table_ref (self->sizes);
-  request->options = self->settings.options;
-  request->options.seed = self->seed;
-  ir_session_start_job (self, "Checking the execution",
-                        &(IrJobSpec){ .run = run_check,
-                                      .data = request,
-                                      .data_free = check_request_free,
-                                      .result_free = (GDestroyNotify) ir_execution_report_free,
-                                      .done = on_checked });
+  request = ir_session_new_request (self, &check_work, sizeof *request);
+  request->options = ir_session_get_run_options (self);
+  ir_session_start (self, "Checking the execution", request);
 }

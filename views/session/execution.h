@@ -2,6 +2,8 @@
  * command of their own or behind the proofs of a pipeline, and what they found. */
 #pragma once
 
+#include "core/ir/model.h"
+#include "core/ir/problem.h"
 #include "views/session/session.h"
 
 /* A node that is wrong, or that was not judged. */
@@ -29,3 +31,6 @@ typedef struct
 void ir_session_check_execution (IrSession *self);
 /* (transfer none) (nullable): of the graph on screen; NULL: that was not checked */
 const IrExecutionReport *ir_session_get_execution (IrSession *self);
+
+/* What is wrong with the graph on screen: of IrProblem, (transfer none). */
+GPtrArray *ir_session_get_problems (IrSession *self);

@@ -1,52 +1,110 @@
-/* The file that is open, and those that are written. */
+/* The file that is open, the one that it is compared with, and those that are written. */
 #include "config.h"
 
 #include "core/io/io.h"
 #include "core/op/verify.h"
-#include "views/picture.h"
-#include "views/session/session-private.h"
+#include "views/session/debug-private.h"
+#include "views/session/file-private.h"
+#include "views/session/problems-private.h"
+#include "views/session/replace.h"
+#include "views/session/runs-private.h"
+#include "views/session/selection-private.h"
+
+typedef struct
+{
+  char *path; /* (nullable) */
+  char *title;
+  gboolean modified; /* user's edits that are in no file */
+} File;
+
+static void
+init (gpointer state)
+{
+  ((File *) state)->title = g_strdup ("");
+}
+
+static void
+clear (gpointer state)
+{
+  File *self = state;
+
+  g_free (self->path);
+  g_free (self->title);
+}
+
+IR_SESSION_NOUN (File, init, clear)
 
 const char *
 ir_session_get_path (IrSession *self)
 {
-  return self->path;
+  return own (self)->path;
 }
 
 const char *
 ir_session_get_title (IrSession *self)
 {
-  return self->title;
+  return own (self)->title;
 }
 
 gboolean
 ir_session_get_modified (IrSession *self)
 {
-  return self->modified;
+  return own (self)->modified;
+}
+
+void
+ir_session_set_modified (IrSession *self)
+{
+  own (self)->modified = TRUE;
 }
 
 /* -- opening -- */
 
 typedef struct
 {
+  IrRequest base;
   char *path;
   char *other; /* (nullable) path of a file to compare with */
   IrPictureSettings *settings;
-} OpenRequest;
+} FileRequest;
 
 static void
-open_request_free (gpointer data)
+clear_request (gpointer data)
 {
-  OpenRequest *request = data;
+  FileRequest *request = data;
 
   g_free (request->path);
   g_free (request->other);
-  ir_picture_settings_unref (request->settings);
-  g_free (request);
+  g_clear_pointer (&request->settings, ir_picture_settings_unref);
+}
+
+static FileRequest *
+file_request_new (IrSession *self, const IrWork *work, const char *path)
+{
+  FileRequest *request = ir_session_new_request (self, work, sizeof *request);
+
+  request->path = g_canonicalize_filename (path, NULL);
+  return request;
+}
+
+static void
+say_failure (IrSession *self, const FileRequest *request, const char *what, const GError *error)
+{
+  g_autofree char *base = g_path_get_basename (request->path);
+  g_autofree char *title = g_strdup_printf ("“%s” could not be %s", base, what);
+
+  ir_session_failed (self, title, error);
+}
+
+static void
+on_not_opened (IrSession *self, const GError *error, gpointer request)
+{
+  say_failure (self, request, "opened", error);
 }
 
 /* Of a graph that is too large to be taken in at once, scopes are closed. */
 static void
-fold_large (IrOpened *opened, const IrPictureSettings *settings, GCancellable *cancellable)
+fold_large (IrSuccessor *opened, const IrPictureSettings *settings, GCancellable *cancellable)
 {
   IrFrame *frame = opened->frame;
   g_autoptr (IrPictureSettings) folded = NULL;
@@ -70,12 +128,12 @@ fold_large (IrOpened *opened, const IrPictureSettings *settings, GCancellable *c
 static gpointer
 run_open (IrJob *job, gpointer data, GCancellable *cancellable, GError **error)
 {
-  OpenRequest *request = data;
+  FileRequest *request = data;
   g_autoptr (GPtrArray) problems = ir_problems_new (), others = ir_problems_new ();
   g_autoptr (IrPictureSettings) settings = NULL;
   g_autoptr (IrModel) other = NULL;
   IrModel *model;
-  IrOpened *opened;
+  IrSuccessor *opened;
 
   if (request->other != NULL)
     {
@@ -89,7 +147,7 @@ run_open (IrJob *job, gpointer data, GCancellable *cancellable, GError **error)
   ir_verify_model (model, problems);
   ir_job_report (job, -1, "Laying out the graph");
   settings = ir_picture_settings_with_problems (request->settings, problems);
-  opened = ir_opened_new (model, other, 0, 0, NULL, settings, cancellable);
+  opened = ir_successor_new (model, other, 0, 0, NULL, settings, cancellable);
   fold_large (opened, settings, cancellable);
   opened->problems = g_steal_pointer (&problems);
   opened->other = g_steal_pointer (&other);
@@ -97,57 +155,56 @@ run_open (IrJob *job, gpointer data, GCancellable *cancellable, GError **error)
 }
 
 static void
-take_opened (
-    IrSession *self, IrOpened *opened, const char *path, const char *title, const char *other)
+take_opened (IrSession *self,
+             IrSuccessor *opened,
+             const char *path,
+             const char *title,
+             const char *other)
 {
-  g_free (self->path);
-  self->path = g_strdup (path);
-  g_free (self->title);
-  self->title = g_strdup (title);
-  self->modified = FALSE;
-  ir_session_clear_runs (self);
+  File *file = own (self);
+
+  clear (file);
+  *file = (File){ g_strdup (path), g_strdup (title), FALSE };
+  ir_session_take_last_run (self, NULL, NULL);
   ir_session_forget_records (self);
-  g_hash_table_remove_all (self->inputs);
+  ir_session_forget_kernel_times (self);
+  ir_session_forget_inputs (self);
   ir_session_forget_sizes (self);
   ir_session_forget_selection (self);
-  self->pinned = 0;
+  ir_session_place_pin (self, 0);
   ir_session_forget_what_if (self);
   ir_session_forget_other (self);
-  ir_session_take_opened (self, opened);
+  ir_session_take_successor (self, opened);
   if (opened->other != NULL)
     ir_session_take_other (self, g_steal_pointer (&opened->other), other);
-  g_hash_table_remove_all (self->folded);
-  g_hash_table_remove_all (self->automatic);
-  if (opened->folds != NULL)
-    {
-      g_hash_table_unref (self->automatic);
-      self->automatic = g_steal_pointer (&opened->folds);
-    }
+  ir_session_reset_folds (self, g_steal_pointer (&opened->folds));
   ir_session_check_compare (self);
   ir_session_changed (self, IR_CHANGED_ALL);
 }
 
 static void
-on_opened (gpointer owner, gpointer result, const GError *error, gpointer data)
+on_opened (IrSession *self, gpointer result, gpointer data)
 {
-  IrSession *self = owner;
-  const char *path = ((OpenRequest *) data)->path;
-  g_autofree char *base = g_path_get_basename (path);
+  const FileRequest *request = data;
+  g_autofree char *base = g_path_get_basename (request->path);
 
-  ir_session_end_job (self);
-  if (result != NULL)
-    {
-      take_opened (self, result, path, base, ((OpenRequest *) data)->other);
-      ir_opened_free (result);
-      ir_session_request_frame (self);
-    }
-  else
-    {
-      g_autofree char *title = g_strdup_printf ("“%s” could not be opened", base);
+  take_opened (self, result, request->path, base, request->other);
+  ir_successor_free (result);
+}
 
-      ir_session_changed (self, IR_CHANGED_BUSY);
-      ir_session_failed (self, title, error);
-    }
+static const IrWork open_work = {
+  .run = run_open,
+  .done = on_opened,
+  .failed = on_not_opened,
+  .clear = clear_request,
+  .result_free = ir_successor_free,
+};
+
+static IrPictureSettings *
+settings_to_open (IrSession *self)
+{
+  return ir_session_picture_settings (self, ir_session_get_run (self, IR_SIDE_AFTER),
+                                      ir_session_found_at (self, 0));
 }
 
 /**
@@ -174,17 +231,11 @@ ir_session_open_pair (IrSession *self, const char *before, const char *path)
 {
   g_autofree char *base = g_path_get_basename (path);
   g_autofree char *text = g_strdup_printf ("Opening %s", base);
-  OpenRequest *request = g_new0 (OpenRequest, 1);
+  FileRequest *request = file_request_new (self, &open_work, path);
 
-  request->path = g_canonicalize_filename (path, NULL);
   request->other = before != NULL ? g_canonicalize_filename (before, NULL) : NULL;
-  request->settings = ir_session_picture_settings (self, ir_session_found_at (self, 0));
-  ir_session_start_job (self, text,
-                        &(IrJobSpec){ .run = run_open,
-                                      .data = request,
-                                      .data_free = open_request_free,
-                                      .result_free = ir_opened_free,
-                                      .done = on_opened });
+  request->settings = settings_to_open (self);
+  ir_session_start (self, text, request);
 }
 
 /**
@@ -201,79 +252,125 @@ ir_session_new_model (IrSession *self)
   g_autoptr (IrPictureSettings) settings = NULL;
   g_autoptr (GError) error = NULL;
   IrModel *model;
-  IrOpened *opened;
+  IrSuccessor *opened;
 
-  if (self->job != NULL)
+  if (ir_session_get_busy (self))
     return;
   model = ir_text_read (empty, -1, problems, &error);
   if (model == NULL)
     model = ir_model_new ();
-  settings = ir_session_picture_settings (self, ir_session_found_at (self, 0));
-  opened = ir_opened_new (model, NULL, 0, 0, NULL, settings, NULL);
+  settings = settings_to_open (self);
+  opened = ir_successor_new (model, NULL, 0, 0, NULL, settings, NULL);
   opened->problems = g_steal_pointer (&problems);
   take_opened (self, opened, NULL, "New graph", NULL);
-  ir_opened_free (opened);
+  ir_successor_free (opened);
+}
+
+/* -- the other file -- */
+
+static gpointer
+run_load (IrJob *job, gpointer data, GCancellable *cancellable, GError **error)
+{
+  const FileRequest *request = data;
+  g_autoptr (GPtrArray) problems = ir_problems_new ();
+
+  return ir_model_load (request->path, problems, cancellable, error);
+}
+
+static void
+on_loaded (IrSession *self, gpointer result, gpointer data)
+{
+  const FileRequest *request = data;
+
+  ir_session_clear_marks (self);
+  ir_session_take_other (self, result, request->path);
+  ir_session_changed (self, IR_CHANGED_BUSY | IR_CHANGED_COMPARE);
+  ir_session_show_view (self, "differences");
+}
+
+static const IrWork load_work = {
+  .run = run_load,
+  .done = on_loaded,
+  .failed = on_not_opened,
+  .clear = clear_request,
+  .result_free = (GDestroyNotify) ir_model_unref,
+};
+
+/**
+ * ir_session_compare_with:
+ * @path: a model file
+ *
+ * Shows how the graph at the cursor, whatever step that is, differs from the graph of the file.
+ */
+void
+ir_session_compare_with (IrSession *self, const char *path)
+{
+  if (ir_session_is_empty (self))
+    ir_session_open (self, path);
+  else
+    ir_session_start (self, "Reading the other file", file_request_new (self, &load_work, path));
+}
+
+/**
+ * ir_session_swap_files:
+ *
+ * Opens the file that is compared with, and compares it with the one that was open.
+ */
+void
+ir_session_swap_files (IrSession *self)
+{
+  g_autofree char *before = g_strdup (own (self)->path),
+                  *after = g_strdup (ir_session_get_other_path (self));
+
+  if (before != NULL && after != NULL)
+    ir_session_open_pair (self, before, after);
 }
 
 /* -- exporting -- */
 
-typedef struct
-{
-  IrFrame *frame;
-  IrTimeline *timeline;
-  char *path;
-} ExportRequest;
-
-static void
-export_request_free (gpointer data)
-{
-  ExportRequest *request = data;
-
-  ir_frame_unref (request->frame);
-  ir_timeline_unref (request->timeline);
-  g_free (request->path);
-  g_free (request);
-}
-
 static gpointer
 run_export (IrJob *job, gpointer data, GCancellable *cancellable, GError **error)
 {
-  ExportRequest *request = data;
+  const FileRequest *request = data;
+  const IrFrame *frame = request->base.frame;
   const IrStop stop = { .cancellable = cancellable };
   gboolean ok;
 
   if (ir_picture_is_format (request->path))
-    ok = ir_picture_save (request->frame, request->path, error);
+    ok = ir_picture_save (frame, request->path, error);
   else
     {
       /* With its history, of which the lineage goes into the file. */
-      g_autoptr (IrModel) model = ir_timeline_fork (request->timeline, request->frame->to);
+      g_autoptr (IrModel) model = ir_timeline_fork (request->base.timeline, frame->to);
       ok = ir_model_save_until (model, request->path, NULL, &stop, error);
     }
   return ok ? GINT_TO_POINTER (TRUE) : NULL;
 }
 
 static void
-on_exported (gpointer owner, gpointer result, const GError *error, gpointer data)
+on_exported (IrSession *self, gpointer result, gpointer data)
 {
-  IrSession *self = owner;
-  ExportRequest *request = data;
+  const FileRequest *request = data;
   g_autofree char *base = g_path_get_basename (request->path);
 
-  ir_session_end_job (self);
-  if (result == NULL)
-    {
-      g_autofree char *title = g_strdup_printf ("“%s” could not be written", base);
-
-      ir_session_changed (self, IR_CHANGED_BUSY);
-      ir_session_failed (self, title, error);
-      return;
-    }
   if (g_str_has_suffix (base, ".onnx") || g_str_has_suffix (base, ".onnxtxt"))
-    self->modified = FALSE;
+    own (self)->modified = FALSE;
   ir_session_changed (self, IR_CHANGED_BUSY | IR_CHANGED_FILE);
   ir_session_message (self, "Wrote %s", base);
 }
+
+static void
+on_not_exported (IrSession *self, const GError *error, gpointer request)
+{
+  say_failure (self, request, "written", error);
+}
+
+static const IrWork export_work = {
+  .run = run_export,
+  .done = on_exported,
+  .failed = on_not_exported,
+  .clear = clear_request,
+};
 
 /**
  * ir_session_export:
@@ -284,17 +381,6 @@ on_exported (gpointer owner, gpointer result, const GError *error, gpointer data
 void
 ir_session_export (IrSession *self, const char *path)
 {
-  ExportRequest *request;
-
-  if (self->frame == NULL)
-    return;
-  request = g_new0 (ExportRequest, 1);
-  request->frame = ir_frame_ref (self->frame);
-  request->timeline = ir_timeline_ref (self->timeline);
-  request->path = g_strdup (path);
-  ir_session_start_job (self, "Writing",
-                        &(IrJobSpec){ .run = run_export,
-                                      .data = request,
-                                      .data_free = export_request_free,
-                                      .done = on_exported });
+  if (!ir_session_is_empty (self))
+    ir_session_start (self, "Writing", file_request_new (self, &export_work, path));
 }

@@ -1,7 +1,7 @@
 /* What is on screen, and what of it is selected by which id. */
 #include "config.h"
 
-#include "views/session/session-private.h"
+#include "views/session/frame-private.h"
 
 IrFrame *
 ir_frame_ref (IrFrame *frame)
@@ -112,6 +112,28 @@ ir_frame_find_box (const IrFrame *frame, IrNodeId id)
   return -1;
 }
 
+/* -- the one on screen -- */
+
+typedef struct
+{
+  IrFrame *frame; /* (nullable) */
+} Screen;
+
+static void
+clear (gpointer state)
+{
+  g_clear_pointer (&((Screen *) state)->frame, ir_frame_unref);
+}
+
+IR_SESSION_NOUN (Screen, NULL, clear)
+
+void
+ir_session_set_frame (IrSession *self, IrFrame *frame)
+{
+  ir_job_free_later (own (self)->frame, (GDestroyNotify) ir_frame_unref);
+  own (self)->frame = frame;
+}
+
 /**
  * ir_session_get_frame:
  *
@@ -121,11 +143,11 @@ ir_frame_find_box (const IrFrame *frame, IrNodeId id)
 IrFrame *
 ir_session_get_frame (IrSession *self)
 {
-  return self->frame;
+  return own (self)->frame;
 }
 
 gboolean
 ir_session_is_empty (IrSession *self)
 {
-  return self->frame == NULL;
+  return own (self)->frame == NULL;
 }

@@ -1,7 +1,39 @@
-/* What every noun of the session stands on: telling of changes, and the one long job. */
+/* What every noun of the session stands on, and what knows none of them. */
 #include "config.h"
 
-#include "views/session/session-private.h"
+#include "views/session/hub.h"
+
+/* -- nouns -- */
+
+gpointer
+ir_session_noun (IrSession *self, const IrNoun *noun)
+{
+  gpointer state = g_hash_table_lookup (self->nouns, noun);
+
+  if (state == NULL)
+    {
+      state = g_malloc0 (noun->size);
+      g_hash_table_insert (self->nouns, (gpointer) noun, state);
+      if (noun->init != NULL)
+        noun->init (state);
+    }
+  return state;
+}
+
+void
+ir_session_free_nouns (IrSession *self)
+{
+  GHashTableIter iter;
+  gpointer noun, state;
+
+  g_hash_table_iter_init (&iter, self->nouns);
+  while (g_hash_table_iter_next (&iter, &noun, &state))
+    {
+      ((const IrNoun *) noun)->clear (state);
+      g_free (state);
+    }
+  g_clear_pointer (&self->nouns, g_hash_table_unref);
+}
 
 /* -- telling -- */
 
@@ -46,15 +78,47 @@ ir_session_show_view (IrSession *self, const char *id)
 
 /* -- the long job -- */
 
+typedef struct
+{
+  IrJob *job; /* (nullable) */
+  double progress;
+  char *text; /* (nullable) */
+} LongJob;
+
+static void
+init (gpointer state)
+{
+  ((LongJob *) state)->progress = -1;
+}
+
+void
+ir_session_drop_job (IrJob **job)
+{
+  if (*job != NULL)
+    ir_job_cancel (*job);
+  g_clear_pointer (job, ir_job_unref);
+}
+
+static void
+clear (gpointer state)
+{
+  LongJob *self = state;
+
+  ir_session_drop_job (&self->job);
+  g_free (self->text);
+}
+
+IR_SESSION_NOUN (LongJob, init, clear)
+
 static void
 on_progress (gpointer owner, double fraction, const char *text)
 {
-  IrSession *self = owner;
+  LongJob *self = own (owner);
 
   self->progress = fraction;
-  g_free (self->progress_text);
-  self->progress_text = g_strdup (text);
-  ir_session_changed (self, IR_CHANGED_BUSY);
+  g_free (self->text);
+  self->text = g_strdup (text);
+  ir_session_changed (owner, IR_CHANGED_BUSY);
 }
 
 gboolean
@@ -62,7 +126,7 @@ ir_session_start_job (IrSession *self, const char *text, const IrJobSpec *spec)
 {
   IrJobSpec full = *spec;
 
-  if (self->job != NULL)
+  if (own (self)->job != NULL)
     {
       ir_session_message (self, "Busy: wait for the current work to end, or cancel it");
       if (spec->data_free != NULL)
@@ -70,41 +134,40 @@ ir_session_start_job (IrSession *self, const char *text, const IrJobSpec *spec)
       return FALSE;
     }
   full.progress = on_progress;
-  self->job = ir_job_start (self, &full);
+  own (self)->job = ir_job_start (self, &full);
   on_progress (self, -1, text);
   return TRUE;
 }
 
-/* First line of every done function. */
 void
 ir_session_end_job (IrSession *self)
 {
-  g_clear_pointer (&self->job, ir_job_unref);
-  self->progress = -1;
-  g_clear_pointer (&self->progress_text, g_free);
+  g_clear_pointer (&own (self)->job, ir_job_unref);
+  own (self)->progress = -1;
+  g_clear_pointer (&own (self)->text, g_free);
 }
 
 void
 ir_session_cancel (IrSession *self)
 {
-  if (self->job != NULL)
-    ir_job_cancel (self->job);
+  if (own (self)->job != NULL)
+    ir_job_cancel (own (self)->job);
 }
 
 gboolean
 ir_session_get_busy (IrSession *self)
 {
-  return self->job != NULL;
+  return own (self)->job != NULL;
 }
 
 double
 ir_session_get_progress (IrSession *self)
 {
-  return self->progress;
+  return own (self)->progress;
 }
 
 const char *
 ir_session_get_progress_text (IrSession *self)
 {
-  return self->progress_text;
+  return own (self)->text;
 }

@@ -2,12 +2,39 @@
 #include "config.h"
 
 #include "core/op/infer.h"
-#include "views/session/session-private.h"
+#include "views/session/frame.h"
+#include "views/session/inputs-private.h"
+
+typedef struct
+{
+  GHashTable *given; /* value id -> IrTensor */
+  guint64 seed;      /* 0, as irscope run does */
+} Inputs;
+
+static GHashTable *
+new_inputs (void)
+{
+  return g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify) ir_tensor_unref);
+}
+
+static void
+init (gpointer state)
+{
+  ((Inputs *) state)->given = new_inputs ();
+}
+
+static void
+clear (gpointer state)
+{
+  g_hash_table_unref (((Inputs *) state)->given);
+}
+
+IR_SESSION_NOUN (Inputs, init, clear)
 
 GHashTable *
 ir_session_get_inputs (IrSession *self)
 {
-  return self->inputs;
+  return own (self)->given;
 }
 
 /**
@@ -19,63 +46,80 @@ void
 ir_session_set_input (IrSession *self, IrValueId input, IrTensor *tensor)
 {
   if (tensor != NULL)
-    g_hash_table_insert (self->inputs, GUINT_TO_POINTER (input), ir_tensor_ref (tensor));
+    g_hash_table_insert (own (self)->given, GUINT_TO_POINTER (input), ir_tensor_ref (tensor));
   else
-    g_hash_table_remove (self->inputs, GUINT_TO_POINTER (input));
+    g_hash_table_remove (own (self)->given, GUINT_TO_POINTER (input));
   ir_session_changed (self, IR_CHANGED_INPUTS);
 }
 
 guint64
 ir_session_get_seed (IrSession *self)
 {
-  return self->seed;
+  return own (self)->seed;
 }
 
 void
 ir_session_set_seed (IrSession *self, guint64 seed)
 {
-  if (self->seed == seed)
+  if (own (self)->seed == seed)
     return;
-  self->seed = seed;
+  own (self)->seed = seed;
   ir_session_changed (self, IR_CHANGED_INPUTS);
 }
 
-/* Every input of @model: what was given, the rest random. */
-GHashTable *
-ir_session_all_inputs (
-    IrModel *model, GHashTable *given, guint64 seed, GHashTable *sizes, GError **error)
+void
+ir_session_forget_inputs (IrSession *self)
 {
-  GHashTable *inputs = ir_random_inputs (model, seed, sizes, error);
+  g_hash_table_remove_all (own (self)->given);
+}
+
+/* -- for a run -- */
+
+/* Tensors of @from are added to those of @to. */
+static void
+add_inputs (GHashTable *to, GHashTable *from, const IrModel *model)
+{
   GHashTableIter iter;
   gpointer id, tensor;
 
-  if (inputs == NULL)
-    return NULL;
-  g_hash_table_iter_init (&iter, given);
+  g_hash_table_iter_init (&iter, from);
   while (g_hash_table_iter_next (&iter, &id, &tensor))
-    if (ir_model_live_value (model, GPOINTER_TO_UINT (id)) != NULL)
-      g_hash_table_insert (inputs, id, ir_tensor_ref (tensor));
+    if (model == NULL || ir_model_live_value (model, GPOINTER_TO_UINT (id)) != NULL)
+      g_hash_table_insert (to, id, ir_tensor_ref (tensor));
+}
+
+IrFeed
+ir_session_dup_feed (IrSession *self)
+{
+  IrFeed feed = { .given = new_inputs (),
+                  .seed = own (self)->seed,
+                  .sizes = g_hash_table_ref (ir_session_get_sizes (self)) };
+
+  add_inputs (feed.given, own (self)->given, NULL);
+  return feed;
+}
+
+void
+ir_feed_clear (IrFeed *feed)
+{
+  g_clear_pointer (&feed->given, g_hash_table_unref);
+  g_clear_pointer (&feed->sizes, g_hash_table_unref);
+}
+
+GHashTable *
+ir_feed_inputs (const IrFeed *feed, IrModel *model, GError **error)
+{
+  GHashTable *inputs = ir_random_inputs (model, feed->seed, feed->sizes, error);
+
+  if (inputs != NULL)
+    add_inputs (inputs, feed->given, model);
   return inputs;
 }
 
 GHashTable *
-ir_session_copy_inputs (GHashTable *inputs)
+ir_inputs_of (const IrModel *model, GHashTable *inputs)
 {
-  GHashTable *copy = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify) ir_tensor_unref);
-  GHashTableIter iter;
-  gpointer id, tensor;
-
-  g_hash_table_iter_init (&iter, inputs);
-  while (g_hash_table_iter_next (&iter, &id, &tensor))
-    g_hash_table_insert (copy, id, ir_tensor_ref (tensor));
-  return copy;
-}
-
-/* Those of @inputs that @model has: a run refuses others. */
-GHashTable *
-ir_session_inputs_of (const IrModel *model, GHashTable *inputs)
-{
-  GHashTable *own = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify) ir_tensor_unref);
+  GHashTable *known = new_inputs ();
   GHashTableIter iter;
   gpointer id, tensor;
 
@@ -85,9 +129,9 @@ ir_session_inputs_of (const IrModel *model, GHashTable *inputs)
       const IrValue *value = ir_model_live_value (model, GPOINTER_TO_UINT (id));
 
       if (value != NULL && ir_graph_has_input (model->main, value))
-        g_hash_table_insert (own, id, ir_tensor_ref (tensor));
+        g_hash_table_insert (known, id, ir_tensor_ref (tensor));
     }
-  return own;
+  return known;
 }
 
 /* -- shapes -- */
@@ -95,9 +139,7 @@ ir_session_inputs_of (const IrModel *model, GHashTable *inputs)
 struct _IrSizer
 {
   IrModel *model; /* frozen */
-  GHashTable *inputs;
-  guint64 seed;
-  GHashTable *sizes;
+  IrFeed feed;
 };
 
 /**
@@ -108,15 +150,14 @@ struct _IrSizer
 IrSizer *
 ir_session_new_sizer (IrSession *self)
 {
+  const IrFrame *frame = ir_session_get_frame (self);
   IrSizer *sizer;
 
-  if (self->frame == NULL)
+  if (frame == NULL)
     return NULL;
   sizer = g_new0 (IrSizer, 1);
-  sizer->model = ir_model_ref (self->frame->model);
-  sizer->inputs = ir_session_copy_inputs (self->inputs);
-  sizer->seed = self->seed;
-  sizer->sizes = g_hash_table_ref (self->sizes);
+  sizer->model = ir_model_ref (frame->model);
+  sizer->feed = ir_session_dup_feed (self);
   return sizer;
 }
 
@@ -124,8 +165,7 @@ void
 ir_sizer_free (IrSizer *sizer)
 {
   ir_model_unref (sizer->model);
-  g_hash_table_unref (sizer->inputs);
-  g_hash_table_unref (sizer->sizes);
+  ir_feed_clear (&sizer->feed);
   g_free (sizer);
 }
 
@@ -139,8 +179,7 @@ ir_sizer_free (IrSizer *sizer)
 IrModel *
 ir_sizer_make (const IrSizer *sizer, GError **error)
 {
-  g_autoptr (GHashTable) inputs = ir_session_all_inputs (sizer->model, sizer->inputs, sizer->seed,
-                                                         sizer->sizes, error);
+  g_autoptr (GHashTable) inputs = ir_feed_inputs (&sizer->feed, sizer->model, error);
   g_autoptr (IrEdit) edit = NULL;
   IrModel *copy;
   GHashTableIter iter;

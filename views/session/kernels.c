@@ -4,7 +4,8 @@
 
 #include "core/exec/run/capture.h"
 #include "core/exec/schedule/kernel-choice.h"
-#include "views/session/session-private.h"
+#include "views/session/request.h"
+#include "views/session/runs-private.h"
 
 #include <string.h>
 
@@ -23,10 +24,11 @@
 const char *
 ir_session_get_kernel (IrSession *self, const IrNode *node, const char **why, const char **layout)
 {
-  const IrRun *run = self->runs[IR_SIDE_AFTER];
+  const IrRun *run = ir_session_get_run (self, IR_SIDE_AFTER);
 
   *layout = NULL;
-  if (run != NULL && run->schedule != NULL && self->run_step == self->frame->to)
+  if (run != NULL && run->schedule != NULL &&
+      ir_session_get_run_step (self) == ir_session_get_frame (self)->to)
     for (guint i = 0; i < run->schedule->items->len; i++)
       {
         const IrScheduleItem *item = &g_array_index (run->schedule->items, IrScheduleItem, i);
@@ -78,7 +80,8 @@ grant (IrEdit *edit, gpointer data, GPtrArray *problems, GCancellable *cancellab
 void
 ir_session_ask_for_kernel (IrSession *self, IrNodeId node, const char *kernel)
 {
-  const IrNode *found = self->frame != NULL ? ir_model_live_node (self->frame->model, node) : NULL;
+  const IrFrame *frame = ir_session_get_frame (self);
+  const IrNode *found = frame != NULL ? ir_model_live_node (frame->model, node) : NULL;
   Wish *wish;
 
   if (found == NULL || g_strcmp0 (ir_node_wanted_kernel (found), kernel) == 0)
@@ -104,27 +107,34 @@ kernel_time_free (gpointer data)
 
 typedef struct
 {
-  IrTimeline *timeline;
-  IrModel *model; /* frozen */
-  guint step;
-  IrNodeId node;
-  GHashTable *inputs; /* given */
-  guint64 seed;
-  GHashTable *sizes;
-  IrRunSettings settings;
-} KernelRequest;
+  GPtrArray *times; /* (nullable) of IrKernelTime */
+  IrNodeId node;    /* whose they are */
+  guint step;       /* where they were measured */
+} KernelTimes;
 
 static void
-kernel_request_free (gpointer data)
+clear (gpointer state)
 {
-  KernelRequest *request = data;
+  KernelTimes *self = state;
 
-  g_clear_pointer (&request->timeline, ir_timeline_unref);
-  g_clear_pointer (&request->model, ir_model_unref);
-  g_clear_pointer (&request->inputs, g_hash_table_unref);
-  g_clear_pointer (&request->sizes, g_hash_table_unref);
-  g_free (request);
+  g_clear_pointer (&self->times, g_ptr_array_unref);
+  self->node = 0;
 }
+
+IR_SESSION_NOUN (KernelTimes, NULL, clear)
+
+void
+ir_session_forget_kernel_times (IrSession *self)
+{
+  clear (own (self));
+}
+
+typedef struct
+{
+  IrRequest base;
+  IrNodeId node;
+  IrRunOptions options;
+} KernelRequest;
 
 /* The graph with one kernel asked for. */
 typedef struct
@@ -158,13 +168,13 @@ variant_new (const KernelRequest *request,
 {
   const IrStop stop = { .cancellable = cancellable };
   Variant *variant = g_new0 (Variant, 1);
-  IrRunOptions options = request->settings.options;
-  const IrNode *node = ir_model_live_node (request->model, request->node);
+  IrRunOptions options = request->options;
+  const IrNode *node = ir_model_live_node (request->base.frame->model, request->node);
   g_autoptr (GArray) outputs = g_array_new (FALSE, FALSE, sizeof (IrValueId));
 
   variant->name = g_strdup (name);
   variant->ms = g_array_new (FALSE, FALSE, sizeof (double));
-  variant->model = name == NULL ? ir_model_ref (request->model) : ir_model_clone (request->model);
+  variant->model = name == NULL ? ir_model_ref (request->base.frame->model) : ir_model_clone (request->base.frame->model);
   if (name != NULL)
     {
       IrEdit *edit = ir_edit_new (variant->model);
@@ -177,7 +187,6 @@ variant_new (const KernelRequest *request,
   for (guint i = 0; i < node->n_outputs; i++)
     if (node->outputs[i] != NULL)
       g_array_append_val (outputs, node->outputs[i]->id);
-  options.seed = request->seed;
   options.capture = IR_CAPTURE_CHOSEN;
   options.chosen = outputs;
   options.time_limit_ms = options.time_limit_ms != 0 ? MIN (options.time_limit_ms, MOST_TIME_MS)
@@ -214,7 +223,7 @@ run_variant (const KernelRequest *request,
 
   if (variant->ended)
     return TRUE;
-  run = ir_session_run_once (variant->executable, variant->model, inputs, cancellable, error);
+  run = ir_run_once (variant->executable, variant->model, inputs, cancellable, error);
   if (run == NULL)
     return FALSE;
   variant->ended = g_error_matches (run->error, IR_EXEC_ERROR, IR_EXEC_ERROR_LIMIT);
@@ -249,7 +258,7 @@ compare_outputs (const KernelRequest *request,
                  const Variant *variant,
                  IrKernelTime *time)
 {
-  const IrNode *node = ir_model_live_node (request->model, request->node);
+  const IrNode *node = ir_model_live_node (request->base.frame->model, request->node);
 
   for (guint i = 0; i < node->n_outputs; i++)
     {
@@ -307,11 +316,11 @@ static gpointer
 run_kernels (IrJob *job, gpointer data, GCancellable *cancellable, GError **error)
 {
   const KernelRequest *request = data;
-  const IrNode *node = ir_model_live_node (request->model, request->node);
+  const IrNode *node = ir_model_live_node (request->base.frame->model, request->node);
   g_auto (GStrv) names = ir_kernel_choices (ir_backend_find ("cpu"), node);
   g_autoptr (GPtrArray) variants = g_ptr_array_new_with_free_func (variant_free);
-  g_autoptr (GHashTable) inputs = ir_session_all_inputs (request->model, request->inputs,
-                                                         request->seed, request->sizes, error);
+  g_autoptr (GHashTable) inputs = ir_feed_inputs (&request->base.feed, request->base.frame->model,
+                                                  error);
   const guint n = g_strv_length (names) + 1;
 
   for (guint i = 0; inputs != NULL && i < n; i++)
@@ -337,24 +346,26 @@ run_kernels (IrJob *job, gpointer data, GCancellable *cancellable, GError **erro
 }
 
 static void
-on_kernels (gpointer owner, gpointer result, const GError *error, gpointer data)
+on_kernels (IrSession *self, gpointer result, gpointer data)
 {
-  IrSession *self = owner;
   const KernelRequest *request = data;
-  g_autoptr (GPtrArray) times = result;
 
-  ir_session_end_job (self);
-  if (times == NULL)
-    ir_session_failed (self, "The kernels could not be measured", error);
-  else if (request->timeline == self->timeline)
+  if (ir_request_is_current (data, self))
     {
-      g_clear_pointer (&self->kernel_times, g_ptr_array_unref);
-      self->kernel_times = g_steal_pointer (&times);
-      self->kernel_node = request->node;
-      self->kernel_step = request->step;
+      clear (own (self));
+      *own (self) = (KernelTimes){ result, request->node, request->base.frame->to };
     }
-  ir_session_changed (self, IR_CHANGED_BUSY | IR_CHANGED_RUNS);
+  else
+    g_ptr_array_unref (result);
+  ir_session_changed (self, IR_CHANGED_BUSY | IR_CHANGED_KERNELS);
 }
+
+static const IrWork kernels_work = {
+  .run = run_kernels,
+  .done = on_kernels,
+  .failure = "The kernels could not be measured",
+  .result_free = (GDestroyNotify) g_ptr_array_unref,
+};
 
 /**
  * ir_session_measure_kernels:
@@ -365,25 +376,15 @@ on_kernels (gpointer owner, gpointer result, const GError *error, gpointer data)
 void
 ir_session_measure_kernels (IrSession *self, IrNodeId node)
 {
+  const IrFrame *frame = ir_session_get_frame (self);
   KernelRequest *request;
 
-  if (self->frame == NULL || ir_model_live_node (self->frame->model, node) == NULL)
+  if (frame == NULL || ir_model_live_node (frame->model, node) == NULL)
     return;
-  request = g_new0 (KernelRequest, 1);
-  request->timeline = ir_timeline_ref (self->timeline);
-  request->model = ir_model_ref (self->frame->model);
-  request->step = self->frame->to;
+  request = ir_session_new_request (self, &kernels_work, sizeof *request);
   request->node = node;
-  request->inputs = ir_session_copy_inputs (self->inputs);
-  request->seed = self->seed;
-  request->sizes = g_hash_table_ref (self->sizes);
-  request->settings = self->settings;
-  ir_session_start_job (self, "Measuring kernels",
-                        &(IrJobSpec){ .run = run_kernels,
-                                      .data = request,
-                                      .data_free = kernel_request_free,
-                                      .result_free = (GDestroyNotify) g_ptr_array_unref,
-                                      .done = on_kernels });
+  request->options = ir_session_get_run_options (self);
+  ir_session_start (self, "Measuring kernels", request);
 }
 
 /**
@@ -397,6 +398,6 @@ ir_session_measure_kernels (IrSession *self, IrNodeId node)
 GPtrArray *
 ir_session_get_kernel_times (IrSession *self, IrNodeId node, guint *step)
 {
-  *step = self->kernel_step;
-  return node != 0 && node == self->kernel_node ? self->kernel_times : NULL;
+  *step = own (self)->step;
+  return node != 0 && node == own (self)->node ? own (self)->times : NULL;
 }

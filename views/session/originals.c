@@ -5,11 +5,13 @@
 #include "config.h"
 
 #include "core/exec/run/capture.h"
-#include "views/session/session-private.h"
+#include "views/session/frame.h"
+#include "views/session/runs-private.h"
+#include "views/session/timeline-private.h"
 
 /* -- what a run says of the original graph -- */
 
-struct _IrRunOriginals
+typedef struct
 {
   gatomicrefcount ref_count;
   IrTimeline *timeline;
@@ -17,7 +19,7 @@ struct _IrRunOriginals
   guint step;
   GMutex lock;            /* guards the next */
   IrOriginals *originals; /* (nullable): made for the first value */
-};
+} IrRunOriginals;
 
 static IrRunOriginals *
 run_originals_new (IrTimeline *timeline, IrRun *run, guint step)
@@ -59,18 +61,12 @@ prepare (IrRunOriginals *self, GError **error)
 
   if (self->originals == NULL)
     {
-      g_autoptr (GMutexLocker) history = g_mutex_locker_new (&self->timeline->lock);
+      g_autoptr (GMutexLocker) history = ir_timeline_lock (self->timeline);
 
-      self->originals = ir_originals_new (self->timeline->model, self->step, self->run, error);
+      self->originals = ir_originals_new (ir_timeline_model (self->timeline), self->step, self->run,
+                                          error);
     }
   return self->originals;
-}
-
-/* The run is another now, or none */
-void
-ir_session_forget_originals (IrSession *self)
-{
-  ir_job_free_later (g_steal_pointer (&self->originals), (GDestroyNotify) run_originals_unref);
 }
 
 /* -- one value -- */
@@ -89,10 +85,11 @@ label_of_fused (IrSession *self, const IrValue *value)
 {
   g_autoptr (GArray)
       nodes = value->producer != NULL
-                  ? ir_session_descendants (self, value->producer->id, self->run_step)
+                  ? ir_session_descendants (self, value->producer->id,
+                                            ir_session_get_run_step (self))
                   : NULL;
   const IrNode *node = nodes != NULL && nodes->len > 0
-                           ? ir_model_live_node (self->runs[IR_SIDE_AFTER]->model,
+                           ? ir_model_live_node (ir_session_get_run (self, IR_SIDE_AFTER)->model,
                                                  g_array_index (nodes, IrNodeId, 0))
                            : NULL;
 
@@ -103,12 +100,12 @@ label_of_fused (IrSession *self, const IrValue *value)
 static gboolean
 is_asked_of_run (IrSession *self, IrValueId value, IrSide side)
 {
-  const IrRun *run = self->runs[IR_SIDE_AFTER];
+  const IrRun *run = ir_session_get_run (self, IR_SIDE_AFTER);
 
-  if (self->timeline == NULL || run == NULL || run->error != NULL || self->run_step == 0 ||
+  if (run == NULL || run->error != NULL || ir_session_get_run_step (self) == 0 ||
       (value & IR_OTHER_SIDE) != 0)
     return FALSE;
-  return side == IR_SIDE_BEFORE ? self->one_run && self->runs[IR_SIDE_BEFORE] == NULL
+  return side == IR_SIDE_BEFORE ? ir_session_was_one_run (self) && ir_session_get_run (self, IR_SIDE_BEFORE) == NULL
                                 : ir_model_live_value (run->model, value) == NULL;
 }
 
@@ -124,6 +121,7 @@ is_asked_of_run (IrSession *self, IrValueId value, IrSide side)
 IrOriginalValue *
 ir_session_new_original_value (IrSession *self, IrValueId value, IrSide side)
 {
+  IrRunOriginals *originals;
   IrOriginalValue *asked;
   IrValueId id;
   const IrValue *original;
@@ -131,13 +129,18 @@ ir_session_new_original_value (IrSession *self, IrValueId value, IrSide side)
   if (!is_asked_of_run (self, value, side))
     return NULL;
   id = side == IR_SIDE_BEFORE ? ir_session_original_value (self, value) : value;
-  original = ir_model_live_value (self->timeline->original, id);
+  original = ir_model_live_value (ir_session_get_original (self), id);
   if (original == NULL)
     return NULL;
-  if (self->originals == NULL)
-    self->originals = run_originals_new (self->timeline, self->runs[IR_SIDE_AFTER], self->run_step);
+  originals = ir_session_get_attached (self);
+  if (originals == NULL)
+    {
+      originals = run_originals_new (ir_session_get_timeline (self), ir_session_get_run (self, IR_SIDE_AFTER),
+                                     ir_session_get_run_step (self));
+      ir_session_attach_to_run (self, originals, (GDestroyNotify) run_originals_unref);
+    }
   asked = g_new0 (IrOriginalValue, 1);
-  asked->originals = run_originals_ref (self->originals);
+  asked->originals = run_originals_ref (originals);
   asked->id = id;
   asked->side = side;
   asked->inside = label_of_fused (self, original);

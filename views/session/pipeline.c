@@ -5,80 +5,93 @@
 #include "core/op/infer.h"
 #include "passes/pipeline/pipeline.h"
 #include "views/count.h"
-#include "views/picture.h"
-#include "views/session/session-private.h"
+#include "views/session/debug-private.h"
+#include "views/session/problems-private.h"
+#include "views/session/replace.h"
+#include "views/session/runs-private.h"
+#include "views/session/selection-private.h"
 
 /* Proofs run every changed cone, so they are made by themselves only for graphs that run in about a
  * second. */
 #define PROVE_MAX_FLOPS G_GUINT64_CONSTANT (4000000000)
 #define PROVE_MAX_STEPS 2000
 
+typedef struct
+{
+  char *name;
+  gboolean prove;
+} Settings;
+
+static void
+init (gpointer state)
+{
+  *(Settings *) state = (Settings){ g_strdup ("default"), TRUE };
+}
+
+static void
+clear (gpointer state)
+{
+  g_free (((Settings *) state)->name);
+}
+
+IR_SESSION_NOUN (Settings, init, clear)
+
 const char *
 ir_session_get_pipeline (IrSession *self)
 {
-  return self->pipeline;
+  return own (self)->name;
 }
 
 gboolean
 ir_session_get_prove (IrSession *self)
 {
-  return self->prove;
+  return own (self)->prove;
 }
 
 void
 ir_session_set_pipeline (IrSession *self, const char *name)
 {
-  if (name == NULL || g_strcmp0 (self->pipeline, name) == 0)
+  if (name == NULL || g_strcmp0 (own (self)->name, name) == 0)
     return;
-  g_free (self->pipeline);
-  self->pipeline = g_strdup (name);
-  ir_session_changed (self, IR_CHANGED_FILE);
+  g_free (own (self)->name);
+  own (self)->name = g_strdup (name);
+  ir_session_changed (self, IR_CHANGED_PIPELINE);
 }
 
 void
 ir_session_set_prove (IrSession *self, gboolean prove)
 {
-  if (self->prove == prove)
+  if (own (self)->prove == prove)
     return;
-  self->prove = prove;
-  ir_session_changed (self, IR_CHANGED_FILE);
+  own (self)->prove = prove;
+  ir_session_changed (self, IR_CHANGED_PIPELINE);
 }
 
 /* -- running -- */
 
 typedef struct
 {
-  IrTimeline *timeline;
-  IrFrame *previous;
+  IrRequest base;
   char *pipeline;
   IrPictureSettings *settings;
   IrCompare compare;
   gboolean prove;
-  GHashTable *inputs;
-  guint64 seed;
-  GHashTable *sizes;
   IrRunOptions options; /* of the run of the result that is checked */
   GStrv skips;          /* (nullable) what-if: names and stable keys that are left out */
   IrTimeline *original; /* (nullable) what-if: the result to compare with */
   IrModel *other;       /* (nullable) the file that the frame is compared with */
-  IrJob *job;           /* (transfer none) for progress */
 } PipelineRequest;
 
 static void
-pipeline_request_free (gpointer data)
+clear_request (gpointer data)
 {
   PipelineRequest *request = data;
 
-  g_clear_pointer (&request->timeline, ir_timeline_unref);
-  g_clear_pointer (&request->previous, ir_frame_unref);
   g_clear_pointer (&request->settings, ir_picture_settings_unref);
-  g_clear_pointer (&request->inputs, g_hash_table_unref);
-  g_clear_pointer (&request->sizes, g_hash_table_unref);
   g_clear_pointer (&request->original, ir_timeline_unref);
   g_clear_pointer (&request->other, ir_model_unref);
   g_clear_pointer (&request->skips, g_strfreev);
   g_free (request->pipeline);
-  g_free (request);
 }
 
 static void
@@ -118,12 +131,13 @@ prove_steps (const PipelineRequest *request, IrModel *model, GCancellable *cance
     return NULL;
   if (is_too_large (model))
     return g_strdup ("not checked: the graph is large");
-  inputs = ir_session_all_inputs (request->timeline->original, request->inputs, request->seed,
-                                  request->sizes, &error);
+  inputs = ir_feed_inputs (&request->base.feed, ir_timeline_original (request->base.timeline),
+                           &error);
   if (inputs != NULL)
     prover = ir_prover_new (model, inputs, ir_backend_find ("cpu"), cancellable, &error);
   if (prover == NULL ||
-      !ir_prover_prove_all (prover, &summary, on_proof_progress, request->job, cancellable, &error))
+      !ir_prover_prove_all (prover, &summary, on_proof_progress, request->base.job, cancellable,
+                              &error))
     return g_strdup_printf ("not checked: %s", error != NULL ? error->message : "no reason given");
   return g_strdup_printf ("%u exact, %u rounding, %u broken", summary.n[IR_VERDICT_EXACT],
                           summary.n[IR_VERDICT_ROUNDING], summary.n[IR_VERDICT_BROKEN]);
@@ -140,10 +154,10 @@ judge_result (const PipelineRequest *request, IrModel *model, char **why, GCance
 
   if (!request->prove || ir_history_n_steps (model) == 0 || is_too_large (model))
     return NULL;
-  inputs = ir_session_all_inputs (model, request->inputs, request->seed, request->sizes, &error);
+  inputs = ir_feed_inputs (&request->base.feed, model, &error);
   if (inputs != NULL)
-    report = ir_session_judge_execution (model, ir_history_n_steps (model), inputs,
-                                         &request->options, request->job, cancellable, &error);
+    report = ir_execution_judge (model, ir_history_n_steps (model), inputs, &request->options,
+                                 request->base.job, cancellable, &error);
   if (report == NULL)
     *why = g_strdup_printf ("execution not checked: %s", error->message);
   else
@@ -171,7 +185,7 @@ pipeline_message (IrTimeline *timeline,
 {
   const guint n_steps = ir_history_n_steps (model);
   g_autofree char *steps = ir_count_text (n_steps),
-                  *before = ir_count_text (ir_model_n_counted_nodes (timeline->original)),
+                  *before = ir_count_text (ir_model_n_counted_nodes (ir_timeline_original (timeline))),
                   *after = ir_count_text (ir_model_n_counted_nodes (model));
 
   if (n_steps == 0)
@@ -186,20 +200,20 @@ pipeline_message (IrTimeline *timeline,
 static void
 compare_results (const PipelineRequest *request,
                  IrModel *model,
-                 IrOpened *opened,
+                 IrSuccessor *successor,
                  GCancellable *cancellable)
 {
   g_autoptr (IrModel) with = NULL;
   g_autoptr (GHashTable) inputs = NULL;
   g_autoptr (GError) error = NULL;
-  const guint n = ir_history_n_steps (request->original->model);
+  const guint n = ir_timeline_n_steps (request->original);
 
-  inputs = ir_session_all_inputs (request->timeline->original, request->inputs, request->seed,
-                                  request->sizes, &error);
+  inputs = ir_feed_inputs (&request->base.feed, ir_timeline_original (request->base.timeline),
+                           &error);
   if (inputs == NULL)
     return;
   with = ir_timeline_fork (request->original, n);
-  opened->what_if = ir_what_if_new (with, model, inputs, ir_backend_find ("cpu"), NULL,
+  successor->what_if = ir_what_if_new (with, model, inputs, ir_backend_find ("cpu"), NULL,
                                     ir_history_step (with, n)->cost_before.flops <= PROVE_MAX_FLOPS,
                                     cancellable);
 }
@@ -208,7 +222,8 @@ static gpointer
 run_pipeline (IrJob *job, gpointer data, GCancellable *cancellable, GError **error)
 {
   PipelineRequest *request = data;
-  const guint base = ir_history_n_edits (request->timeline->model);
+  IrTimeline *timeline = request->base.timeline;
+  const guint base = ir_timeline_n_edits (timeline);
   g_autoptr (IrPipeline) pipeline = ir_pipeline_load (request->pipeline, error);
   g_autoptr (IrModel) model = NULL;
   g_autoptr (IrExecutionReport) execution = NULL;
@@ -220,14 +235,13 @@ run_pipeline (IrJob *job, gpointer data, GCancellable *cancellable, GError **err
                                 .progress_data = job };
   IrPolicy policy = { ir_what_if_ask, request->skips };
   IrPipelineResult result = { 0 };
-  IrOpened *opened;
+  IrSuccessor *successor;
 
-  request->job = job;
   if (pipeline == NULL)
     return NULL;
   if (request->skips != NULL)
     options.policy = &policy;
-  model = ir_timeline_fork (request->timeline, base);
+  model = ir_timeline_fork (timeline, base);
   if (!ir_pipeline_run (model, pipeline, &options, &result, cancellable, error))
     return NULL;
   proof = prove_steps (request, model, cancellable);
@@ -235,54 +249,82 @@ run_pipeline (IrJob *job, gpointer data, GCancellable *cancellable, GError **err
   if (g_cancellable_set_error_if_cancelled (cancellable, error))
     return NULL;
   ir_job_report (job, -1, "Laying out the graph");
-  opened = ir_opened_new (ir_model_ref (model), request->other, compare_from (request, model),
-                       ir_history_n_steps (model), request->previous, request->settings,
+  successor = ir_successor_new (ir_model_ref (model), request->other, compare_from (request, model),
+                       ir_history_n_steps (model), request->base.frame, request->settings,
                        cancellable);
-  opened->message = pipeline_message (request->timeline, model, proof, executed);
-  opened->execution = g_steal_pointer (&execution);
+  successor->message = pipeline_message (timeline, model, proof, executed);
+  successor->execution = g_steal_pointer (&execution);
   if (request->original != NULL)
     {
       ir_job_report (job, -1, "Comparing the results");
-      compare_results (request, model, opened, cancellable);
+      compare_results (request, model, successor, cancellable);
     }
   if (!g_cancellable_set_error_if_cancelled (cancellable, error))
-    return opened;
-  ir_opened_free (opened);
+    return successor;
+  ir_successor_free (successor);
   return NULL;
 }
 
 static void
-on_pipeline (gpointer owner, gpointer result, const GError *error, gpointer data)
+on_pipeline (IrSession *self, gpointer result, gpointer data)
 {
-  IrSession *self = owner;
   PipelineRequest *request = data;
-  IrOpened *opened = result;
+  IrSuccessor *successor = result;
 
-  ir_session_end_job (self);
-  if (opened == NULL)
-    {
-      ir_session_changed (self, IR_CHANGED_BUSY);
-      ir_session_failed (self, "The pipeline could not run", error);
-      return;
-    }
-  if (request->timeline == self->timeline)
+  if (ir_request_is_current (request, self))
     {
       if (request->skips != NULL)
         ir_session_keep_original (self, g_steal_pointer (&request->skips),
-                                  g_steal_pointer (&opened->what_if));
+                                  g_steal_pointer (&successor->what_if));
       else
         ir_session_forget_what_if (self);
-      ir_session_take_opened (self, opened);
+      ir_session_take_successor (self, successor);
       ir_session_check_compare (self);
-      ir_session_forget_after (self);
+      ir_session_forget_run_after (self);
+      ir_session_forget_records (self);
+      ir_session_forget_kernel_times (self);
       ir_session_keep_live_selection (self);
-      ir_session_changed (self, IR_CHANGED_HISTORY | IR_CHANGED_FRAME | IR_CHANGED_SELECTION |
-                                    IR_CHANGED_RUNS | IR_CHANGED_BUSY | IR_CHANGED_DEBUG |
-                                    IR_CHANGED_PROBLEMS);
-      ir_session_message (self, "%s", opened->message);
-      ir_session_request_frame (self); /* a pinned comparison starts from its step again */
+      /* the picture too: a pinned comparison starts from its step again */
+      ir_session_changed (self, IR_CHANGED_HISTORY | IR_CHANGED_FRAME | IR_CHANGED_PICTURE |
+                                    IR_CHANGED_SELECTION | IR_CHANGED_RUNS | IR_CHANGED_KERNELS |
+                                    IR_CHANGED_VALUES | IR_CHANGED_BUSY | IR_CHANGED_PROBLEMS |
+                                    IR_CHANGED_SCORES | IR_CHANGED_WHAT_IF |
+                                    IR_CHANGED_BISECTION | IR_CHANGED_WHY);
+      ir_session_message (self, "%s", successor->message);
     }
-  ir_opened_free (opened);
+  else
+    ir_session_changed (self, IR_CHANGED_BUSY);
+  ir_successor_free (successor);
+}
+
+static const IrWork pipeline_work = {
+  .run = run_pipeline,
+  .done = on_pipeline,
+  .failure = "The pipeline could not run",
+  .clear = clear_request,
+  .result_free = ir_successor_free,
+};
+
+/* Takes @skips: (nullable) what a what-if leaves out. */
+static void
+run_without (IrSession *self, GStrv skips)
+{
+  PipelineRequest *request;
+
+  ir_session_clear_marks (self);
+  request = ir_session_new_request (self, &pipeline_work, sizeof *request);
+  request->settings = ir_session_picture_settings (
+      self, ir_session_get_run (self, IR_SIDE_AFTER),
+      ir_session_found_at (self, ir_timeline_n_edits (request->base.timeline)));
+  request->pipeline = g_strdup (own (self)->name);
+  request->compare = ir_session_get_compare (self);
+  request->other = ir_session_other_model (self);
+  request->prove = own (self)->prove;
+  request->options = ir_session_get_run_options (self);
+  request->skips = skips;
+  if (skips != NULL)
+    request->original = ir_timeline_ref (ir_session_get_unskipped (self));
+  ir_session_start (self, "Running the pipeline", request);
 }
 
 /**
@@ -295,43 +337,10 @@ on_pipeline (gpointer owner, gpointer result, const GError *error, gpointer data
 void
 ir_session_run_pipeline (IrSession *self, const char *name)
 {
-  if (self->frame == NULL)
+  if (ir_session_is_empty (self))
     return;
   ir_session_set_pipeline (self, name);
-  ir_session_run_pipeline_without (self, NULL);
-}
-
-/* Takes @skips: (nullable) what a what-if leaves out. */
-void
-ir_session_run_pipeline_without (IrSession *self, GStrv skips)
-{
-  PipelineRequest *request;
-
-  request = g_new0 (PipelineRequest, 1);
-  request->timeline = ir_timeline_ref (self->timeline);
-  request->previous = ir_frame_ref (self->frame);
-  ir_session_show_why (self, NULL);
-  request->settings = ir_session_picture_settings (
-      self, ir_session_found_at (self, ir_history_n_edits (self->timeline->model)));
-  request->pipeline = g_strdup (self->pipeline);
-  request->compare = self->compare;
-  request->other = ir_session_other_model (self);
-  request->prove = self->prove;
-  request->inputs = ir_session_copy_inputs (self->inputs);
-  request->seed = self->seed;
-  request->sizes = g_hash_table_ref (self->sizes);
-  request->options = self->settings.options;
-  request->options.seed = self->seed;
-  request->skips = skips;
-  if (skips != NULL)
-    request->original = ir_timeline_ref (
-        self->kept != NULL && self->shows_what_if ? self->kept : self->timeline);
-  ir_session_start_job (self, "Running the pipeline",
-                        &(IrJobSpec){ .run = run_pipeline,
-                                      .data = request,
-                                      .data_free = pipeline_request_free,
-                                      .result_free = ir_opened_free,
-                                      .done = on_pipeline });
+  run_without (self, NULL);
 }
 
 /**
@@ -344,15 +353,14 @@ ir_session_run_pipeline_without (IrSession *self, GStrv skips)
 void
 ir_session_skip (IrSession *self, const char *name)
 {
-  g_autoptr (GPtrArray) names = NULL;
+  const char *const *before = ir_session_get_skips (self);
+  g_autoptr (GStrvBuilder) names = NULL;
 
-  if (self->frame == NULL || ir_session_get_n_steps (self) == 0)
+  if (ir_session_is_empty (self) || ir_session_get_n_steps (self) == 0)
     return;
-  names = g_ptr_array_new ();
-  for (guint i = 0; self->skips != NULL && self->skips[i] != NULL; i++)
-    g_ptr_array_add (names, g_strdup (self->skips[i]));
-  g_ptr_array_add (names, g_strdup (name));
-  g_ptr_array_add (names, NULL);
-  ir_session_run_pipeline_without (self,
-                                   (GStrv) g_ptr_array_free (g_steal_pointer (&names), FALSE));
+  names = g_strv_builder_new ();
+  if (before != NULL)
+    g_strv_builder_addv (names, (const char **) before);
+  g_strv_builder_add (names, name);
+  run_without (self, g_strv_builder_end (names));
 }

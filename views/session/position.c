@@ -1,12 +1,31 @@
 /* Where in the history one is, and moves to. */
 #include "config.h"
 
-#include "views/session/session-private.h"
+#include "views/session/frame-private.h"
+#include "views/session/timeline-private.h"
+
+typedef struct
+{
+  guint cursor;
+} Position;
+
+static void
+clear (gpointer state)
+{
+}
+
+IR_SESSION_NOUN (Position, NULL, clear)
+
+void
+ir_session_place_cursor (IrSession *self, guint step)
+{
+  own (self)->cursor = step;
+}
 
 guint
 ir_session_get_cursor (IrSession *self)
 {
-  return self->cursor;
+  return own (self)->cursor;
 }
 
 /**
@@ -19,12 +38,11 @@ void
 ir_session_goto (IrSession *self, guint step)
 {
   step = MIN (step, ir_session_get_n_steps (self));
-  if (self->frame == NULL || step == self->cursor)
+  if (ir_session_is_empty (self) || step == own (self)->cursor)
     return;
-  self->cursor = step;
-  ir_session_hide_why (self, step);
-  g_object_notify (G_OBJECT (self), "cursor");
-  ir_session_request_frame (self);
+  own (self)->cursor = step;
+  ir_session_hide_marks (self, step);
+  ir_session_changed (self, IR_CHANGED_CURSOR);
 }
 
 /* Who moves by passes wants to see what a pass did, who moves by steps what a step did; the other
@@ -32,11 +50,10 @@ ir_session_goto (IrSession *self, guint step)
 static void
 compare_as_moved (IrSession *self, IrCompare unit)
 {
-  if (self->compare == unit ||
-      (self->compare != IR_COMPARE_STEP && self->compare != IR_COMPARE_PASS))
-    return;
-  self->compare = unit;
-  g_object_notify (G_OBJECT (self), "compare");
+  const IrCompare compare = ir_session_get_compare (self);
+
+  if (compare != unit && (compare == IR_COMPARE_STEP || compare == IR_COMPARE_PASS))
+    ir_session_place_compare (self, unit);
 }
 
 /**
@@ -48,7 +65,7 @@ compare_as_moved (IrSession *self, IrCompare unit)
 void
 ir_session_step_by (IrSession *self, int n_steps)
 {
-  gint64 step = (gint64) self->cursor + n_steps;
+  gint64 step = (gint64) own (self)->cursor + n_steps;
 
   compare_as_moved (self, IR_COMPARE_STEP);
   ir_session_goto (self, CLAMP (step, 0, (gint64) ir_session_get_n_steps (self)));
@@ -69,9 +86,9 @@ neighbour_pass_end (IrSession *self, gboolean forward)
 
       if (run->n_steps == 0)
         continue;
-      if (forward && end > self->cursor)
+      if (forward && end > own (self)->cursor)
         return end;
-      if (!forward && end < self->cursor)
+      if (!forward && end < own (self)->cursor)
         best = end;
     }
   return best;
@@ -87,7 +104,7 @@ neighbour_pass_end (IrSession *self, gboolean forward)
 void
 ir_session_pass_by (IrSession *self, int n_passes)
 {
-  if (self->frame == NULL)
+  if (ir_session_is_empty (self))
     return;
   compare_as_moved (self, IR_COMPARE_PASS);
   for (int i = 0; i < ABS (n_passes); i++)

@@ -2,17 +2,23 @@
 #include "config.h"
 
 #include "passes/pipeline/pipeline.h"
-#include "views/session/session-private.h"
+#include "views/session/request.h"
+
+typedef struct
+{
+  IrRequest base;
+  guint step;
+} ProofRequest;
 
 /* On a fork: the history on screen is not written while views may read it. */
 static gpointer
 run_prove (IrJob *job, gpointer data, GCancellable *cancellable, GError **error)
 {
-  const IrDebugRequest *request = data;
-  IrTimeline *timeline = request->timeline;
-  g_autoptr (IrModel) model = ir_timeline_fork (timeline, ir_history_n_steps (timeline->model));
-  g_autoptr (GHashTable) inputs = ir_session_all_inputs (timeline->original, request->inputs,
-                                                         request->seed, request->sizes, error);
+  const ProofRequest *request = data;
+  IrTimeline *timeline = request->base.timeline;
+  g_autoptr (IrModel) model = ir_timeline_copy (timeline);
+  g_autoptr (GHashTable) inputs = ir_feed_inputs (
+      &request->base.feed, ir_timeline_original (timeline), error);
   g_autoptr (IrProver) prover = NULL;
   IrProof *proof;
 
@@ -29,25 +35,29 @@ run_prove (IrJob *job, gpointer data, GCancellable *cancellable, GError **error)
 }
 
 static void
-on_proved (gpointer owner, gpointer result, const GError *error, gpointer data)
+on_proved (IrSession *self, gpointer result, gpointer data)
 {
-  IrSession *self = owner;
-  const IrDebugRequest *request = data;
+  const ProofRequest *request = data;
   g_autofree IrProof *proof = result;
 
-  ir_session_end_job (self);
-  if (proof != NULL && request->timeline == self->timeline)
+  if (ir_request_is_current (data, self))
     {
-      g_mutex_lock (&self->timeline->lock);
-      ir_history_set_proof (self->timeline->model, request->step, proof);
-      g_mutex_unlock (&self->timeline->lock);
+      GMutexLocker *locker = ir_timeline_lock (request->base.timeline);
+
+      ir_history_set_proof (ir_timeline_model (request->base.timeline), request->step, proof);
+      g_mutex_locker_free (locker);
       ir_session_changed (self, IR_CHANGED_HISTORY);
       ir_session_message (self, "Step %u: %s", request->step, ir_verdict_name (proof->verdict));
     }
-  else if (proof == NULL)
-    ir_session_failed (self, "The step could not be proved", error);
   ir_session_changed (self, IR_CHANGED_BUSY);
 }
+
+static const IrWork prove_work = {
+  .run = run_prove,
+  .done = on_proved,
+  .failure = "The step could not be proved",
+  .result_free = g_free,
+};
 
 /**
  * ir_session_prove_step:
@@ -58,16 +68,11 @@ on_proved (gpointer owner, gpointer result, const GError *error, gpointer data)
 void
 ir_session_prove_step (IrSession *self, guint step)
 {
-  IrDebugRequest *request;
+  ProofRequest *request;
 
-  if (self->frame == NULL || step == 0 || step > ir_session_get_n_steps (self))
+  if (ir_session_is_empty (self) || step == 0 || step > ir_session_get_n_steps (self))
     return;
-  request = ir_debug_request_new (self);
+  request = ir_session_new_request (self, &prove_work, sizeof *request);
   request->step = step;
-  ir_session_start_job (self, "Proving the step",
-                        &(IrJobSpec){ .run = run_prove,
-                                      .data = request,
-                                      .data_free = ir_debug_request_free,
-                                      .result_free = g_free,
-                                      .done = on_proved });
+  ir_session_start (self, "Proving the step", request);
 }

@@ -3,11 +3,20 @@
 #include "config.h"
 
 #include "core/exec/run/capture.h"
-#include "views/session/session-private.h"
+#include "views/session/runs-private.h"
 
 #include <string.h>
 
 /* -- records -- */
+
+struct _IrRunRecord
+{
+  gatomicrefcount ref_count;
+  guint step;
+  IrRun *run;    /* (nullable): until the next one was compared with it */
+  IrTimes times; /* ms */
+  GArray *nodes; /* of IrTimes, by node id, ms */
+};
 
 IrRunRecord *
 ir_run_record_ref (IrRunRecord *record)
@@ -32,27 +41,6 @@ times_of_node (const IrRunRecord *record, IrNodeId node)
   if (record == NULL || node >= record->nodes->len)
     return (IrTimes){ 0 };
   return g_array_index (record->nodes, IrTimes, node);
-}
-
-/* What ids name is something else from now on: no run can be compared with those that were. */
-void
-ir_session_forget_records (IrSession *self)
-{
-  g_clear_pointer (&self->record, ir_run_record_unref);
-  g_clear_pointer (&self->earlier, ir_run_record_unref);
-  g_clear_pointer (&self->change, g_free);
-  g_clear_pointer (&self->output_changes, g_array_unref);
-  g_clear_pointer (&self->kernel_times, g_ptr_array_unref);
-  self->kernel_node = 0;
-}
-
-/* The graph on screen is a new one, whose steps were made anew */
-void
-ir_session_forget_after (IrSession *self)
-{
-  ir_job_free_later (g_steal_pointer (&self->runs[IR_SIDE_AFTER]), (GDestroyNotify) ir_run_unref);
-  ir_session_forget_originals (self);
-  ir_session_forget_records (self);
 }
 
 /* -- times of several runs -- */
@@ -183,10 +171,13 @@ ir_run_record_compare (const IrRunRecord *before,
                        GCancellable *cancellable,
                        GArray **outputs)
 {
-  IrRunChange *change = g_new0 (IrRunChange, 1);
+  IrRunChange *change;
   guint n;
   IrNode *const *order = ir_graph_order (model->main, &n);
 
+  if (before->run == NULL)
+    return NULL;
+  change = g_new0 (IrRunChange, 1);
   change->from_step = before->step;
   change->step = after->step;
   change->before = before->times;
@@ -203,38 +194,72 @@ ir_run_record_compare (const IrRunRecord *before,
   return change;
 }
 
+/* -- those of the last runs -- */
+
+typedef struct
+{
+  IrRunRecord *record, *earlier; /* (nullable) the last run, and the one before it */
+  IrRunChange *change;           /* (nullable) between these */
+  GArray *outputs;               /* (nullable) of IrOutputChange, by node id */
+} Records;
+
+static void
+clear (gpointer state)
+{
+  Records *self = state;
+
+  g_clear_pointer (&self->record, ir_run_record_unref);
+  g_clear_pointer (&self->earlier, ir_run_record_unref);
+  g_clear_pointer (&self->change, g_free);
+  g_clear_pointer (&self->outputs, g_array_unref);
+}
+
+IR_SESSION_NOUN (Records, NULL, clear)
+
+void
+ir_session_forget_records (IrSession *self)
+{
+  clear (own (self));
+}
+
 void
 ir_session_take_record (IrSession *self, IrRunRecord *record, IrRunChange *change, GArray *outputs)
 {
-  g_clear_pointer (&self->earlier, ir_run_record_unref);
-  self->earlier = g_steal_pointer (&self->record);
-  if (self->earlier != NULL)
-    ir_job_free_later (g_steal_pointer (&self->earlier->run), (GDestroyNotify) ir_run_unref);
-  self->record = record;
-  g_free (self->change);
-  self->change = change;
-  g_clear_pointer (&self->output_changes, g_array_unref);
-  self->output_changes = outputs;
+  Records *records = own (self);
+
+  g_clear_pointer (&records->earlier, ir_run_record_unref);
+  records->earlier = g_steal_pointer (&records->record);
+  if (records->earlier != NULL)
+    ir_job_free_later (g_steal_pointer (&records->earlier->run), (GDestroyNotify) ir_run_unref);
+  records->record = record;
+  g_free (records->change);
+  records->change = change;
+  g_clear_pointer (&records->outputs, g_array_unref);
+  records->outputs = outputs;
 }
 
-/* -- what the last run took -- */
+IrRunRecord *
+ir_session_get_record (IrSession *self)
+{
+  return own (self)->record;
+}
 
 IrTimes
 ir_session_get_run_times (IrSession *self)
 {
-  return self->record != NULL ? self->record->times : (IrTimes){ 0 };
+  return own (self)->record != NULL ? own (self)->record->times : (IrTimes){ 0 };
 }
 
 IrTimes
 ir_session_get_node_times (IrSession *self, IrNodeId node)
 {
-  return times_of_node (self->record, node);
+  return times_of_node (own (self)->record, node);
 }
 
 const IrRunChange *
 ir_session_get_run_change (IrSession *self)
 {
-  return self->change;
+  return own (self)->change;
 }
 
 /**
@@ -248,13 +273,13 @@ ir_session_get_node_change (IrSession *self, IrNodeId node, IrNodeChange *change
 {
   const IrOutputChange *outputs;
 
-  *change = (IrNodeChange){ .before = times_of_node (self->earlier, node),
-                            .after = times_of_node (self->record, node) };
-  if (self->change == NULL || change->before.n == 0 || change->after.n == 0)
+  *change = (IrNodeChange){ .before = times_of_node (own (self)->earlier, node),
+                            .after = times_of_node (own (self)->record, node) };
+  if (own (self)->change == NULL || change->before.n == 0 || change->after.n == 0)
     return FALSE;
-  if (node < self->output_changes->len)
+  if (node < own (self)->outputs->len)
     {
-      outputs = &g_array_index (self->output_changes, IrOutputChange, node);
+      outputs = &g_array_index (own (self)->outputs, IrOutputChange, node);
       change->compared = outputs->compared;
       change->difference = outputs->difference;
     }

@@ -2,29 +2,30 @@
  * file, ran a pipeline or edited the graph. */
 #include "config.h"
 
-#include "views/picture.h"
-#include "views/session/session-private.h"
+#include "views/session/debug-private.h"
+#include "views/session/problems-private.h"
+#include "views/session/replace.h"
+#include "views/session/runs-private.h"
+#include "views/session/selection-private.h"
 
 void
-ir_opened_free (gpointer data)
+ir_successor_free (gpointer data)
 {
-  IrOpened *opened = data;
+  IrSuccessor *successor = data;
 
-  g_clear_pointer (&opened->timeline, ir_timeline_unref);
-  g_clear_pointer (&opened->frame, ir_frame_unref);
-  g_clear_pointer (&opened->problems, g_ptr_array_unref);
-  g_clear_pointer (&opened->what_if, ir_what_if_free);
-  g_clear_pointer (&opened->other, ir_model_unref);
-  g_clear_pointer (&opened->folds, g_hash_table_unref);
-  g_clear_pointer (&opened->execution, ir_execution_report_free);
-  g_free (opened->message);
-  g_free (opened);
+  g_clear_pointer (&successor->timeline, ir_timeline_unref);
+  g_clear_pointer (&successor->frame, ir_frame_unref);
+  g_clear_pointer (&successor->problems, g_ptr_array_unref);
+  g_clear_pointer (&successor->what_if, ir_what_if_free);
+  g_clear_pointer (&successor->other, ir_model_unref);
+  g_clear_pointer (&successor->folds, g_hash_table_unref);
+  g_clear_pointer (&successor->execution, ir_execution_report_free);
+  g_free (successor->message);
+  g_free (successor);
 }
 
-/* Lays out @model, at @to compared with @from or (nullable) @other, as the first frame of a new
- * timeline. */
-IrOpened *
-ir_opened_new (IrModel *model,
+IrSuccessor *
+ir_successor_new (IrModel *model,
             IrModel *other,
             guint from,
             guint to,
@@ -32,11 +33,11 @@ ir_opened_new (IrModel *model,
             IrPictureSettings *settings,
             GCancellable *cancellable)
 {
-  IrOpened *opened = g_new0 (IrOpened, 1);
+  IrSuccessor *successor = g_new0 (IrSuccessor, 1);
   g_autoptr (GError) error = NULL;
 
-  opened->timeline = ir_timeline_new (model);
-  opened->frame = ir_frame_make (&(IrFrameRequest){ .timeline = opened->timeline,
+  successor->timeline = ir_timeline_new (model);
+  successor->frame = ir_frame_make (&(IrFrameSpec){ .timeline = successor->timeline,
                                                .other = other,
                                                .from = from,
                                                .to = to,
@@ -45,34 +46,35 @@ ir_opened_new (IrModel *model,
                               cancellable, &error);
   if (error != NULL && !g_cancellable_is_cancelled (cancellable))
     g_warning ("layout: %s", error->message);
-  return opened;
+  return successor;
 }
 
 void
 ir_session_take_timeline (IrSession *self, IrTimeline *timeline, IrFrame *frame)
 {
-  ir_session_forget_findings (self);
+  ir_session_forget_scores (self);
+  ir_session_forget_bisection (self);
   ir_session_forget_whys (self);
   ir_session_forget_execution (self);
-  ir_job_free_later (self->timeline, (GDestroyNotify) ir_timeline_unref);
-  ir_job_free_later (self->frame, (GDestroyNotify) ir_frame_unref);
-  self->timeline = timeline;
-  self->frame = frame;
-  self->cursor = frame->to;
-  self->hover = 0;
-  self->pinned = MIN (self->pinned, ir_history_n_steps (timeline->model));
+  ir_session_set_timeline (self, timeline);
+  ir_session_set_frame (self, frame);
+  ir_session_place_cursor (self, frame->to);
+  ir_session_forget_hover (self);
+  ir_session_place_pin (self, ir_timeline_n_steps (timeline));
 }
 
 void
-ir_session_take_opened (IrSession *self, IrOpened *opened)
+ir_session_take_successor (IrSession *self, IrSuccessor *successor)
 {
+  const guint step = successor->frame->to;
+
   ir_session_forget_values (self);
-  ir_session_take_timeline (self, g_steal_pointer (&opened->timeline),
-                            g_steal_pointer (&opened->frame));
-  if (opened->problems != NULL)
-    ir_session_take_problems (self, self->frame->to, g_steal_pointer (&opened->problems));
+  ir_session_take_timeline (self, g_steal_pointer (&successor->timeline),
+                            g_steal_pointer (&successor->frame));
+  if (successor->problems != NULL)
+    ir_session_take_problems (self, step, g_steal_pointer (&successor->problems));
   else
-    ir_session_forget_problems (self, ir_history_n_edits (self->timeline->model));
-  if (opened->execution != NULL)
-    ir_session_take_execution (self, g_steal_pointer (&opened->execution));
+    ir_session_forget_problems (self, ir_timeline_n_edits (ir_session_get_timeline (self)));
+  if (successor->execution != NULL)
+    ir_session_take_execution (self, g_steal_pointer (&successor->execution));
 }

@@ -3,50 +3,40 @@
 #include "config.h"
 
 #include "core/exec/run/capture.h"
-#include "views/session/session-private.h"
+#include "views/session/problems-private.h"
+#include "views/session/request.h"
+#include "views/session/runs-private.h"
+#include "views/session/selection.h"
 
 typedef struct
 {
-  IrTimeline *timeline;
-  IrModel *original, *model; /* frozen */
+  IrRequest base;
+  IrModel *original, *model; /* (transfer none) frozen: those of the timeline and of the frame */
   guint step;
-  GHashTable *inputs;
-  guint64 seed;
-  GHashTable *sizes;
   IrRunSettings settings;
   GPtrArray *chosen;             /* (nullable) of char *: names, of IR_CAPTURE_CHOSEN */
   IrModel *expanded[IR_N_SIDES]; /* (nullable) as they run, once a name was looked for there */
   IrRunRecord *before;           /* (nullable) the run to compare with */
-  IrJob *job;
   const char *what;
 } RunRequest;
 
 typedef struct
 {
-  IrRun *runs[IR_N_SIDES];
-  GHashTable *inputs;
-  IrDivergence *divergence; /* (nullable) */
+  IrLastRun run;
   IrRunRecord *record;
   IrRunChange *change;    /* (nullable) */
   GArray *output_changes; /* (nullable) of IrOutputChange */
-  char *unknown;          /* (nullable) names of chosen values that neither graph has */
 } Ran;
 
 static void
-run_request_free (gpointer data)
+clear_request (gpointer data)
 {
   RunRequest *request = data;
 
-  g_clear_pointer (&request->timeline, ir_timeline_unref);
-  g_clear_pointer (&request->original, ir_model_unref);
-  g_clear_pointer (&request->model, ir_model_unref);
-  g_clear_pointer (&request->inputs, g_hash_table_unref);
-  g_clear_pointer (&request->sizes, g_hash_table_unref);
   g_clear_pointer (&request->before, ir_run_record_unref);
   g_clear_pointer (&request->chosen, g_ptr_array_unref);
   for (guint i = 0; i < IR_N_SIDES; i++)
     g_clear_pointer (&request->expanded[i], ir_model_unref);
-  g_free (request);
 }
 
 static void
@@ -54,14 +44,10 @@ ran_free (gpointer data)
 {
   Ran *ran = data;
 
-  for (guint i = 0; i < IR_N_SIDES; i++)
-    g_clear_pointer (&ran->runs[i], ir_run_unref);
-  g_clear_pointer (&ran->inputs, g_hash_table_unref);
-  g_free (ran->divergence);
+  ir_last_run_clear (&ran->run);
   g_clear_pointer (&ran->record, ir_run_record_unref);
   g_free (ran->change);
   g_clear_pointer (&ran->output_changes, g_array_unref);
-  g_free (ran->unknown);
   g_free (ran);
 }
 
@@ -71,7 +57,7 @@ on_node_progress (guint done, guint total, const IrNode *node, gpointer data)
   RunRequest *request = data;
   g_autofree char *text = g_strdup_printf ("%s: node %u of %u", request->what, done, total);
 
-  ir_job_report (request->job, total > 0 ? (double) done / total : -1, text);
+  ir_job_report (request->base.job, total > 0 ? (double) done / total : -1, text);
 }
 
 /* -- what is kept -- */
@@ -104,8 +90,8 @@ find_value (const IrModel *model, const char *name)
 static const IrValue *
 find_body_value (RunRequest *request, IrModel *model, const char *name)
 {
-  IrModel **expanded = &request
-                            ->expanded[model == request->original ? IR_SIDE_BEFORE : IR_SIDE_AFTER];
+  const IrSide side = model == request->original ? IR_SIDE_BEFORE : IR_SIDE_AFTER;
+  IrModel **expanded = &request->expanded[side];
 
   if (strchr (name, '/') == NULL)
     return NULL;
@@ -119,6 +105,7 @@ static void
 choose (RunRequest *request, IrModel *model, const char *name, GArray *chosen)
 {
   const IrValue *value = find_value (model, name), *original = find_value (request->original, name);
+  g_autoptr (GMutexLocker) locker = NULL;
   g_autoptr (GArray) needs = NULL;
 
   if (value == NULL && original == NULL)
@@ -127,9 +114,9 @@ choose (RunRequest *request, IrModel *model, const char *name, GArray *chosen)
     g_array_append_val (chosen, value->id);
   if (value != NULL || original == NULL)
     return;
-  g_mutex_lock (&request->timeline->lock);
-  needs = ir_originals_needs (request->timeline->model, request->step, original->id, NULL);
-  g_mutex_unlock (&request->timeline->lock);
+  locker = ir_timeline_lock (request->base.timeline);
+  needs = ir_originals_needs (ir_timeline_model (request->base.timeline), request->step,
+                              original->id, NULL);
   if (needs != NULL)
     g_array_append_vals (chosen, needs->data, needs->len);
 }
@@ -179,7 +166,7 @@ prepare (
 
   options.chosen = chosen;
   options.partial = TRUE;
-  options.seed = request->seed;
+  options.seed = request->base.feed.seed;
   options.progress = on_node_progress;
   options.progress_data = request;
   return ir_executable_new_until (model, &options, &stop, error);
@@ -195,7 +182,7 @@ run_model (RunRequest *request,
   g_autoptr (GArray) chosen = chosen_values (request, model);
   g_autoptr (IrExecutable) executable = prepare (request, model, chosen, cancellable, error);
 
-  return executable != NULL ? ir_session_run_once (executable, model, inputs, cancellable, error)
+  return executable != NULL ? ir_run_once (executable, model, inputs, cancellable, error)
                             : NULL;
 }
 
@@ -234,7 +221,7 @@ run_often (RunRequest *request,
 
       request->what = what;
       g_clear_pointer (&run, ir_run_unref);
-      run = ir_session_run_once (executable, request->model, inputs, cancellable, error);
+      run = ir_run_once (executable, request->model, inputs, cancellable, error);
       if (run != NULL && run->trace != NULL && (i >= n_early || run->error != NULL))
         ir_run_samples_take (&samples, run->trace);
       if (run == NULL || run->error != NULL || g_cancellable_is_cancelled (cancellable))
@@ -262,16 +249,15 @@ same_shape (const IrTensor *a, const IrTensor *b)
 static GHashTable *
 run_inputs (const RunRequest *request, GError **error)
 {
-  GHashTable *inputs = ir_session_all_inputs (request->model, request->inputs, request->seed,
-                                              request->sizes, error);
+  const IrFeed *feed = &request->base.feed;
+  GHashTable *inputs = ir_feed_inputs (feed, request->model, error);
   g_autoptr (GHashTable) before = NULL;
   GHashTableIter iter;
   gpointer id, tensor;
 
   if (inputs == NULL || request->step == 0)
     return inputs;
-  before = ir_session_all_inputs (request->original, request->inputs, request->seed, request->sizes,
-                                  NULL);
+  before = ir_feed_inputs (feed, request->original, NULL);
   if (before == NULL)
     return inputs;
   g_hash_table_iter_init (&iter, before);
@@ -297,7 +283,7 @@ difference_of (const IrComparedValues *values, const IrComparedValue *item)
 
 /* As values of two graphs are compared, and judged as proofs are. */
 static IrDivergence *
-find_divergence (const RunRequest *request, const Ran *ran, GCancellable *cancellable)
+find_divergence (const RunRequest *request, const IrLastRun *ran, GCancellable *cancellable)
 {
   g_autoptr (IrDiff) diff = ir_diff_new (request->original, request->model, TRUE);
   g_autoptr (IrComparedValues) values = ir_compare_runs (
@@ -336,27 +322,29 @@ run_graph (IrJob *job, gpointer data, GCancellable *cancellable, GError **error)
 {
   RunRequest *request = data;
   Ran *ran = g_new0 (Ran, 1);
+  IrLastRun *run = &ran->run;
+  IrRun **before = &run->runs[IR_SIDE_BEFORE], **after = &run->runs[IR_SIDE_AFTER];
 
-  request->job = job;
-  ran->inputs = run_inputs (request, error);
-  ran->unknown = unknown_values (request);
-  if (ran->inputs != NULL && request->step > 0 && !request->settings.one_run)
+  run->step = request->step;
+  run->one_run = request->settings.one_run;
+  run->inputs = run_inputs (request, error);
+  run->unknown = unknown_values (request);
+  if (run->inputs != NULL && request->step > 0 && !request->settings.one_run)
     {
       request->what = "Running the original graph";
-      ran->runs[IR_SIDE_BEFORE] = run_model (request, request->original, ran->inputs, cancellable,
-                                             NULL);
+      *before = run_model (request, request->original, run->inputs, cancellable, NULL);
     }
   request->what = request->step == 0 ? "Running the graph" : "Running the optimized graph";
-  if (ran->inputs != NULL && !g_cancellable_is_cancelled (cancellable))
-    ran->runs[IR_SIDE_AFTER] = run_often (request, ran->inputs, &ran->record, cancellable, error);
-  if (ran->runs[IR_SIDE_AFTER] != NULL && request->step == 0)
-    ran->runs[IR_SIDE_BEFORE] = ir_run_ref (ran->runs[IR_SIDE_AFTER]);
-  if (request->step > 0 && ran->runs[IR_SIDE_BEFORE] != NULL && ran->runs[IR_SIDE_AFTER] != NULL)
-    ran->divergence = find_divergence (request, ran, cancellable);
-  if (ran->record != NULL && request->before != NULL && request->before->run != NULL)
+  if (run->inputs != NULL && !g_cancellable_is_cancelled (cancellable))
+    *after = run_often (request, run->inputs, &ran->record, cancellable, error);
+  if (*after != NULL && request->step == 0)
+    *before = ir_run_ref (*after);
+  if (request->step > 0 && *before != NULL && *after != NULL)
+    run->divergence = find_divergence (request, run, cancellable);
+  if (ran->record != NULL && request->before != NULL)
     ran->change = ir_run_record_compare (request->before, ran->record, request->model, cancellable,
                                          &ran->output_changes);
-  if (ran->runs[IR_SIDE_AFTER] != NULL && !g_cancellable_is_cancelled (cancellable))
+  if (*after != NULL && !g_cancellable_is_cancelled (cancellable))
     return ran;
   if (*error == NULL)
     g_cancellable_set_error_if_cancelled (cancellable, error);
@@ -364,55 +352,93 @@ run_graph (IrJob *job, gpointer data, GCancellable *cancellable, GError **error)
   return NULL;
 }
 
+/* @why names the node. */
 static void
-on_ran (gpointer owner, gpointer result, const GError *error, gpointer data)
+add_stop (GPtrArray *problems, const IrModel *model, IrNodeId id, const char *why)
 {
-  IrSession *self = owner;
+  const IrNode *node = id != 0 ? ir_model_live_node (model, id) : NULL;
+
+  if (node != NULL)
+    ir_problems_add (problems, IR_SEVERITY_ERROR, IR_PROBLEM_EXECUTION, node, NULL, "%s", why);
+}
+
+/* (transfer full) (nullable): nodes that could not run */
+static GPtrArray *
+stops_of (const IrRun *run, const IrModel *model)
+{
+  GPtrArray *problems;
+
+  if (run->missing == NULL && run->error == NULL)
+    return NULL;
+  problems = ir_problems_new ();
+  for (guint i = 0; run->missing != NULL && i < run->missing->len; i++)
+    {
+      const IrMissing *missing = &g_array_index (run->missing, IrMissing, i);
+
+      add_stop (problems, model, missing->node, missing->why);
+    }
+  if (run->error != NULL)
+    add_stop (problems, model, run->failed_node, run->error->message);
+  return problems;
+}
+
+/* What is to be said of the run, which is the session's now. */
+static void
+say_outcome (IrSession *self, const IrRun *run)
+{
+  const IrDivergence *divergence = ir_session_get_divergence (self);
+
+  if (run->error != NULL)
+    {
+      ir_session_select_node (self, run->failed_node);
+      ir_session_run_failed (self, "The graph ran only in part", run->error);
+    }
+  else if (run->missing != NULL)
+    {
+      g_autofree char *text = ir_session_missing_text (self, run);
+
+      ir_session_select_node (self, g_array_index (run->missing, IrMissing, 0).node);
+      ir_session_message (self, "%s", text);
+    }
+  else if (divergence != NULL && divergence->first != 0)
+    ir_session_message (self, "First tensor to differ from the original: %s, by %.3g",
+                        ir_model_value (ir_session_get_history (self), divergence->first)->name,
+                        divergence->first_difference.max_abs);
+}
+
+static void
+on_ran (IrSession *self, gpointer result, gpointer data)
+{
   RunRequest *request = data;
   Ran *ran = result;
-  const IrRun *after;
+  const IrRun *after = ran->run.runs[IR_SIDE_AFTER];
 
-  ir_session_end_job (self);
-  if (ran == NULL)
-    {
-      ir_session_changed (self, IR_CHANGED_BUSY);
-      ir_session_run_failed (self, "The graph could not run", error);
-      return;
-    }
-  ir_session_clear_runs (self);
-  for (guint i = 0; i < IR_N_SIDES; i++)
-    self->runs[i] = g_steal_pointer (&ran->runs[i]);
-  self->used_inputs = g_steal_pointer (&ran->inputs);
-  self->run_step = request->step;
-  self->one_run = request->settings.one_run;
-  self->unknown = g_steal_pointer (&ran->unknown);
-  self->divergence = g_steal_pointer (&ran->divergence);
-  if (request->timeline == self->timeline)
+  ir_session_take_last_run (self, &ran->run, stops_of (after, request->model));
+  if (ir_request_is_current (request, self))
     ir_session_take_record (self, g_steal_pointer (&ran->record), g_steal_pointer (&ran->change),
                             g_steal_pointer (&ran->output_changes));
   ran_free (ran);
-  after = self->runs[IR_SIDE_AFTER];
   ir_session_faults_changed (self);
-  ir_session_changed (self, IR_CHANGED_RUNS | IR_CHANGED_BUSY | IR_CHANGED_PROBLEMS);
-  if (self->overlay != NULL)
-    ir_session_picture_changed (self);
-  if (after->error != NULL)
-    {
-      ir_session_select_node (self, after->failed_node);
-      ir_session_run_failed (self, "The graph ran only in part", after->error);
-    }
-  else if (after->missing != NULL)
-    {
-      g_autofree char *text = ir_session_missing_text (self, after);
-
-      ir_session_select_node (self, g_array_index (after->missing, IrMissing, 0).node);
-      ir_session_message (self, "%s", text);
-    }
-  else if (self->divergence != NULL && self->divergence->first != 0)
-    ir_session_message (self, "First tensor to differ from the original: %s, by %.3g",
-                        ir_model_value (self->timeline->model, self->divergence->first)->name,
-                        self->divergence->first_difference.max_abs);
+  if (ir_session_get_overlay (self) != NULL)
+    ir_session_age_picture (self);
+  ir_session_changed (self, IR_CHANGED_RUNS | IR_CHANGED_BUSY | IR_CHANGED_PROBLEMS |
+                                IR_CHANGED_PICTURE);
+  say_outcome (self, after);
 }
+
+static void
+on_run_failed (IrSession *self, const GError *error, gpointer request)
+{
+  ir_session_run_failed (self, "The graph could not run", error);
+}
+
+static const IrWork run_work = {
+  .run = run_graph,
+  .done = on_ran,
+  .failed = on_run_failed,
+  .clear = clear_request,
+  .result_free = ran_free,
+};
 
 /**
  * ir_session_run_graph:
@@ -423,27 +449,20 @@ on_ran (gpointer owner, gpointer result, const GError *error, gpointer data)
 void
 ir_session_run_graph (IrSession *self)
 {
+  const IrRunSettings *settings = ir_session_get_run_settings (self);
+  IrRunRecord *before = ir_session_get_record (self);
   RunRequest *request;
 
-  if (self->frame == NULL)
+  if (ir_session_is_empty (self))
     return;
-  request = g_new0 (RunRequest, 1);
-  request->timeline = ir_timeline_ref (self->timeline);
-  request->original = ir_model_ref (self->timeline->original);
-  request->model = ir_model_ref (self->frame->model);
-  request->step = self->frame->to;
-  request->inputs = ir_session_copy_inputs (self->inputs);
-  request->seed = self->seed;
-  request->sizes = g_hash_table_ref (self->sizes);
-  request->settings = self->settings;
-  if (self->settings.options.capture == IR_CAPTURE_CHOSEN)
-    request->chosen = names_of (self->settings.chosen);
+  request = ir_session_new_request (self, &run_work, sizeof *request);
+  request->original = ir_timeline_original (request->base.timeline);
+  request->model = request->base.frame->model;
+  request->step = request->base.frame->to;
+  request->settings = *settings;
+  if (settings->options.capture == IR_CAPTURE_CHOSEN)
+    request->chosen = names_of (settings->chosen);
   request->settings.chosen = NULL;
-  request->before = self->record != NULL ? ir_run_record_ref (self->record) : NULL;
-  ir_session_start_job (self, "Running the graph",
-                        &(IrJobSpec){ .run = run_graph,
-                                      .data = request,
-                                      .data_free = run_request_free,
-                                      .result_free = ran_free,
-                                      .done = on_ran });
+  request->before = before != NULL ? ir_run_record_ref (before) : NULL;
+  ir_session_start (self, "Running the graph", request);
 }

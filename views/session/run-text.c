@@ -3,7 +3,8 @@
 
 #include "core/exec/run/capture.h"
 #include "views/count.h"
-#include "views/session/session-private.h"
+#include "views/session/runs-private.h"
+#include "views/session/timeline.h"
 
 #include <math.h>
 #include <string.h>
@@ -122,7 +123,7 @@ ir_run_change_text (const IrRunChange *change, const IrModel *model)
 }
 
 static void
-append_kept (GString *text, const IrSession *self, const IrRun *run)
+append_kept (GString *text, IrSession *self, const IrRun *run)
 {
   static const char *const words[] = { [IR_CAPTURE_NONE] = "outputs kept",
                                        [IR_CAPTURE_ALL] = "all values kept",
@@ -134,10 +135,10 @@ append_kept (GString *text, const IrSession *self, const IrRun *run)
   g_autofree char *note = ir_run_capture_note (run);
 
   g_string_append_printf (text, " · %s",
-                          self->one_run ? "all values of the original graph in one run"
+                          ir_session_was_one_run (self) ? "all values of the original graph in one run"
                                         : words[ir_run_options (run)->capture]);
-  if (self->unknown != NULL)
-    g_string_append_printf (text, ", no graph has %s", self->unknown);
+  if (ir_session_get_unknown (self) != NULL)
+    g_string_append_printf (text, ", no graph has %s", ir_session_get_unknown (self));
   if (ir_run_n_spilled (run) > 0)
     g_string_append_printf (text, ", %u of them in a file (%s)", ir_run_n_spilled (run), spilled);
   if (ir_run_n_lost (run) > 0)
@@ -184,7 +185,7 @@ ir_session_missing_text (IrSession *self, const IrRun *run)
   for (guint i = 0; i < run->missing->len; i++)
     {
       const IrMissing *missing = &g_array_index (run->missing, IrMissing, i);
-      const IrNode *node = ir_model_live_node (self->timeline->model, missing->node);
+      const IrNode *node = ir_model_live_node (ir_session_get_history (self), missing->node);
       g_autofree char *label = node != NULL ? ir_node_label (node) : NULL;
 
       g_string_append_printf (text, "%s%s", i > 0 ? ", " : "",
@@ -204,16 +205,17 @@ ir_session_missing_text (IrSession *self, const IrRun *run)
 char *
 ir_session_run_text (IrSession *self)
 {
-  const IrRun *run = self->runs[IR_SIDE_AFTER];
+  const IrRun *run = ir_session_get_run (self, IR_SIDE_AFTER);
+  const IrTimes taken = ir_session_get_run_times (self);
   const IrRunOptions *options;
   g_autoptr (GString) text = g_string_new (NULL);
   g_autofree char *times = NULL, *missing = NULL;
   guint n_threads;
 
-  if (run == NULL || self->record == NULL)
+  if (run == NULL || ir_session_get_record (self) == NULL)
     return NULL;
   options = ir_run_options (run);
-  times = ir_times_text (&self->record->times);
+  times = ir_times_text (&taken);
   n_threads = options->n_threads != 0 ? options->n_threads : g_get_num_processors ();
   g_string_append_printf (text, "Ran in %s · %u %s", times, n_threads,
                           n_threads == 1 ? "thread" : "threads");

@@ -2,12 +2,52 @@
 #include "config.h"
 
 #include "core/exec/run/capture.h"
-#include "views/session/session-private.h"
+#include "views/session/inputs-private.h"
+#include "views/session/problems-private.h"
+#include "views/session/runs-private.h"
+
+typedef struct
+{
+  IrRunSettings settings;
+  char *chosen; /* (nullable) the settings' */
+  IrLastRun last;
+  gpointer attached; /* (nullable) */
+  GDestroyNotify attached_free;
+} Runs;
+
+static void
+init (gpointer state)
+{
+  ((Runs *) state)->settings = (IrRunSettings){ .options = { .capture = IR_CAPTURE_ALL },
+                                                .n_runs = 1 };
+}
+
+/* All values may have been kept: that takes longer than a frame. */
+static void
+drop_last (IrLastRun *last)
+{
+  for (guint i = 0; i < IR_N_SIDES; i++)
+    ir_job_free_later (g_steal_pointer (&last->runs[i]), (GDestroyNotify) ir_run_unref);
+  ir_last_run_clear (last);
+}
+
+static void
+clear (gpointer state)
+{
+  Runs *self = state;
+
+  if (self->attached != NULL)
+    ir_job_free_later (self->attached, self->attached_free);
+  drop_last (&self->last);
+  g_free (self->chosen);
+}
+
+IR_SESSION_NOUN (Runs, init, clear)
 
 const IrRunSettings *
 ir_session_get_run_settings (IrSession *self)
 {
-  return &self->settings;
+  return &own (self)->settings;
 }
 
 /**
@@ -19,59 +59,124 @@ ir_session_set_run_settings (IrSession *self, const IrRunSettings *settings)
 {
   char *chosen = g_strdup (settings->chosen);
 
-  self->settings = *settings;
-  self->settings.n_runs = MAX (settings->n_runs, 1);
-  g_free (self->chosen);
-  self->settings.chosen = self->chosen = chosen;
+  own (self)->settings = *settings;
+  own (self)->settings.n_runs = MAX (settings->n_runs, 1);
+  g_free (own (self)->chosen);
+  own (self)->settings.chosen = own (self)->chosen = chosen;
+}
+
+IrRunOptions
+ir_session_get_run_options (IrSession *self)
+{
+  IrRunOptions options = own (self)->settings.options;
+
+  options.seed = ir_session_get_seed (self);
+  return options;
 }
 
 /* -- the last run -- */
 
 void
-ir_session_clear_runs (IrSession *self)
+ir_last_run_clear (IrLastRun *run)
 {
   for (guint i = 0; i < IR_N_SIDES; i++)
-    ir_job_free_later (g_steal_pointer (&self->runs[i]), (GDestroyNotify) ir_run_unref);
-  ir_session_forget_originals (self);
-  g_clear_pointer (&self->used_inputs, g_hash_table_unref);
-  g_clear_pointer (&self->divergence, g_free);
-  g_clear_pointer (&self->unknown, g_free);
-  self->run_step = 0;
+    g_clear_pointer (&run->runs[i], ir_run_unref);
+  g_clear_pointer (&run->inputs, g_hash_table_unref);
+  g_free (run->divergence);
+  g_free (run->unknown);
+  *run = (IrLastRun){ 0 };
+}
+
+void
+ir_session_attach_to_run (IrSession *self, gpointer data, GDestroyNotify free_func)
+{
+  Runs *runs = own (self);
+
+  if (runs->attached != NULL)
+    ir_job_free_later (runs->attached, runs->attached_free);
+  runs->attached = data;
+  runs->attached_free = free_func;
+}
+
+gpointer
+ir_session_get_attached (IrSession *self)
+{
+  return own (self)->attached;
+}
+
+void
+ir_session_take_last_run (IrSession *self, IrLastRun *run, GPtrArray *stops)
+{
+  Runs *runs = own (self);
+
+  ir_session_attach_to_run (self, NULL, NULL);
+  drop_last (&runs->last);
+  if (run != NULL)
+    {
+      runs->last = *run;
+      *run = (IrLastRun){ 0 };
+    }
+  ir_session_set_faults (self, IR_FAULTS_OF_RUN, runs->last.step, stops);
+}
+
+void
+ir_session_forget_run_after (IrSession *self)
+{
+  ir_session_attach_to_run (self, NULL, NULL);
+  ir_job_free_later (g_steal_pointer (&own (self)->last.runs[IR_SIDE_AFTER]),
+                     (GDestroyNotify) ir_run_unref);
+  ir_session_set_faults (self, IR_FAULTS_OF_RUN, 0, NULL);
+}
+
+GHashTable *
+ir_session_get_used_inputs (IrSession *self)
+{
+  return own (self)->last.inputs;
+}
+
+gboolean
+ir_session_was_one_run (IrSession *self)
+{
+  return own (self)->last.one_run;
+}
+
+const char *
+ir_session_get_unknown (IrSession *self)
+{
+  return own (self)->last.unknown;
 }
 
 const IrDivergence *
 ir_session_get_divergence (IrSession *self)
 {
-  return self->runs[IR_SIDE_AFTER] != NULL ? self->divergence : NULL;
+  return own (self)->last.runs[IR_SIDE_AFTER] != NULL ? own (self)->last.divergence : NULL;
 }
 
 IrRun *
 ir_session_get_run (IrSession *self, IrSide side)
 {
   g_return_val_if_fail (side < IR_N_SIDES, NULL);
-  return self->runs[side];
+  return own (self)->last.runs[side];
 }
 
 guint
 ir_session_get_run_step (IrSession *self)
 {
-  return self->run_step;
+  return own (self)->last.step;
 }
 
-/* One that fails half way is a result too: what was computed before can be looked at, and the
- * run says which node failed. Returns the run. */
 IrRun *
-ir_session_run_once (IrExecutable *executable,
-                     IrModel *model,
-                     GHashTable *inputs,
-                     GCancellable *cancellable,
-                     GError **error)
+ir_run_once (IrExecutable *executable,
+             IrModel *model,
+             GHashTable *inputs,
+             GCancellable *cancellable,
+             GError **error)
 {
-  g_autoptr (GHashTable) own = ir_session_inputs_of (model, inputs);
+  g_autoptr (GHashTable) known = ir_inputs_of (model, inputs);
   g_autoptr (GError) local = NULL;
   IrRun *partial = NULL, *run;
 
-  run = ir_executable_run (executable, own, cancellable, &partial, &local);
+  run = ir_executable_run (executable, known, cancellable, &partial, &local);
   if (run == NULL && partial != NULL && partial->error == NULL && local != NULL)
     partial->error = g_error_copy (local);
   if (run == NULL && partial == NULL)

@@ -1,9 +1,17 @@
-/* How the session runs graphs, what that took, what a run changed against the one before it, and
- * which kernels there are. */
+/* How the session runs graphs, and what values held in the last run. */
 #pragma once
 
-#include "core/exec/measure/times.h"
+#include "core/exec/exec.h"
+#include "passes/debug/bisect.h"
 #include "views/session/session.h"
+
+/* The side of a comparison of values. */
+typedef enum
+{
+  IR_SIDE_BEFORE, /* the original graph, step 0 */
+  IR_SIDE_AFTER,  /* the graph at the step where it was run last */
+  IR_N_SIDES
+} IrSide;
 
 typedef struct
 {
@@ -20,22 +28,31 @@ typedef struct
 const IrRunSettings *ir_session_get_run_settings (IrSession *self);
 void ir_session_set_run_settings (IrSession *self, const IrRunSettings *settings);
 
-/* The graph on screen with the shapes that a run of it would have: plans need them. Made in the
- * main thread, asked in any. */
-typedef struct _IrSizer IrSizer;
-IrSizer *ir_session_new_sizer (IrSession *self);
-IrModel *ir_sizer_make (const IrSizer *sizer, GError **error); /* (transfer full) */
-void ir_sizer_free (IrSizer *sizer);
-G_DEFINE_AUTOPTR_CLEANUP_FUNC (IrSizer, ir_sizer_free)
+/* Runs the original graph and the cursor's; %IR_CHANGED_RUNS says when. */
+void ir_session_run_graph (IrSession *self);
+IrRun *ir_session_get_run (IrSession *self, IrSide side); /* (transfer none) (nullable) */
+guint ir_session_get_run_step (IrSession *self);          /* the step that IR_SIDE_AFTER ran */
 
-/* -- what the last run took, ms -- */
-IrTimes ir_session_get_run_times (IrSession *self); /* n 0: none */
-IrTimes ir_session_get_node_times (IrSession *self, IrNodeId node);
-char *ir_times_text (const IrTimes *times); /* (transfer full) "52.1 µs (50.2–55.7 µs, 5 runs)" */
-char *ir_times_tip (const IrTimes *times); /* (transfer full) (nullable): what that says */
-char *ir_ms_text (double ms);              /* (transfer full) "52.1 µs" */
-/* (transfer full) (nullable): the last run in a line: time, threads, policies, what it kept */
-char *ir_session_run_text (IrSession *self);
+/* The values of the last run against those of the original graph that they stand for. */
+typedef struct
+{
+  guint n_compared;
+  IrValueId first; /* in the order of the graph, that differs by more than rounding; 0: none */
+  IrDifference first_difference;
+  IrValueId worst; /* 0: all are equal */
+  IrDifference worst_difference;
+} IrDivergence;
+
+const IrDivergence *ir_session_get_divergence (IrSession *self); /* (nullable): nothing compared */
+
+/* -- contents of values -- */
+/* The contents of @value on a side: a constant of the graph, an input, or what was captured; for
+ * IR_SIDE_BEFORE through the lineage (the original value that @value stands for). NULL with
+ * @reason (transfer full): a sentence that says why not and what to do. */
+IrTensor *ir_session_dup_tensor (IrSession *self, IrValueId value, IrSide side, char **reason);
+/* The run that has, or can compute, what @value holds on a side, and which of its values that is.
+ * (transfer full) (nullable): there is none; ir_run_find() is for a job. */
+IrRun *ir_session_dup_run_of (IrSession *self, IrValueId value, IrSide side, IrValueId *id);
 
 /* -- values of the original graph that no run has got: a fused kernel computes what came of them,
  * or the original graph did not run -- */
@@ -53,59 +70,10 @@ IrTensor *ir_original_value_find (IrOriginalValue *value,
                                   GError **error);
 void ir_original_value_free (IrOriginalValue *value);
 
-/* -- values in bodies of functions, which only a run has (session/bodies.c) -- */
+/* -- values in bodies of functions, which only a run has -- */
 const IrValue *ir_session_get_body_value (IrSession *self,
                                           IrValueId id,
                                           IrRun **run); /* (nullable) */
 /* (transfer container) (nullable): of IrValue; NULL: no run of the graph on screen ran the body of
  * @call */
 GPtrArray *ir_session_get_body_values (IrSession *self, const IrNode *call);
-
-/* -- what it changed against the run before -- */
-typedef struct
-{
-  guint from_step, step;
-  IrTimes before, after; /* ms */
-  gboolean other_inputs; /* nothing was compared */
-  guint n_compared, n_differ;
-  IrValueId worst; /* 0: no difference */
-  IrDifference worst_difference;
-} IrRunChange;
-
-const IrRunChange *ir_session_get_run_change (IrSession *self);             /* (nullable) */
-char *ir_run_change_text (const IrRunChange *change, const IrModel *model); /* (transfer full) */
-
-typedef struct
-{
-  IrTimes before, after; /* ms; n 0: it was not there */
-  gboolean compared;
-  IrDifference difference; /* of its outputs, the largest */
-} IrNodeChange;
-
-gboolean ir_session_get_node_change (IrSession *self, IrNodeId node, IrNodeChange *change);
-char *ir_difference_text (const IrDifference *difference); /* (transfer full) */
-
-/* -- kernels (kernels.c) -- */
-typedef struct
-{
-  char *name;     /* (nullable) as IR_META_KERNEL asks for it */
-  char *kernel;   /* as the schedule calls it */
-  char *why;      /* (nullable) why it is not the back end's own */
-  gboolean taken; /* the graph at that step runs it */
-  IrTimes ms;     /* n 0: the run did not come that far */
-  gboolean compared;
-  IrDifference difference; /* of the node's outputs, from those of the kernel that is taken */
-} IrKernelTime;
-
-/* A step in which @node asks for a kernel; @kernel: (nullable): the back end chooses. */
-void ir_session_ask_for_kernel (IrSession *self, IrNodeId node, const char *kernel);
-/* Runs the graph with each kernel that @node could have, in turn; %IR_CHANGED_RUNS says when. */
-void ir_session_measure_kernels (IrSession *self, IrNodeId node);
-/* (transfer none) (nullable): of IrKernelTime, those of @node that were measured last, at @step */
-GPtrArray *ir_session_get_kernel_times (IrSession *self, IrNodeId node, guint *step);
-/* What runs @node at the cursor, by the last run or by what the back end says: the kernel, (out)
- * (nullable) why, and in words what it does about the layout of values. (nullable) */
-const char *ir_session_get_kernel (IrSession *self,
-                                   const IrNode *node,
-                                   const char **why,
-                                   const char **layout);

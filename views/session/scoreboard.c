@@ -1,13 +1,44 @@
 /* What each step is worth: the scoreboard, and measured times. */
 #include "config.h"
 
-#include "views/session/session-private.h"
+#include "views/session/debug-private.h"
+
 #include <math.h>
+
+typedef struct
+{
+  IrScoreboard *board; /* (nullable) of the timeline */
+  IrJob *job;          /* (nullable) that makes it */
+  void (*then) (IrSession *self, const GError *error); /* (nullable) when it is made */
+  double *times, *spreads; /* (nullable) (array length = steps + 1) ms, of the timeline */
+} Scores;
+
+static void
+clear (gpointer state)
+{
+  Scores *self = state;
+
+  ir_session_drop_job (&self->job);
+  g_clear_pointer (&self->board, ir_scoreboard_unref);
+  g_clear_pointer (&self->times, g_free);
+  g_clear_pointer (&self->spreads, g_free);
+  self->then = NULL;
+}
+
+IR_SESSION_NOUN (Scores, NULL, clear)
+
+void
+ir_session_forget_scores (IrSession *self)
+{
+  clear (own (self));
+}
+
+/* -- scoreboard -- */
 
 static gpointer
 run_board (IrJob *job, gpointer data, GCancellable *cancellable, GError **error)
 {
-  g_autoptr (IrTrial) trial = ir_debug_trial (data, cancellable, error);
+  g_autoptr (IrTrial) trial = ir_request_trial (data, cancellable, error);
 
   return trial != NULL ? ir_scoreboard_new (trial, NULL, NULL, error) : NULL;
 }
@@ -15,60 +46,58 @@ run_board (IrJob *job, gpointer data, GCancellable *cancellable, GError **error)
 static void
 on_board (gpointer owner, gpointer result, const GError *error, gpointer data)
 {
-  IrSession *self = owner;
-  const IrDebugRequest *request = data;
   g_autoptr (IrScoreboard) board = result;
-  const int wants_run = self->wants_run;
+  Scores *scores = own (owner);
+  void (*then) (IrSession *self, const GError *error) = scores->then;
 
-  if (request->serial != self->board_serial)
-    return;
-  g_clear_pointer (&self->board_job, ir_job_unref);
-  self->wants_run = 0;
-  if (board == NULL)
-    {
-      if (wants_run != 0) /* else nobody asked for it in words */
-        ir_session_failed (self, "The steps could not be scored", error);
-      ir_session_changed (self, IR_CHANGED_DEBUG);
-      return;
-    }
-  self->board = g_steal_pointer (&board);
-  ir_session_changed (self, IR_CHANGED_DEBUG);
-  if (wants_run != 0)
-    ir_session_run_breakpoints (self, wants_run > 0);
+  if (((IrRequest *) data)->job != scores->job)
+    return; /* it was cancelled */
+  g_clear_pointer (&scores->job, ir_job_unref);
+  scores->then = NULL;
+  scores->board = g_steal_pointer (&board);
+  ir_session_changed (owner, IR_CHANGED_SCORES);
+  if (then != NULL) /* else nobody asked for it in words */
+    then (owner, error);
 }
+
+static const IrWork board_work = {
+  .run = run_board,
+  .result_free = (GDestroyNotify) ir_scoreboard_unref,
+};
 
 /**
  * ir_session_request_scoreboard:
  *
- * Makes the scoreboard of the steps, unless it is there or being made; %IR_CHANGED_DEBUG says when.
+ * Makes the scoreboard of the steps, unless it is there or being made; %IR_CHANGED_SCORES says when.
  */
 void
 ir_session_request_scoreboard (IrSession *self)
 {
-  IrDebugRequest *request;
+  gpointer request;
 
-  if (self->board != NULL || self->board_job != NULL || ir_session_get_n_steps (self) == 0)
+  if (own (self)->board != NULL || own (self)->job != NULL || ir_session_get_n_steps (self) == 0)
     return;
-  request = ir_debug_request_new (self);
-  request->serial = self->board_serial;
-  self->board_job = ir_job_start (self,
-                                  &(IrJobSpec){ .run = run_board,
-                                                .data = request,
-                                                .data_free = ir_debug_request_free,
-                                                .result_free = (GDestroyNotify) ir_scoreboard_unref,
-                                                .done = on_board });
+  request = ir_session_new_request (self, &board_work, sizeof (IrRequest));
+  own (self)->job = ir_session_start_beside (self, request, on_board);
+}
+
+void
+ir_session_score_then (IrSession *self, void (*then) (IrSession *self, const GError *error))
+{
+  own (self)->then = then;
+  ir_session_request_scoreboard (self);
 }
 
 IrScoreboard *
 ir_session_get_scoreboard (IrSession *self)
 {
-  return self->board;
+  return own (self)->board;
 }
 
 gboolean
 ir_session_is_scoring (IrSession *self)
 {
-  return self->board_job != NULL;
+  return own (self)->job != NULL;
 }
 
 /* -- measured times -- */
@@ -92,7 +121,7 @@ times_free (gpointer data)
 }
 
 static gboolean
-time_steps (const IrDebugRequest *request,
+time_steps (const IrRequest *request,
             IrTrial *trial,
             guint n_steps,
             Times *times,
@@ -119,14 +148,13 @@ time_steps (const IrDebugRequest *request,
 static gpointer
 run_times (IrJob *job, gpointer data, GCancellable *cancellable, GError **error)
 {
-  IrDebugRequest *request = data;
-  const guint n = ir_history_n_steps (request->timeline->model);
-  g_autoptr (IrTrial) trial = ir_debug_trial (request, cancellable, error);
+  const IrRequest *request = data;
+  const guint n = ir_timeline_n_steps (request->timeline);
+  g_autoptr (IrTrial) trial = ir_request_trial (request, cancellable, error);
   Times *times;
 
   if (trial == NULL)
     return NULL;
-  request->job = job;
   times = g_new0 (Times, 1);
   times->medians = g_new0 (double, n + 1);
   times->spreads = g_new0 (double, n + 1);
@@ -137,25 +165,27 @@ run_times (IrJob *job, gpointer data, GCancellable *cancellable, GError **error)
 }
 
 static void
-on_times (gpointer owner, gpointer result, const GError *error, gpointer data)
+on_times (IrSession *self, gpointer result, gpointer request)
 {
-  IrSession *self = owner;
-  const IrDebugRequest *request = data;
   Times *times = result;
 
-  ir_session_end_job (self);
-  if (times != NULL && request->timeline == self->timeline)
+  if (ir_request_is_current (request, self))
     {
-      g_free (self->times);
-      g_free (self->spreads);
-      self->times = g_steal_pointer (&times->medians);
-      self->spreads = g_steal_pointer (&times->spreads);
+      g_free (own (self)->times);
+      g_free (own (self)->spreads);
+      own (self)->times = g_steal_pointer (&times->medians);
+      own (self)->spreads = g_steal_pointer (&times->spreads);
     }
-  else if (times == NULL)
-    ir_session_failed (self, "The steps could not be measured", error);
-  g_clear_pointer (&times, times_free);
-  ir_session_changed (self, IR_CHANGED_BUSY | IR_CHANGED_DEBUG);
+  times_free (times);
+  ir_session_changed (self, IR_CHANGED_BUSY | IR_CHANGED_SCORES);
 }
+
+static const IrWork times_work = {
+  .run = run_times,
+  .done = on_times,
+  .failure = "The steps could not be measured",
+  .result_free = times_free,
+};
 
 /**
  * ir_session_measure_times:
@@ -165,14 +195,9 @@ on_times (gpointer owner, gpointer result, const GError *error, gpointer data)
 void
 ir_session_measure_times (IrSession *self)
 {
-  if (self->frame == NULL || ir_session_get_n_steps (self) == 0)
-    return;
-  ir_session_start_job (self, "Measuring the steps",
-                        &(IrJobSpec){ .run = run_times,
-                                      .data = ir_debug_request_new (self),
-                                      .data_free = ir_debug_request_free,
-                                      .result_free = times_free,
-                                      .done = on_times });
+  if (!ir_session_is_empty (self) && ir_session_get_n_steps (self) > 0)
+    ir_session_start (self, "Measuring the steps",
+                      ir_session_new_request (self, &times_work, sizeof (IrRequest)));
 }
 
 /**
@@ -185,8 +210,10 @@ ir_session_measure_times (IrSession *self)
 double
 ir_session_get_time (IrSession *self, guint step, double *spread)
 {
+  const Scores *scores = own (self);
+  const gboolean known = scores->times != NULL && step <= ir_session_get_n_steps (self);
+
   if (spread != NULL)
-    *spread = self->spreads != NULL && step <= ir_session_get_n_steps (self) ? self->spreads[step]
-                                                                             : NAN;
-  return self->times != NULL && step <= ir_session_get_n_steps (self) ? self->times[step] : NAN;
+    *spread = known ? scores->spreads[step] : NAN;
+  return known ? scores->times[step] : NAN;
 }

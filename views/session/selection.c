@@ -1,25 +1,48 @@
 /* What is selected, what the pointer is on, and which part of the run is looked at. */
 #include "config.h"
 
-#include "views/picture.h"
-#include "views/session/session-private.h"
+#include "views/session/frame-private.h"
+#include "views/session/selection-private.h"
+
+typedef struct
+{
+  GtkBitset *nodes;
+  IrNodeId node;
+  IrValueId value;
+  IrNodeId hover;
+  double start_ms, end_ms;
+} Selection;
+
+static void
+init (gpointer state)
+{
+  ((Selection *) state)->nodes = gtk_bitset_new_empty ();
+}
+
+static void
+clear (gpointer state)
+{
+  gtk_bitset_unref (((Selection *) state)->nodes);
+}
+
+IR_SESSION_NOUN (Selection, init, clear)
 
 const GtkBitset *
 ir_session_get_selection (IrSession *self)
 {
-  return self->selection;
+  return own (self)->nodes;
 }
 
 IrNodeId
 ir_session_get_selected_node (IrSession *self)
 {
-  return self->selected_node;
+  return own (self)->node;
 }
 
 IrValueId
 ir_session_get_selected_value (IrSession *self)
 {
-  return self->selected_value;
+  return own (self)->value;
 }
 
 #define MAX_REVEALED 60 /* nodes; of more that are selected at once, folds stay closed */
@@ -28,19 +51,20 @@ ir_session_get_selected_value (IrSession *self)
 static void
 reveal_selection (IrSession *self)
 {
+  const IrFrame *frame = ir_session_get_frame (self);
   gboolean any = FALSE;
   GtkBitsetIter iter;
   guint id;
 
-  if (self->frame == NULL || gtk_bitset_get_size (self->selection) > MAX_REVEALED)
+  if (frame == NULL || gtk_bitset_get_size (own (self)->nodes) > MAX_REVEALED)
     return;
-  for (gboolean more = gtk_bitset_iter_init_first (&iter, self->selection, &id); more;
+  for (gboolean more = gtk_bitset_iter_init_first (&iter, own (self)->nodes, &id); more;
        more = gtk_bitset_iter_next (&iter, &id))
     {
-      const IrNode *node = ir_frame_node (self->frame, id);
+      const IrNode *node = ir_frame_node (frame, id);
 
-      if (node != NULL && ir_frame_find_box (self->frame, id) < 0)
-        any |= ir_picture_reveal (self->automatic, self->frame->diff, node);
+      if (node != NULL && ir_frame_find_box (frame, id) < 0)
+        any |= ir_session_reveal (self, frame->diff, node);
     }
   if (any)
     ir_session_picture_changed (self);
@@ -55,14 +79,14 @@ reveal_selection (IrSession *self)
 void
 ir_session_select_node (IrSession *self, IrNodeId node)
 {
-  if (self->selected_node == node && self->selected_value == 0 &&
-      gtk_bitset_get_size (self->selection) == (node != 0))
+  if (own (self)->node == node && own (self)->value == 0 &&
+      gtk_bitset_get_size (own (self)->nodes) == (node != 0))
     return;
-  gtk_bitset_remove_all (self->selection);
+  gtk_bitset_remove_all (own (self)->nodes);
   if (node != 0)
-    gtk_bitset_add (self->selection, node);
-  self->selected_node = node;
-  self->selected_value = 0;
+    gtk_bitset_add (own (self)->nodes, node);
+  own (self)->node = node;
+  own (self)->value = 0;
   ir_session_changed (self, IR_CHANGED_SELECTION);
   reveal_selection (self);
 }
@@ -77,18 +101,18 @@ ir_session_toggle_node (IrSession *self, IrNodeId node)
 {
   if (node == 0)
     return;
-  if (gtk_bitset_contains (self->selection, node))
+  if (gtk_bitset_contains (own (self)->nodes, node))
     {
-      gtk_bitset_remove (self->selection, node);
-      if (self->selected_node == node)
-        self->selected_node = gtk_bitset_is_empty (self->selection)
+      gtk_bitset_remove (own (self)->nodes, node);
+      if (own (self)->node == node)
+        own (self)->node = gtk_bitset_is_empty (own (self)->nodes)
                                   ? 0
-                                  : gtk_bitset_get_maximum (self->selection);
+                                  : gtk_bitset_get_maximum (own (self)->nodes);
     }
   else
     {
-      gtk_bitset_add (self->selection, node);
-      self->selected_node = node;
+      gtk_bitset_add (own (self)->nodes, node);
+      own (self)->node = node;
     }
   ir_session_changed (self, IR_CHANGED_SELECTION);
 }
@@ -100,12 +124,12 @@ ir_session_toggle_node (IrSession *self, IrNodeId node)
 void
 ir_session_set_selection (IrSession *self, const GtkBitset *nodes)
 {
-  if (gtk_bitset_equals (self->selection, nodes))
+  if (gtk_bitset_equals (own (self)->nodes, nodes))
     return;
-  gtk_bitset_unref (self->selection);
-  self->selection = gtk_bitset_copy (nodes);
-  if (!gtk_bitset_contains (nodes, self->selected_node))
-    self->selected_node = gtk_bitset_is_empty (nodes) ? 0 : gtk_bitset_get_minimum (nodes);
+  gtk_bitset_unref (own (self)->nodes);
+  own (self)->nodes = gtk_bitset_copy (nodes);
+  if (!gtk_bitset_contains (nodes, own (self)->node))
+    own (self)->node = gtk_bitset_is_empty (nodes) ? 0 : gtk_bitset_get_minimum (nodes);
   ir_session_changed (self, IR_CHANGED_SELECTION);
   reveal_selection (self);
 }
@@ -113,24 +137,24 @@ ir_session_set_selection (IrSession *self, const GtkBitset *nodes)
 void
 ir_session_select_value (IrSession *self, IrValueId value)
 {
-  if (self->selected_value == value)
+  if (own (self)->value == value)
     return;
-  self->selected_value = value;
+  own (self)->value = value;
   ir_session_changed (self, IR_CHANGED_SELECTION);
 }
 
 IrNodeId
 ir_session_get_hover (IrSession *self)
 {
-  return self->hover;
+  return own (self)->hover;
 }
 
 void
 ir_session_set_hover (IrSession *self, IrNodeId node)
 {
-  if (self->hover == node)
+  if (own (self)->hover == node)
     return;
-  self->hover = node;
+  own (self)->hover = node;
   ir_session_changed (self, IR_CHANGED_HOVER);
 }
 
@@ -142,36 +166,43 @@ ir_session_set_hover (IrSession *self, IrNodeId node)
 void
 ir_session_get_time_span (IrSession *self, double *start_ms, double *end_ms)
 {
-  *start_ms = self->span_start_ms;
-  *end_ms = self->span_end_ms;
+  *start_ms = own (self)->start_ms;
+  *end_ms = own (self)->end_ms;
 }
 
 void
 ir_session_set_time_span (IrSession *self, double start_ms, double end_ms)
 {
-  if (self->span_start_ms == start_ms && self->span_end_ms == end_ms)
+  if (own (self)->start_ms == start_ms && own (self)->end_ms == end_ms)
     return;
-  self->span_start_ms = start_ms;
-  self->span_end_ms = end_ms;
+  own (self)->start_ms = start_ms;
+  own (self)->end_ms = end_ms;
   ir_session_changed (self, IR_CHANGED_TIME_SPAN);
 }
 
 void
 ir_session_forget_selection (IrSession *self)
 {
-  gtk_bitset_remove_all (self->selection);
-  self->selected_node = 0;
-  self->selected_value = 0;
-  self->hover = 0;
+  gtk_bitset_remove_all (own (self)->nodes);
+  own (self)->node = 0;
+  own (self)->value = 0;
+  own (self)->hover = 0;
 }
 
-/* Ids of the steps that a re-run made anew may name other things now: keep what still is there. */
+/* Ids of the steps that a re-run made anew may name other things now. */
 void
 ir_session_keep_live_selection (IrSession *self)
 {
-  if (self->selected_node != 0 &&
-      ir_model_live_node (self->frame->model, self->selected_node) == NULL)
+  const IrModel *model = ir_session_get_frame (self)->model;
+
+  if (own (self)->node != 0 && ir_model_live_node (model, own (self)->node) == NULL)
     ir_session_forget_selection (self);
-  else if (ir_model_live_value (self->frame->model, self->selected_value) == NULL)
-    self->selected_value = 0;
+  else if (ir_model_live_value (model, own (self)->value) == NULL)
+    own (self)->value = 0;
+}
+
+void
+ir_session_forget_hover (IrSession *self)
+{
+  own (self)->hover = 0;
 }

@@ -1,9 +1,11 @@
+/* The object: its properties follow what its nouns say, and so does the picture. */
 #include "config.h"
 
 #include "views/session/session.h"
 
-#include "views/picture.h"
-#include "views/session/session-private.h"
+#include "views/session/file.h"
+#include "views/session/replace.h"
+#include "views/session/selection.h"
 
 enum
 {
@@ -37,8 +39,8 @@ static const struct
 } followers[] = {
   { IR_CHANGED_HISTORY, PROP_N_STEPS },
   { IR_CHANGED_HISTORY, PROP_TITLE },
-  { IR_CHANGED_FRAME, PROP_CURSOR },
-  { IR_CHANGED_FRAME, PROP_COMPARE },
+  { IR_CHANGED_FRAME | IR_CHANGED_CURSOR, PROP_CURSOR },
+  { IR_CHANGED_FRAME | IR_CHANGED_COMPARE, PROP_COMPARE },
   { IR_CHANGED_SELECTION, PROP_SELECTED_NODE },
   { IR_CHANGED_SELECTION, PROP_SELECTED_VALUE },
   { IR_CHANGED_HOVER, PROP_HOVER },
@@ -48,11 +50,11 @@ static const struct
   { IR_CHANGED_BUSY, PROP_PROGRESS_TEXT },
   { IR_CHANGED_FILE, PROP_TITLE },
   { IR_CHANGED_FILE, PROP_MODIFIED },
-  { IR_CHANGED_FILE, PROP_PIPELINE },
-  { IR_CHANGED_FILE, PROP_PROVE },
+  { IR_CHANGED_PIPELINE, PROP_PIPELINE },
+  { IR_CHANGED_PIPELINE, PROP_PROVE },
 };
 
-/* Properties follow before anybody else hears of it. */
+/* Properties, and the picture, follow before anybody else hears of it. */
 static void
 ir_session_real_changed (IrSession *self, guint changes)
 {
@@ -61,52 +63,16 @@ ir_session_real_changed (IrSession *self, guint changes)
     if (changes & followers[i].change)
       g_object_notify_by_pspec (G_OBJECT (self), props[followers[i].prop]);
   g_object_thaw_notify (G_OBJECT (self));
+  if (changes & (IR_CHANGED_CURSOR | IR_CHANGED_COMPARE | IR_CHANGED_PICTURE))
+    ir_session_request_frame (self);
 }
 
 /* -- object -- */
 
 static void
-ir_session_dispose (GObject *object)
-{
-  IrSession *self = IR_SESSION (object);
-
-  if (self->job != NULL)
-    ir_job_cancel (self->job);
-  if (self->frame_job != NULL)
-    ir_job_cancel (self->frame_job);
-  if (self->board_job != NULL)
-    ir_job_cancel (self->board_job);
-  g_clear_pointer (&self->board_job, ir_job_unref);
-  g_clear_pointer (&self->job, ir_job_unref);
-  g_clear_pointer (&self->frame_job, ir_job_unref);
-  G_OBJECT_CLASS (ir_session_parent_class)->dispose (object);
-}
-
-static void
 ir_session_finalize (GObject *object)
 {
-  IrSession *self = IR_SESSION (object);
-
-  ir_session_clear_runs (self);
-  ir_session_forget_records (self);
-  ir_session_clear_debug (self);
-  ir_session_forget_whys (self);
-  ir_session_forget_other (self);
-  ir_session_forget_values (self);
-  ir_session_forget_execution (self);
-  g_clear_pointer (&self->frame, ir_frame_unref);
-  g_clear_pointer (&self->timeline, ir_timeline_unref);
-  g_clear_pointer (&self->found, g_array_unref);
-  g_clear_pointer (&self->selection, gtk_bitset_unref);
-  g_clear_pointer (&self->inputs, g_hash_table_unref);
-  g_clear_pointer (&self->sizes, g_hash_table_unref);
-  g_clear_pointer (&self->folded, g_hash_table_unref);
-  g_clear_pointer (&self->automatic, g_hash_table_unref);
-  g_free (self->path);
-  g_free (self->title);
-  g_free (self->pipeline);
-  g_free (self->chosen);
-  g_free (self->progress_text);
+  ir_session_free_nouns (IR_SESSION (object));
   G_OBJECT_CLASS (ir_session_parent_class)->finalize (object);
 }
 
@@ -118,49 +84,49 @@ ir_session_get_property (GObject *object, guint id, GValue *value, GParamSpec *p
   switch (id)
     {
     case PROP_CURSOR:
-      g_value_set_uint (value, self->cursor);
+      g_value_set_uint (value, ir_session_get_cursor (self));
       break;
     case PROP_N_STEPS:
       g_value_set_uint (value, ir_session_get_n_steps (self));
       break;
     case PROP_COMPARE:
-      g_value_set_uint (value, self->compare);
+      g_value_set_uint (value, ir_session_get_compare (self));
       break;
     case PROP_SELECTED_NODE:
-      g_value_set_uint (value, self->selected_node);
+      g_value_set_uint (value, ir_session_get_selected_node (self));
       break;
     case PROP_SELECTED_VALUE:
-      g_value_set_uint (value, self->selected_value);
+      g_value_set_uint (value, ir_session_get_selected_value (self));
       break;
     case PROP_HOVER:
-      g_value_set_uint (value, self->hover);
+      g_value_set_uint (value, ir_session_get_hover (self));
       break;
     case PROP_OVERLAY:
-      g_value_set_string (value, self->overlay);
+      g_value_set_string (value, ir_session_get_overlay (self));
       break;
     case PROP_SHOW:
-      g_value_set_uint (value, self->show);
+      g_value_set_uint (value, ir_session_get_show (self));
       break;
     case PROP_BUSY:
-      g_value_set_boolean (value, self->job != NULL);
+      g_value_set_boolean (value, ir_session_get_busy (self));
       break;
     case PROP_PROGRESS:
-      g_value_set_double (value, self->progress);
+      g_value_set_double (value, ir_session_get_progress (self));
       break;
     case PROP_PROGRESS_TEXT:
-      g_value_set_string (value, self->progress_text);
+      g_value_set_string (value, ir_session_get_progress_text (self));
       break;
     case PROP_TITLE:
-      g_value_set_string (value, self->title);
+      g_value_set_string (value, ir_session_get_title (self));
       break;
     case PROP_MODIFIED:
-      g_value_set_boolean (value, self->modified);
+      g_value_set_boolean (value, ir_session_get_modified (self));
       break;
     case PROP_PIPELINE:
-      g_value_set_string (value, self->pipeline);
+      g_value_set_string (value, ir_session_get_pipeline (self));
       break;
     case PROP_PROVE:
-      g_value_set_boolean (value, self->prove);
+      g_value_set_boolean (value, ir_session_get_prove (self));
       break;
     default:
       G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
@@ -244,7 +210,6 @@ ir_session_class_init (IrSessionClass *klass)
   GObjectClass *object_class = G_OBJECT_CLASS (klass);
   const GType type = G_TYPE_FROM_CLASS (klass);
 
-  object_class->dispose = ir_session_dispose;
   object_class->finalize = ir_session_finalize;
   object_class->get_property = ir_session_get_property;
   object_class->set_property = ir_session_set_property;
@@ -263,20 +228,7 @@ ir_session_class_init (IrSessionClass *klass)
 static void
 ir_session_init (IrSession *self)
 {
-  self->found = ir_found_problems_new ();
-  self->selection = gtk_bitset_new_empty ();
-  self->inputs = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify) ir_tensor_unref);
-  self->breakpoints = g_ptr_array_new_with_free_func ((GDestroyNotify) ir_breakpoint_free);
-  self->pipeline = g_strdup ("default");
-  self->title = g_strdup ("");
-  self->prove = TRUE;
-  self->settings = (IrRunSettings){ .options = { .capture = IR_CAPTURE_ALL }, .n_runs = 1 };
-  self->progress = -1;
-  self->seed = 0; /* as irscope run does */
-  ir_session_forget_sizes (self);
-  self->show = IR_SHOW_SHAPES | IR_SHOW_NAMES | IR_SHOW_SCOPES;
-  self->folded = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
-  self->automatic = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+  self->nouns = g_hash_table_new (NULL, NULL);
 }
 
 /**
@@ -288,10 +240,4 @@ IrSession *
 ir_session_new (void)
 {
   return g_object_new (IR_TYPE_SESSION, NULL);
-}
-
-GPtrArray *
-ir_session_get_problems (IrSession *self)
-{
-  return ir_session_problems_at (self, self->frame != NULL ? self->frame->to : 0);
 }

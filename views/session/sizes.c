@@ -2,7 +2,14 @@
  * a new size makes a new one. */
 #include "config.h"
 
-#include "views/session/session-private.h"
+#include "views/session/inputs-private.h"
+#include "views/session/timeline-private.h"
+
+typedef struct
+{
+  GHashTable *sizes; /* name of a free dim -> gint64 *; never changed, as jobs share it */
+  gboolean matter;   /* to the failure that is being told */
+} Sizes;
 
 static GHashTable *
 new_sizes (void)
@@ -10,17 +17,31 @@ new_sizes (void)
   return g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free);
 }
 
+static void
+init (gpointer state)
+{
+  ((Sizes *) state)->sizes = new_sizes ();
+}
+
+static void
+clear (gpointer state)
+{
+  g_hash_table_unref (((Sizes *) state)->sizes);
+}
+
+IR_SESSION_NOUN (Sizes, init, clear)
+
 void
 ir_session_forget_sizes (IrSession *self)
 {
-  g_clear_pointer (&self->sizes, g_hash_table_unref);
-  self->sizes = new_sizes ();
+  g_hash_table_unref (own (self)->sizes);
+  own (self)->sizes = new_sizes ();
 }
 
 GHashTable *
 ir_session_get_sizes (IrSession *self)
 {
-  return self->sizes;
+  return own (self)->sizes;
 }
 
 /**
@@ -33,7 +54,7 @@ ir_session_get_sizes (IrSession *self)
 void
 ir_session_set_size (IrSession *self, const char *name, gint64 size)
 {
-  const gint64 *now = g_hash_table_lookup (self->sizes, name);
+  const gint64 *now = g_hash_table_lookup (own (self)->sizes, name);
   GHashTable *sizes;
   GHashTableIter iter;
   gpointer key, value;
@@ -41,15 +62,15 @@ ir_session_set_size (IrSession *self, const char *name, gint64 size)
   if (now != NULL ? *now == size : size < 0)
     return;
   sizes = new_sizes ();
-  g_hash_table_iter_init (&iter, self->sizes);
+  g_hash_table_iter_init (&iter, own (self)->sizes);
   while (g_hash_table_iter_next (&iter, &key, &value))
     g_hash_table_insert (sizes, g_strdup (key), g_memdup2 (value, sizeof (gint64)));
   if (size < 0)
     g_hash_table_remove (sizes, name);
   else
     g_hash_table_replace (sizes, g_strdup (name), g_memdup2 (&size, sizeof size));
-  g_hash_table_unref (self->sizes);
-  self->sizes = sizes;
+  g_hash_table_unref (own (self)->sizes);
+  own (self)->sizes = sizes;
   ir_session_changed (self, IR_CHANGED_INPUTS);
 }
 
@@ -62,7 +83,7 @@ ir_session_set_size (IrSession *self, const char *name, gint64 size)
 GArray *
 ir_session_free_dims (IrSession *self)
 {
-  return ir_free_dims (self->timeline->original, self->sizes);
+  return ir_free_dims (ir_session_get_original (self), own (self)->sizes);
 }
 
 /* A kernel that refuses what it gets, or memory that does not suffice, may be due to sizes where any
@@ -72,14 +93,14 @@ ir_session_run_failed (IrSession *self, const char *title, const GError *error)
 {
   g_autoptr (GArray) dims = ir_session_free_dims (self);
 
-  self->sizes_matter = dims->len > 0 && error != NULL &&
+  own (self)->matter = dims->len > 0 && error != NULL &&
                        ((error->domain == IR_EXEC_ERROR &&
                          error->code != IR_EXEC_ERROR_UNSUPPORTED &&
                          error->code != IR_EXEC_ERROR_DEVICE &&
                          error->code != IR_EXEC_ERROR_CANCELLED) ||
                         error->domain == IR_OP_ERROR);
   ir_session_failed (self, title, error);
-  self->sizes_matter = FALSE;
+  own (self)->matter = FALSE;
 }
 
 /**
@@ -91,5 +112,5 @@ ir_session_run_failed (IrSession *self, const char *title, const GError *error)
 gboolean
 ir_session_failed_by_sizes (IrSession *self)
 {
-  return self->sizes_matter;
+  return own (self)->matter;
 }

@@ -2,7 +2,10 @@
 #include "config.h"
 
 #include "core/exec/run/capture.h"
-#include "views/session/session-private.h"
+#include "views/session/frame.h"
+#include "views/session/inputs.h"
+#include "views/session/runs-private.h"
+#include "views/session/timeline-private.h"
 
 static IrTensor *
 stored_contents (const IrModel *model, GHashTable *inputs, IrValueId id)
@@ -38,10 +41,10 @@ stop_of (const IrRun *run, const IrValue *value, GHashTable *seen)
 static char *
 left_out_reason (IrSession *self, const IrRun *run, IrValueId id, IrSide side)
 {
-  const guint step = side == IR_SIDE_BEFORE ? 0 : self->run_step;
-  const IrModel *model = step == 0 ? self->timeline->original : self->frame->model;
-  const IrValue *value = step == 0 || step == self->frame->to ? ir_model_live_value (model, id)
-                                                              : NULL;
+  const guint step = side == IR_SIDE_BEFORE ? 0 : ir_session_get_run_step (self);
+  const IrFrame *frame = ir_session_get_frame (self);
+  const IrModel *model = step == 0 ? ir_session_get_original (self) : frame->model;
+  const IrValue *value = step == 0 || step == frame->to ? ir_model_live_value (model, id) : NULL;
   g_autoptr (GHashTable) seen = g_hash_table_new (NULL, NULL);
   const char *why = value != NULL && run->missing != NULL ? stop_of (run, value, seen) : NULL;
 
@@ -51,7 +54,7 @@ left_out_reason (IrSession *self, const IrRun *run, IrValueId id, IrSide side)
 static char *
 missing_reason (IrSession *self, IrValueId id, IrSide side)
 {
-  IrRun *run = self->runs[side];
+  IrRun *run = ir_session_get_run (self, side);
   char *left_out;
 
   if (run == NULL)
@@ -64,7 +67,7 @@ missing_reason (IrSession *self, IrValueId id, IrSide side)
   if (ir_model_live_value (run->model, id) == NULL)
     return g_strdup_printf (
         "The graph was last run after step %u, where this value does not exist. Run it again.",
-        side == IR_SIDE_BEFORE ? 0 : self->run_step);
+        side == IR_SIDE_BEFORE ? 0 : ir_session_get_run_step (self));
   return g_strdup ("This value was not kept by the last run.");
 }
 
@@ -72,7 +75,7 @@ missing_reason (IrSession *self, IrValueId id, IrSide side)
 static IrTensor *
 other_side_tensor (IrSession *self, IrValueId id, IrSide side, char **reason)
 {
-  const IrValue *value = ir_frame_value (self->frame, id);
+  const IrValue *value = ir_frame_value (ir_session_get_frame (self), id);
   const IrTensor *constant = value != NULL ? ir_value_constant (value) : NULL;
 
   if (side == IR_SIDE_BEFORE && constant != NULL)
@@ -95,7 +98,7 @@ other_side_tensor (IrSession *self, IrValueId id, IrSide side, char **reason)
 IrRun *
 ir_session_dup_run_of (IrSession *self, IrValueId value, IrSide side, IrValueId *id)
 {
-  IrRun *run = self->runs[side], *own;
+  IrRun *run = ir_session_get_run (self, side), *own;
 
   *id = 0;
   if (ir_session_get_body_value (self, value, &own) != NULL)
@@ -103,7 +106,7 @@ ir_session_dup_run_of (IrSession *self, IrValueId value, IrSide side, IrValueId 
       *id = value;
       return ir_run_ref (own);
     }
-  if (self->frame == NULL || run == NULL || value == 0 || (value & IR_OTHER_SIDE))
+  if (ir_session_is_empty (self) || run == NULL || value == 0 || (value & IR_OTHER_SIDE))
     return NULL;
   *id = side == IR_SIDE_BEFORE ? ir_session_original_value (self, value) : value;
   return *id != 0 && ir_model_live_value (run->model, *id) != NULL ? ir_run_ref (run) : NULL;
@@ -121,6 +124,8 @@ ir_session_dup_run_of (IrSession *self, IrValueId value, IrSide side, IrValueId 
 IrTensor *
 ir_session_dup_tensor (IrSession *self, IrValueId value, IrSide side, char **reason)
 {
+  const IrFrame *frame = ir_session_get_frame (self);
+  GHashTable *inputs = ir_session_get_used_inputs (self);
   const IrModel *model;
   IrTensor *tensor;
   IrRun *own;
@@ -128,7 +133,7 @@ ir_session_dup_tensor (IrSession *self, IrValueId value, IrSide side, char **rea
 
   if (reason != NULL)
     *reason = NULL;
-  if (self->frame == NULL || value == 0)
+  if (frame == NULL || value == 0)
     return NULL;
   if (ir_session_get_body_value (self, value, &own) != NULL)
     {
@@ -146,7 +151,7 @@ ir_session_dup_tensor (IrSession *self, IrValueId value, IrSide side, char **rea
     }
   if (value & IR_OTHER_SIDE)
     return other_side_tensor (self, value, side, reason);
-  model = side == IR_SIDE_BEFORE ? self->timeline->original : self->frame->model;
+  model = side == IR_SIDE_BEFORE ? ir_session_get_original (self) : frame->model;
   if (side == IR_SIDE_BEFORE)
     {
       value = ir_session_original_value (self, value);
@@ -157,10 +162,9 @@ ir_session_dup_tensor (IrSession *self, IrValueId value, IrSide side, char **rea
           return NULL;
         }
     }
-  tensor = stored_contents (model, self->used_inputs != NULL ? self->used_inputs : self->inputs,
-                            value);
-  if (tensor == NULL && self->runs[side] != NULL)
-    tensor = ir_run_value (self->runs[side], value);
+  tensor = stored_contents (model, inputs != NULL ? inputs : ir_session_get_inputs (self), value);
+  if (tensor == NULL && ir_session_get_run (self, side) != NULL)
+    tensor = ir_run_value (ir_session_get_run (self, side), value);
   if (tensor != NULL)
     return ir_tensor_ref (tensor);
   if (reason != NULL)

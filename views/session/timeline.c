@@ -1,7 +1,18 @@
 /* The model with its history, and what its steps made of what. */
 #include "config.h"
 
-#include "views/session/session-private.h"
+#include "views/session/frame.h"
+#include "views/session/timeline-private.h"
+
+/* -- a timeline -- */
+
+struct _IrTimeline
+{
+  gatomicrefcount ref_count;
+  GMutex lock;
+  IrModel *model;
+  IrModel *original; /* frozen, step 0 */
+};
 
 IrTimeline *
 ir_timeline_new (IrModel *model)
@@ -33,7 +44,49 @@ ir_timeline_unref (IrTimeline *timeline)
   g_free (timeline);
 }
 
-/* An editable copy of the model as it is at @step; what is edited there follows that step. */
+IrModel *
+ir_timeline_model (IrTimeline *timeline)
+{
+  return timeline->model;
+}
+
+GMutexLocker *
+ir_timeline_lock (IrTimeline *timeline)
+{
+  return g_mutex_locker_new (&timeline->lock);
+}
+
+IrModel *
+ir_timeline_original (IrTimeline *timeline)
+{
+  return timeline->original;
+}
+
+guint
+ir_timeline_n_steps (IrTimeline *timeline)
+{
+  return ir_history_n_steps (timeline->model);
+}
+
+guint
+ir_timeline_n_edits (IrTimeline *timeline)
+{
+  const guint n_steps = ir_timeline_n_steps (timeline);
+  guint n = 0;
+
+  while (n < n_steps && g_strcmp0 (ir_history_pass_of (timeline->model, n + 1), "edit") == 0)
+    n++;
+  return n;
+}
+
+IrModel *
+ir_timeline_snapshot (IrTimeline *timeline, guint step)
+{
+  g_autoptr (GMutexLocker) locker = ir_timeline_lock (timeline);
+
+  return ir_history_snapshot (timeline->model, step);
+}
+
 IrModel *
 ir_timeline_fork (IrTimeline *timeline, guint step)
 {
@@ -48,19 +101,47 @@ ir_timeline_fork (IrTimeline *timeline, guint step)
   return fork;
 }
 
-/* Steps at the beginning that are the user's edits. */
-guint
-ir_history_n_edits (const IrModel *model)
+IrModel *
+ir_timeline_copy (IrTimeline *timeline)
 {
-  guint n = 0;
-
-  while (n < ir_history_n_steps (model) &&
-         g_strcmp0 (ir_history_pass_of (model, n + 1), "edit") == 0)
-    n++;
-  return n;
+  return ir_timeline_fork (timeline, ir_timeline_n_steps (timeline));
 }
 
-/* -- reading -- */
+/* -- the one on screen -- */
+
+typedef struct
+{
+  IrTimeline *timeline; /* (nullable) */
+} Current;
+
+static void
+clear (gpointer state)
+{
+  g_clear_pointer (&((Current *) state)->timeline, ir_timeline_unref);
+}
+
+IR_SESSION_NOUN (Current, NULL, clear)
+
+IrTimeline *
+ir_session_get_timeline (IrSession *self)
+{
+  return own (self)->timeline;
+}
+
+void
+ir_session_set_timeline (IrSession *self, IrTimeline *timeline)
+{
+  ir_job_free_later (own (self)->timeline, (GDestroyNotify) ir_timeline_unref);
+  own (self)->timeline = timeline;
+}
+
+IrModel *
+ir_session_get_original (IrSession *self)
+{
+  IrTimeline *timeline = own (self)->timeline;
+
+  return timeline != NULL ? timeline->original : NULL;
+}
 
 /**
  * ir_session_get_history:
@@ -71,13 +152,17 @@ ir_history_n_edits (const IrModel *model)
 IrModel *
 ir_session_get_history (IrSession *self)
 {
-  return self->timeline != NULL ? self->timeline->model : NULL;
+  IrTimeline *timeline = own (self)->timeline;
+
+  return timeline != NULL ? timeline->model : NULL;
 }
 
 guint
 ir_session_get_n_steps (IrSession *self)
 {
-  return self->timeline != NULL ? ir_history_n_steps (self->timeline->model) : 0;
+  IrTimeline *timeline = own (self)->timeline;
+
+  return timeline != NULL ? ir_timeline_n_steps (timeline) : 0;
 }
 
 /**
@@ -88,12 +173,13 @@ ir_session_get_n_steps (IrSession *self)
 GArray *
 ir_session_origins (IrSession *self, IrNodeId node)
 {
+  IrTimeline *timeline = own (self)->timeline;
   g_autoptr (GMutexLocker) locker = NULL;
 
-  if (self->timeline == NULL || node & IR_OTHER_SIDE)
+  if (timeline == NULL || node & IR_OTHER_SIDE)
     return g_array_new (FALSE, FALSE, sizeof (IrNodeId));
-  locker = g_mutex_locker_new (&self->timeline->lock);
-  return ir_lineage_origins (self->timeline->model, node);
+  locker = ir_timeline_lock (timeline);
+  return ir_lineage_origins (timeline->model, node);
 }
 
 /**
@@ -104,12 +190,13 @@ ir_session_origins (IrSession *self, IrNodeId node)
 GArray *
 ir_session_descendants (IrSession *self, IrNodeId node, guint step)
 {
+  IrTimeline *timeline = own (self)->timeline;
   g_autoptr (GMutexLocker) locker = NULL;
 
-  if (self->timeline == NULL || node & IR_OTHER_SIDE)
+  if (timeline == NULL || node & IR_OTHER_SIDE)
     return g_array_new (FALSE, FALSE, sizeof (IrNodeId));
-  locker = g_mutex_locker_new (&self->timeline->lock);
-  return ir_lineage_descendants (self->timeline->model, node, step);
+  locker = ir_timeline_lock (timeline);
+  return ir_lineage_descendants (timeline->model, node, step);
 }
 
 /**
@@ -120,22 +207,23 @@ ir_session_descendants (IrSession *self, IrNodeId node, guint step)
 GArray *
 ir_session_steps_of (IrSession *self, IrNodeId node)
 {
+  IrTimeline *timeline = own (self)->timeline;
   g_autoptr (GMutexLocker) locker = NULL;
 
-  if (self->timeline == NULL || node & IR_OTHER_SIDE)
+  if (timeline == NULL || node & IR_OTHER_SIDE)
     return g_array_new (FALSE, FALSE, sizeof (guint));
-  locker = g_mutex_locker_new (&self->timeline->lock);
-  return ir_lineage_steps (self->timeline->model, node);
+  locker = ir_timeline_lock (timeline);
+  return ir_lineage_steps (timeline->model, node);
 }
 
-/* The value of the original graph that @value is or stands for; 0: none. */
 IrValueId
 ir_session_original_value (IrSession *self, IrValueId value)
 {
+  IrTimeline *timeline = own (self)->timeline;
   g_autoptr (GMutexLocker) locker = NULL;
 
-  if (ir_model_live_value (self->timeline->original, value) != NULL)
+  if (ir_model_live_value (timeline->original, value) != NULL)
     return value;
-  locker = g_mutex_locker_new (&self->timeline->lock);
-  return ir_lineage_original_value (self->timeline->model, value);
+  locker = ir_timeline_lock (timeline);
+  return ir_lineage_original_value (timeline->model, value);
 }

@@ -3,16 +3,18 @@
  * again when the pair is. */
 #include "config.h"
 
-#include "views/session/session-private.h"
+#include "core/exec/exec.h"
+#include "views/session/request.h"
+#include "views/session/runs-private.h"
 
-struct _IrPairValues
+typedef struct
 {
   IrTimeline *timeline;
   guint from, to;
   gconstpointer other; /* (nullable) the model of a file or the timeline of a result */
   IrTimeline *kept;    /* (nullable) keeps @other, if it is a timeline */
   IrComparedValues *values;
-};
+} IrPairValues;
 
 static void
 pair_values_free (gpointer data)
@@ -25,18 +27,40 @@ pair_values_free (gpointer data)
   g_free (pair);
 }
 
+typedef struct
+{
+  IrPairValues *pair; /* (nullable) not always the one on screen */
+} Values;
+
+static void
+clear (gpointer state)
+{
+  ir_job_free_later (g_steal_pointer (&((Values *) state)->pair), pair_values_free);
+}
+
+IR_SESSION_NOUN (Values, NULL, clear)
+
 void
 ir_session_forget_values (IrSession *self)
 {
-  ir_job_free_later (g_steal_pointer (&self->values), pair_values_free);
+  clear (own (self));
+}
+
+gboolean
+ir_session_has_values (IrSession *self)
+{
+  return own (self)->pair != NULL;
 }
 
 static gconstpointer
 other_of_frame (IrSession *self)
 {
-  if (!self->frame->foreign)
+  g_autoptr (IrModel) model = ir_session_other_model (self);
+  g_autoptr (IrTimeline) timeline = ir_session_other_timeline (self);
+
+  if (!ir_session_get_frame (self)->foreign)
     return NULL;
-  return self->compare == IR_COMPARE_FILE ? (gconstpointer) self->other : self->kept;
+  return model != NULL ? (gconstpointer) model : timeline;
 }
 
 /**
@@ -48,10 +72,10 @@ other_of_frame (IrSession *self)
 const IrComparedValues *
 ir_session_get_values (IrSession *self)
 {
-  const IrPairValues *pair = self->values;
-  const IrFrame *frame = self->frame;
+  const IrPairValues *pair = own (self)->pair;
+  const IrFrame *frame = ir_session_get_frame (self);
 
-  return pair != NULL && frame != NULL && pair->timeline == self->timeline &&
+  return pair != NULL && frame != NULL && pair->timeline == ir_session_get_timeline (self) &&
                  pair->from == frame->from && pair->to == frame->to &&
                  pair->other == other_of_frame (self)
              ? pair->values
@@ -66,8 +90,9 @@ ir_session_get_values (IrSession *self)
 gboolean
 ir_session_can_compare_values (IrSession *self)
 {
-  return self->frame != NULL && self->frame->marks == NULL &&
-         (self->frame->foreign || self->frame->from != self->frame->to);
+  const IrFrame *frame = ir_session_get_frame (self);
+
+  return frame != NULL && frame->marks == NULL && (frame->foreign || frame->from != frame->to);
 }
 
 /* (transfer none) (nullable): what @value, with IR_OTHER_SIDE if it is the other graph's, held on
@@ -84,7 +109,7 @@ ir_session_pair_tensor (IrSession *self, IrValueId value, IrSide side, gboolean 
   guint place;
 
   *compared = FALSE;
-  if (values == NULL || !self->frame->foreign)
+  if (values == NULL || !ir_session_get_frame (self)->foreign)
     return NULL;
   own = ir_model_live_value (is_other ? values->a : values->b, id);
   *compared = own != NULL && own->producer != NULL && ir_value_constant (own) == NULL;
@@ -103,30 +128,20 @@ ir_session_pair_tensor (IrSession *self, IrValueId value, IrSide side, gboolean 
 
 typedef struct
 {
-  IrFrame *frame;
+  IrRequest base;
   IrPairValues *pair; /* without its values */
-  GHashTable *inputs;
-  guint64 seed;
-  GHashTable *sizes;
-  IrJob *job;
 } ValuesRequest;
 
 static void
-values_request_free (gpointer data)
+clear_request (gpointer data)
 {
-  ValuesRequest *request = data;
-
-  g_clear_pointer (&request->frame, ir_frame_unref);
-  g_clear_pointer (&request->pair, pair_values_free);
-  g_clear_pointer (&request->inputs, g_hash_table_unref);
-  g_clear_pointer (&request->sizes, g_hash_table_unref);
-  g_free (request);
+  g_clear_pointer (&((ValuesRequest *) data)->pair, pair_values_free);
 }
 
 static void
 on_node (gboolean of_b, guint done, guint total, gpointer data)
 {
-  const ValuesRequest *request = data;
+  const IrRequest *request = data;
   g_autofree char *text = g_strdup_printf ("Running %s: node %u of %u",
                                            of_b ? "this graph" : "the other graph", done, total);
 
@@ -136,17 +151,17 @@ on_node (gboolean of_b, guint done, guint total, gpointer data)
 static gpointer
 run_values (IrJob *job, gpointer data, GCancellable *cancellable, GError **error)
 {
-  ValuesRequest *request = data;
+  const IrRequest *request = data;
+  const IrFeed *feed = &request->feed;
   IrModel *model = request->frame->model;
-  const IrCompareValuesOptions options = { .progress = on_node, .progress_data = request };
-  g_autoptr (GHashTable) after = ir_matching_inputs (model, request->inputs, model, request->seed,
-                                                     request->sizes, error);
+  const IrCompareValuesOptions options = { .progress = on_node, .progress_data = data };
+  g_autoptr (GHashTable) after = ir_matching_inputs (model, feed->given, model, feed->seed,
+                                                     feed->sizes, error);
   g_autoptr (GHashTable) before = NULL;
 
-  request->job = job;
   if (after != NULL)
-    before = ir_matching_inputs (model, after, request->frame->before, request->seed,
-                                 request->sizes, error);
+    before = ir_matching_inputs (model, after, request->frame->before, feed->seed, feed->sizes,
+                                 error);
   return before != NULL
              ? ir_compare_values (request->frame->diff, before, after, &options, cancellable, error)
              : NULL;
@@ -170,54 +185,45 @@ say_values (IrSession *self, const IrComparedValues *values)
 }
 
 static void
-on_values (gpointer owner, gpointer result, const GError *error, gpointer data)
+on_values (IrSession *self, gpointer result, gpointer data)
 {
-  IrSession *self = owner;
   ValuesRequest *request = data;
 
-  ir_session_end_job (self);
-  if (result == NULL)
-    {
-      ir_session_changed (self, IR_CHANGED_BUSY);
-      ir_session_failed (self, "The values could not be compared", error);
-      return;
-    }
   ir_session_forget_values (self);
-  self->values = g_steal_pointer (&request->pair);
-  self->values->values = result;
-  ir_session_changed (self, IR_CHANGED_BUSY | IR_CHANGED_RUNS);
+  own (self)->pair = g_steal_pointer (&request->pair);
+  own (self)->pair->values = result;
+  ir_session_changed (self, IR_CHANGED_BUSY | IR_CHANGED_VALUES);
   say_values (self, result);
 }
+
+static const IrWork values_work = {
+  .run = run_values,
+  .done = on_values,
+  .failure = "The values could not be compared",
+  .clear = clear_request,
+  .result_free = (GDestroyNotify) ir_compared_values_free,
+};
 
 /**
  * ir_session_compare_values:
  *
  * Runs both graphs on screen on the same inputs, those given and the rest random, and compares what
- * is the same value in both; %IR_CHANGED_RUNS says when ir_session_get_values() has the outcome.
+ * is the same value in both; %IR_CHANGED_VALUES says when ir_session_get_values() has the outcome.
  */
 void
 ir_session_compare_values (IrSession *self)
 {
+  const IrFrame *frame = ir_session_get_frame (self);
   ValuesRequest *request;
 
   if (!ir_session_can_compare_values (self))
     return;
-  request = g_new0 (ValuesRequest, 1);
-  request->frame = ir_frame_ref (self->frame);
+  request = ir_session_new_request (self, &values_work, sizeof *request);
   request->pair = g_new0 (IrPairValues, 1);
-  request->pair->timeline = ir_timeline_ref (self->timeline);
-  request->pair->from = self->frame->from;
-  request->pair->to = self->frame->to;
+  request->pair->timeline = ir_timeline_ref (request->base.timeline);
+  request->pair->from = frame->from;
+  request->pair->to = frame->to;
   request->pair->other = other_of_frame (self);
-  if (self->frame->foreign && self->compare == IR_COMPARE_RESULT && self->kept != NULL)
-    request->pair->kept = ir_timeline_ref (self->kept);
-  request->inputs = ir_session_copy_inputs (self->inputs);
-  request->seed = self->seed;
-  request->sizes = g_hash_table_ref (self->sizes);
-  ir_session_start_job (self, "Comparing values",
-                        &(IrJobSpec){ .run = run_values,
-                                      .data = request,
-                                      .data_free = values_request_free,
-                                      .result_free = (GDestroyNotify) ir_compared_values_free,
-                                      .done = on_values });
+  request->pair->kept = frame->foreign ? ir_session_other_timeline (self) : NULL;
+  ir_session_start (self, "Comparing values", request);
 }

@@ -2,55 +2,94 @@
  * going back takes no time. */
 #include "config.h"
 
-#include "views/session/session-private.h"
+#include "views/session/debug-private.h"
+#include "views/session/replace.h"
+#include "views/session/runs-private.h"
+#include "views/session/selection-private.h"
+
+typedef struct
+{
+  GStrv skips;       /* (nullable) what the what-if left out */
+  IrTimeline *kept;  /* (nullable) the other result: the original's, or the what-if's */
+  IrFrame *frame;    /* (nullable) its */
+  gboolean is_shown; /* that without @skips is on screen */
+  IrWhatIf *what_if; /* (nullable) */
+} WhatIf;
+
+static void
+clear (gpointer state)
+{
+  WhatIf *self = state;
+
+  ir_job_free_later (self->kept, (GDestroyNotify) ir_timeline_unref);
+  ir_job_free_later (self->frame, (GDestroyNotify) ir_frame_unref);
+  g_strfreev (self->skips);
+  g_clear_pointer (&self->what_if, ir_what_if_free);
+  *self = (WhatIf){ 0 };
+}
+
+IR_SESSION_NOUN (WhatIf, NULL, clear)
 
 void
 ir_session_forget_what_if (IrSession *self)
 {
-  ir_job_free_later (g_steal_pointer (&self->kept), (GDestroyNotify) ir_timeline_unref);
-  ir_job_free_later (g_steal_pointer (&self->kept_frame), (GDestroyNotify) ir_frame_unref);
-  g_clear_pointer (&self->skips, g_strfreev);
-  g_clear_pointer (&self->what_if, ir_what_if_free);
-  self->shows_what_if = FALSE;
+  clear (own (self));
+  ir_session_set_other_result (self, NULL);
 }
 
-/* Just before the result without @skips takes its place: the original one is kept. */
+static void
+keep (IrSession *self, IrTimeline *timeline, IrFrame *frame)
+{
+  own (self)->kept = timeline;
+  own (self)->frame = frame;
+  ir_session_set_other_result (self, timeline);
+}
+
+IrTimeline *
+ir_session_get_unskipped (IrSession *self)
+{
+  return own (self)->is_shown ? own (self)->kept : ir_session_get_timeline (self);
+}
+
 void
 ir_session_keep_original (IrSession *self, GStrv skips, IrWhatIf *what_if)
 {
-  const gboolean is_kept = self->kept != NULL && self->shows_what_if;
-  IrTimeline *original = ir_timeline_ref (is_kept ? self->kept : self->timeline);
-  IrFrame *frame = ir_frame_ref (is_kept ? self->kept_frame : self->frame);
+  IrTimeline *original = ir_timeline_ref (ir_session_get_unskipped (self));
+  IrFrame *frame = ir_frame_ref (own (self)->is_shown ? own (self)->frame
+                                                      : ir_session_get_frame (self));
 
-  ir_session_forget_what_if (self);
-  self->kept = original;
-  self->kept_frame = frame;
-  self->skips = skips;
-  self->what_if = what_if;
-  self->shows_what_if = TRUE;
+  clear (own (self));
+  keep (self, original, frame);
+  own (self)->skips = skips;
+  own (self)->what_if = what_if;
+  own (self)->is_shown = TRUE;
 }
 
 static void
 swap_results (IrSession *self)
 {
-  IrTimeline *timeline = g_steal_pointer (&self->kept);
-  IrFrame *frame = g_steal_pointer (&self->kept_frame);
+  IrTimeline *timeline = own (self)->kept;
+  IrFrame *frame = own (self)->frame;
 
-  self->kept = ir_timeline_ref (self->timeline);
-  self->kept_frame = ir_frame_ref (self->frame);
-  self->serial++;
+  keep (self, ir_timeline_ref (ir_session_get_timeline (self)),
+        ir_frame_ref (ir_session_get_frame (self)));
+  ir_session_age_picture (self);
   ir_session_take_timeline (self, timeline, frame);
-  self->shows_what_if = !self->shows_what_if;
+  own (self)->is_shown = !own (self)->is_shown;
 }
 
 static void
 results_changed (IrSession *self)
 {
-  ir_session_forget_after (self);
+  ir_session_forget_run_after (self);
+  ir_session_forget_records (self);
+  ir_session_forget_kernel_times (self);
   ir_session_keep_live_selection (self);
-  ir_session_changed (self, IR_CHANGED_HISTORY | IR_CHANGED_FRAME | IR_CHANGED_SELECTION |
-                                IR_CHANGED_RUNS | IR_CHANGED_DEBUG);
-  ir_session_request_frame (self); /* it may have been made with other settings */
+  /* the picture too: it may have been made with other settings */
+  ir_session_changed (self, IR_CHANGED_HISTORY | IR_CHANGED_FRAME | IR_CHANGED_PICTURE |
+                                IR_CHANGED_SELECTION | IR_CHANGED_RUNS | IR_CHANGED_KERNELS |
+                                IR_CHANGED_VALUES | IR_CHANGED_SCORES | IR_CHANGED_WHAT_IF |
+                                IR_CHANGED_BISECTION | IR_CHANGED_WHY);
 }
 
 /**
@@ -62,7 +101,7 @@ results_changed (IrSession *self)
 void
 ir_session_show_what_if (IrSession *self, gboolean what_if)
 {
-  if (self->kept == NULL || self->shows_what_if == !!what_if)
+  if (own (self)->kept == NULL || own (self)->is_shown == !!what_if)
     return;
   swap_results (self);
   results_changed (self);
@@ -76,9 +115,9 @@ ir_session_show_what_if (IrSession *self, gboolean what_if)
 void
 ir_session_skip_nothing (IrSession *self)
 {
-  if (self->kept == NULL)
+  if (own (self)->kept == NULL)
     return;
-  if (self->shows_what_if)
+  if (own (self)->is_shown)
     swap_results (self);
   ir_session_forget_what_if (self);
   ir_session_check_compare (self);
@@ -88,17 +127,17 @@ ir_session_skip_nothing (IrSession *self)
 const IrWhatIf *
 ir_session_get_what_if (IrSession *self)
 {
-  return self->what_if;
+  return own (self)->what_if;
 }
 
 gboolean
 ir_session_shows_what_if (IrSession *self)
 {
-  return self->shows_what_if;
+  return own (self)->is_shown;
 }
 
 const char *const *
 ir_session_get_skips (IrSession *self)
 {
-  return (const char *const *) self->skips;
+  return (const char *const *) own (self)->skips;
 }

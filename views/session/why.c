@@ -3,43 +3,46 @@
  * one answer at a time is drawn on the graph, at the step where its pattern was compared. */
 #include "config.h"
 
-#include "views/session/session-private.h"
+#include "views/session/debug-private.h"
 
 typedef struct
 {
-  IrTimeline *timeline;
-  IrNodeId node;
-} WhyRequest;
+  GPtrArray *whys; /* (nullable) of IrWhy, about @asked */
+  IrNodeId asked;
+  IrJob *job; /* (nullable) */
+} Whys;
 
 static void
-why_request_free (gpointer data)
+clear (gpointer state)
 {
-  WhyRequest *request = data;
+  Whys *self = state;
 
-  ir_timeline_unref (request->timeline);
-  g_free (request);
+  ir_session_drop_job (&self->job);
+  g_clear_pointer (&self->whys, g_ptr_array_unref);
+  self->asked = 0;
 }
 
-/* What was asked, answered and drawn holds for no other timeline. */
+IR_SESSION_NOUN (Whys, NULL, clear)
+
+/* What is drawn, too. */
 void
 ir_session_forget_whys (IrSession *self)
 {
-  if (self->why_job != NULL)
-    ir_job_cancel (self->why_job);
-  g_clear_pointer (&self->why_job, ir_job_unref);
-  g_clear_pointer (&self->whys, g_ptr_array_unref);
-  g_clear_pointer (&self->marks, ir_scene_marks_unref);
-  g_clear_pointer (&self->shown_why, g_free);
-  g_clear_pointer (&self->shown_why_text, g_free);
-  self->asked = 0;
+  clear (own (self));
+  ir_session_forget_marks (self);
 }
+
+typedef struct
+{
+  IrRequest base;
+  IrNodeId node;
+} WhyRequest;
 
 static gpointer
 run_why (IrJob *job, gpointer data, GCancellable *cancellable, GError **error)
 {
   const WhyRequest *request = data;
-  IrTimeline *timeline = request->timeline;
-  g_autoptr (IrModel) model = ir_timeline_fork (timeline, ir_history_n_steps (timeline->model));
+  g_autoptr (IrModel) model = ir_timeline_copy (request->base.timeline);
   GPtrArray *whys;
 
   whys = ir_why_rules (model, request->node, IR_CLASS_ROUNDING);
@@ -56,19 +59,22 @@ run_why (IrJob *job, gpointer data, GCancellable *cancellable, GError **error)
 static void
 on_why (gpointer owner, gpointer result, const GError *error, gpointer data)
 {
-  IrSession *self = owner;
-  const WhyRequest *request = data;
   g_autoptr (GPtrArray) whys = result;
+  Whys *state = own (owner);
 
-  if (request->timeline != self->timeline || request->node != self->asked)
-    return;
-  g_clear_pointer (&self->why_job, ir_job_unref);
+  if (((IrRequest *) data)->job != state->job)
+    return; /* it was cancelled */
+  g_clear_pointer (&state->job, ir_job_unref);
   if (whys == NULL)
     return;
-  g_clear_pointer (&self->whys, g_ptr_array_unref);
-  self->whys = g_steal_pointer (&whys);
-  ir_session_changed (self, IR_CHANGED_DEBUG);
+  state->whys = g_steal_pointer (&whys);
+  ir_session_changed (owner, IR_CHANGED_WHY);
 }
+
+static const IrWork why_work = {
+  .run = run_why,
+  .result_free = (GDestroyNotify) g_ptr_array_unref,
+};
 
 /**
  * ir_session_ask_why:
@@ -81,47 +87,25 @@ ir_session_ask_why (IrSession *self, IrNodeId node)
 {
   WhyRequest *request;
 
-  if (self->timeline == NULL || node == 0 || node & IR_OTHER_SIDE || node == self->asked)
+  if (ir_session_is_empty (self) || node == 0 || node & IR_OTHER_SIDE || node == own (self)->asked)
     return;
-  if (self->why_job != NULL)
-    ir_job_cancel (self->why_job);
-  g_clear_pointer (&self->why_job, ir_job_unref);
-  g_clear_pointer (&self->whys, g_ptr_array_unref);
-  self->asked = node;
-  request = g_new0 (WhyRequest, 1);
-  request->timeline = ir_timeline_ref (self->timeline);
+  clear (own (self));
+  own (self)->asked = node;
+  request = ir_session_new_request (self, &why_work, sizeof *request);
   request->node = node;
-  self->why_job = ir_job_start (self,
-                                &(IrJobSpec){ .run = run_why,
-                                              .data = request,
-                                              .data_free = why_request_free,
-                                              .result_free = (GDestroyNotify) g_ptr_array_unref,
-                                              .done = on_why });
+  own (self)->job = ir_session_start_beside (self, request, on_why);
 }
 
 GPtrArray *
 ir_session_get_whys (IrSession *self)
 {
-  return self->whys;
+  return own (self)->whys;
 }
 
 IrNodeId
 ir_session_get_asked (IrSession *self)
 {
-  return self->asked;
-}
-
-/* At another step than @step nothing is drawn any more. */
-gboolean
-ir_session_hide_why (IrSession *self, guint step)
-{
-  if (self->marks == NULL || self->marks_step == step)
-    return FALSE;
-  g_clear_pointer (&self->marks, ir_scene_marks_unref);
-  g_clear_pointer (&self->shown_why, g_free);
-  g_clear_pointer (&self->shown_why_text, g_free);
-  self->serial++;
-  return TRUE;
+  return own (self)->asked;
 }
 
 static char *
@@ -146,41 +130,24 @@ text_of (const IrWhy *why)
 void
 ir_session_show_why (IrSession *self, const IrWhy *why)
 {
+  if (why == NULL || why->answer == IR_WHY_FIRED)
+    ir_session_clear_marks (self);
+  else
+    {
+      IrSceneMarks *marks = ir_why_marks (why);
+      const gboolean moves = marks != NULL && ir_session_get_cursor (self) != why->at_step;
+
+      ir_session_take_marks (self, marks, why->at_step, marks != NULL ? why->rule : NULL,
+                             marks != NULL ? text_of (why) : NULL);
+      if (moves)
+        ir_session_place_cursor (self, why->at_step);
+      ir_session_age_picture (self);
+      ir_session_changed (self, IR_CHANGED_PICTURE | IR_CHANGED_WHY |
+                                    (moves ? IR_CHANGED_CURSOR : 0));
+    }
   if (why != NULL && why->answer == IR_WHY_FIRED)
     {
-      ir_session_show_why (self, NULL);
       ir_session_set_compare (self, IR_COMPARE_STEP);
       ir_session_goto (self, g_array_index (why->steps, guint, 0));
-      return;
     }
-  if (why == NULL && self->marks == NULL)
-    return;
-  g_clear_pointer (&self->marks, ir_scene_marks_unref);
-  g_clear_pointer (&self->shown_why, g_free);
-  g_clear_pointer (&self->shown_why_text, g_free);
-  if (why != NULL && (self->marks = ir_why_marks (why)) != NULL)
-    {
-      self->marks_step = why->at_step;
-      self->shown_why = g_strdup (why->rule);
-      self->shown_why_text = text_of (why);
-      if (self->cursor != why->at_step)
-        {
-          self->cursor = why->at_step;
-          g_object_notify (G_OBJECT (self), "cursor");
-        }
-    }
-  ir_session_picture_changed (self);
-  ir_session_changed (self, IR_CHANGED_DEBUG);
-}
-
-const char *
-ir_session_get_shown_why (IrSession *self)
-{
-  return self->shown_why;
-}
-
-const char *
-ir_session_get_shown_why_text (IrSession *self)
-{
-  return self->shown_why_text;
 }

@@ -2,7 +2,10 @@
  * something a heading and its steps. Items are made when asked for. */
 #pragma once
 
+#include "core/ir/history.h"
 #include "views/session/session.h"
+
+#include <gtk/gtk.h>
 
 typedef enum
 {

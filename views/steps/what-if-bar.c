@@ -2,6 +2,8 @@
 
 #include "views/steps/what-if-bar.h"
 
+#include "views/session/debug.h"
+#include "views/session/frame.h"
 #include "views/sparkline.h"
 
 #include <math.h>
@@ -108,7 +110,7 @@ on_changed (GtkWidget *widget, guint changes, IrSession *session)
   const IrWhatIf *what_if = ir_session_get_what_if (session);
   g_autofree char *title = NULL, *numbers = NULL;
 
-  if (!(changes & (IR_CHANGED_DEBUG | IR_CHANGED_FRAME)))
+  if (!(changes & (IR_CHANGED_WHAT_IF | IR_CHANGED_FRAME)))
     return;
   gtk_widget_set_visible (widget, ir_session_get_skips (session) != NULL);
   if (what_if == NULL)

@@ -3,4 +3,6 @@
 
 #include "views/session/session.h"
 
+#include <gtk/gtk.h>
+
 GtkWidget *ir_what_if_bar_new (IrSession *session); /* (transfer floating) */

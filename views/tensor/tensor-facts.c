@@ -3,6 +3,7 @@
 #include "views/tensor/tensor-facts.h"
 
 #include "views/count.h"
+#include "views/session/runs.h"
 #include "views/tensor/element-list.h"
 
 #include <math.h>

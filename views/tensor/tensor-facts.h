@@ -3,7 +3,7 @@
 #pragma once
 
 #include "core/exec/exec.h"
-#include "views/session/session.h"
+#include "views/session/runs.h"
 
 typedef enum
 {

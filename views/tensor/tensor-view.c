@@ -2,10 +2,13 @@
  * statistics, histogram, heat map, and a table of the values with their differences. */
 #include "config.h"
 
-#include "views/count.h"
 #include "core/exec/run/capture.h"
+#include "views/count.h"
 #include "views/jobs.h"
+#include "views/session/frame.h"
 #include "views/session/runs.h"
+#include "views/session/selection.h"
+#include "views/session/values.h"
 #include "views/tensor/element-list.h"
 #include "views/tensor/tensor-facts.h"
 #include "views/tensor/tensor-plot.h"
@@ -393,7 +396,7 @@ ir_tensor_view_session_changed (IrView *view, IrSessionChanges changes)
   IrTensorView *self = IR_TENSOR_VIEW (view);
   IrValueId shown;
 
-  if (changes & (IR_CHANGED_HISTORY | IR_CHANGED_RUNS | IR_CHANGED_INPUTS))
+  if (changes & (IR_CHANGED_HISTORY | IR_CHANGED_RUNS | IR_CHANGED_VALUES | IR_CHANGED_INPUTS))
     {
       reload (self);
       return;

@@ -7,6 +7,9 @@
 #include "core/ir/reconcile.h"
 #include "core/op/infer.h"
 #include "views/jobs.h"
+#include "views/session/frame.h"
+#include "views/session/selection.h"
+#include "views/session/timeline.h"
 #include "views/text/find-bar.h"
 #include "views/view.h"
 

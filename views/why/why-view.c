@@ -2,6 +2,10 @@
  * condition that failed. The chosen one is drawn on the graph and told in full below the list. */
 #include "config.h"
 
+#include "views/session/debug.h"
+#include "views/session/frame.h"
+#include "views/session/selection.h"
+#include "views/session/timeline.h"
 #include "views/view.h"
 
 #include <string.h>
@@ -314,6 +318,8 @@ ir_why_view_session_changed (IrView *view, IrSessionChanges changes)
   IrWhyView *self = IR_WHY_VIEW (view);
   const IrNode *node = node_to_ask (self);
 
+  if (!(changes & (IR_CHANGED_HISTORY | IR_CHANGED_FRAME | IR_CHANGED_SELECTION | IR_CHANGED_WHY)))
+    return;
   if (changes & IR_CHANGED_HISTORY)
     self->whys = NULL;
   gtk_stack_set_visible_child_name (GTK_STACK (self->stack), node != NULL ? "rules" : "empty");
@@ -325,7 +331,7 @@ ir_why_view_session_changed (IrView *view, IrSessionChanges changes)
     show_heading (self, node);
   if (ir_session_get_shown_why (session (self)) == NULL &&
       why_of_row (self, gtk_list_box_get_selected_row (GTK_LIST_BOX (self->list))) != NULL &&
-      changes & IR_CHANGED_DEBUG)
+      changes & IR_CHANGED_WHY)
     {
       self->filling = TRUE; /* closed at the graph */
       gtk_list_box_unselect_all (GTK_LIST_BOX (self->list));

@@ -1,0 +1,6 @@
+/* The file, for the folder alone. */
+#pragma once
+
+#include "views/session/file.h"
+
+void ir_session_set_modified (IrSession *self); /* there are edits that are in no file; tells nobody */

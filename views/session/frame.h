@@ -1,0 +1,77 @@
+/* What the position shows: the frame on screen, what it is compared with, and how it is drawn. */
+#pragma once
+
+#include "core/diff/diff.h"
+#include "core/ir/model.h"
+#include "core/layout/scene.h"
+#include "views/session/session.h"
+
+/* Set in the ids of nodes and values of the other side, where it has ids of its own: of the other
+ * file, or of the other result. */
+#define IR_OTHER_SIDE (1u << 31)
+
+/* What is on screen: made by one job, swapped as a whole, immutable. */
+typedef struct
+{
+  gatomicrefcount ref_count;
+  guint from, to;      /* compared steps; the cursor is @to */
+  IrModel *model;      /* frozen, at @to */
+  IrModel *before;     /* frozen, at @from; the same as @model when from = to, unless foreign */
+  gboolean foreign;    /* @before is another file or result; from = to */
+  IrSceneMarks *marks; /* (nullable) a rule's pattern is drawn on @model; from = to */
+  IrDiff *diff;        /* @before to @model */
+  IrScene *scene;      /* (nullable) laid out union of both; NULL if the layout failed */
+  guint serial;        /* of the picture's settings that it was made with */
+} IrFrame;
+
+IrFrame *ir_frame_ref (IrFrame *frame);
+void ir_frame_unref (IrFrame *frame);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (IrFrame, ir_frame_unref)
+/* By ids as they are selected; on either side. (nullable) */
+const IrNode *ir_frame_node (const IrFrame *frame, IrNodeId id);
+const IrValue *ir_frame_value (const IrFrame *frame, IrValueId id);
+IrNodeId ir_frame_box_node (const IrFrame *frame, const IrSceneBox *box); /* 0: no node */
+IrValueId ir_frame_line_value (const IrFrame *frame, const IrSceneLine *line);
+gint32 ir_frame_find_box (const IrFrame *frame, IrNodeId id); /* -1: not drawn */
+
+IrFrame *ir_session_get_frame (IrSession *self); /* (nullable): nothing is open */
+gboolean ir_session_is_empty (IrSession *self);
+
+/* -- what it is compared with -- */
+typedef enum
+{
+  IR_COMPARE_STEP,     /* the step before: one rewrite */
+  IR_COMPARE_PASS,     /* the beginning of the pass run */
+  IR_COMPARE_ORIGINAL, /* the graph as it was opened */
+  IR_COMPARE_NOTHING,
+  IR_COMPARE_PINNED, /* a step that stays, set by ir_session_pin() */
+  IR_COMPARE_FILE,   /* another file, set by ir_session_compare_with() */
+  IR_COMPARE_RESULT, /* the other result of a what-if */
+  IR_N_COMPARES
+} IrCompare;
+
+IrCompare ir_session_get_compare (IrSession *self);
+void ir_session_set_compare (IrSession *self, IrCompare compare);
+gboolean ir_session_can_compare (IrSession *self, IrCompare compare);
+void ir_session_pin (IrSession *self, guint step);       /* compare with this step from now on */
+const char *ir_session_get_other_path (IrSession *self); /* (nullable) */
+char *ir_session_other_title (IrSession *self);          /* (transfer full) "old.onnx" */
+
+/* -- how it is drawn -- */
+typedef enum
+{
+  IR_SHOW_CONSTANTS = 1 << 0, /* initializers as boxes of their own */
+  IR_SHOW_SHAPES = 1 << 1,    /* types beside the lines */
+  IR_SHOW_NAMES = 1 << 2,     /* names of nodes */
+  IR_SHOW_SCOPES = 1 << 3,    /* frames around scopes */
+  IR_SHOW_SIDEWAYS = 1 << 4   /* from left to right */
+} IrShow;
+
+IrShow ir_session_get_show (IrSession *self);
+void ir_session_set_show (IrSession *self, IrShow show);
+const char *ir_session_get_overlay (IrSession *self); /* (nullable) id of a row of overlay.h */
+void ir_session_set_overlay (IrSession *self, const char *id);
+void ir_session_toggle_fold (IrSession *self, const char *fold); /* key of a box of the scene */
+guint ir_session_get_picture_serial (IrSession *self); /* that IrFrame.serial is going to have */
+const char *ir_session_get_shown_why (IrSession *self);      /* (nullable) the rule that is drawn */
+const char *ir_session_get_shown_why_text (IrSession *self); /* (nullable) the reason */

@@ -1,0 +1,23 @@
+/* What the inputs of the graph are given in runs, from the next one on. */
+#pragma once
+
+#include "core/exec/exec.h"
+#include "views/session/session.h"
+
+GHashTable *ir_session_get_inputs (IrSession *self); /* value id -> IrTensor: those given */
+void ir_session_set_input (IrSession *self, IrValueId input, IrTensor *tensor); /* (nullable) */
+guint64 ir_session_get_seed (IrSession *self); /* of the random inputs */
+void ir_session_set_seed (IrSession *self, guint64 seed);
+/* Sizes of free dims of inputs without a file, by name: what `irscope run --dim` gets. */
+GHashTable *ir_session_get_sizes (IrSession *self); /* name -> gint64 *; not to be changed */
+void ir_session_set_size (IrSession *self, const char *name, gint64 size); /* -1: by default */
+gboolean ir_session_failed_by_sizes (IrSession *self); /* while "failed" is told */
+GArray *ir_session_free_dims (IrSession *self);        /* of IrFreeDim, (transfer full) */
+
+/* The graph on screen with the shapes that a run of it would have: plans need them. Made in the
+ * main thread, asked in any. */
+typedef struct _IrSizer IrSizer;
+IrSizer *ir_session_new_sizer (IrSession *self);
+IrModel *ir_sizer_make (const IrSizer *sizer, GError **error); /* (transfer full) */
+void ir_sizer_free (IrSizer *sizer);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (IrSizer, ir_sizer_free)

@@ -1,0 +1,37 @@
+/* Long jobs of the session: what a request takes along and how it ends, but for what is its own. */
+#pragma once
+
+#include "views/session/frame-private.h"
+#include "views/session/inputs-private.h"
+#include "views/session/timeline-private.h"
+
+typedef struct _IrRequest IrRequest;
+
+/* A kind of job. Functions get the request, which begins with an #IrRequest. */
+typedef struct
+{
+  IrJobFunc run;
+  void (*done) (IrSession *self, gpointer result, gpointer request); /* (transfer full) @result */
+  const char *failure; /* the title of "failed"; or what says it */
+  void (*failed) (IrSession *self, const GError *error, gpointer request);
+  GDestroyNotify clear;       /* (nullable) of what the request has beyond an #IrRequest */
+  GDestroyNotify result_free; /* (nullable) */
+} IrWork;
+
+struct _IrRequest
+{
+  const IrWork *work;
+  IrTimeline *timeline; /* (nullable): nothing was open */
+  IrFrame *frame;       /* (nullable) */
+  IrFeed feed;
+  IrJob *job; /* (transfer none) while it runs */
+};
+
+/* Of @size bytes, with what is on screen now. */
+gpointer ir_session_new_request (IrSession *self, const IrWork *work, gsize size);
+void ir_request_free (gpointer request);
+/* Takes @request. Its done function begins when the long job has ended. */
+void ir_session_start (IrSession *self, const char *text, gpointer request);
+/* For a job that runs beside the long one: the kind's done function is not called. */
+IrJob *ir_session_start_beside (IrSession *self, gpointer request, IrJobDone done);
+gboolean ir_request_is_current (gpointer request, IrSession *self); /* the timeline is still there */

@@ -1,0 +1,19 @@
+/* What is selected, what the pointer is on, and which part of the run is looked at. */
+#pragma once
+
+#include "core/ir/model.h"
+#include "views/session/session.h"
+
+#include <gtk/gtk.h>
+
+const GtkBitset *ir_session_get_selection (IrSession *self);  /* node ids */
+IrNodeId ir_session_get_selected_node (IrSession *self);      /* the last one selected; 0 = none */
+IrValueId ir_session_get_selected_value (IrSession *self);    /* 0 = none */
+void ir_session_select_node (IrSession *self, IrNodeId node); /* 0 = nothing; clears the value */
+void ir_session_toggle_node (IrSession *self, IrNodeId node); /* adds or takes away */
+void ir_session_set_selection (IrSession *self, const GtkBitset *nodes);
+void ir_session_select_value (IrSession *self, IrValueId value); /* keeps the nodes */
+IrNodeId ir_session_get_hover (IrSession *self);
+void ir_session_set_hover (IrSession *self, IrNodeId node);
+void ir_session_get_time_span (IrSession *self, double *start_ms, double *end_ms); /* 0, 0 = all */
+void ir_session_set_time_span (IrSession *self, double start_ms, double end_ms);

@@ -1,9 +1,9 @@
 /* IrView: the abstract widget that shows one aspect of the session, and the registry of all views.
- * A view reads the session and sets properties on it; it knows no other view. The window builds its
+ * A view reads the session and asks it for work; it knows no other view. The window builds its
  * panes from the registry.
  *
  * A new view is a folder views/NAME with NAME-view.c, whose last stanza is its descriptor
- * `const IrViewInfo ir_view_NAME`, and one word in the list of views/meson.build. */
+ * `const IrViewInfo ir_view_NAME`, and a row in views/meson.build. */
 #pragma once
 
 #include "views/session/session.h"

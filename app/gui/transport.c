@@ -172,7 +172,7 @@ on_session_changed (IrTransport *self, guint changes, IrSession *session)
       self->updating = FALSE;
       update_marks (self);
     }
-  if (changes & (IR_CHANGED_HISTORY | IR_CHANGED_FRAME))
+  if (changes & (IR_CHANGED_HISTORY | IR_CHANGED_FRAME | IR_CHANGED_CURSOR))
     update_cursor (self);
   if (changes & (IR_CHANGED_HISTORY | IR_CHANGED_SCORES))
     update_spark (self);
@@ -192,8 +192,6 @@ ir_transport_set_session (IrTransport *self, IrSession *session)
   g_return_if_fail (self->session == NULL);
   self->session = g_object_ref (session);
   g_signal_connect_object (session, "changed", G_CALLBACK (on_session_changed), self,
-                           G_CONNECT_SWAPPED);
-  g_signal_connect_object (session, "notify::cursor", G_CALLBACK (update_cursor), self,
                            G_CONNECT_SWAPPED);
   on_session_changed (self, IR_CHANGED_ALL, session);
 }
@@ -317,12 +315,6 @@ update_chooser (GtkDropDown *widget, IrSession *session)
 }
 
 static void
-on_compare_changed (GtkDropDown *widget, GParamSpec *pspec, IrSession *session)
-{
-  update_chooser (widget, session);
-}
-
-static void
 on_offer_changed (GtkDropDown *widget, guint changes, IrSession *session)
 {
   if (changes & (IR_CHANGED_COMPARE | IR_CHANGED_WHAT_IF | IR_CHANGED_HISTORY))
@@ -346,8 +338,6 @@ ir_compare_chooser_new (IrSession *session)
   update_chooser (GTK_DROP_DOWN (widget), session);
   g_signal_connect_object (widget, "notify::selected", G_CALLBACK (on_compare_selected), session,
                            0);
-  g_signal_connect_object (session, "notify::compare", G_CALLBACK (on_compare_changed), widget,
-                           G_CONNECT_SWAPPED);
   g_signal_connect_object (session, "changed", G_CALLBACK (on_offer_changed), widget,
                            G_CONNECT_SWAPPED);
   return widget;

@@ -662,8 +662,6 @@ connect_session (IrWindow *self)
   self->session = ir_session_new ();
   g_signal_connect_object (self->session, "changed", G_CALLBACK (on_session_changed), self,
                            G_CONNECT_SWAPPED);
-  g_signal_connect_object (self->session, "notify::cursor", G_CALLBACK (ir_window_update_actions),
-                           self, G_CONNECT_SWAPPED);
   g_signal_connect_object (self->session, "message", G_CALLBACK (on_message), self,
                            G_CONNECT_SWAPPED);
   g_signal_connect_object (self->session, "failed", G_CALLBACK (on_failed), self,

@@ -84,8 +84,6 @@ LONG_FILES = {
     'views/graph/canvas.c': 'one widget',
     'core/op/call.c': 'calls, and polling in them, which is to be cut',
     'core/exec/cpu/conv.c': 'is to be cut: choice, oneDNN, tiles',
-    'views/session/session.c': 'is to be cut by noun',
-    'views/session/verbs.c': 'is to be cut by noun',
 }
 
 

@@ -60,7 +60,6 @@ void
 ir_session_place_compare (IrSession *self, IrCompare compare)
 {
   own (self)->compare = compare;
-  g_object_notify (G_OBJECT (self), "compare");
 }
 
 void

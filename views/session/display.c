@@ -106,7 +106,6 @@ ir_session_set_show (IrSession *self, IrShow show)
   if (own (self)->show == show)
     return;
   own (self)->show = show;
-  g_object_notify (G_OBJECT (self), "show");
   ir_session_picture_changed (self);
 }
 

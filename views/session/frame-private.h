@@ -11,7 +11,7 @@
 void ir_session_set_frame (IrSession *self, IrFrame *frame); /* takes it; tells nobody */
 
 /* -- what it is compared with (compare.c) -- */
-void ir_session_place_compare (IrSession *self, IrCompare compare); /* makes no frame */
+void ir_session_place_compare (IrSession *self, IrCompare compare); /* tells nobody */
 void ir_session_check_compare (IrSession *self); /* a comparison with what is gone ends */
 guint ir_session_compare_from (IrSession *self, guint to); /* the step that @to is compared with */
 void ir_session_place_pin (IrSession *self, guint at_most);

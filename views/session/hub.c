@@ -29,7 +29,8 @@ ir_session_free_nouns (IrSession *self)
   g_hash_table_iter_init (&iter, self->nouns);
   while (g_hash_table_iter_next (&iter, &noun, &state))
     {
-      ((const IrNoun *) noun)->clear (state);
+      if (((const IrNoun *) noun)->clear != NULL)
+        ((const IrNoun *) noun)->clear (state);
       g_free (state);
     }
   g_clear_pointer (&self->nouns, g_hash_table_unref);

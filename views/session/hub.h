@@ -10,7 +10,7 @@ typedef struct
 {
   gsize size;
   void (*init) (gpointer state); /* (nullable): all zero is right */
-  void (*clear) (gpointer state);
+  void (*clear) (gpointer state); /* (nullable) */
 } IrNoun;
 
 struct _IrSession

@@ -9,12 +9,7 @@ typedef struct
   guint cursor;
 } Position;
 
-static void
-clear (gpointer state)
-{
-}
-
-IR_SESSION_NOUN (Position, NULL, clear)
+IR_SESSION_NOUN (Position, NULL, NULL)
 
 void
 ir_session_place_cursor (IrSession *self, guint step)
@@ -28,6 +23,18 @@ ir_session_get_cursor (IrSession *self)
   return own (self)->cursor;
 }
 
+/* Returns what is to be told. */
+static IrSessionChanges
+move (IrSession *self, guint step)
+{
+  step = MIN (step, ir_session_get_n_steps (self));
+  if (ir_session_is_empty (self) || step == own (self)->cursor)
+    return 0;
+  own (self)->cursor = step;
+  ir_session_hide_marks (self, step);
+  return IR_CHANGED_CURSOR;
+}
+
 /**
  * ir_session_goto:
  * @step: 0 is the graph as it was opened; clamped to the last step
@@ -37,23 +44,23 @@ ir_session_get_cursor (IrSession *self)
 void
 ir_session_goto (IrSession *self, guint step)
 {
-  step = MIN (step, ir_session_get_n_steps (self));
-  if (ir_session_is_empty (self) || step == own (self)->cursor)
-    return;
-  own (self)->cursor = step;
-  ir_session_hide_marks (self, step);
-  ir_session_changed (self, IR_CHANGED_CURSOR);
+  const IrSessionChanges changes = move (self, step);
+
+  if (changes != 0)
+    ir_session_changed (self, changes);
 }
 
 /* Who moves by passes wants to see what a pass did, who moves by steps what a step did; the other
  * comparisons were chosen and stay. */
-static void
+static IrSessionChanges
 compare_as_moved (IrSession *self, IrCompare unit)
 {
   const IrCompare compare = ir_session_get_compare (self);
 
-  if (compare != unit && (compare == IR_COMPARE_STEP || compare == IR_COMPARE_PASS))
-    ir_session_place_compare (self, unit);
+  if (compare == unit || (compare != IR_COMPARE_STEP && compare != IR_COMPARE_PASS))
+    return 0;
+  ir_session_place_compare (self, unit);
+  return IR_CHANGED_COMPARE;
 }
 
 /**
@@ -65,10 +72,12 @@ compare_as_moved (IrSession *self, IrCompare unit)
 void
 ir_session_step_by (IrSession *self, int n_steps)
 {
-  gint64 step = (gint64) own (self)->cursor + n_steps;
+  const gint64 step = (gint64) own (self)->cursor + n_steps;
+  IrSessionChanges changes = compare_as_moved (self, IR_COMPARE_STEP);
 
-  compare_as_moved (self, IR_COMPARE_STEP);
-  ir_session_goto (self, CLAMP (step, 0, (gint64) ir_session_get_n_steps (self)));
+  changes |= move (self, (guint) CLAMP (step, 0, (gint64) ir_session_get_n_steps (self)));
+  if (changes != 0)
+    ir_session_changed (self, changes);
 }
 
 /* The last step of the next pass run that has steps, or of the one before the current one. */
@@ -104,9 +113,13 @@ neighbour_pass_end (IrSession *self, gboolean forward)
 void
 ir_session_pass_by (IrSession *self, int n_passes)
 {
+  IrSessionChanges changes;
+
   if (ir_session_is_empty (self))
     return;
-  compare_as_moved (self, IR_COMPARE_PASS);
+  changes = compare_as_moved (self, IR_COMPARE_PASS);
   for (int i = 0; i < ABS (n_passes); i++)
-    ir_session_goto (self, neighbour_pass_end (self, n_passes > 0));
+    changes |= move (self, neighbour_pass_end (self, n_passes > 0));
+  if (changes != 0)
+    ir_session_changed (self, changes);
 }

@@ -2,7 +2,7 @@
  * its own in this folder: the timeline and the position in it (timeline.h), the file (file.h), what
  * the position shows (frame.h), the selection (selection.h), what inputs are given (inputs.h), runs
  * (runs.h, records.h, values.h, kernels.h), problems and checks (execution.h), and the debugger
- * (debug.h). Views read them and set properties on them; they never talk to each other.
+ * (debug.h). Views read them and ask them for work; they never talk to each other.
  *
  * Threads: the session lives in the main thread. Verbs start jobs that work on forks or frozen
  * snapshots, and swap their result in when done, all of it at once. */
@@ -45,9 +45,7 @@ typedef enum
  *   changed (IrSessionChanges flags)         the one that views hear through IrView
  *   message (const char *text)               a toast
  *   failed (const char *title, const char *text)  a dialog: what went wrong, what to do
- *   show-view (const char *id)               bring a view to the front
- * Properties (all notify): n-steps, cursor, compare, selected-node, selected-value, hover, overlay,
- * show, busy, progress, progress-text, title, modified, pipeline, prove. */
+ *   show-view (const char *id)               bring a view to the front */
 IrSession *ir_session_new (void);
 
 /* -- the one long job -- */

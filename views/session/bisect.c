@@ -53,8 +53,8 @@ clear_request (gpointer data)
 IrTrial *
 ir_request_trial (const IrRequest *request, GCancellable *cancellable, GError **error)
 {
-  g_autoptr (GHashTable) inputs = ir_feed_inputs (
-      &request->feed, ir_timeline_original (request->timeline), error);
+  g_autoptr (GHashTable)
+      inputs = ir_feed_inputs (&request->feed, ir_timeline_original (request->timeline), error);
   g_autoptr (IrModel) model = NULL;
 
   if (inputs == NULL)
@@ -104,7 +104,8 @@ find_culprit (const BisectRequest *request, IrTrial *trial, Found *found, GError
   g_autoptr (IrPredicate) predicate = ir_predicate_parse (request->predicate, error);
   IrBisection *bisection = &found->bisection;
 
-  if (predicate == NULL || !ir_bisect (trial, predicate, on_check, request->base.job, bisection, error))
+  if (predicate == NULL ||
+      !ir_bisect (trial, predicate, on_check, request->base.job, bisection, error))
     return FALSE;
   if (bisection->answer != IR_BISECT_FOUND || !ir_predicate_runs_graph (predicate))
     return TRUE;

@@ -36,15 +36,17 @@ is_foreign (IrCompare compare)
 IrModel *
 ir_session_other_model (IrSession *self)
 {
-  return own (self)->compare == IR_COMPARE_FILE && own (self)->other != NULL ? ir_model_ref (own (self)->other)
-                                                                 : NULL;
+  return own (self)->compare == IR_COMPARE_FILE && own (self)->other != NULL
+             ? ir_model_ref (own (self)->other)
+             : NULL;
 }
 
 IrTimeline *
 ir_session_other_timeline (IrSession *self)
 {
-  return own (self)->compare == IR_COMPARE_RESULT && own (self)->result != NULL ? ir_timeline_ref (own (self)->result)
-                                                                  : NULL;
+  return own (self)->compare == IR_COMPARE_RESULT && own (self)->result != NULL
+             ? ir_timeline_ref (own (self)->result)
+             : NULL;
 }
 
 void
@@ -118,7 +120,8 @@ ir_session_get_other_path (IrSession *self)
 char *
 ir_session_other_title (IrSession *self)
 {
-  return own (self)->other_path != NULL ? g_path_get_basename (own (self)->other_path) : g_strdup ("");
+  return own (self)->other_path != NULL ? g_path_get_basename (own (self)->other_path)
+                                        : g_strdup ("");
 }
 
 IrCompare

@@ -30,7 +30,7 @@ ir_frame_make (const IrFrameSpec *spec, GCancellable *cancellable, GError **erro
   frame->from = spec->from;
   frame->to = spec->to;
   frame->model = ir_timeline_snapshot (spec->timeline, spec->to);
-  frame->before = spec->other != NULL       ? ir_model_ref (spec->other)
+  frame->before = spec->other != NULL      ? ir_model_ref (spec->other)
                   : spec->from == spec->to ? ir_model_ref (frame->model)
                                            : ir_timeline_snapshot (spec->timeline, spec->from);
   frame->foreign = spec->other != NULL;
@@ -100,10 +100,9 @@ on_frame (gpointer owner, gpointer result, const GError *error, gpointer data)
     {
       ir_session_set_frame (self, g_steal_pointer (&frame));
       /* other values belong to another pair of graphs */
-      ir_session_changed (self,
-                          IR_CHANGED_FRAME |
-                              (ir_session_has_values (self) ? IR_CHANGED_VALUES : 0) |
-                              (ir_session_problems_vary (self) ? IR_CHANGED_PROBLEMS : 0));
+      ir_session_changed (self, IR_CHANGED_FRAME |
+                                    (ir_session_has_values (self) ? IR_CHANGED_VALUES : 0) |
+                                    (ir_session_problems_vary (self) ? IR_CHANGED_PROBLEMS : 0));
       ir_session_select_pending (self);
     }
   ir_session_request_frame (self);

@@ -61,7 +61,7 @@ run_edit (IrJob *job, gpointer data, GCancellable *cancellable, GError **error)
   ir_verify_model (model, problems);
   ir_picture_settings_set_problems (request->settings, problems);
   successor = ir_successor_new (ir_model_ref (model), NULL, request->step, n, request->base.frame,
-                       request->settings, cancellable);
+                                request->settings, cancellable);
   successor->problems = g_steal_pointer (&problems);
   successor->message = g_strdup_printf ("Applied as step %u", n);
   return successor;
@@ -84,9 +84,9 @@ on_edited (IrSession *self, gpointer result, gpointer data)
       ir_session_set_modified (self);
       ir_session_forget_run_after (self);
       ir_session_keep_live_selection (self);
-      ir_session_changed (self, IR_CHANGED_ALL & ~(IR_CHANGED_OVERLAY | IR_CHANGED_TIME_SPAN |
-                                                   IR_CHANGED_CURSOR | IR_CHANGED_COMPARE |
-                                                   IR_CHANGED_PICTURE));
+      ir_session_changed (self, IR_CHANGED_ALL &
+                                    ~(IR_CHANGED_OVERLAY | IR_CHANGED_TIME_SPAN |
+                                      IR_CHANGED_CURSOR | IR_CHANGED_COMPARE | IR_CHANGED_PICTURE));
       ir_session_message (self, "%s", successor->message);
     }
   ir_session_changed (self, IR_CHANGED_BUSY);

@@ -194,19 +194,18 @@ run_with_plan_check (IrModel *model,
 
   options.checks = IR_RUN_CHECK_PLAN;
   executable = ir_executable_new_until (model, &options, &stop, error);
-  return executable != NULL ? ir_run_once (executable, model, inputs, cancellable, error)
-                            : NULL;
+  return executable != NULL ? ir_run_once (executable, model, inputs, cancellable, error) : NULL;
 }
 
 /* @inputs: of any model of the history. (transfer full) (nullable) */
 IrExecutionReport *
 ir_execution_judge (IrModel *model,
-                            guint step,
-                            GHashTable *inputs,
-                            const IrRunOptions *options,
-                            IrJob *job,
-                            GCancellable *cancellable,
-                            GError **error)
+                    guint step,
+                    GHashTable *inputs,
+                    const IrRunOptions *options,
+                    IrJob *job,
+                    GCancellable *cancellable,
+                    GError **error)
 {
   g_autoptr (GHashTable) known = ir_inputs_of (model, inputs);
   g_autoptr (IrExecutionCheck) check = NULL;

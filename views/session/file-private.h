@@ -3,4 +3,5 @@
 
 #include "views/session/file.h"
 
-void ir_session_set_modified (IrSession *self); /* there are edits that are in no file; tells nobody */
+/* There are edits that are in no file; tells nobody. */
+void ir_session_set_modified (IrSession *self);

@@ -155,11 +155,8 @@ run_open (IrJob *job, gpointer data, GCancellable *cancellable, GError **error)
 }
 
 static void
-take_opened (IrSession *self,
-             IrSuccessor *opened,
-             const char *path,
-             const char *title,
-             const char *other)
+take_opened (
+    IrSession *self, IrSuccessor *opened, const char *path, const char *title, const char *other)
 {
   File *file = own (self);
 

@@ -72,6 +72,6 @@ void ir_session_set_show (IrSession *self, IrShow show);
 const char *ir_session_get_overlay (IrSession *self); /* (nullable) id of a row of overlay.h */
 void ir_session_set_overlay (IrSession *self, const char *id);
 void ir_session_toggle_fold (IrSession *self, const char *fold); /* key of a box of the scene */
-guint ir_session_get_picture_serial (IrSession *self); /* that IrFrame.serial is going to have */
-const char *ir_session_get_shown_why (IrSession *self);      /* (nullable) the rule that is drawn */
+guint ir_session_get_picture_serial (IrSession *self);  /* that IrFrame.serial is going to have */
+const char *ir_session_get_shown_why (IrSession *self); /* (nullable) the rule that is drawn */
 const char *ir_session_get_shown_why_text (IrSession *self); /* (nullable) the reason */

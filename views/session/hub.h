@@ -9,7 +9,7 @@
 typedef struct
 {
   gsize size;
-  void (*init) (gpointer state); /* (nullable): all zero is right */
+  void (*init) (gpointer state);  /* (nullable): all zero is right */
   void (*clear) (gpointer state); /* (nullable) */
 } IrNoun;
 

@@ -92,7 +92,8 @@ variant_new (const KernelRequest *request,
 
   variant->name = g_strdup (name);
   variant->ms = g_array_new (FALSE, FALSE, sizeof (double));
-  variant->model = name == NULL ? ir_model_ref (request->base.frame->model) : ir_model_clone (request->base.frame->model);
+  variant->model = name == NULL ? ir_model_ref (request->base.frame->model)
+                                : ir_model_clone (request->base.frame->model);
   if (name != NULL)
     {
       IrEdit *edit = ir_edit_new (variant->model);
@@ -237,8 +238,8 @@ run_kernels (IrJob *job, gpointer data, GCancellable *cancellable, GError **erro
   const IrNode *node = ir_model_live_node (request->base.frame->model, request->node);
   g_auto (GStrv) names = ir_kernel_choices (ir_backend_find ("cpu"), node);
   g_autoptr (GPtrArray) variants = g_ptr_array_new_with_free_func (variant_free);
-  g_autoptr (GHashTable) inputs = ir_feed_inputs (&request->base.feed, request->base.frame->model,
-                                                  error);
+  g_autoptr (GHashTable)
+      inputs = ir_feed_inputs (&request->base.feed, request->base.frame->model, error);
   const guint n = g_strv_length (names) + 1;
 
   for (guint i = 0; inputs != NULL && i < n; i++)

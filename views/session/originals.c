@@ -83,11 +83,10 @@ struct _IrOriginalValue
 static char *
 label_of_fused (IrSession *self, const IrValue *value)
 {
-  g_autoptr (GArray)
-      nodes = value->producer != NULL
-                  ? ir_session_descendants (self, value->producer->id,
-                                            ir_session_get_run_step (self))
-                  : NULL;
+  g_autoptr (GArray) nodes = value->producer != NULL
+                                 ? ir_session_descendants (self, value->producer->id,
+                                                           ir_session_get_run_step (self))
+                                 : NULL;
   const IrNode *node = nodes != NULL && nodes->len > 0
                            ? ir_model_live_node (ir_session_get_run (self, IR_SIDE_AFTER)->model,
                                                  g_array_index (nodes, IrNodeId, 0))
@@ -105,8 +104,9 @@ is_asked_of_run (IrSession *self, IrValueId value, IrSide side)
   if (run == NULL || run->error != NULL || ir_session_get_run_step (self) == 0 ||
       (value & IR_OTHER_SIDE) != 0)
     return FALSE;
-  return side == IR_SIDE_BEFORE ? ir_session_was_one_run (self) && ir_session_get_run (self, IR_SIDE_BEFORE) == NULL
-                                : ir_model_live_value (run->model, value) == NULL;
+  return side == IR_SIDE_BEFORE
+             ? ir_session_was_one_run (self) && ir_session_get_run (self, IR_SIDE_BEFORE) == NULL
+             : ir_model_live_value (run->model, value) == NULL;
 }
 
 /**
@@ -135,7 +135,8 @@ ir_session_new_original_value (IrSession *self, IrValueId value, IrSide side)
   originals = ir_session_get_attached (self);
   if (originals == NULL)
     {
-      originals = run_originals_new (ir_session_get_timeline (self), ir_session_get_run (self, IR_SIDE_AFTER),
+      originals = run_originals_new (ir_session_get_timeline (self),
+                                     ir_session_get_run (self, IR_SIDE_AFTER),
                                      ir_session_get_run_step (self));
       ir_session_attach_to_run (self, originals, (GDestroyNotify) run_originals_unref);
     }

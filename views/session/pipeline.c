@@ -135,9 +135,8 @@ prove_steps (const PipelineRequest *request, IrModel *model, GCancellable *cance
                            &error);
   if (inputs != NULL)
     prover = ir_prover_new (model, inputs, ir_backend_find ("cpu"), cancellable, &error);
-  if (prover == NULL ||
-      !ir_prover_prove_all (prover, &summary, on_proof_progress, request->base.job, cancellable,
-                              &error))
+  if (prover == NULL || !ir_prover_prove_all (prover, &summary, on_proof_progress,
+                                              request->base.job, cancellable, &error))
     return g_strdup_printf ("not checked: %s", error != NULL ? error->message : "no reason given");
   return g_strdup_printf ("%u exact, %u rounding, %u broken", summary.n[IR_VERDICT_EXACT],
                           summary.n[IR_VERDICT_ROUNDING], summary.n[IR_VERDICT_BROKEN]);
@@ -185,7 +184,8 @@ pipeline_message (IrTimeline *timeline,
 {
   const guint n_steps = ir_history_n_steps (model);
   g_autofree char *steps = ir_count_text (n_steps),
-                  *before = ir_count_text (ir_model_n_counted_nodes (ir_timeline_original (timeline))),
+                  *before = ir_count_text (
+                      ir_model_n_counted_nodes (ir_timeline_original (timeline))),
                   *after = ir_count_text (ir_model_n_counted_nodes (model));
 
   if (n_steps == 0)
@@ -213,9 +213,9 @@ compare_results (const PipelineRequest *request,
   if (inputs == NULL)
     return;
   with = ir_timeline_fork (request->original, n);
-  successor->what_if = ir_what_if_new (with, model, inputs, ir_backend_find ("cpu"), NULL,
-                                    ir_history_step (with, n)->cost_before.flops <= PROVE_MAX_FLOPS,
-                                    cancellable);
+  successor->what_if = ir_what_if_new (
+      with, model, inputs, ir_backend_find ("cpu"), NULL,
+      ir_history_step (with, n)->cost_before.flops <= PROVE_MAX_FLOPS, cancellable);
 }
 
 static gpointer
@@ -250,8 +250,8 @@ run_pipeline (IrJob *job, gpointer data, GCancellable *cancellable, GError **err
     return NULL;
   ir_job_report (job, -1, "Laying out the graph");
   successor = ir_successor_new (ir_model_ref (model), request->other, compare_from (request, model),
-                       ir_history_n_steps (model), request->base.frame, request->settings,
-                       cancellable);
+                                ir_history_n_steps (model), request->base.frame, request->settings,
+                                cancellable);
   successor->message = pipeline_message (timeline, model, proof, executed);
   successor->execution = g_steal_pointer (&execution);
   if (request->original != NULL)
@@ -288,8 +288,8 @@ on_pipeline (IrSession *self, gpointer result, gpointer data)
       ir_session_changed (self, IR_CHANGED_HISTORY | IR_CHANGED_FRAME | IR_CHANGED_PICTURE |
                                     IR_CHANGED_SELECTION | IR_CHANGED_RUNS | IR_CHANGED_KERNELS |
                                     IR_CHANGED_VALUES | IR_CHANGED_BUSY | IR_CHANGED_PROBLEMS |
-                                    IR_CHANGED_SCORES | IR_CHANGED_WHAT_IF |
-                                    IR_CHANGED_BISECTION | IR_CHANGED_WHY);
+                                    IR_CHANGED_SCORES | IR_CHANGED_WHAT_IF | IR_CHANGED_BISECTION |
+                                    IR_CHANGED_WHY);
       ir_session_message (self, "%s", successor->message);
     }
   else

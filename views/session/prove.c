@@ -17,8 +17,8 @@ run_prove (IrJob *job, gpointer data, GCancellable *cancellable, GError **error)
   const ProofRequest *request = data;
   IrTimeline *timeline = request->base.timeline;
   g_autoptr (IrModel) model = ir_timeline_copy (timeline);
-  g_autoptr (GHashTable) inputs = ir_feed_inputs (
-      &request->base.feed, ir_timeline_original (timeline), error);
+  g_autoptr (GHashTable)
+      inputs = ir_feed_inputs (&request->base.feed, ir_timeline_original (timeline), error);
   g_autoptr (IrProver) prover = NULL;
   IrProof *proof;
 

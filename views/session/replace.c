@@ -26,24 +26,24 @@ ir_successor_free (gpointer data)
 
 IrSuccessor *
 ir_successor_new (IrModel *model,
-            IrModel *other,
-            guint from,
-            guint to,
-            IrFrame *previous,
-            IrPictureSettings *settings,
-            GCancellable *cancellable)
+                  IrModel *other,
+                  guint from,
+                  guint to,
+                  IrFrame *previous,
+                  IrPictureSettings *settings,
+                  GCancellable *cancellable)
 {
   IrSuccessor *successor = g_new0 (IrSuccessor, 1);
   g_autoptr (GError) error = NULL;
 
   successor->timeline = ir_timeline_new (model);
   successor->frame = ir_frame_make (&(IrFrameSpec){ .timeline = successor->timeline,
-                                               .other = other,
-                                               .from = from,
-                                               .to = to,
-                                               .previous = previous,
-                                               .settings = settings },
-                              cancellable, &error);
+                                                    .other = other,
+                                                    .from = from,
+                                                    .to = to,
+                                                    .previous = previous,
+                                                    .settings = settings },
+                                    cancellable, &error);
   if (error != NULL && !g_cancellable_is_cancelled (cancellable))
     g_warning ("layout: %s", error->message);
   return successor;

@@ -34,4 +34,5 @@ void ir_request_free (gpointer request);
 void ir_session_start (IrSession *self, const char *text, gpointer request);
 /* For a job that runs beside the long one: the kind's done function is not called. */
 IrJob *ir_session_start_beside (IrSession *self, gpointer request, IrJobDone done);
-gboolean ir_request_is_current (gpointer request, IrSession *self); /* the timeline is still there */
+gboolean ir_request_is_current (gpointer request,
+                                IrSession *self); /* the timeline is still there */

@@ -182,8 +182,7 @@ run_model (RunRequest *request,
   g_autoptr (GArray) chosen = chosen_values (request, model);
   g_autoptr (IrExecutable) executable = prepare (request, model, chosen, cancellable, error);
 
-  return executable != NULL ? ir_run_once (executable, model, inputs, cancellable, error)
-                            : NULL;
+  return executable != NULL ? ir_run_once (executable, model, inputs, cancellable, error) : NULL;
 }
 
 /* Runs that are not counted: memory is touched for the first time, and which nodes are faster
@@ -421,8 +420,8 @@ on_ran (IrSession *self, gpointer result, gpointer data)
   ir_session_faults_changed (self);
   if (ir_session_get_overlay (self) != NULL)
     ir_session_age_picture (self);
-  ir_session_changed (self, IR_CHANGED_RUNS | IR_CHANGED_BUSY | IR_CHANGED_PROBLEMS |
-                                IR_CHANGED_PICTURE);
+  ir_session_changed (self,
+                      IR_CHANGED_RUNS | IR_CHANGED_BUSY | IR_CHANGED_PROBLEMS | IR_CHANGED_PICTURE);
   say_outcome (self, after);
 }
 

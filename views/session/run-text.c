@@ -135,8 +135,9 @@ append_kept (GString *text, IrSession *self, const IrRun *run)
   g_autofree char *note = ir_run_capture_note (run);
 
   g_string_append_printf (text, " · %s",
-                          ir_session_was_one_run (self) ? "all values of the original graph in one run"
-                                        : words[ir_run_options (run)->capture]);
+                          ir_session_was_one_run (self)
+                              ? "all values of the original graph in one run"
+                              : words[ir_run_options (run)->capture]);
   if (ir_session_get_unknown (self) != NULL)
     g_string_append_printf (text, ", no graph has %s", ir_session_get_unknown (self));
   if (ir_run_n_spilled (run) > 0)

@@ -11,10 +11,10 @@
 /* -- the last run (runs.c) -- */
 typedef struct
 {
-  IrRun *runs[IR_N_SIDES]; /* (nullable) */
-  GHashTable *inputs;      /* (nullable) value id -> IrTensor */
+  IrRun *runs[IR_N_SIDES];  /* (nullable) */
+  GHashTable *inputs;       /* (nullable) value id -> IrTensor */
   IrDivergence *divergence; /* (nullable) */
-  char *unknown;           /* (nullable) names of chosen values that neither graph has */
+  char *unknown;            /* (nullable) names of chosen values that neither graph has */
   guint step;
   gboolean one_run; /* the run says what the original graph's values were */
 } IrLastRun;
@@ -22,13 +22,13 @@ typedef struct
 void ir_last_run_clear (IrLastRun *run);
 /* Moves the contents of @run in the place of the last one; (nullable): there is none any more. */
 void ir_session_take_last_run (IrSession *self, IrLastRun *run, GPtrArray *stops);
-void ir_session_forget_run_after (IrSession *self); /* the graph on screen is a new one */
+void ir_session_forget_run_after (IrSession *self);       /* the graph on screen is a new one */
 GHashTable *ir_session_get_used_inputs (IrSession *self); /* (nullable) of the last run */
 gboolean ir_session_was_one_run (IrSession *self);
 const char *ir_session_get_unknown (IrSession *self); /* (nullable) */
 /* What somebody made of the run on screen, which goes with it. Takes @data. */
 void ir_session_attach_to_run (IrSession *self, gpointer data, GDestroyNotify free_func);
-gpointer ir_session_get_attached (IrSession *self); /* (nullable) */
+gpointer ir_session_get_attached (IrSession *self);        /* (nullable) */
 IrRunOptions ir_session_get_run_options (IrSession *self); /* with the seed */
 /* One that fails half way is a result too: what was computed before can be looked at, and the run
  * says which node failed. (transfer full) (nullable) */

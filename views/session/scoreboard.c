@@ -7,8 +7,8 @@
 
 typedef struct
 {
-  IrScoreboard *board; /* (nullable) of the timeline */
-  IrJob *job;          /* (nullable) that makes it */
+  IrScoreboard *board;                                 /* (nullable) of the timeline */
+  IrJob *job;                                          /* (nullable) that makes it */
   void (*then) (IrSession *self, const GError *error); /* (nullable) when it is made */
   double *times, *spreads; /* (nullable) (array length = steps + 1) ms, of the timeline */
 } Scores;
@@ -48,7 +48,7 @@ on_board (gpointer owner, gpointer result, const GError *error, gpointer data)
 {
   g_autoptr (IrScoreboard) board = result;
   Scores *scores = own (owner);
-  void (*then) (IrSession *self, const GError *error) = scores->then;
+  void (*then) (IrSession * self, const GError *error) = scores->then;
 
   if (((IrRequest *) data)->job != scores->job)
     return; /* it was cancelled */

@@ -106,8 +106,8 @@ ir_session_toggle_node (IrSession *self, IrNodeId node)
       gtk_bitset_remove (own (self)->nodes, node);
       if (own (self)->node == node)
         own (self)->node = gtk_bitset_is_empty (own (self)->nodes)
-                                  ? 0
-                                  : gtk_bitset_get_maximum (own (self)->nodes);
+                               ? 0
+                               : gtk_bitset_get_maximum (own (self)->nodes);
     }
   else
     {

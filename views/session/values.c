@@ -155,8 +155,8 @@ run_values (IrJob *job, gpointer data, GCancellable *cancellable, GError **error
   const IrFeed *feed = &request->feed;
   IrModel *model = request->frame->model;
   const IrCompareValuesOptions options = { .progress = on_node, .progress_data = data };
-  g_autoptr (GHashTable) after = ir_matching_inputs (model, feed->given, model, feed->seed,
-                                                     feed->sizes, error);
+  g_autoptr (GHashTable)
+      after = ir_matching_inputs (model, feed->given, model, feed->seed, feed->sizes, error);
   g_autoptr (GHashTable) before = NULL;
 
   if (after != NULL)

@@ -142,8 +142,8 @@ ir_session_show_why (IrSession *self, const IrWhy *why)
       if (moves)
         ir_session_place_cursor (self, why->at_step);
       ir_session_age_picture (self);
-      ir_session_changed (self, IR_CHANGED_PICTURE | IR_CHANGED_WHY |
-                                    (moves ? IR_CHANGED_CURSOR : 0));
+      ir_session_changed (self,
+                          IR_CHANGED_PICTURE | IR_CHANGED_WHY | (moves ? IR_CHANGED_CURSOR : 0));
     }
   if (why != NULL && why->answer == IR_WHY_FIRED)
     {

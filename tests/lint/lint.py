@@ -83,7 +83,6 @@ LONG_FILES = {
     'core/layout/routing.c': 'one algorithm in named phases',
     'views/graph/canvas.c': 'one widget',
     'core/op/call.c': 'calls, and polling in them, which is to be cut',
-    'core/exec/cpu/conv.c': 'is to be cut: choice, oneDNN, tiles',
 }
 
 

@@ -1,64 +1,20 @@
 /* Convolution with the fused forms: directly over blocks of channels (direct.c) where the machine
  * and the groups allow it, of three by three perhaps by Winograd's way (winograd.c), else on oneDNN
- * (2.6, C API). Weights that are constant are packed once.
+ * (conv-onednn.c, conv-tiles.c). Weights that are constant are packed once.
  * On oneDNN activations come and go as NCHW and are reordered where the primitive wants blocks, and
  * what follows the convolution (residual, activation) is a loop of our own over the result: its
  * Relu turns NaN into 0, and a debugger must not hide a NaN. */
 #include "config.h"
 
+#include "core/exec/cpu/conv.h"
 #include "core/exec/cpu/winograd.h"
 #include "core/exec/kernel/prepack.h"
 #include "core/io/mapped-file.h"
 #include "core/op/infer-window.h"
 
-#include <omp.h>
-#include <oneapi/dnnl/dnnl.h>
 #include <string.h>
 
-#define MAX_AXES  3
-#define MOST_TAPS 65536 /* of a window: oneDNN makes code for each */
-#define PIECE     5e8   /* multiply-adds between two looks at whether the call is to stop */
-#define MOVING    16 /* of them in the time that an element takes to be brought into another order */
-#define LEAST     16384 /* likewise, that a sample or a group takes, however small it is */
-#define WIDE_STEP 64    /* maps of a piece are a multiple, which all blocked layouts divide */
-#define MAP_STEP  8     /* or of this, where so many take too long */
-#define RESIDUAL  3     /* input that is added, of the forms that have one */
-
-typedef struct
-{
-  int ndims; /* of X */
-  dnnl_dims_t x, w, b, y;
-  dnnl_dims_t strides, dilations, pad_begin, pad_end;
-  dnnl_dims_t x_of, y_of; /* what x and y are cut out from, by spatial axes */
-  dnnl_dim_t group;
-  gboolean has_bias;
-  int n_threads; /* that the primitive is made for */
-} Shape;
-
-/* Its scratch memory is ours. The library's own belongs to the thread that makes the primitive,
- * while concurrent nodes run, and plans are freed, on any thread. */
-typedef struct
-{
-  dnnl_primitive_t primitive; /* NULL: there is none */
-  dnnl_memory_t scratch;      /* (nullable) its handle is set before each use */
-  gsize scratch_bytes;
-} Primitive;
-
-typedef struct
-{
-  Shape shape;
-  dnnl_engine_t engine;
-  dnnl_stream_t stream;
-  dnnl_primitive_desc_t desc;
-  dnnl_primitive_attr_t attr;
-  Primitive conv, reorder_x, reorder_w, reorder_y;     /* no reorders where layouts agree */
-  dnnl_memory_t x_plain, x, w_plain, w, b, y, y_plain; /* handles are set before each use */
-  gpointer x_buffer, w_buffer, y_buffer;
-  IrScratch *lent;          /* (nullable) scratch memory of the call under way */
-  IrScratch own;            /* where it has none */
-  GHashTable *packed;       /* (nullable) of constant weights: element of the first -> memory */
-  const float *packed_from; /* weights that @packed was made of */
-} Plan;
+#define RESIDUAL 3 /* input that is added, of the forms that have one */
 
 static const char *
 refuses (const IrNode *node)
@@ -77,7 +33,7 @@ refuses (const IrNode *node)
 /* -- shapes -- */
 
 static void
-shape_of (Shape *shape, const IrCall *call, const IrWindow *window)
+shape_of (CpuConvShape *shape, const IrCall *call, const IrWindow *window)
 {
   const gint64 *x = ir_tensor_dims (ir_call_input (call, 0)),
                *w = ir_tensor_dims (ir_call_input (call, 1));
@@ -108,273 +64,6 @@ shape_of (Shape *shape, const IrCall *call, const IrWindow *window)
     }
 }
 
-static dnnl_format_tag_t
-plain_tag (int ndims)
-{
-  static const dnnl_format_tag_t tags[] = {
-    [3] = dnnl_abc, [4] = dnnl_abcd, [5] = dnnl_abcde, [6] = dnnl_abcdef
-  };
-  return tags[ndims];
-}
-
-/* -- plans -- */
-
-static void
-plan_free (gpointer data)
-{
-  Plan *plan = data;
-  dnnl_memory_t memories[] = { plan->x_plain, plan->x, plan->w_plain, plan->w,
-                               plan->b,       plan->y, plan->y_plain };
-  const Primitive primitives[] = { plan->conv, plan->reorder_x, plan->reorder_w, plan->reorder_y };
-
-  for (guint i = 0; i < G_N_ELEMENTS (memories); i++)
-    if (memories[i] != NULL)
-      dnnl_memory_destroy (memories[i]);
-  for (guint i = 0; i < G_N_ELEMENTS (primitives); i++)
-    {
-      if (primitives[i].primitive != NULL)
-        dnnl_primitive_destroy (primitives[i].primitive);
-      if (primitives[i].scratch != NULL)
-        dnnl_memory_destroy (primitives[i].scratch);
-    }
-  if (plan->attr != NULL)
-    dnnl_primitive_attr_destroy (plan->attr);
-  if (plan->desc != NULL)
-    dnnl_primitive_desc_destroy (plan->desc);
-  if (plan->stream != NULL)
-    dnnl_stream_destroy (plan->stream);
-  if (plan->engine != NULL)
-    dnnl_engine_destroy (plan->engine);
-  g_clear_pointer (&plan->packed, g_hash_table_unref);
-  free (plan->x_buffer);
-  free (plan->w_buffer);
-  free (plan->y_buffer);
-  ir_scratch_clear (&plan->own);
-  g_free (plan);
-}
-
-G_DEFINE_AUTOPTR_CLEANUP_FUNC (Plan, plan_free)
-
-/* Plain; @of: (nullable): spatial sizes of what it is cut out from. */
-static gboolean
-describe_plain (dnnl_memory_desc_t *desc, const dnnl_dims_t dims, const dnnl_dims_t of, int ndims)
-{
-  dnnl_dims_t strides;
-
-  if (of == NULL || memcmp (dims + 2, of + 2, (gsize) (ndims - 2) * sizeof *dims) == 0)
-    return dnnl_memory_desc_init_by_tag (desc, ndims, dims, dnnl_f32, plain_tag (ndims)) ==
-           dnnl_success;
-  strides[ndims - 1] = 1;
-  for (int i = ndims - 2; i > 0; i--)
-    strides[i] = strides[i + 1] * of[i + 1];
-  strides[0] = strides[1] * dims[1];
-  return dnnl_memory_desc_init_by_strides (desc, ndims, dims, dnnl_f32, strides) == dnnl_success;
-}
-
-static gboolean
-make_primitive (const Plan *plan, dnnl_primitive_desc_t desc, Primitive *made)
-{
-  const dnnl_memory_desc_t *scratch = dnnl_primitive_desc_query_md (desc, dnnl_query_scratchpad_md,
-                                                                    0);
-
-  made->scratch_bytes = scratch != NULL ? dnnl_memory_desc_get_size (scratch) : 0;
-  return dnnl_primitive_create (&made->primitive, desc) == dnnl_success &&
-         (made->scratch_bytes == 0 || dnnl_memory_create (&made->scratch, scratch, plan->engine,
-                                                          DNNL_MEMORY_NONE) == dnnl_success);
-}
-
-/* @args has room for one more. */
-static gboolean
-run_primitive (Plan *plan, const Primitive *made, dnnl_exec_arg_t *args, int n)
-{
-  if (made->scratch != NULL)
-    {
-      IrScratch *scratch = plan->lent != NULL ? plan->lent : &plan->own;
-      gpointer memory = ir_scratch_get (scratch, IR_SCRATCH_KERNEL, made->scratch_bytes);
-
-      if (memory == NULL || dnnl_memory_set_data_handle (made->scratch, memory) != dnnl_success)
-        return FALSE;
-      args[n++] = (dnnl_exec_arg_t){ DNNL_ARG_SCRATCHPAD, made->scratch };
-    }
-  return dnnl_primitive_execute (made->primitive, plan->stream, n, args) == dnnl_success;
-}
-
-/* One side of the convolution: a plain memory, and where the primitive wants another layout a
- * buffer in that layout, if @buffer is given, with the reorder between the two. */
-static gboolean
-plan_side (Plan *plan,
-           dnnl_query_t query,
-           int index,
-           const dnnl_dims_t dims,
-           const dnnl_dims_t of,
-           int ndims,
-           gboolean outwards,
-           dnnl_memory_t *plain,
-           dnnl_memory_t *blocked,
-           Primitive *reorder,
-           gpointer *buffer)
-{
-  const dnnl_memory_desc_t *wanted = dnnl_primitive_desc_query_md (plan->desc, query, index);
-  dnnl_memory_desc_t given;
-  dnnl_primitive_desc_t desc;
-  gsize bytes = dnnl_memory_desc_get_size (wanted);
-
-  if (!describe_plain (&given, dims, of, ndims) ||
-      dnnl_memory_create (plain, &given, plan->engine, DNNL_MEMORY_NONE) != dnnl_success)
-    return FALSE;
-  if (dnnl_memory_desc_equal (wanted, &given))
-    return dnnl_memory_create (blocked, &given, plan->engine, DNNL_MEMORY_NONE) == dnnl_success;
-  if (buffer != NULL && posix_memalign (buffer, 64, MAX (bytes, 64)) != 0)
-    return FALSE;
-  if (dnnl_memory_create (blocked, wanted, plan->engine,
-                          buffer != NULL ? *buffer : DNNL_MEMORY_NONE) != dnnl_success ||
-      dnnl_reorder_primitive_desc_create (&desc, outwards ? wanted : &given, plan->engine,
-                                          outwards ? &given : wanted, plan->engine,
-                                          plan->attr) != dnnl_success)
-    return FALSE;
-  gboolean made = make_primitive (plan, desc, reorder);
-  dnnl_primitive_desc_destroy (desc);
-  return made;
-}
-
-static gboolean
-describe (Plan *plan)
-{
-  const Shape *s = &plan->shape;
-  int w_ndims = s->ndims + (s->group > 1);
-  dnnl_memory_desc_t x, w, b, y;
-  dnnl_convolution_desc_t conv;
-
-  if (dnnl_memory_desc_init_by_tag (&x, s->ndims, s->x, dnnl_f32, dnnl_format_tag_any) !=
-          dnnl_success ||
-      dnnl_memory_desc_init_by_tag (&w, w_ndims, s->w, dnnl_f32, dnnl_format_tag_any) !=
-          dnnl_success ||
-      dnnl_memory_desc_init_by_tag (&y, s->ndims, s->y, dnnl_f32, dnnl_format_tag_any) !=
-          dnnl_success ||
-      dnnl_memory_desc_init_by_tag (&b, 1, s->b, dnnl_f32, dnnl_a) != dnnl_success)
-    return FALSE;
-  return dnnl_dilated_convolution_forward_desc_init (
-             &conv, dnnl_forward_inference, dnnl_convolution_direct, &x, &w,
-             s->has_bias ? &b : NULL, &y, s->strides, s->dilations, s->pad_begin,
-             s->pad_end) == dnnl_success &&
-         dnnl_primitive_desc_create (&plan->desc, &conv, plan->attr, plan->engine, NULL) ==
-             dnnl_success &&
-         make_primitive (plan, plan->desc, &plan->conv);
-}
-
-static Plan *
-plan_new (const Shape *shape)
-{
-  g_autoptr (Plan) plan = g_new0 (Plan, 1);
-  dnnl_memory_desc_t b;
-  int w_ndims = shape->ndims + (shape->group > 1);
-
-  plan->shape = *shape;
-  if (dnnl_engine_create (&plan->engine, dnnl_cpu, 0) != dnnl_success ||
-      dnnl_stream_create (&plan->stream, plan->engine, dnnl_stream_default_flags) != dnnl_success ||
-      dnnl_primitive_attr_create (&plan->attr) != dnnl_success ||
-      dnnl_primitive_attr_set_scratchpad_mode (plan->attr, dnnl_scratchpad_mode_user) !=
-          dnnl_success ||
-      !describe (plan) ||
-      !plan_side (plan, dnnl_query_src_md, 0, shape->x, shape->x_of, shape->ndims, FALSE,
-                  &plan->x_plain, &plan->x, &plan->reorder_x, &plan->x_buffer) ||
-      !plan_side (plan, dnnl_query_weights_md, 0, shape->w, NULL, w_ndims, FALSE, &plan->w_plain,
-                  &plan->w, &plan->reorder_w, NULL) ||
-      !plan_side (plan, dnnl_query_dst_md, 0, shape->y, shape->y_of, shape->ndims, TRUE,
-                  &plan->y_plain, &plan->y, &plan->reorder_y, &plan->y_buffer))
-    return NULL;
-  if (shape->has_bias &&
-      (dnnl_memory_desc_init_by_tag (&b, 1, shape->b, dnnl_f32, dnnl_a) != dnnl_success ||
-       dnnl_memory_create (&plan->b, &b, plan->engine, DNNL_MEMORY_NONE) != dnnl_success))
-    return NULL;
-  return g_steal_pointer (&plan);
-}
-
-static gboolean
-reorder (Plan *plan, const Primitive *made, dnnl_memory_t from, dnnl_memory_t to)
-{
-  dnnl_exec_arg_t args[3] = { { DNNL_ARG_FROM, from }, { DNNL_ARG_TO, to } };
-  return run_primitive (plan, made, args, 2);
-}
-
-/* Those of a piece, from element @first of the weights on. */
-typedef struct
-{
-  const float *weights;
-  gint64 first;
-  gboolean constant; /* they are, so that they are packed but once */
-} Weights;
-
-/* Memory for a piece in the order of the primitive. */
-static gpointer
-packed_memory (Plan *plan, const Weights *w)
-{
-  gpointer memory = NULL;
-  gsize bytes = dnnl_memory_desc_get_size (
-      dnnl_primitive_desc_query_md (plan->desc, dnnl_query_weights_md, 0));
-
-  if (!w->constant && plan->w_buffer != NULL)
-    return plan->w_buffer;
-  if (posix_memalign (&memory, 64, MAX (bytes, 64)) != 0)
-    return NULL;
-  if (!w->constant)
-    return plan->w_buffer = memory;
-  if (plan->packed == NULL || plan->packed_from != w->weights)
-    {
-      g_clear_pointer (&plan->packed, g_hash_table_unref);
-      plan->packed = g_hash_table_new_full (NULL, NULL, NULL, free);
-      plan->packed_from = w->weights;
-    }
-  g_hash_table_insert (plan->packed, GSIZE_TO_POINTER (w->first), memory);
-  return memory;
-}
-
-/* Constant weights are packed once; others each time, since a run may bring new ones. */
-static gboolean
-bring_weights (Plan *plan, const Weights *w)
-{
-  void *from = (void *) (w->weights + w->first);
-  gpointer memory = NULL;
-
-  if (plan->reorder_w.primitive == NULL)
-    return dnnl_memory_set_data_handle (plan->w, from) == dnnl_success;
-  if (w->constant && plan->packed != NULL && plan->packed_from == w->weights)
-    memory = g_hash_table_lookup (plan->packed, GSIZE_TO_POINTER (w->first));
-  if (memory != NULL)
-    return dnnl_memory_set_data_handle (plan->w, memory) == dnnl_success;
-  memory = packed_memory (plan, w);
-  return memory != NULL && dnnl_memory_set_data_handle (plan->w, memory) == dnnl_success &&
-         dnnl_memory_set_data_handle (plan->w_plain, from) == dnnl_success &&
-         reorder (plan, &plan->reorder_w, plan->w_plain, plan->w);
-}
-
-static gboolean
-execute (Plan *plan, IrScratch *scratch, const float *x, const Weights *w, const float *b, float *y)
-{
-  dnnl_exec_arg_t args[5] = { { DNNL_ARG_SRC, plan->x },
-                              { DNNL_ARG_WEIGHTS, plan->w },
-                              { DNNL_ARG_DST, plan->y },
-                              { DNNL_ARG_BIAS, plan->b } };
-
-  plan->lent = scratch;
-  if (dnnl_memory_set_data_handle (plan->reorder_x.primitive != NULL ? plan->x_plain : plan->x,
-                                   (void *) x) != dnnl_success ||
-      dnnl_memory_set_data_handle (plan->reorder_y.primitive != NULL ? plan->y_plain : plan->y,
-                                   y) != dnnl_success ||
-      (plan->b != NULL && dnnl_memory_set_data_handle (plan->b, (void *) b) != dnnl_success) ||
-      !bring_weights (plan, w))
-    return FALSE;
-  if (plan->reorder_x.primitive != NULL &&
-      !reorder (plan, &plan->reorder_x, plan->x_plain, plan->x))
-    return FALSE;
-  if (!run_primitive (plan, &plan->conv, args, plan->b != NULL ? 4 : 3))
-    return FALSE;
-  if (plan->reorder_y.primitive != NULL &&
-      !reorder (plan, &plan->reorder_y, plan->y, plan->y_plain))
-    return FALSE;
-  return dnnl_stream_wait (plan->stream) == dnnl_success;
-}
-
 /* -- the kernel -- */
 
 /* How a node is computed. */
@@ -392,7 +81,7 @@ typedef struct
   const IrNode *chosen_for; /* (nullable) whose @choice it is: of a call that is settled */
   const IrType *chosen_x, *chosen_w;
   Choice choice;
-  Plan *plan, *rest;                /* (nullable) on oneDNN: pieces, and what is left */
+  CpuConvPlans plans;               /* on oneDNN */
   CpuDirect *direct;                /* (nullable) over blocks of channels */
   const CpuLooseFloat *packed_from; /* what @direct was packed from */
   const float *packed_bias;
@@ -412,8 +101,7 @@ release (gpointer data)
 {
   State *state = data;
 
-  g_clear_pointer (&state->plan, plan_free);
-  g_clear_pointer (&state->rest, plan_free);
+  cpu_conv_plans_clear (&state->plans);
   g_clear_pointer (&state->direct, cpu_direct_free);
   g_clear_pointer (&state->winograd, cpu_winograd_free);
   g_free (state);
@@ -444,183 +132,6 @@ n_threads_of (const IrCall *call, const IrTensor *y)
   return cpu_n_threads (call, ir_tensor_n_elements (y) * per_element / 32);
 }
 
-/* Elements of a tensor of oneDNN, the first @skip axes left out. */
-static gint64
-volume (const dnnl_dims_t dims, int ndims, int skip)
-{
-  gint64 n = 1;
-
-  for (int i = skip; i < ndims; i++)
-    n *= dims[i];
-  return n;
-}
-
-/* A convolution that takes long is done in pieces, so that cancelling is seen in time: some
- * samples, or of one sample some groups, or some maps of its only group. Those are contiguous.
- * Where even few maps take too long, they are cut along their longest axis, too. */
-typedef struct
-{
-  gint64 samples, maps, rows; /* of a piece; the last ones may have fewer */
-  int axis;                   /* along which rows are counted */
-} Pieces;
-
-/* Elements of the input that a window reaches over. */
-static gint64
-reach (const Shape *s, int axis)
-{
-  gint64 taps = s->w[axis + (s->group > 1)];
-
-  return (taps - 1) * (s->dilations[axis - 2] + 1) + 1;
-}
-
-/* Rows whose windows lie in the padding alone would need no input at all: there is no such piece.
- */
-static gboolean
-may_cut (const Shape *s, int axis)
-{
-  return s->pad_begin[axis - 2] < reach (s, axis) && s->pad_end[axis - 2] < reach (s, axis);
-}
-
-static int
-longest_axis (const Shape *s)
-{
-  int axis = 2;
-
-  for (int i = 3; i < s->ndims; i++)
-    if (s->y[i] > s->y[axis])
-      axis = i;
-  return axis;
-}
-
-static Pieces
-pieces_of (const Shape *s)
-{
-  int grouped = s->group > 1, axis = longest_axis (s);
-  Pieces each = { 1, s->y[1], s->y[axis], axis };
-  double plane = (double) volume (s->y, s->ndims, 2), x = (double) volume (s->x, s->ndims, 1);
-  double weights = (double) volume (s->w, s->ndims + grouped, 1 + grouped); /* of a map */
-  double own = grouped ? x / (double) s->y[1] : 0; /* of the input, that other pieces do not read */
-  double sums = plane * weights, moved = MOVING * (plane + own), packed = MOVING * weights;
-  double least = grouped ? LEAST : 0; /* of a map: its group has few */
-  double map = MAX (MAX (sums, moved + packed), least), n_maps = (double) s->y[1];
-  double shared = grouped ? 0 : MOVING * x; /* of each piece */
-
-  if (MAX (map * n_maps, shared) <= PIECE)
-    {
-      double sample = MAX (MAX (MAX (sums, moved), least) * n_maps, shared);
-      each.samples = CLAMP ((gint64) (PIECE / MAX (sample, LEAST)), 1, s->x[0]);
-      return each;
-    }
-  gint64 maps = (gint64) (PIECE / map);
-  gint64 unit = grouped                          ? s->y[1] / s->group
-                : maps >= WIDE_STEP              ? WIDE_STEP
-                : packed * MAP_STEP <= 2 * PIECE ? MAP_STEP
-                                                 : 1;
-  maps = maps / unit * unit;
-  each.maps = CLAMP (maps, MIN (unit, s->y[1]), s->y[1]);
-  double piece = MAX (map * (double) each.maps, shared);
-  if (piece > 2 * PIECE && may_cut (s, axis))
-    each.rows = CLAMP ((gint64) ((double) each.rows * (PIECE / piece)), 1, each.rows);
-  return each;
-}
-
-/* Rows [first, first + rows) of the output along @axis, and what of the input they need. Returns:
- * the first element of that. */
-static gint64
-cut_rows (Shape *wanted, int axis, gint64 first, gint64 rows)
-{
-  gint64 from = first * wanted->strides[axis - 2] - wanted->pad_begin[axis - 2];
-  gint64 to = from + (rows - 1) * wanted->strides[axis - 2] + reach (wanted, axis);
-
-  if (rows == wanted->y[axis])
-    return 0;
-  wanted->pad_begin[axis - 2] = MAX (-from, 0);
-  wanted->pad_end[axis - 2] = MAX (to - wanted->x[axis], 0);
-  wanted->x[axis] = MIN (to, wanted->x[axis]) - MAX (from, 0);
-  wanted->y[axis] = rows;
-  return MAX (from, 0);
-}
-
-/* Whether oneDNN would work too long on the smallest piece, or on making itself ready for it. */
-static gboolean
-takes_long (const Shape *s)
-{
-  int grouped = s->group > 1, ndims = s->ndims + grouped;
-
-  return volume (s->w, ndims, 2 + grouped) > MOST_TAPS ||
-         MOVING * (double) volume (s->w, ndims, 1 + grouped) > 2 * PIECE;
-}
-
-/* The plan for @samples and @maps, made anew unless @plan is it. */
-static Plan *
-plan_for (Plan **plan, const Shape *shape, gint64 samples, gint64 maps)
-{
-  Shape wanted = *shape;
-
-  wanted.x[0] = wanted.y[0] = samples;
-  wanted.y[1] = wanted.b[0] = maps;
-  if (shape->group > 1 && maps != shape->y[1])
-    {
-      wanted.group = maps / (shape->y[1] / shape->group);
-      wanted.x[1] = shape->x[1] / shape->group * wanted.group;
-      wanted.w[0] = wanted.group;
-      if (wanted.group == 1) /* then the axis of groups is not there */
-        {
-          memmove (wanted.w, wanted.w + 1, sizeof wanted.w - sizeof *wanted.w);
-          wanted.w[shape->ndims] = 0;
-        }
-    }
-  else if (shape->group <= 1)
-    wanted.w[0] = maps;
-  if (*plan != NULL && memcmp (&(*plan)->shape, &wanted, sizeof wanted) == 0)
-    return *plan;
-  g_clear_pointer (plan, plan_free);
-  return *plan = plan_new (&wanted);
-}
-
-/* FALSE: it was to stop, or it is not for oneDNN. */
-static gboolean
-execute_pieces (State *state, const IrCall *call, const Shape *s, float *y)
-{
-  if (takes_long (s) || !ir_call_align ((IrCall *) call, NULL))
-    return FALSE;
-  const float *x = cpu_floats (call, 0), *w = cpu_floats (call, 1), *b = cpu_floats (call, 2);
-  Pieces each = pieces_of (s);
-  gboolean constant = call->node->inputs[1] != NULL &&
-                      ir_value_constant (call->node->inputs[1]) != NULL &&
-                      ir_packed_keeps (call->packed);
-  gint64 plane = volume (s->y, s->ndims, 2), in_plane = volume (s->x, s->ndims, 2);
-  gint64 n_rows = s->y[each.axis], row = volume (s->y, s->ndims, each.axis + 1),
-         in_row = volume (s->x, s->ndims, each.axis + 1);
-  gint64 group_maps = s->y[1] / s->group, group_channels = s->x[1] / s->group;
-  gint64 map_weights = volume (s->w, s->ndims + (s->group > 1), s->group > 1 ? 2 : 1);
-
-  for (gint64 n = 0; n < s->x[0]; n += each.samples)
-    for (gint64 at = 0; at < n_rows; at += each.rows)
-      for (gint64 m = 0; m < s->y[1]; m += each.maps)
-        {
-          gint64 samples = MIN (each.samples, s->x[0] - n), maps = MIN (each.maps, s->y[1] - m);
-          gint64 channel = s->group > 1 ? m / group_maps * group_channels : 0;
-          gint64 rows = MIN (each.rows, n_rows - at);
-          gboolean whole = samples == each.samples && maps == each.maps &&
-                           (rows == n_rows || (at > 0 && at + rows < n_rows));
-          Shape cut = *s;
-          gint64 from = cut_rows (&cut, each.axis, at, rows);
-          Plan *plan = plan_for (whole ? &state->plan : &state->rest, &cut, samples, maps);
-
-          Weights weights = { w, m * map_weights, constant };
-
-          if ((n > 0 || at > 0 || m > 0) && ir_call_stopped (call))
-            return FALSE;
-          if (plan == NULL ||
-              !execute (plan, call->scratch, x + (n * s->x[1] + channel) * in_plane + from * in_row,
-                        &weights, b != NULL ? b + m : NULL,
-                        y + (n * s->y[1] + m) * plane + at * row))
-            return FALSE;
-        }
-  return TRUE;
-}
-
 /* oneDNN writes the output before anything is added to it. */
 static gboolean
 move_residual (IrCall *call, const IrTensor *y, GError **error)
@@ -646,7 +157,7 @@ run_plain (IrCall *call, GError **error)
 {
   State *state = call->kernel_state, local = { 0 };
   IrWindow window;
-  Shape shape;
+  CpuConvShape shape;
   CpuEpilogue epilogue;
   IrTensor *y;
   gboolean done;
@@ -669,9 +180,8 @@ run_plain (IrCall *call, GError **error)
   cpu_library_threads (call, shape.n_threads);
   if (state == NULL)
     state = &local;
-  done = execute_pieces (state, call, &shape, ir_tensor_data_writable (y));
-  g_clear_pointer (&local.plan, plan_free);
-  g_clear_pointer (&local.rest, plan_free);
+  done = cpu_conv_run_pieces (&state->plans, call, &shape, ir_tensor_data_writable (y));
+  cpu_conv_plans_clear (&local.plans);
   if (!done) /* what is not for oneDNN is left to the reference */
     return !ir_call_fail_if_stopped (call, error) && cpu_run_ref (call, error);
   cpu_epilogue_all (call, &epilogue, ir_tensor_data_writable (y), ir_tensor_n_elements (y));

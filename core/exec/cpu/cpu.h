@@ -187,15 +187,17 @@ gboolean cpu_epilogue_of (const IrCall *call, CpuEpilogue *epilogue);
 void cpu_epilogue (const CpuEpilogue *epilogue, float *y, guint64 n, guint64 offset);
 void cpu_epilogue_all (const IrCall *call, const CpuEpilogue *epilogue, float *y, guint64 n);
 
-/* -- blocks of channels: layout.c -- */
-const IrCpuKernel *cpu_kernel_of (const IrNode *node); /* backend.c; (nullable) */
-guint cpu_lanes (void); /* of the machine's vectors; 0: none that kernels over blocks exist for */
+/* -- the table: kernels.c -- */
+const IrCpuKernel *cpu_kernel_of (const IrNode *node); /* (nullable) */
+
+/* -- which values are in blocks of channels: nchwc-plan.c -- */
 void cpu_plan_blocks (const IrGraph *graph, const IrKernels *kernels, guint8 *blocks);
 const char *cpu_explain_blocks (const IrNode *node, const guint8 *blocks);
 IrInputTerms cpu_input_terms (const IrNode *node, guint slot, gboolean blocks);
 IrOutputTerms cpu_output_terms (const IrNode *node);
-gboolean cpu_call_has_blocks (const IrCall *call);
-gboolean cpu_run_blocks (const IrCpuKernel *kernel, IrCall *call, GError **error);
+
+/* -- operands in blocks of channels or in order: nchwc-io.c -- */
+guint cpu_lanes (void); /* of the machine's vectors; 0: none that kernels over blocks exist for */
 
 /* Sizes of a value of rank 4 as the graph has it. */
 typedef struct
@@ -204,12 +206,15 @@ typedef struct
 } CpuPlanes;
 
 gboolean cpu_planes_of (const IrValue *value, CpuPlanes *planes); /* float32, all sizes known */
+gboolean cpu_call_has_blocks (const IrCall *call);
 const float *cpu_blocks_in (
     IrCall *call, guint slot, const gint64 *dims, gint64 parts, guint block, GError **error);
 float *cpu_blocks_out (
     IrCall *call, const gint64 *dims, gint64 parts, guint block, IrTensor **blocks, GError **error);
 gboolean cpu_blocks_done (
     IrCall *call, const gint64 *dims, gint64 parts, IrTensor *blocks, GError **error);
+gboolean cpu_plain_in (IrCall *call, guint slot, GError **error);
+gboolean cpu_plain_view (IrCall *call, GError **error);
 gboolean cpu_run_in_order (IrKernelFunc run, IrCall *call, GError **error);
 extern const IrCpuBlocks cpu_max_pool_blocks, cpu_average_pool_blocks, cpu_concat_blocks,
     cpu_global_average_pool_blocks, cpu_batch_norm_blocks, cpu_gather_blocks;

@@ -10,7 +10,6 @@ struct _IrTensor
   IrDtype dtype;   /* UNDEFINED for containers, whose rank and number of elements are 0 */
   guint rank;
   gboolean writable; /* until it is shared; memory is the tensor's own or the caller's */
-  gint *notice; /* (nullable) (atomic) in memory that bytes keep: set when somebody refers to it */
   guint64 n_elements;
   gsize n_bytes;
   GBytes *bytes;              /* (nullable) as stored */

@@ -359,13 +359,6 @@ ir_tensor_new_within (IrDtype dtype, guint rank, const gint64 *dims, GBytes *mem
   return tensor;
 }
 
-static void
-give_notice (const IrTensor *tensor)
-{
-  if (tensor->notice != NULL && g_atomic_int_get (tensor->notice) == 0)
-    g_atomic_int_set (tensor->notice, 1);
-}
-
 /**
  * ir_tensor_ref:
  * @tensor: a tensor
@@ -375,38 +368,8 @@ give_notice (const IrTensor *tensor)
 IrTensor *
 ir_tensor_ref (IrTensor *tensor)
 {
-  give_notice (tensor);
   g_atomic_ref_count_inc (&tensor->ref_count);
   return tensor;
-}
-
-/**
- * ir_tensor_lend:
- * @tensor: a tensor
- *
- * For the owner of many tensors, to whom it gets back before he looks at the notice.
- *
- * Returns: (transfer full): @tensor, as by ir_tensor_ref(), but without notice
- */
-IrTensor *
-ir_tensor_lend (IrTensor *tensor)
-{
-  g_atomic_ref_count_inc (&tensor->ref_count);
-  return tensor;
-}
-
-/**
- * ir_tensor_set_notice:
- * @tensor: a tensor made by ir_tensor_new_within()
- * @notice: in the memory that @tensor keeps
- *
- * For owners of many tensors: as long as *@notice is 0, ir_tensor_reclaim() would be %TRUE and
- * would do nothing for any tensor that has it, since nobody has taken a reference or the hash.
- */
-void
-ir_tensor_set_notice (IrTensor *tensor, gint *notice)
-{
-  tensor->notice = notice;
 }
 
 static void
@@ -1031,10 +994,7 @@ ir_tensor_hash_watched (const IrTensor *tensor, IrHashWatch *watch)
   hash = compute_hash (tensor, watch);
   hash = MAX (hash, 1); /* which would compute it twice */
   if (!watch->over)
-    {
-      give_notice (tensor);
-      g_atomic_pointer_set (&mutable->hash, hash);
-    }
+    g_atomic_pointer_set (&mutable->hash, hash);
   return hash;
 }
 

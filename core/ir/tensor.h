@@ -66,8 +66,6 @@ gpointer ir_tensor_data_writable (IrTensor *tensor); /* only before it is shared
 /* Makes a tensor that nobody else refers to writable again, as if it were new; FALSE if somebody
  * does. */
 gboolean ir_tensor_reclaim (IrTensor *tensor);
-void ir_tensor_set_notice (IrTensor *tensor, gint *notice);
-IrTensor *ir_tensor_lend (IrTensor *tensor);      /* (transfer full): a reference without notice */
 GBytes *ir_tensor_bytes (const IrTensor *tensor); /* (transfer none): as stored */
 GBytes *ir_tensor_string (const IrTensor *tensor, guint64 index); /* (transfer none) */
 const IrTensor *ir_tensor_sparse_values (const IrTensor *tensor);

@@ -4,8 +4,8 @@
  * is the same in every run.
  *
  * What a receiver has let go is filled again by the next run; where he still has one tensor of a
- * chunk, the chunk is his, and the plan takes another. Tensors are looked at one by one only where
- * one of them has given notice, as they may be many. */
+ * chunk, the chunk is his, and the plan takes another: a receiver of one value keeps some megabytes,
+ * not those of all. */
 #include "config.h"
 
 #include <stdlib.h>
@@ -20,8 +20,6 @@
  * of a page (4 KiB) would wait for stores that only look as if they went there. */
 #define STAGGER    (5 * ALIGN)
 #define PAGE_BYTES 4096
-
-#define NOTICE_BYTES ALIGN /* of a chunk, before its values */
 
 /* -- chunks -- */
 
@@ -50,20 +48,10 @@ chunk_at (const IrPrepared *prepared, guint index)
   return &g_array_index (prepared->chunks, IrLastingChunk, index);
 }
 
-/* Set when somebody refers to a tensor of the chunk, and as long as not all are there: it lies in
- * the memory of the chunk, which they all keep. */
-static gint *
-notice_of (const IrLastingChunk *chunk)
-{
-  return (gint *) (gpointer) g_bytes_get_data (chunk->memory, NULL);
-}
-
 static gboolean
 fill_chunk (IrLastingChunk *chunk, GError **error)
 {
   chunk->memory = new_memory (chunk->bytes, error);
-  if (chunk->memory != NULL)
-    g_atomic_int_set (notice_of (chunk), 1);
   return chunk->memory != NULL;
 }
 
@@ -81,8 +69,7 @@ take_room (IrPrepared *prepared, guint64 bytes, IrLastingSpot *spot, GError **er
       guint64 left = prepared->expected_bytes > prepared->taken_bytes
                          ? prepared->expected_bytes - prepared->taken_bytes
                          : 0;
-      IrLastingChunk chunk = { .bytes = NOTICE_BYTES + MAX (room, MIN (left, CHUNK_BYTES)),
-                               .used = NOTICE_BYTES };
+      IrLastingChunk chunk = { .bytes = MAX (room, MIN (left, CHUNK_BYTES)) };
       if (!fill_chunk (&chunk, error))
         return FALSE;
       g_array_append_val (prepared->chunks, chunk);
@@ -102,12 +89,9 @@ tensor_at (const IrPrepared *prepared, IrValueId id)
   const IrType *type = ir_schedule_kept_type (prepared->schedule,
                                               ir_model_value (prepared->model, id));
   const IrLastingSpot *spot = &prepared->values[id].spot;
-  IrLastingChunk *chunk = chunk_at (prepared, spot->chunk - 1);
-  IrTensor *tensor = ir_tensor_new_within (type->dtype, (guint) type->rank, type->dims,
-                                           chunk->memory, spot->at);
 
-  ir_tensor_set_notice (tensor, notice_of (chunk));
-  return tensor;
+  return ir_tensor_new_within (type->dtype, (guint) type->rank, type->dims,
+                               chunk_at (prepared, spot->chunk - 1)->memory, spot->at);
 }
 
 /**
@@ -201,28 +185,6 @@ ir_lasting_fixed (const IrPrepared *prepared, const IrValue *value, GError **err
              : NULL;
 }
 
-/**
- * ir_lasting_leave:
- * @prepared: a plan
- *
- * Where a run still has the tensors of the plan, they are its own from now on.
- */
-void
-ir_lasting_leave (IrPrepared *prepared)
-{
-  if (prepared->shelf == NULL || !ir_shelf_is_lent (prepared->shelf))
-    return;
-  for (guint i = 0; i < prepared->chunks->len; i++)
-    if (chunk_at (prepared, i)->memory != NULL)
-      g_atomic_int_set (notice_of (chunk_at (prepared, i)), 1);
-  for (guint i = 0; i < prepared->lasting->len; i++)
-    ir_shelf_leave (
-        prepared->shelf,
-        g_steal_pointer (
-            &prepared->values[g_array_index (prepared->lasting, IrValueId, i)].binding.tensor));
-  g_clear_pointer (&prepared->shelf, ir_shelf_unref);
-}
-
 static gboolean
 renew_chunks (IrPrepared *prepared, const guint8 *gone, GError **error)
 {
@@ -244,19 +206,6 @@ renew_chunks (IrPrepared *prepared, const guint8 *gone, GError **error)
   return TRUE;
 }
 
-/* Whether somebody may have one of the tensors, or they are not all there. */
-static gboolean
-is_noticed (const IrPrepared *prepared)
-{
-  for (guint i = 0; i < prepared->chunks->len; i++)
-    {
-      const IrLastingChunk *chunk = chunk_at (prepared, i);
-      if (chunk->memory == NULL || g_atomic_int_get (notice_of (chunk)) != 0)
-        return TRUE;
-    }
-  return FALSE;
-}
-
 /**
  * ir_lasting_renew:
  * @prepared: a plan that begins a run
@@ -273,11 +222,6 @@ ir_lasting_renew (IrPrepared *prepared, GError **error)
 {
   g_autofree guint8 *gone = NULL;
 
-  ir_lasting_leave (prepared);
-  if (prepared->shelf == NULL)
-    prepared->shelf = ir_shelf_new ();
-  if (!is_noticed (prepared))
-    return TRUE;
   for (guint i = 0; i < prepared->lasting->len; i++)
     {
       IrValueId id = g_array_index (prepared->lasting, IrValueId, i);
@@ -288,11 +232,7 @@ ir_lasting_renew (IrPrepared *prepared, GError **error)
         gone = g_new0 (guint8, prepared->chunks->len);
       gone[prepared->values[id].spot.chunk - 1] = TRUE;
     }
-  if (gone != NULL && !renew_chunks (prepared, gone, error))
-    return FALSE;
-  for (guint i = 0; i < prepared->chunks->len; i++)
-    g_atomic_int_set (notice_of (chunk_at (prepared, i)), 0);
-  return TRUE;
+  return gone == NULL || renew_chunks (prepared, gone, error);
 }
 
 /**
@@ -304,9 +244,6 @@ ir_lasting_renew (IrPrepared *prepared, GError **error)
 void
 ir_lasting_clear (IrPrepared *prepared)
 {
-  if (prepared->lasting != NULL)
-    ir_lasting_leave (prepared);
-  g_clear_pointer (&prepared->shelf, ir_shelf_unref);
   g_clear_pointer (&prepared->lasting, g_array_unref);
   g_clear_pointer (&prepared->chunks, g_array_unref);
 }

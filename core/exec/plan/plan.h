@@ -9,7 +9,6 @@
 #include "core/exec/kernel/prepack.h"
 #include "core/exec/memory/memory.h"
 #include "core/exec/plan/options.h"
-#include "core/exec/plan/shelf.h"
 #include "core/exec/plan/trace.h"
 
 typedef struct _IrRunState IrRunState; /* core/exec/run/state.h */
@@ -129,7 +128,6 @@ typedef struct
   IrRunStep *steps; /* (nullable) one per step of the schedule */
   IrCallInput **readers;
   guint64 kept_bytes; /* of values that are kept in memory by plan */
-  IrShelf *shelf;     /* (nullable) stands for the tensors of lasting where a run has them */
   GArray *lasting;    /* of IrValueId: bound to memory that is handed out */
   GArray *chunks;     /* of IrLastingChunk */
   guint64 expected_bytes, taken_bytes; /* of chunks */
@@ -215,7 +213,6 @@ guint64 ir_lasting_needs (const IrPrepared *prepared, const IrValue *value);
 IrTensor *ir_lasting_tensor (IrPrepared *prepared, const IrValue *value, GError **error);
 IrTensor *ir_lasting_fixed (const IrPrepared *prepared, const IrValue *value, GError **error);
 gboolean ir_lasting_renew (IrPrepared *prepared, GError **error);
-void ir_lasting_leave (IrPrepared *prepared);
 void ir_lasting_clear (IrPrepared *prepared);
 
 /* -- bindings.c -- */

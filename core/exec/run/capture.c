@@ -5,7 +5,6 @@
 #include "core/exec/run/capture.h"
 
 #include "core/exec/run/state.h"
-#include "core/exec/plan/shelf.h"
 #include "core/exec/run/spill.h"
 
 struct _IrCapture
@@ -16,8 +15,6 @@ struct _IrCapture
   IrSpill *spill;     /* (nullable) until something was spilled */
   guint n_dropped;    /* values that could be neither kept nor spilled */
   guint8 *beside;     /* (nullable) by node id: ran concurrently, on one thread */
-  IrShelf *shelf;     /* (nullable) keeps the values that are borrowed */
-  guint8 *borrowed;   /* (nullable) by value id: no reference of its own */
   IrCaptureAttachment attachment;
 };
 
@@ -60,8 +57,6 @@ ir_capture_free (IrCapture *capture)
   if (capture->attachment.data != NULL)
     capture->attachment.free (capture->attachment.data);
   g_clear_pointer (&capture->spill, ir_spill_unref);
-  g_clear_pointer (&capture->shelf, ir_shelf_unref);
-  g_free (capture->borrowed);
   g_free (capture->beside);
   g_hash_table_unref (capture->inputs);
   g_mutex_clear (&capture->attachment.lock);
@@ -69,19 +64,6 @@ ir_capture_free (IrCapture *capture)
 }
 
 /* -- while it runs -- */
-
-/* Lets go of what the run has of a value. */
-static void
-drop_value (IrRun *run, IrValueId id)
-{
-  guint8 *borrowed = run->capture != NULL ? run->capture->borrowed : NULL;
-
-  if (run->values[id] != NULL && (borrowed == NULL || !borrowed[id]))
-    ir_tensor_unref (run->values[id]);
-  run->values[id] = NULL;
-  if (borrowed != NULL)
-    borrowed[id] = FALSE;
-}
 
 /**
  * ir_capture_drop_values:
@@ -93,8 +75,7 @@ void
 ir_capture_drop_values (IrRun *run)
 {
   for (guint id = 0; id < run->n_values; id++)
-    if (run->values[id] != NULL)
-      drop_value (run, id);
+    g_clear_pointer (&run->values[id], ir_tensor_unref);
 }
 
 /**
@@ -108,20 +89,13 @@ void
 ir_run_adopt (IrRunState *state, guint n_steps)
 {
   const IrPrepared *prepared = state->prepared;
-  IrCapture *capture = state->run->capture;
   guint n = n_steps > 0 ? prepared->steps[n_steps - 1].n_lasting : 0;
 
-  if (n == 0)
-    return;
-  capture->shelf = ir_shelf_ref (prepared->shelf);
-  capture->borrowed = g_new0 (guint8, state->run->n_values + 1);
   for (guint i = 0; i < n; i++)
     {
       IrValueId id = g_array_index (prepared->lasting, IrValueId, i);
-      if (state->run->values[id] != NULL) /* it got another shape than inference said */
-        continue;
-      state->run->values[id] = prepared->values[id].binding.tensor;
-      capture->borrowed[id] = TRUE;
+      if (state->run->values[id] == NULL) /* else it got another shape than inference said */
+        state->run->values[id] = ir_tensor_ref (prepared->values[id].binding.tensor);
     }
 }
 
@@ -136,7 +110,7 @@ ir_run_adopt (IrRunState *state, guint n_steps)
 void
 ir_run_keep (IrRun *run, IrValueId id, IrTensor *tensor)
 {
-  drop_value (run, id);
+  g_clear_pointer (&run->values[id], ir_tensor_unref);
   run->values[id] = tensor;
 }
 
@@ -203,7 +177,7 @@ keep_if_fits (IrRunState *state, const IrValue *value, IrTensor *tensor)
       ir_run_keep (run, value->id, ir_tensor_ref (tensor));
       return;
     }
-  drop_value (run, value->id);
+  g_clear_pointer (&run->values[value->id], ir_tensor_unref);
   spill_value (state, value, tensor);
 }
 

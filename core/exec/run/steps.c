@@ -201,7 +201,7 @@ give_bound (
 
   if (tensor != NULL && ir_tensor_dtype (tensor) == dtype && ir_tensor_rank (tensor) == rank &&
       memcmp (ir_tensor_dims (tensor), dims, sizeof (gint64) * rank) == 0)
-    return ir_tensor_lend (tensor);
+    return ir_tensor_ref (tensor);
   return ir_tensor_new_alloc (dtype, rank, dims, error);
 }
 

@@ -3,7 +3,8 @@
  * what looked at all pairs would run into the test's limit. */
 #include "config.h"
 
-#include "core/exec/memory/planner.h"
+#include "core/exec/memory/intervals.h"
+#include "core/exec/memory/peak-tree.h"
 #include "core/exec/recompute/recompute.h"
 #include "core/exec/schedule/tasks.h"
 #include "core/exec/memory/ranges.h"

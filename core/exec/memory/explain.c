@@ -6,18 +6,18 @@
 #include "core/ir/printable.h"
 
 static const char *const refusals[] = {
-  [REFUSAL_NONE] = "",
-  [REFUSAL_EXTERNAL] = "lies outside the arena",
-  [REFUSAL_SIZE] = "has another size or type",
-  [REFUSAL_LAYOUT] = "is kept in another layout, or is not one range of it",
-  [REFUSAL_READ_LATER] = "is still read later, itself or through a view",
-  [REFUSAL_BESIDE] = "another worker may read while its node runs",
-  [REFUSAL_READ_TWICE] = "is read by another input of the same node, too",
-  [REFUSAL_ALIGN] = "would not begin at a multiple of the alignment",
-  [REFUSAL_PART] = "lies in another value already",
-  [REFUSAL_PEAK] = "would make more live at once",
+  [IR_REFUSAL_NONE] = "",
+  [IR_REFUSAL_EXTERNAL] = "lies outside the arena",
+  [IR_REFUSAL_SIZE] = "has another size or type",
+  [IR_REFUSAL_LAYOUT] = "is kept in another layout, or is not one range of it",
+  [IR_REFUSAL_READ_LATER] = "is still read later, itself or through a view",
+  [IR_REFUSAL_CONCURRENT] = "another worker may read while its node runs",
+  [IR_REFUSAL_READ_TWICE] = "is read by another input of the same node, too",
+  [IR_REFUSAL_ALIGN] = "would not begin at a multiple of the alignment",
+  [IR_REFUSAL_PART] = "lies in another value already",
+  [IR_REFUSAL_PEAK] = "would make more live at once",
 };
-G_STATIC_ASSERT (G_N_ELEMENTS (refusals) == N_REFUSALS);
+G_STATIC_ASSERT (G_N_ELEMENTS (refusals) == IR_N_REFUSALS);
 
 /* A name is part of a line: one with a line break must not end it. */
 static const char *
@@ -37,67 +37,27 @@ name_of (const IrModel *model, IrValueId id)
   return shown (model, ir_model_value (model, id));
 }
 
-/* What was made when the plan was, with every item: its end is the end of the plan. */
 static void
-planner_of (IrMemPlanner *planner, const IrMemPlan *plan, const IrModel *model)
+explain_in_place (GString *text, const IrMemPlan *plan, const IrModel *model, const IrMemItem *item)
 {
-  const GArray *blocks = plan->details->blocks;
-
-  ir_mem_planner_init (planner, model->main, plan->details->schedule);
-  g_hash_table_unref (planner->step_of);
-  planner->step_of = g_hash_table_ref (plan->details->step_of);
-  planner->plan = (IrMemPlan *) plan;
-  g_array_append_vals (planner->blocks, blocks->data, blocks->len);
-  g_array_append_vals (planner->block_of, plan->details->block_of->data,
-                       plan->details->block_of->len);
-  for (guint i = 0; i < blocks->len; i++)
-    {
-      IrMemRange range = { .parent = IR_MEM_NO_BLOCK };
-      range.spots = ir_mem_spots_new ();
-      g_array_append_val (planner->ranges, range);
-    }
-  for (guint i = 0; i < plan->items->len; i++)
-    {
-      const IrMemItem *item = &g_array_index (plan->items, IrMemItem, i);
-      guint block = g_array_index (plan->details->block_of, guint, i);
-      guint64 at = 0;
-      if (block != IR_MEM_NO_BLOCK)
-        {
-          at = item->offset - g_array_index (blocks, IrMemBlock, block).offset;
-          ir_mem_spots_add (g_array_index (planner->ranges, IrMemRange, block).spots, i, at,
-                            item->size);
-        }
-      g_array_append_val (planner->at_of, at);
-      g_hash_table_insert (planner->item_of, GUINT_TO_POINTER (item->value),
-                           GUINT_TO_POINTER (i + 1));
-    }
-}
-
-static void
-explain_in_place (GString *text, const IrMemPlan *plan, const IrModel *model, guint index)
-{
-  const IrMemItem *item = &g_array_index (plan->items, IrMemItem, index);
+  const struct _IrMemDetails *details = plan->details;
   const IrNode *node = ir_model_value (model, item->value)->producer;
+  const IrScheduleItem *step = ir_mem_step (details->schedule, details->step_of, node);
   gboolean some = FALSE;
-  IrMemPlanner planner;
 
-  planner_of (&planner, plan, model);
-  for (guint slot = 0; node != NULL && slot < node->n_inputs; slot++)
+  for (guint slot = 0; slot < node->n_inputs; slot++)
+    some = some || ir_schedule_item_overwrites (step, node, slot);
+  for (guint i = 0; i < details->refusals->len; i++)
     {
-      guint of;
-      if (!ir_mem_is_overwritable (&planner, node, slot))
-        continue;
-      Refusal refusal = ir_mem_may_overwrite (&planner, node, slot, item, &of);
-      some = TRUE;
-      if (node->inputs[slot] != NULL && refusal != REFUSAL_NONE)
+      const IrMemRefusal *row = &g_array_index (details->refusals, IrMemRefusal, i);
+      if (row->slot >= 0 && row->value == item->value)
         g_string_append_printf (text, "It cannot be written over %s, which %s.\n",
-                                shown (model, node->inputs[slot]), refusals[refusal]);
-      ir_mem_planner_clear (&planner); /* asking lets go of items that are read no more */
-      planner_of (&planner, plan, model);
+                                name_of (model, row->of), refusals[row->refusal]);
     }
-  ir_mem_planner_clear (&planner);
   if (!some)
     g_string_append (text, "The kernel of its node cannot work in place.\n");
+  else if (ir_node_output (node, 0)->id != item->value)
+    g_string_append (text, "Only the first output of its node can be written over an input.\n");
 }
 
 static void
@@ -113,17 +73,16 @@ explain_parts (GString *text, const IrMemPlan *plan, const IrModel *model, const
   for (guint i = 0; i < plan->details->refusals->len; i++)
     {
       const IrMemRefusal *row = &g_array_index (plan->details->refusals, IrMemRefusal, i);
-      if (row->whole == item->value || row->part == item->value)
-        g_string_append_printf (text, "%s does not lie in %s: it %s.\n", name_of (model, row->part),
-                                name_of (model, row->whole), refusals[row->refusal]);
+      if (row->slot < 0 && (row->of == item->value || row->value == item->value))
+        g_string_append_printf (text, "%s does not lie in %s: it %s.\n",
+                                name_of (model, row->value), name_of (model, row->of),
+                                refusals[row->refusal]);
     }
 }
 
 static void
-explain_sharing (GString *text, const IrMemPlan *plan, const IrModel *model, guint index)
+explain_sharing (GString *text, const IrMemPlan *plan, const IrModel *model, const IrMemItem *item)
 {
-  const IrMemItem *item = &g_array_index (plan->items, IrMemItem, index);
-
   if (item->view_of != 0)
     g_string_append_printf (text, "It is what %s holds from byte %" G_GUINT64_FORMAT " on.\n",
                             name_of (model, item->view_of),
@@ -131,7 +90,7 @@ explain_sharing (GString *text, const IrMemPlan *plan, const IrModel *model, gui
   else if (item->over != 0)
     g_string_append_printf (text, "It is written over %s.\n", name_of (model, item->over));
   else
-    explain_in_place (text, plan, model, index);
+    explain_in_place (text, plan, model, item);
   if (item->part_of != 0)
     g_string_append_printf (
         text, "It is written into its place in %s, from byte %" G_GUINT64_FORMAT " on.\n",
@@ -143,15 +102,11 @@ explain_sharing (GString *text, const IrMemPlan *plan, const IrModel *model, gui
 
 /* Steps that have no order among themselves, in which its bytes are therefore taken throughout. */
 static void
-explain_spans (GString *text, const IrMemPlan *plan, const IrModel *model, const IrMemItem *item)
+explain_spans (GString *text, const IrMemPlan *plan, const IrMemItem *item)
 {
-  const IrScheduleSpan *spans[2];
-  IrMemPlanner planner;
+  const IrScheduleSpan *spans[] = { ir_mem_span (plan->details->schedule, item->first),
+                                    ir_mem_span (plan->details->schedule, item->last) };
 
-  planner_of (&planner, plan, model);
-  spans[0] = ir_mem_planner_span (&planner, item->first);
-  spans[1] = ir_mem_planner_span (&planner, item->last);
-  ir_mem_planner_clear (&planner);
   for (guint i = 0; i < G_N_ELEMENTS (spans); i++)
     if (spans[i] != NULL && (i == 0 || spans[i] != spans[0]))
       g_string_append_printf (text,
@@ -173,7 +128,7 @@ lives_in_order (const IrMemPlan *plan)
     {
       const IrMemItem *item = &g_array_index (plan->items, IrMemItem, i);
       guint block = g_array_index (plan->details->block_of, guint, i);
-      if (block == IR_MEM_NO_BLOCK)
+      if (block == IR_SHARING_NONE)
         continue;
       lives[block].first = MIN (lives[block].first, item->first);
       lives[block].last = MAX (lives[block].last, item->last);
@@ -307,15 +262,15 @@ ir_mem_plan_explain (const IrMemPlan *plan, const IrModel *model, IrValueId valu
   const IrMemItem *item = &g_array_index (plan->items, IrMemItem, index);
   guint block = g_array_index (plan->details->block_of, guint, index);
   const char *name = name_of (model, value);
-  if (block == IR_MEM_NO_BLOCK)
+  if (block == IR_SHARING_NONE)
     explain_outside (text, plan, model, index);
   else
     {
       g_string_append_printf (
           text, "%s: bytes %" G_GUINT64_FORMAT " to %" G_GUINT64_FORMAT ", steps %u to %u.\n", name,
           item->offset, item->offset + item->size, item->first, item->last);
-      explain_spans (text, plan, model, item);
-      explain_sharing (text, plan, model, index);
+      explain_spans (text, plan, item);
+      explain_sharing (text, plan, model, item);
       explain_conflicts (text, plan, model, block);
       g_string_append_printf (text,
                               "Without reuse the arena would have %" G_GUINT64_FORMAT

@@ -4,7 +4,7 @@
  * costs as much as what is found, whatever else lies in the block. */
 #include "config.h"
 
-#include "core/exec/memory/planner.h"
+#include "core/exec/memory/intervals.h"
 #include "core/ir/hash.h"
 
 #define NONE G_MAXUINT
@@ -24,11 +24,7 @@ struct _IrMemSpots
   gint64 shift; /* bytes that all of them lie further in the block than they say */
 };
 
-/**
- * ir_mem_spots_new:
- *
- * Returns: (transfer full): a block in which nothing lies
- */
+/* A block in which nothing lies */
 IrMemSpots *
 ir_mem_spots_new (void)
 {
@@ -39,10 +35,6 @@ ir_mem_spots_new (void)
   return spots;
 }
 
-/**
- * ir_mem_spots_free:
- * @spots: (transfer full) (nullable): what lies in a block
- */
 void
 ir_mem_spots_free (IrMemSpots *spots)
 {
@@ -127,15 +119,7 @@ insert (const IrMemSpots *spots, guint node, guint fresh)
   return node;
 }
 
-/**
- * ir_mem_spots_add:
- * @spots: what lies in a block
- * @item: an item that does not
- * @at: bytes from the start of the block
- * @size: bytes
- *
- * Cost: O(log items).
- */
+/* Cost: O(log items) */
 void
 ir_mem_spots_add (IrMemSpots *spots, guint item, guint64 at, guint64 size)
 {
@@ -187,16 +171,8 @@ visit (Visit *v, guint node)
   return node;
 }
 
-/**
- * ir_mem_spots_visit:
- * @spots: what lies in a block
- * @at: bytes from the start of the block
- * @size: bytes, at least 1
- * @look: (scope call): called for items that have some of these bytes; says what becomes of them
- * @data: for @look
- *
- * Cost: O(log items) for each that is found.
- */
+/* @look: for items that have some of these bytes, of which there is at least one; says what becomes
+ * of them. Cost: O(log items) for each that is found. */
 void
 ir_mem_spots_visit (IrMemSpots *spots, guint64 at, guint64 size, IrMemSpotFunc look, gpointer data)
 {
@@ -226,19 +202,9 @@ move_all (Move *move, const IrMemSpots *from, guint node, gint64 by)
   move_all (move, from, spot->right, by);
 }
 
-/**
- * ir_mem_spots_join:
- * @whole: (transfer full): what lies in a block
- * @part: (transfer full): what lies in another, which becomes a range of it
- * @at: bytes from the start of the first block to where the second begins
- * @look: (scope call): says of items which of them are of no more use
- * @data: for @look
- *
- * The fewer join the more: each is moved O(log items) times at most, however deep blocks are
- * joined.
- *
- * Returns: (transfer full): what lies in the first block now
- */
+/* What lies in the first block when the second, of which both are taken, is a range of it, from @at
+ * on. @look: which items are of no more use. The fewer join the more: each is moved O(log items)
+ * times at most, however deep blocks are joined. */
 IrMemSpots *
 ir_mem_spots_join (
     IrMemSpots *whole, IrMemSpots *part, guint64 at, IrMemSpotFunc look, gpointer data)

@@ -1,6 +1,6 @@
 /* The memory plan: where in one arena every intermediate value lies, and from which step to which.
- * Liveness comes from the schedule; values that share bytes (share.c) are one block that
- * lives as long as any of them; place.c places the blocks.
+ * Liveness comes from the schedule; values that share bytes (share.c, sharing.c) are one block
+ * that lives as long as any of them; place.c places the blocks.
  */
 #include "config.h"
 
@@ -16,14 +16,7 @@ step_of (const IrMemPlanner *planner, const IrNode *node)
   return step != NULL ? GPOINTER_TO_UINT (step) - 1 : 0;
 }
 
-/**
- * ir_mem_planner_find:
- * @planner: a planner
- * @value: (nullable): a value
- * @index: (out): of its item
- *
- * Returns: (transfer none) (nullable): its item; %NULL: there is none yet
- */
+/* (nullable) Its item and the index of that; NULL: there is none yet */
 IrMemItem *
 ir_mem_planner_find (const IrMemPlanner *planner, const IrValue *value, guint *index)
 {
@@ -55,67 +48,25 @@ last_use (const IrMemPlanner *planner, const IrValue *value, guint first, gboole
   return last;
 }
 
-/**
- * ir_mem_planner_add:
- * @planner: a planner
- * @item: an item
- * @value: its value
- * @block: a block without a parent, or %IR_MEM_NO_BLOCK
- * @at: bytes from the start of the block
- */
+/* The item of the live range that has been added last */
 void
-ir_mem_planner_add (
-    IrMemPlanner *planner, const IrMemItem *item, const IrValue *value, guint block, guint64 at)
+ir_mem_planner_add (IrMemPlanner *planner, const IrMemItem *item, const IrValue *value)
 {
-  guint index = planner->plan->items->len;
-
   g_array_append_val (planner->plan->items, *item);
-  g_array_append_val (planner->block_of, block);
-  g_array_append_val (planner->at_of, at);
   g_hash_table_insert (planner->item_of, GUINT_TO_POINTER (value->id),
-                       GUINT_TO_POINTER (index + 1));
-  if (block != IR_MEM_NO_BLOCK)
-    ir_mem_spots_add (g_array_index (planner->ranges, IrMemRange, block).spots, index, at,
-                      item->size);
+                       GUINT_TO_POINTER (planner->plan->items->len));
 }
 
-/**
- * ir_mem_planner_new_block:
- * @planner: a planner
- * @item: what it is for
- *
- * Returns: the index of a new block that lives as long as @item
- */
-guint
-ir_mem_planner_new_block (IrMemPlanner *planner, const IrMemItem *item)
-{
-  IrMemBlock block = { .size = item->size, .first = item->first, .last = item->last };
-  IrMemRange range = { .parent = IR_MEM_NO_BLOCK, .owner = item->value };
-
-  ir_mem_planner_widen (planner, &block.first, &block.last);
-  range.spots = ir_mem_spots_new ();
-  g_array_append_val (planner->blocks, block);
-  g_array_append_val (planner->ranges, range);
-  return planner->blocks->len - 1;
-}
-
-/**
- * ir_mem_planner_span:
- * @planner: a planner
- * @step: a step of its schedule
- *
- * Returns: (transfer none) (nullable): the span that @step runs in; %NULL: it runs alone
- */
+/* (nullable) The span that @step runs in; NULL: it runs alone */
 const IrScheduleSpan *
-ir_mem_planner_span (const IrMemPlanner *planner, guint step)
+ir_mem_span (const IrSchedule *schedule, guint step)
 {
-  const GArray *spans = planner->schedule != NULL ? planner->schedule->spans : NULL;
-  guint low = 0, high = spans != NULL ? spans->len : 0;
+  guint low = 0, high = schedule->spans != NULL ? schedule->spans->len : 0;
 
   while (low < high)
     {
       guint middle = (low + high) / 2;
-      const IrScheduleSpan *span = &g_array_index (spans, IrScheduleSpan, middle);
+      const IrScheduleSpan *span = &g_array_index (schedule->spans, IrScheduleSpan, middle);
       if (step < span->first)
         high = middle;
       else if (step > span->last)
@@ -126,39 +77,38 @@ ir_mem_planner_span (const IrMemPlanner *planner, guint step)
   return NULL;
 }
 
-/**
- * ir_mem_planner_widen:
- * @planner: a planner
- * @first: (inout): a step
- * @last: (inout): a step
- *
- * Steps that run concurrently have no order: what lives in one of them lives in all.
- */
-void
-ir_mem_planner_widen (const IrMemPlanner *planner, guint *first, guint *last)
+/* When @item needs its bytes. Steps that run concurrently have no order: what lives in one of them
+ * lives in all. */
+IrLiveRange
+ir_mem_planner_range (const IrMemPlanner *planner, const IrMemItem *item)
 {
-  const IrScheduleSpan *begin = ir_mem_planner_span (planner, *first),
-                       *end = ir_mem_planner_span (planner, *last);
+  const IrScheduleSpan *begin = ir_mem_span (planner->schedule, item->first),
+                       *end = ir_mem_span (planner->schedule, item->last);
 
-  if (begin != NULL)
-    *first = begin->first;
-  if (end != NULL)
-    *last = end->last;
+  return (IrLiveRange){ .size = item->size,
+                        .first = item->first,
+                        .last = item->last,
+                        .from = begin != NULL ? begin->first : item->first,
+                        .to = end != NULL ? end->last : item->last };
 }
 
-/**
- * ir_mem_planner_beside:
- * @planner: a planner
- * @node: a node of the schedule
- * @value: a value
- *
- * Returns: whether another worker may read @value while @node runs
- */
+/* (nullable) What the schedule says of @node; @step_of: node id -> step + 1 */
+const IrScheduleItem *
+ir_mem_step (const IrSchedule *schedule, GHashTable *step_of, const IrNode *node)
+{
+  gsize step = GPOINTER_TO_SIZE (g_hash_table_lookup (step_of, GUINT_TO_POINTER (node->id)));
+
+  return step > 0 && step <= schedule->items->len
+             ? &g_array_index (schedule->items, IrScheduleItem, step - 1)
+             : NULL;
+}
+
+/* Whether another worker may read @value while @node runs */
 gboolean
 ir_mem_planner_beside (const IrMemPlanner *planner, const IrNode *node, const IrValue *value)
 {
-  const IrScheduleSpan *span = ir_mem_planner_span (planner, step_of (planner, node));
-  const GArray *items = planner->schedule != NULL ? planner->schedule->items : NULL;
+  const IrScheduleSpan *span = ir_mem_span (planner->schedule, step_of (planner, node));
+  const GArray *items = planner->schedule->items;
 
   for (guint i = 0; span != NULL && i < value->n_uses; i++)
     {
@@ -172,17 +122,11 @@ ir_mem_planner_beside (const IrMemPlanner *planner, const IrNode *node, const Ir
   return FALSE;
 }
 
-/**
- * ir_mem_planner_layout:
- * @planner: a planner
- * @value: a value
- *
- * Returns: how many channels of it stand together; 0: it is plain
- */
+/* How many channels of @value stand together; 0: it is plain */
 guint
 ir_mem_planner_layout (const IrMemPlanner *planner, const IrValue *value)
 {
-  return planner->schedule != NULL ? ir_schedule_block (planner->schedule, value) : 0;
+  return ir_schedule_block (planner->schedule, value);
 }
 
 static void
@@ -196,7 +140,8 @@ add_external (IrMemPlanner *planner, const IrValue *value, guint first)
       ir_blocks_bytes (value->type, ir_mem_planner_layout (planner, value), &size))
     item.size = size;
   item.last = last_use (planner, value, first, &escapes);
-  ir_mem_planner_add (planner, &item, value, IR_MEM_NO_BLOCK, 0);
+  ir_sharing_add_external (&planner->sharing);
+  ir_mem_planner_add (planner, &item, value);
 }
 
 static void
@@ -221,7 +166,8 @@ add_output (IrMemPlanner *planner, const IrNode *node, guint slot, guint step)
   if (!sized)
     {
       item.offset = IR_PLACE_EXTERNAL;
-      ir_mem_planner_add (planner, &item, value, IR_MEM_NO_BLOCK, 0);
+      ir_sharing_add_external (&planner->sharing);
+      ir_mem_planner_add (planner, &item, value);
       return;
     }
   if (ir_mem_share_view (planner, node, slot, &item))
@@ -229,8 +175,9 @@ add_output (IrMemPlanner *planner, const IrNode *node, guint slot, guint step)
   planner->plan->naive_bytes += ir_mem_align (size, planner->plan->align_bytes);
   if (ir_mem_share_over (planner, node, slot, &item))
     return;
-  guint block = ir_mem_planner_new_block (planner, &item);
-  ir_mem_planner_add (planner, &item, value, block, 0);
+  IrLiveRange range = ir_mem_planner_range (planner, &item);
+  ir_sharing_add_alone (&planner->sharing, &range);
+  ir_mem_planner_add (planner, &item, value);
 }
 
 /* FALSE: cancelled. */
@@ -276,7 +223,6 @@ plan_empty (const IrMemPlanner *planner, guint align_bytes)
   plan->items = g_array_new (FALSE, FALSE, sizeof (IrMemItem));
   plan->details = g_new0 (struct _IrMemDetails, 1);
   plan->details->block_of = g_array_new (FALSE, FALSE, sizeof (guint));
-  plan->details->blocks = g_array_new (FALSE, FALSE, sizeof (IrMemBlock));
   plan->details->owners = g_array_new (FALSE, FALSE, sizeof (IrValueId));
   plan->details->refusals = g_array_new (FALSE, FALSE, sizeof (IrMemRefusal));
   plan->details->schedule = ir_schedule_ref ((IrSchedule *) planner->schedule);
@@ -285,72 +231,55 @@ plan_empty (const IrMemPlanner *planner, guint align_bytes)
   return plan;
 }
 
-/**
- * ir_mem_planner_init:
- * @planner: (out): a planner without items
- * @graph: what it is for
- * @schedule: (nullable): order of its nodes, and layouts
- */
-void
-ir_mem_planner_init (IrMemPlanner *planner, const IrGraph *graph, const IrSchedule *schedule)
+static void
+planner_init (IrMemPlanner *planner,
+              const IrGraph *graph,
+              const IrSchedule *schedule,
+              const IrMemOptions *options)
 {
-  *planner = (IrMemPlanner){
-    .graph = graph,
-    .schedule = schedule,
-    .step_of = g_hash_table_new (NULL, NULL),
-    .item_of = g_hash_table_new (NULL, NULL),
-    .block_of = g_array_new (FALSE, FALSE, sizeof (guint)),
-    .at_of = g_array_new (FALSE, FALSE, sizeof (guint64)),
-    .blocks = g_array_new (FALSE, FALSE, sizeof (IrMemBlock)),
-    .ranges = g_array_new (FALSE, FALSE, sizeof (IrMemRange)),
-  };
+  *planner = (IrMemPlanner){ .graph = graph,
+                             .schedule = schedule,
+                             .options = options,
+                             .step_of = g_hash_table_new (NULL, NULL),
+                             .item_of = g_hash_table_new (NULL, NULL) };
+  planner->plan = plan_empty (planner, options->align_bytes);
+  planner->refusals = planner->plan->details->refusals;
+  ir_sharing_init (&planner->sharing, options->align_bytes, options);
 }
 
-/**
- * ir_mem_planner_clear:
- * @planner: a planner; its plan stays
- */
-void
-ir_mem_planner_clear (IrMemPlanner *planner)
+/* Its plan stays. */
+static void
+planner_clear (IrMemPlanner *planner)
 {
-  for (guint i = 0; i < planner->ranges->len; i++)
-    ir_mem_spots_free (g_array_index (planner->ranges, IrMemRange, i).spots);
-  g_array_unref (planner->block_of);
-  g_array_unref (planner->at_of);
-  g_array_unref (planner->blocks);
-  g_array_unref (planner->ranges);
+  ir_sharing_clear (&planner->sharing);
   g_hash_table_unref (planner->step_of);
   g_hash_table_unref (planner->item_of);
   g_free (planner->cuts);
 }
 
-/* Blocks that became ranges of others are left out; the rest goes into the plan. */
+/* From live ranges to the items of the plan. */
 static void
 number_blocks (const IrMemPlanner *planner)
 {
   struct _IrMemDetails *details = planner->plan->details;
-  g_autofree guint *number = g_new (guint, planner->blocks->len + 1);
+  const GArray *items = planner->plan->items;
+  g_autoptr (GArray) numbers = g_array_new (FALSE, FALSE, sizeof (guint));
 
-  for (guint i = 0; i < planner->blocks->len; i++)
+  details->blocks = ir_sharing_blocks (&planner->sharing, numbers);
+  g_array_set_size (details->owners, details->blocks->len);
+  for (guint i = 0; i < items->len; i++)
     {
-      const IrMemRange *range = &g_array_index (planner->ranges, IrMemRange, i);
-      if (range->parent != IR_MEM_NO_BLOCK)
-        continue;
-      number[i] = details->blocks->len;
-      g_array_append_val (details->blocks, g_array_index (planner->blocks, IrMemBlock, i));
-      g_array_append_val (details->owners, range->owner);
-    }
-  for (guint i = 0; i < planner->block_of->len; i++)
-    {
-      IrMemItem *item = &g_array_index (planner->plan->items, IrMemItem, i);
+      IrMemItem *item = &g_array_index (items, IrMemItem, i);
       guint64 at;
-      guint root = ir_mem_root_of (planner, i, &at), block = IR_MEM_NO_BLOCK;
-      if (root != IR_MEM_NO_BLOCK)
+      guint root = ir_sharing_block_of (&planner->sharing, i, &at), block = IR_SHARING_NONE;
+      if (root != IR_SHARING_NONE)
         {
-          IrValueId owner = g_array_index (planner->ranges, IrMemRange, root).owner;
-          block = number[root];
+          guint owner = ir_sharing_owner (&planner->sharing, root);
+          IrValueId value = g_array_index (items, IrMemItem, owner).value;
+          block = g_array_index (numbers, guint, root);
+          g_array_index (details->owners, IrValueId, block) = value;
           item->offset = at;
-          item->alias_of = owner != item->value ? owner : 0;
+          item->alias_of = value != item->value ? value : 0;
         }
       g_array_append_val (details->block_of, block);
     }
@@ -372,7 +301,7 @@ place (const IrMemPlanner *planner, const IrMemOptions *options)
   for (guint i = 0; i < plan->items->len; i++)
     {
       guint block = g_array_index (plan->details->block_of, guint, i);
-      if (block != IR_MEM_NO_BLOCK)
+      if (block != IR_SHARING_NONE)
         g_array_index (plan->items, IrMemItem, i).offset += blocks[block].offset;
     }
   return TRUE;
@@ -384,18 +313,15 @@ plan_slices (const IrMemPlanner *without, const IrMemOptions *options)
 {
   IrMemPlanner planner;
 
-  ir_mem_planner_init (&planner, without->graph, without->schedule);
-  planner.plan = plan_empty (&planner, options->align_bytes);
-  planner.refusals = planner.plan->details->refusals;
+  planner_init (&planner, without->graph, without->schedule, options);
   planner.slices = TRUE;
-  planner.options = options;
-  ir_mem_live_init (&planner.live, without->blocks, without->schedule->items->len,
+  g_autoptr (GArray) blocks = ir_sharing_blocks (&without->sharing, NULL);
+  ir_mem_live_init (&planner.sharing.live, blocks, without->schedule->items->len,
                     options->align_bytes);
   g_autoptr (IrMemPlan) plan = planner.plan;
   gboolean done = collect (&planner) && place (&planner, options);
-  gboolean low = plan->peak_bytes <= (guint64) planner.live.most;
-  ir_mem_live_clear (&planner.live);
-  ir_mem_planner_clear (&planner);
+  gboolean low = plan->peak_bytes <= (guint64) planner.sharing.live.most;
+  planner_clear (&planner);
   if (done && low)
     return g_steal_pointer (&plan);
   if (!done || !place (without, options))
@@ -434,11 +360,8 @@ ir_mem_plan_new_full (IrModel *model,
   IrMemPlanner planner;
   IrMemPlan *plan = NULL;
 
-  ir_mem_planner_init (&planner, model->main, schedule);
-  planner.plan = plan_empty (&planner, options->align_bytes);
-  planner.refusals = planner.plan->details->refusals;
+  planner_init (&planner, model->main, schedule, options);
   planner.separate = (flags & IR_MEM_SEPARATE) != 0;
-  planner.options = options;
   if (collect (&planner))
     {
       if (planner.n_slices > 0)
@@ -447,7 +370,7 @@ ir_mem_plan_new_full (IrModel *model,
         plan = ir_mem_plan_ref (planner.plan);
     }
   ir_mem_plan_unref (planner.plan);
-  ir_mem_planner_clear (&planner);
+  planner_clear (&planner);
   return plan;
 }
 
@@ -611,7 +534,7 @@ ir_mem_plan_unref (IrMemPlan *plan)
     return;
   g_array_unref (plan->items);
   g_array_unref (plan->details->block_of);
-  g_array_unref (plan->details->blocks);
+  g_clear_pointer (&plan->details->blocks, g_array_unref);
   g_array_unref (plan->details->owners);
   g_array_unref (plan->details->refusals);
   ir_schedule_unref (plan->details->schedule);

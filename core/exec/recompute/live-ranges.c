@@ -1,43 +1,25 @@
-/* How long values stay when tasks run in an order, some of them again, and which of those stays
- * share bytes: what share.c is for the values of a graph, of which each stays once.
- *
- * Bytes pass from a life to the next where the task may write over what nobody reads again. A part
- * lies in its whole: what is cut out stays where it is, and what is joined is written there from
- * the beginning, so that the block of the whole lives from its first part to the last use of all.
- * Parts lie there only where no more lives at once than without. */
+/* How long values live when tasks run in an order, some of them again, and which of those live ranges
+ * share bytes: what share.c asks for the values of a graph, of which each has one. */
 #include "config.h"
 
-#include "core/exec/memory/planner.h"
-#include "core/exec/memory/place/place.h"
+#include "core/exec/memory/sharing.h"
 #include "core/exec/recompute/recompute.h"
 
 #include <string.h>
 
 #define NONE IR_RECOMPUTE_NONE
 
-/* A block may become a range of another. */
-typedef struct
-{
-  guint64 size;
-  guint first, last; /* runs, both inclusive */
-  guint parent;      /* NONE: none */
-  guint64 at;        /* bytes from the start of the parent */
-  IrMemSpots *spots; /* (nullable) lives that are of use, with those of its ranges; of roots */
-} Block;
-
 typedef struct
 {
   const IrRecomputeProblem *problem;
   const guint *runs;
   guint n_runs;
-  guint64 align_bytes;
   const IrMemOptions *options;
   gboolean slices;
   GArray *lives;
-  GArray *blocks;   /* of Block */
-  guint *current;   /* by value: its life; NONE: not computed yet */
-  IrMemLive live;   /* without slices, changed with each */
-  guint next_range; /* of the task whose life was asked for last: that behind the one found */
+  IrSharing sharing; /* one live range per life */
+  guint *current;    /* by value: its life; NONE: not computed yet */
+  guint next_range;  /* of the task whose life was asked for last: that behind the one found */
 } Sharer;
 
 /**
@@ -101,7 +83,7 @@ ir_recompute_lives (const IrRecomputeProblem *problem, const guint *runs, guint 
   return g_steal_pointer (&lives);
 }
 
-/* -- where lives lie -- */
+/* -- which share bytes -- */
 
 static IrRecomputeLife *
 life_at (const Sharer *sharer, guint index)
@@ -109,168 +91,56 @@ life_at (const Sharer *sharer, guint index)
   return &g_array_index (sharer->lives, IrRecomputeLife, index);
 }
 
-static Block *
-block_at (const Sharer *sharer, guint index)
-{
-  return &g_array_index (sharer->blocks, Block, index);
-}
-
-static guint64
-size_of (const Sharer *sharer, guint life)
-{
-  return sharer->problem->sizes[life_at (sharer, life)->value];
-}
-
-/* The block that holds the life, and where in it, all joining done. Blocks on the way are led past
- * the one above them. */
-static guint
-root_of (const Sharer *sharer, guint life, guint64 *at)
-{
-  guint block = life_at (sharer, life)->block;
-
-  *at = life_at (sharer, life)->at;
-  while (block_at (sharer, block)->parent != NONE)
-    {
-      Block *below = block_at (sharer, block), *above = block_at (sharer, below->parent);
-      if (above->parent != NONE)
-        {
-          below->at += above->at;
-          below->parent = above->parent;
-        }
-      *at += below->at;
-      block = below->parent;
-    }
-  return block;
-}
-
-static gboolean
-overlaps (const Sharer *sharer, guint life, guint root, guint64 at, guint64 size)
-{
-  guint64 own;
-
-  return root_of (sharer, life, &own) == root && own < at + size &&
-         at < own + size_of (sharer, life);
-}
-
-static void
-lie_in (Sharer *sharer, guint life, guint root, guint64 at)
-{
-  IrRecomputeLife *row = life_at (sharer, life);
-  Block *block = block_at (sharer, root);
-
-  row->block = root;
-  row->at = at;
-  block->last = MAX (block->last, row->last);
-  ir_mem_spots_add (block->spots, life, at, size_of (sharer, life));
-}
-
-static void
-lie_alone (Sharer *sharer, guint life)
+static IrLiveRange
+range_of (const Sharer *sharer, guint life)
 {
   const IrRecomputeLife *row = life_at (sharer, life);
-  Block block = { size_of (sharer, life), row->first, row->last, NONE, 0, NULL };
 
-  block.spots = ir_mem_spots_new ();
-  g_array_append_val (sharer->blocks, block);
-  lie_in (sharer, life, sharer->blocks->len - 1, 0);
+  return (IrLiveRange){ sharer->problem->sizes[row->value], row->first, row->last, row->first,
+                        row->last };
 }
 
-/* -- written over -- */
-
-typedef struct
+static const IrRecomputeTask *
+task_of (const Sharer *sharer, guint life)
 {
-  const Sharer *sharer;
-  guint base, run;
-  gboolean needed;
-} Needing;
-
-/* Runs come one after the other: what has been read for the last time is in nobody's way. */
-static IrMemSpotVerdict
-look_at_life (guint index, gpointer data)
-{
-  Needing *needing = data;
-  const IrRecomputeLife *life = life_at (needing->sharer, index);
-
-  if (index == needing->base)
-    return IR_MEM_SPOT_STAYS;
-  if (life->last <= needing->run && life->first != needing->run)
-    return life->last < needing->run ? IR_MEM_SPOT_GOES : IR_MEM_SPOT_STAYS;
-  needing->needed = TRUE;
-  return IR_MEM_SPOT_ENOUGH;
+  return &sharer->problem->tasks[sharer->runs[life_at (sharer, life)->first]];
 }
 
-static IrMemSpotVerdict
-look_whether_over (guint index, gpointer data)
-{
-  const Needing *needing = data;
-
-  return life_at (needing->sharer, index)->last < needing->run ? IR_MEM_SPOT_GOES
-                                                               : IR_MEM_SPOT_STAYS;
-}
-
-/* Whether bytes that @base has are needed by others while @run writes over them. */
+/* Whether @life may be written over @base, which its task reads. */
 static gboolean
-is_needed (const Sharer *sharer, guint base, guint run)
+may_overwrite (const Sharer *sharer, guint life, guint base)
 {
-  const IrRecomputeTask *task = &sharer->problem->tasks[sharer->runs[run]];
-  guint64 at, size = size_of (sharer, base);
-  guint root = root_of (sharer, base, &at);
-  Needing needing = { sharer, base, run, FALSE };
+  const IrRecomputeTask *task = task_of (sharer, life);
+  guint run = life_at (sharer, life)->first;
+  g_autofree guint *others = g_new (guint, (gsize) task->n_reads + 1);
+  IrSharingStep step = { .now = run, .from = run, .reads = others };
 
-  if (size > 0)
-    ir_mem_spots_visit (block_at (sharer, root)->spots, at, size, look_at_life, &needing);
-  if (needing.needed)
-    return TRUE;
+  if (range_of (sharer, base).size != range_of (sharer, life).size ||
+      life_at (sharer, base)->last != run || life_at (sharer, base)->first >= run)
+    return FALSE;
   for (guint i = 0; i < task->n_reads; i++)
-    {
-      guint other = sharer->current[task->reads[i]];
-      if (other != base && overlaps (sharer, other, root, at, size))
-        return TRUE;
-    }
-  return FALSE;
+    if (sharer->current[task->reads[i]] != base)
+      others[step.n_reads++] = sharer->current[task->reads[i]];
+  return ir_sharing_may_overwrite (&sharer->sharing, base, &step) == IR_REFUSAL_NONE;
 }
 
 static gboolean
 share_over (Sharer *sharer, guint life)
 {
-  const IrRecomputeLife *row = life_at (sharer, life);
-  const IrRecomputeTask *task = &sharer->problem->tasks[sharer->runs[row->first]];
-  guint64 at;
+  const IrRecomputeTask *task = task_of (sharer, life);
+  IrRecomputeLife *row = life_at (sharer, life);
 
   for (guint k = 0; k < G_N_ELEMENTS (task->over); k++)
     {
       guint base = task->writes[0] == row->value && task->over[k] != NONE
                        ? sharer->current[task->over[k]]
                        : NONE;
-      if (base == NONE || size_of (sharer, base) != size_of (sharer, life) ||
-          life_at (sharer, base)->last != row->first ||
-          life_at (sharer, base)->first >= row->first || is_needed (sharer, base, row->first))
+      if (base == NONE || !may_overwrite (sharer, life, base))
         continue;
-      guint root = root_of (sharer, base, &at);
-      life_at (sharer, life)->over = base;
-      lie_in (sharer, life, root, at);
+      row->over = base;
+      IrLiveRange range = range_of (sharer, life);
+      ir_sharing_add_within (&sharer->sharing, &range, base, 0);
       return TRUE;
-    }
-  return FALSE;
-}
-
-/* -- cut out -- */
-
-/* A small part may keep a large whole. */
-static gboolean
-is_worth_cutting (Sharer *sharer, guint life, guint root)
-{
-  const IrRecomputeLife *row = life_at (sharer, life);
-  const Block *block = block_at (sharer, root);
-  gint64 part = (gint64) size_of (sharer, life), whole = (gint64) block->size;
-
-  for (int sign = 1; sign >= -1; sign -= 2)
-    {
-      ir_mem_live_add (&sharer->live, row->first, row->last, -sign * part);
-      if (row->last > block->last)
-        ir_mem_live_add (&sharer->live, block->last + 1, row->last, sign * whole);
-      if (sign > 0 && ir_mem_live_is_low (&sharer->live, row->first, row->last))
-        return TRUE;
     }
   return FALSE;
 }
@@ -278,9 +148,9 @@ is_worth_cutting (Sharer *sharer, guint life, guint root)
 static gboolean
 share_cut (Sharer *sharer, guint life)
 {
-  const IrRecomputeLife *row = life_at (sharer, life);
-  const IrRecomputeTask *task = &sharer->problem->tasks[sharer->runs[row->first]];
-  guint64 at;
+  const IrRecomputeTask *task = task_of (sharer, life);
+  IrLiveRange own = range_of (sharer, life);
+  IrRecomputeLife *row = life_at (sharer, life);
 
   /* Lives of one task come in the order of its ranges, each of which has another part. */
   for (guint i = 0; i < task->n_ranges; i++)
@@ -291,105 +161,37 @@ share_cut (Sharer *sharer, guint life)
       if (whole == NONE)
         continue;
       sharer->next_range = index + 1;
-      guint root = root_of (sharer, whole, &at);
-      if ((at + range->at) % sharer->align_bytes != 0 || !is_worth_cutting (sharer, life, root))
+      if (ir_sharing_may_cut (&sharer->sharing, &own, whole, range->at) != IR_REFUSAL_NONE)
         continue;
-      life_at (sharer, life)->view_of = whole;
-      lie_in (sharer, life, root, at + range->at);
+      row->view_of = whole;
+      ir_sharing_add_within (&sharer->sharing, &own, whole, range->at);
       return TRUE;
     }
   return FALSE;
 }
 
-/* -- joined -- */
-
-typedef struct
-{
-  guint life, block, first;
-  guint64 at;
-} Part;
-
-/* Latest first: those cost the fewest bytes that wait. */
-static int
-compare_parts (gconstpointer a, gconstpointer b)
-{
-  const Part *left = a, *right = b;
-
-  return left->first != right->first ? (left->first < right->first ? 1 : -1)
-                                     : (left->at > right->at) - (left->at < right->at);
-}
-
-/* The whole lives longer by what the part does, whose own bytes are no longer needed. */
-static gboolean
-is_worth_joining (Sharer *sharer, guint whole, guint part)
-{
-  const Block *own = block_at (sharer, part), *all = block_at (sharer, whole);
-  guint first = MIN (own->first, all->first), last = MAX (own->last, all->last);
-
-  for (int sign = 1; sign >= -1; sign -= 2)
-    {
-      ir_mem_live_add (&sharer->live, own->first, own->last, -sign * (gint64) own->size);
-      if (first < all->first)
-        ir_mem_live_add (&sharer->live, first, all->first - 1, sign * (gint64) all->size);
-      if (last > all->last)
-        ir_mem_live_add (&sharer->live, all->last + 1, last, sign * (gint64) all->size);
-      if (sign > 0 && ir_mem_live_is_low (&sharer->live, first, last))
-        return TRUE;
-    }
-  return FALSE;
-}
-
-static void
-join (Sharer *sharer, guint whole, guint root, const Part *part)
-{
-  Block *all = block_at (sharer, root), *own = block_at (sharer, part->block);
-
-  all->first = MIN (all->first, own->first);
-  all->last = MAX (all->last, own->last);
-  own->parent = root;
-  own->at = part->at;
-  Needing needing = { sharer, NONE, life_at (sharer, whole)->first, FALSE };
-  all->spots = ir_mem_spots_join (all->spots, g_steal_pointer (&own->spots), part->at,
-                                  look_whether_over, &needing);
-  life_at (sharer, part->life)->part_of = whole;
-}
-
-/* A block that has been made for nothing but the part can become a range of the whole. */
 static void
 share_parts (Sharer *sharer, guint whole)
 {
   const IrRecomputeLife *row = life_at (sharer, whole);
-  const IrRecomputeTask *task = &sharer->problem->tasks[sharer->runs[row->first]];
-  g_autoptr (GArray) parts = g_array_new (FALSE, FALSE, sizeof (Part));
-  guint64 at;
-  guint root = root_of (sharer, whole, &at);
+  const IrRecomputeTask *task = task_of (sharer, whole);
+  g_autofree IrSharingPart *parts = g_new0 (IrSharingPart, (gsize) task->n_ranges + 1);
+  IrSharingStep step = { .now = row->first, .from = row->first };
+  guint n = 0;
 
-  if (at != 0 || block_at (sharer, root)->size != size_of (sharer, whole))
-    return;
   for (guint i = 0; i < task->n_ranges; i++)
-    {
-      const IrRecomputeRange *range = &task->ranges[i];
-      Part part = { .life = sharer->current[range->part], .at = range->at };
-      if (range->whole != row->value || range->at % sharer->align_bytes != 0)
-        continue;
-      part.block = root_of (sharer, part.life, &at);
-      part.first = block_at (sharer, part.block)->first;
-      if (part.block != root && at == 0 &&
-          block_at (sharer, part.block)->size == size_of (sharer, part.life))
-        g_array_append_val (parts, part);
-    }
-  g_array_sort (parts, compare_parts);
-  for (guint i = 0; i < parts->len && !ir_mem_stopped (sharer->options); i++)
-    {
-      const Part *part = &g_array_index (parts, Part, i);
-      /* What is joined twice lies in the first place only. */
-      if (block_at (sharer, part->block)->parent == NONE &&
-          is_worth_joining (sharer, root, part->block))
-        join (sharer, whole, root, part);
-    }
+    if (task->ranges[i].whole == row->value)
+      {
+        parts[n] = (IrSharingPart){ .range = sharer->current[task->ranges[i].part],
+                                    .slot = n,
+                                    .at = task->ranges[i].at };
+        n++;
+      }
+  ir_sharing_join (&sharer->sharing, whole, parts, n, &step);
+  for (guint i = 0; i < n; i++)
+    if (parts[i].refusal == IR_REFUSAL_NONE)
+      life_at (sharer, parts[i].range)->part_of = whole;
 }
-
-/* -- all of it -- */
 
 static gboolean
 share_all (Sharer *sharer)
@@ -402,7 +204,10 @@ share_all (Sharer *sharer)
         return FALSE;
       life->view_of = life->over = life->part_of = NONE;
       if (!(sharer->slices && share_cut (sharer, i)) && !share_over (sharer, i))
-        lie_alone (sharer, i);
+        {
+          IrLiveRange range = range_of (sharer, i);
+          ir_sharing_add_alone (&sharer->sharing, &range);
+        }
       sharer->current[life->value] = i;
       if (sharer->slices)
         share_parts (sharer, i);
@@ -410,44 +215,45 @@ share_all (Sharer *sharer)
   return TRUE;
 }
 
-/* Roots, by the first life that lies in each. */
+/* Blocks in the order of the first life that lies in each. (transfer full) Of IrMemBlock */
 static GArray *
 number_blocks (Sharer *sharer)
 {
-  GArray *blocks = g_array_new (FALSE, TRUE, sizeof (IrMemBlock));
-  g_autofree guint *number = g_new (guint, (gsize) sharer->blocks->len + 1);
+  g_autoptr (GArray) numbers = g_array_new (FALSE, FALSE, sizeof (guint));
+  g_autoptr (GArray) blocks = ir_sharing_blocks (&sharer->sharing, numbers);
+  g_autofree guint *place = g_new (guint, (gsize) blocks->len + 1);
+  GArray *ordered = g_array_sized_new (FALSE, FALSE, sizeof (IrMemBlock), blocks->len);
 
-  memset (number, 0xff, sizeof *number * ((gsize) sharer->blocks->len + 1));
+  memset (place, 0xff, sizeof *place * ((gsize) blocks->len + 1));
   for (guint i = 0; i < sharer->lives->len; i++)
     {
       IrRecomputeLife *life = life_at (sharer, i);
-      guint root = root_of (sharer, i, &life->at);
-      const Block *from = block_at (sharer, root);
-      if (number[root] == NONE)
+      guint root = ir_sharing_block_of (&sharer->sharing, i, &life->at),
+            number = g_array_index (numbers, guint, root);
+      if (place[number] == NONE)
         {
-          IrMemBlock block = { .size = from->size, .first = from->first, .last = from->last };
-          number[root] = blocks->len;
-          g_array_append_val (blocks, block);
+          place[number] = ordered->len;
+          g_array_append_val (ordered, g_array_index (blocks, IrMemBlock, number));
         }
-      life->block = root;
+      life->block = place[number];
     }
-  for (guint i = 0; i < sharer->lives->len; i++)
-    life_at (sharer, i)->block = number[life_at (sharer, i)->block];
-  return blocks;
+  return ordered;
 }
 
-/* NULL: cancelled. */
+/* (transfer full) (nullable) NULL: cancelled. @without: (nullable): blocks without cuts and joins,
+ * where those are allowed */
 static GArray *
-share (Sharer *sharer)
+share (Sharer *sharer, const GArray *without)
 {
   g_autofree guint *current = g_new (guint, (gsize) sharer->problem->n_values + 1);
 
   sharer->current = current;
-  sharer->blocks = g_array_new (FALSE, FALSE, sizeof (Block));
+  sharer->slices = without != NULL;
+  ir_sharing_init (&sharer->sharing, sharer->options->align_bytes, sharer->options);
+  if (without != NULL)
+    ir_mem_live_init (&sharer->sharing.live, without, sharer->n_runs, sharer->options->align_bytes);
   GArray *blocks = share_all (sharer) ? number_blocks (sharer) : NULL;
-  for (guint i = 0; i < sharer->blocks->len; i++)
-    ir_mem_spots_free (block_at (sharer, i)->spots);
-  g_array_unref (sharer->blocks);
+  ir_sharing_clear (&sharer->sharing);
   return blocks;
 }
 
@@ -473,17 +279,9 @@ ir_recompute_share (const IrRecomputeProblem *problem,
   Sharer sharer = { .problem = problem,
                     .runs = (const guint *) (const void *) runs->data,
                     .n_runs = runs->len,
-                    .align_bytes = options->align_bytes,
                     .options = options,
                     .lives = lives };
-  GArray *blocks = share (&sharer);
+  g_autoptr (GArray) blocks = share (&sharer, NULL);
 
-  if (!slices || blocks == NULL)
-    return blocks;
-  ir_mem_live_init (&sharer.live, blocks, sharer.n_runs, options->align_bytes);
-  g_array_unref (blocks);
-  sharer.slices = TRUE;
-  blocks = share (&sharer);
-  ir_mem_live_clear (&sharer.live);
-  return blocks;
+  return slices && blocks != NULL ? share (&sharer, blocks) : g_steal_pointer (&blocks);
 }

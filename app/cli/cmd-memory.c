@@ -7,6 +7,7 @@
 #include "app/cli/recompute.h"
 #include "core/io/io.h"
 #include "core/exec/memory/memory.h"
+#include "core/ir/pages.h"
 
 #include <stdio.h>
 
@@ -379,7 +380,7 @@ run_budget (Cli *cli,
             const IrMemPlan *plan)
 {
   const Options *options = cli->options;
-  IrMemOptions place = { .align_bytes = CLI_ALIGN_BYTES,
+  IrMemOptions place = { .align_bytes = IR_ALIGN_BYTES,
                          .max_steps = CLI_BUDGET_STEPS,
                          .cancellable = cli->cancellable };
   g_autoptr (GError) error = NULL;
@@ -449,7 +450,7 @@ run (Cli *cli)
   schedule = cli_plan_schedule (cli, &options->model, &choice, opened.model, &model, &error);
   if (schedule == NULL)
     return cli_fail (cli_status_of (error), error);
-  IrMemOptions place = { .align_bytes = CLI_ALIGN_BYTES,
+  IrMemOptions place = { .align_bytes = IR_ALIGN_BYTES,
                          .max_steps = IR_MEM_DEFAULT_STEPS,
                          .cancellable = cli->cancellable };
   place.capacity = (guint64) MAX (options->capacity, 0);

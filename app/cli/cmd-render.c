@@ -10,6 +10,7 @@
 #include "core/diff/diff.h"
 #include "core/layout/charts.h"
 #include "core/render/render.h"
+#include "core/ir/pages.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -198,7 +199,7 @@ budget_scene (Cli *cli,
               const IrChartOptions *chart,
               GError **error)
 {
-  const IrMemOptions place = { .align_bytes = CLI_ALIGN_BYTES,
+  const IrMemOptions place = { .align_bytes = IR_ALIGN_BYTES,
                                .max_steps = CLI_BUDGET_STEPS,
                                .cancellable = cli->cancellable };
   guint64 budget;
@@ -221,7 +222,7 @@ static IrScene *
 memory_scene (
     Cli *cli, const Options *options, IrModel *model, const IrChartOptions *chart, GError **error)
 {
-  const IrMemOptions place = { .align_bytes = CLI_ALIGN_BYTES,
+  const IrMemOptions place = { .align_bytes = IR_ALIGN_BYTES,
                                .max_steps = IR_MEM_DEFAULT_STEPS,
                                .cancellable = cli->cancellable };
   g_autoptr (IrModel) sized = NULL;

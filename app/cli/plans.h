@@ -5,7 +5,6 @@
 #include "core/exec/memory/memory.h"
 #include "core/exec/schedule/tasks.h"
 
-#define CLI_ALIGN_BYTES 64 /* of values in the arena, as the runner places them */
 /* Of search for one placement: many are judged on the way to one plan under a budget. */
 #define CLI_BUDGET_STEPS 5000
 

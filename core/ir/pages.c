@@ -7,7 +7,6 @@
 
 #include "core/ir/pages.h"
 
-#define ALIGN      64        /* bytes: a cache line, and the widest vector register */
 #define LARGE_PAGE (2 << 20) /* bytes */
 
 /**
@@ -26,7 +25,8 @@ ir_pages_new (gsize bytes)
   gboolean large = bytes >= LARGE_PAGE;
   gpointer memory = NULL;
 
-  if (posix_memalign (&memory, large ? LARGE_PAGE : ALIGN, MAX (bytes, ALIGN)) != 0)
+  if (posix_memalign (&memory, large ? LARGE_PAGE : IR_ALIGN_BYTES, MAX (bytes, IR_ALIGN_BYTES)) !=
+      0)
     return NULL;
 #ifdef MADV_HUGEPAGE
   if (large) /* where the system has none, they are as good as before */

@@ -12,8 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Wide enough for a cache line and for any vector load of the kernels. */
-#define ALLOC_ALIGN_BYTES 64
 #define SMALL_BYTES       1024
 #define COPIED_BYTES      ((gsize) 4 << 20) /* between two questions whether to stop */
 #define REFERENCES        (1 << 16)         /* taken, or elements placed, meanwhile */
@@ -100,16 +98,15 @@ static GBytes *
 alloc_bytes (gsize n_bytes)
 {
   gboolean small = n_bytes <= SMALL_BYTES;
-  char *memory = small ? g_malloc0 (n_bytes + ALLOC_ALIGN_BYTES)
-                 : n_bytes <= G_MAXSSIZE - ALLOC_ALIGN_BYTES
-                     ? calloc (1, n_bytes + ALLOC_ALIGN_BYTES)
-                     : NULL;
+  char *memory = small                                    ? g_malloc0 (n_bytes + IR_ALIGN_BYTES)
+                 : n_bytes <= G_MAXSSIZE - IR_ALIGN_BYTES ? calloc (1, n_bytes + IR_ALIGN_BYTES)
+                                                          : NULL;
   gsize past;
 
   if (memory == NULL)
     return NULL;
-  past = (gsize) ((guintptr) memory % ALLOC_ALIGN_BYTES);
-  return g_bytes_new_with_free_func (memory + (past > 0 ? ALLOC_ALIGN_BYTES - past : 0), n_bytes,
+  past = (gsize) ((guintptr) memory % IR_ALIGN_BYTES);
+  return g_bytes_new_with_free_func (memory + (past > 0 ? IR_ALIGN_BYTES - past : 0), n_bytes,
                                      small                    ? g_free
                                      : n_bytes >= LARGE_BYTES ? free_large
                                                               : free,

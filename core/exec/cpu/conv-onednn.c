@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include "core/exec/cpu/conv.h"
+#include "core/ir/pages.h"
 
 #include <string.h>
 
@@ -144,7 +145,7 @@ plan_side (CpuConvPlan *plan,
     return FALSE;
   if (dnnl_memory_desc_equal (wanted, &given))
     return dnnl_memory_create (blocked, &given, plan->engine, DNNL_MEMORY_NONE) == dnnl_success;
-  if (buffer != NULL && posix_memalign (buffer, 64, MAX (bytes, 64)) != 0)
+  if (buffer != NULL && posix_memalign (buffer, IR_ALIGN_BYTES, MAX (bytes, IR_ALIGN_BYTES)) != 0)
     return FALSE;
   if (dnnl_memory_create (blocked, wanted, plan->engine,
                           buffer != NULL ? *buffer : DNNL_MEMORY_NONE) != dnnl_success ||
@@ -227,7 +228,7 @@ packed_memory (CpuConvPlan *plan, const CpuConvWeights *w)
 
   if (!w->constant && plan->w_buffer != NULL)
     return plan->w_buffer;
-  if (posix_memalign (&memory, 64, MAX (bytes, 64)) != 0)
+  if (posix_memalign (&memory, IR_ALIGN_BYTES, MAX (bytes, IR_ALIGN_BYTES)) != 0)
     return NULL;
   if (!w->constant)
     return plan->w_buffer = memory;

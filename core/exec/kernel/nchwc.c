@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include "core/exec/kernel/nchwc.h"
+#include "core/ir/pages.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -24,12 +25,12 @@ ir_scratch_get (IrScratch *scratch, guint part, gsize bytes)
     return found->data;
   free (found->data);
   *found = (IrScratchPart){ 0 };
-  if (posix_memalign (&found->data, 64, MAX (bytes, 64)) != 0)
+  if (posix_memalign (&found->data, IR_ALIGN_BYTES, MAX (bytes, IR_ALIGN_BYTES)) != 0)
     {
       found->data = NULL;
       return NULL;
     }
-  found->bytes = MAX (bytes, 64);
+  found->bytes = MAX (bytes, IR_ALIGN_BYTES);
   return found->data;
 }
 

@@ -22,12 +22,6 @@ typedef struct
 
 /* -- which calls can be bound -- */
 
-static const IrType *
-kept_type (const IrPrepared *prepared, const IrValue *value)
-{
-  return ir_schedule_kept_type (prepared->schedule, value);
-}
-
 static gboolean
 has_plain_types (const IrNode *node)
 {
@@ -213,7 +207,7 @@ bind_output (Binder *binder, IrRunStep *step, guint slot, GError **error)
 {
   IrPrepared *prepared = binder->prepared;
   const IrValue *value = step->node->outputs[slot];
-  const IrType *type = kept_type (prepared, value);
+  const IrType *type = ir_schedule_kept_type (prepared->schedule, value);
   IrTensor *tensor = NULL;
 
   if (ir_prepared_in_arena (prepared, value))
@@ -250,7 +244,7 @@ fits (const Binder *binder, const IrNode *node)
       const IrValue *value = node->outputs[i];
       if (value == NULL)
         continue;
-      guint64 bytes = ir_step_bytes (kept_type (binder->prepared, value));
+      guint64 bytes = ir_prepared_kept_bytes (binder->prepared, value);
       if (bytes > binder->limit)
         return FALSE;
       if (ir_prepared_in_arena (binder->prepared, value))
@@ -453,7 +447,7 @@ count_placed (const Binder *binder)
         if (step->node->outputs[i] != NULL &&
             ir_prepared_in_arena (prepared, step->node->outputs[i]))
           reach = MAX (reach, prepared->values[step->node->outputs[i]->id].place.offset +
-                                  ir_step_bytes (kept_type (prepared, step->node->outputs[i])));
+                                  ir_prepared_kept_bytes (prepared, step->node->outputs[i]));
       step->reach_bytes = reach;
     }
 }

@@ -32,6 +32,19 @@ ir_step_bytes (const IrType *type)
 }
 
 /**
+ * ir_prepared_kept_bytes:
+ * @prepared: a plan
+ * @value: one of its values
+ *
+ * Returns: bytes of @value in the layout in which it is kept; 0 where they are not known
+ */
+guint64
+ir_prepared_kept_bytes (const IrPrepared *prepared, const IrValue *value)
+{
+  return ir_step_bytes (ir_schedule_kept_type (prepared->schedule, value));
+}
+
+/**
  * ir_step_is_view:
  * @prepared: a plan
  * @node: a node

@@ -10,23 +10,13 @@
 
 #include "core/exec/plan/plan.h"
 #include "core/exec/memory/ranges.h"
-
-#define ALIGN 64 /* bytes: what kernels expect of data */
+#include "core/ir/pages.h"
 
 typedef struct
 {
   IrPrepared *prepared;
   const guint8 *apt; /* by value id: may lie in or around another */
 } Sharer;
-
-static guint64
-bytes_of (const Sharer *sharer, const IrValue *value)
-{
-  gsize bytes = 0;
-
-  ir_type_n_bytes (ir_schedule_kept_type (sharer->prepared->schedule, value), &bytes);
-  return bytes;
-}
 
 static gboolean
 is_apt (const Sharer *sharer, const IrValue *value)
@@ -66,8 +56,9 @@ lie_in (Sharer *sharer, const IrValue *part, const IrValue *whole, guint64 at)
 
   if (ir_plan_is_excepted (sharer->prepared->except, IR_DECISION_SHARING, part->id))
     return;
-  if (root == part->id || at % ALIGN != 0 ||
-      at + bytes_of (sharer, part) > bytes_of (sharer, whole))
+  if (root == part->id || at % IR_ALIGN_BYTES != 0 ||
+      at + ir_prepared_kept_bytes (sharer->prepared, part) >
+          ir_prepared_kept_bytes (sharer->prepared, whole))
     return;
   sharer->prepared->values[part->id].within = (IrWithin){ root, from + at };
 }

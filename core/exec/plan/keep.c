@@ -41,9 +41,7 @@ size_of (const Planner *planner, const IrValue *value, gsize *bytes)
 {
   const IrType *type = ir_schedule_kept_type (planner->prepared->schedule, value);
 
-  return type != NULL && type->kind == IR_TYPE_TENSOR && type->dtype != IR_DTYPE_UNDEFINED &&
-         type->dtype != IR_DTYPE_STRING && ir_type_is_static (type) &&
-         ir_type_n_bytes (type, bytes);
+  return ir_step_is_plain (type) && ir_type_n_bytes (type, bytes);
 }
 
 /* Bytes that keeping @value takes beside what is kept already. Where that of which it is a part

@@ -13,12 +13,11 @@
 #include "core/ir/pages.h"
 #include "core/exec/plan/plan.h"
 
-#define ALIGN       64        /* bytes: what kernels expect of data */
 #define CHUNK_BYTES (8 << 20) /* of a chunk, unless one value needs more */
 
 /* Some lines from value to value: kernels that read one and write the other at the same place
  * of a page (4 KiB) would wait for stores that only look as if they went there. */
-#define STAGGER    (5 * ALIGN)
+#define STAGGER    (5 * IR_ALIGN_BYTES)
 #define PAGE_BYTES 4096
 
 /* -- chunks -- */
@@ -60,7 +59,7 @@ fill_chunk (IrLastingChunk *chunk, GError **error)
 static gboolean
 take_room (IrPrepared *prepared, guint64 bytes, IrLastingSpot *spot, GError **error)
 {
-  guint64 room = (bytes + ALIGN - 1) / ALIGN * ALIGN + (bytes >= PAGE_BYTES ? STAGGER : 0);
+  guint64 room = ir_mem_align (bytes, IR_ALIGN_BYTES) + (bytes >= PAGE_BYTES ? STAGGER : 0);
   IrLastingChunk *last = prepared->chunks->len > 0 ? chunk_at (prepared, prepared->chunks->len - 1)
                                                    : NULL;
 
@@ -112,7 +111,7 @@ ir_lasting_init (IrPrepared *prepared)
       IrPlanValue *row = &prepared->values[id];
       row->spot = (IrLastingSpot){ 0 };
       if (row->keep == IR_KEEP_PLANNED && row->within.of == 0) /* it is rounded up, and moved */
-        prepared->expected_bytes += ALIGN + STAGGER;
+        prepared->expected_bytes += IR_ALIGN_BYTES + STAGGER;
     }
   prepared->taken_bytes = 0;
 }
@@ -130,12 +129,10 @@ ir_lasting_needs (const IrPrepared *prepared, const IrValue *value)
 {
   guint64 at;
   IrValueId root = ir_capture_root (prepared, value->id, &at);
-  gsize bytes = 0;
 
-  if (prepared->values[root].spot.chunk == 0)
-    ir_type_n_bytes (
-        ir_schedule_kept_type (prepared->schedule, ir_model_value (prepared->model, root)), &bytes);
-  return bytes;
+  return prepared->values[root].spot.chunk == 0
+             ? ir_prepared_kept_bytes (prepared, ir_model_value (prepared->model, root))
+             : 0;
 }
 
 /**
@@ -176,10 +173,8 @@ IrTensor *
 ir_lasting_fixed (const IrPrepared *prepared, const IrValue *value, GError **error)
 {
   const IrType *type = ir_schedule_kept_type (prepared->schedule, value);
-  gsize bytes = 0;
+  g_autoptr (GBytes) memory = new_memory (ir_step_bytes (type), error);
 
-  ir_type_n_bytes (type, &bytes);
-  g_autoptr (GBytes) memory = new_memory (bytes, error);
   return memory != NULL
              ? ir_tensor_new_within (type->dtype, (guint) type->rank, type->dims, memory, 0)
              : NULL;

@@ -218,6 +218,7 @@ void ir_lasting_clear (IrPrepared *prepared);
 /* -- bindings.c -- */
 gboolean ir_step_is_plain (const IrType *type);
 guint64 ir_step_bytes (const IrType *type);
+guint64 ir_prepared_kept_bytes (const IrPrepared *prepared, const IrValue *value);
 gboolean ir_step_is_view (const IrPrepared *prepared, const IrNode *node);
 void ir_steps_tell (const IrPrepared *prepared, IrValueId id, const IrTensor *tensor);
 void ir_steps_rebind (IrPrepared *prepared, IrValueId id, IrTensor *tensor);

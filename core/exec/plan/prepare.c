@@ -7,8 +7,7 @@
 #include "core/exec/schedule/schedule.h"
 #include "core/ir/release.h"
 #include "core/op/infer.h"
-
-#define ARENA_ALIGN 64  /* bytes: a cache line, and the widest vector register */
+#include "core/ir/pages.h"
 
 static void
 note_sizes (const IrType *declared, const IrTensor *tensor, IrContext *context, GHashTable *sizes)
@@ -221,7 +220,7 @@ plan_memory (IrPrepared *prepared, GCancellable *cancellable, GError **error)
 {
   const IrPlanExceptions *except = prepared->except;
   gboolean some = except != NULL && (except->decisions & IR_DECISION_SHARING) != 0;
-  const IrMemOptions options = { .align_bytes = ARENA_ALIGN,
+  const IrMemOptions options = { .align_bytes = IR_ALIGN_BYTES,
                                  .max_steps = IR_MEM_DEFAULT_STEPS,
                                  .apart = some ? except->values : NULL,
                                  .n_apart = some ? except->n_values : 0,

@@ -17,8 +17,9 @@
 
 #include "core/exec/run/spill.h"
 #include "core/ir/release.h"
+#include "core/ir/pages.h"
+#include "core/exec/memory/place/place.h"
 
-#define SPILL_ALIGN 64                  /* bytes: what kernels expect of data */
 #define WRITE_BYTES ((gsize) 1 << 20)   /* between two looks; a disk may be slow */
 #define LARGE_BYTES ((guint64) 1 << 30) /* that a file system takes back in a tenth of a second */
 
@@ -193,7 +194,7 @@ ir_spill_write (IrSpill *spill, guint32 key, const IrTensor *tensor, const IrCal
 {
   g_autoptr (GMutexLocker) locker = g_mutex_locker_new (&spill->lock);
   guint64 bytes = ir_tensor_n_bytes (tensor), offset = spill->end;
-  guint64 room = (bytes + SPILL_ALIGN - 1) / SPILL_ALIGN * SPILL_ALIGN;
+  guint64 room = ir_mem_align (bytes, IR_ALIGN_BYTES);
   const Entry *old = g_hash_table_lookup (spill->entries, GUINT_TO_POINTER (key));
 
   if (!can_be_written (tensor))

@@ -36,17 +36,17 @@ name_of (const IrModel *model, const IrRecomputeGraph *graph, guint value)
   return ir_model_value (model, g_array_index (graph->values, IrValueId, value))->name;
 }
 
-/* By life: the index of the next one of the same value, or IR_RECOMPUTE_NONE. */
+/* By interval: the index of the next one of the same value, or IR_RECOMPUTE_NONE. */
 static guint *
 next_lives (const IrRecomputeGraph *graph, const IrRecomputePlan *plan)
 {
-  guint *next = g_new (guint, plan->lives->len + 1);
+  guint *next = g_new (guint, plan->intervals->len + 1);
   g_autofree guint *later = g_new (guint, graph->problem.n_values + 1);
 
   memset (later, 0xff, sizeof *later * (graph->problem.n_values + 1));
-  for (guint i = plan->lives->len; i-- > 0;)
+  for (guint i = plan->intervals->len; i-- > 0;)
     {
-      guint value = g_array_index (plan->lives, IrRecomputeLife, i).value;
+      guint value = g_array_index (plan->intervals, IrRecomputeInterval, i).value;
       next[i] = later[value];
       later[value] = i;
     }
@@ -109,17 +109,18 @@ add_runs (cJSON *json,
 }
 
 static void
-add_life (cJSON *object,
-          const char *key,
-          const IrModel *model,
-          const IrRecomputeGraph *graph,
-          const IrRecomputePlan *plan,
-          guint life)
+add_interval (cJSON *object,
+              const char *key,
+              const IrModel *model,
+              const IrRecomputeGraph *graph,
+              const IrRecomputePlan *plan,
+              guint interval)
 {
-  if (life != IR_RECOMPUTE_NONE)
+  if (interval != IR_RECOMPUTE_NONE)
     cJSON_AddStringToObject (
         object, key,
-        name_of (model, graph, g_array_index (plan->lives, IrRecomputeLife, life).value));
+        name_of (model, graph,
+                 g_array_index (plan->intervals, IrRecomputeInterval, interval).value));
 }
 
 static void
@@ -132,28 +133,29 @@ add_lives (cJSON *json,
   cJSON *evicted = cJSON_AddArrayToObject (json, "evicted");
   cJSON *values = cJSON_AddArrayToObject (json, "values");
 
-  for (guint i = 0; i < plan->lives->len; i++)
+  for (guint i = 0; i < plan->intervals->len; i++)
     {
-      const IrRecomputeLife *life = &g_array_index (plan->lives, IrRecomputeLife, i);
-      const char *name = name_of (model, graph, life->value);
+      const IrRecomputeInterval *interval = &g_array_index (plan->intervals, IrRecomputeInterval,
+                                                            i);
+      const char *name = name_of (model, graph, interval->value);
       cJSON *object = cJSON_CreateObject ();
       cJSON_AddStringToObject (object, "name", name);
-      cli_json_add_uint (object, "offset", life->offset);
-      cli_json_add_uint (object, "size", graph->problem.sizes[life->value]);
-      cJSON_AddNumberToObject (object, "first", life->first);
-      cJSON_AddNumberToObject (object, "last", life->last);
-      cJSON_AddNumberToObject (object, "block", life->block);
-      add_life (object, "view_of", model, graph, plan, life->view_of);
-      add_life (object, "over", model, graph, plan, life->over);
-      add_life (object, "part_of", model, graph, plan, life->part_of);
+      cli_json_add_uint (object, "offset", interval->offset);
+      cli_json_add_uint (object, "size", graph->problem.sizes[interval->value]);
+      cJSON_AddNumberToObject (object, "first", interval->first);
+      cJSON_AddNumberToObject (object, "last", interval->last);
+      cJSON_AddNumberToObject (object, "block", interval->block);
+      add_interval (object, "view_of", model, graph, plan, interval->view_of);
+      add_interval (object, "over", model, graph, plan, interval->over);
+      add_interval (object, "part_of", model, graph, plan, interval->part_of);
       cJSON_AddItemToArray (values, object);
       if (next[i] == IR_RECOMPUTE_NONE)
         continue;
       object = cJSON_CreateObject ();
       cJSON_AddStringToObject (object, "value", name);
-      cJSON_AddNumberToObject (object, "after", life->last);
+      cJSON_AddNumberToObject (object, "after", interval->last);
       cJSON_AddNumberToObject (object, "again",
-                               g_array_index (plan->lives, IrRecomputeLife, next[i]).first);
+                               g_array_index (plan->intervals, IrRecomputeInterval, next[i]).first);
       cJSON_AddItemToArray (evicted, object);
     }
 }
@@ -219,13 +221,14 @@ cli_recompute_print (const IrModel *model,
   for (guint run = 0; run < plan->runs->len; run++)
     n_again += again[run];
   print_summary (plan, n_again, graph->problem.n_too_large);
-  for (guint i = 0; i < plan->lives->len; i++)
+  for (guint i = 0; i < plan->intervals->len; i++)
     {
-      const IrRecomputeLife *life = &g_array_index (plan->lives, IrRecomputeLife, i);
+      const IrRecomputeInterval *interval = &g_array_index (plan->intervals, IrRecomputeInterval,
+                                                            i);
       if (next[i] != IR_RECOMPUTE_NONE)
         cli_print ("evicted %s: after run %u, again in run %u\n",
-                   name_of (model, graph, life->value), life->last,
-                   g_array_index (plan->lives, IrRecomputeLife, next[i]).first);
+                   name_of (model, graph, interval->value), interval->last,
+                   g_array_index (plan->intervals, IrRecomputeInterval, next[i]).first);
     }
   for (guint run = 0; run < plan->runs->len; run++)
     if (again[run])
@@ -240,28 +243,30 @@ cli_recompute_print_csv (const IrModel *model,
                          const IrRecomputeGraph *graph,
                          const IrRecomputePlan *plan)
 {
-  g_autofree IrMemBlock *blocks = g_new0 (IrMemBlock, plan->lives->len + 1);
+  g_autofree IrMemBlock *blocks = g_new0 (IrMemBlock, plan->intervals->len + 1);
 
-  for (guint i = 0; i < plan->lives->len; i++)
+  for (guint i = 0; i < plan->intervals->len; i++)
     {
-      const IrRecomputeLife *life = &g_array_index (plan->lives, IrRecomputeLife, i);
-      IrMemBlock *block = &blocks[life->block];
-      block->offset = life->offset - life->at;
-      block->size = MAX (block->size, life->at + graph->problem.sizes[life->value]);
-      block->last = MAX (block->last, life->last);
+      const IrRecomputeInterval *interval = &g_array_index (plan->intervals, IrRecomputeInterval,
+                                                            i);
+      IrMemBlock *block = &blocks[interval->block];
+      block->offset = interval->offset - interval->at;
+      block->size = MAX (block->size, interval->at + graph->problem.sizes[interval->value]);
+      block->last = MAX (block->last, interval->last);
     }
   cli_print ("id,lower,upper,size,offset\n");
-  for (guint i = 0, n_blocks = 0; i < plan->lives->len; i++)
+  for (guint i = 0, n_blocks = 0; i < plan->intervals->len; i++)
     {
-      const IrRecomputeLife *life = &g_array_index (plan->lives, IrRecomputeLife, i);
-      if (life->block < n_blocks)
+      const IrRecomputeInterval *interval = &g_array_index (plan->intervals, IrRecomputeInterval,
+                                                            i);
+      if (interval->block < n_blocks)
         continue;
       n_blocks++;
       /* The format has no quotes. */
-      g_autofree char *name = g_strdup (name_of (model, graph, life->value));
+      g_autofree char *name = g_strdup (name_of (model, graph, interval->value));
       cli_print ("%s@%u,%u,%u,%" G_GUINT64_FORMAT ",%" G_GUINT64_FORMAT "\n",
-                 g_strdelimit (name, ",\r\n", '_'), life->first, life->first,
-                 blocks[life->block].last + 1, blocks[life->block].size,
-                 blocks[life->block].offset);
+                 g_strdelimit (name, ",\r\n", '_'), interval->first, interval->first,
+                 blocks[interval->block].last + 1, blocks[interval->block].size,
+                 blocks[interval->block].offset);
     }
 }

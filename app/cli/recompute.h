@@ -12,7 +12,7 @@ cJSON *cli_recompute_json (const IrModel *model,
 void cli_recompute_print (const IrModel *model,
                           const IrRecomputeGraph *graph,
                           const IrRecomputePlan *plan);
-/* The lives as blocks: id,lower,upper,size,offset. */
+/* The intervals as blocks: id,lower,upper,size,offset. */
 void cli_recompute_print_csv (const IrModel *model,
                               const IrRecomputeGraph *graph,
                               const IrRecomputePlan *plan);

@@ -457,18 +457,18 @@ ir_chart_memory (const IrMemPlan *plan, const IrModel *model, const IrChartOptio
 
 /* A stay of a value that was there before is one that was computed again. */
 static void
-add_life (Chart *chart,
-          const IrModel *model,
-          const IrRecomputeGraph *graph,
-          const IrRecomputeLife *life,
-          guint index,
-          gboolean again,
-          double per_run,
-          double per_byte)
+add_interval (Chart *chart,
+              const IrModel *model,
+              const IrRecomputeGraph *graph,
+              const IrRecomputeInterval *interval,
+              guint index,
+              gboolean again,
+              double per_run,
+              double per_byte)
 {
   const IrValue *value = ir_model_value (model,
-                                         g_array_index (graph->values, IrValueId, life->value));
-  const guint64 bytes = graph->problem.sizes[life->value];
+                                         g_array_index (graph->values, IrValueId, interval->value));
+  const guint64 bytes = graph->problem.sizes[interval->value];
   g_autofree char *size = format_bytes ((double) bytes), *tip = NULL,
                   *id = g_strdup_printf ("l%u", index);
   IrSceneBox box = { .colour = value->producer != NULL ? colour_of (value->producer)
@@ -479,14 +479,14 @@ add_life (Chart *chart,
                      .id = id };
 
   tip = g_strdup_printf ("%s%s\n%s at %" G_GUINT64_FORMAT ", runs %u to %u", value->name,
-                         again ? ", computed again" : "", size, life->offset, life->first,
-                         life->last);
+                         again ? ", computed again" : "", size, interval->offset, interval->first,
+                         interval->last);
   box.tip = tip;
   box.node = value->producer != NULL ? value->producer->id : 0;
-  box.x = LABEL_WIDTH + life->first * per_run;
-  box.width = MAX ((life->last + 1 - life->first) * per_run, LEAST_BAR);
+  box.x = LABEL_WIDTH + interval->first * per_run;
+  box.width = MAX ((interval->last + 1 - interval->first) * per_run, LEAST_BAR);
   box.height = MAX ((double) bytes * per_byte, LEAST_BAR);
-  box.y = chart->top + chart->height - (double) (life->offset + bytes) * per_byte;
+  box.y = chart->top + chart->height - (double) (interval->offset + bytes) * per_byte;
   add_bar (chart, &box, value->name);
 }
 
@@ -531,13 +531,14 @@ ir_chart_recompute (const IrRecomputeGraph *graph,
   add_text (&chart, title, IR_SCENE_TEXT_CAPTION, IR_SCENE_ALIGN_START, -1, 0, 14,
             LABEL_WIDTH + chart.width);
   add_memory_axis (&chart, top, chart.height / (double) top);
-  for (guint i = 0; i < plan->lives->len; i++)
+  for (guint i = 0; i < plan->intervals->len; i++)
     {
-      const IrRecomputeLife *life = &g_array_index (plan->lives, IrRecomputeLife, i);
+      const IrRecomputeInterval *interval = &g_array_index (plan->intervals, IrRecomputeInterval,
+                                                            i);
 
-      add_life (&chart, model, graph, life, i, seen[life->value],
-                chart.width / MAX (plan->runs->len, 1), chart.height / (double) top);
-      seen[life->value] = TRUE;
+      add_interval (&chart, model, graph, interval, i, seen[interval->value],
+                    chart.width / MAX (plan->runs->len, 1), chart.height / (double) top);
+      seen[interval->value] = TRUE;
     }
   add_budget (&chart, plan->budget_bytes, chart.height / (double) top);
   ir_scene_finish (chart.scene);

@@ -185,19 +185,20 @@ build_slices (Case *c, GRand *rand, guint n)
 
 /* -- judging plans -- */
 
-static const IrRecomputeLife *
-life_during (const IrRecomputePlan *plan, guint value, guint run, gboolean read)
+static const IrRecomputeInterval *
+interval_during (const IrRecomputePlan *plan, guint value, guint run, gboolean read)
 {
-  const IrRecomputeLife *found = NULL;
+  const IrRecomputeInterval *found = NULL;
 
-  for (guint i = 0; i < plan->lives->len; i++)
+  for (guint i = 0; i < plan->intervals->len; i++)
     {
-      const IrRecomputeLife *life = &g_array_index (plan->lives, IrRecomputeLife, i);
-      if (life->value == value && (read ? life->first < run : life->first == run) &&
-          run <= life->last)
+      const IrRecomputeInterval *interval = &g_array_index (plan->intervals, IrRecomputeInterval,
+                                                            i);
+      if (interval->value == value && (read ? interval->first < run : interval->first == run) &&
+          run <= interval->last)
         {
           g_assert_null (found);
-          found = life;
+          found = interval;
         }
     }
   return found;
@@ -221,25 +222,26 @@ check_plan (const IrRecomputeProblem *problem, const IrRecomputePlan *plan)
       g_assert_false (times[index]++ > 0 && task->once);
       for (guint k = 0; k < task->n_reads; k++)
         {
-          const IrRecomputeLife *life = life_during (plan, task->reads[k], run, TRUE);
-          g_assert_nonnull (life);
-          for (guint64 byte = 0; byte < problem->sizes[life->value]; byte++)
-            g_assert_cmpuint (arena[life->offset + byte], ==, life->value + 1);
+          const IrRecomputeInterval *interval = interval_during (plan, task->reads[k], run, TRUE);
+          g_assert_nonnull (interval);
+          for (guint64 byte = 0; byte < problem->sizes[interval->value]; byte++)
+            g_assert_cmpuint (arena[interval->offset + byte], ==, interval->value + 1);
         }
       for (guint k = 0; k < task->n_writes; k++)
         {
-          const IrRecomputeLife *life = life_during (plan, task->writes[k], run, FALSE);
-          g_assert_nonnull (life);
-          g_assert_cmpuint (life->offset + problem->sizes[life->value], <=, plan->peak_bytes);
-          for (guint64 byte = 0; byte < problem->sizes[life->value]; byte++)
+          const IrRecomputeInterval *interval = interval_during (plan, task->writes[k], run, FALSE);
+          g_assert_nonnull (interval);
+          g_assert_cmpuint (interval->offset + problem->sizes[interval->value], <=,
+                            plan->peak_bytes);
+          for (guint64 byte = 0; byte < problem->sizes[interval->value]; byte++)
             {
               /* While the task runs, its inputs are there, but for the one that it may replace. */
               for (guint j = 0; j < task->n_reads; j++)
-                g_assert_true (arena[life->offset + byte] != task->reads[j] + 1 ||
-                               life_during (plan, task->reads[j], run, TRUE)->offset + byte !=
-                                   life->offset + byte ||
+                g_assert_true (arena[interval->offset + byte] != task->reads[j] + 1 ||
+                               interval_during (plan, task->reads[j], run, TRUE)->offset + byte !=
+                                   interval->offset + byte ||
                                task->over[0] == task->reads[j] || task->over[1] == task->reads[j]);
-              arena[life->offset + byte] = life->value + 1;
+              arena[interval->offset + byte] = interval->value + 1;
             }
         }
     }
@@ -273,17 +275,20 @@ contents_of (const Case *c, guint value, guint64 byte)
 }
 
 static gboolean
-is_in_place (const Case *c, const IrRecomputePlan *plan, const IrRecomputeLife *life, guint64 byte)
+is_in_place (const Case *c,
+             const IrRecomputePlan *plan,
+             const IrRecomputeInterval *interval,
+             guint64 byte)
 {
-  if (life->view_of != NONE)
+  if (interval->view_of != NONE)
     return TRUE;
-  for (guint i = 0; i < plan->lives->len; i++)
+  for (guint i = 0; i < plan->intervals->len; i++)
     {
-      const IrRecomputeLife *part = &g_array_index (plan->lives, IrRecomputeLife, i);
+      const IrRecomputeInterval *part = &g_array_index (plan->intervals, IrRecomputeInterval, i);
       if (part->part_of != NONE &&
-          &g_array_index (plan->lives, IrRecomputeLife, part->part_of) == life &&
-          life->offset + byte >= part->offset &&
-          life->offset + byte < part->offset + c->sizes[part->value])
+          &g_array_index (plan->intervals, IrRecomputeInterval, part->part_of) == interval &&
+          interval->offset + byte >= part->offset &&
+          interval->offset + byte < part->offset + c->sizes[part->value])
         return TRUE;
     }
   return FALSE;
@@ -303,28 +308,30 @@ check_contents (const Case *c, const IrRecomputePlan *plan)
         {
           for (guint k = 0; k < task->n_reads; k++)
             {
-              const IrRecomputeLife *life = life_during (plan, task->reads[k], run, TRUE);
-              g_assert_nonnull (life);
-              for (guint64 byte = 0; byte < c->sizes[life->value] && (!after || life->last > run);
-                   byte++)
-                g_assert_cmpuint (arena[life->offset + byte], ==,
-                                  contents_of (c, life->value, byte));
+              const IrRecomputeInterval *interval = interval_during (plan, task->reads[k], run,
+                                                                     TRUE);
+              g_assert_nonnull (interval);
+              for (guint64 byte = 0;
+                   byte < c->sizes[interval->value] && (!after || interval->last > run); byte++)
+                g_assert_cmpuint (arena[interval->offset + byte], ==,
+                                  contents_of (c, interval->value, byte));
             }
           for (guint k = 0; k < task->n_writes && !after; k++)
             {
-              const IrRecomputeLife *life = life_during (plan, task->writes[k], run, FALSE);
-              g_assert_nonnull (life);
-              g_assert_cmpuint (life->offset + c->sizes[life->value], <=, plan->peak_bytes);
-              for (guint64 byte = 0; byte < c->sizes[life->value]; byte++)
+              const IrRecomputeInterval *interval = interval_during (plan, task->writes[k], run,
+                                                                     FALSE);
+              g_assert_nonnull (interval);
+              g_assert_cmpuint (interval->offset + c->sizes[interval->value], <=, plan->peak_bytes);
+              for (guint64 byte = 0; byte < c->sizes[interval->value]; byte++)
                 {
-                  guint *at = &arena[life->offset + byte],
-                        contents = contents_of (c, life->value, byte);
-                  if (is_in_place (c, plan, life, byte))
+                  guint *at = &arena[interval->offset + byte],
+                        contents = contents_of (c, interval->value, byte);
+                  if (is_in_place (c, plan, interval, byte))
                     g_assert_cmpuint (*at, ==, contents);
                   else
                     *at = contents;
                 }
-              n_in_place += is_in_place (c, plan, life, 0);
+              n_in_place += is_in_place (c, plan, interval, 0);
             }
         }
     }
@@ -409,19 +416,19 @@ flops_of (const IrRecomputeProblem *problem, const GArray *runs)
 static guint64
 most_live (const IrRecomputeProblem *problem, const GArray *runs)
 {
-  g_autoptr (GArray)
-      lives = ir_recompute_lives (problem, (const guint *) (const void *) runs->data, runs->len);
+  g_autoptr (GArray) intervals = ir_recompute_intervals (
+      problem, (const guint *) (const void *) runs->data, runs->len);
   guint64 most = 0;
 
-  g_assert_nonnull (lives);
+  g_assert_nonnull (intervals);
   for (guint run = 0; run < runs->len; run++)
     {
       guint64 bytes = 0;
-      for (guint i = 0; i < lives->len; i++)
+      for (guint i = 0; i < intervals->len; i++)
         {
-          const IrRecomputeLife *life = &g_array_index (lives, IrRecomputeLife, i);
-          if (life->first <= run && run <= life->last)
-            bytes += problem->sizes[life->value];
+          const IrRecomputeInterval *interval = &g_array_index (intervals, IrRecomputeInterval, i);
+          if (interval->first <= run && run <= interval->last)
+            bytes += problem->sizes[interval->value];
         }
       most = MAX (most, bytes);
     }
@@ -644,7 +651,7 @@ test_joining_is_the_widest (void)
   g_assert_cmpuint (plan->floor_bytes, ==, 128);
   g_assert_cmpuint (plan->runs->len, ==, 4);
   g_assert_cmpuint (check_contents (&c, plan), ==, 1);
-  g_assert_cmpuint (g_array_index (plan->lives, IrRecomputeLife, 0).part_of, ==, 2);
+  g_assert_cmpuint (g_array_index (plan->intervals, IrRecomputeInterval, 0).part_of, ==, 2);
   /* Not where they would not begin at a multiple of the alignment. */
   c.ranges[join][1].at = 65;
   g_autoptr (IrRecomputePlan) apart = ir_mem_recompute (&c.problem, 128, &options);

@@ -27,7 +27,7 @@ typedef struct
   guint n_met, enough; /* stop at so many; 0: never */
 } Meeting;
 
-static IrMemSpotVerdict
+static IrMemIntervalVerdict
 meet (guint item, gpointer data)
 {
   Meeting *meeting = data;
@@ -37,24 +37,25 @@ meet (guint item, gpointer data)
   if (meeting->places[item].dead)
     {
       meeting->places[item].alive = FALSE;
-      return IR_MEM_SPOT_GOES;
+      return IR_MEM_INTERVAL_REMOVE;
     }
   meeting->met[item] = TRUE;
-  return ++meeting->n_met == meeting->enough ? IR_MEM_SPOT_ENOUGH : IR_MEM_SPOT_STAYS;
+  return ++meeting->n_met == meeting->enough ? IR_MEM_INTERVAL_STOP : IR_MEM_INTERVAL_KEEP;
 }
 
-static IrMemSpotVerdict
+static IrMemIntervalVerdict
 drop_dead (guint item, gpointer data)
 {
   Place *places = data;
 
   if (places[item].dead)
     places[item].alive = FALSE;
-  return places[item].dead ? IR_MEM_SPOT_GOES : IR_MEM_SPOT_STAYS;
+  return places[item].dead ? IR_MEM_INTERVAL_REMOVE : IR_MEM_INTERVAL_KEEP;
 }
 
 static void
-check_meeting (IrMemSpots *spots, Place *places, guint n, guint64 at, guint64 size, guint enough)
+check_meeting (
+    IrMemIntervals *intervals, Place *places, guint n, guint64 at, guint64 size, guint enough)
 {
   g_autofree gboolean *met = g_new0 (gboolean, n);
   Meeting meeting = { places, met, 0, enough };
@@ -63,7 +64,7 @@ check_meeting (IrMemSpots *spots, Place *places, guint n, guint64 at, guint64 si
   for (guint i = 0; i < n; i++)
     n_expected += places[i].alive && !places[i].dead && places[i].at < at + size &&
                   at < places[i].at + places[i].size;
-  ir_mem_spots_visit (spots, at, size, meet, &meeting);
+  ir_mem_intervals_visit (intervals, at, size, meet, &meeting);
   g_assert_cmpuint (meeting.n_met, ==, enough > 0 ? MIN (enough, n_expected) : n_expected);
   for (guint i = 0; i < n; i++)
     g_assert_true (!met[i] || (places[i].at < at + size && at < places[i].at + places[i].size));
@@ -78,17 +79,17 @@ test_items_of_a_block (void)
 
   for (guint round = 0; round < 20; round++)
     {
-      IrMemSpots *spots[4];
+      IrMemIntervals *intervals[4];
       guint in[400];
       for (guint k = 0; k < 4; k++)
-        spots[k] = ir_mem_spots_new ();
+        intervals[k] = ir_mem_intervals_new ();
       for (guint i = 0; i < n; i++)
         {
           in[i] = (guint) g_rand_int_range (rand, 0, 4);
           in[i] = round % 2 == 0 ? in[i] : MIN (in[i], 1); /* the fewer join the more either way */
           places[i] = (Place){ TRUE, FALSE, (guint64) g_rand_int_range (rand, 0, 1000),
                                (guint64) g_rand_int_range (rand, 1, 60) };
-          ir_mem_spots_add (spots[in[i]], i, places[i].at, places[i].size);
+          ir_mem_intervals_add (intervals[in[i]], i, places[i].at, places[i].size);
         }
       /* The others become ranges of the first, one after the other. */
       for (guint k = 1; k < 4; k++)
@@ -100,7 +101,7 @@ test_items_of_a_block (void)
               if (in[i] == k)
                 places[i].at += by;
             }
-          spots[0] = ir_mem_spots_join (spots[0], spots[k], by, drop_dead, places);
+          intervals[0] = ir_mem_intervals_join (intervals[0], intervals[k], by, drop_dead, places);
           for (guint i = 0; i < n; i++)
             in[i] = in[i] == k ? 0 : in[i];
         }
@@ -108,11 +109,11 @@ test_items_of_a_block (void)
         {
           guint dies = (guint) g_rand_int_range (rand, 0, (gint32) n);
           places[dies].dead = TRUE;
-          check_meeting (spots[0], places, n, (guint64) g_rand_int_range (rand, 0, 2500),
+          check_meeting (intervals[0], places, n, (guint64) g_rand_int_range (rand, 0, 2500),
                          (guint64) g_rand_int_range (rand, 1, 100),
                          ask % 3 == 0 ? (guint) g_rand_int_range (rand, 1, 4) : 0);
         }
-      ir_mem_spots_free (spots[0]);
+      ir_mem_intervals_free (intervals[0]);
     }
 }
 

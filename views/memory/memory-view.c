@@ -379,13 +379,14 @@ add_row (IrMemoryView *self, const char *title, const char *subtitle, IrValueId 
 
 /* The stay of the same value that comes after @index; the number of stays: none. */
 static guint
-next_life (const GArray *lives, guint index)
+next_interval (const GArray *intervals, guint index)
 {
-  const guint value = g_array_index (lives, IrRecomputeLife, index).value;
+  const guint value = g_array_index (intervals, IrRecomputeInterval, index).value;
 
   do
     index++;
-  while (index < lives->len && g_array_index (lives, IrRecomputeLife, index).value != value);
+  while (index < intervals->len &&
+         g_array_index (intervals, IrRecomputeInterval, index).value != value);
   return index;
 }
 
@@ -394,23 +395,23 @@ static guint
 show_dropped (IrMemoryView *self)
 {
   const Memory *memory = self->memory;
-  const GArray *lives = memory->again->lives;
+  const GArray *intervals = memory->again->intervals;
   GtkWidget *child;
   guint n = 0;
 
   while ((child = gtk_widget_get_first_child (self->dropped)) != NULL)
     gtk_list_box_remove (GTK_LIST_BOX (self->dropped), child);
-  for (guint i = 0; i < lives->len; i++)
+  for (guint i = 0; i < intervals->len; i++)
     {
-      const IrRecomputeLife *life = &g_array_index (lives, IrRecomputeLife, i);
-      const guint next = next_life (lives, i);
-      const IrValueId id = g_array_index (memory->graph->values, IrValueId, life->value);
+      const IrRecomputeInterval *interval = &g_array_index (intervals, IrRecomputeInterval, i);
+      const guint next = next_interval (intervals, i);
+      const IrValueId id = g_array_index (memory->graph->values, IrValueId, interval->value);
       g_autofree char *subtitle = NULL;
 
-      if (next == lives->len || ++n > MAX_ROWS)
+      if (next == intervals->len || ++n > MAX_ROWS)
         continue;
-      subtitle = g_strdup_printf ("dropped after run %u, again in run %u", life->last,
-                                  g_array_index (lives, IrRecomputeLife, next).first);
+      subtitle = g_strdup_printf ("dropped after run %u, again in run %u", interval->last,
+                                  g_array_index (intervals, IrRecomputeInterval, next).first);
       add_row (self, ir_model_value (memory->plain->model, id)->name, subtitle, id);
     }
   if (n > MAX_ROWS)

@@ -14,133 +14,137 @@ typedef struct
   gint64 from, end, reach; /* bytes; the last is the highest end of it and of all below it */
   guint item, left, right;
   guint32 rank; /* above those of all below it */
-} Spot;
+} Interval;
 
 struct _IrMemSpots
 {
-  GArray *nodes; /* of Spot */
+  GArray *nodes; /* of Interval */
   guint root;
   guint n;      /* in the tree */
   gint64 shift; /* bytes that all of them lie further in the block than they say */
 };
 
 /* A block in which nothing lies */
-IrMemSpots *
-ir_mem_spots_new (void)
+IrMemIntervals *
+ir_mem_intervals_new (void)
 {
-  IrMemSpots *spots = g_new0 (IrMemSpots, 1);
+  IrMemIntervals *intervals = g_new0 (IrMemIntervals, 1);
 
-  spots->nodes = g_array_sized_new (FALSE, FALSE, sizeof (Spot), 1);
-  spots->root = NONE;
-  return spots;
+  intervals->nodes = g_array_sized_new (FALSE, FALSE, sizeof (Interval), 1);
+  intervals->root = NONE;
+  return intervals;
 }
 
 void
-ir_mem_spots_free (IrMemSpots *spots)
+ir_mem_intervals_free (IrMemIntervals *intervals)
 {
-  if (spots == NULL)
+  if (intervals == NULL)
     return;
-  g_array_unref (spots->nodes);
-  g_free (spots);
+  g_array_unref (intervals->nodes);
+  g_free (intervals);
 }
 
-static Spot *
-spot_at (const IrMemSpots *spots, guint node)
+static Interval *
+interval_at (const IrMemIntervals *intervals, guint node)
 {
-  return &g_array_index (spots->nodes, Spot, node);
+  return &g_array_index (intervals->nodes, Interval, node);
 }
 
 static void
-update (const IrMemSpots *spots, guint node)
+update (const IrMemIntervals *intervals, guint node)
 {
-  Spot *spot = spot_at (spots, node);
+  Interval *interval = interval_at (intervals, node);
 
-  spot->reach = spot->end;
-  if (spot->left != NONE)
-    spot->reach = MAX (spot->reach, spot_at (spots, spot->left)->reach);
-  if (spot->right != NONE)
-    spot->reach = MAX (spot->reach, spot_at (spots, spot->right)->reach);
+  interval->reach = interval->end;
+  if (interval->left != NONE)
+    interval->reach = MAX (interval->reach, interval_at (intervals, interval->left)->reach);
+  if (interval->right != NONE)
+    interval->reach = MAX (interval->reach, interval_at (intervals, interval->right)->reach);
 }
 
 /* All of @left begin no later than any of @right. */
 static guint
-merge (const IrMemSpots *spots, guint left, guint right)
+merge (const IrMemIntervals *intervals, guint left, guint right)
 {
   if (left == NONE || right == NONE)
     return left == NONE ? right : left;
-  if (spot_at (spots, left)->rank > spot_at (spots, right)->rank)
+  if (interval_at (intervals, left)->rank > interval_at (intervals, right)->rank)
     {
-      spot_at (spots, left)->right = merge (spots, spot_at (spots, left)->right, right);
-      update (spots, left);
+      interval_at (intervals, left)->right = merge (intervals, interval_at (intervals, left)->right,
+                                                    right);
+      update (intervals, left);
       return left;
     }
-  spot_at (spots, right)->left = merge (spots, left, spot_at (spots, right)->left);
-  update (spots, right);
+  interval_at (intervals, right)->left = merge (intervals, left,
+                                                interval_at (intervals, right)->left);
+  update (intervals, right);
   return right;
 }
 
 static void
-split (const IrMemSpots *spots, guint node, gint64 from, guint *left, guint *right)
+split (const IrMemIntervals *intervals, guint node, gint64 from, guint *left, guint *right)
 {
   if (node == NONE)
     {
       *left = *right = NONE;
       return;
     }
-  Spot *spot = spot_at (spots, node);
-  if (spot->from < from)
+  Interval *interval = interval_at (intervals, node);
+  if (interval->from < from)
     {
-      split (spots, spot->right, from, &spot->right, right);
+      split (intervals, interval->right, from, &interval->right, right);
       *left = node;
     }
   else
     {
-      split (spots, spot->left, from, left, &spot->left);
+      split (intervals, interval->left, from, left, &interval->left);
       *right = node;
     }
-  update (spots, node);
+  update (intervals, node);
 }
 
 static guint
-insert (const IrMemSpots *spots, guint node, guint fresh)
+insert (const IrMemIntervals *intervals, guint node, guint fresh)
 {
-  Spot *spot = spot_at (spots, fresh);
+  Interval *interval = interval_at (intervals, fresh);
 
-  if (node == NONE || spot_at (spots, node)->rank < spot->rank)
+  if (node == NONE || interval_at (intervals, node)->rank < interval->rank)
     {
-      split (spots, node, spot->from, &spot->left, &spot->right);
+      split (intervals, node, interval->from, &interval->left, &interval->right);
       node = fresh;
     }
-  else if (spot_at (spots, node)->from < spot->from)
-    spot_at (spots, node)->right = insert (spots, spot_at (spots, node)->right, fresh);
+  else if (interval_at (intervals, node)->from < interval->from)
+    interval_at (intervals, node)->right = insert (intervals, interval_at (intervals, node)->right,
+                                                   fresh);
   else
-    spot_at (spots, node)->left = insert (spots, spot_at (spots, node)->left, fresh);
-  update (spots, node);
+    interval_at (intervals, node)->left = insert (intervals, interval_at (intervals, node)->left,
+                                                  fresh);
+  update (intervals, node);
   return node;
 }
 
 /* Cost: O(log items) */
 void
-ir_mem_spots_add (IrMemSpots *spots, guint item, guint64 at, guint64 size)
+ir_mem_intervals_add (IrMemIntervals *intervals, guint item, guint64 at, guint64 size)
 {
-  gint64 from = (gint64) at - spots->shift;
-  Spot spot = { .from = from,
-                .end = from + (gint64) size,
-                .item = item,
-                .left = NONE,
-                .right = NONE,
-                .rank = (guint32) ir_mix64 (item) };
+  gint64 from = (gint64) at - intervals->shift;
+  Interval interval = { .from = from,
+                        .end = from + (gint64) size,
+                        .item = item,
+                        .left = NONE,
+                        .right = NONE,
+                        .rank = (guint32) ir_mix64 (item) };
 
-  g_array_append_val (spots->nodes, spot);
-  spots->root = insert (spots, spots->root, spots->nodes->len - 1);
-  spots->n++;
+  g_array_append_val (intervals->nodes, interval);
+  intervals->root = insert (intervals, intervals->root, intervals->nodes->len - 1);
+  intervals->n++;
 }
 
 typedef struct
 {
-  IrMemSpots *spots;
+  IrMemIntervals *intervals;
   gint64 from, end;
-  IrMemSpotFunc look;
+  IrMemIntervalFunc look;
   gpointer data;
   gboolean over;
 } Visit;
@@ -149,67 +153,68 @@ typedef struct
 static guint
 visit (Visit *v, guint node)
 {
-  IrMemSpotVerdict verdict = IR_MEM_SPOT_STAYS;
+  IrMemIntervalVerdict verdict = IR_MEM_INTERVAL_KEEP;
 
-  if (node == NONE || v->over || spot_at (v->spots, node)->reach <= v->from)
+  if (node == NONE || v->over || interval_at (v->intervals, node)->reach <= v->from)
     return node;
-  Spot *spot = spot_at (v->spots, node);
-  spot->left = visit (v, spot->left);
-  if (!v->over && spot->from < v->end)
+  Interval *interval = interval_at (v->intervals, node);
+  interval->left = visit (v, interval->left);
+  if (!v->over && interval->from < v->end)
     {
-      if (spot->end > v->from)
-        verdict = v->look (spot->item, v->data);
-      v->over = verdict == IR_MEM_SPOT_ENOUGH;
-      spot->right = visit (v, spot->right);
+      if (interval->end > v->from)
+        verdict = v->look (interval->item, v->data);
+      v->over = verdict == IR_MEM_INTERVAL_STOP;
+      interval->right = visit (v, interval->right);
     }
-  if (verdict == IR_MEM_SPOT_GOES)
+  if (verdict == IR_MEM_INTERVAL_REMOVE)
     {
-      v->spots->n--;
-      return merge (v->spots, spot->left, spot->right);
+      v->intervals->n--;
+      return merge (v->intervals, interval->left, interval->right);
     }
-  update (v->spots, node);
+  update (v->intervals, node);
   return node;
 }
 
 /* @look: for items that have some of these bytes, of which there is at least one; says what becomes
  * of them. Cost: O(log items) for each that is found. */
 void
-ir_mem_spots_visit (IrMemSpots *spots, guint64 at, guint64 size, IrMemSpotFunc look, gpointer data)
+ir_mem_intervals_visit (
+    IrMemIntervals *intervals, guint64 at, guint64 size, IrMemIntervalFunc look, gpointer data)
 {
-  gint64 from = (gint64) at - spots->shift;
-  Visit v = { spots, from, from + (gint64) size, look, data, FALSE };
+  gint64 from = (gint64) at - intervals->shift;
+  Visit v = { intervals, from, from + (gint64) size, look, data, FALSE };
 
-  spots->root = visit (&v, spots->root);
+  intervals->root = visit (&v, intervals->root);
 }
 
 typedef struct
 {
-  IrMemSpots *into;
-  IrMemSpotFunc look;
+  IrMemIntervals *into;
+  IrMemIntervalFunc look;
   gpointer data;
 } Move;
 
 static void
-move_all (Move *move, const IrMemSpots *from, guint node, gint64 by)
+move_all (Move *move, const IrMemIntervals *from, guint node, gint64 by)
 {
   if (node == NONE)
     return;
-  const Spot *spot = spot_at (from, node);
-  move_all (move, from, spot->left, by);
-  if (move->look (spot->item, move->data) != IR_MEM_SPOT_GOES)
-    ir_mem_spots_add (move->into, spot->item, (guint64) (spot->from + by),
-                      (guint64) (spot->end - spot->from));
-  move_all (move, from, spot->right, by);
+  const Interval *interval = interval_at (from, node);
+  move_all (move, from, interval->left, by);
+  if (move->look (interval->item, move->data) != IR_MEM_INTERVAL_REMOVE)
+    ir_mem_intervals_add (move->into, interval->item, (guint64) (interval->from + by),
+                          (guint64) (interval->end - interval->from));
+  move_all (move, from, interval->right, by);
 }
 
 /* What lies in the first block when the second, of which both are taken, is a range of it, from @at
  * on. @look: which items are of no more use. The fewer join the more: each is moved O(log items)
  * times at most, however deep blocks are joined. */
-IrMemSpots *
-ir_mem_spots_join (
-    IrMemSpots *whole, IrMemSpots *part, guint64 at, IrMemSpotFunc look, gpointer data)
+IrMemIntervals *
+ir_mem_intervals_join (
+    IrMemIntervals *whole, IrMemIntervals *part, guint64 at, IrMemIntervalFunc look, gpointer data)
 {
-  IrMemSpots *fewer = part, *more = whole;
+  IrMemIntervals *fewer = part, *more = whole;
   gint64 by = part->shift + (gint64) at;
 
   if (part->n > whole->n)
@@ -221,6 +226,6 @@ ir_mem_spots_join (
     }
   Move move = { more, look, data };
   move_all (&move, fewer, fewer->root, by);
-  ir_mem_spots_free (fewer);
+  ir_mem_intervals_free (fewer);
   return more;
 }

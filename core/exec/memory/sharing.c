@@ -24,7 +24,7 @@ typedef struct
   guint parent;      /* NONE: none */
   guint64 at;        /* bytes from the start of the parent */
   guint owner;       /* the live range that it was made for */
-  IrMemSpots *spots; /* (nullable) what lies there and may still be read; of those without parent */
+  IrMemIntervals *intervals; /* (nullable) what lies there and may still be read; of roots */
 } Block;
 
 static const Row *
@@ -64,7 +64,7 @@ void
 ir_sharing_clear (IrSharing *sharing)
 {
   for (guint i = 0; i < sharing->blocks->len; i++)
-    ir_mem_spots_free (block_at (sharing, i)->spots);
+    ir_mem_intervals_free (block_at (sharing, i)->intervals);
   g_array_unref (sharing->rows);
   g_array_unref (sharing->blocks);
   ir_mem_live_clear (&sharing->live);
@@ -120,7 +120,7 @@ add_to (IrSharing *sharing, const IrLiveRange *range, guint block, guint64 at)
 
   g_array_append_val (sharing->rows, row);
   into->block.last = MAX (into->block.last, range->to);
-  ir_mem_spots_add (into->spots, sharing->rows->len - 1, at, range->size);
+  ir_mem_intervals_add (into->intervals, sharing->rows->len - 1, at, range->size);
 }
 
 /**
@@ -148,7 +148,7 @@ ir_sharing_add_alone (IrSharing *sharing, const IrLiveRange *range)
   Block block = { .block = { .size = range->size, .first = range->from, .last = range->to },
                   .parent = NONE,
                   .owner = sharing->rows->len,
-                  .spots = ir_mem_spots_new () };
+                  .intervals = ir_mem_intervals_new () };
 
   g_array_append_val (sharing->blocks, block);
   add_to (sharing, range, sharing->blocks->len - 1, 0);
@@ -179,17 +179,17 @@ typedef struct
   IrSharingRefusal found;
 } Reading;
 
-static IrMemSpotVerdict
+static IrMemIntervalVerdict
 look_whether_over (guint range, gpointer data)
 {
   const Reading *reading = data;
 
-  return row_at (reading->sharing, range)->range.last < reading->step->from ? IR_MEM_SPOT_GOES
-                                                                            : IR_MEM_SPOT_STAYS;
+  return row_at (reading->sharing, range)->range.last < reading->step->from ? IR_MEM_INTERVAL_REMOVE
+                                                                            : IR_MEM_INTERVAL_KEEP;
 }
 
 /* What no later step reads can be in nobody's way. */
-static IrMemSpotVerdict
+static IrMemIntervalVerdict
 look_at_reader (guint range, gpointer data)
 {
   Reading *reading = data;
@@ -197,15 +197,15 @@ look_at_reader (guint range, gpointer data)
   guint last = row_at (reading->sharing, range)->range.last;
 
   if (last < step->from)
-    return IR_MEM_SPOT_GOES;
+    return IR_MEM_INTERVAL_REMOVE;
   if (last > step->now)
     {
       reading->found = IR_REFUSAL_READ_LATER;
-      return IR_MEM_SPOT_ENOUGH;
+      return IR_MEM_INTERVAL_STOP;
     }
   if (step->is_concurrent != NULL && step->is_concurrent (range, step->data))
     reading->found = IR_REFUSAL_CONCURRENT;
-  return IR_MEM_SPOT_STAYS;
+  return IR_MEM_INTERVAL_KEEP;
 }
 
 /**
@@ -226,7 +226,8 @@ ir_sharing_may_overwrite (const IrSharing *sharing, guint range, const IrSharing
   if (block == NONE)
     return IR_REFUSAL_EXTERNAL;
   if (size > 0)
-    ir_mem_spots_visit (block_at (sharing, block)->spots, at, size, look_at_reader, &reading);
+    ir_mem_intervals_visit (block_at (sharing, block)->intervals, at, size, look_at_reader,
+                            &reading);
   if (reading.found != IR_REFUSAL_NONE)
     return reading.found;
   for (guint i = 0; i < step->n_reads; i++)
@@ -347,8 +348,8 @@ join (IrSharing *sharing, guint whole, const IrSharingPart *part, const IrSharin
   all->block.last = MAX (all->block.last, own->block.last);
   own->parent = whole;
   own->at = part->at;
-  all->spots = ir_mem_spots_join (all->spots, g_steal_pointer (&own->spots), part->at,
-                                  look_whether_over, &reading);
+  all->intervals = ir_mem_intervals_join (all->intervals, g_steal_pointer (&own->intervals),
+                                          part->at, look_whether_over, &reading);
 }
 
 /**

@@ -395,32 +395,32 @@ typedef struct
 {
   guint64 low, high; /* bytes of the arena */
   guint first, last; /* steps */
-} Stay;
+} Interval;
 
 /* Values that share a place live, together, from the first's first step to the last's last. */
-static Stay *
-find_stays (const IrPrepared *prepared)
+static Interval *
+find_intervals (const IrPrepared *prepared)
 {
   const GArray *items = prepared->memplan->items;
   guint n_steps = prepared->schedule->items->len;
-  Stay *stays = g_new0 (Stay, prepared->n_values + 1);
+  Interval *intervals = g_new0 (Interval, prepared->n_values + 1);
 
   for (guint i = 0; i < items->len; i++)
     {
       const IrMemItem *item = &g_array_index (items, IrMemItem, i);
-      Stay *stay = &stays[item->alias_of != 0 ? item->alias_of : item->value];
+      Interval *interval = &intervals[item->alias_of != 0 ? item->alias_of : item->value];
       if (item->offset == IR_PLACE_EXTERNAL ||
           prepared->values[item->value].binding.tensor == NULL ||
           !ir_prepared_in_arena (prepared, ir_model_value (prepared->model, item->value)))
         continue;
-      if (stay->high == 0)
-        *stay = (Stay){ item->offset, 0, item->first, 0 };
-      stay->low = MIN (stay->low, item->offset);
-      stay->high = MAX (stay->high, item->offset + item->size);
-      stay->first = MIN (stay->first, item->first);
-      stay->last = MAX (stay->last, MIN (item->last, n_steps - 1));
+      if (interval->high == 0)
+        *interval = (Interval){ item->offset, 0, item->first, 0 };
+      interval->low = MIN (interval->low, item->offset);
+      interval->high = MAX (interval->high, item->offset + item->size);
+      interval->first = MIN (interval->first, item->first);
+      interval->last = MAX (interval->last, MIN (item->last, n_steps - 1));
     }
-  return stays;
+  return intervals;
 }
 
 static void
@@ -429,13 +429,13 @@ count_placed (const Binder *binder)
   IrPrepared *prepared = binder->prepared;
   guint n_steps = prepared->schedule->items->len;
   g_autofree gint64 *change = g_new0 (gint64, n_steps + 2);
-  g_autofree Stay *stays = find_stays (prepared);
+  g_autofree Interval *intervals = find_intervals (prepared);
   gint64 bytes = 0;
 
   for (guint id = 0; id < prepared->n_values; id++)
     {
-      change[stays[id].first] += (gint64) (stays[id].high - stays[id].low);
-      change[stays[id].last + 1] -= (gint64) (stays[id].high - stays[id].low);
+      change[intervals[id].first] += (gint64) (intervals[id].high - intervals[id].low);
+      change[intervals[id].last + 1] -= (gint64) (intervals[id].high - intervals[id].low);
     }
   guint64 reach = 0;
   for (guint k = 0; k < n_steps; k++)

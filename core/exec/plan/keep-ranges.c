@@ -16,18 +16,18 @@ typedef struct
 {
   IrPrepared *prepared;
   const guint8 *apt; /* by value id: may lie in or around another */
-} Sharer;
+} Planner;
 
 static gboolean
-is_apt (const Sharer *sharer, const IrValue *value)
+is_apt (const Planner *planner, const IrValue *value)
 {
-  return value != NULL && sharer->apt[value->id];
+  return value != NULL && planner->apt[value->id];
 }
 
 static gboolean
-is_free (const Sharer *sharer, const IrValue *value)
+is_free (const Planner *planner, const IrValue *value)
 {
-  return is_apt (sharer, value) && sharer->prepared->values[value->id].within.of == 0;
+  return is_apt (planner, value) && planner->prepared->values[value->id].within.of == 0;
 }
 
 /**
@@ -49,31 +49,31 @@ ir_capture_root (const IrPrepared *prepared, IrValueId id, guint64 *at)
 
 /* @at bytes into @whole, if that is possible and no circle. */
 static void
-lie_in (Sharer *sharer, const IrValue *part, const IrValue *whole, guint64 at)
+lie_in (Planner *planner, const IrValue *part, const IrValue *whole, guint64 at)
 {
   guint64 from;
-  IrValueId root = ir_capture_root (sharer->prepared, whole->id, &from);
+  IrValueId root = ir_capture_root (planner->prepared, whole->id, &from);
 
-  if (ir_plan_is_excepted (sharer->prepared->except, IR_DECISION_SHARING, part->id))
+  if (ir_plan_is_excepted (planner->prepared->except, IR_DECISION_SHARING, part->id))
     return;
   if (root == part->id || at % IR_ALIGN_BYTES != 0 ||
-      at + ir_prepared_kept_bytes (sharer->prepared, part) >
-          ir_prepared_kept_bytes (sharer->prepared, whole))
+      at + ir_prepared_kept_bytes (planner->prepared, part) >
+          ir_prepared_kept_bytes (planner->prepared, whole))
     return;
-  sharer->prepared->values[part->id].within = (IrWithin){ root, from + at };
+  planner->prepared->values[part->id].within = (IrWithin){ root, from + at };
 }
 
 /* Whether all that @node joins lies one behind the other already, within one value. */
 static gboolean
-is_joined (const Sharer *sharer, const IrNode *node, const guint64 *slices, IrWithin *range)
+is_joined (const Planner *planner, const IrNode *node, const guint64 *slices, IrWithin *range)
 {
   for (guint i = 0; i < node->n_inputs; i++)
     {
       guint64 at = slices[i], from;
-      if (!is_apt (sharer, node->inputs[i]) || is_free (sharer, node->inputs[i]) ||
+      if (!is_apt (planner, node->inputs[i]) || is_free (planner, node->inputs[i]) ||
           at == IR_SLICE_NOWHERE)
         return FALSE;
-      IrValueId root = ir_capture_root (sharer->prepared, node->inputs[i]->id, &from);
+      IrValueId root = ir_capture_root (planner->prepared, node->inputs[i]->id, &from);
       if (from < at || (i > 0 && (root != range->of || from - at != range->at)))
         return FALSE;
       *range = (IrWithin){ root, from - at };
@@ -82,48 +82,48 @@ is_joined (const Sharer *sharer, const IrNode *node, const guint64 *slices, IrWi
 }
 
 static void
-share_joined (Sharer *sharer, const IrNode *node)
+share_joined (Planner *planner, const IrNode *node)
 {
   const IrValue *whole = ir_node_output (node, 0);
   IrWithin range = { 0, 0 };
 
-  if (!is_apt (sharer, whole))
+  if (!is_apt (planner, whole))
     return;
-  g_autofree guint64 *at = ir_slices_of_whole (sharer->prepared->schedule, node);
-  if (is_free (sharer, whole) && is_joined (sharer, node, at, &range))
+  g_autofree guint64 *at = ir_slices_of_whole (planner->prepared->schedule, node);
+  if (is_free (planner, whole) && is_joined (planner, node, at, &range))
     {
-      lie_in (sharer, whole, ir_model_value (sharer->prepared->model, range.of), range.at);
+      lie_in (planner, whole, ir_model_value (planner->prepared->model, range.of), range.at);
       return;
     }
   for (guint i = 0; i < node->n_inputs; i++)
-    if (is_free (sharer, node->inputs[i]) && at[i] != IR_SLICE_NOWHERE)
-      lie_in (sharer, node->inputs[i], whole, at[i]);
+    if (is_free (planner, node->inputs[i]) && at[i] != IR_SLICE_NOWHERE)
+      lie_in (planner, node->inputs[i], whole, at[i]);
 }
 
 /* The source of a view lies where the view has been led to. */
 static void
-share_source (Sharer *sharer, const IrNode *node)
+share_source (Planner *planner, const IrNode *node)
 {
-  if (ir_step_is_view (sharer->prepared, node) && is_apt (sharer, node->outputs[0]) &&
-      !is_free (sharer, node->outputs[0]) && is_free (sharer, node->inputs[0]))
-    lie_in (sharer, node->inputs[0], node->outputs[0], 0);
+  if (ir_step_is_view (planner->prepared, node) && is_apt (planner, node->outputs[0]) &&
+      !is_free (planner, node->outputs[0]) && is_free (planner, node->inputs[0]))
+    lie_in (planner, node->inputs[0], node->outputs[0], 0);
 }
 
 static void
-share_results (Sharer *sharer, const IrNode *node)
+share_results (Planner *planner, const IrNode *node)
 {
   const IrValue *source = ir_node_input (node, 0);
 
-  if (!is_apt (sharer, source) ||
-      !(ir_step_is_view (sharer->prepared, node) ||
+  if (!is_apt (planner, source) ||
+      !(ir_step_is_view (planner->prepared, node) ||
         (ir_slice_is_possible (node) && !ir_op_is (node, IR_OP_CONCAT))))
     return;
   g_autofree guint64 *at = ir_slice_is_possible (node)
-                               ? ir_slices_of_input (sharer->prepared->schedule, node)
+                               ? ir_slices_of_input (planner->prepared->schedule, node)
                                : NULL;
   for (guint i = 0; i < node->n_outputs; i++)
-    if (is_free (sharer, node->outputs[i]) && (at == NULL || at[i] != IR_SLICE_NOWHERE))
-      lie_in (sharer, node->outputs[i], source, at != NULL ? at[i] : 0);
+    if (is_free (planner, node->outputs[i]) && (at == NULL || at[i] != IR_SLICE_NOWHERE))
+      lie_in (planner, node->outputs[i], source, at != NULL ? at[i] : 0);
 }
 
 /**
@@ -142,17 +142,17 @@ ir_capture_share (IrPrepared *prepared, const guint8 *apt)
     prepared->values[id].within = (IrWithin){ 0 };
   if (prepared->without & IR_DECISION_SHARING)
     return;
-  Sharer sharer = { prepared, apt };
+  Planner planner = { prepared, apt };
   for (guint i = items->len; i > 0; i--)
     {
       const IrNode *node = ir_model_node (prepared->model,
                                           g_array_index (items, IrScheduleItem, i - 1).node);
       if (ir_op_is (node, IR_OP_CONCAT))
-        share_joined (&sharer, node);
+        share_joined (&planner, node);
       else
-        share_source (&sharer, node);
+        share_source (&planner, node);
     }
   for (guint i = 0; i < items->len; i++)
-    share_results (&sharer,
+    share_results (&planner,
                    ir_model_node (prepared->model, g_array_index (items, IrScheduleItem, i).node));
 }

@@ -32,13 +32,13 @@ ir_recompute_method_name (IrRecomputeMethod method)
 
 /* FALSE: cancelled. */
 static gboolean
-place_lives (const IrRecomputeProblem *problem,
-             IrRecomputePlan *plan,
-             gboolean slices,
-             const IrMemOptions *options)
+place_intervals (const IrRecomputeProblem *problem,
+                 IrRecomputePlan *plan,
+                 gboolean slices,
+                 const IrMemOptions *options)
 {
   g_autoptr (GArray)
-      blocks = ir_recompute_share (problem, plan->runs, slices, options, plan->lives);
+      blocks = ir_recompute_share (problem, plan->runs, slices, options, plan->intervals);
   if (blocks == NULL)
     return FALSE;
   IrMemBlock *data = (IrMemBlock *) (void *) blocks->data;
@@ -48,10 +48,10 @@ place_lives (const IrRecomputeProblem *problem,
     return FALSE;
   plan->peak_bytes = result.peak_bytes;
   plan->lower_bound_bytes = result.lower_bound_bytes;
-  for (guint i = 0; i < plan->lives->len; i++)
+  for (guint i = 0; i < plan->intervals->len; i++)
     {
-      IrRecomputeLife *life = &g_array_index (plan->lives, IrRecomputeLife, i);
-      life->offset = data[life->block].offset + life->at;
+      IrRecomputeInterval *interval = &g_array_index (plan->intervals, IrRecomputeInterval, i);
+      interval->offset = data[interval->block].offset + interval->at;
     }
   return TRUE;
 }
@@ -61,19 +61,19 @@ static gboolean
 place_plan (const IrRecomputeProblem *problem, IrRecomputePlan *plan, const IrMemOptions *options)
 {
   if (!ir_recompute_has_ranges (problem))
-    return place_lives (problem, plan, FALSE, options);
-  if (!place_lives (problem, plan, TRUE, options))
+    return place_intervals (problem, plan, FALSE, options);
+  if (!place_intervals (problem, plan, TRUE, options))
     return FALSE;
   guint64 peak = plan->peak_bytes, bound = plan->lower_bound_bytes;
-  g_autoptr (GArray) lives = g_array_copy (plan->lives);
-  if (!place_lives (problem, plan, FALSE, options))
+  g_autoptr (GArray) intervals = g_array_copy (plan->intervals);
+  if (!place_intervals (problem, plan, FALSE, options))
     return FALSE;
   if (plan->peak_bytes < peak)
     return TRUE;
   plan->peak_bytes = peak;
   plan->lower_bound_bytes = bound;
-  g_array_unref (plan->lives);
-  plan->lives = g_steal_pointer (&lives);
+  g_array_unref (plan->intervals);
+  plan->intervals = g_steal_pointer (&intervals);
   return TRUE;
 }
 
@@ -88,8 +88,9 @@ plan_of (const IrRecomputeProblem *problem,
 
   plan->method = method;
   plan->runs = runs;
-  plan->lives = ir_recompute_lives (problem, (const guint *) (const void *) runs->data, runs->len);
-  if (plan->lives == NULL)
+  plan->intervals = ir_recompute_intervals (problem, (const guint *) (const void *) runs->data,
+                                            runs->len);
+  if (plan->intervals == NULL)
     {
       ir_recompute_plan_free (plan);
       g_return_val_if_reached (NULL);
@@ -317,6 +318,6 @@ ir_recompute_plan_free (IrRecomputePlan *plan)
   if (plan == NULL)
     return;
   g_clear_pointer (&plan->runs, g_array_unref);
-  g_clear_pointer (&plan->lives, g_array_unref);
+  g_clear_pointer (&plan->intervals, g_array_unref);
   g_free (plan);
 }

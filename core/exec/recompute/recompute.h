@@ -48,13 +48,13 @@ typedef enum
 typedef struct
 {
   guint value, first, last; /* runs, both inclusive */
-  guint block;              /* lives that share bytes have one block */
+  guint block;              /* intervals that share bytes have one block */
   guint64 at;               /* bytes from the start of the block */
   guint64 offset;           /* bytes from the start of the arena */
   /* Lives, or IR_RECOMPUTE_NONE: what it is a range of, what it is written over, and what it is
    * written into in its place, which is joined later. */
   guint view_of, over, part_of;
-} IrRecomputeLife;
+} IrRecomputeInterval;
 
 typedef struct
 {
@@ -66,7 +66,7 @@ typedef struct
   guint64 floor_bytes; /* what the widest task reads and writes: no order can be below */
   guint64 flops, extra_flops;
   GArray *runs;  /* of guint: tasks */
-  GArray *lives; /* of IrRecomputeLife, by first run */
+  GArray *intervals; /* of IrRecomputeInterval, by first run */
 } IrRecomputePlan;
 
 const char *ir_recompute_method_name (IrRecomputeMethod method);
@@ -85,13 +85,13 @@ GArray *ir_recompute_evict (const IrRecomputeProblem *problem,
                             gboolean slices,
                             const IrMemOptions *options);
 /* -- live-ranges.c -- */
-GArray *ir_recompute_lives (const IrRecomputeProblem *problem, const guint *runs, guint n_runs);
+GArray *ir_recompute_intervals (const IrRecomputeProblem *problem, const guint *runs, guint n_runs);
 gboolean ir_recompute_has_ranges (const IrRecomputeProblem *problem);
 GArray *ir_recompute_share (const IrRecomputeProblem *problem,
                             const GArray *runs,
                             gboolean slices,
                             const IrMemOptions *options,
-                            GArray *lives);
+                            GArray *intervals);
 
 /* -- of a graph -- */
 typedef struct

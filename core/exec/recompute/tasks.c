@@ -21,7 +21,7 @@ typedef struct
   GArray *sizes;        /* of guint64 */
   guint64 sum;          /* of these */
   GPtrArray *reads;     /* of GArray of guint, by task */
-} Maker;
+} Builder;
 
 static guint
 index_of (GHashTable *table, guint id)
@@ -42,43 +42,43 @@ escapes (const IrGraph *graph, const IrValue *value)
 
 /* Bytes of @value in the arena; 0: it lies outside. */
 static guint64
-arena_bytes (Maker *maker, const IrNode *node, const IrValue *value)
+arena_bytes (Builder *builder, const IrNode *node, const IrValue *value)
 {
   gsize size = 0;
 
   if (value->type == NULL || !ir_type_is_tensor (value->type) ||
-      !ir_blocks_bytes (value->type, ir_schedule_block (maker->schedule, value), &size) ||
+      !ir_blocks_bytes (value->type, ir_schedule_block (builder->schedule, value), &size) ||
       ir_value_constant (value) != NULL || ir_node_is_constant (node) ||
-      escapes (maker->graph, value))
+      escapes (builder->graph, value))
     return 0;
-  if (!ir_mem_has_room (&maker->sum, size, maker->options->align_bytes))
+  if (!ir_mem_has_room (&builder->sum, size, builder->options->align_bytes))
     {
-      maker->out->problem.n_too_large += size > 0;
+      builder->out->problem.n_too_large += size > 0;
       return 0;
     }
-  return ir_mem_align (size, maker->options->align_bytes);
+  return ir_mem_align (size, builder->options->align_bytes);
 }
 
 static gboolean
-is_view (const Maker *maker, const IrNode *node, guint slot)
+is_view (const Builder *builder, const IrNode *node, guint slot)
 {
   const IrValue *input = ir_node_input (node, 0);
 
   return slot == 0 && node->op != NULL && (node->op->flags & IR_OP_VIEW) && input != NULL &&
-         !maker->separate && ir_schedule_block (maker->schedule, input) == 0;
+         !builder->separate && ir_schedule_block (builder->schedule, input) == 0;
 }
 
 /* Every node that reads @value, itself or by its subgraphs, once. */
 static void
-add_readers (Maker *maker, const IrValue *value, guint index)
+add_readers (Builder *builder, const IrValue *value, guint index)
 {
   for (guint i = 0; i < value->n_uses; i++)
     {
-      const IrNode *reader = ir_use_node_in (maker->graph, ir_value_use (value, i));
-      guint task = reader != NULL ? index_of (maker->task_of, reader->id) : IR_RECOMPUTE_NONE;
+      const IrNode *reader = ir_use_node_in (builder->graph, ir_value_use (value, i));
+      guint task = reader != NULL ? index_of (builder->task_of, reader->id) : IR_RECOMPUTE_NONE;
       if (task == IR_RECOMPUTE_NONE)
         continue;
-      GArray *reads = g_ptr_array_index (maker->reads, task);
+      GArray *reads = g_ptr_array_index (builder->reads, task);
       gboolean known = FALSE;
       for (guint k = 0; k < reads->len; k++)
         known = known || g_array_index (reads, guint, k) == index;
@@ -88,33 +88,34 @@ add_readers (Maker *maker, const IrValue *value, guint index)
 }
 
 static void
-add_value (Maker *maker, const IrNode *node, guint slot, GArray *writes)
+add_value (Builder *builder, const IrNode *node, guint slot, GArray *writes)
 {
   const IrValue *value = node->outputs[slot];
-  guint64 size = arena_bytes (maker, node, value);
+  guint64 size = arena_bytes (builder, node, value);
   guint index;
 
   if (size == 0)
     return;
-  if (is_view (maker, node, slot))
+  if (is_view (builder, node, slot))
     {
-      index = index_of (maker->value_of, ir_node_input (node, 0)->id);
+      index = index_of (builder->value_of, ir_node_input (node, 0)->id);
       if (index == IR_RECOMPUTE_NONE)
         return; /* a view of what lies outside */
     }
   else
     {
-      index = maker->sizes->len;
-      g_array_append_val (maker->sizes, size);
-      g_array_append_val (maker->out->values, value->id);
+      index = builder->sizes->len;
+      g_array_append_val (builder->sizes, size);
+      g_array_append_val (builder->out->values, value->id);
       g_array_append_val (writes, index);
     }
-  g_hash_table_insert (maker->value_of, GUINT_TO_POINTER (value->id), GUINT_TO_POINTER (index + 1));
-  add_readers (maker, value, index);
+  g_hash_table_insert (builder->value_of, GUINT_TO_POINTER (value->id),
+                       GUINT_TO_POINTER (index + 1));
+  add_readers (builder, value, index);
 }
 
 static void
-find_overwritable (const Maker *maker,
+find_overwritable (const Builder *builder,
                    const IrNode *node,
                    const IrScheduleItem *item,
                    IrRecomputeTask *task)
@@ -123,25 +124,25 @@ find_overwritable (const Maker *maker,
   guint n = 0;
 
   task->over[0] = task->over[1] = IR_RECOMPUTE_NONE;
-  if (maker->separate || node->op == NULL || output == NULL || task->n_writes == 0 ||
-      index_of (maker->value_of, output->id) != task->writes[0])
+  if (builder->separate || node->op == NULL || output == NULL || task->n_writes == 0 ||
+      index_of (builder->value_of, output->id) != task->writes[0])
     return;
   for (guint slot = 0; slot < node->n_inputs && n < G_N_ELEMENTS (task->over); slot++)
     {
       const IrValue *input = node->inputs[slot];
-      guint index = input != NULL ? index_of (maker->value_of, input->id) : IR_RECOMPUTE_NONE;
+      guint index = input != NULL ? index_of (builder->value_of, input->id) : IR_RECOMPUTE_NONE;
       gsize size = 0, input_size = 0;
-      guint block = ir_schedule_block (maker->schedule, output);
+      guint block = ir_schedule_block (builder->schedule, output);
       gboolean again = FALSE;
       if (index == IR_RECOMPUTE_NONE || !ir_schedule_item_overwrites (item, node, slot) ||
-          input->type == NULL || ir_schedule_block (maker->schedule, input) != block ||
+          input->type == NULL || ir_schedule_block (builder->schedule, input) != block ||
           (slot > 0 && input->type->dtype != output->type->dtype) ||
           !ir_blocks_bytes (output->type, block, &size) ||
           !ir_blocks_bytes (input->type, block, &input_size) || size != input_size)
         continue;
       for (guint i = 0; i < node->n_inputs; i++)
         again = again || (i != slot && node->inputs[i] != NULL &&
-                          index_of (maker->value_of, node->inputs[i]->id) == index);
+                          index_of (builder->value_of, node->inputs[i]->id) == index);
       if (!again)
         task->over[n++] = index;
     }
@@ -158,22 +159,22 @@ add_range (GArray *ranges, guint part, guint whole, guint64 at)
 
 /* What Concat joins, and what Split and Slice cut out, where it is one range of the whole. */
 static void
-find_ranges (const Maker *maker, const IrNode *node, GArray *ranges)
+find_ranges (const Builder *builder, const IrNode *node, GArray *ranges)
 {
   const IrValue *output = ir_node_output (node, 0), *input = ir_node_input (node, 0);
 
-  if (maker->separate || !ir_slice_is_possible (node))
+  if (builder->separate || !ir_slice_is_possible (node))
     return;
-  g_autofree guint64 *joined = ir_slices_of_whole (maker->schedule, node);
-  g_autofree guint64 *cut = ir_slices_of_input (maker->schedule, node);
-  for (guint slot = 0; slot < node->n_inputs && !ir_mem_stopped (maker->options); slot++)
+  g_autofree guint64 *joined = ir_slices_of_whole (builder->schedule, node);
+  g_autofree guint64 *cut = ir_slices_of_input (builder->schedule, node);
+  for (guint slot = 0; slot < node->n_inputs && !ir_mem_stopped (builder->options); slot++)
     if (joined[slot] != IR_SLICE_NOWHERE)
-      add_range (ranges, index_of (maker->value_of, node->inputs[slot]->id),
-                 index_of (maker->value_of, output->id), joined[slot]);
-  for (guint slot = 0; slot < node->n_outputs && !ir_mem_stopped (maker->options); slot++)
+      add_range (ranges, index_of (builder->value_of, node->inputs[slot]->id),
+                 index_of (builder->value_of, output->id), joined[slot]);
+  for (guint slot = 0; slot < node->n_outputs && !ir_mem_stopped (builder->options); slot++)
     if (cut[slot] != IR_SLICE_NOWHERE)
-      add_range (ranges, index_of (maker->value_of, node->outputs[slot]->id),
-                 index_of (maker->value_of, input->id), cut[slot]);
+      add_range (ranges, index_of (builder->value_of, node->outputs[slot]->id),
+                 index_of (builder->value_of, input->id), cut[slot]);
 }
 
 static gboolean
@@ -185,39 +186,39 @@ must_run_once (const IrNode *node)
 
 /* (transfer full) @array */
 static gconstpointer
-keep_array (Maker *maker, GArray *array, guint *n)
+keep_array (Builder *builder, GArray *array, guint *n)
 {
   *n = array->len;
-  g_ptr_array_add (maker->out->memory, array);
+  g_ptr_array_add (builder->out->memory, array);
   return array->data;
 }
 
 static void
-make_tasks (Maker *maker, IrModel *model)
+make_tasks (Builder *builder, IrModel *model)
 {
-  IrRecomputeTask *tasks = g_new0 (IrRecomputeTask, maker->out->nodes->len + 1);
+  IrRecomputeTask *tasks = g_new0 (IrRecomputeTask, builder->out->nodes->len + 1);
 
-  maker->out->problem.tasks = tasks;
-  maker->out->problem.n_tasks = maker->out->nodes->len;
-  for (guint i = 0; i < maker->out->nodes->len && !ir_mem_stopped (maker->options); i++)
+  builder->out->problem.tasks = tasks;
+  builder->out->problem.n_tasks = builder->out->nodes->len;
+  for (guint i = 0; i < builder->out->nodes->len && !ir_mem_stopped (builder->options); i++)
     {
-      const IrNode *node = ir_model_node (model, g_array_index (maker->out->nodes, IrNodeId, i));
+      const IrNode *node = ir_model_node (model, g_array_index (builder->out->nodes, IrNodeId, i));
       GArray *writes = g_array_new (FALSE, FALSE, sizeof (guint));
       GArray *ranges = g_array_new (FALSE, FALSE, sizeof (IrRecomputeRange));
       gboolean partial = FALSE;
       for (guint slot = 0; slot < node->n_outputs; slot++)
         if (node->outputs[slot] != NULL)
-          add_value (maker, node, slot, writes);
-      tasks[i].writes = keep_array (maker, writes, &tasks[i].n_writes);
+          add_value (builder, node, slot, writes);
+      tasks[i].writes = keep_array (builder, writes, &tasks[i].n_writes);
       tasks[i].flops = ir_cost_node_flops (node, &partial);
       tasks[i].once = must_run_once (node);
-      find_ranges (maker, node, ranges);
-      tasks[i].ranges = keep_array (maker, ranges, &tasks[i].n_ranges);
-      find_overwritable (maker, node, &g_array_index (maker->schedule->items, IrScheduleItem, i),
-                         &tasks[i]);
+      find_ranges (builder, node, ranges);
+      tasks[i].ranges = keep_array (builder, ranges, &tasks[i].n_ranges);
+      find_overwritable (builder, node,
+                         &g_array_index (builder->schedule->items, IrScheduleItem, i), &tasks[i]);
     }
-  for (guint i = 0; i < maker->out->nodes->len; i++)
-    tasks[i].reads = keep_array (maker, g_array_ref (g_ptr_array_index (maker->reads, i)),
+  for (guint i = 0; i < builder->out->nodes->len; i++)
+    tasks[i].reads = keep_array (builder, g_array_ref (g_ptr_array_index (builder->reads, i)),
                                  &tasks[i].n_reads);
 }
 
@@ -246,15 +247,15 @@ ir_recompute_graph_new (IrModel *model,
   g_autoptr (GHashTable) task_of = g_hash_table_new (NULL, NULL);
   g_autoptr (GPtrArray) reads = g_ptr_array_new_with_free_func ((GDestroyNotify) g_array_unref);
   IrRecomputeGraph *out = g_new0 (IrRecomputeGraph, 1);
-  Maker maker = { .out = out,
-                  .graph = model->main,
-                  .schedule = schedule,
-                  .options = options,
-                  .separate = (flags & IR_MEM_SEPARATE) != 0,
-                  .value_of = value_of,
-                  .task_of = task_of,
-                  .sizes = g_array_new (FALSE, FALSE, sizeof (guint64)),
-                  .reads = reads };
+  Builder builder = { .out = out,
+                      .graph = model->main,
+                      .schedule = schedule,
+                      .options = options,
+                      .separate = (flags & IR_MEM_SEPARATE) != 0,
+                      .value_of = value_of,
+                      .task_of = task_of,
+                      .sizes = g_array_new (FALSE, FALSE, sizeof (guint64)),
+                      .reads = reads };
 
   out->nodes = g_array_new (FALSE, FALSE, sizeof (IrNodeId));
   out->values = g_array_new (FALSE, FALSE, sizeof (IrValueId));
@@ -266,10 +267,10 @@ ir_recompute_graph_new (IrModel *model,
       g_hash_table_insert (task_of, GUINT_TO_POINTER (node), GUINT_TO_POINTER (i + 1));
       g_ptr_array_add (reads, g_array_new (FALSE, FALSE, sizeof (guint)));
     }
-  make_tasks (&maker, model);
-  out->problem.n_values = maker.sizes->len;
-  out->problem.sizes = (const guint64 *) (const void *) maker.sizes->data;
-  g_ptr_array_add (out->memory, maker.sizes);
+  make_tasks (&builder, model);
+  out->problem.n_values = builder.sizes->len;
+  out->problem.sizes = (const guint64 *) (const void *) builder.sizes->data;
+  g_ptr_array_add (out->memory, builder.sizes);
   if (!ir_mem_stopped (options))
     return out;
   ir_recompute_graph_free (out);

@@ -17,7 +17,7 @@ struct _IrOriginals
   IrBackend backend;   /* the run's, without blocks of channels */
   GHashTable *inputs;  /* id at step 0 -> IrTensor */
   IrReplay *replay;
-  guint n_nodes; /* of the optimized graph that ran for the question under way */
+  guint n_nodes; /* of the optimized graph that ran for the query under way */
   GMutex lock;
 };
 
@@ -302,7 +302,7 @@ ir_originals_needs (IrModel *history, guint step, IrValueId original, GError **e
   g_autoptr (GHashTable) seen = g_hash_table_new (NULL, NULL);
   g_autoptr (GPtrArray) todo = g_ptr_array_new ();
   const IrValue *value = flat != NULL ? ir_model_live_value (flat, original) : NULL;
-  const IrNode *maker = value != NULL ? ir_replay_maker (value) : NULL;
+  const IrNode *producer = value != NULL ? ir_replay_producer (value) : NULL;
   GArray *needs;
 
   if (flat == NULL)
@@ -314,8 +314,8 @@ ir_originals_needs (IrModel *history, guint step, IrValueId original, GError **e
       g_array_append_val (needs, now);
       return needs;
     }
-  if (maker != NULL)
-    g_ptr_array_add (todo, (gpointer) maker);
+  if (producer != NULL)
+    g_ptr_array_add (todo, (gpointer) producer);
   while (todo->len > 0)
     {
       g_autoptr (GPtrArray)

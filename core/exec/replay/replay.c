@@ -4,7 +4,7 @@
  * reads any more. A value in a body is had by running the node of the main graph that owns the
  * body: it is that of the last round.
  *
- * What was computed stays for the next question, up to a part of memory; the oldest goes first. */
+ * What was computed stays for the next query, up to a part of memory; the oldest goes first. */
 #include "config.h"
 
 #include "core/exec/replay/replay.h"
@@ -27,17 +27,17 @@ struct _IrReplay
   guint64 cache_bytes, cache_limit;
 };
 
-/* One question. */
+/* One query. */
 typedef struct
 {
   IrReplay *replay;
   IrRunState state;
   IrRun run;      /* holds a value of a body, and the state of failures */
-  IrValueId kept; /* the value of a body, while the question is asked; 0: none */
+  IrValueId kept; /* the value of a body, while it is asked for; 0: none */
   guint8 *needed; /* by node id */
   guint *uses;    /* by value id: needed nodes that are still to read it */
   IrFound *found;
-} Question;
+} Query;
 
 /**
  * ir_replay_new:
@@ -160,14 +160,14 @@ ir_replay_reads (const IrNode *node)
 }
 
 /**
- * ir_replay_maker:
+ * ir_replay_producer:
  * @value: a value
  *
  * Returns: (transfer none) (nullable): the node of the main graph that makes it, or around the body
  *   in which it is made
  */
 const IrNode *
-ir_replay_maker (const IrValue *value)
+ir_replay_producer (const IrValue *value)
 {
   const IrGraph *graph = value->graph;
   const IrNode *node = value->producer;
@@ -263,28 +263,28 @@ remember (IrReplay *replay, IrValueId id, IrTensor *tensor)
     }
 }
 
-/* -- one question -- */
+/* -- one query -- */
 
 static void
-question_init (Question *question, IrReplay *replay, GCancellable *cancellable, IrFound *found)
+query_init (Query *query, IrReplay *replay, GCancellable *cancellable, IrFound *found)
 {
   IrPrepared *prepared = replay->prepared;
   const IrRunOptions *options = &replay->options;
   gsize limit = ir_exec_default_memory_limit ();
 
-  *question = (Question){ .replay = replay, .found = found };
-  question->run.model = prepared->model;
-  question->run.schedule = prepared->schedule;
-  question->run.n_values = prepared->n_values;
-  question->run.values = g_new0 (IrTensor *, prepared->n_values + 1);
-  question->needed = g_new0 (guint8, prepared->n_nodes + 1);
-  question->uses = g_new0 (guint, prepared->n_values + 1);
-  question->state = (IrRunState){
+  *query = (Query){ .replay = replay, .found = found };
+  query->run.model = prepared->model;
+  query->run.schedule = prepared->schedule;
+  query->run.n_values = prepared->n_values;
+  query->run.values = g_new0 (IrTensor *, prepared->n_values + 1);
+  query->needed = g_new0 (guint8, prepared->n_nodes + 1);
+  query->uses = g_new0 (guint, prepared->n_values + 1);
+  query->state = (IrRunState){
     .options = options,
     .prepared = prepared,
     .threads = replay->threads,
     .cancellable = cancellable,
-    .run = &question->run,
+    .run = &query->run,
     .tensors = g_new0 (IrTensor *, prepared->n_values + 1),
     .ran = g_new0 (guint8, prepared->n_nodes + 1),
     .charges = ir_charges_new (),
@@ -294,42 +294,42 @@ question_init (Question *question, IrReplay *replay, GCancellable *cancellable, 
 }
 
 static void
-question_clear (Question *question)
+query_clear (Query *query)
 {
-  IrRunState *state = &question->state;
+  IrRunState *state = &query->state;
 
   if (state->prepared == NULL)
     return;
-  state->prepared->values[question->kept].keep = IR_KEEP_NOT;
+  state->prepared->values[query->kept].keep = IR_KEEP_NOT;
   for (guint id = 0; id < state->prepared->n_values; id++)
     {
       g_clear_pointer (&state->tensors[id], ir_tensor_unref);
-      g_clear_pointer (&question->run.values[id], ir_tensor_unref);
+      g_clear_pointer (&query->run.values[id], ir_tensor_unref);
     }
   ir_charges_free (state->charges);
   g_clear_pointer (&state->draws, g_hash_table_unref);
   g_free (state->tensors);
   g_free (state->ran);
-  g_free (question->run.values);
-  g_free (question->needed);
-  g_free (question->uses);
+  g_free (query->run.values);
+  g_free (query->needed);
+  g_free (query->uses);
 }
-G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Question, question_clear)
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Query, query_clear)
 
 /* FALSE: it depends on something that nobody knows. */
 static gboolean
-take_read (Question *question, const IrValue *value, GPtrArray *todo, GError **error)
+take_read (Query *query, const IrValue *value, GPtrArray *todo, GError **error)
 {
-  IrRunState *state = &question->state;
+  IrRunState *state = &query->state;
   g_autoptr (GError) local = NULL;
 
-  if (question->uses[value->id]++ > 0)
+  if (query->uses[value->id]++ > 0)
     return TRUE;
   if (ir_value_constant (value) != NULL && value->producer != NULL) /* of a Constant node */
     ir_run_state_set (state, value, (IrTensor *) ir_value_constant (value));
   if (ir_value_constant (value) != NULL)
     return TRUE;
-  g_autoptr (IrTensor) tensor = lookup (question->replay, value, state->cancellable, &local);
+  g_autoptr (IrTensor) tensor = lookup (query->replay, value, state->cancellable, &local);
   if (local != NULL)
     {
       g_propagate_error (error, g_steal_pointer (&local));
@@ -338,7 +338,7 @@ take_read (Question *question, const IrValue *value, GPtrArray *todo, GError **e
   if (tensor != NULL)
     {
       ir_run_state_set (state, value, tensor);
-      g_ptr_array_add (question->found->from, g_strdup (value->name));
+      g_ptr_array_add (query->found->from, g_strdup (value->name));
       return TRUE;
     }
   if (value->producer == NULL)
@@ -347,98 +347,98 @@ take_read (Question *question, const IrValue *value, GPtrArray *todo, GError **e
                    value->name);
       return FALSE;
     }
-  if (!question->needed[value->producer->id])
+  if (!query->needed[value->producer->id])
     {
-      question->needed[value->producer->id] = TRUE;
+      query->needed[value->producer->id] = TRUE;
       g_ptr_array_add (todo, value->producer);
     }
   return TRUE;
 }
 
-/* Everything between @maker and what is known. */
+/* Everything between @producer and what is known. */
 static gboolean
-find_needed (Question *question, const IrNode *maker, GError **error)
+find_needed (Query *query, const IrNode *producer, GError **error)
 {
   g_autoptr (GPtrArray) todo = g_ptr_array_new ();
 
-  question->needed[maker->id] = TRUE;
-  g_ptr_array_add (todo, (gpointer) maker);
+  query->needed[producer->id] = TRUE;
+  g_ptr_array_add (todo, (gpointer) producer);
   while (todo->len > 0)
     {
       const IrNode *node = g_ptr_array_steal_index_fast (todo, todo->len - 1);
       g_autoptr (GPtrArray) reads = ir_replay_reads (node);
       for (guint i = 0; i < reads->len; i++)
-        if (!take_read (question, g_ptr_array_index (reads, i), todo, error))
+        if (!take_read (query, g_ptr_array_index (reads, i), todo, error))
           return FALSE;
     }
   return TRUE;
 }
 
 static void
-let_go (Question *question, const IrNode *node, IrValueId wanted)
+let_go (Query *query, const IrNode *node, IrValueId wanted)
 {
   g_autoptr (GPtrArray) reads = ir_replay_reads (node);
 
   for (guint i = 0; i < reads->len; i++)
     {
       const IrValue *value = g_ptr_array_index (reads, i);
-      if (--question->uses[value->id] == 0 && value->id != wanted)
-        ir_run_state_drop (&question->state, value);
+      if (--query->uses[value->id] == 0 && value->id != wanted)
+        ir_run_state_drop (&query->state, value);
     }
   for (guint i = 0; i < node->n_outputs; i++)
     {
       const IrValue *value = node->outputs[i];
-      if (value == NULL || question->state.tensors[value->id] == NULL)
+      if (value == NULL || query->state.tensors[value->id] == NULL)
         continue;
-      remember (question->replay, value->id, question->state.tensors[value->id]);
-      if (question->uses[value->id] == 0 && value->id != wanted)
-        ir_run_state_drop (&question->state, value);
+      remember (query->replay, value->id, query->state.tensors[value->id]);
+      if (query->uses[value->id] == 0 && value->id != wanted)
+        ir_run_state_drop (&query->state, value);
     }
 }
 
 static gboolean
-run_needed (Question *question, IrValueId wanted, GError **error)
+run_needed (Query *query, IrValueId wanted, GError **error)
 {
-  IrPrepared *prepared = question->replay->prepared;
+  IrPrepared *prepared = query->replay->prepared;
   const GArray *items = prepared->schedule->items;
 
   for (guint i = 0; i < items->len; i++)
     {
       IrNodeId id = g_array_index (items, IrScheduleItem, i).node;
       const IrNode *node = ir_model_node (prepared->model, id);
-      if (!question->needed[id])
+      if (!query->needed[id])
         continue;
-      question->state.threads = question->replay->run != NULL &&
-                                        ir_capture_is_beside (question->replay->run, id)
-                                    ? question->replay->lane
-                                    : question->replay->threads;
+      query->state.threads = query->replay->run != NULL &&
+                                     ir_capture_is_beside (query->replay->run, id)
+                                 ? query->replay->lane
+                                 : query->replay->threads;
       gboolean done = ir_prepared_ready (prepared, id, error) &&
-                      ir_run_node (&question->state, node, error);
+                      ir_run_node (&query->state, node, error);
       ir_prepared_unready (prepared, id);
       if (!done)
         return FALSE;
-      question->found->n_nodes++;
-      let_go (question, node, wanted);
+      query->found->n_nodes++;
+      let_go (query, node, wanted);
     }
   return TRUE;
 }
 
 static IrTensor *
-compute (Question *question, const IrValue *value, const IrNode *maker, GError **error)
+compute (Query *query, const IrValue *value, const IrNode *producer, GError **error)
 {
-  IrReplay *replay = question->replay;
+  IrReplay *replay = query->replay;
   gint64 start_us = g_get_monotonic_time ();
 
   if (value->graph->kind == IR_GRAPH_SUBGRAPH)
     {
-      question->kept = value->id;
+      query->kept = value->id;
       replay->prepared->values[value->id].keep = IR_KEEP_PLANNED;
     }
-  question->found->from = g_ptr_array_new_with_free_func (g_free);
-  if (!find_needed (question, maker, error) || !run_needed (question, value->id, error))
+  query->found->from = g_ptr_array_new_with_free_func (g_free);
+  if (!find_needed (query, producer, error) || !run_needed (query, value->id, error))
     return NULL;
-  IrTensor *tensor = question->run.values[value->id] != NULL ? question->run.values[value->id]
-                                                             : question->state.tensors[value->id];
+  IrTensor *tensor = query->run.values[value->id] != NULL ? query->run.values[value->id]
+                                                          : query->state.tensors[value->id];
   if (tensor == NULL)
     {
       g_set_error (error, IR_EXEC_ERROR, IR_EXEC_ERROR_UNSUPPORTED,
@@ -448,9 +448,9 @@ compute (Question *question, const IrValue *value, const IrNode *maker, GError *
     }
   if (value->graph->kind == IR_GRAPH_SUBGRAPH)
     remember (replay, value->id, tensor);
-  question->found->how = IR_FOUND_COMPUTED;
-  question->found->duration_ns = (g_get_monotonic_time () - start_us) * 1000;
-  return to_plain (replay, value, tensor, question->state.cancellable, error);
+  query->found->how = IR_FOUND_COMPUTED;
+  query->found->duration_ns = (g_get_monotonic_time () - start_us) * 1000;
+  return to_plain (replay, value, tensor, query->state.cancellable, error);
 }
 
 /**
@@ -459,7 +459,7 @@ compute (Question *question, const IrValue *value, const IrNode *maker, GError *
  * @value: a value of its model
  * @cancellable: (nullable): looked at between nodes, and inside kernels that take long
  * @found: gets how the contents were had, where they had to be computed; what was computed for an
- *   earlier question costs no node any more
+ *   earlier query costs no node any more
  * @error: return location for an error
  *
  * Fails with an %IR_EXEC_ERROR where the run did not come through @value, depends on what is not
@@ -474,9 +474,9 @@ ir_replay_find (IrReplay *replay,
                 IrFound *found,
                 GError **error)
 {
-  const IrNode *maker = ir_replay_maker (value);
+  const IrNode *producer = ir_replay_producer (value);
   IrTensor *cached = g_hash_table_lookup (replay->cache, GUINT_TO_POINTER (value->id));
-  g_auto (Question) question = { 0 };
+  g_auto (Query) query = { 0 };
 
   found->in_body = value->graph->kind == IR_GRAPH_SUBGRAPH;
   if (cached != NULL)
@@ -484,12 +484,12 @@ ir_replay_find (IrReplay *replay,
       found->how = IR_FOUND_COMPUTED;
       return to_plain (replay, value, cached, cancellable, error);
     }
-  question_init (&question, replay, cancellable, found);
-  if (maker == NULL)
+  query_init (&query, replay, cancellable, found);
+  if (producer == NULL)
     {
       g_set_error (error, IR_EXEC_ERROR, IR_EXEC_ERROR_UNSUPPORTED,
                    "%s was not computed: it is no part of the graph that runs", value->name);
       return NULL;
     }
-  return compute (&question, value, maker, error);
+  return compute (&query, value, producer, error);
 }

@@ -28,4 +28,4 @@ IrTensor *ir_replay_find (IrReplay *replay,
 /* The nodes of the main graph whose outputs @node reads, bodies included: (transfer container) */
 GPtrArray *ir_replay_reads (const IrNode *node);
 /* The node of the main graph that makes @value, or in which it is made. (nullable) */
-const IrNode *ir_replay_maker (const IrValue *value);
+const IrNode *ir_replay_producer (const IrValue *value);

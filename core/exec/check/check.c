@@ -142,7 +142,7 @@ note_written (IrChecker *checker,
 static const IrTensor *
 tensor_for (const IrChecker *checker, const IrRunStep *step, const IrValue *value)
 {
-  if (step != NULL && step->bound && !checker->state->astray)
+  if (step != NULL && step->bound && !checker->state->diverged)
     for (guint i = 0; i < step->node->n_inputs; i++)
       if (step->node->inputs[i] == value && step->call.inputs[i].present &&
           step->call.inputs[i].tensor != NULL)
@@ -204,7 +204,7 @@ seen_new (const IrChecker *checker, const IrNode *node)
   IrSeen *seen = g_new0 (IrSeen, 1);
 
   seen->given = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify) ir_tensor_unref);
-  seen->round = draws != NULL && !checker->state->beside
+  seen->round = draws != NULL && !checker->state->concurrent
                     ? GPOINTER_TO_UINT (g_hash_table_lookup (draws, GUINT_TO_POINTER (node->id)))
                     : 0;
   seen->body_flops = checker->body_flops;
@@ -333,7 +333,7 @@ after_node (IrChecker *checker,
       const IrTensor *kept = value != NULL ? ir_run_state_tensor (checker->state, value) : NULL;
       if (kept == NULL)
         continue;
-      outputs[i] = ir_check_plain (checker->state, value, kept, checker->state->beside, error);
+      outputs[i] = ir_check_plain (checker->state, value, kept, checker->state->concurrent, error);
       going = outputs[i] != NULL;
       if (going && !in_body)
         note_written (checker, value, kept, outputs[i], step + 1);
@@ -437,16 +437,16 @@ before (IrObserver *observer,
 {
   IrChecker *checker = (IrChecker *) observer;
 
-  if (step != NULL && step->link > 1 && !state->astray)
+  if (step != NULL && step->link > 1 && !state->diverged)
     return TRUE; /* the first of its chain has run it */
   IrSeen *seen = seen_new (checker, node);
-  if (step != NULL && !state->beside)
+  if (step != NULL && !state->concurrent)
     checker->step = index_of (checker, step);
   if (step == NULL)
     g_ptr_array_add (checker->inner, seen);
   else
     checker->seen[index_of (checker, step)] = seen;
-  if (step != NULL && step->chain > 0 && !state->astray)
+  if (step != NULL && step->chain > 0 && !state->diverged)
     return see_chain (checker, seen, step, error);
   return see_reads (checker, seen, step, node, error);
 }
@@ -466,7 +466,7 @@ after (IrObserver *observer,
   IrSeen *seen = g_steal_pointer (&checker->seen[index]);
   if (seen == NULL)
     return TRUE;
-  gboolean going = step->chain > 0 && !state->astray
+  gboolean going = step->chain > 0 && !state->diverged
                        ? after_chain (checker, step, seen, error)
                        : after_node (checker, node, seen, &checker->items[index], index, error);
   seen_free (seen);

@@ -362,8 +362,8 @@ doubt_init (Doubt *doubt, const IrJudging *judging, const IrNode *node, IrTensor
   gboolean other = judging->by == IR_JUDGE_OTHER;
   const IrEvalOptions how = {
     .backend = other ? judging->checker->state->options->backend : &ir_backend_ref,
-    .threads = other || judging->checker->state->beside ? (IrThreads){ 0 }
-                                                        : judging->checker->state->threads,
+    .threads = other || judging->checker->state->concurrent ? (IrThreads){ 0 }
+                                                            : judging->checker->state->threads,
     .round = judging->seen->round,
   };
   const IrNode *again = other ? judging->other : node;
@@ -486,7 +486,8 @@ ir_check_judge (const IrJudging *judging,
   g_autofree IrTensor **wanted = g_new0 (IrTensor *, node->n_outputs + 1);
   const IrEvalOptions how = {
     .backend = own ? state->options->backend : &ir_backend_ref,
-    .threads = judging->by == IR_JUDGE_OTHER || state->beside ? (IrThreads){ 0 } : state->threads,
+    .threads = judging->by == IR_JUDGE_OTHER || state->concurrent ? (IrThreads){ 0 }
+                                                                  : state->threads,
     .round = judging->seen->round,
   };
   GError *failure = NULL;

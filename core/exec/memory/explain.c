@@ -151,13 +151,14 @@ explain_conflicts (GString *text, const IrMemPlan *plan, const IrModel *model, g
       if (i == block || other->last < mine->first || other->first > mine->last)
         continue;
       n_others++;
-      gboolean beside = lives[i].last < lives[block].first || lives[i].first > lives[block].last;
+      gboolean concurrent = lives[i].last < lives[block].first ||
+                            lives[i].first > lives[block].last;
       g_string_append_printf (
           text, "  %s %s: steps %u to %u, bytes %" G_GUINT64_FORMAT " to %" G_GUINT64_FORMAT "%s\n",
           other->offset < mine->offset ? "below" : "above",
           name_of (model, ir_mem_plan_block_value (plan, i)), other->first, other->last,
           other->offset, other->offset + other->size,
-          beside ? ", for its steps run concurrently with those of this value" : "");
+          concurrent ? ", for its steps run concurrently with those of this value" : "");
     }
   g_string_append_printf (text, "%u other block%s at the same time%s\n", n_others,
                           n_others == 1 ? " lives" : "s live", n_others > 0 ? " (above)." : ".");

@@ -105,7 +105,7 @@ ir_mem_step (const IrSchedule *schedule, GHashTable *step_of, const IrNode *node
 
 /* Whether another worker may read @value while @node runs */
 gboolean
-ir_mem_planner_beside (const IrMemPlanner *planner, const IrNode *node, const IrValue *value)
+ir_mem_planner_concurrent (const IrMemPlanner *planner, const IrNode *node, const IrValue *value)
 {
   const IrScheduleSpan *span = ir_mem_span (planner->schedule, step_of (planner, node));
   const GArray *items = planner->schedule->items;

@@ -49,9 +49,9 @@ typedef struct
 IrMemItem *ir_mem_planner_find (const IrMemPlanner *planner, const IrValue *value, guint *index);
 void ir_mem_planner_add (IrMemPlanner *planner, const IrMemItem *item, const IrValue *value);
 IrLiveRange ir_mem_planner_range (const IrMemPlanner *planner, const IrMemItem *item);
-gboolean ir_mem_planner_beside (const IrMemPlanner *planner,
-                                const IrNode *node,
-                                const IrValue *value);
+gboolean ir_mem_planner_concurrent (const IrMemPlanner *planner,
+                                    const IrNode *node,
+                                    const IrValue *value);
 guint ir_mem_planner_layout (const IrMemPlanner *planner, const IrValue *value);
 const IrScheduleSpan *ir_mem_span (const IrSchedule *schedule, guint step);
 const IrScheduleItem *ir_mem_step (const IrSchedule *schedule,

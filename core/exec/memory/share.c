@@ -62,12 +62,12 @@ typedef struct
 } Reader;
 
 static gboolean
-is_read_beside (guint index, gpointer data)
+is_read_concurrently (guint index, gpointer data)
 {
   const Reader *reader = data;
   const IrMemPlanner *planner = reader->planner;
 
-  return ir_mem_planner_beside (
+  return ir_mem_planner_concurrent (
       planner, reader->node,
       ir_model_value (planner->graph->model, item_at (planner, index)->value));
 }
@@ -80,7 +80,7 @@ step_for (const IrMemPlanner *planner, const IrMemItem *output, Reader *reader)
 
   return (IrSharingStep){ .now = output->first,
                           .from = range.from,
-                          .is_concurrent = spans ? is_read_beside : NULL,
+                          .is_concurrent = spans ? is_read_concurrently : NULL,
                           .data = reader };
 }
 

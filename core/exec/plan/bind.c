@@ -17,7 +17,7 @@ typedef struct
   const IrRunOptions *options;
   guint64 budget;  /* bytes that tensors of their own may still take */
   guint64 limit;   /* bytes of one value */
-  guint8 *lasting; /* by value id: its memory is not of the arena and there before it is read */
+  guint8 *persistent; /* by value id: its memory is not of the arena and there before it is read */
 } Binder;
 
 /* -- which calls can be bound -- */
@@ -131,14 +131,14 @@ is_constant_output (const IrNode *node)
 
 /* Where a value lies, or is going to: in the arena (root 0), or among the bytes of a kept value. */
 static gboolean
-find_spot (const IrPrepared *prepared, const IrValue *value, IrValueId *root, guint64 *at)
+find_place (const IrPrepared *prepared, const IrValue *value, IrValueId *root, guint64 *at)
 {
   *root = 0;
   *at = prepared->values[value->id].place.offset;
   if (ir_prepared_in_arena (prepared, value))
     return TRUE;
   *root = ir_capture_root (prepared, value->id, at);
-  return prepared->values[*root].spot.chunk != 0;
+  return prepared->values[*root].slab_place.chunk != 0;
 }
 
 /* The same of one that has its tensor there. */
@@ -146,8 +146,9 @@ static gboolean
 find_bound (const IrPrepared *prepared, const IrValue *value, IrValueId *root, guint64 *at)
 {
   return prepared->values[value->id].binding.tensor != NULL &&
-         (ir_prepared_in_arena (prepared, value) || prepared->values[value->id].spot.chunk != 0) &&
-         find_spot (prepared, value, root, at);
+         (ir_prepared_in_arena (prepared, value) ||
+          prepared->values[value->id].slab_place.chunk != 0) &&
+         find_place (prepared, value, root, at);
 }
 
 /* TRUE: nothing to run; every part lies in its place in the whole already: the inputs of a Concat,
@@ -161,7 +162,7 @@ is_in_place (const IrPrepared *prepared, const IrNode *node)
   guint64 from;
 
   if (!ir_slice_is_possible (node) || whole == NULL ||
-      !(joins ? find_spot : find_bound) (prepared, whole, &root, &from))
+      !(joins ? find_place : find_bound) (prepared, whole, &root, &from))
     return FALSE;
   g_autofree guint64 *at = (joins ? ir_slices_of_whole : ir_slices_of_input) (prepared->schedule,
                                                                               node);
@@ -173,7 +174,7 @@ is_in_place (const IrPrepared *prepared, const IrNode *node)
       if (part == NULL && !joins)
         continue;
       if (at[i] == IR_SLICE_NOWHERE ||
-          !(joins ? find_bound : find_spot) (prepared, part, &other, &there) || other != root ||
+          !(joins ? find_bound : find_place) (prepared, part, &other, &there) || other != root ||
           there != from + at[i])
         return FALSE;
       some = TRUE;
@@ -191,13 +192,13 @@ bind_view (Binder *binder, IrRunStep *step, guint index, gboolean *bound)
   IrValueId root, other;
   guint64 at, from;
 
-  *bound = find_bound (prepared, in, &root, &at) && find_spot (prepared, out, &other, &from) &&
+  *bound = find_bound (prepared, in, &root, &at) && find_place (prepared, out, &other, &from) &&
            root == other && at == from;
-  if (*bound || ir_prepared_in_arena (prepared, out) || !binder->lasting[in->id] ||
+  if (*bound || ir_prepared_in_arena (prepared, out) || !binder->persistent[in->id] ||
       (prepared->without & IR_DECISION_SHARING) ||
       ir_plan_is_excepted (prepared->except, IR_DECISION_SHARING, out->id))
     return *bound;
-  binder->lasting[out->id] = TRUE;
+  binder->persistent[out->id] = TRUE;
   g_array_append_val (prepared->views, index);
   return TRUE;
 }
@@ -214,16 +215,16 @@ bind_output (Binder *binder, IrRunStep *step, guint slot, GError **error)
     tensor = new_placed (prepared, &prepared->values[value->id].place, type);
   else if (step->fixed)
     {
-      tensor = ir_lasting_fixed (prepared, value, error);
-      binder->lasting[value->id] = TRUE;
+      tensor = ir_output_slab_fixed (prepared, value, error);
+      binder->persistent[value->id] = TRUE;
       binder->budget -= ir_step_bytes (type);
       step->kept_bytes += ir_step_bytes (type);
     }
   else
     {
-      guint64 bytes = ir_lasting_needs (prepared, value);
-      tensor = ir_lasting_tensor (prepared, value, error);
-      binder->lasting[value->id] = TRUE;
+      guint64 bytes = ir_output_slab_needs (prepared, value);
+      tensor = ir_output_slab_tensor (prepared, value, error);
+      binder->persistent[value->id] = TRUE;
       binder->budget -= bytes;
       step->kept_bytes += bytes;
     }
@@ -255,15 +256,15 @@ fits (const Binder *binder, const IrNode *node)
       else if (!binder->prepared->values[value->id].keep)
         return FALSE;
       else
-        needed += ir_lasting_needs (binder->prepared, value);
+        needed += ir_output_slab_needs (binder->prepared, value);
     }
   return needed <= binder->budget;
 }
 
-/* Tensors of its own that a step fills, @n_lasting of them, are handed out with all others when the
+/* Tensors of its own that a step fills, @n_slab_values of them, are handed out with all others when the
  * run ends: see ir_run_adopt(). */
 static void
-mark_watched (const Binder *binder, IrRunStep *step, guint n_lasting)
+mark_watched (const Binder *binder, IrRunStep *step, guint n_slab_values)
 {
   guint n_kept = 0;
 
@@ -274,7 +275,7 @@ mark_watched (const Binder *binder, IrRunStep *step, guint n_lasting)
         n_kept += binder->prepared->values[step->node->outputs[i]->id].keep != IR_KEEP_NOT;
         step->watched = step->watched || binder->prepared->values[step->node->outputs[i]->id].spill;
       }
-  step->watched = step->watched || n_kept != n_lasting;
+  step->watched = step->watched || n_kept != n_slab_values;
 }
 
 static void
@@ -285,7 +286,7 @@ bind_constants (Binder *binder, IrRunStep *step)
       const IrValue *value = step->node->outputs[i];
       if (value == NULL)
         continue;
-      binder->lasting[value->id] = TRUE;
+      binder->persistent[value->id] = TRUE;
       step->outputs[i] = (IrTensor *) ir_value_constant (value);
       binder->prepared->values[value->id].binding.tensor = ir_tensor_ref (step->outputs[i]);
     }
@@ -307,7 +308,7 @@ static gboolean
 bind_step (Binder *binder, IrRunStep *step, guint index, GError **error)
 {
   const IrNode *node = step->node;
-  guint n_before = binder->prepared->lasting->len;
+  guint n_before = binder->prepared->slab_values->len;
   gboolean done = TRUE, bound = FALSE;
 
   if (!lay_out (binder->prepared, step))
@@ -339,7 +340,7 @@ bind_step (Binder *binder, IrRunStep *step, guint index, GError **error)
           done = bind_output (binder, step, i, error);
     }
   step->bound = TRUE;
-  mark_watched (binder, step, binder->prepared->lasting->len - n_before);
+  mark_watched (binder, step, binder->prepared->slab_values->len - n_before);
   return done;
 }
 
@@ -536,7 +537,7 @@ find_sources (Binder *binder)
       const IrValue *value = ir_model_live_value (prepared->model, id);
       if (value == NULL || value->producer != NULL)
         continue;
-      binder->lasting[id] = value->graph == prepared->model->main;
+      binder->persistent[id] = value->graph == prepared->model->main;
       g_array_append_val (prepared->sources, id);
     }
 }
@@ -567,16 +568,16 @@ ir_steps_make (IrPrepared *prepared,
   if (prepared->trace != NULL)
     return TRUE;
   ir_steps_free (prepared); /* what an attempt that failed has left */
-  g_autofree guint8 *lasting = g_new0 (guint8, prepared->n_values + 1);
+  g_autofree guint8 *persistent = g_new0 (guint8, prepared->n_values + 1);
   Binder binder = { prepared, options, memory_limit,
                     options->output_limit != 0 ? options->output_limit
                                                : ir_exec_default_memory_limit (),
-                    lasting };
+                    persistent };
   ir_capture_plan (prepared, options);
   if (ir_prepared_cancelled (cancellable, 0, error))
     return FALSE;
   prepared->steps = g_new0 (IrRunStep, MAX (n_steps, 1));
-  ir_lasting_init (prepared);
+  ir_output_slab_init (prepared);
   prepared->views = g_array_new (FALSE, FALSE, sizeof (guint));
   prepared->sources = g_array_new (FALSE, FALSE, sizeof (IrValueId));
   find_sources (&binder);
@@ -588,7 +589,7 @@ ir_steps_make (IrPrepared *prepared,
       step->choice = ir_prepared_choice (prepared, step->node);
       if (ir_prepared_cancelled (cancellable, k, error) || !bind_step (&binder, step, k, error))
         return FALSE;
-      step->n_lasting = prepared->lasting->len;
+      step->n_slab_values = prepared->slab_values->len;
     }
   if (!find_readers (prepared, cancellable, error))
     return FALSE;
@@ -613,7 +614,7 @@ ir_steps_make (IrPrepared *prepared,
 void
 ir_steps_free (IrPrepared *prepared)
 {
-  ir_lasting_clear (prepared);
+  ir_output_slab_clear (prepared);
   for (guint k = 0; prepared->steps != NULL && k < prepared->schedule->items->len; k++)
     if (prepared->steps[k].bound)
       {

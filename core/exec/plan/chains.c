@@ -109,7 +109,7 @@ follows (const IrPrepared *prepared, const IrRunStep *before, const IrRunStep *s
 }
 
 static gboolean
-is_beside (const IrSchedule *schedule, guint step)
+is_concurrent (const IrSchedule *schedule, guint step)
 {
   for (guint i = 0; schedule->spans != NULL && i < schedule->spans->len; i++)
     {
@@ -183,7 +183,7 @@ find_end (IrPrepared *prepared, guint first, guint64 *unit)
       guint64 wider = *unit;
       if (last != NULL && is_nothing (&steps[i]))
         continue;
-      if (!fits (prepared, &steps[i], &wider) || is_beside (prepared->schedule, i) ||
+      if (!fits (prepared, &steps[i], &wider) || is_concurrent (prepared->schedule, i) ||
           (last != NULL && !follows (prepared, last, &steps[i])))
         break;
       *unit = wider;

@@ -38,17 +38,17 @@ new_memory (gsize bytes, GError **error)
 static void
 chunk_clear (gpointer chunk)
 {
-  g_clear_pointer (&((IrLastingChunk *) chunk)->memory, g_bytes_unref);
+  g_clear_pointer (&((IrOutputChunk *) chunk)->memory, g_bytes_unref);
 }
 
-static IrLastingChunk *
+static IrOutputChunk *
 chunk_at (const IrPrepared *prepared, guint index)
 {
-  return &g_array_index (prepared->chunks, IrLastingChunk, index);
+  return &g_array_index (prepared->chunks, IrOutputChunk, index);
 }
 
 static gboolean
-fill_chunk (IrLastingChunk *chunk, GError **error)
+fill_chunk (IrOutputChunk *chunk, GError **error)
 {
   chunk->memory = new_memory (chunk->bytes, error);
   return chunk->memory != NULL;
@@ -57,24 +57,24 @@ fill_chunk (IrLastingChunk *chunk, GError **error)
 /* Room for one value more. What is still expected bounds a chunk, so that small plans stay small.
  */
 static gboolean
-take_room (IrPrepared *prepared, guint64 bytes, IrLastingSpot *spot, GError **error)
+take_room (IrPrepared *prepared, guint64 bytes, IrOutputPlace *place, GError **error)
 {
   guint64 room = ir_mem_align (bytes, IR_ALIGN_BYTES) + (bytes >= PAGE_BYTES ? STAGGER : 0);
-  IrLastingChunk *last = prepared->chunks->len > 0 ? chunk_at (prepared, prepared->chunks->len - 1)
-                                                   : NULL;
+  IrOutputChunk *last = prepared->chunks->len > 0 ? chunk_at (prepared, prepared->chunks->len - 1)
+                                                  : NULL;
 
   if (last == NULL || last->used + bytes > last->bytes)
     {
       guint64 left = prepared->expected_bytes > prepared->taken_bytes
                          ? prepared->expected_bytes - prepared->taken_bytes
                          : 0;
-      IrLastingChunk chunk = { .bytes = MAX (room, MIN (left, CHUNK_BYTES)) };
+      IrOutputChunk chunk = { .bytes = MAX (room, MIN (left, CHUNK_BYTES)) };
       if (!fill_chunk (&chunk, error))
         return FALSE;
       g_array_append_val (prepared->chunks, chunk);
       last = chunk_at (prepared, prepared->chunks->len - 1);
     }
-  *spot = (IrLastingSpot){ prepared->chunks->len, last->used };
+  *place = (IrOutputPlace){ prepared->chunks->len, last->used };
   last->used += room;
   prepared->taken_bytes += room;
   return TRUE;
@@ -87,29 +87,29 @@ tensor_at (const IrPrepared *prepared, IrValueId id)
 {
   const IrType *type = ir_schedule_kept_type (prepared->schedule,
                                               ir_model_value (prepared->model, id));
-  const IrLastingSpot *spot = &prepared->values[id].spot;
+  const IrOutputPlace *place = &prepared->values[id].slab_place;
 
   return ir_tensor_new_within (type->dtype, (guint) type->rank, type->dims,
-                               chunk_at (prepared, spot->chunk - 1)->memory, spot->at);
+                               chunk_at (prepared, place->chunk - 1)->memory, place->at);
 }
 
 /**
- * ir_lasting_init:
+ * ir_output_slab_init:
  * @prepared: a plan whose kept values are known
  *
  * Begins with no memory.
  */
 void
-ir_lasting_init (IrPrepared *prepared)
+ir_output_slab_init (IrPrepared *prepared)
 {
-  prepared->lasting = g_array_new (FALSE, FALSE, sizeof (IrValueId));
-  prepared->chunks = g_array_new (FALSE, TRUE, sizeof (IrLastingChunk));
+  prepared->slab_values = g_array_new (FALSE, FALSE, sizeof (IrValueId));
+  prepared->chunks = g_array_new (FALSE, TRUE, sizeof (IrOutputChunk));
   g_array_set_clear_func (prepared->chunks, chunk_clear);
   prepared->expected_bytes = prepared->kept_bytes;
   for (IrValueId id = 1; id < prepared->n_values; id++)
     {
       IrPlanValue *row = &prepared->values[id];
-      row->spot = (IrLastingSpot){ 0 };
+      row->slab_place = (IrOutputPlace){ 0 };
       if (row->keep == IR_KEEP_PLANNED && row->within.of == 0) /* it is rounded up, and moved */
         prepared->expected_bytes += IR_ALIGN_BYTES + STAGGER;
     }
@@ -117,26 +117,26 @@ ir_lasting_init (IrPrepared *prepared)
 }
 
 /**
- * ir_lasting_needs:
+ * ir_output_slab_needs:
  * @prepared: a plan
  * @value: one that is kept
  *
- * Returns: bytes of memory that ir_lasting_tensor() will take for @value: 0 where it lies within
+ * Returns: bytes of memory that ir_output_slab_tensor() will take for @value: 0 where it lies within
  *   another one that has some
  */
 guint64
-ir_lasting_needs (const IrPrepared *prepared, const IrValue *value)
+ir_output_slab_needs (const IrPrepared *prepared, const IrValue *value)
 {
   guint64 at;
   IrValueId root = ir_capture_root (prepared, value->id, &at);
 
-  return prepared->values[root].spot.chunk == 0
+  return prepared->values[root].slab_place.chunk == 0
              ? ir_prepared_kept_bytes (prepared, ir_model_value (prepared->model, root))
              : 0;
 }
 
 /**
- * ir_lasting_tensor:
+ * ir_output_slab_tensor:
  * @prepared: a plan
  * @value: one that is kept
  * @error: return location for an error
@@ -146,21 +146,22 @@ ir_lasting_needs (const IrPrepared *prepared, const IrValue *value)
  * Returns: (transfer full) (nullable): its tensor, in memory that lasts as long as the tensor
  */
 IrTensor *
-ir_lasting_tensor (IrPrepared *prepared, const IrValue *value, GError **error)
+ir_output_slab_tensor (IrPrepared *prepared, const IrValue *value, GError **error)
 {
-  guint64 at, bytes = ir_lasting_needs (prepared, value);
+  guint64 at, bytes = ir_output_slab_needs (prepared, value);
   IrValueId root = ir_capture_root (prepared, value->id, &at);
 
-  if (bytes > 0 && !take_room (prepared, bytes, &prepared->values[root].spot, error))
+  if (bytes > 0 && !take_room (prepared, bytes, &prepared->values[root].slab_place, error))
     return NULL;
-  prepared->values[value->id].spot = (IrLastingSpot){ prepared->values[root].spot.chunk,
-                                                      prepared->values[root].spot.at + at };
-  g_array_append_val (prepared->lasting, value->id);
+  prepared->values[value->id].slab_place = (IrOutputPlace){
+    prepared->values[root].slab_place.chunk, prepared->values[root].slab_place.at + at
+  };
+  g_array_append_val (prepared->slab_values, value->id);
   return tensor_at (prepared, value->id);
 }
 
 /**
- * ir_lasting_fixed:
+ * ir_output_slab_fixed:
  * @prepared: a plan
  * @value: one that is kept, and holds the same in every run
  * @error: return location for an error
@@ -170,7 +171,7 @@ ir_lasting_tensor (IrPrepared *prepared, const IrValue *value, GError **error)
  * Returns: (transfer full) (nullable): its tensor, in memory of its own, which all runs share
  */
 IrTensor *
-ir_lasting_fixed (const IrPrepared *prepared, const IrValue *value, GError **error)
+ir_output_slab_fixed (const IrPrepared *prepared, const IrValue *value, GError **error)
 {
   const IrType *type = ir_schedule_kept_type (prepared->schedule, value);
   g_autoptr (GBytes) memory = new_memory (ir_step_bytes (type), error);
@@ -185,24 +186,24 @@ renew_chunks (IrPrepared *prepared, const guint8 *gone, GError **error)
 {
   for (guint i = 0; i < prepared->chunks->len; i++)
     {
-      IrLastingChunk *chunk = chunk_at (prepared, i);
+      IrOutputChunk *chunk = chunk_at (prepared, i);
       if (!gone[i])
         continue;
       g_clear_pointer (&chunk->memory, g_bytes_unref);
       if (!fill_chunk (chunk, error))
         return FALSE;
     }
-  for (guint i = 0; i < prepared->lasting->len; i++)
+  for (guint i = 0; i < prepared->slab_values->len; i++)
     {
-      IrValueId id = g_array_index (prepared->lasting, IrValueId, i);
-      if (gone[prepared->values[id].spot.chunk - 1])
+      IrValueId id = g_array_index (prepared->slab_values, IrValueId, i);
+      if (gone[prepared->values[id].slab_place.chunk - 1])
         ir_steps_rebind (prepared, id, tensor_at (prepared, id));
     }
   return TRUE;
 }
 
 /**
- * ir_lasting_renew:
+ * ir_output_slab_renew:
  * @prepared: a plan that begins a run
  * @error: return location for an error
  *
@@ -213,32 +214,32 @@ renew_chunks (IrPrepared *prepared, const guint8 *gone, GError **error)
  * Returns: %TRUE if all values have memory
  */
 gboolean
-ir_lasting_renew (IrPrepared *prepared, GError **error)
+ir_output_slab_renew (IrPrepared *prepared, GError **error)
 {
   g_autofree guint8 *gone = NULL;
 
-  for (guint i = 0; i < prepared->lasting->len; i++)
+  for (guint i = 0; i < prepared->slab_values->len; i++)
     {
-      IrValueId id = g_array_index (prepared->lasting, IrValueId, i);
+      IrValueId id = g_array_index (prepared->slab_values, IrValueId, i);
       IrTensor *tensor = prepared->values[id].binding.tensor;
       if (tensor != NULL && ir_tensor_reclaim (tensor))
         continue;
       if (gone == NULL)
         gone = g_new0 (guint8, prepared->chunks->len);
-      gone[prepared->values[id].spot.chunk - 1] = TRUE;
+      gone[prepared->values[id].slab_place.chunk - 1] = TRUE;
     }
   return gone == NULL || renew_chunks (prepared, gone, error);
 }
 
 /**
- * ir_lasting_clear:
+ * ir_output_slab_clear:
  * @prepared: a plan
  *
  * Lets go of the memory; tensors that somebody has keep theirs.
  */
 void
-ir_lasting_clear (IrPrepared *prepared)
+ir_output_slab_clear (IrPrepared *prepared)
 {
-  g_clear_pointer (&prepared->lasting, g_array_unref);
+  g_clear_pointer (&prepared->slab_values, g_array_unref);
   g_clear_pointer (&prepared->chunks, g_array_unref);
 }

@@ -38,7 +38,7 @@ typedef struct
   gboolean idle;        /* nothing to compute: outputs are constants, or views made beforehand */
   gboolean fixed;       /* from constants alone: the first run that comes through makes it idle */
   gboolean watched;     /* outputs need a look: statistics, files, views that are kept */
-  guint n_lasting;      /* entries of prepared->lasting up to here */
+  guint n_slab_values;  /* entries of prepared->slab_values up to here */
   guint n_owned;        /* scratch of the call itself; what lies behind is of one run */
   IrTensor **outputs;   /* one per output of the node; NULL: nobody wants it */
   guint64 kept_bytes;   /* outside of the arena: those that its outputs take as the first */
@@ -88,13 +88,13 @@ typedef struct
 {
   GBytes *memory;
   guint64 bytes, used;
-} IrLastingChunk;
+} IrOutputChunk;
 
 typedef struct
 {
   guint chunk; /* 1 + its index; 0: nowhere yet */
   guint64 at;  /* bytes */
-} IrLastingSpot;
+} IrOutputPlace;
 
 /* All that is known of one value before a run. */
 typedef struct
@@ -106,7 +106,7 @@ typedef struct
   gboolean spill; /* is written to a file when it is computed */
   gboolean fixed; /* computed from constants alone, and kept for all runs */
   IrWithin within;
-  IrLastingSpot spot; /* of a kept value, and of what it lies in */
+  IrOutputPlace slab_place; /* of a kept value, and of what it lies in */
 } IrPlanValue;
 
 #define IR_CHAIN_PIECE 16384 /* elements that a step of a chain works on at once */
@@ -128,8 +128,8 @@ typedef struct
   IrRunStep *steps; /* (nullable) one per step of the schedule */
   IrCallInput **readers;
   guint64 kept_bytes; /* of values that are kept in memory by plan */
-  GArray *lasting;    /* of IrValueId: bound to memory that is handed out */
-  GArray *chunks;     /* of IrLastingChunk */
+  GArray *slab_values;                 /* of IrValueId: bound to memory that is handed out */
+  GArray *chunks;                      /* of IrOutputChunk */
   guint64 expected_bytes, taken_bytes; /* of chunks */
   GArray *views;      /* of guint, steps: views of such values, and of inputs and constants */
   GArray *sources;    /* of IrValueId: values without a producer */
@@ -208,12 +208,12 @@ void ir_capture_share (IrPrepared *prepared, const guint8 *apt);
 IrValueId ir_capture_root (const IrPrepared *prepared, IrValueId id, guint64 *at);
 
 /* -- output-slab.c -- */
-void ir_lasting_init (IrPrepared *prepared);
-guint64 ir_lasting_needs (const IrPrepared *prepared, const IrValue *value);
-IrTensor *ir_lasting_tensor (IrPrepared *prepared, const IrValue *value, GError **error);
-IrTensor *ir_lasting_fixed (const IrPrepared *prepared, const IrValue *value, GError **error);
-gboolean ir_lasting_renew (IrPrepared *prepared, GError **error);
-void ir_lasting_clear (IrPrepared *prepared);
+void ir_output_slab_init (IrPrepared *prepared);
+guint64 ir_output_slab_needs (const IrPrepared *prepared, const IrValue *value);
+IrTensor *ir_output_slab_tensor (IrPrepared *prepared, const IrValue *value, GError **error);
+IrTensor *ir_output_slab_fixed (const IrPrepared *prepared, const IrValue *value, GError **error);
+gboolean ir_output_slab_renew (IrPrepared *prepared, GError **error);
+void ir_output_slab_clear (IrPrepared *prepared);
 
 /* -- bindings.c -- */
 gboolean ir_step_is_plain (const IrType *type);

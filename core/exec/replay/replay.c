@@ -409,7 +409,7 @@ run_needed (Query *query, IrValueId wanted, GError **error)
       if (!query->needed[id])
         continue;
       query->state.threads = query->replay->run != NULL &&
-                                     ir_capture_is_beside (query->replay->run, id)
+                                     ir_capture_is_concurrent (query->replay->run, id)
                                  ? query->replay->lane
                                  : query->replay->threads;
       gboolean done = ir_prepared_ready (prepared, id, error) &&

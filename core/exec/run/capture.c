@@ -14,7 +14,7 @@ struct _IrCapture
   GHashTable *inputs; /* value id -> IrTensor */
   IrSpill *spill;     /* (nullable) until something was spilled */
   guint n_dropped;    /* values that could be neither kept nor spilled */
-  guint8 *beside;     /* (nullable) by node id: ran concurrently, on one thread */
+  guint8 *concurrent; /* (nullable) by node id: ran concurrently, on one thread */
   IrCaptureAttachment attachment;
 };
 
@@ -57,7 +57,7 @@ ir_capture_free (IrCapture *capture)
   if (capture->attachment.data != NULL)
     capture->attachment.free (capture->attachment.data);
   g_clear_pointer (&capture->spill, ir_spill_unref);
-  g_free (capture->beside);
+  g_free (capture->concurrent);
   g_hash_table_unref (capture->inputs);
   g_mutex_clear (&capture->attachment.lock);
   g_free (capture);
@@ -89,11 +89,11 @@ void
 ir_run_adopt (IrRunState *state, guint n_steps)
 {
   const IrPrepared *prepared = state->prepared;
-  guint n = n_steps > 0 ? prepared->steps[n_steps - 1].n_lasting : 0;
+  guint n = n_steps > 0 ? prepared->steps[n_steps - 1].n_slab_values : 0;
 
   for (guint i = 0; i < n; i++)
     {
-      IrValueId id = g_array_index (prepared->lasting, IrValueId, i);
+      IrValueId id = g_array_index (prepared->slab_values, IrValueId, i);
       if (state->run->values[id] == NULL) /* else it got another shape than inference said */
         state->run->values[id] = ir_tensor_ref (prepared->values[id].binding.tensor);
     }
@@ -219,31 +219,31 @@ ir_run_capture (IrRunState *state, const IrValue *value, IrTensor *tensor)
 }
 
 /**
- * ir_capture_ran_beside:
+ * ir_capture_ran_concurrently:
  * @run: a run under way
  * @node: a node that has run concurrently, on one thread
  *
  * Notes it, as the number of threads shows in the last bits.
  */
 void
-ir_capture_ran_beside (IrRun *run, IrNodeId node)
+ir_capture_ran_concurrently (IrRun *run, IrNodeId node)
 {
-  if (run->capture->beside == NULL)
-    run->capture->beside = g_new0 (guint8, run->model->nodes->len);
-  run->capture->beside[node] = TRUE;
+  if (run->capture->concurrent == NULL)
+    run->capture->concurrent = g_new0 (guint8, run->model->nodes->len);
+  run->capture->concurrent[node] = TRUE;
 }
 
 /**
- * ir_capture_is_beside:
+ * ir_capture_is_concurrent:
  * @run: a run
  * @node: a node
  *
  * Returns: whether it ran concurrently, on one thread
  */
 gboolean
-ir_capture_is_beside (const IrRun *run, IrNodeId node)
+ir_capture_is_concurrent (const IrRun *run, IrNodeId node)
 {
-  return run->capture != NULL && run->capture->beside != NULL && run->capture->beside[node];
+  return run->capture != NULL && run->capture->concurrent != NULL && run->capture->concurrent[node];
 }
 
 /* -- afterwards -- */

@@ -63,8 +63,8 @@ const IrRunOptions *ir_run_options (const IrRun *run); /* (transfer none): that 
 GHashTable *ir_run_inputs (const IrRun *run);          /* (transfer none): value id -> IrTensor */
 
 /* -- for the runner -- */
-void ir_capture_ran_beside (IrRun *run, IrNodeId node);
-gboolean ir_capture_is_beside (const IrRun *run, IrNodeId node);
+void ir_capture_ran_concurrently (IrRun *run, IrNodeId node);
+gboolean ir_capture_is_concurrent (const IrRun *run, IrNodeId node);
 IrCapture *ir_capture_new (const IrRunOptions *options, GHashTable *inputs);
 void ir_capture_free (IrCapture *capture);
 void ir_capture_drop_values (IrRun *run);

@@ -88,7 +88,7 @@ ir_parallel_mode_find (const char *name, IrParallelMode *mode)
 /* Steps that look at contents to know what they give, whose outputs are looked at before the next
  * step runs, or that the runner executes itself, run alone. */
 static gboolean
-runs_beside (const IrPrepared *prepared, const IrRunStep *step)
+runs_concurrently (const IrPrepared *prepared, const IrRunStep *step)
 {
   if (!step->bound || (!step->idle && !step->call.settled))
     return FALSE;
@@ -124,7 +124,7 @@ find_predecessors (IrPrepared *prepared, IrParallel *parallel, GArray *before)
         {
           const IrScheduleItem *item = item_at (prepared, step);
           parallel->before_first[step] = before->len;
-          parallel->runs[i] &= runs_beside (prepared, &prepared->steps[step]);
+          parallel->runs[i] &= runs_concurrently (prepared, &prepared->steps[step]);
           for (guint j = 0; j < item->n_after; j++)
             {
               guint other = step_of[item->after[j]];
@@ -180,7 +180,7 @@ ir_parallel_span (IrRunState *state, guint step)
   IrPrepared *prepared = state->prepared;
   const GArray *spans = prepared->schedule->spans;
 
-  if (spans == NULL || spans->len == 0 || state->astray)
+  if (spans == NULL || spans->len == 0 || state->diverged)
     return NULL;
   if (prepared->parallel == NULL)
     prepared->parallel = parallel_new (prepared, state->threads);
@@ -346,10 +346,10 @@ ir_parallel_run (IrRunState *state,
     g_atomic_int_set (&prepared->parallel->finished[step], 0);
   pthread_mutex_init (&job.lock, NULL);
   pthread_cond_init (&job.wake, NULL);
-  state->beside = TRUE;
+  state->concurrent = TRUE;
   state->placed_bytes = prepared->steps[span->first].placed_bytes;
   run_workers (&job);
-  state->beside = FALSE;
+  state->concurrent = FALSE;
   pthread_mutex_destroy (&job.lock);
   pthread_cond_destroy (&job.wake);
   *done = MIN (span->last + 1, (guint) job.failed);
@@ -357,7 +357,7 @@ ir_parallel_run (IrRunState *state,
     {
       ir_step_finish (state, &prepared->steps[step]);
       state->ran[prepared->steps[step].node->id] = TRUE;
-      ir_capture_ran_beside (state->run, prepared->steps[step].node->id);
+      ir_capture_ran_concurrently (state->run, prepared->steps[step].node->id);
     }
   if (*done > span->last)
     {

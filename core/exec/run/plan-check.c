@@ -437,7 +437,7 @@ is_planned (const IrRunState *state, const IrRunStep *step, const IrValue *value
 {
   gsize arena = GPOINTER_TO_SIZE (state->prepared->arena);
 
-  return (step->bound && !state->astray) ||
+  return (step->bound && !state->diverged) ||
          (arena != 0 && overlap (bytes_of (state, value),
                                  (Bytes){ arena, arena + state->prepared->memplan->peak_bytes }));
 }

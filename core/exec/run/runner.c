@@ -255,7 +255,7 @@ compute_step (IrRunState *state, IrRunStep *step, GError **error)
 {
   GError *local = NULL;
 
-  if (!step->bound || state->astray)
+  if (!step->bound || state->diverged)
     {
       state->placed_bytes = step->placed_bytes;
       return ir_run_node (state, step->node, error);

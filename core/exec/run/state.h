@@ -44,8 +44,8 @@ struct _IrRunState
   IrClaims *claims; /* (nullable) */
   guint64 live_bytes, peak_bytes, kept_bytes;
   guint64 placed_bytes; /* of bound values in the arena, besides live_bytes */
-  gboolean astray;      /* shapes are not what inference said: bindings hold no longer */
-  gboolean beside;      /* several threads are at work: parallel.c */
+  gboolean diverged;    /* shapes are not what inference said: bindings hold no longer */
+  gboolean concurrent;  /* several threads are at work: parallel.c */
   guint64 arena_bytes;  /* how far values have reached into the arena */
   gsize memory_limit, output_limit, capture_budget;
   gint64 start_ns;

@@ -3,7 +3,7 @@
  *
  * What is kept is handed out; a buffer that its receiver has let go is filled again by the next
  * run, another one is left to him and replaced. Where a node without a bound call gives another
- * shape than inference said, the rest of that run goes the long way (state->astray). */
+ * shape than inference said, the rest of that run goes the long way (state->diverged). */
 #include "config.h"
 
 #include <string.h>
@@ -92,7 +92,7 @@ ir_steps_begin (IrRunState *state, GHashTable *inputs, GError **error)
     ir_steps_rebind (
         prepared, prepared->steps[g_array_index (prepared->views, guint, i)].node->outputs[0]->id,
         NULL);
-  if (!ir_lasting_renew (prepared, error))
+  if (!ir_output_slab_renew (prepared, error))
     return FALSE;
   for (guint i = 0; i < prepared->sources->len; i++)
     {
@@ -187,7 +187,7 @@ ir_steps_feed (IrRunState *state, const IrValue *value, IrTensor *tensor)
   if (has_type (tensor, ir_schedule_kept_type (prepared->schedule, value)))
     ir_steps_tell (prepared, value->id, tensor);
   else
-    state->astray = TRUE;
+    state->diverged = TRUE;
 }
 
 /* -- one step -- */
@@ -225,10 +225,10 @@ take_bound (IrRunState *state, IrRunStep *step, guint slot, GError **error)
       return from == to || ir_call_copy (&step->call, to, from, ir_tensor_n_bytes (wanted)) ||
              !ir_call_fail_if_stopped (&step->call, error);
     }
-  if (state->beside)
+  if (state->concurrent)
     return ir_call_fail (&step->call, error, IR_OP_ERROR_SHAPE,
                          "output %u (%s) is of another shape than was inferred", slot, value->name);
-  state->astray = TRUE;
+  state->diverged = TRUE;
   return ir_run_state_publish (state, value, tensor, error);
 }
 

@@ -40,7 +40,7 @@ struct _IrTuner
   guint n_runs;      /* of this phase, so far */
   guint n_nodes;     /* length of the tables: largest id + 1 */
   double *apart_ms;  /* by node id, on all threads; negative: not measured */
-  double *beside_ms; /* by node id, in a span, on one; negative: not measured */
+  double *concurrent_ms; /* by node id, in a span, on one; negative: not measured */
   double *span_ms;   /* (nullable) by span of the schedule that is proved */
 };
 
@@ -61,7 +61,7 @@ ir_tuner_free (IrTuner *tuner)
   if (tuner == NULL)
     return;
   g_free (tuner->apart_ms);
-  g_free (tuner->beside_ms);
+  g_free (tuner->concurrent_ms);
   g_free (tuner->span_ms);
   g_free (tuner);
 }
@@ -141,13 +141,13 @@ ir_tuner_note (IrPrepared *prepared, const IrTrace *trace)
     {
       tuner->n_nodes = prepared->n_nodes;
       tuner->apart_ms = unknown_times (prepared->n_nodes);
-      tuner->beside_ms = unknown_times (prepared->n_nodes);
+      tuner->concurrent_ms = unknown_times (prepared->n_nodes);
     }
   g_autofree guint *span_of = index_spans (prepared);
   for (guint i = 0; i < trace->items->len; i++)
     {
       const IrTraceItem *item = &g_array_index (trace->items, IrTraceItem, i);
-      double *ms = span_of[item->node] > 0 ? tuner->beside_ms : tuner->apart_ms;
+      double *ms = span_of[item->node] > 0 ? tuner->concurrent_ms : tuner->apart_ms;
       note_shortest (&ms[item->node], item_ms (item));
     }
   if (tuner->phase == PHASE_PROVING)
@@ -161,11 +161,11 @@ static IrSchedule *
 compare (const IrTuner *tuner, const IrPrepared *prepared, double factor, GError **error)
 {
   g_autofree double *ms = unknown_times (tuner->n_nodes);
-  IrNodeCosts beside = { .ms = ms, .n = tuner->n_nodes };
+  IrNodeCosts concurrent = { .ms = ms, .n = tuner->n_nodes };
   IrNodeCosts apart = { .ms = tuner->apart_ms, .n = tuner->n_nodes };
   IrScheduleOptions options = {
     .policy = IR_SCHEDULE_IOS,
-    .costs = &beside,
+    .costs = &concurrent,
     .stages = { .n_workers = tuner->n_threads, .max_steps = MAX_ENDINGS },
     .compare = TRUE,
     .wide_costs = &apart,
@@ -173,7 +173,8 @@ compare (const IrTuner *tuner, const IrPrepared *prepared, double factor, GError
   };
 
   for (guint id = 0; id < tuner->n_nodes; id++)
-    ms[id] = tuner->beside_ms[id] >= 0 ? tuner->beside_ms[id] : tuner->apart_ms[id] * factor;
+    ms[id] = tuner->concurrent_ms[id] >= 0 ? tuner->concurrent_ms[id]
+                                           : tuner->apart_ms[id] * factor;
   return ir_schedule_new_with (prepared->model, tuner->backend, &options, NULL, error);
 }
 

@@ -457,12 +457,12 @@ ir_schedule_new_with (IrModel *model,
 IrScheduleOptions
 ir_schedule_run_options (guint n_threads, IrParallelMode mode)
 {
-  gboolean beside = mode == IR_PARALLEL_ON && n_threads > 1;
+  gboolean concurrent = mode == IR_PARALLEL_ON && n_threads > 1;
 
   return (IrScheduleOptions){
-    .policy = beside ? IR_SCHEDULE_IOS : IR_SCHEDULE_FILE,
+    .policy = concurrent ? IR_SCHEDULE_IOS : IR_SCHEDULE_FILE,
     .stages = { .n_workers = n_threads },
-    .compare = beside,
+    .compare = concurrent,
   };
 }
 

@@ -1,4 +1,4 @@
-/* Chains of nodes over large values, which run in pieces: the same bits as each node by itself, and
+/* Chains of nodes over large values, which run tile by tile: the same bits as each node by itself, and
  * every value that somebody wants to see. */
 #include "config.h"
 
@@ -57,13 +57,13 @@ run (Case *c, guint n_threads, IrCaptureKind capture, GArray *chosen)
 }
 
 static guint
-n_in_pieces (const IrRun *result)
+n_tiled (const IrRun *result)
 {
   guint n = 0;
 
   for (guint i = 0; i < result->trace->items->len; i++)
     n += g_str_has_prefix (g_array_index (result->trace->items, IrTraceItem, i).kernel,
-                           "in pieces");
+                           "tile by tile");
   return n;
 }
 
@@ -133,12 +133,12 @@ case_end_with (Case *c, guint n_wanted, guint n_kept)
   build_done (&c->b);
   g_autoptr (IrRun) everything = run (c, 1, IR_CAPTURE_ALL, NULL);
   check_nodes (c, everything);
-  g_assert_cmpuint (n_in_pieces (everything), ==, n_kept);
+  g_assert_cmpuint (n_tiled (everything), ==, n_kept);
   for (guint n_threads = 1; n_threads <= 4; n_threads++)
     {
       g_autoptr (IrRun) plain = run (c, n_threads, IR_CAPTURE_NONE, NULL);
       assert_same (ir_run_value (plain, c->last->id), ir_run_value (everything, c->last->id));
-      g_assert_cmpuint (n_in_pieces (plain), ==, n_wanted);
+      g_assert_cmpuint (n_tiled (plain), ==, n_wanted);
       g_assert_cmpuint (plain->trace->arena_bytes, ==, plain->memplan->peak_bytes);
       g_autoptr (IrRun) all = run (c, n_threads, IR_CAPTURE_ALL, NULL);
       for (guint i = 0; i < everything->n_values; i++)

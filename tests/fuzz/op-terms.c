@@ -477,7 +477,7 @@ terms_trial (const Trial *trial,
           ir_backend_input_terms (cpu, node, slot, FALSE).overwritten)
         found = try_over (&self, slot, wanted, compare, counts);
     }
-  if (found == NULL && ir_backend_output_terms (cpu, node).in_pieces)
+  if (found == NULL && ir_backend_output_terms (cpu, node).tiled)
     {
       g_auto (Try) self = { 0 };
       init (&self, trial, rand);

@@ -262,9 +262,10 @@ leaves_chain (IrChecker *checker, const IrRunStep *head)
     some = some || (head[i].link != 0 && checker->judges[first + i] != IR_JUDGE_REF);
   for (guint i = 0; some && i < head->chain; i++)
     if (head[i].link != 0)
-      ir_check_leave (&checker->items[first + i],
-                      g_strdup ("it runs in pieces with others, whose work together is beyond the "
-                                "budget"));
+      ir_check_leave (
+          &checker->items[first + i],
+          g_strdup ("it runs tile by tile with others, whose work together is beyond the "
+                    "budget"));
   return some;
 }
 

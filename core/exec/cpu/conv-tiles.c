@@ -1,4 +1,4 @@
-/* A convolution on oneDNN in pieces, each a call of its primitive. */
+/* A convolution on oneDNN in tiles, each a call of its primitive. */
 #include "config.h"
 
 #include "core/exec/cpu/conv.h"
@@ -7,10 +7,10 @@
 #include <string.h>
 
 #define MOST_TAPS 65536 /* of a window: oneDNN makes code for each */
-#define PIECE     5e8   /* multiply-adds between two looks at whether the call is to stop */
+#define TILE      5e8   /* multiply-adds between two looks at whether the call is to stop */
 #define MOVING    16 /* of them in the time that an element takes to be brought into another order */
 #define LEAST     16384 /* likewise, that a sample or a group takes, however small it is */
-#define WIDE_STEP 64    /* maps of a piece are a multiple, which all blocked layouts divide */
+#define WIDE_STEP 64    /* maps of a tile are a multiple, which all blocked layouts divide */
 #define MAP_STEP  8     /* or of this, where so many take too long */
 
 /* Elements of a tensor of oneDNN, the first @skip axes left out. */
@@ -24,14 +24,14 @@ volume (const dnnl_dims_t dims, int ndims, int skip)
   return n;
 }
 
-/* A convolution that takes long is done in pieces, so that cancelling is seen in time: some
+/* A convolution that takes long is done in tiles, so that cancelling is seen in time: some
  * samples, or of one sample some groups, or some maps of its only group. Those are contiguous.
  * Where even few maps take too long, they are cut along their longest axis, too. */
 typedef struct
 {
-  gint64 samples, maps, rows; /* of a piece; the last ones may have fewer */
+  gint64 samples, maps, rows; /* of a tile; the last ones may have fewer */
   int axis;                   /* along which rows are counted */
-} Pieces;
+} Tiles;
 
 /* Elements of the input that a window reaches over. */
 static gint64
@@ -42,7 +42,7 @@ reach (const CpuConvShape *s, int axis)
   return (taps - 1) * (s->dilations[axis - 2] + 1) + 1;
 }
 
-/* Rows whose windows lie in the padding alone would need no input at all: there is no such piece.
+/* Rows whose windows lie in the padding alone would need no input at all: there is no such tile.
  */
 static gboolean
 may_cut (const CpuConvShape *s, int axis)
@@ -61,35 +61,35 @@ longest_axis (const CpuConvShape *s)
   return axis;
 }
 
-static Pieces
-pieces_of (const CpuConvShape *s)
+static Tiles
+tiles_of (const CpuConvShape *s)
 {
   int grouped = s->group > 1, axis = longest_axis (s);
-  Pieces each = { 1, s->y[1], s->y[axis], axis };
+  Tiles each = { 1, s->y[1], s->y[axis], axis };
   double plane = (double) volume (s->y, s->ndims, 2), x = (double) volume (s->x, s->ndims, 1);
   double weights = (double) volume (s->w, s->ndims + grouped, 1 + grouped); /* of a map */
-  double own = grouped ? x / (double) s->y[1] : 0; /* of the input, that other pieces do not read */
+  double own = grouped ? x / (double) s->y[1] : 0; /* of the input, that other tiles do not read */
   double sums = plane * weights, moved = MOVING * (plane + own), packed = MOVING * weights;
   double least = grouped ? LEAST : 0; /* of a map: its group has few */
   double map = MAX (MAX (sums, moved + packed), least), n_maps = (double) s->y[1];
-  double shared = grouped ? 0 : MOVING * x; /* of each piece */
+  double shared = grouped ? 0 : MOVING * x; /* of each tile */
 
-  if (MAX (map * n_maps, shared) <= PIECE)
+  if (MAX (map * n_maps, shared) <= TILE)
     {
       double sample = MAX (MAX (MAX (sums, moved), least) * n_maps, shared);
-      each.samples = CLAMP ((gint64) (PIECE / MAX (sample, LEAST)), 1, s->x[0]);
+      each.samples = CLAMP ((gint64) (TILE / MAX (sample, LEAST)), 1, s->x[0]);
       return each;
     }
-  gint64 maps = (gint64) (PIECE / map);
-  gint64 unit = grouped                          ? s->y[1] / s->group
-                : maps >= WIDE_STEP              ? WIDE_STEP
-                : packed * MAP_STEP <= 2 * PIECE ? MAP_STEP
-                                                 : 1;
+  gint64 maps = (gint64) (TILE / map);
+  gint64 unit = grouped                         ? s->y[1] / s->group
+                : maps >= WIDE_STEP             ? WIDE_STEP
+                : packed * MAP_STEP <= 2 * TILE ? MAP_STEP
+                                                : 1;
   maps = maps / unit * unit;
   each.maps = CLAMP (maps, MIN (unit, s->y[1]), s->y[1]);
-  double piece = MAX (map * (double) each.maps, shared);
-  if (piece > 2 * PIECE && may_cut (s, axis))
-    each.rows = CLAMP ((gint64) ((double) each.rows * (PIECE / piece)), 1, each.rows);
+  double tile = MAX (map * (double) each.maps, shared);
+  if (tile > 2 * TILE && may_cut (s, axis))
+    each.rows = CLAMP ((gint64) ((double) each.rows * (TILE / tile)), 1, each.rows);
   return each;
 }
 
@@ -110,14 +110,14 @@ cut_rows (CpuConvShape *wanted, int axis, gint64 first, gint64 rows)
   return MAX (from, 0);
 }
 
-/* Whether oneDNN would work too long on the smallest piece, or on making itself ready for it. */
+/* Whether oneDNN would work too long on the smallest tile, or on making itself ready for it. */
 static gboolean
 takes_long (const CpuConvShape *s)
 {
   int grouped = s->group > 1, ndims = s->ndims + grouped;
 
   return volume (s->w, ndims, 2 + grouped) > MOST_TAPS ||
-         MOVING * (double) volume (s->w, ndims, 1 + grouped) > 2 * PIECE;
+         MOVING * (double) volume (s->w, ndims, 1 + grouped) > 2 * TILE;
 }
 
 /* The plan for @samples and @maps, made anew unless @plan is it. */
@@ -149,12 +149,12 @@ plan_for (CpuConvPlan **plan, const CpuConvShape *shape, gint64 samples, gint64 
 
 /* FALSE: it was to stop, or it is not for oneDNN. */
 gboolean
-cpu_conv_run_pieces (CpuConvPlans *plans, const IrCall *call, const CpuConvShape *s, float *y)
+cpu_conv_run_tiles (CpuConvPlans *plans, const IrCall *call, const CpuConvShape *s, float *y)
 {
   if (takes_long (s) || !ir_call_align ((IrCall *) call, NULL))
     return FALSE;
   const float *x = cpu_floats (call, 0), *w = cpu_floats (call, 1), *b = cpu_floats (call, 2);
-  Pieces each = pieces_of (s);
+  Tiles each = tiles_of (s);
   gboolean constant = call->node->inputs[1] != NULL &&
                       ir_value_constant (call->node->inputs[1]) != NULL &&
                       ir_packed_keeps (call->packed);

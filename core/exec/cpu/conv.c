@@ -180,7 +180,7 @@ run_plain (IrCall *call, GError **error)
   cpu_library_threads (call, shape.n_threads);
   if (state == NULL)
     state = &local;
-  done = cpu_conv_run_pieces (&state->plans, call, &shape, ir_tensor_data_writable (y));
+  done = cpu_conv_run_tiles (&state->plans, call, &shape, ir_tensor_data_writable (y));
   cpu_conv_plans_clear (&local.plans);
   if (!done) /* what is not for oneDNN is left to the reference */
     return !ir_call_fail_if_stopped (call, error) && cpu_run_ref (call, error);

@@ -17,7 +17,7 @@ typedef struct
   int n_threads; /* that the primitive is made for */
 } CpuConvShape;
 
-/* Of a piece, from element @first of the weights on. */
+/* Of a tile, from element @first of the weights on. */
 typedef struct
 {
   const float *weights;
@@ -37,14 +37,14 @@ gboolean cpu_conv_plan_run (CpuConvPlan *plan,
                             const float *b,
                             float *y);
 
-/* What is made in the first run and kept: pieces, and what is left; both nullable. */
+/* What is made in the first run and kept: tiles, and what is left; both nullable. */
 typedef struct
 {
   CpuConvPlan *plan, *rest;
 } CpuConvPlans;
 
 void cpu_conv_plans_clear (CpuConvPlans *plans);
-gboolean cpu_conv_run_pieces (CpuConvPlans *plans,
-                              const IrCall *call,
-                              const CpuConvShape *shape,
-                              float *y);
+gboolean cpu_conv_run_tiles (CpuConvPlans *plans,
+                             const IrCall *call,
+                             const CpuConvShape *shape,
+                             float *y);

@@ -36,7 +36,7 @@ typedef struct
   IrKernelFunc run;
   const IrCpuBlocks *blocks; /* (nullable) plain values only, or operators element by element */
   guint loose;        /* 1 + the input that it reads at any address, as files have them; 0: none */
-  gboolean in_pieces; /* float32 element by element: pieces of operands give pieces of the output */
+  gboolean tiled;     /* float32 element by element: tiles of operands give tiles of the output */
   const char *candidates; /* (nullable) names of its variants, as users ask for them */
   /* (nullable) Those of them that can run @node, as far as its types tell. */
   const char *(*candidates_for) (const IrNode *node);

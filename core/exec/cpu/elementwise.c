@@ -27,7 +27,7 @@
     return run_unary (call, kernel##_loop, error);                                                 \
   }                                                                                                \
   const IrCpuKernel kernel = {                                                                     \
-    .name = title, .refuses = cpu_needs_float, .in_pieces = TRUE, .run = kernel##_run              \
+    .name = title, .refuses = cpu_needs_float, .tiled = TRUE, .run = kernel##_run                  \
   };
 
 typedef void (*UnaryLoop) (const float *in, float *out, guint64 n);
@@ -154,13 +154,13 @@ run_hard_swish (IrCall *call, GError **error)
 }
 
 const IrCpuKernel cpu_leaky_relu = {
-  .name = "vector loop", .refuses = cpu_needs_float, .run = run_leaky_relu, .in_pieces = TRUE
+  .name = "vector loop", .refuses = cpu_needs_float, .run = run_leaky_relu, .tiled = TRUE
 };
 const IrCpuKernel cpu_clip = {
-  .name = "vector loop", .refuses = cpu_needs_first_float, .run = run_clip, .in_pieces = TRUE
+  .name = "vector loop", .refuses = cpu_needs_first_float, .run = run_clip, .tiled = TRUE
 };
 const IrCpuKernel cpu_hard_swish = {
-  .name = "vector loop", .refuses = cpu_needs_float, .run = run_hard_swish, .in_pieces = TRUE
+  .name = "vector loop", .refuses = cpu_needs_float, .run = run_hard_swish, .tiled = TRUE
 };
 
 /* -- with attributes -- */
@@ -231,10 +231,10 @@ run_not (IrCall *call, GError **error)
 }
 
 const IrCpuKernel cpu_hard_sigmoid = {
-  .name = "vector loop", .refuses = cpu_needs_float, .run = run_hard_sigmoid, .in_pieces = TRUE
+  .name = "vector loop", .refuses = cpu_needs_float, .run = run_hard_sigmoid, .tiled = TRUE
 };
 const IrCpuKernel cpu_elu = {
-  .name = "loop", .refuses = cpu_needs_float, .run = run_elu, .in_pieces = TRUE
+  .name = "loop", .refuses = cpu_needs_float, .run = run_elu, .tiled = TRUE
 };
 const IrCpuKernel cpu_not = { .name = "vector loop", .refuses = needs_bool, .run = run_not };
 
@@ -474,7 +474,7 @@ run_binary (IrCall *call, BinaryLoop loop, IrDtype to, GError **error)
     return run_binary (call, kernel##_loop, IR_DTYPE_FLOAT, error);                                \
   }                                                                                                \
   const IrCpuKernel kernel = {                                                                     \
-    .name = title, .refuses = cpu_needs_float, .in_pieces = TRUE, .run = kernel##_run              \
+    .name = title, .refuses = cpu_needs_float, .tiled = TRUE, .run = kernel##_run                  \
   };
 
 /* Powers that exporters write: of a variance, of the polynomial in GELU, of a norm. powf would cost
@@ -505,7 +505,7 @@ run_pow (IrCall *call, GError **error)
 }
 
 const IrCpuKernel cpu_pow = {
-  .name = "loop", .refuses = cpu_needs_float, .in_pieces = TRUE, .run = run_pow
+  .name = "loop", .refuses = cpu_needs_float, .tiled = TRUE, .run = run_pow
 };
 
 /* The slope broadcasts to the input, not the other way round. */
@@ -593,7 +593,7 @@ run_integers (IrCall *call, BinaryLoop wide, BinaryLoop narrow, GError **error)
     return run_integers (call, kernel##_int64_loop, kernel##_int32_loop, error);                   \
   }                                                                                                \
   const IrCpuKernel kernel = {                                                                     \
-    .name = "vector loop", .refuses = needs_arithmetic, .in_pieces = TRUE, .run = kernel##_run     \
+    .name = "vector loop", .refuses = needs_arithmetic, .tiled = TRUE, .run = kernel##_run         \
   };
 
 ARITHMETIC (cpu_add, a + b, a + b)
@@ -633,7 +633,7 @@ look (const IrCall *call, guint64 i)
     return out != NULL;                                                                            \
   }                                                                                                \
   const IrCpuKernel kernel = {                                                                     \
-    .name = "vector loop", .refuses = needs_arithmetic, .in_pieces = TRUE, .run = kernel##_run     \
+    .name = "vector loop", .refuses = needs_arithmetic, .tiled = TRUE, .run = kernel##_run         \
   };
 
 WHOLE_UNARY (cpu_neg, -x, x == 0 ? own : opposite)
@@ -665,7 +665,7 @@ run_div (IrCall *call, GError **error)
 }
 
 const IrCpuKernel cpu_div = {
-  .name = "vector loop", .refuses = needs_arithmetic, .run = run_div, .in_pieces = TRUE
+  .name = "vector loop", .refuses = needs_arithmetic, .run = run_div, .tiled = TRUE
 };
 
 INTEGERS (fmod, b == -1 ? 0 : a % b)

@@ -283,6 +283,6 @@ cpu_output_terms (const IrNode *node)
     terms.gives |= own->gives (node, lanes);
   else if (own == NULL && lanes != 0 && is_elementwise (node))
     terms.gives |= IR_LAYOUT_BLOCKS;
-  terms.in_pieces = kernel->in_pieces && own == NULL && cpu_needs_float (node) == NULL;
+  terms.tiled = kernel->tiled && own == NULL && cpu_needs_float (node) == NULL;
   return terms;
 }

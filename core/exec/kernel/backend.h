@@ -37,7 +37,7 @@ typedef struct
 typedef struct
 {
   IrLayouts gives;    /* that it can give the output in */
-  gboolean in_pieces; /* pieces of its float32 operands give the same piece of the output, on any
+  gboolean tiled;     /* tiles of its float32 operands give the same tile of the output, on any
                        * thread and without scratch memory */
 } IrOutputTerms;
 

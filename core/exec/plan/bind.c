@@ -479,13 +479,13 @@ trace_chain (const IrPrepared *prepared, guint first)
 {
   IrTraceItem *head = &prepared->trace[first];
 
-  head->kernel = "in pieces, with those that follow";
+  head->kernel = "tile by tile, with those that follow";
   for (guint k = first + 1; k < first + prepared->steps[first].chain; k++)
     {
       IrTraceItem *item = &prepared->trace[k];
       if (prepared->steps[k].link == 0)
         continue;
-      item->kernel = "in pieces, with those before";
+      item->kernel = "tile by tile, with those before";
       head->flops += item->flops;
       head->bytes += item->bytes;
       item->flops = item->bytes = 0;

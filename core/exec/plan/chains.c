@@ -1,5 +1,5 @@
 /* Which steps form a chain: nodes that work element by element on large values, one after the
- * other, that run together piece by piece (chain.c). */
+ * other, that run together tile by tile (chain.c). */
 #include "config.h"
 
 #include "core/exec/plan/plan.h"
@@ -8,9 +8,9 @@
 
 #define LEAST_BYTES      (1 << 20)   /* of a value: smaller ones stay in the cache by themselves */
 #define LEAST_KEPT_BYTES (128 << 10) /* of one that is kept: it leaves the cache in any case */
-#define MOST_LINKS       16          /* of one chain: their pieces together stay in the cache */
+#define MOST_LINKS       16          /* of one chain: their tiles together stay in the cache */
 
-/* -- which steps can run in pieces -- */
+/* -- which steps can run in tiles -- */
 
 static guint64
 count (const IrType *type, int first)
@@ -63,7 +63,7 @@ form_of (const IrPrepared *prepared, const IrValue *value, const IrValue *whole,
   return form_along (type, out, unit);
 }
 
-/* Whether @step can run in pieces of whole @unit elements, which it may make larger. */
+/* Whether @step can run in tiles of whole @unit elements, which it may make larger. */
 static gboolean
 fits (const IrPrepared *prepared, IrRunStep *step, guint64 *unit)
 {
@@ -72,9 +72,9 @@ fits (const IrPrepared *prepared, IrRunStep *step, guint64 *unit)
   gsize bytes = 0;
 
   if (!step->bound || step->idle || step->fixed || !step->call.settled || backend == NULL ||
-      !ir_backend_output_terms (backend, node).in_pieces ||
-      step->call.n_inputs > IR_CHAIN_OPERANDS || step->call.n_outputs != 1 ||
-      step->call.n_inputs != node->n_inputs || !ir_type_n_bytes (node->outputs[0]->type, &bytes) ||
+      !ir_backend_output_terms (backend, node).tiled || step->call.n_inputs > IR_CHAIN_OPERANDS ||
+      step->call.n_outputs != 1 || step->call.n_inputs != node->n_inputs ||
+      !ir_type_n_bytes (node->outputs[0]->type, &bytes) ||
       bytes < (prepared->values[node->outputs[0]->id].keep ? LEAST_KEPT_BYTES : LEAST_BYTES) ||
       ir_plan_is_excepted (prepared->except, IR_DECISION_CHAINS, node->outputs[0]->id))
     return FALSE;
@@ -91,7 +91,7 @@ fits (const IrPrepared *prepared, IrRunStep *step, guint64 *unit)
   return TRUE;
 }
 
-/* Whether @step may run in pieces with the one before it. */
+/* Whether @step may run in tiles with the one before it. */
 static gboolean
 follows (const IrPrepared *prepared, const IrRunStep *before, const IrRunStep *step)
 {
@@ -170,7 +170,7 @@ is_nothing (const IrRunStep *step)
   return step->bound && step->idle && step->node->n_inputs == 0;
 }
 
-/* The step behind the longest chain that begins with @first, and what its pieces consist of;
+/* The step behind the longest chain that begins with @first, and what its tiles consist of;
  * @first itself: there is none. */
 static guint
 find_end (IrPrepared *prepared, guint first, guint64 *unit)
@@ -218,7 +218,7 @@ ir_chains_find (IrPrepared *prepared, GCancellable *cancellable, GError **error)
       if (ir_prepared_cancelled (cancellable, n++, error))
         return FALSE;
       end = find_end (prepared, first, &unit);
-      if (end < first + 2 || unit > 8 * IR_CHAIN_PIECE)
+      if (end < first + 2 || unit > 8 * IR_CHAIN_TILE)
         continue;
       head->chain = end - first;
       head->unit = unit;

@@ -30,7 +30,7 @@ typedef enum
 {
   IR_DECISION_BLOCKS = 1 << 0,  /* values in blocks of channels */
   IR_DECISION_SHARING = 1 << 1, /* values that share bytes: over an input, views, parts in wholes */
-  IR_DECISION_CHAINS = 1 << 2,  /* chains of nodes element by element that run in pieces */
+  IR_DECISION_CHAINS = 1 << 2,  /* chains of nodes element by element that run tile by tile */
   IR_DECISION_SPANS = 1 << 3,   /* nodes that run concurrently */
   IR_DECISION_PREPACK = 1 << 4  /* constants kept in the order in which their kernel reads them */
 } IrDecisions;
@@ -41,7 +41,7 @@ const char *ir_decision_name (guint index);
 const char *ir_decision_doc (guint index);
 
 /* Values for which a plan is not to take some decisions, so that it is found out where they matter:
- * those that would be in blocks, lie in others or be computed in pieces, or that the first node of
+ * those that would be in blocks, lie in others or be computed tile by tile, or that the first node of
  * a span gives. Constants are prepacked all or not at all. */
 typedef struct
 {

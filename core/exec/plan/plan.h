@@ -44,7 +44,7 @@ typedef struct
   guint64 kept_bytes;   /* outside of the arena: those that its outputs take as the first */
   guint64 placed_bytes; /* of bound values that lie in the arena while it runs */
   guint64 reach_bytes;  /* how far such values have reached into the arena up to here */
-  guint chain; /* steps up to the last that this one runs in pieces, itself included; 0: none */
+  guint chain; /* steps up to the last that this one runs tile by tile, itself included; 0: none */
   guint link;  /* 1 + its place among those; 0: a constant among them, or no chain */
   guint n_links;
   guint64 unit; /* elements that a piece consists of as wholes */
@@ -109,7 +109,7 @@ typedef struct
   IrOutputPlace slab_place; /* of a kept value, and of what it lies in */
 } IrPlanValue;
 
-#define IR_CHAIN_PIECE 16384 /* elements that a step of a chain works on at once */
+#define IR_CHAIN_TILE 16384 /* elements that a step of a chain works on at once */
 
 typedef struct _IrParallel IrParallel; /* core/exec/run/parallel.c */
 typedef struct _IrTuner IrTuner;       /* core/exec/run/tune.c */

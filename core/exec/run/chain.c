@@ -1,13 +1,13 @@
-/* Chains of nodes that work element by element on large values: run together, piece by piece, so
+/* Chains of nodes that work element by element on large values: run together, tile by tile, so
  * that what one gives is still in the cache when the next reads it. Only steps that follow each
  * other, with nothing but constants between, each of which writes over what the one before it
  * gives, form a chain: then running all of them with the first writes nothing that the memory plan
  * has not given them by then. The last one
  * may also give a value with memory of its own. A value whose contents somebody wants to see ends
  * its chain, unless it has memory of its own. Such a value that only its chain reads is computed in
- * a piece of spare memory, which stays in the cache, and written past the caches where it is kept.
+ * a tile of spare memory, which stays in the cache, and written past the caches where it is kept.
  *
- * Every kernel sees pieces of its operands as if they were all. */
+ * Every kernel sees tiles of its operands as if they were all. */
 #include "config.h"
 
 #include "core/exec/run/chain.h"
@@ -26,8 +26,8 @@
 typedef struct
 {
   const IrRunStep *head;
-  guint64 n, piece; /* elements of every value, and of a piece */
-  float *spare;     /* (nullable) of every worker, one piece for each step */
+  guint64 n, tile;  /* elements of every value, and of a tile */
+  float *spare;     /* (nullable) of every worker, one tile for each step */
   GError *error;    /* (nullable) the first */
   const IrRunStep *failed;
   GMutex lock;
@@ -36,7 +36,7 @@ typedef struct
 /* -- running them -- */
 
 static IrTensor *
-piece_of (IrOperandForm form, const IrTensor *tensor, guint64 first, guint64 n, guint64 unit)
+tile_of (IrOperandForm form, const IrTensor *tensor, guint64 first, guint64 n, guint64 unit)
 {
   gint64 dims[2] = { (gint64) (n / unit), (gint64) unit };
   guint rank = 2;
@@ -54,17 +54,17 @@ piece_of (IrOperandForm form, const IrTensor *tensor, guint64 first, guint64 n, 
 }
 
 static IrTensor *
-give_piece (
+give_tile (
     IrCall *call, guint output, IrDtype dtype, guint rank, const gint64 *dims, GError **error)
 {
-  IrTensor *piece = call->alloc_data;
+  IrTensor *tile = call->alloc_data;
   gint64 n = 1;
 
   for (guint i = 0; i < rank; i++)
     n *= dims[i];
-  if (output == 0 && dtype == IR_DTYPE_FLOAT && (guint64) n == ir_tensor_n_elements (piece))
-    return ir_tensor_ref (piece);
-  ir_call_fail (call, error, IR_OP_ERROR_SHAPE, "a piece of output %u is of another size", output);
+  if (output == 0 && dtype == IR_DTYPE_FLOAT && (guint64) n == ir_tensor_n_elements (tile))
+    return ir_tensor_ref (tile);
+  ir_call_fail (call, error, IR_OP_ERROR_SHAPE, "a tile of output %u is of another size", output);
   return NULL;
 }
 
@@ -81,7 +81,7 @@ stream (float *to, const float *from, gsize bytes)
   memcpy (to, from, bytes);
 }
 
-/* Where worker's piece of what a step gives is computed: its own memory, or spare one. */
+/* Where worker's tile of what a step gives is computed: its own memory, or spare one. */
 static IrTensor *
 piece_of_output (const Job *job, const IrRunStep *step, guint worker, guint64 first, guint64 n)
 {
@@ -89,17 +89,17 @@ piece_of_output (const Job *job, const IrRunStep *step, guint worker, guint64 fi
   guint64 index = worker * job->head->n_links + step->link - 1;
 
   if (!step->streams || job->spare == NULL)
-    return piece_of (IR_OPERAND_FULL, step->outputs[0], first, n, job->head->unit);
-  return ir_tensor_new_static (IR_DTYPE_FLOAT, 2, dims, job->spare + index * job->piece,
+    return tile_of (IR_OPERAND_FULL, step->outputs[0], first, n, job->head->unit);
+  return ir_tensor_new_static (IR_DTYPE_FLOAT, 2, dims, job->spare + index * job->tile,
                                n * sizeof (float));
 }
 
 static gboolean
-run_piece (
+run_tile (
     const Job *job, const IrRunStep *step, guint worker, guint64 first, guint64 n, GError **error)
 {
   guint64 unit = job->head->unit;
-  IrTensor *pieces[IR_CHAIN_OPERANDS] = { NULL };
+  IrTensor *tiles[IR_CHAIN_OPERANDS] = { NULL };
   IrCallInput inputs[IR_CHAIN_OPERANDS];
   IrCallOutput output = step->call.outputs[0];
   g_autoptr (IrTensor) out = piece_of_output (job, step, worker, first, n);
@@ -109,24 +109,24 @@ run_piece (
   for (guint i = 0; i < call.n_inputs; i++)
     if (step->forms[i] != IR_OPERAND_ABSENT)
       {
-        pieces[i] = step->sources[i] != 0
-                        ? piece_of_output (job, step - step->sources[i], worker, first, n)
-                        : piece_of (step->forms[i], step->call.inputs[i].tensor, first, n, unit);
-        inputs[i].tensor = pieces[i];
+        tiles[i] = step->sources[i] != 0
+                       ? piece_of_output (job, step - step->sources[i], worker, first, n)
+                       : tile_of (step->forms[i], step->call.inputs[i].tensor, first, n, unit);
+        inputs[i].tensor = tiles[i];
         inputs[i].block = 0;
       }
   output.block = 0;
   output.tensor = NULL;
   call.inputs = inputs;
   call.outputs = &output;
-  call.alloc = give_piece;
+  call.alloc = give_tile;
   call.alloc_data = out;
   gboolean done = step->choice->kernel (&call, error);
   if (done && output.tensor != out)
-    done = ir_call_fail (&call, error, IR_OP_ERROR_UNSUPPORTED, "the kernel gives no piece");
+    done = ir_call_fail (&call, error, IR_OP_ERROR_UNSUPPORTED, "the kernel gives no tile");
   g_clear_pointer (&output.tensor, ir_tensor_unref);
   for (guint i = 0; i < call.n_inputs; i++)
-    g_clear_pointer (&pieces[i], ir_tensor_unref);
+    g_clear_pointer (&tiles[i], ir_tensor_unref);
   if (done && step->streams && job->spare != NULL)
     stream ((float *) ir_tensor_data_writable (step->outputs[0]) + first, ir_tensor_data (out),
             n * sizeof (float));
@@ -147,15 +147,15 @@ fail (Job *job, const IrRunStep *step, GError *error)
 }
 
 static void
-run_pieces (Job *job, guint64 first, guint64 end, guint worker)
+run_tiles (Job *job, guint64 first, guint64 end, guint worker)
 {
   for (guint64 i = first; i < end && !ir_call_stopped (&job->head->call); i++)
     for (guint k = 0; k < job->head->chain; k++)
       {
         GError *error = NULL;
-        guint64 at = i * job->piece;
+        guint64 at = i * job->tile;
         if (job->head[k].link == 0 ||
-            run_piece (job, &job->head[k], worker, at, MIN (job->piece, job->n - at), &error))
+            run_tile (job, &job->head[k], worker, at, MIN (job->tile, job->n - at), &error))
           continue;
         fail (job, &job->head[k], error);
         return;
@@ -165,22 +165,22 @@ run_pieces (Job *job, guint64 first, guint64 end, guint worker)
 #endif
 }
 
-/* Pieces of whole units, as many for each thread; where they are streamed, they begin at lines. */
+/* Tiles of whole units, as many for each thread; where they are streamed, they begin at lines. */
 static guint64
 cut (Job *job, int n_threads)
 {
   guint64 unit = job->head->unit, n_units = job->n / unit;
-  guint64 n_pieces = (job->n + IR_CHAIN_PIECE - 1) / IR_CHAIN_PIECE;
+  guint64 n_tiles = (job->n + IR_CHAIN_TILE - 1) / IR_CHAIN_TILE;
 
-  n_pieces = (n_pieces + (guint64) n_threads - 1) / (guint64) n_threads * (guint64) n_threads;
-  guint64 each = (n_units + n_pieces - 1) / n_pieces;
+  n_tiles = (n_tiles + (guint64) n_threads - 1) / (guint64) n_threads * (guint64) n_threads;
+  guint64 each = (n_units + n_tiles - 1) / n_tiles;
   if (each > LINE_ELEMENTS)
     each = (each + LINE_ELEMENTS - 1) / LINE_ELEMENTS * LINE_ELEMENTS;
-  job->piece = each * unit;
+  job->tile = each * unit;
   return (n_units + each - 1) / each;
 }
 
-/* Every element is computed as without: pieces do not show in the bits. Returns TRUE if all
+/* Every element is computed as without: tiles do not show in the bits. Returns TRUE if all
  * steps of the chain have run. */
 gboolean
 ir_chain_run (
@@ -189,22 +189,22 @@ ir_chain_run (
   Job job = { .head = head, .n = ir_tensor_n_elements (head->outputs[0]) };
 
   int n_threads = (int) CLAMP (job.n * head->n_links / WORK_PER_THREAD, 1, ir_threads_n (threads));
-  guint64 n_pieces = cut (&job, n_threads);
+  guint64 n_tiles = cut (&job, n_threads);
   if (scratch != NULL)
     job.spare = ir_scratch_get (scratch, IR_SCRATCH_KERNEL,
-                                (gsize) n_threads * head->n_links * job.piece * sizeof (float));
-  /* Kernels of pieces run on the thread that asks for them, and without scratch memory. */
+                                (gsize) n_threads * head->n_links * job.tile * sizeof (float));
+  /* Kernels of tiles run on the thread that asks for them, and without scratch memory. */
   for (IrRunStep *step = head; step < head + head->chain; step++)
     if (step->link != 0)
       ir_run_enter_call (state, &step->call, (IrThreads){ 0 }, NULL);
   g_mutex_init (&job.lock);
   if (n_threads == 1)
-    run_pieces (&job, 0, n_pieces, 0);
+    run_tiles (&job, 0, n_tiles, 0);
   else
 #pragma omp parallel num_threads(n_threads)
     {
       guint worker = (guint) omp_get_thread_num (), n = (guint) omp_get_num_threads ();
-      run_pieces (&job, n_pieces * worker / n, n_pieces * (worker + 1) / n, worker);
+      run_tiles (&job, n_tiles * worker / n, n_tiles * (worker + 1) / n, worker);
     }
   g_mutex_clear (&job.lock);
   if (job.failed != NULL)

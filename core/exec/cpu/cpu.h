@@ -216,5 +216,8 @@ gboolean cpu_blocks_done (
 gboolean cpu_plain_in (IrCall *call, guint slot, GError **error);
 gboolean cpu_plain_view (IrCall *call, GError **error);
 gboolean cpu_run_in_order (IrKernelFunc run, IrCall *call, GError **error);
+/* -- calls with such operands: nchwc-run.c -- */
+gboolean cpu_run_blocks (const IrCpuKernel *kernel, IrCall *call, GError **error);
+
 extern const IrCpuBlocks cpu_max_pool_blocks, cpu_average_pool_blocks, cpu_concat_blocks,
     cpu_global_average_pool_blocks, cpu_batch_norm_blocks, cpu_gather_blocks;

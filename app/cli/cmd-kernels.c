@@ -224,7 +224,7 @@ could_run (const Variant *variant, const IrScheduleItem *base, const IrScheduleI
 typedef struct
 {
   const char *name, *kernel, *why; /* name as --kernel takes it; NULL: there is but this one */
-  const char *layout;              /* (nullable) what it does about blocks of channels */
+  const char *layout;              /* (nullable) what it does about NCHWc */
   gboolean taken;
   IrTimes ms;
 } Candidate;

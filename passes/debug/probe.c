@@ -27,7 +27,7 @@ struct _IrTrial
   IrRunLimits limits;        /* of a run */
   GCancellable *cancellable; /* (nullable) */
   IrRun *original;           /* (nullable) until it is asked for */
-  IrBackend plain;           /* the back end as probes use it: without blocks of channels */
+  IrBackend plain;           /* the back end as probes use it: without NCHWc */
   IrBackend silent;          /* the back end for plans: says nothing of its choices */
   IrEvaluator *evaluator;    /* (nullable) until the first probe */
   IrModel *traveller;        /* (nullable) a copy that stands at the step that was sized last */

@@ -14,7 +14,7 @@ struct _IrProver
   guint n_steps;                     /* of the history that they were made of */
   gboolean has_calls;                /* some state has nodes that only run when expanded */
   IrRun *run;                        /* (nullable) the original model's, if it can run at all */
-  IrBackend plain;                   /* the back end, without blocks of channels */
+  IrBackend plain;                   /* the back end, without NCHWc */
   IrEvaluator *evaluator;
   GHashTable *captured;   /* value id of the original -> number whose contents the run captured */
   GHashTable *stands_for; /* new value id -> old value id, over all steps */

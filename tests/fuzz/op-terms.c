@@ -152,7 +152,7 @@ look (const IrCall *call, gboolean blocks, gpointer data)
       if (!call->inputs[i].present || self->broken != NULL)
         continue;
       IrInputTerms terms = ir_backend_input_terms (self->backend, self->node, i, blocks);
-      if (!(terms.layouts & (call->inputs[i].block != 0 ? IR_LAYOUT_BLOCKS : IR_LAYOUT_PLAIN)))
+      if (!(terms.layouts & (call->inputs[i].block != 0 ? IR_LAYOUT_NCHWC : IR_LAYOUT_PLAIN)))
         self->broken = g_strdup_printf ("input %u comes %s, which the kernel does not declare", i,
                                         call->inputs[i].block != 0 ? "in blocks" : "plain");
     }
@@ -262,7 +262,7 @@ try_layouts (Try *self, IrTensor *const *wanted, TermsCompare compare, TermsCoun
         some = TRUE;
       }
   if (wanted[0] != NULL && may_be_blocks (self, out, wanted[0]) && flip (self) &&
-      (ir_backend_output_terms (self->backend, node).gives & IR_LAYOUT_BLOCKS))
+      (ir_backend_output_terms (self->backend, node).gives & IR_LAYOUT_NCHWC))
     {
       self->out_block = self->lanes;
       some = TRUE;
@@ -321,7 +321,7 @@ try_over (Try *self, guint slot, IrTensor *const *wanted, TermsCompare compare, 
                     may_be_blocks (self, node->outputs[0], wanted[0]) &&
                     memcmp (ir_tensor_dims (tensor), ir_tensor_dims (wanted[0]),
                             4 * sizeof (gint64)) == 0 &&
-                    (ir_backend_output_terms (self->backend, node).gives & IR_LAYOUT_BLOCKS) &&
+                    (ir_backend_output_terms (self->backend, node).gives & IR_LAYOUT_NCHWC) &&
                     flip (self);
 
   if (blocks)

@@ -11,7 +11,7 @@
  * ir_session_get_kernel:
  * @node: a node of the graph on screen
  * @why: (out) (nullable): why it is not the back end's own kernel, or which of its own it is
- * @layout: (out) (nullable): what it does about values in blocks of channels
+ * @layout: (out) (nullable): what it does about values in NCHWc
  *
  * Returns: (transfer none) (nullable): what ran @node, where the graph on screen was run; else what
  *   would run it; %NULL: nothing can

@@ -21,7 +21,7 @@ typedef struct
   IrNodeId node;
   IrChecked verdict;
   const char *kernel; /* what ran it */
-  const char *layout; /* (nullable) in words: what it did about values in blocks of channels */
+  const char *layout; /* (nullable) in words: what it did about values in NCHWc */
   const char *judge;  /* (nullable) kernel that it was held against: "ref", or another one */
   char *reason;       /* (nullable) why it was not judged, or what is wrong */
   char *place;        /* (nullable) of a fault: where the value lies */

@@ -1,4 +1,4 @@
-/* Poolings, Concat and BatchNormalization over blocks of channels: a vector holds one pixel of as
+/* Poolings, Concat and BatchNormalization over NCHWc: a vector holds one pixel of as
  * many channels as it has lanes, and every loop over channels becomes one operation. */
 #include "config.h"
 
@@ -29,7 +29,7 @@ dims_out (const IrCall *call)
 static IrLayouts
 blocks_if (gboolean fits)
 {
-  return fits ? IR_LAYOUT_BLOCKS : IR_LAYOUT_PLAIN;
+  return fits ? IR_LAYOUT_NCHWC : IR_LAYOUT_PLAIN;
 }
 
 static IrLayouts
@@ -325,7 +325,7 @@ takes_concat (const IrNode *node, guint lanes)
 static IrLayouts
 reads_concat (const IrNode *node, guint slot, guint lanes)
 {
-  return takes_concat (node, lanes) ? IR_LAYOUT_PLAIN | IR_LAYOUT_BLOCKS : IR_LAYOUT_PLAIN;
+  return takes_concat (node, lanes) ? IR_LAYOUT_PLAIN | IR_LAYOUT_NCHWC : IR_LAYOUT_PLAIN;
 }
 
 static IrLayouts

@@ -1,5 +1,5 @@
-/* Convolution with the fused forms: directly over blocks of channels (direct.c) where the machine
- * and the groups allow it, of three by three perhaps by Winograd's way (winograd.c), else on oneDNN
+/* Convolution with the fused forms: directly over NCHWc (direct.c) where the machine
+ * and the groups allow it, 3×3 perhaps by Winograd (winograd.c), else on oneDNN
  * (conv-onednn.c, conv-tiles.c). Weights that are constant are packed once.
  * On oneDNN activations come and go as NCHW and are reordered where the primitive wants blocks, and
  * what follows the convolution (residual, activation) is a loop of our own over the result: its
@@ -70,8 +70,8 @@ shape_of (CpuConvShape *shape, const IrCall *call, const IrWindow *window)
 typedef struct
 {
   CpuDirectShape shape;
-  gboolean direct;   /* over blocks of channels, and so is what follows */
-  gboolean winograd; /* and by Winograd's way, if all is finite */
+  gboolean direct;   /* over NCHWc, and so is what follows */
+  gboolean winograd; /* and by Winograd, if all is finite */
   gboolean constant; /* weights and bias are */
 } Choice;
 
@@ -82,7 +82,7 @@ typedef struct
   const IrType *chosen_x, *chosen_w;
   Choice choice;
   CpuConvPlans plans;               /* on oneDNN */
-  CpuDirect *direct;                /* (nullable) over blocks of channels */
+  CpuDirect *direct;                /* (nullable) over NCHWc */
   const CpuLooseFloat *packed_from; /* what @direct was packed from */
   const float *packed_bias;
   CpuWinograd *winograd; /* (nullable) likewise */
@@ -188,7 +188,7 @@ run_plain (IrCall *call, GError **error)
   return TRUE;
 }
 
-/* -- over blocks of channels -- */
+/* -- over NCHWc -- */
 
 #define DIRECT   "direct"
 #define ONEDNN   "onednn"
@@ -270,8 +270,8 @@ reads (const IrNode *node, guint slot, guint lanes)
   if ((slot != 0 && slot != RESIDUAL) || !node_direct_shape (node, &shape))
     return IR_LAYOUT_PLAIN;
   if (slot == 0)
-    return cpu_direct_in_block (&shape, lanes) == 0 ? IR_LAYOUT_PLAIN : IR_LAYOUT_BLOCKS;
-  return takes_residual (node) ? IR_LAYOUT_BLOCKS : IR_LAYOUT_PLAIN;
+    return cpu_direct_in_block (&shape, lanes) == 0 ? IR_LAYOUT_PLAIN : IR_LAYOUT_NCHWC;
+  return takes_residual (node) ? IR_LAYOUT_NCHWC : IR_LAYOUT_PLAIN;
 }
 
 static IrLayouts
@@ -279,7 +279,7 @@ gives (const IrNode *node, guint lanes)
 {
   CpuDirectShape shape;
 
-  return node_direct_shape (node, &shape) ? IR_LAYOUT_BLOCKS : IR_LAYOUT_PLAIN;
+  return node_direct_shape (node, &shape) ? IR_LAYOUT_NCHWC : IR_LAYOUT_PLAIN;
 }
 
 static gboolean
@@ -540,7 +540,7 @@ candidates_for (const IrNode *node)
                                                    : DIRECT ", " ONEDNN;
 }
 
-/* Winograd's way may find out too late that it cannot do it, when what is added is gone. */
+/* Winograd may find out too late that it cannot do it, when what is added is gone. */
 static int
 overwrites (const IrNode *node)
 {

@@ -10,7 +10,7 @@
 #include "core/exec/kernel/backend.h"
 #include "core/exec/ref/ref.h"
 
-/* How a kernel works on values in blocks of channels (core/exec/kernel/nchwc.h). */
+/* How a kernel works on values in NCHWc (core/exec/kernel/nchwc.h). */
 typedef struct
 {
   /* The layouts that @run reads input @slot of @node in; blocks are of @lanes channels. */
@@ -190,13 +190,13 @@ void cpu_epilogue_all (const IrCall *call, const CpuEpilogue *epilogue, float *y
 /* -- the table: kernels.c -- */
 const IrCpuKernel *cpu_kernel_of (const IrNode *node); /* (nullable) */
 
-/* -- which values are in blocks of channels: nchwc-plan.c -- */
+/* -- which values are in NCHWc: nchwc-plan.c -- */
 void cpu_plan_blocks (const IrGraph *graph, const IrKernels *kernels, guint8 *blocks);
 const char *cpu_explain_blocks (const IrNode *node, const guint8 *blocks);
 IrInputTerms cpu_input_terms (const IrNode *node, guint slot, gboolean blocks);
 IrOutputTerms cpu_output_terms (const IrNode *node);
 
-/* -- operands in blocks of channels or in order: nchwc-io.c -- */
+/* -- operands in NCHWc or NCHW: nchwc-io.c -- */
 guint cpu_lanes (void); /* of the machine's vectors; 0: none that kernels over blocks exist for */
 
 /* Sizes of a value of rank 4 as the graph has it. */

@@ -1,4 +1,4 @@
-/* Direct convolution over blocks of channels: geometry, packed weights, and how the tiles of the
+/* Direct convolution over NCHWc: geometry, packed weights, and how the tiles of the
  * output are shared among threads. Every sum is added up in an order that only the shape decides,
  * so results are the same for any number of threads.
  *
@@ -33,7 +33,7 @@ struct _CpuDirect
   gboolean depthwise;
   gboolean by_rows;                   /* threads share the pixels, and else the maps */
   gint64 in_plane, out_plane, n_taps; /* pixels */
-  gboolean plain;                     /* the input is, and no blocks of channels */
+  gboolean plain;                     /* the input is, and not NCHWc */
   gint64 in_block;                    /* channels of the input that come one after the other */
   gint64 in_pixel;                    /* elements from one of its pixels to the next */
   gint64 n_groups;                    /* of channels that share their weights' lanes */
@@ -49,7 +49,7 @@ struct _CpuDirect
 };
 
 /* The environment variable of oneDNN that limits its instructions, ONEDNN_MAX_CPU_ISA, holds
- * here, too. Returns float32 lanes of the vectors that the kernels over blocks of channels use
+ * here, too. Returns float32 lanes of the vectors that the kernels over NCHWc use
  * here; 0 where there are no such kernels. */
 guint
 cpu_lanes (void)

@@ -1,4 +1,4 @@
-/* Convolution over blocks of channels: a vector holds one pixel of as many channels as it has
+/* Convolution over NCHWc: a vector holds one pixel of as many channels as it has
  * lanes, so that one multiplication serves them all. Values in this layout have the shape
  * [N, C / lanes, H, W, lanes]; the last block is filled up where C is no multiple. */
 #pragma once

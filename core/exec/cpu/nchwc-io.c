@@ -1,4 +1,4 @@
-/* Operands of a kernel in blocks of channels or in order: as they are, or copies in the scratch
+/* Operands of a kernel in NCHWc or NCHW: as they are, or copies in the scratch
  * memory. */
 #include "config.h"
 
@@ -22,7 +22,7 @@ cpu_planes_of (const IrValue *value, CpuPlanes *planes)
   return planes->batch > 0 && planes->channels > 0 && planes->plane > 0;
 }
 
-/* Whether any operand is in blocks of channels */
+/* Whether any operand is in NCHWc */
 gboolean
 cpu_call_has_blocks (const IrCall *call)
 {

@@ -1,4 +1,4 @@
-/* Which values are kept in blocks of channels.
+/* Which values are kept in NCHWc.
  * A convolution gives blocks and likes to read them; poolings, sums and activations pass them on.
  * Whatever else reads such a value gets a plain copy of it. */
 #include "config.h"
@@ -90,7 +90,7 @@ takes (const Planner *planner, const IrNode *node, guint slot)
   const IrCpuBlocks *own = blocks_of (planner, node);
 
   if (own != NULL)
-    return (own->reads (node, slot, planner->lanes) & IR_LAYOUT_BLOCKS) != 0;
+    return (own->reads (node, slot, planner->lanes) & IR_LAYOUT_NCHWC) != 0;
   return runs_here (planner, node) && is_elementwise (node) &&
          operand_of (node->inputs[slot]->type, node->outputs[0]->type) == OPERAND_FULL;
 }
@@ -168,13 +168,13 @@ decide (Planner *planner, const IrNode *node)
   if (out == NULL || !runs_here (planner, node) || !planner->wanted[out->id] ||
       !may_be_blocks (planner, out))
     return;
-  if (!(cpu_output_terms (node).gives & IR_LAYOUT_BLOCKS))
+  if (!(cpu_output_terms (node).gives & IR_LAYOUT_NCHWC))
     return;
   if (own != NULL ? own->makes || most_in_blocks (planner, node) : any_in_blocks (planner, node))
     planner->blocks[out->id] = (guint8) planner->lanes;
 }
 
-/* Chooses the values that are kept in blocks of channels: those that a convolution or pooling
+/* Chooses the values that are kept in NCHWc: those that a convolution or pooling
  * reads or that lead to one, where what makes them can give them so. Cost: O(nodes + uses). */
 void
 cpu_plan_blocks (const IrGraph *graph, const IrKernels *kernels, guint8 *blocks)
@@ -218,7 +218,7 @@ cpu_explain_blocks (const IrNode *node, const guint8 *blocks)
 
   for (guint slot = 0; slot < node->n_inputs; slot++)
     in |= node->inputs[slot] != NULL && blocks[node->inputs[slot]->id] != 0;
-  if (out && own != NULL && !(own->reads (node, 0, cpu_lanes ()) & IR_LAYOUT_BLOCKS))
+  if (out && own != NULL && !(own->reads (node, 0, cpu_lanes ()) & IR_LAYOUT_NCHWC))
     return name_layouts (node,
                          blocks[node->inputs[0]->id] != 0 ? "reorders its input to %s, "
                                                             "writes %s"
@@ -248,7 +248,7 @@ elementwise_reads (const IrNode *node, guint slot)
   Operand operand = value != NULL ? operand_of (value->type, node->outputs[0]->type)
                                   : OPERAND_UNFIT;
 
-  return operand == OPERAND_FULL || operand == OPERAND_CHANNEL ? IR_LAYOUT_BLOCKS : IR_LAYOUT_PLAIN;
+  return operand == OPERAND_FULL || operand == OPERAND_CHANNEL ? IR_LAYOUT_NCHWC : IR_LAYOUT_PLAIN;
 }
 
 /* What the kernel declares of the input */
@@ -282,7 +282,7 @@ cpu_output_terms (const IrNode *node)
   if (own != NULL && own->gives != NULL && lanes != 0)
     terms.gives |= own->gives (node, lanes);
   else if (own == NULL && lanes != 0 && is_elementwise (node))
-    terms.gives |= IR_LAYOUT_BLOCKS;
+    terms.gives |= IR_LAYOUT_NCHWC;
   terms.tiled = kernel->tiled && own == NULL && cpu_needs_float (node) == NULL;
   return terms;
 }

@@ -1,4 +1,4 @@
-/* Running a call of which some operands are in blocks of channels: by the kernel over blocks if there
+/* Running a call of which some operands are in NCHWc: by the kernel over blocks if there
  * is one that can, each operand brought into a layout that it declares, else on plain copies. */
 #include "config.h"
 
@@ -81,7 +81,7 @@ runs_over_blocks (const IrCpuKernel *kernel, IrCall *call)
   if (call->outputs[0].block != 0)
     return TRUE;
   for (guint i = 0; kernel->blocks != NULL && i < call->n_inputs; i++)
-    if (call->inputs[i].block != 0 && !(layouts_of (call, i) & IR_LAYOUT_BLOCKS))
+    if (call->inputs[i].block != 0 && !(layouts_of (call, i) & IR_LAYOUT_NCHWC))
       return FALSE;
   return kernel->blocks != NULL;
 }
@@ -95,7 +95,7 @@ bring_input (IrCall *call, guint slot, GError **error)
   gint64 dims[4] = { 1, 1, 1, 1 };
 
   if (input->block != 0)
-    return (layouts & IR_LAYOUT_BLOCKS) != 0 || cpu_plain_in (call, slot, error);
+    return (layouts & IR_LAYOUT_NCHWC) != 0 || cpu_plain_in (call, slot, error);
   if (layouts & IR_LAYOUT_PLAIN)
     return TRUE;
   for (int k = 0; k < input->type->rank; k++)

@@ -1,4 +1,4 @@
-/* Winograd's convolution of three by three in steps of one, over blocks of channels: four by four
+/* Winograd's convolution of 3×3 with stride 1, over NCHWc: four by four
  * pixels of the output from 36 products for each pair of channels, and not from 144; or two by two
  * from 16, and not from 36, whose weights are fewer. Some tiles at once are transformed into memory
  * that stays in the second cache, multiplied by the tiles of the direct convolution as so many

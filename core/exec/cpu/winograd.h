@@ -1,4 +1,4 @@
-/* Winograd's convolution over blocks of channels (winograd.c). */
+/* Winograd's convolution over NCHWc (winograd.c). */
 #pragma once
 
 #include "core/exec/cpu/direct.h"

@@ -60,7 +60,7 @@ ir_node_is_inplace (const IrNode *node, guint slot)
  * @backend: the back end that was chosen
  * @node: a node
  * @slot: one of its inputs
- * @blocks: whether the kernel works on values in blocks of channels
+ * @blocks: whether the kernel works on values in NCHWc
  *
  * Returns: what the kernel declares of the input
  */

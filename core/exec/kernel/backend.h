@@ -25,7 +25,7 @@ typedef enum
 typedef enum
 {
   IR_LAYOUT_PLAIN = 1 << 0, /* as the graph has it */
-  IR_LAYOUT_BLOCKS = 1 << 1 /* in blocks of channels: core/exec/kernel/nchwc.h */
+  IR_LAYOUT_NCHWC = 1 << 1  /* NCHWc: core/exec/kernel/nchwc.h */
 } IrLayouts;
 typedef struct
 {
@@ -58,7 +58,7 @@ struct _IrBackend
    * too: it is made anew where shapes or weights are others. */
   gboolean (*shares_state) (const IrNode *node);
   gboolean falls_back; /* nodes without a kernel run on ref, by a recorded decision */
-  /* (nullable) Which values of @graph are kept in blocks of channels: by value id, channels in a
+  /* (nullable) Which values of @graph are kept in NCHWc: by value id, channels in a
    * block, or 0, which they all are before. */
   void (*plan_blocks) (const IrGraph *graph, const IrKernels *kernels, guint8 *blocks);
   /* (nullable) What that means for @node, in words; NULL: nothing */
@@ -69,7 +69,7 @@ struct _IrBackend
   /* (nullable) In words, why @node gets the one that it gets; NULL: nothing to say */
   const char *(*explain_choice) (const IrNode *node);
   /* (nullable) What the kernel of @node declares of input @slot, beside what IR_OP_INPLACE
-   * promises; @blocks: where it works on values in blocks of channels. NULL: plain values, at
+   * promises; @blocks: where it works on values in NCHWc. NULL: plain values, at
    * addresses of their elements, which nothing is written over. */
   IrInputTerms (*input_terms) (const IrNode *node, guint slot, gboolean blocks);
   /* (nullable) What it declares of output 0. NULL: a plain value, whole. */

@@ -1,4 +1,4 @@
-/* Values in blocks of channels, and the way there and back. */
+/* Values in NCHWc, and the way there and back. */
 #include "config.h"
 
 #include "core/exec/kernel/nchwc.h"
@@ -66,7 +66,7 @@ ir_nchwc_name (guint rank, guint block)
 }
 
 /**
- * ir_blocks_bytes:
+ * ir_nchwc_bytes:
  * @type: type of a value
  * @block: channels in a block; 0: plain
  * @bytes: (out): what the value takes, filled up to whole blocks
@@ -74,7 +74,7 @@ ir_nchwc_name (guint rank, guint block)
  * Returns: %FALSE if that is not known
  */
 gboolean
-ir_blocks_bytes (const IrType *type, guint block, gsize *bytes)
+ir_nchwc_bytes (const IrType *type, guint block, gsize *bytes)
 {
   gint64 channels;
 
@@ -261,7 +261,7 @@ ir_blocks_to_plain (const IrCall *call,
 /**
  * ir_blocks_present:
  * @call: what it is for, which may be stopped
- * @blocks: contents in blocks of channels, of rank 5, or contents as the graph has them
+ * @blocks: contents in NCHWc, of rank 5, or contents as the graph has them
  * @type: the value's type in the graph, of rank 4
  * @error: return location for an error
  *

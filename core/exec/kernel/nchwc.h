@@ -1,4 +1,4 @@
-/* Values in blocks of channels: what is [N, C, H, W] in the graph is kept as
+/* Values in NCHWc: what is [N, C, H, W] in the graph is kept as
  * [N, C / block, H, W, block] between kernels that like it so, the last block filled up. Which
  * values those are, the schedule says (IrSchedule.blocks); whoever looks at one sees it as the
  * graph has it. */
@@ -25,7 +25,7 @@ gpointer ir_scratch_get (IrScratch *scratch, guint part, gsize bytes);
 void ir_scratch_clear (IrScratch *scratch);
 
 const char *ir_nchwc_name (guint rank, guint block);
-gboolean ir_blocks_bytes (const IrType *type, guint block, gsize *bytes);
+gboolean ir_nchwc_bytes (const IrType *type, guint block, gsize *bytes);
 gboolean ir_blocks_from_plain (const IrCall *call,
                                const float *plain,
                                float *blocks,

@@ -137,7 +137,7 @@ add_external (IrMemPlanner *planner, const IrValue *value, guint first)
   gsize size = 0;
 
   if (value->type != NULL &&
-      ir_blocks_bytes (value->type, ir_mem_planner_layout (planner, value), &size))
+      ir_nchwc_bytes (value->type, ir_mem_planner_layout (planner, value), &size))
     item.size = size;
   item.last = last_use (planner, value, first, &escapes);
   ir_sharing_add_external (&planner->sharing);
@@ -153,7 +153,7 @@ add_output (IrMemPlanner *planner, const IrNode *node, guint slot, guint step)
   gsize size = 0;
 
   sized = value->type != NULL && ir_type_is_tensor (value->type) &&
-          ir_blocks_bytes (value->type, ir_mem_planner_layout (planner, value), &size);
+          ir_nchwc_bytes (value->type, ir_mem_planner_layout (planner, value), &size);
   item.size = size;
   item.last = last_use (planner, value, step, &escapes);
   sized = sized && !escapes && size > 0 && ir_value_constant (value) == NULL &&

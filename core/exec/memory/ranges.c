@@ -84,7 +84,7 @@ can_join (const IrNode *node, const IrValue *whole)
 
 /**
  * ir_slices_of_whole:
- * @schedule: (nullable): says which values are in blocks of channels
+ * @schedule: (nullable): says which values are in NCHWc
  * @node: a node
  *
  * Cost: O(inputs).
@@ -198,7 +198,7 @@ can_cut (const IrSchedule *schedule, const IrNode *node, guint slot)
 
 /**
  * ir_slices_of_input:
- * @schedule: (nullable): says which values are in blocks of channels
+ * @schedule: (nullable): says which values are in NCHWc
  * @node: a node
  *
  * Cost: O(outputs).

@@ -70,7 +70,7 @@ infers_types (IrCall *call)
   return TRUE;
 }
 
-/* Which operands are in blocks of channels; their types are those of the graph all the same. */
+/* Which operands are in NCHWc; their types are those of the graph all the same. */
 static void
 bind_blocks (const IrPrepared *prepared, IrRunStep *step)
 {

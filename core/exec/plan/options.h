@@ -28,7 +28,7 @@ typedef struct
 /* What a plan decides by itself. Without any of it the results are the same, but for rounding. */
 typedef enum
 {
-  IR_DECISION_BLOCKS = 1 << 0,  /* values in blocks of channels */
+  IR_DECISION_BLOCKS = 1 << 0,  /* values in NCHWc */
   IR_DECISION_SHARING = 1 << 1, /* values that share bytes: over an input, views, parts in wholes */
   IR_DECISION_CHAINS = 1 << 2,  /* chains of nodes element by element that run tile by tile */
   IR_DECISION_SPANS = 1 << 3,   /* nodes that run concurrently */

@@ -47,7 +47,7 @@ arena_bytes (Builder *builder, const IrNode *node, const IrValue *value)
   gsize size = 0;
 
   if (value->type == NULL || !ir_type_is_tensor (value->type) ||
-      !ir_blocks_bytes (value->type, ir_schedule_block (builder->schedule, value), &size) ||
+      !ir_nchwc_bytes (value->type, ir_schedule_block (builder->schedule, value), &size) ||
       ir_value_constant (value) != NULL || ir_node_is_constant (node) ||
       escapes (builder->graph, value))
     return 0;
@@ -137,8 +137,8 @@ find_overwritable (const Builder *builder,
       if (index == IR_RECOMPUTE_NONE || !ir_schedule_item_overwrites (item, node, slot) ||
           input->type == NULL || ir_schedule_block (builder->schedule, input) != block ||
           (slot > 0 && input->type->dtype != output->type->dtype) ||
-          !ir_blocks_bytes (output->type, block, &size) ||
-          !ir_blocks_bytes (input->type, block, &input_size) || size != input_size)
+          !ir_nchwc_bytes (output->type, block, &size) ||
+          !ir_nchwc_bytes (input->type, block, &input_size) || size != input_size)
         continue;
       for (guint i = 0; i < node->n_inputs; i++)
         again = again || (i != slot && node->inputs[i] != NULL &&

@@ -14,7 +14,7 @@ struct _IrOriginals
   IrModel *original;   /* at step 0, as it is shown */
   IrModel *flat;       /* without function calls, with the shapes of the run */
   GHashTable *current; /* id at step 0 -> id in the run */
-  IrBackend backend;   /* the run's, without blocks of channels */
+  IrBackend backend;   /* the run's, without NCHWc */
   GHashTable *inputs;  /* id at step 0 -> IrTensor */
   IrReplay *replay;
   guint n_nodes; /* of the optimized graph that ran for the query under way */

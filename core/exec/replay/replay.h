@@ -4,7 +4,7 @@
 
 #include "core/exec/run/capture.h"
 
-/* (transfer full) (nullable) What @value holds as far as somebody knows; in blocks of channels or
+/* (transfer full) (nullable) What @value holds as far as somebody knows; in NCHWc or
  * not. Inputs and constants are known anyway. */
 typedef IrTensor *(*IrReplayKnown) (const IrValue *value, GCancellable *cancellable, gpointer data);
 

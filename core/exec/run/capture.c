@@ -364,7 +364,7 @@ ir_run_capture_note (const IrRun *run)
                           n, problem != NULL ? problem : "there is not enough memory");
 }
 
-/* Captured in blocks of channels: brought into the order of the graph when first looked at. What
+/* Captured in NCHWc: brought into the order of the graph when first looked at. What
  * was spilled is a slice of a map, which costs no memory. */
 static IrTensor *
 find_captured (IrRun *run, IrValueId id, gboolean plain, GCancellable *cancellable, GError **error)

@@ -113,9 +113,9 @@ describe_layout (guint block)
 static const char *
 describe_layouts (guint layouts)
 {
-  return layouts == IR_LAYOUT_PLAIN    ? "plain"
-         : layouts == IR_LAYOUT_BLOCKS ? "NCHWc"
-                                       : "plain or NCHWc";
+  return layouts == IR_LAYOUT_PLAIN   ? "plain"
+         : layouts == IR_LAYOUT_NCHWC ? "NCHWc"
+                                      : "plain or NCHWc";
 }
 
 /* Whether the sizes of @tensor are those of @type in blocks of @block channels; 0: plain. */
@@ -170,7 +170,7 @@ check_given (IrPlanCheck *check, const IrCall *call, const IrBackend *backend)
 {
   guint block = call->n_outputs > 0 ? call->outputs[0].block : 0;
 
-  if (block != 0 && !(ir_backend_output_terms (backend, call->node).gives & IR_LAYOUT_BLOCKS))
+  if (block != 0 && !(ir_backend_output_terms (backend, call->node).gives & IR_LAYOUT_NCHWC))
     note (check, call->node, 0, TRUE, describe_layout (block), describe_layout (0));
 }
 
@@ -192,7 +192,7 @@ look_at_call (const IrCall *call, gboolean blocks, gpointer data)
           ir_tensor_sparse_values (input->tensor) != NULL)
         continue;
       IrInputTerms terms = ir_backend_input_terms (backend, call->node, i, blocks);
-      if (!(terms.layouts & (input->block != 0 ? IR_LAYOUT_BLOCKS : IR_LAYOUT_PLAIN)))
+      if (!(terms.layouts & (input->block != 0 ? IR_LAYOUT_NCHWC : IR_LAYOUT_PLAIN)))
         note (check, call->node, i, FALSE, describe_layout (input->block),
               g_strdup (describe_layouts (terms.layouts)));
       else if (input->block != 0 &&

@@ -52,7 +52,7 @@ take_output (IrRunState *state, IrCall *call, const IrNode *node, guint slot, GE
   return ir_run_state_publish (state, value, tensor, error);
 }
 
-/* Contents in blocks of channels have a rank of their own; kernels see the type of the graph. */
+/* Contents in NCHWc have a rank of their own; kernels see the type of the graph. */
 static void
 bind_block (IrRunState *state, IrCall *call, guint slot, const IrValue *value)
 {

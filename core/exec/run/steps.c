@@ -157,7 +157,7 @@ ir_steps_may_place (const IrPrepared *prepared, const IrCall *call)
  * @prepared: a plan
  * @call: a call whose inputs have contents, as it was laid out
  *
- * Blocks of channels are planned by the shapes that the graph declares, which contents may not
+ * NCHWc is planned by the shapes that the graph declares, which contents may not
  * have.
  *
  * Returns: whether all inputs are of the types that the plan was made for

@@ -22,7 +22,7 @@ typedef struct
   const char *device;     /* "cpu" */
   const char *kernel;     /* which kernel: "cpu: oneDNN convolution", "ref" */
   const char *why;        /* (nullable) the decision in words: why a fallback */
-  const char *layout;     /* (nullable) in words: what it does about values in blocks of channels */
+  const char *layout;     /* (nullable) in words: what it does about values in NCHWc */
   const char *candidates; /* (nullable) names of the back end's kernels, if there are several */
   const char *choice;     /* (nullable) in words: why the one that is taken, not another of them */
   guint64 overwrites; /* bit by bit: the inputs that the kernel may write output 0 over */

@@ -14,7 +14,8 @@ typedef gpointer (*IrJobFunc) (IrJob *job,
                                GError **error);
 /* Runs in the main thread, exactly once, unless @owner is gone. @result: (transfer full)
  * (nullable);
- * @error: (nullable), G_IO_ERROR_CANCELLED after ir_job_cancel(). */
+ * @error: (nullable), G_IO_ERROR_CANCELLED after ir_job_cancel(); then the thread may still use
+ * @data. */
 typedef void (*IrJobDone) (gpointer owner, gpointer result, const GError *error, gpointer data);
 /* Runs in the main thread, at most every 50 ms. @fraction in 0..1, or < 0 when unknown. */
 typedef void (*IrJobProgress) (gpointer owner, double fraction, const char *text);
@@ -27,6 +28,7 @@ typedef struct
   GDestroyNotify result_free; /* (nullable) for results that nobody takes any more */
   IrJobDone done;
   IrJobProgress progress; /* (nullable) */
+  IrJob *before;          /* (nullable) one that was left: this one begins at its end, and says so */
 } IrJobSpec;
 
 IrJob *ir_job_start (gpointer owner, const IrJobSpec *spec);
@@ -35,6 +37,7 @@ void ir_job_unref (IrJob *job);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (IrJob, ir_job_unref)
 void ir_job_cancel (IrJob *job);
 gboolean ir_job_is_cancelled (IrJob *job);
+gboolean ir_job_is_left (IrJob *job);
 void ir_job_report (IrJob *job, double fraction, const char *text); /* any thread */
 /* Frees what is big in a thread: unmapping gigabytes takes longer than a frame. */
 void ir_job_free_later (gpointer data, GDestroyNotify free_func); /* data nullable */

@@ -3,6 +3,7 @@
 
 #include "app/cli/commands.h"
 #include "app/cli/execution.h"
+#include "app/cli/leave.h"
 #include "app/cli/model.h"
 #include "app/cli/origin.h"
 #include "app/cli/output.h"
@@ -609,6 +610,13 @@ report_contradictions (const Cli *cli, const IrRun *run, cJSON *json)
   return rows->len == 0;
 }
 
+static gboolean
+commit (IrStaging *stage, GError **error)
+{
+  cli_leave_stage (NULL);
+  return ir_staging_commit (stage, NULL, error);
+}
+
 static CliStatus
 report (Cli *cli,
         const Options *options,
@@ -642,7 +650,7 @@ report (Cli *cli,
   report_claims (cli, run, json);
   gboolean sound = report_contradictions (cli, run, json);
   if ((wants_original (options) && originals == NULL) || !report_values (&what, &error) ||
-      (options->stage != NULL && !ir_staging_commit (options->stage, NULL, &error)) ||
+      (options->stage != NULL && !commit (options->stage, &error)) ||
       (run->trace != NULL && !write_trace (options, run, &error)))
     {
       ir_json_release (json);
@@ -828,6 +836,7 @@ run_model (Cli *cli, Options *options, IrModel *model)
     }
   if (options->out != NULL && (options->stage = ir_staging_new (options->out, &error)) == NULL)
     return cli_fail (CLI_FAILED, error);
+  cli_leave_stage (options->stage);
   if (options->expanded != NULL)
     model = options->expanded;
   inputs = cli_inputs_within (cli, &options->model, model, settings.memory_limit, &error);
@@ -864,6 +873,7 @@ run (Cli *cli)
     status = CLI_NO;
   g_clear_pointer (&options->expanded, ir_model_unref);
   g_clear_pointer (&options->checked, ir_execution_check_free);
+  cli_leave_stage (NULL);
   g_clear_pointer (&options->stage, ir_staging_free);
   return status;
 }

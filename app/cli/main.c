@@ -1,28 +1,28 @@
-/* The program `irscope`: picks the command, and turns signals into cancellation. It links no
- * display library. */
+/* The program `irscope`: picks the command. It links no display library. */
 #include "config.h"
 
 #include "app/cli/command.h"
+#include "app/cli/leave.h"
 #include "app/cli/output.h"
 #include "core/exec/kernel/threads.h"
 #include "core/ir/release.h"
 
 #include <errno.h>
 #include <locale.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 /* What a full disk or a closed pipe has swallowed must not look like success. */
 static CliStatus
 end_output (CliStatus status)
 {
-  if (fflush (stdout) == 0 && !ferror (stdout))
-    return status;
-  cli_printerr ("irscope: standard output: %s\n", g_strerror (errno));
-  return CLI_FAILED;
+  if (fflush (stdout) != 0 || ferror (stdout))
+    {
+      cli_printerr ("irscope: standard output: %s\n", g_strerror (errno));
+      status = CLI_FAILED;
+    }
+  cli_leave_end (status);
+  return status;
 }
 
 static void
@@ -53,39 +53,6 @@ print_completion (void)
   cli_print ("' irscope\n");
 }
 
-/* Signals are taken by a thread of their own: commands are synchronous. */
-typedef struct
-{
-  sigset_t set;
-  GCancellable *cancellable;
-} SignalWatch;
-
-static gpointer
-watch_signals (gpointer data)
-{
-  SignalWatch *watch = data;
-  int number;
-
-  while (sigwait (&watch->set, &number) == 0)
-    {
-      if (g_cancellable_is_cancelled (watch->cancellable))
-        _exit (CLI_FAILED); /* asked twice: do not wait for the command */
-      g_cancellable_cancel (watch->cancellable);
-    }
-  return NULL;
-}
-
-static void
-start_signal_watch (SignalWatch *watch)
-{
-  sigemptyset (&watch->set);
-  sigaddset (&watch->set, SIGINT);
-  sigaddset (&watch->set, SIGTERM);
-  pthread_sigmask (SIG_BLOCK, &watch->set, NULL);
-  signal (SIGXFSZ, SIG_IGN); /* a file that must not grow is an error of the write */
-  g_thread_unref (g_thread_new ("signals", watch_signals, watch));
-}
-
 static CliStatus
 unknown_command (const char *name)
 {
@@ -96,7 +63,7 @@ unknown_command (const char *name)
 int
 main (int argc, char **argv)
 {
-  static SignalWatch watch;
+  static GCancellable *cancellable; /* for the thread of signals, to the end */
   const CliCommand *command;
 
   cli_print_init ();
@@ -135,7 +102,7 @@ main (int argc, char **argv)
     return unknown_command (argv[1]);
   ir_threads_limit_spinning (argv);
   ir_release_steadily ();
-  watch.cancellable = g_cancellable_new ();
-  start_signal_watch (&watch);
-  return end_output (cli_main (command, argc - 1, argv + 1, watch.cancellable));
+  cancellable = g_cancellable_new ();
+  cli_leave_init (cancellable);
+  return end_output (cli_main (command, argc - 1, argv + 1, cancellable));
 }

@@ -2,6 +2,8 @@
 
 #include "app/cli/output.h"
 
+#include "app/cli/leave.h"
+
 #include "core/io/io.h"
 #include "core/io/json/print.h"
 
@@ -319,7 +321,8 @@ cli_status_of (const GError *error)
 CliStatus
 cli_fail (CliStatus status, const GError *error)
 {
-  cli_printerr ("irscope: %s\n", error != NULL ? error->message : "failed");
+  if (cli_leave_claim ())
+    cli_printerr ("irscope: %s\n", error != NULL ? error->message : "failed");
   return status;
 }
 

@@ -395,8 +395,9 @@ ir_call_stopped (const IrCall *call)
   if (watch != NULL && watch->looked != NULL)
     watch->looked (watch->looked_data);
   stopped = g_cancellable_is_cancelled (call->cancellable) ||
-            (watch != NULL && watch->deadline_us > 0 &&
-             g_get_monotonic_time () >= watch->deadline_us);
+            (watch != NULL &&
+             (g_atomic_int_get (&watch->left) != 0 ||
+              (watch->deadline_us > 0 && g_get_monotonic_time () >= watch->deadline_us)));
   if (stopped && watch != NULL)
     g_atomic_int_set (&watch->stopped, 1);
   return stopped;

@@ -72,6 +72,7 @@ typedef struct
   void (*looked) (gpointer data); /* (nullable) told of every look */
   gpointer looked_data;
   gint stopped; /* atomic: whether a look has said so */
+  gint left;    /* atomic: nobody waits for the run any more */
 } IrWatch;
 
 /* Gives memory for outputs; NULL: the heap. */

@@ -81,7 +81,8 @@ ir_session_show_view (IrSession *self, const char *id)
 
 typedef struct
 {
-  IrJob *job; /* (nullable) */
+  IrJob *job;  /* (nullable) */
+  IrJob *left; /* (nullable): the one that was cancelled last */
   double progress;
   char *text; /* (nullable) */
 } LongJob;
@@ -106,6 +107,7 @@ clear (gpointer state)
   LongJob *self = state;
 
   ir_session_drop_job (&self->job);
+  g_clear_pointer (&self->left, ir_job_unref);
   g_free (self->text);
 }
 
@@ -135,6 +137,8 @@ ir_session_start_job (IrSession *self, const char *text, const IrJobSpec *spec)
       return FALSE;
     }
   full.progress = on_progress;
+  if (own (self)->left != NULL && ir_job_is_left (own (self)->left))
+    full.before = own (self)->left;
   own (self)->job = ir_job_start (self, &full);
   on_progress (self, -1, text);
   return TRUE;
@@ -151,8 +155,13 @@ ir_session_end_job (IrSession *self)
 void
 ir_session_cancel (IrSession *self)
 {
-  if (own (self)->job != NULL)
-    ir_job_cancel (own (self)->job);
+  LongJob *long_job = own (self);
+
+  if (long_job->job == NULL)
+    return;
+  g_clear_pointer (&long_job->left, ir_job_unref);
+  long_job->left = ir_job_ref (long_job->job);
+  ir_job_cancel (long_job->job);
 }
 
 gboolean

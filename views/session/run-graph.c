@@ -14,6 +14,7 @@ typedef struct
   IrModel *original, *model; /* (transfer none) frozen: those of the timeline and of the frame */
   guint step;
   IrRunSettings settings;
+  IrWorker *worker;
   GPtrArray *chosen;             /* (nullable) of char *: names, of IR_CAPTURE_CHOSEN */
   IrModel *expanded[IR_N_SIDES]; /* (nullable) as they run, once a name was looked for there */
   IrRunRecord *before;           /* (nullable) the run to compare with */
@@ -35,6 +36,7 @@ clear_request (gpointer data)
 
   g_clear_pointer (&request->before, ir_run_record_unref);
   g_clear_pointer (&request->chosen, g_ptr_array_unref);
+  g_clear_pointer (&request->worker, ir_worker_unref);
   for (guint i = 0; i < IR_N_SIDES; i++)
     g_clear_pointer (&request->expanded[i], ir_model_unref);
 }
@@ -58,6 +60,14 @@ on_node_progress (guint done, guint total, const IrNode *node, gpointer data)
   g_autofree char *text = g_strdup_printf ("%s: node %u of %u", request->what, done, total);
 
   ir_job_report (request->base.job, total > 0 ? (double) done / total : -1, text);
+}
+
+static void
+on_waiting (gpointer data)
+{
+  const RunRequest *request = data;
+
+  ir_job_report (request->base.job, -1, "Waiting for the run that was cancelled to end");
 }
 
 /* -- what is kept -- */
@@ -169,6 +179,8 @@ prepare (
   options.seed = request->base.feed.seed;
   options.progress = on_node_progress;
   options.progress_data = request;
+  options.worker = request->worker;
+  options.waiting = on_waiting;
   return ir_executable_new_until (model, &options, &stop, error);
 }
 
@@ -459,6 +471,7 @@ ir_session_run_graph (IrSession *self)
   request->model = request->base.frame->model;
   request->step = request->base.frame->to;
   request->settings = *settings;
+  request->worker = ir_worker_ref (ir_session_get_worker (self));
   if (settings->options.capture == IR_CAPTURE_CHOSEN)
     request->chosen = names_of (settings->chosen);
   request->settings.chosen = NULL;

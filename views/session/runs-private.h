@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/exec/measure/times.h"
+#include "core/ir/worker.h"
 #include "views/session/hub.h"
 #include "views/session/kernels.h"
 #include "views/session/records.h"
@@ -30,6 +31,7 @@ const char *ir_session_get_unknown (IrSession *self); /* (nullable) */
 void ir_session_attach_to_run (IrSession *self, gpointer data, GDestroyNotify free_func);
 gpointer ir_session_get_attached (IrSession *self);        /* (nullable) */
 IrRunOptions ir_session_get_run_options (IrSession *self); /* with the seed */
+IrWorker *ir_session_get_worker (IrSession *self);         /* (transfer none) of all its runs */
 /* One that fails half way is a result too: what was computed before can be looked at, and the run
  * says which node failed. (transfer full) (nullable) */
 IrRun *ir_run_once (IrExecutable *executable,

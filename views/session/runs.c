@@ -11,6 +11,7 @@ typedef struct
   IrRunSettings settings;
   char *chosen; /* (nullable) the settings' */
   IrLastRun last;
+  IrWorker *worker;  /* runs graphs */
   gpointer attached; /* (nullable) */
   GDestroyNotify attached_free;
 } Runs;
@@ -18,8 +19,10 @@ typedef struct
 static void
 init (gpointer state)
 {
-  ((Runs *) state)->settings = (IrRunSettings){ .options = { .capture = IR_CAPTURE_ALL },
-                                                .n_runs = 1 };
+  Runs *self = state;
+
+  self->settings = (IrRunSettings){ .options = { .capture = IR_CAPTURE_ALL }, .n_runs = 1 };
+  self->worker = ir_worker_new ();
 }
 
 /* All values may have been kept: that takes longer than a frame. */
@@ -39,6 +42,7 @@ clear (gpointer state)
   if (self->attached != NULL)
     ir_job_free_later (self->attached, self->attached_free);
   drop_last (&self->last);
+  g_clear_pointer (&self->worker, ir_worker_unref);
   g_free (self->chosen);
 }
 
@@ -72,6 +76,12 @@ ir_session_get_run_options (IrSession *self)
 
   options.seed = ir_session_get_seed (self);
   return options;
+}
+
+IrWorker *
+ir_session_get_worker (IrSession *self)
+{
+  return own (self)->worker;
 }
 
 /* -- the last run -- */

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/exec/schedule/schedule.h"
+#include "core/ir/worker.h"
 
 typedef enum
 {
@@ -86,6 +87,10 @@ typedef struct
   guint64 seed; /* of random operators that have no seed of their own; runs with it agree */
   void (*progress) (guint done, guint total, const IrNode *node, gpointer data);
   gpointer progress_data;
+  /* (nullable) of runs that may be left: whose thread runs them; each executable has its own. */
+  IrWorker *worker;
+  /* (nullable) told, with progress_data, when a run waits for one that was left there to end */
+  void (*waiting) (gpointer data);
   /* (nullable) called, from any thread, whenever a kernel has looked whether it is to stop */
   void (*looked) (gpointer data);
   gpointer looked_data;

@@ -99,6 +99,21 @@ ir_run_adopt (IrRunState *state, guint n_steps)
     }
 }
 
+/* As ir_run_adopt(), with references: the plan is left to others, who may let go of it. */
+void
+ir_run_adopt_own (IrRunState *state, guint n_steps)
+{
+  const IrPrepared *prepared = state->prepared;
+  guint n = n_steps > 0 ? prepared->steps[n_steps - 1].n_lasting : 0;
+
+  for (guint i = 0; i < n; i++)
+    {
+      IrValueId id = g_array_index (prepared->lasting, IrValueId, i);
+      if (state->run->values[id] == NULL)
+        state->run->values[id] = ir_tensor_ref (prepared->values[id].binding.tensor);
+    }
+}
+
 /**
  * ir_run_keep:
  * @run: a run under way

@@ -6,6 +6,7 @@
 
 #include "core/exec/lower/lower.h"
 #include "core/exec/run/claims.h"
+#include "core/exec/run/detached.h"
 #include "core/exec/run/parallel.h"
 #include "core/exec/run/plan-check.h"
 #include "core/exec/schedule/schedule.h"
@@ -15,6 +16,9 @@
 
 struct _IrExecutable
 {
+  gatomicrefcount ref_count; /* of whoever has it, and of what was left behind */
+  IrWorker *worker;
+  IrPlanExceptions except; /* a copy of what the options have */
   IrModel *base; /* a private copy without function calls */
   IrModel *source;
   IrRunOptions options;
@@ -231,15 +235,27 @@ count_nodes (const IrRunState *state)
     }
 }
 
+/* What the run tells of itself, of the steps that have run. */
+void
+ir_run_end (IrRunState *state)
+{
+  const IrPrepared *prepared = state->prepared;
+  IrTrace *trace = state->run->trace;
+  guint64 align = prepared->memplan->align_bytes;
+
+  count_nodes (state);
+  if (state->n_done > 0)
+    state->arena_bytes = MAX (state->arena_bytes, prepared->steps[state->n_done - 1].reach_bytes);
+  trace->duration_ns = ir_run_elapsed_ns (state);
+  trace->peak_bytes = state->peak_bytes;
+  trace->arena_bytes = (state->arena_bytes + align - 1) / align * align;
+}
+
 static gboolean
 run_state (IrRunState *state, GHashTable *inputs, GError **error)
 {
   gboolean done = ir_steps_begin (state, inputs, error) && ir_run_schedule (state, error);
-  count_nodes (state);
-  state->run->trace->duration_ns = ir_run_elapsed_ns (state);
-  state->run->trace->peak_bytes = state->peak_bytes;
-  guint64 align = state->prepared->memplan->align_bytes;
-  state->run->trace->arena_bytes = (state->arena_bytes + align - 1) / align * align;
+  ir_run_end (state);
   return done;
 }
 
@@ -392,6 +408,18 @@ drop_base (IrExecutable *executable)
   g_clear_pointer (&executable->base, ir_model_unref);
 }
 
+static void
+copy_exceptions (IrExecutable *executable)
+{
+  const IrPlanExceptions *except = executable->options.except;
+
+  if (except == NULL)
+    return;
+  executable->except = *except;
+  executable->except.values = g_memdup2 (except->values, except->n_values);
+  executable->options.except = &executable->except;
+}
+
 /* The graph that runs: that of the file without function calls, and without what cannot run. */
 static gboolean
 make_base (IrExecutable *executable, const IrStop *stop, GError **error)
@@ -429,12 +457,17 @@ ir_executable_new_until (IrModel *model,
   g_return_val_if_fail (model != NULL, NULL);
   g_autoptr (IrExecutable) executable = g_new0 (IrExecutable, 1);
 
+  g_atomic_ref_count_init (&executable->ref_count);
   if (!ir_model_check_file (model, error))
     return NULL;
   if (options != NULL)
     executable->options = *options;
   if (executable->options.chosen != NULL)
     g_array_ref (executable->options.chosen);
+  executable->worker = executable->options.worker != NULL
+                           ? ir_worker_ref (executable->options.worker)
+                           : ir_worker_new ();
+  copy_exceptions (executable);
   if (executable->options.backend == NULL)
     executable->options.backend = ir_backend_require (NULL, NULL);
   leave_out (executable);
@@ -451,12 +484,16 @@ ir_executable_new_until (IrModel *model,
 /**
  * ir_executable_free:
  * @executable: (transfer full) (nullable): an executable
+ *
+ * What a run still needs that was left behind stays until it ends.
  */
 void
 ir_executable_free (IrExecutable *executable)
 {
-  if (executable == NULL)
+  if (executable == NULL || !g_atomic_ref_count_dec (&executable->ref_count))
     return;
+  g_clear_pointer (&executable->worker, ir_worker_unref);
+  g_free ((gpointer) executable->except.values);
   g_clear_pointer (&executable->options.chosen, g_array_unref);
   drop_base (executable);
   g_clear_pointer (&executable->failed, g_hash_table_unref);
@@ -488,6 +525,7 @@ ir_executable_leave_out (IrExecutable *executable,
     return FALSE;
   if (executable->failed == NULL)
     executable->failed = g_hash_table_new_full (NULL, NULL, NULL, g_free);
+  ir_worker_wait (executable->worker);
   if (!g_hash_table_insert (executable->failed, GUINT_TO_POINTER (run->failed_node),
                             g_strdup (run->error->message)))
     return FALSE;
@@ -495,11 +533,100 @@ ir_executable_leave_out (IrExecutable *executable,
   return make_base (executable, stop, error);
 }
 
+/* -- runs that may be left -- */
+
+static void
+detached_free (gpointer data)
+{
+  IrDetached *self = data;
+
+  g_clear_pointer (&self->run, ir_run_unref);
+  g_clear_pointer (&self->partial, ir_run_unref);
+  g_clear_error (&self->error);
+  g_hash_table_unref (self->inputs);
+  g_clear_object (&self->cancellable);
+  ir_executable_free (self->executable);
+  g_free (self);
+}
+
+static IrRun *
+new_run (const IrDetached *self)
+{
+  return run_new (self->state.prepared, self->executable, self->inputs);
+}
+
+/* @inputs: may be changed by whoever has them, once he has left. */
+static IrDetached *
+detached_new (IrExecutable *executable,
+              GHashTable *inputs,
+              IrObserver *observer,
+              GCancellable *cancellable)
+{
+  IrDetached *self = g_new0 (IrDetached, 1);
+  GHashTableIter iter;
+  gpointer id, tensor;
+
+  g_atomic_ref_count_inc (&executable->ref_count);
+  self->executable = executable;
+  self->observer = observer;
+  self->cancellable = cancellable != NULL ? g_object_ref (cancellable) : NULL;
+  self->new_run = new_run;
+  self->inputs = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify) ir_tensor_unref);
+  g_hash_table_iter_init (&iter, inputs);
+  while (g_hash_table_iter_next (&iter, &id, &tensor))
+    g_hash_table_insert (self->inputs, id, tensor != NULL ? ir_tensor_ref (tensor) : NULL);
+  return self;
+}
+
+/* Without anything that could end it, and where others look on, a run stays with who waits. */
+static gboolean
+may_be_left (const IrDetached *self)
+{
+  const IrRunOptions *options = &self->executable->options;
+
+  return (self->cancellable != NULL || options->time_limit_ms != 0) && self->observer == NULL &&
+         !(options->checks & IR_RUN_CHECK_PLAN);
+}
+
+static void
+say_waiting (gpointer data)
+{
+  const IrRunOptions *options = &((IrDetached *) data)->executable->options;
+
+  if (options->waiting != NULL)
+    options->waiting (options->progress_data);
+}
+
+/* Returns FALSE if it was left: then @self is gone. */
+static gboolean
+work_detached (IrDetached *self, const IrWork *work, IrWaiter *waiter)
+{
+  IrWorker *worker = self->executable->worker;
+
+  if (may_be_left (self))
+    {
+      self->waiter = waiter;
+      return ir_worker_call (worker, work, self);
+    }
+  ir_worker_wait (worker);
+  work->run (self);
+  return TRUE;
+}
+
+static void
+prepare_detached (gpointer data)
+{
+  IrDetached *self = data;
+
+  if (ir_model_check_file (self->executable->source, &self->error))
+    prepare (self->executable, self->inputs, self->cancellable, &self->error);
+}
+
 /**
  * ir_executable_prepare:
  * @executable: an executable
  * @inputs: value id -> #IrTensor; overridable inputs may be left out
- * @cancellable: (nullable): looked at meanwhile
+ * @cancellable: (nullable): as for ir_executable_run()
  * @error: return location for an error
  *
  * Makes the plan for the shapes of @inputs: types, schedule, memory, packed weights. A run with
@@ -515,22 +642,32 @@ ir_executable_prepare (IrExecutable *executable,
                        GCancellable *cancellable,
                        GError **error)
 {
-  g_return_val_if_fail (executable != NULL && inputs != NULL, FALSE);
+  static const IrWork work = { prepare_detached, ir_detached_leave, say_waiting, detached_free };
+  IrWaiter waiter = { .error = error };
 
-  return ir_model_check_file (executable->source, error) &&
-         prepare (executable, inputs, cancellable, error);
+  g_return_val_if_fail (executable != NULL && inputs != NULL, FALSE);
+  IrDetached *self = detached_new (executable, inputs, NULL, cancellable);
+  if (!work_detached (self, &work, &waiter))
+    return FALSE;
+  gboolean done = self->error == NULL;
+  if (!done)
+    g_propagate_error (error, g_steal_pointer (&self->error));
+  detached_free (self);
+  return done;
 }
 
 /**
  * ir_executable_run:
  * @executable: an executable
  * @inputs: value id -> #IrTensor; overridable inputs may be left out
- * @cancellable: (nullable): looked at while the plan is made, between nodes, and inside kernels
- *   that take long
+ * @cancellable: (nullable): ends the run
  * @partial: (out) (optional) (nullable) (transfer full): where a node failed, the run up to there
  * @error: return location for an error
  *
  * Runs once. The plan is made anew when the shapes of the inputs differ from those of the last run.
+ *
+ * Who waits is free within 100 ms after @cancellable was cancelled or the limit of time is over. A
+ * kernel that takes longer is left behind with all that it writes; the next run waits for it.
  *
  * Fails with an %IR_EXEC_ERROR; the message names the input or the node.
  *
@@ -548,11 +685,71 @@ ir_executable_run (IrExecutable *executable,
   return ir_executable_run_observed (executable, inputs, NULL, cancellable, partial, error);
 }
 
+static void
+begin_state (IrDetached *self)
+{
+  IrExecutable *executable = self->executable;
+  IrPrepared *prepared = executable->prepared;
+  const IrRunLimits limits = { .time_limit_ms = executable->options.time_limit_ms };
+  IrRun *run = run_new (prepared, executable, self->inputs);
+
+  self->state = (IrRunState){
+    .options = &executable->options,
+    .observer = self->observer,
+    .prepared = prepared,
+    .threads = executable->threads,
+    .cancellable = self->cancellable,
+    .run = run,
+    .turn = self->waiter != NULL ? &self->turn : NULL,
+    .tensors = g_new0 (IrTensor *, prepared->n_values + 1),
+    .ran = g_new0 (guint8, prepared->n_nodes + 1),
+    .charges = ir_charges_new (),
+    .claims = ir_claims_new (run, prepared->claimed),
+    .memory_limit = memory_limit (executable),
+    .capture_budget = ir_capture_budget (&executable->options),
+    .kept_bytes = prepared->kept_bytes,
+    .start_ns = ir_run_now_ns (),
+  };
+  self->state.watch.looked = executable->options.looked;
+  self->state.watch.looked_data = executable->options.looked_data;
+  self->state.watch.deadline_us = ir_run_limits_deadline (&limits);
+  self->state.output_limit = executable->options.output_limit != 0
+                                 ? executable->options.output_limit
+                                 : ir_exec_default_memory_limit ();
+  __atomic_store_n (&self->deadline_us, self->state.watch.deadline_us, __ATOMIC_RELEASE);
+}
+
+static void
+run_detached (gpointer data)
+{
+  IrDetached *self = data;
+  IrExecutable *executable = self->executable;
+
+  if (!ir_model_check_file (executable->source, &self->error) ||
+      !prepare (executable, self->inputs, self->cancellable, &self->error))
+    return;
+  begin_state (self);
+  gboolean done = run_state (&self->state, self->inputs, &self->error);
+  state_clear (&self->state);
+  g_autoptr (IrRun) run = self->state.run;
+  /* Contents from a file that changed meanwhile are worth nothing. */
+  if (done && !ir_model_check_file (executable->source, &self->error))
+    return;
+  if (done)
+    {
+      ir_tuner_note (executable->prepared, run->trace);
+      self->run = g_steal_pointer (&run);
+      return;
+    }
+  run->error = g_error_copy (self->error);
+  self->partial = g_steal_pointer (&run);
+}
+
 /**
  * ir_executable_run_observed:
  * @executable: an executable
  * @inputs: value id -> #IrTensor; overridable inputs may be left out
- * @observer: (nullable): who looks on
+ * @observer: (nullable): who looks on, for as long as the run takes
  * @cancellable: (nullable): as for ir_executable_run()
  * @partial: (out) (optional) (nullable) (transfer full): likewise
  * @error: return location for an error
@@ -569,52 +766,23 @@ ir_executable_run_observed (IrExecutable *executable,
                             IrRun **partial,
                             GError **error)
 {
-  g_autoptr (GError) local = NULL;
+  static const IrWork work = { run_detached, ir_detached_leave, say_waiting, detached_free };
+  IrWaiter waiter = { .error = error };
+  IrDetached *self = detached_new (executable, inputs, observer, cancellable);
+  IrRun *run = NULL;
 
-  if (partial != NULL)
-    *partial = NULL;
-  if (!ir_model_check_file (executable->source, error) ||
-      !prepare (executable, inputs, cancellable, error))
-    return NULL;
-  IrPrepared *prepared = executable->prepared;
-  g_autoptr (IrRun) run = run_new (prepared, executable, inputs);
-  IrRunState state = {
-    .options = &executable->options,
-    .observer = observer,
-    .prepared = prepared,
-    .threads = executable->threads,
-    .cancellable = cancellable,
-    .run = run,
-    .tensors = g_new0 (IrTensor *, prepared->n_values + 1),
-    .ran = g_new0 (guint8, prepared->n_nodes + 1),
-    .charges = ir_charges_new (),
-    .claims = ir_claims_new (run, prepared->claimed),
-    .memory_limit = memory_limit (executable),
-    .capture_budget = ir_capture_budget (&executable->options),
-    .kept_bytes = prepared->kept_bytes,
-    .start_ns = ir_run_now_ns (),
-  };
-  state.watch.looked = executable->options.looked;
-  state.watch.looked_data = executable->options.looked_data;
-  const IrRunLimits limits = { .time_limit_ms = executable->options.time_limit_ms };
-  state.watch.deadline_us = ir_run_limits_deadline (&limits);
-  state.output_limit = executable->options.output_limit != 0 ? executable->options.output_limit
-                                                             : ir_exec_default_memory_limit ();
-  gboolean done = run_state (&state, inputs, &local);
-  state_clear (&state);
-  /* Contents from a file that changed meanwhile are worth nothing. */
-  if (done && !ir_model_check_file (executable->source, error))
-    return NULL;
-  if (done)
+  if (work_detached (self, &work, &waiter))
     {
-      ir_tuner_note (prepared, run->trace);
-      return g_steal_pointer (&run);
+      run = g_steal_pointer (&self->run);
+      waiter.run = g_steal_pointer (&self->partial);
+      if (run == NULL)
+        g_propagate_error (error, g_steal_pointer (&self->error));
+      detached_free (self);
     }
-  run->error = g_error_copy (local);
-  g_propagate_error (error, g_steal_pointer (&local));
   if (partial != NULL)
-    *partial = g_steal_pointer (&run);
-  return NULL;
+    *partial = g_steal_pointer (&waiter.run);
+  g_clear_pointer (&waiter.run, ir_run_unref);
+  return run;
 }
 
 /**

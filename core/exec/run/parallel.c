@@ -277,14 +277,13 @@ run_step (Job *job, guint step, guint worker)
 static void
 tell (Job *job, guint step)
 {
-  const IrRunOptions *options = job->state->options;
   guint n = (guint) g_atomic_int_get (&job->n_finished);
 
-  if (options->progress == NULL || n <= job->n_told)
+  if (n <= job->n_told)
     return;
   job->n_told = n;
-  options->progress (job->span->first + n, job->state->prepared->schedule->items->len,
-                     job->state->prepared->steps[step].node, options->progress_data);
+  ir_run_tell (job->state, job->span->first + n, job->state->prepared->schedule->items->len,
+               job->state->prepared->steps[step].node);
 }
 
 /* @alone: there is one worker only, which does the work of all. */
@@ -342,8 +341,11 @@ ir_parallel_run (IrRunState *state,
     .failed = G_MAXINT,
   };
 
+  *failed = NULL;
   for (guint step = span->first; step <= span->last; step++)
     g_atomic_int_set (&prepared->parallel->finished[step], 0);
+  if (!ir_run_begin_kernel (state, error))
+    return *done = span->first, FALSE;
   pthread_mutex_init (&job.lock, NULL);
   pthread_cond_init (&job.wake, NULL);
   state->concurrent = TRUE;
@@ -352,6 +354,11 @@ ir_parallel_run (IrRunState *state,
   state->concurrent = FALSE;
   pthread_mutex_destroy (&job.lock);
   pthread_cond_destroy (&job.wake);
+  if (!ir_run_end_kernel (state, error))
+    {
+      g_clear_error (&job.error);
+      return *done = span->first, FALSE;
+    }
   *done = MIN (span->last + 1, (guint) job.failed);
   for (guint step = span->first; step < *done; step++)
     {

@@ -170,7 +170,7 @@ call_kernel (IrRunState *state, IrCall *call, const IrNode *node, GError **error
   ir_call_adapt (call);
   /* A kernel that has seen that it is to stop may leave its outputs incomplete. */
   if (!ir_call_check (call, error) || !bind_layouts (state, call, node, may_block, error) ||
-      !ir_prepared_choice (state->prepared, node)->kernel (call, error) ||
+      !ir_run_kernel (state, ir_prepared_choice (state->prepared, node)->kernel, call, error) ||
       ir_call_fail_if_stopped (call, error))
     return FALSE;
   for (guint i = 0; i < node->n_outputs; i++)
@@ -285,19 +285,21 @@ release_values (IrRunState *state, guint step)
       ir_run_state_drop (state, ir_model_value (prepared->model, prepared->release[i]));
 }
 
-/* Steps that run concurrently; how many steps have run comes back in @done. */
+/* Steps that run concurrently. */
 static gboolean
-run_span (IrRunState *state, const IrScheduleSpan *span, guint *done, GError **error)
+run_span (IrRunState *state, const IrScheduleSpan *span, GError **error)
 {
+  guint done;
   IrTraceItem *trace = (IrTraceItem *) (void *) state->run->trace->items->data;
   const IrNode *failed;
   GError *local = NULL;
 
-  gboolean good = ir_parallel_run (state, span, trace, done, &failed, &local);
+  gboolean good = ir_parallel_run (state, span, trace, &done, &failed, &local);
   if (state->run->plan_check != NULL)
-    ir_plan_check_steps (state, span->first, *done);
-  for (guint step = span->first; step < *done; step++)
+    ir_plan_check_steps (state, span->first, done);
+  for (guint step = span->first; step < done; step++)
     release_values (state, step);
+  state->n_done = done;
   if (good)
     return TRUE;
   if (failed != NULL)
@@ -336,7 +338,7 @@ gboolean
 ir_run_schedule (IrRunState *state, GError **error)
 {
   const IrPrepared *prepared = state->prepared;
-  guint n_steps = prepared->schedule->items->len, done = 0;
+  guint n_steps = prepared->schedule->items->len;
   GArray *trace = state->run->trace->items;
   gint64 start_ns = ir_run_elapsed_ns (state);
   gboolean spans = FALSE;
@@ -345,15 +347,16 @@ ir_run_schedule (IrRunState *state, GError **error)
   if (observer != NULL && !observer->begin (observer, state, error))
     return FALSE;
   g_array_append_vals (trace, prepared->trace, n_steps);
-  while (done < n_steps)
+  while (state->n_done < n_steps)
     {
-      IrTraceItem *item = &g_array_index (trace, IrTraceItem, done);
-      IrRunStep *step = &prepared->steps[done];
-      const IrScheduleSpan *span = ir_parallel_span (state, done);
+      IrTraceItem *item = &g_array_index (trace, IrTraceItem, state->n_done);
+      IrRunStep *step = &prepared->steps[state->n_done];
+      const IrScheduleSpan *span = ir_parallel_span (state, state->n_done);
+      state->node = step->node;
       if (span != NULL)
         {
           spans = TRUE;
-          if (!run_span (state, span, &done, error))
+          if (!run_span (state, span, error))
             break;
           start_ns = ir_run_elapsed_ns (state);
           continue;
@@ -365,16 +368,14 @@ ir_run_schedule (IrRunState *state, GError **error)
       item->start_ns = start_ns;
       item->end_ns = start_ns = ir_run_elapsed_ns (state);
       if (state->run->plan_check != NULL)
-        ir_plan_check_steps (state, done, done + 1);
-      release_values (state, done++);
-      if (state->options->progress != NULL)
-        state->options->progress (done, n_steps, step->node, state->options->progress_data);
+        ir_plan_check_steps (state, state->n_done, state->n_done + 1);
+      release_values (state, state->n_done++);
+      ir_run_tell (state, state->n_done, n_steps, step->node);
     }
-  gboolean good = done == n_steps && (observer == NULL || observer->end (observer, state, error));
-  g_array_set_size (trace, done);
-  ir_run_adopt (state, done);
-  if (done > 0)
-    state->arena_bytes = MAX (state->arena_bytes, prepared->steps[done - 1].reach_bytes);
+  gboolean good = state->n_done == n_steps &&
+                  (observer == NULL || observer->end (observer, state, error));
+  g_array_set_size (trace, state->n_done);
+  ir_run_adopt (state, state->n_done);
   if (spans)
     g_array_sort (trace, compare_starts);
   return good;

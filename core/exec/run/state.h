@@ -28,6 +28,16 @@ struct _IrObserver
 
 typedef struct _IrClaims IrClaims; /* claims.c */
 
+/* Who may touch what a run hands out, where somebody may leave it (detached.c). */
+typedef enum
+{
+  IR_TURN_RUN,    /* the run, between kernels */
+  IR_TURN_KERNEL, /* nobody: a kernel works on what is not handed out */
+  IR_TURN_TELL,   /* the run tells how far it is */
+  IR_TURN_TAKE,   /* who leaves it takes what nodes have given that had ended */
+  IR_TURN_LEFT    /* nobody ever: the run has to end */
+} IrTurn;
+
 /* One run under way. */
 struct _IrRunState
 {
@@ -52,6 +62,9 @@ struct _IrRunState
   guint64 n_iterations; /* of all loops so far */
   guint depth;          /* of control flow */
   GHashTable *draws;    /* (nullable) node id -> how often a random node has run */
+  gint *turn;           /* (nullable) atomic: IrTurn */
+  guint n_done;         /* steps of the schedule */
+  const IrNode *node;   /* (nullable) of the step under way */
 };
 
 static inline gboolean
@@ -75,6 +88,12 @@ ir_run_call (IrRunState *state)
   return (IrCall){ .cancellable = state->cancellable, .watch = &state->watch };
 }
 
+/* -- detached.c -- */
+gboolean ir_run_kernel (IrRunState *state, IrKernelFunc kernel, IrCall *call, GError **error);
+gboolean ir_run_begin_kernel (IrRunState *state, GError **error);
+gboolean ir_run_end_kernel (IrRunState *state, GError **error);
+void ir_run_tell (IrRunState *state, guint done, guint total, const IrNode *node);
+
 void ir_run_enter_call (IrRunState *state, IrCall *call, IrThreads threads, IrScratch *scratch);
 gboolean ir_run_graph (IrRunState *state, const IrGraph *graph, GError **error);
 gboolean ir_run_schedule (IrRunState *state, GError **error);
@@ -86,6 +105,8 @@ gboolean ir_run_count_iteration (IrRunState *state, const IrNode *node, GError *
 gboolean ir_run_node (IrRunState *state, const IrNode *node, GError **error);
 void ir_run_keep (IrRun *run, IrValueId id, IrTensor *tensor);
 void ir_run_adopt (IrRunState *state, guint n_steps);
+void ir_run_adopt_own (IrRunState *state, guint n_steps);
+void ir_run_end (IrRunState *state);
 void ir_run_capture (IrRunState *state, const IrValue *value, IrTensor *tensor);
 
 /* -- executable.c -- */

@@ -260,6 +260,16 @@ fix_step (IrPrepared *prepared, IrRunStep *step)
   item->flops = item->bytes = 0;
 }
 
+static gboolean
+run_chain (
+    IrRunState *state, IrRunStep *head, IrThreads threads, IrScratch *scratch, GError **error)
+{
+  if (!ir_run_begin_kernel (state, error))
+    return FALSE;
+  gboolean done = ir_chain_run (state, head, threads, scratch, error);
+  return ir_run_end_kernel (state, error) && done;
+}
+
 /**
  * ir_step_compute:
  * @state: a run under way
@@ -280,13 +290,13 @@ ir_step_compute (
   IrCall *call = &step->call;
 
   if (step->chain > 0)
-    return ir_chain_run (state, step, threads, scratch, error);
+    return run_chain (state, step, threads, scratch, error);
   ir_run_enter_call (state, call, threads, scratch);
   call->alloc = give_bound;
   call->alloc_data = step;
   ir_plan_check_watch (state, call);
   /* One that has seen that it is to stop may leave its outputs incomplete. */
-  gboolean done = step->choice->kernel (call, error) && !ir_call_fail_if_cut (call, error);
+  gboolean done = ir_run_kernel (state, step->choice->kernel, call, error) && !ir_call_fail_if_cut (call, error);
   for (guint i = 0; done && i < call->n_outputs; i++)
     done = take_bound (state, step, i, error);
   ir_call_disown (call, step->n_owned);

@@ -4,7 +4,6 @@
 #include "app/cli/commands.h"
 #include "app/cli/model.h"
 #include "app/cli/output.h"
-#include "core/ir/aside.h"
 #include "core/op/verify.h"
 
 #include <stdio.h>
@@ -36,61 +35,19 @@ make_strict (GPtrArray *problems)
     }
 }
 
-typedef struct
-{
-  IrModel *model;
-  GPtrArray *found; /* of IrProblem */
-} Check;
-
-static void
-check (gpointer data, IrAside *aside)
-{
-  Check *self = data;
-
-  ir_verify_structure (self->model, self->found);
-  ir_verify_nodes (self->model, self->found);
-}
-
-static void
-check_free (gpointer data)
-{
-  Check *self = data;
-
-  ir_model_unref (self->model);
-  g_ptr_array_unref (self->found);
-  g_free (self);
-}
-
-/* (transfer full) (nullable): what is wrong with @model; NULL: cancelled */
-static GPtrArray *
-find_problems (Cli *cli, IrModel *model)
-{
-  const IrStop stop = { .cancellable = cli->cancellable };
-  Check *self = g_new (Check, 1);
-  GPtrArray *found;
-
-  *self = (Check){ ir_model_ref (model), ir_problems_new () };
-  if (!ir_aside_until (self, check_free, check, &stop))
-    return NULL;
-  found = g_ptr_array_ref (self->found);
-  check_free (self);
-  return found;
-}
-
 static CliStatus
 run (Cli *cli)
 {
   Options *options = cli->options;
   g_auto (CliModel) opened = { 0 };
-  g_autoptr (GPtrArray) found = NULL;
+  g_autoptr (GPtrArray) found = ir_problems_new ();
   CliStatus status;
   guint errors, warnings;
 
   if (!cli_model_open (cli, &options->model, cli->args[0], FALSE, &opened, &status))
     return status;
-  found = find_problems (cli, opened.model);
-  if (found == NULL)
-    return cli_cancelled (cli);
+  ir_verify_structure (opened.model, found);
+  ir_verify_nodes (opened.model, found);
   ir_problems_merge (opened.problems, found);
   if (options->strict)
     make_strict (opened.problems);

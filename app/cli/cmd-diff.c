@@ -5,7 +5,6 @@
 #include "app/cli/diff-values.h"
 #include "app/cli/model.h"
 #include "app/cli/output.h"
-#include "core/ir/aside.h"
 #include "core/diff/diff.h"
 
 #include <string.h>
@@ -289,47 +288,6 @@ differs (const IrDiff *diff)
          0;
 }
 
-typedef struct
-{
-  IrModel *a, *b;
-  gboolean same_file;
-  IrDiff *diff;
-} Comparison;
-
-static void
-compare (gpointer data, IrAside *aside)
-{
-  Comparison *self = data;
-
-  self->diff = ir_diff_new (self->a, self->b, self->same_file);
-}
-
-static void
-comparison_free (gpointer data)
-{
-  Comparison *self = data;
-
-  ir_model_unref (self->a);
-  ir_model_unref (self->b);
-  g_clear_pointer (&self->diff, ir_diff_free);
-  g_free (self);
-}
-
-/* (transfer full) (nullable): NULL: cancelled */
-static IrDiff *
-find_differences (const IrStop *stop, IrModel *a, IrModel *b, gboolean same_file)
-{
-  Comparison *self = g_new (Comparison, 1);
-  IrDiff *diff;
-
-  *self = (Comparison){ ir_model_ref (a), ir_model_ref (b), same_file, NULL };
-  if (!ir_aside_until (self, comparison_free, compare, stop))
-    return NULL;
-  diff = g_steal_pointer (&self->diff);
-  comparison_free (self);
-  return diff;
-}
-
 /* Steps of one file are matched by id: the second is taken from the history of the first. */
 static CliStatus
 run (Cli *cli)
@@ -362,7 +320,7 @@ run (Cli *cli)
       snapshot_b = ir_model_snapshot_until (b.model, &stop);
     }
   if (snapshot_a != NULL && snapshot_b != NULL)
-    diff = find_differences (&stop, snapshot_a, snapshot_b, same_file);
+    diff = ir_diff_new (snapshot_a, snapshot_b, same_file);
   if (diff == NULL)
     return cli_cancelled (cli);
   if (cli->json)

@@ -653,7 +653,7 @@ report (Cli *cli,
       (options->stage != NULL && !commit (options->stage, &error)) ||
       (run->trace != NULL && !write_trace (options, run, &error)))
     {
-      ir_json_release (json);
+      cJSON_Delete (json);
       return cli_fail (CLI_FAILED, error);
     }
   report_missing (&what, json);
@@ -676,7 +676,7 @@ report (Cli *cli,
       print_summary (options, run);
       if (options->nodes || options->roofline)
         report_nodes (cli, options, run, NULL);
-      ir_json_release (json);
+      cJSON_Delete (json);
     }
   if (failure != NULL)
     return cli_fail (cli_status_of (failure), failure);

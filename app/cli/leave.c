@@ -21,17 +21,14 @@ typedef struct
   GCancellable *cancellable;
   gint claimed;      /* atomic: somebody says, or has said, why the command ends */
   gint status;       /* atomic: with which it ends, CliStatus */
+  gboolean limited;  /* of the first thread */
   const char *stage; /* (nullable) atomic: a folder whose files are not all written */
 } Leave;
 
 static Leave leave = { .status = CLI_FAILED };
 
-/**
- * cli_leave_claim:
- *
- * Returns: whether the caller is to say why the command ends; once it was interrupted, only the
- *   first is
- */
+/* Returns whether the caller is to say why the command ends; once it was interrupted, only the first
+ * is. */
 gboolean
 cli_leave_claim (void)
 {
@@ -39,25 +36,27 @@ cli_leave_claim (void)
          g_atomic_int_compare_and_exchange (&leave.claimed, 0, 1);
 }
 
-/**
- * cli_leave_end:
- * @status: what the command has come to
- *
- * For what is left to do from then on the program need not be waited for.
- */
+/* Runs of the command have a limit of time: one that was left behind may still be at work when the
+ * program ends. */
+void
+cli_leave_limited (void)
+{
+  leave.limited = TRUE;
+}
+
+/* The command has come to @status, and has written all. Ends the program at once where work may have
+ * been left behind: what exit() does would take the libraries away under its hands. */
 void
 cli_leave_end (CliStatus status)
 {
   g_atomic_int_set (&leave.status, (gint) status);
   g_atomic_int_set (&leave.claimed, 1);
+  if (leave.limited || g_cancellable_is_cancelled (leave.cancellable))
+    _exit ((int) status);
 }
 
-/**
- * cli_leave_stage:
- * @stage: (nullable): files that are not all written; lives until the next call
- *
- * They are removed when the program ends before that.
- */
+/* @stage: (nullable): files that are not all written, and are removed when the program ends before
+ * that; lives until the next call */
 void
 cli_leave_stage (const IrStaging *stage)
 {
@@ -98,12 +97,7 @@ watch (gpointer user)
   _exit (g_atomic_int_get (&leave.status));
 }
 
-/**
- * cli_leave_init:
- * @cancellable: of the command; triggered by SIGINT and SIGTERM
- *
- * Takes these signals from now on.
- */
+/* Takes SIGINT and SIGTERM from now on, which trigger @cancellable. */
 void
 cli_leave_init (GCancellable *cancellable)
 {

@@ -6,5 +6,6 @@
 
 void cli_leave_init (GCancellable *cancellable);
 gboolean cli_leave_claim (void);
+void cli_leave_limited (void);
 void cli_leave_end (CliStatus status);
 void cli_leave_stage (const IrStaging *stage);

@@ -5,7 +5,6 @@
 #include "app/cli/leave.h"
 #include "app/cli/output.h"
 #include "core/exec/kernel/threads.h"
-#include "core/ir/release.h"
 
 #include <errno.h>
 #include <locale.h>
@@ -101,7 +100,6 @@ main (int argc, char **argv)
   if (command == NULL)
     return unknown_command (argv[1]);
   ir_threads_limit_spinning (argv);
-  ir_release_steadily ();
   cancellable = g_cancellable_new ();
   cli_leave_init (cancellable);
   return end_output (cli_main (command, argc - 1, argv + 1, cancellable));

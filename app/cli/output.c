@@ -220,7 +220,7 @@ cli_json_print_long (Cli *cli, cJSON *json)
     putchar ('\n');
   else
     cli_cut (cli);
-  ir_json_release (json);
+  cJSON_Delete (json);
 }
 
 gboolean

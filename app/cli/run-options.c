@@ -1,6 +1,7 @@
 /* What the options of a run say: back end, limits, what is left out, threads. */
 #include "config.h"
 
+#include "app/cli/leave.h"
 #include "app/cli/model.h"
 
 #include "core/exec/kernel/size.h"
@@ -64,6 +65,8 @@ cli_limits (const CliModelOptions *options, IrRunLimits *limits, GError **error)
   limits->time_limit_ms = isinf (seconds) ? G_MAXUINT
                           : seconds > 0   ? (guint) MAX (seconds * 1000, 1)
                                           : 0;
+  if (limits->time_limit_ms != 0)
+    cli_leave_limited ();
   return TRUE;
 }
 

@@ -3,7 +3,6 @@
 #include "app/gui/application.h"
 #include "core/exec/kernel/threads.h"
 #include "core/ir/printable.h"
-#include "core/ir/release.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -38,7 +37,6 @@ main (int argc, char **argv)
   g_set_print_handler (print);
   g_set_printerr_handler (print_error);
   ir_threads_limit_spinning (argv);
-  ir_release_steadily ();
   g_set_application_name ("irscope");
   application = ir_application_new ();
   return g_application_run (G_APPLICATION (application), argc, argv);

@@ -52,7 +52,7 @@ ir_image_decode (gconstpointer data,
         memcmp ((const guint8 *) data + formats[i].offset, formats[i].magic, formats[i].n) == 0)
       {
         *format = formats[i].name;
-        return ir_image_decode_aside (formats[i].decode, data, length, limits, image);
+        return formats[i].decode (data, length, limits, image);
       }
   return IR_IMAGE_DAMAGED;
 }

@@ -39,12 +39,6 @@ IrImageStatus ir_image_decode (gconstpointer data,
                                IrImage *image,
                                const char **format);
 
-IrImageStatus ir_image_decode_aside (IrImageDecoder decoder,
-                                     const guint8 *data,
-                                     gsize length,
-                                     const IrImageLimits *limits,
-                                     IrImage *image);
-
 /* What the libraries' files provide; a stand-in that says ABSENT where one is missing. */
 IrImageStatus ir_image_decode_pixbuf (const guint8 *data,
                                       gsize length,

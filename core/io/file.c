@@ -8,7 +8,6 @@
 
 #include "core/io/formats.h"
 #include "core/io/mapped-file.h"
-#include "core/ir/aside.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -293,34 +292,9 @@ ir_file_write_atomic (const char *path, GBytes *bytes, GError **error)
   return ir_file_stream_atomic (path, stream_bytes, bytes, error);
 }
 
-typedef struct
-{
-  IrModel *model;
-  char *(*write) (IrModel *model);
-  char *text;
-} Writing;
-
-static void
-write_text (gpointer data, IrAside *aside)
-{
-  Writing *writing = data;
-
-  writing->text = writing->write (writing->model);
-}
-
-static void
-writing_free (gpointer data)
-{
-  Writing *writing = data;
-
-  ir_model_unref (writing->model);
-  g_free (writing->text);
-  g_free (writing);
-}
-
 /**
  * ir_file_write_text:
- * @model: a model, which nobody edits before the next look that is not stopped
+ * @model: a model
  * @write: gives its text
  * @path: file to make or replace
  * @stop: (nullable): what may stop it; then there is no error
@@ -337,15 +311,11 @@ ir_file_write_text (IrModel *model,
                     const IrStop *stop,
                     GError **error)
 {
-  Writing *writing = g_new (Writing, 1);
-  g_autoptr (GBytes) bytes = NULL;
+  char *text = write (model);
+  g_autoptr (GBytes) bytes = g_bytes_new_take (text, strlen (text));
 
-  *writing = (Writing){ ir_model_ref (model), write, NULL };
-  if (!ir_aside_until (writing, writing_free, write_text, stop))
+  if (ir_stopped (stop))
     return FALSE;
-  bytes = g_bytes_new_take (writing->text, strlen (writing->text));
-  writing->text = NULL;
-  writing_free (writing);
   return ir_file_write_atomic (path, bytes, error);
 }
 

@@ -4,7 +4,6 @@
 #include "config.h"
 
 #include "core/ir/pages.h"
-#include "core/ir/release.h"
 #include "core/ir/tensor-private.h"
 
 #include <gio/gio.h>
@@ -15,7 +14,6 @@
 #define SMALL_BYTES       1024
 #define COPIED_BYTES      ((gsize) 4 << 20) /* between two questions whether to stop */
 #define REFERENCES        (1 << 16)         /* taken, or elements placed, meanwhile */
-#define LARGE_BYTES       ((gsize) 1 << 30) /* that the system takes back in some 30 ms */
 
 static gboolean
 count_elements (guint rank, const gint64 *dims, guint64 *n)
@@ -79,18 +77,6 @@ ir_tensor_new (IrDtype dtype, guint rank, const gint64 *dims, GBytes *bytes)
   return tensor;
 }
 
-static void
-free_bytes (gpointer memory, gsize n_bytes)
-{
-  ir_release (memory, free, n_bytes >= LARGE_BYTES ? G_MAXUINT64 : 0);
-}
-
-static void
-free_large (gpointer memory)
-{
-  free_bytes (memory, LARGE_BYTES);
-}
-
 /* calloc() rather than an aligned allocation: big blocks come zeroed from the system for free.
  * Shapes, axes and scalars are like all small objects of GLib: without memory for them the program
  * ends, so that those who make them need not ask. */
@@ -107,10 +93,7 @@ alloc_bytes (gsize n_bytes)
     return NULL;
   past = (gsize) ((guintptr) memory % IR_ALIGN_BYTES);
   return g_bytes_new_with_free_func (memory + (past > 0 ? IR_ALIGN_BYTES - past : 0), n_bytes,
-                                     small                    ? g_free
-                                     : n_bytes >= LARGE_BYTES ? free_large
-                                                              : free,
-                                     memory);
+                                     small ? g_free : free, memory);
 }
 
 /**
@@ -379,13 +362,17 @@ free_origin (IrTensorOrigin *origin)
   g_free (origin);
 }
 
-static void
-tensor_free (gpointer data)
+/**
+ * ir_tensor_unref:
+ * @tensor: (transfer full): a tensor
+ */
+void
+ir_tensor_unref (IrTensor *tensor)
 {
-  IrTensor *tensor = data;
-
+  if (!g_atomic_ref_count_dec (&tensor->ref_count))
+    return;
   if (tensor->owns_copy)
-    free_bytes (tensor->aligned, tensor->n_bytes);
+    free (tensor->aligned);
   for (guint64 i = 0;
        tensor->strings != NULL && i < tensor->n_elements && tensor->strings[i] != NULL; i++)
     g_bytes_unref (tensor->strings[i]);
@@ -399,21 +386,6 @@ tensor_free (gpointer data)
   g_free (tensor);
 }
 
-/**
- * ir_tensor_unref:
- * @tensor: (transfer full): a tensor
- *
- * Millions of strings or items, or long strings, are given back by another thread.
- */
-void
-ir_tensor_unref (IrTensor *tensor)
-{
-  if (g_atomic_ref_count_dec (&tensor->ref_count))
-    ir_release (tensor, tensor_free,
-                tensor->strings == NULL          ? tensor->n_items
-                : tensor->n_bytes >= LARGE_BYTES ? G_MAXUINT64
-                                                 : tensor->n_elements);
-}
 
 /* -- reading -- */
 
@@ -497,7 +469,7 @@ make_aligned_copy (IrTensor *tensor, gconstpointer data, IrTensorStopped stopped
     {
       if (at > 0 && stopped != NULL && stopped (user))
         {
-          free_bytes (copy, tensor->n_bytes);
+          free (copy);
           return NULL;
         }
       memcpy (copy + at, (const guint8 *) data + at, MIN (tensor->n_bytes - at, COPIED_BYTES));
@@ -505,7 +477,7 @@ make_aligned_copy (IrTensor *tensor, gconstpointer data, IrTensorStopped stopped
   if (g_atomic_pointer_compare_and_exchange (&tensor->aligned, NULL, copy))
     tensor->owns_copy = TRUE; /* read only when the last reference goes */
   else
-    free_bytes (copy, tensor->n_bytes);
+    free (copy);
   return g_atomic_pointer_get (&tensor->aligned);
 }
 

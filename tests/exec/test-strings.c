@@ -2,7 +2,7 @@
  * takes them or says that it does not. */
 #include "config.h"
 
-#include "core/exec/ref/long-string.h"
+#include "core/exec/ref/string-util.h"
 #include "tests/exec/bodies.h"
 #include "tests/exec/graphs.h"
 
@@ -249,32 +249,13 @@ test_long_parts (void)
 {
   g_autofree char *text = g_malloc0 (200000);
   g_autoptr (GBytes) whole = g_bytes_new_static (text, 200000);
-  IrCall call = { 0 };
-  IrBlockWatch watch = { .call = &call };
-  g_autoptr (GBytes) part = ir_string_part (&watch, whole, 1, 150000);
-  g_autoptr (GBytes) word = ir_string_part (&watch, whole, 7, 9);
+  g_autoptr (GBytes) part = ir_string_part (whole, 1, 150000);
+  g_autoptr (GBytes) word = ir_string_part (whole, 7, 9);
 
   g_assert_true (g_bytes_get_data (part, NULL) == text + 1);
   g_assert_cmpuint (g_bytes_get_size (part), ==, 150000);
   g_assert_true (g_bytes_get_data (word, NULL) != text + 7);
   g_assert_cmpuint (g_bytes_get_size (word), ==, 9);
-}
-
-static void
-test_long_hash (void)
-{
-  g_autofree char *text = g_malloc0 (200000);
-  g_autoptr (GBytes) whole = g_bytes_new_static (text, 200000);
-  guint hash = ir_string_hash (whole);
-
-  text[100000] = 'x';
-  g_assert_cmpuint (ir_string_hash (whole), ==, hash);
-  for (guint at = 0; at < 200000; at += 199999)
-    {
-      text[at] = 'x';
-      g_assert_cmpuint (ir_string_hash (whole), !=, hash);
-      text[at] = '\0';
-    }
 }
 
 int
@@ -298,7 +279,6 @@ main (int argc, char **argv)
   TEST ("RegexFullMatch matches whole strings", test_regex);
   TEST ("RegexFullMatch says which pattern or element it cannot match", test_regex_errors);
   TEST ("long parts of a string share its bytes", test_long_parts);
-  TEST ("hashing a long string reads its ends alone", test_long_hash);
   TEST ("StringNormalizer drops words and changes case", test_normalizer);
   return g_test_run ();
 }

@@ -237,7 +237,7 @@ test_json_text (void)
 
       g_assert_cmpstr (found, ==, wanted);
       cJSON_free (printed);
-      ir_json_release (json);
+      cJSON_Delete (json);
     }
 }
 
@@ -284,7 +284,7 @@ test_json_looks (void)
   sink = (Sink){ 0, 2 };
   g_assert_false (ir_json_print (json, take_part, &sink, NULL));
   g_assert_cmpuint (sink.bytes, <, whole);
-  ir_json_release (json);
+  cJSON_Delete (json);
 }
 
 int

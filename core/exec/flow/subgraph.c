@@ -6,7 +6,6 @@
 #include "core/exec/flow/subgraph-private.h"
 
 #include "core/exec/kernel/slabs.h"
-#include "core/ir/release.h"
 
 #define MAX_DEPTH 64 /* of subgraphs in subgraphs; more is hostile */
 
@@ -116,7 +115,7 @@ void
 ir_rounds_clear (IrRounds *rounds)
 {
   for (guint i = 0; i < rounds->n; i++)
-    ir_long_array_unref (rounds->lists[i]);
+    g_ptr_array_unref (rounds->lists[i]);
   g_clear_pointer (&rounds->lists, g_free);
   rounds->n = 0;
 }

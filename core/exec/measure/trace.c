@@ -213,7 +213,7 @@ ir_trace_to_chrome_json_with (const IrTrace *trace,
       cJSON_AddNumberToObject (data, "threads", extras->roofline->n_threads);
     }
   g_autofree char *text = ir_json_print_text (root);
-  ir_json_release (root);
+  cJSON_Delete (root);
   return g_strconcat (text, "\n", NULL);
 }
 

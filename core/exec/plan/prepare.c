@@ -5,7 +5,6 @@
 #include "core/exec/plan/plan.h"
 #include "core/exec/schedule/tasks.h"
 #include "core/exec/schedule/schedule.h"
-#include "core/ir/release.h"
 #include "core/op/infer.h"
 #include "core/ir/pages.h"
 
@@ -374,10 +373,15 @@ ir_prepared_new_bare (IrModel *frozen, IrSchedule *schedule, GError **error)
   return ir_kernels_check (prepared->kernels, frozen, error) ? g_steal_pointer (&prepared) : NULL;
 }
 
-static void
-prepared_free (gpointer data)
+/**
+ * ir_prepared_free:
+ * @prepared: (transfer full) (nullable): a plan
+ */
+void
+ir_prepared_free (IrPrepared *prepared)
 {
-  IrPrepared *prepared = data;
+  if (prepared == NULL)
+    return;
 
   ir_steps_free (prepared);
   for (IrNodeId id = 0; prepared->kernels != NULL && id < prepared->n_nodes; id++)
@@ -396,17 +400,4 @@ prepared_free (gpointer data)
   g_clear_pointer (&prepared->claimed, g_array_unref);
   g_free (prepared->shapes);
   g_free (prepared);
-}
-
-/**
- * ir_prepared_free:
- * @prepared: (transfer full) (nullable): a plan
- *
- * That of very many nodes is given back by another thread.
- */
-void
-ir_prepared_free (IrPrepared *prepared)
-{
-  if (prepared != NULL)
-    ir_release (prepared, prepared_free, prepared->n_nodes);
 }

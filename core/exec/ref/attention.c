@@ -66,9 +66,7 @@ load_rows (const IrCall *call,
            guint64 first_row,
            double *values)
 {
-  IrBlockWatch watch = { .call = call };
-
-  for (guint64 row = 0; row < heads->length && !ir_block_worked (&watch, heads->size); row++)
+  for (guint64 row = 0; row < heads->length; row++)
     ir_block_load_many (call, heads->tensor, row_start (heads, batch, head, row), heads->size,
                         values + (first_row + row) * heads->size);
 }
@@ -76,7 +74,7 @@ load_rows (const IrCall *call,
 static void
 scale_all (const IrCall *call, IrDtype dtype, double factor, guint64 n, double *values)
 {
-  for (guint64 i = 0; i < n && !ir_block_stopped (call, i); i++)
+  for (guint64 i = 0; i < n; i++)
     values[i] = ir_block_round (dtype, values[i] * factor);
 }
 
@@ -100,10 +98,8 @@ multiply_keys (const IrCall *call,
                guint64 size,
                double *scores)
 {
-  IrBlockWatch watch = { .call = call };
-
-  for (guint64 j = 0; j < n && !ir_block_worked (&watch, 1); j++)
-    scores[j] = ir_block_round (dtype, ir_block_dot (&watch, query, keys + j * size, size));
+  for (guint64 j = 0; j < n; j++)
+    scores[j] = ir_block_round (dtype, ir_block_dot (query, keys + j * size, size));
 }
 
 /* A product of matrices: a weight of 0 does not hide an infinite or undefined value. */
@@ -115,11 +111,9 @@ weigh_values (const IrCall *call,
               guint64 size,
               double *sums)
 {
-  IrBlockWatch watch = { .call = call };
-
-  ir_call_zero (call, sums, size * sizeof *sums);
-  for (guint64 j = 0; j < n && !ir_block_worked (&watch, 1); j++)
-    ir_block_add_scaled (&watch, weights[j], values + j * size, size, sums);
+  memset (sums, 0, size * sizeof *sums);
+  for (guint64 j = 0; j < n; j++)
+    ir_block_add_scaled (weights[j], values + j * size, size, sums);
 }
 
 /* -- Attention -- */
@@ -239,7 +233,7 @@ store_present (
   for (guint64 i = 0; n > 0 && i < now->batch * now->heads && !ir_call_stopped (call); i++)
     {
       load_sequence (call, past, now, i / now->heads, i % now->heads, scratch);
-      ir_block_store_many (call, present, i * n, n, scratch);
+      ir_block_store (present, i * n, n, scratch);
     }
   return TRUE;
 }
@@ -279,7 +273,7 @@ sees (const Attention *a, gint64 position, gint64 key, gint64 valid)
 static void
 select_scores (const Attention *a, guint64 batch, guint64 head, guint64 row)
 {
-  for (guint64 j = 0; a->selects && j < a->total && !ir_block_stopped (a->call, j); j++)
+  for (guint64 j = 0; a->selects && j < a->total; j++)
     if (mask_bias (a, (guint64[]){ batch, head, row, j }) != 0)
       a->scores[j] = a->fill;
 }
@@ -292,7 +286,7 @@ bias_row (Attention *a, guint64 batch, guint64 head, guint64 row)
   gint64 offset = a->nonpad != NULL ? valid - (gint64) a->q.length : (gint64) a->past;
   gboolean some = FALSE;
 
-  for (guint64 j = 0; j < a->total && !ir_block_stopped (a->call, j); j++)
+  for (guint64 j = 0; j < a->total; j++)
     {
       a->bias[j] = a->mask != NULL && !a->selects
                        ? mask_bias (a, (guint64[]){ batch, head, row, j })
@@ -307,7 +301,7 @@ bias_row (Attention *a, guint64 batch, guint64 head, guint64 row)
 static void
 cap_scores (const Attention *a)
 {
-  for (guint64 j = 0; a->softcap > 0 && j < a->total && !ir_block_stopped (a->call, j); j++)
+  for (guint64 j = 0; a->softcap > 0 && j < a->total; j++)
     {
       double part = ir_block_round (a->dtype, a->scores[j] / a->softcap);
       double bent = ir_block_round (a->dtype, tanh (part));
@@ -319,7 +313,7 @@ static void
 keep_scores (const Attention *a, gint64 mode, guint64 row)
 {
   if (a->scores_out != NULL && a->mode == mode)
-    ir_block_store_many (a->call, a->scores_out, row * a->total, a->total, a->scores);
+    ir_block_store (a->scores_out, row * a->total, a->total, a->scores);
 }
 
 /* @index: row of the scores, over all batches and heads. */
@@ -335,14 +329,14 @@ attend_row (Attention *a, guint64 batch, guint64 head, guint64 row, guint64 inde
   keep_scores (a, 1, index);
   gboolean some = bias_row (a, batch, head, row) || !a->empty_is_0;
   select_scores (a, batch, head, row);
-  for (guint64 j = 0; j < a->total && !ir_block_stopped (a->call, j); j++)
+  for (guint64 j = 0; j < a->total; j++)
     a->scores[j] = ir_block_round (a->dtype, a->scores[j] + a->bias[j]);
   keep_scores (a, 2, index);
-  for (guint64 j = 0; j < a->total && !ir_block_stopped (a->call, j); j++)
+  for (guint64 j = 0; j < a->total; j++)
     a->scores[j] = ir_block_round (a->precision, a->scores[j]);
   if (some)
     ir_block_softmax (a->call, a->precision, a->scores, a->total);
-  for (guint64 j = 0; j < a->total && !ir_block_stopped (a->call, j); j++)
+  for (guint64 j = 0; j < a->total; j++)
     a->scores[j] = some && !(a->safe && isnan (a->scores[j]))
                        ? ir_block_round (a->dtype, a->scores[j])
                        : 0;
@@ -353,7 +347,7 @@ attend_row (Attention *a, guint64 batch, guint64 head, guint64 row, guint64 inde
 static gboolean
 check_nonpad (const Attention *a, GError **error)
 {
-  for (guint64 i = 0; a->nonpad != NULL && i < a->q.batch && !ir_block_stopped (a->call, i); i++)
+  for (guint64 i = 0; a->nonpad != NULL && i < a->q.batch; i++)
     {
       gint64 valid = ir_tensor_get_int64 (a->nonpad, i);
       if (valid < 0 || (guint64) valid > a->total)
@@ -380,7 +374,7 @@ attend_heads (Attention *a, GError **error)
       for (guint64 row = 0; row < a->q.length && !ir_call_stopped (a->call); row++)
         {
           attend_row (a, batch, head, row, i * a->q.length + row);
-          ir_block_store_many (a->call, a->y, row_start (&out, batch, head, row), a->v.size,
+          ir_block_store (a->y, row_start (&out, batch, head, row), a->v.size,
                                a->sums);
         }
       if (ir_block_cancelled (a->call, error))
@@ -508,7 +502,7 @@ ir_ref_flex_attention_scores (IrCall *call, GError **error)
                               query);
           scale_all (call, dtype, root, q.size, query);
           multiply_keys (call, dtype, query, keys, k.length, q.size, row);
-          ir_block_store_many (call, scores, (i * q.length + at) * k.length, k.length, row);
+          ir_block_store (scores, (i * q.length + at) * k.length, k.length, row);
         }
       if (ir_block_cancelled (call, error))
         return NULL;
@@ -537,7 +531,7 @@ ir_ref_flex_attention_softmax (IrCall *call, IrTensor *scores, GError **error)
     {
       ir_block_load_many (call, scores, i * n, n, row);
       ir_block_softmax (call, ir_tensor_dtype (scores), row, n);
-      ir_block_store_many (call, scores, i * n, n, row);
+      ir_block_store (scores, i * n, n, row);
     }
   return TRUE;
 }
@@ -576,7 +570,7 @@ ir_ref_flex_attention_output (IrCall *call, const IrTensor *probs, GError **erro
           ir_block_load_many (call, probs, at * v.length, v.length, weights);
           weigh_values (call, weights, values, v.length, v.size, sums);
           scale_all (call, precision, 1, v.size, sums);
-          ir_block_store_many (call, y, at * v.size, v.size, sums);
+          ir_block_store (y, at * v.size, v.size, sums);
         }
     }
   return TRUE;

@@ -2,7 +2,7 @@
  * kind of number. Integers wrap around; what has no result (division by zero) is an error. */
 #include "config.h"
 
-#include "core/exec/ref/long-string.h"
+#include "core/exec/ref/string-util.h"
 #include "core/exec/ref/ref-util.h"
 #include "core/exec/ref/ref.h"
 #include <math.h>
@@ -30,7 +30,7 @@ apply_real (const IrCall *call,
   guint64 total = ir_tensor_n_elements (out);
   gint64 offsets[IR_REF_CHUNK];
   double x[IR_REF_CHUNK], y[IR_REF_CHUNK];
-  for (guint64 first = 0; first < total && !ir_block_stopped (call, first); first += IR_REF_CHUNK)
+  for (guint64 first = 0; first < total; first += IR_REF_CHUNK)
     {
       guint n = (guint) MIN (total - first, IR_REF_CHUNK);
       ir_ref_layout_offsets (at_a, first, n, 0, offsets);
@@ -57,7 +57,7 @@ apply_int (IrCall *call,
   guint64 total = ir_tensor_n_elements (out);
   gint64 offsets[IR_REF_CHUNK], x[IR_REF_CHUNK], y[IR_REF_CHUNK];
   const char *fault = NULL;
-  for (guint64 first = 0; first < total && !ir_block_stopped (call, first); first += IR_REF_CHUNK)
+  for (guint64 first = 0; first < total; first += IR_REF_CHUNK)
     {
       guint n = (guint) MIN (total - first, IR_REF_CHUNK);
       ir_ref_layout_offsets (at_a, first, n, 0, offsets);
@@ -193,14 +193,13 @@ equal_strings (IrCall *call, GError **error)
     return FALSE;
   IrRefLayout at_a, at_b;
   gint64 place_a, place_b;
-  IrBlockWatch watch = { .call = call };
   ir_ref_layout_broadcast (&at_a, a, ir_tensor_rank (out), ir_tensor_dims (out));
   ir_ref_layout_broadcast (&at_b, b, ir_tensor_rank (out), ir_tensor_dims (out));
-  for (guint64 i = 0; i < ir_tensor_n_elements (out) && !ir_block_worked (&watch, 4); i++)
+  for (guint64 i = 0; i < ir_tensor_n_elements (out); i++)
     {
       ir_ref_layout_offsets (&at_a, i, 1, 0, &place_a);
       ir_ref_layout_offsets (&at_b, i, 1, 0, &place_b);
-      gint64 same = ir_string_equal (&watch, ir_tensor_string (a, (guint64) place_a),
+      gint64 same = g_bytes_equal (ir_tensor_string (a, (guint64) place_a),
                                      ir_tensor_string (b, (guint64) place_b));
       ir_ref_store_int (out, i, 1, &same);
     }
@@ -377,7 +376,7 @@ variadic (IrCall *call, const Functions *functions, gboolean mean, GError **erro
   gint64 offsets[IR_REF_CHUNK], i_sum[IR_REF_CHUNK], i_next[IR_REF_CHUNK];
   double r_sum[IR_REF_CHUNK], r_next[IR_REF_CHUNK];
   const char *fault = NULL;
-  for (guint64 first = 0; first < total && !ir_block_stopped (call, first); first += IR_REF_CHUNK)
+  for (guint64 first = 0; first < total; first += IR_REF_CHUNK)
     {
       guint n = (guint) MIN (total - first, IR_REF_CHUNK);
       for (guint slot = 0; slot < call->n_inputs; slot++)
@@ -449,7 +448,7 @@ clip_real (const IrCall *call,
   double lowest = low != NULL ? ir_tensor_get_double (low, 0) : -HUGE_VAL;
   double highest = high != NULL ? ir_tensor_get_double (high, 0) : HUGE_VAL;
   double x[IR_REF_CHUNK];
-  for (guint64 first = 0; first < total && !ir_block_stopped (call, first); first += IR_REF_CHUNK)
+  for (guint64 first = 0; first < total; first += IR_REF_CHUNK)
     {
       guint n = (guint) MIN (total - first, IR_REF_CHUNK);
       ir_block_load (in, first, n, x);
@@ -475,7 +474,7 @@ clip_int (const IrCall *call,
     ir_ref_load_int (low, &zero, 1, &lowest);
   if (high != NULL)
     ir_ref_load_int (high, &zero, 1, &highest);
-  for (guint64 i = 0; i < total && !ir_block_stopped (call, i); i++)
+  for (guint64 i = 0; i < total; i++)
     {
       gint64 offset = (gint64) i;
       ir_ref_load_int (in, &offset, 1, &x);
@@ -539,7 +538,7 @@ ir_ref_where (IrCall *call, GError **error)
   for (guint slot = 0; slot < 3; slot++)
     ir_ref_layout_broadcast (&layouts[slot], ir_call_input (call, slot), (guint) type->rank,
                              type->dims);
-  for (guint64 first = 0; first < out.n && !ir_block_stopped (call, first); first += IR_REF_CHUNK)
+  for (guint64 first = 0; first < out.n; first += IR_REF_CHUNK)
     {
       guint n = (guint) MIN (out.n - first, IR_REF_CHUNK);
       for (guint slot = 0; slot < 3; slot++)

@@ -5,8 +5,7 @@
 
 #include <string.h>
 
-#define PIECE (1 << 16) /* elements that are loaded or stored between two looks */
-#define RUN   4096      /* elements that are sorted without one */
+#define PIECE 64 /* elements that take longer than a poll */
 
 void
 ir_block_load (const IrTensor *tensor, guint64 first, guint64 n, double *values)
@@ -43,106 +42,51 @@ ir_block_store (IrTensor *tensor, guint64 first, guint64 n, const double *values
       ir_dtype_set_double (dtype, data, first + i, values[i]);
 }
 
-/* As ir_block_load(), but stops when the run does */
+/* As ir_block_load(): the poll of the kernels that read by it. Where the run is to stop the
+ * elements are zero, and what is made of them is thrown away. */
 void
 ir_block_load_many (
     const IrCall *call, const IrTensor *tensor, guint64 first, guint64 n, double *values)
 {
-  for (guint64 i = 0; i < n && (i == 0 || !ir_call_stopped (call)); i += PIECE)
-    ir_block_load (tensor, first + i, MIN (n - i, PIECE), values + i);
+  if (n > PIECE && ir_call_stopped (call))
+    memset (values, 0, n * sizeof *values);
+  else
+    ir_block_load (tensor, first, n, values);
 }
 
-/* As ir_block_store(), but stops when the run does. @values: the elements; rounded to the type
- * of @tensor. */
 void
-ir_block_store_many (
-    const IrCall *call, IrTensor *tensor, guint64 first, guint64 n, const double *values)
+ir_block_fill (double *values, guint64 n, double value)
 {
-  for (guint64 i = 0; i < n && (i == 0 || !ir_call_stopped (call)); i += PIECE)
-    ir_block_store (tensor, first + i, MIN (n - i, PIECE), values + i);
-}
-
-/* Stops when the run does */
-void
-ir_block_fill (const IrCall *call, double *values, guint64 n, double value)
-{
-  for (guint64 i = 0; i < n && !ir_block_stopped (call, i); i++)
+  for (guint64 i = 0; i < n; i++)
     values[i] = value;
 }
 
-/* The sum of their products, from the first to the last; a part of it if the run is to stop. */
+/* The sum of their products, from the first to the last. */
 double
-ir_block_dot (IrBlockWatch *watch, const double *a, const double *b, guint64 n)
+ir_block_dot (const double *a, const double *b, guint64 n)
 {
   double sum = 0;
 
-  for (guint64 at = 0; at < n && !ir_block_worked (watch, MIN (n - at, IR_BLOCK_LOOK));
-       at += IR_BLOCK_LOOK)
-    for (guint64 i = at; i < MIN (n, at + IR_BLOCK_LOOK); i++)
-      sum += a[i] * b[i];
+  for (guint64 i = 0; i < n; i++)
+    sum += a[i] * b[i];
   return sum;
 }
 
-/* Leaves out the rest when the run is to stop */
 void
-ir_block_add_scaled (IrBlockWatch *watch, double factor, const double *x, guint64 n, double *y)
+ir_block_add_scaled (double factor, const double *x, guint64 n, double *y)
 {
-  for (guint64 at = 0; at < n && !ir_block_worked (watch, MIN (n - at, IR_BLOCK_LOOK));
-       at += IR_BLOCK_LOOK)
-    for (guint64 i = at; i < MIN (n, at + IR_BLOCK_LOOK); i++)
-      y[i] += factor * x[i];
+  for (guint64 i = 0; i < n; i++)
+    y[i] += factor * x[i];
 }
 
-/* Both sides of @middle are sorted; @room holds the left one meanwhile. */
-static gboolean
-merge (IrBlockWatch *watch,
-       gint64 *order,
-       gint64 middle,
-       gint64 n,
-       gint64 *room,
-       GCompareDataFunc compare,
-       gpointer data)
-{
-  gint64 left = 0, right = middle, to = 0;
-
-  for (; left < middle && !ir_block_worked (watch, 1); left++)
-    room[left] = order[left];
-  for (left = 0; left < middle && right < n && !ir_block_worked (watch, 1);)
-    order[to++] = compare (&order[right], &room[left], data) < 0 ? order[right++] : room[left++];
-  while (left < middle && !ir_block_worked (watch, 1))
-    order[to++] = room[left++];
-  return !watch->stopped;
-}
-
-static gboolean
-sort (IrBlockWatch *watch,
-      gint64 *order,
-      gint64 n,
-      gint64 *room,
-      GCompareDataFunc compare,
-      gpointer data)
-{
-  if (n <= RUN)
-    {
-      g_qsort_with_data (order, (gint) n, sizeof *order, compare, data);
-      return !ir_block_worked (watch, (guint64) n * 8);
-    }
-  gint64 middle = n / 2;
-  return sort (watch, order, middle, room, compare, data) &&
-         sort (watch, order + middle, n - middle, room, compare, data) &&
-         merge (watch, order, middle, n, room, compare, data);
-}
-
-/* A stable sort of any length that stops when the run does. Source: merge sort, as
- * g_qsort_with_data(). Returns FALSE if it was to stop, or there is no memory: @order is then in
- * no order. */
+/* Sorts stably; returns FALSE if there are too many. */
 gboolean
-ir_block_sort (const IrCall *call, gint64 *order, gint64 n, GCompareDataFunc compare, gpointer data)
+ir_block_sort (gint64 *order, gint64 n, GCompareDataFunc compare, gpointer data)
 {
-  IrBlockWatch watch = { .call = call };
-  g_autofree gint64 *room = n > RUN ? g_try_new (gint64, (gsize) (n / 2)) : NULL;
-
-  return (room != NULL || n <= RUN) && sort (&watch, order, n, room, compare, data);
+  if (n > G_MAXINT)
+    return FALSE;
+  g_qsort_with_data (order, (gint) n, sizeof *order, compare, data);
+  return TRUE;
 }
 
 /* @value as an element of @dtype would hold it */
@@ -192,9 +136,7 @@ ir_block_load_new (const IrCall *call, guint slot, GError **error)
 
   if (values == NULL)
     return NULL;
-  ir_block_load_many (call, tensor, 0, n, values);
-  if (n > PIECE && ir_block_cancelled (call, error))
-    return NULL;
+  ir_block_load (tensor, 0, n, values);
   return g_steal_pointer (&values);
 }
 

@@ -1,9 +1,8 @@
 /* Reference kernels of conversion between element types. */
 #include "config.h"
 
-#include "core/exec/ref/long-string.h"
+#include "core/exec/ref/string-util.h"
 #include "core/exec/ref/ref-util.h"
-#include "core/ir/release.h"
 #include "core/exec/ref/ref.h"
 #include <math.h>
 #include <string.h>
@@ -61,7 +60,7 @@ cast_numbers (const IrCall *call, const IrTensor *in, IrTensor *out, Rules rules
   gboolean wide = ir_dtype_bits (ir_tensor_dtype (out)) >= 32;
   gint64 offsets[IR_REF_CHUNK], whole[IR_REF_CHUNK];
   double reals[IR_REF_CHUNK];
-  for (guint64 first = 0; first < total && !ir_block_stopped (call, first); first += IR_REF_CHUNK)
+  for (guint64 first = 0; first < total; first += IR_REF_CHUNK)
     {
       guint n = (guint) MIN (total - first, IR_REF_CHUNK);
       for (guint i = 0; i < n; i++)
@@ -119,10 +118,10 @@ static gboolean
 cast_to_strings (IrCall *call, const IrTensor *in, GError **error)
 {
   g_auto (IrRefWriter) out = { 0 };
-  g_autoptr (IrLongArray) texts = g_ptr_array_new_with_free_func ((GDestroyNotify) g_bytes_unref);
+  g_autoptr (GPtrArray) texts = g_ptr_array_new_with_free_func ((GDestroyNotify) g_bytes_unref);
   if (!ir_ref_writer_init (&out, call, 0, error))
     return FALSE;
-  for (guint64 i = 0; i < out.n && !ir_block_stopped (call, i); i++)
+  for (guint64 i = 0; i < out.n; i++)
     {
       char *text = number_to_string (in, i);
       GBytes *bytes = g_bytes_new_take (text, strlen (text));
@@ -138,13 +137,10 @@ cast_from_strings (IrCall *call, const IrTensor *in, Rules rules, GError **error
   IrTensor *out = ir_block_new_output (call, 0, error);
   if (out == NULL)
     return FALSE;
-  IrBlockWatch watch = { .call = call };
   gboolean integers = ir_ref_kind (ir_tensor_dtype (out)) != IR_REF_REAL;
-  IrStringNumber number;
   for (guint64 i = 0; i < ir_tensor_n_elements (in); i++)
     {
-      if (!ir_string_number (&watch, ir_tensor_string (in, i), integers, &number))
-        return TRUE;
+      const IrStringNumber number = ir_string_number (ir_tensor_string (in, i), integers);
       if (number.is_whole)
         ir_ref_store_int (out, i, 1, &number.whole);
       else if (number.is_real)

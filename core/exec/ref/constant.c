@@ -1,9 +1,8 @@
 /* Reference kernels of constants and generators. */
 #include "config.h"
 
-#include "core/exec/ref/long-string.h"
+#include "core/exec/ref/string-util.h"
 #include "core/exec/ref/ref-util.h"
-#include "core/ir/release.h"
 #include "core/exec/ref/ref.h"
 #include <math.h>
 #include <string.h>
@@ -23,17 +22,14 @@ take_tensor (IrCall *call, IrTensor *tensor, GError **error)
 static gboolean
 take_strings (IrCall *call, const IrAttr *attr, GError **error)
 {
-  g_autoptr (IrLongArray) strings = g_ptr_array_new_with_free_func ((GDestroyNotify) g_bytes_unref);
+  g_autoptr (GPtrArray) strings = g_ptr_array_new_with_free_func ((GDestroyNotify) g_bytes_unref);
   gint64 n = attr->n;
-  IrBlockWatch watch = { .call = call };
   for (guint i = 0; i < attr->n; i++)
     {
-      GBytes *text = ir_string_join (&watch, attr->strings[i].data, attr->strings[i].length, "", 0);
+      GBytes *text = ir_string_join (attr->strings[i].data, attr->strings[i].length, "", 0);
       if (text == NULL)
         return ir_call_fail (call, error, IR_OP_ERROR_LIMIT, "no memory for the strings");
       g_ptr_array_add (strings, text);
-      if (ir_block_worked (&watch, 4))
-        return ir_block_cancelled (call, error), FALSE;
     }
   return ir_call_take_strings (call, 0, attr->kind == IR_ATTR_STRINGS, &n,
                                (GBytes **) (gpointer) strings->pdata, error);
@@ -55,10 +51,10 @@ ir_ref_constant (IrCall *call, GError **error)
   if (out == NULL)
     return FALSE;
   if (attr->n > 0 && ir_tensor_dtype (out) == IR_DTYPE_FLOAT)
-    ir_call_copy (call, ir_tensor_data_writable (out), attr->floats,
+    memcpy (ir_tensor_data_writable (out), attr->floats,
                   attr->n * sizeof *attr->floats);
   else if (attr->n > 0)
-    ir_call_copy (call, ir_tensor_data_writable (out), attr->ints, attr->n * sizeof *attr->ints);
+    memcpy (ir_tensor_data_writable (out), attr->ints, attr->n * sizeof *attr->ints);
   return TRUE;
 }
 
@@ -80,8 +76,8 @@ ir_ref_constant_of_shape (IrCall *call, GError **error)
   if (!ir_ref_writer_init (&out, call, 0, error))
     return FALSE;
   if (value.n == 0)
-    ir_call_zero (call, out.data, out.n * out.size);
-  for (guint64 i = 0; value.n == 1 && i < out.n && !ir_block_stopped (call, i); i++)
+    memset (out.data, 0, out.n * out.size);
+  for (guint64 i = 0; value.n == 1 && i < out.n; i++)
     ir_ref_copy_run (&out, i, &value, 0, 1);
   return ir_ref_writer_finish (&out, error);
 }
@@ -106,7 +102,7 @@ ir_ref_range (IrCall *call, GError **error)
     return FALSE;
   gint64 first = ir_tensor_get_int64 (start, 0), step = ir_tensor_get_int64 (delta, 0);
   double first_real = ir_tensor_get_double (start, 0), step_real = ir_tensor_get_double (delta, 0);
-  for (guint64 i = 0; i < ir_tensor_n_elements (out) && !ir_block_stopped (call, i); i++)
+  for (guint64 i = 0; i < ir_tensor_n_elements (out); i++)
     {
       double real = first_real + (double) i * step_real;
       gint64 whole = (gint64) ((guint64) first + i * (guint64) step);
@@ -133,7 +129,7 @@ ir_ref_eye_like (IrCall *call, GError **error)
     return FALSE;
   gint64 columns = ir_tensor_dims (out)[1];
   gint64 k = CLAMP (ir_call_int (call, "k", 0), -G_MAXINT64 / 2, G_MAXINT64 / 2);
-  for (guint64 i = 0; i < ir_tensor_n_elements (out) && !ir_block_stopped (call, i); i++)
+  for (guint64 i = 0; i < ir_tensor_n_elements (out); i++)
     {
       gint64 row = (gint64) i / columns, column = (gint64) i % columns;
       double element = column - row == k;

@@ -52,12 +52,7 @@ floor_div (gint64 a, gint64 b)
  * (base): the output in a convolution, the input in a transposed one; position base · stride + tap
  * · dilation - pad of the larger one (target) must lie inside. */
 static void
-add_tap (const Conv *conv,
-         IrBlockWatch *watch,
-         const gint64 *tap,
-         double weight,
-         const double *x,
-         double *y)
+add_tap (const Conv *conv, const gint64 *tap, double weight, const double *x, double *y)
 {
   const IrWindow *window = &conv->window;
   const IrDim *base = conv->transposed ? window->in : window->out;
@@ -86,18 +81,12 @@ add_tap (const Conv *conv,
                        (i < last ? at[i] * window->stride[i] + shift[i] : shift[i]);
         }
       gint64 stride = window->stride[last];
-      for (gint64 from = low[last]; from < high[last]; from += IR_BLOCK_LOOK)
-        {
-          gint64 to = MIN (from + IR_BLOCK_LOOK, high[last]);
-          if (ir_block_worked (watch, (guint64) (to - from)))
-            return;
-          if (conv->transposed)
-            for (gint64 column = from; column < to; column++)
-              y[target_row + column * stride] += weight * x[base_row + column];
-          else
-            for (gint64 column = from; column < to; column++)
-              y[base_row + column] += weight * x[target_row + column * stride];
-        }
+      if (conv->transposed)
+        for (gint64 column = low[last]; column < high[last]; column++)
+          y[target_row + column * stride] += weight * x[base_row + column];
+      else
+        for (gint64 column = low[last]; column < high[last]; column++)
+          y[base_row + column] += weight * x[target_row + column * stride];
       guint axis = last;
       while (axis > 0 && ++at[axis - 1] == high[axis - 1])
         {
@@ -114,11 +103,9 @@ add_channel (const Conv *conv, const double *weights, const double *x, double *y
 {
   gint64 tap[IR_WINDOW_MAX_AXES] = { 0 };
 
-  IrBlockWatch watch = { .call = conv->call };
-
-  for (guint64 i = 0; i < conv->taps && !ir_block_worked (&watch, 8); i++)
+  for (guint64 i = 0; i < conv->taps; i++)
     {
-      add_tap (conv, &watch, tap, weights[i], x, y);
+      add_tap (conv, tap, weights[i], x, y);
       for (guint axis = conv->window.n_axes; axis-- > 0;)
         {
           if (++tap[axis] < conv->window.kernel[axis])
@@ -134,7 +121,7 @@ finish_whole (const Conv *conv, guint64 m, double *y)
 {
   const Whole *whole = conv->whole;
 
-  for (guint64 i = 0; i < conv->y_plane && !ir_block_stopped (conv->call, i); i++)
+  for (guint64 i = 0; i < conv->y_plane; i++)
     if (whole->scale != NULL)
       y[i] = ir_ref_quantize (ir_tensor_dtype (conv->y), y[i] * whole->scale[m], whole->y_zero);
     else
@@ -161,21 +148,21 @@ run_channels (guint64 first, guint64 end, guint worker, gpointer data)
     {
       guint64 group = m / y_each;
       double start = bias != NULL ? ir_tensor_get_double (bias, m) : 0;
-      ir_block_fill (conv->call, y, conv->y_plane, start);
-      for (guint64 c = 0; c < x_each && !ir_call_stopped (conv->call); c++)
+      ir_block_fill (y, conv->y_plane, start);
+      for (guint64 c = 0; c < x_each; c++)
         {
           guint64 channel = group * x_each + c;
           guint64 pair = conv->transposed ? channel * y_each + m % y_each : m * x_each + c;
           ir_block_load_many (conv->call, w, pair * conv->taps, conv->taps, weights);
           for (guint64 i = 0;
-               conv->whole != NULL && i < conv->taps && !ir_block_stopped (conv->call, i); i++)
+               conv->whole != NULL && i < conv->taps; i++)
             weights[i] -= conv->whole->w_zero[m];
           add_channel (conv, weights, conv->x + channel * conv->x_plane, y);
         }
       guint64 row = conv->sample * (guint64) conv->y_channels + m;
       if (conv->whole != NULL)
         finish_whole (conv, m, y);
-      ir_block_store_many (conv->call, conv->y, row * conv->y_plane, conv->y_plane, y);
+      ir_block_store (conv->y, row * conv->y_plane, conv->y_plane, y);
     }
 }
 
@@ -208,7 +195,7 @@ run (Conv *conv, GError **error)
   for (conv->sample = 0; conv->sample < (guint64) conv->batch; conv->sample++)
     {
       ir_block_load_many (call, x, conv->sample * sample_size, sample_size, sample);
-      for (guint64 i = 0; conv->whole != NULL && i < sample_size && !ir_block_stopped (call, i);
+      for (guint64 i = 0; conv->whole != NULL && i < sample_size;
            i++)
         sample[i] -= conv->whole->x_zero;
       ir_threads_for (call->threads, (guint64) conv->y_channels, ir_threads_grain (per_channel),
@@ -275,7 +262,7 @@ run_whole (IrCall *call, Whole *whole, guint w, guint w_zero, guint bias, GError
   whole->w_zero = ir_block_new (call, channels, error);
   if (whole->w_zero == NULL)
     return FALSE;
-  for (guint64 m = 0; m < channels && !ir_block_stopped (call, m); m++)
+  for (guint64 m = 0; m < channels; m++)
     whole->w_zero[m] = number_of (call, w_zero, m, 0);
   ir_call_as_conv (call, w, bias, inputs, &view);
   Conv conv = { .call = &view, .whole = whole };
@@ -308,7 +295,7 @@ ir_ref_q_linear_conv (IrCall *call, GError **error)
   whole.scale = ir_block_new (call, channels, error);
   if (whole.scale == NULL)
     return FALSE;
-  for (guint64 m = 0; m < channels && !ir_block_stopped (call, m); m++)
+  for (guint64 m = 0; m < channels; m++)
     whole.scale[m] = number_of (call, 1, 0, 1) * number_of (call, 4, m, 1) /
                      number_of (call, 6, 0, 1);
   whole.x_zero = number_of (call, 2, 0, 0);

@@ -74,13 +74,13 @@ at_place (const Deform *d, const double *values, gint64 batch, gint64 n, gint64 
 
 /* Samples [channels, taps] for place @out of the output. */
 static void
-sample_place (const Deform *d, IrBlockWatch *watch, gint64 batch, gint64 out, double *samples)
+sample_place (const Deform *d, gint64 batch, gint64 out, double *samples)
 {
   const IrWindow *window = &d->window;
   gint64 n_axes = window->n_axes, taps = d->offset_group * d->n_taps;
   gint64 per_group = d->channels / d->offset_group;
 
-  for (gint64 tap = 0; tap < taps && !watch->stopped; tap++)
+  for (gint64 tap = 0; tap < taps; tap++)
     {
       double place[MAX_AXES];
       gint64 rest_out = out, rest_tap = tap % d->n_taps, first = tap / d->n_taps * per_group;
@@ -94,7 +94,7 @@ sample_place (const Deform *d, IrBlockWatch *watch, gint64 batch, gint64 out, do
           rest_tap /= window->kernel[i];
         }
       double mask = d->mask != NULL ? at_place (d, d->mask, batch, taps, tap, out) : 1;
-      for (gint64 c = first; c < first + per_group && !ir_block_worked (watch, 16); c++)
+      for (gint64 c = first; c < first + per_group; c++)
         samples[c * d->n_taps + tap % d->n_taps] = mask * sample (d,
                                                                   d->x + (batch * d->channels + c) *
                                                                              d->in_plane,
@@ -109,7 +109,6 @@ run_places (guint64 first, guint64 end, guint worker, gpointer data)
   gint64 per_group = d->channels / d->group, each = d->out_channels / d->group;
   gint64 weights = per_group * d->n_taps;
   g_autofree double *samples = g_try_new (double, (gsize) MAX (d->channels * d->n_taps, 1));
-  IrBlockWatch watch = { .call = d->call };
 
   if (samples == NULL)
     {
@@ -119,12 +118,12 @@ run_places (guint64 first, guint64 end, guint worker, gpointer data)
   for (guint64 i = first; i < end && !ir_call_stopped (d->call); i++)
     {
       gint64 batch = (gint64) i / d->out_plane, out = (gint64) i % d->out_plane;
-      sample_place (d, &watch, batch, out, samples);
-      for (gint64 m = 0; m < d->out_channels && !ir_block_worked (&watch, (guint64) weights); m++)
+      sample_place (d, batch, out, samples);
+      for (gint64 m = 0; m < d->out_channels; m++)
         {
           const double *seen = samples + m / each * weights, *w = d->w + m * weights;
           double sum = d->bias != NULL ? d->bias[m] : 0;
-          for (gint64 k = 0; k < weights && !ir_block_stopped (d->call, (guint64) k); k++)
+          for (gint64 k = 0; k < weights; k++)
             sum += seen[k] * w[k];
           ir_block_store (d->y, (guint64) ((batch * d->out_channels + m) * d->out_plane + out), 1,
                           &sum);

@@ -10,13 +10,12 @@
 static double
 determinant (const IrCall *call, double *m, gint64 n)
 {
-  IrBlockWatch watch = { .call = call };
   double result = 1;
 
   for (gint64 column = 0; column < n; column++)
     {
       gint64 pivot = column;
-      for (gint64 row = column + 1; row < n && !ir_block_worked (&watch, 1); row++)
+      for (gint64 row = column + 1; row < n; row++)
         if (fabs (m[row * n + column]) > fabs (m[pivot * n + column]))
           pivot = row;
       if (m[pivot * n + column] == 0)
@@ -28,7 +27,7 @@ determinant (const IrCall *call, double *m, gint64 n)
           m[column * n + i] = other;
         }
       result *= pivot != column ? -m[column * n + column] : m[column * n + column];
-      for (gint64 row = column + 1; row < n && !ir_block_worked (&watch, (guint64) n); row++)
+      for (gint64 row = column + 1; row < n; row++)
         {
           double factor = m[row * n + column] / m[column * n + column];
           for (gint64 i = column; i < n; i++)

@@ -77,7 +77,6 @@ typedef struct
   double most, overlap, least; /* limits: boxes of a class, intersection over union, score */
   const Box *boxes;
   gint64 n_boxes;
-  IrBlockWatch watch;
 } Suppression;
 
 /* Appends the boxes of one class that stay: [batch, class, box] each. FALSE: they are in no order.
@@ -88,19 +87,19 @@ suppress (Suppression *s, const double *scores, gint64 batch, gint64 class, GArr
   g_autoptr (GArray) candidates = g_array_new (FALSE, FALSE, sizeof (gint64));
   g_autoptr (GArray) kept = g_array_new (FALSE, FALSE, sizeof (gint64));
 
-  for (gint64 i = 0; i < s->n_boxes && !ir_block_worked (&s->watch, 1); i++)
+  for (gint64 i = 0; i < s->n_boxes; i++)
     if (scores[i] > s->least)
       {
         g_array_append_val (candidates, i);
       }
-  if (!ir_block_sort (s->watch.call, (gint64 *) (gpointer) candidates->data, candidates->len,
+  if (!ir_block_sort ((gint64 *) (gpointer) candidates->data, candidates->len,
                       by_falling_score, (gpointer) scores))
     return FALSE;
-  for (guint c = 0; c < candidates->len && kept->len < s->most && !s->watch.stopped; c++)
+  for (guint c = 0; c < candidates->len && kept->len < s->most; c++)
     {
       gint64 index = g_array_index (candidates, gint64, c);
       gboolean stays = TRUE;
-      for (guint k = 0; k < kept->len && stays && !ir_block_worked (&s->watch, 4); k++)
+      for (guint k = 0; k < kept->len && stays; k++)
         stays = intersection_over_union (&s->boxes[index],
                                          &s->boxes[g_array_index (kept, gint64, k)]) <= s->overlap;
       if (!stays)
@@ -125,7 +124,7 @@ check_numbers (const IrCall *call, GError **error)
 gboolean
 ir_ref_non_max_suppression (IrCall *call, GError **error)
 {
-  Suppression s = { .watch = { .call = call } };
+  Suppression s = { 0 };
 
   if (!ir_call_check (call, error) || !call->op->infer (call, error) ||
       !check_numbers (call, error) || !read_scalar (call, 2, 0, &s.most, error) ||
@@ -144,9 +143,9 @@ ir_ref_non_max_suppression (IrCall *call, GError **error)
   s.n_boxes = dims[2];
   for (gint64 batch = 0; batch < dims[0]; batch++)
     {
-      for (gint64 i = 0; i < s.n_boxes && !ir_block_worked (&s.watch, 4); i++)
+      for (gint64 i = 0; i < s.n_boxes; i++)
         boxes[i] = read_box (corners + (batch * s.n_boxes + i) * 4, by_centre);
-      for (gint64 class = 0; class < dims[1] && s.n_boxes > 0 && !s.watch.stopped; class ++)
+      for (gint64 class = 0; class < dims[1] && s.n_boxes > 0; class ++)
         if (!suppress (&s, scores + (batch * dims[1] + class) * s.n_boxes, batch, class, rows))
           return ir_block_cancelled (call, error)
                      ? FALSE
@@ -156,7 +155,7 @@ ir_ref_non_max_suppression (IrCall *call, GError **error)
   IrTensor *out = ir_call_new_output (call, 0, IR_DTYPE_INT64, 2, shape, error);
   if (out == NULL)
     return FALSE;
-  for (guint i = 0; i < rows->len && !ir_block_stopped (call, i); i++)
+  for (guint i = 0; i < rows->len; i++)
     ir_ref_store_int (out, i, 1, &g_array_index (rows, gint64, i));
   return TRUE;
 }
@@ -206,8 +205,7 @@ sample (const double *plane, const Side sides[2], double y, double x, gboolean m
 }
 
 static double
-pool_cell (IrBlockWatch *watch,
-           const double *plane,
+pool_cell (const double *plane,
            const Side sides[2],
            gint64 row,
            gint64 column,
@@ -215,7 +213,7 @@ pool_cell (IrBlockWatch *watch,
 {
   double result = maximum ? -INFINITY : 0;
 
-  for (gint64 i = 0; i < sides[0].n && !ir_block_worked (watch, 8 * (guint64) sides[1].n); i++)
+  for (gint64 i = 0; i < sides[0].n; i++)
     for (gint64 k = 0; k < sides[1].n; k++)
       {
         double y = ((double) row + ((double) i + 0.5) / (double) sides[0].n) * sides[0].cell;
@@ -273,13 +271,12 @@ align_region (IrCall *call, gint64 region, const double *roi, const double *x, G
   for (guint i = 0; i < 2; i++)
     if (!read_side (call, &sides[i], dims[2 + i], roi[1 - i], roi[3 - i], cells[i], error))
       return FALSE;
-  IrBlockWatch watch = { .call = call };
-  for (gint64 c = 0; c < dims[1] && !watch.stopped; c++)
-    for (gint64 row = 0; row < cells[0] && !watch.stopped; row++)
-      for (gint64 column = 0; column < cells[1] && !ir_block_worked (&watch, 8); column++)
+  for (gint64 c = 0; c < dims[1]; c++)
+    for (gint64 row = 0; row < cells[0]; row++)
+      for (gint64 column = 0; column < cells[1]; column++)
         {
           const double *plane = x + (batch * dims[1] + c) * dims[2] * dims[3];
-          double value = pool_cell (&watch, plane, sides, row, column, maximum);
+          double value = pool_cell (plane, sides, row, column, maximum);
           gint64 place = ((region * dims[1] + c) * cells[0] + row) * cells[1] + column;
           ir_block_store (y, (guint64) place, 1, &value);
         }

@@ -51,7 +51,7 @@ ir_ref_dropout (IrCall *call, GError **error)
     return FALSE;
   IrTwister twister;
   ir_twister_init_call (&twister, call);
-  for (guint64 i = 0; i < ir_tensor_n_elements (in) && !ir_block_stopped (call, i); i++)
+  for (guint64 i = 0; i < ir_tensor_n_elements (in); i++)
     {
       gint64 kept = !mode.training || ir_twister_uniform (&twister) >= mode.ratio;
       double x;

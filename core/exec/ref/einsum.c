@@ -80,7 +80,7 @@ operand_load (
     operand->dims[i] = ir_tensor_dims (tensor)[i];
   if (!operand_alloc (operand, call, error))
     return FALSE;
-  for (guint64 i = 0; i < operand->n && !ir_block_stopped (call, i); i++)
+  for (guint64 i = 0; i < operand->n; i++)
     {
       gint64 offset = (gint64) i, integer;
       if (is_real)
@@ -134,10 +134,10 @@ add_line (const Contraction *c, Number *sum, const gint64 *offsets)
   const Number *b = c->operands[1] != NULL ? c->operands[1]->numbers + offsets[1] : &one;
 
   if (c->is_real)
-    for (gint64 i = 0; i < n && !ir_block_stopped (c->call, (guint64) i); i++)
+    for (gint64 i = 0; i < n; i++)
       sum->real += a[i * step_a].real * b[i * step_b].real;
   else
-    for (gint64 i = 0; i < n && !ir_block_stopped (c->call, (guint64) i); i++)
+    for (gint64 i = 0; i < n; i++)
       sum->integer += a[i * step_a].integer * b[i * step_b].integer;
 }
 
@@ -152,7 +152,7 @@ sum_products (const Contraction *c, const gint64 *start)
 
   for (guint i = 0; i < space->n; i++)
     at[i] = 0;
-  while (more && !ir_call_stopped (c->call))
+  while (more)
     {
       add_line (c, &sum, offsets);
       more = FALSE;
@@ -218,7 +218,7 @@ contract (Contraction *c, const IrEinsum *einsum, IrCall *call, GError **error)
   if (!operand_alloc (result, call, error))
     return FALSE;
   if (empty)
-    ir_call_zero (call, result->numbers, sizeof (Number) * result->n);
+    memset (result->numbers, 0, sizeof (Number) * result->n);
   else if (result->n > 0)
     ir_threads_for (call->threads, result->n, ir_threads_grain (n_summed), contract_range, c);
   return !ir_block_cancelled (call, error);
@@ -289,7 +289,7 @@ ir_ref_einsum (IrCall *call, GError **error)
   IrTensor *y = ir_block_new_output (call, 0, error);
   if (y == NULL || !contract_all (call, &einsum, &result, error))
     return FALSE;
-  for (guint64 i = 0; i < result.n && !ir_block_stopped (call, i); i++)
+  for (guint64 i = 0; i < result.n; i++)
     if (ir_ref_kind (dtype) == IR_REF_REAL)
       ir_block_store (y, i, 1, &result.numbers[i].real);
     else

@@ -88,7 +88,7 @@ combine (const IrFft *fft, IrComplex *out, guint64 n, guint radix)
   guint64 part = n / radix, turn = fft->n / n;
   IrComplex terms[LARGEST_RADIX];
 
-  for (guint64 k = 0; k < part && !ir_block_stopped (fft->call, k); k++)
+  for (guint64 k = 0; k < part; k++)
     {
       for (guint r = 0; r < radix; r++)
         terms[r] = product (out[r * part + k], fft->roots[r * k * turn]);
@@ -122,7 +122,7 @@ transform (const IrFft *fft,
     }
   guint radix = factors[0];
   guint64 part = n / radix;
-  for (guint r = 0; r < radix && (part < 4096 || !ir_call_stopped (fft->call)); r++)
+  for (guint r = 0; r < radix; r++)
     transform (fft, in + r * stride, stride * radix, out + r * part, part, factors + 1);
   combine (fft, out, n, radix);
 }
@@ -142,8 +142,8 @@ prepare_chirp (IrFft *fft)
   fft->scratch = complex_new (m);
   if (fft->convolution == NULL || fft->chirp == NULL || fft->kernel == NULL || fft->scratch == NULL)
     return FALSE;
-  ir_call_zero (fft->call, fft->kernel, sizeof *fft->kernel * m);
-  for (guint64 k = 0, square = 0; k < n && !ir_block_stopped (fft->call, k); k++)
+  memset (fft->kernel, 0, sizeof *fft->kernel * m);
+  for (guint64 k = 0, square = 0; k < n; k++)
     {
       fft->chirp[k] = root_of_unity (square, 2 * n);
       IrComplex conjugate = { fft->chirp[k].re / (double) m, -fft->chirp[k].im / (double) m };
@@ -161,14 +161,14 @@ run_chirp (IrFft *fft, IrComplex *signal)
   guint64 m = fft->convolution->n;
   IrComplex *a = fft->scratch;
 
-  ir_call_zero (fft->call, a, sizeof *a * m);
-  for (guint64 k = 0; k < fft->n && !ir_block_stopped (fft->call, k); k++)
+  memset (a, 0, sizeof *a * m);
+  for (guint64 k = 0; k < fft->n; k++)
     a[k] = product (signal[k], fft->chirp[k]);
   ir_fft_run (fft->convolution, a, FALSE);
-  for (guint64 k = 0; k < m && !ir_block_stopped (fft->call, k); k++)
+  for (guint64 k = 0; k < m; k++)
     a[k] = product (a[k], fft->kernel[k]);
   ir_fft_run (fft->convolution, a, TRUE);
-  for (guint64 k = 0; k < fft->n && !ir_block_stopped (fft->call, k); k++)
+  for (guint64 k = 0; k < fft->n; k++)
     signal[k] = product (a[k], fft->chirp[k]);
 }
 
@@ -192,7 +192,7 @@ ir_fft_new (const IrCall *call, guint64 n)
   fft->scratch = complex_new (n);
   if (fft->roots == NULL || fft->scratch == NULL)
     return NULL;
-  for (guint64 k = 0; k < n && !ir_block_stopped (call, k); k++)
+  for (guint64 k = 0; k < n; k++)
     fft->roots[k] = root_of_unity (k, n);
   return g_steal_pointer (&fft);
 }
@@ -214,16 +214,16 @@ ir_fft_free (IrFft *fft)
 void
 ir_fft_run (IrFft *fft, IrComplex *signal, gboolean inverse)
 {
-  for (guint64 k = 0; inverse && k < fft->n && !ir_block_stopped (fft->call, k); k++)
+  for (guint64 k = 0; inverse && k < fft->n; k++)
     signal[k].im = -signal[k].im;
   if (fft->convolution != NULL)
     run_chirp (fft, signal);
   else
     {
-      for (guint64 k = 0; k < fft->n && !ir_block_stopped (fft->call, k); k++)
+      for (guint64 k = 0; k < fft->n; k++)
         fft->scratch[k] = signal[k];
       transform (fft, fft->scratch, 1, signal, fft->n, fft->factors);
     }
-  for (guint64 k = 0; inverse && k < fft->n && !ir_block_stopped (fft->call, k); k++)
+  for (guint64 k = 0; inverse && k < fft->n; k++)
     signal[k].im = -signal[k].im;
 }

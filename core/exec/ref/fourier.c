@@ -72,7 +72,7 @@ mirror (const IrCall *call, IrComplex *spectrum, gint64 n)
   spectrum[0].im = 0;
   if (n % 2 == 0)
     spectrum[n / 2].im = 0;
-  for (gint64 k = 1; k < (n + 1) / 2 && !ir_block_stopped (call, (guint64) k); k++)
+  for (gint64 k = 1; k < (n + 1) / 2; k++)
     spectrum[n - k] = (IrComplex){ spectrum[k].re, -spectrum[k].im };
 }
 
@@ -83,14 +83,14 @@ transform_line (const Dft *dft, IrFft *fft, IrComplex *signal, gint64 line)
   gboolean half = dft->inverse && dft->onesided;
   gint64 wanted = half ? n / 2 + 1 : n;
 
-  for (gint64 k = 0; k < wanted && !ir_block_stopped (dft->call, (guint64) k); k++)
+  for (gint64 k = 0; k < wanted; k++)
     signal[k] = k < dft->n_in ? load_complex (dft->x, (outer * dft->n_in + k) * dft->inner + at,
                                               dft->parts_in)
                               : (IrComplex){ 0, 0 };
   if (half)
     mirror (dft->call, signal, n);
   ir_fft_run (fft, signal, dft->inverse);
-  for (gint64 k = 0; k < dft->n_out && !ir_block_stopped (dft->call, (guint64) k); k++)
+  for (gint64 k = 0; k < dft->n_out; k++)
     {
       IrComplex value = signal[k];
       if (dft->inverse)
@@ -190,14 +190,14 @@ ir_ref_stft (IrCall *call, GError **error)
       gint64 first = row / dims[1] * n_in + row % dims[1] * step;
       if (ir_block_cancelled (call, error))
         return FALSE;
-      for (gint64 k = 0; k < length && !ir_block_stopped (call, (guint64) k); k++)
+      for (gint64 k = 0; k < length; k++)
         {
           double weight = window != NULL ? window[k] : 1;
           IrComplex value = load_complex (x, first + k, (guint) ir_tensor_dims (x)[2]);
           frame[k] = (IrComplex){ value.re * weight, value.im * weight };
         }
       ir_fft_run (fft, frame, FALSE);
-      for (gint64 k = 0; k < dims[2] && !ir_block_stopped (call, (guint64) k); k++)
+      for (gint64 k = 0; k < dims[2]; k++)
         store_complex (y, row * dims[2] + k, 2, frame[k]);
     }
   return TRUE;

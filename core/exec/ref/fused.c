@@ -92,7 +92,7 @@ finish (IrCall *call,
 
   if (addend != NULL && !check_addend (call, addend, y, error))
     return FALSE;
-  for (guint64 start = 0; start < n && !ir_block_stopped (call, start); start += BLOCK)
+  for (guint64 start = 0; start < n; start += BLOCK)
     {
       guint64 size = MIN (n - start, BLOCK);
       ir_block_load (y, start, size, values);

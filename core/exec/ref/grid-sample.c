@@ -169,14 +169,13 @@ run (const Sampling *sampling, IrCall *call, GError **error)
   g_autofree double *places = ir_block_load_new (call, 1, error);
   if (values == NULL || places == NULL)
     return FALSE;
-  IrBlockWatch watch = { .call = call };
-  for (gint64 n = 0; n < dims[0] && !ir_call_stopped (call); n++)
+  for (gint64 n = 0; n < dims[0]; n++)
     for (gint64 p = 0; p < y_plane && !ir_call_stopped (call); p++)
       {
         const double *place = places + (n * y_plane + p) * sampling->n_axes;
         for (guint i = 0; i < sampling->n_axes; i++)
           find_taps (sampling, place[sampling->n_axes - 1 - i], dims[i + 2], &taps[i]);
-        for (gint64 c = 0; c < dims[1] && !ir_block_worked (&watch, 16); c++)
+        for (gint64 c = 0; c < dims[1]; c++)
           {
             double value = combine (sampling, taps, dims + 2, values + (n * dims[1] + c) * x_plane);
             ir_block_store (y, (guint64) ((n * dims[1] + c) * y_plane + p), 1, &value);

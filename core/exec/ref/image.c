@@ -83,7 +83,6 @@ add_blocks (
     const IrCall *call, Sums *sums, const IrWindow *window, const IrTensor *x, gint64 offset)
 {
   gint64 tap[IR_WINDOW_MAX_AXES] = { 0 };
-  IrBlockWatch watch = { .call = call };
 
   do
     {
@@ -95,9 +94,9 @@ add_blocks (
             sums_add (sums, place, x, offset);
           offset++;
         }
-      while (!ir_block_worked (&watch, 1) && advance (at, window->n_axes, window->out));
+      while (advance (at, window->n_axes, window->out));
     }
-  while (!watch.stopped && advance (tap, window->n_axes, window->kernel));
+  while (advance (tap, window->n_axes, window->kernel));
 }
 
 /* Inference compares sizes as far as products fit; here nothing may be left open. */
@@ -152,13 +151,13 @@ ir_ref_col2im (IrCall *call, GError **error)
     {
       if (ir_block_cancelled (call, error))
         return FALSE;
-      ir_call_zero (call, scratch, sizeof *scratch * size);
+      memset (scratch, 0, sizeof *scratch * size);
       add_blocks (call, &sums, &window, x,
                   (gint64) (i * (guint64) product (window.kernel, n) * columns));
       if (sums.kind == IR_REF_REAL)
-        ir_block_store_many (call, y, i * size, size, sums.reals);
+        ir_block_store (y, i * size, size, sums.reals);
       else
-        for (guint64 k = 0; k < size && !ir_block_stopped (call, k); k++)
+        for (guint64 k = 0; k < size; k++)
           ir_ref_store_int (y, i * size + k, 1, &sums.integers[k]);
     }
   return TRUE;
@@ -195,7 +194,6 @@ ir_ref_affine_grid (IrCall *call, GError **error)
   guint n_axes = ir_tensor_rank (y) - 2;
   gint64 at[4] = { 0 };
   guint64 place = 0;
-  IrBlockWatch watch = { .call = call };
   do
     {
       const double *matrix = theta + at[0] * n_axes * (n_axes + 1);
@@ -213,7 +211,7 @@ ir_ref_affine_grid (IrCall *call, GError **error)
       ir_block_store (y, place, n_axes, moved);
       place += n_axes;
     }
-  while (!ir_block_worked (&watch, 4) && advance (at, n_axes + 1, dims));
+  while (advance (at, n_axes + 1, dims));
   return TRUE;
 }
 
@@ -223,7 +221,7 @@ ir_ref_affine_grid (IrCall *call, GError **error)
 static void
 clear_output (IrRefWriter *writer)
 {
-  ir_call_zero (writer->call, writer->data, writer->n * writer->size);
+  memset (writer->data, 0, writer->n * writer->size);
 }
 
 /* Source: ONNX CenterCropPad 18 */
@@ -234,7 +232,6 @@ ir_ref_center_crop_pad (IrCall *call, GError **error)
   g_auto (IrRefWriter) writer = { 0 };
   gint64 common[IR_MAX_RANK], first_in[IR_MAX_RANK], first_out[IR_MAX_RANK];
   gint64 at[IR_MAX_RANK] = { 0 };
-  IrBlockWatch watch = { .call = call };
 
   if (!ir_ref_prepare (call, error) ||
       !ir_ref_reader_init (&reader, call, ir_call_input (call, 0), error) ||
@@ -263,8 +260,7 @@ ir_ref_center_crop_pad (IrCall *call, GError **error)
         ir_ref_copy_run (&writer, (guint64) to, &reader, (guint64) from,
                          (guint64) common[rank - 1]);
       }
-    while (!ir_block_worked (&watch, (guint64) common[rank - 1] + 4) &&
-           advance (at, rank - 1, common));
+    while (advance (at, rank - 1, common));
   return ir_ref_writer_finish (&writer, error);
 }
 
@@ -294,7 +290,7 @@ ir_ref_max_unpool (IrCall *call, GError **error)
   for (guint i = 0; i < rank; i++)
     pooled[i] = i < 2 ? ir_tensor_dims (x)[i] : window.out[i - 2];
   gint64 end = product (pooled, rank);
-  for (guint64 i = 0; i < reader.n && !ir_block_stopped (call, i); i++)
+  for (guint64 i = 0; i < reader.n; i++)
     {
       gint64 index = ir_tensor_get_int64 (indices, i), rest = index, place = 0, stride = 1;
       if (index < 0 || index >= end)
@@ -345,15 +341,15 @@ roi_cell (const RoiSide *side, gint64 cell, gint64 *low, gint64 *high)
 /* A cell without elements gives 0. */
 static double
 largest_in_cell (
-    IrBlockWatch *watch, const double *plane, const RoiSide sides[2], gint64 row, gint64 column)
+    const double *plane, const RoiSide sides[2], gint64 row, gint64 column)
 {
   gint64 top, bottom, left, right;
   double best = -INFINITY;
 
   roi_cell (&sides[0], row, &top, &bottom);
   roi_cell (&sides[1], column, &left, &right);
-  for (gint64 y = top; y < bottom && !ir_block_worked (watch, 1); y++)
-    for (gint64 x = left; x < right && !ir_block_worked (watch, 1); x++)
+  for (gint64 y = top; y < bottom; y++)
+    for (gint64 x = left; x < right; x++)
       {
         double value = plane[y * sides[1].size + x];
         if (value > best || isnan (value))
@@ -377,13 +373,12 @@ pool_region (IrCall *call, gint64 region, const double *roi, const double *x, GE
   for (guint i = 0; i < 2; i++)
     if (!roi_side_init (&sides[i], call, roi[2 - i], roi[4 - i], out[2 + i], error))
       return FALSE;
-  IrBlockWatch watch = { .call = call };
-  for (gint64 c = 0; c < dims[1] && !watch.stopped; c++)
-    for (gint64 row = 0; row < out[2] && !watch.stopped; row++)
-      for (gint64 column = 0; column < out[3] && !ir_block_worked (&watch, 4); column++)
+  for (gint64 c = 0; c < dims[1]; c++)
+    for (gint64 row = 0; row < out[2]; row++)
+      for (gint64 column = 0; column < out[3]; column++)
         {
           const double *plane = x + ((gint64) roi[0] * dims[1] + c) * dims[2] * dims[3];
-          double value = largest_in_cell (&watch, plane, sides, row, column);
+          double value = largest_in_cell (plane, sides, row, column);
           gint64 place = ((region * dims[1] + c) * out[2] + row) * out[3] + column;
           ir_block_store (y, (guint64) place, 1, &value);
         }

@@ -53,7 +53,7 @@ ir_ref_gather (IrCall *call, GError **error)
   gint64 n_indices = (gint64) ir_tensor_n_elements (indices);
   ir_ref_split_at (rank, ir_tensor_dims (data), (guint) axis, &outer, &inner);
   for (gint64 o = 0; out.n > 0 && o < outer && !ir_call_stopped (call); o++)
-    for (gint64 k = 0; k < n_indices && !ir_block_stopped (call, (guint64) k * 16); k++)
+    for (gint64 k = 0; k < n_indices; k++)
       {
         if (!index_at (call, indices, (guint64) k, size, &index, error))
           return FALSE;
@@ -120,7 +120,7 @@ ir_ref_gather_elements (IrCall *call, GError **error)
     return FALSE;
   ir_ref_layout_init (&at_data, ir_tensor_rank (data), ir_tensor_dims (data));
   ir_ref_layout_init (&at_indices, ir_tensor_rank (data), ir_tensor_dims (indices));
-  for (guint64 i = 0; i < out.n && !ir_block_stopped (call, i); i++)
+  for (guint64 i = 0; i < out.n; i++)
     {
       if (!index_at (call, indices, i, at_data.dims[axis], &index, error))
         return FALSE;
@@ -353,7 +353,7 @@ ir_ref_scatter_elements (IrCall *call, GError **error)
                          updates.n, ir_tensor_n_elements (indices));
   ir_ref_layout_init (&at_data, ir_tensor_rank (data), ir_tensor_dims (data));
   ir_ref_layout_init (&at_indices, ir_tensor_rank (data), ir_tensor_dims (indices));
-  for (guint64 i = 0; i < updates.n && !ir_block_stopped (call, i); i++)
+  for (guint64 i = 0; i < updates.n; i++)
     {
       if (!index_at (call, indices, i, at_data.dims[axis], &index, error))
         return FALSE;
@@ -384,7 +384,7 @@ ir_ref_scatter_nd (IrCall *call, GError **error)
     {
       if (!tuple_offset (&tuples, call, i, &offset, error))
         return FALSE;
-      for (gint64 k = 0; k < tuples.run && !ir_block_stopped (call, (guint64) k); k++)
+      for (gint64 k = 0; k < tuples.run; k++)
         combine_element (&out, combine, (guint64) (offset + k), &updates,
                          i * (guint64) tuples.run + (guint64) k);
     }
@@ -417,7 +417,7 @@ ir_ref_one_hot (IrCall *call, GError **error)
     return FALSE;
   gint64 depth = type->dims[axis];
   ir_ref_split_at ((guint) type->rank, type->dims, (guint) axis, &outer, &inner);
-  for (guint64 i = 0; i < out.n && !ir_block_stopped (call, i); i++)
+  for (guint64 i = 0; i < out.n; i++)
     {
       gint64 place = (gint64) i / inner % depth;
       gint64 from = (gint64) i / inner / depth * inner + (gint64) i % inner;
@@ -458,14 +458,14 @@ ir_ref_non_zero (IrCall *call, GError **error)
   IrRefLayout layout;
   if (ir_ref_kind (dtype) == IR_REF_OTHER && dtype != IR_DTYPE_STRING)
     return ir_ref_fail_dtype (call, dtype, error);
-  for (guint64 i = 0; i < total && !ir_block_stopped (call, i); i++)
+  for (guint64 i = 0; i < total; i++)
     dims[1] += is_non_zero (in, i);
   IrTensor *out = ir_call_new_output (call, 0, IR_DTYPE_INT64, 2, dims, error);
   if (out == NULL)
     return FALSE;
   ir_ref_layout_init (&layout, ir_tensor_rank (in), ir_tensor_dims (in));
   gint64 column = 0;
-  for (guint64 i = 0; i < total && !ir_block_stopped (call, i); i++)
+  for (guint64 i = 0; i < total; i++)
     {
       if (!is_non_zero (in, i))
         continue;
@@ -522,7 +522,7 @@ compress_init (const IrCall *call, Compress *compress, GError **error)
     return ir_ref_fail_dtype (call, ir_tensor_dtype (condition), error);
   if (!compress_axis (call, compress, error))
     return FALSE;
-  for (gint64 i = 0; i < n && !ir_block_stopped (call, (guint64) i); i++)
+  for (gint64 i = 0; i < n; i++)
     {
       gboolean picked = is_non_zero (condition, (guint64) i);
       if (picked && i >= compress->size)
@@ -551,7 +551,7 @@ ir_ref_compress (IrCall *call, GError **error)
       !ir_ref_writer_init_dims (&out, call, 0, ir_tensor_dtype (data), c.rank, c.dims, error))
     return FALSE;
   for (gint64 o = 0; out.n > 0 && o < c.outer && !ir_call_stopped (call); o++)
-    for (gint64 i = 0; i < c.n && !ir_block_stopped (call, (guint64) i); i++)
+    for (gint64 i = 0; i < c.n; i++)
       if (is_non_zero (condition, (guint64) i))
         {
           ir_ref_copy_run (&out, (guint64) (done * c.inner), &in,
@@ -585,7 +585,7 @@ ir_ref_trilu (IrCall *call, GError **error)
                  ? CLAMP (shift[0], -G_MAXINT64 / 2, G_MAXINT64 / 2)
                  : 0;
   gint64 rows = ir_tensor_dims (data)[rank - 2], columns = ir_tensor_dims (data)[rank - 1];
-  for (guint64 i = 0; i < out.n && !ir_block_stopped (call, i); i++)
+  for (guint64 i = 0; i < out.n; i++)
     {
       gint64 column = (gint64) (i % (guint64) columns);
       gint64 row = (gint64) (i / (guint64) columns % (guint64) rows);
@@ -621,7 +621,7 @@ ir_ref_reverse_sequence (IrCall *call, GError **error)
   if (!ir_ref_reader_init (&in, call, data, error) || !ir_ref_writer_init (&out, call, 0, error))
     return FALSE;
   ir_ref_layout_init (&layout, ir_tensor_rank (data), dims);
-  for (guint64 i = 0; i < out.n && !ir_block_stopped (call, i); i++)
+  for (guint64 i = 0; i < out.n; i++)
     {
       coordinates (&layout, i, at);
       length = ir_tensor_get_int64 (lengths, (guint64) at[batch]);
@@ -709,7 +709,7 @@ ir_ref_top_k (IrCall *call, GError **error)
     {
       gint64 start = l / inner * n * inner + l % inner;
       gint64 to = l / inner * k * inner + l % inner;
-      for (gint64 i = 0; i < n && !ir_block_stopped (call, (guint64) i); i++)
+      for (gint64 i = 0; i < n; i++)
         {
           gint64 at = start + i * inner;
           line[i].place = sorted[i] = i;
@@ -718,11 +718,11 @@ ir_ref_top_k (IrCall *call, GError **error)
           else
             ir_ref_load_int (in, &at, 1, &line[i].whole);
         }
-      if (!ir_block_sort (call, sorted, n, compare_candidates, &order))
+      if (!ir_block_sort (sorted, n, compare_candidates, &order))
         return ir_block_cancelled (call, error)
                    ? FALSE
                    : ir_call_fail (call, error, IR_OP_ERROR_LIMIT, "no memory to sort an axis");
-      for (gint64 i = 0; i < k && !ir_block_stopped (call, (guint64) i); i++)
+      for (gint64 i = 0; i < k; i++)
         {
           const Candidate *taken = &line[sorted[i]];
           if (values != NULL && order.kind == IR_REF_REAL)

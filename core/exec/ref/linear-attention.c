@@ -13,7 +13,6 @@
 typedef struct
 {
   IrCall *call;
-  IrBlockWatch watch;
   guint64 batch, length, q_heads, kv_heads, k_size, v_size;
   gboolean per_key;   /* decay has one entry per key element, not one per head */
   guint64 beta_heads; /* 1: all heads share an entry */
@@ -43,7 +42,6 @@ linear_init (Linear *linear, IrCall *call, GError **error)
   const IrTensor *decay = ir_call_input (call, 4), *beta = ir_call_input (call, 5);
 
   linear->call = call;
-  linear->watch.call = call;
   linear->batch = (guint64) q[0];
   linear->length = (guint64) q[1];
   linear->q_heads = (guint64) ir_call_int (call, "q_num_heads", 1);
@@ -67,9 +65,9 @@ linear_init (Linear *linear, IrCall *call, GError **error)
 static void
 read_state (Linear *linear, const double *vector)
 {
-  ir_call_zero (linear->call, linear->sums, linear->v_size * sizeof *linear->sums);
-  for (guint64 d = 0; d < linear->k_size && !ir_block_worked (&linear->watch, 1); d++)
-    ir_block_add_scaled (&linear->watch, vector[d], linear->state + d * linear->v_size,
+  memset (linear->sums, 0, linear->v_size * sizeof *linear->sums);
+  for (guint64 d = 0; d < linear->k_size; d++)
+    ir_block_add_scaled (vector[d], linear->state + d * linear->v_size,
                          linear->v_size, linear->sums);
 }
 
@@ -83,10 +81,10 @@ decay_state (Linear *linear, guint64 row, guint64 head)
     return;
   ir_block_load_many (linear->call, decay, (row * linear->kv_heads + head) * each, each,
                       linear->decay);
-  for (guint64 d = 0; d < linear->k_size && !ir_block_worked (&linear->watch, 1); d++)
+  for (guint64 d = 0; d < linear->k_size; d++)
     {
       double factor = exp (linear->decay[linear->per_key ? d : 0]);
-      for (guint64 m = 0; m < linear->v_size && !ir_block_worked (&linear->watch, 1); m++)
+      for (guint64 m = 0; m < linear->v_size; m++)
         linear->state[d * linear->v_size + m] *= factor;
     }
 }
@@ -102,7 +100,7 @@ correct_value (Linear *linear, guint64 row, guint64 head)
     return;
   ir_block_load (beta, row * linear->beta_heads + (linear->beta_heads > 1 ? head : 0), 1, &rate);
   read_state (linear, linear->key);
-  for (guint64 m = 0; m < linear->v_size && !ir_block_worked (&linear->watch, 1); m++)
+  for (guint64 m = 0; m < linear->v_size; m++)
     linear->value[m] = rate * (linear->value[m] - linear->sums[m]);
 }
 
@@ -121,19 +119,19 @@ step (Linear *linear, guint64 row, guint64 head)
                       linear->value);
   decay_state (linear, row, head);
   correct_value (linear, row, head);
-  for (guint64 d = 0; d < linear->k_size && !ir_block_worked (&linear->watch, 1); d++)
-    ir_block_add_scaled (&linear->watch, linear->key[d], linear->value, linear->v_size,
+  for (guint64 d = 0; d < linear->k_size; d++)
+    ir_block_add_scaled (linear->key[d], linear->value, linear->v_size,
                          linear->state + d * linear->v_size);
   for (guint64 q = head * group;
-       linear->output != NULL && q < (head + 1) * group && !ir_call_stopped (linear->call); q++)
+       linear->output != NULL && q < (head + 1) * group; q++)
     {
       guint64 at = row * linear->q_heads + q;
       ir_block_load_many (linear->call, ir_call_input (linear->call, 0), at * linear->k_size,
                           linear->k_size, linear->query);
       read_state (linear, linear->query);
-      for (guint64 m = 0; m < linear->v_size && !ir_block_worked (&linear->watch, 1); m++)
+      for (guint64 m = 0; m < linear->v_size; m++)
         linear->sums[m] *= linear->scale;
-      ir_block_store_many (linear->call, linear->output, at * linear->v_size, linear->v_size,
+      ir_block_store (linear->output, at * linear->v_size, linear->v_size,
                            linear->sums);
     }
 }
@@ -160,11 +158,11 @@ ir_ref_linear_attention (IrCall *call, GError **error)
       if (ir_call_has_input (call, 3))
         ir_block_load_many (call, ir_call_input (call, 3), i * n, n, linear.state);
       else
-        ir_call_zero (call, linear.state, sizeof (double) * n);
-      for (guint64 t = 0; t < linear.length && !ir_block_worked (&linear.watch, 1); t++)
+        memset (linear.state, 0, sizeof (double) * n);
+      for (guint64 t = 0; t < linear.length; t++)
         step (&linear, i / linear.kv_heads * linear.length + t, i % linear.kv_heads);
       if (present != NULL)
-        ir_block_store_many (call, present, i * n, n, linear.state);
+        ir_block_store (present, i * n, n, linear.state);
       if (ir_block_cancelled (call, error))
         return FALSE;
     }
@@ -188,11 +186,10 @@ filter_channel (const IrCall *call,
   gboolean gate = strcmp (ir_call_string (call, "activation", "none"), "none") != 0;
   double offset = bias != NULL ? ir_tensor_get_double (bias, channel) : 0;
 
-  IrBlockWatch watch = { .call = call };
-  for (guint64 i = 0; i < length && !ir_block_worked (&watch, 1); i++)
+  for (guint64 i = 0; i < length; i++)
     {
       double sum = offset;
-      for (guint64 k = 0; k < n_taps && !ir_block_worked (&watch, 1); k++)
+      for (guint64 k = 0; k < n_taps; k++)
         sum += padded[i + k] * taps[k];
       sum = ir_block_round (ir_tensor_dtype (output), sum);
       if (gate)
@@ -221,19 +218,18 @@ ir_ref_causal_conv (IrCall *call, GError **error)
   g_autofree double *taps = ir_block_new (call, n_taps, error);
   if (padded == NULL || taps == NULL)
     return FALSE;
-  IrBlockWatch watch = { .call = call };
-  for (guint64 row = 0; row < rows && !ir_block_worked (&watch, 16 + kept); row++)
+  for (guint64 row = 0; row < rows; row++)
     {
       if (past != NULL)
         ir_block_load_many (call, past, row * kept, kept, padded);
       else
-        ir_call_zero (call, padded, sizeof (double) * kept);
+        memset (padded, 0, sizeof (double) * kept);
       ir_block_load_many (call, x, row * length, length, padded + kept);
       ir_block_load_many (call, w, row % channels * n_taps, n_taps, taps);
       if (output != NULL)
         filter_channel (call, output, row % channels, row * length, padded, length, taps, n_taps);
       if (present != NULL)
-        ir_block_store_many (call, present, row * kept, kept, padded + length);
+        ir_block_store (present, row * kept, kept, padded + length);
       if (row % channels == 0 && ir_block_cancelled (call, error))
         return FALSE;
     }

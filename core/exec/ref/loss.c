@@ -44,9 +44,8 @@ add_up (const Loss *loss, GError **error)
 
   if (out == NULL)
     return FALSE;
-  IrBlockWatch watch = { .call = loss->call };
-  for (gint64 o = 0; o < loss->outer && !watch.stopped; o++)
-    for (gint64 i = 0; i < loss->inner && !ir_block_worked (&watch, 4); i++)
+  for (gint64 o = 0; o < loss->outer; o++)
+    for (gint64 i = 0; i < loss->inner; i++)
       {
         g_autoptr (GError) bad = NULL;
         guint64 place = (guint64) (o * loss->inner + i);
@@ -77,18 +76,16 @@ add_up (const Loss *loss, GError **error)
 static void
 log_softmax (const Loss *loss)
 {
-  IrBlockWatch watch = { .call = loss->call };
-
-  for (gint64 o = 0; o < loss->outer && !watch.stopped; o++)
-    for (gint64 i = 0; i < loss->inner && !watch.stopped; i++)
+  for (gint64 o = 0; o < loss->outer; o++)
+    for (gint64 i = 0; i < loss->inner; i++)
       {
         double *x = loss->scores + o * loss->classes * loss->inner + i;
         double largest = -INFINITY, sum = 0;
-        for (gint64 c = 0; c < loss->classes && !ir_block_worked (&watch, 1); c++)
+        for (gint64 c = 0; c < loss->classes; c++)
           largest = MAX (largest, x[c * loss->inner]);
-        for (gint64 c = 0; c < loss->classes && !ir_block_worked (&watch, 1); c++)
+        for (gint64 c = 0; c < loss->classes; c++)
           sum += exp (x[c * loss->inner] - largest);
-        for (gint64 c = 0; c < loss->classes && !ir_block_worked (&watch, 1); c++)
+        for (gint64 c = 0; c < loss->classes; c++)
           x[c * loss->inner] -= largest + log (sum);
       }
 }
@@ -119,7 +116,7 @@ run (IrCall *call, gboolean from_scores, GError **error)
       IrTensor *log_prob = ir_block_new_output (call, 1, error);
       if (log_prob == NULL)
         return FALSE;
-      ir_block_store_many (call, log_prob, 0, ir_tensor_n_elements (in), scores);
+      ir_block_store (log_prob, 0, ir_tensor_n_elements (in), scores);
     }
   return add_up (&loss, error);
 }

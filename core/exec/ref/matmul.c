@@ -27,7 +27,7 @@ load_a (const Product *p, guint64 row, double *values)
   if (!p->trans_a)
     ir_block_load_many (p->call, p->a, p->a_start + row * p->k, p->k, values);
   else
-    for (guint64 k = 0; k < p->k && !ir_block_stopped (p->call, k); k++)
+    for (guint64 k = 0; k < p->k; k++)
       ir_block_load (p->a, p->a_start + k * p->m + row, 1, &values[k]);
 }
 
@@ -36,19 +36,19 @@ static void
 add_products (const Product *p, guint64 n_rows, const double *a, double *b, double *sums)
 {
   if (p->trans_b)
-    for (guint64 n = 0; n < p->n && !ir_call_stopped (p->call); n++)
+    for (guint64 n = 0; n < p->n; n++)
       {
         ir_block_load_many (p->call, p->b, p->b_start + n * p->k, p->k, b);
         for (guint64 r = 0; r < n_rows; r++)
-          for (guint64 k = 0; k < p->k && !ir_block_stopped (p->call, k); k++)
+          for (guint64 k = 0; k < p->k; k++)
             sums[r * p->n + n] += a[r * p->k + k] * b[k];
       }
   else
-    for (guint64 k = 0; k < p->k && !ir_call_stopped (p->call); k++)
+    for (guint64 k = 0; k < p->k; k++)
       {
         ir_block_load_many (p->call, p->b, p->b_start + k * p->n, p->n, b);
         for (guint64 r = 0; r < n_rows; r++)
-          for (guint64 n = 0; n < p->n && !ir_block_stopped (p->call, n); n++)
+          for (guint64 n = 0; n < p->n; n++)
             sums[r * p->n + n] += a[r * p->k + k] * b[n];
       }
 }
@@ -58,7 +58,7 @@ static void
 finish_row (const Product *p, guint64 row, double *sums)
 {
   if (p->alpha != 1)
-    for (guint64 n = 0; n < p->n && !ir_block_stopped (p->call, n); n++)
+    for (guint64 n = 0; n < p->n; n++)
       sums[n] *= p->alpha;
   if (p->c == NULL || p->beta == 0)
     return;
@@ -67,7 +67,7 @@ finish_row (const Product *p, guint64 row, double *sums)
   gboolean per_column = rank >= 1 && dims[rank - 1] != 1;
   gboolean per_row = rank >= 2 && dims[rank - 2] != 1;
   guint64 start = per_row ? row * (per_column ? p->n : 1) : 0;
-  for (guint64 n = 0; n < p->n && !ir_block_stopped (p->call, n); n++)
+  for (guint64 n = 0; n < p->n; n++)
     sums[n] += p->beta * ir_tensor_get_double (p->c, start + (per_column ? n : 0));
 }
 
@@ -85,18 +85,16 @@ run_rows (guint64 first, guint64 end, guint worker, gpointer data)
       g_atomic_int_set (&p->no_memory, TRUE);
       return;
     }
-  for (guint64 group = first; group < end; group++)
+  for (guint64 group = first; group < end && !ir_call_stopped (p->call); group++)
     {
       guint64 row = group * ROWS, n_rows = MIN (p->m - row, ROWS);
-      if (ir_call_stopped (p->call))
-        return;
-      ir_call_zero (p->call, sums, sizeof (double) * n_rows * p->n);
+      memset (sums, 0, sizeof (double) * n_rows * p->n);
       for (guint64 r = 0; r < n_rows; r++)
         load_a (p, row + r, a + r * p->k);
       add_products (p, n_rows, a, b, sums);
       for (guint64 r = 0; r < n_rows; r++)
         finish_row (p, row + r, sums + r * p->n);
-      ir_block_store_many (p->call, p->y, p->y_start + row * p->n, n_rows * p->n, sums);
+      ir_block_store (p->y, p->y_start + row * p->n, n_rows * p->n, sums);
     }
 }
 
@@ -111,7 +109,7 @@ load_integers (const Product *p,
   IrDtype dtype = ir_tensor_dtype (tensor);
   const void *data = ir_tensor_data (tensor);
 
-  for (guint64 i = 0; i < n && !ir_block_stopped (p->call, i); i++)
+  for (guint64 i = 0; i < n; i++)
     ir_dtype_get_int64 (dtype, data, first + i * apart, (gint64 *) &values[i]);
 }
 
@@ -119,9 +117,7 @@ load_integers (const Product *p,
 static void
 add_integers (const Product *p, guint64 row, guint64 n_rows, guint64 *b, guint64 *sums)
 {
-  IrBlockWatch watch = { .call = p->call };
-
-  for (guint64 k = 0; k < p->k && !ir_block_worked (&watch, p->n); k++)
+  for (guint64 k = 0; k < p->k; k++)
     {
       load_integers (p, p->b, p->b_start + k * (p->trans_b ? 1 : p->n), p->n, p->trans_b ? p->k : 1,
                      b);
@@ -131,7 +127,7 @@ add_integers (const Product *p, guint64 row, guint64 n_rows, guint64 *b, guint64
           load_integers (p, p->a,
                          p->a_start + (p->trans_a ? k * p->m + row + r : (row + r) * p->k + k), 1,
                          1, &a);
-          for (guint64 n = 0; n < p->n && !ir_block_stopped (p->call, n); n++)
+          for (guint64 n = 0; n < p->n; n++)
             sum[n] += a * b[n];
         }
     }
@@ -165,9 +161,9 @@ run_integers (guint64 first, guint64 end, guint worker, gpointer data)
   for (guint64 group = first; group < end && !ir_call_stopped (p->call); group++)
     {
       guint64 row = group * ROWS, n_rows = MIN (p->m - row, ROWS);
-      ir_call_zero (p->call, sums, sizeof *sums * n_rows * p->n);
+      memset (sums, 0, sizeof *sums * n_rows * p->n);
       add_integers (p, row, n_rows, b, sums);
-      for (guint64 i = 0; i < n_rows * p->n && !ir_block_stopped (p->call, i); i++)
+      for (guint64 i = 0; i < n_rows * p->n; i++)
         {
           guint64 sum = sums[i] * (guint64) alpha;
           if (p->c != NULL)

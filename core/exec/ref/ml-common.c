@@ -3,9 +3,8 @@
 
 #include "core/exec/ref/ml.h"
 
-#include "core/exec/ref/long-string.h"
+#include "core/exec/ref/string-util.h"
 #include "core/ir/hash.h"
-#include "core/ir/release.h"
 #include <math.h>
 #include <string.h>
 
@@ -103,11 +102,11 @@ ir_ml_list_int (const IrMlList *list, guint64 index)
 
 /* The element; anything if the run is to stop; NULL if there is no memory. */
 GBytes *
-ir_ml_list_string (IrBlockWatch *watch, const IrMlList *list, guint64 index)
+ir_ml_list_string (const IrMlList *list, guint64 index)
 {
   if (list->tensor != NULL)
     return g_bytes_ref (ir_tensor_string (list->tensor, index));
-  return ir_string_join (watch, list->attr->strings[index].data, list->attr->strings[index].length,
+  return ir_string_join (list->attr->strings[index].data, list->attr->strings[index].length,
                          "", 0);
 }
 
@@ -175,11 +174,11 @@ has_key (gconstpointer list, guint32 place, gconstpointer key)
 }
 
 static guint64
-key_hash (IrBlockWatch *watch, const IrMlKey *key)
+key_hash (const IrMlKey *key)
 {
   guint64 hash = (guint64) key->number;
 
-  for (gsize i = 0; i < key->length && !ir_block_worked (watch, 1); i++)
+  for (gsize i = 0; i < key->length; i++)
     hash = (hash ^ (guint8) key->text[i]) * G_GUINT64_CONSTANT (0x100000001b3);
   return ir_mix64 (hash);
 }
@@ -193,19 +192,19 @@ ir_ml_index_init (IrPlaces *index, const IrMlList *list, const IrCall *call, GEr
 
   if (!ir_places_init (index, call, n, has_key, list, error))
     return FALSE;
-  for (guint64 i = 0; i < n && !index->watch.stopped; i++)
+  for (guint64 i = 0; i < n; i++)
     {
       IrMlKey key = ir_ml_list_key (list, i);
-      ir_places_put (index, key_hash (&index->watch, &key), &key, (guint32) i);
+      ir_places_put (index, key_hash (&key), &key, (guint32) i);
     }
-  return !index->watch.stopped || !ir_block_cancelled (call, error);
+  return TRUE;
 }
 
 /* 1 + where it stands in the list; 0: nowhere */
 guint32
 ir_ml_index_find (IrPlaces *index, IrMlKey key)
 {
-  return ir_places_find (index, key_hash (&index->watch, &key), &key);
+  return ir_places_find (index, key_hash (&key), &key);
 }
 
 /* -- scores -- */
@@ -274,33 +273,33 @@ probit (double p)
 }
 
 static void
-softmax (IrBlockWatch *watch, guint n, double *scores, gboolean keep_zeros)
+softmax (guint n, double *scores, gboolean keep_zeros)
 {
   double max = -G_MAXDOUBLE, sum = 0;
 
-  for (guint i = 0; i < n && !ir_block_worked (watch, 1); i++)
+  for (guint i = 0; i < n; i++)
     max = MAX (max, scores[i]);
-  for (guint i = 0; i < n && !ir_block_worked (watch, 1); i++)
+  for (guint i = 0; i < n; i++)
     {
       /* "Zero" is what the ONNX reference implementation takes for it. */
       gboolean zero = keep_zeros && fabs (scores[i]) <= 1e-7;
       scores[i] = zero ? scores[i] * exp (-max) : exp (scores[i] - max);
       sum += scores[i];
     }
-  for (guint i = 0; i < n && !ir_block_worked (watch, 1); i++)
+  for (guint i = 0; i < n; i++)
     scores[i] = sum != 0 ? scores[i] / sum : 0.5;
 }
 
 /* Leaves the rest as it is when the run is to stop. Source: ONNX-ML, the attribute
  * post_transform. */
 void
-ir_ml_transform_run (IrBlockWatch *watch, IrMlTransform transform, guint n, double *scores)
+ir_ml_transform_run (IrMlTransform transform, guint n, double *scores)
 {
   if (transform == IR_ML_SOFTMAX || transform == IR_ML_SOFTMAX_ZERO)
-    softmax (watch, n, scores, transform == IR_ML_SOFTMAX_ZERO);
-  for (guint i = 0; i < n && transform == IR_ML_LOGISTIC && !ir_block_worked (watch, 1); i++)
+    softmax (n, scores, transform == IR_ML_SOFTMAX_ZERO);
+  for (guint i = 0; i < n && transform == IR_ML_LOGISTIC; i++)
     scores[i] = ir_ml_logistic (scores[i]);
-  for (guint i = 0; i < n && transform == IR_ML_PROBIT && !ir_block_worked (watch, 1); i++)
+  for (guint i = 0; i < n && transform == IR_ML_PROBIT; i++)
     scores[i] = probit (scores[i]);
 }
 
@@ -315,11 +314,11 @@ ir_ml_complement (IrMlTransform transform, gboolean probability, double score, d
 
 /* The place of the highest, of equal ones the first; any place if the run is to stop. */
 guint
-ir_ml_top (IrBlockWatch *watch, guint n, const double *scores)
+ir_ml_top (guint n, const double *scores)
 {
   guint top = 0;
 
-  for (guint i = 1; i < n && !ir_block_worked (watch, 1); i++)
+  for (guint i = 1; i < n; i++)
     if (scores[i] > scores[top])
       top = i;
   return top;
@@ -369,7 +368,6 @@ ir_ml_classes_init (IrMlClasses *classes, IrCall *call, const char *int_labels, 
   const IrType *type = call->outputs[0].type;
 
   classes->call = call;
-  classes->watch.call = call;
   if (!ir_ml_list_choose (&classes->labels, call, names, TRUE, error))
     return FALSE;
   if (classes->labels.dtype != type->dtype)
@@ -394,7 +392,7 @@ ir_ml_classes_write (IrMlClasses *classes, guint64 row, guint label, const doubl
 
   if (classes->names != NULL)
     {
-      GBytes *name = known ? ir_ml_list_string (&classes->watch, &classes->labels, label)
+      GBytes *name = known ? ir_ml_list_string (&classes->labels, label)
                            : g_bytes_new_static ("", 0);
       if (name != NULL)
         g_ptr_array_add (classes->names, name);
@@ -404,7 +402,7 @@ ir_ml_classes_write (IrMlClasses *classes, guint64 row, guint label, const doubl
     ir_dtype_set_int64 (IR_DTYPE_INT64, ir_tensor_data_writable (classes->numbers), row,
                         known ? ir_ml_list_int (&classes->labels, label) : 0);
   if (classes->scores != NULL)
-    ir_block_store_many (classes->call, classes->scores, row * classes->n_scores, classes->n_scores,
+    ir_block_store (classes->scores, row * classes->n_scores, classes->n_scores,
                          scores);
 }
 
@@ -423,5 +421,5 @@ ir_ml_classes_finish (IrMlClasses *classes, GError **error)
 void
 ir_ml_classes_clear (IrMlClasses *classes)
 {
-  g_clear_pointer (&classes->names, ir_long_array_unref);
+  g_clear_pointer (&classes->names, g_ptr_array_unref);
 }

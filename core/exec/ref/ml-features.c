@@ -4,7 +4,6 @@
 #include "core/exec/ref/block.h"
 #include "core/exec/ref/ml.h"
 #include "core/exec/ref/ref-util.h"
-#include "core/ir/release.h"
 #include "core/exec/ref/ref.h"
 #include <math.h>
 #include <string.h>
@@ -32,13 +31,12 @@ ir_ref_ml_array_feature_extractor (IrCall *call, GError **error)
 {
   g_auto (IrRefReader) reader = { 0 };
   g_auto (IrRefWriter) writer = { 0 };
-  IrBlockWatch watch = { .call = call };
 
   if (!ir_ref_prepare (call, error))
     return FALSE;
   const IrTensor *in = ir_call_input (call, 0), *picks = ir_call_input (call, 1);
   guint64 length = row_length (in), n = ir_tensor_n_elements (picks);
-  for (guint64 i = 0; i < n && !ir_block_stopped (call, i); i++)
+  for (guint64 i = 0; i < n; i++)
     {
       gint64 pick = ir_tensor_get_int64 (picks, i);
       if (pick < 0 || (guint64) pick >= length)
@@ -49,8 +47,8 @@ ir_ref_ml_array_feature_extractor (IrCall *call, GError **error)
   if (!ir_ref_reader_init (&reader, call, in, error) ||
       !ir_ref_writer_init (&writer, call, 0, error))
     return FALSE;
-  for (guint64 row = 0, rest = n_rows (in); row < rest && !ir_block_worked (&watch, 1); row++)
-    for (guint64 i = 0; i < n && !ir_block_worked (&watch, 1); i++)
+  for (guint64 row = 0, rest = n_rows (in); row < rest; row++)
+    for (guint64 i = 0; i < n; i++)
       ir_ref_copy_run (&writer, row * n + i, &reader,
                        row * length + (guint64) ir_tensor_get_int64 (picks, i), 1);
   return ir_ref_writer_finish (&writer, error);
@@ -68,7 +66,7 @@ ir_ref_ml_binarizer (IrCall *call, GError **error)
   IrTensor *out = ir_block_new_output (call, 0, error);
   if (out == NULL)
     return FALSE;
-  for (guint64 i = 0; i < ir_tensor_n_elements (in) && !ir_block_stopped (call, i); i++)
+  for (guint64 i = 0; i < ir_tensor_n_elements (in); i++)
     {
       ir_block_load (in, i, 1, &value);
       value = value > threshold ? 1 : 0;
@@ -103,7 +101,7 @@ ir_ref_ml_scaler (IrCall *call, GError **error)
   IrTensor *out = ir_block_new_output (call, 0, error);
   if (out == NULL)
     return FALSE;
-  for (guint64 i = 0; i < ir_tensor_n_elements (in) && !ir_block_stopped (call, i); i++)
+  for (guint64 i = 0; i < ir_tensor_n_elements (in); i++)
     {
       guint64 feature = i % length;
       ir_block_load (in, i, 1, &value);
@@ -125,11 +123,11 @@ typedef enum
 } Norm;
 
 static double
-norm_of (IrBlockWatch *watch, Norm norm, guint64 n, const double *row)
+norm_of (Norm norm, guint64 n, const double *row)
 {
   double max = -G_MAXDOUBLE, absolute = 0, squares = 0;
 
-  for (guint64 i = 0; i < n && !ir_block_worked (watch, 1); i++)
+  for (guint64 i = 0; i < n; i++)
     {
       max = MAX (max, row[i]);
       absolute += fabs (row[i]);
@@ -156,14 +154,13 @@ ir_ref_ml_normalizer (IrCall *call, GError **error)
   g_autofree double *row = ir_block_new (call, length, error);
   if (out == NULL || row == NULL)
     return FALSE;
-  IrBlockWatch watch = { .call = call };
-  for (guint64 r = 0; r < n_rows (in) && !watch.stopped; r++)
+  for (guint64 r = 0; r < n_rows (in); r++)
     {
       ir_block_load_many (call, in, r * length, length, row);
-      double norm = norm_of (&watch, (Norm) kind, length, row);
-      for (guint64 i = 0; i < length && norm != 0 && !ir_block_worked (&watch, 1); i++)
+      double norm = norm_of ((Norm) kind, length, row);
+      for (guint64 i = 0; i < length && norm != 0; i++)
         row[i] /= norm;
-      ir_block_store_many (call, out, r * length, length, row);
+      ir_block_store (out, r * length, length, row);
     }
   return TRUE;
 }
@@ -211,7 +208,7 @@ ir_ref_ml_imputer (IrCall *call, GError **error)
     return FALSE;
   double from = ir_call_float (call, "replaced_value_float", 0);
   gint64 from_int = ir_call_int (call, "replaced_value_int64", 0);
-  for (guint64 i = 0; i < ir_tensor_n_elements (in) && !ir_block_stopped (call, i); i++)
+  for (guint64 i = 0; i < ir_tensor_n_elements (in); i++)
     if (real)
       impute_float (in, out, i, from, &values);
     else
@@ -235,13 +232,12 @@ put_columns (IrCall *call, guint slot, IrTensor *out, gint64 column, gint64 *wid
   g_autofree double *row = ir_block_new (call, (guint64) MAX (*width, n_taken), error);
   if (row == NULL)
     return FALSE;
-  ir_call_zero (call, row, (gsize) *width * sizeof *row);
-  IrBlockWatch watch = { .call = call };
+  memset (row, 0, (gsize) *width * sizeof *row);
   for (gint64 r = 0;
-       r < call->outputs[0].type->dims[0] && !ir_block_worked (&watch, (guint64) *width); r++)
+       r < call->outputs[0].type->dims[0]; r++)
     {
       ir_block_load_many (call, in, (guint64) (r * length), (guint64) n_taken, row);
-      ir_block_store_many (call, out, (guint64) (r * n_columns + column), (guint64) *width, row);
+      ir_block_store (out, (guint64) (r * n_columns + column), (guint64) *width, row);
     }
   return TRUE;
 }
@@ -287,15 +283,12 @@ put_strings (IrCall *call,
              GError **error)
 {
   const IrType *type = call->outputs[0].type;
-  g_autoptr (IrLongArray) strings = g_ptr_array_new_with_free_func ((GDestroyNotify) g_bytes_unref);
+  g_autoptr (GPtrArray) strings = g_ptr_array_new_with_free_func ((GDestroyNotify) g_bytes_unref);
 
-  IrBlockWatch watch = { .call = call };
   for (guint64 i = 0; i < n; i++)
     {
-      if (ir_block_worked (&watch, 4))
-        return ir_block_cancelled (call, error), FALSE;
       GBytes *string = places[i] == 0 ? g_bytes_ref (fallback)
-                                      : ir_ml_list_string (&watch, values, places[i] - 1);
+                                      : ir_ml_list_string (values, places[i] - 1);
       if (string == NULL)
         return ir_call_fail (call, error, IR_OP_ERROR_LIMIT, "no memory for the strings");
       g_ptr_array_add (strings, string);
@@ -342,7 +335,7 @@ put_integers (IrCall *call,
                                       : ir_call_int (call, "default_int64", -1);
   IrTensor *out = ir_block_new_output (call, 0, error);
 
-  for (guint64 i = 0; i < n && out != NULL && !ir_block_stopped (call, i); i++)
+  for (guint64 i = 0; i < n && out != NULL; i++)
     ir_dtype_set_int64 (ir_tensor_dtype (out), ir_tensor_data_writable (out), i,
                         places[i] > 0 ? ir_ml_list_int (values, places[i] - 1) : otherwise);
   return out != NULL;
@@ -360,7 +353,7 @@ put_floats (IrCall *call,
                                       : ir_call_float (call, "default_float", -0.0);
   IrTensor *out = ir_block_new_output (call, 0, error);
 
-  for (guint64 i = 0; i < n && out != NULL && !ir_block_stopped (call, i); i++)
+  for (guint64 i = 0; i < n && out != NULL; i++)
     {
       double value = places[i] > 0 ? ir_ml_list_double (values, places[i] - 1) : otherwise;
       ir_block_store (out, i, 1, &value);
@@ -382,7 +375,7 @@ find_places (const IrCall *call, const IrMlList *keys, GError **error)
   if (places == NULL)
     ir_call_fail (call, error, IR_OP_ERROR_LIMIT, "no memory for %" G_GUINT64_FORMAT " elements",
                   n);
-  for (guint64 i = 0; i < n && places != NULL && !ir_block_stopped (call, i); i++)
+  for (guint64 i = 0; i < n && places != NULL; i++)
     places[i] = ir_ml_index_find (&index, ir_ml_tensor_key (in, i));
   return places;
 }
@@ -453,7 +446,7 @@ encode_classes (IrCall *call, GError **error)
   if (places == NULL)
     return FALSE;
   IrMlList numbers = { .dtype = IR_DTYPE_INT64, .n = names.n, .tensor = places };
-  for (guint64 i = 0; i < names.n && !ir_block_stopped (call, i); i++)
+  for (guint64 i = 0; i < names.n; i++)
     ((gint64 *) ir_tensor_data_writable (places))[i] = (gint64) i;
   return encode_names (call, &names, &numbers, error);
 }
@@ -516,13 +509,13 @@ ir_ref_ml_one_hot_encoder (IrCall *call, GError **error)
   if (out == NULL)
     return FALSE;
   float *data = ir_tensor_data_writable (out);
-  ir_call_zero (call, data, ir_tensor_n_bytes (out));
-  for (guint64 i = 0; i < ir_tensor_n_elements (in) && !ir_block_stopped (call, i); i++)
+  memset (data, 0, ir_tensor_n_bytes (out));
+  for (guint64 i = 0; i < ir_tensor_n_elements (in); i++)
     {
       guint place = ir_ml_index_find (&index, category_key (in, i));
       if (place > 0)
         data[i * categories.n + place - 1] = 1;
-      else if (strict && !index.watch.stopped)
+      else if (strict)
         return ir_call_fail (call, error, IR_OP_ERROR_VALUE,
                              "element %" G_GUINT64_FORMAT " of X is no category", i);
     }

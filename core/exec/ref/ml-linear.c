@@ -11,7 +11,6 @@ typedef struct
   IrMlList coefficients, intercepts; /* [n, F], and [n] or nothing */
   IrMlTransform transform;
   guint n;
-  IrBlockWatch watch;
 } Linear;
 
 static gboolean
@@ -29,10 +28,10 @@ linear_init (Linear *linear, const IrCall *call, guint64 n_features, GError **er
 static void
 linear_run (Linear *linear, guint64 n_features, const double *x, double *scores)
 {
-  for (guint k = 0; k < linear->n && !linear->watch.stopped; k++)
+  for (guint k = 0; k < linear->n; k++)
     {
       double sum = linear->intercepts.n > 0 ? ir_ml_list_double (&linear->intercepts, k) : 0;
-      for (guint64 i = 0; i < n_features && !ir_block_worked (&linear->watch, 1); i++)
+      for (guint64 i = 0; i < n_features; i++)
         sum += x[i] * ir_ml_list_double (&linear->coefficients, k * n_features + i);
       scores[k] = sum;
     }
@@ -45,7 +44,7 @@ ir_ref_ml_linear_classifier (IrCall *call, GError **error)
 {
   g_auto (IrMlSamples) samples = { 0 };
   g_auto (IrMlClasses) classes = { 0 };
-  Linear linear = { .watch = { .call = call } };
+  Linear linear = { 0 };
 
   if (!ir_ref_prepare (call, error) || !ir_ml_samples_init (&samples, call, error) ||
       !ir_ml_classes_init (&classes, call, "classlabels_ints", error))
@@ -57,13 +56,13 @@ ir_ref_ml_linear_classifier (IrCall *call, GError **error)
     return FALSE;
   g_autofree double *scores = ir_block_new (call, n_labels, error);
   for (guint64 row = 0;
-       row < samples.n && scores != NULL && !ir_block_worked (&linear.watch, n_labels); row++)
+       row < samples.n && scores != NULL; row++)
     {
       linear_run (&linear, samples.n_features, ir_ml_samples_read (&samples, row), scores);
       if (linear.n < n_labels)
         ir_ml_complement (linear.transform, FALSE, scores[0], scores);
-      guint top = n_labels == 1 && scores[0] <= 0 ? 1 : ir_ml_top (&linear.watch, n_labels, scores);
-      ir_ml_transform_run (&linear.watch, linear.transform, n_labels, scores);
+      guint top = n_labels == 1 && scores[0] <= 0 ? 1 : ir_ml_top (n_labels, scores);
+      ir_ml_transform_run (linear.transform, n_labels, scores);
       ir_ml_classes_write (&classes, row, top, scores);
     }
   return scores != NULL && ir_ml_classes_finish (&classes, error);
@@ -74,7 +73,7 @@ gboolean
 ir_ref_ml_linear_regressor (IrCall *call, GError **error)
 {
   g_auto (IrMlSamples) samples = { 0 };
-  Linear linear = { .watch = { .call = call } };
+  Linear linear = { 0 };
 
   if (!ir_ref_prepare (call, error) || !ir_ml_samples_init (&samples, call, error))
     return FALSE;
@@ -85,11 +84,11 @@ ir_ref_ml_linear_regressor (IrCall *call, GError **error)
   g_autofree double *scores = ir_block_new (call, linear.n, error);
   if (out == NULL || scores == NULL)
     return FALSE;
-  for (guint64 row = 0; row < samples.n && !ir_block_worked (&linear.watch, linear.n); row++)
+  for (guint64 row = 0; row < samples.n; row++)
     {
       linear_run (&linear, samples.n_features, ir_ml_samples_read (&samples, row), scores);
-      ir_ml_transform_run (&linear.watch, linear.transform, linear.n, scores);
-      ir_block_store_many (call, out, row * linear.n, linear.n, scores);
+      ir_ml_transform_run (linear.transform, linear.n, scores);
+      ir_block_store (out, row * linear.n, linear.n, scores);
     }
   return TRUE;
 }

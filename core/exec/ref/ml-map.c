@@ -1,10 +1,9 @@
 /* ai.onnx.ml: maps from and to tensors. */
 #include "config.h"
 
-#include "core/exec/ref/long-string.h"
+#include "core/exec/ref/string-util.h"
 #include "core/exec/ref/ml.h"
 #include "core/exec/ref/ref-util.h"
-#include "core/ir/release.h"
 #include "core/exec/ref/ref.h"
 #include <errno.h>
 #include <math.h>
@@ -41,16 +40,13 @@ labels_tensor (const IrCall *call, const IrMlList *labels, GError **error)
 
   if (labels->dtype == IR_DTYPE_INT64)
     return ir_tensor_new_int64s (labels->attr->ints, (gssize) n);
-  g_autoptr (IrLongArray) names = g_ptr_array_new_with_free_func ((GDestroyNotify) g_bytes_unref);
-  IrBlockWatch watch = { .call = call };
+  g_autoptr (GPtrArray) names = g_ptr_array_new_with_free_func ((GDestroyNotify) g_bytes_unref);
   for (guint64 i = 0; i < labels->n; i++)
     {
-      GBytes *name = ir_ml_list_string (&watch, labels, i);
+      GBytes *name = ir_ml_list_string (labels, i);
       if (name == NULL)
         return ir_call_fail (call, error, IR_OP_ERROR_LIMIT, "no memory for the labels"), NULL;
       g_ptr_array_add (names, name);
-      if (ir_block_worked (&watch, 4))
-        return ir_block_cancelled (call, error), NULL;
     }
   IrTensor *tensor = ir_call_new_strings (call, 1, &n, (GBytes **) (gpointer) names->pdata);
   if (tensor == NULL)
@@ -84,7 +80,7 @@ ir_ref_ml_zip_map (IrCall *call, GError **error)
 {
   g_auto (IrMlSamples) samples = { 0 };
   g_autoptr (IrTensor) keys = NULL;
-  g_autoptr (IrLongArray) maps = g_ptr_array_new_with_free_func ((GDestroyNotify) ir_tensor_unref);
+  g_autoptr (GPtrArray) maps = g_ptr_array_new_with_free_func ((GDestroyNotify) ir_tensor_unref);
 
   if (!prepare (call, error) || !ir_ml_samples_init (&samples, call, error) ||
       !read_labels (call, &keys, samples.n_features, error))
@@ -96,7 +92,7 @@ ir_ref_ml_zip_map (IrCall *call, GError **error)
       g_autoptr (IrTensor) values = ir_tensor_new_alloc (dtype, 1, &n, error);
       if (values == NULL || ir_block_cancelled (call, error))
         return FALSE;
-      ir_block_store_many (call, values, 0, (guint64) n, ir_ml_samples_read (&samples, row));
+      ir_block_store (values, 0, (guint64) n, ir_ml_samples_read (&samples, row));
       g_ptr_array_add (maps, ir_tensor_new_map (keys, values));
     }
   IrTensor *sequence = ir_call_new_sequence (call, call->outputs[0].type->element,
@@ -137,7 +133,7 @@ find_words (const IrCall *call, const IrMlList *words, const IrTensor *keys, GEr
   guint32 *places = g_try_new0 (guint32, (gsize) MAX (words->n, 1));
   if (places == NULL)
     ir_call_fail (call, error, IR_OP_ERROR_LIMIT, "there are too many words");
-  for (guint64 i = 0; places != NULL && i < words->n && !ir_block_stopped (call, i); i++)
+  for (guint64 i = 0; places != NULL && i < words->n; i++)
     places[i] = ir_ml_index_find (&index, ir_ml_list_key (words, i));
   return places;
 }
@@ -145,13 +141,11 @@ find_words (const IrCall *call, const IrMlList *words, const IrTensor *keys, GEr
 static gboolean
 put_words (IrCall *call, const IrTensor *values, const guint32 *places, guint64 n, GError **error)
 {
-  g_autoptr (IrLongArray) strings = g_ptr_array_new_with_free_func ((GDestroyNotify) g_bytes_unref);
+  g_autoptr (GPtrArray) strings = g_ptr_array_new_with_free_func ((GDestroyNotify) g_bytes_unref);
   gint64 dims[2] = { 1, (gint64) n };
 
   for (guint64 i = 0; i < n; i++)
     {
-      if (ir_block_stopped (call, i))
-        return ir_block_cancelled (call, error), FALSE;
       g_ptr_array_add (strings, places[i] > 0
                                     ? g_bytes_ref (ir_tensor_string (values, places[i] - 1))
                                     : g_bytes_new_static ("", 0));
@@ -180,7 +174,7 @@ ir_ref_ml_dict_vectorizer (IrCall *call, GError **error)
   if (dtype == IR_DTYPE_STRING)
     return put_words (call, values, places, words.n, error);
   IrTensor *out = ir_call_new_output (call, 0, dtype, 2, dims, error);
-  for (guint64 i = 0; i < words.n && out != NULL && !ir_block_stopped (call, i); i++)
+  for (guint64 i = 0; i < words.n && out != NULL; i++)
     {
       gpointer data = ir_tensor_data_writable (out);
       if (ir_dtype_is_float (dtype))
@@ -230,9 +224,8 @@ number_text (const IrTensor *values, guint64 i)
 }
 
 static gboolean
-read_number (IrBlockWatch *watch, const IrTensor *values, guint64 i, double *value, GError **error)
+read_number (const IrCall *call, const IrTensor *values, guint64 i, double *value, GError **error)
 {
-  IrStringNumber number;
   gsize length;
 
   if (ir_tensor_dtype (values) != IR_DTYPE_STRING)
@@ -240,17 +233,16 @@ read_number (IrBlockWatch *watch, const IrTensor *values, guint64 i, double *val
       *value = ir_tensor_get_double (values, i);
       return TRUE;
     }
-  if (!ir_string_number (watch, ir_tensor_string (values, i), FALSE, &number))
-    return !ir_block_cancelled (watch->call, error);
+  const IrStringNumber number = ir_string_number (ir_tensor_string (values, i), FALSE);
   *value = number.real;
   const char *text = ir_string_at (values, i, &length);
-  return number.is_real || ir_call_fail (watch->call, error, IR_OP_ERROR_VALUE,
+  return number.is_real || ir_call_fail (call, error, IR_OP_ERROR_VALUE,
                                          "\"%.*s\" is no number", (int) MIN (length, 40), text);
 }
 
 /* Integers are cut off, as in a cast. */
 static gboolean
-read_integer (IrBlockWatch *watch, const IrTensor *values, guint64 i, gint64 *value, GError **error)
+read_integer (const IrCall *call, const IrTensor *values, guint64 i, gint64 *value, GError **error)
 {
   IrDtype dtype = ir_tensor_dtype (values);
   double number;
@@ -260,17 +252,17 @@ read_integer (IrBlockWatch *watch, const IrTensor *values, guint64 i, gint64 *va
       *value = ir_tensor_get_int64 (values, i);
       return TRUE;
     }
-  if (!read_number (watch, values, i, &number, error))
+  if (!read_number (call, values, i, &number, error))
     return FALSE;
   if (!(fabs (number) < 9223372036854775808.0))
-    return ir_call_fail (watch->call, error, IR_OP_ERROR_VALUE, "%g is no int64", number);
+    return ir_call_fail (call, error, IR_OP_ERROR_VALUE, "%g is no int64", number);
   *value = (gint64) number;
   return TRUE;
 }
 
 /* Element @to of the output from entry @from of the map. */
 static gboolean
-put_entry (IrBlockWatch *watch,
+put_entry (const IrCall *call,
            IrTensor *out,
            guint64 to,
            const IrTensor *values,
@@ -282,12 +274,12 @@ put_entry (IrBlockWatch *watch,
 
   if (ir_tensor_dtype (out) == IR_DTYPE_INT64)
     {
-      if (!read_integer (watch, values, from, &integer, error))
+      if (!read_integer (call, values, from, &integer, error))
         return FALSE;
       ((gint64 *) ir_tensor_data_writable (out))[to] = integer;
       return TRUE;
     }
-  if (!read_number (watch, values, from, &number, error))
+  if (!read_number (call, values, from, &number, error))
     return FALSE;
   ((float *) ir_tensor_data_writable (out))[to] = (float) number;
   return TRUE;
@@ -298,7 +290,7 @@ zero_strings (const IrCall *call, guint64 n)
 {
   GPtrArray *strings = g_ptr_array_new_with_free_func ((GDestroyNotify) g_bytes_unref);
 
-  for (guint64 i = 0; i < n && !ir_block_stopped (call, i); i++)
+  for (guint64 i = 0; i < n; i++)
     g_ptr_array_add (strings, g_bytes_new_static ("0", 1));
   return strings;
 }
@@ -315,21 +307,20 @@ cast_entries (IrCall *call,
 {
   IrDtype dtype = call->outputs[0].type->dtype;
   gboolean texts = dtype == IR_DTYPE_STRING;
-  g_autoptr (IrLongArray) strings = zero_strings (call, texts ? (guint64) dims[1] : 0);
+  g_autoptr (GPtrArray) strings = zero_strings (call, texts ? (guint64) dims[1] : 0);
   IrTensor *out = texts ? NULL : ir_call_new_output (call, 0, dtype, 2, dims, error);
-  IrBlockWatch watch = { .call = call };
 
   if ((!texts && out == NULL) ||
       (texts && strings->len < dims[1] && ir_block_cancelled (call, error)))
     return FALSE;
   if (!texts)
-    ir_call_zero (call, ir_tensor_data_writable (out), ir_tensor_n_bytes (out));
+    memset (ir_tensor_data_writable (out), 0, ir_tensor_n_bytes (out));
   for (guint64 i = 0; i < n; i++)
     {
       guint64 from = (guint64) order[i], to = sparse ? (guint64) keys[from] : i;
       if (i % 1024 == 0 && ir_block_cancelled (call, error))
         return FALSE;
-      if (!texts && !put_entry (&watch, out, to, values, from, error))
+      if (!texts && !put_entry (call, out, to, values, from, error))
         return FALSE;
       if (!texts)
         continue;
@@ -364,8 +355,6 @@ ir_ref_ml_cast_map (IrCall *call, GError **error)
     return ir_call_fail (call, error, IR_OP_ERROR_LIMIT, "there are too many entries");
   for (guint64 i = 0; i < n; i++)
     {
-      if (ir_block_stopped (call, i))
-        return ir_block_cancelled (call, error), FALSE;
       numbers[i] = ir_tensor_get_int64 (keys, i);
       order[i] = (gint64) i;
       if (sparse && (numbers[i] < 0 || numbers[i] >= max))
@@ -373,7 +362,7 @@ ir_ref_ml_cast_map (IrCall *call, GError **error)
                              "X has the key %" G_GINT64_FORMAT ", max_map is %" G_GINT64_FORMAT,
                              numbers[i], max);
     }
-  if (!ir_block_sort (call, order, (gint64) n, compare_keys, numbers))
+  if (!ir_block_sort (order, (gint64) n, compare_keys, numbers))
     return !ir_block_cancelled (call, error) &&
            ir_call_fail (call, error, IR_OP_ERROR_LIMIT, "no memory to sort the entries");
   return cast_entries (call, order, numbers, n, values, dims, sparse, error);

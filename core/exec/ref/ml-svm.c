@@ -26,7 +26,6 @@ typedef struct
   guint64 n_vectors; /* 0: a linear model */
   guint64 n_features;
   double *products; /* [n_vectors]: the kernel of the sample with each support vector */
-  IrBlockWatch watch;
 } Svm;
 
 static void
@@ -89,7 +88,7 @@ kernel_of (Svm *svm, const double *x, const IrMlList *vectors, guint64 first)
 {
   double dot = 0, distance = 0;
 
-  for (guint64 i = 0; i < svm->n_features && !ir_block_worked (&svm->watch, 1); i++)
+  for (guint64 i = 0; i < svm->n_features; i++)
     {
       double v = ir_ml_list_double (vectors, first + i);
       dot += x[i] * v;
@@ -106,7 +105,7 @@ kernel_of (Svm *svm, const double *x, const IrMlList *vectors, guint64 first)
 static void
 multiply (Svm *svm, const double *x)
 {
-  for (guint64 i = 0; i < svm->n_vectors && !ir_block_worked (&svm->watch, 1); i++)
+  for (guint64 i = 0; i < svm->n_vectors; i++)
     svm->products[i] = kernel_of (svm, x, &svm->vectors, i * svm->n_features);
 }
 
@@ -116,7 +115,7 @@ linear_score (Svm *svm, const double *x, guint64 row)
 {
   double sum = ir_ml_list_double (&svm->rho, 0);
 
-  for (guint64 i = 0; i < svm->n_features && !ir_block_worked (&svm->watch, 1); i++)
+  for (guint64 i = 0; i < svm->n_features; i++)
     sum += x[i] * ir_ml_list_double (&svm->coefficients, row * svm->n_features + i);
   return sum;
 }
@@ -128,7 +127,7 @@ gboolean
 ir_ref_ml_svm_regressor (IrCall *call, GError **error)
 {
   g_auto (IrMlSamples) samples = { 0 };
-  g_auto (Svm) svm = { .watch = { .call = call } };
+  g_auto (Svm) svm = { 0 };
   IrMlTransform transform;
   gint64 n_supports = ir_call_int (call, "n_supports", 0);
   gboolean one_class = ir_call_int (call, "one_class", 0) != 0;
@@ -145,18 +144,18 @@ ir_ref_ml_svm_regressor (IrCall *call, GError **error)
   IrTensor *out = ir_block_new_output (call, 0, error);
   if (out == NULL)
     return FALSE;
-  for (guint64 row = 0; row < samples.n && !ir_block_worked (&svm.watch, 4); row++)
+  for (guint64 row = 0; row < samples.n; row++)
     {
       const double *x = ir_ml_samples_read (&samples, row);
       double sum = ir_ml_list_double (&svm.rho, 0);
       multiply (&svm, x);
-      for (guint64 i = 0; i < svm.n_vectors && !ir_block_worked (&svm.watch, 1); i++)
+      for (guint64 i = 0; i < svm.n_vectors; i++)
         sum += svm.products[i] * ir_ml_list_double (&svm.coefficients, i);
       if (svm.n_vectors == 0)
         sum = linear_score (&svm, x, 0);
       if (one_class)
         sum = sum > 0 ? 1 : -1;
-      ir_ml_transform_run (&svm.watch, transform, 1, &sum);
+      ir_ml_transform_run (transform, 1, &sum);
       ir_block_store (out, row, 1, &sum);
     }
   return TRUE;
@@ -197,7 +196,7 @@ read_sizes (Classifier *c, const IrCall *call, guint64 *n_vectors, GError **erro
   *n_vectors = 0;
   c->sizes = ir_call_ints (call, "vectors_per_class", &n_sizes);
   c->starts = g_new0 (guint64, MAX (c->n, 1));
-  for (guint i = 0; i < n_sizes && !ir_block_stopped (call, i); i++)
+  for (guint i = 0; i < n_sizes; i++)
     {
       if (c->sizes[i] < 0 || c->sizes[i] >= G_MAXINT32)
         return ir_call_fail (call, error, IR_OP_ERROR_ATTRIBUTE,
@@ -246,7 +245,7 @@ sum_class (const Classifier *c, Svm *svm, guint of, guint row)
   double sum = 0;
 
   for (guint64 k = c->starts[of];
-       k < c->starts[of] + (guint64) c->sizes[of] && !ir_block_worked (&svm->watch, 1); k++)
+       k < c->starts[of] + (guint64) c->sizes[of]; k++)
     sum += svm->products[k] * ir_ml_list_double (&svm->coefficients, row * svm->n_vectors + k);
   return sum;
 }
@@ -261,7 +260,7 @@ decide_pairs (Classifier *c, Svm *svm)
   for (guint i = 0; i < c->n; i++)
     c->votes[i] = 0;
   for (guint i = 0; i < c->n; i++)
-    for (guint j = i + 1; j < c->n && !ir_block_worked (&svm->watch, 1); j++, pair++)
+    for (guint j = i + 1; j < c->n; j++, pair++)
       {
         double score = sum_class (c, svm, i, j - 1) + sum_class (c, svm, j, i) +
                        ir_ml_list_double (&svm->rho, pair);
@@ -270,16 +269,14 @@ decide_pairs (Classifier *c, Svm *svm)
       }
 }
 
-/* One step of the iteration below; gives the largest error before it, or 0 if it is to stop. */
+/* One step of the iteration below; gives the largest error before it. */
 static double
-couple_once (IrBlockWatch *watch, guint n, const double *q, double *p, double *qp)
+couple_once (guint n, const double *q, double *p, double *qp)
 {
   double pqp = 0, error = 0;
 
   for (guint t = 0; t < n; t++)
     {
-      if (ir_block_worked (watch, n))
-        return 0;
       qp[t] = 0;
       for (guint j = 0; j < n; j++)
         qp[t] += q[t * n + j] * p[j];
@@ -292,8 +289,6 @@ couple_once (IrBlockWatch *watch, guint n, const double *q, double *p, double *q
   for (guint t = 0; t < n; t++)
     {
       double step = (pqp - qp[t]) / q[t * n + t];
-      if (ir_block_worked (watch, n))
-        return 0;
       p[t] += step;
       pqp = (pqp + step * (step * q[t * n + t] + 2 * qp[t])) / (1 + step) / (1 + step);
       for (guint j = 0; j < n; j++)
@@ -309,12 +304,10 @@ couple_once (IrBlockWatch *watch, guint n, const double *q, double *p, double *q
  * Lin, R. C. Weng, "Probability estimates for multi-class classification by pairwise coupling"
  * (2004), algorithm 2, with the limits of libsvm. */
 static void
-couple (IrBlockWatch *watch, guint n, const double *r, double *q, double *qp, double *p)
+couple (guint n, const double *r, double *q, double *qp, double *p)
 {
   for (guint t = 0; t < n; t++)
     {
-      if (ir_block_worked (watch, n))
-        return;
       p[t] = 1.0 / n;
       q[t * n + t] = 0;
       for (guint j = 0; j < n; j++)
@@ -324,17 +317,17 @@ couple (IrBlockWatch *watch, guint n, const double *r, double *q, double *qp, do
             q[t * n + j] = -r[j * n + t] * r[t * n + j];
           }
     }
-  for (guint i = 0; i < MAX (100, n) && couple_once (watch, n, q, p, qp) >= 0.005 / n; i++)
+  for (guint i = 0; i < MAX (100, n) && couple_once (n, q, p, qp) >= 0.005 / n; i++)
     ;
 }
 
 /* The scores of the pairs become probabilities of the classes. */
 static void
-estimate (Classifier *c, IrBlockWatch *watch)
+estimate (Classifier *c)
 {
   guint64 pair = 0;
 
-  for (guint i = 0; i < c->n && !ir_block_worked (watch, c->n); i++)
+  for (guint i = 0; i < c->n; i++)
     for (guint j = i + 1; j < c->n; j++, pair++)
       {
         double value = c->scores[pair] * ir_ml_list_double (&c->prob_a, pair) +
@@ -343,7 +336,7 @@ estimate (Classifier *c, IrBlockWatch *watch)
         c->pairs[i * c->n + j] = p;
         c->pairs[j * c->n + i] = 1 - p;
       }
-  couple (watch, c->n, c->pairs, c->work, c->work + (gsize) c->n * c->n, c->scores);
+  couple (c->n, c->pairs, c->work, c->work + (gsize) c->n * c->n, c->scores);
 }
 
 static void
@@ -353,23 +346,23 @@ classify (Classifier *c, Svm *svm, IrMlClasses *classes, guint64 row, const doub
 
   if (svm->n_vectors == 0)
     {
-      for (guint i = 0; i < c->n && !ir_block_worked (&svm->watch, 1); i++)
+      for (guint i = 0; i < c->n; i++)
         c->scores[i] = linear_score (svm, x, i);
-      top = c->n == 1 && c->scores[0] <= 0 ? 1 : ir_ml_top (&svm->watch, c->n, c->scores);
+      top = c->n == 1 && c->scores[0] <= 0 ? 1 : ir_ml_top (c->n, c->scores);
     }
   else
     {
       multiply (svm, x);
       decide_pairs (c, svm);
-      top = ir_ml_top (&svm->watch, c->n, c->votes);
+      top = ir_ml_top (c->n, c->votes);
       if (c->prob_a.n > 0)
-        estimate (c, &svm->watch);
+        estimate (c);
       else if (c->n == 2)
         ir_ml_complement (c->transform, FALSE, c->scores[0], c->scores);
       else if (c->n == 1)
         c->scores[0] = 0; /* no pair: nothing speaks for or against the only class */
     }
-  ir_ml_transform_run (&svm->watch, c->transform, classes->n_scores, c->scores);
+  ir_ml_transform_run (c->transform, classes->n_scores, c->scores);
   ir_ml_classes_write (classes, row, top, c->scores);
 }
 
@@ -381,7 +374,7 @@ ir_ref_ml_svm_classifier (IrCall *call, GError **error)
   g_auto (IrMlSamples) samples = { 0 };
   g_auto (IrMlClasses) classes = { 0 };
   g_auto (Classifier) c = { 0 };
-  g_auto (Svm) svm = { .watch = { .call = call } };
+  g_auto (Svm) svm = { 0 };
 
   if (!ir_ref_prepare (call, error) || !ir_ml_samples_init (&samples, call, error) ||
       !ir_ml_classes_init (&classes, call, "classlabels_ints", error))

@@ -52,7 +52,6 @@ typedef struct
   IrPlaces places; /* where (tree, node) stands, while building */
   const gint64 *trees, *ids;
   const IrCall *call;
-  IrBlockWatch watch;
 } Forest;
 
 static void
@@ -67,13 +66,6 @@ forest_clear (Forest *forest)
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Forest, forest_clear)
 
 /* -- building: what both ways share -- */
-
-/* Whether to give up after work on one element more, with the error that says why. */
-static gboolean
-is_stopped (Forest *forest, GError **error)
-{
-  return ir_block_worked (&forest->watch, 1) && ir_block_cancelled (forest->call, error);
-}
 
 /* Room for the nodes, in the order of the attributes, and then the leaves of the new way. */
 static gboolean
@@ -128,7 +120,7 @@ read_missing (Forest *forest, const IrCall *call, guint n, GError **error)
     return TRUE;
   if (!read_ints (call, "nodes_missing_value_tracks_true", n, &tracks, error))
     return FALSE;
-  for (guint i = 0; i < n && !ir_block_worked (&forest->watch, 1); i++)
+  for (guint i = 0; i < n; i++)
     forest->nodes[i].missing_is_true = tracks[i] != 0;
   return TRUE;
 }
@@ -154,7 +146,7 @@ static gboolean
 walk_all (Forest *forest, guint32 root, guint8 *state, GArray *path, guint32 *cycle)
 {
   enter (path, state, root);
-  while (path->len > 0 && !ir_block_worked (&forest->watch, 1))
+  while (path->len > 0)
     {
       Frame *frame = &g_array_index (path, Frame, path->len - 1);
       const Node *node = &forest->nodes[frame->at];
@@ -187,7 +179,7 @@ check_acyclic (Forest *forest, const IrCall *call, GError **error)
     if (state[forest->roots[i]] == 0 && !walk_all (forest, forest->roots[i], state, path, &cycle))
       return ir_call_fail (call, error, IR_OP_ERROR_ATTRIBUTE,
                            "the trees have a cycle: node %u is behind itself", cycle);
-  return !forest->watch.stopped || !ir_block_cancelled (call, error);
+  return TRUE;
 }
 
 /* -- building, the old way: nodes and weights are named by (tree, node) -- */
@@ -213,11 +205,7 @@ find_place (
 {
   const gint64 pair[2] = { tree, node };
 
-  if (is_stopped (forest, error))
-    return FALSE;
   *place = ir_places_find (&forest->places, hash_of (pair), pair) - 1;
-  if (forest->places.watch.stopped)
-    return !ir_block_cancelled (call, error);
   return *place != G_MAXUINT32 ||
          ir_call_fail (call, error, IR_OP_ERROR_ATTRIBUTE,
                        "tree %" G_GINT64_FORMAT " has no node %" G_GINT64_FORMAT, tree, node);
@@ -246,8 +234,6 @@ name_nodes (
     {
       const gint64 pair[2] = { trees[i], ids[i] };
       guint32 before = ir_places_put (&forest->places, hash_of (pair), pair, i);
-      if (forest->places.watch.stopped || seen.watch.stopped)
-        return !ir_block_cancelled (call, error);
       if (before != 0)
         return ir_call_fail (call, error, IR_OP_ERROR_ATTRIBUTE,
                              "tree %" G_GINT64_FORMAT " has the node %" G_GINT64_FORMAT " twice",
@@ -292,8 +278,6 @@ read_tests (Forest *forest, const IrCall *call, guint64 n_features, GError **err
     {
       Node *node = &forest->nodes[i];
       guint test = test_from_name (&modes->strings[i]);
-      if (is_stopped (forest, error))
-        return FALSE;
       if (test == N_TESTS)
         return ir_call_fail (call, error, IR_OP_ERROR_ATTRIBUTE, "node %u has the mode \"%s\"", i,
                              modes->strings[i].data);
@@ -365,8 +349,6 @@ name_weights (
     }
   for (guint i = 0; i < forest->n_nodes; i++)
     {
-      if (is_stopped (forest, error))
-        return FALSE;
       forest->nodes[i].first = next;
       next += forest->nodes[i].n;
       forest->nodes[i].n = 0;
@@ -412,8 +394,7 @@ read_branches (Forest *forest, const IrCall *call, guint n, guint n_leaves, GErr
       !read_ints (call, "nodes_falseleafs", n, &false_is_leaf, error))
     return FALSE;
   for (guint i = 0; i < n; i++)
-    if (is_stopped (forest, error) ||
-        !child (call, if_true[i], true_is_leaf[i] != 0, n, n_leaves, &forest->nodes[i].if_true,
+    if (!child (call, if_true[i], true_is_leaf[i] != 0, n, n_leaves, &forest->nodes[i].if_true,
                 error) ||
         !child (call, if_false[i], false_is_leaf[i] != 0, n, n_leaves, &forest->nodes[i].if_false,
                 error))
@@ -435,28 +416,21 @@ read_members (Forest *forest, const IrCall *call, GError **error)
       (forest->members = g_try_new (double, (gsize) MAX (values.n, 1))) == NULL)
     return ir_call_fail (call, error, IR_OP_ERROR_LIMIT, "there are too many members");
   for (guint64 i = 0; i < values.n; i++)
-    if (is_stopped (forest, error))
-      return FALSE;
-    else
-      forest->members[i] = ir_ml_list_double (&values, i);
+    forest->members[i] = ir_ml_list_double (&values, i);
   for (guint i = 0; i < forest->n_nodes; i++)
     {
       Node *node = &forest->nodes[i];
-      if (is_stopped (forest, error))
-        return FALSE;
       if (node->test != TEST_MEMBER)
         continue;
       if (at >= values.n)
         return ir_call_fail (call, error, IR_OP_ERROR_ATTRIBUTE,
                              "membership_values has no set for node %u", i);
       node->first = (guint32) at;
-      while (at < values.n && !isnan (forest->members[at]) && !ir_block_worked (&forest->watch, 1))
+      while (at < values.n && !isnan (forest->members[at]))
         at++;
       node->n = (guint32) at - node->first;
       at++;
     }
-  if (forest->watch.stopped)
-    return !ir_block_cancelled (call, error);
   return at >= values.n || ir_call_fail (call, error, IR_OP_ERROR_ATTRIBUTE,
                                          "membership_values has more sets than there are nodes");
 }
@@ -476,8 +450,6 @@ read_placed_tests (Forest *forest, const IrCall *call, guint n, guint64 n_featur
   for (guint i = 0; i < n; i++)
     {
       double mode = ir_ml_list_double (&modes, i);
-      if (is_stopped (forest, error))
-        return FALSE;
       if (!check_feature (call, i, features[i], n_features, error))
         return FALSE;
       if (!(mode >= 0 && mode <= TEST_MEMBER) || mode != trunc (mode))
@@ -504,8 +476,6 @@ read_leaves (Forest *forest, const IrCall *call, guint n, guint n_targets, GErro
     return FALSE;
   for (guint i = 0; i < n_leaves; i++)
     {
-      if (is_stopped (forest, error))
-        return FALSE;
       if (targets[i] < 0 || targets[i] >= n_targets)
         return ir_call_fail (call, error, IR_OP_ERROR_ATTRIBUTE,
                              "leaf %u is for target %" G_GINT64_FORMAT " of %u", i, targets[i],
@@ -534,8 +504,7 @@ build_placed (
     return FALSE;
   forest->roots = g_new (guint32, MAX (n_roots, 1));
   for (guint i = 0; i < n_roots; i++)
-    if (is_stopped (forest, error) ||
-        !child (call, roots[i], FALSE, n, n_leaves, &forest->roots[i], error))
+    if (!child (call, roots[i], FALSE, n, n_leaves, &forest->roots[i], error))
       return FALSE;
   forest->n_roots = n_roots;
   return check_acyclic (forest, call, error);
@@ -563,7 +532,7 @@ holds (Forest *forest, const Node *node, double x)
     case TEST_NEQ:
       return x != node->split;
     case TEST_MEMBER:
-      for (guint i = 0; i < node->n && !ir_block_worked (&forest->watch, 1); i++)
+      for (guint i = 0; i < node->n; i++)
         if (x == forest->members[node->first + i])
           return TRUE;
       return FALSE;
@@ -579,7 +548,7 @@ find_leaf (Forest *forest, guint32 root, const double *x)
 {
   const Node *node = &forest->nodes[root];
 
-  while (node->test != TEST_LEAF && !ir_block_worked (&forest->watch, 1))
+  while (node->test != TEST_LEAF)
     node = &forest->nodes[holds (forest, node, x[node->feature]) ? node->if_true : node->if_false];
   return node;
 }
@@ -608,12 +577,12 @@ read_take (const IrCall *call, Take *take, GError **error)
 static void
 forest_run (Forest *forest, Take take, const double *x, guint n, double *scores, gboolean *met)
 {
-  ir_call_zero (forest->call, scores, n * sizeof *scores);
-  ir_call_zero (forest->call, met, n * sizeof *met);
-  for (guint i = 0; i < forest->n_roots && !ir_block_worked (&forest->watch, 1); i++)
+  memset (scores, 0, n * sizeof *scores);
+  memset (met, 0, n * sizeof *met);
+  for (guint i = 0; i < forest->n_roots; i++)
     {
       const Node *leaf = find_leaf (forest, forest->roots[i], x);
-      for (guint k = 0; k < leaf->n && !ir_block_worked (&forest->watch, 1); k++)
+      for (guint k = 0; k < leaf->n; k++)
         {
           const Weight *weight = &forest->weights[leaf->first + k];
           double *score = &scores[weight->target];
@@ -626,7 +595,7 @@ forest_run (Forest *forest, Take take, const double *x, guint n, double *scores,
         }
     }
   for (guint i = 0;
-       i < n && take == TAKE_AVERAGE && forest->n_roots > 0 && !ir_block_worked (&forest->watch, 1);
+       i < n && take == TAKE_AVERAGE && forest->n_roots > 0;
        i++)
     scores[i] /= forest->n_roots;
 }
@@ -662,10 +631,10 @@ run_regression (IrCall *call, Forest *forest, IrMlSamples *samples, GError **err
       if (ir_block_cancelled (call, error))
         return FALSE;
       forest_run (forest, take, ir_ml_samples_read (samples, row), n, scores, met);
-      for (guint i = 0; i < base.n && !ir_block_worked (&forest->watch, 1); i++)
+      for (guint i = 0; i < base.n; i++)
         scores[i] += ir_ml_list_double (&base, i);
-      ir_ml_transform_run (&forest->watch, transform, n, scores);
-      ir_block_store_many (call, out, row * n, n, scores);
+      ir_ml_transform_run (transform, n, scores);
+      ir_block_store (out, row * n, n, scores);
     }
   return TRUE;
 }
@@ -675,7 +644,7 @@ gboolean
 ir_ref_ml_tree_ensemble (IrCall *call, GError **error)
 {
   g_auto (IrMlSamples) samples = { 0 };
-  g_auto (Forest) forest = { .call = call, .watch = { .call = call } };
+  g_auto (Forest) forest = { .call = call };
 
   return ir_ref_prepare (call, error) && ir_ml_samples_init (&samples, call, error) &&
          build_placed (&forest, call, samples.n_features, (guint) call->outputs[0].type->dims[1],
@@ -690,7 +659,7 @@ ir_ref_ml_tree_regressor (IrCall *call, GError **error)
   static const char *const weights[] = { "target_weights", "target_weights_as_tensor", NULL };
   static const WeightNames names = { "target_treeids", "target_nodeids", "target_ids", weights };
   g_auto (IrMlSamples) samples = { 0 };
-  g_auto (Forest) forest = { .call = call, .watch = { .call = call } };
+  g_auto (Forest) forest = { .call = call };
 
   return ir_ref_prepare (call, error) && ir_ml_samples_init (&samples, call, error) &&
          build_named (&forest, call, samples.n_features, error) &&
@@ -724,7 +693,7 @@ votes_init (Votes *votes, const Forest *forest, const IrCall *call, GError **err
 {
   votes->one_score = votes->n == 2;
   votes->probability = TRUE;
-  for (guint i = 0; i < forest->n_weights && !ir_block_stopped (call, i); i++)
+  for (guint i = 0; i < forest->n_weights; i++)
     {
       votes->one_score = votes->one_score && forest->weights[i].target == 0;
       votes->probability = votes->probability && forest->weights[i].value >= 0;
@@ -742,12 +711,12 @@ vote (Votes *votes, Forest *forest, IrMlClasses *classes, guint64 row, const dou
   double *scores = votes->scores;
 
   forest_run (forest, TAKE_SUM, x, votes->n, scores, votes->met);
-  for (guint i = 0; i < votes->base.n && !ir_block_worked (&forest->watch, 1); i++)
+  for (guint i = 0; i < votes->base.n; i++)
     scores[i] += ir_ml_list_double (&votes->base, i);
   if (votes->one_score)
     ir_ml_complement (votes->transform, votes->probability, scores[0], scores);
-  guint top = votes->n == 1 && scores[0] <= 0 ? 1 : ir_ml_top (&forest->watch, votes->n, scores);
-  ir_ml_transform_run (&forest->watch, votes->transform, votes->n, scores);
+  guint top = votes->n == 1 && scores[0] <= 0 ? 1 : ir_ml_top (votes->n, scores);
+  ir_ml_transform_run (votes->transform, votes->n, scores);
   ir_ml_classes_write (classes, row, top, scores);
 }
 
@@ -761,7 +730,7 @@ ir_ref_ml_tree_classifier (IrCall *call, GError **error)
   static const WeightNames names = { "class_treeids", "class_nodeids", "class_ids", weights };
   g_auto (IrMlSamples) samples = { 0 };
   g_auto (IrMlClasses) classes = { 0 };
-  g_auto (Forest) forest = { .call = call, .watch = { .call = call } };
+  g_auto (Forest) forest = { .call = call };
   g_auto (Votes) votes = { 0 };
 
   if (!ir_ref_prepare (call, error) || !ir_ml_samples_init (&samples, call, error) ||

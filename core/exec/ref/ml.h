@@ -23,7 +23,7 @@ gboolean ir_ml_list_check (
     const IrMlList *list, const IrCall *call, const char *name, guint64 n, GError **error);
 double ir_ml_list_double (const IrMlList *list, guint64 index);
 gint64 ir_ml_list_int (const IrMlList *list, guint64 index);
-GBytes *ir_ml_list_string (IrBlockWatch *watch, const IrMlList *list, guint64 index);
+GBytes *ir_ml_list_string (const IrMlList *list, guint64 index);
 
 /* -- attributes that are one of a few words -- */
 gboolean ir_ml_choice (const IrCall *call,
@@ -63,8 +63,8 @@ typedef enum
 } IrMlTransform; /* the numbers are those of TreeEnsemble's post_transform */
 
 gboolean ir_ml_transform_init (IrMlTransform *transform, const IrCall *call, GError **error);
-void ir_ml_transform_run (IrBlockWatch *watch, IrMlTransform transform, guint n, double *scores);
-guint ir_ml_top (IrBlockWatch *watch, guint n, const double *scores); /* the first of the highest */
+void ir_ml_transform_run (IrMlTransform transform, guint n, double *scores);
+guint ir_ml_top (guint n, const double *scores); /* the first of the highest */
 /* One score of two classes becomes both. */
 void ir_ml_complement (IrMlTransform transform, gboolean probability, double score, double *scores);
 double ir_ml_logistic (double value);
@@ -87,7 +87,6 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (IrMlSamples, ir_ml_samples_clear)
 typedef struct
 {
   IrCall *call;
-  IrBlockWatch watch;
   IrMlList labels;
   GPtrArray *names;   /* (nullable) of GBytes: the labels written so far, if strings */
   gboolean no_memory; /* for one of them */

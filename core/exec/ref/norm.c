@@ -13,7 +13,7 @@ mean_of (const IrCall *call, const double *values, guint64 n)
 {
   double sum = 0;
 
-  for (guint64 i = 0; i < n && !ir_block_stopped (call, i); i++)
+  for (guint64 i = 0; i < n; i++)
     sum += values[i];
   return n > 0 ? sum / (double) n : 0;
 }
@@ -23,7 +23,7 @@ variance_of (const IrCall *call, const double *values, guint64 n, double mean)
 {
   double sum = 0;
 
-  for (guint64 i = 0; i < n && !ir_block_stopped (call, i); i++)
+  for (guint64 i = 0; i < n; i++)
     sum += (values[i] - mean) * (values[i] - mean);
   return n > 0 ? sum / (double) n : 0;
 }
@@ -84,7 +84,7 @@ channel_statistics (const IrCall *call,
                     double *mean,
                     double *variance)
 {
-  for (guint64 n = 0; n < planes->batch && !ir_block_stopped (call, n); n++)
+  for (guint64 n = 0; n < planes->batch; n++)
     ir_block_load_many (call, planes->x, (n * planes->channels + c) * planes->plane, planes->plane,
                         scratch + n * planes->plane);
   *mean = mean_of (call, scratch, planes->batch * planes->plane);
@@ -139,7 +139,6 @@ ir_ref_batch_norm (IrCall *call, GError **error)
                                            error);
   if (y == NULL || plane == NULL)
     return FALSE;
-  IrBlockWatch watch = { .call = call };
   for (guint64 c = 0; c < planes.channels && !ir_call_stopped (call); c++)
     {
       double scale = ir_tensor_get_double (ir_call_input (call, 1), c);
@@ -155,13 +154,13 @@ ir_ref_batch_norm (IrCall *call, GError **error)
             return FALSE;
         }
       double factor = scale / sqrt (variance + epsilon);
-      for (guint64 n = 0; n < planes.batch && !watch.stopped; n++)
+      for (guint64 n = 0; n < planes.batch; n++)
         {
           guint64 start = (n * planes.channels + c) * planes.plane;
           ir_block_load_many (call, planes.x, start, planes.plane, plane);
-          for (guint64 i = 0; i < planes.plane && !ir_block_worked (&watch, 1); i++)
+          for (guint64 i = 0; i < planes.plane; i++)
             plane[i] = (plane[i] - mean) * factor + shift;
-          ir_block_store_many (call, y, start, planes.plane, plane);
+          ir_block_store (y, start, planes.plane, plane);
         }
     }
   return TRUE;
@@ -195,14 +194,14 @@ normalize_groups (IrCall *call, guint64 groups, GError **error)
       ir_block_load_many (call, planes.x, group * size, size, values);
       double mean = mean_of (call, values, size);
       double factor = 1 / sqrt (variance_of (call, values, size, mean) + epsilon);
-      for (guint64 i = 0; i < size && !ir_block_stopped (call, i); i++)
+      for (guint64 i = 0; i < size; i++)
         {
           guint64 channel = group % groups * each + i / planes.plane;
           guint64 entry = n_scale == planes.channels ? channel : group % groups;
           values[i] = (values[i] - mean) * factor * ir_tensor_get_double (scale, entry) +
                       ir_tensor_get_double (bias, entry);
         }
-      ir_block_store_many (call, y, group * size, size, values);
+      ir_block_store (y, group * size, size, values);
     }
   return TRUE;
 }
@@ -291,11 +290,11 @@ normalize_layers (IrCall *call, gboolean centre, GError **error)
       ir_block_load_many (call, x, r * size, size, row);
       double mean = centre ? mean_of (call, row, size) : 0;
       double factor = 1 / sqrt (variance_of (call, row, size, mean) + epsilon);
-      for (guint64 i = 0; i < size && !ir_block_stopped (call, i); i++)
+      for (guint64 i = 0; i < size; i++)
         row[i] = (row[i] - mean) * factor * broadcast_element (scale, x, (guint) axis, i) +
                  (bias != NULL ? broadcast_element (bias, x, (guint) axis, i) : 0);
       if (outputs[0] != NULL)
-        ir_block_store_many (call, outputs[0], r * size, size, row);
+        ir_block_store (outputs[0], r * size, size, row);
       if (outputs[1] != NULL)
         ir_block_store (outputs[1], r, 1, &mean);
       if (outputs[2] != NULL)
@@ -337,18 +336,17 @@ ir_ref_lrn (IrCall *call, GError **error)
   g_autofree double *row = ir_block_new (call, planes.plane, error);
   if (y == NULL || x == NULL || row == NULL)
     return FALSE;
-  IrBlockWatch watch = { .call = call };
-  for (guint64 n = 0; n < planes.batch && !watch.stopped; n++)
+  for (guint64 n = 0; n < planes.batch; n++)
     {
       ir_block_load_many (call, planes.x, n * sample, sample, x);
-      for (gint64 c = 0; c < channels && !watch.stopped; c++)
+      for (gint64 c = 0; c < channels; c++)
         {
           gint64 first = MAX (c - (size - 1) / 2, 0);
           gint64 last = MIN (c + size / 2, channels - 1);
-          for (guint64 i = 0; i < planes.plane && !ir_block_worked (&watch, 4); i++)
+          for (guint64 i = 0; i < planes.plane; i++)
             {
               double squares = 0;
-              for (gint64 k = first; k <= last && !ir_block_worked (&watch, 1); k++)
+              for (gint64 k = first; k <= last; k++)
                 {
                   double value = x[(guint64) k * planes.plane + i];
                   squares += value * value;
@@ -356,7 +354,7 @@ ir_ref_lrn (IrCall *call, GError **error)
               row[i] = x[(guint64) c * planes.plane + i] /
                        pow (bias + alpha / (double) size * squares, beta);
             }
-          ir_block_store_many (call, y, n * sample + (guint64) c * planes.plane, planes.plane, row);
+          ir_block_store (y, n * sample + (guint64) c * planes.plane, planes.plane, row);
         }
     }
   return TRUE;
@@ -386,13 +384,13 @@ ir_ref_lp_norm (IrCall *call, GError **error)
     {
       guint64 start = row / inner * size * inner + row % inner;
       double sum = 0;
-      for (guint64 i = 0; i < size && !ir_block_stopped (call, i); i++)
+      for (guint64 i = 0; i < size; i++)
         {
           double value = ir_tensor_get_double (x, start + i * inner);
           sum += p == 1 ? fabs (value) : value * value;
         }
       double norm = p == 1 ? sum : sqrt (sum);
-      for (guint64 i = 0; i < size && !ir_block_stopped (call, i); i++)
+      for (guint64 i = 0; i < size; i++)
         {
           double value = norm == 0 ? 0 : ir_tensor_get_double (x, start + i * inner) / norm;
           ir_block_store (y, start + i * inner, 1, &value);
@@ -451,20 +449,20 @@ ir_ref_mean_variance_norm (IrCall *call, GError **error)
   if (y == NULL || values == NULL || mean == NULL || variance == NULL)
     return FALSE;
   double each = n_statistics > 0 ? (double) (n / n_statistics) : 1;
-  ir_block_fill (call, mean, n_statistics, 0);
-  ir_block_fill (call, variance, n_statistics, 0);
-  for (guint64 i = 0; i < n && !ir_block_stopped (call, i); i++)
+  ir_block_fill (mean, n_statistics, 0);
+  ir_block_fill (variance, n_statistics, 0);
+  for (guint64 i = 0; i < n; i++)
     mean[statistic_index (x, mask, i)] += values[i] / each;
-  for (guint64 i = 0; i < n && !ir_block_stopped (call, i); i++)
+  for (guint64 i = 0; i < n; i++)
     {
       double centred = values[i] - mean[statistic_index (x, mask, i)];
       variance[statistic_index (x, mask, i)] += centred * centred / each;
     }
-  for (guint64 i = 0; i < n && !ir_block_stopped (call, i); i++)
+  for (guint64 i = 0; i < n; i++)
     {
       guint64 k = statistic_index (x, mask, i);
       values[i] = (values[i] - mean[k]) / (sqrt (variance[k]) + 1e-9);
     }
-  ir_block_store_many (call, y, 0, n, values);
+  ir_block_store (y, 0, n, values);
   return TRUE;
 }

@@ -45,7 +45,7 @@ put_pixels (IrCall *call, const IrImage *image, Pixel pixel, GError **error)
   guint8 *to = out != NULL ? ir_tensor_data_writable (out) : NULL;
   gsize n = (gsize) image->width * (gsize) image->height;
 
-  for (gsize i = 0; to != NULL && i < n && !ir_block_stopped (call, i); i++)
+  for (gsize i = 0; to != NULL && i < n; i++)
     {
       const guint8 *from = image->rgb + 3 * i;
       if (pixel == PIXEL_GRAYSCALE)

@@ -17,9 +17,7 @@ ir_places_init (IrPlaces *places,
 
   while (n_slots < 2 * n)
     n_slots *= 2;
-  *places = (IrPlaces){
-    .mask = n_slots - 1, .equal = equal, .list = list, .watch = { .call = call }
-  };
+  *places = (IrPlaces){ .mask = n_slots - 1, .equal = equal, .list = list };
   places->slots = n < G_MAXINT32 ? g_try_new0 (guint32, (gsize) n_slots) : NULL;
   return places->slots != NULL ||
          ir_call_fail (call, error, IR_OP_ERROR_LIMIT,
@@ -32,33 +30,29 @@ ir_places_clear (IrPlaces *places)
   g_clear_pointer (&places->slots, g_free);
 }
 
-/* Each slot that is looked at counts as work: places->watch says whether to go on. Returns 1 +
- * where the key stood before, which is forgotten; 0: nowhere. */
+/* Returns 1 + where the key stood before, which is forgotten; 0: nowhere. */
 guint32
 ir_places_put (IrPlaces *places, guint64 hash, gconstpointer key, guint32 place)
 {
   guint64 at = hash & places->mask;
   guint32 before = 0;
 
-  for (; places->slots[at] != 0 && !ir_block_worked (&places->watch, 1);
-       at = (at + 1) & places->mask)
+  for (; places->slots[at] != 0; at = (at + 1) & places->mask)
     if (places->equal (places->list, places->slots[at] - 1, key))
       {
         before = places->slots[at];
         break;
       }
-  ir_block_worked (&places->watch, 1);
   places->n += before == 0;
   places->slots[at] = place + 1;
   return before;
 }
 
-/* Counts as work as ir_places_put() does. Returns 1 + where it stands; 0: nowhere. */
+/* Returns 1 + where it stands; 0: nowhere. */
 guint32
 ir_places_find (IrPlaces *places, guint64 hash, gconstpointer key)
 {
-  for (guint64 at = hash & places->mask;
-       places->slots[at] != 0 && !ir_block_worked (&places->watch, 1); at = (at + 1) & places->mask)
+  for (guint64 at = hash & places->mask; places->slots[at] != 0; at = (at + 1) & places->mask)
     if (places->equal (places->list, places->slots[at] - 1, key))
       return places->slots[at];
   return 0;

@@ -14,7 +14,6 @@ typedef struct
   guint n;        /* different keys */
   IrPlacesEqual equal;
   gconstpointer list;
-  IrBlockWatch watch;
 } IrPlaces;
 
 gboolean ir_places_init (IrPlaces *places,

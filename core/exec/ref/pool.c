@@ -65,8 +65,6 @@ run_window (Pool *pool, const gint64 *at)
         index = index * window->in[i] + start[i] + tap[i] * window->dilation[i];
       pool->fold (pool, pool->plane[index], (guint64) index);
       pool->n_inside++;
-      if (ir_block_stopped (pool->call, pool->n_inside))
-        break;
       more = FALSE;
       for (guint axis = window->n_axes; axis-- > 0 && !more;)
         {
@@ -126,7 +124,6 @@ run_pool (Pool *pool, GError **error)
   if (plane == NULL || results == NULL)
     return FALSE;
   pool->plane = plane;
-  IrBlockWatch watch = { .call = call };
   guint64 taps = 1;
   for (guint i = 0; i < window->n_axes; i++)
     taps = ir_mul_saturated (taps, (guint64) window->kernel[i]);
@@ -136,7 +133,7 @@ run_pool (Pool *pool, GError **error)
       if (ir_block_cancelled (call, error))
         return FALSE;
       ir_block_load_many (call, x, p * x_plane, x_plane, plane);
-      for (guint64 i = 0; i < y_plane && !ir_block_worked (&watch, taps); i++)
+      for (guint64 i = 0; i < y_plane; i++)
         {
           results[i] = run_window (pool, at);
           if (indices != NULL)
@@ -150,7 +147,7 @@ run_pool (Pool *pool, GError **error)
               at[axis] = 0;
             }
         }
-      ir_block_store_many (call, y, p * y_plane, y_plane, results);
+      ir_block_store (y, p * y_plane, y_plane, results);
     }
   return TRUE;
 }
@@ -268,12 +265,11 @@ run_global (Pool *pool, GError **error)
   g_autofree double *plane = ir_block_new (call, plane_size, error);
   if (plane == NULL)
     return FALSE;
-  IrBlockWatch watch = { .call = call };
-  for (guint64 p = 0; p < n_planes && !watch.stopped; p++)
+  for (guint64 p = 0; p < n_planes; p++)
     {
       ir_block_load_many (call, x, p * plane_size, plane_size, plane);
       pool->n_inside = pool->n_padded = 0;
-      for (guint64 i = 0; i < plane_size && !ir_block_worked (&watch, 1); i++, pool->n_inside++)
+      for (guint64 i = 0; i < plane_size; i++, pool->n_inside++)
         pool->fold (pool, plane[i], i);
       double result = pool->finish (pool);
       ir_block_store (y, p, 1, &result);

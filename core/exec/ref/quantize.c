@@ -82,7 +82,7 @@ spread_blocks (const IrCall *call,
         return does_not_fit (call, slot, error);
     }
   ir_ref_split_at (rank, dims, (guint) spread.axis, &outer, &inner);
-  for (guint64 i = 0; i < n && !ir_block_stopped (call, i); i++)
+  for (guint64 i = 0; i < n; i++)
     {
       gint64 place = (gint64) i / inner % dims[spread.axis];
       gint64 o = (gint64) i / inner / dims[spread.axis];
@@ -114,7 +114,7 @@ spread_new (const IrCall *call,
   if (values == NULL)
     return NULL;
   if (numbers == NULL)
-    ir_block_fill (call, values, n, fallback);
+    ir_block_fill (values, n, fallback);
   else if (ir_ref_kind (ir_tensor_dtype (numbers)) == IR_REF_OTHER)
     return ir_ref_fail_dtype (call, ir_tensor_dtype (numbers), error), NULL;
   else if (spread.block > 0)
@@ -125,7 +125,7 @@ spread_new (const IrCall *call,
   else if (!spread_layout (call, slot, spread, rank, dims, &layout, error))
     return NULL;
   else
-    for (guint64 done = 0; done < n && !ir_block_stopped (call, done); done += IR_REF_CHUNK)
+    for (guint64 done = 0; done < n; done += IR_REF_CHUNK)
       {
         guint count = (guint) MIN (n - done, IR_REF_CHUNK);
         ir_ref_layout_offsets (&layout, done, count, 0, offsets);
@@ -207,7 +207,7 @@ store_quantized (const IrCall *call, IrTensor *y, const double *values)
 {
   gboolean saturate = ir_call_int (call, "saturate", 1) != 0;
 
-  for (guint64 i = 0; i < ir_tensor_n_elements (y) && !ir_block_stopped (call, i); i++)
+  for (guint64 i = 0; i < ir_tensor_n_elements (y); i++)
     ir_dtype_cast_double (ir_tensor_dtype (y), ir_tensor_data_writable (y), i, values[i], saturate,
                           IR_DTYPE_ROUND_UP);
 }
@@ -232,7 +232,7 @@ convert (IrCall *call, gboolean to_whole, GError **error)
   g_autofree double *zero = scale != NULL ? spread_over (call, 2, spread, 0, x, error) : NULL;
   if (zero == NULL)
     return FALSE;
-  for (guint64 i = 0; i < ir_tensor_n_elements (x) && !ir_block_stopped (call, i); i++)
+  for (guint64 i = 0; i < ir_tensor_n_elements (x); i++)
     if (to_whole)
       values[i] = ir_ref_quantize (dtype, ir_block_round (precision, values[i] / scale[i]),
                                    zero[i]);
@@ -269,7 +269,7 @@ ir_ref_dynamic_quantize_linear (IrCall *call, GError **error)
   g_autofree double *values = ir_block_load_new (call, 0, error);
   if (values == NULL)
     return FALSE;
-  for (guint64 i = 0; i < n && !ir_block_stopped (call, i); i++)
+  for (guint64 i = 0; i < n; i++)
     {
       low = MIN (low, values[i]);
       high = MAX (high, values[i]);
@@ -278,7 +278,7 @@ ir_ref_dynamic_quantize_linear (IrCall *call, GError **error)
   if (!(scale > 0))
     scale = 1;
   double zero = ir_ref_quantize (IR_DTYPE_UINT8, ir_block_round (IR_DTYPE_FLOAT, -low / scale), 0);
-  for (guint64 i = 0; i < n && !ir_block_stopped (call, i); i++)
+  for (guint64 i = 0; i < n; i++)
     values[i] = ir_ref_quantize (IR_DTYPE_UINT8, ir_block_round (IR_DTYPE_FLOAT, values[i] / scale),
                                  zero);
   const double *results[3] = { values, &scale, &zero };
@@ -289,7 +289,7 @@ ir_ref_dynamic_quantize_linear (IrCall *call, GError **error)
       IrTensor *out = ir_block_new_output (call, slot, error);
       if (out == NULL)
         return FALSE;
-      ir_block_store_many (call, out, 0, slot == 0 ? n : 1, results[slot]);
+      ir_block_store (out, 0, slot == 0 ? n : 1, results[slot]);
     }
   return TRUE;
 }
@@ -331,7 +331,6 @@ multiply (IrCall *call,
   gint64 n = b_rank > 1 ? ir_tensor_dims (b_shape)[b_rank - 1] : 1;
   IrRefLayout a_batch, b_batch;
 
-  IrBlockWatch watch = { .call = call };
   batch_layout (a_shape, n_batch, dims, &a_batch);
   batch_layout (b_shape, n_batch, dims, &b_batch);
   for (guint64 i = 0; i < ir_ref_layout_count (&a_batch); i++)
@@ -340,11 +339,11 @@ multiply (IrCall *call,
         return FALSE;
       ir_ref_layout_offsets (&a_batch, i, 1, 0, &at_a);
       ir_ref_layout_offsets (&b_batch, i, 1, 0, &at_b);
-      for (gint64 row = 0; row < m && !watch.stopped; row++)
-        for (gint64 column = 0; column < n && !ir_block_worked (&watch, 1); column++)
+      for (gint64 row = 0; row < m; row++)
+        for (gint64 column = 0; column < n; column++)
           {
             double sum = 0;
-            for (gint64 j = 0; j < k && !ir_block_worked (&watch, 1); j++)
+            for (gint64 j = 0; j < k; j++)
               sum += a[at_a * m * k + row * k + j] * b[at_b * k * n + j * n + column];
             sums[((gint64) i * m + row) * n + column] = sum;
           }
@@ -373,7 +372,7 @@ real_operand (const IrCall *call,
     return NULL;
   if (scale_slot != 0 && (scale = spread_over (call, scale_slot, spread, 1, tensor, error)) == NULL)
     return NULL;
-  for (guint64 i = 0; i < ir_tensor_n_elements (tensor) && !ir_block_stopped (call, i); i++)
+  for (guint64 i = 0; i < ir_tensor_n_elements (tensor); i++)
     values[i] = (values[i] - zero[i]) * (scale != NULL ? scale[i] : 1);
   return g_steal_pointer (&values);
 }
@@ -395,7 +394,7 @@ ir_ref_matmul_integer (IrCall *call, GError **error)
   if (sums == NULL || (n > 0 && !multiply (call, ir_call_input (call, 0), a,
                                            ir_call_input (call, 1), b, sums, error)))
     return FALSE;
-  for (guint64 i = 0; i < n && !ir_block_stopped (call, i); i++)
+  for (guint64 i = 0; i < n; i++)
     {
       /* The sum is exact; of one that does not fit, int32 keeps the low bits. */
       gint64 sum = (gint64) sums[i];
@@ -423,8 +422,8 @@ ir_ref_q_linear_matmul (IrCall *call, GError **error)
   if (sums == NULL || (n > 0 && !multiply (call, ir_call_input (call, 0), a,
                                            ir_call_input (call, 3), b, sums, error)))
     return FALSE;
-  for (guint64 i = 0; i < n && !ir_block_stopped (call, i); i++)
+  for (guint64 i = 0; i < n; i++)
     sums[i] = ir_ref_quantize (ir_tensor_dtype (y), sums[i] / scale[i], zero[i]);
-  ir_block_store_many (call, y, 0, n, sums);
+  ir_block_store (y, 0, n, sums);
   return TRUE;
 }

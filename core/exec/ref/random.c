@@ -83,7 +83,7 @@ ir_ref_bernoulli (IrCall *call, GError **error)
   if (out == NULL)
     return FALSE;
   ir_twister_init_call (&twister, call);
-  for (guint64 i = 0; i < ir_tensor_n_elements (in) && !ir_block_stopped (call, i); i++)
+  for (guint64 i = 0; i < ir_tensor_n_elements (in); i++)
     {
       ir_block_load (in, i, 1, &p);
       if (!(p >= 0 && p <= 1))
@@ -103,9 +103,9 @@ sum_weights (const IrCall *call, double *weights, gint64 n, GError **error)
 {
   double largest = -HUGE_VAL, sum = 0;
 
-  for (gint64 i = 0; i < n && !ir_block_stopped (call, (guint64) i); i++)
+  for (gint64 i = 0; i < n; i++)
     largest = MAX (largest, weights[i]);
-  for (gint64 i = 0; i < n && !ir_block_stopped (call, (guint64) i); i++)
+  for (gint64 i = 0; i < n; i++)
     {
       sum += exp (weights[i] - largest);
       weights[i] = sum;
@@ -155,7 +155,7 @@ ir_ref_multinomial (IrCall *call, GError **error)
       ir_block_load_many (call, in, (guint64) (row * n), (guint64) n, sums);
       if (ir_block_cancelled (call, error) || !sum_weights (call, sums, n, error))
         return FALSE;
-      for (gint64 i = 0; i < samples && !ir_block_stopped (call, (guint64) i); i++)
+      for (gint64 i = 0; i < samples; i++)
         {
           gint64 drawn = find_class (sums, n, ir_twister_uniform (&twister) * sums[n - 1]);
           ir_ref_store_int (out, (guint64) (row * samples + i), 1, &drawn);

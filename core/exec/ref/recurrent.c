@@ -183,7 +183,6 @@ struct _Layer
       const Layer *layer, const Direction *direction, const double *x, double *h, double *c);
   Direction directions[2];
   double *x, *weights[3], *bias, *peephole;
-  IrBlockWatch *watch;
   double *gates; /* scratch of a step: [gates · hidden] */
   double *h, *c; /* states of the sequence in hand: [hidden] */
 };
@@ -195,24 +194,17 @@ activate (const Layer *layer, const Activation *activation, double x)
                                      activation->beta);
 }
 
-/* Whether what is left of a step may be left out; to be asked at each row of the weights. */
-static gboolean
-has_stopped (const Layer *layer)
-{
-  return ir_block_worked (layer->watch, 1);
-}
-
 static double
 from_input (const Layer *layer, const Direction *d, gint64 row, const double *x)
 {
-  return ir_block_dot (layer->watch, d->w + row * layer->in, x, (guint64) layer->in) +
+  return ir_block_dot (d->w + row * layer->in, x, (guint64) layer->in) +
          d->w_bias[row];
 }
 
 static double
 from_state (const Layer *layer, const Direction *d, gint64 row, const double *h)
 {
-  return ir_block_dot (layer->watch, d->r + row * layer->hidden, h, (guint64) layer->hidden) +
+  return ir_block_dot (d->r + row * layer->hidden, h, (guint64) layer->hidden) +
          d->r_bias[row];
 }
 
@@ -222,7 +214,7 @@ rnn_step (const Layer *layer, const Direction *d, const double *x, double *h, do
 {
   double *sums = layer->gates;
 
-  for (gint64 row = 0; row < layer->hidden && !has_stopped (layer); row++)
+  for (gint64 row = 0; row < layer->hidden; row++)
     sums[row] = from_input (layer, d, row, x) + from_state (layer, d, row, h);
   for (gint64 row = 0; row < layer->hidden; row++)
     h[row] = activate (layer, &d->activations[0], sums[row]);
@@ -235,20 +227,20 @@ gru_step (const Layer *layer, const Direction *d, const double *x, double *h, do
   gint64 n = layer->hidden;
   double *update = layer->gates, *reset = update + n, *hidden = reset + n;
 
-  for (gint64 row = 0; row < 2 * n && !has_stopped (layer); row++)
+  for (gint64 row = 0; row < 2 * n; row++)
     layer->gates[row] = activate (layer, &d->activations[0],
                                   from_input (layer, d, row, x) + from_state (layer, d, row, h));
   if (layer->linear_before_reset)
-    for (gint64 k = 0; k < n && !has_stopped (layer); k++)
+    for (gint64 k = 0; k < n; k++)
       hidden[k] = reset[k] * from_state (layer, d, 2 * n + k, h);
   else
     {
       for (gint64 k = 0; k < n; k++)
         reset[k] *= h[k];
-      for (gint64 k = 0; k < n && !has_stopped (layer); k++)
+      for (gint64 k = 0; k < n; k++)
         hidden[k] = from_state (layer, d, 2 * n + k, reset);
     }
-  for (gint64 k = 0; k < n && !has_stopped (layer); k++)
+  for (gint64 k = 0; k < n; k++)
     {
       hidden[k] = activate (layer, &d->activations[1],
                             from_input (layer, d, 2 * n + k, x) + hidden[k]);
@@ -264,7 +256,7 @@ lstm_step (const Layer *layer, const Direction *d, const double *x, double *h, d
   const Activation *f = &d->activations[0], *g = &d->activations[1], *last = &d->activations[2];
   const double *gates = layer->gates, *peephole = d->peephole;
 
-  for (gint64 row = 0; row < 4 * n && !has_stopped (layer); row++)
+  for (gint64 row = 0; row < 4 * n; row++)
     layer->gates[row] = from_input (layer, d, row, x) + from_state (layer, d, row, h);
   for (gint64 k = 0; k < n; k++)
     {
@@ -423,8 +415,7 @@ run_sequence (const Layer *layer, gint64 d, gint64 sequence, GError **error)
   store_state (layer, 1, d, sequence, layer->h);
   store_state (layer, 2, d, sequence, layer->c);
   memset (layer->h, 0, sizeof *layer->h * (gsize) layer->hidden);
-  IrBlockWatch watch = { .call = layer->call };
-  for (gint64 t = length; t < sizes->steps && !ir_block_worked (&watch, (guint64) layer->hidden);
+  for (gint64 t = length; t < sizes->steps;
        t++)
     store_step (layer, t, d, sequence, layer->h);
   return TRUE;
@@ -438,14 +429,12 @@ layer_run (Layer *layer,
            GError **error)
 {
   IrCall *call = layer->call;
-  IrBlockWatch watch = { .call = call };
   Activation chosen[2][MAX_ACTIVATIONS];
 
   if (!ir_ref_prepare (call, error) || !ir_recurrent_init (&layer->sizes, call, n_gates, error) ||
       !read_activations (call, activations, n_activations, layer->sizes.n_directions, chosen,
                          error))
     return FALSE;
-  layer->watch = &watch;
   layer->clip = ir_call_float (call, "clip", INFINITY);
   if (!(layer->clip > 0))
     return ir_call_fail (call, error, IR_OP_ERROR_ATTRIBUTE, "clip is %g, it must be positive",

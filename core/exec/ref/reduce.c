@@ -73,7 +73,7 @@ reduce_real (
   gint64 offsets[IR_REF_CHUNK];
   double x[IR_REF_CHUNK];
   for (int pass = reducer->finds_largest ? 0 : 1; pass < 2; pass++)
-    for (guint64 first = 0; first < split->n_reduced && !ir_block_stopped (call, first);
+    for (guint64 first = 0; first < split->n_reduced;
          first += IR_REF_CHUNK)
       {
         guint n = (guint) MIN (split->n_reduced - first, IR_REF_CHUNK);
@@ -106,7 +106,7 @@ reduce_int (
   gint64 offsets[IR_REF_CHUNK], x[IR_REF_CHUNK];
   gint64 acc = reducer->extreme == 0 ? reducer->int_start
                                      : limit_of (ir_tensor_dtype (in), reducer->extreme > 0);
-  for (guint64 first = 0; first < split->n_reduced && !ir_block_stopped (call, first);
+  for (guint64 first = 0; first < split->n_reduced;
        first += IR_REF_CHUNK)
     {
       guint n = (guint) MIN (split->n_reduced - first, IR_REF_CHUNK);
@@ -339,13 +339,12 @@ arg_reduce (IrCall *call, gboolean largest, GError **error)
     return FALSE;
   if (split.n_reduced == 0 && split.n_kept > 0)
     return ir_call_fail (call, error, IR_OP_ERROR_VALUE, "no elements to choose from");
-  IrBlockWatch watch = { .call = call };
-  for (guint64 i = 0; i < split.n_kept && !watch.stopped; i++)
+  for (guint64 i = 0; i < split.n_kept; i++)
     {
       gint64 base, best = 0, offset, x_int = 0, best_int = 0;
       double x = 0, best_real = 0;
       ir_ref_layout_offsets (&split.kept, i, 1, 0, &base);
-      for (guint64 k = 0; k < split.n_reduced && !ir_block_worked (&watch, 1); k++)
+      for (guint64 k = 0; k < split.n_reduced; k++)
         {
           offset = base + (gint64) k * split.reduced.strides[0];
           if (kind == IR_REF_REAL)
@@ -404,13 +403,12 @@ cumulate (IrCall *call, gboolean multiply, GError **error)
   gboolean reverse = ir_call_int (call, "reverse", 0) != 0;
   gint64 n = ir_tensor_dims (in)[axis];
   ir_ref_split_at (rank, ir_tensor_dims (in), (guint) axis, &outer, &inner);
-  IrBlockWatch watch = { .call = call };
-  for (gint64 line = 0; n > 0 && line < outer * inner && !watch.stopped; line++)
+  for (gint64 line = 0; n > 0 && line < outer * inner; line++)
     {
       gint64 start = line / inner * n * inner + line % inner;
       double so_far = multiply ? 1 : 0, x = 0;
       gint64 so_far_int = multiply ? 1 : 0, x_int = 0;
-      for (gint64 k = 0; k < n && !ir_block_worked (&watch, 1); k++)
+      for (gint64 k = 0; k < n; k++)
         {
           gint64 at = start + (reverse ? n - 1 - k : k) * inner;
           if (kind == IR_REF_REAL)

@@ -237,16 +237,16 @@ scratch_failed (const IrCall *call, guint64 n, GError **error)
 
 /* Elements below 8 bits to a byte each, and back. */
 static void
-unpack_codes (const IrCall *call, IrDtype dtype, const void *packed, guint64 n, guint8 *bytes)
+unpack_codes (IrDtype dtype, const void *packed, guint64 n, guint8 *bytes)
 {
-  for (guint64 i = 0; i < n && !ir_block_stopped (call, i); i++)
+  for (guint64 i = 0; i < n; i++)
     bytes[i] = (guint8) ir_dtype_get_code (dtype, packed, (gsize) i);
 }
 
 static void
-pack_codes (const IrCall *call, IrDtype dtype, const guint8 *bytes, guint64 n, void *packed)
+pack_codes (IrDtype dtype, const guint8 *bytes, guint64 n, void *packed)
 {
-  for (guint64 i = 0; i < n && !ir_block_stopped (call, i); i++)
+  for (guint64 i = 0; i < n; i++)
     ir_dtype_set_code (dtype, packed, (gsize) i, bytes[i]);
 }
 
@@ -272,12 +272,11 @@ ir_ref_reader_init (IrRefReader *reader, const IrCall *call, const IrTensor *ten
   if (reader->owned == NULL)
     return scratch_failed (call, reader->n, error);
   if (reader->dtype != IR_DTYPE_STRING)
-    unpack_codes (call, reader->dtype, ir_tensor_data (tensor), reader->n, reader->owned);
+    unpack_codes (reader->dtype, ir_tensor_data (tensor), reader->n, reader->owned);
   else
-    for (guint64 i = 0; i < reader->n && !ir_block_stopped (call, i); i++)
+    for (guint64 i = 0; i < reader->n; i++)
       ((GBytes **) reader->owned)[i] = ir_tensor_string (tensor, i);
-  /* What was not filled in must not be read. */
-  return reader->n <= 4096 || !ir_block_cancelled (call, error);
+  return TRUE;
 }
 
 void
@@ -335,12 +334,8 @@ finish_strings (IrRefWriter *writer, const IrTensor *shape, GError **error)
   g_autoptr (GBytes) empty = g_bytes_new_static ("", 0);
   GBytes **strings = (GBytes **) (gpointer) writer->data;
   for (guint64 i = 0; i < writer->n; i++)
-    {
-      if (ir_block_stopped (writer->call, i))
-        return !ir_call_fail_if_stopped (writer->call, error);
-      if (strings[i] == NULL)
-        strings[i] = empty;
-    }
+    if (strings[i] == NULL)
+      strings[i] = empty;
   return ir_call_take_strings (writer->call, writer->slot, ir_tensor_rank (shape),
                                ir_tensor_dims (shape), strings, error);
 }
@@ -355,13 +350,10 @@ ir_ref_writer_finish (IrRefWriter *writer, GError **error)
   if (writer->dtype != IR_DTYPE_STRING)
     {
       gpointer packed = ir_tensor_data_writable (shape);
-      ir_call_zero (writer->call, packed,
-                    ir_tensor_n_bytes (shape)); /* the bits behind the last element, too */
-      pack_codes (writer->call, writer->dtype, writer->data, writer->n, packed);
+      memset (packed, 0, ir_tensor_n_bytes (shape)); /* the bits behind the last element, too */
+      pack_codes (writer->dtype, writer->data, writer->n, packed);
       return TRUE;
     }
-  if (writer->n > 4096 && ir_block_cancelled (writer->call, error))
-    return FALSE;
   return finish_strings (writer, shape, error);
 }
 
@@ -382,7 +374,7 @@ ir_ref_copy_layout (IrRefWriter *writer,
   guint64 total = ir_ref_layout_count (layout);
   gint64 offsets[IR_REF_CHUNK];
   gsize size = writer->size;
-  for (guint64 done = 0; done < total && !ir_block_stopped (writer->call, done);
+  for (guint64 done = 0; done < total;
        done += IR_REF_CHUNK)
     {
       guint n = (guint) MIN (total - done, IR_REF_CHUNK);
@@ -398,9 +390,7 @@ void
 ir_ref_copy_run (
     IrRefWriter *writer, guint64 to, const IrRefReader *reader, guint64 from, guint64 n)
 {
-  const guint64 most = 1 << 18; /* elements between two looks */
-
-  for (guint64 i = 0; i < n && (i == 0 || !ir_call_stopped (writer->call)); i += most)
-    memcpy (writer->data + (to + i) * writer->size, reader->data + (from + i) * reader->size,
-            MIN (n - i, most) * writer->size);
+  if (n > 0)
+    memcpy (writer->data + to * writer->size, reader->data + from * reader->size,
+            n * writer->size);
 }

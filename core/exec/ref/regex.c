@@ -1,8 +1,6 @@
-/* RegexFullMatch, aside: neither compiling a pattern nor matching one string can be told to stop,
- * and a short string can take ten million trials. */
+/* RegexFullMatch. A short string can take ten million trials. */
 #include "config.h"
 
-#include "core/ir/aside.h"
 #include "core/exec/ref/block.h"
 #include "core/exec/ref/ref-util.h"
 #include "core/exec/ref/ref.h"
@@ -19,41 +17,13 @@ typedef enum
 
 typedef struct
 {
-  char *pattern;
-  IrTensor *strings;
-  guint8 *matches; /* of each element */
+  const IrCall *call;
+  const char *pattern;
+  const IrTensor *strings;
   MatchStatus status;
   guint64 element; /* that was the last */
   GError *error;
 } Match;
-
-static void
-match_free (Match *match)
-{
-  g_free (match->pattern);
-  g_clear_pointer (&match->strings, ir_tensor_unref);
-  g_free (match->matches);
-  g_clear_error (&match->error);
-  g_free (match);
-}
-G_DEFINE_AUTOPTR_CLEANUP_FUNC (Match, match_free)
-
-static Match *
-match_new (const IrCall *call, GError **error)
-{
-  g_autoptr (Match) match = g_new0 (Match, 1);
-  const char *pattern = ir_call_string (call, "pattern", "");
-  gsize size = strlen (pattern) + 1;
-
-  match->strings = ir_tensor_ref ((IrTensor *) ir_call_input (call, 0));
-  match->pattern = g_try_malloc (size);
-  match->matches = g_try_malloc0 (MAX ((gsize) ir_tensor_n_elements (match->strings), 1));
-  if (match->pattern == NULL || match->matches == NULL)
-    return ir_call_fail (call, error, IR_OP_ERROR_LIMIT, "no memory for the matches"), NULL;
-  if (!ir_call_copy (call, match->pattern, pattern, size))
-    return ir_call_fail_if_stopped (call, error), NULL;
-  return g_steal_pointer (&match);
-}
 
 static GRegex *
 compile (Match *match)
@@ -71,15 +41,15 @@ compile (Match *match)
   return alone != NULL ? g_regex_new (whole, flags, 0, &match->error) : NULL;
 }
 
+/* @matches: of each element */
 static void
-run (gpointer data, IrAside *aside)
+run (Match *match, guint8 *matches)
 {
-  Match *match = data;
   g_autoptr (GRegex) regex = compile (match);
 
   if (regex == NULL)
     return;
-  for (guint64 i = 0; i < ir_tensor_n_elements (match->strings) && !ir_aside_stopped (aside); i++)
+  for (guint64 i = 0; i < ir_tensor_n_elements (match->strings) && !ir_call_stopped (match->call); i++)
     {
       gsize length;
       const char *text = g_bytes_get_data (ir_tensor_string (match->strings, i), &length);
@@ -88,8 +58,8 @@ run (gpointer data, IrAside *aside)
       if (length > G_MAXINT || (length > 0 && !g_utf8_validate_len (text, length, NULL)))
         return;
       match->status = MATCH_LIMIT;
-      match->matches[i] = g_regex_match_full (regex, length > 0 ? text : "", (gssize) length, 0, 0,
-                                              NULL, &match->error);
+      matches[i] = g_regex_match_full (regex, length > 0 ? text : "", (gssize) length, 0, 0, NULL,
+                                       &match->error);
       if (match->error != NULL)
         return;
     }
@@ -122,17 +92,14 @@ ir_ref_regex_full_match (IrCall *call, GError **error)
 {
   if (!ir_ref_prepare (call, error))
     return FALSE;
-  g_autoptr (Match) match = match_new (call, error);
-  if (match == NULL)
-    return FALSE;
-  if (!ir_aside (match, (GDestroyNotify) match_free, run, ir_call_is_stopped, call))
-    {
-      match = NULL;
-      return !ir_call_fail_if_stopped (call, error);
-    }
-  IrTensor *out = match->status == MATCH_DONE ? ir_block_new_output (call, 0, error) : NULL;
+  Match match = { .call = call,
+                  .pattern = ir_call_string (call, "pattern", ""),
+                  .strings = ir_call_input (call, 0) };
+  IrTensor *out = ir_block_new_output (call, 0, error);
   if (out == NULL)
-    return match->status != MATCH_DONE && fail (call, match, error);
-  ir_call_copy (call, ir_tensor_data_writable (out), match->matches, ir_tensor_n_bytes (out));
-  return TRUE;
+    return FALSE;
+  run (&match, ir_tensor_data_writable (out));
+  gboolean done = match.status == MATCH_DONE || fail (call, &match, error);
+  g_clear_error (&match.error);
+  return done;
 }

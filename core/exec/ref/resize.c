@@ -217,12 +217,9 @@ run_nearest (const Resize *resize, GError **error)
                              "no memory for the places along an axis");
       g_ptr_array_add (tables, indices[axis]);
       for (gint64 i = 0; i < n; i++)
-        if (ir_block_stopped (resize->call, (guint64) i))
-          return !ir_block_cancelled (resize->call, error);
-        else
-          indices[axis][i] = nearest (resize, axis, i, layout.dims[axis]);
+        indices[axis][i] = nearest (resize, axis, i, layout.dims[axis]);
     }
-  for (guint64 i = 0; i < out.n && !ir_block_stopped (resize->call, i); i++)
+  for (guint64 i = 0; i < out.n; i++)
     {
       gint64 offset = 0;
       gboolean outside = FALSE;
@@ -277,7 +274,7 @@ set_weights (const Resize *resize,
 {
   double sum = 0;
 
-  for (guint k = 0; k < n && !ir_block_stopped (resize->call, k); k++)
+  for (guint k = 0; k < n; k++)
     {
       double distance = ((double) (first + k) - x) * stretch;
       gboolean outside = first + k < 0 || first + k >= in;
@@ -287,7 +284,7 @@ set_weights (const Resize *resize,
         weights[k] = 0;
       sum += weights[k];
     }
-  for (guint k = 0; k < n && !ir_block_stopped (resize->call, k); k++)
+  for (guint k = 0; k < n; k++)
     weights[k] /= sum;
 }
 
@@ -307,7 +304,6 @@ interpolate (const Resize *resize,
   double reach = (resize->mode == MODE_LINEAR ? 1 : 2) / stretch;
   gint64 before = (gint64) floor (-reach) + 1;
   guint n = (guint) (2 - 2 * before);
-  IrBlockWatch watch = { .call = resize->call };
 
   for (gint64 i = 0; i < out && !ir_call_stopped (resize->call); i++)
     {
@@ -316,11 +312,11 @@ interpolate (const Resize *resize,
       gint64 first = (gint64) floor (at) + before;
       if (!outside)
         set_weights (resize, stretch, at, in, first, n, weights);
-      for (gint64 o = 0; o < outer && !watch.stopped; o++)
-        for (gint64 r = 0; r < inner && !ir_block_worked (&watch, n); r++)
+      for (gint64 o = 0; o < outer; o++)
+        for (gint64 r = 0; r < inner; r++)
           {
             double sum = outside ? resize->extrapolation : 0;
-            for (guint k = 0; k < n && !outside && !ir_block_stopped (resize->call, k); k++)
+            for (guint k = 0; k < n && !outside; k++)
               sum += weights[k] * x[(o * in + CLAMP (first + k, 0, in - 1)) * inner + r];
             y[(o * out + i) * inner + r] = sum;
           }
@@ -380,7 +376,7 @@ run_interpolated (const Resize *resize, GError **error)
       g_free (values);
       values = g_steal_pointer (&next);
     }
-  ir_block_store_many (call, y, 0, ir_tensor_n_elements (y), values);
+  ir_block_store (y, 0, ir_tensor_n_elements (y), values);
   return TRUE;
 }
 

@@ -80,14 +80,13 @@ cache_row (const Rotary *rotary,
 /* Each product and each sum is an element of X's type, as in the function body. */
 static void
 rotate_head (const Rotary *rotary,
-             IrBlockWatch *watch,
              const double *cosines,
              const double *sines,
              double *head)
 {
   IrDtype dtype = rotary->dtype;
 
-  for (guint64 i = 0; i < rotary->half && !ir_block_worked (watch, 4); i++)
+  for (guint64 i = 0; i < rotary->half; i++)
     {
       double *a = head + (rotary->interleaved ? 2 * i : i);
       double *b = head + (rotary->interleaved ? 2 * i + 1 : i + rotary->half);
@@ -116,7 +115,6 @@ ir_ref_rotary_embedding (IrCall *call, GError **error)
   g_autofree double *sines = ir_block_new (call, rotary.half, error);
   if (y == NULL || head == NULL || cosines == NULL || sines == NULL)
     return FALSE;
-  IrBlockWatch watch = { .call = call };
   for (guint64 i = 0; i < rotary.batch * rotary.length && !ir_call_stopped (call); i++)
     {
       guint64 batch = i / rotary.length, row = i % rotary.length;
@@ -124,13 +122,13 @@ ir_ref_rotary_embedding (IrCall *call, GError **error)
         return FALSE;
       ir_block_load_many (call, rotary.cos, at * rotary.half, rotary.half, cosines);
       ir_block_load_many (call, rotary.sin, at * rotary.half, rotary.half, sines);
-      for (guint64 h = 0; h < rotary.heads && !ir_block_worked (&watch, 1); h++)
+      for (guint64 h = 0; h < rotary.heads; h++)
         {
           guint64 first = batch * rotary.batch_stride + h * rotary.head_stride +
                           row * rotary.row_stride;
           ir_block_load_many (call, rotary.x, first, rotary.size, head);
-          rotate_head (&rotary, &watch, cosines, sines, head);
-          ir_block_store_many (call, y, first, rotary.size, head);
+          rotate_head (&rotary, cosines, sines, head);
+          ir_block_store (y, first, rotary.size, head);
         }
     }
   return TRUE;
@@ -200,14 +198,13 @@ ir_ref_tensor_scatter (IrCall *call, GError **error)
     .update_length = (guint64) ir_tensor_dims (ir_call_input (call, 1))[axis],
     .inner = (guint64) inner,
   };
-  IrBlockWatch watch = { .call = call };
   ir_ref_copy_run (&writer, 0, &cache, 0, cache.n);
   for (guint64 i = 0; i < scatter.outer && cache.n > 0 && !ir_call_stopped (call); i++)
     {
       guint64 first;
       if (!write_index (&scatter, call, i / scatter.per_batch, &first, error))
         return FALSE;
-      for (guint64 k = 0; k < scatter.update_length && !ir_block_worked (&watch, scatter.inner);
+      for (guint64 k = 0; k < scatter.update_length;
            k++)
         ir_ref_copy_run (&writer,
                          (i * scatter.length + (first + k) % scatter.length) * scatter.inner,
@@ -233,11 +230,11 @@ ir_ref_swiglu (IrCall *call, GError **error)
   IrDtype dtype = ir_tensor_dtype (y);
   double alpha = ir_block_round (dtype, ir_call_float (call, "alpha", 1));
   guint64 n = ir_tensor_n_elements (y);
-  for (guint64 i = 0; i < n && !ir_block_stopped (call, i); i++)
+  for (guint64 i = 0; i < n; i++)
     {
       double gate = 1 / (1 + exp (-ir_block_round (dtype, alpha * a[i])));
       b[i] *= ir_block_round (dtype, a[i] * ir_block_round (dtype, gate));
     }
-  ir_block_store_many (call, y, 0, n, b);
+  ir_block_store (y, 0, n, b);
   return TRUE;
 }

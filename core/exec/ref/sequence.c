@@ -5,7 +5,6 @@
 #include "core/exec/kernel/slabs.h"
 #include "core/exec/ref/block.h"
 #include "core/exec/ref/ref-util.h"
-#include "core/ir/release.h"
 #include "core/exec/ref/ref.h"
 
 /* Checks the call and infers, as ir_ref_prepare() does; sequences have no static type. */
@@ -49,7 +48,7 @@ borrow_items (const IrCall *call)
   const IrTensor *sequence = ir_call_input (call, 0);
   GPtrArray *items = g_ptr_array_new ();
 
-  for (guint i = 0; i < ir_tensor_n_items (sequence) && !ir_block_stopped (call, i); i++)
+  for (guint i = 0; i < ir_tensor_n_items (sequence); i++)
     g_ptr_array_add (items, ir_tensor_item (sequence, i));
   return items;
 }
@@ -179,7 +178,7 @@ piece_sizes (const IrCall *call, gint64 whole, GError **error)
                     "pieces of size %" G_GINT64_FORMAT " cannot be cut", each);
       return NULL;
     }
-  for (guint64 i = 0; is_list && i < ir_tensor_n_elements (split) && !ir_block_stopped (call, i);
+  for (guint64 i = 0; is_list && i < ir_tensor_n_elements (split);
        i++)
     {
       gint64 size = ir_tensor_get_int64 (split, i);
@@ -194,8 +193,6 @@ piece_sizes (const IrCall *call, gint64 whole, GError **error)
   for (; !is_list && left > 0; left -= each)
     {
       gint64 size = MIN (each, left);
-      if (ir_block_stopped (call, sizes->len))
-        return ir_block_cancelled (call, error), NULL;
       g_array_append_val (sizes, size);
     }
   if (!is_list || left == 0)
@@ -209,7 +206,7 @@ piece_sizes (const IrCall *call, gint64 whole, GError **error)
 gboolean
 ir_ref_split_to_sequence (IrCall *call, GError **error)
 {
-  g_autoptr (IrLongArray)
+  g_autoptr (GPtrArray)
       pieces = g_ptr_array_new_with_free_func ((GDestroyNotify) ir_tensor_unref);
   gint64 axis, start = 0;
 

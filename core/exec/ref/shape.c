@@ -99,7 +99,6 @@ ir_ref_concat (IrCall *call, GError **error)
   if (!ir_call_axis (call, ir_call_int (call, "axis", 0), type->rank, &axis, error))
     return FALSE;
   ir_ref_split_at ((guint) type->rank, type->dims, (guint) axis, &outer, &inner);
-  IrBlockWatch watch = { .call = call };
   for (guint slot = 0; out.n > 0 && slot < call->n_inputs; slot++)
     {
       g_auto (IrRefReader) in = { 0 };
@@ -107,7 +106,7 @@ ir_ref_concat (IrCall *call, GError **error)
       if (!ir_ref_reader_init (&in, call, tensor, error))
         return FALSE;
       gint64 part = ir_tensor_dims (tensor)[axis];
-      for (gint64 o = 0; o < outer && !ir_block_worked (&watch, (guint64) (part * inner)); o++)
+      for (gint64 o = 0; o < outer; o++)
         ir_ref_copy_run (&out, (guint64) ((o * type->dims[axis] + done) * inner), &in,
                          (guint64) (o * part * inner), (guint64) (part * inner));
       done += part;
@@ -341,7 +340,7 @@ ir_ref_pad (IrCall *call, GError **error)
     return FALSE;
   ir_ref_layout_init (&source, (guint) type->rank, ir_tensor_dims (tensor));
   ir_ref_layout_init (&places, (guint) type->rank, type->dims);
-  for (guint64 first = 0; first < out.n && !ir_block_stopped (call, first); first += IR_REF_CHUNK)
+  for (guint64 first = 0; first < out.n; first += IR_REF_CHUNK)
     {
       guint n = (guint) MIN (out.n - first, IR_REF_CHUNK);
       for (guint i = 0; i < n; i++)

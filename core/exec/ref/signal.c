@@ -21,7 +21,7 @@ cosine_window (IrCall *call, double offset, double first, double second, GError 
     return FALSE;
   guint64 size = ir_tensor_n_elements (out);
   guint64 period = ir_call_int (call, "periodic", 1) != 0 ? size : size - 1;
-  for (guint64 i = 0; i < size && !ir_block_stopped (call, i); i++)
+  for (guint64 i = 0; i < size; i++)
     {
       /* A symmetric window of one element is its middle. */
       double turn = period > 0 ? (double) i / (double) period : 0.5;
@@ -69,11 +69,11 @@ read_number (const IrCall *call, guint slot, double *value, GError **error)
 /* Fills column @column with the triangle from @low over @peak to @high, in bins of the spectrum;
  * what lies beyond the spectrum is cut off. */
 static void
-store_triangle (IrBlockWatch *watch, IrTensor *out, guint64 column, const double *corners)
+store_triangle (IrTensor *out, guint64 column, const double *corners)
 {
   double low = corners[0], peak = corners[1], high = corners[2];
 
-  for (gint64 row = 0; row < ir_tensor_dims (out)[0] && !ir_block_worked (watch, 1); row++)
+  for (gint64 row = 0; row < ir_tensor_dims (out)[0]; row++)
     {
       double at = (double) row, value = 0;
       if (at == peak)
@@ -109,8 +109,7 @@ ir_ref_mel_weight_matrix (IrCall *call, GError **error)
   double low = 2595 * log10 (1 + lower / 700), high = 2595 * log10 (1 + upper / 700);
   double step = (high - low) / (bins + 2);
   double corners[3] = { 0, 0, 0 };
-  IrBlockWatch watch = { .call = call };
-  for (gint64 column = -2; column < ir_tensor_dims (out)[1] && !ir_block_worked (&watch, 8);
+  for (gint64 column = -2; column < ir_tensor_dims (out)[1];
        column++)
     {
       double hertz = 700 * (pow (10, ((double) (column + 2) * step + low) / 2595) - 1);
@@ -118,7 +117,7 @@ ir_ref_mel_weight_matrix (IrCall *call, GError **error)
       corners[1] = corners[2];
       corners[2] = floor ((length + 1) * hertz / rate);
       if (column >= 0)
-        store_triangle (&watch, out, (guint64) column, corners);
+        store_triangle (out, (guint64) column, corners);
     }
   return TRUE;
 }

@@ -16,7 +16,7 @@ largest (const IrCall *call, const double *row, guint64 n)
 {
   double most = -INFINITY;
 
-  for (guint64 i = 0; i < n && !ir_block_stopped (call, i); i++)
+  for (guint64 i = 0; i < n; i++)
     most = isnan (row[i]) || row[i] > most ? row[i] : most;
   return most;
 }
@@ -27,16 +27,14 @@ largest (const IrCall *call, const double *row, guint64 n)
  * all other types are summed in a wider one. Halves are summed first: from left to right a long row
  * of bfloat16 would stop growing at 256 times its elements. */
 static double
-sum_of (IrBlockWatch *watch, IrDtype dtype, const double *row, guint64 n)
+sum_of (IrDtype dtype, const double *row, guint64 n)
 {
   gboolean rounds = dtype == IR_DTYPE_BFLOAT16;
   double sum = 0;
 
-  if (ir_block_worked (watch, 1))
-    return 0;
   if (n >= RUN)
     {
-      sum = sum_of (watch, dtype, row, n / 2) + sum_of (watch, dtype, row + n / 2, n - n / 2);
+      sum = sum_of (dtype, row, n / 2) + sum_of (dtype, row + n / 2, n - n / 2);
       return rounds ? ir_block_round (dtype, sum) : sum;
     }
   for (guint64 i = 0; i < n; i++)
@@ -51,13 +49,12 @@ sum_of (IrBlockWatch *watch, IrDtype dtype, const double *row, guint64 n)
 void
 ir_block_softmax (const IrCall *call, IrDtype dtype, double *row, guint64 n)
 {
-  IrBlockWatch watch = { .call = call };
   double most = largest (call, row, n);
 
-  for (guint64 i = 0; i < n && !ir_block_stopped (call, i); i++)
+  for (guint64 i = 0; i < n; i++)
     row[i] = ir_block_round (dtype, exp (ir_block_round (dtype, row[i] - most)));
-  double sum = ir_block_round (dtype, sum_of (&watch, dtype, row, n));
-  for (guint64 i = 0; i < n && !ir_block_stopped (call, i); i++)
+  double sum = ir_block_round (dtype, sum_of (dtype, row, n));
+  for (guint64 i = 0; i < n; i++)
     row[i] = ir_block_round (dtype, row[i] / sum);
 }
 
@@ -66,9 +63,9 @@ log_softmax_row (const IrCall *call, IrDtype dtype, double *row, guint64 n)
 {
   double most = largest (call, row, n), sum = 0;
 
-  for (guint64 i = 0; i < n && !ir_block_stopped (call, i); i++)
+  for (guint64 i = 0; i < n; i++)
     sum += exp (row[i] - most);
-  for (guint64 i = 0; i < n && !ir_block_stopped (call, i); i++)
+  for (guint64 i = 0; i < n; i++)
     row[i] = row[i] - most - log (sum);
 }
 
@@ -77,10 +74,10 @@ hardmax_row (const IrCall *call, IrDtype dtype, double *row, guint64 n)
 {
   guint64 best = 0;
 
-  for (guint64 i = 1; i < n && !ir_block_stopped (call, i); i++)
+  for (guint64 i = 1; i < n; i++)
     if (row[i] > row[best])
       best = i;
-  for (guint64 i = 0; i < n && !ir_block_stopped (call, i); i++)
+  for (guint64 i = 0; i < n; i++)
     row[i] = i == best;
 }
 
@@ -115,19 +112,18 @@ each_row (IrCall *call, RowFunc func, GError **error)
   g_autofree double *row = ir_block_new (call, size, error);
   if (y == NULL || slab == NULL || row == NULL)
     return FALSE;
-  IrBlockWatch watch = { .call = call };
   for (guint64 o = 0; o < outer && size > 0; o++)
     {
       ir_block_load_many (call, x, o * size * inner, size * inner, slab);
-      for (guint64 i = 0; i < inner && !ir_block_worked (&watch, size); i++)
+      for (guint64 i = 0; i < inner; i++)
         {
-          for (guint64 k = 0; k < size && !ir_block_stopped (call, k); k++)
+          for (guint64 k = 0; k < size; k++)
             row[k] = slab[k * inner + i];
           func (call, ir_tensor_dtype (x), row, size);
-          for (guint64 k = 0; k < size && !ir_block_stopped (call, k); k++)
+          for (guint64 k = 0; k < size; k++)
             slab[k * inner + i] = row[k];
         }
-      ir_block_store_many (call, y, o * size * inner, size * inner, slab);
+      ir_block_store (y, o * size * inner, size * inner, slab);
       if (ir_block_cancelled (call, error))
         return FALSE;
     }

@@ -2,13 +2,12 @@
  * where letters count they must be UTF-8, as the standard says they are. */
 #include "config.h"
 
-#include "core/exec/ref/long-string.h"
+#include "core/exec/ref/string-util.h"
 #include "core/exec/ref/ref-util.h"
-#include "core/ir/release.h"
 #include "core/exec/ref/ref.h"
 #include <string.h>
 
-static IrLongArray *
+static GPtrArray *
 strings_new (void)
 {
   return g_ptr_array_new_with_free_func ((GDestroyNotify) g_bytes_unref);
@@ -30,9 +29,8 @@ write_string (IrRefWriter *out, guint64 i, GPtrArray *kept, GBytes *bytes)
 gboolean
 ir_ref_string_concat (IrCall *call, GError **error)
 {
-  g_autoptr (IrLongArray) kept = strings_new ();
+  g_autoptr (GPtrArray) kept = strings_new ();
   g_auto (IrRefWriter) out = { 0 };
-  IrBlockWatch watch = { .call = call };
   IrRefLayout layouts[2];
 
   if (!ir_ref_prepare (call, error) || !ir_ref_writer_init (&out, call, 0, error))
@@ -43,7 +41,7 @@ ir_ref_string_concat (IrCall *call, GError **error)
                              type->dims);
   gsize total = 0,
         limit = call->max_output_bytes > 0 ? MIN (call->max_output_bytes, MOST_BYTES) : MOST_BYTES;
-  for (guint64 i = 0; i < out.n && !ir_block_worked (&watch, 4); i++)
+  for (guint64 i = 0; i < out.n; i++)
     {
       const char *parts[2];
       gsize lengths[2];
@@ -55,7 +53,7 @@ ir_ref_string_concat (IrCall *call, GError **error)
           total += lengths[slot];
         }
       GBytes *text = total <= limit
-                         ? ir_string_join (&watch, parts[0], lengths[0], parts[1], lengths[1])
+                         ? ir_string_join (parts[0], lengths[0], parts[1], lengths[1])
                          : NULL;
       if (text == NULL)
         return ir_call_fail (call, error, IR_OP_ERROR_LIMIT,
@@ -75,12 +73,7 @@ typedef struct
 
 typedef GArray Parts;
 
-static void
-parts_free (Parts *parts)
-{
-  ir_release (parts, (GDestroyNotify) g_array_unref, parts->len);
-}
-G_DEFINE_AUTOPTR_CLEANUP_FUNC (Parts, parts_free)
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (Parts, g_array_unref)
 
 typedef struct
 {
@@ -88,7 +81,6 @@ typedef struct
   gsize delimiter_length; /* 0: whitespace */
   gint64 most;            /* splits; < 0: no limit */
   Parts *parts;           /* of Part, in the order of the elements */
-  IrBlockWatch *watch;
 } Splitter;
 
 /* Bytes of the whitespace that stands at @at, 0 if none does. */
@@ -111,8 +103,7 @@ skip_space (const Splitter *splitter, const char *data, gsize at, gsize length)
 {
   gsize step;
 
-  while (at < length && (step = space_length (data, at, length)) > 0 &&
-         !ir_block_worked (splitter->watch, 1))
+  while (at < length && (step = space_length (data, at, length)) > 0)
     at += step;
   return at;
 }
@@ -133,13 +124,12 @@ split_words (const Splitter *splitter, guint64 element, const char *data, gsize 
   gsize at = skip_space (splitter, data, 0, length);
   gint64 n = 0;
 
-  while (at < length && !ir_block_worked (splitter->watch, 1))
+  while (at < length)
     {
       gsize end = at;
       if (splitter->most >= 0 && n == splitter->most)
         end = length;
-      while (end < length && space_length (data, end, length) == 0 &&
-             !ir_block_worked (splitter->watch, 1))
+      while (end < length && space_length (data, end, length) == 0)
         end++;
       add_part (splitter, element, at, end);
       n++;
@@ -154,7 +144,7 @@ find_delimiter (const Splitter *splitter, const char *data, gsize at, gsize leng
 {
   gsize width = splitter->delimiter_length;
 
-  for (; at + width <= length && !ir_block_worked (splitter->watch, 1); at++)
+  for (; at + width <= length; at++)
     if (memcmp (data + at, splitter->delimiter, width) == 0)
       return at;
   return length;
@@ -181,25 +171,24 @@ split_parts (const Splitter *splitter, guint64 element, const char *data, gsize 
 static gboolean
 store_parts (IrCall *call, const Splitter *splitter, gint64 width, GError **error)
 {
-  g_autoptr (IrLongArray) kept = strings_new ();
+  g_autoptr (GPtrArray) kept = strings_new ();
   g_auto (IrRefWriter) out = { 0 };
   const IrTensor *in = ir_call_input (call, 0);
   guint rank = ir_tensor_rank (in);
   gint64 dims[IR_MAX_RANK];
   guint64 column = 0;
-  IrBlockWatch watch = { .call = call };
 
   memcpy (dims, ir_tensor_dims (in), rank * sizeof *dims);
   dims[rank] = width;
   if (!ir_ref_writer_init_dims (&out, call, 0, IR_DTYPE_STRING, rank + 1, dims, error))
     return FALSE;
-  for (guint i = 0; i < splitter->parts->len && !ir_block_worked (&watch, 4); i++)
+  for (guint i = 0; i < splitter->parts->len; i++)
     {
       const Part *part = &g_array_index (splitter->parts, Part, i);
       column = i > 0 && part[-1].element == part->element ? column + 1 : 0;
       write_string (
           &out, part->element * (guint64) width + column, kept,
-          ir_string_part (&watch, ir_tensor_string (in, part->element), part->start, part->length));
+          ir_string_part (ir_tensor_string (in, part->element), part->start, part->length));
     }
   return ir_ref_writer_finish (&out, error);
 }
@@ -210,11 +199,9 @@ gboolean
 ir_ref_string_split (IrCall *call, GError **error)
 {
   g_autoptr (Parts) parts = g_array_new (FALSE, FALSE, sizeof (Part));
-  IrBlockWatch watch = { .call = call };
   Splitter splitter = { .delimiter = ir_call_string (call, "delimiter", ""),
                         .most = ir_call_int (call, "maxsplit", -1),
-                        .parts = parts,
-                        .watch = &watch };
+                        .parts = parts };
   gint64 width = 0;
 
   if (!ir_call_check (call, error) || !call->op->infer (call, error))
@@ -224,7 +211,7 @@ ir_ref_string_split (IrCall *call, GError **error)
   IrTensor *counts = ir_call_has_output (call, 1) ? ir_block_new_output (call, 1, error) : NULL;
   if (counts == NULL && ir_call_has_output (call, 1))
     return FALSE;
-  for (guint64 i = 0; i < ir_tensor_n_elements (in) && !ir_block_worked (&watch, 16); i++)
+  for (guint64 i = 0; i < ir_tensor_n_elements (in); i++)
     {
       gsize length;
       const char *data = ir_string_at (in, i, &length);

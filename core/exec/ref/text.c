@@ -1,11 +1,8 @@
 /* Operators on strings. */
 #include "config.h"
 
-#include "core/ir/aside.h"
-#include "core/exec/ref/long-string.h"
+#include "core/exec/ref/string-util.h"
 #include "core/exec/ref/ref-util.h"
-#include "core/ir/large-table.h"
-#include "core/ir/release.h"
 #include "core/exec/ref/ref.h"
 #include <string.h>
 
@@ -39,50 +36,6 @@ change_case (GBytes *bytes, Case action)
   return g_bytes_new_take (word, length);
 }
 
-typedef struct
-{
-  GBytes *bytes, *changed;
-  Case action;
-} Change;
-
-static void
-change_free (Change *change)
-{
-  g_bytes_unref (change->bytes);
-  g_clear_pointer (&change->changed, g_bytes_unref);
-  g_free (change);
-}
-G_DEFINE_AUTOPTR_CLEANUP_FUNC (Change, change_free)
-
-static void
-change_aside (gpointer data, IrAside *aside)
-{
-  Change *change = data;
-
-  change->changed = change_case (change->bytes, change->action);
-}
-
-/* (nullable): it is to stop */
-static GBytes *
-change_any (IrBlockWatch *watch, GBytes *bytes, Case action)
-{
-  gsize length = g_bytes_get_size (bytes);
-
-  if (action == CASE_NONE || length < IR_LONG_STRING)
-    {
-      ir_block_worked (watch, 4 + (action != CASE_NONE ? length / 16 : 0));
-      return change_case (bytes, action);
-    }
-  g_autoptr (Change) change = g_new (Change, 1);
-  *change = (Change){ g_bytes_ref (bytes), NULL, action };
-  if (ir_aside (change, (GDestroyNotify) change_free, change_aside, ir_call_is_stopped,
-                (gpointer) watch->call))
-    return g_steal_pointer (&change->changed);
-  change = NULL;
-  watch->stopped = TRUE;
-  return NULL;
-}
-
 static gboolean
 read_action (const IrCall *call, Case *action, GError **error)
 {
@@ -96,67 +49,59 @@ read_action (const IrCall *call, Case *action, GError **error)
                        "case_change_action is \"%s\"; LOWER, UPPER or NONE is needed", name);
 }
 
-/* Some of them, if the run is to stop. NULL: no memory */
-static IrLargeTable *
-read_stop_words (IrBlockWatch *watch, Case compared)
+/* NULL: no memory */
+static GHashTable *
+read_stop_words (const IrCall *call, Case compared)
 {
-  g_autoptr (IrLargeTable) words = ir_large_table_new (ir_string_hash, g_bytes_equal,
-                                                       (GDestroyNotify) g_bytes_unref, NULL);
-  const IrAttr *attr = ir_call_attr (watch->call, "stopwords");
+  g_autoptr (GHashTable)
+      words = g_hash_table_new_full (g_bytes_hash, g_bytes_equal, (GDestroyNotify) g_bytes_unref,
+                                     NULL);
+  const IrAttr *attr = ir_call_attr (call, "stopwords");
   guint n = attr != NULL && attr->kind == IR_ATTR_STRINGS ? attr->n : 0;
 
-  for (guint i = 0; i < n && !watch->stopped; i++)
+  for (guint i = 0; i < n; i++)
     {
       g_autoptr (GBytes)
-          word = ir_string_join (watch, attr->strings[i].data, attr->strings[i].length, "", 0);
+          word = ir_string_join (attr->strings[i].data, attr->strings[i].length, "", 0);
       if (word == NULL)
         return NULL;
-      GBytes *key = change_any (watch, word, compared);
-      if (key != NULL)
-        ir_large_table_insert (words, key, words);
+      g_hash_table_add (words, change_case (word, compared));
     }
   return g_steal_pointer (&words);
 }
 
-/* An element as it is to be; NULL: a stop word, or it is to stop. */
+/* An element as it is to be; NULL: a stop word. */
 static GBytes *
-normalize (IrBlockWatch *watch, IrLargeTable *stop_words, GBytes *bytes, Case compared, Case action)
+normalize (GHashTable *stop_words, GBytes *bytes, Case compared, Case action)
 {
-  if (ir_large_table_size (stop_words) > 0)
+  if (g_hash_table_size (stop_words) > 0)
     {
-      g_autoptr (GBytes) key = change_any (watch, bytes, compared);
-      if (key == NULL || ir_large_table_lookup (stop_words, key) != NULL)
+      g_autoptr (GBytes) key = change_case (bytes, compared);
+      if (g_hash_table_contains (stop_words, key))
         return NULL;
     }
-  return change_any (watch, bytes, action);
+  return change_case (bytes, action);
 }
 
 /* X [C] or [1, C], strings. Source: ONNX StringNormalizer 10. */
 gboolean
 ir_ref_string_normalizer (IrCall *call, GError **error)
 {
-  g_autoptr (IrLongArray) kept = g_ptr_array_new_with_free_func ((GDestroyNotify) g_bytes_unref);
+  g_autoptr (GPtrArray) kept = g_ptr_array_new_with_free_func ((GDestroyNotify) g_bytes_unref);
   Case action, compared = ir_call_int (call, "is_case_sensitive", 0) ? CASE_NONE : CASE_LOWER;
 
   if (!ir_call_check (call, error) || !call->op->infer (call, error) ||
       !read_action (call, &action, error))
     return FALSE;
   const IrTensor *in = ir_call_input (call, 0);
-  IrBlockWatch watch = { .call = call };
-  g_autoptr (IrLargeTable) stop_words = read_stop_words (&watch, compared);
+  g_autoptr (GHashTable) stop_words = read_stop_words (call, compared);
   if (stop_words == NULL)
     return ir_call_fail (call, error, IR_OP_ERROR_LIMIT, "no memory for the stop words");
-  for (guint64 i = 0; i < ir_tensor_n_elements (in) && !watch.stopped; i++)
+  for (guint64 i = 0; i < ir_tensor_n_elements (in); i++)
     {
-      GBytes *text = normalize (&watch, stop_words, ir_tensor_string (in, i), compared, action);
+      GBytes *text = normalize (stop_words, ir_tensor_string (in, i), compared, action);
       if (text != NULL)
         g_ptr_array_add (kept, text);
-    }
-  if (watch.stopped)
-    {
-      /* Few, but long. */
-      ir_release (g_steal_pointer (&kept), (GDestroyNotify) g_ptr_array_unref, G_MAXUINT64);
-      return !ir_call_fail_if_stopped (call, error);
     }
   if (kept->len == 0)
     g_ptr_array_add (kept, g_bytes_new_static ("", 0));
@@ -171,7 +116,7 @@ ir_ref_string_normalizer (IrCall *call, GError **error)
 /* Words, whatever their type, are numbers of a dictionary made of the pool; -1: in no n-gram. */
 typedef struct
 {
-  IrLargeTable *numbers; /* word -> number + 1 */
+  GHashTable *numbers; /* word -> number + 1 */
   gint64 *pool;
   gint64 n_pool;
   const gint64 *starts, *columns;
@@ -179,13 +124,12 @@ typedef struct
   const float *weights; /* (nullable) */
   gint64 min, max, max_skip;
   gboolean counts, weighs;
-  IrBlockWatch watch;
 } Vectorizer;
 
 static void
 vectorizer_clear (Vectorizer *v)
 {
-  g_clear_pointer (&v->numbers, ir_large_table_free);
+  g_clear_pointer (&v->numbers, g_hash_table_unref);
   g_clear_pointer (&v->pool, g_free);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Vectorizer, vectorizer_clear)
@@ -202,21 +146,21 @@ word_of (const IrTensor *tensor, guint64 i)
 static void
 read_pool (Vectorizer *v, const IrAttr *attr)
 {
-  v->numbers = ir_large_table_new (ir_string_hash, g_bytes_equal, (GDestroyNotify) g_bytes_unref,
+  v->numbers = g_hash_table_new_full (g_bytes_hash, g_bytes_equal, (GDestroyNotify) g_bytes_unref,
                                    NULL);
   v->n_pool = attr->n;
   v->pool = g_new0 (gint64, MAX (attr->n, 1));
-  for (guint i = 0; i < attr->n && !ir_block_worked (&v->watch, 4); i++)
+  for (guint i = 0; i < attr->n; i++)
     {
       g_autoptr (GBytes)
           word = attr->kind == IR_ATTR_STRINGS
                      ? g_bytes_new_static (attr->strings[i].data, attr->strings[i].length)
                      : g_bytes_new (&attr->ints[i], sizeof attr->ints[i]);
-      guint number = GPOINTER_TO_UINT (ir_large_table_lookup (v->numbers, word));
+      guint number = GPOINTER_TO_UINT (g_hash_table_lookup (v->numbers, word));
       if (number == 0)
         {
-          number = (guint) ir_large_table_size (v->numbers) + 1;
-          ir_large_table_insert (v->numbers, g_bytes_ref (word), GUINT_TO_POINTER (number));
+          number = (guint) g_hash_table_size (v->numbers) + 1;
+          g_hash_table_replace (v->numbers, g_bytes_ref (word), GUINT_TO_POINTER (number));
         }
       v->pool[i] = number - 1;
     }
@@ -295,7 +239,7 @@ count_at (Vectorizer *v, const gint64 *row, gint64 length, gint64 step, double *
   for (gint64 shorter = 1; shorter < length; shorter++)
     before += n_grams (v, shorter, &start);
   n = n_grams (v, length, &start);
-  for (gint64 gram = 0; gram < n && !ir_block_worked (&v->watch, 1); gram++)
+  for (gint64 gram = 0; gram < n; gram++)
     {
       gint64 k = 0;
       while (k < length && row[k * step] == v->pool[start + gram * length + k])
@@ -313,7 +257,7 @@ count_row (Vectorizer *v, const gint64 *row, gint64 n, double *counts)
       /* One word has no gap: it is counted once. */
       gint64 last_step = length == 1 ? 1 : MIN (v->max_skip, n) + 1;
       for (gint64 step = 1; step <= last_step; step++)
-        for (gint64 first = 0; first + (length - 1) * step < n && !ir_block_worked (&v->watch, 1);
+        for (gint64 first = 0; first + (length - 1) * step < n;
              first++)
           count_at (v, row + first, length, step, counts);
     }
@@ -323,7 +267,7 @@ count_row (Vectorizer *v, const gint64 *row, gint64 n, double *counts)
 gboolean
 ir_ref_tf_idf_vectorizer (IrCall *call, GError **error)
 {
-  g_auto (Vectorizer) v = { .watch = { .call = call } };
+  g_auto (Vectorizer) v = { 0 };
 
   if (!ir_ref_prepare (call, error) || !vectorizer_init (&v, call, error))
     return FALSE;
@@ -337,12 +281,12 @@ ir_ref_tf_idf_vectorizer (IrCall *call, GError **error)
   g_autofree gint64 *row = g_try_new0 (gint64, (gsize) MAX (n, 1));
   if (out == NULL || counts == NULL || result == NULL || row == NULL)
     return row != NULL || ir_call_fail (call, error, IR_OP_ERROR_LIMIT, "no memory for a row");
-  for (gint64 r = 0; r < n_rows && !ir_block_worked (&v.watch, v.n_columns); r++)
+  for (gint64 r = 0; r < n_rows; r++)
     {
-      for (gint64 i = 0; i < n && !ir_block_worked (&v.watch, 4); i++)
+      for (gint64 i = 0; i < n; i++)
         {
           g_autoptr (GBytes) word = word_of (in, (guint64) (r * n + i));
-          row[i] = (gint64) GPOINTER_TO_UINT (ir_large_table_lookup (v.numbers, word)) - 1;
+          row[i] = (gint64) GPOINTER_TO_UINT (g_hash_table_lookup (v.numbers, word)) - 1;
         }
       memset (counts, 0, v.n_columns * sizeof *counts);
       memset (result, 0, (gsize) width * sizeof *result);

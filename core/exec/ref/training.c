@@ -52,7 +52,7 @@ update_variable (
   guint64 total = ir_tensor_n_elements (ir_call_input (call, FIRST + variable));
   double rows[MAX_IN][IR_REF_CHUNK], results[MAX_OUT][IR_REF_CHUNK];
 
-  for (guint64 first = 0; first < total && !ir_block_stopped (call, first); first += IR_REF_CHUNK)
+  for (guint64 first = 0; first < total; first += IR_REF_CHUNK)
     {
       guint count = (guint) MIN (total - first, IR_REF_CHUNK);
       for (guint part = 0; part < n_in; part++)
@@ -202,9 +202,9 @@ ir_ref_reduce_sum_to (IrCall *call, GError **error)
   g_autofree double *sums = out != NULL ? ir_block_new (call, n, error) : NULL;
   if (sums == NULL)
     return FALSE;
-  ir_call_zero (call, sums, (gsize) n * sizeof *sums);
+  memset (sums, 0, (gsize) n * sizeof *sums);
   ir_ref_layout_broadcast (&layout, like, ir_tensor_rank (x), ir_tensor_dims (x));
-  for (guint64 first = 0; first < total && !ir_block_stopped (call, first); first += IR_REF_CHUNK)
+  for (guint64 first = 0; first < total; first += IR_REF_CHUNK)
     {
       guint count = (guint) MIN (total - first, IR_REF_CHUNK);
       ir_block_load (x, first, count, values);
@@ -212,6 +212,6 @@ ir_ref_reduce_sum_to (IrCall *call, GError **error)
       for (guint i = 0; i < count; i++)
         sums[places[i]] += values[i];
     }
-  ir_block_store_many (call, out, 0, n, sums);
+  ir_block_store (out, 0, n, sums);
   return TRUE;
 }

@@ -20,9 +20,9 @@ sum_of_inputs (IrCall *call, GError **error)
 
   if (sum == NULL || ir_tensor_n_elements (skip) != n)
     return sum;
-  for (guint64 i = 0; i < n && !ir_block_stopped (call, i); i++)
+  for (guint64 i = 0; i < n; i++)
     a[i] += b[i];
-  ir_block_store_many (call, sum, 0, n, a);
+  ir_block_store (sum, 0, n, a);
   return sum;
 }
 
@@ -66,7 +66,7 @@ ir_ref_add_layer_norm (IrCall *call, GError **error)
     return TRUE;
   IrTensor *out = ir_block_new_output (call, 1, error);
   if (out != NULL)
-    ir_call_copy (call, ir_tensor_data_writable (out), ir_tensor_data (sum),
+    memcpy (ir_tensor_data_writable (out), ir_tensor_data (sum),
                   ir_tensor_n_bytes (sum));
   return out != NULL;
 }
@@ -168,8 +168,7 @@ turned (const double *x, guint64 n, guint64 i, gboolean pairs)
 
 /* Each product and the sum are elements of X's type, as in the function body. */
 static void
-rotate_row (IrBlockWatch *watch,
-            IrDtype dtype,
+rotate_row (IrDtype dtype,
             guint64 n,
             gboolean pairs,
             const double *x,
@@ -177,7 +176,7 @@ rotate_row (IrBlockWatch *watch,
             const double *sin,
             double *y)
 {
-  for (guint64 i = 0; i < n && !ir_block_worked (watch, 4); i++)
+  for (guint64 i = 0; i < n; i++)
     y[i] = ir_block_round (dtype, x[i] * cos[i]) +
            ir_block_round (dtype, turned (x, n, i, pairs) * sin[i]);
 }
@@ -190,13 +189,12 @@ rotate_rows (IrCall *call, gboolean pairs, GError **error)
 
   Heads heads = rotated_heads (call);
   guint64 n = heads.size;
-  IrBlockWatch watch = { .call = call };
   IrTensor *y = ir_block_new_output (call, 0, error);
   g_autofree double *row = y != NULL ? ir_block_new (call, 4 * MIN (n, G_MAXUINT64 / 8), error)
                                      : NULL;
   if (row == NULL)
     return FALSE;
-  for (guint64 i = 0; n > 0 && i < rows_count (&heads.rows) && !ir_block_worked (&watch, 1); i++)
+  for (guint64 i = 0; n > 0 && i < rows_count (&heads.rows); i++)
     {
       guint64 at = start_of_row (&heads, i);
 
@@ -209,8 +207,8 @@ rotate_rows (IrCall *call, gboolean pairs, GError **error)
           call, sin,
           n * broadcast_row (&heads.rows, i, ir_tensor_rank (sin) - 1, ir_tensor_dims (sin)), n,
           row + 2 * n);
-      rotate_row (&watch, ir_tensor_dtype (x), n, pairs, row, row + n, row + 2 * n, row + 3 * n);
-      ir_block_store_many (call, y, at, n, row + 3 * n);
+      rotate_row (ir_tensor_dtype (x), n, pairs, row, row + n, row + 2 * n, row + 3 * n);
+      ir_block_store (y, at, n, row + 3 * n);
     }
   return TRUE;
 }
@@ -247,9 +245,8 @@ add_rows (IrCall *call,
   const IrTensor *table = ir_call_input (call, slot), *ids = ir_call_input (call, slot + 1);
   IrDtype dtype = ir_tensor_dtype (table);
   gint64 n = ir_tensor_dims (table)[0];
-  IrBlockWatch watch = { .call = call };
 
-  for (guint64 i = 0; i < rows_count (rows) && !ir_block_worked (&watch, 1); i++)
+  for (guint64 i = 0; i < rows_count (rows); i++)
     {
       gint64 id = ir_tensor_get_int64 (
           ids, broadcast_row (rows, i, ir_tensor_rank (ids), ir_tensor_dims (ids)));
@@ -260,7 +257,7 @@ add_rows (IrCall *call,
                              " rows of input %u",
                              id, n, slot);
       ir_block_load_many (call, table, (guint64) (id < 0 ? id + n : id) * width, width, row);
-      for (guint64 k = 0; k < width && !ir_block_worked (&watch, 1); k++)
+      for (guint64 k = 0; k < width; k++)
         sum[i * width + k] = ir_block_round (dtype, sum[i * width + k] + row[k]);
     }
   return TRUE;
@@ -285,11 +282,11 @@ sum_of_embeddings (IrCall *call, GError **error)
   g_autofree double *row = sums != NULL ? ir_block_new (call, width, error) : NULL;
   if (row == NULL)
     return NULL;
-  ir_block_fill (call, sums, n, -0.0);
+  ir_block_fill (sums, n, -0.0);
   for (guint slot = 0; slot < 6; slot += 2)
     if (!add_rows (call, slot, &rows, width, sums, row, error))
       return NULL;
-  ir_block_store_many (call, sum, 0, n, sums);
+  ir_block_store (sum, 0, n, sums);
   return g_steal_pointer (&sum);
 }
 

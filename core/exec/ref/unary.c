@@ -43,7 +43,7 @@ unary (
   guint64 total = ir_tensor_n_elements (in);
   gint64 offsets[IR_REF_CHUNK], integers[IR_REF_CHUNK];
   double reals[IR_REF_CHUNK];
-  for (guint64 first = 0; first < total && !ir_block_stopped (call, first); first += IR_REF_CHUNK)
+  for (guint64 first = 0; first < total; first += IR_REF_CHUNK)
     {
       guint n = (guint) MIN (total - first, IR_REF_CHUNK);
       identity_offsets (first, n, offsets);
@@ -241,7 +241,7 @@ ir_ref_shrink (IrCall *call, GError **error)
   IrTensor *out = ir_block_new_output (call, 0, error);
   double x[IR_REF_CHUNK];
   guint64 total = ir_tensor_n_elements (in);
-  for (guint64 first = 0; out != NULL && first < total && !ir_block_stopped (call, first);
+  for (guint64 first = 0; out != NULL && first < total;
        first += IR_REF_CHUNK)
     {
       guint n = (guint) MIN (total - first, IR_REF_CHUNK);

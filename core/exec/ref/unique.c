@@ -1,7 +1,7 @@
 /* Unique: slices along an axis are sorted, equal neighbours are one. */
 #include "config.h"
 
-#include "core/exec/ref/long-string.h"
+#include "core/exec/ref/string-util.h"
 #include "core/exec/ref/ref-util.h"
 #include "core/exec/ref/ref.h"
 #include <math.h>
@@ -11,7 +11,6 @@ typedef struct
   const IrTensor *in;
   IrRefKind kind;
   gint64 outer, n, inner; /* X as [outer, n, inner] */
-  IrBlockWatch watch;
 } Slices;
 
 /* NaN stands behind all numbers, and equals itself. */
@@ -30,7 +29,7 @@ compare_elements (Slices *slices, gint64 a, gint64 b)
   double real[2];
 
   if (ir_tensor_dtype (slices->in) == IR_DTYPE_STRING)
-    return ir_string_compare (&slices->watch, ir_tensor_string (slices->in, (guint64) a),
+    return g_bytes_compare (ir_tensor_string (slices->in, (guint64) a),
                               ir_tensor_string (slices->in, (guint64) b));
   if (slices->kind == IR_REF_REAL)
     {
@@ -49,8 +48,8 @@ compare_slices (gconstpointer a, gconstpointer b, gpointer data)
   Slices *slices = data;
   gint64 first = *(const gint64 *) a, second = *(const gint64 *) b;
 
-  for (gint64 o = 0; o < slices->outer && !slices->watch.stopped; o++)
-    for (gint64 i = 0; i < slices->inner && !ir_block_worked (&slices->watch, 1); i++)
+  for (gint64 o = 0; o < slices->outer; o++)
+    for (gint64 i = 0; i < slices->inner; i++)
       {
         int order = compare_elements (slices, (o * slices->n + first) * slices->inner + i,
                                       (o * slices->n + second) * slices->inner + i);
@@ -85,32 +84,30 @@ groups_clear (Groups *groups)
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Groups, groups_clear)
 
-/* The sort is stable, so the first of equal slices is the one that stands first. FALSE: it was to
- * stop. */
+/* The sort is stable, so the first of equal slices is the one that stands first. FALSE: they are
+ * too many. */
 static gboolean
 find_groups (Slices *slices, gboolean sorted, Groups *groups)
 {
-  const IrCall *call = slices->watch.call;
   g_autofree gint64 *order = g_new (gint64, MAX (slices->n, 1));
   g_autofree gint64 *leader = g_new0 (gint64, MAX (slices->n, 1));
 
-  for (gint64 i = 0; i < slices->n && !ir_block_worked (&slices->watch, 1); i++)
+  for (gint64 i = 0; i < slices->n; i++)
     order[i] = i;
-  if (slices->watch.stopped || !ir_block_sort (call, order, slices->n, compare_slices, slices))
+  if (!ir_block_sort (order, slices->n, compare_slices, slices))
     return FALSE;
-  for (gint64 i = 0; i < slices->n && !slices->watch.stopped; i++)
+  for (gint64 i = 0; i < slices->n; i++)
     {
       gboolean same = i > 0 && compare_slices (&order[i - 1], &order[i], slices) == 0;
       leader[order[i]] = same ? leader[order[i - 1]] : order[i];
       if (!same)
         groups->first[groups->n++] = order[i];
     }
-  if (slices->watch.stopped ||
-      (!sorted && !ir_block_sort (call, groups->first, groups->n, compare_numbers, NULL)))
+  if (!sorted && !ir_block_sort (groups->first, groups->n, compare_numbers, NULL))
     return FALSE;
-  for (gint64 g = 0; g < groups->n && !ir_block_stopped (call, (guint64) g); g++)
+  for (gint64 g = 0; g < groups->n; g++)
     groups->inverse[groups->first[g]] = g;
-  for (gint64 i = 0; i < slices->n && !ir_block_stopped (call, (guint64) i); i++)
+  for (gint64 i = 0; i < slices->n; i++)
     {
       groups->inverse[i] = groups->inverse[leader[i]];
       groups->count[groups->inverse[i]]++;
@@ -126,7 +123,7 @@ store_numbers (IrCall *call, guint slot, gint64 n, const gint64 *values, GError 
   IrTensor *out = ir_call_new_output (call, slot, IR_DTYPE_INT64, 1, &n, error);
   if (out == NULL)
     return FALSE;
-  for (gint64 i = 0; i < n && !ir_block_stopped (call, (guint64) i); i++)
+  for (gint64 i = 0; i < n; i++)
     ir_ref_store_int (out, (guint64) i, 1, &values[i]);
   return TRUE;
 }
@@ -145,9 +142,8 @@ store_slices (IrCall *call, const Slices *slices, const Groups *groups, gint64 a
   if (!ir_ref_reader_init (&in, call, slices->in, error) ||
       !ir_ref_writer_init_dims (&out, call, 0, in.dtype, rank, dims, error))
     return FALSE;
-  IrBlockWatch watch = { .call = call };
-  for (gint64 o = 0; o < slices->outer && out.n > 0 && !watch.stopped; o++)
-    for (gint64 g = 0; g < groups->n && !ir_block_worked (&watch, (guint64) slices->inner); g++)
+  for (gint64 o = 0; o < slices->outer && out.n > 0; o++)
+    for (gint64 g = 0; g < groups->n; g++)
       ir_ref_copy_run (&out, (guint64) ((o * groups->n + g) * slices->inner), &in,
                        (guint64) ((o * slices->n + groups->first[g]) * slices->inner),
                        (guint64) slices->inner);
@@ -169,8 +165,7 @@ ir_ref_unique (IrCall *call, GError **error)
                     .kind = ir_ref_kind (ir_tensor_dtype (in)),
                     .outer = 1,
                     .n = (gint64) ir_tensor_n_elements (in),
-                    .inner = 1,
-                    .watch = { .call = call } };
+                    .inner = 1 };
   if (slices.kind == IR_REF_OTHER && ir_tensor_dtype (in) != IR_DTYPE_STRING)
     return ir_ref_fail_dtype (call, ir_tensor_dtype (in), error);
   if (ir_call_attr (call, "axis") != NULL)

@@ -14,13 +14,13 @@ typedef struct
 IrCharges *
 ir_charges_new (void)
 {
-  return ir_large_table_new (g_direct_hash, g_direct_equal, NULL, g_free);
+  return g_hash_table_new_full (g_direct_hash, g_direct_equal, NULL, g_free);
 }
 
 void
 ir_charges_free (IrCharges *charges)
 {
-  ir_large_table_free (charges);
+  g_hash_table_unref (charges);
 }
 
 /* What the bytes of @tensor are known by; several tensors may share them. */
@@ -37,7 +37,7 @@ guint64
 ir_charges_add (IrCharges *charges, const IrTensor *tensor, const IrCall *call)
 {
   gconstpointer key = key_of (tensor);
-  Charge *found = ir_large_table_lookup (charges, key);
+  Charge *found = g_hash_table_lookup (charges, key);
 
   if (found != NULL)
     {
@@ -49,7 +49,7 @@ ir_charges_add (IrCharges *charges, const IrTensor *tensor, const IrCall *call)
                                                   : ir_tensor_n_bytes (tensor);
   found = g_new (Charge, 1);
   *found = (Charge){ bytes, 1 };
-  ir_large_table_insert (charges, (gpointer) key, found);
+  g_hash_table_replace (charges, (gpointer) key, found);
   for (guint i = 0; i < n_items && !(i % LOOK == LOOK - 1 && ir_call_stopped (call)); i++)
     bytes += ir_charges_add (charges, ir_tensor_item (tensor, i), call);
   return bytes;
@@ -61,12 +61,12 @@ guint64
 ir_charges_remove (IrCharges *charges, const IrTensor *tensor, const IrCall *call)
 {
   gconstpointer key = key_of (tensor);
-  Charge *found = ir_large_table_lookup (charges, key);
+  Charge *found = g_hash_table_lookup (charges, key);
 
   if (found == NULL || --found->count > 0)
     return 0;
   guint64 bytes = found->bytes;
-  ir_large_table_remove (charges, key);
+  g_hash_table_remove (charges, key);
   guint n_items = ir_tensor_n_items (tensor);
   for (guint i = 0; i < n_items && !(i % LOOK == LOOK - 1 && ir_call_stopped (call)); i++)
     bytes += ir_charges_remove (charges, ir_tensor_item (tensor, i), call);

@@ -2,10 +2,9 @@
  * sequences count beside the list of them. */
 #pragma once
 
-#include "core/ir/large-table.h"
 #include "core/op/call.h"
 
-typedef IrLargeTable IrCharges; /* address of bytes -> what they are charged */
+typedef GHashTable IrCharges; /* address of bytes -> what they are charged */
 
 IrCharges *ir_charges_new (void);
 void ir_charges_free (IrCharges *charges);

@@ -99,7 +99,13 @@ ir_run_adopt (IrRunState *state, guint n_steps)
     }
 }
 
-/* As ir_run_adopt(), with references: the plan is left to others, who may let go of it. */
+/**
+ * ir_run_adopt_own:
+ * @state: a run that is left
+ * @n_steps: how many steps of its schedule have run
+ *
+ * As ir_run_adopt(), with references: the plan is left to others, who may let go of it.
+ */
 void
 ir_run_adopt_own (IrRunState *state, guint n_steps)
 {

@@ -28,7 +28,16 @@ fail_left (GError **error)
   return FALSE;
 }
 
-/* Returns FALSE with an error if the run was left. The threads of a span share its turn. */
+/**
+ * ir_run_begin_kernel:
+ * @state: a run under way
+ * @error: return location for an error
+ *
+ * From now on until ir_run_end_kernel() whoever waits may leave with what is handed out, which
+ * nothing of the run may touch meanwhile. The threads of a span share its turn.
+ *
+ * Returns: %FALSE with an error if the run was left
+ */
 gboolean
 ir_run_begin_kernel (IrRunState *state, GError **error)
 {
@@ -36,7 +45,13 @@ ir_run_begin_kernel (IrRunState *state, GError **error)
          fail_left (error);
 }
 
-/* Likewise */
+/**
+ * ir_run_end_kernel:
+ * @state: a run under way
+ * @error: return location for an error
+ *
+ * Returns: %FALSE with an error if the run was left
+ */
 gboolean
 ir_run_end_kernel (IrRunState *state, GError **error)
 {
@@ -47,7 +62,17 @@ ir_run_end_kernel (IrRunState *state, GError **error)
   return fail_left (error);
 }
 
-/* Calls @kernel; what is handed out may meanwhile be taken from the run, which then ends. */
+/**
+ * ir_run_kernel:
+ * @state: a run under way
+ * @kernel: a kernel
+ * @call: what it is called with
+ * @error: return location for an error
+ *
+ * Calls @kernel; what is handed out may meanwhile be taken from the run, which then ends.
+ *
+ * Returns: %TRUE if its outputs have contents, and somebody waits for them
+ */
 gboolean
 ir_run_kernel (IrRunState *state, IrKernelFunc kernel, IrCall *call, GError **error)
 {
@@ -57,7 +82,15 @@ ir_run_kernel (IrRunState *state, IrKernelFunc kernel, IrCall *call, GError **er
   return ir_run_end_kernel (state, error) && done;
 }
 
-/* Says how far the run is, if anybody still waits for it. */
+/**
+ * ir_run_tell:
+ * @state: a run under way
+ * @done: steps that have run
+ * @total: of so many
+ * @node: (nullable): of the last of them
+ *
+ * Says how far the run is, if anybody still waits for it.
+ */
 void
 ir_run_tell (IrRunState *state, guint done, guint total, const IrNode *node)
 {
@@ -132,14 +165,7 @@ set_error (const IrDetached *detached, const IrRun *run)
                          "the run has used up its time; raise the limit or use smaller inputs");
 }
 
-/**
- * ir_detached_leave:
- * @data: an #IrDetached that is waited for
- *
- * For IrWork.leave.
- *
- * Returns: whether who waits has left it, with an error and what there was
- */
+/* For IrWork.leave: whether who waits has left it, with an error and what there was. */
 gboolean
 ir_detached_leave (gpointer data)
 {

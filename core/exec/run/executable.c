@@ -235,7 +235,12 @@ count_nodes (const IrRunState *state)
     }
 }
 
-/* What the run tells of itself, of the steps that have run. */
+/**
+ * ir_run_end:
+ * @state: a run of which no more steps run, for whoever has it
+ *
+ * Writes what the run tells of itself: its nodes, times and memory.
+ */
 void
 ir_run_end (IrRunState *state)
 {

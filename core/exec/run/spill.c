@@ -16,12 +16,10 @@
 #include <unistd.h>
 
 #include "core/exec/run/spill.h"
-#include "core/ir/release.h"
 #include "core/ir/pages.h"
 #include "core/exec/memory/place/place.h"
 
 #define WRITE_BYTES ((gsize) 1 << 20)   /* between two looks; a disk may be slow */
-#define LARGE_BYTES ((guint64) 1 << 30) /* that a file system takes back in a tenth of a second */
 
 typedef struct
 {
@@ -65,11 +63,12 @@ ir_spill_ref (IrSpill *spill)
   return spill;
 }
 
-static void
-spill_free (gpointer data)
+/* Tensors that ir_spill_read() gave stay */
+void
+ir_spill_unref (IrSpill *spill)
 {
-  IrSpill *spill = data;
-
+  if (spill == NULL || !g_atomic_ref_count_dec (&spill->ref_count))
+    return;
   if (spill->fd >= 0)
     close (spill->fd);
   g_clear_pointer (&spill->map, g_bytes_unref);
@@ -77,14 +76,6 @@ spill_free (gpointer data)
   g_free (spill->problem);
   g_mutex_clear (&spill->lock);
   g_free (spill);
-}
-
-/* Tensors that ir_spill_read() gave stay */
-void
-ir_spill_unref (IrSpill *spill)
-{
-  if (spill != NULL && g_atomic_ref_count_dec (&spill->ref_count))
-    ir_release (spill, spill_free, spill->end >= LARGE_BYTES ? G_MAXUINT64 : 0);
 }
 
 static int

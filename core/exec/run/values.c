@@ -2,7 +2,6 @@
 #include "config.h"
 
 #include "core/exec/run/claims.h"
-#include "core/ir/release.h"
 
 #define LOOK 4096 /* items of a sequence between two looks */
 
@@ -115,7 +114,7 @@ static IrTensor *leave_arena (const IrRunState *state,
 static IrTensor *
 items_leave_arena (const IrRunState *state, IrTensor *tensor, const IrCall *call, GError **error)
 {
-  g_autoptr (IrLongArray) items = g_ptr_array_new_with_free_func ((GDestroyNotify) ir_tensor_unref);
+  g_autoptr (GPtrArray) items = g_ptr_array_new_with_free_func ((GDestroyNotify) ir_tensor_unref);
 
   for (guint i = 0; i < ir_tensor_n_items (tensor); i++)
     {

@@ -2,7 +2,6 @@
 
 #include "core/io/json/print.h"
 
-#include "core/ir/release.h"
 
 #include <string.h>
 
@@ -195,17 +194,4 @@ ir_json_print_line (const cJSON *json)
     }
   cJSON_free (line);
   return g_string_free (text, FALSE);
-}
-
-/**
- * ir_json_release:
- * @json: (transfer full) (nullable): a tree
- *
- * Gives it back on a thread of its own, for how large it is nobody has counted.
- */
-void
-ir_json_release (cJSON *json)
-{
-  if (json != NULL)
-    ir_release (json, (GDestroyNotify) cJSON_Delete, G_MAXUINT64);
 }

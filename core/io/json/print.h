@@ -13,4 +13,3 @@ typedef gboolean (*IrJsonSink) (const char *text, gsize length, gpointer user_da
 gboolean ir_json_print (const cJSON *json, IrJsonSink sink, gpointer user_data, const IrStop *stop);
 char *ir_json_print_text (const cJSON *json); /* (transfer full): all of it, by g_free() */
 char *ir_json_print_line (const cJSON *json); /* (transfer full): in one line, by g_free() */
-void ir_json_release (cJSON *json);           /* (transfer full) (nullable) */

@@ -5,7 +5,6 @@
 #include "core/io/formats.h"
 #include "core/io/json/print.h"
 #include "core/io/json/json-private.h"
-#include "core/ir/aside.h"
 #include "core/io/text/text.h"
 
 #include <cjson/cJSON.h>
@@ -636,51 +635,6 @@ parse_text (const char *text, gsize length, GError **error)
   return NULL;
 }
 
-typedef struct
-{
-  GBytes *bytes;
-  cJSON *object;
-  GError *error;
-} Parsing;
-
-static void
-parse (gpointer data, IrAside *aside)
-{
-  Parsing *parsing = data;
-  gsize length;
-  const char *text = g_bytes_get_data (parsing->bytes, &length);
-
-  parsing->object = parse_text (text != NULL ? text : "", length, &parsing->error);
-}
-
-static void
-parsing_free (gpointer data)
-{
-  Parsing *parsing = data;
-
-  g_bytes_unref (parsing->bytes);
-  ir_json_release (parsing->object);
-  g_clear_error (&parsing->error);
-  g_free (parsing);
-}
-
-/* NULL without @error: stopped */
-static cJSON *
-parse_until (GBytes *bytes, const IrStop *stop, GError **error)
-{
-  Parsing *parsing = g_new0 (Parsing, 1);
-  cJSON *object;
-
-  parsing->bytes = g_bytes_ref (bytes);
-  if (!ir_aside_until (parsing, parsing_free, parse, stop))
-    return NULL;
-  object = g_steal_pointer (&parsing->object);
-  if (object == NULL)
-    g_propagate_error (error, g_steal_pointer (&parsing->error));
-  parsing_free (parsing);
-  return object;
-}
-
 static IrModel *
 read_bytes (GBytes *bytes, GPtrArray *problems, const IrStop *stop, GError **error)
 {
@@ -688,14 +642,15 @@ read_bytes (GBytes *bytes, GPtrArray *problems, const IrStop *stop, GError **err
   g_autoptr (IrDraft) draft = ir_draft_new (model->context, problems, stop);
   g_autoptr (GHashTable) types = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
   Reader reader = { draft, model->context, types };
-  cJSON *object;
+  gsize length;
+  const char *text = g_bytes_get_data (bytes, &length);
+  cJSON *object = parse_text (text != NULL ? text : "", length, error);
 
-  object = parse_until (bytes, stop, error);
   if (object == NULL)
     return NULL;
   draft->info = *model->info;
   read_model (&reader, object);
-  ir_json_release (object);
+  cJSON_Delete (object);
   if (draft->main == NULL && !draft->stopped)
     {
       g_set_error (error, IR_IO_ERROR, IR_IO_ERROR_FORMAT,

@@ -466,7 +466,7 @@ ir_json_write (IrModel *model)
   cJSON *object = write_model (model);
   char *text = ir_json_print_text (object);
 
-  ir_json_release (object);
+  cJSON_Delete (object);
   return text;
 }
 

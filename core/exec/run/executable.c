@@ -579,7 +579,8 @@ detached_new (IrExecutable *executable,
   self->inputs = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify) ir_tensor_unref);
   g_hash_table_iter_init (&iter, inputs);
   while (g_hash_table_iter_next (&iter, &id, &tensor))
-    g_hash_table_insert (self->inputs, id, tensor != NULL ? ir_tensor_ref (tensor) : NULL);
+    if (tensor != NULL) /* else it is not given */
+      g_hash_table_insert (self->inputs, id, ir_tensor_ref (tensor));
   return self;
 }
 

@@ -27,7 +27,7 @@ struct _IrWorker
   pthread_t thread;
   State state;
   guint n_begun; /* works so far */
-  const IrWork *work; /* (nullable) to be begun */
+  const IrWorkerTask *work; /* (nullable) to be begun */
   gpointer data;
 };
 
@@ -95,7 +95,7 @@ ir_worker_unref (IrWorker *worker)
 static void
 run_one (IrWorker *worker)
 {
-  const IrWork *work = g_steal_pointer (&worker->work);
+  const IrWorkerTask *work = g_steal_pointer (&worker->work);
   gpointer data = worker->data;
 
   pthread_mutex_unlock (&worker->lock);
@@ -154,7 +154,7 @@ wait_a_little (IrWorker *worker)
 
 /* The lock is held, but for what the caller says. FALSE: it does not want to wait so long. */
 static gboolean
-await_turn (IrWorker *worker, const IrWork *work, gpointer data)
+await_turn (IrWorker *worker, const IrWorkerTask *work, gpointer data)
 {
   gboolean told = work->waiting == NULL;
 
@@ -177,7 +177,7 @@ await_turn (IrWorker *worker, const IrWork *work, gpointer data)
 
 /* The lock is held. FALSE: it was left. */
 static gboolean
-await_end (IrWorker *worker, const IrWork *work, gpointer data)
+await_end (IrWorker *worker, const IrWorkerTask *work, gpointer data)
 {
   const guint own = worker->n_begun;
 
@@ -214,7 +214,7 @@ is_own_thread (const IrWorker *worker)
  *   is freed at its end
  */
 gboolean
-ir_worker_call (IrWorker *worker, const IrWork *work, gpointer data)
+ir_worker_call (IrWorker *worker, const IrWorkerTask *work, gpointer data)
 {
   pthread_mutex_lock (&worker->lock);
   gboolean here = is_own_thread (worker);

@@ -355,7 +355,7 @@ never (gpointer data)
 static void
 test_worker (void)
 {
-  static const IrWork note = { .run = work, .leave = never };
+  static const IrWorkerTask note = { .run = work, .leave = never };
   g_autoptr (IrWorker) worker = ir_worker_new ();
   GThread *first = NULL, *second = NULL;
 
@@ -368,7 +368,7 @@ test_worker (void)
 static void
 nested (gpointer data)
 {
-  static const IrWork note = { .run = work, .leave = never };
+  static const IrWorkerTask note = { .run = work, .leave = never };
   gpointer *both = data;
   GThread *inner = NULL;
 
@@ -379,7 +379,7 @@ nested (gpointer data)
 static void
 test_worker_inside (void)
 {
-  static const IrWork outer = { .run = nested, .leave = never };
+  static const IrWorkerTask outer = { .run = nested, .leave = never };
   g_autoptr (IrWorker) worker = ir_worker_new ();
   gpointer both[2] = { worker, NULL };
 

@@ -80,7 +80,7 @@ ir_capture_drop_values (IrRun *run)
 
 /**
  * ir_run_adopt:
- * @state: a run that ends
+ * @state: a run that ends, or is left behind
  * @n_steps: how many steps of its schedule have run
  *
  * Hands out the tensors that the plan keeps for values which outlive their last use, all at once.
@@ -95,27 +95,6 @@ ir_run_adopt (IrRunState *state, guint n_steps)
     {
       IrValueId id = g_array_index (prepared->slab_values, IrValueId, i);
       if (state->run->values[id] == NULL) /* else it got another shape than inference said */
-        state->run->values[id] = ir_tensor_ref (prepared->values[id].binding.tensor);
-    }
-}
-
-/**
- * ir_run_adopt_own:
- * @state: a run that is left
- * @n_steps: how many steps of its schedule have run
- *
- * As ir_run_adopt(), with references: the plan is left to others, who may let go of it.
- */
-void
-ir_run_adopt_own (IrRunState *state, guint n_steps)
-{
-  const IrPrepared *prepared = state->prepared;
-  guint n = n_steps > 0 ? prepared->steps[n_steps - 1].n_lasting : 0;
-
-  for (guint i = 0; i < n; i++)
-    {
-      IrValueId id = g_array_index (prepared->lasting, IrValueId, i);
-      if (state->run->values[id] == NULL)
         state->run->values[id] = ir_tensor_ref (prepared->values[id].binding.tensor);
     }
 }

@@ -41,7 +41,7 @@ fail_left (GError **error)
 gboolean
 ir_run_begin_kernel (IrRunState *state, GError **error)
 {
-  return state->beside || change_turn (state->turn, IR_TURN_RUN, IR_TURN_KERNEL) ||
+  return state->concurrent || change_turn (state->turn, IR_TURN_RUN, IR_TURN_KERNEL) ||
          fail_left (error);
 }
 
@@ -55,7 +55,7 @@ ir_run_begin_kernel (IrRunState *state, GError **error)
 gboolean
 ir_run_end_kernel (IrRunState *state, GError **error)
 {
-  if (state->beside || change_turn (state->turn, IR_TURN_KERNEL, IR_TURN_RUN))
+  if (state->concurrent || change_turn (state->turn, IR_TURN_KERNEL, IR_TURN_RUN))
     return TRUE;
   while (g_atomic_int_get (state->turn) == IR_TURN_TAKE)
     g_usleep (100);
@@ -95,7 +95,7 @@ void
 ir_run_tell (IrRunState *state, guint done, guint total, const IrNode *node)
 {
   const IrRunOptions *options = state->options;
-  IrTurn from = state->beside ? IR_TURN_KERNEL : IR_TURN_RUN;
+  IrTurn from = state->concurrent ? IR_TURN_KERNEL : IR_TURN_RUN;
 
   if (options->progress == NULL || !change_turn (state->turn, from, IR_TURN_TELL))
     return;
@@ -129,7 +129,7 @@ take (IrDetached *detached)
   IrTrace *own = other->trace;
 
   ir_run_end (state);
-  ir_run_adopt_own (state, state->n_done);
+  ir_run_adopt (state, state->n_done);
   g_array_append_vals (own->items, run->trace->items->data, state->n_done);
   own->duration_ns = run->trace->duration_ns;
   own->peak_bytes = run->trace->peak_bytes;
@@ -165,7 +165,7 @@ set_error (const IrDetached *detached, const IrRun *run)
                          "the run has used up its time; raise the limit or use smaller inputs");
 }
 
-/* For IrWork.leave: whether who waits has left it, with an error and what there was. */
+/* For IrWorkerTask.leave: whether who waits has left it, with an error and what there was. */
 gboolean
 ir_detached_leave (gpointer data)
 {

@@ -605,7 +605,7 @@ say_waiting (gpointer data)
 
 /* Returns FALSE if it was left: then @self is gone. */
 static gboolean
-work_detached (IrDetached *self, const IrWork *work, IrWaiter *waiter)
+work_detached (IrDetached *self, const IrWorkerTask *work, IrWaiter *waiter)
 {
   IrWorker *worker = self->executable->worker;
 
@@ -648,7 +648,7 @@ ir_executable_prepare (IrExecutable *executable,
                        GCancellable *cancellable,
                        GError **error)
 {
-  static const IrWork work = { prepare_detached, ir_detached_leave, say_waiting, detached_free };
+  static const IrWorkerTask work = { prepare_detached, ir_detached_leave, say_waiting, detached_free };
   IrWaiter waiter = { .error = error };
 
   g_return_val_if_fail (executable != NULL && inputs != NULL, FALSE);
@@ -772,7 +772,7 @@ ir_executable_run_observed (IrExecutable *executable,
                             IrRun **partial,
                             GError **error)
 {
-  static const IrWork work = { run_detached, ir_detached_leave, say_waiting, detached_free };
+  static const IrWorkerTask work = { run_detached, ir_detached_leave, say_waiting, detached_free };
   IrWaiter waiter = { .error = error };
   IrDetached *self = detached_new (executable, inputs, observer, cancellable);
   IrRun *run = NULL;

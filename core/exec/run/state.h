@@ -105,7 +105,6 @@ gboolean ir_run_count_iteration (IrRunState *state, const IrNode *node, GError *
 gboolean ir_run_node (IrRunState *state, const IrNode *node, GError **error);
 void ir_run_keep (IrRun *run, IrValueId id, IrTensor *tensor);
 void ir_run_adopt (IrRunState *state, guint n_steps);
-void ir_run_adopt_own (IrRunState *state, guint n_steps);
 void ir_run_end (IrRunState *state);
 void ir_run_capture (IrRunState *state, const IrValue *value, IrTensor *tensor);
 

@@ -93,8 +93,11 @@ is_stopped (IrExecutable *executable, GHashTable *inputs, IrValueId y, gint64 wa
   const gint64 end_us = g_get_monotonic_time ();
 
   g_thread_join (thread);
-  if (run != NULL)
-    return FALSE;
+  if (run != NULL) /* it ended by itself, before who waits would have left */
+    {
+      g_assert_cmpint (end_us - canceller.cancelled_us, <, FREE_MS * 1000);
+      return FALSE;
+    }
   g_assert_error (error, IR_EXEC_ERROR, IR_EXEC_ERROR_CANCELLED);
   g_test_message ("free %.1f ms after being cancelled",
                   (double) (end_us - canceller.cancelled_us) / 1000);
@@ -123,7 +126,7 @@ test_stops (gconstpointer data)
 
   for (guint i = 3; i < 40 && !stopped; i += 4)
     stopped = is_stopped (executable, inputs, y->id, took_us / i);
-  g_assert_true (stopped);
+  g_assert_true (stopped || took_us < 3 * FREE_MS * 1000);
   g_autoptr (IrRun) again = ir_executable_run (executable, inputs, NULL, NULL, &error);
   g_assert_no_error (error);
   g_assert_true (ir_tensor_equal (ir_run_value (whole, y->id), ir_run_value (again, y->id)));

@@ -301,25 +301,33 @@ report_value (const Report *report, const IrValue *value, gboolean is_output, GE
   return TRUE;
 }
 
-/* Outputs of the main graph first, then what was captured, by id. */
+/* Outputs of the main graph first, in their order, then what was captured, by id. */
 static gboolean
 report_values (const Report *report, GError **error)
 {
   const IrModel *model = report->originals != NULL ? ir_originals_model (report->originals)
                                                    : report->run->model;
+  g_autoptr (GHashTable) reported = g_hash_table_new (NULL, NULL); /* one may stand there twice */
 
-  for (guint pass = 0; pass < 2; pass++)
-    for (guint i = 1; i < model->values->len; i++)
-      {
-        const IrValue *value = model->values->pdata[i];
-        gboolean is_output = value->graph == model->main && ir_value_is_graph_output (value);
+  for (guint i = 0; i < ir_graph_n_outputs (model->main); i++)
+    {
+      const IrValue *value = ir_graph_output (model->main, i);
 
-        if (g_cancellable_set_error_if_cancelled (report->cli->cancellable, error))
-          return FALSE;
-        if (value->state == IR_STATE_LIVE && is_output == (pass == 0) &&
-            !report_value (report, value, is_output, error))
-          return FALSE;
-      }
+      if (g_hash_table_add (reported, (gpointer) value) &&
+          !report_value (report, value, TRUE, error))
+        return FALSE;
+    }
+  for (guint i = 1; i < model->values->len; i++)
+    {
+      const IrValue *value = model->values->pdata[i];
+      gboolean is_output = value->graph == model->main && ir_value_is_graph_output (value);
+
+      if (g_cancellable_set_error_if_cancelled (report->cli->cancellable, error))
+        return FALSE;
+      if (value->state == IR_STATE_LIVE && !is_output &&
+          !report_value (report, value, FALSE, error))
+        return FALSE;
+    }
   return TRUE;
 }
 

@@ -28,6 +28,7 @@ CALLED = ('g (float[3] x, int64[2] i) => (float[2] y, float[3] z) { y = me.F (x,
 ROUNDS = ('g (float[3] x, int64[2] i, float[2] a) => (float[2] y, float[3] z) <int64 n = {2}, bool c = {1}> {\n'
           '  y = Loop (n, c, a) <body = b (int64 k, bool d, float[2] e) => (bool f, float[2] h) '
           '{ f = Identity (d)  s = Gather (x, i)  h = Add (e, s) }>  z = Neg (x) }')
+TURNED = 'g (float[3] x, int64[2] i) => (float[3] z, float[2] y, float[3] x) { y = Gather (x, i)  z = Neg (x) }'
 ALONE = 'g (float[3] x, int64[2] i) => (float[2] y) { early = Neg (x)  y = Gather (early, i) }'
 
 
@@ -62,6 +63,7 @@ CASES = (
     ('a node in a branch stops the node that owns it', INSIDE, (f'i={NOWHERE}',), ['z'], {'y': 'If'}),
     ('a node in a function is named', CALLED, (f'i={NOWHERE}',), ['z'], {'y': 'Gather'}),
     ('a node in a round stops its loop', ROUNDS, (f'i={NOWHERE}',), ['z'], {'y': 'Loop'}),
+    ('outputs stand in the order of the model, not of the nodes', TURNED, (f'i={RIGHT}',), ['z', 'y', 'x'], {}),
     ('nothing is left out where nothing fails', ONE, (f'i={RIGHT}',), ['y', 'z'], {}),
 )
 WAYS = (['--device', 'ref'], ['--device', 'cpu'], ['--parallel', 'on', '--threads', '2'], ['--runs', '3'])

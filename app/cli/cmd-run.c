@@ -389,6 +389,18 @@ report_claims (const Cli *cli, const IrRun *run, cJSON *json)
     }
 }
 
+/* Where a node could not run: what no sizes suit. Of those that were asked for it was said before. */
+static void
+report_size_conflicts (const Options *options, const IrModel *model)
+{
+  g_autoptr (GPtrArray) problems = ir_problems_new ();
+
+  if (options->model.dims != NULL)
+    return;
+  cli_add_size_conflicts (model, NULL, problems);
+  cli_print_problems (problems, IR_SEVERITY_ERROR);
+}
+
 static void
 report_capture (const IrRun *run, cJSON *json)
 {
@@ -656,6 +668,7 @@ report (Cli *cli,
   Report what = { cli, options, run, originals, taken, outputs, captured };
   report_capture (run, json);
   report_claims (cli, run, json);
+  cli_json_add_sizes (json, history);
   gboolean sound = report_contradictions (cli, run, json);
   if ((wants_original (options) && originals == NULL) || !report_values (&what, &error) ||
       (options->stage != NULL && !commit (options->stage, &error)) ||
@@ -665,6 +678,8 @@ report (Cli *cli,
       return cli_fail (CLI_FAILED, error);
     }
   report_missing (&what, json);
+  if (failure != NULL || run->missing != NULL)
+    report_size_conflicts (options, history);
   if (cli->json)
     {
       add_warmup (json, options, run);
@@ -856,6 +871,8 @@ run_model (Cli *cli, Options *options, IrModel *model)
     return cli_fail (cli_status_of (error), error);
   result = run_often (cli, options, model, inputs, &settings, ms, &partial, &error);
   if (result == NULL && partial == NULL)
+    report_size_conflicts (options, model);
+  if (result == NULL && partial == NULL)
     return cli_fail (cli_status_of (error), error);
   if (result != NULL)
     times = ir_times (ms);
@@ -894,6 +911,8 @@ const CliCommand cli_command_run = {
       "Inputs that are not given are random, within what their uses allow: indices in range, masks\n"
       "0 or 1. The same seed gives the same inputs, and the same\n"
       "numbers of random operators that have no seed of their own.\n"
+      "Dimensions that the graph leaves open have the sizes that nodes need, such as a Reshape to a\n"
+      "constant shape, else small ones; --dim asks for others.\n"
       "A node that does not fit its operator, has no kernel, or whose kernel fails, is left out:\n"
       "outputs that wait for it are named with it and with the reason, the others are given, and the\n"
       "exit status is 1. Where a value is not of the type that the file declares, a warning says so.",

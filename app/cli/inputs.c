@@ -204,6 +204,71 @@ is_free_dim (const IrModel *model, const char *name)
   return FALSE;
 }
 
+/* -- sizes that the graph fixes -- */
+
+/* "--dim s=16", for those of @model that follow from a node; (nullable): there are none */
+static char *
+proposal_text (const IrModel *model)
+{
+  g_autoptr (GArray) dims = ir_free_dims (model, NULL);
+  GString *text = NULL;
+
+  for (guint i = 0; i < dims->len; i++)
+    {
+      const IrFreeDim *dim = &g_array_index (dims, IrFreeDim, i);
+
+      if (dim->node == 0)
+        continue;
+      text = text != NULL ? text : g_string_new ("give");
+      g_string_append_printf (text, " --dim '%s=%" G_GINT64_FORMAT "'", dim->name, dim->size);
+    }
+  return text != NULL ? g_string_free (text, FALSE) : NULL;
+}
+
+guint
+cli_add_size_conflicts (const IrModel *model, GHashTable *bindings, GPtrArray *problems)
+{
+  g_autoptr (GArray) conflicts = ir_size_conflicts (model, bindings);
+  g_autofree char *proposal = bindings != NULL && conflicts->len > 0 ? proposal_text (model) : NULL;
+
+  for (guint i = 0; i < conflicts->len; i++)
+    {
+      const IrSizeConflict *conflict = &g_array_index (conflicts, IrSizeConflict, i);
+      IrProblem *problem = ir_problems_add (problems, IR_SEVERITY_ERROR, IR_PROBLEM_SHAPE_MISMATCH,
+                                            ir_model_node (model, conflict->node), NULL, "%s",
+                                            conflict->text);
+
+      if (proposal != NULL)
+        ir_problem_set_hint (problem, proposal);
+    }
+  return conflicts->len;
+}
+
+void
+cli_json_add_sizes (cJSON *json, const IrModel *model)
+{
+  g_autoptr (GArray) dims = ir_free_dims (model, NULL);
+  cJSON *array = cJSON_AddArrayToObject (json, "sizes");
+
+  for (guint i = 0; i < dims->len; i++)
+    {
+      const IrFreeDim *dim = &g_array_index (dims, IrFreeDim, i);
+      const IrNode *node = dim->node != 0 ? ir_model_node (model, dim->node) : NULL;
+      cJSON *object = cJSON_CreateObject ();
+
+      cJSON_AddStringToObject (object, "name", dim->name);
+      cJSON_AddNumberToObject (object, "size", (double) dim->size);
+      cJSON_AddStringToObject (object, "by", node != NULL ? "node" : "default");
+      if (node != NULL)
+        {
+          cJSON_AddStringToObject (object, "node", node->name);
+          cJSON_AddNumberToObject (object, "id", node->id);
+          cJSON_AddStringToObject (object, "why", dim->why);
+        }
+      cJSON_AddItemToArray (array, object);
+    }
+}
+
 gboolean
 cli_bind_dims (const CliModelOptions *options, IrModel *model, GPtrArray *problems, GError **error)
 {
@@ -240,6 +305,8 @@ cli_bind_dims (const CliModelOptions *options, IrModel *model, GPtrArray *proble
   while (bindings != NULL && g_hash_table_iter_next (&iter, &symbol, &size))
     if (!g_hash_table_contains (bindings, symbol))
       g_hash_table_insert (bindings, g_strdup (symbol), g_memdup2 (size, sizeof (gint64)));
+  if (bindings != NULL && options->dims != NULL)
+    cli_add_size_conflicts (model, bindings, problems);
   return bindings != NULL && ir_infer_bind (edit, bindings, problems, error);
 }
 

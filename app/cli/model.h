@@ -66,6 +66,9 @@ gboolean cli_bind_dims (const CliModelOptions *options,
                         IrModel *model,
                         GPtrArray *problems,
                         GError **error);
+/* What no sizes suit, or not those of @bindings (nullable), with the --dim to give. Returns how many. */
+guint cli_add_size_conflicts (const IrModel *model, GHashTable *bindings, GPtrArray *problems);
+void cli_json_add_sizes (cJSON *json, const IrModel *model);
 GHashTable *cli_bindings (const CliModelOptions *options, GError **error); /* symbol -> gint64 * */
 /* Inputs as --input and --random say. */
 GHashTable *cli_inputs (Cli *cli, const CliModelOptions *options, IrModel *model, GError **error);

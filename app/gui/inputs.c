@@ -1,6 +1,7 @@
 #include "config.h"
 
 #include "app/gui/inputs.h"
+#include "app/gui/sizes.h"
 
 #include "core/io/io.h"
 #include "views/session/file.h"
@@ -173,124 +174,6 @@ input_row_new (IrSession *session, GtkWidget *window, const IrValue *value)
   return row;
 }
 
-/* -- sizes -- */
-
-typedef struct
-{
-  IrSession *session; /* referenced */
-  GtkWidget *row, *spin, *reset;
-  char *name;
-} SizeRow;
-
-static void
-size_row_free (gpointer data)
-{
-  SizeRow *self = data;
-
-  g_clear_object (&self->session);
-  g_free (self->name);
-  g_free (self);
-}
-
-static void
-update_size (SizeRow *self)
-{
-  g_autoptr (GArray) dims = ir_session_free_dims (self->session);
-
-  for (guint i = 0; i < dims->len; i++)
-    {
-      const IrFreeDim *dim = &g_array_index (dims, IrFreeDim, i);
-      g_autofree char *text = NULL;
-
-      if (strcmp (dim->name, self->name) != 0)
-        continue;
-      text = dim->given ? g_strdup_printf ("As irscope run --dim %s=%" G_GINT64_FORMAT, dim->name,
-                                           dim->size)
-                        : g_strdup_printf ("%" G_GINT64_FORMAT ", chosen by default", dim->size);
-      adw_action_row_set_subtitle (ADW_ACTION_ROW (self->row), text);
-      gtk_widget_set_sensitive (self->reset, dim->given);
-      if ((gint64) gtk_spin_button_get_value (GTK_SPIN_BUTTON (self->spin)) != dim->size)
-        gtk_spin_button_set_value (GTK_SPIN_BUTTON (self->spin), (double) dim->size);
-    }
-}
-
-static void
-on_size (GtkSpinButton *spin, SizeRow *self)
-{
-  g_autoptr (GArray) dims = ir_session_free_dims (self->session);
-  const gint64 size = (gint64) gtk_spin_button_get_value (spin);
-
-  for (guint i = 0; i < dims->len; i++)
-    {
-      const IrFreeDim *dim = &g_array_index (dims, IrFreeDim, i);
-
-      if (strcmp (dim->name, self->name) == 0 && dim->size != size)
-        ir_session_set_size (self->session, self->name, size);
-    }
-  update_size (self);
-}
-
-static void
-on_default_size (GtkButton *button, SizeRow *self)
-{
-  ir_session_set_size (self->session, self->name, -1);
-  update_size (self);
-}
-
-static GtkWidget *
-size_row_new (IrSession *session, const IrFreeDim *dim)
-{
-  SizeRow *self = g_new0 (SizeRow, 1);
-  g_autofree char *label = g_strdup_printf ("Size of %s", dim->name),
-                  *reset = g_strdup_printf ("%s: by default", label);
-
-  self->session = g_object_ref (session);
-  self->name = g_strdup (dim->name);
-  self->row = adw_action_row_new ();
-  self->spin = gtk_spin_button_new_with_range (0, G_MAXINT32, 1);
-  self->reset = gtk_button_new_from_icon_name ("edit-undo-symbolic");
-  adw_preferences_row_set_use_markup (ADW_PREFERENCES_ROW (self->row), FALSE);
-  adw_preferences_row_set_title (ADW_PREFERENCES_ROW (self->row), dim->name);
-  adw_action_row_set_subtitle_lines (ADW_ACTION_ROW (self->row), 1);
-  gtk_spin_button_set_value (GTK_SPIN_BUTTON (self->spin), (double) dim->size);
-  gtk_editable_set_width_chars (GTK_EDITABLE (self->spin), 7);
-  gtk_widget_set_valign (self->spin, GTK_ALIGN_CENTER);
-  gtk_widget_set_valign (self->reset, GTK_ALIGN_CENTER);
-  gtk_widget_add_css_class (self->reset, "flat");
-  gtk_widget_set_tooltip_text (self->reset, "Leave it to the run");
-  gtk_accessible_update_property (GTK_ACCESSIBLE (self->spin), GTK_ACCESSIBLE_PROPERTY_LABEL, label,
-                                  -1);
-  gtk_accessible_update_property (GTK_ACCESSIBLE (self->reset), GTK_ACCESSIBLE_PROPERTY_LABEL,
-                                  reset, -1);
-  g_signal_connect (self->spin, "value-changed", G_CALLBACK (on_size), self);
-  g_signal_connect (self->reset, "clicked", G_CALLBACK (on_default_size), self);
-  adw_action_row_add_suffix (ADW_ACTION_ROW (self->row), self->reset);
-  adw_action_row_add_suffix (ADW_ACTION_ROW (self->row), self->spin);
-  g_object_set_data_full (G_OBJECT (self->row), "size", self, size_row_free);
-  update_size (self);
-  return self->row;
-}
-
-/* (nullable): there is nothing to choose */
-static GtkWidget *
-sizes_group (IrSession *session)
-{
-  g_autoptr (GArray) dims = ir_session_free_dims (session);
-  GtkWidget *group;
-
-  if (dims->len == 0)
-    return NULL;
-  group = adw_preferences_group_new ();
-  adw_preferences_group_set_title (ADW_PREFERENCES_GROUP (group), "Sizes");
-  adw_preferences_group_set_description (
-      ADW_PREFERENCES_GROUP (group),
-      "Of the dimensions that the graph leaves open, for random inputs. A file has its own.");
-  for (guint i = 0; i < dims->len; i++)
-    adw_preferences_group_add (ADW_PREFERENCES_GROUP (group),
-                               size_row_new (session, &g_array_index (dims, IrFreeDim, i)));
-  return group;
-}
-
 static void
 on_seed (GtkSpinButton *spin, gpointer user_data)
 {
@@ -328,7 +211,7 @@ ir_inputs_dialog_present (GtkWindow *parent, IrSession *session)
 
   if (frame == NULL)
     return;
-  sizes = sizes_group (session);
+  sizes = ir_sizes_group_new (session);
   graph = frame->before->main;
   adw_preferences_group_set_title (ADW_PREFERENCES_GROUP (inputs), "Inputs");
   adw_preferences_group_set_description (

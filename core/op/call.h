@@ -110,6 +110,9 @@ struct _IrCall
   /* (nullable) inference inside function bodies: types that are not in the values themselves */
   const IrType *(*type_of) (gpointer data, const IrValue *value);
   gpointer type_of_data;
+  /* (nullable) inference: told of dims that have to be equal, or, with @or_one, one of them 1 */
+  void (*equal) (const IrCall *call, IrDim a, IrDim b, gboolean or_one, gpointer data);
+  gpointer equal_data;
 };
 
 static inline void

@@ -101,3 +101,16 @@ ir_infer_bind_input (IrEdit *edit, IrValue *input, guint rank, const gint64 *dim
     forget_shapes (edit);
   ir_edit_set_type (edit, input, type);
 }
+
+/**
+ * ir_infer_dim_name:
+ * @input: an input of a graph
+ * @axis: one of its axes, whose dim has no name
+ *
+ * Returns: (transfer full): what its dim is called instead: "x[1]"
+ */
+char *
+ir_infer_dim_name (const IrValue *input, guint axis)
+{
+  return g_strdup_printf ("%s[%u]", input->name, axis);
+}

@@ -22,6 +22,7 @@ check_channels (
                          " in each of %" G_GINT64_FORMAT
                          " groups; check the layout, which must be batch, channel, space",
                          x_channels, w_channels, group);
+  ir_call_need_equal (call, x_channels, ir_dim_mul (call->context, w_channels, group), FALSE);
   return TRUE;
 }
 
@@ -225,6 +226,8 @@ check_addend (const IrCall *call, guint slot, const char *name, GError **error)
     {
       IrDim from = addend->dims[i], to = output->dims[output->rank - addend->rank + i];
       fits = !ir_dim_is_known (from) || from == 1 || !ir_dim_is_known (to) || from == to;
+      if (from != 1)
+        ir_call_need_equal (call, from, to, !ir_dim_is_known (from));
     }
   if (fits)
     return TRUE;

@@ -92,6 +92,7 @@ check_reshape (IrCall *call, int rank, const IrDim *dims, GError **error)
     return TRUE;
   IrDim before = ir_dims_product (call->context, in, 0, (guint) in_rank);
   IrDim after = ir_dims_product (call->context, dims, 0, (guint) rank);
+  ir_call_need_equal (call, before, after, FALSE);
   if (!ir_dim_is_known (before) || !ir_dim_is_known (after) || before == after)
     return TRUE;
   g_autofree char *from = ir_dims_to_string (call->context, in_rank, in);

@@ -245,6 +245,23 @@ ir_call_axes (
 }
 
 /**
+ * ir_call_need_equal:
+ * @call: a call
+ * @a: a dim
+ * @b: a dim that is equal in every run that comes through
+ * @or_one: or one of both is 1
+ *
+ * Says so to whom it matters. Nothing follows where one is not known, or both are.
+ */
+void
+ir_call_need_equal (const IrCall *call, IrDim a, IrDim b, gboolean or_one)
+{
+  if (call->equal != NULL && a != b && a != IR_DIM_UNKNOWN && b != IR_DIM_UNKNOWN &&
+      !(ir_dim_is_known (a) && ir_dim_is_known (b)))
+    call->equal (call, a, b, or_one, call->equal_data);
+}
+
+/**
  * ir_call_same_dim:
  * @call: a call
  * @a: a dim
@@ -262,6 +279,7 @@ ir_call_same_dim (
   if (ir_dim_is_known (a) && ir_dim_is_known (b) && a != b)
     return ir_call_fail (call, error, IR_OP_ERROR_SHAPE,
                          "%s differ: %" G_GINT64_FORMAT " and %" G_GINT64_FORMAT, what, a, b);
+  ir_call_need_equal (call, a, b, FALSE);
   if (ir_dim_is_known (a) || b == IR_DIM_UNKNOWN)
     *dim = a;
   else
@@ -295,6 +313,8 @@ is_limited (IrContext *context, IrDim dim, IrDim limited)
 gboolean
 ir_call_broadcast_dim (const IrCall *call, IrDim a, IrDim b, IrDim *dim, GError **error)
 {
+  if (a != 1 && b != 1)
+    ir_call_need_equal (call, a, b, TRUE);
   if (a == b)
     *dim = a;
   else if (a == 1)

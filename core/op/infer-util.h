@@ -35,6 +35,8 @@ gboolean ir_call_axes (
 /* One dim out of two that must be equal: the more specific; fails if they are known and differ. */
 gboolean ir_call_same_dim (
     const IrCall *call, IrDim a, IrDim b, const char *what, IrDim *dim, GError **error);
+/* What runs need of dims that are not both known, for who asks by IrCall.equal. */
+void ir_call_need_equal (const IrCall *call, IrDim a, IrDim b, gboolean or_one);
 /* The dim that a and b broadcast to, or a failure. */
 gboolean ir_call_broadcast_dim (const IrCall *call, IrDim a, IrDim b, IrDim *dim, GError **error);
 /* Broadcast of the shapes of inputs [first, first + n): sets @rank (IR_RANK_UNKNOWN if some rank

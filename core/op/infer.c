@@ -46,6 +46,8 @@ typedef struct
   gboolean facts_only; /* claims are left as they are */
   IrVisitFunc visit; /* (nullable) */
   gpointer visit_data;
+  GArray *equations;    /* (nullable) of IrDimEquation: what nodes need of dims is put there */
+  guint subgraph_depth; /* of nodes that may not run at all, or see other sizes in each turn */
   const IrStop *stop; /* (nullable) */
   gboolean stopped;
 } Driver;
@@ -568,11 +570,13 @@ infer_subgraphs (Frame *frame, const IrCall *call, const IrCall *claims)
   if (call->op != NULL && (call->op->flags & IR_OP_SUBGRAPHS) == 0)
     return;
   g_autoptr (GPtrArray) graphs = ir_node_subgraphs (call->node);
+  frame->driver->subgraph_depth++;
   for (guint i = 0; i < graphs->len; i++)
     {
       infer_inputs (frame, call, claims, graphs->pdata[i]);
       infer_graph (frame, graphs->pdata[i]);
     }
+  frame->driver->subgraph_depth--;
 }
 
 /* -- nodes -- */
@@ -640,6 +644,14 @@ infer_claims (Frame *frame, IrCall *call, gboolean fits)
   return news;
 }
 
+static void
+note_equation (const IrCall *call, IrDim a, IrDim b, gboolean or_one, gpointer data)
+{
+  const IrDimEquation equation = { a, b, or_one, call->node->id };
+
+  g_array_append_val ((GArray *) data, equation);
+}
+
 /* Whether some output's type got more specific, or its claim changed. */
 static gboolean
 infer_one (Frame *frame, const IrNode *node)
@@ -654,6 +666,11 @@ infer_one (Frame *frame, const IrNode *node)
     call_init (claims_frame (frame), &claims, node, 0);
   call_init (frame, &call, node, 0);
   infer_subgraphs (frame, &call, claimed ? &claims : NULL);
+  if (frame->driver->equations != NULL && frame->driver->subgraph_depth == 0)
+    {
+      call.equal = note_equation;
+      call.equal_data = frame->driver->equations;
+    }
   if (!infer_call (frame, &call, &error))
     report_error (frame, node, error);
   else
@@ -852,6 +869,56 @@ ir_infer_contents (IrModel *model)
   GHashTable *contents = g_steal_pointer (&frame.data);
   frame_clear (&frame);
   return contents;
+}
+
+/* Dims of inputs that have no name get one, so that equations can be about them. */
+static void
+name_dims (Frame *frame, IrValue *input)
+{
+  IrContext *context = frame->driver->model->context;
+  const IrType *type = input->type;
+  IrDim dims[IR_MAX_RANK];
+  gboolean some = FALSE;
+
+  if (input->initializer != NULL || type == NULL || !ir_type_is_tensor (type) ||
+      !ir_type_has_rank (type))
+    return;
+  for (int i = 0; i < type->rank; i++)
+    {
+      g_autofree char *name = ir_infer_dim_name (input, (guint) i);
+
+      dims[i] = type->dims[i] == IR_DIM_UNKNOWN ? ir_dim_symbol (context, name) : type->dims[i];
+      some |= type->dims[i] == IR_DIM_UNKNOWN;
+    }
+  if (some)
+    frame_set_type (frame, input, ir_type_tensor (context, type->dtype, type->rank, dims));
+}
+
+/**
+ * ir_infer_equations:
+ * @model: a model with types, may be frozen
+ *
+ * What nodes need of dims that are not known, by the functions that infer their outputs: a Reshape
+ * keeps the number of elements, operands of a MatMul or a Concat share dims. Dims of inputs without
+ * a name stand for themselves as ir_infer_dim_name() calls them. Nodes of branches and of bodies of
+ * loops are left out: they may not run, or on other sizes in each turn.
+ *
+ * Returns: (transfer full) (element-type IrDimEquation): in the order of the nodes; @node may lie in
+ *   the body of a function
+ */
+GArray *
+ir_infer_equations (IrModel *model)
+{
+  GArray *equations = g_array_new (FALSE, FALSE, sizeof (IrDimEquation));
+  Driver driver = { .model = model, .equations = equations };
+  Frame frame = frame_new (&driver, TRUE, 0);
+
+  for (guint i = 0; i < ir_graph_n_inputs (model->main); i++)
+    if (ir_graph_input (model->main, i) != NULL)
+      name_dims (&frame, ir_graph_input (model->main, i));
+  infer_graph (&frame, model->main);
+  frame_clear (&frame);
+  return equations;
 }
 
 /* Nodes still to be inferred. */

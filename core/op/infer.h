@@ -26,6 +26,15 @@ IrProblemCode ir_infer_problem_code (const GError *error);
 void ir_infer_check (IrModel *model, GPtrArray *problems);
 /* What is known of the contents of shape-like values: IrValue -> IrShapeData. */
 GHashTable *ir_infer_contents (IrModel *model);
+/* What has to hold between dims for a run to come through. */
+typedef struct
+{
+  IrDim a, b;      /* equal */
+  gboolean or_one; /* or one of them is 1: they broadcast */
+  IrNodeId node;   /* that needs it */
+} IrDimEquation;
+GArray *ir_infer_equations (IrModel *model);
+char *ir_infer_dim_name (const IrValue *input, guint axis); /* of a dim without one: "x[1]" */
 /* After a rewrite: infers @node alone and, while types get more specific, what uses it. */
 void ir_infer_node (IrEdit *edit, IrNode *node, GPtrArray *problems);
 /* Bodies of functions: what all calls agree on. */

@@ -6,6 +6,7 @@
 #include "tests/gui/waiting.h"
 #include "views/session/execution.h"
 #include "views/session/frame.h"
+#include "views/session/inputs.h"
 #include "views/session/records.h"
 #include "views/session/runs.h"
 #include "views/session/selection.h"
@@ -324,6 +325,7 @@ test_sizes (Fixture *fixture, gconstpointer data)
   GtkWidget *dialog, *row;
   const gint64 *dims;
 
+  ir_session_set_size (session, "seq", 8);
   ir_session_run_graph (session);
   wait_for ("the failure", is_open_and_idle, session);
   dialog = failure_dialog ();
@@ -333,7 +335,8 @@ test_sizes (Fixture *fixture, gconstpointer data)
   adw_message_dialog_response (ADW_MESSAGE_DIALOG (dialog), "sizes");
   row = size_row ("seq");
   g_assert_nonnull (row);
-  g_assert_cmpstr (adw_action_row_get_subtitle (ADW_ACTION_ROW (row)), ==, "8, chosen by default");
+  g_assert_cmpstr (adw_action_row_get_subtitle (ADW_ACTION_ROW (row)), ==,
+                   "As irscope run --dim seq=8");
   gtk_spin_button_set_value (GTK_SPIN_BUTTON (find_labelled (row, GTK_TYPE_SPIN_BUTTON, NULL)), 5);
   g_assert_cmpstr (adw_action_row_get_subtitle (ADW_ACTION_ROW (row)), ==,
                    "As irscope run --dim seq=5");

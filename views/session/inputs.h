@@ -13,6 +13,7 @@ GHashTable *ir_session_get_sizes (IrSession *self); /* name -> gint64 *; not to 
 void ir_session_set_size (IrSession *self, const char *name, gint64 size); /* -1: by default */
 gboolean ir_session_failed_by_sizes (IrSession *self); /* while "failed" is told */
 GArray *ir_session_free_dims (IrSession *self);        /* of IrFreeDim, (transfer full) */
+GArray *ir_session_size_conflicts (IrSession *self);   /* of IrSizeConflict, (transfer full) */
 
 /* The graph on screen with the shapes that a run of it would have: plans need them. Made in the
  * main thread, asked in any. */

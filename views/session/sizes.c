@@ -86,6 +86,18 @@ ir_session_free_dims (IrSession *self)
   return ir_free_dims (ir_session_get_original (self), own (self)->sizes);
 }
 
+/**
+ * ir_session_size_conflicts:
+ *
+ * Returns: (transfer full) (element-type IrSizeConflict): what no sizes of the original graph suit, or
+ *   not those that were asked for
+ */
+GArray *
+ir_session_size_conflicts (IrSession *self)
+{
+  return ir_size_conflicts (ir_session_get_original (self), own (self)->sizes);
+}
+
 /* A kernel that refuses what it gets, or memory that does not suffice, may be due to sizes where any
  * are to be chosen; a missing kernel is not. */
 void

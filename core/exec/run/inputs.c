@@ -5,6 +5,7 @@
 
 #include "core/exec/lower/lower.h"
 #include "core/exec/run/run.h"
+#include "core/exec/run/sizes.h"
 #include "core/exec/kernel/backend.h"
 #include "core/ir/hash.h"
 #include "core/op/infer.h"
@@ -15,7 +16,6 @@
 #define SEQUENCE_ITEMS       3         /* of a sequence */
 #define LOOK_ELEMENTS        (1 << 16) /* between looks whether to stop: a millisecond or two */
 #define LOOK_USES            1024
-#define PICTURE_SIZE         64 /* so that networks may halve it a few times */
 #define MAX_PICTURE_CHANNELS 4
 /* Of the walk: masks pass through about ten nodes in exported transformers. */
 #define MAX_DEPTH 32
@@ -242,7 +242,7 @@ is_picture_axis (const IrType *type, guint axis)
 static gint64
 default_size (const IrType *type, const char *symbol, guint axis)
 {
-  static const char *const batches[] = { "batch", "batch_size", "N", "n", "bs" };
+  static const char *const batches[] = { "batch", "batch_size", "N", "n", "bs", "B", "b" };
   static const char *const images[] = { "height", "width", "H", "W", "h", "w" };
 
   for (guint i = 0; symbol != NULL && i < G_N_ELEMENTS (batches); i++)
@@ -250,9 +250,9 @@ default_size (const IrType *type, const char *symbol, guint axis)
       return 1;
   for (guint i = 0; symbol != NULL && i < G_N_ELEMENTS (images); i++)
     if (strcmp (symbol, images[i]) == 0)
-      return PICTURE_SIZE;
+      return IR_PICTURE_SIZE;
   if (is_picture_axis (type, axis))
-    return PICTURE_SIZE;
+    return IR_PICTURE_SIZE;
   if (symbol == NULL && axis == 0)
     return 1;
   return 8;
@@ -274,13 +274,14 @@ free_name (const IrValue *input, int axis)
 
   if (ir_dim_is_symbolic (dim))
     return g_strdup (ir_dim_symbol_name (input->graph->model->context, dim));
-  return dim == IR_DIM_UNKNOWN ? g_strdup_printf ("%s[%d]", input->name, axis) : NULL;
+  return dim == IR_DIM_UNKNOWN ? ir_infer_dim_name (input, (guint) axis) : NULL;
 }
 
 static void
 free_dim_clear (gpointer data)
 {
   g_free (((IrFreeDim *) data)->name);
+  g_free (((IrFreeDim *) data)->why);
 }
 
 static GArray *
@@ -302,7 +303,7 @@ find_free_dims (const IrGraph *graph, GHashTable *bindings)
                                     ? g_hash_table_lookup (bindings, name)
                                     : NULL;
           const char *symbol = ir_dim_is_symbolic (type->dims[axis]) ? name : NULL;
-          IrFreeDim dim = { NULL, input->id, 0, given != NULL };
+          IrFreeDim dim = { .input = input->id, .given = given != NULL };
 
           /* Not by the answer of g_hash_table_add(), which keeps the second of two equal keys. */
           if (name == NULL || g_hash_table_contains (seen, name))
@@ -321,22 +322,53 @@ find_free_dims (const IrGraph *graph, GHashTable *bindings)
  * @model: a model
  * @bindings: (nullable): name -> #gint64 *: sizes that are asked for
  *
+ * A size that is not asked for is the one that nodes of the graph need: where they contradict each
+ * other ir_size_conflicts() says so. Where no node needs one it is chosen by default.
+ *
  * Returns: (transfer full) (element-type IrFreeDim): the dims of the inputs that have no size, in
  *   the order of the inputs; those of one symbol once
  */
 GArray *
 ir_free_dims (const IrModel *model, GHashTable *bindings)
 {
-  return find_free_dims (model->main, bindings);
+  GArray *dims = find_free_dims (model->main, bindings);
+
+  ir_sizes_solve ((IrModel *) model, dims, NULL);
+  return dims;
 }
 
-/* Gives every free dim of the inputs a size: the caller's, else a default. */
+static void
+conflict_clear (gpointer data)
+{
+  g_free (((IrSizeConflict *) data)->text);
+}
+
+/**
+ * ir_size_conflicts:
+ * @model: a model
+ * @bindings: (nullable): name -> #gint64 *: sizes that are asked for
+ *
+ * Returns: (transfer full) (element-type IrSizeConflict): what no sizes suit, or not those asked for
+ */
+GArray *
+ir_size_conflicts (const IrModel *model, GHashTable *bindings)
+{
+  g_autoptr (GArray) dims = find_free_dims (model->main, bindings);
+  GArray *conflicts = g_array_new (FALSE, FALSE, sizeof (IrSizeConflict));
+
+  g_array_set_clear_func (conflicts, conflict_clear);
+  ir_sizes_solve ((IrModel *) model, dims, conflicts);
+  return conflicts;
+}
+
+/* Gives every free dim of the inputs a size: the caller's, else one that nodes need, else a default. */
 static GHashTable *
 choose_sizes (const IrGraph *graph, GHashTable *bindings)
 {
   GHashTable *sizes = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free);
   g_autoptr (GArray) dims = find_free_dims (graph, bindings);
 
+  ir_sizes_solve (graph->model, dims, NULL);
   for (guint i = 0; i < dims->len; i++)
     {
       IrFreeDim *dim = &g_array_index (dims, IrFreeDim, i);
@@ -547,8 +579,8 @@ check_kind (const IrValue *input, GError **error)
  *
  * Makes contents for every input that has to be given. Floating-point inputs are standard normal
  * (positive where a logarithm or root takes them), integers lie in the range that their uses allow,
- * masks are 0 or 1. Symbols without a binding are 1 for a batch, 64 for height and width (by name,
- * or behind at most four channels), else 8.
+ * masks are 0 or 1. Symbols without a binding are what nodes need, else 1 for a batch, 64 for height
+ * and width (by name, or behind at most four channels), else 8.
  *
  * Sequences have three items, and optionals hold one.
  *

@@ -119,9 +119,18 @@ typedef struct
   char *name;      /* a symbol; of a dim without a name "x[1]": that of input x at axis 1 */
   IrValueId input; /* the first that has it */
   gint64 size;     /* that a run takes */
-  gboolean given;  /* it was asked for; else chosen by default */
+  gboolean given;  /* it was asked for; else chosen */
+  IrNodeId node;   /* that it follows from, by @why; 0: none, it is a default */
+  char *why;       /* (nullable) what that node needs: "b*s = 16" */
 } IrFreeDim;
 GArray *ir_free_dims (const IrModel *model, GHashTable *bindings); /* (transfer full) */
+/* What no sizes suit, or not those that are asked for. */
+typedef struct
+{
+  IrNodeId node, other; /* that disagree; @other 0: @node alone, with a size that was asked for */
+  char *text;           /* a sentence that names them */
+} IrSizeConflict;
+GArray *ir_size_conflicts (const IrModel *model, GHashTable *bindings); /* (transfer full) */
 GHashTable *ir_random_inputs_with (IrModel *model, const IrRandomOptions *options, GError **error);
 struct _IrEdit;
 gboolean ir_random_bind_sizes (struct _IrEdit *edit,

@@ -1,0 +1,175 @@
+/* The dialog of the inputs in a real window under Xvfb: sizes, files, pictures and numbers. */
+#include "config.h"
+
+#include "app/gui/window.h"
+#include "tests/gui/waiting.h"
+#include "views/session/inputs.h"
+#include "views/session/runs.h"
+
+#include <adwaita.h>
+#include <glib/gstdio.h>
+#include <string.h>
+
+#define HEAD "<ir_version: 8, opset_import: [\"\" : 17]>\n"
+
+typedef struct
+{
+  IrWindow *window;
+  IrSession *session;
+  char *dir;
+} Fixture;
+
+static void
+set_up (Fixture *fixture, gconstpointer text)
+{
+  fixture->dir = g_dir_make_tmp ("irscope-XXXXXX", NULL);
+  g_autofree char *path = g_build_filename (fixture->dir, "graph.onnxtxt", NULL);
+  g_autoptr (GFile) file = g_file_new_for_path (path);
+
+  g_assert_true (g_file_set_contents (path, text, -1, NULL));
+  fixture->window = ir_window_new (NULL);
+  fixture->session = ir_window_get_session (fixture->window);
+  gtk_window_present (GTK_WINDOW (fixture->window));
+  gtk_test_widget_wait_for_draw (GTK_WIDGET (fixture->window));
+  ir_window_open (fixture->window, file);
+  wait_for ("the model", is_open_and_idle, fixture->session);
+}
+
+static void
+tear_down (Fixture *fixture, gconstpointer text)
+{
+  gtk_window_destroy (GTK_WINDOW (fixture->window));
+  g_free (fixture->dir);
+  while (g_main_context_iteration (NULL, FALSE))
+    ;
+}
+
+/* The window beside the main one. (nullable) */
+static GtkWidget *
+dialog_of (Fixture *fixture)
+{
+  GListModel *tops = gtk_window_get_toplevels ();
+
+  for (guint i = 0; i < g_list_model_get_n_items (tops); i++)
+    {
+      g_autoptr (GtkWindow) top = g_list_model_get_item (tops, i);
+
+      if (gtk_window_get_transient_for (top) == GTK_WINDOW (fixture->window))
+        return GTK_WIDGET (top);
+    }
+  return NULL;
+}
+
+static GtkWidget *
+open_dialog (Fixture *fixture)
+{
+  gtk_widget_activate_action (GTK_WIDGET (fixture->window), "win.inputs", NULL);
+  GtkWidget *dialog = dialog_of (fixture);
+  g_assert_nonnull (dialog);
+  gtk_test_widget_wait_for_draw (dialog);
+  return dialog;
+}
+
+typedef gboolean (*Match) (GtkWidget *widget, gconstpointer data);
+
+static GtkWidget *
+find_widget (GtkWidget *root, Match match, gconstpointer data)
+{
+  if (match (root, data))
+    return root;
+  for (GtkWidget *child = gtk_widget_get_first_child (root); child != NULL;
+       child = gtk_widget_get_next_sibling (child))
+    {
+      GtkWidget *found = find_widget (child, match, data);
+      if (found != NULL)
+        return found;
+    }
+  return NULL;
+}
+
+static gboolean
+is_row (GtkWidget *widget, gconstpointer title)
+{
+  return ADW_IS_ACTION_ROW (widget) &&
+         strcmp (adw_preferences_row_get_title (ADW_PREFERENCES_ROW (widget)), title) == 0;
+}
+
+static gboolean
+is_label (GtkWidget *widget, gconstpointer part)
+{
+  return GTK_IS_LABEL (widget) && gtk_widget_get_mapped (widget) &&
+         strstr (gtk_label_get_text (GTK_LABEL (widget)), part) != NULL;
+}
+
+static gboolean
+is_spin (GtkWidget *widget, gconstpointer data)
+{
+  return GTK_IS_SPIN_BUTTON (widget);
+}
+
+static const char *
+subtitle (GtkWidget *dialog, const char *title)
+{
+  GtkWidget *row = find_widget (dialog, is_row, title);
+
+  g_assert_nonnull (row);
+  return adw_action_row_get_subtitle (ADW_ACTION_ROW (row));
+}
+
+static void
+set_spin (GtkWidget *dialog, const char *title, double value)
+{
+  GtkWidget *spin = find_widget (find_widget (dialog, is_row, title), is_spin, NULL);
+
+  g_assert_nonnull (spin);
+  gtk_spin_button_set_value (GTK_SPIN_BUTTON (spin), value);
+}
+
+static gboolean
+has_run (gpointer session)
+{
+  return is_open_and_idle (session) && ir_session_get_run (session, IR_SIDE_AFTER) != NULL;
+}
+
+/* -- sizes -- */
+
+static const char fixed[] = HEAD
+    "g (float[b,s,128] x) => (float[16,128] y) <int64[2] to = {16,128}>\n"
+    "{ [fix] y = Reshape (x, to) }";
+
+static void
+test_proposed_sizes (Fixture *fixture, gconstpointer data)
+{
+  GtkWidget *dialog = open_dialog (fixture);
+
+  g_assert_cmpstr (subtitle (dialog, "s"), ==, "16, by fix (Reshape): b*s = 16");
+  g_assert_cmpstr (subtitle (dialog, "b"), ==, "1, chosen by default");
+  /* What is asked for changes what follows for the others. */
+  set_spin (dialog, "b", 4);
+  g_assert_cmpstr (subtitle (dialog, "b"), ==, "As irscope run --dim b=4");
+  g_assert_cmpstr (subtitle (dialog, "s"), ==, "4, by fix (Reshape): b*s = 16");
+  g_assert_null (find_widget (dialog, is_label, "does not fit"));
+  set_spin (dialog, "b", 3);
+  while (g_main_context_iteration (NULL, FALSE))
+    ;
+  g_assert_nonnull (
+      find_widget (dialog, is_label, "fix (Reshape) needs b*s = 16, which b = 3 does not fit."));
+  ir_session_set_size (fixture->session, "b", -1);
+  g_assert_cmpstr (subtitle (dialog, "s"), ==, "16, by fix (Reshape): b*s = 16");
+  ir_session_run_graph (fixture->session);
+  wait_for ("the run", has_run, fixture->session);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_autofree char *config = g_dir_make_tmp ("irscope-config-XXXXXX", NULL);
+
+  g_setenv ("XDG_CONFIG_HOME", config, TRUE);
+  g_setenv ("XDG_DATA_HOME", config, TRUE);
+  gtk_test_init (&argc, &argv, NULL);
+  adw_init ();
+  g_object_set (gtk_settings_get_default (), "gtk-enable-animations", FALSE, NULL);
+  g_test_add ("/inputs/proposed-sizes", Fixture, fixed, set_up, test_proposed_sizes, tear_down);
+  return g_test_run ();
+}

@@ -8,6 +8,7 @@
 #include "app/cli/origin.h"
 #include "app/cli/output.h"
 #include "app/cli/rates.h"
+#include "core/exec/eval/data-set.h"
 #include "core/exec/measure/times.h"
 #include "core/io/io.h"
 #include "core/io/json/print.h"
@@ -36,6 +37,7 @@ typedef struct
   IrCheckBudget budget;
   IrExecutionCheck *checked; /* (nullable) with --check ref */
   IrStaging *stage;          /* (nullable) with --out */
+  IrDataSet *set;            /* (nullable) with --data-set */
 } Options;
 
 static const CliOption run_options[] = {
@@ -51,6 +53,10 @@ static const CliOption run_options[] = {
   { "out", 'o', G_OPTION_ARG_FILENAME, G_STRUCT_OFFSET (Options, out),
     "Write outputs and captured values there as .npy, those that NumPy has no type for as .pb",
     "DIR" },
+  { "data-set", 0, G_OPTION_ARG_FILENAME, G_STRUCT_OFFSET (Options, model.data_set),
+    "Take the inputs from input_N.pb in DIR and compare the outputs with output_N.pb there; a number N "
+    "is test_data_set_N beside FILE; exit status 1: an output differs",
+    "DIR|N" },
   { "without", 0, G_OPTION_ARG_STRING_ARRAY, G_STRUCT_OFFSET (Options, without),
     "Leave out decisions of the plan, to find the one at fault: blocks (values in NCHWc layout), "
     "sharing (values that share bytes), chains (nodes that run tile by tile), spans (nodes that "
@@ -389,6 +395,44 @@ report_claims (const Cli *cli, const IrRun *run, cJSON *json)
     }
 }
 
+/* What the outputs should be, and whether they are. */
+static gboolean
+report_data_set (const Cli *cli, const Options *options, const IrRun *run, cJSON *json)
+{
+  const IrGraph *graph = run->model->main;
+  cJSON *object, *differ;
+  guint n = 0;
+
+  if (options->set == NULL)
+    return TRUE;
+  object = cJSON_AddObjectToObject (json, "data_set");
+  differ = cJSON_CreateArray ();
+  for (guint i = 0; i < ir_graph_n_outputs (graph); i++)
+    {
+      const IrValue *output = ir_graph_output (graph, i);
+      g_autofree char *difference = ir_data_set_difference (options->set, output,
+                                                            ir_run_value (run, output->id));
+      cJSON *item;
+
+      n += g_hash_table_contains (options->set->wanted, output->name);
+      if (difference == NULL)
+        continue;
+      item = cJSON_CreateObject ();
+      cJSON_AddStringToObject (item, "name", output->name);
+      cJSON_AddStringToObject (item, "difference", difference);
+      cJSON_AddItemToArray (differ, item);
+      if (!cli->json)
+        cli_print ("%s differs from %s: %s\n", output->name, options->model.data_set, difference);
+    }
+  const int n_differ = cJSON_GetArraySize (differ);
+  cJSON_AddStringToObject (object, "folder", options->model.data_set);
+  cJSON_AddNumberToObject (object, "compared", n);
+  cJSON_AddItemToObject (object, "differ", differ);
+  if (!cli->json && n_differ == 0)
+    cli_print ("%u outputs are as in %s\n", n, options->model.data_set);
+  return n_differ == 0;
+}
+
 /* Where a node could not run: what no sizes suit. Of those that were asked for it was said before. */
 static void
 report_size_conflicts (const Options *options, const IrModel *model)
@@ -670,6 +714,7 @@ report (Cli *cli,
   report_claims (cli, run, json);
   cli_json_add_sizes (json, history);
   gboolean sound = report_contradictions (cli, run, json);
+  sound = report_data_set (cli, options, run, json) && sound;
   if ((wants_original (options) && originals == NULL) || !report_values (&what, &error) ||
       (options->stage != NULL && !commit (options->stage, &error)) ||
       (run->trace != NULL && !write_trace (options, run, &error)))
@@ -862,7 +907,10 @@ run_model (Cli *cli, Options *options, IrModel *model)
   cli_leave_stage (options->stage);
   if (options->expanded != NULL)
     model = options->expanded;
-  inputs = cli_inputs_within (cli, &options->model, model, settings.memory_limit, &error);
+  if (options->model.data_set != NULL)
+    options->set = ir_data_set_load (model, options->model.data_set, &error);
+  if (error == NULL)
+    inputs = cli_inputs_within (cli, &options->model, model, settings.memory_limit, &error);
   if (inputs == NULL)
     return cli_fail (cli_status_of (error), error);
   options->traces = traces;
@@ -881,6 +929,20 @@ run_model (Cli *cli, Options *options, IrModel *model)
   return report (cli, options, model, result != NULL ? result : partial, &times, error);
 }
 
+/* A number stands for the folder of that number beside the model. */
+static void
+name_data_set (Options *options, const char *path)
+{
+  char **set = &options->model.data_set;
+
+  if (*set == NULL || **set == '\0' || strspn (*set, "0123456789") != strlen (*set))
+    return;
+  g_autofree char *dir = g_path_get_dirname (path);
+  g_autofree char *name = g_strconcat ("test_data_set_", *set, NULL);
+  g_free (*set);
+  *set = g_build_filename (dir, name, NULL);
+}
+
 static CliStatus
 run (Cli *cli)
 {
@@ -888,6 +950,7 @@ run (Cli *cli)
   g_auto (CliModel) opened = { 0 };
   CliStatus status;
 
+  name_data_set (options, cli->args[0]);
   if (!cli_model_open (cli, &options->model, cli->args[0], FALSE, &opened, &status))
     return status;
   cli_print_problems (opened.problems, IR_SEVERITY_ERROR);
@@ -900,6 +963,7 @@ run (Cli *cli)
   g_clear_pointer (&options->checked, ir_execution_check_free);
   cli_leave_stage (NULL);
   g_clear_pointer (&options->stage, ir_staging_free);
+  g_clear_pointer (&options->set, ir_data_set_free);
   return status;
 }
 

@@ -1,6 +1,7 @@
 /* What inputs a run gets, and what sizes: --dim, --shape, --input and --random. */
 #include "config.h"
 
+#include "app/cli/given.h"
 #include "app/cli/model.h"
 
 #include "core/exec/exec.h"
@@ -95,47 +96,6 @@ bind_shape (IrEdit *edit, const char *option, GError **error)
   return TRUE;
 }
 
-/* Names and paths may have more of the sign: a name that an input has, and a path that there is. */
-static IrValue *
-split_input (const IrModel *model, const char *option, const char **path)
-{
-  IrValue *found = NULL;
-
-  for (const char *at = strchr (option, '='); at != NULL; at = strchr (at + 1, '='))
-    {
-      g_autofree char *name = g_strndup (option, at - option);
-      IrValue *value = ir_graph_find_value (model->main, name);
-      gboolean there = g_file_test (at + 1, G_FILE_TEST_EXISTS);
-
-      if (value == NULL || !ir_value_is_graph_input (value) || (found != NULL && !there))
-        continue;
-      found = value;
-      *path = at + 1;
-      if (there)
-        break;
-    }
-  return found;
-}
-
-static gboolean
-load_input (IrModel *model, const char *option, IrValue **input, IrTensor **tensor, GError **error)
-{
-  g_autofree char *name = NULL;
-  const char *path;
-
-  if (!cli_split_assignment (option, "input", &name, &path, error))
-    return FALSE;
-  *input = split_input (model, option, &path);
-  if (*input == NULL)
-    g_set_error (error, CLI_ERROR, 0, "--input %s: the graph has no input '%.*s'", option,
-                 (int) strcspn (option, "="), option);
-  else if (!g_file_test (path, G_FILE_TEST_EXISTS))
-    g_set_error (error, CLI_ERROR, 0, "--input %s: there is no file '%s'", option, path);
-  else
-    return (*tensor = ir_value_load (path, (*input)->type, error)) != NULL;
-  return FALSE;
-}
-
 /* @sizes: of symbols, by the contents so far: one symbol has one size. */
 static gboolean
 agree_on_symbols (const char *option,
@@ -156,8 +116,7 @@ agree_on_symbols (const char *option,
       if (before != NULL && *before != *size)
         {
           g_set_error (error, CLI_ERROR, 0,
-                       "--input %s: has %s = %" G_GINT64_FORMAT
-                       ", but another input has %" G_GINT64_FORMAT
+                       "%s: has %s = %" G_GINT64_FORMAT ", but another input has %" G_GINT64_FORMAT
                        "; where both are right, give the inputs shapes of their own by --shape",
                        option, symbol, *size, *before);
           return FALSE;
@@ -171,22 +130,19 @@ agree_on_symbols (const char *option,
 /* Contents that are given say the sizes of their input, for passes too. What does not fit the type
  * is left for the run to refuse. */
 static gboolean
-bind_contents (IrEdit *edit, const char *option, GHashTable *sizes, GError **error)
+bind_contents (IrEdit *edit, const CliGiven *given, GHashTable *sizes, GError **error)
 {
-  g_autoptr (IrTensor) tensor = NULL;
-  IrValue *input;
-  const IrType *type;
+  IrValue *input = given->input;
+  const IrTensor *tensor = given->tensor;
+  const IrType *type = input->type;
 
-  if (!load_input (ir_edit_model (edit), option, &input, &tensor, error))
-    return FALSE;
-  type = input->type;
   if (!ir_type_is_tensor (type) || ir_tensor_kind (tensor) != IR_TYPE_TENSOR ||
       (type->rank != IR_RANK_UNKNOWN && (guint) type->rank != ir_tensor_rank (tensor)))
     return TRUE;
   for (int i = 0; i < type->rank; i++)
     if (ir_dim_is_known (type->dims[i]) && type->dims[i] != ir_tensor_dims (tensor)[i])
       return TRUE;
-  if (!agree_on_symbols (option, ir_edit_model (edit)->context, type, tensor, sizes, error))
+  if (!agree_on_symbols (given->option, ir_edit_model (edit)->context, type, tensor, sizes, error))
     return FALSE;
   ir_infer_bind_input (edit, input, ir_tensor_rank (tensor), ir_tensor_dims (tensor));
   return TRUE;
@@ -278,14 +234,18 @@ cli_bind_dims (const CliModelOptions *options, IrModel *model, GPtrArray *proble
   gpointer symbol, size;
   g_autoptr (GHashTable) sizes = g_hash_table_new_full (g_str_hash, g_str_equal, NULL, g_free);
 
-  if (options->dims == NULL && options->shapes == NULL && options->inputs == NULL)
+  g_autoptr (GArray) given = cli_given (options, model, error);
+
+  if (given == NULL)
+    return FALSE;
+  if (options->dims == NULL && options->shapes == NULL && given->len == 0)
     return TRUE;
   edit = ir_edit_new_import (model);
   for (guint i = 0; options->shapes != NULL && options->shapes[i] != NULL; i++)
     if (!bind_shape (edit, options->shapes[i], error))
       return FALSE;
-  for (guint i = 0; options->inputs != NULL && options->inputs[i] != NULL; i++)
-    if (!bind_contents (edit, options->inputs[i], sizes, error))
+  for (guint i = 0; i < given->len; i++)
+    if (!bind_contents (edit, &g_array_index (given, CliGiven, i), sizes, error))
       return FALSE;
   bindings = cli_bindings (options, error);
   for (guint i = 0; bindings != NULL && options->dims != NULL && options->dims[i] != NULL; i++)
@@ -338,21 +298,22 @@ bind_from_inputs (IrModel *model, GHashTable *given, GHashTable *bindings)
     }
 }
 
-/* (transfer full) (nullable): those of --input; their sizes are added to @bindings */
+/* (transfer full) (nullable): those that options give; their sizes are added to @bindings */
 static GHashTable *
 given_inputs (const CliModelOptions *options, IrModel *model, GHashTable *bindings, GError **error)
 {
   g_autoptr (GHashTable)
       given = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify) ir_tensor_unref);
 
-  for (guint i = 0; options->inputs != NULL && options->inputs[i] != NULL; i++)
-    {
-      IrTensor *tensor;
-      IrValue *input;
+  g_autoptr (GArray) all = cli_given (options, model, error);
 
-      if (!load_input (model, options->inputs[i], &input, &tensor, error))
-        return NULL;
-      g_hash_table_replace (given, GUINT_TO_POINTER (input->id), tensor);
+  if (all == NULL)
+    return NULL;
+  for (guint i = 0; i < all->len; i++)
+    {
+      const CliGiven *one = &g_array_index (all, CliGiven, i);
+
+      g_hash_table_replace (given, GUINT_TO_POINTER (one->input->id), ir_tensor_ref (one->tensor));
     }
   bind_from_inputs (model, given, bindings);
   return g_steal_pointer (&given);

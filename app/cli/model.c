@@ -34,7 +34,8 @@
 #define RUN_OPTIONS \
   MODEL_OPTIONS, \
   { "input", 'i', G_OPTION_ARG_STRING_ARRAY, AT (inputs), \
-    "Contents of an input, from a .npy or TensorProto .pb file", "NAME=FILE" }, \
+    "Contents of an input, from a .npy, .npz or TensorProto .pb file; a .npz alone gives all arrays " \
+    "that have the name of an input", "NAME=FILE" }, \
   { "random", 0, G_OPTION_ARG_INT64, AT (seed), \
     "Seed of the random contents of the inputs that are not given (default 0)", "SEED" }, \
   { "device", 0, G_OPTION_ARG_STRING, AT (device), "Back end: cpu (default), ref, gpu", "NAME" }, \

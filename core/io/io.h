@@ -99,6 +99,14 @@ IrTensor *ir_tensor_load (const char *path, GError **error);
 IrTensor *ir_value_load (const char *path, const IrType *type, GError **error);
 gboolean ir_tensor_save (const IrTensor *tensor, const char *path, GError **error);
 IrTensor *ir_npy_read (GBytes *bytes, GError **error);
+/* An array of a .npz file. */
+typedef struct
+{
+  char *name;
+  IrTensor *tensor;
+} IrNamedTensor;
+GPtrArray *ir_npz_read (GBytes *bytes, GError **error); /* of IrNamedTensor */
+GPtrArray *ir_npz_load (const char *path, GError **error);
 GBytes *ir_npy_write (const IrTensor *tensor, GError **error);
 
 /* -- files -- */

@@ -11,7 +11,11 @@ LLVMFuzzerTestOneInput (const guint8 *data, gsize size)
   g_autoptr (IrTensor) tensor = ir_npy_read (bytes, &error);
   g_autoptr (GBytes) written = tensor != NULL ? ir_npy_write (tensor, NULL) : NULL;
 
+  g_autoptr (GError) no_archive = NULL;
+  g_autoptr (GPtrArray) arrays = ir_npz_read (bytes, &no_archive);
+
   g_assert_true ((tensor == NULL) == (error != NULL));
+  g_assert_true ((arrays == NULL) == (no_archive != NULL));
   if (written != NULL)
     {
       g_autoptr (IrTensor) again = ir_npy_read (written, NULL);
@@ -20,6 +24,24 @@ LLVMFuzzerTestOneInput (const guint8 *data, gsize size)
       g_assert_true (ir_tensor_equal (tensor, again));
     }
   return 0;
+}
+
+/* Two arrays in an archive, one of them deflated. */
+static GBytes *
+npz_seed (void)
+{
+  static const char text[] =
+      "UEsDBBQAAAAIAAAAIQCayqvnTAAAAIgAAAAFAAAAYS5ucHmb7BfqGxDJyFDGUK2eklqcXKRupaBuk2airqOgnpZf"
+      "VFKUmBefX5SSChJ3S8wpTgWKF2ckFqQC+RpGOpo6CrUKFAAuBoYGewYGBgcAUEsDBBQAAAAAAAAAIQBRNldzhAAA"
+      "AIQAAAAFAAAAYi5ucHmTTlVNUFkBAHYAeydkZXNjcic6ICc8ZjQnLCAnZm9ydHJhbl9vcmRlcic6IEZhbHNlLCAn"
+      "c2hhcGUnOiAoMSwpLCB9ICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAg"
+      "ICAgICAgICAgCgAAgD9QSwECFAMUAAAACAAAACEAmsqr50wAAACIAAAABQAAAAAAAAAAAAAAgAEAAAAAYS5ucHlQ"
+      "SwECFAMUAAAAAAAAACEAUTZXc4QAAACEAAAABQAAAAAAAAAAAAAAgAFvAAAAYi5ucHlQSwUGAAAAAAIAAgBmAAAA"
+      "FgEAAAAA";
+  gsize length;
+  guint8 *data = g_base64_decode (text, &length);
+
+  return g_bytes_new_take (data, length);
 }
 
 GPtrArray *
@@ -36,5 +58,6 @@ fuzz_seeds (void)
       if (bytes != NULL)
         g_ptr_array_add (seeds, bytes);
     }
+  g_ptr_array_add (seeds, npz_seed ());
   return seeds;
 }

@@ -1,0 +1,14 @@
+/* Contents of inputs that options give: a data set, files, numbers. */
+#pragma once
+
+#include "app/cli/model.h"
+
+typedef struct
+{
+  IrValue *input;
+  IrTensor *tensor; /* (owned) */
+  char *option;     /* (owned) for messages */
+} CliGiven;
+
+/* (transfer full) (nullable): of CliGiven; where two are of one input, the later counts */
+GArray *cli_given (const CliModelOptions *options, IrModel *model, GError **error);

@@ -1,8 +1,9 @@
 #include "config.h"
 
 #include "app/gui/inputs.h"
-#include "app/gui/sizes.h"
 
+#include "app/gui/data-sets.h"
+#include "app/gui/sizes.h"
 #include "core/io/io.h"
 #include "views/session/file.h"
 #include "views/session/frame.h"
@@ -80,6 +81,24 @@ show_error (GtkWidget *parent, const char *title, const char *text)
   gtk_window_present (GTK_WINDOW (dialog));
 }
 
+/* Of an archive the array with the name of the input, or the only one. */
+static IrTensor *
+load_array (const char *path, const char *name, GError **error)
+{
+  g_autoptr (GPtrArray) arrays = ir_npz_load (path, error);
+
+  for (guint i = 0; arrays != NULL && i < arrays->len; i++)
+    {
+      const IrNamedTensor *array = arrays->pdata[i];
+
+      if (arrays->len == 1 || strcmp (array->name, name) == 0)
+        return ir_tensor_ref (array->tensor);
+    }
+  if (arrays != NULL)
+    g_set_error (error, IR_IO_ERROR, IR_IO_ERROR_FORMAT, "%s has no array called %s.", path, name);
+  return NULL;
+}
+
 static void
 on_chosen (GtkNativeDialog *dialog, int response, InputRow *self)
 {
@@ -96,7 +115,10 @@ on_chosen (GtkNativeDialog *dialog, int response, InputRow *self)
     return;
   const IrFrame *frame = ir_session_get_frame (self->session);
   const IrValue *value = frame != NULL ? ir_model_value (frame->before, self->input) : NULL;
-  tensor = ir_value_load (path, value != NULL ? value->type : NULL, &error);
+  if (value == NULL)
+    return;
+  tensor = g_str_has_suffix (path, ".npz") ? load_array (path, value->name, &error)
+                                           : ir_value_load (path, value->type, &error);
   if (tensor == NULL)
     {
       show_error (self->window, "The tensor could not be read", error->message);
@@ -114,8 +136,9 @@ on_load (GtkButton *button, gpointer user_data)
   GtkFileChooserNative *dialog = gtk_file_chooser_native_new (
       "Open a Tensor", GTK_WINDOW (self->window), GTK_FILE_CHOOSER_ACTION_OPEN, "_Open", "_Cancel");
 
-  gtk_file_filter_set_name (filter, "Tensors (.npy, .pb)");
+  gtk_file_filter_set_name (filter, "Tensors (.npy, .npz, .pb)");
   gtk_file_filter_add_suffix (filter, "npy");
+  gtk_file_filter_add_suffix (filter, "npz");
   gtk_file_filter_add_suffix (filter, "pb");
   gtk_file_chooser_add_filter (GTK_FILE_CHOOSER (dialog), filter);
   gtk_native_dialog_set_modal (GTK_NATIVE_DIALOG (dialog), TRUE);
@@ -152,6 +175,16 @@ small_button (const char *label, const char *of, GCallback callback, InputRow *d
   return button;
 }
 
+/* Another row may have given it something: a data set, or an archive. */
+static void
+on_changed (IrSession *session, guint flags, GtkWidget *row)
+{
+  const InputRow *self = g_object_get_data (G_OBJECT (row), "input");
+
+  if (flags & IR_CHANGED_INPUTS)
+    update_row (session, row, self->input);
+}
+
 static GtkWidget *
 input_row_new (IrSession *session, GtkWidget *window, const IrValue *value)
 {
@@ -170,6 +203,7 @@ input_row_new (IrSession *session, GtkWidget *window, const IrValue *value)
   adw_action_row_add_suffix (ADW_ACTION_ROW (row),
                              small_button ("Open…", value->name, G_CALLBACK (on_load), data));
   g_object_set_data_full (G_OBJECT (row), "input", data, input_row_free);
+  g_signal_connect_object (session, "changed", G_CALLBACK (on_changed), row, 0);
   update_row (session, row, value->id);
   return row;
 }
@@ -206,12 +240,13 @@ ir_inputs_dialog_present (GtkWindow *parent, IrSession *session)
   GtkWidget *page = adw_preferences_page_new ();
   GtkWidget *inputs = adw_preferences_group_new ();
   GtkWidget *random = adw_preferences_group_new ();
-  GtkWidget *sizes;
+  GtkWidget *sizes, *sets;
   const IrGraph *graph;
 
   if (frame == NULL)
     return;
   sizes = ir_sizes_group_new (session);
+  sets = ir_data_sets_group_new (session);
   graph = frame->before->main;
   adw_preferences_group_set_title (ADW_PREFERENCES_GROUP (inputs), "Inputs");
   adw_preferences_group_set_description (
@@ -228,6 +263,8 @@ ir_inputs_dialog_present (GtkWindow *parent, IrSession *session)
   adw_preferences_group_add (ADW_PREFERENCES_GROUP (random), seed_row (session));
   if (sizes != NULL)
     adw_preferences_page_add (ADW_PREFERENCES_PAGE (page), ADW_PREFERENCES_GROUP (sizes));
+  if (sets != NULL)
+    adw_preferences_page_add (ADW_PREFERENCES_PAGE (page), ADW_PREFERENCES_GROUP (sets));
   adw_preferences_page_add (ADW_PREFERENCES_PAGE (page), ADW_PREFERENCES_GROUP (inputs));
   adw_preferences_page_add (ADW_PREFERENCES_PAGE (page), ADW_PREFERENCES_GROUP (random));
   adw_preferences_window_add (ADW_PREFERENCES_WINDOW (window), ADW_PREFERENCES_PAGE (page));

@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include "app/gui/window.h"
+#include "core/io/io.h"
 #include "tests/gui/waiting.h"
 #include "views/session/inputs.h"
 #include "views/session/runs.h"
@@ -160,6 +161,63 @@ test_proposed_sizes (Fixture *fixture, gconstpointer data)
   wait_for ("the run", has_run, fixture->session);
 }
 
+/* -- data sets -- */
+
+static const char pair[] = HEAD "g (float[2] a) => (float[2] y) { y = Neg (a) }";
+
+static void
+write_tensor (const char *dir, const char *name, float one, float two)
+{
+  const float numbers[] = { one, two };
+  g_autoptr (IrTensor) tensor = ir_tensor_new_copy (IR_DTYPE_FLOAT, 1, (gint64[]){ 2 }, numbers);
+  g_autofree char *path = g_build_filename (dir, name, NULL);
+
+  g_assert_true (ir_tensor_save (tensor, path, NULL));
+}
+
+static gboolean
+is_button (GtkWidget *widget, gconstpointer label)
+{
+  return GTK_IS_BUTTON (widget) &&
+         g_strcmp0 (gtk_button_get_label (GTK_BUTTON (widget)), label) == 0;
+}
+
+static void
+test_data_sets (Fixture *fixture, gconstpointer data)
+{
+  static const float wanted[] = { -2, -3 };
+  GtkWidget *dialog, *row;
+
+  for (guint i = 0; i < 2; i++)
+    {
+      g_autofree char *dir = g_strdup_printf ("%s/test_data_set_%u", fixture->dir, i);
+
+      g_assert_cmpint (g_mkdir (dir, 0700), ==, 0);
+      write_tensor (dir, "input_0.pb", 1, 2);
+      write_tensor (dir, "output_0.pb", -1, wanted[i]);
+    }
+  dialog = open_dialog (fixture);
+  row = find_widget (dialog, is_row, "test_data_set_0");
+  g_assert_nonnull (row);
+  for (guint i = 0; i < 2; i++)
+    {
+      const char *name = i == 0 ? "test_data_set_0" : "test_data_set_1";
+
+      row = find_widget (dialog, is_row, name);
+      g_signal_emit_by_name (find_widget (row, is_button, "Use"), "clicked");
+      g_assert_cmpstr (subtitle (dialog, name), ==,
+                       "Used by the next run, which compares the outputs");
+      g_assert_cmpstr (subtitle (dialog, "a"), ==, "float[2] · [1, 2]");
+      ir_session_run_graph (fixture->session);
+      wait_for ("the run", has_run, fixture->session);
+      g_assert_cmpstr (subtitle (dialog, name), ==,
+                       i == 0 ? "The output is as in test_data_set_0"
+                              : "y differs from test_data_set_1: element 1 is -2, not -3");
+    }
+  g_signal_emit_by_name (find_widget (row, is_button, "Leave"), "clicked");
+  g_assert_cmpstr (subtitle (dialog, "a"), ==, "float[2] · random");
+}
+
 int
 main (int argc, char **argv)
 {
@@ -171,5 +229,6 @@ main (int argc, char **argv)
   adw_init ();
   g_object_set (gtk_settings_get_default (), "gtk-enable-animations", FALSE, NULL);
   g_test_add ("/inputs/proposed-sizes", Fixture, fixed, set_up, test_proposed_sizes, tear_down);
+  g_test_add ("/inputs/data-sets", Fixture, pair, set_up, test_data_sets, tear_down);
   return g_test_run ();
 }

@@ -167,6 +167,7 @@ take_opened (
   ir_session_forget_kernel_times (self);
   ir_session_forget_inputs (self);
   ir_session_forget_sizes (self);
+  ir_session_forget_data_set (self);
   ir_session_forget_selection (self);
   ir_session_place_pin (self, 0);
   ir_session_forget_what_if (self);

@@ -21,5 +21,6 @@ GHashTable *ir_inputs_of (const IrModel *model, GHashTable *inputs);
 
 void ir_session_forget_inputs (IrSession *self); /* ids mean something else from now on */
 void ir_session_forget_sizes (IrSession *self);
+void ir_session_forget_data_set (IrSession *self);
 /* "failed", where sizes may be the reason (sizes.c). */
 void ir_session_run_failed (IrSession *self, const char *title, const GError *error);

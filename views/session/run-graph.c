@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include "core/exec/run/capture.h"
+#include "views/session/data-set.h"
 #include "views/session/problems-private.h"
 #include "views/session/request.h"
 #include "views/session/runs-private.h"
@@ -398,6 +399,8 @@ static void
 say_outcome (IrSession *self, const IrRun *run)
 {
   const IrDivergence *divergence = ir_session_get_divergence (self);
+  gboolean differs;
+  g_autofree char *compared = ir_session_data_set_text (self, &differs);
 
   if (run->error != NULL)
     {
@@ -411,6 +414,8 @@ say_outcome (IrSession *self, const IrRun *run)
       ir_session_select_node (self, g_array_index (run->missing, IrMissing, 0).node);
       ir_session_message (self, "%s", text);
     }
+  else if (compared != NULL)
+    ir_session_message (self, "%s", compared);
   else if (divergence != NULL && divergence->first != 0)
     ir_session_message (self, "First tensor to differ from the original: %s, by %.3g",
                         ir_model_value (ir_session_get_history (self), divergence->first)->name,

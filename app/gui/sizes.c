@@ -38,7 +38,7 @@ dim_text (IrSession *session, const IrFreeDim *dim)
   if (node == NULL)
     return g_strdup_printf ("%" G_GINT64_FORMAT ", chosen by default", dim->size);
   g_autofree char *label = ir_node_label (node);
-  return g_strdup_printf ("%" G_GINT64_FORMAT ", by %s: %s", dim->size, label, dim->why);
+  return g_strdup_printf ("%s, by %s", dim->why, label);
 }
 
 static void
@@ -47,7 +47,7 @@ update_row (SizeRow *self, const IrFreeDim *dim)
   g_autofree char *text = dim_text (self->session, dim);
 
   adw_action_row_set_subtitle (ADW_ACTION_ROW (self->row), text);
-  gtk_widget_set_tooltip_text (self->row, text);
+  gtk_widget_set_tooltip_text (self->row, dim->node != 0 ? text : NULL); /* names may be long */
   gtk_widget_set_sensitive (self->reset, dim->given);
   if ((gint64) gtk_spin_button_get_value (GTK_SPIN_BUTTON (self->spin)) != dim->size)
     gtk_spin_button_set_value (GTK_SPIN_BUTTON (self->spin), (double) dim->size);

@@ -6,6 +6,7 @@
 #include "app/gui/inputs.h"
 #include "app/gui/panes.h"
 #include "app/gui/problems.h"
+#include "app/gui/remembered.h"
 #include "app/gui/run-options.h"
 #include "app/gui/state.h"
 #include "app/gui/welcome.h"
@@ -660,6 +661,7 @@ static void
 connect_session (IrWindow *self)
 {
   self->session = ir_session_new ();
+  ir_remember_sizes (self->session);
   g_signal_connect_object (self->session, "changed", G_CALLBACK (on_session_changed), self,
                            G_CONNECT_SWAPPED);
   g_signal_connect_object (self->session, "message", G_CALLBACK (on_message), self,

@@ -143,12 +143,12 @@ test_proposed_sizes (Fixture *fixture, gconstpointer data)
 {
   GtkWidget *dialog = open_dialog (fixture);
 
-  g_assert_cmpstr (subtitle (dialog, "s"), ==, "16, by fix (Reshape): b*s = 16");
+  g_assert_cmpstr (subtitle (dialog, "s"), ==, "b*s = 16, by fix (Reshape)");
   g_assert_cmpstr (subtitle (dialog, "b"), ==, "1, chosen by default");
   /* What is asked for changes what follows for the others. */
   set_spin (dialog, "b", 4);
   g_assert_cmpstr (subtitle (dialog, "b"), ==, "As irscope run --dim b=4");
-  g_assert_cmpstr (subtitle (dialog, "s"), ==, "4, by fix (Reshape): b*s = 16");
+  g_assert_cmpstr (subtitle (dialog, "s"), ==, "b*s = 16, by fix (Reshape)");
   g_assert_null (find_widget (dialog, is_label, "does not fit"));
   set_spin (dialog, "b", 3);
   while (g_main_context_iteration (NULL, FALSE))
@@ -156,9 +156,41 @@ test_proposed_sizes (Fixture *fixture, gconstpointer data)
   g_assert_nonnull (
       find_widget (dialog, is_label, "fix (Reshape) needs b*s = 16, which b = 3 does not fit."));
   ir_session_set_size (fixture->session, "b", -1);
-  g_assert_cmpstr (subtitle (dialog, "s"), ==, "16, by fix (Reshape): b*s = 16");
+  g_assert_cmpstr (subtitle (dialog, "s"), ==, "b*s = 16, by fix (Reshape)");
   ir_session_run_graph (fixture->session);
   wait_for ("the run", has_run, fixture->session);
+}
+
+static gint64
+asked_for (Fixture *fixture, const char *name)
+{
+  const gint64 *size = g_hash_table_lookup (ir_session_get_sizes (fixture->session), name);
+
+  return size != NULL ? *size : -1;
+}
+
+static void
+test_remembered_sizes (Fixture *fixture, gconstpointer data)
+{
+  g_autofree char *path = g_build_filename (fixture->dir, "graph.onnxtxt", NULL);
+  g_autofree char *other = g_build_filename (fixture->dir, "other.onnxtxt", NULL);
+  g_autoptr (GFile) file = g_file_new_for_path (path), other_file = g_file_new_for_path (other);
+
+  g_assert_true (g_file_set_contents (other, fixed, -1, NULL));
+  set_spin (open_dialog (fixture), "b", 4);
+  ir_window_open (fixture->window, other_file);
+  wait_for ("another model", is_open_and_idle, fixture->session);
+  g_assert_cmpint (asked_for (fixture, "b"), ==, -1);
+  ir_window_open (fixture->window, file);
+  wait_for ("the model", is_open_and_idle, fixture->session);
+  g_assert_cmpint (asked_for (fixture, "b"), ==, 4);
+  /* What is left to the run is not asked for the next time either. */
+  ir_session_set_size (fixture->session, "b", -1);
+  ir_window_open (fixture->window, other_file);
+  wait_for ("another model", is_open_and_idle, fixture->session);
+  ir_window_open (fixture->window, file);
+  wait_for ("the model", is_open_and_idle, fixture->session);
+  g_assert_cmpint (asked_for (fixture, "b"), ==, -1);
 }
 
 /* -- data sets -- */
@@ -229,6 +261,7 @@ main (int argc, char **argv)
   adw_init ();
   g_object_set (gtk_settings_get_default (), "gtk-enable-animations", FALSE, NULL);
   g_test_add ("/inputs/proposed-sizes", Fixture, fixed, set_up, test_proposed_sizes, tear_down);
+  g_test_add ("/inputs/remembered-sizes", Fixture, fixed, set_up, test_remembered_sizes, tear_down);
   g_test_add ("/inputs/data-sets", Fixture, pair, set_up, test_data_sets, tear_down);
   return g_test_run ();
 }

@@ -1,0 +1,6 @@
+/* The sizes that were asked for, by model, from one time that it is open to the next. */
+#pragma once
+
+#include "views/session/session.h"
+
+void ir_remember_sizes (IrSession *session); /* from now on, as long as it lives */

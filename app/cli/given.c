@@ -1,10 +1,11 @@
-/* What options give the inputs of a graph: --data-set and --input. */
+/* What options give the inputs of a graph: --data-set, --input and --value. */
 #include "config.h"
 
 #include "app/cli/given.h"
 
 #include "core/exec/eval/data-set.h"
 #include "core/io/io.h"
+#include "core/op/infer.h"
 
 #include <string.h>
 
@@ -146,6 +147,118 @@ load_input (GArray *given, IrModel *model, const char *option, GError **error)
   return tensor != NULL;
 }
 
+/* -- numbers -- */
+
+/* One number for each element; a shape that is open takes the sizes of @sizes, and where only one is
+ * left, what makes the numbers fit. FALSE: they do not. */
+static gboolean
+shape_of_numbers (const IrValue *input, GArray *sizes, guint n, gint64 *dims, guint *rank)
+{
+  const IrType *type = input->type;
+  guint64 known = 1;
+  int open = -1;
+
+  *rank = 1;
+  dims[0] = n;
+  if (!ir_type_has_rank (type))
+    return TRUE;
+  *rank = (guint) type->rank;
+  for (int axis = 0; axis < type->rank; axis++)
+    {
+      g_autofree char *text = ir_dim_to_string (input->graph->model->context, type->dims[axis]);
+      g_autofree char *name = type->dims[axis] == IR_DIM_UNKNOWN
+                                  ? ir_infer_dim_name (input, (guint) axis)
+                                  : g_steal_pointer (&text);
+      const IrFreeDim *dim = NULL;
+
+      for (guint i = 0; i < sizes->len && dim == NULL; i++)
+        if (strcmp (g_array_index (sizes, IrFreeDim, i).name, name) == 0)
+          dim = &g_array_index (sizes, IrFreeDim, i);
+      dims[axis] = type->dims[axis];
+      if (!ir_dim_is_known (dims[axis]))
+        {
+          dims[axis] = dim != NULL ? dim->size : 1;
+          open = open >= 0 || n == 1 || (dim != NULL && dim->given) ? open : axis;
+        }
+      if (axis != open && !g_uint64_checked_mul (&known, known, (guint64) dims[axis]))
+        return FALSE;
+    }
+  if (open >= 0)
+    dims[open] = known > 0 ? (gint64) (n / known) : 0;
+  return n == 1 || (open >= 0 ? known * (guint64) dims[open] : known) == n;
+}
+
+/* (transfer full) (nullable): one number in all of @input, or one each */
+static IrTensor *
+tensor_of_numbers (
+    const IrValue *input, GArray *sizes, GStrv texts, const char *option, GError **error)
+{
+  const IrDtype dtype = ir_value_dtype (input);
+  const guint n = g_strv_length (texts);
+  gint64 dims[IR_MAX_RANK];
+  guint rank;
+
+  if (input->type == NULL || !ir_type_is_tensor (input->type) ||
+      !(ir_dtype_is_float (dtype) || ir_dtype_is_integer (dtype) || dtype == IR_DTYPE_BOOL))
+    {
+      g_set_error (error, CLI_ERROR, 0, "--value %s: the input is no tensor of numbers", option);
+      return NULL;
+    }
+  if (!shape_of_numbers (input, sizes, n, dims, &rank))
+    {
+      g_autofree char *type = ir_type_to_string (input->graph->model->context, input->type);
+
+      g_set_error (error, CLI_ERROR, 0, "--value %s: %u numbers do not fit %s", option, n, type);
+      return NULL;
+    }
+  g_autoptr (IrTensor) tensor = ir_tensor_new_alloc (dtype, rank, dims, error);
+  for (guint64 i = 0; tensor != NULL && i < ir_tensor_n_elements (tensor); i++)
+    {
+      const char *text = texts[n == 1 ? 0 : i];
+      char *end = NULL;
+      gint64 integer = g_ascii_strtoll (text, &end, 10);
+
+      if (ir_dtype_is_float (dtype))
+        ir_dtype_set_double (dtype, ir_tensor_data_writable (tensor), i,
+                             g_ascii_strtod (text, &end));
+      else
+        ir_dtype_set_int64 (dtype, ir_tensor_data_writable (tensor), i, integer);
+      if (end == text || *end != '\0' ||
+          (!ir_dtype_is_float (dtype) && ir_tensor_get_int64 (tensor, i) != integer))
+        {
+          g_set_error (error, CLI_ERROR, 0,
+                       "--value %s: needs numbers of type %s with commas between, found '%s'",
+                       option, ir_dtype_name (dtype), text);
+          return NULL;
+        }
+    }
+  return g_steal_pointer (&tensor);
+}
+
+static gboolean
+give_numbers (GArray *given,
+              const CliModelOptions *options,
+              IrModel *model,
+              const char *option,
+              GError **error)
+{
+  g_autofree char *name = NULL;
+  const char *text;
+
+  if (!cli_split_assignment (option, "value", &name, &text, error))
+    return FALSE;
+  IrValue *input = ir_graph_find_value (model->main, name);
+  if (input == NULL || !ir_value_is_graph_input (input))
+    return find_input (model, "value", option, error) != NULL;
+  g_autoptr (GHashTable) bindings = cli_bindings (options, error);
+  g_autoptr (GArray) sizes = bindings != NULL ? ir_free_dims (model, bindings) : NULL;
+  g_auto (GStrv) texts = g_strsplit (text, ",", -1);
+  IrTensor *tensor = sizes != NULL ? tensor_of_numbers (input, sizes, texts, option, error) : NULL;
+  if (tensor != NULL)
+    give (given, "value", option, input, tensor);
+  return tensor != NULL;
+}
+
 /* -- all of them -- */
 
 static gboolean
@@ -185,6 +298,9 @@ cli_given (const CliModelOptions *options, IrModel *model, GError **error)
     return NULL;
   for (guint i = 0; options->inputs != NULL && options->inputs[i] != NULL; i++)
     if (!load_input (given, model, options->inputs[i], error))
+      return NULL;
+  for (guint i = 0; options->values != NULL && options->values[i] != NULL; i++)
+    if (!give_numbers (given, options, model, options->values[i], error))
       return NULL;
   return g_steal_pointer (&given);
 }

@@ -36,6 +36,8 @@
   { "input", 'i', G_OPTION_ARG_STRING_ARRAY, AT (inputs), \
     "Contents of an input, from a .npy, .npz or TensorProto .pb file; a .npz alone gives all arrays " \
     "that have the name of an input", "NAME=FILE" }, \
+  { "value", 0, G_OPTION_ARG_STRING_ARRAY, AT (values), \
+    "Contents of an input as numbers, in its shape; one number fills all of it", "NAME=1,2,3" }, \
   { "random", 0, G_OPTION_ARG_INT64, AT (seed), \
     "Seed of the random contents of the inputs that are not given (default 0)", "SEED" }, \
   { "device", 0, G_OPTION_ARG_STRING, AT (device), "Back end: cpu (default), ref, gpu", "NAME" }, \

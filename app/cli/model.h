@@ -13,6 +13,7 @@ typedef struct
   char *pipeline, *passes, *step_class;
   char **dims, **shapes, **skip;
   char **inputs;
+  char **values;  /* NAME=1,2,3 */
   char *data_set; /* (nullable) a folder; an option of run alone */
   gint64 seed;
   char *device;

@@ -196,6 +196,26 @@ def _():
         assert code not in (0, 1) and code > 0 and text in err, (name, code, err)
 
 
+# -- numbers --
+
+@test('an input is given as numbers, one for each element or one for all')
+def _():
+    path = model('pair', PAIR)
+    assert outputs_of(path, '--value', 'a=1,2,3,4,5,6', '--value', 'b=10,-2.5') == [
+        [10, -5, 30, -10, 50, -15], [11, -0.5, 13, 1.5, 15, 3.5]]
+    assert outputs_of(path, '--value', 'a=2', '--value', 'b=3', '--dim', 'n=3')[0] == [6] * 6
+
+
+@test('numbers that do not fit are refused')
+def _():
+    path = model('typed', PAIR.replace('float[2] b)', 'float[2] b, uint8[1] u)').replace('=> (', '=> (v, ').replace(
+        '{ y', '{ v = Identity (u) y'))
+    for given, text in (('b=1,2,3', '3 numbers do not fit float[2]'), ('a=1,2,3', '3 numbers do not fit'),
+                        ('b=1,x', "found 'x'"), ('u=256', "type uint8 with commas between, found '256'"), ('q=1', "no input 'q'")):
+        code, out, err = irscope('run', path, '--value', given)
+        assert code == 2 and text in err, (given, code, err)
+
+
 print(f'1..{len(tests)}')
 failures = 0
 for number, (name, function) in enumerate(tests, 1):

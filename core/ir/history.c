@@ -62,6 +62,17 @@ forget_occurrence (IrLog *log, const IrStep *step)
     g_hash_table_replace (log->occurrences, g_steal_pointer (&key), GUINT_TO_POINTER (n - 1));
 }
 
+/* Those of pass runs that are gone: their nodes may be others by now. */
+static void
+drop_refusals (IrLog *log)
+{
+  GArray *refusals = log->refusals;
+
+  while (refusals->len > 0 &&
+         g_array_index (refusals, IrRefusal, refusals->len - 1).pass_run >= log->pass_runs->len)
+    g_array_set_size (refusals, refusals->len - 1);
+}
+
 void
 ir_log_cut (IrLog *log, guint step)
 {
@@ -82,6 +93,7 @@ ir_log_cut (IrLog *log, guint step)
         }
       g_array_set_size (log->pass_runs, log->pass_runs->len - 1);
     }
+  drop_refusals (log);
   drop_snapshots (log, step);
 }
 

@@ -14,6 +14,7 @@
 #include "views/session/runs.h"
 #include "views/session/selection.h"
 #include "views/session/timeline.h"
+#include "views/session/undo.h"
 #include "views/session/values.h"
 
 static void
@@ -215,6 +216,18 @@ activate_next_pane (GSimpleAction *action, GVariant *parameter, gpointer user_da
 }
 
 static void
+activate_undo (GSimpleAction *action, GVariant *parameter, gpointer user_data)
+{
+  ir_session_undo (IR_WINDOW (user_data)->session);
+}
+
+static void
+activate_redo (GSimpleAction *action, GVariant *parameter, gpointer user_data)
+{
+  ir_session_redo (IR_WINDOW (user_data)->session);
+}
+
+static void
 activate_close_graph (GSimpleAction *action, GVariant *parameter, gpointer user_data)
 {
   gtk_window_close (GTK_WINDOW (user_data));
@@ -223,6 +236,8 @@ activate_close_graph (GSimpleAction *action, GVariant *parameter, gpointer user_
 static const IrWindowAction actions[] = {
   { { "compare-values", activate_compare_values }, NEEDS_PAIR | NEEDS_IDLE },
   { { "close-graph", activate_close_graph }, NEEDS_NOTHING },
+  { { "undo", activate_undo }, NEEDS_UNDO | NEEDS_IDLE },
+  { { "redo", activate_redo }, NEEDS_REDO | NEEDS_IDLE },
   { { "optimize", activate_optimize }, NEEDS_GRAPH | NEEDS_IDLE },
   { { "run", activate_run }, NEEDS_GRAPH | NEEDS_IDLE },
   { { "measure-kernels", activate_measure_kernels }, NEEDS_NODE | NEEDS_IDLE },
@@ -311,5 +326,9 @@ ir_window_update_actions (IrWindow *self)
     have |= NEEDS_PAIR;
   if (ir_session_get_selected_node (self->session) != 0)
     have |= NEEDS_NODE;
+  if (ir_session_get_undo (self->session) != NULL)
+    have |= NEEDS_UNDO;
+  if (ir_session_get_redo (self->session) != NULL)
+    have |= NEEDS_REDO;
   for_each_action (self, enable_action, have);
 }

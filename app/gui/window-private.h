@@ -39,7 +39,7 @@ struct _IrWindow
   GtkRevealer *activity;
   GtkLabel *activity_label;
   GtkProgressBar *activity_bar;
-  GMenu *recent_section;
+  GMenu *recent_section, *undo_section;
 };
 
 /* What has to be so for an action to mean something. */
@@ -55,7 +55,9 @@ enum
   NEEDS_WHAT_IF = 1 << 6, /* something is skipped */
   NEEDS_OTHER = 1 << 7,   /* another file to compare with */
   NEEDS_PAIR = 1 << 8,    /* two graphs on screen */
-  NEEDS_NODE = 1 << 9     /* one is selected */
+  NEEDS_NODE = 1 << 9,    /* one is selected */
+  NEEDS_UNDO = 1 << 10,   /* something was done that can be taken back */
+  NEEDS_REDO = 1 << 11
 };
 
 typedef struct

@@ -19,6 +19,7 @@
 #include "views/session/inputs.h"
 #include "views/session/records.h"
 #include "views/session/timeline.h"
+#include "views/session/undo.h"
 
 #include <string.h>
 
@@ -263,6 +264,27 @@ update_recent (IrWindow *self)
   g_list_free_full (items, (GDestroyNotify) gtk_recent_info_unref);
 }
 
+/* @what: (nullable): nothing, then @verb alone */
+static void
+append_undo (
+    IrWindow *self, const char *verb, const char *what, const char *action, const char *key)
+{
+  g_autofree char *label = what != NULL ? g_strdup_printf ("%s %s", verb, what) : g_strdup (verb);
+  g_autoptr (GMenuItem) item = g_menu_item_new (label, action);
+
+  g_menu_item_set_attribute (item, "accel", "s", key);
+  g_menu_append_item (self->undo_section, item);
+}
+
+/* The keys are named here, as a text that has the focus takes them first. */
+static void
+update_undo (IrWindow *self)
+{
+  g_menu_remove_all (self->undo_section);
+  append_undo (self, "Undo", ir_session_get_undo (self->session), "win.undo", "<Control>z");
+  append_undo (self, "Redo", ir_session_get_redo (self->session), "win.redo", "<Control><Shift>z");
+}
+
 static void
 remember_file (IrWindow *self)
 {
@@ -308,6 +330,8 @@ on_session_changed (IrWindow *self, guint changes, IrSession *session)
       update_page (self);
       update_title (self);
     }
+  if (changes & (IR_CHANGED_UNDO | IR_CHANGED_WHAT_IF))
+    update_undo (self);
   if (changes & IR_CHANGED_RUNS)
     update_run_status (self);
   if (changes & IR_CHANGED_PROBLEMS)
@@ -536,6 +560,8 @@ add_bubbling_keys (IrWindow *self)
     { "<Control>Left", "win.previous-pass" },
     { "Home", "win.first" },
     { "End", "win.last" },
+    { "<Control>z", "win.undo" },
+    { "<Control><Shift>z", "win.redo" },
     { "f", "win.view('fit')" },
     { "slash", "win.view('search')" },
     { "Escape", "win.cancel" },
@@ -654,6 +680,7 @@ ir_window_class_init (IrWindowClass *klass)
   BIND (activity_label);
   BIND (activity_bar);
   BIND (recent_section);
+  BIND (undo_section);
 #undef BIND
 }
 

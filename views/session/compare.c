@@ -131,24 +131,20 @@ ir_session_get_compare (IrSession *self)
 }
 
 guint
-ir_session_compare_from (IrSession *self, guint to)
+ir_compare_step (IrCompare compare, const IrModel *history, guint to, guint pinned)
 {
-  const IrModel *model = ir_session_get_history (self);
-
-  if (ir_session_has_marks_at (self, to))
-    return to;
-  switch (own (self)->compare)
+  switch (compare)
     {
     case IR_COMPARE_STEP:
       return to > 0 ? to - 1 : 0;
     case IR_COMPARE_PASS:
       if (to == 0)
         return 0;
-      return ir_history_pass_run (model, ir_history_step (model, to)->pass_run)->first_step - 1;
+      return ir_history_pass_run (history, ir_history_step (history, to)->pass_run)->first_step - 1;
     case IR_COMPARE_ORIGINAL:
       return 0;
     case IR_COMPARE_PINNED:
-      return MIN (own (self)->pinned, ir_session_get_n_steps (self));
+      return MIN (pinned, ir_history_n_steps (history));
     case IR_COMPARE_FILE:
     case IR_COMPARE_RESULT:
     case IR_COMPARE_NOTHING:
@@ -156,6 +152,15 @@ ir_session_compare_from (IrSession *self, guint to)
     default:
       return to;
     }
+}
+
+guint
+ir_session_compare_from (IrSession *self, guint to)
+{
+  if (ir_session_has_marks_at (self, to))
+    return to;
+  return ir_compare_step (own (self)->compare, ir_session_get_history (self), to,
+                          own (self)->pinned);
 }
 
 void

@@ -3,17 +3,18 @@
 
 #include "core/op/verify.h"
 #include "views/session/debug-private.h"
-#include "views/session/file-private.h"
 #include "views/session/problems-private.h"
 #include "views/session/replace.h"
 #include "views/session/runs-private.h"
 #include "views/session/selection-private.h"
+#include "views/session/undo-private.h"
 
 typedef struct
 {
   IrRequest base;
   IrPictureSettings *settings;
   guint step;
+  char *title;
   IrSessionEditFunc func;
   gpointer data;
   GDestroyNotify data_free;
@@ -25,6 +26,7 @@ clear_request (gpointer data)
   EditRequest *request = data;
 
   ir_picture_settings_unref (request->settings);
+  g_free (request->title);
   if (request->data_free != NULL)
     request->data_free (request->data);
 }
@@ -81,7 +83,7 @@ on_edited (IrSession *self, gpointer result, gpointer data)
       ir_session_forget_what_if (self);
       ir_session_take_successor (self, successor);
       ir_session_check_compare (self);
-      ir_session_set_modified (self);
+      ir_session_record_act (self, &request->base, request->title, request->step, TRUE);
       ir_session_forget_run_after (self);
       ir_session_keep_live_selection (self);
       ir_session_changed (self, IR_CHANGED_ALL &
@@ -103,11 +105,11 @@ static const IrWork edit_work = {
 
 /**
  * ir_session_edit:
- * @title: what is done, for the progress line
+ * @title: what is done, such as "Apply Text", for the progress line and the menu
  * @func: makes the steps, in a thread
  * @data: (transfer full): freed by @data_free when done
  *
- * Edits the graph at the cursor; steps beyond it are cut off.
+ * Edits the graph at the cursor; steps beyond it stay as a branch.
  */
 void
 ir_session_edit (IrSession *self,
@@ -129,6 +131,7 @@ ir_session_edit (IrSession *self,
   request = ir_session_new_request (self, &edit_work, sizeof *request);
   request->settings = ir_session_picture_settings (self, run, ir_session_found_at (self, 0));
   request->step = request->base.frame->to;
+  request->title = g_strdup (title);
   request->func = func;
   request->data = data;
   request->data_free = data_free;

@@ -4,17 +4,18 @@
 #include "core/io/io.h"
 #include "core/op/verify.h"
 #include "views/session/debug-private.h"
-#include "views/session/file-private.h"
+#include "views/session/file.h"
 #include "views/session/problems-private.h"
 #include "views/session/replace.h"
 #include "views/session/runs-private.h"
 #include "views/session/selection-private.h"
+#include "views/session/undo-private.h"
 
 typedef struct
 {
   char *path; /* (nullable) */
   char *title;
-  gboolean modified; /* user's edits that are in no file */
+  guint saved; /* the edits that are in a file, as ir_session_get_edits() counts them */
 } File;
 
 static void
@@ -49,13 +50,7 @@ ir_session_get_title (IrSession *self)
 gboolean
 ir_session_get_modified (IrSession *self)
 {
-  return own (self)->modified;
-}
-
-void
-ir_session_set_modified (IrSession *self)
-{
-  own (self)->modified = TRUE;
+  return ir_session_get_edits (self) != own (self)->saved;
 }
 
 /* -- opening -- */
@@ -161,7 +156,7 @@ take_opened (
   File *file = own (self);
 
   clear (file);
-  *file = (File){ g_strdup (path), g_strdup (title), FALSE };
+  *file = (File){ g_strdup (path), g_strdup (title), 0 };
   ir_session_take_last_run (self, NULL, NULL);
   ir_session_forget_records (self);
   ir_session_forget_kernel_times (self);
@@ -173,6 +168,8 @@ take_opened (
   ir_session_forget_what_if (self);
   ir_session_forget_other (self);
   ir_session_take_successor (self, opened);
+  ir_session_begin_acts (self);
+  file->saved = ir_session_get_edits (self);
   if (opened->other != NULL)
     ir_session_take_other (self, g_steal_pointer (&opened->other), other);
   ir_session_reset_folds (self, g_steal_pointer (&opened->folds));
@@ -350,11 +347,19 @@ on_exported (IrSession *self, gpointer result, gpointer data)
 {
   const FileRequest *request = data;
   g_autofree char *base = g_path_get_basename (request->path);
+  const gboolean keeps_graphs = g_str_has_suffix (base, ".onnx") ||
+                                g_str_has_suffix (base, ".onnxtxt");
+  const gboolean has_edits = request->base.frame->to >=
+                             ir_timeline_last_edit (request->base.timeline);
 
-  if (g_str_has_suffix (base, ".onnx") || g_str_has_suffix (base, ".onnxtxt"))
-    own (self)->modified = FALSE;
+  if (keeps_graphs && has_edits)
+    own (self)->saved = ir_session_get_edits (self);
   ir_session_changed (self, IR_CHANGED_BUSY | IR_CHANGED_FILE);
-  ir_session_message (self, "Wrote %s", base);
+  if (keeps_graphs && !has_edits)
+    ir_session_message (self, "Wrote %s at step %u, without the edits behind it", base,
+                        request->base.frame->to);
+  else
+    ir_session_message (self, "Wrote %s", base);
 }
 
 static void

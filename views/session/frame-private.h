@@ -14,6 +14,7 @@ void ir_session_set_frame (IrSession *self, IrFrame *frame); /* takes it; tells 
 void ir_session_place_compare (IrSession *self, IrCompare compare); /* tells nobody */
 void ir_session_check_compare (IrSession *self);           /* a comparison with what is gone ends */
 guint ir_session_compare_from (IrSession *self, guint to); /* the step that @to is compared with */
+guint ir_compare_step (IrCompare compare, const IrModel *history, guint to, guint pinned);
 void ir_session_place_pin (IrSession *self, guint at_most);
 void ir_session_take_other (IrSession *self, IrModel *model, const char *path); /* takes @model */
 void ir_session_forget_other (IrSession *self);

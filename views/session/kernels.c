@@ -84,5 +84,5 @@ ir_session_ask_for_kernel (IrSession *self, IrNodeId node, const char *kernel)
   wish = g_new0 (Wish, 1);
   wish->node = node;
   wish->kernel = g_strdup (kernel);
-  ir_session_edit (self, "Asking for a kernel", grant, wish, wish_free);
+  ir_session_edit (self, "Choose Kernel", grant, wish, wish_free);
 }

@@ -10,6 +10,7 @@
 #include "views/session/replace.h"
 #include "views/session/runs-private.h"
 #include "views/session/selection-private.h"
+#include "views/session/undo-private.h"
 
 /* Proofs run every changed cone, so they are made by themselves only for graphs that run in about a
  * second. */
@@ -164,25 +165,14 @@ judge_result (const PipelineRequest *request, IrModel *model, char **why, GCance
   return report;
 }
 
-static guint
-compare_from (const PipelineRequest *request, const IrModel *model)
-{
-  const guint to = ir_history_n_steps (model);
-
-  if (to == 0 || request->compare == IR_COMPARE_ORIGINAL || request->compare == IR_COMPARE_PINNED)
-    return 0;
-  if (request->compare == IR_COMPARE_PASS)
-    return ir_history_pass_run (model, ir_history_step (model, to)->pass_run)->first_step - 1;
-  return request->compare == IR_COMPARE_STEP ? to - 1 : to;
-}
-
 static char *
 pipeline_message (IrTimeline *timeline,
+                  guint base,
                   const IrModel *model,
                   const char *proof,
                   const char *execution)
 {
-  const guint n_steps = ir_history_n_steps (model);
+  const guint n_steps = ir_history_n_steps (model) - base;
   g_autofree char *steps = ir_count_text (n_steps),
                   *before = ir_count_text (
                       ir_model_n_counted_nodes (ir_timeline_original (timeline))),
@@ -223,7 +213,7 @@ run_pipeline (IrJob *job, gpointer data, GCancellable *cancellable, GError **err
 {
   PipelineRequest *request = data;
   IrTimeline *timeline = request->base.timeline;
-  const guint base = ir_timeline_n_edits (timeline);
+  const guint base = ir_timeline_last_edit (timeline);
   g_autoptr (IrPipeline) pipeline = ir_pipeline_load (request->pipeline, error);
   g_autoptr (IrModel) model = NULL;
   g_autoptr (IrExecutionReport) execution = NULL;
@@ -249,10 +239,11 @@ run_pipeline (IrJob *job, gpointer data, GCancellable *cancellable, GError **err
   if (g_cancellable_set_error_if_cancelled (cancellable, error))
     return NULL;
   ir_job_report (job, -1, "Laying out the graph");
-  successor = ir_successor_new (ir_model_ref (model), request->other, compare_from (request, model),
-                                ir_history_n_steps (model), request->base.frame, request->settings,
-                                cancellable);
-  successor->message = pipeline_message (timeline, model, proof, executed);
+  successor = ir_successor_new (
+      ir_model_ref (model), request->other,
+      ir_compare_step (request->compare, model, ir_history_n_steps (model), 0),
+      ir_history_n_steps (model), request->base.frame, request->settings, cancellable);
+  successor->message = pipeline_message (timeline, base, model, proof, executed);
   successor->execution = g_steal_pointer (&execution);
   if (request->original != NULL)
     {
@@ -263,6 +254,15 @@ run_pipeline (IrJob *job, gpointer data, GCancellable *cancellable, GError **err
     return successor;
   ir_successor_free (successor);
   return NULL;
+}
+
+static void
+record_run (IrSession *self, const PipelineRequest *request)
+{
+  g_autofree char *title = g_strdup_printf ("Run Pipeline %s", request->pipeline);
+
+  ir_session_record_act (self, &request->base, title,
+                         ir_timeline_last_edit (request->base.timeline), FALSE);
 }
 
 static void
@@ -279,6 +279,8 @@ on_pipeline (IrSession *self, gpointer result, gpointer data)
       else
         ir_session_forget_what_if (self);
       ir_session_take_successor (self, successor);
+      if (request->original == NULL)
+        record_run (self, request);
       ir_session_check_compare (self);
       ir_session_forget_run_after (self);
       ir_session_forget_records (self);
@@ -289,7 +291,7 @@ on_pipeline (IrSession *self, gpointer result, gpointer data)
                                     IR_CHANGED_SELECTION | IR_CHANGED_RUNS | IR_CHANGED_KERNELS |
                                     IR_CHANGED_VALUES | IR_CHANGED_BUSY | IR_CHANGED_PROBLEMS |
                                     IR_CHANGED_SCORES | IR_CHANGED_WHAT_IF | IR_CHANGED_BISECTION |
-                                    IR_CHANGED_WHY);
+                                    IR_CHANGED_WHY | IR_CHANGED_UNDO);
       ir_session_message (self, "%s", successor->message);
     }
   else
@@ -315,7 +317,7 @@ run_without (IrSession *self, GStrv skips)
   request = ir_session_new_request (self, &pipeline_work, sizeof *request);
   request->settings = ir_session_picture_settings (
       self, ir_session_get_run (self, IR_SIDE_AFTER),
-      ir_session_found_at (self, ir_timeline_n_edits (request->base.timeline)));
+      ir_session_found_at (self, ir_timeline_last_edit (request->base.timeline)));
   request->pipeline = g_strdup (own (self)->name);
   request->compare = ir_session_get_compare (self);
   request->other = ir_session_other_model (self);
@@ -331,8 +333,8 @@ run_without (IrSession *self, GStrv skips)
  * ir_session_run_pipeline:
  * @name: (nullable): a pipeline of ir_pipeline_names(); %NULL is the one that is set
  *
- * Runs the pipeline on the original graph with the user's edits, in place of the steps of an
- * earlier run, gives verdicts to the steps if wanted, and goes to the last one.
+ * Runs the pipeline on the graph as the user edited it last, in place of the steps that an earlier run
+ * made behind that, gives verdicts to the steps if wanted, and goes to the last one. Every edit stays.
  */
 void
 ir_session_run_pipeline (IrSession *self, const char *name)

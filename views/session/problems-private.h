@@ -17,6 +17,10 @@ void ir_session_forget_problems (IrSession *self, guint step); /* of the steps b
 /* @problems: (transfer full): of the graph at @step, the last one that was edited */
 void ir_session_take_problems (IrSession *self, guint step, GPtrArray *problems);
 GPtrArray *ir_session_found_at (IrSession *self, guint step); /* (transfer none) */
+/* All that was found, to be put back with the history that it was found in. */
+GArray *ir_session_dup_found (IrSession *self); /* (transfer full) */
+void ir_session_place_found (IrSession *self, const GArray *found);
+GPtrArray *ir_found_at (const GArray *found, guint step); /* (transfer none) */
 
 /* -- of its execution -- */
 /* @faults: (nullable) (transfer full): of IrProblem, at @step; tells nobody */

@@ -27,14 +27,22 @@ found_clear (gpointer data)
   g_clear_pointer (&((Found *) data)->problems, g_ptr_array_unref);
 }
 
+static GArray *
+found_new (void)
+{
+  GArray *found = g_array_new (FALSE, FALSE, sizeof (Found));
+
+  g_array_set_clear_func (found, found_clear);
+  return found;
+}
+
 static void
 init (gpointer state)
 {
   Problems *self = state;
   const Found none = { 0, ir_problems_new () };
 
-  self->found = g_array_new (FALSE, FALSE, sizeof (Found));
-  g_array_set_clear_func (self->found, found_clear);
+  self->found = found_new ();
   g_array_append_val (self->found, none);
 }
 
@@ -74,14 +82,43 @@ ir_session_take_problems (IrSession *self, guint step, GPtrArray *problems)
 }
 
 GPtrArray *
-ir_session_found_at (IrSession *self, guint step)
+ir_found_at (const GArray *found, guint step)
 {
-  const GArray *found = own (self)->found;
   guint i = found->len - 1;
 
   while (i > 0 && g_array_index (found, Found, i).step > step)
     i--;
   return g_array_index (found, Found, i).problems;
+}
+
+GPtrArray *
+ir_session_found_at (IrSession *self, guint step)
+{
+  return ir_found_at (own (self)->found, step);
+}
+
+static GArray *
+found_copy (const GArray *found)
+{
+  GArray *copy = found_new ();
+
+  g_array_append_vals (copy, found->data, found->len);
+  for (guint i = 0; i < copy->len; i++)
+    g_ptr_array_ref (g_array_index (copy, Found, i).problems);
+  return copy;
+}
+
+GArray *
+ir_session_dup_found (IrSession *self)
+{
+  return found_copy (own (self)->found);
+}
+
+void
+ir_session_place_found (IrSession *self, const GArray *found)
+{
+  g_array_unref (own (self)->found);
+  own (self)->found = found_copy (found);
 }
 
 /* -- of its execution -- */

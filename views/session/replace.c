@@ -33,10 +33,23 @@ ir_successor_new (IrModel *model,
                   IrPictureSettings *settings,
                   GCancellable *cancellable)
 {
+  return ir_successor_show (ir_timeline_new (model), other, from, to, previous, settings,
+                            cancellable);
+}
+
+IrSuccessor *
+ir_successor_show (IrTimeline *timeline,
+                   IrModel *other,
+                   guint from,
+                   guint to,
+                   IrFrame *previous,
+                   IrPictureSettings *settings,
+                   GCancellable *cancellable)
+{
   IrSuccessor *successor = g_new0 (IrSuccessor, 1);
   g_autoptr (GError) error = NULL;
 
-  successor->timeline = ir_timeline_new (model);
+  successor->timeline = timeline;
   successor->frame = ir_frame_make (&(IrFrameSpec){ .timeline = successor->timeline,
                                                     .other = other,
                                                     .from = from,
@@ -74,7 +87,7 @@ ir_session_take_successor (IrSession *self, IrSuccessor *successor)
   if (successor->problems != NULL)
     ir_session_take_problems (self, step, g_steal_pointer (&successor->problems));
   else
-    ir_session_forget_problems (self, ir_timeline_n_edits (ir_session_get_timeline (self)));
+    ir_session_forget_problems (self, ir_timeline_last_edit (ir_session_get_timeline (self)));
   if (successor->execution != NULL)
     ir_session_take_execution (self, g_steal_pointer (&successor->execution));
 }

@@ -26,6 +26,14 @@ IrSuccessor *ir_successor_new (IrModel *model,
                                IrFrame *previous,
                                IrPictureSettings *settings,
                                GCancellable *cancellable);
+/* The same of a history that is there already; takes @timeline. */
+IrSuccessor *ir_successor_show (IrTimeline *timeline,
+                                IrModel *other,
+                                guint from,
+                                guint to,
+                                IrFrame *previous,
+                                IrPictureSettings *settings,
+                                GCancellable *cancellable);
 void ir_successor_free (gpointer successor);
 /* Takes what is in it; tells nobody. */
 void ir_session_take_successor (IrSession *self, IrSuccessor *successor);

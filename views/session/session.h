@@ -38,7 +38,8 @@ typedef enum
   IR_CHANGED_WHAT_IF = 1 << 19,
   IR_CHANGED_BISECTION = 1 << 20,
   IR_CHANGED_WHY = 1 << 21,
-  IR_CHANGED_ALL = (1 << 22) - 1
+  IR_CHANGED_UNDO = 1 << 22, /* what can be undone and redone, and the branches */
+  IR_CHANGED_ALL = (1 << 23) - 1
 } IrSessionChanges;
 
 /* Signals:

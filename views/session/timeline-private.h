@@ -18,11 +18,13 @@ IrModel *ir_timeline_model (IrTimeline *timeline);
 GMutexLocker *ir_timeline_lock (IrTimeline *timeline); /* (transfer full) */
 IrModel *ir_timeline_original (IrTimeline *timeline);  /* frozen, step 0 */
 guint ir_timeline_n_steps (IrTimeline *timeline);
-guint ir_timeline_n_edits (IrTimeline *timeline); /* steps at the beginning that are the user's */
+guint ir_timeline_last_edit (IrTimeline *timeline); /* the last step that is the user's; 0: none */
 IrModel *ir_timeline_snapshot (IrTimeline *timeline, guint step); /* (transfer full) */
 /* An editable copy of the model as it is at @step; what is edited there follows that step. */
 IrModel *ir_timeline_fork (IrTimeline *timeline, guint step);
 IrModel *ir_timeline_copy (IrTimeline *timeline); /* a fork at the last step */
+/* (transfer full): its first @n_steps steps alone; itself, if that is all of them */
+IrTimeline *ir_timeline_until (IrTimeline *timeline, guint n_steps);
 
 IrTimeline *ir_session_get_timeline (IrSession *self); /* (transfer none) (nullable) */
 void ir_session_set_timeline (IrSession *self, IrTimeline *timeline);   /* takes it; tells nobody */

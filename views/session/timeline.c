@@ -69,14 +69,13 @@ ir_timeline_n_steps (IrTimeline *timeline)
 }
 
 guint
-ir_timeline_n_edits (IrTimeline *timeline)
+ir_timeline_last_edit (IrTimeline *timeline)
 {
-  const guint n_steps = ir_timeline_n_steps (timeline);
-  guint n = 0;
+  guint step = ir_timeline_n_steps (timeline);
 
-  while (n < n_steps && g_strcmp0 (ir_history_pass_of (timeline->model, n + 1), "edit") == 0)
-    n++;
-  return n;
+  while (step > 0 && g_strcmp0 (ir_history_pass_of (timeline->model, step), "edit") != 0)
+    step--;
+  return step;
 }
 
 IrModel *
@@ -105,6 +104,18 @@ IrModel *
 ir_timeline_copy (IrTimeline *timeline)
 {
   return ir_timeline_fork (timeline, ir_timeline_n_steps (timeline));
+}
+
+IrTimeline *
+ir_timeline_until (IrTimeline *timeline, guint n_steps)
+{
+  IrModel *model;
+
+  if (n_steps == ir_timeline_n_steps (timeline))
+    return ir_timeline_ref (timeline);
+  model = ir_timeline_fork (timeline, n_steps);
+  ir_edit_free (ir_edit_new (model)); /* forgets the steps behind */
+  return ir_timeline_new (model);
 }
 
 /* -- the one on screen -- */

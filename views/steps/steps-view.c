@@ -9,6 +9,7 @@
 #include "views/session/frame.h"
 #include "views/session/selection.h"
 #include "views/session/timeline.h"
+#include "views/steps/branch-bar.h"
 #include "views/steps/step-list.h"
 #include "views/steps/what-if-bar.h"
 #include "views/view.h"
@@ -613,11 +614,12 @@ make_menu (IrStepsView *self)
 }
 
 static void
-add_what_if (IrStepsView *self)
+add_bars (IrStepsView *self)
 {
   if (self->what_if != NULL)
     return;
   self->what_if = ir_what_if_bar_new (ir_view_get_session (IR_VIEW (self)));
+  gtk_box_prepend (GTK_BOX (self->box), ir_branch_bar_new (ir_view_get_session (IR_VIEW (self))));
   gtk_box_prepend (GTK_BOX (self->box), self->what_if);
 }
 
@@ -626,7 +628,7 @@ ir_steps_view_session_changed (IrView *view, IrSessionChanges changes)
 {
   IrStepsView *self = IR_STEPS_VIEW (view);
 
-  add_what_if (self);
+  add_bars (self);
   if (changes & IR_CHANGED_HISTORY)
     load_history (self);
   if (changes & (IR_CHANGED_HISTORY | IR_CHANGED_FRAME))

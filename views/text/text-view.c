@@ -448,7 +448,7 @@ on_parsed (gpointer owner, gpointer result, const GError *error, gpointer data)
     {
       set_status (self, "", FALSE);
       self->applied = TRUE;
-      ir_session_edit (ir_view_get_session (IR_VIEW (self)), "Apply text", graft_text,
+      ir_session_edit (ir_view_get_session (IR_VIEW (self)), "Apply Text", graft_text,
                        g_steal_pointer (&parsed->target), (GDestroyNotify) ir_model_unref);
     }
   update_actions (self);
@@ -628,6 +628,28 @@ add_shortcut (IrTextView *self)
   gtk_widget_add_controller (self->view, controller);
 }
 
+/* While there is typing that is not applied the keys are its own, also where it has been taken back to
+ * its beginning: the next stroke would take back an edit of the graph, and the typing with it. */
+static gboolean
+keep_undo (GtkWidget *widget, GVariant *arguments, gpointer data)
+{
+  GtkTextBuffer *buffer = GTK_TEXT_BUFFER (IR_TEXT_VIEW (data)->buffer);
+
+  return gtk_text_buffer_get_can_undo (buffer) || gtk_text_buffer_get_can_redo (buffer);
+}
+
+static void
+add_undo_keys (IrTextView *self)
+{
+  GtkEventController *controller = gtk_shortcut_controller_new ();
+
+  gtk_shortcut_controller_add_shortcut (
+      GTK_SHORTCUT_CONTROLLER (controller),
+      gtk_shortcut_new (gtk_shortcut_trigger_parse_string ("<Control>z|<Control><Shift>z"),
+                        gtk_callback_action_new (keep_undo, self, NULL)));
+  gtk_widget_add_controller (gtk_widget_get_parent (self->view), controller);
+}
+
 static GtkWidget *
 make_editor (IrTextView *self)
 {
@@ -654,6 +676,7 @@ make_editor (IrTextView *self)
   g_signal_connect_object (self->buffer, "modified-changed", G_CALLBACK (update_actions), self,
                            G_CONNECT_SWAPPED); /* comes after "changed" */
   gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (scroller), self->view);
+  add_undo_keys (self);
   gtk_widget_set_vexpand (scroller, TRUE);
   return scroller;
 }

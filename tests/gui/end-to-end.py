@@ -3,7 +3,7 @@
 other. What the window says is compared with what the command line says with --json. Prints TAP.
 
     steps       opens the digits model, runs the pipeline, steps, reads the diff, runs the graph, opens a tensor;
-                another kernel, asked for as a step
+                another kernel, asked for as a step; undo, redo and a branch
     debugging   breakpoints, scores, why not, lineage, what if, bisection, a comparison with another file, DOT;
                 a window with wrong rules in it finds one of them; spikes; the proof of one step
     runs        a graph that runs in part, and the check of its execution; a graph with a function; options of runs:
@@ -733,6 +733,79 @@ def chooses_a_kernel():
         end(window)
 
 
+def menu_has(window, label):
+    key('F10')
+    found = window.wait(label, lambda: next(
+        (n for n in window.walk() if n.get_role_name() in ('menu item', 'push button')
+         and (n.get_name() or '').startswith(label)), None))
+    time.sleep(0.3)
+    shot('15-menu')
+    enabled = found.get_state_set().contains(window.atspi.StateType.SENSITIVE)
+    key('Escape')
+    time.sleep(0.3)
+    return enabled
+
+
+def takes_back_what_was_done():
+    """An edit in the middle of what a pipeline made: undone, done again, and left for what followed there."""
+    n = irscope('optimize', DIGITS)['steps']
+    window = Window()
+    try:
+        opens(window, DIGITS)
+        check('nothing can be undone at first', not menu_has(window, 'Undo'))
+        key('F5')
+        where(window, n, n)
+        key('Home')
+        window.expect('label', f'Original · {n} steps')
+        key('F8', 'F8', 'F8')
+        where(window, 3, n)
+        key('alt+2')
+        time.sleep(0.5)
+        type_text('words')
+        window.wait('what was typed', lambda: window.find('push button', 'Apply').get_state_set().contains(
+            window.atspi.StateType.SENSITIVE))
+        key('ctrl+z', 'ctrl+z', 'ctrl+z')
+        window.wait('nothing to apply', lambda: not window.find('push button', 'Apply').get_state_set().contains(
+            window.atspi.StateType.SENSITIVE))
+        where(window, 3, n)
+        check('the text takes back its typing, and no more than that', True)
+        find_node(window, '/conv1/Conv')
+        window.expect('label', 'Kernel')
+        key('alt+4')
+        tab_to(window, 'combo box', 'Kernel')
+        key('space')
+        time.sleep(0.5)
+        key('End', 'Return')
+        where(window, 4, 4)
+        check('the menu names what can be undone', menu_has(window, 'Undo Choose Kernel'))
+        shot('15-branch')
+        key('ctrl+z')
+        where(window, 3, n)
+        check('and what can be done again', menu_has(window, 'Redo Choose Kernel'))
+        key('ctrl+shift+z')
+        where(window, 4, 4)
+        check('an edit is taken back and done again by keys', True)
+        key('alt+3')
+        window.click('toggle button|push button', '1 other branch')
+        window.expect('list item', 'Run Pipeline default: .*')
+        time.sleep(0.5)
+        shot('15-branches')
+        key('Down', 'Return')
+        where(window, n, n)
+        window.expect('toggle button|push button', '1 other branch')
+        check('what followed the step that was edited is there again', True)
+        key('F5')
+        where(window, n, n)
+        key('ctrl+z')
+        time.sleep(0.5)
+        where(window, n, n)
+        key('ctrl+z')
+        window.expect('label', 'No steps yet')
+        check('a run of a pipeline is taken back at once', True)
+    finally:
+        end(window)
+
+
 RUN_SETTINGS = {'runs': '5', 'threads': '1', 'parallel': 'on', 'deterministic': 'true', 'capture': 'statistics',
                 'capture-budget': '64M', 'memory-limit': '50%', 'time-limit': '30'}
 
@@ -1171,7 +1244,7 @@ def closes(window):
 
 
 PARTS = {
-    'steps': [reads_the_steps, chooses_a_kernel],
+    'steps': [reads_the_steps, chooses_a_kernel, takes_back_what_was_done],
     'debugging': [debugs_the_steps, finds_a_planted_rule, follows_a_spike, proves_a_step],
     'runs': [runs_in_part, looks_into_a_call, sets_how_graphs_run, keeps_how_graphs_run, chooses_what_is_kept],
     'memory': [plans_memory, sets_how_plans_are_made, cancels_a_plan],

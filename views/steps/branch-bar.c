@@ -5,10 +5,12 @@
 #include "views/count.h"
 #include "views/session/undo.h"
 
+#define MAX_HEIGHT 320
+
 typedef struct
 {
   IrSession *session;
-  GtkWidget *button, *rows;
+  GtkWidget *button, *label, *rows;
 } Bar;
 
 static void
@@ -90,7 +92,9 @@ on_changed (GtkWidget *widget, guint changes, IrSession *session)
   if (!(changes & IR_CHANGED_UNDO))
     return;
   text = g_strdup_printf ("%u other %s", n, n == 1 ? "branch" : "branches");
-  gtk_menu_button_set_label (GTK_MENU_BUTTON (bar->button), text);
+  gtk_label_set_text (GTK_LABEL (bar->label), text);
+  gtk_accessible_update_property (GTK_ACCESSIBLE (bar->button), GTK_ACCESSIBLE_PROPERTY_LABEL, text,
+                                  -1);
   gtk_widget_set_visible (widget, n > 0);
   fill (bar, n);
 }
@@ -100,6 +104,7 @@ make_popover (Bar *bar)
 {
   GtkWidget *popover = gtk_popover_new (), *box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 6);
   GtkWidget *note = row_label ("Goes back to it; this one stays as a branch.", "branch-text");
+  GtkWidget *scroller = gtk_scrolled_window_new ();
 
   bar->rows = gtk_list_box_new ();
   gtk_list_box_set_selection_mode (GTK_LIST_BOX (bar->rows), GTK_SELECTION_NONE);
@@ -107,7 +112,13 @@ make_popover (Bar *bar)
   gtk_accessible_update_property (GTK_ACCESSIBLE (bar->rows), GTK_ACCESSIBLE_PROPERTY_LABEL,
                                   "Branches", -1);
   g_signal_connect (bar->rows, "row-activated", G_CALLBACK (on_row_activated), bar);
-  gtk_box_append (GTK_BOX (box), bar->rows);
+  gtk_scrolled_window_set_policy (GTK_SCROLLED_WINDOW (scroller), GTK_POLICY_NEVER,
+                                  GTK_POLICY_AUTOMATIC);
+  gtk_scrolled_window_set_propagate_natural_height (GTK_SCROLLED_WINDOW (scroller), TRUE);
+  gtk_scrolled_window_set_max_content_height (GTK_SCROLLED_WINDOW (scroller), MAX_HEIGHT);
+  gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (scroller), bar->rows);
+  gtk_widget_add_css_class (note, "branch-note");
+  gtk_box_append (GTK_BOX (box), scroller);
   gtk_box_append (GTK_BOX (box), note);
   gtk_popover_set_child (GTK_POPOVER (popover), box);
   return popover;
@@ -122,6 +133,9 @@ ir_branch_bar_new (IrSession *session)
 
   bar->session = g_object_ref (session);
   bar->button = gtk_menu_button_new ();
+  bar->label = row_label (NULL, NULL);
+  gtk_widget_set_hexpand (bar->label, TRUE);
+  gtk_menu_button_set_child (GTK_MENU_BUTTON (bar->button), bar->label);
   gtk_menu_button_set_has_frame (GTK_MENU_BUTTON (bar->button), FALSE);
   gtk_menu_button_set_always_show_arrow (GTK_MENU_BUTTON (bar->button), TRUE);
   gtk_menu_button_set_popover (GTK_MENU_BUTTON (bar->button), make_popover (bar));

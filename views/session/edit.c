@@ -65,7 +65,10 @@ run_edit (IrJob *job, gpointer data, GCancellable *cancellable, GError **error)
   successor = ir_successor_new (ir_model_ref (model), NULL, request->step, n, request->base.frame,
                                 request->settings, cancellable);
   successor->problems = g_steal_pointer (&problems);
-  successor->message = g_strdup_printf ("Applied as step %u", n);
+  successor->message = g_strdup_printf ("Applied as step %u%s", n,
+                                        request->step < ir_timeline_n_steps (request->base.timeline)
+                                            ? "; what followed is a branch"
+                                            : "");
   return successor;
 }
 

@@ -1,8 +1,8 @@
 /* IrSession: the hub where all views meet. It owns what there is one of, each noun with a face of
- * its own in this folder: the timeline and the position in it (timeline.h), the file (file.h), what
- * the position shows (frame.h), the selection (selection.h), what inputs are given (inputs.h), runs
- * (runs.h, records.h, values.h, kernels.h), problems and checks (execution.h), and the debugger
- * (debug.h). Views read them and ask them for work; they never talk to each other.
+ * its own in this folder: the timeline and the position in it (timeline.h), what was done to it
+ * (undo.h), the file (file.h), what the position shows (frame.h), the selection (selection.h), what
+ * inputs are given (inputs.h), runs (runs.h, records.h, values.h, kernels.h), problems and checks
+ * (execution.h), and the debugger (debug.h). Views read them and ask them for work; they never talk to each other.
  *
  * Threads: the session lives in the main thread. Verbs start jobs that work on forks or frozen
  * snapshots, and swap their result in when done, all of it at once. */

@@ -22,8 +22,9 @@ struct _IrWorker
   gatomicrefcount ref_count;
   pthread_mutex_t lock; /* not one of GLib's, which ThreadSanitizer does not know; guards the rest */
   pthread_cond_t changed;
-  gboolean has_thread;
+  GThread *made;   /* (nullable) */
   gboolean closed; /* nobody has it any more: the thread ends, and frees it */
+  gboolean joined; /* … but for the worker, which is freed by who waits for the thread */
   pthread_t thread;
   State state;
   guint n_begun; /* works so far */
@@ -59,6 +60,13 @@ worker_free (IrWorker *worker)
   g_free (worker);
 }
 
+static gboolean
+is_own_thread (const IrWorker *worker)
+{
+  return worker->made != NULL && worker->state != IDLE &&
+         pthread_equal (worker->thread, pthread_self ());
+}
+
 /**
  * ir_worker_ref:
  * @worker: a worker
@@ -84,11 +92,18 @@ ir_worker_unref (IrWorker *worker)
   if (!g_atomic_ref_count_dec (&worker->ref_count))
     return;
   pthread_mutex_lock (&worker->lock);
-  gboolean has_thread = worker->has_thread;
+  /* One that has nothing to do ends at once, and all that a thread has is gone when it is joined. */
+  gboolean joins = worker->made != NULL && worker->state == IDLE;
+  GThread *made = g_steal_pointer (&worker->made);
   worker->closed = TRUE;
+  worker->joined = joins;
   pthread_cond_broadcast (&worker->changed);
   pthread_mutex_unlock (&worker->lock);
-  if (!has_thread)
+  if (joins)
+    g_thread_join (made);
+  else if (made != NULL)
+    g_thread_unref (made);
+  if (joins || made == NULL)
     worker_free (worker);
 }
 
@@ -123,8 +138,10 @@ thread (gpointer user)
       run_one (worker);
     else
       pthread_cond_wait (&worker->changed, &worker->lock);
+  gboolean joined = worker->joined;
   pthread_mutex_unlock (&worker->lock);
-  worker_free (worker);
+  if (!joined)
+    worker_free (worker);
   return NULL;
 }
 
@@ -132,12 +149,9 @@ thread (gpointer user)
 static gboolean
 start_thread (IrWorker *worker)
 {
-  if (worker->has_thread)
-    return TRUE;
-  GThread *made = g_thread_try_new ("irscope-worker", thread, worker, NULL);
-  worker->has_thread = made != NULL;
-  g_clear_pointer (&made, g_thread_unref);
-  return worker->has_thread;
+  if (worker->made == NULL)
+    worker->made = g_thread_try_new ("irscope-worker", thread, worker, NULL);
+  return worker->made != NULL;
 }
 
 static void
@@ -191,13 +205,6 @@ await_end (IrWorker *worker, const IrWorkerTask *work, gpointer data)
         }
     }
   return TRUE;
-}
-
-static gboolean
-is_own_thread (const IrWorker *worker)
-{
-  return worker->has_thread && worker->state != IDLE &&
-         pthread_equal (worker->thread, pthread_self ());
 }
 
 /**

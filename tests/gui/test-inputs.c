@@ -3,6 +3,7 @@
 
 #include "app/gui/window.h"
 #include "core/io/io.h"
+#include "tests/gui/driving.h"
 #include "tests/gui/waiting.h"
 #include "views/session/inputs.h"
 #include "views/session/runs.h"
@@ -45,27 +46,11 @@ tear_down (Fixture *fixture, gconstpointer text)
     ;
 }
 
-/* The window beside the main one. (nullable) */
-static GtkWidget *
-dialog_of (Fixture *fixture)
-{
-  GListModel *tops = gtk_window_get_toplevels ();
-
-  for (guint i = 0; i < g_list_model_get_n_items (tops); i++)
-    {
-      g_autoptr (GtkWindow) top = g_list_model_get_item (tops, i);
-
-      if (gtk_window_get_transient_for (top) == GTK_WINDOW (fixture->window))
-        return GTK_WIDGET (top);
-    }
-  return NULL;
-}
-
 static GtkWidget *
 open_dialog (Fixture *fixture)
 {
   gtk_widget_activate_action (GTK_WIDGET (fixture->window), "win.inputs", NULL);
-  GtkWidget *dialog = dialog_of (fixture);
+  GtkWidget *dialog = dialog_over (fixture->window);
   g_assert_nonnull (dialog);
   gtk_test_widget_wait_for_draw (dialog);
   return dialog;

@@ -9,6 +9,7 @@
 #include "core/layout/scene.h"
 #include "core/op/infer.h"
 #include "passes/pipeline/pipeline.h"
+#include "tests/gui/driving.h"
 #include "tests/gui/waiting.h"
 #include "views/graph/canvas.h"
 #include "views/graph/proxy.h"
@@ -720,19 +721,6 @@ test_cancel (Fixture *fixture, gconstpointer data)
   g_assert_cmpuint (fixture->n_messages, ==, 1);
 }
 
-/* Another text, as the text view applies it. */
-static gboolean
-graft (IrEdit *edit, gpointer data, GPtrArray *problems, GCancellable *cancellable, GError **error)
-{
-  g_autoptr (IrModel) target = ir_text_read_over (data, -1, ir_edit_model (edit), problems, error);
-
-  ir_edit_begin_step (edit, "apply-text", IR_CLASS_EDIT, 0);
-  ir_graft (edit, target);
-  ir_infer_model (edit, IR_INFER_DEFAULT, problems);
-  ir_edit_end_step (edit);
-  return TRUE;
-}
-
 static void
 assert_same_problems (const GPtrArray *a, const GPtrArray *b)
 {
@@ -761,7 +749,7 @@ test_edit_problems (Fixture *fixture, gconstpointer data)
   wanted = ir_session_get_problems (opened);
   g_assert_cmpuint (wanted->len, ==, 2);
   ir_session_new_model (fixture->session);
-  ir_session_edit (fixture->session, "Apply", graft, text, NULL);
+  ir_session_edit (fixture->session, "Apply", apply_text, text, NULL);
   wait_for ("the edit", frame_is_laid_out, fixture->session);
   found = ir_session_get_problems (fixture->session);
   assert_same_problems (found, wanted);

@@ -5,6 +5,7 @@
 #include "core/ir/dump.h"
 #include "core/ir/reconcile.h"
 #include "core/op/infer.h"
+#include "tests/gui/driving.h"
 #include "tests/gui/waiting.h"
 #include "views/session/debug.h"
 #include "views/session/execution.h"
@@ -58,18 +59,6 @@ rename_to (Fixture *fixture, const char *name)
 {
   ir_session_edit (fixture->session, "Rename Node", rename_first, g_strdup (name), g_free);
   wait_for ("the edit", is_open_and_idle, fixture->session);
-}
-
-static gboolean
-graft (IrEdit *edit, gpointer data, GPtrArray *problems, GCancellable *cancellable, GError **error)
-{
-  g_autoptr (IrModel) target = ir_text_read_over (data, -1, ir_edit_model (edit), problems, error);
-
-  ir_edit_begin_step (edit, "apply-text", IR_CLASS_EDIT, 0);
-  ir_graft (edit, target);
-  ir_infer_model (edit, IR_INFER_DEFAULT, problems);
-  ir_edit_end_step (edit);
-  return TRUE;
 }
 
 static void
@@ -240,7 +229,7 @@ test_problems (Fixture *fixture, gconstpointer data)
   ir_session_new_model (fixture->session);
   wait_for ("the new graph", is_open_and_idle, fixture->session);
   g_assert_cmpuint (ir_session_get_problems (fixture->session)->len, ==, 0);
-  ir_session_edit (fixture->session, "Apply Text", graft, g_strdup (text), g_free);
+  ir_session_edit (fixture->session, "Apply Text", apply_text, g_strdup (text), g_free);
   wait_for ("the edit", is_open_and_idle, fixture->session);
   n = ir_session_get_problems (fixture->session)->len;
   g_assert_cmpuint (n, >, 0);

@@ -135,16 +135,14 @@ join (const IrCall *call,
       gint64 size,
       float *to)
 {
-  CpuWatch watch = cpu_watch (call, (n_past + length) * size), rows = cpu_watch (call, size);
-
-  for (gint64 i = 0; i < a->batch * a->kv_heads && !cpu_watch_stopped (&watch, i); i++)
+  for (gint64 i = 0; i < a->batch * a->kv_heads; i++)
     {
       const float *from = now->data + i / a->kv_heads * now->batch + i % a->kv_heads * now->head;
       if (n_past > 0)
-        ir_call_copy (call, to, past + i * n_past * size, sizeof (float) * n_past * size);
+        memcpy (to, past + i * n_past * size, sizeof (float) * n_past * size);
       to += n_past * size;
-      for (gint64 row = 0; row < length && !cpu_watch_stopped (&rows, row); row++, to += size)
-        ir_call_copy (call, to, from + row * now->row, sizeof (float) * size);
+      for (gint64 row = 0; row < length; row++, to += size)
+        memcpy (to, from + row * now->row, sizeof (float) * size);
     }
 }
 
@@ -331,14 +329,13 @@ attend_block (const IrCall *call,
   scored.y_distance = total;
   if (!cpu_multiply (call, &scored))
     return FALSE;
-  CpuWatch watch = cpu_watch (call, total);
-  for (gint64 i = 0; i < n && !cpu_watch_stopped (&watch, i); i++)
+  for (gint64 i = 0; i < n; i++)
     weigh_row (a, batch, head, first + i, scores + i * total);
   CpuProduct weighed = { .m = n, .n = a->v_size, .k = total, .alpha = 1, .y = out };
   weighed.a = (CpuMatrix){ scores, total, FALSE };
   weighed.b = (CpuMatrix){ v, a->v.row, FALSE };
   weighed.y_distance = y->row;
-  return !watch.stopped && cpu_multiply (call, &weighed);
+  return cpu_multiply (call, &weighed);
 }
 
 static gboolean
@@ -386,16 +383,13 @@ takes (const IrCall *call, const Attention *a)
           (ir_tensor_dtype (a->mask) == IR_DTYPE_FLOAT && !a->selects));
 }
 
-/* FALSE also if it was to stop. */
 static gboolean
-nonpad_fits (const IrCall *call, const Attention *a)
+nonpad_fits (const Attention *a)
 {
-  CpuWatch watch = cpu_watch (call, 1);
-
   for (gint64 i = 0; a->nonpad != NULL && i < a->batch; i++)
     {
       gint64 valid = ir_tensor_get_int64 (a->nonpad, (guint64) i);
-      if (valid < 0 || valid > a->keys || cpu_watch_stopped (&watch, i))
+      if (valid < 0 || valid > a->keys)
         return FALSE;
     }
   return TRUE;
@@ -412,7 +406,7 @@ run_attention (IrCall *call, GError **error)
   if (!call->op->infer (call, error))
     return FALSE;
   attention_init (&a, call);
-  if (!takes (call, &a) || !nonpad_fits (call, &a))
+  if (!takes (call, &a) || !nonpad_fits (&a))
     return !ir_call_fail_if_cut (call, error) && ir_ref_run (call, error);
   const IrTensor *q = ir_call_input (call, 0);
   memcpy (dims, ir_tensor_dims (q), sizeof *dims * ir_tensor_rank (q));

@@ -260,12 +260,11 @@ const IrCpuBlocks cpu_average_pool_blocks = { .reads = reads_pool,
 
 /* The sums go on from piece to piece. */
 static void
-mean_of_plane (const IrCall *call, const float *x, gint64 plane, gint64 lanes, float *means)
+mean_of_plane (const float *x, gint64 plane, gint64 lanes, float *means)
 {
   double sums[MOST_LANES] = { 0 };
 
-  for (gint64 at = 0; at < plane && !cpu_piece_stopped (call, at); at += CPU_LOOK)
-    (lanes == 16 ? add_16 : add_8) (x + at * lanes, MIN (plane - at, CPU_LOOK), sums);
+  (lanes == 16 ? add_16 : add_8) (x, plane, sums);
   for (gint64 k = 0; k < lanes; k++)
     means[k] = (float) (sums[k] / (double) plane);
 }
@@ -290,7 +289,7 @@ run_global_average_pool (IrCall *call, GError **error)
       gint64 first = i % n_blocks * lanes;
       float means[MOST_LANES];
 
-      mean_of_plane (call, x + i * plane * lanes, plane, lanes, means);
+      mean_of_plane (x + i * plane * lanes, plane, lanes, means);
       memcpy (y + i / n_blocks * in[1] + first, means,
               (gsize) MIN (lanes, in[1] - first) * sizeof *y);
     }
@@ -350,8 +349,7 @@ run_concat (IrCall *call, GError **error)
     {
       gint64 channels = dims_in (call, i)[1], own = (channels + lanes - 1) / lanes;
       const float *x = ir_tensor_data (ir_call_input (call, i));
-      CpuWatch watch = cpu_watch (call, MAX (own * plane * lanes, SHARING)),
-               each = cpu_watch (call, plane * lanes);
+      CpuWatch watch = cpu_watch (call, MAX (own * plane * lanes, SHARING));
 
       for (gint64 n = 0; n < out[0] && !cpu_watch_stopped (&watch, n); n++)
         {
@@ -366,10 +364,9 @@ run_concat (IrCall *call, GError **error)
               continue;
             }
 #pragma omp parallel num_threads(n_threads)
-          for (gint64 b = cpu_share (own, 0), until = cpu_share (own, 1);
-               b < until && !cpu_watch_stopped (&each, b); b++)
-            ir_call_copy (call, to + b * plane * lanes, x + (n * own + b) * plane * lanes,
-                          (gsize) (plane * lanes) * sizeof *to);
+          for (gint64 b = cpu_share (own, 0), until = cpu_share (own, 1); b < until; b++)
+            memcpy (to + b * plane * lanes, x + (n * own + b) * plane * lanes,
+                    (gsize) (plane * lanes) * sizeof *to);
         }
       at += own;
     }

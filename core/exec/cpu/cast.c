@@ -175,7 +175,7 @@ run_cast (IrCall *call, GError **error)
   if (from == to)
     {
       if (n > 0 && y != x)
-        ir_call_copy (call, y, x, ir_tensor_n_bytes (in));
+        memcpy (y, x, ir_tensor_n_bytes (in));
       return TRUE;
     }
   gint64 in_size = ir_dtype_bits (types[from]) / 8, out_size = ir_dtype_bits (types[to]) / 8;
@@ -252,7 +252,7 @@ run_range (IrCall *call, GError **error)
   guint64 first = (guint64) ir_tensor_get_int64 (start, 0),
           step = (guint64) ir_tensor_get_int64 (delta, 0);
   double first_real = ir_tensor_get_double (start, 0), step_real = ir_tensor_get_double (delta, 0);
-  for (gint64 i = 0; i < n && (i % CPU_LOOK != 0 || !cpu_piece_stopped (call, i)); i++)
+  for (gint64 i = 0; i < n; i++)
     if (dtype == IR_DTYPE_FLOAT)
       ((float *) y)[i] = (float) (first_real + (double) i * step_real);
     else if (dtype == IR_DTYPE_INT64)

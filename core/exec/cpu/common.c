@@ -43,12 +43,6 @@ cpu_watch (const IrCall *call, gint64 part_elements)
   return (CpuWatch){ .call = call, .mask = mask };
 }
 
-CpuWatch
-cpu_watch_rows (const IrCall *call, gint64 part_elements, gint64 distance)
-{
-  return cpu_watch (call, MAX (part_elements, distance));
-}
-
 gint64
 cpu_share (gint64 n, int after)
 {

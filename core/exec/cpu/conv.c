@@ -145,8 +145,7 @@ move_residual (IrCall *call, const IrTensor *y, GError **error)
                               error);
   if (copy == NULL)
     return FALSE;
-  ir_call_copy (call, ir_tensor_data_writable (copy), ir_tensor_data (add),
-                ir_tensor_n_bytes (add));
+  memcpy (ir_tensor_data_writable (copy), ir_tensor_data (add), ir_tensor_n_bytes (add));
   ir_call_set_input_tensor (call, RESIDUAL, copy);
   return TRUE;
 }
@@ -356,15 +355,13 @@ pack_direct (State *state, const IrCall *call, const Choice *choice)
   if (state->direct == NULL || memcmp (cpu_direct_shape (state->direct), shape, sizeof *shape) != 0)
     {
       g_clear_pointer (&state->direct, cpu_direct_free);
-      state->direct = cpu_direct_new (shape, call, cpu_lanes ());
+      state->direct = cpu_direct_new (shape, cpu_lanes ());
       state->packed_from = NULL;
     }
-  if (state->direct == NULL)
-    return FALSE;
   if (choice->constant && state->packed_from == w && state->packed_bias == b)
     return TRUE;
   state->packed_from = NULL;
-  if (!cpu_direct_pack (state->direct, call, w, b))
+  if (!cpu_direct_pack (state->direct, w, b))
     return FALSE;
   state->packed_from = w;
   state->packed_bias = b;
@@ -384,10 +381,7 @@ run_direct (State *state, IrCall *call, const Choice *choice, GError **error)
   IrTensor *blocks;
 
   if (!choice->winograd && !pack_direct (state, call, choice))
-    {
-      ir_call_fail_if_stopped (call, error);
-      return FALSE;
-    }
+    return FALSE;
   guint in_block = cpu_direct_in_block (shape, lanes);
   const float *x = in_block == 0 ? cpu_floats (call, 0)
                                  : cpu_blocks_in (call, 0, in, 1, in_block, error);
@@ -396,20 +390,18 @@ run_direct (State *state, IrCall *call, const Choice *choice, GError **error)
       !epilogue_of (call, NULL, &epilogue))
     return FALSE;
   float *y = cpu_blocks_out (call, out, 1, lanes, &blocks, error);
-  gboolean done = FALSE;
 
   if (y == NULL)
     return FALSE;
-  if (choice->winograd && run_winograd (state, call, choice, &epilogue, x, y))
-    done = !ir_call_stopped (call);
-  else if (!choice->winograd || pack_direct (state, call, choice))
-    done = cpu_direct_run (state->direct, call, &epilogue, x, y);
-  if (!done)
+  if (!choice->winograd || !run_winograd (state, call, choice, &epilogue, x, y))
     {
-      if (call->outputs[0].block == 0)
-        ir_tensor_unref (blocks);
-      ir_call_fail_if_stopped (call, error);
-      return FALSE;
+      if (choice->winograd && !pack_direct (state, call, choice))
+        {
+          if (call->outputs[0].block == 0)
+            ir_tensor_unref (blocks);
+          return FALSE;
+        }
+      cpu_direct_run (state->direct, call, &epilogue, x, y);
     }
   return cpu_blocks_done (call, out, 1, blocks, error);
 }

@@ -79,22 +79,12 @@ typedef struct
 } CpuWatch;
 
 CpuWatch cpu_watch (const IrCall *call, gint64 part_elements);
-/* The same where parts of the output lie @distance elements apart and are touched for the first
- * time: the system clears a large page for each. */
-CpuWatch cpu_watch_rows (const IrCall *call, gint64 part_elements, gint64 distance);
-
-/* Whether a look has said so already. */
-static inline gboolean
-cpu_watch_over (const CpuWatch *watch)
-{
-  return __atomic_load_n (&watch->stopped, __ATOMIC_RELAXED) != 0;
-}
 
 /* Whether @part, and those after it, may be left out. */
 static inline gboolean
 cpu_watch_stopped (CpuWatch *watch, gint64 part)
 {
-  if (cpu_watch_over (watch))
+  if (__atomic_load_n (&watch->stopped, __ATOMIC_RELAXED))
     return TRUE;
   if ((part & watch->mask) != watch->mask || !ir_call_stopped (watch->call))
     return FALSE;
@@ -105,14 +95,6 @@ cpu_watch_stopped (CpuWatch *watch, gint64 part)
 /* Where the share of @n parts of this thread begins, and with 1 for @after where it ends, in a
  * parallel region. Loops of OpenMP go on to their end, which takes long of very many parts. */
 gint64 cpu_share (gint64 n, int after);
-
-/* For the pieces of a row that is longer than what is worked on between two looks: whether the one
- * at @at is to be left out. */
-static inline gboolean
-cpu_piece_stopped (const IrCall *call, gint64 at)
-{
-  return at > 0 && ir_call_stopped (call);
-}
 
 /* The reference kernel, for kernels that read an input at any address: it does not. */
 gboolean cpu_run_ref (IrCall *call, GError **error);

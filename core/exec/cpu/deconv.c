@@ -62,14 +62,9 @@ add_row (const float *x, float *y, gint64 stride, gint64 n)
       y[i * stride] += x[i];
 }
 
-/* One tap of one channel of the output. @n_rows: (inout): that have been added */
+/* One tap of one channel of the output. */
 static void
-add_tap (const Geometry *g,
-         CpuWatch *watch,
-         const gint64 *tap,
-         const float *columns,
-         float *y,
-         gint64 *n_rows)
+add_tap (const Geometry *g, const gint64 *tap, const float *columns, float *y)
 {
   gint64 shift[MAX_AXES], low[MAX_AXES], high[MAX_AXES], step = g->stride[2];
 
@@ -83,37 +78,25 @@ add_tap (const Geometry *g,
   for (gint64 a = low[0]; a < high[0]; a++)
     for (gint64 b = low[1]; b < high[1]; b++)
       {
-        if (cpu_watch_stopped (watch, (*n_rows)++))
-          return;
         gint64 row = (a * g->stride[0] + shift[0]) * g->out[1] + b * g->stride[1] + shift[1];
         const float *from = columns + (a * g->in[1] + b) * g->in[2];
         float *to = y + row * g->out[2] + shift[2];
 
-        for (gint64 at = low[2]; at < high[2]; at += CPU_LOOK)
-          {
-            if (at > low[2] && cpu_watch_stopped (watch, watch->mask))
-              return;
-            add_row (from + at, to + at * step, step, MIN (high[2] - at, CPU_LOOK));
-          }
+        add_row (from + low[2], to + low[2] * step, step, high[2] - low[2]);
       }
 }
 
 static void
-add_channel (const IrCall *call, const Geometry *g, const float *columns, float bias, float *y)
+add_channel (const Geometry *g, const float *columns, float bias, float *y)
 {
-  CpuWatch watch = cpu_watch (call, g->in[2]); /* of the rows of this channel */
-  CpuWatch taps = cpu_watch (call, g->in_plane);
-  gint64 n_rows = 0;
-
-  for (gint64 at = 0; at < g->out_plane && !cpu_piece_stopped (call, at); at += CPU_LOOK)
-    for (gint64 i = at; i < MIN (at + CPU_LOOK, g->out_plane); i++)
-      y[i] = bias;
-  for (gint64 k = 0; k < g->taps && !watch.stopped && !cpu_watch_stopped (&taps, k); k++)
+  for (gint64 i = 0; i < g->out_plane; i++)
+    y[i] = bias;
+  for (gint64 k = 0; k < g->taps; k++)
     {
       gint64 tap[] = { k / (g->kernel[1] * g->kernel[2]), k / g->kernel[2] % g->kernel[1],
                        k % g->kernel[2] };
 
-      add_tap (g, &watch, tap, columns + k * g->in_plane, y, &n_rows);
+      add_tap (g, tap, columns + k * g->in_plane, y);
     }
 }
 
@@ -161,8 +144,7 @@ run (IrCall *call, GError **error)
     return ir_call_fail (call, error, IR_OP_ERROR_LIMIT, "the products do not fit into memory");
   int n_threads = cpu_n_threads (call, (guint64) (rows * g.in_plane * own / 32));
   cpu_library_threads (call, n_threads);
-  CpuWatch parts = cpu_watch (call, rows * g.in_plane);
-  for (gint64 part = 0; part < batch * group && !cpu_watch_stopped (&parts, part); part++)
+  for (gint64 part = 0; part < batch * group; part++)
     {
       float *to = y + part * each * g.out_plane;
       gint64 first = part % group * each;
@@ -182,8 +164,8 @@ run (IrCall *call, GError **error)
 #pragma omp parallel num_threads(n_threads)
       for (gint64 m = cpu_share (each, 0), until = cpu_share (each, 1);
            m < until && !cpu_watch_stopped (&watch, m); m++)
-        add_channel (call, &g, columns + m * g.taps * g.in_plane,
-                     bias != NULL ? bias[first + m] : 0, to + m * g.out_plane);
+        add_channel (&g, columns + m * g.taps * g.in_plane, bias != NULL ? bias[first + m] : 0,
+                     to + m * g.out_plane);
     }
   return TRUE;
 }

@@ -18,9 +18,7 @@
 #define MOST_PLACES  65536 /* taps of all pixels that a table is kept for */
 #define FEW_CHANNELS 4     /* of a picture, which is read plain */
 #define MOST_TAPS    65536 /* of a window: more take long for a single pixel */
-#define MOVED        32    /* of them in the time that an element is read and one is written */
-#define LONG_ROW     (1 << 20)      /* pixels: more are not written without a look */
-#define PACKED_LOOK  (CPU_LOOK / 8) /* weights that are packed between two looks */
+#define LONG_ROW     (1 << 20) /* pixels: more are not written without a look */
 
 /* Multiplications that take as long as an element of a loop over vectors. */
 #define PRODUCTS_PER_ELEMENT  16
@@ -148,9 +146,8 @@ fill_pixel (CpuDirect *direct, gint64 pixel, gint64 row, gint64 column)
                           column + (s->kernel[1] - 1) * s->dilation[1] < s->in[1];
 }
 
-/* FALSE: it was to stop. */
-static gboolean
-fill_windows (CpuDirect *direct, const IrCall *call)
+static void
+fill_windows (CpuDirect *direct)
 {
   const CpuDirectShape *s = &direct->shape;
 
@@ -165,12 +162,7 @@ fill_windows (CpuDirect *direct, const IrCall *call)
     }
   for (gint64 i = 0, pixel = 0; i < s->out[0]; i++)
     for (gint64 j = 0; j < s->out[1]; j++, pixel++)
-      {
-        if (pixel % CPU_LOOK == CPU_LOOK - 1 && ir_call_stopped (call))
-          return FALSE;
-        fill_pixel (direct, pixel, i * s->stride[0] - s->pad[0], j * s->stride[1] - s->pad[1]);
-      }
-  return TRUE;
+      fill_pixel (direct, pixel, i * s->stride[0] - s->pad[0], j * s->stride[1] - s->pad[1]);
 }
 
 /* Where windows reach over the edge every tap has to be looked at; small outputs have mostly such,
@@ -194,10 +186,9 @@ fill_places (CpuDirect *direct)
       }
 }
 
-/* Blocks of the output that a group has maps in; of depthwise ones a block is a group. FALSE: it
- * was to stop. */
-static gboolean
-fill_groups (CpuDirect *direct, const IrCall *call)
+/* Blocks of the output that a group has maps in; of depthwise ones a block is a group. */
+static void
+fill_groups (CpuDirect *direct)
 {
   const CpuDirectShape *s = &direct->shape;
   gint64 lanes = direct->unit->lanes;
@@ -209,23 +200,19 @@ fill_groups (CpuDirect *direct, const IrCall *call)
   direct->first_blocks = g_new (gint64, n);
   direct->packed_blocks = g_new (gint64, n + 1);
   direct->packed_blocks[0] = 0;
-  CpuWatch watch = cpu_watch (call, 1);
   for (gint64 group = 0; group < n; group++)
     {
-      if (cpu_watch_stopped (&watch, group))
-        return FALSE;
       gint64 first = direct->depthwise ? group : group * s->maps / lanes;
       gint64 end = direct->depthwise ? group + 1 : ((group + 1) * s->maps + lanes - 1) / lanes;
 
       direct->first_blocks[group] = first;
       direct->packed_blocks[group + 1] = direct->packed_blocks[group] + end - first;
     }
-  return TRUE;
 }
 
-/* Geometry without weights; free with cpu_direct_free(); NULL: it was to stop. */
+/* Geometry without weights; free with cpu_direct_free(). */
 CpuDirect *
-cpu_direct_new (const CpuDirectShape *shape, const IrCall *call, guint lanes)
+cpu_direct_new (const CpuDirectShape *shape, guint lanes)
 {
   CpuDirect *direct = g_new0 (CpuDirect, 1);
 
@@ -250,11 +237,8 @@ cpu_direct_new (const CpuDirectShape *shape, const IrCall *call, guint lanes)
       shape->kernel[1] <= 5 && shape->stride[1] <= 2 && shape->dilation[0] == 1 &&
       shape->dilation[1] == 1)
     direct->rows_func = direct->unit->depthwise_row[shape->kernel[1]][shape->stride[1]];
-  if (!fill_groups (direct, call) || !fill_windows (direct, call))
-    {
-      cpu_direct_free (direct);
-      return NULL;
-    }
+  fill_groups (direct);
+  fill_windows (direct);
   fill_places (direct);
   return direct;
 }
@@ -324,24 +308,10 @@ group_in_blocks (const CpuDirect *direct, gint64 group)
   return (end + direct->in_block - 1) / direct->in_block;
 }
 
-/* Counts what is packed: whether @n elements more may be left out, as it is to stop. */
-static gboolean
-has_packed (CpuWatch *watch, gint64 *n_packed, gint64 n)
-{
-  *n_packed += n;
-  if (*n_packed < PACKED_LOOK || watch->stopped)
-    return watch->stopped != 0;
-  *n_packed = 0;
-  return cpu_watch_stopped (watch, watch->mask);
-}
-
 /* Weights of all maps of a group in the order in which the tiles read them. */
 static void
-pack_group (
-    const CpuDirect *direct, CpuWatch *watch, gint64 group, const CpuLooseFloat *from, float *to)
+pack_group (const CpuDirect *direct, gint64 group, const CpuLooseFloat *from, float *to)
 {
-  gint64 n_packed = 0;
-
   const CpuDirectShape *s = &direct->shape;
   gint64 lanes = direct->unit->lanes, skip = group_skip (direct, group);
   gint64 before = group * s->maps - direct->first_blocks[group] * lanes; /* lanes of others */
@@ -355,8 +325,6 @@ pack_group (
                  map_first = panel_start (direct, group, panel) * lanes - before,
                  map_end = panel_start (direct, group, panel + 1) * lanes - before;
 
-          if (has_packed (watch, &n_packed, (end - first) * (map_end - map_first)))
-            return;
           for (gint64 channel = first; channel < end; channel++)
             for (gint64 map = map_first; map < map_end; map++)
               *to++ = map >= 0 && map < s->maps
@@ -366,54 +334,41 @@ pack_group (
 }
 
 static gboolean
-all_finite (const IrCall *call, const CpuLooseFloat *x, gint64 n)
+all_finite (const CpuLooseFloat *x, gint64 n)
 {
   gboolean finite = TRUE;
 
-  for (gint64 at = 0; at < n && finite; at += CPU_LOOK)
-    {
-      if (cpu_piece_stopped (call, at))
-        return FALSE;
-      for (gint64 i = at; i < MIN (n, at + CPU_LOOK); i++)
-        finite &= isfinite (x[i]) != 0;
-    }
+  for (gint64 i = 0; i < n; i++)
+    finite &= isfinite (x[i]) != 0;
   return finite;
 }
 
 /* Weights of a depthwise convolution: lane by lane. */
 static void
-pack_depthwise (const CpuDirect *direct, CpuWatch *watch, const CpuLooseFloat *from, float *to)
+pack_depthwise (const CpuDirect *direct, const CpuLooseFloat *from, float *to)
 {
-  gint64 lanes = direct->unit->lanes, n_taps = direct->n_taps, n_packed = 0;
+  gint64 lanes = direct->unit->lanes, n_taps = direct->n_taps;
   gint64 n_blocks = direct->packed_blocks[direct->n_groups];
 
   for (gint64 block = 0; block < n_blocks; block++)
     for (gint64 tap = 0; tap < n_taps; tap++)
-      {
-        if (has_packed (watch, &n_packed, lanes))
-          return;
-        for (gint64 c = block * lanes; c < (block + 1) * lanes; c++)
-          *to++ = c < direct->shape.groups ? from[c * n_taps + tap] : 0;
-      }
+      for (gint64 c = block * lanes; c < (block + 1) * lanes; c++)
+        *to++ = c < direct->shape.groups ? from[c * n_taps + tap] : 0;
 }
 
 /* Brings the weights into the order in which they are read. Weights that are not finite are
  * refused: beyond the edges of the input they would be multiplied with zeros. Returns FALSE if
- * this convolution cannot be computed so, or is to stop. @weights: as the standard has them:
- * [groups * maps, channels, kernel]. */
+ * this convolution cannot be computed so. @weights: as the standard has them: [groups * maps,
+ * channels, kernel]. */
 gboolean
-cpu_direct_pack (CpuDirect *direct,
-                 const IrCall *call,
-                 const CpuLooseFloat *weights,
-                 const float *bias)
+cpu_direct_pack (CpuDirect *direct, const CpuLooseFloat *weights, const float *bias)
 {
   const CpuDirectShape *s = &direct->shape;
   gint64 lanes = direct->unit->lanes, n_blocks = direct->packed_blocks[direct->n_groups];
   gint64 own = s->maps * s->channels * direct->n_taps, /* of a group in @weights */
       packed = lanes * (direct->depthwise ? 1 : s->channels) * direct->n_taps; /* of a block */
 
-  CpuWatch watch = cpu_watch (call, CPU_LOOK), groups = cpu_watch (call, own);
-  if (!all_finite (call, weights, own * s->groups))
+  if (!all_finite (weights, own * s->groups))
     return FALSE;
   if (direct->weights == NULL)
     direct->weights = ir_pages_new ((gsize) (packed * n_blocks) * sizeof (float));
@@ -421,27 +376,22 @@ cpu_direct_pack (CpuDirect *direct,
     direct->bias = ir_pages_new ((gsize) (lanes * n_blocks) * sizeof (float));
   if (direct->weights == NULL || direct->bias == NULL)
     return FALSE;
-  if (!ir_call_zero (call, direct->bias, (gsize) (lanes * n_blocks) * sizeof (float)))
-    return FALSE;
+  memset (direct->bias, 0, (gsize) (lanes * n_blocks) * sizeof (float));
   if (direct->depthwise)
-    {
-      pack_depthwise (direct, &watch, weights, direct->weights);
-      return !watch.stopped && (bias == NULL || ir_call_copy (call, direct->bias, bias,
-                                                              (gsize) s->groups * sizeof (float)));
-    }
-  for (gint64 group = 0; group < direct->n_groups && !watch.stopped; group++)
+    pack_depthwise (direct, weights, direct->weights);
+  if (direct->depthwise && bias != NULL)
+    memcpy (direct->bias, bias, (gsize) s->groups * sizeof (float));
+  for (gint64 group = 0; group < direct->n_groups && !direct->depthwise; group++)
     {
       gint64 at = direct->packed_blocks[group],
              before = group * s->maps - direct->first_blocks[group] * lanes;
 
-      if (cpu_watch_stopped (&groups, group))
-        return FALSE;
-      pack_group (direct, &watch, group, weights + group * own, direct->weights + at * packed);
-      if (bias != NULL && !ir_call_copy (call, direct->bias + at * lanes + before,
-                                         bias + group * s->maps, (gsize) s->maps * sizeof (float)))
-        return FALSE;
+      pack_group (direct, group, weights + group * own, direct->weights + at * packed);
+      if (bias != NULL)
+        memcpy (direct->bias + at * lanes + before, bias + group * s->maps,
+                (gsize) s->maps * sizeof (float));
     }
-  return !watch.stopped;
+  return TRUE;
 }
 
 /* -- running -- */
@@ -455,7 +405,6 @@ typedef struct
   float *y;
   CpuPanel panel; /* what is the same for all */
   gboolean after; /* an activation that the tiles do not know follows */
-  CpuWatch *watch;
 } Job;
 
 static gint64
@@ -466,21 +415,15 @@ n_tiles_of (const CpuDirect *direct, gint64 n_blocks)
   return (direct->out_plane + most - 1) / most;
 }
 
-/* @ahead: (nullable): the @n_ahead weights that are needed next
- * @pixel_work: multiply-adds of a pixel
- * @done: (inout): of them since the last look
- *
- * FALSE: it was to stop. */
-static gboolean
+/* @ahead: (nullable): the @n_ahead weights that are needed next */
+static void
 run_tiles (const Job *job,
            CpuPanel *panel,
            gint64 n_blocks,
            gint64 first,
            gint64 end,
            const float *ahead,
-           gint64 n_ahead,
-           double pixel_work,
-           double *done)
+           gint64 n_ahead)
 {
   const CpuDirect *direct = job->direct;
   gint64 n_tiles = n_tiles_of (direct, n_blocks), plane = direct->out_plane;
@@ -489,14 +432,11 @@ run_tiles (const Job *job,
     {
       gint64 pixel = plane * tile / n_tiles, n = plane * (tile + 1) / n_tiles - pixel;
 
-      if (cpu_has_worked (job->watch, done, pixel_work * (double) n))
-        return FALSE;
       if (ahead != NULL)
         cpu_fetch_ahead (panel, ahead, n_ahead, tile - first, end - first);
       (direct->depthwise ? direct->unit->depthwise : direct->unit->tiles[n_blocks])[n](panel,
                                                                                        pixel);
     }
-  return TRUE;
 }
 
 /* Of the channels of a block that has @used of @lanes, a piece of pixels at a time. */
@@ -583,7 +523,6 @@ run_panel (const Job *job, gint64 sample, gint64 group, guint index, gint64 firs
   const float *weights_end = direct->weights + direct->packed_blocks[direct->n_groups] * lanes *
                                                    channels * direct->n_taps;
   CpuPanel panel = job->panel;
-  double work = 0; /* since the last look */
   float aside[GROUP_BYTES / sizeof (float)] __attribute__ ((aligned (64)));
 
   panel.bias = direct->bias + packed * lanes;
@@ -597,7 +536,7 @@ run_panel (const Job *job, gint64 sample, gint64 group, guint index, gint64 firs
     {
       gint64 tile_end = MIN (tile + at_once, end);
 
-      if (cpu_watch_stopped (job->watch, job->watch->mask))
+      if (ir_call_stopped (job->call))
         return;
       if (panel.sums == aside)
         {
@@ -622,10 +561,8 @@ run_panel (const Job *job, gint64 sample, gint64 group, guint index, gint64 firs
           panel.ahead_lines = 0;
           const float *ahead = weights + then * channel_weights;
           gint64 n_ahead = MIN ((then - done) * channel_weights, weights_end - ahead);
-          if (!run_tiles (job, &panel, n_blocks, tile, tile_end,
-                          then < channels || tile_end == end ? ahead : NULL, n_ahead,
-                          (double) ((then - done) * channel_weights), &work))
-            return;
+          run_tiles (job, &panel, n_blocks, tile, tile_end,
+                     then < channels || tile_end == end ? ahead : NULL, n_ahead);
         }
       gint64 pixel = plane * tile / n_tiles;
       for (gint64 m = 0; job->after && m < n_blocks; m++)
@@ -644,7 +581,6 @@ run_rows_of (const Job *job, gint64 block, gint64 first_row, gint64 end_row)
   gint64 group = block % direct->n_groups;
   CpuPanel panel = job->panel;
   CpuDepthwiseRow row = { .width = s->in[1], .pad = pad, .n = s->out[1] };
-  double work = 0; /* since the last look */
 
   row.inside = MIN ((pad + step - 1) / step, row.n);
   if (row.width + pad >= s->kernel[1])
@@ -655,9 +591,6 @@ run_rows_of (const Job *job, gint64 block, gint64 first_row, gint64 end_row)
     {
       gint64 top = i * s->stride[0] - s->pad[0], first = MAX (0, -top);
       gint64 at = (block * n_rows + i) * row.n * lanes;
-
-      if (cpu_has_worked (job->watch, &work, MOVED * (double) (row.n * lanes)))
-        return;
 
       row.n_rows = MAX (MIN (s->kernel[0], s->in[0] - top) - first, 0);
       row.x = job->x +
@@ -694,14 +627,11 @@ run_rows (const Job *job, gint64 part, gint64 n_parts)
   gint64 n_rows = direct->shape.out[0], n_blocks = direct->shape.batch * direct->n_groups;
   gint64 total = n_blocks * n_rows, begin = total * part / n_parts,
          stop = total * (part + 1) / n_parts;
-  CpuWatch rounds = cpu_watch (job->call, 1); /* others' blocks are passed over */
 
   for (gint64 block = 0; block < n_blocks; block++)
     {
       gint64 first, end;
 
-      if (cpu_watch_stopped (&rounds, block))
-        return;
       if (direct->by_rows)
         share_of_sample (direct, block / direct->n_groups, n_rows, part, n_parts, &first, &end);
       else
@@ -709,7 +639,7 @@ run_rows (const Job *job, gint64 part, gint64 n_parts)
           first = CLAMP (begin - block * n_rows, 0, n_rows);
           end = CLAMP (stop - block * n_rows, 0, n_rows);
         }
-      if (first < end && cpu_watch_stopped (job->watch, job->watch->mask))
+      if (first < end && ir_call_stopped (job->call))
         return;
       run_rows_of (job, block, first, end);
     }
@@ -720,18 +650,15 @@ static void
 run_pixels (const Job *job, gint64 part, gint64 n_parts)
 {
   const CpuDirect *direct = job->direct;
-  gint64 groups = direct->n_groups, n_rounds = 0;
-  CpuWatch rounds = cpu_watch (job->call, 1); /* others' panels are passed over */
+  gint64 groups = direct->n_groups;
 
-  for (gint64 i = 0; i < direct->shape.batch * groups && !cpu_watch_over (job->watch); i++)
+  for (gint64 i = 0; i < direct->shape.batch * groups; i++)
     for (guint panel = 0; panel < group_panels (direct, i % groups); panel++)
       {
         gint64 n_blocks = panel_start (direct, i % groups, panel + 1) -
                           panel_start (direct, i % groups, panel);
         gint64 first, end;
 
-        if (cpu_watch_stopped (&rounds, n_rounds++))
-          return;
         share_of_sample (direct, i / groups, n_tiles_of (direct, n_blocks), part, n_parts, &first,
                          &end);
         if (first < end)
@@ -744,26 +671,20 @@ static void
 run_part (const Job *job, gint64 part, gint64 n_parts)
 {
   const CpuDirect *direct = job->direct;
-  gint64 groups = direct->n_groups, total = 0, done = 0, n_rounds = 0;
-  CpuWatch rounds = cpu_watch (job->call, 1);
+  gint64 groups = direct->n_groups, total = 0, done = 0;
 
   for (gint64 group = 0; group < groups; group++)
     for (guint panel = 0; panel < group_panels (direct, group); panel++)
       {
-        if (cpu_watch_stopped (&rounds, n_rounds++))
-          return;
         gint64 n_blocks = panel_start (direct, group, panel + 1) -
                           panel_start (direct, group, panel);
         total += n_blocks * n_tiles_of (direct, n_blocks);
       }
   total *= direct->shape.batch;
   gint64 first = total * part / n_parts, end = total * (part + 1) / n_parts;
-  for (gint64 i = 0; i < direct->shape.batch * groups && done < end && !cpu_watch_over (job->watch);
-       i++)
+  for (gint64 i = 0; i < direct->shape.batch * groups && done < end; i++)
     for (guint panel = 0; panel < group_panels (direct, i % groups) && done < end; panel++)
       {
-        if (cpu_watch_stopped (&rounds, n_rounds++))
-          return;
         gint64 n_blocks = panel_start (direct, i % groups, panel + 1) -
                           panel_start (direct, i % groups, panel);
         gint64 n_tiles = n_tiles_of (direct, n_blocks);
@@ -833,9 +754,9 @@ describe (Job *job)
   };
 }
 
-/* Returns FALSE if it was to stop; @y is then incomplete. @epilogue: what follows; its residual
- * is in blocks, as @y, and may be @y where cpu_direct_adds_in_place(). */
-gboolean
+/* @epilogue: what follows; its residual is in blocks, as @y, and may be @y where
+ * cpu_direct_adds_in_place(). */
+void
 cpu_direct_run (const CpuDirect *direct,
                 const IrCall *call,
                 const CpuEpilogue *epilogue,
@@ -843,8 +764,7 @@ cpu_direct_run (const CpuDirect *direct,
                 float *y)
 {
   const CpuDirectShape *s = &direct->shape;
-  CpuWatch watch = cpu_watch (call, CPU_LOOK);
-  Job job = { direct, epilogue, call, x, y, .watch = &watch };
+  Job job = { direct, epilogue, call, x, y };
   guint64 work = (guint64) (s->batch * s->groups * s->maps * direct->out_plane) *
                  (guint64) (s->channels * direct->n_taps) /
                  (direct->depthwise ? DEPTHWISE_PER_ELEMENT : PRODUCTS_PER_ELEMENT);
@@ -867,5 +787,4 @@ cpu_direct_run (const CpuDirect *direct,
     cpu_epilogue_all (
         call, &rest, y,
         (guint64) (s->batch * direct->out_blocks * direct->unit->lanes * direct->out_plane));
-  return !ir_call_stopped (call);
 }

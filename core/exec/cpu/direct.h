@@ -19,22 +19,19 @@ typedef struct _CpuDirect CpuDirect;
 gboolean cpu_shares_pixels (gint64 channels, gint64 plane);
 
 gboolean cpu_direct_takes (const CpuDirectShape *shape, guint lanes);
-CpuDirect *cpu_direct_new (const CpuDirectShape *shape, const IrCall *call, guint lanes);
+CpuDirect *cpu_direct_new (const CpuDirectShape *shape, guint lanes);
 void cpu_direct_free (CpuDirect *direct);
 const CpuDirectShape *cpu_direct_shape (const CpuDirect *direct);
 /* How many channels stand together in the input that cpu_direct_run() reads; 0: it is plain. */
 guint cpu_direct_in_block (const CpuDirectShape *shape, guint lanes);
 gboolean cpu_direct_adds_in_place (const CpuDirectShape *shape, guint lanes);
 gboolean cpu_direct_knows (const CpuEpilogue *epilogue);
-gboolean cpu_direct_pack (CpuDirect *direct,
-                          const IrCall *call,
-                          const CpuLooseFloat *weights,
-                          const float *bias);
-gboolean cpu_direct_run (const CpuDirect *direct,
-                         const IrCall *call,
-                         const CpuEpilogue *epilogue,
-                         const float *x,
-                         float *y);
+gboolean cpu_direct_pack (CpuDirect *direct, const CpuLooseFloat *weights, const float *bias);
+void cpu_direct_run (const CpuDirect *direct,
+                     const IrCall *call,
+                     const CpuEpilogue *epilogue,
+                     const float *x,
+                     float *y);
 
 /* -- what direct.c and its copies for each vector unit share (direct-tile.h) -- */
 
@@ -148,18 +145,4 @@ typedef struct
 } CpuVectorUnit;
 
 const CpuVectorUnit *cpu_vector_unit (guint lanes);
-
-#define CPU_LOOK_WORK 2e8 /* multiply-adds between two looks */
-
-/* Whether what is left may be left out, after @work multiply-adds more of one thread. @done:
- * (inout): of them since the last look */
-static inline gboolean
-cpu_has_worked (CpuWatch *watch, double *done, double work)
-{
-  *done += work;
-  if (*done < CPU_LOOK_WORK)
-    return FALSE;
-  *done = 0;
-  return cpu_watch_stopped (watch, watch->mask);
-}
 extern const CpuVectorUnit cpu_unit_avx2, cpu_unit_avx512;

@@ -119,8 +119,8 @@ run_with_epilogue (IrCall *call, const CpuEpilogue *epilogue, GError **error)
 
   if (y == NULL)
     return FALSE;
-  if ((gconstpointer) y != ir_tensor_data (in))
-    ir_call_copy (call, y, ir_tensor_data (in), ir_tensor_n_bytes (in));
+  if (ir_tensor_n_bytes (in) > 0 && (gconstpointer) y != ir_tensor_data (in))
+    memcpy (y, ir_tensor_data (in), ir_tensor_n_bytes (in));
   cpu_epilogue_all (call, epilogue, y, ir_tensor_n_elements (in));
   return TRUE;
 }
@@ -175,14 +175,13 @@ run_hard_sigmoid (IrCall *call, GError **error)
   float *y = cpu_new_floats (call, 0, in, error);
   gint64 n = (gint64) ir_tensor_n_elements (in);
 
-  for (gint64 at = 0; y != NULL && at < n && !cpu_piece_stopped (call, at); at += CPU_LOOK)
-    for (gint64 i = at; i < MIN (at + CPU_LOOK, n); i++)
-      {
-        float gate = alpha * x[i] + beta;
+  for (gint64 i = 0; y != NULL && i < n; i++)
+    {
+      float gate = alpha * x[i] + beta;
 
-        gate = gate < 0 ? 0 : gate;
-        y[i] = gate > 1 ? 1 : gate;
-      }
+      gate = gate < 0 ? 0 : gate;
+      y[i] = gate > 1 ? 1 : gate;
+    }
   return y != NULL;
 }
 
@@ -195,9 +194,8 @@ run_elu (IrCall *call, GError **error)
   float *y = cpu_new_floats (call, 0, in, error);
   gint64 n = (gint64) ir_tensor_n_elements (in);
 
-  for (gint64 at = 0; y != NULL && at < n && !cpu_piece_stopped (call, at); at += CPU_LOOK)
-    for (gint64 i = at; i < MIN (at + CPU_LOOK, n); i++)
-      y[i] = x[i] < 0 ? alpha * expm1f (x[i]) : x[i];
+  for (gint64 i = 0; y != NULL && i < n; i++)
+    y[i] = x[i] < 0 ? alpha * expm1f (x[i]) : x[i];
   return y != NULL;
 }
 
@@ -224,9 +222,8 @@ run_not (IrCall *call, GError **error)
   guint8 *y = out != NULL ? ir_tensor_data_writable (out) : NULL;
   gint64 n = (gint64) ir_tensor_n_elements (in);
 
-  for (gint64 at = 0; out != NULL && at < n && !cpu_piece_stopped (call, at); at += CPU_LOOK)
-    for (gint64 i = at; i < MIN (at + CPU_LOOK, n); i++)
-      y[i] = x[i] == 0;
+  for (gint64 i = 0; out != NULL && i < n; i++)
+    y[i] = x[i] == 0;
   return out != NULL;
 }
 
@@ -561,15 +558,10 @@ divides (const IrCall *call)
   gconstpointer data = ir_tensor_data (by);
   IrDtype dtype = ir_tensor_dtype (by);
 
-  for (gint64 at = 0; at < n && !zero; at += CPU_LOOK)
-    {
-      if (cpu_piece_stopped (call, at))
-        return FALSE; /* what was not looked at must not be divided by */
-      for (gint64 i = at; i < MIN (n, at + CPU_LOOK) && dtype == IR_DTYPE_INT64; i++)
-        zero |= ((const gint64 *) data)[i] == 0;
-      for (gint64 i = at; i < MIN (n, at + CPU_LOOK) && dtype == IR_DTYPE_INT32; i++)
-        zero |= ((const gint32 *) data)[i] == 0;
-    }
+  for (gint64 i = 0; i < n && dtype == IR_DTYPE_INT64; i++)
+    zero |= ((const gint64 *) data)[i] == 0;
+  for (gint64 i = 0; i < n && dtype == IR_DTYPE_INT32; i++)
+    zero |= ((const gint32 *) data)[i] == 0;
   return !zero;
 }
 
@@ -598,12 +590,6 @@ run_integers (IrCall *call, BinaryLoop wide, BinaryLoop narrow, GError **error)
 
 ARITHMETIC (cpu_add, a + b, a + b)
 
-static inline gboolean
-look (const IrCall *call, guint64 i)
-{
-  return i % CPU_LOOK == CPU_LOOK - 1 && ir_call_stopped (call);
-}
-
 /* The least integer is its own opposite. */
 #define WHOLE_UNARY(kernel, REAL, WHOLE)                                                           \
   UNARY_LOOP (kernel, REAL)                                                                        \
@@ -618,13 +604,13 @@ look (const IrCall *call, guint64 i)
     guint64 n = out != NULL ? ir_tensor_n_elements (out) : 0;                                      \
     gconstpointer from = ir_tensor_data (in);                                                      \
     gpointer to = out != NULL ? ir_tensor_data_writable (out) : NULL;                              \
-    for (guint64 i = 0; i < n && dtype == IR_DTYPE_INT64 && !look (call, i); i++)                  \
+    for (guint64 i = 0; i < n && dtype == IR_DTYPE_INT64; i++)                                     \
       {                                                                                            \
         gint64 x = ((const gint64 *) from)[i];                                                     \
         guint64 own = (guint64) x, opposite = -own;                                                \
         ((guint64 *) to)[i] = WHOLE;                                                               \
       }                                                                                            \
-    for (guint64 i = 0; i < n && dtype == IR_DTYPE_INT32 && !look (call, i); i++)                  \
+    for (guint64 i = 0; i < n && dtype == IR_DTYPE_INT32; i++)                                     \
       {                                                                                            \
         gint32 x = ((const gint32 *) from)[i];                                                     \
         guint32 own = (guint32) x, opposite = -own;                                                \
@@ -661,7 +647,7 @@ run_div (IrCall *call, GError **error)
   if (ir_tensor_dtype (ir_call_input (call, 0)) == IR_DTYPE_FLOAT)
     return run_binary (call, cpu_div_loop, IR_DTYPE_FLOAT, error);
   return divides (call) ? run_integers (call, div_int64_loop, div_int32_loop, error)
-                        : !ir_call_fail_if_stopped (call, error) && ir_ref_run (call, error);
+                        : ir_ref_run (call, error);
 }
 
 const IrCpuKernel cpu_div = {
@@ -675,7 +661,7 @@ static gboolean
 run_mod (IrCall *call, GError **error)
 {
   if (!divides (call))
-    return !ir_call_fail_if_stopped (call, error) && ir_ref_run (call, error);
+    return ir_ref_run (call, error);
   return ir_call_int (call, "fmod", 0) != 0
              ? run_integers (call, fmod_int64_loop, fmod_int32_loop, error)
              : run_integers (call, mod_int64_loop, mod_int32_loop, error);

@@ -46,16 +46,11 @@ squares_of (const float *x, double mean, gint64 n)
 
 /* Piece by piece, where there are many. */
 static Statistics
-statistics_of (const IrCall *call, const float *x, gint64 n, double epsilon)
+statistics_of (const float *x, gint64 n, double epsilon)
 {
-  double sum = 0, square = 0, mean;
+  double mean = sum_of (x, n) / (double) n;
 
-  for (gint64 at = 0; at < n && !cpu_piece_stopped (call, at); at += CPU_LOOK)
-    sum += sum_of (x + at, MIN (n - at, CPU_LOOK));
-  mean = sum / (double) n;
-  for (gint64 at = 0; at < n && !cpu_piece_stopped (call, at); at += CPU_LOOK)
-    square += squares_of (x + at, mean, MIN (n - at, CPU_LOOK));
-  return (Statistics){ mean, 1 / sqrt (square / (double) n + epsilon) };
+  return (Statistics){ mean, 1 / sqrt (squares_of (x, mean, n) / (double) n + epsilon) };
 }
 
 CPU_VECTORIZED static void
@@ -92,17 +87,13 @@ run_groups (IrCall *call, gint64 groups, GError **error)
     {
       gint64 at = group * each * split.inner;
 
-      Statistics s = statistics_of (call, x + at, each * split.inner, epsilon);
-      CpuWatch pieces = cpu_watch (call, MIN (split.inner, CPU_LOOK));
-      for (gint64 i = 0, piece = 0; i < each * split.inner; piece++)
+      Statistics s = statistics_of (x + at, each * split.inner, epsilon);
+      for (gint64 c = 0; c < each; c++)
         {
-          gint64 c = i / split.inner, n = MIN (split.inner - i % split.inner, CPU_LOOK);
           gint64 entry = n_scale == split.middle ? group % groups * each + c : group % groups;
 
-          if (cpu_watch_stopped (&pieces, piece))
-            break;
-          normalize (x + at + i, y + at + i, n, s, scale[entry], bias[entry]);
-          i += n;
+          normalize (x + at + c * split.inner, y + at + c * split.inner, split.inner, s,
+                     scale[entry], bias[entry]);
         }
     }
   return TRUE;
@@ -149,8 +140,7 @@ run_lrn (IrCall *call, GError **error)
   if (y == NULL)
     return FALSE;
   int n_threads = cpu_n_threads (call, ir_tensor_n_elements (in));
-  CpuWatch watch = cpu_watch (call, split.inner * MIN (size, split.middle)),
-           channels = cpu_watch (call, N_PLACES);
+  CpuWatch watch = cpu_watch (call, split.inner * MIN (size, split.middle));
 #pragma omp parallel num_threads(n_threads)
   for (gint64 plane = cpu_share (split.outer * split.middle, 0),
               until = cpu_share (split.outer * split.middle, 1);
@@ -159,18 +149,13 @@ run_lrn (IrCall *call, GError **error)
       gint64 c = plane % split.middle, base = plane - c;
       gint64 first = MAX (c - (size - 1) / 2, 0), last = c;
 
-      if (cpu_watch_over (&channels))
-        break;
-      CpuWatch places = cpu_watch (call, N_PLACES * (8 + MIN (size, split.middle)));
       last += MIN (size / 2, split.middle - 1 - c);
       for (gint64 start = 0; start < split.inner; start += N_PLACES)
         {
           gint64 n = MIN (N_PLACES, split.inner - start);
           double squares[N_PLACES] = { 0 };
 
-          if (cpu_watch_stopped (&places, start / N_PLACES))
-            break;
-          for (gint64 k = first; k <= last && !cpu_watch_stopped (&channels, k - first); k++)
+          for (gint64 k = first; k <= last; k++)
             for (gint64 i = 0; i < n; i++)
               {
                 double value = x[(base + k) * split.inner + start + i];

@@ -30,18 +30,16 @@ give_up (IrCall *call, GError **error)
 
 /* C broadcast to [M, N], times beta, into Y. */
 static void
-spread_bias (const IrCall *call, const IrTensor *c, float beta, gint64 m, gint64 n, float *y)
+spread_bias (const IrTensor *c, float beta, gint64 m, gint64 n, float *y)
 {
   guint rank = c != NULL ? ir_tensor_rank (c) : 0;
   const gint64 *dims = c != NULL ? ir_tensor_dims (c) : NULL;
   const float *data = c != NULL ? ir_tensor_data (c) : NULL;
   gint64 columns = rank >= 1 ? dims[rank - 1] : 1, rows = rank >= 2 ? dims[rank - 2] : 1;
-  CpuWatch watch = cpu_watch (call, n);
 
-  for (gint64 i = 0; i < m && !cpu_watch_stopped (&watch, i); i++)
-    for (gint64 at = 0; at < n && !cpu_piece_stopped (call, at); at += CPU_LOOK)
-      for (gint64 j = at; j < MIN (n, at + CPU_LOOK); j++)
-        y[i * n + j] = beta * data[(rows == 1 ? 0 : i) * columns + (columns == 1 ? 0 : j)];
+  for (gint64 i = 0; i < m; i++)
+    for (gint64 j = 0; j < n; j++)
+      y[i * n + j] = beta * data[(rows == 1 ? 0 : i) * columns + (columns == 1 ? 0 : j)];
 }
 
 static gboolean
@@ -83,7 +81,7 @@ run_gemm (IrCall *call, GError **error)
     return FALSE;
   n_parts = use_threads (call, dims[0], dims[1], k);
   if (beta != 0)
-    spread_bias (call, c, beta, dims[0], dims[1], y);
+    spread_bias (c, beta, dims[0], dims[1], y);
   CpuProduct product = { .m = dims[0],
                          .n = dims[1],
                          .k = k,
@@ -248,21 +246,20 @@ multiply_batch (const IrCall *call, const Batch *batch, float *y)
 
   if (b.data == NULL)
     return FALSE;
+  CpuWatch watch = cpu_watch (call, work_of (batch));
   if (n_parts == 1 || batch->n_batches == 1 || batch->m * batch->n * batch->k >= LARGE_PRODUCT)
     {
-      CpuWatch looks = cpu_watch (call, work_of (batch));
-      for (gint64 i = 0; i < batch->n_batches && done; i++)
-        done = !cpu_watch_stopped (&looks, i) && multiply_one (call, batch, i, n_parts, a, &b, y);
+      for (gint64 i = 0; i < batch->n_batches && done && !cpu_watch_stopped (&watch, i); i++)
+        done = multiply_one (call, batch, i, n_parts, a, &b, y);
       return done;
     }
-  CpuWatch watch = cpu_watch (call, work_of (batch));
 #pragma omp parallel num_threads(n_threads)
   for (gint64 i = cpu_share (batch->n_batches, 0), until = cpu_share (batch->n_batches, 1);
        i < until && !cpu_watch_stopped (&watch, i); i++)
     if (!multiply_one (call, batch, i, 1, a, &b, y))
 #pragma omp atomic write
       done = FALSE;
-  return done && !cpu_watch_over (&watch);
+  return done;
 }
 
 static gboolean
@@ -376,14 +373,8 @@ add_and_activate (const IrCall *call,
     {
       const float *row = addend_row (addend, i);
 
-      for (gint64 at = 0; at < n && !cpu_piece_stopped (call, at); at += CPU_LOOK)
-        {
-          float *to = y + i * n + at;
-          gint64 each = MIN (n - at, CPU_LOOK);
-
-          add_row (to, row + at * stride, each, stride);
-          cpu_epilogue (epilogue, to, (guint64) each, 0);
-        }
+      add_row (y + i * n, row, n, stride);
+      cpu_epilogue (epilogue, y + i * n, (guint64) n, 0);
     }
 }
 

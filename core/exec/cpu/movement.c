@@ -84,10 +84,10 @@ COPY_RUN (guint32)
 COPY_RUN (guint64)
 
 static void
-copy_piece (const Walk *walk, const guint8 *in, guint8 *out, gint64 n)
+copy_run (const Walk *walk, const guint8 *in, guint8 *out)
 {
   guint last = walk->rank - 1;
-  gint64 in_step = walk->in[last], out_step = walk->out[last];
+  gint64 in_step = walk->in[last], out_step = walk->out[last], n = walk->dims[last];
 
   if (in_step == 1 && out_step == 1)
     memcpy (out, in, (gsize) n * walk->size);
@@ -99,18 +99,6 @@ copy_piece (const Walk *walk, const guint8 *in, guint8 *out, gint64 n)
     copy_run_guint16 ((const guint16 *) in, in_step, (guint16 *) out, out_step, n);
   else
     copy_run_guint8 (in, in_step, out, out_step, n);
-}
-
-static void
-copy_run (const IrCall *call, const Walk *walk, const guint8 *in, guint8 *out)
-{
-  guint last = walk->rank - 1;
-  gint64 n = walk->dims[last], size = (gint64) walk->size;
-  gint64 each = MAX (CPU_LOOK / MAX (walk->out[last], 1), 1);
-
-  for (gint64 at = 0; at < n && !cpu_piece_stopped (call, at); at += each)
-    copy_piece (walk, in + at * walk->in[last] * size, out + at * walk->out[last] * size,
-                MIN (n - at, each));
 }
 
 /* The memory plan may let a part lie in the whole. */
@@ -139,8 +127,7 @@ walk_run (const IrCall *call, Walk *walk, const guint8 *in, guint8 *out)
   for (guint i = 0; i + 1 < walk->rank; i++)
     rows *= walk->dims[i];
   int n_threads = cpu_n_threads (call, (guint64) (rows * walk->dims[walk->rank - 1]));
-  CpuWatch watch = cpu_watch_rows (call, walk->dims[walk->rank - 1],
-                                   walk->rank > 1 ? walk->out[walk->rank - 2] : 0);
+  CpuWatch watch = cpu_watch (call, walk->dims[walk->rank - 1]);
 #pragma omp parallel num_threads(n_threads)
   for (gint64 row = cpu_share (rows, 0), until = cpu_share (rows, 1);
        row < until && !cpu_watch_stopped (&watch, row); row++)
@@ -155,7 +142,7 @@ walk_run (const IrCall *call, Walk *walk, const guint8 *in, guint8 *out)
           at_out += at * walk->out[i - 1];
           index /= walk->dims[i - 1];
         }
-      copy_run (call, walk, in + at_in * (gint64) walk->size, out + at_out * (gint64) walk->size);
+      copy_run (walk, in + at_in * (gint64) walk->size, out + at_out * (gint64) walk->size);
     }
 }
 
@@ -177,7 +164,7 @@ run_view (IrCall *call, GError **error)
   if (ir_tensor_n_bytes (call->outputs[0].tensor) != n_bytes)
     return ir_ref_run (call, error);
   if (n_bytes > 0 && (gconstpointer) y != ir_tensor_data (in))
-    ir_call_copy (call, y, ir_tensor_data (in), n_bytes);
+    memcpy (y, ir_tensor_data (in), n_bytes);
   return TRUE;
 }
 
@@ -375,12 +362,10 @@ fill (const IrCall *call, guint8 *y, guint64 n, const guint8 *element, gsize siz
 
   for (gsize i = 0; i < size; i++)
     zero &= element[i] == 0;
-  for (guint64 at = 0; at < n && !cpu_piece_stopped (call, (gint64) at); at += CPU_LOOK)
-    if (zero)
-      memset (y + at * size, 0, MIN (n - at, CPU_LOOK) * size);
-    else
-      for (guint64 i = at; i < MIN (n, at + CPU_LOOK); i++)
-        memcpy (y + i * size, element, size);
+  if (zero && n > 0)
+    memset (y, 0, n * size);
+  for (guint64 i = 0; !zero && i < n; i++)
+    memcpy (y + i * size, element, size);
 }
 
 /* Constant mode without negative pads; the rest is the reference kernel's. */
@@ -449,13 +434,12 @@ run_dropout (IrCall *call, GError **error)
   if (y == NULL)
     return FALSE;
   if (ir_tensor_n_bytes (in) > 0 && (gconstpointer) y != ir_tensor_data (in))
-    ir_call_copy (call, y, ir_tensor_data (in), ir_tensor_n_bytes (in));
+    memcpy (y, ir_tensor_data (in), ir_tensor_n_bytes (in));
   if (!ir_call_has_output (call, 1))
     return TRUE;
   mask = cpu_new_output (call, 1, error);
-  gint64 n = (gint64) ir_tensor_n_elements (in);
-  for (gint64 at = 0; mask != NULL && at < n && !cpu_piece_stopped (call, at); at += 4 * CPU_LOOK)
-    memset (mask + at, 1, (gsize) MIN (n - at, 4 * CPU_LOOK));
+  if (mask != NULL && ir_tensor_n_elements (in) > 0)
+    memset (mask, 1, (gsize) ir_tensor_n_elements (in));
   return mask != NULL;
 }
 
@@ -534,8 +518,6 @@ read_indices (IrCall *call, const IrTensor *indices, gint64 size, gint64 *places
     {
       gint64 index = ir_tensor_get_int64 (indices, i);
 
-      if (i % (CPU_LOOK / 8) == CPU_LOOK / 8 - 1 && ir_call_fail_if_stopped (call, error))
-        return FALSE;
       if (index < -size || index >= size)
         return ir_call_fail (call, error, IR_OP_ERROR_VALUE,
                              "index %" G_GINT64_FORMAT " at place %" G_GUINT64_FORMAT
@@ -573,12 +555,14 @@ run_gather (IrCall *call, GError **error)
   split_at (data, axis, &outer, &inner);
   inner = size > 0 ? inner / size : 0;
   gsize run = (gsize) inner * element;
+  if (run == 0)
+    return TRUE;
   int n_threads = cpu_n_threads (call, (guint64) (outer * n * inner));
   CpuWatch watch = cpu_watch (call, inner);
 #pragma omp parallel num_threads(n_threads)
   for (gint64 k = cpu_share (outer * n, 0), until = cpu_share (outer * n, 1);
        k < until && !cpu_watch_stopped (&watch, k); k++)
-    ir_call_copy (call, y + (gsize) k * run, x + (gsize) (k / n * size + places[k % n]) * run, run);
+    memcpy (y + (gsize) k * run, x + (gsize) (k / n * size + places[k % n]) * run, run);
   return TRUE;
 }
 
@@ -634,15 +618,15 @@ CHOOSE (guint32)
 CHOOSE (guint64)
 
 static void
-choose_piece (gsize size,
-              const guint8 *c,
-              gint64 sc,
-              const guint8 *x,
-              gint64 sx,
-              const guint8 *y,
-              gint64 sy,
-              guint8 *out,
-              gint64 n)
+choose_row (gsize size,
+            const guint8 *c,
+            gint64 sc,
+            const guint8 *x,
+            gint64 sx,
+            const guint8 *y,
+            gint64 sy,
+            guint8 *out,
+            gint64 n)
 {
   if (size == 4)
     choose_guint32 (c, sc, (const guint32 *) x, sx, (const guint32 *) y, sy, (guint32 *) out, n);
@@ -692,10 +676,8 @@ run_where (IrCall *call, GError **error)
         }
       gint64 sc = choice.strides[0][last], sx = choice.strides[1][last],
              sy = choice.strides[2][last];
-      for (gint64 i = 0; i < n && !cpu_piece_stopped (call, i); i += CPU_LOOK)
-        choose_piece (size, c + at[0] + i * sc, sc, x + (at[1] + i * sx) * (gint64) size, sx,
-                      y + (at[2] + i * sy) * (gint64) size, sy, out + (row * n + i) * (gint64) size,
-                      MIN (n - i, CPU_LOOK));
+      choose_row (size, c + at[0], sc, x + at[1] * (gint64) size, sx, y + at[2] * (gint64) size, sy,
+                  out + row * n * (gint64) size, n);
     }
   return TRUE;
 }

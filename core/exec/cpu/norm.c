@@ -50,17 +50,6 @@ row_sum (const float *x, gint64 n)
   return sum;
 }
 
-/* Sums and squares of rows of any length, piece by piece. */
-static double
-sum_of_row (const IrCall *call, const float *x, gint64 n)
-{
-  double sum = 0;
-
-  for (gint64 at = 0; at < n && !cpu_piece_stopped (call, at); at += CPU_LOOK)
-    sum += row_sum (x + at, MIN (n - at, CPU_LOOK));
-  return sum;
-}
-
 /* The softmax of @n >= 1 floats; @y may be @x. A NaN anywhere makes the sum, and so the row, NaN.
  */
 void
@@ -74,45 +63,44 @@ cpu_softmax_row (const float *x, float *y, gint64 n)
 
 /* Along an axis whose elements lie @step apart; @n_lines lines side by side. */
 static void
-softmax_lines (CpuWatch *places, const float *x, float *y, gint64 n, gint64 step, gint64 n_lines)
+softmax_lines (const float *x, float *y, gint64 n, gint64 step, gint64 n_lines)
 {
   float most[N_LINES];
   double sums[N_LINES] = { 0 };
 
   for (gint64 i = 0; i < n_lines; i++)
     most[i] = x[i];
-  for (gint64 k = 1; k < n && !cpu_watch_stopped (places, k); k++)
+  for (gint64 k = 1; k < n; k++)
     for (gint64 i = 0; i < n_lines; i++)
       most[i] = x[k * step + i] > most[i] ? x[k * step + i] : most[i];
-  for (gint64 k = 0; k < n && !cpu_watch_stopped (places, k); k++)
+  for (gint64 k = 0; k < n; k++)
     for (gint64 i = 0; i < n_lines; i++)
       {
         y[k * step + i] = cpu_vector_exp (x[k * step + i] - most[i]);
         sums[i] += y[k * step + i];
       }
-  for (gint64 k = 0; k < n && !cpu_watch_stopped (places, k); k++)
+  for (gint64 k = 0; k < n; k++)
     for (gint64 i = 0; i < n_lines; i++)
       y[k * step + i] *= (float) (1 / sums[i]);
 }
 
 static void
-log_softmax_lines (
-    CpuWatch *places, const float *x, float *y, gint64 n, gint64 step, gint64 n_lines)
+log_softmax_lines (const float *x, float *y, gint64 n, gint64 step, gint64 n_lines)
 {
   float most[N_LINES];
   double sums[N_LINES] = { 0 };
 
   for (gint64 i = 0; i < n_lines; i++)
     most[i] = x[i];
-  for (gint64 k = 1; k < n && !cpu_watch_stopped (places, k); k++)
+  for (gint64 k = 1; k < n; k++)
     for (gint64 i = 0; i < n_lines; i++)
       most[i] = x[k * step + i] > most[i] ? x[k * step + i] : most[i];
-  for (gint64 k = 0; k < n && !cpu_watch_stopped (places, k); k++)
+  for (gint64 k = 0; k < n; k++)
     for (gint64 i = 0; i < n_lines; i++)
       sums[i] += cpu_vector_exp (x[k * step + i] - most[i]);
   for (gint64 i = 0; i < n_lines; i++)
     sums[i] = log (sums[i]);
-  for (gint64 k = 0; k < n && !cpu_watch_stopped (places, k); k++)
+  for (gint64 k = 0; k < n; k++)
     for (gint64 i = 0; i < n_lines; i++)
       y[k * step + i] = (float) ((double) x[k * step + i] - most[i] - sums[i]);
 }
@@ -139,9 +127,7 @@ run_along_axis (IrCall *call, gboolean logarithm, GError **error)
   gint64 chunks = (split.inner + N_LINES - 1) / N_LINES;
   int n_threads = cpu_n_threads (call, ir_tensor_n_elements (in));
   CpuWatch watch = cpu_watch (call, split.middle * MIN (N_LINES, split.inner));
-  CpuWatch places[] = { cpu_watch (call, N_LINES), cpu_watch_rows (call, N_LINES, split.inner) };
-  gboolean begins = TRUE; /* a thread */
-#pragma omp parallel num_threads(n_threads) firstprivate(begins)
+#pragma omp parallel num_threads(n_threads)
   for (gint64 part = cpu_share (split.outer * chunks, 0),
               until = cpu_share (split.outer * chunks, 1);
        part < until && !cpu_watch_stopped (&watch, part); part++)
@@ -149,14 +135,12 @@ run_along_axis (IrCall *call, gboolean logarithm, GError **error)
       gint64 first = part % chunks * N_LINES, n_lines = MIN (N_LINES, split.inner - first),
              at = part / chunks * split.middle * split.inner + first;
 
-      CpuWatch *own = &places[begins || first == 0];
-      begins = FALSE;
       if (logarithm)
-        log_softmax_lines (own, x + at, y + at, split.middle, split.inner, n_lines);
-      else if (split.inner == 1 && split.middle <= CPU_LOOK)
+        log_softmax_lines (x + at, y + at, split.middle, split.inner, n_lines);
+      else if (split.inner == 1)
         cpu_softmax_row (x + at, y + at, split.middle);
       else
-        softmax_lines (own, x + at, y + at, split.middle, split.inner, n_lines);
+        softmax_lines (x + at, y + at, split.middle, split.inner, n_lines);
     }
   return TRUE;
 }
@@ -212,22 +196,13 @@ shift_row (const float *x,
 }
 
 static void
-layer_norm_row (const IrCall *call,
-                const float *x,
-                const float *scale,
-                const float *bias,
-                double epsilon,
-                float *y,
-                gint64 n)
+layer_norm_row (
+    const float *x, const float *scale, const float *bias, double epsilon, float *y, gint64 n)
 {
-  double mean = sum_of_row (call, x, n) / n, squares = 0;
+  double mean = row_sum (x, n) / n;
+  double inverse = 1 / sqrt (row_squares (x, mean, n) / n + epsilon);
 
-  for (gint64 at = 0; at < n && !cpu_piece_stopped (call, at); at += CPU_LOOK)
-    squares += row_squares (x + at, mean, MIN (n - at, CPU_LOOK));
-  double inverse = 1 / sqrt (squares / n + epsilon);
-  for (gint64 at = 0; at < n && !cpu_piece_stopped (call, at); at += CPU_LOOK)
-    shift_row (x + at, mean, inverse, scale + at, bias != NULL ? bias + at : NULL, y + at,
-               MIN (n - at, CPU_LOOK));
+  shift_row (x, mean, inverse, scale, bias, y, n);
 }
 
 static gboolean
@@ -255,7 +230,7 @@ run_layer_norm (IrCall *call, GError **error)
 #pragma omp parallel num_threads(n_threads)
   for (gint64 i = cpu_share (split.outer, 0), until = cpu_share (split.outer, 1);
        i < until && !cpu_watch_stopped (&watch, i); i++)
-    layer_norm_row (call, x + i * split.middle, ir_tensor_data (scale),
+    layer_norm_row (x + i * split.middle, ir_tensor_data (scale),
                     bias != NULL ? ir_tensor_data (bias) : NULL, epsilon, y + i * split.middle,
                     split.middle);
   return TRUE;
@@ -294,10 +269,9 @@ run_skip_layer_norm (IrCall *call, GError **error)
     {
       float *sum = (sums != NULL ? sums : y) + i * split.middle;
 
-      for (gint64 at = 0; at < split.middle && !cpu_piece_stopped (call, at); at += CPU_LOOK)
-        for (gint64 k = at; k < MIN (at + CPU_LOOK, split.middle); k++)
-          sum[k] = x[i * split.middle + k] + skip[i * split.middle + k];
-      layer_norm_row (call, sum, scale, bias, epsilon, y + i * split.middle, split.middle);
+      for (gint64 k = 0; k < split.middle; k++)
+        sum[k] = x[i * split.middle + k] + skip[i * split.middle + k];
+      layer_norm_row (sum, scale, bias, epsilon, y + i * split.middle, split.middle);
     }
   return TRUE;
 }
@@ -340,9 +314,8 @@ add_table_rows (const IrCall *call, guint rank, const IrDim *dims, gint64 row, f
       if (id < -n || id >= n)
         return FALSE;
       const float *from = cpu_floats (call, slot) + (id < 0 ? id + n : id) * width;
-      for (gint64 at = 0; at < width && !cpu_piece_stopped (call, at); at += CPU_LOOK)
-        for (gint64 k = at; k < MIN (at + CPU_LOOK, width); k++)
-          y[k] = slot == 0 ? from[k] : y[k] + from[k];
+      for (gint64 k = 0; k < width; k++)
+        y[k] = slot == 0 ? from[k] : y[k] + from[k];
     }
   return TRUE;
 }
@@ -377,7 +350,7 @@ run_embed_layer_norm (IrCall *call, GError **error)
       float *row = y + i * type->dims[rank];
 
       if (add_table_rows (call, rank, type->dims, i, row))
-        layer_norm_row (call, row, scale, bias, epsilon, row, type->dims[rank]);
+        layer_norm_row (row, scale, bias, epsilon, row, type->dims[rank]);
       else
 #pragma omp atomic write
         found = FALSE;
@@ -437,9 +410,8 @@ run_batch_norm (IrCall *call, GError **error)
 
       double factor = scale[c] / sqrt (variance[c] + epsilon);
 
-      for (gint64 at = 0; at < split.inner && !cpu_piece_stopped (call, at); at += CPU_LOOK)
-        normalize (x + plane * split.inner + at, y + plane * split.inner + at,
-                   MIN (split.inner - at, CPU_LOOK), mean[c], factor, bias[c]);
+      normalize (x + plane * split.inner, y + plane * split.inner, split.inner, mean[c], factor,
+                 bias[c]);
     }
   return TRUE;
 }
@@ -472,7 +444,7 @@ run_global_average_pool (IrCall *call, GError **error)
 #pragma omp parallel num_threads(n_threads)
   for (gint64 i = cpu_share (split.outer, 0), until = cpu_share (split.outer, 1);
        i < until && !cpu_watch_stopped (&watch, i); i++)
-    y[i] = (float) (sum_of_row (call, x + i * split.middle, split.middle) / split.middle);
+    y[i] = (float) (row_sum (x + i * split.middle, split.middle) / split.middle);
   return TRUE;
 }
 

@@ -38,12 +38,11 @@ padded_distance (gint64 n)
 
 /* LINE columns from @first on, which are rows of the constant. */
 static void
-turn_panel (const Packing *p, CpuWatch *blocks, const CpuLooseFloat *from, float *to, gint64 first)
+turn_panel (const Packing *p, const CpuLooseFloat *from, float *to, gint64 first)
 {
   gint64 end = MIN (first + LINE, p->columns);
 
-  for (gint64 block = 0;
-       block < p->rows && !(block > 0 && cpu_watch_stopped (blocks, block / LINE)); block += LINE)
+  for (gint64 block = 0; block < p->rows; block += LINE)
     for (gint64 column = first; column < end; column++)
       for (gint64 row = block; row < MIN (block + LINE, p->rows); row++)
         to[row * p->distance + column] = from[column * p->rows + row];
@@ -54,27 +53,20 @@ pack (const IrTensor *constant, gpointer data)
 {
   const Packing *p = data;
   const CpuLooseFloat *from = ir_tensor_raw (constant);
-  gint64 n_parts = p->turned ? (p->columns + LINE - 1) / LINE : p->rows,
-         part_elements = p->turned ? p->rows * LINE : p->columns;
+  gint64 n_parts = p->turned ? (p->columns + LINE - 1) / LINE : p->rows;
   int n_threads = cpu_n_threads (p->call, (guint64) (p->rows * p->columns));
-  CpuWatch watch = cpu_watch (p->call, part_elements),
-           blocks = cpu_watch (p->call, (gint64) LINE * LINE);
   float *to = ir_pages_new (sizeof (float) * (gsize) (p->rows * p->distance));
 
   if (to == NULL)
     return NULL;
-#pragma omp parallel num_threads(n_threads)
-  for (gint64 part = cpu_share (n_parts, 0), until = cpu_share (n_parts, 1);
-       part < until && !cpu_watch_stopped (&watch, part); part++)
+#pragma omp parallel for num_threads(n_threads) schedule(static)
+  for (gint64 part = 0; part < n_parts; part++)
     if (p->turned)
-      turn_panel (p, &blocks, from, to, part * LINE);
-    else if (!ir_call_copy (p->call, to + part * p->distance, from + part * p->columns,
-                            sizeof (float) * (gsize) p->columns))
-      __atomic_store_n (&blocks.stopped, TRUE, __ATOMIC_RELAXED);
-  if (!watch.stopped && !blocks.stopped)
-    return to;
-  free (to);
-  return NULL;
+      turn_panel (p, from, to, part * LINE);
+    else
+      memcpy (to + part * p->distance, from + part * p->columns,
+              sizeof (float) * (gsize) p->columns);
+  return to;
 }
 
 static gboolean

@@ -21,13 +21,13 @@ span_of (const IrWindow *w, guint axis, gint64 out)
   return (Span){ MAX (start, 0), MIN (end, w->in[axis]), MIN (end, limit) - start };
 }
 
-/* Places [first, end) of row @i of the output of one plane. */
+/* Row @i of the output of one plane. */
 static void
-max_row (const IrWindow *w, gint64 i, gint64 first, gint64 end, const float *x, float *y)
+max_row (const IrWindow *w, gint64 i, const float *x, float *y)
 {
   Span rows = span_of (w, 0, i);
 
-  for (gint64 j = first; j < end; j++)
+  for (gint64 j = 0; j < w->out[1]; j++)
     {
       Span columns = span_of (w, 1, j);
       float most = x[rows.low * w->in[1] + columns.low];
@@ -43,17 +43,11 @@ max_row (const IrWindow *w, gint64 i, gint64 first, gint64 end, const float *x, 
 }
 
 static void
-average_row (const IrWindow *w,
-             gboolean count_padding,
-             gint64 i,
-             gint64 first,
-             gint64 end,
-             const float *x,
-             float *y)
+average_row (const IrWindow *w, gboolean count_padding, gint64 i, const float *x, float *y)
 {
   Span rows = span_of (w, 0, i);
 
-  for (gint64 j = first; j < end; j++)
+  for (gint64 j = 0; j < w->out[1]; j++)
     {
       Span columns = span_of (w, 1, j);
       gint64 n = count_padding ? rows.counted * columns.counted
@@ -109,8 +103,7 @@ run_pool (IrCall *call, gboolean average, GError **error)
   if (y == NULL)
     return FALSE;
   int n_threads = cpu_n_threads (call, ir_tensor_n_elements (in));
-  gint64 area = window.kernel[0] * window.kernel[1], each = MAX (CPU_LOOK / area, 1);
-  CpuWatch watch = cpu_watch (call, area * MIN (dims[3], each));
+  CpuWatch watch = cpu_watch (call, window.kernel[0] * window.kernel[1] * dims[3]);
 #pragma omp parallel num_threads(n_threads)
   for (gint64 row = cpu_share (dims[0] * dims[1] * dims[2], 0),
               until = cpu_share (dims[0] * dims[1] * dims[2], 1);
@@ -119,12 +112,10 @@ run_pool (IrCall *call, gboolean average, GError **error)
       const float *from = x + row / dims[2] * window.in[0] * window.in[1];
       float *to = y + row * dims[3];
 
-      for (gint64 at = 0; at < dims[3] && !cpu_piece_stopped (call, at); at += each)
-        if (average)
-          average_row (&window, count_padding, row % dims[2], at, MIN (at + each, dims[3]), from,
-                       to);
-        else
-          max_row (&window, row % dims[2], at, MIN (at + each, dims[3]), from, to);
+      if (average)
+        average_row (&window, count_padding, row % dims[2], from, to);
+      else
+        max_row (&window, row % dims[2], from, to);
     }
   return TRUE;
 }

@@ -12,7 +12,6 @@
   16 /* multiply-adds in the time that an element of a large matrix takes to be read */
 #define WRITING   256       /* likewise, to be written into memory that is new */
 #define FEW_TERMS 64        /* of a sum: below, writing Y may be most of it */
-#define PAGE      (1 << 19) /* elements of a large page */
 #define STRIP     16 /* fewest rows of it that are written together: they may be pages apart */
 
 static gboolean
@@ -66,6 +65,12 @@ work_of (const CpuProduct *p)
   return MAX (MAX (m * n * k, READING * (m * k + k * n)), p->k < FEW_TERMS ? WRITING * m * n : 0);
 }
 
+static gboolean
+multiply_piece (const IrCall *call, const CpuProduct *piece)
+{
+  return !ir_call_stopped (call) && multiply (piece);
+}
+
 /* FALSE: it was to stop, or oneDNN failed. Y is small, and its sums are long. */
 static gboolean
 multiply_terms (const IrCall *call, const CpuProduct *product, double work)
@@ -75,26 +80,9 @@ multiply_terms (const IrCall *call, const CpuProduct *product, double work)
   for (gint64 first = 0; first < product->k; first += each)
     {
       CpuProduct piece = terms_of (product, first, MIN (each, product->k - first));
-      if (ir_call_stopped (call) || !multiply (&piece))
+      if (!multiply_piece (call, &piece))
         return FALSE;
     }
-  return TRUE;
-}
-
-/* Each large page of rows of Y, which may lie pages apart: the system clears it when it is touched
- * for the first time, which takes milliseconds. FALSE: it was to stop. */
-static gboolean
-touch_pages (const IrCall *call, const CpuProduct *p)
-{
-  for (gint64 row = 0; row < p->m; row++)
-    for (gint64 at = 0, next; at < p->n; at = next)
-      {
-        volatile float *touched = p->y + row * p->y_distance + at;
-        if (ir_call_stopped (call))
-          return FALSE;
-        *touched = *touched;
-        next = at < p->n - 1 ? MIN (at + PAGE, p->n - 1) : p->n; /* the last, too */
-      }
   return TRUE;
 }
 
@@ -114,7 +102,7 @@ multiply_strips (const IrCall *call, const CpuProduct *product)
         CpuProduct strip = rows_of (product, i * rows, i + 1 < n_strips ? rows : m - i * rows);
         CpuProduct piece = columns_of (&strip, j * columns,
                                        j + 1 < n_pieces ? columns : n - j * columns);
-        if (!touch_pages (call, &piece) || !multiply (&piece))
+        if (!multiply_piece (call, &piece))
           return FALSE;
       }
   return TRUE;
@@ -129,23 +117,25 @@ cpu_multiply (const IrCall *call, const CpuProduct *product)
   gboolean by_columns = product->m < PIECE_SIDE;
   gint64 side = by_columns ? product->n : product->m;
   double work = work_of (product);
-  gint64 each = work > PIECE ? (gint64) ((double) side * (PIECE / work)) : side;
+  gint64 each = (gint64) ((double) side * (PIECE / work));
 
-  each = work > PIECE ? (each + PIECE_SIDE - 1) / PIECE_SIDE * PIECE_SIDE : side;
+  if (work <= PIECE)
+    return multiply (product);
+  each = (each + PIECE_SIDE - 1) / PIECE_SIDE * PIECE_SIDE;
   /* Rows of B are read where they lie, columns of it in bits of rows, which takes half as long
    * again.
    */
-  if (work > PIECE && product->k < FEW_TERMS)
+  if (product->k < FEW_TERMS)
     return multiply_strips (call, product);
-  if (work > PIECE && (work / (double) side * (double) MIN (each, side) > 2 * PIECE ||
-                       (product->m < READING && !product->b.transposed)))
+  if (work / (double) side * (double) MIN (each, side) > 2 * PIECE ||
+      (product->m < READING && !product->b.transposed))
     return multiply_terms (call, product, work);
   for (gint64 first = 0; first < side; first += each)
     {
       gint64 n = MIN (each, side - first);
       CpuProduct piece = by_columns ? columns_of (product, first, n) : rows_of (product, first, n);
 
-      if ((work > PIECE && ir_call_stopped (call)) || !multiply (&piece))
+      if (!multiply_piece (call, &piece))
         return FALSE;
     }
   return TRUE;

@@ -84,8 +84,7 @@ rnn_step (Direction *d, float *gates)
 
   if (!add_product (l, l->batch, n, n, d->h, d->r, gates, apart))
     return FALSE;
-  CpuWatch watch = cpu_watch (l->call, 2 * n);
-  for (gint64 row = 0; row < l->batch && !cpu_watch_stopped (&watch, row); row++)
+  for (gint64 row = 0; row < l->batch; row++)
     {
       activate (IR_ACTIVATION_TANH, gates + row * apart, n);
       memcpy (d->h + row * n, gates + row * apart, sizeof (float) * (gsize) n);
@@ -121,21 +120,19 @@ gru_hidden (Direction *d, float *gates, gint64 apart)
   const Layer *l = d->layer;
   gint64 n = l->hidden;
   const float *r = d->r + 2 * n * n;
-  CpuWatch watch = cpu_watch (l->call, n);
 
   if (!l->linear_before_reset)
     {
-      for (gint64 row = 0; row < l->batch && !cpu_watch_stopped (&watch, row); row++)
+      for (gint64 row = 0; row < l->batch; row++)
         multiply_into (gates + row * apart + n, d->h + row * n, d->scratch + row * n, n);
       return add_product (l, l->batch, n, n, d->scratch, r, gates + 2 * n, apart);
     }
-  ir_call_zero (l->call, d->scratch, sizeof (float) * (gsize) (l->batch * n));
-  for (gint64 row = 0; d->r_bias != NULL && row < l->batch && !cpu_watch_stopped (&watch, row);
-       row++)
+  memset (d->scratch, 0, sizeof (float) * (gsize) (l->batch * n));
+  for (gint64 row = 0; d->r_bias != NULL && row < l->batch; row++)
     memcpy (d->scratch + row * n, d->r_bias + 2 * n, sizeof (float) * (gsize) n);
   if (!add_product (l, l->batch, n, n, d->h, r, d->scratch, n))
     return FALSE;
-  for (gint64 row = 0; row < l->batch && !cpu_watch_stopped (&watch, row); row++)
+  for (gint64 row = 0; row < l->batch; row++)
     multiply_add (gates + row * apart + n, d->scratch + row * n, gates + row * apart + 2 * n, n);
   return TRUE;
 }
@@ -149,12 +146,11 @@ gru_step (Direction *d, float *gates)
 
   if (!add_product (l, l->batch, 2 * n, n, d->h, d->r, gates, apart))
     return FALSE;
-  CpuWatch watch = cpu_watch (l->call, 2 * n);
-  for (gint64 row = 0; row < l->batch && !cpu_watch_stopped (&watch, row); row++)
+  for (gint64 row = 0; row < l->batch; row++)
     activate (IR_ACTIVATION_SIGMOID, gates + row * apart, 2 * n);
   if (!gru_hidden (d, gates, apart))
     return FALSE;
-  for (gint64 row = 0; row < l->batch && !cpu_watch_stopped (&watch, row); row++)
+  for (gint64 row = 0; row < l->batch; row++)
     {
       float *hidden = gates + row * apart + 2 * n;
       activate (IR_ACTIVATION_TANH, hidden, n);
@@ -179,8 +175,7 @@ lstm_step (Direction *d, float *gates)
 
   if (!add_product (l, l->batch, 4 * n, n, d->h, d->r, gates, apart))
     return FALSE;
-  CpuWatch watch = cpu_watch (l->call, 5 * n);
-  for (gint64 row = 0; row < l->batch && !cpu_watch_stopped (&watch, row); row++)
+  for (gint64 row = 0; row < l->batch; row++)
     {
       float *g = gates + row * apart, *c = d->c + row * n;
       activate (IR_ACTIVATION_SIGMOID, g, 3 * n);
@@ -202,8 +197,7 @@ spread_bias (const Direction *d)
   const Layer *l = d->layer;
   gint64 shared = l->linear_before_reset ? 2 * l->hidden : l->width;
 
-  CpuWatch watch = cpu_watch (l->call, l->width);
-  for (gint64 row = 0; row < l->steps * l->batch && !cpu_watch_stopped (&watch, row); row++)
+  for (gint64 row = 0; row < l->steps * l->batch; row++)
     if (d->w_bias == NULL)
       memset (d->gates + row * l->width, 0, sizeof (float) * (gsize) l->width);
     else
@@ -225,9 +219,8 @@ load_state (const Direction *d, guint slot, float *state)
 {
   const Layer *l = d->layer;
   const float *initial = cpu_floats (l->call, slot);
-  CpuWatch watch = cpu_watch (l->call, l->hidden);
 
-  for (gint64 row = 0; row < l->batch && !cpu_watch_stopped (&watch, row); row++)
+  for (gint64 row = 0; row < l->batch; row++)
     if (initial != NULL)
       memcpy (state + row * l->hidden, initial + state_place (d, row),
               sizeof (float) * (gsize) l->hidden);
@@ -243,8 +236,7 @@ store_state (const Direction *d, guint slot, const float *state)
   if (!ir_call_has_output (l->call, slot))
     return;
   float *last = ir_tensor_data_writable (l->call->outputs[slot].tensor);
-  CpuWatch watch = cpu_watch (l->call, l->hidden);
-  for (gint64 row = 0; row < l->batch && !cpu_watch_stopped (&watch, row); row++)
+  for (gint64 row = 0; row < l->batch; row++)
     memcpy (last + state_place (d, row), state + row * l->hidden,
             sizeof (float) * (gsize) l->hidden);
 }
@@ -254,9 +246,8 @@ store_step (const Direction *d, gint64 t)
 {
   const Layer *l = d->layer;
   gint64 n = l->sizes.n_directions;
-  CpuWatch watch = cpu_watch (l->call, l->hidden);
 
-  for (gint64 row = 0; l->y != NULL && row < l->batch && !cpu_watch_stopped (&watch, row); row++)
+  for (gint64 row = 0; l->y != NULL && row < l->batch; row++)
     {
       gint64 place = l->sizes.batch_first ? (row * l->steps + t) * n + d->index
                                           : (t * n + d->index) * l->batch + row;

@@ -184,20 +184,10 @@ reduce_rows (CpuWatch *watch,
           at += index % axes->dims[i - 1] * axes->out[i - 1];
           index /= axes->dims[i - 1];
         }
-      for (gint64 i = 0; axes->reduced[last] && i < n; i += CPU_LOOK)
-        {
-          if (i > 0 && cpu_watch_stopped (watch, watch->mask))
-            return;
-          acc[at] = reducer->row (x + row * n + i, MIN (n - i, CPU_LOOK), acc[at],
-                                  largest != NULL ? largest[at] : 0);
-        }
-      for (gint64 i = 0; !axes->reduced[last] && i < n; i += CPU_LOOK)
-        {
-          if (i > 0 && cpu_watch_stopped (watch, watch->mask))
-            return;
-          reducer->rows (x + row * n + i, MIN (n - i, CPU_LOOK), acc + at + i,
-                         largest != NULL ? largest + at + i : NULL);
-        }
+      if (axes->reduced[last])
+        acc[at] = reducer->row (x + row * n, n, acc[at], largest != NULL ? largest[at] : 0);
+      else
+        reducer->rows (x + row * n, n, acc + at, largest != NULL ? largest + at : NULL);
     }
 }
 
@@ -213,9 +203,8 @@ accumulate (const IrCall *call,
 {
   gint64 blocks = axes->reduced[0] || axes->rank == 1 ? 1 : axes->dims[0], rows = 1, total = 1;
 
-  for (gint64 at = 0; at < n_out && !cpu_piece_stopped (call, at); at += CPU_LOOK)
-    for (gint64 i = at; i < MIN (n_out, at + CPU_LOOK); i++)
-      acc[i] = reducer->start;
+  for (gint64 i = 0; i < n_out; i++)
+    acc[i] = reducer->start;
   for (guint i = 0; i < axes->rank; i++)
     {
       total *= axes->dims[i];
@@ -226,8 +215,7 @@ accumulate (const IrCall *call,
   int n_threads = cpu_n_threads (call, (guint64) total);
   CpuWatch watch = cpu_watch (call, axes->dims[axes->rank - 1]);
 #pragma omp parallel num_threads(n_threads)
-  for (gint64 block = cpu_share (blocks, 0), until = cpu_share (blocks, 1);
-       block < until && !cpu_watch_over (&watch); block++)
+  for (gint64 block = cpu_share (blocks, 0), until = cpu_share (blocks, 1); block < until; block++)
     reduce_rows (&watch, axes, reducer, x, rows * block / blocks, rows * (block + 1) / blocks, acc,
                  largest);
 }
@@ -270,11 +258,10 @@ reduce (IrCall *call, const Reducer *reducer, GError **error)
   if (largest != NULL)
     accumulate (call, &axes, &finds_top, ir_tensor_data (in), largest, n, NULL);
   accumulate (call, &axes, reducer, ir_tensor_data (in), acc, n, largest);
-  for (gint64 at = 0; at < n && !cpu_piece_stopped (call, at); at += CPU_LOOK)
-    for (gint64 i = at; i < MIN (n, at + CPU_LOOK); i++)
-      y[i] = (float) (reducer->finish != NULL ? reducer->finish (acc[i], axes.n_reduced,
-                                                                 largest != NULL ? largest[i] : 0)
-                                              : acc[i]);
+  for (gint64 i = 0; i < n; i++)
+    y[i] = (float) (reducer->finish != NULL
+                        ? reducer->finish (acc[i], axes.n_reduced, largest != NULL ? largest[i] : 0)
+                        : acc[i]);
   return TRUE;
 }
 
@@ -315,8 +302,7 @@ beats (float x, float best, gboolean largest, gboolean last)
 }
 
 static void
-arg_lines (CpuWatch *places,
-           const float *x,
+arg_lines (const float *x,
            gint64 n,
            gint64 step,
            gint64 n_lines,
@@ -331,7 +317,7 @@ arg_lines (CpuWatch *places,
       best[i] = x[i];
       y[i] = 0;
     }
-  for (gint64 k = 1; k < n && !cpu_watch_stopped (places, k); k++)
+  for (gint64 k = 1; k < n; k++)
     for (gint64 i = 0; i < n_lines; i++)
       if (beats (x[k * step + i], best[i], largest, last))
         {
@@ -358,8 +344,7 @@ run_arg (IrCall *call, gboolean largest, GError **error)
     return FALSE;
   gint64 chunks = (split.inner + N_LINES - 1) / N_LINES;
   int n_threads = cpu_n_threads (call, ir_tensor_n_elements (in));
-  CpuWatch watch = cpu_watch (call, split.middle * MIN (N_LINES, split.inner)),
-           places = cpu_watch (call, N_LINES);
+  CpuWatch watch = cpu_watch (call, split.middle * MIN (N_LINES, split.inner));
 #pragma omp parallel num_threads(n_threads)
   for (gint64 part = cpu_share (split.outer * chunks, 0),
               until = cpu_share (split.outer * chunks, 1);
@@ -367,7 +352,7 @@ run_arg (IrCall *call, gboolean largest, GError **error)
     {
       gint64 outer = part / chunks, first = part % chunks * N_LINES;
 
-      arg_lines (&places, x + outer * split.middle * split.inner + first, split.middle, split.inner,
+      arg_lines (x + outer * split.middle * split.inner + first, split.middle, split.inner,
                  MIN (N_LINES, split.inner - first), largest, last,
                  y + outer * split.inner + first);
     }
@@ -396,11 +381,11 @@ const IrCpuKernel cpu_arg_min = { .name = "row loop",
 /* -- CumSum -- */
 
 #define CUMULATE(Type, Sum)                                                                        \
-  static void cumulate_##Type (CpuWatch *places, const Type *x, Type *y, gint64 n, gint64 step,    \
-                               gint64 n_lines, gboolean exclusive)                                 \
+  static void cumulate_##Type (const Type *x, Type *y, gint64 n, gint64 step, gint64 n_lines,      \
+                               gboolean exclusive)                                                 \
   {                                                                                                \
     Sum sums[N_LINES] = { 0 };                                                                     \
-    for (gint64 k = 0; k < n && !cpu_watch_stopped (places, k); k++)                               \
+    for (gint64 k = 0; k < n; k++)                                                                 \
       for (gint64 i = 0; i < n_lines; i++)                                                         \
         {                                                                                          \
           Sum before = sums[i];                                                                    \
@@ -447,9 +432,7 @@ run_cum_sum (IrCall *call, GError **error)
          start = reverse ? (split.middle - 1) * split.inner : 0;
   int n_threads = cpu_n_threads (call, ir_tensor_n_elements (in));
   CpuWatch watch = cpu_watch (call, split.middle * MIN (N_LINES, split.inner));
-  CpuWatch places[] = { cpu_watch (call, N_LINES), cpu_watch_rows (call, N_LINES, split.inner) };
-  gboolean begins = TRUE; /* a thread */
-#pragma omp parallel num_threads(n_threads) firstprivate(begins)
+#pragma omp parallel num_threads(n_threads)
   for (gint64 part = cpu_share (split.outer * chunks, 0),
               until = cpu_share (split.outer * chunks, 1);
        part < until && !cpu_watch_stopped (&watch, part); part++)
@@ -457,17 +440,15 @@ run_cum_sum (IrCall *call, GError **error)
       gint64 first = part % chunks * N_LINES, n_lines = MIN (N_LINES, split.inner - first),
              at = part / chunks * split.middle * split.inner + start + first;
 
-      CpuWatch *own = &places[begins || first == 0];
-      begins = FALSE;
       if (dtype == IR_DTYPE_FLOAT)
-        cumulate_float (own, (const float *) x + at, (float *) y + at, split.middle, step, n_lines,
+        cumulate_float ((const float *) x + at, (float *) y + at, split.middle, step, n_lines,
                         exclusive);
       else if (dtype == IR_DTYPE_INT64)
-        cumulate_gint64 (own, (const gint64 *) x + at, (gint64 *) y + at, split.middle, step,
-                         n_lines, exclusive);
+        cumulate_gint64 ((const gint64 *) x + at, (gint64 *) y + at, split.middle, step, n_lines,
+                         exclusive);
       else
-        cumulate_gint32 (own, (const gint32 *) x + at, (gint32 *) y + at, split.middle, step,
-                         n_lines, exclusive);
+        cumulate_gint32 ((const gint32 *) x + at, (gint32 *) y + at, split.middle, step, n_lines,
+                         exclusive);
     }
   return TRUE;
 }
@@ -499,8 +480,7 @@ run_global_max_pool (IrCall *call, GError **error)
     {
       double most = -HUGE_VAL;
 
-      for (gint64 at = 0; at < split.middle && !cpu_piece_stopped (call, at); at += CPU_LOOK)
-        most = most_row (x + i * split.middle + at, MIN (split.middle - at, CPU_LOOK), most, 0);
+      most = most_row (x + i * split.middle, split.middle, most, 0);
       y[i] = (float) most;
     }
   return TRUE;

@@ -136,21 +136,13 @@ place_of (const Plan *plan, guint axis, gint64 i, gint64 in)
 
 /* -- nearest -- */
 
-#define PLACED 64 /* elements of a vector loop in the time that a place is computed */
-
 static gint64 *
-nearest_table (const IrCall *call, const Plan *plan, guint axis, gint64 in, gint64 stride)
+nearest_table (const Plan *plan, guint axis, gint64 in, gint64 stride)
 {
-  CpuWatch watch = cpu_watch (call, PLACED);
-
   gint64 out = plan->geometry.out[axis], *table = g_try_new (gint64, MAX (out, 1));
 
   for (gint64 i = 0; table != NULL && i < out; i++)
     {
-      if (cpu_watch_stopped (&watch, i))
-        g_clear_pointer (&table, g_free);
-      if (table == NULL)
-        break;
       double x = plan->round (place_of (plan, axis, i, in));
 
       table[i] = (x >= 0 ? (gint64) MIN (x, (double) (in - 1)) : 0) * stride;
@@ -199,11 +191,10 @@ run_nearest (IrCall *call, const Plan *plan, GError **error)
   for (guint axis = rank; axis > 0; axis--)
     {
       gint64 dim = ir_tensor_dims (in)[axis - 1];
-      gint64 *table = nearest_table (call, plan, axis - 1, dim, stride);
+      gint64 *table = nearest_table (plan, axis - 1, dim, stride);
 
       if (table == NULL)
-        return !ir_call_fail_if_stopped (call, error) &&
-               ir_call_fail (call, error, IR_OP_ERROR_LIMIT, "the tables do not fit into memory");
+        return ir_call_fail (call, error, IR_OP_ERROR_LIMIT, "the tables do not fit into memory");
       g_ptr_array_insert (tables, 0, table);
       stride *= dim;
       rows *= axis < rank ? plan->geometry.out[axis - 1] : 1;
@@ -224,9 +215,7 @@ run_nearest (IrCall *call, const Plan *plan, GError **error)
           at += ((const gint64 *) tables->pdata[axis - 1])[index % dim];
           index /= dim;
         }
-      for (gint64 i = 0; i < n && !cpu_piece_stopped (call, i); i += CPU_LOOK)
-        pick_row (x, at, (const gint64 *) tables->pdata[rank - 1] + i,
-                  y + (row * n + i) * (gint64) size, MIN (n - i, CPU_LOOK), size);
+      pick_row (x, at, tables->pdata[rank - 1], y + row * n * (gint64) size, n, size);
     }
   return TRUE;
 }
@@ -264,7 +253,7 @@ weight_of (const Plan *plan, double distance)
 /* The weights of one element have the sum 1. With antialiasing the kernel is stretched to what an
  * element of the output stands for. */
 static gboolean
-table_init (Table *table, const IrCall *call, const Plan *plan, guint axis, gint64 in)
+table_init (Table *table, const Plan *plan, guint axis, gint64 in)
 {
   gint64 out = plan->geometry.out[axis];
   double stretch = plan->antialias ? MIN (plan->geometry.scale[axis], 1) : 1;
@@ -279,8 +268,7 @@ table_init (Table *table, const IrCall *call, const Plan *plan, guint axis, gint
   g_autofree double *weights = g_try_new (double, table->n);
   if (table->index == NULL || table->weights == NULL || weights == NULL)
     return FALSE;
-  CpuWatch watch = cpu_watch (call, PLACED + 8 * (gint64) table->n);
-  for (gint64 i = 0; i < out && !cpu_watch_stopped (&watch, i); i++)
+  for (gint64 i = 0; i < out; i++)
     {
       double at = place_of (plan, axis, i, in), sum = 0;
       gint64 first = (gint64) floor (at) + before;
@@ -301,21 +289,15 @@ table_init (Table *table, const IrCall *call, const Plan *plan, guint axis, gint
   return TRUE;
 }
 
-/* @length elements of rows of @inner. */
 CPU_VECTORIZED static void
-mix_rows (const float *x,
-          const gint64 *index,
-          const float *weights,
-          guint n,
-          float *y,
-          gint64 inner,
-          gint64 length)
+mix_rows (
+    const float *x, const gint64 *index, const float *weights, guint n, float *y, gint64 length)
 {
   for (gint64 r = 0; r < length; r++)
-    y[r] = weights[0] * x[index[0] * inner + r];
+    y[r] = weights[0] * x[index[0] * length + r];
   for (guint k = 1; k < n; k++)
     {
-      const float *row = x + index[k] * inner;
+      const float *row = x + index[k] * length;
       float weight = weights[k];
 
       for (gint64 r = 0; r < length; r++)
@@ -323,15 +305,13 @@ mix_rows (const float *x,
     }
 }
 
-#define SHORTEST 64 /* elements of a row that are mixed together, at least */
-
 /* One axis: [outer, in, inner] -> [outer, out, inner]. */
 static void
 interpolate (
     const IrCall *call, const Table *table, const float *x, float *y, CpuSplit split, gint64 out)
 {
   int n_threads = cpu_n_threads (call, (guint64) (split.outer * out * split.inner) * table->n);
-  gint64 inner = split.inner, each = MAX (CPU_LOOK / table->n, SHORTEST);
+  gint64 inner = split.inner;
   CpuWatch watch = cpu_watch (call, inner * table->n);
 
 #pragma omp parallel num_threads(n_threads)
@@ -340,10 +320,8 @@ interpolate (
     {
       gint64 i = row % out;
 
-      for (gint64 r = 0; r < inner && !cpu_piece_stopped (call, r); r += each)
-        mix_rows (x + row / out * split.middle * inner + r, table->index + i * table->n,
-                  table->weights + i * table->n, table->n, y + row * inner + r, inner,
-                  MIN (each, inner - r));
+      mix_rows (x + row / out * split.middle * inner, table->index + i * table->n,
+                table->weights + i * table->n, table->n, y + row * inner, inner);
     }
 }
 
@@ -371,21 +349,17 @@ run_interpolated (IrCall *call, const Plan *plan, GError **error)
           CpuSplit split = { done, from, left };
           g_autofree float *next = g_try_new (float, (gsize) (done * out * left));
 
-          if (next == NULL || !table_init (&table, call, plan, axis, from))
+          if (next == NULL || !table_init (&table, plan, axis, from))
             return ir_call_fail (call, error, IR_OP_ERROR_LIMIT,
                                  "a pass over an axis does not fit into memory");
-          if (ir_call_stopped (call))
-            break;
           interpolate (call, &table, x, next, split, out);
           g_free (scratch);
           x = scratch = g_steal_pointer (&next);
         }
       done *= out;
-      if (ir_call_stopped (call))
-        break; /* what there is may be smaller than what is wanted; nobody reads it */
     }
-  if (!ir_call_stopped (call))
-    ir_call_copy (call, y, x, (gsize) done * sizeof *y);
+  if (done > 0)
+    memcpy (y, x, (gsize) done * sizeof *y);
   return TRUE;
 }
 

@@ -58,16 +58,11 @@ run_rms_norm (IrCall *call, GError **error)
 #pragma omp parallel for num_threads(n_threads) schedule(static)
   for (gint64 i = 0; i < rows; i++)
     {
-      double square = 0;
-
       if (cpu_watch_stopped (&watch, i))
         continue;
-      for (gint64 at = 0; at < size && !cpu_piece_stopped (call, at); at += CPU_LOOK)
-        square += sum_of_squares (x + i * size + at, MIN (size - at, CPU_LOOK));
+      double square = sum_of_squares (x + i * size, size);
       double factor = 1 / sqrt (square / size + epsilon);
-      for (gint64 at = 0; at < size && !cpu_piece_stopped (call, at); at += CPU_LOOK)
-        scale_row (x + i * size + at, factor, cpu_floats (call, 1) + at, y + i * size + at,
-                   MIN (size - at, CPU_LOOK));
+      scale_row (x + i * size, factor, cpu_floats (call, 1), y + i * size, size);
     }
   return TRUE;
 }
@@ -78,8 +73,6 @@ const IrCpuKernel cpu_rms_norm = { .name = "row loop",
 
 /* -- RotaryEmbedding -- */
 
-#define LOOKED_UP 64 /* elements of a vector loop in the time that a position is looked up */
-
 /* A head of @half pairs, and where what it is turned into goes. */
 typedef struct
 {
@@ -88,18 +81,18 @@ typedef struct
   gint64 half;
 } Head;
 
-/* Turns pairs [first, end). */
-typedef void (*Rotate) (const Head *head, gint64 first, gint64 end);
+/* Turns all its pairs. */
+typedef void (*Rotate) (const Head *head);
 
 /* The halves of a head turned against each other. */
 CPU_VECTORIZED static void
-rotate_halves (const Head *head, gint64 first, gint64 end)
+rotate_halves (const Head *head)
 {
   const float *x = head->x, *cosines = head->cosines, *sines = head->sines;
   float *y = head->y;
   gint64 half = head->half;
 
-  for (gint64 i = first; i < end; i++)
+  for (gint64 i = 0; i < head->half; i++)
     {
       float a = x[i], b = x[half + i];
       y[i] = cosines[i] * a - sines[i] * b;
@@ -108,25 +101,17 @@ rotate_halves (const Head *head, gint64 first, gint64 end)
 }
 
 CPU_VECTORIZED static void
-rotate_pairs (const Head *head, gint64 first, gint64 end)
+rotate_pairs (const Head *head)
 {
   const float *x = head->x, *cosines = head->cosines, *sines = head->sines;
   float *y = head->y;
 
-  for (gint64 i = first; i < end; i++)
+  for (gint64 i = 0; i < head->half; i++)
     {
       float a = x[2 * i], b = x[2 * i + 1];
       y[2 * i] = cosines[i] * a - sines[i] * b;
       y[2 * i + 1] = sines[i] * a + cosines[i] * b;
     }
-}
-
-/* All pairs of a head. */
-static void
-rotate_head (const IrCall *call, Rotate rotate, const Head *head)
-{
-  for (gint64 at = 0; at < head->half && !cpu_piece_stopped (call, at); at += CPU_LOOK)
-    rotate (head, at, MIN (at + CPU_LOOK, head->half));
 }
 
 typedef struct
@@ -176,35 +161,30 @@ cache_row (const Rotary *r, gint64 at)
 }
 
 static gboolean
-positions_fit (const Rotary *r, const IrCall *call)
+positions_fit (const Rotary *r)
 {
-  CpuWatch watch = cpu_watch (call, LOOKED_UP);
-
   for (gint64 i = 0; r->positions != NULL && i < r->batch * r->length; i++)
-    if (cpu_watch_stopped (&watch, i) || cache_row (r, i) < 0)
+    if (cache_row (r, i) < 0)
       return FALSE;
   return TRUE;
 }
 
 /* All heads of one position. */
 static void
-rotate_position (const Rotary *r, const IrCall *call, gint64 at, float *y)
+rotate_position (const Rotary *r, gint64 at, float *y)
 {
-  CpuWatch watch = cpu_watch (call, r->size);
-
   gint64 row = cache_row (r, at), rest = r->size - 2 * r->half;
   const float *cosines = r->cos + row * r->half, *sines = r->sin + row * r->half;
 
-  for (gint64 head = 0; head < r->heads && !cpu_watch_stopped (&watch, head); head++)
+  for (gint64 head = 0; head < r->heads; head++)
     {
       gint64 first = at / r->length * r->batch_stride + head * r->head_stride +
                      at % r->length * r->row_stride;
 
-      rotate_head (call, r->interleaved ? rotate_pairs : rotate_halves,
-                   &(Head){ r->x + first, cosines, sines, y + first, r->half });
+      const Head it = { r->x + first, cosines, sines, y + first, r->half };
+      (r->interleaved ? rotate_pairs : rotate_halves) (&it);
       if (rest > 0)
-        ir_call_copy (call, y + first + 2 * r->half, r->x + first + 2 * r->half,
-                      sizeof (float) * (gsize) rest);
+        memcpy (y + first + 2 * r->half, r->x + first + 2 * r->half, sizeof (float) * (gsize) rest);
     }
 }
 
@@ -217,8 +197,8 @@ run_rotary_embedding (IrCall *call, GError **error)
   if (!ir_infer_rotary_embedding (call, error))
     return FALSE;
   rotary_init (&r, call);
-  if (!positions_fit (&r, call))
-    return !ir_call_fail_if_stopped (call, error) && ir_ref_run (call, error);
+  if (!positions_fit (&r))
+    return ir_ref_run (call, error);
   y = cpu_new_floats (call, 0, ir_call_input (call, 0), error);
   if (y == NULL)
     return FALSE;
@@ -228,7 +208,7 @@ run_rotary_embedding (IrCall *call, GError **error)
 #pragma omp parallel for num_threads(n_threads) schedule(static)
   for (gint64 i = 0; i < r.batch * r.length; i++)
     if (!cpu_watch_stopped (&watch, i))
-      rotate_position (&r, call, i, y);
+      rotate_position (&r, i, y);
   return TRUE;
 }
 
@@ -301,13 +281,13 @@ half_rotary_init (HalfRotary *r, const IrCall *call)
 }
 
 CPU_VECTORIZED static void
-rotate_both (const Head *head, gint64 first, gint64 end)
+rotate_both (const Head *head)
 {
   const float *x = head->x, *cosines = head->cosines, *sines = head->sines;
   float *y = head->y;
   gint64 half = head->half;
 
-  for (gint64 i = first; i < end; i++)
+  for (gint64 i = 0; i < head->half; i++)
     {
       float a = x[i], b = x[half + i];
       y[i] = a * cosines[i] + -b * sines[i];
@@ -316,12 +296,12 @@ rotate_both (const Head *head, gint64 first, gint64 end)
 }
 
 CPU_VECTORIZED static void
-rotate_neighbours (const Head *head, gint64 first, gint64 end)
+rotate_neighbours (const Head *head)
 {
   const float *x = head->x, *cosines = head->cosines, *sines = head->sines;
   float *y = head->y;
 
-  for (gint64 i = first; i < end; i++)
+  for (gint64 i = 0; i < head->half; i++)
     {
       float a = x[2 * i], b = x[2 * i + 1];
       y[2 * i] = a * cosines[2 * i] + -b * sines[2 * i];
@@ -330,7 +310,7 @@ rotate_neighbours (const Head *head, gint64 first, gint64 end)
 }
 
 static void
-rotate_row (const HalfRotary *r, const IrCall *call, gint64 row, float *y)
+rotate_row (const HalfRotary *r, gint64 row, float *y)
 {
   gint64 rest = row, cos = 0, sin = 0, at = row * r->size;
 
@@ -347,8 +327,7 @@ rotate_row (const HalfRotary *r, const IrCall *call, gint64 row, float *y)
       gint64 length = r->dims[2], batch = row / (r->heads * length);
       at = ((batch * length + row % length) * r->heads + row / length % r->heads) * r->size;
     }
-  rotate_head (call, r->rotate,
-               &(Head){ r->x + at, r->cos + cos, r->sin + sin, y + at, r->size / 2 });
+  r->rotate (&(Head){ r->x + at, r->cos + cos, r->sin + sin, y + at, r->size / 2 });
 }
 
 static gboolean
@@ -374,7 +353,7 @@ rotate_rows (IrCall *call, Rotate rotate, GError **error)
 #pragma omp parallel for num_threads(n_threads) schedule(static)
   for (gint64 i = 0; i < n_rows; i++)
     if (!cpu_watch_stopped (&watch, i))
-      rotate_row (&r, call, i, y);
+      rotate_row (&r, i, y);
   return TRUE;
 }
 

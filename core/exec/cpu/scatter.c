@@ -68,11 +68,8 @@ slice_offsets (const IrCall *call, gint64 batch, gint64 *n_tuples, gint64 *run)
       per_batch /= MAX (dims[i], 1);
     }
   g_autofree gint64 *offsets = g_try_new (gint64, MAX (*n_tuples, 1));
-  CpuWatch watch = cpu_watch (call, 8 * tuple);
   for (gint64 i = 0; offsets != NULL && i < *n_tuples; i++)
     {
-      if (cpu_watch_stopped (&watch, i))
-        return NULL;
       offsets[i] = batch > 0 ? i / per_batch * strides[batch] : 0;
       for (gint64 k = 0; k < tuple; k++)
         {
@@ -110,11 +107,8 @@ element_offsets (IrCall *call)
       stride *= dims[i - 1];
     }
   g_autofree gint64 *offsets = g_try_new (gint64, MAX (n, 1));
-  CpuWatch watch = cpu_watch (call, 8);
   for (gint64 i = 0; offsets != NULL && i < n; i++)
     {
-      if (cpu_watch_stopped (&watch, i))
-        return NULL;
       gint64 index = index_at (indices, i, dims[axis]), offset = 0;
 
       if (index < 0)
@@ -138,7 +132,7 @@ gather (IrCall *call, const gint64 *offsets, gint64 n, gint64 run, GError **erro
   gsize size = element_size (data), bytes = (gsize) run * size;
 
   if (offsets == NULL)
-    return !ir_call_fail_if_stopped (call, error) && ir_ref_run (call, error);
+    return ir_ref_run (call, error);
   guint8 *y = cpu_new_output (call, 0, error);
   if (y == NULL)
     return FALSE;
@@ -151,7 +145,7 @@ gather (IrCall *call, const gint64 *offsets, gint64 n, gint64 run, GError **erro
 #pragma omp parallel num_threads(n_threads)
   for (gint64 i = cpu_share (n, 0), until = cpu_share (n, 1);
        i < until && !cpu_watch_stopped (&watch, i); i++)
-    ir_call_copy (call, y + (gsize) i * bytes, x + (gsize) offsets[i] * size, bytes);
+    memcpy (y + (gsize) i * bytes, x + (gsize) offsets[i] * size, bytes);
   return TRUE;
 }
 
@@ -182,11 +176,10 @@ const IrCpuKernel cpu_gather_elements = { .name = "element copy",
 /* -- into a copy of the data, one after the other: a place may be named twice -- */
 
 static void
-add_slice (const IrCall *call, float *y, const float *x, gint64 n)
+add_slice (float *y, const float *x, gint64 n)
 {
-  for (gint64 at = 0; at < n && !cpu_piece_stopped (call, at); at += CPU_LOOK)
-    for (gint64 i = at; i < MIN (n, at + CPU_LOOK); i++)
-      y[i] += x[i];
+  for (gint64 i = 0; i < n; i++)
+    y[i] += x[i];
 }
 
 static gboolean
@@ -201,18 +194,18 @@ scatter (IrCall *call, const gint64 *offsets, gint64 n, gint64 run, GError **err
   if (offsets == NULL || ir_tensor_dtype (news) != ir_tensor_dtype (data) ||
       ir_tensor_n_elements (news) != (guint64) (n * run) ||
       (!adds && strcmp (reduction, "none") != 0))
-    return !ir_call_fail_if_stopped (call, error) && ir_ref_run (call, error);
+    return ir_ref_run (call, error);
   guint8 *y = cpu_new_output (call, 0, error);
   if (y == NULL)
     return FALSE;
   if (ir_tensor_n_bytes (data) > 0 && (gconstpointer) y != ir_tensor_data (data))
-    ir_call_copy (call, y, ir_tensor_data (data), ir_tensor_n_bytes (data));
+    memcpy (y, ir_tensor_data (data), ir_tensor_n_bytes (data));
   CpuWatch watch = cpu_watch (call, run);
   for (gint64 i = 0; bytes > 0 && i < n && !cpu_watch_stopped (&watch, i); i++)
     if (adds)
-      add_slice (call, (float *) y + offsets[i], (const float *) x + i * run, run);
+      add_slice ((float *) y + offsets[i], (const float *) x + i * run, run);
     else
-      ir_call_copy (call, y + (gsize) offsets[i] * size, x + (gsize) i * bytes, bytes);
+      memcpy (y + (gsize) offsets[i] * size, x + (gsize) i * bytes, bytes);
   return TRUE;
 }
 
@@ -269,7 +262,7 @@ run_one_hot (IrCall *call, GError **error)
   CpuWatch watch = cpu_watch (call, 1);
   for (gint64 i = 0; i < n * split.middle && !cpu_watch_stopped (&watch, i); i++)
     memcpy (y + (gsize) i * size, off, size);
-  for (gint64 i = 0; i < n && !cpu_watch_stopped (&watch, i); i++)
+  for (gint64 i = 0; i < n; i++)
     {
       gint64 index = index_at (indices, i, split.middle),
              at = (i / split.inner * split.middle + index) * split.inner + i % split.inner;
@@ -314,13 +307,13 @@ run_non_zero (IrCall *call, GError **error)
   gconstpointer x = ir_tensor_data (in);
   IrTensor *out;
 
-  CpuWatch watch = cpu_watch (call, 1);
-  for (gint64 i = 0; i < total && !cpu_watch_stopped (&watch, i); i++)
+  for (gint64 i = 0; i < total; i++)
     dims[1] += is_non_zero (x, dtype, i);
   out = ir_call_new_output (call, 0, IR_DTYPE_INT64, 2, dims, error);
   if (out == NULL)
     return FALSE;
   gint64 *y = ir_tensor_data_writable (out);
+  CpuWatch watch = cpu_watch (call, 1);
   for (gint64 i = 0; i < total && !cpu_watch_stopped (&watch, i); i++)
     {
       if (is_non_zero (x, dtype, i))
@@ -369,16 +362,10 @@ run_trilu (IrCall *call, GError **error)
              end = upper ? columns : edge;
       guint8 *to = y + (gsize) (i * columns) * size;
 
-      /* A row that takes long is cut. */
-      for (gint64 at = 0; at < columns && !cpu_piece_stopped (call, at); at += 4 * CPU_LOOK)
-        {
-          gint64 next = MIN (at + 4 * CPU_LOOK, columns), low = CLAMP (first, at, next),
-                 high = CLAMP (end, low, next);
-          memmove (to + (gsize) low * size, x + (gsize) (i * columns + low) * size,
-                   (gsize) (high - low) * size);
-          memset (to + (gsize) at * size, 0, (gsize) (low - at) * size);
-          memset (to + (gsize) high * size, 0, (gsize) (next - high) * size);
-        }
+      memmove (to + (gsize) first * size, x + (gsize) (i * columns + first) * size,
+               (gsize) (end - first) * size);
+      memset (to, 0, (gsize) first * size);
+      memset (to + (gsize) end * size, 0, (gsize) (columns - end) * size);
     }
   return TRUE;
 }

@@ -8,7 +8,6 @@
 #include <math.h>
 
 #define SIFTED 64 /* elements of a vector loop in the time that one goes down the whole heap */
-#define LOOK   (CPU_LOOK / SIFTED) /* elements between two looks */
 
 typedef struct
 {
@@ -47,19 +46,13 @@ sift_down (Candidate *heap, gint64 n, gint64 i, gboolean largest)
 }
 
 static void
-select_best (const IrCall *call,
-             const float *x,
-             gint64 n,
-             gint64 step,
-             Candidate *heap,
-             gint64 k,
-             gboolean largest)
+select_best (const float *x, gint64 n, gint64 step, Candidate *heap, gint64 k, gboolean largest)
 {
-  for (gint64 i = 0; i < k && (i % LOOK != LOOK - 1 || !ir_call_stopped (call)); i++)
+  for (gint64 i = 0; i < k; i++)
     heap[i] = (Candidate){ x[i * step], i };
-  for (gint64 i = k / 2; i > 0 && (i % LOOK != 0 || !ir_call_stopped (call)); i--)
+  for (gint64 i = k / 2; i > 0; i--)
     sift_down (heap, k, i - 1, largest);
-  for (gint64 i = k; i < n && (i % LOOK != 0 || !ir_call_stopped (call)); i++)
+  for (gint64 i = k; i < n; i++)
     {
       Candidate next = { x[i * step], i };
 
@@ -68,7 +61,7 @@ select_best (const IrCall *call,
       heap[0] = next;
       sift_down (heap, k, 0, largest);
     }
-  for (gint64 left = k - 1; left > 0 && (left % LOOK != 0 || !ir_call_stopped (call)); left--)
+  for (gint64 left = k - 1; left > 0; left--)
     {
       Candidate worst = heap[0];
 
@@ -103,16 +96,15 @@ run (IrCall *call, GError **error)
   if (heap == NULL || k > split.middle)
     return ir_ref_run (call, error);
   CpuWatch watch = cpu_watch (call, split.middle * SIFTED);
-  CpuWatch items[] = { cpu_watch (call, SIFTED), cpu_watch_rows (call, SIFTED, split.inner) };
   for (gint64 line = 0; k > 0 && line < split.outer * split.inner; line++)
     {
       gint64 outer = line / split.inner, inner = line % split.inner;
 
       if (cpu_watch_stopped (&watch, line))
         break;
-      select_best (call, x + outer * split.middle * split.inner + inner, split.middle, split.inner,
-                   heap, k, largest);
-      for (gint64 i = 0; i < k && !cpu_watch_stopped (&items[inner == 0], i); i++)
+      select_best (x + outer * split.middle * split.inner + inner, split.middle, split.inner, heap,
+                   k, largest);
+      for (gint64 i = 0; i < k; i++)
         {
           gint64 to = (outer * k + i) * split.inner + inner;
 

@@ -27,8 +27,6 @@
 #define MOST_BYTES    (1 << 20)
 #define MOST_TILES    96
 #define WEIGHT_BYTES  24576 /* of a part of the channels: what stays in the first cache */
-#define PACKED_LOOK   8192  /* channels of a map that are transformed between two looks */
-#define TRANSFORMED   8     /* multiply-adds in the time that an element is transformed */
 
 struct _CpuWinograd
 {
@@ -191,7 +189,7 @@ transform_weights (const CpuWinograd *w, const CpuLooseFloat *g, double *u)
 
 /* [panel][product][channel][map of the panel]. Returns: whether all are finite. */
 static gboolean
-pack_map (const CpuWinograd *w, const IrCall *call, const CpuLooseFloat *weights, gint64 map)
+pack_map (const CpuWinograd *w, const CpuLooseFloat *weights, gint64 map)
 {
   gint64 lanes = w->unit->lanes, channels = w->shape.channels;
   gboolean finite = TRUE;
@@ -203,9 +201,6 @@ pack_map (const CpuWinograd *w, const IrCall *call, const CpuLooseFloat *weights
   for (gint64 channel = 0; channel < channels; channel++)
     {
       double u[MOST_PRODUCTS];
-
-      if (channel % PACKED_LOOK == PACKED_LOOK - 1 && ir_call_stopped (call))
-        return FALSE;
 
       transform_weights (w, weights + (map * channels + channel) * TAPS, u);
       for (gint64 k = 0; k < w->n_products; k++)
@@ -219,7 +214,7 @@ pack_map (const CpuWinograd *w, const IrCall *call, const CpuLooseFloat *weights
 }
 
 /* Transforms the weights and brings them into the order in which they are read. Returns FALSE if
- * they are not finite, there is no memory, or the run is to stop. @weights: as the standard has
+ * they are not finite or there is no memory. @weights: as the standard has
  * them: [maps, channels, 3, 3]. */
 gboolean
 cpu_winograd_pack (CpuWinograd *winograd,
@@ -237,15 +232,15 @@ cpu_winograd_pack (CpuWinograd *winograd,
     winograd->bias = ir_pages_new ((gsize) filled * sizeof (float));
   if (winograd->weights == NULL || winograd->bias == NULL)
     return FALSE;
-  if ((filled > maps && !ir_call_zero (call, winograd->weights, bytes)) ||
-      !ir_call_zero (call, winograd->bias, (gsize) filled * sizeof (float)) ||
-      (bias != NULL && !ir_call_copy (call, winograd->bias, bias, (gsize) maps * sizeof (float))))
-    return FALSE;
+  if (filled > maps)
+    memset (winograd->weights, 0, bytes);
+  memset (winograd->bias, 0, (gsize) filled * sizeof (float));
+  if (bias != NULL)
+    memcpy (winograd->bias, bias, (gsize) maps * sizeof (float));
   int n_threads = cpu_n_threads (call, bytes);
-  CpuWatch watch = cpu_watch (call, winograd->shape.channels * 4 * winograd->n_products);
 #pragma omp parallel for num_threads(n_threads) schedule(static) reduction(&& : finite)
   for (gint64 map = 0; map < maps; map++)
-    finite = finite && !cpu_watch_stopped (&watch, map) && pack_map (winograd, call, weights, map);
+    finite = finite && pack_map (winograd, weights, map);
   return finite != 0;
 }
 
@@ -262,7 +257,6 @@ typedef struct
   CpuPanel panel;   /* and for what follows them */
   gint64 stride;    /* elements from one product of the input to the next */
   gint64 out_stride;
-  CpuWatch *watch;
 } Job;
 
 /* Where tile @index of all samples lies. Returns: its sample. */
@@ -285,11 +279,9 @@ place_tile (const CpuWinograd *w, gint64 index, CpuWinogradTile *tile)
   return index / w->wide / w->high;
 }
 
-/* Of the @n tiles from @first on, those of [@from, @end). @done: (inout): multiply-adds of this
- * thread since the last look. FALSE: it was to stop. */
-static gboolean
-transform_in (
-    const Job *job, gint64 first, gint64 n, gint64 from, gint64 end, float *v, double *done)
+/* Of the @n tiles from @first on, those of [@from, @end). */
+static void
+transform_in (const Job *job, gint64 first, gint64 n, gint64 from, gint64 end, float *v)
 {
   const CpuWinograd *w = job->winograd;
   gint64 lanes = w->unit->lanes, block = w->shape.in[0] * w->shape.in[1] * lanes;
@@ -301,14 +293,9 @@ transform_in (
 
       tile.stride = job->stride;
       for (gint64 b = 0; b < w->in_blocks; b++)
-        {
-          if (cpu_has_worked (job->watch, done, TRANSFORMED * (double) (w->n_products * lanes)))
-            return FALSE;
-          w->unit->winograd_in[w->in == 6](&tile, job->x + (sample * w->in_blocks + b) * block,
-                                           v + (b * n + i) * lanes);
-        }
+        w->unit->winograd_in[w->in == 6](&tile, job->x + (sample * w->in_blocks + b) * block,
+                                         v + (b * n + i) * lanes);
     }
-  return TRUE;
 }
 
 static gint64
@@ -320,10 +307,9 @@ parts_of (const CpuWinograd *w, gint64 n_blocks)
   return (w->in_blocks + most - 1) / MAX (most, 1);
 }
 
-/* Each product in parts of the channels whose weights stay in the first cache. FALSE: it was to
- * stop. */
-static gboolean
-multiply (const Job *job, guint index, gint64 n, const float *v, float *m, double *done)
+/* Each product in parts of the channels whose weights stay in the first cache. */
+static void
+multiply (const Job *job, guint index, gint64 n, const float *v, float *m)
 {
   const CpuWinograd *w = job->winograd;
   gint64 lanes = w->unit->lanes, start = panel_start (w, index),
@@ -342,8 +328,6 @@ multiply (const Job *job, guint index, gint64 n, const float *v, float *m, doubl
         gint64 n_weights = MIN (to * lanes, w->shape.channels) * n_blocks * lanes -
                            from * block_weights;
 
-        if (cpu_has_worked (job->watch, done, (double) n_weights * (double) n))
-          return FALSE;
         panel.x = v + k * job->stride + from * panel.in_stride;
         panel.y = panel.sums = m + k * job->out_stride;
         panel.n_blocks = to - from;
@@ -362,7 +346,6 @@ multiply (const Job *job, guint index, gint64 n, const float *v, float *m, doubl
           }
         panel.w += n_weights;
       }
-  return TRUE;
 }
 
 static gboolean
@@ -422,19 +405,18 @@ run_part (const Job *job, gint64 first, gint64 end, float *scratch)
   gint64 n_groups = (end - first + w->at_once - 1) / w->at_once;
   float *m = scratch + w->n_products * job->stride;
   gboolean finite = TRUE;
-  double done = 0;
 
   for (gint64 group = 0; group < n_groups && finite; group++)
     {
       gint64 from = first + (end - first) * group / n_groups,
              n = first + (end - first) * (group + 1) / n_groups - from;
 
-      if (ir_call_stopped (job->call) || !transform_in (job, from, n, 0, n, scratch, &done))
+      if (ir_call_stopped (job->call))
         break;
+      transform_in (job, from, n, 0, n, scratch);
       for (guint panel = 0; panel < w->n_panels && finite; panel++)
         {
-          if (!multiply (job, panel, n, scratch, m, &done))
-            return TRUE;
+          multiply (job, panel, n, scratch, m);
           finite = transform_out (job, panel, from, n, m);
         }
     }
@@ -450,21 +432,20 @@ run_member (const Job *job, gint64 member, gint64 n_members, float *v, float *m)
   gint64 total = w->shape.batch * w->high * w->wide,
          n_groups = (total + w->at_once - 1) / w->at_once;
   gboolean finite = TRUE;
-  double done = 0;
 
   for (gint64 group = 0; group < n_groups; group++)
     {
       gint64 first = total * group / n_groups, n = total * (group + 1) / n_groups - first;
       gboolean stopped = ir_call_stopped (job->call);
 
-      stopped = stopped || !transform_in (job, first, n, n * member / n_members,
-                                          n * (member + 1) / n_members, v, &done);
+      if (!stopped)
+        transform_in (job, first, n, n * member / n_members, n * (member + 1) / n_members, v);
 #pragma omp barrier
       for (guint panel = (guint) (w->n_panels * member / n_members);
            panel < w->n_panels * (member + 1) / n_members && finite && !stopped; panel++)
         {
-          stopped = !multiply (job, panel, n, v, m, &done);
-          finite = stopped || transform_out (job, panel, first, n, m);
+          multiply (job, panel, n, v, m);
+          finite = transform_out (job, panel, first, n, m);
         }
 #pragma omp barrier
     }
@@ -517,8 +498,7 @@ cpu_winograd_run (const CpuWinograd *winograd,
                   float *y)
 {
   const CpuWinograd *w = winograd;
-  CpuWatch watch = cpu_watch (call, CPU_LOOK);
-  Job job = { .winograd = w, .call = call, .epilogue = epilogue, .x = x, .y = y, .watch = &watch };
+  Job job = { .winograd = w, .call = call, .epilogue = epilogue, .x = x, .y = y };
   gint64 n_tiles = w->shape.batch * w->high * w->wide;
   guint64 work = (guint64) (n_tiles * w->n_products) *
                  (guint64) (w->shape.channels * w->shape.maps);

@@ -211,7 +211,6 @@ measure_deterministic (Cli *cli,
 {
   gint n = options->runs > 0 ? options->runs : 20, warmup = MAX (options->warmup, 1);
   IrRunOptions settings = run_settings (options, error);
-  const IrStop stop = { .cancellable = cli->cancellable };
   g_autoptr (GArray) ratios = g_array_new (FALSE, FALSE, sizeof (double));
   g_autoptr (GArray) free_ms = g_array_new (FALSE, FALSE, sizeof (double));
   g_autoptr (GArray) fixed_ms = g_array_new (FALSE, FALSE, sizeof (double));
@@ -221,9 +220,9 @@ measure_deterministic (Cli *cli,
 
   if (settings.backend == NULL)
     return FALSE;
-  loose = ir_executable_new_until (model, &settings, &stop, error);
+  loose = ir_executable_new (model, &settings, error);
   settings.deterministic = TRUE;
-  fixed = loose != NULL ? ir_executable_new_until (model, &settings, &stop, error) : NULL;
+  fixed = loose != NULL ? ir_executable_new (model, &settings, error) : NULL;
   if (fixed == NULL)
     return FALSE;
   for (gint i = 0; i < warmup + n; i++)
@@ -265,13 +264,12 @@ measure_series (Cli *cli,
                 GError **error)
 {
   IrRunOptions settings = run_settings (options, error);
-  const IrStop stop = { .cancellable = cli->cancellable };
   double start = now_ms ();
 
   settings.capture = capture;
   if (settings.backend == NULL || !cli_parallel (options->parallel, &settings.parallel, error))
     return FALSE;
-  g_autoptr (IrExecutable) executable = ir_executable_new_until (model, &settings, &stop, error);
+  g_autoptr (IrExecutable) executable = ir_executable_new (model, &settings, error);
   if (executable == NULL || !ir_executable_prepare (executable, inputs, cli->cancellable, error))
     return FALSE;
   series->prepare_ms = now_ms () - start;

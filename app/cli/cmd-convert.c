@@ -45,7 +45,6 @@ run (Cli *cli)
   g_auto (CliModel) opened = { 0 };
   g_autoptr (GError) error = NULL;
   const char *out = options->output != NULL ? options->output : cli->args[1];
-  const IrStop stop = { .cancellable = cli->cancellable };
   CliStatus status;
   cJSON *json;
 
@@ -59,7 +58,7 @@ run (Cli *cli)
   cli_print_problems (opened.problems, IR_SEVERITY_ERROR);
   if (options->types)
     declare_types (opened.model);
-  if (!ir_model_save_until (opened.model, out, options->to, &stop, &error))
+  if (!ir_model_save (opened.model, out, options->to, cli->cancellable, &error))
     return cli_fail (cli_status_of (error), error);
   if (cli->json)
     {

@@ -299,7 +299,6 @@ run (Cli *cli)
   g_autoptr (IrModel) snapshot_b = NULL;
   g_autoptr (IrDiff) diff = NULL;
   g_autoptr (GError) error = NULL;
-  const IrStop stop = { .cancellable = cli->cancellable };
   gboolean same_file, equal = TRUE;
   CliStatus status;
   cJSON *json = NULL;
@@ -316,13 +315,10 @@ run (Cli *cli)
     }
   else
     {
-      snapshot_a = ir_model_snapshot_until (a.model, &stop);
-      snapshot_b = ir_model_snapshot_until (b.model, &stop);
+      snapshot_a = ir_model_snapshot (a.model);
+      snapshot_b = ir_model_snapshot (b.model);
     }
-  if (snapshot_a != NULL && snapshot_b != NULL)
-    diff = ir_diff_new (snapshot_a, snapshot_b, same_file);
-  if (diff == NULL)
-    return cli_cancelled (cli);
+  diff = ir_diff_new (snapshot_a, snapshot_b, same_file);
   if (cli->json)
     json = diff_json (cli, diff);
   else

@@ -214,14 +214,11 @@ run (Cli *cli)
   Options *options = cli->options;
   g_auto (CliModel) opened = { 0 };
   CliStatus status;
-  const IrStop stop = { .cancellable = cli->cancellable };
   gboolean partial = FALSE;
-  IrCost cost;
 
   if (!cli_model_open (cli, &options->model, cli->args[0], FALSE, &opened, &status))
     return status;
-  if (!ir_cost_model_until (opened.model, &partial, &stop, &cost))
-    return cli_cancelled (cli);
+  const IrCost cost = ir_cost_model (opened.model, &partial);
   if (cli->json)
     print_json (&opened, &cost, partial);
   else

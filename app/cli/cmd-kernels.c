@@ -97,7 +97,6 @@ variant_new (Cli *cli, const Options *options, const char *name, CliStatus *stat
       variant_free (variant);
       return NULL;
     }
-  const IrStop stop = { .cancellable = cli->cancellable };
   IrRunOptions settings = {
     .backend = cli_backend (&asked, &error),
     .n_threads = (guint) MAX (asked.threads, 0),
@@ -110,7 +109,7 @@ variant_new (Cli *cli, const Options *options, const char *name, CliStatus *stat
     variant->schedule = cli_schedule (cli, &asked, variant->opened.model, 1, &variant->sized,
                                       &error);
   if (variant->schedule != NULL)
-    variant->executable = ir_executable_new_until (variant->opened.model, &settings, &stop, &error);
+    variant->executable = ir_executable_new (variant->opened.model, &settings, &error);
   if (variant->executable != NULL)
     return variant;
   *status = cli_fail (cli_status_of (error), error);

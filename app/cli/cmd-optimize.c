@@ -272,7 +272,7 @@ print_skipped (const IrModel *model)
 static gboolean
 save_model (const Options *options, IrModel *model, GError **error)
 {
-  return options->output == NULL || ir_model_save (model, options->output, NULL, error);
+  return options->output == NULL || ir_model_save (model, options->output, NULL, NULL, error);
 }
 
 static CliStatus

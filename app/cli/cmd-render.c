@@ -321,7 +321,7 @@ write_picture (Cli *cli,
   IrRenderOptions render = { .dark = options->dark, .scale = options->scale };
 
   if (g_str_has_suffix (options->output, ".dot") || g_str_has_suffix (options->output, ".gv"))
-    return ir_model_save (opened->model, options->output, "dot", error);
+    return ir_model_save (opened->model, options->output, "dot", NULL, error);
   measure = ir_text_measure_new ();
   scene = make_scene (cli, options, opened, measure, error);
   if (scene == NULL)

@@ -760,7 +760,6 @@ static IrRun *
 run_what_can (
     Cli *cli, IrExecutable *executable, GHashTable *inputs, IrRun **partial, GError **error)
 {
-  const IrStop stop = { .cancellable = cli->cancellable };
   g_autoptr (GError) failure = NULL;
   g_autoptr (IrRun) before = NULL, run = NULL;
 
@@ -777,7 +776,7 @@ run_what_can (
           failure = g_error_copy (local);
           before = part != NULL ? ir_run_ref (part) : NULL;
         }
-      if (part == NULL || !ir_executable_leave_out (executable, part, &stop, NULL))
+      if (part == NULL || !ir_executable_leave_out (executable, part, NULL))
         break;
     }
   if (run != NULL && (failure == NULL || ir_graph_n_outputs (run->model->main) > 0))
@@ -797,8 +796,7 @@ run_often (Cli *cli,
            IrRun **partial,
            GError **error)
 {
-  const IrStop stop = { .cancellable = cli->cancellable };
-  g_autoptr (IrExecutable) executable = ir_executable_new_until (model, run_options_, &stop, error);
+  g_autoptr (IrExecutable) executable = ir_executable_new (model, run_options_, error);
   IrRun *run = NULL;
 
   if (executable == NULL)

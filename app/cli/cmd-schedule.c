@@ -455,7 +455,6 @@ run (Cli *cli)
   g_autoptr (IrScheduleDetails) details = NULL;
   g_autoptr (IrSchedule) schedule = NULL;
   g_autoptr (IrModel) model = NULL;
-  const IrStop stop = { .cancellable = cli->cancellable };
   IrScheduleOptions plan = { 0 };
   IrParallelMode mode = IR_PARALLEL_OFF;
   CliStatus status;
@@ -471,7 +470,7 @@ run (Cli *cli)
     schedule = cli_run_schedule (cli, &options->model, opened.model, mode, &model, &details,
                                  &error);
   else
-    model = cli_sized_model (&options->model, opened.model, &stop, &error);
+    model = cli_sized_model (&options->model, opened.model, &error);
   if (model == NULL)
     return cli_fail (cli_status_of (error), error);
   if (options->costs != NULL)
@@ -486,14 +485,14 @@ run (Cli *cli)
       if (wide_costs == NULL)
         return cli_fail (CLI_BAD, error);
     }
-  plan.stages.stop = &stop;
+  plan.stages.cancellable = cli->cancellable;
   if (schedule == NULL)
     schedule = ir_schedule_new_with (model, backend, &plan, &details, &error);
   if (schedule == NULL)
     return cli_fail (cli_status_of (error), error);
   g_autoptr (IrScheduleReport)
       report = ir_tasks_report (details->tasks, schedule->n_workers, details->places);
-  g_autoptr (IrStreams) streams = ir_tasks_streams (details->tasks, &stop);
+  g_autoptr (IrStreams) streams = ir_tasks_streams (details->tasks, cli->cancellable);
   if (streams == NULL)
     return cli_cancelled (cli);
   const Answer answer = { .model = model,

@@ -128,7 +128,7 @@ cli_ask_for_kernels (const CliModelOptions *options, IrModel *model, GError **er
   if (options->kernels == NULL || backend == NULL)
     return options->kernels == NULL;
   g_autoptr (IrModel) marked = ir_kernel_marked (model);
-  g_autoptr (IrModel) sized = cli_sized_model (options, marked, NULL, NULL);
+  g_autoptr (IrModel) sized = cli_sized_model (options, marked, NULL);
   g_autoptr (IrEdit) edit = ir_edit_new (model);
   const KernelRequest request = { backend, model, sized, edit };
   for (guint i = 0; options->kernels[i] != NULL; i++)

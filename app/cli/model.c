@@ -330,8 +330,7 @@ cli_run (Cli *cli,
   if (inputs == NULL)
     return NULL;
   ir_run_options_limit (&run_options, &limits);
-  const IrStop stop = { .cancellable = cli->cancellable };
-  executable = ir_executable_new_until (model, &run_options, &stop, error);
+  executable = ir_executable_new (model, &run_options, error);
   if (executable == NULL)
     return NULL;
   run = ir_executable_run (executable, inputs, cli->cancellable, partial, error);

@@ -214,9 +214,8 @@ print_part (const char *text, gsize length, gpointer user_data)
 void
 cli_json_print_long (Cli *cli, cJSON *json)
 {
-  const IrStop stop = { .cancellable = cli->cancellable };
 
-  if (!cli_cut (cli) && ir_json_print (json, print_part, NULL, &stop))
+  if (!cli_cut (cli) && ir_json_print (json, print_part, NULL))
     putchar ('\n');
   else
     cli_cut (cli);

@@ -7,19 +7,14 @@
 #include <string.h>
 
 IrModel *
-cli_sized_model (const CliModelOptions *options, IrModel *model, const IrStop *stop, GError **error)
+cli_sized_model (const CliModelOptions *options, IrModel *model, GError **error)
 {
-  g_autoptr (IrModel) copy = ir_exec_expand_until (model, stop, error);
+  g_autoptr (IrModel) copy = ir_exec_expand (model, error);
   g_autoptr (IrEdit) edit = copy != NULL ? ir_edit_new_import (copy) : NULL;
 
   if (edit == NULL || !cli_bind_sizes (options, model, edit, error))
     return NULL;
-  if (!ir_infer_model_until (edit, IR_INFER_DEFAULT, NULL, stop))
-    {
-      g_set_error_literal (error, IR_EXEC_ERROR, IR_EXEC_ERROR_CANCELLED,
-                           "Cancelled while the types of the values were found");
-      return NULL;
-    }
+  ir_infer_model (edit, IR_INFER_DEFAULT, NULL);
   g_clear_pointer (&edit, ir_edit_free);
   return g_steal_pointer (&copy);
 }
@@ -39,10 +34,10 @@ cli_schedule (Cli *cli,
               GError **error)
 {
   const IrBackend *backend = cli_backend (options, error);
-  const IrStop stop = { .cancellable = cli->cancellable };
-  const IrScheduleOptions plan = { .stages = { .n_workers = n_workers, .stop = &stop } };
+  const IrScheduleOptions plan = { .stages = { .n_workers = n_workers,
+                                               .cancellable = cli->cancellable } };
 
-  *sized = backend != NULL ? cli_sized_model (options, model, &stop, error) : NULL;
+  *sized = backend != NULL ? cli_sized_model (options, model, error) : NULL;
   return *sized != NULL ? ir_schedule_new_with (*sized, backend, &plan, NULL, error) : NULL;
 }
 
@@ -59,10 +54,9 @@ measured_schedule (Cli *cli,
                             .n_threads = cli_n_workers (options),
                             .parallel = IR_PARALLEL_AUTO,
                             .seed = (guint64) options->seed };
-  const IrStop stop = { .cancellable = cli->cancellable };
   g_autoptr (GHashTable) inputs = cli_inputs (cli, options, model, error);
-  g_autoptr (IrExecutable)
-      executable = inputs != NULL ? ir_executable_new_until (model, &settings, &stop, error) : NULL;
+  g_autoptr (IrExecutable) executable = inputs != NULL ? ir_executable_new (model, &settings, error)
+                                                       : NULL;
   g_autoptr (IrRun) run = NULL;
 
   for (guint i = 0; i <= IR_PARALLEL_AUTO_RUNS && executable != NULL; i++)
@@ -90,7 +84,6 @@ cli_run_schedule (Cli *cli,
                   GError **error)
 {
   const IrBackend *backend = cli_backend (options, error);
-  const IrStop stop = { .cancellable = cli->cancellable };
   IrScheduleOptions plan = ir_schedule_run_options (cli_n_workers (options), mode);
 
   if (backend == NULL)
@@ -102,8 +95,8 @@ cli_run_schedule (Cli *cli,
         *details = ir_schedule_details_new (schedule, *sized);
       return schedule;
     }
-  plan.stages.stop = &stop;
-  *sized = cli_sized_model (options, model, &stop, error);
+  plan.stages.cancellable = cli->cancellable;
+  *sized = cli_sized_model (options, model, error);
   return *sized != NULL ? ir_schedule_new_with (*sized, backend, &plan, details, error) : NULL;
 }
 
@@ -138,11 +131,10 @@ cli_plan_schedule (Cli *cli,
                    IrModel **sized,
                    GError **error)
 {
-  const IrStop stop = { .cancellable = cli->cancellable };
   IrSchedule *schedule = cli_run_schedule (cli, options, model, choice->parallel, sized, NULL,
                                            error);
 
   if (schedule != NULL && choice->in_memory_order)
-    ir_schedule_order_for_memory (schedule, *sized, &stop);
+    ir_schedule_order_for_memory (schedule, *sized);
   return schedule;
 }

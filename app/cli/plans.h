@@ -51,8 +51,5 @@ IrSchedule *cli_run_schedule (Cli *cli,
                               IrScheduleDetails **details,
                               GError **error);
 /* A copy of @model without calls of functions, in which symbols have sizes as above. */
-IrModel *cli_sized_model (const CliModelOptions *options,
-                          IrModel *model,
-                          const IrStop *stop, /* (nullable) */
-                          GError **error);
+IrModel *cli_sized_model (const CliModelOptions *options, IrModel *model, GError **error);
 guint cli_n_workers (const CliModelOptions *options);

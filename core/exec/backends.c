@@ -5,8 +5,6 @@
 #include "core/exec/kernel/backend.h"
 #include "core/op/check.h"
 
-#define LOOK_NODES 256 /* between two looks whether to stop */
-
 /* In the order in which they are offered; the first is the fastest that is built. */
 static const IrBackend *const backends[] = {
   &ir_backend_cpu,
@@ -156,17 +154,9 @@ choose_row (IrKernels *kernels, const IrNode *node, GError **error)
   return TRUE;
 }
 
-static IrKernels *
-fail_cancelled (GError **error)
-{
-  g_set_error_literal (error, IR_EXEC_ERROR, IR_EXEC_ERROR_CANCELLED,
-                       "Cancelled while the schedule was made");
-  return NULL;
-}
-
-/* For the nodes in the subgraphs of @node. FALSE: it was stopped. */
-static gboolean
-choose_within (IrKernels *kernels, const IrNode *node, const IrStop *stop)
+/* For the nodes in the subgraphs of @node. */
+static void
+choose_within (IrKernels *kernels, const IrNode *node)
 {
   g_autoptr (GPtrArray) subgraphs = ir_node_subgraphs (node);
 
@@ -176,15 +166,11 @@ choose_within (IrKernels *kernels, const IrNode *node, const IrStop *stop)
       IrNode *const *nodes = ir_graph_order (g_ptr_array_index (subgraphs, i), &n_nodes);
       for (guint k = 0; k < n_nodes; k++)
         {
-          if (k % LOOK_NODES == 0 && ir_stopped (stop))
-            return FALSE;
           if (!choose_row (kernels, nodes[k], NULL) && kernels->refused == 0)
             kernels->refused = nodes[k]->id;
-          if (!choose_within (kernels, nodes[k], stop))
-            return FALSE;
+          choose_within (kernels, nodes[k]);
         }
     }
-  return TRUE;
 }
 
 static IrKernels *
@@ -204,33 +190,27 @@ kernels_new (const IrModel *model, const IrBackend *backend)
  * ir_kernels_new:
  * @model: a model whose nodes have an order
  * @backend: which kernels are wanted
- * @stop: (nullable): what may stop it
  * @error: return location for an error
  *
  * Chooses a kernel for every node of the main graph and of the subgraphs in it.
  *
- * Fails with %IR_EXEC_ERROR_UNSUPPORTED at the first node of the main graph that nothing can run,
- * and with %IR_EXEC_ERROR_CANCELLED. What holds of nodes in subgraphs says ir_kernels_check().
+ * Fails with %IR_EXEC_ERROR_UNSUPPORTED at the first node of the main graph that nothing can run.
+ * What holds of nodes in subgraphs says ir_kernels_check().
  *
  * Returns: (transfer full) (nullable): the choices
  */
 IrKernels *
-ir_kernels_new (const IrModel *model, const IrBackend *backend, const IrStop *stop, GError **error)
+ir_kernels_new (const IrModel *model, const IrBackend *backend, GError **error)
 {
   g_autoptr (IrKernels) kernels = kernels_new (model, backend);
   guint n_nodes;
   IrNode *const *nodes = ir_graph_order (model->main, &n_nodes);
 
   for (guint i = 0; i < n_nodes; i++)
-    {
-      if (i % LOOK_NODES == 0 && ir_stopped (stop))
-        return fail_cancelled (error);
-      if (!choose_row (kernels, nodes[i], error))
-        return NULL;
-    }
+    if (!choose_row (kernels, nodes[i], error))
+      return NULL;
   for (guint i = 0; i < n_nodes; i++)
-    if (!choose_within (kernels, nodes[i], stop))
-      return fail_cancelled (error);
+    choose_within (kernels, nodes[i]);
   return g_steal_pointer (&kernels);
 }
 
@@ -249,7 +229,7 @@ ir_kernels_new_within (const IrNode *node, const IrBackend *backend, GError **er
 {
   g_autoptr (IrKernels) kernels = kernels_new (node->graph->model, backend);
 
-  choose_within (kernels, node, NULL);
+  choose_within (kernels, node);
   return ir_kernels_check (kernels, node->graph->model, error) ? g_steal_pointer (&kernels) : NULL;
 }
 

@@ -457,7 +457,6 @@ ir_dot_read (const char *text,
              GCancellable *cancellable,
              GError **error)
 {
-  const IrStop stop = { .cancellable = cancellable };
   g_autofree char *copy = length < 0 ? g_strdup (text) : g_strndup (text, (gsize) length);
   ParseJob job = { copy };
   g_autoptr (GBytes) bytes = ir_child_run (parse_in_child, &job, limits, cancellable, error);
@@ -472,7 +471,7 @@ ir_dot_read (const char *text,
   if (bytes == NULL)
     return NULL;
   model = ir_model_new ();
-  draft = ir_draft_new (model->context, problems, &stop);
+  draft = ir_draft_new (model->context, problems, cancellable);
   draft->info = *model->info;
   reader = (Reader){ draft, model->context, nodes, names, NULL };
   ir_child_answer_init (&answer, bytes);
@@ -488,14 +487,17 @@ ir_dot_read (const char *text,
     }
   build_graph (&reader);
   g_free (reader.graph_name);
-  return ir_draft_build (draft, model) ? g_steal_pointer (&model) : NULL;
+  if (draft->stopped)
+    return NULL;
+  ir_draft_build (draft, model);
+  return g_steal_pointer (&model);
 }
 
 /**
  * ir_dot_read_file:
  * @path: a DOT file
  * @problems: (nullable): gets the findings
- * @stop: (nullable): what may stop the child process and reading
+ * @cancellable: (nullable): what may stop the child process and reading
  * @error: return location for an error
  *
  * Reads DOT in a child process: see ir_dot_read().
@@ -503,7 +505,7 @@ ir_dot_read (const char *text,
  * Returns: (transfer full) (nullable): the model
  */
 IrModel *
-ir_dot_read_file (const char *path, GPtrArray *problems, const IrStop *stop, GError **error)
+ir_dot_read_file (const char *path, GPtrArray *problems, GCancellable *cancellable, GError **error)
 {
   g_autoptr (GBytes) bytes = ir_file_read_text (path, error);
   gsize length;
@@ -513,8 +515,8 @@ ir_dot_read_file (const char *path, GPtrArray *problems, const IrStop *stop, GEr
   if (bytes == NULL)
     return NULL;
   text = g_bytes_get_data (bytes, &length);
-  model = ir_dot_read (text != NULL ? text : "", (gssize) length, NULL, problems,
-                       stop != NULL ? stop->cancellable : NULL, error);
+  model = ir_dot_read (text != NULL ? text : "", (gssize) length, NULL, problems, cancellable,
+                       error);
   if (model == NULL)
     g_prefix_error (error, "%s: ", path);
   else

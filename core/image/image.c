@@ -6,7 +6,7 @@
 #include <string.h>
 
 static IrImageStatus
-decode_absent (const guint8 *data, gsize length, const IrImageLimits *limits, IrImage *image)
+decode_absent (const guint8 *data, gsize length, gsize max_bytes, IrImage *image)
 {
   return IR_IMAGE_ABSENT;
 }
@@ -32,18 +32,15 @@ static const struct
  * ir_image_decode:
  * @data: a file
  * @length: its bytes
- * @limits: of the decoded picture, and what stops it
+ * @max_bytes: of the decoded picture
  * @image: (out caller-allocates): the picture, if it could be decoded
  * @format: (out): what it is, for messages
  *
  * Returns: whether there is a picture, and if not, why
  */
 IrImageStatus
-ir_image_decode (gconstpointer data,
-                 gsize length,
-                 const IrImageLimits *limits,
-                 IrImage *image,
-                 const char **format)
+ir_image_decode (
+    gconstpointer data, gsize length, gsize max_bytes, IrImage *image, const char **format)
 {
   memset (image, 0, sizeof *image);
   *format = "a picture";
@@ -52,7 +49,7 @@ ir_image_decode (gconstpointer data,
         memcmp ((const guint8 *) data + formats[i].offset, formats[i].magic, formats[i].n) == 0)
       {
         *format = formats[i].name;
-        return formats[i].decode (data, length, limits, image);
+        return formats[i].decode (data, length, max_bytes, image);
       }
   return IR_IMAGE_DAMAGED;
 }

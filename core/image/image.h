@@ -15,36 +15,24 @@ typedef enum
   IR_IMAGE_DECODED,
   IR_IMAGE_DAMAGED, /* no picture, or not a whole one */
   IR_IMAGE_ABSENT,  /* no library for this format was there when irscope was built */
-  IR_IMAGE_LARGE,   /* more than the limit */
-  IR_IMAGE_STOPPED
+  IR_IMAGE_LARGE    /* more than the limit */
 } IrImageStatus;
-
-typedef struct
-{
-  gsize max_bytes; /* of the decoded picture */
-  gboolean (*stopped) (
-      gpointer user); /* asked between pieces of the file and rows of the picture */
-  gpointer user;
-} IrImageLimits;
 
 typedef IrImageStatus (*IrImageDecoder) (const guint8 *data,
                                          gsize length,
-                                         const IrImageLimits *limits,
+                                         gsize max_bytes,
                                          IrImage *image);
 
 /* @format: (out): name of the format, for messages. */
-IrImageStatus ir_image_decode (gconstpointer data,
-                               gsize length,
-                               const IrImageLimits *limits,
-                               IrImage *image,
-                               const char **format);
+IrImageStatus ir_image_decode (
+    gconstpointer data, gsize length, gsize max_bytes, IrImage *image, const char **format);
 
 /* What the libraries' files provide; a stand-in that says ABSENT where one is missing. */
 IrImageStatus ir_image_decode_pixbuf (const guint8 *data,
                                       gsize length,
-                                      const IrImageLimits *limits,
+                                      gsize max_bytes,
                                       IrImage *image);
 IrImageStatus ir_image_decode_webp (const guint8 *data,
                                     gsize length,
-                                    const IrImageLimits *limits,
+                                    gsize max_bytes,
                                     IrImage *image);

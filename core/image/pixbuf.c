@@ -30,7 +30,7 @@ size_prepared (GdkPixbufLoader *loader, int width, int height, gpointer data)
 
 /* Alpha is left out: the standard knows three channels or one. */
 static IrImageStatus
-copy_pixels (const GdkPixbuf *pixbuf, const IrImageLimits *limits, IrImage *image)
+copy_pixels (const GdkPixbuf *pixbuf, IrImage *image)
 {
   int width = gdk_pixbuf_get_width (pixbuf), height = gdk_pixbuf_get_height (pixbuf);
   gsize n_channels = (gsize) gdk_pixbuf_get_n_channels (pixbuf);
@@ -43,11 +43,8 @@ copy_pixels (const GdkPixbuf *pixbuf, const IrImageLimits *limits, IrImage *imag
   image->width = width;
   image->height = height;
   for (gsize y = 0; y < (gsize) height; y++)
-    if (y % 64 == 63 && limits->stopped (limits->user))
-      return IR_IMAGE_STOPPED;
-    else
-      for (gsize x = 0; x < (gsize) width; x++)
-        memcpy (image->rgb + (y * (gsize) width + x) * 3, pixels + y * stride + x * n_channels, 3);
+    for (gsize x = 0; x < (gsize) width; x++)
+      memcpy (image->rgb + (y * (gsize) width + x) * 3, pixels + y * stride + x * n_channels, 3);
   return IR_IMAGE_DECODED;
 }
 
@@ -55,30 +52,22 @@ copy_pixels (const GdkPixbuf *pixbuf, const IrImageLimits *limits, IrImage *imag
  * ir_image_decode_pixbuf:
  * @data: a file
  * @length: its bytes
- * @limits: of the decoded picture, and what stops it
+ * @max_bytes: of the decoded picture
  * @image: (out caller-allocates): the picture, if it could be decoded; zeroed before
  *
  * Returns: whether there is a picture, and if not, why
  */
 IrImageStatus
-ir_image_decode_pixbuf (const guint8 *data,
-                        gsize length,
-                        const IrImageLimits *limits,
-                        IrImage *image)
+ir_image_decode_pixbuf (const guint8 *data, gsize length, gsize max_bytes, IrImage *image)
 {
   g_autoptr (GdkPixbufLoader) loader = gdk_pixbuf_loader_new ();
-  Check check = { limits->max_bytes, FALSE };
-  gboolean good = TRUE, stopped = FALSE;
+  Check check = { max_bytes, FALSE };
 
   g_signal_connect (loader, "size-prepared", G_CALLBACK (size_prepared), &check);
-  for (gsize at = 0; good && !check.large && !stopped && at < length; at += PIECE_BYTES)
-    {
-      good = gdk_pixbuf_loader_write (loader, data + at, MIN (PIECE_BYTES, length - at), NULL);
-      stopped = limits->stopped (limits->user);
-    }
+  gboolean good = gdk_pixbuf_loader_write (loader, data, length, NULL);
   good = gdk_pixbuf_loader_close (loader, NULL) && good;
-  if (check.large || stopped)
-    return check.large ? IR_IMAGE_LARGE : IR_IMAGE_STOPPED;
+  if (check.large)
+    return IR_IMAGE_LARGE;
   const GdkPixbuf *pixbuf = good ? gdk_pixbuf_loader_get_pixbuf (loader) : NULL;
-  return pixbuf != NULL ? copy_pixels (pixbuf, limits, image) : IR_IMAGE_DAMAGED;
+  return pixbuf != NULL ? copy_pixels (pixbuf, image) : IR_IMAGE_DAMAGED;
 }

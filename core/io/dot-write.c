@@ -313,7 +313,7 @@ ir_dot_write (IrModel *model)
  * ir_dot_write_file:
  * @model: a model
  * @path: where to
- * @stop: (nullable): what may stop it; then there is no error
+ * @cancellable: (nullable): what may stop it; then there is no error
  * @error: return location for an error
  *
  * Writes DOT, atomically.
@@ -321,7 +321,7 @@ ir_dot_write (IrModel *model)
  * Returns: %TRUE if it is written
  */
 gboolean
-ir_dot_write_file (IrModel *model, const char *path, const IrStop *stop, GError **error)
+ir_dot_write_file (IrModel *model, const char *path, GCancellable *cancellable, GError **error)
 {
-  return ir_file_write_text (model, ir_dot_write, path, stop, error);
+  return ir_file_write_text (model, ir_dot_write, path, cancellable, error);
 }

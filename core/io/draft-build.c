@@ -142,7 +142,7 @@ build_inputs (Builder *builder, const IrDraftGraph *draft, Scope *scope)
 static void
 build_initializers (Builder *builder, const IrDraftGraph *draft, Scope *scope)
 {
-  for (guint i = 0; i < draft->initializers->len && !ir_draft_stopped (builder->draft); i++)
+  for (guint i = 0; i < draft->initializers->len; i++)
     {
       const IrDraftValue *info = &g_array_index (draft->initializers, IrDraftValue, i);
       IrValue *value = g_hash_table_lookup (scope->values, info->name);
@@ -172,8 +172,6 @@ build_node_outputs (Builder *builder, const IrDraftGraph *draft, Scope *scope)
     {
       const IrDraftNode *node = draft->nodes->pdata[n];
 
-      if (ir_draft_stopped (builder->draft))
-        break;
       for (guint i = 0; i < node->outputs.n; i++)
         {
           const char *name = node->outputs.names[i];
@@ -314,7 +312,7 @@ build_node (Builder *builder, const IrDraftNode *draft, Scope *scope, IrValue *c
 static void
 build_infos (Builder *builder, const IrDraftGraph *draft, Scope *scope)
 {
-  for (guint i = 0; i < draft->infos->len && !ir_draft_stopped (builder->draft); i++)
+  for (guint i = 0; i < draft->infos->len; i++)
     {
       const IrDraftValue *info = &g_array_index (draft->infos, IrDraftValue, i);
       IrValue *value = g_hash_table_lookup (scope->values, info->name);
@@ -361,7 +359,7 @@ build_body (Builder *builder, const IrDraftGraph *draft, Scope *scope)
                             inputs->len);
   build_initializers (builder, draft, scope);
   outputs = build_node_outputs (builder, draft, scope);
-  for (guint n = 0; n < draft->nodes->len && !ir_draft_stopped (builder->draft); n++)
+  for (guint n = 0; n < draft->nodes->len; n++)
     {
       const IrDraftNode *node = draft->nodes->pdata[n];
 
@@ -369,8 +367,6 @@ build_body (Builder *builder, const IrDraftGraph *draft, Scope *scope)
                   node->outputs.n > 0 ? (IrValue *const *) outputs->pdata + first_output : NULL);
       first_output += node->outputs.n;
     }
-  if (builder->draft->stopped)
-    return;
   build_infos (builder, draft, scope);
   build_outputs (builder, draft, scope);
 }
@@ -454,10 +450,8 @@ metadata_props (IrDraft *draft)
  *
  * Makes the model. Subgraphs see the values of the graphs around them, functions see only their
  * own. Duplicate names, undefined values and cycles are put on the draft's list of problems.
- *
- * Returns: %FALSE if the draft was stopped: something of the model is missing
  */
-gboolean
+void
 ir_draft_build (IrDraft *draft, IrModel *model)
 {
   g_autoptr (IrEdit) edit = ir_edit_new_import (model);
@@ -477,15 +471,13 @@ ir_draft_build (IrDraft *draft, IrModel *model)
   if (draft->main != NULL)
     build_graph (&builder, draft->main, IR_GRAPH_MAIN, model->main, NULL);
   build_functions (&builder);
-  for (guint i = 0; i < control_edges->len && !draft->stopped; i++)
+  for (guint i = 0; i < control_edges->len; i++)
     {
       const ControlEdge *edge = &g_array_index (control_edges, ControlEdge, i);
 
       if (edge->before->producer != NULL)
         ir_edit_add_control (edit, edge->node, edge->before->producer);
     }
-  if (draft->stopped || !ir_model_order_until (model, draft->stop))
-    return FALSE;
+  ir_model_order (model);
   report_cycles (&builder);
-  return TRUE;
 }

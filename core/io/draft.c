@@ -4,8 +4,7 @@
 
 #include <string.h>
 
-/* Entities between two looks whether to stop: half a millisecond. */
-#define LOOK_STEPS 2048
+#define POLL_ENTITIES 2048 /* between two polls: half a millisecond */
 
 #define META_MODULES "pkg.torch.onnx.name_scopes"
 
@@ -35,12 +34,12 @@ own (IrDraft *draft, gpointer object, GDestroyNotify destroy)
  * ir_draft_new:
  * @context: (transfer none): of the model to come; must outlive the draft
  * @problems: (nullable): gets the findings
- * @stop: (nullable): what may stop reading; must outlive the draft
+ * @cancellable: (nullable): what may stop reading; must outlive the draft
  *
  * Returns: (transfer full): an empty draft
  */
 IrDraft *
-ir_draft_new (IrContext *context, GPtrArray *problems, const IrStop *stop)
+ir_draft_new (IrContext *context, GPtrArray *problems, GCancellable *cancellable)
 {
   IrDraft *draft = g_new0 (IrDraft, 1);
 
@@ -52,7 +51,7 @@ ir_draft_new (IrContext *context, GPtrArray *problems, const IrStop *stop)
   draft->opsets = ir_draft_array (draft, sizeof (IrOpset));
   draft->metadata = ir_draft_pointers (draft);
   draft->functions = ir_draft_pointers (draft);
-  draft->stop = stop;
+  draft->cancellable = cancellable;
   draft->budget = IR_DRAFT_MAX_ENTITIES;
   return draft;
 }
@@ -75,22 +74,6 @@ ir_draft_free (IrDraft *draft)
 }
 
 /**
- * ir_draft_stopped:
- * @draft: a draft
- *
- * Looks once in a while.
- *
- * Returns: whether nobody wants the model any more
- */
-gboolean
-ir_draft_stopped (IrDraft *draft)
-{
-  if (!draft->stopped && draft->n_steps++ % LOOK_STEPS == 0)
-    draft->stopped = ir_stopped (draft->stop);
-  return draft->stopped;
-}
-
-/**
  * ir_draft_spend:
  * @draft: a draft
  *
@@ -101,7 +84,9 @@ ir_draft_stopped (IrDraft *draft)
 gboolean
 ir_draft_spend (IrDraft *draft)
 {
-  if (ir_draft_stopped (draft))
+  if (draft->n_spent++ % POLL_ENTITIES == 0)
+    draft->stopped = draft->stopped || g_cancellable_is_cancelled (draft->cancellable);
+  if (draft->stopped)
     return FALSE;
   if (draft->budget > 0)
     {

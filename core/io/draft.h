@@ -7,7 +7,7 @@
 #include "core/ir/arena.h"
 #include "core/ir/edit.h"
 #include "core/ir/problem.h"
-#include "core/ir/stop.h"
+#include <gio/gio.h>
 
 typedef struct _IrDraftGraph IrDraftGraph;
 
@@ -87,17 +87,16 @@ typedef struct
   GPtrArray *metadata;  /* of const char *: key, value, key, value… */
   IrDraftGraph *main;   /* (nullable) */
   GPtrArray *functions; /* of IrDraftGraph */
-  const IrStop *stop;   /* (nullable) */
-  guint n_steps;        /* since it was looked at */
+  GCancellable *cancellable; /* (nullable) */
+  guint n_spent;             /* nodes, attributes and values */
   gboolean stopped;     /* nobody wants the model any more: nothing is added */
   guint budget;         /* entities that may still be made */
   gboolean over_budget;
 } IrDraft;
 
-IrDraft *ir_draft_new (IrContext *context, GPtrArray *problems, const IrStop *stop);
+IrDraft *ir_draft_new (IrContext *context, GPtrArray *problems, GCancellable *cancellable);
 void ir_draft_free (IrDraft *draft);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (IrDraft, ir_draft_free)
-gboolean ir_draft_stopped (IrDraft *draft); /* to be asked for each node or more often */
 gboolean ir_draft_spend (IrDraft *draft);
 GArray *ir_draft_array (IrDraft *draft, gsize element_size);
 GPtrArray *ir_draft_pointers (IrDraft *draft);
@@ -125,7 +124,7 @@ const IrFunctionInfo *ir_draft_function_info (IrDraft *draft,
                                               const GArray *attrs,
                                               const GArray *opsets);
 IrDim ir_draft_dim (IrContext *context, const char *text);
-gboolean ir_draft_build (IrDraft *draft, IrModel *model);
+void ir_draft_build (IrDraft *draft, IrModel *model);
 
 /* What ONNX has no field for is kept in metadata of nodes under these keys. */
 #define IR_META_SCOPE  "irscope.scope"

@@ -297,7 +297,7 @@ ir_file_write_atomic (const char *path, GBytes *bytes, GError **error)
  * @model: a model
  * @write: gives its text
  * @path: file to make or replace
- * @stop: (nullable): what may stop it; then there is no error
+ * @cancellable: (nullable): what may stop it; then there is no error
  * @error: return location for an error
  *
  * Writes a format that is made as a whole.
@@ -308,13 +308,13 @@ gboolean
 ir_file_write_text (IrModel *model,
                     char *(*write) (IrModel *model),
                     const char *path,
-                    const IrStop *stop,
+                    GCancellable *cancellable,
                     GError **error)
 {
   char *text = write (model);
   g_autoptr (GBytes) bytes = g_bytes_new_take (text, strlen (text));
 
-  if (ir_stopped (stop))
+  if (g_cancellable_is_cancelled (cancellable))
     return FALSE;
   return ir_file_write_atomic (path, bytes, error);
 }

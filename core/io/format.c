@@ -111,25 +111,6 @@ find_by_contents (const char *path)
 IrModel *
 ir_model_load (const char *path, GPtrArray *problems, GCancellable *cancellable, GError **error)
 {
-  const IrStop stop = { .cancellable = cancellable };
-
-  return ir_model_load_until (path, problems, &stop, error);
-}
-
-/**
- * ir_model_load_until:
- * @path: a model file of any format
- * @problems: (nullable): gets the findings
- * @stop: what may stop reading
- * @error: return location for an error
- *
- * As ir_model_load().
- *
- * Returns: (transfer full) (nullable): the model, perhaps with problems
- */
-IrModel *
-ir_model_load_until (const char *path, GPtrArray *problems, const IrStop *stop, GError **error)
-{
   const IrFormat *format = ir_format_find (path);
   g_autoptr (IrModel) model = NULL;
   g_autoptr (IrEdit) edit = NULL;
@@ -137,17 +118,18 @@ ir_model_load_until (const char *path, GPtrArray *problems, const IrStop *stop, 
 
   if (format == NULL)
     format = find_by_contents (path);
-  model = format->read (path, problems, stop, &cause);
-  if (model != NULL)
-    {
-      edit = ir_edit_new_import (model);
-      if (ir_infer_model_until (edit, IR_INFER_DEFAULT, problems, stop))
-        return g_steal_pointer (&model);
-    }
+  model = format->read (path, problems, cancellable, &cause);
   /* Then what the reader says of it is said of a part. */
-  if (!g_cancellable_set_error_if_cancelled (stop->cancellable, error) && cause != NULL)
-    g_propagate_error (error, g_steal_pointer (&cause));
-  return NULL;
+  if (g_cancellable_set_error_if_cancelled (cancellable, error))
+    return NULL;
+  if (model == NULL)
+    {
+      g_propagate_error (error, g_steal_pointer (&cause));
+      return NULL;
+    }
+  edit = ir_edit_new_import (model);
+  ir_infer_model (edit, IR_INFER_DEFAULT, problems);
+  return g_steal_pointer (&model);
 }
 
 /**
@@ -155,6 +137,7 @@ ir_model_load_until (const char *path, GPtrArray *problems, const IrStop *stop, 
  * @model: a model
  * @path: file to make or replace
  * @format: (nullable): name of a format; %NULL: by the extension of @path
+ * @cancellable: (nullable): polled before the file takes its place
  * @error: return location for an error
  *
  * Saves a model, atomically. A model whose file was changed by somebody else is not saved, since
@@ -164,27 +147,8 @@ ir_model_load_until (const char *path, GPtrArray *problems, const IrStop *stop, 
  * Returns: %TRUE if it is saved
  */
 gboolean
-ir_model_save (IrModel *model, const char *path, const char *format, GError **error)
-{
-  return ir_model_save_until (model, path, format, NULL, error);
-}
-
-/**
- * ir_model_save_until:
- * @model: a model
- * @path: file to make or replace
- * @format: (nullable): name of a format; %NULL: by the extension of @path
- * @stop: (nullable): what may stop it
- * @error: return location for an error
- *
- * As ir_model_save(). Fails also with %G_IO_ERROR_CANCELLED; then @model must not be edited any
- * more.
- *
- * Returns: %TRUE if it is saved
- */
-gboolean
-ir_model_save_until (
-    IrModel *model, const char *path, const char *format, const IrStop *stop, GError **error)
+ir_model_save (
+    IrModel *model, const char *path, const char *format, GCancellable *cancellable, GError **error)
 {
   g_autoptr (GError) cause = NULL;
   const IrFormat *row = ir_format_find (format != NULL ? format : path);
@@ -202,12 +166,12 @@ ir_model_save_until (
     return FALSE;
   traced = model->log != NULL && ir_history_cursor (model) > 0 ? ir_model_with_origins (model)
                                                                : ir_model_ref (model);
-  if (row->write (traced, path, stop, &cause))
+  if (row->write (traced, path, cancellable, &cause))
     return TRUE;
   if (cause != NULL)
     g_propagate_error (error, g_steal_pointer (&cause));
   else
-    g_cancellable_set_error_if_cancelled (stop->cancellable, error);
+    g_cancellable_set_error_if_cancelled (cancellable, error);
   return FALSE;
 }
 

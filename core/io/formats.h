@@ -5,33 +5,45 @@
 
 IrModel *ir_onnx_read_file (const char *path,
                             GPtrArray *problems,
-                            const IrStop *stop,
+                            GCancellable *cancellable,
                             GError **error);
-gboolean ir_onnx_write_file (IrModel *model, const char *path, const IrStop *stop, GError **error);
+gboolean ir_onnx_write_file (IrModel *model,
+                             const char *path,
+                             GCancellable *cancellable,
+                             GError **error);
 IrModel *ir_text_read_file (const char *path,
                             GPtrArray *problems,
-                            const IrStop *stop,
+                            GCancellable *cancellable,
                             GError **error);
-gboolean ir_text_write_file (IrModel *model, const char *path, const IrStop *stop, GError **error);
+gboolean ir_text_write_file (IrModel *model,
+                             const char *path,
+                             GCancellable *cancellable,
+                             GError **error);
 IrModel *ir_json_read_file (const char *path,
                             GPtrArray *problems,
-                            const IrStop *stop,
+                            GCancellable *cancellable,
                             GError **error);
-gboolean ir_json_write_file (IrModel *model, const char *path, const IrStop *stop, GError **error);
+gboolean ir_json_write_file (IrModel *model,
+                             const char *path,
+                             GCancellable *cancellable,
+                             GError **error);
 IrModel *ir_dot_read_file (const char *path,
                            GPtrArray *problems,
-                           const IrStop *stop,
+                           GCancellable *cancellable,
                            GError **error);
-gboolean ir_dot_write_file (IrModel *model, const char *path, const IrStop *stop, GError **error);
+gboolean ir_dot_write_file (IrModel *model,
+                            const char *path,
+                            GCancellable *cancellable,
+                            GError **error);
 
 /* A text file as a whole, with a limit that no text made by people reaches. */
 GBytes *ir_file_read_text (const char *path, GError **error);
 
-/* What @write makes of @model as the whole file; made aside, for it does not look. */
+/* What @write makes of @model as the whole file. */
 gboolean ir_file_write_text (IrModel *model,
                              char *(*write) (IrModel *model),
                              const char *path,
-                             const IrStop *stop,
+                             GCancellable *cancellable,
                              GError **error);
 
 /* Files of a folder that a save does not need any more: @before, @n_between letters or digits,

@@ -2,7 +2,7 @@
  * abort, and give as much of the graph as can be understood, with problems. */
 #pragma once
 #include "core/ir/problem.h"
-#include "core/ir/stop.h"
+#include <gio/gio.h>
 #include <gio/gio.h>
 
 #define IR_IO_ERROR (ir_io_error_quark ())
@@ -26,10 +26,10 @@ typedef struct
   const char *const *extensions; /* "onnx", NULL */
   IrModel *(*read) (const char *path,
                     GPtrArray *problems,
-                    const IrStop *stop,
+                    GCancellable *cancellable,
                     GError **error); /* NULL without @error: stopped */
   /* (nullable); atomic; FALSE without @error: stopped */
-  gboolean (*write) (IrModel *model, const char *path, const IrStop *stop, GError **error);
+  gboolean (*write) (IrModel *model, const char *path, GCancellable *cancellable, GError **error);
 } IrFormat;
 
 const IrFormat *ir_format_find (const char *name_or_path); /* by name, else by extension */
@@ -42,16 +42,11 @@ IrModel *ir_model_load (const char *path,
                         GPtrArray *problems,
                         GCancellable *cancellable,
                         GError **error);
-IrModel *ir_model_load_until (const char *path,
-                              GPtrArray *problems,
-                              const IrStop *stop,
-                              GError **error);
 gboolean ir_model_save (IrModel *model,
                         const char *path,
-                        const char *format,
-                        GError **error); /* format nullable */
-gboolean ir_model_save_until (
-    IrModel *model, const char *path, const char *format, const IrStop *stop, GError **error);
+                        const char *format,        /* (nullable) */
+                        GCancellable *cancellable, /* (nullable) polled before it is replaced */
+                        GError **error);
 
 /* Whether the file under a model is still what was opened (size, time, inode, no fault seen). */
 gboolean ir_model_check_file (IrModel *model, GError **error);

@@ -7,8 +7,7 @@
 
 #include <string.h>
 
-#define MAX_DEPTH 16        /* of containers in containers: a loop must not nest them without end */
-#define LOOK      (1 << 14) /* items between two questions whether to stop */
+#define MAX_DEPTH 16 /* of containers in containers: a loop must not nest them without end */
 
 /* -- types without dims -- */
 
@@ -121,21 +120,6 @@ join_types (IrContext *context, const IrType *a, const IrType *b)
 
 /* -- making -- */
 
-/* What a container is to hold, and what may stop those who fill it. */
-typedef struct
-{
-  IrTensor *const *items;
-  guint n;
-  IrTensorStopped stopped; /* (nullable) */
-  gpointer user;
-} Filling;
-
-static gboolean
-is_stopped (const Filling *filling, guint i)
-{
-  return i % LOOK == LOOK - 1 && filling->stopped != NULL && filling->stopped (filling->user);
-}
-
 /* Dense tensors of one shape; FALSE for what would have to be looked into. */
 static gboolean
 same_shape (const IrTensor *a, const IrTensor *b)
@@ -144,19 +128,18 @@ same_shape (const IrTensor *a, const IrTensor *b)
          a->rank == b->rank && memcmp (a->dims, b->dims, sizeof *a->dims * a->rank) == 0;
 }
 
-/* FALSE: it is to stop, or the bytes cannot be counted. */
+/* FALSE: the bytes cannot be counted. */
 static gboolean
-fill (IrTensor *tensor, const Filling *filling)
+fill (IrTensor *tensor, IrTensor *const *items, guint n)
 {
-  tensor->items = g_new0 (IrTensor *, filling->n + 1);
+  tensor->items = g_new0 (IrTensor *, n + 1);
   tensor->alike = TRUE;
-  for (guint i = 0; i < filling->n; i++)
+  for (guint i = 0; i < n; i++)
     {
-      IrTensor *item = filling->items[i];
-      if (is_stopped (filling, i) ||
-          !g_size_checked_add (&tensor->n_bytes, tensor->n_bytes, item->n_bytes))
+      IrTensor *item = items[i];
+      if (!g_size_checked_add (&tensor->n_bytes, tensor->n_bytes, item->n_bytes))
         return FALSE;
-      tensor->alike = tensor->alike && same_shape (filling->items[0], item);
+      tensor->alike = tensor->alike && same_shape (items[0], item);
       tensor->items[i] = ir_tensor_ref (item);
       tensor->n_items++;
     }
@@ -165,26 +148,24 @@ fill (IrTensor *tensor, const Filling *filling)
 
 /* @declared: (transfer full). NULL if the nesting is too deep, or it could not be filled. */
 static IrTensor *
-new_container (IrTypeKind kind, IrType *declared, const Filling *filling)
+new_container (IrTypeKind kind, IrType *declared, IrTensor *const *items, guint n)
 {
   g_autoptr (IrTensor) tensor = ir_tensor_new_header (IR_DTYPE_UNDEFINED, 0, NULL, 0, 0);
 
   tensor->kind = kind;
   tensor->declared = declared;
-  return depth_of (declared) < MAX_DEPTH && fill (tensor, filling) ? g_steal_pointer (&tensor)
-                                                                   : NULL;
+  return depth_of (declared) < MAX_DEPTH && fill (tensor, items, n) ? g_steal_pointer (&tensor)
+                                                                    : NULL;
 }
 
 static gboolean
-items_agree (const IrType *declared, const Filling *filling)
+items_agree (const IrType *declared, IrTensor *const *items, guint n)
 {
   gboolean agree = TRUE;
 
-  for (guint i = 0; agree && i < filling->n; i++)
+  for (guint i = 0; agree && i < n; i++)
     {
-      if (is_stopped (filling, i))
-        return FALSE;
-      IrType *found = declare_item (filling->items[i]);
+      IrType *found = declare_item (items[i]);
       agree = same_declared (declared, found);
       free_declared (found);
     }
@@ -192,10 +173,8 @@ items_agree (const IrType *declared, const Filling *filling)
 }
 
 static IrTensor *
-new_checked (IrTypeKind kind, const IrType *element, const Filling *filling)
+new_checked (IrTypeKind kind, const IrType *element, IrTensor *const *items, guint n_items)
 {
-  IrTensor *const *items = filling->items;
-  guint n_items = filling->n;
   IrType *declared;
 
   if (element == NULL && n_items == 0)
@@ -208,12 +187,12 @@ new_checked (IrTypeKind kind, const IrType *element, const Filling *filling)
       free_declared (declared);
       declared = declare_item (items[0]);
     }
-  if (!items_agree (declared, filling))
+  if (!items_agree (declared, items, n_items))
     {
       free_declared (declared);
       return NULL;
     }
-  return new_container (kind, declared, filling);
+  return new_container (kind, declared, items, n_items);
 }
 
 /**
@@ -228,29 +207,7 @@ new_checked (IrTypeKind kind, const IrType *element, const Filling *filling)
 IrTensor *
 ir_tensor_new_sequence (const IrType *element, IrTensor *const *items, guint n_items)
 {
-  return ir_tensor_new_sequence_until (element, items, n_items, NULL, NULL);
-}
-
-/**
- * ir_tensor_new_sequence_until:
- * @element: (nullable): as in ir_tensor_new_sequence()
- * @items: (array length=n_items) (transfer none): the items, shared
- * @n_items: how many
- * @stopped: (nullable): asked now and then
- * @user: for @stopped
- *
- * As ir_tensor_new_sequence(), but may be stopped.
- *
- * Returns: (transfer full) (nullable): the sequence; %NULL also if it was stopped
- */
-IrTensor *
-ir_tensor_new_sequence_until (const IrType *element,
-                              IrTensor *const *items,
-                              guint n_items,
-                              IrTensorStopped stopped,
-                              gpointer user)
-{
-  return new_checked (IR_TYPE_SEQUENCE, element, &(Filling){ items, n_items, stopped, user });
+  return new_checked (IR_TYPE_SEQUENCE, element, items, n_items);
 }
 
 /**
@@ -263,7 +220,7 @@ ir_tensor_new_sequence_until (const IrType *element,
 IrTensor *
 ir_tensor_new_optional (const IrType *element, IrTensor *item)
 {
-  return new_checked (IR_TYPE_OPTIONAL, element, &(Filling){ .items = &item, .n = item != NULL });
+  return new_checked (IR_TYPE_OPTIONAL, element, &item, item != NULL);
 }
 
 /**
@@ -288,7 +245,7 @@ ir_tensor_new_map (IrTensor *keys, IrTensor *values)
   return new_container (IR_TYPE_MAP,
                         values->kind == IR_TYPE_SEQUENCE ? copy_declared (values->declared)
                                                          : declare_item (values),
-                        &(Filling){ .items = items, .n = 2 });
+                        items, 2);
 }
 
 /**
@@ -330,8 +287,8 @@ ir_tensor_entry (const IrTensor *tensor, guint64 index)
 IrTensor *
 ir_tensor_with_items (const IrTensor *container, IrTensor *const *items)
 {
-  return new_container (container->kind, copy_declared (container->declared),
-                        &(Filling){ .items = items, .n = container->n_items });
+  return new_container (container->kind, copy_declared (container->declared), items,
+                        container->n_items);
 }
 
 void
@@ -458,13 +415,12 @@ ir_container_equal (const IrTensor *a, const IrTensor *b)
 }
 
 guint64
-ir_container_hash (const IrTensor *tensor, guint64 seed, IrHashWatch *watch)
+ir_container_hash (const IrTensor *tensor, guint64 seed)
 {
   guint64 hash = seed * 31 + (guint64) tensor->kind;
 
-  for (guint i = 0; i < tensor->n_items && !watch->over; i++)
-    hash = hash * G_GUINT64_CONSTANT (0x9fb21c651e98df25) +
-           ir_tensor_hash_watched (tensor->items[i], watch);
+  for (guint i = 0; i < tensor->n_items; i++)
+    hash = hash * G_GUINT64_CONSTANT (0x9fb21c651e98df25) + ir_tensor_hash (tensor->items[i]);
   return hash;
 }
 

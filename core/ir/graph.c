@@ -7,8 +7,6 @@
 #include <string.h>
 
 /* Nodes or values between two looks whether to stop: half a millisecond. */
-#define LOOK_STEPS 8192
-
 /* -- order: Kahn with a heap -- */
 
 typedef struct
@@ -119,23 +117,15 @@ add_output_edges (GArray *edges, const IrGraph *graph)
     }
 }
 
-static gboolean
-look (guint i, const IrStop *stop)
-{
-  return i % LOOK_STEPS == 0 && ir_stopped (stop);
-}
-
-/* (transfer full) (nullable): %NULL: stopped */
+/* (transfer full) */
 static GArray *
-collect_edges (const IrModel *model, const IrStop *stop)
+collect_edges (const IrModel *model)
 {
-  g_autoptr (GArray) edges = g_array_new (FALSE, FALSE, sizeof (Edge));
+  GArray *edges = g_array_new (FALSE, FALSE, sizeof (Edge));
 
   for (guint i = 1; i < model->nodes->len; i++)
     {
       IrNode *node = model->nodes->pdata[i];
-      if (look (i, stop))
-        return NULL;
       if (node->state == IR_STATE_LIVE)
         add_node_edges (edges, model, node);
     }
@@ -145,7 +135,7 @@ collect_edges (const IrModel *model, const IrStop *stop)
       if (graph->state == IR_STATE_LIVE)
         add_output_edges (edges, graph);
     }
-  return g_steal_pointer (&edges);
+  return edges;
 }
 
 typedef struct
@@ -191,9 +181,9 @@ compare_rank (gconstpointer a, gconstpointer b)
   return runs_before (na, nb) ? -1 : runs_before (nb, na) ? 1 : 0;
 }
 
-/* @members: live nodes of one graph; replaced by their order. FALSE: stopped */
-static gboolean
-order_graph (IrGraphFacts *facts, const IrModel *model, const Successors *s, const IrStop *stop)
+/* Live nodes of one graph, replaced by their order. */
+static void
+order_graph (IrGraphFacts *facts, const IrModel *model, const Successors *s)
 {
   g_autoptr (GPtrArray) heap = g_ptr_array_new ();
   g_autoptr (GPtrArray) members = g_steal_pointer (&facts->order);
@@ -206,8 +196,6 @@ order_graph (IrGraphFacts *facts, const IrModel *model, const Successors *s, con
     {
       IrNode *node = heap_pop (heap);
 
-      if (look (facts->order->len, stop))
-        return FALSE;
       g_ptr_array_add (facts->order, node);
       for (guint32 e = s->first[node->id]; e < s->first[node->id + 1]; e++)
         if (--s->n_waiting[s->targets[e]] == 0)
@@ -221,7 +209,6 @@ order_graph (IrGraphFacts *facts, const IrModel *model, const Successors *s, con
         if (s->n_waiting[((IrNode *) members->pdata[i])->id] > 0)
           g_ptr_array_add (facts->order, members->pdata[i]);
     }
-  return TRUE;
 }
 
 /* -- facts -- */
@@ -236,16 +223,14 @@ facts_new (void)
   return facts;
 }
 
-static gboolean
-index_members (GPtrArray *all_facts, const IrModel *model, const IrStop *stop)
+static void
+index_members (GPtrArray *all_facts, const IrModel *model)
 {
   for (guint i = 1; i < model->values->len; i++)
     {
       IrValue *value = model->values->pdata[i];
       IrGraphFacts *facts = value->graph != NULL ? all_facts->pdata[value->graph->id] : NULL;
 
-      if (look (i, stop))
-        return FALSE;
       if (value->state != IR_STATE_LIVE || facts == NULL)
         continue;
       g_ptr_array_add (facts->values, value);
@@ -255,13 +240,10 @@ index_members (GPtrArray *all_facts, const IrModel *model, const IrStop *stop)
       IrNode *node = model->nodes->pdata[i];
       IrGraphFacts *facts = node->graph != NULL ? all_facts->pdata[node->graph->id] : NULL;
 
-      if (look (i, stop))
-        return FALSE;
       if (node->state != IR_STATE_LIVE || facts == NULL)
         continue;
       g_ptr_array_add (facts->order, node);
     }
-  return TRUE;
 }
 
 /* Backwards, so that the first of a name is the one that stays. */
@@ -286,45 +268,40 @@ index_names (const IrGraph *graph, IrGraphFacts *facts)
   facts->value_by_name = values;
 }
 
-static gboolean
-order_graphs (const IrModel *model, const GArray *edges, const IrStop *stop)
+static void
+order_graphs (const IrModel *model, const GArray *edges)
 {
   GPtrArray *all = model->cache->facts;
   Successors successors;
-  gboolean done = TRUE;
 
   successors_init (&successors, model, edges);
-  for (guint i = 1; i < all->len && done; i++)
-    done = order_graph (all->pdata[i], model, &successors, stop);
+  for (guint i = 1; i < all->len; i++)
+    order_graph (all->pdata[i], model, &successors);
   successors_clear (&successors);
-  return done;
 }
 
-/* FALSE: stopped; whoever asks next starts anew */
-static gboolean
-rebuild_facts (const IrModel *model, const IrStop *stop)
+static void
+rebuild_facts (const IrModel *model)
 {
   GPtrArray *all = model->cache->facts;
-  g_autoptr (GArray) edges = collect_edges (model, stop);
+  g_autoptr (GArray) edges = collect_edges (model);
 
-  model->cache->facts_stamp = G_MAXUINT64;
   model->cache->n_retyped = 0;
   g_ptr_array_set_size (all, 0);
   g_ptr_array_add (all, NULL);
   for (guint i = 1; i < model->graphs->len; i++)
     g_ptr_array_add (all, facts_new ());
-  if (edges == NULL || !index_members (all, model, stop) || !order_graphs (model, edges, stop))
-    return FALSE;
+  index_members (all, model);
+  order_graphs (model, edges);
   model->cache->facts_stamp = model->stamp;
-  return TRUE;
 }
 
 /* With the lock of the cache. */
-static gboolean
-update_facts (const IrModel *model, const IrStop *stop)
+static void
+update_facts (const IrModel *model)
 {
-  return model->cache->facts_stamp + model->cache->n_retyped == model->stamp ||
-         rebuild_facts (model, stop);
+  if (model->cache->facts_stamp + model->cache->n_retyped != model->stamp)
+    rebuild_facts (model);
 }
 
 static const IrGraphFacts *
@@ -334,7 +311,7 @@ graph_facts_with (const IrGraph *graph, gboolean names)
   IrGraphFacts *facts;
 
   g_rec_mutex_lock (&model->cache->lock);
-  update_facts (model, NULL);
+  update_facts (model);
   facts = model->cache->facts->pdata[graph->id];
   if (names && facts->value_by_name == NULL)
     index_names (graph, facts);
@@ -349,24 +326,18 @@ graph_facts (const IrGraph *graph)
 }
 
 /**
- * ir_model_order_until:
+ * ir_model_order:
  * @model: a model
- * @stop: (nullable): what may stop it
  *
  * Finds the order of the nodes of all graphs now, which ir_graph_order() and others would do when
  * first asked: a tenth of a second for 500,000 nodes.
- *
- * Returns: %FALSE if it was stopped
  */
-gboolean
-ir_model_order_until (const IrModel *model, const IrStop *stop)
+void
+ir_model_order (const IrModel *model)
 {
-  gboolean done;
-
   g_rec_mutex_lock (&model->cache->lock);
-  done = update_facts (model, stop);
+  update_facts (model);
   g_rec_mutex_unlock (&model->cache->lock);
-  return done;
 }
 
 /**

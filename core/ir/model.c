@@ -10,8 +10,6 @@
 #define CURRENT_IR_VERSION 8
 
 /* Nodes or values copied between two looks whether to stop. */
-#define LOOK_STEPS 4096
-
 static void
 graph_facts_free (gpointer data)
 {
@@ -209,21 +207,15 @@ copy_array (IrModel *to, gconstpointer array, guint n, gsize element)
   return copy;
 }
 
-/* Of one of the tables; FALSE: stopped */
-static gboolean
-copy_table (IrModel *to, GPtrArray *copies, const GPtrArray *table, gsize size, const IrStop *stop)
+static void
+copy_table (IrModel *to, GPtrArray *copies, const GPtrArray *table, gsize size)
 {
   for (guint i = 1; i < table->len; i++)
-    {
-      if (i % LOOK_STEPS == 0 && ir_stopped (stop))
-        return FALSE;
-      g_ptr_array_add (copies, ir_arena_dup (to->cache->arena, table->pdata[i], size));
-    }
-  return TRUE;
+    g_ptr_array_add (copies, ir_arena_dup (to->cache->arena, table->pdata[i], size));
 }
 
-static gboolean
-copy_structs (IrModel *to, const IrModel *from, const IrStop *stop)
+static void
+copy_structs (IrModel *to, const IrModel *from)
 {
   g_ptr_array_add (to->graphs, NULL);
   g_ptr_array_add (to->nodes, NULL);
@@ -234,8 +226,8 @@ copy_structs (IrModel *to, const IrModel *from, const IrStop *stop)
       copy->model = to;
       g_ptr_array_add (to->graphs, copy);
     }
-  return copy_table (to, to->nodes, from->nodes, sizeof (IrNode), stop) &&
-         copy_table (to, to->values, from->values, sizeof (IrValue), stop);
+  copy_table (to, to->nodes, from->nodes, sizeof (IrNode));
+  copy_table (to, to->values, from->values, sizeof (IrValue));
 }
 
 static IrValue *
@@ -266,29 +258,20 @@ relink_value (IrModel *to, IrValue *value)
   value->uses_capacity = array_capacity (value->n_uses);
 }
 
-static gboolean
-relink (IrModel *to, const IrStop *stop)
+static void
+relink (IrModel *to)
 {
   for (guint i = 1; i < to->nodes->len; i++)
-    {
-      if (i % LOOK_STEPS == 0 && ir_stopped (stop))
-        return FALSE;
-      relink_node (to, to->nodes->pdata[i]);
-    }
+    relink_node (to, to->nodes->pdata[i]);
   for (guint i = 1; i < to->values->len; i++)
-    {
-      if (i % LOOK_STEPS == 0 && ir_stopped (stop))
-        return FALSE;
-      relink_value (to, to->values->pdata[i]);
-    }
-  return TRUE;
+    relink_value (to, to->values->pdata[i]);
 }
 
-/* The same ids, tombstones too: a log of @from applies to the copy. NULL: stopped */
+/* The same ids, tombstones too: a log of @from applies to the copy. */
 static IrModel *
-model_copy (IrModel *from, const IrStop *stop)
+model_copy (IrModel *from)
 {
-  g_autoptr (IrModel) to = model_alloc (ir_context_ref (from->context));
+  IrModel *to = model_alloc (ir_context_ref (from->context));
 
   to->info = from->info;
   to->opsets = from->opsets;
@@ -296,10 +279,10 @@ model_copy (IrModel *from, const IrStop *stop)
   to->stamp = from->stamp;
   to->checks = from->checks;
   to->keep_alive = g_ptr_array_ref (from->keep_alive);
-  if (!copy_structs (to, from, stop) || !relink (to, stop))
-    return NULL;
+  copy_structs (to, from);
+  relink (to);
   to->main = to->graphs->pdata[from->main->id];
-  return g_steal_pointer (&to);
+  return to;
 }
 
 /**
@@ -312,23 +295,9 @@ model_copy (IrModel *from, const IrStop *stop)
 IrModel *
 ir_model_clone (IrModel *model)
 {
-  return ir_model_clone_until (model, NULL);
-}
+  IrModel *copy = model_copy (model);
 
-/**
- * ir_model_clone_until:
- * @model: a model
- * @stop: (nullable): what may stop it
- *
- * Returns: (transfer full) (nullable): as ir_model_clone(), %NULL if it was stopped
- */
-IrModel *
-ir_model_clone_until (IrModel *model, const IrStop *stop)
-{
-  IrModel *copy = model_copy (model, stop);
-
-  if (copy != NULL)
-    copy->log = ir_log_new ();
+  copy->log = ir_log_new ();
   return copy;
 }
 
@@ -342,26 +311,10 @@ ir_model_clone_until (IrModel *model, const IrStop *stop)
 IrModel *
 ir_model_snapshot (IrModel *model)
 {
-  return ir_model_snapshot_until (model, NULL);
-}
-
-/**
- * ir_model_snapshot_until:
- * @model: a model
- * @stop: (nullable): what may stop it
- *
- * Returns: (transfer full) (nullable): as ir_model_snapshot(), %NULL if it was stopped
- */
-IrModel *
-ir_model_snapshot_until (IrModel *model, const IrStop *stop)
-{
-  IrModel *copy;
-
   if (model->frozen)
     return ir_model_ref (model);
-  copy = model_copy (model, stop);
-  if (copy != NULL)
-    copy->frozen = TRUE;
+  IrModel *copy = model_copy (model);
+  copy->frozen = TRUE;
   return copy;
 }
 

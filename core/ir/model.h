@@ -4,7 +4,6 @@
 #pragma once
 
 #include "core/ir/attr.h"
-#include "core/ir/stop.h"
 
 typedef struct _IrModel IrModel;
 typedef struct _IrGraph IrGraph;
@@ -164,8 +163,6 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (IrModel, ir_model_unref)
 IrModel *ir_model_clone (IrModel *model);    /* editable copy: same ids and context, empty log */
 IrModel *ir_model_snapshot (IrModel *model); /* frozen copy */
 /* The same as long as they are wanted, else NULL; @stop nullable. */
-IrModel *ir_model_clone_until (IrModel *model, const IrStop *stop);
-IrModel *ir_model_snapshot_until (IrModel *model, const IrStop *stop);
 IrNode *ir_model_node (const IrModel *model, IrNodeId id);    /* (nullable), any state */
 IrValue *ir_model_value (const IrModel *model, IrValueId id); /* (nullable), any state */
 IrGraph *ir_model_graph (const IrModel *model, IrGraphId id); /* (nullable), any state */
@@ -183,7 +180,7 @@ guint ir_model_n_counted_nodes (const IrModel *model); /* as node counts are rep
 /* Live nodes in a valid order (Kahn; ties by rank, then id; nodes on cycles come last, by rank).
  * A node that owns subgraphs waits for the values that they capture. (transfer none): valid until
  * the next edit; take ir_graph_nodes() to edit while iterating. */
-gboolean ir_model_order_until (const IrModel *model, const IrStop *stop); /* of all graphs, now */
+void ir_model_order (const IrModel *model); /* of all graphs, now */
 IrNode *const *ir_graph_order (const IrGraph *graph, guint *n);
 GPtrArray *ir_graph_nodes (const IrGraph *graph); /* (transfer container): the same, a copy */
 gboolean ir_graph_is_cyclic (const IrGraph *graph);

@@ -34,16 +34,5 @@ IrTensor *ir_tensor_new_header (
 void ir_container_clear (IrTensor *tensor);
 const IrType *ir_container_type (const IrTensor *tensor, IrContext *context);
 gboolean ir_container_equal (const IrTensor *a, const IrTensor *b);
-
-/* What a hash may be stopped by. */
-typedef struct
-{
-  IrTensorStopped stopped; /* (nullable) */
-  gpointer user;
-  gsize n_bytes; /* since it was last asked */
-  gboolean over;
-} IrHashWatch;
-
-guint64 ir_tensor_hash_watched (const IrTensor *tensor, IrHashWatch *watch);
-guint64 ir_container_hash (const IrTensor *tensor, guint64 seed, IrHashWatch *watch);
+guint64 ir_container_hash (const IrTensor *tensor, guint64 seed);
 char *ir_container_to_string (const IrTensor *tensor, guint max_elements);

@@ -11,9 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SMALL_BYTES       1024
-#define COPIED_BYTES      ((gsize) 4 << 20) /* between two questions whether to stop */
-#define REFERENCES        (1 << 16)         /* taken, or elements placed, meanwhile */
+#define SMALL_BYTES 1024
 
 static gboolean
 count_elements (guint rank, const gint64 *dims, guint64 *n)
@@ -157,6 +155,24 @@ ir_tensor_new_copy (IrDtype dtype, guint rank, const gint64 *dims, gconstpointer
 }
 
 /**
+ * ir_tensor_copy:
+ * @tensor: a dense tensor, not of strings
+ * @error: return location for an error, or %NULL
+ *
+ * Returns: (transfer full) (nullable): the same elements in memory of their own; %NULL if there is
+ *   none
+ */
+IrTensor *
+ir_tensor_copy (const IrTensor *tensor, GError **error)
+{
+  IrTensor *copy = ir_tensor_new_alloc (tensor->dtype, tensor->rank, tensor->dims, error);
+
+  if (copy != NULL && copy->n_bytes > 0)
+    memcpy (ir_tensor_data_writable (copy), ir_tensor_data (tensor), copy->n_bytes);
+  return copy;
+}
+
+/**
  * ir_tensor_new_strings:
  * @rank: number of dims
  * @dims: (array length=rank): all >= 0
@@ -167,26 +183,6 @@ ir_tensor_new_copy (IrDtype dtype, guint rank, const gint64 *dims, gconstpointer
 IrTensor *
 ir_tensor_new_strings (guint rank, const gint64 *dims, GBytes **strings)
 {
-  return ir_tensor_new_strings_until (rank, dims, strings, NULL, NULL);
-}
-
-/**
- * ir_tensor_new_strings_until:
- * @rank: number of dims
- * @dims: (array length=rank): all >= 0
- * @strings: (transfer none): as many as the shape has elements
- * @stopped: (nullable): asked now and then
- * @user: for @stopped
- *
- * As ir_tensor_new_strings(), but may be stopped.
- *
- * Returns: (transfer full) (nullable): the tensor; %NULL if it was stopped or there is no such
- * shape
- */
-IrTensor *
-ir_tensor_new_strings_until (
-    guint rank, const gint64 *dims, GBytes **strings, IrTensorStopped stopped, gpointer user)
-{
   guint64 n;
   g_autoptr (IrTensor) tensor = NULL;
 
@@ -196,8 +192,6 @@ ir_tensor_new_strings_until (
   tensor->strings = g_new0 (GBytes *, n + 1);
   for (guint64 i = 0; i < n; i++)
     {
-      if (i % REFERENCES == REFERENCES - 1 && stopped != NULL && stopped (user))
-        return NULL;
       tensor->strings[i] = g_bytes_ref (strings[i]);
       tensor->n_bytes += g_bytes_get_size (strings[i]);
     }
@@ -456,24 +450,15 @@ alignment_of (IrDtype dtype)
   return CLAMP (ir_dtype_kind (dtype) == IR_DTYPE_KIND_COMPLEX ? bytes / 2 : bytes, 1, 8);
 }
 
-/* NULL: it was stopped. */
 static gpointer
-make_aligned_copy (IrTensor *tensor, gconstpointer data, IrTensorStopped stopped, gpointer user)
+make_aligned_copy (IrTensor *tensor, gconstpointer data)
 {
   guint8 *copy = ir_pages_new (tensor->n_bytes);
 
   if (copy == NULL) /* as for other things that cannot fail, GLib ends the program */
     copy = g_malloc (tensor->n_bytes);
 
-  for (gsize at = 0; at < tensor->n_bytes; at += COPIED_BYTES)
-    {
-      if (at > 0 && stopped != NULL && stopped (user))
-        {
-          free (copy);
-          return NULL;
-        }
-      memcpy (copy + at, (const guint8 *) data + at, MIN (tensor->n_bytes - at, COPIED_BYTES));
-    }
+  memcpy (copy, data, tensor->n_bytes);
   if (g_atomic_pointer_compare_and_exchange (&tensor->aligned, NULL, copy))
     tensor->owns_copy = TRUE; /* read only when the last reference goes */
   else
@@ -505,33 +490,9 @@ ir_tensor_data (const IrTensor *tensor)
   if (data == NULL)
     return tensor->dims; /* an empty tensor: some valid address */
   if ((guintptr) data % alignment_of (tensor->dtype) != 0)
-    return make_aligned_copy (mutable, data, NULL, NULL);
+    return make_aligned_copy (mutable, data);
   g_atomic_pointer_set (&mutable->aligned, (gpointer) data);
   return data;
-}
-
-/**
- * ir_tensor_align:
- * @tensor: a tensor
- * @stopped: asked now and then
- * @user: for @stopped
- *
- * Makes the aligned copy that ir_tensor_data() may have to make, but may be stopped.
- *
- * Returns: %FALSE if it was: ir_tensor_data() would begin anew
- */
-gboolean
-ir_tensor_align (const IrTensor *tensor, IrTensorStopped stopped, gpointer user)
-{
-  IrTensor *mutable = (IrTensor *) tensor;
-
-  if (tensor->base != NULL)
-    return ir_tensor_align (tensor->base, stopped, user);
-  if (tensor->bytes == NULL || g_atomic_pointer_get (&mutable->aligned) != NULL)
-    return TRUE;
-  gconstpointer data = g_bytes_get_data (tensor->bytes, NULL);
-  return (guintptr) data % alignment_of (tensor->dtype) == 0 ||
-         make_aligned_copy (mutable, data, stopped, user) != NULL;
 }
 
 /**
@@ -683,24 +644,6 @@ copy_element (IrDtype dtype, gpointer to, gsize to_index, gconstpointer from, gs
 IrTensor *
 ir_tensor_densify (IrTensor *tensor, GError **error)
 {
-  return ir_tensor_densify_until (tensor, NULL, NULL, error);
-}
-
-/**
- * ir_tensor_densify_until:
- * @tensor: (transfer none): a tensor
- * @stopped: (nullable): asked now and then
- * @user: for @stopped
- * @error: return location for an error, or %NULL
- *
- * As ir_tensor_densify(), but may be stopped.
- *
- * Returns: (transfer full) (nullable): the tensor with all its zeros; %NULL without an error if it
- *   was stopped
- */
-IrTensor *
-ir_tensor_densify_until (IrTensor *tensor, IrTensorStopped stopped, gpointer user, GError **error)
-{
   g_autoptr (IrTensor) dense = NULL;
   gconstpointer values;
 
@@ -718,8 +661,6 @@ ir_tensor_densify_until (IrTensor *tensor, IrTensorStopped stopped, gpointer use
     return NULL;
   for (gint64 i = 0; i < tensor->values->dims[0]; i++)
     {
-      if (i % REFERENCES == REFERENCES - 1 && stopped != NULL && stopped (user))
-        return NULL;
       gint64 position = sparse_position (tensor, i);
       if (position < 0)
         {
@@ -883,38 +824,19 @@ rotate_multiply (guint64 hash, guint64 word)
   return hash ^ (hash >> 29);
 }
 
-/* Whether what is left may be left out, after @n bytes more. */
-static gboolean
-hash_worked (IrHashWatch *watch, gsize n)
-{
-  watch->n_bytes += n;
-  if (watch->n_bytes >= COPIED_BYTES)
-    {
-      watch->n_bytes = 0;
-      watch->over = watch->over || (watch->stopped != NULL && watch->stopped (watch->user));
-    }
-  return watch->over;
-}
-
 /* Four independent lanes, so that a weight of a gigabyte is hashed at about memory speed. */
 static guint64
-hash_bytes (const void *data, gsize n, guint64 seed, IrHashWatch *watch)
+hash_bytes (const void *data, gsize n, guint64 seed)
 {
   const guint8 *p = data;
   guint64 lanes[4] = { seed, seed + 1, seed + 2, seed + 3 }, word;
 
-  for (gsize run; n >= 32; n -= run)
-    {
-      run = MIN (n, COPIED_BYTES) / 32 * 32;
-      if (hash_worked (watch, run))
-        return 0;
-      for (const guint8 *end = p + run; p < end; p += 32)
-        for (guint lane = 0; lane < 4; lane++)
-          {
-            memcpy (&word, p + lane * 8, 8);
-            lanes[lane] = rotate_multiply (lanes[lane], word);
-          }
-    }
+  for (; n >= 32; n -= 32, p += 32)
+    for (guint lane = 0; lane < 4; lane++)
+      {
+        memcpy (&word, p + lane * 8, 8);
+        lanes[lane] = rotate_multiply (lanes[lane], word);
+      }
   for (; n > 0; n -= MIN (n, 8), p += 8)
     {
       word = 0;
@@ -926,44 +848,25 @@ hash_bytes (const void *data, gsize n, guint64 seed, IrHashWatch *watch)
   return lanes[0];
 }
 
-#define ELEMENT_BYTES 64 /* that take as long as what is done for a string or an item */
-
 static guint64
-compute_hash (const IrTensor *tensor, IrHashWatch *watch)
+compute_hash (const IrTensor *tensor)
 {
   guint64 hash = rotate_multiply ((guint64) tensor->dtype, tensor->rank);
 
-  hash = hash_bytes (tensor->dims, sizeof (gint64) * tensor->rank, hash, watch);
+  hash = hash_bytes (tensor->dims, sizeof (gint64) * tensor->rank, hash);
   if (ir_tensor_is_container (tensor))
-    return ir_container_hash (tensor, hash, watch);
+    return ir_container_hash (tensor, hash);
   if (tensor->values != NULL)
-    return rotate_multiply (rotate_multiply (hash, ir_tensor_hash_watched (tensor->values, watch)),
-                            ir_tensor_hash_watched (tensor->indices, watch));
+    return rotate_multiply (rotate_multiply (hash, ir_tensor_hash (tensor->values)),
+                            ir_tensor_hash (tensor->indices));
   if (tensor->dtype != IR_DTYPE_STRING)
-    return hash_bytes (g_bytes_get_data (ir_tensor_bytes (tensor), NULL), tensor->n_bytes, hash,
-                       watch);
-  for (guint64 i = 0; i < tensor->n_elements && !hash_worked (watch, ELEMENT_BYTES); i++)
+    return hash_bytes (g_bytes_get_data (ir_tensor_bytes (tensor), NULL), tensor->n_bytes, hash);
+  for (guint64 i = 0; i < tensor->n_elements; i++)
     {
       gsize length;
       gconstpointer data = g_bytes_get_data (ir_tensor_string (tensor, i), &length);
-      hash = hash_bytes (data, length, hash + length, watch);
+      hash = hash_bytes (data, length, hash + length);
     }
-  return hash;
-}
-
-/* ir_tensor_hash(); anything if it was to stop */
-guint64
-ir_tensor_hash_watched (const IrTensor *tensor, IrHashWatch *watch)
-{
-  IrTensor *mutable = (IrTensor *) tensor; /* the cache is no part of the value */
-  gsize hash = (gsize) g_atomic_pointer_get (&mutable->hash);
-
-  if (hash_worked (watch, ELEMENT_BYTES) || hash != 0)
-    return hash;
-  hash = compute_hash (tensor, watch);
-  hash = MAX (hash, 1); /* which would compute it twice */
-  if (!watch->over)
-    g_atomic_pointer_set (&mutable->hash, hash);
   return hash;
 }
 
@@ -976,25 +879,14 @@ ir_tensor_hash_watched (const IrTensor *tensor, IrHashWatch *watch)
 guint64
 ir_tensor_hash (const IrTensor *tensor)
 {
-  return ir_tensor_hash_watched (tensor, &(IrHashWatch){ 0 });
-}
+  IrTensor *mutable = (IrTensor *) tensor; /* the cache is no part of the value */
+  gsize hash = (gsize) g_atomic_pointer_get (&mutable->hash);
 
-/**
- * ir_tensor_hash_until:
- * @tensor: a tensor that is no longer written
- * @stopped: asked now and then
- * @user: for @stopped
- * @hash: (out): as ir_tensor_hash()
- *
- * Returns: %FALSE if it was stopped
- */
-gboolean
-ir_tensor_hash_until (const IrTensor *tensor, IrTensorStopped stopped, gpointer user, guint64 *hash)
-{
-  IrHashWatch watch = { .stopped = stopped, .user = user };
-
-  *hash = ir_tensor_hash_watched (tensor, &watch);
-  return !watch.over;
+  if (hash != 0)
+    return hash;
+  hash = MAX (compute_hash (tensor), 1); /* which would compute it twice */
+  g_atomic_pointer_set (&mutable->hash, hash);
+  return hash;
 }
 
 /* -- text -- */

@@ -11,14 +11,12 @@
 #include "core/ir/type.h"
 
 typedef struct _IrTensor IrTensor;
-typedef gboolean (*IrTensorStopped) (gpointer user); /* whether what takes long is to end */
 
 IrTensor *ir_tensor_new (IrDtype dtype, guint rank, const gint64 *dims, GBytes *bytes);
 IrTensor *ir_tensor_new_alloc (IrDtype dtype, guint rank, const gint64 *dims, GError **error);
 IrTensor *ir_tensor_new_copy (IrDtype dtype, guint rank, const gint64 *dims, gconstpointer data);
+IrTensor *ir_tensor_copy (const IrTensor *tensor, GError **error); /* dense, not of strings */
 IrTensor *ir_tensor_new_strings (guint rank, const gint64 *dims, GBytes **strings);
-IrTensor *ir_tensor_new_strings_until (
-    guint rank, const gint64 *dims, GBytes **strings, IrTensorStopped stopped, gpointer user);
 IrTensor *ir_tensor_new_sparse (guint rank,
                                 const gint64 *dims,
                                 IrTensor *values,
@@ -38,11 +36,6 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (IrTensor, ir_tensor_unref)
 
 /* -- containers (container.c): immutable, items shared; NULL if the items do not fit -- */
 IrTensor *ir_tensor_new_sequence (const IrType *element, IrTensor *const *items, guint n_items);
-IrTensor *ir_tensor_new_sequence_until (const IrType *element,
-                                        IrTensor *const *items,
-                                        guint n_items,
-                                        IrTensorStopped stopped,
-                                        gpointer user);
 IrTensor *ir_tensor_new_optional (const IrType *element, IrTensor *item);
 IrTensor *ir_tensor_new_map (IrTensor *keys, IrTensor *values);    /* [N]; [N] or a sequence of N */
 IrTensor *ir_tensor_entry (const IrTensor *tensor, guint64 index); /* (transfer full) a scalar */
@@ -60,8 +53,6 @@ guint64 ir_tensor_n_elements (const IrTensor *tensor);
 gsize ir_tensor_n_bytes (const IrTensor *tensor);
 gconstpointer ir_tensor_data (const IrTensor *tensor); /* NULL for strings and sparse */
 gconstpointer ir_tensor_raw (const IrTensor *tensor);  /* (nullable) at any alignment */
-/* Makes the aligned copy that ir_tensor_data() needs; FALSE: @stopped said so. */
-gboolean ir_tensor_align (const IrTensor *tensor, IrTensorStopped stopped, gpointer user);
 gpointer ir_tensor_data_writable (IrTensor *tensor); /* only before it is shared */
 /* Makes a tensor that nobody else refers to writable again, as if it were new; FALSE if somebody
  * does. */
@@ -71,10 +62,6 @@ GBytes *ir_tensor_string (const IrTensor *tensor, guint64 index); /* (transfer n
 const IrTensor *ir_tensor_sparse_values (const IrTensor *tensor);
 const IrTensor *ir_tensor_sparse_indices (const IrTensor *tensor);
 IrTensor *ir_tensor_densify (IrTensor *tensor, GError **error); /* (transfer full) */
-IrTensor *ir_tensor_densify_until (IrTensor *tensor,
-                                   IrTensorStopped stopped,
-                                   gpointer user,
-                                   GError **error);
 const IrType *ir_tensor_type (const IrTensor *tensor, IrContext *context);
 
 /* Facts of the file it came from, for writing back; all (nullable). Set once, before sharing. */
@@ -93,8 +80,4 @@ double ir_tensor_get_double (const IrTensor *tensor, guint64 index);
 gint64 ir_tensor_get_int64 (const IrTensor *tensor, guint64 index);
 gboolean ir_tensor_equal (const IrTensor *a, const IrTensor *b); /* dtype, dims and bits */
 guint64 ir_tensor_hash (const IrTensor *tensor);
-gboolean ir_tensor_hash_until (const IrTensor *tensor,
-                               IrTensorStopped stopped,
-                               gpointer user,
-                               guint64 *hash);
 char *ir_tensor_to_string (const IrTensor *tensor, guint max_elements);

@@ -23,8 +23,6 @@ ir_op_error_quark (void)
 /* More elements than this are weights, not shapes. */
 #define MAX_NUMBERS (1u << 20)
 
-#define MAX_SILENT_BYTES ((gsize) 4 << 20) /* that are copied or cleared without a look */
-
 typedef struct
 {
   gpointer object;
@@ -381,8 +379,8 @@ ir_call_set_input (IrCall *call, guint slot, const IrTensor *tensor)
  * ir_call_stopped:
  * @call: a call under way
  *
- * Tells a kernel whether it is to stop. To be asked, from any thread, at least once in a hundredth
- * of a second of work; what it has not computed by then may be left out, as nobody reads it.
+ * Tells a kernel whether it is to stop. To be asked, from any thread, in the loop that hands out
+ * work; what has not been computed by then may be left out, as nobody reads it.
  *
  * Returns: whether the run was cancelled or has used up its time
  */
@@ -392,8 +390,6 @@ ir_call_stopped (const IrCall *call)
   IrWatch *watch = call->watch;
   gboolean stopped;
 
-  if (watch != NULL && watch->looked != NULL)
-    watch->looked (watch->looked_data);
   stopped = g_cancellable_is_cancelled (call->cancellable) ||
             (watch != NULL &&
              (g_atomic_int_get (&watch->left) != 0 ||
@@ -401,129 +397,6 @@ ir_call_stopped (const IrCall *call)
   if (stopped && watch != NULL)
     g_atomic_int_set (&watch->stopped, 1);
   return stopped;
-}
-
-/**
- * ir_call_is_stopped:
- * @call: a call under way
- *
- * Returns: as ir_call_stopped(), for those who ask by a function of a pointer
- */
-gboolean
-ir_call_is_stopped (gpointer call)
-{
-  return ir_call_stopped (call);
-}
-
-/**
- * ir_call_copy:
- * @call: a call under way
- * @to: where to write
- * @from: what
- * @n_bytes: how many
- *
- * As memmove(), but stops when the run does.
- *
- * Returns: %FALSE if it did
- */
-gboolean
-ir_call_copy (const IrCall *call, gpointer to, gconstpointer from, gsize n_bytes)
-{
-  gboolean forward = (guintptr) to <= (guintptr) from;
-
-  for (gsize done = 0, n; done < n_bytes; done += n)
-    {
-      n = MIN (n_bytes - done, MAX_SILENT_BYTES);
-      gsize at = forward ? done : n_bytes - done - n;
-      if (done > 0 && ir_call_stopped (call))
-        return FALSE;
-      memmove ((guint8 *) to + at, (const guint8 *) from + at, n);
-    }
-  return TRUE;
-}
-
-/**
- * ir_call_zero:
- * @call: a call under way
- * @data: where to write zeros
- * @n_bytes: how many
- *
- * As memset(), but stops when the run does.
- *
- * Returns: %FALSE if it did
- */
-gboolean
-ir_call_zero (const IrCall *call, gpointer data, gsize n_bytes)
-{
-  for (gsize done = 0, n; done < n_bytes; done += n)
-    {
-      n = MIN (n_bytes - done, MAX_SILENT_BYTES);
-      if (done > 0 && ir_call_stopped (call))
-        return FALSE;
-      memset ((guint8 *) data + done, 0, n);
-    }
-  return TRUE;
-}
-
-/**
- * ir_call_new_copy:
- * @call: a call under way
- * @tensor: a dense tensor, not of strings
- * @error: return location for an error
- *
- * Returns: (transfer full) (nullable): the same elements in memory of their own; %NULL if the run
- * is to stop or there is no memory
- */
-IrTensor *
-ir_call_new_copy (const IrCall *call, const IrTensor *tensor, GError **error)
-{
-  IrTensor *copy = ir_tensor_new_alloc (ir_tensor_dtype (tensor), ir_tensor_rank (tensor),
-                                        ir_tensor_dims (tensor), error);
-
-  if (copy == NULL)
-    return NULL;
-  if (ir_call_copy (call, ir_tensor_data_writable (copy), ir_tensor_data (tensor),
-                    ir_tensor_n_bytes (tensor)))
-    return copy;
-  ir_call_fail_if_stopped (call, error);
-  ir_tensor_unref (copy);
-  return NULL;
-}
-
-/**
- * ir_call_densify:
- * @call: a call under way
- * @tensor: (transfer none): a tensor
- * @error: return location for an error
- *
- * Returns: (transfer full) (nullable): as ir_tensor_densify(); %NULL also if the run is to stop
- */
-IrTensor *
-ir_call_densify (const IrCall *call, IrTensor *tensor, GError **error)
-{
-  g_autoptr (GError) local = NULL;
-  IrTensor *dense = ir_tensor_densify_until (tensor, ir_call_is_stopped, (gpointer) call, &local);
-
-  if (local != NULL)
-    g_propagate_error (error, g_steal_pointer (&local));
-  else if (dense == NULL)
-    ir_call_fail_if_stopped (call, error);
-  return dense;
-}
-
-/**
- * ir_call_new_strings:
- * @call: a call under way
- * @rank: number of dims
- * @dims: (array length=rank): all >= 0
- * @strings: (transfer none): as many as the shape has elements
- *
- * Returns: (transfer full) (nullable): as ir_tensor_new_strings(); %NULL also if the run is to stop
- */
-IrTensor *
-ir_call_new_strings (const IrCall *call, guint rank, const gint64 *dims, GBytes **strings)
-{
-  return ir_tensor_new_strings_until (rank, dims, strings, ir_call_is_stopped, (gpointer) call);
 }
 
 /**
@@ -535,8 +408,7 @@ ir_call_new_strings (const IrCall *call, guint rank, const gint64 *dims, GBytes 
  * @strings: (transfer none): as many as the shape has elements
  * @error: return location for an error
  *
- * Makes them the output, as long as the run goes on. Fails with %IR_OP_ERROR_LIMIT where there are
- * too many.
+ * Makes them the output. Fails with %IR_OP_ERROR_LIMIT where there are too many.
  *
  * Returns: whether there is an output
  */
@@ -544,70 +416,11 @@ gboolean
 ir_call_take_strings (
     IrCall *call, guint slot, guint rank, const gint64 *dims, GBytes **strings, GError **error)
 {
-  IrTensor *tensor = ir_call_new_strings (call, rank, dims, strings);
+  IrTensor *tensor = ir_tensor_new_strings (rank, dims, strings);
 
-  if (tensor != NULL)
-    ir_call_take_output (call, slot, tensor);
-  return tensor != NULL || (!ir_call_fail_if_stopped (call, error) &&
-                            ir_call_fail (call, error, IR_OP_ERROR_LIMIT, "too many strings"));
-}
-
-/**
- * ir_call_new_sequence:
- * @call: a call under way
- * @element: (nullable): as in ir_tensor_new_sequence()
- * @items: (array length=n_items) (transfer none): the items, shared
- * @n_items: how many
- *
- * Returns: (transfer full) (nullable): as ir_tensor_new_sequence(); %NULL also if the run is to
- * stop
- */
-IrTensor *
-ir_call_new_sequence (const IrCall *call,
-                      const IrType *element,
-                      IrTensor *const *items,
-                      guint n_items)
-{
-  return ir_tensor_new_sequence_until (element, items, n_items, ir_call_is_stopped,
-                                       (gpointer) call);
-}
-
-/**
- * ir_call_align:
- * @call: a call under way
- * @error: return location for an error
- *
- * What a file has at an odd address is copied when it is first read by ir_tensor_data(). Large
- * inputs are copied here, as long as the run goes on.
- *
- * Returns: %FALSE if the run is to stop
- */
-gboolean
-ir_call_align (IrCall *call, GError **error)
-{
-  return ir_call_align_others (call, G_MAXUINT, error);
-}
-
-/**
- * ir_call_align_others:
- * @call: a call under way
- * @slot: input slot that may stay as it is
- * @error: return location for an error
- *
- * As ir_call_align(), for kernels that read one input at any address.
- *
- * Returns: %FALSE if the run is to stop
- */
-gboolean
-ir_call_align_others (IrCall *call, guint slot, GError **error)
-{
-  for (guint i = 0; i < call->n_inputs; i++)
-    {
-      const IrTensor *tensor = call->inputs[i].tensor;
-      if (i != slot && tensor != NULL && ir_tensor_n_bytes (tensor) > MAX_SILENT_BYTES &&
-          !ir_tensor_align (tensor, ir_call_is_stopped, call))
-        return !ir_call_fail_if_stopped (call, error);
-    }
+  if (tensor == NULL)
+    return ir_call_fail (call, error, IR_OP_ERROR_LIMIT, "too many strings");
+  ir_call_take_output (call, slot, tensor);
   return TRUE;
 }
 

@@ -65,13 +65,11 @@ typedef struct
   guint8 block; /* execution: so many channels are wanted together; 0: plain */
 } IrCallOutput;
 
-/* What kernels that take long look at now and then, from any of their threads. */
+/* What kernels that take long poll now and then, from any of their threads. */
 typedef struct
 {
   gint64 deadline_us; /* of g_get_monotonic_time(): when the run has to end; 0: it need not */
-  void (*looked) (gpointer data); /* (nullable) told of every look */
-  gpointer looked_data;
-  gint stopped; /* atomic: whether a look has said so */
+  gint stopped;       /* atomic: whether a poll has said so */
   gint left;    /* atomic: nobody waits for the run any more */
 } IrWatch;
 
@@ -163,32 +161,16 @@ IrTensor *ir_call_new_output (
 void ir_call_take_output (IrCall *call,
                           guint slot,
                           IrTensor *tensor); /* (transfer full) e.g. a view */
+gboolean ir_call_take_strings (
+    IrCall *call, guint slot, guint rank, const gint64 *dims, GBytes **strings, GError **error);
 
 /* Number of inputs and outputs, required inputs and attributes, against the row; after adapting. */
 gboolean ir_call_check (const IrCall *call, GError **error);
 
-/* -- stopping: kernels ask at least once in a hundredth of a second of work -- */
+/* -- stopping: kernels ask in the loop that hands out work -- */
 gboolean ir_call_stopped (const IrCall *call);
-gboolean ir_call_is_stopped (gpointer call);
 gboolean ir_call_fail_if_stopped (const IrCall *call, GError **error);
 gboolean ir_call_fail_if_cut (const IrCall *call, GError **error);
-gboolean ir_call_align (IrCall *call, GError **error);
-gboolean ir_call_align_others (IrCall *call, guint slot, GError **error);
-/* Many bytes, strings or tensors, as long as the run goes on. */
-gboolean ir_call_copy (const IrCall *call, gpointer to, gconstpointer from, gsize n_bytes);
-gboolean ir_call_zero (const IrCall *call, gpointer data, gsize n_bytes);
-IrTensor *ir_call_new_copy (const IrCall *call, const IrTensor *tensor, GError **error);
-IrTensor *ir_call_densify (const IrCall *call, IrTensor *tensor, GError **error);
-IrTensor *ir_call_new_strings (const IrCall *call,
-                               guint rank,
-                               const gint64 *dims,
-                               GBytes **strings);
-gboolean ir_call_take_strings (
-    IrCall *call, guint slot, guint rank, const gint64 *dims, GBytes **strings, GError **error);
-IrTensor *ir_call_new_sequence (const IrCall *call,
-                                const IrType *element,
-                                IrTensor *const *items,
-                                guint n_items);
 
 /* -- errors: prefix with the node's label -- */
 gboolean ir_call_fail (const IrCall *call,

@@ -6,8 +6,6 @@
 #include "core/op/infer-util.h"
 #include "core/op/rows.h"
 
-#define LOOK_NODES 1024 /* between two looks whether to stop */
-
 static const IrType *
 output_type (const IrCall *call, guint slot)
 {
@@ -258,40 +256,17 @@ count_params (const IrModel *model)
 IrCost
 ir_cost_model (const IrModel *model, gboolean *partial)
 {
-  IrCost cost = { 0 };
-
-  ir_cost_model_until (model, partial, NULL, &cost);
-  return cost;
-}
-
-/**
- * ir_cost_model_until:
- * @model: a model
- * @partial: (out) (optional): as of ir_cost_model()
- * @stop: (nullable): what may stop it
- * @cost: (out): the cost
- *
- * As ir_cost_model().
- *
- * Returns: %FALSE if it was stopped; @cost is left alone
- */
-gboolean
-ir_cost_model_until (const IrModel *model, gboolean *partial, const IrStop *stop, IrCost *cost)
-{
   Sum sum = { 0 };
   for (guint i = 1; i < model->nodes->len; i++)
     {
       const IrNode *node = g_ptr_array_index (model->nodes, i);
-      if (i % LOOK_NODES == 0 && ir_stopped (stop))
-        return FALSE;
       if (node != NULL && node->state == IR_STATE_LIVE && node->graph->kind != IR_GRAPH_FUNCTION)
         add_node (node, &sum);
     }
   if (partial != NULL && sum.partial)
     *partial = TRUE;
-  *cost = (IrCost){ .flops = sum.flops,
-                    .bytes = sum.bytes,
-                    .params = count_params (model),
-                    .n_nodes = ir_model_n_counted_nodes (model) };
-  return TRUE;
+  return (IrCost){ .flops = sum.flops,
+                   .bytes = sum.bytes,
+                   .params = count_params (model),
+                   .n_nodes = ir_model_n_counted_nodes (model) };
 }

@@ -29,7 +29,6 @@
 /* How often ir_infer_node() may come back to a node. */
 #define MAX_TIMES 64
 /* Nodes between two looks whether to stop. */
-#define LOOK_NODES 256
 /* Whether a body gives values back as it got them is tried: so often, so deep, for so many nodes. */
 #define MAX_TRIALS       4
 #define MAX_TRIAL_DEPTH  3
@@ -48,8 +47,6 @@ typedef struct
   gpointer visit_data;
   GArray *equations;    /* (nullable) of IrDimEquation: what nodes need of dims is put there */
   guint subgraph_depth; /* of nodes that may not run at all, or see other sizes in each turn */
-  const IrStop *stop; /* (nullable) */
-  gboolean stopped;
 } Driver;
 
 typedef enum
@@ -610,12 +607,11 @@ static gboolean
 may_visit (Frame *frame, const IrNode *node)
 {
   Driver *driver = frame->driver;
-  if (driver->stopped || is_left_open (frame, node) || driver->visits >= MAX_VISITS ||
+  if (is_left_open (frame, node) || driver->visits >= MAX_VISITS ||
       (frame->depth > 0 && driver->body_visits >= MAX_BODY_VISITS) ||
       (driver->trial_depth > 0 && driver->trial_visits >= MAX_TRIAL_VISITS))
     return FALSE;
-  if (driver->visits++ % LOOK_NODES == 0 && ir_stopped (driver->stop))
-    driver->stopped = TRUE;
+  driver->visits++;
   driver->body_visits += frame->depth > 0 ? 1 : 0;
   driver->trial_visits += driver->trial_depth > 0 ? 1 : 0;
   return TRUE;
@@ -790,34 +786,14 @@ infer_model (Driver *driver, gboolean own_types)
 void
 ir_infer_model (IrEdit *edit, IrInferFlags flags, GPtrArray *problems)
 {
-  ir_infer_model_until (edit, flags, problems, NULL);
-}
-
-/**
- * ir_infer_model_until:
- * @edit: an edit of the model, within a step unless it imports
- * @flags: what to do about contradictions
- * @problems: (nullable): list that findings are added to
- * @stop: (nullable): what may stop it
- *
- * As ir_infer_model().
- *
- * Returns: %FALSE if it was stopped: some values have no types yet
- */
-gboolean
-ir_infer_model_until (IrEdit *edit, IrInferFlags flags, GPtrArray *problems, const IrStop *stop)
-{
   Driver driver = { .model = ir_edit_model (edit),
                     .edit = edit,
                     .problems = problems,
                     .severity = (flags & IR_INFER_STRICT) != 0 ? IR_SEVERITY_ERROR
                                                                : IR_SEVERITY_WARNING,
-                    .facts_only = (flags & IR_INFER_FACTS) != 0,
-                    .stop = stop };
-  if (!ir_model_order_until (driver.model, stop))
-    return FALSE;
+                    .facts_only = (flags & IR_INFER_FACTS) != 0 };
+
   infer_model (&driver, FALSE);
-  return !driver.stopped;
 }
 
 /**

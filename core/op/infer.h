@@ -4,7 +4,6 @@
 #include "core/ir/edit.h"
 #include "core/ir/history.h"
 #include "core/ir/problem.h"
-#include "core/ir/stop.h"
 #include "core/op/call.h"
 
 typedef enum
@@ -16,11 +15,6 @@ typedef enum
 
 /* Infers all nodes in order (functions by their bodies, subgraphs inside their owners). */
 void ir_infer_model (IrEdit *edit, IrInferFlags flags, GPtrArray *problems); /* problems nullable */
-/* The same as long as it is wanted; @stop nullable. */
-gboolean ir_infer_model_until (IrEdit *edit,
-                               IrInferFlags flags,
-                               GPtrArray *problems,
-                               const IrStop *stop);
 IrProblemCode ir_infer_problem_code (const GError *error);
 /* As ir_infer_model(), but writes nothing: for verifying. */
 void ir_infer_check (IrModel *model, GPtrArray *problems);
@@ -49,8 +43,3 @@ guint64 ir_cost_node_bytes (const IrNode *node, gboolean *partial);
 IrCost ir_cost_node (const IrNode *node); /* flops and bytes, unknown sizes counted as 1 */
 void ir_cost_call (const IrCall *call, guint64 *flops, guint64 *bytes);
 IrCost ir_cost_model (const IrModel *model, gboolean *partial);
-/* The same as long as it is wanted, else FALSE; @stop nullable. */
-gboolean ir_cost_model_until (const IrModel *model,
-                              gboolean *partial,
-                              const IrStop *stop,
-                              IrCost *cost);

@@ -157,7 +157,7 @@ write_model (const Bundle *bundle, GError **error)
   g_autoptr (IrModel) model = ir_history_snapshot (bundle->part->model, 0);
   g_autofree char *path = g_build_filename (bundle->folder, "model.onnx", NULL);
 
-  return ir_model_save (model, path, "onnx", error);
+  return ir_model_save (model, path, "onnx", NULL, error);
 }
 
 static gboolean

@@ -363,7 +363,7 @@ measure_command (Work *work, const Term *term, double *result, GError **error)
   if (folder == NULL)
     return FALSE;
   path = g_build_filename (folder, "model.onnx", NULL);
-  done = ir_model_save (model, path, "onnx", error) &&
+  done = ir_model_save (model, path, "onnx", NULL, error) &&
          run_command (work, term->argument, path, result, error);
   remove_folder (folder);
   return done;

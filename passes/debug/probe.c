@@ -170,10 +170,9 @@ ir_trial_run (IrTrial *trial, guint step, GArray *chosen, GError **error)
     .capture = chosen != NULL ? IR_CAPTURE_CHOSEN : IR_CAPTURE_ALL,
     .chosen = chosen,
   };
-  const IrStop stop = { .cancellable = trial->cancellable };
 
   ir_run_options_limit (&options, &trial->limits);
-  executable = ir_executable_new_until (snapshot, &options, &stop, error);
+  executable = ir_executable_new (snapshot, &options, error);
   if (executable == NULL)
     return NULL;
   return ir_executable_run (executable, trial->inputs, trial->cancellable, NULL, error);
@@ -203,11 +202,10 @@ ir_trial_time (IrTrial *trial, guint step, guint n_runs, IrRunTime *time, GError
                            .n_threads = trial->n_threads,
                            .capture = IR_CAPTURE_CHOSEN,
                            .chosen = none };
-  const IrStop stop = { .cancellable = trial->cancellable };
   g_autoptr (IrExecutable) executable = NULL;
 
   ir_run_options_limit (&options, &trial->limits);
-  executable = ir_executable_new_until (snapshot, &options, &stop, error);
+  executable = ir_executable_new (snapshot, &options, error);
   for (guint i = 0; i <= n_runs; i++)
     {
       g_autoptr (IrRun)
@@ -407,11 +405,10 @@ ir_trial_plan (IrTrial *trial, guint step, GError **error)
 {
   IrModel *model = travel (trial, step);
   g_autoptr (IrEdit) edit = ir_edit_new_passing (model);
-  const IrStop stop = { .cancellable = trial->cancellable };
   g_autoptr (IrSchedule) schedule = NULL;
 
   bind_sizes (trial, edit);
-  schedule = ir_schedule_new_until (model, &trial->silent, 1, &stop, error);
+  schedule = ir_schedule_new (model, &trial->silent, 1, error);
   return schedule != NULL ? ir_mem_plan_new (model, schedule, ALIGN_BYTES) : NULL;
 }
 

@@ -47,10 +47,9 @@ run_original (IrProver *prover,
   g_autoptr (IrRun) run = NULL, partial = NULL;
   g_autoptr (GError) local = NULL;
   gint64 start = ir_evaluator_clock_ns ();
-  const IrStop stop = { .cancellable = prover->cancellable };
 
   ir_run_options_limit (&options, &how->limits);
-  executable = ir_executable_new_until (original, &options, &stop, &local);
+  executable = ir_executable_new (original, &options, &local);
   if (executable != NULL)
     run = ir_executable_run (executable, inputs, prover->cancellable, &partial, &local);
   prover->cost.captured_ns = ir_evaluator_clock_ns () - start;

@@ -14,8 +14,6 @@
 
 #include <string.h>
 
-#define LOOK_NODES 1024 /* between two looks whether to stop */
-
 typedef struct
 {
   guint64 flops, bytes;
@@ -169,21 +167,18 @@ static void
 count_all (IrPassContext *context)
 {
   struct _IrPassPrivate *priv = context->priv;
-  const IrStop stop = { .cancellable = context->cancellable };
   gboolean partial = FALSE;
 
   for (guint i = 1; i < context->model->nodes->len; i++)
     {
       const IrNode *node = context->model->nodes->pdata[i];
-      if (i % LOOK_NODES == 0 && ir_stopped (&stop))
-        return;
       if (node->state != IR_STATE_LIVE)
         continue;
       note_operator (priv, node);
       if (!is_in_function (node))
         *cost_slot (priv, node) = cost_of (node);
     }
-  ir_cost_model_until (context->model, &partial, &stop, &priv->cost);
+  priv->cost = ir_cost_model (context->model, &partial);
 }
 
 static void

@@ -60,7 +60,6 @@ main (int argc, char **argv)
       return 2;
     }
   IrThreads threads = ir_threads_of ((guint) MAX (n_threads, 1), FALSE);
-  const IrCall call = { .threads = threads };
   IrTensor *tensors[G_N_ELEMENTS (dtypes)];
   GArray *rates[G_N_ELEMENTS (dtypes)];
 
@@ -75,7 +74,7 @@ main (int argc, char **argv)
         IrTensorStats stats;
         gint64 start_us = g_get_monotonic_time ();
 
-        ir_tensor_stats_with (tensors[i], N_BINS, &call, &stats);
+        ir_tensor_stats_with (tensors[i], N_BINS, threads, &stats);
         double us = (double) MAX (g_get_monotonic_time () - start_us, 1);
         double rate = (double) ir_tensor_n_bytes (tensors[i]) / us / 1e3;
         if (round >= 0)

@@ -4,7 +4,6 @@
 #include "core/exec/exec.h"
 #include "core/ir/edit.h"
 #include "core/op/infer.h"
-#include "tests/ear.h"
 
 typedef struct
 {

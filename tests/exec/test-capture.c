@@ -604,49 +604,27 @@ test_stats_extremes (void)
 /* -- the file by itself -- */
 
 static void
-test_spill_stops (void)
-{
-  static const gint64 n = 5 << 18; /* 5 MiB are written in as many pieces */
-  g_autoptr (GCancellable) cancellable = g_cancellable_new ();
-  Ear ear = { .cancellable = cancellable, .stop_at = 2 };
-  IrWatch watch = { .looked = ear_heard, .looked_data = &ear };
-  const IrCall call = { .cancellable = cancellable, .watch = &watch };
-  g_autoptr (IrSpill) spill = ir_spill_new (0);
-  g_autoptr (IrTensor) tensor = ir_tensor_new_alloc (IR_DTYPE_FLOAT, 1, &n, NULL);
-
-  g_assert_false (ir_spill_write (spill, 1, tensor, &call));
-  g_assert_cmpint (ear.n_looks, ==, 2);
-  g_assert_false (ir_spill_has (spill, 1));
-  g_assert_cmpuint (ir_spill_n_lost (spill), ==, 0); /* the disk is not to blame */
-  g_assert_null (ir_spill_problem (spill));
-  g_cancellable_reset (cancellable);
-  g_assert_true (ir_spill_write (spill, 1, tensor, &call));
-  g_assert_cmpint (ear.n_looks, ==, 2 + 4);
-}
-
-static void
 test_spill_file (void)
 {
-  const IrCall call = { 0 };
   g_autoptr (IrSpill) spill = ir_spill_new (0);
   g_autoptr (IrTensor)
       first = tensor_random ("float[7,3]", 1),
       second = tensor_random ("float[5]", 2), large = tensor_random ("float[1000]", 3),
       strings = ir_tensor_new_strings (0, NULL, (GBytes *[]){ g_bytes_new ("a", 1) });
 
-  g_assert_true (ir_spill_write (spill, 1, first, &call));
+  g_assert_true (ir_spill_write (spill, 1, first));
   g_autoptr (IrTensor) early = ir_spill_read (spill, 1, NULL);
   g_assert_true (ir_tensor_equal (early, first));
   guint64 bytes = ir_spill_bytes (spill);
-  g_assert_true (ir_spill_write (spill, 1, second, &call)); /* in the same place */
+  g_assert_true (ir_spill_write (spill, 1, second)); /* in the same place */
   g_assert_cmpuint (ir_spill_bytes (spill), ==, bytes);
-  g_assert_true (ir_spill_write (spill, 2, large, &call));
-  g_assert_true (ir_spill_write (spill, 1, large, &call)); /* behind */
+  g_assert_true (ir_spill_write (spill, 2, large));
+  g_assert_true (ir_spill_write (spill, 1, large)); /* behind */
   g_autoptr (IrTensor) again = ir_spill_read (spill, 1, NULL),
                        other = ir_spill_read (spill, 2, NULL);
   g_assert_true (ir_tensor_equal (again, large));
   g_assert_true (ir_tensor_equal (other, large));
-  g_assert_false (ir_spill_write (spill, 3, strings, &call));
+  g_assert_false (ir_spill_write (spill, 3, strings));
   g_assert_false (ir_spill_has (spill, 3));
   g_assert_null (ir_spill_read (spill, 3, NULL));
   g_assert_cmpuint (ir_spill_n_lost (spill), ==, 1);
@@ -686,7 +664,6 @@ main (int argc, char **argv)
   g_test_add_func ("/capture/statistics/over vectors are those element by element", test_stats);
   g_test_add_func ("/capture/statistics/neither cancel nor overflow, and see every bit",
                    test_stats_extremes);
-  g_test_add_func ("/capture/writing to the file stops in the middle", test_spill_stops);
   g_test_add_func ("/capture/the file replaces contents and refuses what has no bytes",
                    test_spill_file);
   return g_test_run ();

@@ -60,43 +60,12 @@ test_absent (void)
   g_assert_nonnull (strstr (error->message, "JPEG 2000"));
 }
 
-static gboolean
-count_look (gpointer user)
-{
-  ++*(int *) user;
-  return FALSE;
-}
-
-#define LARGE_HEADER "P6\n1000 1000\n255\n"
-#define LARGE_BYTES  (3000000 + strlen (LARGE_HEADER))
-
-static void
-test_looks_inside (void)
-{
-  g_autofree guint8 *file = g_malloc0 (LARGE_BYTES);
-  int n_looks = 0;
-  IrImageLimits limits = { G_MAXSIZE, count_look, &n_looks };
-  IrImage image = { 0 };
-
-  memcpy (file, LARGE_HEADER, strlen (LARGE_HEADER));
-  IrImageStatus status = ir_image_decode_pixbuf (file, LARGE_BYTES, &limits, &image);
-  g_autofree guint8 *rgb = image.rgb;
-  if (status == IR_IMAGE_ABSENT)
-    {
-      g_test_skip ("irscope was built without gdk-pixbuf");
-      return;
-    }
-  g_assert_cmpint (status, ==, IR_IMAGE_DECODED);
-  g_assert_cmpint (n_looks, >=, 3000000 / 4096 + 1000 / 64);
-}
-
 int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/pictures/pixels come in the order that is asked for", test_formats);
   g_test_add_func ("/pictures/what is no picture gives an empty one", test_damage);
-  g_test_add_func ("/pictures/decoding looks between pieces", test_looks_inside);
   g_test_add_func ("/pictures/a format without a library is an error", test_absent);
   return g_test_run ();
 }

@@ -832,12 +832,12 @@ test_order_for_memory (void)
   g_autoptr (IrSchedule) schedule = ir_schedule_new (b.model, &ir_backend_ref, 1, &error);
   g_assert_no_error (error);
   g_autoptr (IrMemPlan) before = ir_mem_plan_new (b.model, schedule, 64);
-  g_assert_true (ir_schedule_order_for_memory (schedule, b.model, NULL));
+  g_assert_true (ir_schedule_order_for_memory (schedule, b.model));
   g_autoptr (IrMemPlan) after = ir_mem_plan_new (b.model, schedule, 64);
   g_assert_cmpuint (before->peak_bytes, >=, 6 * 25600);
   g_assert_cmpuint (after->peak_bytes, <, 2 * 25600);
   simulate (b.model, schedule, after);
-  g_assert_false (ir_schedule_order_for_memory (schedule, b.model, NULL));
+  g_assert_false (ir_schedule_order_for_memory (schedule, b.model));
 }
 
 /* -- peaks at their lower bounds -- */

@@ -658,86 +658,6 @@ test_joining_is_the_widest (void)
   g_assert_cmpuint (apart->peak_bytes, >, 128);
 }
 
-/* Every look may be the last: whichever cancels, there is no plan, and nothing is done after. */
-static void
-test_a_cancelled_plan_ends_at_the_next_look (void)
-{
-  g_auto (Builder) b = { 0 };
-  g_autoptr (GError) error = NULL;
-  g_autoptr (GCancellable) cancellable = g_cancellable_new ();
-  Ear ear = { .cancellable = cancellable };
-  IrMemOptions options = { .align_bytes = 64,
-                           .max_steps = 300,
-                           .cancellable = cancellable,
-                           .looked = ear_heard,
-                           .looked_data = &ear };
-
-  /* What is made early is read late, so that a budget costs something; parts are joined and cut. */
-  builder_init (&b, 18);
-  IrValue *made[5], *value = build_input (&b, "x", "float[1024]");
-  for (guint i = 0; i < G_N_ELEMENTS (made); i++)
-    value = made[i] = build_node (&b, NULL, i % 2 == 0 ? "Exp" : "Sin", 1, value, END)->outputs[0];
-  for (guint i = G_N_ELEMENTS (made); i-- > 0;)
-    value = build_node (&b, NULL, "Add", 1, value, made[i], END)->outputs[0];
-  IrNode *joined = build_node (&b, NULL, "Concat", 1, value, made[0], END);
-  build_int (&b, joined, "axis", 0);
-  build_output (&b, build_node (&b, NULL, "Neg", 1, joined->outputs[0], END)->outputs[0]);
-  build_done (&b);
-  g_autoptr (IrSchedule) schedule = ir_schedule_new (b.model, ir_backend_find ("cpu"), 1, &error);
-  g_assert_no_error (error);
-  g_autoptr (IrRecomputeGraph) graph = ir_recompute_graph_new (b.model, schedule, 0, &options);
-  g_autoptr (IrRecomputePlan) whole = ir_mem_recompute (&graph->problem, 14000, &options);
-  int n_looks = ear.n_looks, n_places = 0;
-  g_assert_nonnull (whole);
-  g_test_message ("%d looks", n_looks);
-  g_assert_cmpint (n_looks, >, 200);
-  for (int stop_at = 1; stop_at <= n_looks; stop_at += 1 + stop_at / 16, n_places++)
-    {
-      ear = (Ear){ .stop_at = stop_at, .cancellable = cancellable };
-      g_cancellable_reset (cancellable);
-      g_autoptr (IrRecomputeGraph) cut = ir_recompute_graph_new (b.model, schedule, 0, &options);
-      g_assert_true (cut != NULL || ear.n_looks >= stop_at);
-      if (cut != NULL)
-        g_assert_null (ir_mem_recompute (&cut->problem, 14000, &options));
-      g_assert_cmpint (ear.n_looks - stop_at, <=, 16);
-    }
-  g_assert_cmpint (n_places, >, 20);
-}
-
-static void
-test_a_cancelled_placement_ends_at_the_next_look (void)
-{
-  g_autoptr (GRand) rand = g_rand_new_with_seed (19);
-  g_autoptr (GCancellable) cancellable = g_cancellable_new ();
-  Ear ear = { .cancellable = cancellable };
-  IrMemOptions options = { .align_bytes = 1,
-                           .max_steps = 5000,
-                           .cancellable = cancellable,
-                           .looked = ear_heard,
-                           .looked_data = &ear };
-  IrMemBlock blocks[40] = { 0 };
-  IrMemResult result;
-
-  for (guint i = 0; i < G_N_ELEMENTS (blocks); i++)
-    {
-      blocks[i].size = (guint64) g_rand_int_range (rand, 1, 1000);
-      blocks[i].first = (guint) g_rand_int_range (rand, 0, 20);
-      blocks[i].last = blocks[i].first + (guint) g_rand_int_range (rand, 0, 12);
-    }
-  g_assert_true (ir_mem_place (blocks, G_N_ELEMENTS (blocks), &options, &result));
-  int n_looks = ear.n_looks;
-  g_test_message ("%d looks, %u steps of the search", n_looks, (guint) result.n_steps);
-  g_assert_cmpuint (result.n_steps, >, 0);
-  g_assert_cmpint (n_looks, >=, (int) (3 * G_N_ELEMENTS (blocks) + result.n_steps));
-  for (int stop_at = 1; stop_at <= n_looks; stop_at += 1 + stop_at / 8)
-    {
-      ear = (Ear){ .stop_at = stop_at, .cancellable = cancellable };
-      g_cancellable_reset (cancellable);
-      g_assert_false (ir_mem_place (blocks, G_N_ELEMENTS (blocks), &options, &result));
-      g_assert_cmpint (ear.n_looks - stop_at, <=, 8);
-    }
-}
-
 static void
 test_too_small_a_budget (void)
 {
@@ -844,10 +764,6 @@ main (int argc, char **argv)
   g_test_add_func ("/recompute/too small a budget gives the lowest peak that was found",
                    test_too_small_a_budget);
   g_test_add_func ("/recompute/a graph with long skips fits into less", test_graph_with_long_skips);
-  g_test_add_func ("/recompute/a plan that is cancelled ends at the next look",
-                   test_a_cancelled_plan_ends_at_the_next_look);
-  g_test_add_func ("/recompute/a placement that is cancelled ends at the next look",
-                   test_a_cancelled_placement_ends_at_the_next_look);
   g_test_add_func ("/recompute/random numbers are drawn once", test_random_numbers_are_drawn_once);
   return g_test_run ();
 }

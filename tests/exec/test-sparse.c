@@ -86,7 +86,7 @@ test_formats (void)
     {
       g_autofree char *name = g_strdup_printf ("model.%s", extensions[i]);
       g_autofree char *path = g_build_filename (folder, name, NULL);
-      ir_model_save (model, path, NULL, &error);
+      ir_model_save (model, path, NULL, NULL, &error);
       g_assert_no_error (error);
       g_autoptr (IrModel) again = ir_model_load (path, NULL, NULL, &error);
       g_assert_no_error (error);

@@ -167,9 +167,8 @@ test_threads (void)
       ir_tensor_stats (tensor, N_BINS, &wanted);
       for (guint k = 0; k < G_N_ELEMENTS (n_threads); k++)
         {
-          const IrCall call = { .threads = ir_threads_of (n_threads[k], FALSE) };
           IrTensorStats stats;
-          g_assert_true (ir_tensor_stats_with (tensor, N_BINS, &call, &stats));
+          ir_tensor_stats_with (tensor, N_BINS, ir_threads_of (n_threads[k], FALSE), &stats);
           g_assert_cmpmem (&stats, sizeof stats, &wanted, sizeof wanted);
         }
     }
@@ -203,42 +202,6 @@ test_checksum (void)
   g_assert_cmpuint (stats.checksum, !=, other.checksum);
 }
 
-/* -- stopping -- */
-
-/* @tensor: (transfer full): fresh, since a checksum of strings is kept
- * @stop_at: 0: not */
-static void
-assert_looks (IrTensor *tensor, int stop_at, int n_looks)
-{
-  g_autoptr (IrTensor) owned = tensor;
-  g_autoptr (GCancellable) cancellable = g_cancellable_new ();
-  Ear ear = { .stop_at = stop_at, .cancellable = cancellable };
-  IrWatch watch = { .looked = ear_heard, .looked_data = &ear };
-  const IrCall call = { .cancellable = cancellable, .watch = &watch };
-  IrTensorStats stats;
-
-  g_assert_cmpint (ir_tensor_stats_with (tensor, N_BINS, &call, &stats), ==, stop_at == 0);
-  g_assert_cmpint (ear.n_looks, ==, n_looks);
-}
-
-static void
-test_stops (void)
-{
-  /* each mebielement, in both passes */
-  assert_looks (tensor_of_bits (IR_DTYPE_INT8, 5 << 20, 1), 0, 10);
-  assert_looks (tensor_of_bits (IR_DTYPE_INT8, 5 << 20, 1), 2, 2);
-}
-
-static void
-test_strings_stop (void)
-{
-  g_autofree char *text = g_malloc0 (12 << 20);
-  g_autoptr (GBytes) string = g_bytes_new_static (text, 12 << 20);
-
-  assert_looks (ir_tensor_new_strings (0, NULL, &string), 0, 3); /* each 4 MiB */
-  assert_looks (ir_tensor_new_strings (0, NULL, &string), 2, 2);
-}
-
 int
 main (int argc, char **argv)
 {
@@ -248,7 +211,5 @@ main (int argc, char **argv)
   g_test_add_func ("/stats/large means do not cancel and extremes do not overflow", test_accuracy);
   g_test_add_func ("/stats/they are the same bits at any number of threads", test_threads);
   g_test_add_func ("/stats/any changed bit and any exchange changes the checksum", test_checksum);
-  g_test_add_func ("/stats/they stop in the middle of a large tensor", test_stops);
-  g_test_add_func ("/stats/they stop in the middle of a long string", test_strings_stop);
   return g_test_run ();
 }

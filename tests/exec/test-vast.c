@@ -496,7 +496,7 @@ test_order_is_greedy (void)
           place[best->id] = k;
           expected[k] = best->id;
         }
-      gboolean better = ir_schedule_order_for_memory (schedule, b.model, NULL);
+      gboolean better = ir_schedule_order_for_memory (schedule, b.model);
       g_assert_cmpint (better, ==, peak_of (&b, schedule->items) < peak_of (&b, old));
       n_better += better;
       for (guint k = 0; k < old->len; k++)
@@ -529,195 +529,9 @@ test_order_of_many (void)
 
   build_shrinking (&b, MANY);
   g_autoptr (IrSchedule) schedule = schedule_of (&b);
-  g_assert_true (ir_schedule_order_for_memory (schedule, b.model, NULL));
+  g_assert_true (ir_schedule_order_for_memory (schedule, b.model));
   g_autoptr (IrMemPlan) plan = ir_mem_plan_new (b.model, schedule, 64);
   g_assert_cmpuint (plan->peak_bytes, <=, 64ul * MANY + 256);
-}
-
-/* -- looks -- */
-
-static int
-count_looks (const Ear *ear)
-{
-  return ear->n_looks;
-}
-
-static void
-test_types_stop (void)
-{
-  g_auto (Builder) b = { 0 };
-  g_autoptr (GCancellable) cancellable = g_cancellable_new ();
-  Ear ear = { .cancellable = cancellable };
-  const IrStop stop = { cancellable, ear_heard, &ear };
-
-  build_joined (&b, 3000);
-  g_assert_true (ir_infer_model_until (b.edit, IR_INFER_DEFAULT, NULL, &stop));
-  int n_looks = count_looks (&ear);
-  g_assert_cmpint (n_looks, >=, 3000 / 300);
-  for (int stop_at = 1; stop_at <= n_looks; stop_at++)
-    {
-      ear = (Ear){ .stop_at = stop_at, .cancellable = cancellable };
-      g_cancellable_reset (cancellable);
-      g_assert_false (ir_infer_model_until (b.edit, IR_INFER_DEFAULT, NULL, &stop));
-      g_assert_cmpint (ear.n_looks, ==, stop_at);
-    }
-}
-
-static void
-test_executables_stop (void)
-{
-  g_auto (Builder) b = { 0 };
-  g_autoptr (GCancellable) cancellable = g_cancellable_new ();
-  Ear ear = { .cancellable = cancellable };
-  const IrStop stop = { cancellable, ear_heard, &ear };
-  g_autoptr (GError) error = NULL;
-
-  build_joined (&b, 3000);
-  g_autoptr (IrExecutable) whole = ir_executable_new_until (b.model, NULL, &stop, &error);
-  g_assert_no_error (error);
-  int n_looks = count_looks (&ear);
-  g_assert_cmpint (n_looks, >=, 2 * 3000 / 300); /* types, and the schedule */
-  for (int stop_at = 1; stop_at <= n_looks; stop_at++)
-    {
-      ear = (Ear){ .stop_at = stop_at, .cancellable = cancellable };
-      g_cancellable_reset (cancellable);
-      g_assert_null (ir_executable_new_until (b.model, NULL, &stop, &error));
-      g_assert_error (error, IR_EXEC_ERROR, IR_EXEC_ERROR_CANCELLED);
-      g_clear_error (&error);
-      g_assert_cmpint (ear.n_looks, ==, stop_at);
-    }
-}
-
-static void
-test_order_stops (void)
-{
-  g_auto (Builder) b = { 0 };
-  g_autoptr (GCancellable) cancellable = g_cancellable_new ();
-  Ear ear = { .cancellable = cancellable };
-  const IrStop stop = { cancellable, ear_heard, &ear };
-
-  build_shrinking (&b, 1000);
-  g_autoptr (IrSchedule) schedule = schedule_of (&b);
-  g_autoptr (GArray) old = g_array_copy (schedule->items);
-  g_assert_true (ir_schedule_order_for_memory (schedule, b.model, &stop));
-  int n_looks = count_looks (&ear);
-  g_assert_cmpint (n_looks, >=, 2 * 2000 / 300); /* what waits for what, and which is next */
-  memcpy (schedule->items->data, old->data, sizeof (IrScheduleItem) * old->len);
-  for (int stop_at = 1; stop_at <= n_looks; stop_at++)
-    {
-      ear = (Ear){ .stop_at = stop_at, .cancellable = cancellable };
-      g_cancellable_reset (cancellable);
-      g_assert_false (ir_schedule_order_for_memory (schedule, b.model, &stop));
-      g_assert_cmpint (ear.n_looks, ==, stop_at);
-      g_assert_cmpmem (schedule->items->data, sizeof (IrScheduleItem) * old->len, old->data,
-                       sizeof (IrScheduleItem) * old->len);
-    }
-}
-
-/* Blocks of branches that meet again, which stages are searched for. */
-static void
-build_branches (Builder *b, guint n_blocks)
-{
-  builder_init (b, 17);
-  IrValue *value = build_input (b, "x", "float[16]");
-  for (guint i = 0; i < n_blocks; i++)
-    {
-      g_autofree IrValue **made = build_many (b, value, 7);
-      value = build_over (b, "Sum", made, 7)->outputs[0];
-    }
-  build_output (b, value);
-  build_done (b);
-}
-
-static void
-test_schedules_stop (gconstpointer data)
-{
-  IrSchedulePolicy policy = (IrSchedulePolicy) GPOINTER_TO_UINT (data);
-  g_auto (Builder) b = { 0 };
-  g_autoptr (GCancellable) cancellable = g_cancellable_new ();
-  Ear ear = { .cancellable = cancellable };
-  const IrStop stop = { cancellable, ear_heard, &ear };
-  const IrScheduleOptions options = { .policy = policy,
-                                      .stages = { .n_workers = 2, .stop = &stop } };
-  g_autoptr (GError) error = NULL;
-
-  build_branches (&b, 80);
-  g_autoptr (IrSchedule)
-      whole = ir_schedule_new_with (b.model, &ir_backend_ref, &options, NULL, &error);
-  g_assert_no_error (error);
-  int n_looks = count_looks (&ear);
-  g_test_message ("%d looks", n_looks);
-  g_assert_cmpint (n_looks, >=, policy == IR_SCHEDULE_IOS ? 400 : 3);
-  for (int stop_at = 1; stop_at <= n_looks; stop_at += 1 + stop_at / 8)
-    {
-      ear = (Ear){ .stop_at = stop_at, .cancellable = cancellable };
-      g_cancellable_reset (cancellable);
-      g_assert_null (ir_schedule_new_with (b.model, &ir_backend_ref, &options, NULL, &error));
-      g_assert_error (error, IR_EXEC_ERROR, IR_EXEC_ERROR_CANCELLED);
-      g_clear_error (&error);
-      /* Blocks that are left get list scheduling; nothing is searched any more. */
-      g_assert_cmpint (ear.n_looks - stop_at, <=, 3);
-    }
-}
-
-/* Layers in which each task waits for all before it: most edges follow from others. */
-static void
-test_streams_stop (void)
-{
-  g_autoptr (GCancellable) cancellable = g_cancellable_new ();
-  g_autoptr (GArray) edges = g_array_new (FALSE, FALSE, sizeof (IrTaskEdge));
-  Ear ear = { .cancellable = cancellable };
-  const IrStop stop = { cancellable, ear_heard, &ear };
-  double ms[300];
-
-  for (guint i = 0; i < G_N_ELEMENTS (ms); i++)
-    {
-      ms[i] = 1;
-      for (guint k = 0; k < i / 3 * 3; k++)
-        {
-          IrTaskEdge edge = { k, i };
-          g_array_append_val (edges, edge);
-        }
-    }
-  g_autoptr (IrTasks) tasks = ir_tasks_new (
-      G_N_ELEMENTS (ms), ms, (const IrTaskEdge *) (const void *) edges->data, edges->len);
-  g_autoptr (IrStreams) whole = ir_tasks_streams (tasks, &stop);
-  g_assert_cmpuint (whole->n_streams, ==, 3);
-  int n_looks = count_looks (&ear);
-  g_test_message ("%d looks", n_looks);
-  g_assert_cmpint (n_looks, >, 500);
-  for (int stop_at = 1; stop_at <= n_looks; stop_at += 1 + stop_at / 4)
-    {
-      ear = (Ear){ .stop_at = stop_at, .cancellable = cancellable };
-      g_cancellable_reset (cancellable);
-      g_assert_null (ir_tasks_streams (tasks, &stop));
-      g_assert_cmpint (ear.n_looks - stop_at, <=, 3);
-    }
-}
-
-static void
-test_joining_stops (void)
-{
-  g_auto (Builder) b = { 0 };
-  g_autoptr (GCancellable) cancellable = g_cancellable_new ();
-  Ear ear = { .cancellable = cancellable };
-  const IrMemOptions options = {
-    .align_bytes = 64, .cancellable = cancellable, .looked = ear_heard, .looked_data = &ear
-  };
-
-  build_joined (&b, 2000);
-  g_autoptr (IrSchedule) schedule = schedule_of (&b);
-  g_autoptr (IrMemPlan) whole = ir_mem_plan_new_full (b.model, schedule, 0, &options);
-  int n_looks = count_looks (&ear);
-  g_test_message ("%d looks", n_looks);
-  g_assert_cmpint (n_looks, >=, 4 * 2000); /* values twice, parts that fit, and that are joined */
-  for (int stop_at = 1; stop_at <= n_looks; stop_at += 1 + stop_at / 4)
-    {
-      ear = (Ear){ .stop_at = stop_at, .cancellable = cancellable };
-      g_cancellable_reset (cancellable);
-      g_assert_null (ir_mem_plan_new_full (b.model, schedule, 0, &options));
-      g_assert_cmpint (ear.n_looks - stop_at, <=, 4);
-    }
 }
 
 /* Many parts that are cut, with less memory than they need together. */
@@ -737,38 +551,6 @@ test_budget_for_many (void)
   g_assert_cmpuint (plan->peak_bytes, ==, 64ul * MANY);
 }
 
-/* Each value that goes is chosen among thousands. */
-static void
-test_evicting_stops (void)
-{
-  g_auto (Builder) b = { 0 };
-  g_autoptr (GCancellable) cancellable = g_cancellable_new ();
-  Ear ear = { .cancellable = cancellable };
-  const IrMemOptions options = {
-    .align_bytes = 64, .cancellable = cancellable, .looked = ear_heard, .looked_data = &ear
-  };
-
-  build_shrinking (&b, 2000);
-  g_autoptr (IrSchedule) schedule = schedule_of (&b);
-  g_autoptr (IrRecomputeGraph) graph = ir_recompute_graph_new (b.model, schedule, 0, &options);
-  guint64 budget = 256 * 1990;
-  ear.n_looks = 0;
-  g_autoptr (GArray) runs = ir_recompute_evict (&graph->problem, budget, FALSE, &options);
-  int n_looks = count_looks (&ear);
-  g_assert_nonnull (runs);
-  g_test_message ("%d looks, %u runs", n_looks, runs->len);
-  g_assert_cmpuint (runs->len, >, graph->problem.n_tasks); /* so many went */
-  g_assert_cmpint (n_looks, >=,
-                   (int) (runs->len + (runs->len - graph->problem.n_tasks) * 2000 / 300));
-  for (int stop_at = 1; stop_at <= n_looks; stop_at += 1 + stop_at / 2)
-    {
-      ear = (Ear){ .stop_at = stop_at, .cancellable = cancellable };
-      g_cancellable_reset (cancellable);
-      g_assert_null (ir_recompute_evict (&graph->problem, budget, FALSE, &options));
-      g_assert_cmpint (ear.n_looks - stop_at, <=, 2);
-    }
-}
-
 int
 main (int argc, char **argv)
 {
@@ -784,18 +566,6 @@ main (int argc, char **argv)
   g_test_add_func ("/vast/what frees most comes first in the order for memory",
                    test_order_is_greedy);
   g_test_add_func ("/vast/many ready nodes are ordered for memory", test_order_of_many);
-  g_test_add_func ("/vast/finding types stops", test_types_stop);
-  g_test_add_func ("/vast/making an executable stops", test_executables_stop);
-  g_test_add_func ("/vast/ordering for memory stops and changes nothing", test_order_stops);
-  for (guint i = 0; i < IR_N_SCHEDULE_POLICIES; i++)
-    {
-      g_autofree char *path = g_strdup_printf ("/vast/a schedule by %s stops",
-                                               ir_schedule_policy_name ((IrSchedulePolicy) i));
-      g_test_add_data_func (path, GUINT_TO_POINTER (i), test_schedules_stop);
-    }
-  g_test_add_func ("/vast/finding streams stops", test_streams_stop);
-  g_test_add_func ("/vast/joining parts stops", test_joining_stops);
   g_test_add_func ("/vast/a budget for many parts is planned", test_budget_for_many);
-  g_test_add_func ("/vast/choosing among many what goes stops", test_evicting_stops);
   return g_test_run ();
 }

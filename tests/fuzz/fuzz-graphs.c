@@ -365,7 +365,7 @@ write_trial (guint32 seed, const GraphFamily *family, const char *folder, GError
   const IrGraph *graph = trial.graph.model->main;
 
   g_mkdir_with_parents (data, 0777);
-  if (!ir_model_save (trial.graph.model, path, "onnx", error))
+  if (!ir_model_save (trial.graph.model, path, "onnx", NULL, error))
     return FALSE;
   for (guint i = 0; i < ir_graph_n_inputs (graph); i++)
     if (!write_tensor (

@@ -222,6 +222,6 @@ test_write_weights (const char *path, guint n_tensors, gsize tensor_bytes)
       ir_context_own (model->context, tensor, (GDestroyNotify) ir_tensor_unref);
     }
   ir_edit_set_graph_outputs (edit, model->main, &value, 1);
-  ir_model_save (model, path, "onnx", &error);
+  ir_model_save (model, path, "onnx", NULL, &error);
   g_assert_no_error (error);
 }

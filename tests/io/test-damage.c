@@ -595,7 +595,7 @@ test_cut_file (void)
   g_assert_false (ir_model_check_file (model, &error));
   g_assert_error (error, IR_IO_ERROR, IR_IO_ERROR_CHANGED);
   g_clear_error (&error);
-  g_assert_false (ir_model_save (model, path, NULL, &error));
+  g_assert_false (ir_model_save (model, path, NULL, NULL, &error));
   g_assert_error (error, IR_IO_ERROR, IR_IO_ERROR_CHANGED);
   test_remove_folder (folder);
 }
@@ -632,7 +632,7 @@ test_save_over (void)
 
   for (guint i = 0; i < 3; i++)
     {
-      g_assert_true (ir_model_save (model, path, NULL, &error));
+      g_assert_true (ir_model_save (model, path, NULL, NULL, &error));
       g_assert_no_error (error);
     }
   g_assert_cmpfloat (
@@ -678,13 +678,13 @@ test_unwritable (void)
   g_autofree char *path = g_build_filename (folder, "none", "m.onnx", NULL);
   g_autoptr (GError) error = NULL;
 
-  g_assert_false (ir_model_save (model, path, NULL, &error));
+  g_assert_false (ir_model_save (model, path, NULL, NULL, &error));
   g_assert_error (error, IR_IO_ERROR, IR_IO_ERROR_OPEN);
   g_clear_error (&error);
-  g_assert_false (ir_model_save (model, folder, "onnx", &error));
+  g_assert_false (ir_model_save (model, folder, "onnx", NULL, &error));
   g_assert_error (error, IR_IO_ERROR, IR_IO_ERROR_OPEN);
   g_clear_error (&error);
-  g_assert_false (ir_model_save (model, "m.unknown", NULL, &error));
+  g_assert_false (ir_model_save (model, "m.unknown", NULL, NULL, &error));
   g_assert_error (error, IR_IO_ERROR, IR_IO_ERROR_UNSUPPORTED);
   test_remove_folder (folder);
 }

@@ -4,6 +4,7 @@
 
 #include "tests/io/models.h"
 
+#include <glib/gstdio.h>
 #include <string.h>
 
 #define N_TENSORS    8
@@ -71,10 +72,44 @@ test_weights_stay (void)
   test_remove_folder (folder);
 }
 
+/* Cancelled work gives nothing, and leaves files as they were. */
+static void
+test_cancelled (gconstpointer extension)
+{
+  g_autofree char *folder = test_folder ();
+  g_autofree char *path = g_strconcat (folder, "/model.", extension, NULL);
+  g_autoptr (IrModel) model = ir_text_read ("<ir_version: 10, opset_import: [\"\" : 21]>\n"
+                                            "g (float[2] x) => (float[2] y) { y = Neg (x) }",
+                                            -1, NULL, NULL);
+  g_autoptr (GCancellable) cancellable = g_cancellable_new ();
+  g_autoptr (GPtrArray) problems = ir_problems_new ();
+  g_autoptr (GError) error = NULL;
+
+  g_assert_true (ir_model_save (model, path, NULL, cancellable, &error));
+  g_cancellable_cancel (cancellable);
+  g_assert_null (ir_model_load (path, problems, cancellable, &error));
+  g_assert_error (error, G_IO_ERROR, G_IO_ERROR_CANCELLED);
+  g_assert_cmpuint (problems->len, ==, 0);
+  g_clear_error (&error);
+  if (!g_str_equal (extension, "onnx")) /* which is written at once */
+    {
+      g_unlink (path);
+      g_assert_false (ir_model_save (model, path, NULL, cancellable, &error));
+      g_assert_error (error, G_IO_ERROR, G_IO_ERROR_CANCELLED);
+      g_assert_false (g_file_test (path, G_FILE_TEST_EXISTS));
+    }
+  test_remove_folder (folder);
+}
+
 int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/io/opening/weights are read when they are looked at", test_weights_stay);
+  g_test_add_data_func ("/io/opening/what is cancelled is left: onnx", "onnx", test_cancelled);
+  g_test_add_data_func ("/io/opening/what is cancelled is left: onnxtxt", "onnxtxt",
+                        test_cancelled);
+  g_test_add_data_func ("/io/opening/what is cancelled is left: json", "json", test_cancelled);
+  g_test_add_data_func ("/io/opening/what is cancelled is left: dot", "dot", test_cancelled);
   return g_test_run ();
 }

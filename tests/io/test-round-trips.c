@@ -212,7 +212,7 @@ test_files (void)
       g_autoptr (GError) error = NULL;
       g_autoptr (IrModel) again = NULL;
 
-      g_assert_true (ir_model_save (model, path, NULL, &error));
+      g_assert_true (ir_model_save (model, path, NULL, NULL, &error));
       g_assert_no_error (error);
       again = ir_format_find (path)->read (path, problems, NULL, &error);
       g_assert_no_error (error);
@@ -239,7 +239,7 @@ test_side_file (void)
     g_string_append_printf (text, ",%u.25", i);
   g_string_append (text, "}> {}");
   model = test_read_text (text->str);
-  g_assert_true (ir_model_save (model, path, NULL, &error));
+  g_assert_true (ir_model_save (model, path, NULL, NULL, &error));
   g_assert_true (g_file_get_contents (path, &saved, NULL, NULL));
   g_assert_nonnull (strstr (saved, "[\"location\": \"m.onnxtxt."));
   again = ir_model_load (path, NULL, NULL, &error);

@@ -89,21 +89,6 @@ memory_unref (gpointer data)
   g_free (memory);
 }
 
-/* What the planner tells that it is at work. */
-typedef struct
-{
-  IrJob *job;
-  const char *text;
-} Working;
-
-static void
-on_looked (gpointer data)
-{
-  const Working *working = data;
-
-  ir_job_report (working->job, -1, working->text);
-}
-
 static IrMemFlags
 flags_of (const Plain *plain)
 {
@@ -111,19 +96,16 @@ flags_of (const Plain *plain)
 }
 
 static IrMemOptions
-place_options (Working *working, guint64 max_steps, GCancellable *cancellable)
+place_options (guint64 max_steps, GCancellable *cancellable)
 {
   return (IrMemOptions){ .align_bytes = ALIGN_BYTES,
                          .max_steps = max_steps,
-                         .cancellable = cancellable,
-                         .looked = on_looked,
-                         .looked_data = working };
+                         .cancellable = cancellable };
 }
 
 static gboolean
 make_schedule (Plain *plain, GCancellable *cancellable, GError **error)
 {
-  const IrStop stop = { .cancellable = cancellable };
 
   if (plain->schedule != NULL)
     return TRUE;
@@ -137,10 +119,9 @@ make_schedule (Plain *plain, GCancellable *cancellable, GError **error)
       plain->schedule = plain->run->schedule;
       return TRUE;
     }
-  plain->own_schedule = ir_schedule_new_until (plain->model, ir_backend_find ("cpu"), 1, &stop,
-                                               error);
+  plain->own_schedule = ir_schedule_new (plain->model, ir_backend_find ("cpu"), 1, error);
   if (plain->own_schedule != NULL && plain->memory_order)
-    ir_schedule_order_for_memory (plain->own_schedule, plain->model, &stop);
+    ir_schedule_order_for_memory (plain->own_schedule, plain->model);
   if (plain->own_schedule != NULL && g_cancellable_set_error_if_cancelled (cancellable, error))
     g_clear_pointer (&plain->own_schedule, ir_schedule_unref);
   plain->schedule = plain->own_schedule;
@@ -151,11 +132,11 @@ make_schedule (Plain *plain, GCancellable *cancellable, GError **error)
 static gboolean
 make_plain (Plain *plain, IrJob *job, GCancellable *cancellable, GError **error)
 {
-  Working working = { job, "Placing the values…" };
-  const IrMemOptions place = place_options (&working, IR_MEM_DEFAULT_STEPS, cancellable);
+  const IrMemOptions place = place_options (IR_MEM_DEFAULT_STEPS, cancellable);
 
   if (plain->plan != NULL)
     return TRUE;
+  ir_job_report (job, -1, "Placing the values…");
   if (!make_schedule (plain, cancellable, error))
     return FALSE;
   if (plain->run != NULL && !plain->memory_order && !plain->separate)
@@ -171,8 +152,7 @@ make_plain (Plain *plain, IrJob *job, GCancellable *cancellable, GError **error)
 static gboolean
 make_budget (Memory *memory, IrJob *job, GCancellable *cancellable, GError **error)
 {
-  Working working = { job, "Looking for what to compute again…" };
-  const IrMemOptions place = place_options (&working, BUDGET_STEPS, cancellable);
+  const IrMemOptions place = place_options (BUDGET_STEPS, cancellable);
   guint64 budget;
 
   if (memory->budget == NULL)
@@ -185,6 +165,7 @@ make_budget (Memory *memory, IrJob *job, GCancellable *cancellable, GError **err
                    memory->budget);
       return FALSE;
     }
+  ir_job_report (job, -1, "Looking for what to compute again…");
   memory->graph = ir_recompute_graph_new (memory->plain->model, memory->plain->schedule,
                                           flags_of (memory->plain), &place);
   if (memory->graph != NULL)

@@ -52,7 +52,6 @@ make_scene (IrJob *job,
             GError **error)
 {
   const Request *request = data;
-  const IrStop stop = { .cancellable = cancellable };
   IrChartOptions full = *options;
   g_autoptr (IrSchedule) schedule = NULL;
 
@@ -63,8 +62,8 @@ make_scene (IrJob *job,
     }
   if (request->run != NULL && request->run->schedule != NULL)
     return ir_chart_schedule (request->run->schedule, request->run->model, options);
-  schedule = ir_schedule_new_until (request->model, ir_backend_find ("cpu"),
-                                    g_get_num_processors (), &stop, error);
+  schedule = ir_schedule_new (request->model, ir_backend_find ("cpu"), g_get_num_processors (),
+                              error);
   return schedule != NULL ? ir_chart_schedule (schedule, request->model, options) : NULL;
 }
 

@@ -35,17 +35,14 @@ static gpointer
 run_edit (IrJob *job, gpointer data, GCancellable *cancellable, GError **error)
 {
   EditRequest *request = data;
-  const IrStop stop = { .cancellable = cancellable };
   g_autoptr (IrModel) model = ir_timeline_fork (request->base.timeline, request->step);
   g_autoptr (GPtrArray) problems = ir_problems_new ();
   IrEdit *edit;
-  IrCost before, after;
   gboolean ok;
   IrSuccessor *successor;
   guint n;
 
-  if (!ir_cost_model_until (model, NULL, &stop, &before))
-    return g_cancellable_set_error_if_cancelled (cancellable, error), NULL;
+  const IrCost before = ir_cost_model (model, NULL);
   edit = ir_edit_new (model);
   ir_edit_begin_pass (edit, "edit");
   ok = request->func (edit, request->data, problems, cancellable, error);
@@ -56,8 +53,7 @@ run_edit (IrJob *job, gpointer data, GCancellable *cancellable, GError **error)
   n = ir_history_n_steps (model);
   if (n == request->step + 1)
     {
-      if (!ir_cost_model_until (model, NULL, &stop, &after))
-        return g_cancellable_set_error_if_cancelled (cancellable, error), NULL;
+      const IrCost after = ir_cost_model (model, NULL);
       ir_history_set_cost (model, n, &before, &after);
     }
   ir_verify_model (model, problems);

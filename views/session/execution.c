@@ -189,11 +189,10 @@ run_with_plan_check (IrModel *model,
                      GCancellable *cancellable,
                      GError **error)
 {
-  const IrStop stop = { .cancellable = cancellable };
   g_autoptr (IrExecutable) executable = NULL;
 
   options.checks = IR_RUN_CHECK_PLAN;
-  executable = ir_executable_new_until (model, &options, &stop, error);
+  executable = ir_executable_new (model, &options, error);
   return executable != NULL ? ir_run_once (executable, model, inputs, cancellable, error) : NULL;
 }
 

@@ -328,7 +328,6 @@ run_export (IrJob *job, gpointer data, GCancellable *cancellable, GError **error
 {
   const FileRequest *request = data;
   const IrFrame *frame = request->base.frame;
-  const IrStop stop = { .cancellable = cancellable };
   gboolean ok;
 
   if (ir_picture_is_format (request->path))
@@ -337,7 +336,7 @@ run_export (IrJob *job, gpointer data, GCancellable *cancellable, GError **error
     {
       /* With its history, of which the lineage goes into the file. */
       g_autoptr (IrModel) model = ir_timeline_fork (request->base.timeline, frame->to);
-      ok = ir_model_save_until (model, request->path, NULL, &stop, error);
+      ok = ir_model_save (model, request->path, NULL, cancellable, error);
     }
   return ok ? GINT_TO_POINTER (TRUE) : NULL;
 }

@@ -84,7 +84,6 @@ variant_new (const KernelRequest *request,
              GCancellable *cancellable,
              GError **error)
 {
-  const IrStop stop = { .cancellable = cancellable };
   Variant *variant = g_new0 (Variant, 1);
   IrRunOptions options = request->options;
   const IrNode *node = ir_model_live_node (request->base.frame->model, request->node);
@@ -110,7 +109,7 @@ variant_new (const KernelRequest *request,
   options.chosen = outputs;
   options.time_limit_ms = options.time_limit_ms != 0 ? MIN (options.time_limit_ms, MOST_TIME_MS)
                                                      : MOST_TIME_MS;
-  variant->executable = ir_executable_new_until (variant->model, &options, &stop, error);
+  variant->executable = ir_executable_new (variant->model, &options, error);
   if (variant->executable != NULL)
     return variant;
   variant_free (variant);

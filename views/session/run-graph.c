@@ -172,7 +172,6 @@ static IrExecutable *
 prepare (
     RunRequest *request, IrModel *model, GArray *chosen, GCancellable *cancellable, GError **error)
 {
-  const IrStop stop = { .cancellable = cancellable };
   IrRunOptions options = request->settings.options;
 
   options.chosen = chosen;
@@ -182,7 +181,7 @@ prepare (
   options.progress_data = request;
   options.worker = request->worker;
   options.waiting = on_waiting;
-  return ir_executable_new_until (model, &options, &stop, error);
+  return ir_executable_new (model, &options, error);
 }
 
 static IrRun *

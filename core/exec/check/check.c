@@ -764,12 +764,11 @@ ir_execution_check (IrModel *model,
                     GCancellable *cancellable,
                     GError **error)
 {
-  const IrStop stop = { .cancellable = cancellable };
   IrRunOptions plain = options != NULL ? *options : (IrRunOptions){ 0 };
 
   plain.capture = IR_CAPTURE_NONE;
   plain.chosen = NULL;
-  g_autoptr (IrExecutable) executable = ir_executable_new_until (model, &plain, &stop, error);
+  g_autoptr (IrExecutable) executable = ir_executable_new (model, &plain, error);
   return executable != NULL ? ir_executable_check (executable, inputs, budget, cancellable, error)
                             : NULL;
 }

@@ -32,15 +32,13 @@ IrTensor *
 ir_check_plain (
     IrRunState *state, const IrValue *value, const IrTensor *tensor, gboolean copy, GError **error)
 {
-  const IrCall call = ir_run_call (state);
-
   if (!has_bytes (tensor))
     return ir_tensor_ref ((IrTensor *) tensor);
   if (ir_schedule_block (state->prepared->schedule, value) != 0 &&
       ir_tensor_rank (tensor) != (guint) value->type->rank)
-    return ir_blocks_present (&call, tensor, value->type, error);
+    return ir_blocks_present (tensor, value->type, error);
   if (copy)
-    return ir_call_new_copy (&call, tensor, error);
+    return ir_tensor_copy (tensor, error);
   return ir_tensor_new_static (ir_tensor_dtype (tensor), ir_tensor_rank (tensor),
                                ir_tensor_dims (tensor), (gpointer) ir_tensor_data (tensor),
                                ir_tensor_n_bytes (tensor));
@@ -335,7 +333,7 @@ magnitudes (GHashTable *given)
           g_hash_table_insert (result, id, ir_tensor_ref (tensor));
           continue;
         }
-      IrTensor *copy = ir_call_new_copy (&(IrCall){ 0 }, tensor, NULL);
+      IrTensor *copy = ir_tensor_copy (tensor, NULL);
       if (copy == NULL)
         return NULL;
       g_hash_table_insert (result, id, copy);

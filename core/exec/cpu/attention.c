@@ -407,7 +407,7 @@ run_attention (IrCall *call, GError **error)
     return FALSE;
   attention_init (&a, call);
   if (!takes (call, &a) || !nonpad_fits (&a))
-    return !ir_call_fail_if_cut (call, error) && ir_ref_run (call, error);
+    return ir_ref_run (call, error);
   const IrTensor *q = ir_call_input (call, 0);
   memcpy (dims, ir_tensor_dims (q), sizeof *dims * ir_tensor_rank (q));
   dims[ir_tensor_rank (q) - 1] = ir_tensor_rank (q) == 4 ? a.v_size : a.q_heads * a.v_size;

@@ -67,8 +67,6 @@ run (IrCall *call, GError **error)
   State *state = call->kernel_state;
   gboolean done;
 
-  if (!ir_call_align_others (call, kernel->loose - 1, error))
-    return FALSE;
   call->kernel_state = state != NULL ? state->state : NULL;
   if (kernel->blocks != NULL || cpu_call_has_blocks (call))
     done = run_in_blocks (kernel, call, error);

@@ -51,12 +51,6 @@ cpu_share (gint64 n, int after)
   return n / n_threads * thread + n % n_threads * thread / n_threads;
 }
 
-gboolean
-cpu_run_ref (IrCall *call, GError **error)
-{
-  return ir_call_align (call, error) && ir_ref_run (call, error);
-}
-
 const float *
 cpu_floats (const IrCall *call, guint slot)
 {

@@ -151,7 +151,7 @@ plan_for (CpuConvPlan **plan, const CpuConvShape *shape, gint64 samples, gint64 
 gboolean
 cpu_conv_run_tiles (CpuConvPlans *plans, const IrCall *call, const CpuConvShape *s, float *y)
 {
-  if (takes_long (s) || !ir_call_align ((IrCall *) call, NULL))
+  if (takes_long (s))
     return FALSE;
   const float *x = cpu_floats (call, 0), *w = cpu_floats (call, 1), *b = cpu_floats (call, 2);
   Tiles each = tiles_of (s);

@@ -171,10 +171,10 @@ run_plain (IrCall *call, GError **error)
   if (ir_tensor_n_elements (y) == 0)
     return TRUE;
   if (!epilogue_of (call, y, &epilogue))
-    return cpu_run_ref (call, error); /* which says what does not fit */
+    return ir_ref_run (call, error); /* which says what does not fit */
   if (ir_tensor_n_elements (ir_call_input (call, 0)) == 0 ||
       ir_tensor_n_elements (ir_call_input (call, 1)) == 0)
-    return cpu_run_ref (call, error);
+    return ir_ref_run (call, error);
   shape.n_threads = n_threads_of (call, y);
   cpu_library_threads (call, shape.n_threads);
   if (state == NULL)
@@ -182,7 +182,7 @@ run_plain (IrCall *call, GError **error)
   done = cpu_conv_run_tiles (&state->plans, call, &shape, ir_tensor_data_writable (y));
   cpu_conv_plans_clear (&local.plans);
   if (!done) /* what is not for oneDNN is left to the reference */
-    return !ir_call_fail_if_stopped (call, error) && cpu_run_ref (call, error);
+    return !ir_call_fail_if_stopped (call, error) && ir_ref_run (call, error);
   cpu_epilogue_all (call, &epilogue, ir_tensor_data_writable (y), ir_tensor_n_elements (y));
   return TRUE;
 }

@@ -96,9 +96,6 @@ cpu_watch_stopped (CpuWatch *watch, gint64 part)
  * parallel region. Loops of OpenMP go on to their end, which takes long of very many parts. */
 gint64 cpu_share (gint64 n, int after);
 
-/* The reference kernel, for kernels that read an input at any address: it does not. */
-gboolean cpu_run_ref (IrCall *call, GError **error);
-
 /* -- products of matrices: product.c -- */
 typedef struct
 {

@@ -25,7 +25,7 @@ use_threads (const IrCall *call, gint64 m, gint64 n, gint64 k)
 static gboolean
 give_up (IrCall *call, GError **error)
 {
-  return !ir_call_fail_if_stopped (call, error) && cpu_run_ref (call, error);
+  return !ir_call_fail_if_stopped (call, error) && ir_ref_run (call, error);
 }
 
 /* C broadcast to [M, N], times beta, into Y. */
@@ -69,13 +69,13 @@ run_gemm (IrCall *call, GError **error)
   float *y;
 
   if (ir_tensor_rank (a) != 2 || ir_tensor_rank (b) != 2 || !cpu_epilogue_of (call, &epilogue))
-    return cpu_run_ref (call, error);
+    return ir_ref_run (call, error);
   dims[0] = ir_tensor_dims (a)[trans_a ? 1 : 0];
   dims[1] = ir_tensor_dims (b)[trans_b ? 0 : 1];
   k = ir_tensor_dims (a)[trans_a ? 0 : 1];
   if (ir_tensor_dims (b)[trans_b ? 1 : 0] != k || k == 0 || alpha == 0 ||
       (c != NULL && !bias_fits (c, dims[0], dims[1])))
-    return cpu_run_ref (call, error); /* empty sums, 0 times NaN, what does not fit */
+    return ir_ref_run (call, error); /* empty sums, 0 times NaN, what does not fit */
   y = cpu_new_floats_shaped (call, 0, 2, dims, error);
   if (y == NULL)
     return FALSE;
@@ -197,8 +197,7 @@ constant_of (const IrCall *call, const Batch *batch)
   const IrTensor *b = ir_call_input (call, 1);
 
   if (ir_tensor_n_elements (b) != (guint64) (batch->k * batch->n))
-    return (CpuMatrix){ ir_call_align ((IrCall *) call, NULL) ? ir_tensor_data (b) : NULL, batch->n,
-                        FALSE };
+    return (CpuMatrix){ ir_tensor_data (b), batch->n, FALSE };
   return cpu_constant_matrix (call, batch->m * batch->n_batches, batch->n, batch->k, FALSE);
 }
 
@@ -270,7 +269,7 @@ run_matmul (IrCall *call, GError **error)
   float *y;
 
   if (!batch_init (&batch, a, b) || batch.k == 0)
-    return cpu_run_ref (call, error);
+    return ir_ref_run (call, error);
   y = cpu_new_floats_shaped (call, 0, batch.rank, batch.dims, error);
   if (y == NULL)
     return FALSE;
@@ -390,7 +389,7 @@ run_matmul_add (IrCall *call, GError **error)
   if (!batch_init (&batch, a, b) || batch.k == 0 || !cpu_epilogue_of (call, &epilogue) ||
       !addend_init (&addend, &batch, ir_call_input (call, 2)) ||
       batch.n_batches * batch.m * batch.n == 0)
-    return cpu_run_ref (call, error);
+    return ir_ref_run (call, error);
   y = cpu_new_floats_shaped (call, 0, batch.rank, batch.dims, error);
   if (y == NULL)
     return FALSE;

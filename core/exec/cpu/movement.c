@@ -540,7 +540,7 @@ run_gather (IrCall *call, GError **error)
   if ((ir_tensor_dtype (indices) != IR_DTYPE_INT64 &&
        ir_tensor_dtype (indices) != IR_DTYPE_INT32) ||
       !ir_call_axis (call, ir_call_int (call, "axis", 0), (int) ir_tensor_rank (data), &axis, NULL))
-    return cpu_run_ref (call, error);
+    return ir_ref_run (call, error);
   size = ir_tensor_dims (data)[axis];
   g_autofree gint64 *places = g_try_new (gint64, MAX (n, 1));
   if (places == NULL)
@@ -719,7 +719,7 @@ run_constant (IrCall *call, GError **error)
 
   if (attr == NULL || attr->kind != IR_ATTR_TENSOR)
     return ir_ref_run (call, error);
-  dense = ir_call_densify (call, attr->tensors[0], error);
+  dense = ir_tensor_densify (attr->tensors[0], error);
   if (dense != NULL)
     ir_call_take_output (call, 0, dense);
   return dense != NULL;

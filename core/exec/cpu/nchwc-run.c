@@ -52,7 +52,7 @@ run_plain (const IrCpuKernel *kernel, IrCall *call, GError **error)
       IrTensor *tensor = call->outputs[i].tensor;
       if (tensor == NULL || !lies_in_scratch (call, tensor))
         continue;
-      tensor = ir_call_new_copy (call, tensor, error);
+      tensor = ir_tensor_copy (tensor, error);
       if (tensor == NULL)
         return FALSE;
       ir_call_take_output (call, i, tensor);

@@ -94,12 +94,6 @@ stays (const IrNode *node, gint64 m, gint64 n, gint64 k, gboolean transposed)
              : "the rows of the constant are at a good distance as they lie";
 }
 
-static const float *
-aligned (const IrCall *call)
-{
-  return ir_call_align ((IrCall *) call, NULL) ? ir_tensor_data (ir_call_input (call, 1)) : NULL;
-}
-
 /* B, in another order than input 1 has it if that is faster and it is a constant; valid during
  * the call. Without data: it was to stop. @transposed: whether input 1 has B transposed, [n, k]. */
 CpuMatrix
@@ -118,7 +112,8 @@ cpu_constant_matrix (const IrCall *call, gint64 m, gint64 n, gint64 k, gboolean 
     packed = ir_packed_get (call->packed, b, (guint64) packing.distance << 1 | packing.turned, pack,
                             &packing);
   if (packed == NULL || stays_so)
-    return (CpuMatrix){ packed != NULL ? packed : aligned (call), transposed ? k : n, transposed };
+    return (CpuMatrix){ packed != NULL ? packed : ir_tensor_data (ir_call_input (call, 1)),
+                        transposed ? k : n, transposed };
   return (CpuMatrix){ packed, packing.distance, FALSE };
 }
 

@@ -27,7 +27,7 @@ apply_graph (IrRunState *state, IrCall *call, const char *attr, IrTensor **tenso
       ir_tensor_type (result, call->context) != ir_tensor_type (*tensor, call->context))
     return ir_call_fail (call, error, IR_OP_ERROR_SHAPE,
                          "the graph %s gives another shape or element type than it gets", attr);
-  IrTensor *copy = ir_call_new_copy (call, result, error);
+  IrTensor *copy = ir_tensor_copy (result, error);
   if (copy == NULL)
     return FALSE;
   ir_tensor_unref (*tensor);

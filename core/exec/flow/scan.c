@@ -101,7 +101,6 @@ add_slices (const Scan *scan,
             GError **error)
 {
   const char *attr = scan->batched ? "directions" : "scan_input_directions";
-  const IrCall call = ir_run_call (state);
 
   for (guint i = 0; i < scan->n_scanned; i++)
     {
@@ -109,7 +108,7 @@ add_slices (const Scan *scan,
       gint64 place = list_entry (scan, attr, i) == 1 ? n_rounds - 1 - round : round;
       if (!scan_axis (scan, scanned[i], i, &axis, error))
         return FALSE;
-      IrTensor *slice = ir_pieces_cut (&call, scanned[i], axis, place, 1, FALSE, 0, error);
+      IrTensor *slice = ir_pieces_cut (scanned[i], axis, place, 1, FALSE, 0, error);
       if (slice == NULL)
         return FALSE;
       g_ptr_array_add (inputs, slice);
@@ -251,13 +250,10 @@ entry_length (const Scan *scan,
          fail (scan, error, "an entry of sequence_lens is out of range");
 }
 
-#define LOOK (1 << 14) /* slices that are added between two looks */
-
 /* Zeros behind the slices of an entry that is shorter than the others. */
 static gboolean
 pad_rounds (const Scan *scan, IrRunState *state, gint64 n, IrRounds *scans, GError **error)
 {
-  const IrCall call = ir_run_call (state);
 
   for (guint i = 0; i < scan->n_scans; i++)
     {
@@ -281,8 +277,7 @@ pad_rounds (const Scan *scan, IrRunState *state, gint64 n, IrRounds *scans, GErr
       if (zeros == NULL)
         return FALSE;
       while (scans->lists[i]->len < n)
-        if ((scans->lists[i]->len % LOOK == LOOK - 1 && ir_call_fail_if_stopped (&call, error)) ||
-            !ir_rounds_add (scans, i, zeros, state, scan->node, error))
+        if (!ir_rounds_add (scans, i, zeros, state, scan->node, error))
           return FALSE;
     }
   return TRUE;
@@ -294,14 +289,13 @@ run_entry (Scan *scan, IrRunState *state, Batch *batch, gint64 entry, GError **e
   g_autoptr (GPtrArray) states = g_ptr_array_new_with_free_func ((GDestroyNotify) ir_tensor_unref);
   g_autoptr (GPtrArray) scanned = g_ptr_array_new_with_free_func ((GDestroyNotify) ir_tensor_unref);
   g_auto (IrRounds) scans = { 0 };
-  const IrCall call = ir_run_call (state);
   gint64 n_rounds = 0;
 
   ir_rounds_init (&scans, scan->n_scans);
   for (guint i = scan->first; i < scan->node->n_inputs; i++)
     {
-      IrTensor *part = ir_pieces_cut (&call, ir_subgraph_input (state, scan->node, i), 0, entry, 1,
-                                      FALSE, 0, error);
+      IrTensor *part = ir_pieces_cut (ir_subgraph_input (state, scan->node, i), 0, entry, 1, FALSE,
+                                      0, error);
       if (part == NULL)
         return FALSE;
       g_ptr_array_add (i < scan->first + scan->n_states ? states : scanned, part);

@@ -183,8 +183,7 @@ ir_rounds_stack (const IrRounds *rounds,
 
   if (list->len == 0)
     return stack_nothing (axis, like, error);
-  const IrCall call = ir_run_call (state);
-  return ir_pieces_join (&call, (IrTensor *const *) list->pdata, list->len, &how, error);
+  return ir_pieces_join ((IrTensor *const *) list->pdata, list->len, &how, error);
 }
 
 /* -- If -- */

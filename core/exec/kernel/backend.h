@@ -4,7 +4,6 @@
 
 #include "core/exec/kernel/threads.h"
 #include "core/ir/model.h"
-#include "core/ir/stop.h"
 #include "core/op/op.h"
 
 #define IR_EXEC_ERROR (ir_exec_error_quark ())
@@ -116,10 +115,7 @@ struct _IrKernels
   IrNodeId refused;         /* the first node of a subgraph that nothing can run; 0: none */
   gatomicrefcount ref_count;
 };
-IrKernels *ir_kernels_new (const IrModel *model,
-                           const IrBackend *backend,
-                           const IrStop *stop, /* (nullable) */
-                           GError **error);
+IrKernels *ir_kernels_new (const IrModel *model, const IrBackend *backend, GError **error);
 IrKernels *ir_kernels_new_within (const IrNode *node, const IrBackend *backend, GError **error);
 gboolean ir_kernels_check (const IrKernels *kernels, const IrModel *model, GError **error);
 IrKernels *ir_kernels_ref (IrKernels *kernels);

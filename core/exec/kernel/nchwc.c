@@ -135,42 +135,19 @@ turn (const float *from, gint64 from_row, gint64 n_rows, gint64 n, float *to, gi
       to[column * to_row + row] = from[row * from_row + column];
 }
 
-#define LOOK (1 << 20) /* elements that are brought into another order between two looks */
+#define CUT (1 << 20) /* elements that a thread takes at a time, at most */
 
-/* Blocks are cut, so that all threads have some, and none takes long. */
-typedef struct
+/* Into how many parts a block is cut, so that all threads have some. */
+static gint64
+n_cuts_of (gint64 n_blocks, gint64 block_elements, int n_threads)
 {
-  const IrCall *call; /* (nullable) */
-  gint64 n_cuts, mask;
-  int stopped; /* atomic */
-} Cuts;
+  gint64 n = block_elements / CUT + 1;
 
-static Cuts
-cuts_of (const IrCall *call, gint64 n_blocks, gint64 block_elements, int n_threads)
-{
-  Cuts cuts = { .call = call, .n_cuts = block_elements / LOOK + 1 };
-
-  if (n_blocks < n_threads)
-    cuts.n_cuts = MAX (cuts.n_cuts, n_threads);
-  while ((cuts.mask + 1) * (block_elements / cuts.n_cuts) < LOOK / 2 && cuts.mask < LOOK)
-    cuts.mask = 2 * cuts.mask + 1;
-  return cuts;
-}
-
-static gboolean
-is_cut (Cuts *cuts, gint64 part)
-{
-  if (__atomic_load_n (&cuts->stopped, __ATOMIC_RELAXED) != 0)
-    return TRUE;
-  if (cuts->call == NULL || (part & cuts->mask) != cuts->mask || !ir_call_stopped (cuts->call))
-    return FALSE;
-  __atomic_store_n (&cuts->stopped, TRUE, __ATOMIC_RELAXED);
-  return TRUE;
+  return n_blocks < n_threads ? MAX (n, n_threads) : n;
 }
 
 /**
  * ir_blocks_from_plain:
- * @call: (nullable): what it is for, which may be stopped
  * @plain: [batch, channels, plane]
  * @blocks: (out caller-allocates): [batch, channels / block, plane, block]
  * @batch: number of samples
@@ -180,12 +157,9 @@ is_cut (Cuts *cuts, gint64 part)
  * @n_threads: how many threads may share the work
  *
  * Channels that fill up the last block become 0.
- *
- * Returns: %FALSE if it was stopped
  */
-gboolean
-ir_blocks_from_plain (const IrCall *call,
-                      const float *plain,
+void
+ir_blocks_from_plain (const float *plain,
                       float *blocks,
                       gint64 batch,
                       gint64 channels,
@@ -194,15 +168,13 @@ ir_blocks_from_plain (const IrCall *call,
                       int n_threads)
 {
   gint64 n_blocks = (channels + block - 1) / block;
-  Cuts cuts = cuts_of (call, batch * n_blocks, plane * block, n_threads);
+  gint64 n_cuts = n_cuts_of (batch * n_blocks, plane * block, n_threads);
 
 #pragma omp parallel for num_threads(n_threads) schedule(static)
-  for (gint64 part = 0; part < batch * n_blocks * cuts.n_cuts; part++)
+  for (gint64 part = 0; part < batch * n_blocks * n_cuts; part++)
     {
-      if (is_cut (&cuts, part))
-        continue;
-      gint64 i = part / cuts.n_cuts, cut = part % cuts.n_cuts, pixel = plane * cut / cuts.n_cuts,
-             n_pixels = plane * (cut + 1) / cuts.n_cuts - pixel;
+      gint64 i = part / n_cuts, cut = part % n_cuts, pixel = plane * cut / n_cuts,
+             n_pixels = plane * (cut + 1) / n_cuts - pixel;
       gint64 first = i % n_blocks * block, n = MIN (block, channels - first);
       const float *from = plain + (i / n_blocks * channels + first) * plane + pixel;
       float *to = blocks + (i * plane + pixel) * block;
@@ -211,12 +183,10 @@ ir_blocks_from_plain (const IrCall *call,
         memset (to, 0, (gsize) (n_pixels * block) * sizeof *to);
       turn (from, plane, n, n_pixels, to, block);
     }
-  return __atomic_load_n (&cuts.stopped, __ATOMIC_RELAXED) == 0;
 }
 
 /**
  * ir_blocks_to_plain:
- * @call: (nullable): what it is for, which may be stopped
  * @blocks: [batch, channels / block, plane, block]
  * @plain: (out caller-allocates): [batch, channels, plane]
  * @batch: number of samples
@@ -226,12 +196,9 @@ ir_blocks_from_plain (const IrCall *call,
  * @n_threads: how many threads may share the work
  *
  * The way back of ir_blocks_from_plain().
- *
- * Returns: %FALSE if it was stopped
  */
-gboolean
-ir_blocks_to_plain (const IrCall *call,
-                    const float *blocks,
+void
+ir_blocks_to_plain (const float *blocks,
                     float *plain,
                     gint64 batch,
                     gint64 channels,
@@ -240,36 +207,32 @@ ir_blocks_to_plain (const IrCall *call,
                     int n_threads)
 {
   gint64 n_blocks = (channels + block - 1) / block;
-  Cuts cuts = cuts_of (call, batch * n_blocks, plane * block, n_threads);
+  gint64 n_cuts = n_cuts_of (batch * n_blocks, plane * block, n_threads);
 
 #pragma omp parallel for num_threads(n_threads) schedule(static)
-  for (gint64 part = 0; part < batch * n_blocks * cuts.n_cuts; part++)
+  for (gint64 part = 0; part < batch * n_blocks * n_cuts; part++)
     {
-      if (is_cut (&cuts, part))
-        continue;
-      gint64 i = part / cuts.n_cuts, cut = part % cuts.n_cuts, pixel = plane * cut / cuts.n_cuts,
-             n_pixels = plane * (cut + 1) / cuts.n_cuts - pixel;
+      gint64 i = part / n_cuts, cut = part % n_cuts, pixel = plane * cut / n_cuts,
+             n_pixels = plane * (cut + 1) / n_cuts - pixel;
       gint64 first = i % n_blocks * block, n = MIN (block, channels - first);
       const float *from = blocks + (i * plane + pixel) * block;
       float *to = plain + (i / n_blocks * channels + first) * plane + pixel;
 
       turn (from, block, n_pixels, n, to, plane);
     }
-  return __atomic_load_n (&cuts.stopped, __ATOMIC_RELAXED) == 0;
 }
 
 /**
  * ir_blocks_present:
- * @call: what it is for, which may be stopped
  * @blocks: contents in NCHWc, of rank 5, or contents as the graph has them
  * @type: the value's type in the graph, of rank 4
  * @error: return location for an error
  *
  * Returns: (transfer full) (nullable): the same contents as the graph has them; %NULL if there is
- * no memory, or it is to stop
+ * no memory
  */
 IrTensor *
-ir_blocks_present (const IrCall *call, const IrTensor *blocks, const IrType *type, GError **error)
+ir_blocks_present (const IrTensor *blocks, const IrType *type, GError **error)
 {
   if (ir_tensor_rank (blocks) != 5)
     return ir_tensor_ref ((IrTensor *) blocks);
@@ -277,9 +240,7 @@ ir_blocks_present (const IrCall *call, const IrTensor *blocks, const IrType *typ
 
   if (plain == NULL || ir_tensor_n_elements (plain) == 0)
     return g_steal_pointer (&plain);
-  if (!ir_blocks_to_plain (call, ir_tensor_data (blocks), ir_tensor_data_writable (plain),
-                           type->dims[0], type->dims[1], type->dims[2] * type->dims[3],
-                           ir_tensor_dims (blocks)[4], 1))
-    return ir_call_fail_if_stopped (call, error), NULL;
+  ir_blocks_to_plain (ir_tensor_data (blocks), ir_tensor_data_writable (plain), type->dims[0],
+                      type->dims[1], type->dims[2] * type->dims[3], ir_tensor_dims (blocks)[4], 1);
   return g_steal_pointer (&plain);
 }

@@ -5,13 +5,9 @@
 
 #include <string.h>
 
-#define LOOK (1 << 16) /* elements that are moved between two looks */
-
 /* A tensor under construction. */
 typedef struct
 {
-  const IrCall *call; /* looks whether it is to stop */
-  guint64 n_moved;    /* elements since the last look */
   IrTensor *tensor;   /* (nullable) all but strings */
   GBytes **strings;   /* (nullable) borrowed from the sources */
   guint rank;
@@ -56,8 +52,9 @@ result_init (Result *result, IrDtype dtype, gsize max_bytes, GError **error)
   return result->tensor != NULL || result->strings != NULL;
 }
 
+/* Elements [from, from + n) of @source become those from @to on. */
 static void
-copy_some (Result *result, guint64 to, const IrTensor *source, guint64 from, guint64 n)
+result_copy (Result *result, guint64 to, const IrTensor *source, guint64 from, guint64 n)
 {
   if (result->strings != NULL)
     for (guint64 i = 0; i < n; i++)
@@ -71,44 +68,15 @@ copy_some (Result *result, guint64 to, const IrTensor *source, guint64 from, gui
                          ir_dtype_get_code (result->dtype, ir_tensor_data (source), from + i));
 }
 
-/* Elements [from, from + n) of @source become those from @to on. FALSE: it is to stop. */
-static gboolean
-result_copy (Result *result, guint64 to, const IrTensor *source, guint64 from, guint64 n)
-{
-  for (guint64 i = 0; i < n;)
-    {
-      guint64 some = MIN (n - i, LOOK - result->n_moved);
-      copy_some (result, to + i, source, from + i, some);
-      i += some;
-      result->n_moved += some;
-      if (result->n_moved < LOOK)
-        break;
-      result->n_moved = 0;
-      if (ir_call_stopped (result->call))
-        return FALSE;
-    }
-  return TRUE;
-}
-
-static IrTensor *
-result_cancel (Result *result, GError **error)
-{
-  g_clear_pointer (&result->tensor, ir_tensor_unref);
-  g_clear_pointer (&result->strings, g_free);
-  ir_call_fail_if_stopped (result->call, error);
-  return NULL;
-}
-
 static IrTensor *
 result_finish (Result *result, GError **error)
 {
   if (result->strings == NULL)
     return result->tensor;
-  IrTensor *tensor = ir_call_new_strings (result->call, result->rank, result->dims,
-                                          result->strings);
-  if (tensor == NULL)
-    return result_cancel (result, error);
+  IrTensor *tensor = ir_tensor_new_strings (result->rank, result->dims, result->strings);
   g_free (result->strings);
+  if (tensor == NULL)
+    g_set_error_literal (error, IR_OP_ERROR, IR_OP_ERROR_LIMIT, "too many strings");
   return tensor;
 }
 
@@ -133,7 +101,6 @@ check_piece (const IrTensor *piece, GError **error)
 
 /**
  * ir_pieces_cut:
- * @call: what it is for, which may be stopped
  * @whole: a dense tensor
  * @axis: one of its axes
  * @start: first place along @axis; the piece lies within @whole
@@ -142,14 +109,12 @@ check_piece (const IrTensor *piece, GError **error)
  * @max_bytes: of the piece; 0: no limit
  * @error: return location for an error
  *
- * Fails with %IR_OP_ERROR_DTYPE if @whole is not dense, with %IR_OP_ERROR_LIMIT beyond @max_bytes,
- * and as ir_call_fail_if_stopped() does.
+ * Fails with %IR_OP_ERROR_DTYPE if @whole is not dense, with %IR_OP_ERROR_LIMIT beyond @max_bytes.
  *
  * Returns: (transfer full) (nullable): a copy of that part
  */
 IrTensor *
-ir_pieces_cut (const IrCall *call,
-               const IrTensor *whole,
+ir_pieces_cut (const IrTensor *whole,
                guint axis,
                gint64 start,
                gint64 length,
@@ -157,7 +122,7 @@ ir_pieces_cut (const IrCall *call,
                gsize max_bytes,
                GError **error)
 {
-  Result result = { .call = call };
+  Result result = { 0 };
   const gint64 *dims = ir_tensor_dims (whole);
   guint rank = ir_tensor_rank (whole);
 
@@ -174,21 +139,19 @@ ir_pieces_cut (const IrCall *call,
       guint64 outer = product (dims, 0, axis), inner = product (dims, axis + 1, rank);
       guint64 run = (guint64) length * inner;
       for (guint64 i = 0; i < outer; i++)
-        if (!result_copy (&result, i * run, whole,
-                          (i * (guint64) dims[axis] + (guint64) start) * inner, run))
-          return result_cancel (&result, error);
+        result_copy (&result, i * run, whole, (i * (guint64) dims[axis] + (guint64) start) * inner,
+                     run);
     }
   return result_finish (&result, error);
 }
 
 /* All pieces must have the type of the first and, but for @free_axis, its dims. */
 static gboolean
-check_pieces (const IrCall *call, IrTensor *const *pieces, guint n, guint free_axis, GError **error)
+check_pieces (IrTensor *const *pieces, guint n, guint free_axis, GError **error)
 {
   for (guint i = 0; i < n; i++)
     {
-      if (!check_piece (pieces[i], error) ||
-          (i % LOOK == LOOK - 1 && ir_call_fail_if_stopped (call, error)))
+      if (!check_piece (pieces[i], error))
         return FALSE;
       gboolean fits = ir_tensor_dtype (pieces[i]) == ir_tensor_dtype (pieces[0]) &&
                       ir_tensor_rank (pieces[i]) == ir_tensor_rank (pieces[0]);
@@ -207,7 +170,6 @@ check_pieces (const IrCall *call, IrTensor *const *pieces, guint n, guint free_a
 
 /**
  * ir_pieces_join:
- * @call: what it is for, which may be stopped
  * @pieces: (array length=n): dense tensors of one element type
  * @n: how many, at least 1
  * @how: axis and direction
@@ -222,13 +184,12 @@ check_pieces (const IrCall *call, IrTensor *const *pieces, guint n, guint free_a
  * Returns: (transfer full) (nullable): all of them in one tensor
  */
 IrTensor *
-ir_pieces_join (
-    const IrCall *call, IrTensor *const *pieces, guint n, const IrPiecesJoin *how, GError **error)
+ir_pieces_join (IrTensor *const *pieces, guint n, const IrPiecesJoin *how, GError **error)
 {
   g_return_val_if_fail (n > 0, NULL);
   guint piece_rank = ir_tensor_rank (pieces[0]);
   gint64 rank = (gint64) piece_rank + (how->new_axis ? 1 : 0);
-  Result result = { .call = call, .rank = (guint) rank };
+  Result result = { .rank = (guint) rank };
   gint64 total = 0;
 
   if (rank > IR_MAX_RANK || how->axis < -rank || how->axis >= rank)
@@ -240,7 +201,7 @@ ir_pieces_join (
       return NULL;
     }
   guint axis = (guint) (how->axis < 0 ? how->axis + rank : how->axis);
-  if (!check_pieces (call, pieces, n, how->new_axis ? G_MAXUINT : axis, error))
+  if (!check_pieces (pieces, n, how->new_axis ? G_MAXUINT : axis, error))
     return NULL;
   for (guint i = 0; i < n; i++)
     if (total < G_MAXINT64 / 2)
@@ -260,9 +221,8 @@ ir_pieces_join (
       const IrTensor *piece = pieces[how->backward ? n - 1 - i : i];
       guint64 length = how->new_axis ? 1 : (guint64) ir_tensor_dims (piece)[axis];
       for (guint64 o = 0; length > 0 && o < outer; o++)
-        if (!result_copy (&result, (o * (guint64) total + place) * inner, piece, o * length * inner,
-                          length * inner))
-          return result_cancel (&result, error);
+        result_copy (&result, (o * (guint64) total + place) * inner, piece, o * length * inner,
+                     length * inner);
       place += length;
     }
   return result_finish (&result, error);

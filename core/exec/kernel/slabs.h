@@ -4,10 +4,8 @@
 
 #include "core/op/call.h"
 
-/* Places [start, start + length) of @axis. @keep_axis FALSE: length is 1 and the axis goes. @call
- * may be stopped. */
-IrTensor *ir_pieces_cut (const IrCall *call,
-                         const IrTensor *whole,
+/* Places [start, start + length) of @axis. @keep_axis FALSE: length is 1 and the axis goes. */
+IrTensor *ir_pieces_cut (const IrTensor *whole,
                          guint axis,
                          gint64 start,
                          gint64 length,
@@ -21,5 +19,7 @@ typedef struct
   gboolean backward; /* the last piece first */
   gsize max_bytes;   /* of the result; 0: no limit */
 } IrPiecesJoin;
-IrTensor *ir_pieces_join (
-    const IrCall *call, IrTensor *const *pieces, guint n, const IrPiecesJoin *how, GError **error);
+IrTensor *ir_pieces_join (IrTensor *const *pieces,
+                          guint n,
+                          const IrPiecesJoin *how,
+                          GError **error);

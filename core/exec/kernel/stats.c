@@ -28,8 +28,7 @@
 #define LANES             8    /* elements that loops take at once */
 #define CHUNK_BLOCKS      32   /* in a chunk at least */
 #define MOST_CHUNKS       256
-#define CHUNKS_PER_THREAD 4    /* at least */
-#define LOOK_BLOCKS       1024 /* between two looks whether to stop: about a millisecond */
+#define CHUNKS_PER_THREAD 4 /* at least */
 
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) &&                             \
     !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
@@ -526,23 +525,14 @@ typedef struct
 typedef struct
 {
   const Source *source;
-  const IrCall *call; /* (nullable) */
+  IrThreads threads;
   guint64 chunk_blocks;
   guint n_chunks;
-  int stopped;   /* atomic */
   Chunk *chunks; /* first pass */
   Bins bins;     /* second pass, as the next two */
   pthread_mutex_t lock;
   IrTensorStats *stats;
 } Job;
-
-static gboolean
-is_stopped (Job *job, guint64 block)
-{
-  if (job->call != NULL && block % LOOK_BLOCKS == LOOK_BLOCKS - 1 && ir_call_stopped (job->call))
-    __atomic_store_n (&job->stopped, TRUE, __ATOMIC_RELAXED);
-  return __atomic_load_n (&job->stopped, __ATOMIC_RELAXED) != 0;
-}
 
 static void
 scan_block (const Source *source, guint64 first, guint n, Part *part)
@@ -577,8 +567,7 @@ scan_chunks (guint64 first_chunk, guint64 end_chunk, guint worker, gpointer data
       guint64 end = MIN ((c + 1) * each, source->n_elements);
 
       *chunk = (Chunk){ .part = { .min = INFINITY, .max = -INFINITY } };
-      for (guint64 first = c * each; first < end && !is_stopped (job, first / BLOCK);
-           first += BLOCK)
+      for (guint64 first = c * each; first < end; first += BLOCK)
         {
           guint n = (guint) MIN (end - first, BLOCK);
           Part part;
@@ -600,8 +589,7 @@ fill_bins (guint64 first_chunk, guint64 end_chunk, guint worker, gpointer data)
   guint64 counts[4][G_N_ELEMENTS (job->stats->bins) + 1] = { 0 }; /* runs of equal bins wait */
   gint32 found[BLOCK + LANES];
 
-  for (guint64 first = first_chunk * job->chunk_blocks * BLOCK;
-       first < end && !is_stopped (job, first / BLOCK); first += BLOCK)
+  for (guint64 first = first_chunk * job->chunk_blocks * BLOCK; first < end; first += BLOCK)
     {
       guint n = (guint) MIN (end - first, BLOCK), filled = n + n_missing (n);
       float narrow[BLOCK + LANES];
@@ -640,8 +628,7 @@ static void
 run_scan (Job *job, IrTensorStats *stats, Part *all)
 {
   *all = (Part){ .min = INFINITY, .max = -INFINITY };
-  ir_threads_for (job->call != NULL ? job->call->threads : (IrThreads){ 0 }, job->n_chunks,
-                  CHUNKS_PER_THREAD, scan_chunks, job);
+  ir_threads_for (job->threads, job->n_chunks, CHUNKS_PER_THREAD, scan_chunks, job);
   for (guint c = 0; c < job->n_chunks; c++)
     join (all, &job->chunks[c].part);
   stats->checksum = sum_up (job);
@@ -672,8 +659,7 @@ run_bins (Job *job, guint n_bins, IrTensorStats *stats)
                       .n_bins = stats->n_bins };
   job->stats = stats;
   pthread_mutex_init (&job->lock, NULL);
-  ir_threads_for (job->call != NULL ? job->call->threads : (IrThreads){ 0 }, job->n_chunks,
-                  CHUNKS_PER_THREAD, fill_bins, job);
+  ir_threads_for (job->threads, job->n_chunks, CHUNKS_PER_THREAD, fill_bins, job);
   pthread_mutex_destroy (&job->lock);
 }
 
@@ -681,23 +667,18 @@ run_bins (Job *job, guint n_bins, IrTensorStats *stats)
  * ir_tensor_stats_with:
  * @tensor: any tensor
  * @n_bins: bins of the histogram, at most 64; 0: no histogram
- * @call: (nullable): whose threads to use, and that is asked whether to stop
+ * @threads: which to use
  * @stats: (out): the statistics
  *
  * Computes range, mean, standard deviation (of the population) and histogram over the finite
  * elements, counts the others, and sums up the bytes: the same bits at any number of threads.
  * Tensors of strings have only their number of elements, and ir_tensor_hash() as their checksum.
  * With no finite element, range, mean and deviation are 0.
- *
- * Returns: %FALSE if @call was to stop, so that not all elements were looked at
  */
-gboolean
-ir_tensor_stats_with (const IrTensor *tensor,
-                      guint n_bins,
-                      const IrCall *call,
-                      IrTensorStats *stats)
+void
+ir_tensor_stats_with (const IrTensor *tensor, guint n_bins, IrThreads threads, IrTensorStats *stats)
 {
-  g_return_val_if_fail (tensor != NULL && stats != NULL, FALSE);
+  g_return_if_fail (tensor != NULL && stats != NULL);
   g_autofree Chunk *chunks = NULL;
   Chunk only;
   Source source;
@@ -708,14 +689,12 @@ ir_tensor_stats_with (const IrTensor *tensor,
   if (ir_dtype_kind (ir_tensor_dtype (tensor)) == IR_DTYPE_KIND_STRING ||
       ir_tensor_is_container (tensor))
     {
-      if (call != NULL)
-        return ir_tensor_hash_until (tensor, ir_call_is_stopped, (gpointer) call, &stats->checksum);
       stats->checksum = ir_tensor_hash (tensor);
-      return TRUE;
+      return;
     }
   source_init (&source, tensor, table);
   guint64 n_blocks = stats->n / BLOCK + (stats->n % BLOCK > 0);
-  Job job = { .source = &source, .call = call };
+  Job job = { .source = &source, .threads = threads };
   job.chunk_blocks = MAX ((n_blocks + MOST_CHUNKS - 1) / MOST_CHUNKS, CHUNK_BLOCKS);
   job.n_chunks = (guint) ((n_blocks + job.chunk_blocks - 1) / job.chunk_blocks);
   chunks = job.n_chunks > 1 ? g_new (Chunk, job.n_chunks) : NULL;
@@ -723,7 +702,6 @@ ir_tensor_stats_with (const IrTensor *tensor,
   run_scan (&job, stats, &all);
   if (all.n_finite > 0)
     run_bins (&job, n_bins, stats);
-  return job.stopped == 0;
 }
 
 /**
@@ -737,5 +715,5 @@ ir_tensor_stats_with (const IrTensor *tensor,
 void
 ir_tensor_stats (const IrTensor *tensor, guint n_bins, IrTensorStats *stats)
 {
-  ir_tensor_stats_with (tensor, n_bins, NULL, stats);
+  ir_tensor_stats_with (tensor, n_bins, (IrThreads){ 0 }, stats);
 }

@@ -15,7 +15,7 @@ typedef struct
   guint64 checksum; /* of the bytes */
 } IrTensorStats;
 void ir_tensor_stats (const IrTensor *tensor, guint n_bins, IrTensorStats *stats);
-gboolean ir_tensor_stats_with (const IrTensor *tensor,
-                               guint n_bins,
-                               const IrCall *call,
-                               IrTensorStats *stats);
+void ir_tensor_stats_with (const IrTensor *tensor,
+                           guint n_bins,
+                           IrThreads threads,
+                           IrTensorStats *stats);

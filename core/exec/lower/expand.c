@@ -117,14 +117,6 @@ is_known (const IrGraph *function)
   return body != NULL && same_defaults (function, body) && same_body (function, body);
 }
 
-static IrModel *
-fail_cancelled (GError **error)
-{
-  g_set_error_literal (error, IR_EXEC_ERROR, IR_EXEC_ERROR_CANCELLED,
-                       "Cancelled while the types of the values were found");
-  return NULL;
-}
-
 static void
 drop_known_functions (IrEdit *edit)
 {
@@ -167,28 +159,10 @@ expand_gradients (IrEdit *edit, GError **error)
 IrModel *
 ir_exec_expand (IrModel *model, GError **error)
 {
-  return ir_exec_expand_until (model, NULL, error);
-}
-
-/**
- * ir_exec_expand_until:
- * @model: a model
- * @stop: (nullable): what may stop it
- * @error: return location for an error
- *
- * As ir_exec_expand(). Fails also with %IR_EXEC_ERROR_CANCELLED.
- *
- * Returns: (transfer full) (nullable): the copy
- */
-IrModel *
-ir_exec_expand_until (IrModel *model, const IrStop *stop, GError **error)
-{
-  g_autoptr (IrModel) copy = ir_model_clone_until (model, stop);
+  g_autoptr (IrModel) copy = ir_model_clone (model);
   g_autoptr (GPtrArray) problems = ir_problems_new ();
-  g_autoptr (IrEdit) edit = copy != NULL ? ir_edit_new_import (copy) : NULL;
+  g_autoptr (IrEdit) edit = ir_edit_new_import (copy);
 
-  if (copy == NULL)
-    return fail_cancelled (error);
   drop_known_functions (edit);
   if (!ir_exec_expand_bodies (edit, NULL, problems, error))
     return NULL;
@@ -200,7 +174,6 @@ ir_exec_expand_until (IrModel *model, const IrStop *stop, GError **error)
     }
   if (!expand_gradients (edit, error))
     return NULL;
-  if (!ir_infer_model_until (edit, IR_INFER_DEFAULT, NULL, stop))
-    return fail_cancelled (error);
+  ir_infer_model (edit, IR_INFER_DEFAULT, NULL);
   return g_steal_pointer (&copy);
 }

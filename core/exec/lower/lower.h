@@ -7,9 +7,6 @@
 
 /* A copy of @model in which function calls are replaced by bodies: what is run. (transfer full) */
 IrModel *ir_exec_expand (IrModel *model, GError **error);
-IrModel *ir_exec_expand_until (IrModel *model,
-                               const IrStop *stop, /* (nullable) */
-                               GError **error);
 gboolean ir_exec_expand_bodies (IrEdit *edit,
                                 const IrOp *only,
                                 GPtrArray *problems,

@@ -346,16 +346,14 @@ bind_step (Binder *binder, IrRunStep *step, guint index, GError **error)
 
 /* -- who reads what -- */
 
-static gboolean
-count_readers (IrPrepared *prepared, gboolean fill, GCancellable *cancellable, GError **error)
+static void
+count_readers (IrPrepared *prepared, gboolean fill)
 {
   guint n_steps = prepared->schedule->items->len;
 
   for (guint k = 0; k < n_steps; k++)
     {
       IrRunStep *step = &prepared->steps[k];
-      if (ir_prepared_cancelled (cancellable, k, error))
-        return FALSE;
       for (guint i = 0; step->bound && i < step->node->n_inputs; i++)
         {
           const IrValue *value = step->node->inputs[i];
@@ -370,16 +368,14 @@ count_readers (IrPrepared *prepared, gboolean fill, GCancellable *cancellable, G
         if (step->node->outputs[i] != NULL)
           prepared->values[step->node->outputs[i]->id].binding.producer_slot = &step->outputs[i];
     }
-  return TRUE;
 }
 
-static gboolean
-find_readers (IrPrepared *prepared, GCancellable *cancellable, GError **error)
+static void
+find_readers (IrPrepared *prepared)
 {
   guint n = 0;
 
-  if (!count_readers (prepared, FALSE, cancellable, error))
-    return FALSE;
+  count_readers (prepared, FALSE);
   for (guint id = 0; id < prepared->n_values; id++)
     {
       prepared->values[id].binding.first = n;
@@ -387,7 +383,7 @@ find_readers (IrPrepared *prepared, GCancellable *cancellable, GError **error)
       prepared->values[id].binding.n = 0;
     }
   prepared->readers = g_new0 (IrCallInput *, MAX (n, 1));
-  return count_readers (prepared, TRUE, cancellable, error);
+  count_readers (prepared, TRUE);
 }
 
 /* -- bytes -- */
@@ -492,8 +488,8 @@ trace_chain (const IrPrepared *prepared, guint first)
     }
 }
 
-static gboolean
-make_trace (IrPrepared *prepared, GCancellable *cancellable, GError **error)
+static void
+make_trace (IrPrepared *prepared)
 {
   guint n_steps = prepared->schedule->items->len;
 
@@ -503,11 +499,6 @@ make_trace (IrPrepared *prepared, GCancellable *cancellable, GError **error)
       const IrRunStep *step = &prepared->steps[k];
       IrTraceItem *item = &prepared->trace[k];
       gboolean partial = FALSE;
-      if (ir_prepared_cancelled (cancellable, k, error))
-        {
-          g_clear_pointer (&prepared->trace, g_free); /* so that the steps are made anew */
-          return FALSE;
-        }
       item->node = step->node->id;
       item->device = "cpu";
       item->kernel = g_array_index (prepared->schedule->items, IrScheduleItem, k).kernel;
@@ -522,7 +513,6 @@ make_trace (IrPrepared *prepared, GCancellable *cancellable, GError **error)
   for (guint k = 0; k < n_steps; k++)
     if (prepared->steps[k].chain > 0)
       trace_chain (prepared, k);
-  return TRUE;
 }
 
 /* -- once -- */
@@ -547,7 +537,7 @@ find_sources (Binder *binder)
  * @prepared: a plan with its arena
  * @options: of its runs
  * @memory_limit: bytes of all values together
- * @cancellable: (nullable): looked at between nodes
+ * @cancellable: (nullable): polled between nodes
  * @error: return location for an error
  *
  * Binds what can be bound; only the first call that comes through does something.
@@ -574,8 +564,6 @@ ir_steps_make (IrPrepared *prepared,
                                                : ir_exec_default_memory_limit (),
                     persistent };
   ir_capture_plan (prepared, options);
-  if (ir_prepared_cancelled (cancellable, 0, error))
-    return FALSE;
   prepared->steps = g_new0 (IrRunStep, MAX (n_steps, 1));
   ir_output_slab_init (prepared);
   prepared->views = g_array_new (FALSE, FALSE, sizeof (guint));
@@ -591,18 +579,15 @@ ir_steps_make (IrPrepared *prepared,
         return FALSE;
       step->n_slab_values = prepared->slab_values->len;
     }
-  if (!find_readers (prepared, cancellable, error))
-    return FALSE;
+  find_readers (prepared);
   for (guint id = 0; id < prepared->n_values; id++)
     if (prepared->values[id].binding.tensor != NULL)
       ir_steps_tell (prepared, id, prepared->values[id].binding.tensor);
-  if (ir_prepared_cancelled (cancellable, 0, error))
-    return FALSE;
   count_placed (&binder);
-  if (ir_prepared_cancelled (cancellable, 0, error))
-    return FALSE;
   shorten_releases (prepared);
-  return ir_chains_find (prepared, cancellable, error) && make_trace (prepared, cancellable, error);
+  ir_chains_find (prepared);
+  make_trace (prepared);
+  return TRUE;
 }
 
 /**

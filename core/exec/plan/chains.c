@@ -197,26 +197,20 @@ find_end (IrPrepared *prepared, guint first, guint64 *unit)
 /**
  * ir_chains_find:
  * @prepared: a plan with its steps
- * @cancellable: (nullable): looked at between steps
- * @error: return location for an error
  *
  * Lets the first step of every chain run the others, which have nothing left to do.
- *
- * Returns: %FALSE if it was cancelled
  */
-gboolean
-ir_chains_find (IrPrepared *prepared, GCancellable *cancellable, GError **error)
+void
+ir_chains_find (IrPrepared *prepared)
 {
-  guint n_steps = prepared->schedule->items->len, end, n = 0;
+  guint n_steps = prepared->schedule->items->len, end;
 
   if (prepared->without & IR_DECISION_CHAINS)
-    return TRUE;
+    return;
   for (guint first = 0; first < n_steps; first = MAX (end, first + 1))
     {
       IrRunStep *head = &prepared->steps[first];
       guint64 unit = 1;
-      if (ir_prepared_cancelled (cancellable, n++, error))
-        return FALSE;
       end = find_end (prepared, first, &unit);
       if (end < first + 2 || unit > 8 * IR_CHAIN_TILE)
         continue;
@@ -230,5 +224,4 @@ ir_chains_find (IrPrepared *prepared, GCancellable *cancellable, GError **error)
           }
       find_streams (prepared, head);
     }
-  return TRUE;
 }

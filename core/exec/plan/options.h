@@ -76,7 +76,7 @@ typedef struct
   gsize memory_limit;      /* bytes; 0: a quarter of memory */
   gsize output_limit;      /* bytes of one value; 0: 1/4 of memory */
   guint64 iteration_limit; /* of all loops of a run together; 0: IR_RUN_DEFAULT_ITERATIONS */
-  guint time_limit_ms;     /* of a run, looked at as often as cancelling is; 0:
+  guint time_limit_ms;     /* of a run, polled as often as cancelling is; 0:
                               IR_RUN_DEFAULT_TIME_MS, G_MAXUINT: none */
   gboolean partial;        /* nodes that cannot run, and what waits for them, are left out of the
                               run; otherwise the first of them is an error */
@@ -91,9 +91,6 @@ typedef struct
   IrWorker *worker;
   /* (nullable) told, with progress_data, when a run waits for one that was left there to end */
   void (*waiting) (gpointer data);
-  /* (nullable) called, from any thread, whenever a kernel has looked whether it is to stop */
-  void (*looked) (gpointer data);
-  gpointer looked_data;
 } IrRunOptions;
 void ir_run_options_limit (IrRunOptions *options, const IrRunLimits *limits);
 /* When what begins now has to end, for g_get_monotonic_time(); 0: never. */

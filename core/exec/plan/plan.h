@@ -162,7 +162,7 @@ typedef struct
   const IrPlanExceptions *except; /* (nullable) */
   IrPacked *packed;               /* what kernels make of constants */
   IrControlFunc control;          /* for nodes without a kernel */
-  GCancellable *cancellable;      /* (nullable) looked at between nodes and placements */
+  GCancellable *cancellable;      /* (nullable) polled between nodes and placements */
 } IrPreparing;
 
 IrPrepared *ir_prepared_new (const IrPreparing *from, char *shapes, GError **error);
@@ -233,4 +233,4 @@ gboolean ir_steps_make (IrPrepared *prepared,
 void ir_steps_free (IrPrepared *prepared);
 
 /* -- chains.c -- */
-gboolean ir_chains_find (IrPrepared *prepared, GCancellable *cancellable, GError **error);
+void ir_chains_find (IrPrepared *prepared);

@@ -51,7 +51,7 @@ bind_claims (IrEdit *edit, const IrModel *base, GHashTable *inputs)
  * ir_prepared_bind_shapes:
  * @base: a model without function calls
  * @inputs: value id -> #IrTensor
- * @cancellable: (nullable): looked at between the parts of it
+ * @cancellable: (nullable): polled between the parts of it
  *
  * Returns: (transfer full) (nullable): @base with the shapes of @inputs put in and the types
  *   inferred from them, frozen; %NULL: cancelled
@@ -59,15 +59,9 @@ bind_claims (IrEdit *edit, const IrModel *base, GHashTable *inputs)
 IrModel *
 ir_prepared_bind_shapes (IrModel *base, GHashTable *inputs, GCancellable *cancellable)
 {
-  const IrStop stop = { .cancellable = cancellable };
+  g_autoptr (IrModel) model = ir_model_clone (base);
+  g_autoptr (IrEdit) edit = ir_edit_new_import (model);
 
-  g_autoptr (IrModel) model = ir_model_clone_until (base, &stop);
-  g_autoptr (IrModel) bound = NULL;
-  g_autoptr (IrEdit) edit = NULL;
-
-  if (model == NULL || g_cancellable_is_cancelled (cancellable))
-    return NULL;
-  edit = ir_edit_new_import (model);
   for (guint i = 0; i < ir_graph_n_inputs (model->main); i++)
     {
       IrValue *input = ir_graph_input (model->main, i);
@@ -91,9 +85,12 @@ ir_prepared_bind_shapes (IrModel *base, GHashTable *inputs, GCancellable *cancel
         ir_infer_bind_input (edit, input, ir_tensor_rank (tensor), ir_tensor_dims (tensor));
     }
   bind_claims (edit, base, inputs);
-  if (ir_infer_model_until (edit, IR_INFER_DEFAULT, NULL, &stop))
-    bound = ir_model_snapshot_until (model, &stop);
-  return bound != NULL && ir_model_order_until (bound, &stop) ? g_steal_pointer (&bound) : NULL;
+  if (g_cancellable_is_cancelled (cancellable))
+    return NULL;
+  ir_infer_model (edit, IR_INFER_DEFAULT, NULL);
+  IrModel *bound = ir_model_snapshot (model);
+  ir_model_order (bound);
+  return bound;
 }
 
 /**
@@ -205,12 +202,11 @@ make_schedule (IrModel *model,
                GCancellable *cancellable,
                GError **error)
 {
-  const IrStop stop = { .cancellable = cancellable };
   IrScheduleOptions options = ir_schedule_run_options (n_threads, parallel);
 
-  options.stages.stop = &stop;
+  options.stages.cancellable = cancellable;
   if (!options.compare)
-    return ir_schedule_new_until (model, backend, n_threads, &stop, error);
+    return ir_schedule_new (model, backend, n_threads, error);
   return ir_schedule_new_with (model, backend, &options, NULL, error);
 }
 

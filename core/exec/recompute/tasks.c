@@ -167,11 +167,11 @@ find_ranges (const Builder *builder, const IrNode *node, GArray *ranges)
     return;
   g_autofree guint64 *joined = ir_slices_of_whole (builder->schedule, node);
   g_autofree guint64 *cut = ir_slices_of_input (builder->schedule, node);
-  for (guint slot = 0; slot < node->n_inputs && !ir_mem_stopped (builder->options); slot++)
+  for (guint slot = 0; slot < node->n_inputs; slot++)
     if (joined[slot] != IR_SLICE_NOWHERE)
       add_range (ranges, index_of (builder->value_of, node->inputs[slot]->id),
                  index_of (builder->value_of, output->id), joined[slot]);
-  for (guint slot = 0; slot < node->n_outputs && !ir_mem_stopped (builder->options); slot++)
+  for (guint slot = 0; slot < node->n_outputs; slot++)
     if (cut[slot] != IR_SLICE_NOWHERE)
       add_range (ranges, index_of (builder->value_of, node->outputs[slot]->id),
                  index_of (builder->value_of, input->id), cut[slot]);
@@ -200,7 +200,7 @@ make_tasks (Builder *builder, IrModel *model)
 
   builder->out->problem.tasks = tasks;
   builder->out->problem.n_tasks = builder->out->nodes->len;
-  for (guint i = 0; i < builder->out->nodes->len && !ir_mem_stopped (builder->options); i++)
+  for (guint i = 0; i < builder->out->nodes->len; i++)
     {
       const IrNode *node = ir_model_node (model, g_array_index (builder->out->nodes, IrNodeId, i));
       GArray *writes = g_array_new (FALSE, FALSE, sizeof (guint));

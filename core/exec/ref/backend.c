@@ -57,12 +57,9 @@ ref_refuses (const IrNode *node)
   return rows[node->op->id].kernel != NULL ? NULL : "the operator has no reference kernel";
 }
 
-/* Not all of them see to it themselves that what is read has been copied from an odd address. */
 static gboolean
 run_ref (IrCall *call, GError **error)
 {
-  if (!ir_call_align (call, error))
-    return FALSE;
   ir_call_ready (call, FALSE);
   return ir_ref_run (call, error);
 }

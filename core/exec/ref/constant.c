@@ -12,7 +12,7 @@
 static gboolean
 take_tensor (IrCall *call, IrTensor *tensor, GError **error)
 {
-  IrTensor *dense = ir_call_densify (call, tensor, error);
+  IrTensor *dense = ir_tensor_densify (tensor, error);
   if (dense == NULL)
     return FALSE;
   ir_call_take_output (call, 0, dense);

@@ -48,9 +48,9 @@ labels_tensor (const IrCall *call, const IrMlList *labels, GError **error)
         return ir_call_fail (call, error, IR_OP_ERROR_LIMIT, "no memory for the labels"), NULL;
       g_ptr_array_add (names, name);
     }
-  IrTensor *tensor = ir_call_new_strings (call, 1, &n, (GBytes **) (gpointer) names->pdata);
+  IrTensor *tensor = ir_tensor_new_strings (1, &n, (GBytes **) (gpointer) names->pdata);
   if (tensor == NULL)
-    ir_block_cancelled (call, error);
+    ir_call_fail (call, error, IR_OP_ERROR_LIMIT, "too many labels");
   return tensor;
 }
 
@@ -95,11 +95,10 @@ ir_ref_ml_zip_map (IrCall *call, GError **error)
       ir_block_store (values, 0, (guint64) n, ir_ml_samples_read (&samples, row));
       g_ptr_array_add (maps, ir_tensor_new_map (keys, values));
     }
-  IrTensor *sequence = ir_call_new_sequence (call, call->outputs[0].type->element,
-                                             (IrTensor *const *) (gpointer) maps->pdata, maps->len);
+  IrTensor *sequence = ir_tensor_new_sequence (
+      call->outputs[0].type->element, (IrTensor *const *) (gpointer) maps->pdata, maps->len);
   if (sequence == NULL)
-    return !ir_block_cancelled (call, error) &&
-           ir_call_fail (call, error, IR_OP_ERROR_LIMIT, "there is no such sequence of maps");
+    return ir_call_fail (call, error, IR_OP_ERROR_LIMIT, "there is no such sequence of maps");
   ir_call_take_output (call, 0, sequence);
   return TRUE;
 }

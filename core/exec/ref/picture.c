@@ -69,16 +69,13 @@ ir_ref_image_decoder (IrCall *call, GError **error)
       !read_pixel (call, &pixel, error))
     return FALSE;
   const IrTensor *file = ir_call_input (call, 0);
-  IrImageLimits limits = { call->max_output_bytes > 0 ? call->max_output_bytes : G_MAXSIZE,
-                           ir_call_is_stopped, call };
-  IrImageStatus status = ir_image_decode (ir_tensor_data (file), ir_tensor_n_bytes (file), &limits,
-                                          &image, &format);
+  gsize max_bytes = call->max_output_bytes > 0 ? call->max_output_bytes : G_MAXSIZE;
+  IrImageStatus status = ir_image_decode (ir_tensor_data (file), ir_tensor_n_bytes (file),
+                                          max_bytes, &image, &format);
   g_autofree guint8 *rgb = image.rgb;
   if (status == IR_IMAGE_ABSENT)
     return ir_call_fail (call, error, IR_OP_ERROR_UNSUPPORTED,
                          "the file is %s, which this build of irscope has no library for", format);
-  if (status == IR_IMAGE_STOPPED)
-    return !ir_block_cancelled (call, error);
   if (status == IR_IMAGE_LARGE)
     return ir_call_fail (call, error, IR_OP_ERROR_LIMIT, "the picture does not fit into memory");
   return put_pixels (call, &image, pixel, error);

@@ -19,7 +19,7 @@ ir_ref_check (IrCall *call, GError **error)
       return ir_call_fail (call, error, IR_OP_ERROR_VALUE, "input %u has no contents", i);
   for (guint i = 0; i < call->n_outputs; i++)
     call->outputs[i].type = NULL;
-  return ir_call_align (call, error) && call->op->infer (call, error);
+  return call->op->infer (call, error);
 }
 
 /* Checks the call against its row and infers the types of its outputs from contents. Returns

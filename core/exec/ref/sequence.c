@@ -31,11 +31,10 @@ need_sequence (const IrCall *call, GError **error)
 static gboolean
 take_sequence (IrCall *call, const IrType *element, IrTensor *const *items, guint n, GError **error)
 {
-  IrTensor *sequence = ir_call_new_sequence (call, element, items, n);
+  IrTensor *sequence = ir_tensor_new_sequence (element, items, n);
 
   if (sequence == NULL)
-    return !ir_block_cancelled (call, error) &&
-           ir_call_fail (call, error, IR_OP_ERROR_DTYPE,
+    return ir_call_fail (call, error, IR_OP_ERROR_DTYPE,
                          "the tensors of a sequence must be dense and of one element type");
   ir_call_take_output (call, 0, sequence);
   return TRUE;
@@ -227,7 +226,7 @@ ir_ref_split_to_sequence (IrCall *call, GError **error)
       if (i % 1024 == 1023 && ir_block_cancelled (call, error))
         return FALSE;
       gint64 size = g_array_index (sizes, gint64, i);
-      IrTensor *piece = ir_pieces_cut (call, whole, (guint) axis, start, size, keep,
+      IrTensor *piece = ir_pieces_cut (whole, (guint) axis, start, size, keep,
                                        call->max_output_bytes, error);
       if (piece == NULL)
         return FALSE;
@@ -252,8 +251,7 @@ ir_ref_concat_from_sequence (IrCall *call, GError **error)
                          "an empty sequence has no shape to put together");
   how.axis = ir_call_int (call, "axis", 0);
   how.new_axis = ir_call_int (call, "new_axis", 0) != 0;
-  IrTensor *joined = ir_pieces_join (call, (IrTensor *const *) items->pdata, items->len, &how,
-                                     error);
+  IrTensor *joined = ir_pieces_join ((IrTensor *const *) items->pdata, items->len, &how, error);
   if (joined == NULL)
     return FALSE;
   ir_call_take_output (call, 0, joined);

@@ -184,13 +184,8 @@ ir_replay_producer (const IrValue *value)
 
 /* Contents in the layout that the kernels of the schedule expect. (transfer full) */
 static IrTensor *
-to_layout (const IrReplay *replay,
-           const IrValue *value,
-           IrTensor *tensor,
-           GCancellable *cancellable,
-           GError **error)
+to_layout (const IrReplay *replay, const IrValue *value, IrTensor *tensor, GError **error)
 {
-  const IrCall call = { .cancellable = cancellable };
   const IrSchedule *schedule = replay->prepared->schedule;
   guint block = ir_schedule_block (schedule, value);
   const IrType *type = block != 0 ? ir_schedule_kept_type (schedule, value) : NULL;
@@ -202,26 +197,19 @@ to_layout (const IrReplay *replay,
   if (blocks == NULL || ir_tensor_n_elements (blocks) == 0)
     return g_steal_pointer (&blocks);
   const gint64 *dims = ir_tensor_dims (tensor);
-  if (!ir_blocks_from_plain (&call, ir_tensor_data (tensor), ir_tensor_data_writable (blocks),
-                             dims[0], dims[1], dims[2] * dims[3], block, 1))
-    return ir_call_fail_if_stopped (&call, error), NULL;
+  ir_blocks_from_plain (ir_tensor_data (tensor), ir_tensor_data_writable (blocks), dims[0], dims[1],
+                        dims[2] * dims[3], block, 1);
   return g_steal_pointer (&blocks);
 }
 
 /* As the graph has them. (transfer full) */
 static IrTensor *
-to_plain (const IrReplay *replay,
-          const IrValue *value,
-          IrTensor *tensor,
-          GCancellable *cancellable,
-          GError **error)
+to_plain (const IrReplay *replay, const IrValue *value, IrTensor *tensor, GError **error)
 {
-  const IrCall call = { .cancellable = cancellable };
-
   if (ir_schedule_block (replay->prepared->schedule, value) == 0 ||
       ir_tensor_rank (tensor) == (guint) value->type->rank)
     return ir_tensor_ref (tensor);
-  return ir_blocks_present (&call, tensor, value->type, error);
+  return ir_blocks_present (tensor, value->type, error);
 }
 
 /* (transfer full) (nullable) NULL without an error: it has to be computed. */
@@ -230,18 +218,17 @@ lookup (IrReplay *replay, const IrValue *value, GCancellable *cancellable, GErro
 {
   gpointer key = GUINT_TO_POINTER (value->id);
   IrTensor *tensor = g_hash_table_lookup (replay->cache, key);
-  const IrCall call = { .cancellable = cancellable };
 
   if (tensor == NULL)
     tensor = g_hash_table_lookup (replay->inputs, key);
   if (tensor != NULL)
     return ir_tensor_ref (tensor);
   if (value->initializer != NULL && ir_tensor_sparse_values (value->initializer) != NULL)
-    return ir_call_densify (&call, value->initializer, error);
+    return ir_tensor_densify (value->initializer, error);
   if (value->initializer != NULL)
     return ir_tensor_ref (value->initializer);
   g_autoptr (IrTensor) known = replay->known (value, cancellable, replay->data);
-  return known != NULL ? to_layout (replay, value, known, cancellable, error) : NULL;
+  return known != NULL ? to_layout (replay, value, known, error) : NULL;
 }
 
 static void
@@ -450,7 +437,7 @@ compute (Query *query, const IrValue *value, const IrNode *producer, GError **er
     remember (replay, value->id, tensor);
   query->found->how = IR_FOUND_COMPUTED;
   query->found->duration_ns = (g_get_monotonic_time () - start_us) * 1000;
-  return to_plain (replay, value, tensor, query->state.cancellable, error);
+  return to_plain (replay, value, tensor, error);
 }
 
 /**
@@ -482,7 +469,7 @@ ir_replay_find (IrReplay *replay,
   if (cached != NULL)
     {
       found->how = IR_FOUND_COMPUTED;
-      return to_plain (replay, value, cached, cancellable, error);
+      return to_plain (replay, value, cached, error);
     }
   query_init (&query, replay, cancellable, found);
   if (producer == NULL)

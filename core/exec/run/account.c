@@ -3,8 +3,6 @@
 
 #include "core/exec/run/account.h"
 
-#define LOOK 256 /* items of a sequence between two looks: few parts of the table grow */
-
 typedef struct
 {
   guint64 bytes;
@@ -34,7 +32,7 @@ key_of (const IrTensor *tensor)
 
 /* By how many bytes more is held */
 guint64
-ir_charges_add (IrCharges *charges, const IrTensor *tensor, const IrCall *call)
+ir_charges_add (IrCharges *charges, const IrTensor *tensor)
 {
   gconstpointer key = key_of (tensor);
   Charge *found = g_hash_table_lookup (charges, key);
@@ -50,15 +48,15 @@ ir_charges_add (IrCharges *charges, const IrTensor *tensor, const IrCall *call)
   found = g_new (Charge, 1);
   *found = (Charge){ bytes, 1 };
   g_hash_table_replace (charges, (gpointer) key, found);
-  for (guint i = 0; i < n_items && !(i % LOOK == LOOK - 1 && ir_call_stopped (call)); i++)
-    bytes += ir_charges_add (charges, ir_tensor_item (tensor, i), call);
+  for (guint i = 0; i < n_items; i++)
+    bytes += ir_charges_add (charges, ir_tensor_item (tensor, i));
   return bytes;
 }
 
 /* By how many bytes less is held. @tensor: what is held once less; nothing happens if it was not
  * held. */
 guint64
-ir_charges_remove (IrCharges *charges, const IrTensor *tensor, const IrCall *call)
+ir_charges_remove (IrCharges *charges, const IrTensor *tensor)
 {
   gconstpointer key = key_of (tensor);
   Charge *found = g_hash_table_lookup (charges, key);
@@ -68,7 +66,7 @@ ir_charges_remove (IrCharges *charges, const IrTensor *tensor, const IrCall *cal
   guint64 bytes = found->bytes;
   g_hash_table_remove (charges, key);
   guint n_items = ir_tensor_n_items (tensor);
-  for (guint i = 0; i < n_items && !(i % LOOK == LOOK - 1 && ir_call_stopped (call)); i++)
-    bytes += ir_charges_remove (charges, ir_tensor_item (tensor, i), call);
+  for (guint i = 0; i < n_items; i++)
+    bytes += ir_charges_remove (charges, ir_tensor_item (tensor, i));
   return bytes;
 }

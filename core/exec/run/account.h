@@ -8,5 +8,5 @@ typedef GHashTable IrCharges; /* address of bytes -> what they are charged */
 
 IrCharges *ir_charges_new (void);
 void ir_charges_free (IrCharges *charges);
-guint64 ir_charges_add (IrCharges *charges, const IrTensor *tensor, const IrCall *call);
-guint64 ir_charges_remove (IrCharges *charges, const IrTensor *tensor, const IrCall *call);
+guint64 ir_charges_add (IrCharges *charges, const IrTensor *tensor);
+guint64 ir_charges_remove (IrCharges *charges, const IrTensor *tensor);

@@ -151,11 +151,10 @@ spill_value (IrRunState *state, const IrValue *value, IrTensor *tensor)
     capture->spill = ir_spill_new (capture->options.spill_limit);
   if (spill_view (state, value, tensor))
     return;
-  const IrCall call = ir_run_call (state);
-  g_autoptr (IrTensor) plain = blocked ? ir_blocks_present (&call, tensor, value->type, NULL)
+  g_autoptr (IrTensor) plain = blocked ? ir_blocks_present (tensor, value->type, NULL)
                                        : ir_tensor_ref (tensor);
   if (plain != NULL)
-    ir_spill_write (capture->spill, value->id, plain, &call);
+    ir_spill_write (capture->spill, value->id, plain);
   else
     capture->n_dropped++;
 }
@@ -184,15 +183,15 @@ keep_if_fits (IrRunState *state, const IrValue *value, IrTensor *tensor)
 static void
 take_stats (IrRunState *state, const IrValue *value, IrTensor *tensor)
 {
-  IrCall call = ir_run_call (state);
   g_autoptr (IrTensor) plain = ir_schedule_block (state->prepared->schedule, value) != 0
-                                   ? ir_blocks_present (&call, tensor, value->type, NULL)
+                                   ? ir_blocks_present (tensor, value->type, NULL)
                                    : ir_tensor_ref (tensor);
   g_autofree IrTensorStats *stats = g_new (IrTensorStats, 1);
 
-  call.threads = state->threads;
-  if (plain != NULL && ir_tensor_stats_with (plain, G_N_ELEMENTS (stats->bins), &call, stats))
-    g_hash_table_insert (state->run->stats, GUINT_TO_POINTER (value->id), g_steal_pointer (&stats));
+  if (plain == NULL)
+    return;
+  ir_tensor_stats_with (plain, G_N_ELEMENTS (stats->bins), state->threads, stats);
+  g_hash_table_insert (state->run->stats, GUINT_TO_POINTER (value->id), g_steal_pointer (&stats));
 }
 
 /**
@@ -376,8 +375,7 @@ find_captured (IrRun *run, IrValueId id, gboolean plain, GCancellable *cancellab
   if (plain && run->values[id] != NULL && ir_schedule_block (run->schedule, value) != 0 &&
       ir_tensor_rank (run->values[id]) != (guint) value->type->rank)
     {
-      const IrCall call = { .cancellable = cancellable };
-      IrTensor *presented = ir_blocks_present (&call, run->values[id], value->type, error);
+      IrTensor *presented = ir_blocks_present (run->values[id], value->type, error);
       if (presented == NULL)
         return NULL;
       ir_run_keep (run, id, presented);

@@ -383,26 +383,6 @@ leave_out (IrExecutable *executable)
     }
 }
 
-/**
- * ir_executable_new:
- * @model: the model to run; it may be edited later, the executable keeps what it is now
- * @options: (nullable): how to run; %NULL: all defaults
- * @error: return location for an error
- *
- * Takes a private copy of @model, expands the functions that it defines, and finds a kernel for
- * every node, so that what cannot run is said before inputs are asked for.
- *
- * Fails with %IR_EXEC_ERROR_UNSUPPORTED, naming the first node that cannot run (but for partial
- * runs, which leave it out), and with an %IR_IO_ERROR if the file under @model has changed.
- *
- * Returns: (transfer full) (nullable): the executable; to be used by one thread at a time
- */
-IrExecutable *
-ir_executable_new (IrModel *model, const IrRunOptions *options, GError **error)
-{
-  return ir_executable_new_until (model, options, NULL, error);
-}
-
 static void
 drop_base (IrExecutable *executable)
 {
@@ -427,9 +407,9 @@ copy_exceptions (IrExecutable *executable)
 
 /* The graph that runs: that of the file without function calls, and without what cannot run. */
 static gboolean
-make_base (IrExecutable *executable, const IrStop *stop, GError **error)
+make_base (IrExecutable *executable, GError **error)
 {
-  executable->base = ir_exec_expand_until (executable->source, stop, error);
+  executable->base = ir_exec_expand (executable->source, error);
   if (executable->base == NULL)
     return FALSE;
   if (executable->options.partial)
@@ -443,21 +423,21 @@ make_base (IrExecutable *executable, const IrStop *stop, GError **error)
 }
 
 /**
- * ir_executable_new_until:
- * @model: the model to run
+ * ir_executable_new:
+ * @model: the model to run; it may be edited later, the executable keeps what it is now
  * @options: (nullable): how to run; %NULL: all defaults
- * @stop: (nullable): what may stop it
  * @error: return location for an error
  *
- * As ir_executable_new(). Fails also with %IR_EXEC_ERROR_CANCELLED.
+ * Takes a private copy of @model, expands the functions that it defines, and finds a kernel for
+ * every node, so that what cannot run is said before inputs are asked for.
+ *
+ * Fails with %IR_EXEC_ERROR_UNSUPPORTED, naming the first node that cannot run (but for partial
+ * runs, which leave it out), and with an %IR_IO_ERROR if the file under @model has changed.
  *
  * Returns: (transfer full) (nullable): the executable; to be used by one thread at a time
  */
 IrExecutable *
-ir_executable_new_until (IrModel *model,
-                         const IrRunOptions *options,
-                         const IrStop *stop,
-                         GError **error)
+ir_executable_new (IrModel *model, const IrRunOptions *options, GError **error)
 {
   g_return_val_if_fail (model != NULL, NULL);
   g_autoptr (IrExecutable) executable = g_new0 (IrExecutable, 1);
@@ -477,11 +457,11 @@ ir_executable_new_until (IrModel *model,
     executable->options.backend = ir_backend_require (NULL, NULL);
   leave_out (executable);
   executable->source = ir_model_ref (model);
-  if (!make_base (executable, stop, error))
+  if (!make_base (executable, error))
     return NULL;
   executable->threads = ir_threads_of (executable->options.n_threads,
                                        executable->options.deterministic);
-  if (!ir_schedule_check (executable->base, executable->options.backend, stop, error))
+  if (!ir_schedule_check (executable->base, executable->options.backend, error))
     return NULL;
   return g_steal_pointer (&executable);
 }
@@ -510,20 +490,15 @@ ir_executable_free (IrExecutable *executable)
  * ir_executable_leave_out:
  * @executable: an executable whose options said partial
  * @run: where a node failed: the run up to there
- * @stop: (nullable): what may stop it
  * @error: return location for an error
  *
  * Leaves the node out whose kernel has failed, with what waits for it, so that the next run gives
  * the outputs that can be had; its IrRun.missing names the others.
  *
- * Returns: %FALSE with @error unset if the run did not end by a kernel, with @error if it was
- *   stopped
+ * Returns: %FALSE with @error unset if the run did not end by a kernel
  */
 gboolean
-ir_executable_leave_out (IrExecutable *executable,
-                         const IrRun *run,
-                         const IrStop *stop,
-                         GError **error)
+ir_executable_leave_out (IrExecutable *executable, const IrRun *run, GError **error)
 {
   if (!executable->options.partial || run->failed_node == 0 ||
       !g_error_matches (run->error, IR_EXEC_ERROR, IR_EXEC_ERROR_KERNEL))
@@ -535,7 +510,7 @@ ir_executable_leave_out (IrExecutable *executable,
                             g_strdup (run->error->message)))
     return FALSE;
   drop_base (executable);
-  return make_base (executable, stop, error);
+  return make_base (executable, error);
 }
 
 /* -- runs that may be left -- */
@@ -716,8 +691,6 @@ begin_state (IrDetached *self)
     .kept_bytes = prepared->kept_bytes,
     .start_ns = ir_run_now_ns (),
   };
-  self->state.watch.looked = executable->options.looked;
-  self->state.watch.looked_data = executable->options.looked_data;
   self->state.watch.deadline_us = ir_run_limits_deadline (&limits);
   self->state.output_limit = executable->options.output_limit != 0
                                  ? executable->options.output_limit
@@ -810,8 +783,7 @@ ir_model_run (IrModel *model,
               GCancellable *cancellable,
               GError **error)
 {
-  const IrStop stop = { .cancellable = cancellable };
-  g_autoptr (IrExecutable) executable = ir_executable_new_until (model, options, &stop, error);
+  g_autoptr (IrExecutable) executable = ir_executable_new (model, options, error);
 
   return executable != NULL ? ir_executable_run (executable, inputs, cancellable, NULL, error)
                             : NULL;

@@ -13,9 +13,7 @@
 #include <math.h>
 #include <string.h>
 
-#define SEQUENCE_ITEMS       3         /* of a sequence */
-#define LOOK_ELEMENTS        (1 << 16) /* between looks whether to stop: a millisecond or two */
-#define LOOK_USES            1024
+#define SEQUENCE_ITEMS       3 /* of a sequence */
 #define MAX_PICTURE_CHANNELS 4
 /* Of the walk: masks pass through about ten nodes in exported transformers. */
 #define MAX_DEPTH 32
@@ -118,9 +116,6 @@ typedef struct
 {
   gboolean integer;  /* the input holds integers */
   GHashTable *known; /* IrValue -> Range: paths meet again, and their number doubles each time */
-  const IrStop *stop;
-  guint n_uses; /* looked at */
-  gboolean stopped;
 } Walk;
 
 static void walk (Walk *w, const IrValue *value, guint depth, Range *range);
@@ -220,10 +215,6 @@ walk (Walk *w, const IrValue *value, guint depth, Range *range)
   for (guint i = 0; i < value->n_uses; i++)
     {
       IrUse use = ir_value_use (value, i);
-      if (!w->stopped && w->n_uses++ % LOOK_USES == 0)
-        w->stopped = ir_stopped (w->stop);
-      if (w->stopped)
-        return;
       if (use.node != NULL)
         apply_use (w, use.node, use.slot, depth, range);
     }
@@ -457,13 +448,13 @@ random_strings (guint rank, const gint64 *dims, guint64 n, guint64 *state)
 }
 
 static Range
-input_range (const IrValue *input, const IrStop *stop)
+input_range (const IrValue *input)
 {
   IrDtype dtype = tensor_part (input->type)->dtype;
   IrDtypeKind kind = ir_dtype_kind (dtype);
   gboolean integer = kind == IR_DTYPE_KIND_SINT || kind == IR_DTYPE_KIND_UINT;
   g_autoptr (GHashTable) known = g_hash_table_new_full (NULL, NULL, NULL, g_free);
-  Walk w = { .integer = integer, .known = known, .stop = stop };
+  Walk w = { .integer = integer, .known = known };
   Range range = { 0 };
 
   walk (&w, input, 0, &range);
@@ -490,9 +481,9 @@ n_elements_of (const IrValue *input, const gint64 *dims)
 }
 
 static void
-fill (IrDtype dtype, const Range *range, void *data, guint64 from, guint64 to, guint64 *state)
+fill (IrDtype dtype, const Range *range, void *data, guint64 n, guint64 *state)
 {
-  for (guint64 i = from; i < to; i++)
+  for (guint64 i = 0; i < n; i++)
     if (ir_dtype_is_float (dtype))
       {
         double value = range->mask ? (double) next_in_range (state, 0, 1) : next_normal (state);
@@ -503,8 +494,7 @@ fill (IrDtype dtype, const Range *range, void *data, guint64 from, guint64 to, g
 }
 
 static IrTensor *
-random_tensor (
-    const IrValue *input, const gint64 *dims, guint64 state, const IrStop *stop, GError **error)
+random_tensor (const IrValue *input, const gint64 *dims, guint64 state, GError **error)
 {
   IrDtype dtype = tensor_part (input->type)->dtype;
   guint rank = (guint) MAX (tensor_part (input->type)->rank, 0);
@@ -512,36 +502,27 @@ random_tensor (
 
   if (dtype == IR_DTYPE_STRING)
     return random_strings (rank, dims, n, &state);
-  g_autoptr (IrTensor) tensor = ir_tensor_new_alloc (dtype, rank, dims, error);
+  IrTensor *tensor = ir_tensor_new_alloc (dtype, rank, dims, error);
   if (tensor == NULL)
     return NULL;
-  Range range = input_range (input, stop);
-  for (guint64 i = 0; i < n; i += LOOK_ELEMENTS)
-    {
-      if (ir_stopped (stop) && g_cancellable_set_error_if_cancelled (stop->cancellable, error))
-        return NULL;
-      fill (dtype, &range, ir_tensor_data_writable (tensor), i, MIN (n, i + LOOK_ELEMENTS), &state);
-    }
-  return g_steal_pointer (&tensor);
+  Range range = input_range (input);
+  fill (dtype, &range, ir_tensor_data_writable (tensor), n, &state);
+  return tensor;
 }
 
 /* A tensor, a sequence of some, or an optional that holds one of these. (transfer full) */
 static IrTensor *
-random_value (const IrValue *input,
-              const IrType *type,
-              const gint64 *dims,
-              guint64 state,
-              const IrStop *stop,
-              GError **error)
+random_value (
+    const IrValue *input, const IrType *type, const gint64 *dims, guint64 state, GError **error)
 {
   g_autoptr (GPtrArray) items = g_ptr_array_new_with_free_func ((GDestroyNotify) ir_tensor_unref);
   guint n_items = type->kind == IR_TYPE_SEQUENCE ? SEQUENCE_ITEMS : 1;
 
   if (ir_type_is_tensor (type))
-    return random_tensor (input, dims, state, stop, error);
+    return random_tensor (input, dims, state, error);
   for (guint i = 0; i < n_items; i++)
     {
-      IrTensor *item = random_value (input, type->element, dims, next_bits (&state), stop, error);
+      IrTensor *item = random_value (input, type->element, dims, next_bits (&state), error);
       if (item == NULL)
         return NULL;
       g_ptr_array_add (items, item);
@@ -689,16 +670,10 @@ GHashTable *
 ir_random_inputs_with (IrModel *model, const IrRandomOptions *options, GError **error)
 {
   g_return_val_if_fail (model != NULL, NULL);
-  const IrStop stop = { .cancellable = options->cancellable };
-  g_autoptr (GError) local = NULL;
-  g_autoptr (IrModel) flat = ir_exec_expand_until (model, &stop, &local);
+  g_autoptr (IrModel) flat = ir_exec_expand (model, error);
 
   if (flat == NULL)
-    {
-      if (!g_cancellable_set_error_if_cancelled (options->cancellable, error))
-        g_propagate_error (error, g_steal_pointer (&local));
-      return NULL;
-    }
+    return NULL;
   g_autoptr (GHashTable) sizes = choose_sizes (flat->main, options->bindings);
   g_autoptr (GHashTable)
       inputs = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify) ir_tensor_unref);
@@ -710,10 +685,11 @@ ir_random_inputs_with (IrModel *model, const IrRandomOptions *options, GError **
       gint64 dims[IR_MAX_RANK];
       if (!needs_contents (input, options))
         continue;
-      if (!input_dims (input, sizes, dims, error))
+      if (g_cancellable_set_error_if_cancelled (options->cancellable, error) ||
+          !input_dims (input, sizes, dims, error))
         return NULL;
       guint64 state = options->seed ^ (G_GUINT64_CONSTANT (0xd1b54a32d192ed03) * (i + 1));
-      IrTensor *tensor = random_value (input, input->type, dims, state, &stop, error);
+      IrTensor *tensor = random_value (input, input->type, dims, state, error);
       if (tensor == NULL)
         return NULL;
       g_hash_table_insert (inputs, GUINT_TO_POINTER (input->id), tensor);

@@ -66,16 +66,9 @@ typedef struct
 /* A prepared plan for one model, back end and set of input shapes; run it many times. */
 typedef struct _IrExecutable IrExecutable;
 IrExecutable *ir_executable_new (IrModel *model, const IrRunOptions *options, GError **error);
-IrExecutable *ir_executable_new_until (IrModel *model,
-                                       const IrRunOptions *options,
-                                       const IrStop *stop, /* (nullable) */
-                                       GError **error);
 void ir_executable_free (IrExecutable *executable);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (IrExecutable, ir_executable_free)
-gboolean ir_executable_leave_out (IrExecutable *executable,
-                                  const IrRun *run,
-                                  const IrStop *stop,
-                                  GError **error);
+gboolean ir_executable_leave_out (IrExecutable *executable, const IrRun *run, GError **error);
 /* Makes the plan for inputs of these shapes, which the first run with them would do otherwise. */
 gboolean ir_executable_prepare (IrExecutable *executable,
                                 GHashTable *inputs,

@@ -96,9 +96,8 @@ open_file (void)
   return fd;
 }
 
-/* FALSE with errno ECANCELED if it is to stop. */
 static gboolean
-write_all (int fd, const guint8 *data, gsize size, guint64 offset, const IrCall *call)
+write_all (int fd, const guint8 *data, gsize size, guint64 offset)
 {
   while (size > 0)
     {
@@ -112,11 +111,6 @@ write_all (int fd, const guint8 *data, gsize size, guint64 offset, const IrCall 
       data += written;
       size -= (gsize) written;
       offset += (guint64) written;
-      if (size > 0 && ir_call_stopped (call))
-        {
-          errno = ECANCELED;
-          return FALSE;
-        }
     }
   return TRUE;
 }
@@ -181,7 +175,7 @@ entry_of (const IrTensor *tensor, guint64 offset, guint64 room)
 /* Replaces what @key had. Once writing has failed, nothing more is written. Returns whether @key
  * can be read now. @tensor: contents; containers, strings and sparse tensors cannot be written. */
 gboolean
-ir_spill_write (IrSpill *spill, guint32 key, const IrTensor *tensor, const IrCall *call)
+ir_spill_write (IrSpill *spill, guint32 key, const IrTensor *tensor)
 {
   g_autoptr (GMutexLocker) locker = g_mutex_locker_new (&spill->lock);
   guint64 bytes = ir_tensor_n_bytes (tensor), offset = spill->end;
@@ -200,7 +194,7 @@ ir_spill_write (IrSpill *spill, guint32 key, const IrTensor *tensor, const IrCal
   if (spill->fd < 0)
     spill->fd = open_file ();
   if (spill->fd < 0 || !is_allowed (spill, offset + bytes) ||
-      !write_all (spill->fd, ir_tensor_data (tensor), bytes, offset, call))
+      !write_all (spill->fd, ir_tensor_data (tensor), bytes, offset))
     return lose (spill, key, errno);
   spill->end = MAX (spill->end, offset + room);
   g_hash_table_insert (spill->entries, GUINT_TO_POINTER (key), entry_of (tensor, offset, room));

@@ -10,7 +10,7 @@ IrSpill *ir_spill_new (guint64 limit);
 IrSpill *ir_spill_ref (IrSpill *spill);
 void ir_spill_unref (IrSpill *spill);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (IrSpill, ir_spill_unref)
-gboolean ir_spill_write (IrSpill *spill, guint32 key, const IrTensor *tensor, const IrCall *call);
+gboolean ir_spill_write (IrSpill *spill, guint32 key, const IrTensor *tensor);
 gboolean ir_spill_alias (IrSpill *spill, guint32 key, guint32 base, const IrTensor *tensor);
 void ir_spill_remove (IrSpill *spill, guint32 key);
 gboolean ir_spill_has (const IrSpill *spill, guint32 key);

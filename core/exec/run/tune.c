@@ -186,29 +186,26 @@ take_schedule (IrPrepared *prepared, IrSchedule *schedule)
   ir_prepared_reschedule (prepared, schedule);
 }
 
-static gboolean
-settle (IrTuner *tuner, IrPrepared *prepared, GError **error)
+static void
+settle (IrTuner *tuner, IrPrepared *prepared)
 {
   tuner->phase = PHASE_SETTLED;
-  if (prepared->schedule->spans == NULL)
-    return TRUE;
-  IrSchedule *plain = ir_schedule_new_by (prepared->model, prepared->kernels, tuner->n_threads,
-                                          NULL, error);
-  if (plain != NULL)
-    take_schedule (prepared, plain);
-  return plain != NULL;
+  if (prepared->schedule->spans != NULL)
+    take_schedule (prepared,
+                   ir_schedule_new_by (prepared->model, prepared->kernels, tuner->n_threads));
 }
 
 /* @schedule: (transfer full) (nullable) */
 static gboolean
-go_on (IrTuner *tuner, IrPrepared *prepared, IrSchedule *schedule, Phase phase, GError **error)
+go_on (IrTuner *tuner, IrPrepared *prepared, IrSchedule *schedule, Phase phase)
 {
   if (schedule == NULL)
     return FALSE;
   if (schedule->spans->len == 0)
     {
       ir_schedule_unref (schedule);
-      return settle (tuner, prepared, error);
+      settle (tuner, prepared);
+      return TRUE;
     }
   take_schedule (prepared, schedule);
   tuner->phase = phase;
@@ -234,7 +231,7 @@ apart_ms (const IrTuner *tuner, const IrPrepared *prepared, const IrScheduleSpan
 
 /* Keeps the spans that were faster. */
 static gboolean
-judge (IrTuner *tuner, IrPrepared *prepared, GError **error)
+judge (IrTuner *tuner, IrPrepared *prepared)
 {
   const IrSchedule *proved = prepared->schedule;
   IrSchedule *schedule = ir_schedule_copy (proved); /* runs refer to the other one */
@@ -249,7 +246,7 @@ judge (IrTuner *tuner, IrPrepared *prepared, GError **error)
         g_array_index (schedule->spans, IrScheduleSpan, n_left++) = span;
     }
   g_array_set_size (schedule->spans, n_left);
-  return go_on (tuner, prepared, schedule, PHASE_SETTLED, error);
+  return go_on (tuner, prepared, schedule, PHASE_SETTLED);
 }
 
 /* Called before each run: takes another schedule where enough is known. Returns TRUE if the plan
@@ -262,17 +259,20 @@ ir_tuner_next (IrPrepared *prepared, GError **error)
   if (tuner == NULL || tuner->phase == PHASE_SETTLED || tuner->n_runs <= N_RUNS)
     return TRUE;
   if (prepared->schedule->items->len > MAX_STEPS)
-    return settle (tuner, prepared, error);
+    {
+      settle (tuner, prepared);
+      return TRUE;
+    }
   switch (tuner->phase)
     {
     case PHASE_APART:
       return go_on (tuner, prepared, compare (tuner, prepared, HOPE * tuner->n_threads, error),
-                    PHASE_TRYING, error);
+                    PHASE_TRYING);
     case PHASE_TRYING:
       return go_on (tuner, prepared, compare (tuner, prepared, tuner->n_threads, error),
-                    PHASE_PROVING, error);
+                    PHASE_PROVING);
     case PHASE_PROVING:
-      return judge (tuner, prepared, error);
+      return judge (tuner, prepared);
     case PHASE_SETTLED:
     default:
       return TRUE;

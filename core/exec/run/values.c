@@ -3,8 +3,6 @@
 
 #include "core/exec/run/claims.h"
 
-#define LOOK 4096 /* items of a sequence between two looks */
-
 static gboolean
 in_arena (const IrRunState *state, gconstpointer data)
 {
@@ -16,18 +14,14 @@ in_arena (const IrRunState *state, gconstpointer data)
 static void
 charge (IrRunState *state, const IrTensor *tensor)
 {
-  const IrCall call = ir_run_call (state);
-
-  state->live_bytes += ir_charges_add (state->charges, tensor, &call);
+  state->live_bytes += ir_charges_add (state->charges, tensor);
   state->peak_bytes = MAX (state->peak_bytes, state->live_bytes + state->placed_bytes);
 }
 
 static void
 discharge (IrRunState *state, const IrTensor *tensor)
 {
-  const IrCall call = ir_run_call (state);
-
-  state->live_bytes -= ir_charges_remove (state->charges, tensor, &call);
+  state->live_bytes -= ir_charges_remove (state->charges, tensor);
 }
 
 /**
@@ -90,37 +84,31 @@ ir_run_state_drop (IrRunState *state, const IrValue *value)
   ir_tensor_unref (tensor);
 }
 
-/* Whether any of it lies in the arena; also if the run is to stop. */
+/* Whether any of it lies in the arena. */
 static gboolean
-reaches_arena (const IrRunState *state, const IrTensor *tensor, const IrCall *call)
+reaches_arena (const IrRunState *state, const IrTensor *tensor)
 {
   gconstpointer data = ir_tensor_data (tensor);
 
   if (data != NULL)
     return in_arena (state, data);
   for (guint i = 0; i < ir_tensor_n_items (tensor); i++)
-    if ((i % LOOK == LOOK - 1 && ir_call_stopped (call)) ||
-        reaches_arena (state, ir_tensor_item (tensor, i), call))
+    if (reaches_arena (state, ir_tensor_item (tensor, i)))
       return TRUE;
   return FALSE;
 }
 
-static IrTensor *leave_arena (const IrRunState *state,
-                              IrTensor *tensor,
-                              const IrCall *call,
-                              GError **error);
+static IrTensor *leave_arena (const IrRunState *state, IrTensor *tensor, GError **error);
 
 /* (transfer full) (nullable) */
 static IrTensor *
-items_leave_arena (const IrRunState *state, IrTensor *tensor, const IrCall *call, GError **error)
+items_leave_arena (const IrRunState *state, IrTensor *tensor, GError **error)
 {
   g_autoptr (GPtrArray) items = g_ptr_array_new_with_free_func ((GDestroyNotify) ir_tensor_unref);
 
   for (guint i = 0; i < ir_tensor_n_items (tensor); i++)
     {
-      if (i % LOOK == LOOK - 1 && ir_call_fail_if_stopped (call, error))
-        return NULL;
-      IrTensor *item = leave_arena (state, ir_tensor_item (tensor, i), call, error);
+      IrTensor *item = leave_arena (state, ir_tensor_item (tensor, i), error);
       if (item == NULL)
         return NULL;
       g_ptr_array_add (items, item);
@@ -131,12 +119,12 @@ items_leave_arena (const IrRunState *state, IrTensor *tensor, const IrCall *call
 /* The same contents with nothing in the arena, items of containers included. (transfer full)
  * (nullable) */
 static IrTensor *
-leave_arena (const IrRunState *state, IrTensor *tensor, const IrCall *call, GError **error)
+leave_arena (const IrRunState *state, IrTensor *tensor, GError **error)
 {
-  if (!reaches_arena (state, tensor, call))
+  if (!reaches_arena (state, tensor))
     return ir_tensor_ref (tensor);
-  return ir_tensor_is_container (tensor) ? items_leave_arena (state, tensor, call, error)
-                                         : ir_call_new_copy (call, tensor, error);
+  return ir_tensor_is_container (tensor) ? items_leave_arena (state, tensor, error)
+                                         : ir_tensor_copy (tensor, error);
 }
 
 /**
@@ -149,18 +137,16 @@ leave_arena (const IrRunState *state, IrTensor *tensor, const IrCall *call, GErr
  * Sets the contents of @value, copied out of the arena unless they lie where the plan put @value,
  * and captures them.
  *
- * Returns: %FALSE if the run is to stop, or there is no memory
+ * Returns: %FALSE if there is no memory
  */
 gboolean
 ir_run_state_publish (IrRunState *state, const IrValue *value, IrTensor *tensor, GError **error)
 {
-  const IrCall call = ir_run_call (state);
   const IrPlace *place = &state->prepared->values[value->id].place;
   gboolean placed = ir_prepared_in_arena (state->prepared, value) &&
                     ir_tensor_data (tensor) ==
                         (gpointer) ((guint8 *) state->prepared->arena + place->offset);
-  g_autoptr (IrTensor) own = placed ? ir_tensor_ref (tensor)
-                                    : leave_arena (state, tensor, &call, error);
+  g_autoptr (IrTensor) own = placed ? ir_tensor_ref (tensor) : leave_arena (state, tensor, error);
 
   if (own == NULL)
     return FALSE;

@@ -7,8 +7,6 @@
 #include "core/exec/schedule/schedule.h"
 #include "core/exec/kernel/backend.h"
 
-#define LOOK_TASKS 256 /* between two looks whether to stop */
-
 typedef struct
 {
   guint n_after;     /* nodes that have to run before, not run yet */
@@ -91,9 +89,8 @@ add_outputs (Order *order, guint task, const IrNode *node, GHashTable *index, gu
     }
 }
 
-/* FALSE: stopped. */
-static gboolean
-order_init (Order *order, const IrSchedule *schedule, IrModel *model, const IrStop *stop)
+static void
+order_init (Order *order, const IrSchedule *schedule, IrModel *model)
 {
   const GArray *items = schedule->items;
   g_autoptr (GHashTable) index = g_hash_table_new (NULL, NULL);
@@ -113,8 +110,6 @@ order_init (Order *order, const IrSchedule *schedule, IrModel *model, const IrSt
   for (guint i = 0; i < items->len; i++)
     {
       const IrScheduleItem *item = &g_array_index (items, IrScheduleItem, i);
-      if (i % LOOK_TASKS == 0 && ir_stopped (stop))
-        return FALSE;
       for (guint k = 0; k < item->n_after; k++)
         {
           guint before = GPOINTER_TO_UINT (
@@ -124,7 +119,6 @@ order_init (Order *order, const IrSchedule *schedule, IrModel *model, const IrSt
         }
       add_outputs (order, i, ir_model_node (model, item->node), index, seen);
     }
-  return TRUE;
 }
 
 static void
@@ -250,11 +244,11 @@ run (Order *order, guint index)
     }
 }
 
-/* Cost: O(edges · log nodes). NULL: stopped. */
+/* Cost: O(edges · log nodes). */
 static guint *
-greedy_sequence (Order *order, const IrStop *stop)
+greedy_sequence (Order *order)
 {
-  g_autofree guint *sequence = g_new (guint, (gsize) order->n + 1);
+  guint *sequence = g_new (guint, (gsize) order->n + 1);
 
   for (guint i = 0; i < order->n; i++)
     order->tasks[i].growth = (gint64) order->tasks[i].gives;
@@ -265,17 +259,15 @@ greedy_sequence (Order *order, const IrStop *stop)
       rise (order, order->n_ready++, i);
   for (guint n_run = 0; order->n_ready > 0; n_run++)
     {
-      if (n_run % LOOK_TASKS == 0 && ir_stopped (stop))
-        return NULL;
       sequence[n_run] = take_next (order);
       run (order, sequence[n_run]);
     }
-  return g_steal_pointer (&sequence);
+  return sequence;
 }
 
 /* A sequence in which less lives at once, or NULL. */
 static guint *
-better_sequence (Order *order, const IrStop *stop)
+better_sequence (Order *order)
 {
   g_autofree guint *old = g_new (guint, (gsize) order->n + 1);
   g_autoptr (GArray) values = g_array_copy (order->values);
@@ -283,36 +275,33 @@ better_sequence (Order *order, const IrStop *stop)
   for (guint i = 0; i < order->n; i++)
     old[i] = i;
   guint64 old_peak = peak_of (order, old);
-  g_autofree guint *sequence = greedy_sequence (order, stop);
+  g_autofree guint *sequence = greedy_sequence (order);
   g_array_unref (order->values);
   order->values = g_steal_pointer (&values);
-  return sequence != NULL && peak_of (order, sequence) < old_peak ? g_steal_pointer (&sequence)
-                                                                  : NULL;
+  return peak_of (order, sequence) < old_peak ? g_steal_pointer (&sequence) : NULL;
 }
 
 /**
  * ir_schedule_order_for_memory:
  * @schedule: (inout): a schedule for one worker
  * @model: the model that it is of, with types
- * @stop: (nullable): what stops it
  *
  * Puts the items of @schedule into an order in which fewer bytes live at once, views and kernels
  * that work in place apart. Predicted times stay those of the old order.
  *
  * Cost: O(edges · log nodes).
  *
- * Returns: %TRUE if one was found; otherwise nothing has changed, also where it was stopped
+ * Returns: %TRUE if one was found; otherwise nothing has changed
  */
 gboolean
-ir_schedule_order_for_memory (IrSchedule *schedule, IrModel *model, const IrStop *stop)
+ir_schedule_order_for_memory (IrSchedule *schedule, IrModel *model)
 {
   g_return_val_if_fail (schedule != NULL && model != NULL, FALSE);
   guint n = schedule->items->len;
   Order order;
 
-  g_autofree guint *sequence = order_init (&order, schedule, model, stop)
-                                   ? better_sequence (&order, stop)
-                                   : NULL;
+  order_init (&order, schedule, model);
+  g_autofree guint *sequence = better_sequence (&order);
   order_clear (&order);
   if (sequence == NULL)
     return FALSE;

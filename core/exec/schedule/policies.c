@@ -395,16 +395,15 @@ ir_schedule_new_with (IrModel *model,
                       GError **error)
 {
   g_return_val_if_fail (model != NULL && backend != NULL && options != NULL, NULL);
-  const IrStop *stop = options->stages.stop;
+  GCancellable *cancellable = options->stages.cancellable;
   guint n_workers = options->stages.n_workers;
-  g_autoptr (IrSchedule)
-      schedule = options->kernels != NULL
-                     ? ir_schedule_new_by (model, options->kernels, n_workers, stop, error)
-                     : ir_schedule_new_until (model, backend, n_workers, stop, error);
+  g_autoptr (IrSchedule) schedule = options->kernels != NULL
+                                        ? ir_schedule_new_by (model, options->kernels, n_workers)
+                                        : ir_schedule_new (model, backend, n_workers, error);
   if (schedule == NULL)
     return NULL;
   if (options->policy == IR_SCHEDULE_MEMORY)
-    ir_schedule_order_for_memory (schedule, model, stop);
+    ir_schedule_order_for_memory (schedule, model);
   g_autoptr (IrScheduleDetails) found = g_new0 (IrScheduleDetails, 1);
   guint n = schedule->items->len;
   g_autofree double *ms = durations (schedule);
@@ -416,18 +415,14 @@ ir_schedule_new_with (IrModel *model,
   g_autofree double *wide_ms = options->compare && options->policy == IR_SCHEDULE_IOS
                                    ? wide_times (schedule, options->wide_costs, ms)
                                    : NULL;
-  if (ir_schedule_stopped (stop, error))
-    return NULL;
   found->tasks = tasks_to_place (schedule, model, ms, wide_ms);
-  if (ir_schedule_stopped (stop, error))
-    return NULL;
   found->tasks->fork_ms = options->wide_costs != NULL ? IR_FORK_MS : 0;
   if (options->policy == IR_SCHEDULE_FILE)
     {
       for (guint i = 0; i < n && options->costs != NULL; i++)
         g_array_index (schedule->items, IrScheduleItem, i).end_ms = ms[i];
       if (options->costs != NULL)
-        ir_schedule_place (schedule, stop);
+        ir_schedule_place (schedule);
       take_times (schedule, found->places);
     }
   else
@@ -440,8 +435,12 @@ ir_schedule_new_with (IrModel *model,
       if (wide_ms != NULL)
         find_spans (schedule, found);
     }
-  if (ir_schedule_stopped (stop, error))
-    return NULL;
+  if (g_cancellable_is_cancelled (cancellable))
+    {
+      g_set_error_literal (error, IR_EXEC_ERROR, IR_EXEC_ERROR_CANCELLED,
+                           "Cancelled while the schedule was made");
+      return NULL;
+    }
   if (details != NULL)
     *details = g_steal_pointer (&found);
   return g_steal_pointer (&schedule);

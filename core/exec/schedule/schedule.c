@@ -14,33 +14,6 @@
 #define FAST_FLOPS_PER_MS 40e6 /* 40 GFLOP/s: vector kernels */
 #define BYTES_PER_MS      8e6  /* 8 GB/s */
 
-#define LOOK_NODES  256  /* between two looks whether to stop */
-#define LOOK_PLACES 8192 /* the same, of what takes next to no time */
-
-static IrSchedule *
-fail_cancelled (GError **error)
-{
-  g_set_error_literal (error, IR_EXEC_ERROR, IR_EXEC_ERROR_CANCELLED,
-                       "Cancelled while the schedule was made");
-  return NULL;
-}
-
-/**
- * ir_schedule_stopped:
- * @stop: (nullable): what may stop a schedule under way
- * @error: return location for an error
- *
- * Returns: %TRUE with an %IR_EXEC_ERROR_CANCELLED if nobody wants it any more
- */
-gboolean
-ir_schedule_stopped (const IrStop *stop, GError **error)
-{
-  if (!ir_stopped (stop))
-    return FALSE;
-  fail_cancelled (error);
-  return TRUE;
-}
-
 /* The node of @graph that a node at any depth stands in, or NULL if it is not inside @graph. */
 static IrNode *
 enclosing_node (const IrGraph *graph, IrNode *node)
@@ -202,15 +175,12 @@ index_by_node (const GArray *items)
 /**
  * ir_schedule_place:
  * @schedule: a schedule whose items end after as many ms as they take
- * @stop: (nullable): what may stop it
  *
  * Lays the items out on the workers. A node's bottom level is at least that of all that wait for
  * it, and these stand behind it, so descending bottom levels are a valid order to place nodes in.
- *
- * Returns: %FALSE if it was stopped
  */
-gboolean
-ir_schedule_place (IrSchedule *schedule, const IrStop *stop)
+void
+ir_schedule_place (IrSchedule *schedule)
 {
   GArray *items = schedule->items;
   g_autoptr (GHashTable) index = index_by_node (items);
@@ -233,15 +203,11 @@ ir_schedule_place (IrSchedule *schedule, const IrStop *stop)
           order[before].bottom_ms = MAX (order[before].bottom_ms, order[i].bottom_ms);
         }
     }
-  if (ir_stopped (stop))
-    return FALSE;
   if (items->len > 0)
     qsort (order, items->len, sizeof *order, compare_priority);
   for (guint k = 0; k < items->len; k++)
     {
       IrScheduleItem *item = &g_array_index (items, IrScheduleItem, order[k].item);
-      if (k % LOOK_PLACES == 0 && ir_stopped (stop))
-        return FALSE;
       double ready_ms = 0, duration_ms = item->end_ms;
       for (guint j = 0; j < item->n_after; j++)
         {
@@ -263,43 +229,38 @@ ir_schedule_place (IrSchedule *schedule, const IrStop *stop)
       free_ms[best] = item->end_ms;
       schedule->makespan_ms = MAX (schedule->makespan_ms, item->end_ms);
     }
-  return TRUE;
 }
 
 /* Lets the back end say which values it keeps in a layout of its own, and each node why. */
-static gboolean
-plan_blocks (IrSchedule *schedule, IrModel *model, const IrStop *stop)
+static void
+plan_blocks (IrSchedule *schedule, IrModel *model)
 {
   const IrBackend *backend = schedule->kernels->backend;
 
   if (backend->plan_blocks == NULL)
-    return TRUE;
+    return;
   schedule->n_blocks = model->values->len;
   schedule->blocks = g_new0 (guint8, schedule->n_blocks + 1);
   backend->plan_blocks (model->main, schedule->kernels, schedule->blocks);
   if (backend->explain_blocks == NULL) /* nobody asks why */
-    return TRUE;
+    return;
   for (guint i = 0; i < schedule->items->len; i++)
     {
       IrScheduleItem *item = &g_array_index (schedule->items, IrScheduleItem, i);
       const IrNode *node = ir_model_node (model, item->node);
-      if (i % LOOK_NODES == 0 && ir_stopped (stop))
-        return FALSE;
       if (item->why != NULL)
         continue;
       item->candidates = backend->candidates != NULL ? backend->candidates (node) : NULL;
       item->choice = backend->explain_choice != NULL ? backend->explain_choice (node) : NULL;
       item->layout = backend->explain_blocks (node, schedule->blocks);
     }
-  return TRUE;
 }
 
 /* Puts the nodes of the graphs in order, where there is one. */
 static gboolean
-order_nodes (IrModel *model, const IrStop *stop, GError **error)
+order_nodes (IrModel *model, GError **error)
 {
-  if (!ir_model_order_until (model, stop))
-    return fail_cancelled (error) != NULL;
+  ir_model_order (model);
   if (!ir_graph_is_cyclic (model->main))
     return TRUE;
   g_set_error (error, IR_EXEC_ERROR, IR_EXEC_ERROR_UNSUPPORTED,
@@ -312,19 +273,18 @@ order_nodes (IrModel *model, const IrStop *stop, GError **error)
  * ir_schedule_check:
  * @model: a model
  * @backend: which kernels are wanted
- * @stop: (nullable): what may stop it
  * @error: return location for an error
  *
- * Fails as ir_schedule_new_until().
+ * Fails as ir_schedule_new().
  *
  * Returns: whether that would give a schedule
  */
 gboolean
-ir_schedule_check (IrModel *model, const IrBackend *backend, const IrStop *stop, GError **error)
+ir_schedule_check (IrModel *model, const IrBackend *backend, GError **error)
 {
   guint n_nodes;
 
-  if (!order_nodes (model, stop, error))
+  if (!order_nodes (model, error))
     return FALSE;
   IrNode *const *nodes = ir_graph_order (model->main, &n_nodes);
   for (guint i = 0; i < n_nodes; i++)
@@ -332,8 +292,7 @@ ir_schedule_check (IrModel *model, const IrBackend *backend, const IrStop *stop,
       const IrBackend *chosen;
       IrKernelFunc kernel;
       const char *why;
-      if ((i % LOOK_NODES == 0 && ir_schedule_stopped (stop, error)) ||
-          !ir_backend_choose (backend, nodes[i], &kernel, &chosen, &why, error))
+      if (!ir_backend_choose (backend, nodes[i], &kernel, &chosen, &why, error))
         return FALSE;
     }
   return TRUE;
@@ -358,30 +317,11 @@ ir_schedule_check (IrModel *model, const IrBackend *backend, const IrStop *stop,
 IrSchedule *
 ir_schedule_new (IrModel *model, const IrBackend *backend, guint n_workers, GError **error)
 {
-  return ir_schedule_new_until (model, backend, n_workers, NULL, error);
-}
-
-/**
- * ir_schedule_new_until:
- * @model: a model without cycles
- * @backend: which kernels are wanted
- * @n_workers: threads to lay the predicted times out on, at least 1
- * @stop: (nullable): what may stop it
- * @error: return location for an error
- *
- * As ir_schedule_new(). Fails also with %IR_EXEC_ERROR_CANCELLED.
- *
- * Returns: (transfer full) (nullable): the schedule
- */
-IrSchedule *
-ir_schedule_new_until (
-    IrModel *model, const IrBackend *backend, guint n_workers, const IrStop *stop, GError **error)
-{
   g_return_val_if_fail (model != NULL && backend != NULL, NULL);
-  if (!order_nodes (model, stop, error))
+  if (!order_nodes (model, error))
     return NULL;
-  g_autoptr (IrKernels) kernels = ir_kernels_new (model, backend, stop, error);
-  return kernels != NULL ? ir_schedule_new_by (model, kernels, n_workers, stop, error) : NULL;
+  g_autoptr (IrKernels) kernels = ir_kernels_new (model, backend, error);
+  return kernels != NULL ? ir_schedule_new_by (model, kernels, n_workers) : NULL;
 }
 
 /**
@@ -389,18 +329,15 @@ ir_schedule_new_until (
  * @model: a model without cycles, whose nodes have an order
  * @kernels: which kernels run its nodes
  * @n_workers: threads to lay the predicted times out on, at least 1
- * @stop: (nullable): what may stop it
- * @error: return location for an error
  *
- * As ir_schedule_new_until(), by kernels that have been chosen before.
+ * As ir_schedule_new(), by kernels that have been chosen before.
  *
- * Returns: (transfer full) (nullable): the schedule
+ * Returns: (transfer full): the schedule
  */
 IrSchedule *
-ir_schedule_new_by (
-    IrModel *model, IrKernels *kernels, guint n_workers, const IrStop *stop, GError **error)
+ir_schedule_new_by (IrModel *model, IrKernels *kernels, guint n_workers)
 {
-  g_autoptr (IrSchedule) schedule = g_new0 (IrSchedule, 1);
+  IrSchedule *schedule = g_new0 (IrSchedule, 1);
   guint n_nodes;
   IrNode *const *nodes = ir_graph_order (model->main, &n_nodes);
   g_autofree IrNodeId *seen = g_new0 (IrNodeId, (gsize) model->nodes->len + 1);
@@ -413,14 +350,12 @@ ir_schedule_new_by (
   for (guint i = 0; i < n_nodes; i++)
     {
       IrScheduleItem item = { 0 };
-      if (i % LOOK_NODES == 0 && ir_schedule_stopped (stop, error))
-        return NULL;
       fill_item (&item, nodes[i], &kernels->rows[nodes[i]->id], seen);
       g_array_append_val (schedule->items, item);
     }
-  if (!plan_blocks (schedule, model, stop) || !ir_schedule_place (schedule, stop))
-    return fail_cancelled (error);
-  return g_steal_pointer (&schedule);
+  plan_blocks (schedule, model);
+  ir_schedule_place (schedule);
+  return schedule;
 }
 
 /**

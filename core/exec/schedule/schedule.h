@@ -54,26 +54,14 @@ IrSchedule *ir_schedule_new (IrModel *model,
                              const IrBackend *backend,
                              guint n_workers,
                              GError **error);
-IrSchedule *ir_schedule_new_until (IrModel *model,
-                                   const IrBackend *backend,
-                                   guint n_workers,
-                                   const IrStop *stop, /* (nullable) */
-                                   GError **error);
-IrSchedule *ir_schedule_new_by (IrModel *model,
-                                IrKernels *kernels,
-                                guint n_workers,
-                                const IrStop *stop, /* (nullable) */
-                                GError **error);
-gboolean ir_schedule_check (IrModel *model,
-                            const IrBackend *backend,
-                            const IrStop *stop, /* (nullable) */
-                            GError **error);
+IrSchedule *ir_schedule_new_by (IrModel *model, IrKernels *kernels, guint n_workers);
+gboolean ir_schedule_check (IrModel *model, const IrBackend *backend, GError **error);
 void ir_schedule_unref (IrSchedule *schedule);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (IrSchedule, ir_schedule_unref)
 IrSchedule *ir_schedule_ref (IrSchedule *schedule);
 gboolean ir_schedule_item_overwrites (const IrScheduleItem *item, const IrNode *node, guint slot);
 /* order.c: reorders @schedule so that less lives at once, if that can be found. */
-gboolean ir_schedule_order_for_memory (IrSchedule *schedule, IrModel *model, const IrStop *stop);
+gboolean ir_schedule_order_for_memory (IrSchedule *schedule, IrModel *model);
 
 /* The node of @graph that a use belongs to: the node itself, or the owner of the subgraphs around
  * it. NULL for graph outputs and for uses outside @graph. */
@@ -89,6 +77,5 @@ const IrType *ir_schedule_kept_type (const IrSchedule *schedule, const IrValue *
  * are while a graph runs; more on a busy machine. */
 #define IR_FORK_MS 0.005
 
-gboolean ir_schedule_stopped (const IrStop *stop, GError **error);
 IrSchedule *ir_schedule_copy (const IrSchedule *schedule);
-gboolean ir_schedule_place (IrSchedule *schedule, const IrStop *stop);
+void ir_schedule_place (IrSchedule *schedule);

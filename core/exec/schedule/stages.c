@@ -245,7 +245,7 @@ try_endings (Search *search, guint64 set, guint64 candidates, guint64 ending, Be
     return;
   IrStageKind kind;
   if (search->n_steps++ % LOOK_ENDINGS == 0)
-    search->stopped = search->stopped || ir_stopped (search->options.stop);
+    search->stopped = search->stopped || g_cancellable_is_cancelled (search->options.cancellable);
   double ms = stage_ms (search, ending, &kind);
   if (ms < 0 || ms >= best->ms)
     return;
@@ -556,7 +556,7 @@ place_block (Search *search,
              IrTaskPlace *places)
 {
   stages->n_blocks++;
-  search->stopped = search->stopped || ir_stopped (search->options.stop);
+  search->stopped = search->stopped || g_cancellable_is_cancelled (search->options.cancellable);
   if (!search_block (search, block, n, FALSE, FALSE, start_ms, stages, places))
     {
       stages->n_contracted++;

@@ -24,7 +24,7 @@
 /* Something that takes many small steps, and looks now and then whether it is to stop. */
 typedef struct
 {
-  const IrStop *stop; /* (nullable) */
+  GCancellable *cancellable; /* (nullable) */
   guint n;
   gboolean over;
 } Watch;
@@ -33,7 +33,7 @@ static gboolean
 is_over (Watch *watch)
 {
   if (watch->n++ % LOOK_EDGES == 0)
-    watch->over = watch->over || ir_stopped (watch->stop);
+    watch->over = watch->over || g_cancellable_is_cancelled (watch->cancellable);
   return watch->over;
 }
 
@@ -168,7 +168,7 @@ list_waits (IrStreams *streams, const IrTasks *reduced, const guint *previous)
 /**
  * ir_tasks_streams:
  * @tasks: tasks
- * @stop: (nullable): what may stop it
+ * @cancellable: (nullable): what may stop it
  *
  * Gives each task a stream, so that tasks that could run at once are in different streams and as
  * few waits as possible between streams keep the order. Tasks of one stream are issued in the order
@@ -181,9 +181,9 @@ list_waits (IrStreams *streams, const IrTasks *reduced, const guint *previous)
  *   stopped
  */
 IrStreams *
-ir_tasks_streams (const IrTasks *tasks, const IrStop *stop)
+ir_tasks_streams (const IrTasks *tasks, GCancellable *cancellable)
 {
-  Watch watch = { .stop = stop };
+  Watch watch = { .cancellable = cancellable };
   g_autoptr (IrTasks) reduced = reduce_transitively (tasks, &watch);
   gsize n = (gsize) tasks->n + 1;
   g_autofree guint *next = g_new (guint, n), *previous = g_new (guint, n);

@@ -73,7 +73,8 @@ typedef struct
   guint max_group;    /* tasks in a group: r in the paper; 0: any number */
   guint max_groups;   /* groups in a stage: s in the paper; 0: any number */
   guint64 max_steps;  /* endings tried in each search of a block; 0: IR_STAGES_DEFAULT_STEPS */
-  const IrStop *stop; /* (nullable) what may stop it; what was not searched gets list scheduling */
+  GCancellable
+      *cancellable; /* (nullable) what may stop it; what was not searched gets list scheduling */
 } IrStageOptions;
 typedef struct
 {
@@ -119,7 +120,7 @@ typedef struct
   GArray *waits;  /* of IrTaskEdge: the stream of to waits for the event behind from */
   guint n_events; /* tasks with an event behind them */
 } IrStreams;
-IrStreams *ir_tasks_streams (const IrTasks *tasks, const IrStop *stop);
+IrStreams *ir_tasks_streams (const IrTasks *tasks, GCancellable *cancellable);
 void ir_streams_free (IrStreams *streams);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (IrStreams, ir_streams_free)
 

@@ -5,14 +5,13 @@
 
 #include <string.h>
 
-#define PART_BYTES 65536 /* between two looks whether to stop: half a millisecond */
+#define PART_BYTES 65536
 
 typedef struct
 {
   GString *part;
   IrJsonSink sink;
   gpointer user_data;
-  const IrStop *stop;
 } Printer;
 
 static gboolean print_item (Printer *printer, const cJSON *item, guint depth);
@@ -20,8 +19,7 @@ static gboolean print_item (Printer *printer, const cJSON *item, guint depth);
 static gboolean
 hand_over (Printer *printer)
 {
-  if (ir_stopped (printer->stop) ||
-      !printer->sink (printer->part->str, printer->part->len, printer->user_data))
+  if (!printer->sink (printer->part->str, printer->part->len, printer->user_data))
     return FALSE;
   g_string_truncate (printer->part, 0);
   return TRUE;
@@ -132,17 +130,16 @@ print_item (Printer *printer, const cJSON *item, guint depth)
  * @json: a tree
  * @sink: (scope call): takes the text, part by part
  * @user_data: for @sink
- * @stop: (nullable): what may stop it
  *
  * Prints as cJSON_Print() does.
  *
- * Returns: %FALSE if it was stopped, or @sink did not want more
+ * Returns: %FALSE if @sink did not want more
  */
 gboolean
-ir_json_print (const cJSON *json, IrJsonSink sink, gpointer user_data, const IrStop *stop)
+ir_json_print (const cJSON *json, IrJsonSink sink, gpointer user_data)
 {
   g_autoptr (GString) part = g_string_sized_new (256);
-  Printer printer = { part, sink, user_data, stop };
+  Printer printer = { part, sink, user_data };
 
   return print_item (&printer, json, 0) && hand_over (&printer);
 }
@@ -165,7 +162,7 @@ ir_json_print_text (const cJSON *json)
 {
   GString *text = g_string_new (NULL);
 
-  ir_json_print (json, append_part, text, NULL);
+  ir_json_print (json, append_part, text);
   return g_string_free (text, FALSE);
 }
 

@@ -636,10 +636,10 @@ parse_text (const char *text, gsize length, GError **error)
 }
 
 static IrModel *
-read_bytes (GBytes *bytes, GPtrArray *problems, const IrStop *stop, GError **error)
+read_bytes (GBytes *bytes, GPtrArray *problems, GCancellable *cancellable, GError **error)
 {
   g_autoptr (IrModel) model = ir_model_new ();
-  g_autoptr (IrDraft) draft = ir_draft_new (model->context, problems, stop);
+  g_autoptr (IrDraft) draft = ir_draft_new (model->context, problems, cancellable);
   g_autoptr (GHashTable) types = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
   Reader reader = { draft, model->context, types };
   gsize length;
@@ -651,13 +651,16 @@ read_bytes (GBytes *bytes, GPtrArray *problems, const IrStop *stop, GError **err
   draft->info = *model->info;
   read_model (&reader, object);
   cJSON_Delete (object);
-  if (draft->main == NULL && !draft->stopped)
+  if (draft->stopped)
+    return NULL;
+  if (draft->main == NULL)
     {
       g_set_error (error, IR_IO_ERROR, IR_IO_ERROR_FORMAT,
                    "The JSON has no \"graph\"; is it a model that irscope has written?");
       return NULL;
     }
-  return ir_draft_build (draft, model) ? g_steal_pointer (&model) : NULL;
+  ir_draft_build (draft, model);
+  return g_steal_pointer (&model);
 }
 
 /**
@@ -684,7 +687,7 @@ ir_json_read (const char *text, gssize length, GPtrArray *problems, GError **err
  * ir_json_read_file:
  * @path: a JSON file
  * @problems: (nullable): gets the findings
- * @stop: (nullable): what may stop reading; then there is no error
+ * @cancellable: (nullable): what may stop reading; then there is no error
  * @error: return location for an error
  *
  * Reads JSON: see ir_json_read().
@@ -692,14 +695,14 @@ ir_json_read (const char *text, gssize length, GPtrArray *problems, GError **err
  * Returns: (transfer full) (nullable): the model
  */
 IrModel *
-ir_json_read_file (const char *path, GPtrArray *problems, const IrStop *stop, GError **error)
+ir_json_read_file (const char *path, GPtrArray *problems, GCancellable *cancellable, GError **error)
 {
   g_autoptr (GBytes) bytes = ir_file_read_text (path, error);
   IrModel *model;
 
   if (bytes == NULL)
     return NULL;
-  model = read_bytes (bytes, problems, stop, error);
+  model = read_bytes (bytes, problems, cancellable, error);
   if (model == NULL)
     g_prefix_error (error, "%s: ", path);
   else

@@ -474,7 +474,7 @@ ir_json_write (IrModel *model)
  * ir_json_write_file:
  * @model: a model
  * @path: where to
- * @stop: (nullable): what may stop it; then there is no error
+ * @cancellable: (nullable): what may stop it; then there is no error
  * @error: return location for an error
  *
  * Writes JSON, atomically.
@@ -482,7 +482,7 @@ ir_json_write (IrModel *model)
  * Returns: %TRUE if it is written
  */
 gboolean
-ir_json_write_file (IrModel *model, const char *path, const IrStop *stop, GError **error)
+ir_json_write_file (IrModel *model, const char *path, GCancellable *cancellable, GError **error)
 {
-  return ir_file_write_text (model, ir_json_write, path, stop, error);
+  return ir_file_write_text (model, ir_json_write, path, cancellable, error);
 }

@@ -853,10 +853,10 @@ add_file (GPtrArray *keep_alive, IrMappedFile *file)
 
 static IrModel *
 read_bytes (
-    GBytes *bytes, const char *path, GPtrArray *problems, const IrStop *stop, GError **error)
+    GBytes *bytes, const char *path, GPtrArray *problems, GCancellable *cancellable, GError **error)
 {
   g_autoptr (IrModel) model = ir_model_new ();
-  g_autoptr (IrDraft) draft = ir_draft_new (model->context, problems, stop);
+  g_autoptr (IrDraft) draft = ir_draft_new (model->context, problems, cancellable);
   g_autofree char *folder = path != NULL ? g_path_get_dirname (path) : NULL;
   g_autoptr (GHashTable) external_files = g_hash_table_new (NULL, NULL);
   IrOnnxReader reader = { draft,          model->context,   bytes, NULL, folder,
@@ -878,7 +878,8 @@ read_bytes (
     }
   if (path != NULL)
     model->path = ir_context_intern (model->context, path);
-  return ir_draft_build (draft, model) ? g_steal_pointer (&model) : NULL;
+  ir_draft_build (draft, model);
+  return g_steal_pointer (&model);
 }
 
 /**
@@ -904,7 +905,7 @@ ir_onnx_read_bytes (GBytes *bytes, const char *path, GPtrArray *problems, GError
  * ir_onnx_read_file:
  * @path: an ONNX file
  * @problems: (nullable): gets the findings
- * @stop: (nullable): what may stop reading; then there is no error
+ * @cancellable: (nullable): what may stop reading; then there is no error
  * @error: return location for an error
  *
  * Maps the file and reads it. Weights stay in the file's pages.
@@ -912,7 +913,7 @@ ir_onnx_read_bytes (GBytes *bytes, const char *path, GPtrArray *problems, GError
  * Returns: (transfer full) (nullable): the model
  */
 IrModel *
-ir_onnx_read_file (const char *path, GPtrArray *problems, const IrStop *stop, GError **error)
+ir_onnx_read_file (const char *path, GPtrArray *problems, GCancellable *cancellable, GError **error)
 {
   g_autoptr (IrMappedFile) file = ir_mapped_file_open (path, error);
   g_autoptr (GBytes) bytes = NULL;
@@ -922,7 +923,7 @@ ir_onnx_read_file (const char *path, GPtrArray *problems, const IrStop *stop, GE
     return NULL;
   bytes = ir_mapped_file_bytes (file);
   ir_mapped_file_set_scattered (file, TRUE);
-  model = read_bytes (bytes, path, problems, stop, error);
+  model = read_bytes (bytes, path, problems, cancellable, error);
   ir_mapped_file_set_scattered (file, FALSE);
   if (model != NULL)
     add_file (model->keep_alive, g_steal_pointer (&file));

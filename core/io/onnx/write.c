@@ -530,7 +530,7 @@ write_again (IrModel *model, IrWireWriter *writer, IrDataFile *data_file, GError
  * ir_onnx_write_file:
  * @model: a model
  * @path: where to
- * @stop: (nullable): not looked at: a file takes a tenth of a second
+ * @cancellable: (nullable): not polled: a file takes a tenth of a second
  * @error: return location for an error
  *
  * Writes the file atomically, weights straight from the mapped file that they came from. Models of
@@ -539,7 +539,7 @@ write_again (IrModel *model, IrWireWriter *writer, IrDataFile *data_file, GError
  * Returns: %TRUE if it is written
  */
 gboolean
-ir_onnx_write_file (IrModel *model, const char *path, const IrStop *stop, GError **error)
+ir_onnx_write_file (IrModel *model, const char *path, GCancellable *cancellable, GError **error)
 {
   IrDataFile data_file;
   IrWireWriter writer;

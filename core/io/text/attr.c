@@ -256,8 +256,8 @@ read_value (IrTextParser *parser, Value *value, const char *tensor_name, guint d
   do
     if (!read_single (parser, value, NULL, depth))
       return FALSE;
-  while (ir_text_match (&parser->lexer, ',') && !ir_draft_stopped (parser->draft));
-  return !parser->draft->stopped && ir_text_expect (&parser->lexer, ']', "a list");
+  while (ir_text_match (&parser->lexer, ','));
+  return ir_text_expect (&parser->lexer, ']', "a list");
 }
 
 /**

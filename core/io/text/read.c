@@ -466,11 +466,11 @@ read_model (const char *text,
             const char *path,
             IrModel *base,
             GPtrArray *problems,
-            const IrStop *stop,
+            GCancellable *cancellable,
             GError **error)
 {
   g_autoptr (IrModel) model = ir_model_new ();
-  g_autoptr (IrDraft) draft = ir_draft_new (model->context, problems, stop);
+  g_autoptr (IrDraft) draft = ir_draft_new (model->context, problems, cancellable);
   g_autofree char *folder = path != NULL ? g_path_get_dirname (path) : NULL;
   guint n_before = draft->problems->len, n_errors;
   IrTextParser parser;
@@ -493,7 +493,8 @@ read_model (const char *text,
     }
   if (path != NULL)
     model->path = ir_context_intern (model->context, path);
-  return ir_draft_build (draft, model) ? g_steal_pointer (&model) : NULL;
+  ir_draft_build (draft, model);
+  return g_steal_pointer (&model);
 }
 
 /**
@@ -541,7 +542,7 @@ ir_text_read_over (
  * ir_text_read_file:
  * @path: a file in ONNX's textual syntax
  * @problems: (nullable): gets mistakes with line and column
- * @stop: (nullable): what may stop reading; then there is no error
+ * @cancellable: (nullable): what may stop reading; then there is no error
  * @error: return location for an error
  *
  * Reads text; external data are looked for in the folder of @path.
@@ -549,7 +550,7 @@ ir_text_read_over (
  * Returns: (transfer full) (nullable): the model
  */
 IrModel *
-ir_text_read_file (const char *path, GPtrArray *problems, const IrStop *stop, GError **error)
+ir_text_read_file (const char *path, GPtrArray *problems, GCancellable *cancellable, GError **error)
 {
   g_autoptr (GBytes) bytes = ir_file_read_text (path, error);
   gsize length;
@@ -558,7 +559,7 @@ ir_text_read_file (const char *path, GPtrArray *problems, const IrStop *stop, GE
   if (bytes == NULL)
     return NULL;
   text = g_bytes_get_data (bytes, &length);
-  return read_model (text != NULL ? text : "", length, path, NULL, problems, stop, error);
+  return read_model (text != NULL ? text : "", length, path, NULL, problems, cancellable, error);
 }
 
 /**

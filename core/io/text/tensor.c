@@ -145,8 +145,8 @@ read_elements (IrTextParser *parser, Elements *elements)
   do
     if (!read_element (parser, elements))
       return FALSE;
-  while (ir_text_match (&parser->lexer, ',') && !ir_draft_stopped (parser->draft));
-  return !parser->draft->stopped && ir_text_expect (&parser->lexer, '}', "a tensor's contents");
+  while (ir_text_match (&parser->lexer, ','));
+  return ir_text_expect (&parser->lexer, '}', "a tensor's contents");
 }
 
 static GBytes *

@@ -553,7 +553,7 @@ stream_text (GOutputStream *stream, gpointer text, GError **error)
  * ir_text_write_file:
  * @model: a model
  * @path: where to
- * @stop: (nullable): not looked at: a file takes a tenth of a second
+ * @cancellable: (nullable): not polled: a file takes a tenth of a second
  * @error: return location for an error
  *
  * Writes the text; initializers of more than 1024 elements go into PATH.HASH.data beside it, as
@@ -563,7 +563,7 @@ stream_text (GOutputStream *stream, gpointer text, GError **error)
  * Returns: %TRUE if it is written
  */
 gboolean
-ir_text_write_file (IrModel *model, const char *path, const IrStop *stop, GError **error)
+ir_text_write_file (IrModel *model, const char *path, GCancellable *cancellable, GError **error)
 {
   const IrTextOptions options = { IR_TEXT_SIDE_FILE, READABLE_ELEMENTS };
   g_autofree char *text = NULL;

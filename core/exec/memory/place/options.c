@@ -12,11 +12,7 @@
 gboolean
 ir_mem_stopped (const IrMemOptions *options)
 {
-  if (options == NULL)
-    return FALSE;
-  if (options->looked != NULL)
-    options->looked (options->looked_data);
-  return g_cancellable_is_cancelled (options->cancellable);
+  return options != NULL && g_cancellable_is_cancelled (options->cancellable);
 }
 
 /**

@@ -122,8 +122,6 @@ probe (Descent *descent, guint64 capacity, guint64 steps)
     .time_limit_ms = descent->options->time_limit_ms > 0 ? time_left (descent) : 0,
     .seed = descent->options->seed,
     .cancellable = descent->options->cancellable,
-    .looked = descent->options->looked,
-    .looked_data = descent->options->looked_data,
   };
 
   if (over (descent))

@@ -31,9 +31,7 @@ typedef struct
   guint seed;          /* of what is left to chance there; the same one gives the same placement */
   const guint8 *apart; /* (nullable) by value id, of graphs: not 0: it is to have bytes of its own */
   guint n_apart;       /* its length */
-  GCancellable *cancellable;      /* (nullable) whoever cancels it gets no plan */
-  void (*looked) (gpointer data); /* (nullable) told whenever the planner looks at it */
-  gpointer looked_data;
+  GCancellable *cancellable; /* (nullable) whoever cancels it gets no plan */
 } IrMemOptions;
 
 typedef struct

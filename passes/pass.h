@@ -31,6 +31,22 @@ typedef struct
   gpointer data;
 } IrPolicy;
 
+typedef enum
+{
+  IR_PASS_OPTION_TEXT,
+  IR_PASS_OPTION_INT,   /* a whole number, 0 or more */
+  IR_PASS_OPTION_BYTES, /* likewise, or with K, M or G */
+} IrPassOptionKind;
+
+/* What a pass can be told in a pipeline: a row of its descriptor. */
+typedef struct
+{
+  const char *name; /* "opset" */
+  IrPassOptionKind kind;
+  const char *fallback; /* the default */
+  const char *doc;
+} IrPassOption;
+
 struct _IrPassContext
 {
   IrEdit *edit;
@@ -42,7 +58,6 @@ struct _IrPassContext
   GCancellable *cancellable;
   gsize fold_limit_bytes;      /* constant folding: largest result that outgrows its constants */
   const IrBackend *backend;    /* (nullable) constant folding: whose kernels; NULL: reference */
-  gint64 opset;                /* upgrade-opset: version of ai.onnx; 0: the newest */
   gboolean stopped;            /* the policy said stop */
   struct _IrPassPrivate *priv; /* the runner's own */
 };
@@ -59,7 +74,20 @@ struct _IrPass
   /* (nullable) instead of rules. Returns FALSE with @error only if it could not go on. */
   gboolean (*run) (IrPassContext *context, GError **error);
   const IrRule *documented_rules; /* (nullable) for run passes: the rule names that it logs */
+  const IrPassOption *options;    /* (nullable) ends with a NULL name */
+  gboolean once;                  /* runs in the first round of a pipeline only */
+  struct _IrPassSettings *settings; /* (nullable) no descriptor has them: ir_pass_set() */
 };
+
+/* -- options: a pass with some of its options set is a pass (passes/rule/option.c) -- */
+IrPass *ir_pass_set (const IrPass *pass, const char *option, const char *value, GError **error);
+void ir_pass_set_free (IrPass *pass);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (IrPass, ir_pass_set_free)
+const char *ir_pass_option (const IrPass *pass, const char *option);
+guint64 ir_pass_option_number (const IrPass *pass, const char *option);
+gboolean ir_pass_option_is_set (const IrPass *pass, const char *option);
+const char *ir_pass_settings (const IrPass *pass); /* (nullable) "of=loss,wrt=params" */
+const char *ir_pass_option_kind_name (IrPassOptionKind kind);
 
 const IrPass *ir_pass_find (const char *name);
 const IrPass *const *ir_passes (guint *n);

@@ -291,7 +291,8 @@ run (Cli *cli)
   CliStatus status;
   guint nodes_before;
 
-  plain.pipeline = plain.passes = NULL; /* opened as it is; the passes run here */
+  plain.pipeline = plain.passes = NULL;
+  plain.set = NULL; /* opened as it is; the passes run here */
   if (!cli_model_open (cli, &plain, cli->args[0], FALSE, &opened, &status))
     return status;
   cli_print_problems (opened.problems, IR_SEVERITY_ERROR);

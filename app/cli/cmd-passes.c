@@ -49,6 +49,23 @@ add_pipelines (cJSON *json)
     }
 }
 
+static void
+add_options (cJSON *object, const IrPass *pass)
+{
+  cJSON *array = cJSON_AddArrayToObject (object, "options");
+
+  for (const IrPassOption *option = pass->options; option != NULL && option->name != NULL; option++)
+    {
+      cJSON *row = cJSON_CreateObject ();
+
+      cJSON_AddStringToObject (row, "name", option->name);
+      cJSON_AddStringToObject (row, "kind", ir_pass_option_kind_name (option->kind));
+      cJSON_AddStringToObject (row, "default", option->fallback);
+      cJSON_AddStringToObject (row, "doc", option->doc);
+      cJSON_AddItemToArray (array, row);
+    }
+}
+
 static cJSON *
 pass_json (const IrPass *pass)
 {
@@ -59,6 +76,8 @@ pass_json (const IrPass *pass)
   cJSON_AddStringToObject (object, "class", ir_class_name (pass->step_class));
   cJSON_AddStringToObject (object, "doc", pass->doc);
   cJSON_AddStringToObject (object, "source", pass->source);
+  cJSON_AddBoolToObject (object, "once", pass->once);
+  add_options (object, pass);
   return object;
 }
 
@@ -96,8 +115,13 @@ print (void)
   const IrPass *const *passes = ir_passes (&n);
 
   for (guint i = 0; i < n; i++)
-    cli_print ("%-28s %-9s %s\n", passes[i]->name, ir_class_name (passes[i]->step_class),
-               passes[i]->title);
+    {
+      cli_print ("%-28s %-9s %s%s\n", passes[i]->name, ir_class_name (passes[i]->step_class),
+                 passes[i]->title, passes[i]->once ? " (once)" : "");
+      for (const IrPassOption *option = passes[i]->options; option != NULL && option->name != NULL;
+           option++)
+        cli_print ("    %-24s %-9s %s\n", option->name, option->fallback, option->doc);
+    }
   print_pipelines ();
 }
 
@@ -130,7 +154,8 @@ const CliCommand cli_command_passes = {
   .summary = "The table of passes",
   .doc =
       "A pipeline of one's own is a JSON file, for --pipeline: what this command prints with -p is one.\n"
-      "data/schema/pipeline.schema.json says what it may hold.",
+      "data/schema/pipeline.schema.json says what it may hold. The option LIMIT of a pass PASS is set by\n"
+      "--set PASS.LIMIT=VALUE, or in the file by { \"pass\": \"PASS\", \"LIMIT\": VALUE }.",
   .max_args = 0,
   .options = passes_options,
   .options_size = sizeof (Options),

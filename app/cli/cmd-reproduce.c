@@ -7,6 +7,7 @@
 #include "passes/debug/bundle.h"
 
 #include <stdio.h>
+#include <string.h>
 
 typedef struct
 {
@@ -73,14 +74,33 @@ print_nothing (const Cli *cli, const IrBisection *found)
   return CLI_NO;
 }
 
+/* The pass that made a step, as it stands in the pipeline: with its options. */
+static const IrPass *
+pass_of_step (const IrPipeline *pipeline, const IrModel *model, guint step)
+{
+  const IrPassRun *run = ir_history_pass_run (model, ir_history_step (model, step)->pass_run);
+
+  for (guint i = 0; i < pipeline->passes->len; i++)
+    {
+      const IrPass *pass = pipeline->passes->pdata[i];
+
+      if (strcmp (pass->name, run->pass) == 0 &&
+          g_strcmp0 (ir_pass_settings (pass), run->settings) == 0)
+        return pass;
+    }
+  return ir_pass_find (run->pass);
+}
+
 static CliStatus
 reproduce (Cli *cli, IrModel *model, IrTrial *trial, const IrBisection *found, GError **error)
 {
   const Options *options = cli->options;
   g_auto (IrBundle) bundle = { 0 };
+  g_autoptr (IrPipeline) pipeline = cli_pipeline (&options->model, error);
+  if (pipeline == NULL)
+    return CLI_FAILED;
   IrReproduceOptions how = {
-    .pass = ir_pass_find (ir_history_pass_of (model, found->step)),
-    .opset = options->model.opset,
+    .pass = pass_of_step (pipeline, model, found->step),
     .backend = cli_backend (&options->model, error),
     .n_threads = MAX (options->model.threads, 0),
     .cancellable = cli->cancellable,
@@ -89,7 +109,6 @@ reproduce (Cli *cli, IrModel *model, IrTrial *trial, const IrBisection *found, G
     .folder = options->output,
     .step_class = options->model.step_class,
     .device = options->model.device,
-    .opset = options->model.opset,
     .threads = options->model.threads,
   };
 

@@ -21,6 +21,8 @@
     "How far rewrites may change results: exact, rounding (default), unsafe", "C" }, \
   { "opset", 0, G_OPTION_ARG_INT64, AT (opset), \
     "First upgrade the model to this version of ai.onnx, by recorded steps", "N" }, \
+  { "set", 0, G_OPTION_ARG_STRING_ARRAY, AT (set), \
+    "Set an option of a pass; irscope passes lists them", "PASS.OPTION=VALUE" }, \
   { "skip", 0, G_OPTION_ARG_STRING_ARRAY, AT (skip), \
     "Leave out a rule, a pass, or one application by its number or stable key", "N" }
 
@@ -67,8 +69,8 @@ const CliOption cli_limited_options[] = {
 
 /* -- passes -- */
 
-IrPipeline *
-cli_pipeline (const CliModelOptions *options, GError **error)
+static IrPipeline *
+named_pipeline (const CliModelOptions *options, GError **error)
 {
   g_auto (GStrv) names = NULL;
 
@@ -76,6 +78,38 @@ cli_pipeline (const CliModelOptions *options, GError **error)
     return ir_pipeline_load (options->pipeline != NULL ? options->pipeline : "default", error);
   names = g_strsplit (options->passes, ",", -1);
   return ir_pipeline_new_from_names ((const char *const *) names, error);
+}
+
+/* --opset has the upgrade first, unless a list of passes places it elsewhere. */
+static gboolean
+set_opset (const CliModelOptions *options, IrPipeline *pipeline, GError **error)
+{
+  g_autofree char *assignment = g_strdup_printf (IR_PASS_UPGRADE_OPSET ".opset=%" G_GINT64_FORMAT,
+                                                 options->opset);
+  const IrPass *upgrade = ir_pass_find (IR_PASS_UPGRADE_OPSET);
+
+  if (options->opset == 0)
+    return TRUE;
+  if (!g_ptr_array_find (pipeline->passes, upgrade, NULL))
+    g_ptr_array_insert (pipeline->passes, 0, (gpointer) upgrade);
+  return ir_pipeline_set (pipeline, assignment, error);
+}
+
+/* What --pipeline or --pass, --opset and --set say. */
+IrPipeline *
+cli_pipeline (const CliModelOptions *options, GError **error)
+{
+  g_autoptr (IrPipeline) pipeline = named_pipeline (options, error);
+
+  if (pipeline == NULL || !set_opset (options, pipeline, error))
+    return NULL;
+  for (guint i = 0; options->set != NULL && options->set[i] != NULL; i++)
+    if (!ir_pipeline_set (pipeline, options->set[i], error))
+      {
+        g_prefix_error (error, "--set ");
+        return NULL;
+      }
+  return g_steal_pointer (&pipeline);
 }
 
 static gboolean
@@ -145,25 +179,14 @@ check_skip (const char *name, GError **error)
   return FALSE;
 }
 
-/* The pipeline with the upgrade first, unless a list of passes places it elsewhere. */
+/* Before anything runs, in the words of the option. */
 static gboolean
-put_upgrade_first (const CliModelOptions *options,
-                   const IrModel *model,
-                   IrPipeline *pipeline,
-                   GError **error)
+check_opset (const CliModelOptions *options, const IrModel *model, GError **error)
 {
-  const IrPass *upgrade = ir_pass_find (IR_PASS_UPGRADE_OPSET);
-
-  if (options->opset == 0)
+  if (options->opset == 0 || ir_opset_may_be (model, options->opset, error))
     return TRUE;
-  if (!ir_opset_may_be (model, options->opset, error))
-    {
-      g_prefix_error (error, "--");
-      return FALSE;
-    }
-  if (!g_ptr_array_find (pipeline->passes, upgrade, NULL))
-    g_ptr_array_insert (pipeline->passes, 0, (gpointer) upgrade);
-  return TRUE;
+  g_prefix_error (error, "--");
+  return FALSE;
 }
 
 static void
@@ -179,13 +202,12 @@ cli_run_pipeline (Cli *cli,
                   IrPipelineResult *result,
                   GError **error)
 {
-  g_autoptr (IrPipeline) pipeline = cli_pipeline (options, error);
+  g_autoptr (IrPipeline) pipeline = NULL;
   IrPolicy policy = { ask_skip, options->skip };
   IrPipelineOptions pipeline_options = {
     .policy = options->skip != NULL ? &policy : NULL,
     .record_refusals = options->record_refusals,
     .rule_totals = options->rule_totals,
-    .opset = options->opset,
     .backend = ir_backend_find (options->device != NULL ? options->device : "cpu"),
     .progress = show_pass,
     .progress_data = cli,
@@ -195,7 +217,7 @@ cli_run_pipeline (Cli *cli,
   for (guint i = 0; options->skip != NULL && options->skip[i] != NULL; i++)
     if (!check_skip (options->skip[i], error))
       return FALSE;
-  if (pipeline == NULL || !put_upgrade_first (options, model, pipeline, error) ||
+  if (!check_opset (options, model, error) || (pipeline = cli_pipeline (options, error)) == NULL ||
       !cli_class (options, &pipeline_options.max_class, error))
     return FALSE;
   done = ir_pipeline_run (model, pipeline, &pipeline_options, result, cli->cancellable, error);
@@ -266,8 +288,11 @@ cli_model_open (Cli *cli,
       gboolean plain = !with_passes && options->pipeline == NULL && options->passes == NULL;
       CliModelOptions chosen = *options;
 
-      if (plain && model->step < 0 && options->opset == 0 &&
-          cli_ask_for_kernels (options, model->model, &error))
+      if (plain && options->set != NULL && model->step < 0)
+        g_set_error (&error, CLI_ERROR, 0, "--set %s: no passes run; add --pipeline or --pass",
+                     options->set[0]);
+      else if (plain && model->step < 0 && options->opset == 0 &&
+               cli_ask_for_kernels (options, model->model, &error))
         return TRUE;
       if (error != NULL)
         {

@@ -11,7 +11,7 @@
 typedef struct
 {
   char *pipeline, *passes, *step_class;
-  char **dims, **shapes, **skip;
+  char **dims, **shapes, **skip, **set;
   char **inputs;
   char **values;  /* NAME=1,2,3 */
   char *data_set; /* (nullable) a folder; an option of run alone */

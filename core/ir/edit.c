@@ -296,6 +296,20 @@ ir_edit_begin_pass (IrEdit *edit, const char *pass)
 }
 
 /**
+ * ir_edit_note_settings:
+ * @edit: an edit with an open pass, no step of which was begun
+ * @settings: (nullable): the options of the pass that were set, "of=loss,wrt=params"
+ */
+void
+ir_edit_note_settings (IrEdit *edit, const char *settings)
+{
+  g_return_if_fail (edit->pass_run >= 0 && edit->step == NULL);
+  if (settings != NULL)
+    g_array_index (edit->model->log->pass_runs, IrPassRun, edit->pass_run).settings = intern (
+        edit, settings);
+}
+
+/**
  * ir_edit_end_pass:
  * @edit: an edit with an open pass
  */

@@ -32,6 +32,7 @@ IrModel *ir_edit_model (IrEdit *edit);
 void ir_edit_begin_pipeline (IrEdit *edit, const char *name);
 void ir_edit_end_pipeline (IrEdit *edit);
 void ir_edit_begin_pass (IrEdit *edit, const char *pass);
+void ir_edit_note_settings (IrEdit *edit, const char *settings);
 void ir_edit_end_pass (IrEdit *edit);
 void ir_edit_begin_step (IrEdit *edit, const char *rule, IrClass step_class, IrNodeId anchor);
 void ir_edit_end_step (IrEdit *edit);   /* a step without records is dropped */

@@ -115,6 +115,7 @@ typedef struct
 typedef struct
 {
   const char *pass, *pipeline; /* interned; pipeline nullable */
+  const char *settings;        /* (nullable) interned: options of the pass that were set */
   guint iteration;             /* nth run of this pass in the pipeline run */
   guint first_step, n_steps;   /* steps [first_step, first_step + n_steps), 1-based indices */
   gint64 duration_ns;

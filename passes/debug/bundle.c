@@ -134,21 +134,19 @@ write_text (const Bundle *bundle, const char *name, const char *text, GError **e
 static gboolean
 write_pipeline (const Bundle *bundle, GError **error)
 {
-  cJSON *json = cJSON_CreateObject ();
-  char *text;
-  gboolean done;
+  g_autoptr (GPtrArray) passes = g_ptr_array_new ();
+  const IrPipeline pipeline = {
+    .name = (char *) "reproducer",
+    .title = (char *) "Reproducer",
+    .doc = (char *) "The pass that fails, alone.",
+    .passes = passes,
+    .max_iterations = 1,
+  };
+  g_autofree char *text = NULL;
 
-  cJSON_AddStringToObject (json, "name", "reproducer");
-  cJSON_AddStringToObject (json, "title", "Reproducer");
-  cJSON_AddStringToObject (json, "doc", "The pass that fails, alone.");
-  cJSON_AddNumberToObject (json, "max_iterations", 1);
-  cJSON_AddItemToArray (cJSON_AddArrayToObject (json, "passes"),
-                        cJSON_CreateString (bundle->how->pass->name));
-  text = cJSON_Print (json);
-  done = write_text (bundle, "pipeline.json", text, error);
-  cJSON_free (text);
-  cJSON_Delete (json);
-  return done;
+  g_ptr_array_add (passes, (gpointer) bundle->how->pass);
+  text = ir_pipeline_to_json (&pipeline);
+  return write_text (bundle, "pipeline.json", text, error);
 }
 
 static gboolean
@@ -187,8 +185,6 @@ begin_command (Bundle *bundle)
   g_string_append (bundle->command, "irscope bisect model.onnx --pipeline pipeline.json");
   if (options->step_class != NULL)
     add_option (bundle, "--class", "%s", options->step_class);
-  if (options->opset != 0)
-    add_option (bundle, "--opset", "%" G_GINT64_FORMAT, options->opset);
   if (options->device != NULL)
     add_option (bundle, "--device", "%s", options->device);
   if (options->threads != 0)

@@ -8,7 +8,6 @@ typedef struct
   const char *folder; /* it is made, and what is in it stays */
   /* What the command says beside the files; NULL and 0: nothing, the program's own choice. */
   const char *step_class, *device;
-  gint64 opset;
   int threads;
 } IrBundleOptions;
 

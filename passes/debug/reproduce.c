@@ -291,9 +291,7 @@ ir_reproduce_check (IrModel *model,
                     GError **error)
 {
   g_autoptr (IrPipeline) pipeline = pipeline_of (options->pass);
-  IrPipelineOptions how = { .max_class = options->max_class,
-                            .opset = options->opset,
-                            .backend = options->backend };
+  IrPipelineOptions how = { .max_class = options->max_class, .backend = options->backend };
   g_autoptr (IrPredicate) parsed = NULL;
   g_autoptr (IrTrial) trial = NULL;
 

@@ -9,7 +9,6 @@ typedef struct
 {
   const IrPass *pass;        /* run alone */
   IrClass max_class;         /* as in the pipeline whose history was bisected */
-  gint64 opset;              /* upgrade-opset: version of ai.onnx; 0: the newest */
   const IrBackend *backend;  /* (nullable): reference kernels */
   guint n_threads;           /* 0: number of cores */
   GCancellable *cancellable; /* (nullable) */

@@ -2,7 +2,8 @@
  * JSON:
  *
  *     { "name": "default", "aliases": ["deploy"], "title": "...", "doc": "...",
- *       "max_iterations": 8, "passes": ["eliminate-identity", "fold-constants", ...] }
+ *       "max_iterations": 8,
+ *       "passes": ["eliminate-identity", { "pass": "fold-constants", "limit": "1M" }, ...] }
  *
  * Users write their own: every mistake is an error that says where and what was needed. */
 #include "config.h"
@@ -27,6 +28,7 @@ ir_pipeline_free (IrPipeline *pipeline)
   g_free (pipeline->title);
   g_free (pipeline->doc);
   g_ptr_array_unref (pipeline->passes);
+  g_clear_pointer (&pipeline->own, g_ptr_array_unref);
   g_clear_pointer (&pipeline->aliases, g_ptr_array_unref);
   g_free (pipeline);
 }
@@ -98,6 +100,72 @@ add_pass (IrPipeline *pipeline, const char *where, const char *name, GError **er
                nearest != NULL ? "is \"" : "", nearest != NULL ? nearest : "",
                nearest != NULL ? "\" meant? " : "");
   return FALSE;
+}
+
+/* Sets an option of the pass at @index. */
+static gboolean
+set_option (
+    IrPipeline *pipeline, guint index, const char *option, const char *value, GError **error)
+{
+  IrPass *pass = ir_pass_set (pipeline->passes->pdata[index], option, value, error);
+
+  if (pass == NULL)
+    return FALSE;
+  if (pipeline->own == NULL)
+    pipeline->own = g_ptr_array_new_with_free_func ((GDestroyNotify) ir_pass_set_free);
+  g_ptr_array_add (pipeline->own, pass);
+  pipeline->passes->pdata[index] = pass;
+  return TRUE;
+}
+
+static gboolean
+fail_to_set (const char *assignment, GError **error, const char *why)
+{
+  g_set_error (error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE, "%s: %s", assignment, why);
+  return FALSE;
+}
+
+/**
+ * ir_pipeline_set:
+ * @pipeline: a pipeline
+ * @assignment: "fold-constants.limit=1M"
+ * @error: return location for an error
+ *
+ * Sets an option of each pass of that name.
+ *
+ * Fails with %G_OPTION_ERROR_BAD_VALUE if the pipeline has no such pass, that no such option, or
+ * the option takes no such value.
+ *
+ * Returns: %TRUE if it was set
+ */
+gboolean
+ir_pipeline_set (IrPipeline *pipeline, const char *assignment, GError **error)
+{
+  const char *equals = strchr (assignment, '=');
+  g_auto (GStrv) words = NULL;
+  guint n_set = 0;
+
+  g_autofree char *left = g_strndup (assignment,
+                                     equals != NULL ? (gsize) (equals - assignment) : 0);
+  words = g_strsplit (left, ".", 2);
+  if (equals == NULL || g_strv_length (words) != 2)
+    return fail_to_set (assignment, error, "needs the form PASS.OPTION=VALUE");
+  for (guint i = 0; i < pipeline->passes->len; i++)
+    if (strcmp (((const IrPass *) pipeline->passes->pdata[i])->name, words[0]) == 0)
+      {
+        if (!set_option (pipeline, i, words[1], equals + 1, error))
+          {
+            g_prefix_error (error, "%s: ", assignment);
+            return FALSE;
+          }
+        n_set++;
+      }
+  if (n_set > 0)
+    return TRUE;
+  g_autofree char *why = g_strdup_printf (
+      "there is no pass \"%s\"%s; \"irscope passes\" lists them and their options", words[0],
+      ir_pass_find (words[0]) != NULL ? " in the pipeline" : "");
+  return fail_to_set (assignment, error, why);
 }
 
 /**
@@ -242,6 +310,75 @@ read_iterations (const Source *source, const cJSON *item, guint *n, GError **err
   return TRUE;
 }
 
+/* (nullable) The text of an option: a string, a number, or strings with a comma between. */
+static char *
+option_text (const cJSON *item)
+{
+  GString *text = g_string_new (NULL);
+  const cJSON *part;
+
+  if (cJSON_IsString (item))
+    g_string_append (text, item->valuestring);
+  else if (cJSON_IsNumber (item) && item->valuedouble == (double) (gint64) item->valuedouble)
+    g_string_append_printf (text, "%" G_GINT64_FORMAT, (gint64) item->valuedouble);
+  else if (!cJSON_IsArray (item))
+    return g_string_free (text, TRUE), NULL;
+  if (cJSON_IsArray (item))
+    cJSON_ArrayForEach (part, item)
+    {
+      if (!cJSON_IsString (part))
+        return g_string_free (text, TRUE), NULL;
+      g_string_append_printf (text, "%s%s", text->len > 0 ? "," : "", part->valuestring);
+    }
+  return g_string_free (text, FALSE);
+}
+
+/* { "pass": "fold-constants", "limit": "1M" }: the options of the pass that was added last. */
+static gboolean
+read_options (const Source *source,
+              const cJSON *object,
+              IrPipeline *pipeline,
+              const char **at,
+              GError **error)
+{
+  const cJSON *item;
+
+  cJSON_ArrayForEach (item, object)
+  {
+    g_autofree char *text = option_text (item);
+    g_autoptr (GError) wrong = NULL;
+    if (strcmp (item->string, "pass") == 0)
+      continue;
+    const char *place = place_of (source, item->string, *at);
+    if (text == NULL)
+      return complain (source, place, error,
+                       "\"%s\" must be a string, a whole number or a list of strings",
+                       item->string);
+    if (!set_option (pipeline, pipeline->passes->len - 1, item->string, text, &wrong))
+      return complain (source, place, error, "%s", wrong->message);
+  }
+  return TRUE;
+}
+
+static gboolean
+read_pass (
+    const Source *source, const cJSON *item, IrPipeline *pipeline, const char **at, GError **error)
+{
+  const cJSON *name = cJSON_IsObject (item) ? cJSON_GetObjectItemCaseSensitive (item, "pass")
+                                            : item;
+  g_autoptr (GError) unknown = NULL;
+
+  if (!cJSON_IsString (name))
+    return complain (source, *at, error,
+                     "\"passes\" must hold names of passes, or objects with a name as \"pass\" "
+                     "and options, and nothing else");
+  *at = place_of (source, name->valuestring, *at);
+  if (!add_pass (pipeline, "passes", name->valuestring, &unknown))
+    return complain (source, *at, error, "%s", unknown->message);
+  *at += strlen (name->valuestring) + 2;
+  return !cJSON_IsObject (item) || read_options (source, item, pipeline, at, error);
+}
+
 static gboolean
 read_passes (const Source *source, const cJSON *list, IrPipeline *pipeline, GError **error)
 {
@@ -251,17 +388,7 @@ read_passes (const Source *source, const cJSON *list, IrPipeline *pipeline, GErr
   if (!cJSON_IsArray (list))
     return complain (source, at, error, "\"passes\" must be a list of names of passes");
   at += strlen ("\"passes\"");
-  cJSON_ArrayForEach (item, list)
-  {
-    g_autoptr (GError) unknown = NULL;
-
-    if (!cJSON_IsString (item))
-      return complain (source, at, error, "\"passes\" must hold names of passes, and nothing else");
-    at = place_of (source, item->valuestring, at);
-    if (!add_pass (pipeline, "passes", item->valuestring, &unknown))
-      return complain (source, at, error, "%s", unknown->message);
-    at += strlen (item->valuestring) + 2;
-  }
+  cJSON_ArrayForEach (item, list) if (!read_pass (source, item, pipeline, &at, error)) return FALSE;
   return TRUE;
 }
 
@@ -440,6 +567,21 @@ ir_pipeline_load (const char *name_or_path, GError **error)
   return missing ? load_failed (name_or_path, error) : NULL;
 }
 
+static cJSON *
+pass_to_json (const IrPass *pass)
+{
+  cJSON *object;
+
+  if (ir_pass_settings (pass) == NULL)
+    return cJSON_CreateString (pass->name);
+  object = cJSON_CreateObject ();
+  cJSON_AddStringToObject (object, "pass", pass->name);
+  for (const IrPassOption *option = pass->options; option->name != NULL; option++)
+    if (ir_pass_option_is_set (pass, option->name))
+      cJSON_AddStringToObject (object, option->name, ir_pass_option (pass, option->name));
+  return object;
+}
+
 /**
  * ir_pipeline_to_json:
  * @pipeline: a pipeline
@@ -463,8 +605,7 @@ ir_pipeline_to_json (const IrPipeline *pipeline)
     cJSON_AddItemToArray (aliases, cJSON_CreateString (pipeline->aliases->pdata[i]));
   passes = cJSON_AddArrayToObject (json, "passes");
   for (guint i = 0; i < pipeline->passes->len; i++)
-    cJSON_AddItemToArray (passes,
-                          cJSON_CreateString (((const IrPass *) pipeline->passes->pdata[i])->name));
+    cJSON_AddItemToArray (passes, pass_to_json (pipeline->passes->pdata[i]));
   printed = cJSON_Print (json);
   text = g_strconcat (printed != NULL ? printed : "", "\n", NULL);
   cJSON_free (printed);

@@ -212,6 +212,7 @@ run_pass (IrPassContext *context,
   if (ir_pass_cancelled (context, error))
     return FALSE;
   ir_edit_begin_pass (context->edit, pass->name);
+  ir_edit_note_settings (context->edit, ir_pass_settings (pass));
   ir_pass_context_start (context, pass);
   if (options->progress != NULL)
     options->progress (pass->name, context->priv->n_steps, options->progress_data);
@@ -223,6 +224,13 @@ run_pass (IrPassContext *context,
     done = pass->run != NULL ? pass->run (context, error) : run_rules (context, pass, error);
   ir_edit_end_pass (context->edit);
   return done && (!options->verify || verify (context, pass, error));
+}
+
+/* Has run in the first round, and runs in no other */
+static gboolean
+is_done (const IrPass *pass, const IrPipelineResult *result)
+{
+  return pass->once && result->iterations > 1;
 }
 
 static gboolean
@@ -241,7 +249,8 @@ run_all (IrPassContext *context,
         infer_more (context->edit);
       infer_functions (context->edit);
       for (guint i = 0; i < pipeline->passes->len && !context->stopped; i++)
-        if (!run_pass (context, pipeline->passes->pdata[i], options, error))
+        if (!is_done (pipeline->passes->pdata[i], result) &&
+            !run_pass (context, pipeline->passes->pdata[i], options, error))
           return FALSE;
     }
   while (context->priv->n_steps > before && !context->stopped &&
@@ -296,7 +305,6 @@ ir_pipeline_run (IrModel *model,
   context.fold_limit_bytes = options->fold_limit_bytes != 0 ? options->fold_limit_bytes
                                                             : DEFAULT_FOLD_LIMIT;
   context.backend = options->backend;
-  context.opset = options->opset;
   priv.progress = options->progress;
   priv.progress_data = options->progress_data;
   ir_edit_record_refusals (edit, options->record_refusals);

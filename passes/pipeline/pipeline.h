@@ -8,12 +8,15 @@ typedef struct
   GPtrArray *passes;    /* of const IrPass */
   guint max_iterations; /* the list is repeated until nothing changes */
   GPtrArray *aliases;   /* (nullable) of char *: other names of one that comes with irscope */
+  GPtrArray *own;       /* (nullable) of IrPass: those of the passes that have options set */
 } IrPipeline;
 
 IrPipeline *ir_pipeline_load (const char *name_or_path,
                               GError **error);          /* "default", "basic", a file */
 char *ir_pipeline_to_json (const IrPipeline *pipeline); /* as in a file */
 IrPipeline *ir_pipeline_new_from_names (const char *const *pass_names, GError **error);
+/* "fold-constants.limit=1M", of each such pass */
+gboolean ir_pipeline_set (IrPipeline *pipeline, const char *assignment, GError **error);
 void ir_pipeline_free (IrPipeline *pipeline);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (IrPipeline, ir_pipeline_free)
 GStrv ir_pipeline_names (void); /* those shipped */
@@ -28,7 +31,6 @@ typedef struct
   /* (nullable): what will run the graph: its kernels fold floating-point constants, so that not a
    * bit of a run changes; %NULL: reference kernels. */
   const IrBackend *backend;
-  gint64 opset;    /* what upgrade-opset brings ai.onnx to; 0: the newest version */
   gboolean verify; /* check structure after each pass; debug */
   void (*progress) (const char *pass, guint n_steps, gpointer data);
   gpointer progress_data;

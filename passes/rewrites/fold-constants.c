@@ -103,7 +103,9 @@ most_bytes (const IrPassContext *context, const IrNode *node)
       const IrTensor *constant = ir_value_constant (value);
       bytes += constant != NULL ? ir_tensor_n_bytes (constant) : 0;
     }
-  return MAX (bytes, context->fold_limit_bytes);
+  return MAX (bytes, ir_pass_option_is_set (context->priv->pass, "limit")
+                         ? ir_pass_option_number (context->priv->pass, "limit")
+                         : context->fold_limit_bytes);
 }
 
 static gboolean
@@ -323,6 +325,12 @@ static const IrRule rules[] = {
   { NULL },
 };
 
+static const IrPassOption options[] = {
+  { "limit", IR_PASS_OPTION_BYTES, "64M",
+    "Largest result that outgrows the constants that it is made of." },
+  { NULL },
+};
+
 const IrPass ir_pass_fold_constants = {
   .name = "fold-constants",
   .title = "Fold constants",
@@ -335,4 +343,5 @@ const IrPass ir_pass_fold_constants = {
   .before_after = "const -> Unsqueeze -> y\nconst y",
   .run = run,
   .documented_rules = rules,
+  .options = options,
 };

@@ -291,11 +291,11 @@ ir_opset_may_be (const IrModel *model, gint64 opset, GError **error)
 static gboolean
 run (IrPassContext *context, GError **error)
 {
-  IrUpgrade upgrade = { .context = context,
-                        .target = context->opset > 0 ? context->opset : IR_OPSET_NEWEST };
+  gint64 opset = (gint64) ir_pass_option_number (context->priv->pass, "opset");
+  IrUpgrade upgrade = { .context = context, .target = opset > 0 ? opset : IR_OPSET_NEWEST };
   gint64 ir_version = MAX (context->model->info->ir_version, ir_version_of (upgrade.target));
 
-  if (context->opset > 0 && !ir_opset_may_be (context->model, context->opset, error))
+  if (opset > 0 && !ir_opset_may_be (context->model, opset, error))
     return FALSE;
   upgrade.constants_are_nodes = ir_version < 4;
   g_autoptr (GPtrArray) graphs = old_graphs (&upgrade);
@@ -323,14 +323,21 @@ static const IrRule rules[] = {
   { NULL },
 };
 
+static const IrPassOption options[] = {
+  { "opset", IR_PASS_OPTION_INT, "0", "The version of ai.onnx; 0: the newest. --opset sets it." },
+  { NULL },
+};
+
 const IrPass ir_pass_upgrade_opset = {
   .name = IR_PASS_UPGRADE_OPSET,
   .title = "Upgrade the opset",
-  .doc = "Brings the model to a newer version of ai.onnx, the newest or the one of --opset: first "
-         "each node whose form changed, then the import. Functions and subgraphs too.",
+  .doc =
+      "Brings the model to a newer version of ai.onnx, the newest or the one of its option opset: first "
+      "each node whose form changed, then the import. Functions and subgraphs too.",
   .source = "change logs of the ONNX operators; onnx.version_converter",
   .step_class = IR_CLASS_EXACT,
   .before_after = "x -> Squeeze {axes = [1]} -> y\nx, [1] -> Squeeze -> y",
   .run = run,
   .documented_rules = rules,
+  .options = options,
 };

@@ -55,16 +55,26 @@ note_origins (GArray *origins, const IrStep *step)
     }
 }
 
+/* @settings: (nullable): what was set of the pass's options; another value, another key */
 static char *
-prefix_of (const char *pass, const char *rule, guint32 origin)
+prefix_of (const char *pass, const char *settings, const char *rule, guint32 origin)
 {
-  return g_strdup_printf ("%s/%s/%u", pass, rule, origin);
+  return settings != NULL ? g_strdup_printf ("%s{%s}/%s/%u", pass, settings, rule, origin)
+                          : g_strdup_printf ("%s/%s/%u", pass, rule, origin);
+}
+
+static char *
+prefix_of_step (const IrModel *model, const IrStep *step, guint32 origin)
+{
+  const IrPassRun *run = ir_history_pass_run (model, step->pass_run);
+
+  return prefix_of (run->pass, run->settings, step->rule, origin);
 }
 
 static char *
 stable_key (struct _IrPassPrivate *priv, const char *rule, const IrNode *anchor, guint *occurrence)
 {
-  g_autofree char *prefix = prefix_of (priv->pass->name, rule,
+  g_autofree char *prefix = prefix_of (priv->pass->name, ir_pass_settings (priv->pass), rule,
                                        anchor != NULL ? origin_of (priv, anchor->id) : 0);
 
   *occurrence = GPOINTER_TO_UINT (g_hash_table_lookup (priv->occurrence, prefix));
@@ -76,8 +86,8 @@ stable_key (struct _IrPassPrivate *priv, const char *rule, const IrNode *anchor,
  * @model: a model with a history
  * @step: 1 .. n_steps
  *
- * The key that the policy is asked with when a re-run comes to the same application: pass, rule,
- * the node of the start that the anchor descends from, and the how-manieth application there.
+ * The key that the policy is asked with when a re-run comes to the same application: pass, its
+ * options that were set, rule, the node of the start that the anchor descends from, and the how-manieth application there.
  * O(step).
  *
  * Returns: (transfer full): "fold-conv-bn/fold-conv-bn/12/0"
@@ -95,7 +105,7 @@ ir_step_stable_key (const IrModel *model, guint step)
 
       if (origin < origins->len && g_array_index (origins, guint32, origin) != 0)
         origin = g_array_index (origins, guint32, origin);
-      char *prefix = prefix_of (ir_history_pass_of (model, i), at->rule, origin);
+      char *prefix = prefix_of_step (model, at, origin);
       guint n = GPOINTER_TO_UINT (g_hash_table_lookup (seen, prefix));
       if (i == step)
         {
@@ -302,8 +312,8 @@ ir_pass_context_init (IrPassContext *context, struct _IrPassPrivate *priv, IrEdi
   for (guint i = 1; i <= ir_history_n_steps (context->model); i++)
     {
       const IrStep *step = ir_history_step (context->model, i);
-      g_autofree char *prefix = prefix_of (ir_history_pass_of (context->model, i), step->rule,
-                                           origin_of (priv, step->anchor));
+      g_autofree char *prefix = prefix_of_step (context->model, step,
+                                                origin_of (priv, step->anchor));
       guint n = GPOINTER_TO_UINT (g_hash_table_lookup (priv->occurrence, prefix));
       g_hash_table_replace (priv->occurrence, g_steal_pointer (&prefix), GUINT_TO_POINTER (n + 1));
       note_origins (priv->origins, step);
@@ -473,7 +483,7 @@ ir_pass_end (IrPassContext *context)
   if (ir_history_n_steps (context->model) == before)
     return;
   const IrStep *step = ir_history_step (context->model, before + 1);
-  char *prefix = prefix_of (priv->pass->name, step->rule, origin_of (priv, step->anchor));
+  char *prefix = prefix_of_step (context->model, step, origin_of (priv, step->anchor));
   guint n = GPOINTER_TO_UINT (g_hash_table_lookup (priv->occurrence, prefix));
   g_hash_table_replace (priv->occurrence, prefix, GUINT_TO_POINTER (n + 1));
   note_origins (priv->origins, step);

@@ -240,17 +240,28 @@ verify (IrModel *model, const char *what)
   return first_error (problems, what);
 }
 
+static IrPass *
+upgrade_to (gint64 opset)
+{
+  g_autofree char *text = g_strdup_printf ("%" G_GINT64_FORMAT, opset);
+
+  return ir_pass_set (ir_pass_find (IR_PASS_UPGRADE_OPSET), "opset", text, NULL);
+}
+
 static char *
 optimize (const Trial *trial, IrModel *model, const char *what, guint *n_steps)
 {
-  IrPipeline pipeline = { (char *) "fuzz", (char *) "", (char *) "", trial->passes,
+  g_autoptr (IrPass) upgrade = upgrade_to (trial->opset);
+  g_autoptr (GPtrArray) passes = g_ptr_array_copy (trial->passes, NULL, NULL);
+  IrPipeline pipeline = { (char *) "fuzz", (char *) "", (char *) "", passes,
                           trial->max_iterations };
-  IrPipelineOptions options = { .max_class = trial->max_class,
-                                .opset = trial->opset,
-                                .verify = TRUE };
+  IrPipelineOptions options = { .max_class = trial->max_class, .verify = TRUE };
   g_autoptr (GError) error = NULL;
   IrPipelineResult result = { 0 };
 
+  for (guint i = 0; i < passes->len; i++)
+    if (strcmp (((const IrPass *) passes->pdata[i])->name, IR_PASS_UPGRADE_OPSET) == 0)
+      passes->pdata[i] = upgrade;
   if (!ir_pipeline_run (model, &pipeline, &options, &result, NULL, &error))
     {
       if (strstr (error->message, "cannot be upgraded") == NULL)

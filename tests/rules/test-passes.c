@@ -284,9 +284,10 @@ test_fold_limit (void)
   IrPipelineOptions options = defaults ();
   IrPipelineResult result;
 
-  options.fold_limit_bytes = 20;
+  g_autoptr (IrPass) limited = ir_pass_set (ir_pass_find ("fold-constants"), "limit", "20", NULL);
+  g_autoptr (IrPipeline) pipeline = test_pipeline (limited);
   options.record_refusals = TRUE;
-  run (model, "fold-constants", &options, &result);
+  g_assert_true (ir_pipeline_run (model, pipeline, &options, &result, NULL, NULL));
   g_assert_cmpuint (result.n_steps, ==, 1);
   g_assert_cmpstr (ir_history_step (model, 1)->reason, ==, "t = [[1, 3, 5], [2, 4, 6]]");
 }
@@ -306,7 +307,7 @@ test_failure_is_taken_back (void)
   IrPipelineOptions options = defaults ();
 
   g_assert_no_error (error);
-  options.opset = 13;
+  g_assert_true (ir_pipeline_set (pipeline, "upgrade-opset.opset=13", NULL));
   g_assert_false (ir_pipeline_run (model, pipeline, &options, NULL, NULL, &error));
   g_assert_nonnull (strstr (error->message, "cannot be upgraded to opset 13"));
   end = ir_model_dump (model);
@@ -416,10 +417,149 @@ test_bad_pipelines (void)
   check_bad_pipeline ("{\"passes\": [], \"aliases\": [3]}", "must hold names");
 }
 
+/* -- options of passes -- */
+
+static IrPipeline *
+pipeline_of_text (const char *text)
+{
+  g_autofree char *path = g_build_filename (g_get_tmp_dir (), "irscope-test-options.json", NULL);
+  g_autoptr (GError) error = NULL;
+  IrPipeline *pipeline;
+
+  g_assert_true (g_file_set_contents (path, text, -1, NULL));
+  pipeline = ir_pipeline_load (path, &error);
+  g_assert_no_error (error);
+  g_unlink (path);
+  return pipeline;
+}
+
+/* Each entry has its own; they are written and read again; "--set" is of all entries. */
+static void
+test_options (void)
+{
+  g_autoptr (IrPipeline) pipeline = pipeline_of_text (
+      "{\"passes\": [{\"pass\": \"fold-constants\", \"limit\": \"1K\"}, \"fold-constants\", "
+      "{\"limit\": 20, \"pass\": \"fold-constants\"}]}");
+  static const guint64 limits[] = { 1024, 64 << 20, 20 };
+  g_autofree char *text = ir_pipeline_to_json (pipeline);
+  g_autoptr (IrPipeline) again = pipeline_of_text (text);
+  g_autoptr (GError) error = NULL;
+
+  for (guint i = 0; i < 3; i++)
+    {
+      g_assert_cmpuint (ir_pass_option_number (pipeline->passes->pdata[i], "limit"), ==, limits[i]);
+      g_assert_cmpuint (ir_pass_option_number (again->passes->pdata[i], "limit"), ==, limits[i]);
+    }
+  g_assert_cmpstr (ir_pass_settings (again->passes->pdata[0]), ==, "limit=1K");
+  g_assert_null (ir_pass_settings (again->passes->pdata[1]));
+  g_assert_true (ir_pipeline_set (again, "fold-constants.limit=2G", &error));
+  for (guint i = 0; i < 3; i++)
+    g_assert_cmpuint (ir_pass_option_number (again->passes->pdata[i], "limit"), ==, 2ull << 30);
+}
+
+static void
+check_bad_setting (const char *assignment, const char *needed)
+{
+  const char *const names[] = { "fold-constants", "upgrade-opset", "merge-casts", NULL };
+  g_autoptr (IrPipeline) pipeline = ir_pipeline_new_from_names (names, NULL);
+  g_autoptr (GError) error = NULL;
+
+  g_assert_false (ir_pipeline_set (pipeline, assignment, &error));
+  g_assert_error (error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE);
+  g_test_message ("%s", error->message);
+  g_assert_nonnull (strstr (error->message, needed));
+}
+
+static void
+test_bad_options (void)
+{
+  check_bad_setting ("fold-constants.limits=1", "no option \"limits\"; it has limit");
+  check_bad_setting ("merge-casts.limit=1", "it has none");
+  check_bad_setting ("fold-constants.limit=1T", "whole number, 0 or more, of bytes");
+  check_bad_setting ("fold-constants.limit=-1", "whole number");
+  check_bad_setting ("fold-constants.limit=", "whole number");
+  check_bad_setting ("fold-constants.limit=99999999999G", "whole number");
+  check_bad_setting ("upgrade-opset.opset=13M", "whole number");
+  check_bad_setting ("fuse-gelu.opset=13", "no pass \"fuse-gelu\" in the pipeline");
+  check_bad_setting ("fold.limit=13", "no pass \"fold\";");
+  check_bad_setting ("fold-constants.limit=x", "fold-constants.limit=x: the option limit");
+  check_bad_setting ("limit=13", "PASS.OPTION=VALUE");
+  check_bad_setting ("", "PASS.OPTION=VALUE");
+  check_bad_pipeline ("{\"passes\": [{\"pass\": \"fold-constants\",\n \"max\": 1}]}",
+                      ":2:2: the pass fold-constants has no option \"max\"");
+  check_bad_pipeline ("{\"passes\": [{\"limit\": 1}]}", "objects with a name as \"pass\"");
+  check_bad_pipeline ("{\"passes\": [{\"pass\": \"fold-constants\", \"limit\": 1.5}]}",
+                      "must be a string, a whole number");
+  check_bad_pipeline ("{\"passes\": [{\"pass\": \"fold-constants\", \"limit\": {}}]}",
+                      "must be a string, a whole number");
+}
+
+/* The same application of a pass that was told something else is another one. */
+static void
+test_options_in_keys (void)
+{
+  static const char *const settings[] = { NULL, "fold-constants.limit=1M",
+                                          "fold-constants.limit=2M" };
+  const char *const names[] = { "fold-constants", NULL };
+  g_autoptr (GHashTable) keys = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+
+  for (guint i = 0; i < 3; i++)
+    {
+      g_autoptr (IrModel)
+          model = model_of (ONE "<float[4] w = {1, 2, 3, 4}> { a = Neg (w)  y = Add (x, a) }");
+      g_autoptr (IrPipeline) pipeline = ir_pipeline_new_from_names (names, NULL);
+      IrPipelineOptions options = defaults ();
+      Asked asked = { .keys = g_ptr_array_new_with_free_func (g_free) };
+      IrPolicy policy = { ask, &asked };
+
+      if (settings[i] != NULL)
+        g_assert_true (ir_pipeline_set (pipeline, settings[i], NULL));
+      options.policy = &policy;
+      g_assert_true (ir_pipeline_run (model, pipeline, &options, NULL, NULL, NULL));
+      g_assert_cmpuint (ir_history_n_steps (model), ==, 1);
+      g_autofree char *key = ir_step_stable_key (model, 1);
+      g_assert_cmpstr (key, ==, asked.keys->pdata[0]);
+      g_assert_true (g_hash_table_add (keys, g_steal_pointer (&key)));
+      g_ptr_array_unref (asked.keys);
+    }
+}
+
+static guint n_once;
+
+static gboolean
+run_once (IrPassContext *context, GError **error)
+{
+  n_once++;
+  return TRUE;
+}
+
+static void
+test_once (void)
+{
+  const IrPass once = {
+    .name = "once", .step_class = IR_CLASS_EXACT, .run = run_once, .once = TRUE
+  };
+  const char *const names[] = { "eliminate-identity", NULL };
+  g_autoptr (IrModel) model = model_of (FOUR_IDENTITIES);
+  g_autoptr (IrPipeline) pipeline = ir_pipeline_new_from_names (names, NULL);
+  IrPipelineOptions options = defaults ();
+  IrPipelineResult result;
+
+  g_ptr_array_add (pipeline->passes, (gpointer) &once);
+  n_once = 0;
+  g_assert_true (ir_pipeline_run (model, pipeline, &options, &result, NULL, NULL));
+  g_assert_cmpuint (result.iterations, >, 1);
+  g_assert_cmpuint (n_once, ==, 1);
+}
+
 int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/passes/options are set per entry, written and read", test_options);
+  g_test_add_func ("/passes/what is no option or no value of one is said", test_bad_options);
+  g_test_add_func ("/passes/options are part of the key of a step", test_options_in_keys);
+  g_test_add_func ("/passes/a pass that runs once has one round", test_once);
   g_test_add_func ("/passes/what outgrows its constants folds up to a limit only", test_fold_limit);
   g_test_add_func ("/passes/a pass that fails takes back what it did", test_failure_is_taken_back);
   g_test_add_func ("/passes/a skipped step is skipped by its key in a re-run", test_skip);

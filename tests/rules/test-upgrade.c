@@ -19,8 +19,10 @@ static gboolean
 upgrade (IrModel *model, gint64 opset, IrPipelineResult *result, GError **error)
 {
   g_autoptr (IrPipeline) pipeline = test_pipeline (ir_pass_find (IR_PASS_UPGRADE_OPSET));
-  IrPipelineOptions options = { .max_class = IR_CLASS_EXACT, .opset = opset, .verify = TRUE };
+  IrPipelineOptions options = { .max_class = IR_CLASS_EXACT, .verify = TRUE };
+  g_autofree char *setting = g_strdup_printf ("upgrade-opset.opset=%" G_GINT64_FORMAT, opset);
 
+  g_assert_true (ir_pipeline_set (pipeline, setting, NULL));
   return ir_pipeline_run (model, pipeline, &options, result, NULL, error);
 }
 

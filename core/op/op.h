@@ -102,6 +102,9 @@ typedef gboolean (*IrKernelFunc) (IrCall *call, GError **error);
 typedef void (*IrAdaptFunc) (IrCall *call);
 /* FLOPs of one execution; 0 where there is no arithmetic. Bytes are derived from the types. */
 typedef guint64 (*IrCostFunc) (const IrCall *call);
+typedef struct _IrCompose IrCompose; /* core/op/compose.h */
+typedef struct _IrPart IrPart;
+typedef void (*IrComposeFunc) (IrCompose *c);
 
 /* Applies when the node's opset version is below @until. Entries ascend by @until; all that apply
  * are run in order. */
@@ -140,6 +143,7 @@ struct _IrOp
    * output of the body that it is in the next one, %G_MAXUINT: none */
   const IrType *(*carried) (const IrCall *call, guint input, guint *output);
   IrAdapt adapt[IR_MAX_ADAPTS + 1]; /* ends with until 0 */
+  IrComposeFunc compose; /* (nullable) the row is made of other operators */
   const char *body; /* (nullable) ONNX function body as text: domain irscope and function ops */
   const char *doc;  /* sentence case, ends with a period; user-visible */
 };

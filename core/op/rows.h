@@ -28,6 +28,7 @@
   const IrType *function (const IrCall *call, const IrGraph *graph, guint input);
 #define CARRIED(function)                                                                          \
   const IrType *function (const IrCall *call, guint input, guint *output);
+#define COMPOSE(function) void function (IrCompose *c);
 #define ADAPT(until, function) void function (IrCall *call);
 #define ADAPT_2(until1, function1, until2, function2)                                              \
   ADAPT (until1, function1) ADAPT (until2, function2)

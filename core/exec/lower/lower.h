@@ -12,6 +12,8 @@ gboolean ir_exec_expand_bodies (IrEdit *edit,
                                 GPtrArray *problems,
                                 GError **error);
 
+void ir_exec_compose (IrModel *model, const IrBackend *backend);
+
 /* An output of the graph that no run gives. */
 typedef struct
 {

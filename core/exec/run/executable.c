@@ -412,6 +412,7 @@ make_base (IrExecutable *executable, GError **error)
   executable->base = ir_exec_expand (executable->source, error);
   if (executable->base == NULL)
     return FALSE;
+  ir_exec_compose (executable->base, executable->options.backend);
   if (executable->options.partial)
     executable->missing = ir_exec_omit (executable->base, executable->options.backend,
                                         executable->failed);

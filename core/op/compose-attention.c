@@ -77,10 +77,10 @@ pick (IrCompose *c, IrPart *x, gint64 axis, gint64 index)
 static IrPart *
 led_by_one (IrCompose *c, IrPart *x)
 {
-  ir_compose_set_int (c, "axis", 0);
-  IrPart *dims = ir_compose (c, IR_OP_CONCAT, 2, ir_compose_ints (c, 1, (gint64[]){ 1 }),
-                             ir_compose (c, IR_OP_SHAPE, 1, x));
+  IrPart *dims = ir_compose (c, IR_OP_SHAPE, 1, x);
 
+  ir_compose_set_int (c, "axis", 0);
+  dims = ir_compose (c, IR_OP_CONCAT, 2, ir_compose_ints (c, 1, (gint64[]){ 1 }), dims);
   return ir_compose (c, IR_OP_RESHAPE, 2, x, dims);
 }
 
@@ -468,12 +468,14 @@ ir_compose_decoder_attention (IrCompose *c)
 static IrPart *
 positions_of (IrCompose *c, IrPart *ids, IrPart *x, gint64 axis)
 {
-  IrPart *shape, *all;
+  IrPart *samples, *shape, *all;
 
   if (ir_compose_rank (c, ids) != 1)
     return ids;
+  samples = size_of (c, x, 0);
+  shape = size_of (c, x, axis);
   ir_compose_set_int (c, "axis", 0);
-  shape = ir_compose (c, IR_OP_CONCAT, 2, size_of (c, x, 0), size_of (c, x, axis));
+  shape = ir_compose (c, IR_OP_CONCAT, 2, samples, shape);
   all = count (c, ir_compose_ints (c, 1, (gint64[]){ 0 }), size_of (c, x, axis));
   return ir_compose (c, IR_OP_EXPAND, 2, ir_compose (c, IR_OP_ADD, 2, all, ids), shape);
 }

@@ -190,11 +190,12 @@ void
 ir_compose_fused_gemm (IrCompose *c)
 {
   const char *name = ir_call_string (c->call, "activation", "");
+  const char *second = strcmp (name, "Selu") == 0 ? "activation_gamma" : "activation_beta";
   const float parameters[] = { (float) ir_call_float (c->call, "activation_alpha", 0.01f),
-                               (float) ir_call_float (c->call, "activation_beta", 0) };
-  guint n = ir_call_attr (c->call, "activation_alpha") == NULL  ? 0
-            : ir_call_attr (c->call, "activation_beta") == NULL ? 1
-                                                                : 2;
+                               (float) ir_call_float (c->call, second, 0) };
+  guint n = ir_call_attr (c->call, "activation_alpha") == NULL ? 0
+            : ir_call_attr (c->call, second) == NULL           ? 1
+                                                               : 2;
   const IrOp *row = *name != '\0' && strcmp (name, "Clip") != 0 ? fused_row ("Gemm", name) : NULL;
   gboolean activated = row != NULL;
 
@@ -323,17 +324,17 @@ ir_compose_pad (IrCompose *c)
 
 /* -- the gates of some networks -- */
 
-/* X * Sigmoid (alpha * X) * scale. */
+/* X times the scale, or alpha where none is given, and that times its Sigmoid. */
 void
 ir_compose_scaled_silu (IrCompose *c)
 {
-  IrPart *x = ir_compose_input (c, 0), *scale = ir_compose_input (c, 1);
+  IrPart *x = ir_compose_input (c, 0), *scale = ir_compose_input (c, 1), *y;
 
-  ir_compose_set_float (c, "alpha", ir_call_float (c->call, "alpha", 1));
-  IrPart *y = ir_compose (c, IR_OP_LATE_SWISH, 1, x);
   if (scale != NULL)
-    y = ir_compose (c, IR_OP_MUL, 2, y, ir_compose (c, IR_OP_CAST_LIKE, 2, scale, x));
-  ir_compose_result (c, 0, y);
+    y = ir_compose (c, IR_OP_MUL, 2, x, ir_compose (c, IR_OP_CAST_LIKE, 2, scale, x));
+  else
+    y = ir_compose_times (c, x, ir_call_float (c->call, "alpha", 1));
+  ir_compose_result (c, 0, ir_compose (c, IR_OP_LATE_SWISH, 1, y));
 }
 
 /* RMSNormalization of X, times the activation of the gate. */

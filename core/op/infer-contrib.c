@@ -100,3 +100,102 @@ ir_infer_gather_block_quantized (IrCall *call, GError **error)
   ir_call_set_output_tensor_type (call, 0, ir_call_input_dtype (call, 2), at, dims);
   return TRUE;
 }
+
+/* -- GroupQueryAttention -- */
+
+static gboolean
+check_group_heads (const IrCall *call, gint64 *q, gint64 *kv, GError **error)
+{
+  *q = ir_call_int (call, "num_heads", 0);
+  *kv = ir_call_int (call, "kv_num_heads", 0);
+  return (*q > 0 && *kv > 0 && *q < G_MAXINT32 && *kv < G_MAXINT32 && *q % *kv == 0) ||
+         ir_call_fail (call, error, IR_OP_ERROR_ATTRIBUTE,
+                       "num_heads must be a multiple of kv_num_heads, and both positive");
+}
+
+static gboolean
+check_rank_of (const IrCall *call, guint slot, int needed, GError **error)
+{
+  int rank = ir_call_input_rank (call, slot);
+
+  return !ir_call_has_input (call, slot) || rank == IR_RANK_UNKNOWN || rank == needed ||
+         ir_call_fail (call, error, IR_OP_ERROR_SHAPE, "input %u has rank %d, needed is %d", slot,
+                       rank, needed);
+}
+
+/* Keys, values and their past fit the heads of queries. */
+static gboolean
+check_cached (
+    const IrCall *call, IrDim batch, IrDim length, gint64 kv_heads, IrDim size, GError **error)
+{
+  IrDim same, width = ir_dim_is_known (size) ? size * kv_heads : IR_DIM_UNKNOWN;
+
+  for (guint slot = 1; slot < 5; slot++)
+    {
+      const IrDim *dims = ir_call_input_dims (call, slot);
+      if (!check_rank_of (call, slot, slot < 3 ? 3 : 4, error))
+        return FALSE;
+      if (dims == NULL)
+        continue;
+      if (!ir_call_same_dim (call, dims[0], batch, "the batch", &same, error))
+        return FALSE;
+      if (slot < 3 && (!ir_call_same_dim (call, dims[1], length, "the positions", &same, error) ||
+                       !ir_call_same_dim (call, dims[2], width, "keys", &same, error)))
+        return FALSE;
+      if (slot >= 3 && (!ir_call_same_dim (call, dims[1], kv_heads, "the heads", &same, error) ||
+                        !ir_call_same_dim (call, dims[3], size, "the head size", &same, error)))
+        return FALSE;
+    }
+  if (ir_call_input_rank (call, 3) == 4 && ir_call_input_rank (call, 4) == 4 &&
+      !ir_call_same_dim (call, ir_call_input_dims (call, 3)[2], ir_call_input_dims (call, 4)[2],
+                         "the past", &same, error))
+    return FALSE;
+  return TRUE;
+}
+
+/* query [batch, positions, heads * size], or with keys and values behind it. Sets the output to
+ * query's dims with the heads of queries alone, and the caches to [batch, kv heads, positions, size]. */
+gboolean
+ir_infer_group_query_attention (IrCall *call, GError **error)
+{
+  const IrDim *dims = ir_call_input_dims (call, 0);
+  IrDtype dtype = ir_call_input_dtype (call, 0);
+  gboolean packed = !ir_call_has_input (call, 1);
+  IrDim size = IR_DIM_UNKNOWN, batch = IR_DIM_UNKNOWN, length = IR_DIM_UNKNOWN;
+  gint64 heads, kv;
+
+  if (!check_group_heads (call, &heads, &kv, error) || !check_rank_of (call, 0, 3, error) ||
+      !ir_call_check_integers (call, 5, 2, error) || !ir_call_check_integers (call, 9, 1, error))
+    return FALSE;
+  if (packed == ir_call_has_input (call, 2) ||
+      ir_call_has_input (call, 3) != ir_call_has_input (call, 4))
+    return ir_call_fail (call, error, IR_OP_ERROR_ARITY, "keys and values must be given together");
+  if (!check_rank_of (call, 10, 4, error))
+    return FALSE;
+  if (dims != NULL)
+    {
+      gint64 all = packed ? heads + 2 * kv : heads;
+      batch = dims[0];
+      length = dims[1];
+      if (ir_dim_is_known (dims[2]) && dims[2] % all != 0)
+        return ir_call_fail (call, error, IR_OP_ERROR_SHAPE,
+                             "the last axis of query does not hold whole heads");
+      size = ir_dim_is_known (dims[2]) ? dims[2] / all : IR_DIM_UNKNOWN;
+      if (!check_cached (call, batch, length, kv, size, error))
+        return FALSE;
+    }
+  IrDim width = ir_dim_is_known (size) ? size * heads : IR_DIM_UNKNOWN;
+  ir_call_set_output_tensor_type (call, 0, dtype, 3, (IrDim[]){ batch, length, width });
+  for (guint i = 1; i < MIN (call->n_outputs, 3); i++)
+    ir_call_set_output_tensor_type (call, i, dtype, 4,
+                                    (IrDim[]){ batch, kv, IR_DIM_UNKNOWN, size });
+  return TRUE;
+}
+
+guint64
+ir_cost_group_query_attention (const IrCall *call)
+{
+  guint64 past = ir_call_input_rank (call, 3) == 4 ? ir_type_count (ir_call_input_type (call, 3)) : 1;
+
+  return ir_mul_saturated (ir_type_count (ir_call_input_type (call, 0)), 4 + past);
+}

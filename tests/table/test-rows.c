@@ -382,7 +382,7 @@ choose_recipe (GRand *rand, const IrOp *op)
   return found[g_rand_int_range (rand, 0, (int) n)];
 }
 
-#define MAX_INPUTS 12
+#define MAX_INPUTS 24
 
 typedef struct
 {
@@ -462,7 +462,7 @@ trial_init (Trial *trial, GRand *rand, const IrOp *op)
   if (op->domain != NULL)
     ir_edit_set_opset (trial->edit, op->domain, 1);
   int most = op->in.max < 0 ? op->in.min + 2 : op->in.max;
-  trial->n = (guint) g_rand_int_range (rand, op->in.min, MIN (most, MAX_INPUTS) + 1);
+  trial->n = (guint) g_rand_int_range (rand, op->in.min, MIN (most, MAX_INPUTS - 1) + 1);
   if (g_rand_int_range (rand, 0, 30) == 0)
     trial->n = (guint) g_rand_int_range (rand, 0, MAX_INPUTS);
   int recipe = choose_recipe (rand, op);

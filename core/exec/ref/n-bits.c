@@ -196,10 +196,11 @@ ir_ref_matmul_bnb4 (IrCall *call, GError **error)
   gboolean transposed = ir_call_int (call, "transB", 1) != 0;
   const double *codes = ir_call_int (call, "quant_type", 1) == 0 ? fp4 : nf4;
   const IrTensor *absmax = ir_call_input (call, 2);
-  if (!g_uint64_checked_mul (&all, k, n) || !needs (call, 1, (all + 1) / 2, error) ||
-      !needs (call, 2, (all + block - 1) / block, error) ||
+  if (!g_uint64_checked_mul (&all, k, n) ||
       ir_tensor_dtype (ir_call_input (call, 1)) != IR_DTYPE_UINT8)
-    return ir_call_fail (call, error, IR_OP_ERROR_DTYPE, "B does not fit K, N and uint8"), FALSE;
+    return ir_call_fail (call, error, IR_OP_ERROR_DTYPE, "B does not fit K, N and uint8");
+  if (!needs (call, 1, (all + 1) / 2, error) || !needs (call, 2, (all + block - 1) / block, error))
+    return FALSE;
   const guint8 *data = ir_tensor_data (ir_call_input (call, 1));
   if (!product_init (&p, call, transposed ? k : n, transposed ? n : k, error))
     return FALSE;

@@ -20,6 +20,8 @@
   C (memory)                                                                                       \
   C (render)                                                                                       \
   C (convert)                                                                                      \
+  C (edit)                                                                                         \
+  C (extract)                                                                                      \
   C (check)                                                                                        \
   C (conformance)                                                                                  \
   C (ops)                                                                                          \

@@ -548,6 +548,19 @@ infos_same (const Graft *graft, const IrFunctionInfo *a, const IrFunctionInfo *b
 }
 
 static void
+copy_functions (Graft *graft)
+{
+  for (guint i = 1; i < graft->target->graphs->len; i++)
+    {
+      const IrGraph *from = graft->target->graphs->pdata[i];
+
+      if (from->state == IR_STATE_LIVE && from->function != NULL &&
+          same_function (graft->model, from->function) == NULL)
+        copy_function (graft, from);
+    }
+}
+
+static void
 graft_functions (Graft *graft)
 {
   guint n_own = graft->model->graphs->len;
@@ -564,14 +577,7 @@ graft_functions (Graft *graft)
           !graphs_same (graft, own, twin))
         ir_edit_remove_graph (graft->edit, own);
     }
-  for (guint i = 1; i < graft->target->graphs->len; i++)
-    {
-      const IrGraph *from = graft->target->graphs->pdata[i];
-
-      if (from->state == IR_STATE_LIVE && from->function != NULL &&
-          same_function (graft->model, from->function) == NULL)
-        copy_function (graft, from);
-    }
+  copy_functions (graft);
 }
 
 static void
@@ -637,27 +643,44 @@ push_changed (GPtrArray *stack, const IrModel *model, const IrRecord *record)
 }
 
 static void
-forget_type (Graft *graft, GPtrArray *stack, IrValue *value)
+forget_type (IrEdit *edit, GPtrArray *stack, IrValue *value)
 {
   if (value == NULL || value->state != IR_STATE_LIVE || value->initializer != NULL)
     return;
-  ir_edit_set_type (graft->edit, value, NULL);
+  ir_edit_set_type (edit, value, NULL);
   push_readers (stack, value);
 }
 
-/* What was inferred behind what the records from @first on have changed need not hold any more. */
-static void
-forget_types (Graft *graft, guint first)
+/* Where the records of the open step begin. */
+static guint
+first_open_record (const IrLog *log)
 {
-  const GArray *records = graft->model->log != NULL ? graft->model->log->records : NULL;
+  const IrStep *last = log->steps->len > 0 ? log->steps->pdata[log->steps->len - 1] : NULL;
+
+  return last != NULL ? last->first_record + last->n_records : 0;
+}
+
+/**
+ * ir_graft_forget_types:
+ * @edit: a recording edit with an open step
+ *
+ * What was inferred behind what the step has changed so far need not hold any more: it is not known
+ * until types are inferred again.
+ */
+void
+ir_graft_forget_types (IrEdit *edit)
+{
+  const IrModel *model = ir_edit_model (edit);
+  const GArray *records = model->log != NULL ? model->log->records : NULL;
   guint n_records = records != NULL ? records->len : 0;
+  guint first = records != NULL ? first_open_record (model->log) : 0;
   g_autoptr (GHashTable) seen = g_hash_table_new (NULL, NULL);
   g_autoptr (GPtrArray) stack = g_ptr_array_new ();
 
   for (guint i = first; i < n_records; i++)
     {
       const IrRecord record = g_array_index (records, IrRecord, i);
-      push_changed (stack, graft->model, &record);
+      push_changed (stack, model, &record);
     }
   while (stack->len > 0)
     {
@@ -665,11 +688,11 @@ forget_types (Graft *graft, guint first)
       if (node->state != IR_STATE_LIVE || !g_hash_table_add (seen, (gpointer) node))
         continue;
       for (guint i = 0; i < node->n_outputs; i++)
-        forget_type (graft, stack, node->outputs[i]);
+        forget_type (edit, stack, node->outputs[i]);
       g_autoptr (GPtrArray) bodies = ir_node_subgraphs (node);
       for (guint i = 0; i < bodies->len; i++)
         for (guint k = 0; k < ir_graph_n_inputs (bodies->pdata[i]); k++)
-          forget_type (graft, stack, ir_graph_input (bodies->pdata[i], k));
+          forget_type (edit, stack, ir_graph_input (bodies->pdata[i], k));
     }
 }
 
@@ -687,7 +710,6 @@ ir_graft (IrEdit *edit, IrModel *target)
 {
   Graft graft = { .edit = edit, .model = ir_edit_model (edit), .target = target };
 
-  guint first = graft.model->log != NULL ? graft.model->log->records->len : 0;
   graft.values = g_hash_table_new (NULL, NULL);
   graft.kept = g_hash_table_new (NULL, NULL);
   graft_opsets (&graft);
@@ -699,7 +721,41 @@ ir_graft (IrEdit *edit, IrModel *target)
   remove_leftovers (&graft);
   if (strcmp (graft.model->main->name, target->main->name) != 0)
     ir_edit_rename_graph (edit, graft.model->main, target->main->name);
-  forget_types (&graft, first);
+  ir_graft_forget_types (edit);
   g_hash_table_unref (graft.values);
   g_hash_table_unref (graft.kept);
+}
+
+/**
+ * ir_graft_into:
+ * @edit: an edit with an open step
+ * @graph: where the nodes go
+ * @part: the model that they come from; may have another context
+ * @values: (inout): IrValue of @part -> IrValue of the model of @edit, or %NULL: an input that is left
+ *   out; gets those that are made
+ *
+ * Copies what is in the main graph of @part, aside from the values in @values, and the functions and
+ * opset imports that it needs. Names are copied as they are.
+ *
+ * Returns: (transfer container): the new nodes
+ */
+GPtrArray *
+ir_graft_into (IrEdit *edit, IrGraph *graph, IrModel *part, GHashTable *values)
+{
+  Graft graft = { .edit = edit, .model = ir_edit_model (edit), .target = part, .values = values };
+  g_autoptr (GPtrArray) nodes = ir_graph_nodes (part->main);
+  GPtrArray *made = g_ptr_array_new ();
+  guint n;
+  IrValue *const *own = ir_graph_values (part->main, &n);
+
+  for (guint i = 0; i < part->opsets->n; i++)
+    if (ir_model_opset (graft.model, part->opsets->opsets[i].domain) == 0)
+      ir_edit_set_opset (edit, part->opsets->opsets[i].domain, part->opsets->opsets[i].version);
+  copy_functions (&graft);
+  for (guint i = 0; i < n; i++)
+    if (!g_hash_table_contains (values, own[i]))
+      g_hash_table_insert (values, own[i], copy_value (&graft, graph, own[i]));
+  for (guint i = 0; i < nodes->len; i++)
+    g_ptr_array_add (made, copy_node (&graft, graph, nodes->pdata[i]));
+  return made;
 }

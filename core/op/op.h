@@ -145,6 +145,9 @@ struct _IrOp
   IrAdapt adapt[IR_MAX_ADAPTS + 1]; /* ends with until 0 */
   IrComposeFunc compose; /* (nullable) the row is made of other operators */
   const char *body; /* (nullable) ONNX function body as text: domain irscope and function ops */
+  /* (nullable) of those that own subgraphs: a graph in ONNX text with one such node, as it is added by
+   * hand; what its branches capture are further inputs of the graph */
+  const char *start;
   const char *doc;  /* sentence case, ends with a period; user-visible */
 };
 

@@ -36,6 +36,7 @@ ROOMS = [
     ('core/io/json', ['core/io/json/']),
     ('core/graphviz', ['core/graphviz/']),
     ('core/io, formats', ['core/io/format.c', 'core/io/tensor-file.c', 'core/io/dot-write.c']),
+    ('core/act', ['core/act/']),
     ('core/image', ['core/image/']),
     ('core/grad', ['core/grad/']),
     ('core/exec/kernel', ['core/exec/kernel/']),

@@ -249,6 +249,19 @@ ir_view_focus_content (IrView *view)
 }
 
 /**
+ * ir_view_set_inset:
+ * @px: height of what floats over the lowest part of @view; 0: nothing does
+ *
+ * Has the view leave that part free of what must be seen.
+ */
+void
+ir_view_set_inset (IrView *view, int px)
+{
+  if (IR_VIEW_GET_CLASS (view)->inset != NULL)
+    IR_VIEW_GET_CLASS (view)->inset (view, px);
+}
+
+/**
  * ir_view_set_indicator:
  * @text: (nullable): a short text, such as a count, shown beside the title of @view
  */

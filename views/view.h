@@ -22,6 +22,8 @@ struct _IrViewClass
   void (*session_changed) (IrView *view, IrSessionChanges changes);
   /* (nullable) Puts the keyboard focus where work in this view begins. */
   void (*focus_content) (IrView *view);
+  /* (nullable) Something floats over the lowest @px of the view. */
+  void (*inset) (IrView *view, int px);
 };
 
 typedef enum
@@ -50,6 +52,7 @@ IrView *ir_view_info_create (const IrViewInfo *info, IrSession *session); /* flo
 IrSession *ir_view_get_session (IrView *view);     /* (transfer none), never NULL */
 const IrViewInfo *ir_view_get_info (IrView *view); /* (nullable) */
 void ir_view_focus_content (IrView *view);
+void ir_view_set_inset (IrView *view, int px); /* what floats over its lowest part */
 /* A short text beside the title, such as a count; NULL removes it. */
 void ir_view_set_indicator (IrView *view, const char *text);
 const char *ir_view_get_indicator (IrView *view);

@@ -44,6 +44,7 @@ static const struct
   { "win.show-start", { "<Control>F9" } },
   { "win.show-end", { "<Control><Shift>F9" } },
   { "win.show-bottom", { "<Control>j" } },
+  { "win.graph-alone", { "F4" } },
   { "win.next-pane", { "F6" } },
   { "win.show('graph')", { "<Alt>1" } },
   { "win.show('text')", { "<Alt>2" } },

@@ -147,25 +147,25 @@ change_prove (GSimpleAction *action, GVariant *value, gpointer user_data)
 static void
 change_show_start (GSimpleAction *action, GVariant *value, gpointer user_data)
 {
-  gtk_widget_set_visible (GTK_WIDGET (IR_WINDOW (user_data)->start_box),
-                          g_variant_get_boolean (value));
-  g_simple_action_set_state (action, value);
+  ir_window_show_pane (user_data, IR_VIEW_START, g_variant_get_boolean (value));
 }
 
 static void
 change_show_end (GSimpleAction *action, GVariant *value, gpointer user_data)
 {
-  gtk_widget_set_visible (GTK_WIDGET (IR_WINDOW (user_data)->end_box),
-                          g_variant_get_boolean (value));
-  g_simple_action_set_state (action, value);
+  ir_window_show_pane (user_data, IR_VIEW_END, g_variant_get_boolean (value));
 }
 
 static void
 change_show_bottom (GSimpleAction *action, GVariant *value, gpointer user_data)
 {
-  gtk_widget_set_visible (GTK_WIDGET (IR_WINDOW (user_data)->bottom_box),
-                          g_variant_get_boolean (value));
-  g_simple_action_set_state (action, value);
+  ir_window_show_pane (user_data, IR_VIEW_BOTTOM, g_variant_get_boolean (value));
+}
+
+static void
+change_graph_alone (GSimpleAction *action, GVariant *value, gpointer user_data)
+{
+  ir_window_show_alone (user_data, g_variant_get_boolean (value));
 }
 
 /* win.view('zoom-in') is "view.zoom-in" of the centre view on top. */
@@ -258,9 +258,10 @@ static const IrWindowAction actions[] = {
   { { "last", activate_last }, NEEDS_LATER },
   { { "view", activate_view, "s" }, NEEDS_GRAPH },
   { { "show", activate_show, "s" }, NEEDS_GRAPH },
-  { { "show-start", NULL, NULL, "true", change_show_start }, NEEDS_GRAPH },
+  { { "show-start", NULL, NULL, "false", change_show_start }, NEEDS_GRAPH },
   { { "show-end", NULL, NULL, "true", change_show_end }, NEEDS_GRAPH },
-  { { "show-bottom", NULL, NULL, "true", change_show_bottom }, NEEDS_GRAPH },
+  { { "show-bottom", NULL, NULL, "false", change_show_bottom }, NEEDS_GRAPH },
+  { { "graph-alone", NULL, NULL, "false", change_graph_alone }, NEEDS_GRAPH },
   { { "next-pane", activate_next_pane }, NEEDS_GRAPH },
 };
 

@@ -1,7 +1,8 @@
 /* The window's fields, and what its files share: window-files.c opens and exports, window-actions.c
- * has the verbs of menus and keys, window.c follows the session. */
+ * has the verbs of menus and keys, window-panes.c places what is shown, window.c follows the session. */
 #pragma once
 
+#include "app/gui/sides.h"
 #include "app/gui/transport.h"
 #include "app/gui/window.h"
 #include "views/session/session.h"
@@ -25,15 +26,23 @@ struct _IrWindow
   AdwToast *toast; /* (nullable) weak: the message on screen, until it fades */
   gint64 toast_us; /* when it came */
   AdwWindowTitle *title;
-  GtkWidget *run_controls, *export_button, *search_button;
+  GtkWidget *run_controls, *export_button, *search_button, *start_button, *end_button;
+  GtkWidget *inputs_button, *options_button;
   GtkDropDown *pipelines;
   GtkInfoBar *banner;
   GtkLabel *banner_label;
   GtkMenuButton *banner_button;
   GtkStack *pages;
   AdwBin *welcome;
+  AdwBin *workspace;
+  IrSides *sides;
   GtkPaned *start_paned, *end_paned, *bottom_paned;
-  GtkBox *start_box, *centre_box, *end_box, *bottom_box;
+  GtkBox *start_box, *centre_box, *end_box, *bottom_box, *bottom_tabs;
+  GtkOverlay *centre_overlay;
+  GtkBox *float_box;
+  gboolean raised[IR_N_VIEW_PLACES];       /* panes that came by themselves */
+  gboolean shown_before[IR_N_VIEW_PLACES]; /* the graph was alone */
+  gboolean alone;
   IrTransport *transport;
   GtkLabel *run_status;
   GtkRevealer *activity;
@@ -79,3 +88,11 @@ void ir_window_add_actions (IrWindow *self);
 void ir_window_update_actions (IrWindow *self);
 IrView *ir_window_visible_view (IrWindow *self, IrViewPlace place);
 void ir_window_show_view (IrWindow *self, const char *id);
+
+void ir_window_build_panes (IrWindow *self);
+void ir_window_place_panes (IrWindow *self);
+void ir_window_remember_panes (IrWindow *self);
+void ir_window_raise_panes (IrWindow *self);
+void ir_window_update_float (IrWindow *self);
+void ir_window_show_pane (IrWindow *self, IrViewPlace place, gboolean shown);
+void ir_window_show_alone (IrWindow *self, gboolean alone);

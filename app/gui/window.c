@@ -4,7 +4,6 @@
 
 #include "app/gui/execution.h"
 #include "app/gui/inputs.h"
-#include "app/gui/panes.h"
 #include "app/gui/problems.h"
 #include "app/gui/remembered.h"
 #include "app/gui/run-options.h"
@@ -46,18 +45,11 @@ ir_window_visible_view (IrWindow *self, IrViewPlace place)
 void
 ir_window_show_view (IrWindow *self, const char *id)
 {
-  static const char *const pane_actions[IR_N_VIEW_PLACES] = {
-    [IR_VIEW_START] = "show-start",
-    [IR_VIEW_END] = "show-end",
-    [IR_VIEW_BOTTOM] = "show-bottom",
-  };
   const IrViewInfo *info = ir_view_find (id);
 
   if (info == NULL)
     return;
-  if (pane_actions[info->place] != NULL)
-    g_action_group_change_action_state (G_ACTION_GROUP (self), pane_actions[info->place],
-                                        g_variant_new_boolean (TRUE));
+  ir_window_show_pane (self, info->place, TRUE);
   gtk_stack_set_visible_child_name (self->stacks[info->place], id);
 }
 
@@ -146,64 +138,6 @@ update_activity (IrWindow *self)
     gtk_progress_bar_pulse (self->activity_bar);
 }
 
-/* -- dividers -- */
-
-#define START_WIDTH   300
-#define END_WIDTH     320
-#define BOTTOM_HEIGHT 230
-
-static int
-start_place (GtkPaned *paned, gpointer data)
-{
-  return START_WIDTH;
-}
-
-static int
-end_place (GtkPaned *paned, gpointer data)
-{
-  return MAX (gtk_widget_get_width (GTK_WIDGET (paned)) - END_WIDTH, 320);
-}
-
-static int
-bottom_place (GtkPaned *paned, gpointer data)
-{
-  return MAX (gtk_widget_get_height (GTK_WIDGET (paned)) - BOTTOM_HEIGHT, 200);
-}
-
-static void
-set_up_dividers (IrWindow *self)
-{
-  ir_panes_set_up (self->start_paned, start_place, NULL);
-  ir_panes_set_up (self->end_paned, end_place, NULL);
-  ir_panes_set_up (self->bottom_paned, bottom_place, NULL);
-  for (guint i = 0; i < IR_N_VIEW_PLACES; i++)
-    ir_panes_set_up_within (GTK_WIDGET (self->stacks[i]));
-}
-
-/* The right and bottom panes keep their size, the middle gets the rest: positions are counted from
- * the left and top, so they can be set only once the window has its size. */
-static gboolean
-place_panes (GtkWidget *widget, GdkFrameClock *clock, gpointer data)
-{
-  IrWindow *self = IR_WINDOW (widget);
-  const int width = gtk_widget_get_width (GTK_WIDGET (self->end_paned));
-  const int height = gtk_widget_get_height (GTK_WIDGET (self->bottom_paned));
-
-  if (width <= 1 || height <= 1)
-    return G_SOURCE_CONTINUE;
-  gtk_paned_set_position (
-      self->end_paned,
-      MAX (width - ir_panes_keep (ir_state_get_int ("end-width", END_WIDTH), 240, width), 320));
-  gtk_paned_set_position (
-      self->bottom_paned,
-      MAX (height - ir_panes_keep (ir_state_get_int ("bottom-height", BOTTOM_HEIGHT), 140, height),
-           200));
-  gtk_paned_set_position (self->start_paned,
-                          ir_panes_keep (gtk_paned_get_position (self->start_paned), 220,
-                                         gtk_widget_get_width (widget)));
-  return G_SOURCE_REMOVE;
-}
-
 static void
 update_page (IrWindow *self)
 {
@@ -215,13 +149,15 @@ update_page (IrWindow *self)
   else if (!self->panes_placed)
     {
       self->panes_placed = TRUE;
-      gtk_widget_add_tick_callback (GTK_WIDGET (self), place_panes, NULL, NULL);
+      ir_window_place_panes (self);
     }
   if (!empty && g_strcmp0 (gtk_stack_get_visible_child_name (self->pages), "welcome") == 0)
     focus_centre = TRUE;
   gtk_stack_set_visible_child_name (self->pages, empty ? "welcome" : "workspace");
   gtk_widget_set_visible (self->run_controls, !empty);
   gtk_widget_set_visible (self->export_button, !empty);
+  gtk_widget_set_visible (self->start_button, !empty);
+  gtk_widget_set_visible (self->end_button, !empty);
   gtk_widget_set_visible (self->search_button, !empty);
   if (focus_centre)
     ir_view_focus_content (ir_window_visible_view (self, IR_VIEW_CENTRE));
@@ -334,6 +270,11 @@ on_session_changed (IrWindow *self, guint changes, IrSession *session)
     update_undo (self);
   if (changes & IR_CHANGED_RUNS)
     update_run_status (self);
+  if (changes & (IR_CHANGED_RUNS | IR_CHANGED_HISTORY))
+    {
+      ir_window_update_float (self);
+      ir_window_raise_panes (self);
+    }
   if (changes & IR_CHANGED_PROBLEMS)
     update_banner (self);
   if (changes & IR_CHANGED_BUSY)
@@ -441,92 +382,6 @@ on_drop (GtkDropTarget *target, const GValue *value, double x, double y, gpointe
   return TRUE;
 }
 
-/* -- panes -- */
-
-/* Tabs; for a pane with one view its title and indicator. */
-static GtkWidget *
-pane_title (IrWindow *self, GtkStack *stack, guint n_views)
-{
-  GtkWidget *box, *label, *count;
-  IrView *view;
-
-  if (n_views != 1)
-    {
-      GtkWidget *tabs = gtk_stack_switcher_new ();
-
-      gtk_stack_switcher_set_stack (GTK_STACK_SWITCHER (tabs), stack);
-      gtk_widget_add_css_class (tabs, "pane-tabs");
-      return tabs;
-    }
-  view = self->views->pdata[self->views->len - 1];
-  box = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 6);
-  label = gtk_label_new (ir_view_get_info (view)->title);
-  count = gtk_label_new (NULL);
-  gtk_widget_add_css_class (label, "heading");
-  gtk_widget_add_css_class (count, "dim-label");
-  gtk_widget_add_css_class (count, "numeric");
-  g_object_bind_property (view, "indicator", count, "label", G_BINDING_SYNC_CREATE);
-  gtk_box_append (GTK_BOX (box), label);
-  gtk_box_append (GTK_BOX (box), count);
-  return box;
-}
-
-static GtkStack *
-fill_place (IrWindow *self, IrViewPlace place, GtkBox *box)
-{
-  GtkWidget *stack = gtk_stack_new ();
-  GtkWidget *bar = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 6);
-  guint n, n_here = 0;
-  const IrViewInfo *const *infos = ir_views (&n);
-
-  for (guint i = 0; i < n; i++)
-    {
-      IrView *view;
-      GtkStackPage *page;
-
-      if (infos[i]->place != place)
-        continue;
-      view = ir_view_info_create (infos[i], self->session);
-      page = gtk_stack_add_titled (GTK_STACK (stack), GTK_WIDGET (view), infos[i]->id,
-                                   infos[i]->title);
-      gtk_accessible_update_property (GTK_ACCESSIBLE (view), GTK_ACCESSIBLE_PROPERTY_LABEL,
-                                      infos[i]->title, -1);
-      g_object_set_data (G_OBJECT (page), "info", (gpointer) infos[i]);
-      g_ptr_array_add (self->views, view);
-      n_here++;
-    }
-  gtk_widget_set_visible (GTK_WIDGET (box), n_here > 0);
-  gtk_widget_add_css_class (bar, "pane-header");
-  gtk_box_append (GTK_BOX (bar), pane_title (self, GTK_STACK (stack), n_here));
-  if (place == IR_VIEW_CENTRE)
-    {
-      GtkWidget *chooser = ir_compare_chooser_new (self->session);
-
-      gtk_widget_set_hexpand (chooser, TRUE);
-      gtk_widget_set_halign (chooser, GTK_ALIGN_END);
-      gtk_widget_set_valign (chooser, GTK_ALIGN_CENTER);
-      gtk_box_append (GTK_BOX (bar), chooser);
-    }
-  gtk_widget_set_vexpand (stack, TRUE);
-  gtk_box_append (box, bar);
-  gtk_box_append (box, stack);
-  return GTK_STACK (stack);
-}
-
-static void
-build_panes (IrWindow *self)
-{
-  GtkBox *const boxes[IR_N_VIEW_PLACES] = {
-    [IR_VIEW_START] = self->start_box,
-    [IR_VIEW_CENTRE] = self->centre_box,
-    [IR_VIEW_END] = self->end_box,
-    [IR_VIEW_BOTTOM] = self->bottom_box,
-  };
-
-  for (guint i = 0; i < IR_N_VIEW_PLACES; i++)
-    self->stacks[i] = fill_place (self, i, boxes[i]);
-}
-
 static void
 fill_pipelines (IrWindow *self)
 {
@@ -595,12 +450,8 @@ save_state (IrWindow *self)
   ir_state_set_int ("width", width);
   ir_state_set_int ("height", height);
   ir_state_set_boolean ("maximized", gtk_window_is_maximized (GTK_WINDOW (self)));
-  ir_state_set_int ("start-width", gtk_paned_get_position (self->start_paned));
   if (!ir_session_is_empty (self->session))
-    {
-      ir_state_set_int ("end-width", gtk_widget_get_width (GTK_WIDGET (self->end_box)));
-      ir_state_set_int ("bottom-height", gtk_widget_get_height (GTK_WIDGET (self->bottom_box)));
-    }
+    ir_window_remember_panes (self);
   ir_state_save ();
 }
 
@@ -673,6 +524,14 @@ ir_window_class_init (IrWindowClass *klass)
   BIND (start_box);
   BIND (centre_box);
   BIND (end_box);
+  BIND (workspace);
+  BIND (centre_overlay);
+  BIND (float_box);
+  BIND (bottom_tabs);
+  BIND (inputs_button);
+  BIND (options_button);
+  BIND (start_button);
+  BIND (end_button);
   BIND (bottom_box);
   BIND (transport);
   BIND (run_status);
@@ -710,8 +569,7 @@ ir_window_init (IrWindow *self)
   connect_session (self);
   ir_run_options_load (self->session);
   fill_pipelines (self);
-  build_panes (self);
-  set_up_dividers (self);
+  ir_window_build_panes (self);
   ir_transport_set_session (self->transport, self->session);
   g_action_group_change_action_state (G_ACTION_GROUP (self), "prove",
                                       g_variant_new_boolean (ir_state_get_boolean ("prove", TRUE)));
@@ -728,7 +586,6 @@ ir_window_init (IrWindow *self)
                                ir_state_get_int ("height", 860));
   if (ir_state_get_boolean ("maximized", FALSE))
     gtk_window_maximize (GTK_WINDOW (self));
-  gtk_paned_set_position (self->start_paned, ir_state_get_int ("start-width", START_WIDTH));
   update_recent (self);
   on_session_changed (self, IR_CHANGED_ALL, self->session);
 }

@@ -40,6 +40,8 @@ struct _IrCanvas
   GtkAdjustment *hadjustment, *vadjustment;
   GtkScrollablePolicy hpolicy, vpolicy;
   double zoom;
+  int allocated_width;
+  double inset; /* px at the bottom that something floats over */
   gboolean configuring, allocating, zoom_to_tell;
   gboolean moved; /* by hand or by a flight; until then the first place follows the size */
 
@@ -209,13 +211,22 @@ fly_to (IrCanvas *self, double zoom, double x, double y)
   adw_animation_play (self->animation);
 }
 
+/* px that nothing floats over */
+static double
+free_height (IrCanvas *self)
+{
+  const double height = gtk_widget_get_height (GTK_WIDGET (self));
+
+  return MAX (height - self->inset, height / 2);
+}
+
 static void
 fly_to_rect (IrCanvas *self, const IrLayoutRect *rect, double zoom)
 {
   const IrCamera now = camera (self);
 
   fly_to (self, zoom, (rect->x + rect->width / 2) * zoom - now.width / 2,
-          (rect->y + rect->height / 2) * zoom - now.height / 2);
+          (rect->y + rect->height / 2) * zoom - free_height (self) / 2);
 }
 
 double
@@ -237,11 +248,17 @@ ir_canvas_zoom_to (IrCanvas *self, double zoom)
   ir_canvas_zoom_by (self, zoom / self->zoom);
 }
 
+void
+ir_canvas_set_inset (IrCanvas *self, double px)
+{
+  self->inset = px;
+}
+
 static double
 fit_zoom (IrCanvas *self, const IrLayoutRect *bounds)
 {
   const double width = gtk_widget_get_width (GTK_WIDGET (self));
-  const double height = gtk_widget_get_height (GTK_WIDGET (self));
+  const double height = free_height (self);
 
   return MIN (FIT_MARGIN * MIN (width / MAX (bounds->width, 1), height / MAX (bounds->height, 1)),
               1.0);
@@ -304,7 +321,7 @@ place_first (IrCanvas *self)
 {
   const IrLayoutRect bounds = ir_scene_bounds (scene (self));
   const double width = gtk_widget_get_width (GTK_WIDGET (self));
-  const double height = gtk_widget_get_height (GTK_WIDGET (self));
+  const double height = free_height (self);
   const double fit = fit_zoom (self, &bounds);
   const double across = FIT_MARGIN * width / MAX (bounds.width, 1);
 
@@ -338,7 +355,7 @@ rect_in_sight (IrCanvas *self, const IrLayoutRect *rect, double margin)
   const double x = rect->x * now.zoom - now.x, y = rect->y * now.zoom - now.y;
 
   return x >= margin && y >= margin && x + rect->width * now.zoom <= now.width - margin &&
-         y + rect->height * now.zoom <= now.height - margin;
+         y + rect->height * now.zoom <= free_height (self) - margin;
 }
 
 void
@@ -1074,8 +1091,10 @@ ir_canvas_size_allocate (GtkWidget *widget, int width, int height, int baseline)
   self->allocating = TRUE;
   if (!self->moved && scene (self) != NULL)
     place_first (self);
-  else
-    configure (self, now.x, now.y);
+  else /* what is in the middle stays there when panes come and go */
+    configure (self, now.x + (self->allocated_width > 0 ? (self->allocated_width - width) / 2 : 0),
+               now.y);
+  self->allocated_width = width;
   self->allocating = FALSE;
   for (guint i = 0; i < self->proxies->len; i++)
     {

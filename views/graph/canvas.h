@@ -17,6 +17,7 @@ double ir_canvas_get_zoom (IrCanvas *self);
 void ir_canvas_zoom_by (IrCanvas *self, double factor); /* around the middle */
 void ir_canvas_zoom_to (IrCanvas *self, double zoom);
 void ir_canvas_fit (IrCanvas *self);
+void ir_canvas_set_inset (IrCanvas *self, double px); /* something floats over so much below */
 void ir_canvas_show_box (IrCanvas *self, gint32 box); /* moves only if it is not in sight */
 void ir_canvas_show_selection (IrCanvas *self);
 void ir_canvas_show_changes (IrCanvas *self);   /* of the frame's diff */

@@ -497,6 +497,17 @@ ir_graph_view_focus_content (IrView *view)
   gtk_widget_grab_focus (GTK_WIDGET (IR_GRAPH_VIEW (view)->canvas));
 }
 
+/* The notes stand above what floats there, and a fit is above it. */
+static void
+ir_graph_view_inset (IrView *view, int px)
+{
+  IrGraphView *self = IR_GRAPH_VIEW (view);
+
+  gtk_widget_set_margin_bottom (self->legend, px);
+  gtk_widget_set_margin_bottom (self->zoom_bar, px);
+  ir_canvas_set_inset (self->canvas, px);
+}
+
 /* -- options -- */
 
 static const struct
@@ -861,6 +872,7 @@ ir_graph_view_class_init (IrGraphViewClass *klass)
   G_OBJECT_CLASS (klass)->dispose = ir_graph_view_dispose;
   IR_VIEW_CLASS (klass)->session_changed = ir_graph_view_session_changed;
   IR_VIEW_CLASS (klass)->focus_content = ir_graph_view_focus_content;
+  IR_VIEW_CLASS (klass)->inset = ir_graph_view_inset;
   for (guint i = 0; i < G_N_ELEMENTS (actions); i++)
     gtk_widget_class_install_action (GTK_WIDGET_CLASS (klass), actions[i].name, NULL,
                                      actions[i].activate);

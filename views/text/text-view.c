@@ -567,6 +567,13 @@ ir_text_view_focus_content (IrView *view)
   gtk_widget_grab_focus (IR_TEXT_VIEW (view)->view);
 }
 
+/* The last line can be scrolled above what floats there. */
+static void
+ir_text_view_inset (IrView *view, int px)
+{
+  gtk_text_view_set_bottom_margin (GTK_TEXT_VIEW (IR_TEXT_VIEW (view)->view), px);
+}
+
 static void
 ir_text_view_class_init (IrTextViewClass *klass)
 {
@@ -575,6 +582,7 @@ ir_text_view_class_init (IrTextViewClass *klass)
   G_OBJECT_CLASS (klass)->dispose = ir_text_view_dispose;
   IR_VIEW_CLASS (klass)->session_changed = ir_text_view_session_changed;
   IR_VIEW_CLASS (klass)->focus_content = ir_text_view_focus_content;
+  IR_VIEW_CLASS (klass)->inset = ir_text_view_inset;
   gtk_widget_class_install_action (widget_class, "text.apply", NULL, action_apply);
   gtk_widget_class_install_action (widget_class, "text.revert", NULL, action_revert);
   gtk_widget_class_install_action (widget_class, "view.search", NULL, action_search);

@@ -1,0 +1,368 @@
+/* Where the parts of the window are: the graph has all that others do not need. Panes beside it and
+ * below it come when there is something in them to be seen, and go by keys. */
+#include "config.h"
+
+#include "app/gui/panes.h"
+#include "app/gui/sides.h"
+#include "app/gui/state.h"
+#include "app/gui/window-private.h"
+#include "views/session/runs.h"
+#include "views/session/timeline.h"
+
+/* -- panes -- */
+
+/* Tabs; for a pane with one view its title and indicator. */
+static GtkWidget *
+pane_title (IrWindow *self, GtkStack *stack, guint n_views)
+{
+  GtkWidget *box, *label, *count;
+  IrView *view;
+
+  if (n_views != 1)
+    {
+      GtkWidget *tabs = gtk_stack_switcher_new ();
+
+      gtk_stack_switcher_set_stack (GTK_STACK_SWITCHER (tabs), stack);
+      gtk_widget_add_css_class (tabs, "pane-tabs");
+      return tabs;
+    }
+  view = self->views->pdata[self->views->len - 1];
+  box = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 6);
+  label = gtk_label_new (ir_view_get_info (view)->title);
+  count = gtk_label_new (NULL);
+  gtk_widget_add_css_class (label, "heading");
+  gtk_widget_add_css_class (count, "dim-label");
+  gtk_widget_add_css_class (count, "numeric");
+  g_object_bind_property (view, "indicator", count, "label", G_BINDING_SYNC_CREATE);
+  gtk_box_append (GTK_BOX (box), label);
+  gtk_box_append (GTK_BOX (box), count);
+  return box;
+}
+
+static GtkStack *
+fill_place (IrWindow *self, IrViewPlace place, GtkBox *box)
+{
+  GtkWidget *stack = gtk_stack_new ();
+  GtkWidget *bar = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 6);
+  guint n, n_here = 0;
+  const IrViewInfo *const *infos = ir_views (&n);
+
+  for (guint i = 0; i < n; i++)
+    {
+      IrView *view;
+      GtkStackPage *page;
+
+      if (infos[i]->place != place)
+        continue;
+      view = ir_view_info_create (infos[i], self->session);
+      page = gtk_stack_add_titled (GTK_STACK (stack), GTK_WIDGET (view), infos[i]->id,
+                                   infos[i]->title);
+      gtk_accessible_update_property (GTK_ACCESSIBLE (view), GTK_ACCESSIBLE_PROPERTY_LABEL,
+                                      infos[i]->title, -1);
+      g_object_set_data (G_OBJECT (page), "info", (gpointer) infos[i]);
+      g_ptr_array_add (self->views, view);
+      n_here++;
+    }
+  gtk_widget_add_css_class (bar, "pane-header");
+  gtk_box_append (GTK_BOX (bar), pane_title (self, GTK_STACK (stack), n_here));
+  if (place == IR_VIEW_CENTRE)
+    {
+      GtkWidget *chooser = ir_compare_chooser_new (self->session);
+
+      gtk_widget_set_hexpand (chooser, TRUE);
+      gtk_widget_set_halign (chooser, GTK_ALIGN_END);
+      gtk_widget_set_valign (chooser, GTK_ALIGN_CENTER);
+      gtk_box_append (GTK_BOX (bar), chooser);
+    }
+  gtk_widget_set_vexpand (stack, TRUE);
+  gtk_box_append (box, bar);
+  gtk_box_append (box, stack);
+  return GTK_STACK (stack);
+}
+
+/* Below the graph, while the panel is closed: its views by name. */
+static void
+fill_bottom_tabs (IrWindow *self)
+{
+  guint n;
+  const IrViewInfo *const *infos = ir_views (&n);
+
+  for (guint i = 0; i < n; i++)
+    {
+      GtkWidget *button;
+
+      if (infos[i]->place != IR_VIEW_BOTTOM)
+        continue;
+      button = gtk_button_new_with_label (infos[i]->title);
+      gtk_widget_add_css_class (button, "flat");
+      gtk_widget_set_tooltip_text (button, infos[i]->doc);
+      gtk_actionable_set_action_name (GTK_ACTIONABLE (button), "win.show");
+      gtk_actionable_set_action_target (GTK_ACTIONABLE (button), "s", infos[i]->id);
+      gtk_box_append (self->bottom_tabs, button);
+    }
+}
+
+static void
+build_panes (IrWindow *self)
+{
+  GtkBox *const boxes[IR_N_VIEW_PLACES] = {
+    [IR_VIEW_START] = self->start_box,
+    [IR_VIEW_CENTRE] = self->centre_box,
+    [IR_VIEW_END] = self->end_box,
+    [IR_VIEW_BOTTOM] = self->bottom_box,
+  };
+
+  for (guint i = 0; i < IR_N_VIEW_PLACES; i++)
+    self->stacks[i] = fill_place (self, i, boxes[i]);
+}
+
+/* -- dividers -- */
+
+#define START_WIDTH   300
+#define END_WIDTH     280
+#define BOTTOM_HEIGHT 230
+
+static int
+start_place (GtkPaned *paned, gpointer data)
+{
+  return START_WIDTH;
+}
+
+static int
+end_place (GtkPaned *paned, gpointer data)
+{
+  return MAX (gtk_widget_get_width (GTK_WIDGET (paned)) - END_WIDTH, 320);
+}
+
+static int
+bottom_place (GtkPaned *paned, gpointer data)
+{
+  return MAX (gtk_widget_get_height (GTK_WIDGET (paned)) - BOTTOM_HEIGHT, 200);
+}
+
+static void
+set_up_dividers (IrWindow *self)
+{
+  ir_panes_set_up (self->start_paned, start_place, NULL);
+  ir_panes_set_up (self->end_paned, end_place, NULL);
+  ir_panes_set_up (self->bottom_paned, bottom_place, NULL);
+  for (guint i = 0; i < IR_N_VIEW_PLACES; i++)
+    ir_panes_set_up_within (GTK_WIDGET (self->stacks[i]));
+}
+
+/* The right and bottom panes keep their size, the middle gets the rest: positions are counted from
+ * the left and top, so they can be set only once the window has its size. */
+static gboolean
+place_panes (GtkWidget *widget, GdkFrameClock *clock, gpointer data)
+{
+  IrWindow *self = IR_WINDOW (widget);
+  const int width = gtk_widget_get_width (GTK_WIDGET (self->end_paned));
+  const int height = gtk_widget_get_height (GTK_WIDGET (self->bottom_paned));
+
+  if (width <= 1 || height <= 1)
+    return G_SOURCE_CONTINUE;
+  if (!ir_sides_get_narrow (self->sides))
+    {
+      gtk_paned_set_position (
+          self->end_paned,
+          MAX (width - ir_panes_keep (ir_state_get_int ("end-width", END_WIDTH), 240, width), 320));
+      gtk_paned_set_position (self->start_paned,
+                              ir_panes_keep (ir_state_get_int ("start-width", START_WIDTH), 220,
+                                             gtk_widget_get_width (widget)));
+    }
+  gtk_paned_set_position (
+      self->bottom_paned,
+      MAX (height - ir_panes_keep (ir_state_get_int ("bottom-height",
+                                                     MIN (BOTTOM_HEIGHT, (int) (0.36 * height))),
+                                   140, height),
+           200));
+  return G_SOURCE_REMOVE;
+}
+
+/* Gives the panes their sizes as soon as the window has its own */
+void
+ir_window_place_panes (IrWindow *self)
+{
+  gtk_widget_add_tick_callback (GTK_WIDGET (self), place_panes, NULL, NULL);
+}
+
+static void
+keep_size (const char *key, int size)
+{
+  if (size > 1)
+    ir_state_set_int (key, size);
+}
+
+/* What is not on screen beside the graph keeps the size that it had. */
+void
+ir_window_remember_panes (IrWindow *self)
+{
+  if (!ir_sides_get_narrow (self->sides) && ir_sides_get_shown (self->sides, IR_SIDES_START))
+    keep_size ("start-width", gtk_paned_get_position (self->start_paned));
+  if (!ir_sides_get_narrow (self->sides) && ir_sides_get_shown (self->sides, IR_SIDES_END))
+    keep_size ("end-width", gtk_widget_get_width (GTK_WIDGET (self->end_box)));
+  if (gtk_widget_get_visible (GTK_WIDGET (self->bottom_box)))
+    keep_size ("bottom-height", gtk_widget_get_height (GTK_WIDGET (self->bottom_box)));
+}
+
+/* -- what floats over the graph -- */
+
+#define FLOAT_WIDTH  720 /* px, at most */
+#define FLOAT_MARGIN 10
+
+static gboolean
+place_float (GtkOverlay *overlay, GtkWidget *child, GdkRectangle *at, gpointer data)
+{
+  const int all = gtk_widget_get_width (GTK_WIDGET (overlay));
+  const int width = MIN (FLOAT_WIDTH, all - 2 * FLOAT_MARGIN);
+  int least, height;
+
+  gtk_widget_measure (child, GTK_ORIENTATION_HORIZONTAL, -1, &least, NULL, NULL, NULL);
+  gtk_widget_measure (child, GTK_ORIENTATION_VERTICAL, MAX (width, least), &height, NULL, NULL,
+                      NULL);
+  *at = (GdkRectangle){ (all - MAX (width, least)) / 2,
+                        gtk_widget_get_height (GTK_WIDGET (overlay)) - height - FLOAT_MARGIN,
+                        MAX (width, least), height };
+  return TRUE;
+}
+
+/* There are buttons for steps where there are steps; views leave room below for what floats. */
+void
+ir_window_update_float (IrWindow *self)
+{
+  const gboolean steps = ir_session_get_n_steps (self->session) > 0;
+  const gboolean any = steps || gtk_widget_get_visible (GTK_WIDGET (self->run_status));
+  int height = 0;
+
+  gtk_widget_set_visible (GTK_WIDGET (self->transport), steps);
+  gtk_widget_set_visible (GTK_WIDGET (self->float_box), any);
+  if (any)
+    gtk_widget_measure (GTK_WIDGET (self->float_box), GTK_ORIENTATION_VERTICAL, -1, &height, NULL,
+                        NULL, NULL);
+  for (guint i = 0; i < self->views->len; i++)
+    if (ir_view_get_info (self->views->pdata[i])->place == IR_VIEW_CENTRE)
+      ir_view_set_inset (self->views->pdata[i], any ? height + FLOAT_MARGIN : 0);
+}
+
+/* -- which panes are shown -- */
+
+static void
+set_state (IrWindow *self, const char *action, gboolean state)
+{
+  GAction *found = g_action_map_lookup_action (G_ACTION_MAP (self), action);
+
+  g_simple_action_set_state (G_SIMPLE_ACTION (found), g_variant_new_boolean (state));
+}
+
+static void
+show_bottom (IrWindow *self, gboolean shown)
+{
+  gtk_widget_set_visible (GTK_WIDGET (self->bottom_box), shown);
+  gtk_widget_set_visible (GTK_WIDGET (self->bottom_tabs), !shown && !self->alone);
+  set_state (self, "show-bottom", shown);
+}
+
+/* Back to how it was, when something else than the graph is asked for */
+static void
+end_alone (IrWindow *self)
+{
+  if (!self->alone)
+    return;
+  self->alone = FALSE;
+  set_state (self, "graph-alone", FALSE);
+  gtk_widget_set_visible (gtk_widget_get_first_child (GTK_WIDGET (self->centre_box)), TRUE);
+  gtk_widget_set_visible (GTK_WIDGET (self->bottom_tabs),
+                          !gtk_widget_get_visible (GTK_WIDGET (self->bottom_box)));
+}
+
+/* Shows or hides the pane of @place; the centre is always there */
+void
+ir_window_show_pane (IrWindow *self, IrViewPlace place, gboolean shown)
+{
+  if (shown)
+    end_alone (self);
+  if (place == IR_VIEW_BOTTOM)
+    show_bottom (self, shown);
+  else if (place != IR_VIEW_CENTRE)
+    ir_sides_set_shown (self->sides, place == IR_VIEW_START ? IR_SIDES_START : IR_SIDES_END, shown);
+}
+
+/* The graph and nothing else, or all as it was before */
+void
+ir_window_show_alone (IrWindow *self, gboolean alone)
+{
+  if (alone == self->alone)
+    return;
+  if (alone)
+    {
+      self->shown_before[IR_VIEW_START] = ir_sides_get_shown (self->sides, IR_SIDES_START);
+      self->shown_before[IR_VIEW_END] = ir_sides_get_shown (self->sides, IR_SIDES_END);
+      self->shown_before[IR_VIEW_BOTTOM] = gtk_widget_get_visible (GTK_WIDGET (self->bottom_box));
+    }
+  else
+    end_alone (self);
+  for (IrViewPlace place = 0; place < IR_N_VIEW_PLACES; place++)
+    if (place != IR_VIEW_CENTRE)
+      ir_window_show_pane (self, place, !alone && self->shown_before[place]);
+  self->alone = alone;
+  set_state (self, "graph-alone", alone);
+  gtk_widget_set_visible (gtk_widget_get_first_child (GTK_WIDGET (self->centre_box)), !alone);
+  if (alone)
+    {
+      gtk_widget_set_visible (GTK_WIDGET (self->bottom_tabs), FALSE);
+      gtk_stack_set_visible_child_name (self->stacks[IR_VIEW_CENTRE], "graph");
+      ir_view_focus_content (ir_window_visible_view (self, IR_VIEW_CENTRE));
+    }
+}
+
+/* A pane comes by itself once, when there is something in it for the first time. */
+void
+ir_window_raise_panes (IrWindow *self)
+{
+  const gboolean steps = ir_session_get_n_steps (self->session) > 0;
+  const gboolean run = ir_session_get_run (self->session, IR_SIDE_AFTER) != NULL;
+
+  if (steps && !self->raised[IR_VIEW_START] && !self->alone &&
+      !ir_sides_get_narrow (self->sides))
+    ir_window_show_pane (self, IR_VIEW_START, TRUE);
+  if (run && !self->raised[IR_VIEW_BOTTOM] && !self->alone)
+    ir_window_show_pane (self, IR_VIEW_BOTTOM, TRUE);
+  self->raised[IR_VIEW_START] |= steps;
+  self->raised[IR_VIEW_BOTTOM] |= run;
+}
+
+static void
+on_shown (IrWindow *self)
+{
+  set_state (self, "show-start", ir_sides_get_shown (self->sides, IR_SIDES_START));
+  set_state (self, "show-end", ir_sides_get_shown (self->sides, IR_SIDES_END));
+}
+
+static void
+on_mode (IrWindow *self)
+{
+  const gboolean narrow = ir_sides_get_narrow (self->sides);
+
+  gtk_widget_set_visible (self->inputs_button, !ir_sides_get_tight (self->sides));
+  gtk_widget_set_visible (self->options_button, !ir_sides_get_tight (self->sides));
+  if (!narrow)
+    ir_window_place_panes (self);
+}
+
+/* Fills the panes with the views; once */
+void
+ir_window_build_panes (IrWindow *self)
+{
+  build_panes (self);
+  fill_bottom_tabs (self);
+  set_up_dividers (self);
+  g_object_ref (self->start_paned);
+  adw_bin_set_child (self->workspace, NULL);
+  self->sides = IR_SIDES (ir_sides_new (self->start_paned, self->end_paned));
+  adw_bin_set_child (self->workspace, GTK_WIDGET (self->sides));
+  g_object_unref (self->start_paned);
+  g_signal_connect_object (self->sides, "shown", G_CALLBACK (on_shown), self, G_CONNECT_SWAPPED);
+  g_signal_connect_object (self->sides, "mode", G_CALLBACK (on_mode), self, G_CONNECT_SWAPPED);
+  g_signal_connect (self->centre_overlay, "get-child-position", G_CALLBACK (place_float), NULL);
+  on_shown (self);
+}

@@ -1,0 +1,274 @@
+/* Where the parts of the window are: the graph has most of it until there is more to be seen, and in
+ * a small window the panes lie over it. */
+#include "config.h"
+
+#include "app/gui/window.h"
+#include "tests/gui/waiting.h"
+#include "views/graph/canvas.h"
+#include "views/session/file.h"
+#include "views/session/runs.h"
+
+static void
+settle (guint ms)
+{
+  const gint64 end_us = g_get_monotonic_time () + ms * 1000;
+
+  while (g_get_monotonic_time () < end_us)
+    {
+      g_main_context_iteration (NULL, FALSE);
+      g_usleep (1000);
+    }
+}
+
+typedef gboolean (*Wanted) (GtkWidget *widget, gpointer data);
+
+static GtkWidget *
+find (GtkWidget *root, Wanted wanted, gpointer data)
+{
+  GtkWidget *found = wanted (root, data) ? root : NULL;
+
+  for (GtkWidget *child = gtk_widget_get_first_child (root); child != NULL && found == NULL;
+       child = gtk_widget_get_next_sibling (child))
+    found = find (child, wanted, data);
+  return found;
+}
+
+static gboolean
+is_canvas (GtkWidget *widget, gpointer data)
+{
+  return IR_IS_CANVAS (widget);
+}
+
+static gboolean
+has_type (GtkWidget *widget, gpointer data)
+{
+  return g_strcmp0 (G_OBJECT_TYPE_NAME (widget), data) == 0;
+}
+
+static IrWindow *
+open_window (int width, int height)
+{
+  g_autofree char *path = g_build_filename (IR_SOURCE_DATADIR, "examples", "digits.onnx", NULL);
+  IrWindow *window = ir_window_new (NULL);
+
+  gtk_window_set_default_size (GTK_WINDOW (window), width, height);
+  ir_session_open (ir_window_get_session (window), path);
+  gtk_window_present (GTK_WINDOW (window));
+  wait_for ("the model", is_open_and_idle, ir_window_get_session (window));
+  settle (300);
+  return window;
+}
+
+static void
+close_window (IrWindow *window)
+{
+  gtk_window_destroy (GTK_WINDOW (window));
+  settle (50);
+}
+
+/* Part of the window that is canvas, of 1. */
+static double
+graph_part (IrWindow *window)
+{
+  GtkWidget *canvas = find (GTK_WIDGET (window), is_canvas, NULL);
+
+  return (double) gtk_widget_get_width (canvas) * gtk_widget_get_height (canvas) /
+         gtk_widget_get_width (GTK_WIDGET (window)) / gtk_widget_get_height (GTK_WIDGET (window));
+}
+
+static gboolean
+is_on (IrWindow *window, const char *action)
+{
+  g_autoptr (GVariant) state = g_action_group_get_action_state (G_ACTION_GROUP (window), action);
+
+  return g_variant_get_boolean (state);
+}
+
+static gboolean
+is_seen (IrWindow *window, const char *view)
+{
+  GtkWidget *found = find (GTK_WIDGET (window), has_type, (gpointer) view);
+
+  return found != NULL && gtk_widget_get_mapped (found) && gtk_widget_get_width (found) > 100;
+}
+
+static void
+test_first (void)
+{
+  static const int sizes[][2] = { { 1280, 860 }, { 1200, 800 }, { 800, 600 }, { 1920, 1080 } };
+
+  for (guint i = 0; i < G_N_ELEMENTS (sizes); i++)
+    {
+      IrWindow *window = open_window (sizes[i][0], sizes[i][1]);
+
+      g_assert_cmpint (gtk_widget_get_width (GTK_WIDGET (window)), <=, sizes[i][0] + 60);
+      g_test_message ("%dx%d: %.3f", sizes[i][0], sizes[i][1], graph_part (window));
+      g_assert_cmpfloat (graph_part (window), >=, 0.65);
+      g_assert_false (is_seen (window, "IrStepsView"));
+      g_assert_false (is_seen (window, "IrTensorView"));
+      close_window (window);
+    }
+}
+
+static void
+test_raised (void)
+{
+  IrWindow *window = open_window (1280, 860);
+  IrSession *session = ir_window_get_session (window);
+
+  g_action_group_activate_action (G_ACTION_GROUP (window), "optimize", NULL);
+  wait_for ("the pipeline", is_open_and_idle, session);
+  settle (200);
+  g_assert_true (is_on (window, "show-start"));
+  g_assert_true (is_seen (window, "IrStepsView"));
+  g_assert_true (is_seen (window, "IrTransport"));
+  g_assert_false (is_seen (window, "IrTensorView"));
+  ir_session_run_graph (session);
+  wait_for ("the run", is_open_and_idle, session);
+  settle (200);
+  g_assert_true (is_seen (window, "IrTensorView"));
+  /* what was closed by hand does not come again by itself */
+  g_action_group_change_action_state (G_ACTION_GROUP (window), "show-bottom",
+                                      g_variant_new_boolean (FALSE));
+  ir_session_run_graph (session);
+  wait_for ("the run", is_open_and_idle, session);
+  settle (200);
+  g_assert_false (is_seen (window, "IrTensorView"));
+  close_window (window);
+}
+
+static void
+test_alone (void)
+{
+  IrWindow *window = open_window (1280, 860);
+  IrSession *session = ir_window_get_session (window);
+  double before, alone;
+
+  g_action_group_activate_action (G_ACTION_GROUP (window), "optimize", NULL);
+  wait_for ("the pipeline", is_open_and_idle, session);
+  settle (200);
+  before = graph_part (window);
+  g_action_group_activate_action (G_ACTION_GROUP (window), "graph-alone", NULL);
+  settle (200);
+  alone = graph_part (window);
+  g_assert_cmpfloat (alone, >, 0.9);
+  g_action_group_activate_action (G_ACTION_GROUP (window), "graph-alone", NULL);
+  settle (200);
+  g_assert_cmpfloat_with_epsilon (graph_part (window), before, 1e-9);
+  /* what is asked for by name comes, and the rest with it */
+  g_action_group_activate_action (G_ACTION_GROUP (window), "graph-alone", NULL);
+  settle (200);
+  g_action_group_activate_action (G_ACTION_GROUP (window), "show", g_variant_new_string ("memory"));
+  settle (200);
+  g_assert_true (is_seen (window, "IrMemoryView"));
+  g_assert_false (is_on (window, "graph-alone"));
+  close_window (window);
+}
+
+static void
+test_narrow (void)
+{
+  IrWindow *window = open_window (800, 600);
+  IrSession *session = ir_window_get_session (window);
+  double before = graph_part (window);
+
+  g_assert_false (is_on (window, "show-end"));
+  g_assert_false (is_seen (window, "IrPropertiesView"));
+  g_action_group_change_action_state (G_ACTION_GROUP (window), "show-end",
+                                      g_variant_new_boolean (TRUE));
+  settle (400);
+  g_assert_true (is_seen (window, "IrPropertiesView"));
+  g_assert_cmpfloat_with_epsilon (graph_part (window), before, 1e-9); /* it lies over the graph */
+  /* one at a time */
+  g_action_group_activate_action (G_ACTION_GROUP (window), "show",
+                                  g_variant_new_string ("differences"));
+  settle (400);
+  g_assert_true (is_seen (window, "IrDifferencesView"));
+  g_assert_false (is_on (window, "show-end"));
+  g_assert_true (is_on (window, "show-start"));
+  g_action_group_activate_action (G_ACTION_GROUP (window), "optimize", NULL);
+  wait_for ("the pipeline", is_open_and_idle, session);
+  /* and back beside it, where there is room again */
+  gtk_window_set_default_size (GTK_WINDOW (window), 1280, 800);
+  settle (600);
+  g_assert_cmpint (gtk_widget_get_width (GTK_WIDGET (window)), >=, 1200);
+  g_assert_true (is_seen (window, "IrPropertiesView"));
+  g_assert_true (is_on (window, "show-end"));
+  close_window (window);
+}
+
+static gboolean
+is_main_menu (GtkWidget *widget, gpointer data)
+{
+  return GTK_IS_MENU_BUTTON (widget) && gtk_menu_button_get_primary (GTK_MENU_BUTTON (widget));
+}
+
+static void
+test_menu (void)
+{
+  IrWindow *window = open_window (1280, 800);
+  GtkWidget *button = find (GTK_WIDGET (window), is_main_menu, NULL);
+  GtkRequisition size;
+
+  gtk_menu_button_popup (GTK_MENU_BUTTON (button));
+  settle (300);
+  gtk_widget_get_preferred_size (GTK_WIDGET (gtk_menu_button_get_popover (GTK_MENU_BUTTON (button))),
+                                 NULL, &size);
+  g_assert_cmpint (size.height, >, 100);
+  g_assert_cmpint (size.height, <, 600);
+  close_window (window);
+}
+
+/* Whoever sees only a picture on a button must be told what it does. */
+static void
+assert_named (GtkWidget *widget)
+{
+  if (GTK_IS_BUTTON (widget) || GTK_IS_MENU_BUTTON (widget))
+    {
+      const char *label = GTK_IS_BUTTON (widget) ? gtk_button_get_label (GTK_BUTTON (widget)) : NULL;
+      const char *icon = GTK_IS_BUTTON (widget)
+                             ? gtk_button_get_icon_name (GTK_BUTTON (widget))
+                             : gtk_menu_button_get_icon_name (GTK_MENU_BUTTON (widget));
+      GtkWidget *around = widget;
+
+      while (around != NULL && gtk_widget_get_tooltip_text (around) == NULL &&
+             (GTK_IS_BUTTON (around) || GTK_IS_MENU_BUTTON (around) || ADW_IS_SPLIT_BUTTON (around)))
+        around = gtk_widget_get_parent (around);
+      if (icon != NULL && label == NULL && !gtk_widget_has_css_class (widget, "close") &&
+          (around == NULL || gtk_widget_get_tooltip_text (around) == NULL))
+        g_error ("a button has neither label nor tooltip: %s in %s", icon,
+                 G_OBJECT_TYPE_NAME (gtk_widget_get_parent (widget)));
+    }
+  for (GtkWidget *child = gtk_widget_get_first_child (widget); child != NULL;
+       child = gtk_widget_get_next_sibling (child))
+    if (!GTK_IS_POPOVER (child) && !GTK_IS_WINDOW_CONTROLS (child))
+      assert_named (child);
+}
+
+static void
+test_names (void)
+{
+  IrWindow *window = open_window (1280, 800);
+
+  assert_named (GTK_WIDGET (window));
+  close_window (window);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_autofree char *config = g_dir_make_tmp ("irscope-config-XXXXXX", NULL);
+
+  g_setenv ("XDG_CONFIG_HOME", config, TRUE);
+  g_setenv ("XDG_DATA_HOME", config, TRUE);
+  gtk_test_init (&argc, &argv, NULL);
+  adw_init ();
+  g_object_set (gtk_settings_get_default (), "gtk-enable-animations", FALSE, NULL);
+  g_test_add_func ("/layout/the graph has most of the window at first", test_first);
+  g_test_add_func ("/layout/panes come when there is something in them", test_raised);
+  g_test_add_func ("/layout/the graph alone, and back", test_alone);
+  g_test_add_func ("/layout/panes lie over the graph in a small window", test_narrow);
+  g_test_add_func ("/layout/the main menu fits a small screen", test_menu);
+  g_test_add_func ("/layout/each icon says what it does", test_names);
+  return g_test_run ();
+}

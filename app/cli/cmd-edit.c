@@ -114,10 +114,9 @@ do_act (Cli *cli, IrEdit *edit, const char *text, GPtrArray *problems, cJSON *st
 {
   g_auto (GStrv) words = NULL;
   g_auto (IrActDone) done = { 0 };
-  const IrStop stop = { .cancellable = cli->cancellable };
 
   if (!g_shell_parse_argv (text, NULL, &words, error) ||
-      !ir_act_do (edit, (const char *const *) words, &done, problems, &stop, error))
+      !ir_act_do (edit, (const char *const *) words, &done, problems, error))
     {
       g_prefix_error (error, "--do '%s': ", text);
       return FALSE;
@@ -161,7 +160,6 @@ run (Cli *cli)
   g_auto (CliModel) opened = { 0 };
   g_autoptr (GPtrArray) problems = ir_problems_new ();
   g_autoptr (GError) error = NULL;
-  const IrStop stop = { .cancellable = cli->cancellable };
   cJSON *json, *steps;
   CliStatus status;
 
@@ -178,7 +176,7 @@ run (Cli *cli)
   steps = json != NULL ? cJSON_AddArrayToObject (json, "steps") : NULL;
   if (!do_acts (cli, opened.model, options->acts, problems, steps, &error) ||
       (options->output != NULL &&
-       !ir_model_save_until (opened.model, options->output, options->to, &stop, &error)))
+       !ir_model_save (opened.model, options->output, options->to, cli->cancellable, &error)))
     {
       cJSON_Delete (json);
       return error == NULL ? cli_cancelled (cli) : cli_fail (cli_status_of (error), error);

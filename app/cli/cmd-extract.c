@@ -67,7 +67,6 @@ run (Cli *cli)
   g_autoptr (GError) error = NULL;
   g_autoptr (IrModel) part = NULL;
   g_auto (GStrv) from = NULL, to = NULL;
-  const IrStop stop = { .cancellable = cli->cancellable };
   CliStatus status;
 
   if (options->output == NULL)
@@ -82,7 +81,8 @@ run (Cli *cli)
   to = split_names (opened.model, options->to);
   part = ir_act_extract (opened.model, (const char *const *) from, (const char *const *) to,
                          &error);
-  if (part == NULL || !ir_model_save_until (part, options->output, options->format, &stop, &error))
+  if (part == NULL ||
+      !ir_model_save (part, options->output, options->format, cli->cancellable, &error))
     return error == NULL ? cli_cancelled (cli) : cli_fail (cli_status_of (error), error);
   if (cli->json)
     {

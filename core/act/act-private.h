@@ -11,7 +11,6 @@ struct _IrActing
   const char *const *words; /* without the name of the act */
   guint n_words;
   IrActDone *done;
-  const IrStop *stop; /* (nullable) */
 };
 
 gboolean act_refuse (GError **error, const char *format, ...) G_GNUC_PRINTF (2, 3);

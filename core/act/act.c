@@ -297,23 +297,18 @@ explain (IrActing *acting, const IrAct *act)
  * @words: (array zero-terminated=1): the name of an act, and its arguments
  * @done: (out): what it has made or changed; freed by ir_act_done_clear()
  * @problems: (nullable): list that findings about types are added to
- * @stop: (nullable): what may stop it
  * @error: return location for an error
  *
  * Does the act as one step whose rule is its name, and infers types anew behind what it changed. If
  * it fails nothing has changed.
  *
- * Returns: whether it was done; %FALSE without @error: it was stopped
+ * Returns: whether it was done
  */
 gboolean
-ir_act_do (IrEdit *edit,
-           const char *const *words,
-           IrActDone *done,
-           GPtrArray *problems,
-           const IrStop *stop,
-           GError **error)
+ir_act_do (
+    IrEdit *edit, const char *const *words, IrActDone *done, GPtrArray *problems, GError **error)
 {
-  IrActing acting = { .edit = edit, .model = ir_edit_model (edit), .done = done, .stop = stop };
+  IrActing acting = { .edit = edit, .model = ir_edit_model (edit), .done = done };
   const IrAct *act = words[0] != NULL ? ir_act_find (words[0]) : NULL;
   gboolean ok;
 
@@ -335,7 +330,7 @@ ir_act_do (IrEdit *edit,
   if (ok)
     {
       ir_graft_forget_types (edit);
-      ok = ir_infer_model_until (edit, IR_INFER_DEFAULT, problems, stop);
+      ir_infer_model (edit, IR_INFER_DEFAULT, problems);
     }
   if (ok)
     ir_edit_end_step (edit);

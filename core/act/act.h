@@ -5,7 +5,6 @@
 
 #include "core/ir/edit.h"
 #include "core/ir/problem.h"
-#include "core/ir/stop.h"
 
 #include <gio/gio.h>
 
@@ -43,12 +42,8 @@ typedef struct
 void ir_act_done_clear (IrActDone *done);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (IrActDone, ir_act_done_clear)
 
-gboolean ir_act_do (IrEdit *edit,
-                    const char *const *words,
-                    IrActDone *done,
-                    GPtrArray *problems,
-                    const IrStop *stop,
-                    GError **error);
+gboolean ir_act_do (
+    IrEdit *edit, const char *const *words, IrActDone *done, GPtrArray *problems, GError **error);
 IrModel *ir_act_new_model (void);
 
 /* -- what fits -- */

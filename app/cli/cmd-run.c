@@ -513,13 +513,14 @@ add_node (cJSON *array,
 {
   const IrNode *node = ir_model_node (model, item->node);
   const CliRates rates = rates_of (item, spread);
+  g_autofree char *kernel = ir_trace_item_kernel (item);
   cJSON *object = cJSON_CreateObject ();
 
   cJSON_AddStringToObject (object, "node", node != NULL ? node->name : "");
   cJSON_AddNumberToObject (object, "id", item->node);
   cJSON_AddStringToObject (object, "op", node != NULL ? node->op_type : "");
   cJSON_AddStringToObject (object, "device", item->device);
-  cJSON_AddStringToObject (object, "kernel", item->kernel);
+  cJSON_AddStringToObject (object, "kernel", kernel);
   cJSON_AddNumberToObject (object, "worker", item->worker);
   cJSON_AddNumberToObject (object, "start_ms", (double) item->start_ns / 1e6);
   cJSON_AddNumberToObject (object, "end_ms", (double) item->end_ns / 1e6);
@@ -546,6 +547,7 @@ print_node (const Options *options,
   const IrNode *node = ir_model_node (model, item->node);
   const CliRates rates = rates_of (item, spread);
   g_autofree char *label = node != NULL ? ir_node_label (node) : g_strdup ("?");
+  g_autofree char *kernel = ir_trace_item_kernel (item);
 
   cli_print ("%10.4f ms (%.4f to %.4f)  worker %u  %8.2f GFLOP/s %7.2f GB/s",
              spread->median_ns / 1e6, spread->q1_ns / 1e6, spread->q3_ns / 1e6, item->worker,
@@ -554,7 +556,10 @@ print_node (const Options *options,
     cli_print ("  %3.0f %% of %-7s",
                CLAMP (100 * cli_rates_share (&rates, &options->peaks), 0, 999),
                cli_rates_bound (&rates, &options->peaks));
-  cli_print ("  %s\n", label);
+  cli_print ("  %s", label);
+  if (item->by_ref)
+    cli_print ("  by %s", kernel);
+  cli_print ("\n");
 }
 
 /* @json: (nullable): where to, instead of standard output */

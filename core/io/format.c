@@ -162,7 +162,8 @@ ir_model_save (
           format != NULL ? format : path);
       return FALSE;
     }
-  if (!ir_model_check_file (model, error))
+  if (g_cancellable_set_error_if_cancelled (cancellable, error) ||
+      !ir_model_check_file (model, error))
     return FALSE;
   traced = model->log != NULL && ir_history_cursor (model) > 0 ? ir_model_with_origins (model)
                                                                : ir_model_ref (model);

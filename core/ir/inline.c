@@ -346,8 +346,8 @@ means_the_same (const IrNode *node, gint64 a, gint64 b)
 
   if (node->op == NULL || older < node->op->since)
     return FALSE;
-  for (const IrAdapt *adapt = node->op->adapt; adapt != NULL && adapt->until != 0; adapt++)
-    if (older < adapt->until && adapt->until <= newer)
+  for (const IrAdapt *adapt = node->op->adapt; adapt != NULL && adapt->below != 0; adapt++)
+    if (older < adapt->below && adapt->below <= newer)
       return FALSE;
   return TRUE;
 }

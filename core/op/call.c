@@ -125,8 +125,8 @@ ir_call_adapt (IrCall *call)
 {
   if (call->op == NULL || call->opset <= 0)
     return;
-  for (const IrAdapt *adapt = call->op->adapt; adapt->until != 0; adapt++)
-    if (call->opset < adapt->until)
+  for (const IrAdapt *adapt = call->op->adapt; adapt->below != 0; adapt++)
+    if (call->opset < adapt->below)
       adapt->adapt (call);
 }
 

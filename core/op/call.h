@@ -101,6 +101,7 @@ struct _IrCall
   IrScratch *scratch;    /* (nullable) memory that back ends may use during the call */
   IrPacked *packed;      /* (nullable) what back ends make of constants, once for many calls */
   gpointer kernel_state; /* back ends: prepared state of the node (packed weights …) */
+  gboolean by_ref;       /* execution: the kernel has left it to the reference kernel */
   /* (nullable) execution: told by the back end when everything is as the kernel is to get it; @blocks:
    * one that works on values in blocks of channels. From any thread. */
   void (*ready) (const IrCall *call, gboolean blocks, gpointer data);

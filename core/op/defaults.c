@@ -102,8 +102,8 @@ row_is_of (const IrNode *node)
 {
   const gint64 opset = ir_node_opset (node);
 
-  for (const IrAdapt *adapt = node->op->adapt; adapt->until != 0; adapt++)
-    if (opset < adapt->until)
+  for (const IrAdapt *adapt = node->op->adapt; adapt->below != 0; adapt++)
+    if (opset < adapt->below)
       return FALSE;
   return TRUE;
 }

@@ -62,8 +62,9 @@ typedef enum
   IR_OP_NOT_NEGATIVE = 1 << 13, /* no result is below 0, NaN aside; the -0 of some counts as 0 */
   /* Outputs hold elements of the data, which is input 0, or all where it is variadic. */
   IR_OP_MOVES = 1 << 14,
-  IR_OP_RANGES = 1 << 15,      /* inputs or outputs may be ranges of bytes of what they are parts of */
-  IR_OP_NAMES_VALUES = 1 << 16 /* attributes name values of the graph, which no rule follows */
+  IR_OP_RANGES = 1 << 15, /* inputs or outputs may be ranges of bytes of what they are parts of */
+  IR_OP_NAMES_VALUES = 1 << 16, /* attributes name values of the graph, which no rule follows */
+  IR_OP_SAFE_WEIGHTS = 1 << 17  /* an attention whose weights that are no number are 0 */
 } IrOpFlags;
 
 /* What a fused operator does to each element at the end. */
@@ -106,11 +107,11 @@ typedef struct _IrCompose IrCompose; /* core/op/compose.h */
 typedef struct _IrPart IrPart;
 typedef void (*IrComposeFunc) (IrCompose *c);
 
-/* Applies when the node's opset version is below @until. Entries ascend by @until; all that apply
- * are run in order. */
+/* Applies when the node's opset version is below @below. Entries ascend by it; all that apply are
+ * run in order. */
 typedef struct
 {
-  gint64 until;
+  gint64 below;
   IrAdaptFunc adapt;
 } IrAdapt;
 #define IR_MAX_ADAPTS 3
@@ -142,8 +143,8 @@ struct _IrOp
   /* (nullable) type that an input of the body has in the first turn, (nullable) not known, and the
    * output of the body that it is in the next one, %G_MAXUINT: none */
   const IrType *(*carried) (const IrCall *call, guint input, guint *output);
-  IrAdapt adapt[IR_MAX_ADAPTS + 1]; /* ends with until 0 */
   IrComposeFunc compose; /* (nullable) the row is made of other operators */
+  IrAdapt adapt[IR_MAX_ADAPTS + 1]; /* ends with below 0 */
   const char *body; /* (nullable) ONNX function body as text: domain irscope and function ops */
   /* (nullable) of those that own subgraphs: a graph in ONNX text with one such node, as it is added by
    * hand; what its branches capture are further inputs of the graph */

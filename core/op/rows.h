@@ -20,7 +20,8 @@
 
 /* The columns that core/op itself expands declare what they name. Others: REF (core/exec/ref/ref.h),
  * CPU (core/exec/cpu/cpu.h), CONTROL (core/exec), GRAD (core/grad/vjp.c),
- * ROLES (core/exec/run/inputs.c), AXES (passes/rewrites/push-transposes.c). */
+ * ROLES (core/exec/run/inputs.c), AXES (passes/rewrites/push-transposes.c), HEADS
+ * (passes/rewrites/heads.c). */
 #define INFER(function) gboolean function (IrCall *call, GError **error);
 #define COST(function)  guint64 function (const IrCall *call);
 #define BYTES(function) guint64 function (const IrCall *call);
@@ -29,9 +30,9 @@
 #define CARRIED(function)                                                                          \
   const IrType *function (const IrCall *call, guint input, guint *output);
 #define COMPOSE(function) void function (IrCompose *c);
-#define ADAPT(until, function) void function (IrCall *call);
-#define ADAPT_2(until1, function1, until2, function2)                                              \
-  ADAPT (until1, function1) ADAPT (until2, function2)
-#define ADAPT_3(until1, function1, until2, function2, until3, function3)                           \
-  ADAPT_2 (until1, function1, until2, function2) ADAPT (until3, function3)
+#define ADAPT(below, function) void function (IrCall *call);
+#define ADAPT_2(below1, function1, below2, function2)                                              \
+  ADAPT (below1, function1) ADAPT (below2, function2)
+#define ADAPT_3(below1, function1, below2, function2, below3, function3)                           \
+  ADAPT_2 (below1, function1, below2, function2) ADAPT (below3, function3)
 #include "core/op/ops.def"

@@ -18,6 +18,7 @@
 #include "passes/rule/rule.h"
 #include "passes/rule/step.h"
 #include "passes/rewrites/axes.h"
+#include "passes/rewrites/heads.h"
 
 #include <string.h>
 
@@ -26,18 +27,6 @@
 #define MAX_STEPS   10
 
 /* -- what there is -- */
-
-typedef struct
-{
-  const char *domain, *op_type, *multi_head, *packed; /* packed (nullable): Split first */
-} Kind;
-
-static const Kind kinds[] = {
-  { "", "Attention", "Attention", NULL },
-  { "irscope", "Attention", "MultiHeadAttention", "PackedAttention" },
-  { "irscope", "MaskedAttention", "MaskedMultiHeadAttention", "MaskedPackedAttention" },
-  { "irscope", "SelectedAttention", "SelectedMultiHeadAttention", "SelectedPackedAttention" },
-};
 
 /* Where queries, keys or values come from. */
 typedef struct
@@ -53,7 +42,6 @@ typedef struct
 typedef struct
 {
   IrPassContext *context;
-  const Kind *kind;
   IrNode *attention;
   Origin origins[3];
   gboolean packed;
@@ -62,16 +50,6 @@ typedef struct
   IrNode *fresh; /* (nullable) */
   guint n_added, n_removed;
 } Site;
-
-static const Kind *
-kind_of (const IrNode *node)
-{
-  for (guint i = 0; i < G_N_ELEMENTS (kinds); i++)
-    if (strcmp (node->op_type, kinds[i].op_type) == 0 &&
-        strcmp (node->domain, kinds[i].domain) == 0)
-      return &kinds[i];
-  return NULL;
-}
 
 static gboolean
 refuse (const Site *site, const char *reason)
@@ -426,6 +404,13 @@ add_split (Site *site, IrValue *value, IrValue **parts)
   return TRUE;
 }
 
+/* Whether the new attention reads one value for Q, K and V. */
+static gboolean
+is_packed (const Site *site)
+{
+  return site->packed && ir_heads_op (site->attention, IR_HEADS_PACKED) != NULL;
+}
+
 /* Q, K and V, or QKV, in front of @inputs; how many they are, or 0. */
 static guint
 add_inputs (Site *site, IrValue **inputs)
@@ -437,7 +422,7 @@ add_inputs (Site *site, IrValue **inputs)
       if (all == NULL)
         return 0;
       inputs[0] = all;
-      return site->kind->packed != NULL ? 1 : add_split (site, all, inputs) ? 3 : 0;
+      return is_packed (site) ? 1 : add_split (site, all, inputs) ? 3 : 0;
     }
   for (guint i = 0; i < 3; i++)
     {
@@ -454,7 +439,7 @@ static void
 set_heads (Site *site, IrNode *node)
 {
   IrContext *context = site->context->model->context;
-  gboolean packed = site->packed && site->kind->packed != NULL;
+  gboolean packed = is_packed (site);
 
   for (guint i = 0; i < site->attention->n_attrs; i++)
     ir_edit_set_attr (site->context->edit, node, site->attention->attrs[i]);
@@ -471,8 +456,7 @@ static IrValue *
 add_attention (Site *site)
 {
   const IrNode *old = site->attention;
-  const char *op = site->packed && site->kind->packed != NULL ? site->kind->packed
-                                                              : site->kind->multi_head;
+  const char *op = ir_heads_op (old, is_packed (site) ? IR_HEADS_PACKED : IR_HEADS_TOGETHER);
   g_autofree IrValue **inputs = g_new0 (IrValue *, old->n_inputs + 3);
   guint n = add_inputs (site, inputs);
 
@@ -480,7 +464,7 @@ add_attention (Site *site)
     return NULL;
   for (guint i = 3; i < old->n_inputs; i++)
     inputs[n++] = old->inputs[i];
-  IrNode *node = add_node (site, site->kind->domain, op, n, inputs, 1);
+  IrNode *node = add_node (site, old->domain, op, n, inputs, 1);
   set_heads (site, node);
   site->fresh = node;
   IrValue *value = infer (site, node);
@@ -573,9 +557,9 @@ is_simple (Site *site)
 static void
 visit (IrPassContext *context, IrNode *node)
 {
-  Site site = { .context = context, .attention = node, .kind = kind_of (node) };
+  Site site = { .context = context, .attention = node };
 
-  if (site.kind == NULL || node->state != IR_STATE_LIVE ||
+  if (!ir_heads_are_apart (node) || node->state != IR_STATE_LIVE ||
       ir_node_attr (node, "q_num_heads") != NULL || !is_simple (&site))
     return;
   if (!find_end (&site))

@@ -13,22 +13,11 @@
  * ONNX Attention 23; ONNX Runtime GroupQueryAttention. */
 #include "config.h"
 
+#include "passes/rewrites/heads.h"
 #include "passes/rule/rule.h"
 #include "passes/rule/step.h"
 
-#include <string.h>
-
 #define RULE "share-heads"
-
-static const struct
-{
-  const char *domain, *op_type, *grouped;
-} kinds[] = {
-  { "", "Attention", "Attention" },
-  { "irscope", "Attention", "GroupedAttention" },
-  { "irscope", "MaskedAttention", "MaskedGroupedAttention" },
-  { "irscope", "SelectedAttention", "SelectedGroupedAttention" },
-};
 
 /* What is repeated. */
 typedef struct
@@ -37,16 +26,6 @@ typedef struct
   IrValue *heads; /* (nullable) [batch, heads, positions, size], where that is there */
   gint64 n_heads, n_times;
 } Repeated;
-
-static const char *
-grouped_form (const IrNode *node)
-{
-  for (guint i = 0; i < G_N_ELEMENTS (kinds); i++)
-    if (strcmp (node->op_type, kinds[i].op_type) == 0 &&
-        strcmp (node->domain, kinds[i].domain) == 0)
-      return kinds[i].grouped;
-  return NULL;
-}
 
 static gboolean
 refuse (IrPassContext *context, const IrNode *attention, const char *reason)
@@ -250,7 +229,7 @@ attention_fits (IrPassContext *context, const IrNode *attention)
 static void
 visit (IrPassContext *context, IrNode *node)
 {
-  const char *grouped = grouped_form (node);
+  const char *grouped = ir_heads_op (node, IR_HEADS_SHARED);
   Repeated found[2];
   gboolean k, v;
 

@@ -130,8 +130,8 @@ put_input (IrUpgrade *upgrade, IrNode *node, guint slot, IrValue *value)
 static const IrAdapt *
 adapter_of (const IrFormChange *change, const IrNode *node)
 {
-  for (const IrAdapt *adapt = node->op->adapt; adapt->until != 0; adapt++)
-    if (adapt->until == change->version)
+  for (const IrAdapt *adapt = node->op->adapt; adapt->below != 0; adapt++)
+    if (adapt->below == change->version)
       return adapt;
   return NULL;
 }

@@ -87,6 +87,8 @@ shape_of (const IrOp *op, const char *input)
     { "MaskedMultiHead", "mask", "float[4,6]" },
     { "SelectedMultiHead", "keep", "bool[2,1,4,6]" },
     { "MaskedPacked", "mask", "float[2,2,1,5]" },
+    { "SafeMaskedMultiHead", "mask", "float[4,6]" },
+    { "SafeMaskedPacked", "mask", "float[2,2,1,5]" },
     { "SelectedPacked", "keep", "bool[5,5]" },
     { "", "words", "float[11,8]" },
     { "", "types", "float[2,8]" },

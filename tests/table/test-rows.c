@@ -63,11 +63,11 @@ check_row (const IrOp *op)
       g_assert_true (ir_op_attr (op, spec->name) == spec);
     }
   gint64 until = 0;
-  for (const IrAdapt *adapt = op->adapt; adapt->until != 0; adapt++)
+  for (const IrAdapt *adapt = op->adapt; adapt->below != 0; adapt++)
     {
-      g_assert_cmpint (adapt->until, >, until);
+      g_assert_cmpint (adapt->below, >, until);
       g_assert_true (adapt->adapt != NULL);
-      until = adapt->until;
+      until = adapt->below;
     }
 }
 

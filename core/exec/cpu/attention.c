@@ -111,7 +111,7 @@ attention_init (Attention *a, const IrCall *call)
   a->mask = ir_call_input (call, mask_slot (call->op));
   a->selects = ir_op_attr (call->op, "fill") != NULL;
   a->fill = (float) ir_call_float (call, "fill", 0);
-  a->safe = call->op->id == IR_OP_SAFE_MASKED_ATTENTION;
+  a->safe = (call->op->flags & IR_OP_SAFE_WEIGHTS) != 0;
   a->empty = ours && !a->safe ? NAN : 0;
   a->nonpad = ir_call_input (call, 6);
   /* Far beyond any position, yet positions can be added to it. */

@@ -360,7 +360,7 @@ run_concat (IrCall *call, GError **error)
           if (call->inputs[i].block == 0)
             {
               ir_blocks_from_plain (x + n * channels * plane, to, 1, channels, plane, lanes,
-                                    n_threads);
+                                   n_threads);
               continue;
             }
 #pragma omp parallel num_threads(n_threads)

@@ -66,6 +66,31 @@ shape_of (CpuConvShape *shape, const IrCall *call, const IrWindow *window)
 
 /* -- the kernel -- */
 
+/* What computes a convolution. */
+typedef enum
+{
+  ONEDNN,
+  DIRECT,
+  WINOGRAD
+} Way;
+
+static const struct
+{
+  const char *name;       /* that a property of a node asks for */
+  const char *title;      /* in the schedule */
+  const char *candidates; /* where it is the last of these that can */
+} ways[] = {
+  [ONEDNN] = { "onednn", "oneDNN convolution", "onednn" },
+  [DIRECT] = { "direct", "direct convolution", "direct, onednn" },
+  [WINOGRAD] = { "winograd", "Winograd convolution", "direct, winograd, onednn" },
+};
+
+static gboolean
+asks_for (const IrNode *node, Way way)
+{
+  return g_strcmp0 (ir_node_wanted_kernel (node), ways[way].name) == 0;
+}
+
 /* How a node is computed. */
 typedef struct
 {
@@ -189,16 +214,6 @@ run_plain (IrCall *call, GError **error)
 
 /* -- over NCHWc -- */
 
-#define DIRECT   "direct"
-#define ONEDNN   "onednn"
-#define WINOGRAD "winograd"
-
-static gboolean
-asks_for (const IrNode *node, const char *kernel)
-{
-  return g_strcmp0 (ir_node_wanted_kernel (node), kernel) == 0;
-}
-
 /* From the types of the inputs; FALSE if they do not say all, or direct.c cannot do it. */
 static gboolean
 possible_shape (const IrCall *call, CpuDirectShape *shape)
@@ -300,14 +315,77 @@ give_back_weights (const IrCall *call, const Choice *choice)
     ir_mapped_file_give_back (ir_tensor_raw (weights), ir_tensor_n_bytes (weights));
 }
 
-/* Asked for, or likely to be faster; weights of each run are not worth transforming. */
+/* -- which of the two over NCHWc -- */
+
+static gboolean
+is_not_for_winograd (const IrNode *node, const CpuDirectShape *shape)
+{
+  return !cpu_winograd_takes (shape, cpu_lanes ());
+}
+
+static gboolean
+asks_for_winograd (const IrNode *node, const CpuDirectShape *shape)
+{
+  return asks_for (node, WINOGRAD);
+}
+
+static gboolean
+asks_for_direct (const IrNode *node, const CpuDirectShape *shape)
+{
+  return asks_for (node, DIRECT);
+}
+
+static gboolean
+brings_weights (const IrNode *node, const CpuDirectShape *shape)
+{
+  return !has_constant_weights (node);
+}
+
+static gboolean
+winograd_wins (const IrNode *node, const CpuDirectShape *shape)
+{
+  return cpu_winograd_wins (shape, cpu_lanes ());
+}
+
+static gboolean
+otherwise (const IrNode *node, const CpuDirectShape *shape)
+{
+  return TRUE;
+}
+
+/* The first row that holds decides. */
+typedef struct
+{
+  gboolean (*holds) (const IrNode *node, const CpuDirectShape *shape);
+  Way way;
+  const char *why;
+} Rule;
+
+static const Rule rules[] = {
+  { is_not_for_winograd, DIRECT,
+    "Winograd convolution is for 3×3 windows, stride 1, one group, many channels" },
+  { asks_for_winograd, WINOGRAD, "a property of the node asks for Winograd convolution" },
+  { asks_for_direct, DIRECT, "a property of the node asks for the direct convolution" },
+  { brings_weights, DIRECT,
+    "weights that each run brings are not worth transforming for Winograd convolution" },
+  { winograd_wins, WINOGRAD, "the cost model says that Winograd convolution is faster here" },
+  { otherwise, DIRECT, "the cost model says that Winograd convolution gains nothing here" },
+};
+
+static const Rule *
+rule_for (const IrNode *node, const CpuDirectShape *shape)
+{
+  const Rule *rule = rules;
+
+  while (!rule->holds (node, shape))
+    rule++;
+  return rule;
+}
+
 static gboolean
 takes_winograd (const IrNode *node, const CpuDirectShape *shape)
 {
-  if (!cpu_winograd_takes (shape, cpu_lanes ()))
-    return FALSE;
-  return asks_for (node, WINOGRAD) || (!asks_for (node, DIRECT) && has_constant_weights (node) &&
-                                       cpu_winograd_wins (shape, cpu_lanes ()));
+  return rule_for (node, shape)->way == WINOGRAD;
 }
 
 /* FALSE: the direct convolution has to do it. */
@@ -467,23 +545,6 @@ run (IrCall *call, GError **error)
   return cpu_run_in_order (run_plain, call, error);
 }
 
-/* Why direct.c computes a convolution of @shape itself, or leaves it to winograd.c. */
-static const char *
-explain_direct (const IrNode *node, const CpuDirectShape *shape)
-{
-  if (!cpu_winograd_takes (shape, cpu_lanes ()))
-    return "Winograd convolution is for 3×3 windows, stride 1, one group, many channels";
-  if (asks_for (node, WINOGRAD))
-    return "a property of the node asks for Winograd convolution";
-  if (asks_for (node, DIRECT))
-    return "a property of the node asks for the direct convolution";
-  if (!has_constant_weights (node))
-    return "weights that each run brings are not worth transforming for Winograd convolution";
-  return cpu_winograd_wins (shape, cpu_lanes ())
-             ? "the cost model says that Winograd convolution is faster here"
-             : "the cost model says that Winograd convolution gains nothing here";
-}
-
 static const char *
 variant (const IrNode *node, const char **why)
 {
@@ -493,8 +554,9 @@ variant (const IrNode *node, const char **why)
   *why = NULL;
   if (node_direct_shape (node, &shape))
     {
-      *why = explain_direct (node, &shape);
-      return takes_winograd (node, &shape) ? "Winograd convolution" : "direct convolution";
+      const Rule *rule = rule_for (node, &shape);
+      *why = rule->why;
+      return ways[rule->way].title;
     }
   if (asks_for (node, ONEDNN))
     *why = "a property of the node asks for oneDNN";
@@ -509,7 +571,7 @@ variant (const IrNode *node, const char **why)
     }
   else
     *why = "groups of few channels would leave most lanes of the direct convolution idle";
-  return "oneDNN convolution";
+  return ways[ONEDNN].title;
 }
 
 static const char *
@@ -522,14 +584,13 @@ candidates_for (const IrNode *node)
 
   if (x == NULL || w == NULL || x->type == NULL || w->type == NULL ||
       !ir_type_is_static (x->type) || !ir_type_is_static (w->type))
-    return DIRECT ", " WINOGRAD ", " ONEDNN;
+    return ways[WINOGRAD].candidates;
   ir_call_init (&call, node);
   direct = possible_shape (&call, &shape);
   ir_call_clear (&call);
   if (!direct)
-    return ONEDNN;
-  return cpu_winograd_takes (&shape, cpu_lanes ()) ? DIRECT ", " WINOGRAD ", " ONEDNN
-                                                   : DIRECT ", " ONEDNN;
+    return ways[ONEDNN].candidates;
+  return ways[cpu_winograd_takes (&shape, cpu_lanes ()) ? WINOGRAD : DIRECT].candidates;
 }
 
 /* Winograd may find out too late that it cannot do it, when what is added is gone. */

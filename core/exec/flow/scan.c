@@ -294,8 +294,8 @@ run_entry (Scan *scan, IrRunState *state, Batch *batch, gint64 entry, GError **e
   ir_rounds_init (&scans, scan->n_scans);
   for (guint i = scan->first; i < scan->node->n_inputs; i++)
     {
-      IrTensor *part = ir_pieces_cut (ir_subgraph_input (state, scan->node, i), 0, entry, 1, FALSE,
-                                      0, error);
+      IrTensor *part = ir_pieces_cut (ir_subgraph_input (state, scan->node, i), 0, entry, 1, FALSE, 0,
+                                    error);
       if (part == NULL)
         return FALSE;
       g_ptr_array_add (i < scan->first + scan->n_states ? states : scanned, part);

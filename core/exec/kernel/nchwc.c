@@ -160,12 +160,12 @@ n_cuts_of (gint64 n_blocks, gint64 block_elements, int n_threads)
  */
 void
 ir_blocks_from_plain (const float *plain,
-                      float *blocks,
-                      gint64 batch,
-                      gint64 channels,
-                      gint64 plane,
-                      gint64 block,
-                      int n_threads)
+                     float *blocks,
+                     gint64 batch,
+                     gint64 channels,
+                     gint64 plane,
+                     gint64 block,
+                     int n_threads)
 {
   gint64 n_blocks = (channels + block - 1) / block;
   gint64 n_cuts = n_cuts_of (batch * n_blocks, plane * block, n_threads);
@@ -199,12 +199,12 @@ ir_blocks_from_plain (const float *plain,
  */
 void
 ir_blocks_to_plain (const float *blocks,
-                    float *plain,
-                    gint64 batch,
-                    gint64 channels,
-                    gint64 plane,
-                    gint64 block,
-                    int n_threads)
+                   float *plain,
+                   gint64 batch,
+                   gint64 channels,
+                   gint64 plane,
+                   gint64 block,
+                   int n_threads)
 {
   gint64 n_blocks = (channels + block - 1) / block;
   gint64 n_cuts = n_cuts_of (batch * n_blocks, plane * block, n_threads);
@@ -241,6 +241,6 @@ ir_blocks_present (const IrTensor *blocks, const IrType *type, GError **error)
   if (plain == NULL || ir_tensor_n_elements (plain) == 0)
     return g_steal_pointer (&plain);
   ir_blocks_to_plain (ir_tensor_data (blocks), ir_tensor_data_writable (plain), type->dims[0],
-                      type->dims[1], type->dims[2] * type->dims[3], ir_tensor_dims (blocks)[4], 1);
+                     type->dims[1], type->dims[2] * type->dims[3], ir_tensor_dims (blocks)[4], 1);
   return g_steal_pointer (&plain);
 }

@@ -115,12 +115,12 @@ check_piece (const IrTensor *piece, GError **error)
  */
 IrTensor *
 ir_pieces_cut (const IrTensor *whole,
-               guint axis,
-               gint64 start,
-               gint64 length,
-               gboolean keep_axis,
-               gsize max_bytes,
-               GError **error)
+             guint axis,
+             gint64 start,
+             gint64 length,
+             gboolean keep_axis,
+             gsize max_bytes,
+             GError **error)
 {
   Result result = { 0 };
   const gint64 *dims = ir_tensor_dims (whole);

@@ -6,12 +6,12 @@
 
 /* Places [start, start + length) of @axis. @keep_axis FALSE: length is 1 and the axis goes. */
 IrTensor *ir_pieces_cut (const IrTensor *whole,
-                         guint axis,
-                         gint64 start,
-                         gint64 length,
-                         gboolean keep_axis,
-                         gsize max_bytes,
-                         GError **error);
+                       guint axis,
+                       gint64 start,
+                       gint64 length,
+                       gboolean keep_axis,
+                       gsize max_bytes,
+                       GError **error);
 typedef struct
 {
   gint64 axis;       /* negative: from the end, of the result */
@@ -19,7 +19,4 @@ typedef struct
   gboolean backward; /* the last piece first */
   gsize max_bytes;   /* of the result; 0: no limit */
 } IrPiecesJoin;
-IrTensor *ir_pieces_join (IrTensor *const *pieces,
-                          guint n,
-                          const IrPiecesJoin *how,
-                          GError **error);
+IrTensor *ir_pieces_join (IrTensor *const *pieces, guint n, const IrPiecesJoin *how, GError **error);

@@ -108,12 +108,27 @@ add_spread (cJSON *args, const IrTraceSpread *spread)
   cJSON_AddNumberToObject (args, "runs", spread->n);
 }
 
+/**
+ * ir_trace_item_kernel:
+ * @item: what is noted of a node
+ *
+ * Returns: (transfer full): the kernel that has computed it, also where the one that was chosen left
+ *   it to the reference kernel when it saw the operands
+ */
+char *
+ir_trace_item_kernel (const IrTraceItem *item)
+{
+  return item->by_ref ? g_strdup_printf ("ref (%s did not take it)", item->kernel)
+                      : g_strdup (item->kernel);
+}
+
 static cJSON *
 item_to_json (const IrTraceItem *item, const IrModel *model, const IrTraceExtras *extras)
 {
   const IrNode *node = ir_model_node (model, item->node);
   g_autofree char *label = node != NULL ? ir_node_label (node) : g_strdup ("?");
   g_autofree char *name = g_utf8_make_valid (label, -1);
+  g_autofree char *kernel = ir_trace_item_kernel (item);
   cJSON *event = cJSON_CreateObject ();
   cJSON *args = cJSON_AddObjectToObject (event, "args");
 
@@ -126,7 +141,7 @@ item_to_json (const IrTraceItem *item, const IrModel *model, const IrTraceExtras
   cJSON_AddNumberToObject (event, "tid", item->worker + 1);
   cJSON_AddNumberToObject (args, "node", item->node);
   cJSON_AddStringToObject (args, "device", item->device);
-  cJSON_AddStringToObject (args, "kernel", item->kernel);
+  cJSON_AddStringToObject (args, "kernel", kernel);
   cJSON_AddNumberToObject (args, "bytes", (double) item->bytes);
   cJSON_AddNumberToObject (args, "flops", (double) item->flops);
   /* Operations, or bytes, per nanosecond are billions per second. */

@@ -7,6 +7,7 @@ typedef struct
 {
   IrNodeId node;
   const char *device, *kernel;
+  gboolean by_ref; /* the kernel has left the node to the reference kernel */
   guint worker;
   gint64 start_ns, end_ns; /* from the start of the run */
   guint64 bytes, flops;

@@ -162,7 +162,7 @@ attention_settings (Attention *a, IrCall *call, const IrTensor *mask)
   a->selects = ir_op_attr (call->op, "fill") != NULL;
   a->fill = ir_block_round (a->dtype, ir_call_float (call, "fill", 0));
   a->empty_is_0 = !ours;
-  a->safe = call->op->id == IR_OP_SAFE_MASKED_ATTENTION;
+  a->safe = (call->op->flags & IR_OP_SAFE_WEIGHTS) != 0;
   /* Before version 24 a mask is only broadcast; since then keys beyond its last axis are masked. */
   a->pads_mask = !ours && (call->opset <= 0 || call->opset >= 24);
   a->root = root_of_scale (call, a->dtype, a->q.size);

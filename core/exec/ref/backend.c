@@ -37,13 +37,14 @@ ir_ref_kernel (const IrOp *op)
  * @call: a call of an operator that has a reference kernel
  * @error: return location for an error
  *
- * What kernels of other back ends hand on to where they do not take a call.
+ * What kernels of other back ends hand on to where they do not take a call, which says so.
  *
  * Returns: %TRUE if the outputs were computed
  */
 gboolean
 ir_ref_run (IrCall *call, GError **error)
 {
+  call->by_ref = TRUE;
   return rows[call->op->id].kernel (call, error);
 }
 
@@ -61,7 +62,7 @@ static gboolean
 run_ref (IrCall *call, GError **error)
 {
   ir_call_ready (call, FALSE);
-  return ir_ref_run (call, error);
+  return rows[call->op->id].kernel (call, error);
 }
 
 static IrKernelFunc

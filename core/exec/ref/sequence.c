@@ -226,8 +226,8 @@ ir_ref_split_to_sequence (IrCall *call, GError **error)
       if (i % 1024 == 1023 && ir_block_cancelled (call, error))
         return FALSE;
       gint64 size = g_array_index (sizes, gint64, i);
-      IrTensor *piece = ir_pieces_cut (whole, (guint) axis, start, size, keep,
-                                       call->max_output_bytes, error);
+      IrTensor *piece = ir_pieces_cut (whole, (guint) axis, start, size, keep, call->max_output_bytes,
+                                     error);
       if (piece == NULL)
         return FALSE;
       g_ptr_array_add (pieces, piece);

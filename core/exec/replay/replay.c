@@ -198,7 +198,7 @@ to_layout (const IrReplay *replay, const IrValue *value, IrTensor *tensor, GErro
     return g_steal_pointer (&blocks);
   const gint64 *dims = ir_tensor_dims (tensor);
   ir_blocks_from_plain (ir_tensor_data (tensor), ir_tensor_data_writable (blocks), dims[0], dims[1],
-                        dims[2] * dims[3], block, 1);
+                       dims[2] * dims[3], block, 1);
   return g_steal_pointer (&blocks);
 }
 

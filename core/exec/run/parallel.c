@@ -265,6 +265,7 @@ run_step (Job *job, guint step, guint worker)
     }
   item->end_ns = ir_run_elapsed_ns (state);
   item->worker = worker;
+  item->by_ref = !run->idle && run->call.by_ref;
   if (!ir_run_after (state, run->node, run, &error))
     {
       step_failed (job, step, error, FALSE);

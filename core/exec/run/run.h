@@ -18,6 +18,7 @@ typedef struct
 IrTrace *ir_trace_ref (IrTrace *trace);
 void ir_trace_unref (IrTrace *trace);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (IrTrace, ir_trace_unref)
+char *ir_trace_item_kernel (const IrTraceItem *item); /* (transfer full) what has computed it */
 char *ir_trace_to_chrome_json (const IrTrace *trace, const IrModel *model);
 
 /* -- runs -- */

@@ -205,7 +205,7 @@ gboolean
 ir_run_node (IrRunState *state, const IrNode *node, GError **error)
 {
   GError *local = NULL;
-  gboolean done;
+  gboolean done, by_ref = FALSE;
 
   if (!ir_run_check (state, node, error))
     return FALSE;
@@ -216,8 +216,10 @@ ir_run_node (IrRunState *state, const IrNode *node, GError **error)
       IrCall call;
       ir_call_layout (&call, node);
       done = call_kernel (state, &call, node, &local);
+      by_ref = call.by_ref;
       ir_call_clear (&call);
     }
+  state->by_ref = by_ref;
   if (done)
     {
       state->ran[node->id] = TRUE;
@@ -364,6 +366,8 @@ ir_run_schedule (IrRunState *state, GError **error)
         break;
       if (!run_step (state, step, error))
         break;
+      item->by_ref = !step->bound || state->diverged ? state->by_ref
+                                                     : !step->idle && step->call.by_ref;
       item->start_ns = start_ns;
       item->end_ns = start_ns = ir_run_elapsed_ns (state);
       if (state->run->plan_check != NULL)

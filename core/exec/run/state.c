@@ -139,5 +139,6 @@ ir_run_enter_call (IrRunState *state, IrCall *call, IrThreads threads, IrScratch
   call->watch = &state->watch;
   call->max_output_bytes = state->output_limit;
   call->packed = state->prepared->packed;
+  call->by_ref = FALSE;
   call->kernel_state = state->prepared->states[call->node->id];
 }

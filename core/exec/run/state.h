@@ -55,6 +55,7 @@ struct _IrRunState
   guint64 live_bytes, peak_bytes, kept_bytes;
   guint64 placed_bytes; /* of bound values in the arena, besides live_bytes */
   gboolean diverged;    /* shapes are not what inference said: bindings hold no longer */
+  gboolean by_ref;      /* the kernel of the last node has left it to the reference kernel */
   gboolean concurrent;  /* several threads are at work: parallel.c */
   guint64 arena_bytes;  /* how far values have reached into the arena */
   gsize memory_limit, output_limit, capture_budget;

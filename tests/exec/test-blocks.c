@@ -697,9 +697,9 @@ test_there_and_back (void)
 
       for (gint64 i = 0; i < n; i++)
         plain[i] = (float) (i + 1);
-      ir_blocks_from_plain (plain, blocks, s[0], s[1], s[2], s[3], 2);
+      ir_nchwc_from_plain (plain, blocks, s[0], s[1], s[2], s[3], 2);
       g_assert_cmpfloat (blocks[s[3]], ==, s[2] > 1 ? 2 : blocks[s[3]]); /* the next pixel */
-      ir_blocks_to_plain (blocks, back, s[0], s[1], s[2], s[3], 2);
+      ir_nchwc_to_plain (blocks, back, s[0], s[1], s[2], s[3], 2);
       g_assert_cmpmem (back, (gsize) n * sizeof *back, plain, (gsize) n * sizeof *plain);
     }
 }
@@ -716,8 +716,8 @@ test_large_planes (void)
     plain[i] = (float) (i % 10007);
   for (int n_threads = 1; n_threads <= 2; n_threads++)
     {
-      ir_blocks_from_plain (plain, blocks, 1, channels, plane, 16, n_threads);
-      ir_blocks_to_plain (blocks, back, 1, channels, plane, 16, n_threads);
+      ir_nchwc_from_plain (plain, blocks, 1, channels, plane, 16, n_threads);
+      ir_nchwc_to_plain (blocks, back, 1, channels, plane, 16, n_threads);
       g_assert_cmpmem (back, (gsize) (channels * plane) * sizeof *back, plain,
                        (gsize) (channels * plane) * sizeof *plain);
     }

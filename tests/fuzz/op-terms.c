@@ -90,7 +90,7 @@ give_in_blocks (Try *self, guint slot, const IrTensor *tensor)
   gsize bytes = (gsize) (dims[0] * dims[1] * dims[2] * dims[3] * dims[4]) * sizeof (float);
   float *to = (float *) (gpointer) new_memory (self, slot, bytes, 0);
 
-  ir_blocks_from_plain (ir_tensor_data (tensor), to, d[0], d[1], d[2] * d[3], self->lanes, 1);
+  ir_nchwc_from_plain (ir_tensor_data (tensor), to, d[0], d[1], d[2] * d[3], self->lanes, 1);
   spoil_padding (to, d, self->lanes);
   self->inputs[slot] = ir_tensor_new_static (IR_DTYPE_FLOAT, 5, dims, to, bytes);
   self->blocks[slot] = self->lanes;
@@ -183,7 +183,7 @@ compare_output (
     Try *self, guint slot, IrTensor *found, const IrTensor *wanted, TermsCompare compare)
 {
   g_autoptr (IrTensor) plain = slot == 0 && self->out_block != 0
-                                   ? ir_blocks_present (found, self->node->outputs[0]->type, NULL)
+                                   ? ir_nchwc_to_graph (found, self->node->outputs[0]->type, NULL)
                                    : ir_tensor_ref (found);
   return compare (self->trial, slot, plain, wanted);
 }

@@ -36,7 +36,7 @@ ir_check_plain (
     return ir_tensor_ref ((IrTensor *) tensor);
   if (ir_schedule_block (state->prepared->schedule, value) != 0 &&
       ir_tensor_rank (tensor) != (guint) value->type->rank)
-    return ir_blocks_present (tensor, value->type, error);
+    return ir_nchwc_to_graph (tensor, value->type, error);
   if (copy)
     return ir_tensor_copy (tensor, error);
   return ir_tensor_new_static (ir_tensor_dtype (tensor), ir_tensor_rank (tensor),

@@ -359,7 +359,7 @@ run_concat (IrCall *call, GError **error)
             continue; /* the memory plan has let it lie there */
           if (call->inputs[i].block == 0)
             {
-              ir_blocks_from_plain (x + n * channels * plane, to, 1, channels, plane, lanes,
+              ir_nchwc_from_plain (x + n * channels * plane, to, 1, channels, plane, lanes,
                                    n_threads);
               continue;
             }

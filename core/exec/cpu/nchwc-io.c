@@ -80,7 +80,7 @@ bring_into_blocks (
 
   if (tensor == NULL)
     return FALSE;
-  ir_blocks_from_plain (from, ir_tensor_data_writable (tensor), planes.batch, planes.channels,
+  ir_nchwc_from_plain (from, ir_tensor_data_writable (tensor), planes.batch, planes.channels,
                        planes.plane, block, n_threads_of (call, &planes));
   ir_call_set_input_tensor (call, slot, tensor);
   call->inputs[slot].type = type;
@@ -128,7 +128,7 @@ cpu_blocks_done (IrCall *call, const gint64 *dims, gint64 parts, IrTensor *block
     return TRUE; /* the call owns it */
   plain = ir_call_new_output (call, 0, IR_DTYPE_FLOAT, 4, dims, error);
   if (plain != NULL)
-    ir_blocks_to_plain (ir_tensor_data (blocks), ir_tensor_data_writable (plain), planes.batch,
+    ir_nchwc_to_plain (ir_tensor_data (blocks), ir_tensor_data_writable (plain), planes.batch,
                        planes.channels, planes.plane, ir_tensor_dims (blocks)[4],
                        n_threads_of (call, &planes));
   ir_tensor_unref (blocks);
@@ -146,7 +146,7 @@ cpu_plain_in (IrCall *call, guint slot, GError **error)
 
   if (tensor == NULL)
     return FALSE;
-  ir_blocks_to_plain (ir_tensor_data (from), ir_tensor_data_writable (tensor), planes.batch,
+  ir_nchwc_to_plain (ir_tensor_data (from), ir_tensor_data_writable (tensor), planes.batch,
                      planes.channels, planes.plane, ir_tensor_dims (from)[4],
                      n_threads_of (call, &planes));
   ir_call_set_input_tensor (call, slot, tensor);
@@ -164,7 +164,7 @@ cpu_plain_view (IrCall *call, GError **error)
   IrTensor *to = ir_call_new_output (call, 0, out->dtype, (guint) out->rank, out->dims, error);
 
   if (to != NULL)
-    ir_blocks_to_plain (ir_tensor_data (from), ir_tensor_data_writable (to), planes.batch,
+    ir_nchwc_to_plain (ir_tensor_data (from), ir_tensor_data_writable (to), planes.batch,
                        planes.channels, planes.plane, ir_tensor_dims (from)[4],
                        n_threads_of (call, &planes));
   return to != NULL;
@@ -196,7 +196,7 @@ cpu_run_in_order (IrKernelFunc run, IrCall *call, GError **error)
   IrTensor *out = ir_call_new_output (call, 0, IR_DTYPE_FLOAT, 5, blocked, error);
   if (out == NULL)
     return FALSE;
-  ir_blocks_from_plain (ir_tensor_data (plain), ir_tensor_data_writable (out), dims[0], dims[1],
+  ir_nchwc_from_plain (ir_tensor_data (plain), ir_tensor_data_writable (out), dims[0], dims[1],
                        dims[2] * dims[3], wanted.block, 1);
   return TRUE;
 }

@@ -136,12 +136,12 @@ ir_eval_control (const IrNode *node,
   prepared.values = ir_plan_values_new (prepared.n_values);
   state.tensors = g_new0 (IrTensor *, prepared.n_values + 1);
   state.ran = g_new0 (guint8, prepared.n_nodes + 1);
-  state.charges = ir_charges_new ();
+  state.account = ir_account_new ();
   done = run (&eval, inputs, outputs, error);
   for (guint id = 0; id < prepared.n_values; id++)
     g_clear_pointer (&state.tensors[id], ir_tensor_unref);
   g_clear_pointer (&state.draws, g_hash_table_unref);
-  ir_charges_free (state.charges);
+  ir_account_free (state.account);
   g_free (state.tensors);
   g_free (state.ran);
   g_free (prepared.states);

@@ -108,7 +108,7 @@ add_slices (const Scan *scan,
       gint64 place = list_entry (scan, attr, i) == 1 ? n_rounds - 1 - round : round;
       if (!scan_axis (scan, scanned[i], i, &axis, error))
         return FALSE;
-      IrTensor *slice = ir_pieces_cut (scanned[i], axis, place, 1, FALSE, 0, error);
+      IrTensor *slice = ir_slab_cut (scanned[i], axis, place, 1, FALSE, 0, error);
       if (slice == NULL)
         return FALSE;
       g_ptr_array_add (inputs, slice);
@@ -294,7 +294,7 @@ run_entry (Scan *scan, IrRunState *state, Batch *batch, gint64 entry, GError **e
   ir_rounds_init (&scans, scan->n_scans);
   for (guint i = scan->first; i < scan->node->n_inputs; i++)
     {
-      IrTensor *part = ir_pieces_cut (ir_subgraph_input (state, scan->node, i), 0, entry, 1, FALSE, 0,
+      IrTensor *part = ir_slab_cut (ir_subgraph_input (state, scan->node, i), 0, entry, 1, FALSE, 0,
                                     error);
       if (part == NULL)
         return FALSE;

@@ -179,11 +179,11 @@ ir_rounds_stack (const IrRounds *rounds,
                  GError **error)
 {
   const GPtrArray *list = rounds->lists[index];
-  IrPiecesJoin how = { axis, TRUE, backward, state->output_limit };
+  IrSlabJoin how = { axis, TRUE, backward, state->output_limit };
 
   if (list->len == 0)
     return stack_nothing (axis, like, error);
-  return ir_pieces_join ((IrTensor *const *) list->pdata, list->len, &how, error);
+  return ir_slabs_join ((IrTensor *const *) list->pdata, list->len, &how, error);
 }
 
 /* -- If -- */

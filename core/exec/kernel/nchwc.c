@@ -147,7 +147,7 @@ n_cuts_of (gint64 n_blocks, gint64 block_elements, int n_threads)
 }
 
 /**
- * ir_blocks_from_plain:
+ * ir_nchwc_from_plain:
  * @plain: [batch, channels, plane]
  * @blocks: (out caller-allocates): [batch, channels / block, plane, block]
  * @batch: number of samples
@@ -159,7 +159,7 @@ n_cuts_of (gint64 n_blocks, gint64 block_elements, int n_threads)
  * Channels that fill up the last block become 0.
  */
 void
-ir_blocks_from_plain (const float *plain,
+ir_nchwc_from_plain (const float *plain,
                      float *blocks,
                      gint64 batch,
                      gint64 channels,
@@ -186,7 +186,7 @@ ir_blocks_from_plain (const float *plain,
 }
 
 /**
- * ir_blocks_to_plain:
+ * ir_nchwc_to_plain:
  * @blocks: [batch, channels / block, plane, block]
  * @plain: (out caller-allocates): [batch, channels, plane]
  * @batch: number of samples
@@ -195,10 +195,10 @@ ir_blocks_from_plain (const float *plain,
  * @block: channels in a block
  * @n_threads: how many threads may share the work
  *
- * The way back of ir_blocks_from_plain().
+ * The way back of ir_nchwc_from_plain().
  */
 void
-ir_blocks_to_plain (const float *blocks,
+ir_nchwc_to_plain (const float *blocks,
                    float *plain,
                    gint64 batch,
                    gint64 channels,
@@ -223,7 +223,7 @@ ir_blocks_to_plain (const float *blocks,
 }
 
 /**
- * ir_blocks_present:
+ * ir_nchwc_to_graph:
  * @blocks: contents in NCHWc, of rank 5, or contents as the graph has them
  * @type: the value's type in the graph, of rank 4
  * @error: return location for an error
@@ -232,7 +232,7 @@ ir_blocks_to_plain (const float *blocks,
  * no memory
  */
 IrTensor *
-ir_blocks_present (const IrTensor *blocks, const IrType *type, GError **error)
+ir_nchwc_to_graph (const IrTensor *blocks, const IrType *type, GError **error)
 {
   if (ir_tensor_rank (blocks) != 5)
     return ir_tensor_ref ((IrTensor *) blocks);
@@ -240,7 +240,7 @@ ir_blocks_present (const IrTensor *blocks, const IrType *type, GError **error)
 
   if (plain == NULL || ir_tensor_n_elements (plain) == 0)
     return g_steal_pointer (&plain);
-  ir_blocks_to_plain (ir_tensor_data (blocks), ir_tensor_data_writable (plain), type->dims[0],
+  ir_nchwc_to_plain (ir_tensor_data (blocks), ir_tensor_data_writable (plain), type->dims[0],
                      type->dims[1], type->dims[2] * type->dims[3], ir_tensor_dims (blocks)[4], 1);
   return g_steal_pointer (&plain);
 }

@@ -26,18 +26,18 @@ void ir_scratch_clear (IrScratch *scratch);
 
 const char *ir_nchwc_name (guint rank, guint block);
 gboolean ir_nchwc_bytes (const IrType *type, guint block, gsize *bytes);
-void ir_blocks_from_plain (const float *plain,
+void ir_nchwc_from_plain (const float *plain,
                           float *blocks,
                           gint64 batch,
                           gint64 channels,
                           gint64 plane,
                           gint64 block,
                           int n_threads);
-void ir_blocks_to_plain (const float *blocks,
+void ir_nchwc_to_plain (const float *blocks,
                         float *plain,
                         gint64 batch,
                         gint64 channels,
                         gint64 plane,
                         gint64 block,
                         int n_threads);
-IrTensor *ir_blocks_present (const IrTensor *blocks, const IrType *type, GError **error);
+IrTensor *ir_nchwc_to_graph (const IrTensor *blocks, const IrType *type, GError **error);

@@ -100,7 +100,7 @@ check_piece (const IrTensor *piece, GError **error)
 }
 
 /**
- * ir_pieces_cut:
+ * ir_slab_cut:
  * @whole: a dense tensor
  * @axis: one of its axes
  * @start: first place along @axis; the piece lies within @whole
@@ -114,7 +114,7 @@ check_piece (const IrTensor *piece, GError **error)
  * Returns: (transfer full) (nullable): a copy of that part
  */
 IrTensor *
-ir_pieces_cut (const IrTensor *whole,
+ir_slab_cut (const IrTensor *whole,
              guint axis,
              gint64 start,
              gint64 length,
@@ -169,7 +169,7 @@ check_pieces (IrTensor *const *pieces, guint n, guint free_axis, GError **error)
 }
 
 /**
- * ir_pieces_join:
+ * ir_slabs_join:
  * @pieces: (array length=n): dense tensors of one element type
  * @n: how many, at least 1
  * @how: axis and direction
@@ -179,12 +179,12 @@ check_pieces (IrTensor *const *pieces, guint n, guint free_axis, GError **error)
  * one, their shapes must be equal (stacking).
  *
  * Fails with %IR_OP_ERROR_SHAPE if the pieces do not fit together or the axis is out of range, and
- * as ir_pieces_cut() does.
+ * as ir_slab_cut() does.
  *
  * Returns: (transfer full) (nullable): all of them in one tensor
  */
 IrTensor *
-ir_pieces_join (IrTensor *const *pieces, guint n, const IrPiecesJoin *how, GError **error)
+ir_slabs_join (IrTensor *const *pieces, guint n, const IrSlabJoin *how, GError **error)
 {
   g_return_val_if_fail (n > 0, NULL);
   guint piece_rank = ir_tensor_rank (pieces[0]);

@@ -5,7 +5,7 @@
 #include "core/op/call.h"
 
 /* Places [start, start + length) of @axis. @keep_axis FALSE: length is 1 and the axis goes. */
-IrTensor *ir_pieces_cut (const IrTensor *whole,
+IrTensor *ir_slab_cut (const IrTensor *whole,
                        guint axis,
                        gint64 start,
                        gint64 length,
@@ -18,5 +18,5 @@ typedef struct
   gboolean new_axis; /* pieces of one shape lie behind each other along a new axis */
   gboolean backward; /* the last piece first */
   gsize max_bytes;   /* of the result; 0: no limit */
-} IrPiecesJoin;
-IrTensor *ir_pieces_join (IrTensor *const *pieces, guint n, const IrPiecesJoin *how, GError **error);
+} IrSlabJoin;
+IrTensor *ir_slabs_join (IrTensor *const *pieces, guint n, const IrSlabJoin *how, GError **error);

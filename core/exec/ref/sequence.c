@@ -226,7 +226,7 @@ ir_ref_split_to_sequence (IrCall *call, GError **error)
       if (i % 1024 == 1023 && ir_block_cancelled (call, error))
         return FALSE;
       gint64 size = g_array_index (sizes, gint64, i);
-      IrTensor *piece = ir_pieces_cut (whole, (guint) axis, start, size, keep, call->max_output_bytes,
+      IrTensor *piece = ir_slab_cut (whole, (guint) axis, start, size, keep, call->max_output_bytes,
                                      error);
       if (piece == NULL)
         return FALSE;
@@ -241,7 +241,7 @@ ir_ref_split_to_sequence (IrCall *call, GError **error)
 gboolean
 ir_ref_concat_from_sequence (IrCall *call, GError **error)
 {
-  IrPiecesJoin how = { .max_bytes = call->max_output_bytes };
+  IrSlabJoin how = { .max_bytes = call->max_output_bytes };
 
   if (!prepare (call, error) || !need_sequence (call, error))
     return FALSE;
@@ -251,7 +251,7 @@ ir_ref_concat_from_sequence (IrCall *call, GError **error)
                          "an empty sequence has no shape to put together");
   how.axis = ir_call_int (call, "axis", 0);
   how.new_axis = ir_call_int (call, "new_axis", 0) != 0;
-  IrTensor *joined = ir_pieces_join ((IrTensor *const *) items->pdata, items->len, &how, error);
+  IrTensor *joined = ir_slabs_join ((IrTensor *const *) items->pdata, items->len, &how, error);
   if (joined == NULL)
     return FALSE;
   ir_call_take_output (call, 0, joined);

@@ -197,7 +197,7 @@ to_layout (const IrReplay *replay, const IrValue *value, IrTensor *tensor, GErro
   if (blocks == NULL || ir_tensor_n_elements (blocks) == 0)
     return g_steal_pointer (&blocks);
   const gint64 *dims = ir_tensor_dims (tensor);
-  ir_blocks_from_plain (ir_tensor_data (tensor), ir_tensor_data_writable (blocks), dims[0], dims[1],
+  ir_nchwc_from_plain (ir_tensor_data (tensor), ir_tensor_data_writable (blocks), dims[0], dims[1],
                        dims[2] * dims[3], block, 1);
   return g_steal_pointer (&blocks);
 }
@@ -209,7 +209,7 @@ to_plain (const IrReplay *replay, const IrValue *value, IrTensor *tensor, GError
   if (ir_schedule_block (replay->prepared->schedule, value) == 0 ||
       ir_tensor_rank (tensor) == (guint) value->type->rank)
     return ir_tensor_ref (tensor);
-  return ir_blocks_present (tensor, value->type, error);
+  return ir_nchwc_to_graph (tensor, value->type, error);
 }
 
 /* (transfer full) (nullable) NULL without an error: it has to be computed. */
@@ -274,7 +274,7 @@ query_init (Query *query, IrReplay *replay, GCancellable *cancellable, IrFound *
     .run = &query->run,
     .tensors = g_new0 (IrTensor *, prepared->n_values + 1),
     .ran = g_new0 (guint8, prepared->n_nodes + 1),
-    .charges = ir_charges_new (),
+    .account = ir_account_new (),
     .memory_limit = options->memory_limit != 0 ? options->memory_limit : limit,
     .output_limit = options->output_limit != 0 ? options->output_limit : limit,
   };
@@ -293,7 +293,7 @@ query_clear (Query *query)
       g_clear_pointer (&state->tensors[id], ir_tensor_unref);
       g_clear_pointer (&query->run.values[id], ir_tensor_unref);
     }
-  ir_charges_free (state->charges);
+  ir_account_free (state->account);
   g_clear_pointer (&state->draws, g_hash_table_unref);
   g_free (state->tensors);
   g_free (state->ran);

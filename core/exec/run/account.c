@@ -7,18 +7,18 @@ typedef struct
 {
   guint64 bytes;
   guint count; /* values and containers that share them */
-} Charge;
+} Holding;
 
-IrCharges *
-ir_charges_new (void)
+IrAccount *
+ir_account_new (void)
 {
   return g_hash_table_new_full (g_direct_hash, g_direct_equal, NULL, g_free);
 }
 
 void
-ir_charges_free (IrCharges *charges)
+ir_account_free (IrAccount *account)
 {
-  g_hash_table_unref (charges);
+  g_hash_table_unref (account);
 }
 
 /* What the bytes of @tensor are known by; several tensors may share them. */
@@ -32,10 +32,10 @@ key_of (const IrTensor *tensor)
 
 /* By how many bytes more is held */
 guint64
-ir_charges_add (IrCharges *charges, const IrTensor *tensor)
+ir_account_add (IrAccount *account, const IrTensor *tensor)
 {
   gconstpointer key = key_of (tensor);
-  Charge *found = g_hash_table_lookup (charges, key);
+  Holding *found = g_hash_table_lookup (account, key);
 
   if (found != NULL)
     {
@@ -45,28 +45,28 @@ ir_charges_add (IrCharges *charges, const IrTensor *tensor)
   guint n_items = ir_tensor_n_items (tensor);
   guint64 bytes = ir_tensor_is_container (tensor) ? n_items * sizeof (gpointer)
                                                   : ir_tensor_n_bytes (tensor);
-  found = g_new (Charge, 1);
-  *found = (Charge){ bytes, 1 };
-  g_hash_table_replace (charges, (gpointer) key, found);
+  found = g_new (Holding, 1);
+  *found = (Holding){ bytes, 1 };
+  g_hash_table_replace (account, (gpointer) key, found);
   for (guint i = 0; i < n_items; i++)
-    bytes += ir_charges_add (charges, ir_tensor_item (tensor, i));
+    bytes += ir_account_add (account, ir_tensor_item (tensor, i));
   return bytes;
 }
 
 /* By how many bytes less is held. @tensor: what is held once less; nothing happens if it was not
  * held. */
 guint64
-ir_charges_remove (IrCharges *charges, const IrTensor *tensor)
+ir_account_remove (IrAccount *account, const IrTensor *tensor)
 {
   gconstpointer key = key_of (tensor);
-  Charge *found = g_hash_table_lookup (charges, key);
+  Holding *found = g_hash_table_lookup (account, key);
 
   if (found == NULL || --found->count > 0)
     return 0;
   guint64 bytes = found->bytes;
-  g_hash_table_remove (charges, key);
+  g_hash_table_remove (account, key);
   guint n_items = ir_tensor_n_items (tensor);
   for (guint i = 0; i < n_items; i++)
-    bytes += ir_charges_remove (charges, ir_tensor_item (tensor, i));
+    bytes += ir_account_remove (account, ir_tensor_item (tensor, i));
   return bytes;
 }

@@ -4,9 +4,9 @@
 
 #include "core/op/call.h"
 
-typedef GHashTable IrCharges; /* address of bytes -> what they are charged */
+typedef GHashTable IrAccount; /* address of bytes -> how many, and for how many */
 
-IrCharges *ir_charges_new (void);
-void ir_charges_free (IrCharges *charges);
-guint64 ir_charges_add (IrCharges *charges, const IrTensor *tensor);
-guint64 ir_charges_remove (IrCharges *charges, const IrTensor *tensor);
+IrAccount *ir_account_new (void);
+void ir_account_free (IrAccount *account);
+guint64 ir_account_add (IrAccount *account, const IrTensor *tensor);
+guint64 ir_account_remove (IrAccount *account, const IrTensor *tensor);

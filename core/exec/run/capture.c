@@ -151,7 +151,7 @@ spill_value (IrRunState *state, const IrValue *value, IrTensor *tensor)
     capture->spill = ir_spill_new (capture->options.spill_limit);
   if (spill_view (state, value, tensor))
     return;
-  g_autoptr (IrTensor) plain = blocked ? ir_blocks_present (tensor, value->type, NULL)
+  g_autoptr (IrTensor) plain = blocked ? ir_nchwc_to_graph (tensor, value->type, NULL)
                                        : ir_tensor_ref (tensor);
   if (plain != NULL)
     ir_spill_write (capture->spill, value->id, plain);
@@ -184,7 +184,7 @@ static void
 take_stats (IrRunState *state, const IrValue *value, IrTensor *tensor)
 {
   g_autoptr (IrTensor) plain = ir_schedule_block (state->prepared->schedule, value) != 0
-                                   ? ir_blocks_present (tensor, value->type, NULL)
+                                   ? ir_nchwc_to_graph (tensor, value->type, NULL)
                                    : ir_tensor_ref (tensor);
   g_autofree IrTensorStats *stats = g_new (IrTensorStats, 1);
 
@@ -375,7 +375,7 @@ find_captured (IrRun *run, IrValueId id, gboolean plain, GCancellable *cancellab
   if (plain && run->values[id] != NULL && ir_schedule_block (run->schedule, value) != 0 &&
       ir_tensor_rank (run->values[id]) != (guint) value->type->rank)
     {
-      IrTensor *presented = ir_blocks_present (run->values[id], value->type, error);
+      IrTensor *presented = ir_nchwc_to_graph (run->values[id], value->type, error);
       if (presented == NULL)
         return NULL;
       ir_run_keep (run, id, presented);

@@ -208,7 +208,7 @@ state_clear (IrRunState *state)
   for (guint id = 0; id < state->prepared->n_values; id++)
     if (state->tensors[id] != NULL && !ir_steps_holds (state->prepared, id, state->tensors[id]))
       ir_tensor_unref (state->tensors[id]);
-  ir_charges_free (state->charges);
+  ir_account_free (state->account);
   ir_claims_free (state->claims);
   g_clear_pointer (&state->draws, g_hash_table_unref);
   g_free (state->tensors);
@@ -685,7 +685,7 @@ begin_state (IrDetached *self)
     .turn = self->waiter != NULL ? &self->turn : NULL,
     .tensors = g_new0 (IrTensor *, prepared->n_values + 1),
     .ran = g_new0 (guint8, prepared->n_nodes + 1),
-    .charges = ir_charges_new (),
+    .account = ir_account_new (),
     .claims = ir_claims_new (run, prepared->claimed),
     .memory_limit = memory_limit (executable),
     .capture_budget = ir_capture_budget (&executable->options),

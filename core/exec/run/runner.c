@@ -118,7 +118,7 @@ bind_layouts (IrRunState *state, IrCall *call, const IrNode *node, gboolean plan
   for (guint i = 0; i < node->n_inputs; i++)
     if (call->inputs[i].block != 0)
       {
-        IrTensor *plain = ir_blocks_present (call->inputs[i].tensor, node->inputs[i]->type, error);
+        IrTensor *plain = ir_nchwc_to_graph (call->inputs[i].tensor, node->inputs[i]->type, error);
         if (plain == NULL)
           return FALSE;
         ir_call_set_input_tensor (call, i, plain);

@@ -50,7 +50,7 @@ struct _IrRunState
   IrRun *run;
   IrTensor **tensors; /* by value id: what lives now; of bindings without a reference */
   guint8 *ran;        /* by node id: has run at least once */
-  IrCharges *charges;
+  IrAccount *account;
   IrClaims *claims; /* (nullable) */
   guint64 live_bytes, peak_bytes, kept_bytes;
   guint64 placed_bytes; /* of bound values in the arena, besides live_bytes */

@@ -12,16 +12,16 @@ in_arena (const IrRunState *state, gconstpointer data)
 }
 
 static void
-charge (IrRunState *state, const IrTensor *tensor)
+hold (IrRunState *state, const IrTensor *tensor)
 {
-  state->live_bytes += ir_charges_add (state->charges, tensor);
+  state->live_bytes += ir_account_add (state->account, tensor);
   state->peak_bytes = MAX (state->peak_bytes, state->live_bytes + state->placed_bytes);
 }
 
 static void
-discharge (IrRunState *state, const IrTensor *tensor)
+let_go (IrRunState *state, const IrTensor *tensor)
 {
-  state->live_bytes -= ir_charges_remove (state->charges, tensor);
+  state->live_bytes -= ir_account_remove (state->account, tensor);
 }
 
 /**
@@ -54,7 +54,7 @@ ir_run_state_set (IrRunState *state, const IrValue *value, IrTensor *tensor)
   if (!ir_steps_holds (state->prepared, value->id, tensor))
     {
       if (ir_value_constant (value) == NULL)
-        charge (state, tensor);
+        hold (state, tensor);
       ir_tensor_ref (tensor);
     }
   if (state->claims != NULL)
@@ -80,7 +80,7 @@ ir_run_state_drop (IrRunState *state, const IrValue *value)
   if (ir_steps_holds (state->prepared, value->id, tensor))
     return;
   if (ir_value_constant (value) == NULL)
-    discharge (state, tensor);
+    let_go (state, tensor);
   ir_tensor_unref (tensor);
 }
 

@@ -1,0 +1,44 @@
+/* What the tensors of a run hold: shared bytes once, items of sequences beside their list. */
+#include "config.h"
+
+#include "core/exec/run/account.h"
+#include "tests/exec/graphs.h"
+
+static void
+test_shared (void)
+{
+  IrAccount *account = ir_account_new ();
+  g_autoptr (IrTensor) floats = tensor_random ("float[6]", 1);
+  g_autoptr (IrTensor) view = ir_tensor_reshape (floats, 2, (const gint64[]){ 2, 3 });
+
+  g_assert_cmpuint (ir_account_add (account, floats), ==, 24);
+  g_assert_cmpuint (ir_account_add (account, view), ==, 0);
+  g_assert_cmpuint (ir_account_remove (account, floats), ==, 0);
+  g_assert_cmpuint (ir_account_remove (account, view), ==, 24);
+  g_assert_cmpuint (ir_account_remove (account, view), ==, 0); /* it is not held */
+  ir_account_free (account);
+}
+
+static void
+test_sequences (void)
+{
+  IrAccount *account = ir_account_new ();
+  g_autoptr (IrTensor) a = tensor_random ("float[6]", 1), b = tensor_random ("float[10]", 2);
+  g_autoptr (IrTensor) one = ir_tensor_new_sequence (NULL, (IrTensor *[]){ a, b }, 2),
+                       two = ir_tensor_new_sequence (NULL, (IrTensor *[]){ b, b, a }, 3);
+
+  g_assert_cmpuint (ir_account_add (account, one), ==, 24 + 40 + 2 * sizeof (gpointer));
+  g_assert_cmpuint (ir_account_add (account, two), ==, 3 * sizeof (gpointer));
+  g_assert_cmpuint (ir_account_remove (account, one), ==, 2 * sizeof (gpointer));
+  g_assert_cmpuint (ir_account_remove (account, two), ==, 24 + 40 + 3 * sizeof (gpointer));
+  ir_account_free (account);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/account/bytes that several tensors share count once", test_shared);
+  g_test_add_func ("/account/items count beside the lists that hold them", test_sequences);
+  return g_test_run ();
+}

@@ -2,17 +2,14 @@
 #include "config.h"
 
 #include "app/cli/commands.h"
-#include "app/cli/execution.h"
 #include "app/cli/leave.h"
-#include "app/cli/model.h"
 #include "app/cli/origin.h"
 #include "app/cli/output.h"
 #include "app/cli/rates.h"
-#include "core/exec/eval/data-set.h"
+#include "app/cli/run.h"
 #include "core/exec/measure/times.h"
 #include "core/io/io.h"
 #include "core/io/json/print.h"
-#include "core/io/staging.h"
 
 #include <glib/gstdio.h>
 #include <math.h>
@@ -22,76 +19,58 @@
 
 #define PROGRESS_US 200000 /* between two looks of the user at it */
 
-typedef struct
-{
-  CliModelOptions model;
-  char *capture, *out, *trace, *capture_budget, *parallel, *check_budget;
-  char **without, **checks;
-  gint runs;
-  gboolean deterministic, roofline, nodes;
-  gint warmup;
-  /* No options: what stands in the trace beside the last run. */
-  IrRoofline peaks;
-  IrModel *expanded; /* (nullable) the model with bodies of functions in place of their calls */
-  GPtrArray *traces; /* of IrTrace: those before the timed runs, then these */
-  IrCheckBudget budget;
-  IrExecutionCheck *checked; /* (nullable) with --check ref */
-  IrStaging *stage;          /* (nullable) with --out */
-  IrDataSet *set;            /* (nullable) with --data-set */
-} Options;
-
 static const CliOption run_options[] = {
-  { "capture", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (Options, capture),
+  { "capture", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (CliRun, capture),
     "What to keep beside the outputs: all, checkpoints (few, the others are computed again), stats, "
     "none (default), original (all values of the graph before the pipeline), or names of values; one in "
     "a function's body is NODE/NAME, with the node that calls it",
     "POLICY|NAME.." },
-  { "capture-budget", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (Options, capture_budget),
+  { "capture-budget", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (CliRun, capture_budget),
     "Most memory of captured values; the others go to a file in TMPDIR (default: a quarter of "
     "memory)",
     "SIZE" },
-  { "out", 'o', G_OPTION_ARG_FILENAME, G_STRUCT_OFFSET (Options, out),
+  { "out", 'o', G_OPTION_ARG_FILENAME, G_STRUCT_OFFSET (CliRun, out),
     "Write outputs and captured values there as .npy, those that NumPy has no type for as .pb",
     "DIR" },
-  { "data-set", 0, G_OPTION_ARG_FILENAME, G_STRUCT_OFFSET (Options, model.data_set),
+  { "data-set", 0, G_OPTION_ARG_FILENAME, G_STRUCT_OFFSET (CliRun, model.data_set),
     "Take the inputs from input_N.pb in DIR and compare the outputs with output_N.pb there; a number N "
     "is test_data_set_N beside FILE; exit status 1: an output differs",
     "DIR|N" },
-  { "without", 0, G_OPTION_ARG_STRING_ARRAY, G_STRUCT_OFFSET (Options, without),
+  { "without", 0, G_OPTION_ARG_STRING_ARRAY, G_STRUCT_OFFSET (CliRun, without),
     "Leave out decisions of the plan, to find the one at fault: blocks (values in NCHWc layout), "
     "sharing (values that share bytes), chains (nodes that run tile by tile), spans (nodes that "
     "run concurrently), prepack (constants in the layout of their kernel), all",
     "A,B" },
-  { "check", 0, G_OPTION_ARG_STRING_ARRAY, G_STRUCT_OFFSET (Options, checks),
+  { "check", 0, G_OPTION_ARG_STRING_ARRAY, G_STRUCT_OFFSET (CliRun, checks),
     "Check the execution: plan (layouts, addresses and shared bytes at every node are what its kernel "
     "declares and the plan says), ref (what every node gives is what the reference kernels make of "
     "its inputs), all; exit status 1: a fault was found",
     "plan,ref,all" },
-  { "check-budget", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (Options, check_budget),
+  { "check-budget", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (CliRun, check_budget),
     "Operations that ref may have for one node, and for all: nodes beyond that are judged by another "
     "kernel, or not at all (default 2G,25G)",
     "NODE[,ALL]" },
-  { "deterministic", 0, G_OPTION_ARG_NONE, G_STRUCT_OFFSET (Options, deterministic),
+  { "deterministic", 0, G_OPTION_ARG_NONE, G_STRUCT_OFFSET (CliRun, deterministic),
     "Give the same bits at any number of threads; costs some speed", NULL },
-  { "parallel", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (Options, parallel),
+  { "parallel", 0, G_OPTION_ARG_STRING, G_STRUCT_OFFSET (CliRun, parallel),
     "Run independent nodes concurrently, on one thread each: off (default), on, or auto: where "
     "the first 15 runs show that it is faster",
     "off,on,auto" },
-  { "trace", 0, G_OPTION_ARG_FILENAME, G_STRUCT_OFFSET (Options, trace),
+  { "trace", 0, G_OPTION_ARG_FILENAME, G_STRUCT_OFFSET (CliRun, trace),
     "Write a Chrome trace (opens in Perfetto)", "FILE" },
-  { "roofline", 0, G_OPTION_ARG_NONE, G_STRUCT_OFFSET (Options, roofline),
+  { "roofline", 0, G_OPTION_ARG_NONE, G_STRUCT_OFFSET (CliRun, roofline),
     "First measure what the machine can do at most, and show what share of it nodes got", NULL },
-  { "nodes", 0, G_OPTION_ARG_NONE, G_STRUCT_OFFSET (Options, nodes),
+  { "nodes", 0, G_OPTION_ARG_NONE, G_STRUCT_OFFSET (CliRun, nodes),
     "Show what each node took and did; JSON has it always", NULL },
-  { "runs", 'n', G_OPTION_ARG_INT, G_STRUCT_OFFSET (Options, runs),
+  { "runs", 'n', G_OPTION_ARG_INT, G_STRUCT_OFFSET (CliRun, runs),
     "Run so many times; the times are of all of them", "N" },
-  { "warmup", 'w', G_OPTION_ARG_INT, G_STRUCT_OFFSET (Options, warmup),
+  { "warmup", 'w', G_OPTION_ARG_INT, G_STRUCT_OFFSET (CliRun, warmup),
     "Runs before them that are told apart", "N" },
   { 0 },
 };
 
 static gboolean
-parse_limits (const Options *options, IrRunOptions *settings, GError **error)
+parse_limits (const CliRun *options, IrRunOptions *settings, GError **error)
 {
   IrRunLimits limits;
 
@@ -114,7 +93,7 @@ parse_limits (const Options *options, IrRunOptions *settings, GError **error)
 }
 
 static gboolean
-parse_checks (const Options *options, IrRunChecks *checks, GError **error)
+parse_checks (const CliRun *options, IrRunChecks *checks, GError **error)
 {
   for (guint i = 0; options->checks != NULL && options->checks[i] != NULL; i++)
     if (!ir_run_checks_parse (options->checks[i], checks, error))
@@ -126,13 +105,13 @@ parse_checks (const Options *options, IrRunChecks *checks, GError **error)
 }
 
 static gboolean
-wants_original (const Options *options)
+wants_original (const CliRun *options)
 {
   return g_strcmp0 (options->capture, "original") == 0;
 }
 
 static gboolean
-choose_value (Options *options, IrModel *model, const char *name, GArray *chosen, GError **error)
+choose_value (CliRun *options, IrModel *model, const char *name, GArray *chosen, GError **error)
 {
   const IrValue *value = cli_find_run_value (model, &options->expanded, name, error);
 
@@ -142,8 +121,7 @@ choose_value (Options *options, IrModel *model, const char *name, GArray *chosen
 }
 
 static gboolean
-parse_capture (
-    Options *options, IrModel *model, IrCaptureKind *kind, GArray *chosen, GError **error)
+parse_capture (CliRun *options, IrModel *model, IrCaptureKind *kind, GArray *chosen, GError **error)
 {
   g_auto (GStrv) names = NULL;
 
@@ -164,182 +142,9 @@ parse_capture (
   return TRUE;
 }
 
-/* A file name for a value: unusual characters become '_', two values never share one. NumPy has no
- * bfloat16, no 8-bit floats and no strings of any bytes; the ending tells which format is written.
- */
-static char *
-file_of_value (const IrValue *value, const IrTensor *tensor, GHashTable *taken)
-{
-  const char *ending = ir_dtype_numpy (ir_tensor_dtype (tensor)) != NULL &&
-                               ir_tensor_sparse_values (tensor) == NULL
-                           ? "npy"
-                           : "pb";
-  g_autofree char *safe = g_strdup (value->name);
-  g_autofree char *name = NULL;
-
-  g_strcanon (safe, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-", '_');
-  if (safe[0] == '.' || safe[0] == '\0')
-    name = g_strdup_printf ("value%s_%u.%s", safe, value->id, ending);
-  else if (g_hash_table_contains (taken, safe))
-    name = g_strdup_printf ("%s_%u.%s", safe, value->id, ending);
-  else
-    name = g_strdup_printf ("%s.%s", safe, ending);
-  g_hash_table_add (taken, g_steal_pointer (&safe));
-  return g_steal_pointer (&name);
-}
-
-static gboolean
-save_value (const Options *options,
-            const IrValue *value,
-            const IrTensor *tensor,
-            GHashTable *taken,
-            char **path,
-            GError **error)
-{
-  *path = NULL;
-  if (options->out == NULL || tensor == NULL)
-    return TRUE;
-  g_autofree char *name = file_of_value (value, tensor, taken);
-  g_autofree char *staged = g_build_filename (ir_staging_folder (options->stage), name, NULL);
-  *path = g_build_filename (options->out, name, NULL);
-  return ir_tensor_save (tensor, staged, error);
-}
-
-static void
-add_result (Cli *cli,
-            cJSON *array,
-            const IrRun *run,
-            const IrValue *value,
-            const IrTensor *tensor,
-            const IrFound *found,
-            const char *path)
-{
-  cJSON *object = cJSON_CreateObject ();
-  const IrTensorStats *stats = run->stats != NULL
-                                   ? g_hash_table_lookup (run->stats, GUINT_TO_POINTER (value->id))
-                                   : NULL;
-
-  cJSON_AddStringToObject (object, "name", value->name);
-  if (tensor != NULL)
-    cli_json_add_contents (cli, object, tensor);
-  if (stats != NULL && value->graph->model == run->model)
-    cli_json_add_stats (object, stats);
-  if (found->how != IR_FOUND_NOT)
-    cli_json_add_origin (object, found, run->model);
-  if (path != NULL)
-    cJSON_AddStringToObject (object, "file", path);
-  else
-    cJSON_AddNullToObject (object, "file");
-  cJSON_AddItemToArray (array, object);
-}
-
-/* What is written of a run: of the graph that ran, or of the original one. */
-typedef struct
-{
-  Cli *cli;
-  const Options *options;
-  IrRun *run;
-  IrOriginals *originals; /* (nullable) */
-  GHashTable *taken;      /* names of files */
-  cJSON *outputs, *captured;
-} Report;
-
-static gboolean
-has_stats (const IrRun *run, const IrValue *value)
-{
-  return run->stats != NULL && g_hash_table_contains (run->stats, GUINT_TO_POINTER (value->id));
-}
-
-/* Whether the policy promises contents of @value, kept or not. */
-static gboolean
-is_promised (const Report *report, const IrValue *value)
-{
-  const char *capture = report->options->capture;
-
-  return value->graph->kind != IR_GRAPH_FUNCTION && report->run->error == NULL && capture != NULL &&
-         (strcmp (capture, "all") == 0 || strcmp (capture, "checkpoints") == 0);
-}
-
-/* (transfer full) (nullable): nothing is kept, and nothing was promised, or no run came through */
-static IrTensor *
-contents_of (const Report *report, const IrValue *value, IrFound *found)
-{
-  GCancellable *cancellable = report->cli->cancellable;
-
-  if (report->originals != NULL)
-    return ir_originals_find (report->originals, value->id, cancellable, found, NULL);
-  if (ir_run_value (report->run, value->id) == NULL && !is_promised (report, value))
-    return NULL;
-  return ir_run_find (report->run, value->id, cancellable, found, NULL);
-}
-
-static void
-print_stats (const IrValue *value, const IrTensorStats *stats)
-{
-  cli_print ("%s  min %.9g  max %.9g  mean %.9g  std %.9g  NaN %" G_GUINT64_FORMAT
-             "  Inf %" G_GUINT64_FORMAT "  zeros %" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT "\n",
-             value->name, stats->min, stats->max, stats->mean, stats->std, stats->n_nan,
-             stats->n_pos_inf + stats->n_neg_inf, stats->n_zero, stats->n);
-}
-
-static gboolean
-report_value (const Report *report, const IrValue *value, gboolean is_output, GError **error)
-{
-  g_auto (IrFound) found = { 0 };
-  g_autoptr (IrTensor) tensor = contents_of (report, value, &found);
-  g_autofree char *path = NULL;
-
-  if (tensor == NULL && !is_output && !has_stats (report->run, value))
-    return TRUE;
-  if (!save_value (report->options, value, tensor, report->taken, &path, error))
-    return FALSE;
-  if (report->cli->json)
-    add_result (report->cli, is_output ? report->outputs : report->captured, report->run, value,
-                tensor, &found, path);
-  else if (tensor != NULL && (is_output || report->options->out == NULL))
-    {
-      cli_print_contents (report->cli, value->name, value->graph->model->context, tensor, 10, path);
-      if (found.how == IR_FOUND_COMPUTED || report->originals != NULL)
-        cli_print_origin (&found, report->run->model);
-    }
-  else if (!is_output && has_stats (report->run, value))
-    print_stats (value, g_hash_table_lookup (report->run->stats, GUINT_TO_POINTER (value->id)));
-  return TRUE;
-}
-
-/* Outputs of the main graph first, in their order, then what was captured, by id. */
-static gboolean
-report_values (const Report *report, GError **error)
-{
-  const IrModel *model = report->originals != NULL ? ir_originals_model (report->originals)
-                                                   : report->run->model;
-  g_autoptr (GHashTable) reported = g_hash_table_new (NULL, NULL); /* one may stand there twice */
-
-  for (guint i = 0; i < ir_graph_n_outputs (model->main); i++)
-    {
-      const IrValue *value = ir_graph_output (model->main, i);
-
-      if (g_hash_table_add (reported, (gpointer) value) &&
-          !report_value (report, value, TRUE, error))
-        return FALSE;
-    }
-  for (guint i = 1; i < model->values->len; i++)
-    {
-      const IrValue *value = model->values->pdata[i];
-      gboolean is_output = value->graph == model->main && ir_value_is_graph_output (value);
-
-      if (g_cancellable_set_error_if_cancelled (report->cli->cancellable, error))
-        return FALSE;
-      if (value->state == IR_STATE_LIVE && !is_output &&
-          !report_value (report, value, FALSE, error))
-        return FALSE;
-    }
-  return TRUE;
-}
-
 /* Outputs that no run gives, each with the node that stops it. */
 static void
-report_missing (const Report *report, cJSON *json)
+report_missing (const CliRunReport *report, cJSON *json)
 {
   const GArray *missing = report->run->missing;
   cJSON *array = cJSON_AddArrayToObject (json, "missing");
@@ -395,47 +200,9 @@ report_claims (const Cli *cli, const IrRun *run, cJSON *json)
     }
 }
 
-/* What the outputs should be, and whether they are. */
-static gboolean
-report_data_set (const Cli *cli, const Options *options, const IrRun *run, cJSON *json)
-{
-  const IrGraph *graph = run->model->main;
-  cJSON *object, *differ;
-  guint n = 0;
-
-  if (options->set == NULL)
-    return TRUE;
-  object = cJSON_AddObjectToObject (json, "data_set");
-  differ = cJSON_CreateArray ();
-  for (guint i = 0; i < ir_graph_n_outputs (graph); i++)
-    {
-      const IrValue *output = ir_graph_output (graph, i);
-      g_autofree char *difference = ir_data_set_difference (options->set, output,
-                                                            ir_run_value (run, output->id));
-      cJSON *item;
-
-      n += g_hash_table_contains (options->set->wanted, output->name);
-      if (difference == NULL)
-        continue;
-      item = cJSON_CreateObject ();
-      cJSON_AddStringToObject (item, "name", output->name);
-      cJSON_AddStringToObject (item, "difference", difference);
-      cJSON_AddItemToArray (differ, item);
-      if (!cli->json)
-        cli_print ("%s differs from %s: %s\n", output->name, options->model.data_set, difference);
-    }
-  const int n_differ = cJSON_GetArraySize (differ);
-  cJSON_AddStringToObject (object, "folder", options->model.data_set);
-  cJSON_AddNumberToObject (object, "compared", n);
-  cJSON_AddItemToObject (object, "differ", differ);
-  if (!cli->json && n_differ == 0)
-    cli_print ("%u outputs are as in %s\n", n, options->model.data_set);
-  return n_differ == 0;
-}
-
 /* Where a node could not run: what no sizes suit. Of those that were asked for it was said before. */
 static void
-report_size_conflicts (const Options *options, const IrModel *model)
+report_size_conflicts (const CliRun *options, const IrModel *model)
 {
   g_autoptr (GPtrArray) problems = ir_problems_new ();
 
@@ -461,148 +228,9 @@ report_capture (const IrRun *run, cJSON *json)
     cli_printerr ("irscope run: %s\n", note);
 }
 
-/* The traces of the runs that count; those of a run that failed are its own. */
-static GPtrArray *
-timed_traces (const Options *options, const IrRun *run)
-{
-  GPtrArray *timed = g_ptr_array_new ();
-
-  for (guint i = (guint) options->warmup; run->error == NULL && i < options->traces->len; i++)
-    g_ptr_array_add (timed, options->traces->pdata[i]);
-  return timed;
-}
-
-static gboolean
-write_trace (const Options *options, const IrRun *run, GError **error)
-{
-  g_autofree char *text = NULL;
-  g_autoptr (GBytes) bytes = NULL;
-
-  if (options->trace == NULL)
-    return TRUE;
-  gint warmup = run->error == NULL ? options->warmup : 0;
-  g_autoptr (GPtrArray) timed = timed_traces (options, run);
-  IrTraceExtras extras = {
-    .roofline = options->roofline ? &options->peaks : NULL,
-    .warmup = warmup > 0 ? options->traces->pdata[warmup - 1] : NULL,
-    .runs = timed->len > 1 ? timed : NULL,
-  };
-  text = ir_trace_to_chrome_json_with (run->trace, run->model, &extras);
-  bytes = g_bytes_new (text, strlen (text));
-  return ir_file_write_atomic (options->trace, bytes, error);
-}
-
-/* -- what each node took -- */
-
-/* By the median where there is one. */
-static CliRates
-rates_of (const IrTraceItem *item, const IrTraceSpread *spread)
-{
-  return (CliRates){ .bytes = item->bytes,
-                     .flops = item->flops,
-                     .ns = spread->n > 0 ? spread->median_ns
-                                         : (double) (item->end_ns - item->start_ns) };
-}
-
-static void
-add_node (cJSON *array,
-          const Options *options,
-          const IrModel *model,
-          const IrTraceItem *item,
-          const IrTraceSpread *spread)
-{
-  const IrNode *node = ir_model_node (model, item->node);
-  const CliRates rates = rates_of (item, spread);
-  g_autofree char *kernel = ir_trace_item_kernel (item);
-  cJSON *object = cJSON_CreateObject ();
-
-  cJSON_AddStringToObject (object, "node", node != NULL ? node->name : "");
-  cJSON_AddNumberToObject (object, "id", item->node);
-  cJSON_AddStringToObject (object, "op", node != NULL ? node->op_type : "");
-  cJSON_AddStringToObject (object, "device", item->device);
-  cJSON_AddStringToObject (object, "kernel", kernel);
-  cJSON_AddNumberToObject (object, "worker", item->worker);
-  cJSON_AddNumberToObject (object, "start_ms", (double) item->start_ns / 1e6);
-  cJSON_AddNumberToObject (object, "end_ms", (double) item->end_ns / 1e6);
-  cli_json_add_rates (object, &rates, options->roofline ? &options->peaks : NULL);
-  if (spread->n > 0)
-    {
-      cJSON *ms = cJSON_AddObjectToObject (object, "ms");
-      cJSON_AddNumberToObject (ms, "median", spread->median_ns / 1e6);
-      cJSON_AddNumberToObject (ms, "min", spread->min_ns / 1e6);
-      cJSON_AddNumberToObject (ms, "q1", spread->q1_ns / 1e6);
-      cJSON_AddNumberToObject (ms, "q3", spread->q3_ns / 1e6);
-      cJSON_AddNumberToObject (ms, "max", spread->max_ns / 1e6);
-      cJSON_AddNumberToObject (ms, "runs", spread->n);
-    }
-  cJSON_AddItemToArray (array, object);
-}
-
-static void
-print_node (const Options *options,
-            const IrModel *model,
-            const IrTraceItem *item,
-            const IrTraceSpread *spread)
-{
-  const IrNode *node = ir_model_node (model, item->node);
-  const CliRates rates = rates_of (item, spread);
-  g_autofree char *label = node != NULL ? ir_node_label (node) : g_strdup ("?");
-  g_autofree char *kernel = ir_trace_item_kernel (item);
-
-  cli_print ("%10.4f ms (%.4f to %.4f)  worker %u  %8.2f GFLOP/s %7.2f GB/s",
-             spread->median_ns / 1e6, spread->q1_ns / 1e6, spread->q3_ns / 1e6, item->worker,
-             cli_rates_gflops (&rates), cli_rates_gbps (&rates));
-  if (options->roofline)
-    cli_print ("  %3.0f %% of %-7s",
-               CLAMP (100 * cli_rates_share (&rates, &options->peaks), 0, 999),
-               cli_rates_bound (&rates, &options->peaks));
-  cli_print ("  %s", label);
-  if (item->by_ref)
-    cli_print ("  by %s", kernel);
-  cli_print ("\n");
-}
-
-/* @json: (nullable): where to, instead of standard output */
-static void
-report_nodes (Cli *cli, const Options *options, const IrRun *run, cJSON *json)
-{
-  cJSON *array = json != NULL ? cJSON_AddArrayToObject (json, "nodes") : NULL;
-
-  if (run->trace == NULL)
-    return;
-  g_autoptr (GPtrArray) timed = timed_traces (options, run);
-  g_autoptr (GArray) spreads = ir_trace_spreads (run->trace, timed);
-  for (guint i = 0; i < run->trace->items->len && !cli_cut (cli); i++)
-    {
-      const IrTraceItem *item = &g_array_index (run->trace->items, IrTraceItem, i);
-      const IrTraceSpread *spread = &g_array_index (spreads, IrTraceSpread, i);
-
-      if (run->error != NULL && item->end_ns == 0)
-        continue; /* it did not come to that */
-      if (array != NULL)
-        add_node (array, options, run->model, item, spread);
-      else
-        print_node (options, run->model, item, spread);
-    }
-}
-
-/* Runs before those that count, each by itself: the first one prepares. */
-static void
-add_warmup (cJSON *json, const Options *options, const IrRun *run)
-{
-  cJSON *array = cJSON_AddArrayToObject (json, "warmup_ms");
-
-  for (guint i = 0; run->error == NULL && i < MIN ((guint) options->warmup, options->traces->len);
-       i++)
-    {
-      const IrTrace *trace = options->traces->pdata[i];
-      cJSON_AddItemToArray (array, cJSON_CreateNumber ((double) trace->duration_ns / 1e6));
-    }
-}
-
 /* What was kept, and of the runs that do not count how long the first and the last took. */
 static void
-print_summary (const Options *options, const IrRun *run)
+print_summary (const CliRun *options, const IrRun *run)
 {
   guint n = run->error == NULL ? MIN ((guint) options->warmup, options->traces->len) : 0;
 
@@ -688,7 +316,7 @@ commit (IrStaging *stage, GError **error)
 
 static CliStatus
 report (Cli *cli,
-        const Options *options,
+        const CliRun *options,
         IrModel *history,
         IrRun *run,
         const IrTimes *times,
@@ -714,15 +342,15 @@ report (Cli *cli,
     cJSON_AddStringToObject (json, "error", failure->message);
   if (wants_original (options))
     originals = ir_originals_new (history, ir_history_cursor (history), run, &error);
-  Report what = { cli, options, run, originals, taken, outputs, captured };
+  CliRunReport what = { cli, options, run, originals, taken, outputs, captured };
   report_capture (run, json);
   report_claims (cli, run, json);
   cli_json_add_sizes (json, history);
   gboolean sound = report_contradictions (cli, run, json);
-  sound = report_data_set (cli, options, run, json) && sound;
-  if ((wants_original (options) && originals == NULL) || !report_values (&what, &error) ||
+  sound = cli_run_report_data_set (cli, options, run, json) && sound;
+  if ((wants_original (options) && originals == NULL) || !cli_run_report_values (&what, &error) ||
       (options->stage != NULL && !commit (options->stage, &error)) ||
-      (run->trace != NULL && !write_trace (options, run, &error)))
+      (run->trace != NULL && !cli_run_write_trace (options, run, &error)))
     {
       cJSON_Delete (json);
       return cli_fail (CLI_FAILED, error);
@@ -732,8 +360,8 @@ report (Cli *cli,
     report_size_conflicts (options, history);
   if (cli->json)
     {
-      add_warmup (json, options, run);
-      report_nodes (cli, options, run, json);
+      cli_run_add_warmup (json, options, run);
+      cli_run_report_nodes (cli, options, run, json);
       if (options->checked != NULL)
         cJSON_AddItemToObject (check_json (json), "ref", cli_execution_json (options->checked));
       cli_json_print_long (cli, json);
@@ -748,7 +376,7 @@ report (Cli *cli,
                    times->min, times->max, peak);
       print_summary (options, run);
       if (options->nodes || options->roofline)
-        report_nodes (cli, options, run, NULL);
+        cli_run_report_nodes (cli, options, run, NULL);
       cJSON_Delete (json);
     }
   if (failure != NULL)
@@ -793,7 +421,7 @@ run_what_can (
 
 static IrRun *
 run_often (Cli *cli,
-           const Options *options,
+           const CliRun *options,
            IrModel *model,
            GHashTable *inputs,
            const IrRunOptions *run_options_,
@@ -845,7 +473,7 @@ show_progress (guint done, guint total, const IrNode *node, gpointer data)
 /* By a plan of its own, made as that of the run is. */
 static gboolean
 check_execution (Cli *cli,
-                 Options *options,
+                 CliRun *options,
                  IrModel *model,
                  GHashTable *inputs,
                  const IrRunOptions *settings,
@@ -869,7 +497,7 @@ is_writable_place (const char *path)
 }
 
 static CliStatus
-run_model (Cli *cli, Options *options, IrModel *model)
+run_model (Cli *cli, CliRun *options, IrModel *model)
 {
   Progress progress = { cli, g_get_monotonic_time () };
   g_autoptr (GPtrArray) traces = g_ptr_array_new_with_free_func ((GDestroyNotify) ir_trace_unref);
@@ -934,7 +562,7 @@ run_model (Cli *cli, Options *options, IrModel *model)
 
 /* A number stands for the folder of that number beside the model. */
 static void
-name_data_set (Options *options, const char *path)
+name_data_set (CliRun *options, const char *path)
 {
   char **set = &options->model.data_set;
 
@@ -949,7 +577,7 @@ name_data_set (Options *options, const char *path)
 static CliStatus
 run (Cli *cli)
 {
-  Options *options = cli->options;
+  CliRun *options = cli->options;
   g_auto (CliModel) opened = { 0 };
   CliStatus status;
 
@@ -987,6 +615,6 @@ const CliCommand cli_command_run = {
   .max_args = 1,
   .options = run_options,
   .model_options = cli_limited_options,
-  .options_size = sizeof (Options),
+  .options_size = sizeof (CliRun),
   .run = run,
 };

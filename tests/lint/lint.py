@@ -75,6 +75,24 @@ UPWARD = {
     'core/exec/run': ('ir_subgraph_run',),
 }
 
+# The nouns of the session from the floor up: a file calls its own row and those before it.
+SESSION = [
+    ['hub'],
+    ['position', 'selection', 'problems', 'compare', 'display', 'frame', 'timeline'],
+    ['sizes'],
+    ['inputs'],
+    ['request'],
+    ['originals', 'bodies', 'records', 'runs', 'run-text'],
+    ['data-set'],
+    ['run-graph', 'execution', 'values', 'kernel-times'],
+    ['tensors'],
+    ['bisect', 'scoreboard', 'breakpoints', 'why', 'prove'],
+    ['what-if', 'draw', 'replace'],
+    ['undo'],
+    ['file', 'pipeline', 'edit', 'kernels'],
+    ['session'],
+]
+
 # Files that may be longer than 1,000 lines (tests: 1,500), with the reason.
 LONG_FILES = {
     'core/ir/dim.c': 'one noun, symbolic dimensions: parser, normal form, bounds',
@@ -83,7 +101,6 @@ LONG_FILES = {
     'core/layout/layout.c': 'one algorithm in named phases',
     'core/layout/routing.c': 'one algorithm in named phases',
     'views/graph/canvas.c': 'one widget',
-    'core/op/call.c': 'calls, and polling in them, which is to be cut',
 }
 
 
@@ -309,6 +326,21 @@ def no_include_points_up(root):
                 yield f'{path}:{line}: {ROOMS[own][0]} includes {name}'
 
 
+def the_session_has_floors(root):
+    floors = {name: floor for floor, names in enumerate(SESSION) for name in names}
+    texts = {os.path.basename(path)[:-2]: text for path, text in sources(root, 'views/session', endings=('.c',))}
+    where = {symbol: name for name, text in texts.items()
+             for symbol in re.findall(r'^(?!static)[A-Za-z][^\n;=]*\n(ir_\w+) \(', text, re.M)}
+    for name, text in texts.items():
+        if name not in floors:
+            yield f'views/session/{name}.c: in no row of SESSION'
+            continue
+        for symbol in sorted(set(re.findall(r'\bir_\w+\b', text))):
+            other = where.get(symbol, name)
+            if floors.get(other, 0) > floors[name]:
+                yield f'views/session/{name}.c: calls {symbol} of {other}.c, which stands above it'
+
+
 def members(library):
     """(source, defined symbols, undefined symbols) of each object in a library."""
     folder = os.path.basename(os.path.dirname(library))
@@ -375,6 +407,7 @@ CHECKS = [
     commands_print_by_one_way,
     the_project_speaks_of_itself_alone,
     no_include_points_up,
+    the_session_has_floors,
     functions_are_short,
     files_are_short,
 ]
